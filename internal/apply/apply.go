@@ -1,0 +1,170 @@
+package apply
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/storage"
+	"github.com/lichendb/lichen/internal/storage/mvcc"
+)
+
+// headerLen is the version, transaction id and timestamp before the operations.
+const headerLen = 1 + 16 + 12
+
+// State is how far a range's log has been applied.
+type State struct{ Index, Term uint64 }
+
+func (s State) encode(buf []byte) []byte {
+	buf = append(buf, Version)
+	buf = binary.BigEndian.AppendUint64(buf, s.Index)
+	return binary.BigEndian.AppendUint64(buf, s.Term)
+}
+
+func decodeState(p []byte) (State, error) {
+	if len(p) < 17 || p[0] != Version {
+		return State{}, fmt.Errorf("apply: applied state has an unknown form (%x)", p)
+	}
+	return State{Index: binary.BigEndian.Uint64(p[1:]), Term: binary.BigEndian.Uint64(p[9:])}, nil
+}
+
+// LoadState reads how far a range has been applied, as r sees it: the engine,
+// or what of it is durable.
+func LoadState(r storage.Reader, id kvpb.RangeID) (State, error) {
+	p, ok, err := r.GetUnversioned(keys.RangeAppliedState(uint64(id)), nil)
+	if err != nil {
+		return State{}, err
+	}
+	if !ok {
+		return State{}, fmt.Errorf("range %d: %w", id, ErrNoState)
+	}
+	return decodeState(p)
+}
+
+// ErrNoState says that a range has no applied state.
+var ErrNoState = fmt.Errorf("apply: no applied state")
+
+// WriteState puts a range's applied state into a batch: how a new range begins.
+func WriteState(b *storage.Batch, id kvpb.RangeID, s State) error {
+	return b.Set(keys.RangeAppliedState(uint64(id)), s.encode(nil))
+}
+
+// LoadThreshold reads a range's collection threshold, zero if it has none yet.
+func LoadThreshold(r storage.Reader, id kvpb.RangeID) (hlc.Timestamp, error) {
+	p, ok, err := r.GetUnversioned(keys.RangeGCThreshold(uint64(id)), nil)
+	if err != nil || !ok {
+		return hlc.Timestamp{}, err
+	}
+	ts, ok := timestamp(p)
+	if !ok {
+		return ts, fmt.Errorf("range %d: collection threshold: %w", id, ErrDamaged)
+	}
+	return ts, nil
+}
+
+// Applier applies a range's entries in order. The zero value is not ready: call
+// Reset first.
+type Applier struct {
+	eng     *storage.Engine
+	id      kvpb.RangeID
+	state   State
+	batch   *storage.Batch
+	key     []byte // of the applied state
+	scratch []byte
+}
+
+// Reset starts after the entry that st names.
+func (a *Applier) Reset(eng *storage.Engine, id kvpb.RangeID, st State) {
+	*a = Applier{eng: eng, id: id, state: st, key: keys.RangeAppliedState(uint64(id))}
+}
+
+// State returns how far entries have been applied.
+func (a *Applier) State() State { return a.state }
+
+// Entry adds the effects of the next entry to the batch.
+func (a *Applier) Entry(index, term uint64, data []byte) error {
+	if index != a.state.Index+1 || term < a.state.Term {
+		return fmt.Errorf("range %d: A3: entry %d of term %d after %d of term %d",
+			a.id, index, term, a.state.Index, a.state.Term)
+	}
+	if a.batch == nil {
+		a.batch = a.eng.NewBatch()
+	}
+	if err := Commands(data, a.command); err != nil {
+		return fmt.Errorf("range %d: entry %d: %w", a.id, index, err)
+	}
+	a.state = State{Index: index, Term: term}
+	return nil
+}
+
+// Finish commits the batch of the entries since the last Finish.
+func (a *Applier) Finish() error {
+	if a.batch == nil {
+		return nil
+	}
+	a.scratch = a.state.encode(a.scratch[:0])
+	err := a.batch.Set(a.key, a.scratch)
+	if err == nil {
+		err = a.batch.Commit()
+	}
+	a.batch.Close()
+	a.batch = nil
+	return err
+}
+
+func (a *Applier) command(cmd []byte) error {
+	if len(cmd) == 0 {
+		return nil // a barrier
+	}
+	if cmd[0] != Version {
+		return fmt.Errorf("apply: command has format version %d, this program reads %d", cmd[0], Version)
+	}
+	if len(cmd) < headerLen {
+		return ErrDamaged
+	}
+	ts, _ := timestamp(cmd[17:headerLen])
+	for p := cmd[headerLen:]; len(p) > 0; {
+		kind := opKind(p[0])
+		var key, value []byte
+		var ok bool
+		if key, p, ok = cutBytes(p[1:]); !ok {
+			return ErrDamaged
+		}
+		if value, p, ok = cutBytes(p); !ok {
+			return ErrDamaged
+		}
+		if err := a.operation(kind, ts, key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Applier) operation(kind opKind, ts hlc.Timestamp, key, value []byte) error {
+	switch kind {
+	case opPut:
+		return mvcc.PutVersion(a.batch, key, ts, value)
+	case opTombstone:
+		return mvcc.DeleteVersion(a.batch, key, ts)
+	case opCollect:
+		g, ok := garbage(value)
+		if !ok {
+			return ErrDamaged
+		}
+		return mvcc.DropVersion(a.batch, key, g)
+	case opSetRaw:
+		return a.batch.Set(key, value)
+	case opDeleteRaw:
+		return a.batch.Delete(key)
+	case opClearSpan:
+		return a.batch.DeleteRange(key, value)
+	case opThreshold:
+		if _, ok := timestamp(value); !ok {
+			return ErrDamaged
+		}
+		return a.batch.Set(keys.RangeGCThreshold(uint64(a.id)), value)
+	}
+	return fmt.Errorf("%w: operation %d", ErrDamaged, kind)
+}

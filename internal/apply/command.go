@@ -1,0 +1,154 @@
+package apply
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/storage/mvcc"
+)
+
+// Version is the format of entries and commands; another is refused by name.
+const Version = 1
+
+// MaxEntryBytes and MaxEntryCommands bound how much one raft entry coalesces. A
+// single command may be larger, up to MaxCommandBytes.
+const (
+	MaxEntryBytes    = 1 << 20
+	MaxEntryCommands = 256
+	MaxCommandBytes  = 48 << 20
+)
+
+// opKind is the first byte of an operation.
+type opKind byte
+
+const (
+	opPut       opKind = 1 + iota // key, value: a version at the command's timestamp
+	opTombstone                   // key: a deletion at the command's timestamp
+	opCollect                     // key, timestamp and size: drops one version for good
+	opSetRaw                      // key, value: an unversioned key
+	opDeleteRaw                   // key
+	opClearSpan                   // start, end: drops everything in the span, unversioned
+	opThreshold                   // timestamp: raises the collection threshold
+)
+
+// ErrDamaged says that a command's bytes do not parse.
+var ErrDamaged = errors.New("apply: damaged command")
+
+// Builder makes the bytes of one command. The zero value is not ready: call
+// Reset first.
+type Builder struct{ buf []byte }
+
+// Reset starts a command that commits txn (zero if it commits none) at ts.
+func (b *Builder) Reset(txn kvpb.TxnID, ts hlc.Timestamp) {
+	b.buf = append(b.buf[:0], Version)
+	b.buf = binary.BigEndian.AppendUint64(b.buf, txn.Hi)
+	b.buf = binary.BigEndian.AppendUint64(b.buf, txn.Lo)
+	b.buf = appendTimestamp(b.buf, ts)
+}
+
+// Bytes returns the command; it is valid until the next Reset.
+func (b *Builder) Bytes() []byte { return b.buf }
+
+// Len returns the size of the command so far.
+func (b *Builder) Len() int { return len(b.buf) }
+
+// Put adds a version of key.
+func (b *Builder) Put(key, value []byte) { b.op(opPut, key, value) }
+
+// Tombstone adds a deletion of key.
+func (b *Builder) Tombstone(key []byte) { b.op(opTombstone, key, nil) }
+
+// Collect drops a garbage version of key for good.
+func (b *Builder) Collect(key []byte, g mvcc.Garbage) {
+	var tb [16]byte
+	b.op(opCollect, key, binary.BigEndian.AppendUint32(appendTimestamp(tb[:0], g.TS), g.Size))
+}
+
+// SetRaw sets an unversioned key.
+func (b *Builder) SetRaw(key, value []byte) { b.op(opSetRaw, key, value) }
+
+// DeleteRaw deletes an unversioned key.
+func (b *Builder) DeleteRaw(key []byte) { b.op(opDeleteRaw, key, nil) }
+
+// ClearSpan drops all versions of all keys in [start, end), and unversioned
+// keys there too.
+func (b *Builder) ClearSpan(start, end []byte) { b.op(opClearSpan, start, end) }
+
+// RaiseThreshold raises the range's collection threshold.
+func (b *Builder) RaiseThreshold(ts hlc.Timestamp) {
+	var tb [12]byte
+	b.op(opThreshold, nil, appendTimestamp(tb[:0], ts))
+}
+
+func (b *Builder) op(k opKind, key, value []byte) {
+	b.buf = append(b.buf, byte(k))
+	b.buf = binary.AppendUvarint(b.buf, uint64(len(key)))
+	b.buf = append(b.buf, key...)
+	b.buf = binary.AppendUvarint(b.buf, uint64(len(value)))
+	b.buf = append(b.buf, value...)
+}
+
+// AppendEntry adds a command to the payload of a raft entry.
+func AppendEntry(entry, command []byte) []byte {
+	if len(entry) == 0 {
+		entry = append(entry, Version)
+	}
+	entry = binary.AppendUvarint(entry, uint64(len(command)))
+	return append(entry, command...)
+}
+
+// Commands calls fn for every command of a raft entry's payload.
+func Commands(entry []byte, fn func(command []byte) error) error {
+	if len(entry) == 0 {
+		return nil
+	}
+	if entry[0] != Version {
+		return fmt.Errorf("apply: entry has format version %d, this program reads %d", entry[0], Version)
+	}
+	for p := entry[1:]; len(p) > 0; {
+		var cmd []byte
+		var ok bool
+		if cmd, p, ok = cutBytes(p); !ok {
+			return ErrDamaged
+		}
+		if err := fn(cmd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func appendTimestamp(b []byte, ts hlc.Timestamp) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(ts.WallTime))
+	return binary.BigEndian.AppendUint32(b, ts.Logical)
+}
+
+func timestamp(p []byte) (hlc.Timestamp, bool) {
+	if len(p) != 12 {
+		return hlc.Timestamp{}, false
+	}
+	return hlc.Timestamp{
+		WallTime: int64(binary.BigEndian.Uint64(p)), Logical: binary.BigEndian.Uint32(p[8:]),
+	}, true
+}
+
+func garbage(p []byte) (g mvcc.Garbage, ok bool) {
+	if len(p) != 16 {
+		return g, false
+	}
+	g.TS, ok = timestamp(p[:12])
+	g.Size = binary.BigEndian.Uint32(p[12:])
+	return g, ok
+}
+
+// cutBytes takes a length and that many bytes off p.
+func cutBytes(p []byte) (b, rest []byte, ok bool) {
+	n, w := binary.Uvarint(p)
+	if w <= 0 || n > uint64(len(p)-w) {
+		return nil, nil, false
+	}
+	return p[w : w+int(n) : w+int(n)], p[w+int(n):], true
+}

@@ -1,0 +1,22 @@
+// Package apply defines the commands that raft entries carry and applies them
+// to a store's engine.
+//
+// A command is a physical write set that the leader's eval made; replica puts
+// all commands that wait for a range into one entry. Applying reads nothing of
+// the engine, so that replay after a crash does exactly what was done before.
+// docs/formats/commands.md gives the bytes.
+//
+// Read command.go (Builder, the format), then apply.go (Applier).
+//
+// Invariants:
+//
+//	A1. Applying an entry depends on the entry and the applied state alone
+//	    (Applier.Entry takes nothing else).
+//	A2. The effects of an entry and its index go into the engine in one batch
+//	    (Applier.Finish writes the state into the batch that Entry filled).
+//	A3. Entries are applied in the order of their indexes, without a gap
+//	    (Applier.Entry).
+//
+// An Applier is used by one goroutine at a time. It does not wake those who
+// wait for a command: replica does.
+package apply

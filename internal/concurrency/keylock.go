@@ -1,0 +1,168 @@
+package concurrency
+
+import "github.com/lichendb/lichen/internal/must"
+
+// holding is one transaction's lock on one key.
+type holding struct {
+	id TxnID
+	s  Strength
+}
+
+// keyLock is the state of one locked key: who holds it and who waits. It lives
+// in its shard's hash table while it has holders, and is guarded by the
+// shard's mutex.
+type keyLock struct {
+	hash    uint64
+	next    *keyLock // in the hash bucket, or in the free list
+	key     []byte   // own copy
+	holders []holding
+	head    *Waiter // served first: upgrades, then the others as they came
+	tail    *Waiter
+	lastUp  *Waiter             // the last waiting upgrade, or nil
+	waiting [numStrengths]int32 // number of waiters per strength
+}
+
+// find returns the index of id's holding, or -1.
+func (l *keyLock) find(id TxnID) int {
+	for i := range l.holders {
+		if l.holders[i].id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// holderAgainst returns a holder other than id that conflicts with s, or the zero id.
+func (l *keyLock) holderAgainst(id TxnID, s Strength) TxnID {
+	set := s.conflicting()
+	for i := range l.holders {
+		if h := &l.holders[i]; set&h.s.bit() != 0 && h.id != id {
+			return h.id
+		}
+	}
+	return TxnID{}
+}
+
+// waiterAgainst returns the first waiter that conflicts with s, or nil.
+func (l *keyLock) waiterAgainst(id TxnID, s Strength) *Waiter {
+	set := s.conflicting()
+	if l.waitingSet()&set == 0 {
+		return nil
+	}
+	for w := l.head; w != nil; w = w.next {
+		if set&w.strength.bit() != 0 && w.holder.ID != id {
+			return w
+		}
+	}
+	return nil
+}
+
+// waitingSet returns the strengths that are waited for.
+func (l *keyLock) waitingSet() strengthSet {
+	var set strengthSet
+	if l.head == nil {
+		return set
+	}
+	for s := KeyShare; s < numStrengths; s++ {
+		if l.waiting[s] > 0 {
+			set |= s.bit()
+		}
+	}
+	return set
+}
+
+// enqueue puts w at its place: an upgrade after the other upgrades and before
+// the rest, anything else last.
+func (l *keyLock) enqueue(w *Waiter) {
+	after := l.tail
+	if w.upgrade {
+		after = l.lastUp
+		l.lastUp = w
+	}
+	w.prev = after
+	if after == nil {
+		w.next, l.head = l.head, w
+	} else {
+		w.next, after.next = after.next, w
+	}
+	if w.next == nil {
+		l.tail = w
+	} else {
+		w.next.prev = w
+	}
+	l.waiting[w.strength]++
+}
+
+// dequeue takes w out of the queue.
+func (l *keyLock) dequeue(w *Waiter) {
+	if l.lastUp == w {
+		l.lastUp = w.prev // all before an upgrade are upgrades
+	}
+	if w.prev == nil {
+		l.head = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		l.tail = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.prev, w.next, w.lock = nil, nil, nil
+	l.waiting[w.strength]--
+}
+
+// advance grants every waiter that may now hold its lock: it conflicts with
+// no holder and, unless it is an upgrade, with no waiter before it. It
+// returns how many of the grants raised an existing holding.
+func (l *keyLock) advance() (merged int) {
+	var passed strengthSet // strengths of the waiters passed over
+	for w := l.head; w != nil; {
+		next := w.next
+		fair := w.upgrade || w.strength.conflicting()&passed == 0
+		if fair && l.holderAgainst(w.holder.ID, w.strength).IsZero() {
+			l.dequeue(w)
+			if l.hold(w.holder.ID, w.strength) {
+				merged++
+			}
+			w.finish(waiterGranted)
+		} else {
+			passed |= w.strength.bit()
+			if (next == nil || !next.upgrade) && !l.mayServe(passed) {
+				break
+			}
+		}
+		w = next
+	}
+	must.True(len(l.holders) > 0 || l.head == nil, "concurrency 3: waiters on a key that nobody holds")
+	return merged
+}
+
+// mayServe reports whether some waiter's strength is compatible with all of
+// passed, so that a long queue of one strength is not walked on each release.
+func (l *keyLock) mayServe(passed strengthSet) bool {
+	for s := KeyShare; s < numStrengths; s++ {
+		if l.waiting[s] > 0 && s.conflicting()&passed == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// hold records that id holds at least s; it reports whether id held the key before.
+func (l *keyLock) hold(id TxnID, s Strength) (held bool) {
+	must.True(l.holderAgainst(id, s).IsZero(), "concurrency 2: conflicting lock granted")
+	if i := l.find(id); i >= 0 {
+		l.holders[i].s = max(l.holders[i].s, s)
+		return true
+	}
+	l.holders = append(l.holders, holding{id: id, s: s})
+	return false
+}
+
+// drop removes the i-th holding.
+func (l *keyLock) drop(i int) {
+	last := len(l.holders) - 1
+	l.holders[i] = l.holders[last]
+	l.holders = l.holders[:last]
+}

@@ -1,0 +1,291 @@
+package concurrency
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lichendb/lichen/internal/must"
+)
+
+// DefaultMaxLocks is how many locks (holdings and waiters) a table takes
+// unless told otherwise; at about 100 bytes each plus the key.
+const DefaultMaxLocks = 1 << 20
+
+const (
+	lockShards       = 64  // power of two; a shard's mutex is held for a few map operations
+	minBuckets       = 16  // of a shard's hash table, power of two
+	maxFreeLocks     = 32  // lock structs a shard keeps for reuse
+	maxFreeKeyBytes  = 256 // a kept struct's key buffer
+	maxFreeHolderCap = 8   // a kept struct's holders
+)
+
+// LimitError refuses a new lock because the table is full; held locks stay.
+type LimitError struct{ Limit int64 }
+
+// Error implements error.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("too many locks: the limit of %d is reached", e.Limit)
+}
+
+// LockTable holds the locks on the keys of one range, with a fair queue per
+// key. All methods are safe for concurrent use.
+type LockTable struct {
+	seed   maphash.Seed
+	max    int64
+	count  atomic.Int64 // holdings and waiters, ≤ max but for Install
+	shards [lockShards]lockShard
+}
+
+type lockShard struct {
+	mu      sync.Mutex
+	buckets []*keyLock // chained hash table; length a power of two
+	n       int
+	free    *keyLock
+	nfree   int
+	_       [64]byte // no false sharing with the next shard
+}
+
+// NewLockTable returns an empty table for at most maxLocks locks
+// (DefaultMaxLocks if ≤ 0).
+func NewLockTable(maxLocks int64) *LockTable {
+	if maxLocks <= 0 {
+		maxLocks = DefaultMaxLocks
+	}
+	t := &LockTable{seed: maphash.MakeSeed(), max: maxLocks}
+	for i := range t.shards {
+		t.shards[i].buckets = make([]*keyLock, minBuckets)
+	}
+	return t
+}
+
+// Acquire locks key for h.ID with at least strength s. It returns nil, nil
+// when the lock is held on return, a Waiter when the transaction has to wait,
+// and a *LimitError when the table is full.
+//
+// A transaction that holds s or more has it at once. One that holds less is
+// granted s if no other holder conflicts, and otherwise waits before all
+// non-holders. Anyone else also queues behind earlier waiters that conflict,
+// so nobody starves. A transaction waits for a key at most once at a time.
+// key is copied.
+func (t *LockTable) Acquire(key []byte, h Holder, s Strength) (*Waiter, error) {
+	must.True(!h.ID.IsZero() && s > None && s < numStrengths, "concurrency: acquire without a transaction or strength")
+	hash := maphash.Bytes(t.seed, key)
+	sh := t.shard(hash)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	l, held, blocker, err := t.request(sh, hash, key, h.ID, s)
+	if err != nil || blocker.IsZero() {
+		return nil, err
+	}
+	if err := t.reserve(); err != nil {
+		return nil, err
+	}
+	w := &Waiter{
+		table: t, shard: sh, lock: l, holder: h, strength: s,
+		upgrade: held != None, done: make(chan struct{}),
+	}
+	l.enqueue(w)
+	return w, nil
+}
+
+// TryAcquire is Acquire for those who don't wait (NOWAIT, SKIP LOCKED): it
+// returns the zero id when the lock is held on return, and else a transaction
+// that stands in the way.
+func (t *LockTable) TryAcquire(key []byte, h Holder, s Strength) (blocker TxnID, err error) {
+	must.True(!h.ID.IsZero() && s > None && s < numStrengths, "concurrency: acquire without a transaction or strength")
+	hash := maphash.Bytes(t.seed, key)
+	sh := t.shard(hash)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	_, _, blocker, err = t.request(sh, hash, key, h.ID, s)
+	return blocker, err
+}
+
+// request grants s on key to id if that needs no waiting; otherwise it returns
+// the lock, what id holds of it, and who is in the way.
+func (t *LockTable) request(sh *lockShard, hash uint64, key []byte, id TxnID, s Strength) (
+	l *keyLock, held Strength, blocker TxnID, err error,
+) {
+	l = sh.find(hash, key)
+	if l == nil {
+		if err := t.reserve(); err != nil {
+			return nil, None, TxnID{}, err
+		}
+		sh.add(hash, key).hold(id, s)
+		return nil, None, TxnID{}, nil
+	}
+	i := l.find(id)
+	if i >= 0 {
+		held = l.holders[i].s
+		if held >= s {
+			return l, held, TxnID{}, nil
+		}
+	}
+	if blocker = l.holderAgainst(id, s); !blocker.IsZero() {
+		return l, held, blocker, nil
+	}
+	if i >= 0 {
+		l.holders[i].s = s
+		return l, held, TxnID{}, nil
+	}
+	if w := l.waiterAgainst(id, s); w != nil {
+		return l, held, w.holder.ID, nil
+	}
+	if err := t.reserve(); err != nil {
+		return nil, None, TxnID{}, err
+	}
+	l.hold(id, s)
+	return l, held, TxnID{}, nil
+}
+
+// reserve takes room for one more holding or waiter. A waiter's room becomes
+// its holding's, so a grant never fails.
+func (t *LockTable) reserve() error {
+	if t.count.Add(1) > t.max {
+		t.count.Add(-1)
+		return &LimitError{Limit: t.max}
+	}
+	return nil
+}
+
+// settle serves l's queue after a holder or waiter left or got weaker, and
+// drops l when nobody holds it.
+func (t *LockTable) settle(sh *lockShard, l *keyLock) {
+	if l.head != nil {
+		if merged := l.advance(); merged > 0 {
+			t.count.Add(int64(-merged))
+		}
+	}
+	if len(l.holders) == 0 {
+		sh.remove(l)
+	}
+}
+
+// Release gives up txn's lock on key and wakes those who may now proceed. It
+// reports whether the lock was held.
+func (t *LockTable) Release(txn TxnID, key []byte) bool { return t.Downgrade(txn, key, None) }
+
+// ReleaseAll releases txn's locks on keys, at the end of the transaction.
+func (t *LockTable) ReleaseAll(txn TxnID, keys ...[]byte) {
+	for _, key := range keys {
+		t.Release(txn, key)
+	}
+}
+
+// Downgrade weakens txn's lock on key to the strength it had at a savepoint
+// (None releases it). It reports whether a stronger lock was held; a weaker
+// or equal one stays.
+func (t *LockTable) Downgrade(txn TxnID, key []byte, to Strength) bool {
+	hash := maphash.Bytes(t.seed, key)
+	sh := t.shard(hash)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	l := sh.find(hash, key)
+	if l == nil {
+		return false
+	}
+	i := l.find(txn)
+	if i < 0 || l.holders[i].s <= to {
+		return false
+	}
+	if to == None {
+		l.drop(i)
+		t.count.Add(-1)
+	} else {
+		l.holders[i].s = to
+	}
+	t.settle(sh, l)
+	return true
+}
+
+// Holds returns the strength with which txn holds key; None if it doesn't.
+func (t *LockTable) Holds(key []byte, txn TxnID) Strength {
+	hash := maphash.Bytes(t.seed, key)
+	sh := t.shard(hash)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if l := sh.find(hash, key); l != nil {
+		if i := l.find(txn); i >= 0 {
+			return l.holders[i].s
+		}
+	}
+	return None
+}
+
+// Len returns the number of locks, held and waited for.
+func (t *LockTable) Len() int { return int(t.count.Load()) }
+
+// Lock is one transaction's lock on a key, held or (in ForEach) waited for.
+type Lock struct {
+	Key      []byte
+	Txn      TxnID
+	Strength Strength
+	Waiting  bool
+}
+
+// ForEach calls fn for every lock, waiters after the holders of their key in
+// the order of the queue, until fn returns false. Each shard is copied at one moment;
+// fn runs without any mutex held.
+func (t *LockTable) ForEach(fn func(Lock) bool) {
+	var buf []Lock
+	for i := range t.shards {
+		buf = t.shards[i].snapshot(buf[:0])
+		for _, l := range buf {
+			if !fn(l) {
+				return
+			}
+		}
+	}
+}
+
+// Extract removes and returns the held locks of [start, end), sorted by key
+// (a nil end is unbounded), for a split, merge or change of leader. Waiters
+// in the span end with ErrMoved. The caller must keep new requests for the
+// span away.
+func (t *LockTable) Extract(start, end []byte) []Lock {
+	var locks []Lock
+	for i := range t.shards {
+		sh := &t.shards[i]
+		sh.mu.Lock()
+		for _, l := range sh.inSpan(start, end) {
+			for _, h := range l.holders {
+				locks = append(locks, Lock{Key: bytes.Clone(l.key), Txn: h.id, Strength: h.s})
+			}
+			left := len(l.holders)
+			for w := l.head; w != nil; w = l.head {
+				l.dequeue(w)
+				w.finish(waiterMoved)
+				left++
+			}
+			t.count.Add(int64(-left))
+			l.holders = l.holders[:0]
+			sh.remove(l)
+		}
+		sh.mu.Unlock()
+	}
+	slices.SortFunc(locks, func(a, b Lock) int { return bytes.Compare(a.Key, b.Key) })
+	return locks
+}
+
+// Install adds locks that Extract took from another table. They must not
+// conflict with what is held here. They are taken even above the limit, since
+// a held lock is never dropped.
+func (t *LockTable) Install(locks []Lock) {
+	for _, k := range locks {
+		hash := maphash.Bytes(t.seed, k.Key)
+		sh := t.shard(hash)
+		sh.mu.Lock()
+		l := sh.find(hash, k.Key)
+		if l == nil {
+			l = sh.add(hash, k.Key)
+		}
+		if !l.hold(k.Txn, k.Strength) {
+			t.count.Add(1)
+		}
+		sh.mu.Unlock()
+	}
+}

@@ -1,0 +1,152 @@
+package concurrency
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+
+	"github.com/lichendb/lichen/internal/hlc"
+)
+
+const (
+	blockBorders = 128     // borders in a block; inserting moves at most so many
+	arenaChunk   = 8 << 10 // bytes of keys allocated at once
+)
+
+// spanMap maps every key to a readMark, as a sorted list of borders: a border's
+// mark applies from its key up to the next border, and before the first border
+// nothing was read. The list is cut into blocks so that an insertion moves few
+// of them. Not safe for concurrent use.
+type spanMap struct {
+	blocks   [][]border // none is empty
+	n        int        // borders
+	keyBytes int
+	arena    []byte // where keys are copied to
+	latest   hlc.Timestamp
+}
+
+type border struct {
+	key  []byte
+	mark readMark
+}
+
+// borderPos is the place of a border; b is -1 before the first one.
+type borderPos struct{ b, i int }
+
+// seek returns the last border at or before key, and whether it is at key.
+func (m *spanMap) seek(key []byte) (p borderPos, exact bool) {
+	p.b = sort.Search(len(m.blocks), func(b int) bool {
+		return bytes.Compare(m.blocks[b][0].key, key) > 0
+	}) - 1
+	if p.b < 0 {
+		return p, false
+	}
+	block := m.blocks[p.b]
+	p.i = sort.Search(len(block), func(i int) bool {
+		return bytes.Compare(block[i].key, key) > 0
+	}) - 1
+	return p, bytes.Equal(block[p.i].key, key)
+}
+
+// get returns the latest read of key by a transaction other than self.
+func (m *spanMap) get(key []byte, self TxnID) hlc.Timestamp {
+	p, _ := m.seek(key)
+	if p.b < 0 {
+		return hlc.Timestamp{}
+	}
+	return m.blocks[p.b][p.i].mark.get(self)
+}
+
+// add records mark's reads for all keys of [start, end); a nil end is unbounded.
+func (m *spanMap) add(start, end []byte, mark readMark) {
+	m.latest = m.latest.Max(mark.latest())
+	if end != nil {
+		m.ensure(end)
+	}
+	m.ensure(start)
+	from, _ := m.seek(start)
+	to := borderPos{b: len(m.blocks)}
+	if end != nil {
+		to, _ = m.seek(end)
+	}
+	count, uniform := 0, true
+	var second hlc.Timestamp
+	for b := from.b; b <= to.b && b < len(m.blocks); b++ {
+		block := m.blocks[b]
+		lo, hi := 0, len(block)
+		if b == from.b {
+			lo = from.i
+		}
+		if b == to.b {
+			hi = to.i
+		}
+		for i := lo; i < hi; i++ {
+			bm := &block[i].mark
+			bm.merge(mark)
+			uniform = uniform && bm.owner == mark.owner && bm.latest() == mark.latest()
+			second = second.Max(bm.second())
+			count++
+		}
+	}
+	if uniform && count > maxPreciseBorders {
+		m.blocks[from.b][from.i].mark.setSecond(second)
+		m.delete(borderPos{from.b, from.i + 1}, to)
+		m.n -= count - 1
+	}
+}
+
+// ensure makes a border at key, if there is none, that changes no mark.
+func (m *spanMap) ensure(key []byte) {
+	p, exact := m.seek(key)
+	if exact {
+		return
+	}
+	nb := border{key: m.copyKey(key)}
+	m.n++
+	if p.b < 0 {
+		if len(m.blocks) == 0 {
+			m.blocks = append(m.blocks, make([]border, 0, blockBorders))
+		}
+		p = borderPos{0, -1}
+	} else {
+		nb.mark = m.blocks[p.b][p.i].mark
+	}
+	p.i++
+	if len(m.blocks[p.b]) == blockBorders {
+		left := m.blocks[p.b]
+		right := make([]border, 0, blockBorders)
+		right = append(right, left[blockBorders/2:]...)
+		clear(left[blockBorders/2:])
+		m.blocks[p.b] = left[:blockBorders/2]
+		m.blocks = slices.Insert(m.blocks, p.b+1, right)
+		if p.i > blockBorders/2 {
+			p = borderPos{p.b + 1, p.i - blockBorders/2}
+		}
+	}
+	m.blocks[p.b] = slices.Insert(m.blocks[p.b], p.i, nb)
+}
+
+// delete removes the borders from p up to but excluding to. The border before
+// p, in the same block, stays.
+func (m *spanMap) delete(p, to borderPos) {
+	if p.b == to.b {
+		m.blocks[p.b] = slices.Delete(m.blocks[p.b], p.i, to.i)
+		return
+	}
+	m.blocks[p.b] = slices.Delete(m.blocks[p.b], p.i, len(m.blocks[p.b]))
+	if to.b < len(m.blocks) {
+		m.blocks[to.b] = slices.Delete(m.blocks[to.b], 0, to.i)
+	}
+	m.blocks = slices.Delete(m.blocks, p.b+1, to.b)
+}
+
+// copyKey returns a copy of key in the arena.
+func (m *spanMap) copyKey(key []byte) []byte {
+	if cap(m.arena)-len(m.arena) < len(key) {
+		m.arena = make([]byte, 0, max(arenaChunk, len(key)))
+	}
+	from := len(m.arena)
+	m.arena = append(m.arena, key...)
+	m.keyBytes += len(key)
+	return m.arena[from:len(m.arena):len(m.arena)]
+}

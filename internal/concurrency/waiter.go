@@ -1,0 +1,140 @@
+package concurrency
+
+import "errors"
+
+// ErrMoved is what Waiter.Err returns when the key left the lock table while
+// the waiter was in its queue (split, merge, leadership change): ask again
+// where the key lives now.
+var ErrMoved = errors.New("concurrency: the locked key moved to another lock table")
+
+// ErrCancelled is what Waiter.Err returns after Cancel took effect.
+var ErrCancelled = errors.New("concurrency: lock wait cancelled")
+
+type waiterState uint8
+
+const (
+	waiterQueued waiterState = iota
+	waiterGranted
+	waiterCancelled
+	waiterMoved
+)
+
+// Waiter is a transaction's place in the queue for one lock. The one who
+// called Acquire waits for Done, or gives up with Cancel.
+type Waiter struct {
+	table    *LockTable
+	shard    *lockShard
+	lock     *keyLock // nil once out of the queue
+	prev     *Waiter
+	next     *Waiter
+	holder   Holder
+	strength Strength
+	upgrade  bool // the transaction held a weaker lock when it began to wait
+	state    waiterState
+	done     chan struct{}
+}
+
+// finish ends the wait; the shard's mutex is held.
+func (w *Waiter) finish(s waiterState) {
+	w.state = s
+	close(w.done)
+}
+
+// Done is closed when the wait is over: the lock is held if Err returns nil.
+func (w *Waiter) Done() <-chan struct{} { return w.done }
+
+// Err says how the wait ended: nil when the lock was granted, else ErrMoved or
+// ErrCancelled. Call it after Done.
+func (w *Waiter) Err() error {
+	w.shard.mu.Lock()
+	defer w.shard.mu.Unlock()
+	switch w.state {
+	case waiterMoved:
+		return ErrMoved
+	case waiterCancelled:
+		return ErrCancelled
+	}
+	return nil
+}
+
+// Holder returns the waiting transaction.
+func (w *Waiter) Holder() Holder { return w.holder }
+
+// Strength returns the strength waited for.
+func (w *Waiter) Strength() Strength { return w.strength }
+
+// Cancel gives up waiting. It reports whether the lock had been granted in the
+// meantime: then it is held, and the caller keeps or releases it.
+func (w *Waiter) Cancel() (granted bool) {
+	w.shard.mu.Lock()
+	defer w.shard.mu.Unlock()
+	if w.state != waiterQueued {
+		return w.state == waiterGranted
+	}
+	l := w.lock
+	l.dequeue(w)
+	w.finish(waiterCancelled)
+	w.table.count.Add(-1)
+	w.table.settle(w.shard, l)
+	return false
+}
+
+// Blockers returns every transaction that w waits for at this moment: the
+// conflicting holders, then the conflicting waiters served before it (for an
+// upgrade, holders only). It is empty once the wait is over.
+func (w *Waiter) Blockers() []TxnID {
+	w.shard.mu.Lock()
+	defer w.shard.mu.Unlock()
+	if w.state != waiterQueued {
+		return nil
+	}
+	ids := w.appendHolders(nil)
+	if w.upgrade {
+		return ids
+	}
+	for v := w.lock.head; v != w; v = v.next {
+		if v.holder.ID != w.holder.ID && v.strength.Conflicts(w.strength) {
+			ids = append(ids, v.holder.ID)
+		}
+	}
+	return ids
+}
+
+// AppendBlockers appends enough of Blockers that following the edges of the
+// other waiters reaches the rest; it implements BlockerSource for WaitGraph.
+//
+// Going back in the queue it stops at the first waiter that conflicts with w
+// and is at least as strong: everything earlier that blocks w also blocks
+// that one. So a queue of n updates has n edges, not n².
+func (w *Waiter) AppendBlockers(dst []TxnID) []TxnID {
+	w.shard.mu.Lock()
+	defer w.shard.mu.Unlock()
+	if w.state != waiterQueued {
+		return dst
+	}
+	dst = w.appendHolders(dst)
+	if w.upgrade {
+		return dst
+	}
+	for v := w.prev; v != nil; v = v.prev {
+		if v.holder.ID == w.holder.ID || !v.strength.Conflicts(w.strength) {
+			continue
+		}
+		dst = append(dst, v.holder.ID)
+		if v.strength >= w.strength && !v.upgrade {
+			break
+		}
+	}
+	return dst
+}
+
+// appendHolders appends the conflicting holders; the shard's mutex is held.
+func (w *Waiter) appendHolders(dst []TxnID) []TxnID {
+	set := w.strength.conflicting()
+	for _, h := range w.lock.holders {
+		if set&h.s.bit() != 0 && h.id != w.holder.ID {
+			dst = append(dst, h.id)
+		}
+	}
+	return dst
+}

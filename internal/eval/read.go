@@ -1,0 +1,79 @@
+package eval
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/storage"
+	"github.com/lichendb/lichen/internal/storage/mvcc"
+)
+
+// rowsPerCancelCheck is how many rows a scan reads between looks at its context.
+const rowsPerCancelCheck = 4096
+
+// Get evaluates a point read.
+func Get(eng *storage.Engine, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
+	v, found, err := mvcc.Get(eng, req.Key, req.Txn.ReadTS, resp.Value[:0])
+	resp.Found, resp.TS = found, v.TS
+	if found {
+		resp.Value = v.Data
+	}
+	return err
+}
+
+// Latest reads the newest committed version of a key that is locked.
+func Latest(eng *storage.Engine, key []byte, resp *kvpb.LockResponse) error {
+	v, found, err := mvcc.GetLatest(eng, key, resp.Value[:0])
+	resp.Found, resp.TS = found, v.TS
+	if found {
+		resp.Value = v.Data
+	}
+	return err
+}
+
+// Scan evaluates a scan of one page.
+func Scan(ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
+	r := mvcc.NewReader(eng)
+	defer r.Close()
+	s, err := r.Scanner(keys.Span{Start: req.Start, End: req.End}, req.Txn.ReadTS, req.Reverse)
+	if err != nil {
+		return err
+	}
+	for n := 1; s.Next(); n++ {
+		key := s.Key()
+		resp.Append(key, s.Value())
+		if req.MaxKeys > 0 && n >= req.MaxKeys || req.MaxBytes > 0 && len(resp.Arena) >= req.MaxBytes {
+			resp.Resume = append([]byte(nil), key...)
+			if !req.Reverse {
+				resp.Resume = append(resp.Resume, 0)
+			}
+			break
+		}
+		if n%rowsPerCancelCheck == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return s.Err()
+}
+
+// Refresh checks that no version in the spans is newer than from up to to.
+func Refresh(ctx context.Context, eng *storage.Engine, spans []kvpb.Span, from, to hlc.Timestamp) error {
+	for _, s := range spans {
+		span := keys.Span{Start: s.Key}
+		if len(s.EndKey) > 0 {
+			span.End = s.EndKey
+		}
+		changed, key, err := mvcc.ChangedSince(ctx, eng, span, from, to)
+		if err != nil {
+			return err
+		}
+		if changed {
+			return &kvpb.RetryError{
+				Reason: "could not serialize access due to read/write dependencies among transactions", Key: key,
+			}
+		}
+	}
+	return nil
+}

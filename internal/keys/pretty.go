@@ -1,0 +1,122 @@
+package keys
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/encoding"
+)
+
+// Pretty makes a key readable for logs and tests. It accepts any bytes.
+func Pretty(key []byte) string {
+	if len(key) == 0 {
+		return "/Min"
+	}
+	rest := key[1:]
+	switch key[0] {
+	case regionStoreLocal:
+		return "/Store" + kindName(rest, storeKinds)
+	case regionRangeLocal:
+		id, rest, ok := DecodeRangeLocal(key)
+		if !ok {
+			return "/Range" + quote(key[1:])
+		}
+		return "/Range/" + strconv.FormatUint(id, 10) + kindName(rest, rangeKinds)
+	case regionLock:
+		return "/Lock" + prettyInner(rest)
+	case regionTxn:
+		return "/Txn" + prettyInner(rest)
+	case regionMeta:
+		if len(rest) == 0 {
+			return "/Meta"
+		}
+		return "/Meta" + Pretty(rest)
+	case regionSystem:
+		return "/System" + quote(rest)
+	case regionTable:
+		return prettyTable(rest)
+	case regionEnd:
+		if len(rest) == 0 {
+			return "/Max"
+		}
+	}
+	return quote(key)
+}
+
+func storeKinds(kind byte) string {
+	switch kind {
+	case storeIdent:
+		return "Ident"
+	case storeClockBound:
+		return "ClockBound"
+	}
+	return ""
+}
+
+func rangeKinds(kind byte) string {
+	switch kind {
+	case rangeAppliedState:
+		return "AppliedState"
+	case rangeDescriptor:
+		return "Descriptor"
+	case rangeLease:
+		return "Lease"
+	case rangeGCThreshold:
+		return "GCThreshold"
+	case rangeTruncatedMark:
+		return "TruncatedMark"
+	case rangeTombstone:
+		return "Tombstone"
+	case rangeReplicaID:
+		return "ReplicaID"
+	}
+	return ""
+}
+
+func kindName(b []byte, names func(byte) string) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if name := names(b[0]); name != "" {
+		if len(b) == 1 {
+			return "/" + name
+		}
+		return "/" + name + quote(b[1:])
+	}
+	return quote(b)
+}
+
+// prettyInner prints a key embedded in another one, and what follows it.
+func prettyInner(b []byte) string {
+	inner, rest, err := encoding.DecodeBytes(b, nil)
+	if err != nil {
+		return quote(b)
+	}
+	return Pretty(inner) + quote(rest)
+}
+
+func prettyTable(b []byte) string {
+	var out strings.Builder
+	out.WriteString("/Table")
+	for range 3 {
+		if len(b) == 0 {
+			return out.String()
+		}
+		id, rest, err := encoding.DecodeUvarintOrdered(b)
+		if err != nil {
+			break
+		}
+		fmt.Fprintf(&out, "/%d", id)
+		b = rest
+	}
+	out.WriteString(quote(b))
+	return out.String()
+}
+
+func quote(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	return "/" + strconv.QuoteToASCII(string(b))
+}

@@ -1,0 +1,223 @@
+package coord
+
+import (
+	"bytes"
+	"math/rand/v2"
+)
+
+// maxHeight bounds the skip list's towers: enough for hundreds of millions of
+// keys at a branching factor of four.
+const maxHeight = 14
+
+// arenaChunk is the size of the blocks that keys and values are copied into.
+const arenaChunk = 32 << 10
+
+// entryOverhead is what a buffered write is charged beside its key and value.
+const entryOverhead = 96
+
+// bufferedWrite is one write of a transaction: a key's value as of a sequence.
+type bufferedWrite struct {
+	node int32 // of the key
+	prev int32 // the key's previous write, or -1
+	seq  int32 // statement that wrote it
+	del  bool
+	val  []byte
+}
+
+// keyNode is one distinct key in the skip list; node 0 is the list's head.
+type keyNode struct {
+	key  []byte
+	last int32 // newest write in buffer.writes, or -1 when all were undone
+	next []int32
+}
+
+// Buffer holds a transaction's writes until it commits. It is an ordered map
+// from key to the history of values that the transaction's statements gave it,
+// so that a statement can read what was there when it began and a savepoint can
+// be rolled back by forgetting the newest writes.
+//
+// Keys are kept in a skip list over index-linked nodes: insertion in any order
+// and ordered iteration stay cheap for a million writes, and an empty buffer
+// costs nothing.
+type Buffer struct {
+	nodes  []keyNode
+	links  []int32 // block that small towers are cut from
+	writes []bufferedWrite
+	height int
+	arena  []byte
+	bytes  int64
+}
+
+// Len returns the number of writes, superseded ones included: a position that
+// Truncate takes.
+func (b *Buffer) Len() int { return len(b.writes) }
+
+// Bytes returns the memory that the buffer is charged for.
+func (b *Buffer) Bytes() int64 { return b.bytes }
+
+// Reset empties the buffer; it keeps small blocks of memory for the next use.
+func (b *Buffer) Reset() {
+	if len(b.nodes) > 1024 || cap(b.arena) > 2*arenaChunk {
+		*b = Buffer{}
+		return
+	}
+	clear(b.nodes)
+	clear(b.writes)
+	b.nodes, b.writes, b.links, b.arena = b.nodes[:0], b.writes[:0], b.links[:0], b.arena[:0]
+	b.height, b.bytes = 0, 0
+}
+
+func (b *Buffer) copyBytes(p []byte) []byte {
+	if len(p) == 0 {
+		return []byte{}
+	}
+	if cap(b.arena)-len(b.arena) < len(p) {
+		b.arena = make([]byte, 0, max(arenaChunk, len(p)))
+	}
+	n := len(b.arena)
+	b.arena = append(b.arena, p...)
+	return b.arena[n : n+len(p) : n+len(p)]
+}
+
+// seek returns the first node with key >= key, 0 for none, and fills prev with
+// the node before it on every level when prev is not nil.
+func (b *Buffer) seek(key []byte, prev *[maxHeight]int32) int32 {
+	if len(b.nodes) == 0 {
+		return 0
+	}
+	at := int32(0)
+	for level := b.height - 1; level >= 0; level-- {
+		for {
+			next := b.nodes[at].next[level]
+			if next == 0 || bytes.Compare(b.nodes[next].key, key) >= 0 {
+				break
+			}
+			at = next
+		}
+		if prev != nil {
+			prev[level] = at
+		}
+	}
+	return b.nodes[at].next[0]
+}
+
+func (b *Buffer) tower(h int) []int32 {
+	if cap(b.links)-len(b.links) < h {
+		b.links = make([]int32, 0, 256)
+	}
+	n := len(b.links)
+	b.links = b.links[:n+h]
+	t := b.links[n : n+h : n+h]
+	clear(t)
+	return t
+}
+
+func (b *Buffer) node(key []byte) int32 {
+	var prev [maxHeight]int32
+	if len(b.nodes) == 0 {
+		b.nodes = append(b.nodes, keyNode{last: -1, next: b.tower(maxHeight)})
+		b.height = 1
+	}
+	at := b.seek(key, &prev)
+	if at != 0 && bytes.Equal(b.nodes[at].key, key) {
+		return at
+	}
+	h := 1
+	for h < maxHeight && rand.Uint32()&3 == 0 {
+		h++
+	}
+	b.height = max(b.height, h)
+	id := int32(len(b.nodes))
+	n := keyNode{key: b.copyBytes(key), last: -1, next: b.tower(h)}
+	for level := range h {
+		// Levels above the old height start at the head, which prev is already.
+		n.next[level] = b.nodes[prev[level]].next[level]
+		b.nodes[prev[level]].next[level] = id
+	}
+	b.nodes = append(b.nodes, n)
+	return id
+}
+
+// Put records a write of statement seq; a nil value with del set deletes.
+func (b *Buffer) Put(key, value []byte, del bool, seq int32) {
+	id := b.node(key)
+	b.writes = append(b.writes, bufferedWrite{
+		node: id, prev: b.nodes[id].last, seq: seq, del: del, val: b.copyBytes(value),
+	})
+	b.nodes[id].last = int32(len(b.writes) - 1)
+	b.bytes += int64(len(key)+len(value)) + entryOverhead
+}
+
+// Truncate forgets all writes from position n on.
+func (b *Buffer) Truncate(n int) {
+	for i := len(b.writes) - 1; i >= n; i-- {
+		w := &b.writes[i]
+		b.nodes[w.node].last = w.prev
+		b.bytes -= int64(len(b.nodes[w.node].key)+len(w.val)) + entryOverhead
+	}
+	clear(b.writes[n:])
+	b.writes = b.writes[:n]
+}
+
+// at returns node id's newest write with seq < below, or nil.
+func (b *Buffer) at(id, below int32) *bufferedWrite {
+	for i := b.nodes[id].last; i >= 0; i = b.writes[i].prev {
+		if b.writes[i].seq < below {
+			return &b.writes[i]
+		}
+	}
+	return nil
+}
+
+// Get returns the newest write of key by a statement before below; found tells
+// whether there is one, del whether it deletes, seq who wrote it.
+func (b *Buffer) Get(key []byte, below int32) (val []byte, del bool, seq int32, found bool) {
+	if len(b.writes) == 0 {
+		return nil, false, 0, false
+	}
+	id := b.seek(key, nil)
+	if id == 0 || !bytes.Equal(b.nodes[id].key, key) {
+		return nil, false, 0, false
+	}
+	w := b.at(id, below)
+	if w == nil {
+		return nil, false, 0, false
+	}
+	return w.val, w.del, w.seq, true
+}
+
+// Cursor walks the writes of a span that statements before below made.
+type Cursor struct {
+	b     *Buffer
+	below int32
+	id    int32
+	w     *bufferedWrite
+}
+
+// Seek returns a cursor at the first key >= start.
+func (b *Buffer) Seek(start []byte, below int32) Cursor {
+	c := Cursor{b: b, below: below, id: b.seek(start, nil)}
+	c.skip()
+	return c
+}
+
+func (c *Cursor) skip() {
+	for c.id != 0 {
+		if c.w = c.b.at(c.id, c.below); c.w != nil {
+			return
+		}
+		c.id = c.b.nodes[c.id].next[0]
+	}
+}
+
+// Valid reports whether the cursor is at a write.
+func (c *Cursor) Valid() bool { return c.id != 0 }
+
+// Next moves to the next key.
+func (c *Cursor) Next() { c.id = c.b.nodes[c.id].next[0]; c.skip() }
+
+// Key returns the key at the cursor.
+func (c *Cursor) Key() []byte { return c.b.nodes[c.id].key }
+
+// Value returns the value at the cursor and whether the write deletes.
+func (c *Cursor) Value() ([]byte, bool) { return c.w.val, c.w.del }

@@ -1,0 +1,26 @@
+// Package coord coordinates transactions at their gateway: it keeps their writes
+// until they commit, remembers what they read, and commits them.
+//
+// Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go
+// (Txn, the life of a transaction), scan.go, buffer.go (Buffer, the writes),
+// reads.go (ReadSet), env.go (what transactions share).
+//
+// A transaction's statements are numbered. A plain read of a statement sees the
+// snapshot at the transaction's read timestamp and the writes of earlier
+// statements; a locking read sees the newest committed version and every write.
+// Writes go into the buffer and reach the range with the commit, in one phase.
+//
+// Invariants:
+//
+//	C1. Reads and writes happen between the first BeginStatement and Commit or
+//	    Rollback (checked in Reset and write).
+//	C2. A read-only transaction never writes (checked in write).
+//	C3. A SERIALIZABLE transaction moves its read timestamp only after everything
+//	    it has read was found unchanged (refresh is the only mover but for the
+//	    first statement).
+//	C4. A key's lock is taken before its row is written, and locks are given up
+//	    only by the commit, by Rollback or by RollbackTo, which turns what they
+//	    protected into reads.
+//
+// Env's registry of active transactions has a mutex; a Txn has none.
+package coord

@@ -1,0 +1,77 @@
+package coord
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// Env is what all transactions of a gateway share.
+type Env struct {
+	Sender kvpb.Sender
+	Clock  *hlc.Clock
+
+	idHi uint64
+	idLo atomic.Uint64
+
+	mu     sync.Mutex
+	oldest Txn // sentinel of the ring of active transactions
+	count  int
+}
+
+// NewEnv returns an Env; idHi distinguishes this gateway's transaction ids from
+// those of every other gateway and of its own former lives.
+func NewEnv(s kvpb.Sender, c *hlc.Clock, idHi uint64) *Env {
+	e := &Env{Sender: s, Clock: c, idHi: idHi}
+	e.oldest.next, e.oldest.prev = &e.oldest, &e.oldest
+	return e
+}
+
+func (e *Env) nextTxnID() kvpb.TxnID {
+	return kvpb.TxnID{Hi: e.idHi, Lo: e.idLo.Add(1)}
+}
+
+func (e *Env) register(t *Txn) {
+	e.mu.Lock()
+	t.prev, t.next = e.oldest.prev, &e.oldest
+	t.prev.next, e.oldest.prev = t, t
+	t.registered = true
+	e.count++
+	e.mu.Unlock()
+}
+
+func (e *Env) unregister(t *Txn) {
+	if !t.registered {
+		return
+	}
+	e.mu.Lock()
+	t.prev.next, t.next.prev = t.next, t.prev
+	t.prev, t.next, t.registered = nil, nil, false
+	e.count--
+	e.mu.Unlock()
+}
+
+// OldestRead returns a lower bound of the timestamps at which active
+// transactions may still read: nothing visible there may be collected. It is
+// the start of the oldest transaction, or an empty timestamp if none is active.
+// Transactions AS OF an older time must be admitted by the caller's threshold.
+func (e *Env) OldestRead() hlc.Timestamp {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var oldest hlc.Timestamp
+	for t := e.oldest.next; t != &e.oldest; t = t.next {
+		if ts := t.meta.StartTS; oldest.IsEmpty() || ts.Less(oldest) {
+			oldest = ts
+		}
+	}
+	return oldest
+}
+
+// Active returns the number of active transactions.
+func (e *Env) Active() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.count
+}

@@ -1,0 +1,400 @@
+package coord
+
+import (
+	"context"
+	"time"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
+)
+
+// Options say how a transaction runs.
+type Options struct {
+	Isolation kvpb.Isolation
+	// ReadOnly transactions refuse writes and remember no reads.
+	ReadOnly bool
+	// AsOf, if set, is the timestamp of all reads; the transaction is read-only.
+	AsOf hlc.Timestamp
+}
+
+type state uint8
+
+const (
+	idle state = iota // no snapshot yet
+	active
+	spilled
+	finished
+)
+
+type lockedKey struct {
+	key      []byte
+	strength kvpb.Strength
+}
+
+// Txn is a transaction as its gateway sees it. It is used by one goroutine at a
+// time; after Commit or Rollback it may be started again with Reset.
+type Txn struct {
+	env  *Env
+	opts Options
+	meta kvpb.TxnMeta
+
+	state state
+	seq   int32 // number of the current statement, from 1
+	// LockTimeout bounds each wait for a lock; 0 means without limit.
+	LockTimeout time.Duration
+
+	buf      Buffer
+	reads    ReadSet
+	locks    []lockedKey
+	lockKeys [][]byte // scratch of commit and release
+	epoch    uint64
+	minTS    hlc.Timestamp // newest version seen under a lock
+	commitTS hlc.Timestamp
+	spill    spillState
+
+	// Links of the registry of active transactions; guarded by its mutex.
+	prev, next *Txn
+	registered bool
+
+	getReq    kvpb.GetRequest
+	getResp   kvpb.GetResponse
+	scanReq   kvpb.ScanRequest
+	page      kvpb.ScanResponse
+	own       []ownWrite
+	lockReq   kvpb.LockRequest
+	lockResp  kvpb.LockResponse
+	commitReq kvpb.CommitRequest
+	writes    []kvpb.Write
+}
+
+// LockResult is what Lock returns.
+type LockResult struct {
+	// Value is the newest committed value, or the transaction's own; valid until
+	// the next call.
+	Value []byte
+	Found bool
+	// Changed says that the value is newer than the statement's snapshot, so
+	// that predicates must be checked again.
+	Changed bool
+	// Self says that this very statement wrote it.
+	Self bool
+	// Skipped says that WaitSkip met a lock of another transaction.
+	Skipped bool
+}
+
+// ScanOptions limit one page of a scan. A page may come out smaller, even empty
+// with Resume set, or larger where the transaction's own writes fall into it.
+type ScanOptions struct {
+	MaxRows  int // 0: no limit
+	MaxBytes int // 0: maxPageBytes
+	Reverse  bool
+}
+
+// maxPageBytes bounds a page of a scan that sets no limit.
+const maxPageBytes = 1 << 20
+
+// New returns a transaction that has not begun.
+func New(env *Env) *Txn {
+	t := &Txn{env: env}
+	t.getReq.Txn, t.scanReq.Txn, t.lockReq.Txn, t.commitReq.Txn = &t.meta, &t.meta, &t.meta, &t.meta
+	return t
+}
+
+// Reset makes t a new transaction; the old one must have finished.
+func (t *Txn) Reset(o Options) {
+	must.True(t.state == idle || t.state == finished, "C1: transaction %s restarted while active", t.meta.ID)
+	t.opts = o
+	t.meta = kvpb.TxnMeta{ID: t.env.nextTxnID(), Isolation: o.Isolation}
+	t.state, t.seq, t.epoch = idle, 0, 0
+	t.minTS, t.commitTS = hlc.Timestamp{}, hlc.Timestamp{}
+	t.buf.Reset()
+	t.reads.Reset()
+	clear(t.locks)
+	t.locks = t.locks[:0]
+	t.spill = spillState{}
+}
+
+// ID returns the transaction's id.
+func (t *Txn) ID() kvpb.TxnID { return t.meta.ID }
+
+// Isolation returns the isolation level.
+func (t *Txn) Isolation() kvpb.Isolation { return t.opts.Isolation }
+
+// SetOptions changes the options of a transaction that has not read yet; it
+// reports false when it has.
+func (t *Txn) SetOptions(o Options) bool {
+	if t.state != idle {
+		return false
+	}
+	t.opts, t.meta.Isolation = o, o.Isolation
+	return true
+}
+
+// ReadTimestamp returns the snapshot of the current statement, zero before the
+// first.
+func (t *Txn) ReadTimestamp() hlc.Timestamp { return t.meta.ReadTS }
+
+// CommitTimestamp returns when the transaction committed, zero if it wrote
+// nothing.
+func (t *Txn) CommitTimestamp() hlc.Timestamp { return t.commitTS }
+
+// HasWrites reports whether the transaction has written anything that still
+// counts.
+func (t *Txn) HasWrites() bool { return t.buf.Len() > 0 || t.state == spilled }
+
+// BufferBytes returns the memory that buffered writes occupy.
+func (t *Txn) BufferBytes() int64 { return t.buf.Bytes() }
+
+// BeginStatement starts a statement: its plain reads see everything that
+// earlier statements wrote and, at READ COMMITTED, what others have committed
+// up to now.
+func (t *Txn) BeginStatement() {
+	t.seq++
+	switch {
+	case t.state == idle:
+		t.begin()
+	case t.opts.Isolation == kvpb.ReadCommitted && t.opts.AsOf.IsEmpty():
+		t.setReadTS(t.env.Clock.Now())
+	}
+}
+
+func (t *Txn) begin() {
+	t.state = active
+	ts := t.opts.AsOf
+	if ts.IsEmpty() {
+		ts = t.env.Clock.Now()
+	}
+	t.meta.StartTS = ts
+	t.setReadTS(ts)
+	t.env.register(t)
+}
+
+func (t *Txn) setReadTS(ts hlc.Timestamp) { t.meta.ReadTS = ts }
+
+func (t *Txn) remembersReads() bool {
+	return t.opts.Isolation == kvpb.Serializable && !t.opts.ReadOnly && t.opts.AsOf.IsEmpty()
+}
+
+// Get reads a key in the statement's snapshot. The value is valid until the
+// next call.
+func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, err error) {
+	if val, del, _, ok := t.buf.Get(key, t.seq); ok {
+		return val, !del, nil
+	}
+	if t.state == spilled {
+		if val, found, ok, err := t.getSpilled(ctx, key, t.seq); ok || err != nil {
+			return val, found, err
+		}
+	}
+	t.getReq.Key = key
+	if err := t.env.Sender.Get(ctx, &t.getReq, &t.getResp); err != nil {
+		return nil, false, err
+	}
+	if t.remembersReads() {
+		t.reads.AddKey(key)
+	}
+	return t.getResp.Value, t.getResp.Found, nil
+}
+
+// Lock takes a row lock on key, whether or not it exists, and reads its newest
+// committed value, or the transaction's own. At REPEATABLE READ a version newer
+// than the snapshot is a retry error; at SERIALIZABLE the transaction first
+// tries to move its snapshot.
+func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) (LockResult, error) {
+	t.lockReq.Key, t.lockReq.Strength, t.lockReq.Wait, t.lockReq.Timeout = key, s, w, t.LockTimeout
+	t.lockReq.HoldsLocks = len(t.locks) > 0
+	resp := &t.lockResp
+	if err := t.env.Sender.Lock(ctx, &t.lockReq, resp); err != nil {
+		return LockResult{}, err
+	}
+	if resp.Skipped {
+		return LockResult{Skipped: true}, nil
+	}
+	if resp.Acquired {
+		if err := t.addLock(key, s, resp.Epoch); err != nil {
+			return LockResult{}, err
+		}
+	}
+	if val, del, seq, ok := t.buf.Get(key, t.seq+1); ok {
+		return LockResult{Value: val, Found: !del, Self: seq == t.seq}, nil
+	}
+	if t.state == spilled {
+		if val, found, ok, err := t.getSpilled(ctx, key, t.seq+1); ok || err != nil {
+			return LockResult{Value: val, Found: found}, err
+		}
+	}
+	t.minTS = t.minTS.Max(resp.TS)
+	res := LockResult{Value: resp.Value, Found: resp.Found}
+	if resp.TS.LessEq(t.meta.ReadTS) {
+		return res, nil
+	}
+	res.Changed = true
+	switch t.opts.Isolation {
+	case kvpb.ReadCommitted:
+		return res, nil
+	case kvpb.RepeatableRead:
+		return LockResult{}, &kvpb.RetryError{Reason: "could not serialize access due to concurrent update", Key: cloneKey(key)}
+	}
+	if err := t.refresh(ctx, t.env.Clock.Now()); err != nil {
+		return LockResult{}, err
+	}
+	return res, nil
+}
+
+func (t *Txn) addLock(key []byte, s kvpb.Strength, epoch uint64) error {
+	if t.epoch == 0 {
+		t.epoch = epoch
+	} else if t.epoch != epoch {
+		return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: cloneKey(key)}
+	}
+	t.locks = append(t.locks, lockedKey{key: t.reads.copyBytes(key), strength: s})
+	return nil
+}
+
+// refresh moves the snapshot to ts if nothing that was read has changed since.
+func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
+	if t.reads.Len() > 0 {
+		req := kvpb.RefreshRequest{Txn: &t.meta, Spans: t.reads.Spans(), From: t.meta.ReadTS, To: ts}
+		if err := t.env.Sender.Refresh(ctx, &req); err != nil {
+			return err
+		}
+	}
+	t.setReadTS(ts)
+	return nil
+}
+
+// Put writes a key. The caller holds a lock on it, or on a key that stands for
+// it, as a row's key does for its index entries.
+func (t *Txn) Put(key, value []byte) error { return t.write(key, value, false) }
+
+// Delete deletes a key, under the same condition as Put.
+func (t *Txn) Delete(key []byte) error { return t.write(key, nil, true) }
+
+func (t *Txn) write(key, value []byte, del bool) error {
+	must.True(t.state == active || t.state == spilled, "C1: write outside a statement")
+	must.True(!t.opts.ReadOnly && t.opts.AsOf.IsEmpty(), "C2: write in a read-only transaction")
+	t.buf.Put(key, value, del, t.seq)
+	return nil
+}
+
+// Savepoint marks a point to which RollbackTo returns.
+type Savepoint struct{ writes, reads, locks int }
+
+// Savepoint returns the present point.
+func (t *Txn) Savepoint() Savepoint {
+	return Savepoint{writes: t.buf.Len(), reads: t.reads.Len(), locks: len(t.locks)}
+}
+
+// RollbackTo undoes all writes since sp and releases the locks taken since. What
+// was read since stays read.
+func (t *Txn) RollbackTo(ctx context.Context, sp Savepoint) error {
+	if err := t.spillRollback(ctx, sp); err != nil {
+		return err
+	}
+	t.buf.Truncate(min(sp.writes, t.buf.Len()))
+	if t.remembersReads() {
+		// What was seen under these locks is no longer protected by them.
+		for i := sp.locks; i < len(t.locks); i++ {
+			t.reads.AddKey(t.locks[i].key)
+		}
+	}
+	return t.releaseLocks(ctx, sp.locks, true)
+}
+
+// RetryStatement prepares the current statement, which began at sp, to run
+// again after a retry error: it undoes the statement and moves the snapshot to
+// now. It returns the retry error of what stands in the way: earlier statements
+// whose results would differ.
+func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) error {
+	if t.opts.Isolation == kvpb.RepeatableRead && t.seq > 1 {
+		return cause
+	}
+	if err := t.spillRollback(ctx, sp); err != nil {
+		return err
+	}
+	t.buf.Truncate(min(sp.writes, t.buf.Len()))
+	t.reads.Truncate(sp.reads)
+	return t.refresh(ctx, t.env.Clock.Now())
+}
+
+// releaseLocks gives up the locks from position n on.
+func (t *Txn) releaseLocks(ctx context.Context, n int, committed bool) error {
+	if n >= len(t.locks) {
+		return nil
+	}
+	t.lockKeys = t.lockKeys[:0]
+	for i := n; i < len(t.locks); i++ {
+		t.lockKeys = append(t.lockKeys, t.locks[i].key)
+	}
+	clear(t.locks[n:])
+	t.locks = t.locks[:n]
+	return t.env.Sender.Release(ctx, &kvpb.ReleaseRequest{Txn: &t.meta, Locks: t.lockKeys, Committed: committed})
+}
+
+// Commit ends the transaction. After a retry error it has been rolled back; after
+// an ambiguous error it may have committed.
+func (t *Txn) Commit(ctx context.Context) error {
+	if t.state == idle || t.state == finished {
+		t.state = finished
+		return nil
+	}
+	defer t.finish()
+	if !t.HasWrites() {
+		return t.releaseLocks(ctx, 0, true)
+	}
+	req := t.buildCommit()
+	var resp kvpb.CommitResponse
+	var err error
+	if t.state == spilled {
+		err = t.commitSpilled(ctx, req, &resp)
+	} else {
+		err = t.env.Sender.Commit(ctx, req, &resp)
+	}
+	if err != nil {
+		return err
+	}
+	t.commitTS = resp.CommitTS
+	return nil
+}
+
+func (t *Txn) buildCommit() *kvpb.CommitRequest {
+	t.writes = t.writes[:0]
+	for c := t.buf.Seek(nil, t.seq+1); c.Valid(); c.Next() {
+		w := kvpb.Write{Key: c.Key()}
+		if val, del := c.Value(); !del {
+			w.Value = val
+		}
+		t.writes = append(t.writes, w)
+	}
+	t.lockKeys = t.lockKeys[:0]
+	for i := range t.locks {
+		t.lockKeys = append(t.lockKeys, t.locks[i].key)
+	}
+	req := &t.commitReq
+	req.Writes, req.Locks, req.LockEpoch = t.writes, t.lockKeys, t.epoch
+	req.Reads, req.AllReadsHere, req.MinTS = t.reads.Spans(), true, t.minTS
+	return req
+}
+
+// Rollback ends the transaction without effect. It may be called at any time.
+func (t *Txn) Rollback(ctx context.Context) {
+	if t.state == idle || t.state == finished {
+		t.state = finished
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	t.abortSpilled(ctx)
+	_ = t.releaseLocks(ctx, 0, false) // a range that is gone has no locks left
+	t.finish()
+}
+
+func (t *Txn) finish() {
+	t.state = finished
+	t.env.unregister(t)
+}
+
+// Finished reports whether the transaction has committed or rolled back.
+func (t *Txn) Finished() bool { return t.state == finished }
+
+func cloneKey(key []byte) []byte { return append([]byte(nil), key...) }

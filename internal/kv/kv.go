@@ -1,0 +1,100 @@
+package kv
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kv/coord"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// The words of a transaction; package coord says what they do.
+type (
+	Txn         = coord.Txn
+	TxnOptions  = coord.Options
+	Savepoint   = coord.Savepoint
+	LockResult  = coord.LockResult
+	ScanOptions = coord.ScanOptions
+	ScanResult  = kvpb.ScanResponse
+	Isolation   = kvpb.Isolation
+	Strength    = kvpb.Strength
+	WaitPolicy  = kvpb.WaitPolicy
+)
+
+// The isolation levels, lock strengths and wait policies.
+const (
+	Serializable    = kvpb.Serializable
+	RepeatableRead  = kvpb.RepeatableRead
+	ReadCommitted   = kvpb.ReadCommitted
+	LockNone        = kvpb.LockNone
+	LockKeyShare    = kvpb.LockKeyShare
+	LockShare       = kvpb.LockShare
+	LockNoKeyUpdate = kvpb.LockNoKeyUpdate
+	LockUpdate      = kvpb.LockUpdate
+	WaitBlock       = kvpb.WaitBlock
+	WaitError       = kvpb.WaitError
+	WaitSkip        = kvpb.WaitSkip
+)
+
+// DB is a gateway to the key space. It is safe for concurrent use.
+type DB struct{ env *coord.Env }
+
+// NewDB returns a gateway that sends requests to s. gateway distinguishes its
+// transactions' ids from those of every other gateway, restarts included.
+func NewDB(s kvpb.Sender, c *hlc.Clock, gateway uint64) *DB {
+	return &DB{env: coord.NewEnv(s, c, gateway)}
+}
+
+// Begin returns a new transaction. Its snapshot is taken by its first statement.
+func (db *DB) Begin(o TxnOptions) *Txn {
+	t := coord.New(db.env)
+	t.Reset(o)
+	return t
+}
+
+// Clock returns the gateway's clock.
+func (db *DB) Clock() *hlc.Clock { return db.env.Clock }
+
+// OldestRead returns a lower bound of what active transactions read, zero if
+// there are none.
+func (db *DB) OldestRead() hlc.Timestamp { return db.env.OldestRead() }
+
+// ActiveTxns returns the number of active transactions.
+func (db *DB) ActiveTxns() int { return db.env.Active() }
+
+// maxAttempts bounds how often Run tries again; each attempt either commits or
+// meets another transaction that did.
+const maxAttempts = 100
+
+// Run runs fn in a SERIALIZABLE transaction of one statement and commits it;
+// after a retry error it starts over. fn must have no effect but on t.
+func (db *DB) Run(ctx context.Context, fn func(ctx context.Context, t *Txn) error) error {
+	t := db.Begin(TxnOptions{})
+	var err error
+	for range maxAttempts {
+		t.BeginStatement()
+		if err = fn(ctx, t); err == nil {
+			err = t.Commit(ctx)
+		} else {
+			t.Rollback(ctx)
+		}
+		if !IsRetryable(err) {
+			return err
+		}
+		t.Reset(TxnOptions{})
+	}
+	return err
+}
+
+// IsRetryable reports whether the transaction, or the statement, may succeed
+// when it is run again.
+func IsRetryable(err error) bool {
+	return err != nil && kvpb.Classify(err) == kvpb.ClassRetry
+}
+
+// IsAmbiguous reports whether a commit that failed with err may have happened.
+func IsAmbiguous(err error) bool {
+	var a *kvpb.AmbiguousCommitError
+	return errors.As(err, &a)
+}

@@ -1,0 +1,134 @@
+package kvpb
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/lichendb/lichen/internal/hlc"
+)
+
+// Class says what the caller of a failed request must do.
+type Class uint8
+
+// The classes of errors.
+const (
+	ClassBroken    Class = iota // a bug or damage; give up
+	ClassUser                   // tell the user; nothing happened
+	ClassRetry                  // restart the transaction, or the statement
+	ClassAmbiguous              // a commit may or may not have happened
+)
+
+// Classify returns the class of err.
+func Classify(err error) Class {
+	var c interface{ Class() Class }
+	if errors.As(err, &c) {
+		return c.Class()
+	}
+	return ClassBroken
+}
+
+// RetryError says that a transaction can't go on at its timestamp: something it
+// read has changed.
+type RetryError struct {
+	Reason string
+	Key    []byte // where the conflict is, if known
+}
+
+// Error implements error.
+func (e *RetryError) Error() string { return "restart transaction: " + e.Reason }
+
+// Class implements the classification of errors.
+func (e *RetryError) Class() Class { return ClassRetry }
+
+// DeadlockError says that the transaction was chosen to break a deadlock.
+type DeadlockError struct{ Cycle []TxnID }
+
+// Error implements error.
+func (e *DeadlockError) Error() string { return "deadlock detected" }
+
+// Class implements the classification of errors.
+func (e *DeadlockError) Class() Class { return ClassUser }
+
+// LockNotAvailableError says that NOWAIT met a held lock or that lock_timeout
+// passed.
+type LockNotAvailableError struct{ Timeout bool }
+
+// Error implements error.
+func (e *LockNotAvailableError) Error() string {
+	if e.Timeout {
+		return "canceling statement due to lock timeout"
+	}
+	return "could not obtain lock on row"
+}
+
+// Class implements the classification of errors.
+func (e *LockNotAvailableError) Class() Class { return ClassUser }
+
+// TooManyLocksError says that a lock table is full.
+type TooManyLocksError struct{ Limit int }
+
+// Error implements error.
+func (e *TooManyLocksError) Error() string {
+	return fmt.Sprintf("lock table is full (%d locks)", e.Limit)
+}
+
+// Class implements the classification of errors.
+func (e *TooManyLocksError) Class() Class { return ClassUser }
+
+// SnapshotTooOldError says that versions below the threshold may be gone.
+type SnapshotTooOldError struct{ ReadTS, Threshold hlc.Timestamp }
+
+// Error implements error.
+func (e *SnapshotTooOldError) Error() string {
+	return fmt.Sprintf("cannot read at %s: versions before %s have been garbage-collected", e.ReadTS, e.Threshold)
+}
+
+// Class implements the classification of errors.
+func (e *SnapshotTooOldError) Class() Class { return ClassUser }
+
+// AmbiguousCommitError says that it is not known whether a commit happened.
+type AmbiguousCommitError struct{ Cause error }
+
+// Error implements error.
+func (e *AmbiguousCommitError) Error() string {
+	return "the outcome of the commit is unknown: " + e.Cause.Error()
+}
+
+// Unwrap returns the cause.
+func (e *AmbiguousCommitError) Unwrap() error { return e.Cause }
+
+// Class implements the classification of errors.
+func (e *AmbiguousCommitError) Class() Class { return ClassAmbiguous }
+
+// DiskFullError says that a store has no room for a write; reads go on.
+type DiskFullError struct{ Cause error }
+
+// Error implements error.
+func (e *DiskFullError) Error() string { return "store is out of disk space: " + e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *DiskFullError) Unwrap() error { return e.Cause }
+
+// Class implements the classification of errors.
+func (e *DiskFullError) Class() Class { return ClassUser }
+
+// TxnTooLargeError says that a transaction outgrew what one commit can carry.
+type TxnTooLargeError struct{ Bytes, Limit int64 }
+
+// Error implements error.
+func (e *TxnTooLargeError) Error() string {
+	return fmt.Sprintf("transaction of %d bytes exceeds the limit of %d", e.Bytes, e.Limit)
+}
+
+// Class implements the classification of errors.
+func (e *TxnTooLargeError) Class() Class { return ClassUser }
+
+// UnavailableError says that a replica can't serve now: not the leader, or
+// stopping.
+type UnavailableError struct{ Reason string }
+
+// Error implements error.
+func (e *UnavailableError) Error() string { return "range is unavailable: " + e.Reason }
+
+// Class implements the classification of errors.
+func (e *UnavailableError) Class() Class { return ClassUser }

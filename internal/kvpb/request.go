@@ -1,0 +1,153 @@
+package kvpb
+
+import (
+	"context"
+	"time"
+
+	"github.com/lichendb/lichen/internal/hlc"
+)
+
+// Sender executes requests: a replica those of its range, dist any. A request's
+// keys must lie in the range it is sent to; dist splits what does not.
+// Implementations are safe for concurrent use.
+type Sender interface {
+	// Get reads one key at the transaction's read timestamp.
+	Get(ctx context.Context, req *GetRequest, resp *GetResponse) error
+	// Scan reads a span at the transaction's read timestamp, up to the limits.
+	Scan(ctx context.Context, req *ScanRequest, resp *ScanResponse) error
+	// Lock takes a row lock, waiting for it if asked to, and reads the newest
+	// committed version of the key.
+	Lock(ctx context.Context, req *LockRequest, resp *LockResponse) error
+	// Refresh checks that nothing in the spans changed in (From, To] and makes
+	// sure that nothing will.
+	Refresh(ctx context.Context, req *RefreshRequest) error
+	// Commit makes the writes durable and visible at one timestamp in one
+	// consensus round and releases the transaction's locks in this range.
+	Commit(ctx context.Context, req *CommitRequest, resp *CommitResponse) error
+	// Release gives up locks without writing anything.
+	Release(ctx context.Context, req *ReleaseRequest) error
+}
+
+// GetRequest asks for one key.
+type GetRequest struct {
+	Txn *TxnMeta
+	Key []byte
+}
+
+// GetResponse carries a value; Value is appended to from [:0].
+type GetResponse struct {
+	Value []byte
+	TS    hlc.Timestamp // of the version, zero if none
+	Found bool
+}
+
+// ScanRequest asks for the keys of [Start, End).
+type ScanRequest struct {
+	Txn        *TxnMeta
+	Start, End []byte
+	MaxKeys    int // 0: no limit
+	MaxBytes   int // 0: no limit; at least one key is returned
+	Reverse    bool
+}
+
+// ScanResponse holds keys and values in one arena.
+type ScanResponse struct {
+	Arena []byte
+	// Offsets holds, per row, where its key starts, its value starts and its
+	// value ends in Arena.
+	Offsets []uint32
+	// Resume is the key to continue at, nil when the span is done: the next
+	// Start (or End, exclusive, for a reverse scan).
+	Resume []byte
+}
+
+// Len returns the number of rows.
+func (r *ScanResponse) Len() int { return len(r.Offsets) / 3 }
+
+// Key returns the key of row i.
+func (r *ScanResponse) Key(i int) []byte {
+	return r.Arena[r.Offsets[3*i]:r.Offsets[3*i+1]:r.Offsets[3*i+1]]
+}
+
+// Value returns the value of row i.
+func (r *ScanResponse) Value(i int) []byte {
+	return r.Arena[r.Offsets[3*i+1]:r.Offsets[3*i+2]:r.Offsets[3*i+2]]
+}
+
+// Append adds a row.
+func (r *ScanResponse) Append(key, value []byte) {
+	k := uint32(len(r.Arena))
+	r.Arena = append(r.Arena, key...)
+	v := uint32(len(r.Arena))
+	r.Arena = append(r.Arena, value...)
+	r.Offsets = append(r.Offsets, k, v, uint32(len(r.Arena)))
+}
+
+// Reset empties the response and keeps its memory.
+func (r *ScanResponse) Reset() {
+	r.Arena, r.Offsets, r.Resume = r.Arena[:0], r.Offsets[:0], nil
+}
+
+// LockRequest asks for a row lock.
+type LockRequest struct {
+	Txn      *TxnMeta
+	Key      []byte
+	Strength Strength
+	Wait     WaitPolicy
+	// HoldsLocks says that the transaction has locks already, perhaps this one.
+	HoldsLocks bool
+	// Timeout is lock_timeout: how long to wait; 0 means without limit.
+	Timeout time.Duration
+}
+
+// LockResponse carries the newest committed version of the locked key.
+type LockResponse struct {
+	Value   []byte
+	TS      hlc.Timestamp // of the version (tombstones too), zero if there is none
+	Found   bool
+	Skipped bool // WaitSkip and another transaction holds the lock
+	// Acquired tells that the transaction did not hold a lock on the key before.
+	Acquired bool
+	// Epoch is the leadership under which the lock was granted; Commit checks it.
+	Epoch uint64
+}
+
+// RefreshRequest asks to move reads from one timestamp to a later one.
+type RefreshRequest struct {
+	Txn      *TxnMeta
+	Spans    []Span
+	From, To hlc.Timestamp
+}
+
+// Write is one key's new value; a nil Value deletes the key.
+type Write struct {
+	Key, Value []byte
+}
+
+// CommitRequest asks for a one-phase commit. Writes are sorted by key, one per key.
+type CommitRequest struct {
+	Txn    *TxnMeta
+	Writes []Write
+	// Reads are all spans that a SERIALIZABLE transaction has read, for the case
+	// that its commit timestamp must move; AllReadsHere says that none lie in
+	// other ranges.
+	Reads        []Span
+	AllReadsHere bool
+	Locks        [][]byte // locked keys, released with the commit
+	LockEpoch    uint64   // LockResponse.Epoch of the first lock, 0 if there is none
+	// MinTS is a lower bound for the commit timestamp, exclusive: the newest
+	// version seen on a locked key.
+	MinTS hlc.Timestamp
+}
+
+// CommitResponse carries the commit timestamp.
+type CommitResponse struct{ CommitTS hlc.Timestamp }
+
+// ReleaseRequest gives up locks. Committed says that the transaction committed
+// without writing here: what it saw under the locks must stay as it is up to
+// its read timestamp.
+type ReleaseRequest struct {
+	Txn       *TxnMeta
+	Locks     [][]byte
+	Committed bool
+}

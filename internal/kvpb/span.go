@@ -1,0 +1,49 @@
+package kvpb
+
+import "bytes"
+
+// Span is the keys k with Key <= k < EndKey; an empty EndKey means the single
+// key Key.
+type Span struct{ Key, EndKey []byte }
+
+// Contains reports whether key lies in s.
+func (s Span) Contains(key []byte) bool {
+	if len(s.EndKey) == 0 {
+		return bytes.Equal(s.Key, key)
+	}
+	return bytes.Compare(key, s.Key) >= 0 && bytes.Compare(key, s.EndKey) < 0
+}
+
+// RangeID identifies a range; never reused.
+type RangeID uint64
+
+// ReplicaID identifies a replica of a range; never reused within it.
+type ReplicaID uint64
+
+// NodeID identifies a node of the cluster.
+type NodeID uint64
+
+// StoreID identifies a store of the cluster.
+type StoreID uint64
+
+// ReplicaDescriptor says where a replica is.
+type ReplicaDescriptor struct {
+	Node    NodeID
+	Store   StoreID
+	Replica ReplicaID
+}
+
+// RangeDescriptor says which keys a range holds and where its replicas are.
+type RangeDescriptor struct {
+	RangeID       RangeID
+	StartKey      []byte
+	EndKey        []byte
+	Replicas      []ReplicaDescriptor
+	NextReplicaID ReplicaID
+	Generation    uint64 // rises with every split, merge and membership change
+}
+
+// ContainsKey reports whether the range holds key.
+func (d *RangeDescriptor) ContainsKey(key []byte) bool {
+	return bytes.Compare(key, d.StartKey) >= 0 && bytes.Compare(key, d.EndKey) < 0
+}

@@ -1,0 +1,72 @@
+package kvpb
+
+import (
+	"fmt"
+
+	"github.com/lichendb/lichen/internal/hlc"
+)
+
+// TxnID identifies a transaction across the cluster and for ever; the zero id
+// stands for none. Hi comes from the gateway's node and its start, Lo counts.
+type TxnID struct{ Hi, Lo uint64 }
+
+// IsZero reports whether id is none.
+func (id TxnID) IsZero() bool { return id == TxnID{} }
+
+// String prints both halves in hexadecimal.
+func (id TxnID) String() string { return fmt.Sprintf("%x-%x", id.Hi, id.Lo) }
+
+// Isolation is a transaction's isolation level.
+type Isolation uint8
+
+// The isolation levels, strongest first.
+const (
+	Serializable Isolation = iota
+	RepeatableRead
+	ReadCommitted
+)
+
+// String returns the level's SQL name.
+func (i Isolation) String() string {
+	switch i {
+	case Serializable:
+		return "serializable"
+	case RepeatableRead:
+		return "repeatable read"
+	case ReadCommitted:
+		return "read committed"
+	}
+	return fmt.Sprintf("isolation(%d)", uint8(i))
+}
+
+// Strength is the strength of a row lock, as PostgreSQL's four.
+type Strength uint8
+
+// The lock strengths, weakest first.
+const (
+	LockNone Strength = iota
+	LockKeyShare
+	LockShare
+	LockNoKeyUpdate
+	LockUpdate
+)
+
+// WaitPolicy says what to do when a lock is held by another transaction.
+type WaitPolicy uint8
+
+// The wait policies.
+const (
+	WaitBlock WaitPolicy = iota // queue for it
+	WaitError                   // NOWAIT: LockNotAvailableError
+	WaitSkip                    // SKIP LOCKED: the response says so
+)
+
+// TxnMeta is what a range needs to know of a transaction.
+type TxnMeta struct {
+	ID        TxnID
+	Isolation Isolation
+	// ReadTS is the snapshot that plain reads see.
+	ReadTS hlc.Timestamp
+	// StartTS orders transactions by age when a deadlock needs a victim.
+	StartTS hlc.Timestamp
+}

@@ -1,0 +1,24 @@
+// Package quota accounts for memory: who holds how many bytes, and who may not
+// have more.
+//
+// It is a leaf. The server makes one Pool for the node; every session makes a
+// child of it, every statement a child of the session's, and every operator
+// that keeps rows (sort, hash table, result buffer) an Account on the
+// statement's pool.
+//
+// Main types in reading order: Pool, Account, ExceededError.
+//
+// Invariants:
+//
+//  1. A pool's use is the sum of what its children and accounts have reserved:
+//     Pool.Reserve takes the bytes at every ancestor or at none
+//     (TestReserveAllOrNothing).
+//  2. No pool's use exceeds its limit (Pool.take).
+//  3. No pool's use is below zero: Pool.Release asserts it.
+//
+// Concurrency: a Pool may be used by many goroutines; an Account belongs to one.
+// An Account reserves in chunks, so the atomic counters of the shared pools are
+// touched once per 64 KiB, not once per row.
+//
+// It does not allocate or measure memory: callers say how much they hold.
+package quota

@@ -1,0 +1,156 @@
+package quota
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/lichendb/lichen/internal/must"
+)
+
+// chunk is the granularity in which an Account reserves from its pool.
+const chunk = 64 << 10
+
+// ExceededError says that a pool could not give the bytes asked for.
+type ExceededError struct {
+	Pool      string // the pool whose limit stood in the way
+	Limit     int64
+	Used      int64
+	Requested int64
+}
+
+// Error implements error.
+func (e *ExceededError) Error() string {
+	return fmt.Sprintf("memory limit of %s reached: %d bytes requested, %d of %d in use", e.Pool, e.Requested, e.Used, e.Limit)
+}
+
+// Pool is a node in the tree of memory limits. A nil *Pool gives everything.
+type Pool struct {
+	name   string
+	parent *Pool
+	limit  int64 // 0: none of its own
+	used   atomic.Int64
+	peak   atomic.Int64
+}
+
+// NewPool returns a root pool; limit 0 means no limit.
+func NewPool(name string, limit int64) *Pool {
+	return &Pool{name: name, limit: limit}
+}
+
+// Child returns a pool below p; limit 0 means only the limits above apply.
+func (p *Pool) Child(name string, limit int64) *Pool {
+	return &Pool{name: name, parent: p, limit: limit}
+}
+
+// Used returns the bytes now reserved from p.
+func (p *Pool) Used() int64 { return p.used.Load() }
+
+// Peak returns the most bytes that were ever reserved at once.
+func (p *Pool) Peak() int64 { return p.peak.Load() }
+
+// Limit returns the limit, 0 for none.
+func (p *Pool) Limit() int64 { return p.limit }
+
+// Reserve takes n bytes from p and all pools above it, or from none of them
+// and returns an *ExceededError.
+func (p *Pool) Reserve(n int64) error {
+	for q := p; q != nil; q = q.parent {
+		if err := q.take(n); err != nil {
+			for r := p; r != q; r = r.parent {
+				r.used.Add(-n)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// take reserves n bytes from p alone. It may fail although n bytes would fit
+// once a reservation that another goroutine is about to undo is undone.
+func (p *Pool) take(n int64) error {
+	now := p.used.Add(n)
+	if p.limit > 0 && now > p.limit {
+		p.used.Add(-n)
+		return &ExceededError{Pool: p.name, Limit: p.limit, Used: now - n, Requested: n}
+	}
+	for {
+		peak := p.peak.Load()
+		if now <= peak || p.peak.CompareAndSwap(peak, now) {
+			return nil
+		}
+	}
+}
+
+// Release gives n bytes back.
+func (p *Pool) Release(n int64) {
+	for q := p; q != nil; q = q.parent {
+		left := q.used.Add(-n)
+		must.True(left >= 0, "quota invariant 3: pool %s released more than was reserved", q.name)
+	}
+}
+
+// Account is one holder of memory. The zero Account is usable and unlimited;
+// Init binds it to a pool.
+type Account struct {
+	pool     *Pool
+	used     int64
+	reserved int64
+}
+
+// Init binds an empty account to a pool (nil: no limit).
+func (a *Account) Init(p *Pool) {
+	must.True(a.reserved == 0, "quota: account rebound while it holds memory")
+	a.pool = p
+}
+
+// Used returns the bytes the account holds.
+func (a *Account) Used() int64 { return a.used }
+
+// Grow adds n bytes to what the account holds.
+func (a *Account) Grow(n int64) error {
+	want := a.used + n
+	if want > a.reserved && a.pool != nil {
+		if err := a.reserve(want); err != nil {
+			return err
+		}
+	}
+	a.used = want
+	return nil
+}
+
+// reserve makes the reservation cover want: rounded up when there is room,
+// exact when there is not.
+func (a *Account) reserve(want int64) error {
+	need := want - a.reserved
+	// Holders that grow large take larger chunks: an eighth of what they have.
+	round := max(int64(chunk), (a.reserved/8)&^(chunk-1))
+	rounded := (need + round - 1) / round * round
+	if a.pool.Reserve(rounded) == nil {
+		a.reserved += rounded
+		return nil
+	}
+	if err := a.pool.Reserve(need); err != nil {
+		return err
+	}
+	a.reserved += need
+	return nil
+}
+
+// Shrink gives back n bytes; the reservation follows in chunks.
+func (a *Account) Shrink(n int64) {
+	a.used -= n
+	must.True(a.used >= 0, "quota: account shrunk below zero")
+	if spare := a.reserved - a.used; a.pool != nil && spare > 4*chunk {
+		back := spare - chunk
+		a.pool.Release(back)
+		a.reserved -= back
+	}
+}
+
+// Close gives back everything; the account may be used again.
+func (a *Account) Close() {
+	if a.reserved > 0 {
+		a.pool.Release(a.reserved)
+	}
+	a.used, a.reserved = 0, 0
+}

@@ -1,0 +1,341 @@
+package raftlog
+
+import (
+	"cmp"
+	crand "crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/must"
+)
+
+// Log is the log of all raft groups of a store.
+type Log struct {
+	o          Options
+	lock       io.Closer
+	queueLimit int64
+
+	// createMu is held while a segment is created, so that a writer in need
+	// waits for the one the janitor is making instead of making another. It is
+	// taken before mu.
+	createMu sync.Mutex
+
+	mu      sync.Mutex
+	changed sync.Cond // on mu: room in the queue, writer or janitor gone
+	index
+
+	active *segment
+	// sealed: the next frame must open a new segment, because an attempt to do
+	// so may have left a valid header on disk.
+	sealed   bool
+	spares   []*segment
+	dead     []*segment // nothing live; not yet declared free on disk
+	draining []*segment // declared free, but still being read
+	removals []*segment
+	nextSeq  uint64
+	nextSlot uint32
+	// marks are the groups truncated since the last frame.
+	marks map[GroupID]struct{}
+
+	next    *frame   // collects what the next sync will cover
+	idle    []*frame // for reuse
+	leading bool     // somebody is writing, or about to
+	undo    []queuedState
+
+	janitor janitorState
+	readers int // reads of segments under way
+	closing bool
+	dirty   bool // something was written since Open
+	failed  error
+	stats   Stats
+}
+
+func (o *Options) fill() error {
+	if o.FS == nil || o.Dir == "" {
+		return errors.New("raftlog: FS and Dir are required")
+	}
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = DefaultSegmentBytes
+	}
+	const minSegment, maxSegment = 2 * headerBlock, 1 << 30
+	if o.SegmentBytes < minSegment || o.SegmentBytes > maxSegment || o.SegmentBytes%headerBlock != 0 {
+		return fmt.Errorf("raftlog: segment size %d is not a multiple of %d in [%d, %d]",
+			o.SegmentBytes, headerBlock, minSegment, maxSegment)
+	}
+	if o.Recycle == 0 {
+		o.Recycle = DefaultRecycle
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = DefaultCacheBytes
+	}
+	if o.Rand == nil {
+		o.Rand = cryptoRandom
+	}
+	return nil
+}
+
+func cryptoRandom() uint64 {
+	var b [8]byte
+	_, err := crand.Read(b[:])
+	must.NoError(err, "raftlog: crypto/rand")
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// Open opens the log in o.Dir, creating it if there is none, and recovers what
+// it holds. It refuses a log that is in use, of another format version, or
+// damaged before a point known to have been durable; an incomplete tail, as a
+// crash leaves it, is dropped.
+func Open(o Options) (*Log, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	if err := makeDir(o.FS, o.Dir); err != nil {
+		return nil, fmt.Errorf("raftlog: %w", err)
+	}
+	lock, err := o.FS.Lock(o.FS.PathJoin(o.Dir, lockName))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrInUse, o.Dir, err)
+	}
+	l := &Log{
+		o:          o,
+		lock:       lock,
+		queueLimit: min(MaxQueueBytes, max(o.SegmentBytes/4, 64<<10)),
+		index: index{
+			groups: map[GroupID]*group{},
+			segs:   map[uint32]*segment{},
+			cache:  cache{limit: o.CacheBytes},
+		},
+		marks:    map[GroupID]struct{}{},
+		next:     newFrame(),
+		nextSeq:  1,
+		nextSlot: 1,
+	}
+	l.changed.L = &l.mu
+	if err := l.recover(); err != nil {
+		l.closeFiles()
+		return nil, err
+	}
+	return l, nil
+}
+
+func makeDir(f fs.FS, dir string) error {
+	if err := f.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := fs.SyncDir(f, f.PathDir(dir)); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Close waits for the writes under way, marks the end of the log and releases
+// its files. Writes started after it fail with ErrClosed.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closing {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	l.closing = true
+	l.changed.Broadcast()
+	for l.leading || l.janitor.running || l.readers > 0 {
+		l.changed.Wait()
+	}
+	err := l.failed
+	if err == nil && l.active != nil && (l.dirty || len(l.marks) > 0) {
+		l.leading = true
+		err = l.seal()
+		l.leading = false
+	}
+	l.closeFiles()
+	l.mu.Unlock()
+	return err
+}
+
+// seal writes a last frame. It carries pending truncations, and its synced
+// offset proves everything before it durable, so that damage is noticed at the
+// next start. Without room for it the log is as good, only less certain.
+func (l *Log) seal() error {
+	f := l.takeFrame()
+	if l.sealed || l.active.room(true) < frameSize(len(f.buf)-frameHeader) {
+		return nil
+	}
+	l.mu.Unlock()
+	err := l.commit(f)
+	l.mu.Lock()
+	l.finish(f, err)
+	return err
+}
+
+func (l *Log) closeFiles() {
+	for _, s := range l.segs {
+		_ = s.file.Close()
+	}
+	for _, list := range [][]*segment{l.spares, l.draining, l.removals} {
+		for _, s := range list {
+			_ = s.file.Close()
+		}
+	}
+	l.segs, l.spares, l.draining, l.removals = nil, nil, nil, nil
+	_ = l.lock.Close()
+}
+
+// fail makes err the end of the log: what was asked of the disk may or may not
+// have happened, and only a restart can tell. mu is held.
+func (l *Log) fail(err error) error {
+	if l.failed != nil {
+		return l.failed
+	}
+	l.failed = fmt.Errorf("raftlog: failed for good: %w", err)
+	l.changed.Broadcast()
+	if l.o.OnFatal != nil {
+		l.mu.Unlock()
+		l.o.OnFatal(l.failed)
+		l.mu.Lock()
+	}
+	return l.failed
+}
+
+// Groups returns the groups of which the log holds something, in order.
+func (l *Log) Groups() []GroupID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ids := make([]GroupID, 0, len(l.groups))
+	for id, g := range l.groups {
+		if g.exists {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// get returns the group if the log durably holds something of it. mu is held.
+func (l *Log) get(id GroupID) *group {
+	if g := l.groups[id]; g != nil && g.exists {
+		return g
+	}
+	return nil
+}
+
+// State returns the durable state of group g, and whether there is any.
+func (l *Log) State(g GroupID) (State, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if grp := l.get(g); grp != nil {
+		return grp.State, true
+	}
+	return State{}, false
+}
+
+// HardState returns the durable hard state of group g, and whether the log
+// holds anything of the group.
+func (l *Log) HardState(g GroupID) (HardState, bool) {
+	s, ok := l.State(g)
+	return s.HardState, ok
+}
+
+// FirstIndex returns the index of the first entry of g that the log holds or,
+// if it holds none, of the one that comes next.
+func (l *Log) FirstIndex(g GroupID) uint64 {
+	s, _ := l.State(g)
+	return s.Truncated.Index + 1
+}
+
+// LastIndex returns the index of the last durable entry of g.
+func (l *Log) LastIndex(g GroupID) uint64 {
+	s, _ := l.State(g)
+	return s.Last
+}
+
+// BacklogBytes returns the bytes of all entries not truncated: what a start
+// would have to replay, and what keeps segments from being reused.
+func (l *Log) BacklogBytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.live
+}
+
+// Stats returns counters and sizes.
+func (l *Log) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.stats
+	s.Groups, s.Segments, s.Spares = len(l.groups), len(l.segs), len(l.spares)
+	for _, g := range l.segs {
+		s.DiskBytes += g.size
+	}
+	for _, list := range [][]*segment{l.spares, l.draining, l.removals} {
+		for _, g := range list {
+			s.DiskBytes += g.size
+		}
+	}
+	s.LiveBytes, s.CacheBytes, s.QueueBytes = l.live, l.cache.bytes, int64(len(l.next.buf)-frameHeader)
+	return s
+}
+
+// Truncate says that the entries of g up to index, whose term is term, are no
+// longer needed. The caller guarantees that their effects are durable. It
+// takes effect in memory at once and on disk with the next write.
+func (l *Log) Truncate(g GroupID, index, term uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	grp := l.get(g)
+	switch {
+	case l.failed != nil:
+		return l.failed
+	case l.closing:
+		return ErrClosed
+	case grp == nil:
+		return fmt.Errorf("%w: %d", ErrUnknownGroup, g)
+	case index <= grp.Truncated.Index:
+		return nil
+	case index > grp.Last:
+		return fmt.Errorf("%w: group %d: truncation at %d beyond the last entry %d", ErrInvalid, g, index, grp.Last)
+	case index >= grp.queued.min:
+		return fmt.Errorf("%w: group %d: truncation at %d, but entry %d is being replaced", ErrInvalid, g, index, grp.queued.min)
+	}
+	if have, _ := grp.term(index); have != term {
+		return fmt.Errorf("%w: group %d: truncation at %d of term %d, but the entry's is %d", ErrInvalid, g, index, term, have)
+	}
+	l.truncate(grp, Mark{Index: index, Term: term})
+	grp.queued.mark = max(grp.queued.mark, index)
+	l.marks[g] = struct{}{}
+	l.kick()
+	return nil
+}
+
+// Reset empties the log of g at (index, term), as a snapshot does: the next
+// entry is index+1. It returns when that is durable.
+func (l *Log) Reset(g GroupID, replica, index, term uint64) error {
+	return l.Append([]Write{{Group: g, Replica: replica, Reset: &Mark{Index: index, Term: term}}})
+}
+
+// Destroy removes all the log holds of replica of g. It returns when that is
+// durable; that the log holds nothing of the group is no error. The caller
+// guarantees that the replica's tombstone is durable.
+func (l *Log) Destroy(g GroupID, replica uint64) error {
+	return l.run(func(r *request) { r.destroy, r.group, r.replica = true, g, replica })
+}
+
+// checkpoint collects the durable state of all groups and the segments that
+// hold it, for the head of a new segment. mu is held.
+func (l *Log) checkpoint() *checkpoint {
+	c := &checkpoint{}
+	for _, s := range l.segs {
+		c.segments = append(c.segments, liveSegment{s.id, uint64(s.off)})
+	}
+	slices.SortFunc(c.segments, func(a, b liveSegment) int { return cmp.Compare(a.id, b.id) })
+	for id, g := range l.groups {
+		if g.exists {
+			c.groups = append(c.groups, groupCheckpoint{id, g.State})
+		}
+	}
+	slices.SortFunc(c.groups, func(a, b groupCheckpoint) int { return cmp.Compare(a.group, b.group) })
+	return c
+}

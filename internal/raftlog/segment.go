@@ -1,0 +1,156 @@
+package raftlog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/fs"
+)
+
+// segment is one file of the log. Its name holds the slot, which stays; what
+// the file is used for is told by the id in its header.
+type segment struct {
+	slot uint32
+	path string
+	file fs.File
+	size int64
+	id   segID // zero: spare
+
+	off     int64 // end of the frames
+	synced  int64 // what is known to be durable
+	dead    bool  // nothing live, waiting to be declared free
+	readers int   // while positive, the file must not be reused
+
+	liveEntries, liveBytes int64
+}
+
+const (
+	segmentSuffix = ".rlog"
+	tempSuffix    = ".tmp"
+	lockName      = "LOCK"
+	zeroChunk     = 1 << 20
+	// zeroSync is how much is zeroed between syncs, lest a large one delay
+	// the log's own.
+	zeroSync = 8 << 20
+)
+
+func segmentName(slot uint32) string { return fmt.Sprintf("%08d%s", slot, segmentSuffix) }
+
+// parseSegmentName returns the slot in a segment's file name.
+func parseSegmentName(name string) (uint32, bool) {
+	num, ok := strings.CutSuffix(name, segmentSuffix)
+	if !ok || len(num) < 8 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(num, 10, 32)
+	return uint32(n), err == nil && n > 0
+}
+
+// room is what fits behind the frames. A reserve is left for frames that hold
+// only truncations and the like: they free segments, so they must get through
+// when the disk is full.
+func (s *segment) room(control bool) int64 {
+	free := s.size - s.off
+	if !control {
+		free -= controlReserve(s.size)
+	}
+	return free
+}
+
+func controlReserve(size int64) int64 { return min(64<<10, size/16) &^ (frameAlign - 1) }
+
+// createSegment makes a new spare segment: zeros, written and synced, under its
+// final name only when complete, so that a segment file is never short.
+func createSegment(o *Options, slot uint32, size int64) (*segment, error) {
+	path := o.FS.PathJoin(o.Dir, segmentName(slot))
+	temp := path + tempSuffix
+	if err := zeroFile(o, temp, size); err != nil {
+		_ = o.FS.Remove(temp)
+		return nil, err
+	}
+	if err := o.FS.Rename(temp, path); err != nil {
+		_ = o.FS.Remove(temp)
+		return nil, err
+	}
+	if err := fs.SyncDir(o.FS, o.Dir); err != nil {
+		_ = o.FS.Remove(path)
+		return nil, &syncError{o.Dir, err}
+	}
+	file, err := o.FS.OpenReadWrite(path, fs.WriteUnspecified)
+	if err != nil {
+		_ = o.FS.Remove(path)
+		return nil, err
+	}
+	return &segment{slot: slot, path: path, file: file, size: size}, nil
+}
+
+// zeroFile writes a file of zeros and syncs it.
+func zeroFile(o *Options, path string, size int64) (err error) {
+	f, err := o.FS.Create(path, fs.WriteUnspecified)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	left := size
+	if o.NoZeroFill {
+		left = min(left, headerBlock)
+	}
+	zeros := make([]byte, min(zeroChunk, left))
+	for sinceSync := int64(0); left > 0; {
+		n := min(int64(len(zeros)), left)
+		clear(zeros) // Write may scribble on its argument
+		if err := writeFull(f.Write, zeros[:n]); err != nil {
+			return err
+		}
+		left -= n
+		if sinceSync += n; sinceSync >= zeroSync {
+			if err := f.SyncData(); err != nil {
+				return &syncError{path, err}
+			}
+			sinceSync = 0
+		}
+	}
+	if err := f.Sync(); err != nil {
+		return &syncError{path, err}
+	}
+	return nil
+}
+
+// writeFull makes an error of a write that is short without one.
+func writeFull(write func([]byte) (int, error), b []byte) error {
+	n, err := write(b)
+	if err == nil && n < len(b) {
+		return fmt.Errorf("wrote %d of %d bytes", n, len(b))
+	}
+	return err
+}
+
+func (s *segment) writeAt(b []byte, off int64) error {
+	err := writeFull(func(b []byte) (int, error) { return s.file.WriteAt(b, off) }, b)
+	if err != nil {
+		return fmt.Errorf("write %s at %d: %w", s.path, off, err)
+	}
+	return nil
+}
+
+func (s *segment) sync() error {
+	if err := s.file.SyncData(); err != nil {
+		return &syncError{s.path, err}
+	}
+	return nil
+}
+
+// syncError is a failed sync. What it should have made durable is in an unknown
+// state, so the log ends with it, whatever the cause.
+type syncError struct {
+	path string
+	err  error
+}
+
+func (e *syncError) Error() string { return fmt.Sprintf("sync %s: %v", e.path, e.err) }
+func (e *syncError) Unwrap() error { return e.err }

@@ -1,0 +1,144 @@
+package replica
+
+import (
+	"errors"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftlog"
+	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// maxRecentBytes bounds the entries that logView keeps as raft made them.
+const maxRecentBytes = 8 << 20
+
+// logView shows a group's part of the store's log to raft. Entries that were
+// appended a moment ago are served as they are, without a look into the log:
+// raft asks for them again when it hands them out for application.
+type logView struct {
+	log   *raftlog.Log
+	group raftlog.GroupID
+	state raftlog.State
+	desc  *kvpb.RangeDescriptor
+
+	recent      []*pb.Entry // consecutive, ending at the last entry appended
+	recentBytes int
+}
+
+var _ raft.Storage = (*logView)(nil)
+
+// InitialState implements raft.Storage.
+func (v *logView) InitialState() (*pb.HardState, *pb.ConfState, error) {
+	hs := &pb.HardState{
+		Term:   proto.Uint64(v.state.HardState.Term),
+		Vote:   proto.Uint64(v.state.HardState.Vote),
+		Commit: proto.Uint64(v.state.HardState.Commit),
+	}
+	cs := &pb.ConfState{}
+	for _, r := range v.desc.Replicas {
+		cs.Voters = append(cs.Voters, uint64(r.Replica))
+	}
+	return hs, cs, nil
+}
+
+// Entries implements raft.Storage.
+func (v *logView) Entries(lo, hi, maxSize uint64) ([]*pb.Entry, error) {
+	if n := len(v.recent); n > 0 && lo >= v.recent[0].GetIndex() && hi <= v.recent[n-1].GetIndex()+1 {
+		first := v.recent[0].GetIndex()
+		return limitSize(v.recent[lo-first:hi-first:hi-first], maxSize), nil
+	}
+	ents, err := v.log.Entries(v.group, lo, hi, maxSize)
+	if err != nil {
+		return nil, raftError(err)
+	}
+	out := make([]*pb.Entry, len(ents))
+	for i := range ents {
+		e := &ents[i]
+		out[i] = &pb.Entry{
+			Index: proto.Uint64(e.Index), Term: proto.Uint64(e.Term),
+			Type: pb.EntryType(e.Type).Enum(), Data: e.Data,
+		}
+	}
+	return out, nil
+}
+
+func limitSize(ents []*pb.Entry, maxSize uint64) []*pb.Entry {
+	size := uint64(0)
+	for i, e := range ents {
+		size += uint64(len(e.GetData())) + 16
+		if i > 0 && size > maxSize {
+			return ents[:i:i]
+		}
+	}
+	return ents
+}
+
+// Term implements raft.Storage.
+func (v *logView) Term(i uint64) (uint64, error) {
+	if n := len(v.recent); n > 0 && i >= v.recent[0].GetIndex() && i <= v.recent[n-1].GetIndex() {
+		return v.recent[i-v.recent[0].GetIndex()].GetTerm(), nil
+	}
+	t, err := v.log.Term(v.group, i)
+	return t, raftError(err)
+}
+
+// LastIndex implements raft.Storage.
+func (v *logView) LastIndex() (uint64, error) { return v.log.LastIndex(v.group), nil }
+
+// FirstIndex implements raft.Storage.
+func (v *logView) FirstIndex() (uint64, error) { return v.log.FirstIndex(v.group), nil }
+
+// Snapshot implements raft.Storage. A range with one voter needs none.
+func (v *logView) Snapshot() (*pb.Snapshot, error) {
+	return nil, raft.ErrSnapshotTemporarilyUnavailable
+}
+
+func raftError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, raftlog.ErrCompacted):
+		return raft.ErrCompacted
+	case errors.Is(err, raftlog.ErrUnavailable), errors.Is(err, raftlog.ErrUnknownGroup):
+		return raft.ErrUnavailable
+	}
+	return err
+}
+
+// appended notes entries that the log now holds.
+func (v *logView) appended(ents []*pb.Entry) {
+	if len(ents) == 0 {
+		return
+	}
+	first := ents[0].GetIndex()
+	if n := len(v.recent); n > 0 {
+		if at := first - v.recent[0].GetIndex(); first > v.recent[0].GetIndex() && at <= uint64(n) {
+			for _, e := range v.recent[at:] {
+				v.recentBytes -= len(e.GetData())
+			}
+			v.recent = v.recent[:at]
+		} else {
+			v.recent, v.recentBytes = v.recent[:0], 0
+		}
+	}
+	for _, e := range ents {
+		v.recent = append(v.recent, e)
+		v.recentBytes += len(e.GetData())
+	}
+}
+
+// applied forgets the entries up to index, which nobody here needs again soon.
+func (v *logView) applied(index uint64) {
+	n := 0
+	for n < len(v.recent) && v.recent[n].GetIndex() <= index {
+		v.recentBytes -= len(v.recent[n].GetData())
+		n++
+	}
+	rest := copy(v.recent, v.recent[n:])
+	clear(v.recent[rest:])
+	v.recent = v.recent[:rest]
+	if v.recentBytes > maxRecentBytes {
+		v.recent, v.recentBytes = nil, 0
+	}
+}

@@ -1,0 +1,275 @@
+package ast
+
+// ObjectKind is a kind of database object, as DROP, COMMENT ON, GRANT and ALTER
+// name it.
+type ObjectKind uint8
+
+// The object kinds.
+const (
+	ObjTable ObjectKind = iota
+	ObjView
+	ObjMaterializedView
+	ObjIndex
+	ObjSequence
+	ObjSchema
+	ObjDatabase
+	ObjType
+	ObjDomain
+	ObjExtension
+	ObjCollation
+	ObjFunction
+	ObjProcedure
+	ObjRoutine
+	ObjAggregate
+	ObjRole
+	ObjColumn
+	ObjConstraint
+	ObjDomainConstraint
+	ObjTrigger
+	ObjRule
+	ObjPolicy
+	ObjLanguage
+	ObjTablespace
+	ObjForeignTable
+	ObjForeignServer
+	ObjForeignDataWrapper
+	ObjStatistics
+	ObjPublication
+	ObjSubscription
+	ObjEventTrigger
+	ObjConversion
+	ObjAccessMethod
+	ObjLargeObject
+	ObjParameter
+	ObjTextSearchParser
+	ObjTextSearchDictionary
+	ObjTextSearchTemplate
+	ObjTextSearchConfiguration
+)
+
+// objectKindNames is indexed by ObjectKind.
+var objectKindNames = [...]string{
+	"TABLE", "VIEW", "MATERIALIZED VIEW", "INDEX", "SEQUENCE", "SCHEMA", "DATABASE", "TYPE",
+	"DOMAIN", "EXTENSION", "COLLATION", "FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE", "ROLE",
+	"COLUMN", "CONSTRAINT", "CONSTRAINT", "TRIGGER", "RULE", "POLICY", "LANGUAGE", "TABLESPACE",
+	"FOREIGN TABLE", "SERVER", "FOREIGN DATA WRAPPER", "STATISTICS", "PUBLICATION",
+	"SUBSCRIPTION", "EVENT TRIGGER", "CONVERSION", "ACCESS METHOD", "LARGE OBJECT", "PARAMETER",
+	"TEXT SEARCH PARSER", "TEXT SEARCH DICTIONARY", "TEXT SEARCH TEMPLATE",
+	"TEXT SEARCH CONFIGURATION",
+}
+
+// String returns the SQL words.
+func (k ObjectKind) String() string { return objectKindNames[k] }
+
+// Option is name [value] in the option lists of several statements (EXPLAIN,
+// COPY, CREATE DATABASE, VACUUM). Value is nil when none was written; bare
+// words come as *StrLit; a parenthesised or comma list comes as *Row.
+type Option struct {
+	Loc
+	Name  Name
+	Value Expr
+}
+
+// CreateDatabase is CREATE DATABASE. Options keep their names in lower case:
+// owner, template, encoding, lc_collate, connection_limit, ...
+type CreateDatabase struct {
+	Loc
+	IfNotExists bool // dialect
+	Name        Name
+	Options     []Option
+}
+
+// DropDatabase is DROP DATABASE. Cascade and Restrict are dialect extras.
+type DropDatabase struct {
+	Loc
+	IfExists bool
+	Name     Name
+	Force    bool
+	Cascade  bool
+	Restrict bool
+}
+
+// AlterDatabaseKind is the kind of an AlterDatabase.
+type AlterDatabaseKind uint8
+
+// The commands of ALTER DATABASE.
+const (
+	AlterDatabaseOptions AlterDatabaseKind = iota
+	AlterDatabaseRename
+	AlterDatabaseOwner
+	AlterDatabaseSet   // and RESET
+	AlterDatabaseSpace // SET TABLESPACE
+	AlterDatabaseRefresh
+)
+
+// AlterDatabase is ALTER DATABASE.
+type AlterDatabase struct {
+	Loc
+	Name    Name
+	Kind    AlterDatabaseKind
+	Options []Option
+	NewName Name
+	Owner   RoleSpec
+	Set     *SetVar
+}
+
+// CreateSchema is CREATE SCHEMA. Name may be "" when Owner gives it.
+type CreateSchema struct {
+	Loc
+	IfNotExists bool
+	Name        Name
+	Owner       *RoleSpec
+	Elements    []Statement
+}
+
+// AlterObject renames an object, moves it to another schema or gives it to
+// another owner; tables, views, indexes and sequences come as AlterTable.
+type AlterObject struct {
+	Loc
+	Kind      ObjectKind
+	Name      []Name
+	NewName   Name // RENAME TO
+	NewSchema Name // SET SCHEMA
+	Owner     *RoleSpec
+}
+
+// Drop drops objects of one kind.
+type Drop struct {
+	Loc
+	Kind         ObjectKind
+	IfExists     bool
+	Concurrently bool
+	// Names are the objects. A schema, type or extension is a TableName too;
+	// its own name is Table. For a dialect DROP INDEX t@i, Tables[i] holds t.
+	Names   []TableName
+	Tables  []TableName
+	Cascade bool
+	// Restrict says RESTRICT was written; it is the default.
+	Restrict bool
+}
+
+// CreateSequence is CREATE SEQUENCE.
+type CreateSequence struct {
+	Loc
+	Persistence Persistence
+	IfNotExists bool
+	Name        TableName
+	Options     []SequenceOption
+}
+
+// AlterSequence is ALTER SEQUENCE with options; RENAME, OWNER and SET SCHEMA
+// come as AlterTable.
+type AlterSequence struct {
+	Loc
+	IfExists bool
+	Name     TableName
+	Options  []SequenceOption
+}
+
+// SequenceOptionKind is the kind of a SequenceOption.
+type SequenceOptionKind uint8
+
+// The options of sequences; those without a value say "NO" by Kind.
+const (
+	SeqAs SequenceOptionKind = iota // Type
+	SeqIncrement
+	SeqMinValue
+	SeqNoMinValue
+	SeqMaxValue
+	SeqNoMaxValue
+	SeqStart
+	SeqRestart // Value nil for a bare RESTART
+	SeqCache
+	SeqCycle
+	SeqNoCycle
+	SeqOwnedBy // Owner: column, or empty for NONE
+	SeqName    // SEQUENCE NAME name: Owner holds the name
+)
+
+// SequenceOption is one option of a sequence.
+type SequenceOption struct {
+	Loc
+	Kind  SequenceOptionKind
+	Value Expr // *IntLit or *NumLit
+	Type  *TypeName
+	Owner []Name
+}
+
+// CheckOption is WITH CHECK OPTION of a view.
+type CheckOption uint8
+
+// The check options.
+const (
+	CheckNone CheckOption = iota
+	CheckLocal
+	CheckCascaded
+)
+
+// CreateView is CREATE VIEW; a materialized view comes as CreateTableAs.
+type CreateView struct {
+	Loc
+	OrReplace   bool
+	IfNotExists bool // dialect
+	Persistence Persistence
+	Recursive   bool
+	Name        TableName
+	Cols        []Name
+	With        []StorageParam
+	Query       *Select
+	Check       CheckOption
+}
+
+// RefreshView is REFRESH MATERIALIZED VIEW.
+type RefreshView struct {
+	Loc
+	Concurrently bool
+	Name         TableName
+	WithData     bool
+}
+
+// CreateEnum is CREATE TYPE name AS ENUM (labels).
+type CreateEnum struct {
+	Loc
+	IfNotExists bool // dialect
+	Name        TableName
+	Labels      []string
+}
+
+// CreateExtension is CREATE EXTENSION.
+type CreateExtension struct {
+	Loc
+	IfNotExists bool
+	Name        Name
+	Schema      Name
+	Version     string
+	Cascade     bool
+}
+
+// Comment is COMMENT ON.
+type Comment struct {
+	Loc
+	Kind ObjectKind
+	// Name is the object's qualified name; for a column the last part is the
+	// column, for a constraint or trigger Name is its own and On the relation.
+	Name []Name
+	On   []Name
+	// Args are the argument types of a function.
+	Args []*TypeName
+	// Text is the comment; Null says IS NULL.
+	Text string
+	Null bool
+}
+
+func (*CreateDatabase) stmtNode()  {}
+func (*DropDatabase) stmtNode()    {}
+func (*AlterDatabase) stmtNode()   {}
+func (*CreateSchema) stmtNode()    {}
+func (*AlterObject) stmtNode()     {}
+func (*Drop) stmtNode()            {}
+func (*CreateSequence) stmtNode()  {}
+func (*AlterSequence) stmtNode()   {}
+func (*CreateView) stmtNode()      {}
+func (*RefreshView) stmtNode()     {}
+func (*CreateEnum) stmtNode()      {}
+func (*CreateExtension) stmtNode() {}
+func (*Comment) stmtNode()         {}

@@ -1,0 +1,314 @@
+package builtin
+
+import (
+	"crypto/md5"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"math/bits"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func byteFunctions() []*Overload {
+	sum := func(sig string, f func(b []byte) []byte) *Overload {
+		return fn(0, sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBytes(string(f([]byte(a[0].Str())))), nil
+		})
+	}
+	md5Hex := textFunc(func(s string) string {
+		h := md5.Sum([]byte(s))
+		return hex.EncodeToString(h[:])
+	})
+	return []*Overload{
+		fn(0, "length(bytea) int4", intFunc(func(s string) int { return len(s) })),
+		fn(0, "octet_length(bytea) int4", intFunc(func(s string) int { return len(s) })),
+		fn(0, "bit_length(bytea) int4", intFunc(func(s string) int { return 8 * len(s) })),
+		fn(0, "bit_count(bytea) int8", intFunc(bitCount)),
+		fn(0, "md5(text) text", md5Hex), fn(0, "md5(bytea) text", md5Hex),
+		sum("sha224(bytea) bytea", func(b []byte) []byte { h := sha256.Sum224(b); return h[:] }),
+		sum("sha256(bytea) bytea", func(b []byte) []byte { h := sha256.Sum256(b); return h[:] }),
+		sum("sha384(bytea) bytea", func(b []byte) []byte { h := sha512.Sum384(b); return h[:] }),
+		sum("sha512(bytea) bytea", func(b []byte) []byte { h := sha512.Sum512(b); return h[:] }),
+		fn(0, "encode(bytea,text) text", encode), fn(0, "decode(text,text) bytea", decode),
+		fn(0, "substr(bytea,int4) bytea", substrBytes), fn(0, "substr(bytea,int4,int4) bytea", substrBytes),
+		fn(0, "substring(bytea,int4) bytea", substrBytes), fn(0, "substring(bytea,int4,int4) bytea", substrBytes),
+		fn(0, "position(bytea,bytea) int4", positionBytes),
+		fn(0, "overlay(bytea,bytea,int4) bytea", overlayBytes), fn(0, "overlay(bytea,bytea,int4,int4) bytea", overlayBytes),
+		fn(0, "btrim(bytea,bytea) bytea", trimBytes(true, true)),
+		fn(0, "ltrim(bytea,bytea) bytea", trimBytes(true, false)), fn(0, "rtrim(bytea,bytea) bytea", trimBytes(false, true)),
+		fn(0, "get_byte(bytea,int4) int4", getByte), fn(0, "set_byte(bytea,int4,int4) bytea", setByte),
+		fn(0, "get_bit(bytea,int8) int4", getBit), fn(0, "set_bit(bytea,int8,int4) bytea", setBit),
+		fn(0, "gen_random_uuid() uuid", randomUUID).volatile(),
+	}
+}
+
+func bitCount(s string) int {
+	n := 0
+	for i := 0; i < len(s); i++ {
+		n += bits.OnesCount8(s[i])
+	}
+	return n
+}
+
+func encode(_ *Context, a []types.Datum) (types.Datum, error) {
+	s := a[0].Str()
+	switch strings.ToLower(a[1].Str()) {
+	case "hex":
+		return text(hex.EncodeToString([]byte(s)))
+	case "base64":
+		return text(wrapBase64(base64.StdEncoding.EncodeToString([]byte(s))))
+	case "escape":
+		return text(escapeBytes(s))
+	}
+	return types.Null, errEncoding(a[1].Str())
+}
+
+func errEncoding(name string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "unrecognized encoding: \"%s\"", name)
+}
+
+// wrapBase64 breaks lines after 76 characters, as MIME does.
+func wrapBase64(s string) string {
+	const line = 76
+	if len(s) <= line {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > line {
+		b.WriteString(s[:line])
+		b.WriteByte('\n')
+		s = s[line:]
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+// escapeBytes writes zero and bytes above 127 in octal and doubles backslashes.
+func escapeBytes(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '\\':
+			b.WriteString(`\\`)
+		case c == 0 || c >= 0x80:
+			b.Write([]byte{'\\', '0' + c>>6, '0' + c>>3&7, '0' + c&7})
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func decode(_ *Context, a []types.Datum) (types.Datum, error) {
+	s := a[0].Str()
+	var b []byte
+	var err error
+	switch strings.ToLower(a[1].Str()) {
+	case "hex":
+		b, err = decodeHex(s)
+	case "base64":
+		b, err = decodeBase64(s)
+	case "escape":
+		b, err = decodeEscape(s)
+	default:
+		err = errEncoding(a[1].Str())
+	}
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewBytes(string(b)), nil
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func decodeHex(s string) ([]byte, error) {
+	b := make([]byte, 0, len(s)/2)
+	digits, v := 0, byte(0)
+	for _, r := range s {
+		if r < 0x80 && isBlank(byte(r)) && digits == 0 {
+			continue
+		}
+		d, ok := hexDigit(r)
+		if !ok {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid hexadecimal digit: \"%c\"", r)
+		}
+		v = v<<4 | d
+		if digits++; digits == 2 {
+			b = append(b, v)
+			digits, v = 0, 0
+		}
+	}
+	if digits != 0 {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid hexadecimal data: odd number of digits")
+	}
+	return b, nil
+}
+
+func hexDigit(r rune) (byte, bool) {
+	switch {
+	case r >= '0' && r <= '9':
+		return byte(r - '0'), true
+	case r >= 'a' && r <= 'f':
+		return byte(r-'a') + 10, true
+	case r >= 'A' && r <= 'F':
+		return byte(r-'A') + 10, true
+	}
+	return 0, false
+}
+
+func decodeBase64(s string) ([]byte, error) {
+	clean := strings.Map(func(r rune) rune {
+		if r < 0x80 && isBlank(byte(r)) {
+			return -1
+		}
+		return r
+	}, s)
+	for _, r := range clean {
+		if !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=", r) {
+			return nil, pgerr.New(pgerr.InvalidParameterValue,
+				"invalid symbol \"%c\" found while decoding base64 sequence", r)
+		}
+	}
+	b, err := base64.StdEncoding.DecodeString(clean)
+	if err != nil {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid base64 end sequence").WithHint(
+			"Input data is missing padding, is truncated, or is otherwise corrupted.")
+	}
+	return b, nil
+}
+
+func decodeEscape(s string) ([]byte, error) {
+	b := make([]byte, 0, len(s))
+	octal := func(c, maxDigit byte) bool { return c >= '0' && c <= maxDigit }
+	for i := 0; i < len(s); {
+		switch {
+		case s[i] != '\\':
+			b = append(b, s[i])
+			i++
+		case i+1 < len(s) && s[i+1] == '\\':
+			b = append(b, '\\')
+			i += 2
+		case i+3 < len(s) && octal(s[i+1], '3') && octal(s[i+2], '7') && octal(s[i+3], '7'):
+			b = append(b, (s[i+1]-'0')<<6|(s[i+2]-'0')<<3|(s[i+3]-'0'))
+			i += 4
+		default:
+			return nil, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type %s", "bytea")
+		}
+	}
+	return b, nil
+}
+
+func substrBytes(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, start, n := a[0].Str(), a[1].Int(), int64(1<<32)
+	if len(a) == 3 {
+		if n = a[2].Int(); n < 0 {
+			return types.Null, fail(errNegativeLength)
+		}
+	}
+	return types.NewBytes(sliceBytes(s, start, n)), nil
+}
+
+// sliceBytes is substring by bytes, see substring.
+func sliceBytes(s string, start, n int64) string {
+	end := min(start+n, int64(len(s))+1)
+	start = max(start, 1)
+	if end <= start {
+		return ""
+	}
+	return s[start-1 : end-1]
+}
+
+func positionBytes(_ *Context, a []types.Datum) (types.Datum, error) {
+	return types.NewInt(int64(strings.Index(a[0].Str(), a[1].Str()) + 1)), nil
+}
+
+func overlayBytes(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, by, start := a[0].Str(), a[1].Str(), a[2].Int()
+	n := int64(len(by))
+	if len(a) == 4 {
+		n = a[3].Int()
+	}
+	if start <= 0 {
+		return types.Null, fail(errNegativeLength)
+	}
+	if _, err := CheckInt4(start + n); err != nil {
+		return types.Null, err
+	}
+	return types.NewBytes(sliceBytes(s, 1, start-1) + by + sliceBytes(s, start+n, 1<<32)), nil
+}
+
+func trimBytes(left, right bool) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		s, set := a[0].Str(), a[1].Str()
+		for left && s != "" && strings.IndexByte(set, s[0]) >= 0 {
+			s = s[1:]
+		}
+		for right && s != "" && strings.IndexByte(set, s[len(s)-1]) >= 0 {
+			s = s[:len(s)-1]
+		}
+		return types.NewBytes(s), nil
+	}
+}
+
+func checkIndex(i, n int64) error {
+	if i < 0 || i >= n {
+		return pgerr.New(pgerr.ArraySubscriptError, "index %d out of valid range, 0..%d", i, n-1)
+	}
+	return nil
+}
+
+func getByte(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, i := a[0].Str(), a[1].Int()
+	if err := checkIndex(i, int64(len(s))); err != nil {
+		return types.Null, err
+	}
+	return types.NewInt(int64(s[i])), nil
+}
+
+func setByte(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, i := a[0].Str(), a[1].Int()
+	if err := checkIndex(i, int64(len(s))); err != nil {
+		return types.Null, err
+	}
+	b := []byte(s)
+	b[i] = byte(a[2].Int())
+	return types.NewBytes(string(b)), nil
+}
+
+func getBit(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, i := a[0].Str(), a[1].Int()
+	if err := checkIndex(i, 8*int64(len(s))); err != nil {
+		return types.Null, err
+	}
+	return types.NewInt(int64(s[i/8] >> (i % 8) & 1)), nil
+}
+
+func setBit(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, i, bit := a[0].Str(), a[1].Int(), a[2].Int()
+	if err := checkIndex(i, 8*int64(len(s))); err != nil {
+		return types.Null, err
+	}
+	if bit != 0 && bit != 1 {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "new bit must be 0 or 1")
+	}
+	b := []byte(s)
+	b[i/8] = b[i/8]&^(1<<(i%8)) | byte(bit)<<(i%8)
+	return types.NewBytes(string(b)), nil
+}
+
+// randomUUID makes a version 4 uuid.
+func randomUUID(*Context, []types.Datum) (types.Datum, error) {
+	var b [16]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return types.Null, pgerr.New(pgerr.InternalError, "could not generate random values")
+	}
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return types.NewUUID(string(b[:])), nil
+}

@@ -1,0 +1,142 @@
+package builtin
+
+import (
+	"math"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+var (
+	errFloatOverflow  = pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
+	errFloatUnderflow = pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: underflow")
+	errInputRange     = pgerr.New(pgerr.NumericValueOutOfRange, "input is out of range")
+)
+
+// AddFloat, SubFloat, MulFloat and DivFloat are float8 arithmetic with
+// PostgreSQL's range checks.
+func AddFloat(a, b float64) (float64, error) { return finite(a+b, a, b) }
+
+// SubFloat subtracts; see AddFloat.
+func SubFloat(a, b float64) (float64, error) { return finite(a-b, a, b) }
+
+// MulFloat multiplies; see AddFloat.
+func MulFloat(a, b float64) (float64, error) {
+	r := a * b
+	if r == 0 && a != 0 && b != 0 {
+		return 0, fail(errFloatUnderflow)
+	}
+	return finite(r, a, b)
+}
+
+// DivFloat divides; see AddFloat.
+func DivFloat(a, b float64) (float64, error) {
+	if b == 0 && !math.IsNaN(a) {
+		return 0, fail(errDivisionByZero)
+	}
+	r := a / b
+	if r == 0 && a != 0 && !math.IsInf(b, 0) {
+		return 0, fail(errFloatUnderflow)
+	}
+	return finite(r, a, b)
+}
+
+// finite fails when finite operands gave an infinite result.
+func finite(r, a, b float64) (float64, error) {
+	if math.IsInf(r, 0) && !math.IsInf(a, 0) && !math.IsInf(b, 0) {
+		return 0, fail(errFloatOverflow)
+	}
+	return r, nil
+}
+
+func arithFloat8(f func(a, b float64) (float64, error)) EvalFunc {
+	return func(_ *Context, args []types.Datum) (types.Datum, error) {
+		r, err := f(args[0].Float(), args[1].Float())
+		if err != nil {
+			return types.Null, err
+		}
+		return types.NewFloat(r), nil
+	}
+}
+
+// arithFloat4 rounds the result of the float8 operation, which is the float4
+// result: a float64 holds enough digits for + - * / of two float32.
+func arithFloat4(f func(a, b float64) (float64, error)) EvalFunc {
+	return func(_ *Context, args []types.Datum) (types.Datum, error) {
+		a, b := args[0].Float(), args[1].Float()
+		r, err := f(a, b)
+		if err != nil {
+			return types.Null, err
+		}
+		return float4Result(r)
+	}
+}
+
+// float4Result rounds to float4 and checks its range.
+func float4Result(r float64) (types.Datum, error) {
+	r4 := float64(float32(r))
+	if math.IsInf(r4, 0) && !math.IsInf(r, 0) {
+		return types.Null, fail(errFloatOverflow)
+	}
+	if r4 == 0 && r != 0 {
+		return types.Null, fail(errFloatUnderflow)
+	}
+	return types.NewFloat(r4), nil
+}
+
+func floatOperators() []*Overload {
+	add4, sub4, mul4, div4 := arithFloat4(AddFloat), arithFloat4(SubFloat), arithFloat4(MulFloat), arithFloat4(DivFloat)
+	add, sub, mul, div := arithFloat8(AddFloat), arithFloat8(SubFloat), arithFloat8(MulFloat), arithFloat8(DivFloat)
+	pow := arithFloat8(powFloat)
+	return []*Overload{
+		op(0, "float4 + float4 float4", add4), op(0, "float4 + float8 float8", add), op(0, "float8 + float4 float8", add), op(0, "float8 + float8 float8", add),
+		op(0, "float4 - float4 float4", sub4), op(0, "float4 - float8 float8", sub), op(0, "float8 - float4 float8", sub), op(0, "float8 - float8 float8", sub),
+		op(0, "float4 * float4 float4", mul4), op(0, "float4 * float8 float8", mul), op(0, "float8 * float4 float8", mul), op(0, "float8 * float8 float8", mul),
+		op(0, "float4 / float4 float4", div4), op(0, "float4 / float8 float8", div), op(0, "float8 / float4 float8", div), op(0, "float8 / float8 float8", div),
+		op(0, "+ float4 float4", identity), op(0, "+ float8 float8", identity),
+		op(0, "- float4 float4", negFloat), op(0, "- float8 float8", negFloat),
+		op(0, "@ float4 float4", float8Func(math.Abs)), op(0, "@ float8 float8", float8Func(math.Abs)),
+		op(0, "float8 ^ float8 float8", pow),
+		op(0, "|/ float8 float8", sqrtFloat), op(0, "||/ float8 float8", float8Func(math.Cbrt)),
+		fn(0, "power(float8,float8) float8", pow), fn(0, "pow(float8,float8) float8", pow),
+	}
+}
+
+func negFloat(_ *Context, args []types.Datum) (types.Datum, error) {
+	return types.NewFloat(-args[0].Float()), nil
+}
+
+// float8Func makes a function of a total float function.
+func float8Func(f func(float64) float64) EvalFunc {
+	return func(_ *Context, args []types.Datum) (types.Datum, error) {
+		return types.NewFloat(f(args[0].Float())), nil
+	}
+}
+
+func sqrtFloat(_ *Context, args []types.Datum) (types.Datum, error) {
+	f := args[0].Float()
+	if f < 0 {
+		return types.Null, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "cannot take square root of a negative number")
+	}
+	return types.NewFloat(math.Sqrt(f)), nil
+}
+
+// powFloat is a^b with SQL's errors and C's special cases, which Go's math.Pow
+// shares.
+func powFloat(a, b float64) (float64, error) {
+	switch {
+	case a == 0 && b < 0:
+		return 0, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "zero raised to a negative power is undefined")
+	case a < 0 && math.Floor(b) != b && !math.IsInf(b, 0) && !math.IsNaN(b) && !math.IsInf(a, 0):
+		return 0, pgerr.New(pgerr.InvalidArgumentForPowerFunction,
+			"a negative number raised to a non-integer power yields a complex result")
+	}
+	r := math.Pow(a, b)
+	if math.IsInf(a, 0) || math.IsInf(b, 0) {
+		return r, nil
+	}
+	if r == 0 && a != 0 {
+		return 0, fail(errFloatUnderflow)
+	}
+	return finite(r, a, b)
+}

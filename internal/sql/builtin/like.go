@@ -1,0 +1,300 @@
+package builtin
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+var errLikeEnd = pgerr.New(pgerr.InvalidEscapeSequence, "LIKE pattern must not end with escape character")
+
+// likeMatch matches s against a LIKE pattern with backslash escapes; bytewise
+// makes _ stand for a byte, not a character. It walks both strings once and
+// returns to the last % on a mismatch.
+func likeMatch(s, p string, bytewise bool) (bool, error) {
+	si, pi := 0, 0
+	backS, backP := -1, 0 // where to resume after a mismatch
+	for {
+		if pi == len(p) {
+			if si == len(s) {
+				return true, nil
+			}
+		} else if p[pi] == '%' {
+			pi++
+			backS, backP = si, pi
+			continue
+		} else if n, width, err := likeStep(s[si:], p[pi:], bytewise); err != nil {
+			return false, err
+		} else if n > 0 {
+			si, pi = si+n, pi+width
+			continue
+		}
+		if backS < 0 || backS >= len(s) {
+			return false, checkLikePattern(p[pi:])
+		}
+		backS += charLen(s[backS:], bytewise)
+		si, pi = backS, backP
+	}
+}
+
+// likeStep matches the first element of p, not a %, at the start of s. It
+// returns how many bytes of s it takes, 0 for a mismatch, and its own length.
+func likeStep(s, p string, bytewise bool) (n, width int, err error) {
+	c, width := p[0], 1
+	if c == '\\' {
+		if len(p) == 1 {
+			return 0, 0, fail(errLikeEnd)
+		}
+		c, width = p[1], 2
+	} else if c == '_' {
+		return charLen(s, bytewise), 1, nil
+	}
+	if s == "" || s[0] != c {
+		return 0, width, nil
+	}
+	return 1, width, nil
+}
+
+// checkLikePattern reports an escape at the end of what was not matched.
+func checkLikePattern(p string) error {
+	for i := 0; i < len(p); i++ {
+		if p[i] == '\\' {
+			if i++; i == len(p) {
+				return fail(errLikeEnd)
+			}
+		}
+	}
+	return nil
+}
+
+func charLen(s string, bytewise bool) int {
+	if s == "" {
+		return 0
+	}
+	if bytewise || s[0] < utf8.RuneSelf {
+		return 1
+	}
+	_, n := utf8.DecodeRuneInString(s)
+	return n
+}
+
+// LikePrefix splits a LIKE pattern into the literal text that it begins with
+// and whether that is all of it (a plain equality). The optimizer makes index
+// ranges of it.
+func LikePrefix(pattern string) (prefix string, exact bool) {
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '%' || c == '_':
+			return b.String(), false
+		case c == '\\' && i+1 < len(pattern):
+			i++
+			b.WriteByte(pattern[i])
+		case c == '\\':
+			return b.String(), false
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), true
+}
+
+// compileLike returns a matcher of a pattern that is known beforehand. The
+// usual forms — abc, abc%, %abc, %abc% — become string searches.
+func compileLike(p string, bytewise bool) (func(s string) bool, error) {
+	if err := checkLikePattern(p); err != nil {
+		return nil, err
+	}
+	body := strings.TrimLeft(p, "%")
+	front := len(body) < len(p)
+	back := false
+	if trimmed := strings.TrimRight(body, "%"); len(trimmed) < len(body) && !strings.HasSuffix(trimmed, `\`) {
+		body, back = trimmed, true
+	}
+	lit, exact := LikePrefix(body)
+	if !exact {
+		return func(s string) bool {
+			ok, err := likeMatch(s, p, bytewise)
+			return ok && err == nil
+		}, nil
+	}
+	switch {
+	case front && (back || lit == ""):
+		return func(s string) bool { return strings.Contains(s, lit) }, nil
+	case front:
+		return func(s string) bool { return strings.HasSuffix(s, lit) }, nil
+	case back:
+		return func(s string) bool { return strings.HasPrefix(s, lit) }, nil
+	}
+	return func(s string) bool { return s == lit }, nil
+}
+
+// like declares one of the LIKE operators.
+func like(sig string, negate, fold, bytewise bool) *Overload {
+	prepare := func(s string) string {
+		if fold {
+			return strings.ToLower(s)
+		}
+		return s
+	}
+	return opBind(0, sig, func(b Binding) (EvalFunc, error) {
+		if p, ok := b.constArg(1); ok {
+			match, err := compileLike(prepare(p.Str()), bytewise)
+			if err != nil {
+				return nil, err
+			}
+			return func(_ *Context, a []types.Datum) (types.Datum, error) {
+				return types.NewBool(match(prepare(a[0].Str())) != negate), nil
+			}, nil
+		}
+		return func(_ *Context, a []types.Datum) (types.Datum, error) {
+			ok, err := likeMatch(prepare(a[0].Str()), prepare(a[1].Str()), bytewise)
+			if err != nil {
+				return types.Null, err
+			}
+			return types.NewBool(ok != negate), nil
+		}, nil
+	})
+}
+
+func patternOperators() []*Overload {
+	var all []*Overload
+	for _, l := range []string{"text", "name", "bpchar"} {
+		all = append(all,
+			like(l+" ~~ text bool", false, false, false), like(l+" !~~ text bool", true, false, false),
+			like(l+" ~~* text bool", false, true, false), like(l+" !~~* text bool", true, true, false),
+			regexpOperator(l+" ~ text bool", false, false), regexpOperator(l+" !~ text bool", true, false),
+			regexpOperator(l+" ~* text bool", false, true), regexpOperator(l+" !~* text bool", true, true))
+	}
+	return append(all, like("bytea ~~ bytea bool", false, false, true), like("bytea !~~ bytea bool", true, false, true))
+}
+
+// likeEscape rewrites a LIKE pattern with another escape character (or none,
+// for an empty one) to one with backslash: LIKE ... ESCAPE.
+func likeEscape(_ *Context, a []types.Datum) (types.Datum, error) {
+	p, esc := a[0].Str(), a[1].Str()
+	if err := checkEscape(esc); err != nil {
+		return types.Null, err
+	}
+	if esc == `\` {
+		return a[0], nil
+	}
+	var b strings.Builder
+	for i := 0; i < len(p); {
+		switch {
+		case esc != "" && strings.HasPrefix(p[i:], esc):
+			b.WriteByte('\\')
+			i += len(esc)
+			if i < len(p) {
+				n := charLen(p[i:], false)
+				b.WriteString(p[i : i+n])
+				i += n
+			}
+		case p[i] == '\\':
+			b.WriteString(`\\`)
+			i++
+		default:
+			b.WriteByte(p[i])
+			i++
+		}
+	}
+	return text(b.String())
+}
+
+func checkEscape(esc string) error {
+	if utf8.RuneCountInString(esc) > 1 {
+		return pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
+			WithHint("Escape string must be empty or one character.")
+	}
+	return nil
+}
+
+// similarToEscape turns a SIMILAR TO pattern into a regular expression.
+func similarToEscape(_ *Context, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() || len(a) == 2 && a[1].IsNull() {
+		return types.Null, nil
+	}
+	esc := `\`
+	if len(a) == 2 {
+		esc = a[1].Str()
+	}
+	if err := checkEscape(esc); err != nil {
+		return types.Null, err
+	}
+	return text(similarPattern(a[0].Str(), esc))
+}
+
+// similarPattern does the work of similarToEscape. Two escaped double quotes
+// delimit the part that SUBSTRING ... SIMILAR extracts.
+func similarPattern(p, esc string) string {
+	var b strings.Builder
+	b.WriteString("^(?:")
+	quotes, inBracket := 0, false
+	for i := 0; i < len(p); {
+		n := charLen(p[i:], false)
+		c := p[i : i+n]
+		if esc != "" && c == esc && i+n < len(p) {
+			i += n
+			n = charLen(p[i:], false)
+			c = p[i : i+n]
+			i += n
+			if c == `"` && !inBracket {
+				quotes++
+				writeSimilarQuote(&b, quotes)
+				continue
+			}
+			if n == 1 && !isWordByte(c[0]) || n == 1 && c[0] == '_' {
+				b.WriteByte('\\')
+			}
+			b.WriteString(c)
+			continue
+		}
+		i += n
+		switch {
+		case inBracket:
+			if c == `\` {
+				b.WriteByte('\\')
+			}
+			b.WriteString(c)
+			inBracket = c != "]"
+		case c == "[":
+			inBracket = true
+			b.WriteString(c)
+			if strings.HasPrefix(p[i:], "^") {
+				b.WriteByte('^')
+				i++
+			}
+		case c == "%":
+			b.WriteString(".*")
+		case c == "_":
+			b.WriteByte('.')
+		case c == "(":
+			b.WriteString("(?:")
+		case c == `\` || c == "." || c == "^" || c == "$":
+			b.WriteString(`\` + c)
+		default:
+			b.WriteString(c)
+		}
+	}
+	b.WriteString(")$")
+	return b.String()
+}
+
+// writeSimilarQuote makes the part between the two separators the first
+// capture, with a shortest match before it.
+func writeSimilarQuote(b *strings.Builder, n int) {
+	switch n {
+	case 1:
+		s := b.String()
+		b.Reset()
+		b.WriteString("^(?:" + s[len("^(?:"):] + "){1,1}?(")
+	case 2:
+		b.WriteString("){1,1}(?:")
+	}
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

@@ -1,0 +1,238 @@
+package builtin
+
+import (
+	"math"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func mathFunctions() []*Overload {
+	f := func(sig string, g func(float64) float64) *Overload { return fn(0, sig, float8Func(g)) }
+	ranged := func(sig string, lo, hi float64, g func(float64) float64) *Overload {
+		return fn(0, sig, domainFunc(lo, hi, g))
+	}
+	inf := math.Inf(1)
+	return []*Overload{
+		f("abs(float4) float4", math.Abs), f("abs(float8) float8", math.Abs),
+		f("ceil(float8) float8", math.Ceil), f("ceiling(float8) float8", math.Ceil), f("floor(float8) float8", math.Floor),
+		f("round(float8) float8", math.RoundToEven), f("trunc(float8) float8", math.Trunc),
+		f("sign(float8) float8", signFloat), fn(0, "sqrt(float8) float8", sqrtFloat), f("cbrt(float8) float8", math.Cbrt),
+		fn(0, "exp(float8) float8", expFloat),
+		fn(0, "ln(float8) float8", logFloat(math.Log)), fn(0, "log(float8) float8", logFloat(math.Log10)), fn(0, "log10(float8) float8", logFloat(math.Log10)),
+		fn(0, "pi() float8", func(*Context, []types.Datum) (types.Datum, error) { return types.NewFloat(math.Pi), nil }),
+		fn(0, "degrees(float8) float8", checked(func(x float64) float64 { return x / (math.Pi / 180) })),
+		fn(0, "radians(float8) float8", checked(func(x float64) float64 { return x * (math.Pi / 180) })),
+		trig("sin(float8) float8", math.Sin), trig("cos(float8) float8", math.Cos), trig("tan(float8) float8", math.Tan),
+		trig("cot(float8) float8", func(x float64) float64 { return 1 / math.Tan(x) }),
+		ranged("asin(float8) float8", -1, 1, math.Asin), ranged("acos(float8) float8", -1, 1, math.Acos), f("atan(float8) float8", math.Atan),
+		fn(0, "atan2(float8,float8) float8", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewFloat(math.Atan2(a[0].Float(), a[1].Float())), nil
+		}),
+		fn(0, "atan2d(float8,float8) float8", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewFloat(toDegrees(math.Atan2(a[0].Float(), a[1].Float()))), nil
+		}),
+		trig("sind(float8) float8", sinDegrees), trig("cosd(float8) float8", cosDegrees), trig("tand(float8) float8", tanDegrees),
+		trig("cotd(float8) float8", func(x float64) float64 { return cosDegrees(x) / sinDegrees(x) }),
+		ranged("asind(float8) float8", -1, 1, func(x float64) float64 { return toDegrees(math.Asin(x)) }),
+		ranged("acosd(float8) float8", -1, 1, func(x float64) float64 { return toDegrees(math.Acos(x)) }),
+		f("atand(float8) float8", func(x float64) float64 { return toDegrees(math.Atan(x)) }),
+		f("sinh(float8) float8", math.Sinh), f("cosh(float8) float8", math.Cosh), f("tanh(float8) float8", math.Tanh),
+		f("asinh(float8) float8", math.Asinh), ranged("acosh(float8) float8", 1, inf, math.Acosh), ranged("atanh(float8) float8", -1, 1, math.Atanh),
+		fn(0, "random() float8", func(c *Context, _ []types.Datum) (types.Datum, error) {
+			return types.NewFloat(c.random().Float64()), nil
+		}).volatile(),
+		fn(0, "setseed(float8) void", setSeed).volatile(),
+		fn(0, "width_bucket(float8,float8,float8,int4) int4", widthBucketFloat),
+	}
+}
+
+// domainFunc makes a function that is defined on [lo, hi] only.
+func domainFunc(lo, hi float64, g func(float64) float64) EvalFunc {
+	return func(_ *Context, args []types.Datum) (types.Datum, error) {
+		x := args[0].Float()
+		if x < lo || x > hi {
+			return types.Null, fail(errInputRange)
+		}
+		return types.NewFloat(g(x)), nil
+	}
+}
+
+// trig makes a function that is undefined at infinity.
+func trig(sig string, g func(float64) float64) *Overload {
+	return fn(0, sig, func(_ *Context, args []types.Datum) (types.Datum, error) {
+		x := args[0].Float()
+		if math.IsInf(x, 0) {
+			return types.Null, fail(errInputRange)
+		}
+		return types.NewFloat(g(x)), nil
+	})
+}
+
+// checked makes a function that must not overflow.
+func checked(g func(float64) float64) EvalFunc {
+	return func(_ *Context, args []types.Datum) (types.Datum, error) {
+		x := args[0].Float()
+		r, err := finite(g(x), x, 0)
+		if err != nil {
+			return types.Null, err
+		}
+		return types.NewFloat(r), nil
+	}
+}
+
+func signFloat(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	case math.IsNaN(x):
+		return x
+	}
+	return 0
+}
+
+func expFloat(_ *Context, args []types.Datum) (types.Datum, error) {
+	x := args[0].Float()
+	r := math.Exp(x)
+	if math.IsInf(r, 0) && !math.IsInf(x, 0) {
+		return types.Null, fail(errFloatOverflow)
+	}
+	if r == 0 && !math.IsInf(x, 0) {
+		return types.Null, fail(errFloatUnderflow)
+	}
+	return types.NewFloat(r), nil
+}
+
+func logFloat(g func(float64) float64) EvalFunc {
+	return func(_ *Context, args []types.Datum) (types.Datum, error) {
+		x := args[0].Float()
+		if err := logArgument(x == 0, x < 0); err != nil {
+			return types.Null, err
+		}
+		return types.NewFloat(g(x)), nil
+	}
+}
+
+// logArgument is the error of a logarithm of zero or less, nil otherwise.
+func logArgument(zero, negative bool) error {
+	switch {
+	case zero:
+		return pgerr.New(pgerr.InvalidArgumentForLogarithm, "cannot take logarithm of zero")
+	case negative:
+		return pgerr.New(pgerr.InvalidArgumentForLogarithm, "cannot take logarithm of a negative number")
+	}
+	return nil
+}
+
+func setSeed(c *Context, args []types.Datum) (types.Datum, error) {
+	s := args[0].Float()
+	if s < -1 || s > 1 || math.IsNaN(s) {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "setseed parameter %v is out of allowed range [-1,1]", s)
+	}
+	c.seedRandom(s)
+	return types.VoidDatum, nil
+}
+
+func toDegrees(r float64) float64 { return exactDegrees(r * 180 / math.Pi) }
+
+// exactDegrees returns the multiple of 15 that d stands for within rounding:
+// the degree functions promise exact results where there are any.
+func exactDegrees(d float64) float64 {
+	if m := math.Round(d/15) * 15; math.Abs(d-m) < 1e-12*math.Max(1, math.Abs(m)) {
+		return m
+	}
+	return d
+}
+
+// sinDegrees and its relatives reduce to the first quadrant, where the values
+// that are exact get exact.
+func sinDegrees(x float64) float64 {
+	x = math.Mod(x, 360)
+	sign := 1.0
+	if x < 0 {
+		x, sign = -x, -1
+	}
+	if x > 180 {
+		x, sign = x-180, -sign
+	}
+	if x > 90 {
+		x = 180 - x
+	}
+	switch x {
+	case 0:
+		return 0
+	case 30:
+		return sign * 0.5
+	case 90:
+		return sign
+	}
+	return sign * math.Sin(x*math.Pi/180)
+}
+
+func cosDegrees(x float64) float64 {
+	x = math.Abs(math.Mod(x, 360))
+	sign := 1.0
+	if x > 180 {
+		x = 360 - x
+	}
+	if x > 90 {
+		x, sign = 180-x, -1
+	}
+	switch x {
+	case 0:
+		return sign
+	case 60:
+		return sign * 0.5
+	case 90:
+		return 0
+	}
+	return sign * math.Cos(x*math.Pi/180)
+}
+
+func tanDegrees(x float64) float64 {
+	switch math.Mod(x, 180) {
+	case 45, -135:
+		return 1
+	case -45, 135:
+		return -1
+	}
+	r := sinDegrees(x) / cosDegrees(x)
+	if r == 0 {
+		return 0 // never minus zero
+	}
+	return r
+}
+
+var errBucketCount = pgerr.New("2201G", "count must be greater than zero")
+
+func widthBucketFloat(_ *Context, args []types.Datum) (types.Datum, error) {
+	x, lo, hi, n := args[0].Float(), args[1].Float(), args[2].Float(), args[3].Int()
+	switch {
+	case n <= 0:
+		return types.Null, fail(errBucketCount)
+	case math.IsNaN(x) || math.IsNaN(lo) || math.IsNaN(hi):
+		return types.Null, pgerr.New("2201G", "operand, lower bound, and upper bound cannot be NaN")
+	case math.IsInf(lo, 0) || math.IsInf(hi, 0):
+		return types.Null, pgerr.New("2201G", "lower and upper bounds must be finite")
+	case lo == hi:
+		return types.Null, pgerr.New("2201G", "lower bound cannot equal upper bound")
+	}
+	below, above := x < lo, x >= hi
+	if lo > hi {
+		below, above = x > lo, x <= hi
+	}
+	var b int64
+	switch {
+	case below:
+		b = 0
+	case above:
+		b = n + 1
+	default:
+		// Halved, so that the difference of huge bounds stays finite.
+		b = int64(float64(n)*((x/2-lo/2)/(hi/2-lo/2))) + 1
+		b = min(max(b, 1), n)
+	}
+	return intResult(4, b, nil)
+}

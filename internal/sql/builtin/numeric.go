@@ -1,0 +1,382 @@
+package builtin
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Scales of numeric results: at least so many significant digits in a quotient
+// or a transcendental function, at most so many digits after the point.
+const (
+	minSigDigits    = 16
+	maxDisplayScale = 1000
+	maxResultScale  = 2000
+)
+
+var errNumericOverflow = pgerr.New(pgerr.NumericValueOutOfRange, "value overflows numeric format")
+
+// pow10Int holds the powers of ten of an int64.
+var pow10Int = func() (p [19]int64) {
+	p[0] = 1
+	for i := 1; i < len(p); i++ {
+		p[i] = 10 * p[i-1]
+	}
+	return p
+}()
+
+// pow10Big returns 10^n.
+func pow10Big(n int64) *apd.BigInt {
+	if n < int64(len(pow10Int)) {
+		return apd.NewBigInt(pow10Int[n])
+	}
+	return new(apd.BigInt).Exp(apd.NewBigInt(10), apd.NewBigInt(n), nil)
+}
+
+// special reports whether a decimal is NaN or infinite.
+func special(d types.Datum) bool { return d.IsNaN() || d.InfSign() != 0 }
+
+// signedCoeff returns the coefficient of a finite decimal with its sign.
+func signedCoeff(d types.Datum) *apd.BigInt {
+	var x apd.Decimal
+	d.Decimal(&x)
+	if x.Negative {
+		x.Coeff.Neg(&x.Coeff)
+	}
+	return &x.Coeff
+}
+
+// decimalOf returns n × 10^-scale and checks the limits of numeric.
+func decimalOf(n *apd.BigInt, scale int32) (types.Datum, error) {
+	x := apd.Decimal{Exponent: -scale, Negative: n.Sign() < 0}
+	x.Coeff.Abs(n)
+	// 3.33 bits make a digit; only huge numbers need to be counted exactly.
+	if x.Coeff.BitLen() > 3*types.MaxDecimalDigits && x.NumDigits()-int64(scale) > types.MaxDecimalDigits {
+		return types.Null, fail(errNumericOverflow)
+	}
+	return types.NewDecimal(&x), nil
+}
+
+// AddDecimal returns a + b at the larger scale of the two.
+func AddDecimal(a, b types.Datum) (types.Datum, error) {
+	ca, sa, oka := a.SmallDecimal()
+	cb, sb, okb := b.SmallDecimal()
+	if oka && okb {
+		if r, ok := addSmall(ca, sa, cb, sb); ok {
+			return r, nil
+		}
+	}
+	if special(a) || special(b) {
+		return addSpecial(a, b), nil
+	}
+	scale := max(a.DecimalScale(), b.DecimalScale())
+	x, y := alignedCoeff(a, scale), alignedCoeff(b, scale)
+	return decimalOf(x.Add(x, y), scale)
+}
+
+// addSmall adds in 64 bits if that cannot overflow.
+func addSmall(ca int64, sa int32, cb int64, sb int32) (types.Datum, bool) {
+	if sa < sb {
+		ca, sa, cb, sb = cb, sb, ca, sa
+	}
+	if sa != sb {
+		if sa-sb >= int32(len(pow10Int)) {
+			return types.Null, false
+		}
+		p := pow10Int[sa-sb]
+		r := cb * p
+		if r/p != cb {
+			return types.Null, false
+		}
+		cb = r
+	}
+	s := ca + cb
+	if (ca >= 0) == (cb >= 0) && (s >= 0) != (ca >= 0) {
+		return types.Null, false
+	}
+	return types.NewDecimalInt(s, sa), true
+}
+
+// alignedCoeff returns the signed coefficient of d at a scale not below its own.
+func alignedCoeff(d types.Datum, scale int32) *apd.BigInt {
+	n := signedCoeff(d)
+	if up := scale - d.DecimalScale(); up > 0 {
+		n.Mul(n, pow10Big(int64(up)))
+	}
+	return n
+}
+
+func addSpecial(a, b types.Datum) types.Datum {
+	ia, ib := a.InfSign(), b.InfSign()
+	switch {
+	case a.IsNaN() || b.IsNaN() || ia != 0 && ib != 0 && ia != ib:
+		return types.DecimalNaN
+	case ia != 0:
+		return a
+	}
+	return b
+}
+
+// NegDecimal returns -d.
+func NegDecimal(d types.Datum) types.Datum {
+	if c, s, ok := d.SmallDecimal(); ok && c != math.MinInt64 {
+		return types.NewDecimalInt(-c, s)
+	}
+	switch {
+	case d.IsNaN():
+		return d
+	case d.InfSign() > 0:
+		return types.DecimalNegInf
+	case d.InfSign() < 0:
+		return types.DecimalInf
+	}
+	var x apd.Decimal
+	d.Decimal(&x)
+	x.Negative = !x.Negative
+	return types.NewDecimal(&x)
+}
+
+// SubDecimal returns a - b at the larger scale of the two.
+func SubDecimal(a, b types.Datum) (types.Datum, error) { return AddDecimal(a, NegDecimal(b)) }
+
+// MulDecimal returns a × b; the scales add up.
+func MulDecimal(a, b types.Datum) (types.Datum, error) {
+	ca, sa, oka := a.SmallDecimal()
+	cb, sb, okb := b.SmallDecimal()
+	if oka && okb {
+		if hi, lo := bits.Mul64(absUint(ca), absUint(cb)); hi == 0 && lo <= math.MaxInt64 && sa+sb <= types.MaxDecimalScale {
+			r := int64(lo)
+			if (ca < 0) != (cb < 0) {
+				r = -r
+			}
+			return types.NewDecimalInt(r, sa+sb), nil
+		}
+	}
+	if special(a) || special(b) {
+		return mulSpecial(a, b), nil
+	}
+	x := signedCoeff(a)
+	r, err := decimalOf(x.Mul(x, signedCoeff(b)), a.DecimalScale()+b.DecimalScale())
+	if err == nil && r.DecimalScale() > types.MaxDecimalScale {
+		r = types.RoundDecimal(r, types.MaxDecimalScale)
+	}
+	return r, err
+}
+
+func mulSpecial(a, b types.Datum) types.Datum {
+	if a.IsNaN() || b.IsNaN() {
+		return types.DecimalNaN
+	}
+	return infinityOf(a.DecimalSign() * b.DecimalSign())
+}
+
+// infinityOf returns the infinity of a sign, NaN for 0.
+func infinityOf(sign int) types.Datum {
+	switch {
+	case sign > 0:
+		return types.DecimalInf
+	case sign < 0:
+		return types.DecimalNegInf
+	}
+	return types.DecimalNaN
+}
+
+// leading returns what PostgreSQL's choice of scales looks at: a number's
+// weight in base 10000 and its first digit of that base; zeros for zero.
+func leading(d types.Datum) (weight, first int) {
+	digits, top := leadingDigits(d)
+	if digits == 0 {
+		return 0, 0
+	}
+	exp := digits - int(d.DecimalScale()) - 1 // of the first decimal digit
+	weight = floorDiv(exp, 4)
+	n := exp - 4*weight + 1 // decimal digits in the first digit of base 10000
+	for have := min(digits, 8); have > n; have-- {
+		top /= 10
+	}
+	for have := min(digits, 8); have < n; have++ {
+		top *= 10
+	}
+	return weight, top
+}
+
+// leadingDigits returns the number of decimal digits of d's coefficient and
+// the first eight of them as a number.
+func leadingDigits(d types.Datum) (digits, top int) {
+	if c, _, ok := d.SmallDecimal(); ok {
+		u := absUint(c)
+		for v := u; v > 0; v /= 10 {
+			digits++
+		}
+		for i := digits; i > 8; i-- {
+			u /= 10
+		}
+		return digits, int(u)
+	}
+	var x apd.Decimal
+	d.Decimal(&x)
+	s := x.Coeff.String()
+	for i := 0; i < 8 && i < len(s); i++ {
+		top = 10*top + int(s[i]-'0')
+	}
+	return len(s), top
+}
+
+func floorDiv(a, b int) int {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+// clampScale brings a result scale into the range of displayed scales and to
+// at least the scales of the operands.
+func clampScale(scale int, operands ...types.Datum) int32 {
+	for _, d := range operands {
+		scale = max(scale, int(d.DecimalScale()))
+	}
+	return int32(min(max(scale, 0), maxDisplayScale))
+}
+
+// quotientScale chooses the scale of a / b so that the quotient has at least
+// minSigDigits significant digits.
+func quotientScale(a, b types.Datum) int32 {
+	wa, fa := leading(a)
+	wb, fb := leading(b)
+	w := wa - wb
+	if fa <= fb {
+		w--
+	}
+	return clampScale(minSigDigits-4*w, a, b)
+}
+
+// DivDecimal returns a / b, rounded half away from zero.
+func DivDecimal(a, b types.Datum) (types.Datum, error) {
+	if special(a) || special(b) {
+		return divSpecial(a, b)
+	}
+	if b.DecimalSign() == 0 {
+		return types.Null, fail(errDivisionByZero)
+	}
+	return divToScale(a, b, quotientScale(a, b), true)
+}
+
+// divToScale divides finite decimals to a scale, rounding or truncating.
+func divToScale(a, b types.Datum, scale int32, round bool) (types.Datum, error) {
+	up := int64(scale) + int64(b.DecimalScale()) - int64(a.DecimalScale())
+	ca, _, oka := a.SmallDecimal()
+	cb, _, okb := b.SmallDecimal()
+	if oka && okb && up >= 0 && up < int64(len(pow10Int)) {
+		ub := absUint(cb)
+		if hi, lo := bits.Mul64(absUint(ca), uint64(pow10Int[up])); hi < ub {
+			q, r := bits.Div64(hi, lo, ub)
+			if round && r >= ub-r {
+				q++
+			}
+			if q <= math.MaxInt64 {
+				n := int64(q)
+				if (ca < 0) != (cb < 0) {
+					n = -n
+				}
+				return types.NewDecimalInt(n, scale), nil
+			}
+		}
+	}
+	x, y := signedCoeff(a), signedCoeff(b)
+	if up >= 0 {
+		x.Mul(x, pow10Big(up))
+	} else {
+		y.Mul(y, pow10Big(-up))
+	}
+	neg := (x.Sign() < 0) != (y.Sign() < 0)
+	x.Abs(x)
+	y.Abs(y)
+	var q, r apd.BigInt
+	q.QuoRem(x, y, &r)
+	if round && r.Lsh(&r, 1).Cmp(y) >= 0 {
+		q.Add(&q, apd.NewBigInt(1))
+	}
+	if neg {
+		q.Neg(&q)
+	}
+	return decimalOf(&q, scale)
+}
+
+func divSpecial(a, b types.Datum) (types.Datum, error) {
+	switch {
+	case a.IsNaN() || b.IsNaN():
+		return types.DecimalNaN, nil
+	case b.DecimalSign() == 0:
+		return types.Null, fail(errDivisionByZero)
+	case a.InfSign() != 0 && b.InfSign() != 0:
+		return types.DecimalNaN, nil
+	case a.InfSign() != 0:
+		return infinityOf(a.InfSign() * b.DecimalSign()), nil
+	}
+	return types.NewDecimalInt(0, 0), nil
+}
+
+// ModDecimal is the remainder of the truncated quotient: it has the sign of a.
+func ModDecimal(a, b types.Datum) (types.Datum, error) {
+	switch {
+	case a.IsNaN() || b.IsNaN():
+		return types.DecimalNaN, nil
+	case b.DecimalSign() == 0:
+		return types.Null, fail(errDivisionByZero)
+	case a.InfSign() != 0:
+		return types.DecimalNaN, nil
+	case b.InfSign() != 0:
+		return a, nil
+	}
+	ca, sa, oka := a.SmallDecimal()
+	cb, sb, okb := b.SmallDecimal()
+	if oka && okb && sa == sb && cb != -1 {
+		return types.NewDecimalInt(ca%cb, sa), nil
+	}
+	scale := max(sa, sb, a.DecimalScale(), b.DecimalScale())
+	x := alignedCoeff(a, scale)
+	return decimalOf(x.Rem(x, alignedCoeff(b, scale)), scale)
+}
+
+// TruncDivDecimal is div(a, b): the truncated quotient.
+func TruncDivDecimal(a, b types.Datum) (types.Datum, error) {
+	if special(a) || special(b) {
+		return divSpecial(a, b)
+	}
+	if b.DecimalSign() == 0 {
+		return types.Null, fail(errDivisionByZero)
+	}
+	return divToScale(a, b, 0, false)
+}
+
+func binaryNumeric(f func(a, b types.Datum) (types.Datum, error)) EvalFunc {
+	return func(_ *Context, args []types.Datum) (types.Datum, error) { return f(args[0], args[1]) }
+}
+
+func unaryNumeric(f func(d types.Datum) types.Datum) EvalFunc {
+	return func(_ *Context, args []types.Datum) (types.Datum, error) { return f(args[0]), nil }
+}
+
+func absDecimal(d types.Datum) types.Datum {
+	if !d.IsNaN() && d.DecimalSign() < 0 {
+		return NegDecimal(d)
+	}
+	return d
+}
+
+func numericOperators() []*Overload {
+	add, sub, mul, div := binaryNumeric(AddDecimal), binaryNumeric(SubDecimal), binaryNumeric(MulDecimal), binaryNumeric(DivDecimal)
+	return []*Overload{
+		op(0, "numeric + numeric numeric", add), op(0, "numeric - numeric numeric", sub),
+		op(0, "numeric * numeric numeric", mul), op(0, "numeric / numeric numeric", div),
+		op(0, "numeric % numeric numeric", binaryNumeric(ModDecimal)),
+		op(0, "numeric ^ numeric numeric", binaryNumeric(powDecimal)),
+		op(0, "+ numeric numeric", identity), op(0, "- numeric numeric", unaryNumeric(NegDecimal)),
+		op(0, "@ numeric numeric", unaryNumeric(absDecimal)),
+	}
+}

@@ -1,0 +1,191 @@
+package builtin
+
+import (
+	"math"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// powDecimal is base ^ exp for numerics.
+func powDecimal(base, exp types.Datum) (types.Datum, error) {
+	if special(base) || special(exp) {
+		return powSpecial(base, exp)
+	}
+	integral := types.Compare(types.TruncDecimal(exp, 0), exp) == 0
+	switch {
+	case base.DecimalSign() == 0 && exp.DecimalSign() < 0:
+		return types.Null, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "zero raised to a negative power is undefined")
+	case base.DecimalSign() < 0 && !integral:
+		return types.Null, pgerr.New(pgerr.InvalidArgumentForPowerFunction,
+			"a negative number raised to a non-integer power yields a complex result")
+	}
+	if integral {
+		if n, ok := types.DecimalToInt(exp); ok && n == int64(int32(n)) {
+			return powInt(base, n)
+		}
+	}
+	if base.DecimalSign() == 0 {
+		return types.NewDecimalInt(0, minSigDigits), nil
+	}
+	return powGeneral(base, exp, integral)
+}
+
+// powSpecial follows POSIX pow() for NaN and the infinities.
+func powSpecial(base, exp types.Datum) (types.Datum, error) {
+	isOne := func(d types.Datum) bool { return !special(d) && types.Compare(d, oneDecimal(1)) == 0 }
+	switch {
+	case base.IsNaN():
+		if !exp.IsNaN() && exp.InfSign() == 0 && exp.DecimalSign() == 0 {
+			return oneDecimal(1), nil
+		}
+		return base, nil
+	case exp.IsNaN():
+		if isOne(base) {
+			return oneDecimal(1), nil
+		}
+		return exp, nil
+	case isOne(base) || exp.DecimalSign() == 0:
+		return oneDecimal(1), nil
+	}
+	if s := exp.InfSign(); s != 0 {
+		order := types.Compare(absDecimal(base), oneDecimal(1))
+		switch {
+		case base.DecimalSign() == 0 && s < 0:
+			return types.Null, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "zero raised to a negative power is undefined")
+		case order == 0:
+			return oneDecimal(1), nil
+		case (order > 0) == (s > 0):
+			return types.DecimalInf, nil
+		}
+		return oneDecimal(0), nil
+	}
+	// base is infinite, exp finite and not zero
+	if base.InfSign() > 0 {
+		if exp.DecimalSign() > 0 {
+			return types.DecimalInf, nil
+		}
+		return oneDecimal(0), nil
+	}
+	if types.Compare(types.TruncDecimal(exp, 0), exp) != 0 {
+		return types.Null, pgerr.New(pgerr.InvalidArgumentForPowerFunction,
+			"a negative number raised to a non-integer power yields a complex result")
+	}
+	if exp.DecimalSign() < 0 {
+		return oneDecimal(0), nil
+	}
+	odd, err := ModDecimal(exp, oneDecimal(2))
+	if err != nil {
+		return types.Null, err
+	}
+	if odd.DecimalSign() == 0 {
+		return types.DecimalInf, nil
+	}
+	return types.DecimalNegInf, nil
+}
+
+// powInt is base ^ n at the scale that PostgreSQL 15 gives integer powers.
+func powInt(base types.Datum, n int64) (types.Datum, error) {
+	scale := clampScale(minSigDigits, base)
+	switch {
+	case n == 0:
+		return types.RoundDecimal(oneDecimal(1), scale), nil
+	case n == 1:
+		return types.RoundDecimal(base, scale), nil
+	case n == -1:
+		return divToScale(oneDecimal(1), base, scale, true)
+	case base.DecimalSign() == 0:
+		return types.NewDecimalInt(0, scale), nil
+	}
+	digits, top := leadingDigits(base)
+	weight := float64(n) * (math.Log10(float64(top)) + float64(digits-min(digits, 8)-int(base.DecimalScale())))
+	switch {
+	case weight > types.MaxDecimalDigits+1:
+		return types.Null, fail(errNumericOverflow)
+	case weight+1 < -float64(scale):
+		return types.NewDecimalInt(0, scale), nil
+	}
+	precision := 1 + int(scale) + int(weight) + int(math.Log(math.Abs(float64(n)))) + guardDigits
+	ctx := inexact(precision)
+	var x, r apd.Decimal
+	base.Decimal(&x)
+	negative := x.Negative && n%2 != 0
+	x.Negative = false
+	if err := powBits(ctx, &r, &x, absUint(n)); err != nil {
+		return types.Null, fail(errNumericOverflow)
+	}
+	if n < 0 {
+		if _, err := ctx.Quo(&r, apd.New(1, 0), &r); err != nil {
+			return types.Null, fail(errNumericOverflow)
+		}
+	}
+	r.Negative = negative
+	return rounded(&r, scale, nil)
+}
+
+// powBits raises x to n ≥ 1 by squaring, rounding every step to ctx.
+func powBits(ctx *apd.Context, r, x *apd.Decimal, n uint64) error {
+	r.SetInt64(1)
+	for {
+		if n&1 == 1 {
+			if _, err := ctx.Mul(r, r, x); err != nil {
+				return err
+			}
+		}
+		if n >>= 1; n == 0 {
+			return nil
+		}
+		if _, err := ctx.Mul(x, x, x); err != nil {
+			return err
+		}
+	}
+}
+
+// powGeneral is e^(exp × ln |base|), negated for an odd power of a negative
+// base.
+func powGeneral(base, exp types.Datum, integral bool) (types.Datum, error) {
+	abs := absDecimal(base)
+	ln := estimateLn(abs) * types.DecimalToFloat(exp)
+	if math.Abs(ln) > maxResultScale*3.01 {
+		if ln > 0 {
+			return types.Null, fail(errNumericOverflow)
+		}
+		return types.NewDecimalInt(0, maxDisplayScale), nil
+	}
+	weight := ln * math.Log10E
+	scale := clampScale(minSigDigits-int(weight), base, exp)
+	precision := int(scale) + max(int(weight), 0) + guardDigits
+	digits, _ := leadingDigits(exp)
+	lnBase, err := lnOf(abs, precision+max(digits-int(exp.DecimalScale()), 0)+guardDigits)
+	if err != nil {
+		return types.Null, fail(errNumericOverflow)
+	}
+	ctx := inexact(precision + guardDigits)
+	var e, p, r apd.Decimal
+	if _, err := ctx.Mul(&p, lnBase, exp.Decimal(&e)); err != nil {
+		return types.Null, fail(errNumericOverflow)
+	}
+	if _, err = inexact(precision).Exp(&r, &p); err != nil {
+		return types.Null, fail(errNumericOverflow)
+	}
+	if integral && base.DecimalSign() < 0 {
+		if odd, err := ModDecimal(exp, oneDecimal(2)); err == nil && odd.DecimalSign() != 0 {
+			r.Negative = true
+		}
+	}
+	return rounded(&r, scale, nil)
+}
+
+// estimateLn returns ln(d) for d > 0 in float precision, also where d itself
+// is beyond the range of floats or close to one.
+func estimateLn(d types.Datum) float64 {
+	if types.Compare(d, types.NewDecimalInt(9, 1)) >= 0 && types.Compare(d, types.NewDecimalInt(11, 1)) <= 0 {
+		if x, err := SubDecimal(d, oneDecimal(1)); err == nil {
+			return math.Log1p(types.DecimalToFloat(x))
+		}
+	}
+	digits, top := leadingDigits(d)
+	return math.Log(float64(top)) + float64(digits-min(digits, 8)-int(d.DecimalScale()))*math.Ln10
+}

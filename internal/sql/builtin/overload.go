@@ -1,0 +1,157 @@
+package builtin
+
+import (
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Volatility says how far the result of a call may be reused.
+type Volatility uint8
+
+// The volatilities, in PostgreSQL's meaning.
+const (
+	// Immutable results depend on the arguments only: fold at any time.
+	Immutable Volatility = iota
+	// Stable results may change between statements, not within one.
+	Stable
+	// Volatile calls are evaluated for every row and never removed.
+	Volatile
+)
+
+// EvalFunc computes one call. It must not keep args after it returns.
+type EvalFunc func(c *Context, args []types.Datum) (types.Datum, error)
+
+// RowIterator yields the rows of a set-returning call. The returned slice is
+// valid until the next call of Next.
+type RowIterator interface {
+	// Next returns the next row; ok is false at the end.
+	Next() (row []types.Datum, ok bool, err error)
+}
+
+// SRFFunc starts a set-returning call.
+type SRFFunc func(c *Context, args []types.Datum) (RowIterator, error)
+
+// Binding is what is known about a call when it is planned.
+type Binding struct {
+	// Types are the concrete argument types after resolution.
+	Types []*types.T
+	// Consts holds, per argument, the value if it is a constant, else nil.
+	// It may be nil as a whole.
+	Consts []*types.Datum
+}
+
+// constArg returns argument i's constant value if it is known and not NULL.
+func (b Binding) constArg(i int) (types.Datum, bool) {
+	if i >= len(b.Consts) || b.Consts[i] == nil || b.Consts[i].IsNull() {
+		return types.Null, false
+	}
+	return *b.Consts[i], true
+}
+
+// BindFunc specialises a call for its argument types and constants.
+type BindFunc func(b Binding) (EvalFunc, error)
+
+// Overload is one callable signature of an operator or a function.
+type Overload struct {
+	Oid  uint32 // pg_proc.oid, or pg_operator.oid for an operator
+	Name string
+	Args []*types.T
+	// Variadic: the last of Args stands for one or more arguments.
+	Variadic bool
+	// Defaults is how many trailing arguments may be left out; the caller
+	// completes the call with DefaultArgs.
+	Defaults    int
+	DefaultArgs []types.Datum
+	Ret         *types.T
+	// RetType computes the result type of the few overloads whose result
+	// follows no rule that Signature knows; usually nil.
+	RetType    func(args []*types.T) *types.T
+	Strict     bool
+	Volatility Volatility
+	Operator   bool
+	// Eval is nil where the call must be bound first, see Bound.
+	Eval EvalFunc
+	// SRF is set for set-returning functions, and Eval and Bind are nil then.
+	SRF SRFFunc
+	// bindSRF replaces SRF where the argument types matter.
+	bindSRF func(b Binding) (SRFFunc, error)
+	bind    BindFunc
+	// OutNames and OutTypes describe the columns of an SRF that returns a
+	// record; nil for one column of type Ret named like the function.
+	OutNames []string
+	OutTypes []*types.T
+
+	agg *Aggregate
+}
+
+// Bound returns the function to evaluate for a call with the given concrete
+// argument types and known constants. Overloads with a constant pattern (LIKE,
+// regular expressions) compile it here once.
+func (o *Overload) Bound(b Binding) (EvalFunc, error) {
+	if o.bind == nil {
+		return o.Eval, nil
+	}
+	return o.bind(b)
+}
+
+// IsSRF reports whether o returns a set.
+func (o *Overload) IsSRF() bool { return o.SRF != nil || o.bindSRF != nil }
+
+// BoundSRF is Bound for set-returning functions.
+func (o *Overload) BoundSRF(b Binding) (SRFFunc, error) {
+	if o.bindSRF == nil {
+		return o.SRF, nil
+	}
+	return o.bindSRF(b)
+}
+
+// Call evaluates o once for arguments of the given types; it is meant for
+// constant folding and tests, plans keep the result of Bound instead.
+func (o *Overload) Call(c *Context, argTypes []*types.T, args []types.Datum) (types.Datum, error) {
+	if o.Strict {
+		for i := range args {
+			if args[i].IsNull() {
+				return types.Null, nil
+			}
+		}
+	}
+	f, err := o.Bound(Binding{Types: argTypes})
+	if err != nil {
+		return types.Null, err
+	}
+	return f(c, args)
+}
+
+func (o *Overload) stable() *Overload   { o.Volatility = Stable; return o }
+func (o *Overload) volatile() *Overload { o.Volatility = Volatile; return o }
+func (o *Overload) nonStrict() *Overload {
+	o.Strict = false
+	return o
+}
+
+// defaults makes the last arguments optional.
+func (o *Overload) defaults(ds ...types.Datum) *Overload {
+	o.Defaults, o.DefaultArgs = len(ds), ds
+	return o
+}
+
+// columns declares the columns of a record-returning SRF.
+func (o *Overload) columns(names []string, ts []*types.T) *Overload {
+	o.OutNames, o.OutTypes = names, ts
+	return o
+}
+
+// variadicArg returns the declared type of argument i.
+func (o *Overload) argType(i int) *types.T {
+	if o.Variadic && i >= len(o.Args)-1 {
+		return o.Args[len(o.Args)-1]
+	}
+	return o.Args[i]
+}
+
+// accepts reports whether o can be called with n arguments.
+func (o *Overload) acceptsCount(n int) bool {
+	if o.Variadic {
+		return n >= len(o.Args)
+	}
+	return n <= len(o.Args) && n >= len(o.Args)-o.Defaults
+}

@@ -1,0 +1,137 @@
+package builtin
+
+import (
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// plain strips a modifier: results of functions carry none.
+func plain(t *types.T) *types.T { return t.WithTypmod(-1) }
+
+// polyKinds sorts the polymorphic pseudo-types into the two families that are
+// resolved independently, each as element or array.
+func polyKind(t *types.T) (family int, array bool) {
+	switch t.Oid {
+	case types.AnyElement.Oid, anyNonArray.Oid:
+		return 1, false
+	case types.AnyArray.Oid:
+		return 1, true
+	case anyCompatible.Oid:
+		return 2, false
+	case anyCompatibleArray.Oid:
+		return 2, true
+	}
+	return 0, false
+}
+
+// elementOf returns the type that an argument of type t gives the type
+// variable of a polymorphic family, nil when it does not fit.
+func elementOf(decl, t *types.T, array bool) *types.T {
+	if array {
+		return t.Elem
+	}
+	if decl.Oid == anyNonArray.Oid && t.Elem != nil {
+		return nil
+	}
+	return t
+}
+
+// bindPoly finds the element types that the two polymorphic families stand for
+// in a call. ok is false when the arguments do not fit together; an element
+// type stays nil when every argument of the family is an unknown literal.
+func (o *Overload) bindPoly(argTypes []*types.T) (elem [3]*types.T, ok bool) {
+	var compatible []*types.T
+	for i, t := range argTypes {
+		decl := o.argType(i)
+		family, array := polyKind(decl)
+		if family == 0 || isUnknown(t) {
+			continue
+		}
+		e := elementOf(decl, t, array)
+		if e == nil {
+			return elem, false
+		}
+		if family == 2 {
+			compatible = append(compatible, e)
+			continue
+		}
+		if elem[1] != nil && !elem[1].Is(e) {
+			return elem, false
+		}
+		elem[1] = e
+	}
+	if len(compatible) > 0 {
+		t, err := CommonType(compatible, "")
+		if err != nil {
+			return elem, false
+		}
+		for _, e := range compatible {
+			if !canCoerce(e, t) {
+				return elem, false
+			}
+		}
+		elem[2] = t
+	}
+	return elem, true
+}
+
+// polyUsed reports which polymorphic families occur in o.
+func (o *Overload) polyUsed() (used [3]bool) {
+	for _, a := range o.Args {
+		f, _ := polyKind(a)
+		used[f] = true
+	}
+	return used
+}
+
+// Signature returns the concrete types that the arguments of a call must be
+// coerced to, and the type of its result. argTypes are the types as written
+// (unknown literals as types.Unknown) and must have been accepted by one of
+// the Resolve functions.
+func (o *Overload) Signature(argTypes []*types.T) (params []*types.T, ret *types.T, err error) {
+	elem, ok := o.bindPoly(argTypes)
+	if !ok {
+		return nil, nil, noMatch(o.Name, o.Operator, argTypes)
+	}
+	used := o.polyUsed()
+	if elem[2] == nil {
+		elem[2] = types.Text
+	}
+	if used[1] && elem[1] == nil {
+		return nil, nil, pgerr.New(pgerr.DatatypeMismatch,
+			"could not determine polymorphic type because input has type unknown")
+	}
+	params = make([]*types.T, len(argTypes))
+	for i, t := range argTypes {
+		if params[i], err = concrete(o.argType(i), t, elem); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o.RetType != nil {
+		return params, o.RetType(params), nil
+	}
+	ret, err = concrete(o.Ret, o.Ret, elem)
+	return params, ret, err
+}
+
+// concrete replaces a pseudo-type of a signature. given is the argument's own
+// type, used where the signature takes any.
+func concrete(decl, given *types.T, elem [3]*types.T) (*types.T, error) {
+	family, array := polyKind(decl)
+	switch {
+	case family != 0 && array:
+		t, ok := types.ArrayOf(elem[family])
+		if !ok {
+			return nil, pgerr.New(pgerr.UndefinedObject,
+				"could not find array type for data type %s", elem[family].SQLName)
+		}
+		return t, nil
+	case family != 0:
+		return plain(elem[family]), nil
+	case decl.Oid == types.Any.Oid && isUnknown(given):
+		return types.Text, nil
+	case decl.Oid == types.Any.Oid:
+		return given, nil
+	}
+	return decl, nil
+}

@@ -1,0 +1,443 @@
+package builtin
+
+import (
+	"unicode/utf8"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// maxCachedRegexps bounds the compiled expressions that a Context keeps.
+const maxCachedRegexps = 64
+
+type regexpKey struct {
+	pattern string
+	flags   regexpFlags
+}
+
+// regexpCache keeps compiled expressions between the rows of a statement whose
+// pattern is not a constant. It is emptied when full.
+type regexpCache struct{ m map[regexpKey]*compiledRegexp }
+
+// regexp returns the compiled expression, from the cache if possible.
+func (c *Context) regexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
+	flags.global = false
+	k := regexpKey{pattern, flags}
+	if re := c.regexps.m[k]; re != nil {
+		return re, nil
+	}
+	re, err := compileRegexp(pattern, flags)
+	if err != nil {
+		return nil, err
+	}
+	if c.regexps.m == nil || len(c.regexps.m) >= maxCachedRegexps {
+		c.regexps.m = map[regexpKey]*compiledRegexp{}
+	}
+	c.regexps.m[k] = re
+	return re, nil
+}
+
+// regexpOperator declares one of ~ ~* !~ !~*.
+func regexpOperator(sig string, negate, fold bool) *Overload {
+	flags := regexpFlags{fold: fold}
+	return opBind(0, sig, func(b Binding) (EvalFunc, error) {
+		if p, ok := b.constArg(1); ok {
+			re, err := compileRegexp(p.Str(), flags)
+			if err != nil {
+				return nil, err
+			}
+			return func(_ *Context, a []types.Datum) (types.Datum, error) {
+				return types.NewBool(re.re.MatchString(a[0].Str()) != negate), nil
+			}, nil
+		}
+		return func(c *Context, a []types.Datum) (types.Datum, error) {
+			re, err := c.regexp(a[1].Str(), flags)
+			if err != nil {
+				return types.Null, err
+			}
+			return types.NewBool(re.re.MatchString(a[0].Str()) != negate), nil
+		}, nil
+	})
+}
+
+// each calls f with the submatch offsets of successive matches of s from byte
+// offset start on, until f returns false. After an empty match the search goes
+// on one character later.
+func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) {
+	if re.context {
+		for _, m := range re.re.FindAllStringSubmatchIndex(s, -1) {
+			if m[0] >= start && !f(m) {
+				return
+			}
+		}
+		return
+	}
+	for start <= len(s) {
+		m := re.re.FindStringSubmatchIndex(s[start:])
+		if m == nil {
+			return
+		}
+		for i := range m {
+			if m[i] >= 0 {
+				m[i] += start
+			}
+		}
+		if !f(m) {
+			return
+		}
+		start = m[1]
+		if m[0] == m[1] {
+			start += max(1, charLen(s[start:], false))
+		}
+	}
+}
+
+// nth returns the nth match (from 1) at or after byte offset start.
+func (re *compiledRegexp) nth(s string, start, n int) []int {
+	var found []int
+	re.each(s, start, func(m []int) bool {
+		if n--; n == 0 {
+			found = m
+		}
+		return n > 0
+	})
+	return found
+}
+
+// submatches returns the captured groups as text, the whole match if the
+// expression has none.
+func submatches(s string, m []int) []types.Datum {
+	if len(m) > 2 {
+		m = m[2:]
+	}
+	ds := make([]types.Datum, len(m)/2)
+	for i := range ds {
+		if m[2*i] >= 0 {
+			ds[i] = types.NewString(s[m[2*i]:m[2*i+1]])
+		}
+	}
+	return ds
+}
+
+// regexpArgs compiles args[1] with the flags of args[flagArg], if there is one.
+// A function that takes the first match only refuses the g flag.
+func regexpArgs(c *Context, a []types.Datum, flagArg int, name, instead string) (*compiledRegexp, regexpFlags, error) {
+	var flags regexpFlags
+	var err error
+	if flagArg < len(a) {
+		if flags, err = parseRegexpFlags(a[flagArg].Str(), flags); err != nil {
+			return nil, flags, err
+		}
+	}
+	if flags.global && name != "" {
+		e := pgerr.New(pgerr.InvalidParameterValue, "%s does not support the \"global\" option", name)
+		if instead != "" {
+			e = e.WithHint("Use the %s function instead.", instead)
+		}
+		return nil, flags, e
+	}
+	re, err := c.regexp(a[1].Str(), flags)
+	return re, flags, err
+}
+
+func regexpFunctions() []*Overload {
+	return []*Overload{
+		fn(0, "similar_to_escape(text) text", similarToEscape).nonStrict(), fn(0, "similar_to_escape(text,text) text", similarToEscape).nonStrict(),
+		fn(0, "like_escape(text,text) text", likeEscape),
+		fn(0, "regexp_match(text,text) _text", regexpMatch), fn(0, "regexp_match(text,text,text) _text", regexpMatch),
+		srf(0, "regexp_matches(text,text) setof _text", regexpMatches), srf(0, "regexp_matches(text,text,text) setof _text", regexpMatches),
+		fn(0, "regexp_replace(text,text,text) text", regexpReplaceFlags), fn(0, "regexp_replace(text,text,text,text) text", regexpReplaceFlags),
+		fn(0, "regexp_replace(text,text,text,int4) text", regexpReplaceNth), fn(0, "regexp_replace(text,text,text,int4,int4) text", regexpReplaceNth),
+		fn(0, "regexp_replace(text,text,text,int4,int4,text) text", regexpReplaceNth),
+		fn(0, "regexp_split_to_array(text,text) _text", regexpSplitArray), fn(0, "regexp_split_to_array(text,text,text) _text", regexpSplitArray),
+		srf(0, "regexp_split_to_table(text,text) setof text", regexpSplitTable), srf(0, "regexp_split_to_table(text,text,text) setof text", regexpSplitTable),
+		fn(0, "regexp_like(text,text) bool", regexpLike), fn(0, "regexp_like(text,text,text) bool", regexpLike),
+		fn(0, "regexp_count(text,text) int4", regexpCount), fn(0, "regexp_count(text,text,int4) int4", regexpCount), fn(0, "regexp_count(text,text,int4,text) int4", regexpCount),
+		fn(0, "regexp_instr(text,text) int4", regexpInstr), fn(0, "regexp_instr(text,text,int4) int4", regexpInstr), fn(0, "regexp_instr(text,text,int4,int4) int4", regexpInstr),
+		fn(0, "regexp_instr(text,text,int4,int4,int4) int4", regexpInstr), fn(0, "regexp_instr(text,text,int4,int4,int4,text) int4", regexpInstr),
+		fn(0, "regexp_instr(text,text,int4,int4,int4,text,int4) int4", regexpInstr),
+		fn(0, "regexp_substr(text,text) text", regexpSubstr), fn(0, "regexp_substr(text,text,int4) text", regexpSubstr), fn(0, "regexp_substr(text,text,int4,int4) text", regexpSubstr),
+		fn(0, "regexp_substr(text,text,int4,int4,text) text", regexpSubstr), fn(0, "regexp_substr(text,text,int4,int4,text,int4) text", regexpSubstr),
+		fn(0, "substring(text,text) text", substringRegexp), fn(0, "substring(text,text,text) text", substringSimilar),
+	}
+}
+
+func regexpMatch(c *Context, a []types.Datum) (types.Datum, error) {
+	re, _, err := regexpArgs(c, a, 2, "regexp_match()", "regexp_matches")
+	if err != nil {
+		return types.Null, err
+	}
+	m := re.re.FindStringSubmatchIndex(a[0].Str())
+	if m == nil {
+		return types.Null, nil
+	}
+	return types.NewArray(submatches(a[0].Str(), m)), nil
+}
+
+func regexpMatches(c *Context, a []types.Datum) (RowIterator, error) {
+	re, flags, err := regexpArgs(c, a, 2, "", "")
+	if err != nil {
+		return nil, err
+	}
+	var rows []types.Datum
+	re.each(a[0].Str(), 0, func(m []int) bool {
+		rows = append(rows, types.NewArray(submatches(a[0].Str(), m)))
+		return flags.global
+	})
+	return newSliceRows(rows), nil
+}
+
+// appendReplacement expands \1..\9, \& and \\ in a replacement text.
+func appendReplacement(dst []byte, repl, s string, m []int) []byte {
+	for i := 0; i < len(repl); i++ {
+		if repl[i] != '\\' || i+1 == len(repl) {
+			dst = append(dst, repl[i])
+			continue
+		}
+		i++
+		group := -1
+		switch c := repl[i]; {
+		case c == '&':
+			group = 0
+		case c >= '1' && c <= '9':
+			group = int(c - '0')
+		case c == '\\':
+			dst = append(dst, '\\')
+			continue
+		default:
+			dst = append(dst, '\\', c)
+			continue
+		}
+		if 2*group+1 < len(m) && m[2*group] >= 0 {
+			dst = append(dst, s[m[2*group]:m[2*group+1]]...)
+		}
+	}
+	return dst
+}
+
+// replaceMatches replaces the nth match from start on, or all for n = 0.
+func replaceMatches(re *compiledRegexp, s, repl string, start, n int) (types.Datum, error) {
+	var out []byte
+	at, seen := 0, 0
+	re.each(s, start, func(m []int) bool {
+		seen++
+		if n != 0 && seen != n {
+			return true
+		}
+		out = append(out, s[at:m[0]]...)
+		out = appendReplacement(out, repl, s, m)
+		at = m[1]
+		return n == 0 && len(out) <= MaxStringLen
+	})
+	if len(out)+len(s)-at > MaxStringLen {
+		return types.Null, fail(errTooLong)
+	}
+	return text(string(append(out, s[at:]...)))
+}
+
+func regexpReplaceFlags(c *Context, a []types.Datum) (types.Datum, error) {
+	if len(a) == 4 && a[3].Str() != "" && a[3].Str()[0] >= '0' && a[3].Str()[0] <= '9' {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid regular expression option: \"%s\"", a[3].Str()[:1]).
+			WithHint("If you meant to use regexp_replace() with a start parameter, cast the fourth argument to integer explicitly.")
+	}
+	re, flags, err := regexpArgs(c, a, 3, "", "")
+	if err != nil {
+		return types.Null, err
+	}
+	n := 1
+	if flags.global {
+		n = 0
+	}
+	return replaceMatches(re, a[0].Str(), a[2].Str(), 0, n)
+}
+
+// positive checks a start or count parameter, least being 0 or 1.
+func positive(name string, v, least int64) error {
+	if v < least {
+		return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"%s\": %d", name, v)
+	}
+	return nil
+}
+
+// startOffset turns argument i, a start position in characters, into a byte
+// offset; ok is false when it lies behind the end.
+func startOffset(a []types.Datum, i int) (offset int, ok bool, err error) {
+	if i >= len(a) {
+		return 0, true, nil
+	}
+	n := a[i].Int()
+	if err := positive("start", n, 1); err != nil {
+		return 0, false, err
+	}
+	s := a[0].Str()
+	if n > int64(utf8.RuneCountInString(s))+1 {
+		return len(s), false, nil
+	}
+	return byteOffset(s, int(n-1)), true, nil
+}
+
+func intArg(a []types.Datum, i int, otherwise int64) int64 {
+	if i < len(a) {
+		return a[i].Int()
+	}
+	return otherwise
+}
+
+func regexpReplaceNth(c *Context, a []types.Datum) (types.Datum, error) {
+	start, ok, err := startOffset(a, 3)
+	if err != nil {
+		return types.Null, err
+	}
+	re, flags, err := regexpArgs(c, a, 5, "", "")
+	if err != nil {
+		return types.Null, err
+	}
+	n := intArg(a, 4, 1)
+	if err := positive("n", n, 0); err != nil {
+		return types.Null, err
+	}
+	if len(a) < 5 && flags.global {
+		n = 0
+	}
+	if !ok {
+		return a[0], nil
+	}
+	return replaceMatches(re, a[0].Str(), a[2].Str(), start, int(n))
+}
+
+func regexpSplit(c *Context, a []types.Datum, name string) ([]types.Datum, error) {
+	re, _, err := regexpArgs(c, a, 2, name, "")
+	if err != nil {
+		return nil, err
+	}
+	s := a[0].Str()
+	var parts []types.Datum
+	at, lastEnd := 0, 0
+	re.each(s, 0, func(m []int) bool {
+		// Empty matches at the ends and next to another match do not split.
+		if m[0] < len(s) && m[1] > lastEnd {
+			parts = append(parts, types.NewString(s[at:m[0]]))
+			at = m[1]
+		}
+		lastEnd = m[1]
+		return true
+	})
+	return append(parts, types.NewString(s[at:])), nil
+}
+
+func regexpSplitArray(c *Context, a []types.Datum) (types.Datum, error) {
+	parts, err := regexpSplit(c, a, "regexp_split_to_array()")
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewArray(parts), nil
+}
+
+func regexpSplitTable(c *Context, a []types.Datum) (RowIterator, error) {
+	parts, err := regexpSplit(c, a, "regexp_split_to_table()")
+	if err != nil {
+		return nil, err
+	}
+	return newSliceRows(parts), nil
+}
+
+func regexpLike(c *Context, a []types.Datum) (types.Datum, error) {
+	re, _, err := regexpArgs(c, a, 2, "regexp_like()", "")
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewBool(re.re.MatchString(a[0].Str())), nil
+}
+
+func regexpCount(c *Context, a []types.Datum) (types.Datum, error) {
+	start, ok, err := startOffset(a, 2)
+	if err != nil {
+		return types.Null, err
+	}
+	re, _, err := regexpArgs(c, a, 3, "regexp_count()", "")
+	if err != nil {
+		return types.Null, err
+	}
+	n := int64(0)
+	if ok {
+		re.each(a[0].Str(), start, func([]int) bool { n++; return true })
+	}
+	return types.NewInt(n), nil
+}
+
+// findNth finds the match and the group that regexp_instr and regexp_substr
+// ask for; from is -1 when there is none.
+func findNth(c *Context, a []types.Datum, flagArg int, name string) (from, to int, err error) {
+	start, ok, err := startOffset(a, 2)
+	if err != nil {
+		return 0, 0, err
+	}
+	n, group := intArg(a, 3, 1), intArg(a, flagArg+1, 0)
+	if err := positive("n", n, 1); err != nil {
+		return 0, 0, err
+	}
+	if err := positive("subexpr", group, 0); err != nil {
+		return 0, 0, err
+	}
+	re, _, err := regexpArgs(c, a, flagArg, name, "")
+	if err != nil || !ok {
+		return -1, -1, err
+	}
+	m := re.nth(a[0].Str(), start, int(n))
+	if 2*group+1 >= int64(len(m)) {
+		return -1, -1, nil
+	}
+	return m[2*group], m[2*group+1], nil
+}
+
+func regexpInstr(c *Context, a []types.Datum) (types.Datum, error) {
+	end := intArg(a, 4, 0)
+	if end != 0 && end != 1 {
+		return types.Null, positive("endoption", -1, 0)
+	}
+	from, to, err := findNth(c, a, 5, "regexp_instr()")
+	if err != nil || from < 0 {
+		return types.NewInt(0), err
+	}
+	if end == 1 {
+		from = to
+	}
+	return types.NewInt(int64(utf8.RuneCountInString(a[0].Str()[:from])) + 1), nil
+}
+
+func regexpSubstr(c *Context, a []types.Datum) (types.Datum, error) {
+	from, to, err := findNth(c, a, 4, "regexp_substr()")
+	if err != nil || from < 0 {
+		return types.Null, err
+	}
+	return text(a[0].Str()[from:to])
+}
+
+// substringMatch returns the first group of the first match, or all of it.
+func substringMatch(re *compiledRegexp, s string) (types.Datum, error) {
+	m := re.re.FindStringSubmatchIndex(s)
+	if m == nil {
+		return types.Null, nil
+	}
+	return submatches(s, m)[0], nil
+}
+
+func substringRegexp(c *Context, a []types.Datum) (types.Datum, error) {
+	re, err := c.regexp(a[1].Str(), regexpFlags{})
+	if err != nil {
+		return types.Null, err
+	}
+	return substringMatch(re, a[0].Str())
+}
+
+// substringSimilar is SUBSTRING(s SIMILAR pattern ESCAPE esc).
+func substringSimilar(c *Context, a []types.Datum) (types.Datum, error) {
+	if err := checkEscape(a[2].Str()); err != nil {
+		return types.Null, err
+	}
+	re, err := c.regexp(similarPattern(a[1].Str(), a[2].Str()), regexpFlags{})
+	if err != nil {
+		return types.Null, err
+	}
+	return substringMatch(re, a[0].Str())
+}

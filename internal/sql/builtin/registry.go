@@ -1,0 +1,176 @@
+package builtin
+
+import (
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// FirstOwnOid is the first oid given to functions that PostgreSQL lacks.
+const FirstOwnOid = 16000
+
+// registry holds every overload by name; it is immutable once built.
+type registry struct {
+	functions  map[string][]*Overload
+	binary     map[string][]*Overload
+	prefix     map[string][]*Overload
+	aggregates map[string][]*Overload
+	all        []*Overload // functions and operators, in declaration order
+	allAggs    []*Aggregate
+}
+
+var builtins = sync.OnceValue(buildRegistry)
+
+// Functions returns the overloads of a scalar or set-returning function; name
+// is in lower case, without a schema.
+func Functions(name string) []*Overload { return builtins().functions[name] }
+
+// Operators returns the prefix (unary) or binary operators of a name.
+func Operators(name string, unary bool) []*Overload {
+	if unary {
+		return builtins().prefix[canonicalOperator(name)]
+	}
+	return builtins().binary[canonicalOperator(name)]
+}
+
+// Aggregates returns the overloads of an aggregate.
+func Aggregates(name string) []*Aggregate {
+	var as []*Aggregate
+	for _, o := range builtins().aggregates[name] {
+		as = append(as, o.agg)
+	}
+	return as
+}
+
+func aggregateOverloads(name string) []*Overload { return builtins().aggregates[name] }
+
+// All returns every function and operator, for catalogs and tests.
+func All() []*Overload { return builtins().all }
+
+// AllAggregates returns every aggregate.
+func AllAggregates() []*Aggregate { return builtins().allAggs }
+
+// Names returns the names of all functions and aggregates, sorted.
+func Names() []string {
+	r := builtins()
+	var names []string
+	for n := range r.functions {
+		names = append(names, n)
+	}
+	for n := range r.aggregates {
+		if r.functions[n] == nil {
+			names = append(names, n)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// canonicalOperator maps the operator spellings that mean another.
+func canonicalOperator(name string) string {
+	if name == "!=" {
+		return "<>"
+	}
+	return name
+}
+
+func buildRegistry() *registry {
+	r := &registry{
+		functions:  map[string][]*Overload{},
+		binary:     map[string][]*Overload{},
+		prefix:     map[string][]*Overload{},
+		aggregates: map[string][]*Overload{},
+	}
+	for _, family := range [][]*Overload{
+		comparisonOperators(), integerOperators(), floatOperators(), bitOperators(), numericOperators(),
+		stringOperators(), patternOperators(), datetimeOperators(), arrayOperators(), jsonOperators(),
+		mathFunctions(), numericFunctions(), stringFunctions(), byteFunctions(), quoteFunctions(),
+		regexpFunctions(), clockFunctions(), datetimeFunctions(), extractFunctions(), formattingFunctions(),
+		arrayFunctions(), seriesFunctions(), jsonFunctions(), sequenceFunctions(), sessionFunctions(),
+		catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(),
+	} {
+		r.add(family)
+	}
+	for _, a := range aggregates() {
+		r.addAggregate(a)
+	}
+	r.allocateOids()
+	return r
+}
+
+func (r *registry) add(overloads []*Overload) {
+	for _, o := range overloads {
+		m := r.functions
+		switch {
+		case o.Operator && len(o.Args) == 1:
+			m = r.prefix
+		case o.Operator:
+			m = r.binary
+		}
+		m[o.Name] = append(m[o.Name], o)
+		r.all = append(r.all, o)
+	}
+}
+
+func (r *registry) addAggregate(a *Aggregate) {
+	a.Overload.agg = a
+	r.aggregates[a.Name] = append(r.aggregates[a.Name], &a.Overload)
+	r.allAggs = append(r.allAggs, a)
+}
+
+// allocateOids gives the functions without one an oid that depends on the set
+// of signatures only, not on the order of declaration.
+func (r *registry) allocateOids() {
+	var own []*Overload
+	seen := map[[2]uint32]string{}
+	visit := func(o *Overload) {
+		if o.Oid == 0 {
+			own = append(own, o)
+			return
+		}
+		k := [2]uint32{o.Oid, 0}
+		if o.Operator {
+			k[1] = 1
+		}
+		must.True(seen[k] == "", "builtin invariant 1: oid %d of %s is also that of %s", o.Oid, o.key(), seen[k])
+		seen[k] = o.key()
+	}
+	for _, o := range r.all {
+		visit(o)
+	}
+	for _, a := range r.allAggs {
+		visit(&a.Overload)
+	}
+	sort.Slice(own, func(i, j int) bool { return own[i].key() < own[j].key() })
+	for i, o := range own {
+		o.Oid = FirstOwnOid + uint32(i)
+	}
+}
+
+// key renders a signature: "abs(int4)", "int4 + int4".
+func (o *Overload) key() string {
+	names := make([]string, len(o.Args))
+	for i, a := range o.Args {
+		names[i] = a.Name
+	}
+	return o.Name + "(" + strings.Join(names, ",") + ")"
+}
+
+// String renders the overload as "name(type,type) result".
+func (o *Overload) String() string { return o.key() + " " + o.Ret.Name }
+
+// sameSignature reports whether two overloads cannot be told apart.
+func sameSignature(a, b []*types.T) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !a[i].Is(b[i]) {
+			return false
+		}
+	}
+	return true
+}

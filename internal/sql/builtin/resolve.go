@@ -1,0 +1,335 @@
+package builtin
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// ResolveFunction picks the overload of a scalar or set-returning function for
+// the given argument types, unknown literals being types.Unknown. Errors:
+// 42883 when none fits, 42725 when several fit equally well.
+func ResolveFunction(name string, argTypes []*types.T) (*Overload, error) {
+	return resolve(name, false, Functions(name), argTypes)
+}
+
+// ResolveOperator picks the operator for one (prefix) or two operands.
+func ResolveOperator(name string, argTypes []*types.T) (*Overload, error) {
+	return resolve(name, true, Operators(name, len(argTypes) == 1), argTypes)
+}
+
+// ResolveAggregate picks the overload of an aggregate.
+func ResolveAggregate(name string, argTypes []*types.T) (*Aggregate, error) {
+	candidates := aggregateOverloads(name)
+	if len(argTypes) == 0 {
+		for _, o := range candidates {
+			if len(o.Args) == 0 {
+				return o.agg, nil
+			}
+		}
+	}
+	o, err := resolve(name, false, candidates, argTypes)
+	if err != nil {
+		return nil, err
+	}
+	return o.agg, nil
+}
+
+// Resolve picks among candidates of one name; see ResolveFunction and
+// ResolveOperator, which also word the error when there is no candidate.
+func Resolve(candidates []*Overload, argTypes []*types.T) (*Overload, error) {
+	if len(candidates) == 0 {
+		return nil, noMatch("?", false, argTypes)
+	}
+	return resolve(candidates[0].Name, candidates[0].Operator, candidates, argTypes)
+}
+
+// resolve follows the manual's sections 10.2 (operators) and 10.3 (functions).
+func resolve(name string, operator bool, candidates []*Overload, argTypes []*types.T) (*Overload, error) {
+	if o := exactMatch(candidates, argTypes, operator); o != nil {
+		return o, nil
+	}
+	var fits []*Overload
+	for _, o := range candidates {
+		if o.acceptsCount(len(argTypes)) && o.callableWith(argTypes) {
+			fits = append(fits, o)
+		}
+	}
+	fits = preferFewerDefaults(fits)
+	if len(fits) > 1 {
+		fits = selectCandidates(fits, argTypes)
+	}
+	switch len(fits) {
+	case 0:
+		return nil, noMatch(name, operator, argTypes)
+	case 1:
+		return fits[0], nil
+	}
+	return nil, ambiguous(name, operator, argTypes)
+}
+
+// exactMatch finds the overload whose declared types are the given ones. For a
+// binary operator with one unknown operand, the other's type stands for both.
+func exactMatch(candidates []*Overload, argTypes []*types.T, operator bool) *Overload {
+	find := func(ts []*types.T) *Overload {
+	next:
+		for _, o := range candidates {
+			if o.Variadic || len(o.Args) != len(ts) {
+				continue
+			}
+			for i, t := range ts {
+				if o.Args[i].Oid != t.Oid {
+					continue next
+				}
+			}
+			return o
+		}
+		return nil
+	}
+	if operator && len(argTypes) == 2 && isUnknown(argTypes[0]) != isUnknown(argTypes[1]) {
+		known := argTypes[0]
+		if isUnknown(known) {
+			known = argTypes[1]
+		}
+		if o := find([]*types.T{known, known}); o != nil {
+			return o
+		}
+	}
+	return find(argTypes)
+}
+
+// callableWith reports whether every argument can be coerced implicitly.
+func (o *Overload) callableWith(argTypes []*types.T) bool {
+	poly := false
+	for i, t := range argTypes {
+		decl := o.argType(i)
+		if family, _ := polyKind(decl); family != 0 {
+			poly = true
+			continue
+		}
+		if !canCoerce(t, decl) {
+			return false
+		}
+	}
+	if !poly {
+		return true
+	}
+	_, ok := o.bindPoly(argTypes)
+	return ok
+}
+
+// canCoerce reports whether a value of type from may be passed implicitly
+// where type to is declared.
+func canCoerce(from, to *types.T) bool {
+	if from.Oid == to.Oid || to.Oid == types.Any.Oid {
+		return true
+	}
+	if isUnknown(from) {
+		return !isPseudo(to)
+	}
+	if isPseudo(to) {
+		return true // checked by bindPoly
+	}
+	return implicitCast(from, to)
+}
+
+// preferFewerDefaults drops candidates that need default arguments where
+// another needs fewer for the same given types.
+func preferFewerDefaults(fits []*Overload) []*Overload {
+	if len(fits) < 2 {
+		return fits
+	}
+	least := len(fits[0].Args)
+	for _, o := range fits {
+		least = min(least, len(o.Args))
+	}
+	var kept []*Overload
+	for _, o := range fits {
+		if o.Defaults == 0 || len(o.Args) == least {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+// selectCandidates applies the tie-breaking steps of 10.2 step 3 (10.3 step 4)
+// one after the other until one candidate is left or no step helps.
+func selectCandidates(fits []*Overload, argTypes []*types.T) []*Overload {
+	var cats []byte
+	unknowns := 0
+	for _, t := range argTypes {
+		c, _ := typeCategory(t)
+		cats = append(cats, c)
+		if isUnknown(t) {
+			unknowns++
+		}
+	}
+	fits = keepMost(fits, argTypes, func(i int, decl *types.T) bool {
+		return decl.Oid == argTypes[i].Oid
+	})
+	if len(fits) == 1 {
+		return fits
+	}
+	fits = keepMost(fits, argTypes, func(i int, decl *types.T) bool {
+		return decl.Oid == argTypes[i].Oid || isPreferredIn(decl, cats[i])
+	})
+	if len(fits) == 1 || unknowns == 0 {
+		return fits
+	}
+	if fits = byUnknownCategory(fits, argTypes); len(fits) == 1 {
+		return fits
+	}
+	if unknowns < len(argTypes) {
+		return assumeKnownType(fits, argTypes)
+	}
+	return fits
+}
+
+// keepMost keeps the candidates with the most arguments, unknown ones aside,
+// for which match holds.
+func keepMost(fits []*Overload, argTypes []*types.T, match func(i int, decl *types.T) bool) []*Overload {
+	var best []*Overload
+	most := -1
+	for _, o := range fits {
+		n := 0
+		for i, t := range argTypes {
+			if !isUnknown(t) && match(i, o.argType(i)) {
+				n++
+			}
+		}
+		if n > most {
+			best, most = best[:0:0], n
+		}
+		if n == most {
+			best = append(best, o)
+		}
+	}
+	return best
+}
+
+// byUnknownCategory picks, for every unknown argument, the string category if
+// any candidate accepts it, else the one that all candidates agree on; then
+// keeps the candidates of that category, and of its preferred type if any.
+func byUnknownCategory(fits []*Overload, argTypes []*types.T) []*Overload {
+	cats := make([]byte, len(argTypes))
+	preferred := make([]bool, len(argTypes))
+	for i, t := range argTypes {
+		if !isUnknown(t) {
+			continue
+		}
+		conflict := false
+		for j, o := range fits {
+			c, p := typeCategory(o.argType(i))
+			switch {
+			case j == 0:
+				cats[i], preferred[i] = c, p
+			case c == cats[i]:
+				preferred[i] = preferred[i] || p
+			case c == 'S':
+				cats[i], preferred[i] = c, p
+			default:
+				conflict = true
+			}
+		}
+		if conflict && cats[i] != 'S' {
+			return fits
+		}
+	}
+	var kept []*Overload
+next:
+	for _, o := range fits {
+		for i, t := range argTypes {
+			if !isUnknown(t) {
+				continue
+			}
+			c, p := typeCategory(o.argType(i))
+			if c != cats[i] || preferred[i] && !p {
+				continue next
+			}
+		}
+		kept = append(kept, o)
+	}
+	if len(kept) == 0 {
+		return fits
+	}
+	return kept
+}
+
+// assumeKnownType is the last resort: when all known arguments have one type,
+// assume that the unknown ones have it too.
+func assumeKnownType(fits []*Overload, argTypes []*types.T) []*Overload {
+	var known *types.T
+	for _, t := range argTypes {
+		if isUnknown(t) {
+			continue
+		}
+		if known != nil && !known.Is(t) {
+			return fits
+		}
+		known = t
+	}
+	all := make([]*types.T, len(argTypes))
+	for i := range all {
+		all[i] = known
+	}
+	var kept []*Overload
+	for _, o := range fits {
+		if o.callableWith(all) {
+			kept = append(kept, o)
+		}
+	}
+	if len(kept) == 1 {
+		return kept
+	}
+	return fits
+}
+
+// callText renders a call for messages: "integer + text", "foo(integer, text)".
+func callText(name string, operator bool, argTypes []*types.T) string {
+	names := make([]string, len(argTypes))
+	for i, t := range argTypes {
+		names[i] = t.SQLName
+	}
+	switch {
+	case operator && len(names) == 1:
+		return name + " " + names[0]
+	case operator && len(names) == 2:
+		return names[0] + " " + name + " " + names[1]
+	}
+	return name + "(" + strings.Join(names, ", ") + ")"
+}
+
+func kindWord(operator bool) string {
+	if operator {
+		return "operator"
+	}
+	return "function"
+}
+
+// noMatch is 42883 in PostgreSQL's words.
+func noMatch(name string, operator bool, argTypes []*types.T) *pgerr.Error {
+	hint := "No function matches the given name and argument types. You might need to add explicit type casts."
+	if operator {
+		hint = "No operator matches the given name and argument types. You might need to add explicit type casts."
+		if len(argTypes) == 1 {
+			hint = "No operator matches the given name and argument type. You might need to add an explicit type cast."
+		}
+	}
+	if operator {
+		return pgerr.New(pgerr.UndefinedFunction, "operator does not exist: %s",
+			callText(name, true, argTypes)).WithHint("%s", hint)
+	}
+	return pgerr.New(pgerr.UndefinedFunction, "function %s does not exist",
+		callText(name, false, argTypes)).WithHint("%s", hint)
+}
+
+// ambiguous is 42725 in PostgreSQL's words.
+func ambiguous(name string, operator bool, argTypes []*types.T) *pgerr.Error {
+	text := callText(name, operator, argTypes)
+	hint := "Could not choose a best candidate " + kindWord(operator) + ". You might need to add explicit type casts."
+	if operator {
+		return pgerr.New(pgerr.AmbiguousFunction, "operator is not unique: %s", text).WithHint("%s", hint)
+	}
+	return pgerr.New(pgerr.AmbiguousFunction, "function %s is not unique", text).WithHint("%s", hint)
+}

@@ -1,0 +1,105 @@
+package builtin
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Pseudo-types that only signatures know, beside those of types.
+var (
+	anyNonArray        = &types.T{Family: types.AnyFamily, Oid: 2776, Typmod: -1, Name: "anynonarray", SQLName: "anynonarray"}
+	anyCompatible      = &types.T{Family: types.AnyFamily, Oid: 5077, Typmod: -1, Name: "anycompatible", SQLName: "anycompatible"}
+	anyCompatibleArray = &types.T{Family: types.AnyFamily, Oid: 5078, Typmod: -1, Name: "anycompatiblearray", SQLName: "anycompatiblearray"}
+)
+
+// signatureTypes are the names that a signature may use, as in pg_type.
+var signatureTypes = func() map[string]*types.T {
+	m := map[string]*types.T{}
+	for _, t := range []*types.T{
+		types.Bool, types.Bytea, types.Char, types.Name, types.Int8, types.Int2, types.Int4,
+		types.Regproc, types.Text, types.Oid, types.Xid, types.JSON, types.Float4, types.Float8,
+		types.Bpchar, types.Varchar, types.Date, types.Time, types.Timestamp, types.TimestampTZ,
+		types.Interval, types.TimeTZ, types.Numeric, types.Regclass, types.Regtype, types.Regnamespace,
+		types.Record, types.Void, types.UUID, types.JSONB, types.Int2Vector, types.OidVector,
+		types.Any, types.AnyArray, types.AnyElement, anyNonArray, anyCompatible, anyCompatibleArray,
+		types.TextArray, types.Int4Array, types.Int8Array, types.NameArray, types.Float8Array, types.OidArray,
+		types.NumericArray,
+	} {
+		m[t.Name] = t
+	}
+	return m
+}()
+
+func signatureType(s, sig string) *types.T {
+	t := signatureTypes[s]
+	must.True(t != nil, "builtin: unknown type %q in signature %q", s, sig)
+	return t
+}
+
+// fn declares a strict, immutable function: "name(type,type...) result", where
+// "..." after the last type makes it variadic. oid 0 means that the function
+// has none of PostgreSQL's; the registry then allocates one.
+func fn(oid uint32, sig string, eval EvalFunc) *Overload {
+	open, closed := strings.IndexByte(sig, '('), strings.LastIndexByte(sig, ')')
+	must.True(open > 0 && closed > open, "builtin: malformed signature %q", sig)
+	o := &Overload{Oid: oid, Name: sig[:open], Strict: true, Eval: eval}
+	if list := sig[open+1 : closed]; list != "" {
+		if strings.HasSuffix(list, "...") {
+			o.Variadic, list = true, list[:len(list)-3]
+		}
+		for _, a := range strings.Split(list, ",") {
+			o.Args = append(o.Args, signatureType(a, sig))
+		}
+	}
+	o.Ret = signatureType(strings.TrimPrefix(strings.TrimSpace(sig[closed+1:]), "setof "), sig)
+	return o
+}
+
+// fnBind declares a function that is specialised per call.
+func fnBind(oid uint32, sig string, bind BindFunc) *Overload {
+	o := fn(oid, sig, nil)
+	o.bind = bind
+	return o
+}
+
+// srf declares a set-returning function.
+func srf(oid uint32, sig string, f SRFFunc) *Overload {
+	o := fn(oid, sig, nil)
+	o.SRF = f
+	return o
+}
+
+// srfBind declares a set-returning function that is specialised per call.
+func srfBind(oid uint32, sig string, f func(b Binding) (SRFFunc, error)) *Overload {
+	o := fn(oid, sig, nil)
+	o.bindSRF = f
+	return o
+}
+
+// op declares a strict, immutable operator: "left + right result", or
+// "- right result" for a prefix operator.
+func op(oid uint32, sig string, eval EvalFunc) *Overload {
+	w := strings.Fields(sig)
+	o := &Overload{Oid: oid, Strict: true, Operator: true, Eval: eval}
+	switch len(w) {
+	case 3:
+		o.Name = w[0]
+		o.Args = []*types.T{signatureType(w[1], sig)}
+	case 4:
+		o.Name = w[1]
+		o.Args = []*types.T{signatureType(w[0], sig), signatureType(w[2], sig)}
+	default:
+		must.True(false, "builtin: malformed operator signature %q", sig)
+	}
+	o.Ret = signatureType(w[len(w)-1], sig)
+	return o
+}
+
+// opBind declares an operator that is specialised per call.
+func opBind(oid uint32, sig string, bind BindFunc) *Overload {
+	o := op(oid, sig, nil)
+	o.bind = bind
+	return o
+}

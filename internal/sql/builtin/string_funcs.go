@@ -1,0 +1,447 @@
+package builtin
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// MaxStringLen bounds what functions like repeat and lpad may build, in bytes.
+const MaxStringLen = 256 << 20
+
+var errTooLong = pgerr.New(pgerr.ProgramLimitExceeded, "requested length too large")
+
+func text(s string) (types.Datum, error) { return types.NewString(s), nil }
+
+func stringOperators() []*Overload {
+	return []*Overload{
+		op(0, "text || text text", concatText),
+		opBind(0, "text || anynonarray text", bindConcatAny).stable(),
+		opBind(0, "anynonarray || text text", bindConcatAny).stable(),
+		op(0, "bytea || bytea bytea", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			if len(a[0].Str())+len(a[1].Str()) > MaxStringLen {
+				return types.Null, fail(errTooLong)
+			}
+			return types.NewBytes(a[0].Str() + a[1].Str()), nil
+		}),
+		op(0, "text ^@ text bool", startsWith),
+		op(0, "text ~<~ text bool", byteOrder(func(r int) bool { return r < 0 })),
+		op(0, "text ~<=~ text bool", byteOrder(func(r int) bool { return r <= 0 })),
+		op(0, "text ~>~ text bool", byteOrder(func(r int) bool { return r > 0 })),
+		op(0, "text ~>=~ text bool", byteOrder(func(r int) bool { return r >= 0 })),
+	}
+}
+
+func byteOrder(holds func(int) bool) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return types.NewBool(holds(strings.Compare(a[0].Str(), a[1].Str()))), nil
+	}
+}
+
+func concatText(_ *Context, a []types.Datum) (types.Datum, error) {
+	if len(a[0].Str())+len(a[1].Str()) > MaxStringLen {
+		return types.Null, fail(errTooLong)
+	}
+	return text(a[0].Str() + a[1].Str())
+}
+
+// bindConcatAny is || between text and a value of another type, which stands
+// for its text form.
+func bindConcatAny(b Binding) (EvalFunc, error) {
+	l, r := b.Types[0], b.Types[1]
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		buf := appendAsText(nil, l, a[0], c)
+		return text(string(appendAsText(buf, r, a[1], c)))
+	}, nil
+}
+
+// appendAsText appends the text form of a value that is not NULL.
+func appendAsText(dst []byte, t *types.T, d types.Datum, c *Context) []byte {
+	if t.Family == types.StringFamily {
+		return append(dst, d.Str()...)
+	}
+	return types.AppendText(dst, t, d, c.Format)
+}
+
+// textFunc makes a function from text to text.
+func textFunc(f func(string) string) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) { return text(f(a[0].Str())) }
+}
+
+// intFunc makes a function from a string to an integer.
+func intFunc(f func(string) int) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewInt(int64(f(a[0].Str()))), nil }
+}
+
+func stringFunctions() []*Overload {
+	bpcharLen := intFunc(func(s string) int { return utf8.RuneCountInString(strings.TrimRight(s, " ")) })
+	runes := intFunc(utf8.RuneCountInString)
+	bytes := intFunc(func(s string) int { return len(s) })
+	trim := func(sig string, f func(s, set string) string) *Overload {
+		return fn(0, sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
+			if len(a) == 1 {
+				return text(f(a[0].Str(), " "))
+			}
+			return text(f(a[0].Str(), a[1].Str()))
+		})
+	}
+	return []*Overload{
+		fn(0, "length(text) int4", runes), fn(0, "char_length(text) int4", runes), fn(0, "character_length(text) int4", runes),
+		fn(0, "length(bpchar) int4", bpcharLen), fn(0, "char_length(bpchar) int4", bpcharLen), fn(0, "character_length(bpchar) int4", bpcharLen),
+		fn(0, "octet_length(text) int4", bytes), fn(0, "octet_length(bpchar) int4", bytes),
+		fn(0, "bit_length(text) int4", intFunc(func(s string) int { return 8 * len(s) })),
+		fn(0, "upper(text) text", textFunc(strings.ToUpper)), fn(0, "lower(text) text", textFunc(strings.ToLower)),
+		fn(0, "initcap(text) text", textFunc(initcap)),
+		fn(0, "substr(text,int4) text", substrText), fn(0, "substr(text,int4,int4) text", substrText),
+		fn(0, "substring(text,int4) text", substrText), fn(0, "substring(text,int4,int4) text", substrText),
+		fn(0, "left(text,int4) text", leftText), fn(0, "right(text,int4) text", rightText),
+		fn(0, "lpad(text,int4) text", pad(true)), fn(0, "lpad(text,int4,text) text", pad(true)),
+		fn(0, "rpad(text,int4) text", pad(false)), fn(0, "rpad(text,int4,text) text", pad(false)),
+		trim("ltrim(text) text", trimLeftSet), trim("ltrim(text,text) text", trimLeftSet),
+		trim("rtrim(text) text", trimRightSet), trim("rtrim(text,text) text", trimRightSet),
+		trim("btrim(text) text", trimSet), trim("btrim(text,text) text", trimSet),
+		fn(0, "replace(text,text,text) text", replaceText), fn(0, "translate(text,text,text) text", translate),
+		fn(0, "strpos(text,text) int4", strpos), fn(0, "position(text,text) int4", strpos),
+		fn(0, "repeat(text,int4) text", repeatText), fn(0, "reverse(text) text", textFunc(reverse)),
+		fn(0, "split_part(text,text,int4) text", splitPart),
+		fnBind(0, "concat(any...) text", bindConcat).nonStrict().stable(),
+		fnBind(0, "concat_ws(text,any...) text", bindConcatWS).nonStrict().stable(),
+		fn(0, "starts_with(text,text) bool", startsWith),
+		fn(0, "overlay(text,text,int4) text", overlay), fn(0, "overlay(text,text,int4,int4) text", overlay),
+		fn(0, "ascii(text) int4", intFunc(ascii)), fn(0, "chr(int4) text", chr),
+		fn(0, "to_hex(int4) text", toHex(32)), fn(0, "to_hex(int8) text", toHex(64)),
+		fn(0, "string_to_array(text,text) _text", stringToArray).nonStrict(),
+		fn(0, "string_to_array(text,text,text) _text", stringToArray).nonStrict(),
+		srf(0, "string_to_table(text,text) setof text", stringToTable).nonStrict(),
+		srf(0, "string_to_table(text,text,text) setof text", stringToTable).nonStrict(),
+		fn(0, "unistr(text) text", unistr),
+		fn(0, "normalize(text,text) text", normalize).defaults(types.NewString("NFC")),
+	}
+}
+
+func trimLeftSet(s, set string) string {
+	return strings.TrimLeftFunc(s, func(r rune) bool { return strings.ContainsRune(set, r) })
+}
+func trimRightSet(s, set string) string {
+	return strings.TrimRightFunc(s, func(r rune) bool { return strings.ContainsRune(set, r) })
+}
+func trimSet(s, set string) string { return trimRightSet(trimLeftSet(s, set), set) }
+
+func initcap(s string) string {
+	inWord := false
+	return strings.Map(func(r rune) rune {
+		was := inWord
+		inWord = unicode.IsLetter(r) || unicode.IsDigit(r)
+		if inWord && !was {
+			return unicode.ToUpper(r)
+		}
+		return unicode.ToLower(r)
+	}, s)
+}
+
+// byteOffset returns the byte offset of character n (from 0), or len(s).
+func byteOffset(s string, n int) int {
+	if n <= 0 {
+		return 0
+	}
+	if n >= len(s) {
+		return len(s)
+	}
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+// substring returns the part of s that begins at character start (from 1) and
+// holds length characters; a start below 1 eats into the length.
+func substring(s string, start, length int64) string {
+	end := start + length
+	if length >= 1<<32 {
+		end = 1 << 33
+	}
+	start = max(start, 1)
+	if end <= start {
+		return ""
+	}
+	s = s[byteOffset(s, int(start-1)):]
+	return s[:byteOffset(s, int(min(end-start, int64(len(s)))))]
+}
+
+var errNegativeLength = pgerr.New(pgerr.SubstringError, "negative substring length not allowed")
+
+func substrText(_ *Context, a []types.Datum) (types.Datum, error) {
+	length := int64(1 << 32)
+	if len(a) == 3 {
+		if length = a[2].Int(); length < 0 {
+			return types.Null, fail(errNegativeLength)
+		}
+	}
+	return text(substring(a[0].Str(), a[1].Int(), length))
+}
+
+func leftText(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, n := a[0].Str(), a[1].Int()
+	if n < 0 {
+		n = max(0, int64(utf8.RuneCountInString(s))+n)
+	}
+	return text(s[:byteOffset(s, int(n))])
+}
+
+func rightText(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, n := a[0].Str(), a[1].Int()
+	skip := -n
+	if n >= 0 {
+		skip = int64(utf8.RuneCountInString(s)) - n
+	}
+	return text(s[byteOffset(s, int(skip)):])
+}
+
+// pad is lpad or rpad, which also cut the string to the length.
+func pad(left bool) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		s, n, fill := a[0].Str(), int(a[1].Int()), " "
+		if len(a) == 3 {
+			fill = a[2].Str()
+		}
+		have := utf8.RuneCountInString(s)
+		if n <= have || fill == "" {
+			return text(s[:byteOffset(s, n)])
+		}
+		if n > MaxStringLen/utf8.UTFMax {
+			return types.Null, fail(errTooLong)
+		}
+		missing, fillLen := n-have, utf8.RuneCountInString(fill)
+		p := strings.Repeat(fill, missing/fillLen) + fill[:byteOffset(fill, missing%fillLen)]
+		if left {
+			return text(p + s)
+		}
+		return text(s + p)
+	}
+}
+
+func replaceText(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, from, to := a[0].Str(), a[1].Str(), a[2].Str()
+	if from == "" {
+		return a[0], nil
+	}
+	if grow := len(to) - len(from); grow > 0 && strings.Count(s, from)*grow+len(s) > MaxStringLen {
+		return types.Null, fail(errTooLong)
+	}
+	return text(strings.ReplaceAll(s, from, to))
+}
+
+func translate(_ *Context, a []types.Datum) (types.Datum, error) {
+	from, to := []rune(a[1].Str()), []rune(a[2].Str())
+	return text(strings.Map(func(r rune) rune {
+		for i, f := range from {
+			if f != r {
+				continue
+			}
+			if i < len(to) {
+				return to[i]
+			}
+			return -1
+		}
+		return r
+	}, a[0].Str()))
+}
+
+func strpos(_ *Context, a []types.Datum) (types.Datum, error) {
+	i := strings.Index(a[0].Str(), a[1].Str())
+	if i > 0 {
+		i = utf8.RuneCountInString(a[0].Str()[:i])
+	}
+	return types.NewInt(int64(i + 1)), nil
+}
+
+func repeatText(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, n := a[0].Str(), a[1].Int()
+	if n <= 0 || s == "" {
+		return text("")
+	}
+	if int64(len(s))*n > MaxStringLen {
+		return types.Null, fail(errTooLong)
+	}
+	return text(strings.Repeat(s, int(n)))
+}
+
+func reverse(s string) string {
+	b := make([]byte, len(s))
+	at := len(b)
+	for i := 0; i < len(s); {
+		_, n := utf8.DecodeRuneInString(s[i:])
+		at -= n
+		copy(b[at:], s[i:i+n])
+		i += n
+	}
+	return string(b)
+}
+
+func splitPart(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, sep, n := a[0].Str(), a[1].Str(), a[2].Int()
+	switch {
+	case n == 0:
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "field position must not be zero")
+	case s == "":
+		return text("")
+	case sep == "":
+		if n == 1 || n == -1 {
+			return a[0], nil
+		}
+		return text("")
+	}
+	if n < 0 {
+		n += int64(strings.Count(s, sep)) + 2
+		if n <= 0 {
+			return text("")
+		}
+	}
+	for ; n > 1; n-- {
+		i := strings.Index(s, sep)
+		if i < 0 {
+			return text("")
+		}
+		s = s[i+len(sep):]
+	}
+	if i := strings.Index(s, sep); i >= 0 {
+		s = s[:i]
+	}
+	return text(s)
+}
+
+func bindConcat(b Binding) (EvalFunc, error) {
+	ts := b.Types
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		var buf []byte
+		for i := range a {
+			if !a[i].IsNull() {
+				buf = appendAsText(buf, ts[i], a[i], c)
+			}
+		}
+		return text(string(buf))
+	}, nil
+}
+
+func bindConcatWS(b Binding) (EvalFunc, error) {
+	ts := b.Types
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		if a[0].IsNull() {
+			return types.Null, nil
+		}
+		var buf []byte
+		first := true
+		for i := 1; i < len(a); i++ {
+			if a[i].IsNull() {
+				continue
+			}
+			if !first {
+				buf = append(buf, a[0].Str()...)
+			}
+			first = false
+			buf = appendAsText(buf, ts[i], a[i], c)
+		}
+		return text(string(buf))
+	}, nil
+}
+
+func startsWith(_ *Context, a []types.Datum) (types.Datum, error) {
+	return types.NewBool(strings.HasPrefix(a[0].Str(), a[1].Str())), nil
+}
+
+func overlay(_ *Context, a []types.Datum) (types.Datum, error) {
+	s, by, start := a[0].Str(), a[1].Str(), a[2].Int()
+	n := int64(utf8.RuneCountInString(by))
+	if len(a) == 4 {
+		n = a[3].Int()
+	}
+	if start <= 0 {
+		return types.Null, fail(errNegativeLength)
+	}
+	if _, err := CheckInt4(start + n); err != nil {
+		return types.Null, err
+	}
+	return text(substring(s, 1, start-1) + by + substring(s, start+n, 1<<32))
+}
+
+func ascii(s string) int {
+	if s == "" {
+		return 0
+	}
+	r, _ := utf8.DecodeRuneInString(s)
+	return int(r)
+}
+
+func chr(_ *Context, a []types.Datum) (types.Datum, error) {
+	n := a[0].Int()
+	switch {
+	case n == 0:
+		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "null character not permitted")
+	case n < 0:
+		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "character number must be positive")
+	case n > unicode.MaxRune:
+		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "requested character too large for encoding: %d", n)
+	case !utf8.ValidRune(rune(n)):
+		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "requested character not valid for encoding: %d", n)
+	}
+	return text(string(rune(n)))
+}
+
+func toHex(width int) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		n := uint64(a[0].Int())
+		if width == 32 {
+			n = uint64(uint32(n))
+		}
+		return text(formatUint(n, 16))
+	}
+}
+
+// splitForArray is string_to_array: a NULL separator splits into characters,
+// an empty one does not split; fields equal to the null string become NULL.
+func splitForArray(a []types.Datum) []types.Datum {
+	s := a[0].Str()
+	var parts []string
+	switch {
+	case s == "":
+		return nil
+	case a[1].IsNull():
+		for i := 0; i < len(s); {
+			_, n := utf8.DecodeRuneInString(s[i:])
+			parts = append(parts, s[i:i+n])
+			i += n
+		}
+	case a[1].Str() == "":
+		parts = []string{s}
+	default:
+		parts = strings.Split(s, a[1].Str())
+	}
+	elems := make([]types.Datum, len(parts))
+	for i, p := range parts {
+		if len(a) == 3 && !a[2].IsNull() && a[2].Str() == p {
+			continue // NULL
+		}
+		elems[i] = types.NewString(p)
+	}
+	return elems
+}
+
+func stringToArray(_ *Context, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.Null, nil
+	}
+	return types.NewArray(splitForArray(a)), nil
+}
+
+func stringToTable(_ *Context, a []types.Datum) (RowIterator, error) {
+	if a[0].IsNull() {
+		return newSliceRows(nil), nil
+	}
+	return newSliceRows(splitForArray(a)), nil
+}

@@ -1,0 +1,103 @@
+package builtin
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func formatUint(n uint64, base int) string { return strconv.FormatUint(n, base) }
+
+// normalize is normalize(text, form).
+func normalize(_ *Context, a []types.Datum) (types.Datum, error) {
+	var f norm.Form
+	switch strings.ToUpper(a[1].Str()) {
+	case "NFC":
+		f = norm.NFC
+	case "NFD":
+		f = norm.NFD
+	case "NFKC":
+		f = norm.NFKC
+	case "NFKD":
+		f = norm.NFKD
+	default:
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid normalization form: %s", a[1].Str())
+	}
+	return text(f.String(a[0].Str()))
+}
+
+// unistr replaces \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX.
+func unistr(_ *Context, a []types.Datum) (types.Datum, error) {
+	s := a[0].Str()
+	var b strings.Builder
+	var high rune // first half of a surrogate pair
+	for s != "" {
+		if s[0] != '\\' || strings.HasPrefix(s, `\\`) {
+			if high != 0 {
+				return types.Null, errSurrogate()
+			}
+			n := 1
+			b.WriteByte(s[0])
+			if s[0] == '\\' {
+				n = 2
+			}
+			s = s[n:]
+			continue
+		}
+		r, n, ok := unicodeEscape(s)
+		if !ok {
+			return types.Null, pgerr.New(pgerr.SyntaxError, "invalid Unicode escape").WithHint(
+				`Unicode escapes must be \XXXX, \+XXXXXX, \uXXXX, or \UXXXXXXXX.`)
+		}
+		s = s[n:]
+		switch {
+		case high != 0:
+			if r = utf16.DecodeRune(high, r); r == utf8.RuneError {
+				return types.Null, errSurrogate()
+			}
+			high = 0
+			b.WriteRune(r)
+		case r >= 0xd800 && r < 0xdc00:
+			high = r
+		case !utf8.ValidRune(r) || r == 0:
+			return types.Null, pgerr.New(pgerr.SyntaxError, "invalid Unicode code point: %04X", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if high != 0 {
+		return types.Null, errSurrogate()
+	}
+	return text(b.String())
+}
+
+func errSurrogate() error { return pgerr.New(pgerr.SyntaxError, "invalid Unicode surrogate pair") }
+
+// unicodeEscape reads the escape that s begins with and returns its length.
+func unicodeEscape(s string) (r rune, n int, ok bool) {
+	skip, digits := 1, 4
+	if len(s) > 1 {
+		switch s[1] {
+		case 'u':
+			skip = 2
+		case 'U':
+			skip, digits = 2, 8
+		case '+':
+			skip, digits = 2, 6
+		}
+	}
+	if len(s) < skip+digits {
+		return 0, 0, false
+	}
+	v, err := strconv.ParseUint(s[skip:skip+digits], 16, 32)
+	if err != nil || v > 0x7fffffff || s[skip] == '+' || s[skip] == '-' {
+		return 0, 0, false
+	}
+	return rune(v), skip + digits, true
+}

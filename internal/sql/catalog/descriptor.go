@@ -1,0 +1,179 @@
+package catalog
+
+import (
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// ID identifies a descriptor (database, schema, table, sequence, view). Ids
+// are 64-bit, never reused, and part of every key of a table; PostgreSQL's
+// 32-bit oids are assigned separately.
+type ID uint64
+
+// ColumnID identifies a column within its table; never reused.
+type ColumnID uint32
+
+// IndexID identifies an index within its table; never reused. PrimaryIndexID
+// is where the rows live at first; ALTER PRIMARY KEY and TRUNCATE move them to
+// a fresh one.
+type IndexID uint32
+
+// PrimaryIndexID is the id a table's first primary index gets.
+const PrimaryIndexID IndexID = 1
+
+// Database describes a database.
+type Database struct {
+	ID      ID
+	Oid     uint32
+	Version uint64
+	Name    string
+	Owner   string
+}
+
+// Schema describes a schema of a database.
+type Schema struct {
+	ID       ID
+	Oid      uint32
+	Version  uint64
+	Database ID
+	Name     string
+	Owner    string
+}
+
+// Kind tells what a relation is.
+type Kind uint8
+
+// The kinds of relations.
+const (
+	KindTable Kind = iota + 1
+	KindSequence
+	KindView
+	KindVirtual // rows are computed (pg_catalog, information_schema)
+)
+
+// Table describes a relation. Descriptors are immutable once published: a
+// change makes a copy with Version+1.
+type Table struct {
+	ID       ID
+	Oid      uint32
+	Version  uint64
+	Database ID
+	Schema   ID
+	Name     string
+	Owner    string
+	Kind     Kind
+	// Columns in attnum order; dropped columns are removed (their ids stay
+	// unused), so attnum is Column.Attnum, not the position.
+	Columns []Column
+	// Indexes[0] is the primary index for KindTable: the rows themselves.
+	Indexes      []Index
+	Checks       []Check
+	NextColumnID ColumnID
+	NextIndexID  IndexID
+	NextAttnum   int16
+	Sequence     *Sequence // KindSequence
+	View         *View     // KindView
+}
+
+// Column describes a column.
+type Column struct {
+	ID      ColumnID
+	Attnum  int16
+	Name    string
+	Type    *types.T // with its typmod
+	NotNull bool
+	// Default is the default expression as SQL text, "" for none.
+	Default string
+	// Hidden columns (the generated row id of a table without primary key) are
+	// not part of *, and \d does not show them.
+	Hidden bool
+	// OwnsSequence is the sequence a SERIAL or identity column owns, or 0.
+	OwnsSequence ID
+	Identity     byte // 'a' ALWAYS, 'd' BY DEFAULT, 0 none
+}
+
+// IndexColumn is one key column of an index.
+type IndexColumn struct {
+	Column ColumnID
+	Desc   bool
+	// NullsFirst as in PostgreSQL: default false for ASC, true for DESC.
+	NullsFirst bool
+}
+
+// Index describes an index; Indexes[0] of a table is its primary index.
+type Index struct {
+	ID      IndexID
+	Oid     uint32
+	Name    string
+	Unique  bool
+	Primary bool // Indexes[0]
+	// Constraint tells that the index backs a PRIMARY KEY or UNIQUE constraint
+	// (ConstraintOid, ConstraintName); a table without a primary key has a
+	// primary index on its hidden row id and no constraint.
+	Constraint     bool
+	ConstraintOid  uint32
+	ConstraintName string
+	Columns        []IndexColumn
+	Stored         []ColumnID // INCLUDE / STORING
+	// WriteOnly indexes are being built: writers maintain them, readers do not
+	// use them.
+	WriteOnly bool
+}
+
+// Check is a CHECK constraint.
+type Check struct {
+	Oid     uint32
+	Name    string
+	Expr    string // SQL text over the table's columns
+	Columns []ColumnID
+}
+
+// Sequence describes a sequence's definition; its value lives in a key of its
+// own that is written outside transactions.
+type Sequence struct {
+	Type        *types.T
+	Start       int64
+	Increment   int64
+	Min, Max    int64
+	Cache       int64
+	Cycle       bool
+	OwnerTable  ID
+	OwnerColumn ColumnID
+}
+
+// View is a view's query as SQL text, names fully qualified.
+type View struct {
+	Query string
+}
+
+// Primary returns the primary index.
+func (t *Table) Primary() *Index { return &t.Indexes[0] }
+
+// ColumnByName returns the position of the named column in t.Columns.
+func (t *Table) ColumnByName(name string) (int, bool) {
+	for i := range t.Columns {
+		if t.Columns[i].Name == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// ColumnByID returns the position of a column in t.Columns, -1 if absent.
+func (t *Table) ColumnByID(id ColumnID) int {
+	for i := range t.Columns {
+		if t.Columns[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// IndexByName returns the named index, or nil.
+func (t *Table) IndexByName(name string) *Index {
+	for i := range t.Indexes {
+		if t.Indexes[i].Name == name {
+			return &t.Indexes[i]
+		}
+	}
+	return nil
+}

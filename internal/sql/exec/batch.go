@@ -1,0 +1,76 @@
+package exec
+
+import "github.com/lichendb/lichen/internal/sql/types"
+
+// Limits of batches.
+const (
+	// BatchRows is the most rows one batch holds.
+	BatchRows = 1024
+	// keepDatums is the capacity beyond which a batch gives its memory back when
+	// its program closes.
+	keepDatums = 4096
+)
+
+// Row is one row: a view into a batch or a row store.
+type Row = []types.Datum
+
+// Batch is what operators hand upwards: up to BatchRows rows in one flat slice.
+// Rows, and the memory their strings refer to, stay intact until the operator
+// that filled the batch is asked for more.
+type Batch struct {
+	width int
+	n     int
+	max   int // the most rows the consumer wants; operators may return fewer
+	data  []types.Datum
+}
+
+// Len returns the number of rows.
+func (b *Batch) Len() int { return b.n }
+
+// Row returns row i.
+func (b *Batch) Row(i int) Row {
+	return b.data[i*b.width : (i+1)*b.width : (i+1)*b.width]
+}
+
+// want empties b and says how many rows of which width are wanted.
+func (b *Batch) want(width, max int) {
+	b.width, b.n, b.max = width, 0, min(max, BatchRows)
+}
+
+// clear empties b and leaves what is wanted.
+func (b *Batch) clear() { b.n = 0 }
+
+func (b *Batch) full() bool { return b.n >= b.max }
+
+// room returns how many more rows are wanted.
+func (b *Batch) room() int { return b.max - b.n }
+
+// add appends a row with undefined contents. It invalidates rows got before.
+func (b *Batch) add() Row {
+	need := (b.n + 1) * b.width
+	if need > cap(b.data) {
+		grown := make([]types.Datum, max(need, 2*cap(b.data)))
+		copy(grown, b.data[:b.n*b.width])
+		b.data = grown
+	}
+	b.data = b.data[:cap(b.data)]
+	b.n++
+	return b.Row(b.n - 1)
+}
+
+// addCopy appends a copy of row.
+func (b *Batch) addCopy(row Row) { copy(b.add(), row) }
+
+// drop removes the last row.
+func (b *Batch) drop() { b.n-- }
+
+// truncate keeps the first n rows.
+func (b *Batch) truncate(n int) { b.n = n }
+
+// release gives back the memory of a batch that had grown.
+func (b *Batch) release() {
+	if cap(b.data) > keepDatums {
+		b.data = nil
+	}
+	b.n = 0
+}

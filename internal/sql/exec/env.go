@@ -1,0 +1,93 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Env is what one execution of a Program works with. The session owns it and
+// may reuse it for the next execution.
+type Env struct {
+	Ctx     context.Context
+	Txn     Txn
+	Builtin *builtin.Context
+	Params  []types.Datum
+	// Mem is the statement's memory pool; nil means no limit.
+	Mem *quota.Pool
+	// Virtual computes the rows of KindVirtual tables; nil if there are none.
+	Virtual VirtualProvider
+	// Copy yields the rows of a plan.CopyRows; nil otherwise.
+	Copy RowSource
+	// ReadOnly makes writes and row locks fail with 25006.
+	ReadOnly bool
+}
+
+// RowSource yields rows one at a time.
+type RowSource interface {
+	// NextRow fills row and reports whether there was one. The datums must stay
+	// intact until the next call.
+	NextRow(row Row) (bool, error)
+}
+
+// VirtualConstraint says that only rows whose column at position Ord of the
+// table's columns equals Value are needed. Providers may ignore it.
+type VirtualConstraint struct {
+	Ord   int
+	Value types.Datum
+}
+
+// VirtualProvider computes the rows of virtual tables.
+type VirtualProvider interface {
+	// VirtualRows calls emit for every row of t, which has one datum per column
+	// of t; emit keeps no reference to the slice. An error of emit ends the call.
+	VirtualRows(ctx context.Context, t *catalog.Table, eq []VirtualConstraint, emit func(Row) error) error
+}
+
+// run is the state of the current execution, shared by the operators and
+// expressions of a Program. They are compiled against its address.
+type run struct {
+	env    *Env
+	ctx    context.Context
+	txn    Txn
+	bctx   *builtin.Context
+	params []types.Datum
+	// outer holds the values of columns of enclosing rows: what apply joins and
+	// correlated subqueries set before they open their inner plan.
+	outer []types.Datum
+	// operand holds the values of the operands of CASE expressions.
+	operand []types.Datum
+	// epoch counts executions: what is cached per execution is tagged with it.
+	epoch uint64
+	ticks uint32
+}
+
+// format returns the session's text settings.
+func (r *run) format() *types.FormatContext { return r.bctx.Format }
+
+// cancelEvery is how many rows may pass between two looks at the context.
+const cancelEvery = 1024
+
+// tick is called for every row of loops that can run without calling kv.
+func (r *run) tick() error {
+	r.ticks++
+	if r.ticks%cancelEvery != 0 {
+		return nil
+	}
+	return r.canceled()
+}
+
+func (r *run) canceled() error {
+	if r.ctx == nil {
+		return nil
+	}
+	select {
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,38 @@
+package exec
+
+import (
+	"errors"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// memoryError turns a refusal of the memory accounts into 53200.
+func memoryError(err error) error {
+	var ex *quota.ExceededError
+	if !errors.As(err, &ex) {
+		return err
+	}
+	e := pgerr.New(pgerr.OutOfMemory, "out of memory").
+		WithDetail("Failed on request of %d bytes: the memory limit of the %s is %d bytes, %d are in use.",
+			ex.Requested, ex.Pool, ex.Limit, ex.Used).
+		WithHint("Make the query keep fewer rows, or raise --max-memory.")
+	e.Cause = err
+	return e
+}
+
+// lockError names the relation in the error of NOWAIT, as PostgreSQL does.
+func lockError(err error, relation string) error {
+	var na *kvpb.LockNotAvailableError
+	if !errors.As(err, &na) || na.Timeout {
+		return err
+	}
+	e := pgerr.New(pgerr.LockNotAvailable, "could not obtain lock on row in relation %q", relation)
+	e.Cause = err
+	return e
+}
+
+func errReadOnly(what string) error {
+	return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", what)
+}

@@ -1,0 +1,212 @@
+package exec
+
+import (
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// bindingOf tells a function what is known about its arguments.
+func bindingOf(args []plan.Expr) builtin.Binding {
+	b := builtin.Binding{Types: make([]*types.T, len(args)), Consts: make([]*types.Datum, len(args))}
+	for i, a := range args {
+		b.Types[i] = a.Type()
+		if k, ok := a.(*plan.Const); ok {
+			b.Consts[i] = &k.D
+		}
+	}
+	return b
+}
+
+// call compiles a function or operator call.
+func (c *compiler) call(e *plan.Call, s scope) (evalFn, error) {
+	if f, ok, err := c.fastCall(e, s); ok || err != nil {
+		return f, err
+	}
+	if e.Fn.IsSRF() {
+		return nil, pgerr.Unsupported("set-returning function %s is not supported here", e.Fn.Name).At(e.Pos)
+	}
+	args, err := c.exprs(e.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	eval, err := e.Fn.Bound(bindingOf(e.Args))
+	if err != nil {
+		return nil, err
+	}
+	if eval == nil {
+		return nil, pgerr.Unsupported("function %s is not supported here", e.Fn.Name).At(e.Pos)
+	}
+	if e.VariadicArray {
+		return c.variadicCall(e, args, eval), nil
+	}
+	r, strict := c.run, e.Fn.Strict
+	vals := make([]types.Datum, len(args))
+	return func(row Row) (types.Datum, error) {
+		for i, a := range args {
+			d, err := a(row)
+			if err != nil {
+				return types.Null, err
+			}
+			if strict && d.IsNull() {
+				return types.Null, nil
+			}
+			vals[i] = d
+		}
+		return eval(r.bctx, vals)
+	}, nil
+}
+
+// variadicCall spreads the elements of the last argument.
+func (c *compiler) variadicCall(e *plan.Call, args []evalFn, eval builtin.EvalFunc) evalFn {
+	r, strict := c.run, e.Fn.Strict
+	var vals []types.Datum
+	return func(row Row) (types.Datum, error) {
+		vals = vals[:0]
+		for i, a := range args {
+			d, err := a(row)
+			if err != nil {
+				return types.Null, err
+			}
+			if d.IsNull() && (strict || i == len(args)-1) {
+				return types.Null, nil
+			}
+			if i < len(args)-1 {
+				vals = append(vals, d)
+				continue
+			}
+			for _, x := range d.ArrayElems() {
+				vals = append(vals, x)
+			}
+		}
+		if strict {
+			for i := range vals {
+				if vals[i].IsNull() {
+					return types.Null, nil
+				}
+			}
+		}
+		return eval(r.bctx, vals)
+	}
+}
+
+// binary compiles an operator for use on values: NULLs yield NULL if it is
+// strict.
+func (c *compiler) binary(fn *builtin.Overload, lt, rt *types.T) (binaryFn, error) {
+	if f := fastBinary(fn); f != nil {
+		return func(a, b types.Datum) (types.Datum, error) {
+			if a.IsNull() || b.IsNull() {
+				return types.Null, nil
+			}
+			return f(a, b)
+		}, nil
+	}
+	eval, err := fn.Bound(builtin.Binding{Types: []*types.T{lt, rt}})
+	if err != nil {
+		return nil, err
+	}
+	r, strict := c.run, fn.Strict
+	vals := make([]types.Datum, 2)
+	return func(a, b types.Datum) (types.Datum, error) {
+		if strict && (a.IsNull() || b.IsNull()) {
+			return types.Null, nil
+		}
+		vals[0], vals[1] = a, b
+		return eval(r.bctx, vals)
+	}, nil
+}
+
+// cast compiles a conversion, modifier included.
+func (c *compiler) cast(e *plan.Cast, s scope) (evalFn, error) {
+	arg, err := c.expr(e.Arg, s)
+	if err != nil {
+		return nil, err
+	}
+	conv, err := c.conversion(e.Arg.Type(), e.T, e.Mode == plan.CastExplicit)
+	if err != nil || conv == nil {
+		return arg, err
+	}
+	return func(row Row) (types.Datum, error) {
+		d, err := arg(row)
+		if err != nil || d.IsNull() {
+			return types.Null, err
+		}
+		return conv(d)
+	}, nil
+}
+
+// conversion returns how to convert a value that is not NULL, nil for not at
+// all.
+func (c *compiler) conversion(from, to *types.T, explicit bool) (func(types.Datum) (types.Datum, error), error) {
+	r := c.run
+	var convert func(fc *types.FormatContext, d types.Datum, to *types.T) (types.Datum, error)
+	if !from.Is(to) {
+		k, ok := types.FindCast(from, to)
+		if !ok {
+			return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", from.SQLName, to.SQLName)
+		}
+		convert = k.Fn
+	}
+	if to.Typmod < 0 || (from.Is(to) && from.Typmod == to.Typmod) {
+		if convert == nil {
+			return nil, nil
+		}
+		return func(d types.Datum) (types.Datum, error) { return convert(r.format(), d, to) }, nil
+	}
+	return func(d types.Datum) (types.Datum, error) {
+		if convert != nil {
+			var err error
+			if d, err = convert(r.format(), d, to); err != nil || d.IsNull() {
+				return d, err
+			}
+		}
+		return types.ApplyTypmod(d, to, explicit)
+	}, nil
+}
+
+// sessionValue compiles CURRENT_USER, CURRENT_TIMESTAMP and the like.
+func (c *compiler) sessionValue(e *plan.SessionValue) (evalFn, error) {
+	switch e.Kind {
+	case plan.CurrentDate, plan.CurrentTime, plan.CurrentTimestamp, plan.LocalTime, plan.LocalTimestamp:
+		to := e.T
+		if e.Precision >= 0 {
+			to = to.WithTypmod(int32(e.Precision))
+		}
+		conv, err := c.conversion(types.TimestampTZ, to, true)
+		if err != nil {
+			return nil, err
+		}
+		r := c.run
+		return func(Row) (types.Datum, error) {
+			now := types.NewTimestampTZ(r.bctx.TxnTime)
+			if conv == nil {
+				return now, nil
+			}
+			return conv(now)
+		}, nil
+	}
+	return c.sessionName(e.Kind), nil
+}
+
+func (c *compiler) sessionName(kind plan.SessionKind) evalFn {
+	r := c.run
+	return func(Row) (types.Datum, error) {
+		se := r.bctx.Session
+		if se == nil {
+			return types.Null, pgerr.Unsupported("session functions are not available here")
+		}
+		switch kind {
+		case plan.SessionUser:
+			return types.NewString(se.SessionUser()), nil
+		case plan.CurrentCatalog:
+			return types.NewString(se.CurrentDatabase()), nil
+		case plan.CurrentSchema:
+			if path := se.SearchPath(false); len(path) > 0 {
+				return types.NewString(path[0]), nil
+			}
+			return types.Null, nil
+		}
+		return types.NewString(se.CurrentUser()), nil
+	}
+}

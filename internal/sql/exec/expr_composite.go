@@ -1,0 +1,253 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// composite compiles expressions over arrays and records.
+func (c *compiler) composite(e plan.Expr, s scope) (evalFn, error) {
+	switch e := e.(type) {
+	case *plan.ArrayCtor:
+		return c.arrayCtor(e, s)
+	case *plan.RowCtor:
+		return c.rowCtor(e, s)
+	case *plan.Subscript:
+		return c.subscript(e, s)
+	case *plan.FieldSelect:
+		arg, err := c.expr(e.Arg, s)
+		if err != nil {
+			return nil, err
+		}
+		field := e.Field
+		return func(row Row) (types.Datum, error) {
+			d, err := arg(row)
+			if err != nil || d.IsNull() {
+				return types.Null, err
+			}
+			if f := d.Record(); field < len(f) {
+				return f[field].Datum, nil
+			}
+			return types.Null, pgerr.New(pgerr.DatatypeMismatch, "record has no field %d", field+1)
+		}, nil
+	}
+	return nil, errExpr(e)
+}
+
+// binaries compiles one operator per pair of fields.
+func (c *compiler) binaries(fns []*builtin.Overload, left, right []plan.Expr) ([]binaryFn, error) {
+	out := make([]binaryFn, len(fns))
+	for i, fn := range fns {
+		var err error
+		if out[i], err = c.binary(fn, left[i].Type(), right[i].Type()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (c *compiler) arrayCtor(e *plan.ArrayCtor, s scope) (evalFn, error) {
+	fns, err := c.exprs(e.Elems, s)
+	if err != nil {
+		return nil, err
+	}
+	nested := e.Nested
+	vals := make([]types.Datum, len(fns))
+	return func(row Row) (types.Datum, error) {
+		for i, f := range fns {
+			d, err := f(row)
+			if err != nil {
+				return types.Null, err
+			}
+			vals[i] = d
+		}
+		if nested {
+			return nestArrays(vals)
+		}
+		return types.NewArray(vals), nil
+	}, nil
+}
+
+// nestArrays makes an array with one more dimension of arrays of one shape.
+func nestArrays(parts []types.Datum) (types.Datum, error) {
+	var elems []types.Datum
+	var dims []types.ArrayDim
+	first := true
+	for _, p := range parts {
+		var a types.Array
+		if !p.IsNull() {
+			a = p.Array()
+		}
+		if first {
+			dims, first = a.Dims, false
+		} else if !slices.Equal(dims, a.Dims) {
+			return types.Null, pgerr.New(pgerr.ArraySubscriptError,
+				"multidimensional arrays must have array expressions with matching dimensions")
+		}
+		elems = append(elems, a.Elems...)
+	}
+	if len(dims)+1 > types.MaxArrayDims {
+		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded,
+			"number of array dimensions (%d) exceeds the maximum allowed (%d)", len(dims)+1, types.MaxArrayDims)
+	}
+	if len(elems) == 0 {
+		return types.NewArray(nil), nil
+	}
+	outer := types.ArrayDim{Len: int32(len(parts)), Lower: 1}
+	return types.NewArrayDims(append([]types.ArrayDim{outer}, dims...), elems), nil
+}
+
+func (c *compiler) rowCtor(e *plan.RowCtor, s scope) (evalFn, error) {
+	fns, err := c.exprs(e.Fields, s)
+	if err != nil {
+		return nil, err
+	}
+	nullRow, err := c.optional(e.NullRow, s)
+	if err != nil {
+		return nil, err
+	}
+	ts := make([]*types.T, len(fns))
+	for i, f := range e.Fields {
+		ts[i] = f.Type()
+	}
+	vals := make([]types.Datum, len(fns))
+	return func(row Row) (types.Datum, error) {
+		if nullRow != nil {
+			if d, err := nullRow(row); err != nil || d.IsNull() {
+				return types.Null, err
+			}
+		}
+		for i, f := range fns {
+			d, err := f(row)
+			if err != nil {
+				return types.Null, err
+			}
+			vals[i] = d
+		}
+		return types.NewRecord(ts, vals), nil
+	}, nil
+}
+
+// subscript compiles an array element or slice.
+func (c *compiler) subscript(e *plan.Subscript, s scope) (evalFn, error) {
+	arg, err := c.expr(e.Arg, s)
+	if err != nil {
+		return nil, err
+	}
+	bounds := func(list []plan.Expr) ([]evalFn, error) {
+		fns := make([]evalFn, len(e.Upper))
+		for i := range list {
+			var err error
+			if fns[i], err = c.optional(list[i], s); err != nil {
+				return nil, err
+			}
+		}
+		return fns, nil
+	}
+	lower, err := bounds(e.Lower)
+	if err != nil {
+		return nil, err
+	}
+	upper, err := bounds(e.Upper)
+	if err != nil {
+		return nil, err
+	}
+	slice := e.Slice
+	return func(row Row) (types.Datum, error) {
+		d, err := arg(row)
+		if err != nil || d.IsNull() {
+			return types.Null, err
+		}
+		a := d.Array()
+		lo, hi := make([]int64, len(upper)), make([]int64, len(upper))
+		for i := range upper {
+			given, err := subscriptBounds(a, i, lower[i], upper[i], row, &lo[i], &hi[i], slice)
+			if err != nil || !given {
+				return types.Null, err
+			}
+		}
+		if slice {
+			return arraySlice(a, lo, hi), nil
+		}
+		return arrayElement(a, hi), nil
+	}, nil
+}
+
+// subscriptBounds evaluates the bounds of dimension i; false for a NULL bound.
+func subscriptBounds(a types.Array, i int, lower, upper evalFn, row Row, lo, hi *int64, slice bool) (bool, error) {
+	*lo, *hi = 1, 0
+	if i < len(a.Dims) {
+		*lo, *hi = int64(a.Dims[i].Lower), int64(a.Dims[i].Lower)+int64(a.Dims[i].Len)-1
+	}
+	for _, b := range []struct {
+		f   evalFn
+		dst *int64
+	}{{lower, lo}, {upper, hi}} {
+		if b.f == nil {
+			continue
+		}
+		d, err := b.f(row)
+		if err != nil || d.IsNull() {
+			return false, err
+		}
+		*b.dst = d.Int()
+	}
+	if slice && lower == nil && i < len(a.Dims) {
+		*lo = int64(a.Dims[i].Lower)
+	}
+	return true, nil
+}
+
+// arrayElement returns the element at a subscript, NULL outside the array.
+func arrayElement(a types.Array, at []int64) types.Datum {
+	if len(at) != len(a.Dims) {
+		return types.Null
+	}
+	pos := int64(0)
+	for i, dim := range a.Dims {
+		k := at[i] - int64(dim.Lower)
+		if k < 0 || k >= int64(dim.Len) {
+			return types.Null
+		}
+		pos = pos*int64(dim.Len) + k
+	}
+	return a.Elems[pos]
+}
+
+// arraySlice cuts a box out of an array; subscripts begin at 1 again.
+func arraySlice(a types.Array, lo, hi []int64) types.Datum {
+	if len(lo) > len(a.Dims) || len(a.Dims) == 0 {
+		return types.NewArray(nil)
+	}
+	dims := make([]types.ArrayDim, len(a.Dims))
+	from := make([]int64, len(a.Dims))
+	for i, dim := range a.Dims {
+		l, h := int64(dim.Lower), int64(dim.Lower)+int64(dim.Len)-1
+		if i < len(lo) {
+			l, h = max(l, lo[i]), min(h, hi[i])
+		}
+		if l > h {
+			return types.NewArray(nil)
+		}
+		from[i] = l - int64(dim.Lower)
+		dims[i] = types.ArrayDim{Len: int32(h - l + 1), Lower: 1}
+	}
+	var elems []types.Datum
+	var cut func(i int, base int64)
+	cut = func(i int, base int64) {
+		for k := int64(0); k < int64(dims[i].Len); k++ {
+			pos := base*int64(a.Dims[i].Len) + from[i] + k
+			if i == len(dims)-1 {
+				elems = append(elems, a.Elems[pos])
+			} else {
+				cut(i+1, pos)
+			}
+		}
+	}
+	cut(0, 0)
+	return types.NewArrayDims(dims, elems)
+}

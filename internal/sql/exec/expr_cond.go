@@ -1,0 +1,238 @@
+package exec
+
+import (
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// conditional compiles CASE and its relatives.
+func (c *compiler) conditional(e plan.Expr, s scope) (evalFn, error) {
+	switch e := e.(type) {
+	case *plan.Case:
+		return c.caseExpr(e, s)
+	case *plan.CaseOperand:
+		r, slot := c.run, c.operand
+		return func(Row) (types.Datum, error) { return r.operand[slot], nil }, nil
+	case *plan.Coalesce:
+		return c.coalesce(e, s)
+	case *plan.NullIf:
+		return c.nullIf(e, s)
+	case *plan.MinMax:
+		return c.minMax(e, s)
+	}
+	return nil, errExpr(e)
+}
+
+// caseExpr compiles CASE. The operand has a slot of its own per CASE, so that
+// nested ones do not disturb each other.
+func (c *compiler) caseExpr(e *plan.Case, s scope) (evalFn, error) {
+	operand, err := c.optional(e.Operand, s)
+	if err != nil {
+		return nil, err
+	}
+	r, slot, outer := c.run, c.operand, c.operand
+	if operand != nil {
+		slot = len(r.operand)
+		r.operand = append(r.operand, types.Null)
+	}
+	conds := make([]predFn, len(e.Whens))
+	results := make([]evalFn, len(e.Whens))
+	for i, w := range e.Whens {
+		c.operand = slot
+		conds[i], err = c.pred(w.Cond, s)
+		c.operand = outer
+		if err != nil {
+			return nil, err
+		}
+		if results[i], err = c.expr(w.Result, s); err != nil {
+			return nil, err
+		}
+	}
+	other, err := c.optional(e.Else, s)
+	if err != nil {
+		return nil, err
+	}
+	return func(row Row) (types.Datum, error) {
+		if operand != nil {
+			d, err := operand(row)
+			if err != nil {
+				return types.Null, err
+			}
+			r.operand[slot] = d
+		}
+		for i, cond := range conds {
+			ok, err := cond(row)
+			if err != nil {
+				return types.Null, err
+			}
+			if ok {
+				return results[i](row)
+			}
+		}
+		if other == nil {
+			return types.Null, nil
+		}
+		return other(row)
+	}, nil
+}
+
+func (c *compiler) coalesce(e *plan.Coalesce, s scope) (evalFn, error) {
+	args, err := c.exprs(e.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	return func(row Row) (types.Datum, error) {
+		for _, f := range args {
+			if d, err := f(row); err != nil || !d.IsNull() {
+				return d, err
+			}
+		}
+		return types.Null, nil
+	}, nil
+}
+
+func (c *compiler) nullIf(e *plan.NullIf, s scope) (evalFn, error) {
+	left, err := c.expr(e.Left, s)
+	if err != nil {
+		return nil, err
+	}
+	l, r, eq, err := c.pair(e.LeftCmp, e.RightCmp, e.Eq, s)
+	if err != nil {
+		return nil, err
+	}
+	return func(row Row) (types.Datum, error) {
+		a, err := l(row)
+		if err != nil {
+			return types.Null, err
+		}
+		b, err := r(row)
+		if err != nil {
+			return types.Null, err
+		}
+		if d, err := eq(a, b); err != nil || d.IsTrue() {
+			return types.Null, err
+		}
+		return left(row)
+	}, nil
+}
+
+func (c *compiler) minMax(e *plan.MinMax, s scope) (evalFn, error) {
+	args, err := c.exprs(e.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	less, err := c.binary(e.Less, e.T, e.T)
+	if err != nil {
+		return nil, err
+	}
+	least := e.Least
+	return func(row Row) (types.Datum, error) {
+		best := types.Null
+		for _, f := range args {
+			d, err := f(row)
+			if err != nil {
+				return types.Null, err
+			}
+			if d.IsNull() {
+				continue
+			}
+			if best.IsNull() {
+				best = d
+				continue
+			}
+			a, b := d, best
+			if !least {
+				a, b = best, d
+			}
+			lt, err := less(a, b)
+			if err != nil {
+				return types.Null, err
+			}
+			if lt.IsTrue() {
+				best = d
+			}
+		}
+		return best, nil
+	}, nil
+}
+
+// rowCompare compiles a comparison of two rows.
+func (c *compiler) rowCompare(e *plan.RowCompare, s scope) (evalFn, error) {
+	left, err := c.exprs(e.Left, s)
+	if err != nil {
+		return nil, err
+	}
+	right, err := c.exprs(e.Right, s)
+	if err != nil {
+		return nil, err
+	}
+	eqs, err := c.binaries(e.Eq, e.Left, e.Right)
+	if err != nil {
+		return nil, err
+	}
+	if e.Op == "=" || e.Op == "<>" {
+		return rowEquality(left, right, eqs, e.Op == "<>"), nil
+	}
+	less, err := c.binaries(e.Less, e.Left, e.Right)
+	if err != nil {
+		return nil, err
+	}
+	return rowOrder(left, right, eqs, less, comparisons[e.Op]), nil
+}
+
+// rowEquality is AND of the fields' equalities, or its negation.
+func rowEquality(left, right []evalFn, eqs []binaryFn, not bool) evalFn {
+	return func(row Row) (types.Datum, error) {
+		null := false
+		for i, eq := range eqs {
+			d, _, _, err := applyPair(left[i], right[i], eq, row)
+			if err != nil {
+				return types.Null, err
+			}
+			if d.IsNull() {
+				null = true
+			} else if !d.Bool() {
+				return types.NewBool(not), nil
+			}
+		}
+		if null {
+			return types.Null, nil
+		}
+		return types.NewBool(!not), nil
+	}
+}
+
+// rowOrder looks at the first pair of fields that are not equal.
+func rowOrder(left, right []evalFn, eqs, less []binaryFn, op comparison) evalFn {
+	return func(row Row) (types.Datum, error) {
+		for i, eq := range eqs {
+			d, a, b, err := applyPair(left[i], right[i], eq, row)
+			if err != nil || d.IsNull() {
+				return types.Null, err
+			}
+			if d.Bool() {
+				continue
+			}
+			lt, err := less[i](a, b)
+			if err != nil || lt.IsNull() {
+				return types.Null, err
+			}
+			if lt.Bool() {
+				return types.NewBool(op.holds(-1)), nil
+			}
+			return types.NewBool(op.holds(1)), nil
+		}
+		return types.NewBool(op.holds(0)), nil
+	}
+}
+
+func applyPair(l, r evalFn, op binaryFn, row Row) (d, a, b types.Datum, err error) {
+	if a, err = l(row); err != nil {
+		return
+	}
+	if b, err = r(row); err != nil {
+		return
+	}
+	d, err = op(a, b)
+	return
+}

@@ -1,0 +1,312 @@
+package exec
+
+import (
+	"math"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// operandKind says where a fast operator finds an operand without a call.
+type operandKind uint8
+
+const (
+	fromExpr operandKind = iota
+	fromRow
+	fromConst
+	fromParam
+)
+
+// operand is an argument of a fast operator.
+type operand struct {
+	kind operandKind
+	pos  int
+	d    types.Datum
+	f    evalFn
+	run  *run
+}
+
+func (c *compiler) operandOf(e plan.Expr, s scope) (operand, error) {
+	switch e := e.(type) {
+	case *plan.Const:
+		return operand{kind: fromConst, d: e.D}, nil
+	case *plan.ColRef:
+		if pos := s.find(e.Col); pos >= 0 {
+			return operand{kind: fromRow, pos: pos}, nil
+		}
+	case *plan.Param:
+		return operand{kind: fromParam, pos: e.Index, run: c.run, f: c.param(e)}, nil
+	}
+	f, err := c.expr(e, s)
+	return operand{f: f}, err
+}
+
+func (o *operand) get(row Row) (types.Datum, error) {
+	switch o.kind {
+	case fromRow:
+		return row[o.pos], nil
+	case fromConst:
+		return o.d, nil
+	case fromParam:
+		if o.pos < len(o.run.params) {
+			return o.run.params[o.pos], nil
+		}
+	}
+	return o.f(row)
+}
+
+// comparison is one of the six comparison operators.
+type comparison uint8
+
+const (
+	cmpEQ comparison = iota
+	cmpNE
+	cmpLT
+	cmpLE
+	cmpGT
+	cmpGE
+)
+
+var comparisons = map[string]comparison{
+	"=": cmpEQ, "<>": cmpNE, "<": cmpLT, "<=": cmpLE, ">": cmpGT, ">=": cmpGE,
+}
+
+// holds applies the operator to the outcome of a three-way comparison.
+func (op comparison) holds(r int) bool {
+	switch op {
+	case cmpEQ:
+		return r == 0
+	case cmpNE:
+		return r != 0
+	case cmpLT:
+		return r < 0
+	case cmpLE:
+		return r <= 0
+	case cmpGT:
+		return r > 0
+	}
+	return r >= 0
+}
+
+// compareFn orders two values, neither NULL.
+type compareFn func(a, b types.Datum) int
+
+// fastComparison returns how to compare the operands of fn, if it is one of the
+// comparison operators of a type whose order needs no call.
+func fastComparison(fn *builtin.Overload) (op comparison, cmp compareFn, ok bool) {
+	if !fn.Operator || !fn.Strict || len(fn.Args) != 2 || fn.Args[0].Family != fn.Args[1].Family {
+		return 0, nil, false
+	}
+	if op, ok = comparisons[fn.Name]; !ok {
+		return 0, nil, false
+	}
+	cmp = fastCompare(fn.Args[0])
+	return op, cmp, cmp != nil
+}
+
+// fastCompare returns the order of the common types, nil for the others.
+func fastCompare(t *types.T) compareFn {
+	switch t.Family {
+	case types.IntFamily, types.BoolFamily, types.DateFamily, types.TimeFamily,
+		types.TimestampFamily, types.TimestampTZFamily:
+		return compareInts
+	case types.FloatFamily:
+		return compareFloats
+	case types.StringFamily:
+		switch t.Oid {
+		case types.Bpchar.Oid:
+			return comparePadded
+		case types.Text.Oid, types.Varchar.Oid, types.Name.Oid:
+			return compareStrings
+		}
+	case types.BytesFamily, types.UUIDFamily:
+		return compareStrings
+	}
+	return nil
+}
+
+func compareInts(a, b types.Datum) int {
+	switch x, y := a.Int(), b.Int(); {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+// compareFloats puts NaN above everything and equal to itself.
+func compareFloats(a, b types.Datum) int {
+	switch x, y := a.Float(), b.Float(); {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	case x == y:
+		return 0
+	case x != x && y != y:
+		return 0
+	case x != x:
+		return 1
+	}
+	return -1
+}
+
+func compareStrings(a, b types.Datum) int { return strings.Compare(a.Str(), b.Str()) }
+
+// comparePadded ignores trailing blanks.
+func comparePadded(a, b types.Datum) int {
+	return strings.Compare(strings.TrimRight(a.Str(), " "), strings.TrimRight(b.Str(), " "))
+}
+
+// fastPred compiles a comparison of common types as a condition.
+func (c *compiler) fastPred(e *plan.Call, s scope) (predFn, bool, error) {
+	op, cmp, ok := fastComparison(e.Fn)
+	if !ok || len(e.Args) != 2 {
+		return nil, false, nil
+	}
+	l, err := c.operandOf(e.Args[0], s)
+	if err != nil {
+		return nil, false, err
+	}
+	r, err := c.operandOf(e.Args[1], s)
+	if err != nil {
+		return nil, false, err
+	}
+	if e.Fn.Args[0].Family == types.IntFamily {
+		return intPred(op, l, r), true, nil
+	}
+	return func(row Row) (bool, error) {
+		a, err := l.get(row)
+		if err != nil || a.IsNull() {
+			return false, err
+		}
+		b, err := r.get(row)
+		if err != nil || b.IsNull() {
+			return false, err
+		}
+		return op.holds(cmp(a, b)), nil
+	}, true, nil
+}
+
+// intPred is the condition of the hottest comparisons.
+func intPred(op comparison, l, r operand) predFn {
+	return func(row Row) (bool, error) {
+		a, err := l.get(row)
+		if err != nil || a.IsNull() {
+			return false, err
+		}
+		b, err := r.get(row)
+		if err != nil || b.IsNull() {
+			return false, err
+		}
+		x, y := a.Int(), b.Int()
+		switch op {
+		case cmpEQ:
+			return x == y, nil
+		case cmpNE:
+			return x != y, nil
+		case cmpLT:
+			return x < y, nil
+		case cmpLE:
+			return x <= y, nil
+		case cmpGT:
+			return x > y, nil
+		}
+		return x >= y, nil
+	}
+}
+
+// fastCall compiles comparisons of common types and integer arithmetic.
+func (c *compiler) fastCall(e *plan.Call, s scope) (evalFn, bool, error) {
+	if len(e.Args) != 2 || len(e.Fn.Args) != 2 || !e.Fn.Operator {
+		return nil, false, nil
+	}
+	bin := fastBinary(e.Fn)
+	if bin == nil {
+		return nil, false, nil
+	}
+	l, err := c.operandOf(e.Args[0], s)
+	if err != nil {
+		return nil, false, err
+	}
+	r, err := c.operandOf(e.Args[1], s)
+	if err != nil {
+		return nil, false, err
+	}
+	return func(row Row) (types.Datum, error) {
+		a, err := l.get(row)
+		if err != nil || a.IsNull() {
+			return types.Null, err
+		}
+		b, err := r.get(row)
+		if err != nil || b.IsNull() {
+			return types.Null, err
+		}
+		return bin(a, b)
+	}, true, nil
+}
+
+// binaryFn is a binary operator on two values.
+type binaryFn func(a, b types.Datum) (types.Datum, error)
+
+// fastBinary returns an operator that needs no general call, or nil. Its
+// operands must not be NULL.
+func fastBinary(fn *builtin.Overload) binaryFn {
+	if op, cmp, ok := fastComparison(fn); ok {
+		return func(a, b types.Datum) (types.Datum, error) { return types.NewBool(op.holds(cmp(a, b))), nil }
+	}
+	if fn.Strict && integer(fn.Args[0]) && integer(fn.Args[1]) && integer(fn.Ret) {
+		return intArithmetic(fn.Name, fn.Ret)
+	}
+	return nil
+}
+
+func integer(t *types.T) bool {
+	return t.Oid == types.Int2.Oid || t.Oid == types.Int4.Oid || t.Oid == types.Int8.Oid
+}
+
+// intArithmetic returns +, - or * with the range check of type t; division and
+// the rest are left to the general call.
+func intArithmetic(name string, t *types.T) binaryFn {
+	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
+	errRange := pgerr.New(pgerr.NumericValueOutOfRange, "%s out of range", t.SQLName)
+	switch t.Oid {
+	case types.Int2.Oid:
+		lo, hi = math.MinInt16, math.MaxInt16
+	case types.Int4.Oid:
+		lo, hi = math.MinInt32, math.MaxInt32
+	}
+	check := func(v int64, overflow bool) (types.Datum, error) {
+		if overflow || v < lo || v > hi {
+			e := *errRange
+			return types.Null, &e
+		}
+		return types.NewInt(v), nil
+	}
+	switch name {
+	case "+":
+		return func(a, b types.Datum) (types.Datum, error) {
+			x, y := a.Int(), b.Int()
+			v := x + y
+			return check(v, (v > x) != (y > 0))
+		}
+	case "-":
+		return func(a, b types.Datum) (types.Datum, error) {
+			x, y := a.Int(), b.Int()
+			v := x - y
+			return check(v, (v < x) != (y > 0))
+		}
+	case "*":
+		return func(a, b types.Datum) (types.Datum, error) {
+			x, y := a.Int(), b.Int()
+			v := x * y
+			over := x != 0 && (v/x != y || (x == -1 && y == math.MinInt64))
+			return check(v, over)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,297 @@
+package exec
+
+import (
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// logic compiles three-valued logic and tests.
+func (c *compiler) logic(e plan.Expr, s scope) (evalFn, error) {
+	switch e := e.(type) {
+	case *plan.And:
+		return c.connective(e.Args, s, false)
+	case *plan.Or:
+		return c.connective(e.Args, s, true)
+	case *plan.Not:
+		arg, err := c.expr(e.Arg, s)
+		if err != nil {
+			return nil, err
+		}
+		return func(row Row) (types.Datum, error) {
+			d, err := arg(row)
+			return notDatum(d), err
+		}, nil
+	case *plan.Is:
+		return c.is(e, s)
+	case *plan.IsDistinct:
+		return c.isDistinct(e, s)
+	}
+	return nil, errExpr(e)
+}
+
+func errExpr(e plan.Expr) error {
+	return pgerr.New(pgerr.InternalError, "expression %T is not executable", e)
+}
+
+// notDatum negates a boolean; NULL stays NULL.
+func notDatum(d types.Datum) types.Datum {
+	if d.IsNull() {
+		return d
+	}
+	return types.NewBool(!d.Bool())
+}
+
+// connective compiles AND (decisive false) or OR (decisive true): the decisive
+// value ends the evaluation, else NULL wins over the other value.
+func (c *compiler) connective(args []plan.Expr, s scope, decisive bool) (evalFn, error) {
+	fns, err := c.exprs(args, s)
+	if err != nil {
+		return nil, err
+	}
+	return func(row Row) (types.Datum, error) {
+		null := false
+		for _, f := range fns {
+			d, err := f(row)
+			if err != nil {
+				return types.Null, err
+			}
+			if d.IsNull() {
+				null = true
+			} else if d.Bool() == decisive {
+				return d, nil
+			}
+		}
+		if null {
+			return types.Null, nil
+		}
+		return types.NewBool(!decisive), nil
+	}, nil
+}
+
+func (c *compiler) is(e *plan.Is, s scope) (evalFn, error) {
+	arg, err := c.expr(e.Arg, s)
+	if err != nil {
+		return nil, err
+	}
+	if e.Arg.Type().Family == types.RecordFamily && (e.Kind == plan.IsNull || e.Kind == plan.IsNotNull) {
+		return isNullRecord(arg, e.Kind == plan.IsNull), nil
+	}
+	var test func(d types.Datum) bool
+	switch e.Kind {
+	case plan.IsNull, plan.IsUnknown:
+		test = types.Datum.IsNull
+	case plan.IsNotNull, plan.IsNotUnknown:
+		test = func(d types.Datum) bool { return !d.IsNull() }
+	case plan.IsTrue:
+		test = types.Datum.IsTrue
+	case plan.IsNotTrue:
+		test = func(d types.Datum) bool { return !d.IsTrue() }
+	case plan.IsFalse:
+		test = func(d types.Datum) bool { return !d.IsNull() && !d.Bool() }
+	default:
+		test = func(d types.Datum) bool { return d.IsNull() || d.Bool() }
+	}
+	return func(row Row) (types.Datum, error) {
+		d, err := arg(row)
+		if err != nil {
+			return types.Null, err
+		}
+		return types.NewBool(test(d)), nil
+	}, nil
+}
+
+// isNullRecord tests a record: IS NULL if every field is NULL, IS NOT NULL if
+// none is.
+func isNullRecord(arg evalFn, isNull bool) evalFn {
+	return func(row Row) (types.Datum, error) {
+		d, err := arg(row)
+		if err != nil {
+			return types.Null, err
+		}
+		if d.IsNull() {
+			return types.NewBool(isNull), nil
+		}
+		for _, f := range d.Record() {
+			if f.IsNull() != isNull {
+				return types.False, nil
+			}
+		}
+		return types.True, nil
+	}
+}
+
+func (c *compiler) isDistinct(e *plan.IsDistinct, s scope) (evalFn, error) {
+	l, r, eq, err := c.pair(e.Left, e.Right, e.Eq, s)
+	if err != nil {
+		return nil, err
+	}
+	not := e.Not
+	return func(row Row) (types.Datum, error) {
+		a, err := l(row)
+		if err != nil {
+			return types.Null, err
+		}
+		b, err := r(row)
+		if err != nil {
+			return types.Null, err
+		}
+		if a.IsNull() || b.IsNull() {
+			return types.NewBool((a.IsNull() != b.IsNull()) != not), nil
+		}
+		d, err := eq(a, b)
+		return types.NewBool(d.IsTrue() == not), err
+	}, nil
+}
+
+// pair compiles two operands and the operator between them.
+func (c *compiler) pair(left, right plan.Expr, fn *builtin.Overload, s scope) (l, r evalFn, op binaryFn, err error) {
+	if l, err = c.expr(left, s); err != nil {
+		return nil, nil, nil, err
+	}
+	if r, err = c.expr(right, s); err != nil {
+		return nil, nil, nil, err
+	}
+	op, err = c.binary(fn, left.Type(), right.Type())
+	return l, r, op, err
+}
+
+// inList compiles [NOT] IN over a list.
+func (c *compiler) inList(e *plan.InList, s scope) (evalFn, error) {
+	left, err := c.expr(e.Left, s)
+	if err != nil {
+		return nil, err
+	}
+	if set := constSet(e); set != nil {
+		return set.eval(left, e.Not), nil
+	}
+	list, err := c.exprs(e.List, s)
+	if err != nil {
+		return nil, err
+	}
+	eq, err := c.binary(e.Eq, e.Left.Type(), e.List[0].Type())
+	if err != nil {
+		return nil, err
+	}
+	not := e.Not
+	return func(row Row) (types.Datum, error) {
+		a, err := left(row)
+		if err != nil {
+			return types.Null, err
+		}
+		null := false
+		for _, f := range list {
+			b, err := f(row)
+			if err != nil {
+				return types.Null, err
+			}
+			d, err := eq(a, b)
+			if err != nil {
+				return types.Null, err
+			}
+			if d.IsTrue() {
+				return types.NewBool(!not), nil
+			}
+			null = null || d.IsNull()
+		}
+		if null {
+			return types.Null, nil
+		}
+		return types.NewBool(not), nil
+	}, nil
+}
+
+// datumSet is the right side of an IN over many constants.
+type datumSet struct {
+	t    *types.T
+	keys map[string]struct{}
+	null bool // a NULL is among them
+	buf  []byte
+}
+
+// constSet returns the set of an IN list of constants that is long enough to
+// hash and whose type compares as its hash key does; else nil.
+func constSet(e *plan.InList) *datumSet {
+	t := e.Eq.Args[0]
+	if len(e.List) < 8 || fastCompare(t) == nil || e.Eq.Args[1].Family != t.Family {
+		return nil
+	}
+	set := &datumSet{t: t, keys: make(map[string]struct{}, len(e.List))}
+	for _, x := range e.List {
+		k, ok := x.(*plan.Const)
+		if !ok {
+			return nil
+		}
+		if k.D.IsNull() {
+			set.null = true
+			continue
+		}
+		set.keys[string(types.AppendHashKeyTyped(nil, t, k.D))] = struct{}{}
+	}
+	return set
+}
+
+func (set *datumSet) eval(left evalFn, not bool) evalFn {
+	return func(row Row) (types.Datum, error) {
+		d, err := left(row)
+		if err != nil || d.IsNull() {
+			return types.Null, err
+		}
+		set.buf = types.AppendHashKeyTyped(set.buf[:0], set.t, d)
+		if _, ok := set.keys[string(set.buf)]; ok {
+			return types.NewBool(!not), nil
+		}
+		if set.null {
+			return types.Null, nil
+		}
+		return types.NewBool(not), nil
+	}
+}
+
+// anyAll compiles op ANY|ALL over an array.
+func (c *compiler) anyAll(e *plan.AnyAll, s scope) (evalFn, error) {
+	left, err := c.expr(e.Left, s)
+	if err != nil {
+		return nil, err
+	}
+	arr, err := c.expr(e.Array, s)
+	if err != nil {
+		return nil, err
+	}
+	et := e.Array.Type().Elem
+	if et == nil {
+		et = e.Op.Args[1]
+	}
+	op, err := c.binary(e.Op, e.Left.Type(), et)
+	if err != nil {
+		return nil, err
+	}
+	all := e.All
+	return func(row Row) (types.Datum, error) {
+		a, err := left(row)
+		if err != nil {
+			return types.Null, err
+		}
+		list, err := arr(row)
+		if err != nil || list.IsNull() {
+			return types.Null, err
+		}
+		null := false
+		for _, b := range list.ArrayElems() {
+			d, err := op(a, b)
+			if err != nil {
+				return types.Null, err
+			}
+			if d.IsNull() {
+				null = true
+			} else if d.Bool() != all {
+				return d, nil // true decides ANY, false decides ALL
+			}
+		}
+		if null {
+			return types.Null, nil
+		}
+		return types.NewBool(all), nil
+	}, nil
+}

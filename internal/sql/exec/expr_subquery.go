@@ -1,0 +1,368 @@
+package exec
+
+import (
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// subplan is a query in an expression.
+type subplan struct {
+	run    *run
+	src    *source
+	copies []outerCopy
+	// cacheable: no outer columns, so one evaluation serves the whole execution.
+	cacheable bool
+	epoch     uint64 // execution that cached belongs to
+	cached    types.Datum
+	text      arena // keeps results beyond the inner plan's buffers
+	free      quota.Account
+}
+
+// subquery compiles a query in an expression.
+func (c *compiler) subquery(e *plan.Subquery, s scope) (evalFn, error) {
+	ids := make([]plan.ColID, len(e.Outer))
+	for i := range e.Outer {
+		ids[i] = e.Outer[i].Col
+	}
+	p := &subplan{run: c.run, copies: c.bindOuter(ids, s), cacheable: len(ids) == 0}
+	var inner scope
+	var err error
+	if p.src, inner, err = c.input(e.Plan); err != nil {
+		return nil, err
+	}
+	switch e.Kind {
+	case plan.ScalarSubquery:
+		return p.wrap(p.scalar), nil
+	case plan.ExistsSubquery:
+		not := e.Not
+		return p.wrap(func() (types.Datum, error) {
+			row, err := p.src.row(1)
+			return types.NewBool((row != nil) != not), err
+		}), nil
+	case plan.ArraySubquery:
+		return p.wrap(p.array), nil
+	case plan.RowSubquery:
+		return p.wrap(p.record(e.Plan.Props().Cols)), nil
+	}
+	return c.quantified(p, e, s, inner)
+}
+
+// wrap runs one evaluation of the subquery, or returns the cached result.
+func (p *subplan) wrap(eval func() (types.Datum, error)) evalFn {
+	return func(row Row) (types.Datum, error) {
+		if p.cacheable && p.epoch == p.run.epoch {
+			return p.cached, nil
+		}
+		d, err := p.once(row, eval)
+		if err != nil {
+			return types.Null, err
+		}
+		if d, err = p.text.copyDatum(d, &p.free); err != nil {
+			return types.Null, err
+		}
+		if p.cacheable {
+			p.cached, p.epoch = d, p.run.epoch
+		}
+		return d, nil
+	}
+}
+
+func (p *subplan) once(row Row, eval func() (types.Datum, error)) (types.Datum, error) {
+	p.run.setOuter(p.copies, row)
+	if err := p.src.start(); err != nil {
+		p.src.stop()
+		return types.Null, err
+	}
+	d, err := eval()
+	if err == nil {
+		// The value may live in the plan's buffers, which stop gives up.
+		d, err = p.text.copyDatum(d, &p.free)
+	}
+	p.src.stop()
+	return d, err
+}
+
+var errManyRows = "more than one row returned by a subquery used as an expression"
+
+func (p *subplan) scalar() (types.Datum, error) {
+	row, err := p.src.row(2)
+	if row == nil || err != nil {
+		return types.Null, err
+	}
+	d, err := p.text.copyDatum(row[0], &p.free)
+	if err != nil {
+		return types.Null, err
+	}
+	if row, err = p.src.row(1); row != nil {
+		return types.Null, pgerr.New(pgerr.CardinalityViolation, errManyRows)
+	}
+	return d, err
+}
+
+func (p *subplan) record(cols []plan.Column) func() (types.Datum, error) {
+	ts := make([]*types.T, len(cols))
+	for i := range cols {
+		ts[i] = cols[i].Type
+	}
+	return func() (types.Datum, error) {
+		row, err := p.src.row(2)
+		if row == nil || err != nil {
+			return types.Null, err
+		}
+		d := types.NewRecord(ts, row)
+		if row, err = p.src.row(1); row != nil {
+			return types.Null, pgerr.New(pgerr.CardinalityViolation, errManyRows)
+		}
+		return d, err
+	}
+}
+
+// array collects the single column of all rows.
+func (p *subplan) array() (types.Datum, error) {
+	var acc quota.Account
+	acc.Init(p.run.env.Mem)
+	defer acc.Close()
+	var elems []types.Datum
+	for {
+		row, err := p.src.row(BatchRows)
+		if err != nil {
+			return types.Null, err
+		}
+		if row == nil {
+			break
+		}
+		d, err := p.text.copyDatum(row[0], &acc)
+		if err == nil {
+			err = acc.Grow(datumSize)
+		}
+		if err != nil {
+			return types.Null, memoryError(err)
+		}
+		elems = append(elems, d)
+	}
+	if len(elems) > 0 && elems[0].Family() == types.ArrayFamily {
+		return nestArrays(elems)
+	}
+	return types.NewArray(elems), nil
+}
+
+// quantified compiles op ANY|ALL (subquery). The rows of a subquery without
+// outer columns are kept for the execution.
+func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner scope) (evalFn, error) {
+	left, err := c.exprs(e.Left, s)
+	if err != nil {
+		return nil, err
+	}
+	right, err := c.exprs(e.Cmps, inner)
+	if err != nil {
+		return nil, err
+	}
+	ops, err := c.binaries(e.Ops, e.Left, e.Cmps)
+	if err != nil {
+		return nil, err
+	}
+	q := &quantifier{
+		p: p, left: left, right: right, ops: ops, all: e.Kind == plan.AllSubquery, not: e.Not,
+		anyField: len(ops) > 1 && e.OpName == "<>",
+		vals:     make([]types.Datum, len(left)), cmps: make([]types.Datum, len(left)),
+	}
+	if p.cacheable && q.hashable(e) {
+		q.set = &datumSet{t: e.Ops[0].Args[0]}
+	}
+	return q.eval, nil
+}
+
+// quantifier evaluates op ANY|ALL (subquery).
+type quantifier struct {
+	p           *subplan
+	left, right []evalFn
+	ops         []binaryFn
+	all, not    bool
+	anyField    bool // rows differ if one field does (<>), else all must match
+	vals, cmps  []types.Datum
+	store       rowStore  // right sides, if the subquery is cacheable
+	set         *datumSet // instead of store, for = ANY of one hashable column
+}
+
+// hashable reports whether the comparison is equality of one column whose hash
+// keys are equal exactly if the values are.
+func (q *quantifier) hashable(e *plan.Subquery) bool {
+	fn := e.Ops[0]
+	return len(q.ops) == 1 && !q.all && e.OpName == "=" && fastCompare(fn.Args[0]) != nil &&
+		fn.Args[0].Family == fn.Args[1].Family
+}
+
+func (q *quantifier) eval(row Row) (types.Datum, error) {
+	for i, f := range q.left {
+		d, err := f(row)
+		if err != nil {
+			return types.Null, err
+		}
+		q.vals[i] = d
+	}
+	d, err := q.decide(row)
+	if err != nil {
+		return types.Null, err
+	}
+	if q.not {
+		d = notDatum(d)
+	}
+	return d, nil
+}
+
+func (q *quantifier) decide(row Row) (types.Datum, error) {
+	if !q.p.cacheable {
+		return q.p.once(row, func() (types.Datum, error) {
+			return q.combine(func() (Row, error) { return q.compared() })
+		})
+	}
+	if q.p.epoch != q.p.run.epoch {
+		if err := q.fill(); err != nil {
+			return types.Null, err
+		}
+		q.p.epoch = q.p.run.epoch
+	}
+	if q.set != nil {
+		return q.probe()
+	}
+	i := 0
+	return q.combine(func() (Row, error) {
+		if i == q.store.len() {
+			return nil, nil
+		}
+		i++
+		return q.store.rows[i-1], nil
+	})
+}
+
+// probe looks the left value up in the set.
+func (q *quantifier) probe() (types.Datum, error) {
+	d := q.vals[0]
+	if len(q.set.keys) == 0 && !q.set.null {
+		return types.False, nil
+	}
+	if d.IsNull() {
+		return types.Null, nil
+	}
+	q.set.buf = types.AppendHashKeyTyped(q.set.buf[:0], q.set.t, d)
+	if _, ok := q.set.keys[string(q.set.buf)]; ok {
+		return types.True, nil
+	}
+	if q.set.null {
+		return types.Null, nil
+	}
+	return types.False, nil
+}
+
+// compared returns the right sides of the subquery's next row, nil at the end.
+func (q *quantifier) compared() (Row, error) {
+	row, err := q.p.src.row(BatchRows)
+	if row == nil || err != nil {
+		return nil, err
+	}
+	for i, f := range q.right {
+		if q.cmps[i], err = f(row); err != nil {
+			return nil, err
+		}
+	}
+	return q.cmps, nil
+}
+
+// fill evaluates a subquery without outer columns for the whole execution. The
+// memory is accounted to the statement and freed at the next execution or when
+// the program closes.
+func (q *quantifier) fill() error {
+	q.store.open(q.p.run, len(q.right))
+	if q.set != nil {
+		q.set.keys, q.set.null = map[string]struct{}{}, false
+	}
+	if err := q.p.src.start(); err != nil {
+		q.p.src.stop()
+		return err
+	}
+	defer q.p.src.stop()
+	for {
+		vals, err := q.compared()
+		if vals == nil || err != nil {
+			return err
+		}
+		if q.set == nil {
+			if _, err := q.store.add(vals); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := q.addToSet(vals[0]); err != nil {
+			return err
+		}
+	}
+}
+
+func (q *quantifier) addToSet(d types.Datum) error {
+	if d.IsNull() {
+		q.set.null = true
+		return nil
+	}
+	q.set.buf = types.AppendHashKeyTyped(q.set.buf[:0], q.set.t, d)
+	if _, ok := q.set.keys[string(q.set.buf)]; ok {
+		return nil
+	}
+	if err := q.store.acc.Grow(int64(len(q.set.buf)) + mapEntrySize); err != nil {
+		return memoryError(err)
+	}
+	q.set.keys[string(q.set.buf)] = struct{}{}
+	return nil
+}
+
+// mapEntrySize is about what an entry of a map of strings costs beside its key.
+const mapEntrySize = 48
+
+// combine applies the comparison to every row: for ANY the first true decides,
+// for ALL the first false.
+func (q *quantifier) combine(next func() (Row, error)) (types.Datum, error) {
+	null := false
+	for {
+		vals, err := next()
+		if err != nil {
+			return types.Null, err
+		}
+		if vals == nil {
+			break
+		}
+		d, err := q.compare(vals)
+		if err != nil {
+			return types.Null, err
+		}
+		if d.IsNull() {
+			null = true
+		} else if d.Bool() != q.all {
+			return d, nil
+		}
+	}
+	if null {
+		return types.Null, nil
+	}
+	return types.NewBool(q.all), nil
+}
+
+// compare compares the left side with one row.
+func (q *quantifier) compare(vals Row) (types.Datum, error) {
+	null := false
+	for i, op := range q.ops {
+		d, err := op(q.vals[i], vals[i])
+		if err != nil {
+			return types.Null, err
+		}
+		if d.IsNull() {
+			null = true
+		} else if d.Bool() == q.anyField {
+			return d, nil
+		}
+	}
+	if null {
+		return types.Null, nil
+	}
+	return types.NewBool(!q.anyField), nil
+}

@@ -1,0 +1,406 @@
+package parser
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// quotedSegment returns the offset of the quote that ends the segment starting
+// at i, and whether the segment has doubled quotes; -1 when it does not end.
+func quotedSegment(s string, i int, quote byte) (end int, doubled bool) {
+	for {
+		n := strings.IndexByte(s[i:], quote)
+		if n < 0 {
+			return -1, doubled
+		}
+		i += n
+		if i+1 < len(s) && s[i+1] == quote {
+			doubled = true
+			i += 2
+			continue
+		}
+		return i, doubled
+	}
+}
+
+// continued returns the offset after the quote that continues a string closed
+// before i: a string constant goes on after white space with a newline in it.
+func (l *lexer) continued(i int) (int, bool) {
+	s := l.sql
+	newline := false
+	for i < len(s) {
+		switch c := s[i]; {
+		case c == '\n' || c == '\r':
+			newline = true
+			i++
+		case charClass[c]&charSpace != 0:
+			i++
+		case c == '-' && i+1 < len(s) && s[i+1] == '-':
+			for i < len(s) && s[i] != '\n' && s[i] != '\r' {
+				i++
+			}
+		case c == '\'' && newline:
+			return i + 1, true
+		default:
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+// plainString reads a string without escapes whose text begins at i; start is
+// where its prefix is.
+func (l *lexer) plainString(start, i int, k kind) token {
+	var joined []byte // only when the value is not one piece of the text
+	for {
+		end, doubled := quotedSegment(l.sql, i, '\'')
+		if end < 0 {
+			return l.failNear(start, len(l.sql), unterminated(k))
+		}
+		seg := l.sql[i:end]
+		if doubled {
+			seg = strings.ReplaceAll(seg, "''", "'")
+		}
+		next, more := l.continued(end + 1)
+		if !more {
+			l.pos = end + 1
+			t := token{kind: k, start: int32(start), end: int32(l.pos), str: seg}
+			if joined != nil {
+				t.str = string(append(joined, seg...))
+			}
+			return t
+		}
+		joined = append(joined, seg...)
+		if joined == nil {
+			joined = []byte{}
+		}
+		i = next
+	}
+}
+
+// unterminated is the message for a string of kind k without its end.
+func unterminated(k kind) string {
+	switch k {
+	case tokBit:
+		return "unterminated bit string literal"
+	case tokHex:
+		return "unterminated hexadecimal string literal"
+	default:
+		return "unterminated quoted string"
+	}
+}
+
+// quotedIdent reads "..." whose text begins at i.
+func (l *lexer) quotedIdent(start, i int) token {
+	end, doubled := quotedSegment(l.sql, i, '"')
+	if end < 0 {
+		return l.failNear(start, len(l.sql), "unterminated quoted identifier")
+	}
+	name := l.sql[i:end]
+	if doubled {
+		name = strings.ReplaceAll(name, `""`, `"`)
+	}
+	if name == "" {
+		return l.failNear(start, end+1, "zero-length delimited identifier")
+	}
+	l.pos = end + 1
+	return token{kind: tokIdent, start: int32(start), end: int32(l.pos), str: truncateIdent(name)}
+}
+
+// escapeString reads E'...' with backslash escapes.
+func (l *lexer) escapeString(start int) token {
+	s := l.sql
+	var b []byte
+	raw := false // an escape produced a byte that needs checking
+	i := start + 2
+	for {
+		if i >= len(s) {
+			return l.failNear(start, len(s), "unterminated quoted string")
+		}
+		c := s[i]
+		switch {
+		case c == '\\':
+			n, isRaw, err := l.escape(&b, i)
+			if err != nil {
+				return l.fail(i, err)
+			}
+			if n < 0 {
+				return l.failNear(start, len(s), "unterminated quoted string")
+			}
+			i, raw = n, raw || isRaw
+		case c != '\'':
+			b = append(b, c)
+			i++
+		case i+1 < len(s) && s[i+1] == '\'':
+			b = append(b, '\'')
+			i += 2
+		default:
+			if next, more := l.continued(i + 1); more {
+				i = next
+				continue
+			}
+			l.pos = i + 1
+			if raw {
+				if err := checkUTF8(string(b)); err != nil {
+					return l.fail(start, err)
+				}
+			}
+			return token{kind: tokString, start: int32(start), end: int32(l.pos), str: string(b)}
+		}
+	}
+}
+
+// escape appends what the backslash escape at i stands for and returns the
+// offset after it, -1 at the end of the text; raw says a byte was given by
+// number.
+func (l *lexer) escape(b *[]byte, i int) (next int, raw bool, err *pgerr.Error) {
+	s := l.sql
+	if i+1 >= len(s) {
+		return -1, false, nil
+	}
+	c := s[i+1]
+	switch c {
+	case 'b':
+		*b = append(*b, '\b')
+	case 'f':
+		*b = append(*b, '\f')
+	case 'n':
+		*b = append(*b, '\n')
+	case 'r':
+		*b = append(*b, '\r')
+	case 't':
+		*b = append(*b, '\t')
+	case 'x':
+		v, n := hexDigits(s[i+2:], 2)
+		if n == 0 {
+			*b = append(*b, 'x')
+			return i + 2, false, nil
+		}
+		*b = append(*b, byte(v))
+		return i + 2 + n, true, nil
+	case 'u', 'U':
+		n, err := l.unicodeEscape(b, i, c)
+		return n, false, err
+	case '0', '1', '2', '3', '4', '5', '6', '7':
+		v, j := 0, i+1
+		for j < len(s) && j < i+4 && s[j] >= '0' && s[j] <= '7' {
+			v = v*8 + int(s[j]-'0')
+			j++
+		}
+		*b = append(*b, byte(v))
+		return j, true, nil
+	default:
+		*b = append(*b, c)
+	}
+	return i + 2, false, nil
+}
+
+// unicodeEscape appends the character of \uXXXX or \UXXXXXXXX at i, joining a
+// pair of surrogates.
+func (l *lexer) unicodeEscape(b *[]byte, i int, c byte) (int, *pgerr.Error) {
+	width := 4
+	if c == 'U' {
+		width = 8
+	}
+	hint := `Unicode escapes must be \uXXXX or \UXXXXXXXX.`
+	v, n := hexDigits(l.sql[i+2:], width)
+	if n < width {
+		return 0, pgerr.New(pgerr.InvalidEscapeSequence, "invalid Unicode escape").WithHint("%s", hint)
+	}
+	next := i + 2 + width
+	r := rune(v)
+	if isHighSurrogate(v) {
+		s := l.sql
+		if next+1 < len(s) && s[next] == '\\' && (s[next+1] == 'u' || s[next+1] == 'U') {
+			w := 4
+			if s[next+1] == 'U' {
+				w = 8
+			}
+			lo, m := hexDigits(s[next+2:], w)
+			if m == w && isLowSurrogate(lo) {
+				*b = utf8.AppendRune(*b, joinSurrogates(v, lo))
+				return next + 2 + w, nil
+			}
+		}
+		return 0, errSurrogatePair()
+	}
+	if err := checkCodePoint(v); err != nil {
+		return 0, err
+	}
+	*b = utf8.AppendRune(*b, r)
+	return next, nil
+}
+
+// hexDigits reads up to max hexadecimal digits.
+func hexDigits(s string, max int) (v uint32, n int) {
+	for n < max && n < len(s) {
+		d, ok := hexValue(s[n])
+		if !ok {
+			break
+		}
+		v = v<<4 | d
+		n++
+	}
+	return v, n
+}
+
+func hexValue(c byte) (uint32, bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return uint32(c - '0'), true
+	case c >= 'a' && c <= 'f':
+		return uint32(c-'a') + 10, true
+	case c >= 'A' && c <= 'F':
+		return uint32(c-'A') + 10, true
+	}
+	return 0, false
+}
+
+func isHighSurrogate(v uint32) bool { return v >= 0xD800 && v <= 0xDBFF }
+func isLowSurrogate(v uint32) bool  { return v >= 0xDC00 && v <= 0xDFFF }
+
+func joinSurrogates(hi, lo uint32) rune {
+	return rune((hi-0xD800)<<10 + (lo - 0xDC00) + 0x10000)
+}
+
+// checkCodePoint refuses what is no character: zero, a lone surrogate, values
+// beyond Unicode.
+func checkCodePoint(v uint32) *pgerr.Error {
+	if v == 0 || v > utf8.MaxRune {
+		return pgerr.New(pgerr.SyntaxError, "invalid Unicode escape value")
+	}
+	if isHighSurrogate(v) || isLowSurrogate(v) {
+		return errSurrogatePair()
+	}
+	return nil
+}
+
+func errSurrogatePair() *pgerr.Error {
+	return pgerr.New(pgerr.SyntaxError, "invalid Unicode surrogate pair")
+}
+
+// unicodeString reads U&'...' [UESCAPE 'c'].
+func (l *lexer) unicodeString(start int) token {
+	t := l.plainString(start, start+3, tokString)
+	return l.unescapeToken(t, start, start+3)
+}
+
+// unicodeIdent reads U&"..." [UESCAPE 'c'].
+func (l *lexer) unicodeIdent(start int) token {
+	end, doubled := quotedSegment(l.sql, start+3, '"')
+	if end < 0 {
+		return l.failNear(start, len(l.sql), "unterminated quoted identifier")
+	}
+	name := l.sql[start+3 : end]
+	if doubled {
+		name = strings.ReplaceAll(name, `""`, `"`)
+	}
+	if name == "" {
+		return l.failNear(start, end+1, "zero-length delimited identifier")
+	}
+	l.pos = end + 1
+	t := token{kind: tokIdent, start: int32(start), end: int32(l.pos), str: name}
+	t = l.unescapeToken(t, start, start+3)
+	t.str = truncateIdent(t.str)
+	return t
+}
+
+// unescapeToken resolves the Unicode escapes of t, whose text began at body.
+func (l *lexer) unescapeToken(t token, start, body int) token {
+	if t.kind == tokError {
+		return t
+	}
+	esc := byte('\\')
+	after := *l
+	if w := after.next(); w.kind == kwUescape {
+		e := after.next()
+		if e.kind == tokError {
+			*l = after
+			return e
+		}
+		if e.kind != tokString {
+			if e.kind == tokEOF {
+				return l.fail(int(e.start), pgerr.New(pgerr.SyntaxError,
+					"UESCAPE must be followed by a simple string literal at end of input"))
+			}
+			return l.failNear(int(e.start), int(e.end), "UESCAPE must be followed by a simple string literal")
+		}
+		if len(e.str) != 1 || !validUescape(e.str[0]) {
+			return l.failNear(int(e.start), int(e.end), "invalid Unicode escape character")
+		}
+		esc = e.str[0]
+		l.pos = after.pos
+		t.end = e.end
+	}
+	if strings.IndexByte(t.str, esc) < 0 {
+		return t
+	}
+	v, at, err := unescapeUnicode(t.str, esc)
+	if err != nil {
+		return l.fail(body+at, err)
+	}
+	t.str = v
+	return t
+}
+
+// validUescape reports whether c may introduce Unicode escapes.
+func validUescape(c byte) bool {
+	_, isHex := hexValue(c)
+	return !isHex && c != '+' && c != '\'' && c != '"' && charClass[c]&charSpace == 0
+}
+
+// unescapeUnicode resolves \XXXX, \+XXXXXX and \\, with esc for the backslash.
+// With an error it returns the offset of the escape in s.
+func unescapeUnicode(s string, esc byte) (string, int, *pgerr.Error) {
+	var b []byte
+	var pair uint32 // a high surrogate that waits for the low one
+	i := 0
+	for i < len(s) {
+		if s[i] != esc {
+			if pair != 0 {
+				return "", i, errSurrogatePair()
+			}
+			b = append(b, s[i])
+			i++
+			continue
+		}
+		if i+1 < len(s) && s[i+1] == esc {
+			if pair != 0 {
+				return "", i, errSurrogatePair()
+			}
+			b = append(b, esc)
+			i += 2
+			continue
+		}
+		skip, width := 1, 4
+		if i+1 < len(s) && s[i+1] == '+' {
+			skip, width = 2, 6
+		}
+		v, n := hexDigits(s[i+skip:], width)
+		if n < width {
+			return "", i, pgerr.New(pgerr.SyntaxError, "invalid Unicode escape").
+				WithHint(`Unicode escapes must be \XXXX or \+XXXXXX.`)
+		}
+		switch {
+		case pair != 0 && isLowSurrogate(v):
+			b = utf8.AppendRune(b, joinSurrogates(pair, v))
+			pair = 0
+		case pair != 0:
+			return "", i, errSurrogatePair()
+		case isHighSurrogate(v):
+			pair = v
+		default:
+			if err := checkCodePoint(v); err != nil {
+				return "", i, err
+			}
+			b = utf8.AppendRune(b, rune(v))
+		}
+		i += skip + width
+	}
+	if pair != 0 {
+		return "", i, errSurrogatePair()
+	}
+	return string(b), 0, nil
+}

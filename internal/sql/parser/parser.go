@@ -1,0 +1,409 @@
+package parser
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// MaxDepth bounds how deep a statement may nest, and how high its tree may be.
+const MaxDepth = 4000
+
+// MaxParam is the highest parameter number: the protocol counts parameters in
+// 16 bits.
+const MaxParam = 65535
+
+// Statement is one statement of a text.
+type Statement struct {
+	AST ast.Statement
+	// SQL is the statement's own text, without the semicolon.
+	SQL string
+	// Offset is the byte offset of SQL in the text parsed. Positions in AST
+	// and in errors count from the start of that text, not from Offset.
+	Offset int
+	// NumParams is the highest $n in the statement.
+	NumParams int
+}
+
+// Parse parses a text of statements separated by semicolons. Empty statements
+// yield nothing.
+func Parse(sql string) ([]Statement, error) {
+	p, err := newParser(sql)
+	if err != nil {
+		return nil, err
+	}
+	var stmts []Statement
+	for {
+		for p.accept(';') {
+		}
+		if p.tok.kind == tokEOF {
+			break
+		}
+		s := p.oneStatement()
+		if p.err != nil {
+			break
+		}
+		if p.tok.kind != ';' && p.tok.kind != tokEOF {
+			p.syntaxError()
+			break
+		}
+		stmts = append(stmts, s)
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return stmts, nil
+}
+
+// ParseOne parses a text of at most one statement, as the extended protocol and
+// PREPARE require. AST is nil when the text is empty.
+func ParseOne(sql string) (Statement, error) {
+	stmts, err := Parse(sql)
+	if err != nil {
+		return Statement{}, err
+	}
+	switch len(stmts) {
+	case 0:
+		return Statement{}, nil
+	case 1:
+		return stmts[0], nil
+	default:
+		return Statement{}, pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
+	}
+}
+
+// ParseExpr parses a single expression, such as a stored default.
+func ParseExpr(sql string) (ast.Expr, error) {
+	p, err := newParser(sql)
+	if err != nil {
+		return nil, err
+	}
+	x := p.expr()
+	p.expectEOF()
+	p.checkHeight(x)
+	if p.err != nil {
+		return nil, p.err
+	}
+	return x, nil
+}
+
+// ParseTypeName parses a type name alone, as regtype input and dialect code
+// need it.
+func ParseTypeName(sql string) (*ast.TypeName, error) {
+	p, err := newParser(sql)
+	if err != nil {
+		return nil, err
+	}
+	t := p.typeName()
+	p.expectEOF()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return t, nil
+}
+
+// parser is the state of one call.
+type parser struct {
+	lex     lexer
+	tok     token // the next token
+	ahead   token // the one after it, when hasAhead
+	prevEnd int32 // where the last consumed token ended
+	err     *pgerr.Error
+
+	hasAhead bool
+	ascii    bool
+	// markByte and markChar are a byte offset and its character number, from
+	// which other positions are counted.
+	markByte int
+	markChar int
+
+	depth     int // nested calls now
+	maxDepth  int // the most of them in this statement
+	chained   int // tree levels made by loops in this statement
+	numParams int
+}
+
+func newParser(sql string) (*parser, *pgerr.Error) {
+	p := &parser{lex: lexer{sql: sql}, ascii: isASCII(sql)}
+	if err := checkText(sql, p.ascii); err != nil {
+		return nil, err
+	}
+	p.tok = p.lex.next()
+	p.checkToken()
+	if p.err != nil && p.tok.kind == tokError {
+		return nil, p.err
+	}
+	return p, nil
+}
+
+// isASCII reports whether s has no byte above 127.
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// checkText refuses text that no PostgreSQL string can hold.
+func checkText(sql string, ascii bool) *pgerr.Error {
+	if strings.IndexByte(sql, 0) >= 0 {
+		return pgerr.New(pgerr.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": 0x00`)
+	}
+	if ascii {
+		return nil
+	}
+	return checkUTF8(sql)
+}
+
+// checkUTF8 refuses what is no UTF-8, and zero bytes.
+func checkUTF8(s string) *pgerr.Error {
+	for i := 0; i < len(s); {
+		if s[i] == 0 {
+			return pgerr.New(pgerr.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": 0x00`)
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n <= 1 {
+			return errInvalidUTF8(s[i:])
+		}
+		i += n
+	}
+	return nil
+}
+
+// errInvalidUTF8 names the bytes of the broken character at the start of s: as
+// many as its first byte announces.
+func errInvalidUTF8(s string) *pgerr.Error {
+	n := 1
+	switch c := s[0]; {
+	case c >= 0xF0 && c <= 0xF7:
+		n = 4
+	case c >= 0xE0:
+		n = 3
+	case c >= 0xC0:
+		n = 2
+	}
+	if s[0] > 0xF7 {
+		n = 1
+	}
+	var b strings.Builder
+	for i := 0; i < n && i < len(s); i++ {
+		const hex = "0123456789abcdef"
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString("0x")
+		b.WriteByte(hex[s[i]>>4])
+		b.WriteByte(hex[s[i]&15])
+	}
+	return pgerr.New(pgerr.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": %s`, b.String())
+}
+
+// oneStatement parses a statement and fills in what Parse reports about it.
+func (p *parser) oneStatement() Statement {
+	p.depth, p.maxDepth, p.chained, p.numParams = 0, 0, 0, 0
+	start := p.tok.start
+	s := Statement{AST: p.statement(), Offset: int(start), NumParams: p.numParams}
+	if p.err == nil {
+		s.SQL = p.lex.sql[start:p.prevEnd]
+		p.checkHeight(s.AST)
+	}
+	return s
+}
+
+// advance consumes the next token.
+func (p *parser) advance() {
+	p.prevEnd = p.tok.end
+	if p.hasAhead {
+		p.tok, p.hasAhead = p.ahead, false
+	} else {
+		p.tok = p.lex.next()
+	}
+	if p.tok.kind == tokError {
+		p.checkToken()
+	}
+}
+
+// checkToken turns a lexical error into the parser's error.
+func (p *parser) checkToken() {
+	if p.tok.kind == tokError {
+		e := p.lex.err
+		p.fail(e, p.charPos(e.Position-1))
+	}
+}
+
+// peek returns the kind of the token after the next one.
+func (p *parser) peek() kind {
+	return p.peekToken().kind
+}
+
+// peekToken returns the token after the next one.
+func (p *parser) peekToken() token {
+	if !p.hasAhead {
+		p.ahead, p.hasAhead = p.lex.next(), true
+	}
+	return p.ahead
+}
+
+// scan returns a lexer that stands after the next token, to look further.
+func (p *parser) scan() lexer {
+	l := p.lex
+	l.pos = int(p.tok.end)
+	return l
+}
+
+// fail records the first error and ends the token stream.
+func (p *parser) fail(e *pgerr.Error, pos int) {
+	if p.err == nil {
+		e.Position = pos
+		p.err = e
+	}
+	end := int32(len(p.lex.sql))
+	p.tok = token{kind: tokEOF, start: end, end: end}
+	p.hasAhead = false
+	p.lex.pos = len(p.lex.sql)
+}
+
+// failf records an error with a code and message at a position.
+func (p *parser) failf(code pgerr.Code, pos int, format string, args ...any) {
+	if p.err == nil {
+		p.fail(pgerr.New(code, format, args...), pos)
+	}
+}
+
+// syntaxError reports the next token as unexpected.
+func (p *parser) syntaxError() { p.errorHere("syntax error") }
+
+// errorHere reports msg at the next token, in PostgreSQL's form.
+func (p *parser) errorHere(msg string) {
+	if p.err != nil {
+		return
+	}
+	if p.tok.kind == tokEOF {
+		p.failf(pgerr.SyntaxError, p.charPos(len(p.lex.sql)), "%s at end of input", msg)
+		return
+	}
+	p.failf(pgerr.SyntaxError, p.pos(), `%s at or near "%s"`, msg, p.lex.sql[p.tok.start:p.tok.end])
+}
+
+// unsupported reports a feature that has no syntax tree.
+func (p *parser) unsupported(pos int, feature string) {
+	if p.err == nil {
+		p.fail(pgerr.Unsupported("%s is not supported", feature), pos)
+	}
+}
+
+// charPos returns the 1-based character position of a byte offset.
+func (p *parser) charPos(off int) int {
+	if p.ascii {
+		return off + 1
+	}
+	s := p.lex.sql
+	if off >= p.markByte {
+		p.markChar += utf8.RuneCountInString(s[p.markByte:off])
+	} else {
+		p.markChar -= utf8.RuneCountInString(s[off:p.markByte])
+	}
+	p.markByte = off
+	return p.markChar + 1
+}
+
+// pos is the position of the next token.
+func (p *parser) pos() int { return p.charPos(int(p.tok.start)) }
+
+// loc is pos as the field of a node.
+func (p *parser) loc() ast.Loc { return ast.Loc{Pos: p.pos()} }
+
+// accept consumes the next token if it is k.
+func (p *parser) accept(k kind) bool {
+	if p.tok.kind != k {
+		return false
+	}
+	p.advance()
+	return true
+}
+
+// accept2 consumes the next two tokens if they are a b.
+func (p *parser) accept2(a, b kind) bool {
+	if p.tok.kind != a || p.peek() != b {
+		return false
+	}
+	p.advance()
+	p.advance()
+	return true
+}
+
+// expect consumes a token that must be k.
+func (p *parser) expect(k kind) {
+	if !p.accept(k) {
+		p.syntaxError()
+	}
+}
+
+// expectEOF reports a token where the text should end.
+func (p *parser) expectEOF() {
+	if p.tok.kind != tokEOF {
+		p.syntaxError()
+	}
+}
+
+// isWord reports whether the next token is the given word, which is no keyword
+// of PostgreSQL and was not quoted.
+func (p *parser) isWord(w string) bool { return p.tokenIsWord(p.tok, w) }
+
+func (p *parser) tokenIsWord(t token, w string) bool {
+	return t.kind == tokIdent && t.str == w && p.lex.sql[t.start] != '"'
+}
+
+// acceptWord consumes the next token if it is the given word.
+func (p *parser) acceptWord(w string) bool {
+	if !p.isWord(w) {
+		return false
+	}
+	p.advance()
+	return true
+}
+
+// isNameWord is isWord for words that may be keywords too.
+func (p *parser) isNameWord(w string) bool {
+	t := p.tok
+	return (t.kind == tokIdent || isKeyword(t.kind)) && t.str == w && p.lex.sql[t.start] != '"'
+}
+
+// enter counts a nested call; false when there are too many.
+func (p *parser) enter() bool {
+	p.depth++
+	if p.depth > p.maxDepth {
+		p.maxDepth = p.depth
+	}
+	if p.depth > MaxDepth {
+		p.tooDeep()
+		return false
+	}
+	return true
+}
+
+// leave ends what enter began.
+func (p *parser) leave() { p.depth-- }
+
+func (p *parser) tooDeep() {
+	if p.err == nil {
+		p.fail(pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
+			WithHint("The statement nests deeper than %d levels.", MaxDepth), 0)
+	}
+}
+
+// checkHeight refuses trees that recursive code could not walk safely. Only
+// statements that could have such a tree are measured.
+func (p *parser) checkHeight(n ast.Node) {
+	const levelsPerCall = 4 // tree levels that one counted call can add at most
+	if p.err != nil || p.maxDepth*levelsPerCall+p.chained < MaxDepth {
+		return
+	}
+	if !ast.HeightWithin(n, MaxDepth) {
+		p.tooDeep()
+	}
+}

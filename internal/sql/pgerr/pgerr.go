@@ -1,0 +1,83 @@
+// Package pgerr holds the error type that every SQL layer returns to a client:
+// a SQLSTATE (PostgreSQL 15, Appendix A) with message, detail, hint and
+// position. It is a leaf.
+package pgerr
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code is a five-character SQLSTATE.
+type Code string
+
+// Error is an error a client sees. Position counts characters of the statement
+// text from 1; 0 means none.
+type Error struct {
+	Code       Code
+	Message    string
+	Detail     string
+	Hint       string
+	Position   int
+	Schema     string
+	Table      string
+	Column     string
+	DataType   string
+	Constraint string
+	Cause      error // what led to it; never sent to a client
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// New returns an error with the given SQLSTATE.
+func New(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// WithHint sets the hint and returns e.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// WithDetail sets the detail and returns e.
+func (e *Error) WithDetail(format string, args ...any) *Error {
+	e.Detail = fmt.Sprintf(format, args...)
+	return e
+}
+
+// At sets the position (characters from 1) unless one is set, and returns e.
+func (e *Error) At(pos int) *Error {
+	if e.Position == 0 {
+		e.Position = pos
+	}
+	return e
+}
+
+// From returns err as an *Error; an error of another kind becomes XX000
+// (internal error) that carries it as cause.
+func From(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Code: InternalError, Message: err.Error(), Cause: err}
+}
+
+// CodeOf returns the SQLSTATE of err, InternalError for foreign errors and ""
+// for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	return From(err).Code
+}
+
+// Unsupported returns 0A000 naming the feature.
+func Unsupported(format string, args ...any) *Error {
+	return New(FeatureNotSupported, format, args...)
+}

@@ -1,0 +1,379 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+)
+
+// describe returns an operator's title and its detail lines.
+func (p *printer) describe(n Node) (title string, details []string) {
+	switch n := n.(type) {
+	case *Scan:
+		return p.scan(n)
+	case *IndexJoin:
+		return p.indexJoin(n)
+	case *VirtualScan:
+		return "Seq Scan on " + tableName(n.Table.Name, n.Alias), p.filter(n.Filter)
+	case *Join:
+		return p.join(n)
+	case *Values:
+		if len(n.Cols) == 0 && len(n.RowExprs) == 1 {
+			return "Result", nil
+		}
+		if len(n.RowExprs) == 1 {
+			p.f.list(n.RowExprs[0]) // for its subplans
+			return "Result", nil
+		}
+		for _, r := range n.RowExprs {
+			p.f.list(r)
+		}
+		if len(n.RowExprs) == 0 {
+			return "Result", []string{"One-Time Filter: false"}
+		}
+		return `Values Scan on "*VALUES*"`, nil
+	case *Filter:
+		return "Filter", p.filter(n.Cond)
+	case *Project:
+		return "Project", p.projections(n)
+	case *ProjectSet:
+		return p.projectSet(n)
+	case *GroupBy:
+		return p.groupBy(n)
+	case *Distinct:
+		if n.Ordered || n.On {
+			return "Unique", p.keyLine("Key", n.Keys)
+		}
+		return "HashAggregate", p.keyLine("Group Key", n.Keys)
+	case *Sort:
+		return p.sort(n)
+	case *Limit:
+		return "Limit", nil
+	case *SetOp:
+		return setOpTitle(n), nil
+	case *Window:
+		return "WindowAgg", nil
+	case *With:
+		return "With", nil
+	case *CTEScan:
+		if n.Working {
+			return "WorkTable Scan on " + quoteName(n.Name), nil
+		}
+		return "CTE Scan on " + quoteName(n.Name), nil
+	case *LockRows:
+		return "LockRows", nil
+	}
+	return p.statement(n)
+}
+
+func (p *printer) statement(n Node) (string, []string) {
+	switch n := n.(type) {
+	case *Insert:
+		return "Insert on " + quoteName(n.Table.Name), p.conflict(n.OnConflict)
+	case *Update:
+		var set []string
+		if p.opts.Internal {
+			for _, s := range n.Set {
+				set = append(set, quoteName(n.Table.Columns[s.Ord].Name)+" = "+p.f.expr(s.Value))
+			}
+			return "Update on " + tableName(n.Table.Name, n.Alias), []string{"Set: " + strings.Join(set, ", ")}
+		}
+		return "Update on " + tableName(n.Table.Name, n.Alias), nil
+	case *Delete:
+		return "Delete on " + tableName(n.Table.Name, n.Alias), nil
+	case *CopyRows:
+		return "Copy Rows", nil
+	case *Copy:
+		return "Copy", nil
+	case *DDL:
+		return "Utility Statement", nil
+	case *Utility:
+		return "Utility Statement", nil
+	case *Explain:
+		return "Explain", nil
+	}
+	return fmt.Sprintf("%T", n), nil
+}
+
+func tableName(name, alias string) string {
+	if alias == "" || alias == name {
+		return quoteName(name)
+	}
+	return quoteName(name) + " " + quoteName(alias)
+}
+
+func (p *printer) filter(e Expr) []string {
+	if e == nil {
+		return nil
+	}
+	return []string{"Filter: " + p.f.expr(e)}
+}
+
+func (p *printer) keyLine(name string, ids []ColID) []string {
+	if len(ids) == 0 {
+		return nil
+	}
+	return []string{name + ": " + p.f.cols(ids)}
+}
+
+func (p *printer) scan(n *Scan) (string, []string) {
+	table := tableName(n.Table.Name, n.Alias)
+	dir := ""
+	if n.Reverse {
+		dir = " Backward"
+	}
+	var details []string
+	title := ""
+	switch {
+	case n.Secondary():
+		title = "Index Only Scan" + dir + " using " + quoteName(n.Index.Name) + " on " + table
+	case n.Spans == nil && !n.Ordered && !n.Reverse:
+		title = "Seq Scan on " + table
+	default:
+		title = "Index Scan" + dir + " using " + quoteName(n.Index.Name) + " on " + table
+	}
+	details = append(details, p.spans(n)...)
+	details = append(details, p.filter(n.Filter)...)
+	return title, append(details, p.hints(n.Bound, n.Locking)...)
+}
+
+func (p *printer) indexJoin(n *IndexJoin) (string, []string) {
+	dir := ""
+	if n.Input.Reverse {
+		dir = " Backward"
+	}
+	if p.opts.Internal {
+		return "Index Join on " + tableName(n.Table.Name, n.Input.Alias), append(p.filter(n.Filter), p.hints(n.Bound, n.Locking)...)
+	}
+	details := p.spans(n.Input)
+	if n.Input.Filter != nil {
+		details = append(details, "Index Filter: "+p.f.expr(n.Input.Filter))
+	}
+	details = append(details, p.filter(n.Filter)...)
+	return "Index Scan" + dir + " using " + quoteName(n.Input.Index.Name) + " on " + tableName(n.Table.Name, n.Input.Alias), details
+}
+
+// hints prints what only Lichen's own plans show.
+func (p *printer) hints(b RowBound, l *Locking) []string {
+	if !p.opts.Internal {
+		return nil
+	}
+	var out []string
+	if b.Count != nil {
+		out = append(out, "Bound: "+p.f.expr(b.Count))
+	}
+	if l != nil {
+		out = append(out, "Lock: "+lockNames[l.Strength]+lockWaits[l.Wait])
+	}
+	return out
+}
+
+var lockNames = [...]string{ForKeyShare: "key share", ForShare: "share", ForNoKeyUpdate: "no key update", ForUpdate: "update"}
+
+var lockWaits = [...]string{LockBlock: "", LockNoWait: " nowait", LockSkipLocked: " skip locked"}
+
+// spans prints the key constraints of a scan as PostgreSQL's Index Cond.
+func (p *printer) spans(n *Scan) []string {
+	if n.Spans == nil {
+		return nil
+	}
+	if len(n.Spans) == 0 {
+		return []string{"Index Cond: false"}
+	}
+	var alts []string
+	for i := range n.Spans {
+		alts = append(alts, p.span(n, &n.Spans[i]))
+	}
+	if len(alts) == 1 {
+		return []string{"Index Cond: " + alts[0]}
+	}
+	return []string{"Index Cond: (" + strings.Join(alts, " OR ") + ")"}
+}
+
+func (p *printer) span(n *Scan, s *Span) string {
+	col := func(i int) string {
+		c := &n.Table.Columns[n.Table.ColumnByID(n.Index.Columns[i].Column)]
+		for j, ord := range n.Ords {
+			if n.Table.Columns[ord].ID == c.ID {
+				return p.f.col(n.Cols[j].ID)
+			}
+		}
+		return quoteName(c.Name)
+	}
+	var conds []string
+	for i, eq := range s.Eq {
+		switch {
+		case eq.Null:
+			conds = append(conds, "("+col(i)+" IS NULL)")
+		case eq.Array != nil:
+			conds = append(conds, "("+col(i)+" = ANY ("+p.f.expr(eq.Array)+"))")
+		case len(eq.Values) == 1:
+			conds = append(conds, "("+col(i)+" = "+p.f.expr(eq.Values[0])+")")
+		default:
+			conds = append(conds, "("+col(i)+" = ANY ("+p.f.arrayOf(eq.Values)+"))")
+		}
+	}
+	bound := func(b *Bound, op string) {
+		if b == nil {
+			return
+		}
+		if b.Inclusive {
+			op += "="
+		}
+		if len(b.Values) == 1 {
+			conds = append(conds, "("+col(len(s.Eq))+" "+op+" "+p.f.expr(b.Values[0])+")")
+			return
+		}
+		var cols []string
+		for i := range b.Values {
+			cols = append(cols, col(len(s.Eq)+i))
+		}
+		conds = append(conds, "(ROW("+strings.Join(cols, ", ")+") "+op+" ROW("+p.f.list(b.Values)+"))")
+	}
+	bound(s.Lo, ">")
+	bound(s.Hi, "<")
+	if s.NotNull {
+		conds = append(conds, "("+col(len(s.Eq))+" IS NOT NULL)")
+	}
+	switch len(conds) {
+	case 0:
+		return "true"
+	case 1:
+		return conds[0]
+	}
+	return "(" + strings.Join(conds, " AND ") + ")"
+}
+
+var joinNames = [...]string{
+	InnerJoin: "", LeftJoin: " Left", RightJoin: " Right", FullJoin: " Full", SemiJoin: " Semi", AntiJoin: " Anti",
+}
+
+func (p *printer) join(n *Join) (string, []string) {
+	var details []string
+	conds := make([]string, 0, len(n.LeftKeys))
+	for i := range n.LeftKeys {
+		conds = append(conds, "("+p.f.expr(n.LeftKeys[i])+" = "+p.f.expr(n.RightKeys[i])+")")
+	}
+	keys := strings.Join(conds, " AND ")
+	if len(conds) > 1 {
+		keys = "(" + keys + ")"
+	}
+	title := ""
+	switch n.Algo {
+	case HashJoin:
+		title = "Hash" + joinNames[n.Kind] + " Join"
+		details = append(details, "Hash Cond: "+keys)
+	case MergeJoin:
+		title = "Merge" + joinNames[n.Kind] + " Join"
+		details = append(details, "Merge Cond: "+keys)
+	default:
+		title = "Nested Loop"
+		if n.Kind != InnerJoin {
+			title += joinNames[n.Kind] + " Join"
+		}
+		if p.opts.Internal && n.Algo == ApplyJoin {
+			title += " (apply)"
+		}
+	}
+	if n.NullAware {
+		title += " (null-aware)"
+	}
+	if n.On != nil {
+		details = append(details, "Join Filter: "+p.f.expr(n.On))
+	}
+	return title, details
+}
+
+func (p *printer) projections(n *Project) []string {
+	var out []string
+	for i, e := range n.Exprs {
+		if r, ok := e.(*ColRef); ok && r.Col == n.Cols[i].ID {
+			out = append(out, p.f.expr(e))
+			continue
+		}
+		out = append(out, p.f.expr(e)+" AS "+quoteName(n.Cols[i].Name))
+	}
+	return []string{"Exprs: " + strings.Join(out, ", ")}
+}
+
+func (p *printer) projectSet(n *ProjectSet) (string, []string) {
+	for i := range n.Funcs {
+		p.f.expr(n.Funcs[i].Call)
+	}
+	if v, ok := n.Input.(*Values); ok && len(v.Cols) == 0 && n.Alias != "" {
+		return "Function Scan on " + tableName(n.Funcs[0].Call.Fn.Name, n.Alias), nil
+	}
+	return "ProjectSet", nil
+}
+
+func (p *printer) groupBy(n *GroupBy) (string, []string) {
+	title := "HashAggregate"
+	switch {
+	case n.Scalar:
+		title = "Aggregate"
+	case n.Ordered && len(n.Aggs) == 0:
+		title = "Group"
+	case n.Ordered:
+		title = "GroupAggregate"
+	}
+	details := p.keyLine("Group Key", n.Keys)
+	for i := range n.Aggs {
+		s := p.f.agg(&n.Aggs[i])
+		if p.opts.Internal {
+			details = append(details, "Agg: "+s)
+		}
+	}
+	return title, details
+}
+
+func (p *printer) sort(n *Sort) (string, []string) {
+	details := []string{"Sort Key: " + p.f.sortKeys(n.Keys)}
+	title := "Sort"
+	if n.Presorted > 0 {
+		title = "Incremental Sort"
+		details = append(details, "Presorted Key: "+p.f.sortKeys(n.Keys[:n.Presorted]))
+	}
+	if n.Bound.Count != nil {
+		details = append(details, "Sort Method: top-N heapsort")
+	}
+	return title, details
+}
+
+func setOpTitle(n *SetOp) string {
+	title := ""
+	switch n.Kind {
+	case Union:
+		if n.All {
+			return "Append"
+		}
+		title = "HashSetOp Union"
+	case Intersect:
+		title = "HashSetOp Intersect"
+	default:
+		title = "HashSetOp Except"
+	}
+	if n.All {
+		title += " All"
+	}
+	return title
+}
+
+func (p *printer) conflict(c *OnConflict) []string {
+	if c == nil {
+		return nil
+	}
+	out := []string{"Conflict Resolution: NOTHING"}
+	if c.Update {
+		out[0] = "Conflict Resolution: UPDATE"
+	}
+	var names []string
+	for _, a := range c.Arbiters {
+		names = append(names, quoteName(a.Name))
+	}
+	if len(names) > 0 {
+		out = append(out, "Conflict Arbiter Indexes: "+strings.Join(names, ", "))
+	}
+	if c.Where != nil {
+		out = append(out, "Conflict Filter: "+p.f.expr(c.Where))
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"github.com/lichendb/lichen/internal/sql/catalog"
+)
+
+// CheckExpr is a CHECK constraint to verify for a new row: it fails if Cond is
+// false (NULL passes), with error 23514 naming the constraint.
+type CheckExpr struct {
+	Name string
+	Cond Expr // over the statement's New columns
+}
+
+// SetCol assigns Value (already cast to the column's type) to the column at
+// position Ord of Table.Columns.
+type SetCol struct {
+	Ord   int
+	Value Expr
+}
+
+// Returning computes a RETURNING list: Exprs[i] yields the node's Cols[i].
+// Exprs refer to the New columns (Old ones for DELETE) and, for UPDATE and
+// DELETE, to the columns of Input.
+type Returning struct{ Exprs []Expr }
+
+// Insert writes rows. Input produces complete rows: its columns stand one to
+// one for Table.Columns (hidden ones too), defaults and casts applied. NOT NULL
+// constraints are the executor's to check, by the descriptor.
+type Insert struct {
+	Base  // Cols: RETURNING, else empty
+	Table *catalog.Table
+	Input Node
+	// New are the identifiers of the row as it is stored, one per Table.Columns,
+	// for Checks and Returning. Without ON CONFLICT DO UPDATE they are Input's.
+	New        []ColID
+	Checks     []CheckExpr
+	OnConflict *OnConflict
+	Returning  *Returning
+	// Upsert marks the UPSERT statement: OnConflict replaces every written
+	// column, so a table without secondary indexes may be written blindly.
+	Upsert bool
+}
+
+// OnConflict says what to do if a row with the same key exists.
+type OnConflict struct {
+	// Arbiters are the unique indexes that decide; empty (DO NOTHING without a
+	// target) means all.
+	Arbiters []*catalog.Index
+	// Update is false for DO NOTHING.
+	Update bool
+	// Old are the identifiers of the existing row, one per Table.Columns. The
+	// proposed row ("excluded") has those of Input.
+	Old []ColID
+	Set []SetCol // over Old and Input's columns
+	// Where, if set, must be true for the update to happen.
+	Where Expr
+}
+
+// Update changes rows. Input produces each row to change once or more: a row
+// that comes again is skipped.
+type Update struct {
+	Base  // Cols: RETURNING, else empty
+	Table *catalog.Table
+	Alias string
+	Input Node
+	// Old are the columns of Input that hold the existing row, one per
+	// Table.Columns.
+	Old []ColID
+	Set []SetCol // over Input's columns
+	// New are the identifiers of the updated row, one per Table.Columns, for
+	// Checks and Returning: unchanged columns keep their Old identifier.
+	New       []ColID
+	Checks    []CheckExpr
+	Returning *Returning
+}
+
+// Delete deletes rows. Input produces each row once or more.
+type Delete struct {
+	Base  // Cols: RETURNING, else empty
+	Table *catalog.Table
+	Alias string
+	Input Node
+	// Old are the columns of Input that hold the row, one per Table.Columns.
+	Old       []ColID
+	Returning *Returning
+}
+
+// CopyRows stands for the rows that the client sends with COPY FROM: the
+// executor feeds it. Cols are the listed columns, already of their types.
+type CopyRows struct {
+	Base
+	Ords []int // positions in the table's columns
+}
+
+// Children implements Node.
+func (n *Insert) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *Update) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *Delete) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *CopyRows) Children() []Node { return nil }

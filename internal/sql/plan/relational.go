@@ -1,0 +1,231 @@
+package plan
+
+import "github.com/lichendb/lichen/internal/sql/builtin"
+
+// Values produces constant rows; expressions refer to nothing but outer
+// columns. One row without columns is the input of SELECT without FROM.
+type Values struct {
+	Base
+	RowExprs [][]Expr
+}
+
+// Filter drops the rows for which Cond is not true.
+type Filter struct {
+	Base
+	Input Node
+	Cond  Expr
+}
+
+// Project computes Exprs; Exprs[i] yields Cols[i]. A ColRef passes a column on
+// under the same identifier, or under another one.
+type Project struct {
+	Base
+	Input Node
+	Exprs []Expr
+}
+
+// SetFunc is one set-returning call of a ProjectSet.
+type SetFunc struct {
+	Call *Call
+	// Out are the columns that hold its result: one, or one per field for a
+	// function that returns records.
+	Out []Column
+}
+
+// ProjectSet produces, for each row of Input, the rows of Funcs side by side,
+// the shorter ones filled with NULLs; no row if all are empty. Cols are
+// columns of Input, followed by the Out columns, and the ordinality column.
+type ProjectSet struct {
+	Base
+	Input Node
+	Funcs []SetFunc
+	// Ordinality, if its ID is set, counts the rows per input row from 1 (int8).
+	Ordinality Column
+	Alias      string // for EXPLAIN
+}
+
+// GroupBy groups rows by the columns Keys (NULLs are equal) and computes
+// aggregates. Cols are Keys followed by the Aggs' Out columns.
+type GroupBy struct {
+	Base
+	Input Node
+	Keys  []ColID
+	Aggs  []Agg
+	// Scalar marks aggregation without GROUP BY: one row even for no input.
+	Scalar bool
+	// Ordered tells that equal keys are adjacent in the input.
+	Ordered bool
+}
+
+// Distinct removes duplicates of Keys (all columns for DISTINCT, the listed
+// ones for DISTINCT ON), keeping the first of each.
+type Distinct struct {
+	Base
+	Input Node
+	Keys  []ColID
+	On    bool
+	// Ordered tells that duplicates are adjacent in the input.
+	Ordered bool
+}
+
+// Sort sorts its input. The first Presorted keys hold already.
+type Sort struct {
+	Base
+	Input     Node
+	Keys      []SortKey
+	Presorted int
+	// Bound, if its Count is set, makes it a top-k sort.
+	Bound RowBound
+}
+
+// Limit returns Count rows after skipping Offset. Both are evaluated once and
+// are int8; nil or NULL means all, and 0.
+type Limit struct {
+	Base
+	Input         Node
+	Count, Offset Expr
+	// WithTies also returns rows that compare equal to the last on TiesKeys.
+	WithTies bool
+	TiesKeys []SortKey
+}
+
+// SetOpKind is the kind of a set operation.
+type SetOpKind uint8
+
+// The set operations.
+const (
+	Union SetOpKind = iota
+	Intersect
+	Except
+)
+
+// SetOp combines two inputs by position: LeftCols[i] and RightCols[i] feed
+// Cols[i], which has an identifier of its own. Without All, duplicates are
+// removed.
+type SetOp struct {
+	Base
+	Kind                SetOpKind
+	All                 bool
+	Left, Right         Node
+	LeftCols, RightCols []ColID
+}
+
+// Window computes window functions over partitions of its input, which is
+// sorted by PartitionBy, then OrderBy. Cols are the input's columns followed
+// by the Funcs' Out columns. Several windows are several nodes.
+type Window struct {
+	Base
+	Input       Node
+	PartitionBy []ColID
+	OrderBy     []SortKey
+	Funcs       []WindowCall
+	// RangeLess compares the ORDER BY column for RANGE with offsets, which
+	// also needs RangeAdd and RangeSub; nil otherwise.
+	RangeLess, RangeAdd, RangeSub *builtin.Overload
+}
+
+// CTE is a materialised common table expression.
+type CTE struct {
+	ID   int
+	Name string
+	Plan Node
+	// Recursive, if set, is evaluated again and again: in it, a CTEScan with
+	// Working set reads the rows of the previous round. Plan is then the first
+	// round. Dedup drops rows seen in earlier rounds (UNION without ALL).
+	Recursive Node
+	Dedup     bool
+	// RecursiveCols are the columns of Recursive that feed Plan's columns.
+	RecursiveCols []ColID
+	// Modifies marks a data-modifying statement: it runs to completion even if
+	// nothing reads it.
+	Modifies bool
+}
+
+// With evaluates its CTEs on demand, each at most once, and Body.
+type With struct {
+	Base
+	CTEs []*CTE
+	Body Node
+}
+
+// CTEScan reads a CTE: SourceCols[i] of its plan yields Cols[i].
+type CTEScan struct {
+	Base
+	ID         int
+	Name       string
+	SourceCols []ColID
+	Working    bool
+}
+
+// LockTarget is a table whose rows a LockRows locks.
+type LockTarget struct {
+	Locking
+	// Scan is the scan (a Scan, or IndexJoin's Input) that read the rows: it
+	// gives table and alias.
+	Scan *Scan
+	// Key are the input's columns that hold the primary key, in key order.
+	// NULLs (an outer join's missing row) lock nothing.
+	Key []ColID
+	// Row are the input's columns that come from the table, with positions in
+	// Table.Columns: what changes when a row is re-read after waiting.
+	Row  []ColID
+	Ords []int
+}
+
+// LockRows locks the rows it returns. When a row changed while waiting (READ
+// COMMITTED), its columns are re-read and the row is returned only if Recheck
+// (over Input's columns, nil is true) still holds.
+type LockRows struct {
+	Base
+	Input   Node
+	Targets []LockTarget
+	Recheck Expr
+}
+
+// Children implements Node.
+func (n *Values) Children() []Node { return nil }
+
+// Children implements Node.
+func (n *Filter) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *Project) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *ProjectSet) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *GroupBy) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *Distinct) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *Sort) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *Limit) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *SetOp) Children() []Node { return []Node{n.Left, n.Right} }
+
+// Children implements Node.
+func (n *Window) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *CTEScan) Children() []Node { return nil }
+
+// Children implements Node.
+func (n *LockRows) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *With) Children() []Node {
+	var out []Node
+	for _, c := range n.CTEs {
+		out = append(out, c.Plan)
+		if c.Recursive != nil {
+			out = append(out, c.Recursive)
+		}
+	}
+	return append(out, n.Body)
+}

@@ -1,0 +1,143 @@
+package plan
+
+import "github.com/lichendb/lichen/internal/sql/catalog"
+
+// Bound is an end of a key range: the tuple of values for the key columns that
+// follow the equality prefix. A NULL value makes the range empty.
+type Bound struct {
+	Values    []Expr
+	Inclusive bool
+}
+
+// KeyMatch constrains one key column to a set of values. Exactly one of the
+// fields is set.
+type KeyMatch struct {
+	// Values are alternatives (IN list; one for equality). NULLs among them
+	// match nothing.
+	Values []Expr
+	// Array yields an array whose elements are the alternatives (= ANY($1)).
+	Array Expr
+	// Null matches NULL only (IS NULL).
+	Null bool
+}
+
+// Span is a set of keys of an index: the cross product of Eq over its first
+// columns, followed by a range over the next. Expressions are over constants,
+// parameters, stable functions and outer columns; the executor evaluates them
+// once per (re)scan, drops empty and duplicate keys, and visits the keys in
+// index order (or its reverse) even over several spans.
+//
+// Lo and Hi are in terms of values, whatever the key column's direction: Lo is
+// the lower bound of the value. With tuples (several Values) all columns
+// involved have the same direction. A range with a bound never matches NULL;
+// NotNull excludes NULL without a bound.
+type Span struct {
+	Eq      []KeyMatch
+	Lo, Hi  *Bound
+	NotNull bool
+}
+
+// LockStrength is the strength of a row lock.
+type LockStrength uint8
+
+// Row lock strengths, weakest first.
+const (
+	ForKeyShare LockStrength = iota + 1
+	ForShare
+	ForNoKeyUpdate
+	ForUpdate
+)
+
+// LockWait says what to do about a row that another transaction holds.
+type LockWait uint8
+
+// The wait policies.
+const (
+	LockBlock LockWait = iota
+	LockNoWait
+	LockSkipLocked
+)
+
+// Locking asks for rows to be locked as they are returned.
+type Locking struct {
+	Strength LockStrength
+	Wait     LockWait
+}
+
+// Scan reads an index of a table. Reading a secondary index yields its key
+// columns, its stored columns and the primary key; see IndexJoin for the rest.
+type Scan struct {
+	Base
+	Table *catalog.Table
+	Index *catalog.Index
+	Alias string // the name in the query
+	// Ords are the positions in Table.Columns of Cols.
+	Ords []int
+	// Spans restrict the keys; nil reads the whole index, an empty non-nil
+	// slice nothing.
+	Spans []Span
+	// Filter drops rows; it refers to Cols.
+	Filter Expr
+	// Reverse visits keys in descending order.
+	Reverse bool
+	// Ordered tells that the plan relies on the index's order.
+	Ordered bool
+	// Point tells that each span binds every column of a unique index (for a
+	// secondary one: to values that are not NULL) to single values: at most one
+	// row per combination of alternatives.
+	Point bool
+	// Bound limits the rows needed after Filter.
+	Bound RowBound
+	// Locking, if set, locks each row that passes Filter.
+	Locking *Locking
+}
+
+// Children implements Node.
+func (n *Scan) Children() []Node { return nil }
+
+// Secondary reports whether the scan reads another index than the primary.
+func (n *Scan) Secondary() bool {
+	return n.Index != n.Table.Primary() && n.Index.ID != n.Table.Primary().ID
+}
+
+// IndexJoin fetches, for each row of Input (a Scan of a secondary index of the
+// same table), the table's row by primary key. Order is kept.
+type IndexJoin struct {
+	Base
+	Input *Scan
+	Table *catalog.Table
+	// Key are the columns of Input that form the primary key, in key order.
+	Key []ColID
+	// Ords are the positions in Table.Columns of Cols. A column that Input
+	// produces as well has the same identifier there.
+	Ords   []int
+	Filter Expr // over Cols
+	// Bound and Locking are as in Scan; Input then has neither.
+	Bound   RowBound
+	Locking *Locking
+}
+
+// Children implements Node.
+func (n *IndexJoin) Children() []Node { return []Node{n.Input} }
+
+// VirtualScan reads a table whose rows are computed (pg_catalog,
+// information_schema).
+type VirtualScan struct {
+	Base
+	Table *catalog.Table
+	Alias string
+	Ords  []int
+	// Eq are equality constraints on columns, a hint that lets the provider
+	// compute fewer rows; Filter repeats them.
+	Eq     []VirtualEq
+	Filter Expr
+}
+
+// VirtualEq constrains the column at position Ord of Table.Columns.
+type VirtualEq struct {
+	Ord   int
+	Value Expr
+}
+
+// Children implements Node.
+func (n *VirtualScan) Children() []Node { return nil }

@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// DDL wraps a statement that changes the catalog. Query is the planned query
+// of CREATE TABLE AS, CREATE VIEW (to learn its columns) and SELECT INTO.
+type DDL struct {
+	Base
+	Stmt  ast.Statement
+	Query *Prepared
+}
+
+// Utility wraps a statement that the session executes from its syntax: BEGIN,
+// SET, SHOW, PREPARE, VACUUM and so on.
+type Utility struct {
+	Base
+	Stmt ast.Statement
+}
+
+// Copy is COPY. Input is the query or table read (TO), or the Insert over
+// CopyRows (FROM).
+type Copy struct {
+	Base
+	Stmt  ast.Statement
+	From  bool
+	Table *catalog.Table // nil for COPY (query) TO
+	Input Node
+	// Columns are the columns sent or expected, in order.
+	Columns []Column
+}
+
+// Explain is EXPLAIN of a planned statement; Options are as written.
+type Explain struct {
+	Base
+	Stmt  ast.Statement
+	Input Node
+}
+
+// Children implements Node.
+func (n *DDL) Children() []Node { return nil }
+
+// Children implements Node.
+func (n *Utility) Children() []Node { return nil }
+
+// Children implements Node.
+func (n *Copy) Children() []Node { return []Node{n.Input} }
+
+// Children implements Node.
+func (n *Explain) Children() []Node { return []Node{n.Input} }
+
+// Dep is a descriptor that a plan was made from.
+type Dep struct {
+	ID      catalog.ID
+	Version uint64
+}
+
+// Prepared is a planned statement. It is immutable and may be executed by many
+// goroutines at once.
+type Prepared struct {
+	Stmt ast.Statement
+	Root Node
+	// ParamTypes are the types of $1, $2, ...
+	ParamTypes []*types.T
+	// Columns describe the rows sent to the client; nil if none are sent. Their
+	// IDs are columns of Root, which may produce more (hidden sort keys).
+	Columns []Column
+	// Deps are the descriptors the plan depends on.
+	Deps []Dep
+	// NextCol is the first unused column identifier.
+	NextCol ColID
+	// Modifies tells that the statement writes rows or locks them.
+	Modifies bool
+	// Uncacheable tells that the plan holds values that were folded from the
+	// session's state, so that it must not be reused.
+	Uncacheable bool
+}

@@ -1,0 +1,110 @@
+package planner
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Limits of planning.
+const (
+	// maxQueryDepth bounds the nesting of queries, views included.
+	maxQueryDepth = 200
+	// maxTargets is the most columns a query may return.
+	maxTargets = 1664
+	// maxParams is the most parameters the protocol can carry.
+	maxParams = 65535
+)
+
+// builder plans one statement.
+type builder struct {
+	ctx         context.Context
+	env         *Env
+	nextCol     plan.ColID
+	params      []*types.T // nil where not known yet
+	deps        []plan.Dep
+	depth       int // of queries
+	nextCTE     int
+	nextSub     int
+	modifies    bool
+	uncacheable bool
+	// records holds the fields of columns of type record, where known.
+	records map[plan.ColID][]field
+}
+
+// field is a field of a record.
+type field struct {
+	name string
+	typ  *types.T
+}
+
+func (b *builder) newCol() plan.ColID {
+	b.nextCol++
+	return b.nextCol
+}
+
+// noteTable records that the plan depends on t.
+func (b *builder) noteTable(t *catalog.Table) {
+	for i := range b.deps {
+		if b.deps[i].ID == t.ID {
+			return
+		}
+	}
+	b.deps = append(b.deps, plan.Dep{ID: t.ID, Version: t.Version})
+}
+
+// enterQuery counts a level of query nesting; the caller defers leaveQuery.
+func (b *builder) enterQuery() error {
+	b.depth++
+	if b.depth > maxQueryDepth {
+		return pgerr.New(pgerr.StatementTooComplex, "queries are nested more than %d levels deep", maxQueryDepth)
+	}
+	return nil
+}
+
+func (b *builder) leaveQuery() { b.depth-- }
+
+// param returns $n (n from 1) with the type known so far, types.Unknown if none.
+func (b *builder) param(n, pos int) (plan.Expr, error) {
+	if n < 1 || n > maxParams || b.env.FixedParams && n > len(b.env.ParamTypes) {
+		return nil, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", n).At(pos)
+	}
+	for len(b.params) < n {
+		b.params = append(b.params, nil)
+	}
+	t := b.params[n-1]
+	if t == nil || t.Oid == types.Unknown.Oid {
+		t = types.Unknown
+	}
+	return &plan.Param{Index: n - 1, T: t}, nil
+}
+
+// setParam infers the type of a parameter from where it is used.
+func (b *builder) setParam(p *plan.Param, t *types.T, pos int) (plan.Expr, error) {
+	t = t.WithTypmod(-1)
+	known := b.params[p.Index]
+	if known == nil || known.Oid == types.Unknown.Oid {
+		b.params[p.Index] = t
+		return &plan.Param{Index: p.Index, T: t}, nil
+	}
+	if !known.Is(t) {
+		return nil, pgerr.New(pgerr.AmbiguousParameter, "inconsistent types deduced for parameter $%d", p.Index+1).
+			WithDetail("%s versus %s", known.SQLName, t.SQLName).At(pos)
+	}
+	return &plan.Param{Index: p.Index, T: known}, nil
+}
+
+// finishParams returns the types of all parameters.
+func (b *builder) finishParams() ([]*types.T, error) {
+	for i, t := range b.params {
+		if t == nil || t.Oid == types.Unknown.Oid {
+			return nil, pgerr.New(pgerr.IndeterminateDatatype, "could not determine data type of parameter $%d", i+1)
+		}
+	}
+	return b.params, nil
+}
+
+func isUnknown(t *types.T) bool { return t.Oid == types.Unknown.Oid }

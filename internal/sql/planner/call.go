@@ -1,0 +1,192 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// call plans a call of a function, aggregate or window function.
+func (b *builder) call(e *ast.FuncCall, s *scope) (plan.Expr, error) {
+	name, err := functionName(e)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case e.Over != nil:
+		return b.windowCall(e, name, s)
+	case e.Star || len(builtin.Aggregates(name)) > 0:
+		return b.aggregateCall(e, name, s)
+	case isWindowFunction(name):
+		return nil, pgerr.New(pgerr.WrongObjectType, "window function %s requires an OVER clause", name).At(e.Pos)
+	}
+	if err := plainCall(e, name); err != nil {
+		return nil, err
+	}
+	args, pos, err := b.exprList(e.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	if e.Variadic {
+		return b.variadicCall(e, name, args, pos)
+	}
+	x, err := b.function(name, args, pos, e.Pos)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := x.(*plan.Call); ok && c.Fn.IsSRF() {
+		return b.setReturning(c, s)
+	}
+	return x, nil
+}
+
+// functionName returns the name to look up, checking its schema.
+func functionName(e *ast.FuncCall) (string, error) {
+	switch e.Name.Schema {
+	case "", "pg_catalog", "information_schema":
+		return e.Name.Name, nil
+	}
+	return "", pgerr.New(pgerr.UndefinedFunction, "function %s does not exist", e.Name.String()).
+		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.").At(e.Pos)
+}
+
+// plainCall rejects what only aggregates can have.
+func plainCall(e *ast.FuncCall, name string) error {
+	what := ""
+	switch {
+	case e.Star:
+		what = name + "(*) specified"
+	case e.Distinct:
+		what = "DISTINCT specified"
+	case e.WithinGroup:
+		what = "WITHIN GROUP specified"
+	case len(e.OrderBy) > 0:
+		what = "ORDER BY specified"
+	case e.Filter != nil:
+		what = "FILTER specified"
+	default:
+		return nil
+	}
+	return pgerr.New(pgerr.WrongObjectType, "%s, but %s is not an aggregate function", what, name).At(e.Pos)
+}
+
+// function resolves a function for planned arguments. A name that is a type
+// with one argument is a cast.
+func (b *builder) function(name string, args []plan.Expr, pos []int, at int) (plan.Expr, error) {
+	ts := make([]*types.T, len(args))
+	for i := range args {
+		ts[i] = args[i].Type()
+	}
+	fn, err := builtin.ResolveFunction(name, ts)
+	if err != nil {
+		if len(args) == 1 && pgerr.CodeOf(err) == pgerr.UndefinedFunction {
+			if t, ok := types.ByName(name); ok && t.Name == name {
+				return b.explicitCast(args[0], t, pos[0], at)
+			}
+		}
+		return nil, pgerr.From(err).At(at)
+	}
+	for i := len(args); i < len(fn.Args) && fn.Defaults > 0; i++ {
+		d := fn.DefaultArgs[i-(len(fn.Args)-fn.Defaults)]
+		args, pos, ts = append(args, plan.NewConst(fn.Args[i], d)), append(pos, at), append(ts, fn.Args[i])
+	}
+	return b.finishCall(fn, args, ts, pos, at)
+}
+
+// variadicCall plans f(..., VARIADIC array).
+func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, pos []int) (plan.Expr, error) {
+	ts := make([]*types.T, len(args))
+	for i := range args {
+		ts[i] = args[i].Type()
+	}
+	last := len(args) - 1
+	arr := ts[last]
+	if arr.Elem == nil {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "VARIADIC argument must be an array").At(pos[last])
+	}
+	ts[last] = arr.Elem
+	fn, err := builtin.ResolveFunction(name, ts)
+	if err != nil {
+		return nil, pgerr.From(err).At(e.Pos)
+	}
+	if !fn.Variadic || len(fn.Args) != len(args) {
+		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s is not variadic", name).At(e.Pos)
+	}
+	params, ret, err := fn.Signature(ts)
+	if err != nil {
+		return nil, pgerr.From(err).At(e.Pos)
+	}
+	if want, ok := types.ArrayOf(params[last]); ok {
+		params[last] = want
+	}
+	for i := range args {
+		if args[i], err = b.coerceArg(args[i], params[i], pos[i]); err != nil {
+			return nil, err
+		}
+	}
+	return &plan.Call{Fn: fn, Args: args, T: ret, VariadicArray: true, Pos: e.Pos}, nil
+}
+
+// setReturning replaces a set-returning call in a select list by its output
+// columns.
+func (b *builder) setReturning(c *plan.Call, s *scope) (plan.Expr, error) {
+	if s.sel == nil || s.clause != clauseSelect && s.clause != clauseOrderBy && s.clause != clauseGroupBy && s.clause != clauseDistinctOn {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", clauseNames[s.clause]).At(c.Pos)
+	}
+	if s.inAgg {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "aggregate function calls cannot contain set-returning function calls").At(c.Pos)
+	}
+	for i := range s.sel.srfs { // ORDER BY and GROUP BY repeat what the list has
+		if plan.ExprEqual(s.sel.srfs[i].Call, c) && s.clause != clauseSelect {
+			return b.srfResult(&s.sel.srfs[i]), nil
+		}
+	}
+	f := plan.SetFunc{Call: c, Out: b.srfColumns(c)}
+	s.sel.srfs = append(s.sel.srfs, f)
+	return b.srfResult(&f), nil
+}
+
+// srfColumns allocates the output columns of a set-returning call.
+func (b *builder) srfColumns(c *plan.Call) []plan.Column {
+	if len(c.Fn.OutTypes) == 0 {
+		return []plan.Column{{ID: b.newCol(), Name: c.Fn.Name, Type: c.T}}
+	}
+	out := make([]plan.Column, len(c.Fn.OutTypes))
+	for i, t := range c.Fn.OutTypes {
+		if t.Family == types.AnyFamily { // a polymorphic output follows the argument
+			t = polymorphicOut(t, c)
+		}
+		out[i] = plan.Column{ID: b.newCol(), Name: c.Fn.OutNames[i], Type: t}
+	}
+	return out
+}
+
+// polymorphicOut finds what an output column declared anyelement or anyarray
+// is in a call: its element type or array type comes from an argument.
+func polymorphicOut(t *types.T, c *plan.Call) *types.T {
+	for _, a := range c.Args {
+		at := a.Type()
+		if at.Elem == nil {
+			continue
+		}
+		if t.Oid == types.AnyArray.Oid {
+			return at
+		}
+		return at.Elem
+	}
+	return types.Text
+}
+
+func (b *builder) srfResult(f *plan.SetFunc) plan.Expr {
+	if len(f.Call.Fn.OutTypes) == 0 {
+		return plan.Ref(f.Out[0])
+	}
+	row := &plan.RowCtor{}
+	for _, c := range f.Out {
+		row.Fields = append(row.Fields, plan.Ref(c))
+		row.Names = append(row.Names, c.Name)
+	}
+	return row
+}

@@ -1,0 +1,204 @@
+package planner
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+
+// castAllowed reports whether a cast declared for ctx may be used in mode.
+func castAllowed(ctx types.CastContext, mode plan.CastMode) bool {
+	switch mode {
+	case plan.CastExplicit:
+		return true
+	case plan.CastAssignment:
+		return ctx != types.CastExplicit
+	}
+	return ctx == types.CastImplicit
+}
+
+// coerce converts e to type t; ok is false if there is no such conversion.
+// pos is where e stands. Implicit conversions between types that share their
+// representation leave e as it is.
+func (b *builder) coerce(e plan.Expr, t *types.T, mode plan.CastMode, pos int) (x plan.Expr, ok bool, err error) {
+	from := e.Type()
+	if from == t || from.Oid == t.Oid && (t.Typmod < 0 || t.Typmod == from.Typmod) {
+		return e, true, nil
+	}
+	if isUnknown(from) {
+		x, err := b.coerceUnknown(e, t, mode, pos)
+		return x, true, err
+	}
+	if t.Family == types.AnyFamily {
+		return e, true, nil
+	}
+	if c, isConst := e.(*plan.Const); isConst && c.D.IsNull() {
+		return plan.NewNull(t), true, nil
+	}
+	if from.Oid == t.Oid { // the modifier only
+		return &plan.Cast{Arg: e, T: t, Mode: mode}, true, nil
+	}
+	cast, found := types.FindCast(from, t)
+	if !found || !castAllowed(cast.Context, mode) {
+		return nil, false, nil
+	}
+	if cast.Fn == nil && mode == plan.CastImplicit && t.Typmod < 0 {
+		if c, isConst := e.(*plan.Const); isConst {
+			return plan.NewConst(t, c.D), true, nil
+		}
+		return e, true, nil
+	}
+	return &plan.Cast{Arg: e, T: t, Mode: mode}, true, nil
+}
+
+// coerceUnknown gives a literal or parameter of unknown type its type.
+func (b *builder) coerceUnknown(e plan.Expr, t *types.T, mode plan.CastMode, pos int) (plan.Expr, error) {
+	if t.Family == types.AnyFamily {
+		t = types.Text
+	}
+	switch e := e.(type) {
+	case *plan.Const:
+		if e.D.IsNull() {
+			return plan.NewNull(t), nil
+		}
+		return b.literal(e.D.Str(), t, mode, pos)
+	case *plan.Param:
+		p, err := b.setParam(e, t, pos)
+		if err != nil || t.Typmod < 0 {
+			return p, err
+		}
+		return &plan.Cast{Arg: p, T: t, Mode: mode}, nil
+	}
+	// A column of unknown type, which only a query under construction has.
+	if t.Oid == types.Text.Oid {
+		return e, nil
+	}
+	return &plan.Cast{Arg: e, T: t, Mode: plan.CastExplicit}, nil
+}
+
+// literal reads a quoted constant as a value of type t.
+func (b *builder) literal(s string, t *types.T, mode plan.CastMode, pos int) (plan.Expr, error) {
+	d, err := types.ParseText(t.WithTypmod(-1), s, b.env.Format)
+	if err == nil && t.Typmod >= 0 {
+		d, err = types.ApplyTypmod(d, t, mode == plan.CastExplicit)
+	}
+	if err != nil {
+		return nil, pgerr.From(err).At(pos)
+	}
+	b.noteLiteral(s, t, d)
+	return plan.NewConst(t, d), nil
+}
+
+// noteLiteral keeps plans from outliving what a constant was read from: words
+// such as 'now', and names of relations.
+func (b *builder) noteLiteral(s string, t *types.T, d types.Datum) {
+	switch t.Family {
+	case types.DateFamily, types.TimeFamily, types.TimeTZFamily, types.TimestampFamily, types.TimestampTZFamily:
+		l := strings.ToLower(s)
+		for _, w := range [...]string{"now", "today", "tomorrow", "yesterday"} {
+			if strings.Contains(l, w) {
+				b.uncacheable = true
+			}
+		}
+	case types.IntFamily:
+		if t.Oid == types.Regclass.Oid && b.env.Catalog != nil {
+			if tab, err := b.env.Catalog.TableByOid(b.ctx, uint32(d.Int())); err == nil && tab != nil {
+				b.noteTable(tab)
+				return
+			}
+		}
+		if t.IsReg() {
+			b.uncacheable = true
+		}
+	case types.ArrayFamily:
+		if t.Elem.Family != types.StringFamily {
+			b.noteLiteral(s, t.Elem, types.NewInt(0))
+		}
+	}
+}
+
+// coerceArg coerces an operand to what an overload needs; resolution has
+// established that it can be.
+func (b *builder) coerceArg(e plan.Expr, t *types.T, pos int) (plan.Expr, error) {
+	x, ok, err := b.coerce(e, t, plan.CastImplicit, pos)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", e.Type().SQLName, t.SQLName).At(pos)
+	}
+	return x, nil
+}
+
+// coerceBool coerces a condition; what names it in the error ("WHERE").
+func (b *builder) coerceBool(e plan.Expr, what string, pos int) (plan.Expr, error) {
+	x, ok, err := b.coerce(e, types.Bool, plan.CastImplicit, pos)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "argument of %s must be type boolean, not type %s",
+			what, e.Type().SQLName).At(pos)
+	}
+	return x, nil
+}
+
+// coerceText settles what is still of unknown type as text.
+func (b *builder) coerceText(e plan.Expr, pos int) (plan.Expr, error) {
+	if !isUnknown(e.Type()) {
+		return e, nil
+	}
+	return b.coerceUnknown(e, types.Text, plan.CastImplicit, pos)
+}
+
+// assign coerces a value that is stored in a column.
+func (b *builder) assign(e plan.Expr, column string, t *types.T, pos int) (plan.Expr, error) {
+	x, ok, err := b.coerce(e, t, plan.CastAssignment, pos)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" is of type %s but expression is of type %s",
+			column, t.SQLName, e.Type().SQLName).
+			WithHint("You will need to rewrite or cast the expression.").At(pos)
+	}
+	return x, nil
+}
+
+// common finds the type for a list of alternatives and coerces them to it.
+func (b *builder) common(es []plan.Expr, pos []int, context string) (*types.T, error) {
+	ts := make([]*types.T, len(es))
+	for i := range es {
+		ts[i] = es[i].Type()
+	}
+	t, err := builtin.CommonType(ts, context)
+	if err != nil {
+		return nil, pgerr.From(err).At(mismatch(ts, pos))
+	}
+	for i := range es {
+		if es[i], err = b.coerceArg(es[i], t, pos[i]); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// mismatch guesses which of several types an error is about: the first that is
+// of another category than the first known one.
+func mismatch(ts []*types.T, pos []int) int {
+	var first *types.T
+	for i, t := range ts {
+		switch {
+		case isUnknown(t):
+		case first == nil:
+			first = t
+		case first.Category() != t.Category():
+			return pos[i]
+		}
+	}
+	return pos[0]
+}

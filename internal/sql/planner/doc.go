@@ -1,0 +1,36 @@
+// Package planner turns a syntax tree into a plan: it resolves names against
+// the catalog, checks and completes types, and produces the canonical plan of
+// the statement, without choosing indexes, join orders or algorithms.
+//
+// Above it: optimizer, which rewrites the plan, and the session. Below it:
+// plan (what it produces), catalog (Resolver), builtin (overloads), parser (for
+// expressions and views that descriptors hold as text), ast, types, pgerr.
+//
+// Reading order: Env and Plan (planner.go), builder (builder.go), scope
+// (scope.go, lookup.go), the FROM clause (from.go, join.go, fromfunc.go),
+// queries (select.go, target.go, group.go, order.go, setop.go, values.go,
+// cte.go, window.go), expressions (expr.go and its siblings, coerce.go), and
+// data modification (insert.go, conflict.go, update.go, delete.go).
+//
+// Plans are canonical: each table is a Scan of its primary index, conditions
+// are Filters, joins keep the order they were written in with LoopJoin or
+// ApplyJoin. They are correct to execute as they are.
+//
+// Invariants:
+//
+//  1. Every expression in a finished plan has a concrete type: no
+//     types.Unknown is left but in the columns of a query whose consumer will
+//     coerce them (finishTargets, coerce).
+//  2. Every parameter has a type or planning fails with 42P18
+//     (builder.finishParams).
+//  3. Nesting of queries and views is bounded by maxQueryDepth
+//     (builder.enterQuery).
+//  4. Every descriptor that was looked at is in Prepared.Deps
+//     (builder.noteTable).
+//
+// Concurrency: a builder belongs to one goroutine; Plan may be called from
+// many.
+//
+// It does not: execute, fold or optimise anything, check privileges, or
+// interpret DDL and session statements (it wraps them).
+package planner

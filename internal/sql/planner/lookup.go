@@ -1,0 +1,227 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// columnRef resolves a column reference, which may also be a whole row.
+func (b *builder) columnRef(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
+	if e.Table == "" {
+		return b.bareColumn(e, s)
+	}
+	it, err := b.findItem(e, s)
+	if err != nil {
+		return nil, err
+	}
+	for i := range it.it.cols {
+		if it.it.cols[i].name == e.Column {
+			return b.useColumn(&it.it.cols[i], it.level, s, e.Pos), nil
+		}
+	}
+	if x, err := b.systemColumn(e.Column, it.it, e.Pos); x != nil || err != nil {
+		return x, err
+	}
+	return nil, noColumn(fmt.Sprintf("column %s.%s does not exist", e.Table, e.Column), e.Table, e.Column, s).At(e.Pos)
+}
+
+// found is an item and the scope level it was found at.
+type found struct {
+	it    *item
+	level *scope
+}
+
+func (b *builder) bareColumn(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
+	for lv := s; lv != nil; lv = lv.parent {
+		var hit *scopeCol
+		for _, it := range lv.items {
+			if !it.colsVisible {
+				continue
+			}
+			for i := range it.cols {
+				if it.cols[i].name != e.Column {
+					continue
+				}
+				if hit != nil {
+					return nil, pgerr.New(pgerr.AmbiguousColumn, "column reference \"%s\" is ambiguous", e.Column).At(e.Pos)
+				}
+				hit = &it.cols[i]
+			}
+		}
+		if hit != nil {
+			return b.useColumn(hit, lv, s, e.Pos), nil
+		}
+	}
+	for lv := s; lv != nil; lv = lv.parent { // a whole row
+		for _, it := range lv.items {
+			if it.relVisible && it.alias == e.Column {
+				return b.wholeRow(it, lv, s, e.Pos), nil
+			}
+		}
+	}
+	for lv := s; lv != nil; lv = lv.parent {
+		for _, it := range lv.items {
+			if x, err := b.systemColumn(e.Column, it, e.Pos); x != nil || err != nil {
+				return x, err
+			}
+		}
+	}
+	return nil, noColumn(fmt.Sprintf("column \"%s\" does not exist", e.Column), "", e.Column, s).At(e.Pos)
+}
+
+// findItem finds the relation that qualifies a column.
+func (b *builder) findItem(e *ast.ColumnRef, s *scope) (found, error) {
+	for lv := s; lv != nil; lv = lv.parent {
+		for _, it := range lv.items {
+			if it.relVisible && it.alias == e.Table && (e.Schema == "" || e.Schema == it.schema) {
+				return found{it, lv}, nil
+			}
+		}
+	}
+	name := e.Table
+	if e.Schema != "" {
+		name = e.Schema + "." + name
+	}
+	for lv := s; lv != nil; lv = lv.parent {
+		for _, it := range lv.items {
+			if it.table != nil && it.table.Name == e.Table && it.alias != e.Table {
+				return found{}, pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", name).
+					WithHint("Perhaps you meant to reference the table alias \"%s\".", it.alias).At(e.Pos)
+			}
+		}
+	}
+	return found{}, pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", name).At(e.Pos)
+}
+
+// useColumn makes the reference and records it at every query it leaves.
+func (b *builder) useColumn(c *scopeCol, level, from *scope, pos int) plan.Expr {
+	x := c.ref(pos)
+	if from != level {
+		plan.WalkExpr(x, func(x plan.Expr) bool {
+			if r, ok := x.(*plan.ColRef); ok {
+				noteOuter(r, level, from, pos)
+			}
+			return true
+		})
+	}
+	return x
+}
+
+// noteOuter records r, a column of level used in from, at the queries between.
+func noteOuter(r *plan.ColRef, level, from *scope, pos int) {
+	crossed := false
+	for lv := from; lv != level; lv = lv.parent {
+		if lv.bound != nil {
+			lv.bound.add(r)
+			crossed = true
+		}
+	}
+	if crossed && level.sel != nil && !level.inAgg {
+		level.sel.subRefs = append(level.sel.subRefs, *r)
+	}
+}
+
+// wholeRow makes a record of all columns of it.
+func (b *builder) wholeRow(it *item, level, from *scope, pos int) plan.Expr {
+	if it.scalarFunc && len(it.cols) > 0 {
+		return b.useColumn(&it.cols[0], level, from, pos)
+	}
+	row := &plan.RowCtor{}
+	for i := range it.cols {
+		if it.cols[i].hidden {
+			continue
+		}
+		row.Fields = append(row.Fields, b.useColumn(&it.cols[i], level, from, pos))
+		row.Names = append(row.Names, it.cols[i].name)
+	}
+	if it.nullable && it.table != nil && len(it.table.Indexes) > 0 {
+		if key := it.table.Primary().Columns; len(key) > 0 {
+			row.NullRow = b.useColumn(&it.cols[it.table.ColumnByID(key[0].Column)], level, from, pos)
+		}
+	}
+	return row
+}
+
+// systemColumn answers for the columns every table of PostgreSQL has.
+func (b *builder) systemColumn(name string, it *item, pos int) (plan.Expr, error) {
+	if it.table == nil || !it.relVisible {
+		return nil, nil
+	}
+	switch name {
+	case "tableoid":
+		if it.nullable {
+			return nil, pgerr.Unsupported("system column \"tableoid\" of an outer join is not supported").At(pos)
+		}
+		return plan.NewConst(types.Oid, types.NewInt(int64(it.table.Oid))), nil
+	case "ctid", "xmin", "xmax", "cmin", "cmax":
+		return nil, pgerr.Unsupported("system column \"%s\" is not supported", name).At(pos)
+	}
+	return nil, nil
+}
+
+// maxTypoDistance is how many edits away a suggested name may be.
+const maxTypoDistance = 3
+
+// noColumn is 42703 with a hint about columns of similar names.
+func noColumn(msg, table, column string, s *scope) *pgerr.Error {
+	err := pgerr.New(pgerr.UndefinedColumn, "%s", msg)
+	best := min(maxTypoDistance, len(column)/2) + 1
+	var names []string
+	for lv := s; lv != nil; lv = lv.parent {
+		for _, it := range lv.items {
+			if !it.relVisible || table != "" && it.alias != table && len(names) > 0 {
+				continue
+			}
+			for i := range it.cols {
+				d := editDistance(column, it.cols[i].name, best)
+				if d == 0 && table == "" || d > best || it.cols[i].hidden {
+					continue
+				}
+				if table != "" && it.alias != table {
+					d++ // another table than the one named
+				}
+				if d < best {
+					best, names = d, names[:0]
+				}
+				if d == best && d <= min(maxTypoDistance, len(column)/2) {
+					names = append(names, it.alias+"."+it.cols[i].name)
+				}
+			}
+		}
+	}
+	switch len(names) {
+	case 1:
+		return err.WithHint("Perhaps you meant to reference the column \"%s\".", names[0])
+	case 2:
+		return err.WithHint("Perhaps you meant to reference the column \"%s\" or the column \"%s\".", names[0], names[1])
+	}
+	return err
+}
+
+// editDistance is the Levenshtein distance, at least limit+1 if larger than
+// limit.
+func editDistance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		prev := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			prev, row[j] = row[j], min(row[j]+1, row[j-1]+1, prev+cost)
+		}
+	}
+	return row[len(b)]
+}

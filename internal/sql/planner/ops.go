@@ -1,0 +1,433 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// binaryOp plans L op R.
+func (b *builder) binaryOp(e *ast.BinaryOp, s *scope) (plan.Expr, error) {
+	lr, lok := e.L.(*ast.Row)
+	if rr, rok := e.R.(*ast.Row); lok && rok {
+		return b.rowCompareAST(e, lr, rr, s)
+	}
+	if sub, ok := e.R.(*ast.Subquery); ok && lok && sub.Kind == ast.SubqueryScalar {
+		return b.rowSubquery(e, lr, sub, s)
+	}
+	l, err := b.expr(e.L, s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.expr(e.R, s)
+	if err != nil {
+		return nil, err
+	}
+	lrow, lIsRow := l.(*plan.RowCtor)
+	rrow, rIsRow := r.(*plan.RowCtor)
+	if lIsRow && rIsRow && isComparison(e.Op.Name) {
+		return b.rowCompare(e.Op, lrow.Fields, rrow.Fields, e.Pos)
+	}
+	return b.operator(e.Op, []plan.Expr{l, r}, []int{e.L.Position(), e.R.Position()}, e.Pos)
+}
+
+// operator resolves an operator for planned operands.
+func (b *builder) operator(op ast.Operator, args []plan.Expr, pos []int, at int) (plan.Expr, error) {
+	fn, ts, err := b.resolveOperator(op, args, at)
+	if err != nil {
+		return nil, err
+	}
+	return b.finishCall(fn, args, ts, pos, at)
+}
+
+// resolveOperator finds the operator for args, whose types it returns.
+func (b *builder) resolveOperator(op ast.Operator, args []plan.Expr, at int) (*builtin.Overload, []*types.T, error) {
+	ts := make([]*types.T, len(args))
+	for i := range args {
+		ts[i] = args[i].Type()
+	}
+	if op.Schema != "" && op.Schema != "pg_catalog" {
+		return nil, nil, pgerr.New(pgerr.UndefinedFunction, "operator does not exist: %s.%s", op.Schema, op.Name).At(at)
+	}
+	fn, err := builtin.ResolveOperator(op.Name, ts)
+	if err != nil {
+		return nil, nil, pgerr.From(err).At(at)
+	}
+	return fn, ts, nil
+}
+
+// finishCall coerces the arguments of a resolved call.
+func (b *builder) finishCall(fn *builtin.Overload, args []plan.Expr, ts []*types.T, pos []int, at int) (plan.Expr, error) {
+	params, ret, err := fn.Signature(ts)
+	if err != nil {
+		return nil, pgerr.From(err).At(at)
+	}
+	for i := range args {
+		if args[i], err = b.coerceArg(args[i], params[i], pos[i]); err != nil {
+			return nil, err
+		}
+	}
+	return &plan.Call{Fn: fn, Args: args, T: ret, Pos: at}, nil
+}
+
+// compare resolves a comparison of l and r and returns the operator with both
+// sides coerced.
+func (b *builder) compare(op string, l, r plan.Expr, lpos, rpos, at int) (*builtin.Overload, plan.Expr, plan.Expr, error) {
+	x, err := b.operator(ast.Operator{Name: op}, []plan.Expr{l, r}, []int{lpos, rpos}, at)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c := x.(*plan.Call)
+	if c.T.Family != types.BoolFamily {
+		return nil, nil, nil, pgerr.New(pgerr.DatatypeMismatch, "operator %s must return type boolean, not type %s",
+			op, c.T.SQLName).At(at)
+	}
+	return c.Fn, c.Args[0], c.Args[1], nil
+}
+
+// comparator returns the operator op for two values of type t.
+func comparator(op string, t *types.T, at int) (*builtin.Overload, error) {
+	fn, err := builtin.ResolveOperator(op, []*types.T{t, t})
+	if err != nil {
+		return nil, pgerr.From(err).At(at)
+	}
+	return fn, nil
+}
+
+func (b *builder) isDistinct(e *ast.IsDistinct, s *scope) (plan.Expr, error) {
+	l, err := b.expr(e.L, s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.expr(e.R, s)
+	if err != nil {
+		return nil, err
+	}
+	// Against NULL it is a test for NULL, whatever the type.
+	if c, ok := r.(*plan.Const); ok && c.D.IsNull() && isUnknown(c.T) {
+		kind := plan.IsNotNull
+		if e.Not {
+			kind = plan.IsNull
+		}
+		if l, err = b.coerceText(l, e.L.Position()); err != nil {
+			return nil, err
+		}
+		return &plan.Is{Arg: l, Kind: kind}, nil
+	}
+	eq, l, r, err := b.compare("=", l, r, e.L.Position(), e.R.Position(), e.Pos)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.IsDistinct{Left: l, Right: r, Eq: eq, Not: e.Not}, nil
+}
+
+// between plans X BETWEEN Lo AND Hi as two comparisons; X is planned for each,
+// so that each has an operand of its own.
+func (b *builder) between(e *ast.Between, s *scope) (plan.Expr, error) {
+	cmp := func(op string, bound ast.Expr) (plan.Expr, error) {
+		return b.binaryOp(&ast.BinaryOp{Loc: e.Loc, Op: ast.Operator{Name: op}, L: e.X, R: bound}, s)
+	}
+	within := func(lo, hi ast.Expr) (plan.Expr, error) {
+		ops := [2]string{">=", "<="}
+		if e.Not {
+			ops = [2]string{"<", ">"}
+		}
+		l, err := cmp(ops[0], lo)
+		if err != nil {
+			return nil, err
+		}
+		h, err := cmp(ops[1], hi)
+		if err != nil {
+			return nil, err
+		}
+		if e.Not {
+			return &plan.Or{Args: []plan.Expr{l, h}}, nil
+		}
+		return &plan.And{Args: []plan.Expr{l, h}}, nil
+	}
+	x, err := within(e.Lo, e.Hi)
+	if err != nil || !e.Symmetric {
+		return x, err
+	}
+	y, err := within(e.Hi, e.Lo)
+	if err != nil {
+		return nil, err
+	}
+	if e.Not {
+		return &plan.And{Args: []plan.Expr{x, y}}, nil
+	}
+	return &plan.Or{Args: []plan.Expr{x, y}}, nil
+}
+
+// in plans X IN (list) or X IN (query).
+func (b *builder) in(e *ast.In, s *scope) (plan.Expr, error) {
+	if e.Query != nil {
+		op := "="
+		return b.quantifiedQuery(e.X, ast.Operator{Name: op}, false, e.Not, e.Query, e.Pos, s)
+	}
+	if _, ok := e.X.(*ast.Row); ok {
+		return b.inRows(e, s)
+	}
+	left, err := b.expr(e.X, s)
+	if err != nil {
+		return nil, err
+	}
+	list, pos, err := b.exprList(e.List, s)
+	if err != nil {
+		return nil, err
+	}
+	ts := []*types.T{left.Type()}
+	for _, x := range list {
+		ts = append(ts, x.Type())
+	}
+	t, err := builtin.CommonType(ts, "IN")
+	if err != nil {
+		return b.inOr(e, s)
+	}
+	for i := range list {
+		if list[i], err = b.coerceArg(list[i], t, pos[i]); err != nil {
+			return nil, err
+		}
+	}
+	eq, left, _, err := b.compare("=", left, list[0], e.X.Position(), pos[0], e.Pos)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.InList{Left: left, List: list, Eq: eq, Not: e.Not}, nil
+}
+
+// inOr plans an IN list without a common type as comparisons one by one.
+func (b *builder) inOr(e *ast.In, s *scope) (plan.Expr, error) {
+	op := "="
+	if e.Not {
+		op = "<>"
+	}
+	var args []plan.Expr
+	for _, x := range e.List {
+		c, err := b.binaryOp(&ast.BinaryOp{Loc: e.Loc, Op: ast.Operator{Name: op}, L: e.X, R: x}, s)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, c)
+	}
+	if e.Not {
+		return plan.ConjoinAll(args), nil
+	}
+	return disjoin(args), nil
+}
+
+// inRows plans (a, b) IN ((1, 2), ...).
+func (b *builder) inRows(e *ast.In, s *scope) (plan.Expr, error) {
+	var args []plan.Expr
+	for _, x := range e.List {
+		c, err := b.binaryOp(&ast.BinaryOp{Loc: e.Loc, Op: ast.Operator{Name: "="}, L: e.X, R: x}, s)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, c)
+	}
+	x := disjoin(args)
+	if e.Not {
+		x = &plan.Not{Arg: x}
+	}
+	return x, nil
+}
+
+func disjoin(args []plan.Expr) plan.Expr {
+	if len(args) == 1 {
+		return args[0]
+	}
+	return &plan.Or{Args: args}
+}
+
+// like plans LIKE, ILIKE and SIMILAR TO as their operators.
+func (b *builder) like(e *ast.Like, s *scope) (plan.Expr, error) {
+	x, err := b.expr(e.X, s)
+	if err != nil {
+		return nil, err
+	}
+	pattern, err := b.expr(e.Pattern, s)
+	if err != nil {
+		return nil, err
+	}
+	op := [...]string{ast.LikeLike: "~~", ast.LikeILike: "~~*", ast.LikeSimilar: "~"}[e.Kind]
+	escape, args := "like_escape", []plan.Expr{pattern}
+	pos := []int{e.Pattern.Position()}
+	if e.Kind == ast.LikeSimilar {
+		escape = "similar_to_escape"
+	}
+	if e.Escape != nil {
+		esc, err := b.expr(e.Escape, s)
+		if err != nil {
+			return nil, err
+		}
+		args, pos = append(args, esc), append(pos, e.Escape.Position())
+	}
+	if e.Escape != nil || e.Kind == ast.LikeSimilar {
+		if pattern, err = b.function(escape, args, pos, e.Pos); err != nil {
+			return nil, err
+		}
+	}
+	if e.Not {
+		op = "!" + op
+	}
+	return b.operator(ast.Operator{Name: op}, []plan.Expr{x, pattern}, []int{e.X.Position(), e.Pattern.Position()}, e.Pos)
+}
+
+// quantified plans X op ANY|ALL (array or query).
+func (b *builder) quantified(e *ast.Quantified, s *scope) (plan.Expr, error) {
+	if e.Query != nil {
+		return b.quantifiedQuery(e.L, e.Op, e.All, false, e.Query, e.Pos, s)
+	}
+	l, err := b.expr(e.L, s)
+	if err != nil {
+		return nil, err
+	}
+	var arr plan.Expr
+	if a, ok := e.Array.(*ast.ArrayExpr); ok {
+		arr, err = b.arrayExpr(a, s, nil)
+	} else {
+		arr, err = b.expr(e.Array, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	at := arr.Type()
+	elem := types.Unknown
+	if !isUnknown(at) {
+		if at.Elem == nil {
+			return nil, pgerr.New(pgerr.WrongObjectType, "op ANY/ALL (array) requires array on right side").At(e.Pos)
+		}
+		elem = at.Elem
+	}
+	fn, _, err := b.resolveOperator(e.Op, []plan.Expr{l, plan.NewNull(elem)}, e.Pos)
+	if err != nil {
+		return nil, err
+	}
+	params, ret, err := fn.Signature([]*types.T{l.Type(), elem})
+	if err != nil {
+		return nil, pgerr.From(err).At(e.Pos)
+	}
+	if ret.Family != types.BoolFamily {
+		return nil, pgerr.New(pgerr.WrongObjectType, "op ANY/ALL (array) requires operator to yield boolean").At(e.Pos)
+	}
+	if l, err = b.coerceArg(l, params[0], e.L.Position()); err != nil {
+		return nil, err
+	}
+	want, ok := types.ArrayOf(params[1].WithTypmod(-1))
+	if !ok {
+		return nil, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", params[1].SQLName).At(e.Pos)
+	}
+	if elem.Oid != params[1].Oid {
+		if arr, err = b.coerceArg(arr, want, e.Array.Position()); err != nil {
+			return nil, err
+		}
+	}
+	return &plan.AnyAll{Left: l, Array: arr, Op: fn, All: e.All}, nil
+}
+
+func (b *builder) minMax(e *ast.MinMax, s *scope) (plan.Expr, error) {
+	what := "GREATEST"
+	if e.Least {
+		what = "LEAST"
+	}
+	args, t, err := b.commonList(e.Args, what, s)
+	if err != nil {
+		return nil, err
+	}
+	less, err := comparator("<", t, e.Pos)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.MinMax{Args: args, Least: e.Least, Less: less, T: t}, nil
+}
+
+func (b *builder) nullIf(e *ast.NullIf, s *scope) (plan.Expr, error) {
+	l, err := b.expr(e.L, s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.expr(e.R, s)
+	if err != nil {
+		return nil, err
+	}
+	eq, lc, rc, err := b.compare("=", l, r, e.L.Position(), e.R.Position(), e.Pos)
+	if err != nil {
+		return nil, err
+	}
+	if isUnknown(l.Type()) {
+		l = lc
+	}
+	return &plan.NullIf{Left: l, LeftCmp: lc, RightCmp: rc, Eq: eq}, nil
+}
+
+// caseExpr plans both forms of CASE.
+func (b *builder) caseExpr(e *ast.Case, s *scope) (plan.Expr, error) {
+	c := &plan.Case{}
+	if e.Operand != nil {
+		x, err := b.typed(e.Operand, s)
+		if err != nil {
+			return nil, err
+		}
+		c.Operand = x
+	}
+	results := make([]plan.Expr, 0, len(e.Whens)+1)
+	pos := make([]int, 0, len(e.Whens)+1)
+	for i := range e.Whens {
+		w := &e.Whens[i]
+		cond, err := b.caseCond(c.Operand, w, s)
+		if err != nil {
+			return nil, err
+		}
+		res, err := b.expr(w.Result, s)
+		if err != nil {
+			return nil, err
+		}
+		c.Whens = append(c.Whens, plan.When{Cond: cond})
+		results, pos = append(results, res), append(pos, w.Result.Position())
+	}
+	if e.Else != nil {
+		x, err := b.expr(e.Else, s)
+		if err != nil {
+			return nil, err
+		}
+		results, pos = append(results, x), append(pos, e.Else.Position())
+	}
+	t, err := b.common(results, pos, "CASE")
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Whens {
+		c.Whens[i].Result = results[i]
+	}
+	if e.Else != nil {
+		c.Else = results[len(c.Whens)]
+	}
+	c.T = t
+	return c, nil
+}
+
+// caseCond plans the condition of one arm.
+func (b *builder) caseCond(operand plan.Expr, w *ast.When, s *scope) (plan.Expr, error) {
+	if operand == nil {
+		return b.boolExpr(w.Cond, "CASE/WHEN", s)
+	}
+	v, err := b.expr(w.Cond, s)
+	if err != nil {
+		return nil, err
+	}
+	op := &plan.CaseOperand{T: operand.Type()}
+	at := w.Cond.Position()
+	return b.operator(ast.Operator{Name: "="}, []plan.Expr{op, v}, []int{at, at}, at)
+}
+
+// compareOp is compare for an operator as written.
+func (b *builder) compareOp(op ast.Operator, l, r plan.Expr, at int) (*builtin.Overload, plan.Expr, plan.Expr, error) {
+	if op.Schema != "" && op.Schema != "pg_catalog" {
+		_, _, err := b.resolveOperator(op, []plan.Expr{l, r}, at)
+		return nil, nil, nil, err
+	}
+	return b.compare(op.Name, l, r, at, at, at)
+}

@@ -1,0 +1,141 @@
+package planner
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Env is what planning depends on besides the statement.
+type Env struct {
+	Catalog catalog.Resolver
+	// ParamTypes are the types the client declared for $1, $2, ...; nil entries
+	// and missing ones are inferred.
+	ParamTypes []*types.T
+	// Format holds the settings that literals are read under; nil means the
+	// defaults.
+	Format *types.FormatContext
+	// DefaultIntSize is 8 if INT means INT8, else 4 (0 is 4).
+	DefaultIntSize int
+	// FixedParams rejects parameters beyond ParamTypes.
+	FixedParams bool
+}
+
+// Plan plans a statement.
+func Plan(ctx context.Context, stmt ast.Statement, env *Env) (*plan.Prepared, error) {
+	b := &builder{ctx: ctx, env: env}
+	b.params = append(b.params, env.ParamTypes...)
+	p := &plan.Prepared{Stmt: stmt}
+	var err error
+	if p.Root, p.Columns, err = b.statement(stmt); err != nil {
+		return nil, err
+	}
+	if p.ParamTypes, err = b.finishParams(); err != nil {
+		return nil, err
+	}
+	p.Deps = b.deps
+	p.NextCol = b.nextCol + 1
+	p.Modifies = b.modifies
+	p.Uncacheable = b.uncacheable
+	return p, nil
+}
+
+// statement plans any statement; the columns are those sent to the client.
+func (b *builder) statement(stmt ast.Statement) (plan.Node, []plan.Column, error) {
+	switch s := stmt.(type) {
+	case *ast.Select:
+		return b.topSelect(s)
+	case *ast.Insert:
+		return b.dml(s.With, func(sc *scope) (plan.Node, error) { return b.insert(s, sc) })
+	case *ast.Update:
+		return b.dml(s.With, func(sc *scope) (plan.Node, error) { return b.update(s, sc) })
+	case *ast.Delete:
+		return b.dml(s.With, func(sc *scope) (plan.Node, error) { return b.delete(s, sc) })
+	case *ast.Explain:
+		return b.explain(s)
+	case *ast.Copy:
+		return b.copyStmt(s)
+	case *ast.CreateTableAs:
+		return b.withQuery(s, s.Query)
+	case *ast.CreateView:
+		return b.withQuery(s, s.Query)
+	case *ast.Unsupported:
+		return nil, nil, pgerr.Unsupported("%s is not supported", s.Feature).At(s.Pos)
+	}
+	if isDDL(stmt) {
+		return &plan.DDL{Stmt: stmt}, nil, nil
+	}
+	return &plan.Utility{Stmt: stmt}, nil, nil
+}
+
+// topSelect plans a query whose rows go to the client.
+func (b *builder) topSelect(s *ast.Select) (plan.Node, []plan.Column, error) {
+	if s.Into != nil {
+		q := *s
+		q.Into = nil
+		return b.withQuery(s, &q)
+	}
+	q, err := b.query(s, b.rootScope(), queryOpts{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return q.node, q.outputColumns(), nil
+}
+
+// dml plans a data-modifying statement with its WITH clause.
+func (b *builder) dml(with *ast.With, f func(*scope) (plan.Node, error)) (plan.Node, []plan.Column, error) {
+	b.modifies = true
+	sc := b.rootScope()
+	ctes, err := b.with(with, sc)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := f(sc)
+	if err != nil {
+		return nil, nil, err
+	}
+	return wrapWith(n, ctes), n.Props().Cols, nil
+}
+
+func wrapWith(n plan.Node, ctes []*plan.CTE) plan.Node {
+	if len(ctes) == 0 {
+		return n
+	}
+	w := &plan.With{CTEs: ctes, Body: n}
+	w.Cols = n.Props().Cols
+	return w
+}
+
+// withQuery plans the query inside a DDL statement.
+func (b *builder) withQuery(stmt ast.Statement, query ast.Statement) (plan.Node, []plan.Column, error) {
+	root, cols, err := b.statement(query)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &plan.DDL{Stmt: stmt, Query: &plan.Prepared{Stmt: query, Root: root, Columns: cols}}, nil, nil
+}
+
+func (b *builder) explain(s *ast.Explain) (plan.Node, []plan.Column, error) {
+	root, _, err := b.statement(s.Stmt)
+	if err != nil {
+		return nil, nil, err
+	}
+	e := &plan.Explain{Stmt: s, Input: root}
+	e.Cols = []plan.Column{{ID: b.newCol(), Name: "QUERY PLAN", Type: types.Text}}
+	return e, e.Cols, nil
+}
+
+// isDDL reports whether stmt changes the catalog.
+func isDDL(stmt ast.Statement) bool {
+	switch stmt.(type) {
+	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.CreateSchema, *ast.AlterObject,
+		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.RefreshView, *ast.CreateEnum,
+		*ast.CreateExtension, *ast.CreateTable, *ast.CreateIndex, *ast.AlterTable, *ast.Truncate:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,287 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func isComparison(op string) bool {
+	switch op {
+	case "=", "<>", "!=", "<", "<=", ">", ">=":
+		return true
+	}
+	return false
+}
+
+// rowExpr plans ROW(...); t.* among the elements is expanded.
+func (b *builder) rowExpr(e *ast.Row, s *scope) (plan.Expr, error) {
+	fields, err := b.rowFields(e, s)
+	if err != nil {
+		return nil, err
+	}
+	for i := range fields {
+		if fields[i], err = b.coerceText(fields[i], e.Pos); err != nil {
+			return nil, err
+		}
+	}
+	return &plan.RowCtor{Fields: fields}, nil
+}
+
+// rowFields plans the elements of a row without settling unknown types.
+func (b *builder) rowFields(e *ast.Row, s *scope) ([]plan.Expr, error) {
+	var fields []plan.Expr
+	for _, x := range e.Elems {
+		if ref, ok := x.(*ast.ColumnRef); ok && ref.Star {
+			ts, err := b.expandStar(ref, s)
+			if err != nil {
+				return nil, err
+			}
+			for i := range ts {
+				fields = append(fields, ts[i].expr)
+			}
+			continue
+		}
+		f, err := b.expr(x, s)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// rowCompareAST plans a comparison of two row constructors.
+func (b *builder) rowCompareAST(e *ast.BinaryOp, l, r *ast.Row, s *scope) (plan.Expr, error) {
+	lf, err := b.rowFields(l, s)
+	if err != nil {
+		return nil, err
+	}
+	rf, err := b.rowFields(r, s)
+	if err != nil {
+		return nil, err
+	}
+	return b.rowCompare(e.Op, lf, rf, e.Pos)
+}
+
+// rowCompare plans a comparison of two rows of expressions.
+func (b *builder) rowCompare(op ast.Operator, l, r []plan.Expr, at int) (plan.Expr, error) {
+	if len(l) != len(r) {
+		return nil, pgerr.New(pgerr.SyntaxError, "unequal number of entries in row expressions").At(at)
+	}
+	if len(l) == 0 {
+		return nil, pgerr.Unsupported("cannot compare rows of zero length").At(at)
+	}
+	if !isComparison(op.Name) {
+		return nil, pgerr.Unsupported("could not determine interpretation of row comparison operator %s", op.Name).At(at)
+	}
+	if len(l) == 1 {
+		return b.operator(op, []plan.Expr{l[0], r[0]}, []int{at, at}, at)
+	}
+	if op.Name == "=" {
+		return b.rowEqual(l, r, at)
+	}
+	c := &plan.RowCompare{Op: op.Name, Left: make([]plan.Expr, len(l)), Right: make([]plan.Expr, len(l))}
+	if c.Op == "!=" {
+		c.Op = "<>"
+	}
+	for i := range l {
+		eq, x, y, err := b.compare("=", l[i], r[i], at, at, at)
+		if err != nil {
+			return nil, err
+		}
+		c.Eq = append(c.Eq, eq)
+		if c.Op != "<>" {
+			var less *builtin.Overload
+			if less, x, y, err = b.compare("<", l[i], r[i], at, at, at); err != nil {
+				return nil, err
+			}
+			c.Less = append(c.Less, less)
+		}
+		c.Left[i], c.Right[i] = x, y
+	}
+	return c, nil
+}
+
+// rowEqual plans the equality of rows as a conjunction, which it is.
+func (b *builder) rowEqual(l, r []plan.Expr, at int) (plan.Expr, error) {
+	var args []plan.Expr
+	for i := range l {
+		x, err := b.operator(ast.Operator{Name: "="}, []plan.Expr{l[i], r[i]}, []int{at, at}, at)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, x)
+	}
+	return &plan.And{Args: args}, nil
+}
+
+// arrayExpr plans ARRAY[...]. want, if not nil, is the array type that an
+// enclosing cast asks for: elements are then converted one by one.
+func (b *builder) arrayExpr(e *ast.ArrayExpr, s *scope, want *types.T) (plan.Expr, error) {
+	nested := false
+	elems, pos := make([]plan.Expr, len(e.Elems)), make([]int, len(e.Elems))
+	for i, x := range e.Elems {
+		var err error
+		pos[i] = x.Position()
+		if sub, ok := x.(*ast.ArrayExpr); ok {
+			nested = true
+			elems[i], err = b.arrayExpr(sub, s, want)
+		} else {
+			elems[i], err = b.expr(x, s)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(elems) > 0 && elems[0].Type().Elem != nil {
+		nested = true
+	}
+	if want != nil {
+		return b.arrayCast(elems, pos, want, nested)
+	}
+	if len(elems) == 0 {
+		return nil, pgerr.New(pgerr.IndeterminateDatatype, "cannot determine type of empty array").
+			WithHint("Explicitly cast to the desired type, for example ARRAY[]::integer[].").At(e.Pos)
+	}
+	t, err := b.common(elems, pos, "ARRAY")
+	if err != nil {
+		return nil, err
+	}
+	at, ok := types.ArrayOf(t.WithTypmod(-1))
+	if !ok {
+		return nil, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", t.SQLName).At(e.Pos)
+	}
+	return &plan.ArrayCtor{Elems: elems, T: at, Nested: nested}, nil
+}
+
+func (b *builder) arrayCast(elems []plan.Expr, pos []int, want *types.T, nested bool) (plan.Expr, error) {
+	for i := range elems {
+		t := want.Elem.WithTypmod(want.Typmod)
+		if elems[i].Type().Elem != nil {
+			t = want
+		}
+		x, ok, err := b.coerce(elems[i], t, plan.CastExplicit, pos[i])
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, cannotCast(elems[i].Type(), t, pos[i])
+		}
+		elems[i] = x
+	}
+	return &plan.ArrayCtor{Elems: elems, T: want, Nested: nested}, nil
+}
+
+// subscript plans X[i] and X[i:j].
+func (b *builder) subscript(e *ast.Subscript, s *scope) (plan.Expr, error) {
+	x, err := b.expr(e.X, s)
+	if err != nil {
+		return nil, err
+	}
+	t := x.Type()
+	if t.Elem == nil {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.SQLName).At(e.X.Position())
+	}
+	sub := &plan.Subscript{Arg: x, T: t.Elem.WithTypmod(t.Typmod)}
+	for _, ix := range e.Indexes {
+		if ix.Slice {
+			sub.Slice, sub.T = true, t
+		}
+	}
+	bound := func(e ast.Expr) (plan.Expr, error) {
+		if e == nil {
+			return nil, nil
+		}
+		v, err := b.expr(e, s)
+		if err != nil {
+			return nil, err
+		}
+		v, ok, err := b.coerce(v, types.Int4, plan.CastAssignment, e.Position())
+		if err == nil && !ok {
+			err = pgerr.New(pgerr.DatatypeMismatch, "array subscript must have type integer").At(e.Position())
+		}
+		return v, err
+	}
+	for _, ix := range e.Indexes {
+		lo, hi := ix.Lo, ix.Hi
+		if !ix.Slice {
+			lo, hi = nil, ix.Lo
+			if sub.Slice { // x[2][1:3] means x[1:2][1:3]
+				lo = &ast.IntLit{Loc: e.Loc, Val: 1}
+			}
+		}
+		l, err := bound(lo)
+		if err != nil {
+			return nil, err
+		}
+		u, err := bound(hi)
+		if err != nil {
+			return nil, err
+		}
+		sub.Lower, sub.Upper = append(sub.Lower, l), append(sub.Upper, u)
+	}
+	return sub, nil
+}
+
+// fieldSelect plans (X).Field where the fields of X are known.
+func (b *builder) fieldSelect(e *ast.FieldSelect, s *scope) (plan.Expr, error) {
+	if e.Star {
+		return nil, pgerr.New(pgerr.SyntaxError, "row expansion via \"*\" is not supported here").At(e.Pos)
+	}
+	x, err := b.expr(e.X, s)
+	if err != nil {
+		return nil, err
+	}
+	if row, ok := x.(*plan.RowCtor); ok {
+		for i, n := range row.Names {
+			if n == e.Field {
+				return row.Fields[i], nil
+			}
+		}
+	}
+	fields := b.fieldsOf(x)
+	for i := range fields {
+		if fields[i].name == e.Field {
+			return &plan.FieldSelect{Arg: x, Field: i, Name: e.Field, T: fields[i].typ}, nil
+		}
+	}
+	if x.Type().Family != types.RecordFamily {
+		return nil, pgerr.New(pgerr.WrongObjectType, "column notation .%s applied to type %s, which is not a composite type",
+			e.Field, x.Type().SQLName).At(e.Pos)
+	}
+	return nil, pgerr.New(pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field).At(e.Pos)
+}
+
+// fieldsOf returns the fields of a record where they are known.
+func (b *builder) fieldsOf(x plan.Expr) []field {
+	switch x := x.(type) {
+	case *plan.RowCtor:
+		fields := make([]field, len(x.Fields))
+		for i, f := range x.Fields {
+			fields[i].typ = f.Type()
+			if i < len(x.Names) {
+				fields[i].name = x.Names[i]
+			}
+		}
+		return fields
+	case *plan.ColRef:
+		return b.records[x.Col]
+	}
+	return nil
+}
+
+// noteRecord remembers the fields of a column that holds x.
+func (b *builder) noteRecord(id plan.ColID, x plan.Expr) {
+	if x.Type().Family != types.RecordFamily {
+		return
+	}
+	if f := b.fieldsOf(x); f != nil {
+		if b.records == nil {
+			b.records = map[plan.ColID][]field{}
+		}
+		b.records[id] = f
+	}
+}

@@ -1,0 +1,172 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// clause names the part of a query that an expression stands in, for errors
+// about what is not allowed there.
+type clause uint8
+
+// The clauses.
+const (
+	clauseSelect clause = iota
+	clauseWhere
+	clauseJoin
+	clauseGroupBy
+	clauseHaving
+	clauseOrderBy
+	clauseDistinctOn
+	clauseLimit
+	clauseFrom
+	clauseValues
+	clauseInsertTarget
+	clauseUpdateSet
+	clauseReturning
+	clauseCheck
+	clauseDefault
+	clauseWindow
+	clauseFilter
+	clauseConflict
+)
+
+// clauseNames word a clause as in "... are not allowed in %s".
+var clauseNames = [...]string{
+	clauseSelect: "SELECT", clauseWhere: "WHERE", clauseJoin: "JOIN conditions", clauseGroupBy: "GROUP BY",
+	clauseHaving: "HAVING", clauseOrderBy: "ORDER BY", clauseDistinctOn: "DISTINCT ON", clauseLimit: "LIMIT",
+	clauseFrom: "functions in FROM", clauseValues: "VALUES", clauseInsertTarget: "INSERT", clauseUpdateSet: "UPDATE",
+	clauseReturning: "RETURNING", clauseCheck: "check constraints", clauseDefault: "DEFAULT expressions",
+	clauseWindow: "window definitions", clauseFilter: "FILTER", clauseConflict: "ON CONFLICT",
+}
+
+// scope is what names can mean at one place of one query level.
+type scope struct {
+	// parent is the enclosing query's scope, nil at the top.
+	parent *scope
+	// bound collects the references that leave this query for parent; nil when
+	// parent is at the same query level or absent.
+	bound  *boundary
+	items  []*item
+	ctes   []*cteEntry
+	clause clause
+	// sel is the SELECT being planned, nil where aggregates, window functions
+	// and set-returning functions have no place.
+	sel *selectState
+	// inAgg is set while the arguments of an aggregate are planned, inWindow
+	// while those of a window function are.
+	inAgg, inWindow bool
+	// operand is the type of the innermost simple CASE.
+	operand *types.T
+}
+
+// boundary collects the columns of enclosing queries that a subquery uses.
+type boundary struct{ refs []plan.ColRef }
+
+func (bd *boundary) add(r *plan.ColRef) {
+	for i := range bd.refs {
+		if bd.refs[i].Col == r.Col {
+			return
+		}
+	}
+	bd.refs = append(bd.refs, *r)
+}
+
+// item is an entry of FROM that names can refer to.
+type item struct {
+	alias  string
+	schema string // of a table named without an alias
+	table  *catalog.Table
+	cols   []scopeCol
+	// relVisible: alias.column finds it; colsVisible: column alone finds it.
+	relVisible, colsVisible bool
+	// nullable tells that an outer join may make the whole row NULL.
+	nullable bool
+	// scalarFunc marks a function in FROM that returns one scalar column: its
+	// alias means the column, not a row.
+	scalarFunc bool
+	// scan is the plan that produces the columns, for locking clauses.
+	scan plan.Node
+}
+
+// scopeCol is a column of an item.
+type scopeCol struct {
+	name     string
+	col      plan.Column
+	expr     plan.Expr // what a reference means if it is not col: a merged USING column
+	hidden   bool      // not part of *
+	nullable bool
+}
+
+func (b *builder) rootScope() *scope { return &scope{} }
+
+// child returns a scope for a query nested in s.
+func (s *scope) child() *scope {
+	return &scope{parent: s, bound: &boundary{}}
+}
+
+// in returns a copy of s for another clause.
+func (s *scope) in(c clause) *scope {
+	n := *s
+	n.clause = c
+	return &n
+}
+
+// outer returns the columns of enclosing queries that were used in s.
+func (s *scope) outer() []plan.ColRef {
+	if s.bound == nil {
+		return nil
+	}
+	return s.bound.refs
+}
+
+// tableItem makes the item of a table read by node, with all its columns.
+func tableItem(t *catalog.Table, alias, schema string, cols []plan.Column, node plan.Node) *item {
+	it := &item{alias: alias, schema: schema, table: t, relVisible: true, colsVisible: true, scan: node}
+	it.cols = make([]scopeCol, len(cols))
+	for i := range cols {
+		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], hidden: t.Columns[i].Hidden}
+	}
+	return it
+}
+
+// colsItem makes an item of plain columns.
+func colsItem(alias string, cols []plan.Column) *item {
+	it := &item{alias: alias, relVisible: true, colsVisible: true}
+	it.cols = make([]scopeCol, len(cols))
+	for i := range cols {
+		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i]}
+	}
+	return it
+}
+
+// ref makes an expression that yields the column.
+func (c *scopeCol) ref(pos int) plan.Expr {
+	if c.expr != nil {
+		return c.expr
+	}
+	return &plan.ColRef{Col: c.col.ID, T: c.col.Type, Name: c.name, Pos: pos}
+}
+
+// cteEntry is a name defined by WITH.
+type cteEntry struct {
+	name    string
+	cte     *plan.CTE
+	cols    []plan.Column // of its plan, renamed
+	working bool          // inside its own recursive term
+	used    bool          // the recursive term referred to it
+}
+
+// findCTE looks a CTE name up through the enclosing queries.
+func (s *scope) findCTE(name ast.Name) *cteEntry {
+	for ; s != nil; s = s.parent {
+		for i := len(s.ctes) - 1; i >= 0; i-- {
+			if s.ctes[i].name == name {
+				return s.ctes[i]
+			}
+		}
+	}
+	return nil
+}

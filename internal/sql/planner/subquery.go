@@ -1,0 +1,136 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// subqueryPlan plans a query nested in an expression of s.
+func (b *builder) subqueryPlan(q *ast.Select, s *scope, opts queryOpts) (*queryPlan, []plan.ColRef, error) {
+	inner := s.child()
+	p, err := b.query(q, inner, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p, inner.outer(), nil
+}
+
+func (b *builder) newSubquery(kind plan.SubqueryKind, p *queryPlan, outer []plan.ColRef, t *types.T) *plan.Subquery {
+	b.nextSub++
+	return &plan.Subquery{Kind: kind, Plan: p.visible(), Outer: outer, T: t, ID: b.nextSub}
+}
+
+// subqueryExpr plans (SELECT ...), EXISTS and ARRAY(SELECT ...).
+func (b *builder) subqueryExpr(e *ast.Subquery, s *scope) (plan.Expr, error) {
+	p, outer, err := b.subqueryPlan(e.Query, s, queryOpts{})
+	if err != nil {
+		return nil, err
+	}
+	if e.Kind == ast.SubqueryExists {
+		return b.newSubquery(plan.ExistsSubquery, p, outer, types.Bool), nil
+	}
+	if len(p.targets) != 1 {
+		return nil, pgerr.New(pgerr.SyntaxError, "subquery must return only one column").At(e.Pos)
+	}
+	t := p.targets[0].expr.Type()
+	if e.Kind == ast.SubqueryScalar {
+		return b.newSubquery(plan.ScalarSubquery, p, outer, t), nil
+	}
+	at, ok := types.ArrayOf(t.WithTypmod(-1))
+	if !ok {
+		return nil, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", t.SQLName).At(e.Pos)
+	}
+	return b.newSubquery(plan.ArraySubquery, p, outer, at), nil
+}
+
+// quantifiedQuery plans L op ANY|ALL (query), IN and NOT IN.
+func (b *builder) quantifiedQuery(l ast.Expr, op ast.Operator, all, not bool, q *ast.Select, at int, s *scope) (plan.Expr, error) {
+	left, err := b.leftRow(l, s)
+	if err != nil {
+		return nil, err
+	}
+	p, outer, err := b.subqueryPlan(q, s, queryOpts{})
+	if err != nil {
+		return nil, err
+	}
+	switch n := len(p.targets); {
+	case n < len(left):
+		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too few columns").At(at)
+	case n > len(left):
+		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too many columns").At(at)
+	}
+	if len(left) > 1 && op.Name != "=" && op.Name != "<>" {
+		return nil, pgerr.Unsupported("row comparison operator %s with a subquery is not supported", op.Name).At(at)
+	}
+	kind := plan.AnySubquery
+	if all {
+		kind = plan.AllSubquery
+	}
+	sub := b.newSubquery(kind, p, outer, types.Bool)
+	sub.OpName, sub.Not = op.Name, not
+	for i := range left {
+		fn, x, y, err := b.compareOp(op, left[i], p.targets[i].ref(), at)
+		if err != nil {
+			return nil, err
+		}
+		sub.Ops, sub.Left, sub.Cmps = append(sub.Ops, fn), append(sub.Left, x), append(sub.Cmps, y)
+	}
+	return sub, nil
+}
+
+// leftRow plans the left side of a quantified comparison.
+func (b *builder) leftRow(l ast.Expr, s *scope) ([]plan.Expr, error) {
+	if row, ok := l.(*ast.Row); ok {
+		return b.rowFields(row, s)
+	}
+	x, err := b.expr(l, s)
+	if err != nil {
+		return nil, err
+	}
+	if row, ok := x.(*plan.RowCtor); ok {
+		return row.Fields, nil
+	}
+	return []plan.Expr{x}, nil
+}
+
+// rowSubquery plans (a, b) = (SELECT x, y ...).
+func (b *builder) rowSubquery(e *ast.BinaryOp, l *ast.Row, q *ast.Subquery, s *scope) (plan.Expr, error) {
+	left, err := b.rowFields(l, s)
+	if err != nil {
+		return nil, err
+	}
+	if len(left) == 1 {
+		r, err := b.subqueryExpr(q, s)
+		if err != nil {
+			return nil, err
+		}
+		return b.operator(e.Op, []plan.Expr{left[0], r}, []int{e.L.Position(), e.R.Position()}, e.Pos)
+	}
+	row, err := b.rowValue(q, len(left), s)
+	if err != nil {
+		return nil, err
+	}
+	return b.rowCompare(e.Op, left, row, e.Pos)
+}
+
+// rowValue plans a query that yields one row of n columns, as n expressions.
+func (b *builder) rowValue(q *ast.Subquery, n int, s *scope) ([]plan.Expr, error) {
+	p, outer, err := b.subqueryPlan(q.Query, s, queryOpts{})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(p.targets) < n:
+		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too few columns").At(q.Pos)
+	case len(p.targets) > n:
+		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too many columns").At(q.Pos)
+	}
+	sub := b.newSubquery(plan.RowSubquery, p, outer, types.Record)
+	out := make([]plan.Expr, n)
+	for i := range out {
+		out[i] = &plan.FieldSelect{Arg: sub, Field: i, Name: p.targets[i].name, T: p.targets[i].expr.Type()}
+	}
+	return out, nil
+}

@@ -1,0 +1,205 @@
+package rowcodec
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Decoder reads chosen columns of an index's entries.
+type Decoder struct {
+	x *Index
+	// keySlot[i] is where key column i goes, -1 to skip it; the slice ends with
+	// the last column wanted.
+	keySlot []int
+	// want are the columns to look for in the value, by ascending id.
+	want  []wanted
+	width int
+	arena []byte
+}
+
+// wanted is a column to find in the value.
+type wanted struct {
+	id     catalog.ColumnID
+	slot   int
+	family types.Family
+}
+
+// NewDecoder returns a decoder that puts the columns at the positions ords of
+// Table.Columns into a row, in that order. A column that the index does not
+// hold reads NULL.
+func (x *Index) NewDecoder(ords []int) *Decoder {
+	d := &Decoder{x: x, width: len(ords)}
+	keySlot := slices.Repeat([]int{-1}, len(x.Key))
+	lastKey := -1
+	for slot, ord := range ords {
+		id := x.Table.Columns[ord].ID
+		mustColumn(x.Has(id), id, x)
+		if k := x.keyPosition(id); k >= 0 && x.Key[k].exact != never && !(x.unique && k >= x.Declared) {
+			keySlot[k] = slot
+			lastKey = max(lastKey, k)
+		}
+		i := slices.IndexFunc(x.stored, func(s storedColumn) bool { return s.id == id })
+		if i >= 0 {
+			d.want = append(d.want, wanted{id: id, slot: slot, family: x.Table.Columns[ord].Type.Family})
+		}
+	}
+	d.keySlot = keySlot[:lastKey+1]
+	slices.SortFunc(d.want, func(a, b wanted) int { return int(a.id) - int(b.id) })
+	return d
+}
+
+// Reset makes the arena free for reuse: rows decoded so far lose the strings
+// that are in it.
+func (d *Decoder) Reset() { d.arena = d.arena[:0] }
+
+// Decode reads an entry into row, which must be as long as the ords given to
+// NewDecoder. Columns the entry does not have become NULL.
+func (d *Decoder) Decode(key, value []byte, row []types.Datum) error {
+	row = row[:d.width]
+	clear(row)
+	if len(d.keySlot) > 0 && !d.decodeKey(key, row) {
+		return d.corrupt("key")
+	}
+	if len(d.want) > 0 && !d.decodeValue(value, row) {
+		return d.corrupt("value")
+	}
+	return nil
+}
+
+func (d *Decoder) corrupt(what string) error {
+	return pgerr.New(pgerr.DataCorrupted, "damaged %s in index %q of table %q", what, d.x.Desc.Name, d.x.Table.Name)
+}
+
+func (d *Decoder) decodeKey(key []byte, row []types.Datum) bool {
+	if len(key) < len(d.x.prefix) {
+		return false
+	}
+	r := keyReader{b: key[len(d.x.prefix):]}
+	for i, slot := range d.keySlot {
+		k := &d.x.Key[i]
+		if r.null() {
+			continue
+		}
+		r.mask = 0
+		if k.Desc {
+			r.mask = 0xFF
+		}
+		if slot < 0 {
+			r.skip(k.Type)
+		} else {
+			row[slot] = r.datum(k.Type, &d.arena)
+		}
+		if r.bad {
+			return false
+		}
+	}
+	return true
+}
+
+// decodeValue merges the value's columns with the wanted ones, both by id.
+func (d *Decoder) decodeValue(b []byte, row []types.Datum) bool {
+	if len(b) < headerSize || b[0] != valueVersion || b[1]&^knownFlags != 0 {
+		return false
+	}
+	b = b[headerSize:]
+	id, w := uint64(0), 0
+	for len(b) > 0 {
+		delta, n := uint64(b[0]), 1
+		if delta >= 0x80 {
+			if delta, n = binary.Uvarint(b); n <= 0 {
+				return false
+			}
+		}
+		if delta == 0 || delta > maxColumnID-id {
+			return false
+		}
+		id += delta
+		b = b[n:]
+		for w < len(d.want) && uint64(d.want[w].id) < id {
+			w++
+		}
+		if w == len(d.want) {
+			return true
+		}
+		var ok bool
+		if uint64(d.want[w].id) != id {
+			if b, ok = skipEncoded(b); !ok {
+				return false
+			}
+			continue
+		}
+		if b, ok = decodeInto(&row[d.want[w].slot], b, d.want[w].family); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// maxColumnID bounds the ids in a value.
+const maxColumnID = 1<<32 - 1
+
+// decodeInto reads a datum of the given family: the forms of the common
+// families inline, the others by types.DecodeEncoded.
+func decodeInto(dst *types.Datum, b []byte, want types.Family) ([]byte, bool) {
+	if len(b) == 0 || types.Family(b[0]) != want {
+		return nil, false
+	}
+	switch want {
+	case types.IntFamily:
+		u, n := binary.Uvarint(b[1:])
+		if n <= 0 {
+			return nil, false
+		}
+		*dst = types.NewInt(int64(u>>1) ^ -int64(u&1))
+		return b[1+n:], true
+	case types.StringFamily, types.BytesFamily:
+		u, n := binary.Uvarint(b[1:])
+		if n <= 0 || u > uint64(len(b)-1-n) {
+			return nil, false
+		}
+		s := viewString(b[1+n : 1+n+int(u)])
+		if want == types.StringFamily {
+			*dst = types.NewString(s)
+		} else {
+			*dst = types.NewBytes(s)
+		}
+		return b[1+n+int(u):], true
+	}
+	d, rest, err := types.DecodeEncoded(viewString(b))
+	if err != nil {
+		return nil, false
+	}
+	*dst = d
+	return b[len(b)-len(rest):], true
+}
+
+// skipEncoded passes over one encoded datum.
+func skipEncoded(b []byte) ([]byte, bool) {
+	if len(b) == 0 {
+		return nil, false
+	}
+	switch types.Family(b[0]) {
+	case types.IntFamily, types.DateFamily, types.TimeFamily, types.TimestampFamily, types.TimestampTZFamily:
+		for i := 1; i < len(b); i++ {
+			if b[i] < 0x80 {
+				return b[i+1:], true
+			}
+		}
+		return nil, false
+	case types.StringFamily, types.BytesFamily, types.UUIDFamily, types.JSONFamily, types.ArrayFamily, types.RecordFamily:
+		u, n := binary.Uvarint(b[1:])
+		if n <= 0 || u > uint64(len(b)-1-n) {
+			return nil, false
+		}
+		return b[1+n+int(u):], true
+	}
+	_, rest, err := types.DecodeEncoded(viewString(b))
+	if err != nil {
+		return nil, false
+	}
+	return b[len(b)-len(rest):], true
+}

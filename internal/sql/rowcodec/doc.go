@@ -1,0 +1,36 @@
+// Package rowcodec turns rows into key-value pairs and back, for the primary
+// and the secondary indexes of a table.
+//
+// Above it: exec (operators, the table writer) and everything that reads or
+// writes rows. Below it: keys (where an index lives), catalog (descriptors),
+// types (values and their self-describing form). The format is described in
+// docs/formats/rows.md.
+//
+// Main types in reading order: Index (a compiled index: its key columns and
+// what its values hold), Decoder (entry to row for a chosen set of columns),
+// ordered.go and ordered_decode.go (values whose bytes sort as the values do).
+//
+// Lifetime: a Decoder makes strings that share memory with the key and value
+// given to Decode, or with the decoder's arena. They stay intact as long as
+// those buffers are: until the caller reuses them, and until Decoder.Reset.
+// Whoever keeps a row longer copies it.
+//
+// Invariants:
+//
+//  1. bytes.Compare on two keys of an index orders as the index's columns do:
+//     direction, NULL placement and the types' btree order
+//     (TestOrderMatchesCompare).
+//  2. Decoding what was encoded gives the same row, in every index and for every
+//     subset of its columns (TestRoundTrip).
+//  3. Arbitrary bytes never make Decode panic: they decode or yield XX001
+//     (FuzzDecode).
+//  4. Decode allocates nothing once the arena has grown (TestDecodeAllocs).
+//  5. Two rows have equal unique-index keys only if their key columns are equal
+//     and none is NULL (TestUniqueKeysWithNulls).
+//
+// Concurrency: an Index is immutable and may be shared; a Decoder belongs to one
+// goroutine.
+//
+// It does not: read or write the key-value store, check constraints, or know
+// expressions.
+package rowcodec

@@ -1,0 +1,136 @@
+package types
+
+import (
+	"iter"
+
+	"github.com/lichendb/lichen/internal/must"
+)
+
+// Limits of arrays.
+const (
+	// MaxArrayDims is the largest number of dimensions.
+	MaxArrayDims = 6
+	// MaxArrayElems bounds the elements of one array.
+	MaxArrayElems = 1 << 27
+)
+
+// ArrayDim is one dimension: its length and the subscript of its first element.
+type ArrayDim struct {
+	Len   int32
+	Lower int32
+}
+
+// Array is a decoded array: elements in row-major order, NULLs among them. An
+// empty array has no dimensions.
+type Array struct {
+	Dims  []ArrayDim
+	Elems []Datum
+}
+
+// NewArray returns a one-dimensional array with subscripts from 1. It copies
+// the elements.
+func NewArray(elems []Datum) Datum {
+	if len(elems) == 0 {
+		return NewArrayDims(nil, nil)
+	}
+	return NewArrayDims([]ArrayDim{{Len: int32(len(elems)), Lower: 1}}, elems)
+}
+
+// NewArrayDims returns an array of any shape; the product of the dimensions'
+// lengths must be len(elems).
+func NewArrayDims(dims []ArrayDim, elems []Datum) Datum {
+	if len(elems) == 0 {
+		dims = nil
+	}
+	must.True(len(elems) == dimsCount(dims), "types: array of %d elements with dimensions %v", len(elems), dims)
+	b := make([]byte, 0, 8+8*len(elems))
+	b = append(b, byte(len(dims)))
+	for _, d := range dims {
+		b = appendUvarint(b, uint64(uint32(d.Len)))
+		b = appendVarint(b, int64(d.Lower))
+	}
+	for _, e := range elems {
+		b = AppendEncoded(b, e)
+	}
+	return Datum{fam: ArrayFamily, s: string(b)}
+}
+
+func dimsCount(dims []ArrayDim) int {
+	if len(dims) == 0 {
+		return 0
+	}
+	n := 1
+	for _, d := range dims {
+		n *= int(d.Len)
+	}
+	return n
+}
+
+// Array decodes an array; its elements share memory with d.
+func (d Datum) Array() Array {
+	r := reader{s: d.s}
+	dims := r.dims()
+	a := Array{Dims: dims}
+	if n := dimsCount(dims); n > 0 {
+		a.Elems = make([]Datum, n)
+		for i := range a.Elems {
+			a.Elems[i] = r.datum(0)
+		}
+	}
+	must.True(r.err == nil, "types: array payload: %v", r.err)
+	return a
+}
+
+// ArrayLen returns the number of elements, over all dimensions.
+func (d Datum) ArrayLen() int {
+	r := reader{s: d.s}
+	return dimsCount(r.dims())
+}
+
+// ArrayDims returns the dimensions.
+func (d Datum) ArrayDims() []ArrayDim {
+	r := reader{s: d.s}
+	return r.dims()
+}
+
+// ArrayElems iterates over the elements in row-major order without decoding
+// them all first.
+func (d Datum) ArrayElems() iter.Seq2[int, Datum] {
+	return func(yield func(int, Datum) bool) {
+		r := reader{s: d.s}
+		n := dimsCount(r.dims())
+		for i := 0; i < n; i++ {
+			if !yield(i, r.datum(0)) {
+				return
+			}
+		}
+	}
+}
+
+// Field is one field of a record.
+type Field struct {
+	Type *T
+	Datum
+}
+
+// NewRecord returns a record of the given fields; types and fields have the
+// same length.
+func NewRecord(ts []*T, fields []Datum) Datum {
+	must.True(len(ts) == len(fields), "types: record of %d types and %d fields", len(ts), len(fields))
+	b := make([]byte, 0, 2+10*len(fields))
+	b = appendUvarint(b, uint64(len(fields)))
+	for i, f := range fields {
+		b = appendUvarint(b, uint64(ts[i].Oid))
+		b = AppendEncoded(b, f)
+	}
+	return Datum{fam: RecordFamily, s: string(b)}
+}
+
+// Record decodes a record. A field whose type this package does not declare is
+// typed Unknown.
+func (d Datum) Record() []Field {
+	r := reader{s: d.s}
+	fields := r.record(0)
+	must.True(r.err == nil, "types: record payload: %v", r.err)
+	return fields
+}

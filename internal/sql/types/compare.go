@@ -1,0 +1,257 @@
+package types
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"strings"
+)
+
+// Compare orders two datums of one family, as the btree operator class of
+// their type does: a float NaN is above every number, text and bytea are
+// bytewise. NULL sorts after everything and equals itself. Datums of different
+// families order by family.
+func Compare(a, b Datum) int {
+	if a.fam != b.fam {
+		switch {
+		case a.fam == NullFamily:
+			return 1
+		case b.fam == NullFamily:
+			return -1
+		}
+		return cmp.Compare(a.fam, b.fam)
+	}
+	switch a.fam {
+	case BoolFamily, IntFamily, DateFamily, TimeFamily, TimestampFamily, TimestampTZFamily:
+		return cmp.Compare(a.n, b.n)
+	case FloatFamily:
+		return CompareFloats(a.Float(), b.Float())
+	case DecimalFamily:
+		return compareDecimals(a, b)
+	case StringFamily, BytesFamily, UUIDFamily:
+		return strings.Compare(a.s, b.s)
+	case TimeTZFamily:
+		return compareTimeTZ(a, b)
+	case IntervalFamily:
+		return CompareIntervals(a.Interval(), b.Interval())
+	case JSONFamily:
+		return CompareJSON(a.JSONB(), b.JSONB())
+	case ArrayFamily:
+		return compareArrays(nil, a, b)
+	case RecordFamily:
+		return compareRecords(a, b)
+	}
+	return 0
+}
+
+// CompareTyped is Compare for values of type t: it knows that trailing blanks
+// of character(n) do not count.
+func CompareTyped(t *T, a, b Datum) int {
+	switch {
+	case t.Oid == Bpchar.Oid && a.fam == StringFamily && b.fam == StringFamily:
+		return strings.Compare(trimBlanks(a.s), trimBlanks(b.s))
+	case t.Elem != nil && a.fam == ArrayFamily && b.fam == ArrayFamily:
+		return compareArrays(t.Elem, a, b)
+	}
+	return Compare(a, b)
+}
+
+// CompareFloats orders floats with NaN equal to itself and above the rest.
+func CompareFloats(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	case a == b:
+		return 0
+	}
+	return -cmp.Compare(boolByte(!math.IsNaN(a)), boolByte(!math.IsNaN(b)))
+}
+
+// compareTimeTZ orders by instant, then by zone, east first.
+func compareTimeTZ(a, b Datum) int {
+	if c := cmp.Compare(timeTZInstant(a), timeTZInstant(b)); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.m, b.m)
+}
+
+func timeTZInstant(d Datum) int64 { return d.n + int64(d.m)*MicrosPerSec }
+
+// CompareIntervals orders intervals with months of 30 days of 24 hours.
+func CompareIntervals(a, b IntervalValue) int {
+	ah, al := intervalSpan(a)
+	bh, bl := intervalSpan(b)
+	if c := cmp.Compare(ah, bh); c != 0 {
+		return c
+	}
+	return cmp.Compare(al, bl)
+}
+
+// intervalSpan returns the length of v in microseconds as a 128-bit integer:
+// 2^31 months of 30 days exceed an int64.
+func intervalSpan(v IntervalValue) (hi int64, lo uint64) {
+	days := int64(v.Months)*30 + int64(v.Days)
+	h, l := bits.Mul64(uint64(absInt64(days)), uint64(MicrosPerDay))
+	if days < 0 {
+		var borrow uint64
+		l, borrow = bits.Sub64(0, l, 0)
+		h, _ = bits.Sub64(0, h, borrow)
+	}
+	l, carry := bits.Add64(l, uint64(v.Micros), 0)
+	h += uint64(v.Micros>>63) + carry
+	return int64(h), l
+}
+
+// compareArrays orders by elements, then length, then shape, as PostgreSQL
+// does. elem may be nil.
+func compareArrays(elem *T, a, b Datum) int {
+	x, y := a.Array(), b.Array()
+	for i := range min(len(x.Elems), len(y.Elems)) {
+		var c int
+		if elem != nil {
+			c = CompareTyped(elem, x.Elems[i], y.Elems[i])
+		} else {
+			c = Compare(x.Elems[i], y.Elems[i])
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	if c := cmp.Compare(len(x.Elems), len(y.Elems)); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(len(x.Dims), len(y.Dims)); c != 0 {
+		return c
+	}
+	for i := range x.Dims {
+		if c := cmp.Compare(x.Dims[i].Len, y.Dims[i].Len); c != 0 {
+			return c
+		}
+	}
+	for i := range x.Dims {
+		if c := cmp.Compare(x.Dims[i].Lower, y.Dims[i].Lower); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func compareRecords(a, b Datum) int {
+	x, y := a.Record(), b.Record()
+	for i := range min(len(x), len(y)) {
+		if c := CompareTyped(x[i].Type, x[i].Datum, y[i].Datum); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(x), len(y))
+}
+
+func trimBlanks(s string) string { return strings.TrimRight(s, " ") }
+
+// AppendHashKey appends bytes that are equal for two datums of a family exactly
+// when Compare says they are equal. Keys of several datums may be concatenated.
+func AppendHashKey(dst []byte, d Datum) []byte {
+	dst = append(dst, byte(d.fam))
+	switch d.fam {
+	case BoolFamily:
+		return append(dst, byte(d.n))
+	case IntFamily, DateFamily, TimeFamily, TimestampFamily, TimestampTZFamily:
+		return appendKey64(dst, uint64(d.n))
+	case FloatFamily:
+		return appendKey64(dst, floatKey(d.Float()))
+	case DecimalFamily:
+		return appendDecimalKey(dst, d)
+	case StringFamily, BytesFamily, UUIDFamily:
+		return appendStringKey(dst, d.s)
+	case TimeTZFamily:
+		dst = appendKey64(dst, uint64(timeTZInstant(d)))
+		return appendKey64(dst, uint64(d.m))
+	case IntervalFamily:
+		hi, lo := intervalSpan(d.Interval())
+		return appendKey64(appendKey64(dst, uint64(hi)), lo)
+	case JSONFamily:
+		return appendJSONKey(dst, d.JSONB())
+	case ArrayFamily:
+		return appendArrayKey(dst, nil, d)
+	case RecordFamily:
+		fields := d.Record()
+		dst = appendUvarint(dst, uint64(len(fields)))
+		for _, f := range fields {
+			dst = AppendHashKeyTyped(dst, f.Type, f.Datum)
+		}
+	}
+	return dst
+}
+
+// AppendHashKeyTyped is AppendHashKey for values of type t; see CompareTyped.
+func AppendHashKeyTyped(dst []byte, t *T, d Datum) []byte {
+	switch {
+	case t.Oid == Bpchar.Oid && d.fam == StringFamily:
+		dst = append(dst, byte(d.fam))
+		return appendStringKey(dst, trimBlanks(d.s))
+	case t.Elem != nil && d.fam == ArrayFamily:
+		dst = append(dst, byte(d.fam))
+		return appendArrayKey(dst, t.Elem, d)
+	}
+	return AppendHashKey(dst, d)
+}
+
+func appendArrayKey(dst []byte, elem *T, d Datum) []byte {
+	a := d.Array()
+	dst = append(dst, byte(len(a.Dims)))
+	for _, dim := range a.Dims {
+		dst = appendUvarint(dst, uint64(dim.Len))
+		dst = appendVarint(dst, int64(dim.Lower))
+	}
+	for _, e := range a.Elems {
+		if elem != nil {
+			dst = AppendHashKeyTyped(dst, elem, e)
+		} else {
+			dst = AppendHashKey(dst, e)
+		}
+	}
+	return dst
+}
+
+func appendKey64(dst []byte, n uint64) []byte {
+	return append(dst, byte(n>>56), byte(n>>48), byte(n>>40), byte(n>>32),
+		byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+}
+
+func appendStringKey(dst []byte, s string) []byte {
+	dst = appendUvarint(dst, uint64(len(s)))
+	return append(dst, s...)
+}
+
+func floatKey(f float64) uint64 {
+	switch {
+	case f == 0:
+		return 0 // -0 too
+	case math.IsNaN(f):
+		return math.Float64bits(math.NaN())
+	}
+	return math.Float64bits(f)
+}
+
+func appendDecimalKey(dst []byte, d Datum) []byte {
+	if d.k <= decBig {
+		d = reduceDecimal(d)
+	}
+	return appendEncodedKey(dst, d)
+}
+
+// appendEncodedKey is appendEncodedDecimal with a signed scale.
+func appendEncodedKey(dst []byte, d Datum) []byte {
+	dst = append(dst, d.k<<1|uint8(d.h))
+	switch d.k {
+	case decSmall:
+		dst = appendVarint(dst, int64(d.m))
+		dst = appendVarint(dst, d.n)
+	case decBig:
+		dst = appendVarint(dst, int64(d.m))
+		dst = appendStringKey(dst, d.s)
+	}
+	return dst
+}

@@ -1,0 +1,122 @@
+package types
+
+import "time"
+
+// DateFormat is the output half of the DateStyle setting.
+type DateFormat uint8
+
+// The date formats; ISO is the default.
+const (
+	DateISO DateFormat = iota
+	DateSQL
+	DatePostgres
+	DateGerman
+)
+
+// DateOrder is the input half of the DateStyle setting: how 01/02/03 is read.
+type DateOrder uint8
+
+// The date orders; MDY is the default.
+const (
+	OrderMDY DateOrder = iota
+	OrderDMY
+	OrderYMD
+)
+
+// DateStyle is the DateStyle setting. Its zero value is "ISO, MDY".
+type DateStyle struct {
+	Format DateFormat
+	Order  DateOrder
+}
+
+// IntervalStyle is the IntervalStyle setting.
+type IntervalStyle uint8
+
+// The interval styles; postgres is the default.
+const (
+	IntervalPostgres IntervalStyle = iota
+	IntervalPostgresVerbose
+	IntervalSQLStandard
+	IntervalISO8601
+)
+
+// ByteaOutput is the bytea_output setting.
+type ByteaOutput uint8
+
+// The bytea formats; hex is the default.
+const (
+	ByteaHex ByteaOutput = iota
+	ByteaEscape
+)
+
+// Names turns the oids of the reg* types into names and back. The SQL layer
+// fills it from the catalog; without it those types read and print numbers,
+// and regtype knows the predeclared types.
+type Names interface {
+	// NameOf returns the name of object oid, of the kind t (Regclass,
+	// Regproc, Regtype, Regnamespace) holds.
+	NameOf(t *T, oid uint32) (string, bool)
+	// OidOf is the inverse; its error is what the client sees.
+	OidOf(t *T, name string) (uint32, error)
+}
+
+// FormatContext carries the session settings on which text forms and time zone
+// arithmetic depend. A nil *FormatContext means NewFormatContext().
+type FormatContext struct {
+	TimeZone         *time.Location // nil means UTC
+	DateStyle        DateStyle
+	IntervalStyle    IntervalStyle
+	ExtraFloatDigits int // 1 by default: shortest exact output
+	ByteaOutput      ByteaOutput
+	Now              time.Time  // start of the transaction, for 'now' and 'today'
+	Zones            *ZoneCache // parsed time zones; nil loads them each time
+	Names            Names      // nil: no catalog
+}
+
+// NewFormatContext returns PostgreSQL's default settings, in UTC.
+func NewFormatContext() *FormatContext { return &FormatContext{ExtraFloatDigits: 1} }
+
+// Location returns the session's time zone.
+func (fc *FormatContext) Location() *time.Location {
+	if fc == nil || fc.TimeZone == nil {
+		return time.UTC
+	}
+	return fc.TimeZone
+}
+
+// NowMicros returns Now as a timestamptz value, or the clock's reading when Now
+// is not set.
+func (fc *FormatContext) NowMicros() int64 {
+	if fc == nil || fc.Now.IsZero() {
+		return MicrosFromTime(time.Now())
+	}
+	return MicrosFromTime(fc.Now)
+}
+
+func (fc *FormatContext) dateStyle() DateStyle {
+	if fc == nil {
+		return DateStyle{}
+	}
+	return fc.DateStyle
+}
+
+func (fc *FormatContext) intervalStyle() IntervalStyle {
+	if fc == nil {
+		return IntervalPostgres
+	}
+	return fc.IntervalStyle
+}
+
+func (fc *FormatContext) extraFloatDigits() int {
+	if fc == nil {
+		return 1
+	}
+	return fc.ExtraFloatDigits
+}
+
+func (fc *FormatContext) zones() *ZoneCache {
+	if fc == nil {
+		return nil
+	}
+	return fc.Zones
+}

@@ -1,0 +1,194 @@
+package types
+
+import (
+	"math"
+
+	"github.com/cockroachdb/apd/v3"
+)
+
+// Forms of a decimal datum (Datum.k). A finite one is a coefficient and a
+// display scale, as in PostgreSQL: 1.10 is 110 at scale 2 and stays so.
+const (
+	decSmall  uint8 = iota // n: signed coefficient; m: scale
+	decBig                 // s: magnitude, big endian; h: 1 when negative; m: scale
+	decNaN                 // compares above everything
+	decPosInf              // +Infinity
+	decNegInf              // -Infinity
+)
+
+// Limits of numeric.
+const (
+	// MaxDecimalScale is the largest display scale of a numeric.
+	MaxDecimalScale = 16383
+	// MaxDecimalDigits bounds the digits before the decimal point.
+	MaxDecimalDigits = 131072
+	// MaxDecimalPrecision is the largest precision that can be declared.
+	MaxDecimalPrecision = 1000
+)
+
+// The special decimals.
+var (
+	DecimalNaN    = Datum{fam: DecimalFamily, k: decNaN}
+	DecimalInf    = Datum{fam: DecimalFamily, k: decPosInf}
+	DecimalNegInf = Datum{fam: DecimalFamily, k: decNegInf}
+)
+
+// NewDecimalInt returns the decimal coeff × 10^-scale, displayed with scale
+// fractional digits; scale must not be negative. It does not allocate.
+func NewDecimalInt(coeff int64, scale int32) Datum {
+	if coeff == math.MinInt64 { // decSmall is symmetric, so that each value has one form
+		return newDecimalBig(new(apd.BigInt).SetUint64(1<<63), true, scale)
+	}
+	return Datum{fam: DecimalFamily, n: coeff, m: scale}
+}
+
+// NewDecimal returns x as a decimal. A negative exponent becomes the display
+// scale; a positive one is multiplied out, and minus zero loses its sign. It
+// does not keep x, and allocates only when the coefficient exceeds an int64.
+func NewDecimal(x *apd.Decimal) Datum {
+	switch x.Form {
+	case apd.Finite:
+	case apd.Infinite:
+		if x.Negative {
+			return DecimalNegInf
+		}
+		return DecimalInf
+	default:
+		return DecimalNaN
+	}
+	if x.Exponent > 0 {
+		var c apd.BigInt
+		c.Mul(&x.Coeff, pow10Big(int(x.Exponent)))
+		return newDecimalBig(&c, x.Negative, 0)
+	}
+	return newDecimalBig(&x.Coeff, x.Negative, -x.Exponent)
+}
+
+// newDecimalBig returns ±c × 10^-scale for c ≥ 0.
+func newDecimalBig(c *apd.BigInt, neg bool, scale int32) Datum {
+	if c.IsInt64() {
+		n := c.Int64()
+		if neg {
+			n = -n
+		}
+		return Datum{fam: DecimalFamily, n: n, m: scale}
+	}
+	d := Datum{fam: DecimalFamily, k: decBig, m: scale, s: string(c.Bytes())}
+	if neg {
+		d.h = 1
+	}
+	return d
+}
+
+// Decimal stores d in dst and returns dst.
+func (d Datum) Decimal(dst *apd.Decimal) *apd.Decimal {
+	switch d.k {
+	case decSmall:
+		dst.Form = apd.Finite
+		dst.Exponent = -d.m
+		dst.Negative = d.n < 0
+		dst.Coeff.SetInt64(absInt64(d.n))
+	case decBig:
+		dst.Form = apd.Finite
+		dst.Exponent = -d.m
+		dst.Negative = d.h == 1
+		dst.Coeff.SetBytes([]byte(d.s))
+	case decNaN:
+		*dst = apd.Decimal{Form: apd.NaN}
+	default:
+		*dst = apd.Decimal{Form: apd.Infinite, Negative: d.k == decNegInf}
+	}
+	return dst
+}
+
+// SmallDecimal returns the coefficient and display scale of a finite decimal
+// whose coefficient fits an int64: the fast path of arithmetic.
+func (d Datum) SmallDecimal() (coeff int64, scale int32, ok bool) {
+	return d.n, d.m, d.fam == DecimalFamily && d.k == decSmall
+}
+
+// IsNaN reports whether d is a decimal or float NaN.
+func (d Datum) IsNaN() bool {
+	switch d.fam {
+	case DecimalFamily:
+		return d.k == decNaN
+	case FloatFamily:
+		return math.IsNaN(d.Float())
+	}
+	return false
+}
+
+// IsInf reports whether d is infinite: a decimal, float, date or timestamp.
+func (d Datum) IsInf() bool { return d.InfSign() != 0 }
+
+// InfSign returns 1 for infinity, -1 for minus infinity, else 0.
+func (d Datum) InfSign() int {
+	switch d.fam {
+	case DecimalFamily:
+		switch d.k {
+		case decPosInf:
+			return 1
+		case decNegInf:
+			return -1
+		}
+	case FloatFamily:
+		switch f := d.Float(); {
+		case math.IsInf(f, 1):
+			return 1
+		case math.IsInf(f, -1):
+			return -1
+		}
+	case DateFamily:
+		return infSign(d.n, DateNegInf, DateInf)
+	case TimestampFamily, TimestampTZFamily:
+		return infSign(d.n, TimestampNegInf, TimestampInf)
+	}
+	return 0
+}
+
+func infSign(n, lo, hi int64) int {
+	switch n {
+	case lo:
+		return -1
+	case hi:
+		return 1
+	}
+	return 0
+}
+
+// DecimalScale returns the display scale of a finite decimal, 0 for others.
+func (d Datum) DecimalScale() int32 {
+	if d.k > decBig {
+		return 0
+	}
+	return d.m
+}
+
+// DecimalSign returns -1, 0 or 1; 1 for NaN.
+func (d Datum) DecimalSign() int {
+	switch d.k {
+	case decSmall:
+		switch {
+		case d.n < 0:
+			return -1
+		case d.n == 0:
+			return 0
+		}
+		return 1
+	case decBig:
+		if d.h == 1 {
+			return -1
+		}
+		return 1
+	case decNegInf:
+		return -1
+	}
+	return 1
+}
+
+func absInt64(n int64) int64 {
+	if n < 0 {
+		return -n
+	}
+	return n
+}

@@ -1,0 +1,204 @@
+package types
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// NewJSONB returns a jsonb value from a parsed one.
+func NewJSONB(v JSONValue) Datum { return NewJSON(string(AppendJSON(nil, v))) }
+
+// JSONB parses a jsonb datum. Its text was made by AppendJSON, so it does not
+// fail; text of type json may break jsonb's rules and then yields null.
+func (d Datum) JSONB() JSONValue {
+	v, err := ParseJSON(d.s)
+	if err != nil {
+		return JSONValue{}
+	}
+	return v
+}
+
+// Get returns the member of an object.
+func (v JSONValue) Get(key string) (JSONValue, bool) {
+	i, ok := slices.BinarySearchFunc(v.Fields, key, func(f JSONField, k string) int { return compareKeys(f.Key, k) })
+	if !ok {
+		return JSONValue{}, false
+	}
+	return v.Fields[i].Value, true
+}
+
+// NewJSONObject returns an object of the given members in jsonb order; the last
+// of equal keys wins. It takes over fields.
+func NewJSONObject(fields []JSONField) JSONValue {
+	return JSONValue{Kind: KindObject, Fields: sortFields(fields)}
+}
+
+func compareKeys(a, b string) int {
+	if c := cmp.Compare(len(a), len(b)); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}
+
+func sortFields(fields []JSONField) []JSONField {
+	slices.SortStableFunc(fields, func(a, b JSONField) int { return compareKeys(a.Key, b.Key) })
+	out := fields[:0]
+	for i, f := range fields {
+		if i+1 < len(fields) && fields[i+1].Key == f.Key {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// AppendJSON appends the text of v as jsonb prints it.
+func AppendJSON(dst []byte, v JSONValue) []byte {
+	switch v.Kind {
+	case KindNull:
+		return append(dst, "null"...)
+	case KindString:
+		return AppendJSONString(dst, v.Str)
+	case KindNumber:
+		return appendDecimal(dst, v.Num)
+	case KindBool:
+		if v.Bool {
+			return append(dst, "true"...)
+		}
+		return append(dst, "false"...)
+	case KindArray:
+		dst = append(dst, '[')
+		for i, e := range v.Elems {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = AppendJSON(dst, e)
+		}
+		return append(dst, ']')
+	}
+	dst = append(dst, '{')
+	for i, f := range v.Fields {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = AppendJSONString(dst, f.Key)
+		dst = append(dst, ": "...)
+		dst = AppendJSON(dst, f.Value)
+	}
+	return append(dst, '}')
+}
+
+// AppendJSONString appends s as a JSON string literal.
+func AppendJSONString(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c >= 0x20:
+			dst = append(dst, c)
+		case strings.IndexByte("\b\f\n\r\t", c) >= 0:
+			dst = append(dst, '\\', "bfnrt"[strings.IndexByte("\b\f\n\r\t", c)])
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(dst, '"')
+}
+
+// CompareJSON orders two jsonb values as PostgreSQL does: by kind, containers
+// by size before content. At the top level an empty array sorts before every
+// scalar, other arrays after.
+func CompareJSON(a, b JSONValue) int {
+	aScalar, bScalar := a.Kind < KindArray, b.Kind < KindArray
+	if aScalar != bScalar {
+		if aScalar {
+			return -CompareJSON(b, a)
+		}
+		if a.Kind == KindArray && len(a.Elems) == 0 {
+			return -1
+		}
+		return 1
+	}
+	return compareJSON(a, b)
+}
+
+func compareJSON(a, b JSONValue) int {
+	if c := cmp.Compare(a.Kind, b.Kind); c != 0 {
+		return c
+	}
+	switch a.Kind {
+	case KindString:
+		return strings.Compare(a.Str, b.Str)
+	case KindNumber:
+		return compareDecimals(a.Num, b.Num)
+	case KindBool:
+		return compareBools(a.Bool, b.Bool)
+	case KindArray:
+		if c := cmp.Compare(len(a.Elems), len(b.Elems)); c != 0 {
+			return c
+		}
+		for i := range a.Elems {
+			if c := compareJSON(a.Elems[i], b.Elems[i]); c != 0 {
+				return c
+			}
+		}
+	case KindObject:
+		if c := cmp.Compare(len(a.Fields), len(b.Fields)); c != 0 {
+			return c
+		}
+		for i := range a.Fields {
+			if c := strings.Compare(a.Fields[i].Key, b.Fields[i].Key); c != 0 {
+				return c
+			}
+			if c := compareJSON(a.Fields[i].Value, b.Fields[i].Value); c != 0 {
+				return c
+			}
+		}
+	}
+	return 0
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// appendJSONKey appends the hash key of v.
+func appendJSONKey(dst []byte, v JSONValue) []byte {
+	dst = append(dst, byte(v.Kind))
+	switch v.Kind {
+	case KindString:
+		dst = appendStringKey(dst, v.Str)
+	case KindNumber:
+		dst = appendDecimalKey(dst, v.Num)
+	case KindBool:
+		dst = append(dst, boolByte(v.Bool))
+	case KindArray:
+		dst = appendUvarint(dst, uint64(len(v.Elems)))
+		for _, e := range v.Elems {
+			dst = appendJSONKey(dst, e)
+		}
+	case KindObject:
+		dst = appendUvarint(dst, uint64(len(v.Fields)))
+		for _, f := range v.Fields {
+			dst = appendStringKey(dst, f.Key)
+			dst = appendJSONKey(dst, f.Value)
+		}
+	}
+	return dst
+}
+
+func boolByte(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,210 @@
+package types
+
+import "strings"
+
+// Info is the part of a type's pg_type row that a T does not hold.
+type Info struct {
+	Len       int16 // typlen: bytes, -1 for variable, -2 for a C string
+	ByVal     bool  // typbyval
+	Kind      byte  // typtype: 'b' base, 'p' pseudo
+	Category  byte  // typcategory
+	Preferred bool  // typispreferred
+	Align     byte  // typalign
+	Storage   byte  // typstorage
+	ArrayOid  uint32
+}
+
+// registered ties a type to its array type and its pg_type properties, written
+// as the columns of Info from Len to Storage.
+type registered struct {
+	t     *T
+	array *T
+	info  Info
+}
+
+func reg(t, array *T, length int16, byVal bool, props string) registered {
+	i := Info{
+		Len: length, ByVal: byVal, Kind: props[0], Category: props[1],
+		Preferred: props[2] == 't', Align: props[3], Storage: props[4],
+	}
+	if array != nil {
+		i.ArrayOid = array.Oid
+	}
+	return registered{t, array, i}
+}
+
+// registry lists every predeclared type but the arrays, which follow from it.
+var registry = []registered{
+	reg(Bool, BoolArray, 1, true, "bBtcp"),
+	reg(Bytea, ByteaArray, -1, false, "bUfix"),
+	reg(Char, CharArray, 1, true, "bZfcp"),
+	reg(Name, NameArray, 64, false, "bSfcp"),
+	reg(Int8, Int8Array, 8, true, "bNfdp"),
+	reg(Int2, Int2Array, 2, true, "bNfsp"),
+	reg(Int2Vector, Int2VectorArray, -1, false, "bAfip"),
+	reg(Int4, Int4Array, 4, true, "bNfip"),
+	reg(Regproc, RegprocArray, 4, true, "bNfip"),
+	reg(Text, TextArray, -1, false, "bStix"),
+	reg(Oid, OidArray, 4, true, "bNtip"),
+	reg(Xid, XidArray, 4, true, "bUfip"),
+	reg(OidVector, OidVectorArray, -1, false, "bAfip"),
+	reg(JSON, JSONArray, -1, false, "bUfix"),
+	reg(Float4, Float4Array, 4, true, "bNfip"),
+	reg(Float8, Float8Array, 8, true, "bNtdp"),
+	reg(Unknown, nil, -2, false, "pXfcp"),
+	reg(Bpchar, BpcharArray, -1, false, "bSfix"),
+	reg(Varchar, VarcharArray, -1, false, "bSfix"),
+	reg(Date, DateArray, 4, true, "bDfip"),
+	reg(Time, TimeArray, 8, true, "bDfdp"),
+	reg(Timestamp, TimestampArray, 8, true, "bDfdp"),
+	reg(TimestampTZ, TimestampTZArray, 8, true, "bDtdp"),
+	reg(Interval, IntervalArray, 16, false, "bTtdp"),
+	reg(TimeTZ, TimeTZArray, 12, false, "bDfdp"),
+	reg(Numeric, NumericArray, -1, false, "bNfim"),
+	reg(Regclass, RegclassArray, 4, true, "bNfip"),
+	reg(Regtype, RegtypeArray, 4, true, "bNfip"),
+	reg(Regnamespace, RegnamespaceArray, 4, true, "bNfip"),
+	reg(Record, RecordArray, -1, false, "pPfdx"),
+	reg(Any, nil, 4, true, "pPfip"),
+	reg(AnyArray, nil, -1, false, "pPfdx"),
+	reg(AnyElement, nil, 4, true, "pPfip"),
+	reg(Void, nil, 4, true, "pPfip"),
+	reg(UUID, UUIDArray, 16, false, "bUfcp"),
+	reg(JSONB, JSONBArray, -1, false, "bUfix"),
+}
+
+// The indexes of the registry: built once, never changed.
+var (
+	byOid  = indexByOid()
+	byName = indexByName()
+)
+
+func indexByOid() map[uint32]registered {
+	m := make(map[uint32]registered, 2*len(registry))
+	for _, r := range registry {
+		m[r.t.Oid] = r
+		if r.array == nil {
+			continue
+		}
+		align := byte('i')
+		if r.info.Align == 'd' {
+			align = 'd'
+		}
+		kind, category := byte('b'), byte('A')
+		if r.t == Record {
+			kind, category = 'p', 'P'
+		}
+		m[r.array.Oid] = registered{t: r.array, info: Info{
+			Len: -1, Kind: kind, Category: category, Align: align, Storage: 'x',
+		}}
+	}
+	return m
+}
+
+// aliases are the spellings that are not a type's Name or SQLName.
+var aliases = map[string]*T{
+	"int": Int4, "integer": Int4, "bigint": Int8, "smallint": Int2,
+	"int64": Int8, "int32": Int4, "int16": Int2,
+	"float": Float8, "double": Float8, "real": Float4,
+	"decimal": Numeric, "dec": Numeric,
+	"char": Bpchar, "character": Bpchar, "nchar": Bpchar,
+	"national character": Bpchar, "national char": Bpchar,
+	"char varying": Varchar, "national character varying": Varchar,
+	"national char varying": Varchar, "nchar varying": Varchar,
+	"string": Text, "bytes": Bytea, "blob": Bytea,
+	"bool": Bool, "boolean": Bool, `"char"`: Char,
+}
+
+func indexByName() map[string]*T {
+	m := make(map[string]*T, 8*len(registry))
+	for _, r := range registry {
+		for _, n := range []string{r.t.SQLName, r.t.Name} {
+			addName(m, n, r.t, r.array)
+		}
+		if r.array != nil {
+			m[r.array.Name] = r.array
+		}
+	}
+	for n, t := range aliases {
+		a, _ := ArrayOf(t)
+		addName(m, n, t, a)
+	}
+	return m
+}
+
+func addName(m map[string]*T, name string, t, array *T) {
+	m[name] = t
+	if array != nil {
+		m[name+"[]"] = array
+	}
+}
+
+// ByOid returns the predeclared type with the given oid.
+func ByOid(oid uint32) (*T, bool) {
+	r, ok := byOid[oid]
+	return r.t, ok
+}
+
+// ByName returns the type a name denotes in SQL, without a modifier: a
+// pg_type name, a standard spelling ("character varying", "integer[]") or a
+// dialect's ("string", "bytes", "int64"). It ignores case. As in SQL, char is
+// character and "char" (with the quotes) the one-byte catalog type.
+func ByName(name string) (*T, bool) {
+	if t, ok := byName[name]; ok {
+		return t, true
+	}
+	t, ok := byName[strings.ToLower(name)]
+	return t, ok
+}
+
+// ArrayOf returns the type of arrays of t; a modifier of t carries over. An
+// array is its own array type, as dimensions are not part of a type.
+func ArrayOf(t *T) (*T, bool) {
+	r, ok := byOid[t.Oid]
+	switch {
+	case !ok:
+		return nil, false
+	case r.array != nil:
+		return r.array.WithTypmod(t.Typmod), true
+	case t.Elem != nil:
+		return t, true
+	}
+	return nil, false
+}
+
+// All returns every predeclared type, arrays included.
+func All() []*T {
+	ts := make([]*T, 0, 2*len(registry))
+	for _, r := range registry {
+		ts = append(ts, r.t)
+		if r.array != nil {
+			ts = append(ts, r.array)
+		}
+	}
+	return ts
+}
+
+// InfoOf returns t's pg_type properties.
+func InfoOf(t *T) Info { return byOid[t.Oid].info }
+
+// Category returns pg_type.typcategory: 'N' numeric, 'S' string, 'D' date and
+// time, and so on.
+func (t *T) Category() byte { return byOid[t.Oid].info.Category }
+
+// Preferred returns pg_type.typispreferred.
+func (t *T) Preferred() bool { return byOid[t.Oid].info.Preferred }
+
+// Len returns pg_type.typlen.
+func (t *T) Len() int16 { return byOid[t.Oid].info.Len }
+
+// IsString reports whether t is one of the string types.
+func (t *T) IsString() bool { return t.Family == StringFamily }
+
+// IsReg reports whether t is an object identifier alias (regclass and so on).
+func (t *T) IsReg() bool {
+	switch t.Oid {
+	case Regproc.Oid, Regclass.Oid, Regtype.Oid, Regnamespace.Oid:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,138 @@
+package types
+
+// Family groups types that share a representation in Datum.
+type Family uint8
+
+// The families. NullFamily, the zero value, marks a NULL datum.
+const (
+	NullFamily        Family = iota
+	BoolFamily               // n: 0 or 1
+	IntFamily                // n: the value (int2, int4, int8, oid, reg*)
+	FloatFamily              // n: IEEE 754 bits of the float64 (float4 is rounded to float32 first)
+	DecimalFamily            // see decimal.go
+	StringFamily             // s: text (text, varchar, char, name, unknown literals)
+	BytesFamily              // s: bytes
+	DateFamily               // n: days since 2000-01-01; ±infinity are the int32 extremes
+	TimeFamily               // n: microseconds since midnight
+	TimeTZFamily             // n: microseconds since midnight; m: zone in seconds west of UTC
+	TimestampFamily          // n: microseconds since 2000-01-01; ±infinity are the int64 extremes
+	TimestampTZFamily        // n: as TimestampFamily, in UTC
+	IntervalFamily           // n: microseconds; m: months; days in h or s (see NewInterval)
+	UUIDFamily               // s: 16 bytes
+	JSONFamily               // s: text for json; for jsonb the normalised text
+	ArrayFamily              // s: encoded elements, see NewArray
+	RecordFamily             // s: encoded fields, see NewRecord
+	VoidFamily               // no value
+	AnyFamily                // pseudo-types in signatures only (any, anyelement, anyarray)
+)
+
+// T is a SQL type. Types are compared by Oid (and Typmod where the modifier
+// matters); the predeclared ones are shared and must not be changed.
+type T struct {
+	Family Family
+	Oid    uint32 // pg_type.oid
+	// Typmod is pg_attribute.atttypmod: -1 for none; length+4 for varchar and
+	// char; ((precision<<16)|scale)+4 for numeric; digits for time types.
+	Typmod int32
+	Elem   *T     // element type of an array, else nil
+	Name   string // pg_type.typname: "int4", "text", "_int4", ...
+	// SQLName is what format_type prints without a modifier: "integer",
+	// "timestamp with time zone", "integer[]".
+	SQLName string
+}
+
+// WithTypmod returns t with another modifier.
+func (t *T) WithTypmod(mod int32) *T {
+	if t.Typmod == mod {
+		return t
+	}
+	c := *t
+	c.Typmod = mod
+	return &c
+}
+
+// Is reports whether t and u are the same type, modifiers aside.
+func (t *T) Is(u *T) bool { return t.Oid == u.Oid }
+
+func scalar(f Family, oid uint32, name, sqlName string) *T {
+	return &T{Family: f, Oid: oid, Typmod: -1, Name: name, SQLName: sqlName}
+}
+
+func arrayOf(e *T, oid uint32) *T {
+	return &T{Family: ArrayFamily, Oid: oid, Typmod: -1, Elem: e, Name: "_" + e.Name, SQLName: e.SQLName + "[]"}
+}
+
+// The predeclared types, with PostgreSQL's oids.
+var (
+	Bool         = scalar(BoolFamily, 16, "bool", "boolean")
+	Bytea        = scalar(BytesFamily, 17, "bytea", "bytea")
+	Char         = scalar(StringFamily, 18, "char", "\"char\"") // one byte, catalogs only
+	Name         = scalar(StringFamily, 19, "name", "name")
+	Int8         = scalar(IntFamily, 20, "int8", "bigint")
+	Int2         = scalar(IntFamily, 21, "int2", "smallint")
+	Int4         = scalar(IntFamily, 23, "int4", "integer")
+	Regproc      = scalar(IntFamily, 24, "regproc", "regproc")
+	Text         = scalar(StringFamily, 25, "text", "text")
+	Oid          = scalar(IntFamily, 26, "oid", "oid")
+	Xid          = scalar(IntFamily, 28, "xid", "xid")
+	JSON         = scalar(JSONFamily, 114, "json", "json")
+	Float4       = scalar(FloatFamily, 700, "float4", "real")
+	Float8       = scalar(FloatFamily, 701, "float8", "double precision")
+	Unknown      = scalar(StringFamily, 705, "unknown", "unknown") // untyped literal
+	Bpchar       = scalar(StringFamily, 1042, "bpchar", "character")
+	Varchar      = scalar(StringFamily, 1043, "varchar", "character varying")
+	Date         = scalar(DateFamily, 1082, "date", "date")
+	Time         = scalar(TimeFamily, 1083, "time", "time without time zone")
+	Timestamp    = scalar(TimestampFamily, 1114, "timestamp", "timestamp without time zone")
+	TimestampTZ  = scalar(TimestampTZFamily, 1184, "timestamptz", "timestamp with time zone")
+	Interval     = scalar(IntervalFamily, 1186, "interval", "interval")
+	TimeTZ       = scalar(TimeTZFamily, 1266, "timetz", "time with time zone")
+	Numeric      = scalar(DecimalFamily, 1700, "numeric", "numeric")
+	Regclass     = scalar(IntFamily, 2205, "regclass", "regclass")
+	Regtype      = scalar(IntFamily, 2206, "regtype", "regtype")
+	Regnamespace = scalar(IntFamily, 4089, "regnamespace", "regnamespace")
+	Record       = scalar(RecordFamily, 2249, "record", "record")
+	Void         = scalar(VoidFamily, 2278, "void", "void")
+	UUID         = scalar(UUIDFamily, 2950, "uuid", "uuid")
+	JSONB        = scalar(JSONFamily, 3802, "jsonb", "jsonb")
+	Int2Vector   = &T{Family: ArrayFamily, Oid: 22, Typmod: -1, Elem: Int2, Name: "int2vector", SQLName: "int2vector"}
+	OidVector    = &T{Family: ArrayFamily, Oid: 30, Typmod: -1, Elem: Oid, Name: "oidvector", SQLName: "oidvector"}
+
+	// Pseudo-types, in function signatures only.
+	Any        = scalar(AnyFamily, 2276, "any", "\"any\"")
+	AnyArray   = scalar(AnyFamily, 2277, "anyarray", "anyarray")
+	AnyElement = scalar(AnyFamily, 2283, "anyelement", "anyelement")
+
+	BoolArray        = arrayOf(Bool, 1000)
+	ByteaArray       = arrayOf(Bytea, 1001)
+	CharArray        = arrayOf(Char, 1002)
+	NameArray        = arrayOf(Name, 1003)
+	Int2Array        = arrayOf(Int2, 1005)
+	Int4Array        = arrayOf(Int4, 1007)
+	RegprocArray     = arrayOf(Regproc, 1008)
+	TextArray        = arrayOf(Text, 1009)
+	BpcharArray      = arrayOf(Bpchar, 1014)
+	VarcharArray     = arrayOf(Varchar, 1015)
+	Int8Array        = arrayOf(Int8, 1016)
+	Float4Array      = arrayOf(Float4, 1021)
+	Float8Array      = arrayOf(Float8, 1022)
+	OidArray         = arrayOf(Oid, 1028)
+	TimestampArray   = arrayOf(Timestamp, 1115)
+	DateArray        = arrayOf(Date, 1182)
+	TimeArray        = arrayOf(Time, 1183)
+	TimestampTZArray = arrayOf(TimestampTZ, 1185)
+	IntervalArray    = arrayOf(Interval, 1187)
+	NumericArray     = arrayOf(Numeric, 1231)
+	TimeTZArray      = arrayOf(TimeTZ, 1270)
+	UUIDArray        = arrayOf(UUID, 2951)
+	JSONArray        = arrayOf(JSON, 199)
+	JSONBArray       = arrayOf(JSONB, 3807)
+	RegclassArray    = arrayOf(Regclass, 2210)
+	RegtypeArray     = arrayOf(Regtype, 2211)
+
+	Int2VectorArray   = arrayOf(Int2Vector, 1006)
+	OidVectorArray    = arrayOf(OidVector, 1013)
+	XidArray          = arrayOf(Xid, 1011)
+	RegnamespaceArray = arrayOf(Regnamespace, 4090)
+	RecordArray       = arrayOf(Record, 2287)
+)

@@ -1,0 +1,233 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/lichendb/lichen/internal/hlc"
+)
+
+// stateDir is the subdirectory of the store that holds Pebble's files.
+const stateDir = "state"
+
+// Engine is the state of one store: a sorted map of keys to values, most of
+// them versioned, in one Pebble without a write-ahead log.
+type Engine struct {
+	opts  Options
+	fs    *engineFS
+	lock  io.Closer
+	ident Ident
+	db    *pebble.DB
+
+	commits commitCount
+	points  iterPool
+	scans   iterPool
+
+	health health
+	events chan struct{} // capacity 1: a flush or compaction ended
+	quit   chan struct{}
+	wg     sync.WaitGroup
+	closed atomic.Bool
+
+	onFlush struct {
+		sync.Mutex
+		fns []func()
+	}
+	flushes atomic.Uint64
+}
+
+// Open opens the store in opts.Dir and creates it if the directory is empty. A
+// store in use, a store of another version and a damaged one are refused.
+func Open(opts Options) (*Engine, error) {
+	opts.fill()
+	e := &Engine{opts: opts, events: make(chan struct{}, 1), quit: make(chan struct{})}
+	e.health.failed = make(chan struct{})
+	e.fs = newEngineFS(opts.FS, e)
+	e.points.e, e.scans.e = e, e
+	if err := opts.FS.MkdirAll(opts.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("storage: create %s: %w", opts.Dir, err)
+	}
+	if err := syncDir(opts.FS, opts.FS.PathDir(opts.Dir)); err != nil {
+		return nil, err
+	}
+	lock, err := lockStore(opts.FS, opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	e.lock = lock
+	if err := e.open(); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return e, nil
+}
+
+func (e *Engine) open() error {
+	ident, err := loadOrCreateIdent(e.opts.FS, e.opts.Dir, e.opts.ClusterID)
+	if err != nil {
+		return err
+	}
+	e.ident = ident
+	dir := e.opts.FS.PathJoin(e.opts.Dir, stateDir)
+	po := e.pebbleOptions()
+	po.ErrorIfNotExists = ident.Created
+	db, err := pebble.Open(dir, po)
+	switch {
+	case errors.Is(err, pebble.ErrDBDoesNotExist):
+		return fmt.Errorf("%w: the store %s is in use since its creation, but %s holds no data",
+			ErrCorrupted, e.opts.Dir, dir)
+	case err != nil:
+		return fmt.Errorf("storage: open %s: %w", dir, err)
+	}
+	e.db = db
+	if !ident.Created {
+		// From now on missing data is damage, not a store to be created.
+		e.ident.Created = true
+		if err := e.ident.save(e.opts.FS, e.opts.Dir); err != nil {
+			return errors.Join(err, db.Close())
+		}
+	}
+	e.CheckDisk()
+	e.wg.Add(1)
+	go e.watch()
+	return nil
+}
+
+func lockStore(fs vfs.FS, dir string) (io.Closer, error) {
+	lock, err := fs.Lock(fs.PathJoin(dir, "LOCK"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrInUse, dir, err)
+	}
+	return lock, nil
+}
+
+// Ident returns who the store is.
+func (e *Engine) Ident() Ident { return e.ident }
+
+// Close flushes and closes the engine. No call may be under way or follow.
+func (e *Engine) Close() error {
+	if e.closed.Swap(true) {
+		return nil
+	}
+	close(e.quit)
+	e.wg.Wait()
+	e.points.sweep()
+	e.scans.sweep()
+	var err error
+	if !e.health.noSpace.Load() { // else there is no room to flush to; the log has the rest
+		err = e.Flush()
+	}
+	if err := e.Err(); err != nil {
+		// The goroutine that met the error may hold locks of Pebble: leave it.
+		return errors.Join(err, e.lock.Close())
+	}
+	return errors.Join(err, e.db.Close(), e.lock.Close())
+}
+
+// Flush makes everything committed before the call durable. On a full disk it
+// gives up with ErrDiskFull while Pebble keeps trying.
+func (e *Engine) Flush() error {
+	if err := e.Err(); err != nil {
+		return err
+	}
+	done, err := e.db.AsyncFlush()
+	if err != nil {
+		return fmt.Errorf("storage: flush: %w", err)
+	}
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-e.health.failed:
+			return e.Err()
+		case <-time.After(2 * noSpaceBackoff):
+			if e.health.noSpace.Load() {
+				return fmt.Errorf("storage: flush: %w", ErrDiskFull)
+			}
+		}
+	}
+}
+
+// StartFlush begins a flush and does not wait for it; OnFlush tells its end.
+func (e *Engine) StartFlush() error {
+	if err := e.Err(); err != nil {
+		return err
+	}
+	if _, err := e.db.AsyncFlush(); err != nil {
+		return fmt.Errorf("storage: flush: %w", err)
+	}
+	return nil
+}
+
+// OnFlush registers fn to be called after flushes, on a goroutine of the engine
+// that holds no lock: fn may read the engine. Flushes that end close together
+// are told once.
+func (e *Engine) OnFlush(fn func()) {
+	e.onFlush.Lock()
+	defer e.onFlush.Unlock()
+	e.onFlush.fns = append(e.onFlush.fns, fn)
+}
+
+// watch does what the event listener must not, because it is called with locks
+// of Pebble held.
+func (e *Engine) watch() {
+	defer e.wg.Done()
+	var told uint64
+	for {
+		select {
+		case <-e.quit:
+			return
+		case <-e.events:
+		}
+		// Iterators opened before keep replaced memtables and files alive.
+		e.commits.begin()
+		e.commits.end()
+		e.points.sweep()
+		e.scans.sweep()
+		e.CheckDisk()
+		if n := e.flushes.Load(); n != told {
+			told = n
+			e.onFlush.Lock()
+			fns := e.onFlush.fns
+			e.onFlush.Unlock()
+			for _, fn := range fns {
+				fn()
+			}
+		}
+	}
+}
+
+// CompactRange rewrites the part of the engine from start up to but not
+// including end, which drops what was deleted.
+func (e *Engine) CompactRange(ctx context.Context, start, end []byte) error {
+	s := AppendEngineKey(nil, start, hlc.Timestamp{})
+	n := AppendEngineKey(nil, end, hlc.Timestamp{})
+	if err := e.db.Compact(ctx, s, n, false); err != nil {
+		return fmt.Errorf("storage: compact: %w", err)
+	}
+	return nil
+}
+
+// CompactAll rewrites the whole engine.
+func (e *Engine) CompactAll(ctx context.Context) error {
+	return e.CompactRange(ctx, []byte{0x00}, []byte{0xff, 0xff})
+}
+
+// ApproximateSize estimates the bytes on disk of the keys from start up to but
+// not including end.
+func (e *Engine) ApproximateSize(start, end []byte) (uint64, error) {
+	s := AppendEngineKey(nil, start, hlc.Timestamp{})
+	n := AppendEngineKey(nil, end, hlc.Timestamp{})
+	size, err := e.db.EstimateDiskUsage(s, n)
+	if err != nil {
+		return 0, e.readError(err)
+	}
+	return size, nil
+}

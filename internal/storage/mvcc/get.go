@@ -1,0 +1,92 @@
+package mvcc
+
+import (
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/storage"
+)
+
+// Get reads key as it was at ts. The payload is appended to buf; the result's
+// Data is the appended part. Of a tombstone, the result has the time.
+func Get(eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte) (Value, bool, error) {
+	it, err := eng.AcquirePoint()
+	if err != nil {
+		return Value{}, false, err
+	}
+	v, found, err := get(eng, it, key, ts, buf)
+	it.Release()
+	return v, found, err
+}
+
+// GetLatest reads the newest version of key.
+func GetLatest(eng *storage.Engine, key, buf []byte) (Value, bool, error) {
+	return Get(eng, key, hlc.MaxTimestamp, buf)
+}
+
+// Exists reports whether key exists at ts.
+func Exists(eng *storage.Engine, key []byte, ts hlc.Timestamp) (bool, error) {
+	it, err := eng.AcquirePoint()
+	if err != nil {
+		return false, err
+	}
+	_, tombstone, found, err := version(eng, it, key, ts)
+	it.Release()
+	return found && !tombstone, err
+}
+
+// LatestTimestamp returns the time of the newest version of key and whether it
+// is a tombstone; found is false if key has no version.
+func LatestTimestamp(eng *storage.Engine, key []byte) (ts hlc.Timestamp, tombstone, found bool, err error) {
+	it, err := eng.AcquirePoint()
+	if err != nil {
+		return ts, false, false, err
+	}
+	ts, tombstone, found, err = version(eng, it, key, hlc.MaxTimestamp)
+	it.Release()
+	return ts, tombstone, found, err
+}
+
+func get(
+	eng *storage.Engine, it *storage.PooledIter, key []byte, ts hlc.Timestamp, buf []byte,
+) (Value, bool, error) {
+	if ts.IsEmpty() || !it.SeekVersion(key, ts) {
+		return Value{}, false, eng.ReadError(it.Error())
+	}
+	_, vts, err := storage.DecodeEngineKey(it.Key())
+	if err != nil {
+		return Value{}, false, err
+	}
+	stored, err := it.ValueAndErr()
+	if err != nil {
+		return Value{}, false, eng.ReadError(err)
+	}
+	payload, tombstone, err := parseStored(stored)
+	if err != nil || tombstone {
+		return Value{TS: vts}, false, err
+	}
+	n := len(buf)
+	buf = append(buf, payload...)
+	return Value{Data: buf[n:len(buf):len(buf)], TS: vts}, true, nil
+}
+
+// version finds the newest version of key not newer than ts without copying it.
+func version(
+	eng *storage.Engine, it *storage.PooledIter, key []byte, ts hlc.Timestamp,
+) (vts hlc.Timestamp, tombstone, found bool, err error) {
+	if ts.IsEmpty() || !it.SeekVersion(key, ts) {
+		return vts, false, false, eng.ReadError(it.Error())
+	}
+	if _, vts, err = storage.DecodeEngineKey(it.Key()); err != nil {
+		return vts, false, false, err
+	}
+	// A tombstone is one byte, and a value that is one byte long is cheap to
+	// read; the length of any other is known without reading it.
+	if lv := it.LazyValue(); lv.Len() != headerLen {
+		return vts, false, true, nil
+	}
+	stored, err := it.ValueAndErr()
+	if err != nil {
+		return vts, false, false, eng.ReadError(err)
+	}
+	_, tombstone, err = parseStored(stored)
+	return vts, tombstone, err == nil, err
+}

@@ -1,0 +1,100 @@
+package mvcc
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/storage"
+)
+
+// Reader does several reads within one statement, reusing one iterator for the
+// gets and one for the scans. Each of the two sees the engine as it was when
+// the Reader first used it, or a later state; what was committed before the
+// Reader was made is always seen. The zero Reader is not usable; Close gives
+// the iterators back.
+type Reader struct {
+	eng   *storage.Engine
+	point *storage.PooledIter
+	scan  *storage.PooledIter
+}
+
+// NewReader returns a reader on eng. It holds nothing until its first read.
+func NewReader(eng *storage.Engine) Reader { return Reader{eng: eng} }
+
+// Close gives the iterators back. The Reader can be used again afterwards and
+// then sees the engine as it is by then.
+func (r *Reader) Close() {
+	if r.point != nil {
+		r.point.Release()
+		r.point = nil
+	}
+	if r.scan != nil {
+		r.scan.Release()
+		r.scan = nil
+	}
+}
+
+func (r *Reader) pointIter() (it *storage.PooledIter, err error) {
+	if r.point == nil {
+		r.point, err = r.eng.AcquirePoint()
+	}
+	return r.point, err
+}
+
+func (r *Reader) scanIter() (it *storage.PooledIter, err error) {
+	if r.scan == nil {
+		r.scan, err = r.eng.AcquireScan()
+	}
+	return r.scan, err
+}
+
+// Get is the function Get on the reader's state.
+func (r *Reader) Get(key []byte, ts hlc.Timestamp, buf []byte) (Value, bool, error) {
+	it, err := r.pointIter()
+	if err != nil {
+		return Value{}, false, err
+	}
+	return get(r.eng, it, key, ts, buf)
+}
+
+// LatestTimestamp is the function LatestTimestamp on the reader's state.
+func (r *Reader) LatestTimestamp(key []byte) (ts hlc.Timestamp, tombstone, found bool, err error) {
+	it, err := r.pointIter()
+	if err != nil {
+		return ts, false, false, err
+	}
+	return version(r.eng, it, key, hlc.MaxTimestamp)
+}
+
+// Scan is the function Scan on the reader's state.
+func (r *Reader) Scan(
+	ctx context.Context, span keys.Span, ts hlc.Timestamp, opts ScanOptions, res *ScanResult,
+) error {
+	it, err := r.scanIter()
+	if err != nil {
+		return err
+	}
+	return scan(ctx, r.eng, it, span, ts, opts, res)
+}
+
+// Scanner returns a scanner over span on the reader's state. It uses the
+// reader's iterator: no other scan may run on the reader until it is done.
+func (r *Reader) Scanner(span keys.Span, ts hlc.Timestamp, reverse bool) (*Scanner, error) {
+	it, err := r.scanIter()
+	if err != nil {
+		return nil, err
+	}
+	s := &Scanner{}
+	s.init(r.eng, it, span, ts, reverse)
+	return s, nil
+}
+
+// CollectInline is the function CollectInline on the reader's state.
+func (r *Reader) CollectInline(key []byte, threshold hlc.Timestamp, dst []Garbage) ([]Garbage, error) {
+	it, err := r.pointIter()
+	if err != nil {
+		return dst, err
+	}
+	return collectInline(r.eng, it, key, threshold, dst)
+}

@@ -1,0 +1,239 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/storage"
+)
+
+// Options say how to open a store. FS, Dir and Clock are required.
+type Options struct {
+	FS    fs.FS
+	Dir   string
+	Clock *hlc.Clock
+	// CacheBytes sizes the block cache; MemTableBytes one memtable.
+	CacheBytes    int64
+	MemTableBytes int
+	// SegmentBytes is the size of a log segment.
+	SegmentBytes int64
+	// GCTTL is how long old versions stay readable, DefaultGCTTL if zero.
+	GCTTL time.Duration
+	// OldestRead returns the oldest timestamp at which an active transaction
+	// reads, zero if there is none.
+	OldestRead func() hlc.Timestamp
+	Logger     *slog.Logger
+	// OnFatal is called when the store can't go on; the process must end.
+	OnFatal func(error)
+}
+
+// DefaultGCTTL is gc.ttlseconds where nothing else is set.
+const DefaultGCTTL = 600 * time.Second
+
+// Store is an open store.
+type Store struct {
+	opts  Options
+	eng   *storage.Engine
+	log   *raftlog.Log
+	waits *concurrency.WaitGraph
+	fresh bool
+
+	mu       sync.RWMutex
+	replicas []*replica.Replica // sorted by start key
+
+	stop    chan struct{}
+	flushed chan struct{}
+	done    sync.WaitGroup
+}
+
+// Open opens a store and creates it if it is not there. Start makes it serve.
+func Open(o Options) (*Store, error) {
+	if o.GCTTL == 0 {
+		o.GCTTL = DefaultGCTTL
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{
+		opts: o, waits: concurrency.NewWaitGraph(),
+		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
+	}
+	var err error
+	s.eng, err = storage.Open(storage.Options{
+		FS: o.FS, Dir: o.Dir, CacheBytes: o.CacheBytes, MemTableBytes: o.MemTableBytes,
+		Logger: o.Logger, OnFatal: o.OnFatal,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.log, err = raftlog.Open(raftlog.Options{
+		FS: o.FS, Dir: o.FS.PathJoin(o.Dir, "raftlog"), SegmentBytes: o.SegmentBytes, OnFatal: o.OnFatal,
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("store %s: %w", o.Dir, err), s.eng.Close())
+	}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("store %s: %w", o.Dir, err), s.log.Close(), s.eng.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) open() error {
+	if err := s.startClock(); err != nil {
+		return err
+	}
+	if err := s.bootstrap(); err != nil {
+		return err
+	}
+	return s.loadReplicas()
+}
+
+// Start replays the log, makes the replicas leaders and begins background work.
+func (s *Store) Start() error {
+	for _, r := range s.replicas {
+		if err := r.Start(); err != nil {
+			return err
+		}
+	}
+	s.eng.OnFlush(s.noteFlush)
+	s.done.Add(1)
+	go s.maintain()
+	return nil
+}
+
+// Close stops the replicas, flushes the engine and closes the files.
+func (s *Store) Close() error {
+	close(s.stop)
+	s.done.Wait()
+	for _, r := range s.replicas {
+		r.Stop()
+	}
+	s.opts.Clock.Stop()
+	err := s.eng.Close()
+	return errors.Join(err, s.log.Close())
+}
+
+// Fresh reports whether Open created the store.
+func (s *Store) Fresh() bool { return s.fresh }
+
+// Ident returns the store's identity.
+func (s *Store) Ident() storage.Ident { return s.eng.Ident() }
+
+// Engine returns the engine, for metrics.
+func (s *Store) Engine() *storage.Engine { return s.eng }
+
+// Log returns the raft log, for metrics.
+func (s *Store) Log() *raftlog.Log { return s.log }
+
+// Waits returns the graph of transactions that wait for one another.
+func (s *Store) Waits() *concurrency.WaitGraph { return s.waits }
+
+// Replicas returns the replicas in the order of their keys.
+func (s *Store) Replicas() []*replica.Replica {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.replicas
+}
+
+// Lookup returns the replica whose range holds key, and the range's end.
+func (s *Store) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	lo, hi := 0, len(s.replicas)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if bytes.Compare(s.replicas[mid].Desc().EndKey, key) <= 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == len(s.replicas) || !s.replicas[lo].Desc().ContainsKey(key) {
+		return nil, nil, &kvpb.UnavailableError{Reason: fmt.Sprintf("no range holds key %x", key)}
+	}
+	return s.replicas[lo], s.replicas[lo].Desc(), nil
+}
+
+func (s *Store) deps() replica.Deps {
+	return replica.Deps{
+		Engine: s.eng, Log: s.log, Clock: s.opts.Clock, Logger: s.opts.Logger,
+		CollectBelow: s.CollectBelow, AdmitWrite: s.admitWrite, WaitForDisk: s.waitForDisk, Waits: s.waits,
+	}
+}
+
+// CollectBelow returns the timestamp below which versions may be collected now:
+// the TTL before now, or the oldest active read if that is earlier.
+func (s *Store) CollectBelow() hlc.Timestamp {
+	ts := hlc.Timestamp{WallTime: s.opts.Clock.PhysicalNow() - int64(s.opts.GCTTL)}
+	if s.opts.OldestRead != nil {
+		if oldest := s.opts.OldestRead(); !oldest.IsEmpty() {
+			ts = ts.Min(oldest)
+		}
+	}
+	return ts
+}
+
+func (s *Store) admitWrite() error {
+	if err := s.eng.WriteStatus(); err != nil {
+		if errors.Is(err, storage.ErrDiskFull) {
+			return &kvpb.DiskFullError{Cause: err}
+		}
+		return err
+	}
+	return nil
+}
+
+// diskRetry is how often a write that met a full disk in the log tries again.
+const diskRetry = time.Second
+
+func (s *Store) waitForDisk(error) bool {
+	t := time.NewTimer(diskRetry)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.stop:
+		return false
+	}
+}
+
+func (s *Store) maintain() {
+	defer s.done.Done()
+	m := newMaintenance(s)
+	tick := time.NewTicker(maintainEvery)
+	defer tick.Stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		<-s.stop
+		cancel()
+	}()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-s.flushed:
+			m.truncateLog()
+		case <-tick.C:
+			m.tick(ctx)
+		}
+	}
+}
+
+func (s *Store) noteFlush() {
+	select {
+	case s.flushed <- struct{}{}:
+	default:
+	}
+}
