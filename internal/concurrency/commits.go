@@ -217,13 +217,21 @@ func (cs *Commits) BlockingScan(self TxnID, start, end []byte, readTS hlc.Timest
 			if c == nil || !c.blocks(self, readTS) {
 				continue
 			}
-			i, _ := slices.BinarySearchFunc(c.keys, start, bytes.Compare)
-			if i < len(c.keys) && (end == nil || bytes.Compare(c.keys[i], end) < 0) {
+			if c.writesIn(start, end) {
 				return c
 			}
 		}
 	}
 	return nil
+}
+
+// writesIn reports whether c writes a key of [start, end), end nil being unbounded.
+func (c *Commit) writesIn(start, end []byte) bool {
+	if len(c.keys) == 0 || bytes.Compare(c.keys[len(c.keys)-1], start) < 0 {
+		return false
+	}
+	i, _ := slices.BinarySearchFunc(c.keys, start, bytes.Compare)
+	return end == nil || bytes.Compare(c.keys[i], end) < 0
 }
 
 // blocks reports whether c may make a version that self has to see at readTS.

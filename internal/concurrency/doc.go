@@ -21,17 +21,18 @@
 //
 // A commit: hold the write locks; Commits.Begin; read the timestamp cache and
 // the newest versions and choose the timestamp; Commit.SetTimestamp; refresh
-// reads; propose; apply; Commit.Finish; release the locks. A read: add it to the timestamp
-// cache; wait while Commits.BlockingRead or BlockingScan returns a commit;
-// open the iterator. Both first publish and then look, so of a racing commit
-// and read at least one sees the other.
+// reads; propose; apply; Commit.Finish; release the locks. A read: add it to
+// the timestamp cache; wait while Commits.BlockingRead or BlockingScan returns
+// a commit; open the iterator. Both first publish and then look, so of a
+// racing commit and read at least one sees the other.
 //
 // A lock wait: Acquire returns a Waiter; WaitGraph.Add at once; wait for Done,
 // Wait.Victim, and a timer that calls WaitGraph.Check (first after about
-// 10 ms, seldom thereafter); then WaitGraph.Remove. Who leaves for another
-// reason than Done calls Waiter.Cancel, which says whether the lock was
-// granted in that very moment. A transaction whose request waits does nothing
-// else meanwhile that releases locks, else deadlocks may be seen that are none.
+// 10 ms, then at doubling intervals up to a second); then WaitGraph.Remove.
+// Who leaves for another reason than Done calls Waiter.Cancel, which says
+// whether the lock was granted in that very moment. A transaction whose
+// request waits does nothing else meanwhile that releases locks, else
+// deadlocks may be seen that are none.
 //
 // # Invariants
 //
@@ -55,8 +56,8 @@
 //
 // All methods of the exported types may be called concurrently. A table's
 // shards, a commit set, a cache's slots and spans and a graph each have their
-// own mutex, held for memory operations only. WaitGraph calls its sources with its
-// mutex held, so the order is graph, then shard; no other two are nested.
+// own mutex, held for memory operations only. WaitGraph calls its sources with
+// its mutex held, so the order is graph, then shard; no other two are nested.
 //
 // # Not here
 //

@@ -30,6 +30,7 @@ type Waiter struct {
 	holder   Holder
 	strength Strength
 	upgrade  bool // the transaction held a weaker lock when it began to wait
+	transit  bool // a WaitGraph leads from this wait to those it waits for
 	state    waiterState
 	done     chan struct{}
 }
@@ -82,31 +83,34 @@ func (w *Waiter) Cancel() (granted bool) {
 // Blockers returns every transaction that w waits for at this moment: the
 // conflicting holders, then the conflicting waiters served before it (for an
 // upgrade, holders only). It is empty once the wait is over.
-func (w *Waiter) Blockers() []TxnID {
+func (w *Waiter) Blockers() []TxnID { return w.AppendBlockers(nil) }
+
+// AppendBlockers appends Blockers to dst; it implements BlockerSource.
+func (w *Waiter) AppendBlockers(dst []TxnID) []TxnID {
 	w.shard.mu.Lock()
 	defer w.shard.mu.Unlock()
 	if w.state != waiterQueued {
-		return nil
+		return dst
 	}
-	ids := w.appendHolders(nil)
+	dst = w.appendHolders(dst)
 	if w.upgrade {
-		return ids
+		return dst
 	}
 	for v := w.lock.head; v != w; v = v.next {
 		if v.holder.ID != w.holder.ID && v.strength.Conflicts(w.strength) {
-			ids = append(ids, v.holder.ID)
+			dst = append(dst, v.holder.ID)
 		}
 	}
-	return ids
+	return dst
 }
 
-// AppendBlockers appends enough of Blockers that following the edges of the
-// other waiters reaches the rest; it implements BlockerSource for WaitGraph.
+// appendEdges appends so many of Blockers that the edges of waits marked by
+// setTransit lead to the rest; it implements edgeSource.
 //
-// Going back in the queue it stops at the first waiter that conflicts with w
-// and is at least as strong: everything earlier that blocks w also blocks
+// Going back in the queue it stops at the first such wait that conflicts with
+// w and is at least as strong: everything earlier that blocks w also blocks
 // that one. So a queue of n updates has n edges, not n².
-func (w *Waiter) AppendBlockers(dst []TxnID) []TxnID {
+func (w *Waiter) appendEdges(dst []TxnID) []TxnID {
 	w.shard.mu.Lock()
 	defer w.shard.mu.Unlock()
 	if w.state != waiterQueued {
@@ -121,11 +125,18 @@ func (w *Waiter) AppendBlockers(dst []TxnID) []TxnID {
 			continue
 		}
 		dst = append(dst, v.holder.ID)
-		if v.strength >= w.strength && !v.upgrade {
+		if v.strength >= w.strength && !v.upgrade && v.transit {
 			break
 		}
 	}
 	return dst
+}
+
+// setTransit implements edgeSource.
+func (w *Waiter) setTransit(on bool) {
+	w.shard.mu.Lock()
+	w.transit = on
+	w.shard.mu.Unlock()
 }
 
 // appendHolders appends the conflicting holders; the shard's mutex is held.

@@ -10,13 +10,20 @@ import (
 // found came apart while it looked.
 const maxVanished = 16
 
-// BlockerSource tells whom a wait waits for at this moment. A Waiter is one;
-// Blockers is one for other kinds of locks.
+// BlockerSource tells whom a wait waits for. A Waiter is one; Blockers is one
+// for other kinds of locks.
 type BlockerSource interface {
-	// AppendBlockers appends the transactions waited for, at least so many
-	// that the edges of registered waits lead to the rest. It must not call
-	// the graph.
+	// AppendBlockers appends all transactions waited for at this moment. It
+	// must not call the graph.
 	AppendBlockers(dst []TxnID) []TxnID
+}
+
+// edgeSource is a BlockerSource with long queues: it can leave out blockers to
+// which the edges of other waits lead, as long as the graph follows those.
+type edgeSource interface {
+	appendEdges(dst []TxnID) []TxnID
+	// setTransit says whether the graph follows the edges of this wait from now on.
+	setTransit(on bool)
 }
 
 // Blockers is a BlockerSource whose list is given explicitly.
@@ -43,9 +50,10 @@ func (b *Blockers) AppendBlockers(dst []TxnID) []TxnID { return append(dst, *b.i
 // waits for their blockers of that moment.
 //
 // Every wait is registered when it begins (Add) and checked once it has lasted
-// a while (Check, after about 10 ms); whichever wait of a cycle began last
-// finds the cycle, so one check would do, but a waiter checks again from time
-// to time as edges can move between two checks.
+// a while (Check, after about 10 ms): whichever wait of a cycle began last
+// finds the cycle. It checks again from time to time (at doubling intervals),
+// since a wait that ends during a search can hide what is behind it. A check
+// takes time in proportion to the waits that w's depends on, about 0.1 µs each.
 type WaitGraph struct {
 	mu    sync.Mutex
 	waits map[TxnID]*Wait // the first of a transaction's waits
@@ -82,13 +90,21 @@ func (g *WaitGraph) Add(h Holder, source BlockerSource) *Wait {
 	defer g.mu.Unlock()
 	w.next = g.waits[h.ID]
 	g.waits[h.ID] = w
+	w.setTransit(true)
 	return w
+}
+
+func (w *Wait) setTransit(on bool) {
+	if e, ok := w.source.(edgeSource); ok {
+		e.setTransit(on)
+	}
 }
 
 // Remove ends the wait.
 func (g *WaitGraph) Remove(w *Wait) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	w.setTransit(false)
 	id := w.holder.ID
 	if g.waits[id] == w {
 		if w.next == nil {
@@ -129,18 +145,19 @@ func (g *WaitGraph) Check(w *Wait) []TxnID {
 		if cycle == nil {
 			break
 		}
-		if !g.confirm(cycle) {
+		members := g.confirm(cycle)
+		if members == nil {
 			vanished++
 			continue
 		}
-		victim := cycle[0].wait
-		for _, f := range cycle[1:] {
-			if f.wait.holder.youngerThan(victim.holder) {
-				victim = f.wait
+		victim := slices.MaxFunc(members, func(a, b Holder) int {
+			if a.youngerThan(b) {
+				return 1
 			}
-		}
-		g.kill(victim.holder.ID)
-		victims = append(victims, victim.holder.ID)
+			return -1
+		})
+		g.kill(victim.ID)
+		victims = append(victims, victim.ID)
 	}
 	return victims
 }
@@ -150,6 +167,7 @@ func (g *WaitGraph) kill(id TxnID) {
 	for v := g.waits[id]; v != nil; v = v.next {
 		if !v.isVictim {
 			v.isVictim = true
+			v.setTransit(false)
 			close(v.victim)
 		}
 	}
@@ -197,7 +215,11 @@ func (g *WaitGraph) pushWaitsOf(id TxnID) {
 func (g *WaitGraph) push(w *Wait) {
 	w.visited = g.epoch
 	from := len(g.edges)
-	g.edges = w.source.AppendBlockers(g.edges)
+	if e, ok := w.source.(edgeSource); ok {
+		g.edges = e.appendEdges(g.edges)
+	} else {
+		g.edges = w.source.AppendBlockers(g.edges)
+	}
 	g.stack = append(g.stack, searchFrame{wait: w, from: from, to: len(g.edges)})
 }
 
@@ -212,18 +234,38 @@ func (g *WaitGraph) pop() {
 	}
 }
 
-// confirm reads the cycle's edges again. The waits were asked one after the
-// other, so the cycle may never have existed as a whole; but if every wait
-// still waits for the next, all of them waited throughout the time between
-// the two looks, and a waiting transaction releases nothing.
-func (g *WaitGraph) confirm(cycle []searchFrame) bool {
-	var edges []TxnID
-	for i, f := range cycle {
-		next := cycle[(i+1)%len(cycle)].wait.holder.ID
-		edges = f.wait.source.AppendBlockers(edges[:0])
-		if !slices.Contains(edges, next) {
-			return false
-		}
+// confirm looks at a cycle a second time. It leaves out members that another
+// one also waits for directly (so that the victim's death breaks the cycle),
+// and returns the rest, beginning with the first; or nil if the cycle is gone.
+//
+// The waits were asked one after the other, so the cycle that the search found
+// may never have existed as a whole. But each wait that is still waiting at
+// the second look waited throughout the time between the two, and a waiting
+// transaction neither gets nor releases a lock: an edge to it that is there
+// now was there then. Only the first wait is looked at before the edge to it,
+// so it is asked once more in the end.
+func (g *WaitGraph) confirm(cycle []searchFrame) []Holder {
+	index := make(map[TxnID]int, len(cycle)) // place in the cycle; the way back to the first is the last place
+	for i, f := range cycle[1:] {
+		index[f.wait.holder.ID] = i + 1
 	}
-	return true
+	index[cycle[0].wait.holder.ID] = len(cycle)
+	var members []Holder
+	var edges []TxnID
+	for i := 0; i < len(cycle); {
+		w, next := cycle[i].wait, 0
+		edges = w.source.AppendBlockers(edges[:0])
+		for _, id := range edges {
+			next = max(next, index[id])
+		}
+		if next <= i {
+			return nil
+		}
+		members = append(members, w.holder)
+		i = next
+	}
+	if len(cycle[0].wait.source.AppendBlockers(edges[:0])) == 0 {
+		return nil
+	}
+	return members
 }

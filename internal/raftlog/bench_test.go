@@ -2,6 +2,7 @@ package raftlog
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -30,11 +31,15 @@ func benchAppend(b *testing.B, workers int, grow bool) {
 	}
 	defer l.Close()
 	data := make([]byte, 300)
-	// The first frames make the small first segment and the next one.
-	for i := range 2000 {
-		if err := l.Append([]Write{{Group: 99, Replica: 1, Entries: []Entry{{Index: uint64(i + 1), Data: data}}}}); err != nil {
+	// Get past the small first segments, and past the making of the spare.
+	large := make([]byte, 1<<20)
+	for i := range 40 {
+		if err := l.Append([]Write{{Group: 99, Replica: 1, Entries: []Entry{{Index: uint64(i + 1), Data: large}}}}); err != nil {
 			b.Fatal(err)
 		}
+	}
+	for l.Stats().Spares == 0 {
+		runtime.Gosched()
 	}
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -36,11 +36,9 @@ func (id segID) seq() uint64 { return uint64(id) >> 24 }
 
 func (id segID) String() string { return fmt.Sprintf("%d.%06x", id.seq(), uint64(id)&(1<<24-1)) }
 
-// checksum is the CRC-32C of b, seeded with the segment id.
+// checksum is the CRC-32C of b, continued from a seed made of the segment id.
 func checksum(id segID, b []byte) uint32 {
-	var seed [8]byte
-	binary.LittleEndian.PutUint64(seed[:], uint64(id))
-	return crc32.Update(crc32.Checksum(seed[:], castagnoli), castagnoli, b)
+	return crc32.Update(uint32(id)^uint32(id>>32), castagnoli, b)
 }
 
 // putHeader writes the segment header into the first bytes of b.
@@ -137,13 +135,11 @@ func frameValid(b []byte, f frameInfo, id segID) bool {
 	return len(b) >= end && checksum(id, b[4:end]) == binary.LittleEndian.Uint32(b)
 }
 
-// entryChecksum covers an entry and its place, so that a read from disk can be
-// checked without the rest of its frame.
+// entryChecksum covers an entry's data and, through the seed, its place, so
+// that a read from disk can be checked without the rest of its frame.
 func entryChecksum(g GroupID, e *Entry) uint32 {
-	var place [25]byte
-	binary.LittleEndian.PutUint64(place[0:], uint64(g))
-	binary.LittleEndian.PutUint64(place[8:], e.Index)
-	binary.LittleEndian.PutUint64(place[16:], e.Term)
-	place[24] = e.Type
-	return crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, e.Data)
+	h := uint64(g)*0x9e3779b97f4a7c15 + e.Index
+	h = h*0x9e3779b97f4a7c15 + e.Term
+	h = h*0x9e3779b97f4a7c15 + uint64(e.Type)
+	return crc32.Update(uint32(h)^uint32(h>>32), castagnoli, e.Data)
 }

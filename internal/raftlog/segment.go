@@ -104,7 +104,8 @@ func zeroFile(o *Options, path string, size int64) (err error) {
 	for sinceSync := int64(0); left > 0; {
 		n := min(int64(len(zeros)), left)
 		clear(zeros) // Write may scribble on its argument
-		if err := writeFull(f.Write, zeros[:n]); err != nil {
+		k, err := f.Write(zeros[:n])
+		if err := full(k, err, zeros[:n]); err != nil {
 			return err
 		}
 		left -= n
@@ -121,9 +122,8 @@ func zeroFile(o *Options, path string, size int64) (err error) {
 	return nil
 }
 
-// writeFull makes an error of a write that is short without one.
-func writeFull(write func([]byte) (int, error), b []byte) error {
-	n, err := write(b)
+// full makes an error of a write that is short without one.
+func full(n int, err error, b []byte) error {
 	if err == nil && n < len(b) {
 		return fmt.Errorf("wrote %d of %d bytes", n, len(b))
 	}
@@ -131,8 +131,8 @@ func writeFull(write func([]byte) (int, error), b []byte) error {
 }
 
 func (s *segment) writeAt(b []byte, off int64) error {
-	err := writeFull(func(b []byte) (int, error) { return s.file.WriteAt(b, off) }, b)
-	if err != nil {
+	n, err := s.file.WriteAt(b, off)
+	if err = full(n, err, b); err != nil {
 		return fmt.Errorf("write %s at %d: %w", s.path, off, err)
 	}
 	return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/cockroachkvs"
 	"github.com/cockroachdb/pebble/v2/sstable"
-	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/lichendb/lichen/internal/fs"
 )
 
 // Defaults and limits of an engine.
@@ -33,7 +34,7 @@ const (
 // Options say how to open an engine. Dir is required.
 type Options struct {
 	// FS is the file system; the operating system's if nil.
-	FS vfs.FS
+	FS fs.FS
 	// Dir is the directory of the store. The engine keeps the version file and
 	// the lock in it, and its tables in the subdirectory "state".
 	Dir string
@@ -68,7 +69,7 @@ type Options struct {
 
 func (o *Options) fill() {
 	if o.FS == nil {
-		o.FS = vfs.Default
+		o.FS = fs.Disk()
 	}
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = DefaultCacheBytes

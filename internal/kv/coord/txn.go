@@ -398,3 +398,6 @@ func (t *Txn) finish() {
 func (t *Txn) Finished() bool { return t.state == finished }
 
 func cloneKey(key []byte) []byte { return append([]byte(nil), key...) }
+
+// Options returns how the transaction runs.
+func (t *Txn) Options() Options { return t.opts }

@@ -101,3 +101,5 @@ func unicodeEscape(s string) (r rune, n int, ok bool) {
 	}
 	return rune(v), skip + digits, true
 }
+
+func runeCount(s string) int { return utf8.RuneCountInString(s) }

@@ -17,7 +17,12 @@ type compiler struct {
 	operand int
 	ctes    map[int]*cteState
 	depth   int
+	// closers free what operators and expressions keep for a whole execution.
+	closers []func()
 }
+
+// onClose registers what to do when an execution ends.
+func (c *compiler) onClose(f func()) { c.closers = append(c.closers, f) }
 
 // maxDepth bounds how deep plans and expressions may nest.
 const maxDepth = 2000

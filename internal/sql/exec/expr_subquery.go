@@ -59,9 +59,6 @@ func (p *subplan) wrap(eval func() (types.Datum, error)) evalFn {
 		if err != nil {
 			return types.Null, err
 		}
-		if d, err = p.text.copyDatum(d, &p.free); err != nil {
-			return types.Null, err
-		}
 		if p.cacheable {
 			p.cached, p.epoch = d, p.run.epoch
 		}
@@ -168,6 +165,7 @@ func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner scope) (eva
 		anyField: len(ops) > 1 && e.OpName == "<>",
 		vals:     make([]types.Datum, len(left)), cmps: make([]types.Datum, len(left)),
 	}
+	c.onClose(q.store.close)
 	if p.cacheable && q.hashable(e) {
 		q.set = &datumSet{t: e.Ops[0].Args[0]}
 	}

@@ -3,7 +3,7 @@ package exec
 import (
 	"context"
 
-	"github.com/lichendb/lichen/internal/kv/coord"
+	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -14,9 +14,9 @@ type Txn interface {
 	Get(ctx context.Context, key []byte) (value []byte, found bool, err error)
 	// Lock locks a key, which may be absent, and reads its newest version. The
 	// value is valid until the next call on the transaction.
-	Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) (coord.LockResult, error)
+	Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) (kv.LockResult, error)
 	// Scan reads one page of a span as of the statement's start.
-	Scan(ctx context.Context, start, end []byte, o coord.ScanOptions, res *kvpb.ScanResponse) error
+	Scan(ctx context.Context, start, end []byte, o kv.ScanOptions, res *kvpb.ScanResponse) error
 	// Put and Delete buffer a write; they copy their arguments.
 	Put(key, value []byte) error
 	Delete(key []byte) error

@@ -86,6 +86,7 @@ func (p *parser) parens() group {
 	if p.tok.kind != '(' || !p.parensHoldQuery() {
 		return p.parensRest(p.expr())
 	}
+	loc := p.loc()
 	inner := p.parens()
 	if inner.query != nil && p.continuesQuery() {
 		g := group{query: p.queryTail(p.setOps(inner.query, 0), nil)}
@@ -96,7 +97,7 @@ func (p *parser) parens() group {
 		p.advance()
 		return inner
 	}
-	x := p.groupExpr(ast.Loc{Pos: p.charPos(int(p.prevEnd))}, inner)
+	x := p.groupExpr(loc, inner)
 	return p.parensRest(p.infix(x, precNone, false))
 }
 

@@ -24,7 +24,8 @@ type Project struct {
 	Exprs []Expr
 }
 
-// SetFunc is one set-returning call of a ProjectSet.
+// SetFunc is one set-returning call of a ProjectSet; a call that returns no
+// set counts as one row.
 type SetFunc struct {
 	Call *Call
 	// Out are the columns that hold its result: one, or one per field for a
@@ -129,12 +130,17 @@ type CTE struct {
 	ID   int
 	Name string
 	Plan Node
+	// Materialized was asked for: it must not be inlined.
+	Materialized bool
+	// Cols are the columns of Plan that a recursive CTE's rounds hand on, in
+	// order.
+	Cols []ColID
 	// Recursive, if set, is evaluated again and again: in it, a CTEScan with
 	// Working set reads the rows of the previous round. Plan is then the first
 	// round. Dedup drops rows seen in earlier rounds (UNION without ALL).
 	Recursive Node
 	Dedup     bool
-	// RecursiveCols are the columns of Recursive that feed Plan's columns.
+	// RecursiveCols are the columns of Recursive that feed Cols.
 	RecursiveCols []ColID
 	// Modifies marks a data-modifying statement: it runs to completion even if
 	// nothing reads it.

@@ -71,6 +71,8 @@ type Scan struct {
 	Table *catalog.Table
 	Index *catalog.Index
 	Alias string // the name in the query
+	// Hint is the index that the query asks for with t@index, nil for none.
+	Hint *catalog.Index
 	// Ords are the positions in Table.Columns of Cols.
 	Ords []int
 	// Spans restrict the keys; nil reads the whole index, an empty non-nil

@@ -313,3 +313,26 @@ func cloneExpr(e Expr) Expr {
 	}
 	return e
 }
+
+// CopyExpr returns a copy of e that shares nothing but the plans of subqueries.
+func CopyExpr(e Expr) Expr {
+	if e == nil {
+		return nil
+	}
+	var c Expr
+	switch e := e.(type) {
+	case *Const:
+		d := *e
+		c = &d
+	case *ColRef:
+		d := *e
+		c = &d
+	case *Param:
+		d := *e
+		c = &d
+	default:
+		c = cloneExpr(e)
+	}
+	Args(c, func(a *Expr) { *a = CopyExpr(*a) })
+	return c
+}

@@ -145,7 +145,7 @@ func colsItem(alias string, cols []plan.Column) *item {
 // ref makes an expression that yields the column.
 func (c *scopeCol) ref(pos int) plan.Expr {
 	if c.expr != nil {
-		return c.expr
+		return plan.CopyExpr(c.expr)
 	}
 	return &plan.ColRef{Col: c.col.ID, T: c.col.Type, Name: c.name, Pos: pos}
 }

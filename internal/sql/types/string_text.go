@@ -92,7 +92,7 @@ func appendChar(dst []byte, s string) []byte {
 
 func isOctal(c byte) bool { return c >= '0' && c <= '7' }
 
-func octal(s string) byte { return s[0]-'0'<<6 | (s[1]-'0')<<3 | (s[2] - '0') }
+func octal(s string) byte { return (s[0]-'0')<<6 | (s[1]-'0')<<3 | (s[2] - '0') }
 
 // parseBool reads a boolean: any unambiguous prefix of true, false, yes, no,
 // or on, off, 1, 0.

@@ -6,10 +6,6 @@ import (
 
 var errTodo = pgerr.Unsupported("not built yet")
 
-func parseDateTime(t *T, s string, fc *FormatContext) (Datum, error) { return Null, errTodo }
-
-func appendDateTime(dst []byte, d Datum, fc *FormatContext) []byte { return dst }
-
 // AppendBinary appends the binary wire form of d, which must not be NULL.
 func AppendBinary(dst []byte, t *T, d Datum) []byte { return dst }
 

@@ -20,6 +20,12 @@ const keysBeforeFilter = 64
 func ChangedSince(
 	ctx context.Context, eng *storage.Engine, span keys.Span, after, upTo hlc.Timestamp,
 ) (changed bool, key []byte, err error) {
+	return changedSince(ctx, eng, span, after, upTo, keysBeforeFilter)
+}
+
+func changedSince(
+	ctx context.Context, eng *storage.Engine, span keys.Span, after, upTo hlc.Timestamp, unfiltered int,
+) (changed bool, key []byte, err error) {
 	if !after.Less(upTo) {
 		return false, nil, nil
 	}
@@ -36,7 +42,7 @@ func ChangedSince(
 	}
 	c := changeFinder{eng: eng, it: it.Iterator, after: after, upTo: upTo}
 	it.SetSpan(span.Start, span.End)
-	valid, done := c.run(ctx, it.First(), keysBeforeFilter)
+	valid, done := c.run(ctx, it.First(), unfiltered)
 	if !done && valid {
 		span.Start = append([]byte(nil), c.currentKey()...)
 	}

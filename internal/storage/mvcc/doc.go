@@ -17,7 +17,7 @@
 //     threshold, and a tombstone at or below the threshold only together with
 //     every older version of its key. (collector, TestModel)
 //  3. ChangedSince never misses a version inside its interval; the filters it
-//     uses skip only blocks without one. (TestChangedSinceModel)
+//     uses skip only blocks without one. (TestModel)
 //  4. Scans return keys in order, without tombstones, and a scan continued at
 //     its resume key returns what one scan would have. (TestModel)
 //

@@ -45,7 +45,7 @@ type collector struct {
 // tombstone is asked only when it matters.
 func (c *collector) garbage(v Garbage, tombstone bool) bool {
 	switch {
-	case false:
+	case c.threshold.Less(v.TS):
 		return false
 	case c.covered:
 		return true
@@ -57,8 +57,8 @@ func (c *collector) garbage(v Garbage, tombstone bool) bool {
 	return false
 }
 
-// CollectInline appends to dst the garbage of key, at most MaxInlineGarbage
-// versions, for a write that is about to add another version of it. threshold
+// CollectInline appends to dst garbage of key, at most MaxInlineGarbage versions,
+// for a write that is about to add another version of it. threshold
 // must be at or below the range's collection threshold once the write is
 // applied.
 func CollectInline(
@@ -68,13 +68,25 @@ func CollectInline(
 	if err != nil {
 		return dst, err
 	}
-	dst, err = collectInline(eng, it, key, threshold, dst)
+	dst, err = collectInline(eng, it, key, threshold, inlineLimits(), dst)
 	it.Release()
 	return dst, err
 }
 
+// inlineLimit bounds an inline collection.
+type inlineLimit struct {
+	garbage int // versions returned
+	look    int // versions looked at
+}
+
+// inlineLimits are the limits in use; tests take smaller ones.
+func inlineLimits() inlineLimit {
+	return inlineLimit{garbage: MaxInlineGarbage, look: maxInlineLook}
+}
+
 func collectInline(
-	eng *storage.Engine, it *storage.PooledIter, key []byte, threshold hlc.Timestamp, dst []Garbage,
+	eng *storage.Engine, it *storage.PooledIter, key []byte, threshold hlc.Timestamp,
+	limit inlineLimit, dst []Garbage,
 ) ([]Garbage, error) {
 	// Versions above the threshold are nobody's garbage: begin below it.
 	if threshold.IsEmpty() || !it.SeekVersion(key, threshold) {
@@ -82,15 +94,15 @@ func collectInline(
 	}
 	c := collector{threshold: threshold}
 	base := len(dst)
-	for range maxInlineLook {
+	for range limit.look {
 		v, tombstone, err := currentVersion(eng, it.Iterator, !c.covered)
 		if err != nil {
 			return dst[:base], err
 		}
 		if c.garbage(v, tombstone) {
 			dst = append(dst, v)
-			if len(dst)-base == MaxInlineGarbage {
-				return dst, nil
+			if len(dst)-base == limit.garbage {
+				return dst, nil // a covering tombstone stays: there may be more below it
 			}
 		}
 		if !it.Next() {

@@ -96,5 +96,5 @@ func (r *Reader) CollectInline(key []byte, threshold hlc.Timestamp, dst []Garbag
 	if err != nil {
 		return dst, err
 	}
-	return collectInline(r.eng, it, key, threshold, dst)
+	return collectInline(r.eng, it, key, threshold, inlineLimits(), dst)
 }

@@ -1,0 +1,425 @@
+package builtin
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func arrayOperators() []*Overload {
+	return []*Overload{
+		opBind(0, "anyarray @> anyarray bool", containsOp(0, 1)), opBind(0, "anyarray <@ anyarray bool", containsOp(1, 0)),
+		opBind(0, "anyarray && anyarray bool", bindOverlap),
+		op(0, "anycompatiblearray || anycompatiblearray anycompatiblearray", arrayCat).nonStrict(),
+		op(0, "anycompatiblearray || anycompatible anycompatiblearray", arrayAppend).nonStrict(),
+		op(0, "anycompatible || anycompatiblearray anycompatiblearray", arrayPrepend).nonStrict(),
+	}
+}
+
+func arrayFunctions() []*Overload {
+	return []*Overload{
+		fn(0, "array_length(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Len })),
+		fn(0, "array_lower(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Lower })),
+		fn(0, "array_upper(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Lower + d.Len - 1 })),
+		fn(0, "array_ndims(anyarray) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			if n := len(a[0].ArrayDims()); n > 0 {
+				return types.NewInt(int64(n)), nil
+			}
+			return types.Null, nil
+		}),
+		fn(0, "array_dims(anyarray) text", arrayDimsText),
+		fn(0, "cardinality(anyarray) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewInt(int64(a[0].ArrayLen())), nil
+		}),
+		fn(0, "array_append(anycompatiblearray,anycompatible) anycompatiblearray", arrayAppend).nonStrict(),
+		fn(0, "array_prepend(anycompatible,anycompatiblearray) anycompatiblearray", arrayPrepend).nonStrict(),
+		fn(0, "array_cat(anycompatiblearray,anycompatiblearray) anycompatiblearray", arrayCat).nonStrict(),
+		fnBind(0, "array_position(anycompatiblearray,anycompatible) int4", bindPosition).nonStrict(),
+		fnBind(0, "array_position(anycompatiblearray,anycompatible,int4) int4", bindPosition).nonStrict(),
+		fnBind(0, "array_positions(anycompatiblearray,anycompatible) _int4", bindPositions).nonStrict(),
+		fnBind(0, "array_remove(anycompatiblearray,anycompatible) anycompatiblearray", bindRemove).nonStrict(),
+		fnBind(0, "array_replace(anycompatiblearray,anycompatible,anycompatible) anycompatiblearray", bindReplace).nonStrict(),
+		fnBind(0, "array_to_string(anyarray,text) text", bindArrayToString).stable(),
+		fnBind(0, "array_to_string(anyarray,text,text) text", bindArrayToString).nonStrict().stable(),
+		fn(0, "array_fill(anyelement,_int4) anyarray", arrayFill).nonStrict(), fn(0, "array_fill(anyelement,_int4,_int4) anyarray", arrayFill).nonStrict(),
+		fn(0, "trim_array(anyarray,int4) anyarray", trimArray),
+		srf(0, "unnest(anyarray) setof anyelement", func(_ *Context, a []types.Datum) (RowIterator, error) {
+			return newSliceRows(a[0].Array().Elems), nil
+		}),
+		srf(0, "generate_subscripts(anyarray,int4) setof int4", generateSubscripts),
+		srf(0, "generate_subscripts(anyarray,int4,bool) setof int4", generateSubscripts),
+	}
+}
+
+// elemType returns the element type of an array type.
+func elemType(t *types.T) *types.T {
+	if t.Elem == nil {
+		return t
+	}
+	return t.Elem
+}
+
+// sameElems reports whether two elements are equal and neither is NULL.
+func sameElems(t *types.T, a, b types.Datum) bool {
+	return !a.IsNull() && !b.IsNull() && types.CompareTyped(t, a, b) == 0
+}
+
+// notDistinct is sameElems with NULL equal to NULL.
+func notDistinct(t *types.T, a, b types.Datum) bool {
+	if a.IsNull() || b.IsNull() {
+		return a.IsNull() && b.IsNull()
+	}
+	return types.CompareTyped(t, a, b) == 0
+}
+
+func containsOp(whole, part int) BindFunc {
+	return func(b Binding) (EvalFunc, error) {
+		t := elemType(b.Types[0])
+		return func(_ *Context, a []types.Datum) (types.Datum, error) {
+			in := a[whole].Array().Elems
+			for _, p := range a[part].ArrayElems() {
+				if !containsElem(t, in, p) {
+					return types.False, nil
+				}
+			}
+			return types.True, nil
+		}, nil
+	}
+}
+
+func containsElem(t *types.T, in []types.Datum, e types.Datum) bool {
+	for i := range in {
+		if sameElems(t, in[i], e) {
+			return true
+		}
+	}
+	return false
+}
+
+func bindOverlap(b Binding) (EvalFunc, error) {
+	t := elemType(b.Types[0])
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		in := a[0].Array().Elems
+		for _, e := range a[1].ArrayElems() {
+			if containsElem(t, in, e) {
+				return types.True, nil
+			}
+		}
+		return types.False, nil
+	}, nil
+}
+
+func arrayDim(f func(d types.ArrayDim) int32) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		dims, n := a[0].ArrayDims(), a[1].Int()
+		if n < 1 || n > int64(len(dims)) {
+			return types.Null, nil
+		}
+		return types.NewInt(int64(f(dims[n-1]))), nil
+	}
+}
+
+func arrayDimsText(_ *Context, a []types.Datum) (types.Datum, error) {
+	dims := a[0].ArrayDims()
+	if len(dims) == 0 {
+		return types.Null, nil
+	}
+	var b strings.Builder
+	for _, d := range dims {
+		b.WriteString("[" + strconv.Itoa(int(d.Lower)) + ":" + strconv.Itoa(int(d.Lower+d.Len-1)) + "]")
+	}
+	return text(b.String())
+}
+
+var errArrayTooLarge = pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (134217727)")
+
+// withElem adds an element to a one-dimensional array, at its end or before
+// its first.
+func withElem(arr, e types.Datum, atEnd bool) (types.Datum, error) {
+	if arr.IsNull() {
+		return types.NewArray([]types.Datum{e}), nil
+	}
+	a := arr.Array()
+	if len(a.Dims) > 1 {
+		return types.Null, pgerr.New(pgerr.DataException, "argument must be empty or one-dimensional array")
+	}
+	if len(a.Elems) >= types.MaxArrayElems-1 {
+		return types.Null, fail(errArrayTooLarge)
+	}
+	if len(a.Dims) == 0 {
+		return types.NewArray([]types.Datum{e}), nil
+	}
+	elems := make([]types.Datum, 0, len(a.Elems)+1)
+	if !atEnd {
+		elems = append(elems, e)
+	}
+	elems = append(elems, a.Elems...)
+	if atEnd {
+		elems = append(elems, e)
+	}
+	return types.NewArrayDims([]types.ArrayDim{{Len: int32(len(elems)), Lower: a.Dims[0].Lower}}, elems), nil
+}
+
+func arrayAppend(_ *Context, a []types.Datum) (types.Datum, error)  { return withElem(a[0], a[1], true) }
+func arrayPrepend(_ *Context, a []types.Datum) (types.Datum, error) { return withElem(a[1], a[0], false) }
+
+func arrayCat(_ *Context, args []types.Datum) (types.Datum, error) {
+	switch {
+	case args[0].IsNull():
+		return args[1], nil
+	case args[1].IsNull():
+		return args[0], nil
+	}
+	a, b := args[0].Array(), args[1].Array()
+	switch {
+	case len(a.Dims) == 0:
+		return args[1], nil
+	case len(b.Dims) == 0:
+		return args[0], nil
+	case len(a.Elems)+len(b.Elems) >= types.MaxArrayElems:
+		return types.Null, fail(errArrayTooLarge)
+	}
+	dims, ok := catDims(a.Dims, b.Dims)
+	if !ok {
+		return types.Null, pgerr.New(pgerr.ArraySubscriptError, "cannot concatenate incompatible arrays").WithDetail(
+			"Arrays with differing dimensions are not compatible for concatenation.")
+	}
+	elems := make([]types.Datum, 0, len(a.Elems)+len(b.Elems))
+	return types.NewArrayDims(dims, append(append(elems, a.Elems...), b.Elems...)), nil
+}
+
+// catDims returns the shape of two arrays put together: of the same number of
+// dimensions and the same inner ones, or one an element of the other.
+func catDims(a, b []types.ArrayDim) ([]types.ArrayDim, bool) {
+	inner := func(x, y []types.ArrayDim) bool {
+		for i := range x {
+			if x[i].Len != y[i].Len {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case len(a) == len(b) && inner(a[1:], b[1:]):
+		dims := append([]types.ArrayDim(nil), a...)
+		dims[0].Len += b[0].Len
+		return dims, true
+	case len(a) == len(b)+1 && inner(a[1:], b):
+		dims := append([]types.ArrayDim(nil), a...)
+		dims[0].Len++
+		return dims, true
+	case len(b) == len(a)+1 && inner(b[1:], a):
+		dims := append([]types.ArrayDim(nil), b...)
+		dims[0].Len++
+		return dims, true
+	}
+	return nil, false
+}
+
+var errMultiSearch = pgerr.New(pgerr.FeatureNotSupported, "searching for elements in multidimensional arrays is not supported")
+
+// positions calls f with the subscripts of the elements equal to e.
+func positions(t *types.T, arr, e types.Datum, from int64, f func(subscript int64) bool) error {
+	a := arr.Array()
+	if len(a.Dims) > 1 {
+		return fail(errMultiSearch)
+	}
+	for i := range a.Elems {
+		at := int64(a.Dims[0].Lower) + int64(i)
+		if at >= from && notDistinct(t, a.Elems[i], e) && !f(at) {
+			break
+		}
+	}
+	return nil
+}
+
+func bindPosition(b Binding) (EvalFunc, error) {
+	t := elemType(b.Types[0])
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		if a[0].IsNull() {
+			return types.Null, nil
+		}
+		from := int64(-1 << 62)
+		if len(a) == 3 {
+			if a[2].IsNull() {
+				return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "initial position must not be null")
+			}
+			from = a[2].Int()
+		}
+		found := types.Null
+		err := positions(t, a[0], a[1], from, func(at int64) bool {
+			found = types.NewInt(at)
+			return false
+		})
+		return found, err
+	}, nil
+}
+
+func bindPositions(b Binding) (EvalFunc, error) {
+	t := elemType(b.Types[0])
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		if a[0].IsNull() {
+			return types.Null, nil
+		}
+		var all []types.Datum
+		if err := positions(t, a[0], a[1], -1<<62, func(at int64) bool {
+			all = append(all, types.NewInt(at))
+			return true
+		}); err != nil {
+			return types.Null, err
+		}
+		return types.NewArray(all), nil
+	}, nil
+}
+
+func bindRemove(b Binding) (EvalFunc, error) {
+	t := elemType(b.Types[0])
+	return func(_ *Context, args []types.Datum) (types.Datum, error) {
+		if args[0].IsNull() {
+			return types.Null, nil
+		}
+		a := args[0].Array()
+		if len(a.Dims) > 1 {
+			return types.Null, pgerr.New(pgerr.FeatureNotSupported, "removing elements from multidimensional arrays is not supported")
+		}
+		var kept []types.Datum
+		for i := range a.Elems {
+			if !notDistinct(t, a.Elems[i], args[1]) {
+				kept = append(kept, a.Elems[i])
+			}
+		}
+		if len(kept) == len(a.Elems) {
+			return args[0], nil
+		}
+		return types.NewArrayDims([]types.ArrayDim{{Len: int32(len(kept)), Lower: a.Dims[0].Lower}}, kept), nil
+	}, nil
+}
+
+func bindReplace(b Binding) (EvalFunc, error) {
+	t := elemType(b.Types[0])
+	return func(_ *Context, args []types.Datum) (types.Datum, error) {
+		if args[0].IsNull() {
+			return types.Null, nil
+		}
+		a := args[0].Array()
+		for i := range a.Elems {
+			if notDistinct(t, a.Elems[i], args[1]) {
+				a.Elems[i] = args[2]
+			}
+		}
+		return types.NewArrayDims(a.Dims, a.Elems), nil
+	}, nil
+}
+
+func bindArrayToString(b Binding) (EvalFunc, error) {
+	t := elemType(b.Types[0])
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		if a[0].IsNull() || a[1].IsNull() {
+			return types.Null, nil
+		}
+		var buf []byte
+		first := true
+		for _, e := range a[0].ArrayElems() {
+			if e.IsNull() && (len(a) < 3 || a[2].IsNull()) {
+				continue
+			}
+			if !first {
+				buf = append(buf, a[1].Str()...)
+			}
+			first = false
+			if e.IsNull() {
+				buf = append(buf, a[2].Str()...)
+			} else {
+				buf = appendAsText(buf, t, e, c)
+			}
+		}
+		return text(string(buf))
+	}, nil
+}
+
+func arrayFill(_ *Context, a []types.Datum) (types.Datum, error) {
+	if a[1].IsNull() || len(a) == 3 && a[2].IsNull() {
+		return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "dimension array or low bound array cannot be null")
+	}
+	lens := a[1].Array()
+	var lows []types.Datum
+	if len(a) == 3 {
+		lows = a[2].Array().Elems
+		if len(lows) != len(lens.Elems) {
+			return types.Null, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts").
+				WithDetail("Low bound array has different size than dimensions array.")
+		}
+	}
+	if len(lens.Dims) > 1 {
+		return types.Null, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts").
+			WithDetail("Dimension array must be one dimensional.")
+	}
+	if len(lens.Elems) > types.MaxArrayDims {
+		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded,
+			"number of array dimensions (%d) exceeds the maximum allowed (%d)", len(lens.Elems), types.MaxArrayDims)
+	}
+	total := int64(1)
+	dims := make([]types.ArrayDim, len(lens.Elems))
+	for i, l := range lens.Elems {
+		if l.IsNull() || lows != nil && lows[i].IsNull() {
+			return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "dimension values cannot be null")
+		}
+		if l.Int() < 0 {
+			return types.Null, fail(errArrayTooLarge)
+		}
+		dims[i] = types.ArrayDim{Len: int32(l.Int()), Lower: 1}
+		if lows != nil {
+			dims[i].Lower = int32(lows[i].Int())
+			if _, err := CheckInt4(lows[i].Int() + l.Int()); err != nil {
+				return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "array lower bound is too large: %d", dims[i].Lower)
+			}
+		}
+		if total *= l.Int(); total > types.MaxArrayElems/16 {
+			return types.Null, fail(errArrayTooLarge)
+		}
+	}
+	if len(dims) == 0 || total == 0 {
+		return types.NewArray(nil), nil
+	}
+	elems := make([]types.Datum, total)
+	for i := range elems {
+		elems[i] = a[0]
+	}
+	return types.NewArrayDims(dims, elems), nil
+}
+
+func trimArray(_ *Context, args []types.Datum) (types.Datum, error) {
+	a, n := args[0].Array(), args[1].Int()
+	have := int64(0)
+	if len(a.Dims) > 0 {
+		have = int64(a.Dims[0].Len)
+	}
+	if n < 0 || n > have {
+		return types.Null, pgerr.New("2202E", "number of elements to trim must be between 0 and %d", have)
+	}
+	if n == have {
+		return types.NewArray(nil), nil
+	}
+	per := int64(len(a.Elems)) / have
+	dims := append([]types.ArrayDim(nil), a.Dims...)
+	for i := range dims {
+		dims[i].Lower = 1
+	}
+	dims[0].Len -= int32(n)
+	return types.NewArrayDims(dims, a.Elems[:(have-n)*per]), nil
+}
+
+func generateSubscripts(_ *Context, a []types.Datum) (RowIterator, error) {
+	dims, n := a[0].ArrayDims(), a[1].Int()
+	if n < 1 || n > int64(len(dims)) {
+		return newSliceRows(nil), nil
+	}
+	lo := int64(dims[n-1].Lower)
+	hi := lo + int64(dims[n-1].Len) - 1
+	if len(a) == 3 && a[2].Bool() {
+		return &intSeries{next: hi, stop: lo, step: -1}, nil
+	}
+	return &intSeries{next: lo, stop: hi, step: 1}, nil
+}

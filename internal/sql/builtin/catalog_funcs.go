@@ -1,0 +1,288 @@
+package builtin
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func catalogFunctions() []*Overload {
+	var all []*Overload
+	for _, kind := range []string{"table", "type", "function", "operator", "opclass", "opfamily", "collation", "conversion",
+		"statistics_obj", "ts_config", "ts_dict", "ts_parser", "ts_template"} {
+		all = append(all, fn(0, "pg_"+kind+"_is_visible(oid) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			visible, ok, err := s.ObjectVisible(kind, uint32(a[0].Int()))
+			if err != nil || !ok {
+				return types.Null, err
+			}
+			return types.NewBool(visible), nil
+		})).stable())
+	}
+	for _, r := range []struct {
+		sig string
+		typ *types.T
+	}{
+		{"to_regclass(text) regclass", types.Regclass}, {"to_regtype(text) regtype", types.Regtype},
+		{"to_regproc(text) regproc", types.Regproc}, {"to_regnamespace(text) regnamespace", types.Regnamespace},
+	} {
+		all = append(all, fn(0, r.sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			oid, ok, err := s.LookupReg(r.typ, a[0].Str())
+			if err != nil || !ok {
+				return types.Null, err
+			}
+			return types.NewInt(int64(oid)), nil
+		})).stable())
+	}
+	all = append(all, definitionFunctions()...)
+	all = append(all, sizeFunctions()...)
+	return append(all,
+		fn(0, "format_type(oid,int4) text", formatType).nonStrict().stable(),
+		fnBind(0, "pg_typeof(any) regtype", func(b Binding) (EvalFunc, error) {
+			d := types.NewInt(int64(b.Types[0].Oid))
+			return func(*Context, []types.Datum) (types.Datum, error) { return d, nil }, nil
+		}).nonStrict().stable(),
+		fnBind(0, "pg_collation_for(any) text", func(b Binding) (EvalFunc, error) {
+			if b.Types[0].Family != types.StringFamily {
+				return nullFunc, nil
+			}
+			return func(*Context, []types.Datum) (types.Datum, error) { return text(`"default"`) }, nil
+		}).nonStrict().stable(),
+		fn(0, "pg_get_userbyid(oid) name", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			if name, ok := s.UserByOid(uint32(a[0].Int())); ok {
+				return types.NewString(name), nil
+			}
+			return types.NewString("unknown (OID=" + formatUint(uint64(uint32(a[0].Int())), 10) + ")"), nil
+		})).stable(),
+		fn(0, "obj_description(oid,name) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			return textOrNull(s.Description(uint32(a[0].Int()), a[1].Str(), 0))
+		})).stable(),
+		fn(0, "obj_description(oid) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			return textOrNull(s.Description(uint32(a[0].Int()), "", 0))
+		})).stable(),
+		fn(0, "shobj_description(oid,name) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			return textOrNull(s.Description(uint32(a[0].Int()), a[1].Str(), 0))
+		})).stable(),
+		fn(0, "col_description(oid,int4) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			return textOrNull(s.Description(uint32(a[0].Int()), "pg_class", int32(a[1].Int())))
+		})).stable(),
+		fn(0, "pg_encoding_to_char(int4) name", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewString(encodingName(a[0].Int())), nil
+		}).stable(),
+		fn(0, "pg_char_to_encoding(name) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewInt(encodingNumber(a[0].Str())), nil
+		}).stable(),
+		fn(0, "pg_client_encoding() name", utf8Name).stable(), fn(0, "getdatabaseencoding() name", utf8Name).stable(),
+		fn(0, "pg_encoding_max_length(int4) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			switch a[0].Int() {
+			case encodingUTF8:
+				return types.NewInt(4), nil
+			case encodingASCII:
+				return types.NewInt(1), nil
+			}
+			return types.Null, nil
+		}),
+	)
+}
+
+// PostgreSQL's numbers of the encodings a database or a client can have here.
+const (
+	encodingASCII = 0
+	encodingUTF8  = 6
+)
+
+func encodingName(n int64) string {
+	switch n {
+	case encodingASCII:
+		return "SQL_ASCII"
+	case encodingUTF8:
+		return "UTF8"
+	}
+	return ""
+}
+
+func encodingNumber(s string) int64 {
+	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)) {
+	case "utf8", "unicode":
+		return encodingUTF8
+	case "sqlascii":
+		return encodingASCII
+	}
+	return -1
+}
+
+func utf8Name(*Context, []types.Datum) (types.Datum, error) { return types.NewString("UTF8"), nil }
+
+// formatType is format_type(oid, typmod).
+func formatType(c *Context, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.Null, nil
+	}
+	oid := uint32(a[0].Int())
+	if oid == 0 {
+		return text("-")
+	}
+	t, ok := types.ByOid(oid)
+	if !ok && c.Session != nil {
+		t, ok = c.Session.TypeByOid(oid)
+	}
+	if !ok {
+		return text("???")
+	}
+	// A modifier given as NULL asks for the plain name; -1 tells character
+	// apart from bpchar, which has none.
+	if a[1].IsNull() {
+		return text(t.SQLName)
+	}
+	if t.Is(types.Bpchar) && a[1].Int() < 0 {
+		return text("bpchar")
+	}
+	return text(types.FormatType(t.WithTypmod(int32(a[1].Int()))))
+}
+
+func definitionFunctions() []*Overload {
+	def := func(sig string, f func(s Session, a []types.Datum) (string, bool, error)) *Overload {
+		return fn(0, sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			return textOrNull(f(s, a))
+		})).stable()
+	}
+	pretty := func(a []types.Datum, i int) bool { return i < len(a) && a[i].Bool() }
+	oid := func(a []types.Datum) uint32 { return uint32(a[0].Int()) }
+	view := func(s Session, a []types.Datum) (string, bool, error) { return s.ViewDef(oid(a), pretty(a, 1)) }
+	constraint := func(s Session, a []types.Datum) (string, bool, error) { return s.ConstraintDef(oid(a), pretty(a, 1)) }
+	index := func(s Session, a []types.Datum) (string, bool, error) {
+		return s.IndexDef(oid(a), int32(intArg(a, 1, 0)), pretty(a, 2))
+	}
+	expr := func(s Session, a []types.Datum) (string, bool, error) {
+		return s.ExprDef(a[0].Str(), uint32(a[1].Int()), pretty(a, 2))
+	}
+	function := func(part FunctionPart) func(s Session, a []types.Datum) (string, bool, error) {
+		return func(s Session, a []types.Datum) (string, bool, error) { return s.FunctionDef(oid(a), part) }
+	}
+	return []*Overload{
+		def("pg_get_viewdef(oid) text", view), def("pg_get_viewdef(oid,bool) text", view),
+		def("pg_get_constraintdef(oid) text", constraint), def("pg_get_constraintdef(oid,bool) text", constraint),
+		def("pg_get_indexdef(oid) text", index), def("pg_get_indexdef(oid,int4,bool) text", index),
+		// PostgreSQL's first argument is a pg_node_tree; here expressions are kept as text.
+		def("pg_get_expr(text,oid) text", expr), def("pg_get_expr(text,oid,bool) text", expr),
+		def("pg_get_functiondef(oid) text", function(FunctionWhole)), def("pg_get_function_arguments(oid) text", function(FunctionArguments)),
+		def("pg_get_function_identity_arguments(oid) text", function(FunctionIdentityArguments)), def("pg_get_function_result(oid) text", function(FunctionResult)),
+		// Objects that do not exist in this system: whatever the oid, there is none.
+		fn(0, "pg_get_ruledef(oid) text", nullFunc).stable(), fn(0, "pg_get_ruledef(oid,bool) text", nullFunc).stable(),
+		fn(0, "pg_get_triggerdef(oid) text", nullFunc).stable(), fn(0, "pg_get_triggerdef(oid,bool) text", nullFunc).stable(),
+		fn(0, "pg_get_partkeydef(oid) text", nullFunc).stable(), fn(0, "pg_get_partition_constraintdef(oid) text", nullFunc).stable(),
+		fn(0, "pg_get_statisticsobjdef(oid) text", nullFunc).stable(), fn(0, "pg_get_statisticsobjdef_columns(oid) text", nullFunc).stable(),
+		fn(0, "pg_get_function_sqlbody(oid) text", nullFunc).stable(), fn(0, "pg_get_function_arg_default(oid,int4) text", nullFunc).stable(),
+		fn(0, "pg_get_replica_identity_index(regclass) regclass", nullFunc).stable(),
+		fn(0, "pg_relation_is_publishable(regclass) bool", falseFunc).stable(),
+		fn(0, "row_security_active(oid) bool", falseFunc).stable(), fn(0, "row_security_active(text) bool", falseFunc).stable(),
+		fn(0, "pg_tablespace_location(oid) text", func(*Context, []types.Datum) (types.Datum, error) { return text("") }).stable(),
+		fn(0, "pg_relation_filenode(regclass) oid", identity).stable(),
+		fnBind(0, "pg_get_keywords() setof record", nil).keywords(),
+	}
+}
+
+// keywords makes pg_get_keywords, with the key words that must be quoted.
+func (o *Overload) keywords() *Overload {
+	o.SRF = func(*Context, []types.Datum) (RowIterator, error) {
+		var rows [][]types.Datum
+		for _, w := range strings.Fields(keywordList) {
+			rows = append(rows, []types.Datum{types.NewString(w), types.NewString("R"), types.NewString("reserved")})
+		}
+		return &tableRows{rows: rows}, nil
+	}
+	return o.stable().columns([]string{"word", "catcode", "catdesc"}, []*types.T{types.Text, types.Char, types.Text})
+}
+
+func sizeFunctions() []*Overload {
+	size := func(sig string, part SizePart) *Overload {
+		return fn(0, sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			if len(a) == 2 && a[1].Str() != "main" {
+				return forkSize(a[1].Str())
+			}
+			n, ok, err := s.RelationSize(uint32(a[0].Int()), part)
+			if err != nil || !ok {
+				return types.Null, err
+			}
+			return types.NewInt(n), nil
+		})).volatile()
+	}
+	return []*Overload{
+		size("pg_relation_size(regclass) int8", SizeMain), size("pg_relation_size(regclass,text) int8", SizeMain),
+		size("pg_table_size(regclass) int8", SizeTable), size("pg_indexes_size(regclass) int8", SizeIndexes),
+		size("pg_total_relation_size(regclass) int8", SizeTotal),
+		fn(0, "pg_database_size(oid) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			return databaseSize(s, uint32(a[0].Int()))
+		})).volatile(),
+		fn(0, "pg_database_size(name) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			oid, ok, err := s.LookupDatabase(a[0].Str())
+			if err != nil {
+				return types.Null, err
+			}
+			if !ok {
+				return types.Null, pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", a[0].Str())
+			}
+			return databaseSize(s, oid)
+		})).volatile(),
+		fn(0, "pg_size_pretty(int8) text", func(_ *Context, a []types.Datum) (types.Datum, error) { return text(sizePretty(a[0].Int())) }),
+		fn(0, "pg_size_pretty(numeric) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			n, ok := types.DecimalToInt(types.TruncDecimal(a[0], 0))
+			if !ok {
+				return types.Null, fail(errInt8Range)
+			}
+			return text(sizePretty(n))
+		}),
+	}
+}
+
+// forkSize is the size of a fork that relations here do not have.
+func forkSize(fork string) (types.Datum, error) {
+	switch fork {
+	case "fsm", "vm", "init":
+		return types.NewInt(0), nil
+	}
+	return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid fork name").
+		WithHint(`Valid fork names are "main", "fsm", "vm", and "init".`)
+}
+
+func databaseSize(s Session, oid uint32) (types.Datum, error) {
+	n, ok, err := s.DatabaseSize(oid)
+	if err != nil || !ok {
+		return types.Null, err
+	}
+	return types.NewInt(n), nil
+}
+
+// sizePretty prints a number of bytes in the unit that leaves fewer than five
+// digits, rounding half away from zero.
+func sizePretty(n int64) string {
+	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB"}
+	neg := n < 0
+	u := absUint(n)
+	i := 0
+	if u >= 10*1024 {
+		u >>= 9 // keep a bit to round by
+		for i = 1; i < len(units)-1 && u>>1 >= 10*1024-boolUint(u&1 == 1); i++ {
+			u >>= 10
+		}
+		u = (u + 1) >> 1
+	}
+	return pick(neg, "-", "") + formatUint(u, 10) + " " + units[i]
+}
+
+func boolUint(b bool) uint64 { return uint64(boolInt(b)) }
+
+func miscFunctions() []*Overload {
+	count := func(sig string, nulls bool) *Overload {
+		return fn(0, sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
+			n := int64(0)
+			for i := range a {
+				if a[i].IsNull() == nulls {
+					n++
+				}
+			}
+			return types.NewInt(n), nil
+		}).nonStrict()
+	}
+	return []*Overload{count("num_nulls(any...) int4", true), count("num_nonnulls(any...) int4", false)}
+}

@@ -1,0 +1,272 @@
+package builtin
+
+import (
+	"math"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func datetimeFunctions() []*Overload {
+	return append([]*Overload{
+		fn(0, "age(timestamp,timestamp) interval", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return intervalResult(types.Age(a[0].Int(), a[1].Int()))
+		}),
+		fn(0, "age(timestamptz,timestamptz) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return intervalResult(types.AgeTZ(a[0].Int(), a[1].Int(), c.Format))
+		}).stable(),
+		fn(0, "age(timestamp) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return intervalResult(types.Age(c.midnight(), a[0].Int()))
+		}).stable(),
+		fn(0, "age(timestamptz) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return intervalResult(types.AgeTZ(c.toUTC(c.midnight()), a[0].Int(), c.Format))
+		}).stable(),
+		fn(0, "date_bin(interval,timestamp,timestamp) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return timestampResult(types.DateBin(a[0].Interval(), a[1].Int(), a[2].Int()))
+		}),
+		fn(0, "date_bin(interval,timestamptz,timestamptz) timestamptz", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return timestampTZResult(types.DateBin(a[0].Interval(), a[1].Int(), a[2].Int()))
+		}),
+		fn(0, "justify_hours(interval) interval", intervalFunc(types.JustifyHours)),
+		fn(0, "justify_days(interval) interval", intervalFunc(types.JustifyDays)),
+		fn(0, "justify_interval(interval) interval", intervalFunc(types.JustifyInterval)),
+		fn(0, "isfinite(date) bool", isFinite), fn(0, "isfinite(timestamp) bool", isFinite), fn(0, "isfinite(timestamptz) bool", isFinite),
+		fn(0, "isfinite(interval) bool", isFinite),
+		fn(0, "make_date(int4,int4,int4) date", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			d, err := types.MakeDate(int32(a[0].Int()), int32(a[1].Int()), int32(a[2].Int()))
+			if err != nil {
+				return types.Null, err
+			}
+			return types.NewDate(d), nil
+		}),
+		fn(0, "make_time(int4,int4,float8) time", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			t, err := types.MakeTime(int32(a[0].Int()), int32(a[1].Int()), a[2].Float())
+			if err != nil {
+				return types.Null, err
+			}
+			return types.NewTime(t), nil
+		}),
+		fn(0, "make_timestamp(int4,int4,int4,int4,int4,float8) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return timestampResult(makeTimestamp(a))
+		}),
+		fn(0, "make_timestamptz(int4,int4,int4,int4,int4,float8) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
+			ts, err := makeTimestamp(a)
+			return timestampTZResult(c.toUTC(ts), err)
+		}).stable(),
+		fn(0, "make_timestamptz(int4,int4,int4,int4,int4,float8,text) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
+			ts, err := makeTimestamp(a)
+			if err != nil {
+				return types.Null, err
+			}
+			return zoneToUTC(c, a[6].Str(), ts)
+		}).stable(),
+		fn(0, "make_interval(int4,int4,int4,int4,int4,int4,float8) interval", makeInterval).defaults(
+			types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewFloat(0)),
+		fn(0, "to_timestamp(float8) timestamptz", epochTimestamp),
+	}, append(zoneFunctions(), overlapFunctions()...)...)
+}
+
+// midnight is the beginning of the current day in the session's time zone.
+func (c *Context) midnight() int64 {
+	local := c.toLocal(c.TxnTime)
+	return local - timeOfDay(local)
+}
+
+func isFinite(_ *Context, a []types.Datum) (types.Datum, error) {
+	return types.NewBool(a[0].InfSign() == 0), nil
+}
+
+func makeTimestamp(a []types.Datum) (int64, error) {
+	return types.MakeTimestamp(int32(a[0].Int()), int32(a[1].Int()), int32(a[2].Int()),
+		int32(a[3].Int()), int32(a[4].Int()), a[5].Float())
+}
+
+func makeInterval(_ *Context, a []types.Datum) (types.Datum, error) {
+	return intervalResult(types.MakeInterval(int32(a[0].Int()), int32(a[1].Int()), int32(a[2].Int()),
+		int32(a[3].Int()), int32(a[4].Int()), int32(a[5].Int()), a[6].Float()))
+}
+
+// epochTimestamp is to_timestamp(seconds since 1970).
+func epochTimestamp(_ *Context, a []types.Datum) (types.Datum, error) {
+	f := a[0].Float()
+	outOfRange := func() error {
+		return pgerr.New(pgerr.DatetimeFieldOverflow, "timestamp out of range: \"%g\"", f)
+	}
+	switch {
+	case math.IsNaN(f):
+		return types.Null, pgerr.New(pgerr.DatetimeFieldOverflow, "timestamp cannot be NaN")
+	case math.IsInf(f, 1):
+		return types.NewTimestampTZ(types.TimestampInf), nil
+	case math.IsInf(f, -1):
+		return types.NewTimestampTZ(types.TimestampNegInf), nil
+	case math.Abs(f) > 1e13:
+		return types.Null, outOfRange()
+	}
+	ts := int64(math.RoundToEven((f - pgEpochSeconds) * 1e6))
+	if !types.ValidTimestamp(ts) {
+		return types.Null, outOfRange()
+	}
+	return types.NewTimestampTZ(ts), nil
+}
+
+// zoneFunctions declares AT TIME ZONE, which is timezone(zone, value).
+func zoneFunctions() []*Overload {
+	return []*Overload{
+		fn(0, "timezone(text,timestamp) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return zoneToUTC(c, a[0].Str(), a[1].Int())
+		}),
+		fn(0, "timezone(text,timestamptz) timestamp", func(c *Context, a []types.Datum) (types.Datum, error) {
+			loc, err := types.ZoneForExpr(a[0].Str(), c.Format)
+			if err != nil {
+				return types.Null, err
+			}
+			if a[1].InfSign() != 0 {
+				return types.NewTimestamp(a[1].Int()), nil
+			}
+			return timestampResult(validTimestamp(types.LocalFromUTC(a[1].Int(), loc)))
+		}),
+		fn(0, "timezone(text,timetz) timetz", func(c *Context, a []types.Datum) (types.Datum, error) {
+			loc, err := types.ZoneForExpr(a[0].Str(), c.Format)
+			if err != nil {
+				return types.Null, err
+			}
+			east, _ := types.OffsetAt(loc, c.TxnTime)
+			return rezoneTime(a[1], int64(-east)), nil
+		}).stable(),
+		fn(0, "timezone(interval,timestamp) timestamptz", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			west, err := intervalZone(a[0])
+			if err != nil || a[1].InfSign() != 0 {
+				return timestampTZResult(a[1].Int(), err)
+			}
+			return timestampTZResult(validTimestamp(a[1].Int() + west*types.MicrosPerSec))
+		}),
+		fn(0, "timezone(interval,timestamptz) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			west, err := intervalZone(a[0])
+			if err != nil || a[1].InfSign() != 0 {
+				return timestampResult(a[1].Int(), err)
+			}
+			return timestampResult(validTimestamp(a[1].Int() - west*types.MicrosPerSec))
+		}),
+		fn(0, "timezone(interval,timetz) timetz", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			west, err := intervalZone(a[0])
+			if err != nil {
+				return types.Null, err
+			}
+			return rezoneTime(a[1], west), nil
+		}),
+	}
+}
+
+// zoneToUTC reads a timestamp as local time of a named zone.
+func zoneToUTC(c *Context, zone string, ts int64) (types.Datum, error) {
+	loc, err := types.ZoneForExpr(zone, c.Format)
+	if err != nil {
+		return types.Null, err
+	}
+	if ts == types.TimestampInf || ts == types.TimestampNegInf {
+		return types.NewTimestampTZ(ts), nil
+	}
+	return timestampTZResult(validTimestamp(types.UTCFromLocal(ts, loc)))
+}
+
+// intervalZone reads an interval as a zone and returns its seconds west of UTC.
+func intervalZone(d types.Datum) (int64, error) {
+	v := d.Interval()
+	if v.Months != 0 || v.Days != 0 {
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "interval time zone \"%s\" must not include months or days",
+			types.FormatDatum(types.Interval, d, nil))
+	}
+	return -v.Micros / types.MicrosPerSec, nil
+}
+
+// rezoneTime expresses a timetz in another zone.
+func rezoneTime(d types.Datum, west int64) types.Datum {
+	micros, was := d.TimeTZ()
+	micros = shiftTime(micros, (int64(was)-west)*types.MicrosPerSec, false)
+	return types.NewTimeTZ(micros, int32(west))
+}
+
+// overlapFunctions declares the predicate OVERLAPS: (start, end) pairs, where
+// an interval stands for a length.
+func overlapFunctions() []*Overload {
+	var all []*Overload
+	for _, t := range []string{"timestamp", "timestamptz", "time"} {
+		for _, ends := range [][2]string{{t, t}, {t, "interval"}, {"interval", t}, {"interval", "interval"}} {
+			o := fn(0, "overlaps("+t+","+ends[0]+","+t+","+ends[1]+") bool", overlaps(t, ends))
+			o.Strict = false
+			if t == "timestamptz" && (ends[0] == "interval" || ends[1] == "interval") {
+				o.stable()
+			}
+			all = append(all, o)
+		}
+	}
+	return append(all, fn(0, "overlaps(timetz,timetz,timetz,timetz) bool", overlaps("timetz", [2]string{"timetz", "timetz"})).nonStrict())
+}
+
+func overlaps(t string, ends [2]string) EvalFunc {
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		var p [4]types.Datum
+		copy(p[:], a)
+		for i := 0; i < 2; i++ {
+			if ends[i] != "interval" || p[2*i].IsNull() || p[2*i+1].IsNull() {
+				continue
+			}
+			end, err := addLength(c, t, p[2*i], p[2*i+1].Interval())
+			if err != nil {
+				return types.Null, err
+			}
+			p[2*i+1] = end
+		}
+		return overlapResult(p), nil
+	}
+}
+
+func addLength(c *Context, t string, start types.Datum, v types.IntervalValue) (types.Datum, error) {
+	switch t {
+	case "timestamp":
+		return timestampResult(types.AddInterval(start.Int(), v))
+	case "timestamptz":
+		return timestampTZResult(types.AddIntervalTZ(start.Int(), v, c.Format))
+	}
+	return types.NewTime(shiftTime(start.Int(), v.Micros, false)), nil
+}
+
+// overlapResult follows SQL: the lesser end of a pair is its start; a NULL end
+// leaves a point and makes the answer unknown unless the points decide it.
+func overlapResult(p [4]types.Datum) types.Datum {
+	s1, e1, ok1 := orderPair(p[0], p[1])
+	s2, e2, ok2 := orderPair(p[2], p[3])
+	if !ok1 || !ok2 {
+		return types.Null
+	}
+	if types.Compare(s1, s2) > 0 {
+		s1, e1, s2, e2 = s2, e2, s1, e1
+	}
+	if types.Compare(s1, s2) == 0 {
+		if e1.IsNull() || e2.IsNull() {
+			return types.Null
+		}
+		return types.True
+	}
+	// s2 is within the first pair if before its end.
+	switch {
+	case e1.IsNull():
+		return types.Null
+	case types.Compare(s2, e1) < 0:
+		return types.True
+	}
+	return types.False
+}
+
+// orderPair puts the start of a pair first; a single NULL becomes the end.
+func orderPair(s, e types.Datum) (start, end types.Datum, ok bool) {
+	switch {
+	case s.IsNull() && e.IsNull():
+		return s, e, false
+	case s.IsNull():
+		return e, s, true
+	case !e.IsNull() && types.Compare(s, e) > 0:
+		return e, s, true
+	}
+	return s, e, true
+}

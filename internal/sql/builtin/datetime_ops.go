@@ -1,0 +1,197 @@
+package builtin
+
+import (
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+var errDateRange = pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range")
+
+func datetimeOperators() []*Overload {
+	return []*Overload{
+		op(0, "date + int4 date", dateAddDays(0, 1, 1)), op(0, "int4 + date date", dateAddDays(1, 0, 1)), op(0, "date - int4 date", dateAddDays(0, 1, -1)),
+		op(0, "date - date int4", dateDiff),
+		op(0, "date + interval timestamp", dateInterval(0, 1, false)), op(0, "interval + date timestamp", dateInterval(1, 0, false)),
+		op(0, "date - interval timestamp", dateInterval(0, 1, true)),
+		op(0, "date + time timestamp", dateTime(0, 1)), op(0, "time + date timestamp", dateTime(1, 0)),
+		op(0, "date + timetz timestamptz", dateTimeTZ(0, 1)), op(0, "timetz + date timestamptz", dateTimeTZ(1, 0)),
+
+		op(0, "timestamp + interval timestamp", timestampInterval(0, 1, false)), op(0, "interval + timestamp timestamp", timestampInterval(1, 0, false)),
+		op(0, "timestamp - interval timestamp", timestampInterval(0, 1, true)),
+		op(0, "timestamptz + interval timestamptz", timestampTZInterval(0, 1, false)).stable(),
+		op(0, "interval + timestamptz timestamptz", timestampTZInterval(1, 0, false)).stable(),
+		op(0, "timestamptz - interval timestamptz", timestampTZInterval(0, 1, true)).stable(),
+		op(0, "timestamp - timestamp interval", timestampDiff), op(0, "timestamptz - timestamptz interval", timestampDiff),
+
+		op(0, "interval + interval interval", intervalPair(types.AddIntervals)), op(0, "interval - interval interval", intervalPair(types.SubIntervals)),
+		op(0, "- interval interval", intervalFunc(types.NegInterval)),
+		op(0, "interval * float8 interval", intervalScale(0, 1, types.MulInterval)), op(0, "float8 * interval interval", intervalScale(1, 0, types.MulInterval)),
+		op(0, "interval / float8 interval", intervalScale(0, 1, types.DivInterval)),
+
+		op(0, "time + interval time", timeInterval(0, 1, false)), op(0, "interval + time time", timeInterval(1, 0, false)), op(0, "time - interval time", timeInterval(0, 1, true)),
+		op(0, "timetz + interval timetz", timeTZInterval(0, 1, false)), op(0, "interval + timetz timetz", timeTZInterval(1, 0, false)), op(0, "timetz - interval timetz", timeTZInterval(0, 1, true)),
+		op(0, "time - time interval", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewInterval(types.IntervalValue{Micros: a[0].Int() - a[1].Int()}), nil
+		}),
+	}
+}
+
+// The functions below take the positions of their operands, since + has both
+// orders.
+
+func dateAddDays(date, days int, sign int64) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		d := a[date].Int()
+		if a[date].InfSign() != 0 {
+			return a[date], nil
+		}
+		if d += sign * a[days].Int(); !types.ValidDate(d) {
+			return types.Null, fail(errDateRange)
+		}
+		return types.NewDate(d), nil
+	}
+}
+
+func dateDiff(_ *Context, a []types.Datum) (types.Datum, error) {
+	if a[0].InfSign() != 0 || a[1].InfSign() != 0 {
+		return types.Null, pgerr.New(pgerr.DatetimeFieldOverflow, "cannot subtract infinite dates")
+	}
+	return types.NewInt(a[0].Int() - a[1].Int()), nil
+}
+
+// interval returns the interval of an argument, negated on request.
+func interval(d types.Datum, negate bool) (types.IntervalValue, error) {
+	if negate {
+		return types.NegInterval(d.Interval())
+	}
+	return d.Interval(), nil
+}
+
+func timestampResult(ts int64, err error) (types.Datum, error) {
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewTimestamp(ts), nil
+}
+
+func timestampTZResult(ts int64, err error) (types.Datum, error) {
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewTimestampTZ(ts), nil
+}
+
+func intervalResult(v types.IntervalValue, err error) (types.Datum, error) {
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewInterval(v), nil
+}
+
+func dateInterval(date, iv int, negate bool) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		v, err := interval(a[iv], negate)
+		if err != nil {
+			return types.Null, err
+		}
+		ts, err := types.TimestampFromDate(a[date].Int())
+		if err != nil {
+			return types.Null, err
+		}
+		return timestampResult(types.AddInterval(ts, v))
+	}
+}
+
+func dateTime(date, tm int) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		ts, err := types.TimestampFromDate(a[date].Int())
+		if err != nil || a[date].InfSign() != 0 {
+			return timestampResult(ts, err)
+		}
+		return timestampResult(validTimestamp(ts + a[tm].Int()))
+	}
+}
+
+func validTimestamp(ts int64) (int64, error) {
+	if !types.ValidTimestamp(ts) {
+		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "timestamp out of range")
+	}
+	return ts, nil
+}
+
+func dateTimeTZ(date, tm int) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		ts, err := types.TimestampFromDate(a[date].Int())
+		if err != nil || a[date].InfSign() != 0 {
+			return timestampTZResult(ts, err)
+		}
+		micros, west := a[tm].TimeTZ()
+		return timestampTZResult(validTimestamp(ts + micros + int64(west)*types.MicrosPerSec))
+	}
+}
+
+func timestampInterval(ts, iv int, negate bool) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		v, err := interval(a[iv], negate)
+		if err != nil {
+			return types.Null, err
+		}
+		return timestampResult(types.AddInterval(a[ts].Int(), v))
+	}
+}
+
+func timestampTZInterval(ts, iv int, negate bool) EvalFunc {
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		v, err := interval(a[iv], negate)
+		if err != nil {
+			return types.Null, err
+		}
+		return timestampTZResult(types.AddIntervalTZ(a[ts].Int(), v, c.Format))
+	}
+}
+
+func timestampDiff(_ *Context, a []types.Datum) (types.Datum, error) {
+	return intervalResult(types.SubTimestamps(a[0].Int(), a[1].Int()))
+}
+
+func intervalPair(f func(a, b types.IntervalValue) (types.IntervalValue, error)) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return intervalResult(f(a[0].Interval(), a[1].Interval()))
+	}
+}
+
+func intervalFunc(f func(v types.IntervalValue) (types.IntervalValue, error)) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) { return intervalResult(f(a[0].Interval())) }
+}
+
+func intervalScale(iv, by int, f func(v types.IntervalValue, by float64) (types.IntervalValue, error)) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return intervalResult(f(a[iv].Interval(), a[by].Float()))
+	}
+}
+
+func timeInterval(tm, iv int, negate bool) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return types.NewTime(shiftTime(a[tm].Int(), a[iv].Interval().Micros, negate)), nil
+	}
+}
+
+func timeTZInterval(tm, iv int, negate bool) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		micros, west := a[tm].TimeTZ()
+		return types.NewTimeTZ(shiftTime(micros, a[iv].Interval().Micros, negate), west), nil
+	}
+}
+
+// shiftTime moves a time of day around the clock.
+func shiftTime(t, by int64, negate bool) int64 {
+	by %= types.MicrosPerDay
+	if negate {
+		by = -by
+	}
+	t = (t + by) % types.MicrosPerDay
+	if t < 0 {
+		t += types.MicrosPerDay
+	}
+	return t
+}

@@ -1,0 +1,3 @@
+package builtin
+
+func formattingFunctions() []*Overload { return nil }

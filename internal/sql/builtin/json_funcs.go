@@ -1,0 +1,371 @@
+package builtin
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func jsonOperators() []*Overload {
+	var all []*Overload
+	for _, t := range []string{"json", "jsonb"} {
+		raw := t == "json"
+		all = append(all,
+			op(0, t+" -> text "+t, jsonGet(raw, false)), op(0, t+" -> int4 "+t, jsonGet(raw, false)),
+			op(0, t+" ->> text text", jsonGet(raw, true)), op(0, t+" ->> int4 text", jsonGet(raw, true)),
+			op(0, t+" #> _text "+t, jsonPath(raw, false)), op(0, t+" #>> _text text", jsonPath(raw, true)))
+	}
+	return append(all,
+		op(0, "jsonb @> jsonb bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(jsonContains(a[0].JSONB(), a[1].JSONB(), true)), nil
+		}),
+		op(0, "jsonb <@ jsonb bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(jsonContains(a[1].JSONB(), a[0].JSONB(), true)), nil
+		}),
+		op(0, "jsonb ? text bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(jsonHasKey(a[0].JSONB(), a[1].Str())), nil
+		}))
+}
+
+func jsonFunctions() []*Overload {
+	return []*Overload{
+		fn(0, "json_typeof(json) text", jsonTypeof), fn(0, "jsonb_typeof(jsonb) text", jsonTypeof),
+		fn(0, "json_array_length(json) int4", jsonArrayLength), fn(0, "jsonb_array_length(jsonb) int4", jsonArrayLength),
+		fnBind(0, "to_json(anyelement) json", bindToJSON(false)).stable(), fnBind(0, "to_jsonb(anyelement) jsonb", bindToJSON(true)).stable(),
+		fnBind(0, "array_to_json(anyarray) json", bindToJSON(false)).stable(),
+		fnBind(0, "json_build_array(any...) json", bindBuildArray(false)).nonStrict().stable(),
+		fnBind(0, "jsonb_build_array(any...) jsonb", bindBuildArray(true)).nonStrict().stable(),
+		fnBind(0, "json_build_object(any...) json", bindBuildObject(false)).nonStrict().stable(),
+		fnBind(0, "jsonb_build_object(any...) jsonb", bindBuildObject(true)).nonStrict().stable(),
+	}
+}
+
+// jsonPart is a value inside of a json (raw text) or jsonb (parsed) value.
+type jsonPart struct {
+	raw    string
+	parsed types.JSONValue
+	isRaw  bool
+}
+
+func newJSONPart(d types.Datum, raw bool) jsonPart {
+	if raw {
+		return jsonPart{raw: d.Str(), isRaw: true}
+	}
+	return jsonPart{parsed: d.JSONB()}
+}
+
+// field returns a member of an object.
+func (p jsonPart) field(key string) (jsonPart, bool) {
+	if !p.isRaw {
+		v, ok := p.parsed.Get(key)
+		return jsonPart{parsed: v}, ok && p.parsed.Kind == types.KindObject
+	}
+	var m map[string]json.RawMessage
+	if json.Unmarshal([]byte(p.raw), &m) != nil {
+		return p, false
+	}
+	v, ok := m[key]
+	return jsonPart{raw: string(v), isRaw: true}, ok
+}
+
+// element returns an element of an array; negative positions count from the
+// end.
+func (p jsonPart) element(i int64) (jsonPart, bool) {
+	var raws []json.RawMessage
+	n := int64(len(p.parsed.Elems))
+	if p.isRaw {
+		if !strings.HasPrefix(strings.TrimSpace(p.raw), "[") || json.Unmarshal([]byte(p.raw), &raws) != nil {
+			return p, false
+		}
+		n = int64(len(raws))
+	}
+	if i < 0 {
+		i += n
+	}
+	switch {
+	case i < 0 || i >= n:
+		return p, false
+	case p.isRaw:
+		return jsonPart{raw: string(raws[i]), isRaw: true}, true
+	}
+	return jsonPart{parsed: p.parsed.Elems[i]}, true
+}
+
+// datum returns the part as a json value, or as text with strings unquoted
+// and null as NULL.
+func (p jsonPart) datum(asText bool) types.Datum {
+	if !asText {
+		if p.isRaw {
+			return types.NewJSON(p.raw)
+		}
+		return types.NewJSONB(p.parsed)
+	}
+	if p.isRaw {
+		v, err := types.ParseJSON(p.raw)
+		if err != nil || v.Kind != types.KindNull && v.Kind != types.KindString {
+			return types.NewString(strings.TrimSpace(p.raw))
+		}
+		p.parsed = v
+	}
+	switch p.parsed.Kind {
+	case types.KindNull:
+		return types.Null
+	case types.KindString:
+		return types.NewString(p.parsed.Str)
+	}
+	return types.NewString(string(types.AppendJSON(nil, p.parsed)))
+}
+
+// jsonGet is -> or ->>, by key or by position.
+func jsonGet(raw, asText bool) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		p := newJSONPart(a[0], raw)
+		var ok bool
+		if a[1].Family() == types.IntFamily {
+			p, ok = p.element(a[1].Int())
+		} else {
+			p, ok = p.field(a[1].Str())
+		}
+		if !ok {
+			return types.Null, nil
+		}
+		return p.datum(asText), nil
+	}
+}
+
+// jsonPath is #> or #>>.
+func jsonPath(raw, asText bool) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		p := newJSONPart(a[0], raw)
+		for _, step := range a[1].Array().Elems {
+			if step.IsNull() {
+				return types.Null, nil
+			}
+			next, ok := p.field(step.Str())
+			if !ok {
+				i, err := strconv.ParseInt(strings.TrimSpace(step.Str()), 10, 32)
+				if err != nil {
+					return types.Null, nil
+				}
+				if next, ok = p.element(i); !ok {
+					return types.Null, nil
+				}
+			}
+			p = next
+		}
+		return p.datum(asText), nil
+	}
+}
+
+// jsonContains is @>: at the top, an array contains a scalar that is among its
+// elements.
+func jsonContains(a, b types.JSONValue, top bool) bool {
+	switch {
+	case a.Kind == types.KindObject && b.Kind == types.KindObject:
+		for _, f := range b.Fields {
+			v, ok := a.Get(f.Key)
+			if !ok || !jsonContains(v, f.Value, false) {
+				return false
+			}
+		}
+		return true
+	case a.Kind == types.KindArray && b.Kind == types.KindArray:
+		for _, e := range b.Elems {
+			if !jsonHasElem(a.Elems, e) {
+				return false
+			}
+		}
+		return true
+	case top && a.Kind == types.KindArray && b.Kind != types.KindObject:
+		return jsonHasElem(a.Elems, b)
+	}
+	return a.Kind == b.Kind && types.CompareJSON(a, b) == 0
+}
+
+func jsonHasElem(elems []types.JSONValue, e types.JSONValue) bool {
+	for _, x := range elems {
+		if x.Kind == e.Kind && jsonContains(x, e, false) {
+			return true
+		}
+	}
+	return false
+}
+
+// jsonHasKey is ?: a key of an object, a string element of an array, or the
+// string itself.
+func jsonHasKey(v types.JSONValue, key string) bool {
+	switch v.Kind {
+	case types.KindObject:
+		_, ok := v.Get(key)
+		return ok
+	case types.KindArray:
+		for _, e := range v.Elems {
+			if e.Kind == types.KindString && e.Str == key {
+				return true
+			}
+		}
+	case types.KindString:
+		return v.Str == key
+	}
+	return false
+}
+
+func jsonTypeof(_ *Context, a []types.Datum) (types.Datum, error) {
+	names := map[types.JSONKind]string{
+		types.KindNull: "null", types.KindString: "string", types.KindNumber: "number",
+		types.KindBool: "boolean", types.KindArray: "array", types.KindObject: "object",
+	}
+	return text(names[a[0].JSONB().Kind])
+}
+
+func jsonArrayLength(_ *Context, a []types.Datum) (types.Datum, error) {
+	v := a[0].JSONB()
+	switch v.Kind {
+	case types.KindArray:
+		return types.NewInt(int64(len(v.Elems))), nil
+	case types.KindObject:
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot get array length of a non-array")
+	}
+	return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot get array length of a scalar")
+}
+
+// isoFormat prints dates in JSON: always ISO 8601.
+func (c *Context) isoFormat() *types.FormatContext {
+	fc := types.NewFormatContext()
+	if c.Format != nil {
+		copied := *c.Format
+		fc = &copied
+	}
+	fc.DateStyle = types.DateStyle{}
+	return fc
+}
+
+// appendToJSON appends a value of type t as JSON text.
+func appendToJSON(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) []byte {
+	if d.IsNull() {
+		return append(dst, "null"...)
+	}
+	switch d.Family() {
+	case types.BoolFamily:
+		return strconv.AppendBool(dst, d.Bool())
+	case types.JSONFamily:
+		return append(dst, d.Str()...)
+	case types.ArrayFamily:
+		a := d.Array()
+		dst, _ = appendArrayJSON(dst, elemType(t), a.Dims, a.Elems, fc)
+		return dst
+	case types.RecordFamily:
+		dst = append(dst, '{')
+		for i, f := range d.Record() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(dst, `"f`+strconv.Itoa(i+1)+`":`...)
+			dst = appendToJSON(dst, f.Type, f.Datum, fc)
+		}
+		return append(dst, '}')
+	}
+	s := types.FormatDatum(t, d, fc)
+	switch d.Family() {
+	case types.IntFamily, types.FloatFamily, types.DecimalFamily:
+		if c := s[len(s)-1]; !t.IsReg() && c >= '0' && c <= '9' {
+			return append(dst, s...)
+		}
+	case types.TimestampFamily, types.TimestampTZFamily:
+		s = strings.Replace(s, " ", "T", 1)
+		if i := len(s) - 3; t.Is(types.TimestampTZ) && i > 0 && (s[i] == '+' || s[i] == '-') {
+			s += ":00"
+		}
+	}
+	return types.AppendJSONString(dst, s)
+}
+
+// appendArrayJSON appends the elements of an array's first dimension and
+// returns the elements that are left.
+func appendArrayJSON(dst []byte, t *types.T, dims []types.ArrayDim, elems []types.Datum, fc *types.FormatContext) ([]byte, []types.Datum) {
+	dst = append(dst, '[')
+	n := 0
+	if len(dims) > 0 {
+		n = int(dims[0].Len)
+	}
+	for i := 0; i < n; i++ {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if len(dims) > 1 {
+			dst, elems = appendArrayJSON(dst, t, dims[1:], elems, fc)
+			continue
+		}
+		dst = appendToJSON(dst, t, elems[0], fc)
+		elems = elems[1:]
+	}
+	return append(dst, ']'), elems
+}
+
+// jsonResult makes a json value of text, or a jsonb value by parsing it.
+func jsonResult(b []byte, binary bool) (types.Datum, error) {
+	if !binary {
+		return types.NewJSON(string(b)), nil
+	}
+	v, err := types.ParseJSON(string(b))
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewJSONB(v), nil
+}
+
+func bindToJSON(binary bool) BindFunc {
+	return func(b Binding) (EvalFunc, error) {
+		t := b.Types[0]
+		return func(c *Context, a []types.Datum) (types.Datum, error) {
+			return jsonResult(appendToJSON(nil, t, a[0], c.isoFormat()), binary)
+		}, nil
+	}
+}
+
+func bindBuildArray(binary bool) BindFunc {
+	return func(b Binding) (EvalFunc, error) {
+		ts := b.Types
+		return func(c *Context, a []types.Datum) (types.Datum, error) {
+			fc := c.isoFormat()
+			buf := []byte{'['}
+			for i := range a {
+				if i > 0 {
+					buf = append(buf, ", "...)
+				}
+				buf = appendToJSON(buf, ts[i], a[i], fc)
+			}
+			return jsonResult(append(buf, ']'), binary)
+		}, nil
+	}
+}
+
+func bindBuildObject(binary bool) BindFunc {
+	return func(b Binding) (EvalFunc, error) {
+		ts := b.Types
+		return func(c *Context, a []types.Datum) (types.Datum, error) {
+			if len(a)%2 != 0 {
+				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "argument list must have even number of elements").
+					WithHint("The arguments of json%s_build_object() must consist of alternating keys and values.", pick(binary, "b", ""))
+			}
+			fc := c.isoFormat()
+			buf := []byte{'{'}
+			for i := 0; i < len(a); i += 2 {
+				if a[i].IsNull() {
+					return types.Null, pgerr.New(pgerr.InvalidParameterValue, "argument %d cannot be null", i+1).
+						WithHint("Object keys should be text.")
+				}
+				if i > 0 {
+					buf = append(buf, ", "...)
+				}
+				buf = types.AppendJSONString(buf, string(appendAsText(nil, ts[i], a[i], c)))
+				buf = append(buf, " : "...)
+				buf = appendToJSON(buf, ts[i+1], a[i+1], fc)
+			}
+			return jsonResult(append(buf, '}'), binary)
+		}, nil
+	}
+}

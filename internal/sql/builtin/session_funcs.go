@@ -1,0 +1,156 @@
+package builtin
+
+import (
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// sessionFunc makes a function that asks the session.
+func sessionFunc(f func(s Session, a []types.Datum) (types.Datum, error)) EvalFunc {
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		s, err := c.session()
+		if err != nil {
+			return types.Null, err
+		}
+		return f(s, a)
+	}
+}
+
+// nullFunc makes a function about something that does not exist here.
+func nullFunc(*Context, []types.Datum) (types.Datum, error) { return types.Null, nil }
+
+func falseFunc(*Context, []types.Datum) (types.Datum, error) { return types.False, nil }
+
+func zeroFunc(*Context, []types.Datum) (types.Datum, error) { return types.NewInt(0), nil }
+
+func sessionFunctions() []*Overload {
+	name := func(oid uint32, sig string, f func(s Session) string) *Overload {
+		return fn(oid, sig, sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+			return types.NewString(f(s)), nil
+		})).stable()
+	}
+	currentSchema := fn(0, "current_schema() name", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+		if path := s.SearchPath(false); len(path) > 0 {
+			return types.NewString(path[0]), nil
+		}
+		return types.Null, nil
+	})).stable()
+	return []*Overload{
+		name(0, "current_user() name", Session.CurrentUser), name(0, "current_role() name", Session.CurrentUser),
+		name(0, "user() name", Session.CurrentUser), name(0, "session_user() name", Session.SessionUser),
+		name(0, "current_database() name", Session.CurrentDatabase), name(0, "current_catalog() name", Session.CurrentDatabase),
+		currentSchema,
+		fn(0, "current_schemas(bool) _name", sessionFunc(currentSchemas)).stable(),
+		name(0, "version() text", Session.Version), name(0, "current_query() text", Session.CurrentQuery).volatile(),
+		fn(0, "pg_backend_pid() int4", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+			return types.NewInt(int64(s.BackendPID())), nil
+		})).stable(),
+		fn(0, "pg_postmaster_start_time() timestamptz", startTime).stable(), fn(0, "pg_conf_load_time() timestamptz", startTime).stable(),
+		fn(0, "current_setting(text) text", sessionFunc(currentSetting)).stable(),
+		fn(0, "current_setting(text,bool) text", sessionFunc(currentSetting)).stable(),
+		fn(0, "set_config(text,text,bool) text", sessionFunc(setConfig)).nonStrict().volatile(),
+		fn(0, "txid_current() int8", transactionID).stable(), fn(0, "txid_current_if_assigned() int8", transactionID).stable(),
+		fn(0, "pg_is_in_recovery() bool", falseFunc).volatile(),
+		fn(0, "pg_cancel_backend(int4) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			return boolOf(s.CancelBackend(int32(a[0].Int()), false))
+		})).volatile(),
+		fn(0, "pg_terminate_backend(int4,int8) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			return boolOf(s.CancelBackend(int32(a[0].Int()), true))
+		})).volatile().defaults(types.NewInt(0)),
+		fn(0, "pg_blocking_pids(int4) _int4", func(*Context, []types.Datum) (types.Datum, error) {
+			return types.NewArray(nil), nil
+		}).volatile(),
+		fn(0, "pg_my_temp_schema() oid", zeroFunc).stable(), fn(0, "pg_is_other_temp_schema(oid) bool", falseFunc).stable(),
+		// PostgreSQL's type is inet; over a local socket all of them are NULL.
+		fn(0, "inet_client_addr() text", nullFunc).nonStrict().stable(), fn(0, "inet_client_port() int4", nullFunc).nonStrict().stable(),
+		fn(0, "inet_server_addr() text", nullFunc).nonStrict().stable(), fn(0, "inet_server_port() int4", nullFunc).nonStrict().stable(),
+	}
+}
+
+func boolOf(b bool, err error) (types.Datum, error) {
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewBool(b), nil
+}
+
+func currentSchemas(s Session, a []types.Datum) (types.Datum, error) {
+	var names []types.Datum
+	for _, n := range s.SearchPath(a[0].Bool()) {
+		names = append(names, types.NewString(n))
+	}
+	return types.NewArray(names), nil
+}
+
+func startTime(c *Context, a []types.Datum) (types.Datum, error) {
+	return sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+		return types.NewTimestampTZ(s.StartTime()), nil
+	})(c, a)
+}
+
+func transactionID(c *Context, a []types.Datum) (types.Datum, error) {
+	return sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+		return types.NewInt(s.TransactionID()), nil
+	})(c, a)
+}
+
+func currentSetting(s Session, a []types.Datum) (types.Datum, error) {
+	v, ok := s.Setting(a[0].Str())
+	if ok {
+		return types.NewString(v), nil
+	}
+	if len(a) == 2 && a[1].Bool() {
+		return types.Null, nil
+	}
+	return types.Null, pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", a[0].Str())
+}
+
+func setConfig(s Session, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "SET requires parameter name")
+	}
+	v, err := s.SetSetting(a[0].Str(), a[1].Str(), a[2].IsTrue())
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewString(v), nil
+}
+
+// advisoryFunctions declares the advisory locks in all their variants.
+func advisoryFunctions() []*Overload {
+	var all []*Overload
+	declare := func(name, ret string, req AdvisoryLockRequest, unlock bool) {
+		for _, args := range []string{"int8", "int4,int4"} {
+			all = append(all, fn(0, name+"("+args+") "+ret, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+				r := req
+				r.Key = a[0].Int()
+				if len(a) == 2 {
+					r.Pair, r.Key = true, a[0].Int()<<32|int64(uint32(a[1].Int()))
+				}
+				if unlock {
+					return boolOf(s.AdvisoryUnlock(r, false))
+				}
+				got, err := s.AdvisoryLock(r)
+				if err != nil || r.Try {
+					return boolOf(got, err)
+				}
+				return types.VoidDatum, nil
+			})).volatile())
+		}
+	}
+	for _, txn := range []bool{false, true} {
+		x := pick(txn, "xact_", "")
+		declare("pg_advisory_"+x+"lock", "void", AdvisoryLockRequest{Transaction: txn}, false)
+		declare("pg_advisory_"+x+"lock_shared", "void", AdvisoryLockRequest{Transaction: txn, Shared: true}, false)
+		declare("pg_try_advisory_"+x+"lock", "bool", AdvisoryLockRequest{Transaction: txn, Try: true}, false)
+		declare("pg_try_advisory_"+x+"lock_shared", "bool", AdvisoryLockRequest{Transaction: txn, Try: true, Shared: true}, false)
+	}
+	declare("pg_advisory_unlock", "bool", AdvisoryLockRequest{}, true)
+	declare("pg_advisory_unlock_shared", "bool", AdvisoryLockRequest{Shared: true}, true)
+	return append(all, fn(0, "pg_advisory_unlock_all() void", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+		if _, err := s.AdvisoryUnlock(AdvisoryLockRequest{}, true); err != nil {
+			return types.Null, err
+		}
+		return types.VoidDatum, nil
+	})).volatile())
+}

@@ -1,0 +1,119 @@
+package exec
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// maxDetailField is how many bytes of a value PostgreSQL shows of a failing row.
+const maxDetailField = 64
+
+// check is a compiled CHECK constraint.
+type check struct {
+	name string
+	cond evalFn
+}
+
+func (c *compiler) checks(list []plan.CheckExpr, s scope) ([]check, error) {
+	out := make([]check, len(list))
+	for i, k := range list {
+		cond, err := c.expr(k.Cond, s)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = check{k.Name, cond}
+	}
+	return out, nil
+}
+
+// runChecks evaluates CHECK constraints over input, for the stored row.
+func (w *TableWriter) runChecks(list []check, input, row Row) error {
+	for i := range list {
+		d, err := list[i].cond(input)
+		if err != nil {
+			return err
+		}
+		if !d.IsNull() && !d.Bool() {
+			e := pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", w.table.Name, list[i].name)
+			e.Detail = w.failingRow(row)
+			e.Table, e.Constraint = w.table.Name, list[i].name
+			return e
+		}
+	}
+	return nil
+}
+
+func (w *TableWriter) notNullError(ord int, row Row) error {
+	col := w.table.Columns[ord].Name
+	e := pgerr.New(pgerr.NotNullViolation, "null value in column %q of relation %q violates not-null constraint", col, w.table.Name)
+	e.Detail = w.failingRow(row)
+	e.Table, e.Column = w.table.Name, col
+	return e
+}
+
+// failingRow describes a row as PostgreSQL does, long values cut.
+func (w *TableWriter) failingRow(row Row) string {
+	var b strings.Builder
+	b.WriteString("Failing row contains (")
+	first := true
+	for i := range w.table.Columns {
+		if w.table.Columns[i].Hidden {
+			continue
+		}
+		if !first {
+			b.WriteString(", ")
+		}
+		first = false
+		s := w.text(w.table.Columns[i].Type, row[i])
+		if len(s) > maxDetailField {
+			cut := maxDetailField
+			for cut > 0 && !utf8.RuneStart(s[cut]) {
+				cut--
+			}
+			s = s[:cut] + "..."
+		}
+		b.WriteString(s)
+	}
+	b.WriteString(").")
+	return b.String()
+}
+
+func (w *TableWriter) text(t *types.T, d types.Datum) string {
+	if d.IsNull() {
+		return "null"
+	}
+	return string(types.AppendText(nil, t, d, w.fc))
+}
+
+// constraintName is the name in messages about a unique index.
+func constraintName(ix *catalog.Index) string {
+	if ix.Constraint && ix.ConstraintName != "" {
+		return ix.ConstraintName
+	}
+	return ix.Name
+}
+
+// keyDetail describes the key of a row: "Key (a, b)=(1, x)".
+func (w *TableWriter) keyDetail(x *rowcodec.Index, row Row) string {
+	var names, values []string
+	for i := range x.Declared {
+		k := &x.Key[i]
+		names = append(names, w.table.Columns[k.Ord].Name)
+		values = append(values, w.text(k.Type, row[k.Ord]))
+	}
+	return "Key (" + strings.Join(names, ", ") + ")=(" + strings.Join(values, ", ") + ")"
+}
+
+func (w *TableWriter) duplicateError(x *rowcodec.Index, row Row) error {
+	name := constraintName(x.Desc)
+	e := pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint %q", name)
+	e.Detail = w.keyDetail(x, row) + " already exists."
+	e.Table, e.Constraint = w.table.Name, name
+	return e
+}

@@ -1,0 +1,307 @@
+package exec
+
+import (
+	"bytes"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// modifier is an operator that writes. Without RETURNING it does all its work in
+// the first call of next, which yields no row.
+type modifier interface {
+	operator
+	affected() int64
+}
+
+// dml is what INSERT, UPDATE and DELETE share.
+type dml struct {
+	run       *run
+	name      string
+	src       *source
+	writer    *TableWriter
+	returning []evalFn
+	hasReturn bool
+	rows      int64 // affected
+	text      scratch
+}
+
+func (d *dml) affected() int64 { return d.rows }
+
+func (d *dml) open() error {
+	if d.run.env.ReadOnly {
+		return errReadOnly(d.name)
+	}
+	d.rows = 0
+	d.writer.SetFormat(d.run.format())
+	return d.src.start()
+}
+
+func (d *dml) close() { d.src.stop() }
+
+// loop feeds the input's rows to step, which appends to b what is returned. It
+// stops after a batch that returned rows.
+func (d *dml) loop(b *Batch, step func(row Row, b *Batch) error) error {
+	b.clear()
+	for {
+		d.text.reset()
+		want := BatchRows
+		if d.hasReturn {
+			want = b.max
+		}
+		ok, err := d.src.fetch(want)
+		if !ok {
+			return err
+		}
+		for i := 0; i < d.src.batch.n; i++ {
+			if err := step(d.src.batch.Row(i), b); err != nil {
+				return err
+			}
+		}
+		if b.n > 0 {
+			return nil
+		}
+		if err := d.run.canceled(); err != nil {
+			return err
+		}
+	}
+}
+
+// emit appends the RETURNING list for a row.
+func (d *dml) emit(row Row, b *Batch) error {
+	d.rows++
+	if !d.hasReturn {
+		return nil
+	}
+	out := b.add()
+	for i, f := range d.returning {
+		v, err := f(row)
+		if err != nil {
+			return err
+		}
+		if out[i], err = d.text.datum(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *compiler) returning(d *dml, r *plan.Returning, s scope) error {
+	if r == nil {
+		return nil
+	}
+	d.hasReturn = true
+	var err error
+	d.returning, err = c.exprs(r.Exprs, s)
+	return err
+}
+
+// updateOp changes rows.
+type updateOp struct {
+	dml
+	*rowClaim
+	old      []int
+	set      []setter
+	checks   []check
+	combined Row // input row, then the new row
+	width    int // of the input
+	oldRow   Row
+}
+
+// setter assigns to a column.
+type setter struct {
+	ord   int
+	value evalFn
+}
+
+func (c *compiler) setters(list []plan.SetCol, s scope) ([]setter, error) {
+	out := make([]setter, len(list))
+	for i, sc := range list {
+		f, err := c.expr(sc.Value, s)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = setter{sc.Ord, f}
+	}
+	return out, nil
+}
+
+func (c *compiler) update(n *plan.Update) (operator, error) {
+	u := &updateOp{dml: dml{run: c.run, name: "UPDATE"}}
+	var s scope
+	var err error
+	if u.src, s, err = c.input(n.Input); err != nil {
+		return nil, err
+	}
+	if u.writer, err = NewTableWriter(n.Table); err != nil {
+		return nil, err
+	}
+	if u.old, err = s.positions(n.Old); err != nil {
+		return nil, err
+	}
+	if u.set, err = c.setters(n.Set, s); err != nil {
+		return nil, err
+	}
+	all := append(s[:len(s):len(s)], n.New...)
+	if u.checks, err = c.checks(n.Checks, all); err != nil {
+		return nil, err
+	}
+	u.width = len(s)
+	u.combined = make(Row, len(all))
+	u.oldRow = make(Row, len(n.Table.Columns))
+	u.rowClaim = newRowClaim(c, n.Input, u.writer, claimStrength(n))
+	return u, c.returning(&u.dml, n.Returning, all)
+}
+
+// claimStrength is the lock an UPDATE needs: the weaker one unless it changes a
+// column of a unique index.
+func claimStrength(n *plan.Update) kvpb.Strength {
+	for i := range n.Table.Indexes {
+		if !n.Table.Indexes[i].Unique {
+			continue
+		}
+		for _, k := range n.Table.Indexes[i].Columns {
+			for _, set := range n.Set {
+				if n.Table.Columns[set.Ord].ID == k.Column {
+					return kvpb.LockUpdate
+				}
+			}
+		}
+	}
+	return kvpb.LockNoKeyUpdate
+}
+
+func (u *updateOp) next(b *Batch) error { return u.loop(b, u.step) }
+
+func (u *updateOp) step(in Row, b *Batch) error {
+	copySlots(u.oldRow, in, u.old)
+	if ok, err := u.claim(u.oldRow); !ok {
+		return err
+	}
+	row := u.combined[u.width:]
+	copy(u.combined, in)
+	copy(row, u.oldRow)
+	for i := range u.set {
+		v, err := u.set[i].value(in)
+		if err != nil {
+			return err
+		}
+		row[u.set[i].ord] = v
+	}
+	if err := u.writer.CheckNotNull(row); err != nil {
+		return err
+	}
+	if err := u.writer.runChecks(u.checks, u.combined, row); err != nil {
+		return err
+	}
+	if err := u.writer.Update(u.run.ctx, u.run.txn, u.oldRow, row); err != nil {
+		return err
+	}
+	return u.emit(u.combined, b)
+}
+
+// deleteOp deletes rows.
+type deleteOp struct {
+	dml
+	*rowClaim
+	old    []int
+	oldRow Row
+}
+
+func (c *compiler) delete(n *plan.Delete) (operator, error) {
+	d := &deleteOp{dml: dml{run: c.run, name: "DELETE"}}
+	var s scope
+	var err error
+	if d.src, s, err = c.input(n.Input); err != nil {
+		return nil, err
+	}
+	if d.writer, err = NewTableWriter(n.Table); err != nil {
+		return nil, err
+	}
+	if d.old, err = s.positions(n.Old); err != nil {
+		return nil, err
+	}
+	d.oldRow = make(Row, len(n.Table.Columns))
+	d.rowClaim = newRowClaim(c, n.Input, d.writer, kvpb.LockUpdate)
+	return d, c.returning(&d.dml, n.Returning, s)
+}
+
+func (d *deleteOp) next(b *Batch) error { return d.loop(b, d.step) }
+
+func (d *deleteOp) step(in Row, b *Batch) error {
+	copySlots(d.oldRow, in, d.old)
+	if ok, err := d.claim(d.oldRow); !ok {
+		return err
+	}
+	if err := d.writer.Delete(d.run.ctx, d.run.txn, d.oldRow); err != nil {
+		return err
+	}
+	return d.emit(in, b)
+}
+
+// rowClaim makes a row ready to be changed. An input that locks the rows of the
+// table itself and yields each once needs nothing more; any other row is locked
+// here.
+type rowClaim struct {
+	run      *run
+	writer   *TableWriter
+	strength kvpb.Strength
+	locked   bool
+}
+
+func newRowClaim(c *compiler, input plan.Node, w *TableWriter, s kvpb.Strength) *rowClaim {
+	return &rowClaim{run: c.run, writer: w, strength: s, locked: locksRows(input)}
+}
+
+// locksRows reports whether a plan is a locking scan of one table, perhaps
+// below filters and projections.
+func locksRows(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return n.Locking != nil && n.Locking.Strength >= plan.ForNoKeyUpdate
+	case *plan.IndexJoin:
+		return n.Locking != nil && n.Locking.Strength >= plan.ForNoKeyUpdate
+	case *plan.Filter:
+		return locksRows(n.Input)
+	case *plan.Project:
+		return locksRows(n.Input)
+	}
+	return false
+}
+
+// claim locks a row and reports whether to go on with it: not if this statement
+// has changed it already or if it is gone. A row that changed since it was read
+// cannot be looked at again below joins: the statement starts over.
+func (k *rowClaim) claim(old Row) (bool, error) {
+	if k.locked {
+		return true, nil
+	}
+	key, err := k.writer.PrimaryKey(old)
+	if err != nil {
+		return false, err
+	}
+	res, err := k.run.txn.Lock(k.run.ctx, key, k.strength, kvpb.WaitBlock)
+	if err != nil || res.Self || !res.Found {
+		return false, err
+	}
+	if !res.Changed {
+		return true, nil
+	}
+	now := bytes.Clone(res.Value)
+	was, err := k.writer.PrimaryValue(old)
+	if err != nil {
+		return false, err
+	}
+	if bytes.Equal(now, was) {
+		return true, nil // the input saw this version when it locked the row
+	}
+	return false, &kvpb.RetryError{Reason: "a row changed while the statement was reading it", Key: bytes.Clone(key)}
+}
+
+var errTwice = "ON CONFLICT DO UPDATE command cannot affect row a second time"
+
+func errAffectTwice() error {
+	return pgerr.New(pgerr.CardinalityViolation, "%s", errTwice).
+		WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+}

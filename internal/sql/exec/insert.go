@@ -1,0 +1,272 @@
+package exec
+
+import (
+	"bytes"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+)
+
+// insertOp adds rows.
+type insertOp struct {
+	dml
+	checks   []check
+	conflict *conflict // nil: 23505
+	blind    bool      // UPSERT that needs not look at what is there
+	// For ON CONFLICT DO UPDATE: the proposed row, the existing row, the row to
+	// store.
+	combined Row
+}
+
+// conflict is a compiled ON CONFLICT.
+type conflict struct {
+	arbiters []int // positions in writer.indexes
+	all      bool  // DO NOTHING without target
+	update   bool
+	set      []setter
+	where    predFn
+	// pkDec reads the primary key from the entry of a unique secondary index,
+	// by position in writer.indexes; rowDec the row from the primary entry.
+	pkDec   []*rowcodec.Decoder
+	rowDec  *rowcodec.Decoder
+	pkRow   Row
+	fullRow Row
+}
+
+func (c *compiler) insert(n *plan.Insert) (operator, error) {
+	ins := &insertOp{dml: dml{run: c.run, name: "INSERT"}}
+	var s scope
+	var err error
+	if ins.src, s, err = c.input(n.Input); err != nil {
+		return nil, err
+	}
+	if ins.writer, err = NewTableWriter(n.Table); err != nil {
+		return nil, err
+	}
+	stored := s
+	if n.OnConflict != nil {
+		if n.OnConflict.Update {
+			// Columns are looked up from the left, and an identifier that the
+			// stored row shares with the input must mean the stored row.
+			stored = append(append(append(scope{}, n.New...), n.OnConflict.Old...), s...)
+			ins.combined = make(Row, len(stored))
+		}
+		if ins.conflict, err = c.conflict(n, ins, stored); err != nil {
+			return nil, err
+		}
+		ins.blind = n.Upsert && n.OnConflict.Update && len(n.Table.Indexes) == 1 && replacesAll(n)
+	}
+	if ins.checks, err = c.checks(n.Checks, stored); err != nil {
+		return nil, err
+	}
+	return ins, c.returning(&ins.dml, n.Returning, stored)
+}
+
+// replacesAll reports whether an UPSERT's update overwrites every column that is
+// not part of the key, so that nothing of the old row remains.
+func replacesAll(n *plan.Insert) bool {
+	set := make([]bool, len(n.Table.Columns))
+	for _, sc := range n.OnConflict.Set {
+		set[sc.Ord] = true
+	}
+	for _, k := range n.Table.Primary().Columns {
+		set[n.Table.ColumnByID(k.Column)] = true
+	}
+	for _, ok := range set {
+		if !ok {
+			return false
+		}
+	}
+	return n.OnConflict.Where == nil
+}
+
+func (c *compiler) conflict(n *plan.Insert, ins *insertOp, s scope) (*conflict, error) {
+	oc := n.OnConflict
+	k := &conflict{update: oc.Update, all: len(oc.Arbiters) == 0}
+	w := ins.writer
+	k.pkDec = make([]*rowcodec.Decoder, len(w.indexes))
+	pk := keyOrds(w.indexes[0].Index)
+	for i := range w.indexes {
+		x := w.indexes[i].Index
+		if !x.Unique() || !(k.all || isArbiter(oc.Arbiters, x.Desc)) {
+			continue
+		}
+		k.arbiters = append(k.arbiters, i)
+		if !x.Primary() {
+			k.pkDec[i] = x.NewDecoder(pk)
+		}
+	}
+	k.rowDec = w.indexes[0].NewDecoder(allOrds(n.Table))
+	k.pkRow, k.fullRow = make(Row, len(pk)), make(Row, len(n.Table.Columns))
+	if !oc.Update {
+		return k, nil
+	}
+	var err error
+	// SET and WHERE know the existing and the proposed row, not the new one.
+	visible := append(make(scope, len(n.New)), s[len(n.New):]...)
+	if k.set, err = c.setters(oc.Set, visible); err != nil {
+		return nil, err
+	}
+	k.where, err = c.pred(oc.Where, visible)
+	return k, err
+}
+
+func isArbiter(list []*catalog.Index, ix *catalog.Index) bool {
+	for _, a := range list {
+		if a.ID == ix.ID {
+			return true
+		}
+	}
+	return false
+}
+
+func (ins *insertOp) next(b *Batch) error { return ins.loop(b, ins.step) }
+
+func (ins *insertOp) step(in Row, b *Batch) error {
+	row := in[:len(ins.writer.table.Columns)]
+	visible := in
+	if ins.combined != nil {
+		// The stored row, unless there is a conflict, is the proposed one.
+		n := len(ins.writer.table.Columns)
+		copy(ins.combined, row)
+		copy(ins.combined[2*n:], in)
+		visible = ins.combined
+	}
+	if err := ins.writer.CheckNotNull(row); err != nil {
+		return err
+	}
+	if err := ins.writer.runChecks(ins.checks, visible, row); err != nil {
+		return err
+	}
+	txn, ctx := ins.run.txn, ins.run.ctx
+	switch {
+	case ins.blind:
+		if err := ins.writer.Upsert(txn, row); err != nil {
+			return err
+		}
+	case ins.conflict == nil:
+		if err := ins.writer.Insert(ctx, txn, row); err != nil {
+			return err
+		}
+	default:
+		stored, err := ins.insertOrUpdate(row)
+		if err != nil || !stored {
+			return err
+		}
+	}
+	return ins.emit(visible, b)
+}
+
+// insertOrUpdate inserts a row, or does what ON CONFLICT says; false if nothing
+// was stored.
+func (ins *insertOp) insertOrUpdate(row Row) (bool, error) {
+	w, k := ins.writer, ins.conflict
+	if err := w.encodeKeys(row); err != nil {
+		return false, err
+	}
+	for _, i := range k.arbiters {
+		x := &w.indexes[i]
+		if !x.UniqueKeyComplete(row) {
+			continue
+		}
+		res, err := ins.run.txn.Lock(ins.run.ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock)
+		if err != nil {
+			return false, err
+		}
+		if !res.Found {
+			continue
+		}
+		if !k.update {
+			return false, nil
+		}
+		return ins.updateExisting(i, res.Value, res.Self)
+	}
+	// Unique indexes that are no arbiters still forbid duplicates.
+	for i := range w.indexes {
+		x := &w.indexes[i]
+		if k.isArbiter(i) || !x.UniqueKeyComplete(row) {
+			continue
+		}
+		res, err := ins.run.txn.Lock(ins.run.ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock)
+		if err != nil {
+			return false, err
+		}
+		if res.Found {
+			return false, w.duplicateError(x.Index, row)
+		}
+	}
+	return true, w.putAll(ins.run.txn, row)
+}
+
+func (k *conflict) isArbiter(i int) bool {
+	for _, a := range k.arbiters {
+		if a == i {
+			return true
+		}
+	}
+	return false
+}
+
+// updateExisting runs DO UPDATE on the row behind entry i, whose value was read
+// under its lock.
+func (ins *insertOp) updateExisting(i int, value []byte, self bool) (bool, error) {
+	w, k, n := ins.writer, ins.conflict, len(ins.writer.table.Columns)
+	key := w.indexes[i].key
+	if k.pkDec[i] != nil {
+		if err := k.pkDec[i].Decode(key, ins.text.bytes(value), k.pkRow); err != nil {
+			return false, err
+		}
+		for j := range k.pkRow {
+			k.fullRow[w.indexes[0].Key[j].Ord] = k.pkRow[j]
+		}
+		pk, err := w.PrimaryKey(k.fullRow)
+		if err != nil {
+			return false, err
+		}
+		res, err := ins.run.txn.Lock(ins.run.ctx, pk, kvpb.LockUpdate, kvpb.WaitBlock)
+		if err != nil {
+			return false, err
+		}
+		if !res.Found {
+			return false, &kvpb.RetryError{Reason: "the conflicting row is gone", Key: bytes.Clone(pk)}
+		}
+		key, value, self = pk, res.Value, self || res.Self
+	}
+	if self {
+		return false, errAffectTwice()
+	}
+	stored, old := ins.combined[:n], ins.combined[n:2*n]
+	// The buffers of key and value are used again before the row is written.
+	if err := k.rowDec.Decode(ins.text.bytes(key), ins.text.bytes(value), old); err != nil {
+		return false, err
+	}
+	if k.where != nil {
+		if ok, err := k.where(ins.combined); !ok {
+			return false, err
+		}
+	}
+	return ins.applySet(stored, old)
+}
+
+// applySet computes and stores the updated row.
+func (ins *insertOp) applySet(stored, old Row) (bool, error) {
+	copy(stored, old)
+	for i := range ins.conflict.set {
+		s := &ins.conflict.set[i]
+		v, err := s.value(ins.combined)
+		if err != nil {
+			return false, err
+		}
+		stored[s.ord] = v
+	}
+	w := ins.writer
+	if err := w.CheckNotNull(stored); err != nil {
+		return false, err
+	}
+	if err := w.runChecks(ins.checks, ins.combined, stored); err != nil {
+		return false, err
+	}
+	return true, w.Update(ins.run.ctx, ins.run.txn, old, stored)
+}

@@ -1,0 +1,216 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// Program is a prepared statement compiled for one session: operators and
+// closures with their buffers, used again by every execution. It belongs to one
+// goroutine, and only one execution may be open at a time.
+type Program struct {
+	run     run
+	root    *source
+	mod     modifier // root, if it writes
+	out     []int    // positions of the client's columns in root's; nil: as they are
+	result  Batch    // the client's columns, if they have to be picked
+	closers []func()
+	open    bool
+	// held are the rows of a writing statement that the client reads in
+	// portions: the statement itself runs to its end at once.
+	held    rowStore
+	holding bool
+	heldPos int
+	noCtx   builtin.Context
+}
+
+// Compile turns a prepared statement into a program. Statements that are not
+// queries or data modification (DDL, utility, COPY, EXPLAIN) are run by the
+// layers above.
+func Compile(p *plan.Prepared) (*Program, error) {
+	return CompileNode(p.Root, p.Columns)
+}
+
+// CompileNode compiles a plan whose rows consist of the given columns, which
+// its root produces; nil means the root's own.
+func CompileNode(root plan.Node, columns []plan.Column) (*Program, error) {
+	pr := &Program{}
+	c := &compiler{run: &pr.run, outer: map[plan.ColID]int{}, ctes: map[int]*cteState{}}
+	src, s, err := c.input(root)
+	if err != nil {
+		return nil, err
+	}
+	pr.root = src
+	pr.mod, _ = src.operator.(modifier)
+	pr.closers = c.closers
+	if columns == nil {
+		return pr, nil
+	}
+	out, err := s.positions(plan.IDs(columns))
+	if err != nil {
+		return nil, err
+	}
+	identity := len(out) == len(s)
+	for i, p := range out {
+		identity = identity && i == p
+	}
+	if !identity {
+		pr.out = out
+	}
+	return pr, nil
+}
+
+// Open starts an execution. The caller calls Close, also after an error.
+func (p *Program) Open(env *Env) error {
+	must.True(!p.open, "exec: program opened twice")
+	p.open, p.holding, p.heldPos = true, false, 0
+	r := &p.run
+	r.env, r.ctx, r.txn, r.params = env, env.Ctx, env.Txn, env.Params
+	if r.bctx = env.Builtin; r.bctx == nil {
+		r.bctx = &p.noCtx
+	}
+	r.epoch++
+	return p.root.start()
+}
+
+// Next returns the next rows, at most max of them (0: as many as are convenient),
+// and an empty batch at the end. Rows stay intact until the next call. A portal
+// that stops in between simply calls Next again later.
+func (p *Program) Next(max int) (*Batch, error) {
+	if max <= 0 {
+		max = BatchRows
+	} else if p.mod != nil {
+		return p.nextHeld(max)
+	}
+	return p.fetch(max)
+}
+
+func (p *Program) fetch(max int) (*Batch, error) {
+	if _, err := p.root.fetch(min(max, BatchRows)); err != nil {
+		return nil, err
+	}
+	in := &p.root.batch
+	if p.root.done {
+		in.clear()
+	}
+	if p.out == nil {
+		return in, nil
+	}
+	p.result.want(len(p.out), BatchRows)
+	for i := 0; i < in.n; i++ {
+		copySlots(p.result.add(), in.Row(i), p.out)
+	}
+	return &p.result, nil
+}
+
+// nextHeld runs a writing statement to its end, then hands out its rows.
+func (p *Program) nextHeld(max int) (*Batch, error) {
+	if !p.holding {
+		p.holding = true
+		p.held.open(&p.run, p.width())
+		for {
+			b, err := p.fetch(BatchRows)
+			if err != nil {
+				return nil, err
+			}
+			if b.Len() == 0 {
+				break
+			}
+			if err := p.held.addBatch(b); err != nil {
+				return nil, err
+			}
+		}
+	}
+	p.result.want(p.width(), max)
+	for ; p.heldPos < p.held.len() && !p.result.full(); p.heldPos++ {
+		p.result.addCopy(p.held.rows[p.heldPos])
+	}
+	return &p.result, nil
+}
+
+func (p *Program) width() int {
+	if p.out != nil {
+		return len(p.out)
+	}
+	return p.root.width
+}
+
+// RowsAffected returns how many rows a writing statement has written so far.
+func (p *Program) RowsAffected() int64 {
+	if p.mod == nil {
+		return 0
+	}
+	return p.mod.affected()
+}
+
+// Close ends the execution and gives back its memory.
+func (p *Program) Close() {
+	if !p.open {
+		return
+	}
+	p.open = false
+	p.root.stop()
+	for _, f := range p.closers {
+		f()
+	}
+	p.held.close()
+	p.result.release()
+	r := &p.run
+	clear(r.outer)
+	clear(r.operand)
+	r.env, r.ctx, r.txn, r.params, r.bctx = nil, nil, nil, nil, nil
+}
+
+// Run executes the program to its end and passes every batch of rows to sink,
+// which may be nil for statements that return none.
+func (p *Program) Run(env *Env, sink func(*Batch) error) (affected int64, err error) {
+	defer p.Close()
+	if err := p.Open(env); err != nil {
+		return 0, err
+	}
+	for {
+		b, err := p.Next(0)
+		if err != nil {
+			return 0, err
+		}
+		if b.Len() == 0 {
+			return p.RowsAffected(), nil
+		}
+		if sink == nil {
+			return 0, pgerr.New(pgerr.InternalError, "statement returned rows that nobody reads")
+		}
+		if err := sink(b); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Width returns how many columns a row has.
+func (p *Program) Width() int { return p.width() }
+
+// Rows executes the program and returns copies of all rows: for callers that
+// want few.
+func (p *Program) Rows(env *Env) ([]Row, error) {
+	var out []Row
+	var text arena
+	var acc quota.Account
+	_, err := p.Run(env, func(b *Batch) error {
+		for i := range b.Len() {
+			row := slices.Clone(b.Row(i))
+			for j := range row {
+				var err error
+				if row[j], err = text.copyDatum(row[j], &acc); err != nil {
+					return err
+				}
+			}
+			out = append(out, row)
+		}
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,218 @@
+package exec
+
+import (
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+)
+
+// Page sizes of scans: the first one serves short ranges with one call, later
+// ones grow.
+const (
+	firstPageRows = 128
+	maxPageRows   = 4096
+)
+
+// scanOp reads an index: ranges page by page, complete keys one by one.
+type scanOp struct {
+	run     *run
+	x       *rowcodec.Index
+	dec     *rowcodec.Decoder
+	spans   *spanSet
+	filter  predFn
+	bound   rowBound
+	reverse bool
+	locker  *rowLocker // nil: no row locks
+
+	cur      int  // index of the current range in visiting order
+	started  bool // the current range has a resume key
+	resume   []byte
+	page     kvpb.ScanResponse
+	pos      int // next entry of page
+	pageRows int
+	text     scratch
+}
+
+func (c *compiler) scan(n *plan.Scan) (operator, error) {
+	x, err := rowcodec.Compile(n.Table, n.Index)
+	if err != nil {
+		return nil, err
+	}
+	s := &scanOp{run: c.run, x: x, dec: x.NewDecoder(n.Ords), reverse: n.Reverse}
+	if s.spans, err = c.spans(n, x); err != nil {
+		return nil, err
+	}
+	if s.filter, err = c.pred(n.Filter, scopeOf(n.Cols)); err != nil {
+		return nil, err
+	}
+	if s.bound, err = c.bound(n.Bound); err != nil {
+		return nil, err
+	}
+	if n.Locking != nil {
+		s.locker, err = c.rowLocker(n, x, n.Ords, *n.Locking)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *scanOp) open() error {
+	if s.locker != nil && s.run.env.ReadOnly {
+		return errReadOnly("SELECT FOR UPDATE")
+	}
+	s.cur, s.started, s.pos = 0, false, 0
+	s.page.Reset()
+	s.pageRows = firstPageRows
+	if s.filter == nil {
+		n, err := s.bound.rows()
+		if err != nil {
+			return err
+		}
+		if n >= 0 {
+			s.pageRows = int(max(1, min(n, maxPageRows)))
+		}
+	}
+	return s.spans.eval()
+}
+
+func (s *scanOp) close() {
+	s.text.reset()
+	if cap(s.page.Arena) > maxScratch {
+		s.page = kvpb.ScanResponse{}
+	}
+}
+
+func (s *scanOp) next(b *Batch) error {
+	b.clear()
+	s.text.reset()
+	s.dec.Reset()
+	for !b.full() {
+		if s.pos < s.page.Len() {
+			if err := s.emitPage(b); err != nil {
+				return err
+			}
+			continue
+		}
+		if s.cur >= len(s.spans.list) {
+			return nil
+		}
+		i := s.spanIndex()
+		if s.spans.list[i].point {
+			s.cur++
+			if err := s.emitPoint(b, s.spans.first(i)); err != nil {
+				return err
+			}
+			continue
+		}
+		if b.n > 0 {
+			return nil // its rows live in the page that would be replaced
+		}
+		if err := s.readPage(i, b.max); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spanIndex returns the current range: they are visited backwards in reverse.
+func (s *scanOp) spanIndex() int {
+	if s.reverse {
+		return len(s.spans.list) - 1 - s.cur
+	}
+	return s.cur
+}
+
+// readPage reads the next page of range i.
+func (s *scanOp) readPage(i, want int) error {
+	if err := s.run.canceled(); err != nil {
+		return err
+	}
+	start, end := s.spans.first(i), s.spans.last(i)
+	if s.started && s.reverse {
+		end = s.resume
+	} else if s.started {
+		start = s.resume
+	}
+	rows := s.pageRows
+	if s.filter == nil && want < BatchRows {
+		rows = min(rows, want)
+	}
+	s.pos = 0
+	o := kv.ScanOptions{MaxRows: rows, Reverse: s.reverse}
+	if err := s.run.txn.Scan(s.run.ctx, start, end, o, &s.page); err != nil {
+		return err
+	}
+	s.pageRows = min(4*s.pageRows, maxPageRows)
+	if s.started = s.page.Resume != nil; s.started {
+		s.resume = append(s.resume[:0], s.page.Resume...)
+	} else {
+		s.cur++
+	}
+	return nil
+}
+
+// emitPage decodes entries of the page until b is full.
+func (s *scanOp) emitPage(b *Batch) error {
+	for s.pos < s.page.Len() && !b.full() {
+		key, value := s.page.Key(s.pos), s.page.Value(s.pos)
+		s.pos++
+		row := b.add()
+		if err := s.dec.Decode(key, value, row); err != nil {
+			return err
+		}
+		ok, err := s.pass(row)
+		if ok && s.locker != nil {
+			ok, err = s.locker.lock(s, key, value, row)
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			b.drop()
+		}
+	}
+	return nil
+}
+
+func (s *scanOp) pass(row Row) (bool, error) {
+	if s.filter == nil {
+		return true, nil
+	}
+	return s.filter(row)
+}
+
+// emitPoint reads one complete key.
+func (s *scanOp) emitPoint(b *Batch, key []byte) error {
+	if s.locker != nil && s.locker.direct {
+		return s.lockPoint(b, key)
+	}
+	value, found, err := s.run.txn.Get(s.run.ctx, key)
+	if err != nil || !found {
+		return err
+	}
+	value = s.text.bytes(value)
+	row := b.add()
+	if err := s.dec.Decode(key, value, row); err != nil {
+		return err
+	}
+	ok, err := s.pass(row)
+	if ok && s.locker != nil {
+		ok, err = s.locker.lock(s, key, value, row)
+	}
+	if !ok {
+		b.drop()
+	}
+	return err
+}
+
+// lockPoint locks and reads a row by its complete primary key in one step: the
+// same as if the statement had begun when it got the lock.
+func (s *scanOp) lockPoint(b *Batch, key []byte) error {
+	res, err := s.locker.acquire(key)
+	if err != nil || !res.Found || res.Skipped || res.Self {
+		return err
+	}
+	return s.dec.Decode(key, s.text.bytes(res.Value), b.add())
+}

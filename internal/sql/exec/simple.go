@@ -1,0 +1,390 @@
+package exec
+
+import (
+	"math"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// valuesOp produces constant rows.
+type valuesOp struct {
+	run  *run
+	rows [][]evalFn
+	pos  int
+}
+
+func (c *compiler) values(n *plan.Values) (operator, error) {
+	v := &valuesOp{run: c.run}
+	for _, row := range n.RowExprs {
+		fns, err := c.exprs(row, nil)
+		if err != nil {
+			return nil, err
+		}
+		v.rows = append(v.rows, fns)
+	}
+	return v, nil
+}
+
+func (v *valuesOp) open() error { v.pos = 0; return nil }
+func (v *valuesOp) close()      {}
+
+func (v *valuesOp) next(b *Batch) error {
+	b.clear()
+	for ; v.pos < len(v.rows) && !b.full(); v.pos++ {
+		row := b.add()
+		for i, f := range v.rows[v.pos] {
+			d, err := f(nil)
+			if err != nil {
+				return err
+			}
+			row[i] = d
+		}
+	}
+	return nil
+}
+
+// filterOp drops rows in place.
+type filterOp struct {
+	run   *run
+	input operator
+	cond  predFn
+}
+
+func (c *compiler) filter(n *plan.Filter) (operator, error) {
+	input, err := c.node(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	cond, err := c.pred(n.Cond, scopeOf(n.Input.Props().Cols))
+	return &filterOp{run: c.run, input: input, cond: cond}, err
+}
+
+func (f *filterOp) open() error { return f.input.open() }
+func (f *filterOp) close()      { f.input.close() }
+
+func (f *filterOp) next(b *Batch) error {
+	want := b.max
+	for {
+		// A small demand says little about how many rows must be looked at.
+		b.max = max(want, min(BatchRows, 4*want))
+		if err := f.input.next(b); err != nil || b.n == 0 {
+			return err
+		}
+		kept := 0
+		for i := 0; i < b.n; i++ {
+			row := b.Row(i)
+			ok, err := f.cond(row)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			if kept != i {
+				copy(b.Row(kept), row)
+			}
+			kept++
+		}
+		if b.truncate(kept); kept > 0 {
+			return nil
+		}
+		if err := f.run.canceled(); err != nil {
+			return err
+		}
+	}
+}
+
+// projectOp computes expressions.
+type projectOp struct {
+	src   *source
+	exprs []evalFn
+	// slots, if set, says that all expressions are columns of the input.
+	slots []int
+}
+
+func (c *compiler) project(n *plan.Project) (operator, error) {
+	src, s, err := c.input(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	p := &projectOp{src: src}
+	slots := make([]int, len(n.Exprs))
+	for i, e := range n.Exprs {
+		ref, ok := e.(*plan.ColRef)
+		if !ok || s.find(ref.Col) < 0 {
+			p.exprs, err = c.exprs(n.Exprs, s)
+			return p, err
+		}
+		slots[i] = s.find(ref.Col)
+	}
+	p.slots = slots
+	return p, nil
+}
+
+func (p *projectOp) open() error { return p.src.start() }
+func (p *projectOp) close()      { p.src.stop() }
+
+func (p *projectOp) next(b *Batch) error {
+	b.clear()
+	ok, err := p.src.fetch(b.max)
+	if !ok {
+		return err
+	}
+	for i := 0; i < p.src.batch.n; i++ {
+		in, out := p.src.batch.Row(i), b.add()
+		if p.exprs == nil {
+			copySlots(out, in, p.slots)
+			continue
+		}
+		for j, f := range p.exprs {
+			d, err := f(in)
+			if err != nil {
+				return err
+			}
+			out[j] = d
+		}
+	}
+	return nil
+}
+
+// limitOp passes on some of its input's rows.
+type limitOp struct {
+	input         operator
+	count, offset evalFn
+	skip, left    int64
+	ties          *tieBreaker
+}
+
+func (c *compiler) limit(n *plan.Limit) (operator, error) {
+	input, err := c.node(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	l := &limitOp{input: input}
+	if l.count, err = c.optional(n.Count, nil); err != nil {
+		return nil, err
+	}
+	if l.offset, err = c.optional(n.Offset, nil); err != nil {
+		return nil, err
+	}
+	if n.WithTies {
+		l.ties, err = c.tieBreaker(n)
+	}
+	return l, err
+}
+
+func (l *limitOp) open() error {
+	var err error
+	if l.skip, err = count(l.offset, 0); err != nil {
+		return err
+	}
+	if l.skip < 0 {
+		return pgerr.New(pgerr.InvalidRowCountInResultOffsetClause, "OFFSET must not be negative")
+	}
+	if l.left, err = count(l.count, math.MaxInt64); err != nil {
+		return err
+	}
+	if l.left < 0 {
+		return pgerr.New(pgerr.InvalidRowCountInLimitClause, "LIMIT must not be negative")
+	}
+	if l.ties != nil {
+		l.ties.open()
+	}
+	return l.input.open()
+}
+
+func (l *limitOp) close() {
+	l.input.close()
+	if l.ties != nil {
+		l.ties.close()
+	}
+}
+
+func (l *limitOp) next(b *Batch) error {
+	want := b.max
+	for l.left > 0 {
+		b.max = int(min(int64(want), l.left))
+		if l.skip > 0 {
+			b.max = int(min(BatchRows, addSaturating(l.skip, int64(b.max))))
+		}
+		if err := l.input.next(b); err != nil || b.n == 0 {
+			l.left = 0
+			return err
+		}
+		if l.skip >= int64(b.n) {
+			l.skip -= int64(b.n)
+			continue
+		}
+		if l.skip > 0 {
+			b.shift(int(l.skip))
+			l.skip = 0
+		}
+		return l.cut(b)
+	}
+	b.clear()
+	return nil
+}
+
+// cut takes the rows that are left to return from b.
+func (l *limitOp) cut(b *Batch) error {
+	if l.ties != nil {
+		return l.ties.cut(l, b)
+	}
+	if int64(b.n) > l.left {
+		b.truncate(int(l.left))
+	}
+	l.left -= int64(b.n)
+	return nil
+}
+
+func addSaturating(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// shift removes the first n rows.
+func (b *Batch) shift(n int) {
+	copy(b.data, b.data[n*b.width:b.n*b.width])
+	b.n -= n
+}
+
+// tieBreaker implements FETCH FIRST ... WITH TIES.
+type tieBreaker struct {
+	order rowOrdering
+	last  rowStore // one row: the last within the count
+	run   *run
+	width int
+}
+
+func (c *compiler) tieBreaker(n *plan.Limit) (*tieBreaker, error) {
+	t := &tieBreaker{run: c.run, width: len(n.Input.Props().Cols)}
+	var err error
+	t.order, err = c.ordering(n.TiesKeys, n.Input.Props().Cols)
+	return t, err
+}
+
+func (t *tieBreaker) open()  { t.last.open(t.run, t.width) }
+func (t *tieBreaker) close() { t.last.close() }
+
+// cut keeps rows up to the count and those that equal the last one. l.left stays
+// at 1 while ties may follow.
+func (t *tieBreaker) cut(l *limitOp, b *Batch) error {
+	for i := 0; i < b.n; i++ {
+		row := b.Row(i)
+		if t.last.len() > 0 {
+			if t.order.compare(t.last.rows[0], row) != 0 {
+				l.left = 0
+				b.truncate(i)
+				return nil
+			}
+			continue
+		}
+		if l.left > 1 {
+			l.left--
+			continue
+		}
+		if _, err := t.last.add(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// virtualOp reads a table whose rows are computed.
+type virtualOp struct {
+	run    *run
+	table  *catalog.Table
+	ords   []int
+	eqOrds []int
+	eq     []evalFn
+	filter predFn
+	store  rowStore
+	pos    int
+}
+
+func (c *compiler) virtualScan(n *plan.VirtualScan) (operator, error) {
+	v := &virtualOp{run: c.run, table: n.Table, ords: n.Ords}
+	for _, e := range n.Eq {
+		f, err := c.expr(e.Value, nil)
+		if err != nil {
+			return nil, err
+		}
+		v.eqOrds, v.eq = append(v.eqOrds, e.Ord), append(v.eq, f)
+	}
+	var err error
+	v.filter, err = c.pred(n.Filter, scopeOf(n.Cols))
+	return v, err
+}
+
+func (v *virtualOp) open() error {
+	v.pos = 0
+	v.store.open(v.run, len(v.ords))
+	if v.run.env.Virtual == nil {
+		return pgerr.Unsupported("virtual table %q is not available here", v.table.Name)
+	}
+	var eq []VirtualConstraint
+	for i, f := range v.eq {
+		d, err := f(nil)
+		if err != nil {
+			return err
+		}
+		if d.IsNull() {
+			return nil // equality with NULL: no row
+		}
+		eq = append(eq, VirtualConstraint{Ord: v.eqOrds[i], Value: d})
+	}
+	row := make(Row, len(v.ords))
+	return v.run.env.Virtual.VirtualRows(v.run.ctx, v.table, eq, func(full Row) error {
+		if len(full) != len(v.table.Columns) {
+			return pgerr.New(pgerr.InternalError, "virtual table %q yielded %d columns of %d",
+				v.table.Name, len(full), len(v.table.Columns))
+		}
+		copySlots(row, full, v.ords)
+		if v.filter != nil {
+			if ok, err := v.filter(row); !ok {
+				return err
+			}
+		}
+		_, err := v.store.add(row)
+		return err
+	})
+}
+
+func (v *virtualOp) next(b *Batch) error {
+	b.clear()
+	for ; v.pos < v.store.len() && !b.full(); v.pos++ {
+		b.addCopy(v.store.rows[v.pos])
+	}
+	return nil
+}
+
+func (v *virtualOp) close() { v.store.close() }
+
+// copyRowsOp reads the rows that the client sends.
+type copyRowsOp struct{ run *run }
+
+func (c *compiler) copyRows(*plan.CopyRows) (operator, error) { return &copyRowsOp{run: c.run}, nil }
+
+func (o *copyRowsOp) open() error {
+	if o.run.env.Copy == nil {
+		return pgerr.New(pgerr.InternalError, "no source of rows for COPY")
+	}
+	return nil
+}
+
+func (o *copyRowsOp) close() {}
+
+// next reads one row: the source keeps no more than that.
+func (o *copyRowsOp) next(b *Batch) error {
+	b.clear()
+	ok, err := o.run.env.Copy.NextRow(b.add())
+	if !ok {
+		b.drop()
+	}
+	return err
+}
+

@@ -1,0 +1,262 @@
+package exec
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// TableWriter writes rows of one table with all their index entries. It checks
+// NOT NULL and uniqueness. Every front writes through one; CHECK constraints
+// are expressions and belong to the caller.
+//
+// Rows have one datum per Table.Columns. A writer belongs to one goroutine and
+// may be used for many transactions.
+type TableWriter struct {
+	table   *catalog.Table
+	indexes []writerIndex // the primary first
+	notNull []int
+	fc      *types.FormatContext
+
+	changedCols []bool
+	value       []byte
+	probe       []byte
+}
+
+// writerIndex is an index with room for the keys of the row at hand.
+type writerIndex struct {
+	*rowcodec.Index
+	key    []byte // of the new row
+	oldKey []byte
+	used   bool // in an update: the entry changes
+}
+
+// NewTableWriter returns a writer of rows of t.
+func NewTableWriter(t *catalog.Table) (*TableWriter, error) {
+	w := &TableWriter{table: t, changedCols: make([]bool, len(t.Columns))}
+	for i := range t.Indexes {
+		x, err := rowcodec.Compile(t, &t.Indexes[i])
+		if err != nil {
+			return nil, err
+		}
+		w.indexes = append(w.indexes, writerIndex{Index: x})
+	}
+	for i := range t.Columns {
+		if t.Columns[i].NotNull {
+			w.notNull = append(w.notNull, i)
+		}
+	}
+	for _, k := range w.indexes[0].Key {
+		if !t.Columns[k.Ord].NotNull {
+			w.notNull = append(w.notNull, k.Ord) // a primary key column never is NULL
+		}
+	}
+	return w, nil
+}
+
+// Table returns the table.
+func (w *TableWriter) Table() *catalog.Table { return w.table }
+
+// SetFormat sets how values in error messages look.
+func (w *TableWriter) SetFormat(fc *types.FormatContext) { w.fc = fc }
+
+// CheckNotNull returns 23502 if a NOT NULL column is NULL.
+func (w *TableWriter) CheckNotNull(row Row) error {
+	for _, ord := range w.notNull {
+		if row[ord].IsNull() {
+			return w.notNullError(ord, row)
+		}
+	}
+	return nil
+}
+
+// Insert adds a row, or returns 23502 or 23505.
+func (w *TableWriter) Insert(ctx context.Context, txn Txn, row Row) error {
+	if err := w.CheckNotNull(row); err != nil {
+		return err
+	}
+	if err := w.encodeKeys(row); err != nil {
+		return err
+	}
+	for i := range w.indexes {
+		x := &w.indexes[i]
+		if !x.UniqueKeyComplete(row) {
+			continue
+		}
+		res, err := txn.Lock(ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock)
+		if err != nil {
+			return err
+		}
+		if res.Found {
+			return w.duplicateError(x.Index, row)
+		}
+	}
+	return w.putAll(txn, row)
+}
+
+// InsertLocked adds a row whose unique keys the caller has locked and found
+// absent.
+func (w *TableWriter) InsertLocked(txn Txn, row Row) error {
+	if err := w.encodeKeys(row); err != nil {
+		return err
+	}
+	return w.putAll(txn, row)
+}
+
+// Upsert writes a row over whatever has its primary key, without looking. The
+// table must have no index but the primary.
+func (w *TableWriter) Upsert(txn Txn, row Row) error {
+	if err := w.CheckNotNull(row); err != nil {
+		return err
+	}
+	return w.InsertLocked(txn, row)
+}
+
+// encodeKeys sets the key of each index for a row.
+func (w *TableWriter) encodeKeys(row Row) error {
+	for i := range w.indexes {
+		x := &w.indexes[i]
+		var err error
+		if x.key, err = x.AppendKey(x.key[:0], row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *TableWriter) putAll(txn Txn, row Row) error {
+	for i := range w.indexes {
+		if err := w.put(txn, &w.indexes[i], row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *TableWriter) put(txn Txn, x *writerIndex, row Row) error {
+	var err error
+	if w.value, err = x.AppendValue(w.value[:0], row); err != nil {
+		return err
+	}
+	return txn.Put(x.key, w.value)
+}
+
+// Update replaces a row whose primary key the caller has locked. Only what
+// changes is written. A new primary key makes it a delete and an insert.
+func (w *TableWriter) Update(ctx context.Context, txn Txn, old, row Row) error {
+	if err := w.CheckNotNull(row); err != nil {
+		return err
+	}
+	any := false
+	for i := range row {
+		w.changedCols[i] = row[i] != old[i]
+		any = any || w.changedCols[i]
+	}
+	if !any {
+		return nil
+	}
+	if err := w.encodeChanged(old, row); err != nil {
+		return err
+	}
+	if err := w.lockNewKeys(ctx, txn, old, row); err != nil {
+		return err
+	}
+	for i := range w.indexes {
+		x := &w.indexes[i]
+		if !x.used {
+			continue
+		}
+		if !bytes.Equal(x.key, x.oldKey) {
+			if err := txn.Delete(x.oldKey); err != nil {
+				return err
+			}
+		}
+		if err := w.put(txn, x, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encodeChanged sets the keys of the indexes whose entries change.
+func (w *TableWriter) encodeChanged(old, row Row) error {
+	changed := func(ord int) bool { return w.changedCols[ord] }
+	for i := range w.indexes {
+		x := &w.indexes[i]
+		if x.used = i == 0 || x.EntryChanged(changed); !x.used {
+			continue
+		}
+		var err error
+		if x.key, err = x.AppendKey(x.key[:0], row); err != nil {
+			return err
+		}
+		if x.oldKey, err = x.AppendKey(x.oldKey[:0], old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockNewKeys makes sure that the unique keys a row gets are free, and locks
+// those that it gives up, so that nobody takes them before this commits.
+func (w *TableWriter) lockNewKeys(ctx context.Context, txn Txn, old, row Row) error {
+	for i := range w.indexes {
+		x := &w.indexes[i]
+		if !x.used || !x.Unique() || bytes.Equal(x.key, x.oldKey) {
+			continue
+		}
+		if i > 0 && x.UniqueKeyComplete(old) {
+			if _, err := txn.Lock(ctx, x.oldKey, kvpb.LockUpdate, kvpb.WaitBlock); err != nil {
+				return err
+			}
+		}
+		if !x.UniqueKeyComplete(row) {
+			continue
+		}
+		res, err := txn.Lock(ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock)
+		if err != nil {
+			return err
+		}
+		if res.Found {
+			return w.duplicateError(x.Index, row)
+		}
+	}
+	return nil
+}
+
+// Delete removes a row whose primary key the caller has locked.
+func (w *TableWriter) Delete(ctx context.Context, txn Txn, row Row) error {
+	if err := w.encodeKeys(row); err != nil {
+		return err
+	}
+	for i := range w.indexes {
+		x := &w.indexes[i]
+		if i > 0 && x.UniqueKeyComplete(row) {
+			if _, err := txn.Lock(ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock); err != nil {
+				return err
+			}
+		}
+		if err := txn.Delete(x.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PrimaryKey returns the key under which a row lives, valid until the next call.
+func (w *TableWriter) PrimaryKey(row Row) ([]byte, error) {
+	var err error
+	w.probe, err = w.indexes[0].AppendKey(w.probe[:0], row)
+	return w.probe, err
+}
+
+// PrimaryValue returns the value a row has, valid until the next call.
+func (w *TableWriter) PrimaryValue(row Row) ([]byte, error) {
+	var err error
+	w.value, err = w.indexes[0].AppendValue(w.value[:0], row)
+	return w.value, err
+}

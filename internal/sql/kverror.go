@@ -1,0 +1,75 @@
+package sql
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// The errors with which a session cancels a running statement.
+var (
+	errUserCancel  = pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+	errStmtTimeout = pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
+	errTerminated  = pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command")
+)
+
+// translate turns an error of the key-value layers into what a client sees.
+func translate(ctx context.Context, err error) error {
+	var pe *pgerr.Error
+	if err == nil || errors.As(err, &pe) {
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		if errors.As(ctx.Err(), &pe) {
+			return pe
+		}
+		return errUserCancel
+	}
+	e := kvError(err)
+	e.Cause = err
+	return e
+}
+
+func kvError(err error) *pgerr.Error {
+	var (
+		retry    *kvpb.RetryError
+		deadlock *kvpb.DeadlockError
+		lock     *kvpb.LockNotAvailableError
+		locks    *kvpb.TooManyLocksError
+		old      *kvpb.SnapshotTooOldError
+		unknown  *kvpb.AmbiguousCommitError
+		full     *kvpb.DiskFullError
+		large    *kvpb.TxnTooLargeError
+		down     *kvpb.UnavailableError
+	)
+	switch {
+	case errors.As(err, &retry):
+		e := pgerr.New(pgerr.SerializationFailure, "%s", retry.Reason)
+		return e.WithHint("The transaction might succeed if retried.")
+	case errors.As(err, &deadlock):
+		return pgerr.New(pgerr.DeadlockDetected, "deadlock detected").
+			WithHint("The transaction waited for a lock of one that waited for it; retry it.")
+	case errors.As(err, &lock) && lock.Timeout:
+		return pgerr.New(pgerr.LockNotAvailable, "canceling statement due to lock timeout")
+	case errors.As(err, &lock):
+		return pgerr.New(pgerr.LockNotAvailable, "could not obtain lock on row")
+	case errors.As(err, &locks):
+		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many row locks held at once (%d)", locks.Limit).
+			WithHint("Lock fewer rows in one transaction, or split it.")
+	case errors.As(err, &old):
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s", old.Error()).
+			WithHint("Read at a newer time, or raise gc.ttlseconds.")
+	case errors.As(err, &unknown):
+		return pgerr.New(pgerr.StatementCompletionUnknown, "%s", unknown.Error())
+	case errors.As(err, &full):
+		return pgerr.New(pgerr.DiskFull, "could not write: the disk is full").
+			WithHint("Free disk space; reads go on meanwhile.")
+	case errors.As(err, &large):
+		return pgerr.New(pgerr.ProgramLimitExceeded, "%s", large.Error())
+	case errors.As(err, &down):
+		return pgerr.New(pgerr.CannotConnectNow, "%s", down.Error())
+	}
+	return pgerr.New(pgerr.InternalError, "%s", err.Error())
+}

@@ -1,0 +1,342 @@
+package parser
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// columnConstraints parses the constraints, collation and family of a column.
+func (p *parser) columnConstraints(d *ast.ColumnDef) {
+	for p.err == nil {
+		switch {
+		case p.tok.kind == kwCollate:
+			if d.Collate != nil {
+				p.failf(pgerr.SyntaxError, p.pos(), "multiple COLLATE clauses not allowed")
+				return
+			}
+			p.advance()
+			d.Collate = p.anyName()
+		case p.isWord("family"):
+			p.advance()
+			d.Family = p.colID()
+		case p.constraintAttr(d):
+		default:
+			c := p.columnConstraint()
+			if c == nil {
+				return
+			}
+			d.Constraints = append(d.Constraints, c)
+		}
+	}
+}
+
+// constraintAttr parses DEFERRABLE and INITIALLY ... after a column constraint,
+// which they belong to.
+func (p *parser) constraintAttr(d *ast.ColumnDef) bool {
+	word := ""
+	switch {
+	case p.tok.kind == kwDeferrable:
+		word = "DEFERRABLE"
+	case p.tok.kind == kwNot && p.peek() == kwDeferrable:
+		word = "NOT DEFERRABLE"
+	case p.tok.kind == kwInitially:
+		word = "INITIALLY DEFERRED"
+		if p.peek() == kwImmediate {
+			word = "INITIALLY IMMEDIATE"
+		}
+	default:
+		return false
+	}
+	loc := p.loc()
+	var c *ast.Constraint
+	if n := len(d.Constraints); n > 0 {
+		switch d.Constraints[n-1].Kind {
+		case ast.ConstrPrimaryKey, ast.ConstrUnique, ast.ConstrForeignKey, ast.ConstrExclude:
+			c = d.Constraints[n-1]
+		}
+	}
+	if c == nil {
+		p.failf(pgerr.SyntaxError, loc.Pos, "misplaced %s clause", word)
+		return true
+	}
+	p.deferral(c)
+	return true
+}
+
+// deferral parses one of [NOT] DEFERRABLE and INITIALLY DEFERRED|IMMEDIATE into
+// c; false when none comes next.
+func (p *parser) deferral(c *ast.Constraint) bool {
+	pos := p.pos()
+	switch {
+	case p.accept(kwDeferrable):
+		c.Deferrable = true
+	case p.accept2(kwNot, kwDeferrable):
+		c.NotDeferrable = true
+	case p.accept(kwInitially):
+		if p.accept(kwImmediate) {
+			c.InitiallyImmediate = true
+		} else {
+			p.expect(kwDeferred)
+			c.InitiallyDeferred = true
+		}
+	default:
+		return false
+	}
+	switch {
+	case c.Deferrable && c.NotDeferrable, c.InitiallyDeferred && c.InitiallyImmediate:
+		p.failf(pgerr.SyntaxError, pos, "conflicting constraint properties")
+	case c.InitiallyDeferred && c.NotDeferrable:
+		p.failf(pgerr.SyntaxError, pos, "constraint declared INITIALLY DEFERRED must be DEFERRABLE")
+	}
+	return true
+}
+
+// columnConstraint parses one constraint of a column; nil when none comes next.
+func (p *parser) columnConstraint() *ast.Constraint {
+	c := &ast.Constraint{Loc: p.loc()}
+	if p.accept(kwConstraint) {
+		c.Name = p.colID()
+	}
+	switch p.tok.kind {
+	case kwNot:
+		p.advance()
+		p.expect(kwNull)
+		c.Kind = ast.ConstrNotNull
+	case kwNull:
+		p.advance()
+		c.Kind = ast.ConstrNull
+	case kwUnique:
+		p.advance()
+		c.Kind = ast.ConstrUnique
+		c.NullsNotDistinct = p.nullsNotDistinct()
+		p.keyStorage(c)
+	case kwPrimary:
+		p.advance()
+		p.expect(kwKey)
+		c.Kind = ast.ConstrPrimaryKey
+		p.keyStorage(c)
+	case kwCheck:
+		p.checkConstraint(c)
+		c.NoInherit = p.accept2(kwNo, kwInherit)
+	case kwDefault:
+		p.advance()
+		c.Kind, c.X = ast.ConstrDefault, p.bExpr()
+	case kwGenerated:
+		p.generated(c)
+	case kwAs:
+		p.advance()
+		c.Always = true
+		p.generatedExpr(c)
+	case kwReferences:
+		c.Kind = ast.ConstrForeignKey
+		p.references(c)
+	default:
+		if c.Name != "" {
+			p.syntaxError()
+		}
+		return nil
+	}
+	return c
+}
+
+// keyStorage parses the sharding, WITH and tablespace of a key constraint.
+func (p *parser) keyStorage(c *ast.Constraint) {
+	if p.tok.kind == kwUsing && p.peek() != kwIndex {
+		p.advance()
+		p.hashSharding(&c.Sharded, &c.Buckets)
+	}
+	if p.tok.kind == kwWith && p.peek() == '(' {
+		p.advance()
+		c.With = p.storageParams()
+		p.takeBuckets(&c.With, c.Sharded, &c.Buckets)
+	}
+	if p.tok.kind == kwUsing && p.peek() == kwIndex {
+		p.advance()
+		p.advance()
+		p.expect(kwTablespace)
+		c.Tablespace = p.colID()
+	}
+	var at [][]ast.Expr
+	p.splits(&c.SplitInto, &at)
+	if at != nil {
+		p.unsupported(p.pos(), "SPLIT AT in a constraint")
+	}
+}
+
+// checkConstraint parses CHECK (x).
+func (p *parser) checkConstraint(c *ast.Constraint) {
+	p.advance()
+	c.Kind = ast.ConstrCheck
+	p.expect('(')
+	c.X = p.expr()
+	p.expect(')')
+}
+
+// generated parses GENERATED ALWAYS|BY DEFAULT AS IDENTITY|(x) STORED.
+func (p *parser) generated(c *ast.Constraint) {
+	p.advance()
+	pos := p.pos()
+	if p.accept(kwAlways) {
+		c.Always = true
+	} else {
+		p.expect(kwBy)
+		p.expect(kwDefault)
+	}
+	p.expect(kwAs)
+	if p.accept(kwIdentity) {
+		c.Kind = ast.ConstrIdentity
+		if p.accept('(') {
+			c.Options = p.sequenceOptions()
+			p.expect(')')
+		}
+		return
+	}
+	p.generatedExpr(c)
+	if p.err == nil && !c.Always {
+		p.failf(pgerr.SyntaxError, pos, "for a generated column, GENERATED ALWAYS must be specified")
+	}
+}
+
+// generatedExpr parses (x) STORED.
+func (p *parser) generatedExpr(c *ast.Constraint) {
+	c.Kind = ast.ConstrGenerated
+	p.expect('(')
+	c.X = p.expr()
+	p.expect(')')
+	if p.isWord("virtual") {
+		p.unsupported(p.pos(), "VIRTUAL generated columns")
+	}
+	p.expect(kwStored)
+}
+
+// references parses REFERENCES table [(cols)] [MATCH ...] [ON ...].
+func (p *parser) references(c *ast.Constraint) {
+	p.expect(kwReferences)
+	c.RefTable = p.tableName()
+	c.RefCols = p.optParenNames()
+	if p.accept(kwMatch) {
+		switch {
+		case p.accept(kwFull):
+			c.Match = ast.MatchFull
+		case p.accept(kwPartial):
+			c.Match = ast.MatchPartial
+		default:
+			p.expect(kwSimple)
+		}
+	}
+	for p.tok.kind == kwOn && (p.peek() == kwDelete || p.peek() == kwUpdate) {
+		p.advance()
+		onDelete := p.tok.kind == kwDelete
+		p.advance()
+		a, cols := p.refAction()
+		if onDelete {
+			c.OnDelete, c.DeleteCols = a, cols
+		} else {
+			if cols != nil {
+				p.unsupported(p.pos(), "a column list with SET NULL and SET DEFAULT for ON UPDATE actions")
+			}
+			c.OnUpdate = a
+		}
+	}
+}
+
+// refAction parses a referential action.
+func (p *parser) refAction() (ast.RefAction, []ast.Name) {
+	switch {
+	case p.accept2(kwNo, kwAction):
+		return ast.RefNoAction, nil
+	case p.accept(kwRestrict):
+		return ast.RefRestrict, nil
+	case p.accept(kwCascade):
+		return ast.RefCascade, nil
+	case p.accept2(kwSet, kwNull):
+		return ast.RefSetNull, p.optParenNames()
+	case p.accept2(kwSet, kwDefault):
+		return ast.RefSetDefault, p.optParenNames()
+	}
+	p.syntaxError()
+	return 0, nil
+}
+
+// tableConstraint parses a constraint of a table.
+func (p *parser) tableConstraint() *ast.Constraint {
+	c := &ast.Constraint{Loc: p.loc()}
+	if p.accept(kwConstraint) {
+		c.Name = p.colID()
+	}
+	switch p.tok.kind {
+	case kwCheck:
+		p.checkConstraint(c)
+	case kwUnique, kwPrimary:
+		c.Kind = ast.ConstrUnique
+		if p.tok.kind == kwPrimary {
+			c.Kind = ast.ConstrPrimaryKey
+			p.advance()
+			p.expect(kwKey)
+		} else {
+			p.advance()
+			c.NullsNotDistinct = p.nullsNotDistinct()
+		}
+		if p.accept2(kwUsing, kwIndex) {
+			c.UsingIndex = p.colID()
+			break
+		}
+		c.Keys = p.keyElems()
+		c.Include = p.includeCols()
+		p.keyStorage(c)
+	case kwForeign:
+		p.advance()
+		p.expect(kwKey)
+		c.Kind = ast.ConstrForeignKey
+		c.Cols = p.parenNames()
+		p.references(c)
+	case kwExclude:
+		p.exclude(c)
+	default:
+		p.syntaxError()
+		return c
+	}
+	p.constraintSpec(c)
+	return c
+}
+
+// constraintSpec parses ConstraintAttributeSpec.
+func (p *parser) constraintSpec(c *ast.Constraint) {
+	for p.err == nil {
+		switch {
+		case p.deferral(c):
+		case p.accept2(kwNot, kwValid):
+			c.NotValid = true
+		case p.accept2(kwNo, kwInherit):
+			c.NoInherit = true
+		default:
+			return
+		}
+	}
+}
+
+// exclude parses EXCLUDE [USING m] (elem WITH op, ...) ...
+func (p *parser) exclude(c *ast.Constraint) {
+	p.advance()
+	c.Kind = ast.ConstrExclude
+	if p.accept(kwUsing) {
+		c.Method = p.colID()
+	}
+	p.expect('(')
+	for {
+		c.Keys = p.indexElem(c.Keys)
+		p.expect(kwWith)
+		c.ExcludeOps = append(c.ExcludeOps, p.operator())
+		if !p.accept(',') {
+			break
+		}
+	}
+	p.expect(')')
+	c.Include = p.includeCols()
+	p.keyStorage(c)
+	if p.accept(kwWhere) {
+		p.expect('(')
+		c.Where = p.expr()
+		p.expect(')')
+	}
+}

@@ -1,0 +1,301 @@
+package parser
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+)
+
+// indexElems parses ( index_params ).
+func (p *parser) indexElems() []ast.IndexElem {
+	p.expect('(')
+	var list []ast.IndexElem
+	for {
+		list = p.indexElem(list)
+		if !p.accept(',') {
+			break
+		}
+	}
+	p.expect(')')
+	return list
+}
+
+// indexElem parses an index key and appends it; a hash group of the dialect,
+// ((a, b) HASH), appends several.
+func (p *parser) indexElem(list []ast.IndexElem) []ast.IndexElem {
+	e := ast.IndexElem{Loc: p.loc()}
+	switch {
+	case p.tok.kind == '(':
+		g := p.parens()
+		if p.isWord("hash") {
+			return p.hashGroup(list, e.Loc, g)
+		}
+		e.X = p.groupExpr(e.Loc, g)
+	case p.startsFuncTable():
+		e.X = p.tableFunc()
+	default:
+		e.Column = p.colID()
+	}
+	p.indexElemOptions(&e)
+	return append(list, e)
+}
+
+// hashGroup takes the columns of a group that HASH follows.
+func (p *parser) hashGroup(list []ast.IndexElem, loc ast.Loc, g group) []ast.IndexElem {
+	p.advance()
+	if g.one != nil {
+		g.list = []ast.Expr{g.one}
+	}
+	for _, x := range g.list {
+		c, ok := x.(*ast.ColumnRef)
+		if !ok || c.Table != "" || c.Star {
+			p.failf("42601", loc.Pos, "only columns can be hashed together")
+			return list
+		}
+		list = append(list, ast.IndexElem{Loc: c.Loc, Column: c.Column, Hash: true, Group: 1})
+	}
+	return list
+}
+
+// indexElemOptions parses collation, operator class and order of a key.
+func (p *parser) indexElemOptions(e *ast.IndexElem) {
+	if p.accept(kwCollate) {
+		e.Collate = p.anyName()
+	}
+	nulls := p.tok.kind == kwNulls && (p.peek() == kwFirst || p.peek() == kwLast)
+	switch {
+	case p.acceptWord("hash"):
+		e.Hash = true
+	case isColID(p.tok.kind) && !nulls:
+		e.OpClass = p.anyName()
+		if p.tok.kind == '(' {
+			e.OpArgs = p.storageParams()
+		}
+	}
+	e.Dir = p.direction()
+	e.Nulls = p.nullsOrder()
+}
+
+// keyElems parses the ( columns ) of a key constraint, with the orders and hash
+// marks of the dialects.
+func (p *parser) keyElems() []ast.IndexElem {
+	p.expect('(')
+	var list []ast.IndexElem
+	for {
+		if p.tok.kind == '(' {
+			loc := p.loc()
+			g := p.parens()
+			if p.isWord("hash") {
+				list = p.hashGroup(list, loc, g)
+			} else {
+				p.syntaxError()
+			}
+		} else {
+			e := ast.IndexElem{Loc: p.loc()}
+			e.Column = p.colID()
+			e.Hash = p.acceptWord("hash")
+			e.Dir = p.direction()
+			e.Nulls = p.nullsOrder()
+			list = append(list, e)
+		}
+		if !p.accept(',') {
+			break
+		}
+	}
+	p.expect(')')
+	return list
+}
+
+// storageParams parses reloptions: ( name [= value], ... ).
+func (p *parser) storageParams() []ast.StorageParam {
+	p.expect('(')
+	var list []ast.StorageParam
+	for {
+		s := ast.StorageParam{Loc: p.loc()}
+		s.Name = p.colLabel()
+		if p.accept('.') {
+			s.Namespace, s.Name = s.Name, p.colLabel()
+		}
+		if p.accept('=') {
+			s.Value = p.defArg()
+		}
+		list = append(list, s)
+		if !p.accept(',') {
+			break
+		}
+	}
+	p.expect(')')
+	return list
+}
+
+// defArg parses the value of a storage parameter: a number, a string, or a word
+// as a string.
+func (p *parser) defArg() ast.Expr {
+	switch p.tok.kind {
+	case tokInt, tokNum, '+', '-':
+		return p.numericOnly()
+	case tokString:
+		return p.strLit()
+	}
+	loc := p.loc()
+	s := p.colLabel()
+	for p.accept('.') {
+		s += "." + p.colLabel()
+	}
+	return &ast.StrLit{Loc: loc, Val: s}
+}
+
+// strLit parses a string constant as a literal.
+func (p *parser) strLit() ast.Expr {
+	loc := p.loc()
+	return &ast.StrLit{Loc: loc, Val: p.str()}
+}
+
+// numericOnly parses a number with an optional sign.
+func (p *parser) numericOnly() ast.Expr {
+	loc := p.loc()
+	neg := p.tok.kind == '-'
+	if neg || p.tok.kind == '+' {
+		p.advance()
+	}
+	if p.tok.kind != tokInt && p.tok.kind != tokNum {
+		p.syntaxError()
+		return nil
+	}
+	x := p.primary()
+	if neg {
+		return negate(loc, x)
+	}
+	return x
+}
+
+// createIndex parses CREATE INDEX from UNIQUE, INVERTED or INDEX on.
+func (p *parser) createIndex(loc ast.Loc) ast.Statement {
+	s := &ast.CreateIndex{Loc: loc}
+	s.Unique = p.accept(kwUnique)
+	s.Inverted = p.acceptWord("inverted")
+	p.expect(kwIndex)
+	s.Concurrently = p.accept(kwConcurrently)
+	if p.ifNotExists() {
+		s.IfNotExists = true
+		s.Name = p.colID()
+	} else if p.tok.kind != kwOn {
+		s.Name = p.colID()
+	}
+	p.expect(kwOn)
+	s.Table.Loc = p.loc()
+	p.relationName(&s.Table)
+	if p.accept(kwUsing) {
+		s.Method = p.colID()
+	}
+	s.Keys = p.indexElems()
+	if p.accept(kwUsing) {
+		p.hashSharding(&s.Sharded, &s.Buckets)
+	}
+	s.Include = p.includeCols()
+	s.NullsNotDistinct = p.nullsNotDistinct()
+	if p.accept(kwWith) {
+		if p.tok.kind == '(' {
+			s.With = p.storageParams()
+			p.takeBuckets(&s.With, s.Sharded, &s.Buckets)
+		} else {
+			p.bucketCount(&s.Buckets)
+		}
+	}
+	if p.accept(kwTablespace) {
+		s.Tablespace = p.colID()
+	}
+	p.splits(&s.SplitInto, &s.SplitAt)
+	if p.accept(kwWhere) {
+		s.Where = p.expr()
+	}
+	p.splits(&s.SplitInto, &s.SplitAt)
+	return s
+}
+
+// includeCols parses INCLUDE, or the dialect's STORING and COVERING.
+func (p *parser) includeCols() []ast.Name {
+	if p.tok.kind == kwInclude || (p.isWord("storing") || p.isWord("covering")) && p.peek() == '(' {
+		p.advance()
+		return p.parenNames()
+	}
+	return nil
+}
+
+// nullsNotDistinct parses NULLS [NOT] DISTINCT.
+func (p *parser) nullsNotDistinct() bool {
+	if p.tok.kind != kwNulls {
+		return false
+	}
+	p.advance()
+	not := p.accept(kwNot)
+	p.expect(kwDistinct)
+	return not
+}
+
+// hashSharding parses the dialect's HASH [WITH BUCKET_COUNT = n] after USING.
+func (p *parser) hashSharding(sharded *bool, buckets *ast.Expr) {
+	if !p.acceptWord("hash") {
+		p.syntaxError()
+		return
+	}
+	*sharded = true
+	if p.tok.kind == kwWith && p.tokenIsWord(p.peekToken(), "bucket_count") {
+		p.advance()
+		p.bucketCount(buckets)
+	}
+}
+
+// bucketCount parses BUCKET_COUNT = n.
+func (p *parser) bucketCount(buckets *ast.Expr) {
+	if !p.acceptWord("bucket_count") {
+		p.syntaxError()
+		return
+	}
+	p.expect('=')
+	*buckets = p.numericOnly()
+}
+
+// takeBuckets moves the bucket count of a sharded index out of its storage
+// parameters, so that both spellings give one tree.
+func (p *parser) takeBuckets(with *[]ast.StorageParam, sharded bool, buckets *ast.Expr) {
+	if !sharded {
+		return
+	}
+	for i, s := range *with {
+		if s.Name == "bucket_count" && s.Namespace == "" && s.Value != nil {
+			*buckets = s.Value
+			*with = append((*with)[:i:i], (*with)[i+1:]...)
+			if len(*with) == 0 {
+				*with = nil
+			}
+			return
+		}
+	}
+}
+
+// splits parses the dialect's SPLIT INTO n TABLETS and SPLIT AT VALUES (...).
+func (p *parser) splits(into *ast.Expr, at *[][]ast.Expr) {
+	if !p.isWord("split") {
+		return
+	}
+	switch next := p.peekToken(); {
+	case next.kind == kwInto:
+		p.advance()
+		p.advance()
+		*into = p.numericOnly()
+		if !p.acceptWord("tablets") {
+			p.syntaxError()
+		}
+	case next.kind == kwAt:
+		p.advance()
+		p.advance()
+		p.expect(kwValues)
+		p.expect('(')
+		for {
+			*at = append(*at, p.parenExprList())
+			if !p.accept(',') {
+				break
+			}
+		}
+		p.expect(')')
+	}
+}

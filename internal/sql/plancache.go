@@ -1,0 +1,112 @@
+package sql
+
+import (
+	"container/list"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// Limits of the plan cache of a node.
+const (
+	maxCachedPlans = 4096
+	// maxCachedText is the longest statement text whose plan is kept.
+	maxCachedText = 64 << 10
+	// maxIdlePrograms bounds the compiled programs kept per plan.
+	maxIdlePrograms = 32
+)
+
+// planKey is everything a plan depends on but the catalog.
+type planKey struct {
+	text       string
+	params     string // oids the client declared
+	database   uint64
+	searchPath string
+	user       string
+	settings   string
+}
+
+// cachedPlan is a plan with programs compiled from it. Programs carry state and
+// serve one execution at a time; between executions they rest here.
+type cachedPlan struct {
+	key  planKey
+	prep *plan.Prepared
+	// generation is the catalog's generation under which the plan was last found
+	// valid; guarded by the cache's mutex.
+	generation uint64
+
+	mu   sync.Mutex
+	idle []*exec.Program
+}
+
+// program returns a program that nobody else uses.
+func (c *cachedPlan) program() (*exec.Program, error) {
+	c.mu.Lock()
+	if n := len(c.idle); n > 0 {
+		p := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		c.mu.Unlock()
+		return p, nil
+	}
+	c.mu.Unlock()
+	return exec.Compile(c.prep)
+}
+
+func (c *cachedPlan) release(p *exec.Program) {
+	c.mu.Lock()
+	if len(c.idle) < maxIdlePrograms {
+		c.idle = append(c.idle, p)
+	}
+	c.mu.Unlock()
+}
+
+// planCache holds the plans of a node, the most recently used ones.
+type planCache struct {
+	mu    sync.Mutex
+	byKey map[planKey]*list.Element // of *cachedPlan
+	order *list.List                // most recent first
+}
+
+func newPlanCache() *planCache {
+	return &planCache{byKey: map[planKey]*list.Element{}, order: list.New()}
+}
+
+func (c *planCache) get(k planKey) *cachedPlan {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.byKey[k]
+	if e == nil {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*cachedPlan)
+}
+
+func (c *planCache) put(p *cachedPlan) {
+	if len(p.key.text) > maxCachedText {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.byKey[p.key]; e != nil {
+		e.Value = p
+		c.order.MoveToFront(e)
+		return
+	}
+	c.byKey[p.key] = c.order.PushFront(p)
+	for c.order.Len() > maxCachedPlans {
+		last := c.order.Back()
+		c.order.Remove(last)
+		delete(c.byKey, last.Value.(*cachedPlan).key)
+	}
+}
+
+func (c *planCache) drop(p *cachedPlan) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.byKey[p.key]; e != nil && e.Value == p {
+		c.order.Remove(e)
+		delete(c.byKey, p.key)
+	}
+}

@@ -1,0 +1,208 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// with plans a WITH clause and makes its names visible in s.
+func (b *builder) with(w *ast.With, s *scope) ([]*plan.CTE, error) {
+	if w == nil {
+		return nil, nil
+	}
+	var out []*plan.CTE
+	seen := len(s.ctes)
+	for _, c := range w.CTEs {
+		for _, e := range s.ctes[seen:] {
+			if e.name == c.Name {
+				return nil, pgerr.New(pgerr.DuplicateAlias, "WITH query name \"%s\" specified more than once", c.Name).At(c.Pos)
+			}
+		}
+		if c.Search != nil || c.Cycle != nil {
+			return nil, pgerr.Unsupported("SEARCH and CYCLE clauses are not supported").At(c.Pos)
+		}
+		e, err := b.cte(c, w.Recursive, s)
+		if err != nil {
+			return nil, err
+		}
+		s.ctes = append(s.ctes, e)
+		out = append(out, e.cte)
+	}
+	return out, nil
+}
+
+// cte plans one common table expression.
+func (b *builder) cte(c *ast.CTE, recursive bool, s *scope) (*cteEntry, error) {
+	b.nextCTE++
+	e := &cteEntry{name: c.Name, cte: &plan.CTE{ID: b.nextCTE, Name: c.Name}}
+	e.cte.Materialized = c.Materialize == ast.MaterializeAlways
+	inner := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}
+	q, ok := c.Stmt.(*ast.Select)
+	if !ok {
+		return b.modifyingCTE(c, e, inner)
+	}
+	if recursive && q.Op == ast.SetUnion && q.With == nil {
+		return b.recursiveCTE(c, q, e, inner)
+	}
+	p, err := b.query(q, inner, queryOpts{})
+	if err != nil {
+		return nil, err
+	}
+	e.cte.Plan = p.node
+	e.cols = columnsOf(p.targets, c.Cols)
+	return e, checkCTECols(c, len(e.cols))
+}
+
+func checkCTECols(c *ast.CTE, n int) error {
+	if len(c.Cols) > n {
+		return pgerr.New(pgerr.InvalidColumnReference, "WITH query \"%s\" has %d columns available but %d columns specified",
+			c.Name, n, len(c.Cols)).At(c.Pos)
+	}
+	return nil
+}
+
+// modifyingCTE plans INSERT, UPDATE or DELETE in WITH.
+func (b *builder) modifyingCTE(c *ast.CTE, e *cteEntry, s *scope) (*cteEntry, error) {
+	if s.parent != nil || b.depth > 1 {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "WITH clause containing a data-modifying statement must be at the top level").At(c.Pos)
+	}
+	b.modifies = true
+	e.cte.Modifies = true
+	var with *ast.With
+	var f func(*scope) (plan.Node, error)
+	switch st := c.Stmt.(type) {
+	case *ast.Insert:
+		with, f = st.With, func(sc *scope) (plan.Node, error) { return b.insert(st, sc) }
+	case *ast.Update:
+		with, f = st.With, func(sc *scope) (plan.Node, error) { return b.update(st, sc) }
+	case *ast.Delete:
+		with, f = st.With, func(sc *scope) (plan.Node, error) { return b.delete(st, sc) }
+	default:
+		return nil, pgerr.Unsupported("this statement in WITH is not supported").At(c.Pos)
+	}
+	ctes, err := b.with(with, s)
+	if err != nil {
+		return nil, err
+	}
+	n, err := f(s)
+	if err != nil {
+		return nil, err
+	}
+	e.cte.Plan = wrapWith(n, ctes)
+	e.cols = append(e.cols, n.Props().Cols...)
+	for i := range c.Cols {
+		if i < len(e.cols) {
+			e.cols[i].Name = c.Cols[i]
+		}
+	}
+	return e, checkCTECols(c, len(e.cols))
+}
+
+// recursiveCTE plans a UNION whose right side may refer to the name defined.
+func (b *builder) recursiveCTE(c *ast.CTE, q *ast.Select, e *cteEntry, s *scope) (*cteEntry, error) {
+	first, err := b.setOpSide(q.L, &scope{parent: s.parent, bound: s.bound, ctes: s.ctes})
+	if err != nil {
+		return nil, err
+	}
+	ts := make([]*types.T, len(first.targets))
+	for i := range ts {
+		if ts[i] = first.targets[i].expr.Type(); isUnknown(ts[i]) {
+			ts[i] = types.Text
+		}
+	}
+	node, ids, err := b.convert(first, ts)
+	if err != nil {
+		return nil, err
+	}
+	e.cte.Plan = node
+	for i, id := range ids {
+		e.cols = append(e.cols, plan.Column{ID: id, Name: first.targets[i].name, Type: ts[i]})
+		if i < len(c.Cols) {
+			e.cols[i].Name = c.Cols[i]
+		}
+	}
+	if err := checkCTECols(c, len(ids)); err != nil {
+		return nil, err
+	}
+	e.working = true
+	rs := &scope{parent: s.parent, bound: s.bound, ctes: append(append([]*cteEntry(nil), s.ctes...), e)}
+	second, err := b.setOpSide(q.R, rs)
+	if err != nil {
+		return nil, err
+	}
+	e.working = false
+	if !e.used { // no recursion after all
+		return b.plainUnionCTE(q, e, first, second)
+	}
+	if len(q.OrderBy) > 0 || q.Limit != nil || q.Offset != nil || len(q.Locking) > 0 {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "ORDER BY, LIMIT and FOR UPDATE in a recursive query are not implemented").At(c.Pos)
+	}
+	if len(second.targets) != len(ts) {
+		return nil, pgerr.New(pgerr.SyntaxError, "each UNION query must have the same number of columns").At(targetPos(second, q.R.Pos))
+	}
+	if err := recursiveTypes(c, second, ts, first); err != nil {
+		return nil, err
+	}
+	e.cte.Recursive, e.cte.RecursiveCols, err = b.convert(second, ts)
+	e.cte.Cols, e.cte.Dedup = ids, !q.All
+	return e, err
+}
+
+// recursiveTypes checks that the recursive term yields the first term's types.
+func recursiveTypes(c *ast.CTE, second *queryPlan, ts []*types.T, first *queryPlan) error {
+	for i := range ts {
+		t := second.targets[i].expr.Type()
+		if isUnknown(t) || t.Is(ts[i]) {
+			continue
+		}
+		cast, ok := types.FindCast(t, ts[i])
+		if !ok || cast.Context != types.CastImplicit {
+			return pgerr.New(pgerr.DatatypeMismatch,
+				"recursive query \"%s\" column %d has type %s in non-recursive term but type %s overall",
+				c.Name, i+1, ts[i].SQLName, t.SQLName).
+				WithHint("Cast the output of the non-recursive term to the correct type.").At(first.targets[i].pos)
+		}
+	}
+	return nil
+}
+
+// plainUnionCTE finishes WITH RECURSIVE whose UNION does not recurse.
+func (b *builder) plainUnionCTE(q *ast.Select, e *cteEntry, l, r *queryPlan) (*cteEntry, error) {
+	p, err := b.combine(q, l, r)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = b.orderAndLimit(q, &scope{}, p); err != nil {
+		return nil, err
+	}
+	e.cte.Plan = p.node
+	for i := range e.cols {
+		e.cols[i].ID, e.cols[i].Type = p.targets[i].col.ID, p.targets[i].col.Type
+	}
+	return e, nil
+}
+
+// cteRef plans a reference to a CTE.
+func (b *builder) cteRef(te *ast.TableRef, e *cteEntry) (*fromItem, error) {
+	if len(e.cols) == 0 && e.cte.Modifies {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "WITH query \"%s\" does not have a RETURNING clause", e.name).At(te.Pos)
+	}
+	e.used = true
+	n := &plan.CTEScan{ID: e.cte.ID, Name: e.name, Working: e.working}
+	for _, c := range e.cols {
+		n.SourceCols = append(n.SourceCols, c.ID)
+		out := c
+		out.ID = b.newCol()
+		if f, ok := b.records[c.ID]; ok {
+			b.records[out.ID] = f
+		}
+		n.Cols = append(n.Cols, out)
+	}
+	it := colsItem(aliasOf(te), n.Cols)
+	if err := renameCols(it, te.Alias.Cols, te.Pos); err != nil {
+		return nil, err
+	}
+	return &fromItem{node: n, items: []*item{it}}, nil
+}

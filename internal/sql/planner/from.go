@@ -1,0 +1,387 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// fromItem is a planned item of FROM.
+type fromItem struct {
+	node  plan.Node
+	items []*item
+	// lateral are the columns of earlier items of the same FROM that node uses.
+	lateral []plan.ColRef
+}
+
+// oneRow is the input of a SELECT without FROM: one row of no columns.
+func oneRow() plan.Node { return &plan.Values{RowExprs: [][]plan.Expr{{}}} }
+
+// fromClause plans a FROM list and puts its items into s.
+func (b *builder) fromClause(list []ast.TableExpr, s *scope) (plan.Node, error) {
+	if len(list) == 0 {
+		return oneRow(), nil
+	}
+	var acc *fromItem
+	for _, te := range list {
+		f, err := b.tableExpr(te, s)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkAliases(s.items, f.items, te.Position()); err != nil {
+			return nil, err
+		}
+		s.items = append(s.items, f.items...)
+		if acc == nil {
+			acc = f
+			continue
+		}
+		acc = crossJoin(acc, f)
+	}
+	return acc.node, nil
+}
+
+// checkAliases rejects two relations of one name.
+func checkAliases(have, add []*item, pos int) error {
+	for _, a := range add {
+		if !a.relVisible || a.alias == "" {
+			continue
+		}
+		for _, h := range have {
+			if h.relVisible && h.alias == a.alias && (h.schema == a.schema || h.schema == "" || a.schema == "") {
+				return pgerr.New(pgerr.DuplicateAlias, "table name \"%s\" specified more than once", a.alias).At(pos)
+			}
+		}
+	}
+	return nil
+}
+
+// tableExpr plans one item of FROM; s holds the items to its left.
+func (b *builder) tableExpr(te ast.TableExpr, s *scope) (*fromItem, error) {
+	switch te := te.(type) {
+	case *ast.TableRef:
+		return b.tableRef(te, s)
+	case *ast.SubqueryRef:
+		return b.subqueryRef(te, s)
+	case *ast.Join:
+		return b.joinExpr(te, s)
+	case *ast.FuncRef:
+		return b.funcRef(te, s)
+	}
+	return nil, pgerr.Unsupported("a statement in FROM is not supported").At(te.Position())
+}
+
+// tableRef plans a table, view or CTE.
+func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
+	if te.Sample != nil {
+		return nil, pgerr.Unsupported("TABLESAMPLE is not supported").At(te.Sample.Pos)
+	}
+	if te.Name.Schema == "" && te.Name.Catalog == "" {
+		if c := s.findCTE(te.Name.Table); c != nil {
+			return b.cteRef(te, c)
+		}
+	}
+	t, err := b.resolveTable(te.Name)
+	if err != nil {
+		return nil, err
+	}
+	switch t.Kind {
+	case catalog.KindView:
+		return b.viewRef(te, t)
+	case catalog.KindSequence:
+		if len(t.Columns) == 0 {
+			return nil, pgerr.Unsupported("reading a sequence as a table is not supported").At(te.Pos)
+		}
+	}
+	node := b.scan(t, aliasOf(te))
+	if err := b.indexHint(te, node); err != nil {
+		return nil, err
+	}
+	it := tableItem(t, aliasOf(te), "", node.Props().Cols, node)
+	if te.Alias.Name == "" {
+		it.schema = te.Name.Schema
+	}
+	if err := renameCols(it, te.Alias.Cols, te.Pos); err != nil {
+		return nil, err
+	}
+	return &fromItem{node: node, items: []*item{it}}, nil
+}
+
+func aliasOf(te *ast.TableRef) string {
+	if te.Alias.Name != "" {
+		return te.Alias.Name
+	}
+	return te.Name.Table
+}
+
+// resolveTable finds a relation and records the dependency.
+func (b *builder) resolveTable(n ast.TableName) (*catalog.Table, error) {
+	t, err := b.env.Catalog.ResolveTable(b.ctx, n.Catalog, n.Schema, n.Table)
+	if err != nil {
+		return nil, pgerr.From(err).At(n.Pos)
+	}
+	b.noteTable(t)
+	return t, nil
+}
+
+// scan makes the canonical read of a table: all columns, all rows.
+func (b *builder) scan(t *catalog.Table, alias string) plan.Node {
+	cols := make([]plan.Column, len(t.Columns))
+	ords := make([]int, len(t.Columns))
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		cols[i] = plan.Column{ID: b.newCol(), Name: c.Name, Type: c.Type, TableOid: t.Oid, Attnum: c.Attnum, NotNull: c.NotNull}
+		ords[i] = i
+	}
+	if t.Kind != catalog.KindTable {
+		v := &plan.VirtualScan{Table: t, Alias: alias, Ords: ords}
+		v.Cols = cols
+		return v
+	}
+	n := &plan.Scan{Table: t, Index: t.Primary(), Alias: alias, Ords: ords}
+	n.Cols = cols
+	return n
+}
+
+// indexHint notes the index that t@index asks for.
+func (b *builder) indexHint(te *ast.TableRef, n plan.Node) error {
+	if te.IndexHint == "" {
+		return nil
+	}
+	sc, ok := n.(*plan.Scan)
+	if !ok {
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" has no indexes", te.Name.Table).At(te.Pos)
+	}
+	name := te.IndexHint
+	if name == "primary" {
+		name = sc.Table.Primary().Name
+	}
+	ix := sc.Table.IndexByName(name)
+	if ix == nil || ix.WriteOnly {
+		return pgerr.New(pgerr.UndefinedObject, "index \"%s\" not found", te.IndexHint).At(te.Pos)
+	}
+	sc.Hint = ix
+	return nil
+}
+
+// renameCols applies the column names of an alias.
+func renameCols(it *item, names []ast.Name, pos int) error {
+	i := 0
+	for _, n := range names {
+		for i < len(it.cols) && it.cols[i].hidden {
+			i++
+		}
+		if i >= len(it.cols) {
+			visible := 0
+			for j := range it.cols {
+				if !it.cols[j].hidden {
+					visible++
+				}
+			}
+			return pgerr.New(pgerr.InvalidColumnReference, "table \"%s\" has %d columns available but %d columns specified",
+				it.alias, visible, len(names)).At(pos)
+		}
+		it.cols[i].name = n
+		i++
+	}
+	return nil
+}
+
+// viewRef expands a view.
+func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table) (*fromItem, error) {
+	st, err := parser.ParseOne(t.View.Query)
+	if err != nil {
+		return nil, err
+	}
+	q, ok := st.AST.(*ast.Select)
+	if !ok {
+		return nil, pgerr.New(pgerr.InternalError, "the definition of view \"%s\" is not a query", t.Name)
+	}
+	p, err := b.query(q, b.rootScope(), queryOpts{})
+	if err != nil {
+		e := *pgerr.From(err)
+		e.Position = 0 // it would point into another text
+		return nil, &e
+	}
+	cols := columnsOf(p.targets, nil)
+	for i := range cols {
+		if i < len(t.Columns) {
+			cols[i].Name, cols[i].TableOid, cols[i].Attnum = t.Columns[i].Name, t.Oid, t.Columns[i].Attnum
+		}
+	}
+	it := colsItem(aliasOf(te), cols)
+	if te.Alias.Name == "" {
+		it.schema = te.Name.Schema
+	}
+	if err := renameCols(it, te.Alias.Cols, te.Pos); err != nil {
+		return nil, err
+	}
+	return &fromItem{node: p.node, items: []*item{it}}, nil
+}
+
+// subqueryRef plans a query in FROM.
+func (b *builder) subqueryRef(te *ast.SubqueryRef, s *scope) (*fromItem, error) {
+	outer := s
+	if !te.Lateral { // it sees what encloses the query, not its neighbours
+		outer = &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, clause: clauseFrom}
+	}
+	inner := outer.child()
+	p, err := b.query(te.Query, inner, queryOpts{})
+	if err != nil {
+		return nil, err
+	}
+	it := colsItem(te.Alias.Name, columnsOf(p.targets, nil))
+	it.relVisible = te.Alias.Name != ""
+	if err := renameCols(it, te.Alias.Cols, te.Pos); err != nil {
+		return nil, err
+	}
+	f := &fromItem{node: p.node, items: []*item{it}}
+	if te.Lateral {
+		f.lateral = localRefs(inner.outer(), s)
+	}
+	return f, nil
+}
+
+// localRefs returns those of refs that belong to items of s itself.
+func localRefs(refs []plan.ColRef, s *scope) []plan.ColRef {
+	var out []plan.ColRef
+	for _, r := range refs {
+		if s.owns(r.Col) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// owns reports whether a column belongs to an item of s.
+func (s *scope) owns(id plan.ColID) bool {
+	for _, it := range s.items {
+		for i := range it.cols {
+			if it.cols[i].col.ID == id && it.cols[i].expr == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// funcRef plans functions in FROM.
+func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
+	n := &plan.ProjectSet{Input: oneRow(), Alias: te.Alias.Name}
+	f := &fromItem{}
+	fs := s.in(clauseFrom)
+	fs.sel = nil
+	scalar := len(te.Funcs) == 1 && !te.Ordinality
+	for i := range te.Funcs {
+		if len(te.Funcs[i].Cols) > 0 || len(te.Cols) > 0 {
+			return nil, pgerr.Unsupported("a column definition list is not supported").At(te.Pos)
+		}
+		if err := b.funcItem(te, &te.Funcs[i], n, fs); err != nil {
+			return nil, err
+		}
+	}
+	for i := range n.Funcs {
+		scalar = scalar && len(n.Funcs[i].Call.Fn.OutTypes) == 0
+		for _, a := range n.Funcs[i].Call.Args {
+			plan.Refs(a, func(id plan.ColID) {
+				if s.owns(id) {
+					f.lateral = addRef(f.lateral, id)
+				}
+			})
+		}
+	}
+	for i := range n.Funcs {
+		n.Cols = append(n.Cols, n.Funcs[i].Out...)
+	}
+	name := te.Alias.Name
+	if name == "" {
+		name = n.Funcs[0].Call.Fn.Name
+		n.Alias = name
+	}
+	if scalar { // the alias names the column too
+		n.Cols[0].Name = name
+	}
+	if te.Ordinality {
+		n.Ordinality = plan.Column{ID: b.newCol(), Name: "ordinality", Type: types.Int8, NotNull: true}
+		n.Cols = append(n.Cols, n.Ordinality)
+	}
+	it := colsItem(name, n.Cols)
+	it.scalarFunc = scalar
+	if err := renameCols(it, te.Alias.Cols, te.Pos); err != nil {
+		return nil, err
+	}
+	f.node, f.items = n, []*item{it}
+	return f, nil
+}
+
+func addRef(list []plan.ColRef, id plan.ColID) []plan.ColRef {
+	for i := range list {
+		if list[i].Col == id {
+			return list
+		}
+	}
+	return append(list, plan.ColRef{Col: id})
+}
+
+// funcItem plans one function in FROM. unnest of several arrays is several
+// functions side by side.
+func (b *builder) funcItem(te *ast.FuncRef, fi *ast.FuncItem, n *plan.ProjectSet, s *scope) error {
+	call, ok := fi.Call.(*ast.FuncCall)
+	if !ok {
+		return b.scalarItem(fi.Call, n, s)
+	}
+	if call.Over != nil {
+		return pgerr.New(pgerr.WindowingError, "window functions are not allowed in functions in FROM").At(call.Pos)
+	}
+	name, err := functionName(call)
+	if err != nil {
+		return err
+	}
+	if err := plainCall(call, name); err != nil {
+		return err
+	}
+	if name == "unnest" && len(call.Args) > 1 {
+		for _, a := range call.Args {
+			one := *call
+			one.Args = []ast.Expr{a}
+			if err := b.funcItem(te, &ast.FuncItem{Call: &one}, n, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if call.Variadic {
+		return b.scalarItem(call, n, s)
+	}
+	args, pos, err := b.exprList(call.Args, s)
+	if err != nil {
+		return err
+	}
+	x, err := b.function(name, args, pos, call.Pos)
+	if err != nil {
+		return err
+	}
+	c, ok := x.(*plan.Call)
+	if !ok {
+		return pgerr.Unsupported("%s in FROM is not supported", name).At(call.Pos)
+	}
+	n.Funcs = append(n.Funcs, plan.SetFunc{Call: c, Out: b.srfColumns(c)})
+	return nil
+}
+
+// scalarItem rejects expressions in FROM that are not calls by name.
+func (b *builder) scalarItem(e ast.Expr, n *plan.ProjectSet, s *scope) error {
+	x, err := b.typed(e, s)
+	if err != nil {
+		return err
+	}
+	c, ok := x.(*plan.Call)
+	if !ok {
+		return pgerr.Unsupported("this expression in FROM is not supported").At(e.Position())
+	}
+	n.Funcs = append(n.Funcs, plan.SetFunc{Call: c, Out: b.srfColumns(c)})
+	return nil
+}

@@ -1,0 +1,402 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// aggregateCall plans an aggregate and returns the column of its result.
+func (b *builder) aggregateCall(e *ast.FuncCall, name string, s *scope) (plan.Expr, error) {
+	if err := checkAggregate(e, name, s); err != nil {
+		return nil, err
+	}
+	inner := *s
+	inner.inAgg = true
+	a, err := b.aggregateArgs(e, name, &inner)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.aggregateLevel(a, e, s); err != nil {
+		return nil, err
+	}
+	sel := s.sel
+	for i := range sel.aggs {
+		if sameAgg(&sel.aggs[i], a) {
+			return plan.Ref(sel.aggs[i].Out), nil
+		}
+	}
+	a.Out.ID = b.newCol()
+	sel.aggs = append(sel.aggs, *a)
+	return &plan.ColRef{Col: a.Out.ID, T: a.Out.Type, Name: a.Out.Name, Pos: e.Pos}, nil
+}
+
+// checkAggregate checks that an aggregate may stand here.
+func checkAggregate(e *ast.FuncCall, name string, s *scope) error {
+	allowed := false
+	switch s.clause {
+	case clauseSelect, clauseHaving, clauseOrderBy, clauseDistinctOn, clauseWindow:
+		allowed = s.sel != nil
+	}
+	switch {
+	case s.inAgg && s.clause == clauseFilter:
+		return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in FILTER").At(e.Pos)
+	case s.inAgg:
+		return pgerr.New(pgerr.GroupingError, "aggregate function calls cannot be nested").At(e.Pos)
+	case !allowed:
+		return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in %s", clauseNames[s.clause]).At(e.Pos)
+	case e.WithinGroup:
+		return pgerr.Unsupported("ordered-set aggregate %s is not supported", name).At(e.Pos)
+	case e.Variadic:
+		return pgerr.Unsupported("VARIADIC arguments of aggregates are not supported").At(e.Pos)
+	case e.Star && len(e.Args) == 0 && name != "count":
+		return pgerr.New(pgerr.UndefinedFunction, "function %s() does not exist", name).At(e.Pos)
+	case !e.Star && len(e.Args) == 0 && name == "count":
+		return pgerr.New(pgerr.WrongObjectType, "count(*) must be used to call a parameterless aggregate function").At(e.Pos)
+	}
+	return nil
+}
+
+// aggregateArgs plans the arguments, FILTER and ORDER BY of an aggregate.
+func (b *builder) aggregateArgs(e *ast.FuncCall, name string, s *scope) (*plan.Agg, error) {
+	args, pos, err := b.exprList(e.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	ts := make([]*types.T, len(args))
+	for i := range args {
+		ts[i] = args[i].Type()
+	}
+	fn, err := builtin.ResolveAggregate(name, ts)
+	if err != nil {
+		return nil, pgerr.From(err).At(e.Pos)
+	}
+	params, ret, err := fn.Signature(ts)
+	if err != nil {
+		return nil, pgerr.From(err).At(e.Pos)
+	}
+	for i := range args {
+		if args[i], err = b.coerceArg(args[i], params[i], pos[i]); err != nil {
+			return nil, err
+		}
+	}
+	a := &plan.Agg{Fn: fn, Args: args, Distinct: e.Distinct, Out: plan.Column{Name: name, Type: ret}}
+	if e.Filter != nil {
+		fs := *s
+		fs.clause = clauseFilter
+		if a.Filter, err = b.boolExpr(e.Filter, "FILTER", &fs); err != nil {
+			return nil, err
+		}
+	}
+	if e.Distinct {
+		for i := range args {
+			if err := orderable(args[i].Type(), pos[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return a, b.aggregateOrder(a, e, s)
+}
+
+// aggregateOrder plans the ORDER BY of an aggregate; expressions other than
+// columns are computed below the aggregation.
+func (b *builder) aggregateOrder(a *plan.Agg, e *ast.FuncCall, s *scope) error {
+	for i := range e.OrderBy {
+		o := &e.OrderBy[i]
+		x, err := b.typed(o.X, s)
+		if err != nil {
+			return err
+		}
+		if err := orderable(x.Type(), o.X.Position()); err != nil {
+			return err
+		}
+		if e.Distinct && !anyEqual(a.Args, x) {
+			return pgerr.New(pgerr.InvalidColumnReference, "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list").At(o.X.Position())
+		}
+		desc, nulls, err := direction(o)
+		if err != nil {
+			return err
+		}
+		key := plan.SortKey{Desc: desc, NullsFirst: nulls}
+		if r, ok := x.(*plan.ColRef); ok {
+			key.Col = r.Col
+		} else {
+			key.Col = b.newCol()
+			s.sel.aggOrder = append(s.sel.aggOrder, x)
+			s.sel.aggCols = append(s.sel.aggCols, plan.Column{ID: key.Col, Name: "?column?", Type: x.Type()})
+		}
+		a.OrderBy = append(a.OrderBy, key)
+	}
+	return nil
+}
+
+func anyEqual(list []plan.Expr, x plan.Expr) bool {
+	for _, y := range list {
+		if plan.ExprEqual(x, y) {
+			return true
+		}
+	}
+	return false
+}
+
+// aggregateLevel rejects aggregates whose arguments all belong to an enclosing
+// query: they would be that query's aggregates.
+func (b *builder) aggregateLevel(a *plan.Agg, e *ast.FuncCall, s *scope) error {
+	refs, local := 0, 0
+	each := func(id plan.ColID) {
+		refs++
+		for _, r := range s.outer() {
+			if r.Col == id {
+				return
+			}
+		}
+		local++
+	}
+	for _, x := range a.Args {
+		plan.Refs(x, each)
+	}
+	if refs > 0 && local == 0 {
+		return pgerr.Unsupported("an aggregate over columns of an outer query only is not supported").At(e.Pos)
+	}
+	return nil
+}
+
+func sameAgg(a, c *plan.Agg) bool {
+	if a.Fn != c.Fn || a.Distinct != c.Distinct || len(a.Args) != len(c.Args) || len(a.OrderBy) != len(c.OrderBy) {
+		return false
+	}
+	for i := range a.Args {
+		if !plan.ExprEqual(a.Args[i], c.Args[i]) {
+			return false
+		}
+	}
+	for i := range a.OrderBy {
+		if a.OrderBy[i] != c.OrderBy[i] {
+			return false
+		}
+	}
+	return a.Filter == nil && c.Filter == nil || plan.ExprEqual(a.Filter, c.Filter)
+}
+
+// groupBy resolves GROUP BY to expressions over the input.
+func (b *builder) groupBy(q *ast.Select, l *targetSet, s *scope) ([]plan.Expr, error) {
+	var out []plan.Expr
+	add := func(e ast.Expr) error {
+		t, err := b.listEntry(e, l, s.in(clauseGroupBy))
+		if err != nil {
+			return err
+		}
+		if err := b.sortable(l, t); err != nil {
+			return err
+		}
+		x := l.targets[t].expr
+		if ref := aggregateIn(x, s.sel); ref != nil {
+			return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in GROUP BY").At(e.Position())
+		}
+		if !anyEqual(out, x) {
+			out = append(out, x)
+		}
+		return nil
+	}
+	for _, e := range q.GroupBy {
+		switch e := e.(type) {
+		case *ast.GroupingSet:
+			if e.Kind == ast.GroupingEmpty && len(q.GroupBy) == 1 {
+				continue
+			}
+			return nil, pgerr.Unsupported("grouping sets are not supported").At(e.Pos)
+		case *ast.Row:
+			if e.Explicit {
+				break
+			}
+			for _, x := range e.Elems {
+				if err := add(x); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		if err := add(e); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// aggregateIn returns a reference to an aggregate's result in x, nil if none.
+func aggregateIn(x plan.Expr, sel *selectState) (ref *plan.ColRef) {
+	plan.WalkExpr(x, func(x plan.Expr) bool {
+		if r, ok := x.(*plan.ColRef); ok {
+			for i := range sel.aggs {
+				if sel.aggs[i].Out.ID == r.Col {
+					ref = r
+				}
+			}
+		}
+		return ref == nil
+	})
+	return ref
+}
+
+// grouping rewrites expressions over a query's input to expressions over its
+// groups.
+type grouping struct {
+	sel   *selectState
+	input []plan.Column
+	keys  []plan.Column // of the groups
+	exprs []plan.Expr   // what each key was computed from
+}
+
+// aggregate puts a GroupBy over node and rewrites what is computed above it.
+func (b *builder) aggregate(node plan.Node, sel *selectState, group []plan.Expr, scalar bool, l *targetSet, having *plan.Expr) (plan.Node, error) {
+	g := &grouping{sel: sel, input: node.Props().Cols, exprs: group}
+	pre := &plan.Project{Input: node}
+	pre.Cols = append(pre.Cols, g.input...)
+	for _, c := range g.input {
+		pre.Exprs = append(pre.Exprs, plan.Ref(c))
+	}
+	compute := func(c plan.Column, x plan.Expr) {
+		pre.Cols, pre.Exprs = append(pre.Cols, c), append(pre.Exprs, x)
+	}
+	for _, x := range group {
+		if r, ok := x.(*plan.ColRef); ok {
+			if i := plan.FindCol(g.input, r.Col); i >= 0 {
+				g.keys = append(g.keys, g.input[i])
+				continue
+			}
+		}
+		c := plan.Column{ID: b.newCol(), Name: "?column?", Type: x.Type()}
+		g.keys = append(g.keys, c)
+		compute(c, x)
+	}
+	for i, x := range sel.aggOrder {
+		compute(sel.aggCols[i], x)
+	}
+	if len(pre.Cols) > len(g.input) {
+		node = pre
+	}
+	if err := g.rewriteAll(l, having); err != nil {
+		return nil, err
+	}
+	n := &plan.GroupBy{Input: node, Aggs: sel.aggs, Scalar: scalar}
+	for _, k := range g.keys {
+		n.Keys = append(n.Keys, k.ID)
+	}
+	n.Cols = append(n.Cols, g.keys...)
+	for i := range sel.aggs {
+		n.Cols = append(n.Cols, sel.aggs[i].Out)
+	}
+	return n, nil
+}
+
+// rewriteAll rewrites everything that is evaluated above the groups.
+func (g *grouping) rewriteAll(l *targetSet, having *plan.Expr) error {
+	for i := range l.targets {
+		if err := g.rewrite(&l.targets[i].expr); err != nil {
+			return err
+		}
+	}
+	if *having != nil {
+		if err := g.rewrite(having); err != nil {
+			return err
+		}
+	}
+	for _, w := range g.sel.windows {
+		if err := w.eachExpr(g.rewrite); err != nil {
+			return err
+		}
+	}
+	for i := range g.sel.srfs {
+		for j := range g.sel.srfs[i].Call.Args {
+			if err := g.rewrite(&g.sel.srfs[i].Call.Args[j]); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range g.sel.subRefs {
+		r := &g.sel.subRefs[i]
+		if !g.available(r.Col) {
+			return pgerr.New(pgerr.GroupingError, "subquery uses ungrouped column \"%s\" from outer query", g.name(r)).At(r.Pos)
+		}
+	}
+	return nil
+}
+
+// rewrite replaces grouped expressions in *x by their keys.
+func (g *grouping) rewrite(x *plan.Expr) error {
+	for i, e := range g.exprs {
+		if plan.ExprEqual(*x, e) {
+			*x = plan.Ref(g.keys[i])
+			return nil
+		}
+	}
+	if r, ok := (*x).(*plan.ColRef); ok {
+		if !g.available(r.Col) {
+			return pgerr.New(pgerr.GroupingError, "column \"%s\" must appear in the GROUP BY clause or be used in an aggregate function", g.name(r)).At(r.Pos)
+		}
+		return nil
+	}
+	var err error
+	plan.Args(*x, func(a *plan.Expr) {
+		if err == nil {
+			err = g.rewrite(a)
+		}
+	})
+	return err
+}
+
+// available reports whether a column can be used above the groups: it is not
+// one of the input, is a key, or depends on keys functionally.
+func (g *grouping) available(id plan.ColID) bool {
+	i := plan.FindCol(g.input, id)
+	if i < 0 || plan.FindCol(g.keys, id) >= 0 {
+		return true
+	}
+	if !g.determined(id) {
+		return false
+	}
+	g.keys = append(g.keys, g.input[i])
+	return true
+}
+
+// determined reports whether the keys include the primary key of the table
+// that column id belongs to.
+func (g *grouping) determined(id plan.ColID) bool {
+	for _, it := range g.sel.items {
+		if it.table == nil || len(it.table.Indexes) == 0 || !it.table.Primary().Constraint {
+			continue
+		}
+		own := false
+		for i := range it.cols {
+			own = own || it.cols[i].expr == nil && it.cols[i].col.ID == id
+		}
+		if !own {
+			continue
+		}
+		for _, k := range it.table.Primary().Columns {
+			c := &it.cols[it.table.ColumnByID(k.Column)]
+			if plan.FindCol(g.keys, c.col.ID) < 0 {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// name returns what a column is called in messages: "t.a".
+func (g *grouping) name(r *plan.ColRef) string {
+	for _, it := range g.sel.items {
+		if !it.relVisible {
+			continue
+		}
+		for i := range it.cols {
+			if it.cols[i].col.ID == r.Col && it.cols[i].expr == nil {
+				return it.alias + "." + it.cols[i].name
+			}
+		}
+	}
+	return r.Name
+}

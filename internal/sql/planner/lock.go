@@ -1,0 +1,198 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+var lockWords = [...]string{
+	ast.LockKeyShare: "FOR KEY SHARE", ast.LockShare: "FOR SHARE",
+	ast.LockNoKeyUpdate: "FOR NO KEY UPDATE", ast.LockUpdate: "FOR UPDATE",
+}
+
+var lockStrengths = [...]plan.LockStrength{
+	ast.LockKeyShare: plan.ForKeyShare, ast.LockShare: plan.ForShare,
+	ast.LockNoKeyUpdate: plan.ForNoKeyUpdate, ast.LockUpdate: plan.ForUpdate,
+}
+
+var lockWaits = [...]plan.LockWait{
+	ast.LockWaitBlock: plan.LockBlock, ast.LockWaitSkip: plan.LockSkipLocked, ast.LockWaitError: plan.LockNoWait,
+}
+
+// lockRows plans FOR UPDATE and its kin.
+func (b *builder) lockRows(q *ast.Select, s *scope, node plan.Node) (plan.Node, error) {
+	if len(q.Locking) == 0 {
+		return node, nil
+	}
+	first := &q.Locking[0]
+	what := ""
+	switch {
+	case q.Distinct:
+		what = "DISTINCT clause"
+	case len(q.GroupBy) > 0:
+		what = "GROUP BY clause"
+	case q.Having != nil:
+		what = "HAVING clause"
+	case len(s.sel.aggs) > 0:
+		what = "aggregate functions"
+	case len(s.sel.windows) > 0:
+		what = "window functions"
+	case len(s.sel.srfs) > 0:
+		what = "set-returning functions in the target list"
+	}
+	if what != "" {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with %s", lockWords[first.Strength], what).At(first.Pos)
+	}
+	targets, err := lockTargets(q, s)
+	if err != nil || len(targets) == 0 {
+		return node, err
+	}
+	b.modifies = true
+	lock := &plan.LockRows{}
+	for _, t := range targets {
+		lt, err := lockTarget(t, first)
+		if err != nil {
+			return nil, err
+		}
+		lock.Targets = append(lock.Targets, lt)
+	}
+	lock.Input, lock.Recheck = widen(node, lock.Targets)
+	lock.Cols, lock.Order = lock.Input.Props().Cols, node.Props().Order
+	return lock, nil
+}
+
+// lockItem is a table to lock with the strongest clause that names it.
+type lockItem struct {
+	it       *item
+	strength ast.LockStrength
+	wait     ast.LockWait
+}
+
+// lockTargets finds the tables that the clauses lock.
+func lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
+	var out []lockItem
+	add := func(it *item, c *ast.LockingClause) {
+		for i := range out {
+			if out[i].it == it {
+				out[i].strength = max(out[i].strength, c.Strength)
+				out[i].wait = max(out[i].wait, c.Wait)
+				return
+			}
+		}
+		out = append(out, lockItem{it, c.Strength, c.Wait})
+	}
+	for i := range q.Locking {
+		c := &q.Locking[i]
+		if len(c.Of) == 0 {
+			for _, it := range s.items {
+				if it.table != nil {
+					add(it, c)
+				}
+			}
+			continue
+		}
+		for _, name := range c.Of {
+			it := lockable(s, name.Table)
+			if it == nil {
+				return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" in %s clause not found in FROM clause",
+					name.Table, lockWords[c.Strength]).At(name.Pos)
+			}
+			if it.table == nil {
+				return nil, pgerr.Unsupported("%s of a subquery, view or function is not supported", lockWords[c.Strength]).At(name.Pos)
+			}
+			add(it, c)
+		}
+	}
+	return out, nil
+}
+
+func lockable(s *scope, alias string) *item {
+	for _, it := range s.items {
+		if it.relVisible && it.alias == alias {
+			return it
+		}
+	}
+	return nil
+}
+
+func lockTarget(l lockItem, c *ast.LockingClause) (plan.LockTarget, error) {
+	sc, ok := l.it.scan.(*plan.Scan)
+	if !ok {
+		return plan.LockTarget{}, pgerr.New(pgerr.WrongObjectType, "cannot lock rows in relation \"%s\"", l.it.table.Name).At(c.Pos)
+	}
+	if l.it.nullable {
+		return plan.LockTarget{}, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to the nullable side of an outer join",
+			lockWords[l.strength]).At(c.Pos)
+	}
+	t := plan.LockTarget{Scan: sc}
+	t.Strength, t.Wait = lockStrengths[l.strength], lockWaits[l.wait]
+	for _, k := range sc.Table.Primary().Columns {
+		t.Key = append(t.Key, sc.Cols[sc.Table.ColumnByID(k.Column)].ID)
+	}
+	return t, nil
+}
+
+// widen makes a plan pass on the columns that locking needs: the keys of the
+// locked tables and what the query's own condition refers to. It returns the
+// condition to check again when a row changed.
+func widen(n plan.Node, targets []plan.LockTarget) (plan.Node, plan.Expr) {
+	var need []plan.Column
+	for i := range targets {
+		need = append(need, targets[i].Scan.Cols...)
+	}
+	var cond plan.Expr
+	w := extend(n, need, &cond)
+	cols := w.Props().Cols
+	for i := range targets {
+		t := &targets[i]
+		for j, c := range t.Scan.Cols {
+			if plan.FindCol(cols, c.ID) >= 0 {
+				t.Row, t.Ords = append(t.Row, c.ID), append(t.Ords, t.Scan.Ords[j])
+			}
+		}
+	}
+	return w, cond
+}
+
+// extend adds columns to the projections and sorts on top of a query and
+// collects the conditions below them.
+func extend(n plan.Node, need []plan.Column, cond *plan.Expr) plan.Node {
+	switch n := n.(type) {
+	case *plan.Sort:
+		n.Input = extend(n.Input, need, cond)
+		n.Cols = n.Input.Props().Cols
+	case *plan.Project:
+		collectConds(n.Input, cond)
+		in := n.Input.Props().Cols
+		for _, c := range need {
+			if plan.FindCol(n.Cols, c.ID) < 0 && plan.FindCol(in, c.ID) >= 0 {
+				n.Cols, n.Exprs = append(n.Cols, c), append(n.Exprs, plan.Ref(c))
+			}
+		}
+		// The condition is evaluated above: pass on what it refers to.
+		plan.Refs(*cond, func(id plan.ColID) {
+			if i := plan.FindCol(in, id); i >= 0 && plan.FindCol(n.Cols, id) < 0 {
+				n.Cols, n.Exprs = append(n.Cols, in[i]), append(n.Exprs, plan.Ref(in[i]))
+			}
+		})
+	}
+	return n
+}
+
+// collectConds gathers the conditions of filters and inner joins.
+func collectConds(n plan.Node, cond *plan.Expr) {
+	switch n := n.(type) {
+	case *plan.Filter:
+		*cond = plan.Conjoin(*cond, plan.CopyExpr(n.Cond))
+		collectConds(n.Input, cond)
+	case *plan.Join:
+		if n.Kind == plan.InnerJoin {
+			if n.On != nil {
+				*cond = plan.Conjoin(*cond, plan.CopyExpr(n.On))
+			}
+			collectConds(n.Left, cond)
+			collectConds(n.Right, cond)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// queryOpts say what the consumer of a query needs.
+type queryOpts struct {
+	// keepUnknown leaves literals in the select list untyped: the consumer
+	// coerces the columns.
+	keepUnknown bool
+}
+
+// queryPlan is a planned query.
+type queryPlan struct {
+	node    plan.Node
+	targets []target // those the consumer sees
+}
+
+// outputColumns describes the query's rows; identifiers may repeat.
+func (q *queryPlan) outputColumns() []plan.Column {
+	out := make([]plan.Column, len(q.targets))
+	for i := range q.targets {
+		out[i] = q.targets[i].col
+	}
+	return out
+}
+
+// visible returns a plan that produces the targets and nothing else, in order.
+func (q *queryPlan) visible() plan.Node {
+	cols := q.node.Props().Cols
+	exact := len(cols) == len(q.targets)
+	for i := 0; exact && i < len(cols); i++ {
+		exact = cols[i].ID == q.targets[i].col.ID
+	}
+	if exact {
+		return q.node
+	}
+	p := &plan.Project{Input: q.node}
+	p.Cols = q.outputColumns()
+	for i := range q.targets {
+		p.Exprs = append(p.Exprs, q.targets[i].ref())
+	}
+	return p
+}
+
+// selectState is what a SELECT collects while its expressions are planned.
+type selectState struct {
+	aggs []plan.Agg
+	// aggOrder holds the ORDER BY expressions of aggregates that need columns.
+	aggOrder []plan.Expr
+	aggCols  []plan.Column
+	windows  []*windowGroup
+	srfs     []plan.SetFunc
+	// subRefs are this query's columns that its subqueries use, outside of
+	// aggregates.
+	subRefs []plan.ColRef
+	named   []*ast.WindowSpec
+	items   []*item // of FROM
+}
+
+// query plans a query of any form in its own scope s.
+func (b *builder) query(q *ast.Select, s *scope, opts queryOpts) (*queryPlan, error) {
+	if err := b.enterQuery(); err != nil {
+		return nil, err
+	}
+	defer b.leaveQuery()
+	if q.AsOf != nil && b.depth > 1 {
+		return nil, pgerr.Unsupported("AS OF SYSTEM TIME is only supported at the top level of a statement").At(q.AsOf.Position())
+	}
+	if q.Into != nil {
+		return nil, pgerr.New(pgerr.SyntaxError, "SELECT ... INTO is not allowed here").At(q.Pos)
+	}
+	ctes, err := b.with(q.With, s)
+	if err != nil {
+		return nil, err
+	}
+	var p *queryPlan
+	switch {
+	case q.Op != ast.SetNone:
+		p, err = b.setOp(q, s, opts)
+	case q.Values != nil:
+		p, err = b.values(q, s, opts)
+	default:
+		p, err = b.simpleSelect(q, s, opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.node = wrapWith(p.node, ctes)
+	return p, nil
+}
+
+// simpleSelect plans SELECT ... FROM ... with everything that belongs to it.
+func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryPlan, error) {
+	from, err := b.fromClause(q.From, s)
+	if err != nil {
+		return nil, err
+	}
+	sel := &selectState{named: q.Windows, items: s.items}
+	s.sel = sel
+	targets, err := b.targetList(q.Items, s.in(clauseSelect))
+	if err != nil {
+		return nil, err
+	}
+	node := from
+	if q.Where != nil {
+		cond, err := b.boolExpr(q.Where, "WHERE", s.in(clauseWhere))
+		if err != nil {
+			return nil, err
+		}
+		node = filter(node, cond)
+	}
+	list := &targetSet{targets: targets, visible: len(targets), opts: opts}
+	var having plan.Expr
+	if q.Having != nil {
+		if having, err = b.boolExpr(q.Having, "HAVING", s.in(clauseHaving)); err != nil {
+			return nil, err
+		}
+	}
+	keys, err := b.orderBy(q.OrderBy, list, s)
+	if err != nil {
+		return nil, err
+	}
+	group, err := b.groupBy(q, list, s)
+	if err != nil {
+		return nil, err
+	}
+	distinct, err := b.distinctKeys(q, list, keys, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.finishTargets(list); err != nil {
+		return nil, err
+	}
+	if len(group) > 0 || len(q.GroupBy) > 0 || len(sel.aggs) > 0 || having != nil {
+		if node, err = b.aggregate(node, sel, group, len(q.GroupBy) == 0, list, &having); err != nil {
+			return nil, err
+		}
+		if having != nil {
+			node = filter(node, having)
+		}
+	}
+	if node, err = b.planWindows(node, sel); err != nil {
+		return nil, err
+	}
+	if len(sel.srfs) > 0 {
+		node = projectSet(node, sel.srfs)
+	}
+	node = b.project(node, list)
+	return b.finishSelect(q, s, node, list, keys, distinct)
+}
+
+// finishSelect adds what follows the projection: DISTINCT, ORDER BY, row
+// locks, LIMIT.
+func (b *builder) finishSelect(q *ast.Select, s *scope, node plan.Node, list *targetSet, keys []sortKey, distinct []int) (*queryPlan, error) {
+	sort := list.sortKeys(keys)
+	if q.Distinct && len(q.DistinctOn) == 0 {
+		node = b.distinctNode(node, list, nil)
+	}
+	if len(sort) > 0 {
+		n := &plan.Sort{Input: node, Keys: sort}
+		n.Cols, n.Order = node.Props().Cols, sort
+		node = n
+	}
+	if len(q.DistinctOn) > 0 {
+		node = b.distinctNode(node, list, distinct)
+	}
+	node, err := b.lockRows(q, s, node)
+	if err != nil {
+		return nil, err
+	}
+	if node, err = b.limit(q, s, node, sort); err != nil {
+		return nil, err
+	}
+	return &queryPlan{node: node, targets: list.targets[:list.visible]}, nil
+}
+
+func filter(n plan.Node, cond plan.Expr) plan.Node {
+	f := &plan.Filter{Input: n, Cond: cond}
+	f.Cols = n.Props().Cols
+	return f
+}
+
+func projectSet(n plan.Node, funcs []plan.SetFunc) plan.Node {
+	p := &plan.ProjectSet{Input: n, Funcs: funcs}
+	p.Cols = append(p.Cols, n.Props().Cols...)
+	for i := range funcs {
+		p.Cols = append(p.Cols, funcs[i].Out...)
+	}
+	return p
+}
+
+// distinctNode removes duplicates of the targets in on, of all if on is nil.
+func (b *builder) distinctNode(n plan.Node, list *targetSet, on []int) plan.Node {
+	d := &plan.Distinct{Input: n, On: on != nil}
+	d.Cols, d.Order = n.Props().Cols, n.Props().Order
+	add := func(id plan.ColID) {
+		for _, k := range d.Keys {
+			if k == id {
+				return
+			}
+		}
+		d.Keys = append(d.Keys, id)
+	}
+	if on == nil {
+		for i := 0; i < list.visible; i++ {
+			add(list.targets[i].col.ID)
+		}
+	}
+	for _, i := range on {
+		add(list.targets[i].col.ID)
+	}
+	return d
+}

@@ -1,0 +1,295 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// target is an output column of a query.
+type target struct {
+	name string
+	expr plan.Expr
+	pos  int
+	// col is the column that holds it, once projected.
+	col plan.Column
+}
+
+func (t *target) ref() plan.Expr {
+	return &plan.ColRef{Col: t.col.ID, T: t.col.Type, Name: t.name, Pos: t.pos}
+}
+
+// targetSet is a select list: what the consumer sees, followed by hidden
+// entries that ORDER BY and DISTINCT ON need.
+type targetSet struct {
+	targets []target
+	visible int
+	opts    queryOpts
+}
+
+// add returns the position of an entry equal to x, adding a hidden one.
+func (l *targetSet) add(x plan.Expr, pos int) int {
+	for i := range l.targets {
+		if plan.ExprEqual(l.targets[i].expr, x) {
+			return i
+		}
+	}
+	l.targets = append(l.targets, target{expr: x, pos: pos, name: "?column?"})
+	return len(l.targets) - 1
+}
+
+// targetList plans the items of a select list or RETURNING.
+func (b *builder) targetList(items []ast.SelectItem, s *scope) ([]target, error) {
+	out := make([]target, 0, len(items))
+	for i := range items {
+		it := &items[i]
+		if ref, ok := it.X.(*ast.ColumnRef); ok && ref.Star {
+			ts, err := b.expandStar(ref, s)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, ts...)
+			continue
+		}
+		if f, ok := it.X.(*ast.FieldSelect); ok && f.Star {
+			ts, err := b.expandRecord(f, s)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, ts...)
+			continue
+		}
+		x, err := b.expr(it.X, s)
+		if err != nil {
+			return nil, err
+		}
+		name := it.Alias
+		if name == "" {
+			name = columnName(it.X)
+		}
+		out = append(out, target{name: name, expr: x, pos: it.X.Position()})
+	}
+	if len(out) > maxTargets {
+		return nil, pgerr.New(pgerr.TooManyColumns, "target lists can have at most %d entries", maxTargets)
+	}
+	return out, nil
+}
+
+// expandStar plans * and t.*.
+func (b *builder) expandStar(e *ast.ColumnRef, s *scope) ([]target, error) {
+	var out []target
+	addItem := func(it *item, level *scope) {
+		for i := range it.cols {
+			if !it.cols[i].hidden {
+				out = append(out, target{name: it.cols[i].name, expr: b.useColumn(&it.cols[i], level, s, e.Pos), pos: e.Pos})
+			}
+		}
+	}
+	if e.Table != "" {
+		f, err := b.findItem(e, s)
+		if err != nil {
+			return nil, err
+		}
+		addItem(f.it, f.level)
+		return out, nil
+	}
+	any := false
+	for _, it := range s.items {
+		if it.colsVisible {
+			any = true
+			addItem(it, s)
+		}
+	}
+	if !any {
+		return nil, pgerr.New(pgerr.SyntaxError, "SELECT * with no tables specified is not valid").At(e.Pos)
+	}
+	return out, nil
+}
+
+// expandRecord plans (x).* for a record whose fields are known.
+func (b *builder) expandRecord(e *ast.FieldSelect, s *scope) ([]target, error) {
+	x, err := b.expr(e.X, s)
+	if err != nil {
+		return nil, err
+	}
+	fields := b.fieldsOf(x)
+	if fields == nil {
+		return nil, pgerr.New(pgerr.WrongObjectType, "type %s is not composite", x.Type().SQLName).At(e.Pos)
+	}
+	var out []target
+	for i, f := range fields {
+		var v plan.Expr = &plan.FieldSelect{Arg: x, Field: i, Name: f.name, T: f.typ}
+		if row, ok := x.(*plan.RowCtor); ok {
+			v = row.Fields[i]
+		}
+		out = append(out, target{name: f.name, expr: v, pos: e.Pos})
+	}
+	return out, nil
+}
+
+// finishTargets settles entries of unknown type as text, unless the consumer
+// coerces them.
+func (b *builder) finishTargets(l *targetSet) error {
+	for i := range l.targets {
+		t := &l.targets[i]
+		if l.opts.keepUnknown && i < l.visible {
+			continue
+		}
+		var err error
+		if t.expr, err = b.coerceText(t.expr, t.pos); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// project computes the targets over n and fills in their columns.
+func (b *builder) project(n plan.Node, l *targetSet) plan.Node {
+	in := n.Props().Cols
+	p := &plan.Project{Input: n}
+	p.Cols = make([]plan.Column, 0, len(l.targets))
+	p.Exprs = make([]plan.Expr, 0, len(l.targets))
+	for i := range l.targets {
+		t := &l.targets[i]
+		t.col = plan.Column{Name: t.name, Type: t.expr.Type()}
+		if r, ok := t.expr.(*plan.ColRef); ok {
+			if j := plan.FindCol(in, r.Col); j >= 0 {
+				t.col.ID, t.col.TableOid, t.col.Attnum, t.col.NotNull = r.Col, in[j].TableOid, in[j].Attnum, in[j].NotNull
+			}
+		}
+		if t.col.ID == 0 {
+			t.col.ID = b.newCol()
+			b.noteRecord(t.col.ID, t.expr)
+		}
+		if plan.FindCol(p.Cols, t.col.ID) < 0 {
+			p.Cols = append(p.Cols, t.col)
+			p.Exprs = append(p.Exprs, t.expr)
+		}
+	}
+	return p
+}
+
+// columnName is the name PostgreSQL gives an output column without alias.
+func columnName(e ast.Expr) string {
+	name, _ := figureName(e)
+	if name == "" {
+		return "?column?"
+	}
+	return name
+}
+
+// figureName returns a name and how good it is: 2 for a real name, 1 for that
+// of a type, 0 for none.
+func figureName(e ast.Expr) (string, int) {
+	switch e := e.(type) {
+	case *ast.ColumnRef:
+		if e.Column != "" {
+			return e.Column, 2
+		}
+	case *ast.FuncCall:
+		return callName(e), 2
+	case *ast.Cast:
+		if name, strength := figureName(e.X); strength > 1 {
+			return name, strength
+		}
+		return typeColumnName(e.Type), 1
+	case *ast.Collate:
+		return figureName(e.X)
+	case *ast.FieldSelect:
+		return e.Field, 2
+	case *ast.Subscript:
+		return figureName(e.X)
+	case *ast.Case:
+		if e.Else != nil {
+			if name, strength := figureName(e.Else); strength > 0 {
+				return name, strength
+			}
+		}
+		return "case", 1
+	case *ast.Coalesce:
+		return "coalesce", 2
+	case *ast.NullIf:
+		return "nullif", 2
+	case *ast.MinMax:
+		if e.Least {
+			return "least", 2
+		}
+		return "greatest", 2
+	case *ast.ArrayExpr:
+		return "array", 2
+	case *ast.Row:
+		return "row", 2
+	case *ast.Grouping:
+		return "grouping", 2
+	case *ast.SQLValue:
+		return sqlValueName(e.Kind), 2
+	case *ast.Subquery:
+		return subqueryName(e)
+	case *ast.BoolLit:
+		return "bool", 1
+	}
+	return "", 0
+}
+
+// callName undoes the renaming of functions with a grammar of their own where
+// PostgreSQL shows another name.
+func callName(e *ast.FuncCall) string {
+	if e.Syntax == ast.SyntaxSubstringSimilar {
+		return "substring"
+	}
+	return e.Name.Name
+}
+
+func typeColumnName(t *ast.TypeName) string {
+	name := t.Names[len(t.Names)-1]
+	if rt, err := ResolveType(&ast.TypeName{Names: t.Names}, 4); err == nil {
+		name = rt.Name
+	}
+	return name
+}
+
+var sqlNames = [...]string{
+	ast.CurrentDate: "current_date", ast.CurrentTime: "current_time", ast.CurrentTimestamp: "current_timestamp",
+	ast.LocalTime: "localtime", ast.LocalTimestamp: "localtimestamp", ast.CurrentRole: "current_role",
+	ast.CurrentUser: "current_user", ast.User: "user", ast.SessionUser: "session_user",
+	ast.CurrentCatalog: "current_catalog", ast.CurrentSchema: "current_schema",
+}
+
+func sqlValueName(k ast.SQLValueKind) string { return sqlNames[k] }
+
+func subqueryName(e *ast.Subquery) (string, int) {
+	switch e.Kind {
+	case ast.SubqueryExists:
+		return "exists", 2
+	case ast.SubqueryArray:
+		return "array", 2
+	}
+	q := e.Query
+	for q.Op != ast.SetNone {
+		q = q.L
+	}
+	if len(q.Values) > 0 {
+		return "column1", 2
+	}
+	if len(q.Items) == 1 {
+		if q.Items[0].Alias != "" {
+			return q.Items[0].Alias, 2
+		}
+		return figureName(q.Items[0].X)
+	}
+	return "", 0
+}
+
+// columnsOf converts targets to the columns of a relation, under other names if
+// given.
+func columnsOf(ts []target, names []ast.Name) []plan.Column {
+	out := make([]plan.Column, len(ts))
+	for i := range ts {
+		out[i] = ts[i].col
+		if i < len(names) {
+			out[i].Name = names[i]
+		}
+	}
+	return out
+}
+

@@ -1,0 +1,253 @@
+package sql
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/optimizer"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Prepared is a prepared statement of a session. Its plan is renewed when the
+// catalog changes.
+type Prepared struct {
+	Name string
+	Text string
+	// Front is free for the front that serves the session.
+	Front any
+
+	stmt   parser.Statement // AST is nil for an empty statement
+	params []*types.T       // as declared by the client; nil entries are inferred
+	key    planKey
+	plan   *cachedPlan
+	types  []*types.T // resolved parameter types; fixed at Prepare
+	cols   []plan.Column
+}
+
+// ParamTypes returns the types of $1, $2, ...
+func (p *Prepared) ParamTypes() []*types.T { return p.types }
+
+// Columns describe the rows the statement returns; nil if it returns none.
+func (p *Prepared) Columns() []plan.Column { return p.cols }
+
+// Prepare parses and plans a statement under a name, "" being the unnamed one,
+// which is replaced. A zero oid in paramTypes means that the type is inferred.
+func (s *Session) Prepare(ctx context.Context, name, text string, paramTypes []uint32) (*Prepared, error) {
+	if name != "" && s.statements[name] != nil {
+		return nil, pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
+	}
+	if len(s.statements) >= maxStatements {
+		return nil, pgerr.New(pgerr.ConfigurationLimitExceeded, "too many prepared statements (limit %d)", maxStatements)
+	}
+	stmts, err := parser.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(stmts) > 1 {
+		return nil, pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
+	}
+	p := &Prepared{Name: name, Text: text}
+	if len(stmts) == 1 {
+		p.stmt = stmts[0]
+	}
+	if p.params, err = declaredTypes(paramTypes); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx, p); err != nil {
+		return nil, err
+	}
+	s.keep(p)
+	return p, nil
+}
+
+func (s *Session) keep(p *Prepared) {
+	if p.Name == "" {
+		s.unnamed = p
+	} else {
+		s.statements[p.Name] = p
+	}
+}
+
+func declaredTypes(oids []uint32) ([]*types.T, error) {
+	out := make([]*types.T, len(oids))
+	for i, oid := range oids {
+		if oid == 0 || oid == types.Unknown.Oid {
+			continue
+		}
+		t, ok := types.ByOid(oid)
+		if !ok {
+			return nil, pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", oid)
+		}
+		out[i] = t
+	}
+	return out, nil
+}
+
+// prepare plans p, in the open transaction or one of its own.
+func (s *Session) prepare(ctx context.Context, p *Prepared) error {
+	if p.stmt.AST == nil {
+		return nil
+	}
+	if s.txn.block == blockFailed && !endsBlock(p.stmt.AST) {
+		return errFailedBlock()
+	}
+	if endsBlock(p.stmt.AST) {
+		return nil
+	}
+	ctx2 := s.begin(p.Text)
+	defer s.end()
+	s.ensureTxn()
+	c, err := s.planFor(ctx2, p)
+	if err != nil {
+		err = translate(ctx2, err)
+		s.fail(ctx2)
+		return err
+	}
+	p.plan, p.types, p.cols = c, c.prep.ParamTypes, s.resultColumns(c.prep)
+	if len(p.types) > 0 {
+		p.params = p.types // later plans keep the types the client was told of
+	}
+	return nil
+}
+
+// planFor returns a valid plan for p: its own, a cached one or a new one.
+func (s *Session) planFor(ctx context.Context, p *Prepared) (*cachedPlan, error) {
+	s.coll.BeginStatement()
+	gen := s.coll.Generation()
+	if p.plan != nil && p.plan.generation == gen && !s.coll.Modified() && s.sameKey(p) {
+		return p.plan, s.coll.PinAll(ctx, p.plan.prep.Deps)
+	}
+	p.key = s.planKey(p)
+	shared := !s.coll.Modified()
+	if shared {
+		if c := s.srv.plans.get(p.key); c != nil && (c.generation == gen || s.coll.Valid(ctx, c.prep.Deps)) {
+			c.generation = gen
+			return c, s.coll.PinAll(ctx, c.prep.Deps)
+		}
+	}
+	prep, err := s.makePlan(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	c := &cachedPlan{key: p.key, prep: prep, generation: gen}
+	if !shared {
+		c.generation = 0
+	} else if !prep.Uncacheable && cacheable(prep) {
+		s.srv.plans.put(c)
+	}
+	if p.plan != nil && !slices.EqualFunc(s.resultColumns(prep), p.cols, sameColumn) {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+	}
+	return c, nil
+}
+
+func sameColumn(a, b plan.Column) bool { return a.Type.Oid == b.Type.Oid && a.Name == b.Name }
+
+// cacheable reports whether a plan is worth keeping: statements that the session
+// executes from their syntax have none.
+func cacheable(p *plan.Prepared) bool {
+	switch p.Root.(type) {
+	case *plan.DDL, *plan.Utility, *plan.Copy, *plan.Explain:
+		return false
+	}
+	return true
+}
+
+func (s *Session) makePlan(ctx context.Context, p *Prepared) (*plan.Prepared, error) {
+	prep, err := planner.Plan(ctx, p.stmt.AST, &planner.Env{
+		Catalog: s.coll, ParamTypes: p.params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
+	})
+	if err != nil {
+		return nil, positioned(err, p.stmt)
+	}
+	return optimizer.Optimize(ctx, prep, s.optimizerOptions())
+}
+
+// positioned turns the byte offset that the planner noted within the statement
+// into a position in the text that the client sent.
+func positioned(err error, _ parser.Statement) error { return err }
+
+func (s *Session) planKey(p *Prepared) planKey {
+	var oids []byte
+	for _, t := range p.params {
+		oid := uint32(0)
+		if t != nil {
+			oid = t.Oid
+		}
+		oids = binary.BigEndian.AppendUint32(oids, oid)
+	}
+	return planKey{
+		text: p.stmt.SQL, params: string(oids), database: uint64(s.db.ID), user: s.user,
+		searchPath: s.setting("search_path"), settings: s.planSettings(),
+	}
+}
+
+// planSettings are the settings that literals are read under.
+func (s *Session) planSettings() string {
+	f := &s.vals.Format
+	if f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && s.vals.Fast.DefaultIntSize == 4 {
+		return ""
+	}
+	return s.setting("TimeZone") + "\x00" + s.setting("DateStyle") + "\x00" + s.setting("IntervalStyle") +
+		"\x00" + s.setting("default_int_size")
+}
+
+func (s *Session) sameKey(p *Prepared) bool {
+	return p.key.searchPath == s.setting("search_path") && p.key.settings == s.planSettings()
+}
+
+func (s *Session) setting(name string) string {
+	v, _ := s.vals.Get(name)
+	return v
+}
+
+// Statement returns a prepared statement.
+func (s *Session) Statement(name string) (*Prepared, error) {
+	p := s.unnamed
+	if name != "" {
+		p = s.statements[name]
+	}
+	if p == nil {
+		if name == "" {
+			return nil, pgerr.New(pgerr.InvalidSQLStatementName, "unnamed prepared statement does not exist")
+		}
+		return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", name)
+	}
+	return p, nil
+}
+
+// StatementBytes is Statement for a name that is not a string yet.
+func (s *Session) StatementBytes(name []byte) (*Prepared, error) {
+	if p := s.statements[string(name)]; p != nil {
+		return p, nil
+	}
+	return s.Statement(string(name))
+}
+
+// CloseStatement forgets a prepared statement; an absent one is no error.
+func (s *Session) CloseStatement(name string) {
+	if name == "" {
+		s.unnamed = nil
+		return
+	}
+	delete(s.statements, name)
+}
+
+func endsBlock(stmt ast.Statement) bool {
+	switch stmt.(type) {
+	case *ast.Commit, *ast.Rollback, *ast.RollbackTo:
+		return true
+	}
+	return false
+}
+
+func errFailedBlock() error {
+	return pgerr.New(pgerr.InFailedSQLTransaction,
+		"current transaction is aborted, commands ignored until end of transaction block")
+}

@@ -1,0 +1,133 @@
+package sql
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/settings"
+)
+
+// MaxSessions bounds the sessions of a node; more are refused with 53300.
+const MaxSessions = 20000
+
+// Config is what a Server is made of.
+type Config struct {
+	DB      *kv.DB
+	Catalog *catalog.Store
+	Mem     *quota.Pool
+	// Version follows "PostgreSQL 15.0 " in version().
+	Version string
+	Logger  *slog.Logger
+	// RelationSize returns the bytes that a key span takes on disk.
+	SpanSize func(start, end []byte) (int64, error)
+}
+
+// Server is the SQL layer of a node: what its sessions share.
+type Server struct {
+	cfg     Config
+	fixed   map[string]string
+	plans   *planCache
+	started time.Time
+
+	mu       sync.Mutex
+	sessions map[int32]*Session
+	nextPID  int32
+}
+
+// NewServer returns a server without sessions.
+func NewServer(cfg Config) *Server {
+	return &Server{
+		cfg: cfg, plans: newPlanCache(), started: time.Now(),
+		sessions: map[int32]*Session{}, nextPID: 1000,
+		fixed: map[string]string{"server_version": "15.0 (Lichen " + cfg.Version + ")"},
+	}
+}
+
+// VersionString is what version() returns.
+func (s *Server) VersionString() string {
+	return fmt.Sprintf("PostgreSQL 15.0 (Lichen %s) on Linux, compiled by Go, 64-bit", s.cfg.Version)
+}
+
+// SessionArgs say who connects to what.
+type SessionArgs struct {
+	User, Database, RemoteAddr string
+	// Params are parameters given at start-up.
+	Params map[string]string
+}
+
+// NewSession starts a session.
+func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error) {
+	ses := &Session{
+		srv: s, user: a.User, remote: a.RemoteAddr, vals: settings.New(s.fixed),
+		statements: map[string]*Prepared{}, portals: map[string]*Portal{}, started: time.Now(),
+	}
+	ses.coll = s.cfg.Catalog.NewCollection()
+	if err := ses.connect(ctx, a); err != nil {
+		return nil, err
+	}
+	var secret [4]byte
+	if _, err := rand.Read(secret[:]); err != nil {
+		return nil, err
+	}
+	ses.secret = binary.BigEndian.Uint32(secret[:])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.sessions) >= MaxSessions {
+		return nil, pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already")
+	}
+	for s.sessions[s.nextPID] != nil || s.nextPID <= 0 {
+		s.nextPID = max(s.nextPID+1, 1000)
+	}
+	ses.pid = s.nextPID
+	s.nextPID++
+	s.sessions[ses.pid] = ses
+	return ses, nil
+}
+
+func (s *Server) forget(ses *Session) {
+	s.mu.Lock()
+	delete(s.sessions, ses.pid)
+	s.mu.Unlock()
+}
+
+func (s *Server) session(pid int32) *Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions[pid]
+}
+
+// Sessions returns all sessions.
+func (s *Server) Sessions() []*Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*Session, 0, len(s.sessions))
+	for _, ses := range s.sessions {
+		out = append(out, ses)
+	}
+	return out
+}
+
+// Cancel cancels the running statement of the session with that process id, if
+// the secret is its own.
+func (s *Server) Cancel(pid int32, secret uint32) {
+	if ses := s.session(pid); ses != nil && ses.secret == secret {
+		ses.interrupt(errUserCancel)
+	}
+}
+
+// TerminateAll ends the running statements of all sessions; their fronts close
+// the connections.
+func (s *Server) TerminateAll() {
+	for _, ses := range s.Sessions() {
+		ses.interrupt(errTerminated)
+	}
+}

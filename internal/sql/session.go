@@ -1,0 +1,282 @@
+package sql
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/settings"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Limits of a session.
+const (
+	// maxStatements bounds the prepared statements a session holds.
+	maxStatements = 100_000
+	// maxPortals bounds the open portals of a session.
+	maxPortals = 10_000
+)
+
+// Session is one client's connection to the database as SQL sees it. One
+// goroutine uses it at a time; only interrupt may come from others.
+type Session struct {
+	srv    *Server
+	pid    int32
+	secret uint32
+	user   string
+	remote string
+	vals   *settings.Values
+	coll   *catalog.Collection
+	db     *catalog.Database
+
+	started    time.Time
+	statements map[string]*Prepared
+	portals    map[string]*Portal
+	unnamed    *Prepared
+	portal     *Portal // the unnamed one
+
+	txn       txnState
+	bctx      *builtin.Context
+	sequences sequenceState
+	query     string // text of the running statement
+
+	mu struct {
+		sync.Mutex
+		ctx        *stmtContext
+		timer      *time.Timer // of statement_timeout
+		running    bool
+		terminated bool
+		idle       block // where the last statement left the transaction
+		query      string
+		since      time.Time
+	}
+}
+
+func (s *Session) connect(ctx context.Context, a SessionArgs) error {
+	if a.User != "root" {
+		return pgerr.New(pgerr.InvalidAuthorizationSpecification, "role %q does not exist", a.User)
+	}
+	name := a.Database
+	if name == "" {
+		name = "defaultdb"
+	}
+	db, err := s.srv.cfg.Catalog.DatabaseByName(ctx, name)
+	if err != nil {
+		return err
+	}
+	s.db = db
+	s.coll.SetSession(db, s)
+	for k, v := range a.Params {
+		if err := s.vals.SetDefault(k, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SearchPathSetting returns the search_path as set, "$user" replaced.
+func (s *Session) SearchPathSetting() []string {
+	path := s.vals.Fast.SearchPath
+	for i, p := range path {
+		if p == "$user" {
+			path = append(append(append([]string(nil), path[:i]...), s.user), path[i+1:]...)
+			break
+		}
+	}
+	return path
+}
+
+// PID returns the number by which other sessions name this one.
+func (s *Session) PID() int32 { return s.pid }
+
+// Secret returns the key that a cancel request must carry.
+func (s *Session) Secret() uint32 { return s.secret }
+
+// Format returns the settings for text forms.
+func (s *Session) Format() *types.FormatContext { return &s.vals.Format }
+
+// Close rolls back and gives everything up.
+func (s *Session) Close() {
+	s.rollback(context.Background())
+	for name := range s.portals {
+		s.ClosePortal(name)
+	}
+	s.ClosePortal("")
+	s.coll.Close()
+	s.srv.forget(s)
+}
+
+// ParamStatus is a parameter that clients are told of.
+type ParamStatus struct{ Name, Value string }
+
+// ParamStatus returns the parameters to report after start-up.
+func (s *Session) ParamStatus() []ParamStatus {
+	var out []ParamStatus
+	for _, p := range settings.All() {
+		if p.Report {
+			v, _ := s.vals.Get(p.Name)
+			out = append(out, ParamStatus{p.Name, v})
+		}
+	}
+	return out
+}
+
+// TakeParamChanges returns the reported parameters that changed since the last
+// call.
+func (s *Session) TakeParamChanges() []ParamStatus {
+	names := s.vals.TakeReported()
+	if names == nil {
+		return nil
+	}
+	var out []ParamStatus
+	seen := map[string]bool{}
+	for _, p := range settings.All() {
+		for _, n := range names {
+			if strings.EqualFold(p.Name, n) && !seen[n] {
+				seen[n] = true
+				v, _ := s.vals.Get(n)
+				out = append(out, ParamStatus{p.Name, v})
+			}
+		}
+	}
+	return out
+}
+
+// interrupt ends the running statement with cause; with errTerminated also all
+// later ones.
+func (s *Session) interrupt(cause *pgerr.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cause == errTerminated {
+		s.mu.terminated = true
+	}
+	if s.mu.running || s.mu.terminated {
+		s.mu.ctx.cancel(cause)
+	}
+}
+
+// Terminate ends the running statement and refuses later ones: the client is
+// gone or the node stops. It may come from any goroutine.
+func (s *Session) Terminate() { s.interrupt(errTerminated) }
+
+// Terminated reports whether the session must end.
+func (s *Session) Terminated() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.terminated
+}
+
+// begin marks the session busy with a statement and returns the statement's
+// context, which ends on a cancel request and after statement_timeout. A context
+// serves statement after statement until one is cancelled.
+func (s *Session) begin(text string) *stmtContext {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.ctx == nil || s.mu.ctx.Err() != nil && !s.mu.terminated {
+		s.mu.ctx = newStmtContext()
+	}
+	s.mu.running = true
+	s.mu.query, s.mu.since = text, time.Now()
+	if d := s.vals.Fast.StatementTimeout; d > 0 {
+		ctx := s.mu.ctx
+		s.mu.timer = time.AfterFunc(d, func() { s.timeout(ctx) })
+	}
+	return s.mu.ctx
+}
+
+func (s *Session) timeout(ctx *stmtContext) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.running && s.mu.ctx == ctx {
+		ctx.cancel(errStmtTimeout)
+	}
+}
+
+func (s *Session) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.running = false
+	s.mu.since = time.Now()
+	s.mu.idle = s.txn.block
+	if s.mu.timer != nil {
+		s.mu.timer.Stop()
+		s.mu.timer = nil
+		s.mu.ctx = nil // the timer may have fired: never reuse its context
+	}
+}
+
+// stmtContext is the context of a statement: cancelled with an error that a
+// client can be told as it is.
+type stmtContext struct {
+	done chan struct{}
+	err  atomic.Pointer[pgerr.Error]
+}
+
+func newStmtContext() *stmtContext { return &stmtContext{done: make(chan struct{})} }
+
+func (c *stmtContext) cancel(cause *pgerr.Error) {
+	if c.err.CompareAndSwap(nil, cause) {
+		close(c.done)
+	}
+}
+
+// Deadline implements context.Context.
+func (c *stmtContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done implements context.Context.
+func (c *stmtContext) Done() <-chan struct{} { return c.done }
+
+// Err implements context.Context; it returns the cause.
+func (c *stmtContext) Err() error {
+	if e := c.err.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// Value implements context.Context.
+func (c *stmtContext) Value(any) any { return nil }
+
+// Activity is a session's row of pg_stat_activity.
+type Activity struct {
+	PID            int32
+	User, Database string
+	Application    string
+	Remote         string
+	State, Query   string
+	Started, Since time.Time
+	XactStart      time.Time
+}
+
+// Activity tells what the session does; any goroutine may ask.
+func (s *Session) Activity() Activity {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Activity{
+		PID: s.pid, User: s.user, Database: s.db.Name, Remote: s.remote,
+		State: s.stateLocked(), Query: s.mu.query, Started: s.started, Since: s.mu.since,
+	}
+}
+
+func (s *Session) stateLocked() string {
+	switch {
+	case s.mu.running:
+		return "active"
+	case s.mu.idle == blockOpen:
+		return "idle in transaction"
+	case s.mu.idle == blockFailed:
+		return "idle in transaction (aborted)"
+	}
+	return "idle"
+}
+
+// txnOptions are those of a transaction that says nothing itself.
+func (s *Session) txnOptions() kv.TxnOptions {
+	return kv.TxnOptions{Isolation: s.vals.Fast.DefaultIsolation, ReadOnly: s.vals.Fast.DefaultReadOnly}
+}

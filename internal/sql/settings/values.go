@@ -1,0 +1,209 @@
+package settings
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// change is an undo record of one parameter.
+type change struct {
+	name  string
+	old   string
+	had   bool
+	local bool
+}
+
+// Values are the parameters of one session. The zero value is not ready: use
+// New.
+type Values struct {
+	// Format are the parameters on which text forms depend, ready for use.
+	Format types.FormatContext
+	// Typed copies of parameters that are looked at for every statement.
+	Fast Fast
+
+	set      map[string]string // only what differs from the default
+	resetTo  map[string]string // session defaults given at start-up
+	undo     []change
+	reported []string // names of reported parameters that changed
+	readonly map[string]string
+}
+
+// New returns the defaults. fixed overrides the values of read-only parameters
+// (server_version, ...), and is shared.
+func New(fixed map[string]string) *Values {
+	v := &Values{readonly: fixed}
+	v.Format = *types.NewFormatContext()
+	v.Format.Zones = types.NewZoneCache()
+	v.Fast = defaultFast
+	return v
+}
+
+// Get returns the value SHOW prints.
+func (v *Values) Get(name string) (string, bool) {
+	name = canonical(name)
+	if s, ok := v.readonly[name]; ok {
+		return s, true
+	}
+	if s, ok := v.set[name]; ok {
+		return s, true
+	}
+	if s, ok := v.resetTo[name]; ok {
+		return s, true
+	}
+	if p := lookup(name); p != nil {
+		return p.Default, true
+	}
+	return "", false
+}
+
+// Default returns the value RESET would give.
+func (v *Values) Default(name string) string {
+	name = canonical(name)
+	if s, ok := v.resetTo[name]; ok {
+		return s
+	}
+	if p := lookup(name); p != nil {
+		return p.Default
+	}
+	return ""
+}
+
+// SetDefault gives a start-up value: what RESET returns to.
+func (v *Values) SetDefault(name, value string) error {
+	if _, err := v.Set(name, value, false); err != nil {
+		return err
+	}
+	name = canonical(name)
+	if v.resetTo == nil {
+		v.resetTo = map[string]string{}
+	}
+	v.resetTo[name] = v.set[name]
+	delete(v.set, name)
+	v.undo = v.undo[:0]
+	return nil
+}
+
+// Set gives a parameter a value, until the end of the transaction if local. The
+// notice, if not nil, tells that it has no effect.
+func (v *Values) Set(name, value string, local bool) (notice *pgerr.Error, err error) {
+	name = canonical(name)
+	p := lookup(name)
+	switch {
+	case p == nil && !strings.Contains(name, "."):
+		return nil, pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", name)
+	case p == nil:
+		v.store(name, value, local)
+		return nil, nil
+	case p.ReadOnly:
+		return nil, pgerr.New(CantChange, "parameter %q cannot be changed", name)
+	}
+	if value, err = p.check(value); err != nil {
+		return nil, err
+	}
+	v.store(name, value, local)
+	v.apply(p, value)
+	if p.NoEffect && value != p.Default {
+		notice = pgerr.New(pgerr.Warning, "parameter %q is accepted and has no effect: %s", name, p.Why)
+	}
+	return notice, nil
+}
+
+// CantChange is the SQLSTATE of a change to a read-only parameter.
+const CantChange pgerr.Code = "55P02"
+
+// Reset returns a parameter to its session default.
+func (v *Values) Reset(name string, local bool) error {
+	name = canonical(name)
+	if lookup(name) == nil && !strings.Contains(name, ".") {
+		return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", name)
+	}
+	value := v.Default(name)
+	v.store(name, value, local)
+	if p := lookup(name); p != nil {
+		v.apply(p, value)
+	}
+	return nil
+}
+
+// ResetAll returns every parameter to its session default.
+func (v *Values) ResetAll() {
+	for name := range v.set {
+		if name != "transaction_isolation" && name != "transaction_read_only" && name != "session_authorization" {
+			_ = v.Reset(name, false) // names in set are known
+		}
+	}
+}
+
+func (v *Values) store(name, value string, local bool) {
+	old, had := v.set[name]
+	v.undo = append(v.undo, change{name: name, old: old, had: had, local: local})
+	v.put(name, value, true)
+}
+
+func (v *Values) put(name, value string, has bool) {
+	if p := lookup(name); p != nil && p.Report {
+		v.reported = append(v.reported, name)
+	}
+	if !has {
+		delete(v.set, name)
+		return
+	}
+	if v.set == nil {
+		v.set = map[string]string{}
+	}
+	v.set[name] = value
+}
+
+// Mark returns a point that RollbackTo returns to, for savepoints.
+func (v *Values) Mark() int { return len(v.undo) }
+
+// RollbackTo undoes the changes since a mark.
+func (v *Values) RollbackTo(mark int) {
+	for i := len(v.undo) - 1; i >= mark; i-- {
+		v.revert(v.undo[i])
+	}
+	v.undo = v.undo[:mark]
+}
+
+func (v *Values) revert(c change) {
+	v.put(c.name, c.old, c.had)
+	if p := lookup(c.name); p != nil {
+		cur, _ := v.Get(c.name)
+		v.apply(p, cur)
+	}
+}
+
+// Commit ends a transaction: what was set locally goes back.
+func (v *Values) Commit() {
+	if len(v.undo) == 0 {
+		return
+	}
+	// A parameter goes back to what it was before its first local change after
+	// its last session-wide one.
+	undone := map[string]bool{}
+	for i := len(v.undo) - 1; i >= 0; i-- {
+		c := v.undo[i]
+		if !c.local {
+			undone[c.name] = true
+		} else if !undone[c.name] {
+			v.revert(c)
+		}
+	}
+	v.undo = v.undo[:0]
+}
+
+// Rollback ends a transaction without keeping its changes.
+func (v *Values) Rollback() { v.RollbackTo(0) }
+
+// TakeReported returns the names of parameters that clients are told of and that
+// changed since the last call.
+func (v *Values) TakeReported() []string {
+	if len(v.reported) == 0 {
+		return nil
+	}
+	r := v.reported
+	v.reported = nil
+	return r
+}

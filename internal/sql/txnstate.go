@@ -1,0 +1,282 @@
+package sql
+
+import (
+	"context"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// block says whether the session is inside BEGIN … COMMIT.
+type block uint8
+
+const (
+	blockNone   block = iota
+	blockOpen         // after BEGIN
+	blockFailed       // after an error in the block: only ROLLBACK goes on
+)
+
+// maxSavepoints bounds the savepoints of a transaction.
+const maxSavepoints = 10_000
+
+type savepoint struct {
+	name     string
+	kv       kv.Savepoint
+	coll     catalog.Savepoint
+	settings int
+}
+
+// txnState is the session's transaction. Outside a block a transaction is
+// implicit: it covers one simple query, or what the extended protocol sends up
+// to Sync.
+type txnState struct {
+	txn        *kv.Txn // nil or finished when none is open
+	block      block
+	open       bool // txn is open, block or implicit
+	savepoints []savepoint
+	start      time.Time
+	id         int64
+}
+
+// Status is the transaction status that ReadyForQuery carries.
+func (s *Session) Status() byte {
+	switch s.txn.block {
+	case blockOpen:
+		return 'T'
+	case blockFailed:
+		return 'E'
+	}
+	return 'I'
+}
+
+// ensureTxn opens a transaction unless one is open.
+func (s *Session) ensureTxn() {
+	if !s.txn.open {
+		s.startTxn(s.txnOptions())
+	}
+}
+
+func (s *Session) startTxn(o kv.TxnOptions) {
+	t := &s.txn
+	if t.txn == nil {
+		t.txn = s.srv.cfg.DB.Begin(o)
+	} else {
+		t.txn.Reset(o)
+	}
+	t.txn.LockTimeout = s.vals.Fast.LockTimeout
+	t.open = true
+	t.start = time.Now()
+	t.savepoints = t.savepoints[:0]
+	s.coll.Begin(t.txn)
+}
+
+// commit ends the transaction, block or implicit, for good.
+func (s *Session) commit(ctx context.Context) error {
+	t := &s.txn
+	if !t.open {
+		t.block = blockNone
+		return nil
+	}
+	err := s.coll.PreCommit(ctx)
+	if err == nil {
+		err = t.txn.Commit(ctx)
+	}
+	if err != nil {
+		s.rollback(ctx)
+		return translate(ctx, err)
+	}
+	s.coll.Committed(ctx)
+	s.vals.Commit()
+	s.endTxn()
+	return nil
+}
+
+func (s *Session) rollback(ctx context.Context) {
+	t := &s.txn
+	if t.open {
+		t.txn.Rollback(ctx)
+		s.coll.RolledBack(ctx)
+		s.vals.Rollback()
+	}
+	s.endTxn()
+}
+
+func (s *Session) endTxn() {
+	s.txn.open, s.txn.block, s.txn.id = false, blockNone, 0
+	s.closeTxnPortals()
+}
+
+// fail notes an error: an open block fails, an implicit transaction is undone.
+func (s *Session) fail(ctx context.Context) {
+	switch s.txn.block {
+	case blockOpen:
+		s.txn.block = blockFailed
+		s.closeTxnPortals()
+	case blockNone:
+		s.rollback(ctx)
+	}
+}
+
+// execTxnControl executes BEGIN, COMMIT, ROLLBACK and savepoints. implicit says
+// that the statement shares its implicit transaction with others of one query.
+func (s *Session) execTxnControl(ctx context.Context, stmt ast.Statement, res Results) (tag string, err error) {
+	switch st := stmt.(type) {
+	case *ast.Begin:
+		return s.execBegin(ctx, st, res)
+	case *ast.Commit:
+		return s.execCommit(ctx, st, res)
+	case *ast.Rollback:
+		if s.txn.block == blockNone {
+			res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "there is no transaction in progress"))
+		}
+		o := s.chainOptions()
+		s.rollback(ctx)
+		return "ROLLBACK", s.chain(st.Chain, o)
+	case *ast.Savepoint:
+		return "SAVEPOINT", s.execSavepoint(string(st.Name))
+	case *ast.Release:
+		i, err := s.findSavepoint("RELEASE SAVEPOINT", string(st.Name))
+		if err == nil {
+			s.txn.savepoints = s.txn.savepoints[:i]
+		}
+		return "RELEASE", err
+	case *ast.RollbackTo:
+		return "ROLLBACK", s.execRollbackTo(ctx, string(st.Name))
+	}
+	return "", pgerr.Unsupported("%s is not supported", stmt.Tag())
+}
+
+func (s *Session) execBegin(ctx context.Context, st *ast.Begin, res Results) (string, error) {
+	tag := "BEGIN"
+	if st.Start {
+		tag = "START TRANSACTION"
+	}
+	if s.txn.block != blockNone {
+		res.Notice("WARNING", pgerr.New(pgerr.ActiveSQLTransaction, "there is already a transaction in progress"))
+		return tag, nil
+	}
+	s.ensureTxn() // what ran before in the same query joins the block, as in PostgreSQL
+	s.txn.block = blockOpen
+	if err := s.setTxnModes(ctx, &st.Modes); err != nil {
+		return "", err
+	}
+	return tag, nil
+}
+
+func (s *Session) execCommit(ctx context.Context, st *ast.Commit, res Results) (string, error) {
+	o := s.chainOptions()
+	if s.txn.block == blockFailed {
+		s.rollback(ctx)
+		return "ROLLBACK", s.chain(st.Chain, o)
+	}
+	if s.txn.block == blockNone {
+		if st.Chain {
+			return "", pgerr.New(pgerr.NoActiveSQLTransaction, "COMMIT AND CHAIN can only be used in transaction blocks")
+		}
+		res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "there is no transaction in progress"))
+	}
+	if err := s.commit(ctx); err != nil {
+		return "", err
+	}
+	return "COMMIT", s.chain(st.Chain, o)
+}
+
+func (s *Session) chainOptions() kv.TxnOptions {
+	if s.txn.txn != nil && s.txn.open {
+		return s.txn.txn.Options()
+	}
+	return s.txnOptions()
+}
+
+func (s *Session) chain(chain bool, o kv.TxnOptions) error {
+	if chain {
+		s.startTxn(o)
+		s.txn.block = blockOpen
+	}
+	return nil
+}
+
+func (s *Session) execSavepoint(name string) error {
+	if s.txn.block == blockNone {
+		return pgerr.New(pgerr.NoActiveSQLTransaction, "SAVEPOINT can only be used in transaction blocks")
+	}
+	if len(s.txn.savepoints) >= maxSavepoints {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "too many savepoints (limit %d)", maxSavepoints)
+	}
+	s.txn.savepoints = append(s.txn.savepoints, savepoint{
+		name: name, kv: s.txn.txn.Savepoint(), coll: s.coll.Savepoint(), settings: s.vals.Mark(),
+	})
+	return nil
+}
+
+// findSavepoint returns the position of the newest savepoint of that name.
+func (s *Session) findSavepoint(cmd, name string) (int, error) {
+	if s.txn.block == blockNone {
+		return 0, pgerr.New(pgerr.NoActiveSQLTransaction, "%s can only be used in transaction blocks", cmd)
+	}
+	for i := len(s.txn.savepoints) - 1; i >= 0; i-- {
+		if s.txn.savepoints[i].name == name {
+			return i, nil
+		}
+	}
+	return 0, pgerr.New(pgerr.InvalidSavepointSpecification, "savepoint %q does not exist", name)
+}
+
+func (s *Session) execRollbackTo(ctx context.Context, name string) error {
+	i, err := s.findSavepoint("ROLLBACK TO SAVEPOINT", name)
+	if err != nil {
+		return err
+	}
+	sp := s.txn.savepoints[i]
+	if err := s.txn.txn.RollbackTo(ctx, sp.kv); err != nil {
+		return translate(ctx, err)
+	}
+	s.coll.RollbackTo(sp.coll)
+	s.vals.RollbackTo(sp.settings)
+	s.txn.savepoints = s.txn.savepoints[:i+1]
+	s.txn.block = blockOpen
+	return nil
+}
+
+// setTxnModes applies the modes of BEGIN and SET TRANSACTION to the open
+// transaction.
+func (s *Session) setTxnModes(ctx context.Context, m *ast.TxnModes) error {
+	o := s.txn.txn.Options()
+	switch m.Isolation {
+	case ast.Serializable:
+		o.Isolation = kv.Serializable
+	case ast.RepeatableRead:
+		o.Isolation = kv.RepeatableRead
+	case ast.ReadCommitted, ast.ReadUncommitted:
+		o.Isolation = kv.ReadCommitted
+	}
+	switch m.ReadOnly {
+	case ast.Yes:
+		o.ReadOnly = true
+	case ast.No:
+		o.ReadOnly = false
+	}
+	if m.AsOf != nil {
+		ts, err := s.asOf(ctx, m.AsOf)
+		if err != nil {
+			return err
+		}
+		o.AsOf, o.ReadOnly = ts, true
+	}
+	if o == s.txn.txn.Options() {
+		return nil
+	}
+	if !s.txn.txn.SetOptions(o) {
+		if m.Isolation == ast.IsolationDefault && m.AsOf == nil && (m.ReadOnly == ast.Yes || m.ReadOnly == ast.No && !s.txn.txn.HasWrites()) {
+			if m.ReadOnly == ast.No {
+				return pgerr.New(pgerr.ActiveSQLTransaction, "transaction read-write mode must be set before any query")
+			}
+			return pgerr.New(pgerr.ActiveSQLTransaction, "transaction read-only mode must be set before any query")
+		}
+		return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
+	}
+	return nil
+}

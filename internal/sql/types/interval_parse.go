@@ -1,0 +1,560 @@
+package types
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// intervalSum collects an interval from its written parts, watching for
+// overflow.
+type intervalSum struct {
+	years, months, days int32
+	micros              int64
+}
+
+func addInt32(to *int32, n int64) bool {
+	s, ok := addInt64(int64(*to), n)
+	if !ok || s != int64(int32(s)) {
+		return false
+	}
+	*to = int32(s)
+	return true
+}
+
+// addMicros adds (n + frac) units of the given length.
+func (v *intervalSum) addMicros(n int64, frac float64, length int64) bool {
+	m, ok := mulInt64(n, length)
+	if !ok {
+		return false
+	}
+	if v.micros, ok = addInt64(v.micros, m); !ok {
+		return false
+	}
+	return v.addFraction(frac, length)
+}
+
+func (v *intervalSum) addFraction(frac float64, length int64) bool {
+	frac *= float64(length)
+	whole := math.Trunc(frac)
+	n := int64(whole)
+	switch rest := frac - whole; {
+	case rest > 0.5:
+		n++
+	case rest < -0.5:
+		n--
+	}
+	var ok bool
+	v.micros, ok = addInt64(v.micros, n)
+	return ok
+}
+
+// addDays adds (n + frac) × days; what is not a whole day becomes time.
+func (v *intervalSum) addDays(n int64, frac float64, days int64) bool {
+	m, ok := mulInt64(n, days)
+	if !ok || !addInt32(&v.days, m) {
+		return false
+	}
+	frac *= float64(days)
+	whole := math.Trunc(frac)
+	return addInt32(&v.days, int64(whole)) && v.addFraction(frac-whole, MicrosPerDay)
+}
+
+func (v *intervalSum) addMonths(n int64, frac float64) bool {
+	return addInt32(&v.months, n) && v.addDays(0, frac, 30)
+}
+
+// addYears adds (n + frac) × years; a fraction is rounded to months.
+func (v *intervalSum) addYears(n int64, frac float64, years int64) bool {
+	m, ok := mulInt64(n, years)
+	return ok && addInt32(&v.years, m) &&
+		addInt32(&v.months, int64(math.RoundToEven(frac*float64(years)*12)))
+}
+
+// add adds (n + frac) of a unit.
+func (v *intervalSum) add(u unit, n int64, frac float64) dateErr {
+	ok := true
+	switch u {
+	case unitMicrosecond:
+		ok = v.addMicros(n, frac, 1)
+	case unitMillisecond:
+		ok = v.addMicros(n, frac, 1000)
+	case unitSecond:
+		ok = v.addMicros(n, frac, MicrosPerSec)
+	case unitMinute:
+		ok = v.addMicros(n, frac, MicrosPerMin)
+	case unitHour:
+		ok = v.addMicros(n, frac, MicrosPerHour)
+	case unitDay:
+		ok = v.addDays(n, frac, 1)
+	case unitWeek:
+		ok = v.addDays(n, frac, 7)
+	case unitMonth:
+		ok = v.addMonths(n, frac)
+	case unitYear:
+		ok = v.addYears(n, frac, 1)
+	case unitDecade:
+		ok = v.addYears(n, frac, 10)
+	case unitCentury:
+		ok = v.addYears(n, frac, 100)
+	case unitMillennium:
+		ok = v.addYears(n, frac, 1000)
+	default:
+		return dateBadFormat
+	}
+	if !ok {
+		return dateFieldOverflow
+	}
+	return dateOK
+}
+
+func (v *intervalSum) negate() bool {
+	if v.years == math.MinInt32 || v.months == math.MinInt32 || v.days == math.MinInt32 || v.micros == math.MinInt64 {
+		return false
+	}
+	v.years, v.months, v.days, v.micros = -v.years, -v.months, -v.days, -v.micros
+	return true
+}
+
+func parseInterval(t *T, s string, fc *FormatContext) (Datum, error) {
+	r, _ := intervalTypmodParts(t.Typmod)
+	var v intervalSum
+	var l dateLexer
+	e := l.lex(s)
+	if e == dateOK {
+		d := intervalDecoder{
+			fields: l.fields[:l.n], rng: r,
+			negative: fc.intervalStyle() == IntervalSQLStandard && onlyLeadingMinus(l.fields[:l.n]),
+		}
+		e = d.decode()
+		v = d.sum
+	}
+	if e == dateBadFormat {
+		v = intervalSum{}
+		e = decodeISOInterval(s, &v)
+	}
+	if e == dateFieldOverflow {
+		e = dateIntervalOverflow
+	}
+	if e != dateOK {
+		return Null, dateError(e, IntervalFamily, s, "")
+	}
+	months := int64(v.years)*12 + int64(v.months)
+	if months != int64(int32(months)) {
+		return Null, errIntervalRange()
+	}
+	d := NewInterval(IntervalValue{Months: int32(months), Days: v.days, Micros: v.micros})
+	return ApplyTypmod(d, t, false)
+}
+
+func errIntervalRange() error {
+	return pgerr.New(pgerr.DatetimeFieldOverflow, "interval out of range")
+}
+
+// onlyLeadingMinus reports whether a minus before the first field is the only
+// sign: the SQL standard then negates all fields.
+func onlyLeadingMinus(fields []lexField) bool {
+	for i, f := range fields {
+		signed := f.text[0] == '-' || f.text[0] == '+'
+		if i == 0 && f.text[0] != '-' || i > 0 && signed {
+			return false
+		}
+	}
+	return len(fields) > 0
+}
+
+// intervalDecoder reads the fields of an interval from right to left, so that
+// units come before their numbers.
+type intervalDecoder struct {
+	fields   []lexField
+	rng      IntervalRange
+	negative bool // negate every field
+	sum      intervalSum
+	have     fieldSet
+	unit     unit // of the next number, unitNone before the first
+	dangling bool // unit has had no number yet
+	ago      bool
+}
+
+func (d *intervalDecoder) decode() dateErr {
+	for i := len(d.fields) - 1; i >= 0; i-- {
+		set, err := d.field(d.fields[i])
+		if err != dateOK {
+			return err
+		}
+		if set&d.have != 0 {
+			return dateBadFormat
+		}
+		d.have |= set
+	}
+	if d.have == 0 {
+		return dateBadFormat
+	}
+	if d.ago && !d.sum.negate() {
+		return dateFieldOverflow
+	}
+	return dateOK
+}
+
+func (d *intervalDecoder) field(f lexField) (fieldSet, dateErr) {
+	switch f.kind {
+	case lexTime:
+		return d.clock(f.text, d.negative)
+	case lexZone:
+		if strings.IndexByte(f.text, ':') >= 0 {
+			set, err := d.clock(f.text[1:], f.text[0] == '-' || d.negative)
+			if err == dateOK {
+				return set, err
+			}
+		}
+		return d.number(f.text)
+	case lexNumber, lexDate:
+		return d.number(f.text)
+	}
+	return d.word(f.text)
+}
+
+func (d *intervalDecoder) clock(s string, negative bool) (fieldSet, dateErr) {
+	t, err := decodeClock(s, d.rng)
+	if err != dateOK {
+		return 0, err
+	}
+	var v intervalSum
+	if !v.addMicros(t.hour, 0, MicrosPerHour) || !v.addMicros(int64(t.min), 0, MicrosPerMin) ||
+		!v.addMicros(int64(t.sec)*MicrosPerSec+int64(t.micros), 0, 1) {
+		return 0, dateFieldOverflow
+	}
+	if negative {
+		v.micros = -v.micros
+	}
+	d.sum.micros = v.micros
+	d.unit, d.dangling = unitDay, false
+	return setTime, dateOK
+}
+
+func (d *intervalDecoder) word(s string) (fieldSet, dateErr) {
+	switch s {
+	case "@":
+		return 0, dateOK
+	case "ago":
+		if d.dangling {
+			return 0, dateBadFormat
+		}
+		d.ago = true
+		d.unit = unitNone
+		return 0, dateOK
+	}
+	u, ok := lookupUnit(s)
+	if !ok {
+		if w, known := lookupDateWord(s); known && w.kind == wordIgnore {
+			return 0, dateOK
+		}
+		return 0, dateBadFormat
+	}
+	if d.dangling {
+		return 0, dateBadFormat
+	}
+	d.unit, d.dangling = u, true
+	return 0, dateOK
+}
+
+// defaultUnit returns what a rightmost number without a unit counts.
+func (d *intervalDecoder) defaultUnit() unit {
+	switch d.rng {
+	case RangeYear:
+		return unitYear
+	case RangeMonth, RangeYear | RangeMonth:
+		return unitMonth
+	case RangeDay:
+		return unitDay
+	case RangeHour, RangeDay | RangeHour:
+		return unitHour
+	case RangeMinute, RangeHour | RangeMinute, RangeDay | RangeHour | RangeMinute:
+		return unitMinute
+	}
+	return unitSecond
+}
+
+func (d *intervalDecoder) number(s string) (fieldSet, dateErr) {
+	if d.unit == unitNone {
+		d.unit = d.defaultUnit()
+	}
+	end := 0
+	if s[0] == '-' || s[0] == '+' {
+		end = 1
+	}
+	for end < len(s) && isDigit(s[end]) {
+		end++
+	}
+	n, frac := int64(0), 0.0
+	if head := s[:end]; head != "" && head != "-" && head != "+" {
+		v, err := strconv.ParseInt(head, 10, 64)
+		if err != nil {
+			return 0, dateFieldOverflow
+		}
+		n = v
+	}
+	switch rest := s[end:]; {
+	case rest == "":
+	case rest[0] == '-':
+		var err dateErr
+		if n, err = yearsMonths(n, rest[1:], s[0] == '-'); err != dateOK {
+			return 0, err
+		}
+		d.unit = unitMonth
+	case rest[0] == '.':
+		f, ok := fraction(rest)
+		if !ok {
+			return 0, dateBadFormat
+		}
+		if frac = f; s[0] == '-' {
+			frac = -f
+		}
+	default:
+		return 0, dateBadFormat
+	}
+	if d.negative {
+		n, frac = -absInt64(n), -math.Abs(frac)
+	}
+	set, err := unitSet(d.unit, frac), d.sum.add(d.unit, n, frac)
+	if d.unit == unitHour {
+		d.unit = unitDay // what stands before it without a unit
+	}
+	d.dangling = false
+	return set, err
+}
+
+// yearsMonths joins the SQL standard's "years-months".
+func yearsMonths(years int64, months string, negative bool) (int64, dateErr) {
+	m, rest, ok := leadingInt(months)
+	if !ok || m >= 12 {
+		return 0, dateFieldOverflow
+	}
+	if rest != "" {
+		return 0, dateBadFormat
+	}
+	if negative {
+		m = -m
+	}
+	n, ok := mulInt64(years, 12)
+	if !ok {
+		return 0, dateFieldOverflow
+	}
+	if n, ok = addInt64(n, int64(m)); !ok {
+		return 0, dateFieldOverflow
+	}
+	return n, dateOK
+}
+
+// unitSet returns the fields a number of a unit fills: seconds with a fraction
+// leave no room for milliseconds.
+func unitSet(u unit, frac float64) fieldSet {
+	switch u {
+	case unitMicrosecond:
+		return setMicrosecond
+	case unitMillisecond:
+		return setMillisecond
+	case unitSecond:
+		if frac != 0 {
+			return setSeconds
+		}
+		return setSecond
+	case unitMinute:
+		return setMinute
+	case unitHour:
+		return setHour
+	case unitDay:
+		return setDay
+	case unitWeek:
+		return setWeek
+	case unitMonth:
+		return setMonth
+	case unitYear:
+		return setYear
+	case unitDecade:
+		return setDecade
+	case unitCentury:
+		return setCentury
+	}
+	return setMillennium
+}
+
+// maxISONumber is the largest number in an ISO 8601 interval.
+const maxISONumber = 1e15
+
+// isoInterval reads the ISO 8601 forms of an interval: with designators
+// (P1Y2DT3H), and the alternative ones (P0001-02-03T04:05:06, P00010203).
+type isoInterval struct {
+	s    string
+	v    *intervalSum
+	n    int64
+	frac float64
+	len  int // digits of n
+}
+
+func decodeISOInterval(s string, v *intervalSum) dateErr {
+	if len(s) < 2 || s[0] != 'P' {
+		return dateBadFormat
+	}
+	p := isoInterval{s: s[1:], v: v}
+	time, any := false, false
+	for p.s != "" {
+		if p.s[0] == 'T' {
+			p.s = p.s[1:]
+			time, any = true, false
+			continue
+		}
+		if err := p.number(); err != dateOK {
+			return err
+		}
+		var designator byte
+		if p.s != "" {
+			designator = p.s[0]
+		}
+		if u := isoUnit(designator, time); u != unitNone {
+			p.s = p.s[1:]
+			if err := v.add(u, p.n, p.frac); err != dateOK {
+				return err
+			}
+			any = true
+			continue
+		}
+		if any {
+			return dateBadFormat
+		}
+		var err dateErr
+		if time {
+			return p.alternativeTime()
+		}
+		if err = p.alternativeDate(); err != dateOK {
+			return err
+		}
+	}
+	return dateOK
+}
+
+func isoUnit(c byte, time bool) unit {
+	switch {
+	case !time && c == 'Y':
+		return unitYear
+	case !time && c == 'M':
+		return unitMonth
+	case !time && c == 'W':
+		return unitWeek
+	case !time && c == 'D':
+		return unitDay
+	case time && c == 'H':
+		return unitHour
+	case time && c == 'M':
+		return unitMinute
+	case time && c == 'S':
+		return unitSecond
+	}
+	return unitNone
+}
+
+// number reads a signed decimal number at the front of p.s.
+func (p *isoInterval) number() dateErr {
+	neg := strings.HasPrefix(p.s, "-")
+	s := strings.TrimPrefix(p.s, "-")
+	i := 0
+	for i < len(s) && isDigit(s[i]) {
+		i++
+	}
+	p.len = i
+	whole := s[:i]
+	j := i
+	if j < len(s) && s[j] == '.' {
+		for j++; j < len(s) && isDigit(s[j]); j++ {
+			continue
+		}
+	}
+	if j == 0 || j == 1 && i == 0 {
+		return dateBadFormat
+	}
+	p.n, p.frac = 0, 0
+	if whole != "" {
+		n, err := strconv.ParseInt(whole, 10, 64)
+		if err != nil || n > maxISONumber {
+			return dateFieldOverflow
+		}
+		p.n = n
+	}
+	f, ok := fraction(s[i:j])
+	if !ok {
+		return dateBadFormat
+	}
+	p.frac = f
+	if neg {
+		p.n, p.frac = -p.n, -p.frac
+	}
+	p.s = s[j:]
+	return dateOK
+}
+
+// alternativeDate continues after the first number of a date without
+// designators.
+func (p *isoInterval) alternativeDate() dateErr {
+	end := func() bool { return p.s == "" || p.s[0] == 'T' }
+	if end() && p.len == 8 {
+		if err := p.v.add(unitYear, p.n/10000, 0); err != dateOK {
+			return err
+		}
+		if err := p.v.add(unitMonth, p.n/100%100, 0); err != dateOK {
+			return err
+		}
+		return p.v.add(unitDay, p.n%100, p.frac)
+	}
+	for i, u := range []unit{unitYear, unitMonth, unitDay} {
+		if i > 0 {
+			if p.s[0] != '-' {
+				return dateBadFormat
+			}
+			p.s = p.s[1:]
+			if err := p.number(); err != dateOK {
+				return err
+			}
+		}
+		if err := p.v.add(u, p.n, p.frac); err != dateOK {
+			return err
+		}
+		if end() {
+			return dateOK
+		}
+	}
+	return dateBadFormat
+}
+
+// alternativeTime continues after the first number of a time without
+// designators, to the end.
+func (p *isoInterval) alternativeTime() dateErr {
+	if p.s == "" && p.len == 6 {
+		if err := p.v.add(unitHour, p.n/10000, 0); err != dateOK {
+			return err
+		}
+		if err := p.v.add(unitMinute, p.n/100%100, 0); err != dateOK {
+			return err
+		}
+		return p.v.add(unitSecond, p.n%100, p.frac)
+	}
+	for i, u := range []unit{unitHour, unitMinute, unitSecond} {
+		if i > 0 {
+			if p.s[0] != ':' {
+				return dateBadFormat
+			}
+			p.s = p.s[1:]
+			if err := p.number(); err != dateOK {
+				return err
+			}
+		}
+		if err := p.v.add(u, p.n, p.frac); err != dateOK {
+			return err
+		}
+		if p.s == "" {
+			return dateOK
+		}
+	}
+	return dateBadFormat
+}
