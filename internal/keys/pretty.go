@@ -8,10 +8,19 @@ import (
 	"github.com/lichendb/lichen/internal/encoding"
 )
 
+// maxPrettyNesting bounds how deep keys within keys are looked into; those the
+// constructors make need two levels.
+const maxPrettyNesting = 3
+
 // Pretty makes a key readable for logs and tests. It accepts any bytes.
-func Pretty(key []byte) string {
+func Pretty(key []byte) string { return pretty(key, maxPrettyNesting) }
+
+func pretty(key []byte, nesting int) string {
 	if len(key) == 0 {
 		return "/Min"
+	}
+	if nesting == 0 {
+		return quote(key)
 	}
 	rest := key[1:]
 	switch key[0] {
@@ -24,14 +33,14 @@ func Pretty(key []byte) string {
 		}
 		return "/Range/" + strconv.FormatUint(id, 10) + kindName(rest, rangeKinds)
 	case regionLock:
-		return "/Lock" + prettyInner(rest)
+		return "/Lock" + prettyInner(rest, nesting)
 	case regionTxn:
-		return "/Txn" + prettyInner(rest)
+		return "/Txn" + prettyInner(rest, nesting)
 	case regionMeta:
 		if len(rest) == 0 {
 			return "/Meta"
 		}
-		return "/Meta" + Pretty(rest)
+		return "/Meta" + pretty(rest, nesting-1)
 	case regionSystem:
 		return "/System" + quote(rest)
 	case regionTable:
@@ -88,12 +97,12 @@ func kindName(b []byte, names func(byte) string) string {
 }
 
 // prettyInner prints a key embedded in another one, and what follows it.
-func prettyInner(b []byte) string {
+func prettyInner(b []byte, nesting int) string {
 	inner, rest, err := encoding.DecodeBytes(b, nil)
 	if err != nil {
 		return quote(b)
 	}
-	return Pretty(inner) + quote(rest)
+	return pretty(inner, nesting-1) + quote(rest)
 }
 
 func prettyTable(b []byte) string {

@@ -14,6 +14,7 @@ type (
 	Txn         = coord.Txn
 	TxnOptions  = coord.Options
 	Savepoint   = coord.Savepoint
+	Snapshot    = coord.Snapshot
 	LockResult  = coord.LockResult
 	ScanOptions = coord.ScanOptions
 	ScanResult  = kvpb.ScanResponse

@@ -2,7 +2,6 @@ package raftlog
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,13 +32,10 @@ func benchAppend(b *testing.B, workers int, grow bool) {
 	data := make([]byte, 300)
 	// Get past the small first segments, and past the making of the spare.
 	large := make([]byte, 1<<20)
-	for i := range 40 {
-		if err := l.Append([]Write{{Group: 99, Replica: 1, Entries: []Entry{{Index: uint64(i + 1), Data: large}}}}); err != nil {
+	for i := uint64(1); l.Stats().Spares == 0 || l.Stats().DiskBytes < 2*DefaultSegmentBytes; i++ {
+		if err := l.Append([]Write{{Group: 99, Replica: 1, Entries: []Entry{{Index: i, Data: large}}}}); err != nil {
 			b.Fatal(err)
 		}
-	}
-	for l.Stats().Spares == 0 {
-		runtime.Gosched()
 	}
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -32,7 +32,7 @@ func (r *Replica) awaitKey(ctx context.Context, t *kvpb.TxnMeta, key []byte) err
 			return nil
 		}
 		select {
-		case <-c.Done():
+		case <-c.Changed():
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -63,7 +63,7 @@ func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 			break
 		}
 		select {
-		case <-c.Done():
+		case <-c.Changed():
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -197,11 +197,10 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 	}
 	c := r.commits.Begin(id, keys)
 	defer c.Finish()
-	ts, err := r.commitTimestamp(ctx, req)
+	ts, err := r.commitTimestamp(ctx, req, c)
 	if err != nil {
 		return err
 	}
-	c.SetTimestamp(ts)
 	b := builders.Get().(*apply.Builder)
 	defer builders.Put(b)
 	b.Reset(req.Txn.ID, ts)
@@ -228,10 +227,14 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 // commitTimestamp chooses when the transaction commits: at its snapshot if no
 // other transaction has read its keys since, otherwise now, provided that all it
 // read is still true. Below SERIALIZABLE there is nothing to keep true.
-func (r *Replica) commitTimestamp(ctx context.Context, req *kvpb.CommitRequest) (hlc.Timestamp, error) {
+func (r *Replica) commitTimestamp(
+	ctx context.Context, req *kvpb.CommitRequest, c *concurrency.Commit,
+) (hlc.Timestamp, error) {
 	t := req.Txn
 	if t.Isolation != kvpb.Serializable {
-		return r.deps.Clock.Now(), nil
+		now := r.deps.Clock.Now()
+		c.SetTimestamp(now)
+		return now, nil
 	}
 	ts := t.ReadTS
 	move := ts.LessEq(req.MinTS)
@@ -239,9 +242,12 @@ func (r *Replica) commitTimestamp(ctx context.Context, req *kvpb.CommitRequest) 
 		move = ts.LessEq(r.reads.GetKey(req.Writes[i].Key, txnID(t)))
 	}
 	if !move {
+		c.SetTimestamp(ts)
 		return ts, nil
 	}
+	// Known before the refresh, so that readers below it need not wait for that.
 	now := r.deps.Clock.Now()
+	c.SetTimestamp(now)
 	if !req.AllReadsHere {
 		return hlc.Timestamp{}, &kvpb.RetryError{Reason: "the commit timestamp moved"}
 	}

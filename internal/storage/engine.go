@@ -52,7 +52,7 @@ func Open(opts Options) (*Engine, error) {
 	e.health.failed = make(chan struct{})
 	e.fs = newEngineFS(opts.FS, e)
 	e.points.e, e.scans.e = e, e
-	if err := opts.FS.MkdirAll(opts.Dir, 0o755); err != nil {
+	if err := opts.FS.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("storage: create %s: %w", opts.Dir, err)
 	}
 	if err := syncDir(opts.FS, opts.FS.PathDir(opts.Dir)); err != nil {

@@ -419,3 +419,35 @@ func FuzzParseIdent(f *testing.F) {
 		}
 	})
 }
+
+// TestOnDisk runs a life on the real file system, where locks and syncs are what
+// they will be.
+func TestOnDisk(t *testing.T) {
+	o := Options{Dir: t.TempDir() + "/a/store", CacheBytes: 1 << 20}
+	e, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(o); !errors.Is(err, ErrInUse) {
+		t.Fatalf("second open: %v", err)
+	}
+	set(t, e, "a", "1")
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = Open(o); err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, e, "a"); got != "1" {
+		t.Fatalf("a = %s", got)
+	}
+	if u := e.DiskUsage(); u.Total == 0 || u.UsedByEngine == 0 {
+		t.Fatalf("usage %+v", u)
+	}
+	if size, err := e.ApproximateSize([]byte("a"), []byte("b")); err != nil || size == 0 {
+		t.Fatalf("size %d, %v", size, err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

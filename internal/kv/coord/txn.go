@@ -401,3 +401,26 @@ func cloneKey(key []byte) []byte { return append([]byte(nil), key...) }
 
 // Options returns how the transaction runs.
 func (t *Txn) Options() Options { return t.opts }
+
+// Snapshot is what a statement reads, for cursors and portals that go on reading
+// after later statements have begun.
+type Snapshot struct {
+	seq    int32
+	readTS hlc.Timestamp
+}
+
+// Snapshot returns what the current statement reads.
+func (t *Txn) Snapshot() Snapshot { return Snapshot{seq: t.seq, readTS: t.meta.ReadTS} }
+
+// Use makes the following reads those of an earlier statement's snapshot and
+// returns the present one, to be restored with Use. Nothing may be written in
+// between. At SERIALIZABLE the read timestamp stays: it only moves when all that
+// was read holds at the new one too.
+func (t *Txn) Use(s Snapshot) (present Snapshot) {
+	present = t.Snapshot()
+	t.seq = s.seq
+	if t.opts.Isolation == kvpb.ReadCommitted {
+		t.setReadTS(s.readTS)
+	}
+	return present
+}

@@ -10,46 +10,46 @@ import (
 
 func arrayOperators() []*Overload {
 	return []*Overload{
-		opBind(0, "anyarray @> anyarray bool", containsOp(0, 1)), opBind(0, "anyarray <@ anyarray bool", containsOp(1, 0)),
-		opBind(0, "anyarray && anyarray bool", bindOverlap),
-		op(0, "anycompatiblearray || anycompatiblearray anycompatiblearray", arrayCat).nonStrict(),
-		op(0, "anycompatiblearray || anycompatible anycompatiblearray", arrayAppend).nonStrict(),
-		op(0, "anycompatible || anycompatiblearray anycompatiblearray", arrayPrepend).nonStrict(),
+		opBind("anyarray @> anyarray bool", containsOp(0, 1)), opBind("anyarray <@ anyarray bool", containsOp(1, 0)),
+		opBind("anyarray && anyarray bool", bindOverlap),
+		op("anycompatiblearray || anycompatiblearray anycompatiblearray", arrayCat).nonStrict(),
+		op("anycompatiblearray || anycompatible anycompatiblearray", arrayAppend).nonStrict(),
+		op("anycompatible || anycompatiblearray anycompatiblearray", arrayPrepend).nonStrict(),
 	}
 }
 
 func arrayFunctions() []*Overload {
 	return []*Overload{
-		fn(0, "array_length(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Len })),
-		fn(0, "array_lower(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Lower })),
-		fn(0, "array_upper(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Lower + d.Len - 1 })),
-		fn(0, "array_ndims(anyarray) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("array_length(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Len })),
+		fn("array_lower(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Lower })),
+		fn("array_upper(anyarray,int4) int4", arrayDim(func(d types.ArrayDim) int32 { return d.Lower + d.Len - 1 })),
+		fn("array_ndims(anyarray) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			if n := len(a[0].ArrayDims()); n > 0 {
 				return types.NewInt(int64(n)), nil
 			}
 			return types.Null, nil
 		}),
-		fn(0, "array_dims(anyarray) text", arrayDimsText),
-		fn(0, "cardinality(anyarray) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("array_dims(anyarray) text", arrayDimsText),
+		fn("cardinality(anyarray) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewInt(int64(a[0].ArrayLen())), nil
 		}),
-		fn(0, "array_append(anycompatiblearray,anycompatible) anycompatiblearray", arrayAppend).nonStrict(),
-		fn(0, "array_prepend(anycompatible,anycompatiblearray) anycompatiblearray", arrayPrepend).nonStrict(),
-		fn(0, "array_cat(anycompatiblearray,anycompatiblearray) anycompatiblearray", arrayCat).nonStrict(),
-		fnBind(0, "array_position(anycompatiblearray,anycompatible) int4", bindPosition).nonStrict(),
-		fnBind(0, "array_position(anycompatiblearray,anycompatible,int4) int4", bindPosition).nonStrict(),
-		fnBind(0, "array_positions(anycompatiblearray,anycompatible) _int4", bindPositions).nonStrict(),
-		fnBind(0, "array_remove(anycompatiblearray,anycompatible) anycompatiblearray", bindRemove).nonStrict(),
-		fnBind(0, "array_replace(anycompatiblearray,anycompatible,anycompatible) anycompatiblearray", bindReplace).nonStrict(),
-		fnBind(0, "array_to_string(anyarray,text) text", bindArrayToString).stable(),
-		fnBind(0, "array_to_string(anyarray,text,text) text", bindArrayToString).nonStrict().stable(),
-		fn(0, "array_fill(anyelement,_int4) anyarray", arrayFill).nonStrict(), fn(0, "array_fill(anyelement,_int4,_int4) anyarray", arrayFill).nonStrict(),
-		fn(0, "trim_array(anyarray,int4) anyarray", trimArray),
-		srf(0, "unnest(anyarray) setof anyelement", func(_ *Context, a []types.Datum) (RowIterator, error) {
+		fn("array_append(anycompatiblearray,anycompatible) anycompatiblearray", arrayAppend).nonStrict(),
+		fn("array_prepend(anycompatible,anycompatiblearray) anycompatiblearray", arrayPrepend).nonStrict(),
+		fn("array_cat(anycompatiblearray,anycompatiblearray) anycompatiblearray", arrayCat).nonStrict(),
+		fnBind("array_position(anycompatiblearray,anycompatible) int4", bindPosition).nonStrict(),
+		fnBind("array_position(anycompatiblearray,anycompatible,int4) int4", bindPosition).nonStrict(),
+		fnBind("array_positions(anycompatiblearray,anycompatible) _int4", bindPositions).nonStrict(),
+		fnBind("array_remove(anycompatiblearray,anycompatible) anycompatiblearray", bindRemove).nonStrict(),
+		fnBind("array_replace(anycompatiblearray,anycompatible,anycompatible) anycompatiblearray", bindReplace).nonStrict(),
+		fnBind("array_to_string(anyarray,text) text", bindArrayToString).stable(),
+		fnBind("array_to_string(anyarray,text,text) text", bindArrayToString).nonStrict().stable(),
+		fn("array_fill(anyelement,_int4) anyarray", arrayFill).nonStrict(), fn("array_fill(anyelement,_int4,_int4) anyarray", arrayFill).nonStrict(),
+		fn("trim_array(anyarray,int4) anyarray", trimArray),
+		srf("unnest(anyarray) setof anyelement", func(_ *Context, a []types.Datum) (RowIterator, error) {
 			return newSliceRows(a[0].Array().Elems), nil
 		}),
-		srf(0, "generate_subscripts(anyarray,int4) setof int4", generateSubscripts),
-		srf(0, "generate_subscripts(anyarray,int4,bool) setof int4", generateSubscripts),
+		srf("generate_subscripts(anyarray,int4) setof int4", generateSubscripts),
+		srf("generate_subscripts(anyarray,int4,bool) setof int4", generateSubscripts),
 	}
 }
 
@@ -162,8 +162,10 @@ func withElem(arr, e types.Datum, atEnd bool) (types.Datum, error) {
 	return types.NewArrayDims([]types.ArrayDim{{Len: int32(len(elems)), Lower: a.Dims[0].Lower}}, elems), nil
 }
 
-func arrayAppend(_ *Context, a []types.Datum) (types.Datum, error)  { return withElem(a[0], a[1], true) }
-func arrayPrepend(_ *Context, a []types.Datum) (types.Datum, error) { return withElem(a[1], a[0], false) }
+func arrayAppend(_ *Context, a []types.Datum) (types.Datum, error) { return withElem(a[0], a[1], true) }
+func arrayPrepend(_ *Context, a []types.Datum) (types.Datum, error) {
+	return withElem(a[1], a[0], false)
+}
 
 func arrayCat(_ *Context, args []types.Datum) (types.Datum, error) {
 	switch {

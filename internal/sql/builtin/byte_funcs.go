@@ -16,7 +16,7 @@ import (
 
 func byteFunctions() []*Overload {
 	sum := func(sig string, f func(b []byte) []byte) *Overload {
-		return fn(0, sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return fn(sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewBytes(string(f([]byte(a[0].Str())))), nil
 		})
 	}
@@ -25,25 +25,25 @@ func byteFunctions() []*Overload {
 		return hex.EncodeToString(h[:])
 	})
 	return []*Overload{
-		fn(0, "length(bytea) int4", intFunc(func(s string) int { return len(s) })),
-		fn(0, "octet_length(bytea) int4", intFunc(func(s string) int { return len(s) })),
-		fn(0, "bit_length(bytea) int4", intFunc(func(s string) int { return 8 * len(s) })),
-		fn(0, "bit_count(bytea) int8", intFunc(bitCount)),
-		fn(0, "md5(text) text", md5Hex), fn(0, "md5(bytea) text", md5Hex),
+		fn("length(bytea) int4", intFunc(func(s string) int { return len(s) })),
+		fn("octet_length(bytea) int4", intFunc(func(s string) int { return len(s) })),
+		fn("bit_length(bytea) int4", intFunc(func(s string) int { return 8 * len(s) })),
+		fn("bit_count(bytea) int8", intFunc(bitCount)),
+		fn("md5(text) text", md5Hex), fn("md5(bytea) text", md5Hex),
 		sum("sha224(bytea) bytea", func(b []byte) []byte { h := sha256.Sum224(b); return h[:] }),
 		sum("sha256(bytea) bytea", func(b []byte) []byte { h := sha256.Sum256(b); return h[:] }),
 		sum("sha384(bytea) bytea", func(b []byte) []byte { h := sha512.Sum384(b); return h[:] }),
 		sum("sha512(bytea) bytea", func(b []byte) []byte { h := sha512.Sum512(b); return h[:] }),
-		fn(0, "encode(bytea,text) text", encode), fn(0, "decode(text,text) bytea", decode),
-		fn(0, "substr(bytea,int4) bytea", substrBytes), fn(0, "substr(bytea,int4,int4) bytea", substrBytes),
-		fn(0, "substring(bytea,int4) bytea", substrBytes), fn(0, "substring(bytea,int4,int4) bytea", substrBytes),
-		fn(0, "position(bytea,bytea) int4", positionBytes),
-		fn(0, "overlay(bytea,bytea,int4) bytea", overlayBytes), fn(0, "overlay(bytea,bytea,int4,int4) bytea", overlayBytes),
-		fn(0, "btrim(bytea,bytea) bytea", trimBytes(true, true)),
-		fn(0, "ltrim(bytea,bytea) bytea", trimBytes(true, false)), fn(0, "rtrim(bytea,bytea) bytea", trimBytes(false, true)),
-		fn(0, "get_byte(bytea,int4) int4", getByte), fn(0, "set_byte(bytea,int4,int4) bytea", setByte),
-		fn(0, "get_bit(bytea,int8) int4", getBit), fn(0, "set_bit(bytea,int8,int4) bytea", setBit),
-		fn(0, "gen_random_uuid() uuid", randomUUID).volatile(),
+		fn("encode(bytea,text) text", encode), fn("decode(text,text) bytea", decode),
+		fn("substr(bytea,int4) bytea", substrBytes), fn("substr(bytea,int4,int4) bytea", substrBytes),
+		fn("substring(bytea,int4) bytea", substrBytes), fn("substring(bytea,int4,int4) bytea", substrBytes),
+		fn("position(bytea,bytea) int4", positionBytes),
+		fn("overlay(bytea,bytea,int4) bytea", overlayBytes), fn("overlay(bytea,bytea,int4,int4) bytea", overlayBytes),
+		fn("btrim(bytea,bytea) bytea", trimBytes(true, true)),
+		fn("ltrim(bytea,bytea) bytea", trimBytes(true, false)), fn("rtrim(bytea,bytea) bytea", trimBytes(false, true)),
+		fn("get_byte(bytea,int4) int4", getByte), fn("set_byte(bytea,int4,int4) bytea", setByte),
+		fn("get_bit(bytea,int8) int4", getBit), fn("set_bit(bytea,int8,int4) bytea", setBit),
+		fn("gen_random_uuid() uuid", randomUUID).volatile(),
 	}
 }
 

@@ -11,7 +11,7 @@ func catalogFunctions() []*Overload {
 	var all []*Overload
 	for _, kind := range []string{"table", "type", "function", "operator", "opclass", "opfamily", "collation", "conversion",
 		"statistics_obj", "ts_config", "ts_dict", "ts_parser", "ts_template"} {
-		all = append(all, fn(0, "pg_"+kind+"_is_visible(oid) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		all = append(all, fn("pg_"+kind+"_is_visible(oid) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			visible, ok, err := s.ObjectVisible(kind, uint32(a[0].Int()))
 			if err != nil || !ok {
 				return types.Null, err
@@ -26,7 +26,7 @@ func catalogFunctions() []*Overload {
 		{"to_regclass(text) regclass", types.Regclass}, {"to_regtype(text) regtype", types.Regtype},
 		{"to_regproc(text) regproc", types.Regproc}, {"to_regnamespace(text) regnamespace", types.Regnamespace},
 	} {
-		all = append(all, fn(0, r.sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		all = append(all, fn(r.sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			oid, ok, err := s.LookupReg(r.typ, a[0].Str())
 			if err != nil || !ok {
 				return types.Null, err
@@ -37,43 +37,43 @@ func catalogFunctions() []*Overload {
 	all = append(all, definitionFunctions()...)
 	all = append(all, sizeFunctions()...)
 	return append(all,
-		fn(0, "format_type(oid,int4) text", formatType).nonStrict().stable(),
-		fnBind(0, "pg_typeof(any) regtype", func(b Binding) (EvalFunc, error) {
+		fn("format_type(oid,int4) text", formatType).nonStrict().stable(),
+		fnBind("pg_typeof(any) regtype", func(b Binding) (EvalFunc, error) {
 			d := types.NewInt(int64(b.Types[0].Oid))
 			return func(*Context, []types.Datum) (types.Datum, error) { return d, nil }, nil
 		}).nonStrict().stable(),
-		fnBind(0, "pg_collation_for(any) text", func(b Binding) (EvalFunc, error) {
+		fnBind("pg_collation_for(any) text", func(b Binding) (EvalFunc, error) {
 			if b.Types[0].Family != types.StringFamily {
 				return nullFunc, nil
 			}
 			return func(*Context, []types.Datum) (types.Datum, error) { return text(`"default"`) }, nil
 		}).nonStrict().stable(),
-		fn(0, "pg_get_userbyid(oid) name", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		fn("pg_get_userbyid(oid) name", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			if name, ok := s.UserByOid(uint32(a[0].Int())); ok {
 				return types.NewString(name), nil
 			}
 			return types.NewString("unknown (OID=" + formatUint(uint64(uint32(a[0].Int())), 10) + ")"), nil
 		})).stable(),
-		fn(0, "obj_description(oid,name) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		fn("obj_description(oid,name) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return textOrNull(s.Description(uint32(a[0].Int()), a[1].Str(), 0))
 		})).stable(),
-		fn(0, "obj_description(oid) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		fn("obj_description(oid) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return textOrNull(s.Description(uint32(a[0].Int()), "", 0))
 		})).stable(),
-		fn(0, "shobj_description(oid,name) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		fn("shobj_description(oid,name) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return textOrNull(s.Description(uint32(a[0].Int()), a[1].Str(), 0))
 		})).stable(),
-		fn(0, "col_description(oid,int4) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		fn("col_description(oid,int4) text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return textOrNull(s.Description(uint32(a[0].Int()), "pg_class", int32(a[1].Int())))
 		})).stable(),
-		fn(0, "pg_encoding_to_char(int4) name", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("pg_encoding_to_char(int4) name", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewString(encodingName(a[0].Int())), nil
 		}).stable(),
-		fn(0, "pg_char_to_encoding(name) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("pg_char_to_encoding(name) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewInt(encodingNumber(a[0].Str())), nil
 		}).stable(),
-		fn(0, "pg_client_encoding() name", utf8Name).stable(), fn(0, "getdatabaseencoding() name", utf8Name).stable(),
-		fn(0, "pg_encoding_max_length(int4) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("pg_client_encoding() name", utf8Name).stable(), fn("getdatabaseencoding() name", utf8Name).stable(),
+		fn("pg_encoding_max_length(int4) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			switch a[0].Int() {
 			case encodingUTF8:
 				return types.NewInt(4), nil
@@ -142,7 +142,7 @@ func formatType(c *Context, a []types.Datum) (types.Datum, error) {
 
 func definitionFunctions() []*Overload {
 	def := func(sig string, f func(s Session, a []types.Datum) (string, bool, error)) *Overload {
-		return fn(0, sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		return fn(sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return textOrNull(f(s, a))
 		})).stable()
 	}
@@ -168,17 +168,17 @@ func definitionFunctions() []*Overload {
 		def("pg_get_functiondef(oid) text", function(FunctionWhole)), def("pg_get_function_arguments(oid) text", function(FunctionArguments)),
 		def("pg_get_function_identity_arguments(oid) text", function(FunctionIdentityArguments)), def("pg_get_function_result(oid) text", function(FunctionResult)),
 		// Objects that do not exist in this system: whatever the oid, there is none.
-		fn(0, "pg_get_ruledef(oid) text", nullFunc).stable(), fn(0, "pg_get_ruledef(oid,bool) text", nullFunc).stable(),
-		fn(0, "pg_get_triggerdef(oid) text", nullFunc).stable(), fn(0, "pg_get_triggerdef(oid,bool) text", nullFunc).stable(),
-		fn(0, "pg_get_partkeydef(oid) text", nullFunc).stable(), fn(0, "pg_get_partition_constraintdef(oid) text", nullFunc).stable(),
-		fn(0, "pg_get_statisticsobjdef(oid) text", nullFunc).stable(), fn(0, "pg_get_statisticsobjdef_columns(oid) text", nullFunc).stable(),
-		fn(0, "pg_get_function_sqlbody(oid) text", nullFunc).stable(), fn(0, "pg_get_function_arg_default(oid,int4) text", nullFunc).stable(),
-		fn(0, "pg_get_replica_identity_index(regclass) regclass", nullFunc).stable(),
-		fn(0, "pg_relation_is_publishable(regclass) bool", falseFunc).stable(),
-		fn(0, "row_security_active(oid) bool", falseFunc).stable(), fn(0, "row_security_active(text) bool", falseFunc).stable(),
-		fn(0, "pg_tablespace_location(oid) text", func(*Context, []types.Datum) (types.Datum, error) { return text("") }).stable(),
-		fn(0, "pg_relation_filenode(regclass) oid", identity).stable(),
-		fnBind(0, "pg_get_keywords() setof record", nil).keywords(),
+		fn("pg_get_ruledef(oid) text", nullFunc).stable(), fn("pg_get_ruledef(oid,bool) text", nullFunc).stable(),
+		fn("pg_get_triggerdef(oid) text", nullFunc).stable(), fn("pg_get_triggerdef(oid,bool) text", nullFunc).stable(),
+		fn("pg_get_partkeydef(oid) text", nullFunc).stable(), fn("pg_get_partition_constraintdef(oid) text", nullFunc).stable(),
+		fn("pg_get_statisticsobjdef(oid) text", nullFunc).stable(), fn("pg_get_statisticsobjdef_columns(oid) text", nullFunc).stable(),
+		fn("pg_get_function_sqlbody(oid) text", nullFunc).stable(), fn("pg_get_function_arg_default(oid,int4) text", nullFunc).stable(),
+		fn("pg_get_replica_identity_index(regclass) regclass", nullFunc).stable(),
+		fn("pg_relation_is_publishable(regclass) bool", falseFunc).stable(),
+		fn("row_security_active(oid) bool", falseFunc).stable(), fn("row_security_active(text) bool", falseFunc).stable(),
+		fn("pg_tablespace_location(oid) text", func(*Context, []types.Datum) (types.Datum, error) { return text("") }).stable(),
+		fn("pg_relation_filenode(regclass) oid", identity).stable(),
+		fnBind("pg_get_keywords() setof record", nil).keywords(),
 	}
 }
 
@@ -196,7 +196,7 @@ func (o *Overload) keywords() *Overload {
 
 func sizeFunctions() []*Overload {
 	size := func(sig string, part SizePart) *Overload {
-		return fn(0, sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		return fn(sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			if len(a) == 2 && a[1].Str() != "main" {
 				return forkSize(a[1].Str())
 			}
@@ -211,10 +211,10 @@ func sizeFunctions() []*Overload {
 		size("pg_relation_size(regclass) int8", SizeMain), size("pg_relation_size(regclass,text) int8", SizeMain),
 		size("pg_table_size(regclass) int8", SizeTable), size("pg_indexes_size(regclass) int8", SizeIndexes),
 		size("pg_total_relation_size(regclass) int8", SizeTotal),
-		fn(0, "pg_database_size(oid) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		fn("pg_database_size(oid) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return databaseSize(s, uint32(a[0].Int()))
 		})).volatile(),
-		fn(0, "pg_database_size(name) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		fn("pg_database_size(name) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			oid, ok, err := s.LookupDatabase(a[0].Str())
 			if err != nil {
 				return types.Null, err
@@ -224,8 +224,8 @@ func sizeFunctions() []*Overload {
 			}
 			return databaseSize(s, oid)
 		})).volatile(),
-		fn(0, "pg_size_pretty(int8) text", func(_ *Context, a []types.Datum) (types.Datum, error) { return text(sizePretty(a[0].Int())) }),
-		fn(0, "pg_size_pretty(numeric) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("pg_size_pretty(int8) text", func(_ *Context, a []types.Datum) (types.Datum, error) { return text(sizePretty(a[0].Int())) }),
+		fn("pg_size_pretty(numeric) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			n, ok := types.DecimalToInt(types.TruncDecimal(a[0], 0))
 			if !ok {
 				return types.Null, fail(errInt8Range)
@@ -262,7 +262,7 @@ func sizePretty(n int64) string {
 	i := 0
 	if u >= 10*1024 {
 		u >>= 9 // keep a bit to round by
-		for i = 1; i < len(units)-1 && u>>1 >= 10*1024-boolUint(u&1 == 1); i++ {
+		for i = 1; i < len(units)-1 && u >= 20*1024-1; i++ {
 			u >>= 10
 		}
 		u = (u + 1) >> 1
@@ -270,11 +270,9 @@ func sizePretty(n int64) string {
 	return pick(neg, "-", "") + formatUint(u, 10) + " " + units[i]
 }
 
-func boolUint(b bool) uint64 { return uint64(boolInt(b)) }
-
 func miscFunctions() []*Overload {
 	count := func(sig string, nulls bool) *Overload {
-		return fn(0, sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return fn(sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
 			n := int64(0)
 			for i := range a {
 				if a[i].IsNull() == nulls {

@@ -108,7 +108,7 @@ func (c *Context) toLocal(utc int64) int64 {
 // sixOperators declares = <> < <= > >= for one pair of types.
 func sixOperators(left, right string, cmp compareFunc) []*Overload {
 	mk := func(name string, holds func(int) bool) *Overload {
-		return op(0, left+" "+name+" "+right+" bool", func(c *Context, args []types.Datum) (types.Datum, error) {
+		return op(left+" "+name+" "+right+" bool", func(c *Context, args []types.Datum) (types.Datum, error) {
 			return types.NewBool(holds(cmp(c, args[0], args[1]))), nil
 		})
 	}
@@ -122,14 +122,26 @@ func sixOperators(left, right string, cmp compareFunc) []*Overload {
 // intComparisons declares the six operators over integers without the detour
 // of a three-way comparison.
 func intComparisons(left, right string) []*Overload {
-	mk := func(name string, f EvalFunc) *Overload { return op(0, left+" "+name+" "+right+" bool", f) }
+	mk := func(name string, f EvalFunc) *Overload { return op(left+" "+name+" "+right+" bool", f) }
 	return []*Overload{
-		mk("=", func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewBool(a[0].Int() == a[1].Int()), nil }),
-		mk("<>", func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewBool(a[0].Int() != a[1].Int()), nil }),
-		mk("<", func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewBool(a[0].Int() < a[1].Int()), nil }),
-		mk("<=", func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewBool(a[0].Int() <= a[1].Int()), nil }),
-		mk(">", func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewBool(a[0].Int() > a[1].Int()), nil }),
-		mk(">=", func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewBool(a[0].Int() >= a[1].Int()), nil }),
+		mk("=", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(a[0].Int() == a[1].Int()), nil
+		}),
+		mk("<>", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(a[0].Int() != a[1].Int()), nil
+		}),
+		mk("<", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(a[0].Int() < a[1].Int()), nil
+		}),
+		mk("<=", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(a[0].Int() <= a[1].Int()), nil
+		}),
+		mk(">", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(a[0].Int() > a[1].Int()), nil
+		}),
+		mk(">=", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(a[0].Int() >= a[1].Int()), nil
+		}),
 	}
 }
 
@@ -154,7 +166,7 @@ func comparisonOperators() []*Overload {
 	for _, o := range []string{"=", "<>"} {
 		for _, r := range []string{"xid", "int4"} {
 			holds := o == "="
-			all = append(all, op(0, "xid "+o+" "+r+" bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			all = append(all, op("xid "+o+" "+r+" bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
 				return types.NewBool((uint32(a[0].Int()) == uint32(a[1].Int())) == holds), nil
 			}))
 		}
@@ -189,7 +201,7 @@ func comparisonOperators() []*Overload {
 // elements as the element type does.
 func anyArrayComparisons() []*Overload {
 	mk := func(name string, holds func(int) bool) *Overload {
-		return opBind(0, "anyarray "+name+" anyarray bool", func(b Binding) (EvalFunc, error) {
+		return opBind("anyarray "+name+" anyarray bool", func(b Binding) (EvalFunc, error) {
 			t := b.Types[0]
 			return func(_ *Context, args []types.Datum) (types.Datum, error) {
 				return types.NewBool(holds(types.CompareTyped(t, args[0], args[1]))), nil

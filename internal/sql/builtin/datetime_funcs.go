@@ -9,60 +9,60 @@ import (
 
 func datetimeFunctions() []*Overload {
 	return append([]*Overload{
-		fn(0, "age(timestamp,timestamp) interval", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("age(timestamp,timestamp) interval", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return intervalResult(types.Age(a[0].Int(), a[1].Int()))
 		}),
-		fn(0, "age(timestamptz,timestamptz) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("age(timestamptz,timestamptz) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
 			return intervalResult(types.AgeTZ(a[0].Int(), a[1].Int(), c.Format))
 		}).stable(),
-		fn(0, "age(timestamp) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("age(timestamp) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
 			return intervalResult(types.Age(c.midnight(), a[0].Int()))
 		}).stable(),
-		fn(0, "age(timestamptz) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("age(timestamptz) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
 			return intervalResult(types.AgeTZ(c.toUTC(c.midnight()), a[0].Int(), c.Format))
 		}).stable(),
-		fn(0, "date_bin(interval,timestamp,timestamp) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("date_bin(interval,timestamp,timestamp) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return timestampResult(types.DateBin(a[0].Interval(), a[1].Int(), a[2].Int()))
 		}),
-		fn(0, "date_bin(interval,timestamptz,timestamptz) timestamptz", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("date_bin(interval,timestamptz,timestamptz) timestamptz", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return timestampTZResult(types.DateBin(a[0].Interval(), a[1].Int(), a[2].Int()))
 		}),
-		fn(0, "justify_hours(interval) interval", intervalFunc(types.JustifyHours)),
-		fn(0, "justify_days(interval) interval", intervalFunc(types.JustifyDays)),
-		fn(0, "justify_interval(interval) interval", intervalFunc(types.JustifyInterval)),
-		fn(0, "isfinite(date) bool", isFinite), fn(0, "isfinite(timestamp) bool", isFinite), fn(0, "isfinite(timestamptz) bool", isFinite),
-		fn(0, "isfinite(interval) bool", isFinite),
-		fn(0, "make_date(int4,int4,int4) date", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("justify_hours(interval) interval", intervalFunc(types.JustifyHours)),
+		fn("justify_days(interval) interval", intervalFunc(types.JustifyDays)),
+		fn("justify_interval(interval) interval", intervalFunc(types.JustifyInterval)),
+		fn("isfinite(date) bool", isFinite), fn("isfinite(timestamp) bool", isFinite), fn("isfinite(timestamptz) bool", isFinite),
+		fn("isfinite(interval) bool", isFinite),
+		fn("make_date(int4,int4,int4) date", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			d, err := types.MakeDate(int32(a[0].Int()), int32(a[1].Int()), int32(a[2].Int()))
 			if err != nil {
 				return types.Null, err
 			}
 			return types.NewDate(d), nil
 		}),
-		fn(0, "make_time(int4,int4,float8) time", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("make_time(int4,int4,float8) time", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			t, err := types.MakeTime(int32(a[0].Int()), int32(a[1].Int()), a[2].Float())
 			if err != nil {
 				return types.Null, err
 			}
 			return types.NewTime(t), nil
 		}),
-		fn(0, "make_timestamp(int4,int4,int4,int4,int4,float8) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("make_timestamp(int4,int4,int4,int4,int4,float8) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return timestampResult(makeTimestamp(a))
 		}),
-		fn(0, "make_timestamptz(int4,int4,int4,int4,int4,float8) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("make_timestamptz(int4,int4,int4,int4,int4,float8) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
 			ts, err := makeTimestamp(a)
 			return timestampTZResult(c.toUTC(ts), err)
 		}).stable(),
-		fn(0, "make_timestamptz(int4,int4,int4,int4,int4,float8,text) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("make_timestamptz(int4,int4,int4,int4,int4,float8,text) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
 			ts, err := makeTimestamp(a)
 			if err != nil {
 				return types.Null, err
 			}
 			return zoneToUTC(c, a[6].Str(), ts)
 		}).stable(),
-		fn(0, "make_interval(int4,int4,int4,int4,int4,int4,float8) interval", makeInterval).defaults(
+		fn("make_interval(int4,int4,int4,int4,int4,int4,float8) interval", makeInterval).defaults(
 			types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewFloat(0)),
-		fn(0, "to_timestamp(float8) timestamptz", epochTimestamp),
+		fn("to_timestamp(float8) timestamptz", epochTimestamp),
 	}, append(zoneFunctions(), overlapFunctions()...)...)
 }
 
@@ -112,10 +112,10 @@ func epochTimestamp(_ *Context, a []types.Datum) (types.Datum, error) {
 // zoneFunctions declares AT TIME ZONE, which is timezone(zone, value).
 func zoneFunctions() []*Overload {
 	return []*Overload{
-		fn(0, "timezone(text,timestamp) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("timezone(text,timestamp) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
 			return zoneToUTC(c, a[0].Str(), a[1].Int())
 		}),
-		fn(0, "timezone(text,timestamptz) timestamp", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("timezone(text,timestamptz) timestamp", func(c *Context, a []types.Datum) (types.Datum, error) {
 			loc, err := types.ZoneForExpr(a[0].Str(), c.Format)
 			if err != nil {
 				return types.Null, err
@@ -125,7 +125,7 @@ func zoneFunctions() []*Overload {
 			}
 			return timestampResult(validTimestamp(types.LocalFromUTC(a[1].Int(), loc)))
 		}),
-		fn(0, "timezone(text,timetz) timetz", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("timezone(text,timetz) timetz", func(c *Context, a []types.Datum) (types.Datum, error) {
 			loc, err := types.ZoneForExpr(a[0].Str(), c.Format)
 			if err != nil {
 				return types.Null, err
@@ -133,21 +133,21 @@ func zoneFunctions() []*Overload {
 			east, _ := types.OffsetAt(loc, c.TxnTime)
 			return rezoneTime(a[1], int64(-east)), nil
 		}).stable(),
-		fn(0, "timezone(interval,timestamp) timestamptz", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("timezone(interval,timestamp) timestamptz", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			west, err := intervalZone(a[0])
 			if err != nil || a[1].InfSign() != 0 {
 				return timestampTZResult(a[1].Int(), err)
 			}
 			return timestampTZResult(validTimestamp(a[1].Int() + west*types.MicrosPerSec))
 		}),
-		fn(0, "timezone(interval,timestamptz) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("timezone(interval,timestamptz) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			west, err := intervalZone(a[0])
 			if err != nil || a[1].InfSign() != 0 {
 				return timestampResult(a[1].Int(), err)
 			}
 			return timestampResult(validTimestamp(a[1].Int() - west*types.MicrosPerSec))
 		}),
-		fn(0, "timezone(interval,timetz) timetz", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("timezone(interval,timetz) timetz", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			west, err := intervalZone(a[0])
 			if err != nil {
 				return types.Null, err
@@ -192,7 +192,7 @@ func overlapFunctions() []*Overload {
 	var all []*Overload
 	for _, t := range []string{"timestamp", "timestamptz", "time"} {
 		for _, ends := range [][2]string{{t, t}, {t, "interval"}, {"interval", t}, {"interval", "interval"}} {
-			o := fn(0, "overlaps("+t+","+ends[0]+","+t+","+ends[1]+") bool", overlaps(t, ends))
+			o := fn("overlaps("+t+","+ends[0]+","+t+","+ends[1]+") bool", overlaps(t, ends))
 			o.Strict = false
 			if t == "timestamptz" && (ends[0] == "interval" || ends[1] == "interval") {
 				o.stable()
@@ -200,7 +200,7 @@ func overlapFunctions() []*Overload {
 			all = append(all, o)
 		}
 	}
-	return append(all, fn(0, "overlaps(timetz,timetz,timetz,timetz) bool", overlaps("timetz", [2]string{"timetz", "timetz"})).nonStrict())
+	return append(all, fn("overlaps(timetz,timetz,timetz,timetz) bool", overlaps("timetz", [2]string{"timetz", "timetz"})).nonStrict())
 }
 
 func overlaps(t string, ends [2]string) EvalFunc {

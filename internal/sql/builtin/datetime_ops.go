@@ -9,28 +9,28 @@ var errDateRange = pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range")
 
 func datetimeOperators() []*Overload {
 	return []*Overload{
-		op(0, "date + int4 date", dateAddDays(0, 1, 1)), op(0, "int4 + date date", dateAddDays(1, 0, 1)), op(0, "date - int4 date", dateAddDays(0, 1, -1)),
-		op(0, "date - date int4", dateDiff),
-		op(0, "date + interval timestamp", dateInterval(0, 1, false)), op(0, "interval + date timestamp", dateInterval(1, 0, false)),
-		op(0, "date - interval timestamp", dateInterval(0, 1, true)),
-		op(0, "date + time timestamp", dateTime(0, 1)), op(0, "time + date timestamp", dateTime(1, 0)),
-		op(0, "date + timetz timestamptz", dateTimeTZ(0, 1)), op(0, "timetz + date timestamptz", dateTimeTZ(1, 0)),
+		op("date + int4 date", dateAddDays(0, 1, 1)), op("int4 + date date", dateAddDays(1, 0, 1)), op("date - int4 date", dateAddDays(0, 1, -1)),
+		op("date - date int4", dateDiff),
+		op("date + interval timestamp", dateInterval(0, 1, false)), op("interval + date timestamp", dateInterval(1, 0, false)),
+		op("date - interval timestamp", dateInterval(0, 1, true)),
+		op("date + time timestamp", dateTime(0, 1)), op("time + date timestamp", dateTime(1, 0)),
+		op("date + timetz timestamptz", dateTimeTZ(0, 1)), op("timetz + date timestamptz", dateTimeTZ(1, 0)),
 
-		op(0, "timestamp + interval timestamp", timestampInterval(0, 1, false)), op(0, "interval + timestamp timestamp", timestampInterval(1, 0, false)),
-		op(0, "timestamp - interval timestamp", timestampInterval(0, 1, true)),
-		op(0, "timestamptz + interval timestamptz", timestampTZInterval(0, 1, false)).stable(),
-		op(0, "interval + timestamptz timestamptz", timestampTZInterval(1, 0, false)).stable(),
-		op(0, "timestamptz - interval timestamptz", timestampTZInterval(0, 1, true)).stable(),
-		op(0, "timestamp - timestamp interval", timestampDiff), op(0, "timestamptz - timestamptz interval", timestampDiff),
+		op("timestamp + interval timestamp", timestampInterval(0, 1, false)), op("interval + timestamp timestamp", timestampInterval(1, 0, false)),
+		op("timestamp - interval timestamp", timestampInterval(0, 1, true)),
+		op("timestamptz + interval timestamptz", timestampTZInterval(0, 1, false)).stable(),
+		op("interval + timestamptz timestamptz", timestampTZInterval(1, 0, false)).stable(),
+		op("timestamptz - interval timestamptz", timestampTZInterval(0, 1, true)).stable(),
+		op("timestamp - timestamp interval", timestampDiff), op("timestamptz - timestamptz interval", timestampDiff),
 
-		op(0, "interval + interval interval", intervalPair(types.AddIntervals)), op(0, "interval - interval interval", intervalPair(types.SubIntervals)),
-		op(0, "- interval interval", intervalFunc(types.NegInterval)),
-		op(0, "interval * float8 interval", intervalScale(0, 1, types.MulInterval)), op(0, "float8 * interval interval", intervalScale(1, 0, types.MulInterval)),
-		op(0, "interval / float8 interval", intervalScale(0, 1, types.DivInterval)),
+		op("interval + interval interval", intervalPair(types.AddIntervals)), op("interval - interval interval", intervalPair(types.SubIntervals)),
+		op("- interval interval", intervalFunc(types.NegInterval)),
+		op("interval * float8 interval", intervalScale(0, 1, types.MulInterval)), op("float8 * interval interval", intervalScale(1, 0, types.MulInterval)),
+		op("interval / float8 interval", intervalScale(0, 1, types.DivInterval)),
 
-		op(0, "time + interval time", timeInterval(0, 1, false)), op(0, "interval + time time", timeInterval(1, 0, false)), op(0, "time - interval time", timeInterval(0, 1, true)),
-		op(0, "timetz + interval timetz", timeTZInterval(0, 1, false)), op(0, "interval + timetz timetz", timeTZInterval(1, 0, false)), op(0, "timetz - interval timetz", timeTZInterval(0, 1, true)),
-		op(0, "time - time interval", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		op("time + interval time", timeInterval(0, 1, false)), op("interval + time time", timeInterval(1, 0, false)), op("time - interval time", timeInterval(0, 1, true)),
+		op("timetz + interval timetz", timeTZInterval(0, 1, false)), op("interval + timetz timetz", timeTZInterval(1, 0, false)), op("timetz - interval timetz", timeTZInterval(0, 1, true)),
+		op("time - time interval", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewInterval(types.IntervalValue{Micros: a[0].Int() - a[1].Int()}), nil
 		}),
 	}

@@ -6,10 +6,10 @@ import "github.com/lichendb/lichen/internal/sql/types"
 func extractFunctions() []*Overload {
 	var all []*Overload
 	for _, t := range []*types.T{types.Date, types.Time, types.TimeTZ, types.Timestamp, types.TimestampTZ, types.Interval} {
-		ex := fn(0, "extract(text,"+t.Name+") numeric", func(c *Context, a []types.Datum) (types.Datum, error) {
+		ex := fn("extract(text,"+t.Name+") numeric", func(c *Context, a []types.Datum) (types.Datum, error) {
 			return types.Extract(a[0].Str(), t, a[1], c.Format)
 		})
-		dp := fn(0, "date_part(text,"+t.Name+") float8", func(c *Context, a []types.Datum) (types.Datum, error) {
+		dp := fn("date_part(text,"+t.Name+") float8", func(c *Context, a []types.Datum) (types.Datum, error) {
 			return types.DatePart(a[0].Str(), t, a[1], c.Format)
 		})
 		if t == types.TimestampTZ {
@@ -19,14 +19,14 @@ func extractFunctions() []*Overload {
 		all = append(all, ex, dp)
 	}
 	return append(all,
-		fn(0, "date_trunc(text,timestamp) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("date_trunc(text,timestamp) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return timestampResult(types.TruncTimestamp(a[0].Str(), a[1].Int()))
 		}),
-		fn(0, "date_trunc(text,timestamptz) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("date_trunc(text,timestamptz) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
 			return timestampTZResult(types.TruncTimestampTZ(a[0].Str(), a[1].Int(), c.Format))
 		}).stable(),
-		fn(0, "date_trunc(text,timestamptz,text) timestamptz", truncInZone).stable(),
-		fn(0, "date_trunc(text,interval) interval", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("date_trunc(text,timestamptz,text) timestamptz", truncInZone).stable(),
+		fn("date_trunc(text,interval) interval", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return intervalResult(types.TruncInterval(a[0].Str(), a[1].Interval()))
 		}),
 	)

@@ -89,16 +89,16 @@ func floatOperators() []*Overload {
 	add, sub, mul, div := arithFloat8(AddFloat), arithFloat8(SubFloat), arithFloat8(MulFloat), arithFloat8(DivFloat)
 	pow := arithFloat8(powFloat)
 	return []*Overload{
-		op(0, "float4 + float4 float4", add4), op(0, "float4 + float8 float8", add), op(0, "float8 + float4 float8", add), op(0, "float8 + float8 float8", add),
-		op(0, "float4 - float4 float4", sub4), op(0, "float4 - float8 float8", sub), op(0, "float8 - float4 float8", sub), op(0, "float8 - float8 float8", sub),
-		op(0, "float4 * float4 float4", mul4), op(0, "float4 * float8 float8", mul), op(0, "float8 * float4 float8", mul), op(0, "float8 * float8 float8", mul),
-		op(0, "float4 / float4 float4", div4), op(0, "float4 / float8 float8", div), op(0, "float8 / float4 float8", div), op(0, "float8 / float8 float8", div),
-		op(0, "+ float4 float4", identity), op(0, "+ float8 float8", identity),
-		op(0, "- float4 float4", negFloat), op(0, "- float8 float8", negFloat),
-		op(0, "@ float4 float4", float8Func(math.Abs)), op(0, "@ float8 float8", float8Func(math.Abs)),
-		op(0, "float8 ^ float8 float8", pow),
-		op(0, "|/ float8 float8", sqrtFloat), op(0, "||/ float8 float8", float8Func(math.Cbrt)),
-		fn(0, "power(float8,float8) float8", pow), fn(0, "pow(float8,float8) float8", pow),
+		op("float4 + float4 float4", add4), op("float4 + float8 float8", add), op("float8 + float4 float8", add), op("float8 + float8 float8", add),
+		op("float4 - float4 float4", sub4), op("float4 - float8 float8", sub), op("float8 - float4 float8", sub), op("float8 - float8 float8", sub),
+		op("float4 * float4 float4", mul4), op("float4 * float8 float8", mul), op("float8 * float4 float8", mul), op("float8 * float8 float8", mul),
+		op("float4 / float4 float4", div4), op("float4 / float8 float8", div), op("float8 / float4 float8", div), op("float8 / float8 float8", div),
+		op("+ float4 float4", identity), op("+ float8 float8", identity),
+		op("- float4 float4", negFloat), op("- float8 float8", negFloat),
+		op("@ float4 float4", float8Func(math.Abs)), op("@ float8 float8", float8Func(math.Abs)),
+		op("float8 ^ float8 float8", pow),
+		op("|/ float8 float8", sqrtFloat), op("||/ float8 float8", float8Func(math.Cbrt)),
+		fn("power(float8,float8) float8", pow), fn("pow(float8,float8) float8", pow),
 	}
 }
 

@@ -136,28 +136,28 @@ func integerOperators() []*Overload {
 	div2, div4, div8 := arith(2, DivInt8), arith(4, DivInt8), arith(8, DivInt8)
 	mod := arith(8, ModInt8)
 	return []*Overload{
-		op(0, "int2 + int2 int2", add2), op(0, "int2 + int4 int4", add4), op(0, "int2 + int8 int8", add8),
-		op(0, "int4 + int2 int4", add4), op(0, "int4 + int4 int4", add4), op(0, "int4 + int8 int8", add8),
-		op(0, "int8 + int2 int8", add8), op(0, "int8 + int4 int8", add8), op(0, "int8 + int8 int8", add8),
-		op(0, "int2 - int2 int2", sub2), op(0, "int2 - int4 int4", sub4), op(0, "int2 - int8 int8", sub8),
-		op(0, "int4 - int2 int4", sub4), op(0, "int4 - int4 int4", sub4), op(0, "int4 - int8 int8", sub8),
-		op(0, "int8 - int2 int8", sub8), op(0, "int8 - int4 int8", sub8), op(0, "int8 - int8 int8", sub8),
-		op(0, "int2 * int2 int2", mul2), op(0, "int2 * int4 int4", mul4), op(0, "int2 * int8 int8", mul8),
-		op(0, "int4 * int2 int4", mul4), op(0, "int4 * int4 int4", mul4), op(0, "int4 * int8 int8", mul8),
-		op(0, "int8 * int2 int8", mul8), op(0, "int8 * int4 int8", mul8), op(0, "int8 * int8 int8", mul8),
-		op(0, "int2 / int2 int2", div2), op(0, "int2 / int4 int4", div4), op(0, "int2 / int8 int8", div8),
-		op(0, "int4 / int2 int4", div4), op(0, "int4 / int4 int4", div4), op(0, "int4 / int8 int8", div8),
-		op(0, "int8 / int2 int8", div8), op(0, "int8 / int4 int8", div8), op(0, "int8 / int8 int8", div8),
-		op(0, "int2 % int2 int2", mod), op(0, "int4 % int4 int4", mod), op(0, "int8 % int8 int8", mod),
+		op("int2 + int2 int2", add2), op("int2 + int4 int4", add4), op("int2 + int8 int8", add8),
+		op("int4 + int2 int4", add4), op("int4 + int4 int4", add4), op("int4 + int8 int8", add8),
+		op("int8 + int2 int8", add8), op("int8 + int4 int8", add8), op("int8 + int8 int8", add8),
+		op("int2 - int2 int2", sub2), op("int2 - int4 int4", sub4), op("int2 - int8 int8", sub8),
+		op("int4 - int2 int4", sub4), op("int4 - int4 int4", sub4), op("int4 - int8 int8", sub8),
+		op("int8 - int2 int8", sub8), op("int8 - int4 int8", sub8), op("int8 - int8 int8", sub8),
+		op("int2 * int2 int2", mul2), op("int2 * int4 int4", mul4), op("int2 * int8 int8", mul8),
+		op("int4 * int2 int4", mul4), op("int4 * int4 int4", mul4), op("int4 * int8 int8", mul8),
+		op("int8 * int2 int8", mul8), op("int8 * int4 int8", mul8), op("int8 * int8 int8", mul8),
+		op("int2 / int2 int2", div2), op("int2 / int4 int4", div4), op("int2 / int8 int8", div8),
+		op("int4 / int2 int4", div4), op("int4 / int4 int4", div4), op("int4 / int8 int8", div8),
+		op("int8 / int2 int8", div8), op("int8 / int4 int8", div8), op("int8 / int8 int8", div8),
+		op("int2 % int2 int2", mod), op("int4 % int4 int4", mod), op("int8 % int8 int8", mod),
 
-		op(0, "+ int2 int2", identity), op(0, "+ int4 int4", identity), op(0, "+ int8 int8", identity),
-		op(0, "- int2 int2", negInt(2)), op(0, "- int4 int4", negInt(4)), op(0, "- int8 int8", negInt(8)),
-		op(0, "@ int2 int2", absInt(2)), op(0, "@ int4 int4", absInt(4)), op(0, "@ int8 int8", absInt(8)),
+		op("+ int2 int2", identity), op("+ int4 int4", identity), op("+ int8 int8", identity),
+		op("- int2 int2", negInt(2)), op("- int4 int4", negInt(4)), op("- int8 int8", negInt(8)),
+		op("@ int2 int2", absInt(2)), op("@ int4 int4", absInt(4)), op("@ int8 int8", absInt(8)),
 
-		fn(0, "mod(int2,int2) int2", mod), fn(0, "mod(int4,int4) int4", mod), fn(0, "mod(int8,int8) int8", mod),
-		fn(0, "abs(int2) int2", absInt(2)), fn(0, "abs(int4) int4", absInt(4)), fn(0, "abs(int8) int8", absInt(8)),
-		fn(0, "gcd(int4,int4) int4", gcdInt(4)), fn(0, "gcd(int8,int8) int8", gcdInt(8)),
-		fn(0, "lcm(int4,int4) int4", lcmInt(4)), fn(0, "lcm(int8,int8) int8", lcmInt(8)),
+		fn("mod(int2,int2) int2", mod), fn("mod(int4,int4) int4", mod), fn("mod(int8,int8) int8", mod),
+		fn("abs(int2) int2", absInt(2)), fn("abs(int4) int4", absInt(4)), fn("abs(int8) int8", absInt(8)),
+		fn("gcd(int4,int4) int4", gcdInt(4)), fn("gcd(int8,int8) int8", gcdInt(8)),
+		fn("lcm(int4,int4) int4", lcmInt(4)), fn("lcm(int8,int8) int8", lcmInt(8)),
 	}
 }
 
@@ -224,17 +224,23 @@ func outOfRange(width int) *pgerr.Error {
 }
 
 func bitOperators() []*Overload {
-	and := func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewInt(a[0].Int() & a[1].Int()), nil }
-	or := func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewInt(a[0].Int() | a[1].Int()), nil }
-	xor := func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewInt(a[0].Int() ^ a[1].Int()), nil }
+	and := func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return types.NewInt(a[0].Int() & a[1].Int()), nil
+	}
+	or := func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return types.NewInt(a[0].Int() | a[1].Int()), nil
+	}
+	xor := func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return types.NewInt(a[0].Int() ^ a[1].Int()), nil
+	}
 	not := func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewInt(^a[0].Int()), nil }
 	return []*Overload{
-		op(0, "int2 & int2 int2", and), op(0, "int4 & int4 int4", and), op(0, "int8 & int8 int8", and),
-		op(0, "int2 | int2 int2", or), op(0, "int4 | int4 int4", or), op(0, "int8 | int8 int8", or),
-		op(0, "int2 # int2 int2", xor), op(0, "int4 # int4 int4", xor), op(0, "int8 # int8 int8", xor),
-		op(0, "~ int2 int2", not), op(0, "~ int4 int4", not), op(0, "~ int8 int8", not),
-		op(0, "int2 << int4 int2", shift(2, true)), op(0, "int4 << int4 int4", shift(4, true)), op(0, "int8 << int4 int8", shift(8, true)),
-		op(0, "int2 >> int4 int2", shift(2, false)), op(0, "int4 >> int4 int4", shift(4, false)), op(0, "int8 >> int4 int8", shift(8, false)),
+		op("int2 & int2 int2", and), op("int4 & int4 int4", and), op("int8 & int8 int8", and),
+		op("int2 | int2 int2", or), op("int4 | int4 int4", or), op("int8 | int8 int8", or),
+		op("int2 # int2 int2", xor), op("int4 # int4 int4", xor), op("int8 # int8 int8", xor),
+		op("~ int2 int2", not), op("~ int4 int4", not), op("~ int8 int8", not),
+		op("int2 << int4 int2", shift(2, true)), op("int4 << int4 int4", shift(4, true)), op("int8 << int4 int8", shift(8, true)),
+		op("int2 >> int4 int2", shift(2, false)), op("int4 >> int4 int4", shift(4, false)), op("int8 >> int4 int8", shift(8, false)),
 	}
 }
 

@@ -14,32 +14,32 @@ func jsonOperators() []*Overload {
 	for _, t := range []string{"json", "jsonb"} {
 		raw := t == "json"
 		all = append(all,
-			op(0, t+" -> text "+t, jsonGet(raw, false)), op(0, t+" -> int4 "+t, jsonGet(raw, false)),
-			op(0, t+" ->> text text", jsonGet(raw, true)), op(0, t+" ->> int4 text", jsonGet(raw, true)),
-			op(0, t+" #> _text "+t, jsonPath(raw, false)), op(0, t+" #>> _text text", jsonPath(raw, true)))
+			op(t+" -> text "+t, jsonGet(raw, false)), op(t+" -> int4 "+t, jsonGet(raw, false)),
+			op(t+" ->> text text", jsonGet(raw, true)), op(t+" ->> int4 text", jsonGet(raw, true)),
+			op(t+" #> _text "+t, jsonPath(raw, false)), op(t+" #>> _text text", jsonPath(raw, true)))
 	}
 	return append(all,
-		op(0, "jsonb @> jsonb bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		op("jsonb @> jsonb bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewBool(jsonContains(a[0].JSONB(), a[1].JSONB(), true)), nil
 		}),
-		op(0, "jsonb <@ jsonb bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		op("jsonb <@ jsonb bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewBool(jsonContains(a[1].JSONB(), a[0].JSONB(), true)), nil
 		}),
-		op(0, "jsonb ? text bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		op("jsonb ? text bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewBool(jsonHasKey(a[0].JSONB(), a[1].Str())), nil
 		}))
 }
 
 func jsonFunctions() []*Overload {
 	return []*Overload{
-		fn(0, "json_typeof(json) text", jsonTypeof), fn(0, "jsonb_typeof(jsonb) text", jsonTypeof),
-		fn(0, "json_array_length(json) int4", jsonArrayLength), fn(0, "jsonb_array_length(jsonb) int4", jsonArrayLength),
-		fnBind(0, "to_json(anyelement) json", bindToJSON(false)).stable(), fnBind(0, "to_jsonb(anyelement) jsonb", bindToJSON(true)).stable(),
-		fnBind(0, "array_to_json(anyarray) json", bindToJSON(false)).stable(),
-		fnBind(0, "json_build_array(any...) json", bindBuildArray(false)).nonStrict().stable(),
-		fnBind(0, "jsonb_build_array(any...) jsonb", bindBuildArray(true)).nonStrict().stable(),
-		fnBind(0, "json_build_object(any...) json", bindBuildObject(false)).nonStrict().stable(),
-		fnBind(0, "jsonb_build_object(any...) jsonb", bindBuildObject(true)).nonStrict().stable(),
+		fn("json_typeof(json) text", jsonTypeof), fn("jsonb_typeof(jsonb) text", jsonTypeof),
+		fn("json_array_length(json) int4", jsonArrayLength), fn("jsonb_array_length(jsonb) int4", jsonArrayLength),
+		fnBind("to_json(anyelement) json", bindToJSON(false)).stable(), fnBind("to_jsonb(anyelement) jsonb", bindToJSON(true)).stable(),
+		fnBind("array_to_json(anyarray) json", bindToJSON(false)).stable(),
+		fnBind("json_build_array(any...) json", bindBuildArray(false)).nonStrict().stable(),
+		fnBind("jsonb_build_array(any...) jsonb", bindBuildArray(true)).nonStrict().stable(),
+		fnBind("json_build_object(any...) json", bindBuildObject(false)).nonStrict().stable(),
+		fnBind("jsonb_build_object(any...) jsonb", bindBuildObject(true)).nonStrict().stable(),
 	}
 }
 

@@ -139,7 +139,7 @@ func like(sig string, negate, fold, bytewise bool) *Overload {
 		}
 		return s
 	}
-	return opBind(0, sig, func(b Binding) (EvalFunc, error) {
+	return opBind(sig, func(b Binding) (EvalFunc, error) {
 		if p, ok := b.constArg(1); ok {
 			match, err := compileLike(prepare(p.Str()), bytewise)
 			if err != nil {
@@ -213,9 +213,6 @@ func checkEscape(esc string) error {
 
 // similarToEscape turns a SIMILAR TO pattern into a regular expression.
 func similarToEscape(_ *Context, a []types.Datum) (types.Datum, error) {
-	if a[0].IsNull() || len(a) == 2 && a[1].IsNull() {
-		return types.Null, nil
-	}
 	esc := `\`
 	if len(a) == 2 {
 		esc = a[1].Str()

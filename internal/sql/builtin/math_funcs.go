@@ -8,28 +8,28 @@ import (
 )
 
 func mathFunctions() []*Overload {
-	f := func(sig string, g func(float64) float64) *Overload { return fn(0, sig, float8Func(g)) }
+	f := func(sig string, g func(float64) float64) *Overload { return fn(sig, float8Func(g)) }
 	ranged := func(sig string, lo, hi float64, g func(float64) float64) *Overload {
-		return fn(0, sig, domainFunc(lo, hi, g))
+		return fn(sig, domainFunc(lo, hi, g))
 	}
 	inf := math.Inf(1)
 	return []*Overload{
 		f("abs(float4) float4", math.Abs), f("abs(float8) float8", math.Abs),
 		f("ceil(float8) float8", math.Ceil), f("ceiling(float8) float8", math.Ceil), f("floor(float8) float8", math.Floor),
 		f("round(float8) float8", math.RoundToEven), f("trunc(float8) float8", math.Trunc),
-		f("sign(float8) float8", signFloat), fn(0, "sqrt(float8) float8", sqrtFloat), f("cbrt(float8) float8", math.Cbrt),
-		fn(0, "exp(float8) float8", expFloat),
-		fn(0, "ln(float8) float8", logFloat(math.Log)), fn(0, "log(float8) float8", logFloat(math.Log10)), fn(0, "log10(float8) float8", logFloat(math.Log10)),
-		fn(0, "pi() float8", func(*Context, []types.Datum) (types.Datum, error) { return types.NewFloat(math.Pi), nil }),
-		fn(0, "degrees(float8) float8", checked(func(x float64) float64 { return x / (math.Pi / 180) })),
-		fn(0, "radians(float8) float8", checked(func(x float64) float64 { return x * (math.Pi / 180) })),
+		f("sign(float8) float8", signFloat), fn("sqrt(float8) float8", sqrtFloat), f("cbrt(float8) float8", math.Cbrt),
+		fn("exp(float8) float8", expFloat),
+		fn("ln(float8) float8", logFloat(math.Log)), fn("log(float8) float8", logFloat(math.Log10)), fn("log10(float8) float8", logFloat(math.Log10)),
+		fn("pi() float8", func(*Context, []types.Datum) (types.Datum, error) { return types.NewFloat(math.Pi), nil }),
+		fn("degrees(float8) float8", checked(func(x float64) float64 { return x / (math.Pi / 180) })),
+		fn("radians(float8) float8", checked(func(x float64) float64 { return x * (math.Pi / 180) })),
 		trig("sin(float8) float8", math.Sin), trig("cos(float8) float8", math.Cos), trig("tan(float8) float8", math.Tan),
 		trig("cot(float8) float8", func(x float64) float64 { return 1 / math.Tan(x) }),
 		ranged("asin(float8) float8", -1, 1, math.Asin), ranged("acos(float8) float8", -1, 1, math.Acos), f("atan(float8) float8", math.Atan),
-		fn(0, "atan2(float8,float8) float8", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("atan2(float8,float8) float8", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewFloat(math.Atan2(a[0].Float(), a[1].Float())), nil
 		}),
-		fn(0, "atan2d(float8,float8) float8", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("atan2d(float8,float8) float8", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewFloat(toDegrees(math.Atan2(a[0].Float(), a[1].Float()))), nil
 		}),
 		trig("sind(float8) float8", sinDegrees), trig("cosd(float8) float8", cosDegrees), trig("tand(float8) float8", tanDegrees),
@@ -39,11 +39,11 @@ func mathFunctions() []*Overload {
 		f("atand(float8) float8", func(x float64) float64 { return toDegrees(math.Atan(x)) }),
 		f("sinh(float8) float8", math.Sinh), f("cosh(float8) float8", math.Cosh), f("tanh(float8) float8", math.Tanh),
 		f("asinh(float8) float8", math.Asinh), ranged("acosh(float8) float8", 1, inf, math.Acosh), ranged("atanh(float8) float8", -1, 1, math.Atanh),
-		fn(0, "random() float8", func(c *Context, _ []types.Datum) (types.Datum, error) {
+		fn("random() float8", func(c *Context, _ []types.Datum) (types.Datum, error) {
 			return types.NewFloat(c.random().Float64()), nil
 		}).volatile(),
-		fn(0, "setseed(float8) void", setSeed).volatile(),
-		fn(0, "width_bucket(float8,float8,float8,int4) int4", widthBucketFloat),
+		fn("setseed(float8) void", setSeed).volatile(),
+		fn("width_bucket(float8,float8,float8,int4) int4", widthBucketFloat),
 	}
 }
 
@@ -60,7 +60,7 @@ func domainFunc(lo, hi float64, g func(float64) float64) EvalFunc {
 
 // trig makes a function that is undefined at infinity.
 func trig(sig string, g func(float64) float64) *Overload {
-	return fn(0, sig, func(_ *Context, args []types.Datum) (types.Datum, error) {
+	return fn(sig, func(_ *Context, args []types.Datum) (types.Datum, error) {
 		x := args[0].Float()
 		if math.IsInf(x, 0) {
 			return types.Null, fail(errInputRange)

@@ -372,11 +372,11 @@ func absDecimal(d types.Datum) types.Datum {
 func numericOperators() []*Overload {
 	add, sub, mul, div := binaryNumeric(AddDecimal), binaryNumeric(SubDecimal), binaryNumeric(MulDecimal), binaryNumeric(DivDecimal)
 	return []*Overload{
-		op(0, "numeric + numeric numeric", add), op(0, "numeric - numeric numeric", sub),
-		op(0, "numeric * numeric numeric", mul), op(0, "numeric / numeric numeric", div),
-		op(0, "numeric % numeric numeric", binaryNumeric(ModDecimal)),
-		op(0, "numeric ^ numeric numeric", binaryNumeric(powDecimal)),
-		op(0, "+ numeric numeric", identity), op(0, "- numeric numeric", unaryNumeric(NegDecimal)),
-		op(0, "@ numeric numeric", unaryNumeric(absDecimal)),
+		op("numeric + numeric numeric", add), op("numeric - numeric numeric", sub),
+		op("numeric * numeric numeric", mul), op("numeric / numeric numeric", div),
+		op("numeric % numeric numeric", binaryNumeric(ModDecimal)),
+		op("numeric ^ numeric numeric", binaryNumeric(powDecimal)),
+		op("+ numeric numeric", identity), op("- numeric numeric", unaryNumeric(NegDecimal)),
+		op("@ numeric numeric", unaryNumeric(absDecimal)),
 	}
 }

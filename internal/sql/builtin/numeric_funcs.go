@@ -10,38 +10,38 @@ import (
 )
 
 func numericFunctions() []*Overload {
-	one := func(sig string, f func(d types.Datum) types.Datum) *Overload { return fn(0, sig, unaryNumeric(f)) }
+	one := func(sig string, f func(d types.Datum) types.Datum) *Overload { return fn(sig, unaryNumeric(f)) }
 	errs := func(sig string, f func(d types.Datum) (types.Datum, error)) *Overload {
-		return fn(0, sig, func(_ *Context, a []types.Datum) (types.Datum, error) { return f(a[0]) })
+		return fn(sig, func(_ *Context, a []types.Datum) (types.Datum, error) { return f(a[0]) })
 	}
 	return []*Overload{
 		one("abs(numeric) numeric", absDecimal),
 		one("ceil(numeric) numeric", ceilDecimal), one("ceiling(numeric) numeric", ceilDecimal), one("floor(numeric) numeric", floorDecimal),
 		one("round(numeric) numeric", func(d types.Datum) types.Datum { return types.RoundDecimal(d, 0) }),
 		one("trunc(numeric) numeric", func(d types.Datum) types.Datum { return types.TruncDecimal(d, 0) }),
-		fn(0, "round(numeric,int4) numeric", toScale(types.RoundDecimal)), fn(0, "trunc(numeric,int4) numeric", toScale(types.TruncDecimal)),
+		fn("round(numeric,int4) numeric", toScale(types.RoundDecimal)), fn("trunc(numeric,int4) numeric", toScale(types.TruncDecimal)),
 		one("sign(numeric) numeric", signDecimal),
-		fn(0, "mod(numeric,numeric) numeric", binaryNumeric(ModDecimal)), fn(0, "div(numeric,numeric) numeric", binaryNumeric(TruncDivDecimal)),
-		fn(0, "power(numeric,numeric) numeric", binaryNumeric(powDecimal)), fn(0, "pow(numeric,numeric) numeric", binaryNumeric(powDecimal)),
+		fn("mod(numeric,numeric) numeric", binaryNumeric(ModDecimal)), fn("div(numeric,numeric) numeric", binaryNumeric(TruncDivDecimal)),
+		fn("power(numeric,numeric) numeric", binaryNumeric(powDecimal)), fn("pow(numeric,numeric) numeric", binaryNumeric(powDecimal)),
 		errs("sqrt(numeric) numeric", sqrtDecimal), errs("exp(numeric) numeric", expDecimal), errs("ln(numeric) numeric", lnDecimal),
 		errs("log(numeric) numeric", log10Decimal), errs("log10(numeric) numeric", log10Decimal),
-		fn(0, "log(numeric,numeric) numeric", binaryNumeric(logDecimal)),
-		fn(0, "gcd(numeric,numeric) numeric", binaryNumeric(gcdDecimal)), fn(0, "lcm(numeric,numeric) numeric", binaryNumeric(lcmDecimal)),
-		fn(0, "factorial(int8) numeric", factorial),
-		fn(0, "scale(numeric) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("log(numeric,numeric) numeric", binaryNumeric(logDecimal)),
+		fn("gcd(numeric,numeric) numeric", binaryNumeric(gcdDecimal)), fn("lcm(numeric,numeric) numeric", binaryNumeric(lcmDecimal)),
+		fn("factorial(int8) numeric", factorial),
+		fn("scale(numeric) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			if special(a[0]) {
 				return types.Null, nil
 			}
 			return types.NewInt(int64(a[0].DecimalScale())), nil
 		}),
-		fn(0, "min_scale(numeric) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		fn("min_scale(numeric) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			if special(a[0]) {
 				return types.Null, nil
 			}
 			return types.NewInt(int64(trimScale(a[0]).DecimalScale())), nil
 		}),
 		one("trim_scale(numeric) numeric", trimScale),
-		fn(0, "width_bucket(numeric,numeric,numeric,int4) int4", widthBucketNumeric),
+		fn("width_bucket(numeric,numeric,numeric,int4) int4", widthBucketNumeric),
 	}
 }
 
@@ -205,7 +205,11 @@ func sqrtDecimal(d types.Datum) (types.Datum, error) {
 		return types.Null, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "cannot take square root of a negative number")
 	}
 	weight, _ := leading(d)
-	scale := clampScale(minSigDigits-((weight+1)*4/2-1), d)
+	return sqrtToScale(d, clampScale(minSigDigits-((weight+1)*4/2-1), d))
+}
+
+// sqrtToScale is the square root of a finite d ≥ 0 at a scale.
+func sqrtToScale(d types.Datum, scale int32) (types.Datum, error) {
 	// The integer square root of the coefficient at twice the scale, with one
 	// more digit to round by.
 	n := signedCoeff(d)

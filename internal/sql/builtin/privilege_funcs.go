@@ -38,7 +38,7 @@ func privilege(sig, kind string) *Overload {
 	if kind == "column" {
 		want = 3
 	}
-	return fn(0, sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+	return fn(sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 		req := PrivilegeCheck{Kind: kind, Privilege: strings.TrimSpace(a[len(a)-1].Str())}
 		if len(a) > want {
 			if a[0].Family() == types.IntFamily {

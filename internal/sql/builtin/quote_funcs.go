@@ -69,16 +69,16 @@ func quoteFunctions() []*Overload {
 		}, nil
 	}
 	return []*Overload{
-		fn(0, "quote_ident(text) text", textFunc(QuoteIdent)),
-		fn(0, "quote_literal(text) text", literal), fnBind(0, "quote_literal(anyelement) text", literalAny).stable(),
-		fn(0, "quote_nullable(text) text", nullable(literal)).nonStrict(),
-		fnBind(0, "quote_nullable(anyelement) text", func(b Binding) (EvalFunc, error) {
+		fn("quote_ident(text) text", textFunc(QuoteIdent)),
+		fn("quote_literal(text) text", literal), fnBind("quote_literal(anyelement) text", literalAny).stable(),
+		fn("quote_nullable(text) text", nullable(literal)).nonStrict(),
+		fnBind("quote_nullable(anyelement) text", func(b Binding) (EvalFunc, error) {
 			f, err := literalAny(b)
 			return nullable(f), err
 		}).nonStrict().stable(),
-		fn(0, "parse_ident(text,bool) _text", parseIdent).defaults(types.True),
-		fnBind(0, "format(text) text", bindFormat).nonStrict().stable(),
-		fnBind(0, "format(text,any...) text", bindFormat).nonStrict().stable(),
+		fn("parse_ident(text,bool) _text", parseIdent).defaults(types.True),
+		fnBind("format(text) text", bindFormat).nonStrict().stable(),
+		fnBind("format(text,any...) text", bindFormat).nonStrict().stable(),
 	}
 }
 

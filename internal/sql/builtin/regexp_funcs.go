@@ -40,7 +40,7 @@ func (c *Context) regexp(pattern string, flags regexpFlags) (*compiledRegexp, er
 // regexpOperator declares one of ~ ~* !~ !~*.
 func regexpOperator(sig string, negate, fold bool) *Overload {
 	flags := regexpFlags{fold: fold}
-	return opBind(0, sig, func(b Binding) (EvalFunc, error) {
+	return opBind(sig, func(b Binding) (EvalFunc, error) {
 		if p, ok := b.constArg(1); ok {
 			re, err := compileRegexp(p.Str(), flags)
 			if err != nil {
@@ -142,23 +142,23 @@ func regexpArgs(c *Context, a []types.Datum, flagArg int, name, instead string) 
 
 func regexpFunctions() []*Overload {
 	return []*Overload{
-		fn(0, "similar_to_escape(text) text", similarToEscape).nonStrict(), fn(0, "similar_to_escape(text,text) text", similarToEscape).nonStrict(),
-		fn(0, "like_escape(text,text) text", likeEscape),
-		fn(0, "regexp_match(text,text) _text", regexpMatch), fn(0, "regexp_match(text,text,text) _text", regexpMatch),
-		srf(0, "regexp_matches(text,text) setof _text", regexpMatches), srf(0, "regexp_matches(text,text,text) setof _text", regexpMatches),
-		fn(0, "regexp_replace(text,text,text) text", regexpReplaceFlags), fn(0, "regexp_replace(text,text,text,text) text", regexpReplaceFlags),
-		fn(0, "regexp_replace(text,text,text,int4) text", regexpReplaceNth), fn(0, "regexp_replace(text,text,text,int4,int4) text", regexpReplaceNth),
-		fn(0, "regexp_replace(text,text,text,int4,int4,text) text", regexpReplaceNth),
-		fn(0, "regexp_split_to_array(text,text) _text", regexpSplitArray), fn(0, "regexp_split_to_array(text,text,text) _text", regexpSplitArray),
-		srf(0, "regexp_split_to_table(text,text) setof text", regexpSplitTable), srf(0, "regexp_split_to_table(text,text,text) setof text", regexpSplitTable),
-		fn(0, "regexp_like(text,text) bool", regexpLike), fn(0, "regexp_like(text,text,text) bool", regexpLike),
-		fn(0, "regexp_count(text,text) int4", regexpCount), fn(0, "regexp_count(text,text,int4) int4", regexpCount), fn(0, "regexp_count(text,text,int4,text) int4", regexpCount),
-		fn(0, "regexp_instr(text,text) int4", regexpInstr), fn(0, "regexp_instr(text,text,int4) int4", regexpInstr), fn(0, "regexp_instr(text,text,int4,int4) int4", regexpInstr),
-		fn(0, "regexp_instr(text,text,int4,int4,int4) int4", regexpInstr), fn(0, "regexp_instr(text,text,int4,int4,int4,text) int4", regexpInstr),
-		fn(0, "regexp_instr(text,text,int4,int4,int4,text,int4) int4", regexpInstr),
-		fn(0, "regexp_substr(text,text) text", regexpSubstr), fn(0, "regexp_substr(text,text,int4) text", regexpSubstr), fn(0, "regexp_substr(text,text,int4,int4) text", regexpSubstr),
-		fn(0, "regexp_substr(text,text,int4,int4,text) text", regexpSubstr), fn(0, "regexp_substr(text,text,int4,int4,text,int4) text", regexpSubstr),
-		fn(0, "substring(text,text) text", substringRegexp), fn(0, "substring(text,text,text) text", substringSimilar),
+		fn("similar_to_escape(text) text", similarToEscape), fn("similar_to_escape(text,text) text", similarToEscape),
+		fn("like_escape(text,text) text", likeEscape),
+		fn("regexp_match(text,text) _text", regexpMatch), fn("regexp_match(text,text,text) _text", regexpMatch),
+		srf("regexp_matches(text,text) setof _text", regexpMatches), srf("regexp_matches(text,text,text) setof _text", regexpMatches),
+		fn("regexp_replace(text,text,text) text", regexpReplaceFlags), fn("regexp_replace(text,text,text,text) text", regexpReplaceFlags),
+		fn("regexp_replace(text,text,text,int4) text", regexpReplaceNth), fn("regexp_replace(text,text,text,int4,int4) text", regexpReplaceNth),
+		fn("regexp_replace(text,text,text,int4,int4,text) text", regexpReplaceNth),
+		fn("regexp_split_to_array(text,text) _text", regexpSplitArray), fn("regexp_split_to_array(text,text,text) _text", regexpSplitArray),
+		srf("regexp_split_to_table(text,text) setof text", regexpSplitTable), srf("regexp_split_to_table(text,text,text) setof text", regexpSplitTable),
+		fn("regexp_like(text,text) bool", regexpLike), fn("regexp_like(text,text,text) bool", regexpLike),
+		fn("regexp_count(text,text) int4", regexpCount), fn("regexp_count(text,text,int4) int4", regexpCount), fn("regexp_count(text,text,int4,text) int4", regexpCount),
+		fn("regexp_instr(text,text) int4", regexpInstr), fn("regexp_instr(text,text,int4) int4", regexpInstr), fn("regexp_instr(text,text,int4,int4) int4", regexpInstr),
+		fn("regexp_instr(text,text,int4,int4,int4) int4", regexpInstr), fn("regexp_instr(text,text,int4,int4,int4,text) int4", regexpInstr),
+		fn("regexp_instr(text,text,int4,int4,int4,text,int4) int4", regexpInstr),
+		fn("regexp_substr(text,text) text", regexpSubstr), fn("regexp_substr(text,text,int4) text", regexpSubstr), fn("regexp_substr(text,text,int4,int4) text", regexpSubstr),
+		fn("regexp_substr(text,text,int4,int4,text) text", regexpSubstr), fn("regexp_substr(text,text,int4,int4,text,int4) text", regexpSubstr),
+		fn("substring(text,text) text", substringRegexp), fn("substring(text,text,text) text", substringSimilar),
 	}
 }
 

@@ -84,7 +84,7 @@ type translator struct {
 	// shortest match as a whole is run.
 	allShort bool
 	depth    int
-	groups   int // capturing groups
+	groups   int  // capturing groups
 	context  bool // matches depend on the text before where the search begins
 }
 
@@ -97,7 +97,7 @@ func (o *outBuf) Write(p []byte) (n int, err error) { o.b = append(o.b, p...); r
 
 // wrap puts everything from start on into a non-capturing group.
 func (o *outBuf) wrap(start int) {
-	o.b = slices.Insert(o.b, start, "(?:"...)
+	o.b = slices.Insert(o.b, start, []byte("(?:")...)
 	o.b = append(o.b, ')')
 }
 

@@ -1,12 +1,13 @@
 package builtin
 
 import (
+	_ "embed" // for oids.txt
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/lichendb/lichen/internal/must"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // FirstOwnOid is the first oid given to functions that PostgreSQL lacks.
@@ -97,7 +98,7 @@ func buildRegistry() *registry {
 	for _, a := range aggregates() {
 		r.addAggregate(a)
 	}
-	r.allocateOids()
+	r.assignOids()
 	return r
 }
 
@@ -121,28 +122,30 @@ func (r *registry) addAggregate(a *Aggregate) {
 	r.allAggs = append(r.allAggs, a)
 }
 
-// allocateOids gives the functions without one an oid that depends on the set
-// of signatures only, not on the order of declaration.
-func (r *registry) allocateOids() {
-	var own []*Overload
-	seen := map[[2]uint32]string{}
-	visit := func(o *Overload) {
-		if o.Oid == 0 {
-			own = append(own, o)
-			return
-		}
-		k := [2]uint32{o.Oid, 0}
-		if o.Operator {
-			k[1] = 1
-		}
-		must.True(seen[k] == "", "builtin invariant 1: oid %d of %s is also that of %s", o.Oid, o.key(), seen[k])
-		seen[k] = o.key()
+// pgOids lists the oids of what PostgreSQL has, too: "oid name(type,...)".
+//
+//go:embed oids.txt
+var pgOids string
+
+// assignOids gives everything PostgreSQL's oid, and the functions it lacks one
+// that depends on the set of signatures only, not on the order of declaration.
+func (r *registry) assignOids() {
+	known := map[string]uint32{}
+	for _, line := range strings.Split(strings.TrimSpace(pgOids), "\n") {
+		num, key, _ := strings.Cut(line, " ")
+		oid, err := strconv.ParseUint(num, 10, 32)
+		must.NoError(err, "builtin: oids.txt: line %q", line)
+		known[key] = uint32(oid)
 	}
-	for _, o := range r.all {
-		visit(o)
-	}
+	overloads := append([]*Overload(nil), r.all...)
 	for _, a := range r.allAggs {
-		visit(&a.Overload)
+		overloads = append(overloads, &a.Overload)
+	}
+	var own []*Overload
+	for _, o := range overloads {
+		if o.Oid = known[o.key()]; o.Oid == 0 {
+			own = append(own, o)
+		}
 	}
 	sort.Slice(own, func(i, j int) bool { return own[i].key() < own[j].key() })
 	for i, o := range own {
@@ -161,16 +164,3 @@ func (o *Overload) key() string {
 
 // String renders the overload as "name(type,type) result".
 func (o *Overload) String() string { return o.key() + " " + o.Ret.Name }
-
-// sameSignature reports whether two overloads cannot be told apart.
-func sameSignature(a, b []*types.T) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !a[i].Is(b[i]) {
-			return false
-		}
-	}
-	return true
-}

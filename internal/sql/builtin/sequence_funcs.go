@@ -4,30 +4,30 @@ import "github.com/lichendb/lichen/internal/sql/types"
 
 func sequenceFunctions() []*Overload {
 	return []*Overload{
-		fn(0, "nextval(regclass) int8", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("nextval(regclass) int8", func(c *Context, a []types.Datum) (types.Datum, error) {
 			s, err := c.session()
 			if err != nil {
 				return types.Null, err
 			}
 			return intOf(s.NextVal(uint32(a[0].Int())))
 		}).volatile(),
-		fn(0, "currval(regclass) int8", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("currval(regclass) int8", func(c *Context, a []types.Datum) (types.Datum, error) {
 			s, err := c.session()
 			if err != nil {
 				return types.Null, err
 			}
 			return intOf(s.CurrVal(uint32(a[0].Int())))
 		}).volatile(),
-		fn(0, "lastval() int8", func(c *Context, _ []types.Datum) (types.Datum, error) {
+		fn("lastval() int8", func(c *Context, _ []types.Datum) (types.Datum, error) {
 			s, err := c.session()
 			if err != nil {
 				return types.Null, err
 			}
 			return intOf(s.LastVal())
 		}).volatile(),
-		fn(0, "setval(regclass,int8) int8", setVal).volatile(),
-		fn(0, "setval(regclass,int8,bool) int8", setVal).volatile(),
-		fn(0, "pg_get_serial_sequence(text,text) text", func(c *Context, a []types.Datum) (types.Datum, error) {
+		fn("setval(regclass,int8) int8", setVal).volatile(),
+		fn("setval(regclass,int8,bool) int8", setVal).volatile(),
+		fn("pg_get_serial_sequence(text,text) text", func(c *Context, a []types.Datum) (types.Datum, error) {
 			s, err := c.session()
 			if err != nil {
 				return types.Null, err

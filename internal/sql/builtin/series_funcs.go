@@ -7,11 +7,11 @@ import (
 
 func seriesFunctions() []*Overload {
 	return []*Overload{
-		srf(0, "generate_series(int4,int4) setof int4", generateInts), srf(0, "generate_series(int4,int4,int4) setof int4", generateInts),
-		srf(0, "generate_series(int8,int8) setof int8", generateInts), srf(0, "generate_series(int8,int8,int8) setof int8", generateInts),
-		srf(0, "generate_series(numeric,numeric) setof numeric", generateNumerics), srf(0, "generate_series(numeric,numeric,numeric) setof numeric", generateNumerics),
-		srf(0, "generate_series(timestamp,timestamp,interval) setof timestamp", generateTimes(false)),
-		srf(0, "generate_series(timestamptz,timestamptz,interval) setof timestamptz", generateTimes(true)).stable(),
+		srf("generate_series(int4,int4) setof int4", generateInts), srf("generate_series(int4,int4,int4) setof int4", generateInts),
+		srf("generate_series(int8,int8) setof int8", generateInts), srf("generate_series(int8,int8,int8) setof int8", generateInts),
+		srf("generate_series(numeric,numeric) setof numeric", generateNumerics), srf("generate_series(numeric,numeric,numeric) setof numeric", generateNumerics),
+		srf("generate_series(timestamp,timestamp,interval) setof timestamp", generateTimes(false)),
+		srf("generate_series(timestamptz,timestamptz,interval) setof timestamptz", generateTimes(true)).stable(),
 	}
 }
 

@@ -24,46 +24,46 @@ func falseFunc(*Context, []types.Datum) (types.Datum, error) { return types.Fals
 func zeroFunc(*Context, []types.Datum) (types.Datum, error) { return types.NewInt(0), nil }
 
 func sessionFunctions() []*Overload {
-	name := func(oid uint32, sig string, f func(s Session) string) *Overload {
-		return fn(oid, sig, sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+	name := func(sig string, f func(s Session) string) *Overload {
+		return fn(sig, sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
 			return types.NewString(f(s)), nil
 		})).stable()
 	}
-	currentSchema := fn(0, "current_schema() name", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+	currentSchema := fn("current_schema() name", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
 		if path := s.SearchPath(false); len(path) > 0 {
 			return types.NewString(path[0]), nil
 		}
 		return types.Null, nil
 	})).stable()
 	return []*Overload{
-		name(0, "current_user() name", Session.CurrentUser), name(0, "current_role() name", Session.CurrentUser),
-		name(0, "user() name", Session.CurrentUser), name(0, "session_user() name", Session.SessionUser),
-		name(0, "current_database() name", Session.CurrentDatabase), name(0, "current_catalog() name", Session.CurrentDatabase),
+		name("current_user() name", Session.CurrentUser), name("current_role() name", Session.CurrentUser),
+		name("user() name", Session.CurrentUser), name("session_user() name", Session.SessionUser),
+		name("current_database() name", Session.CurrentDatabase), name("current_catalog() name", Session.CurrentDatabase),
 		currentSchema,
-		fn(0, "current_schemas(bool) _name", sessionFunc(currentSchemas)).stable(),
-		name(0, "version() text", Session.Version), name(0, "current_query() text", Session.CurrentQuery).volatile(),
-		fn(0, "pg_backend_pid() int4", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+		fn("current_schemas(bool) _name", sessionFunc(currentSchemas)).stable(),
+		name("version() text", Session.Version), name("current_query() text", Session.CurrentQuery).volatile().nonStrict(),
+		fn("pg_backend_pid() int4", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
 			return types.NewInt(int64(s.BackendPID())), nil
 		})).stable(),
-		fn(0, "pg_postmaster_start_time() timestamptz", startTime).stable(), fn(0, "pg_conf_load_time() timestamptz", startTime).stable(),
-		fn(0, "current_setting(text) text", sessionFunc(currentSetting)).stable(),
-		fn(0, "current_setting(text,bool) text", sessionFunc(currentSetting)).stable(),
-		fn(0, "set_config(text,text,bool) text", sessionFunc(setConfig)).nonStrict().volatile(),
-		fn(0, "txid_current() int8", transactionID).stable(), fn(0, "txid_current_if_assigned() int8", transactionID).stable(),
-		fn(0, "pg_is_in_recovery() bool", falseFunc).volatile(),
-		fn(0, "pg_cancel_backend(int4) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		fn("pg_postmaster_start_time() timestamptz", startTime).stable(), fn("pg_conf_load_time() timestamptz", startTime).stable(),
+		fn("current_setting(text) text", sessionFunc(currentSetting)).stable(),
+		fn("current_setting(text,bool) text", sessionFunc(currentSetting)).stable(),
+		fn("set_config(text,text,bool) text", sessionFunc(setConfig)).nonStrict().volatile(),
+		fn("txid_current() int8", transactionID).stable(), fn("txid_current_if_assigned() int8", transactionID).stable(),
+		fn("pg_is_in_recovery() bool", falseFunc).volatile(),
+		fn("pg_cancel_backend(int4) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return boolOf(s.CancelBackend(int32(a[0].Int()), false))
 		})).volatile(),
-		fn(0, "pg_terminate_backend(int4,int8) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		fn("pg_terminate_backend(int4,int8) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return boolOf(s.CancelBackend(int32(a[0].Int()), true))
 		})).volatile().defaults(types.NewInt(0)),
-		fn(0, "pg_blocking_pids(int4) _int4", func(*Context, []types.Datum) (types.Datum, error) {
+		fn("pg_blocking_pids(int4) _int4", func(*Context, []types.Datum) (types.Datum, error) {
 			return types.NewArray(nil), nil
 		}).volatile(),
-		fn(0, "pg_my_temp_schema() oid", zeroFunc).stable(), fn(0, "pg_is_other_temp_schema(oid) bool", falseFunc).stable(),
+		fn("pg_my_temp_schema() oid", zeroFunc).stable(), fn("pg_is_other_temp_schema(oid) bool", falseFunc).stable(),
 		// PostgreSQL's type is inet; over a local socket all of them are NULL.
-		fn(0, "inet_client_addr() text", nullFunc).nonStrict().stable(), fn(0, "inet_client_port() int4", nullFunc).nonStrict().stable(),
-		fn(0, "inet_server_addr() text", nullFunc).nonStrict().stable(), fn(0, "inet_server_port() int4", nullFunc).nonStrict().stable(),
+		fn("inet_client_addr() text", nullFunc).nonStrict().stable(), fn("inet_client_port() int4", nullFunc).nonStrict().stable(),
+		fn("inet_server_addr() text", nullFunc).nonStrict().stable(), fn("inet_server_port() int4", nullFunc).nonStrict().stable(),
 	}
 }
 
@@ -121,7 +121,7 @@ func advisoryFunctions() []*Overload {
 	var all []*Overload
 	declare := func(name, ret string, req AdvisoryLockRequest, unlock bool) {
 		for _, args := range []string{"int8", "int4,int4"} {
-			all = append(all, fn(0, name+"("+args+") "+ret, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			all = append(all, fn(name+"("+args+") "+ret, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 				r := req
 				r.Key = a[0].Int()
 				if len(a) == 2 {
@@ -147,7 +147,7 @@ func advisoryFunctions() []*Overload {
 	}
 	declare("pg_advisory_unlock", "bool", AdvisoryLockRequest{}, true)
 	declare("pg_advisory_unlock_shared", "bool", AdvisoryLockRequest{Shared: true}, true)
-	return append(all, fn(0, "pg_advisory_unlock_all() void", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+	return append(all, fn("pg_advisory_unlock_all() void", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
 		if _, err := s.AdvisoryUnlock(AdvisoryLockRequest{}, true); err != nil {
 			return types.Null, err
 		}

@@ -39,12 +39,12 @@ func signatureType(s, sig string) *types.T {
 }
 
 // fn declares a strict, immutable function: "name(type,type...) result", where
-// "..." after the last type makes it variadic. oid 0 means that the function
-// has none of PostgreSQL's; the registry then allocates one.
-func fn(oid uint32, sig string, eval EvalFunc) *Overload {
+// "..." after the last type makes it variadic. The oid comes
+// from oids.txt.
+func fn(sig string, eval EvalFunc) *Overload {
 	open, closed := strings.IndexByte(sig, '('), strings.LastIndexByte(sig, ')')
 	must.True(open > 0 && closed > open, "builtin: malformed signature %q", sig)
-	o := &Overload{Oid: oid, Name: sig[:open], Strict: true, Eval: eval}
+	o := &Overload{Name: sig[:open], Strict: true, Eval: eval}
 	if list := sig[open+1 : closed]; list != "" {
 		if strings.HasSuffix(list, "...") {
 			o.Variadic, list = true, list[:len(list)-3]
@@ -58,31 +58,31 @@ func fn(oid uint32, sig string, eval EvalFunc) *Overload {
 }
 
 // fnBind declares a function that is specialised per call.
-func fnBind(oid uint32, sig string, bind BindFunc) *Overload {
-	o := fn(oid, sig, nil)
+func fnBind(sig string, bind BindFunc) *Overload {
+	o := fn(sig, nil)
 	o.bind = bind
 	return o
 }
 
 // srf declares a set-returning function.
-func srf(oid uint32, sig string, f SRFFunc) *Overload {
-	o := fn(oid, sig, nil)
+func srf(sig string, f SRFFunc) *Overload {
+	o := fn(sig, nil)
 	o.SRF = f
 	return o
 }
 
 // srfBind declares a set-returning function that is specialised per call.
-func srfBind(oid uint32, sig string, f func(b Binding) (SRFFunc, error)) *Overload {
-	o := fn(oid, sig, nil)
+func srfBind(sig string, f func(b Binding) (SRFFunc, error)) *Overload {
+	o := fn(sig, nil)
 	o.bindSRF = f
 	return o
 }
 
 // op declares a strict, immutable operator: "left + right result", or
 // "- right result" for a prefix operator.
-func op(oid uint32, sig string, eval EvalFunc) *Overload {
+func op(sig string, eval EvalFunc) *Overload {
 	w := strings.Fields(sig)
-	o := &Overload{Oid: oid, Strict: true, Operator: true, Eval: eval}
+	o := &Overload{Strict: true, Operator: true, Eval: eval}
 	switch len(w) {
 	case 3:
 		o.Name = w[0]
@@ -98,8 +98,8 @@ func op(oid uint32, sig string, eval EvalFunc) *Overload {
 }
 
 // opBind declares an operator that is specialised per call.
-func opBind(oid uint32, sig string, bind BindFunc) *Overload {
-	o := op(oid, sig, nil)
+func opBind(sig string, bind BindFunc) *Overload {
+	o := op(sig, nil)
 	o.bind = bind
 	return o
 }

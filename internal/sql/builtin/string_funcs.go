@@ -18,20 +18,20 @@ func text(s string) (types.Datum, error) { return types.NewString(s), nil }
 
 func stringOperators() []*Overload {
 	return []*Overload{
-		op(0, "text || text text", concatText),
-		opBind(0, "text || anynonarray text", bindConcatAny).stable(),
-		opBind(0, "anynonarray || text text", bindConcatAny).stable(),
-		op(0, "bytea || bytea bytea", func(_ *Context, a []types.Datum) (types.Datum, error) {
+		op("text || text text", concatText),
+		opBind("text || anynonarray text", bindConcatAny).stable(),
+		opBind("anynonarray || text text", bindConcatAny).stable(),
+		op("bytea || bytea bytea", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			if len(a[0].Str())+len(a[1].Str()) > MaxStringLen {
 				return types.Null, fail(errTooLong)
 			}
 			return types.NewBytes(a[0].Str() + a[1].Str()), nil
 		}),
-		op(0, "text ^@ text bool", startsWith),
-		op(0, "text ~<~ text bool", byteOrder(func(r int) bool { return r < 0 })),
-		op(0, "text ~<=~ text bool", byteOrder(func(r int) bool { return r <= 0 })),
-		op(0, "text ~>~ text bool", byteOrder(func(r int) bool { return r > 0 })),
-		op(0, "text ~>=~ text bool", byteOrder(func(r int) bool { return r >= 0 })),
+		op("text ^@ text bool", startsWith),
+		op("text ~<~ text bool", byteOrder(func(r int) bool { return r < 0 })),
+		op("text ~<=~ text bool", byteOrder(func(r int) bool { return r <= 0 })),
+		op("text ~>~ text bool", byteOrder(func(r int) bool { return r > 0 })),
+		op("text ~>=~ text bool", byteOrder(func(r int) bool { return r >= 0 })),
 	}
 }
 
@@ -81,7 +81,7 @@ func stringFunctions() []*Overload {
 	runes := intFunc(utf8.RuneCountInString)
 	bytes := intFunc(func(s string) int { return len(s) })
 	trim := func(sig string, f func(s, set string) string) *Overload {
-		return fn(0, sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return fn(sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
 			if len(a) == 1 {
 				return text(f(a[0].Str(), " "))
 			}
@@ -89,36 +89,36 @@ func stringFunctions() []*Overload {
 		})
 	}
 	return []*Overload{
-		fn(0, "length(text) int4", runes), fn(0, "char_length(text) int4", runes), fn(0, "character_length(text) int4", runes),
-		fn(0, "length(bpchar) int4", bpcharLen), fn(0, "char_length(bpchar) int4", bpcharLen), fn(0, "character_length(bpchar) int4", bpcharLen),
-		fn(0, "octet_length(text) int4", bytes), fn(0, "octet_length(bpchar) int4", bytes),
-		fn(0, "bit_length(text) int4", intFunc(func(s string) int { return 8 * len(s) })),
-		fn(0, "upper(text) text", textFunc(strings.ToUpper)), fn(0, "lower(text) text", textFunc(strings.ToLower)),
-		fn(0, "initcap(text) text", textFunc(initcap)),
-		fn(0, "substr(text,int4) text", substrText), fn(0, "substr(text,int4,int4) text", substrText),
-		fn(0, "substring(text,int4) text", substrText), fn(0, "substring(text,int4,int4) text", substrText),
-		fn(0, "left(text,int4) text", leftText), fn(0, "right(text,int4) text", rightText),
-		fn(0, "lpad(text,int4) text", pad(true)), fn(0, "lpad(text,int4,text) text", pad(true)),
-		fn(0, "rpad(text,int4) text", pad(false)), fn(0, "rpad(text,int4,text) text", pad(false)),
+		fn("length(text) int4", runes), fn("char_length(text) int4", runes), fn("character_length(text) int4", runes),
+		fn("length(bpchar) int4", bpcharLen), fn("char_length(bpchar) int4", bpcharLen), fn("character_length(bpchar) int4", bpcharLen),
+		fn("octet_length(text) int4", bytes), fn("octet_length(bpchar) int4", bytes),
+		fn("bit_length(text) int4", intFunc(func(s string) int { return 8 * len(s) })),
+		fn("upper(text) text", textFunc(strings.ToUpper)), fn("lower(text) text", textFunc(strings.ToLower)),
+		fn("initcap(text) text", textFunc(initcap)),
+		fn("substr(text,int4) text", substrText), fn("substr(text,int4,int4) text", substrText),
+		fn("substring(text,int4) text", substrText), fn("substring(text,int4,int4) text", substrText),
+		fn("left(text,int4) text", leftText), fn("right(text,int4) text", rightText),
+		fn("lpad(text,int4) text", pad(true)), fn("lpad(text,int4,text) text", pad(true)),
+		fn("rpad(text,int4) text", pad(false)), fn("rpad(text,int4,text) text", pad(false)),
 		trim("ltrim(text) text", trimLeftSet), trim("ltrim(text,text) text", trimLeftSet),
 		trim("rtrim(text) text", trimRightSet), trim("rtrim(text,text) text", trimRightSet),
 		trim("btrim(text) text", trimSet), trim("btrim(text,text) text", trimSet),
-		fn(0, "replace(text,text,text) text", replaceText), fn(0, "translate(text,text,text) text", translate),
-		fn(0, "strpos(text,text) int4", strpos), fn(0, "position(text,text) int4", strpos),
-		fn(0, "repeat(text,int4) text", repeatText), fn(0, "reverse(text) text", textFunc(reverse)),
-		fn(0, "split_part(text,text,int4) text", splitPart),
-		fnBind(0, "concat(any...) text", bindConcat).nonStrict().stable(),
-		fnBind(0, "concat_ws(text,any...) text", bindConcatWS).nonStrict().stable(),
-		fn(0, "starts_with(text,text) bool", startsWith),
-		fn(0, "overlay(text,text,int4) text", overlay), fn(0, "overlay(text,text,int4,int4) text", overlay),
-		fn(0, "ascii(text) int4", intFunc(ascii)), fn(0, "chr(int4) text", chr),
-		fn(0, "to_hex(int4) text", toHex(32)), fn(0, "to_hex(int8) text", toHex(64)),
-		fn(0, "string_to_array(text,text) _text", stringToArray).nonStrict(),
-		fn(0, "string_to_array(text,text,text) _text", stringToArray).nonStrict(),
-		srf(0, "string_to_table(text,text) setof text", stringToTable).nonStrict(),
-		srf(0, "string_to_table(text,text,text) setof text", stringToTable).nonStrict(),
-		fn(0, "unistr(text) text", unistr),
-		fn(0, "normalize(text,text) text", normalize).defaults(types.NewString("NFC")),
+		fn("replace(text,text,text) text", replaceText), fn("translate(text,text,text) text", translate),
+		fn("strpos(text,text) int4", strpos), fn("position(text,text) int4", strpos),
+		fn("repeat(text,int4) text", repeatText), fn("reverse(text) text", textFunc(reverse)),
+		fn("split_part(text,text,int4) text", splitPart),
+		fnBind("concat(any...) text", bindConcat).nonStrict().stable(),
+		fnBind("concat_ws(text,any...) text", bindConcatWS).nonStrict().stable(),
+		fn("starts_with(text,text) bool", startsWith),
+		fn("overlay(text,text,int4) text", overlay), fn("overlay(text,text,int4,int4) text", overlay),
+		fn("ascii(text) int4", intFunc(ascii)), fn("chr(int4) text", chr),
+		fn("to_hex(int4) text", toHex(32)), fn("to_hex(int8) text", toHex(64)),
+		fn("string_to_array(text,text) _text", stringToArray).nonStrict(),
+		fn("string_to_array(text,text,text) _text", stringToArray).nonStrict(),
+		srf("string_to_table(text,text) setof text", stringToTable).nonStrict(),
+		srf("string_to_table(text,text,text) setof text", stringToTable).nonStrict(),
+		fn("unistr(text) text", unistr),
+		fn("normalize(text,text) text", normalize).defaults(types.NewString("NFC")),
 	}
 }
 

@@ -100,7 +100,7 @@ func (c *compiler) returning(d *dml, r *plan.Returning, s scope) error {
 // updateOp changes rows.
 type updateOp struct {
 	dml
-	*rowClaim
+	claim    *rowClaim
 	old      []int
 	set      []setter
 	checks   []check
@@ -150,7 +150,7 @@ func (c *compiler) update(n *plan.Update) (operator, error) {
 	u.width = len(s)
 	u.combined = make(Row, len(all))
 	u.oldRow = make(Row, len(n.Table.Columns))
-	u.rowClaim = newRowClaim(c, n.Input, u.writer, claimStrength(n))
+	u.claim = newRowClaim(c, n.Input, u.writer, claimStrength(n))
 	return u, c.returning(&u.dml, n.Returning, all)
 }
 
@@ -176,7 +176,7 @@ func (u *updateOp) next(b *Batch) error { return u.loop(b, u.step) }
 
 func (u *updateOp) step(in Row, b *Batch) error {
 	copySlots(u.oldRow, in, u.old)
-	if ok, err := u.claim(u.oldRow); !ok {
+	if ok, err := u.claim.take(u.oldRow); !ok {
 		return err
 	}
 	row := u.combined[u.width:]
@@ -204,7 +204,7 @@ func (u *updateOp) step(in Row, b *Batch) error {
 // deleteOp deletes rows.
 type deleteOp struct {
 	dml
-	*rowClaim
+	claim  *rowClaim
 	old    []int
 	oldRow Row
 }
@@ -223,7 +223,7 @@ func (c *compiler) delete(n *plan.Delete) (operator, error) {
 		return nil, err
 	}
 	d.oldRow = make(Row, len(n.Table.Columns))
-	d.rowClaim = newRowClaim(c, n.Input, d.writer, kvpb.LockUpdate)
+	d.claim = newRowClaim(c, n.Input, d.writer, kvpb.LockUpdate)
 	return d, c.returning(&d.dml, n.Returning, s)
 }
 
@@ -231,7 +231,7 @@ func (d *deleteOp) next(b *Batch) error { return d.loop(b, d.step) }
 
 func (d *deleteOp) step(in Row, b *Batch) error {
 	copySlots(d.oldRow, in, d.old)
-	if ok, err := d.claim(d.oldRow); !ok {
+	if ok, err := d.claim.take(d.oldRow); !ok {
 		return err
 	}
 	if err := d.writer.Delete(d.run.ctx, d.run.txn, d.oldRow); err != nil {
@@ -270,10 +270,10 @@ func locksRows(n plan.Node) bool {
 	return false
 }
 
-// claim locks a row and reports whether to go on with it: not if this statement
+// take locks a row and reports whether to go on with it: not if this statement
 // has changed it already or if it is gone. A row that changed since it was read
 // cannot be looked at again below joins: the statement starts over.
-func (k *rowClaim) claim(old Row) (bool, error) {
+func (k *rowClaim) take(old Row) (bool, error) {
 	if k.locked {
 		return true, nil
 	}

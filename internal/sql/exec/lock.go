@@ -178,7 +178,7 @@ type indexJoinOp struct {
 	entryDec *rowcodec.Decoder
 	entryRow Row
 	text     scratch
-	left    int64 // rows still needed, -1 for all
+	left     int64 // rows still needed, -1 for all
 }
 
 func (c *compiler) indexJoin(n *plan.IndexJoin) (operator, error) {

@@ -46,7 +46,7 @@ func CompileNode(root plan.Node, columns []plan.Column) (*Program, error) {
 		return nil, err
 	}
 	pr.root = src
-	pr.mod, _ = src.operator.(modifier)
+	pr.mod = asModifier(src.operator)
 	pr.closers = c.closers
 	if columns == nil {
 		return pr, nil

@@ -65,10 +65,7 @@ func (f *filterOp) open() error { return f.input.open() }
 func (f *filterOp) close()      { f.input.close() }
 
 func (f *filterOp) next(b *Batch) error {
-	want := b.max
 	for {
-		// A small demand says little about how many rows must be looked at.
-		b.max = max(want, min(BatchRows, 4*want))
 		if err := f.input.next(b); err != nil || b.n == 0 {
 			return err
 		}
@@ -387,4 +384,3 @@ func (o *copyRowsOp) next(b *Batch) error {
 	}
 	return err
 }
-

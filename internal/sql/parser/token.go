@@ -6,23 +6,23 @@ type kind uint16
 // The kinds that are not keywords. Single characters that are tokens by
 // themselves use their code.
 const (
-	tokEOF    kind = 0
-	tokError  kind = iota + 255 // the lexer failed; the error is in lexer.err
-	tokIdent                    // str: the name
-	tokString                   // str: the value; also dollar-quoted
-	tokBit                      // str: the digits of B'...'
-	tokHex                      // str: the digits of X'...'
-	tokInt                      // num: the value; fits int8
-	tokNum                      // str: the text
-	tokParam                    // num: the number
-	tokOp                       // str: an operator without a kind of its own
-	tokCast                     // ::
-	tokDotDot                   // ..
-	tokColonEq                  // :=
-	tokArrow                    // =>
-	tokLE                       // <=
-	tokGE                       // >=
-	tokNE                       // <> and !=
+	tokEOF     kind = 0
+	tokError   kind = iota + 255 // the lexer failed; the error is in lexer.err
+	tokIdent                     // str: the name
+	tokString                    // str: the value; also dollar-quoted
+	tokBit                       // str: the digits of B'...'
+	tokHex                       // str: the digits of X'...'
+	tokInt                       // num: the value; fits int8
+	tokNum                       // str: the text
+	tokParam                     // num: the number
+	tokOp                        // str: an operator without a kind of its own
+	tokCast                      // ::
+	tokDotDot                    // ..
+	tokColonEq                   // :=
+	tokArrow                     // =>
+	tokLE                        // <=
+	tokGE                        // >=
+	tokNE                        // <> and !=
 	firstKeyword
 )
 

@@ -9,7 +9,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-
 // castAllowed reports whether a cast declared for ctx may be used in mode.
 func castAllowed(ctx types.CastContext, mode plan.CastMode) bool {
 	switch mode {

@@ -213,6 +213,7 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table) (*fromItem, error)
 		}
 	}
 	it := colsItem(aliasOf(te), cols)
+	it.sub = true
 	if te.Alias.Name == "" {
 		it.schema = te.Name.Schema
 	}
@@ -234,7 +235,7 @@ func (b *builder) subqueryRef(te *ast.SubqueryRef, s *scope) (*fromItem, error) 
 		return nil, err
 	}
 	it := colsItem(te.Alias.Name, columnsOf(p.targets, nil))
-	it.relVisible = te.Alias.Name != ""
+	it.relVisible, it.sub = te.Alias.Name != "", true
 	if err := renameCols(it, te.Alias.Cols, te.Pos); err != nil {
 		return nil, err
 	}

@@ -86,6 +86,9 @@ func lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 		c := &q.Locking[i]
 		if len(c.Of) == 0 {
 			for _, it := range s.items {
+				if it.sub {
+					return nil, pgerr.Unsupported("%s of a subquery or view is not supported", lockWords[c.Strength]).At(c.Pos)
+				}
 				if it.table != nil {
 					add(it, c)
 				}

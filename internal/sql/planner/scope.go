@@ -87,6 +87,8 @@ type item struct {
 	// scalarFunc marks a function in FROM that returns one scalar column: its
 	// alias means the column, not a row.
 	scalarFunc bool
+	// sub marks a subquery or view.
+	sub bool
 	// scan is the plan that produces the columns, for locking clauses.
 	scan plan.Node
 }

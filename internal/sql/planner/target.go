@@ -292,4 +292,3 @@ func columnsOf(ts []target, names []ast.Name) []plan.Column {
 	}
 	return out
 }
-

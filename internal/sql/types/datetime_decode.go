@@ -30,6 +30,7 @@ const (
 	setDST
 	setAMPM
 	setADBC
+	setReserved
 
 	setDate    = setYear | setMonth | setDay
 	setTime    = setHour | setMinute | setSecond
@@ -566,7 +567,7 @@ func (d *dateDecoder) reserved(val int) (fieldSet, dateErr) {
 	case reservedEarly:
 		d.kind = decodedEarly
 	}
-	return setDate | setTime | setZone, dateOK
+	return setReserved, dateOK // other fields are ignored
 }
 
 func (d *dateDecoder) now() Civil {

@@ -162,9 +162,11 @@ func parseLongDecimal(s, t string, neg bool) (Datum, error) {
 	return makeDecimal(digits, scale-exp, neg, exp)
 }
 
-// parseExponent reads the rest of a numeric after the e, clamped.
+// parseExponent reads the rest of a numeric after the e, clamped. White space
+// may come first.
 func parseExponent(t string) (int, bool) {
 	neg := false
+	t = trimSpace(t)
 	if t != "" && (t[0] == '-' || t[0] == '+') {
 		neg = t[0] == '-'
 		t = t[1:]

@@ -174,7 +174,6 @@ type intervalDecoder struct {
 	sum      intervalSum
 	have     fieldSet
 	unit     unit // of the next number, unitNone before the first
-	dangling bool // unit has had no number yet
 	ago      bool
 }
 
@@ -230,7 +229,7 @@ func (d *intervalDecoder) clock(s string, negative bool) (fieldSet, dateErr) {
 		v.micros = -v.micros
 	}
 	d.sum.micros = v.micros
-	d.unit, d.dangling = unitDay, false
+	d.unit = unitDay
 	return setTime, dateOK
 }
 
@@ -239,24 +238,15 @@ func (d *intervalDecoder) word(s string) (fieldSet, dateErr) {
 	case "@":
 		return 0, dateOK
 	case "ago":
-		if d.dangling {
-			return 0, dateBadFormat
-		}
 		d.ago = true
 		d.unit = unitNone
 		return 0, dateOK
 	}
 	u, ok := lookupUnit(s)
 	if !ok {
-		if w, known := lookupDateWord(s); known && w.kind == wordIgnore {
-			return 0, dateOK
-		}
 		return 0, dateBadFormat
 	}
-	if d.dangling {
-		return 0, dateBadFormat
-	}
-	d.unit, d.dangling = u, true
+	d.unit = u
 	return 0, dateOK
 }
 
@@ -322,7 +312,6 @@ func (d *intervalDecoder) number(s string) (fieldSet, dateErr) {
 	if d.unit == unitHour {
 		d.unit = unitDay // what stands before it without a unit
 	}
-	d.dangling = false
 	return set, err
 }
 
@@ -457,41 +446,49 @@ func isoUnit(c byte, time bool) unit {
 
 // number reads a signed decimal number at the front of p.s.
 func (p *isoInterval) number() dateErr {
-	neg := strings.HasPrefix(p.s, "-")
 	s := strings.TrimPrefix(p.s, "-")
-	i := 0
-	for i < len(s) && isDigit(s[i]) {
-		i++
-	}
-	p.len = i
-	whole := s[:i]
-	j := i
-	if j < len(s) && s[j] == '.' {
-		for j++; j < len(s) && isDigit(s[j]); j++ {
-			continue
+	i, point := 0, false
+	p.len = 0
+	for ; i < len(s) && (isDigit(s[i]) || s[i] == '.' && !point); i++ {
+		if s[i] == '.' {
+			point = true
+		} else if !point {
+			p.len++
 		}
 	}
-	if j == 0 || j == 1 && i == 0 {
+	if i == 0 || i == 1 && point {
 		return dateBadFormat
 	}
-	p.n, p.frac = 0, 0
-	if whole != "" {
-		n, err := strconv.ParseInt(whole, 10, 64)
-		if err != nil || n > maxISONumber {
-			return dateFieldOverflow
-		}
-		p.n = n
+	i = skipExponent(s, i)
+	f, ok := parseFloatLoose(s[:i])
+	if !ok || f > maxISONumber {
+		return dateFieldOverflow
 	}
-	f, ok := fraction(s[i:j])
-	if !ok {
-		return dateBadFormat
+	if len(s) < len(p.s) {
+		f = -f
 	}
-	p.frac = f
-	if neg {
-		p.n, p.frac = -p.n, -p.frac
-	}
-	p.s = s[j:]
+	whole := math.Trunc(f)
+	p.n, p.frac = int64(whole), f-whole
+	p.s = s[i:]
 	return dateOK
+}
+
+// skipExponent returns where an exponent at s[i], if there is one, ends.
+func skipExponent(s string, i int) int {
+	j := i
+	if j < len(s) && s[j]|0x20 == 'e' {
+		j++
+		if j < len(s) && (s[j] == '-' || s[j] == '+') {
+			j++
+		}
+		if j < len(s) && isDigit(s[j]) {
+			for j < len(s) && isDigit(s[j]) {
+				j++
+			}
+			return j
+		}
+	}
+	return i
 }
 
 // alternativeDate continues after the first number of a date without

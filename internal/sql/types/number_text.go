@@ -186,11 +186,11 @@ func appendGeneral(dst []byte, f float64, prec int) []byte {
 // appendShortest prints the fewest digits that read back as f; exponents are
 // used below 1e-4 and from the type's exact decimal digits on.
 func appendShortest(dst []byte, f float64, single bool) []byte {
-	bits, limit := 64, 1e15
+	bits, low, limit := 64, 1e-4, 1e15
 	if single {
-		bits, limit = 32, 1e6
+		bits, low, limit = 32, float64(float32(1e-4)), 1e6
 	}
-	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= limit) {
+	if a := math.Abs(f); a != 0 && (a < low || a >= limit) {
 		return strconv.AppendFloat(dst, f, 'e', -1, bits)
 	}
 	return strconv.AppendFloat(dst, f, 'f', -1, bits)

@@ -6,38 +6,6 @@ import (
 
 var errTodo = pgerr.Unsupported("not built yet")
 
-// AppendBinary appends the binary wire form of d, which must not be NULL.
-func AppendBinary(dst []byte, t *T, d Datum) []byte { return dst }
-
-// ParseBinary reads the binary wire form of a value of type t.
-func ParseBinary(t *T, b []byte) (Datum, error) { return Null, errTodo }
-
-// CastContext says where a cast may be applied.
-type CastContext byte
-
-// The contexts, as in pg_cast.castcontext.
-const (
-	CastImplicit   CastContext = 'i'
-	CastAssignment CastContext = 'a'
-	CastExplicit   CastContext = 'e'
-)
-
-// Cast is a way from one type to another.
-type Cast struct {
-	Context CastContext
-	Method  byte // pg_cast.castmethod: 'f' function, 'b' binary coercible, 'i' through text
-	// Fn converts a datum that is not NULL; nil when the types share their
-	// representation. It does not apply to's modifier: see ApplyTypmod.
-	Fn func(fc *FormatContext, d Datum, to *T) (Datum, error)
-}
-
-// FindCast returns the cast from one type to another: those of pg_cast, those
-// through text, and element by element for arrays.
-func FindCast(from, to *T) (Cast, bool) { return Cast{}, false }
-
-// ApplyTypmod fits d, of type t without its modifier, to t's modifier.
-func ApplyTypmod(d Datum, t *T, explicit bool) (Datum, error) { return d, nil }
-
 // Date and time arithmetic.
 
 // AddInterval returns ts + v for a timestamp: months first (clamped to the
@@ -116,12 +84,6 @@ func MakeInterval(years, months, weeks, days, hours, mins int32, secs float64) (
 
 // DateBin is date_bin for timestamps (and timestamptz values).
 func DateBin(stride IntervalValue, ts, origin int64) (int64, error) { return 0, errTodo }
-
-// TimestampFromDate and DateFromTimestamp convert, infinities included.
-func TimestampFromDate(days int64) (int64, error) { return 0, errTodo }
-
-// DateFromTimestamp returns the day of a timestamp.
-func DateFromTimestamp(ts int64) int64 { return 0 }
 
 // AddTimeInterval returns a time of day plus an interval's time part, around
 // the clock.

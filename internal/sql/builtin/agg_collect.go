@@ -1,0 +1,241 @@
+package builtin
+
+import (
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// collectAggregates declares the aggregates that keep all values.
+func collectAggregates() []*Aggregate {
+	jsonArray := func(binary bool) func([]*types.T) Accumulator {
+		return func(ts []*types.T) Accumulator { return &jsonAcc{ts: ts, binary: binary} }
+	}
+	strs := func(bytes bool) func([]*types.T) Accumulator {
+		return func([]*types.T) Accumulator { return &stringAcc{bytes: bytes} }
+	}
+	return []*Aggregate{
+		agg("string_agg(text,text) text", strs(false)).ordered(), agg("string_agg(bytea,bytea) bytea", strs(true)).ordered(),
+		agg("array_agg(anynonarray) anyarray", func([]*types.T) Accumulator { return &arrayAcc{} }).ordered(),
+		agg("array_agg(anyarray) anyarray", func([]*types.T) Accumulator { return &arrayAcc{nested: true} }).ordered(),
+		agg("json_agg(anyelement) json", jsonArray(false)).ordered(), agg("jsonb_agg(anyelement) jsonb", jsonArray(true)).ordered(),
+		agg("json_object_agg(any,any) json", jsonArray(false)).ordered(), agg("jsonb_object_agg(any,any) jsonb", jsonArray(true)).ordered(),
+	}
+}
+
+// stringAcc is string_agg: the delimiter of a row goes before its value, that
+// of the first is dropped.
+type stringAcc struct {
+	bytes bool
+	any   bool
+	first int // length of the first delimiter, which buf begins with
+	buf   []byte
+}
+
+// Add implements Accumulator.
+func (a *stringAcc) Add(_ *Context, args []types.Datum) error {
+	if args[0].IsNull() {
+		return nil
+	}
+	if !args[1].IsNull() {
+		a.buf = append(a.buf, args[1].Str()...)
+	}
+	if !a.any {
+		a.any, a.first = true, len(a.buf)
+	}
+	a.buf = append(a.buf, args[0].Str()...)
+	return a.check()
+}
+
+func (a *stringAcc) check() error {
+	if len(a.buf) > MaxStringLen {
+		return fail(errTooLong)
+	}
+	return nil
+}
+
+// Result implements Accumulator.
+func (a *stringAcc) Result(*Context) (types.Datum, error) {
+	switch {
+	case !a.any:
+		return types.Null, nil
+	case a.bytes:
+		return types.NewBytes(string(a.buf[a.first:])), nil
+	}
+	return text(string(a.buf[a.first:]))
+}
+
+// Reset implements Accumulator.
+func (a *stringAcc) Reset() { a.any, a.first, a.buf = false, 0, a.buf[:0] }
+
+// Merge implements Accumulator.
+func (a *stringAcc) Merge(other Accumulator) error {
+	b := mergeable[*stringAcc](other)
+	if !a.any {
+		a.any, a.first = b.any, b.first
+	}
+	a.buf = append(a.buf, b.buf...)
+	return a.check()
+}
+
+// SizeBytes implements Accumulator.
+func (a *stringAcc) SizeBytes() int64 { return accumulatorBytes + int64(cap(a.buf)) }
+
+// arrayAcc is array_agg; with nested, the values are arrays of one shape that
+// become the elements of an array of one dimension more.
+type arrayAcc struct {
+	nested bool
+	n      int32
+	dims   []types.ArrayDim
+	elems  []types.Datum
+	bytes  int64
+}
+
+// Add implements Accumulator.
+func (a *arrayAcc) Add(_ *Context, args []types.Datum) error {
+	a.bytes += int64(len(args[0].Str()))
+	if a.nested {
+		return a.addArray(args[0])
+	}
+	a.n++
+	a.elems = append(a.elems, args[0])
+	return a.check()
+}
+
+func (a *arrayAcc) check() error {
+	if len(a.elems) >= types.MaxArrayElems {
+		return fail(errArrayTooLarge)
+	}
+	return nil
+}
+
+func (a *arrayAcc) addArray(d types.Datum) error {
+	if d.IsNull() {
+		return pgerr.New(pgerr.NullValueNotAllowed, "cannot accumulate null arrays")
+	}
+	arr := d.Array()
+	if len(arr.Dims) == 0 {
+		return pgerr.New(pgerr.ArraySubscriptError, "cannot accumulate empty arrays")
+	}
+	if len(arr.Dims) >= types.MaxArrayDims {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (%d)",
+			len(arr.Dims)+1, types.MaxArrayDims)
+	}
+	if a.n > 0 && !sameDims(a.dims, arr.Dims) {
+		return errArrayShape()
+	}
+	a.n++
+	a.dims = arr.Dims
+	a.elems = append(a.elems, arr.Elems...)
+	return a.check()
+}
+
+func errArrayShape() error {
+	return pgerr.New(pgerr.ArraySubscriptError, "cannot accumulate arrays of different dimensionality")
+}
+
+func sameDims(a, b []types.ArrayDim) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Result implements Accumulator.
+func (a *arrayAcc) Result(*Context) (types.Datum, error) {
+	if a.n == 0 {
+		return types.Null, nil
+	}
+	dims := append([]types.ArrayDim{{Len: a.n, Lower: 1}}, a.dims...)
+	return types.NewArrayDims(dims, a.elems), nil
+}
+
+// Reset implements Accumulator.
+func (a *arrayAcc) Reset() {
+	clear(a.elems)
+	a.n, a.dims, a.elems, a.bytes = 0, nil, a.elems[:0], 0
+}
+
+// Merge implements Accumulator.
+func (a *arrayAcc) Merge(other Accumulator) error {
+	b := mergeable[*arrayAcc](other)
+	switch {
+	case b.n == 0:
+		return nil
+	case a.n > 0 && !sameDims(a.dims, b.dims):
+		return errArrayShape()
+	}
+	a.n += b.n
+	a.dims = b.dims
+	a.bytes += b.bytes
+	a.elems = append(a.elems, b.elems...)
+	return a.check()
+}
+
+// datumBytes is the size of a Datum in memory.
+const datumBytes = 32
+
+// SizeBytes implements Accumulator.
+func (a *arrayAcc) SizeBytes() int64 {
+	return accumulatorBytes + a.bytes + datumBytes*int64(cap(a.elems))
+}
+
+// jsonAcc is json_agg, or with two arguments json_object_agg.
+type jsonAcc struct {
+	ts     []*types.T
+	binary bool
+	buf    []byte
+}
+
+// Add implements Accumulator.
+func (a *jsonAcc) Add(c *Context, args []types.Datum) error {
+	if len(a.buf) > 0 {
+		a.buf = append(a.buf, ", "...)
+	}
+	fc := c.isoFormat()
+	if len(a.ts) == 2 {
+		if args[0].IsNull() {
+			return pgerr.New(pgerr.InvalidParameterValue, "field name must not be null")
+		}
+		a.buf = types.AppendJSONString(a.buf, string(appendAsText(nil, a.ts[0], args[0], c)))
+		a.buf = append(a.buf, " : "...)
+	}
+	a.buf = appendToJSON(a.buf, a.ts[len(a.ts)-1], args[len(a.ts)-1], fc)
+	if len(a.buf) > MaxStringLen {
+		return fail(errTooLong)
+	}
+	return nil
+}
+
+// Result implements Accumulator.
+func (a *jsonAcc) Result(*Context) (types.Datum, error) {
+	if len(a.buf) == 0 {
+		return types.Null, nil
+	}
+	open, end := "[", "]"
+	if len(a.ts) == 2 {
+		open, end = "{ ", " }"
+	}
+	b := append([]byte(open), a.buf...)
+	return jsonResult(append(b, end...), a.binary)
+}
+
+// Reset implements Accumulator.
+func (a *jsonAcc) Reset() { a.buf = a.buf[:0] }
+
+// Merge implements Accumulator.
+func (a *jsonAcc) Merge(other Accumulator) error {
+	b := mergeable[*jsonAcc](other)
+	if len(a.buf) > 0 && len(b.buf) > 0 {
+		a.buf = append(a.buf, ", "...)
+	}
+	a.buf = append(a.buf, b.buf...)
+	return nil
+}
+
+// SizeBytes implements Accumulator.
+func (a *jsonAcc) SizeBytes() int64 { return accumulatorBytes + int64(cap(a.buf)) }

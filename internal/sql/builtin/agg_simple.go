@@ -1,0 +1,151 @@
+package builtin
+
+import "github.com/lichendb/lichen/internal/sql/types"
+
+// extremeAggregates declares min and max.
+func extremeAggregates() []*Aggregate {
+	cmps := map[string]compareFunc{
+		"int2": compareInts, "int4": compareInts, "int8": compareInts, "oid": compareInts,
+		"date": compareInts, "time": compareInts, "timestamp": compareInts, "timestamptz": compareInts,
+		"float4": compareFloats, "float8": compareFloats, "text": compareStrs, "bpchar": compareBpchars,
+	}
+	var all []*Aggregate
+	for _, t := range []string{"int2", "int4", "int8", "oid", "float4", "float8", "numeric", "date", "time", "timetz",
+		"timestamp", "timestamptz", "interval", "text", "bpchar", "anyarray"} {
+		cmp := cmps[t]
+		for _, name := range []string{"min", "max"} {
+			sign := 1
+			if name == "min" {
+				sign = -1
+			}
+			a := agg(name+"("+t+") "+t, func(ts []*types.T) Accumulator {
+				if cmp == nil {
+					return &extremeAcc{sign: sign, cmp: compareAs(ts[0])}
+				}
+				return &extremeAcc{sign: sign, cmp: cmp}
+			})
+			all = append(all, a.distinctNoop())
+		}
+	}
+	return all
+}
+
+// compareAs compares values of one type.
+func compareAs(t *types.T) compareFunc {
+	return func(_ *Context, a, b types.Datum) int { return types.CompareTyped(t, a, b) }
+}
+
+// extremeAcc is min (sign -1) or max (sign 1).
+type extremeAcc struct {
+	sign int
+	cmp  compareFunc
+	best types.Datum
+}
+
+// Add implements Accumulator.
+func (a *extremeAcc) Add(c *Context, args []types.Datum) error {
+	a.add(c, args[0])
+	return nil
+}
+
+func (a *extremeAcc) add(c *Context, d types.Datum) {
+	if d.IsNull() {
+		return
+	}
+	if a.best.IsNull() || a.cmp(c, d, a.best)*a.sign > 0 {
+		a.best = d
+	}
+}
+
+// Result implements Accumulator.
+func (a *extremeAcc) Result(*Context) (types.Datum, error) { return a.best, nil }
+
+// Reset implements Accumulator.
+func (a *extremeAcc) Reset() { a.best = types.Null }
+
+// Merge implements Accumulator.
+func (a *extremeAcc) Merge(other Accumulator) error {
+	a.add(nil, mergeable[*extremeAcc](other).best)
+	return nil
+}
+
+// SizeBytes implements Accumulator.
+func (a *extremeAcc) SizeBytes() int64 { return accumulatorBytes + int64(len(a.best.Str())) }
+
+// bitAggregates declares the aggregates that fold integers or booleans.
+func bitAggregates() []*Aggregate {
+	fold := func(f func(a, b int64) int64) func([]*types.T) Accumulator {
+		return func([]*types.T) Accumulator { return &foldAcc{f: f} }
+	}
+	and := fold(func(a, b int64) int64 { return a & b })
+	or := fold(func(a, b int64) int64 { return a | b })
+	xor := fold(func(a, b int64) int64 { return a ^ b })
+	boolean := func(n int64) types.Datum { return types.NewBool(n != 0) }
+	bools := func(all bool) func([]*types.T) Accumulator {
+		return func([]*types.T) Accumulator {
+			return &foldAcc{out: boolean, f: func(a, b int64) int64 {
+				if all {
+					return a & b
+				}
+				return a | b
+			}}
+		}
+	}
+	res := []*Aggregate{
+		agg("bool_and(bool) bool", bools(true)).distinctNoop(), agg("every(bool) bool", bools(true)).distinctNoop(),
+		agg("bool_or(bool) bool", bools(false)).distinctNoop(),
+	}
+	for _, t := range []string{"int2", "int4", "int8"} {
+		res = append(res, agg("bit_and("+t+") "+t, and).distinctNoop(), agg("bit_or("+t+") "+t, or).distinctNoop(),
+			agg("bit_xor("+t+") "+t, xor))
+	}
+	return res
+}
+
+// foldAcc combines values two by two.
+type foldAcc struct {
+	f   func(a, b int64) int64
+	out func(n int64) types.Datum // nil: an integer
+	n   int64
+	any bool
+}
+
+// Add implements Accumulator.
+func (a *foldAcc) Add(_ *Context, args []types.Datum) error {
+	if !args[0].IsNull() {
+		a.add(args[0].Int())
+	}
+	return nil
+}
+
+func (a *foldAcc) add(n int64) {
+	if a.any {
+		n = a.f(a.n, n)
+	}
+	a.n, a.any = n, true
+}
+
+// Result implements Accumulator.
+func (a *foldAcc) Result(*Context) (types.Datum, error) {
+	switch {
+	case !a.any:
+		return types.Null, nil
+	case a.out != nil:
+		return a.out(a.n), nil
+	}
+	return types.NewInt(a.n), nil
+}
+
+// Reset implements Accumulator.
+func (a *foldAcc) Reset() { a.n, a.any = 0, false }
+
+// Merge implements Accumulator.
+func (a *foldAcc) Merge(other Accumulator) error {
+	if b := mergeable[*foldAcc](other); b.any {
+		a.add(b.n)
+	}
+	return nil
+}
+
+// SizeBytes implements Accumulator.
+func (a *foldAcc) SizeBytes() int64 { return accumulatorBytes }

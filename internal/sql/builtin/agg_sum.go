@@ -1,0 +1,340 @@
+package builtin
+
+import (
+	"math/bits"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func sumAggregates() []*Aggregate {
+	ints := func(out intOutput) func([]*types.T) Accumulator {
+		return func([]*types.T) Accumulator { return &intSum{out: out} }
+	}
+	floats := func(single, avg bool) func([]*types.T) Accumulator {
+		return func([]*types.T) Accumulator { return &floatSum{single: single, avg: avg} }
+	}
+	nums := func(avg bool) func([]*types.T) Accumulator {
+		return func([]*types.T) Accumulator { return &numericSum{avg: avg} }
+	}
+	ivs := func(avg bool) func([]*types.T) Accumulator {
+		return func([]*types.T) Accumulator { return &intervalSum{avg: avg} }
+	}
+	return []*Aggregate{
+		agg("sum(int2) int8", ints(sumInt8)), agg("sum(int4) int8", ints(sumInt8)), agg("sum(int8) numeric", ints(sumNumeric)),
+		agg("sum(float4) float4", floats(true, false)).ordered(), agg("sum(float8) float8", floats(false, false)).ordered(),
+		agg("sum(numeric) numeric", nums(false)), agg("sum(interval) interval", ivs(false)),
+		agg("avg(int2) numeric", ints(avgNumeric)), agg("avg(int4) numeric", ints(avgNumeric)), agg("avg(int8) numeric", ints(avgNumeric)),
+		agg("avg(float4) float8", floats(false, true)).ordered(), agg("avg(float8) float8", floats(false, true)).ordered(),
+		agg("avg(numeric) numeric", nums(true)), agg("avg(interval) interval", ivs(true)),
+	}
+}
+
+type intOutput uint8
+
+const (
+	sumInt8 intOutput = iota
+	sumNumeric
+	avgNumeric
+)
+
+// intSum sums integers in 128 bits.
+type intSum struct {
+	out intOutput
+	n   int64
+	hi  int64
+	lo  uint64
+}
+
+// Add implements Accumulator.
+func (a *intSum) Add(_ *Context, args []types.Datum) error {
+	if args[0].IsNull() {
+		return nil
+	}
+	a.n++
+	a.add(args[0].Int())
+	return nil
+}
+
+func (a *intSum) add(v int64) {
+	var carry uint64
+	a.lo, carry = bits.Add64(a.lo, uint64(v), 0)
+	a.hi += v>>63 + int64(carry)
+}
+
+// Result implements Accumulator.
+func (a *intSum) Result(*Context) (types.Datum, error) {
+	if a.n == 0 {
+		return types.Null, nil
+	}
+	fits := a.hi == int64(a.lo)>>63
+	if a.out == sumInt8 {
+		if !fits {
+			return types.Null, fail(errInt8Range)
+		}
+		return types.NewInt(int64(a.lo)), nil
+	}
+	sum := oneDecimal(int64(a.lo))
+	if !fits {
+		var err error
+		if sum, err = decimalOf(a.big(), 0); err != nil {
+			return types.Null, err
+		}
+	}
+	if a.out == sumNumeric {
+		return sum, nil
+	}
+	return DivDecimal(sum, oneDecimal(a.n))
+}
+
+func (a *intSum) big() *apd.BigInt {
+	x := apd.NewBigInt(a.hi)
+	x.Lsh(x, 64)
+	return x.Add(x, new(apd.BigInt).SetUint64(a.lo))
+}
+
+// Reset implements Accumulator.
+func (a *intSum) Reset() { *a = intSum{out: a.out} }
+
+// Merge implements Accumulator.
+func (a *intSum) Merge(other Accumulator) error {
+	b := mergeable[*intSum](other)
+	var carry uint64
+	a.lo, carry = bits.Add64(a.lo, b.lo, 0)
+	a.hi += b.hi + int64(carry)
+	a.n += b.n
+	return nil
+}
+
+// SizeBytes implements Accumulator.
+func (a *intSum) SizeBytes() int64 { return accumulatorBytes }
+
+// floatSum is sum or avg of floats.
+type floatSum struct {
+	single, avg bool
+	n           int64
+	sum         float64
+}
+
+// Add implements Accumulator.
+func (a *floatSum) Add(_ *Context, args []types.Datum) error {
+	if args[0].IsNull() {
+		return nil
+	}
+	return a.add(args[0].Float(), 1)
+}
+
+func (a *floatSum) add(x float64, n int64) error {
+	s, err := finite(a.sum+x, a.sum, x)
+	if a.single {
+		s = float64(float32(s))
+	}
+	a.sum = s
+	a.n += n
+	return err
+}
+
+// Result implements Accumulator.
+func (a *floatSum) Result(*Context) (types.Datum, error) {
+	switch {
+	case a.n == 0:
+		return types.Null, nil
+	case a.avg:
+		return types.NewFloat(a.sum / float64(a.n)), nil
+	case a.single:
+		return float4Result(a.sum)
+	}
+	return types.NewFloat(a.sum), nil
+}
+
+// Reset implements Accumulator.
+func (a *floatSum) Reset() { a.n, a.sum = 0, 0 }
+
+// Merge implements Accumulator.
+func (a *floatSum) Merge(other Accumulator) error {
+	b := mergeable[*floatSum](other)
+	return a.add(b.sum, b.n)
+}
+
+// SizeBytes implements Accumulator.
+func (a *floatSum) SizeBytes() int64 { return accumulatorBytes }
+
+// numericTotal sums numerics: in 64 bits at the largest scale so far, and
+// what overflows that in big.
+type numericTotal struct {
+	scale   int32
+	small   int64
+	big     apd.BigInt
+	special types.Datum // sum of NaN and infinities, NULL if there were none
+}
+
+func (t *numericTotal) add(d types.Datum) {
+	if coeff, scale, ok := d.SmallDecimal(); ok {
+		if scale == t.scale {
+			t.addSmall(coeff)
+			return
+		}
+		if scale < t.scale && t.scale-scale < int32(len(pow10Int)) {
+			p := pow10Int[t.scale-scale]
+			if v := coeff * p; v/p == coeff {
+				t.addSmall(v)
+				return
+			}
+		}
+	}
+	if special(d) {
+		if t.special.IsNull() {
+			t.special = d
+		} else {
+			t.special = addSpecial(t.special, d)
+		}
+		return
+	}
+	t.rescale(max(t.scale, d.DecimalScale()))
+	t.big.Add(&t.big, alignedCoeff(d, t.scale))
+}
+
+func (t *numericTotal) addSmall(v int64) {
+	s := t.small + v
+	if (s > t.small) == (v > 0) || v == 0 {
+		t.small = s
+		return
+	}
+	t.flush()
+	t.small = v
+}
+
+// flush moves the small part to the big one.
+func (t *numericTotal) flush() {
+	t.big.Add(&t.big, apd.NewBigInt(t.small))
+	t.small = 0
+}
+
+func (t *numericTotal) rescale(scale int32) {
+	up := scale - t.scale
+	if up <= 0 {
+		return
+	}
+	t.scale = scale
+	t.flush()
+	t.big.Mul(&t.big, pow10Big(int64(up)))
+}
+
+func (t *numericTotal) value() (types.Datum, error) {
+	if !t.special.IsNull() {
+		return t.special, nil
+	}
+	if t.big.Sign() == 0 {
+		return types.NewDecimalInt(t.small, t.scale), nil
+	}
+	var sum apd.BigInt
+	return decimalOf(sum.Add(&t.big, apd.NewBigInt(t.small)), t.scale)
+}
+
+func (t *numericTotal) reset() {
+	t.scale, t.small, t.special = 0, 0, types.Null
+	t.big.SetInt64(0)
+}
+
+func (t *numericTotal) merge(o *numericTotal) error {
+	v, err := o.value()
+	if err == nil {
+		t.add(v)
+	}
+	return err
+}
+
+func (t *numericTotal) size() int64 { return accumulatorBytes + int64(t.big.Size()) }
+
+// numericSum is sum or avg of numerics.
+type numericSum struct {
+	avg   bool
+	n     int64
+	total numericTotal
+}
+
+// Add implements Accumulator.
+func (a *numericSum) Add(_ *Context, args []types.Datum) error {
+	if !args[0].IsNull() {
+		a.n++
+		a.total.add(args[0])
+	}
+	return nil
+}
+
+// Result implements Accumulator.
+func (a *numericSum) Result(*Context) (types.Datum, error) {
+	if a.n == 0 {
+		return types.Null, nil
+	}
+	sum, err := a.total.value()
+	if err != nil || !a.avg {
+		return sum, err
+	}
+	return DivDecimal(sum, oneDecimal(a.n))
+}
+
+// Reset implements Accumulator.
+func (a *numericSum) Reset() {
+	a.n = 0
+	a.total.reset()
+}
+
+// Merge implements Accumulator.
+func (a *numericSum) Merge(other Accumulator) error {
+	b := mergeable[*numericSum](other)
+	a.n += b.n
+	return a.total.merge(&b.total)
+}
+
+// SizeBytes implements Accumulator.
+func (a *numericSum) SizeBytes() int64 { return a.total.size() }
+
+// intervalSum is sum or avg of intervals.
+type intervalSum struct {
+	avg bool
+	n   int64
+	sum types.IntervalValue
+}
+
+// Add implements Accumulator.
+func (a *intervalSum) Add(_ *Context, args []types.Datum) error {
+	if args[0].IsNull() {
+		return nil
+	}
+	return a.add(args[0].Interval(), 1)
+}
+
+func (a *intervalSum) add(v types.IntervalValue, n int64) error {
+	sum, err := types.AddIntervals(a.sum, v)
+	if err != nil {
+		return err
+	}
+	a.sum = sum
+	a.n += n
+	return nil
+}
+
+// Result implements Accumulator.
+func (a *intervalSum) Result(*Context) (types.Datum, error) {
+	switch {
+	case a.n == 0:
+		return types.Null, nil
+	case a.avg:
+		return intervalResult(types.DivInterval(a.sum, float64(a.n)))
+	}
+	return types.NewInterval(a.sum), nil
+}
+
+// Reset implements Accumulator.
+func (a *intervalSum) Reset() { a.n, a.sum = 0, types.IntervalValue{} }
+
+// Merge implements Accumulator.
+func (a *intervalSum) Merge(other Accumulator) error {
+	b := mergeable[*intervalSum](other)
+	return a.add(b.sum, b.n)
+}
+
+// SizeBytes implements Accumulator.
+func (a *intervalSum) SizeBytes() int64 { return accumulatorBytes }

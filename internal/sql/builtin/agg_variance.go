@@ -1,0 +1,198 @@
+package builtin
+
+import (
+	"math"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// varianceKind says which of the family an aggregate is.
+type varianceKind struct{ sample, root bool }
+
+func varianceAggregates() []*Aggregate {
+	var all []*Aggregate
+	for _, k := range []struct {
+		name string
+		kind varianceKind
+	}{
+		{"var_pop", varianceKind{}}, {"var_samp", varianceKind{sample: true}}, {"variance", varianceKind{sample: true}},
+		{"stddev_pop", varianceKind{root: true}}, {"stddev_samp", varianceKind{true, true}}, {"stddev", varianceKind{true, true}},
+	} {
+		for _, t := range []string{"int2", "int4", "int8", "numeric"} {
+			all = append(all, agg(k.name+"("+t+") numeric", func([]*types.T) Accumulator { return &numericVariance{kind: k.kind} }))
+		}
+		for _, t := range []string{"float4", "float8"} {
+			all = append(all, agg(k.name+"("+t+") float8", func([]*types.T) Accumulator { return &floatVariance{kind: k.kind} }).ordered())
+		}
+	}
+	return all
+}
+
+// numericVariance keeps exact sums of the values and of their squares.
+type numericVariance struct {
+	kind        varianceKind
+	n           int64
+	sum, square numericTotal
+}
+
+// Add implements Accumulator.
+func (a *numericVariance) Add(_ *Context, args []types.Datum) error {
+	d := args[0]
+	switch d.Family() {
+	case types.NullFamily:
+		return nil
+	case types.IntFamily:
+		d = oneDecimal(d.Int())
+	}
+	sq, err := MulDecimal(d, d)
+	if err != nil {
+		return err
+	}
+	a.n++
+	a.sum.add(d)
+	a.square.add(sq)
+	return nil
+}
+
+// Result implements Accumulator.
+func (a *numericVariance) Result(*Context) (types.Datum, error) {
+	if a.n == 0 || a.kind.sample && a.n == 1 {
+		return types.Null, nil
+	}
+	if !a.sum.special.IsNull() {
+		return types.DecimalNaN, nil
+	}
+	num, err := a.numerator()
+	if err != nil {
+		return types.Null, err
+	}
+	if num.DecimalSign() <= 0 {
+		return oneDecimal(0), nil
+	}
+	m := a.n
+	if a.kind.sample {
+		m--
+	}
+	den, err := MulDecimal(oneDecimal(a.n), oneDecimal(m))
+	if err != nil {
+		return types.Null, err
+	}
+	scale := quotientScale(num, den)
+	v, err := divToScale(num, den, scale, true)
+	if err != nil || !a.kind.root {
+		return v, err
+	}
+	return sqrtToScale(v, scale)
+}
+
+// numerator is n × Σx² - (Σx)².
+func (a *numericVariance) numerator() (types.Datum, error) {
+	sum, err := a.sum.value()
+	if err != nil {
+		return types.Null, err
+	}
+	if sum, err = MulDecimal(sum, sum); err != nil {
+		return types.Null, err
+	}
+	sq, err := a.square.value()
+	if err != nil {
+		return types.Null, err
+	}
+	if sq, err = MulDecimal(sq, oneDecimal(a.n)); err != nil {
+		return types.Null, err
+	}
+	return SubDecimal(sq, sum)
+}
+
+// Reset implements Accumulator.
+func (a *numericVariance) Reset() {
+	a.n = 0
+	a.sum.reset()
+	a.square.reset()
+}
+
+// Merge implements Accumulator.
+func (a *numericVariance) Merge(other Accumulator) error {
+	b := mergeable[*numericVariance](other)
+	a.n += b.n
+	if err := a.sum.merge(&b.sum); err != nil {
+		return err
+	}
+	return a.square.merge(&b.square)
+}
+
+// SizeBytes implements Accumulator.
+func (a *numericVariance) SizeBytes() int64 { return a.sum.size() + a.square.size() }
+
+// floatVariance updates the sum of squared differences from the mean with
+// every value (Youngs and Cramer), which does not cancel as sums of squares do.
+type floatVariance struct {
+	kind varianceKind
+	n    float64
+	sum  float64
+	sxx  float64
+}
+
+// Add implements Accumulator.
+func (a *floatVariance) Add(_ *Context, args []types.Datum) error {
+	if args[0].IsNull() {
+		return nil
+	}
+	x := args[0].Float()
+	a.n++
+	sum := a.sum + x
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		a.sxx = math.NaN()
+	case a.n > 1:
+		d := x*a.n - sum
+		a.sxx += d * d / (a.n * (a.n - 1))
+		if math.IsInf(sum, 0) && !math.IsInf(a.sum, 0) || math.IsInf(a.sxx, 0) {
+			return fail(errFloatOverflow)
+		}
+	}
+	a.sum = sum
+	return nil
+}
+
+// Result implements Accumulator.
+func (a *floatVariance) Result(*Context) (types.Datum, error) {
+	m := a.n
+	if a.kind.sample {
+		m--
+	}
+	if m <= 0 {
+		return types.Null, nil
+	}
+	v := a.sxx / m
+	if a.kind.root {
+		v = math.Sqrt(v)
+	}
+	return types.NewFloat(v), nil
+}
+
+// Reset implements Accumulator.
+func (a *floatVariance) Reset() { *a = floatVariance{kind: a.kind} }
+
+// Merge implements Accumulator.
+func (a *floatVariance) Merge(other Accumulator) error {
+	b := mergeable[*floatVariance](other)
+	switch {
+	case b.n == 0:
+		return nil
+	case a.n == 0:
+		*a = *b
+		return nil
+	}
+	d := a.sum/a.n - b.sum/b.n
+	a.sxx += b.sxx + a.n*b.n*d*d/(a.n+b.n)
+	a.n += b.n
+	a.sum += b.sum
+	if math.IsInf(a.sxx, 0) {
+		return fail(errFloatOverflow)
+	}
+	return nil
+}
+
+// SizeBytes implements Accumulator.
+func (a *floatVariance) SizeBytes() int64 { return accumulatorBytes }

@@ -1,0 +1,103 @@
+package builtin
+
+import (
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Aggregate is one signature of an aggregate function. Signature and the other
+// methods of Overload apply; Eval is nil.
+type Aggregate struct {
+	Overload
+	// New makes an accumulator for a group. argTypes are the concrete types
+	// that Signature named.
+	New func(argTypes []*types.T) Accumulator
+	// OrderIndependent says that the result does not depend on the order of
+	// the rows, so that ORDER BY within the call can be dropped.
+	OrderIndependent bool
+	// DistinctNoop says that DISTINCT within the call changes nothing.
+	DistinctNoop bool
+}
+
+// Accumulator is the state of an aggregate for one group. It skips NULLs by
+// itself where the aggregate does.
+type Accumulator interface {
+	// Add takes the arguments of one row; it may keep the datums, not the slice.
+	Add(c *Context, args []types.Datum) error
+	// Result returns the aggregate of what was added since New or Reset; it
+	// may be called more than once.
+	Result(c *Context) (types.Datum, error)
+	// Reset empties the state for the next group.
+	Reset()
+	// Merge adds the state of other, an accumulator of the same aggregate and
+	// argument types whose rows come after this one's.
+	Merge(other Accumulator) error
+	// SizeBytes estimates the memory held.
+	SizeBytes() int64
+}
+
+// agg declares an aggregate by a signature as fn takes it.
+func agg(sig string, newAcc func(argTypes []*types.T) Accumulator) *Aggregate {
+	o := fn(sig, nil)
+	o.Strict = false
+	return &Aggregate{Overload: *o, New: newAcc, OrderIndependent: true}
+}
+
+func (a *Aggregate) ordered() *Aggregate      { a.OrderIndependent = false; return a }
+func (a *Aggregate) distinctNoop() *Aggregate { a.DistinctNoop = true; return a }
+
+// mergeable returns other as the same kind of accumulator as the caller.
+func mergeable[T Accumulator](other Accumulator) T {
+	t, ok := other.(T)
+	must.True(ok, "builtin: merge of accumulators of different aggregates")
+	return t
+}
+
+// accumulatorBytes is what a small accumulator is counted as.
+const accumulatorBytes = 64
+
+func aggregates() []*Aggregate {
+	var all []*Aggregate
+	all = append(all, countAggregates()...)
+	all = append(all, sumAggregates()...)
+	all = append(all, extremeAggregates()...)
+	all = append(all, bitAggregates()...)
+	all = append(all, varianceAggregates()...)
+	return append(all, collectAggregates()...)
+}
+
+func countAggregates() []*Aggregate {
+	return []*Aggregate{
+		agg("count() int8", func([]*types.T) Accumulator { return &countAcc{star: true} }),
+		agg("count(any) int8", func([]*types.T) Accumulator { return &countAcc{} }),
+	}
+}
+
+// countAcc is count(*) or count(x).
+type countAcc struct {
+	n    int64
+	star bool
+}
+
+// Add implements Accumulator.
+func (a *countAcc) Add(_ *Context, args []types.Datum) error {
+	if a.star || !args[0].IsNull() {
+		a.n++
+	}
+	return nil
+}
+
+// Result implements Accumulator.
+func (a *countAcc) Result(*Context) (types.Datum, error) { return types.NewInt(a.n), nil }
+
+// Reset implements Accumulator.
+func (a *countAcc) Reset() { a.n = 0 }
+
+// Merge implements Accumulator.
+func (a *countAcc) Merge(other Accumulator) error {
+	a.n += mergeable[*countAcc](other).n
+	return nil
+}
+
+// SizeBytes implements Accumulator.
+func (a *countAcc) SizeBytes() int64 { return accumulatorBytes }

@@ -1,3 +1,0 @@
-package builtin
-
-func formattingFunctions() []*Overload { return nil }

@@ -1,0 +1,161 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/copyfmt"
+	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// runCopy executes COPY with the client at the other end.
+func (x *execution) runCopy(ctx context.Context, prep *plan.Prepared, root *plan.Copy) error {
+	st := root.Stmt.(*ast.Copy)
+	switch {
+	case st.Program:
+		return pgerr.Unsupported("COPY ... PROGRAM is not supported").At(st.Pos)
+	case st.Filename != "":
+		return pgerr.Unsupported("COPY with a file on the server is not supported").
+			WithHint("Use COPY ... STDIN or STDOUT; psql's \\copy reads and writes files of the client.").At(st.Pos)
+	}
+	opts, err := x.copyOptions(st, root)
+	if err != nil {
+		return err
+	}
+	if root.From {
+		return x.copyFrom(ctx, root, opts)
+	}
+	return x.copyTo(ctx, root, opts)
+}
+
+func (x *execution) copyTo(ctx context.Context, root *plan.Copy, opts *copyfmt.Options) error {
+	pr, err := exec.CompileNode(root.Input, root.Columns)
+	if err != nil {
+		return err
+	}
+	x.s.fillEnv(ctx, &x.env, nil)
+	if err := x.res.CopyOut(len(root.Columns), false); err != nil {
+		return err
+	}
+	w := copyfmt.NewWriter(opts, root.Columns, x.s.Format())
+	if h := w.Header(); h != nil {
+		if err := x.res.CopyData(h); err != nil {
+			return err
+		}
+	}
+	_, err = pr.Run(&x.env, func(b *exec.Batch) error {
+		for i := range b.Len() {
+			x.rows++
+			if err := x.res.CopyData(w.Row(b.Row(i))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := x.res.CopyDone(); err != nil {
+		return err
+	}
+	return x.completeCopy(ctx, x.rows)
+}
+
+func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt.Options) error {
+	pr, err := exec.CompileNode(root.Input, nil)
+	if err != nil {
+		return err
+	}
+	x.s.fillEnv(ctx, &x.env, nil)
+	src, err := x.res.CopyIn(len(root.Columns), false)
+	if err != nil {
+		return err
+	}
+	x.rows = 1 // the data can't be asked for again: no second attempt
+	r := copyfmt.NewReader(opts, root.Columns, x.s.Format(), src.Next)
+	r.Table = root.Table.Name
+	x.env.Copy = r
+	n, err := pr.Run(&x.env, nil)
+	if err != nil {
+		return r.Locate(err)
+	}
+	return x.completeCopy(ctx, n)
+}
+
+func (x *execution) completeCopy(ctx context.Context, n int64) error {
+	if x.commit && x.s.txn.block == blockNone {
+		if err := x.s.commitOnly(ctx); err != nil {
+			return err
+		}
+	}
+	return x.res.Complete(fmt.Sprintf("COPY %d", n))
+}
+
+// copyOptions reads the options of COPY and checks that they fit together.
+func (x *execution) copyOptions(st *ast.Copy, root *plan.Copy) (*copyfmt.Options, error) {
+	o := &copyfmt.Options{}
+	for _, opt := range st.Options {
+		name := string(opt.Name)
+		switch name {
+		case "force_quote", "force_not_null", "force_null":
+			cols, err := copyColumns(opt, root.Columns)
+			if err != nil {
+				return nil, err
+			}
+			o.SetColumns(name, cols)
+			continue
+		}
+		text := "true"
+		if opt.Value != nil {
+			var err error
+			if text, err = literalText(opt.Value); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case name == "freeze":
+			x.res.Notice("NOTICE", ddl.CopyFreeze())
+		case name == "encoding" && !strings.EqualFold(strings.ReplaceAll(text, "-", ""), "utf8"):
+			return nil, pgerr.Unsupported("COPY encoding %q is not supported", text).At(opt.Pos)
+		case name == "encoding":
+		default:
+			if err := o.Set(name, text); err != nil {
+				return nil, pgerr.From(err).At(opt.Pos)
+			}
+		}
+	}
+	return o, o.Validate(root.From)
+}
+
+// copyColumns resolves the columns of FORCE_QUOTE and the like.
+func copyColumns(opt ast.Option, cols []plan.Column) ([]bool, error) {
+	set := make([]bool, len(cols))
+	switch v := opt.Value.(type) {
+	case *ast.ColumnRef:
+		for i := range set {
+			set[i] = true
+		}
+	case *ast.Row:
+		for _, e := range v.Elems {
+			name, err := literalText(e)
+			if err != nil {
+				return nil, err
+			}
+			i := 0
+			for i < len(cols) && cols[i].Name != name {
+				i++
+			}
+			if i == len(cols) {
+				return nil, pgerr.New(pgerr.UndefinedColumn, "column %q does not exist", name).At(e.Position())
+			}
+			set[i] = true
+		}
+	}
+	return set, nil
+}
+

@@ -1,0 +1,102 @@
+package exec
+
+import (
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// keyTable numbers distinct keys in order of their first appearance. NULLs are
+// equal to each other, as in GROUP BY.
+type keyTable struct {
+	types  []*types.T
+	single bool // one column whose value is an int64
+	ints   map[int64]int32
+	strs   map[string]int32
+	null   int32 // number of the NULL key when single, -1 if there is none
+	n      int32
+	buf    []byte
+	text   arena
+	acc    quota.Account
+}
+
+func newKeyTable(ts []*types.T) keyTable {
+	t := keyTable{types: ts}
+	if len(ts) == 1 {
+		switch ts[0].Family {
+		case types.IntFamily, types.DateFamily, types.TimestampFamily, types.TimestampTZFamily, types.BoolFamily:
+			t.single = true
+		}
+	}
+	return t
+}
+
+func (t *keyTable) open(r *run) {
+	t.close()
+	t.acc.Init(r.env.Mem)
+	if t.single {
+		t.ints = map[int64]int32{}
+	} else {
+		t.strs = map[string]int32{}
+	}
+}
+
+func (t *keyTable) close() {
+	t.acc.Close()
+	t.ints, t.strs, t.null, t.n = nil, nil, -1, 0
+	t.text = arena{}
+}
+
+// encode sets buf to the key of the given values.
+func (t *keyTable) encode(vals Row) {
+	t.buf = t.buf[:0]
+	for i := range vals {
+		if vals[i].IsNull() {
+			t.buf = append(t.buf, 0)
+			continue
+		}
+		t.buf = types.AppendHashKeyTyped(append(t.buf, 1), t.types[i], vals[i])
+	}
+}
+
+// find returns the number of a key, -1 if it is not there.
+func (t *keyTable) find(vals Row) int32 {
+	if t.single {
+		if vals[0].IsNull() {
+			return t.null
+		}
+		if i, ok := t.ints[vals[0].Int()]; ok {
+			return i
+		}
+		return -1
+	}
+	t.encode(vals)
+	if i, ok := t.strs[string(t.buf)]; ok {
+		return i
+	}
+	return -1
+}
+
+// put returns the number of a key, and whether it is new.
+func (t *keyTable) put(vals Row) (i int32, added bool, err error) {
+	if i = t.find(vals); i >= 0 {
+		return i, false, nil
+	}
+	if err := t.acc.Grow(mapEntrySize); err != nil {
+		return 0, false, memoryError(err)
+	}
+	i = t.n
+	t.n++
+	switch {
+	case !t.single:
+		key, err := t.text.copyString(viewString(t.buf), &t.acc)
+		if err != nil {
+			return 0, false, memoryError(err)
+		}
+		t.strs[key] = i
+	case vals[0].IsNull():
+		t.null = i
+	default:
+		t.ints[vals[0].Int()] = i
+	}
+	return i, true, nil
+}

@@ -1,0 +1,148 @@
+package exec
+
+import (
+	"bytes"
+
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// lockRowsOp locks the rows of some tables that its input's rows are made of.
+type lockRowsOp struct {
+	run     *run
+	input   operator
+	targets []lockTarget
+	recheck predFn
+	text    scratch
+}
+
+// lockTarget is one table.
+type lockTarget struct {
+	*rowLocker
+	key []int // positions of the primary key in the input
+	row []int // positions of the table's columns in the input
+	tmp Row
+}
+
+func (c *compiler) lockRows(n *plan.LockRows) (operator, error) {
+	input, err := c.node(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	s := scopeOf(n.Input.Props().Cols)
+	l := &lockRowsOp{run: c.run, input: input}
+	for i := range n.Targets {
+		t := &n.Targets[i]
+		x, err := rowcodec.Compile(t.Scan.Table, t.Scan.Table.Primary())
+		if err != nil {
+			return nil, err
+		}
+		k := lockTarget{tmp: make(Row, len(t.Ords))}
+		if k.rowLocker, err = c.rowLocker(t.Scan, x, t.Ords, t.Locking); err != nil {
+			return nil, err
+		}
+		if k.key, err = s.positions(t.Key); err != nil {
+			return nil, err
+		}
+		if k.row, err = s.positions(t.Row); err != nil {
+			return nil, err
+		}
+		l.targets = append(l.targets, k)
+	}
+	l.recheck, err = c.pred(n.Recheck, s)
+	return l, err
+}
+
+func (l *lockRowsOp) open() error {
+	if l.run.env.ReadOnly {
+		return errReadOnly("SELECT FOR UPDATE")
+	}
+	return l.input.open()
+}
+
+func (l *lockRowsOp) close() { l.input.close() }
+
+func (l *lockRowsOp) next(b *Batch) error {
+	for {
+		if err := l.input.next(b); err != nil || b.n == 0 {
+			return err
+		}
+		l.text.reset()
+		kept := 0
+		for i := 0; i < b.n; i++ {
+			row := b.Row(i)
+			ok, err := l.lock(row)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			if kept != i {
+				copy(b.Row(kept), row)
+			}
+			kept++
+		}
+		if b.truncate(kept); kept > 0 {
+			return nil
+		}
+	}
+}
+
+// lock locks what a row is made of and reports whether to return it.
+func (l *lockRowsOp) lock(row Row) (bool, error) {
+	changed := false
+	for i := range l.targets {
+		ok, ch, err := l.targets[i].lock(&l.text, row)
+		if !ok {
+			return false, err
+		}
+		changed = changed || ch
+	}
+	if changed && l.recheck != nil {
+		return l.recheck(row)
+	}
+	return true, nil
+}
+
+// lock locks one table's row and brings its columns up to date.
+func (t *lockTarget) lock(text *scratch, row Row) (ok, changed bool, err error) {
+	if t.fullRow == nil {
+		t.fullRow = make(Row, len(t.table.Columns))
+	}
+	for i, p := range t.key {
+		if row[p].IsNull() {
+			return true, false, nil // the missing side of an outer join
+		}
+		t.fullRow[t.primary.Key[i].Ord] = row[p]
+	}
+	if t.rowLocker.key, err = t.primary.AppendKey(t.rowLocker.key[:0], t.fullRow); err != nil {
+		return false, false, err
+	}
+	res, err := t.acquire(t.rowLocker.key)
+	if err != nil || res.Skipped || !res.Found || res.Self {
+		return false, false, err
+	}
+	if !res.Changed {
+		return true, false, nil
+	}
+	key, value := text.bytes(t.rowLocker.key), text.bytes(bytes.Clone(res.Value))
+	if err := t.newest.Decode(key, value, t.tmp); err != nil {
+		return false, false, err
+	}
+	for i, p := range t.row {
+		row[p] = t.tmp[i]
+	}
+	return true, true, nil
+}
+
+// copyValue keeps a datum beyond the buffers it came from.
+func copyValue(d types.Datum) types.Datum {
+	var a scratch
+	c, err := a.datum(d)
+	if err != nil {
+		return d
+	}
+	return c
+}

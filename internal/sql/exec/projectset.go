@@ -1,0 +1,189 @@
+package exec
+
+import (
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// projectSetOp calls set-returning functions for each row of its input.
+type projectSetOp struct {
+	run        *run
+	src        *source
+	funcs      []setFunc
+	keep       []int // input columns that are output
+	ordinality bool
+	text       scratch
+
+	row Row // input row at hand, nil when the next is due
+	ord int64
+}
+
+// setFunc is one set-returning call.
+type setFunc struct {
+	fn     *builtin.Overload
+	args   []evalFn
+	vals   Row
+	start  builtin.SRFFunc
+	iter   builtin.RowIterator // nil when exhausted
+	at, n  int                 // output columns
+	spread bool                // VARIADIC array
+}
+
+func (c *compiler) projectSet(n *plan.ProjectSet) (operator, error) {
+	src, s, err := c.input(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	p := &projectSetOp{run: c.run, src: src, ordinality: n.Ordinality.ID != 0}
+	at := len(n.Cols)
+	if p.ordinality {
+		at--
+	}
+	for i := range n.Funcs {
+		at -= len(n.Funcs[i].Out)
+	}
+	for _, col := range n.Cols[:at] {
+		p.keep = append(p.keep, s.find(col.ID))
+	}
+	if _, err := s.positions(plan.IDs(n.Cols[:at])); err != nil {
+		return nil, err
+	}
+	for i := range n.Funcs {
+		f, err := c.setFunc(&n.Funcs[i], s)
+		if err != nil {
+			return nil, err
+		}
+		f.at, f.n = at, len(n.Funcs[i].Out)
+		at += f.n
+		p.funcs = append(p.funcs, f)
+	}
+	return p, nil
+}
+
+func (c *compiler) setFunc(n *plan.SetFunc, s scope) (setFunc, error) {
+	f := setFunc{fn: n.Call.Fn, spread: n.Call.VariadicArray}
+	var err error
+	if f.args, err = c.exprs(n.Call.Args, s); err != nil {
+		return f, err
+	}
+	f.vals = make(Row, len(f.args))
+	f.start, err = n.Call.Fn.BoundSRF(bindingOf(n.Call.Args))
+	return f, err
+}
+
+// begin starts the call for an input row; a strict call with a NULL yields
+// nothing.
+func (f *setFunc) begin(r *run, row Row) error {
+	f.iter = nil
+	f.vals = f.vals[:0]
+	for i, a := range f.args {
+		d, err := a(row)
+		if err != nil {
+			return err
+		}
+		if f.fn.Strict && d.IsNull() {
+			return nil
+		}
+		if f.spread && i == len(f.args)-1 {
+			for _, x := range d.ArrayElems() {
+				f.vals = append(f.vals, x)
+			}
+			continue
+		}
+		f.vals = append(f.vals, d)
+	}
+	var err error
+	f.iter, err = f.start(r.bctx, f.vals)
+	return err
+}
+
+// step puts the next result into out, or NULLs at the end.
+func (f *setFunc) step(text *scratch, out Row) (bool, error) {
+	clear(out)
+	if f.iter == nil {
+		return false, nil
+	}
+	vals, ok, err := f.iter.Next()
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		f.iter = nil
+		return false, nil
+	}
+	for i := range out {
+		if i < len(vals) {
+			if out[i], err = text.datum(vals[i]); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+func (p *projectSetOp) open() error {
+	p.row = nil
+	return p.src.start()
+}
+
+func (p *projectSetOp) close() {
+	p.src.stop()
+	for i := range p.funcs {
+		p.funcs[i].iter = nil
+	}
+}
+
+func (p *projectSetOp) next(b *Batch) error {
+	b.clear()
+	p.text.reset()
+	for !b.full() {
+		if p.row == nil {
+			if b.n > 0 && p.src.pos >= p.src.batch.n {
+				return nil // its rows live in the input's batch
+			}
+			row, err := p.src.row(BatchRows)
+			if row == nil || err != nil {
+				return err
+			}
+			for i := range p.funcs {
+				if err := p.funcs[i].begin(p.run, row); err != nil {
+					return err
+				}
+			}
+			p.row, p.ord = row, 0
+		}
+		if err := p.emit(b); err != nil {
+			return err
+		}
+		if err := p.run.tick(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emit adds the next row of the functions' results, if there is one.
+func (p *projectSetOp) emit(b *Batch) error {
+	out := b.add()
+	any := false
+	for i := range p.funcs {
+		f := &p.funcs[i]
+		ok, err := f.step(&p.text, out[f.at:f.at+f.n])
+		if err != nil {
+			return err
+		}
+		any = any || ok
+	}
+	if !any {
+		p.row = nil
+		b.drop()
+		return nil
+	}
+	copySlots(out, p.row, p.keep)
+	if p.ordinality {
+		p.ord++
+		out[len(out)-1] = types.NewInt(p.ord)
+	}
+	return nil
+}

@@ -1,0 +1,496 @@
+package parser
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+)
+
+// create parses CREATE.
+func (p *parser) create() ast.Statement {
+	loc := p.loc()
+	p.advance()
+	orReplace := p.accept2(kwOr, kwReplace)
+	persistence, persistent := p.persistence()
+	switch p.tok.kind {
+	case kwTable:
+		p.advance()
+		return p.createTable(loc, persistence)
+	case kwView, kwRecursive:
+		return p.createView(&ast.CreateView{Loc: loc, OrReplace: orReplace, Persistence: persistence})
+	case kwSequence:
+		p.advance()
+		return p.createSequence(loc, persistence)
+	case kwMaterialized:
+		p.advance()
+		p.expect(kwView)
+		return p.createMaterializedView(loc, persistence)
+	}
+	if persistent {
+		p.syntaxError()
+		return nil
+	}
+	return p.createOther(loc)
+}
+
+// persistence parses TEMPORARY or UNLOGGED; written says one of them stood
+// there.
+func (p *parser) persistence() (per ast.Persistence, written bool) {
+	switch p.tok.kind {
+	case kwLocal, kwGlobal:
+		if k := p.peek(); k == kwTemp || k == kwTemporary {
+			p.advance()
+			p.advance()
+			return ast.Temporary, true
+		}
+	case kwTemp, kwTemporary:
+		p.advance()
+		return ast.Temporary, true
+	case kwUnlogged:
+		p.advance()
+		return ast.Unlogged, true
+	}
+	return ast.Permanent, false
+}
+
+// createOther parses CREATE of what cannot be temporary.
+func (p *parser) createOther(loc ast.Loc) ast.Statement {
+	switch p.tok.kind {
+	case kwIndex:
+		return p.createIndex(loc)
+	case kwUnique:
+		if k := p.peek(); k == kwIndex || p.tokenIsWord(p.peekToken(), "inverted") {
+			return p.createIndex(loc)
+		}
+		p.advance()
+		p.syntaxError()
+		return nil
+	case kwDatabase:
+		p.advance()
+		return p.createDatabase(loc)
+	case kwSchema:
+		p.advance()
+		return p.createSchema(loc)
+	case kwRole:
+		p.advance()
+		return p.createRole(loc, ast.KindRole)
+	case kwGroup:
+		p.advance()
+		return p.createRole(loc, ast.KindGroup)
+	case kwUser:
+		if p.peek() == kwMapping {
+			return p.skipStatement(loc, "CREATE USER MAPPING")
+		}
+		p.advance()
+		return p.createRole(loc, ast.KindUser)
+	case kwType:
+		p.advance()
+		return p.createType(loc)
+	case kwExtension:
+		p.advance()
+		return p.createExtension(loc)
+	}
+	if p.isWord("inverted") && p.peek() == kwIndex {
+		return p.createIndex(loc)
+	}
+	if what, ok := p.unmodelled(); ok {
+		return p.skipStatement(loc, "CREATE "+what)
+	}
+	p.syntaxError()
+	return nil
+}
+
+// unmodelled returns the name of a kind of object that exists in PostgreSQL and
+// has no syntax tree, when the next tokens name one.
+func (p *parser) unmodelled() (string, bool) {
+	switch p.tok.kind {
+	case kwFunction, kwProcedure, kwTrigger, kwRule, kwPolicy, kwDomain, kwAggregate, kwCast,
+		kwCollation, kwConversion, kwLanguage, kwPublication, kwSubscription, kwStatistics,
+		kwTablespace, kwTransform, kwServer, kwOperator, kwRoutine:
+		return upper(p.tok.str), true
+	case kwConstraint:
+		return "CONSTRAINT TRIGGER", p.peek() == kwTrigger
+	case kwTrusted, kwProcedural:
+		return "LANGUAGE", true
+	case kwDefault:
+		return "CONVERSION", p.peek() == kwConversion
+	case kwEvent:
+		return "EVENT TRIGGER", p.peek() == kwTrigger
+	case kwForeign:
+		if p.peek() == kwData {
+			return "FOREIGN DATA WRAPPER", true
+		}
+		return "FOREIGN TABLE", p.peek() == kwTable
+	case kwAccess:
+		return "ACCESS METHOD", p.peek() == kwMethod
+	case kwText:
+		return "TEXT SEARCH", p.peek() == kwSearch
+	case kwUser:
+		return "USER MAPPING", p.peek() == kwMapping
+	case kwLarge:
+		return "LARGE OBJECT", p.peek() == kwObject
+	}
+	return "", false
+}
+
+// upper returns an ASCII word in upper case.
+func upper(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'a' && c <= 'z' {
+			b[i] = c - 'a' + 'A'
+		}
+	}
+	return string(b)
+}
+
+// skipStatement passes over a statement that has no syntax tree. A body in SQL
+// syntax may contain semicolons, so it takes the text to its end.
+func (p *parser) skipStatement(loc ast.Loc, feature string) ast.Statement {
+	for p.tok.kind != ';' && p.tok.kind != tokEOF {
+		if p.tok.kind == kwBegin && p.peek() == kwAtomic {
+			for p.tok.kind != tokEOF {
+				p.advance()
+			}
+			break
+		}
+		p.advance()
+	}
+	return &ast.Unsupported{Loc: loc, Feature: feature}
+}
+
+// createView parses CREATE VIEW from RECURSIVE or VIEW on.
+func (p *parser) createView(s *ast.CreateView) ast.Statement {
+	s.Recursive = p.accept(kwRecursive)
+	p.expect(kwView)
+	s.IfNotExists = p.ifNotExists()
+	s.Name = p.tableName()
+	if s.Recursive {
+		s.Cols = p.parenNames()
+	} else {
+		s.Cols = p.optParenNames()
+	}
+	if p.accept(kwWith) {
+		s.With = p.storageParams()
+	}
+	p.expect(kwAs)
+	s.Query = p.query()
+	if p.accept(kwWith) {
+		s.Check = ast.CheckCascaded
+		if p.accept(kwLocal) {
+			s.Check = ast.CheckLocal
+		} else {
+			p.accept(kwCascaded)
+		}
+		p.expect(kwCheck)
+		p.expect(kwOption)
+	}
+	return s
+}
+
+// createMaterializedView parses CREATE MATERIALIZED VIEW after these words.
+func (p *parser) createMaterializedView(loc ast.Loc, persistence ast.Persistence) ast.Statement {
+	s := &ast.CreateTableAs{Loc: loc, Materialized: true, Persistence: persistence}
+	s.IfNotExists = p.ifNotExists()
+	s.Name = p.tableName()
+	s.Cols = p.optParenNames()
+	if p.accept(kwUsing) {
+		s.Using = p.colID()
+	}
+	s.With = p.tableWith()
+	if p.accept(kwTablespace) {
+		s.Tablespace = p.colID()
+	}
+	p.expect(kwAs)
+	s.Query = p.query()
+	s.WithData = p.withData()
+	return s
+}
+
+// createDatabase parses CREATE DATABASE after these words.
+func (p *parser) createDatabase(loc ast.Loc) ast.Statement {
+	s := &ast.CreateDatabase{Loc: loc}
+	s.IfNotExists = p.ifNotExists()
+	s.Name = p.colID()
+	p.accept(kwWith)
+	s.Options = p.databaseOptions()
+	return s
+}
+
+// databaseOptions parses name [=] value options.
+func (p *parser) databaseOptions() []ast.Option {
+	var list []ast.Option
+	for {
+		o := ast.Option{Loc: p.loc()}
+		switch p.tok.kind {
+		case kwConnection:
+			p.advance()
+			p.expect(kwLimit)
+			o.Name = "connection_limit"
+		case tokIdent, kwEncoding, kwLocation, kwOwner, kwTablespace, kwTemplate:
+			o.Name = p.tok.str
+			p.advance()
+		default:
+			return list
+		}
+		p.accept('=')
+		switch p.tok.kind {
+		case tokInt, tokNum, '+', '-':
+			o.Value = p.numericOnly()
+		case kwDefault:
+			o.Value = &ast.DefaultExpr{Loc: p.loc()}
+			p.advance()
+		default:
+			o.Value = p.booleanOrString()
+		}
+		list = append(list, o)
+	}
+}
+
+// booleanOrString parses opt_boolean_or_string: TRUE, FALSE, ON, a word or a
+// string, all as a string constant.
+func (p *parser) booleanOrString() ast.Expr {
+	loc, t := p.loc(), p.tok
+	switch {
+	case t.kind == kwTrue, t.kind == kwFalse, t.kind == kwOn, t.kind == tokString, isNonReserved(t.kind):
+		p.advance()
+		return &ast.StrLit{Loc: loc, Val: t.str}
+	}
+	p.syntaxError()
+	return nil
+}
+
+// alterDatabase parses ALTER DATABASE after these words.
+func (p *parser) alterDatabase(loc ast.Loc) ast.Statement {
+	s := &ast.AlterDatabase{Loc: loc}
+	s.Name = p.colID()
+	switch {
+	case p.accept2(kwRename, kwTo):
+		s.Kind, s.NewName = ast.AlterDatabaseRename, p.colID()
+	case p.accept2(kwOwner, kwTo):
+		s.Kind, s.Owner = ast.AlterDatabaseOwner, p.roleSpec()
+	case p.accept2(kwSet, kwTablespace):
+		s.Kind, s.NewName = ast.AlterDatabaseSpace, p.colID()
+	case p.accept2(kwRefresh, kwCollation):
+		p.expect(kwVersion)
+		s.Kind = ast.AlterDatabaseRefresh
+	case p.tok.kind == kwSet, p.tok.kind == kwReset:
+		s.Kind, s.Set = ast.AlterDatabaseSet, p.setOrReset()
+	default:
+		p.accept(kwWith)
+		s.Options = p.databaseOptions()
+	}
+	return s
+}
+
+// createSchema parses CREATE SCHEMA after these words.
+func (p *parser) createSchema(loc ast.Loc) ast.Statement {
+	s := &ast.CreateSchema{Loc: loc}
+	s.IfNotExists = p.ifNotExists()
+	if p.tok.kind != kwAuthorization {
+		s.Name = p.colID()
+	}
+	if p.accept(kwAuthorization) {
+		r := p.roleSpec()
+		s.Owner = &r
+	}
+	for p.err == nil {
+		switch p.tok.kind {
+		case kwCreate:
+			s.Elements = append(s.Elements, p.create())
+		case kwGrant:
+			s.Elements = append(s.Elements, p.grant())
+		default:
+			return s
+		}
+	}
+	return s
+}
+
+// createType parses CREATE TYPE after these words: enums; others have no tree.
+func (p *parser) createType(loc ast.Loc) ast.Statement {
+	s := &ast.CreateEnum{Loc: loc}
+	s.IfNotExists = p.ifNotExists()
+	s.Name = p.tableName()
+	if p.tok.kind == kwAs && p.peek() == kwEnum {
+		p.advance()
+		p.advance()
+		p.expect('(')
+		if !p.accept(')') {
+			s.Labels = append(s.Labels, p.str())
+			for p.accept(',') {
+				s.Labels = append(s.Labels, p.str())
+			}
+			p.expect(')')
+		}
+		return s
+	}
+	switch p.tok.kind {
+	case kwAs:
+		if p.peek() == kwRange {
+			return p.skipStatement(loc, "CREATE TYPE AS RANGE")
+		}
+		return p.skipStatement(loc, "CREATE TYPE AS (composite)")
+	case '(', ';', tokEOF:
+		return p.skipStatement(loc, "CREATE TYPE (base type)")
+	}
+	p.syntaxError()
+	return nil
+}
+
+// createExtension parses CREATE EXTENSION after these words.
+func (p *parser) createExtension(loc ast.Loc) ast.Statement {
+	s := &ast.CreateExtension{Loc: loc}
+	s.IfNotExists = p.ifNotExists()
+	s.Name = p.colID()
+	p.accept(kwWith)
+	for p.err == nil {
+		switch {
+		case p.accept(kwSchema):
+			s.Schema = p.colID()
+		case p.accept(kwVersion):
+			if p.tok.kind == tokString {
+				s.Version = p.str()
+			} else {
+				s.Version = p.nonReserved()
+			}
+		case p.accept(kwCascade):
+			s.Cascade = true
+		default:
+			return s
+		}
+	}
+	return s
+}
+
+// refresh parses REFRESH MATERIALIZED VIEW.
+func (p *parser) refresh() ast.Statement {
+	s := &ast.RefreshView{Loc: p.loc()}
+	p.advance()
+	p.expect(kwMaterialized)
+	p.expect(kwView)
+	s.Concurrently = p.accept(kwConcurrently)
+	s.Name = p.tableName()
+	s.WithData = p.withData()
+	return s
+}
+
+// alter parses ALTER.
+func (p *parser) alter() ast.Statement {
+	loc := p.loc()
+	p.advance()
+	k := p.tok.kind
+	switch k {
+	case kwTable:
+		p.advance()
+		return p.alterTable(loc, ast.ObjTable)
+	case kwIndex:
+		p.advance()
+		if p.tok.kind != kwAll && p.tok.kind != kwIf {
+			l := p.scan()
+			if next := l.next(); next.kind == kwAttach {
+				return p.skipStatement(loc, "ALTER INDEX ... ATTACH PARTITION")
+			}
+		}
+		return p.alterTable(loc, ast.ObjIndex)
+	case kwView:
+		p.advance()
+		return p.alterTable(loc, ast.ObjView)
+	case kwMaterialized:
+		p.advance()
+		p.expect(kwView)
+		return p.alterTable(loc, ast.ObjMaterializedView)
+	case kwSequence:
+		p.advance()
+		return p.alterSequence(loc)
+	case kwDatabase:
+		p.advance()
+		return p.alterDatabase(loc)
+	case kwSchema:
+		p.advance()
+		return p.alterObject(loc, ast.ObjSchema)
+	case kwRole:
+		p.advance()
+		return p.alterRole(loc, ast.KindRole)
+	case kwGroup:
+		p.advance()
+		return p.alterRole(loc, ast.KindGroup)
+	}
+	return p.alterOther(loc)
+}
+
+// alterOther parses ALTER of the less common objects.
+func (p *parser) alterOther(loc ast.Loc) ast.Statement {
+	switch p.tok.kind {
+	case kwUser:
+		if p.peek() != kwMapping {
+			p.advance()
+			return p.alterRole(loc, ast.KindUser)
+		}
+	case kwDefault:
+		if p.peek() == kwPrivileges {
+			p.advance()
+			p.advance()
+			return p.alterDefaultPrivileges(loc)
+		}
+	case kwType, kwExtension:
+		k := ast.ObjType
+		if p.tok.kind == kwExtension {
+			k = ast.ObjExtension
+		}
+		if p.alterIsCommon() {
+			p.advance()
+			return p.alterObject(loc, k)
+		}
+		return p.skipStatement(loc, "ALTER "+k.String())
+	case kwSystem:
+		return p.skipStatement(loc, "ALTER SYSTEM")
+	}
+	if what, ok := p.unmodelled(); ok {
+		return p.skipStatement(loc, "ALTER "+what)
+	}
+	for _, w := range []string{"range", "partition", "job"} { // of the dialects: zone configurations
+		if p.isNameWord(w) {
+			return p.skipStatement(loc, "ALTER "+upper(w))
+		}
+	}
+	p.syntaxError()
+	return nil
+}
+
+// alterIsCommon reports whether the object named after the next token is
+// renamed, moved or given to another owner as a whole.
+func (p *parser) alterIsCommon() bool {
+	l := p.scan()
+	l.next()
+	t := l.next()
+	for t.kind == '.' {
+		l.next()
+		t = l.next()
+	}
+	switch t.kind {
+	case kwRename:
+		return l.next().kind == kwTo
+	case kwOwner:
+		return true
+	case kwSet:
+		return l.next().kind == kwSchema
+	}
+	return false
+}
+
+// alterObject parses name RENAME TO, OWNER TO or SET SCHEMA.
+func (p *parser) alterObject(loc ast.Loc, k ast.ObjectKind) ast.Statement {
+	s := &ast.AlterObject{Loc: loc, Kind: k}
+	s.Name = p.anyName()
+	switch {
+	case p.accept2(kwRename, kwTo):
+		s.NewName = p.colID()
+	case p.accept2(kwSet, kwSchema):
+		s.NewSchema = p.colID()
+	default:
+		p.expect(kwOwner)
+		p.expect(kwTo)
+		r := p.roleSpec()
+		s.Owner = &r
+	}
+	return s
+}

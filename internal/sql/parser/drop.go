@@ -1,0 +1,171 @@
+package parser
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+)
+
+// dropKinds are the objects that DROP names with a list of qualified names.
+var dropKinds = map[kind]ast.ObjectKind{
+	kwTable: ast.ObjTable, kwView: ast.ObjView, kwIndex: ast.ObjIndex, kwSequence: ast.ObjSequence,
+	kwSchema: ast.ObjSchema, kwType: ast.ObjType, kwDomain: ast.ObjDomain, kwExtension: ast.ObjExtension,
+	kwCollation: ast.ObjCollation, kwMaterialized: ast.ObjMaterializedView,
+}
+
+// drop parses DROP.
+func (p *parser) drop() ast.Statement {
+	loc := p.loc()
+	p.advance()
+	if k, ok := dropKinds[p.tok.kind]; ok {
+		if p.accept(kwMaterialized) {
+			p.expect(kwView)
+		} else {
+			p.advance()
+		}
+		return p.dropList(&ast.Drop{Loc: loc, Kind: k})
+	}
+	switch p.tok.kind {
+	case kwDatabase:
+		p.advance()
+		return p.dropDatabase(loc)
+	case kwRole:
+		p.advance()
+		return p.dropRole(loc, ast.KindRole)
+	case kwGroup:
+		p.advance()
+		return p.dropRole(loc, ast.KindGroup)
+	case kwUser:
+		if p.peek() != kwMapping {
+			p.advance()
+			return p.dropRole(loc, ast.KindUser)
+		}
+	case kwOwned:
+		p.advance()
+		p.expect(kwBy)
+		s := &ast.ReassignOwned{Loc: loc, Drop: true}
+		s.Roles = p.roleList()
+		s.Cascade, _ = p.dropBehavior()
+		return s
+	}
+	if what, ok := p.unmodelled(); ok {
+		return p.skipStatement(loc, "DROP "+what)
+	}
+	p.syntaxError()
+	return nil
+}
+
+// dropList parses the rest of DROP kind.
+func (p *parser) dropList(s *ast.Drop) ast.Statement {
+	if s.Kind == ast.ObjIndex {
+		s.Concurrently = p.accept(kwConcurrently)
+	}
+	s.IfExists = p.ifExists()
+	for {
+		n := p.tableName()
+		if s.Kind == ast.ObjIndex && p.tok.kind == tokOp && p.tok.str == "@" {
+			p.advance()
+			for len(s.Tables) < len(s.Names) {
+				s.Tables = append(s.Tables, ast.TableName{})
+			}
+			s.Tables = append(s.Tables, n)
+			n = ast.TableName{Loc: p.loc(), Catalog: n.Catalog, Schema: n.Schema, Table: p.colLabel()}
+		}
+		s.Names = append(s.Names, n)
+		if !p.accept(',') {
+			break
+		}
+	}
+	for s.Tables != nil && len(s.Tables) < len(s.Names) {
+		s.Tables = append(s.Tables, ast.TableName{})
+	}
+	s.Cascade, s.Restrict = p.dropBehavior()
+	return s
+}
+
+// dropDatabase parses DROP DATABASE after these words.
+func (p *parser) dropDatabase(loc ast.Loc) ast.Statement {
+	s := &ast.DropDatabase{Loc: loc}
+	s.IfExists = p.ifExists()
+	s.Name = p.colID()
+	if p.tok.kind == '(' || p.tok.kind == kwWith {
+		p.accept(kwWith)
+		p.expect('(')
+		for {
+			p.expect(kwForce)
+			s.Force = true
+			if !p.accept(',') {
+				break
+			}
+		}
+		p.expect(')')
+	}
+	s.Cascade, s.Restrict = p.dropBehavior()
+	return s
+}
+
+// comment parses COMMENT ON.
+func (p *parser) comment() ast.Statement {
+	s := &ast.Comment{Loc: p.loc()}
+	p.advance()
+	p.expect(kwOn)
+	if !p.commentObject(s) {
+		return p.skipStatement(s.Loc, "COMMENT ON "+upper(p.tok.str))
+	}
+	p.expect(kwIs)
+	if p.accept(kwNull) {
+		s.Null = true
+	} else {
+		s.Text = p.str()
+	}
+	return s
+}
+
+// commentKinds are the objects that COMMENT ON names without more.
+var commentKinds = map[kind]ast.ObjectKind{
+	kwTable: ast.ObjTable, kwView: ast.ObjView, kwIndex: ast.ObjIndex, kwSequence: ast.ObjSequence,
+	kwSchema: ast.ObjSchema, kwType: ast.ObjType, kwDomain: ast.ObjDomain, kwExtension: ast.ObjExtension,
+	kwCollation: ast.ObjCollation, kwDatabase: ast.ObjDatabase, kwRole: ast.ObjRole,
+	kwColumn: ast.ObjColumn, kwTablespace: ast.ObjTablespace, kwLanguage: ast.ObjLanguage,
+	kwStatistics: ast.ObjStatistics, kwPublication: ast.ObjPublication,
+	kwSubscription: ast.ObjSubscription, kwServer: ast.ObjForeignServer, kwConversion: ast.ObjConversion,
+}
+
+// commentObject parses the object of COMMENT ON; false for kinds without a tree.
+func (p *parser) commentObject(s *ast.Comment) bool {
+	if k, ok := commentKinds[p.tok.kind]; ok {
+		p.advance()
+		s.Kind, s.Name = k, p.anyName()
+		return true
+	}
+	switch p.tok.kind {
+	case kwMaterialized:
+		p.advance()
+		p.expect(kwView)
+		s.Kind, s.Name = ast.ObjMaterializedView, p.anyName()
+	case kwConstraint, kwTrigger, kwRule, kwPolicy:
+		s.Kind = map[kind]ast.ObjectKind{
+			kwConstraint: ast.ObjConstraint, kwTrigger: ast.ObjTrigger, kwRule: ast.ObjRule, kwPolicy: ast.ObjPolicy,
+		}[p.tok.kind]
+		p.advance()
+		s.Name = []ast.Name{p.colID()}
+		p.expect(kwOn)
+		if s.Kind == ast.ObjConstraint && p.accept(kwDomain) {
+			s.Kind = ast.ObjDomainConstraint
+		}
+		s.On = p.anyName()
+	case kwFunction, kwProcedure, kwRoutine:
+		s.Kind = map[kind]ast.ObjectKind{
+			kwFunction: ast.ObjFunction, kwProcedure: ast.ObjProcedure, kwRoutine: ast.ObjRoutine,
+		}[p.tok.kind]
+		p.advance()
+		n, args := p.functionWithArgs()
+		for _, part := range []ast.Name{n.Catalog, n.Schema, n.Table} {
+			if part != "" {
+				s.Name = append(s.Name, part)
+			}
+		}
+		s.Args = args
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,131 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// onConflict plans ON CONFLICT; input produces the proposed rows.
+func (b *builder) onConflict(st *ast.Insert, t *catalog.Table, input plan.Node) (*plan.OnConflict, error) {
+	oc := st.OnConflict
+	arbiters, err := arbiters(oc, t)
+	if err != nil {
+		return nil, err
+	}
+	c := &plan.OnConflict{Arbiters: arbiters}
+	if oc.DoNothing {
+		return c, nil
+	}
+	if len(oc.Target) == 0 && oc.Constraint == "" {
+		return nil, pgerr.New(pgerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
+			WithHint("For example, ON CONFLICT (column_name).").At(oc.Pos)
+	}
+	c.Update = true
+	c.Old = b.freshRow(t)
+	existing := rowItem(t, aliasOf(st.Table), c.Old)
+	excluded := rowItem(t, "excluded", plan.IDs(input.Props().Cols))
+	s := &scope{items: []*item{existing, excluded}, clause: clauseUpdateSet}
+	// Bare names in SET and WHERE mean the existing row or are ambiguous, as in
+	// PostgreSQL; the targets of SET are the table's columns in any case.
+	if c.Set, err = b.setClauses(oc.Set, t, s); err != nil {
+		return nil, err
+	}
+	if oc.Where != nil {
+		c.Where, err = b.boolExpr(oc.Where, "WHERE", s.in(clauseConflict))
+	}
+	return c, err
+}
+
+// noArbiter is 42P10 for an inference that finds no index.
+func noArbiter(pos int) *pgerr.Error {
+	return pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification").At(pos)
+}
+
+// arbiters finds the unique indexes that ON CONFLICT refers to; nil means any.
+func arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Index, error) {
+	if oc.Constraint != "" {
+		for i := range t.Indexes {
+			ix := &t.Indexes[i]
+			if ix.Constraint && ix.ConstraintName == oc.Constraint && ix.Unique {
+				return []*catalog.Index{ix}, nil
+			}
+		}
+		return nil, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", oc.Constraint, t.Name).At(oc.Pos)
+	}
+	if len(oc.Target) == 0 {
+		return nil, nil
+	}
+	var want []catalog.ColumnID
+	for i := range oc.Target {
+		e := &oc.Target[i]
+		ref, ok := e.X.(*ast.ColumnRef)
+		if e.X != nil && !ok {
+			return nil, noArbiter(oc.Pos)
+		}
+		name := e.Column
+		if ref != nil {
+			name = ref.Column
+		}
+		ord, ok := t.ColumnByName(name)
+		if !ok {
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(e.Pos)
+		}
+		if !containsID(want, t.Columns[ord].ID) {
+			want = append(want, t.Columns[ord].ID)
+		}
+	}
+	var out []*catalog.Index
+	for i := range t.Indexes {
+		if ix := &t.Indexes[i]; ix.Unique && sameColumns(ix, want) {
+			out = append(out, ix)
+		}
+	}
+	if len(out) == 0 {
+		return nil, noArbiter(oc.Pos)
+	}
+	return out, nil
+}
+
+func containsID(list []catalog.ColumnID, id catalog.ColumnID) bool {
+	for _, v := range list {
+		if v == id {
+			return true
+		}
+	}
+	return false
+}
+
+// sameColumns reports whether ix has exactly the given key columns.
+func sameColumns(ix *catalog.Index, want []catalog.ColumnID) bool {
+	if len(ix.Columns) != len(want) {
+		return false
+	}
+	for _, c := range ix.Columns {
+		if !containsID(want, c.Column) {
+			return false
+		}
+	}
+	return true
+}
+
+// upsert is the conflict action of UPSERT: the row with the same primary key
+// takes the given values.
+func (b *builder) upsert(t *catalog.Table, targets []int, input plan.Node) *plan.OnConflict {
+	c := &plan.OnConflict{Arbiters: []*catalog.Index{t.Primary()}, Update: true, Old: b.freshRow(t)}
+	in := input.Props().Cols
+	for _, ord := range targets {
+		key := false
+		for _, k := range t.Primary().Columns {
+			key = key || k.Column == t.Columns[ord].ID
+		}
+		if !key {
+			c.Set = append(c.Set, plan.SetCol{Ord: ord, Value: plan.Ref(in[ord])})
+		}
+	}
+	if len(c.Set) == 0 {
+		c.Update = false // nothing to change
+	}
+	return c
+}

@@ -1,0 +1,111 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// copyStmt plans COPY.
+func (b *builder) copyStmt(st *ast.Copy) (plan.Node, []plan.Column, error) {
+	n := &plan.Copy{Stmt: st, From: st.From}
+	if st.Query != nil {
+		root, cols, err := b.statement(st.Query)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(cols) == 0 {
+			return nil, nil, pgerr.New(pgerr.FeatureNotSupported, "COPY query must have a RETURNING clause").At(st.Query.Position())
+		}
+		n.Input, n.Columns = root, cols
+		return n, nil, nil
+	}
+	if st.From {
+		err := b.copyFrom(st, n)
+		return n, nil, err
+	}
+	t, err := b.resolveTable(st.Table.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.Kind == catalog.KindView {
+		return nil, nil, pgerr.New(pgerr.WrongObjectType, "cannot copy from view \"%s\"", t.Name).
+			WithHint("Try the COPY (SELECT ...) TO variant.").At(st.Pos)
+	}
+	ords, err := copyColumns(st, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	n.Table, n.Input = t, b.scan(t, t.Name)
+	for _, ord := range ords {
+		n.Columns = append(n.Columns, n.Input.Props().Cols[ord])
+	}
+	return n, nil, nil
+}
+
+// copyColumns resolves the column list, all visible columns if there is none.
+func copyColumns(st *ast.Copy, t *catalog.Table) ([]int, error) {
+	var out []int
+	for i := range t.Columns {
+		if len(st.Cols) == 0 && !t.Columns[i].Hidden {
+			out = append(out, i)
+		}
+	}
+	for _, name := range st.Cols {
+		ord, ok := t.ColumnByName(name)
+		switch {
+		case !ok:
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, t.Name).At(st.Pos)
+		case containsInt(out, ord):
+			return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", name).At(st.Pos)
+		}
+		out = append(out, ord)
+	}
+	return out, nil
+}
+
+// copyFrom plans an Insert of the rows that the client will send.
+func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
+	b.modifies = true
+	t, err := b.writable(st.Table.Name, "copy to")
+	if err != nil {
+		return err
+	}
+	ords, err := copyColumns(st, t)
+	if err != nil {
+		return err
+	}
+	rows := &plan.CopyRows{Ords: ords}
+	for _, ord := range ords {
+		c := &t.Columns[ord]
+		rows.Cols = append(rows.Cols, plan.Column{ID: b.newCol(), Name: c.Name, Type: c.Type})
+	}
+	p := &plan.Project{Input: rows}
+	for ord := range t.Columns {
+		c := &t.Columns[ord]
+		out := plan.Column{ID: b.newCol(), Name: c.Name, Type: c.Type}
+		var x plan.Expr
+		if i := indexOf(ords, ord); i >= 0 {
+			out.ID, x = rows.Cols[i].ID, plan.Ref(rows.Cols[i])
+		} else if x, err = b.defaultExpr(c); err != nil {
+			return err
+		}
+		p.Cols, p.Exprs = append(p.Cols, out), append(p.Exprs, x)
+	}
+	var input plan.Node = p
+	if st.Where != nil {
+		s := &scope{clause: clauseWhere, items: []*item{rowItem(t, t.Name, plan.IDs(p.Cols))}}
+		cond, err := b.boolExpr(st.Where, "WHERE", s)
+		if err != nil {
+			return err
+		}
+		input = filter(p, cond)
+	}
+	ins := &plan.Insert{Table: t, Input: input, New: plan.IDs(p.Cols)}
+	if ins.Checks, err = b.checks(t, ins.New); err != nil {
+		return err
+	}
+	n.Table, n.Input, n.Columns = t, ins, rows.Cols
+	return nil
+}

@@ -1,0 +1,332 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// codeGeneratedAlways is 428C9, for values given for GENERATED ALWAYS columns.
+const codeGeneratedAlways pgerr.Code = "428C9"
+
+// insert plans INSERT and UPSERT.
+func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
+	t, err := b.writable(st.Table.Name, "insert into")
+	if err != nil {
+		return nil, err
+	}
+	targets, err := insertTargets(st, t)
+	if err != nil {
+		return nil, err
+	}
+	input, err := b.insertSource(st, t, targets, s)
+	if err != nil {
+		return nil, err
+	}
+	n := &plan.Insert{Table: t, Input: input, Upsert: st.Upsert, New: plan.IDs(input.Props().Cols)}
+	switch {
+	case st.Upsert && st.OnConflict != nil:
+		return nil, pgerr.New(pgerr.SyntaxError, "UPSERT cannot be combined with ON CONFLICT").At(st.OnConflict.Pos)
+	case st.Upsert:
+		n.OnConflict = b.upsert(t, targets, input)
+	case st.OnConflict != nil:
+		if n.OnConflict, err = b.onConflict(st, t, input); err != nil {
+			return nil, err
+		}
+	}
+	if n.OnConflict != nil && n.OnConflict.Update {
+		n.New = b.freshRow(t)
+	}
+	if n.Checks, err = b.checks(t, n.New); err != nil {
+		return nil, err
+	}
+	if len(st.Returning) > 0 {
+		it := rowItem(t, aliasOf(st.Table), n.New)
+		n.Cols, n.Returning, err = b.returning(st.Returning, []*item{it}, s)
+	}
+	return n, err
+}
+
+// writable resolves the target of a data-modifying statement.
+func (b *builder) writable(name ast.TableName, verb string) (*catalog.Table, error) {
+	t, err := b.resolveTable(name)
+	if err != nil {
+		return nil, err
+	}
+	switch t.Kind {
+	case catalog.KindTable:
+		return t, nil
+	case catalog.KindView:
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot %s view \"%s\"", verb, t.Name).At(name.Pos)
+	case catalog.KindVirtual:
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", t.Name)
+	}
+	return nil, pgerr.New(pgerr.WrongObjectType, "cannot %s \"%s\"", verb, t.Name).At(name.Pos)
+}
+
+// insertTargets returns the positions of the columns that are given values.
+func insertTargets(st *ast.Insert, t *catalog.Table) ([]int, error) {
+	var out []int
+	if len(st.Cols) == 0 {
+		for i := range t.Columns {
+			if !t.Columns[i].Hidden {
+				out = append(out, i)
+			}
+		}
+		return out, nil
+	}
+	for i := range st.Cols {
+		c := &st.Cols[i]
+		ord, ok := t.ColumnByName(c.Column)
+		switch {
+		case !ok:
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c.Column, t.Name).At(c.Pos)
+		case len(c.Path) > 0:
+			return nil, pgerr.Unsupported("inserting into parts of a column is not supported").At(c.Pos)
+		case containsInt(out, ord):
+			return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Column).At(c.Pos)
+		}
+		out = append(out, ord)
+	}
+	return out, nil
+}
+
+// freshRow allocates identifiers for a row of t.
+func (b *builder) freshRow(t *catalog.Table) []plan.ColID {
+	ids := make([]plan.ColID, len(t.Columns))
+	for i := range ids {
+		ids[i] = b.newCol()
+	}
+	return ids
+}
+
+// rowItem makes the item through which names refer to a row of t with the
+// given identifiers.
+func rowItem(t *catalog.Table, alias string, ids []plan.ColID) *item {
+	cols := make([]plan.Column, len(ids))
+	for i := range ids {
+		c := &t.Columns[i]
+		cols[i] = plan.Column{ID: ids[i], Name: c.Name, Type: c.Type, TableOid: t.Oid, Attnum: c.Attnum, NotNull: c.NotNull}
+	}
+	return tableItem(t, alias, "", cols, nil)
+}
+
+// insertSource plans the rows to insert: complete rows of the table.
+func (b *builder) insertSource(st *ast.Insert, t *catalog.Table, targets []int, s *scope) (plan.Node, error) {
+	q := st.Source
+	if q == nil {
+		return b.insertValues(st, t, nil, [][]ast.Expr{nil}, s)
+	}
+	if q.Values != nil && q.With == nil && len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil {
+		return b.insertValues(st, t, targets, q.Values, s)
+	}
+	inner := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}
+	p, err := b.query(q, inner, queryOpts{keepUnknown: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCount(st, len(targets), len(p.targets), targetPos(p, q.Pos)); err != nil {
+		return nil, err
+	}
+	for i := range p.targets {
+		if err := checkGenerated(st, t, targets[i], p.targets[i].pos); err != nil {
+			return nil, err
+		}
+		if _, err := b.convertLiteral(p.node, &p.targets[i], t.Columns[targets[i]].Type); err != nil {
+			return nil, err
+		}
+	}
+	n := &plan.Project{Input: p.node}
+	for ord := range t.Columns {
+		c := &t.Columns[ord]
+		x, err := b.insertColumn(c, indexOf(targets, ord), p)
+		if err != nil {
+			return nil, err
+		}
+		n.Cols = append(n.Cols, plan.Column{ID: b.newCol(), Name: c.Name, Type: c.Type})
+		n.Exprs = append(n.Exprs, x)
+	}
+	return n, nil
+}
+
+// insertColumn is the value of a column in INSERT ... SELECT: target i of the
+// query, or the default.
+func (b *builder) insertColumn(c *catalog.Column, i int, p *queryPlan) (plan.Expr, error) {
+	if i < 0 || i >= len(p.targets) {
+		return b.defaultExpr(c)
+	}
+	return b.assign(p.targets[i].ref(), c.Name, c.Type, p.targets[i].pos)
+}
+
+func indexOf(list []int, x int) int {
+	for i, v := range list {
+		if v == x {
+			return i
+		}
+	}
+	return -1
+}
+
+// checkCount compares the number of values and of target columns.
+func checkCount(st *ast.Insert, targets, values, pos int) error {
+	switch {
+	case values > targets:
+		return pgerr.New(pgerr.SyntaxError, "INSERT has more expressions than target columns").At(pos)
+	case values < targets && len(st.Cols) > 0:
+		return pgerr.New(pgerr.SyntaxError, "INSERT has more target columns than expressions").At(st.Cols[values].Pos)
+	}
+	return nil
+}
+
+// insertValues plans INSERT ... VALUES as a Values node of complete rows.
+func (b *builder) insertValues(st *ast.Insert, t *catalog.Table, targets []int, rows [][]ast.Expr, s *scope) (plan.Node, error) {
+	vs := s.in(clauseValues)
+	n := &plan.Values{RowExprs: make([][]plan.Expr, len(rows))}
+	n.Cols = make([]plan.Column, len(t.Columns))
+	for ord := range t.Columns {
+		c := &t.Columns[ord]
+		n.Cols[ord] = plan.Column{ID: b.newCol(), Name: c.Name, Type: c.Type}
+	}
+	width := len(rows[0])
+	for r, row := range rows {
+		if len(row) != width {
+			return nil, pgerr.New(pgerr.SyntaxError, "VALUES lists must all be the same length").At(rowPos(row, st.Pos))
+		}
+		if width > len(targets) {
+			return nil, checkCount(st, len(targets), width, row[len(targets)].Position())
+		}
+		if err := checkCount(st, len(targets), width, st.Pos); err != nil && st.Source != nil {
+			return nil, err
+		}
+		out := make([]plan.Expr, len(t.Columns))
+		for i, x := range row {
+			ord := targets[i]
+			if _, ok := x.(*ast.DefaultExpr); ok {
+				continue
+			}
+			v, err := b.insertValue(st, t, ord, x, vs)
+			if err != nil {
+				return nil, err
+			}
+			out[ord] = v
+		}
+		for ord := range out {
+			if out[ord] != nil {
+				continue
+			}
+			d, err := b.defaultExpr(&t.Columns[ord])
+			if err != nil {
+				return nil, err
+			}
+			out[ord] = d
+		}
+		n.RowExprs[r] = out
+	}
+	return n, nil
+}
+
+// insertValue plans one value; OVERRIDING USER VALUE ignores those given for
+// identity columns.
+func (b *builder) insertValue(st *ast.Insert, t *catalog.Table, ord int, x ast.Expr, s *scope) (plan.Expr, error) {
+	c := &t.Columns[ord]
+	if c.Identity != 0 && st.Overriding == ast.OverridingUser {
+		return b.defaultExpr(c)
+	}
+	if err := checkGenerated(st, t, ord, x.Position()); err != nil {
+		return nil, err
+	}
+	v, err := b.expr(x, s)
+	if err != nil {
+		return nil, err
+	}
+	return b.assign(v, c.Name, c.Type, x.Position())
+}
+
+// checkGenerated rejects values for GENERATED ALWAYS columns.
+func checkGenerated(st *ast.Insert, t *catalog.Table, ord, pos int) error {
+	c := &t.Columns[ord]
+	if c.Identity != 'a' || st.Overriding != ast.OverridingNone {
+		return nil
+	}
+	return pgerr.New(codeGeneratedAlways, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
+		WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name).
+		WithHint("Use OVERRIDING SYSTEM VALUE to override.").At(pos)
+}
+
+// defaultExpr plans a column's default, NULL if it has none.
+func (b *builder) defaultExpr(c *catalog.Column) (plan.Expr, error) {
+	if c.Default == "" {
+		return plan.NewNull(c.Type), nil
+	}
+	e, err := parser.ParseExpr(c.Default)
+	if err != nil {
+		return nil, err
+	}
+	x, err := b.expr(e, &scope{clause: clauseDefault})
+	if err == nil {
+		x, err = b.assign(x, c.Name, c.Type, 0)
+	}
+	return x, withoutPosition(err)
+}
+
+// withoutPosition drops a position that points into a stored text.
+func withoutPosition(err error) error {
+	if err == nil {
+		return nil
+	}
+	e := *pgerr.From(err)
+	e.Position = 0
+	return &e
+}
+
+// checks plans the CHECK constraints of t over a row.
+func (b *builder) checks(t *catalog.Table, row []plan.ColID) ([]plan.CheckExpr, error) {
+	if len(t.Checks) == 0 {
+		return nil, nil
+	}
+	s := &scope{clause: clauseCheck, items: []*item{rowItem(t, t.Name, row)}}
+	out := make([]plan.CheckExpr, 0, len(t.Checks))
+	for i := range t.Checks {
+		e, err := parser.ParseExpr(t.Checks[i].Expr)
+		if err != nil {
+			return nil, withoutPosition(err)
+		}
+		x, err := b.boolExpr(e, "CHECK", s)
+		if err != nil {
+			return nil, withoutPosition(err)
+		}
+		out = append(out, plan.CheckExpr{Name: t.Checks[i].Name, Cond: x})
+	}
+	return out, nil
+}
+
+// returning plans a RETURNING list over items.
+func (b *builder) returning(list []ast.SelectItem, items []*item, s *scope) ([]plan.Column, *plan.Returning, error) {
+	rs := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, items: items, clause: clauseReturning}
+	ts, err := b.targetList(list, rs)
+	if err != nil {
+		return nil, nil, err
+	}
+	ret := &plan.Returning{}
+	cols := make([]plan.Column, 0, len(ts))
+	for i := range ts {
+		x, err := b.coerceText(ts[i].expr, ts[i].pos)
+		if err != nil {
+			return nil, nil, err
+		}
+		c := plan.Column{ID: b.newCol(), Name: ts[i].name, Type: x.Type()}
+		if r, ok := x.(*plan.ColRef); ok {
+			for _, it := range items {
+				for j := range it.cols {
+					if it.cols[j].col.ID == r.Col {
+						c.TableOid, c.Attnum = it.cols[j].col.TableOid, it.cols[j].col.Attnum
+					}
+				}
+			}
+		}
+		cols, ret.Exprs = append(cols, c), append(ret.Exprs, x)
+	}
+	return cols, ret, nil
+}

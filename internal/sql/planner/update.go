@@ -1,0 +1,229 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// dmlSource plans what UPDATE and DELETE share: the target table joined with
+// further tables, the condition, and the dialect's ORDER BY and LIMIT.
+type dmlSource struct {
+	table *catalog.Table
+	scan  plan.Node
+	scope *scope
+	node  plan.Node
+}
+
+func (b *builder) dmlSource(ref *ast.TableRef, verb string, from []ast.TableExpr, where ast.Expr, s *scope) (*dmlSource, error) {
+	t, err := b.writable(ref.Name, verb)
+	if err != nil {
+		return nil, err
+	}
+	scan := b.scan(t, aliasOf(ref))
+	if err := b.indexHint(ref, scan); err != nil {
+		return nil, err
+	}
+	it := tableItem(t, aliasOf(ref), "", scan.Props().Cols, scan)
+	if ref.Alias.Name == "" {
+		it.schema = ref.Name.Schema
+	}
+	d := &dmlSource{table: t, scan: scan}
+	d.scope = &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, items: []*item{it}}
+	acc := &fromItem{node: scan}
+	for _, te := range from {
+		f, err := b.tableExpr(te, d.scope)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkAliases(d.scope.items, f.items, te.Position()); err != nil {
+			return nil, err
+		}
+		d.scope.items = append(d.scope.items, f.items...)
+		acc = crossJoin(acc, f)
+	}
+	d.node = acc.node
+	if where != nil {
+		cond, err := b.boolExpr(where, "WHERE", d.scope.in(clauseWhere))
+		if err != nil {
+			return nil, err
+		}
+		d.node = filter(d.node, cond)
+	}
+	return d, nil
+}
+
+// orderAndLimitDML applies the dialect's ORDER BY and LIMIT of UPDATE and
+// DELETE.
+func (b *builder) orderAndLimitDML(d *dmlSource, order []ast.OrderItem, limit ast.Expr) error {
+	if len(order) == 0 && limit == nil {
+		return nil
+	}
+	list := &targetSet{}
+	keys, err := b.orderBy(order, list, d.scope)
+	if err != nil {
+		return err
+	}
+	for _, c := range d.node.Props().Cols {
+		list.add(plan.Ref(c), 0)
+	}
+	d.node = b.project(d.node, list)
+	if sort := list.sortKeys(keys); len(sort) > 0 {
+		n := &plan.Sort{Input: d.node, Keys: sort}
+		n.Cols, n.Order = d.node.Props().Cols, sort
+		d.node = n
+	}
+	d.node, err = b.limit(&ast.Select{Limit: limit}, d.scope, d.node, nil)
+	return err
+}
+
+// update plans UPDATE.
+func (b *builder) update(st *ast.Update, s *scope) (plan.Node, error) {
+	d, err := b.dmlSource(st.Table, "update", st.From, st.Where, s)
+	if err != nil {
+		return nil, err
+	}
+	set, err := b.setClauses(st.Set, d.table, d.scope.in(clauseUpdateSet))
+	if err != nil {
+		return nil, err
+	}
+	if err := b.orderAndLimitDML(d, st.OrderBy, st.Limit); err != nil {
+		return nil, err
+	}
+	n := &plan.Update{Table: d.table, Alias: aliasOf(st.Table), Input: d.node, Set: set, Old: plan.IDs(d.scan.Props().Cols)}
+	n.New = append(n.New, n.Old...)
+	for _, sc := range set {
+		n.New[sc.Ord] = b.newCol()
+	}
+	if n.Checks, err = b.checks(d.table, n.New); err != nil {
+		return nil, err
+	}
+	n.Checks = affected(n.Checks, d.table, set)
+	if len(st.Returning) > 0 {
+		items := append([]*item{rowItem(d.table, aliasOf(st.Table), n.New)}, d.scope.items[1:]...)
+		n.Cols, n.Returning, err = b.returning(st.Returning, items, s)
+	}
+	return n, err
+}
+
+// affected keeps the checks that an assignment to the given columns can break.
+func affected(checks []plan.CheckExpr, t *catalog.Table, set []plan.SetCol) []plan.CheckExpr {
+	var out []plan.CheckExpr
+	for i := range checks {
+		for _, sc := range set {
+			if containsID(t.Checks[i].Columns, t.Columns[sc.Ord].ID) || len(t.Checks[i].Columns) == 0 {
+				out = append(out, checks[i])
+				break
+			}
+		}
+	}
+	return out
+}
+
+// delete plans DELETE.
+func (b *builder) delete(st *ast.Delete, s *scope) (plan.Node, error) {
+	d, err := b.dmlSource(st.Table, "delete from", st.Using, st.Where, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.orderAndLimitDML(d, st.OrderBy, st.Limit); err != nil {
+		return nil, err
+	}
+	n := &plan.Delete{Table: d.table, Alias: aliasOf(st.Table), Input: d.node, Old: plan.IDs(d.scan.Props().Cols)}
+	if len(st.Returning) > 0 {
+		n.Cols, n.Returning, err = b.returning(st.Returning, d.scope.items, s)
+	}
+	return n, err
+}
+
+// setClauses plans the assignments of UPDATE and ON CONFLICT DO UPDATE.
+func (b *builder) setClauses(list []ast.SetClause, t *catalog.Table, s *scope) ([]plan.SetCol, error) {
+	var out []plan.SetCol
+	assign := func(target *ast.Target, value func(c *catalog.Column) (plan.Expr, error)) error {
+		ord, ok := t.ColumnByName(target.Column)
+		switch {
+		case !ok:
+			return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", target.Column, t.Name).At(target.Pos)
+		case len(target.Path) > 0:
+			return pgerr.Unsupported("assigning to parts of a column is not supported").At(target.Pos)
+		}
+		for _, have := range out {
+			if have.Ord == ord {
+				return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", target.Column).At(target.Pos)
+			}
+		}
+		v, err := value(&t.Columns[ord])
+		if err != nil {
+			return err
+		}
+		out = append(out, plan.SetCol{Ord: ord, Value: v})
+		return nil
+	}
+	for i := range list {
+		sc := &list[i]
+		if !sc.Multi {
+			err := assign(&sc.Targets[0], func(c *catalog.Column) (plan.Expr, error) { return b.setValue(sc.X, c, s) })
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := b.multiSet(sc, s, assign); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// setValue plans the value of an assignment.
+func (b *builder) setValue(x ast.Expr, c *catalog.Column, s *scope) (plan.Expr, error) {
+	if _, ok := x.(*ast.DefaultExpr); ok {
+		return b.defaultExpr(c)
+	}
+	if c.Identity == 'a' {
+		return nil, pgerr.New(codeGeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).
+			WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name).At(x.Position())
+	}
+	v, err := b.expr(x, s)
+	if err != nil {
+		return nil, err
+	}
+	return b.assign(v, c.Name, c.Type, x.Position())
+}
+
+// multiSet plans (a, b) = (x, y) and (a, b) = (SELECT ...).
+func (b *builder) multiSet(sc *ast.SetClause, s *scope, assign func(*ast.Target, func(*catalog.Column) (plan.Expr, error)) error) error {
+	var values []plan.Expr
+	var exprs []ast.Expr
+	switch x := sc.X.(type) {
+	case *ast.Row:
+		exprs = x.Elems
+	case *ast.Subquery:
+		v, err := b.rowValue(x, len(sc.Targets), s)
+		if err != nil {
+			if pgerr.CodeOf(err) == pgerr.SyntaxError {
+				return pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(x.Pos)
+			}
+			return err
+		}
+		values = v
+	default:
+		return pgerr.New(pgerr.FeatureNotSupported, "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression").At(sc.X.Position())
+	}
+	if values == nil && len(exprs) != len(sc.Targets) {
+		return pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(sc.X.Position())
+	}
+	for i := range sc.Targets {
+		err := assign(&sc.Targets[i], func(c *catalog.Column) (plan.Expr, error) {
+			if values != nil {
+				return b.assign(values[i], c.Name, c.Type, sc.X.Position())
+			}
+			return b.setValue(exprs[i], c, s)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

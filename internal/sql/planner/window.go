@@ -1,0 +1,336 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// windowGroup is the window functions that share a window.
+type windowGroup struct {
+	partition []plan.Expr
+	order     []windowKey
+	frame     plan.Frame
+	funcs     []plan.WindowCall
+}
+
+type windowKey struct {
+	expr             plan.Expr
+	desc, nullsFirst bool
+}
+
+// eachExpr calls f for every expression over the window's input.
+func (w *windowGroup) eachExpr(f func(*plan.Expr) error) error {
+	var all []*plan.Expr
+	for i := range w.partition {
+		all = append(all, &w.partition[i])
+	}
+	for i := range w.order {
+		all = append(all, &w.order[i].expr)
+	}
+	for i := range w.funcs {
+		for j := range w.funcs[i].Args {
+			all = append(all, &w.funcs[i].Args[j])
+		}
+		if w.funcs[i].Filter != nil {
+			all = append(all, &w.funcs[i].Filter)
+		}
+	}
+	for _, e := range all {
+		if err := f(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windowFuncs are the functions that exist for windows only: the declared
+// types of their arguments (nil is any) and result (nil is the first
+// argument's), and how many arguments may be left out.
+var windowFuncs = map[string]struct {
+	args     []*types.T
+	optional int
+	ret      *types.T
+}{
+	"row_number":   {ret: types.Int8},
+	"rank":         {ret: types.Int8},
+	"dense_rank":   {ret: types.Int8},
+	"percent_rank": {ret: types.Float8},
+	"cume_dist":    {ret: types.Float8},
+	"ntile":        {args: []*types.T{types.Int4}, ret: types.Int4},
+	"lag":          {args: []*types.T{nil, types.Int4, nil}, optional: 2},
+	"lead":         {args: []*types.T{nil, types.Int4, nil}, optional: 2},
+	"first_value":  {args: []*types.T{nil}},
+	"last_value":   {args: []*types.T{nil}},
+	"nth_value":    {args: []*types.T{nil, types.Int4}},
+}
+
+func isWindowFunction(name string) bool {
+	_, ok := windowFuncs[name]
+	return ok
+}
+
+// windowCall plans f(...) OVER ... and returns the column of its result.
+func (b *builder) windowCall(e *ast.FuncCall, name string, s *scope) (plan.Expr, error) {
+	switch {
+	case s.sel == nil || s.clause != clauseSelect && s.clause != clauseOrderBy && s.clause != clauseDistinctOn:
+		return nil, pgerr.New(pgerr.WindowingError, "window functions are not allowed in %s", clauseNames[s.clause]).At(e.Pos)
+	case s.inWindow:
+		return nil, pgerr.New(pgerr.WindowingError, "window function calls cannot be nested").At(e.Pos)
+	case s.inAgg:
+		return nil, pgerr.New(pgerr.GroupingError, "aggregate function calls cannot contain window function calls").At(e.Pos)
+	case e.Distinct:
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "DISTINCT is not implemented for window functions").At(e.Pos)
+	case len(e.OrderBy) > 0:
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "aggregate ORDER BY is not implemented for window functions").At(e.Pos)
+	}
+	inner := *s
+	inner.inWindow = true
+	call, err := b.windowFunc(e, name, &inner)
+	if err != nil {
+		return nil, err
+	}
+	w, err := b.window(e.Over, &inner)
+	if err != nil {
+		return nil, err
+	}
+	call.Frame = w.frame
+	call.Out.ID = b.newCol()
+	for _, have := range s.sel.windows {
+		if sameWindow(have, w) {
+			have.funcs = append(have.funcs, *call)
+			return plan.Ref(call.Out), nil
+		}
+	}
+	w.funcs = []plan.WindowCall{*call}
+	s.sel.windows = append(s.sel.windows, w)
+	return plan.Ref(call.Out), nil
+}
+
+// windowFunc resolves the function and plans its arguments.
+func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.WindowCall, error) {
+	if e.Star || len(builtin.Aggregates(name)) > 0 {
+		a, err := b.aggregateArgs(e, name, s)
+		if err != nil {
+			return nil, err
+		}
+		return &plan.WindowCall{Name: name, Agg: a.Fn, Args: a.Args, Filter: a.Filter, Out: a.Out}, nil
+	}
+	sig, ok := windowFuncs[name]
+	if !ok {
+		return nil, pgerr.New(pgerr.WrongObjectType, "OVER specified, but %s is not a window function nor an aggregate function", name).At(e.Pos)
+	}
+	if e.Filter != nil {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "FILTER is not implemented for non-aggregate window functions").At(e.Pos)
+	}
+	args, pos, err := b.exprList(e.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) > len(sig.args) || len(args) < len(sig.args)-sig.optional {
+		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s with %d arguments does not exist", name, len(args)).At(e.Pos)
+	}
+	if len(args) > 0 && sig.args[0] == nil {
+		if args[0], err = b.coerceText(args[0], pos[0]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range args {
+		t := sig.args[i]
+		if t == nil {
+			t = args[0].Type()
+		}
+		if args[i], err = b.coerceArg(args[i], t, pos[i]); err != nil {
+			return nil, err
+		}
+	}
+	call := &plan.WindowCall{Name: name, Args: args, Out: plan.Column{Name: name, Type: sig.ret}}
+	if sig.ret == nil {
+		call.Out.Type = args[0].Type().WithTypmod(-1)
+	}
+	return call, nil
+}
+
+// window plans what stands in OVER.
+func (b *builder) window(spec *ast.WindowSpec, s *scope) (*windowGroup, error) {
+	ws := *s
+	ws.clause = clauseWindow
+	w := &windowGroup{}
+	base := spec.Ref
+	if spec.Name != "" {
+		base = spec.Name
+	}
+	frame := spec.Frame
+	if base != "" {
+		named := s.sel.window(base)
+		if named == nil {
+			return nil, pgerr.New(pgerr.UndefinedObject, "window \"%s\" does not exist", base).At(spec.Pos)
+		}
+		def := *named
+		def.Name = ""
+		inherited, err := b.window(&def, s)
+		if err != nil {
+			return nil, err
+		}
+		w.partition, w.order = inherited.partition, inherited.order
+		if spec.Name != "" {
+			return inherited, nil
+		}
+		switch {
+		case len(spec.PartitionBy) > 0:
+			return nil, pgerr.New(pgerr.WindowingError, "cannot override PARTITION BY clause of window \"%s\"", base).At(spec.Pos)
+		case len(spec.OrderBy) > 0 && len(w.order) > 0:
+			return nil, pgerr.New(pgerr.WindowingError, "cannot override ORDER BY clause of window \"%s\"", base).At(spec.Pos)
+		case named.Frame != nil:
+			return nil, pgerr.New(pgerr.WindowingError, "cannot copy window \"%s\" because it has a frame clause", base).At(spec.Pos)
+		}
+	}
+	for _, e := range spec.PartitionBy {
+		x, err := b.typed(e, &ws)
+		if err != nil {
+			return nil, err
+		}
+		if err := orderable(x.Type(), e.Position()); err != nil {
+			return nil, err
+		}
+		w.partition = append(w.partition, x)
+	}
+	for i := range spec.OrderBy {
+		o := &spec.OrderBy[i]
+		x, err := b.typed(o.X, &ws)
+		if err != nil {
+			return nil, err
+		}
+		if err := orderable(x.Type(), o.X.Position()); err != nil {
+			return nil, err
+		}
+		desc, nulls, err := direction(o)
+		if err != nil {
+			return nil, err
+		}
+		w.order = append(w.order, windowKey{x, desc, nulls})
+	}
+	var err error
+	w.frame, err = b.frame(frame, &ws)
+	return w, err
+}
+
+// window finds a definition of the WINDOW clause.
+func (sel *selectState) window(name ast.Name) *ast.WindowSpec {
+	for _, w := range sel.named {
+		if w.Name == name {
+			return w
+		}
+	}
+	return nil
+}
+
+var frameModes = [...]plan.FrameMode{ast.FrameRange: plan.FrameRange, ast.FrameRows: plan.FrameRows, ast.FrameGroups: plan.FrameGroups}
+
+var boundKinds = [...]plan.FrameBoundKind{
+	ast.UnboundedPreceding: plan.UnboundedPreceding, ast.OffsetPreceding: plan.OffsetPreceding,
+	ast.CurrentRow: plan.CurrentRow, ast.OffsetFollowing: plan.OffsetFollowing,
+	ast.UnboundedFollowing: plan.UnboundedFollowing,
+}
+
+// frame plans a frame clause; none is RANGE from the start to the current row.
+func (b *builder) frame(f *ast.Frame, s *scope) (plan.Frame, error) {
+	out := plan.Frame{End: plan.FrameBound{Kind: plan.CurrentRow}}
+	if f == nil {
+		return out, nil
+	}
+	if f.Exclusion != ast.ExcludeNoOthers {
+		return out, pgerr.Unsupported("frame exclusion is not supported").At(f.Pos)
+	}
+	out.Mode = frameModes[f.Unit]
+	out.Start.Kind, out.End.Kind = boundKinds[f.Start.Kind], boundKinds[f.End.Kind]
+	switch {
+	case out.Start.Kind == plan.UnboundedFollowing:
+		return out, pgerr.New(pgerr.WindowingError, "frame start cannot be UNBOUNDED FOLLOWING").At(f.Pos)
+	case out.End.Kind == plan.UnboundedPreceding:
+		return out, pgerr.New(pgerr.WindowingError, "frame end cannot be UNBOUNDED PRECEDING").At(f.Pos)
+	case out.Start.Kind > out.End.Kind:
+		return out, pgerr.New(pgerr.WindowingError, "frame start cannot come after its end").At(f.Pos)
+	}
+	var err error
+	if out.Start.Offset, err = b.frameOffset(f, f.Start.Offset, s); err != nil {
+		return out, err
+	}
+	out.End.Offset, err = b.frameOffset(f, f.End.Offset, s)
+	return out, err
+}
+
+func (b *builder) frameOffset(f *ast.Frame, e ast.Expr, s *scope) (plan.Expr, error) {
+	if e == nil {
+		return nil, nil
+	}
+	if f.Unit == ast.FrameRange {
+		return nil, pgerr.Unsupported("RANGE with an offset is not supported").At(f.Pos)
+	}
+	return b.limitExpr(e, "ROWS", s)
+}
+
+func sameWindow(a, c *windowGroup) bool {
+	if len(a.partition) != len(c.partition) || len(a.order) != len(c.order) {
+		return false
+	}
+	for i := range a.partition {
+		if !plan.ExprEqual(a.partition[i], c.partition[i]) {
+			return false
+		}
+	}
+	for i := range a.order {
+		x, y := &a.order[i], &c.order[i]
+		if x.desc != y.desc || x.nullsFirst != y.nullsFirst || !plan.ExprEqual(x.expr, y.expr) {
+			return false
+		}
+	}
+	return true
+}
+
+// planWindows computes the collected window functions over node, one Window
+// per distinct window.
+func (b *builder) planWindows(node plan.Node, sel *selectState) (plan.Node, error) {
+	for _, w := range sel.windows {
+		pre := &plan.Project{Input: node}
+		for _, c := range node.Props().Cols {
+			pre.Cols, pre.Exprs = append(pre.Cols, c), append(pre.Exprs, plan.Ref(c))
+		}
+		column := func(x plan.Expr) plan.ColID {
+			if r, ok := x.(*plan.ColRef); ok && plan.FindCol(pre.Cols, r.Col) >= 0 {
+				return r.Col
+			}
+			c := plan.Column{ID: b.newCol(), Name: "?column?", Type: x.Type()}
+			pre.Cols, pre.Exprs = append(pre.Cols, c), append(pre.Exprs, x)
+			return c.ID
+		}
+		n := &plan.Window{Funcs: w.funcs}
+		sort := &plan.Sort{}
+		for _, x := range w.partition {
+			id := column(x)
+			n.PartitionBy = append(n.PartitionBy, id)
+			sort.Keys = append(sort.Keys, plan.SortKey{Col: id})
+		}
+		for _, k := range w.order {
+			key := plan.SortKey{Col: column(k.expr), Desc: k.desc, NullsFirst: k.nullsFirst}
+			n.OrderBy = append(n.OrderBy, key)
+			sort.Keys = append(sort.Keys, key)
+		}
+		if len(pre.Cols) > len(node.Props().Cols) {
+			node = pre
+		}
+		if len(sort.Keys) > 0 {
+			sort.Input, sort.Cols, sort.Order = node, node.Props().Cols, sort.Keys
+			node = sort
+		}
+		n.Input = node
+		n.Cols = append(n.Cols, node.Props().Cols...)
+		for i := range n.Funcs {
+			n.Cols = append(n.Cols, n.Funcs[i].Out)
+		}
+		node = n
+	}
+	return node, nil
+}

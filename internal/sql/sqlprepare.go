@@ -1,0 +1,134 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// maxArguments bounds the arguments of EXECUTE; PostgreSQL's protocol has the
+// same limit.
+const maxArguments = 65535
+
+// execPrepare is PREPARE name (types) AS statement.
+func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
+	name := string(st.Name)
+	if s.statements[name] != nil {
+		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
+	}
+	if len(s.statements) >= maxStatements {
+		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many prepared statements (limit %d)", maxStatements)
+	}
+	p := &Prepared{Name: name, Text: s.queryText(), stmt: parser.Statement{
+		AST: st.Stmt, SQL: ast.Format(st.Stmt), NumParams: st.NumParams,
+	}}
+	for _, tn := range st.Types {
+		t, err := planner.ResolveType(tn, s.vals.Fast.DefaultIntSize)
+		if err != nil {
+			return err
+		}
+		p.params = append(p.params, t)
+	}
+	s.ensureTxn()
+	c, err := s.planFor(ctx, p)
+	if err != nil {
+		return err
+	}
+	p.plan, p.types, p.cols = c, c.prep.ParamTypes, s.resultColumns(c.prep)
+	p.params = p.types
+	s.statements[name] = p
+	return nil
+}
+
+// bindExecute makes the execution of EXECUTE that of the statement it names.
+func (x *execution) bindExecute(ctx context.Context, st *ast.Execute) error {
+	s := x.s
+	p, err := s.Statement(string(st.Name))
+	if err != nil {
+		return err
+	}
+	if len(st.Args) != len(p.types) {
+		return pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement %q", p.Name).
+			WithDetail("Expected %d parameters but got %d.", len(p.types), len(st.Args))
+	}
+	params := make([]types.Datum, len(st.Args))
+	s.ensureTxn()
+	for i, arg := range st.Args {
+		if params[i], err = s.evalAs(ctx, arg, p.types[i]); err != nil {
+			return err
+		}
+	}
+	x.prepared, x.params = p, params
+	return nil
+}
+
+func (s *Session) queryText() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.query
+}
+
+func (s *Session) plannerEnv(params []*types.T) *planner.Env {
+	return &planner.Env{
+		Catalog: s.coll, ParamTypes: params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
+	}
+}
+
+// evalConst evaluates an expression without columns or parameters.
+func (s *Session) evalConst(ctx context.Context, e ast.Expr) (types.Datum, *types.T, error) {
+	sel := &ast.Select{Targets: []ast.SelectTarget{{Expr: e}}}
+	return s.evalSelect(ctx, sel)
+}
+
+// evalAs evaluates an expression as a value of a type.
+func (s *Session) evalAs(ctx context.Context, e ast.Expr, t *types.T) (types.Datum, error) {
+	d, from, err := s.evalConst(ctx, e)
+	if err != nil || d.IsNull() {
+		return d, err
+	}
+	if from.Oid == types.Unknown.Oid {
+		return types.ParseText(t, d.Str(), &s.vals.Format)
+	}
+	if from.Oid != t.Oid {
+		cast, ok := types.FindCast(from, t)
+		if !ok || cast.Context == types.CastExplicit {
+			return d, pgerr.New(pgerr.DatatypeMismatch, "cannot convert %s to %s", types.FormatType(from), types.FormatType(t)).
+				At(e.Position())
+		}
+		if cast.Fn != nil {
+			return cast.Fn(&s.vals.Format, d, t)
+		}
+	}
+	return d, nil
+}
+
+func (s *Session) evalSelect(ctx context.Context, sel *ast.Select) (types.Datum, *types.T, error) {
+	prep, err := planner.Plan(ctx, sel, s.plannerEnv(nil))
+	if err != nil {
+		return types.Null, nil, err
+	}
+	pr, err := exec.Compile(prep)
+	if err != nil {
+		return types.Null, nil, err
+	}
+	d, err := s.oneValue(ctx, pr)
+	return d, prep.Columns[0].Type, err
+}
+
+func (s *Session) oneValue(ctx context.Context, pr *exec.Program) (types.Datum, error) {
+	env := exec.Env{Ctx: ctx, Builtin: s.builtinContext(ctx)}
+	if s.txn.open {
+		s.fillEnv(ctx, &env, nil)
+	}
+	rows, err := pr.Rows(&env)
+	if err != nil || len(rows) == 0 {
+		return types.Null, err
+	}
+	return rows[0][0], nil
+}

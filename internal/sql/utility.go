@@ -1,0 +1,355 @@
+package sql
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/settings"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// execSessionStmt executes the statements that act on the session alone, which
+// are not planned; handled is false for all others.
+func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.Statement) (tag string, handled bool, err error) {
+	switch st := stmt.(type) {
+	case *ast.Begin, *ast.Commit, *ast.Rollback, *ast.Savepoint, *ast.Release, *ast.RollbackTo:
+		tag, err = s.execTxnControl(ctx, stmt, x.res)
+	case *ast.SetVar:
+		tag, err = s.execSet(ctx, st, x.res)
+	case *ast.SetTransaction:
+		tag, err = "SET", s.execSetTransaction(ctx, st, x.res)
+	case *ast.SetConstraints:
+		tag = "SET CONSTRAINTS" // constraints are checked at once: nothing is deferred
+	case *ast.Show:
+		tag, err = "SHOW", s.execShow(x, st)
+	case *ast.Prepare:
+		tag, err = "PREPARE", s.execPrepare(ctx, st)
+	case *ast.Deallocate:
+		tag, err = s.execDeallocate(st)
+	case *ast.Discard:
+		tag, err = s.execDiscard(st)
+	case *ast.DeclareCursor:
+		tag, err = "DECLARE CURSOR", s.declareCursor(ctx, x, st)
+	case *ast.Fetch:
+		tag, err = s.execFetch(ctx, x, st)
+	case *ast.CloseCursor:
+		tag, err = "CLOSE CURSOR", s.closeCursor(st)
+	default:
+		if n, ok := ddl.NoEffect(stmt); ok {
+			x.res.Notice("NOTICE", n)
+			return stmt.Tag(), true, nil
+		}
+		return "", false, nil
+	}
+	return tag, true, err
+}
+
+func (s *Session) execSet(ctx context.Context, st *ast.SetVar, res Results) (string, error) {
+	tag := "SET"
+	if st.Reset {
+		tag = "RESET"
+		if st.Name == "" || st.Name == "all" {
+			s.vals.ResetAll()
+			return tag, nil
+		}
+	}
+	local := st.Scope == ast.ScopeLocal
+	if local && s.txn.block == blockNone {
+		res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET LOCAL can only be used in transaction blocks"))
+		return tag, nil
+	}
+	if st.Current {
+		return tag, nil
+	}
+	if st.Default || st.Reset {
+		return tag, s.vals.Reset(st.Name, local)
+	}
+	value, err := settingText(st)
+	if err != nil {
+		return "", err
+	}
+	_, err = s.setSetting(ctx, st.Name, value, local, res.Notice)
+	return tag, err
+}
+
+// setSetting is SET; the transaction's own parameters act on it.
+func (s *Session) setSetting(
+	ctx context.Context, name, value string, local bool, notice func(string, *pgerr.Error),
+) (string, error) {
+	switch strings.ToLower(name) {
+	case "transaction_isolation":
+		l, ok := settings.ParseIsolation(value)
+		if !ok {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", name, value)
+		}
+		s.ensureTxn()
+		modes := map[string]ast.Isolation{"serializable": ast.Serializable, "repeatable read": ast.RepeatableRead, "read committed": ast.ReadCommitted}
+		return l.String(), s.setTxnModes(ctx, &ast.TxnModes{Isolation: modes[l.String()]})
+	case "role":
+		if value != "none" && value != s.user {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", value)
+		}
+	case "session_authorization":
+		if value != s.user {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", value)
+		}
+	}
+	n, err := s.vals.Set(name, value, local)
+	if err != nil {
+		return "", err
+	}
+	if n != nil && notice != nil {
+		notice("NOTICE", n)
+	}
+	v, _ := s.vals.Get(name)
+	return v, nil
+}
+
+// settingText joins the values of SET as the parameter keeps them.
+func settingText(st *ast.SetVar) (string, error) {
+	var parts []string
+	for _, v := range st.Values {
+		text, err := literalText(v)
+		if err != nil {
+			return "", err
+		}
+		if len(st.Values) > 1 || st.Name == "search_path" {
+			text = quoteListItem(text)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", "), nil
+}
+
+func quoteListItem(s string) string {
+	if s != strings.ToLower(s) || strings.ContainsAny(s, " ,\"$") || s == "" {
+		return `"` + s + `"`
+	}
+	return s
+}
+
+func literalText(e ast.Expr) (string, error) {
+	switch v := e.(type) {
+	case *ast.StrLit:
+		return v.Val, nil
+	case *ast.IntLit:
+		return strconv.FormatInt(v.Val, 10), nil
+	case *ast.NumLit:
+		return v.Text, nil
+	case *ast.BoolLit:
+		if v.Val {
+			return "on", nil
+		}
+		return "off", nil
+	case *ast.UnaryOp:
+		text, err := literalText(v.X)
+		return v.Op.Name + text, err
+	case *ast.Cast:
+		return literalText(v.X)
+	case *ast.ColumnRef:
+		return ast.Format(v), nil
+	}
+	return "", pgerr.New(pgerr.SyntaxError, "SET takes literals only").At(e.Position())
+}
+
+func (s *Session) execSetTransaction(ctx context.Context, st *ast.SetTransaction, res Results) error {
+	if st.Snapshot != "" {
+		return pgerr.Unsupported("SET TRANSACTION SNAPSHOT is not supported")
+	}
+	if st.Session {
+		return s.setCharacteristics(&st.Modes)
+	}
+	if s.txn.block == blockNone {
+		res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks"))
+		return nil
+	}
+	return s.setTxnModes(ctx, &st.Modes)
+}
+
+func (s *Session) setCharacteristics(m *ast.TxnModes) error {
+	set := func(name, value string) error { _, err := s.vals.Set(name, value, false); return err }
+	if m.AsOf != nil {
+		return pgerr.Unsupported("AS OF SYSTEM TIME is not a session characteristic")
+	}
+	if m.Isolation != ast.IsolationDefault {
+		if err := set("default_transaction_isolation", m.Isolation.String()); err != nil {
+			return err
+		}
+	}
+	switch m.ReadOnly {
+	case ast.Yes:
+		return set("default_transaction_read_only", "on")
+	case ast.No:
+		return set("default_transaction_read_only", "off")
+	}
+	return nil
+}
+
+// showValue is what SHOW prints; parameters of the transaction come from it.
+func (s *Session) showValue(name string) (string, bool) {
+	switch strings.ToLower(name) {
+	case "transaction_isolation":
+		return s.currentOptions().Isolation.String(), true
+	case "transaction_read_only":
+		return onOff(s.currentOptions().ReadOnly), true
+	case "session_authorization":
+		return s.user, true
+	}
+	return s.vals.Get(name)
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+func textColumn(name string) plan.Column { return plan.Column{Name: name, Type: types.Text} }
+
+func (s *Session) execShow(x *execution, st *ast.Show) error {
+	if strings.EqualFold(st.Name, "all") {
+		return s.showAll(x)
+	}
+	v, ok := s.showValue(st.Name)
+	if !ok {
+		return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", st.Name)
+	}
+	if err := x.announce([]plan.Column{textColumn(settingName(st.Name))}); err != nil {
+		return err
+	}
+	return x.res.Row([]types.Datum{types.NewString(v)})
+}
+
+// settingName is the name as the parameter itself spells it.
+func settingName(name string) string {
+	for _, p := range settings.All() {
+		if strings.EqualFold(p.Name, name) {
+			return p.Name
+		}
+	}
+	return name
+}
+
+func (s *Session) showAll(x *execution) error {
+	if err := x.announce([]plan.Column{textColumn("name"), textColumn("setting"), textColumn("description")}); err != nil {
+		return err
+	}
+	for _, p := range settings.All() {
+		v, _ := s.showValue(p.Name)
+		doc := p.Doc
+		if p.NoEffect {
+			doc = "no effect: " + p.Why
+		}
+		row := []types.Datum{types.NewString(p.Name), types.NewString(v), types.NewString(doc)}
+		if err := x.res.Row(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Session) execDeallocate(st *ast.Deallocate) (string, error) {
+	if st.All {
+		clear(s.statements)
+		return "DEALLOCATE ALL", nil
+	}
+	if s.statements[string(st.Name)] == nil {
+		return "", pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", string(st.Name))
+	}
+	s.CloseStatement(string(st.Name))
+	return "DEALLOCATE", nil
+}
+
+func (s *Session) execDiscard(st *ast.Discard) (string, error) {
+	switch st.Kind {
+	case ast.DiscardAll:
+		if s.txn.block != blockNone {
+			return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
+		}
+		s.closeTxnPortals()
+		clear(s.statements)
+		s.vals.ResetAll()
+		s.sequences.reset()
+		return "DISCARD ALL", nil
+	case ast.DiscardPlans:
+		return "DISCARD PLANS", nil
+	case ast.DiscardSequences:
+		s.sequences.reset()
+		return "DISCARD SEQUENCES", nil
+	}
+	return "DISCARD TEMP", nil
+}
+
+// asOf evaluates the expression of AS OF SYSTEM TIME: a timestamp, an interval
+// before now ('-10s'), or a hybrid logical timestamp as a decimal number.
+func (s *Session) asOf(ctx context.Context, e ast.Expr) (hlc.Timestamp, error) {
+	d, t, err := s.evalConst(ctx, e)
+	if err != nil {
+		return hlc.Timestamp{}, err
+	}
+	now := s.srv.cfg.DB.Clock().Now()
+	ts, err := s.asOfDatum(d, t, now)
+	if err != nil {
+		return hlc.Timestamp{}, err
+	}
+	if now.Less(ts) {
+		return ts, pgerr.New(pgerr.InvalidParameterValue, "AS OF SYSTEM TIME: cannot specify timestamp in the future").At(e.Position())
+	}
+	return ts, nil
+}
+
+func (s *Session) asOfDatum(d types.Datum, t *types.T, now hlc.Timestamp) (hlc.Timestamp, error) {
+	const epoch = 946684800_000_000 // 2000-01-01 in microseconds of Unix time
+	at := func(micros int64) hlc.Timestamp { return hlc.Timestamp{WallTime: (micros + epoch) * 1000} }
+	back := func(iv types.Interval) hlc.Timestamp {
+		micros := iv.Micros + (int64(iv.Days)+30*int64(iv.Months))*86400_000_000
+		return hlc.Timestamp{WallTime: now.WallTime + micros*1000}
+	}
+	bad := pgerr.New(pgerr.InvalidParameterValue, "AS OF SYSTEM TIME: expected a timestamp, an interval or a decimal number")
+	switch t.Family {
+	case types.TimestampTZFamily, types.TimestampFamily:
+		return at(d.Int()), nil
+	case types.IntervalFamily:
+		return back(d.Interval()), nil
+	case types.IntFamily:
+		return hlc.Timestamp{WallTime: d.Int()}, nil
+	case types.DecimalFamily:
+		return parseHLC(string(types.AppendText(nil, types.Numeric, d, &s.vals.Format)), bad)
+	case types.StringFamily:
+		if ts, err := parseHLC(d.Str(), bad); err == nil {
+			return ts, nil
+		}
+		if v, err := types.ParseText(types.Interval, d.Str(), &s.vals.Format); err == nil {
+			return back(v.Interval()), nil
+		}
+		v, err := types.ParseText(types.TimestampTZ, d.Str(), &s.vals.Format)
+		if err != nil {
+			return hlc.Timestamp{}, bad
+		}
+		return at(v.Int()), nil
+	}
+	return hlc.Timestamp{}, bad
+}
+
+// parseHLC reads nanoseconds with the logical part as ten decimals.
+func parseHLC(s string, bad error) (ts hlc.Timestamp, err error) {
+	wall, logical, _ := strings.Cut(s, ".")
+	if ts.WallTime, err = strconv.ParseInt(wall, 10, 64); err != nil || ts.WallTime <= 0 {
+		return ts, bad
+	}
+	if logical != "" {
+		n, err := strconv.ParseUint((logical + "0000000000")[:10], 10, 32)
+		if err != nil {
+			return ts, bad
+		}
+		ts.Logical = uint32(n)
+	}
+	return ts, nil
+}
