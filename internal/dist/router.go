@@ -169,6 +169,9 @@ func (d *Router) only(writes []kvpb.Write, locks [][]byte) (kvpb.Sender, error) 
 // Commit implements kvpb.Sender.
 func (d *Router) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
 	s, err := d.only(req.Writes, req.Locks)
+	if err == nil && s == nil {
+		s, _, err = d.loc.Lookup(req.Anchor)
+	}
 	if err != nil {
 		return err
 	}

@@ -58,14 +58,24 @@ func Scan(ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, resp 
 	return s.Err()
 }
 
-// Refresh checks that no version in the spans is newer than from up to to.
-func Refresh(ctx context.Context, eng *storage.Engine, spans []kvpb.Span, from, to hlc.Timestamp) error {
+// Refresh checks that no version in the spans is newer than from up to to; hidden
+// is nil where no version is.
+func Refresh(
+	ctx context.Context, eng *storage.Engine, spans []kvpb.Span, from, to hlc.Timestamp, hidden mvcc.Hidden,
+) error {
 	for _, s := range spans {
 		span := keys.Span{Start: s.Key}
 		if len(s.EndKey) > 0 {
 			span.End = s.EndKey
 		}
-		changed, key, err := mvcc.ChangedSince(ctx, eng, span, from, to)
+		var changed bool
+		var key []byte
+		var err error
+		if hidden == nil {
+			changed, key, err = mvcc.ChangedSince(ctx, eng, span, from, to)
+		} else {
+			changed, key, err = mvcc.ChangedVisible(ctx, eng, span, from, to, hidden)
+		}
 		if err != nil {
 			return err
 		}
@@ -76,4 +86,33 @@ func Refresh(ctx context.Context, eng *storage.Engine, spans []kvpb.Span, from, 
 		}
 	}
 	return nil
+}
+
+// GetVisible is Get where versions may be hidden.
+func GetVisible(eng *storage.Engine, req *kvpb.GetRequest, hidden mvcc.Hidden, resp *kvpb.GetResponse) error {
+	v, found, err := mvcc.GetVisible(eng, req.Key, req.Txn.ReadTS, hidden, resp.Value[:0])
+	resp.Found, resp.TS = found, v.TS
+	if found {
+		resp.Value = v.Data
+	}
+	return err
+}
+
+// ScanVisible is Scan where versions may be hidden.
+func ScanVisible(
+	ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, hidden mvcc.Hidden, resp *kvpb.ScanResponse,
+) error {
+	n := 0
+	span := keys.Span{Start: req.Start, End: req.End}
+	return mvcc.ScanVisible(ctx, eng, span, req.Txn.ReadTS, hidden, req.Reverse, func(key, value []byte) bool {
+		resp.Append(key, value)
+		if n++; req.MaxKeys > 0 && n >= req.MaxKeys || req.MaxBytes > 0 && len(resp.Arena) >= req.MaxBytes {
+			resp.Resume = append([]byte(nil), key...)
+			if !req.Reverse {
+				resp.Resume = append(resp.Resume, 0)
+			}
+			return false
+		}
+		return true
+	})
 }

@@ -26,6 +26,7 @@ type Sender interface {
 	Commit(ctx context.Context, req *CommitRequest, resp *CommitResponse) error
 	// Release gives up locks without writing anything.
 	Release(ctx context.Context, req *ReleaseRequest) error
+	Spiller
 }
 
 // GetRequest asks for one key.
@@ -135,6 +136,9 @@ type CommitRequest struct {
 	AllReadsHere bool
 	Locks        [][]byte // locked keys, released with the commit
 	LockEpoch    uint64   // LockResponse.Epoch of the first lock, 0 if there is none
+	// Spilled says that the transaction has spilled writes, which commit too.
+	Spilled bool
+	Anchor  []byte // a key that was spilled
 	// MinTS is a lower bound for the commit timestamp, exclusive: the newest
 	// version seen on a locked key.
 	MinTS hlc.Timestamp
@@ -150,4 +154,49 @@ type ReleaseRequest struct {
 	Txn       *TxnMeta
 	Locks     [][]byte
 	Committed bool
+}
+
+// SpillRequest carries writes of a transaction that outgrew its buffer: they
+// become versions at a provisional timestamp, invisible to others until the
+// transaction commits. Position numbers the transaction's writes.
+type SpillRequest struct {
+	Txn       *TxnMeta
+	Writes    []Write
+	Positions []uint64 // of each write
+	Locks     [][]byte // row locks that the durable locks of the writes replace
+}
+
+// SpilledRequest asks for what the transaction itself has spilled in a span: the
+// newest write of each key at a position below Below.
+type SpilledRequest struct {
+	Txn   *TxnMeta
+	Span  Span
+	Below uint64
+}
+
+// SpilledWrite is one answer to SpilledRequest.
+type SpilledWrite struct {
+	Key, Value []byte
+	Deleted    bool
+	Position   uint64
+}
+
+// UnspillRequest undoes the spilled writes from position From on; with Abort, the
+// whole transaction.
+type UnspillRequest struct {
+	Txn    *TxnMeta
+	Anchor []byte // a key that was spilled
+	From   uint64
+	Abort  bool
+}
+
+// Spiller is the part of Sender that serves transactions too large for their
+// gateway's memory.
+type Spiller interface {
+	// Spill stores uncommitted writes.
+	Spill(ctx context.Context, req *SpillRequest) error
+	// Spilled reads them back, in key order.
+	Spilled(ctx context.Context, req *SpilledRequest) ([]SpilledWrite, error)
+	// Unspill undoes them.
+	Unspill(ctx context.Context, req *UnspillRequest) error
 }

@@ -149,7 +149,9 @@ func (l *Log) Close() error {
 	err := l.failed
 	if err == nil && l.active != nil && (l.dirty || len(l.marks) > 0) {
 		l.leading = true
-		err = l.seal()
+		if err = l.seal(); errors.Is(err, ErrDiskFull) {
+			err = nil
+		}
 		l.leading = false
 	}
 	l.closeFiles()

@@ -356,6 +356,9 @@ func (g *group) admit(w *Write) error {
 	if w.Reset == nil && len(w.Entries) == 0 && w.HardState == nil {
 		return fmt.Errorf("empty write")
 	}
+	if w.Reset != nil && w.Reset.Index > MaxIndex || len(w.Entries) > 0 && w.Entries[0].Index > MaxIndex {
+		return fmt.Errorf("index beyond %d", uint64(MaxIndex))
+	}
 	mark, last, low := q.mark, q.last, q.min
 	if w.Reset != nil {
 		mark, last, low = w.Reset.Index, w.Reset.Index, 0

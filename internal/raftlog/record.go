@@ -213,6 +213,7 @@ func (r *record) decode(d *decoder) error {
 		r.hard = HardState{Term: d.uvarint(), Vote: d.uvarint(), Commit: d.uvarint()}
 	case recTruncate, recReset:
 		r.mark = Mark{Index: d.uvarint(), Term: d.uvarint()}
+		d.bad = d.bad || r.mark.Index > MaxIndex
 	case recDestroy:
 	default:
 		return fmt.Errorf("unknown record type %d", r.typ)
@@ -223,7 +224,7 @@ func (r *record) decode(d *decoder) error {
 func (r *record) decodeEntries(d *decoder) {
 	r.first = d.uvarint()
 	n := d.count(1 + 1 + 1 + 4)
-	if r.first == 0 || n == 0 || r.first+uint64(n) < r.first {
+	if r.first == 0 || n == 0 || r.first > MaxIndex || r.first+uint64(n) > MaxIndex {
 		d.bad = true
 	}
 	for range n {
@@ -257,7 +258,7 @@ func decodeCheckpoint(d *decoder) *checkpoint {
 		g.HardState = HardState{Term: d.uvarint(), Vote: d.uvarint(), Commit: d.uvarint()}
 		g.Truncated = Mark{Index: d.uvarint(), Term: d.uvarint()}
 		g.Last = d.uvarint()
-		if g.Last < g.Truncated.Index {
+		if g.Last < g.Truncated.Index || g.Last > MaxIndex {
 			d.bad = true
 		}
 		c.groups = append(c.groups, g)

@@ -120,8 +120,16 @@ func (r *recovery) openFile(path string, slot uint32) error {
 // it lists.
 func (r *recovery) load() error {
 	newest, ckpt, start, err := r.newest()
-	if err != nil || newest == nil {
+	if err != nil {
 		return err
+	}
+	// A file may have been renamed to its name just before the process died,
+	// and its directory entry never synced.
+	if err := fs.SyncDir(r.l.o.FS, r.l.o.Dir); err != nil {
+		return fmt.Errorf("raftlog: sync %s: %w", r.l.o.Dir, err)
+	}
+	if newest == nil {
+		return nil
 	}
 	newest.used = true
 	r.l.active = newest.segment

@@ -71,6 +71,8 @@ const (
 	MaxQueueBytes = 16 << 20
 	// MaxAppendBytes bounds one append; it is written in one frame.
 	MaxAppendBytes = 256 << 20
+	// MaxIndex bounds the index of an entry.
+	MaxIndex = 1 << 62
 	// maxKeptBuffer bounds the frame buffers kept between appends.
 	maxKeptBuffer = 4 << 20
 )

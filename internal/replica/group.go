@@ -65,12 +65,11 @@ type group struct {
 	}
 
 	// The rest belongs to the processing goroutine.
-	applier  apply.Applier
-	inflight []*proposal // of entries not applied yet, in order
-	entry    []byte
-	spare    []*proposal
-	writes   []raftlog.Write
-	entries  []raftlog.Entry
+	applier apply.Applier
+	entry   []byte
+	spare   []*proposal
+	writes  []raftlog.Write
+	entries []raftlog.Entry
 }
 
 func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error) {
@@ -203,9 +202,9 @@ func (g *group) process(batch []*proposal, own *proposal) {
 		err := g.rn.Propose(g.entry)
 		g.entry = nil // raft keeps it
 		if err == nil {
-			g.inflight = part
 			err = g.processReady()
 		}
+		must.True(err != nil || g.applier.State().Index == g.rn.BasicStatus().GetCommit(), "R5: the group rests with entries to apply")
 		if err != nil {
 			err = g.failed(err)
 		}
@@ -215,7 +214,6 @@ func (g *group) process(batch []*proposal, own *proposal) {
 			}
 			finish(p, err)
 		}
-		g.inflight = nil
 	}
 }
 

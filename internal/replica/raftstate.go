@@ -117,9 +117,9 @@ func (v *logView) appended(ents []*pb.Entry) {
 			for _, e := range v.recent[at:] {
 				v.recentBytes -= len(e.GetData())
 			}
-			v.recent = v.recent[:at]
+			v.recent = v.recent[:at:at] // raft may hold the rest
 		} else {
-			v.recent, v.recentBytes = v.recent[:0], 0
+			v.recent, v.recentBytes = nil, 0
 		}
 	}
 	for _, e := range ents {
@@ -129,16 +129,15 @@ func (v *logView) appended(ents []*pb.Entry) {
 }
 
 // applied forgets the entries up to index, which nobody here needs again soon.
+// The array stays as it is: raft holds parts of it.
 func (v *logView) applied(index uint64) {
 	n := 0
 	for n < len(v.recent) && v.recent[n].GetIndex() <= index {
 		v.recentBytes -= len(v.recent[n].GetData())
 		n++
 	}
-	rest := copy(v.recent, v.recent[n:])
-	clear(v.recent[rest:])
-	v.recent = v.recent[:rest]
-	if v.recentBytes > maxRecentBytes {
+	v.recent = v.recent[n:]
+	if len(v.recent) == 0 || v.recentBytes > maxRecentBytes {
 		v.recent, v.recentBytes = nil, 0
 	}
 }

@@ -50,6 +50,7 @@ type Replica struct {
 	locks   *concurrency.LockTable
 	commits *concurrency.Commits
 	reads   *concurrency.TimestampCache
+	spills  spills
 
 	// epoch identifies this leadership: locks are lost with it (invariant R6).
 	epoch uint64
@@ -107,13 +108,14 @@ func (r *Replica) Start() error {
 	now := r.deps.Clock.Now()
 	r.lastWrite.Store(now.WallTime)
 	r.reads.RaiseLowWater(now)
-	return nil
+	return r.loadSpills()
 }
 
 // Stop refuses further writes and waits for those under way.
 func (r *Replica) Stop() {
 	r.group.stop(errStopped)
 	r.group.idle()
+	r.spills.wg.Wait()
 }
 
 // Desc returns the range's descriptor.

@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/eval"
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -46,7 +47,16 @@ func (r *Replica) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetR
 	if err := r.awaitKey(ctx, req.Txn, req.Key); err != nil {
 		return err
 	}
-	if err := eval.Get(r.deps.Engine, req, resp); err != nil {
+	v, err := r.spillView(ctx, req.Txn.ID, req.Key, nil, req.Txn.ReadTS)
+	if err != nil {
+		return err
+	}
+	if v != nil {
+		err = eval.GetVisible(r.deps.Engine, req, v.hidden, resp)
+	} else {
+		err = eval.Get(r.deps.Engine, req, resp)
+	}
+	if err != nil {
 		return err
 	}
 	return r.checkThreshold(req.Txn.ReadTS)
@@ -68,7 +78,16 @@ func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 			return ctx.Err()
 		}
 	}
-	if err := eval.Scan(ctx, r.deps.Engine, req, resp); err != nil {
+	v, err := r.spillView(ctx, t.ID, req.Start, req.End, t.ReadTS)
+	if err != nil {
+		return err
+	}
+	if v != nil {
+		err = eval.ScanVisible(ctx, r.deps.Engine, req, v.hidden, resp)
+	} else {
+		err = eval.Scan(ctx, r.deps.Engine, req, resp)
+	}
+	if err != nil {
 		return err
 	}
 	return r.checkThreshold(t.ReadTS)
@@ -103,13 +122,27 @@ func (r *Replica) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Lo
 		return err
 	}
 	resp.Epoch = r.epoch
-	if err := eval.Latest(r.deps.Engine, req.Key, resp); err != nil {
-		if resp.Acquired {
-			r.locks.Release(id, req.Key)
-		}
+	err := r.latest(ctx, req, resp)
+	if err != nil && resp.Acquired {
+		r.locks.Release(id, req.Key)
+	}
+	if errors.Is(err, errSkipLocked) {
+		resp.Skipped, resp.Acquired = true, false
+		return nil
+	}
+	return err
+}
+
+// latest reads the newest committed version of a key whose lock is held. A large
+// transaction that has spilled the key holds it by a durable lock.
+func (r *Replica) latest(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
+	if r.spills.active.Load() == 0 {
+		return eval.Latest(r.deps.Engine, req.Key, resp)
+	}
+	if err := r.awaitSpill(ctx, req); err != nil {
 		return err
 	}
-	return nil
+	return r.latestVisible(req, resp)
 }
 
 var errSkipLocked = errors.New("replica: lock skipped")
@@ -171,11 +204,11 @@ func (r *Replica) refresh(ctx context.Context, t *kvpb.TxnMeta, spans []kvpb.Spa
 			r.reads.AddSpan(s.Key, s.EndKey, to, id)
 			c = r.commits.BlockingScan(id, s.Key, s.EndKey, to)
 		}
-		if c != nil {
+		if c != nil || r.spills.changed(t.ID, s, from, to) {
 			return &kvpb.RetryError{Reason: "could not serialize access due to read/write dependencies among transactions", Key: s.Key}
 		}
 	}
-	return eval.Refresh(ctx, r.deps.Engine, spans, from, to)
+	return eval.Refresh(ctx, r.deps.Engine, spans, from, to, r.spills.undecided())
 }
 
 var builders = sync.Pool{New: func() any { return new(apply.Builder) }}
@@ -191,14 +224,27 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 	if err := r.deps.AdmitWrite(); err != nil {
 		return err
 	}
-	keys := make([][]byte, len(req.Writes))
+	written := make([][]byte, len(req.Writes))
 	for i := range req.Writes {
-		keys[i] = req.Writes[i].Key
+		written[i] = req.Writes[i].Key
 	}
-	c := r.commits.Begin(id, keys)
+	c := r.commits.Begin(id, written)
 	defer c.Finish()
-	ts, err := r.commitTimestamp(ctx, req, c)
+	var s *spill
+	var ts hlc.Timestamp
+	var err error
+	if req.Spilled {
+		ts, s, err = r.commitSpill(ctx, req)
+		if err == nil {
+			c.SetTimestamp(ts)
+		}
+	} else {
+		ts, err = r.commitTimestamp(ctx, req, c)
+	}
 	if err != nil {
+		if s != nil {
+			r.decide(s, spillAborted, ts)
+		}
 		return err
 	}
 	b := builders.Get().(*apply.Builder)
@@ -214,9 +260,15 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 	if b.Len() > apply.MaxCommandBytes {
 		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
 	}
+	if s != nil {
+		b.SetRaw(keys.TxnRecord(s.anchor, recordID(s.id)), s.encode(spillCommitted, ts))
+	}
 	r.collectInline(b, req.Writes)
 	if err := r.group.propose(b.Bytes(), nil); err != nil {
 		return err
+	}
+	if s != nil {
+		r.decide(s, spillCommitted, ts)
 	}
 	r.protectLockedReads(req, ts)
 	r.lastWrite.Store(ts.WallTime) // roughly: commits that race are close together

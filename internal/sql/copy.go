@@ -158,4 +158,3 @@ func copyColumns(opt ast.Option, cols []plan.Column) ([]bool, error) {
 	}
 	return set, nil
 }
-

@@ -144,8 +144,9 @@ func (p *Portal) close() {
 }
 
 // Execute runs a portal, up to maxRows rows if that is not 0; suspended says
-// that there are more.
-func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, res Results) (suspended bool, err error) {
+// that there are more. last says that the front knows Sync to follow, so that
+// the implicit transaction may end here, where it can still be run again.
+func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, last bool, res Results) (suspended bool, err error) {
 	if p.prepared.stmt.AST == nil {
 		return false, res.Empty()
 	}
@@ -163,9 +164,9 @@ func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, res Results
 		if maxRows > 0 || p.Name != "" {
 			x = new(execution)
 		}
-		*x = execution{s: s, prepared: p.prepared, params: p.params}
+		*x = execution{s: s, prepared: p.prepared, params: p.params, alone: !s.txn.open}
 	}
-	x.res, x.maxRows = res, maxRows
+	x.res, x.maxRows, x.commit = res, maxRows, last
 	if p.x == nil {
 		err = x.run(ctx)
 	} else {

@@ -9,8 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/store"
 )
 

@@ -221,3 +221,6 @@ func (c *Cursor) Key() []byte { return c.b.nodes[c.id].key }
 
 // Value returns the value at the cursor and whether the write deletes.
 func (c *Cursor) Value() ([]byte, bool) { return c.w.val, c.w.del }
+
+// Position returns where the write at the cursor is in the order of writes.
+func (c *Cursor) Position() int { return int(c.b.nodes[c.id].last) }

@@ -52,6 +52,7 @@ type Txn struct {
 	minTS    hlc.Timestamp // newest version seen under a lock
 	commitTS hlc.Timestamp
 	spill    spillState
+	stmtBase int // writes before the current statement
 
 	// Links of the registry of active transactions; guarded by its mutex.
 	prev, next *Txn
@@ -151,6 +152,7 @@ func (t *Txn) BufferBytes() int64 { return t.buf.Bytes() }
 // up to now.
 func (t *Txn) BeginStatement() {
 	t.seq++
+	t.stmtBase = t.spill.base + t.buf.Len()
 	switch {
 	case t.state == idle:
 		t.begin()
@@ -275,7 +277,7 @@ func (t *Txn) write(key, value []byte, del bool) error {
 	must.True(t.state == active || t.state == spilled, "C1: write outside a statement")
 	must.True(!t.opts.ReadOnly && t.opts.AsOf.IsEmpty(), "C2: write in a read-only transaction")
 	t.buf.Put(key, value, del, t.seq)
-	return nil
+	return t.maybeSpill(context.Background())
 }
 
 // Savepoint marks a point to which RollbackTo returns.
@@ -283,7 +285,7 @@ type Savepoint struct{ writes, reads, locks int }
 
 // Savepoint returns the present point.
 func (t *Txn) Savepoint() Savepoint {
-	return Savepoint{writes: t.buf.Len(), reads: t.reads.Len(), locks: len(t.locks)}
+	return Savepoint{writes: t.spill.base + t.buf.Len(), reads: t.reads.Len(), locks: len(t.locks)}
 }
 
 // RollbackTo undoes all writes since sp and releases the locks taken since. What
@@ -292,7 +294,7 @@ func (t *Txn) RollbackTo(ctx context.Context, sp Savepoint) error {
 	if err := t.spillRollback(ctx, sp); err != nil {
 		return err
 	}
-	t.buf.Truncate(min(sp.writes, t.buf.Len()))
+	t.buf.Truncate(min(max(sp.writes-t.spill.base, 0), t.buf.Len()))
 	if t.remembersReads() {
 		// What was seen under these locks is no longer protected by them.
 		for i := sp.locks; i < len(t.locks); i++ {
@@ -313,7 +315,7 @@ func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) err
 	if err := t.spillRollback(ctx, sp); err != nil {
 		return err
 	}
-	t.buf.Truncate(min(sp.writes, t.buf.Len()))
+	t.buf.Truncate(min(max(sp.writes-t.spill.base, 0), t.buf.Len()))
 	t.reads.Truncate(sp.reads)
 	return t.refresh(ctx, t.env.Clock.Now())
 }
@@ -345,13 +347,8 @@ func (t *Txn) Commit(ctx context.Context) error {
 	}
 	req := t.buildCommit()
 	var resp kvpb.CommitResponse
-	var err error
-	if t.state == spilled {
-		err = t.commitSpilled(ctx, req, &resp)
-	} else {
-		err = t.env.Sender.Commit(ctx, req, &resp)
-	}
-	if err != nil {
+	if err := t.env.Sender.Commit(ctx, req, &resp); err != nil {
+		t.abortSpilled(context.WithoutCancel(ctx))
 		return err
 	}
 	t.commitTS = resp.CommitTS
@@ -373,6 +370,7 @@ func (t *Txn) buildCommit() *kvpb.CommitRequest {
 	}
 	req := &t.commitReq
 	req.Writes, req.Locks, req.LockEpoch = t.writes, t.lockKeys, t.epoch
+	req.Spilled, req.Anchor = t.state == spilled, t.spill.anchor
 	req.Reads, req.AllReadsHere, req.MinTS = t.reads.Spans(), true, t.minTS
 	return req
 }

@@ -197,7 +197,7 @@ func arrayCat(_ *Context, args []types.Datum) (types.Datum, error) {
 func catDims(a, b []types.ArrayDim) ([]types.ArrayDim, bool) {
 	inner := func(x, y []types.ArrayDim) bool {
 		for i := range x {
-			if x[i].Len != y[i].Len {
+			if x[i] != y[i] {
 				return false
 			}
 		}
@@ -347,6 +347,11 @@ func arrayFill(_ *Context, a []types.Datum) (types.Datum, error) {
 	}
 	lens := a[1].Array()
 	var lows []types.Datum
+	for _, l := range lens.Elems {
+		if l.IsNull() {
+			return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "dimension values cannot be null")
+		}
+	}
 	if len(a) == 3 {
 		lows = a[2].Array().Elems
 		if len(lows) != len(lens.Elems) {
@@ -362,10 +367,15 @@ func arrayFill(_ *Context, a []types.Datum) (types.Datum, error) {
 		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded,
 			"number of array dimensions (%d) exceeds the maximum allowed (%d)", len(lens.Elems), types.MaxArrayDims)
 	}
+	return fillArray(a[0], lens.Elems, lows)
+}
+
+// fillArray makes an array of copies of a value.
+func fillArray(value types.Datum, lens, lows []types.Datum) (types.Datum, error) {
 	total := int64(1)
-	dims := make([]types.ArrayDim, len(lens.Elems))
-	for i, l := range lens.Elems {
-		if l.IsNull() || lows != nil && lows[i].IsNull() {
+	dims := make([]types.ArrayDim, len(lens))
+	for i, l := range lens {
+		if lows != nil && lows[i].IsNull() {
 			return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "dimension values cannot be null")
 		}
 		if l.Int() < 0 {
@@ -387,7 +397,7 @@ func arrayFill(_ *Context, a []types.Datum) (types.Datum, error) {
 	}
 	elems := make([]types.Datum, total)
 	for i := range elems {
-		elems[i] = a[0]
+		elems[i] = value
 	}
 	return types.NewArrayDims(dims, elems), nil
 }

@@ -144,13 +144,13 @@ func parseDateFormat(s string) []dateToken {
 			continue
 		}
 		t.datePattern, t.letters = p, letters
-		s = rest[len(p.text):]
+		t.text, s = rest[:len(p.text)], rest[len(p.text):]
 		switch {
 		case strings.HasPrefix(s, "TH"):
 			t.ordinal, s = 'T', s[2:]
 		case strings.HasPrefix(s, "th"):
 			t.ordinal, s = 't', s[2:]
-		case strings.HasPrefix(s, "SP") || strings.HasPrefix(s, "sp"):
+		case strings.HasPrefix(s, "SP"):
 			s = s[2:]
 		}
 		tokens = append(tokens, t)

@@ -2,6 +2,8 @@ package builtin
 
 import (
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -57,6 +59,9 @@ func datetimeFunctions() []*Overload {
 			ts, err := makeTimestamp(a)
 			if err != nil {
 				return types.Null, err
+			}
+			if west, ok := numericZone(a[6].Str()); ok {
+				return timestampTZResult(validTimestamp(ts + west*types.MicrosPerSec))
 			}
 			return zoneToUTC(c, a[6].Str(), ts)
 		}).stable(),
@@ -116,12 +121,12 @@ func zoneFunctions() []*Overload {
 			return zoneToUTC(c, a[0].Str(), a[1].Int())
 		}),
 		fn("timezone(text,timestamptz) timestamp", func(c *Context, a []types.Datum) (types.Datum, error) {
+			if a[1].InfSign() != 0 {
+				return types.NewTimestamp(a[1].Int()), nil
+			}
 			loc, err := types.ZoneForExpr(a[0].Str(), c.Format)
 			if err != nil {
 				return types.Null, err
-			}
-			if a[1].InfSign() != 0 {
-				return types.NewTimestamp(a[1].Int()), nil
 			}
 			return timestampResult(validTimestamp(types.LocalFromUTC(a[1].Int(), loc)))
 		}),
@@ -159,14 +164,39 @@ func zoneFunctions() []*Overload {
 
 // zoneToUTC reads a timestamp as local time of a named zone.
 func zoneToUTC(c *Context, zone string, ts int64) (types.Datum, error) {
+	if ts == types.TimestampInf || ts == types.TimestampNegInf {
+		return types.NewTimestampTZ(ts), nil
+	}
 	loc, err := types.ZoneForExpr(zone, c.Format)
 	if err != nil {
 		return types.Null, err
 	}
-	if ts == types.TimestampInf || ts == types.TimestampNegInf {
-		return types.NewTimestampTZ(ts), nil
-	}
 	return timestampTZResult(validTimestamp(types.UTCFromLocal(ts, loc)))
+}
+
+// numericZone reads a zone given as +hh[[:]mm[[:]ss]], east of UTC, and returns
+// its seconds west.
+func numericZone(s string) (int64, bool) {
+	if s == "" || s[0] != '+' && s[0] != '-' {
+		return 0, false
+	}
+	digits := strings.ReplaceAll(s[1:], ":", "")
+	if len(digits) == 1 || len(digits) == 3 {
+		digits = "0" + digits
+	}
+	n, err := strconv.ParseUint((digits + "0000")[:min(6, len(digits)+4)], 10, 32)
+	if err != nil || len(digits) == 0 || len(digits) > 6 || len(digits)%2 != 0 {
+		return 0, false
+	}
+	h, m, sec := n/10000, n/100%100, n%100
+	if h > 15 || m > 59 || sec > 59 {
+		return 0, false
+	}
+	west := -int64(h*3600 + m*60 + sec)
+	if s[0] == '-' {
+		west = -west
+	}
+	return west, true
 }
 
 // intervalZone reads an interval as a zone and returns its seconds west of UTC.
@@ -208,7 +238,11 @@ func overlaps(t string, ends [2]string) EvalFunc {
 		var p [4]types.Datum
 		copy(p[:], a)
 		for i := 0; i < 2; i++ {
-			if ends[i] != "interval" || p[2*i].IsNull() || p[2*i+1].IsNull() {
+			if ends[i] != "interval" || p[2*i+1].IsNull() {
+				continue
+			}
+			if p[2*i].IsNull() {
+				p[2*i+1] = types.Null
 				continue
 			}
 			end, err := addLength(c, t, p[2*i], p[2*i+1].Interval())
@@ -254,6 +288,8 @@ func overlapResult(p [4]types.Datum) types.Datum {
 		return types.Null
 	case types.Compare(s2, e1) < 0:
 		return types.True
+	case e2.IsNull():
+		return types.Null
 	}
 	return types.False
 }

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -10,13 +9,9 @@ import (
 )
 
 func formattingFunctions() []*Overload {
-	num := func(sig string, f func(d types.Datum) (numberInput, error)) *Overload {
+	num := func(sig string, f func(d types.Datum) numberInput) *Overload {
 		return fn(sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
-			in, err := f(a[0])
-			if err != nil {
-				return types.Null, err
-			}
-			return numberToChar(in, a[1].Str())
+			return numberToChar(f(a[0]), a[1].Str())
 		}).stable()
 	}
 	return []*Overload{
@@ -33,9 +28,9 @@ func formattingFunctions() []*Overload {
 			return timestampToChar(types.NewTimestamp(c.toLocal(a[0].Int())), a[1].Str(), p)
 		}).stable(),
 		fn("to_char(interval,text) text", intervalToChar).stable(),
-		num("to_char(int4,text) text", intInput), num("to_char(int8,text) text", intInput),
+		num("to_char(int4,text) text", intInput(4)), num("to_char(int8,text) text", intInput(8)),
 		num("to_char(float4,text) text", floatInput(6)), num("to_char(float8,text) text", floatInput(15)),
-		num("to_char(numeric,text) text", func(d types.Datum) (numberInput, error) { return numberInput{value: d}, nil }),
+		num("to_char(numeric,text) text", func(d types.Datum) numberInput { return numberInput{value: d} }),
 		fn("to_number(text,text) numeric", toNumber).stable(),
 		fn("to_date(text,text) date", toDate).stable(),
 		fn("to_timestamp(text,text) timestamptz", toTimestamp).stable(),
@@ -44,15 +39,15 @@ func formattingFunctions() []*Overload {
 
 // dateParts are the values that the fields of a format print.
 type dateParts struct {
-	year, month, day   int // year 0 is 1 BC
-	hour, minute, sec  int
-	micros             int
-	weekday, yearDay   int
-	isoYear, isoWeek   int
-	days               int64 // since 2000-01-01
-	east               int   // zone offset in seconds
-	zone               string
-	zoned, isInterval  bool
+	year, month, day  int // year 0 is 1 BC
+	hour, minute, sec int
+	micros            int
+	weekday, yearDay  int
+	isoYear, isoWeek  int
+	days              int64 // since 2000-01-01
+	east              int   // zone offset in seconds
+	zone              string
+	zoned, isInterval bool
 }
 
 func timestampToChar(d types.Datum, format string, p dateParts) (types.Datum, error) {
@@ -81,6 +76,10 @@ func intervalToChar(_ *Context, a []types.Datum) (types.Datum, error) {
 	p.minute, t = int(t/types.MicrosPerMin), t%types.MicrosPerMin
 	p.sec, p.micros = int(t/types.MicrosPerSec), int(t%types.MicrosPerSec)
 	p.yearDay = (p.year*12+p.month)*30 + p.day
+	// Weeks make little sense here, but this is what they are: those of the
+	// fields taken as a date.
+	p.days = types.DaysFromCivil(p.year, p.month, p.day)
+	p.isoYear, p.isoWeek = types.ISOWeek(p.days)
 	return p.print(a[1].Str())
 }
 
@@ -106,8 +105,11 @@ var errIntervalField = pgerr.New(pgerr.InvalidDatetimeFormat, "invalid format sp
 
 // number prints n with leading zeros, unless FM, and an ordinal suffix.
 func (t dateToken) number(b *strings.Builder, n, width int) {
-	if n < 0 {
-		width++
+	switch t.field {
+	case fieldHour12, fieldHour24, fieldMinute, fieldSecond, fieldMonth, fieldCentury:
+		width += pickInt(n < 0, 1, 0)
+	case fieldYear, fieldISOYear:
+		width += pickInt(n < 0 && t.n == 4, 1, 0)
 	}
 	if t.fill {
 		width = 0
@@ -246,7 +248,7 @@ func (p *dateParts) printDateField(b *strings.Builder, t dateToken) error {
 	case fieldISOWeek:
 		t.number(b, p.isoWeek, 2)
 	case fieldJulian:
-		t.fixed(b, p.julian(), 0)
+		t.fixed(b, int(types.JulianDay(p.days)), 0)
 	case fieldQuarter:
 		if p.month != 0 {
 			t.fixed(b, (p.month-1)/3+1, 0)
@@ -255,14 +257,6 @@ func (p *dateParts) printDateField(b *strings.Builder, t dateToken) error {
 		p.printRoman(b, t)
 	}
 	return nil
-}
-
-// julian is the Julian day; of an interval, that of its fields as a date.
-func (p *dateParts) julian() int {
-	if p.isInterval {
-		return int(types.JulianDay(types.DaysFromCivil(p.year, p.month, p.day)))
-	}
-	return int(types.JulianDay(p.days))
 }
 
 func (p *dateParts) printName(b *strings.Builder, t dateToken) {
@@ -302,9 +296,7 @@ func (p *dateParts) printYear(b *strings.Builder, t dateToken) {
 		t.number(b, p.century(), 2)
 		return
 	case fieldISOYear:
-		if !p.isInterval {
-			y = p.displayYear(p.isoYear)
-		}
+		y = p.displayYear(p.isoYear)
 	}
 	switch t.n {
 	case 3:
@@ -348,21 +340,12 @@ func pickInt(b bool, yes, no int) int {
 	return no
 }
 
-func intInput(d types.Datum) (numberInput, error) {
-	return numberInput{value: oneDecimal(d.Int()), integer: true}, nil
+// intInput takes integers of a width in bytes.
+func intInput(width int) func(d types.Datum) numberInput {
+	return func(d types.Datum) numberInput { return numberInput{value: oneDecimal(d.Int()), width: width} }
 }
 
-// floatInput prints floats with as many digits as their type guarantees.
-func floatInput(digits int) func(d types.Datum) (numberInput, error) {
-	return func(d types.Datum) (numberInput, error) {
-		if d.IsNaN() || d.InfSign() != 0 {
-			v := types.DecimalNaN
-			if s := d.InfSign(); s != 0 {
-				v = infinityOf(s)
-			}
-			return numberInput{value: v}, nil
-		}
-		v, err := types.ParseText(types.Numeric, strconv.FormatFloat(d.Float(), 'e', digits-1, 64), nil)
-		return numberInput{value: v, floatDigits: digits}, err
-	}
+// floatInput takes floats with as many digits as their type guarantees.
+func floatInput(digits int) func(d types.Datum) numberInput {
+	return func(d types.Datum) numberInput { return numberInput{float: d.Float(), digits: digits} }
 }

@@ -127,7 +127,7 @@ func powFloat(a, b float64) (float64, error) {
 	switch {
 	case a == 0 && b < 0:
 		return 0, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "zero raised to a negative power is undefined")
-	case a < 0 && math.Floor(b) != b && !math.IsInf(b, 0) && !math.IsNaN(b) && !math.IsInf(a, 0):
+	case a < 0 && math.Floor(b) != b && !math.IsNaN(b):
 		return 0, pgerr.New(pgerr.InvalidArgumentForPowerFunction,
 			"a negative number raised to a non-integer power yields a complex result")
 	}

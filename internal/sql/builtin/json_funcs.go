@@ -125,6 +125,10 @@ func jsonGet(raw, asText bool) EvalFunc {
 		p := newJSONPart(a[0], raw)
 		var ok bool
 		if a[1].Family() == types.IntFamily {
+			if k := p.parsed.Kind; !raw && k != types.KindArray && k != types.KindObject {
+				// jsonb keeps a scalar as an array of one, and it shows here.
+				p.parsed = types.JSONValue{Kind: types.KindArray, Elems: []types.JSONValue{p.parsed}}
+			}
 			p, ok = p.element(a[1].Int())
 		} else {
 			p, ok = p.field(a[1].Str())

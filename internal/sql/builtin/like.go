@@ -32,7 +32,7 @@ func likeMatch(s, p string, bytewise bool) (bool, error) {
 			continue
 		}
 		if backS < 0 || backS >= len(s) {
-			return false, checkLikePattern(p[pi:])
+			return false, nil
 		}
 		backS += charLen(s[backS:], bytewise)
 		si, pi = backS, backP
@@ -45,6 +45,9 @@ func likeStep(s, p string, bytewise bool) (n, width int, err error) {
 	c, width := p[0], 1
 	if c == '\\' {
 		if len(p) == 1 {
+			if s == "" {
+				return 0, 1, nil
+			}
 			return 0, 0, fail(errLikeEnd)
 		}
 		c, width = p[1], 2
@@ -55,18 +58,6 @@ func likeStep(s, p string, bytewise bool) (n, width int, err error) {
 		return 0, width, nil
 	}
 	return 1, width, nil
-}
-
-// checkLikePattern reports an escape at the end of what was not matched.
-func checkLikePattern(p string) error {
-	for i := 0; i < len(p); i++ {
-		if p[i] == '\\' {
-			if i++; i == len(p) {
-				return fail(errLikeEnd)
-			}
-		}
-	}
-	return nil
 }
 
 func charLen(s string, bytewise bool) int {
@@ -101,12 +92,10 @@ func LikePrefix(pattern string) (prefix string, exact bool) {
 	return b.String(), true
 }
 
-// compileLike returns a matcher of a pattern that is known beforehand. The
-// usual forms — abc, abc%, %abc, %abc% — become string searches.
-func compileLike(p string, bytewise bool) (func(s string) bool, error) {
-	if err := checkLikePattern(p); err != nil {
-		return nil, err
-	}
+// compileLike returns a matcher of a pattern that is known beforehand if it is
+// of one of the usual forms — abc, abc%, %abc, %abc% — which become string
+// searches; else nil.
+func compileLike(p string) func(s string) bool {
 	body := strings.TrimLeft(p, "%")
 	front := len(body) < len(p)
 	back := false
@@ -115,20 +104,17 @@ func compileLike(p string, bytewise bool) (func(s string) bool, error) {
 	}
 	lit, exact := LikePrefix(body)
 	if !exact {
-		return func(s string) bool {
-			ok, err := likeMatch(s, p, bytewise)
-			return ok && err == nil
-		}, nil
+		return nil
 	}
 	switch {
 	case front && (back || lit == ""):
-		return func(s string) bool { return strings.Contains(s, lit) }, nil
+		return func(s string) bool { return strings.Contains(s, lit) }
 	case front:
-		return func(s string) bool { return strings.HasSuffix(s, lit) }, nil
+		return func(s string) bool { return strings.HasSuffix(s, lit) }
 	case back:
-		return func(s string) bool { return strings.HasPrefix(s, lit) }, nil
+		return func(s string) bool { return strings.HasPrefix(s, lit) }
 	}
-	return func(s string) bool { return s == lit }, nil
+	return func(s string) bool { return s == lit }
 }
 
 // like declares one of the LIKE operators.
@@ -141,13 +127,11 @@ func like(sig string, negate, fold, bytewise bool) *Overload {
 	}
 	return opBind(sig, func(b Binding) (EvalFunc, error) {
 		if p, ok := b.constArg(1); ok {
-			match, err := compileLike(prepare(p.Str()), bytewise)
-			if err != nil {
-				return nil, err
+			if match := compileLike(prepare(p.Str())); match != nil {
+				return func(_ *Context, a []types.Datum) (types.Datum, error) {
+					return types.NewBool(match(prepare(a[0].Str())) != negate), nil
+				}, nil
 			}
-			return func(_ *Context, a []types.Datum) (types.Datum, error) {
-				return types.NewBool(match(prepare(a[0].Str())) != negate), nil
-			}, nil
 		}
 		return func(_ *Context, a []types.Datum) (types.Datum, error) {
 			ok, err := likeMatch(prepare(a[0].Str()), prepare(a[1].Str()), bytewise)

@@ -19,7 +19,7 @@ func mathFunctions() []*Overload {
 		f("round(float8) float8", math.RoundToEven), f("trunc(float8) float8", math.Trunc),
 		f("sign(float8) float8", signFloat), fn("sqrt(float8) float8", sqrtFloat), f("cbrt(float8) float8", math.Cbrt),
 		fn("exp(float8) float8", expFloat),
-		fn("ln(float8) float8", logFloat(math.Log)), fn("log(float8) float8", logFloat(math.Log10)), fn("log10(float8) float8", logFloat(math.Log10)),
+		fn("ln(float8) float8", logFloat(naturalLog)), fn("log(float8) float8", logFloat(decimalLog)), fn("log10(float8) float8", logFloat(decimalLog)),
 		fn("pi() float8", func(*Context, []types.Datum) (types.Datum, error) { return types.NewFloat(math.Pi), nil }),
 		fn("degrees(float8) float8", checked(func(x float64) float64 { return x / (math.Pi / 180) })),
 		fn("radians(float8) float8", checked(func(x float64) float64 { return x * (math.Pi / 180) })),
@@ -30,13 +30,13 @@ func mathFunctions() []*Overload {
 			return types.NewFloat(math.Atan2(a[0].Float(), a[1].Float())), nil
 		}),
 		fn("atan2d(float8,float8) float8", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return types.NewFloat(toDegrees(math.Atan2(a[0].Float(), a[1].Float()))), nil
+			return types.NewFloat(atan2Degrees(a[0].Float(), a[1].Float())), nil
 		}),
 		trig("sind(float8) float8", sinDegrees), trig("cosd(float8) float8", cosDegrees), trig("tand(float8) float8", tanDegrees),
 		trig("cotd(float8) float8", func(x float64) float64 { return cosDegrees(x) / sinDegrees(x) }),
-		ranged("asind(float8) float8", -1, 1, func(x float64) float64 { return toDegrees(math.Asin(x)) }),
-		ranged("acosd(float8) float8", -1, 1, func(x float64) float64 { return toDegrees(math.Acos(x)) }),
-		f("atand(float8) float8", func(x float64) float64 { return toDegrees(math.Atan(x)) }),
+		ranged("asind(float8) float8", -1, 1, asinDegrees),
+		ranged("acosd(float8) float8", -1, 1, acosDegrees),
+		f("atand(float8) float8", atanDegrees),
 		f("sinh(float8) float8", math.Sinh), f("cosh(float8) float8", math.Cosh), f("tanh(float8) float8", math.Tanh),
 		f("asinh(float8) float8", math.Asinh), ranged("acosh(float8) float8", 1, inf, math.Acosh), ranged("atanh(float8) float8", -1, 1, math.Atanh),
 		fn("random() float8", func(c *Context, _ []types.Datum) (types.Datum, error) {
@@ -87,10 +87,8 @@ func signFloat(x float64) float64 {
 		return 1
 	case x < 0:
 		return -1
-	case math.IsNaN(x):
-		return x
 	}
-	return 0
+	return 0 // also for NaN
 }
 
 func expFloat(_ *Context, args []types.Datum) (types.Datum, error) {
@@ -115,6 +113,23 @@ func logFloat(g func(float64) float64) EvalFunc {
 	}
 }
 
+// naturalLog is math.Log made right for denormal numbers.
+func naturalLog(x float64) float64 {
+	if x > 0 && x < 0x1p-1022 {
+		return math.Log(x*0x1p54) - 54*math.Ln2
+	}
+	return math.Log(x)
+}
+
+// decimalLog is exact for powers of ten.
+func decimalLog(x float64) float64 {
+	r := naturalLog(x) / math.Ln10
+	if n := math.Round(r); math.Abs(r-n) < 1e-12 && math.Pow10(int(n)) == x {
+		return n
+	}
+	return r
+}
+
 // logArgument is the error of a logarithm of zero or less, nil otherwise.
 func logArgument(zero, negative bool) error {
 	switch {
@@ -135,16 +150,24 @@ func setSeed(c *Context, args []types.Datum) (types.Datum, error) {
 	return types.VoidDatum, nil
 }
 
-func toDegrees(r float64) float64 { return exactDegrees(r * 180 / math.Pi) }
+// The inverse functions in degrees are scaled by a value they must hit: then
+// it, and with it the round angles, come out exact.
 
-// exactDegrees returns the multiple of 15 that d stands for within rounding:
-// the degree functions promise exact results where there are any.
-func exactDegrees(d float64) float64 {
-	if m := math.Round(d/15) * 15; math.Abs(d-m) < 1e-12*math.Max(1, math.Abs(m)) {
-		return m
+func atanDegrees(x float64) float64 { return math.Atan(x) / math.Atan(1) * 45 }
+
+func atan2Degrees(y, x float64) float64 { return math.Atan2(y, x) / math.Atan(1) * 45 }
+
+func asinDegrees(x float64) float64 {
+	switch {
+	case x < 0:
+		return -asinDegrees(-x)
+	case x <= 0.5:
+		return math.Asin(x) / math.Asin(0.5) * 30
 	}
-	return d
+	return 90 - math.Acos(x)/math.Acos(0.5)*60
 }
+
+func acosDegrees(x float64) float64 { return 90 - asinDegrees(x) }
 
 // sinDegrees and its relatives reduce to the first quadrant, where the values
 // that are exact get exact.
@@ -168,7 +191,7 @@ func sinDegrees(x float64) float64 {
 	case 90:
 		return sign
 	}
-	return sign * math.Sin(x*math.Pi/180)
+	return sign * math.Sin(x*(math.Pi/180))
 }
 
 func cosDegrees(x float64) float64 {
@@ -188,7 +211,7 @@ func cosDegrees(x float64) float64 {
 	case 90:
 		return 0
 	}
-	return sign * math.Cos(x*math.Pi/180)
+	return sign * math.Cos(x*(math.Pi/180))
 }
 
 func tanDegrees(x float64) float64 {

@@ -32,7 +32,6 @@ type numberFormat struct {
 	bracket       bool // PR
 	roman, eeee   bool
 	hasMulti      bool
-	thousands     bool
 }
 
 func errNumberFormat(format string, args ...any) error {
@@ -108,8 +107,6 @@ func (f *numberFormat) note(p string) error {
 			return errNumberFormat("cannot use \"V\" and decimal point together")
 		}
 		f.decimal = true
-	case "G", ",":
-		f.thousands = true
 	case "FM":
 		f.fill = true
 	case "S", "MI", "PL", "SG", "PR":
@@ -122,7 +119,7 @@ func (f *numberFormat) note(p string) error {
 		}
 		f.hasMulti = true
 	case "EEEE":
-		if f.fill || f.sign || f.plus || f.minus || f.bracket || f.zero && false || f.roman || f.hasMulti {
+		if f.fill || f.sign || f.plus || f.minus || f.bracket || f.roman || f.hasMulti {
 			return pgerr.New(pgerr.SyntaxError, "\"EEEE\" is incompatible with other formats").WithDetail(
 				"\"EEEE\" may only be used together with digit and decimal point patterns.")
 		}

@@ -3,16 +3,20 @@ package builtin
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// numberInput is a number to be formatted.
+// numberInput is a number to be formatted: a decimal, or a float with the
+// significant digits of its type.
 type numberInput struct {
-	value       types.Datum // a decimal
-	integer     bool        // of an integer type
-	floatDigits int         // significant digits of a float type, else 0
+	value  types.Datum
+	float  float64
+	digits int // 0: value counts
+	width  int // bytes of an integer type, whose range V must not leave
 }
 
 // numberToChar is to_char for numbers.
@@ -23,15 +27,21 @@ func numberToChar(in numberInput, format string) (types.Datum, error) {
 	}
 	switch {
 	case f.roman:
-		return f.print(numberText{roman: romanNumber(in.value)})
+		d := in.decimal()
+		if n, ok := types.DecimalToInt(d); in.digits == 0 && (!ok || n != int64(int32(n))) {
+			return types.Null, fail(errInt4Range)
+		}
+		return f.print(numberText{roman: romanNumber(d)})
 	case f.eeee:
-		return text(scientific(in.value, f.post))
+		return text(in.scientific(f))
 	}
-	n, err := f.layout(in)
-	if err != nil {
-		return types.Null, err
+	if in.width > 0 && f.multi > 0 {
+		n, ok := types.DecimalToInt(shiftDecimal(in.value, f.multi))
+		if !ok || in.width == 4 && n != int64(int32(n)) {
+			return types.Null, outOfRange(in.width)
+		}
 	}
-	return f.print(n)
+	return f.print(f.layout(in))
 }
 
 const noRoman = "###############"
@@ -56,15 +66,23 @@ func romanNumber(d types.Datum) string {
 	return b.String()
 }
 
+// decimal returns the number as a decimal.
+func (in numberInput) decimal() types.Datum {
+	if in.digits == 0 {
+		return in.value
+	}
+	return types.DecimalFromFloat(in.float, in.digits < 10)
+}
+
 // scientific is the EEEE format: a sign or blank, one digit, the fraction, an
 // exponent of at least two digits.
-func scientific(d types.Datum, fraction int) string {
+func (in numberInput) scientific(f *numberFormat) string {
+	d := in.decimal()
 	if special(d) {
-		s := " #"
-		if fraction > 0 || true {
-			s += "." + strings.Repeat("#", fraction) + "####"
-		}
-		return s
+		return " " + strings.Repeat("#", f.pre) + "." + strings.Repeat("#", f.post+4)
+	}
+	if in.digits > 0 {
+		return pick(math.Signbit(in.float), "-", " ") + strconv.FormatFloat(math.Abs(in.float), 'e', f.post, 64)
 	}
 	sign := " "
 	if d.DecimalSign() < 0 {
@@ -72,16 +90,18 @@ func scientific(d types.Datum, fraction int) string {
 	}
 	exp := 0
 	if d.DecimalSign() != 0 {
-		digits, _ := leadingDigits(d)
-		exp = digits - int(d.DecimalScale()) - 1
+		exp = decimalExponent(d)
 		// Rounding may carry into another digit.
-		r := types.RoundDecimal(d, int32(fraction-exp))
-		if digits, _ = leadingDigits(r); digits-int(r.DecimalScale())-1 > exp {
-			exp++
-		}
+		exp = max(exp, decimalExponent(types.RoundDecimal(d, int32(f.post-exp))))
 	}
-	mantissa := types.RoundDecimal(shiftDecimal(d, -exp), int32(fraction))
-	return fmt.Sprintf("%s%se%c%02d", sign, types.FormatDatum(types.Numeric, mantissa, nil), pickSign(exp), absInt(exp))
+	mantissa := types.RoundDecimal(shiftDecimal(d, -exp), int32(f.post))
+	return fmt.Sprintf("%s%se%c%02d", sign, types.FormatDatum(types.Numeric, mantissa, nil), pickSign(exp), absOf(exp))
+}
+
+// decimalExponent is the power of ten of the first digit.
+func decimalExponent(d types.Datum) int {
+	digits, _ := leadingDigits(d)
+	return digits - int(d.DecimalScale()) - 1
 }
 
 // shiftDecimal multiplies by a power of ten.
@@ -106,7 +126,7 @@ func pickSign(n int) byte {
 	return '+'
 }
 
-func absInt(n int) int {
+func absOf(n int) int {
 	if n < 0 {
 		return -n
 	}
@@ -116,84 +136,84 @@ func absInt(n int) int {
 // numberText is a number made ready for the positions of a format.
 type numberText struct {
 	negative bool
-	whole    string // digits before the point, at most as many as positions
-	fraction string // digits after the point, one per position
-	overflow bool   // whole and fraction are # signs
+	digits   string // what the positions show: whole digits, point, fraction
+	whole    int    // how many of them are before the point
+	overflow bool   // digits are # signs
 	roman    string
 }
 
-// layout rounds the number to the positions and splits its digits.
-func (f *numberFormat) layout(in numberInput) (numberText, error) {
-	d := in.value
-	pre := f.pre
-	if f.hasMulti {
-		d = shiftDecimal(d, f.multi)
-		pre += f.multi
-		f.pre = pre
-	}
-	var n numberText
-	if special(d) {
-		if !in.value.IsNaN() {
-			n.negative = in.value.DecimalSign() < 0
+// layout rounds the number to the positions of the format.
+func (f *numberFormat) layout(in numberInput) numberText {
+	var s string
+	f.pre += f.multi
+	if in.digits > 0 {
+		s = f.floatText(in)
+	} else {
+		d := in.value
+		if !special(d) {
+			d = types.RoundDecimal(shiftDecimal(d, f.multi), int32(f.post))
 		}
-		return f.overflowed(n), nil
+		s = types.FormatDatum(types.Numeric, d, nil)
 	}
-	n.negative = d.DecimalSign() < 0
-	if in.floatDigits > 0 {
-		d = in.limitDigits(d, f)
+	n := numberText{negative: strings.HasPrefix(s, "-"), digits: strings.TrimPrefix(s, "-")}
+	if n.whole = strings.IndexByte(n.digits, '.'); n.whole < 0 {
+		n.whole = len(n.digits)
 	}
-	d = types.RoundDecimal(absDecimal(d), int32(f.post))
-	if d.DecimalSign() == 0 && !in.integer {
-		n.negative = n.negative && false
+	if n.whole > f.pre {
+		n.overflow, n.whole = true, f.pre
+		n.digits = strings.Repeat("#", f.pre) + "." + strings.Repeat("#", f.post)
 	}
-	s := types.FormatDatum(types.Numeric, d, nil)
-	n.whole, n.fraction, _ = strings.Cut(s, ".")
-	if len(n.whole) > pre && !(n.whole == "0" && pre == 0) {
-		return f.overflowed(n), nil
-	}
-	return n, nil
-}
-
-// limitDigits rounds a float to the digits its type has, which leaves fewer
-// for the fraction.
-func (in numberInput) limitDigits(d types.Datum, f *numberFormat) types.Datum {
-	whole := types.FormatDatum(types.Numeric, types.TruncDecimal(absDecimal(d), 0), nil)
-	digits := len(whole)
-	if digits >= in.floatDigits {
-		f.setPost(0)
-	} else if digits+f.post > in.floatDigits {
-		f.setPost(in.floatDigits - digits)
-	}
-	return d
-}
-
-// setPost lowers the digits after the point that are computed.
-func (f *numberFormat) setPost(n int) { f.post = n }
-
-func (f *numberFormat) overflowed(n numberText) numberText {
-	n.overflow = true
-	n.whole, n.fraction = strings.Repeat("#", f.pre), strings.Repeat("#", f.post)
 	return n
 }
 
-// numberPrinter writes a number position by position.
+// floatText prints a float; the digits of its type limit the fraction.
+func (f *numberFormat) floatText(in numberInput) string {
+	x := in.float * math.Pow10(f.multi)
+	s := strconv.FormatFloat(math.Abs(x), 'f', 0, 64)
+	switch {
+	case math.IsNaN(x):
+		s = "NaN"
+	case math.IsInf(x, 0):
+		s = "Infinity"
+	}
+	whole := len(s)
+	if whole >= in.digits {
+		f.post = 0
+	} else if whole+f.post > in.digits {
+		f.post = in.digits - whole
+	}
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return pick(x < 0, "-", "") + s
+	}
+	return strconv.FormatFloat(x, 'f', f.post, 64)
+}
+
+// numberPrinter writes a number position by position; the point is one, too.
 type numberPrinter struct {
 	*numberFormat
 	n        numberText
 	b        strings.Builder
 	at       int  // positions written
-	lead     int  // positions before the first digit of whole
-	last     int  // positions that FM leaves: the rest are zeros at the end
-	digits   bool // the previous position wrote a digit
+	next     int  // what of n.digits comes next
+	lead     int  // positions before the first digit
+	last     int  // the last of n.digits that FM leaves, -1: all
+	inNumber bool // the previous position wrote a digit
 	signDone bool
-	hideZero bool // the 0 before the point is not shown
+	cut      bool // the digits ran out: nothing more is written
 }
 
 func (f *numberFormat) print(n numberText) (types.Datum, error) {
 	p := numberPrinter{numberFormat: f, n: n}
 	p.prepare()
 	for _, t := range f.tokens {
-		p.token(t)
+		if t.pattern == "TH" && n.roman == "" && !n.overflow && !n.negative && !f.decimal {
+			if last := n.digits[n.whole-1]; last < '0' || last > '9' {
+				return types.Null, pgerr.New(pgerr.InvalidTextRepresentation, "\"%s\" is not a number", n.digits)
+			}
+		}
+		if p.token(t); p.cut {
+			break
+		}
 		if p.b.Len() > MaxStringLen {
 			return types.Null, fail(errTooLong)
 		}
@@ -201,26 +221,112 @@ func (f *numberFormat) print(n numberText) (types.Datum, error) {
 	return text(p.b.String())
 }
 
-// positions is how many positions the format has.
-func (p *numberPrinter) positions() int { return p.pre + p.post }
-
 func (p *numberPrinter) prepare() {
-	p.lead = max(0, p.pre-len(p.n.whole))
-	p.hideZero = !p.zero && p.n.whole == "0" && p.post > 0
-	p.last = math.MaxInt
-	if p.fill && p.decimal && p.n.roman == "" {
-		kept := len(strings.TrimRight(p.n.fraction, "0"))
-		p.last = max(p.pre+kept, min(p.zeroEnd, p.positions()))
+	p.lead = max(0, p.pre-p.n.whole)
+	p.last = -1
+	if p.fill && p.decimal && p.n.whole < len(p.n.digits) {
+		p.last = max(p.n.whole, len(strings.TrimRight(p.n.digits, "0"))-1)
+		if p.zeroEnd > p.lead {
+			p.last = max(p.last, min(len(p.n.digits)-1, p.zeroEnd-p.lead))
+		}
 	}
 	if p.sign && !p.signPost && p.signAt == p.pre {
 		p.signPost = true
 	}
 	switch {
-	case p.plus || p.minus:
-		p.signDone = p.minus // MI and SG write it themselves
+	case p.minus:
+		p.signDone = true // MI and SG write it themselves
+	case p.plus:
 	case p.fill && !p.n.negative && !p.sign:
 		p.signDone = true
 		p.bracket = false
+	}
+}
+
+// hiddenZero reports whether the next digit is a 0 before the point that is
+// not shown.
+func (p *numberPrinter) hiddenZero() bool {
+	return !p.zero && p.next == 0 && strings.HasPrefix(p.n.digits, "0") && p.post > 0
+}
+
+// bare reports whether FM leaves nothing of the fraction.
+func (p *numberPrinter) bare() bool { return p.last >= 0 && p.last == p.n.whole }
+
+// position writes one digit position or the point.
+func (p *numberPrinter) position(pattern string) {
+	p.inNumber = false
+	filling := p.zero && p.at >= p.zeroStart
+	if !p.signDone && (p.at >= p.lead || filling) && (!p.hiddenZero() || p.bare()) {
+		p.leadingSign()
+	}
+	switch {
+	case p.at < p.lead && filling:
+		p.b.WriteByte('0')
+		p.inNumber = true
+	case p.at < p.lead:
+		if !p.fill {
+			p.b.WriteByte(' ')
+		}
+	case p.next < len(p.n.digits):
+		p.digit(pattern)
+		p.next++
+	default:
+		// PostgreSQL's text ends here, whatever the format goes on with.
+		p.cut = true
+		return
+	}
+	p.at++
+	slots := p.pre + p.post
+	if p.decimal {
+		slots++
+	}
+	if p.at == slots {
+		p.trailingSign()
+	}
+}
+
+func (p *numberPrinter) digit(pattern string) {
+	switch c := p.n.digits[p.next]; {
+	case c == '.':
+		p.b.WriteByte('.')
+	case p.last >= 0 && p.next > p.last && pattern != "0":
+	case p.hiddenZero():
+		if !p.fill {
+			p.b.WriteByte(' ')
+		} else if p.bare() {
+			p.b.WriteByte('0')
+		}
+	default:
+		p.b.WriteByte(c)
+		p.inNumber = true
+	}
+}
+
+// leadingSign writes what goes before the first digit.
+func (p *numberPrinter) leadingSign() {
+	switch {
+	case p.sign:
+		if p.signPost {
+			return
+		}
+		p.b.WriteString(pick(p.n.negative, "-", "+"))
+	case p.bracket:
+		p.b.WriteString(pick(p.n.negative, "<", " "))
+	case p.n.negative:
+		p.b.WriteByte('-')
+	case !p.fill:
+		p.b.WriteByte(' ')
+	}
+	p.signDone = true
+}
+
+// trailingSign writes what goes behind the last digit.
+func (p *numberPrinter) trailingSign() {
+	switch {
+	case p.bracket && p.signDone:
+		p.b.WriteString(pick(p.n.negative, ">", " "))
+	case p.sign && p.signPost:
+		p.b.WriteString(pick(p.n.negative, "-", "+"))
 	}
 }
 
@@ -233,7 +339,7 @@ func (p *numberPrinter) token(t numberToken) {
 			p.position(t.pattern)
 		}
 	case ",", "G":
-		if p.digits {
+		if p.inNumber {
 			p.b.WriteByte(',')
 		} else if !p.fill {
 			p.b.WriteByte(' ')
@@ -245,7 +351,7 @@ func (p *numberPrinter) token(t numberToken) {
 		fmt.Fprintf(&p.b, "%*s", pickInt(p.fill, 0, 15), s)
 	case "TH":
 		if p.n.roman == "" && !p.n.overflow && !p.n.negative && !p.decimal {
-			p.b.WriteString(ordinalSuffix(p.n.whole, !t.lower))
+			p.b.WriteString(ordinalSuffix(p.n.digits[:p.n.whole], !t.lower))
 		}
 	case "MI":
 		p.inlineSign('-', p.n.negative)

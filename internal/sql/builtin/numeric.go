@@ -45,9 +45,17 @@ func signedCoeff(d types.Datum) *apd.BigInt {
 	var x apd.Decimal
 	d.Decimal(&x)
 	if x.Negative {
-		x.Coeff.Neg(&x.Coeff)
+		negate(&x.Coeff)
 	}
 	return &x.Coeff
+}
+
+// negate changes the sign of n, but not of zero: a BigInt can hold a minus
+// zero, which math/big does not expect.
+func negate(n *apd.BigInt) {
+	if n.Sign() != 0 {
+		n.Neg(n)
+	}
 }
 
 // decimalOf returns n × 10^-scale and checks the limits of numeric.
@@ -302,7 +310,7 @@ func divToScale(a, b types.Datum, scale int32, round bool) (types.Datum, error) 
 		q.Add(&q, apd.NewBigInt(1))
 	}
 	if neg {
-		q.Neg(&q)
+		negate(&q)
 	}
 	return decimalOf(&q, scale)
 }
@@ -379,4 +387,11 @@ func numericOperators() []*Overload {
 		op("+ numeric numeric", identity), op("- numeric numeric", unaryNumeric(NegDecimal)),
 		op("@ numeric numeric", unaryNumeric(absDecimal)),
 	}
+}
+
+// pow10Decimal returns 10^n as a decimal without a fraction.
+func pow10Decimal(n int) *apd.Decimal {
+	d := new(apd.Decimal)
+	d.Coeff.Set(pow10Big(int64(n)))
+	return d
 }

@@ -247,10 +247,9 @@ func expToScale(d types.Datum, operands ...types.Datum) (types.Datum, error) {
 	case val < -3*maxResultScale:
 		return types.NewDecimalInt(0, scale), nil
 	}
-	var x, r apd.Decimal
-	precision := int(scale) + max(int(weight), 0) + guardDigits
-	_, err := inexact(precision).Exp(&r, d.Decimal(&x))
-	return rounded(&r, scale, err)
+	var x apd.Decimal
+	d.Decimal(&x)
+	return expFixed(&x, int(scale)+max(int(val*math.Log10E), 0)).decimal(scale)
 }
 
 // lnWeight estimates the decimal weight of ln(d) for d > 0, as PostgreSQL does

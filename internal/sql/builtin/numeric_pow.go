@@ -162,20 +162,19 @@ func powGeneral(base, exp types.Datum, integral bool) (types.Datum, error) {
 	if err != nil {
 		return types.Null, fail(errNumericOverflow)
 	}
-	ctx := inexact(precision + guardDigits)
-	var e, p, r apd.Decimal
-	if _, err := ctx.Mul(&p, lnBase, exp.Decimal(&e)); err != nil {
+	var e, p apd.Decimal
+	if _, err := inexact(precision+guardDigits).Mul(&p, lnBase, exp.Decimal(&e)); err != nil {
 		return types.Null, fail(errNumericOverflow)
 	}
-	if _, err = inexact(precision).Exp(&r, &p); err != nil {
-		return types.Null, fail(errNumericOverflow)
+	r, err := expFixed(&p, precision).decimal(scale)
+	if err != nil || !integral || base.DecimalSign() > 0 {
+		return r, err
 	}
-	if integral && base.DecimalSign() < 0 {
-		if odd, err := ModDecimal(exp, oneDecimal(2)); err == nil && odd.DecimalSign() != 0 {
-			r.Negative = true
-		}
+	odd, err := ModDecimal(exp, oneDecimal(2))
+	if err == nil && odd.DecimalSign() != 0 {
+		r = NegDecimal(r)
 	}
-	return rounded(&r, scale, nil)
+	return r, err
 }
 
 // estimateLn returns ln(d) for d > 0 in float precision, also where d itself

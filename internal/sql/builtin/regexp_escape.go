@@ -80,10 +80,10 @@ func (t *translator) escape() (constraint bool, err error) {
 		constraint = true
 	case 'y':
 		t.out.WriteString(`\b`)
-		constraint = true
+		constraint, t.words = true, true
 	case 'Y':
 		t.out.WriteString(`\B`)
-		constraint = true
+		constraint, t.words = true, true
 	case 'm', 'M':
 		t.pos += 2
 		return true, t.wordEdge(c == 'm', 2)
@@ -116,6 +116,7 @@ func (t *translator) wordEdge(begin bool, length int) error {
 		return pgerr.Unsupported(`regular expression constraints \m and \M are supported next to a word character only`)
 	}
 	t.out.WriteString(`\b`)
+	t.words = true
 	return nil
 }
 
@@ -132,7 +133,25 @@ func startsWithWord(s string) bool {
 	case strings.HasPrefix(s, `\w`) || strings.HasPrefix(s, `\d`):
 		return !optional(s[2:])
 	}
+	if n := wordBracket(s); n > 0 {
+		return !optional(s[n:])
+	}
 	return isWordByte(s[0]) && !optional(s[1:])
+}
+
+// wordBracket returns the length of the bracket expression that s begins with
+// if it holds nothing but word characters, else 0.
+func wordBracket(s string) int {
+	end := strings.IndexByte(s, ']')
+	if s[0] != '[' || end < 2 {
+		return 0
+	}
+	for i := 1; i < end; i++ {
+		if !isWordByte(s[i]) && (s[i] != '-' || i == 1 || i == end-1 || s[i-1] > s[i+1]) {
+			return 0
+		}
+	}
+	return end + 1
 }
 
 // endsWithWord is startsWithWord for the end of what s matches.

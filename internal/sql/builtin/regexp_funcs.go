@@ -47,7 +47,8 @@ func regexpOperator(sig string, negate, fold bool) *Overload {
 				return nil, err
 			}
 			return func(_ *Context, a []types.Datum) (types.Datum, error) {
-				return types.NewBool(re.re.MatchString(a[0].Str()) != negate), nil
+				ok, err := re.match(a[0].Str())
+				return types.NewBool(ok != negate), err
 			}, nil
 		}
 		return func(c *Context, a []types.Datum) (types.Datum, error) {
@@ -55,7 +56,8 @@ func regexpOperator(sig string, negate, fold bool) *Overload {
 			if err != nil {
 				return types.Null, err
 			}
-			return types.NewBool(re.re.MatchString(a[0].Str()) != negate), nil
+			ok, err := re.match(a[0].Str())
+			return types.NewBool(ok != negate), err
 		}, nil
 	})
 }
@@ -63,19 +65,22 @@ func regexpOperator(sig string, negate, fold bool) *Overload {
 // each calls f with the submatch offsets of successive matches of s from byte
 // offset start on, until f returns false. After an empty match the search goes
 // on one character later.
-func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) {
+func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) error {
+	if err := re.check(s); err != nil {
+		return err
+	}
 	if re.context {
 		for _, m := range re.re.FindAllStringSubmatchIndex(s, -1) {
 			if m[0] >= start && !f(m) {
-				return
+				break
 			}
 		}
-		return
+		return nil
 	}
 	for start <= len(s) {
 		m := re.re.FindStringSubmatchIndex(s[start:])
 		if m == nil {
-			return
+			return nil
 		}
 		for i := range m {
 			if m[i] >= 0 {
@@ -83,25 +88,26 @@ func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) {
 			}
 		}
 		if !f(m) {
-			return
+			return nil
 		}
 		start = m[1]
 		if m[0] == m[1] {
 			start += max(1, charLen(s[start:], false))
 		}
 	}
+	return nil
 }
 
 // nth returns the nth match (from 1) at or after byte offset start.
-func (re *compiledRegexp) nth(s string, start, n int) []int {
+func (re *compiledRegexp) nth(s string, start, n int) ([]int, error) {
 	var found []int
-	re.each(s, start, func(m []int) bool {
+	err := re.each(s, start, func(m []int) bool {
 		if n--; n == 0 {
 			found = m
 		}
 		return n > 0
 	})
-	return found
+	return found, err
 }
 
 // submatches returns the captured groups as text, the whole match if the
@@ -167,9 +173,9 @@ func regexpMatch(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	m := re.re.FindStringSubmatchIndex(a[0].Str())
+	m, err := re.find(a[0].Str())
 	if m == nil {
-		return types.Null, nil
+		return types.Null, err
 	}
 	return types.NewArray(submatches(a[0].Str(), m)), nil
 }
@@ -180,11 +186,11 @@ func regexpMatches(c *Context, a []types.Datum) (RowIterator, error) {
 		return nil, err
 	}
 	var rows []types.Datum
-	re.each(a[0].Str(), 0, func(m []int) bool {
+	err = re.each(a[0].Str(), 0, func(m []int) bool {
 		rows = append(rows, types.NewArray(submatches(a[0].Str(), m)))
 		return flags.global
 	})
-	return newSliceRows(rows), nil
+	return newSliceRows(rows), err
 }
 
 // appendReplacement expands \1..\9, \& and \\ in a replacement text.
@@ -219,7 +225,7 @@ func appendReplacement(dst []byte, repl, s string, m []int) []byte {
 func replaceMatches(re *compiledRegexp, s, repl string, start, n int) (types.Datum, error) {
 	var out []byte
 	at, seen := 0, 0
-	re.each(s, start, func(m []int) bool {
+	err := re.each(s, start, func(m []int) bool {
 		seen++
 		if n != 0 && seen != n {
 			return true
@@ -229,6 +235,9 @@ func replaceMatches(re *compiledRegexp, s, repl string, start, n int) (types.Dat
 		at = m[1]
 		return n == 0 && len(out) <= MaxStringLen
 	})
+	if err != nil {
+		return types.Null, err
+	}
 	if len(out)+len(s)-at > MaxStringLen {
 		return types.Null, fail(errTooLong)
 	}
@@ -288,12 +297,12 @@ func regexpReplaceNth(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	re, flags, err := regexpArgs(c, a, 5, "", "")
-	if err != nil {
-		return types.Null, err
-	}
 	n := intArg(a, 4, 1)
 	if err := positive("n", n, 0); err != nil {
+		return types.Null, err
+	}
+	re, flags, err := regexpArgs(c, a, 5, "", "")
+	if err != nil {
 		return types.Null, err
 	}
 	if len(a) < 5 && flags.global {
@@ -313,7 +322,7 @@ func regexpSplit(c *Context, a []types.Datum, name string) ([]types.Datum, error
 	s := a[0].Str()
 	var parts []types.Datum
 	at, lastEnd := 0, 0
-	re.each(s, 0, func(m []int) bool {
+	err = re.each(s, 0, func(m []int) bool {
 		// Empty matches at the ends and next to another match do not split.
 		if m[0] < len(s) && m[1] > lastEnd {
 			parts = append(parts, types.NewString(s[at:m[0]]))
@@ -322,7 +331,7 @@ func regexpSplit(c *Context, a []types.Datum, name string) ([]types.Datum, error
 		lastEnd = m[1]
 		return true
 	})
-	return append(parts, types.NewString(s[at:])), nil
+	return append(parts, types.NewString(s[at:])), err
 }
 
 func regexpSplitArray(c *Context, a []types.Datum) (types.Datum, error) {
@@ -346,7 +355,7 @@ func regexpLike(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return types.NewBool(re.re.MatchString(a[0].Str())), nil
+	return boolOf(re.match(a[0].Str()))
 }
 
 func regexpCount(c *Context, a []types.Datum) (types.Datum, error) {
@@ -360,9 +369,9 @@ func regexpCount(c *Context, a []types.Datum) (types.Datum, error) {
 	}
 	n := int64(0)
 	if ok {
-		re.each(a[0].Str(), start, func([]int) bool { n++; return true })
+		err = re.each(a[0].Str(), start, func([]int) bool { n++; return true })
 	}
-	return types.NewInt(n), nil
+	return intOf(n, err)
 }
 
 // findNth finds the match and the group that regexp_instr and regexp_substr
@@ -376,6 +385,11 @@ func findNth(c *Context, a []types.Datum, flagArg int, name string) (from, to in
 	if err := positive("n", n, 1); err != nil {
 		return 0, 0, err
 	}
+	if flagArg == 5 {
+		if end := intArg(a, 4, 0); end != 0 && end != 1 {
+			return 0, 0, pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"endoption\": %d", end)
+		}
+	}
 	if err := positive("subexpr", group, 0); err != nil {
 		return 0, 0, err
 	}
@@ -383,23 +397,19 @@ func findNth(c *Context, a []types.Datum, flagArg int, name string) (from, to in
 	if err != nil || !ok {
 		return -1, -1, err
 	}
-	m := re.nth(a[0].Str(), start, int(n))
-	if 2*group+1 >= int64(len(m)) {
-		return -1, -1, nil
+	m, err := re.nth(a[0].Str(), start, int(n))
+	if err != nil || 2*group+1 >= int64(len(m)) {
+		return -1, -1, err
 	}
 	return m[2*group], m[2*group+1], nil
 }
 
 func regexpInstr(c *Context, a []types.Datum) (types.Datum, error) {
-	end := intArg(a, 4, 0)
-	if end != 0 && end != 1 {
-		return types.Null, positive("endoption", -1, 0)
-	}
 	from, to, err := findNth(c, a, 5, "regexp_instr()")
 	if err != nil || from < 0 {
 		return types.NewInt(0), err
 	}
-	if end == 1 {
+	if intArg(a, 4, 0) == 1 {
 		from = to
 	}
 	return types.NewInt(int64(utf8.RuneCountInString(a[0].Str()[:from])) + 1), nil
@@ -415,9 +425,9 @@ func regexpSubstr(c *Context, a []types.Datum) (types.Datum, error) {
 
 // substringMatch returns the first group of the first match, or all of it.
 func substringMatch(re *compiledRegexp, s string) (types.Datum, error) {
-	m := re.re.FindStringSubmatchIndex(s)
+	m, err := re.find(s)
 	if m == nil {
-		return types.Null, nil
+		return types.Null, err
 	}
 	return submatches(s, m)[0], nil
 }

@@ -86,6 +86,7 @@ type translator struct {
 	depth    int
 	groups   int  // capturing groups
 	context  bool // matches depend on the text before where the search begins
+	words    bool // there are word constraints
 }
 
 // outBuf collects output that may still get something put before its end part.
@@ -106,6 +107,38 @@ type compiledRegexp struct {
 	re *regexp.Regexp
 	// context: see translator. A search can then not begin in mid-text.
 	context bool
+	// words: the expression has word constraints, which package regexp knows
+	// for ASCII only.
+	words bool
+}
+
+// check refuses a text that the expression would be wrong about.
+func (re *compiledRegexp) check(s string) error {
+	if !re.words {
+		return nil
+	}
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return pgerr.Unsupported("word constraints in regular expressions are not supported for text other than ASCII")
+		}
+	}
+	return nil
+}
+
+// match reports whether s contains a match.
+func (re *compiledRegexp) match(s string) (bool, error) {
+	if err := re.check(s); err != nil {
+		return false, err
+	}
+	return re.re.MatchString(s), nil
+}
+
+// find returns the submatch offsets of the first match, nil if there is none.
+func (re *compiledRegexp) find(s string) ([]int, error) {
+	if err := re.check(s); err != nil {
+		return nil, err
+	}
+	return re.re.FindStringSubmatchIndex(s), nil
 }
 
 func badRegexp(reason string) error {
@@ -136,7 +169,7 @@ func compileRegexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
 	if prefer != greedShort {
 		re.Longest()
 	}
-	return &compiledRegexp{re: re, context: t.context}, nil
+	return &compiledRegexp{re: re, context: t.context, words: t.words}, nil
 }
 
 func (t *translator) translate() (greed, error) {

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -27,6 +29,7 @@ type Database struct {
 	Version uint64
 	Name    string
 	Owner   string
+	Comment string
 }
 
 // Schema describes a schema of a database.
@@ -37,6 +40,7 @@ type Schema struct {
 	Database ID
 	Name     string
 	Owner    string
+	Comment  string
 }
 
 // Kind tells what a relation is.
@@ -72,6 +76,13 @@ type Table struct {
 	NextAttnum   int16
 	Sequence     *Sequence // KindSequence
 	View         *View     // KindView
+	Comment      string
+	// A table without a primary key has a hidden column of row ids. They come
+	// from a generator that is part of the table: its default is nextval of
+	// RowIDOid, its value lives under the index id RowIDStorage.
+	RowIDOid     uint32
+	RowIDStorage IndexID
+	rowIDSeq     *Table // what RowIDOid stands for
 }
 
 // Column describes a column.
@@ -89,6 +100,7 @@ type Column struct {
 	// OwnsSequence is the sequence a SERIAL or identity column owns, or 0.
 	OwnsSequence ID
 	Identity     byte // 'a' ALWAYS, 'd' BY DEFAULT, 0 none
+	Comment      string
 }
 
 // IndexColumn is one key column of an index.
@@ -116,7 +128,9 @@ type Index struct {
 	Stored         []ColumnID // INCLUDE / STORING
 	// WriteOnly indexes are being built: writers maintain them, readers do not
 	// use them.
-	WriteOnly bool
+	WriteOnly         bool
+	Comment           string
+	ConstraintComment string
 }
 
 // Check is a CHECK constraint.
@@ -125,6 +139,7 @@ type Check struct {
 	Name    string
 	Expr    string // SQL text over the table's columns
 	Columns []ColumnID
+	Comment string
 }
 
 // Sequence describes a sequence's definition; its value lives in a key of its
@@ -138,11 +153,21 @@ type Sequence struct {
 	Cycle       bool
 	OwnerTable  ID
 	OwnerColumn ColumnID
+	// Storage is the index id under which the value lives. RESTART moves the
+	// value to a fresh one, so that it is undone with its transaction.
+	Storage IndexID
+	// First is the value that the first nextval of this storage returns: Start,
+	// or what RESTART WITH said.
+	First int64
 }
 
 // View is a view's query as SQL text, names fully qualified.
 type View struct {
 	Query string
+	// Uses are the relations that the query reads: dropping one of them needs
+	// CASCADE. Columns lists the columns it reads of each, by position in Uses.
+	Uses        []ID
+	UsesColumns [][]ColumnID
 }
 
 // Primary returns the primary index.
@@ -177,3 +202,31 @@ func (t *Table) IndexByName(name string) *Index {
 	}
 	return nil
 }
+
+// Clone returns a copy whose slices may be changed.
+func (t *Table) Clone() *Table {
+	c := *t
+	c.Columns = slices.Clone(t.Columns)
+	c.Checks = slices.Clone(t.Checks)
+	c.Indexes = slices.Clone(t.Indexes)
+	for i := range c.Indexes {
+		c.Indexes[i].Columns = slices.Clone(c.Indexes[i].Columns)
+		c.Indexes[i].Stored = slices.Clone(c.Indexes[i].Stored)
+	}
+	for i := range c.Checks {
+		c.Checks[i].Columns = slices.Clone(c.Checks[i].Columns)
+	}
+	if t.Sequence != nil {
+		s := *t.Sequence
+		c.Sequence = &s
+	}
+	if t.View != nil {
+		v := *t.View
+		c.View = &v
+	}
+	return &c
+}
+
+// HasPrimaryKey reports whether rows are identified by a declared primary key
+// rather than by hidden row ids.
+func (t *Table) HasPrimaryKey() bool { return len(t.Indexes) > 0 && t.Indexes[0].Constraint }

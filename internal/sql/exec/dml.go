@@ -299,9 +299,7 @@ func (k *rowClaim) take(old Row) (bool, error) {
 	return false, &kvpb.RetryError{Reason: "a row changed while the statement was reading it", Key: bytes.Clone(key)}
 }
 
-var errTwice = "ON CONFLICT DO UPDATE command cannot affect row a second time"
-
 func errAffectTwice() error {
-	return pgerr.New(pgerr.CardinalityViolation, "%s", errTwice).
+	return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
 		WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
 }

@@ -81,7 +81,9 @@ func (p *subplan) once(row Row, eval func() (types.Datum, error)) (types.Datum, 
 	return d, err
 }
 
-var errManyRows = "more than one row returned by a subquery used as an expression"
+func errManyRows() error {
+	return pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression")
+}
 
 func (p *subplan) scalar() (types.Datum, error) {
 	row, err := p.src.row(2)
@@ -93,7 +95,7 @@ func (p *subplan) scalar() (types.Datum, error) {
 		return types.Null, err
 	}
 	if row, err = p.src.row(1); row != nil {
-		return types.Null, pgerr.New(pgerr.CardinalityViolation, errManyRows)
+		return types.Null, errManyRows()
 	}
 	return d, err
 }
@@ -110,7 +112,7 @@ func (p *subplan) record(cols []plan.Column) func() (types.Datum, error) {
 		}
 		d := types.NewRecord(ts, row)
 		if row, err = p.src.row(1); row != nil {
-			return types.Null, pgerr.New(pgerr.CardinalityViolation, errManyRows)
+			return types.Null, errManyRows()
 		}
 		return d, err
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // fakeStore is a multi-version map with row locks, for one goroutine: what would
@@ -225,3 +227,25 @@ func TestFakeTxn(t *testing.T) {
 		t.Fatalf("%+v %v", r, err)
 	}
 }
+
+func newCanned(t testing.TB, w *world) *canned {
+	txn := w.store.begin(kvpb.ReadCommitted)
+	x := w.tables["t"]
+	tw, err := NewTableWriter(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := tw.PrimaryValue(Row{types.NewInt(1), types.NewInt(10), types.NewString("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &canned{fakeTxn: txn, value: bytes.Clone(value), primary: rowcodec.IndexPrefix(x, x.Primary())}
+}
+
+func (c *canned) Get(context.Context, []byte) ([]byte, bool, error) { return c.value, true, nil }
+func (c *canned) Lock(_ context.Context, key []byte, _ kvpb.Strength, _ kvpb.WaitPolicy) (kv.LockResult, error) {
+	// Keys of the primary index exist, those of the unique one do not.
+	return kv.LockResult{Value: c.value, Found: bytes.HasPrefix(key, c.primary)}, nil
+}
+func (c *canned) Put(_, _ []byte) error { c.puts++; return nil }
+func (c *canned) Delete([]byte) error   { return nil }

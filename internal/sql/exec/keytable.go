@@ -30,20 +30,29 @@ func newKeyTable(ts []*types.T) keyTable {
 	return t
 }
 
+// keepKeys is how large a map may be that is kept for the next use.
+const keepKeys = 1024
+
 func (t *keyTable) open(r *run) {
 	t.close()
 	t.acc.Init(r.env.Mem)
-	if t.single {
+	switch {
+	case t.single && t.ints == nil:
 		t.ints = map[int64]int32{}
-	} else {
+	case !t.single && t.strs == nil:
 		t.strs = map[string]int32{}
 	}
 }
 
 func (t *keyTable) close() {
 	t.acc.Close()
-	t.ints, t.strs, t.null, t.n = nil, nil, -1, 0
-	t.text = arena{}
+	if t.n > keepKeys {
+		t.ints, t.strs = nil, nil
+	}
+	clear(t.ints)
+	clear(t.strs)
+	t.null, t.n = -1, 0
+	t.text.reset()
 }
 
 // encode sets buf to the key of the given values.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"strings"
 	"unsafe"
 
 	"github.com/lichendb/lichen/internal/quota"
@@ -15,15 +16,21 @@ const (
 	sliceSize        = int64(unsafe.Sizeof(Row{}))
 )
 
-// rowStore keeps copies of rows, strings included, and accounts for them.
+// rowStore keeps copies of rows, strings included, and accounts for them. Its
+// first chunks stay with it from one use to the next: what open returns to
+// reuse must not be referred to any more.
 type rowStore struct {
 	width int
 	acc   quota.Account
 	rows  []Row
 	slots []types.Datum // what is left of the current chunk
+	first []types.Datum // the first chunk, kept
 	text  arena
-	chunk int // datums of the next chunk
+	chunk int // datums of the current chunk, 0 before the first
 }
+
+// keepRows is how many rows' headers a store keeps room for between uses.
+const keepRows = 256
 
 // open empties the store and binds it to the statement's memory.
 func (s *rowStore) open(r *run, width int) {
@@ -35,8 +42,12 @@ func (s *rowStore) open(r *run, width int) {
 // close gives the memory back.
 func (s *rowStore) close() {
 	s.acc.Close()
-	s.rows, s.slots, s.chunk = nil, nil, 0
-	s.text = arena{}
+	s.slots, s.chunk = nil, 0
+	if cap(s.rows) > keepRows {
+		s.rows = nil
+	}
+	s.rows = s.rows[:0]
+	s.text.reset()
 }
 
 func (s *rowStore) len() int { return len(s.rows) }
@@ -68,15 +79,33 @@ func (s *rowStore) add(row Row) (Row, error) {
 // slot returns room for one row.
 func (s *rowStore) slot() (Row, error) {
 	if len(s.slots) < s.width {
-		s.chunk = min(max(2*s.chunk, 8*s.width), max(storeChunkDatums, s.width))
-		if err := s.acc.Grow(int64(s.chunk) * datumSize); err != nil {
+		if err := s.nextChunk(); err != nil {
 			return nil, memoryError(err)
 		}
-		s.slots = make([]types.Datum, s.chunk)
 	}
 	dst := s.slots[:s.width:s.width]
 	s.slots = s.slots[s.width:]
 	return dst, nil
+}
+
+func (s *rowStore) nextChunk() error {
+	initial := s.chunk == 0
+	s.chunk = min(max(2*s.chunk, 8*s.width), max(storeChunkDatums, s.width))
+	if initial && len(s.first) >= s.width {
+		s.chunk = len(s.first)
+	}
+	if err := s.acc.Grow(int64(s.chunk) * datumSize); err != nil {
+		return err
+	}
+	if initial && len(s.first) == s.chunk {
+		s.slots = s.first
+		return nil
+	}
+	s.slots = make([]types.Datum, s.chunk)
+	if initial || (s.chunk <= keepDatums/4 && len(s.first) < s.chunk) {
+		s.first = s.slots
+	}
+	return nil
 }
 
 // addBatch stores copies of the rows of b.
@@ -91,9 +120,13 @@ func (s *rowStore) addBatch(b *Batch) error {
 
 // arena keeps copies of strings.
 type arena struct {
-	free []byte
-	next int
+	free  []byte // what is left of the current chunk
+	first []byte // a chunk kept from one use to the next
+	next  int    // size of the current chunk, 0 before the first
 }
+
+// reset empties the arena; only the chunk it keeps is used again.
+func (a *arena) reset() { a.free, a.next = nil, 0 }
 
 // copyString returns a copy of s that stays.
 func (a *arena) copyString(s string, acc *quota.Account) (string, error) {
@@ -101,22 +134,40 @@ func (a *arena) copyString(s string, acc *quota.Account) (string, error) {
 		return "", nil
 	}
 	if len(s) > len(a.free) {
-		a.next = min(max(2*a.next, 512), storeChunkBytes)
-		n := max(a.next, len(s))
-		if err := acc.Grow(int64(n)); err != nil {
+		if len(s) > storeChunkBytes/4 { // of its own: do not waste the chunk
+			if err := acc.Grow(int64(len(s))); err != nil {
+				return "", err
+			}
+			return strings.Clone(s), nil
+		}
+		if err := a.nextChunk(len(s), acc); err != nil {
 			return "", err
 		}
-		if len(s) > storeChunkBytes/4 { // of its own: do not waste the chunk
-			b := make([]byte, len(s))
-			copy(b, s)
-			return unsafe.String(&b[0], len(b)), nil
-		}
-		a.free = make([]byte, n)
 	}
 	n := copy(a.free, s)
-	c := unsafe.String(&a.free[0], n)
+	c := viewString(a.free[:n])
 	a.free = a.free[n:]
 	return c, nil
+}
+
+func (a *arena) nextChunk(need int, acc *quota.Account) error {
+	initial := a.next == 0
+	a.next = max(min(max(2*a.next, 512), storeChunkBytes), need)
+	if initial && len(a.first) >= need {
+		a.next = len(a.first)
+	}
+	if err := acc.Grow(int64(a.next)); err != nil {
+		return err
+	}
+	if initial && len(a.first) == a.next {
+		a.free = a.first
+		return nil
+	}
+	a.free = make([]byte, a.next)
+	if initial || len(a.first) < a.next {
+		a.first = a.free
+	}
+	return nil
 }
 
 // copyDatum returns d with memory of its own.

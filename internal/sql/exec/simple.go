@@ -201,6 +201,7 @@ func (l *limitOp) close() {
 
 func (l *limitOp) next(b *Batch) error {
 	want := b.max
+	defer func() { b.max = want }()
 	for l.left > 0 {
 		b.max = int(min(int64(want), l.left))
 		if l.skip > 0 {

@@ -16,8 +16,7 @@ func (p *parser) columnConstraints(d *ast.ColumnDef) {
 			}
 			p.advance()
 			d.Collate = p.anyName()
-		case p.isWord("family"):
-			p.advance()
+		case p.accept(kwFamily):
 			d.Family = p.colID()
 		case p.constraintAttr(d):
 		default:

@@ -392,12 +392,20 @@ func (p *parser) tableFunc() ast.Expr {
 		return p.application(loc, parts)
 	}
 	x := p.primary()
-	switch x.(type) {
-	case *ast.FuncCall, *ast.SQLValue, *ast.Coalesce, *ast.MinMax, *ast.NullIf, *ast.Cast:
-	default:
-		p.syntaxError()
+	switch x := x.(type) {
+	case *ast.FuncCall:
+		if x.Syntax != ast.SyntaxOverlaps {
+			return x
+		}
+	case *ast.Cast:
+		if x.Style == ast.CastFunc {
+			return x
+		}
+	case *ast.SQLValue, *ast.Coalesce, *ast.MinMax, *ast.NullIf:
+		return x
 	}
-	return x
+	p.syntaxError()
+	return nil
 }
 
 // funcAlias parses [AS] [name] (columns), where the columns may have types.

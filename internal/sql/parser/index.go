@@ -44,13 +44,17 @@ func (p *parser) hashGroup(list []ast.IndexElem, loc ast.Loc, g group) []ast.Ind
 	if g.one != nil {
 		g.list = []ast.Expr{g.one}
 	}
+	n := 1
+	if len(list) > 0 {
+		n += list[len(list)-1].Group
+	}
 	for _, x := range g.list {
 		c, ok := x.(*ast.ColumnRef)
 		if !ok || c.Table != "" || c.Star {
 			p.failf("42601", loc.Pos, "only columns can be hashed together")
 			return list
 		}
-		list = append(list, ast.IndexElem{Loc: c.Loc, Column: c.Column, Hash: true, Group: 1})
+		list = append(list, ast.IndexElem{Loc: c.Loc, Column: c.Column, Hash: true, Group: n})
 	}
 	return list
 }
@@ -193,12 +197,8 @@ func (p *parser) createIndex(loc ast.Loc) ast.Statement {
 	s.Include = p.includeCols()
 	s.NullsNotDistinct = p.nullsNotDistinct()
 	if p.accept(kwWith) {
-		if p.tok.kind == '(' {
-			s.With = p.storageParams()
-			p.takeBuckets(&s.With, s.Sharded, &s.Buckets)
-		} else {
-			p.bucketCount(&s.Buckets)
-		}
+		s.With = p.storageParams()
+		p.takeBuckets(&s.With, s.Sharded, &s.Buckets)
 	}
 	if p.accept(kwTablespace) {
 		s.Tablespace = p.colID()

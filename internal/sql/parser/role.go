@@ -22,7 +22,7 @@ func (p *parser) roleSpec() ast.RoleSpec {
 		}
 		r.Name = p.tok.str
 		switch {
-		case p.isWord("public"):
+		case r.Name == "public":
 			r.Kind, r.Name = ast.RolePublic, ""
 		case r.Name == "none":
 			p.failf(pgerr.ReservedName, r.Pos, `role name "none" is reserved`)
@@ -175,6 +175,9 @@ func (p *parser) alterRole(loc ast.Loc, k ast.RoleKind) ast.Statement {
 
 // alterGroup parses ALTER GROUP g ADD|DROP USER roles, which grants membership.
 func (p *parser) alterGroup(s *ast.AlterRole) ast.Statement {
+	if s.Name.Kind != ast.RoleNamed {
+		p.unsupported(s.Name.Pos, "ALTER GROUP of a special role")
+	}
 	g := &ast.Grant{Loc: s.Loc, OnRoles: true, Revoke: p.tok.kind == kwDrop}
 	p.advance()
 	p.expect(kwUser)

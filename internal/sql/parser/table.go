@@ -151,7 +151,7 @@ func (p *parser) tableDef() ast.TableDef {
 		if p.namesInlineDef(p.scan()) {
 			return p.inlineIndex()
 		}
-	case tokIdent:
+	case tokIdent, kwFamily:
 		if d := p.dialectDef(); d != nil {
 			return d
 		}
@@ -169,7 +169,7 @@ func (p *parser) dialectDef() ast.TableDef {
 		if p.namesInlineDef(l) {
 			return p.inlineIndex()
 		}
-	case p.isWord("family") && p.namesInlineDef(p.scan()):
+	case p.tok.kind == kwFamily && p.namesInlineDef(p.scan()):
 		f := &ast.FamilyDef{Loc: p.loc()}
 		p.advance()
 		if p.tok.kind != '(' {
@@ -181,17 +181,21 @@ func (p *parser) dialectDef() ast.TableDef {
 	return nil
 }
 
-// namesInlineDef reports whether [name] ( follows, where name is no type: that
+// namesInlineDef reports whether [name] ( or [name] USING follows, where name is no type: that
 // makes INDEX and FAMILY more than a column's name.
 func (p *parser) namesInlineDef(l lexer) bool {
 	t := l.next()
-	if t.kind == '(' {
+	if t.kind == '(' || t.kind == kwUsing {
 		return true
 	}
 	if !isColID(t.kind) || isKeyword(t.kind) && class(t.kind) == ast.ColName {
 		return false
 	}
-	return l.next().kind == '(' && (p.lex.sql[t.start] == '"' || !modifiableType(t.str))
+	next := l.next().kind
+	if next == kwUsing {
+		return true
+	}
+	return next == '(' && (p.lex.sql[t.start] == '"' || !modifiableType(t.str))
 }
 
 // modifiableType reports whether a word that is no keyword names a type that

@@ -24,7 +24,8 @@ type Error struct {
 	Column     string
 	DataType   string
 	Constraint string
-	Cause      error // what led to it; never sent to a client
+	Context    string // where it happened: "COPY t, line 3"
+	Cause      error  // what led to it; never sent to a client
 }
 
 // Error implements error.

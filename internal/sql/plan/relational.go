@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/lichendb/lichen/internal/sql/builtin"
+import (
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+)
 
 // Values produces constant rows; expressions refer to nothing but outer
 // columns. One row without columns is the input of SELECT without FROM.
@@ -235,3 +238,6 @@ func (n *With) Children() []Node {
 	}
 	return append(out, n.Body)
 }
+
+// Table returns the table whose rows are locked.
+func (t *LockTarget) Table() *catalog.Table { return t.Scan.Table }

@@ -97,12 +97,16 @@ func castFloat8Float4(_ *FormatContext, d Datum, _ *T) (Datum, error) {
 	return NewFloat(g), nil
 }
 
+// maxExactScale is below the scale at which an int64 coefficient can underflow
+// a float64.
+const maxExactScale = 300
+
 // castDecimal converts a numeric to an integer or float.
 func castDecimal(_ *FormatContext, d Datum, to *T) (Datum, error) {
 	if to.Family == FloatFamily {
 		switch d.k {
 		case decSmall:
-			if to.Oid == Float8.Oid {
+			if to.Oid == Float8.Oid && d.m < maxExactScale {
 				return NewFloat(DecimalToFloat(d)), nil
 			}
 		case decNaN, decPosInf, decNegInf:

@@ -200,12 +200,6 @@ func appendZoneName(dst []byte, east int, abbrev string, style DateStyle) []byte
 	if style.Format == DateISO {
 		return appendZone(dst, east)
 	}
-	if abbrev == "" {
-		if style.Format == DatePostgres {
-			dst = append(dst, ' ')
-		}
-		return appendZone(dst, east)
-	}
 	dst = append(dst, ' ')
 	return append(dst, abbrev[:min(len(abbrev), maxZoneAbbrev)]...)
 }

@@ -71,7 +71,7 @@ type dateWord struct {
 
 // dateWords are the words of dates and times, zone abbreviations apart.
 var dateWords = map[string]dateWord{
-	"infinity": {wordReserved, reservedLate},
+	"infinity":  {wordReserved, reservedLate},
 	"-infinity": {wordReserved, reservedEarly}, "epoch": {wordReserved, reservedEpoch},
 	"now": {wordReserved, reservedNow}, "today": {wordReserved, reservedToday},
 	"tomorrow": {wordReserved, reservedTomorrow}, "yesterday": {wordReserved, reservedYesterday},

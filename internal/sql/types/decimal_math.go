@@ -242,14 +242,6 @@ func digits64(n uint64) int {
 	return c
 }
 
-// checkDecimal reports a value beyond what numeric can hold.
-func checkDecimal(d Datum) error {
-	if d.k <= decBig && (d.m > MaxDecimalScale || decimalIntDigits(d) > MaxDecimalDigits) {
-		return errDecimalOverflow()
-	}
-	return nil
-}
-
 func errDecimalOverflow() error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "value overflows numeric format")
 }

@@ -27,7 +27,7 @@ var oracle = flag.String("oracle", "", "PostgreSQL 15 to take the golden results
 // A golden file is a list of commands, each followed by its result as
 // PostgreSQL gives it:
 //
-//	text int4 "12"            input and output of a type
+//	text int4 "12"            input and output of a type; one with spaces is quoted
 //	cast text int4 "12"       explicit cast
 //	bin int4 "12"             binary output, in hexadecimal
 //	cmp numeric "1" "1.0"     -1, 0 or 1
@@ -254,7 +254,7 @@ func (g *goldenSession) cast(args []string) (string, error) {
 func (g *goldenSession) set(name, value string) error {
 	switch name {
 	case "timezone":
-		loc, ok := LoadZone(value, g.fc)
+		loc, ok := SessionZone(value, g.fc)
 		if !ok {
 			return fmt.Errorf("no zone %s", value)
 		}

@@ -3,7 +3,6 @@ package types
 import (
 	_ "embed"
 	"sort"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,12 +23,29 @@ func ZoneNames() []string { return append([]string(nil), zoneNames...) }
 
 // canonicalZone returns the proper spelling of a zone name.
 func canonicalZone(name string) (string, bool) {
-	low := strings.ToLower(name)
-	i := sort.Search(len(zoneNames), func(i int) bool { return strings.ToLower(zoneNames[i]) >= low })
-	if i < len(zoneNames) && strings.ToLower(zoneNames[i]) == low {
+	i := sort.Search(len(zoneNames), func(i int) bool { return compareFold(zoneNames[i], name) >= 0 })
+	if i < len(zoneNames) && compareFold(zoneNames[i], name) == 0 {
 		return zoneNames[i], true
 	}
 	return "", false
+}
+
+// compareFold compares without regard to the case of ASCII letters.
+func compareFold(a, b string) int {
+	for i := 0; i < len(a) && i < len(b); i++ {
+		x, y := foldByte(a[i]), foldByte(b[i])
+		if x != y {
+			return int(x) - int(y)
+		}
+	}
+	return len(a) - len(b)
+}
+
+func foldByte(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c | 0x20
+	}
+	return c
 }
 
 // maxCachedZones bounds a ZoneCache; PostgreSQL knows about 600 zones.
@@ -66,9 +82,9 @@ func (c *ZoneCache) load(name string) (*time.Location, bool) {
 	return loc, true
 }
 
-// LoadZone returns the time zone a SET TIME ZONE or AT TIME ZONE names: a full
-// name in any case, an abbreviation, or a POSIX specification such as UTC+3
-// (which is west of Greenwich) or <+03>-3.
+// LoadZone returns the time zone of a full name, in any case, or of a POSIX
+// specification such as UTC+3 (which is west of Greenwich), <+03>-3 or
+// EST5EDT,M3.2.0,M11.1.0.
 func LoadZone(name string, fc *FormatContext) (*time.Location, bool) {
 	if n, ok := canonicalZone(name); ok {
 		if n == "UTC" {
@@ -76,17 +92,29 @@ func LoadZone(name string, fc *FormatContext) (*time.Location, bool) {
 		}
 		return fc.zones().load(n)
 	}
-	if loc, ok := parsePosixZone(name); ok {
-		return loc, true
-	}
-	if east, ok := lookupAbbrev(strings.ToUpper(name)); ok {
-		return time.FixedZone(strings.ToUpper(name), int(east)), true
-	}
-	return nil, false
+	return parsePosixZone(strings.ToUpper(name))
 }
 
-// ZoneForExpr is LoadZone with AT TIME ZONE's order (abbreviations first) and
-// its error.
+// SessionZone is LoadZone for a value of the TimeZone setting, which may also
+// be a number of hours east of Greenwich.
+func SessionZone(value string, fc *FormatContext) (*time.Location, bool) {
+	hours, ok := parseFloatLoose(trimSpace(value))
+	if !ok {
+		return LoadZone(value, fc)
+	}
+	if !(hours > -168 && hours < 168) {
+		return nil, false
+	}
+	east := int(hours * 3600)
+	name := "<" + string(appendZone(nil, east)) + ">" + string(appendZone(nil, -east))
+	if east == 0 {
+		name = "<+00>-00"
+	}
+	return parsePosixZone(name)
+}
+
+// ZoneForExpr returns the zone of AT TIME ZONE: an abbreviation, or whatever
+// LoadZone takes.
 func ZoneForExpr(name string, fc *FormatContext) (*time.Location, error) {
 	if east, ok := lookupAbbrev(strings.ToUpper(name)); ok {
 		return time.FixedZone(strings.ToUpper(name), int(east)), nil
@@ -95,65 +123,6 @@ func ZoneForExpr(name string, fc *FormatContext) (*time.Location, error) {
 		return loc, nil
 	}
 	return nil, pgerr.New(pgerr.InvalidParameterValue, "time zone \"%s\" not recognized", name)
-}
-
-// maxZoneSeconds bounds an offset from UTC: 167 hours in a POSIX
-// specification, as POSIX says.
-const maxZoneSeconds = 168 * 3600
-
-// parsePosixZone reads a POSIX zone without daylight rules: a name of three or
-// more letters (or any in angle brackets), then hours west of Greenwich.
-func parsePosixZone(s string) (*time.Location, bool) {
-	var name, rest string
-	if strings.HasPrefix(s, "<") {
-		end := strings.IndexByte(s, '>')
-		if end < 0 {
-			return nil, false
-		}
-		name, rest = s[1:end], s[end+1:]
-	} else {
-		i := 0
-		for i < len(s) && isAlpha(s[i]) {
-			i++
-		}
-		name, rest = s[:i], s[i:]
-		if i < 3 {
-			return nil, false
-		}
-	}
-	west, ok := parseZoneOffset(rest)
-	if !ok || name == "" {
-		return nil, false
-	}
-	return time.FixedZone(name, -west), true
-}
-
-// parseZoneOffset reads [+-]h[h][:mm[:ss]] in seconds.
-func parseZoneOffset(s string) (int, bool) {
-	if s == "" {
-		return 0, false
-	}
-	sign := 1
-	if s[0] == '-' || s[0] == '+' {
-		if s[0] == '-' {
-			sign = -1
-		}
-		s = s[1:]
-	}
-	parts := strings.Split(s, ":")
-	if len(parts) > 3 {
-		return 0, false
-	}
-	total, unit := 0, 3600
-	for i, p := range parts {
-		n, err := strconv.Atoi(p)
-		if err != nil || p[0] == '-' || p[0] == '+' || len(p) > 3 || (i > 0 && n > 59) {
-			return 0, false
-		}
-		total += n * unit
-		unit /= 60
-	}
-	return sign * total, total < maxZoneSeconds
 }
 
 // OffsetAt returns loc's offset east of UTC, in seconds, and its abbreviation

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// usageError is an error in how a command was called.
+type usageError struct{ error }
+
+// streams are where a command reads from and writes to.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// Main runs the program and returns its exit code.
+func Main(args []string, in io.Reader, out, errOut io.Writer) int {
+	s := &streams{in, out, errOut}
+	root := newRoot(s)
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return 0
+	}
+	var code exitCode
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	fmt.Fprintf(errOut, "ERROR: %v\n", err)
+	var usage usageError
+	if errors.As(err, &usage) {
+		return 2
+	}
+	return 1
+}
+
+// exitCode ends a command that has said all there is to say.
+type exitCode int
+
+// Error implements error.
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+func newRoot(s *streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "lichen",
+		Short:         "Lichen is a distributed SQL database: PostgreSQL to its clients.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w\nRun '%s --help' for its flags", err, c.CommandPath())}
+	})
+	root.AddCommand(newStartSingleNode(s), newVersion(s))
+	root.AddCommand(clientCommands(s)...)
+	return root
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/lichendb/lichen/internal/server"
+	"github.com/spf13/cobra"
+)
+
+func newVersion(s *streams) *cobra.Command {
+	var tagOnly bool
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if tagOnly {
+				fmt.Fprintln(s.out, server.Version)
+				return nil
+			}
+			fmt.Fprintf(s.out, "Version:   %s\n", server.Version)
+			fmt.Fprintf(s.out, "Commit:    %s\n", commit())
+			fmt.Fprintf(s.out, "Platform:  %s %s\n", runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintf(s.out, "Go:        %s\n", runtime.Version())
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&tagOnly, "build-tag", false, "print only the version's name")
+	return c
+}
+
+// commit is the revision the program was built from.
+func commit() string {
+	rev, dirty := "unknown", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				rev = s.Value[:min(len(s.Value), 12)]
+			case s.Key == "vcs.modified" && s.Value == "true":
+				dirty = " (modified)"
+			}
+		}
+	}
+	return rev + dirty
+}

@@ -1,0 +1,132 @@
+// Package config holds the configuration of a node: one struct with defaults and
+// validation, which flags map onto. It is a leaf.
+package config
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Defaults of a node.
+const (
+	DefaultPort     = "26257"
+	DefaultHTTPPort = "8080"
+	DefaultStore    = "lichen-data"
+	// DefaultDrain is how long a stopping node waits for running statements.
+	DefaultDrain = 10 * time.Second
+)
+
+// Node configures a node.
+type Node struct {
+	// Store is the directory of the store.
+	Store string
+	// ListenAddr is where SQL clients connect, HTTPAddr where browsers and
+	// monitoring do.
+	ListenAddr, HTTPAddr string
+	// Insecure turns authentication and encryption off.
+	Insecure bool
+	// CacheBytes sizes the block cache, MaxMemory what statements may use.
+	CacheBytes, MaxMemory int64
+	// GCTTL is how long old versions are kept; 0 means the default.
+	GCTTL time.Duration
+	// Drain bounds the wait for running statements at a stop.
+	Drain time.Duration
+}
+
+// Default returns the configuration of a node without flags.
+func Default() Node {
+	mem := totalMemory()
+	return Node{
+		Store: DefaultStore, ListenAddr: ":" + DefaultPort, HTTPAddr: ":" + DefaultHTTPPort,
+		CacheBytes: min(max(mem/4, 64<<20), 2<<30), MaxMemory: mem / 4, Drain: DefaultDrain,
+	}
+}
+
+// Validate reports the first setting that can't be right.
+func (n *Node) Validate() error {
+	switch {
+	case n.Store == "":
+		return fmt.Errorf("--store must name a directory")
+	case n.CacheBytes < 1<<20:
+		return fmt.Errorf("--cache must be at least 1MiB")
+	case n.MaxMemory < 16<<20:
+		return fmt.Errorf("--max-memory must be at least 16MiB")
+	}
+	return nil
+}
+
+// WithPort adds the default port to an address without one.
+func WithPort(addr, port string) string {
+	if i := strings.LastIndexByte(addr, ':'); i < 0 || strings.HasSuffix(addr, "]") {
+		return addr + ":" + port
+	} else if i == len(addr)-1 {
+		return addr + port
+	}
+	return addr
+}
+
+// ParseSize reads a size: bytes, a number with a unit (64MiB, 1GB) or a share of
+// the machine's memory (25%, .25).
+func ParseSize(s string) (int64, error) {
+	bad := fmt.Errorf("invalid size %q: give bytes, a unit (64MiB, 1GB) or a share of memory (25%%, .25)", s)
+	t := strings.TrimSpace(s)
+	if p, ok := strings.CutSuffix(t, "%"); ok {
+		f, err := strconv.ParseFloat(p, 64)
+		if err != nil || f <= 0 || f > 100 {
+			return 0, bad
+		}
+		return int64(f / 100 * float64(totalMemory())), nil
+	}
+	units := []struct {
+		suffix string
+		n      float64
+	}{
+		{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+		{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3},
+		{"T", 1 << 40}, {"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}, {"B", 1},
+	}
+	unit := 1.0
+	for _, u := range units {
+		if p, ok := strings.CutSuffix(t, u.suffix); ok {
+			t, unit = strings.TrimSpace(p), u.n
+			break
+		}
+	}
+	f, err := strconv.ParseFloat(t, 64)
+	switch {
+	case err != nil || f <= 0:
+		return 0, bad
+	case unit == 1 && f < 1:
+		return int64(f * float64(totalMemory())), nil
+	}
+	return int64(f * unit), nil
+}
+
+// totalMemory returns the memory that this process may use: the control group's
+// limit or the machine's memory.
+func totalMemory() int64 {
+	total := int64(8 << 30)
+	if p, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(p)) {
+			f := strings.Fields(line)
+			if len(f) >= 2 && f[0] == "MemTotal:" {
+				if kb, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+					total = kb << 10
+				}
+			}
+		}
+	}
+	if p, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(p)), 10, 64); err == nil {
+			total = min(total, n)
+		}
+	}
+	return total
+}
+
+// Procs returns how many processors the process may use.
+func Procs() int { return runtime.GOMAXPROCS(0) }

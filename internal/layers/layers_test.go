@@ -1,0 +1,200 @@
+package layers_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/lichendb/lichen/internal/"
+
+// order lists the packages from the top down, a layer per line. A package may
+// import packages of lower lines and, within its line, those to its right.
+var order = [][]string{
+	{"cli"},
+	{"server"},
+	{"workload", "pgwire"},
+	{"sql"},
+	{"sql/ddl", "sql/pgcatalog"},
+	{"sql/exec"},
+	{"sql/copyfmt", "sql/optimizer", "sql/planner", "sql/plan"},
+	{"sql/rowcodec", "sql/catalog"},
+	{"sql/builtin"},
+	{"sql/parser", "sql/ast", "sql/settings"},
+	{"sql/types"},
+	{"kv", "kv/coord"},
+	{"dist"},
+	{"store"},
+	{"replica"},
+	{"eval", "apply"},
+	{"storage/mvcc", "storage"},
+	{"raftlog"},
+	{"concurrency"},
+	{"keys", "encoding", "kvpb", "hlc"},
+	{"sql/pgerr", "quota", "config", "obs", "fs", "must"},
+	{"layers"},
+}
+
+type place struct{ line, column int }
+
+func places() map[string]place {
+	m := map[string]place{}
+	for l, line := range order {
+		for c, p := range line {
+			m[p] = place{l, c}
+		}
+	}
+	return m
+}
+
+type pkg struct {
+	ImportPath                         string
+	Dir                                string
+	GoFiles                            []string
+	Imports, TestImports, XTestImports []string
+}
+
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports", "./...")
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// TestImportOrder reports every import that goes up or sideways, tests included.
+// Tests of whole systems live in server and cli.
+func TestImportOrder(t *testing.T) {
+	where := places()
+	for _, p := range list(t) {
+		name, ok := strings.CutPrefix(p.ImportPath, module)
+		if !ok {
+			continue
+		}
+		from, known := where[name]
+		if !known {
+			t.Errorf("package %s has no place in the import order: add it to layers_test.go", name)
+			continue
+		}
+		check := func(imports []string, what string) {
+			for _, imp := range imports {
+				dep, ok := strings.CutPrefix(imp, module)
+				if !ok || dep == name {
+					continue
+				}
+				to, known := where[dep]
+				if known && (to.line < from.line || to.line == from.line && to.column < from.column) {
+					t.Errorf("%s %simports %s, which lies above it", name, what, dep)
+				}
+			}
+		}
+		check(p.Imports, "")
+		check(p.TestImports, "(test) ")
+		check(p.XTestImports, "(test) ")
+	}
+}
+
+// TestDoc requires that every package says what it is.
+func TestDoc(t *testing.T) {
+	for _, p := range list(t) {
+		found := false
+		for _, f := range p.GoFiles {
+			src, err := os.ReadFile(filepath.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || regexp.MustCompile(`(?m)^// (Package|Command) `).Match(src)
+		}
+		if len(p.GoFiles) > 0 && !found {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
+
+// maxFileLines is the hard limit of a source file; tables and tests excepted.
+const maxFileLines = 800
+
+// banned are calls that have a better place. Each rule names where the call is
+// allowed and what to use instead.
+var banned = []struct {
+	pattern *regexp.Regexp
+	allowed []string // prefixes of files below internal/
+	instead string
+	tests   bool // applies to tests too
+}{
+	{regexp.MustCompile(`\bos\.(Create|OpenFile|WriteFile|Rename|Remove|RemoveAll|Mkdir|MkdirAll)\(`),
+		[]string{"fs/", "obs/", "cli/", "workload/"}, "files that a node writes go through package fs", false},
+	{regexp.MustCompile(`\btime\.Sleep\(`),
+		[]string{"cli/", "workload/"}, "wait for an event, or use testing/synctest", true},
+	{regexp.MustCompile(`\bfmt\.Print(ln|f)?\(`), nil, "write to the stream that the caller gave", false},
+	{regexp.MustCompile(`^func init\(\)`), nil, "build it where it is used", true},
+}
+
+// TestStyle checks the rules of CONTRIBUTING.md that a machine can check.
+func TestStyle(t *testing.T) {
+	root := ".."
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		checkFile(t, path, strings.TrimPrefix(path, root+"/"))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkFile(t *testing.T, path, name string) {
+	if strings.HasPrefix(name, "layers/") {
+		return
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	isTest := strings.HasSuffix(name, "_test.go")
+	n := 0
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		n++
+		for _, b := range banned {
+			if isTest && !b.tests || !b.pattern.MatchString(sc.Text()) || hasPrefix(name, b.allowed) {
+				continue
+			}
+			t.Errorf("%s:%d: %s: %s", name, n, strings.TrimSpace(sc.Text()), b.instead)
+		}
+	}
+	if n > maxFileLines && !isTest {
+		t.Errorf("%s has %d lines, more than %d: split it", name, n, maxFileLines)
+	}
+}
+
+func hasPrefix(name string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,31 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// httpHandler serves health and metrics.
+func (n *Node) httpHandler() http.Handler {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(newCollector(n))
+	mux := http.NewServeMux()
+	mux.HandleFunc("/health", n.health)
+	mux.Handle("/_status/vars", promhttp.HandlerFor(reg, promhttp.HandlerOptions{}))
+	return mux
+}
+
+// health answers 200 while the process lives, and with ready=1 only while it
+// accepts SQL: what a load balancer asks.
+func (n *Node) health(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	if ready := r.URL.Query().Get("ready"); ready != "" && ready != "0" && !n.ready.Load() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprintln(w, `{"status":"draining"}`)
+		return
+	}
+	fmt.Fprintln(w, `{"status":"ok"}`)
+}

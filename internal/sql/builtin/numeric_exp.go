@@ -1,0 +1,65 @@
+package builtin
+
+import (
+	"math"
+
+	"github.com/cockroachdb/apd/v3"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// bitsPerDigit is log2(10), rounded up.
+const bitsPerDigit = 3.3220
+
+// fixedPoint is the number n / 2^frac.
+type fixedPoint struct {
+	n    *apd.BigInt
+	frac uint
+}
+
+// expFixed computes e^x for |x| ≤ 2^14 or so as a fixed-point number with a
+// relative error below 10^-digits. It halves x until it is small, sums the
+// Taylor series and squares the result as often.
+func expFixed(x *apd.Decimal, digits int) fixedPoint {
+	// e^x may be smaller than one by its decimal exponent.
+	f, _ := x.Float64()
+	small := 0
+	if f < 0 {
+		small = int(-f*math.Log10E) + 1
+	}
+	const margin = 24 // digits lost in halving and summing
+	frac := uint(float64(digits+2*small+margin)*bitsPerDigit) + 64
+	// n = x × 2^frac
+	n := new(apd.BigInt).Lsh(&x.Coeff, frac)
+	if x.Exponent >= 0 {
+		n.Mul(n, pow10Big(int64(x.Exponent)))
+	} else {
+		n.Quo(n, pow10Big(int64(-x.Exponent)))
+	}
+	if x.Negative {
+		negate(n)
+	}
+	halvings := uint(max(0, n.BitLen()-int(frac)+12))
+	n.Rsh(n, halvings)
+	one := new(apd.BigInt).Lsh(apd.NewBigInt(1), frac)
+	sum := new(apd.BigInt).Set(one)
+	term := new(apd.BigInt).Set(one)
+	for i := int64(1); term.BitLen() > 1; i++ { // a negative term shifts to -1, not 0
+		term.Mul(term, n)
+		term.Rsh(term, frac)
+		term.Quo(term, apd.NewBigInt(i))
+		sum.Add(sum, term)
+	}
+	for ; halvings > 0; halvings-- {
+		sum.Mul(sum, sum)
+		sum.Rsh(sum, frac)
+	}
+	return fixedPoint{n: sum, frac: frac}
+}
+
+// decimal rounds the number to a scale, half up; it is positive.
+func (p fixedPoint) decimal(scale int32) (types.Datum, error) {
+	n := new(apd.BigInt).Mul(p.n, pow10Big(int64(scale)))
+	n.Add(n, new(apd.BigInt).Lsh(apd.NewBigInt(1), p.frac-1))
+	return decimalOf(n.Rsh(n, p.frac), scale)
+}

@@ -1,0 +1,310 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// Collection is one session's view of the catalog: the committed descriptors,
+// what its transaction has changed, and the pins and locks that it holds until
+// the transaction ends. It implements Resolver.
+type Collection struct {
+	store *Store
+	db    *Database
+	path  SearchPathSource
+	txn   *kv.Txn
+
+	// historical says that the transaction reads AS OF a time: descriptors are
+	// read as they were then.
+	historical bool
+	statements int // of the transaction
+	committing bool
+	changes    *changes // nil: none
+
+	npins  int
+	pins   [inlinePins]atomic.Pointer[object]
+	locked []*object
+
+	moreMu  sync.Mutex
+	more    []*object
+	hasMore atomic.Bool
+
+	dbID         atomic.Uint64
+	txnHi, txnLo atomic.Uint64
+}
+
+// SearchPathSource yields the value of search_path.
+type SearchPathSource interface{ SearchPathSetting() []string }
+
+// NewCollection returns the view of a new session; Close gives it up.
+func (s *Store) NewCollection() *Collection {
+	c := &Collection{store: s}
+	s.sessionsMu.Lock()
+	s.sessions[c] = struct{}{}
+	s.sessionsMu.Unlock()
+	return c
+}
+
+// Close ends the session. Its transaction must have ended.
+func (c *Collection) Close() {
+	c.unpinAll(hlc.Timestamp{})
+	c.unlockAll()
+	s := c.store
+	s.sessionsMu.Lock()
+	delete(s.sessions, c)
+	s.sessionsMu.Unlock()
+}
+
+// Store returns the node's catalog.
+func (c *Collection) Store() *Store { return c.store }
+
+// SetSession says which database the session is connected to and where its
+// search_path comes from.
+func (c *Collection) SetSession(db *Database, path SearchPathSource) {
+	c.db, c.path = db, path
+	c.dbID.Store(uint64(db.ID))
+}
+
+// Begin starts a transaction; the one before has ended with Committed or
+// RolledBack.
+func (c *Collection) Begin(txn *kv.Txn) {
+	c.txn = txn
+	id := txn.ID()
+	c.txnHi.Store(id.Hi)
+	c.txnLo.Store(id.Lo)
+	c.historical, c.statements, c.committing = false, 0, false
+}
+
+func (c *Collection) txnID() concurrency.TxnID {
+	return concurrency.TxnID{Hi: c.txnHi.Load(), Lo: c.txnLo.Load()}
+}
+
+// BeginStatement starts a statement of the transaction.
+func (c *Collection) BeginStatement() {
+	c.statements++
+	c.historical = c.txn != nil && !c.txn.Options().AsOf.IsEmpty()
+}
+
+// Generation returns a number that grows whenever committed DDL changes the
+// catalog of the node.
+func (c *Collection) Generation() uint64 { return c.store.generation.Load() }
+
+// Modified reports whether the transaction sees another catalog than the
+// committed one: it has changed it, or reads in the past. Plans made under it
+// fit no other transaction.
+func (c *Collection) Modified() bool { return c.changes != nil || c.historical }
+
+// Changed reports whether the transaction has changed the catalog.
+func (c *Collection) Changed() bool { return c.changes != nil }
+
+// errStale says that a plan was made from descriptors that have changed.
+func errStale() error {
+	return &kvpb.RetryError{Reason: "a table was altered while the statement began"}
+}
+
+// Valid reports whether all of deps are the versions that the session would use
+// now. It pins nothing and may be overtaken by DDL; PinAll then says so.
+func (c *Collection) Valid(_ context.Context, deps []Dep) bool {
+	for _, d := range deps {
+		if d.ID.IsVirtual() {
+			continue
+		}
+		desc := c.peek(d.ID)
+		if desc == nil || desc.Ident().Version != d.Version {
+			return false
+		}
+	}
+	return true
+}
+
+// peek returns the descriptor the session sees, nil if there is none, unpinned.
+func (c *Collection) peek(id ID) Descriptor {
+	if c.changes != nil {
+		if d, ok := c.changes.descs[id]; ok {
+			return d
+		}
+	}
+	o := c.store.object(id)
+	if o == nil {
+		return nil
+	}
+	return o.cur.Load().desc
+}
+
+// PinAll pins the descriptors of a plan until the transaction ends. It fails
+// with a retry error if one of them has changed since the plan was made: the
+// statement must be planned again.
+func (c *Collection) PinAll(ctx context.Context, deps []Dep) error {
+	for i := range deps {
+		if deps[i].ID.IsVirtual() {
+			continue
+		}
+		if err := c.pinVersion(ctx, &deps[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Collection) pinVersion(ctx context.Context, dep *Dep) error {
+	if c.changes != nil {
+		if d, ok := c.changes.descs[dep.ID]; ok {
+			if d == nil || d.Ident().Version != dep.Version {
+				return errStale()
+			}
+			return nil
+		}
+	}
+	for i := range c.npins {
+		if o := c.pins[i].Load(); o.id == dep.ID {
+			return o.expect(dep.Version)
+		}
+	}
+	o := c.store.object(dep.ID)
+	if o == nil {
+		return errStale()
+	}
+	if err := c.pin(ctx, o); err != nil {
+		return err
+	}
+	return o.expect(dep.Version)
+}
+
+func (o *object) expect(v uint64) error {
+	if d := o.cur.Load().desc; d == nil || d.Ident().Version != v {
+		return errStale()
+	}
+	return nil
+}
+
+// freshen makes sure that the transaction's snapshot is not older than since:
+// it moves the snapshot to the present, or fails with a retry error if what the
+// transaction has read does not allow that.
+func (c *Collection) freshen(ctx context.Context, since hlc.Timestamp) error {
+	ts := c.txn.ReadTimestamp()
+	if ts.IsEmpty() || since.LessEq(ts) || c.historical {
+		return nil
+	}
+	cause := &kvpb.RetryError{Reason: "could not serialize access due to a concurrent change of the schema"}
+	o := c.txn.Options()
+	if o.ReadOnly && o.Isolation == kv.Serializable && c.statements > 1 {
+		return cause // its earlier reads are not remembered, so they can't move
+	}
+	return c.txn.RetryStatement(ctx, c.txn.Savepoint(), cause)
+}
+
+// PreCommit is called before the transaction commits.
+func (c *Collection) PreCommit(context.Context) error {
+	c.committing = true
+	return nil
+}
+
+// Committed ends the transaction after its commit: its changes are published,
+// its locks and pins released.
+func (c *Collection) Committed(context.Context) {
+	var commit hlc.Timestamp
+	if c.npins > 0 || c.changes != nil {
+		commit = c.txn.CommitTimestamp()
+	}
+	if c.changes != nil {
+		c.store.publish(c.changes, commit)
+		c.store.settleCleanups(c.changes)
+	}
+	c.endTxn(commit)
+}
+
+// RolledBack ends the transaction without effect. If its commit failed, what
+// it would have changed is read again, since the commit may have happened.
+func (c *Collection) RolledBack(ctx context.Context) {
+	if c.changes != nil {
+		if c.committing {
+			c.store.reload(context.WithoutCancel(ctx), c.changes)
+		}
+		c.store.settleCleanups(c.changes)
+	}
+	c.endTxn(hlc.Timestamp{})
+}
+
+func (c *Collection) endTxn(commit hlc.Timestamp) {
+	c.changes, c.committing, c.historical = nil, false, false
+	c.unlockAll()
+	c.unpinAll(commit)
+	c.statements = 0
+}
+
+// Savepoint marks a point of the transaction.
+type Savepoint struct{ log int }
+
+// Savepoint returns the present point.
+func (c *Collection) Savepoint() Savepoint {
+	if c.changes == nil {
+		return Savepoint{}
+	}
+	return Savepoint{log: len(c.changes.log)}
+}
+
+// RollbackTo undoes the changes since sp. Locks taken since stay.
+func (c *Collection) RollbackTo(sp Savepoint) {
+	if c.changes == nil {
+		return
+	}
+	c.changes.truncate(sp.log)
+	if sp.log == 0 && len(c.changes.cleanups) == 0 {
+		c.changes = nil
+	}
+}
+
+// reload reads what a transaction with an unknown outcome may have changed.
+func (s *Store) reload(ctx context.Context, ch *changes) {
+	for attempt := 0; attempt < 3; attempt++ {
+		fresh, err := s.readBack(ctx, ch)
+		if err == nil {
+			s.publish(fresh, s.db.Clock().Now())
+			return
+		}
+		if errors.Is(err, context.Canceled) {
+			return
+		}
+	}
+}
+
+func (s *Store) readBack(ctx context.Context, ch *changes) (*changes, error) {
+	txn := s.db.Begin(kv.TxnOptions{ReadOnly: true})
+	txn.BeginStatement()
+	defer txn.Rollback(ctx)
+	fresh := newChanges()
+	for id := range ch.descs {
+		v, found, err := txn.Get(ctx, descriptorKey(id))
+		if err != nil {
+			return nil, err
+		}
+		fresh.descs[id] = nil
+		if found {
+			if fresh.descs[id], err = decodeDescriptor(id, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for k := range ch.names {
+		v, found, err := txn.Get(ctx, nameKey(k))
+		if err != nil {
+			return nil, err
+		}
+		fresh.names[k] = nil
+		if found {
+			e, err := decodeName(v)
+			if err != nil {
+				return nil, err
+			}
+			fresh.names[k] = &e
+		}
+	}
+	return fresh, nil
+}

@@ -1,0 +1,200 @@
+package catalog
+
+import (
+	"encoding/json"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// descriptorFormat is the first byte of a stored descriptor. JSON follows, in
+// which fields of later versions are skipped.
+const descriptorFormat = 1
+
+// record is a stored descriptor: one of its fields is set.
+type record struct {
+	Database *Database    `json:"database,omitempty"`
+	Schema   *Schema      `json:"schema,omitempty"`
+	Table    *tableRecord `json:"table,omitempty"`
+}
+
+// tableRecord is a Table whose types are written by oid.
+type tableRecord struct {
+	Table
+	Columns  []columnRecord
+	Sequence *sequenceRecord `json:",omitempty"`
+}
+
+type columnRecord struct {
+	Column
+	Type typeRecord
+}
+
+type sequenceRecord struct {
+	Sequence
+	Type typeRecord
+}
+
+type typeRecord struct {
+	Oid    uint32
+	Typmod int32
+}
+
+func encodeDescriptor(d Descriptor) ([]byte, error) {
+	var r record
+	switch d := d.(type) {
+	case *Database:
+		r.Database = d
+	case *Schema:
+		r.Schema = d
+	case *Table:
+		r.Table = encodeTable(d)
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, pgerr.From(err)
+	}
+	return append([]byte{descriptorFormat}, b...), nil
+}
+
+func encodeType(t *types.T) typeRecord { return typeRecord{Oid: t.Oid, Typmod: t.Typmod} }
+
+func encodeTable(t *Table) *tableRecord {
+	r := &tableRecord{Table: *t, Columns: make([]columnRecord, len(t.Columns))}
+	for i := range t.Columns {
+		r.Columns[i] = columnRecord{Column: t.Columns[i], Type: encodeType(t.Columns[i].Type)}
+	}
+	if t.Sequence != nil {
+		r.Sequence = &sequenceRecord{Sequence: *t.Sequence, Type: encodeType(t.Sequence.Type)}
+	}
+	return r
+}
+
+func corrupt(id ID, format string, args ...any) error {
+	cause := pgerr.New(pgerr.DataCorrupted, format, args...)
+	return pgerr.New(pgerr.DataCorrupted, "damaged catalog descriptor %d: %s", id, cause.Message)
+}
+
+// decodeDescriptor reads what encodeDescriptor wrote.
+func decodeDescriptor(id ID, b []byte) (Descriptor, error) {
+	if len(b) == 0 {
+		return nil, corrupt(id, "it is empty")
+	}
+	if b[0] != descriptorFormat {
+		return nil, pgerr.New(pgerr.DataCorrupted,
+			"catalog descriptor %d has format %d, this version reads format %d", id, b[0], descriptorFormat)
+	}
+	var r record
+	if err := json.Unmarshal(b[1:], &r); err != nil {
+		return nil, corrupt(id, "%v", err)
+	}
+	var d Descriptor
+	switch {
+	case r.Database != nil:
+		d = r.Database
+	case r.Schema != nil:
+		d = r.Schema
+	case r.Table != nil:
+		t, err := decodeTable(id, r.Table)
+		if err != nil {
+			return nil, err
+		}
+		d = t
+	default:
+		return nil, corrupt(id, "it describes nothing")
+	}
+	if d.Ident().ID != id {
+		return nil, corrupt(id, "it says it is %d", d.Ident().ID)
+	}
+	return d, nil
+}
+
+func decodeType(id ID, r typeRecord) (*types.T, error) {
+	t, ok := types.ByOid(r.Oid)
+	if !ok {
+		return nil, corrupt(id, "unknown type %d", r.Oid)
+	}
+	return t.WithTypmod(r.Typmod), nil
+}
+
+func decodeTable(id ID, r *tableRecord) (*Table, error) {
+	t := r.Table
+	t.Columns = make([]Column, len(r.Columns))
+	for i := range r.Columns {
+		t.Columns[i] = r.Columns[i].Column
+		var err error
+		if t.Columns[i].Type, err = decodeType(id, r.Columns[i].Type); err != nil {
+			return nil, err
+		}
+	}
+	t.Sequence = nil
+	if r.Sequence != nil {
+		s := r.Sequence.Sequence
+		var err error
+		if s.Type, err = decodeType(id, r.Sequence.Type); err != nil {
+			return nil, err
+		}
+		t.Sequence = &s
+	}
+	t.prepare()
+	return &t, t.check()
+}
+
+// prepare sets what is derived from the stored fields.
+func (t *Table) prepare() {
+	t.rowIDSeq = nil
+	if t.RowIDOid != 0 {
+		t.rowIDSeq = t.rowIDs()
+	}
+}
+
+// check verifies what the layers above take for granted.
+func (t *Table) check() error {
+	ids := make(map[ColumnID]bool, len(t.Columns))
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.ID == 0 || ids[c.ID] || c.ID >= t.NextColumnID {
+			return corrupt(t.ID, "column id %d is out of place", c.ID)
+		}
+		ids[c.ID] = true
+	}
+	for i := range t.Indexes {
+		if err := t.checkIndex(&t.Indexes[i], ids); err != nil {
+			return err
+		}
+	}
+	switch t.Kind {
+	case KindTable:
+		if len(t.Indexes) == 0 || len(t.Indexes[0].Columns) == 0 {
+			return corrupt(t.ID, "no primary index")
+		}
+	case KindSequence:
+		if t.Sequence == nil || t.Sequence.Increment == 0 {
+			return corrupt(t.ID, "no sequence definition")
+		}
+	case KindView:
+		if t.View == nil || len(t.View.UsesColumns) != len(t.View.Uses) {
+			return corrupt(t.ID, "no view definition")
+		}
+	default:
+		return corrupt(t.ID, "unknown kind %d", t.Kind)
+	}
+	return nil
+}
+
+func (t *Table) checkIndex(ix *Index, columns map[ColumnID]bool) error {
+	if ix.ID == 0 || ix.ID >= t.NextIndexID {
+		return corrupt(t.ID, "index id %d is out of place", ix.ID)
+	}
+	for _, c := range ix.Columns {
+		if !columns[c.Column] {
+			return corrupt(t.ID, "index %d has no column %d", ix.ID, c.Column)
+		}
+	}
+	for _, c := range ix.Stored {
+		if !columns[c] {
+			return corrupt(t.ID, "index %d stores no column %d", ix.ID, c)
+		}
+	}
+	return nil
+}

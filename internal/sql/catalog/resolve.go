@@ -1,0 +1,303 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// pgCatalog is searched first unless search_path names it.
+const pgCatalog = "pg_catalog"
+
+// CurrentDatabase implements Resolver.
+func (c *Collection) CurrentDatabase() *Database {
+	if d, ok := c.peek(c.db.ID).(*Database); ok {
+		return d
+	}
+	return c.db
+}
+
+// SearchPath implements Resolver.
+func (c *Collection) SearchPath() []string {
+	path := c.path.SearchPathSetting()
+	if slices.Contains(path, pgCatalog) {
+		return path
+	}
+	return append([]string{pgCatalog}, path...)
+}
+
+// lookup finds what a name stands for, as the transaction sees it.
+func (c *Collection) lookup(ctx context.Context, k NameKey) (NameEntry, bool, error) {
+	if c.changes != nil {
+		if e, ok := c.changes.names[k]; ok {
+			if e == nil {
+				return NameEntry{}, false, nil
+			}
+			return *e, true, nil
+		}
+	}
+	if c.historical {
+		v, found, err := c.txn.Get(ctx, nameKey(k))
+		if err != nil || !found {
+			return NameEntry{}, false, err
+		}
+		e, err := decodeName(v)
+		return e, err == nil, err
+	}
+	e, ok := c.store.name(k)
+	return e, ok, nil
+}
+
+// get pins a descriptor and returns it, nil if there is none.
+func (c *Collection) get(ctx context.Context, id ID) (Descriptor, error) {
+	if c.changes != nil {
+		if d, ok := c.changes.descs[id]; ok {
+			return d, nil
+		}
+	}
+	if id.IsVirtual() {
+		return c.store.virtual.byID[id], nil
+	}
+	if c.historical {
+		v, found, err := c.txn.Get(ctx, descriptorKey(id))
+		if err != nil || !found {
+			return nil, err
+		}
+		return decodeDescriptor(id, v)
+	}
+	o := c.store.object(id)
+	if o == nil {
+		return nil, nil
+	}
+	if err := c.pin(ctx, o); err != nil {
+		return nil, err
+	}
+	return o.cur.Load().desc, nil
+}
+
+// find returns the descriptor that a name stands for, pinned, with the entry;
+// nil if there is none. DDL may rename it while find waits for the pin: then it
+// looks again.
+func (c *Collection) find(ctx context.Context, k NameKey) (Descriptor, NameEntry, error) {
+	for {
+		e, ok, err := c.lookup(ctx, k)
+		if err != nil || !ok {
+			return nil, NameEntry{}, err
+		}
+		d, err := c.get(ctx, e.ID)
+		if err != nil {
+			return nil, NameEntry{}, err
+		}
+		again, ok, err := c.lookup(ctx, k)
+		if err != nil {
+			return nil, NameEntry{}, err
+		}
+		if ok && again == e && d != nil {
+			return d, e, nil
+		}
+	}
+}
+
+// FindSchema returns a schema of the current database, or nil.
+func (c *Collection) FindSchema(ctx context.Context, name string) (*Schema, error) {
+	if s := c.store.virtual.schemas[name]; s != nil {
+		return s, nil
+	}
+	d, _, err := c.find(ctx, NameKey{Database: c.db.ID, Name: name})
+	s, _ := d.(*Schema)
+	return s, err
+}
+
+// FindDatabase returns a database, or nil.
+func (c *Collection) FindDatabase(ctx context.Context, name string) (*Database, error) {
+	d, _, err := c.find(ctx, NameKey{Name: name})
+	db, _ := d.(*Database)
+	return db, err
+}
+
+// findIn looks for a relation or index in one schema.
+func (c *Collection) findIn(ctx context.Context, s *Schema, name string) (*Table, bool, error) {
+	if s.ID.IsVirtual() {
+		return c.store.virtual.names[NameKey{Schema: s.ID, Name: name}], false, nil
+	}
+	d, e, err := c.find(ctx, NameKey{Database: s.Database, Schema: s.ID, Name: name})
+	t, _ := d.(*Table)
+	return t, e.Index, err
+}
+
+// FindRelation finds a relation, or an index, whose table it then returns with
+// index set. An empty schema means the search path; database, if given, must be
+// the current one. It returns nil if there is none.
+func (c *Collection) FindRelation(ctx context.Context, database, schema, name string) (t *Table, index bool, err error) {
+	if database != "" && database != c.CurrentDatabase().Name {
+		return nil, false, pgerr.Unsupported("cross-database references are not implemented: \"%s.%s.%s\"", database, schema, name)
+	}
+	if schema != "" {
+		s, err := c.FindSchema(ctx, schema)
+		if err != nil || s == nil {
+			return nil, false, err
+		}
+		return c.findIn(ctx, s, name)
+	}
+	for _, p := range c.SearchPath() {
+		s, err := c.FindSchema(ctx, p)
+		if err != nil {
+			return nil, false, err
+		}
+		if s == nil {
+			continue
+		}
+		if t, index, err = c.findIn(ctx, s, name); err != nil || t != nil {
+			return t, index, err
+		}
+	}
+	return nil, false, nil
+}
+
+// ResolveTable implements Resolver.
+func (c *Collection) ResolveTable(ctx context.Context, database, schema, name string) (*Table, error) {
+	t, index, err := c.FindRelation(ctx, database, schema, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case t == nil:
+		return nil, UndefinedTable(schema, name)
+	case index:
+		return nil, pgerr.New(pgerr.WrongObjectType, "cannot open relation \"%s\"", name).
+			WithDetail("This operation is not supported for indexes.")
+	}
+	return t, nil
+}
+
+// UndefinedTable returns 42P01 for a name as it was written.
+func UndefinedTable(schema, name string) error {
+	if schema != "" {
+		name = schema + "." + name
+	}
+	return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
+}
+
+// TableByID implements Resolver.
+func (c *Collection) TableByID(ctx context.Context, id ID) (*Table, error) {
+	d, err := c.get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if t, ok := d.(*Table); ok {
+		return t, nil
+	}
+	return nil, pgerr.New(pgerr.UndefinedTable, "relation with id %d does not exist", id)
+}
+
+// TableByOid implements Resolver.
+func (c *Collection) TableByOid(ctx context.Context, oid uint32) (*Table, error) {
+	if t := c.store.virtual.byOid[oid]; t != nil {
+		return t, nil
+	}
+	if c.changes != nil {
+		for _, d := range c.changes.descs {
+			if t, ok := d.(*Table); ok && t.hasOid(oid) {
+				return t.withOid(oid), nil
+			}
+		}
+	}
+	c.store.mu.RLock()
+	id, ok := c.store.byOid[oid]
+	c.store.mu.RUnlock()
+	if ok {
+		d, err := c.get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if t, ok := d.(*Table); ok && t.hasOid(oid) {
+			return t.withOid(oid), nil
+		}
+	}
+	return nil, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
+}
+
+// withOid returns what oid stands for: the table, or its row id generator.
+func (t *Table) withOid(oid uint32) *Table {
+	if oid == t.RowIDOid {
+		return t.rowIDSeq
+	}
+	return t
+}
+
+func (t *Table) hasOid(oid uint32) bool {
+	if oid == 0 {
+		return false
+	}
+	return t.Oid == oid || t.RowIDOid == oid || slices.ContainsFunc(t.Indexes, func(ix Index) bool { return ix.Oid == oid })
+}
+
+// SchemaByID implements Resolver.
+func (c *Collection) SchemaByID(ctx context.Context, id ID) (*Schema, error) {
+	d, err := c.get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := d.(*Schema); ok {
+		return s, nil
+	}
+	return nil, pgerr.New(pgerr.InvalidSchemaName, "schema with id %d does not exist", id)
+}
+
+// Peek returns a descriptor without pinning it, nil if there is none: for
+// listings, which may be overtaken by DDL.
+func (c *Collection) Peek(ctx context.Context, id ID) (Descriptor, error) {
+	if c.historical || id.IsVirtual() {
+		return c.get(ctx, id)
+	}
+	return c.peek(id), nil
+}
+
+// Descriptors returns all stored descriptors that the transaction sees, in the
+// order of their ids, without pinning them.
+func (c *Collection) Descriptors(ctx context.Context) ([]Descriptor, error) {
+	var out []Descriptor
+	if c.historical {
+		err := scanSystem(ctx, c.txn, sysDescriptor, func(k, v []byte) error {
+			id, err := decodeIDSuffix(k)
+			if err != nil {
+				return err
+			}
+			d, err := decodeDescriptor(id, v)
+			out = append(out, d)
+			return err
+		})
+		return out, err
+	}
+	changed := func(id ID) bool {
+		if c.changes == nil {
+			return false
+		}
+		_, ok := c.changes.descs[id]
+		return ok
+	}
+	c.store.mu.RLock()
+	for id, o := range c.store.objects {
+		if !changed(id) {
+			out = append(out, o.cur.Load().desc)
+		}
+	}
+	c.store.mu.RUnlock()
+	if c.changes != nil {
+		for _, d := range c.changes.descs {
+			if d != nil {
+				out = append(out, d)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Descriptor) int {
+		if a.Ident().ID < b.Ident().ID {
+			return -1
+		}
+		return 1
+	})
+	return out, nil
+}
+
+// VirtualSchemas returns the built-in schemas.
+func (c *Collection) VirtualSchemas() []VirtualSchema { return c.store.virtual.all }

@@ -1,0 +1,320 @@
+package catalog
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// VirtualSchema is a built-in schema, the same in every database.
+type VirtualSchema struct {
+	Schema *Schema
+	Tables []*Table
+}
+
+// Options are what a Store is made of.
+type Options struct {
+	DB *kv.DB
+	// Waits is the graph of waits that the row locks use too.
+	Waits *concurrency.WaitGraph
+	// Virtual are the built-in schemas.
+	Virtual []VirtualSchema
+}
+
+// Store is the catalog of a node: every committed descriptor, in memory.
+type Store struct {
+	db         *kv.DB
+	waits      *concurrency.WaitGraph
+	generation atomic.Uint64
+	ids, oids  idGenerator
+	virtual    virtualCatalog
+	sequences  sequences
+	cleanups   cleanups
+
+	mu      sync.RWMutex
+	objects map[ID]*object
+	byOid   map[uint32]ID
+	names   map[NameKey]NameEntry
+	schemas map[ID]ID // schema → database
+
+	sessionsMu sync.Mutex
+	sessions   map[*Collection]struct{}
+}
+
+// NewStore returns an empty Store; Bootstrap fills it.
+func NewStore(o Options) *Store {
+	s := &Store{
+		db: o.DB, waits: o.Waits,
+		objects: map[ID]*object{}, byOid: map[uint32]ID{}, names: map[NameKey]NameEntry{}, schemas: map[ID]ID{},
+		sessions: map[*Collection]struct{}{},
+	}
+	if s.waits == nil {
+		s.waits = concurrency.NewWaitGraph()
+	}
+	s.ids = idGenerator{key: keys.SystemKey(sysNextID), first: 1, limit: uint64(VirtualBase)}
+	s.oids = idGenerator{key: keys.SystemKey(sysNextOid), first: firstUserOid, limit: 1 << 32}
+	s.virtual.init(o.Virtual)
+	s.sequences.init()
+	s.cleanups.init()
+	s.generation.Store(1)
+	return s
+}
+
+// firstUserOid is the first oid of objects that are not built in, as in
+// PostgreSQL.
+const firstUserOid = 16384
+
+// The databases that a new cluster has.
+var bootstrapDatabases = [...]string{"defaultdb", "postgres"}
+
+// RootUser owns what Bootstrap creates.
+const RootUser = "root"
+
+// Bootstrap reads the catalog and creates what a new cluster lacks.
+func (s *Store) Bootstrap(ctx context.Context) error {
+	if err := s.load(ctx); err != nil {
+		return err
+	}
+	if len(s.names) > 0 {
+		return nil
+	}
+	c := s.NewCollection()
+	defer c.Close()
+	txn := s.db.Begin(kv.TxnOptions{})
+	txn.BeginStatement()
+	c.Begin(txn)
+	for _, name := range bootstrapDatabases {
+		if _, err := c.CreateDatabase(ctx, name, RootUser); err != nil {
+			c.RolledBack(ctx)
+			return err
+		}
+	}
+	if err := txn.Commit(ctx); err != nil {
+		c.RolledBack(ctx)
+		return err
+	}
+	c.Committed(ctx)
+	return nil
+}
+
+// load reads all descriptors and names.
+func (s *Store) load(ctx context.Context) error {
+	txn := s.db.Begin(kv.TxnOptions{ReadOnly: true})
+	txn.BeginStatement()
+	defer txn.Rollback(ctx)
+	err := scanSystem(ctx, txn, sysDescriptor, func(k, v []byte) error {
+		id, err := decodeIDSuffix(k)
+		if err != nil {
+			return err
+		}
+		d, err := decodeDescriptor(id, v)
+		if err != nil {
+			return err
+		}
+		s.setDescriptor(id, d, hlc.Timestamp{})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = scanSystem(ctx, txn, sysName, func(k, v []byte) error {
+		n, err := decodeNameKey(k)
+		if err != nil {
+			return err
+		}
+		s.names[n], err = decodeName(v)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.loadCleanups(ctx, txn)
+}
+
+// scanSystem calls f for every system key that begins with prefix.
+func scanSystem(ctx context.Context, txn *kv.Txn, prefix string, f func(k, v []byte) error) error {
+	span := keys.SystemSpan(prefix)
+	var page kv.ScanResult
+	for start := span.Start; start != nil; {
+		if err := txn.Scan(ctx, start, span.End, kv.ScanOptions{}, &page); err != nil {
+			return err
+		}
+		for i := range page.Len() {
+			if err := f(page.Key(i), page.Value(i)); err != nil {
+				return err
+			}
+		}
+		start = append([]byte(nil), page.Resume...)
+		if page.Resume == nil {
+			start = nil
+		}
+	}
+	return nil
+}
+
+// setDescriptor makes d, nil for dropped, the newest version of id. The caller
+// holds mu or is alone.
+func (s *Store) setDescriptor(id ID, d Descriptor, since hlc.Timestamp) {
+	o := s.objects[id]
+	if o == nil {
+		if d == nil {
+			return
+		}
+		o = &object{id: id}
+		s.objects[id] = o
+	} else if old := o.cur.Load().desc; old != nil {
+		s.forgetOids(old)
+		if d != nil && d.Ident().Version <= old.Ident().Version {
+			d = d.withVersion(old.Ident().Version + 1)
+		}
+	}
+	o.cur.Store(&version{desc: d, since: since})
+	if d == nil {
+		delete(s.objects, id)
+		delete(s.schemas, id)
+		return
+	}
+	switch d := d.(type) {
+	case *Schema:
+		s.schemas[id] = d.Database
+	case *Table:
+		s.byOid[d.Oid] = id
+		if d.RowIDOid != 0 {
+			s.byOid[d.RowIDOid] = id
+		}
+		for i := range d.Indexes {
+			s.byOid[d.Indexes[i].Oid] = id
+		}
+	}
+}
+
+func (s *Store) forgetOids(d Descriptor) {
+	if t, ok := d.(*Table); ok {
+		delete(s.byOid, t.Oid)
+		delete(s.byOid, t.RowIDOid)
+		for i := range t.Indexes {
+			delete(s.byOid, t.Indexes[i].Oid)
+		}
+	}
+}
+
+// object returns the committed object with that id, or nil.
+func (s *Store) object(id ID) *object {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.objects[id]
+}
+
+func (s *Store) name(k NameKey) (NameEntry, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, ok := s.names[k]
+	return e, ok
+}
+
+// publish makes the changes of a committed transaction visible.
+func (s *Store) publish(ch *changes, since hlc.Timestamp) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	renamed := map[ID]bool{}
+	for id, d := range ch.descs {
+		if o := s.objects[id]; o != nil && d != nil {
+			if _, isTable := d.(*Table); !isTable && o.cur.Load().desc.Ident().Name != d.Ident().Name {
+				renamed[id] = true
+			}
+		}
+		s.setDescriptor(id, d, since)
+	}
+	for k, e := range ch.names {
+		if e == nil {
+			delete(s.names, k)
+			continue
+		}
+		s.names[k] = *e
+		s.supersedeNamesakes(k)
+	}
+	for id := range renamed {
+		s.supersedeContents(id)
+	}
+	s.generation.Add(1)
+}
+
+// supersedeNamesakes gives the relations of that name in other schemas of the
+// database a new version: plans that found one of them on the search path must
+// be made again.
+func (s *Store) supersedeNamesakes(k NameKey) {
+	if k.Schema == 0 {
+		return
+	}
+	for schema, db := range s.schemas {
+		if db != k.Database || schema == k.Schema {
+			continue
+		}
+		if e, ok := s.names[NameKey{k.Database, schema, k.Name}]; ok {
+			s.supersede(e.ID)
+		}
+	}
+}
+
+// supersedeContents does the same for all relations of a database or schema
+// that was renamed.
+func (s *Store) supersedeContents(id ID) {
+	for k, e := range s.names {
+		if k.Schema == id || k.Database == id && k.Schema != 0 {
+			s.supersede(e.ID)
+		}
+	}
+}
+
+func (s *Store) supersede(id ID) {
+	if o := s.objects[id]; o != nil {
+		v := o.cur.Load()
+		o.cur.Store(&version{desc: v.desc.withVersion(v.desc.Ident().Version + 1), since: v.since})
+	}
+}
+
+// DB returns the key space that holds the catalog.
+func (s *Store) DB() *kv.DB { return s.db }
+
+// Generation returns a number that grows whenever committed DDL changes the
+// catalog.
+func (s *Store) Generation() uint64 { return s.generation.Load() }
+
+// DatabaseByName returns a database, or 3D000.
+func (s *Store) DatabaseByName(_ context.Context, name string) (*Database, error) {
+	if e, ok := s.name(NameKey{Name: name}); ok {
+		if o := s.object(e.ID); o != nil {
+			if d, ok := o.cur.Load().desc.(*Database); ok {
+				return d, nil
+			}
+		}
+	}
+	return nil, pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", name)
+}
+
+// eachSession calls f for every session.
+func (s *Store) eachSession(f func(*Collection)) {
+	s.sessionsMu.Lock()
+	defer s.sessionsMu.Unlock()
+	for c := range s.sessions {
+		f(c)
+	}
+}
+
+// SessionsOf returns how many sessions other than except are connected to a
+// database.
+func (s *Store) SessionsOf(db ID, except *Collection) int {
+	n := 0
+	s.eachSession(func(c *Collection) {
+		if c != except && ID(c.dbID.Load()) == db {
+			n++
+		}
+	})
+	return n
+}

@@ -1,0 +1,26 @@
+package catalog
+
+// virtualCatalog finds the built-in schemas and relations. It never changes.
+type virtualCatalog struct {
+	all     []VirtualSchema
+	schemas map[string]*Schema
+	byID    map[ID]Descriptor
+	byOid   map[uint32]*Table
+	names   map[NameKey]*Table // Database is 0
+}
+
+func (v *virtualCatalog) init(all []VirtualSchema) {
+	*v = virtualCatalog{
+		all: all, schemas: map[string]*Schema{}, byID: map[ID]Descriptor{},
+		byOid: map[uint32]*Table{}, names: map[NameKey]*Table{},
+	}
+	for _, s := range all {
+		v.schemas[s.Schema.Name] = s.Schema
+		v.byID[s.Schema.ID] = s.Schema
+		for _, t := range s.Tables {
+			v.byID[t.ID] = t
+			v.byOid[t.Oid] = t
+			v.names[NameKey{Schema: s.Schema.ID, Name: t.Name}] = t
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package ddl
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Env is what one statement works with.
+type Env struct {
+	Txn  *kv.Txn
+	Coll *catalog.Collection
+	// User owns what is created.
+	User string
+	// Exec is the environment of queries that run as part of the statement; nil
+	// parts are as for any execution.
+	Exec           *exec.Env
+	Format         *types.FormatContext
+	DefaultIntSize int
+	// Query is the planned query of CREATE TABLE AS, CREATE VIEW and SELECT
+	// INTO.
+	Query *plan.Prepared
+	// Optimize improves a plan before it runs; nil runs it as planned.
+	Optimize func(context.Context, *plan.Prepared) (*plan.Prepared, error)
+	// Notice sends a notice or warning; nil drops it.
+	Notice func(severity string, n *pgerr.Error)
+}
+
+// Handles reports whether Exec executes the statement.
+func Handles(stmt ast.Statement) bool {
+	switch stmt.(type) {
+	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.CreateSchema, *ast.AlterObject,
+		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateTable, *ast.CreateTableAs, *ast.CreateIndex,
+		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable:
+		return true
+	case *ast.Select:
+		return true // SELECT INTO
+	}
+	return false
+}
+
+// Exec executes a statement and returns its command tag. If it fails, what it
+// did is undone by rolling back to before the statement.
+func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err error) {
+	if o := e.Txn.Options(); o.ReadOnly || !o.AsOf.IsEmpty() {
+		return "", pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", stmt.Tag())
+	}
+	switch s := stmt.(type) {
+	case *ast.CreateDatabase:
+		err = e.createDatabase(ctx, s)
+	case *ast.DropDatabase:
+		err = e.dropDatabase(ctx, s)
+	case *ast.AlterDatabase:
+		err = e.alterDatabase(ctx, s)
+	case *ast.CreateSchema:
+		err = e.createSchema(ctx, s)
+	case *ast.AlterObject:
+		err = e.alterObject(ctx, s)
+	case *ast.Drop:
+		err = e.drop(ctx, s)
+	case *ast.CreateSequence:
+		err = e.createSequence(ctx, s)
+	case *ast.AlterSequence:
+		err = e.alterSequence(ctx, s)
+	case *ast.CreateTable:
+		err = e.createTable(ctx, s)
+	case *ast.CreateTableAs:
+		return e.createTableAs(ctx, s)
+	case *ast.Select:
+		return e.selectInto(ctx, s)
+	case *ast.CreateIndex:
+		err = e.createIndex(ctx, s)
+	case *ast.CreateView:
+		err = e.createView(ctx, s)
+	case *ast.AlterTable:
+		err = e.alterTable(ctx, s)
+	case *ast.Truncate:
+		err = e.truncate(ctx, s)
+	case *ast.Comment:
+		err = e.comment(ctx, s)
+	case *ast.LockTable:
+		err = e.lockTables(ctx, s)
+	case *ast.CreateExtension:
+		err = e.createExtension(s)
+	default:
+		err = pgerr.Unsupported("%s is not supported", stmt.Tag())
+	}
+	if err != nil {
+		return "", err
+	}
+	return stmt.Tag(), nil
+}
+
+func (e *Env) notice(severity string, n *pgerr.Error) {
+	if e.Notice != nil {
+		e.Notice(severity, n)
+	}
+}
+
+// skip sends the NOTICE of IF EXISTS and IF NOT EXISTS.
+func (e *Env) skip(code pgerr.Code, format string, args ...any) {
+	e.notice("NOTICE", pgerr.New(code, format, args...))
+}
+
+// nextCommand makes what the statement has written so far visible to its own
+// later reads.
+func (e *Env) nextCommand() { e.Txn.BeginStatement() }
+
+// createExtension accepts the extension that PostgreSQL always has.
+func (e *Env) createExtension(s *ast.CreateExtension) error {
+	if s.Name == "plpgsql" && s.IfNotExists {
+		e.skip(pgerr.DuplicateObject, "extension \"plpgsql\" already exists, skipping")
+		return nil
+	}
+	return pgerr.Unsupported("extension \"%s\" is not supported", s.Name).At(s.Pos)
+}

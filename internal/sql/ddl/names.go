@@ -1,0 +1,211 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// targetSchema finds the schema in which a new object goes.
+func (e *Env) targetSchema(ctx context.Context, n ast.TableName) (*catalog.Schema, error) {
+	if n.Catalog != "" && n.Catalog != e.Coll.CurrentDatabase().Name {
+		return nil, pgerr.Unsupported("cross-database references are not implemented: \"%s.%s.%s\"",
+			n.Catalog, n.Schema, n.Table).At(n.Pos)
+	}
+	if n.Schema != "" {
+		s, err := e.schemaNamed(ctx, n.Schema, n.Pos)
+		if err != nil {
+			return nil, err
+		}
+		return s, notBuiltIn(s, n.Table)
+	}
+	for _, name := range e.Coll.SearchPath() {
+		s, err := e.Coll.FindSchema(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil && !s.ID.IsVirtual() {
+			return s, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.InvalidSchemaName, "no schema has been selected to create in").At(n.Pos)
+}
+
+func (e *Env) schemaNamed(ctx context.Context, name string, pos int) (*catalog.Schema, error) {
+	s, err := e.Coll.FindSchema(ctx, name)
+	if err == nil && s == nil {
+		return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", name).At(pos)
+	}
+	return s, err
+}
+
+func notBuiltIn(s *catalog.Schema, object string) error {
+	if s.ID.IsVirtual() {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied to create \"%s.%s\"", s.Name, object).
+			WithDetail("System catalog modifications are currently disallowed.")
+	}
+	return nil
+}
+
+// addRelation takes the name of a relation or index in its schema.
+func (e *Env) addRelation(ctx context.Context, t *catalog.Table, name string, index bool) error {
+	k := catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: name}
+	taken, err := e.Coll.AddName(ctx, k, catalog.NameEntry{ID: t.ID, Index: index})
+	if err == nil && taken {
+		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", name)
+	}
+	return err
+}
+
+func (e *Env) removeRelationName(ctx context.Context, t *catalog.Table, name string) error {
+	return e.Coll.RemoveName(ctx, catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: name})
+}
+
+// relation finds a relation by the name written; index says that it names an
+// index of the table returned. It returns nil if there is none.
+func (e *Env) relation(ctx context.Context, n ast.TableName) (t *catalog.Table, index bool, err error) {
+	t, index, err = e.Coll.FindRelation(ctx, n.Catalog, n.Schema, n.Table)
+	if err == nil && t != nil && t.ID.IsVirtual() {
+		return nil, false, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", t.Name).At(n.Pos)
+	}
+	return t, index, err
+}
+
+// lockRelation finds a relation and locks it exclusively. It returns nil if
+// there is none.
+func (e *Env) lockRelation(ctx context.Context, n ast.TableName) (t *catalog.Table, index bool, err error) {
+	for {
+		if t, index, err = e.relation(ctx, n); err != nil || t == nil {
+			return nil, false, err
+		}
+		if err := e.Coll.LockExclusive(ctx, t.ID); err != nil {
+			return nil, false, err
+		}
+		again, index2, err := e.relation(ctx, n)
+		if err != nil {
+			return nil, false, err
+		}
+		if again != nil && again.ID == t.ID && index2 == index {
+			return again, index, nil
+		}
+	}
+}
+
+// lockTable finds a table and locks it exclusively; anything else is an error.
+func (e *Env) lockTable(ctx context.Context, n ast.TableName) (*catalog.Table, error) {
+	t, index, err := e.lockRelation(ctx, n)
+	switch {
+	case err != nil:
+		return nil, err
+	case t == nil:
+		return nil, undefinedRelation(n)
+	case index || t.Kind != catalog.KindTable:
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", n.Table).At(n.Pos)
+	}
+	return t, nil
+}
+
+func undefinedRelation(n ast.TableName) error {
+	return pgerr.From(catalog.UndefinedTable(n.Schema, n.Table)).At(n.Pos)
+}
+
+// nameExists reports whether a relation or index of that name is in the schema.
+func (e *Env) nameExists(ctx context.Context, schema ast.Name, name string) (bool, error) {
+	t, _, err := e.Coll.FindRelation(ctx, "", schema, name)
+	return t != nil, err
+}
+
+// chooseName makes the name of a generated object as PostgreSQL does, for
+// example t_a_b_key, with a number if it is taken. taken are names not in the
+// catalog yet.
+func (e *Env) chooseName(ctx context.Context, schema, table, columns, label string, taken []string) (string, error) {
+	for n := 0; ; n++ {
+		suffix := label
+		if n > 0 {
+			suffix += strconv.Itoa(n)
+		}
+		name := objectName(table, columns, suffix)
+		if slices.Contains(taken, name) {
+			continue
+		}
+		exists, err := e.nameExists(ctx, schema, name)
+		if err != nil || !exists {
+			return name, err
+		}
+	}
+}
+
+// objectName joins the parts with underscores and shortens the longer of the
+// first two until the result fits an identifier.
+func objectName(a, b, label string) string {
+	overhead := 0
+	if label != "" {
+		overhead += len(label) + 1
+	}
+	if b != "" {
+		overhead++
+	}
+	avail := max(ast.MaxIdentLen-overhead, 2)
+	for len(a)+len(b) > avail {
+		if len(a) > len(b) {
+			a = clip(a, len(a)-1)
+		} else {
+			b = clip(b, len(b)-1)
+		}
+	}
+	parts := []string{a}
+	if b != "" {
+		parts = append(parts, b)
+	}
+	if label != "" {
+		parts = append(parts, label)
+	}
+	return strings.Join(parts, "_")
+}
+
+// clip shortens s to at most n bytes without splitting a character.
+func clip(s string, n int) string {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// columnsPart joins column names for a generated name.
+func columnsPart(cols []string) string {
+	s := strings.Join(cols, "_")
+	if len(s) > ast.MaxIdentLen {
+		s = clip(s, ast.MaxIdentLen)
+	}
+	return s
+}
+
+// describe names an object in messages about dependencies, with its schema
+// unless the search path finds it.
+func (e *Env) describe(ctx context.Context, t *catalog.Table) string {
+	kind := map[catalog.Kind]string{
+		catalog.KindTable: "table", catalog.KindView: "view", catalog.KindSequence: "sequence",
+	}[t.Kind]
+	return kind + " " + e.displayName(ctx, t)
+}
+
+func (e *Env) displayName(ctx context.Context, t *catalog.Table) string {
+	if found, _, err := e.Coll.FindRelation(ctx, "", "", t.Name); err == nil && found != nil && found.ID == t.ID {
+		return ast.QuoteIdent(t.Name)
+	}
+	return qualifiedName(ctx, e.Coll, t)
+}
+
+func qualifiedName(ctx context.Context, coll *catalog.Collection, t *catalog.Table) string {
+	schema := ""
+	if d, err := coll.Peek(ctx, t.Schema); err == nil && d != nil {
+		schema = ast.QuoteIdent(d.Ident().Name) + "."
+	}
+	return schema + ast.QuoteIdent(t.Name)
+}

@@ -1,0 +1,78 @@
+package ddl
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// noEffect is a feature of PostgreSQL or of a dialect that is accepted and does
+// nothing here.
+type noEffect struct {
+	what string
+	why  string
+}
+
+// The features that are accepted without effect. Each use is answered with a
+// NOTICE; everything else that is not supported is an error.
+var (
+	noVacuum         = noEffect{"VACUUM", "old row versions are collected in the background"}
+	noAnalyze        = noEffect{"ANALYZE", "statistics are kept automatically"}
+	noReindex        = noEffect{"REINDEX", "indexes need no rebuilding"}
+	noCluster        = noEffect{"CLUSTER", "rows are always stored in the order of the primary key"}
+	noCheckpoint     = noEffect{"CHECKPOINT", "the log is the database's own"}
+	noCopyFreeze     = noEffect{"COPY FREEZE", "rows need no freezing"}
+	noStorageParams  = noEffect{"storage parameters", "the storage engine has its own settings"}
+	noUnlogged       = noEffect{"UNLOGGED", "all tables are logged"}
+	noTablespace     = noEffect{"TABLESPACE", "there is only pg_default"}
+	noStatistics     = noEffect{"SET STATISTICS", "statistics are kept automatically"}
+	noColumnStorage  = noEffect{"SET STORAGE and SET COMPRESSION", "values are stored in the row"}
+	noFamily         = noEffect{"FAMILY", "all columns are in one family"}
+	noSplit          = noEffect{"SPLIT", "ranges split by themselves"}
+	noReplicaIdent   = noEffect{"REPLICA IDENTITY", "changes always carry the primary key"}
+	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8 and has no connection limit"}
+	noFillfactor     = noEffect{"OIDS", "tables have no oids"}
+)
+
+func (n noEffect) notice() *pgerr.Error {
+	return pgerr.New(pgerr.SuccessfulCompletion, "%s has no effect: %s", n.what, n.why)
+}
+
+// NoEffect returns the notice for a statement that is accepted without effect;
+// ok is false for every other statement.
+func NoEffect(stmt ast.Statement) (n *pgerr.Error, ok bool) {
+	switch s := stmt.(type) {
+	case *ast.Vacuum:
+		if s.AnalyzeOnly {
+			return noAnalyze.notice(), true
+		}
+		return noVacuum.notice(), true
+	case *ast.Reindex:
+		return noReindex.notice(), true
+	case *ast.Cluster:
+		return noCluster.notice(), true
+	case *ast.Checkpoint:
+		return noCheckpoint.notice(), true
+	case *ast.Split:
+		return noSplit.notice(), true
+	}
+	return nil, false
+}
+
+// CopyFreeze returns the notice for COPY ... (FREEZE).
+func CopyFreeze() *pgerr.Error { return noCopyFreeze.notice() }
+
+func (e *Env) noEffect(n noEffect) { e.notice("NOTICE", n.notice()) }
+
+// ignoreStorage accepts WITH (...) and TABLESPACE.
+func (e *Env) ignoreStorage(params []ast.StorageParam, tablespace ast.Name) error {
+	if len(params) > 0 {
+		e.noEffect(noStorageParams)
+	}
+	if tablespace != "" {
+		if tablespace != "pg_default" {
+			return pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", tablespace)
+		}
+		e.noEffect(noTablespace)
+	}
+	return nil
+}

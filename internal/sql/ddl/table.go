@@ -1,0 +1,323 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// maxColumns bounds the columns of a table, as in PostgreSQL.
+const maxColumns = 1600
+
+// createTable is CREATE TABLE.
+func (e *Env) createTable(ctx context.Context, st *ast.CreateTable) error {
+	if err := e.checkTableOptions(st); err != nil {
+		return err
+	}
+	b, err := e.newTable(ctx, st.Name, st.IfNotExists)
+	if err != nil || b == nil {
+		return err
+	}
+	for _, d := range st.Defs {
+		if err := b.define(ctx, d); err != nil {
+			return err
+		}
+	}
+	return b.create(ctx)
+}
+
+func (e *Env) checkTableOptions(st *ast.CreateTable) error {
+	switch {
+	case st.Persistence == ast.Temporary:
+		return pgerr.Unsupported("temporary tables are not supported").At(st.Pos)
+	case len(st.OfType) > 0:
+		return pgerr.Unsupported("typed tables are not supported").At(st.Pos)
+	case st.PartitionOf != nil || st.PartitionBy != nil:
+		return pgerr.Unsupported("partitioned tables are not supported").At(st.Pos)
+	case len(st.Inherits) > 0:
+		return pgerr.Unsupported("table inheritance is not supported").At(st.Pos)
+	case st.OnCommit != ast.OnCommitDefault:
+		return pgerr.New(pgerr.InvalidTableDefinition, "ON COMMIT can only be used on temporary tables").At(st.Pos)
+	}
+	if st.Persistence == ast.Unlogged {
+		e.noEffect(noUnlogged)
+	}
+	if st.SplitInto != nil || len(st.SplitAt) > 0 {
+		e.noEffect(noSplit)
+	}
+	if err := checkTableMethod(st.Using); err != nil {
+		return err
+	}
+	return e.ignoreStorage(st.With, st.Tablespace)
+}
+
+func checkTableMethod(name ast.Name) error {
+	if name != "" && name != "heap" {
+		return pgerr.New(pgerr.UndefinedObject, "access method \"%s\" does not exist", name)
+	}
+	return nil
+}
+
+// tableBuilder collects the definition of a new table.
+type tableBuilder struct {
+	e      *Env
+	schema *catalog.Schema
+	t      *catalog.Table
+	// constraints and indexes are made once all columns are known.
+	constraints []pendingConstraint
+	indexes     []pendingIndex
+	sequences   []*catalog.Table
+	names       []string // of the objects that come with the table
+	comments    bool
+}
+
+type pendingConstraint struct {
+	*ast.Constraint
+	column string // of a column constraint
+}
+
+// newTable starts the definition of a table. It returns nil if the name is
+// taken and that is fine.
+func (e *Env) newTable(ctx context.Context, name ast.TableName, ifNotExists bool) (*tableBuilder, error) {
+	schema, err := e.targetSchema(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	exists, err := e.nameExists(ctx, schema.Name, name.Table)
+	if err != nil {
+		return nil, err
+	}
+	if exists && ifNotExists {
+		e.skip(pgerr.DuplicateTable, "relation \"%s\" already exists, skipping", name.Table)
+		return nil, nil
+	}
+	t := &catalog.Table{
+		Database: schema.Database, Schema: schema.ID, Name: name.Table, Owner: e.User, Kind: catalog.KindTable,
+		NextColumnID: 1, NextIndexID: catalog.PrimaryIndexID, NextAttnum: 1,
+	}
+	if t.ID, err = e.Coll.NewID(ctx); err != nil {
+		return nil, err
+	}
+	if t.Oid, err = e.Coll.NewOid(ctx); err != nil {
+		return nil, err
+	}
+	// The name first: a concurrent creation waits here rather than later.
+	if err := e.addRelation(ctx, t, t.Name, false); err != nil {
+		return nil, err
+	}
+	return &tableBuilder{e: e, schema: schema, t: t, names: []string{t.Name}}, nil
+}
+
+// define adds an element of the column list.
+func (b *tableBuilder) define(ctx context.Context, d ast.TableDef) error {
+	switch d := d.(type) {
+	case *ast.ColumnDef:
+		return b.column(ctx, d)
+	case *ast.Constraint:
+		b.constraints = append(b.constraints, pendingConstraint{Constraint: d})
+	case *ast.InlineIndex:
+		p, err := b.e.inlineIndex(d)
+		if err != nil {
+			return err
+		}
+		b.indexes = append(b.indexes, p)
+	case *ast.LikeClause:
+		return b.like(ctx, d)
+	case *ast.FamilyDef:
+		for _, c := range d.Cols {
+			if _, ok := b.t.ColumnByName(c); !ok {
+				return undefinedKeyColumn(c, d.Pos)
+			}
+		}
+		b.e.noEffect(noFamily)
+	default:
+		return pgerr.Unsupported("this element of CREATE TABLE is not supported").At(d.Position())
+	}
+	return nil
+}
+
+// column adds a column.
+func (b *tableBuilder) column(ctx context.Context, d *ast.ColumnDef) error {
+	def, err := b.e.columnDef(ctx, b.t, d)
+	if err != nil {
+		return err
+	}
+	if def.sequence != nil {
+		if err := b.e.ownedSequence(ctx, b.t, b.schema.Name, def); err != nil {
+			return err
+		}
+		b.sequences = append(b.sequences, def.sequence)
+	}
+	return b.addColumn(ctx, def)
+}
+
+func (b *tableBuilder) addColumn(_ context.Context, def *columnDef) error {
+	if err := appendColumn(b.t, &def.col, def.pos); err != nil {
+		return err
+	}
+	for _, c := range def.constraints {
+		b.constraints = append(b.constraints, pendingConstraint{Constraint: c, column: def.col.Name})
+	}
+	return nil
+}
+
+// appendColumn gives a column its ids and adds it to t.
+func appendColumn(t *catalog.Table, c *catalog.Column, pos int) error {
+	if _, ok := t.ColumnByName(c.Name); ok {
+		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name).At(pos)
+	}
+	if len(t.Columns) >= maxColumns || t.NextAttnum >= 32000 {
+		return pgerr.New(pgerr.TooManyColumns, "tables can have at most %d columns", maxColumns)
+	}
+	c.ID = t.NextColumnID
+	t.NextColumnID++
+	if !c.Hidden {
+		c.Attnum = t.NextAttnum
+		t.NextAttnum++
+	}
+	t.Columns = append(t.Columns, *c)
+	return nil
+}
+
+// hiddenAttnum is the attribute number of hidden columns: system columns are
+// negative, and catalogs list only positive ones.
+const hiddenAttnum = -100
+
+// addRowID gives t a hidden column of row ids, which becomes the key of its
+// primary index ix.
+func (e *Env) addRowID(ctx context.Context, t *catalog.Table) (catalog.Index, error) {
+	name := "rowid"
+	for n := 1; ; n++ {
+		if _, ok := t.ColumnByName(name); !ok {
+			break
+		}
+		name = objectName("rowid", "", itoa(n))
+	}
+	var err error
+	if t.RowIDOid, err = e.Coll.NewOid(ctx); err != nil {
+		return catalog.Index{}, err
+	}
+	c := catalog.Column{
+		Name: name, Type: types.Int8, NotNull: true, Hidden: true, Attnum: hiddenAttnum, Default: nextvalOf(t.RowIDOid),
+	}
+	if err := appendColumn(t, &c, 0); err != nil {
+		return catalog.Index{}, err
+	}
+	ix := catalog.Index{
+		ID: t.NextIndexID, Unique: true, Primary: true, Columns: []catalog.IndexColumn{{Column: c.ID}},
+	}
+	t.RowIDStorage = t.NextIndexID + 1
+	t.NextIndexID += 2
+	if ix.Oid, err = e.Coll.NewOid(ctx); err != nil {
+		return ix, err
+	}
+	ix.Name = objectName(t.Name, "", "rowid") // not in the name space
+	return ix, nil
+}
+
+// removeRowID takes the hidden column away again.
+func removeRowID(t *catalog.Table) {
+	t.Columns = slices.DeleteFunc(t.Columns, func(c catalog.Column) bool { return c.Hidden })
+	t.RowIDOid, t.RowIDStorage = 0, 0
+}
+
+// create completes the definition and stores the table.
+func (b *tableBuilder) create(ctx context.Context) error {
+	if err := b.primaryKey(ctx); err != nil {
+		return err
+	}
+	for _, c := range b.constraints {
+		if err := b.constraint(ctx, c); err != nil {
+			return err
+		}
+	}
+	for _, p := range b.indexes {
+		ix, err := b.e.newIndex(ctx, b.t, b.schema.Name, p, b.names)
+		if err != nil {
+			return err
+		}
+		if err := b.addIndex(ctx, ix); err != nil {
+			return err
+		}
+	}
+	if err := b.e.checkExprs(ctx, b.t); err != nil {
+		return err
+	}
+	for _, s := range b.sequences {
+		if err := b.e.Coll.Put(ctx, s); err != nil {
+			return err
+		}
+	}
+	return b.e.Coll.Put(ctx, b.t)
+}
+
+// addIndex adds a finished index to the table and takes its name.
+func (b *tableBuilder) addIndex(ctx context.Context, ix catalog.Index) error {
+	if slices.Contains(b.names, ix.Name) {
+		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", ix.Name)
+	}
+	b.names = append(b.names, ix.Name)
+	b.t.Indexes = append(b.t.Indexes, ix)
+	return b.e.addRelation(ctx, b.t, ix.Name, true)
+}
+
+// primaryKey makes the primary index: of the declared key, or of row ids.
+func (b *tableBuilder) primaryKey(ctx context.Context) error {
+	pk := -1
+	for i, c := range b.constraints {
+		if c.Kind != ast.ConstrPrimaryKey {
+			continue
+		}
+		if pk >= 0 {
+			return pgerr.New(pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", b.t.Name).At(c.Pos)
+		}
+		pk = i
+	}
+	if pk < 0 {
+		ix, err := b.e.addRowID(ctx, b.t)
+		b.t.Indexes = []catalog.Index{ix}
+		return err
+	}
+	ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, b.constraints[pk], b.names)
+	if err != nil {
+		return err
+	}
+	b.constraints = slices.Delete(b.constraints, pk, pk+1)
+	setNotNull(b.t, ix.Columns)
+	return b.addIndex(ctx, ix)
+}
+
+// constraint adds any other constraint.
+func (b *tableBuilder) constraint(ctx context.Context, c pendingConstraint) error {
+	switch c.Kind {
+	case ast.ConstrCheck:
+		return b.e.addCheck(ctx, b.t, c)
+	case ast.ConstrUnique:
+		ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, c, b.names)
+		if err != nil {
+			return err
+		}
+		if c.Name == "" && b.covered(&ix) {
+			return nil // PostgreSQL too makes one index for a repeated constraint
+		}
+		return b.addIndex(ctx, ix)
+	}
+	return unsupportedConstraint(c.Constraint)
+}
+
+// covered reports whether a constraint on the same columns is there already.
+func (b *tableBuilder) covered(ix *catalog.Index) bool {
+	return slices.ContainsFunc(b.t.Indexes, func(o catalog.Index) bool {
+		return o.Constraint && slices.Equal(o.Columns, ix.Columns) && slices.Equal(o.Stored, ix.Stored)
+	})
+}
+
+func setNotNull(t *catalog.Table, cols []catalog.IndexColumn) {
+	for _, c := range cols {
+		t.Columns[t.ColumnByID(c.Column)].NotNull = true
+	}
+}

@@ -1,0 +1,50 @@
+// Package exec compiles plans and runs them.
+//
+// Above it: the session (sql), ddl and whatever writes rows. Below it: plan (what
+// it runs), rowcodec (rows and keys), kv (transactions), builtin (what calls
+// compute), types, quota.
+//
+// Main types in reading order: Env and Txn (what an execution works with),
+// Program (a compiled statement: Open, Next, Close), operator and Batch (how
+// rows move), compiler (plan nodes to operators, expressions to closures:
+// expr*.go), scan.go with spans.go and lock.go (reading and locking), writer.go
+// (TableWriter, through which every row is written), insert.go and dml.go, and
+// one file per relational operator.
+//
+// A Program is compiled once for a prepared statement and run many times:
+// operators keep their buffers, so that a point read or write allocates nothing
+// here. Everything runs in the caller's goroutine: Next pulls batches of rows
+// through the operators, and a portal that has enough rows simply does not call
+// it again.
+//
+// Who owns the memory of a row: rows in a batch, and the bytes that their strings
+// refer to (a page of a scan, an operator's scratch), live until the operator
+// that filled the batch is asked for more. An operator that collects output
+// rows over several batches of its input therefore returns what it has before
+// it fetches the next one, and an operator that keeps rows copies them into a
+// rowStore.
+//
+// Invariants:
+//
+//  1. Rows that an operator returns stay intact until it is asked for more
+//     (the fakes in fake_test.go overwrite every buffer that they lend out).
+//  2. All memory that grows with the number of rows is reserved from Env.Mem
+//     first, and everything is given back at Close (the test harness checks after
+//     every statement; TestMemoryLimit).
+//  3. Every loop over rows calls kv, which looks at the context, or run.tick or
+//     run.canceled (TestCancel).
+//  4. A row is written only under a lock on its primary key, and a unique key is
+//     taken only under a lock on it (TableWriter; rowClaim for rows read
+//     without one).
+//  5. A row that changed after the statement's snapshot is looked at again in
+//     its newest version, with all conditions of the scan that found it, or the
+//     statement fails with a retry error (rowLocker.recheck, rowClaim.take).
+//  6. A point read or update allocates nothing (TestPointAllocations).
+//
+// Concurrency: a Program, and everything it consists of, belongs to one
+// goroutine; plans are only read.
+//
+// It does not: plan, retry, map kv errors to SQLSTATEs, run DDL or utility
+// statements, or spill to disk: a statement that needs more memory than its pool
+// has fails with 53200.
+package exec

@@ -1,0 +1,316 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// windowOp computes window functions, one partition after the other. The input
+// is sorted by partition, then by the window's order.
+type windowOp struct {
+	run       *run
+	src       *source
+	partition rowOrdering
+	order     rowOrdering
+	funcs     []windowFunc
+	width     int // of the input
+
+	rows    rowStore // the partition at hand
+	ahead   rowStore // first row of the next one
+	results rowStore // the functions' results, row by row
+	peers   []int    // peers[i] is the first row equal to row i in the order
+	groups  []int    // first rows of the peer groups
+	pos     int
+	atEnd   bool
+}
+
+// windowFunc is a compiled window function.
+type windowFunc struct {
+	compute    func(w *windowOp, f *windowFunc, out func(i int, d types.Datum) error) error
+	args       []evalFn
+	agg        *aggCall
+	frame      plan.Frame
+	start, end evalFn // offsets
+	from, to   int64  // their values
+	text       arena
+}
+
+func (c *compiler) window(n *plan.Window) (operator, error) {
+	src, s, err := c.input(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	cols := n.Input.Props().Cols
+	w := &windowOp{run: c.run, src: src, width: len(cols)}
+	pos, err := s.positions(n.PartitionBy)
+	if err != nil {
+		return nil, err
+	}
+	w.partition = ascending(pos, colTypes(cols, pos))
+	if w.order, err = c.ordering(n.OrderBy, cols); err != nil {
+		return nil, err
+	}
+	for i := range n.Funcs {
+		f, err := c.windowFunc(&n.Funcs[i], s, cols)
+		if err != nil {
+			return nil, err
+		}
+		w.funcs = append(w.funcs, f)
+	}
+	return w, nil
+}
+
+func (c *compiler) windowFunc(n *plan.WindowCall, s scope, cols []plan.Column) (windowFunc, error) {
+	f := windowFunc{frame: n.Frame}
+	var err error
+	if f.start, err = c.optional(n.Frame.Start.Offset, nil); err != nil {
+		return f, err
+	}
+	if f.end, err = c.optional(n.Frame.End.Offset, nil); err != nil {
+		return f, err
+	}
+	if n.Frame.Mode == plan.FrameRange && (f.start != nil || f.end != nil) {
+		return f, pgerr.Unsupported("RANGE with an offset is not supported")
+	}
+	if n.Agg != nil {
+		a, err := c.aggCall(&plan.Agg{Fn: n.Agg, Args: n.Args, Filter: n.Filter}, s, cols)
+		f.agg, f.compute = &a, windowAggregate
+		return f, err
+	}
+	var ok bool
+	if f.compute, ok = windowFunctions[n.Name]; !ok {
+		return f, pgerr.Unsupported("window function %s is not supported", n.Name)
+	}
+	f.args, err = c.exprs(n.Args, s)
+	return f, err
+}
+
+func (w *windowOp) open() error {
+	w.rows.open(w.run, w.width)
+	w.ahead.open(w.run, w.width)
+	w.results.open(w.run, len(w.funcs))
+	w.pos, w.atEnd = 0, false
+	for i := range w.funcs {
+		if err := w.funcs[i].openFrame(); err != nil {
+			return err
+		}
+	}
+	return w.src.start()
+}
+
+func (f *windowFunc) openFrame() error {
+	for _, b := range []struct {
+		fn   evalFn
+		dst  *int64
+		what string
+	}{{f.start, &f.from, "starting"}, {f.end, &f.to, "ending"}} {
+		if b.fn == nil {
+			continue
+		}
+		d, err := b.fn(nil)
+		if err != nil {
+			return err
+		}
+		if d.IsNull() {
+			return pgerr.New(pgerr.NullValueNotAllowed, "frame %s offset must not be null", b.what)
+		}
+		if *b.dst = d.Int(); *b.dst < 0 {
+			return pgerr.New("22013", "frame %s offset must not be negative", b.what)
+		}
+	}
+	return nil
+}
+
+func (w *windowOp) close() {
+	w.src.stop()
+	w.rows.close()
+	w.ahead.close()
+	w.results.close()
+}
+
+func (w *windowOp) next(b *Batch) error {
+	b.clear()
+	for w.pos == w.rows.len() {
+		if w.atEnd {
+			return nil
+		}
+		if err := w.fill(); err != nil {
+			return err
+		}
+		if err := w.compute(); err != nil {
+			return err
+		}
+		w.pos = 0
+	}
+	for ; w.pos < w.rows.len() && !b.full(); w.pos++ {
+		row := b.add()
+		copy(row, w.rows.rows[w.pos])
+		copy(row[w.width:], w.results.rows[w.pos])
+	}
+	return nil
+}
+
+// fill reads one partition.
+func (w *windowOp) fill() error {
+	w.rows.open(w.run, w.width)
+	if w.ahead.len() > 0 {
+		if _, err := w.rows.add(w.ahead.rows[0]); err != nil {
+			return err
+		}
+		w.ahead.open(w.run, w.width)
+	}
+	for {
+		row, err := w.src.row(BatchRows)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			w.atEnd = true
+			return nil
+		}
+		if w.rows.len() > 0 && w.partition.compare(w.rows.rows[0], row) != 0 {
+			_, err := w.ahead.add(row)
+			return err
+		}
+		if _, err := w.rows.add(row); err != nil {
+			return err
+		}
+	}
+}
+
+// compute runs all functions over the partition.
+func (w *windowOp) compute() error {
+	n := w.rows.len()
+	w.peers, w.groups = w.peers[:0], w.groups[:0]
+	for i, row := range w.rows.rows {
+		if i == 0 || w.order.compare(w.rows.rows[i-1], row) != 0 {
+			w.groups = append(w.groups, i)
+		}
+		w.peers = append(w.peers, w.groups[len(w.groups)-1])
+	}
+	w.results.open(w.run, len(w.funcs))
+	if err := w.results.acc.Grow(int64(n) * int64(len(w.funcs)) * datumSize); err != nil {
+		return memoryError(err)
+	}
+	flat := make([]types.Datum, n*len(w.funcs))
+	k := len(w.funcs)
+	for j := range w.funcs {
+		f := &w.funcs[j]
+		err := f.compute(w, f, func(i int, d types.Datum) error {
+			if err := w.run.tick(); err != nil {
+				return err
+			}
+			var err error
+			flat[i*k+j], err = f.text.copyDatum(d, &w.results.acc)
+			return memoryError(err)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range n {
+		w.results.rows = append(w.results.rows, flat[i*k:(i+1)*k:(i+1)*k])
+	}
+	return nil
+}
+
+// peerEnd returns the row after the last peer of row i.
+func (w *windowOp) peerEnd(i int) int {
+	g, _ := slices.BinarySearch(w.groups, w.peers[i]+1)
+	return w.groupStart(g)
+}
+
+// groupStart returns the first row of peer group g, the number of rows beyond
+// the last.
+func (w *windowOp) groupStart(g int) int {
+	if g < 0 {
+		return 0
+	}
+	if g >= len(w.groups) {
+		return w.rows.len()
+	}
+	return w.groups[g]
+}
+
+// group returns the number of row i's peer group.
+func (w *windowOp) group(i int) int {
+	g, _ := slices.BinarySearch(w.groups, w.peers[i])
+	return g
+}
+
+// frameOf returns the rows [lo, hi) of row i's frame.
+func (w *windowOp) frameOf(f *windowFunc, i int) (lo, hi int) {
+	lo = w.edge(f, i, f.frame.Start.Kind, f.from, false)
+	hi = w.edge(f, i, f.frame.End.Kind, f.to, true)
+	return lo, max(lo, hi)
+}
+
+// edge returns one end of a frame: its first row, or with end the row after its
+// last.
+func (w *windowOp) edge(f *windowFunc, i int, kind plan.FrameBoundKind, offset int64, end bool) int {
+	n := w.rows.len()
+	off := int(min(offset, int64(n)+1))
+	switch kind {
+	case plan.UnboundedPreceding:
+		return 0
+	case plan.UnboundedFollowing:
+		return n
+	case plan.OffsetPreceding:
+		off = -off
+	case plan.CurrentRow:
+		off = 0
+	}
+	if f.frame.Mode == plan.FrameRows {
+		if end {
+			off++
+		}
+		return min(n, max(0, i+off))
+	}
+	if f.frame.Mode == plan.FrameRange {
+		if end {
+			return w.peerEnd(i)
+		}
+		return w.peers[i]
+	}
+	if end {
+		off++
+	}
+	return w.groupStart(w.group(i) + off)
+}
+
+// windowAggregate computes an aggregate over each row's frame. While frames keep
+// their start and only grow, rows are added to one accumulator.
+func windowAggregate(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
+	st, err := f.agg.newState(w.run)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	from, to := 0, 0 // what st holds
+	for i := range w.rows.rows {
+		lo, hi := w.frameOf(f, i)
+		if lo != from || hi < to {
+			st.acc.Reset()
+			from, to = lo, lo
+		}
+		for ; to < hi; to++ {
+			if err := f.agg.add(w.run, &w.results.acc, &st, w.rows.rows[to]); err != nil {
+				return err
+			}
+			if err := w.run.tick(); err != nil {
+				return err
+			}
+		}
+		d, err := st.acc.Result(w.run.bctx)
+		if err != nil {
+			return err
+		}
+		if err := out(i, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}

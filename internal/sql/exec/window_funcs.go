@@ -1,0 +1,148 @@
+package exec
+
+import (
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// windowCompute computes a window function for all rows of a partition.
+type windowCompute = func(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error
+
+// windowFunctions are the functions that exist for windows only.
+var windowFunctions = map[string]windowCompute{
+	"row_number": perRow(func(w *windowOp, i int) types.Datum { return types.NewInt(int64(i + 1)) }),
+	"rank":       perRow(func(w *windowOp, i int) types.Datum { return types.NewInt(int64(w.peers[i] + 1)) }),
+	"dense_rank": perRow(func(w *windowOp, i int) types.Datum { return types.NewInt(int64(w.group(i) + 1)) }),
+	"percent_rank": perRow(func(w *windowOp, i int) types.Datum {
+		if w.rows.len() <= 1 {
+			return types.NewFloat(0)
+		}
+		return types.NewFloat(float64(w.peers[i]) / float64(w.rows.len()-1))
+	}),
+	"cume_dist": perRow(func(w *windowOp, i int) types.Datum {
+		return types.NewFloat(float64(w.peerEnd(i)) / float64(w.rows.len()))
+	}),
+	"ntile": ntile,
+	"lag": func(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
+		return shifted(w, f, -1, out)
+	},
+	"lead":        func(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error { return shifted(w, f, 1, out) },
+	"first_value": firstValue,
+	"last_value":  lastValue,
+	"nth_value":   nthValue,
+}
+
+func perRow(fn func(w *windowOp, i int) types.Datum) windowCompute {
+	return func(w *windowOp, _ *windowFunc, out func(int, types.Datum) error) error {
+		for i := range w.rows.rows {
+			if err := out(i, fn(w, i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// ntile cuts the partition into buckets of nearly equal size, the larger first.
+func ntile(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
+	n := int64(w.rows.len())
+	if n == 0 {
+		return nil
+	}
+	d, err := f.args[0](w.rows.rows[0])
+	if err != nil {
+		return err
+	}
+	if !d.IsNull() && d.Int() <= 0 {
+		return pgerr.New("22014", "argument of ntile must be greater than zero")
+	}
+	for i := range w.rows.rows {
+		v := types.Null
+		if !d.IsNull() {
+			size, larger := n/d.Int(), n%d.Int()
+			if at := int64(i); at < larger*(size+1) {
+				v = types.NewInt(at/(size+1) + 1)
+			} else {
+				v = types.NewInt((at-larger)/size + 1)
+			}
+		}
+		if err := out(i, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shifted is lag and lead: the value of another row of the partition.
+func shifted(w *windowOp, f *windowFunc, sign int64, out func(int, types.Datum) error) error {
+	n := int64(w.rows.len())
+	for i, row := range w.rows.rows {
+		off := types.NewInt(1)
+		var err error
+		if len(f.args) > 1 {
+			if off, err = f.args[1](row); err != nil {
+				return err
+			}
+		}
+		v := types.Null
+		if !off.IsNull() {
+			at := int64(i) + sign*max(-n, min(n, off.Int()))
+			switch {
+			case at >= 0 && at < n:
+				v, err = f.args[0](w.rows.rows[at])
+			case len(f.args) > 2:
+				v, err = f.args[2](row)
+			}
+		}
+		if err == nil {
+			err = out(i, v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofFrame yields the first argument at a row of the frame, NULL if pick finds
+// none.
+func ofFrame(w *windowOp, f *windowFunc, out func(int, types.Datum) error, pick func(i, lo, hi int) (int, error)) error {
+	for i := range w.rows.rows {
+		lo, hi := w.frameOf(f, i)
+		at, err := pick(i, lo, hi)
+		if err != nil {
+			return err
+		}
+		v := types.Null
+		if at >= lo && at < hi {
+			if v, err = f.args[0](w.rows.rows[at]); err != nil {
+				return err
+			}
+		}
+		if err := out(i, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func firstValue(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
+	return ofFrame(w, f, out, func(_, lo, _ int) (int, error) { return lo, nil })
+}
+
+func lastValue(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
+	return ofFrame(w, f, out, func(_, _, hi int) (int, error) { return hi - 1, nil })
+}
+
+func nthValue(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
+	return ofFrame(w, f, out, func(i, lo, hi int) (int, error) {
+		d, err := f.args[1](w.rows.rows[i])
+		if err != nil || d.IsNull() {
+			return -1, err
+		}
+		if d.Int() <= 0 {
+			return 0, pgerr.New("22016", "argument of nth_value must be greater than zero")
+		}
+		return lo + int(min(d.Int()-1, int64(hi))), nil
+	})
+}

@@ -1,0 +1,212 @@
+package sql
+
+import (
+	"context"
+	"time"
+
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// pgEpoch is 2000-01-01 UTC in microseconds of Unix time, where SQL's
+// timestamps count from.
+const pgEpoch = 946684800_000_000
+
+func pgMicros(t time.Time) int64 { return t.UnixMicro() - pgEpoch }
+
+// builtinContext returns what functions see of the session, for a statement that
+// begins now.
+func (s *Session) builtinContext(ctx context.Context) *builtin.Context {
+	if s.bctx == nil {
+		s.bctx = &builtin.Context{Format: &s.vals.Format, Session: &sessionFuncs{s: s, Catalog: s.catalogFuncs()}}
+	}
+	now := time.Now()
+	s.bctx.Ctx = ctx
+	s.bctx.StmtTime = pgMicros(now)
+	s.bctx.TxnTime = s.bctx.StmtTime
+	if s.txn.open {
+		s.bctx.TxnTime = pgMicros(s.txn.start)
+		s.vals.Format.Now = s.txn.start
+	} else {
+		s.vals.Format.Now = now
+	}
+	return s.bctx
+}
+
+func (s *Session) prepareBuiltin(ctx context.Context) { s.builtinContext(ctx) }
+
+// sessionFuncs answers what SQL functions ask of the session; Catalog answers
+// what they ask of the catalog.
+type sessionFuncs struct {
+	s *Session
+	builtin.Catalog
+}
+
+var _ builtin.Session = (*sessionFuncs)(nil)
+
+// CurrentUser implements builtin.Session.
+func (f *sessionFuncs) CurrentUser() string { return f.s.user }
+
+// SessionUser implements builtin.Session.
+func (f *sessionFuncs) SessionUser() string { return f.s.user }
+
+// CurrentDatabase implements builtin.Session.
+func (f *sessionFuncs) CurrentDatabase() string { return f.s.db.Name }
+
+// SearchPath implements builtin.Session.
+func (f *sessionFuncs) SearchPath(implicit bool) []string {
+	var out []string
+	for _, name := range f.s.coll.SearchPath() {
+		if name == "pg_catalog" && !implicit && !f.pathNames("pg_catalog") {
+			continue
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func (f *sessionFuncs) pathNames(schema string) bool {
+	for _, p := range f.s.vals.Fast.SearchPath {
+		if p == schema {
+			return true
+		}
+	}
+	return false
+}
+
+// BackendPID implements builtin.Session.
+func (f *sessionFuncs) BackendPID() int32 { return f.s.pid }
+
+// CurrentQuery implements builtin.Session.
+func (f *sessionFuncs) CurrentQuery() string { return f.s.queryText() }
+
+// Version implements builtin.Session.
+func (f *sessionFuncs) Version() string { return f.s.srv.VersionString() }
+
+// StartTime implements builtin.Session.
+func (f *sessionFuncs) StartTime() int64 { return pgMicros(f.s.srv.started) }
+
+// TransactionID implements builtin.Session. The number is unique on this node
+// and rises; it is not the id by which the key-value layers know the transaction.
+func (f *sessionFuncs) TransactionID() int64 {
+	if f.s.txn.id == 0 {
+		f.s.txn.id = f.s.srv.nextTxnNumber()
+	}
+	return f.s.txn.id
+}
+
+// Setting implements builtin.Session.
+func (f *sessionFuncs) Setting(name string) (string, bool) { return f.s.showValue(name) }
+
+// SetSetting implements builtin.Session.
+func (f *sessionFuncs) SetSetting(name, value string, local bool) (string, error) {
+	return f.s.setSetting(f.s.bctx.Ctx, name, value, local, nil)
+}
+
+// CancelBackend implements builtin.Session.
+func (f *sessionFuncs) CancelBackend(pid int32, terminate bool) (bool, error) {
+	other := f.s.srv.session(pid)
+	if other == nil {
+		return false, nil
+	}
+	if terminate {
+		other.Terminate()
+	} else {
+		other.interrupt(errUserCancel)
+	}
+	return true, nil
+}
+
+// AdvisoryLock implements builtin.Session.
+func (f *sessionFuncs) AdvisoryLock(builtin.AdvisoryLockRequest) (bool, error) {
+	return false, pgerr.Unsupported("advisory locks are not supported yet")
+}
+
+// AdvisoryUnlock implements builtin.Session.
+func (f *sessionFuncs) AdvisoryUnlock(builtin.AdvisoryLockRequest, bool) (bool, error) {
+	return false, pgerr.Unsupported("advisory locks are not supported yet")
+}
+
+// sequenceState is what a session remembers of sequences.
+type sequenceState struct {
+	last    uint32 // oid of the sequence that nextval was last called on, or 0
+	current map[uint32]int64
+}
+
+func (q *sequenceState) reset() { *q = sequenceState{} }
+
+func (f *sessionFuncs) sequence(oid uint32) (*catalog.Table, error) {
+	t, err := f.s.coll.TableByOid(f.s.bctx.Ctx, oid)
+	if err != nil {
+		return nil, err
+	}
+	if t.Kind != catalog.KindSequence {
+		return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a sequence", t.Name)
+	}
+	return t, nil
+}
+
+// NextVal implements builtin.Session.
+func (f *sessionFuncs) NextVal(oid uint32) (int64, error) {
+	t, err := f.sequence(oid)
+	if err != nil {
+		return 0, err
+	}
+	if f.s.currentOptions().ReadOnly {
+		return 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute nextval() in a read-only transaction")
+	}
+	n, err := f.s.srv.cfg.Catalog.NextVal(f.s.bctx.Ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	q := &f.s.sequences
+	if q.current == nil {
+		q.current = map[uint32]int64{}
+	}
+	q.last, q.current[oid] = oid, n
+	return n, nil
+}
+
+// CurrVal implements builtin.Session.
+func (f *sessionFuncs) CurrVal(oid uint32) (int64, error) {
+	t, err := f.sequence(oid)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := f.s.sequences.current[oid]
+	if !ok {
+		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "currval of sequence %q is not yet defined in this session", t.Name)
+	}
+	return n, nil
+}
+
+// SetVal implements builtin.Session.
+func (f *sessionFuncs) SetVal(oid uint32, value int64, called bool) error {
+	t, err := f.sequence(oid)
+	if err != nil {
+		return err
+	}
+	if err := f.s.srv.cfg.Catalog.SetVal(f.s.bctx.Ctx, t, value, called); err != nil {
+		return err
+	}
+	if called {
+		if f.s.sequences.current == nil {
+			f.s.sequences.current = map[uint32]int64{}
+		}
+		f.s.sequences.current[oid] = value
+	}
+	return nil
+}
+
+// LastVal implements builtin.Session.
+func (f *sessionFuncs) LastVal() (int64, error) {
+	q := &f.s.sequences
+	if q.last == 0 {
+		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
+	}
+	return q.current[q.last], nil
+}
+
+func (s *Session) execTxn() exec.Txn { return s.txn.txn }

@@ -1,0 +1,349 @@
+package optimizer
+
+import (
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// wanted is what the consumer of an operator would like of it.
+type wanted struct {
+	// order is an order that saves the consumer a sort; sorted says that it
+	// would sort the rows otherwise (else it would hash them, which costs less).
+	order  []plan.SortKey
+	sorted bool
+	// bound limits how many rows are needed, when set.
+	bound plan.RowBound
+}
+
+func (w wanted) unordered() wanted { w.order, w.sorted = nil, false; return w }
+
+// unlimited drops the bound: the operator in between may drop rows.
+func (w wanted) unlimited() wanted { w.bound = plan.RowBound{}; return w }
+
+// path is a way to read a table.
+type path struct {
+	c              constrained
+	reverse        bool
+	ordered        bool
+	covering       bool
+	rows           float64 // after all conditions
+	scanned        float64 // entries read
+	startup, total float64
+	cost           float64 // with what the consumer has to do in addition
+}
+
+// accessPath chooses how to read a table.
+func (o *optimizer) accessPath(n *plan.Scan, w wanted) plan.Node {
+	st := o.stats(n.Table)
+	atoms := o.atoms(n)
+	if !o.on(RuleIndexes) {
+		atoms.atoms = nil
+	}
+	outputs := o.outputsOf(n)
+	var best path
+	found := false
+	for i := range n.Table.Indexes {
+		ix := &n.Table.Indexes[i]
+		if ix.WriteOnly || i > 0 && !o.on(RuleIndexes) || n.Hint != nil && n.Hint.ID != ix.ID {
+			continue
+		}
+		p := o.path(n, ix, atoms, &st, outputs, w)
+		if p.c.point && p.c.keys == 1 && i == 0 {
+			best, found = p, true
+			break
+		}
+		if !found || p.cost < best.cost {
+			best, found = p, true
+		}
+	}
+	return o.build(n, &best, atoms, outputs)
+}
+
+// outputsOf is how many leading columns of a scan are needed above it.
+func (o *optimizer) outputsOf(n *plan.Scan) int {
+	for i := range o.outputs {
+		if o.outputs[i].scan == n {
+			return o.outputs[i].n
+		}
+	}
+	return len(n.Cols)
+}
+
+// path costs reading the table through one index.
+func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *TableStats, outputs int, w wanted) path {
+	p := path{c: o.constrain(n, ix, atoms, st)}
+	p.covering = ix.ID == n.Table.Primary().ID || o.covers(n, ix, &p.c, atoms, outputs)
+	p.scanned = max(st.Rows*p.c.sel, 1)
+	if p.c.point {
+		p.scanned = min(p.c.keys, max(st.Rows, 1))
+	}
+	sel, ops := 1.0, 0.0
+	for i, c := range atoms.conjs {
+		if p.c.used == nil || !p.c.used[i] {
+			sel *= selectivity(c, st, n)
+			ops += operators(c)
+		}
+	}
+	p.rows = max(p.scanned*sel, 0)
+	perRow := costIndexRow + ops
+	if ix.ID == n.Table.Primary().ID {
+		perRow = costRow + ops
+	} else if !p.covering {
+		perRow += costFetch
+	}
+	p.startup = costSeek
+	p.total = costSeek*max(p.c.keys, 1) + p.scanned*perRow
+	if len(w.order) > 0 {
+		p.ordered, p.reverse = indexOrder(n, &p.c, w.order)
+	}
+	p.cost = p.total
+	if p.ordered || len(w.order) == 0 {
+		if w.bound.Count != nil && p.rows > 0 {
+			part := limited(w.bound, p.rows) / p.rows
+			p.cost = p.startup + (p.total-p.startup)*part
+		}
+	} else if w.sorted {
+		p.cost += sortCost(p.rows, limited(w.bound, p.rows))
+	} else {
+		p.cost += p.rows * costHash
+	}
+	return p
+}
+
+// covers reports whether an index holds all columns that the scan has to
+// produce and that its remaining conditions refer to.
+func (o *optimizer) covers(n *plan.Scan, ix *catalog.Index, c *constrained, atoms *atomList, outputs int) bool {
+	for i := 0; i < outputs; i++ {
+		if !inIndex(n.Table, ix, n.Ords[i]) {
+			return false
+		}
+	}
+	for i, e := range atoms.conjs {
+		if c.used != nil && c.used[i] {
+			continue
+		}
+		if !coversExpr(n, ix, e) {
+			return false
+		}
+	}
+	return true
+}
+
+// coversExpr reports whether an index holds all columns of n that e refers to.
+func coversExpr(n *plan.Scan, ix *catalog.Index, e plan.Expr) bool {
+	ok := true
+	plan.Refs(e, func(id plan.ColID) {
+		if k := plan.FindCol(n.Cols, id); k >= 0 && !inIndex(n.Table, ix, n.Ords[k]) {
+			ok = false
+		}
+	})
+	return ok
+}
+
+// inIndex reports whether an entry of ix holds a column of the table: as key,
+// stored, or part of the primary key.
+func inIndex(t *catalog.Table, ix *catalog.Index, ord int) bool {
+	id := t.Columns[ord].ID
+	if ix.ID == t.Primary().ID {
+		return true
+	}
+	for _, c := range ix.Columns {
+		if c.Column == id {
+			return true
+		}
+	}
+	for _, s := range ix.Stored {
+		if s == id {
+			return true
+		}
+	}
+	for _, c := range t.Primary().Columns {
+		if c.Column == id {
+			return true
+		}
+	}
+	return false
+}
+
+// build makes the plan of a path.
+func (o *optimizer) build(n *plan.Scan, p *path, atoms *atomList, outputs int) plan.Node {
+	var residual []plan.Expr
+	for i, c := range atoms.conjs {
+		if p.c.used == nil || !p.c.used[i] {
+			residual = append(residual, c)
+		}
+	}
+	if p.c.any {
+		n.Spans = []plan.Span{p.c.span}
+		n.Point = p.c.point
+	}
+	n.Index, n.Reverse, n.Ordered = p.c.index, p.reverse, p.ordered
+	n.Filter = plan.ConjoinAll(residual)
+	if o.on(RulePrune) {
+		dropUnused(n, outputs)
+	}
+	n.Startup, n.Total, n.Rows = p.startup, p.total, p.rows
+	n.Order = scanOrder(n, p)
+	if p.covering {
+		return n
+	}
+	return o.indexJoin(n, residual)
+}
+
+// dropUnused removes columns that only conditions needed which the spans now
+// answer.
+func dropUnused(n *plan.Scan, outputs int) {
+	k := outputs
+	for i := outputs; i < len(n.Cols); i++ {
+		used := false
+		if n.Filter != nil {
+			plan.Refs(n.Filter, func(id plan.ColID) { used = used || id == n.Cols[i].ID })
+		}
+		if used {
+			n.Cols[k], n.Ords[k] = n.Cols[i], n.Ords[i]
+			k++
+		}
+	}
+	n.Cols, n.Ords = n.Cols[:k], n.Ords[:k]
+}
+
+// indexJoin reads the index and then the rows it points to.
+func (o *optimizer) indexJoin(n *plan.Scan, residual []plan.Expr) plan.Node {
+	t := n.Table
+	j := &plan.IndexJoin{Table: t, Input: n, Ords: n.Ords}
+	j.Cols, j.Order = n.Cols, n.Order
+	j.Startup, j.Total, j.Rows = n.Startup, n.Total, n.Rows
+	var low, high []plan.Expr
+	for _, c := range residual {
+		if coversExpr(n, n.Index, c) {
+			low = append(low, c)
+		} else {
+			high = append(high, c)
+		}
+	}
+	// The index yields the primary key and what its own filter and order need.
+	var cols []plan.Column
+	var ords []int
+	add := func(ord int) plan.ColID {
+		for i := range ords {
+			if ords[i] == ord {
+				return cols[i].ID
+			}
+		}
+		c := &t.Columns[ord]
+		col := plan.Column{ID: o.newCol(), Name: c.Name, Type: c.Type, TableOid: t.Oid, Attnum: c.Attnum, NotNull: c.NotNull}
+		for i := range j.Ords {
+			if j.Ords[i] == ord {
+				col = j.Cols[i]
+			}
+		}
+		cols, ords = append(cols, col), append(ords, ord)
+		return col.ID
+	}
+	for _, k := range t.Primary().Columns {
+		j.Key = append(j.Key, add(t.ColumnByID(k.Column)))
+	}
+	for i, ord := range j.Ords {
+		if !inIndex(t, n.Index, ord) {
+			continue
+		}
+		for _, c := range low {
+			used := false
+			plan.Refs(c, func(id plan.ColID) { used = used || id == j.Cols[i].ID })
+			if used {
+				add(ord)
+			}
+		}
+	}
+	n.Cols, n.Ords = cols, ords
+	n.Filter, j.Filter = plan.ConjoinAll(low), plan.ConjoinAll(high)
+	return j
+}
+
+// scanOrder is the order of a scan's rows in terms of its columns.
+func scanOrder(n *plan.Scan, p *path) []plan.SortKey {
+	var out []plan.SortKey
+	for i, c := range n.Index.Columns {
+		if i < p.c.singles {
+			continue // one value only
+		}
+		ord := n.Table.ColumnByID(c.Column)
+		at := indexOf(n.Ords, ord)
+		if at < 0 {
+			break
+		}
+		k := plan.SortKey{Col: n.Cols[at].ID, Desc: c.Desc, NullsFirst: c.NullsFirst}
+		if n.Reverse {
+			k.Desc, k.NullsFirst = !k.Desc, !k.NullsFirst
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+func indexOf(list []int, x int) int {
+	for i, v := range list {
+		if v == x {
+			return i
+		}
+	}
+	return -1
+}
+
+// indexOrder reports whether an index, read forwards or in reverse, yields rows
+// in the given order.
+func indexOrder(n *plan.Scan, c *constrained, want []plan.SortKey) (ordered, reverse bool) {
+	if matchOrder(n, c, want, false) {
+		return true, false
+	}
+	back := matchOrder(n, c, want, true)
+	return back, back
+}
+
+func matchOrder(n *plan.Scan, c *constrained, want []plan.SortKey, reverse bool) bool {
+	next := c.singles
+	for _, k := range want {
+		at := plan.FindCol(n.Cols, k.Col)
+		if at < 0 {
+			return false
+		}
+		col := &n.Table.Columns[n.Ords[at]]
+		if bound(c, n, col.ID) {
+			continue // one value only: any order will do
+		}
+		if next >= len(c.index.Columns) {
+			return c.index.Unique && unambiguous(n, c.index)
+		}
+		ic := c.index.Columns[next]
+		desc, nulls := ic.Desc, ic.NullsFirst
+		if reverse {
+			desc, nulls = !desc, !nulls
+		}
+		if ic.Column != col.ID || desc != k.Desc || nulls != k.NullsFirst && !col.NotNull {
+			return false
+		}
+		next++
+	}
+	return true
+}
+
+// unambiguous reports whether the whole key of a unique index orders rows
+// completely, so that further keys do not matter.
+func unambiguous(n *plan.Scan, ix *catalog.Index) bool {
+	for _, c := range ix.Columns {
+		if !n.Table.Columns[n.Table.ColumnByID(c.Column)].NotNull {
+			return false
+		}
+	}
+	return true
+}
+
+// bound reports whether the span leaves a column one value.
+func bound(c *constrained, n *plan.Scan, id catalog.ColumnID) bool {
+	for i := 0; i < c.singles; i++ {
+		if c.index.Columns[i].Column == id {
+			return true
+		}
+	}
+	return false
+}

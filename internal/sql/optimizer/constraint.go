@@ -1,0 +1,419 @@
+package optimizer
+
+import (
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// atomKind says how a condition constrains a column.
+type atomKind uint8
+
+const (
+	atomEq atomKind = iota
+	atomIn
+	atomArray
+	atomNull
+	atomNotNull
+	atomLo // > or >=
+	atomHi // < or <=
+	atomPrefix
+)
+
+// atom is a condition of the form that an index can answer: a column compared
+// with values that do not depend on the scanned row.
+type atom struct {
+	kind  atomKind
+	ord   int // in Table.Columns
+	conj  int // which condition it came from
+	exact bool
+	// inclusive is for bounds; value and list are what it compares with.
+	inclusive bool
+	value     plan.Expr
+	list      []plan.Expr
+	hi        plan.Expr // atomPrefix: the exclusive upper bound, nil if none
+}
+
+// atomList is the analysed filter of a scan.
+type atomList struct {
+	conjs []plan.Expr
+	atoms []atom
+}
+
+// atoms analyses the filter of a scan.
+func (o *optimizer) atoms(n *plan.Scan) *atomList {
+	l := &atomList{}
+	if n.Filter == nil {
+		return l
+	}
+	l.conjs = plan.Conjuncts(n.Filter, make([]plan.Expr, 0, 4))
+	for i, c := range l.conjs {
+		l.analyse(n, i, c)
+	}
+	return l
+}
+
+// single returns the atom that binds a column to one value, -1 if none.
+func (l *atomList) single(ord int) int {
+	for i := range l.atoms {
+		if a := &l.atoms[i]; a.ord == ord && (a.kind == atomEq || a.kind == atomNull) {
+			return i
+		}
+	}
+	return -1
+}
+
+// column returns the position in the table of the column that e is.
+func column(n *plan.Scan, e plan.Expr) int {
+	r, ok := e.(*plan.ColRef)
+	if !ok {
+		return -1
+	}
+	if i := plan.FindCol(n.Cols, r.Col); i >= 0 {
+		return n.Ords[i]
+	}
+	return -1
+}
+
+// fixed reports whether e has one value for the whole scan, of a family whose
+// encoding orders like column ord.
+func fixed(n *plan.Scan, ord int, e plan.Expr) bool {
+	return n.Table.Columns[ord].Type.Family == e.Type().Family && refsOnly(e, n.Cols) && !volatileExpr(e)
+}
+
+func (l *atomList) add(a atom) { l.atoms = append(l.atoms, a) }
+
+func (l *atomList) analyse(n *plan.Scan, i int, c plan.Expr) {
+	switch c := c.(type) {
+	case *plan.Call:
+		l.comparison(n, i, c)
+	case *plan.InList:
+		l.inList(n, i, c)
+	case *plan.AnyAll:
+		ord := column(n, c.Left)
+		if ord >= 0 && !c.All && c.Op.Name == "=" && c.Array.Type().Elem != nil &&
+			n.Table.Columns[ord].Type.Family == c.Array.Type().Elem.Family && refsOnly(c.Array, n.Cols) && !volatileExpr(c.Array) {
+			l.add(atom{kind: atomArray, ord: ord, conj: i, exact: true, value: c.Array})
+		}
+	case *plan.Is:
+		l.test(n, i, c)
+	case *plan.IsDistinct:
+		if c.Not {
+			return // NULL-safe equality is left to the filter
+		}
+	case *plan.ColRef: // a boolean column
+		if ord := column(n, c); ord >= 0 {
+			l.add(atom{kind: atomEq, ord: ord, conj: i, exact: true, value: plan.NewConst(types.Bool, types.True)})
+		}
+	case *plan.Not:
+		if ord := column(n, c.Arg); ord >= 0 {
+			l.add(atom{kind: atomEq, ord: ord, conj: i, exact: true, value: plan.NewConst(types.Bool, types.False)})
+		}
+	}
+}
+
+// flipped maps a comparison to the one with its sides exchanged.
+var flipped = map[string]string{"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+func (l *atomList) comparison(n *plan.Scan, i int, c *plan.Call) {
+	if !c.Fn.Operator || len(c.Args) != 2 {
+		return
+	}
+	if c.Fn.Name == "~~" {
+		l.like(n, i, c)
+		return
+	}
+	op, ok := c.Fn.Name, false
+	if _, ok = flipped[op]; !ok {
+		return
+	}
+	value := c.Args[1]
+	ord := column(n, c.Args[0])
+	if ord < 0 || !fixed(n, ord, value) {
+		value, op = c.Args[0], flipped[op]
+		if ord = column(n, c.Args[1]); ord < 0 || !fixed(n, ord, value) {
+			return
+		}
+	}
+	a := atom{ord: ord, conj: i, exact: true, value: value}
+	switch op {
+	case "=":
+		a.kind = atomEq
+	case "<", "<=":
+		a.kind, a.inclusive = atomHi, op == "<="
+	default:
+		a.kind, a.inclusive = atomLo, op == ">="
+	}
+	l.add(a)
+}
+
+func (l *atomList) inList(n *plan.Scan, i int, c *plan.InList) {
+	ord := column(n, c.Left)
+	if ord < 0 || c.Not {
+		return
+	}
+	for _, v := range c.List {
+		if !fixed(n, ord, v) {
+			return
+		}
+	}
+	l.add(atom{kind: atomIn, ord: ord, conj: i, exact: true, list: c.List})
+}
+
+func (l *atomList) test(n *plan.Scan, i int, c *plan.Is) {
+	ord := column(n, c.Arg)
+	if ord < 0 {
+		return
+	}
+	switch c.Kind {
+	case plan.IsNull, plan.IsUnknown:
+		l.add(atom{kind: atomNull, ord: ord, conj: i, exact: true})
+	case plan.IsNotNull, plan.IsNotUnknown:
+		l.add(atom{kind: atomNotNull, ord: ord, conj: i, exact: true})
+	case plan.IsTrue:
+		l.add(atom{kind: atomEq, ord: ord, conj: i, exact: true, value: plan.NewConst(types.Bool, types.True)})
+	case plan.IsFalse:
+		l.add(atom{kind: atomEq, ord: ord, conj: i, exact: true, value: plan.NewConst(types.Bool, types.False)})
+	}
+}
+
+// like turns col LIKE 'prefix%' into a range; the pattern is checked again
+// unless it is the prefix and one trailing %.
+func (l *atomList) like(n *plan.Scan, i int, c *plan.Call) {
+	ord := column(n, c.Args[0])
+	d, ok := constOf(c.Args[1])
+	if ord < 0 || !ok || d.IsNull() || n.Table.Columns[ord].Type.Oid == types.Bpchar.Oid ||
+		n.Table.Columns[ord].Type.Family != types.StringFamily {
+		return
+	}
+	prefix, rest := likePrefix(d.Str())
+	t := types.Text
+	if rest == "" { // no wildcard: equality
+		l.add(atom{kind: atomEq, ord: ord, conj: i, exact: true, value: plan.NewConst(t, types.NewString(prefix))})
+		return
+	}
+	if prefix == "" {
+		return
+	}
+	a := atom{kind: atomPrefix, ord: ord, conj: i, exact: rest == "%", value: plan.NewConst(t, types.NewString(prefix))}
+	if hi, ok := successor(prefix); ok {
+		a.hi = plan.NewConst(t, types.NewString(hi))
+	}
+	l.add(a)
+}
+
+// likePrefix splits a pattern into its literal prefix and the rest.
+func likePrefix(p string) (prefix, rest string) {
+	var b []byte
+	for i := 0; i < len(p); i++ {
+		switch p[i] {
+		case '%', '_':
+			return string(b), p[i:]
+		case '\\':
+			if i+1 == len(p) {
+				return string(b), p[i:]
+			}
+			i++
+		}
+		b = append(b, p[i])
+	}
+	return string(b), ""
+}
+
+// successor returns the least string that is greater than every string with
+// the given prefix, in byte order.
+func successor(prefix string) (string, bool) {
+	b := []byte(prefix)
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i] < 0xff {
+			b[i]++
+			return string(b[:i+1]), true
+		}
+	}
+	return "", false
+}
+
+// constrained is an index with what the filter says about its keys.
+type constrained struct {
+	index *catalog.Index
+	span  plan.Span
+	// used tells for each condition whether the span implies it.
+	used []bool
+	// eqCols is how many leading key columns have alternatives, singles how
+	// many of those have one value each from the start.
+	eqCols  int
+	singles int
+	sel     float64
+	keys    float64 // combinations of alternatives
+	point   bool
+	any     bool
+}
+
+// constrain builds the span of an index from the filter.
+func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *TableStats) constrained {
+	c := constrained{index: ix, sel: 1, keys: 1}
+	if len(l.atoms) == 0 {
+		return c
+	}
+	allSingle, nullable := true, false
+	for _, col := range ix.Columns {
+		ord := n.Table.ColumnByID(col.Column)
+		a := l.best(ord)
+		if a == nil {
+			break
+		}
+		m, alternatives := keyMatch(a)
+		c.use(l, a)
+		c.span.Eq = append(c.span.Eq, m)
+		c.eqCols++
+		c.keys *= alternatives
+		c.sel *= min(1, alternatives/st.distinct(n.Table, ord))
+		if a.kind == atomIn || a.kind == atomArray {
+			allSingle = false
+		}
+		if allSingle {
+			c.singles++
+		}
+		nullable = nullable || a.kind == atomNull
+	}
+	c.any = c.eqCols > 0
+	if ix.Unique && c.eqCols == len(ix.Columns) && !nullable {
+		c.point = true
+		c.sel = min(1, c.keys/max(st.Rows, 1))
+		return c
+	}
+	if c.eqCols < len(ix.Columns) {
+		o.rangeOn(n, ix, l, &c)
+	}
+	return c
+}
+
+// use marks the condition of an atom as implied.
+func (c *constrained) use(l *atomList, a *atom) {
+	if c.used == nil {
+		c.used = make([]bool, len(l.conjs))
+	}
+	if a.exact {
+		c.used[a.conj] = true
+	}
+}
+
+// best returns the atom that gives a key column alternatives, preferring one
+// value; nil if there is none.
+func (l *atomList) best(ord int) *atom {
+	if i := l.single(ord); i >= 0 {
+		return &l.atoms[i]
+	}
+	for i := range l.atoms {
+		if a := &l.atoms[i]; a.ord == ord && (a.kind == atomIn || a.kind == atomArray) {
+			return a
+		}
+	}
+	return nil
+}
+
+// arrayLen is the assumed number of elements of an unknown array.
+const arrayLen = 10
+
+func keyMatch(a *atom) (plan.KeyMatch, float64) {
+	switch a.kind {
+	case atomEq:
+		return plan.KeyMatch{Values: []plan.Expr{a.value}}, 1
+	case atomIn:
+		return plan.KeyMatch{Values: a.list}, float64(len(a.list))
+	case atomArray:
+		return plan.KeyMatch{Array: a.value}, arrayLen
+	}
+	return plan.KeyMatch{Null: true}, 1
+}
+
+// rangeOn adds a range over the key column after the equality prefix.
+func (o *optimizer) rangeOn(n *plan.Scan, ix *catalog.Index, l *atomList, c *constrained) {
+	ord := n.Table.ColumnByID(ix.Columns[c.eqCols].Column)
+	lo, hi := false, false
+	for i := range l.atoms {
+		a := &l.atoms[i]
+		if a.ord != ord {
+			continue
+		}
+		switch a.kind {
+		case atomLo:
+			if c.span.Lo == nil {
+				c.span.Lo = &plan.Bound{Values: []plan.Expr{a.value}, Inclusive: a.inclusive}
+				c.use(l, a)
+				lo = true
+			}
+		case atomHi:
+			if c.span.Hi == nil {
+				c.span.Hi = &plan.Bound{Values: []plan.Expr{a.value}, Inclusive: a.inclusive}
+				c.use(l, a)
+				hi = true
+			}
+		case atomPrefix:
+			if c.span.Lo == nil && c.span.Hi == nil {
+				c.span.Lo = &plan.Bound{Values: []plan.Expr{a.value}, Inclusive: true}
+				lo, hi = true, true
+				if a.hi != nil {
+					c.span.Hi = &plan.Bound{Values: []plan.Expr{a.hi}}
+				}
+				c.use(l, a)
+			}
+		case atomNotNull:
+			c.span.NotNull = true
+			c.use(l, a)
+			c.any = true
+		}
+	}
+	if c.span.Lo != nil || c.span.Hi != nil {
+		c.span.NotNull = false // a bound excludes NULL
+	}
+	switch {
+	case lo && hi:
+		c.sel *= boundedSel
+		c.any = true
+	case lo || hi:
+		c.sel *= rangeSel
+		c.any = true
+	}
+	if !lo && !hi {
+		o.tupleRange(n, ix, l, c)
+	}
+}
+
+// tupleRange uses (a, b) > (x, y) where the key columns are a, b.
+func (o *optimizer) tupleRange(n *plan.Scan, ix *catalog.Index, l *atomList, c *constrained) {
+	for i, e := range l.conjs {
+		r, ok := e.(*plan.RowCompare)
+		if !ok || r.Op == "=" || r.Op == "<>" || c.eqCols+len(r.Left) > len(ix.Columns) {
+			continue
+		}
+		fits := true
+		for k, x := range r.Left {
+			col := ix.Columns[c.eqCols+k]
+			ord := n.Table.ColumnByID(col.Column)
+			fits = fits && column(n, x) == ord && fixed(n, ord, r.Right[k]) &&
+				col.Desc == ix.Columns[c.eqCols].Desc && n.Table.Columns[ord].NotNull
+		}
+		if !fits {
+			continue
+		}
+		b := &plan.Bound{Values: r.Right, Inclusive: len(r.Op) == 2}
+		if r.Op[0] == '>' {
+			if c.span.Lo != nil {
+				continue
+			}
+			c.span.Lo = b
+		} else {
+			if c.span.Hi != nil {
+				continue
+			}
+			c.span.Hi = b
+		}
+		if c.used == nil {
+			c.used = make([]bool, len(l.conjs))
+		}
+		c.used[i] = true
+		c.sel *= rangeSel
+		c.any = true
+	}
+}

@@ -1,0 +1,175 @@
+package optimizer
+
+import (
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// decorrelate turns EXISTS and IN subqueries among the conditions of filters
+// into semi and anti joins.
+func (o *optimizer) decorrelate(n plan.Node) plan.Node {
+	eachChild(n, o.decorrelate)
+	f, ok := n.(*plan.Filter)
+	if !ok {
+		return n
+	}
+	input := f.Input
+	var rest []plan.Expr
+	for _, c := range plan.Conjuncts(f.Cond, nil) {
+		if j := o.semiJoin(input, c); j != nil {
+			input = j
+			continue
+		}
+		rest = append(rest, c)
+	}
+	return filtered(input, rest)
+}
+
+// semiJoin returns input joined by a condition that is a subquery, nil if the
+// condition is none or cannot be expressed so.
+func (o *optimizer) semiJoin(input plan.Node, cond plan.Expr) plan.Node {
+	not := false
+	if n, ok := cond.(*plan.Not); ok {
+		not, cond = true, n.Arg
+	}
+	s, ok := cond.(*plan.Subquery)
+	if !ok {
+		return nil
+	}
+	not = not != s.Not
+	switch s.Kind {
+	case plan.ExistsSubquery:
+	case plan.AnySubquery:
+		if not || s.OpName != "=" {
+			return nil // NULLs make NOT IN something else
+		}
+		for _, l := range s.Left {
+			if hasSubquery(l) || volatileExpr(l) {
+				return nil
+			}
+		}
+	default:
+		return nil
+	}
+	if !pure(s.Plan) {
+		return nil
+	}
+	inner, on, ok := o.detach(s)
+	if !ok {
+		return nil
+	}
+	for i := range s.Left {
+		if s.Kind == plan.AnySubquery {
+			on = append(on, &plan.Call{Fn: s.Ops[i], Args: []plan.Expr{s.Left[i], s.Cmps[i]}, T: s.T})
+		}
+	}
+	j := &plan.Join{Kind: plan.SemiJoin, Left: input, Right: o.decorrelate(inner), On: plan.ConjoinAll(on)}
+	if not {
+		j.Kind = plan.AntiJoin
+	}
+	j.Cols = input.Props().Cols
+	return j
+}
+
+// detach separates a subquery's plan into a part that does not depend on the
+// enclosing row and conditions that do.
+func (o *optimizer) detach(s *plan.Subquery) (plan.Node, []plan.Expr, bool) {
+	n := s.Plan
+	if len(s.Outer) == 0 {
+		return n, nil, true
+	}
+	outer := newSet(o.nextCol, nil)
+	for _, r := range s.Outer {
+		outer.add(r.Col)
+	}
+	// What does not change whether a row exists can be left out.
+	exists := s.Kind == plan.ExistsSubquery
+	var project *plan.Project
+	for done := false; !done; {
+		switch x := n.(type) {
+		case *plan.Project:
+			if project != nil && !exists {
+				return nil, nil, false
+			}
+			project, n = x, x.Input
+		case *plan.Sort:
+			n = x.Input
+		case *plan.Distinct:
+			if x.On && !exists {
+				return nil, nil, false
+			}
+			n = x.Input
+		default:
+			done = true
+		}
+	}
+	var on, keep []plan.Expr
+	for {
+		f, ok := n.(*plan.Filter)
+		if !ok {
+			break
+		}
+		for _, c := range plan.Conjuncts(f.Cond, nil) {
+			if refsSet(c, outer) {
+				on = append(on, c)
+			} else {
+				keep = append(keep, c)
+			}
+		}
+		n = f.Input
+	}
+	for _, c := range on {
+		if hasSubquery(c) {
+			return nil, nil, false
+		}
+	}
+	if dependsOn(n, outer) {
+		return nil, nil, false
+	}
+	for _, c := range keep {
+		if hasSubquery(c) && refsSet(c, outer) {
+			return nil, nil, false
+		}
+	}
+	n = filtered(n, keep)
+	if exists || project == nil {
+		return n, on, true
+	}
+	// IN: the compared columns, with those that the conditions need.
+	p := &plan.Project{Input: n}
+	p.Cols = append(p.Cols, project.Cols...)
+	p.Exprs = append(p.Exprs, project.Exprs...)
+	for _, e := range p.Exprs {
+		if refsSet(e, outer) {
+			return nil, nil, false
+		}
+	}
+	in := n.Props().Cols
+	for _, c := range on {
+		plan.Refs(c, func(id plan.ColID) {
+			if i := plan.FindCol(in, id); i >= 0 && plan.FindCol(p.Cols, id) < 0 {
+				p.Cols, p.Exprs = append(p.Cols, in[i]), append(p.Exprs, plan.Ref(in[i]))
+			}
+		})
+	}
+	return p, on, true
+}
+
+// refsSet reports whether e refers to a column of set.
+func refsSet(e plan.Expr, set colSet) (any bool) {
+	plan.Refs(e, func(id plan.ColID) { any = any || set.has(id) })
+	return any
+}
+
+// dependsOn reports whether any expression in n refers to a column of set.
+func dependsOn(n plan.Node, set colSet) (any bool) {
+	plan.Walk(n, func(n plan.Node) bool {
+		plan.VisitExprs(n, func(e *plan.Expr) { any = any || refsSet(*e, set) })
+		if j, ok := n.(*plan.Join); ok {
+			for _, id := range j.Outer {
+				any = any || set.has(id)
+			}
+		}
+		return !any
+	})
+	return any
+}

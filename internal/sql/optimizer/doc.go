@@ -1,0 +1,32 @@
+// Package optimizer rewrites canonical plans into efficient ones by an ordered
+// list of named rules, each of which can be switched off.
+//
+// Above it: the session. Below it: plan (what it rewrites), builtin (folding,
+// volatility), catalog (indexes), types.
+//
+// Reading order: Options, Optimize and the list of rules (optimizer.go), the
+// logical rules in the order they run, one file each (fold.go, inlinecte.go,
+// decorrelate.go, pushdown.go, distinct.go, minmax.go, joinorder.go,
+// prune.go), then the physical pass: physical.go (sorts, limits, grouping),
+// access.go and constraint.go (indexes), join.go (algorithms), locks.go; and
+// the estimates (stats.go, estimate.go).
+//
+// The logical rules transform the tree; the physical pass walks it once from
+// the top, telling each operator which order and how many rows its consumer
+// wants, and chooses among the alternatives by estimated cost.
+//
+// Invariants:
+//
+//  1. A plan with any set of rules disabled yields the same rows (up to order
+//     where the query leaves it open) (TestRulesAgree in the SQL logic tests).
+//  2. No rule raises an error at plan time: what fails to fold is left for the
+//     executor (folder.call).
+//  3. Volatile expressions are neither duplicated nor moved to where they would
+//     be evaluated more or less often (pusher.movable).
+//  4. The result satisfies plan.Verify (checked by the golden tests).
+//
+// Concurrency: an optimization belongs to one goroutine. The plan given is
+// consumed: its nodes are changed in place.
+//
+// It does not: resolve or type anything, cache plans, or collect statistics.
+package optimizer

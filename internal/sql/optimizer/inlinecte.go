@@ -1,0 +1,112 @@
+package optimizer
+
+import (
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// inlineCTEs replaces the only reference to a CTE by its plan, where that
+// cannot be observed: the CTE is a plain query without volatile calls or locks
+// that was not declared MATERIALIZED.
+func (o *optimizer) inlineCTEs(n plan.Node) plan.Node {
+	w, ok := n.(*plan.With)
+	if !ok {
+		eachChild(n, o.inlineCTEs)
+		return n
+	}
+	var kept []*plan.CTE
+	for i, c := range w.CTEs {
+		c.Plan = o.inlineCTEs(c.Plan)
+		uses := countUses(w.Body, c.ID)
+		for _, later := range w.CTEs[i+1:] {
+			uses += countUses(later.Plan, c.ID)
+			if later.Recursive != nil {
+				uses += 2 * countUses(later.Recursive, c.ID)
+			}
+		}
+		switch {
+		case c.Modifies || c.Recursive != nil:
+			kept = append(kept, c)
+		case uses == 0:
+		case uses > 1 || c.Materialized || !pure(c.Plan):
+			kept = append(kept, c)
+		default:
+			o.substitute(w, w.CTEs[i+1:], c)
+		}
+	}
+	w.Body = o.inlineCTEs(w.Body)
+	if len(kept) == 0 {
+		return w.Body
+	}
+	w.CTEs = kept
+	return w
+}
+
+// substitute puts c's plan where it is referred to.
+func (o *optimizer) substitute(w *plan.With, later []*plan.CTE, c *plan.CTE) {
+	replace := func(n plan.Node) plan.Node {
+		return replaceCTE(n, c)
+	}
+	w.Body = replace(w.Body)
+	for _, l := range later {
+		l.Plan = replace(l.Plan)
+	}
+}
+
+func replaceCTE(n plan.Node, c *plan.CTE) plan.Node {
+	if s, ok := n.(*plan.CTEScan); ok && s.ID == c.ID {
+		p := &plan.Project{Input: c.Plan}
+		p.Cols = s.Cols
+		in := c.Plan.Props().Cols
+		for _, id := range s.SourceCols {
+			p.Exprs = append(p.Exprs, plan.Ref(in[plan.FindCol(in, id)]))
+		}
+		return p
+	}
+	eachChild(n, func(m plan.Node) plan.Node { return replaceCTE(m, c) })
+	eachSubquery(n, func(s *plan.Subquery) { s.Plan = replaceCTE(s.Plan, c) })
+	return n
+}
+
+// eachSubquery calls f for the subqueries in n's own expressions.
+func eachSubquery(n plan.Node, f func(*plan.Subquery)) {
+	plan.VisitExprs(n, func(e *plan.Expr) {
+		plan.WalkExpr(*e, func(x plan.Expr) bool {
+			if s, ok := x.(*plan.Subquery); ok {
+				f(s)
+			}
+			return true
+		})
+	})
+}
+
+// everyNode visits all operators, those of subqueries included.
+func everyNode(n plan.Node, f func(plan.Node)) {
+	plan.Walk(n, func(n plan.Node) bool {
+		f(n)
+		eachSubquery(n, func(s *plan.Subquery) { everyNode(s.Plan, f) })
+		return true
+	})
+}
+
+func countUses(n plan.Node, id int) (uses int) {
+	everyNode(n, func(n plan.Node) {
+		if s, ok := n.(*plan.CTEScan); ok && s.ID == id {
+			uses++
+		}
+	})
+	return uses
+}
+
+// pure reports whether a plan has no effects: no writes, locks or volatile
+// calls.
+func pure(n plan.Node) bool {
+	ok := true
+	everyNode(n, func(n plan.Node) {
+		switch n.(type) {
+		case *plan.LockRows, *plan.Insert, *plan.Update, *plan.Delete:
+			ok = false
+		}
+		plan.VisitExprs(n, func(e *plan.Expr) { ok = ok && !volatileExpr(*e) })
+	})
+	return ok
+}

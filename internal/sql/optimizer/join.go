@@ -1,0 +1,288 @@
+package optimizer
+
+import (
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// equiKey is a condition left = right between the two sides of a join.
+type equiKey struct {
+	left, right plan.Expr
+	cond        plan.Expr
+}
+
+// equiKeys separates the conditions of a join that compare the two sides for
+// equality from the rest.
+func equiKeys(on plan.Expr, lc, rc []plan.Column) (keys []equiKey, rest []plan.Expr) {
+	for _, c := range plan.Conjuncts(on, nil) {
+		call, ok := c.(*plan.Call)
+		if !ok || !call.Fn.Operator || call.Fn.Name != "=" || len(call.Args) != 2 || volatileExpr(c) {
+			rest = append(rest, c)
+			continue
+		}
+		l, r := call.Args[0], call.Args[1]
+		if refsAny(l, rc) {
+			l, r = r, l
+		}
+		if !refsAny(l, lc) || refsAny(l, rc) || !refsAny(r, rc) || refsAny(r, lc) || !hashable(l, r) {
+			rest = append(rest, c)
+			continue
+		}
+		keys = append(keys, equiKey{l, r, c})
+	}
+	return keys, rest
+}
+
+// hashable reports whether equal values of two expressions have equal
+// encodings.
+func hashable(l, r plan.Expr) bool {
+	lt, rt := l.Type(), r.Type()
+	if lt.Family != rt.Family {
+		return false
+	}
+	switch lt.Family {
+	case types.RecordFamily, types.JSONFamily, types.ArrayFamily:
+		return false
+	}
+	return (lt.Oid == types.Bpchar.Oid) == (rt.Oid == types.Bpchar.Oid)
+}
+
+// join chooses the algorithm of a join.
+func (o *optimizer) join(n *plan.Join, w wanted) plan.Node {
+	lc := n.Left.Props().Cols
+	lw := wanted{}
+	if loopKeepsOrder(n.Kind) {
+		lw.order, lw.sorted = leftOrder(w.order, lc), w.sorted
+	}
+	if len(n.Outer) > 0 {
+		return o.applyJoin(n, lw)
+	}
+	keys, rest := equiKeys(n.On, lc, n.Right.Props().Cols)
+	rawLeft, rawRight := o.rawScan(n.Left), o.rawScan(n.Right)
+	n.Left = o.physical(n.Left, lw)
+	n.Right = o.physical(n.Right, wanted{})
+	alt := o.lookupJoin(n, keys, rawLeft, rawRight)
+	l, r := n.Left.Props(), n.Right.Props()
+	n.Rows = o.joinRows(n, keys, rest)
+	if len(keys) == 0 || !o.on(RuleHashJoin) {
+		n.Algo = plan.LoopJoin
+		n.Order = nil
+		if loopKeepsOrder(n.Kind) {
+			n.Order = l.Order
+		}
+		n.Startup = l.Startup + r.Startup
+		n.Total = l.Total + r.Total + max(l.Rows, 1)*max(r.Rows, 1)*(costTuple/4+operators(n.On))
+	} else {
+		o.hashJoin(n, keys, rest)
+	}
+	return o.cheaper(n, alt, w)
+}
+
+func loopKeepsOrder(k plan.JoinKind) bool {
+	return k == plan.InnerJoin || k == plan.LeftJoin || k == plan.SemiJoin || k == plan.AntiJoin
+}
+
+// leftOrder returns order if all of it is about cols.
+func leftOrder(order []plan.SortKey, cols []plan.Column) []plan.SortKey {
+	for _, k := range order {
+		if plan.FindCol(cols, k.Col) < 0 {
+			return nil
+		}
+	}
+	return order
+}
+
+// cheaper picks between a join and an alternative in which order and bound of
+// the consumer may be served.
+func (o *optimizer) cheaper(n, alt *plan.Join, w wanted) plan.Node {
+	if alt == nil {
+		return n
+	}
+	if joinCost(alt, w) <= joinCost(n, w) {
+		return alt
+	}
+	return n
+}
+
+func joinCost(n *plan.Join, w wanted) float64 {
+	rows := max(n.Rows, 1)
+	if len(w.order) > 0 && !satisfies(n.Order, w.order, n) {
+		if w.sorted {
+			return n.Total + sortCost(rows, limited(w.bound, rows))
+		}
+		return n.Total
+	}
+	return n.Startup + (n.Total-n.Startup)*limited(w.bound, rows)/rows
+}
+
+// applyJoin plans a join whose right side depends on the left row.
+func (o *optimizer) applyJoin(n *plan.Join, lw wanted) plan.Node {
+	n.Left = o.physical(n.Left, lw)
+	n.Right = o.physical(n.Right, wanted{})
+	l, r := n.Left.Props(), n.Right.Props()
+	n.Algo = plan.ApplyJoin
+	n.Rows = max(l.Rows*max(r.Rows, 1)*selectivity(n.On, nil, nil), 1)
+	n.Startup, n.Total = l.Startup, l.Total+max(l.Rows, 1)*(r.Total+operators(n.On))
+	n.Order = l.Order
+	return n
+}
+
+// hashJoin makes n a hash join that builds from the smaller side.
+func (o *optimizer) hashJoin(n *plan.Join, keys []equiKey, rest []plan.Expr) {
+	l, r := n.Left.Props(), n.Right.Props()
+	if swapped, ok := mirrored(n.Kind); ok && l.Rows < r.Rows {
+		n.Left, n.Right, n.Kind = n.Right, n.Left, swapped
+		l, r = r, l
+		for i := range keys {
+			keys[i].left, keys[i].right = keys[i].right, keys[i].left
+		}
+	}
+	n.Algo, n.On, n.Order = plan.HashJoin, plan.ConjoinAll(rest), nil
+	for _, k := range keys {
+		n.LeftKeys, n.RightKeys = append(n.LeftKeys, k.left), append(n.RightKeys, k.right)
+	}
+	n.Startup = r.Total + r.Rows*costHash + l.Startup
+	n.Total = n.Startup + l.Total - l.Startup + l.Rows*(costTuple+costOperator*float64(len(keys))) + n.Rows*operators(n.On)
+}
+
+// mirrored is the kind of a join with its sides exchanged.
+func mirrored(k plan.JoinKind) (plan.JoinKind, bool) {
+	switch k {
+	case plan.InnerJoin, plan.FullJoin:
+		return k, true
+	case plan.LeftJoin:
+		return plan.RightJoin, true
+	case plan.RightJoin:
+		return plan.LeftJoin, true
+	}
+	return k, false
+}
+
+// joinRows estimates the rows of a join.
+func (o *optimizer) joinRows(n *plan.Join, keys []equiKey, rest []plan.Expr) float64 {
+	l, r := max(n.Left.Props().Rows, 1), max(n.Right.Props().Rows, 1)
+	sel := 1.0
+	for _, k := range keys {
+		sel *= 1 / max(distinctOf(n.Left, k.left), distinctOf(n.Right, k.right))
+	}
+	for _, c := range rest {
+		sel *= selectivity(c, nil, nil)
+	}
+	rows := l * r * sel
+	switch n.Kind {
+	case plan.LeftJoin:
+		rows = max(rows, l)
+	case plan.RightJoin:
+		rows = max(rows, r)
+	case plan.FullJoin:
+		rows = max(rows, l, r)
+	case plan.SemiJoin:
+		rows = min(l, rows)
+	case plan.AntiJoin:
+		rows = max(l-min(l, rows), l*0.1)
+	}
+	return max(rows, 1)
+}
+
+// distinctOf estimates the number of distinct values of e among n's rows.
+func distinctOf(n plan.Node, e plan.Expr) float64 {
+	rows := max(n.Props().Rows, 1)
+	if r, ok := e.(*plan.ColRef); ok && uniqueOn(n, []plan.ColID{r.Col}) {
+		return rows
+	}
+	return max(1, min(DefaultDistinct, rows))
+}
+
+// rawScan copies n if it is a scan, to plan it in another way as well.
+func (o *optimizer) rawScan(n plan.Node) *plan.Scan {
+	s, ok := n.(*plan.Scan)
+	if !ok {
+		return nil
+	}
+	c := *s
+	c.Cols, c.Ords = append([]plan.Column(nil), s.Cols...), append([]int(nil), s.Ords...)
+	o.outputs = append(o.outputs, scanOutputs{&c, o.outputsOf(s)})
+	return &c
+}
+
+// lookupJoin returns the join done by reading one table by index for each row
+// of the other side, nil if no index fits. Both sides of n are planned; the
+// scans given are not.
+func (o *optimizer) lookupJoin(n *plan.Join, keys []equiKey, rawLeft, rawRight *plan.Scan) *plan.Join {
+	if !o.on(RuleLookupJoin) || !o.on(RuleIndexes) || len(keys) == 0 {
+		return nil
+	}
+	var forward, backward *plan.Join
+	switch n.Kind {
+	case plan.InnerJoin, plan.LeftJoin, plan.SemiJoin, plan.AntiJoin:
+		forward = o.lookupInto(n, n.Left, rawRight, n.Kind)
+	}
+	switch n.Kind {
+	case plan.InnerJoin:
+		backward = o.lookupInto(n, n.Right, rawLeft, n.Kind)
+	case plan.RightJoin:
+		backward = o.lookupInto(n, n.Right, rawLeft, plan.LeftJoin)
+	}
+	if forward == nil || backward != nil && backward.Total < forward.Total {
+		return backward
+	}
+	return forward
+}
+
+// lookupInto plans a lookup into the scan inner from the rows of outer.
+func (o *optimizer) lookupInto(n *plan.Join, outer plan.Node, inner *plan.Scan, kind plan.JoinKind) *plan.Join {
+	if inner == nil {
+		return nil
+	}
+	oc := outer.Props().Cols
+	// The join's conditions become the scan's, with the outer columns fixed.
+	var onlyOuter []plan.Expr
+	for _, cond := range plan.Conjuncts(n.On, nil) {
+		if refsAny(cond, inner.Cols) && !volatileExpr(cond) {
+			inner.Filter = plan.Conjoin(inner.Filter, cond)
+		} else {
+			onlyOuter = append(onlyOuter, cond)
+		}
+	}
+	right := o.accessPath(inner, wanted{})
+	if !usesOuter(inner, oc) {
+		return nil
+	}
+	j := &plan.Join{Kind: kind, Algo: plan.LookupJoin, Left: outer, Right: right, On: plan.ConjoinAll(onlyOuter)}
+	j.Cols = n.Cols
+	for _, col := range oc {
+		if nodeRefs(right, col.ID) {
+			j.Outer = append(j.Outer, col.ID)
+		}
+	}
+	l, r := outer.Props(), right.Props()
+	j.Rows = max(l.Rows*r.Rows, 1)
+	switch kind {
+	case plan.SemiJoin:
+		j.Rows = max(l.Rows*min(r.Rows, 1), 1)
+	case plan.LeftJoin, plan.AntiJoin:
+		j.Rows = max(j.Rows, l.Rows, 1)
+	}
+	j.Startup, j.Total = l.Startup+r.Startup, l.Total+max(l.Rows, 1)*(r.Total+costTuple)
+	j.Order = l.Order
+	return j
+}
+
+// usesOuter reports whether the spans of a scan depend on columns of cols.
+func usesOuter(n *plan.Scan, cols []plan.Column) (uses bool) {
+	plan.VisitExprs(&plan.Scan{Spans: n.Spans}, func(e *plan.Expr) {
+		uses = uses || refsAny(*e, cols)
+	})
+	return uses
+}
+
+// nodeRefs reports whether a scan's expressions refer to a column.
+func nodeRefs(n plan.Node, id plan.ColID) (uses bool) {
+	plan.Walk(n, func(n plan.Node) bool {
+		plan.VisitExprs(n, func(e *plan.Expr) {
+			plan.Refs(*e, func(x plan.ColID) { uses = uses || x == id })
+		})
+		return true
+	})
+	return uses
+}

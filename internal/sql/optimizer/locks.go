@@ -1,0 +1,63 @@
+package optimizer
+
+import (
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// pushLocks makes the scan lock the rows that a statement changes or locks,
+// where nothing in between drops or reorders rows.
+func (o *optimizer) pushLocks(n plan.Node) plan.Node {
+	eachChild(n, o.pushLocks)
+	switch n := n.(type) {
+	case *plan.LockRows:
+		if len(n.Targets) == 1 && lockScan(n.Input, n.Targets[0].Table(), &n.Targets[0].Locking) {
+			return n.Input
+		}
+	case *plan.Update:
+		l := &plan.Locking{Strength: plan.ForNoKeyUpdate}
+		if changesKey(n.Table, n.Set) {
+			l.Strength = plan.ForUpdate
+		}
+		lockScan(n.Input, n.Table, l)
+	case *plan.Delete:
+		lockScan(n.Input, n.Table, &plan.Locking{Strength: plan.ForUpdate})
+	}
+	return n
+}
+
+// lockScan sets the locking of the scan that n is, below projections.
+func lockScan(n plan.Node, t *catalog.Table, l *plan.Locking) bool {
+	switch n := n.(type) {
+	case *plan.Project:
+		return lockScan(n.Input, t, l)
+	case *plan.Scan:
+		if n.Table.ID != t.ID {
+			return false
+		}
+		n.Locking = l
+		return true
+	case *plan.IndexJoin:
+		n.Locking = l
+		return true
+	}
+	return false
+}
+
+// changesKey reports whether an assignment touches a column of a unique key,
+// which other rows may refer to.
+func changesKey(t *catalog.Table, set []plan.SetCol) bool {
+	for i := range t.Indexes {
+		if !t.Indexes[i].Unique {
+			continue
+		}
+		for _, c := range t.Indexes[i].Columns {
+			for _, s := range set {
+				if t.Columns[s.Ord].ID == c.Column {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

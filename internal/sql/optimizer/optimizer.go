@@ -1,0 +1,266 @@
+package optimizer
+
+import (
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// The names of the rules, in the order they apply.
+const (
+	RuleFold           = "fold_constants"
+	RuleInlineCTE      = "inline_ctes"
+	RuleDecorrelate    = "decorrelate_subqueries"
+	RulePushFilters    = "push_filters"
+	RuleOuterJoins     = "simplify_outer_joins"
+	RuleDistinct       = "eliminate_distinct"
+	RuleMinMax         = "min_max_index"
+	RuleJoinOrder      = "join_order"
+	RulePrune          = "prune_columns"
+	RuleIndexes        = "index_selection"
+	RuleLookupJoin     = "lookup_join"
+	RuleHashJoin       = "hash_join"
+	RuleMergeJoin      = "merge_join"
+	RuleSort           = "eliminate_sort"
+	RuleTopK           = "top_k"
+	RuleOrderedGroup   = "ordered_grouping"
+	RuleLimit          = "push_limits"
+	RuleLocks          = "push_locks"
+	maxOptimizerNested = 200 // plans of subqueries within each other
+)
+
+// Rules lists the names of all rules in the order they apply.
+func Rules() []string {
+	return []string{
+		RuleFold, RuleInlineCTE, RuleDecorrelate, RulePushFilters, RuleOuterJoins, RuleDistinct, RuleMinMax,
+		RuleJoinOrder, RulePrune, RuleIndexes, RuleLookupJoin, RuleHashJoin, RuleMergeJoin, RuleSort, RuleTopK,
+		RuleOrderedGroup, RuleLimit, RuleLocks,
+	}
+}
+
+// Options control an optimization. The zero value is the default.
+type Options struct {
+	// Disabled names rules that are skipped.
+	Disabled map[string]bool
+	// Stats provides table statistics; nil means defaults for every table.
+	Stats StatsSource
+}
+
+// Optimize rewrites p.Root. p must come from the planner and not have been
+// shared yet.
+func Optimize(p *plan.Prepared, opts *Options) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	o := &optimizer{opts: opts, nextCol: p.NextCol}
+	switch root := p.Root.(type) {
+	case *plan.DDL:
+		if root.Query != nil {
+			root.Query.NextCol = p.NextCol
+			Optimize(root.Query, opts)
+			p.NextCol = root.Query.NextCol
+		}
+		return
+	case *plan.Utility:
+		return
+	}
+	p.Root = o.root(p.Root, plan.IDs(p.Columns))
+	p.NextCol = o.nextCol
+}
+
+// optimizer is the state of one optimization.
+type optimizer struct {
+	opts    *Options
+	nextCol plan.ColID
+	depth   int
+	// outputs says how many of a scan's leading columns are needed above it;
+	// the others serve its filter only.
+	outputs []scanOutputs
+	// ctes holds estimates of materialised CTEs by identifier.
+	ctes map[int]float64
+}
+
+type scanOutputs struct {
+	scan *plan.Scan
+	n    int
+}
+
+func (o *optimizer) on(rule string) bool { return !o.opts.Disabled[rule] }
+
+func (o *optimizer) newCol() plan.ColID {
+	id := o.nextCol
+	o.nextCol++
+	return id
+}
+
+// root optimizes a statement; out are the columns it sends.
+func (o *optimizer) root(n plan.Node, out []plan.ColID) plan.Node {
+	switch n := n.(type) {
+	case *plan.Explain:
+		n.Input = o.root(n.Input, outputOf(n.Input))
+		return n
+	case *plan.Copy:
+		ids := plan.IDs(n.Columns)
+		if n.From {
+			ids = nil
+		}
+		n.Input = o.root(n.Input, ids)
+		return n
+	case *plan.DDL, *plan.Utility:
+		return n
+	}
+	return o.query(n, out, false)
+}
+
+// outputOf returns the columns of a statement whose consumer is not known.
+func outputOf(n plan.Node) []plan.ColID { return plan.IDs(n.Props().Cols) }
+
+// query optimizes a plan whose consumer needs the columns out; exact asks for
+// exactly these columns, in order.
+func (o *optimizer) query(n plan.Node, out []plan.ColID, exact bool) plan.Node {
+	o.depth++
+	defer func() { o.depth-- }()
+	if o.depth > maxOptimizerNested {
+		return n
+	}
+	want := n.Props().Cols
+	n = o.logical(n)
+	if o.on(RulePrune) {
+		n = o.prune(n, newSet(o.nextCol, out))
+	}
+	n = o.physical(n, wanted{})
+	o.subplans(n)
+	if o.on(RuleLocks) {
+		n = o.pushLocks(n)
+	}
+	if exact {
+		n = exactColumns(n, want)
+	}
+	return n
+}
+
+// logical applies the rules that transform the tree.
+func (o *optimizer) logical(n plan.Node) plan.Node {
+	if o.on(RuleFold) {
+		n = o.fold(n)
+	}
+	if o.on(RuleInlineCTE) {
+		n = o.inlineCTEs(n)
+	}
+	if o.on(RuleDecorrelate) {
+		n = o.decorrelate(n)
+	}
+	if o.on(RulePushFilters) {
+		n = o.pushFilters(n)
+	}
+	if o.on(RuleDistinct) {
+		n = o.eliminateDistinct(n)
+	}
+	if o.on(RuleMinMax) {
+		n = o.minMax(n)
+	}
+	if o.on(RuleJoinOrder) {
+		n = o.orderJoins(n)
+	}
+	return n
+}
+
+// subplans optimizes the plans of the subqueries in n's expressions.
+func (o *optimizer) subplans(n plan.Node) {
+	plan.Walk(n, func(n plan.Node) bool {
+		plan.VisitExprs(n, func(e *plan.Expr) {
+			if !hasSubquery(*e) {
+				return
+			}
+			plan.WalkExpr(*e, func(x plan.Expr) bool {
+				if s, ok := x.(*plan.Subquery); ok {
+					o.subquery(s)
+				}
+				return true
+			})
+		})
+		return true
+	})
+}
+
+func (o *optimizer) subquery(s *plan.Subquery) {
+	out := plan.IDs(s.Plan.Props().Cols)
+	if s.Kind == plan.ExistsSubquery {
+		s.Plan = o.query(s.Plan, nil, false)
+		return
+	}
+	s.Plan = o.query(s.Plan, out, true)
+}
+
+// exactColumns makes n produce exactly cols.
+func exactColumns(n plan.Node, cols []plan.Column) plan.Node {
+	have := n.Props().Cols
+	same := len(have) == len(cols)
+	for i := 0; same && i < len(cols); i++ {
+		same = have[i].ID == cols[i].ID
+	}
+	if same {
+		return n
+	}
+	p := &plan.Project{Input: n}
+	p.Cols = cols
+	for _, c := range cols {
+		p.Exprs = append(p.Exprs, plan.Ref(c))
+	}
+	in := n.Props()
+	p.Order, p.Rows, p.Startup, p.Total = in.Order, in.Rows, in.Startup, in.Total
+	return p
+}
+
+// hasSubquery reports whether e contains a subquery.
+func hasSubquery(e plan.Expr) (found bool) {
+	plan.WalkExpr(e, func(x plan.Expr) bool {
+		if _, ok := x.(*plan.Subquery); ok {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// eachChild replaces every input of n by f of it.
+func eachChild(n plan.Node, f func(plan.Node) plan.Node) {
+	switch n := n.(type) {
+	case *plan.Filter:
+		n.Input = f(n.Input)
+	case *plan.Project:
+		n.Input = f(n.Input)
+	case *plan.ProjectSet:
+		n.Input = f(n.Input)
+	case *plan.Join:
+		n.Left = f(n.Left)
+		n.Right = f(n.Right)
+	case *plan.GroupBy:
+		n.Input = f(n.Input)
+	case *plan.Distinct:
+		n.Input = f(n.Input)
+	case *plan.Sort:
+		n.Input = f(n.Input)
+	case *plan.Limit:
+		n.Input = f(n.Input)
+	case *plan.SetOp:
+		n.Left = f(n.Left)
+		n.Right = f(n.Right)
+	case *plan.Window:
+		n.Input = f(n.Input)
+	case *plan.LockRows:
+		n.Input = f(n.Input)
+	case *plan.With:
+		for _, c := range n.CTEs {
+			c.Plan = f(c.Plan)
+			if c.Recursive != nil {
+				c.Recursive = f(c.Recursive)
+			}
+		}
+		n.Body = f(n.Body)
+	case *plan.Insert:
+		n.Input = f(n.Input)
+	case *plan.Update:
+		n.Input = f(n.Input)
+	case *plan.Delete:
+		n.Input = f(n.Input)
+	}
+}

@@ -1,0 +1,96 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/kv"
+)
+
+func count(t *testing.T, db *kv.DB) int {
+	t.Helper()
+	txn := db.Begin(kv.TxnOptions{})
+	txn.BeginStatement()
+	defer txn.Rollback(context.Background())
+	return countIn(t, txn)
+}
+
+func countIn(t *testing.T, txn *kv.Txn) int {
+	t.Helper()
+	n := 0
+	var res kv.ScanResult
+	for start := key("a"); start != nil; start = res.Resume {
+		if err := txn.Scan(context.Background(), start, key("z"), kv.ScanOptions{}, &res); err != nil {
+			t.Fatal(err)
+		}
+		n += res.Len()
+	}
+	return n
+}
+
+// A transaction larger than the write buffer is invisible until it commits, sees
+// itself, and is atomic across a restart.
+func TestSpill(t *testing.T) {
+	ctx := context.Background()
+	f := fs.NewMem()
+	s, db := open(t, f)
+	const rows = 18_000
+	val := make([]byte, 1000)
+	fill := func(txn *kv.Txn, prefix string) {
+		txn.BeginStatement()
+		for i := range rows {
+			k := key(fmt.Sprintf("%s%06d", prefix, i))
+			if _, err := txn.Lock(ctx, k, kv.LockUpdate, kv.WaitBlock); err != nil {
+				t.Fatal(err)
+			}
+			if err := txn.Put(k, val); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	committed := db.Begin(kv.TxnOptions{})
+	fill(committed, "c")
+	if n := count(t, db); n != 0 {
+		t.Fatalf("another transaction sees %d rows of an open one", n)
+	}
+	if n := countIn(t, committed); n != 0 {
+		t.Fatalf("the statement sees %d of its own rows", n)
+	}
+	committed.BeginStatement()
+	if n := countIn(t, committed); n != rows {
+		t.Fatalf("the transaction sees %d of its %d rows", n, rows)
+	}
+	sp := committed.Savepoint()
+	fill(committed, "d")
+	if err := committed.RollbackTo(ctx, sp); err != nil {
+		t.Fatal(err)
+	}
+	committed.BeginStatement()
+	if n := countIn(t, committed); n != rows {
+		t.Fatalf("after the rollback to the savepoint it sees %d rows", n)
+	}
+	if err := committed.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, db); n != rows {
+		t.Fatalf("after the commit there are %d rows", n)
+	}
+	aborted := db.Begin(kv.TxnOptions{})
+	fill(aborted, "e")
+	aborted.Rollback(ctx)
+	open1 := db.Begin(kv.TxnOptions{})
+	fill(open1, "f")
+	if n := count(t, db); n != rows {
+		t.Fatalf("with one aborted and one open there are %d rows", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, db = open(t, f)
+	defer s.Close()
+	if n := count(t, db); n != rows {
+		t.Fatalf("after the restart there are %d rows", n)
+	}
+}
