@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
@@ -11,11 +12,15 @@ import (
 
 const testDir = "store/log"
 
+// testOptions returns options whose random ids differ from one call to the
+// next, as those of two processes would.
 func testOptions(f fs.FS) Options {
-	n := uint64(0)
+	n := opened.Add(1) << 10
 	return Options{FS: f, Dir: testDir, SegmentBytes: 16 << 10, Recycle: 2, CacheBytes: 8 << 10,
 		Rand: func() uint64 { n++; return n * 0x9e3779b97f4a7c15 }}
 }
+
+var opened atomic.Uint64
 
 func newTestFS(t testing.TB) *fs.MemFS {
 	t.Helper()

@@ -100,7 +100,8 @@ func (r *recovery) openFile(path string, slot uint32) error {
 		return fmt.Errorf("raftlog: stat %s: %w", path, err)
 	}
 	f.size = st.Size()
-	head, err := newFrameReader(f.segment).at(0, min(headerBytes, f.size))
+	fr := newFrameReader(f.segment)
+	head, err := fr.at(0, min(headerBytes, f.size))
 	if err != nil {
 		return err
 	}
@@ -113,6 +114,20 @@ func (r *recovery) openFile(path string, slot uint32) error {
 	case headerDamaged:
 		r.note = fmt.Sprintf("; %s has a damaged header", path)
 	}
+	return r.skipClaimed(fr)
+}
+
+// skipClaimed sees to it that the count in the id of a checkpoint is not drawn
+// again, even if the header that should precede it was lost in a crash.
+func (r *recovery) skipClaimed(fr *frameReader) error {
+	id, err := fr.idAt(headerBlock)
+	if err != nil || id.seq() < r.l.nextSeq {
+		return err
+	}
+	if _, payload, err := fr.frame(id, headerBlock); err != nil || payload == nil {
+		return err
+	}
+	r.l.nextSeq = id.seq() + 1
 	return nil
 }
 

@@ -164,14 +164,15 @@ func (s *Session) makePlan(ctx context.Context, p *Prepared) (*plan.Prepared, er
 		Catalog: s.coll, ParamTypes: p.params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
 	})
 	if err != nil {
-		return nil, positioned(err, p.stmt)
+		return nil, err
 	}
-	return optimizer.Optimize(ctx, prep, s.optimizerOptions())
+	return s.optimize(ctx, prep)
 }
 
-// positioned turns the byte offset that the planner noted within the statement
-// into a position in the text that the client sent.
-func positioned(err error, _ parser.Statement) error { return err }
+func (s *Session) optimize(_ context.Context, p *plan.Prepared) (*plan.Prepared, error) {
+	optimizer.Optimize(p, &optimizer.Options{Stats: s.srv.cfg.Stats})
+	return p, nil
+}
 
 func (s *Session) planKey(p *Prepared) planKey {
 	var oids []byte

@@ -188,7 +188,7 @@ func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, last bool, 
 
 // Fail tells the session that its front met an error within a batch of the
 // extended protocol.
-func (s *Session) Fail(error) { s.fail(s.context()) }
+func (s *Session) Fail(error) { s.fail(context.Background()) }
 
 // Sync ends a batch of the extended protocol: outside a block it commits what
 // the batch did.

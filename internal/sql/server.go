@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/settings"
 )
@@ -27,8 +29,10 @@ type Config struct {
 	// Version follows "PostgreSQL 15.0 " in version().
 	Version string
 	Logger  *slog.Logger
-	// RelationSize returns the bytes that a key span takes on disk.
+	// SpanSize returns the bytes that a key span takes on disk.
 	SpanSize func(start, end []byte) (int64, error)
+	// Stats feeds the optimizer; nil means defaults for every table.
+	Stats optimizer.StatsSource
 }
 
 // Server is the SQL layer of a node: what its sessions share.
@@ -41,6 +45,8 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[int32]*Session
 	nextPID  int32
+
+	txnNumbers atomic.Int64
 }
 
 // NewServer returns a server without sessions.
@@ -131,3 +137,5 @@ func (s *Server) TerminateAll() {
 		ses.interrupt(errTerminated)
 	}
 }
+
+func (s *Server) nextTxnNumber() int64 { return s.txnNumbers.Add(1) + 1000 }

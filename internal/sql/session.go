@@ -40,6 +40,8 @@ type Session struct {
 	portals    map[string]*Portal
 	unnamed    *Prepared
 	portal     *Portal // the unnamed one
+	extended   execution
+	cursors    map[string]*cursor
 
 	txn       txnState
 	bctx      *builtin.Context

@@ -78,18 +78,13 @@ func (s *Session) commit(ctx context.Context) error {
 	t := &s.txn
 	if !t.open {
 		t.block = blockNone
+		s.vals.Commit()
 		return nil
 	}
-	err := s.coll.PreCommit(ctx)
-	if err == nil {
-		err = t.txn.Commit(ctx)
-	}
-	if err != nil {
+	if err := s.commitOnly(ctx); err != nil {
 		s.rollback(ctx)
 		return translate(ctx, err)
 	}
-	s.coll.Committed(ctx)
-	s.vals.Commit()
 	s.endTxn()
 	return nil
 }
@@ -99,8 +94,8 @@ func (s *Session) rollback(ctx context.Context) {
 	if t.open {
 		t.txn.Rollback(ctx)
 		s.coll.RolledBack(ctx)
-		s.vals.Rollback()
 	}
+	s.vals.Rollback()
 	s.endTxn()
 }
 

@@ -244,7 +244,10 @@ func bindPosition(b Binding) (EvalFunc, error) {
 			return types.Null, nil
 		}
 		from := int64(-1 << 62)
-		if len(a) == 3 {
+		if len(a) == 3 && a[0].ArrayLen() > 0 {
+			if len(a[0].ArrayDims()) > 1 {
+				return types.Null, fail(errMultiSearch)
+			}
 			if a[2].IsNull() {
 				return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "initial position must not be null")
 			}

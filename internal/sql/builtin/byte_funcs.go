@@ -175,6 +175,9 @@ func decodeBase64(s string) ([]byte, error) {
 				"invalid symbol \"%c\" found while decoding base64 sequence", r)
 		}
 	}
+	if i := strings.IndexByte(clean, '='); i >= 0 && i%4 < 2 {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "unexpected \"=\" while decoding base64 sequence")
+	}
 	b, err := base64.StdEncoding.DecodeString(clean)
 	if err != nil {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid base64 end sequence").WithHint(

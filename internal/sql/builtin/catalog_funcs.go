@@ -85,28 +85,34 @@ func catalogFunctions() []*Overload {
 	)
 }
 
-// PostgreSQL's numbers of the encodings a database or a client can have here.
+// encodings lists PostgreSQL's encodings by number; text here is always UTF8.
+var encodings = strings.Fields(`SQL_ASCII EUC_JP EUC_CN EUC_KR EUC_TW EUC_JIS_2004 UTF8 MULE_INTERNAL LATIN1 LATIN2
+	LATIN3 LATIN4 LATIN5 LATIN6 LATIN7 LATIN8 LATIN9 LATIN10 WIN1256 WIN1258 WIN866 WIN874 KOI8R WIN1251 WIN1252
+	ISO_8859_5 ISO_8859_6 ISO_8859_7 ISO_8859_8 WIN1250 WIN1253 WIN1254 WIN1255 WIN1257 KOI8U SJIS BIG5 GBK UHC
+	GB18030 JOHAB SHIFT_JIS_2004`)
+
 const (
 	encodingASCII = 0
 	encodingUTF8  = 6
 )
 
 func encodingName(n int64) string {
-	switch n {
-	case encodingASCII:
-		return "SQL_ASCII"
-	case encodingUTF8:
-		return "UTF8"
+	if n < 0 || n >= int64(len(encodings)) {
+		return ""
 	}
-	return ""
+	return encodings[n]
 }
 
 func encodingNumber(s string) int64 {
-	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)) {
-	case "utf8", "unicode":
+	plain := strings.NewReplacer("-", "", "_", "")
+	s = plain.Replace(strings.ToUpper(s))
+	if s == "UNICODE" {
 		return encodingUTF8
-	case "sqlascii":
-		return encodingASCII
+	}
+	for i, e := range encodings {
+		if plain.Replace(e) == s {
+			return int64(i)
+		}
 	}
 	return -1
 }

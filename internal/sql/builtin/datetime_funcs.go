@@ -139,16 +139,22 @@ func zoneFunctions() []*Overload {
 			return rezoneTime(a[1], int64(-east)), nil
 		}).stable(),
 		fn("timezone(interval,timestamp) timestamptz", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			if a[1].InfSign() != 0 {
+				return types.NewTimestampTZ(a[1].Int()), nil
+			}
 			west, err := intervalZone(a[0])
-			if err != nil || a[1].InfSign() != 0 {
-				return timestampTZResult(a[1].Int(), err)
+			if err != nil {
+				return types.Null, err
 			}
 			return timestampTZResult(validTimestamp(a[1].Int() + west*types.MicrosPerSec))
 		}),
 		fn("timezone(interval,timestamptz) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			if a[1].InfSign() != 0 {
+				return types.NewTimestamp(a[1].Int()), nil
+			}
 			west, err := intervalZone(a[0])
-			if err != nil || a[1].InfSign() != 0 {
-				return timestampResult(a[1].Int(), err)
+			if err != nil {
+				return types.Null, err
 			}
 			return timestampResult(validTimestamp(a[1].Int() - west*types.MicrosPerSec))
 		}),

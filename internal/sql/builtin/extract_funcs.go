@@ -10,7 +10,15 @@ func extractFunctions() []*Overload {
 			return types.Extract(a[0].Str(), t, a[1], c.Format)
 		})
 		dp := fn("date_part(text,"+t.Name+") float8", func(c *Context, a []types.Datum) (types.Datum, error) {
-			return types.DatePart(a[0].Str(), t, a[1], c.Format)
+			if t != types.Date {
+				return types.DatePart(a[0].Str(), t, a[1], c.Format)
+			}
+			// Unlike extract, it takes a date for the midnight it begins with.
+			ts, err := types.TimestampFromDate(a[1].Int())
+			if err != nil {
+				return types.Null, err
+			}
+			return types.DatePart(a[0].Str(), types.Timestamp, types.NewTimestamp(ts), c.Format)
 		})
 		if t == types.TimestampTZ {
 			ex.stable()
@@ -34,6 +42,9 @@ func extractFunctions() []*Overload {
 
 // truncInZone is date_trunc on the calendar of a named zone.
 func truncInZone(c *Context, a []types.Datum) (types.Datum, error) {
+	if a[1].InfSign() != 0 {
+		return a[1], nil
+	}
 	loc, err := types.ZoneForExpr(a[2].Str(), c.Format)
 	if err != nil {
 		return types.Null, err

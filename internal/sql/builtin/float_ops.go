@@ -132,6 +132,9 @@ func powFloat(a, b float64) (float64, error) {
 			"a negative number raised to a non-integer power yields a complex result")
 	}
 	r := math.Pow(a, b)
+	if a > 0 && a < 0x1p-1022 { // math.Pow is wrong about denormal numbers
+		r = math.Pow(a*0x1p54, b) * math.Exp2(-54*b)
+	}
 	if math.IsInf(a, 0) || math.IsInf(b, 0) {
 		return r, nil
 	}

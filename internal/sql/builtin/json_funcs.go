@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,24 @@ func jsonOperators() []*Overload {
 		}),
 		op("jsonb <@ jsonb bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewBool(jsonContains(a[1].JSONB(), a[0].JSONB(), true)), nil
+		}),
+		op("jsonb || jsonb jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return jsonConcat(a[0].JSONB(), a[1].JSONB())
+		}),
+		op("jsonb - text jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return jsonDelete(a[0].JSONB(), a[1].Str())
+		}),
+		op("jsonb - _text jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			var keys []string
+			for _, k := range a[1].Array().Elems {
+				if !k.IsNull() {
+					keys = append(keys, k.Str())
+				}
+			}
+			return jsonDelete(a[0].JSONB(), keys...)
+		}),
+		op("jsonb - int4 jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return jsonDeleteAt(a[0].JSONB(), a[1].Int())
 		}),
 		op("jsonb ? text bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewBool(jsonHasKey(a[0].JSONB(), a[1].Str())), nil
@@ -347,6 +366,22 @@ func bindBuildArray(binary bool) BindFunc {
 	}
 }
 
+func errNullKey(argument int, binary bool) error {
+	if binary {
+		return pgerr.New(pgerr.InvalidParameterValue, "argument %d: key must not be null", argument)
+	}
+	return pgerr.New(pgerr.InvalidParameterValue, "argument %d cannot be null", argument).
+		WithHint("Object keys should be text.")
+}
+
+// jsonKey is the text of a value as a key.
+func jsonKey(t *types.T, d types.Datum, fc *types.FormatContext) string {
+	if t.Is(types.Bool) {
+		return strconv.FormatBool(d.Bool())
+	}
+	return types.FormatDatum(t, d, fc)
+}
+
 func bindBuildObject(binary bool) BindFunc {
 	return func(b Binding) (EvalFunc, error) {
 		ts := b.Types
@@ -359,17 +394,74 @@ func bindBuildObject(binary bool) BindFunc {
 			buf := []byte{'{'}
 			for i := 0; i < len(a); i += 2 {
 				if a[i].IsNull() {
-					return types.Null, pgerr.New(pgerr.InvalidParameterValue, "argument %d cannot be null", i+1).
-						WithHint("Object keys should be text.")
+					return types.Null, errNullKey(i+1, binary)
 				}
 				if i > 0 {
 					buf = append(buf, ", "...)
 				}
-				buf = types.AppendJSONString(buf, string(appendAsText(nil, ts[i], a[i], c)))
+				buf = types.AppendJSONString(buf, jsonKey(ts[i], a[i], fc))
 				buf = append(buf, " : "...)
 				buf = appendToJSON(buf, ts[i+1], a[i+1], fc)
 			}
 			return jsonResult(append(buf, '}'), binary)
 		}, nil
 	}
+}
+
+func isJSONScalar(v types.JSONValue) bool { return v.Kind != types.KindArray && v.Kind != types.KindObject }
+
+// jsonConcat is ||: it merges objects, and otherwise puts arrays together, a
+// value that is none counting as an array of one.
+func jsonConcat(a, b types.JSONValue) (types.Datum, error) {
+	if a.Kind == types.KindObject && b.Kind == types.KindObject {
+		fields := append([]types.JSONField(nil), a.Fields...)
+		return types.NewJSONB(types.NewJSONObject(append(fields, b.Fields...))), nil
+	}
+	elems := func(v types.JSONValue) []types.JSONValue {
+		if v.Kind == types.KindArray {
+			return v.Elems
+		}
+		return []types.JSONValue{v}
+	}
+	all := append([]types.JSONValue(nil), elems(a)...)
+	return types.NewJSONB(types.JSONValue{Kind: types.KindArray, Elems: append(all, elems(b)...)}), nil
+}
+
+// jsonDelete removes members of an object, or string elements of an array.
+func jsonDelete(v types.JSONValue, keys ...string) (types.Datum, error) {
+	if isJSONScalar(v) {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot delete from scalar")
+	}
+	out := types.JSONValue{Kind: v.Kind}
+	for _, f := range v.Fields {
+		if !slices.Contains(keys, f.Key) {
+			out.Fields = append(out.Fields, f)
+		}
+	}
+	for _, e := range v.Elems {
+		if e.Kind != types.KindString || !slices.Contains(keys, e.Str) {
+			out.Elems = append(out.Elems, e)
+		}
+	}
+	return types.NewJSONB(out), nil
+}
+
+// jsonDeleteAt removes an element of an array; negative positions count from
+// the end.
+func jsonDeleteAt(v types.JSONValue, i int64) (types.Datum, error) {
+	switch v.Kind {
+	case types.KindObject:
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot delete from object using integer index")
+	case types.KindArray:
+	default:
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot delete from scalar")
+	}
+	if i < 0 {
+		i += int64(len(v.Elems))
+	}
+	if i < 0 || i >= int64(len(v.Elems)) {
+		return types.NewJSONB(v), nil
+	}
+	elems := append([]types.JSONValue(nil), v.Elems[:i]...)
+	return types.NewJSONB(types.JSONValue{Kind: types.KindArray, Elems: append(elems, v.Elems[i+1:]...)}), nil
 }

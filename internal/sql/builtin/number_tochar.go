@@ -28,6 +28,9 @@ func numberToChar(in numberInput, format string) (types.Datum, error) {
 	switch {
 	case f.roman:
 		d := in.decimal()
+		if special(d) && in.digits == 0 {
+			return types.Null, pgerr.New(pgerr.FeatureNotSupported, "cannot convert %s to integer", pick(d.IsNaN(), "NaN", "infinity"))
+		}
 		if n, ok := types.DecimalToInt(d); in.digits == 0 && (!ok || n != int64(int32(n))) {
 			return types.Null, fail(errInt4Range)
 		}

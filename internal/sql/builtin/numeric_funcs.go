@@ -304,6 +304,11 @@ func logDecimal(base, x types.Datum) (types.Datum, error) {
 	if base.IsNaN() || x.IsNaN() {
 		return types.DecimalNaN, nil
 	}
+	if special(base) || special(x) {
+		if base.DecimalSign() < 0 || x.DecimalSign() < 0 {
+			return types.Null, logArgument(false, true)
+		}
+	}
 	for _, d := range []types.Datum{base, x} {
 		if err := checkLog(d); err != nil {
 			return types.Null, err

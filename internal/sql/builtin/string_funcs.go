@@ -384,7 +384,7 @@ func chr(_ *Context, a []types.Datum) (types.Datum, error) {
 	case n == 0:
 		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "null character not permitted")
 	case n < 0:
-		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "character number must be positive")
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "character number must be positive")
 	case n > unicode.MaxRune:
 		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "requested character too large for encoding: %d", n)
 	case !utf8.ValidRune(rune(n)):

@@ -308,3 +308,23 @@ func (s *Store) readBack(ctx context.Context, ch *changes) (*changes, error) {
 	}
 	return fresh, nil
 }
+
+// CanFreshen reports whether the transaction's snapshot may move: what it has
+// read so far can be verified, or need not hold.
+func (c *Collection) CanFreshen() bool {
+	switch o := c.txn.Options(); {
+	case !o.AsOf.IsEmpty():
+		return false
+	case o.Isolation == kv.ReadCommitted:
+		return true
+	case o.Isolation == kv.RepeatableRead || o.ReadOnly:
+		return c.statements <= 1
+	}
+	return true
+}
+
+// Freshen moves the transaction's snapshot to the present: it sees then what
+// other transactions have written for it.
+func (c *Collection) Freshen(ctx context.Context) error {
+	return c.freshen(ctx, c.store.db.Clock().Now())
+}

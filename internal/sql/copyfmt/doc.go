@@ -11,7 +11,8 @@
 //	C1. How the client cuts the data into chunks has no influence on what is
 //	    read (TestChunkBoundaries, FuzzReader).
 //	C2. What Writer writes, Reader with the same options reads back as the same
-//	    datums (FuzzRoundTrip).
+//	    datums (FuzzRoundTrip), unless the text format's NULL is a text without a
+//	    backslash, which a value may also be.
 //	C3. A text datum never holds bytes that are not UTF-8, or a zero byte
 //	    (Reader.checkText for the line, fieldSplitter.unescape for escapes).
 //	C4. The datums of a row stay intact until the next call of NextRow: they may

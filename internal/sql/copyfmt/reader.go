@@ -114,6 +114,7 @@ func (r *Reader) NextRow(row []types.Datum) (bool, error) {
 	}
 	for i := range r.cols {
 		if i >= r.fields.count {
+			r.col = -1
 			return false, pgerr.New(pgerr.BadCopyFileFormat, "missing data for column \"%s\"", r.cols[i].name)
 		}
 		r.col = i
@@ -185,8 +186,11 @@ func (r *Reader) header() (bool, error) {
 		return true, nil
 	}
 	more, err := r.readLine()
-	if !more || err != nil || r.o.headerMode != headerMatch {
+	if err != nil || r.o.headerMode != headerMatch {
 		return more, err
+	}
+	if !more { // no data at all is an empty header
+		r.line, r.haveLine = nil, true
 	}
 	if err := r.fields.split(r.line, !r.lines.special); err != nil {
 		return false, err
@@ -206,7 +210,7 @@ func (r *Reader) header() (bool, error) {
 				"column name mismatch in header line field %d: got \"%s\", expected \"%s\"", i+1, f.val, name)
 		}
 	}
-	return true, nil
+	return more, nil
 }
 
 // Locate adds where in the data it was met to an error of reading a row or of

@@ -3,6 +3,7 @@ package ddl
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -71,8 +72,6 @@ type tableBuilder struct {
 	constraints []pendingConstraint
 	indexes     []pendingIndex
 	sequences   []*catalog.Table
-	names       []string // of the objects that come with the table
-	comments    bool
 }
 
 type pendingConstraint struct {
@@ -109,7 +108,7 @@ func (e *Env) newTable(ctx context.Context, name ast.TableName, ifNotExists bool
 	if err := e.addRelation(ctx, t, t.Name, false); err != nil {
 		return nil, err
 	}
-	return &tableBuilder{e: e, schema: schema, t: t, names: []string{t.Name}}, nil
+	return &tableBuilder{e: e, schema: schema, t: t}, nil
 }
 
 // define adds an element of the column list.
@@ -152,10 +151,10 @@ func (b *tableBuilder) column(ctx context.Context, d *ast.ColumnDef) error {
 		}
 		b.sequences = append(b.sequences, def.sequence)
 	}
-	return b.addColumn(ctx, def)
+	return b.addColumn(def)
 }
 
-func (b *tableBuilder) addColumn(_ context.Context, def *columnDef) error {
+func (b *tableBuilder) addColumn(def *columnDef) error {
 	if err := appendColumn(b.t, &def.col, def.pos); err != nil {
 		return err
 	}
@@ -195,7 +194,7 @@ func (e *Env) addRowID(ctx context.Context, t *catalog.Table) (catalog.Index, er
 		if _, ok := t.ColumnByName(name); !ok {
 			break
 		}
-		name = objectName("rowid", "", itoa(n))
+		name = objectName("rowid", "", strconv.Itoa(n))
 	}
 	var err error
 	if t.RowIDOid, err = e.Coll.NewOid(ctx); err != nil {
@@ -236,7 +235,7 @@ func (b *tableBuilder) create(ctx context.Context) error {
 		}
 	}
 	for _, p := range b.indexes {
-		ix, err := b.e.newIndex(ctx, b.t, b.schema.Name, p, b.names)
+		ix, err := b.e.newIndex(ctx, b.t, b.schema.Name, p)
 		if err != nil {
 			return err
 		}
@@ -257,10 +256,6 @@ func (b *tableBuilder) create(ctx context.Context) error {
 
 // addIndex adds a finished index to the table and takes its name.
 func (b *tableBuilder) addIndex(ctx context.Context, ix catalog.Index) error {
-	if slices.Contains(b.names, ix.Name) {
-		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", ix.Name)
-	}
-	b.names = append(b.names, ix.Name)
 	b.t.Indexes = append(b.t.Indexes, ix)
 	return b.e.addRelation(ctx, b.t, ix.Name, true)
 }
@@ -282,7 +277,7 @@ func (b *tableBuilder) primaryKey(ctx context.Context) error {
 		b.t.Indexes = []catalog.Index{ix}
 		return err
 	}
-	ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, b.constraints[pk], b.names)
+	ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, b.constraints[pk])
 	if err != nil {
 		return err
 	}
@@ -297,7 +292,7 @@ func (b *tableBuilder) constraint(ctx context.Context, c pendingConstraint) erro
 	case ast.ConstrCheck:
 		return b.e.addCheck(ctx, b.t, c)
 	case ast.ConstrUnique:
-		ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, c, b.names)
+		ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, c)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ const (
 	BatchRows = 1024
 	// keepDatums is the capacity beyond which a batch gives its memory back when
 	// its program closes.
-	keepDatums = 4096
+	keepDatums = 1024
 )
 
 // Row is one row: a view into a batch or a row store.

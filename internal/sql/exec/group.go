@@ -31,6 +31,7 @@ type groupOp struct {
 	key     rowStore
 	inGroup bool
 	drained bool
+	text    scratch // strings of the groups of one batch
 }
 
 // aggCall is a compiled aggregate call.
@@ -42,6 +43,7 @@ type aggCall struct {
 	distinct bool
 	order    rowOrdering // over a stored row: the input's row
 	vals     Row
+	sorter   rowSorter
 	keeps    bool // may hold on to its arguments
 	width    int
 }
@@ -185,7 +187,7 @@ func (a *aggCall) feed(r *run, acc *quota.Account, st *aggState, row Row) error 
 // result ends a group: rows kept for ORDER BY are fed now.
 func (a *aggCall) result(r *run, acc *quota.Account, st *aggState) (types.Datum, error) {
 	if st.rows != nil {
-		sortRows(st.rows.rows, a.order)
+		a.sorter.sort(st.rows.rows, a.order)
 		for _, row := range st.rows.rows {
 			if err := a.feed(r, acc, st, row); err != nil {
 				return types.Null, err
@@ -244,6 +246,7 @@ func closeStates(sts []aggState) {
 
 func (g *groupOp) next(b *Batch) error {
 	b.clear()
+	g.text.reset()
 	if g.ordered {
 		return g.nextOrdered(b)
 	}
@@ -392,5 +395,8 @@ func (g *groupOp) endGroup(b *Batch) error {
 	if !g.scalar {
 		copy(row, g.key.rows[0])
 	}
-	return g.results(row, g.current)
+	if err := g.results(row, g.current); err != nil {
+		return err
+	}
+	return stable(&g.text, row) // key and accumulators serve the next group
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -25,14 +26,26 @@ type world struct {
 	tables map[string]*catalog.Table
 	mem    *quota.Pool
 	// tweak changes plans before they are compiled.
-	tweak   func(*plan.Prepared)
-	virtual VirtualProvider
-	txn     *fakeTxn // open transaction, nil: one per statement
-	iso     kvpb.Isolation
+	tweak    func(*plan.Prepared)
+	optimize bool
+	virtual  VirtualProvider
+	txn      *fakeTxn // open transaction, nil: one per statement
+	iso      kvpb.Isolation
 }
 
 func newWorld(t testing.TB) *world {
 	return &world{t: t, store: newFakeStore(), tables: map[string]*catalog.Table{}, mem: quota.NewPool("statement", 64<<20), iso: kvpb.ReadCommitted}
+}
+
+// bothWays runs a test with plans as they are written and with optimized ones.
+func bothWays(t *testing.T, make func(testing.TB) *world, test func(*world)) {
+	for _, opt := range []bool{false, true} {
+		t.Run(map[bool]string{false: "plain", true: "optimized"}[opt], func(t *testing.T) {
+			w := make(t)
+			w.optimize = opt
+			test(w)
+		})
+	}
 }
 
 var _ catalog.Resolver = (*world)(nil)
@@ -130,6 +143,9 @@ func (w *world) plan(sql string, params []types.Datum) (*plan.Prepared, error) {
 		env.ParamTypes = append(env.ParamTypes, nil)
 	}
 	p, err := planner.Plan(context.Background(), stmt, env)
+	if err == nil && w.optimize {
+		optimizer.Optimize(p, nil)
+	}
 	if err == nil && w.tweak != nil {
 		w.tweak(p)
 	}

@@ -30,7 +30,7 @@ type joinOp struct {
 	out      []int // positions in combined
 	combined Row   // left row, then right row
 	lw       int
-	fleeting bool // right rows do not outlive the next left row
+	fleeting bool // right rows live in buffers that the next left row may reuse
 	text     scratch
 
 	active  bool // a left row is at hand
@@ -77,6 +77,7 @@ func (c *compiler) candidates(n *plan.Join, j *joinOp, ls, rs scope) (candidates
 		return &loopRight{run: c.run, src: right}, nil
 	}
 	if n.Algo == plan.MergeJoin && n.Kind != plan.RightJoin && n.Kind != plan.FullJoin {
+		j.fleeting = true
 		return c.mergeRight(n, right, ls, rs)
 	}
 	return c.hashRight(n, right, ls, rs)

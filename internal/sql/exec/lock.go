@@ -53,6 +53,19 @@ func lockWait(w plan.LockWait) kvpb.WaitPolicy {
 	return kvpb.WaitBlock
 }
 
+// verb names the clause in messages.
+func (k *rowLocker) verb() string {
+	switch k.strength {
+	case kvpb.LockKeyShare:
+		return "SELECT FOR KEY SHARE"
+	case kvpb.LockShare:
+		return "SELECT FOR SHARE"
+	case kvpb.LockNoKeyUpdate:
+		return "SELECT FOR NO KEY UPDATE"
+	}
+	return "SELECT FOR UPDATE"
+}
+
 // rowLocker prepares locking of the rows of scan n, of which ords are produced.
 func (c *compiler) rowLocker(n *plan.Scan, x *rowcodec.Index, ords []int, l plan.Locking) (*rowLocker, error) {
 	k := &rowLocker{
@@ -212,7 +225,7 @@ func (c *compiler) indexJoin(n *plan.IndexJoin) (operator, error) {
 
 func (j *indexJoinOp) open() error {
 	if j.locker != nil && j.run.env.ReadOnly {
-		return errReadOnly("SELECT FOR UPDATE")
+		return errReadOnly(j.locker.verb())
 	}
 	j.left = -1
 	if j.filter == nil && j.locker == nil {

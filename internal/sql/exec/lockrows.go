@@ -56,7 +56,7 @@ func (c *compiler) lockRows(n *plan.LockRows) (operator, error) {
 
 func (l *lockRowsOp) open() error {
 	if l.run.env.ReadOnly {
-		return errReadOnly("SELECT FOR UPDATE")
+		return errReadOnly(l.targets[0].verb())
 	}
 	return l.input.open()
 }

@@ -221,7 +221,7 @@ func (a *scratch) reset() {
 }
 
 // maxScratch is the largest scratch that is kept for the next batch.
-const maxScratch = 256 << 10
+const maxScratch = 64 << 10
 
 // bytes returns a copy of b that lives until reset. What was returned before
 // stays valid when the buffer grows: the old memory is left to it.

@@ -13,6 +13,7 @@ type orderKey struct {
 	desc       bool
 	nullsFirst bool
 	cmp        compareFn
+	abbrev     func(types.Datum) uint64 // see rowSorter; nil: none
 }
 
 func (c *compiler) ordering(keys []plan.SortKey, cols []plan.Column) (rowOrdering, error) {
@@ -22,7 +23,8 @@ func (c *compiler) ordering(keys []plan.SortKey, cols []plan.Column) (rowOrderin
 		if pos < 0 {
 			return nil, errNoColumn(k.Col)
 		}
-		o[i] = orderKey{pos: pos, desc: k.Desc, nullsFirst: k.NullsFirst, cmp: compareOf(cols[pos].Type)}
+		o[i] = orderKey{pos: pos, desc: k.Desc, nullsFirst: k.NullsFirst, cmp: compareOf(cols[pos].Type),
+			abbrev: abbrevOf(cols[pos].Type)}
 	}
 	return o, nil
 }

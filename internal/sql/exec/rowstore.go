@@ -102,7 +102,7 @@ func (s *rowStore) nextChunk() error {
 		return nil
 	}
 	s.slots = make([]types.Datum, s.chunk)
-	if initial || (s.chunk <= keepDatums/4 && len(s.first) < s.chunk) {
+	if initial || (s.chunk <= keepDatums && len(s.first) < s.chunk) {
 		s.first = s.slots
 	}
 	return nil

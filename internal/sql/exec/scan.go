@@ -60,7 +60,7 @@ func (c *compiler) scan(n *plan.Scan) (operator, error) {
 
 func (s *scanOp) open() error {
 	if s.locker != nil && s.run.env.ReadOnly {
-		return errReadOnly("SELECT FOR UPDATE")
+		return errReadOnly(s.locker.verb())
 	}
 	s.cur, s.started, s.pos = 0, false, 0
 	s.page.Reset()

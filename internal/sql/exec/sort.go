@@ -1,10 +1,6 @@
 package exec
 
-import (
-	"slices"
-
-	"github.com/lichendb/lichen/internal/sql/plan"
-)
+import "github.com/lichendb/lichen/internal/sql/plan"
 
 // maxTopK is the largest bound for which a sort keeps only the rows needed.
 const maxTopK = 1 << 16
@@ -26,6 +22,7 @@ type sortOp struct {
 	ahead  rowStore
 	atEnd  bool
 	handed int
+	sorter rowSorter
 }
 
 func (c *compiler) sort(n *plan.Sort) (operator, error) {
@@ -104,6 +101,9 @@ func (s *sortOp) fill() error {
 		}
 	}
 	s.src.stop()
+	if err := s.store.acc.Grow(int64(s.store.len()) * sortItemSize); err != nil {
+		return memoryError(err)
+	}
 	s.finish()
 	return nil
 }
@@ -148,7 +148,7 @@ func (s *sortOp) prune() error {
 
 // finish sorts the store and cuts it to the rows needed.
 func (s *sortOp) finish() {
-	sortRows(s.store.rows, s.order)
+	s.sorter.sort(s.store.rows, s.order)
 	if s.limit >= 0 && len(s.store.rows) > s.limit {
 		s.store.rows = s.store.rows[:s.limit]
 	}
@@ -182,9 +182,6 @@ func (s *sortOp) fillGroup() error {
 			return err
 		}
 	}
-	sortRows(s.store.rows, s.order)
+	s.sorter.sort(s.store.rows, s.order)
 	return nil
 }
-
-// sortRows sorts rows; equal ones keep their order.
-func sortRows(rows []Row, o rowOrdering) { slices.SortStableFunc(rows, o.compare) }

@@ -263,7 +263,7 @@ func (o *optimizer) indexJoin(n *plan.Scan, residual []plan.Expr) plan.Node {
 // scanOrder is the order of a scan's rows in terms of its columns.
 func scanOrder(n *plan.Scan, p *path) []plan.SortKey {
 	var out []plan.SortKey
-	for i, c := range n.Index.Columns {
+	for i, c := range p.c.key {
 		if i < p.c.singles {
 			continue // one value only
 		}
@@ -311,10 +311,10 @@ func matchOrder(n *plan.Scan, c *constrained, want []plan.SortKey, reverse bool)
 		if bound(c, n, col.ID) {
 			continue // one value only: any order will do
 		}
-		if next >= len(c.index.Columns) {
-			return c.index.Unique && unambiguous(n, c.index)
+		if next >= len(c.key) {
+			return !c.index.Unique || unambiguous(n, c.index)
 		}
-		ic := c.index.Columns[next]
+		ic := c.key[next]
 		desc, nulls := ic.Desc, ic.NullsFirst
 		if reverse {
 			desc, nulls = !desc, !nulls
@@ -341,7 +341,7 @@ func unambiguous(n *plan.Scan, ix *catalog.Index) bool {
 // bound reports whether the span leaves a column one value.
 func bound(c *constrained, n *plan.Scan, id catalog.ColumnID) bool {
 	for i := 0; i < c.singles; i++ {
-		if c.index.Columns[i].Column == id {
+		if c.key[i].Column == id {
 			return true
 		}
 	}

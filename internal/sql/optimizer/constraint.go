@@ -236,6 +236,7 @@ func successor(prefix string) (string, bool) {
 // constrained is an index with what the filter says about its keys.
 type constrained struct {
 	index *catalog.Index
+	key   []catalog.IndexColumn
 	span  plan.Span
 	// used tells for each condition whether the span implies it.
 	used []bool
@@ -251,12 +252,12 @@ type constrained struct {
 
 // constrain builds the span of an index from the filter.
 func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *TableStats) constrained {
-	c := constrained{index: ix, sel: 1, keys: 1}
+	c := constrained{index: ix, key: plan.KeyColumns(n.Table, ix), sel: 1, keys: 1}
 	if len(l.atoms) == 0 {
 		return c
 	}
 	allSingle, nullable := true, false
-	for _, col := range ix.Columns {
+	for _, col := range c.key {
 		ord := n.Table.ColumnByID(col.Column)
 		a := l.best(ord)
 		if a == nil {
@@ -282,8 +283,8 @@ func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *
 		c.sel = min(1, c.keys/max(st.Rows, 1))
 		return c
 	}
-	if c.eqCols < len(ix.Columns) {
-		o.rangeOn(n, ix, l, &c)
+	if c.eqCols < len(c.key) {
+		o.rangeOn(n, l, &c)
 	}
 	return c
 }
@@ -328,8 +329,8 @@ func keyMatch(a *atom) (plan.KeyMatch, float64) {
 }
 
 // rangeOn adds a range over the key column after the equality prefix.
-func (o *optimizer) rangeOn(n *plan.Scan, ix *catalog.Index, l *atomList, c *constrained) {
-	ord := n.Table.ColumnByID(ix.Columns[c.eqCols].Column)
+func (o *optimizer) rangeOn(n *plan.Scan, l *atomList, c *constrained) {
+	ord := n.Table.ColumnByID(c.key[c.eqCols].Column)
 	lo, hi := false, false
 	for i := range l.atoms {
 		a := &l.atoms[i]
@@ -376,23 +377,23 @@ func (o *optimizer) rangeOn(n *plan.Scan, ix *catalog.Index, l *atomList, c *con
 		c.any = true
 	}
 	if !lo && !hi {
-		o.tupleRange(n, ix, l, c)
+		o.tupleRange(n, l, c)
 	}
 }
 
 // tupleRange uses (a, b) > (x, y) where the key columns are a, b.
-func (o *optimizer) tupleRange(n *plan.Scan, ix *catalog.Index, l *atomList, c *constrained) {
+func (o *optimizer) tupleRange(n *plan.Scan, l *atomList, c *constrained) {
 	for i, e := range l.conjs {
 		r, ok := e.(*plan.RowCompare)
-		if !ok || r.Op == "=" || r.Op == "<>" || c.eqCols+len(r.Left) > len(ix.Columns) {
+		if !ok || r.Op == "=" || r.Op == "<>" || c.eqCols+len(r.Left) > len(c.key) {
 			continue
 		}
 		fits := true
 		for k, x := range r.Left {
-			col := ix.Columns[c.eqCols+k]
+			col := c.key[c.eqCols+k]
 			ord := n.Table.ColumnByID(col.Column)
 			fits = fits && column(n, x) == ord && fixed(n, ord, r.Right[k]) &&
-				col.Desc == ix.Columns[c.eqCols].Desc && n.Table.Columns[ord].NotNull
+				col.Desc == c.key[c.eqCols].Desc && n.Table.Columns[ord].NotNull
 		}
 		if !fits {
 			continue

@@ -38,6 +38,9 @@ func (o *optimizer) semiJoin(input plan.Node, cond plan.Expr) plan.Node {
 	not = not != s.Not
 	switch s.Kind {
 	case plan.ExistsSubquery:
+		if len(s.Outer) == 0 {
+			return nil // evaluated once as it is
+		}
 	case plan.AnySubquery:
 		if not || s.OpName != "=" {
 			return nil // NULLs make NOT IN something else

@@ -12,6 +12,11 @@ import (
 func (o *optimizer) fold(n plan.Node) plan.Node {
 	eachChild(n, o.fold)
 	plan.VisitExprs(n, func(e *plan.Expr) { *e = foldExpr(*e) })
+	if j, ok := n.(*plan.Join); ok {
+		if d, isConst := constOf(j.On); isConst && d.IsTrue() {
+			j.On = nil
+		}
+	}
 	f, ok := n.(*plan.Filter)
 	if !ok {
 		return n
@@ -45,7 +50,7 @@ func foldNode(e plan.Expr) plan.Expr {
 	case *plan.And:
 		return foldLogic(e.Args, true)
 	case *plan.Or:
-		return foldLogic(e.Args, false)
+		return orToIn(foldLogic(e.Args, false))
 	case *plan.Not:
 		return foldNot(e)
 	case *plan.Is:
@@ -262,6 +267,53 @@ func foldIn(e *plan.InList) plan.Expr {
 		return e
 	}
 	return foldCall(&plan.Call{Fn: e.Eq, Args: []plan.Expr{e.Left, e.List[0]}, T: types.Bool})
+}
+
+// orToIn makes x = a OR x = b an IN list.
+func orToIn(e plan.Expr) plan.Expr {
+	or, ok := e.(*plan.Or)
+	if !ok {
+		return e
+	}
+	var in *plan.InList
+	for _, a := range or.Args {
+		left, list, eq := alternatives(a)
+		if left == nil || in != nil && (in.Eq != eq || !plan.ExprEqual(in.Left, left)) {
+			return e
+		}
+		if in == nil {
+			in = &plan.InList{Left: left, Eq: eq}
+		}
+		in.List = append(in.List, list...)
+	}
+	return in
+}
+
+// alternatives returns what a condition compares a column with, nil if it is
+// not of that form.
+func alternatives(e plan.Expr) (plan.Expr, []plan.Expr, *builtin.Overload) {
+	switch e := e.(type) {
+	case *plan.Call:
+		if !e.Fn.Operator || e.Fn.Name != "=" || len(e.Args) != 2 || !isValue(e.Args[1]) {
+			return nil, nil, nil
+		}
+		if _, ok := e.Args[0].(*plan.ColRef); ok {
+			return e.Args[0], e.Args[1:], e.Fn
+		}
+	case *plan.InList:
+		if _, ok := e.Left.(*plan.ColRef); ok && !e.Not {
+			return e.Left, e.List, e.Eq
+		}
+	}
+	return nil, nil, nil
+}
+
+func isValue(e plan.Expr) bool {
+	switch e.(type) {
+	case *plan.Const, *plan.Param:
+		return true
+	}
+	return false
 }
 
 func foldCoalesce(e *plan.Coalesce) plan.Expr {

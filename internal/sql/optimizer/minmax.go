@@ -49,7 +49,7 @@ func (o *optimizer) orderedBy(n *plan.Scan, id plan.ColID) bool {
 		if ix.WriteOnly {
 			continue
 		}
-		for _, c := range ix.Columns {
+		for _, c := range plan.KeyColumns(n.Table, ix) {
 			if c.Column == want {
 				return true
 			}

@@ -174,8 +174,9 @@ func constantIn(n plan.Node, id plan.ColID) bool {
 		if at < 0 {
 			return false
 		}
+		key := plan.KeyColumns(n.Table, n.Index)
 		for i, eq := range n.Spans[0].Eq {
-			if n.Table.ColumnByID(n.Index.Columns[i].Column) == n.Ords[at] {
+			if n.Table.ColumnByID(key[i].Column) == n.Ords[at] {
 				return eq.Null || len(eq.Values) == 1
 			}
 		}
@@ -184,8 +185,9 @@ func constantIn(n plan.Node, id plan.ColID) bool {
 		if at < 0 || len(n.Input.Spans) != 1 {
 			return false
 		}
+		key := plan.KeyColumns(n.Table, n.Input.Index)
 		for i, eq := range n.Input.Spans[0].Eq {
-			if n.Table.ColumnByID(n.Input.Index.Columns[i].Column) == n.Ords[at] {
+			if n.Table.ColumnByID(key[i].Column) == n.Ords[at] {
 				return eq.Null || len(eq.Values) == 1
 			}
 		}

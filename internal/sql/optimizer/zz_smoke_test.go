@@ -19,7 +19,7 @@ func TestZZSmoke(t *testing.T) {
 			fmt.Println("DDL", l[:60], err)
 		}
 	}
-	if err := cat.Exec("CREATE TABLE t (id int primary key, a int, b text, c int not null, d numeric(10,2)); CREATE INDEX t_a ON t (a); CREATE TABLE u (id int primary key, tid int, v text);"); err != nil { t.Fatal(err) }
+	if err := cat.Exec("CREATE TABLE t (id int primary key, a int, b text, c int not null, d numeric(10,2)); CREATE INDEX t_a ON t (a); CREATE TABLE u (id int primary key, tid int, v text unique, f float8, ts timestamptz, da date, vc varchar(5), bo bool, arr int[]);CREATE TABLE w (x bigint, y smallint default 7, z char(3), g int generated always as identity, h uuid, j jsonb, iv interval, by bytea);"); err != nil { t.Fatal(err) }
 	for i, q := range strings.Split(string(must(os.ReadFile(os.Getenv("SMOKE")))), "\n----\n") {
 		out := run(t, cat, q, &optimizer.Options{}, plan.ExplainOptions{})
 		if strings.HasPrefix(out, "ERROR") || os.Getenv("ALL") != "" {

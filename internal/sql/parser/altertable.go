@@ -54,6 +54,7 @@ func (p *parser) split(loc ast.Loc, table ast.TableName, index ast.Name) ast.Sta
 
 // alterCmds parses the commands of an ALTER TABLE.
 func (p *parser) alterCmds(s *ast.AlterTable) ast.Statement {
+	p.alteringIndex = s.Kind == ast.ObjIndex
 	for {
 		c := &ast.AlterCmd{Loc: p.loc()}
 		p.alterCmd(c)
@@ -165,7 +166,7 @@ func (p *parser) alterAlter(c *ast.AlterCmd) {
 		if p.err == nil && c.Constraint.Kind != ast.ConstrIdentity {
 			p.syntaxError()
 		}
-	case p.tok.kind == kwReset && p.peek() == '(':
+	case p.is2(kwReset, '('):
 		p.advance()
 		c.Kind, c.Params = ast.AlterColumnResetParams, p.storageParams()
 	case p.tok.kind == kwRestart:
@@ -336,7 +337,7 @@ func (p *parser) alterRest(c *ast.AlterCmd) {
 		p.replicaIdentity(c)
 	case p.tok.kind == kwEnable, p.tok.kind == kwDisable:
 		p.alterEnable(c)
-	case p.tok.kind == kwForce, p.tok.kind == kwNo && p.peek() == kwForce:
+	case p.tok.kind == kwForce, p.is2(kwNo, kwForce):
 		c.Kind, c.NewName = ast.AlterRowSecurity, "force"
 		if p.accept(kwNo) {
 			c.NewName = "no force"
@@ -355,7 +356,7 @@ func (p *parser) alterRest(c *ast.AlterCmd) {
 		c.Kind, c.Names = ast.AlterOfType, p.anyName()
 	case p.accept2(kwAttach, kwPartition):
 		c.Kind, c.Table = ast.AlterAttachPartition, p.tableName()
-		if p.tok.kind == kwFor || p.tok.kind == kwDefault {
+		if !p.alteringIndex {
 			c.Bound = p.partitionBound()
 		}
 	case p.accept2(kwDetach, kwPartition):
@@ -363,7 +364,7 @@ func (p *parser) alterRest(c *ast.AlterCmd) {
 		if p.tok.kind == kwConcurrently || p.tok.kind == kwFinalize {
 			c.NewName = p.colLabel()
 		}
-	case p.tok.kind == kwDepends, p.tok.kind == kwNo && p.peek() == kwDepends:
+	case p.tok.kind == kwDepends, p.is2(kwNo, kwDepends):
 		c.No = p.accept(kwNo)
 		p.advance()
 		p.expect(kwOn)

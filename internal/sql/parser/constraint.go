@@ -36,7 +36,7 @@ func (p *parser) constraintAttr(d *ast.ColumnDef) bool {
 	switch {
 	case p.tok.kind == kwDeferrable:
 		word = "DEFERRABLE"
-	case p.tok.kind == kwNot && p.peek() == kwDeferrable:
+	case p.is2(kwNot, kwDeferrable):
 		word = "NOT DEFERRABLE"
 	case p.tok.kind == kwInitially:
 		word = "INITIALLY DEFERRED"
@@ -144,12 +144,12 @@ func (p *parser) keyStorage(c *ast.Constraint) {
 		p.advance()
 		p.hashSharding(&c.Sharded, &c.Buckets)
 	}
-	if p.tok.kind == kwWith && p.peek() == '(' {
+	if p.is2(kwWith, '(') {
 		p.advance()
 		c.With = p.storageParams()
 		p.takeBuckets(&c.With, c.Sharded, &c.Buckets)
 	}
-	if p.tok.kind == kwUsing && p.peek() == kwIndex {
+	if p.is2(kwUsing, kwIndex) {
 		p.advance()
 		p.advance()
 		p.expect(kwTablespace)

@@ -27,7 +27,7 @@ func (p *parser) copy() ast.Statement {
 		}
 	}
 	p.copyFile(s)
-	if p.tok.kind == kwDelimiters || p.tok.kind == kwUsing && p.peek() == kwDelimiters {
+	if p.tok.kind == kwDelimiters || p.is2(kwUsing, kwDelimiters) {
 		p.accept(kwUsing)
 		o := ast.Option{Loc: p.loc(), Name: "delimiter"}
 		p.advance()

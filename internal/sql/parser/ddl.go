@@ -36,9 +36,7 @@ func (p *parser) create() ast.Statement {
 func (p *parser) persistence() (per ast.Persistence, written bool) {
 	switch p.tok.kind {
 	case kwLocal, kwGlobal:
-		if k := p.peek(); k == kwTemp || k == kwTemporary {
-			p.advance()
-			p.advance()
+		if p.accept2(p.tok.kind, kwTemp) || p.accept2(p.tok.kind, kwTemporary) {
 			return ast.Temporary, true
 		}
 	case kwTemp, kwTemporary:
@@ -146,7 +144,7 @@ func upper(s string) string {
 // syntax may contain semicolons, so it takes the text to its end.
 func (p *parser) skipStatement(loc ast.Loc, feature string) ast.Statement {
 	for p.tok.kind != ';' && p.tok.kind != tokEOF {
-		if p.tok.kind == kwBegin && p.peek() == kwAtomic {
+		if p.is2(kwBegin, kwAtomic) {
 			for p.tok.kind != tokEOF {
 				p.advance()
 			}
@@ -310,7 +308,7 @@ func (p *parser) createType(loc ast.Loc) ast.Statement {
 	s := &ast.CreateEnum{Loc: loc}
 	s.IfNotExists = p.ifNotExists()
 	s.Name = p.tableName()
-	if p.tok.kind == kwAs && p.peek() == kwEnum {
+	if p.is2(kwAs, kwEnum) {
 		p.advance()
 		p.advance()
 		p.expect('(')
@@ -384,12 +382,6 @@ func (p *parser) alter() ast.Statement {
 		return p.alterTable(loc, ast.ObjTable)
 	case kwIndex:
 		p.advance()
-		if p.tok.kind != kwAll && p.tok.kind != kwIf {
-			l := p.scan()
-			if next := l.next(); next.kind == kwAttach {
-				return p.skipStatement(loc, "ALTER INDEX ... ATTACH PARTITION")
-			}
-		}
 		return p.alterTable(loc, ast.ObjIndex)
 	case kwView:
 		p.advance()
@@ -426,9 +418,7 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 			return p.alterRole(loc, ast.KindUser)
 		}
 	case kwDefault:
-		if p.peek() == kwPrivileges {
-			p.advance()
-			p.advance()
+		if p.accept2(kwDefault, kwPrivileges) {
 			return p.alterDefaultPrivileges(loc)
 		}
 	case kwType, kwExtension:

@@ -185,7 +185,7 @@ func (p *parser) whereOrCurrent() ast.Expr {
 	if !p.accept(kwWhere) {
 		return nil
 	}
-	if p.tok.kind == kwCurrent && p.peek() == kwOf {
+	if p.is2(kwCurrent, kwOf) {
 		c := &ast.CurrentOf{Loc: p.loc()}
 		p.advance()
 		p.advance()

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // prec is the binding strength of an operator, PostgreSQL's order.
@@ -315,8 +316,8 @@ func (p *parser) quantified(loc ast.Loc, x ast.Expr, op ast.Operator) ast.Expr {
 	q := &ast.Quantified{Loc: loc, L: x, Op: op, All: p.tok.kind == kwAll}
 	p.advance()
 	g := p.parens()
-	if g.query == nil && g.list != nil {
-		p.failf("42601", p.pos(), "syntax error")
+	if g.list != nil {
+		p.failf(pgerr.SyntaxError, g.comma, `syntax error at or near ","`)
 	}
 	q.Query, q.Array = g.query, g.one
 	return q

@@ -85,10 +85,10 @@ func (p *parser) funcArg() ast.Expr {
 
 // callSuffix parses WITHIN GROUP, FILTER and OVER.
 func (p *parser) callSuffix(f *ast.FuncCall) {
-	if p.tok.kind == kwWithin && p.peek() == kwGroup {
+	if p.is2(kwWithin, kwGroup) {
 		p.withinGroup(f)
 	}
-	if p.tok.kind == kwFilter && p.peek() == '(' {
+	if p.is2(kwFilter, '(') {
 		p.advance()
 		p.advance()
 		p.expect(kwWhere)
@@ -293,7 +293,7 @@ func (p *parser) colNamePrimary() ast.Expr {
 	if p.startsTypedLiteral() {
 		return p.typedLiteral()
 	}
-	if p.tok.kind == kwGrouping && p.peek() == '(' {
+	if p.is2(kwGrouping, '(') {
 		loc := p.loc()
 		p.advance()
 		return &ast.Grouping{Loc: loc, Args: p.parenExprList()}
@@ -336,10 +336,25 @@ func (p *parser) specialCall() ast.Expr {
 		p.unsupported(loc.Pos, "XML function "+word)
 		return nil
 	}
+	if !isSpecialCall(k) {
+		p.syntaxError()
+		return nil
+	}
 	p.advance() // the parenthesis
 	x := p.specialArgs(loc, k)
 	p.expect(')')
 	return x
+}
+
+// isSpecialCall reports whether a keyword of the class of column names is called
+// like a function.
+func isSpecialCall(k kind) bool {
+	switch k {
+	case kwCoalesce, kwGreatest, kwLeast, kwExists, kwRow, kwGrouping, kwNullif, kwExtract, kwOverlay,
+		kwPosition, kwSubstring, kwTrim, kwNormalize, kwTreat:
+		return true
+	}
+	return k == kwXmltable || k >= kwXmlattributes && k <= kwXmlserialize
 }
 
 // specialArgs parses the arguments, in a grammar of their own, of the function
@@ -375,11 +390,9 @@ func (p *parser) specialArgs(loc ast.Loc, k kind) ast.Expr {
 			f.Args = append(f.Args, p.normalForm())
 		}
 		return f
-	case kwTreat:
+	default:
 		return p.treatArgs(loc)
 	}
-	p.syntaxError()
-	return nil
 }
 
 // extractArgs parses field FROM x.

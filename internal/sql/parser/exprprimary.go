@@ -68,6 +68,7 @@ type group struct {
 	query *ast.Select
 	one   ast.Expr
 	list  []ast.Expr
+	comma int // position of the first comma of the list
 }
 
 // parens parses ( query ) or ( expressions ). Where a query begins with more
@@ -106,12 +107,13 @@ func (p *parser) parensRest(x ast.Expr) group {
 	if p.accept(')') {
 		return group{one: x}
 	}
+	comma := p.pos()
 	list := []ast.Expr{x}
 	for p.accept(',') {
 		list = append(list, p.expr())
 	}
 	p.expect(')')
-	return group{list: list}
+	return group{list: list, comma: comma}
 }
 
 // startsQuery reports whether the next token begins a query.
@@ -432,15 +434,25 @@ func (p *parser) arrayElems(loc ast.Loc) ast.Expr {
 
 // parenQuery parses a query in parentheses.
 func (p *parser) parenQuery() *ast.Select {
-	if p.tok.kind != '(' {
-		p.syntaxError()
+	if !p.enter() {
 		return nil
 	}
-	g := p.parens()
-	if g.query == nil {
+	defer p.leave()
+	p.expect('(')
+	var s *ast.Select
+	switch {
+	case p.startsQuery():
+		s = p.query()
+	case p.tok.kind == '(':
+		s = p.parenQuery()
+		if p.continuesQuery() {
+			s = p.queryTail(p.setOps(s, 0), nil)
+		}
+	default:
 		p.syntaxError()
 	}
-	return g.query
+	p.expect(')')
+	return s
 }
 
 // sqlValueKind returns the parameterless function a keyword calls.

@@ -145,7 +145,7 @@ func (p *parser) startsFuncTable() bool {
 	}
 	next := p.peek()
 	if next != '.' {
-		return next == '('
+		return next == '(' && (!isKeyword(k) || class(k) != ast.ColName || isSpecialCall(k))
 	}
 	l := p.scan()
 	for {

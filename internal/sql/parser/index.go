@@ -2,6 +2,7 @@ package parser
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // indexElems parses ( index_params ).
@@ -24,9 +25,19 @@ func (p *parser) indexElem(list []ast.IndexElem) []ast.IndexElem {
 	e := ast.IndexElem{Loc: p.loc()}
 	switch {
 	case p.tok.kind == '(':
+		switch p.peek() {
+		case kwSelect, kwWith, kwTable, kwValues: // a query needs parentheses of its own
+			p.advance()
+			p.syntaxError()
+			return list
+		}
 		g := p.parens()
 		if p.isWord("hash") {
 			return p.hashGroup(list, e.Loc, g)
+		}
+		if g.list != nil {
+			p.failf(pgerr.SyntaxError, g.comma, `syntax error at or near ","`)
+			return list
 		}
 		e.X = p.groupExpr(e.Loc, g)
 	case p.startsFuncTable():
@@ -51,7 +62,7 @@ func (p *parser) hashGroup(list []ast.IndexElem, loc ast.Loc, g group) []ast.Ind
 	for _, x := range g.list {
 		c, ok := x.(*ast.ColumnRef)
 		if !ok || c.Table != "" || c.Star {
-			p.failf("42601", loc.Pos, "only columns can be hashed together")
+			p.failf(pgerr.SyntaxError, loc.Pos, "only columns can be hashed together")
 			return list
 		}
 		list = append(list, ast.IndexElem{Loc: c.Loc, Column: c.Column, Hash: true, Group: n})

@@ -132,7 +132,7 @@ func (p *parser) str() string {
 
 // ifExists parses IF EXISTS.
 func (p *parser) ifExists() bool {
-	if p.tok.kind == kwIf && p.peek() == kwExists {
+	if p.is2(kwIf, kwExists) {
 		p.advance()
 		p.advance()
 		return true
@@ -142,7 +142,7 @@ func (p *parser) ifExists() bool {
 
 // ifNotExists parses IF NOT EXISTS.
 func (p *parser) ifNotExists() bool {
-	if p.tok.kind == kwIf && p.peek() == kwNot {
+	if p.is2(kwIf, kwNot) {
 		p.advance()
 		p.advance()
 		p.expect(kwExists)

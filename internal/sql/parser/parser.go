@@ -113,6 +113,11 @@ type parser struct {
 	err     *pgerr.Error
 
 	hasAhead bool
+	// alteringIndex says the commands are those of ALTER INDEX.
+	alteringIndex bool
+	// pairAt is one more than the offset of a token that began a pair of words
+	// whose second word did not come. An error there is the second word's.
+	pairAt int32
 	ascii    bool
 	// markByte and markChar are a byte offset and its character number, from
 	// which other positions are counted.
@@ -282,6 +287,9 @@ func (p *parser) errorHere(msg string) {
 	if p.err != nil {
 		return
 	}
+	if p.pairAt == p.tok.start+1 {
+		p.advance()
+	}
 	if p.tok.kind == tokEOF {
 		p.failf(pgerr.SyntaxError, p.charPos(len(p.lex.sql)), "%s at end of input", msg)
 		return
@@ -328,12 +336,28 @@ func (p *parser) accept(k kind) bool {
 
 // accept2 consumes the next two tokens if they are a b.
 func (p *parser) accept2(a, b kind) bool {
-	if p.tok.kind != a || p.peek() != b {
+	if !p.is2(a, b) {
 		return false
 	}
 	p.advance()
 	p.advance()
 	return true
+}
+
+// is2 reports whether the next two tokens are a b. PostgreSQL takes the first
+// before it sees the second, so if nothing else takes it an error is reported at
+// the second; but for NULLS and WITH, which its lexer joins with what follows.
+func (p *parser) is2(a, b kind) bool {
+	if p.tok.kind != a {
+		return false
+	}
+	if p.peek() == b {
+		return true
+	}
+	if a != kwNulls && a != kwWith {
+		p.pairAt = p.tok.start + 1
+	}
+	return false
 }
 
 // expect consumes a token that must be k.

@@ -8,7 +8,7 @@ import (
 func (p *parser) prepare() ast.Statement {
 	loc := p.loc()
 	p.advance()
-	if p.tok.kind == kwTransaction && p.peek() == tokString {
+	if p.is2(kwTransaction, tokString) {
 		p.advance()
 		return &ast.PrepareTxn{Loc: loc, ID: p.str()}
 	}
@@ -79,9 +79,11 @@ func (p *parser) declare() ast.Statement {
 	}
 	p.expect(kwCursor)
 	switch {
-	case p.accept2(kwWith, kwHold):
+	case p.accept(kwWith):
+		p.expect(kwHold)
 		s.Hold = true
-	case p.accept2(kwWithout, kwHold):
+	case p.accept(kwWithout):
+		p.expect(kwHold)
 		s.WithoutHold = true
 	}
 	p.expect(kwFor)

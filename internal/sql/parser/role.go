@@ -159,7 +159,7 @@ func (p *parser) alterRole(loc ast.Loc, k ast.RoleKind) ast.Statement {
 	case p.accept2(kwRename, kwTo):
 		s.NewName = p.nonReserved()
 		return s
-	case k == ast.KindGroup && (p.tok.kind == kwAdd || p.tok.kind == kwDrop):
+	case k == ast.KindGroup:
 		return p.alterGroup(s)
 	case p.accept2(kwIn, kwDatabase):
 		s.Database = p.colID()
@@ -179,6 +179,10 @@ func (p *parser) alterGroup(s *ast.AlterRole) ast.Statement {
 		p.unsupported(s.Name.Pos, "ALTER GROUP of a special role")
 	}
 	g := &ast.Grant{Loc: s.Loc, OnRoles: true, Revoke: p.tok.kind == kwDrop}
+	if !g.Revoke && p.tok.kind != kwAdd {
+		p.syntaxError()
+		return g
+	}
 	p.advance()
 	p.expect(kwUser)
 	g.Privileges = []ast.Privilege{{Name: s.Name.Name}}
@@ -227,15 +231,15 @@ func (p *parser) reassignOwned() ast.Statement {
 func (p *parser) grant() ast.Statement {
 	s := &ast.Grant{Loc: p.loc(), Revoke: p.tok.kind == kwRevoke}
 	p.advance()
-	if s.Revoke && (p.tok.kind == kwGrant || p.tok.kind == kwAdmin) && p.peek() == kwOption {
+	if s.Revoke && (p.accept2(kwGrant, kwOption) || p.accept2(kwAdmin, kwOption)) {
 		s.WithGrant = true
-		p.advance()
-		p.advance()
 		p.expect(kwFor)
 	}
 	s.Privileges = p.privileges()
 	if p.accept(kwOn) {
 		p.grantObjects(s)
+	} else if s.Privileges[0].Name == "all" {
+		p.syntaxError()
 	} else {
 		s.OnRoles = true
 	}
@@ -285,9 +289,10 @@ func (p *parser) privileges() []ast.Privilege {
 		case kwSelect, kwReferences, kwCreate:
 			v.Name = p.colLabel()
 		case kwAlter:
-			p.advance()
-			p.expect(kwSystem)
-			v.Name = "alter system"
+			v.Name = p.colLabel()
+			if p.accept(kwSystem) {
+				v.Name = "alter system"
+			}
 		default:
 			v.Name = p.colID()
 		}
@@ -372,9 +377,12 @@ func (p *parser) grantKind() ast.ObjectKind {
 	case kwForeign:
 		p.advance()
 		k = ast.ObjForeignServer
+		word := kwServer
 		if p.accept(kwData) {
-			k = ast.ObjForeignDataWrapper
+			k, word = ast.ObjForeignDataWrapper, kwWrapper
 		}
+		p.expect(word)
+		return k
 	default:
 		return k
 	}
@@ -390,7 +398,7 @@ func (p *parser) grantKind() ast.ObjectKind {
 // functionWithArgs parses a function's name with the types of its arguments.
 func (p *parser) functionWithArgs() (ast.TableName, []*ast.TypeName) {
 	loc := p.loc()
-	if !isColLabel(p.tok.kind) {
+	if !isColID(p.tok.kind) && !isFuncName(p.tok.kind) {
 		p.syntaxError()
 	}
 	name := p.qualifiedName(loc, p.colLabel())
@@ -402,13 +410,36 @@ func (p *parser) functionWithArgs() (ast.TableName, []*ast.TypeName) {
 		return name, args
 	}
 	for {
-		args = append(args, p.typeName())
+		args = p.argType(args)
 		if !p.accept(',') {
 			break
 		}
 	}
 	p.expect(')')
 	return name, args
+}
+
+// argType parses an argument of a function's signature, [mode] [name] type, and
+// appends its type unless it is an output.
+func (p *parser) argType(args []*ast.TypeName) []*ast.TypeName {
+	out := false
+	switch p.tok.kind {
+	case kwIn, kwInout, kwVariadic:
+		p.advance()
+	case kwOut:
+		p.advance()
+		out = true
+	}
+	next := p.peek()
+	startsType := isFuncName(next) || next == kwSetof || isKeyword(next) && class(next) == ast.ColName && next != kwPrecision
+	if isFuncName(p.tok.kind) && startsType {
+		p.advance()
+	}
+	t := p.typeName()
+	if out {
+		return args
+	}
+	return append(args, t)
 }
 
 // alterDefaultPrivileges parses ALTER DEFAULT PRIVILEGES after these words.

@@ -41,9 +41,9 @@ func (p *parser) queryPrimary() *ast.Select {
 	case kwTable:
 		p.advance()
 		star := &ast.ColumnRef{Loc: loc, Star: true}
-		return &ast.Select{
-			Loc: loc, Items: []ast.SelectItem{{X: star}}, From: []ast.TableExpr{p.relation()},
-		}
+		t := &ast.TableRef{Loc: p.loc()}
+		p.relationName(t)
+		return &ast.Select{Loc: loc, Items: []ast.SelectItem{{X: star}}, From: []ast.TableExpr{t}}
 	case '(':
 		p.advance()
 		s := p.query()
@@ -222,7 +222,6 @@ func (p *parser) locking(s *ast.Select) {
 	case p.accept2(kwRead, kwOnly):
 		return
 	default:
-		p.advance()
 		p.syntaxError()
 		return
 	}
@@ -231,7 +230,7 @@ func (p *parser) locking(s *ast.Select) {
 	}
 	if p.accept(kwNowait) {
 		c.Wait = ast.LockWaitError
-	} else if p.tok.kind == kwSkip && p.peek() == kwLocked {
+	} else if p.is2(kwSkip, kwLocked) {
 		p.advance()
 		p.advance()
 		c.Wait = ast.LockWaitSkip
@@ -321,19 +320,8 @@ func (p *parser) selectItem() ast.SelectItem {
 // intoClause parses what follows INTO.
 func (p *parser) intoClause() *ast.IntoClause {
 	c := &ast.IntoClause{}
-	switch p.tok.kind {
-	case kwLocal, kwGlobal:
-		if k := p.peek(); k == kwTemp || k == kwTemporary {
-			p.advance()
-			p.advance()
-			c.Persistence = ast.Temporary
-		}
-	case kwTemp, kwTemporary:
-		p.advance()
-		c.Persistence = ast.Temporary
-	case kwUnlogged:
-		p.advance()
-		c.Persistence = ast.Unlogged
+	if k := p.peek(); k == kwTable || isColID(k) { // else the word is the table's name
+		c.Persistence, _ = p.persistence()
 	}
 	p.accept(kwTable)
 	c.Name = p.tableName()
@@ -373,11 +361,11 @@ func (p *parser) groupItem() ast.Expr {
 		p.advance()
 		p.advance()
 		return g
-	case p.tok.kind == kwRollup && p.peek() == '(':
+	case p.is2(kwRollup, '('):
 		p.advance()
 		g.Kind, g.Items = ast.GroupingRollup, p.parenExprList()
 		return g
-	case p.tok.kind == kwCube && p.peek() == '(':
+	case p.is2(kwCube, '('):
 		p.advance()
 		g.Kind, g.Items = ast.GroupingCube, p.parenExprList()
 		return g
@@ -457,7 +445,10 @@ func (p *parser) nullsOrder() ast.NullsOrder {
 func (p *parser) with() *ast.With {
 	w := &ast.With{Loc: p.loc()}
 	p.expect(kwWith)
-	w.Recursive = p.accept(kwRecursive)
+	if p.tok.kind == kwRecursive && isColID(p.peek()) {
+		w.Recursive = true
+		p.advance()
+	}
 	for {
 		w.CTEs = append(w.CTEs, p.cte())
 		if !p.accept(',') {

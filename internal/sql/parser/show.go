@@ -56,14 +56,10 @@ func (p *parser) showObjects(loc ast.Loc) ast.Statement {
 		p.advance()
 		return p.showTail(s)
 	}
-	if k, ok := tableLists[word]; ok {
+	if k, ok := tableLists[word]; ok && (next.kind == kwFrom || next.kind == kwOn) {
 		s.Kind = k
 		p.advance()
-		if p.tok.kind != kwFrom {
-			p.expect(kwOn)
-		} else {
-			p.advance()
-		}
+		p.advance()
 		return p.showFrom(s)
 	}
 	switch {

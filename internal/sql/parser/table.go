@@ -94,7 +94,7 @@ func (p *parser) withData() bool {
 // tableWith parses WITH (params) or WITHOUT OIDS.
 func (p *parser) tableWith() []ast.StorageParam {
 	switch {
-	case p.tok.kind == kwWith && p.peek() == '(':
+	case p.is2(kwWith, '('):
 		p.advance()
 		return p.storageParams()
 	case p.accept2(kwWithout, kwOids):
@@ -225,7 +225,7 @@ func (p *parser) inlineIndex() ast.TableDef {
 		p.hashSharding(&d.Sharded, &d.Buckets)
 	}
 	d.Storing = p.includeCols()
-	if p.tok.kind == kwWith && p.peek() == '(' {
+	if p.is2(kwWith, '(') {
 		p.advance()
 		d.With = p.storageParams()
 		p.takeBuckets(&d.With, d.Sharded, &d.Buckets)
@@ -332,7 +332,9 @@ func (p *parser) optTypedDefs() []ast.TableDef {
 		default:
 			d := &ast.ColumnDef{Loc: p.loc()}
 			d.Name = p.colID()
-			p.accept2(kwWith, kwOptions)
+			if p.accept(kwWith) {
+				p.expect(kwOptions)
+			}
 			p.columnConstraints(d)
 			list = append(list, d)
 		}

@@ -125,8 +125,7 @@ func (p *parser) rollback() ast.Statement {
 	p.advance()
 	p.workOrTransaction()
 	if isRollback && p.accept(kwTo) {
-		p.accept(kwSavepoint)
-		return &ast.RollbackTo{Loc: loc, Name: p.colID()}
+		return &ast.RollbackTo{Loc: loc, Name: p.savepointName()}
 	}
 	return &ast.Rollback{Loc: loc, Chain: p.chain()}
 }
@@ -142,8 +141,15 @@ func (p *parser) savepoint() ast.Statement {
 func (p *parser) release() ast.Statement {
 	loc := p.loc()
 	p.advance()
-	p.accept(kwSavepoint)
-	return &ast.Release{Loc: loc, Name: p.colID()}
+	return &ast.Release{Loc: loc, Name: p.savepointName()}
+}
+
+// savepointName parses [SAVEPOINT] name.
+func (p *parser) savepointName() ast.Name {
+	if p.tok.kind == kwSavepoint && isColID(p.peek()) {
+		p.advance()
+	}
+	return p.colID()
 }
 
 // set parses SET.
@@ -158,7 +164,7 @@ func (p *parser) set() ast.Statement {
 	case p.tok.kind == kwLocal && p.settingFollows():
 		p.advance()
 		return p.setRest(loc, ast.ScopeLocal)
-	case p.tok.kind == kwSession && p.peek() == kwCharacteristics:
+	case p.is2(kwSession, kwCharacteristics):
 		p.advance()
 		p.advance()
 		p.expect(kwAs)

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // vacuum parses VACUUM.
@@ -172,25 +173,30 @@ func (p *parser) do() ast.Statement {
 		s.Code, seen = p.str(), true
 	}
 	if !seen {
-		p.syntaxError()
+		p.failf(pgerr.SyntaxError, 0, "no inline code specified")
 	}
 	return s
 }
 
-// call parses CALL.
+// callStmt parses CALL.
 func (p *parser) callStmt() ast.Statement {
 	s := &ast.Call{Loc: p.loc()}
 	p.advance()
 	loc := p.loc()
-	x := p.tableFunc()
-	f, ok := x.(*ast.FuncCall)
-	if !ok {
-		if p.err == nil {
-			p.failf("42601", loc.Pos, "syntax error")
-		}
+	plain := isFuncName(p.tok.kind)
+	if !plain && !isColID(p.tok.kind) {
+		p.syntaxError()
 		return s
 	}
-	s.Func = f
+	parts := []ast.Name{p.colLabel()}
+	for p.accept('.') {
+		parts = append(parts, p.colLabel())
+	}
+	if len(parts) == 1 && !plain {
+		p.syntaxError()
+		return s
+	}
+	s.Func = p.application(loc, parts)
 	return s
 }
 

@@ -190,8 +190,9 @@ func (p *printer) spans(n *Scan) []string {
 }
 
 func (p *printer) span(n *Scan, s *Span) string {
+	key := KeyColumns(n.Table, n.Index)
 	col := func(i int) string {
-		c := &n.Table.Columns[n.Table.ColumnByID(n.Index.Columns[i].Column)]
+		c := &n.Table.Columns[n.Table.ColumnByID(key[i].Column)]
 		for j, ord := range n.Ords {
 			if n.Table.Columns[ord].ID == c.ID {
 				return p.f.col(n.Cols[j].ID)

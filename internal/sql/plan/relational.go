@@ -27,8 +27,7 @@ type Project struct {
 	Exprs []Expr
 }
 
-// SetFunc is one set-returning call of a ProjectSet; a call that returns no
-// set counts as one row.
+// SetFunc is one set-returning call of a ProjectSet.
 type SetFunc struct {
 	Call *Call
 	// Out are the columns that hold its result: one, or one per field for a

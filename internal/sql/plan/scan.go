@@ -21,8 +21,27 @@ type KeyMatch struct {
 	Null bool
 }
 
+// KeyColumns returns the columns of an index's keys: those declared and, for a
+// secondary index that is not unique, the rest of the primary key.
+func KeyColumns(t *catalog.Table, ix *catalog.Index) []catalog.IndexColumn {
+	if ix.Unique || ix.ID == t.Primary().ID {
+		return ix.Columns
+	}
+	cols := ix.Columns[:len(ix.Columns):len(ix.Columns)]
+next:
+	for _, k := range t.Primary().Columns {
+		for _, c := range cols {
+			if c.Column == k.Column {
+				continue next
+			}
+		}
+		cols = append(cols, k)
+	}
+	return cols
+}
+
 // Span is a set of keys of an index: the cross product of Eq over its first
-// columns, followed by a range over the next. Expressions are over constants,
+// key columns (see KeyColumns), followed by a range over the next. Expressions are over constants,
 // parameters, stable functions and outer columns; the executor evaluates them
 // once per (re)scan, drops empty and duplicate keys, and visits the keys in
 // index order (or its reverse) even over several spans.

@@ -47,9 +47,7 @@ func VisitExprs(n Node, f func(*Expr)) {
 		visitList(n.Exprs, one)
 	case *ProjectSet:
 		for i := range n.Funcs {
-			var e Expr = n.Funcs[i].Call
-			f(&e)
-			n.Funcs[i].Call = e.(*Call)
+			visitList(n.Funcs[i].Call.Args, one)
 		}
 	case *GroupBy:
 		for i := range n.Aggs {

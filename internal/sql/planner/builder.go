@@ -31,6 +31,8 @@ type builder struct {
 	nextSub     int
 	modifies    bool
 	uncacheable bool
+	// untyped are uses of parameters that take the type other uses determine.
+	untyped []*plan.Param
 	// records holds the fields of columns of type record, where known.
 	records map[plan.ColID][]field
 }
@@ -103,6 +105,9 @@ func (b *builder) finishParams() ([]*types.T, error) {
 		if t == nil || t.Oid == types.Unknown.Oid {
 			return nil, pgerr.New(pgerr.IndeterminateDatatype, "could not determine data type of parameter $%d", i+1)
 		}
+	}
+	for _, p := range b.untyped {
+		p.T = b.params[p.Index]
 	}
 	return b.params, nil
 }

@@ -39,8 +39,8 @@ func (b *builder) onConflict(st *ast.Insert, t *catalog.Table, input plan.Node) 
 }
 
 // noArbiter is 42P10 for an inference that finds no index.
-func noArbiter(pos int) *pgerr.Error {
-	return pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification").At(pos)
+func noArbiter() *pgerr.Error {
+	return pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
 }
 
 // arbiters finds the unique indexes that ON CONFLICT refers to; nil means any.
@@ -52,7 +52,7 @@ func arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Index, error) {
 				return []*catalog.Index{ix}, nil
 			}
 		}
-		return nil, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", oc.Constraint, t.Name).At(oc.Pos)
+		return nil, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", oc.Constraint, t.Name)
 	}
 	if len(oc.Target) == 0 {
 		return nil, nil
@@ -62,7 +62,7 @@ func arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Index, error) {
 		e := &oc.Target[i]
 		ref, ok := e.X.(*ast.ColumnRef)
 		if e.X != nil && !ok {
-			return nil, noArbiter(oc.Pos)
+			return nil, noArbiter()
 		}
 		name := e.Column
 		if ref != nil {
@@ -83,7 +83,7 @@ func arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Index, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, noArbiter(oc.Pos)
+		return nil, noArbiter()
 	}
 	return out, nil
 }

@@ -201,7 +201,7 @@ func (b *builder) cteRef(te *ast.TableRef, e *cteEntry) (*fromItem, error) {
 		n.Cols = append(n.Cols, out)
 	}
 	it := colsItem(aliasOf(te), n.Cols)
-	if err := renameCols(it, te.Alias.Cols, te.Pos); err != nil {
+	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
 	}
 	return &fromItem{node: n, items: []*item{it}}, nil

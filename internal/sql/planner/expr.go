@@ -184,8 +184,13 @@ func (b *builder) commonList(list []ast.Expr, what string, s *scope) ([]plan.Exp
 }
 
 func (b *builder) isNull(e *ast.IsNull, s *scope) (plan.Expr, error) {
-	x, err := b.typed(e.X, s)
+	x, err := b.expr(e.X, s)
 	if err != nil {
+		return nil, err
+	}
+	if p, ok := x.(*plan.Param); ok && isUnknown(p.T) {
+		b.untyped = append(b.untyped, p) // this use says nothing about its type
+	} else if x, err = b.coerceText(x, e.X.Position()); err != nil {
 		return nil, err
 	}
 	kind := plan.IsNull

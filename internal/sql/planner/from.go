@@ -6,7 +6,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // fromItem is a planned item of FROM.
@@ -31,7 +30,7 @@ func (b *builder) fromClause(list []ast.TableExpr, s *scope) (plan.Node, error) 
 		if err != nil {
 			return nil, err
 		}
-		if err := checkAliases(s.items, f.items, te.Position()); err != nil {
+		if err := checkAliases(s.items, f.items); err != nil {
 			return nil, err
 		}
 		s.items = append(s.items, f.items...)
@@ -45,14 +44,14 @@ func (b *builder) fromClause(list []ast.TableExpr, s *scope) (plan.Node, error) 
 }
 
 // checkAliases rejects two relations of one name.
-func checkAliases(have, add []*item, pos int) error {
+func checkAliases(have, add []*item) error {
 	for _, a := range add {
 		if !a.relVisible || a.alias == "" {
 			continue
 		}
 		for _, h := range have {
 			if h.relVisible && h.alias == a.alias && (h.schema == a.schema || h.schema == "" || a.schema == "") {
-				return pgerr.New(pgerr.DuplicateAlias, "table name \"%s\" specified more than once", a.alias).At(pos)
+				return pgerr.New(pgerr.DuplicateAlias, "table name \"%s\" specified more than once", a.alias)
 			}
 		}
 	}
@@ -104,7 +103,7 @@ func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
 	if te.Alias.Name == "" {
 		it.schema = te.Name.Schema
 	}
-	if err := renameCols(it, te.Alias.Cols, te.Pos); err != nil {
+	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
 	}
 	return &fromItem{node: node, items: []*item{it}}, nil
@@ -168,7 +167,7 @@ func (b *builder) indexHint(te *ast.TableRef, n plan.Node) error {
 }
 
 // renameCols applies the column names of an alias.
-func renameCols(it *item, names []ast.Name, pos int) error {
+func renameCols(it *item, names []ast.Name) error {
 	i := 0
 	for _, n := range names {
 		for i < len(it.cols) && it.cols[i].hidden {
@@ -182,7 +181,7 @@ func renameCols(it *item, names []ast.Name, pos int) error {
 				}
 			}
 			return pgerr.New(pgerr.InvalidColumnReference, "table \"%s\" has %d columns available but %d columns specified",
-				it.alias, visible, len(names)).At(pos)
+				it.alias, visible, len(names))
 		}
 		it.cols[i].name = n
 		i++
@@ -212,12 +211,18 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table) (*fromItem, error)
 			cols[i].Name, cols[i].TableOid, cols[i].Attnum = t.Columns[i].Name, t.Oid, t.Columns[i].Attnum
 		}
 	}
+	out := p.node.Props().Cols // results are described as the view's columns
+	for i := range cols {
+		if k := plan.FindCol(out, cols[i].ID); k >= 0 {
+			out[k].TableOid, out[k].Attnum = cols[i].TableOid, cols[i].Attnum
+		}
+	}
 	it := colsItem(aliasOf(te), cols)
 	it.sub = true
 	if te.Alias.Name == "" {
 		it.schema = te.Name.Schema
 	}
-	if err := renameCols(it, te.Alias.Cols, te.Pos); err != nil {
+	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
 	}
 	return &fromItem{node: p.node, items: []*item{it}}, nil
@@ -227,7 +232,7 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table) (*fromItem, error)
 func (b *builder) subqueryRef(te *ast.SubqueryRef, s *scope) (*fromItem, error) {
 	outer := s
 	if !te.Lateral { // it sees what encloses the query, not its neighbours
-		outer = &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, clause: clauseFrom}
+		outer = &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, clause: clauseFrom, beside: s.items}
 	}
 	inner := outer.child()
 	p, err := b.query(te.Query, inner, queryOpts{})
@@ -236,7 +241,7 @@ func (b *builder) subqueryRef(te *ast.SubqueryRef, s *scope) (*fromItem, error) 
 	}
 	it := colsItem(te.Alias.Name, columnsOf(p.targets, nil))
 	it.relVisible, it.sub = te.Alias.Name != "", true
-	if err := renameCols(it, te.Alias.Cols, te.Pos); err != nil {
+	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
 	}
 	f := &fromItem{node: p.node, items: []*item{it}}
@@ -267,122 +272,4 @@ func (s *scope) owns(id plan.ColID) bool {
 		}
 	}
 	return false
-}
-
-// funcRef plans functions in FROM.
-func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
-	n := &plan.ProjectSet{Input: oneRow(), Alias: te.Alias.Name}
-	f := &fromItem{}
-	fs := s.in(clauseFrom)
-	fs.sel = nil
-	scalar := len(te.Funcs) == 1 && !te.Ordinality
-	for i := range te.Funcs {
-		if len(te.Funcs[i].Cols) > 0 || len(te.Cols) > 0 {
-			return nil, pgerr.Unsupported("a column definition list is not supported").At(te.Pos)
-		}
-		if err := b.funcItem(te, &te.Funcs[i], n, fs); err != nil {
-			return nil, err
-		}
-	}
-	for i := range n.Funcs {
-		scalar = scalar && len(n.Funcs[i].Call.Fn.OutTypes) == 0
-		for _, a := range n.Funcs[i].Call.Args {
-			plan.Refs(a, func(id plan.ColID) {
-				if s.owns(id) {
-					f.lateral = addRef(f.lateral, id)
-				}
-			})
-		}
-	}
-	for i := range n.Funcs {
-		n.Cols = append(n.Cols, n.Funcs[i].Out...)
-	}
-	name := te.Alias.Name
-	if name == "" {
-		name = n.Funcs[0].Call.Fn.Name
-		n.Alias = name
-	}
-	if scalar { // the alias names the column too
-		n.Cols[0].Name = name
-	}
-	if te.Ordinality {
-		n.Ordinality = plan.Column{ID: b.newCol(), Name: "ordinality", Type: types.Int8, NotNull: true}
-		n.Cols = append(n.Cols, n.Ordinality)
-	}
-	it := colsItem(name, n.Cols)
-	it.scalarFunc = scalar
-	if err := renameCols(it, te.Alias.Cols, te.Pos); err != nil {
-		return nil, err
-	}
-	f.node, f.items = n, []*item{it}
-	return f, nil
-}
-
-func addRef(list []plan.ColRef, id plan.ColID) []plan.ColRef {
-	for i := range list {
-		if list[i].Col == id {
-			return list
-		}
-	}
-	return append(list, plan.ColRef{Col: id})
-}
-
-// funcItem plans one function in FROM. unnest of several arrays is several
-// functions side by side.
-func (b *builder) funcItem(te *ast.FuncRef, fi *ast.FuncItem, n *plan.ProjectSet, s *scope) error {
-	call, ok := fi.Call.(*ast.FuncCall)
-	if !ok {
-		return b.scalarItem(fi.Call, n, s)
-	}
-	if call.Over != nil {
-		return pgerr.New(pgerr.WindowingError, "window functions are not allowed in functions in FROM").At(call.Pos)
-	}
-	name, err := functionName(call)
-	if err != nil {
-		return err
-	}
-	if err := plainCall(call, name); err != nil {
-		return err
-	}
-	if name == "unnest" && len(call.Args) > 1 {
-		for _, a := range call.Args {
-			one := *call
-			one.Args = []ast.Expr{a}
-			if err := b.funcItem(te, &ast.FuncItem{Call: &one}, n, s); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if call.Variadic {
-		return b.scalarItem(call, n, s)
-	}
-	args, pos, err := b.exprList(call.Args, s)
-	if err != nil {
-		return err
-	}
-	x, err := b.function(name, args, pos, call.Pos)
-	if err != nil {
-		return err
-	}
-	c, ok := x.(*plan.Call)
-	if !ok {
-		return pgerr.Unsupported("%s in FROM is not supported", name).At(call.Pos)
-	}
-	n.Funcs = append(n.Funcs, plan.SetFunc{Call: c, Out: b.srfColumns(c)})
-	return nil
-}
-
-// scalarItem rejects expressions in FROM that are not calls by name.
-func (b *builder) scalarItem(e ast.Expr, n *plan.ProjectSet, s *scope) error {
-	x, err := b.typed(e, s)
-	if err != nil {
-		return err
-	}
-	c, ok := x.(*plan.Call)
-	if !ok {
-		return pgerr.Unsupported("this expression in FROM is not supported").At(e.Position())
-	}
-	n.Funcs = append(n.Funcs, plan.SetFunc{Call: c, Out: b.srfColumns(c)})
-	return nil
 }

@@ -131,7 +131,7 @@ func (b *builder) insertSource(st *ast.Insert, t *catalog.Table, targets []int, 
 		return nil, err
 	}
 	for i := range p.targets {
-		if err := checkGenerated(st, t, targets[i], p.targets[i].pos); err != nil {
+		if err := checkGenerated(st, t, targets[i]); err != nil {
 			return nil, err
 		}
 		if _, err := b.convertLiteral(p.node, &p.targets[i], t.Columns[targets[i]].Type); err != nil {
@@ -234,7 +234,7 @@ func (b *builder) insertValue(st *ast.Insert, t *catalog.Table, ord int, x ast.E
 	if c.Identity != 0 && st.Overriding == ast.OverridingUser {
 		return b.defaultExpr(c)
 	}
-	if err := checkGenerated(st, t, ord, x.Position()); err != nil {
+	if err := checkGenerated(st, t, ord); err != nil {
 		return nil, err
 	}
 	v, err := b.expr(x, s)
@@ -245,14 +245,14 @@ func (b *builder) insertValue(st *ast.Insert, t *catalog.Table, ord int, x ast.E
 }
 
 // checkGenerated rejects values for GENERATED ALWAYS columns.
-func checkGenerated(st *ast.Insert, t *catalog.Table, ord, pos int) error {
+func checkGenerated(st *ast.Insert, t *catalog.Table, ord int) error {
 	c := &t.Columns[ord]
 	if c.Identity != 'a' || st.Overriding != ast.OverridingNone {
 		return nil
 	}
 	return pgerr.New(codeGeneratedAlways, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
 		WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name).
-		WithHint("Use OVERRIDING SYSTEM VALUE to override.").At(pos)
+		WithHint("Use OVERRIDING SYSTEM VALUE to override.")
 }
 
 // defaultExpr plans a column's default, NULL if it has none.

@@ -69,7 +69,7 @@ func (b *builder) joinExpr(te *ast.Join, s *scope) (*fromItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkAliases(l.items, r.items, te.R.Position()); err != nil {
+	if err := checkAliases(l.items, r.items); err != nil {
 		return nil, err
 	}
 	kind := joinKinds[te.Kind]
@@ -125,7 +125,7 @@ func aliasJoin(te *ast.Join, f *fromItem) error {
 		}
 	}
 	f.items = []*item{j}
-	return renameCols(j, te.Alias.Cols, te.Pos)
+	return renameCols(j, te.Alias.Cols)
 }
 
 // using plans the condition of USING and NATURAL and replaces f's items: the
@@ -142,11 +142,11 @@ func (b *builder) using(te *ast.Join, kind plan.JoinKind, l, r, f *fromItem) (pl
 	}
 	var conds []plan.Expr
 	for _, n := range names {
-		lc, err := usingColumn(l.items, n, "left", te.Pos)
+		lc, err := usingColumn(l.items, n, "left")
 		if err != nil {
 			return nil, err
 		}
-		rc, err := usingColumn(r.items, n, "right", te.Pos)
+		rc, err := usingColumn(r.items, n, "right")
 		if err != nil {
 			return nil, err
 		}
@@ -236,7 +236,7 @@ func commonNames(l, r []*item) []ast.Name {
 }
 
 // usingColumn finds the one column of a name on one side.
-func usingColumn(items []*item, name, side string, pos int) (*scopeCol, error) {
+func usingColumn(items []*item, name, side string) (*scopeCol, error) {
 	var hit *scopeCol
 	for _, it := range items {
 		if !it.colsVisible {
@@ -247,13 +247,13 @@ func usingColumn(items []*item, name, side string, pos int) (*scopeCol, error) {
 				continue
 			}
 			if hit != nil {
-				return nil, pgerr.New(pgerr.AmbiguousColumn, "common column name \"%s\" appears more than once in %s table", name, side).At(pos)
+				return nil, pgerr.New(pgerr.AmbiguousColumn, "common column name \"%s\" appears more than once in %s table", name, side)
 			}
 			hit = &it.cols[i]
 		}
 	}
 	if hit == nil {
-		return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" specified in USING clause does not exist in %s table", name, side).At(pos)
+		return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" specified in USING clause does not exist in %s table", name, side)
 	}
 	return hit, nil
 }

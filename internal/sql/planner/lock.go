@@ -42,7 +42,7 @@ func (b *builder) lockRows(q *ast.Select, s *scope, node plan.Node) (plan.Node, 
 		what = "set-returning functions in the target list"
 	}
 	if what != "" {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with %s", lockWords[first.Strength], what).At(first.Pos)
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with %s", lockWords[first.Strength], what)
 	}
 	targets, err := lockTargets(q, s)
 	if err != nil || len(targets) == 0 {

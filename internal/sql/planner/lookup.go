@@ -87,6 +87,12 @@ func (b *builder) findItem(e *ast.ColumnRef, s *scope) (found, error) {
 		name = e.Schema + "." + name
 	}
 	for lv := s; lv != nil; lv = lv.parent {
+		for _, it := range lv.beside {
+			if it.relVisible && it.alias == e.Table {
+				return found{}, pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", name).
+					WithHint("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", name).At(e.Pos)
+			}
+		}
 		for _, it := range lv.items {
 			if it.table != nil && it.table.Name == e.Table && it.alias != e.Table {
 				return found{}, pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", name).

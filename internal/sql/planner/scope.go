@@ -60,6 +60,9 @@ type scope struct {
 	inAgg, inWindow bool
 	// operand is the type of the innermost simple CASE.
 	operand *types.T
+	// beside are the items of the enclosing FROM that a subquery there cannot
+	// see without LATERAL, for the error message.
+	beside []*item
 }
 
 // boundary collects the columns of enclosing queries that a subquery uses.

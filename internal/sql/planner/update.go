@@ -37,7 +37,7 @@ func (b *builder) dmlSource(ref *ast.TableRef, verb string, from []ast.TableExpr
 		if err != nil {
 			return nil, err
 		}
-		if err := checkAliases(d.scope.items, f.items, te.Position()); err != nil {
+		if err := checkAliases(d.scope.items, f.items); err != nil {
 			return nil, err
 		}
 		d.scope.items = append(d.scope.items, f.items...)
@@ -150,7 +150,7 @@ func (b *builder) setClauses(list []ast.SetClause, t *catalog.Table, s *scope) (
 		}
 		for _, have := range out {
 			if have.Ord == ord {
-				return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", target.Column).At(target.Pos)
+				return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", target.Column)
 			}
 		}
 		v, err := value(&t.Columns[ord])
@@ -183,7 +183,7 @@ func (b *builder) setValue(x ast.Expr, c *catalog.Column, s *scope) (plan.Expr, 
 	}
 	if c.Identity == 'a' {
 		return nil, pgerr.New(codeGeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).
-			WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name).At(x.Position())
+			WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name)
 	}
 	v, err := b.expr(x, s)
 	if err != nil {

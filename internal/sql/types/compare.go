@@ -35,6 +35,9 @@ func Compare(a, b Datum) int {
 	case IntervalFamily:
 		return CompareIntervals(a.Interval(), b.Interval())
 	case JSONFamily:
+		if a.s == b.s {
+			return 0
+		}
 		return CompareJSON(a.JSONB(), b.JSONB())
 	case ArrayFamily:
 		return compareArrays(nil, a, b)

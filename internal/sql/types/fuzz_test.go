@@ -90,7 +90,7 @@ func FuzzZone(f *testing.F) {
 		f.Add(s, int64(0))
 	}
 	f.Fuzz(func(t *testing.T, name string, ts int64) {
-		loc, ok := SessionZone(name, nil)
+		loc, ok := LoadZone(name, nil)
 		if !ok || !ValidTimestamp(ts) {
 			return
 		}

@@ -254,7 +254,7 @@ func (g *goldenSession) cast(args []string) (string, error) {
 func (g *goldenSession) set(name, value string) error {
 	switch name {
 	case "timezone":
-		loc, ok := SessionZone(value, g.fc)
+		loc, ok := LoadZone(value, g.fc)
 		if !ok {
 			return fmt.Errorf("no zone %s", value)
 		}

@@ -42,6 +42,9 @@ func intBounds(t *T) (lo, hi int64) {
 	return 0, math.MaxUint32 // oid and its kin
 }
 
+// safeIntDigits is how many digits cannot overflow an int64.
+const safeIntDigits = 18
+
 func parseInt(t *T, s string) (Datum, error) {
 	u := trimSpace(s)
 	neg := false
@@ -59,7 +62,7 @@ func parseInt(t *T, s string) (Datum, error) {
 			return Null, errSyntax(t, s)
 		}
 		c := int64(u[i] - '0')
-		if n < (math.MinInt64+c)/10 {
+		if i >= safeIntDigits && n < (math.MinInt64+c)/10 {
 			return Null, errValueRange(t, s)
 		}
 		if n = n*10 - c; n < lo {

@@ -2,6 +2,7 @@ package types
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -135,7 +136,7 @@ func parseReg(t *T, s string, fc *FormatContext) (Datum, error) {
 		}
 	}
 	if t.Oid == Regtype.Oid {
-		if u, ok := ByName(s); ok {
+		if u, ok := ByName(typeNameOnly(s)); ok {
 			return NewInt(int64(u.Oid)), nil
 		}
 	}
@@ -152,6 +153,15 @@ func parseReg(t *T, s string, fc *FormatContext) (Datum, error) {
 		return Null, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", s)
 	}
 	return Null, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", s)
+}
+
+// typeNameOnly drops a modifier and the system schema from a type's name.
+func typeNameOnly(s string) string {
+	s = strings.TrimPrefix(trimSpace(s), "pg_catalog.")
+	if open, end := strings.IndexByte(s, '('), strings.IndexByte(s, ')'); open > 0 && end > open {
+		s = strings.TrimRight(s[:open], " ") + s[end+1:]
+	}
+	return s
 }
 
 func appendReg(dst []byte, t *T, oid uint32, fc *FormatContext) []byte {

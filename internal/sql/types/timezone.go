@@ -82,25 +82,12 @@ func (c *ZoneCache) load(name string) (*time.Location, bool) {
 	return loc, true
 }
 
-// LoadZone returns the time zone of a full name, in any case, or of a POSIX
-// specification such as UTC+3 (which is west of Greenwich), <+03>-3 or
-// EST5EDT,M3.2.0,M11.1.0.
-func LoadZone(name string, fc *FormatContext) (*time.Location, bool) {
-	if n, ok := canonicalZone(name); ok {
-		if n == "UTC" {
-			return time.UTC, true
-		}
-		return fc.zones().load(n)
-	}
-	return parsePosixZone(strings.ToUpper(name))
-}
-
-// SessionZone is LoadZone for a value of the TimeZone setting, which may also
-// be a number of hours east of Greenwich.
-func SessionZone(value string, fc *FormatContext) (*time.Location, bool) {
+// LoadZone returns the zone of a value of the TimeZone setting: whatever
+// namedZone takes, or a number of hours east of Greenwich.
+func LoadZone(value string, fc *FormatContext) (*time.Location, bool) {
 	hours, ok := parseFloatLoose(trimSpace(value))
 	if !ok {
-		return LoadZone(value, fc)
+		return namedZone(value, fc)
 	}
 	if !(hours > -168 && hours < 168) {
 		return nil, false
@@ -113,13 +100,26 @@ func SessionZone(value string, fc *FormatContext) (*time.Location, bool) {
 	return parsePosixZone(name)
 }
 
-// ZoneForExpr returns the zone of AT TIME ZONE: an abbreviation, or whatever
-// LoadZone takes.
+// namedZone returns the time zone of a full name, in any case, or of a POSIX
+// specification such as UTC+3 (which is west of Greenwich), <+03>-3 or
+// EST5EDT,M3.2.0,M11.1.0.
+func namedZone(name string, fc *FormatContext) (*time.Location, bool) {
+	if n, ok := canonicalZone(name); ok {
+		if n == "UTC" {
+			return time.UTC, true
+		}
+		return fc.zones().load(n)
+	}
+	return parsePosixZone(strings.ToUpper(name))
+}
+
+// ZoneForExpr returns the zone of AT TIME ZONE: an abbreviation, a
+// name or a POSIX specification.
 func ZoneForExpr(name string, fc *FormatContext) (*time.Location, error) {
 	if east, ok := lookupAbbrev(strings.ToUpper(name)); ok {
 		return time.FixedZone(strings.ToUpper(name), int(east)), nil
 	}
-	if loc, ok := LoadZone(name, fc); ok {
+	if loc, ok := namedZone(name, fc); ok {
 		return loc, nil
 	}
 	return nil, pgerr.New(pgerr.InvalidParameterValue, "time zone \"%s\" not recognized", name)

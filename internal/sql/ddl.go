@@ -1,0 +1,54 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// runDDL executes a statement that changes the catalog.
+func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
+	s := x.s
+	s.fillEnv(ctx, &x.env, x.params)
+	env := &ddl.Env{
+		Txn: s.txn.txn, Coll: s.coll, User: s.user, Exec: &x.env, Format: s.Format(),
+		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: root.Query, Optimize: s.optimize, Notice: x.res.Notice,
+	}
+	tag, err := ddl.Exec(ctx, env, root.Stmt)
+	if err != nil {
+		return err
+	}
+	if x.commit && s.txn.block == blockNone {
+		if err := s.commitOnly(ctx); err != nil {
+			return err
+		}
+	}
+	return x.res.Complete(tag)
+}
+
+// commitOnly commits the implicit transaction and leaves the portal that runs in
+// it alone: it has results to send yet. A retry error comes back as it is.
+func (s *Session) commitOnly(ctx context.Context) error {
+	t := &s.txn
+	if err := s.coll.PreCommit(ctx); err != nil {
+		return err
+	}
+	if err := t.txn.Commit(ctx); err != nil {
+		return err
+	}
+	s.coll.Committed(ctx)
+	s.vals.Commit()
+	t.open, t.id = false, 0
+	return nil
+}
+
+// currentOptions are those of the open transaction, or of the one that the next
+// statement would open.
+func (s *Session) currentOptions() kv.TxnOptions {
+	if s.txn.open {
+		return s.txn.txn.Options()
+	}
+	return s.txnOptions()
+}

@@ -1,0 +1,276 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// buildSpec says how the rows of a table become those of its changed form.
+type buildSpec struct {
+	// old is where rows are read, table what they become. Columns with the same
+	// id keep their values; new ones get their defaults.
+	old, table *catalog.Table
+	// values are expressions over old's columns for columns of table that change.
+	values map[catalog.ColumnID]ast.Expr
+	// indexes are the positions in table.Indexes of the indexes to fill.
+	indexes []int
+	// checks are the CHECK constraints, notNull the columns, to verify.
+	checks  []string
+	notNull []catalog.ColumnID
+	// query, if set, produces the rows instead: those of table's columns that
+	// are not hidden.
+	query *plan.Prepared
+}
+
+// build reads the rows, verifies the constraints and fills the indexes. The
+// table is locked, or was created by this transaction.
+func (e *Env) build(ctx context.Context, spec buildSpec) error {
+	_, err := e.buildRows(ctx, spec)
+	return err
+}
+
+func (e *Env) buildRows(ctx context.Context, spec buildSpec) (rows int64, err error) {
+	if len(spec.indexes) == 0 && len(spec.checks) == 0 && len(spec.notNull) == 0 {
+		return 0, nil
+	}
+	b := &builder{e: e, spec: spec, table: spec.table}
+	root, err := b.plan(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := b.compile(); err != nil {
+		return 0, err
+	}
+	b.out = newSink(e, b.indexes)
+	program, err := exec.CompileNode(root, nil)
+	if err != nil {
+		return 0, err
+	}
+	if err := b.run(ctx, program); err != nil {
+		return 0, err
+	}
+	return b.rows, b.out.finish(ctx)
+}
+
+// builder is one build in progress.
+type builder struct {
+	e       *Env
+	spec    buildSpec
+	table   *catalog.Table
+	indexes []*rowcodec.Index
+	checks  []plan.CheckExpr
+	notNull []int
+	out     *sink
+	rows    int64
+	key     []byte
+	value   []byte
+}
+
+// plan makes the plan of the rows: the columns of the table, then one boolean
+// per CHECK constraint.
+func (b *builder) plan(ctx context.Context) (plan.Node, error) {
+	st, resolver := b.insertion()
+	prep, err := planner.Plan(ctx, st, b.e.plannerEnv(resolver))
+	if err != nil {
+		return nil, err
+	}
+	ins, ok := prep.Root.(*plan.Insert)
+	if !ok {
+		return nil, pgerr.New(pgerr.InternalError, "unexpected plan of a table rewrite")
+	}
+	for _, c := range ins.Checks {
+		if slices.Contains(b.spec.checks, c.Name) {
+			b.checks = append(b.checks, c)
+		}
+	}
+	input := ins.Input
+	if b.spec.query != nil {
+		return b.queryRows(ctx, prep, input)
+	}
+	return withChecks(input, b.checks, prep.NextCol), nil
+}
+
+// withChecks adds the conditions as columns.
+func withChecks(input plan.Node, checks []plan.CheckExpr, next plan.ColID) plan.Node {
+	if len(checks) == 0 {
+		return input
+	}
+	p := &plan.Project{Input: input}
+	for _, c := range input.Props().Cols {
+		p.Cols = append(p.Cols, c)
+		p.Exprs = append(p.Exprs, &plan.ColRef{Col: c.ID, T: c.Type, Name: c.Name})
+	}
+	for _, c := range checks {
+		p.Cols = append(p.Cols, plan.Column{ID: next, Name: c.Name, Type: types.Bool})
+		p.Exprs = append(p.Exprs, c.Cond)
+		next++
+	}
+	return p
+}
+
+// insertion is INSERT INTO new (...) SELECT ... FROM old: planning it converts
+// and completes the rows.
+func (b *builder) insertion() (*ast.Insert, *scratchResolver) {
+	s := &b.spec
+	st := &ast.Insert{
+		Table:      &ast.TableRef{Name: ast.TableName{Schema: scratchSchema, Table: scratchNew}},
+		Overriding: ast.OverridingSystem,
+	}
+	r := &scratchResolver{Collection: b.e.Coll, old: s.old, table: s.table}
+	if s.old == nil {
+		return st, r
+	}
+	sel := &ast.Select{From: []ast.TableExpr{&ast.TableRef{
+		Name:  ast.TableName{Schema: scratchSchema, Table: scratchOld},
+		Alias: ast.Alias{Name: s.old.Name},
+	}}}
+	for i := range s.table.Columns {
+		c := &s.table.Columns[i]
+		x := s.values[c.ID]
+		if x == nil {
+			ord := s.old.ColumnByID(c.ID)
+			if ord < 0 {
+				continue
+			}
+			x = &ast.ColumnRef{Table: s.old.Name, Column: s.old.Columns[ord].Name}
+		}
+		st.Cols = append(st.Cols, ast.Target{Column: c.Name})
+		sel.Items = append(sel.Items, ast.SelectItem{X: x})
+	}
+	st.Source = sel
+	return st, r
+}
+
+// queryRows completes the rows of a query with the defaults of hidden columns.
+func (b *builder) queryRows(ctx context.Context, defaults *plan.Prepared, values plan.Node) (plan.Node, error) {
+	q := b.spec.query
+	if b.e.Optimize != nil {
+		var err error
+		if q, err = b.e.Optimize(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	v, ok := values.(*plan.Values)
+	if !ok || len(v.RowExprs) != 1 {
+		return nil, pgerr.New(pgerr.InternalError, "unexpected plan of a table's defaults")
+	}
+	p := &plan.Project{Input: q.Root}
+	next := max(defaults.NextCol, q.NextCol)
+	visible := 0
+	for ord := range b.table.Columns {
+		c := &b.table.Columns[ord]
+		x := v.RowExprs[0][ord]
+		if !c.Hidden {
+			src := q.Columns[visible]
+			visible++
+			x = &plan.ColRef{Col: src.ID, T: src.Type, Name: src.Name}
+		}
+		p.Cols = append(p.Cols, plan.Column{ID: next, Name: c.Name, Type: c.Type})
+		p.Exprs = append(p.Exprs, x)
+		next++
+	}
+	return p, nil
+}
+
+func (b *builder) compile() error {
+	for _, i := range b.spec.indexes {
+		x, err := rowcodec.Compile(b.table, &b.table.Indexes[i])
+		if err != nil {
+			return err
+		}
+		b.indexes = append(b.indexes, x)
+	}
+	for i := range b.table.Columns {
+		if slices.Contains(b.spec.notNull, b.table.Columns[i].ID) {
+			b.notNull = append(b.notNull, i)
+		}
+	}
+	return nil
+}
+
+func (b *builder) run(ctx context.Context, program *exec.Program) error {
+	env := exec.Env{}
+	if b.e.Exec != nil {
+		env = *b.e.Exec
+	}
+	env.Ctx, env.Txn = ctx, b.e.Txn
+	_, err := program.Run(&env, func(batch *exec.Batch) error {
+		for i := range batch.Len() {
+			if err := b.row(ctx, batch.Row(i)); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	})
+	return err
+}
+
+// row verifies one row and makes its entries.
+func (b *builder) row(ctx context.Context, row exec.Row) error {
+	b.rows++
+	for _, ord := range b.notNull {
+		if row[ord].IsNull() {
+			return nullsError(b.table, ord)
+		}
+	}
+	n := len(b.table.Columns)
+	for i := range b.checks {
+		if d := row[n+i]; !d.IsNull() && !d.Bool() {
+			e := pgerr.New(pgerr.CheckViolation, "check constraint \"%s\" of relation \"%s\" is violated by some row", b.checks[i].Name, b.table.Name)
+			e.Table, e.Constraint = b.table.Name, b.checks[i].Name
+			return e
+		}
+	}
+	row = row[:n]
+	for i, x := range b.indexes {
+		var err error
+		if b.key, err = x.AppendKey(b.key[:0], row); err != nil {
+			return err
+		}
+		if b.value, err = x.AppendValue(b.value[:0], row); err != nil {
+			return err
+		}
+		ok, err := b.out.add(ctx, i, b.key, b.value, x.UniqueKeyComplete(row))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return b.duplicate(x, row)
+		}
+	}
+	return nil
+}
+
+func nullsError(t *catalog.Table, ord int) error {
+	e := pgerr.New(pgerr.NotNullViolation, "column \"%s\" of relation \"%s\" contains null values", t.Columns[ord].Name, t.Name)
+	e.Table, e.Column = t.Name, t.Columns[ord].Name
+	return e
+}
+
+// duplicate is 23505 for the key of a row.
+func (b *builder) duplicate(x *rowcodec.Index, row exec.Row) error {
+	e := pgerr.New(pgerr.UniqueViolation, "could not create unique index \"%s\"", x.Desc.Name)
+	e.Table, e.Constraint = b.table.Name, x.Desc.Name
+	if row == nil {
+		return e
+	}
+	cols, vals := "", ""
+	for i := range x.Declared {
+		if i > 0 {
+			cols, vals = cols+", ", vals+", "
+		}
+		k := &x.Key[i]
+		cols += b.table.Columns[k.Ord].Name
+		vals += types.FormatDatum(k.Type, row[k.Ord], b.e.Format)
+	}
+	return e.WithDetail("Key (%s)=(%s) is duplicated.", cols, vals)
+}

@@ -1,0 +1,209 @@
+package ddl
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// columnDef is a column as CREATE TABLE or ADD COLUMN defines it.
+type columnDef struct {
+	col catalog.Column // without its ids
+	pos int
+	// sequence is what a serial or identity column owns, without its name.
+	sequence *catalog.Table
+	seqName  *ast.TableName // as given by SEQUENCE NAME
+	// constraints are those that concern the table: keys and checks.
+	constraints []*ast.Constraint
+}
+
+// serialTypes are the pseudo-types that stand for an integer with a sequence.
+func serialType(tn *ast.TypeName) *types.T {
+	if len(tn.Names) != 1 || len(tn.Typmods) > 0 {
+		return nil
+	}
+	switch tn.Names[0] {
+	case "serial", "serial4":
+		return types.Int4
+	case "bigserial", "serial8":
+		return types.Int8
+	case "smallserial", "serial2":
+		return types.Int2
+	}
+	return nil
+}
+
+// columnDef checks a column definition of table t.
+func (e *Env) columnDef(ctx context.Context, t *catalog.Table, d *ast.ColumnDef) (*columnDef, error) {
+	def := &columnDef{col: catalog.Column{Name: d.Name}, pos: d.Pos}
+	if d.Type == nil {
+		return nil, pgerr.New(pgerr.SyntaxError, "column \"%s\" needs a type", d.Name).At(d.Pos)
+	}
+	var err error
+	serial := serialType(d.Type)
+	if def.col.Type = serial; serial == nil {
+		if def.col.Type, err = e.columnType(d.Name, d.Type); err != nil {
+			return nil, err
+		}
+	} else if len(d.Type.ArrayDims) > 0 {
+		return nil, pgerr.Unsupported("array of serial is not implemented").At(d.Type.Pos)
+	}
+	if err := checkCollation(d.Collate, def.col.Type, d.Pos); err != nil {
+		return nil, err
+	}
+	if d.Compression != "" {
+		e.noEffect(noColumnStorage)
+	}
+	if d.Family != "" {
+		e.noEffect(noFamily)
+	}
+	if serial != nil {
+		if def.sequence, err = e.columnSequence(ctx, t, &def.col, nil); err != nil {
+			return nil, err
+		}
+		def.col.NotNull = true
+	}
+	return def, e.columnConstraints(ctx, t, def, d)
+}
+
+// columnType resolves the type of a column.
+func (e *Env) columnType(column string, tn *ast.TypeName) (*types.T, error) {
+	t, err := planner.ResolveType(tn, e.DefaultIntSize)
+	if err != nil {
+		return nil, err
+	}
+	switch t.Family {
+	case types.AnyFamily, types.VoidFamily, types.RecordFamily:
+		return nil, pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", column, t.SQLName).At(tn.Pos)
+	}
+	if t.Is(types.Unknown) {
+		return nil, pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type unknown", column).At(tn.Pos)
+	}
+	return t, nil
+}
+
+// checkCollation accepts the collations that order by code point.
+func checkCollation(name []ast.Name, t *types.T, pos int) error {
+	if len(name) == 0 {
+		return nil
+	}
+	e := t
+	for e.Elem != nil {
+		e = e.Elem
+	}
+	if !e.IsString() {
+		return pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", types.FormatType(t)).At(pos)
+	}
+	switch name[len(name)-1] {
+	case "default", "C", "POSIX", "C.UTF-8", "C.utf8", "ucs_basic":
+		return nil
+	}
+	return pgerr.Unsupported("collation \"%s\" is not supported", strings.Join(name, ".")).At(pos)
+}
+
+// columnConstraints applies the constraints written with a column.
+func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *columnDef, d *ast.ColumnDef) error {
+	null, hasDefault := false, def.sequence != nil
+	c := &def.col
+	for _, k := range d.Constraints {
+		switch k.Kind {
+		case ast.ConstrNull:
+			null = true
+		case ast.ConstrNotNull:
+			c.NotNull = true
+		case ast.ConstrDefault, ast.ConstrIdentity:
+			if hasDefault {
+				if k.Kind == ast.ConstrIdentity {
+					return pgerr.New(pgerr.SyntaxError, "both default and identity specified for column \"%s\" of table \"%s\"", c.Name, t.Name).At(k.Pos)
+				}
+				return pgerr.New(pgerr.SyntaxError, "multiple default values specified for column \"%s\" of table \"%s\"", c.Name, t.Name).At(k.Pos)
+			}
+			hasDefault = true
+			if err := e.columnValue(ctx, t, def, k); err != nil {
+				return err
+			}
+		case ast.ConstrGenerated:
+			return pgerr.Unsupported("generated columns are not supported").At(k.Pos)
+		default:
+			def.constraints = append(def.constraints, k)
+		}
+	}
+	if null && c.NotNull {
+		return pgerr.New(pgerr.SyntaxError, "conflicting NULL/NOT NULL declarations for column \"%s\" of table \"%s\"", c.Name, t.Name).At(d.Pos)
+	}
+	return nil
+}
+
+// columnValue applies DEFAULT and GENERATED AS IDENTITY.
+func (e *Env) columnValue(ctx context.Context, t *catalog.Table, def *columnDef, k *ast.Constraint) error {
+	var err error
+	if k.Kind == ast.ConstrDefault {
+		def.col.Default, err = e.defaultText(ctx, k.X)
+		return err
+	}
+	switch def.col.Type.Oid {
+	case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
+	default:
+		return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint").At(k.Pos)
+	}
+	def.col.NotNull = true
+	def.col.Identity = 'd'
+	if k.Always {
+		def.col.Identity = 'a'
+	}
+	for i := range k.Options {
+		if o := &k.Options[i]; o.Kind == ast.SeqName {
+			def.seqName = &ast.TableName{Table: o.Owner[len(o.Owner)-1]}
+		}
+	}
+	def.sequence, err = e.columnSequence(ctx, t, &def.col, k.Options)
+	return err
+}
+
+// columnSequence makes the sequence that a column of t owns, and its default.
+func (e *Env) columnSequence(ctx context.Context, t *catalog.Table, c *catalog.Column, opts []ast.SequenceOption) (*catalog.Table, error) {
+	s, err := e.newSequence(ctx, t.Database, t.Schema)
+	if err != nil {
+		return nil, err
+	}
+	s.Sequence.Type = c.Type
+	if err := applySequenceOptions(s.Sequence, opts, true); err != nil {
+		return nil, err
+	}
+	c.OwnsSequence = s.ID
+	c.Default = nextvalOf(s.Oid)
+	return s, nil
+}
+
+// ownedSequence names the sequence of a column of t and ties it to the column,
+// which is about to be added.
+func (e *Env) ownedSequence(ctx context.Context, t *catalog.Table, schema string, def *columnDef) error {
+	s := def.sequence
+	if def.seqName != nil {
+		s.Name = def.seqName.Table
+	} else {
+		var err error
+		if s.Name, err = e.chooseName(ctx, schema, t.Name, def.col.Name, "seq"); err != nil {
+			return err
+		}
+	}
+	s.Sequence.OwnerTable, s.Sequence.OwnerColumn = t.ID, t.NextColumnID
+	return e.addRelation(ctx, s, s.Name, false)
+}
+
+// maxOfType returns the bounds of an integer type.
+func boundsOf(t *types.T) (lo, hi int64) {
+	switch t.Oid {
+	case types.Int2.Oid:
+		return math.MinInt16, math.MaxInt16
+	case types.Int4.Oid:
+		return math.MinInt32, math.MaxInt32
+	}
+	return math.MinInt64, math.MaxInt64
+}

@@ -1,0 +1,119 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// unsupportedConstraint refuses the kinds of constraint that are not there yet.
+func unsupportedConstraint(c *ast.Constraint) error {
+	switch c.Kind {
+	case ast.ConstrForeignKey:
+		return pgerr.Unsupported("foreign keys are not supported yet").At(c.Pos)
+	case ast.ConstrExclude:
+		return pgerr.Unsupported("exclusion constraints are not supported").At(c.Pos)
+	}
+	return pgerr.Unsupported("this kind of constraint is not supported").At(c.Pos)
+}
+
+func checkDeferral(c *ast.Constraint) error {
+	if c.Deferrable || c.InitiallyDeferred {
+		return pgerr.Unsupported("deferrable constraints are not supported").At(c.Pos)
+	}
+	return nil
+}
+
+func undefinedKeyColumn(name string, pos int) error {
+	return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" named in key does not exist", name).At(pos)
+}
+
+// dialectPrimary is the constraint name that one dialect gives every primary
+// key; its index is called as usual.
+const dialectPrimary = "primary"
+
+// keyConstraint makes the index of a PRIMARY KEY or UNIQUE constraint.
+func (e *Env) keyConstraint(ctx context.Context, t *catalog.Table, schema string, c pendingConstraint) (catalog.Index, error) {
+	if err := checkDeferral(c.Constraint); err != nil {
+		return catalog.Index{}, err
+	}
+	if c.Sharded || c.Buckets != nil {
+		return catalog.Index{}, pgerr.Unsupported("hash-sharded keys are not supported").At(c.Pos)
+	}
+	if c.SplitInto != nil {
+		e.noEffect(noSplit)
+	}
+	keys := c.Keys
+	if c.column != "" {
+		keys = []ast.IndexElem{{Loc: c.Loc, Column: c.column}}
+	}
+	p := pendingIndex{
+		loc: c.Loc, name: c.Name, unique: true, keys: keys, stored: c.Include, constraint: true,
+		primary: c.Kind == ast.ConstrPrimaryKey, nullsNotDistinct: c.NullsNotDistinct,
+	}
+	if p.primary && c.Name == dialectPrimary {
+		p.name = objectName(t.Name, "", "pkey")
+	}
+	if err := e.ignoreStorage(c.With, c.Tablespace); err != nil {
+		return catalog.Index{}, err
+	}
+	ix, err := e.newIndex(ctx, t, schema, p)
+	if err != nil {
+		return ix, err
+	}
+	ix.ConstraintName = ix.Name
+	if p.primary && c.Name == dialectPrimary {
+		ix.ConstraintName = dialectPrimary
+	}
+	if constraintExists(t, ix.ConstraintName) {
+		return ix, duplicateConstraint(t, ix.ConstraintName)
+	}
+	ix.ConstraintOid, err = e.Coll.NewOid(ctx)
+	return ix, err
+}
+
+func constraintExists(t *catalog.Table, name string) bool {
+	return slices.ContainsFunc(t.Checks, func(c catalog.Check) bool { return c.Name == name }) ||
+		slices.ContainsFunc(t.Indexes, func(ix catalog.Index) bool { return ix.Constraint && ix.ConstraintName == name })
+}
+
+func duplicateConstraint(t *catalog.Table, name string) error {
+	return pgerr.New(pgerr.DuplicateObject, "constraint \"%s\" for relation \"%s\" already exists", name, t.Name)
+}
+
+// addCheck adds a CHECK constraint to t; the caller checks the expression.
+func (e *Env) addCheck(ctx context.Context, t *catalog.Table, c pendingConstraint) error {
+	if err := checkDeferral(c.Constraint); err != nil {
+		return err
+	}
+	if c.NotValid {
+		return pgerr.Unsupported("NOT VALID constraints are not supported").At(c.Pos)
+	}
+	text, cols, err := e.checkText(ctx, t, c)
+	if err != nil {
+		return err
+	}
+	k := catalog.Check{Name: c.Name, Expr: text, Columns: cols}
+	switch {
+	case k.Name == "":
+		part := ""
+		if len(cols) == 1 {
+			part = t.Columns[t.ColumnByID(cols[0])].Name
+		}
+		k.Name = objectName(t.Name, part, "check")
+		for n := 1; constraintExists(t, k.Name); n++ {
+			k.Name = objectName(t.Name, part, "check"+strconv.Itoa(n))
+		}
+	case constraintExists(t, k.Name):
+		return duplicateConstraint(t, k.Name)
+	}
+	if k.Oid, err = e.Coll.NewOid(ctx); err != nil {
+		return err
+	}
+	t.Checks = append(t.Checks, k)
+	return nil
+}

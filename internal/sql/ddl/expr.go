@@ -1,0 +1,261 @@
+package ddl
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
+)
+
+// nextvalOf is the default of a column that takes its values from a sequence.
+// The sequence is named by its oid, so that renaming it changes nothing.
+func nextvalOf(oid uint32) string {
+	return "nextval(" + sequenceRef(oid) + ")"
+}
+
+// sequenceRef is how stored expressions name a sequence.
+func sequenceRef(oid uint32) string { return "'" + strconv.FormatUint(uint64(oid), 10) + "'::regclass" }
+
+// defaultText checks the form of a DEFAULT expression and returns the text to
+// store; its type is checked by checkExprs. DEFAULT NULL is no default.
+func (e *Env) defaultText(ctx context.Context, x ast.Expr) (string, error) {
+	if _, ok := x.(*ast.NullLit); ok {
+		return "", nil
+	}
+	var err error
+	ast.Walk(x, func(n ast.Node) bool {
+		if err != nil {
+			return false
+		}
+		switch n := n.(type) {
+		case *ast.ColumnRef:
+			err = pgerr.Unsupported("cannot use column reference in DEFAULT expression").At(n.Pos)
+		default:
+			err = checkExprNode(n, "DEFAULT expressions", "DEFAULT expression")
+		}
+		return err == nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := e.pinSequences(ctx, x); err != nil {
+		return "", err
+	}
+	return ast.Format(x), nil
+}
+
+// checkExprNode refuses what no stored expression may contain.
+func checkExprNode(n ast.Node, plural, singular string) error {
+	switch n := n.(type) {
+	case *ast.Subquery:
+		return pgerr.Unsupported("cannot use subquery in %s", singular).At(n.Pos)
+	case *ast.In:
+		if n.Query != nil {
+			return pgerr.Unsupported("cannot use subquery in %s", singular).At(n.Pos)
+		}
+	case *ast.Quantified:
+		if n.Query != nil {
+			return pgerr.Unsupported("cannot use subquery in %s", singular).At(n.Pos)
+		}
+	case *ast.FuncCall:
+		if n.Over != nil {
+			return pgerr.New(pgerr.WindowingError, "window functions are not allowed in %s", plural).At(n.Pos)
+		}
+	case *ast.Param:
+		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", n.N).At(n.Pos)
+	}
+	return nil
+}
+
+// pinSequences replaces the names of sequences in calls of sequence functions by
+// their oids, in place.
+func (e *Env) pinSequences(ctx context.Context, x ast.Expr) error {
+	var err error
+	ast.Walk(x, func(n ast.Node) bool {
+		call, ok := n.(*ast.FuncCall)
+		if !ok || err != nil || len(call.Args) == 0 {
+			return err == nil
+		}
+		switch call.Name.Name {
+		case "nextval", "currval", "setval":
+			err = e.pinSequence(ctx, call)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (e *Env) pinSequence(ctx context.Context, call *ast.FuncCall) error {
+	arg := call.Args[0]
+	if c, ok := arg.(*ast.Cast); ok && len(c.Type.Names) > 0 {
+		switch c.Type.Names[len(c.Type.Names)-1] {
+		case "regclass":
+			arg = c.X
+		case "text": // resolved anew at every call, as in PostgreSQL
+			return nil
+		}
+	}
+	lit, ok := arg.(*ast.StrLit)
+	if !ok || lit.Val == "" || lit.Val[0] >= '0' && lit.Val[0] <= '9' {
+		return nil
+	}
+	parts, err := splitName(lit.Val)
+	if err != nil {
+		return pgerr.From(err).At(lit.Pos)
+	}
+	name := ast.TableName{Loc: lit.Loc, Table: parts[len(parts)-1]}
+	if len(parts) > 1 {
+		name.Schema = parts[len(parts)-2]
+	}
+	t, _, err := e.relation(ctx, name)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		return undefinedRelation(name)
+	}
+	call.Args[0] = &ast.Cast{
+		Loc: lit.Loc, Style: ast.CastColons,
+		X:    &ast.StrLit{Loc: lit.Loc, Val: strconv.FormatUint(uint64(t.Oid), 10)},
+		Type: &ast.TypeName{Loc: lit.Loc, Names: []ast.Name{"regclass"}},
+	}
+	return nil
+}
+
+// splitName splits a possibly quoted, qualified name as in the text of a
+// regclass value.
+func splitName(s string) ([]string, error) {
+	bad := pgerr.New(pgerr.InvalidName, "invalid name syntax")
+	var parts []string
+	for {
+		if s == "" {
+			return nil, bad
+		}
+		var part string
+		if s[0] == '"' {
+			end := 1
+			for {
+				i := strings.IndexByte(s[end:], '"')
+				if i < 0 {
+					return nil, bad
+				}
+				part += s[end : end+i]
+				end += i + 1
+				if end < len(s) && s[end] == '"' {
+					part += `"`
+					end++
+					continue
+				}
+				break
+			}
+			s = s[end:]
+		} else {
+			i := strings.IndexByte(s, '.')
+			if i < 0 {
+				i = len(s)
+			}
+			part, s = strings.ToLower(s[:i]), s[i:]
+		}
+		parts = append(parts, part)
+		if s == "" {
+			return parts, nil
+		}
+		if s[0] != '.' {
+			return nil, bad
+		}
+		s = s[1:]
+	}
+}
+
+// checkText checks the form of a CHECK expression over t and returns the text
+// to store with the columns it uses.
+func (e *Env) checkText(ctx context.Context, t *catalog.Table, c pendingConstraint) (string, []catalog.ColumnID, error) {
+	var cols []catalog.ColumnID
+	var err error
+	ast.Walk(c.X, func(n ast.Node) bool {
+		if err != nil {
+			return false
+		}
+		ref, ok := n.(*ast.ColumnRef)
+		if !ok {
+			err = checkExprNode(n, "check constraints", "check constraint")
+			return err == nil
+		}
+		if ref.Table != "" && ref.Table != t.Name {
+			err = pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", ref.Table).At(ref.Pos)
+			return false
+		}
+		ref.Catalog, ref.Schema, ref.Table = "", "", "" // the table may be renamed
+		ord, ok := t.ColumnByName(ref.Column)
+		if !ok {
+			err = pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Column).At(ref.Pos)
+			return false
+		}
+		if id := t.Columns[ord].ID; !slices.Contains(cols, id) {
+			cols = append(cols, id)
+		}
+		return true
+	})
+	if err == nil {
+		err = e.pinSequences(ctx, c.X)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	return ast.Format(c.X), cols, nil
+}
+
+// checkExprs has the planner check the defaults and CHECK constraints of t by
+// planning an insertion of a row of defaults.
+func (e *Env) checkExprs(ctx context.Context, t *catalog.Table) error {
+	st := &ast.Insert{Table: &ast.TableRef{Name: ast.TableName{Schema: scratchSchema, Table: scratchNew}}}
+	_, err := planner.Plan(ctx, st, e.plannerEnv(&scratchResolver{Collection: e.Coll, table: t}))
+	return defaultMessage(err)
+}
+
+func (e *Env) plannerEnv(r catalog.Resolver) *planner.Env {
+	return &planner.Env{Catalog: r, Format: e.Format, DefaultIntSize: e.DefaultIntSize, FixedParams: true}
+}
+
+// defaultMessage words an error about a default as PostgreSQL does.
+func defaultMessage(err error) error {
+	var pe *pgerr.Error
+	if errors.As(err, &pe) && pe.Code == pgerr.DatatypeMismatch {
+		c := *pe
+		c.Message = strings.Replace(c.Message, " but expression is of type ", " but default expression is of type ", 1)
+		return &c
+	}
+	return err
+}
+
+// The names under which the planner finds the tables of a statement's own
+// queries. No schema can have such a name.
+const (
+	scratchSchema = "\x01ddl"
+	scratchOld    = "old"
+	scratchNew    = "new"
+)
+
+// scratchResolver resolves the names above; all others are the session's.
+type scratchResolver struct {
+	*catalog.Collection
+	old   *catalog.Table
+	table *catalog.Table // as it will be
+}
+
+// ResolveTable implements catalog.Resolver.
+func (r *scratchResolver) ResolveTable(ctx context.Context, database, schema, name string) (*catalog.Table, error) {
+	if schema == scratchSchema {
+		if name == scratchOld {
+			return r.old, nil
+		}
+		return r.table, nil
+	}
+	return r.Collection.ResolveTable(ctx, database, schema, name)
+}

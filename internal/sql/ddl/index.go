@@ -1,0 +1,231 @@
+package ddl
+
+import (
+	"context"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// maxIndexColumns bounds the columns of an index, as in PostgreSQL.
+const maxIndexColumns = 32
+
+// pendingIndex is an index or key constraint as written.
+type pendingIndex struct {
+	loc              ast.Loc
+	name             string // "" to choose one
+	unique           bool
+	primary          bool
+	constraint       bool
+	nullsNotDistinct bool
+	keys             []ast.IndexElem
+	stored           []ast.Name
+}
+
+// inlineIndex is the INDEX element of CREATE TABLE.
+func (e *Env) inlineIndex(d *ast.InlineIndex) (pendingIndex, error) {
+	p := pendingIndex{loc: d.Loc, name: d.Name, unique: d.Unique, keys: d.Keys, stored: d.Storing}
+	if err := checkIndexOptions(d.Loc, d.Method, d.Inverted, d.Sharded, d.Where); err != nil {
+		return p, err
+	}
+	return p, e.ignoreStorage(d.With, "")
+}
+
+func checkIndexOptions(at ast.Loc, method ast.Name, inverted, sharded bool, where ast.Expr) error {
+	switch {
+	case inverted:
+		return pgerr.Unsupported("inverted indexes are not supported").At(at.Pos)
+	case sharded:
+		return pgerr.Unsupported("hash-sharded indexes are not supported").At(at.Pos)
+	case where != nil:
+		return pgerr.Unsupported("partial indexes are not supported").At(at.Pos)
+	}
+	switch method {
+	case "", "btree":
+		return nil
+	case "hash", "gin", "gist", "spgist", "brin", "lsm", "ybgin", "prefix":
+		return pgerr.Unsupported("access method \"%s\" is not supported", method).At(at.Pos)
+	}
+	return pgerr.New(pgerr.UndefinedObject, "access method \"%s\" does not exist", method).At(at.Pos)
+}
+
+// createIndex is CREATE INDEX. CONCURRENTLY makes no difference: writers of the
+// table wait while the index is built.
+func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
+	if err := checkIndexOptions(st.Loc, st.Method, st.Inverted, st.Sharded, st.Where); err != nil {
+		return err
+	}
+	if st.SplitInto != nil || len(st.SplitAt) > 0 {
+		e.noEffect(noSplit)
+	}
+	if err := e.ignoreStorage(st.With, st.Tablespace); err != nil {
+		return err
+	}
+	old, err := e.lockTable(ctx, st.Table.Name)
+	if err != nil {
+		return err
+	}
+	schema, err := e.Coll.SchemaByID(ctx, old.Schema)
+	if err != nil {
+		return err
+	}
+	if st.Name != "" && st.IfNotExists {
+		exists, err := e.nameExists(ctx, schema.Name, st.Name)
+		if err != nil {
+			return err
+		}
+		if exists {
+			e.skip(pgerr.DuplicateTable, "relation \"%s\" already exists, skipping", st.Name)
+			return nil
+		}
+	}
+	t := old.Clone()
+	ix, err := e.newIndex(ctx, t, schema.Name, pendingIndex{
+		loc: st.Loc, name: st.Name, unique: st.Unique, keys: st.Keys, stored: st.Include, nullsNotDistinct: st.NullsNotDistinct,
+	})
+	if err != nil {
+		return err
+	}
+	return e.addBuiltIndex(ctx, old, t, ix)
+}
+
+// addBuiltIndex adds an index to t, the changed form of old, and fills it.
+func (e *Env) addBuiltIndex(ctx context.Context, old, t *catalog.Table, ix catalog.Index) error {
+	if err := e.addRelation(ctx, t, ix.Name, true); err != nil {
+		return err
+	}
+	t.Indexes = append(t.Indexes, ix)
+	if err := e.build(ctx, buildSpec{old: old, table: t, indexes: []int{len(t.Indexes) - 1}}); err != nil {
+		return err
+	}
+	return e.Coll.Put(ctx, t)
+}
+
+// newIndex makes the descriptor of an index of t. It takes an index id of t but
+// does not add the index.
+func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p pendingIndex) (catalog.Index, error) {
+	ix := catalog.Index{Name: p.name, Unique: p.unique, Primary: p.primary, Constraint: p.constraint}
+	if p.nullsNotDistinct {
+		return ix, pgerr.Unsupported("NULLS NOT DISTINCT is not supported").At(p.loc.Pos)
+	}
+	if len(p.keys)+len(p.stored) > maxIndexColumns {
+		return ix, pgerr.New(pgerr.TooManyColumns, "cannot use more than %d columns in an index", maxIndexColumns).At(p.loc.Pos)
+	}
+	var names []string
+	for i := range p.keys {
+		c, err := e.indexColumn(t, &p.keys[i], p.constraint)
+		if err != nil {
+			return ix, err
+		}
+		name := t.Columns[t.ColumnByID(c.Column)].Name
+		for _, o := range ix.Columns {
+			if o.Column == c.Column && p.constraint {
+				return ix, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" appears twice in %s constraint", name, kindOfKey(p)).At(p.keys[i].Pos)
+			}
+		}
+		names = append(names, name)
+		ix.Columns = append(ix.Columns, c)
+	}
+	for _, name := range p.stored {
+		ord, ok := visibleColumn(t, name)
+		if !ok {
+			return ix, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(p.loc.Pos)
+		}
+		names = append(names, name)
+		ix.Stored = append(ix.Stored, t.Columns[ord].ID)
+	}
+	if ix.Name == "" {
+		var err error
+		if ix.Name, err = e.indexName(ctx, t, schema, p, names); err != nil {
+			return ix, err
+		}
+	}
+	ix.ID = t.NextIndexID
+	t.NextIndexID++
+	var err error
+	ix.Oid, err = e.Coll.NewOid(ctx)
+	return ix, err
+}
+
+func kindOfKey(p pendingIndex) string {
+	if p.primary {
+		return "primary key"
+	}
+	return "unique"
+}
+
+func (e *Env) indexName(ctx context.Context, t *catalog.Table, schema string, p pendingIndex, cols []string) (string, error) {
+	switch {
+	case p.primary:
+		return e.chooseName(ctx, schema, t.Name, "", "pkey")
+	case p.constraint:
+		return e.chooseName(ctx, schema, t.Name, columnsPart(cols), "key")
+	}
+	return e.chooseName(ctx, schema, t.Name, columnsPart(cols), "idx")
+}
+
+func visibleColumn(t *catalog.Table, name string) (int, bool) {
+	ord, ok := t.ColumnByName(name)
+	return ord, ok && !t.Columns[ord].Hidden
+}
+
+// indexColumn checks one key column.
+func (e *Env) indexColumn(t *catalog.Table, k *ast.IndexElem, constraint bool) (catalog.IndexColumn, error) {
+	var c catalog.IndexColumn
+	switch {
+	case k.X != nil:
+		return c, pgerr.Unsupported("indexes on expressions are not supported").At(k.Pos)
+	case k.Hash:
+		return c, pgerr.Unsupported("hash-distributed keys are not supported").At(k.Pos)
+	}
+	ord, ok := visibleColumn(t, k.Column)
+	if !ok {
+		if constraint {
+			return c, undefinedKeyColumn(k.Column, k.Pos)
+		}
+		return c, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", k.Column).At(k.Pos)
+	}
+	col := &t.Columns[ord]
+	if err := checkCollation(k.Collate, col.Type, k.Pos); err != nil {
+		return c, err
+	}
+	if err := checkOpClass(k, col.Type); err != nil {
+		return c, err
+	}
+	if col.Type.Is(types.JSON) {
+		return c, pgerr.New(pgerr.UndefinedObject, "data type json has no default operator class for access method \"btree\"").
+			WithHint("You must specify an operator class for the index or define a default operator class for the data type.").At(k.Pos)
+	}
+	if err := rowcodec.CheckOrderable(col.Type); err != nil {
+		return c, pgerr.From(err).At(k.Pos)
+	}
+	c.Column = col.ID
+	c.Desc = k.Dir == ast.DirDesc
+	c.NullsFirst = c.Desc
+	if k.Nulls != ast.NullsDefault {
+		c.NullsFirst = k.Nulls == ast.NullsFirst
+	}
+	return c, nil
+}
+
+// checkOpClass accepts the default operator class of a type, and the pattern
+// classes, which order as the only collation does.
+func checkOpClass(k *ast.IndexElem, t *types.T) error {
+	if len(k.OpClass) == 0 {
+		return nil
+	}
+	name := k.OpClass[len(k.OpClass)-1]
+	if len(k.OpArgs) == 0 {
+		if name == t.Name+"_ops" {
+			return nil
+		}
+		if t.IsString() && (name == "text_ops" || strings.HasSuffix(name, "_pattern_ops")) {
+			return nil
+		}
+	}
+	return pgerr.Unsupported("operator class \"%s\" is not supported", name).At(k.Pos)
+}

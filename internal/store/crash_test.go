@@ -1,0 +1,185 @@
+package store_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/dist"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/store"
+)
+
+// crashStride is how many file operations lie between two simulated power
+// losses; LICHEN_CRASH_STRIDE=1 tries every one.
+func crashStride() int64 {
+	if n, err := strconv.ParseInt(os.Getenv("LICHEN_CRASH_STRIDE"), 10, 64); err == nil && n > 0 {
+		return n
+	}
+	return 5
+}
+
+func openCrash(f fs.FS) (*store.Store, *kv.DB, error) {
+	c := hlc.NewSystem(0)
+	s, err := store.Open(store.Options{
+		FS: f, Dir: "store", Clock: c, SegmentBytes: 256 << 10, MemTableBytes: 1 << 20, OnFatal: func(error) {},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.Start(); err != nil {
+		return nil, nil, err
+	}
+	return s, kv.NewDB(dist.New(s), c, uint64(c.Now().WallTime)), nil
+}
+
+// pair writes the same number under two keys, in one transaction.
+func pair(db *kv.DB, n uint64) error {
+	ctx := context.Background()
+	val := make([]byte, 8, 2048)
+	binary.BigEndian.PutUint64(val, n)
+	return db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		for _, k := range []string{"a", "b"} {
+			if _, err := t.Lock(ctx, key(k), kv.LockUpdate, kv.WaitBlock); err != nil {
+				return err
+			}
+			if err := t.Put(key(k), val[:cap(val)]); err != nil {
+				return err
+			}
+		}
+		return t.Put(key(fmt.Sprintf("n%06d", n)), val[:cap(val)])
+	})
+}
+
+func readPair(t *testing.T, db *kv.DB) uint64 { t.Helper(); return readPairUpTo(t, db, 1<<62) }
+
+// readPairUpTo returns the newest pair and checks that every transaction up to
+// it, or up to limit, is there.
+func readPairUpTo(t *testing.T, db *kv.DB, limit uint64) uint64 {
+	t.Helper()
+	ctx := context.Background()
+	txn := db.Begin(kv.TxnOptions{ReadOnly: true})
+	txn.BeginStatement()
+	defer txn.Rollback(ctx)
+	read := func(k string) (n uint64) {
+		v, ok, err := txn.Get(ctx, key(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok {
+			n = binary.BigEndian.Uint64(v)
+		}
+		return n
+	}
+	a, b := read("a"), read("b")
+	if a != b {
+		t.Fatalf("a transaction is half there: a=%d b=%d", a, b)
+	}
+	for n := uint64(1); n <= a && a <= limit; n++ {
+		if read(fmt.Sprintf("n%06d", n)) != n {
+			t.Fatalf("transaction %d of %d is missing", n, a)
+		}
+	}
+	return a
+}
+
+// crash is what a power loss at one moment leaves behind.
+type crash struct {
+	op    int64
+	keep  int
+	acked uint64 // acknowledged before the moment
+	disk  *fs.MemFS
+}
+
+// crasher takes a copy of the disk, as a power loss would leave it, at every
+// stride-th file operation; the run itself goes on.
+type crasher struct {
+	mem    *fs.MemFS
+	stride int64
+	acked  atomic.Uint64
+
+	mu      sync.Mutex
+	n       int64
+	crashes []crash
+}
+
+func (c *crasher) Hook(op *fs.Op) error {
+	if !op.Kind.Mutates() {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n++; c.n%c.stride != 0 {
+		return nil
+	}
+	keep := []int{0, 50, 100}[c.n/c.stride%3]
+	acked := c.acked.Load() // before the copy: it must hold all of these
+	c.crashes = append(c.crashes, crash{c.n, keep, acked, fs.CrashClone(c.mem, keep, uint64(c.n))})
+	return nil
+}
+
+// After a power loss at any file operation, everything acknowledged is there and
+// nothing is half there; and so after a second one during recovery.
+func TestPowerLoss(t *testing.T) {
+	const writes = 80
+	c := &crasher{mem: fs.NewCrashableMem(), stride: crashStride()}
+	s, db, err := openCrash(fs.WithHooks(c.mem, c.Hook))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := uint64(1); i <= writes; i++ {
+		if i%20 == 0 {
+			_ = s.Engine().StartFlush()
+		}
+		if err := pair(db, i); err != nil {
+			t.Fatal(err)
+		}
+		c.acked.Store(i)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, cr := range c.crashes {
+		verifyCrash(t, cr, writes)
+	}
+	t.Logf("%d operations, %d power losses", c.n, len(c.crashes))
+}
+
+func verifyCrash(t *testing.T, cr crash, writes uint64) {
+	t.Helper()
+	again := &crasher{mem: cr.disk, stride: 7}
+	s, db, err := openCrash(fs.WithHooks(cr.disk, again.Hook))
+	if err != nil {
+		t.Fatalf("power loss at operation %d, %d%% of unsynced data kept: %v", cr.op, cr.keep, err)
+	}
+	if got := readPair(t, db); got < cr.acked {
+		t.Fatalf("power loss at operation %d, %d%% kept: %d acknowledged, %d there", cr.op, cr.keep, cr.acked, got)
+	}
+	if err := pair(db, writes+1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(again.crashes) == 0 {
+		return
+	}
+	second := again.crashes[len(again.crashes)/2]
+	s, db, err = openCrash(second.disk)
+	if err != nil {
+		t.Fatalf("second power loss at operation %d after the one at %d: %v", second.op, cr.op, err)
+	}
+	if got := readPairUpTo(t, db, writes); got < cr.acked {
+		t.Fatalf("second power loss at operation %d after %d: %d acknowledged, %d there", second.op, cr.op, cr.acked, got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
