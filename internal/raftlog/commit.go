@@ -146,6 +146,7 @@ func (l *Log) create(size int64) (*segment, error) {
 // throughout.
 func (l *Log) finish(f *frame, err error) {
 	if err == nil {
+		l.applied = f.number
 		l.apply(f)
 		l.janitor.stuck = false
 		l.kick()
@@ -160,7 +161,9 @@ func (l *Log) finish(f *frame, err error) {
 	}
 	f.reqs = append(f.reqs, l.next.reqs...)
 	f.async += l.next.async
+	l.applied = l.next.number
 	l.next.recycle()
+	l.next.number = l.applied + 1
 	l.changed.Broadcast()
 	for _, r := range f.reqs {
 		r.err = err
@@ -177,7 +180,7 @@ func (l *Log) makeRoom() {
 	if len(l.dead) == 0 || l.active == nil {
 		return
 	}
-	c := newFrame()
+	c := newFrame(l.applied)
 	l.addControl(c)
 	if l.sealed || l.active.room(true) < frameSize(len(c.buf)-frameHeader) {
 		for _, id := range c.marks {

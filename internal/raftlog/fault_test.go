@@ -110,15 +110,16 @@ func TestControlReserve(t *testing.T) {
 	}))
 	next := uint64(1)
 	fill := func() (err error) {
-		for range 1000 {
-			err = l.Append([]Write{{Group: 1, Replica: 1, Entries: entries(1, next, 1, 1, 700)}})
-			if err != nil {
-				return err
+		for _, size := range []int{700, 0} {
+			for range 1000 {
+				if err = l.Append([]Write{{Group: 1, Replica: 1, Entries: entries(1, next, 1, 1, size)}}); err != nil {
+					break
+				}
+				next++
+				settle(l)
 			}
-			next++
-			settle(l)
 		}
-		return nil
+		return err
 	}
 	for range 40 {
 		appendN(t, l, 1, next, 1, 1, 700)

@@ -39,14 +39,38 @@ type queuedState struct {
 	replica uint64
 	mark    uint64 // truncation mark
 	last    uint64
-	min     uint64 // lowest index a queued write replaces; noIndex if none
+	// low is the lowest index replaced by writes of one frame. At most two
+	// frames are not yet applied, the one being written and the next.
+	low [2]struct{ frame, index uint64 }
 }
 
 const noIndex = ^uint64(0)
 
+// replaces notes that a write in the frame numbered so replaces entries from
+// index i on.
+func (q *queuedState) replaces(frame, i uint64) {
+	low := &q.low[frame%2]
+	if low.frame != frame {
+		low.frame, low.index = frame, noIndex
+	}
+	low.index = min(low.index, i)
+}
+
+// lowest returns the lowest index that a write in a frame after the one
+// numbered applied replaces, noIndex if there is none.
+func (q *queuedState) lowest(applied uint64) uint64 {
+	i := noIndex
+	for _, low := range q.low {
+		if low.frame > applied {
+			i = min(i, low.index)
+		}
+	}
+	return i
+}
+
 // settle makes the queued state the present one.
 func (g *group) settle() {
-	g.queued = queuedState{exists: g.exists, replica: g.Replica, mark: g.Truncated.Index, last: g.Last, min: noIndex}
+	g.queued = queuedState{exists: g.exists, replica: g.Replica, mark: g.Truncated.Index, last: g.Last}
 }
 
 // holds reports whether entry i is at r.

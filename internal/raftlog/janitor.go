@@ -216,11 +216,11 @@ func (l *Log) liveRuns(s *segment) []move {
 
 // admit drops the entries that are no longer where they were or that a queued
 // write replaces: a record of moved entries must not follow their replacement.
-func (m *move) admit() {
-	n := 0
+func (m *move) admit(applied uint64) {
+	n, low := 0, m.group.queued.lowest(applied)
 	for i, old := range m.old {
 		e := m.entries[i]
-		if e.Index < m.group.queued.min && m.group.holds(e.Index, old) {
+		if e.Index < low && m.group.holds(e.Index, old) {
 			m.entries[n], m.old[n] = e, old
 			n++
 		} else if n > 0 {

@@ -42,6 +42,7 @@ type Log struct {
 	// marks are the groups truncated since the last frame.
 	marks map[GroupID]struct{}
 
+	applied uint64   // number of the last frame that is done with
 	next    *frame   // collects what the next sync will cover
 	idle    []*frame // for reuse
 	leading bool     // somebody is writing, or about to
@@ -111,7 +112,7 @@ func Open(o Options) (*Log, error) {
 			cache:  cache{limit: o.CacheBytes},
 		},
 		marks:    map[GroupID]struct{}{},
-		next:     newFrame(),
+		next:     newFrame(1),
 		nextSeq:  1,
 		nextSlot: 1,
 	}
@@ -299,8 +300,9 @@ func (l *Log) Truncate(g GroupID, index, term uint64) error {
 		return nil
 	case index > grp.Last:
 		return fmt.Errorf("%w: group %d: truncation at %d beyond the last entry %d", ErrInvalid, g, index, grp.Last)
-	case index >= grp.queued.min:
-		return fmt.Errorf("%w: group %d: truncation at %d, but entry %d is being replaced", ErrInvalid, g, index, grp.queued.min)
+	case index >= grp.queued.lowest(l.applied):
+		return fmt.Errorf("%w: group %d: truncation at %d, but entry %d is being replaced",
+			ErrInvalid, g, index, grp.queued.lowest(l.applied))
 	}
 	if have, _ := grp.term(index); have != term {
 		return fmt.Errorf("%w: group %d: truncation at %d of term %d, but the entry's is %d", ErrInvalid, g, index, term, have)

@@ -375,6 +375,18 @@ func recoverAndGoOn(t *testing.T, label string, clone *fs.MemFS, acked, pending 
 func verifyRecovered(t *testing.T, label string, f fs.FS, acked, pending model) model {
 	t.Helper()
 	before := dump(f)
+	names, err := f.List(testDir)
+	if err != nil && len(acked) > 0 {
+		t.Fatalf("%s: %v", label, err)
+	}
+	for _, name := range names {
+		if _, ok := parseSegmentName(name); !ok {
+			continue
+		}
+		if st, err := f.Stat(f.PathJoin(testDir, name)); err != nil || st.Size() < 16<<10 {
+			t.Fatalf("%s: %s is not a whole segment\n%s", label, name, before)
+		}
+	}
 	l, err := Open(testOptions(f))
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", label, err, before)

@@ -7,6 +7,7 @@ import (
 
 // frame collects the records that one sync will make durable.
 type frame struct {
+	number  uint64   // frames are numbered as they are started
 	buf     []byte   // room for the frame header, then the records
 	locs    []uint32 // where in buf the checksum of each entry is, in order
 	reqs    []*request
@@ -19,7 +20,9 @@ type frame struct {
 	off     int64
 }
 
-func newFrame() *frame { return &frame{buf: make([]byte, frameHeader, 4<<10)} }
+func newFrame(number uint64) *frame {
+	return &frame{number: number, buf: make([]byte, frameHeader, 4<<10)}
+}
 
 // recycle empties the frame for reuse; it reports false if it had grown too
 // large to be kept.
@@ -215,8 +218,9 @@ func (l *Log) takeFrame() *frame {
 	f := l.next
 	if n := len(l.idle); n > 0 {
 		l.next, l.idle = l.idle[n-1], l.idle[:n-1]
+		l.next.number = f.number + 1
 	} else {
-		l.next = newFrame()
+		l.next = newFrame(f.number + 1)
 	}
 	l.changed.Broadcast() // room in the queue
 	l.addControl(f)
@@ -319,7 +323,7 @@ func (l *Log) admit(r *request) error {
 	for i := range r.ws {
 		g := l.lookup(r.ws[i].Group)
 		l.undo = append(l.undo, g.queued)
-		if err := g.admit(&r.ws[i]); err != nil {
+		if err := g.admit(&r.ws[i], l.next.number); err != nil {
 			for j := i; j >= 0; j-- {
 				g := l.groups[r.ws[j].Group]
 				if g == nil {
@@ -332,7 +336,7 @@ func (l *Log) admit(r *request) error {
 		}
 	}
 	for i := range r.moves {
-		r.moves[i].admit()
+		r.moves[i].admit(l.applied)
 	}
 	return nil
 }
@@ -343,12 +347,13 @@ func (l *Log) admitDestroy(r *request) error {
 		defer l.forget(g)
 		return fmt.Errorf("%w: group %d: destroy of replica %d, but the log is of %d", ErrInvalid, r.group, r.replica, q.replica)
 	}
-	g.queued = queuedState{writes: g.queued.writes + 1, min: 0}
+	g.queued = queuedState{writes: g.queued.writes + 1, low: g.queued.low}
+	g.queued.replaces(l.next.number, 0)
 	return nil
 }
 
 // admit checks w against the queued state of the group and updates it.
-func (g *group) admit(w *Write) error {
+func (g *group) admit(w *Write, frame uint64) error {
 	q := &g.queued
 	if q.exists && q.replica != w.Replica {
 		return fmt.Errorf("write of replica %d, but the log is of %d", w.Replica, q.replica)
@@ -359,7 +364,7 @@ func (g *group) admit(w *Write) error {
 	if w.Reset != nil && w.Reset.Index > MaxIndex || len(w.Entries) > 0 && w.Entries[0].Index > MaxIndex {
 		return fmt.Errorf("index beyond %d", uint64(MaxIndex))
 	}
-	mark, last, low := q.mark, q.last, q.min
+	mark, last, low := q.mark, q.last, noIndex
 	if w.Reset != nil {
 		mark, last, low = w.Reset.Index, w.Reset.Index, 0
 	}
@@ -375,6 +380,8 @@ func (g *group) admit(w *Write) error {
 		}
 		last, low = first+n-1, min(low, first)
 	}
-	*q = queuedState{writes: q.writes + 1, exists: true, replica: w.Replica, mark: mark, last: last, min: low}
+	q.writes++
+	q.exists, q.replica, q.mark, q.last = true, w.Replica, mark, last
+	q.replaces(frame, low)
 	return nil
 }

@@ -441,7 +441,8 @@ func (r *recovery) fillRecord(s *segment, base int64, rec *record) {
 			continue
 		}
 		ref := &g.refs[idx-g.first()]
-		if ref.slot != 0 && ref.slot != s.slot {
+		known := ref.slot != 0
+		if known && (ref.slot != s.slot || rec.typ == recMoved && ref.term != rec.entries[i].term) {
 			continue
 		}
 		r.l.release(*ref)

@@ -94,3 +94,15 @@ func (r *Replica) drop(refs []mvcc.VersionRef) error {
 	r.stats.Collected.Add(int64(len(refs)))
 	return r.group.propose(b.Bytes(), nil)
 }
+
+// ClearSpan drops all versions of all keys in [start, end), which lies in the
+// range and which no transaction can read any more.
+func (r *Replica) ClearSpan(start, end []byte) error {
+	if err := r.deps.AdmitWrite(); err != nil {
+		return err
+	}
+	var b apply.Builder
+	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
+	b.ClearSpan(start, end)
+	return r.group.propose(b.Bytes(), nil)
+}

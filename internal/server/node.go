@@ -94,7 +94,7 @@ func (n *Node) Start(ctx context.Context) error {
 	if err := n.store.Start(); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
-	cat := catalog.NewStore(n.db)
+	cat := catalog.NewStore(catalog.Options{DB: n.db, Waits: n.store.Waits()})
 	if err := cat.Bootstrap(ctx); err != nil {
 		return errors.Join(fmt.Errorf("bootstrap: %w", err), n.store.Close())
 	}

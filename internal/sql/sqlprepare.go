@@ -7,7 +7,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -82,7 +81,7 @@ func (s *Session) plannerEnv(params []*types.T) *planner.Env {
 
 // evalConst evaluates an expression without columns or parameters.
 func (s *Session) evalConst(ctx context.Context, e ast.Expr) (types.Datum, *types.T, error) {
-	sel := &ast.Select{Targets: []ast.SelectTarget{{Expr: e}}}
+	sel := &ast.Select{Items: []ast.SelectItem{{X: e}}}
 	return s.evalSelect(ctx, sel)
 }
 

@@ -308,7 +308,7 @@ func (s *Session) asOf(ctx context.Context, e ast.Expr) (hlc.Timestamp, error) {
 func (s *Session) asOfDatum(d types.Datum, t *types.T, now hlc.Timestamp) (hlc.Timestamp, error) {
 	const epoch = 946684800_000_000 // 2000-01-01 in microseconds of Unix time
 	at := func(micros int64) hlc.Timestamp { return hlc.Timestamp{WallTime: (micros + epoch) * 1000} }
-	back := func(iv types.Interval) hlc.Timestamp {
+	back := func(iv types.IntervalValue) hlc.Timestamp {
 		micros := iv.Micros + (int64(iv.Days)+30*int64(iv.Months))*86400_000_000
 		return hlc.Timestamp{WallTime: now.WallTime + micros*1000}
 	}

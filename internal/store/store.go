@@ -237,3 +237,30 @@ func (s *Store) noteFlush() {
 	default:
 	}
 }
+
+// ClearSpan drops all versions of all keys in [start, end): the data of dropped
+// tables, which no transaction can read any more.
+func (s *Store) ClearSpan(ctx context.Context, start, end []byte) error {
+	for _, r := range s.Replicas() {
+		lo, hi := start, end
+		if d := r.Desc(); bytes.Compare(lo, d.StartKey) < 0 {
+			lo = d.StartKey
+		}
+		if d := r.Desc(); bytes.Compare(d.EndKey, hi) < 0 {
+			hi = d.EndKey
+		}
+		if bytes.Compare(lo, hi) >= 0 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.ClearSpan(lo, hi); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GCTTL returns how long old versions are kept.
+func (s *Store) GCTTL() time.Duration { return s.opts.GCTTL }

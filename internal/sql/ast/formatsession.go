@@ -242,6 +242,10 @@ func (p *printer) utility(s Statement) {
 		p.name(s.Name)
 	case *Cluster:
 		p.w("CLUSTER")
+		if s.Table == nil {
+			p.opt(s.Options != nil, " VERBOSE") // the one option of this form
+			return
+		}
 		p.optOptions(s.Options)
 		if s.Table != nil {
 			p.w(" ")

@@ -184,20 +184,10 @@ func definitionFunctions() []*Overload {
 		fn("row_security_active(oid) bool", falseFunc).stable(), fn("row_security_active(text) bool", falseFunc).stable(),
 		fn("pg_tablespace_location(oid) text", func(*Context, []types.Datum) (types.Datum, error) { return text("") }).stable(),
 		fn("pg_relation_filenode(regclass) oid", identity).stable(),
-		fnBind("pg_get_keywords() setof record", nil).keywords(),
+		srf("pg_get_keywords() setof record", getKeywords).stable().columns(
+			[]string{"word", "catcode", "barelabel", "catdesc", "baredesc"},
+			[]*types.T{types.Text, types.Char, types.Bool, types.Text, types.Text}),
 	}
-}
-
-// keywords makes pg_get_keywords, with the key words that must be quoted.
-func (o *Overload) keywords() *Overload {
-	o.SRF = func(*Context, []types.Datum) (RowIterator, error) {
-		var rows [][]types.Datum
-		for _, w := range strings.Fields(keywordList) {
-			rows = append(rows, []types.Datum{types.NewString(w), types.NewString("R"), types.NewString("reserved")})
-		}
-		return &tableRows{rows: rows}, nil
-	}
-	return o.stable().columns([]string{"word", "catcode", "catdesc"}, []*types.T{types.Text, types.Char, types.Text})
 }
 
 func sizeFunctions() []*Overload {
@@ -288,5 +278,37 @@ func miscFunctions() []*Overload {
 			return types.NewInt(n), nil
 		}).nonStrict()
 	}
-	return []*Overload{count("num_nulls(any...) int4", true), count("num_nonnulls(any...) int4", false)}
+	return []*Overload{
+		count("num_nulls(any...) int4", true), count("num_nonnulls(any...) int4", false),
+		// information_schema's helper, which drivers use to take index keys apart.
+		srf("_pg_expandarray(int2vector) setof record", expandArray).columns([]string{"x", "n"}, []*types.T{types.Int2, types.Int4}),
+		srf("pg_timezone_names() setof record", zoneNames).stable().columns(
+			[]string{"name", "abbrev", "utc_offset", "is_dst"}, []*types.T{types.Text, types.Text, types.Interval, types.Bool}),
+	}
+}
+
+// expandArray yields the elements of an array, each with its number.
+func expandArray(_ *Context, a []types.Datum) (RowIterator, error) {
+	var rows [][]types.Datum
+	for i, e := range a[0].ArrayElems() {
+		rows = append(rows, []types.Datum{e, types.NewInt(int64(i) + 1)})
+	}
+	return &tableRows{rows: rows}, nil
+}
+
+// zoneNames lists the time zones with what holds at the current time.
+func zoneNames(c *Context, _ []types.Datum) (RowIterator, error) {
+	var rows [][]types.Datum
+	at := types.TimeFromMicros(c.StmtTime)
+	for _, name := range types.ZoneNames() {
+		loc, ok := types.LoadZone(name, nil)
+		if !ok {
+			continue
+		}
+		local := at.In(loc)
+		abbrev, east := local.Zone()
+		rows = append(rows, []types.Datum{types.NewString(name), types.NewString(abbrev),
+			types.NewInterval(types.IntervalValue{Micros: int64(east) * types.MicrosPerSec}), types.NewBool(local.IsDST())})
+	}
+	return &tableRows{rows: rows}, nil
 }

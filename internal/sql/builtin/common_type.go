@@ -8,7 +8,8 @@ import (
 // CommonType returns the type that UNION, CASE, COALESCE, VALUES, ARRAY[],
 // GREATEST and IN lists give to expressions of the given types (manual, 10.5).
 // context names the construct for the message ("UNION", "CASE", ...). All
-// unknown gives text. The modifier survives only if all types share it.
+// unknown gives text. Earlier types win ties, so the order matters: CASE puts
+// the type of its ELSE first. The modifier survives only if all types share it.
 func CommonType(ts []*types.T, context string) (*types.T, error) {
 	if len(ts) == 0 {
 		return types.Text, nil

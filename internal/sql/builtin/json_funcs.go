@@ -408,7 +408,9 @@ func bindBuildObject(binary bool) BindFunc {
 	}
 }
 
-func isJSONScalar(v types.JSONValue) bool { return v.Kind != types.KindArray && v.Kind != types.KindObject }
+func isJSONScalar(v types.JSONValue) bool {
+	return v.Kind != types.KindArray && v.Kind != types.KindObject
+}
 
 // jsonConcat is ||: it merges objects, and otherwise puts arrays together, a
 // value that is none counting as an array of one.

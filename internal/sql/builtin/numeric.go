@@ -388,10 +388,3 @@ func numericOperators() []*Overload {
 		op("@ numeric numeric", unaryNumeric(absDecimal)),
 	}
 }
-
-// pow10Decimal returns 10^n as a decimal without a fraction.
-func pow10Decimal(n int) *apd.Decimal {
-	d := new(apd.Decimal)
-	d.Coeff.Set(pow10Big(int64(n)))
-	return d
-}

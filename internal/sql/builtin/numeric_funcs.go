@@ -274,7 +274,25 @@ func lnWeight(d types.Datum) int {
 func lnOf(d types.Datum, scale int) (*apd.Decimal, error) {
 	var x, r apd.Decimal
 	d.Decimal(&x)
-	_, err := inexact(scale+max(lnWeight(d), 0)+guardDigits).Ln(&r, &x)
+	ctx := inexact(scale + max(lnWeight(d), 0) + guardDigits)
+	// Ln wants no extreme exponents: ln(m × 10^k) is ln(m) + k ln(10).
+	exp := x.NumDigits() - 1 + int64(x.Exponent)
+	if exp > -100 && exp < 100 {
+		_, err := ctx.Ln(&r, &x)
+		return &r, err
+	}
+	x.Exponent -= int32(exp)
+	if _, err := ctx.Ln(&r, &x); err != nil {
+		return nil, err
+	}
+	var ten apd.Decimal
+	if _, err := ctx.Ln(&ten, apd.New(10, 0)); err != nil {
+		return nil, err
+	}
+	if _, err := ctx.Mul(&ten, &ten, apd.New(exp, 0)); err != nil {
+		return nil, err
+	}
+	_, err := ctx.Add(&r, &r, &ten)
 	return &r, err
 }
 

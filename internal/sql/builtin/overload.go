@@ -72,9 +72,8 @@ type Overload struct {
 	Eval EvalFunc
 	// SRF is set for set-returning functions, and Eval and Bind are nil then.
 	SRF SRFFunc
-	// bindSRF replaces SRF where the argument types matter.
-	bindSRF func(b Binding) (SRFFunc, error)
-	bind    BindFunc
+	// bind replaces Eval where the argument types matter.
+	bind BindFunc
 	// OutNames and OutTypes describe the columns of an SRF that returns a
 	// record; nil for one column of type Ret named like the function.
 	OutNames []string
@@ -94,15 +93,11 @@ func (o *Overload) Bound(b Binding) (EvalFunc, error) {
 }
 
 // IsSRF reports whether o returns a set.
-func (o *Overload) IsSRF() bool { return o.SRF != nil || o.bindSRF != nil }
+func (o *Overload) IsSRF() bool { return o.SRF != nil }
 
-// BoundSRF is Bound for set-returning functions.
-func (o *Overload) BoundSRF(b Binding) (SRFFunc, error) {
-	if o.bindSRF == nil {
-		return o.SRF, nil
-	}
-	return o.bindSRF(b)
-}
+// BoundSRF is Bound for set-returning functions. None depends on its binding
+// yet; callers use it all the same.
+func (o *Overload) BoundSRF(Binding) (SRFFunc, error) { return o.SRF, nil }
 
 // Call evaluates o once for arguments of the given types; it is meant for
 // constant folding and tests, plans keep the result of Bound instead.
@@ -140,7 +135,7 @@ func (o *Overload) columns(names []string, ts []*types.T) *Overload {
 	return o
 }
 
-// variadicArg returns the declared type of argument i.
+// argType returns the declared type of argument i.
 func (o *Overload) argType(i int) *types.T {
 	if o.Variadic && i >= len(o.Args)-1 {
 		return o.Args[len(o.Args)-1]
@@ -148,7 +143,7 @@ func (o *Overload) argType(i int) *types.T {
 	return o.Args[i]
 }
 
-// accepts reports whether o can be called with n arguments.
+// acceptsCount reports whether o can be called with n arguments.
 func (o *Overload) acceptsCount(n int) bool {
 	if o.Variadic {
 		return n >= len(o.Args)

@@ -91,7 +91,7 @@ func buildRegistry() *registry {
 		mathFunctions(), numericFunctions(), stringFunctions(), byteFunctions(), quoteFunctions(),
 		regexpFunctions(), clockFunctions(), datetimeFunctions(), extractFunctions(), formattingFunctions(),
 		arrayFunctions(), seriesFunctions(), jsonFunctions(), sequenceFunctions(), sessionFunctions(),
-		catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(),
+		catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(),
 	} {
 		r.add(family)
 	}

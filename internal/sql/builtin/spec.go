@@ -71,13 +71,6 @@ func srf(sig string, f SRFFunc) *Overload {
 	return o
 }
 
-// srfBind declares a set-returning function that is specialised per call.
-func srfBind(sig string, f func(b Binding) (SRFFunc, error)) *Overload {
-	o := fn(sig, nil)
-	o.bindSRF = f
-	return o
-}
-
 // op declares a strict, immutable operator: "left + right result", or
 // "- right result" for a prefix operator.
 func op(sig string, eval EvalFunc) *Overload {

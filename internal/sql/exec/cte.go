@@ -3,7 +3,6 @@ package exec
 import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // withOp makes CTEs available to its body. They are evaluated when they are
@@ -24,7 +23,10 @@ type cteState struct {
 	done      bool
 	modifies  bool
 	recursive *source
-	recPos    []int
+	// pos and recPos are the columns that the rounds hand on, in the rows of the
+	// two plans.
+	pos, recPos []int
+	width       int // of the rows kept
 	// working holds the rows of the previous round, next those of this one.
 	working, next rowStore
 	inRecursion   bool
@@ -52,26 +54,26 @@ func (c *compiler) cte(st *cteState, cte *plan.CTE) error {
 	if st.src, st.cols, err = c.input(cte.Plan); err != nil {
 		return err
 	}
-	st.buf = make(Row, st.src.width)
+	st.width = st.src.width
 	if cte.Recursive == nil {
 		return nil
+	}
+	// The rounds hand on some of the first plan's columns, in their own order.
+	if st.pos, err = st.cols.positions(cte.Cols); err != nil {
+		return err
+	}
+	st.cols, st.width = cte.Cols, len(cte.Cols)
+	st.buf = make(Row, st.width)
+	if cte.Dedup {
+		t := newKeyTable(colTypes(cte.Plan.Props().Cols, st.pos))
+		st.seen = &t
 	}
 	var rs scope
 	if st.recursive, rs, err = c.input(cte.Recursive); err != nil {
 		return err
 	}
-	if st.recPos, err = rs.positions(cte.RecursiveCols); err != nil {
-		return err
-	}
-	if cte.Dedup {
-		ts := make([]*types.T, len(cte.Plan.Props().Cols))
-		for i, col := range cte.Plan.Props().Cols {
-			ts[i] = col.Type
-		}
-		t := newKeyTable(ts)
-		st.seen = &t
-	}
-	return nil
+	st.recPos, err = rs.positions(cte.RecursiveCols)
+	return err
 }
 
 func (w *withOp) open() error {
@@ -142,8 +144,8 @@ func (st *cteState) reset() {
 func (st *cteState) more() error {
 	if !st.started {
 		st.started = true
-		st.rows.open(st.run, st.src.width)
-		st.next.open(st.run, st.src.width)
+		st.rows.open(st.run, st.width)
+		st.next.open(st.run, st.width)
 		if st.seen != nil {
 			st.seen.open(st.run)
 		}
@@ -167,7 +169,12 @@ func (st *cteState) more() error {
 		return st.nextRound()
 	}
 	for i := 0; i < st.src.batch.n; i++ {
-		if err := st.add(st.src.batch.Row(i)); err != nil {
+		row := st.src.batch.Row(i)
+		if st.recursive != nil {
+			copySlots(st.buf, row, st.pos)
+			row = st.buf
+		}
+		if err := st.add(row); err != nil {
 			return err
 		}
 	}
@@ -201,7 +208,7 @@ func (st *cteState) nextRound() error {
 		return nil
 	}
 	st.working, st.next = st.next, st.working
-	st.next.open(st.run, st.src.width)
+	st.next.open(st.run, st.width)
 	st.inRecursion = true
 	return st.recursive.start()
 }

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -102,11 +103,15 @@ func (w *world) table(name, def string) *catalog.Table {
 			t.Checks = append(t.Checks, catalog.Check{Name: name + "_check", Expr: inner})
 		default:
 			col := catalog.Column{ID: catalog.ColumnID(len(t.Columns) + 1), Attnum: int16(len(t.Columns) + 1), Name: f[0]}
-			typ, ok := types.ByName(f[1])
+			name, mod, _ := strings.Cut(f[1], "(")
+			typ, ok := types.ByName(name)
 			if !ok {
 				w.t.Fatalf("type %s", f[1])
 			}
 			col.Type = typ
+			if n, err := strconv.Atoi(strings.TrimSuffix(mod, ")")); err == nil {
+				col.Type = typ.WithTypmod(int32(n) + 4)
+			}
 			if i := strings.Index(part, " default "); i >= 0 {
 				col.Default = part[i+9:]
 			}
@@ -145,6 +150,13 @@ func (w *world) plan(sql string, params []types.Datum) (*plan.Prepared, error) {
 	p, err := planner.Plan(context.Background(), stmt, env)
 	if err == nil && w.optimize {
 		optimizer.Optimize(p, nil)
+	}
+	if err == nil && w.tweak == nil {
+		if _, query := p.Root.(*plan.Copy); !query {
+			if err := plan.Verify(p.Root, nil); err != nil {
+				w.t.Errorf("%s: plan is not valid: %v", sql, err)
+			}
+		}
 	}
 	if err == nil && w.tweak != nil {
 		w.tweak(p)

@@ -22,7 +22,9 @@ func (o *optimizer) minMax(n plan.Node) plan.Node {
 	if !ok || !isScan || !o.orderedBy(scan, ref.Col) {
 		return n
 	}
-	scan.Filter = plan.Conjoin(scan.Filter, &plan.Is{Arg: ref, Kind: plan.IsNotNull})
+	if !scan.Cols[plan.FindCol(scan.Cols, ref.Col)].NotNull {
+		scan.Filter = plan.Conjoin(scan.Filter, &plan.Is{Arg: ref, Kind: plan.IsNotNull})
+	}
 	key := plan.SortKey{Col: ref.Col}
 	if a.Fn.Name == "max" {
 		key.Desc, key.NullsFirst = true, true

@@ -18,7 +18,7 @@ func (o *optimizer) physical(n plan.Node, w wanted) plan.Node {
 	case *plan.Filter:
 		n.Input = o.physical(n.Input, w.unlimited())
 		in := n.Input.Props()
-		n.Order = in.Order
+		n.Cols, n.Order = in.Cols, in.Order
 		n.Rows = in.Rows * selectivity(n.Cond, nil, nil)
 		n.Startup, n.Total = in.Startup, in.Total+in.Rows*operators(n.Cond)
 	case *plan.Project:
@@ -45,6 +45,7 @@ func (o *optimizer) physicalRest(n plan.Node, w wanted) {
 	case *plan.ProjectSet:
 		n.Input = o.physical(n.Input, wanted{})
 		in := n.Input.Props()
+		n.Cols = setColumns(n, in.Cols)
 		n.Rows = max(in.Rows, 1) * srfCount(n)
 		n.Startup, n.Total = in.Startup, in.Total+n.Rows*costTuple
 	case *plan.SetOp:
@@ -52,12 +53,13 @@ func (o *optimizer) physicalRest(n plan.Node, w wanted) {
 	case *plan.Window:
 		n.Input = o.physical(n.Input, wanted{})
 		in := n.Input.Props()
+		n.Cols = windowColumns(n, in.Cols)
 		n.Order, n.Rows = in.Order, in.Rows
 		n.Startup, n.Total = in.Startup, in.Total+in.Rows*costOperator*float64(len(n.Funcs)+1)
 	case *plan.LockRows:
 		n.Input = o.physical(n.Input, w)
 		in := n.Input.Props()
-		n.Order, n.Rows, n.Startup, n.Total = in.Order, in.Rows, in.Startup, in.Total+in.Rows*costTuple
+		n.Cols, n.Order, n.Rows, n.Startup, n.Total = in.Cols, in.Order, in.Rows, in.Startup, in.Total+in.Rows*costTuple
 	case *plan.With:
 		o.with(n, w)
 	case *plan.CTEScan:

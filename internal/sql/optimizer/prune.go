@@ -27,13 +27,7 @@ func (o *optimizer) prune(n plan.Node, need colSet) plan.Node {
 			below.addRefs(n.Funcs[i].Call)
 		}
 		n.Input = o.prune(n.Input, below)
-		n.Cols = append([]plan.Column(nil), n.Input.Props().Cols...)
-		for i := range n.Funcs {
-			n.Cols = append(n.Cols, n.Funcs[i].Out...)
-		}
-		if n.Ordinality.ID != 0 {
-			n.Cols = append(n.Cols, n.Ordinality)
-		}
+		n.Cols = setColumns(n, n.Input.Props().Cols)
 	case *plan.Join:
 		o.pruneJoin(n, need)
 	case *plan.GroupBy:
@@ -214,13 +208,10 @@ func (o *optimizer) pruneGroup(n *plan.GroupBy, need colSet) {
 			below.add(k.Col)
 		}
 	}
-	var cols []plan.Column
-	for _, c := range n.Cols {
-		if need.has(c.ID) {
-			cols = append(cols, c)
-		}
+	n.Cols = append([]plan.Column(nil), n.Cols[:len(n.Keys)]...)
+	for i := range n.Aggs {
+		n.Cols = append(n.Cols, n.Aggs[i].Out)
 	}
-	n.Cols = cols
 	n.Input = o.prune(n.Input, below)
 }
 
@@ -264,10 +255,28 @@ func (o *optimizer) pruneWindow(n *plan.Window, below colSet) {
 	}
 	plan.VisitExprs(n, func(e *plan.Expr) { below.addRefs(*e) })
 	n.Input = o.prune(n.Input, below)
-	n.Cols = append([]plan.Column(nil), n.Input.Props().Cols...)
+	n.Cols = windowColumns(n, n.Input.Props().Cols)
+}
+
+// windowColumns are a Window's columns: its input's and the results.
+func windowColumns(n *plan.Window, in []plan.Column) []plan.Column {
+	cols := append([]plan.Column(nil), in...)
 	for i := range n.Funcs {
-		n.Cols = append(n.Cols, n.Funcs[i].Out)
+		cols = append(cols, n.Funcs[i].Out)
 	}
+	return cols
+}
+
+// setColumns are a ProjectSet's columns: its input's and the results.
+func setColumns(n *plan.ProjectSet, in []plan.Column) []plan.Column {
+	cols := append([]plan.Column(nil), in...)
+	for i := range n.Funcs {
+		cols = append(cols, n.Funcs[i].Out...)
+	}
+	if n.Ordinality.ID != 0 {
+		cols = append(cols, n.Ordinality)
+	}
+	return cols
 }
 
 // pruneSetOp drops unused columns of UNION ALL; the other operations compare

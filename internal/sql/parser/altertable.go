@@ -11,9 +11,13 @@ func (p *parser) alterTable(loc ast.Loc, k ast.ObjectKind) ast.Statement {
 	}
 	s := &ast.AlterTable{Loc: loc, Kind: k}
 	s.IfExists = p.ifExists()
-	var rel ast.TableRef
-	p.relationName(&rel)
-	s.Only, s.Name = rel.Only, rel.Name
+	if k == ast.ObjTable {
+		var rel ast.TableRef
+		p.relationName(&rel)
+		s.Only, s.Name = rel.Only, rel.Name
+	} else {
+		s.Name = p.tableName()
+	}
 	if k == ast.ObjIndex && p.tok.kind == tokOp && p.tok.str == "@" {
 		p.advance()
 		return p.alterIndexSplit(loc, s.Name, p.colLabel())
@@ -54,7 +58,7 @@ func (p *parser) split(loc ast.Loc, table ast.TableName, index ast.Name) ast.Sta
 
 // alterCmds parses the commands of an ALTER TABLE.
 func (p *parser) alterCmds(s *ast.AlterTable) ast.Statement {
-	p.alteringIndex = s.Kind == ast.ObjIndex
+	p.altering = s.Kind
 	for {
 		c := &ast.AlterCmd{Loc: p.loc()}
 		p.alterCmd(c)
@@ -291,6 +295,9 @@ func (p *parser) alterRename(c *ast.AlterCmd) {
 	case p.accept(kwTo):
 		c.Kind, c.NewName = ast.AlterRename, p.colID()
 		return
+	case p.altering == ast.ObjIndex || p.altering == ast.ObjSequence:
+		p.syntaxError()
+		return
 	case p.accept(kwConstraint):
 		c.Kind = ast.AlterRenameConstraint
 	default:
@@ -356,7 +363,7 @@ func (p *parser) alterRest(c *ast.AlterCmd) {
 		c.Kind, c.Names = ast.AlterOfType, p.anyName()
 	case p.accept2(kwAttach, kwPartition):
 		c.Kind, c.Table = ast.AlterAttachPartition, p.tableName()
-		if !p.alteringIndex {
+		if p.altering != ast.ObjIndex {
 			c.Bound = p.partitionBound()
 		}
 	case p.accept2(kwDetach, kwPartition):

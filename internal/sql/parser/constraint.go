@@ -144,8 +144,7 @@ func (p *parser) keyStorage(c *ast.Constraint) {
 		p.advance()
 		p.hashSharding(&c.Sharded, &c.Buckets)
 	}
-	if p.is2(kwWith, '(') {
-		p.advance()
+	if p.accept(kwWith) {
 		c.With = p.storageParams()
 		p.takeBuckets(&c.With, c.Sharded, &c.Buckets)
 	}
@@ -223,8 +222,11 @@ func (p *parser) references(c *ast.Constraint) {
 			p.expect(kwSimple)
 		}
 	}
-	for p.tok.kind == kwOn && (p.peek() == kwDelete || p.peek() == kwUpdate) {
-		p.advance()
+	for p.accept(kwOn) {
+		if p.tok.kind != kwDelete && p.tok.kind != kwUpdate {
+			p.syntaxError()
+			return
+		}
 		onDelete := p.tok.kind == kwDelete
 		p.advance()
 		a, cols := p.refAction()
@@ -323,7 +325,7 @@ func (p *parser) exclude(c *ast.Constraint) {
 	}
 	p.expect('(')
 	for {
-		c.Keys = p.indexElem(c.Keys)
+		c.Keys = p.indexElem(c.Keys, true)
 		p.expect(kwWith)
 		c.ExcludeOps = append(c.ExcludeOps, p.operator())
 		if !p.accept(',') {

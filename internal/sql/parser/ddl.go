@@ -89,7 +89,7 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 	if p.isWord("inverted") && p.peek() == kwIndex {
 		return p.createIndex(loc)
 	}
-	if what, ok := p.unmodelled(); ok {
+	if what, ok := p.unmodelled(true); ok {
 		return p.skipStatement(loc, "CREATE "+what)
 	}
 	p.syntaxError()
@@ -97,34 +97,37 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 }
 
 // unmodelled returns the name of a kind of object that exists in PostgreSQL and
-// has no syntax tree, when the next tokens name one.
-func (p *parser) unmodelled() (string, bool) {
+// has no syntax tree, when the next tokens name one; create says they follow
+// CREATE, which takes more words.
+func (p *parser) unmodelled(create bool) (string, bool) {
 	switch p.tok.kind {
 	case kwFunction, kwProcedure, kwTrigger, kwRule, kwPolicy, kwDomain, kwAggregate, kwCast,
 		kwCollation, kwConversion, kwLanguage, kwPublication, kwSubscription, kwStatistics,
 		kwTablespace, kwTransform, kwServer, kwOperator, kwRoutine:
 		return upper(p.tok.str), true
 	case kwConstraint:
-		return "CONSTRAINT TRIGGER", p.peek() == kwTrigger
-	case kwTrusted, kwProcedural:
+		return "CONSTRAINT TRIGGER", create && p.is2(kwConstraint, kwTrigger)
+	case kwTrusted:
+		return "LANGUAGE", create
+	case kwProcedural:
 		return "LANGUAGE", true
 	case kwDefault:
-		return "CONVERSION", p.peek() == kwConversion
+		return "CONVERSION", create && p.is2(kwDefault, kwConversion)
 	case kwEvent:
-		return "EVENT TRIGGER", p.peek() == kwTrigger
+		return "EVENT TRIGGER", p.is2(kwEvent, kwTrigger)
 	case kwForeign:
 		if p.peek() == kwData {
 			return "FOREIGN DATA WRAPPER", true
 		}
-		return "FOREIGN TABLE", p.peek() == kwTable
+		return "FOREIGN TABLE", p.is2(kwForeign, kwTable)
 	case kwAccess:
-		return "ACCESS METHOD", p.peek() == kwMethod
+		return "ACCESS METHOD", p.is2(kwAccess, kwMethod)
 	case kwText:
-		return "TEXT SEARCH", p.peek() == kwSearch
+		return "TEXT SEARCH", p.is2(kwText, kwSearch)
 	case kwUser:
 		return "USER MAPPING", p.peek() == kwMapping
 	case kwLarge:
-		return "LARGE OBJECT", p.peek() == kwObject
+		return "LARGE OBJECT", p.is2(kwLarge, kwObject)
 	}
 	return "", false
 }
@@ -434,7 +437,7 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 	case kwSystem:
 		return p.skipStatement(loc, "ALTER SYSTEM")
 	}
-	if what, ok := p.unmodelled(); ok {
+	if what, ok := p.unmodelled(false); ok {
 		return p.skipStatement(loc, "ALTER "+what)
 	}
 	for _, w := range []string{"range", "partition", "job"} { // of the dialects: zone configurations
@@ -474,7 +477,7 @@ func (p *parser) alterObject(loc ast.Loc, k ast.ObjectKind) ast.Statement {
 	switch {
 	case p.accept2(kwRename, kwTo):
 		s.NewName = p.colID()
-	case p.accept2(kwSet, kwSchema):
+	case k != ast.ObjSchema && p.accept2(kwSet, kwSchema):
 		s.NewSchema = p.colID()
 	default:
 		p.expect(kwOwner)

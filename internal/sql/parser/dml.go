@@ -17,7 +17,7 @@ func (p *parser) insert(with *ast.With) *ast.Insert {
 		p.insertTail(s)
 		return s
 	}
-	if p.tok.kind == '(' && !p.parensHoldQuery() {
+	if p.tok.kind == '(' && p.peek() != '(' && !p.parensHoldQuery() {
 		p.advance()
 		s.Cols = p.targets()
 		p.expect(')')

@@ -46,7 +46,7 @@ func (p *parser) drop() ast.Statement {
 		s.Cascade, _ = p.dropBehavior()
 		return s
 	}
-	if what, ok := p.unmodelled(); ok {
+	if what, ok := p.unmodelled(false); ok {
 		return p.skipStatement(loc, "DROP "+what)
 	}
 	p.syntaxError()
@@ -108,7 +108,11 @@ func (p *parser) comment() ast.Statement {
 	p.advance()
 	p.expect(kwOn)
 	if !p.commentObject(s) {
-		return p.skipStatement(s.Loc, "COMMENT ON "+upper(p.tok.str))
+		if what, ok := p.unmodelled(false); ok {
+			return p.skipStatement(s.Loc, "COMMENT ON "+what)
+		}
+		p.syntaxError()
+		return s
 	}
 	p.expect(kwIs)
 	if p.accept(kwNull) {

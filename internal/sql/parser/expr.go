@@ -2,7 +2,6 @@ package parser
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // prec is the binding strength of an operator, PostgreSQL's order.
@@ -126,7 +125,7 @@ func negate(loc ast.Loc, x ast.Expr) ast.Expr {
 func (p *parser) infix(x ast.Expr, min prec, restricted bool) ast.Expr {
 	for {
 		pr := p.infixPrec(restricted)
-		if pr == precNone || pr < min {
+		if pr == precNone || pr < min || p.depth == p.labelDepth && p.isLabel() {
 			return x
 		}
 		p.chained++
@@ -151,6 +150,20 @@ func (p *parser) infix(x ast.Expr, min prec, restricted bool) ast.Expr {
 			x = p.binary(x, pr, restricted)
 		}
 	}
+}
+
+// isLabel reports whether the next token, an operator, is in fact the label of
+// a select item: SELECT a is, b FROM t.
+func (p *parser) isLabel() bool {
+	if !isKeyword(p.tok.kind) || !isBareLabel(p.tok.kind) {
+		return false
+	}
+	switch p.peek() {
+	case tokEOF, ';', ',', ')', kwFrom, kwInto, kwWhere, kwGroup, kwHaving, kwWindow, kwUnion, kwIntersect,
+		kwExcept, kwOrder, kwLimit, kwOffset, kwFetch, kwFor:
+		return true
+	}
+	return false
 }
 
 // infixPrec returns how strongly the next token binds as an operator after an
@@ -194,7 +207,7 @@ func (p *parser) wordPrec() prec {
 	case kwBetween, kwIn, kwLike, kwIlike:
 		return precMatch
 	case kwSimilar:
-		if p.peek() == kwTo {
+		if p.is2(kwSimilar, kwTo) {
 			return precMatch
 		}
 	case kwNot:
@@ -315,10 +328,7 @@ func (p *parser) operatorSymbol() string {
 func (p *parser) quantified(loc ast.Loc, x ast.Expr, op ast.Operator) ast.Expr {
 	q := &ast.Quantified{Loc: loc, L: x, Op: op, All: p.tok.kind == kwAll}
 	p.advance()
-	g := p.parens()
-	if g.list != nil {
-		p.failf(pgerr.SyntaxError, g.comma, `syntax error at or near ","`)
-	}
+	g := p.parensOf(false)
 	q.Query, q.Array = g.query, g.one
 	return q
 }

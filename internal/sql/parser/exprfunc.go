@@ -16,7 +16,7 @@ func (p *parser) funcName(loc ast.Loc, parts []ast.Name) ast.FuncName {
 	case 3:
 		f.Catalog, f.Schema, f.Name = parts[0], parts[1], parts[2]
 	default:
-		p.tooManyNames(loc, parts)
+		p.tooManyNames(loc, parts, false)
 	}
 	return f
 }
@@ -24,11 +24,24 @@ func (p *parser) funcName(loc ast.Loc, parts []ast.Name) ast.FuncName {
 // call parses a call from its opening parenthesis, or type(mods) 'literal'.
 func (p *parser) call(loc ast.Loc, parts []ast.Name) ast.Expr {
 	f := p.application(loc, parts)
-	if p.tok.kind == tokString && !f.Star && !f.Distinct && !f.Variadic {
+	if p.tok.kind == tokString && !f.Star && !f.Distinct && !f.Variadic && len(f.Args) > 0 {
+		p.checkTypmods(f)
 		return p.literalOf(&ast.TypeName{Loc: loc, Names: parts, Typmods: f.Args})
 	}
 	p.callSuffix(f)
 	return f
+}
+
+// checkTypmods refuses the arguments of a call that a type cannot have.
+func (p *parser) checkTypmods(f *ast.FuncCall) {
+	for _, a := range f.Args {
+		if n, ok := a.(*ast.NamedArg); ok {
+			p.failf(pgerr.SyntaxError, n.Pos, "type modifier cannot have parameter name")
+		}
+	}
+	if f.OrderBy != nil {
+		p.failf(pgerr.SyntaxError, p.orderPos, "type modifier cannot have ORDER BY")
+	}
 }
 
 // application parses func_application from its opening parenthesis.
@@ -40,10 +53,8 @@ func (p *parser) application(loc ast.Loc, parts []ast.Name) *ast.FuncCall {
 		p.advance()
 		return f
 	case '*':
-		if p.peek() == ')' {
+		if p.accept2('*', ')') {
 			f.Star = true
-			p.advance()
-			p.advance()
 			return f
 		}
 	case kwDistinct:
@@ -63,6 +74,7 @@ func (p *parser) application(loc ast.Loc, parts []ast.Name) *ast.FuncCall {
 		}
 	}
 	if p.tok.kind == kwOrder {
+		p.orderPos = p.pos()
 		f.OrderBy = p.orderBy()
 	}
 	p.expect(')')
@@ -175,8 +187,9 @@ func (p *parser) frame() *ast.Frame {
 		startPos = p.pos()
 		f.Start = p.frameBound()
 		p.expect(kwAnd)
+		endPos := p.pos()
 		f.End = p.frameBound()
-		p.checkFrame(f, startPos)
+		p.checkFrame(f, startPos, endPos)
 	} else {
 		f.Start = p.frameBound()
 		f.End = ast.FrameBound{Kind: ast.CurrentRow}
@@ -194,12 +207,12 @@ func (p *parser) frame() *ast.Frame {
 }
 
 // checkFrame refuses frames whose ends are in the wrong order.
-func (p *parser) checkFrame(f *ast.Frame, pos int) {
+func (p *parser) checkFrame(f *ast.Frame, startPos, pos int) {
 	s, e := f.Start.Kind, f.End.Kind
 	var msg string
 	switch {
 	case s == ast.UnboundedFollowing:
-		msg = "frame start cannot be UNBOUNDED FOLLOWING"
+		msg, pos = "frame start cannot be UNBOUNDED FOLLOWING", startPos
 	case e == ast.UnboundedPreceding:
 		msg = "frame end cannot be UNBOUNDED PRECEDING"
 	case s == ast.CurrentRow && e == ast.OffsetPreceding:

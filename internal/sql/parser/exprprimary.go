@@ -68,12 +68,14 @@ type group struct {
 	query *ast.Select
 	one   ast.Expr
 	list  []ast.Expr
-	comma int // position of the first comma of the list
 }
 
 // parens parses ( query ) or ( expressions ). Where a query begins with more
 // parentheses, only what follows them tells the two apart.
-func (p *parser) parens() group {
+func (p *parser) parens() group { return p.parensOf(true) }
+
+// parensOf is parens that takes a list of several expressions only if many.
+func (p *parser) parensOf(many bool) group {
 	p.expect('(')
 	if !p.enter() {
 		return group{}
@@ -85,7 +87,7 @@ func (p *parser) parens() group {
 		return g
 	}
 	if p.tok.kind != '(' || !p.parensHoldQuery() {
-		return p.parensRest(p.expr())
+		return p.parensRest(p.expr(), many)
 	}
 	loc := p.loc()
 	inner := p.parens()
@@ -99,21 +101,24 @@ func (p *parser) parens() group {
 		return inner
 	}
 	x := p.groupExpr(loc, inner)
-	return p.parensRest(p.infix(x, precNone, false))
+	return p.parensRest(p.infix(x, precNone, false), many)
 }
 
 // parensRest parses the rest of ( x, ... ).
-func (p *parser) parensRest(x ast.Expr) group {
+func (p *parser) parensRest(x ast.Expr, many bool) group {
 	if p.accept(')') {
 		return group{one: x}
 	}
-	comma := p.pos()
+	if !many {
+		p.syntaxError()
+		return group{}
+	}
 	list := []ast.Expr{x}
 	for p.accept(',') {
 		list = append(list, p.expr())
 	}
 	p.expect(')')
-	return group{list: list, comma: comma}
+	return group{list: list}
 }
 
 // startsQuery reports whether the next token begins a query.
@@ -229,6 +234,7 @@ func (p *parser) indirection(x ast.Expr) ast.Expr {
 			p.advance()
 			if p.accept('*') {
 				f.Star = true
+				p.endStar()
 				return f
 			}
 			f.Field = p.colLabel()
@@ -238,6 +244,15 @@ func (p *parser) indirection(x ast.Expr) ast.Expr {
 		}
 		p.chained++
 	}
+}
+
+// endStar refuses subscripts and fields after a star.
+func (p *parser) endStar() {
+	if p.tok.kind != '.' && p.tok.kind != '[' {
+		return
+	}
+	p.indirection(nil)
+	p.errorHere(`improper use of "*"`)
 }
 
 // subscript parses [i] or [i:j].
@@ -282,6 +297,7 @@ func (p *parser) dottedName(loc ast.Loc, first ast.Name) ast.Expr {
 	parts[0] = first
 	for p.accept('.') {
 		if p.accept('*') {
+			p.endStar()
 			return p.columnRef(loc, parts, true)
 		}
 		parts = append(parts, p.colLabel())
@@ -303,7 +319,7 @@ func (p *parser) columnRef(loc ast.Loc, parts []ast.Name, star bool) ast.Expr {
 		full = append(full, "")
 	}
 	if len(full) > 4 {
-		p.tooManyNames(loc, parts)
+		p.tooManyNames(loc, parts, star)
 		return c
 	}
 	dst := [...]*ast.Name{&c.Catalog, &c.Schema, &c.Table, &c.Column}
@@ -314,13 +330,16 @@ func (p *parser) columnRef(loc ast.Loc, parts []ast.Name, star bool) ast.Expr {
 }
 
 // tooManyNames reports a qualified name with more parts than it can have.
-func (p *parser) tooManyNames(loc ast.Loc, parts []ast.Name) {
+func (p *parser) tooManyNames(loc ast.Loc, parts []ast.Name, star bool) {
 	var s string
 	for i, part := range parts {
 		if i > 0 {
 			s += "."
 		}
 		s += part
+	}
+	if star {
+		s += ".*"
 	}
 	p.failf(pgerr.SyntaxError, loc.Pos, "improper qualified name (too many dotted names): %s", s)
 }
@@ -349,6 +368,12 @@ func (p *parser) reservedPrimary() ast.Expr {
 		return p.castCall()
 	case kwArray:
 		return p.array()
+	case kwUnique:
+		p.advance()
+		p.nullsNotDistinct()
+		if p.tok.kind == '(' {
+			p.unsupported(loc.Pos, "the UNIQUE predicate")
+		}
 	}
 	if k, ok := sqlValueKind(p.tok.kind); ok {
 		return p.sqlValue(k)

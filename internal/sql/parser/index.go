@@ -2,15 +2,17 @@ package parser
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // indexElems parses ( index_params ).
-func (p *parser) indexElems() []ast.IndexElem {
+func (p *parser) indexElems() []ast.IndexElem { return p.elems(true) }
+
+// elems parses the keys of an index or, without orders, of a partitioning.
+func (p *parser) elems(ordered bool) []ast.IndexElem {
 	p.expect('(')
 	var list []ast.IndexElem
 	for {
-		list = p.indexElem(list)
+		list = p.indexElem(list, ordered)
 		if !p.accept(',') {
 			break
 		}
@@ -21,57 +23,68 @@ func (p *parser) indexElems() []ast.IndexElem {
 
 // indexElem parses an index key and appends it; a hash group of the dialect,
 // ((a, b) HASH), appends several.
-func (p *parser) indexElem(list []ast.IndexElem) []ast.IndexElem {
+func (p *parser) indexElem(list []ast.IndexElem, ordered bool) []ast.IndexElem {
 	e := ast.IndexElem{Loc: p.loc()}
 	switch {
+	case p.startsHashGroup():
+		return p.hashGroup(list)
 	case p.tok.kind == '(':
-		switch p.peek() {
-		case kwSelect, kwWith, kwTable, kwValues: // a query needs parentheses of its own
-			p.advance()
+		p.advance()
+		if p.startsQuery() { // a query needs parentheses of its own
 			p.syntaxError()
 			return list
 		}
-		g := p.parens()
-		if p.isWord("hash") {
-			return p.hashGroup(list, e.Loc, g)
-		}
-		if g.list != nil {
-			p.failf(pgerr.SyntaxError, g.comma, `syntax error at or near ","`)
-			return list
-		}
-		e.X = p.groupExpr(e.Loc, g)
+		e.X = p.expr()
+		p.expect(')')
 	case p.startsFuncTable():
 		e.X = p.tableFunc()
 	default:
 		e.Column = p.colID()
 	}
-	p.indexElemOptions(&e)
+	p.indexElemOptions(&e, ordered)
 	return append(list, e)
 }
 
-// hashGroup takes the columns of a group that HASH follows.
-func (p *parser) hashGroup(list []ast.IndexElem, loc ast.Loc, g group) []ast.IndexElem {
-	p.advance()
-	if g.one != nil {
-		g.list = []ast.Expr{g.one}
+// startsHashGroup reports whether (names) HASH comes next.
+func (p *parser) startsHashGroup() bool {
+	if p.tok.kind != '(' {
+		return false
 	}
+	l := p.scan()
+	for isColID(l.next().kind) {
+		switch l.next().kind {
+		case ',':
+		case ')':
+			return p.tokenIsWord(l.next(), "hash")
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// hashGroup parses (names) HASH.
+func (p *parser) hashGroup(list []ast.IndexElem) []ast.IndexElem {
 	n := 1
 	if len(list) > 0 {
 		n += list[len(list)-1].Group
 	}
-	for _, x := range g.list {
-		c, ok := x.(*ast.ColumnRef)
-		if !ok || c.Table != "" || c.Star {
-			p.failf(pgerr.SyntaxError, loc.Pos, "only columns can be hashed together")
-			return list
+	p.advance()
+	for {
+		e := ast.IndexElem{Loc: p.loc(), Hash: true, Group: n}
+		e.Column = p.colID()
+		list = append(list, e)
+		if !p.accept(',') {
+			break
 		}
-		list = append(list, ast.IndexElem{Loc: c.Loc, Column: c.Column, Hash: true, Group: n})
 	}
+	p.expect(')')
+	p.advance() // hash
 	return list
 }
 
 // indexElemOptions parses collation, operator class and order of a key.
-func (p *parser) indexElemOptions(e *ast.IndexElem) {
+func (p *parser) indexElemOptions(e *ast.IndexElem, ordered bool) {
 	if p.accept(kwCollate) {
 		e.Collate = p.anyName()
 	}
@@ -81,12 +94,14 @@ func (p *parser) indexElemOptions(e *ast.IndexElem) {
 		e.Hash = true
 	case isColID(p.tok.kind) && !nulls:
 		e.OpClass = p.anyName()
-		if p.tok.kind == '(' {
+		if p.tok.kind == '(' && ordered {
 			e.OpArgs = p.storageParams()
 		}
 	}
-	e.Dir = p.direction()
-	e.Nulls = p.nullsOrder()
+	if ordered {
+		e.Dir = p.direction()
+		e.Nulls = p.nullsOrder()
+	}
 }
 
 // keyElems parses the ( columns ) of a key constraint, with the orders and hash
@@ -95,14 +110,8 @@ func (p *parser) keyElems() []ast.IndexElem {
 	p.expect('(')
 	var list []ast.IndexElem
 	for {
-		if p.tok.kind == '(' {
-			loc := p.loc()
-			g := p.parens()
-			if p.isWord("hash") {
-				list = p.hashGroup(list, loc, g)
-			} else {
-				p.syntaxError()
-			}
+		if p.startsHashGroup() {
+			list = p.hashGroup(list)
 		} else {
 			e := ast.IndexElem{Loc: p.loc()}
 			e.Column = p.colID()

@@ -283,8 +283,7 @@ func (l *lexer) finishNumber(start, i int, isInt bool) token {
 		isInt, i = false, end
 	}
 	if i < len(s) && charClass[s[i]]&charIdentStart != 0 {
-		_, n := utf8.DecodeRuneInString(s[i:])
-		return l.failNear(start, i+n, "trailing junk after numeric literal")
+		return l.failNear(start, skipIdent(s, i), "trailing junk after numeric literal")
 	}
 	l.pos = i
 	t := token{kind: tokNum, start: int32(start), end: int32(i), str: s[start:i]}
@@ -298,6 +297,14 @@ func (l *lexer) finishNumber(start, i int, isInt bool) token {
 
 func skipDigits(s string, i int) int {
 	for i < len(s) && charClass[s[i]]&charDigit != 0 {
+		i++
+	}
+	return i
+}
+
+// skipIdent returns the offset after the characters of a name from i on.
+func skipIdent(s string, i int) int {
+	for i < len(s) && charClass[s[i]]&charIdentCont != 0 {
 		i++
 	}
 	return i
@@ -389,8 +396,7 @@ func (l *lexer) dollar() token {
 	if start+1 < len(s) && charClass[s[start+1]]&charDigit != 0 {
 		end := skipDigits(s, start+1)
 		if end < len(s) && charClass[s[end]]&charIdentStart != 0 {
-			_, n := utf8.DecodeRuneInString(s[end:])
-			return l.failNear(start, end+n, "trailing junk after parameter")
+			return l.failNear(start, skipIdent(s, end), "trailing junk after parameter")
 		}
 		t := l.take(tokParam, end-start)
 		v, ok := parseInt(s[start+1 : end])

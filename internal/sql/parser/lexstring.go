@@ -122,9 +122,9 @@ func (l *lexer) escapeString(start int) token {
 		c := s[i]
 		switch {
 		case c == '\\':
-			n, isRaw, err := l.escape(&b, i)
-			if err != nil {
-				return l.fail(i, err)
+			n, isRaw, ok := l.escape(&b, i)
+			if !ok {
+				return token{kind: tokError, start: int32(start), end: int32(len(s))}
 			}
 			if n < 0 {
 				return l.failNear(start, len(s), "unterminated quoted string")
@@ -144,7 +144,7 @@ func (l *lexer) escapeString(start int) token {
 			l.pos = i + 1
 			if raw {
 				if err := checkUTF8(string(b)); err != nil {
-					return l.fail(start, err)
+					return l.fail(-1, err)
 				}
 			}
 			return token{kind: tokString, start: int32(start), end: int32(l.pos), str: string(b)}
@@ -154,11 +154,11 @@ func (l *lexer) escapeString(start int) token {
 
 // escape appends what the backslash escape at i stands for and returns the
 // offset after it, -1 at the end of the text; raw says a byte was given by
-// number.
-func (l *lexer) escape(b *[]byte, i int) (next int, raw bool, err *pgerr.Error) {
+// number. It returns false after an error.
+func (l *lexer) escape(b *[]byte, i int) (next int, raw, ok bool) {
 	s := l.sql
 	if i+1 >= len(s) {
-		return -1, false, nil
+		return -1, false, true
 	}
 	c := s[i+1]
 	switch c {
@@ -176,13 +176,13 @@ func (l *lexer) escape(b *[]byte, i int) (next int, raw bool, err *pgerr.Error) 
 		v, n := hexDigits(s[i+2:], 2)
 		if n == 0 {
 			*b = append(*b, 'x')
-			return i + 2, false, nil
+			return i + 2, false, true
 		}
 		*b = append(*b, byte(v))
-		return i + 2 + n, true, nil
+		return i + 2 + n, true, true
 	case 'u', 'U':
-		n, err := l.unicodeEscape(b, i, c)
-		return n, false, err
+		n, ok := l.unicodeEscape(b, i)
+		return n, false, ok
 	case '0', '1', '2', '3', '4', '5', '6', '7':
 		v, j := 0, i+1
 		for j < len(s) && j < i+4 && s[j] >= '0' && s[j] <= '7' {
@@ -190,47 +190,59 @@ func (l *lexer) escape(b *[]byte, i int) (next int, raw bool, err *pgerr.Error) 
 			j++
 		}
 		*b = append(*b, byte(v))
-		return j, true, nil
+		return j, true, true
 	default:
 		*b = append(*b, c)
 	}
-	return i + 2, false, nil
+	return i + 2, false, true
+}
+
+// escapeDigits returns the value of \uXXXX or \UXXXXXXXX at i and the offset
+// after it, 0 when it is neither.
+func (l *lexer) escapeDigits(i int) (v uint32, end int) {
+	s := l.sql
+	if i+1 >= len(s) || s[i] != '\\' || s[i+1] != 'u' && s[i+1] != 'U' {
+		return 0, 0
+	}
+	width := 4
+	if s[i+1] == 'U' {
+		width = 8
+	}
+	v, n := hexDigits(s[i+2:], width)
+	if n < width {
+		return 0, 0
+	}
+	return v, i + 2 + width
 }
 
 // unicodeEscape appends the character of \uXXXX or \UXXXXXXXX at i, joining a
 // pair of surrogates.
-func (l *lexer) unicodeEscape(b *[]byte, i int, c byte) (int, *pgerr.Error) {
-	width := 4
-	if c == 'U' {
-		width = 8
+func (l *lexer) unicodeEscape(b *[]byte, i int) (next int, ok bool) {
+	v, end := l.escapeDigits(i)
+	if end == 0 {
+		l.fail(i, pgerr.New(pgerr.InvalidEscapeSequence, "invalid Unicode escape").
+			WithHint(`Unicode escapes must be \uXXXX or \UXXXXXXXX.`))
+		return 0, false
 	}
-	hint := `Unicode escapes must be \uXXXX or \UXXXXXXXX.`
-	v, n := hexDigits(l.sql[i+2:], width)
-	if n < width {
-		return 0, pgerr.New(pgerr.InvalidEscapeSequence, "invalid Unicode escape").WithHint("%s", hint)
-	}
-	next := i + 2 + width
-	r := rune(v)
 	if isHighSurrogate(v) {
-		s := l.sql
-		if next+1 < len(s) && s[next] == '\\' && (s[next+1] == 'u' || s[next+1] == 'U') {
-			w := 4
-			if s[next+1] == 'U' {
-				w = 8
-			}
-			lo, m := hexDigits(s[next+2:], w)
-			if m == w && isLowSurrogate(lo) {
-				*b = utf8.AppendRune(*b, joinSurrogates(v, lo))
-				return next + 2 + w, nil
-			}
+		lo, pairEnd := l.escapeDigits(end)
+		if pairEnd != 0 && isLowSurrogate(lo) {
+			*b = utf8.AppendRune(*b, joinSurrogates(v, lo))
+			return pairEnd, true
 		}
-		return 0, errSurrogatePair()
+		if pairEnd == 0 {
+			_, n := utf8.DecodeRuneInString(l.sql[end:])
+			pairEnd = end + n
+		}
+		l.failNear(end, pairEnd, "invalid Unicode surrogate pair")
+		return 0, false
 	}
 	if err := checkCodePoint(v); err != nil {
-		return 0, err
+		l.failNear(i, end, err.Message)
+		return 0, false
 	}
-	*b = utf8.AppendRune(*b, r)
-	return next, nil
+	*b = utf8.AppendRune(*b, rune(v))
+	return end, true
 }
 
 // hexDigits reads up to max hexadecimal digits.

@@ -103,7 +103,7 @@ func (p *parser) makeTableName(loc ast.Loc, parts []ast.Name) ast.TableName {
 	case 3:
 		t.Catalog, t.Schema, t.Table = parts[0], parts[1], parts[2]
 	default:
-		p.tooManyNames(loc, parts)
+		p.tooManyNames(loc, parts, false)
 	}
 	return t
 }

@@ -113,16 +113,20 @@ type parser struct {
 	err     *pgerr.Error
 
 	hasAhead bool
-	// alteringIndex says the commands are those of ALTER INDEX.
-	alteringIndex bool
+	altering ast.ObjectKind // what the commands of the ALTER being parsed are for
 	// pairAt is one more than the offset of a token that began a pair of words
 	// whose second word did not come. An error there is the second word's.
 	pairAt int32
-	ascii    bool
+	ascii  bool
 	// markByte and markChar are a byte offset and its character number, from
 	// which other positions are counted.
 	markByte int
 	markChar int
+
+	orderPos int // where the last ORDER BY of a call stood
+	// labelDepth is the depth of the expression of a select item, after which
+	// a word that is an operator may yet be the label.
+	labelDepth int
 
 	depth     int // nested calls now
 	maxDepth  int // the most of them in this statement
@@ -235,8 +239,11 @@ func (p *parser) advance() {
 // checkToken turns a lexical error into the parser's error.
 func (p *parser) checkToken() {
 	if p.tok.kind == tokError {
-		e := p.lex.err
-		p.fail(e, p.charPos(e.Position-1))
+		e, pos := p.lex.err, 0
+		if e.Position > 0 {
+			pos = p.charPos(e.Position - 1)
+		}
+		p.fail(e, pos)
 	}
 }
 

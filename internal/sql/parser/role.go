@@ -323,7 +323,10 @@ func (p *parser) grantObjects(s *ast.Grant) {
 		}
 		p.expect(kwIn)
 		p.expect(kwSchema)
-		s.Names = p.tableNames()
+		loc := p.loc()
+		for _, n := range p.nameList() {
+			s.Names = append(s.Names, ast.TableName{Loc: loc, Table: n})
+		}
 		return
 	}
 	s.Kind = p.grantKind()

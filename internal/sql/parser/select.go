@@ -88,11 +88,10 @@ func (p *parser) setOps(s *ast.Select, min int) *ast.Select {
 // gives it its WITH clause.
 func (p *parser) queryTail(s *ast.Select, with *ast.With) *ast.Select {
 	if p.tok.kind == kwOrder {
-		loc := p.loc()
 		items := p.orderBy()
 		if s != nil {
 			if s.OrderBy != nil {
-				p.failf(pgerr.SyntaxError, loc.Pos, "multiple ORDER BY clauses not allowed")
+				p.failf(pgerr.SyntaxError, items[0].Pos, "multiple ORDER BY clauses not allowed")
 			}
 			s.OrderBy = items
 		}
@@ -125,6 +124,7 @@ func (p *parser) limits(s *ast.Select) bool {
 		case (p.tok.kind == kwLimit || p.tok.kind == kwFetch) && !limit:
 			limit = true
 			had := s.Limit != nil
+			pos = p.charPos(int(p.peekToken().start))
 			if p.tok.kind == kwLimit {
 				p.limit(s)
 			} else {
@@ -137,6 +137,7 @@ func (p *parser) limits(s *ast.Select) bool {
 			offset = true
 			had := s.Offset != nil
 			p.advance()
+			pos = p.pos()
 			s.Offset = p.expr()
 			if !p.accept(kwRow) {
 				p.accept(kwRows)
@@ -307,7 +308,10 @@ func (p *parser) selectItem() ast.SelectItem {
 		p.advance()
 		return ast.SelectItem{X: star}
 	}
+	outer := p.labelDepth
+	p.labelDepth = p.depth + 1
 	it := ast.SelectItem{X: p.expr()}
+	p.labelDepth = outer
 	if p.accept(kwAs) {
 		it.Alias = p.colLabel()
 	} else if isBareLabel(p.tok.kind) {

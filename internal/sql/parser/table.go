@@ -2,6 +2,7 @@ package parser
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // createTable parses CREATE TABLE after the word TABLE, and CREATE TABLE AS.
@@ -94,8 +95,7 @@ func (p *parser) withData() bool {
 // tableWith parses WITH (params) or WITHOUT OIDS.
 func (p *parser) tableWith() []ast.StorageParam {
 	switch {
-	case p.is2(kwWith, '('):
-		p.advance()
+	case p.accept(kwWith):
 		return p.storageParams()
 	case p.accept2(kwWithout, kwOids):
 	}
@@ -350,8 +350,23 @@ func (p *parser) optTypedDefs() []ast.TableDef {
 func (p *parser) partitionBy() *ast.PartitionBy {
 	b := &ast.PartitionBy{Loc: p.loc()}
 	b.Strategy = p.colID()
-	b.Keys = p.indexElems()
+	b.Keys = p.elems(false)
 	return b
+}
+
+// hashBound parses MODULUS n or REMAINDER n.
+func (p *parser) hashBound(b *ast.PartitionBound) {
+	pos := p.pos()
+	word := p.nonReserved()
+	n := p.smallInt()
+	switch word {
+	case "modulus":
+		b.Modulus = n
+	case "remainder":
+		b.Remainder = n
+	default:
+		p.failf(pgerr.SyntaxError, pos, `unrecognized hash partition bound specification "%s"`, word)
+	}
 }
 
 // partitionBound parses FOR VALUES ... or DEFAULT.
@@ -375,14 +390,7 @@ func (p *parser) partitionBound() *ast.PartitionBound {
 		p.expect('(')
 		b.Hash = true
 		for {
-			switch {
-			case p.acceptWord("modulus"):
-				b.Modulus = p.smallInt()
-			case p.acceptWord("remainder"):
-				b.Remainder = p.smallInt()
-			default:
-				p.syntaxError()
-			}
+			p.hashBound(b)
 			if !p.accept(',') {
 				break
 			}

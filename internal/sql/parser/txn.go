@@ -164,13 +164,7 @@ func (p *parser) set() ast.Statement {
 	case p.tok.kind == kwLocal && p.settingFollows():
 		p.advance()
 		return p.setRest(loc, ast.ScopeLocal)
-	case p.is2(kwSession, kwCharacteristics):
-		p.advance()
-		p.advance()
-		p.expect(kwAs)
-		p.expect(kwTransaction)
-		return &ast.SetTransaction{Loc: loc, Session: true, Modes: p.txnModes(true)}
-	case p.tok.kind == kwSession && p.peek() != kwAuthorization && p.settingFollows():
+	case p.tok.kind == kwSession && p.peek() != kwAuthorization && p.peek() != kwCharacteristics && p.settingFollows():
 		p.advance()
 		return p.setRest(loc, ast.ScopeSession)
 	}
@@ -180,15 +174,20 @@ func (p *parser) set() ast.Statement {
 // settingFollows tells SET LOCAL x from a setting that is named "local".
 func (p *parser) settingFollows() bool {
 	k := p.peek()
-	return k != kwTo && k != '=' && k != '.'
+	return k != kwTo && k != '=' && k != '.' && k != kwFrom
 }
 
 // setRest parses set_rest: what follows SET [SESSION|LOCAL].
 func (p *parser) setRest(loc ast.Loc, scope ast.SetScope) ast.Statement {
 	s := &ast.SetVar{Loc: loc, Scope: scope}
 	next := p.peek()
+	assigned := next == kwTo || next == '=' || next == kwFrom
 	switch {
-	case p.tok.kind == kwTransaction && next != kwTo && next != '=':
+	case p.accept2(kwSession, kwCharacteristics):
+		p.expect(kwAs)
+		p.expect(kwTransaction)
+		return &ast.SetTransaction{Loc: loc, Session: true, Modes: p.txnModes(true)}
+	case p.tok.kind == kwTransaction && !assigned:
 		p.advance()
 		t := &ast.SetTransaction{Loc: loc, Local: scope == ast.ScopeLocal}
 		if p.accept(kwSnapshot) {
@@ -200,7 +199,7 @@ func (p *parser) setRest(loc ast.Loc, scope ast.SetScope) ast.Statement {
 	case p.accept2(kwTime, kwZone):
 		p.setTimeZone(s)
 		return s
-	case p.tok.kind == kwNames && next != kwTo && next != '=':
+	case p.tok.kind == kwNames && !assigned:
 		p.advance()
 		p.setNames(s)
 		return s
@@ -211,7 +210,7 @@ func (p *parser) setRest(loc ast.Loc, scope ast.SetScope) ast.Statement {
 		p.advance()
 		s.Name, s.Values = "search_path", []ast.Expr{p.strLit()}
 		return s
-	case p.tok.kind == kwRole && next != kwTo && next != '=':
+	case p.tok.kind == kwRole && !assigned:
 		p.advance()
 		s.Name, s.Values = "role", []ast.Expr{p.wordOrString()}
 		return s
@@ -293,12 +292,14 @@ func (p *parser) setTimeZone(s *ast.SetVar) {
 		s.Values = []ast.Expr{&ast.StrLit{Loc: p.loc(), Val: p.tok.str}}
 		p.advance()
 	case kwInterval:
-		pos := p.pos()
+		l := p.scan()
+		l.next()
+		pos := p.charPos(int(l.next().start)) // after the string
 		x := p.typedLiteral()
 		s.Values = []ast.Expr{x}
 		if c, ok := x.(*ast.Cast); ok && p.err == nil {
 			switch c.Type.Fields {
-			case ast.IntervalAll, ast.IntervalHour, ast.IntervalHourToMinute:
+			case ast.IntervalAll, ast.IntervalHour, ast.IntervalMinute, ast.IntervalHourToMinute:
 			default:
 				p.failf(pgerr.SyntaxError, pos, "time zone interval must be HOUR or HOUR TO MINUTE")
 			}

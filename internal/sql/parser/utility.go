@@ -86,13 +86,14 @@ func (p *parser) reindex() ast.Statement {
 func (p *parser) cluster() ast.Statement {
 	s := &ast.Cluster{Loc: p.loc()}
 	p.advance()
-	if p.tok.kind == '(' {
+	parens := p.tok.kind == '('
+	if parens {
 		s.Options = p.utilityOptions()
 	} else if p.tok.kind == kwVerbose {
 		s.Options = []ast.Option{{Loc: p.loc(), Name: "verbose"}}
 		p.advance()
 	}
-	if !isColID(p.tok.kind) {
+	if !parens && !isColID(p.tok.kind) {
 		return s
 	}
 	n := p.tableName()
@@ -172,7 +173,11 @@ func (p *parser) do() ast.Statement {
 		}
 		s.Code, seen = p.str(), true
 	}
-	if !seen {
+	switch {
+	case seen:
+	case s.Language == "" || p.tok.kind != ';' && p.tok.kind != tokEOF:
+		p.syntaxError()
+	default:
 		p.failf(pgerr.SyntaxError, 0, "no inline code specified")
 	}
 	return s

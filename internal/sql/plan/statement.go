@@ -53,10 +53,7 @@ func (n *Copy) Children() []Node { return []Node{n.Input} }
 func (n *Explain) Children() []Node { return []Node{n.Input} }
 
 // Dep is a descriptor that a plan was made from.
-type Dep struct {
-	ID      catalog.ID
-	Version uint64
-}
+type Dep = catalog.Dep
 
 // Prepared is a planned statement. It is immutable and may be executed by many
 // goroutines at once.

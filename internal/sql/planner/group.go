@@ -250,7 +250,7 @@ type grouping struct {
 }
 
 // aggregate puts a GroupBy over node and rewrites what is computed above it.
-func (b *builder) aggregate(node plan.Node, sel *selectState, group []plan.Expr, scalar bool, l *targetSet, having *plan.Expr) (plan.Node, error) {
+func (b *builder) aggregate(node plan.Node, sel *selectState, group []plan.Expr, l *targetSet, having *plan.Expr) (plan.Node, error) {
 	g := &grouping{sel: sel, input: node.Props().Cols, exprs: group}
 	pre := &plan.Project{Input: node}
 	pre.Cols = append(pre.Cols, g.input...)
@@ -280,7 +280,7 @@ func (b *builder) aggregate(node plan.Node, sel *selectState, group []plan.Expr,
 	if err := g.rewriteAll(l, having); err != nil {
 		return nil, err
 	}
-	n := &plan.GroupBy{Input: node, Aggs: sel.aggs, Scalar: scalar}
+	n := &plan.GroupBy{Input: node, Aggs: sel.aggs, Scalar: len(group) == 0}
 	for _, k := range g.keys {
 		n.Keys = append(n.Keys, k.ID)
 	}

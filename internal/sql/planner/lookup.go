@@ -126,9 +126,18 @@ func noteOuter(r *plan.ColRef, level, from *scope, pos int) {
 			crossed = true
 		}
 	}
-	if crossed && level.sel != nil && !level.inAgg {
+	if crossed && level.sel != nil && !level.inAgg && level.aboveGroups() {
 		level.sel.subRefs = append(level.sel.subRefs, *r)
 	}
+}
+
+// aboveGroups reports whether the clause is evaluated after GROUP BY.
+func (s *scope) aboveGroups() bool {
+	switch s.clause {
+	case clauseSelect, clauseHaving, clauseOrderBy, clauseDistinctOn, clauseWindow:
+		return true
+	}
+	return false
 }
 
 // wholeRow makes a record of all columns of it.

@@ -252,7 +252,7 @@ func (b *builder) fieldSelect(e *ast.FieldSelect, s *scope) (plan.Expr, error) {
 		return nil, pgerr.New(pgerr.WrongObjectType, "column notation .%s applied to type %s, which is not a composite type",
 			e.Field, x.Type().SQLName).At(e.Pos)
 	}
-	return nil, pgerr.New(pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field).At(e.Pos)
+	return nil, pgerr.New(pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field).At(e.X.Position())
 }
 
 // fieldsOf returns the fields of a record where they are known.

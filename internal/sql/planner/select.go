@@ -136,7 +136,7 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 		return nil, err
 	}
 	if len(group) > 0 || len(q.GroupBy) > 0 || len(sel.aggs) > 0 || having != nil {
-		if node, err = b.aggregate(node, sel, group, len(q.GroupBy) == 0, list, &having); err != nil {
+		if node, err = b.aggregate(node, sel, group, list, &having); err != nil {
 			return nil, err
 		}
 		if having != nil {

@@ -1,0 +1,201 @@
+package wire
+
+import (
+	"encoding/binary"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Conn reads and writes messages on a connection.
+type Conn struct {
+	nc   net.Conn
+	raw  syscall.RawConn // nil if nc is no socket: TLS, a pipe
+	pool *Buffers
+
+	// in[r:w] are the bytes read and not consumed. in is either *pooled, or a
+	// buffer for one long message, or nil.
+	in     []byte
+	pooled *[readSize]byte
+	r, w   int
+	wait   waiter
+
+	// out is the output not yet written, from held if that is not nil.
+	out  []byte
+	held *writeBuf
+	// start is where the message being appended begins in out.
+	start int
+
+	woken atomic.Bool
+	stats Stats
+}
+
+// Stats counts what went over a connection since the last TakeStats.
+type Stats struct {
+	Messages, BytesIn, BytesOut uint64
+}
+
+// NewConn returns a Conn on nc; first are bytes that were already read from it.
+func NewConn(nc net.Conn, pool *Buffers, first []byte) *Conn {
+	c := &Conn{nc: nc, pool: pool}
+	c.attach(nc)
+	if len(first) > 0 {
+		c.in = append([]byte(nil), first...)
+		c.w = len(first)
+		c.stats.BytesIn += uint64(len(first))
+	}
+	return c
+}
+
+func (c *Conn) attach(nc net.Conn) {
+	c.nc, c.raw = nc, nil
+	var err error
+	switch s := nc.(type) { // no other type: it may have a Read of its own
+	case *net.TCPConn:
+		_ = s.SetNoDelay(true) // it is the default; a failure costs speed only
+		c.raw, err = s.SyscallConn()
+	case *net.UnixConn:
+		c.raw, err = s.SyscallConn()
+	}
+	if err != nil {
+		c.raw = nil
+	}
+	c.wait.init(c)
+}
+
+// Upgrade goes on with another connection on top of the present one (TLS). No
+// input may be buffered.
+func (c *Conn) Upgrade(nc net.Conn) { c.attach(nc) }
+
+// NetConn returns the connection underneath.
+func (c *Conn) NetConn() net.Conn { return c.nc }
+
+// TakeStats returns the counts since the last call.
+func (c *Conn) TakeStats() Stats {
+	s := c.stats
+	c.stats = Stats{}
+	return s
+}
+
+// Next returns the next message from the client: its type and its body, which is
+// valid until the following call. Output is not flushed by it.
+func (c *Conn) Next() (typ byte, body []byte, err error) {
+	if c.w-c.r < headerSize {
+		if err := c.need(headerSize); err != nil {
+			return 0, nil, err
+		}
+	}
+	typ, n, err := c.header()
+	if err != nil {
+		return typ, nil, err
+	}
+	if c.w-c.r < n {
+		if err := c.need(n); err != nil {
+			return typ, nil, err
+		}
+	}
+	body = c.in[c.r+headerSize : c.r+n : c.r+n]
+	c.r += n
+	c.stats.Messages++
+	return typ, body, nil
+}
+
+const headerSize = 5
+
+// header checks the header at r and returns the length of the whole message.
+func (c *Conn) header() (typ byte, n int, err error) {
+	h := c.in[c.r : c.r+headerSize]
+	typ = h[0]
+	limit := MaxMessage(typ)
+	if limit == 0 {
+		return typ, 0, errType(typ)
+	}
+	length := binary.BigEndian.Uint32(h[1:])
+	if length < 4 || length > uint32(limit) {
+		return typ, 0, errLength(typ, int32(length))
+	}
+	return typ, int(length) + 1, nil
+}
+
+// Buffered reports whether input waits to be read.
+func (c *Conn) Buffered() bool { return c.r < c.w }
+
+// SyncFollows reports whether the next message is Sync and has arrived.
+func (c *Conn) SyncFollows() bool {
+	return c.w-c.r >= headerSize && c.in[c.r] == 'S'
+}
+
+// StartupMessage reads a message of the start-up phase, which has no type: its
+// first four bytes and what follows, valid until the next read.
+func (c *Conn) StartupMessage() (code uint32, rest []byte, err error) {
+	if err := c.need(4); err != nil {
+		return 0, nil, err
+	}
+	n := binary.BigEndian.Uint32(c.in[c.r:])
+	if n < 8 || n > MaxStartup {
+		return 0, nil, errStartupLength()
+	}
+	if err := c.need(int(n)); err != nil {
+		return 0, nil, err
+	}
+	msg := c.in[c.r+4 : c.r+int(n)]
+	c.r += int(n)
+	c.stats.Messages++
+	return binary.BigEndian.Uint32(msg), msg[4:], nil
+}
+
+// Flush writes the output.
+func (c *Conn) Flush() error {
+	if len(c.out) == 0 {
+		return nil
+	}
+	n, err := c.nc.Write(c.out)
+	c.stats.BytesOut += uint64(n)
+	c.out = c.out[:0]
+	return err
+}
+
+// FlushIfLong writes the output if much of it has come together.
+func (c *Conn) FlushIfLong() error {
+	if len(c.out) < flushAt {
+		return nil
+	}
+	return c.Flush()
+}
+
+// Pending returns how many bytes of output wait to be flushed.
+func (c *Conn) Pending() int { return len(c.out) }
+
+// SetReadDeadline bounds how long reads wait; zero is for ever.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	err := c.nc.SetReadDeadline(t)
+	if c.woken.Load() {
+		return c.nc.SetReadDeadline(time.Unix(1, 0)) // Wake came first
+	}
+	return err
+}
+
+// Wake ends the present and all later waits for input with a timeout error. Any
+// goroutine may call it.
+func (c *Conn) Wake() {
+	c.woken.Store(true)
+	_ = c.nc.SetReadDeadline(time.Unix(1, 0)) // fails on a closed connection only
+}
+
+// Woken reports whether Wake was called.
+func (c *Conn) Woken() bool { return c.woken.Load() }
+
+// Close closes the connection. Any goroutine may call it; the buffers go to the
+// garbage collector.
+func (c *Conn) Close() error { return c.nc.Close() }
+
+// Release gives the buffers back; the owner calls it last.
+func (c *Conn) Release() {
+	c.r, c.w, c.out = 0, 0, nil
+	c.dropInput()
+	if c.held != nil {
+		c.pool.putWrite(c.held)
+		c.held = nil
+	}
+}

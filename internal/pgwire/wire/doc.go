@@ -1,0 +1,23 @@
+// Package wire frames messages of the PostgreSQL protocol, version 3: it reads
+// them from a connection and appends them to an output buffer, without
+// allocating for each.
+//
+// Above it are pgwire and pgwire/nullserver; below it pgerr. Read conn.go (Conn:
+// buffers, Next and Flush), read.go (how it waits and reads), message.go (Body:
+// the fields of a message), append.go (messages to the client), copydata.go and
+// buffers.go (the pool).
+//
+// Invariants:
+//
+//	W1. A connection that waits for the first byte of a message holds no buffer,
+//	    unless output is pending (Conn.release, TestIdleHoldsNothing).
+//	W2. A message longer than its type allows is refused before it is read, and
+//	    memory for a message grows with the bytes that came, not with the length
+//	    that was announced (Conn.header, Conn.grow).
+//	W3. A Body never reads behind the end of its message; what it returns points
+//	    into the message (Body.take).
+//
+// A Conn belongs to one goroutine; Wake and Close may come from others.
+//
+// It does not know what the messages mean; that is pgwire.
+package wire

@@ -1,0 +1,38 @@
+package builtin
+
+import (
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// conversionFunctions declares a function per type that casts to it, named like
+// the type: date(x), float8(x), text(x). PostgreSQL takes such a call for a
+// cast where it finds no function.
+func conversionFunctions() []*Overload {
+	var all []*Overload
+	for _, t := range []*types.T{
+		types.Bool, types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric,
+		types.Text, types.Varchar, types.Bpchar, types.Name, types.Bytea, types.UUID, types.Oid, types.Regclass,
+		types.Date, types.Time, types.TimeTZ, types.Timestamp, types.TimestampTZ, types.Interval,
+		types.JSON, types.JSONB,
+	} {
+		all = append(all, fnBind(t.Name+"(any) "+t.Name, bindConversion(t)).stable())
+	}
+	return all
+}
+
+func bindConversion(to *types.T) BindFunc {
+	return func(b Binding) (EvalFunc, error) {
+		from := b.Types[0]
+		if from.Is(to) {
+			return identity, nil
+		}
+		cast, ok := types.FindCast(from, to)
+		if !ok {
+			return nil, noMatch(to.Name, false, b.Types)
+		}
+		if cast.Fn == nil {
+			return identity, nil
+		}
+		return func(c *Context, a []types.Datum) (types.Datum, error) { return cast.Fn(c.Format, a[0], to) }, nil
+	}
+}

@@ -1,0 +1,262 @@
+package builtin
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// randomDatum makes a value of a type, often an extreme one, sometimes NULL.
+func randomDatum(r *rand.Rand, t *types.T) types.Datum {
+	if r.IntN(12) == 0 {
+		return types.Null
+	}
+	pickOf := func(ns ...int64) int64 { return ns[r.IntN(len(ns))] }
+	switch t.Family {
+	case types.BoolFamily:
+		return types.NewBool(r.IntN(2) == 0)
+	case types.IntFamily:
+		switch t.Oid {
+		case types.Int2.Oid:
+			return types.NewInt(pickOf(0, 1, -1, 5, math.MaxInt16, math.MinInt16, int64(int16(r.Uint32()))))
+		case types.Int4.Oid:
+			return types.NewInt(pickOf(0, 1, -1, 3, 40, math.MaxInt32, math.MinInt32, int64(int32(r.Uint32()))))
+		case types.Int8.Oid:
+			return types.NewInt(pickOf(0, 1, -1, 7, math.MaxInt64, math.MinInt64, int64(r.Uint64())))
+		}
+		return types.NewInt(pickOf(0, 1, 23, 1043, math.MaxUint32))
+	case types.FloatFamily:
+		fs := []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, 5e-324, -1e18, r.NormFloat64()}
+		f := fs[r.IntN(len(fs))]
+		if t.Is(types.Float4) {
+			f = float64(float32(f))
+		}
+		return types.NewFloat(f)
+	case types.StringFamily:
+		return types.NewString(randomText(r))
+	case types.BytesFamily:
+		b := make([]byte, r.IntN(6))
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		return types.NewBytes(string(b))
+	case types.ArrayFamily:
+		return randomArray(r, t.Elem)
+	case types.DateFamily, types.TimeFamily, types.TimestampFamily, types.TimestampTZFamily, types.TimeTZFamily, types.IntervalFamily:
+		return randomTime(r, t)
+	}
+	return parsedDatum(r, t)
+}
+
+func randomText(r *rand.Rand) string {
+	words := []string{"", "a", "%", "_", `\`, "abc", "äöü€", "YYYY-MM-DD HH24:MI:SS", "9G999D99S", "FM999.99", "[a-", "(a|b)*", `\1`, "x{3}",
+		"year", "month", "UTC", "Europe/Berlin", "hex", "base64", "12:34", "1,2,3", "  ", "'", `"q"`, "%s %I", "%5$L", "%-*s", "select", "\x01",
+		"2024-02-30", "-5", "infinity", "gi", "PL9,99MI", "TZH:TZM J", `[[:<:]]`, "*", "a**", "{", "(?i)x", "EEEE", "9.9EEEE", "RN"}
+	s := words[r.IntN(len(words))]
+	if r.IntN(3) == 0 {
+		s += words[r.IntN(len(words))]
+	}
+	return s
+}
+
+func randomArray(r *rand.Rand, elem *types.T) types.Datum {
+	elems := make([]types.Datum, r.IntN(5))
+	for i := range elems {
+		elems[i] = randomDatum(r, elem)
+	}
+	if len(elems) == 4 && r.IntN(2) == 0 {
+		return types.NewArrayDims([]types.ArrayDim{{Len: 2, Lower: int32(r.IntN(5)) - 2}, {Len: 2, Lower: math.MaxInt32 - 2}}, elems)
+	}
+	return types.NewArray(elems)
+}
+
+func randomTime(r *rand.Rand, t *types.T) types.Datum {
+	micros := r.Int64N(types.MicrosPerDay + 1)
+	ts := []int64{0, types.TimestampInf, types.TimestampNegInf, r.Int64N(8e17), -r.Int64N(2e17), 9223371331199999999, -211813488000000000}
+	switch t.Family {
+	case types.DateFamily:
+		days := []int64{0, types.DateInf, types.DateNegInf, r.Int64N(1e5), -2451545, 2145031948}
+		return types.NewDate(days[r.IntN(len(days))])
+	case types.TimeFamily:
+		return types.NewTime(micros)
+	case types.TimeTZFamily:
+		return types.NewTimeTZ(micros, int32(r.IntN(100000)-50000))
+	case types.TimestampFamily:
+		return types.NewTimestamp(ts[r.IntN(len(ts))])
+	case types.TimestampTZFamily:
+		return types.NewTimestampTZ(ts[r.IntN(len(ts))])
+	}
+	small := types.IntervalValue{Months: int32(r.IntN(30) - 15), Days: int32(r.IntN(90) - 45), Micros: r.Int64N(1e12) - 5e11}
+	ivs := []types.IntervalValue{{}, {Months: math.MaxInt32}, {Days: math.MinInt32}, {Micros: math.MaxInt64}, {Micros: math.MinInt64},
+		{Months: math.MinInt32, Days: math.MinInt32, Micros: math.MinInt64}, small, small}
+	return types.NewInterval(ivs[r.IntN(len(ivs))])
+}
+
+// parsedDatum makes values of the remaining types from text.
+func parsedDatum(r *rand.Rand, t *types.T) types.Datum {
+	var texts []string
+	switch t.Family {
+	case types.DecimalFamily:
+		texts = []string{"0", "1", "-1.50", "NaN", "Infinity", "-Infinity", "1e-20", "123456789012345678901234567890.5", "-9223372036854775808",
+			"0.9999999999", "1e200", "-1e-200", "3", "0.000", "99.95"}
+	case types.UUIDFamily:
+		texts = []string{"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}
+	case types.JSONFamily:
+		texts = []string{`{"a": [1, {"b": null}], "c": "x"}`, `[1, 2, "a"]`, `"s"`, "null", "1.5"}
+	case types.VoidFamily, types.RecordFamily:
+		return types.Null
+	}
+	d, err := types.ParseText(t, texts[r.IntN(len(texts))], nil)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// concreteTypes fits the polymorphic parts of a signature to an element type.
+func concreteTypes(o *Overload, elem *types.T) []*types.T {
+	arr, _ := types.ArrayOf(elem)
+	var ts []*types.T
+	for _, a := range o.Args {
+		switch _, array := polyKind(a); {
+		case array:
+			a = arr
+		case isPseudo(a):
+			a = elem
+		}
+		ts = append(ts, a)
+	}
+	return ts
+}
+
+// TestNoPanics calls everything with all kinds of values of the declared types.
+func TestNoPanics(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	c := testContext(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // so that sleeping ends at once
+	c.Ctx = ctx
+	c.Session = newFakeSession()
+	elems := []*types.T{types.Int4, types.Text, types.Float8, types.Date, types.Numeric}
+	const rounds = 60
+	for _, o := range All() {
+		for i := 0; i < rounds; i++ {
+			ts := concreteTypes(o, elems[i%len(elems)])
+			args := make([]types.Datum, len(ts))
+			for j := range args {
+				args[j] = randomDatum(r, ts[j])
+			}
+			callSafely(t, c, o, ts, args)
+		}
+	}
+	for _, a := range AllAggregates() {
+		ts := concreteTypes(&a.Overload, types.Numeric)
+		acc := a.New(ts)
+		for i := 0; i < rounds; i++ {
+			args := make([]types.Datum, len(ts))
+			for j := range args {
+				args[j] = randomDatum(r, ts[j])
+			}
+			if acc.Add(c, args) != nil {
+				acc.Reset()
+			}
+			if _, err := acc.Result(c); err != nil {
+				acc.Reset()
+			}
+		}
+	}
+}
+
+func callSafely(t *testing.T, c *Context, o *Overload, ts []*types.T, args []types.Datum) {
+	t.Helper()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Fatalf("%s of %v: panic: %v", o, args, p)
+		}
+	}()
+	params, ret, err := o.Signature(ts)
+	if err != nil {
+		return
+	}
+	if o.IsSRF() {
+		for i := range args {
+			if o.Strict && args[i].IsNull() {
+				return
+			}
+		}
+		f, err := o.BoundSRF(Binding{Types: params})
+		if err != nil {
+			return
+		}
+		rows, err := f(c, args)
+		for i := 0; err == nil && i < 10; i++ {
+			var ok bool
+			if _, ok, err = rows.Next(); !ok {
+				break
+			}
+		}
+		return
+	}
+	d, err := o.Call(c, params, args)
+	if err != nil || d.IsNull() {
+		return
+	}
+	if want := ret.Family; d.Family() != want {
+		t.Errorf("%s of %v: result of family %d, want %d", o, args, d.Family(), want)
+	}
+	if ret.Family != types.VoidFamily {
+		types.FormatDatum(ret, d, c.Format) // the result must be well formed
+	}
+}
+
+// TestNoAllocation covers invariant 3.
+func TestNoAllocation(t *testing.T) {
+	c := testContext(t)
+	check := func(name string, ts []*types.T, args ...types.Datum) {
+		t.Helper()
+		o, err := ResolveOperator(name, ts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := o.Bound(Binding{Types: ts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := testing.AllocsPerRun(100, func() { _, _ = f(c, args) }); n != 0 {
+			t.Errorf("%s: %v allocations", o, n)
+		}
+	}
+	i4, i8, f8, tx, num := types.Int4, types.Int8, types.Float8, types.Text, types.Numeric
+	one, two := types.NewInt(1), types.NewInt(2)
+	for _, op := range []string{"+", "-", "*", "/", "%", "=", "<", ">=", "<>"} {
+		check(op, []*types.T{i4, i4}, one, two)
+		check(op, []*types.T{i8, i8}, one, two)
+	}
+	check("/", []*types.T{f8, f8}, types.NewFloat(1.5), types.NewFloat(2.5))
+	for _, op := range []string{"+", "-", "*", "=", "<"} {
+		check(op, []*types.T{f8, f8}, types.NewFloat(1.5), types.NewFloat(2.5))
+		check(op, []*types.T{num, num}, types.NewDecimalInt(150, 2), types.NewDecimalInt(25, 1))
+	}
+	check("=", []*types.T{tx, tx}, types.NewString("abc"), types.NewString("abd"))
+	check("~~", []*types.T{tx, tx}, types.NewString("abc"), types.NewString("a%"))
+	check("<", []*types.T{types.Timestamp, types.Timestamp}, types.NewTimestamp(1), types.NewTimestamp(2))
+	for _, name := range []string{"sum", "avg", "min", "max", "count"} {
+		for _, tc := range []struct {
+			t *types.T
+			d types.Datum
+		}{{i4, one}, {i8, two}, {f8, types.NewFloat(1)}, {num, types.NewDecimalInt(15, 1)}} {
+			a, err := ResolveAggregate(name, []*types.T{tc.t})
+			if err != nil {
+				t.Fatal(err)
+			}
+			acc, args := a.New([]*types.T{tc.t}), []types.Datum{tc.d}
+			_ = acc.Add(c, args)
+			if n := testing.AllocsPerRun(100, func() { _ = acc.Add(c, args) }); n != 0 {
+				t.Errorf("%s: %v allocations", a, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package builtin
+
+import (
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// fakeSession is a Session with one sequence and one table.
+type fakeSession struct {
+	seq      int64
+	settings map[string]string
+	locks    []AdvisoryLockRequest
+}
+
+func newFakeSession() *fakeSession {
+	return &fakeSession{settings: map[string]string{"application_name": "test"}}
+}
+
+func (s *fakeSession) CurrentUser() string     { return "root" }
+func (s *fakeSession) SessionUser() string     { return "root" }
+func (s *fakeSession) CurrentDatabase() string { return "defaultdb" }
+func (s *fakeSession) SearchPath(implicit bool) []string {
+	if implicit {
+		return []string{"pg_catalog", "public"}
+	}
+	return []string{"public"}
+}
+func (s *fakeSession) BackendPID() int32    { return 7 }
+func (s *fakeSession) CurrentQuery() string { return "SELECT 1" }
+func (s *fakeSession) Version() string      { return "PostgreSQL 15.0" }
+func (s *fakeSession) StartTime() int64     { return 1 }
+func (s *fakeSession) TransactionID() int64 { return 9 }
+func (s *fakeSession) Setting(name string) (string, bool) {
+	v, ok := s.settings[name]
+	return v, ok
+}
+func (s *fakeSession) SetSetting(name, value string, _ bool) (string, error) {
+	s.settings[name] = value
+	return value, nil
+}
+func (s *fakeSession) NextVal(uint32) (int64, error) { s.seq++; return s.seq, nil }
+func (s *fakeSession) CurrVal(uint32) (int64, error) { return s.seq, nil }
+func (s *fakeSession) SetVal(_ uint32, v int64, called bool) error {
+	if s.seq = v; !called {
+		s.seq--
+	}
+	return nil
+}
+func (s *fakeSession) LastVal() (int64, error) {
+	if s.seq == 0 {
+		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
+	}
+	return s.seq, nil
+}
+func (s *fakeSession) CancelBackend(pid int32, _ bool) (bool, error) { return pid == 7, nil }
+func (s *fakeSession) AdvisoryLock(r AdvisoryLockRequest) (bool, error) {
+	s.locks = append(s.locks, r)
+	return true, nil
+}
+func (s *fakeSession) AdvisoryUnlock(AdvisoryLockRequest, bool) (bool, error) { return true, nil }
+
+func (s *fakeSession) LookupReg(_ *types.T, name string) (uint32, bool, error) {
+	return 100, name == "t", nil
+}
+func (s *fakeSession) ObjectVisible(_ string, oid uint32) (visible, ok bool, err error) {
+	return true, oid == 100, nil
+}
+func (s *fakeSession) TypeByOid(uint32) (*types.T, bool) { return nil, false }
+func (s *fakeSession) UserByOid(oid uint32) (string, bool) {
+	return "root", oid == 10
+}
+func (s *fakeSession) Description(oid uint32, _ string, sub int32) (string, bool, error) {
+	return "a comment", oid == 100 && sub == 0, nil
+}
+func (s *fakeSession) ViewDef(oid uint32, _ bool) (string, bool, error) {
+	return "SELECT 1", oid == 100, nil
+}
+func (s *fakeSession) IndexDef(oid uint32, column int32, _ bool) (string, bool, error) {
+	if column > 0 {
+		return "a", true, nil
+	}
+	return "CREATE INDEX i ON t USING btree (a)", oid == 100, nil
+}
+func (s *fakeSession) ConstraintDef(oid uint32, _ bool) (string, bool, error) {
+	return "PRIMARY KEY (a)", oid == 100, nil
+}
+func (s *fakeSession) ExprDef(expr string, _ uint32, _ bool) (string, bool, error) {
+	return expr, true, nil
+}
+func (s *fakeSession) FunctionDef(uint32, FunctionPart) (string, bool, error) { return "", false, nil }
+func (s *fakeSession) SerialSequence(table, column string) (string, bool, error) {
+	return "public.t_a_seq", table == "t" && column == "a", nil
+}
+func (s *fakeSession) RelationSize(oid uint32, part SizePart) (int64, bool, error) {
+	return 1000 * int64(part+1), oid == 100, nil
+}
+func (s *fakeSession) DatabaseSize(oid uint32) (int64, bool, error) { return 5, oid == 1, nil }
+func (s *fakeSession) LookupDatabase(name string) (uint32, bool, error) {
+	return 1, name == "defaultdb", nil
+}
+func (s *fakeSession) HasPrivilege(r PrivilegeCheck) (has, ok bool, err error) {
+	return r.User == "" || r.User == "root", r.Object == "t" || r.ObjectOid == 100, nil
+}
+
+var _ Session = (*fakeSession)(nil)

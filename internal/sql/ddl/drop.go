@@ -1,0 +1,404 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// namedIndex reports whether index i of t has a name of its own in the schema:
+// all have, but the primary index on hidden row ids.
+func namedIndex(t *catalog.Table, i int) bool {
+	return i > 0 || t.HasPrimaryKey()
+}
+
+// drop is DROP of anything but a database.
+func (e *Env) drop(ctx context.Context, st *ast.Drop) error {
+	switch st.Kind {
+	case ast.ObjTable, ast.ObjView, ast.ObjSequence:
+		return e.dropRelations(ctx, st)
+	case ast.ObjIndex:
+		return e.dropIndexes(ctx, st)
+	case ast.ObjSchema:
+		return e.dropSchemas(ctx, st)
+	}
+	if st.IfExists && st.Kind != ast.ObjExtension {
+		for _, n := range st.Names {
+			e.skip(pgerr.UndefinedObject, "%s \"%s\" does not exist, skipping", strings.ToLower(st.Kind.String()), n.Table)
+		}
+		return nil
+	}
+	return pgerr.Unsupported("DROP %s is not supported", st.Kind).At(st.Pos)
+}
+
+var kindOf = map[ast.ObjectKind]catalog.Kind{
+	ast.ObjTable: catalog.KindTable, ast.ObjView: catalog.KindView, ast.ObjSequence: catalog.KindSequence,
+}
+
+// dropRelations is DROP TABLE, VIEW and SEQUENCE.
+func (e *Env) dropRelations(ctx context.Context, st *ast.Drop) error {
+	word := strings.ToLower(st.Kind.String())
+	d := e.newDropper(st.Cascade)
+	for _, n := range st.Names {
+		t, index, err := e.lockRelation(ctx, n)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			if err := e.missing(ctx, n, word, st.IfExists); err != nil {
+				return err
+			}
+			continue
+		}
+		if index || t.Kind != kindOf[st.Kind] {
+			return wrongKind(n, t, index, word)
+		}
+		d.target(t)
+	}
+	return d.run(ctx)
+}
+
+// missing is the notice or error for an object that does not exist.
+func (e *Env) missing(ctx context.Context, n ast.TableName, word string, ifExists bool) error {
+	if n.Schema != "" {
+		s, err := e.Coll.FindSchema(ctx, n.Schema)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			if ifExists {
+				e.skip(pgerr.InvalidSchemaName, "schema \"%s\" does not exist, skipping", n.Schema)
+				return nil
+			}
+			return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Schema).At(n.Pos)
+		}
+	}
+	code := pgerr.UndefinedTable
+	if word == "index" {
+		code = pgerr.UndefinedObject
+	}
+	name := n.Table
+	if n.Schema != "" {
+		name = n.Schema + "." + name
+	}
+	if ifExists {
+		e.skip(code, "%s \"%s\" does not exist, skipping", word, n.Table)
+		return nil
+	}
+	return pgerr.New(code, "%s \"%s\" does not exist", word, name)
+}
+
+// wrongKind says that an object is not what the statement drops, with the hint
+// which statement would.
+func wrongKind(n ast.TableName, t *catalog.Table, index bool, word string) error {
+	article := "a"
+	if word == "index" {
+		article = "an"
+	}
+	err := pgerr.New(pgerr.WrongObjectType, "\"%s\" is not %s %s", n.Table, article, word)
+	switch {
+	case index:
+		return err.WithHint("Use DROP INDEX to remove an index.")
+	case t.Kind == catalog.KindTable:
+		return err.WithHint("Use DROP TABLE to remove a table.")
+	case t.Kind == catalog.KindView:
+		return err.WithHint("Use DROP VIEW to remove a view.")
+	}
+	return err.WithHint("Use DROP SEQUENCE to remove a sequence.")
+}
+
+// dropSchemas is DROP SCHEMA.
+func (e *Env) dropSchemas(ctx context.Context, st *ast.Drop) error {
+	for _, n := range st.Names {
+		s, err := e.lockSchema(ctx, n.Table)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			if !st.IfExists {
+				return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Table)
+			}
+			e.skip(pgerr.InvalidSchemaName, "schema \"%s\" does not exist, skipping", n.Table)
+			continue
+		}
+		d := e.newDropper(st.Cascade)
+		d.schema = s
+		tables, err := e.tablesOf(ctx, s.Database)
+		if err != nil {
+			return err
+		}
+		for _, t := range tables {
+			if t.Schema != s.ID {
+				continue
+			}
+			if err := e.Coll.LockExclusive(ctx, t.ID); err != nil {
+				return err
+			}
+			// It may have been altered before the lock was granted.
+			if cur, err := e.Coll.TableByID(ctx, t.ID); err == nil {
+				d.dependent(cur, "schema "+ast.QuoteIdent(s.Name))
+			}
+		}
+		if err := d.run(ctx); err != nil {
+			return err
+		}
+		if err := e.Coll.RemoveName(ctx, catalog.NameKey{Database: s.Database, Name: s.Name}); err != nil {
+			return err
+		}
+		if err := e.Coll.Remove(ctx, s.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropper collects what must go when objects are dropped.
+type dropper struct {
+	e       *Env
+	cascade bool
+	schema  *catalog.Schema // that is dropped as a whole
+	objects []*catalog.Table
+	in      map[catalog.ID]bool
+	explain []dependency
+	columns []droppedDefault
+	all     []*catalog.Table
+}
+
+// dependency says that an object must go because of another one.
+type dependency struct {
+	t  *catalog.Table
+	on string
+}
+
+// droppedDefault is a default that refers to a dropped sequence.
+type droppedDefault struct {
+	table  catalog.ID
+	column catalog.ColumnID
+	text   string
+	on     string
+}
+
+func (e *Env) newDropper(cascade bool) *dropper {
+	return &dropper{e: e, cascade: cascade, in: map[catalog.ID]bool{}}
+}
+
+// target adds an object that the statement names, or one that goes silently.
+func (d *dropper) target(t *catalog.Table) {
+	if !d.in[t.ID] {
+		d.in[t.ID] = true
+		d.objects = append(d.objects, t)
+	}
+}
+
+// dependent adds an object that goes only with CASCADE.
+func (d *dropper) dependent(t *catalog.Table, on string) {
+	if !d.in[t.ID] {
+		d.target(t)
+		d.explain = append(d.explain, dependency{t, on})
+	}
+}
+
+// run finds all dependent objects and drops everything, or says why not.
+func (d *dropper) run(ctx context.Context) error {
+	if len(d.objects) == 0 {
+		return nil
+	}
+	var err error
+	if d.all, err = d.e.tablesOf(ctx, d.objects[0].Database); err != nil {
+		return err
+	}
+	for i := 0; i < len(d.objects); i++ {
+		if err := d.expand(ctx, d.objects[i]); err != nil {
+			return err
+		}
+	}
+	if err := d.report(ctx); err != nil {
+		return err
+	}
+	for _, c := range d.columns {
+		if err := d.dropDefault(ctx, c); err != nil {
+			return err
+		}
+	}
+	for _, t := range d.objects {
+		if err := d.e.dropRelation(ctx, t, d.in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expand adds what depends on t.
+func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
+	e := d.e
+	on := e.describe(ctx, t)
+	for _, o := range d.all {
+		if d.in[o.ID] {
+			continue
+		}
+		if o.Kind == catalog.KindView && slices.Contains(o.View.Uses, t.ID) {
+			if err := e.Coll.LockExclusive(ctx, o.ID); err != nil {
+				return err
+			}
+			d.dependent(o, on)
+		}
+		if o.Kind == catalog.KindSequence && o.Sequence.OwnerTable == t.ID {
+			if err := e.Coll.LockExclusive(ctx, o.ID); err != nil {
+				return err
+			}
+			d.target(o)
+		}
+		if o.Kind == catalog.KindTable && t.Kind == catalog.KindSequence {
+			d.defaults(ctx, o, t, on)
+		}
+	}
+	return nil
+}
+
+// defaults notes the defaults of o that call for sequence t.
+func (d *dropper) defaults(ctx context.Context, o, t *catalog.Table, on string) {
+	for i := range o.Columns {
+		c := &o.Columns[i]
+		if strings.Contains(c.Default, sequenceRef(t.Oid)) {
+			text := "default value for column " + ast.QuoteIdent(c.Name) + " of " + d.e.describe(ctx, o)
+			d.columns = append(d.columns, droppedDefault{o.ID, c.ID, text, on})
+		}
+	}
+}
+
+// report fails if something depends on the objects and CASCADE was not given;
+// with it, it tells what goes.
+func (d *dropper) report(ctx context.Context) error {
+	var details, names []string
+	for _, x := range d.explain {
+		name := d.e.describe(ctx, x.t)
+		names = append(names, name)
+		details = append(details, name+" depends on "+x.on)
+	}
+	for _, c := range d.columns {
+		if d.in[c.table] {
+			continue
+		}
+		names = append(names, c.text)
+		details = append(details, c.text+" depends on "+c.on)
+	}
+	if len(details) == 0 {
+		return nil
+	}
+	if !d.cascade {
+		what := d.e.describe(ctx, d.objects[0])
+		if d.schema != nil {
+			what = "schema " + ast.QuoteIdent(d.schema.Name)
+		}
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", what).
+			WithDetail("%s", strings.Join(details, "\n")).
+			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	d.e.cascadeNotice(names)
+	return nil
+}
+
+func (e *Env) cascadeNotice(names []string) {
+	if len(names) == 1 {
+		e.skip(pgerr.SuccessfulCompletion, "drop cascades to %s", names[0])
+		return
+	}
+	n := pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(names))
+	e.notice("NOTICE", n.WithDetail("drop cascades to %s", strings.Join(names, "\ndrop cascades to ")))
+}
+
+func (d *dropper) dropDefault(ctx context.Context, c droppedDefault) error {
+	if d.in[c.table] {
+		return nil
+	}
+	if err := d.e.Coll.LockExclusive(ctx, c.table); err != nil {
+		return err
+	}
+	t, err := d.e.Coll.TableByID(ctx, c.table)
+	if err != nil {
+		return err
+	}
+	t = t.Clone()
+	if ord := t.ColumnByID(c.column); ord >= 0 {
+		t.Columns[ord].Default = ""
+	}
+	return d.e.Coll.Put(ctx, t)
+}
+
+// dropRelation drops one locked relation with its data; gone are the objects
+// that go in the same statement.
+func (e *Env) dropRelation(ctx context.Context, t *catalog.Table, gone map[catalog.ID]bool) error {
+	if t.Kind == catalog.KindSequence && t.Sequence.OwnerTable != 0 && !gone[t.Sequence.OwnerTable] {
+		if err := e.disownSequence(ctx, t.Clone()); err != nil {
+			return err
+		}
+	}
+	if err := e.removeTable(ctx, t); err != nil {
+		return err
+	}
+	if t.Kind == catalog.KindView {
+		return nil
+	}
+	return e.Coll.ClearOnCommit(ctx, keys.TableSpan(uint64(t.Database), uint64(t.ID)))
+}
+
+// dropIndexes is DROP INDEX.
+func (e *Env) dropIndexes(ctx context.Context, st *ast.Drop) error {
+	for i, n := range st.Names {
+		if i < len(st.Tables) && st.Tables[i].Table != "" && n.Schema == "" {
+			n.Schema = st.Tables[i].Schema
+		}
+		t, index, err := e.lockRelation(ctx, n)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			if err := e.missing(ctx, n, "index", st.IfExists); err != nil {
+				return err
+			}
+			continue
+		}
+		if !index {
+			return wrongKind(n, t, false, "index")
+		}
+		if i < len(st.Tables) && st.Tables[i].Table != "" && st.Tables[i].Table != t.Name {
+			return pgerr.New(pgerr.UndefinedObject, "index \"%s\" does not exist", n.Table)
+		}
+		ix := t.IndexByName(n.Table)
+		if ix.Constraint && !(st.Cascade && !ix.Primary) {
+			return pgerr.New(pgerr.DependentObjectsStillExist,
+				"cannot drop index %s because constraint %s on table %s requires it", ix.Name, ix.ConstraintName, t.Name).
+				WithHint("You can drop constraint %s on table %s instead.", ix.ConstraintName, t.Name)
+		}
+		t = t.Clone()
+		if err := e.removeIndex(ctx, t, ix.Name); err != nil {
+			return err
+		}
+		if err := e.Coll.Put(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeIndex takes a secondary index out of t, with its name and its data.
+func (e *Env) removeIndex(ctx context.Context, t *catalog.Table, name string) error {
+	i := slices.IndexFunc(t.Indexes, func(ix catalog.Index) bool { return ix.Name == name })
+	if err := e.removeRelationName(ctx, t, name); err != nil {
+		return err
+	}
+	if err := e.clearIndex(ctx, t, t.Indexes[i].ID); err != nil {
+		return err
+	}
+	t.Indexes = slices.Delete(t.Indexes, i, i+1)
+	return nil
+}
+
+func (e *Env) clearIndex(ctx context.Context, t *catalog.Table, id catalog.IndexID) error {
+	return e.Coll.ClearOnCommit(ctx, keys.IndexSpan(uint64(t.Database), uint64(t.ID), uint64(id)))
+}

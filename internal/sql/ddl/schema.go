@@ -1,0 +1,148 @@
+package ddl
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// createSchema is CREATE SCHEMA.
+func (e *Env) createSchema(ctx context.Context, st *ast.CreateSchema) error {
+	owner, err := e.role(st.Owner)
+	if err != nil {
+		return err
+	}
+	name := st.Name
+	if name == "" {
+		name = owner
+	}
+	if err := reservedSchema(name, st.Pos); err != nil {
+		return err
+	}
+	if len(st.Elements) > 0 {
+		return pgerr.Unsupported("CREATE SCHEMA with schema elements is not supported").At(st.Pos)
+	}
+	s, err := e.Coll.FindSchema(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s != nil && st.IfNotExists {
+		e.skip(pgerr.DuplicateSchema, "schema \"%s\" already exists, skipping", name)
+		return nil
+	}
+	_, err = e.Coll.CreateSchema(ctx, e.Coll.CurrentDatabase().ID, name, owner)
+	return err
+}
+
+func reservedSchema(name string, pos int) error {
+	if len(name) >= 3 && name[:3] == "pg_" {
+		return pgerr.New(pgerr.ReservedName, "unacceptable schema name \"%s\"", name).
+			WithDetail("The prefix \"pg_\" is reserved for system schemas.").At(pos)
+	}
+	if name == "information_schema" {
+		return pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", name).At(pos)
+	}
+	return nil
+}
+
+// lockSchema finds a schema of the current database and locks it; nil if there
+// is none.
+func (e *Env) lockSchema(ctx context.Context, name string) (*catalog.Schema, error) {
+	for {
+		s, err := e.Coll.FindSchema(ctx, name)
+		if err != nil || s == nil {
+			return nil, err
+		}
+		if s.ID.IsVirtual() {
+			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system schema", name)
+		}
+		if err := e.Coll.LockExclusive(ctx, s.ID); err != nil {
+			return nil, err
+		}
+		again, err := e.Coll.FindSchema(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if again != nil && again.ID == s.ID {
+			return again, nil
+		}
+	}
+}
+
+// alterObject is ALTER SCHEMA, and ALTER of kinds that are not there.
+func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
+	if st.Kind != ast.ObjSchema {
+		return pgerr.Unsupported("ALTER %s is not supported", st.Kind).At(st.Pos)
+	}
+	name := st.Name[len(st.Name)-1]
+	old, err := e.lockSchema(ctx, name)
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", name).At(st.Pos)
+	}
+	s := *old
+	if st.NewName != "" {
+		if err := reservedSchema(st.NewName, st.Pos); err != nil {
+			return err
+		}
+		if err := e.unviewedSchema(ctx, old); err != nil {
+			return err
+		}
+		s.Name = st.NewName
+		key := func(n string) catalog.NameKey { return catalog.NameKey{Database: s.Database, Name: n} }
+		if err := e.moveName(ctx, key(old.Name), key(s.Name), catalog.NameEntry{ID: s.ID},
+			pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", s.Name)); err != nil {
+			return err
+		}
+	}
+	if st.Owner != nil {
+		if s.Owner, err = e.role(st.Owner); err != nil {
+			return err
+		}
+	}
+	return e.Coll.Put(ctx, &s)
+}
+
+// unviewedSchema refuses to rename a schema whose relations views refer to by
+// name.
+func (e *Env) unviewedSchema(ctx context.Context, s *catalog.Schema) error {
+	in := map[catalog.ID]bool{}
+	tables, err := e.tablesOf(ctx, s.Database)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		in[t.ID] = t.Schema == s.ID
+	}
+	for _, t := range tables {
+		if t.Kind != catalog.KindView {
+			continue
+		}
+		for _, id := range t.View.Uses {
+			if in[id] {
+				return pgerr.Unsupported("renaming a schema whose relations are used by a view is not supported").
+					WithDetail("%s uses a relation of schema %s.", e.describe(ctx, t), s.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// tablesOf returns all relations of a database.
+func (e *Env) tablesOf(ctx context.Context, db catalog.ID) ([]*catalog.Table, error) {
+	all, err := e.Coll.Descriptors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*catalog.Table
+	for _, d := range all {
+		if t, ok := d.(*catalog.Table); ok && t.Database == db {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,400 @@
+package ddl
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// newSequence makes a sequence with the default definition and no name.
+func (e *Env) newSequence(ctx context.Context, db, schema catalog.ID) (*catalog.Table, error) {
+	s := &catalog.Table{
+		Database: db, Schema: schema, Owner: e.User, Kind: catalog.KindSequence,
+		NextColumnID: 1, NextIndexID: 2, NextAttnum: 1,
+		Sequence: &catalog.Sequence{Type: types.Int8, Increment: 1, Cache: 1, Storage: 1},
+	}
+	for _, c := range []catalog.Column{
+		{Name: "last_value", Type: types.Int8, NotNull: true},
+		{Name: "log_cnt", Type: types.Int8, NotNull: true},
+		{Name: "is_called", Type: types.Bool, NotNull: true},
+	} {
+		if err := appendColumn(s, &c, 0); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if s.ID, err = e.Coll.NewID(ctx); err != nil {
+		return nil, err
+	}
+	s.Oid, err = e.Coll.NewOid(ctx)
+	return s, err
+}
+
+// sequenceBounds are the options that were written.
+type sequenceOptions struct {
+	min, max, start, increment, cache, restart *int64
+	noMin, noMax, bareRestart                  bool
+	cycle, typed                               *bool
+	typ                                        *types.T
+}
+
+func readSequenceOptions(opts []ast.SequenceOption) (*sequenceOptions, error) {
+	o := &sequenceOptions{}
+	seen := map[ast.SequenceOptionKind]bool{}
+	for i := range opts {
+		k := opts[i].Kind
+		group := map[ast.SequenceOptionKind]ast.SequenceOptionKind{
+			ast.SeqNoMinValue: ast.SeqMinValue, ast.SeqNoMaxValue: ast.SeqMaxValue, ast.SeqNoCycle: ast.SeqCycle,
+		}
+		g, ok := group[k]
+		if !ok {
+			g = k
+		}
+		if seen[g] {
+			return nil, pgerr.New(pgerr.SyntaxError, "conflicting or redundant options").At(opts[i].Pos)
+		}
+		seen[g] = true
+		if err := o.read(&opts[i]); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+func (o *sequenceOptions) read(opt *ast.SequenceOption) error {
+	yes, no := true, false
+	var target **int64
+	switch opt.Kind {
+	case ast.SeqAs:
+		t, err := sequenceType(opt)
+		o.typ = t
+		return err
+	case ast.SeqIncrement:
+		target = &o.increment
+	case ast.SeqMinValue:
+		target = &o.min
+	case ast.SeqMaxValue:
+		target = &o.max
+	case ast.SeqStart:
+		target = &o.start
+	case ast.SeqCache:
+		target = &o.cache
+	case ast.SeqRestart:
+		if opt.Value == nil {
+			o.bareRestart = true
+			return nil
+		}
+		target = &o.restart
+	case ast.SeqNoMinValue:
+		o.noMin = true
+		return nil
+	case ast.SeqNoMaxValue:
+		o.noMax = true
+		return nil
+	case ast.SeqCycle:
+		o.cycle = &yes
+		return nil
+	case ast.SeqNoCycle:
+		o.cycle = &no
+		return nil
+	default:
+		return nil // OWNED BY and SEQUENCE NAME are the caller's
+	}
+	n, err := sequenceNumber(opt.Value)
+	*target = &n
+	return err
+}
+
+func sequenceType(opt *ast.SequenceOption) (*types.T, error) {
+	if len(opt.Type.Names) > 0 {
+		if t, ok := types.ByName(opt.Type.Names[len(opt.Type.Names)-1]); ok {
+			switch t.Oid {
+			case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
+				return t, nil
+			}
+		}
+	}
+	return nil, pgerr.New(pgerr.InvalidParameterValue, "sequence type must be smallint, integer, or bigint").At(opt.Pos)
+}
+
+func sequenceNumber(x ast.Expr) (int64, error) {
+	switch v := x.(type) {
+	case *ast.IntLit:
+		return v.Val, nil
+	case *ast.NumLit:
+		if n, err := strconv.ParseInt(v.Text, 10, 64); err == nil {
+			return n, nil
+		}
+		return 0, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type bigint: \"%s\"", v.Text).At(v.Pos)
+	}
+	return 0, pgerr.New(pgerr.SyntaxError, "a sequence option must be an integer").At(x.Position())
+}
+
+// applySequenceOptions changes q as the options say and checks the result. For
+// a new sequence what is not given takes its default.
+func applySequenceOptions(q *catalog.Sequence, opts []ast.SequenceOption, fresh bool) error {
+	o, err := readSequenceOptions(opts)
+	if err != nil {
+		return err
+	}
+	ascending := q.Increment > 0
+	if o.increment != nil {
+		if *o.increment == 0 {
+			return seqError("INCREMENT must not be zero")
+		}
+		q.Increment = *o.increment
+	}
+	if o.typ != nil {
+		oldLo, oldHi := boundsOf(q.Type)
+		q.Type = o.typ
+		// A bound that was the old type's becomes the new type's.
+		if !fresh && q.Max == oldHi {
+			o.noMax = o.noMax || o.max == nil
+		}
+		if !fresh && q.Min == oldLo {
+			o.noMin = o.noMin || o.min == nil
+		}
+	}
+	if o.cycle != nil {
+		q.Cycle = *o.cycle
+	}
+	if o.cache != nil {
+		if *o.cache <= 0 {
+			return seqError("CACHE (%d) must be greater than zero", *o.cache)
+		}
+		q.Cache = *o.cache
+	}
+	reset := fresh || ascending != (q.Increment > 0) && false
+	if err := setSequenceBounds(q, o, reset); err != nil {
+		return err
+	}
+	return setSequenceStart(q, o, fresh)
+}
+
+func seqError(format string, args ...any) error {
+	return pgerr.New(pgerr.InvalidParameterValue, format, args...)
+}
+
+func setSequenceBounds(q *catalog.Sequence, o *sequenceOptions, fresh bool) error {
+	lo, hi := boundsOf(q.Type)
+	switch {
+	case o.max != nil:
+		q.Max = *o.max
+	case (fresh || o.noMax) && q.Increment > 0:
+		q.Max = hi
+	case fresh || o.noMax:
+		q.Max = -1
+	}
+	switch {
+	case o.min != nil:
+		q.Min = *o.min
+	case (fresh || o.noMin) && q.Increment > 0:
+		q.Min = 1
+	case fresh || o.noMin:
+		q.Min = lo
+	}
+	if q.Max > hi || q.Max < lo {
+		return seqError("MAXVALUE (%d) is out of range for sequence data type %s", q.Max, q.Type.SQLName)
+	}
+	if q.Min > hi || q.Min < lo {
+		return seqError("MINVALUE (%d) is out of range for sequence data type %s", q.Min, q.Type.SQLName)
+	}
+	if q.Min >= q.Max {
+		return seqError("MINVALUE (%d) must be less than MAXVALUE (%d)", q.Min, q.Max)
+	}
+	return nil
+}
+
+func setSequenceStart(q *catalog.Sequence, o *sequenceOptions, fresh bool) error {
+	switch {
+	case o.start != nil:
+		q.Start = *o.start
+	case fresh && q.Increment > 0:
+		q.Start = q.Min
+	case fresh:
+		q.Start = q.Max
+	}
+	if q.Start < q.Min {
+		return seqError("START value (%d) cannot be less than MINVALUE (%d)", q.Start, q.Min)
+	}
+	if q.Start > q.Max {
+		return seqError("START value (%d) cannot be greater than MAXVALUE (%d)", q.Start, q.Max)
+	}
+	if fresh {
+		q.First = q.Start
+	}
+	if o.bareRestart {
+		q.First = q.Start
+	}
+	if o.restart != nil {
+		q.First = *o.restart
+		if q.First < q.Min {
+			return seqError("RESTART value (%d) cannot be less than MINVALUE (%d)", q.First, q.Min)
+		}
+		if q.First > q.Max {
+			return seqError("RESTART value (%d) cannot be greater than MAXVALUE (%d)", q.First, q.Max)
+		}
+	}
+	return nil
+}
+
+// createSequence is CREATE SEQUENCE.
+func (e *Env) createSequence(ctx context.Context, st *ast.CreateSequence) error {
+	if st.Persistence == ast.Temporary {
+		return pgerr.Unsupported("temporary sequences are not supported").At(st.Pos)
+	}
+	schema, err := e.targetSchema(ctx, st.Name)
+	if err != nil {
+		return err
+	}
+	exists, err := e.nameExists(ctx, schema.Name, st.Name.Table)
+	if err != nil {
+		return err
+	}
+	if exists && st.IfNotExists {
+		e.skip(pgerr.DuplicateTable, "relation \"%s\" already exists, skipping", st.Name.Table)
+		return nil
+	}
+	s, err := e.newSequence(ctx, schema.Database, schema.ID)
+	if err != nil {
+		return err
+	}
+	s.Name = st.Name.Table
+	if err := applySequenceOptions(s.Sequence, st.Options, true); err != nil {
+		return err
+	}
+	if err := e.addRelation(ctx, s, s.Name, false); err != nil {
+		return err
+	}
+	if err := e.setSequenceOwner(ctx, s, st.Options); err != nil {
+		return err
+	}
+	return e.Coll.Put(ctx, s)
+}
+
+// alterSequence is ALTER SEQUENCE with options.
+func (e *Env) alterSequence(ctx context.Context, st *ast.AlterSequence) error {
+	old, _, err := e.lockRelation(ctx, st.Name)
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		if st.IfExists {
+			e.skip(pgerr.UndefinedTable, "relation \"%s\" does not exist, skipping", st.Name.Table)
+			return nil
+		}
+		return undefinedRelation(st.Name)
+	}
+	if old.Kind != catalog.KindSequence {
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", st.Name.Table).At(st.Name.Pos)
+	}
+	s := old.Clone()
+	if err := e.redefineSequence(ctx, s, st.Options); err != nil {
+		return err
+	}
+	if err := e.setSequenceOwner(ctx, s, st.Options); err != nil {
+		return err
+	}
+	return e.Coll.Put(ctx, s)
+}
+
+// redefineSequence applies options to the locked sequence s. Its value moves to
+// a fresh storage, so that the change is undone with the transaction.
+func (e *Env) redefineSequence(ctx context.Context, s *catalog.Table, opts []ast.SequenceOption) error {
+	last, called, err := e.Coll.Store().SequenceValue(ctx, s)
+	if err != nil {
+		return err
+	}
+	q := s.Sequence
+	const unset = -1 << 63
+	q.First = unset
+	if err := applySequenceOptions(q, opts, false); err != nil {
+		return err
+	}
+	if q.First == unset {
+		if q.First = last; called {
+			q.First = last + q.Increment
+		}
+	}
+	return e.moveSequence(ctx, s)
+}
+
+// moveSequence gives a sequence a fresh storage, which begins with First.
+func (e *Env) moveSequence(ctx context.Context, s *catalog.Table) error {
+	if err := e.Coll.ClearOnCommit(ctx, keys.IndexSpan(uint64(s.Database), uint64(s.ID), uint64(s.Sequence.Storage))); err != nil {
+		return err
+	}
+	s.Sequence.Storage = s.NextIndexID
+	s.NextIndexID++
+	return nil
+}
+
+// setSequenceOwner applies OWNED BY.
+func (e *Env) setSequenceOwner(ctx context.Context, s *catalog.Table, opts []ast.SequenceOption) error {
+	for i := range opts {
+		o := &opts[i]
+		if o.Kind != ast.SeqOwnedBy {
+			continue
+		}
+		if err := e.disownSequence(ctx, s); err != nil {
+			return err
+		}
+		if len(o.Owner) == 0 || len(o.Owner) == 1 && o.Owner[0] == "none" {
+			return nil
+		}
+		if len(o.Owner) < 2 {
+			return pgerr.New(pgerr.SyntaxError, "invalid OWNED BY option").
+				WithHint("Specify OWNED BY table.column or OWNED BY NONE.").At(o.Pos)
+		}
+		n := len(o.Owner)
+		name := ast.TableName{Loc: o.Loc, Table: o.Owner[n-2]}
+		if n > 2 {
+			name.Schema = o.Owner[n-3]
+		}
+		t, err := e.lockTable(ctx, name)
+		if err != nil {
+			return err
+		}
+		if t.Schema != s.Schema {
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sequence must be in same schema as table it is linked to").At(o.Pos)
+		}
+		t = t.Clone()
+		ord, ok := visibleColumn(t, o.Owner[n-1])
+		if !ok {
+			return undefinedColumn(t, o.Owner[n-1], o.Pos)
+		}
+		s.Sequence.OwnerTable, s.Sequence.OwnerColumn = t.ID, t.Columns[ord].ID
+		if t.Columns[ord].OwnsSequence == 0 {
+			t.Columns[ord].OwnsSequence = s.ID
+		}
+		return e.Coll.Put(ctx, t)
+	}
+	return nil
+}
+
+// disownSequence cuts the tie between a sequence and its column.
+func (e *Env) disownSequence(ctx context.Context, s *catalog.Table) error {
+	if s.Sequence.OwnerTable == 0 {
+		return nil
+	}
+	if err := e.Coll.LockExclusive(ctx, s.Sequence.OwnerTable); err != nil {
+		return err
+	}
+	t, err := e.Coll.TableByID(ctx, s.Sequence.OwnerTable)
+	if err != nil {
+		return err
+	}
+	t = t.Clone()
+	for i := range t.Columns {
+		if t.Columns[i].OwnsSequence == s.ID {
+			t.Columns[i].OwnsSequence = 0
+		}
+	}
+	s.Sequence.OwnerTable, s.Sequence.OwnerColumn = 0, 0
+	return e.Coll.Put(ctx, t)
+}

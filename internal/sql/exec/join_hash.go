@@ -1,0 +1,127 @@
+package exec
+
+import (
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// hashRight finds rows by equal keys in a hash table.
+type hashRight struct {
+	run                 *run
+	src                 *source
+	leftKeys, rightKeys []evalFn
+	vals                Row
+	table               keyTable
+	store               rowStore
+	// first[k] and after[i] chain the stored rows of key k; -1 ends a chain.
+	first, last, after []int32
+	nullAware          bool
+	hasNull            bool
+	cur                int32
+}
+
+func (c *compiler) hashRight(n *plan.Join, right *source, ls, rs scope) (candidates, error) {
+	h := &hashRight{run: c.run, src: right, nullAware: n.NullAware, vals: make(Row, len(n.LeftKeys))}
+	var err error
+	if h.leftKeys, err = c.exprs(n.LeftKeys, ls); err != nil {
+		return nil, err
+	}
+	if h.rightKeys, err = c.exprs(n.RightKeys, rs); err != nil {
+		return nil, err
+	}
+	h.table = newKeyTable(exprTypes(n.RightKeys))
+	return h, nil
+}
+
+func exprTypes(list []plan.Expr) []*types.T {
+	ts := make([]*types.T, len(list))
+	for i, e := range list {
+		ts[i] = e.Type()
+	}
+	return ts
+}
+
+// keyOf evaluates key expressions; false if one is NULL: it equals nothing.
+func (h *hashRight) keyOf(fns []evalFn, row Row) (bool, error) {
+	ok := true
+	for i, f := range fns {
+		d, err := f(row)
+		if err != nil {
+			return false, err
+		}
+		ok = ok && !d.IsNull()
+		h.vals[i] = d
+	}
+	return ok, nil
+}
+
+func (h *hashRight) open() error {
+	h.table.open(h.run)
+	h.first, h.last, h.after, h.hasNull = h.first[:0], h.last[:0], h.after[:0], false
+	if err := fillStore(h.run, h.src, &h.store); err != nil {
+		return err
+	}
+	if err := h.table.acc.Grow(int64(h.store.len()) * 12); err != nil {
+		return memoryError(err)
+	}
+	for i, row := range h.store.rows {
+		h.after = append(h.after, -1)
+		ok, err := h.keyOf(h.rightKeys, row)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			h.hasNull = true
+			continue
+		}
+		k, added, err := h.table.put(h.vals)
+		if err != nil {
+			return err
+		}
+		if added {
+			h.first, h.last = append(h.first, int32(i)), append(h.last, int32(i))
+			continue
+		}
+		h.after[h.last[k]] = int32(i)
+		h.last[k] = int32(i)
+	}
+	return nil
+}
+
+func (h *hashRight) begin(left Row) error {
+	h.cur = -1
+	ok, err := h.keyOf(h.leftKeys, left)
+	if err != nil {
+		return err
+	}
+	if h.nullAware && h.store.len() > 0 && (!ok || h.hasNull) {
+		// NOT IN with a NULL on either side is not true: as if there were a match.
+		h.cur = 0
+		return nil
+	}
+	if !ok {
+		return nil
+	}
+	if k := h.table.find(h.vals); k >= 0 {
+		h.cur = h.first[k]
+	}
+	return nil
+}
+
+func (h *hashRight) next() (Row, int, error) {
+	if h.cur < 0 {
+		return nil, 0, nil
+	}
+	i := h.cur
+	h.cur = h.after[i]
+	return nonNil(h.store.rows[i]), int(i), nil
+}
+
+func (h *hashRight) stored() []Row { return h.store.rows }
+
+func (h *hashRight) close() {
+	h.src.stop()
+	h.store.close()
+	h.table.close()
+	h.first, h.last, h.after = nil, nil, nil
+}

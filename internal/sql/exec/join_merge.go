@@ -1,0 +1,140 @@
+package exec
+
+import "github.com/lichendb/lichen/internal/sql/plan"
+
+// mergeRight walks along a right side sorted like the left one, keeping the rows
+// of one key.
+type mergeRight struct {
+	run                 *run
+	src                 *source
+	leftKeys, rightKeys []evalFn
+	cmp                 []compareFn
+	lvals, rvals        Row
+	group               rowStore
+	groupKey            rowStore // one row: the key of group
+	ahead               Row      // next row of src, nil at the end
+	pos                 int
+	equal               bool // group matches the left row at hand
+}
+
+func (c *compiler) mergeRight(n *plan.Join, right *source, ls, rs scope) (candidates, error) {
+	m := &mergeRight{run: c.run, src: right, lvals: make(Row, len(n.LeftKeys)), rvals: make(Row, len(n.LeftKeys))}
+	var err error
+	if m.leftKeys, err = c.exprs(n.LeftKeys, ls); err != nil {
+		return nil, err
+	}
+	if m.rightKeys, err = c.exprs(n.RightKeys, rs); err != nil {
+		return nil, err
+	}
+	for _, e := range n.LeftKeys {
+		m.cmp = append(m.cmp, compareOf(e.Type()))
+	}
+	return m, nil
+}
+
+func (m *mergeRight) open() error {
+	m.group.open(m.run, m.src.width)
+	m.groupKey.open(m.run, len(m.rvals))
+	if err := m.src.start(); err != nil {
+		return err
+	}
+	return m.advance()
+}
+
+// advance reads the next right row and its key.
+func (m *mergeRight) advance() error {
+	row, err := m.src.row(BatchRows)
+	if err != nil {
+		return err
+	}
+	m.ahead = row
+	if row == nil {
+		return nil
+	}
+	return evalInto(m.rvals, m.rightKeys, row)
+}
+
+func evalInto(dst Row, fns []evalFn, row Row) error {
+	for i, f := range fns {
+		d, err := f(row)
+		if err != nil {
+			return err
+		}
+		dst[i] = d
+	}
+	return nil
+}
+
+// compareKeys orders keys with NULLs last.
+func (m *mergeRight) compareKeys(a, b Row) int {
+	for i, cmp := range m.cmp {
+		k := orderKey{cmp: cmp}
+		if r := k.compare(a[i], b[i]); r != 0 {
+			return r
+		}
+	}
+	return 0
+}
+
+func (m *mergeRight) begin(left Row) error {
+	m.pos, m.equal = 0, false
+	if err := evalInto(m.lvals, m.leftKeys, left); err != nil {
+		return err
+	}
+	for i := range m.lvals {
+		if m.lvals[i].IsNull() {
+			return nil
+		}
+	}
+	if m.groupKey.len() > 0 {
+		if r := m.compareKeys(m.groupKey.rows[0], m.lvals); r >= 0 {
+			m.equal = r == 0
+			return nil
+		}
+	}
+	for m.ahead != nil && m.compareKeys(m.rvals, m.lvals) < 0 {
+		if err := m.advance(); err != nil {
+			return err
+		}
+	}
+	if m.ahead == nil || m.compareKeys(m.rvals, m.lvals) > 0 {
+		return nil
+	}
+	m.equal = true
+	return m.collect()
+}
+
+// collect stores the right rows that have the key of the row ahead.
+func (m *mergeRight) collect() error {
+	m.group.open(m.run, m.src.width)
+	m.groupKey.open(m.run, len(m.rvals))
+	key, err := m.groupKey.add(m.rvals)
+	if err != nil {
+		return err
+	}
+	for m.ahead != nil && m.compareKeys(m.rvals, key) == 0 {
+		if _, err := m.group.add(m.ahead); err != nil {
+			return err
+		}
+		if err := m.advance(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mergeRight) next() (Row, int, error) {
+	if !m.equal || m.pos == m.group.len() {
+		return nil, 0, nil
+	}
+	m.pos++
+	return nonNil(m.group.rows[m.pos-1]), 0, nil
+}
+
+func (m *mergeRight) stored() []Row { return nil }
+
+func (m *mergeRight) close() {
+	m.src.stop()
+	m.group.close()
+	m.groupKey.close()
+}
