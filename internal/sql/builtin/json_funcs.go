@@ -33,6 +33,9 @@ func jsonOperators() []*Overload {
 			return jsonDelete(a[0].JSONB(), a[1].Str())
 		}),
 		op("jsonb - _text jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			if len(a[1].ArrayDims()) > 1 {
+				return types.Null, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
+			}
 			var keys []string
 			for _, k := range a[1].Array().Elems {
 				if !k.IsNull() {

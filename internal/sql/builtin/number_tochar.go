@@ -28,6 +28,9 @@ func numberToChar(in numberInput, format string) (types.Datum, error) {
 	switch {
 	case f.roman:
 		d := in.decimal()
+		if in.digits > 0 && !special(d) {
+			d = types.DecimalFromFloat(math.RoundToEven(in.float), false)
+		}
 		if special(d) && in.digits == 0 {
 			return types.Null, pgerr.New(pgerr.FeatureNotSupported, "cannot convert %s to integer", pick(d.IsNaN(), "NaN", "infinity"))
 		}

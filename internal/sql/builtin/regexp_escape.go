@@ -291,15 +291,15 @@ func (t *translator) bracket() (constraint bool, err error) {
 // bracketItem translates a class, a character or a range.
 func (t *translator) bracketItem(b *strings.Builder) error {
 	if t.hasPrefix("[:") {
-		end := strings.Index(t.in[t.pos:], ":]")
+		end := strings.Index(t.in[t.pos+2:], ":]")
 		if end < 0 {
 			return badRegexp("brackets [] not balanced")
 		}
-		class, ok := namedClass(t.in[t.pos+2 : t.pos+end])
+		class, ok := namedClass(t.in[t.pos+2 : t.pos+2+end])
 		if !ok {
 			return badRegexp("invalid character class")
 		}
-		t.pos += end + 2
+		t.pos += end + 4
 		b.WriteString(class)
 		return nil
 	}

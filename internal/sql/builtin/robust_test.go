@@ -260,3 +260,39 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}
 }
+
+// FuzzPatterns gives the functions with a language of their own any text: it
+// must be refused or taken, and LIKE must agree with its compiled form.
+func FuzzPatterns(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := 0; i < 50; i++ {
+		f.Add(randomText(r), randomText(r))
+	}
+	f.Add("2024-05-17", "YYYY-MM-DD")
+	f.Add("12,454.8-", "99G999D9S")
+	f.Fuzz(func(t *testing.T, s, pattern string) {
+		if len(s) > 200 || len(pattern) > 200 {
+			return
+		}
+		var c Context
+		ok, err := likeMatch(s, pattern, false)
+		if match := compileLike(pattern); match != nil && err == nil && match(s) != ok {
+			t.Errorf("%q LIKE %q: %v, compiled %v", s, pattern, ok, !ok)
+		}
+		if re, err := compileRegexp(pattern, regexpFlags{}); err == nil {
+			n := 0
+			_ = re.each(s, 0, func([]int) bool { n++; return n < 1000 })
+		}
+		a, b := types.NewString(s), types.NewString(pattern)
+		_, _ = toDate(&c, []types.Datum{a, b})
+		_, _ = toTimestamp(&c, []types.Datum{a, b})
+		_, _ = toNumber(&c, []types.Datum{a, b})
+		_, _ = likeEscape(&c, []types.Datum{a, b})
+		_, _ = numberToChar(numberInput{value: types.NewDecimalInt(-12345, 2)}, pattern)
+		_, _ = numberToChar(numberInput{float: 1e10, digits: 6}, pattern)
+		_, _ = timestampToChar(types.NewTimestamp(1), pattern, dateParts{})
+		_, _ = compileRegexp(similarPattern(s, pattern), regexpFlags{})
+		_, _ = parseIdent(&c, []types.Datum{a, types.True})
+		_, _ = unistr(&c, []types.Datum{a})
+	})
+}

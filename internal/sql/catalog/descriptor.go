@@ -193,10 +193,11 @@ func (t *Table) ColumnByID(id ColumnID) int {
 	return -1
 }
 
-// IndexByName returns the named index, or nil.
+// IndexByName returns the named index, or nil. The primary index on hidden row
+// ids cannot be named.
 func (t *Table) IndexByName(name string) *Index {
 	for i := range t.Indexes {
-		if t.Indexes[i].Name == name {
+		if t.Indexes[i].Name == name && (i > 0 || t.HasPrimaryKey()) {
 			return &t.Indexes[i]
 		}
 	}

@@ -30,7 +30,7 @@ var (
 	noSplit          = noEffect{"SPLIT", "ranges split by themselves"}
 	noReplicaIdent   = noEffect{"REPLICA IDENTITY", "changes always carry the primary key"}
 	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8 and has no connection limit"}
-	noFillfactor     = noEffect{"OIDS", "tables have no oids"}
+	noOids           = noEffect{"OIDS", "tables have no oids"}
 )
 
 func (n noEffect) notice() *pgerr.Error {

@@ -296,7 +296,12 @@ func (k *rowClaim) take(old Row) (bool, error) {
 	if bytes.Equal(now, was) {
 		return true, nil // the input saw this version when it locked the row
 	}
-	return false, &kvpb.RetryError{Reason: "a row changed while the statement was reading it", Key: bytes.Clone(key)}
+	return false, errRowChanged(key)
+}
+
+// errRowChanged makes the session run the statement again, with a new snapshot.
+func errRowChanged(key []byte) error {
+	return &kvpb.RetryError{Reason: "a row changed while the statement was reading it", Key: bytes.Clone(key)}
 }
 
 func errAffectTwice() error {

@@ -81,9 +81,6 @@ func (r *run) tick() error {
 }
 
 func (r *run) canceled() error {
-	if r.ctx == nil {
-		return nil
-	}
 	select {
 	case <-r.ctx.Done():
 		return context.Cause(r.ctx)

@@ -14,7 +14,10 @@ type lockRowsOp struct {
 	input   operator
 	targets []lockTarget
 	recheck predFn
-	text    scratch
+	// computed: the rows hold values computed from columns that a re-read would
+	// change; they cannot be computed again here.
+	computed bool
+	text     scratch
 }
 
 // lockTarget is one table.
@@ -50,8 +53,31 @@ func (c *compiler) lockRows(n *plan.LockRows) (operator, error) {
 		}
 		l.targets = append(l.targets, k)
 	}
+	l.computed = computes(n.Input)
 	l.recheck, err = c.pred(n.Recheck, s)
 	return l, err
+}
+
+// computes reports whether a projection below computes anything.
+func computes(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.Sort:
+		return computes(n.Input)
+	case *plan.Filter:
+		return computes(n.Input)
+	case *plan.Project:
+		for _, e := range n.Exprs {
+			switch e.(type) {
+			case *plan.ColRef, *plan.Const, *plan.Param:
+			default:
+				return true
+			}
+		}
+		return computes(n.Input)
+	case *plan.Join:
+		return computes(n.Left) || computes(n.Right)
+	}
+	return false
 }
 
 func (l *lockRowsOp) open() error {
@@ -99,6 +125,9 @@ func (l *lockRowsOp) lock(row Row) (bool, error) {
 			return false, err
 		}
 		changed = changed || ch
+	}
+	if changed && l.computed {
+		return false, errRowChanged(nil)
 	}
 	if changed && l.recheck != nil {
 		return l.recheck(row)

@@ -273,6 +273,15 @@ func TestLockRowsRechecks(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.change, got, c.want)
 		}
 	}
+	// What was computed from the old version cannot be corrected: start over.
+	w := queryWorld(t)
+	w.txn = w.store.begin(kvpb.ReadCommitted)
+	w.must("update t set b = 11 where a = 1")
+	w.txn = nil
+	w.store.onWait = func(h *fakeTxn) { h.commit() }
+	if _, _, err := w.exec("select t.b + 1 from t join u on t.a = u.x for update of t"); kvpb.Classify(err) != kvpb.ClassRetry {
+		t.Fatal(err)
+	}
 }
 
 // TestUpdateBelowJoinRetries: such a row cannot be looked at again, so the

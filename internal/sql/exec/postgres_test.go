@@ -111,7 +111,7 @@ func TestAgainstPostgres(t *testing.T) {
 		for _, s := range data {
 			w.must(s)
 		}
-		w.optimize = opt
+		w.optimize, w.store.pageRows = opt, 3
 		for i, q := range queries {
 			got, exp := w.outcome(q), want[i]
 			if !strings.Contains(q, "order by") || strings.Contains(q, "/*any*/") {

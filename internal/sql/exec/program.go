@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/must"
@@ -71,6 +72,9 @@ func (p *Program) Open(env *Env) error {
 	p.open, p.holding, p.heldPos = true, false, 0
 	r := &p.run
 	r.env, r.ctx, r.txn, r.params = env, env.Ctx, env.Txn, env.Params
+	if r.ctx == nil {
+		r.ctx = context.Background()
+	}
 	if r.bctx = env.Builtin; r.bctx == nil {
 		r.bctx = &p.noCtx
 	}

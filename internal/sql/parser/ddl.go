@@ -11,24 +11,49 @@ func (p *parser) create() ast.Statement {
 	orReplace := p.accept2(kwOr, kwReplace)
 	persistence, persistent := p.persistence()
 	switch p.tok.kind {
-	case kwTable:
-		p.advance()
-		return p.createTable(loc, persistence)
 	case kwView, kwRecursive:
 		return p.createView(&ast.CreateView{Loc: loc, OrReplace: orReplace, Persistence: persistence})
-	case kwSequence:
-		p.advance()
-		return p.createSequence(loc, persistence)
-	case kwMaterialized:
-		p.advance()
-		p.expect(kwView)
-		return p.createMaterializedView(loc, persistence)
+	case kwTable, kwSequence, kwMaterialized:
+		if !orReplace {
+			return p.createRelation(loc, persistence)
+		}
 	}
 	if persistent {
 		p.syntaxError()
 		return nil
 	}
+	if orReplace {
+		return p.replaceOther(loc)
+	}
 	return p.createOther(loc)
+}
+
+// createRelation parses CREATE TABLE, SEQUENCE and MATERIALIZED VIEW.
+func (p *parser) createRelation(loc ast.Loc, persistence ast.Persistence) ast.Statement {
+	k := p.tok.kind
+	p.advance()
+	switch k {
+	case kwTable:
+		return p.createTable(loc, persistence)
+	case kwSequence:
+		return p.createSequence(loc, persistence)
+	default:
+		p.expect(kwView)
+		return p.createMaterializedView(loc, persistence)
+	}
+}
+
+// replaceOther parses CREATE OR REPLACE of what has no syntax tree.
+func (p *parser) replaceOther(loc ast.Loc) ast.Statement {
+	switch p.tok.kind {
+	case kwFunction, kwProcedure, kwAggregate, kwRule, kwTrigger, kwTransform, kwLanguage, kwTrusted,
+		kwProcedural, kwConstraint:
+		if what, ok := p.unmodelled(true); ok {
+			return p.skipStatement(loc, "CREATE "+what)
+		}
+	}
+	p.syntaxError()
+	return nil
 }
 
 // persistence parses TEMPORARY or UNLOGGED; written says one of them stood
@@ -296,6 +321,11 @@ func (p *parser) createSchema(loc ast.Loc) ast.Statement {
 	for p.err == nil {
 		switch p.tok.kind {
 		case kwCreate:
+			if !schemaElement(p.peekToken()) {
+				p.advance()
+				p.syntaxError()
+				return s
+			}
 			s.Elements = append(s.Elements, p.create())
 		case kwGrant:
 			s.Elements = append(s.Elements, p.grant())
@@ -304,6 +334,17 @@ func (p *parser) createSchema(loc ast.Loc) ast.Statement {
 		}
 	}
 	return s
+}
+
+// schemaElement reports whether CREATE with this word after it may be part of
+// CREATE SCHEMA.
+func schemaElement(t token) bool {
+	switch t.kind {
+	case kwTable, kwView, kwIndex, kwUnique, kwSequence, kwTemp, kwTemporary, kwLocal, kwGlobal, kwUnlogged,
+		kwRecursive, kwTrigger, kwOr, kwConstraint:
+		return true
+	}
+	return false
 }
 
 // createType parses CREATE TYPE after these words: enums; others have no tree.

@@ -143,19 +143,30 @@ func (p *parser) continuesQuery() bool {
 }
 
 // parensHoldQuery reports whether the parentheses that begin with the next
-// token hold a query behind them.
+// token hold a query behind them. The answer is the same for all of a run of
+// parentheses, so it is kept until the run ends.
 func (p *parser) parensHoldQuery() bool {
+	if p.tok.start >= p.runEnd {
+		p.scanRun()
+	}
+	return p.runIsQuery
+}
+
+// scanRun looks at what follows the run of parentheses that begins here.
+func (p *parser) scanRun() {
 	l := p.scan()
-	for {
-		switch t := l.next(); t.kind {
-		case '(':
-		case kwSelect, kwWith, kwTable:
-			return true
-		case kwValues:
-			return l.next().kind == '('
-		default:
-			return false
-		}
+	t := l.next()
+	for t.kind == '(' {
+		t = l.next()
+	}
+	p.runEnd = t.start
+	switch t.kind {
+	case kwSelect, kwWith, kwTable:
+		p.runIsQuery = true
+	case kwValues:
+		p.runIsQuery = l.next().kind == '('
+	default:
+		p.runIsQuery = false
 	}
 }
 

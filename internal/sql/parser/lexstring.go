@@ -326,8 +326,8 @@ func (l *lexer) unescapeToken(t token, start, body int) token {
 	}
 	esc := byte('\\')
 	after := *l
-	if w := after.next(); w.kind == kwUescape {
-		e := after.next()
+	if after.skipUescape() {
+		e := after.simpleString()
 		if e.kind == tokError {
 			*l = after
 			return e
@@ -355,6 +355,32 @@ func (l *lexer) unescapeToken(t token, start, body int) token {
 	}
 	t.str = v
 	return t
+}
+
+// skipUescape passes over the word UESCAPE; false when something else comes.
+func (l *lexer) skipUescape() bool {
+	const word = "uescape"
+	if !l.skipSpace() {
+		return false
+	}
+	end := skipIdent(l.sql, l.pos)
+	if end-l.pos != len(word) || !equalFold(l.sql[l.pos:end], word) {
+		return false
+	}
+	l.pos = end
+	return true
+}
+
+// simpleString returns the next token, without looking for escapes of its own:
+// U&'...' comes as its first letter.
+func (l *lexer) simpleString() token {
+	if !l.skipSpace() {
+		return token{kind: tokError}
+	}
+	if rest := l.sql[l.pos:]; len(rest) > 2 && rest[0]|0x20 == 'u' && rest[1] == '&' {
+		return l.take(tokIdent, 1)
+	}
+	return l.next()
 }
 
 // validUescape reports whether c may introduce Unicode escapes.

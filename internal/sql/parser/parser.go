@@ -123,6 +123,11 @@ type parser struct {
 	markByte int
 	markChar int
 
+	// runEnd is where the run of parentheses last looked at ends; runIsQuery
+	// whether a query follows it.
+	runEnd     int32
+	runIsQuery bool
+
 	orderPos int // where the last ORDER BY of a call stood
 	// labelDepth is the depth of the expression of a select item, after which
 	// a word that is an operator may yet be the label.
@@ -430,8 +435,10 @@ func (p *parser) tooDeep() {
 // checkHeight refuses trees that recursive code could not walk safely. Only
 // statements that could have such a tree are measured.
 func (p *parser) checkHeight(n ast.Node) {
-	const levelsPerCall = 4 // tree levels that one counted call can add at most
-	if p.err != nil || p.maxDepth*levelsPerCall+p.chained < MaxDepth {
+	// The tree levels that one counted call and one chained operator can add at
+	// most.
+	const perCall, perChained = 4, 2
+	if p.err != nil || p.maxDepth*perCall+p.chained*perChained < MaxDepth {
 		return
 	}
 	if !ast.HeightWithin(n, MaxDepth) {

@@ -5,6 +5,7 @@ const (
 	SuccessfulCompletion                Code = "00000"
 	Warning                             Code = "01000"
 	ConnectionException                 Code = "08000"
+	ConnectionFailure                   Code = "08006"
 	ProtocolViolation                   Code = "08P01"
 	FeatureNotSupported                 Code = "0A000"
 	CardinalityViolation                Code = "21000"

@@ -1,0 +1,32 @@
+// Package pgwire serves clients that speak the PostgreSQL protocol, version 3.
+//
+// Above it is server; below it sql (one Session per connection) and pgwire/wire
+// (messages and buffers). Read server.go (Server: accepting, limits, shutdown),
+// startup.go (from the first byte to ReadyForQuery), conn.go (conn: the loop over
+// messages), extended.go and bind.go (prepared statements and portals),
+// results.go and rowformat.go (what sql sends back), copy.go, errors.go and
+// metrics.go.
+//
+// Invariants:
+//
+//	P1. Every batch of messages up to Sync, and every Query, is answered by exactly
+//	    one ReadyForQuery, unless the connection ends (conn.ready; fuzz target
+//	    FuzzMessages).
+//	P2. After an error within the extended protocol nothing is executed until Sync
+//	    (conn.dispatch).
+//	P3. Output is written before the connection waits for input that the client
+//	    sends only once it has the output: after ReadyForQuery, Flush and
+//	    CopyInResponse (conn.ready, copySource).
+//	P4. A datum that outlives a message does not point into the message
+//	    (paramReader.text).
+//	P5. A connection that waits for its client holds no buffers (wire, W1;
+//	    TestIdleMemory).
+//
+// Concurrency: one goroutine per connection does everything, the statement's
+// execution included. Other goroutines only wake a connection (Server.Shutdown)
+// or cancel its statement (a cancel request), both through the session.
+//
+// It does not authenticate: every user the session knows is trusted. It does not
+// notice that a client went away while a statement runs without sending rows; the
+// next write does.
+package pgwire

@@ -1,0 +1,83 @@
+package pgwire
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/settings"
+)
+
+// The severities of errors.
+const (
+	severityError = "ERROR"
+	severityFatal = "FATAL"
+)
+
+// What ends a connection.
+var (
+	errShutdown    = pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command")
+	errIdleInTxn   = pgerr.New(pgerr.IdleInTransactionSessionTimeout, "terminating connection due to idle-in-transaction timeout")
+	errIdleSession = pgerr.New(pgerr.IdleSessionTimeout, "terminating connection due to idle-session timeout")
+	errClientGone  = pgerr.New(pgerr.ConnectionFailure, "connection to client lost")
+)
+
+// sendError appends ErrorResponse.
+func (c *conn) sendError(severity string, err error) {
+	c.srv.metrics.errors.Add(1)
+	e := pgerr.From(err)
+	if e.Code == pgerr.InternalError {
+		c.srv.log.Error("internal error", "err", err, "cause", e.Cause)
+	}
+	c.appendReport('E', severity, e)
+}
+
+// appendReport appends ErrorResponse or NoticeResponse, which have the same fields.
+func (c *conn) appendReport(typ byte, severity string, e *pgerr.Error) {
+	w := c.wire
+	w.Begin(typ)
+	field := func(code byte, value string) {
+		if value == "" {
+			return
+		}
+		if strings.IndexByte(value, 0) >= 0 {
+			value = strings.ReplaceAll(value, "\x00", "?") // it would end the field
+		}
+		w.Byte(code)
+		w.String(value)
+	}
+	field('S', severity)
+	field('V', severity)
+	field('C', string(e.Code))
+	w.Byte('M') // the one field that must be there even if empty
+	w.String(strings.ReplaceAll(e.Message, "\x00", "?"))
+	field('D', e.Detail)
+	field('H', e.Hint)
+	if e.Position > 0 {
+		field('P', strconv.Itoa(e.Position))
+	}
+	field('W', e.Context)
+	field('s', e.Schema)
+	field('t', e.Table)
+	field('c', e.Column)
+	field('d', e.DataType)
+	field('n', e.Constraint)
+	w.Byte(0)
+	w.End()
+}
+
+// sendNotice appends NoticeResponse, if the client wants notices so minor.
+func (c *conn) sendNotice(severity string, e *pgerr.Error) {
+	if m, ok := any(c.ses).(messageFilter); ok {
+		level := slices.Index(settings.Severities, strings.ToLower(severity))
+		if level >= 0 && level < m.MinMessages() { // INFO is in no list: always sent
+			return
+		}
+	}
+	c.appendReport('N', severity, e)
+}
+
+// messageFilter is a session that has client_min_messages: an index into
+// settings.Severities.
+type messageFilter interface{ MinMessages() int }

@@ -1,0 +1,228 @@
+package pgwire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/pgwire/wire"
+	"github.com/lichendb/lichen/internal/sql"
+)
+
+// Limits of a server.
+const (
+	// DefaultMaxConnections is the limit when Options set none.
+	DefaultMaxConnections = 10_000
+	// maxStarting bounds connections beyond the limit that are still starting up:
+	// they may be cancel requests.
+	maxStarting = 256
+	// startupTimeout bounds the time from accepting to ReadyForQuery.
+	startupTimeout = 60 * time.Second
+	// forcedClose is how long Shutdown waits for terminated statements to end
+	// before it closes their connections.
+	forcedClose = 2 * time.Second
+	// maxAcceptDelay bounds the pause after a failure to accept (no descriptors).
+	maxAcceptDelay = time.Second
+)
+
+// Options say what a Server is made of.
+type Options struct {
+	SQL    *sql.Server
+	Logger *slog.Logger
+	// TLS, if not nil, is offered to clients that ask for it.
+	TLS *tls.Config
+	// MaxConnections is the number of clients at once; 0 means
+	// DefaultMaxConnections.
+	MaxConnections int
+}
+
+// Server accepts connections and serves them.
+type Server struct {
+	sql  *sql.Server
+	log  *slog.Logger
+	tls  *tls.Config
+	max  int
+	pool wire.Buffers
+
+	metrics metrics
+
+	mu struct {
+		sync.Mutex
+		conns     map[*conn]struct{}
+		listeners map[net.Listener]struct{}
+		draining  bool
+		idle      chan struct{} // closed when draining and the last connection ends
+	}
+	stop chan struct{} // closed when draining
+}
+
+// New returns a server that does not listen yet.
+func New(o Options) *Server {
+	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, max: o.MaxConnections, stop: make(chan struct{})}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.max <= 0 {
+		s.max = DefaultMaxConnections
+	}
+	s.mu.conns = map[*conn]struct{}{}
+	s.mu.listeners = map[net.Listener]struct{}{}
+	return s
+}
+
+// Serve accepts connections from l until it is closed or the server shuts down,
+// which closes it; that is no error.
+func (s *Server) Serve(l net.Listener) error {
+	s.mu.Lock()
+	if s.mu.draining {
+		s.mu.Unlock()
+		return l.Close()
+	}
+	s.mu.listeners[l] = struct{}{}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.mu.listeners, l)
+		s.mu.Unlock()
+	}()
+	delay := time.Millisecond
+	for {
+		nc, err := l.Accept()
+		switch {
+		case err == nil:
+			delay = time.Millisecond
+			go s.ServeConn(context.Background(), nc, nil)
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		default:
+			s.log.Warn("accepting a connection failed", "err", err)
+			if s.stopped(delay) {
+				return nil
+			}
+			delay = min(2*delay, maxAcceptDelay)
+		}
+	}
+}
+
+// stopped waits for d, or reports that the server shuts down.
+func (s *Server) stopped(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-s.stop:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// ServeConn serves one connection to its end, of which first was already read.
+// When ctx ends, so does the connection.
+func (s *Server) ServeConn(ctx context.Context, nc net.Conn, first []byte) {
+	c := newConn(s, ctx, nc, first)
+	if !s.add(c) {
+		s.metrics.rejected.Add(1)
+		_ = nc.Close()
+		return
+	}
+	defer s.remove(c)
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, c.terminate)()
+	}
+	c.serve()
+}
+
+func (s *Server) add(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.draining || len(s.mu.conns) >= s.max+maxStarting {
+		return false
+	}
+	s.mu.conns[c] = struct{}{}
+	s.metrics.accepted.Add(1)
+	return true
+}
+
+// full reports whether there are more connections than the limit.
+func (s *Server) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.mu.conns) > s.max
+}
+
+func (s *Server) remove(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.mu.conns, c)
+	if s.mu.idle != nil && len(s.mu.conns) == 0 {
+		close(s.mu.idle)
+		s.mu.idle = nil
+	}
+}
+
+func (s *Server) connections() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*conn, 0, len(s.mu.conns))
+	for c := range s.mu.conns {
+		out = append(out, c)
+	}
+	return out
+}
+
+// Shutdown stops accepting and ends all connections with 57P01: idle ones at
+// once, others when their statement ends. When ctx ends first, it terminates
+// the statements that still run. It returns when no connection is left, or
+// ctx's error if some had to be cut off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	idle := s.drain()
+	for _, c := range s.connections() {
+		c.wire.Wake()
+	}
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+	}
+	for _, c := range s.connections() {
+		c.terminate()
+	}
+	t := time.NewTimer(forcedClose)
+	defer t.Stop()
+	select {
+	case <-idle:
+		return nil
+	case <-t.C:
+	}
+	for _, c := range s.connections() {
+		_ = c.wire.Close()
+	}
+	return ctx.Err()
+}
+
+// drain refuses new connections and returns a channel that is closed when the
+// last one ends.
+func (s *Server) drain() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.mu.draining {
+		s.mu.draining = true
+		close(s.stop)
+		for l := range s.mu.listeners {
+			_ = l.Close()
+		}
+	}
+	if len(s.mu.conns) == 0 {
+		done := make(chan struct{})
+		close(done)
+		return done
+	}
+	if s.mu.idle == nil {
+		s.mu.idle = make(chan struct{})
+	}
+	return s.mu.idle
+}

@@ -1,0 +1,274 @@
+package pgwire
+
+import (
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/lichendb/lichen/internal/pgwire/wire"
+	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// The codes of messages of the start-up phase.
+const (
+	protocolMajor  = 3
+	codeCancel     = 1234<<16 | 5678
+	codeSSL        = 1234<<16 | 5679
+	codeGSSEncrypt = 1234<<16 | 5680
+)
+
+// maxStartupParams bounds the parameters of a start-up message.
+const maxStartupParams = 256
+
+// errDone ends a connection without a word: it has done what it was opened for,
+// or nobody listens.
+var errDone = errors.New("connection done")
+
+// start brings the connection to its first ReadyForQuery.
+func (c *conn) start() error {
+	if err := c.wire.SetReadDeadline(time.Now().Add(startupTimeout)); err != nil {
+		return errDone
+	}
+	args, err := c.readStartup()
+	if err != nil {
+		return err
+	}
+	if c.srv.full() {
+		c.srv.metrics.rejected.Add(1)
+		return pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already")
+	}
+	c.ses, err = c.srv.sql.NewSession(c.ctx, args)
+	if err != nil {
+		return err
+	}
+	if t, ok := any(c.ses).(terminator); ok {
+		t.OnTerminate(c.wire.Wake)
+	}
+	c.setSession(c.ses)
+	c.wire.Begin('R') // AuthenticationOk
+	c.wire.Int32(0)
+	c.wire.End()
+	for _, p := range c.ses.ParamStatus() {
+		c.wire.ParameterStatus(p.Name, p.Value)
+	}
+	c.ses.TakeParamChanges()
+	c.wire.Begin('K') // BackendKeyData
+	c.wire.Int32(c.ses.PID())
+	c.wire.Int32(int32(c.ses.Secret()))
+	c.wire.End()
+	if err := c.wire.SetReadDeadline(time.Time{}); err != nil {
+		return errDone
+	}
+	return nil
+}
+
+// terminator is a session that tells when another session or the node
+// terminates it, so that a connection which waits for its client can be woken.
+type terminator interface{ OnTerminate(wake func()) }
+
+// readStartup reads messages until one opens a session. Requests for encryption
+// may come first, one of each kind.
+func (c *conn) readStartup() (sql.SessionArgs, error) {
+	askedSSL, askedGSS := false, false
+	for {
+		code, body, err := c.wire.StartupMessage()
+		if err != nil {
+			return sql.SessionArgs{}, quietEOF(err)
+		}
+		switch {
+		case code == codeCancel:
+			c.cancelRequest(body)
+			return sql.SessionArgs{}, errDone
+		case code == codeSSL && !askedSSL:
+			askedSSL = true
+			err = c.answerSSL()
+		case code == codeGSSEncrypt && !askedGSS:
+			askedGSS = true
+			err = c.answerByte('N')
+		default:
+			return c.startupParams(code, body)
+		}
+		if err != nil {
+			return sql.SessionArgs{}, err
+		}
+	}
+}
+
+// quietEOF turns a client that goes away, or says nothing in time, into errDone.
+func quietEOF(err error) error {
+	var pe *pgerr.Error
+	if errors.As(err, &pe) {
+		return err
+	}
+	return errDone
+}
+
+func (c *conn) cancelRequest(body []byte) {
+	if len(body) != 8 {
+		return
+	}
+	c.srv.metrics.cancels.Add(1)
+	c.srv.sql.Cancel(int32(binary.BigEndian.Uint32(body)), binary.BigEndian.Uint32(body[4:]))
+}
+
+func (c *conn) answerByte(b byte) error {
+	c.wire.Raw([]byte{b})
+	if err := c.wire.Flush(); err != nil {
+		return errDone
+	}
+	return nil
+}
+
+func (c *conn) answerSSL() error {
+	if c.srv.tls == nil || c.encrypted {
+		return c.answerByte('N')
+	}
+	if c.wire.Buffered() {
+		// Someone in the middle may have put it there.
+		return pgerr.New(pgerr.ProtocolViolation, "received unencrypted data after SSL request")
+	}
+	if err := c.answerByte('S'); err != nil {
+		return err
+	}
+	t := tls.Server(c.wire.NetConn(), c.srv.tls)
+	if err := t.HandshakeContext(c.ctx); err != nil {
+		c.srv.log.Info("TLS handshake failed", "remote", c.remote, "err", err)
+		return errDone
+	}
+	c.encrypted = true
+	c.wire.Upgrade(t)
+	return nil
+}
+
+// startupParams reads the message that opens a session.
+func (c *conn) startupParams(code uint32, body []byte) (args sql.SessionArgs, err error) {
+	if code>>16 != protocolMajor {
+		return args, pgerr.Unsupported("unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", code>>16, code&0xffff)
+	}
+	args = sql.SessionArgs{RemoteAddr: c.remote, Params: map[string]string{}}
+	options := ""
+	var unknown []string
+	m := wire.NewBody(body)
+	for n := 0; ; n++ {
+		name := string(m.String())
+		if name == "" {
+			break
+		}
+		value := string(m.String())
+		switch {
+		case n >= maxStartupParams:
+			return args, pgerr.New(pgerr.ConfigurationLimitExceeded, "more than %d start-up parameters", maxStartupParams)
+		case name == "user":
+			args.User = value
+		case name == "database":
+			args.Database = value
+		case name == "options":
+			options = value
+		case name == "replication":
+			if err := checkReplication(value); err != nil {
+				return args, err
+			}
+		case strings.HasPrefix(name, "_pq_."):
+			unknown = append(unknown, name)
+		default:
+			args.Params[name] = value
+		}
+	}
+	if m.Err() != nil {
+		return args, pgerr.New(pgerr.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+	}
+	if args.User == "" {
+		return args, pgerr.New(pgerr.InvalidAuthorizationSpecification, "no PostgreSQL user name specified in startup packet")
+	}
+	if code&0xffff > 0 || unknown != nil {
+		c.negotiate(unknown)
+	}
+	return args, parseOptions(options, args.Params)
+}
+
+func checkReplication(value string) error {
+	switch strings.ToLower(value) {
+	case "false", "off", "no", "0":
+		return nil
+	}
+	return pgerr.Unsupported("replication connections are not supported")
+}
+
+// negotiate appends NegotiateProtocolVersion: 3.0, without the named options.
+func (c *conn) negotiate(unknown []string) {
+	c.wire.Begin('v')
+	c.wire.Int32(0)
+	c.wire.Int32(int32(len(unknown)))
+	for _, name := range unknown {
+		c.wire.String(name)
+	}
+	c.wire.End()
+}
+
+// parseOptions reads the options parameter, -c name=value and --name=value, into
+// params, which has precedence.
+func parseOptions(options string, params map[string]string) error {
+	words := splitOptions(options)
+	for i := 0; i < len(words); i++ {
+		var setting string
+		w := words[i]
+		switch {
+		case w == "-c":
+			if i++; i == len(words) {
+				return pgerr.New(pgerr.SyntaxError, "-c requires a value")
+			}
+			setting = words[i]
+		case strings.HasPrefix(w, "-c"):
+			setting = w[2:]
+		case strings.HasPrefix(w, "--"):
+			setting = w[2:]
+		default:
+			return pgerr.New(pgerr.SyntaxError, "invalid command-line argument for server process: %s", w)
+		}
+		name, value, ok := strings.Cut(setting, "=")
+		if !ok {
+			return pgerr.New(pgerr.SyntaxError, "%s requires a value", w)
+		}
+		name = strings.ReplaceAll(name, "-", "_")
+		if _, given := params[name]; !given {
+			params[name] = value
+		}
+	}
+	return nil
+}
+
+// splitOptions splits at white space; a backslash takes the meaning off the next
+// byte.
+func splitOptions(s string) []string {
+	var words []string
+	var word strings.Builder
+	in := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case strings.IndexByte(" \t\n\r\v\f", c) >= 0:
+			if in {
+				words = append(words, word.String())
+				word.Reset()
+				in = false
+			}
+			continue
+		case c == '\\' && i+1 < len(s):
+			i++
+		}
+		in = true
+		word.WriteByte(s[i])
+	}
+	if in {
+		words = append(words, word.String())
+	}
+	return words
+}
+
+// isEOF reports whether the client has closed the connection.
+func isEOF(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}

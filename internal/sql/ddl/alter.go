@@ -1,0 +1,208 @@
+package ddl
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// alterTable is ALTER TABLE, INDEX, VIEW and SEQUENCE. Its commands run one
+// after the other, each on what the one before left.
+func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
+	t, index, err := e.lockRelation(ctx, st.Name)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		if !st.IfExists {
+			return undefinedRelation(st.Name)
+		}
+		e.skip(pgerr.UndefinedTable, "relation \"%s\" does not exist, skipping", st.Name.Table)
+		return nil
+	}
+	if err := checkAlterKind(st, t, index); err != nil {
+		return err
+	}
+	for i, cmd := range st.Cmds {
+		if i > 0 {
+			e.nextCommand()
+		}
+		if t, err = e.Coll.TableByID(ctx, t.ID); err != nil {
+			return err
+		}
+		a := &alteration{e: e, old: t, t: t.Clone(), index: index, name: st.Name.Table, kind: st.Kind}
+		if err := a.command(ctx, cmd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAlterKind verifies that the object is what ALTER names. As in PostgreSQL,
+// ALTER TABLE serves for all kinds.
+func checkAlterKind(st *ast.AlterTable, t *catalog.Table, index bool) error {
+	ok, what := true, ""
+	switch st.Kind {
+	case ast.ObjView:
+		ok, what = t.Kind == catalog.KindView, "a view"
+	case ast.ObjSequence:
+		ok, what = t.Kind == catalog.KindSequence, "a sequence"
+	case ast.ObjIndex:
+		ok, what = index || st.Cmds[0].Kind == ast.AlterRename, "an index"
+	case ast.ObjMaterializedView:
+		ok, what = false, "a materialized view"
+	}
+	if !ok {
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not %s", st.Name.Table, what).At(st.Name.Pos)
+	}
+	return nil
+}
+
+// alteration is one command of ALTER on a relation.
+type alteration struct {
+	e     *Env
+	old   *catalog.Table
+	t     *catalog.Table // the changed form
+	index bool           // name is that of an index of t
+	name  string
+	kind  ast.ObjectKind
+}
+
+// command runs one command.
+func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
+	switch c.Kind {
+	case ast.AlterRename:
+		return a.rename(ctx, c)
+	case ast.AlterOwner:
+		var err error
+		if a.t.Owner, err = a.e.role(&c.Role); err != nil {
+			return err
+		}
+		return a.put(ctx)
+	}
+	if n, ok := noEffectCommands[c.Kind]; ok {
+		if c.Kind == ast.AlterSetTablespace && c.NewName != "pg_default" {
+			return pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", c.NewName).At(c.Pos)
+		}
+		a.e.noEffect(n)
+		return nil
+	}
+	if a.index {
+		return pgerr.New(pgerr.WrongObjectType, "ALTER action is not supported for index \"%s\"", a.name).At(c.Pos)
+	}
+	if c.Kind == ast.AlterSetSchema {
+		return a.setSchema(ctx, c)
+	}
+	if a.t.Kind == catalog.KindView && c.Kind == ast.AlterRenameColumn {
+		return pgerr.Unsupported("renaming a column of a view is not supported").At(c.Pos)
+	}
+	if a.t.Kind != catalog.KindTable {
+		return pgerr.New(pgerr.WrongObjectType, "ALTER action cannot be performed on relation \"%s\"", a.t.Name).
+			WithDetail("This operation is not supported for this kind of relation.").At(c.Pos)
+	}
+	return a.tableCommand(ctx, c)
+}
+
+// noEffectCommands are accepted without effect.
+var noEffectCommands = map[ast.AlterKind]noEffect{
+	ast.AlterColumnStatistics: noStatistics, ast.AlterColumnSetParams: noStatistics, ast.AlterColumnResetParams: noStatistics,
+	ast.AlterColumnStorage: noColumnStorage, ast.AlterColumnCompression: noColumnStorage,
+	ast.AlterSetParams: noStorageParams, ast.AlterResetParams: noStorageParams, ast.AlterClusterOn: noCluster,
+	ast.AlterSetWithoutCluster: noCluster, ast.AlterSetWithoutOids: noOids, ast.AlterSetLogged: noUnlogged,
+	ast.AlterSetUnlogged: noUnlogged, ast.AlterReplicaIdentity: noReplicaIdent, ast.AlterSetTablespace: noTablespace,
+}
+
+// tableCommand runs a command that only tables have.
+func (a *alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
+	switch c.Kind {
+	case ast.AlterAddColumn:
+		return a.addColumn(ctx, c)
+	case ast.AlterDropColumn:
+		return a.dropColumn(ctx, c)
+	case ast.AlterColumnType:
+		return a.columnType(ctx, c)
+	case ast.AlterColumnSetDefault, ast.AlterColumnDropDefault:
+		return a.columnDefault(ctx, c)
+	case ast.AlterColumnSetNotNull, ast.AlterColumnDropNotNull:
+		return a.columnNotNull(ctx, c)
+	case ast.AlterColumnAddIdentity, ast.AlterColumnSetIdentity, ast.AlterColumnDropIdentity:
+		return a.columnIdentity(ctx, c)
+	case ast.AlterRenameColumn:
+		return a.renameColumn(ctx, c)
+	case ast.AlterAddConstraint:
+		return a.addConstraint(ctx, pendingConstraint{Constraint: c.Constraint})
+	case ast.AlterDropConstraint:
+		return a.dropConstraint(ctx, c)
+	case ast.AlterRenameConstraint:
+		return a.renameConstraint(ctx, c)
+	case ast.AlterValidateConstraint:
+		if !constraintExists(a.t, c.Name) {
+			return a.undefinedConstraint(c)
+		}
+		return nil // all constraints are valid
+	case ast.AlterPrimaryKey:
+		return a.changePrimaryKey(ctx, c)
+	case ast.AlterSetAccessMethod:
+		return checkTableMethod(c.NewName)
+	}
+	return pgerr.Unsupported("this ALTER TABLE command is not supported").At(c.Pos)
+}
+
+func (a *alteration) put(ctx context.Context) error { return a.e.Coll.Put(ctx, a.t) }
+
+// column finds a column by name.
+func (a *alteration) column(name string, pos int) (*catalog.Column, error) {
+	ord, ok := visibleColumn(a.t, name)
+	if !ok {
+		return nil, undefinedColumn(a.t, name, pos)
+	}
+	return &a.t.Columns[ord], nil
+}
+
+func undefinedColumn(t *catalog.Table, name string, pos int) error {
+	return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, t.Name).At(pos)
+}
+
+func (a *alteration) undefinedConstraint(c *ast.AlterCmd) error {
+	return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" of relation \"%s\" does not exist", c.Name, a.t.Name).At(c.Pos)
+}
+
+// renewPrimary gives the rows a new home: a fresh id for the primary index. The
+// old one is cleared after the commit.
+func (a *alteration) renewPrimary(ctx context.Context) error {
+	return a.renewIndex(ctx, 0)
+}
+
+// renewIndex gives index i a fresh id; the caller fills it.
+func (a *alteration) renewIndex(ctx context.Context, i int) error {
+	if err := a.e.clearIndex(ctx, a.t, a.t.Indexes[i].ID); err != nil {
+		return err
+	}
+	a.t.Indexes[i].ID = a.t.NextIndexID
+	a.t.NextIndexID++
+	return nil
+}
+
+// renewSecondary gives all secondary indexes fresh ids: their entries end with
+// the primary key, which changes. It returns the positions of all indexes.
+func (a *alteration) renewSecondary(ctx context.Context) ([]int, error) {
+	all := []int{0}
+	for i := 1; i < len(a.t.Indexes); i++ {
+		if err := a.renewIndex(ctx, i); err != nil {
+			return nil, err
+		}
+		all = append(all, i)
+	}
+	return all, nil
+}
+
+// schemaName returns the name of the table's schema.
+func (a *alteration) schemaName(ctx context.Context) (string, error) {
+	s, err := a.e.Coll.SchemaByID(ctx, a.t.Schema)
+	if err != nil {
+		return "", err
+	}
+	return s.Name, nil
+}

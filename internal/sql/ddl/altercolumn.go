@@ -1,0 +1,430 @@
+package ddl
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// addColumn is ADD COLUMN. A default is written into all rows.
+func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
+	d := c.Def
+	if _, ok := a.t.ColumnByName(d.Name); ok {
+		if c.IfNotExists {
+			a.e.skip(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists, skipping", d.Name, a.t.Name)
+			return nil
+		}
+		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", d.Name, a.t.Name).At(d.Pos)
+	}
+	def, err := a.e.columnDef(ctx, a.t, d)
+	if err != nil {
+		return err
+	}
+	for _, k := range def.constraints {
+		if k.Kind == ast.ConstrForeignKey || k.Kind == ast.ConstrExclude {
+			return unsupportedConstraint(k)
+		}
+	}
+	if def.sequence != nil {
+		schema, err := a.schemaName(ctx)
+		if err != nil {
+			return err
+		}
+		if err := a.e.ownedSequence(ctx, a.t, schema, def); err != nil {
+			return err
+		}
+		if err := a.e.Coll.Put(ctx, def.sequence); err != nil {
+			return err
+		}
+	}
+	if err := appendColumn(a.t, &def.col, def.pos); err != nil {
+		return err
+	}
+	if err := a.e.checkExprs(ctx, a.t); err != nil {
+		return err
+	}
+	spec := buildSpec{old: a.old, table: a.t}
+	if def.col.NotNull {
+		spec.notNull = []catalog.ColumnID{def.col.ID}
+	}
+	if def.col.Default != "" {
+		if err := a.renewPrimary(ctx); err != nil {
+			return err
+		}
+		spec.indexes = []int{0}
+	}
+	if err := a.e.build(ctx, spec); err != nil {
+		return err
+	}
+	if err := a.put(ctx); err != nil {
+		return err
+	}
+	return a.columnConstraints(ctx, def)
+}
+
+// columnConstraints adds the keys and checks of a new column.
+func (a *alteration) columnConstraints(ctx context.Context, def *columnDef) error {
+	for _, k := range def.constraints {
+		a.e.nextCommand()
+		t, err := a.e.Coll.TableByID(ctx, a.t.ID)
+		if err != nil {
+			return err
+		}
+		next := &alteration{e: a.e, old: t, t: t.Clone()}
+		if err := next.addConstraint(ctx, pendingConstraint{Constraint: k, column: def.col.Name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropColumn is DROP COLUMN. Rows keep the value until they are rewritten, but
+// nothing can read it.
+func (a *alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
+	ord, ok := visibleColumn(a.t, c.Name)
+	if !ok {
+		if c.IfExists {
+			a.e.skip(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist, skipping", c.Name, a.t.Name)
+			return nil
+		}
+		return undefinedColumn(a.t, c.Name, c.Pos)
+	}
+	id := a.t.Columns[ord].ID
+	if err := a.dropColumnDependents(ctx, ord, c.Cascade); err != nil {
+		return err
+	}
+	// A default of this table may have gone with a sequence.
+	if cur, err := a.e.Coll.TableByID(ctx, a.t.ID); err != nil {
+		return err
+	} else if cur != a.old {
+		a.t = cur.Clone()
+	}
+	a.t.Checks = slices.DeleteFunc(a.t.Checks, func(k catalog.Check) bool { return slices.Contains(k.Columns, id) })
+	for i := len(a.t.Indexes) - 1; i > 0; i-- {
+		if usesColumn(&a.t.Indexes[i], id) {
+			if err := a.e.removeIndex(ctx, a.t, a.t.Indexes[i].Name); err != nil {
+				return err
+			}
+		}
+	}
+	inKey := usesColumn(a.t.Primary(), id)
+	dropIt := func() {
+		a.t.Columns = slices.DeleteFunc(a.t.Columns, func(c catalog.Column) bool { return c.ID == id })
+	}
+	if !inKey {
+		dropIt()
+		return a.put(ctx)
+	}
+	if err := a.replacePrimaryByRowID(ctx); err != nil {
+		return err
+	}
+	dropIt()
+	if err := a.buildAll(ctx, nil); err != nil {
+		return err
+	}
+	return a.put(ctx)
+}
+
+func usesColumn(ix *catalog.Index, id catalog.ColumnID) bool {
+	return slices.Contains(ix.Stored, id) ||
+		slices.ContainsFunc(ix.Columns, func(c catalog.IndexColumn) bool { return c.Column == id })
+}
+
+// dropColumnDependents drops the sequences that the column owns and, with
+// CASCADE, the views that use it.
+func (a *alteration) dropColumnDependents(ctx context.Context, ord int, cascade bool) error {
+	e, col := a.e, &a.t.Columns[ord]
+	d := e.newDropper(cascade)
+	on := "column " + ast.QuoteIdent(col.Name) + " of " + e.describe(ctx, a.t)
+	all, err := e.tablesOf(ctx, a.t.Database)
+	if err != nil {
+		return err
+	}
+	views := false
+	for _, o := range all {
+		owned := o.Kind == catalog.KindSequence && o.Sequence.OwnerTable == a.t.ID && o.Sequence.OwnerColumn == col.ID
+		view := o.Kind == catalog.KindView && viewUses(o, a.t.ID, col.ID)
+		if !owned && !view {
+			continue
+		}
+		if err := e.Coll.LockExclusive(ctx, o.ID); err != nil {
+			return err
+		}
+		if view {
+			views = true
+			d.dependent(o, on)
+		} else {
+			d.target(o)
+		}
+	}
+	if views && !cascade {
+		err := d.report(ctx)
+		var pe *pgerr.Error
+		if errors.As(err, &pe) {
+			pe.Message = "cannot drop " + on + " because other objects depend on it"
+		}
+		return err
+	}
+	// The default of the column itself goes with it.
+	if strings.Contains(col.Default, "::regclass") {
+		col.Default = ""
+		col.OwnsSequence = 0
+		col.Identity = 0
+		if err := a.put(ctx); err != nil {
+			return err
+		}
+	}
+	return d.run(ctx)
+}
+
+func viewUses(v *catalog.Table, table catalog.ID, column catalog.ColumnID) bool {
+	for i, id := range v.View.Uses {
+		if id == table && slices.Contains(v.View.UsesColumns[i], column) {
+			return true
+		}
+	}
+	return false
+}
+
+// columnDefault is SET DEFAULT and DROP DEFAULT.
+func (a *alteration) columnDefault(ctx context.Context, c *ast.AlterCmd) error {
+	col, err := a.column(c.Name, c.Pos)
+	if err != nil {
+		return err
+	}
+	if col.Identity != 0 {
+		return pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", col.Name, a.t.Name).At(c.Pos)
+	}
+	col.Default = ""
+	if c.Kind == ast.AlterColumnSetDefault {
+		if col.Default, err = a.e.defaultText(ctx, c.X); err != nil {
+			return err
+		}
+		if err := a.e.checkExprs(ctx, a.t); err != nil {
+			return err
+		}
+	}
+	return a.put(ctx)
+}
+
+// columnNotNull is SET NOT NULL and DROP NOT NULL.
+func (a *alteration) columnNotNull(ctx context.Context, c *ast.AlterCmd) error {
+	col, err := a.column(c.Name, c.Pos)
+	if err != nil {
+		return err
+	}
+	if c.Kind == ast.AlterColumnSetNotNull {
+		if col.NotNull {
+			return nil
+		}
+		col.NotNull = true
+		if err := a.e.build(ctx, buildSpec{old: a.old, table: a.t, notNull: []catalog.ColumnID{col.ID}}); err != nil {
+			return err
+		}
+		return a.put(ctx)
+	}
+	if col.Identity != 0 {
+		return pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", col.Name, a.t.Name).At(c.Pos)
+	}
+	if a.t.HasPrimaryKey() && slices.ContainsFunc(a.t.Primary().Columns, func(k catalog.IndexColumn) bool { return k.Column == col.ID }) {
+		return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" is in a primary key", col.Name).At(c.Pos)
+	}
+	col.NotNull = false
+	return a.put(ctx)
+}
+
+// columnIdentity is ADD GENERATED, SET GENERATED (with sequence options) and
+// DROP IDENTITY.
+func (a *alteration) columnIdentity(ctx context.Context, c *ast.AlterCmd) error {
+	col, err := a.column(c.Name, c.Pos)
+	if err != nil {
+		return err
+	}
+	if c.Kind == ast.AlterColumnAddIdentity {
+		return a.addIdentity(ctx, c, col)
+	}
+	if col.Identity == 0 {
+		if c.IfExists {
+			a.e.skip(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is not an identity column, skipping", col.Name, a.t.Name)
+			return nil
+		}
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is not an identity column", col.Name, a.t.Name).At(c.Pos)
+	}
+	id := col.OwnsSequence
+	if err := a.e.Coll.LockExclusive(ctx, id); err != nil {
+		return err
+	}
+	s, err := a.e.Coll.TableByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.Kind == ast.AlterColumnSetIdentity {
+		if c.AlwaysSet {
+			col.Identity = 'd'
+			if c.Always {
+				col.Identity = 'a'
+			}
+		}
+		if len(c.SeqOptions) > 0 {
+			s = s.Clone()
+			if err := a.e.redefineSequence(ctx, s, c.SeqOptions); err != nil {
+				return err
+			}
+			if err := a.e.Coll.Put(ctx, s); err != nil {
+				return err
+			}
+		}
+		return a.put(ctx)
+	}
+	col.Identity, col.OwnsSequence, col.Default = 0, 0, ""
+	if err := a.put(ctx); err != nil {
+		return err
+	}
+	return a.e.dropRelation(ctx, s, map[catalog.ID]bool{a.t.ID: true})
+}
+
+func (a *alteration) addIdentity(ctx context.Context, c *ast.AlterCmd, col *catalog.Column) error {
+	switch {
+	case col.Identity != 0:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is already an identity column", col.Name, a.t.Name).At(c.Pos)
+	case col.Default != "":
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" already has a default value", col.Name, a.t.Name).At(c.Pos)
+	case !col.NotNull:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" must be declared NOT NULL before identity can be added", col.Name, a.t.Name).At(c.Pos)
+	}
+	def := &columnDef{col: *col, pos: c.Pos}
+	if err := a.e.columnValue(ctx, a.t, def, c.Constraint); err != nil {
+		return err
+	}
+	schema, err := a.schemaName(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.e.ownedSequence(ctx, a.t, schema, def); err != nil {
+		return err
+	}
+	def.sequence.Sequence.OwnerColumn = col.ID
+	if err := a.e.Coll.Put(ctx, def.sequence); err != nil {
+		return err
+	}
+	*col = def.col
+	return a.put(ctx)
+}
+
+// columnType is ALTER COLUMN TYPE: the rows and the indexes that hold the column
+// are built again unless its stored form stays the same.
+func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
+	col, err := a.column(c.Name, c.Pos)
+	if err != nil {
+		return err
+	}
+	typ, err := a.e.columnType(col.Name, c.Type)
+	if err != nil {
+		return err
+	}
+	if err := checkCollation(c.Collate, typ, c.Pos); err != nil {
+		return err
+	}
+	if err := a.unviewedColumn(ctx, col, "cannot alter type of a column used by a view or rule"); err != nil {
+		return err
+	}
+	from := col.Type
+	col.Type = typ
+	if col.Identity != 0 {
+		switch typ.Oid {
+		case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
+		default:
+			return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint").At(c.Pos)
+		}
+	}
+	if err := a.e.checkExprs(ctx, a.t); err != nil {
+		return castDefaultError(err, col)
+	}
+	if c.X == nil && sameStorage(from, typ) {
+		return a.put(ctx)
+	}
+	if err := a.rebuildColumn(ctx, col, c.X); err != nil {
+		return castError(err, col, c)
+	}
+	return a.put(ctx)
+}
+
+// rebuildColumn builds what holds the column again with its new type.
+func (a *alteration) rebuildColumn(ctx context.Context, col *catalog.Column, using ast.Expr) error {
+	spec := buildSpec{old: a.old, table: a.t}
+	if using != nil {
+		spec.values = map[catalog.ColumnID]ast.Expr{col.ID: using}
+	}
+	for i := range a.t.Checks {
+		if slices.Contains(a.t.Checks[i].Columns, col.ID) {
+			spec.checks = append(spec.checks, a.t.Checks[i].Name)
+		}
+	}
+	if col.NotNull {
+		spec.notNull = []catalog.ColumnID{col.ID}
+	}
+	inKey := usesColumn(a.t.Primary(), col.ID)
+	for i := range a.t.Indexes {
+		if i == 0 || inKey || usesColumn(&a.t.Indexes[i], col.ID) {
+			if err := a.renewIndex(ctx, i); err != nil {
+				return err
+			}
+			spec.indexes = append(spec.indexes, i)
+		}
+	}
+	return a.e.build(ctx, spec)
+}
+
+// sameStorage reports whether all values of one type are stored alike, and
+// valid, in the other.
+func sameStorage(from, to *types.T) bool {
+	text := func(t *types.T) bool { return t.Is(types.Text) || t.Is(types.Varchar) }
+	if text(from) && text(to) {
+		return to.Typmod < 0 || from.Is(types.Varchar) && from.Typmod >= 0 && from.Typmod <= to.Typmod
+	}
+	return from.Is(to) && from.Typmod == to.Typmod
+}
+
+func castDefaultError(err error, col *catalog.Column) error {
+	var pe *pgerr.Error
+	if errors.As(err, &pe) && pe.Code == pgerr.DatatypeMismatch && strings.Contains(pe.Message, "default expression") {
+		return pgerr.New(pgerr.DatatypeMismatch, "default for column \"%s\" cannot be cast automatically to type %s",
+			col.Name, types.FormatType(col.Type))
+	}
+	return err
+}
+
+// castError words a failed conversion as PostgreSQL does.
+func castError(err error, col *catalog.Column, c *ast.AlterCmd) error {
+	var pe *pgerr.Error
+	if !errors.As(err, &pe) || pe.Code != pgerr.DatatypeMismatch || !strings.Contains(pe.Message, "but expression is of type") {
+		return err
+	}
+	if c.X != nil {
+		return pgerr.New(pgerr.DatatypeMismatch, "result of USING clause for column \"%s\" cannot be cast automatically to type %s",
+			col.Name, types.FormatType(col.Type)).WithHint("You might need to add an explicit cast.")
+	}
+	return pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" cannot be cast automatically to type %s", col.Name, types.FormatType(col.Type)).
+		WithHint("You might need to specify \"USING %s::%s\".", ast.QuoteIdent(col.Name), types.FormatType(col.Type))
+}
+
+// unviewedColumn fails if a view uses the column.
+func (a *alteration) unviewedColumn(ctx context.Context, col *catalog.Column, message string) error {
+	all, err := a.e.tablesOf(ctx, a.t.Database)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		if v.Kind == catalog.KindView && viewUses(v, a.t.ID, col.ID) {
+			return pgerr.Unsupported("%s", message).
+				WithDetail("%s depends on column \"%s\"", a.e.describe(ctx, v), col.Name)
+		}
+	}
+	return nil
+}

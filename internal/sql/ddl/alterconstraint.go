@@ -1,0 +1,218 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// addConstraint is ADD CONSTRAINT.
+func (a *alteration) addConstraint(ctx context.Context, c pendingConstraint) error {
+	switch c.Kind {
+	case ast.ConstrCheck:
+		if err := a.e.addCheck(ctx, a.t, c); err != nil {
+			return err
+		}
+		if err := a.e.checkExprs(ctx, a.t); err != nil {
+			return err
+		}
+		name := a.t.Checks[len(a.t.Checks)-1].Name
+		if err := a.e.build(ctx, buildSpec{old: a.old, table: a.t, checks: []string{name}}); err != nil {
+			return err
+		}
+		return a.put(ctx)
+	case ast.ConstrPrimaryKey:
+		if a.t.HasPrimaryKey() {
+			return pgerr.New(pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", a.t.Name).At(c.Pos)
+		}
+		return a.addPrimaryKey(ctx, c)
+	case ast.ConstrUnique:
+		return a.addUnique(ctx, c)
+	}
+	return unsupportedConstraint(c.Constraint)
+}
+
+// usingIndex turns ... USING INDEX into the constraint that the index implies.
+func (a *alteration) usingIndex(c pendingConstraint) (*catalog.Index, error) {
+	ix := a.t.IndexByName(c.UsingIndex)
+	switch {
+	case ix == nil:
+		return nil, pgerr.New(pgerr.UndefinedObject, "index \"%s\" does not exist", c.UsingIndex).At(c.Pos)
+	case ix.Constraint:
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "index \"%s\" is already associated with a constraint", ix.Name).At(c.Pos)
+	case !ix.Unique:
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a unique index", ix.Name).
+			WithDetail("Cannot create a primary key or unique constraint using such an index.").At(c.Pos)
+	}
+	for _, k := range ix.Columns {
+		if k.Desc || k.NullsFirst {
+			return nil, pgerr.New(pgerr.WrongObjectType, "index \"%s\" column does not have default sorting behavior", ix.Name).
+				WithDetail("Cannot create a primary key or unique constraint using such an index.").At(c.Pos)
+		}
+	}
+	return ix, nil
+}
+
+// addUnique adds a UNIQUE constraint.
+func (a *alteration) addUnique(ctx context.Context, c pendingConstraint) error {
+	if c.UsingIndex != "" {
+		ix, err := a.usingIndex(c)
+		if err != nil {
+			return err
+		}
+		name := c.Name
+		if name == "" {
+			name = ix.Name
+		}
+		if constraintExists(a.t, name) {
+			return duplicateConstraint(a.t, name)
+		}
+		if ix.ConstraintOid, err = a.e.Coll.NewOid(ctx); err != nil {
+			return err
+		}
+		ix.Constraint, ix.ConstraintName = true, name
+		if name != ix.Name {
+			a.e.skip(pgerr.SuccessfulCompletion, "ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"%s\" to \"%s\"", ix.Name, name)
+			if err := a.renameIndex(ctx, ix, name); err != nil {
+				return err
+			}
+		}
+		return a.put(ctx)
+	}
+	schema, err := a.schemaName(ctx)
+	if err != nil {
+		return err
+	}
+	ix, err := a.e.keyConstraint(ctx, a.t, schema, c)
+	if err != nil {
+		return err
+	}
+	return a.e.addBuiltIndex(ctx, a.old, a.t, ix)
+}
+
+// addPrimaryKey makes the rows live under a declared key instead of row ids.
+func (a *alteration) addPrimaryKey(ctx context.Context, c pendingConstraint) error {
+	if c.UsingIndex != "" {
+		ix, err := a.usingIndex(c)
+		if err != nil {
+			return err
+		}
+		k := *c.Constraint
+		k.UsingIndex = ""
+		if k.Name == "" {
+			k.Name = ix.Name
+		}
+		for _, col := range ix.Columns {
+			k.Keys = append(k.Keys, ast.IndexElem{Loc: k.Loc, Column: a.t.Columns[a.t.ColumnByID(col.Column)].Name})
+		}
+		if err := a.e.removeIndex(ctx, a.t, ix.Name); err != nil {
+			return err
+		}
+		c.Constraint = &k
+	}
+	schema, err := a.schemaName(ctx)
+	if err != nil {
+		return err
+	}
+	ix, err := a.e.keyConstraint(ctx, a.t, schema, c)
+	if err != nil {
+		return err
+	}
+	if err := a.e.clearIndex(ctx, a.t, a.t.Primary().ID); err != nil {
+		return err
+	}
+	if a.t.RowIDOid != 0 {
+		if err := a.e.clearIndex(ctx, a.t, a.t.RowIDStorage); err != nil {
+			return err
+		}
+		removeRowID(a.t)
+	}
+	a.t.Indexes[0] = ix
+	setNotNull(a.t, ix.Columns)
+	if err := a.e.addRelation(ctx, a.t, ix.Name, true); err != nil {
+		return err
+	}
+	if err := a.buildAll(ctx, ix.Columns); err != nil {
+		return err
+	}
+	return a.put(ctx)
+}
+
+// buildAll fills the new primary index and, under fresh ids, all others;
+// notNull are columns to verify.
+func (a *alteration) buildAll(ctx context.Context, notNull []catalog.IndexColumn) error {
+	all, err := a.renewSecondary(ctx)
+	if err != nil {
+		return err
+	}
+	spec := buildSpec{old: a.old, table: a.t, indexes: all}
+	for _, k := range notNull {
+		spec.notNull = append(spec.notNull, k.Column)
+	}
+	return a.e.build(ctx, spec)
+}
+
+// replacePrimaryByRowID takes the primary key away; the caller builds all
+// indexes.
+func (a *alteration) replacePrimaryByRowID(ctx context.Context) error {
+	pk := *a.t.Primary()
+	if err := a.e.removeRelationName(ctx, a.t, pk.Name); err != nil {
+		return err
+	}
+	if err := a.e.clearIndex(ctx, a.t, pk.ID); err != nil {
+		return err
+	}
+	ix, err := a.e.addRowID(ctx, a.t)
+	a.t.Indexes[0] = ix
+	return err
+}
+
+// dropConstraint is DROP CONSTRAINT.
+func (a *alteration) dropConstraint(ctx context.Context, c *ast.AlterCmd) error {
+	if i := slices.IndexFunc(a.t.Checks, func(k catalog.Check) bool { return k.Name == c.Name }); i >= 0 {
+		a.t.Checks = slices.Delete(a.t.Checks, i, i+1)
+		return a.put(ctx)
+	}
+	i := slices.IndexFunc(a.t.Indexes, func(ix catalog.Index) bool { return ix.Constraint && ix.ConstraintName == c.Name })
+	switch {
+	case i < 0 && c.IfExists:
+		a.e.skip(pgerr.UndefinedObject, "constraint \"%s\" of relation \"%s\" does not exist, skipping", c.Name, a.t.Name)
+		return nil
+	case i < 0:
+		return a.undefinedConstraint(c)
+	case i > 0:
+		if err := a.e.removeIndex(ctx, a.t, a.t.Indexes[i].Name); err != nil {
+			return err
+		}
+		return a.put(ctx)
+	}
+	if err := a.replacePrimaryByRowID(ctx); err != nil {
+		return err
+	}
+	if err := a.buildAll(ctx, nil); err != nil {
+		return err
+	}
+	return a.put(ctx)
+}
+
+// changePrimaryKey is the dialect's ALTER PRIMARY KEY USING COLUMNS.
+func (a *alteration) changePrimaryKey(ctx context.Context, c *ast.AlterCmd) error {
+	if a.t.HasPrimaryKey() {
+		name := a.t.Primary().ConstraintName
+		if err := a.dropConstraint(ctx, &ast.AlterCmd{Loc: c.Loc, Name: name}); err != nil {
+			return err
+		}
+		a.e.nextCommand()
+		t, err := a.e.Coll.TableByID(ctx, a.t.ID)
+		if err != nil {
+			return err
+		}
+		a.old, a.t = t, t.Clone()
+	}
+	k := *c.Constraint
+	k.Kind = ast.ConstrPrimaryKey
+	return a.addPrimaryKey(ctx, pendingConstraint{Constraint: &k})
+}

@@ -1,0 +1,136 @@
+package ddl
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// comment is COMMENT ON. Comments are part of the descriptors.
+func (e *Env) comment(ctx context.Context, st *ast.Comment) error {
+	switch st.Kind {
+	case ast.ObjDatabase:
+		return e.commentDatabase(ctx, st)
+	case ast.ObjSchema:
+		return e.commentSchema(ctx, st)
+	case ast.ObjTable, ast.ObjView, ast.ObjSequence, ast.ObjIndex:
+		return e.commentRelation(ctx, st, st.Name)
+	case ast.ObjColumn:
+		if len(st.Name) < 2 {
+			return pgerr.New(pgerr.SyntaxError, "column name must be qualified").At(st.Pos)
+		}
+		return e.commentColumn(ctx, st)
+	case ast.ObjConstraint:
+		return e.commentConstraint(ctx, st)
+	case ast.ObjExtension:
+		if len(st.Name) == 1 && st.Name[0] == "plpgsql" {
+			return nil // pg_dump comments on the extension that is always there
+		}
+	}
+	return pgerr.Unsupported("COMMENT ON %s is not supported", st.Kind).At(st.Pos)
+}
+
+// qualified turns the parts of a name into a TableName.
+func qualified(parts []ast.Name, at ast.Loc) ast.TableName {
+	n := ast.TableName{Loc: at, Table: parts[len(parts)-1]}
+	if len(parts) > 1 {
+		n.Schema = parts[len(parts)-2]
+	}
+	if len(parts) > 2 {
+		n.Catalog = parts[len(parts)-3]
+	}
+	return n
+}
+
+func (e *Env) commentDatabase(ctx context.Context, st *ast.Comment) error {
+	d, err := e.lockDatabase(ctx, st.Name[0])
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return undefinedDatabase(st.Name[0])
+	}
+	c := *d
+	c.Comment = st.Text
+	return e.Coll.Put(ctx, &c)
+}
+
+func (e *Env) commentSchema(ctx context.Context, st *ast.Comment) error {
+	s, err := e.lockSchema(ctx, st.Name[0])
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", st.Name[0]).At(st.Pos)
+	}
+	c := *s
+	c.Comment = st.Text
+	return e.Coll.Put(ctx, &c)
+}
+
+// changeRelation locks a relation and stores what f makes of it.
+func (e *Env) changeRelation(ctx context.Context, n ast.TableName, f func(t *catalog.Table, index bool) error) error {
+	t, index, err := e.lockRelation(ctx, n)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		return undefinedRelation(n)
+	}
+	t = t.Clone()
+	if err := f(t, index); err != nil {
+		return err
+	}
+	return e.Coll.Put(ctx, t)
+}
+
+func (e *Env) commentRelation(ctx context.Context, st *ast.Comment, name []ast.Name) error {
+	n := qualified(name, st.Loc)
+	return e.changeRelation(ctx, n, func(t *catalog.Table, index bool) error {
+		if index != (st.Kind == ast.ObjIndex) || !index && t.Kind != kindOf[st.Kind] {
+			words := map[ast.ObjectKind]string{
+				ast.ObjTable: "a table", ast.ObjView: "a view", ast.ObjSequence: "a sequence", ast.ObjIndex: "an index",
+			}
+			return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not %s", n.Table, words[st.Kind]).At(st.Pos)
+		}
+		if index {
+			t.IndexByName(n.Table).Comment = st.Text
+		} else {
+			t.Comment = st.Text
+		}
+		return nil
+	})
+}
+
+func (e *Env) commentColumn(ctx context.Context, st *ast.Comment) error {
+	last := len(st.Name) - 1
+	return e.changeRelation(ctx, qualified(st.Name[:last], st.Loc), func(t *catalog.Table, _ bool) error {
+		ord, ok := visibleColumn(t, st.Name[last])
+		if !ok {
+			return undefinedColumn(t, st.Name[last], st.Pos)
+		}
+		t.Columns[ord].Comment = st.Text
+		return nil
+	})
+}
+
+func (e *Env) commentConstraint(ctx context.Context, st *ast.Comment) error {
+	name := st.Name[0]
+	return e.changeRelation(ctx, qualified(st.On, st.Loc), func(t *catalog.Table, _ bool) error {
+		for i := range t.Checks {
+			if t.Checks[i].Name == name {
+				t.Checks[i].Comment = st.Text
+				return nil
+			}
+		}
+		for i := range t.Indexes {
+			if t.Indexes[i].Constraint && t.Indexes[i].ConstraintName == name {
+				t.Indexes[i].ConstraintComment = st.Text
+				return nil
+			}
+		}
+		return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", name, t.Name).At(st.Pos)
+	})
+}

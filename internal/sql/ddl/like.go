@@ -1,0 +1,116 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// like adds what LIKE copies from another table.
+func (b *tableBuilder) like(ctx context.Context, l *ast.LikeClause) error {
+	src, err := b.e.Coll.ResolveTable(ctx, l.Table.Catalog, l.Table.Schema, l.Table.Table)
+	if err != nil {
+		return pgerr.From(err).At(l.Table.Pos)
+	}
+	if src.Kind != catalog.KindTable && src.Kind != catalog.KindView && src.Kind != catalog.KindVirtual {
+		return pgerr.New(pgerr.WrongObjectType, "relation \"%s\" is invalid in LIKE clause", src.Name).At(l.Pos)
+	}
+	has := func(o ast.LikeOption) bool { return l.Options&o != 0 }
+	for i := range src.Columns {
+		c := &src.Columns[i]
+		if c.Hidden {
+			continue
+		}
+		if err := b.likeColumn(ctx, c, has); err != nil {
+			return err
+		}
+	}
+	if has(ast.LikeConstraints) {
+		for i := range src.Checks {
+			if err := b.likeCheck(ctx, src, &src.Checks[i], has(ast.LikeComments)); err != nil {
+				return err
+			}
+		}
+	}
+	if has(ast.LikeIndexes) {
+		for i := range src.Indexes {
+			b.likeIndex(src, &src.Indexes[i], l.Loc)
+		}
+	}
+	return nil
+}
+
+func (b *tableBuilder) likeColumn(ctx context.Context, c *catalog.Column, has func(ast.LikeOption) bool) error {
+	def := &columnDef{col: catalog.Column{Name: c.Name, Type: c.Type, NotNull: c.NotNull}}
+	if has(ast.LikeComments) {
+		def.col.Comment = c.Comment
+	}
+	if c.Identity == 0 && has(ast.LikeDefaults) {
+		def.col.Default = c.Default
+	}
+	if c.Identity != 0 && has(ast.LikeIdentity) {
+		k := &ast.Constraint{Kind: ast.ConstrIdentity, Always: c.Identity == 'a'}
+		if err := b.e.columnValue(ctx, b.t, def, k); err != nil {
+			return err
+		}
+		if err := b.e.ownedSequence(ctx, b.t, b.schema.Name, def); err != nil {
+			return err
+		}
+		b.sequences = append(b.sequences, def.sequence)
+	}
+	return b.addColumn(def)
+}
+
+func (b *tableBuilder) likeCheck(ctx context.Context, src *catalog.Table, k *catalog.Check, comments bool) error {
+	n := catalog.Check{Name: k.Name, Expr: k.Expr}
+	for _, id := range k.Columns {
+		ord, _ := b.t.ColumnByName(src.Columns[src.ColumnByID(id)].Name)
+		n.Columns = append(n.Columns, b.t.Columns[ord].ID)
+	}
+	if constraintExists(b.t, n.Name) {
+		return duplicateConstraint(b.t, n.Name)
+	}
+	if comments {
+		n.Comment = k.Comment
+	}
+	var err error
+	n.Oid, err = b.e.Coll.NewOid(ctx)
+	b.t.Checks = append(b.t.Checks, n)
+	return err
+}
+
+// likeIndex asks for an index, or key constraint, like one of src; the name is
+// chosen anew.
+func (b *tableBuilder) likeIndex(src *catalog.Table, ix *catalog.Index, at ast.Loc) {
+	if ix.Primary && !ix.Constraint {
+		return
+	}
+	name := func(id catalog.ColumnID) string { return src.Columns[src.ColumnByID(id)].Name }
+	var keys []ast.IndexElem
+	for _, c := range ix.Columns {
+		k := ast.IndexElem{Loc: at, Column: name(c.Column), Dir: ast.DirAsc, Nulls: ast.NullsLast}
+		if c.Desc {
+			k.Dir = ast.DirDesc
+		}
+		if c.NullsFirst {
+			k.Nulls = ast.NullsFirst
+		}
+		keys = append(keys, k)
+	}
+	stored := make([]ast.Name, len(ix.Stored))
+	for i, id := range ix.Stored {
+		stored[i] = name(id)
+	}
+	if ix.Constraint {
+		k := &ast.Constraint{Loc: at, Kind: ast.ConstrUnique, Keys: keys, Include: stored}
+		if ix.Primary {
+			k.Kind = ast.ConstrPrimaryKey
+		}
+		b.constraints = append(b.constraints, pendingConstraint{Constraint: k})
+		return
+	}
+	b.indexes = append(b.indexes, pendingIndex{loc: at, unique: ix.Unique, keys: keys, stored: slices.Clip(stored)})
+}

@@ -1,0 +1,89 @@
+package ddl
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// truncate is TRUNCATE: the tables get fresh, empty indexes.
+func (e *Env) truncate(ctx context.Context, st *ast.Truncate) error {
+	done := map[catalog.ID]bool{}
+	for i := range st.Tables {
+		t, err := e.lockTable(ctx, st.Tables[i].Name)
+		if err != nil {
+			return err
+		}
+		if done[t.ID] {
+			continue
+		}
+		done[t.ID] = true
+		if err := e.truncateTable(ctx, t.Clone()); err != nil {
+			return err
+		}
+		if !st.RestartIdentity {
+			continue
+		}
+		for j := range t.Columns {
+			if id := t.Columns[j].OwnsSequence; id != 0 {
+				if err := e.restartSequence(ctx, id); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (e *Env) truncateTable(ctx context.Context, t *catalog.Table) error {
+	a := &alteration{e: e, t: t}
+	for i := range t.Indexes {
+		if err := a.renewIndex(ctx, i); err != nil {
+			return err
+		}
+	}
+	return e.Coll.Put(ctx, t)
+}
+
+func (e *Env) restartSequence(ctx context.Context, id catalog.ID) error {
+	if err := e.Coll.LockExclusive(ctx, id); err != nil {
+		return err
+	}
+	s, err := e.Coll.TableByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	s = s.Clone()
+	s.Sequence.First = s.Sequence.Start
+	if err := e.moveSequence(ctx, s); err != nil {
+		return err
+	}
+	return e.Coll.Put(ctx, s)
+}
+
+// lockTables is LOCK TABLE. There are two strengths: the weak modes let others
+// read and write, the strong ones keep everybody out.
+func (e *Env) lockTables(ctx context.Context, st *ast.LockTable) error {
+	if st.NoWait {
+		return pgerr.Unsupported("LOCK TABLE ... NOWAIT is not supported").At(st.Pos)
+	}
+	for i := range st.Tables {
+		n := st.Tables[i].Name
+		if st.Mode <= ast.RowExclusive {
+			t, err := e.Coll.ResolveTable(ctx, n.Catalog, n.Schema, n.Table)
+			if err != nil {
+				return err
+			}
+			if t.Kind != catalog.KindTable && t.Kind != catalog.KindView {
+				return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table or view", n.Table).At(n.Pos)
+			}
+			continue
+		}
+		if _, err := e.lockTable(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
