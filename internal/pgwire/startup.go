@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
-	"io"
 	"strings"
 	"time"
 
@@ -213,6 +212,7 @@ func (c *conn) negotiate(unknown []string) {
 // params, which has precedence.
 func parseOptions(options string, params map[string]string) error {
 	words := splitOptions(options)
+	given := map[string]string{}
 	for i := 0; i < len(words); i++ {
 		var setting string
 		w := words[i]
@@ -233,8 +233,10 @@ func parseOptions(options string, params map[string]string) error {
 		if !ok {
 			return pgerr.New(pgerr.SyntaxError, "%s requires a value", w)
 		}
-		name = strings.ReplaceAll(name, "-", "_")
-		if _, given := params[name]; !given {
+		given[strings.ReplaceAll(name, "-", "_")] = value
+	}
+	for name, value := range given {
+		if _, ok := params[name]; !ok {
 			params[name] = value
 		}
 	}
@@ -266,9 +268,4 @@ func splitOptions(s string) []string {
 		words = append(words, word.String())
 	}
 	return words
-}
-
-// isEOF reports whether the client has closed the connection.
-func isEOF(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

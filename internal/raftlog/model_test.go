@@ -2,6 +2,7 @@ package raftlog
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -328,16 +329,14 @@ func crashRun(f fs.FS, h *history, m model, steps int) (acked, pending model, fa
 	return acked, acked, false
 }
 
+var crashSeeds = flag.Int("crashseeds", 1, "histories in which TestCrashEverywhere cuts the power")
+
 // TestCrashEverywhere cuts the power at every file operation of a history, lets
 // none, some or all of what was not synced survive, and checks that all that
 // was acknowledged is there and that the log goes on.
 func TestCrashEverywhere(t *testing.T) {
 	const steps = 70
-	seeds := uint64(2)
-	if testing.Short() {
-		seeds = 1
-	}
-	for seed := range seeds {
+	for seed := range uint64(*crashSeeds) {
 		count := &fs.Counter{}
 		if _, _, failed := crashRun(fs.WithHooks(newTestFS(t), count.Hook), newHistory(seed), model{}, steps); failed {
 			t.Fatal("failed without a fault")

@@ -81,11 +81,15 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		}
 		x.close()
+		// The statement keeps its locks, and so its place in the queues, unless the
+		// commit was what failed.
+		if !txn.Finished() {
+			err = txn.RetryStatement(ctx, sp, err)
+		}
 		switch {
+		case err == nil:
 		case s.txn.block != blockNone || !x.alone:
-			if err := txn.RetryStatement(ctx, sp, err); err != nil {
-				return err
-			}
+			return err
 		default:
 			s.rollback(ctx)
 		}

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -281,4 +282,19 @@ func (s *Session) stateLocked() string {
 // txnOptions are those of a transaction that says nothing itself.
 func (s *Session) txnOptions() kv.TxnOptions {
 	return kv.TxnOptions{Isolation: s.vals.Fast.DefaultIsolation, ReadOnly: s.vals.Fast.DefaultReadOnly}
+}
+
+// IdleTimeout returns how long the session may wait for the client's next
+// message, 0 for ever; inTxn says that idle_in_transaction_session_timeout
+// applies rather than idle_session_timeout.
+func (s *Session) IdleTimeout() (d time.Duration, inTxn bool) {
+	if s.txn.block != blockNone {
+		return s.vals.Fast.IdleInTxnTimeout, true
+	}
+	return s.vals.Fast.IdleTimeout, false
+}
+
+// WantsNotice reports whether client_min_messages lets a message through.
+func (s *Session) WantsNotice(severity string) bool {
+	return slices.Index(settings.Severities, strings.ToLower(severity)) >= s.vals.Fast.MinMessages || severity == "INFO"
 }

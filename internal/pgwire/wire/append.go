@@ -12,10 +12,16 @@ func (c *Conn) Begin(typ byte) {
 	c.out = append(c.out, typ, 0, 0, 0, 0)
 }
 
-// End ends the message that Begin began.
-func (c *Conn) End() {
-	binary.BigEndian.PutUint32(c.out[c.start+1:], uint32(len(c.out)-c.start-1))
+// End ends the message that Begin began and returns its length.
+func (c *Conn) End() int {
+	n := len(c.out) - c.start - 1
+	binary.BigEndian.PutUint32(c.out[c.start+1:], uint32(n))
+	return n
 }
+
+// Truncate takes back what was appended since Pending was n; nothing may have
+// been flushed meanwhile.
+func (c *Conn) Truncate(n int) { c.out = c.out[:n] }
 
 // Abandon takes back the message that Begin began.
 func (c *Conn) Abandon() { c.out = c.out[:c.start] }

@@ -23,8 +23,9 @@ type Env struct {
 	Exec           *exec.Env
 	Format         *types.FormatContext
 	DefaultIntSize int
-	// Query is the planned query of CREATE TABLE AS, CREATE VIEW and SELECT
-	// INTO.
+	// Query is the query of CREATE TABLE AS, CREATE VIEW and SELECT INTO. It is
+	// planned again from its syntax, since views are stored in another form than
+	// they are written in.
 	Query *plan.Prepared
 	// Optimize improves a plan before it runs; nil runs it as planned.
 	Optimize func(context.Context, *plan.Prepared) (*plan.Prepared, error)

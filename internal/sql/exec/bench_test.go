@@ -1,12 +1,14 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -100,6 +102,73 @@ func TestRangeAllocations(t *testing.T) {
 		})
 		if n > 10 || rows == 0 {
 			t.Errorf("%s: %v allocations, %d rows", name, n, rows)
+		}
+	}
+}
+
+// cannedPoint answers point reads and locks of the primary index with one row.
+type cannedPoint struct {
+	*fakeTxn
+	key, value []byte
+	writes     int
+}
+
+func (c *cannedPoint) Get(context.Context, []byte) ([]byte, bool, error) { return c.value, true, nil }
+func (c *cannedPoint) Lock(_ context.Context, key []byte, _ kvpb.Strength, _ kvpb.WaitPolicy) (kv.LockResult, error) {
+	return kv.LockResult{Value: c.value, Found: bytes.Equal(key, c.key)}, nil
+}
+func (c *cannedPoint) Put(_, _ []byte) error { c.writes++; return nil }
+func (c *cannedPoint) Delete([]byte) error   { c.writes++; return nil }
+
+// pointStatements are those of the usual benchmarks, with whether they write.
+var pointStatements = []struct {
+	sql    string
+	writes int
+}{
+	{"select c from sbtest1 where id = $1", 0},
+	{"update sbtest1 set k = k + 1 where id = $1", 3},
+	{"update sbtest1 set c = $2 where id = $1", 1},
+	{"delete from sbtest1 where id = $1", 2},
+	{"insert into sbtest1 (id, k, c, pad) values ($1 + 1, 5, $2, 'p')", 2},
+}
+
+func TestPointStatements(t *testing.T) {
+	w, _ := sysbenchWorld(t)
+	reader, err := NewTableReader(w.tables["sbtest1"], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range pointStatements {
+		params := []types.Datum{types.NewInt(0), types.NewString("new")}
+		if !strings.Contains(c.sql, "$2") {
+			params = params[:1]
+		}
+		p, err := w.plan(c.sql, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pr, err := Compile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		txn := &cannedPoint{fakeTxn: w.store.begin(w.iso)}
+		var page kv.ScanResult
+		if err := txn.Scan(context.Background(), reader.next, reader.end, kv.ScanOptions{MaxRows: 1}, &page); err != nil {
+			t.Fatal(err)
+		}
+		txn.key, txn.value = page.Key(0), page.Value(0)
+		scans := w.store.scans
+		env := &Env{Ctx: context.Background(), Txn: txn, Builtin: &builtin.Context{}, Params: params, Mem: w.mem}
+		sink := func(*Batch) error { return nil }
+		runs := 0
+		n := testing.AllocsPerRun(20, func() {
+			runs++
+			if _, err := pr.Run(env, sink); err != nil {
+				t.Fatal(c.sql, err)
+			}
+		})
+		if n > 1 || w.store.scans != scans || txn.writes != runs*c.writes {
+			t.Errorf("%s: %v allocations, %d scans, %d writes in %d runs", c.sql, n, w.store.scans-scans, txn.writes, runs)
 		}
 	}
 }

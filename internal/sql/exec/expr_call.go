@@ -31,15 +31,15 @@ func (c *compiler) call(e *plan.Call, s scope) (evalFn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.VariadicArray {
+		return c.variadicCall(e, args), nil
+	}
 	eval, err := e.Fn.Bound(bindingOf(e.Args))
 	if err != nil {
 		return nil, err
 	}
 	if eval == nil {
 		return nil, pgerr.Unsupported("function %s is not supported here", e.Fn.Name).At(e.Pos)
-	}
-	if e.VariadicArray {
-		return c.variadicCall(e, args, eval), nil
 	}
 	r, strict := c.run, e.Fn.Strict
 	vals := make([]types.Datum, len(args))
@@ -58,10 +58,31 @@ func (c *compiler) call(e *plan.Call, s scope) (evalFn, error) {
 	}, nil
 }
 
-// variadicCall spreads the elements of the last argument.
-func (c *compiler) variadicCall(e *plan.Call, args []evalFn, eval builtin.EvalFunc) evalFn {
+// spreadBinding is the binding of a call whose last argument is an array that
+// stands for n arguments in all.
+func spreadBinding(e *plan.Call, n int) builtin.Binding {
+	last := len(e.Args) - 1
+	b := builtin.Binding{Types: make([]*types.T, 0, n)}
+	for _, a := range e.Args[:last] {
+		b.Types = append(b.Types, a.Type())
+	}
+	elem := e.Args[last].Type().Elem
+	if elem == nil {
+		elem = types.Unknown
+	}
+	for len(b.Types) < n {
+		b.Types = append(b.Types, elem)
+	}
+	return b
+}
+
+// variadicCall spreads the elements of the last argument. What depends on the
+// number of arguments is bound again when it changes.
+func (c *compiler) variadicCall(e *plan.Call, args []evalFn) evalFn {
 	r, strict := c.run, e.Fn.Strict
 	var vals []types.Datum
+	var eval builtin.EvalFunc
+	bound := -1
 	return func(row Row) (types.Datum, error) {
 		vals = vals[:0]
 		for i, a := range args {
@@ -77,15 +98,18 @@ func (c *compiler) variadicCall(e *plan.Call, args []evalFn, eval builtin.EvalFu
 				continue
 			}
 			for _, x := range d.ArrayElems() {
+				if strict && x.IsNull() {
+					return types.Null, nil
+				}
 				vals = append(vals, x)
 			}
 		}
-		if strict {
-			for i := range vals {
-				if vals[i].IsNull() {
-					return types.Null, nil
-				}
+		if bound != len(vals) {
+			var err error
+			if eval, err = e.Fn.Bound(spreadBinding(e, len(vals))); err != nil {
+				return types.Null, err
 			}
+			bound = len(vals)
 		}
 		return eval(r.bctx, vals)
 	}

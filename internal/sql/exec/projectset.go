@@ -28,6 +28,7 @@ type setFunc struct {
 	iter   builtin.RowIterator // nil when exhausted
 	at, n  int                 // output columns
 	spread bool                // VARIADIC array
+	call   *plan.Call          // if spread
 }
 
 func (c *compiler) projectSet(n *plan.ProjectSet) (operator, error) {
@@ -68,6 +69,10 @@ func (c *compiler) setFunc(n *plan.SetFunc, s scope) (setFunc, error) {
 		return f, err
 	}
 	f.vals = make(Row, len(f.args))
+	if f.spread {
+		f.call = n.Call // bound when the number of arguments is known
+		return f, nil
+	}
 	f.start, err = n.Call.Fn.BoundSRF(bindingOf(n.Call.Args))
 	return f, err
 }
@@ -94,6 +99,11 @@ func (f *setFunc) begin(r *run, row Row) error {
 		f.vals = append(f.vals, d)
 	}
 	var err error
+	if f.spread {
+		if f.start, err = f.fn.BoundSRF(spreadBinding(f.call, len(f.vals))); err != nil {
+			return err
+		}
+	}
 	f.iter, err = f.start(r.bctx, f.vals)
 	return err
 }

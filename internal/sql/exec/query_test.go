@@ -33,6 +33,9 @@ func TestExpressions(t *testing.T) {
 			"select array[array[1], array[2,3]]", "!2202E",
 			"select '12'::int + 1, 3.7::int, 'hello'::varchar(2), 1::bool", "13|4|he|t",
 			"select 'x'::int", "!22P02",
+			"select concat(variadic array['a', null, 'b']), format('%s-%s', variadic array['x', 'y'])", "ab|x-y",
+			"select current_timestamp = now(), current_date = now()::date, localtimestamp is null, current_timestamp(0) <= now()", "t|t|f|t",
+			"select '{\"a\": [1, 2]}'::jsonb = '{\"a\":[1,2]}', interval '1 day' = interval '24 hours'", "t|t",
 			"select b is true from (select b > 10 as b from t) s", "f t t f",
 		)
 	})

@@ -234,6 +234,41 @@ func TestNoWaitAndSkipLocked(t *testing.T) {
 	}
 }
 
+// TestLockingCoveringScan: the scan reads nothing but a secondary index, and
+// locks the rows by the primary key that its entries hold.
+func TestLockingCoveringScan(t *testing.T) {
+	for _, c := range []struct{ change, want string }{
+		{"update t set c = 'y' where a = 1", "10 20"},
+		{"update t set b = 12 where a = 1", "12 20"},
+		{"update t set b = 99 where a = 1", "20"},
+		{"update t set b = null where a = 1", "20"},
+		{"delete from t where a = 1", "20"},
+	} {
+		w := standardWorld(t)
+		w.must("insert into t values (1, 10, 'x'), (2, 20, 'x'), (3, 30, 'x')")
+		w.txn = w.store.begin(kvpb.ReadCommitted)
+		w.must(c.change)
+		w.txn = nil
+		w.store.onWait = func(h *fakeTxn) { h.commit() }
+		w.tweak = func(p *plan.Prepared) {
+			plan.Walk(p.Root, func(n plan.Node) bool {
+				if s, ok := n.(*plan.Scan); ok {
+					s.Index, s.Locking = &s.Table.Indexes[1], forUpdate(plan.LockBlock)
+					s.Ords, s.Cols = []int{1}, s.Cols[1:2]
+					s.Spans = []plan.Span{{Lo: lo(true, num(5)), Hi: lo(false, num(30))}}
+				}
+				return true
+			})
+		}
+		if got := w.must("select b from t"); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.change, got, c.want)
+		}
+		if n := len(w.store.locks); n != 0 {
+			t.Errorf("%d locks left", n)
+		}
+	}
+}
+
 func TestReadOnlyRefusesWrites(t *testing.T) {
 	w := standardWorld(t)
 	for _, sql := range []string{"insert into t values (1)", "update t set b = 1", "delete from t"} {

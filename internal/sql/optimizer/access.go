@@ -44,12 +44,15 @@ func (o *optimizer) accessPath(n *plan.Scan, w wanted) plan.Node {
 	found := false
 	for i := range n.Table.Indexes {
 		ix := &n.Table.Indexes[i]
-		if ix.WriteOnly || i > 0 && !o.on(RuleIndexes) || n.Hint != nil && n.Hint.ID != ix.ID {
+		if !o.on(RuleIndexes) && i > 0 {
+			break
+		}
+		if ix.WriteOnly || o.on(RuleIndexes) && n.Hint != nil && n.Hint.ID != ix.ID {
 			continue
 		}
 		p := o.path(n, ix, atoms, &st, outputs, w)
 		if p.c.point && p.c.keys == 1 && i == 0 {
-			best, found = p, true
+			best = p
 			break
 		}
 		if !found || p.cost < best.cost {

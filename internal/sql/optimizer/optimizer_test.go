@@ -29,7 +29,8 @@ func (s fixedStats) Stats(t *catalog.Table) *optimizer.TableStats {
 
 // TestGolden runs testdata: "ddl" creates objects, "rows" sets row counts, and
 // "plan" prints the optimized plan, with the rules in off=(...) disabled. Every
-// plan, optimized or not, must satisfy plan.Verify.
+// plan, canonical, optimized or with any one rule off, must satisfy
+// plan.Verify.
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		cat := &plantest.Catalog{}
@@ -64,6 +65,9 @@ func TestGolden(t *testing.T) {
 					case "internal":
 						explain.Internal = true
 					}
+				}
+				for _, rule := range optimizer.Rules() {
+					run(t, cat, d.Input, &optimizer.Options{Stats: stats, Disabled: map[string]bool{rule: true}}, explain)
 				}
 				return run(t, cat, d.Input, opts, explain)
 			}

@@ -1,0 +1,161 @@
+package pgwire
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/lichendb/lichen/internal/pgwire/wire"
+	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// The format codes of parameters and columns.
+const (
+	formatText   = 0
+	formatBinary = 1
+)
+
+// maxSharedText is the longest message whose text parameters are copied in one
+// piece: what keeps one of them keeps all.
+const maxSharedText = 2 << 10
+
+func (c *conn) bind(body []byte) error {
+	m := wire.NewBody(body)
+	name, stmt := m.String(), m.String()
+	if m.Failed() {
+		return m.Err()
+	}
+	p, err := c.ses.StatementBytes(stmt)
+	if err != nil {
+		return err
+	}
+	params, err := c.bindParams(&m, p, len(name) == 0)
+	if err != nil {
+		return err
+	}
+	c.readFormats(&m)
+	if err := m.Err(); err != nil {
+		return err
+	}
+	format, err := frontOf(p).format(p, c.formats)
+	if err != nil {
+		return err
+	}
+	portalName := string(name)
+	if err := types.VerifyUTF8(portalName); err != nil {
+		return err
+	}
+	portal, err := c.ses.Bind(c.ctx, portalName, p, params)
+	if err != nil {
+		return err
+	}
+	portal.Front = format
+	c.wire.Empty('2')
+	return nil
+}
+
+// readFormats reads format codes into c.formats.
+func (c *conn) readFormats(m *wire.Body) {
+	c.formats = c.formats[:0]
+	for n := int(uint16(m.Int16())); n > 0 && !m.Failed(); n-- {
+		c.formats = append(c.formats, m.Int16())
+	}
+}
+
+// bindParams reads the parameters of a Bind message. Those of the unnamed portal
+// live in c.params, since there is one such portal at a time.
+func (c *conn) bindParams(m *wire.Body, p *sql.Prepared, unnamed bool) ([]types.Datum, error) {
+	c.readFormats(m)
+	n := int(uint16(m.Int16()))
+	if m.Failed() {
+		return nil, m.Err()
+	}
+	if len(c.formats) > 1 && len(c.formats) != n {
+		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message has %d parameter formats but %d parameters",
+			len(c.formats), n)
+	}
+	paramTypes := p.ParamTypes()
+	if n != len(paramTypes) {
+		return nil, pgerr.New(pgerr.ProtocolViolation,
+			"bind message supplies %d parameters, but prepared statement \"%s\" requires %d", n, p.Name, len(paramTypes))
+	}
+	var params []types.Datum
+	if unnamed {
+		c.params = slices.Grow(c.params[:0], n)[:n]
+		params = c.params
+	} else {
+		params = make([]types.Datum, n)
+	}
+	r := paramReader{m: m, fc: c.ses.Format()}
+	r.rest = m.Rest()
+	for i := range params {
+		format := int16(formatText)
+		if len(c.formats) == 1 {
+			format = c.formats[0]
+		} else if len(c.formats) > 1 {
+			format = c.formats[i]
+		}
+		var err error
+		if params[i], err = r.next(paramTypes[i], format); err != nil {
+			return nil, err
+		}
+	}
+	return params, nil
+}
+
+// paramReader reads parameter values.
+type paramReader struct {
+	m    *wire.Body
+	fc   *types.FormatContext
+	rest []byte // the message from the first value on
+	copy string // of rest, made when needed
+}
+
+func (r *paramReader) next(t *types.T, format int16) (types.Datum, error) {
+	n := r.m.Int32()
+	if n == -1 {
+		return types.Null, r.failed()
+	}
+	at := len(r.rest) - r.m.Len()
+	b := r.m.Bytes(int(n))
+	if r.m.Failed() {
+		return types.Null, r.failed()
+	}
+	switch format {
+	case formatText:
+		return types.ParseText(t, r.text(t, b, at), r.fc)
+	case formatBinary:
+		return types.ParseBinary(t, b)
+	}
+	return types.Null, errFormatCode(format)
+}
+
+func (r *paramReader) failed() error {
+	if r.m.Failed() {
+		return r.m.Err()
+	}
+	return nil
+}
+
+// text returns the value b, which lies at a position of rest, as a string that
+// may be kept as long as a datum of type t made of it keeps it. Numbers and dates
+// keep nothing of their text; what may be kept is copied, for a datum can outlive
+// the message and even the statement.
+func (r *paramReader) text(t *types.T, b []byte, at int) string {
+	switch t.Family {
+	case types.IntFamily:
+		if !t.IsReg() {
+			return unsafe.String(unsafe.SliceData(b), len(b))
+		}
+	case types.BoolFamily, types.FloatFamily, types.DateFamily, types.TimestampFamily:
+		return unsafe.String(unsafe.SliceData(b), len(b))
+	}
+	if len(r.rest) > maxSharedText {
+		return string(b)
+	}
+	if r.copy == "" {
+		r.copy = string(r.rest)
+	}
+	return r.copy[at : at+len(b)]
+}

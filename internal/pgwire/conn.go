@@ -1,0 +1,287 @@
+package pgwire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/pgwire/wire"
+	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// conn is one client's connection.
+type conn struct {
+	srv    *Server
+	wire   *wire.Conn
+	ctx    context.Context
+	remote string
+	ses    *sql.Session
+	// shared is ses for other goroutines.
+	shared    atomic.Pointer[sql.Session]
+	encrypted bool
+
+	res results
+	// skip says that messages are ignored until Sync, after an error within the
+	// extended protocol.
+	skip bool
+	// idle says that the client has nothing running: the last thing sent was
+	// ReadyForQuery; deadline that a read deadline is set for it.
+	idle, deadline bool
+	// broken says that the connection can't be written to or read from, desynced
+	// that what follows in the input can't be understood.
+	broken, desynced bool
+
+	queries int64
+	params  []types.Datum // of the unnamed portal
+	formats []int16       // scratch
+	oids    []uint32      // scratch
+}
+
+func newConn(s *Server, ctx context.Context, nc net.Conn, first []byte) *conn {
+	c := &conn{srv: s, ctx: ctx, wire: wire.NewConn(nc, &s.pool, first)}
+	if a := nc.RemoteAddr(); a != nil {
+		c.remote = a.String()
+	}
+	c.res.c = c
+	return c
+}
+
+func (c *conn) setSession(ses *sql.Session) {
+	c.shared.Store(ses)
+	if c.wire.Woken() && c.srv.cutting() {
+		ses.Terminate() // terminate came before there was a session
+	}
+}
+
+// terminate ends the running statement, and then the connection. Any goroutine
+// may call it.
+func (c *conn) terminate() {
+	c.wire.Wake()
+	if ses := c.shared.Load(); ses != nil {
+		ses.Terminate()
+	}
+}
+
+// serve serves the connection to its end.
+func (c *conn) serve() {
+	defer c.end()
+	defer c.recover()
+	if err := c.start(); err != nil {
+		c.goodbye(err)
+		return
+	}
+	c.srv.metrics.sessions.Add(1)
+	defer c.srv.metrics.sessions.Add(-1)
+	if !c.ready() {
+		return
+	}
+	for {
+		typ, body, err := c.wire.Next()
+		if err != nil {
+			c.readFailed(err)
+			return
+		}
+		if c.idle {
+			c.idle = false
+			if c.deadline {
+				c.deadline = false
+				_ = c.wire.SetReadDeadline(time.Time{}) // the next read tells of a failure
+			}
+		}
+		if !c.dispatch(typ, body) {
+			return
+		}
+	}
+}
+
+// recover turns a bug met by one client's statement into the end of its
+// connection.
+func (c *conn) recover() {
+	if r := recover(); r != nil {
+		c.srv.metrics.panics.Add(1)
+		c.srv.log.Error("panic", "value", r, "remote", c.remote, "stack", string(debug.Stack()))
+		c.goodbye(pgerr.New(pgerr.InternalError, "internal error: %v", r))
+	}
+}
+
+func (c *conn) end() {
+	if c.ses != nil {
+		c.ses.Close()
+	}
+	_ = c.wire.Close()
+	c.report()
+	c.wire.Release()
+}
+
+// goodbye tells the client why the connection ends.
+func (c *conn) goodbye(err error) {
+	if errors.Is(err, errDone) || c.broken {
+		return
+	}
+	c.sendError(severityFatal, err)
+	_ = c.wire.Flush() // the connection ends anyway
+}
+
+// readFailed ends the connection after a read error.
+func (c *conn) readFailed(err error) {
+	var pe *pgerr.Error
+	switch {
+	case errors.As(err, &pe):
+		c.goodbye(pe)
+	case errors.Is(err, os.ErrDeadlineExceeded) && c.wire.Woken():
+		c.goodbye(errShutdown)
+	case errors.Is(err, os.ErrDeadlineExceeded) && c.ses.Status() != 'I':
+		c.goodbye(errIdleInTxn)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.goodbye(errIdleSession)
+	}
+}
+
+// dispatch handles a message and reports whether the connection goes on.
+func (c *conn) dispatch(typ byte, body []byte) bool {
+	if c.skip && typ != 'S' && typ != 'X' {
+		return true
+	}
+	var err error
+	switch typ {
+	case 'Q':
+		return c.query(body)
+	case 'P':
+		err = c.parse(body)
+	case 'B':
+		err = c.bind(body)
+	case 'D':
+		err = c.describe(body)
+	case 'E':
+		err = c.execute(body)
+	case 'C':
+		err = c.closeObject(body)
+	case 'H':
+		return c.flush()
+	case 'S':
+		return c.sync()
+	case 'F':
+		return c.functionCall()
+	case 'X':
+		return false
+	case 'd', 'c', 'f':
+		// The client sent data of a COPY before it heard that the COPY failed.
+	}
+	if err != nil {
+		return c.failed(err)
+	}
+	return c.flushIfLong()
+}
+
+// failed answers an error within the extended protocol: nothing is done until
+// Sync.
+func (c *conn) failed(err error) bool {
+	c.ses.Fail(err)
+	if !c.answerError(err) {
+		return false
+	}
+	c.skip = true
+	return c.flushIfLong()
+}
+
+// answerError sends an error and reports whether the connection goes on.
+func (c *conn) answerError(err error) bool {
+	if c.broken {
+		return false
+	}
+	if pgerr.CodeOf(err) == pgerr.AdminShutdown && c.ses.Terminated() {
+		c.goodbye(err)
+		return false
+	}
+	c.sendError(severityError, err)
+	if c.desynced {
+		c.goodbye(pgerr.New(pgerr.ProtocolViolation,
+			"terminating connection because protocol synchronization was lost"))
+		return false
+	}
+	return true
+}
+
+func (c *conn) query(body []byte) bool {
+	m := wire.NewBody(body)
+	raw := m.String()
+	err := m.Err()
+	if err == nil {
+		text := string(raw)
+		if err = types.VerifyUTF8(text); err == nil {
+			c.queries++
+			c.res.begin(nil)
+			err = c.ses.Query(c.ctx, text, &c.res)
+		}
+	}
+	if err != nil && !c.answerError(err) {
+		return false
+	}
+	return !c.broken && c.ready()
+}
+
+// functionCall refuses the protocol's oldest way to call a function.
+func (c *conn) functionCall() bool {
+	err := pgerr.Unsupported("the FunctionCall message is not supported")
+	c.ses.Fail(err)
+	return c.answerError(err) && c.ready()
+}
+
+// sync ends a batch of the extended protocol.
+func (c *conn) sync() bool {
+	c.skip = false
+	if err := c.ses.Sync(c.ctx); err != nil && !c.answerError(err) {
+		return false
+	}
+	return c.ready()
+}
+
+// ready sends ReadyForQuery and what must precede it, flushes, and prepares to
+// wait for the client.
+func (c *conn) ready() bool {
+	for _, p := range c.ses.TakeParamChanges() {
+		c.wire.ParameterStatus(p.Name, p.Value)
+	}
+	c.wire.ReadyForQuery(c.ses.Status())
+	if !c.flush() {
+		return false
+	}
+	c.report()
+	c.idle = true
+	if c.wire.Woken() {
+		c.goodbye(errShutdown)
+		return false
+	}
+	if s, ok := any(c.ses).(idleLimiter); ok && !c.wire.Buffered() {
+		if d := s.IdleTimeout(); d > 0 {
+			c.deadline = true
+			_ = c.wire.SetReadDeadline(time.Now().Add(d)) // the next read tells of a failure
+		}
+	}
+	return true
+}
+
+// idleLimiter is a session that has idle_session_timeout and
+// idle_in_transaction_session_timeout: IdleTimeout returns the one that counts in
+// its present state, 0 for none.
+type idleLimiter interface{ IdleTimeout() time.Duration }
+
+func (c *conn) flush() bool {
+	if err := c.wire.Flush(); err != nil {
+		c.broken = true
+	}
+	return !c.broken
+}
+
+func (c *conn) flushIfLong() bool {
+	if err := c.wire.FlushIfLong(); err != nil {
+		c.broken = true
+	}
+	return !c.broken
+}

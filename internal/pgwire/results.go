@@ -1,0 +1,112 @@
+package pgwire
+
+import (
+	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// results sends the results of statements: sql.Results.
+type results struct {
+	c      *conn
+	format *rowFormat
+	simple rowFormat // of simple queries: always text
+	source copySource
+}
+
+// begin makes r ready for a statement of the extended protocol whose rows have
+// the given format, or for a simple query, which says its columns itself.
+func (r *results) begin(f *rowFormat) { r.format = f }
+
+// Columns implements sql.Results.
+func (r *results) Columns(cols []plan.Column) error {
+	r.simple.set(cols)
+	r.format = &r.simple
+	r.c.wire.Raw(r.simple.desc)
+	return nil
+}
+
+// Row implements sql.Results.
+func (r *results) Row(row []types.Datum) error {
+	if r.format == nil || len(row) != len(r.format.enc) {
+		return pgerr.New(pgerr.InternalError, "a row of %d columns does not fit its description", len(row))
+	}
+	w := r.c.wire
+	w.Begin('D')
+	b := r.format.appendRow(w.Out(), row, r.c.ses.Format())
+	w.SetOut(b)
+	if n := w.End(); n > maxRow {
+		w.Abandon()
+		return errRowTooLong()
+	}
+	return r.flushed()
+}
+
+func (r *results) flushed() error {
+	if !r.c.flushIfLong() {
+		return errClientGone
+	}
+	return nil
+}
+
+// Complete implements sql.Results.
+func (r *results) Complete(tag string) error {
+	r.c.wire.CommandComplete(tag)
+	return r.flushed()
+}
+
+// Empty implements sql.Results.
+func (r *results) Empty() error {
+	r.c.wire.Empty('I')
+	return nil
+}
+
+// Notice implements sql.Results.
+func (r *results) Notice(severity string, e *pgerr.Error) { r.c.sendNotice(severity, e) }
+
+// CopyOut implements sql.Results.
+func (r *results) CopyOut(columns int, binary bool) error {
+	r.copyResponse('H', columns, binary)
+	return nil
+}
+
+// CopyData implements sql.Results.
+func (r *results) CopyData(p []byte) error {
+	w := r.c.wire
+	w.Begin('d')
+	w.Bytes(p)
+	w.End()
+	return r.flushed()
+}
+
+// CopyDone implements sql.Results.
+func (r *results) CopyDone() error {
+	r.c.wire.Empty('c')
+	return nil
+}
+
+// CopyIn implements sql.Results.
+func (r *results) CopyIn(columns int, binary bool) (sql.CopySource, error) {
+	r.copyResponse('G', columns, binary)
+	if !r.c.flush() {
+		return nil, errClientGone
+	}
+	r.source = copySource{c: r.c}
+	return &r.source, nil
+}
+
+func (r *results) copyResponse(typ byte, columns int, binary bool) {
+	format := int16(formatText)
+	if binary {
+		format = formatBinary
+	}
+	w := r.c.wire
+	w.Begin(typ)
+	w.Byte(byte(format))
+	w.Int16(int16(columns))
+	for range columns {
+		w.Int16(format)
+	}
+	w.End()
+}

@@ -1,0 +1,179 @@
+package pgwire
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// maxRow bounds a DataRow, as PostgreSQL does.
+const maxRow = 1<<30 - 1
+
+// rowFormat is how the rows of a statement are sent: the encoding of each column,
+// and RowDescription.
+type rowFormat struct {
+	enc   []encoder
+	codes []int16 // as given by Bind; empty is all text
+	desc  []byte
+}
+
+// encoder sends the values of a column.
+type encoder struct {
+	kind encoding
+	typ  *types.T
+}
+
+type encoding uint8
+
+const (
+	encText    encoding = iota // types.AppendText
+	encBinary                  // types.AppendBinary
+	encRaw                     // the text or bytes of the datum as they are
+	encIntText                 // decimal digits
+	encInt2                    // big-endian
+	encInt4
+	encInt8
+)
+
+// newRowFormat makes the format of rows with the given columns and format codes:
+// none for text, one for all columns or one for each.
+func newRowFormat(cols []plan.Column, codes []int16) *rowFormat {
+	f := &rowFormat{codes: slices.Clone(codes)}
+	f.set(cols)
+	return f
+}
+
+// set makes f the format of rows with the given columns, with the codes it has.
+func (f *rowFormat) set(cols []plan.Column) {
+	f.enc = f.enc[:0]
+	for i := range cols {
+		f.enc = append(f.enc, encoder{kind: encodingOf(cols[i].Type, f.code(i)), typ: cols[i].Type})
+	}
+	f.desc = f.appendDescription(f.desc[:0], cols)
+}
+
+func (f *rowFormat) code(col int) int16 {
+	switch len(f.codes) {
+	case 0:
+		return formatText
+	case 1:
+		return f.codes[0]
+	}
+	return f.codes[col]
+}
+
+func (f *rowFormat) has(codes []int16) bool { return slices.Equal(f.codes, codes) }
+
+func encodingOf(t *types.T, code int16) encoding {
+	switch {
+	case t.Family == types.StringFamily && t.Oid != types.Char.Oid:
+		return encRaw
+	case code == formatText && t.Family == types.IntFamily && !t.IsReg():
+		return encIntText
+	case code == formatText && t.Family == types.JSONFamily:
+		return encRaw
+	case code == formatText:
+		return encText
+	case t.Family == types.BytesFamily:
+		return encRaw
+	case t.Family == types.IntFamily:
+		switch t.Len() {
+		case 2:
+			return encInt2
+		case 4:
+			return encInt4
+		case 8:
+			return encInt8
+		}
+	}
+	return encBinary
+}
+
+// appendDescription appends RowDescription.
+func (f *rowFormat) appendDescription(b []byte, cols []plan.Column) []byte {
+	be := binary.BigEndian
+	b = append(b, 'T', 0, 0, 0, 0)
+	b = be.AppendUint16(b, uint16(len(cols)))
+	for i := range cols {
+		c := &cols[i]
+		b = append(append(b, c.Name...), 0)
+		b = be.AppendUint32(b, c.TableOid)
+		b = be.AppendUint16(b, uint16(c.Attnum))
+		b = be.AppendUint32(b, c.Type.Oid)
+		b = be.AppendUint16(b, uint16(c.Type.Len()))
+		b = be.AppendUint32(b, uint32(c.Type.Typmod))
+		b = be.AppendUint16(b, uint16(f.code(i)))
+	}
+	be.PutUint32(b[1:], uint32(len(b)-1))
+	return b
+}
+
+func appendParamDescription(b []byte, params []*types.T) []byte {
+	be := binary.BigEndian
+	b = append(b, 't', 0, 0, 0, 0)
+	b = be.AppendUint16(b, uint16(len(params)))
+	for _, t := range params {
+		oid := types.Unknown.Oid
+		if t != nil {
+			oid = t.Oid
+		}
+		b = be.AppendUint32(b, oid)
+	}
+	be.PutUint32(b[1:], uint32(len(b)-1))
+	return b
+}
+
+// appendRow appends the body of DataRow.
+func (f *rowFormat) appendRow(b []byte, row []types.Datum, fc *types.FormatContext) []byte {
+	be := binary.BigEndian
+	b = be.AppendUint16(b, uint16(len(f.enc)))
+	for i := range f.enc {
+		d := &row[i]
+		if d.IsNull() {
+			b = append(b, 0xff, 0xff, 0xff, 0xff)
+			continue
+		}
+		switch f.enc[i].kind {
+		case encRaw:
+			s := d.Str()
+			b = be.AppendUint32(b, uint32(len(s)))
+			b = append(b, s...)
+		case encInt4:
+			b = append(b, 0, 0, 0, 4)
+			b = be.AppendUint32(b, uint32(d.Int()))
+		case encInt8:
+			b = append(b, 0, 0, 0, 8)
+			b = be.AppendUint64(b, uint64(d.Int()))
+		case encInt2:
+			b = append(b, 0, 0, 0, 2)
+			b = be.AppendUint16(b, uint16(d.Int()))
+		default:
+			b = f.enc[i].appendValue(b, *d, fc)
+		}
+	}
+	return b
+}
+
+// appendValue appends a value whose length is known only afterwards.
+func (e *encoder) appendValue(b []byte, d types.Datum, fc *types.FormatContext) []byte {
+	start := len(b)
+	b = append(b, 0, 0, 0, 0)
+	switch e.kind {
+	case encIntText:
+		b = strconv.AppendInt(b, d.Int(), 10)
+	case encText:
+		b = types.AppendText(b, e.typ, d, fc)
+	default:
+		b = types.AppendBinary(b, e.typ, d)
+	}
+	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+	return b
+}
+
+func errRowTooLong() error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "a row of the result is longer than %d bytes", maxRow)
+}

@@ -1,0 +1,110 @@
+package ddl
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// planQuery plans a query that is part of the statement.
+func (e *Env) planQuery(ctx context.Context, q ast.Statement) (*plan.Prepared, error) {
+	prep, err := planner.Plan(ctx, q, e.plannerEnv(e.Coll))
+	if err == nil && prep.Columns == nil {
+		return nil, pgerr.Unsupported("%s is not supported as the query of this statement", q.Tag())
+	}
+	return prep, err
+}
+
+// createTableAs is CREATE TABLE AS.
+func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag string, err error) {
+	switch {
+	case st.Materialized:
+		return "", pgerr.Unsupported("materialized views are not supported").At(st.Pos)
+	case st.Persistence == ast.Temporary:
+		return "", pgerr.Unsupported("temporary tables are not supported").At(st.Pos)
+	case st.Persistence == ast.Unlogged:
+		e.noEffect(noUnlogged)
+	}
+	if err := checkTableMethod(st.Using); err != nil {
+		return "", err
+	}
+	if err := e.ignoreStorage(st.With, st.Tablespace); err != nil {
+		return "", err
+	}
+	q, err := e.planQuery(ctx, st.Query)
+	if err != nil {
+		return "", err
+	}
+	b, err := e.newTable(ctx, st.Name, st.IfNotExists)
+	if err != nil || b == nil {
+		return st.Tag(), err
+	}
+	return e.fillFrom(ctx, b, q, st.Cols, st.WithData)
+}
+
+// selectInto is SELECT INTO.
+func (e *Env) selectInto(ctx context.Context, st *ast.Select) (tag string, err error) {
+	if st.Into == nil {
+		return "", pgerr.New(pgerr.InternalError, "SELECT without INTO is not DDL")
+	}
+	if st.Into.Persistence == ast.Temporary {
+		return "", pgerr.Unsupported("temporary tables are not supported").At(st.Pos)
+	}
+	plain := *st
+	plain.Into = nil
+	q, err := e.planQuery(ctx, &plain)
+	if err != nil {
+		return "", err
+	}
+	b, err := e.newTable(ctx, st.Into.Name, false)
+	if err != nil {
+		return "", err
+	}
+	return e.fillFrom(ctx, b, q, nil, true)
+}
+
+// fillFrom gives the new table the columns of the query, and its rows.
+func (e *Env) fillFrom(ctx context.Context, b *tableBuilder, q *plan.Prepared, names []ast.Name, data bool) (string, error) {
+	if err := queryColumns(b.t, q, names); err != nil {
+		return "", err
+	}
+	if err := b.create(ctx); err != nil {
+		return "", err
+	}
+	if !data {
+		return "CREATE TABLE AS", nil
+	}
+	n, err := e.buildRows(ctx, buildSpec{table: b.t, indexes: []int{0}, query: q})
+	return "SELECT " + strconv.FormatInt(n, 10), err
+}
+
+// queryColumns gives t the columns of a query, under the names given for the
+// first of them.
+func queryColumns(t *catalog.Table, q *plan.Prepared, names []ast.Name) error {
+	if len(names) > len(q.Columns) {
+		return pgerr.New(pgerr.SyntaxError, "too many column names were specified")
+	}
+	for i := range q.Columns {
+		c := catalog.Column{Name: q.Columns[i].Name, Type: q.Columns[i].Type}
+		if i < len(names) {
+			c.Name = names[i]
+		}
+		switch c.Type.Family {
+		case types.RecordFamily, types.VoidFamily, types.AnyFamily:
+			return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", c.Name, c.Type.SQLName)
+		}
+		if c.Type.Is(types.Unknown) {
+			c.Type = types.Text
+		}
+		if err := appendColumn(t, &c, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// createView is CREATE VIEW. The query is stored as text in which every
+// relation has its schema and every * its columns, so that it means the same
+// whatever search_path says and whatever columns are added later.
+func (e *Env) createView(ctx context.Context, st *ast.CreateView) error {
+	if err := checkViewOptions(st); err != nil {
+		return err
+	}
+	q, err := e.planQuery(ctx, st.Query)
+	if err != nil {
+		return err
+	}
+	v := &catalog.Table{
+		Name: st.Name.Table, Owner: e.User, Kind: catalog.KindView, NextColumnID: 1, NextIndexID: 1, NextAttnum: 1,
+	}
+	if err := queryColumns(v, q, st.Cols); err != nil {
+		return err
+	}
+	if v.View, err = e.viewQuery(ctx, st.Query, q); err != nil {
+		return err
+	}
+	schema, err := e.targetSchema(ctx, st.Name)
+	if err != nil {
+		return err
+	}
+	v.Schema, v.Database = schema.ID, schema.Database
+	old, index, err := e.relation(ctx, ast.TableName{Loc: st.Name.Loc, Schema: schema.Name, Table: st.Name.Table})
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		if st.IfNotExists {
+			e.skip(pgerr.DuplicateTable, "relation \"%s\" already exists, skipping", v.Name)
+			return nil
+		}
+		if st.OrReplace {
+			return e.replaceView(ctx, st, old, index, v)
+		}
+	}
+	if v.ID, err = e.Coll.NewID(ctx); err != nil {
+		return err
+	}
+	if v.Oid, err = e.Coll.NewOid(ctx); err != nil {
+		return err
+	}
+	if err := e.addRelation(ctx, v, v.Name, false); err != nil {
+		return err
+	}
+	return e.Coll.Put(ctx, v)
+}
+
+func checkViewOptions(st *ast.CreateView) error {
+	switch {
+	case st.Persistence == ast.Temporary:
+		return pgerr.Unsupported("temporary views are not supported").At(st.Pos)
+	case st.Recursive:
+		return pgerr.Unsupported("CREATE RECURSIVE VIEW is not supported").
+			WithHint("Use WITH RECURSIVE in the view's query.").At(st.Pos)
+	case st.Check != ast.CheckNone:
+		return pgerr.Unsupported("WITH CHECK OPTION is not supported").At(st.Pos)
+	case len(st.With) > 0:
+		return pgerr.Unsupported("view option \"%s\" is not supported", st.With[0].Name).At(st.Pos)
+	case st.Query.Into != nil:
+		return pgerr.New(pgerr.SyntaxError, "views must not contain SELECT INTO").At(st.Pos)
+	case len(st.Query.Locking) > 0:
+		return pgerr.Unsupported("row locks in views are not supported").At(st.Pos)
+	}
+	return nil
+}
+
+// replaceView is CREATE OR REPLACE VIEW of a view that exists: columns may only
+// be added at the end.
+func (e *Env) replaceView(ctx context.Context, st *ast.CreateView, old *catalog.Table, index bool, v *catalog.Table) error {
+	if index || old.Kind != catalog.KindView {
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a view", v.Name).At(st.Name.Pos)
+	}
+	if err := e.Coll.LockExclusive(ctx, old.ID); err != nil {
+		return err
+	}
+	old, err := e.Coll.TableByID(ctx, old.ID)
+	if err != nil {
+		return err
+	}
+	if len(v.Columns) < len(old.Columns) {
+		return pgerr.New(pgerr.InvalidTableDefinition, "cannot drop columns from view")
+	}
+	for i := range old.Columns {
+		o, n := &old.Columns[i], &v.Columns[i]
+		if o.Name != n.Name {
+			return pgerr.New(pgerr.InvalidTableDefinition, "cannot change name of view column \"%s\" to \"%s\"", o.Name, n.Name).
+				WithHint("Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.")
+		}
+		if !o.Type.Is(n.Type) || o.Type.Typmod != n.Type.Typmod {
+			return pgerr.New(pgerr.InvalidTableDefinition, "cannot change data type of view column \"%s\" from %s to %s",
+				o.Name, types.FormatType(o.Type), types.FormatType(n.Type))
+		}
+	}
+	if slices.Contains(v.View.Uses, old.ID) {
+		return pgerr.New(pgerr.InvalidObjectDefinition, "infinite recursion detected in rules for relation \"%s\"", v.Name)
+	}
+	v.ID, v.Oid, v.Owner, v.Comment = old.ID, old.Oid, old.Owner, old.Comment
+	return e.Coll.Put(ctx, v)
+}
+
+// viewQuery makes the stored form of a view's query, planned as p.
+func (e *Env) viewQuery(ctx context.Context, q *ast.Select, p *plan.Prepared) (*catalog.View, error) {
+	parsed, err := parser.ParseOne(ast.Format(q)) // a copy to change
+	if err != nil {
+		return nil, err
+	}
+	sel, ok := parsed.AST.(*ast.Select)
+	if !ok {
+		return nil, pgerr.New(pgerr.InternalError, "a view's query does not read as it was written")
+	}
+	if err := e.expandStars(ctx, sel, sel.With); err != nil {
+		return nil, err
+	}
+	if err := e.pinViewSequences(ctx, sel); err != nil {
+		return nil, err
+	}
+	v := &catalog.View{}
+	if err := e.qualifyTables(ctx, sel, v); err != nil {
+		return nil, err
+	}
+	again, err := e.planQuery(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	if len(again.Columns) != len(p.Columns) {
+		return nil, pgerr.New(pgerr.InternalError, "a view's query changed its columns when it was stored")
+	}
+	v.Query = ast.Format(sel)
+	return v, nil
+}
+
+// expandStars replaces each * of the outermost SELECTs by the columns it stands
+// for now. Those further in may stay: what is above them names its columns.
+func (e *Env) expandStars(ctx context.Context, sel *ast.Select, with *ast.With) error {
+	if sel.Op != ast.SetNone {
+		if err := e.expandStars(ctx, sel.L, with); err != nil {
+			return err
+		}
+		return e.expandStars(ctx, sel.R, with)
+	}
+	var items []ast.SelectItem
+	for _, it := range sel.Items {
+		ref, ok := it.X.(*ast.ColumnRef)
+		if !ok || !ref.Star {
+			items = append(items, it)
+			continue
+		}
+		own := with
+		if sel.With != nil {
+			own = sel.With
+		}
+		p, err := e.planQuery(ctx, &ast.Select{With: own, Items: []ast.SelectItem{it}, From: sel.From})
+		if err != nil {
+			return err
+		}
+		for _, c := range p.Columns {
+			x := &ast.ColumnRef{Loc: ref.Loc, Catalog: ref.Catalog, Schema: ref.Schema, Table: ref.Table, Column: c.Name}
+			items = append(items, ast.SelectItem{X: x})
+		}
+	}
+	sel.Items = items
+	return nil
+}
+
+func (e *Env) pinViewSequences(ctx context.Context, sel *ast.Select) error {
+	var err error
+	ast.Walk(sel, func(n ast.Node) bool {
+		if call, ok := n.(*ast.FuncCall); ok && err == nil && len(call.Args) > 0 {
+			switch call.Name.Name {
+			case "nextval", "currval", "setval":
+				err = e.pinSequence(ctx, call)
+			}
+		}
+		return err == nil
+	})
+	return err
+}
+
+// qualifyTables gives every relation its schema and notes it in v with the
+// columns that may be meant by the names in the query.
+func (e *Env) qualifyTables(ctx context.Context, sel *ast.Select, v *catalog.View) error {
+	ctes, columns := map[string]bool{}, map[string]bool{}
+	natural := false
+	ast.Walk(sel, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CTE:
+			ctes[n.Name] = true
+		case *ast.ColumnRef:
+			columns[n.Column] = true
+			natural = natural || n.Star
+		case *ast.Join:
+			natural = natural || n.Natural
+			for _, c := range n.Using {
+				columns[c] = true
+			}
+		}
+		return true
+	})
+	var err error
+	ast.Walk(sel, func(n ast.Node) bool {
+		ref, ok := n.(*ast.TableRef)
+		if !ok || err != nil || ref.Name.Schema == "" && ctes[ref.Name.Table] {
+			return err == nil
+		}
+		err = e.useTable(ctx, ref, v, func(c *catalog.Column) bool { return natural || columns[c.Name] })
+		return err == nil
+	})
+	return err
+}
+
+func (e *Env) useTable(ctx context.Context, ref *ast.TableRef, v *catalog.View, used func(*catalog.Column) bool) error {
+	t, err := e.Coll.ResolveTable(ctx, ref.Name.Catalog, ref.Name.Schema, ref.Name.Table)
+	if err != nil {
+		return err
+	}
+	s, err := e.Coll.SchemaByID(ctx, t.Schema)
+	if err != nil {
+		return err
+	}
+	ref.Name.Catalog, ref.Name.Schema = "", s.Name
+	if t.ID.IsVirtual() || slices.Contains(v.Uses, t.ID) {
+		return nil
+	}
+	var cols []catalog.ColumnID
+	for i := range t.Columns {
+		if used(&t.Columns[i]) {
+			cols = append(cols, t.Columns[i].ID)
+		}
+	}
+	v.Uses = append(v.Uses, t.ID)
+	v.UsesColumns = append(v.UsesColumns, cols)
+	return nil
+}
