@@ -52,15 +52,8 @@ func newConn(s *Server, ctx context.Context, nc net.Conn, first []byte) *conn {
 	return c
 }
 
-func (c *conn) setSession(ses *sql.Session) {
-	c.shared.Store(ses)
-	if c.wire.Woken() && c.srv.cutting() {
-		ses.Terminate() // terminate came before there was a session
-	}
-}
-
 // terminate ends the running statement, and then the connection. Any goroutine
-// may call it.
+// may call it; if there is no session yet, it will not get further than ready.
 func (c *conn) terminate() {
 	c.wire.Wake()
 	if ses := c.shared.Load(); ses != nil {

@@ -55,7 +55,6 @@ type Server struct {
 		conns     map[*conn]struct{}
 		listeners map[net.Listener]struct{}
 		draining  bool
-		cutting   bool // running statements are terminated too
 		idle      chan struct{} // closed when draining and the last connection ends
 	}
 	stop chan struct{} // closed when draining
@@ -189,7 +188,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	s.cut()
 	for _, c := range s.connections() {
 		c.terminate()
 	}
@@ -227,16 +225,4 @@ func (s *Server) drain() <-chan struct{} {
 		s.mu.idle = make(chan struct{})
 	}
 	return s.mu.idle
-}
-
-func (s *Server) cut() {
-	s.mu.Lock()
-	s.mu.cutting = true
-	s.mu.Unlock()
-}
-
-func (s *Server) cutting() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mu.cutting
 }

@@ -47,7 +47,7 @@ func (c *conn) start() error {
 	if t, ok := any(c.ses).(terminator); ok {
 		t.OnTerminate(c.wire.Wake)
 	}
-	c.setSession(c.ses)
+	c.shared.Store(c.ses)
 	c.wire.Begin('R') // AuthenticationOk
 	c.wire.Int32(0)
 	c.wire.End()

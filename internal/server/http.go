@@ -14,7 +14,7 @@ func (n *Node) httpHandler() http.Handler {
 	reg.MustRegister(newCollector(n))
 	mux := http.NewServeMux()
 	mux.HandleFunc("/health", n.health)
-	mux.Handle("/_status/vars", promhttp.HandlerFor(reg, promhttp.HandlerOptions{}))
+	mux.Handle("/_status/vars", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 	return mux
 }
 

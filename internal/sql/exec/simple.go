@@ -6,23 +6,40 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // valuesOp produces constant rows.
 type valuesOp struct {
-	run  *run
-	rows [][]evalFn
-	pos  int
+	run   *run
+	width int
+	cells []valueCell // row by row
+	rows  int
+	pos   int
+}
+
+// valueCell is a constant, or an expression if fn is set: large INSERTs consist
+// of constants, which need no closure each.
+type valueCell struct {
+	d  types.Datum
+	fn evalFn
 }
 
 func (c *compiler) values(n *plan.Values) (operator, error) {
-	v := &valuesOp{run: c.run}
+	v := &valuesOp{run: c.run, width: len(n.Cols), rows: len(n.RowExprs)}
+	v.cells = make([]valueCell, 0, v.width*v.rows)
 	for _, row := range n.RowExprs {
-		fns, err := c.exprs(row, nil)
-		if err != nil {
-			return nil, err
+		for _, e := range row {
+			if k, ok := e.(*plan.Const); ok {
+				v.cells = append(v.cells, valueCell{d: k.D})
+				continue
+			}
+			fn, err := c.expr(e, nil)
+			if err != nil {
+				return nil, err
+			}
+			v.cells = append(v.cells, valueCell{fn: fn})
 		}
-		v.rows = append(v.rows, fns)
 	}
 	return v, nil
 }
@@ -32,10 +49,15 @@ func (v *valuesOp) close()      {}
 
 func (v *valuesOp) next(b *Batch) error {
 	b.clear()
-	for ; v.pos < len(v.rows) && !b.full(); v.pos++ {
+	for ; v.pos < v.rows && !b.full(); v.pos++ {
 		row := b.add()
-		for i, f := range v.rows[v.pos] {
-			d, err := f(nil)
+		for i := range row {
+			cell := &v.cells[v.pos*v.width+i]
+			row[i] = cell.d
+			if cell.fn == nil {
+				continue
+			}
+			d, err := cell.fn(nil)
 			if err != nil {
 				return err
 			}

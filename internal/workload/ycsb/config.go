@@ -152,6 +152,57 @@ func Preset(name string) (Properties, error) {
 	return out, nil
 }
 
+// Merge puts together the properties of files (already merged in their order), of
+// -p options and of flags. A core workload's own properties override the files';
+// what -p and flags say overrides everything. Without a word on what the operations
+// are, it's workload A.
+func Merge(files, options, flags Properties) (Properties, error) {
+	out := Properties{}
+	overlay := func(from Properties) {
+		for k, v := range from {
+			out[k] = v
+		}
+	}
+	overlay(files)
+	named := Properties{}
+	for _, from := range []Properties{files, options, flags} {
+		if w, ok := from["workload"]; ok {
+			named["workload"] = w
+		}
+	}
+	name := named["workload"]
+	if name == "" && !describesMix(files) && !describesMix(options) && !describesMix(flags) {
+		name = "a"
+	}
+	if name != "" && !coreClass.MatchString(name) {
+		preset, err := Preset(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, count := range []string{"recordcount", "operationcount"} {
+			if _, ok := files[count]; ok {
+				delete(preset, count)
+			}
+		}
+		overlay(preset)
+	}
+	overlay(options)
+	overlay(flags)
+	return out, nil
+}
+
+// coreClass matches the Java names of YCSB's core workload.
+var coreClass = regexp.MustCompile(`(^|\.)CoreWorkload$`)
+
+func describesMix(p Properties) bool {
+	for k := range p {
+		if strings.HasSuffix(k, "proportion") {
+			return true
+		}
+	}
+	return false
+}
+
 // ParseConfig makes a configuration of properties.
 func ParseConfig(given Properties) (*Config, error) {
 	r := &reader{values: Properties{}}
@@ -160,7 +211,9 @@ func ParseConfig(given Properties) (*Config, error) {
 	}
 	var ign, unknown []string
 	for k, v := range given {
-		if _, ok := r.values[k]; ok {
+		if k == "measurementtype" && v == "histogram" {
+			ign = append(ign, k+"=histogram")
+		} else if _, ok := r.values[k]; ok {
 			r.values[k] = v
 		} else if isIgnored(k) {
 			ign = append(ign, k)
