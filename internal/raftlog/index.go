@@ -130,7 +130,9 @@ func (x *index) release(r entryRef) {
 		return
 	}
 	s := x.segs[r.slot]
-	must.True(s != nil && s.liveEntries > 0, "raftlog 3: entry in slot %d, which is not live", r.slot)
+	if s == nil || s.liveEntries <= 0 { // tested first: the arguments allocate
+		must.True(false, "raftlog 3: entry in slot %d, which is not live", r.slot)
+	}
 	s.liveEntries--
 	s.liveBytes -= r.bytes()
 	x.live -= r.bytes()
@@ -160,7 +162,9 @@ func (x *index) cutSuffix(g *group, i uint64) {
 // append adds one entry at index i ≤ Last+1, dropping its old successors.
 // A nil data is not cached.
 func (x *index) append(g *group, i uint64, r entryRef) {
-	must.True(i >= g.first() && i <= g.Last+1, "raftlog 2: group %d: append of %d to (%d, %d]", g.id, i, g.Truncated.Index, g.Last)
+	if i < g.first() || i > g.Last+1 {
+		must.True(false, "raftlog 2: group %d: append of %d to (%d, %d]", g.id, i, g.Truncated.Index, g.Last)
+	}
 	x.cutSuffix(g, i)
 	x.retain(r)
 	g.refs = append(g.refs, r)

@@ -187,3 +187,29 @@ func TestRotateRecycle(t *testing.T) {
 		t.Fatalf("disk use grew to %d bytes: %+v", s.DiskBytes, s)
 	}
 }
+
+// TestOnDisk runs a history on the file system of the operating system.
+func TestOnDisk(t *testing.T) {
+	o := testOptions(fs.Disk())
+	o.Dir = t.TempDir() + "/log"
+	h, m := newHistory(21), model{}
+	for range 3 {
+		l, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.differs(l, false); err != nil {
+			t.Fatal(err)
+		}
+		for range 50 {
+			op := h.next(m)
+			if err := op.do(l); err != nil {
+				t.Fatalf("%v: %v", op, err)
+			}
+			m.apply(op)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

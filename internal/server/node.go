@@ -162,6 +162,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	defer cancel()
 	err := n.front.Shutdown(ctx)
 	n.cancel()
+	n.sql.Close()
 	if herr := n.http.Close(); err == nil {
 		err = herr
 	}

@@ -31,7 +31,7 @@ func benchSession(b *testing.B, rows int) *sql.Session {
 	s := n.session(b)
 	b.Cleanup(func() {
 		s.Close()
-		if err := n.store.Close(); err != nil {
+		if err := n.close(); err != nil {
 			b.Error(err)
 		}
 	})

@@ -32,7 +32,7 @@ func value(t *testing.T, s *sql.Session, text string) string {
 }
 
 func closeNode(t *testing.T, n *node) {
-	if err := n.store.Close(); err != nil {
+	if err := n.close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -312,6 +313,9 @@ func (x *execution) close() {
 	if x.program == nil {
 		return
 	}
+	if t := writtenTable(x.cached.prep.Root); t != nil {
+		x.s.srv.stats.note(t, x.program.RowsAffected())
+	}
 	x.program.Close()
 	x.cached.release(x.program)
 	x.program = nil
@@ -324,4 +328,15 @@ func (s *Session) fillEnv(ctx context.Context, env *exec.Env, params []types.Dat
 		Ctx: ctx, Txn: s.execTxn(), Builtin: s.bctx, Params: params, Mem: s.srv.cfg.Mem,
 		Virtual: s.virtual(), ReadOnly: s.txn.txn.Options().ReadOnly,
 	}
+}
+
+// writtenTable returns the table whose rows a plan writes, nil if none.
+func writtenTable(n plan.Node) *catalog.Table {
+	switch n := n.(type) {
+	case *plan.Insert:
+		return n.Table
+	case *plan.Delete:
+		return n.Table
+	}
+	return nil // an update leaves the number of rows as it is
 }

@@ -52,6 +52,11 @@ func newNode(t testing.TB, disk fs.FS) *node {
 	})}
 }
 
+func (n *node) close() error {
+	n.sql.Close()
+	return n.store.Close()
+}
+
 func (n *node) session(t testing.TB) *sql.Session {
 	t.Helper()
 	s, err := n.sql.NewSession(context.Background(), sql.SessionArgs{User: "root", Database: "defaultdb"})
@@ -161,7 +166,7 @@ func runScript(t *testing.T, path string) {
 	}
 	defer func() {
 		sc.closeAll()
-		if err := sc.n.store.Close(); err != nil {
+		if err := sc.n.close(); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -212,7 +217,7 @@ func (sc *script) run(at string, record []string) {
 		return
 	case "restart":
 		sc.closeAll()
-		if err := sc.n.store.Close(); err != nil {
+		if err := sc.n.close(); err != nil {
 			t.Fatal(err)
 		}
 		sc.n = newNode(t, sc.n.disk)

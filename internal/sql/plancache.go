@@ -35,6 +35,7 @@ type cachedPlan struct {
 	// generation is the catalog's generation under which the plan was last found
 	// valid; guarded by the cache's mutex.
 	generation uint64
+	stats      uint64 // epoch of the table statistics it was made under
 
 	mu   sync.Mutex
 	idle []*exec.Program

@@ -120,13 +120,15 @@ func (s *Session) prepare(ctx context.Context, p *Prepared) error {
 func (s *Session) planFor(ctx context.Context, p *Prepared) (*cachedPlan, error) {
 	s.coll.BeginStatement()
 	gen := s.coll.Generation()
-	if p.plan != nil && p.plan.generation == gen && !s.coll.Modified() && s.sameKey(p) {
+	stats := s.srv.stats.epoch.Load()
+	if p.plan != nil && p.plan.generation == gen && p.plan.stats == stats && !s.coll.Modified() && s.sameKey(p) {
 		return p.plan, s.coll.PinAll(ctx, p.plan.prep.Deps)
 	}
 	p.key = s.planKey(p)
 	shared := !s.coll.Modified()
 	if shared {
-		if c := s.srv.plans.get(p.key); c != nil && (c.generation == gen || s.coll.Valid(ctx, c.prep.Deps)) {
+		if c := s.srv.plans.get(p.key); c != nil && c.stats == stats &&
+			(c.generation == gen || s.coll.Valid(ctx, c.prep.Deps)) {
 			c.generation = gen
 			return c, s.coll.PinAll(ctx, c.prep.Deps)
 		}
@@ -135,7 +137,7 @@ func (s *Session) planFor(ctx context.Context, p *Prepared) (*cachedPlan, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &cachedPlan{key: p.key, prep: prep, generation: gen}
+	c := &cachedPlan{key: p.key, prep: prep, generation: gen, stats: stats}
 	if !shared {
 		c.generation = 0
 	} else if !prep.Uncacheable && cacheable(prep) {
@@ -170,7 +172,7 @@ func (s *Session) makePlan(ctx context.Context, p *Prepared) (*plan.Prepared, er
 }
 
 func (s *Session) optimize(_ context.Context, p *plan.Prepared) (*plan.Prepared, error) {
-	optimizer.Optimize(p, &optimizer.Options{Stats: s.srv.cfg.Stats})
+	optimizer.Optimize(p, &optimizer.Options{Stats: s.srv.stats})
 	return p, nil
 }
 

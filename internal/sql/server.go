@@ -13,7 +13,6 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/settings"
 )
@@ -31,8 +30,6 @@ type Config struct {
 	Logger  *slog.Logger
 	// SpanSize returns the bytes that a key span takes on disk.
 	SpanSize func(start, end []byte) (int64, error)
-	// Stats feeds the optimizer; nil means defaults for every table.
-	Stats optimizer.StatsSource
 }
 
 // Server is the SQL layer of a node: what its sessions share.
@@ -40,6 +37,7 @@ type Server struct {
 	cfg     Config
 	fixed   map[string]string
 	plans   *planCache
+	stats   *tableStats
 	started time.Time
 
 	mu       sync.Mutex
@@ -51,7 +49,11 @@ type Server struct {
 
 // NewServer returns a server without sessions.
 func NewServer(cfg Config) *Server {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	return &Server{
+		stats: newTableStats(cfg.DB, cfg.SpanSize, cfg.Logger),
 		cfg: cfg, plans: newPlanCache(), started: time.Now(),
 		sessions: map[int32]*Session{}, nextPID: 1000,
 		fixed: map[string]string{"server_version": "15.0 (Lichen " + cfg.Version + ")"},
@@ -139,3 +141,6 @@ func (s *Server) TerminateAll() {
 }
 
 func (s *Server) nextTxnNumber() int64 { return s.txnNumbers.Add(1) + 1000 }
+
+// Close ends background work; the sessions are closed by their fronts.
+func (s *Server) Close() { s.stats.close() }

@@ -97,7 +97,7 @@ func (p *printer) setTransaction(s *SetTransaction) {
 	default:
 		p.w("SET TRANSACTION")
 	}
-	if s.Snapshot != "" {
+	if s.Modes == (TxnModes{}) {
 		p.w(" SNAPSHOT ")
 		p.str(s.Snapshot)
 		return

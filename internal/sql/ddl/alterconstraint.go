@@ -156,7 +156,7 @@ func (a *alteration) buildAll(ctx context.Context, notNull []catalog.IndexColumn
 }
 
 // replacePrimaryByRowID takes the primary key away; the caller builds all
-// indexes.
+// indexes. The table is stored at once, so that its rows can get their ids.
 func (a *alteration) replacePrimaryByRowID(ctx context.Context) error {
 	pk := *a.t.Primary()
 	if err := a.e.removeRelationName(ctx, a.t, pk.Name); err != nil {
@@ -166,8 +166,15 @@ func (a *alteration) replacePrimaryByRowID(ctx context.Context) error {
 		return err
 	}
 	ix, err := a.e.addRowID(ctx, a.t)
+	if err != nil {
+		return err
+	}
 	a.t.Indexes[0] = ix
-	return err
+	if err := a.put(ctx); err != nil {
+		return err
+	}
+	a.t = a.t.Clone()
+	return nil
 }
 
 // dropConstraint is DROP CONSTRAINT.

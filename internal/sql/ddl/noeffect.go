@@ -34,7 +34,7 @@ var (
 )
 
 func (n noEffect) notice() *pgerr.Error {
-	return pgerr.New(pgerr.SuccessfulCompletion, "%s has no effect: %s", n.what, n.why)
+	return pgerr.New(pgerr.SuccessfulCompletion, "%s accepted without effect: %s", n.what, n.why)
 }
 
 // NoEffect returns the notice for a statement that is accepted without effect;

@@ -100,6 +100,9 @@ func TestAgainstPostgres(t *testing.T) {
 	for range 400 {
 		queries = append(queries, randomQuery(rng))
 	}
+	for range 200 {
+		queries = append(queries, randomWrite(rng), "select * from "+[]string{"t order by a", "u order by x", "n order by k, v"}[rng.Intn(3)])
+	}
 	stmts := slices.Concat(setup, data, queries)
 	want := p.run(stmts)[len(setup)+len(data):]
 	bad := 0
@@ -173,4 +176,35 @@ func randomQuery(rng *rand.Rand) string {
 	}
 	op := pick("union", "union all", "intersect", "except", "except all", "intersect all")
 	return fmt.Sprintf("select t.b, t.c from t where %s %s select x, y from u order by 1, 2", strings.ReplaceAll(cond(), "t.b = u.x", "t.b = 2"), op)
+}
+
+// randomWrite makes a statement that changes t, u or n, with an outcome that
+// does not depend on the order in which rows are visited.
+func randomWrite(rng *rand.Rand) string {
+	pick := func(s ...string) string { return s[rng.Intn(len(s))] }
+	a, b, c := rng.Intn(60), rng.Intn(12), rng.Intn(200)
+	where := pick(fmt.Sprintf("a = %d", a), fmt.Sprintf("b = %d", b), fmt.Sprintf("a between %d and %d", a, a+5), "c is null and b > 3",
+		fmt.Sprintf("a in (%d, %d, %d)", a, b, a/2), "f > d", fmt.Sprintf("b > %d and a < %d", b, a), fmt.Sprintf("exists (select 1 from n where k = t.b and v < %d)", b))
+	ret := pick("", " returning *", " returning a, b")
+	switch rng.Intn(9) {
+	case 0:
+		return fmt.Sprintf("update t set b = %s where %s%s", pick("b + 1", "null", "a % 7", "(select max(k) from n where v < t.a)", "coalesce(b, 0) * 2"), where, ret)
+	case 1:
+		return fmt.Sprintf("update t set c = %s, d = %s where %s%s", pick("c || 'x'", "'s2'", "null"), pick("d * 2", "d + f::numeric(6, 2)", "1.50"), where, ret)
+	case 2:
+		return fmt.Sprintf("delete from t where a = %d or (%s and a %% 5 = 0)%s", a, where, ret)
+	case 3:
+		return fmt.Sprintf("insert into t (a, b, c) values (%d, %d, 's%d'), (%d, null, null)%s%s", a, b, b%6, a+1,
+			pick("", " on conflict do nothing", " on conflict (a) do update set b = excluded.b, c = t.c || excluded.c", " on conflict (a) do update set c = 'hit' where t.b > 4"), ret)
+	case 4:
+		return fmt.Sprintf("insert into u (x, z, w) values (%d, %d, %s)%s", a, b, pick(fmt.Sprint(c), "null"),
+			pick("", " on conflict do nothing", " on conflict (w) do update set z = u.z + excluded.z, y = 'w'", " on conflict (x) do update set w = excluded.w"))
+	case 5:
+		return fmt.Sprintf("update u set %s where x = %d returning *", pick(fmt.Sprintf("w = %d", c), fmt.Sprintf("x = %d", b), "z = z - 0.25, y = default", "w = null"), a)
+	case 6:
+		return fmt.Sprintf("insert into n select %d, a + %d, c from t where %s on conflict do nothing", b, c, where)
+	case 7:
+		return fmt.Sprintf("update n set %s where k = %d", pick("v = v + 1000", "k = k + 100, s = 'm'", "s = s || 'y'"), b)
+	}
+	return fmt.Sprintf("delete from n using t where n.k = t.b and %s", strings.ReplaceAll(where, "exists (select 1 from n where k = t.b and v <", "(t.a >"))
 }

@@ -29,6 +29,9 @@ func (c *compiler) values(n *plan.Values) (operator, error) {
 	v := &valuesOp{run: c.run, width: len(n.Cols), rows: len(n.RowExprs)}
 	v.cells = make([]valueCell, 0, v.width*v.rows)
 	for _, row := range n.RowExprs {
+		if len(row) != v.width {
+			return nil, pgerr.New(pgerr.InternalError, "row of %d values for %d columns", len(row), v.width)
+		}
 		for _, e := range row {
 			if k, ok := e.(*plan.Const); ok {
 				v.cells = append(v.cells, valueCell{d: k.D})

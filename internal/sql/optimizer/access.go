@@ -13,6 +13,9 @@ type wanted struct {
 	sorted bool
 	// bound limits how many rows are needed, when set.
 	bound plan.RowBound
+	// guess says that bound is for costing only: the consumer may drop rows and
+	// then needs more.
+	guess bool
 }
 
 func (w wanted) unordered() wanted { w.order, w.sorted = nil, false; return w }

@@ -253,7 +253,7 @@ type constrained struct {
 // constrain builds the span of an index from the filter.
 func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *TableStats) constrained {
 	c := constrained{index: ix, key: plan.KeyColumns(n.Table, ix), sel: 1, keys: 1}
-	if len(l.atoms) == 0 {
+	if len(l.conjs) == 0 {
 		return c
 	}
 	allSingle, nullable := true, false

@@ -4,10 +4,31 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
-// inlineCTEs replaces the only reference to a CTE by its plan, where that
-// cannot be observed: the CTE is a plain query without volatile calls or locks
-// that was not declared MATERIALIZED.
+// inline replaces the only reference to a CTE by its plan, where that cannot be
+// observed: the CTE is a plain query without volatile calls or locks that was
+// not declared MATERIALIZED.
+func (o *optimizer) inline(p *plan.Prepared) {
+	p.Root = o.inlineCTEs(p.Root)
+	if len(o.aliases) == 0 {
+		return
+	}
+	m := func(id plan.ColID) plan.ColID {
+		for {
+			to, ok := o.aliases[id]
+			if !ok {
+				return id
+			}
+			id = to
+		}
+	}
+	plan.Rename(p.Root, m)
+	for i := range p.Columns {
+		p.Columns[i].ID = m(p.Columns[i].ID)
+	}
+}
+
 func (o *optimizer) inlineCTEs(n plan.Node) plan.Node {
+	eachSubquery(n, func(s *plan.Subquery) { s.Plan = o.inlineCTEs(s.Plan) })
 	w, ok := n.(*plan.With)
 	if !ok {
 		eachChild(n, o.inlineCTEs)
@@ -43,27 +64,24 @@ func (o *optimizer) inlineCTEs(n plan.Node) plan.Node {
 
 // substitute puts c's plan where it is referred to.
 func (o *optimizer) substitute(w *plan.With, later []*plan.CTE, c *plan.CTE) {
-	replace := func(n plan.Node) plan.Node {
-		return replaceCTE(n, c)
-	}
-	w.Body = replace(w.Body)
+	w.Body = o.replaceCTE(w.Body, c)
 	for _, l := range later {
-		l.Plan = replace(l.Plan)
+		l.Plan = o.replaceCTE(l.Plan, c)
 	}
 }
 
-func replaceCTE(n plan.Node, c *plan.CTE) plan.Node {
+func (o *optimizer) replaceCTE(n plan.Node, c *plan.CTE) plan.Node {
 	if s, ok := n.(*plan.CTEScan); ok && s.ID == c.ID {
-		p := &plan.Project{Input: c.Plan}
-		p.Cols = s.Cols
-		in := c.Plan.Props().Cols
-		for _, id := range s.SourceCols {
-			p.Exprs = append(p.Exprs, plan.Ref(in[plan.FindCol(in, id)]))
+		if o.aliases == nil {
+			o.aliases = map[plan.ColID]plan.ColID{}
 		}
-		return p
+		for i := range s.Cols {
+			o.aliases[s.Cols[i].ID] = s.SourceCols[i]
+		}
+		return c.Plan
 	}
-	eachChild(n, func(m plan.Node) plan.Node { return replaceCTE(m, c) })
-	eachSubquery(n, func(s *plan.Subquery) { s.Plan = replaceCTE(s.Plan, c) })
+	eachChild(n, func(m plan.Node) plan.Node { return o.replaceCTE(m, c) })
+	eachSubquery(n, func(s *plan.Subquery) { s.Plan = o.replaceCTE(s.Plan, c) })
 	return n
 }
 

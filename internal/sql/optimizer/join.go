@@ -222,11 +222,48 @@ func (o *optimizer) lookupJoin(n *plan.Join, keys []equiKey, rawLeft, rawRight *
 		backward = o.lookupInto(n, n.Right, rawLeft, n.Kind)
 	case plan.RightJoin:
 		backward = o.lookupInto(n, n.Right, rawLeft, plan.LeftJoin)
+	case plan.SemiJoin:
+		if d := distinctRight(n, keys); d != nil {
+			backward = o.lookupInto(n, d, rawLeft, plan.InnerJoin)
+		}
 	}
 	if forward == nil || backward != nil && backward.Total < forward.Total {
 		return backward
 	}
 	return forward
+}
+
+// distinctRight returns the right side of a semi join without duplicates of its
+// keys, so that the join can be an inner one; nil if the condition is more than
+// the keys or the keys are computed.
+func distinctRight(n *plan.Join, keys []equiKey) plan.Node {
+	if len(plan.Conjuncts(n.On, nil)) != len(keys) {
+		return nil
+	}
+	in := n.Right.Props()
+	d := &plan.Distinct{Input: n.Right}
+	for _, k := range keys {
+		r, ok := k.right.(*plan.ColRef)
+		if !ok {
+			return nil
+		}
+		d.Keys = append(d.Keys, r.Col)
+	}
+	if uniqueOn(n.Right, d.Keys) {
+		return n.Right
+	}
+	// What is distinct must be the keys alone.
+	p := &plan.Project{Input: n.Right}
+	for _, id := range d.Keys {
+		if i := plan.FindCol(in.Cols, id); plan.FindCol(p.Cols, id) < 0 {
+			p.Cols, p.Exprs = append(p.Cols, in.Cols[i]), append(p.Exprs, plan.Ref(in.Cols[i]))
+		}
+	}
+	p.Rows, p.Startup, p.Total = in.Rows, in.Startup, in.Total
+	d.Input, d.Cols = p, p.Cols
+	d.Rows = groups(in.Rows, len(d.Keys))
+	d.Startup, d.Total = in.Startup, in.Total+in.Rows*costHash
+	return d
 }
 
 // lookupInto plans a lookup into the scan inner from the rows of outer.

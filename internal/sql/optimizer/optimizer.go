@@ -62,6 +62,9 @@ func Optimize(p *plan.Prepared, opts *Options) {
 	case *plan.Utility:
 		return
 	}
+	if o.on(RuleInlineCTE) {
+		o.inline(p)
+	}
 	p.Root = o.root(p.Root, plan.IDs(p.Columns))
 	p.NextCol = o.nextCol
 }
@@ -76,6 +79,8 @@ type optimizer struct {
 	outputs []scanOutputs
 	// ctes holds estimates of materialised CTEs by identifier.
 	ctes map[int]float64
+	// aliases maps the columns of scans of inlined CTEs to what they read.
+	aliases map[plan.ColID]plan.ColID
 }
 
 type scanOutputs struct {
@@ -141,9 +146,6 @@ func (o *optimizer) query(n plan.Node, out []plan.ColID, exact bool) plan.Node {
 func (o *optimizer) logical(n plan.Node) plan.Node {
 	if o.on(RuleFold) {
 		n = o.fold(n)
-	}
-	if o.on(RuleInlineCTE) {
-		n = o.inlineCTEs(n)
 	}
 	if o.on(RuleDecorrelate) {
 		n = o.decorrelate(n)
@@ -261,6 +263,10 @@ func eachChild(n plan.Node, f func(plan.Node) plan.Node) {
 	case *plan.Update:
 		n.Input = f(n.Input)
 	case *plan.Delete:
+		n.Input = f(n.Input)
+	case *plan.Explain:
+		n.Input = f(n.Input)
+	case *plan.Copy:
 		n.Input = f(n.Input)
 	}
 }

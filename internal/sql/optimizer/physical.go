@@ -57,6 +57,7 @@ func (o *optimizer) physicalRest(n plan.Node, w wanted) {
 		n.Order, n.Rows = in.Order, in.Rows
 		n.Startup, n.Total = in.Startup, in.Total+in.Rows*costOperator*float64(len(n.Funcs)+1)
 	case *plan.LockRows:
+		w.guess = true // rows that are locked or changed may be skipped
 		n.Input = o.physical(n.Input, w)
 		in := n.Input.Props()
 		n.Cols, n.Order, n.Rows, n.Startup, n.Total = in.Cols, in.Order, in.Rows, in.Startup, in.Total+in.Rows*costTuple
@@ -79,7 +80,7 @@ func (o *optimizer) physicalRest(n plan.Node, w wanted) {
 
 // bounded passes a row bound to the operator that reads a table.
 func (o *optimizer) bounded(n plan.Node, w wanted) plan.Node {
-	if w.bound.Count == nil || !o.on(RuleLimit) || len(w.order) > 0 && !satisfies(n.Props().Order, w.order, n) {
+	if w.bound.Count == nil || w.guess || !o.on(RuleLimit) || len(w.order) > 0 && !satisfies(n.Props().Order, w.order, n) {
 		return n
 	}
 	switch n := n.(type) {
@@ -266,7 +267,7 @@ func (o *optimizer) project(n *plan.Project, w wanted) {
 // sort drops a sort whose input can be read in order, or makes it a partial or
 // top-k sort.
 func (o *optimizer) sort(n *plan.Sort, w wanted) plan.Node {
-	inner := wanted{bound: w.bound}
+	inner := wanted{bound: w.bound, guess: w.guess}
 	if o.on(RuleSort) {
 		inner.order, inner.sorted = n.Keys, true
 	} else {
@@ -281,7 +282,7 @@ func (o *optimizer) sort(n *plan.Sort, w wanted) plan.Node {
 			return n.Input
 		}
 	}
-	if o.on(RuleTopK) {
+	if o.on(RuleTopK) && !w.guess {
 		n.Bound = w.bound
 	}
 	if n.Presorted > 0 {

@@ -30,9 +30,9 @@ type Statement struct {
 // Parse parses a text of statements separated by semicolons. Empty statements
 // yield nothing.
 func Parse(sql string) ([]Statement, error) {
-	p, err := newParser(sql)
-	if err != nil {
-		return nil, err
+	var p parser
+	if !p.init(sql) {
+		return nil, p.err
 	}
 	var stmts []Statement
 	for {
@@ -76,9 +76,9 @@ func ParseOne(sql string) (Statement, error) {
 
 // ParseExpr parses a single expression, such as a stored default.
 func ParseExpr(sql string) (ast.Expr, error) {
-	p, err := newParser(sql)
-	if err != nil {
-		return nil, err
+	var p parser
+	if !p.init(sql) {
+		return nil, p.err
 	}
 	x := p.expr()
 	p.expectEOF()
@@ -92,9 +92,9 @@ func ParseExpr(sql string) (ast.Expr, error) {
 // ParseTypeName parses a type name alone, as regtype input and dialect code
 // need it.
 func ParseTypeName(sql string) (*ast.TypeName, error) {
-	p, err := newParser(sql)
-	if err != nil {
-		return nil, err
+	var p parser
+	if !p.init(sql) {
+		return nil, p.err
 	}
 	t := p.typeName()
 	p.expectEOF()
@@ -139,17 +139,17 @@ type parser struct {
 	numParams int
 }
 
-func newParser(sql string) (*parser, *pgerr.Error) {
-	p := &parser{lex: lexer{sql: sql}, ascii: isASCII(sql)}
-	if err := checkText(sql, p.ascii); err != nil {
-		return nil, err
+// init makes p ready to read sql; false after an error. The callers keep the
+// parser on their stack.
+func (p *parser) init(sql string) bool {
+	p.lex.sql = sql
+	p.ascii = isASCII(sql)
+	if p.err = checkText(sql, p.ascii); p.err != nil {
+		return false
 	}
 	p.tok = p.lex.next()
 	p.checkToken()
-	if p.err != nil && p.tok.kind == tokError {
-		return nil, p.err
-	}
-	return p, nil
+	return p.err == nil
 }
 
 // isASCII reports whether s has no byte above 127.

@@ -195,13 +195,12 @@ func (p *parser) explain() ast.Statement {
 	case p.tok.kind == '(' && !p.parensHoldQuery():
 		s.Options = p.utilityOptions()
 	default:
-		for p.tok.kind == kwAnalyze || p.tok.kind == kwAnalyse {
+		if p.tok.kind == kwAnalyze || p.tok.kind == kwAnalyse {
 			s.Options = append(s.Options, ast.Option{Loc: p.loc(), Name: "analyze"})
 			p.advance()
 			if p.tok.kind == '(' && !p.parensHoldQuery() { // dialect: EXPLAIN ANALYZE (options)
 				s.Options = append(s.Options, p.utilityOptions()...)
 			}
-			break
 		}
 		if p.tok.kind == kwVerbose {
 			s.Options = append(s.Options, ast.Option{Loc: p.loc(), Name: "verbose"})

@@ -108,5 +108,7 @@ func renameNode(n Node, m func(ColID) ColID) {
 		renameIDs(n.New, m)
 	case *Delete:
 		renameIDs(n.Old, m)
+	case *Copy:
+		renameCols(n.Columns, m)
 	}
 }

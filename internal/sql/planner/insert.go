@@ -190,6 +190,7 @@ func (b *builder) insertValues(st *ast.Insert, t *catalog.Table, targets []int, 
 		n.Cols[ord] = plan.Column{ID: b.newCol(), Name: c.Name, Type: c.Type}
 	}
 	width := len(rows[0])
+	defaults := make([]plan.Expr, len(t.Columns))
 	for r, row := range rows {
 		if len(row) != width {
 			return nil, pgerr.New(pgerr.SyntaxError, "VALUES lists must all be the same length").At(rowPos(row, st.Pos))
@@ -216,11 +217,15 @@ func (b *builder) insertValues(st *ast.Insert, t *catalog.Table, targets []int, 
 			if out[ord] != nil {
 				continue
 			}
+			if defaults[ord] != nil {
+				out[ord] = plan.CopyExpr(defaults[ord])
+				continue
+			}
 			d, err := b.defaultExpr(&t.Columns[ord])
 			if err != nil {
 				return nil, err
 			}
-			out[ord] = d
+			out[ord], defaults[ord] = d, d
 		}
 		n.RowExprs[r] = out
 	}

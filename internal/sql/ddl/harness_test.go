@@ -1,0 +1,310 @@
+package ddl_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lichendb/lichen/internal/dist"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/optimizer"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/store"
+)
+
+// cluster is a node without a session layer: sessions here do just enough to
+// run DDL, and queries to look at its effect.
+type cluster struct {
+	t     testing.TB
+	disk  fs.FS
+	store *store.Store
+	db    *kv.DB
+	cat   *catalog.Store
+}
+
+func newCluster(t testing.TB, disk fs.FS) *cluster {
+	t.Helper()
+	clock := hlc.NewSystem(0)
+	st, err := store.Open(store.Options{FS: disk, Dir: "store", Clock: clock, SegmentBytes: 4 << 20, MemTableBytes: 4 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{t: t, disk: disk, store: st, db: kv.NewDB(dist.New(st), clock, uint64(clock.Now().WallTime))}
+	c.cat = catalog.NewStore(catalog.Options{DB: c.db, Waits: st.Waits()})
+	if err := c.cat.Bootstrap(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c *cluster) close() {
+	if err := c.store.Close(); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// session runs statements one after the other; outside BEGIN each is a
+// transaction of its own.
+type session struct {
+	c      *cluster
+	coll   *catalog.Collection
+	txn    *kv.Txn
+	block  bool
+	opts   kv.TxnOptions
+	bctx   *builtin.Context
+	out    strings.Builder
+	points map[string]point
+	lockTO time.Duration
+}
+
+type point struct {
+	txn  kv.Savepoint
+	coll catalog.Savepoint
+}
+
+func (c *cluster) session() *session {
+	s := &session{c: c, coll: c.cat.NewCollection(), points: map[string]point{}}
+	s.use("defaultdb")
+	f := &functions{s: s}
+	s.bctx = &builtin.Context{Format: &types.FormatContext{Names: f}, Session: f}
+	return s
+}
+
+func (s *session) use(name string) {
+	db, err := s.c.cat.DatabaseByName(context.Background(), name)
+	if err != nil {
+		s.c.t.Fatal(err)
+	}
+	s.coll.SetSession(db, s)
+}
+
+// SearchPathSetting implements catalog.SearchPathSource.
+func (s *session) SearchPathSetting() []string { return []string{"public"} }
+
+// functions answers the sequence functions.
+type functions struct {
+	builtin.Session
+	s *session
+}
+
+func (f *functions) NextVal(oid uint32) (int64, error) {
+	t, err := f.s.coll.TableByOid(context.Background(), oid)
+	if err != nil {
+		return 0, err
+	}
+	return f.s.c.cat.NextVal(context.Background(), t)
+}
+
+func (f *functions) SetVal(oid uint32, v int64, called bool) error {
+	t, err := f.s.coll.TableByOid(context.Background(), oid)
+	if err != nil {
+		return err
+	}
+	return f.s.c.cat.SetVal(context.Background(), t, v, called)
+}
+
+// NameOf and OidOf implement types.Names.
+func (f *functions) NameOf(*types.T, uint32) (string, bool) { return "", false }
+
+func (f *functions) OidOf(_ *types.T, name string) (uint32, error) {
+	schema, table, ok := strings.Cut(name, ".")
+	if !ok {
+		schema, table = "", name
+	}
+	t, err := f.s.coll.ResolveTable(context.Background(), "", schema, table)
+	if err != nil {
+		return 0, err
+	}
+	return t.Oid, nil
+}
+
+// exec runs the statements of a text and returns what they print.
+func (s *session) exec(text string) string {
+	s.out.Reset()
+	stmts, err := parser.Parse(text)
+	if err != nil {
+		s.print(err)
+		return s.out.String()
+	}
+	for _, st := range stmts {
+		if err := s.statement(st.AST); err != nil {
+			s.print(err)
+			break
+		}
+	}
+	return s.out.String()
+}
+
+// must fails the test if a statement fails.
+func (s *session) must(text string) string {
+	s.c.t.Helper()
+	out := s.exec(text)
+	if strings.Contains(out, "ERROR") {
+		s.c.t.Fatalf("%s: %s", text, out)
+	}
+	return out
+}
+
+func (s *session) print(err error) {
+	var pe *pgerr.Error
+	var dead *kvpb.DeadlockError
+	var lock *kvpb.LockNotAvailableError
+	var retry *kvpb.RetryError
+	switch {
+	case errors.As(err, &pe):
+	case errors.As(err, &dead):
+		pe = pgerr.New(pgerr.DeadlockDetected, "deadlock detected")
+	case errors.As(err, &lock):
+		pe = pgerr.New(pgerr.LockNotAvailable, "lock timeout")
+	case errors.As(err, &retry):
+		pe = pgerr.New(pgerr.SerializationFailure, "%s", retry.Reason)
+	default:
+		pe = pgerr.From(err)
+	}
+	fmt.Fprintf(&s.out, "ERROR %s: %s\n", pe.Code, pe.Message)
+	if pe.Detail != "" {
+		fmt.Fprintf(&s.out, "DETAIL: %s\n", pe.Detail)
+	}
+	if pe.Hint != "" {
+		fmt.Fprintf(&s.out, "HINT: %s\n", pe.Hint)
+	}
+}
+
+func (s *session) statement(st ast.Statement) error {
+	ctx := context.Background()
+	switch st := st.(type) {
+	case *ast.Begin:
+		s.open()
+		s.block = true
+		return nil
+	case *ast.Commit:
+		s.block = false
+		return s.end(ctx, nil)
+	case *ast.Rollback:
+		s.block = false
+		s.rollback(ctx)
+		return nil
+	case *ast.Savepoint:
+		s.points[st.Name] = point{s.txn.Savepoint(), s.coll.Savepoint()}
+		return nil
+	case *ast.RollbackTo:
+		p := s.points[st.Name]
+		s.coll.RollbackTo(p.coll)
+		return s.txn.RollbackTo(ctx, p.txn)
+	}
+	for {
+		if !s.block {
+			s.open()
+		}
+		s.txn.BeginStatement()
+		s.coll.BeginStatement()
+		err := s.run(ctx, st)
+		if s.block {
+			return err
+		}
+		if err = s.end(ctx, err); !kv.IsRetryable(err) {
+			return err
+		}
+	}
+}
+
+func (s *session) open() {
+	s.txn = s.c.db.Begin(s.opts)
+	s.txn.LockTimeout = s.lockTO
+	s.coll.Begin(s.txn)
+}
+
+func (s *session) end(ctx context.Context, err error) error {
+	if err == nil {
+		if err = s.coll.PreCommit(ctx); err == nil {
+			err = s.txn.Commit(ctx)
+		}
+	}
+	if err != nil {
+		s.rollback(ctx)
+		return err
+	}
+	s.coll.Committed(ctx)
+	return nil
+}
+
+func (s *session) rollback(ctx context.Context) {
+	s.txn.Rollback(ctx)
+	s.coll.RolledBack(ctx)
+}
+
+func (s *session) run(ctx context.Context, st ast.Statement) error {
+	sel, isSelect := st.(*ast.Select)
+	if ddl.Handles(st) && (!isSelect || sel.Into != nil) {
+		tag, err := ddl.Exec(ctx, s.env(), st)
+		if err == nil {
+			fmt.Fprintln(&s.out, tag)
+		}
+		return err
+	}
+	prep, err := planner.Plan(ctx, st, &planner.Env{Catalog: s.coll, Format: s.bctx.Format})
+	if err != nil {
+		return err
+	}
+	optimizer.Optimize(prep, &optimizer.Options{})
+	p, err := exec.Compile(prep)
+	if err != nil {
+		return err
+	}
+	_, err = p.Run(s.execEnv(ctx), func(b *exec.Batch) error {
+		for i := range b.Len() {
+			s.row(prep.Columns, b.Row(i))
+		}
+		return nil
+	})
+	return err
+}
+
+func (s *session) row(cols []plan.Column, row []types.Datum) {
+	parts := make([]string, len(row))
+	for i, d := range row {
+		parts[i] = "NULL"
+		if !d.IsNull() {
+			parts[i] = types.FormatDatum(cols[i].Type, d, s.bctx.Format)
+		}
+	}
+	fmt.Fprintln(&s.out, strings.Join(parts, "|"))
+}
+
+func (s *session) execEnv(ctx context.Context) *exec.Env {
+	return &exec.Env{Ctx: ctx, Txn: s.txn, Builtin: s.bctx}
+}
+
+func (s *session) env() *ddl.Env {
+	return &ddl.Env{
+		Txn: s.txn, Coll: s.coll, User: "root", Exec: s.execEnv(context.Background()), Format: s.bctx.Format,
+		Optimize: func(_ context.Context, p *plan.Prepared) (*plan.Prepared, error) {
+			optimizer.Optimize(p, &optimizer.Options{})
+			return p, nil
+		},
+		Notice: func(severity string, n *pgerr.Error) {
+			fmt.Fprintf(&s.out, "%s: %s\n", severity, n.Message)
+			if n.Detail != "" {
+				fmt.Fprintf(&s.out, "DETAIL: %s\n", n.Detail)
+			}
+		},
+	}
+}

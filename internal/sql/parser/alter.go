@@ -1,0 +1,142 @@
+package parser
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+)
+
+// alterDatabase parses ALTER DATABASE after these words.
+func (p *parser) alterDatabase(loc ast.Loc) ast.Statement {
+	s := &ast.AlterDatabase{Loc: loc}
+	s.Name = p.colID()
+	switch {
+	case p.accept2(kwRename, kwTo):
+		s.Kind, s.NewName = ast.AlterDatabaseRename, p.colID()
+	case p.accept2(kwOwner, kwTo):
+		s.Kind, s.Owner = ast.AlterDatabaseOwner, p.roleSpec()
+	case p.accept2(kwSet, kwTablespace):
+		s.Kind, s.NewName = ast.AlterDatabaseSpace, p.colID()
+	case p.accept2(kwRefresh, kwCollation):
+		p.expect(kwVersion)
+		s.Kind = ast.AlterDatabaseRefresh
+	case p.tok.kind == kwSet, p.tok.kind == kwReset:
+		s.Kind, s.Set = ast.AlterDatabaseSet, p.setOrReset()
+	default:
+		p.accept(kwWith)
+		s.Options = p.databaseOptions()
+	}
+	return s
+}
+
+// alter parses ALTER.
+func (p *parser) alter() ast.Statement {
+	loc := p.loc()
+	p.advance()
+	k := p.tok.kind
+	switch k {
+	case kwTable:
+		p.advance()
+		return p.alterTable(loc, ast.ObjTable)
+	case kwIndex:
+		p.advance()
+		return p.alterTable(loc, ast.ObjIndex)
+	case kwView:
+		p.advance()
+		return p.alterTable(loc, ast.ObjView)
+	case kwMaterialized:
+		p.advance()
+		p.expect(kwView)
+		return p.alterTable(loc, ast.ObjMaterializedView)
+	case kwSequence:
+		p.advance()
+		return p.alterSequence(loc)
+	case kwDatabase:
+		p.advance()
+		return p.alterDatabase(loc)
+	case kwSchema:
+		p.advance()
+		return p.alterObject(loc, ast.ObjSchema)
+	case kwRole:
+		p.advance()
+		return p.alterRole(loc, ast.KindRole)
+	case kwGroup:
+		p.advance()
+		return p.alterRole(loc, ast.KindGroup)
+	}
+	return p.alterOther(loc)
+}
+
+// alterOther parses ALTER of the less common objects.
+func (p *parser) alterOther(loc ast.Loc) ast.Statement {
+	switch p.tok.kind {
+	case kwUser:
+		if p.peek() != kwMapping {
+			p.advance()
+			return p.alterRole(loc, ast.KindUser)
+		}
+	case kwDefault:
+		if p.accept2(kwDefault, kwPrivileges) {
+			return p.alterDefaultPrivileges(loc)
+		}
+	case kwType, kwExtension:
+		k := ast.ObjType
+		if p.tok.kind == kwExtension {
+			k = ast.ObjExtension
+		}
+		if p.alterIsCommon() {
+			p.advance()
+			return p.alterObject(loc, k)
+		}
+		return p.skipStatement(loc, "ALTER "+k.String())
+	case kwSystem:
+		return p.skipStatement(loc, "ALTER SYSTEM")
+	}
+	if what, ok := p.unmodelled(false); ok {
+		return p.skipStatement(loc, "ALTER "+what)
+	}
+	for _, w := range []string{"range", "partition", "job"} { // of the dialects: zone configurations
+		if p.isNameWord(w) {
+			return p.skipStatement(loc, "ALTER "+upper(w))
+		}
+	}
+	p.syntaxError()
+	return nil
+}
+
+// alterIsCommon reports whether the object named after the next token is
+// renamed, moved or given to another owner as a whole.
+func (p *parser) alterIsCommon() bool {
+	l := p.scan()
+	l.next()
+	t := l.next()
+	for t.kind == '.' {
+		l.next()
+		t = l.next()
+	}
+	switch t.kind {
+	case kwRename:
+		return l.next().kind == kwTo
+	case kwOwner:
+		return true
+	case kwSet:
+		return l.next().kind == kwSchema
+	}
+	return false
+}
+
+// alterObject parses name RENAME TO, OWNER TO or SET SCHEMA.
+func (p *parser) alterObject(loc ast.Loc, k ast.ObjectKind) ast.Statement {
+	s := &ast.AlterObject{Loc: loc, Kind: k}
+	s.Name = p.anyName()
+	switch {
+	case p.accept2(kwRename, kwTo):
+		s.NewName = p.colID()
+	case k != ast.ObjSchema && p.accept2(kwSet, kwSchema):
+		s.NewSchema = p.colID()
+	default:
+		p.expect(kwOwner)
+		p.expect(kwTo)
+		r := p.roleSpec()
+		s.Owner = &r
+	}
+	return s
+}
