@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"fmt"
 	"slices"
 	"unsafe"
 
@@ -30,7 +31,7 @@ func (c *conn) bind(body []byte) error {
 	if err != nil {
 		return err
 	}
-	params, err := c.bindParams(&m, p, len(name) == 0)
+	params, err := c.bindParams(&m, p, name)
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (c *conn) readFormats(m *wire.Body) {
 
 // bindParams reads the parameters of a Bind message. Those of the unnamed portal
 // live in c.params, since there is one such portal at a time.
-func (c *conn) bindParams(m *wire.Body, p *sql.Prepared, unnamed bool) ([]types.Datum, error) {
+func (c *conn) bindParams(m *wire.Body, p *sql.Prepared, portal []byte) ([]types.Datum, error) {
 	c.readFormats(m)
 	n := int(uint16(m.Int16()))
 	if m.Failed() {
@@ -81,7 +82,7 @@ func (c *conn) bindParams(m *wire.Body, p *sql.Prepared, unnamed bool) ([]types.
 			"bind message supplies %d parameters, but prepared statement \"%s\" requires %d", n, p.Name, len(paramTypes))
 	}
 	var params []types.Datum
-	if unnamed {
+	if len(portal) == 0 {
 		c.params = slices.Grow(c.params[:0], n)[:n]
 		params = c.params
 	} else {
@@ -98,10 +99,24 @@ func (c *conn) bindParams(m *wire.Body, p *sql.Prepared, unnamed bool) ([]types.
 		}
 		var err error
 		if params[i], err = r.next(paramTypes[i], format); err != nil {
-			return nil, err
+			return nil, locateParam(err, portal, i+1, format)
 		}
 	}
 	return params, nil
+}
+
+// locateParam says which parameter an error is about.
+func locateParam(err error, portal []byte, n int, format int16) error {
+	e := *pgerr.From(err)
+	at := "unnamed portal"
+	if len(portal) > 0 {
+		at = fmt.Sprintf("portal \"%s\"", portal)
+	}
+	e.Context = fmt.Sprintf("%s parameter $%d", at, n)
+	if format == formatText && e.Code != pgerr.CharacterNotInRepertoire && e.Code != pgerr.ProtocolViolation {
+		e.Context += " = '...'"
+	}
+	return &e
 }
 
 // paramReader reads parameter values.

@@ -54,7 +54,7 @@ func NewServer(cfg Config) *Server {
 	}
 	return &Server{
 		stats: newTableStats(cfg.DB, cfg.SpanSize, cfg.Logger),
-		cfg: cfg, plans: newPlanCache(), started: time.Now(),
+		cfg:   cfg, plans: newPlanCache(), started: time.Now(),
 		sessions: map[int32]*Session{}, nextPID: 1000,
 		fixed: map[string]string{"server_version": "15.0 (Lichen " + cfg.Version + ")"},
 	}

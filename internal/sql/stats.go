@@ -54,6 +54,7 @@ type tableStats struct {
 type tableCount struct {
 	index   catalog.IndexID // that was counted: TRUNCATE changes it
 	rows    float64
+	columns map[catalog.ColumnID]columnStats
 	known   bool
 	changed int64
 	queued  bool
@@ -79,7 +80,7 @@ func (s *tableStats) Stats(t *catalog.Table) *optimizer.TableStats {
 		s.enqueueLocked(t)
 		return nil
 	}
-	return &optimizer.TableStats{Rows: max(c.rows, 1)}
+	return c.optimizerStats()
 }
 
 // note tells that a committed or running statement has changed n rows of t.
@@ -134,16 +135,16 @@ func (s *tableStats) drain() {
 		c := s.tables[t.ID]
 		c.queued, c.changed = false, 0
 		s.mu.Unlock()
-		rows, err := s.count(s.ctx, t)
+		rows, cols, err := s.count(s.ctx, t)
 		if err != nil {
 			s.log.Info("count rows", "table", t.Name, "err", err) // the next change tries again
 			continue
 		}
-		s.set(t, rows)
+		s.set(t, rows, cols)
 	}
 }
 
-func (s *tableStats) set(t *catalog.Table, rows float64) {
+func (s *tableStats) set(t *catalog.Table, rows float64, cols map[catalog.ColumnID]columnStats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.tables[t.ID]
@@ -151,14 +152,19 @@ func (s *tableStats) set(t *catalog.Table, rows float64) {
 	if !c.known {
 		old = optimizer.DefaultRows
 	}
-	c.rows, c.known, c.index = rows, true, t.Primary().ID
-	if rows > replanFactor*old || old > replanFactor*rows {
+	first := !c.known
+	c.rows, c.columns, c.known, c.index = rows, cols, true, t.Primary().ID
+	if first || rows > replanFactor*old || old > replanFactor*rows {
 		s.epoch.Add(1)
 	}
 }
 
-// count returns the number of rows of t a moment ago.
-func (s *tableStats) count(ctx context.Context, t *catalog.Table) (float64, error) {
+// count returns the number of rows of t a moment ago, and what its columns hold.
+func (s *tableStats) count(ctx context.Context, t *catalog.Table) (float64, map[catalog.ColumnID]columnStats, error) {
+	sm, err := newSample(t)
+	if err != nil {
+		return 0, nil, err
+	}
 	prefix := keys.IndexPrefix(uint64(t.Database), uint64(t.ID), uint64(t.Primary().ID))
 	start, end := prefix, keys.PrefixEnd(prefix)
 	now := s.db.Clock().PhysicalNow()
@@ -169,22 +175,31 @@ func (s *tableStats) count(ctx context.Context, t *catalog.Table) (float64, erro
 	rows := 0
 	for key := start; key != nil && rows < maxCounted; key = page.Resume {
 		if err := txn.Scan(ctx, key, end, kv.ScanOptions{}, &page); err != nil {
-			return 0, err
+			return 0, nil, err
+		}
+		if err := sm.add(&page); err != nil {
+			return 0, nil, err
 		}
 		rows += page.Len()
 	}
-	if page.Resume == nil || s.spanSize == nil {
-		return float64(rows), nil
+	total, err := s.extrapolate(start, page.Resume, end, float64(rows))
+	return total, sm.columns(total), err
+}
+
+// extrapolate estimates the rows in [start, end) from those in [start, resume).
+func (s *tableStats) extrapolate(start, resume, end []byte, rows float64) (float64, error) {
+	if resume == nil || s.spanSize == nil {
+		return rows, nil
 	}
-	part, err := s.spanSize(start, page.Resume)
+	part, err := s.spanSize(start, resume)
 	if err != nil {
 		return 0, err
 	}
 	whole, err := s.spanSize(start, end)
 	if err != nil || part <= 0 || whole <= part {
-		return float64(rows), err
+		return rows, err
 	}
-	return float64(rows) * float64(whole) / float64(part), nil
+	return rows * float64(whole) / float64(part), nil
 }
 
 // close ends the counting and waits for it.

@@ -71,10 +71,11 @@ func (m *Body) take(n int) []byte {
 
 // Byte takes a byte.
 func (m *Body) Byte() byte {
-	if b := m.take(1); b != nil {
-		return b[0]
+	if len(m.b) == 0 {
+		m.fail("no data left in message")
+		return 0
 	}
-	return 0
+	return m.take(1)[0]
 }
 
 // Int16 takes a 16-bit number.

@@ -105,8 +105,18 @@ func (p *printer) setTransaction(s *SetTransaction) {
 	p.txnModes(s.Modes)
 }
 
-// settingName prints a setting's name part by part.
-func (p *printer) settingName(name string) { p.dotted(strings.Split(name, ".")...) }
+// settingName prints a setting's name part by part; one that a quoted
+// identifier with dots gave may have empty parts and is printed whole.
+func (p *printer) settingName(name string) {
+	parts := strings.Split(name, ".")
+	for _, s := range parts {
+		if s == "" {
+			p.ident(name)
+			return
+		}
+	}
+	p.dotted(parts...)
+}
 
 // quotedSetting prints a setting's name so that none of the dialects' lists is
 // meant. The dots of a name are not part of an identifier.

@@ -84,10 +84,28 @@ func (o *optimizer) detach(s *plan.Subquery) (plan.Node, []plan.Expr, bool) {
 	for _, r := range s.Outer {
 		outer.add(r.Col)
 	}
-	// What does not change whether a row exists can be left out.
 	exists := s.Kind == plan.ExistsSubquery
+	n, project, ok := peel(n, exists)
+	if !ok {
+		return nil, nil, false
+	}
+	n, on, ok := splitFilters(n, outer)
+	if !ok || dependsOn(n, outer) {
+		return nil, nil, false
+	}
+	if exists || project == nil {
+		return n, on, true
+	}
+	p, ok := comparedColumns(n, project, on, outer)
+	return p, on, ok
+}
+
+// peel removes the operators on top of a subquery that do not change whether a
+// row exists (for IN: with given values), and returns the projection among
+// them.
+func peel(n plan.Node, exists bool) (plan.Node, *plan.Project, bool) {
 	var project *plan.Project
-	for done := false; !done; {
+	for {
 		switch x := n.(type) {
 		case *plan.Project:
 			if project != nil && !exists {
@@ -102,48 +120,43 @@ func (o *optimizer) detach(s *plan.Subquery) (plan.Node, []plan.Expr, bool) {
 			}
 			n = x.Input
 		default:
-			done = true
+			return n, project, true
 		}
 	}
+}
+
+// splitFilters removes the conditions that refer to outer columns from the
+// filters on top of n and returns them.
+func splitFilters(n plan.Node, outer colSet) (plan.Node, []plan.Expr, bool) {
 	var on, keep []plan.Expr
 	for {
 		f, ok := n.(*plan.Filter)
 		if !ok {
-			break
+			return filtered(n, keep), on, true
 		}
 		for _, c := range plan.Conjuncts(f.Cond, nil) {
-			if refsSet(c, outer) {
-				on = append(on, c)
-			} else {
+			switch {
+			case !refsSet(c, outer):
 				keep = append(keep, c)
+			case hasSubquery(c):
+				return nil, nil, false
+			default:
+				on = append(on, c)
 			}
 		}
 		n = f.Input
 	}
-	for _, c := range on {
-		if hasSubquery(c) {
-			return nil, nil, false
-		}
-	}
-	if dependsOn(n, outer) {
-		return nil, nil, false
-	}
-	for _, c := range keep {
-		if hasSubquery(c) && refsSet(c, outer) {
-			return nil, nil, false
-		}
-	}
-	n = filtered(n, keep)
-	if exists || project == nil {
-		return n, on, true
-	}
-	// IN: the compared columns, with those that the conditions need.
+}
+
+// comparedColumns projects n to the columns that IN compares, with those that
+// the conditions need.
+func comparedColumns(n plan.Node, project *plan.Project, on []plan.Expr, outer colSet) (plan.Node, bool) {
 	p := &plan.Project{Input: n}
 	p.Cols = append(p.Cols, project.Cols...)
 	p.Exprs = append(p.Exprs, project.Exprs...)
 	for _, e := range p.Exprs {
 		if refsSet(e, outer) {
-			return nil, nil, false
+			return nil, false
 		}
 	}
 	in := n.Props().Cols
@@ -154,7 +167,7 @@ func (o *optimizer) detach(s *plan.Subquery) (plan.Node, []plan.Expr, bool) {
 			}
 		})
 	}
-	return p, on, true
+	return p, true
 }
 
 // refsSet reports whether e refers to a column of set.

@@ -5,7 +5,7 @@
 // volatility), catalog (indexes), types.
 //
 // Reading order: Options, Optimize and the list of rules (optimizer.go), the
-// logical rules in the order they run, one file each (fold.go, inlinecte.go,
+// logical rules in the order they run, one file each (inlinecte.go, fold.go,
 // decorrelate.go, pushdown.go, distinct.go, minmax.go, joinorder.go,
 // prune.go), then the physical pass: physical.go (sorts, limits, grouping),
 // access.go and constraint.go (indexes), join.go (algorithms), locks.go; and
@@ -18,12 +18,12 @@
 // Invariants:
 //
 //  1. A plan with any set of rules disabled yields the same rows (up to order
-//     where the query leaves it open) (TestRulesAgree in the SQL logic tests).
+//     where the query leaves it open) (the SQL logic tests run with rules off).
 //  2. No rule raises an error at plan time: what fails to fold is left for the
-//     executor (folder.call).
+//     executor (foldCall, foldCast).
 //  3. Volatile expressions are neither duplicated nor moved to where they would
-//     be evaluated more or less often (pusher.movable).
-//  4. The result satisfies plan.Verify (checked by the golden tests).
+//     be evaluated more or less often (volatileExpr at every move).
+//  4. The result satisfies plan.Verify (TestGolden, FuzzPlan).
 //
 // Concurrency: an optimization belongs to one goroutine. The plan given is
 // consumed: its nodes are changed in place.

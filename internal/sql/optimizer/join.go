@@ -59,11 +59,13 @@ func (o *optimizer) join(n *plan.Join, w wanted) plan.Node {
 	}
 	keys, rest := equiKeys(n.On, lc, n.Right.Props().Cols)
 	rawLeft, rawRight := o.rawScan(n.Left), o.rawScan(n.Right)
+	mergeLeft, mergeRight := o.rawScan(n.Left), o.rawScan(n.Right)
 	n.Left = o.physical(n.Left, lw)
 	n.Right = o.physical(n.Right, wanted{})
 	alt := o.lookupJoin(n, keys, rawLeft, rawRight)
 	l, r := n.Left.Props(), n.Right.Props()
 	n.Rows = o.joinRows(n, keys, rest)
+	merge := o.mergeJoin(n, keys, rest, mergeLeft, mergeRight)
 	if len(keys) == 0 || !o.on(RuleHashJoin) {
 		n.Algo = plan.LoopJoin
 		n.Order = nil
@@ -75,7 +77,7 @@ func (o *optimizer) join(n *plan.Join, w wanted) plan.Node {
 	} else {
 		o.hashJoin(n, keys, rest)
 	}
-	return o.cheaper(n, alt, w)
+	return cheaper(w, n, alt, merge)
 }
 
 func loopKeepsOrder(k plan.JoinKind) bool {
@@ -92,16 +94,15 @@ func leftOrder(order []plan.SortKey, cols []plan.Column) []plan.SortKey {
 	return order
 }
 
-// cheaper picks between a join and an alternative in which order and bound of
-// the consumer may be served.
-func (o *optimizer) cheaper(n, alt *plan.Join, w wanted) plan.Node {
-	if alt == nil {
-		return n
+// cheaper picks among a join and its alternatives, nil ones aside; which is
+// best depends on the order and the bound that the consumer wants.
+func cheaper(w wanted, best *plan.Join, alternatives ...*plan.Join) plan.Node {
+	for _, a := range alternatives {
+		if a != nil && joinCost(a, w) <= joinCost(best, w) {
+			best = a
+		}
 	}
-	if joinCost(alt, w) <= joinCost(n, w) {
-		return alt
-	}
-	return n
+	return best
 }
 
 func joinCost(n *plan.Join, w wanted) float64 {

@@ -6,31 +6,34 @@ import (
 
 // The names of the rules, in the order they apply.
 const (
-	RuleFold           = "fold_constants"
-	RuleInlineCTE      = "inline_ctes"
-	RuleDecorrelate    = "decorrelate_subqueries"
-	RulePushFilters    = "push_filters"
-	RuleOuterJoins     = "simplify_outer_joins"
-	RuleDistinct       = "eliminate_distinct"
-	RuleMinMax         = "min_max_index"
-	RuleJoinOrder      = "join_order"
-	RulePrune          = "prune_columns"
-	RuleIndexes        = "index_selection"
-	RuleLookupJoin     = "lookup_join"
-	RuleHashJoin       = "hash_join"
-	RuleMergeJoin      = "merge_join"
-	RuleSort           = "eliminate_sort"
-	RuleTopK           = "top_k"
-	RuleOrderedGroup   = "ordered_grouping"
-	RuleLimit          = "push_limits"
-	RuleLocks          = "push_locks"
-	maxOptimizerNested = 200 // plans of subqueries within each other
+	RuleInlineCTE    = "inline_ctes"
+	RuleFold         = "fold_constants"
+	RuleDecorrelate  = "decorrelate_subqueries"
+	RulePushFilters  = "push_filters"
+	RuleOuterJoins   = "simplify_outer_joins"
+	RuleDistinct     = "eliminate_distinct"
+	RuleMinMax       = "min_max_index"
+	RuleJoinOrder    = "join_order"
+	RulePrune        = "prune_columns"
+	RuleIndexes      = "index_selection"
+	RuleLookupJoin   = "lookup_join"
+	RuleHashJoin     = "hash_join"
+	RuleMergeJoin    = "merge_join"
+	RuleSort         = "eliminate_sort"
+	RuleTopK         = "top_k"
+	RuleOrderedGroup = "ordered_grouping"
+	RuleLimit        = "push_limits"
+	RuleLocks        = "push_locks"
 )
+
+// maxNested bounds how deep plans of subqueries are optimized within each
+// other; deeper ones are executed as they come from the planner.
+const maxNested = 200
 
 // Rules lists the names of all rules in the order they apply.
 func Rules() []string {
 	return []string{
-		RuleFold, RuleInlineCTE, RuleDecorrelate, RulePushFilters, RuleOuterJoins, RuleDistinct, RuleMinMax,
+		RuleInlineCTE, RuleFold, RuleDecorrelate, RulePushFilters, RuleOuterJoins, RuleDistinct, RuleMinMax,
 		RuleJoinOrder, RulePrune, RuleIndexes, RuleLookupJoin, RuleHashJoin, RuleMergeJoin, RuleSort, RuleTopK,
 		RuleOrderedGroup, RuleLimit, RuleLocks,
 	}
@@ -123,7 +126,7 @@ func outputOf(n plan.Node) []plan.ColID { return plan.IDs(n.Props().Cols) }
 func (o *optimizer) query(n plan.Node, out []plan.ColID, exact bool) plan.Node {
 	o.depth++
 	defer func() { o.depth-- }()
-	if o.depth > maxOptimizerNested {
+	if o.depth > maxNested {
 		return n
 	}
 	want := n.Props().Cols

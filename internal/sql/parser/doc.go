@@ -7,9 +7,9 @@
 //
 // Reading order: parser.go (Parse, ParseOne, ParseExpr and the token stream),
 // lexer.go with lexstring.go and keyword.go, statement.go (which statement is
-// it), expr.go (precedence climbing) with exprprimary.go and exprfunc.go,
-// typename.go, select.go and from.go, dml.go, then one file per area of
-// statements.
+// it), expr.go (precedence climbing) with match.go, exprprimary.go, parens.go,
+// exprfunc.go and window.go, typename.go, select.go with with.go and from.go,
+// dml.go, then one file per area of statements.
 //
 // The parser is recursive descent with one token of lookahead; where
 // PostgreSQL's grammar needs more, it looks ahead on a copy of the lexer.

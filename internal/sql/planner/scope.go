@@ -4,7 +4,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // clause names the part of a query that an expression stands in, for errors
@@ -58,8 +57,6 @@ type scope struct {
 	// inAgg is set while the arguments of an aggregate are planned, inWindow
 	// while those of a window function are.
 	inAgg, inWindow bool
-	// operand is the type of the innermost simple CASE.
-	operand *types.T
 	// beside are the items of the enclosing FROM that a subquery there cannot
 	// see without LATERAL, for the error message.
 	beside []*item
@@ -98,11 +95,10 @@ type item struct {
 
 // scopeCol is a column of an item.
 type scopeCol struct {
-	name     string
-	col      plan.Column
-	expr     plan.Expr // what a reference means if it is not col: a merged USING column
-	hidden   bool      // not part of *
-	nullable bool
+	name   string
+	col    plan.Column
+	expr   plan.Expr // what a reference means if it is not col: a merged USING column
+	hidden bool      // not part of *
 }
 
 func (b *builder) rootScope() *scope { return &scope{} }

@@ -1,0 +1,116 @@
+package pgcatalog
+
+import (
+	"context"
+	"time"
+
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Activity is a session's row of pg_stat_activity.
+type Activity struct {
+	PID                             int32
+	User, Database                  string
+	Application, Remote             string
+	State, Query                    string
+	Started, Since, XactStart       time.Time
+	ApplicationClient, ClientMissed bool
+}
+
+// Host is the session that a Catalog works for.
+type Host struct {
+	Coll *catalog.Collection
+	// Context returns the context of the running statement.
+	Context func() context.Context
+	// User is the current user.
+	User string
+	// Setting returns the value of a configuration parameter.
+	Setting func(name string) (string, bool)
+	// Activities lists the node's sessions.
+	Activities func() []Activity
+	// SpanSize returns the bytes on disk of a key span.
+	SpanSize func(start, end []byte) (int64, error)
+}
+
+// Catalog answers what a session asks about the catalog.
+type Catalog struct {
+	h Host
+}
+
+var (
+	_ exec.VirtualProvider = (*Catalog)(nil)
+	_ builtin.Catalog      = (*Catalog)(nil)
+	_ types.Names          = (*Catalog)(nil)
+)
+
+// New returns the Catalog of a session.
+func New(h Host) *Catalog { return &Catalog{h: h} }
+
+func (c *Catalog) ctx() context.Context {
+	if c.h.Context != nil {
+		if ctx := c.h.Context(); ctx != nil {
+			return ctx
+		}
+	}
+	return context.Background()
+}
+
+// The oids of the only role and of what has fixed oids.
+const (
+	oidRoot           = 10
+	oidPgDefault      = 1663
+	oidPgGlobal       = 1664
+	oidHeap           = 2
+	oidBtree          = 403
+	oidDefaultCollate = 100
+	oidInternalLang   = 12
+	utf8Encoding      = 6
+)
+
+// Oids of the catalogs that others refer to.
+const (
+	oidPgType       = 1247
+	oidPgAttribute  = 1249
+	oidPgProc       = 1255
+	oidPgClass      = 1259
+	oidPgDatabase   = 1262
+	oidPgAttrdef    = 2604
+	oidPgConstraint = 2606
+	oidPgNamespace  = 2615
+)
+
+// VirtualRows implements exec.VirtualProvider.
+func (c *Catalog) VirtualRows(ctx context.Context, t *catalog.Table, eq []exec.VirtualConstraint, emit func(exec.Row) error) error {
+	if t.Kind == catalog.KindSequence {
+		return c.sequenceRow(ctx, t, emit)
+	}
+	gen := generatorOf(t)
+	if gen == nil {
+		return nil // a catalog of things that do not exist here
+	}
+	s, err := c.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	w := &writer{t: t, ords: builtIns().ords[t.ID], row: make(exec.Row, len(t.Columns)), eq: eq, emit: emit}
+	if err := gen(s, w); err != nil {
+		return err
+	}
+	return w.err
+}
+
+// sequenceRow is the row of SELECT * FROM sequence.
+func (c *Catalog) sequenceRow(ctx context.Context, t *catalog.Table, emit func(exec.Row) error) error {
+	last, called, err := c.h.Coll.Store().SequenceValue(ctx, t)
+	if err != nil {
+		return err
+	}
+	if len(t.Columns) != 3 {
+		return pgerr.New(pgerr.InternalError, "sequence \"%s\" has no columns", t.Name)
+	}
+	return emit(exec.Row{types.NewInt(last), types.NewInt(0), types.NewBool(called)})
+}

@@ -1,0 +1,30 @@
+// Package pgcatalog is the catalog as PostgreSQL shows it: the relations of
+// pg_catalog and information_schema, the names of reg* values, and the functions
+// that print definitions.
+//
+// Above it: the session, which makes a Catalog and hands it to execution (as
+// exec.VirtualProvider), to functions (as builtin.Catalog) and to the text forms
+// (as types.Names). Below it: catalog (descriptors), builtin and types (what
+// exists), settings.
+//
+// Reading order: schema.go (the relations and their columns, read from
+// tables.txt), Catalog (catalog.go), snapshot.go (what a relation's rows are
+// made from), rows.go (how they are made), then the relations by area: class.go,
+// index.go, constraint.go, typ.go, proc.go, cluster.go, activity.go, infoschema
+// files; print.go (definitions) and names.go.
+//
+// tables.txt lists the columns as PostgreSQL 15 has them; types.txt the input
+// and output functions and default operator classes of the types.
+//
+// Invariants:
+//
+//  1. Every relation that is listed has the columns of PostgreSQL 15, in order
+//     (TestColumns).
+//  2. Rows agree across relations: every oid that refers to another relation is
+//     found there, or is 0 (TestReferences).
+//  3. Listings pin nothing: they never wait for DDL, and may be overtaken by it.
+//
+// Concurrency: a Catalog belongs to one session.
+//
+// It does not: store anything, check privileges, or plan.
+package pgcatalog

@@ -1,0 +1,170 @@
+package pgcatalog
+
+import (
+	_ "embed" // for tables.txt and types.txt
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// tablesText lists the relations: schema.name, oid, kind (r or v) and the
+// columns as name:type, with ! after the type of those that are never NULL.
+//
+//go:embed tables.txt
+var tablesText string
+
+// The oids of the built-in schemas.
+const (
+	oidPgCatalog         = 11
+	oidInformationSchema = 13200
+)
+
+// The names of the built-in schemas.
+const (
+	namePgCatalog         = "pg_catalog"
+	nameInformationSchema = "information_schema"
+)
+
+func virtualID(oid uint32) catalog.ID { return catalog.VirtualBase + catalog.ID(oid) }
+
+// builtIn is what tables.txt describes.
+type builtIn struct {
+	schemas []catalog.VirtualSchema
+	// isView tells the relations that are views in PostgreSQL.
+	isView map[uint32]bool
+	// ords maps the column names of each relation to their positions.
+	ords map[catalog.ID]map[string]int
+}
+
+var builtIns = sync.OnceValue(parseTables)
+
+// Schemas returns the built-in schemas with their relations.
+func Schemas() []catalog.VirtualSchema { return builtIns().schemas }
+
+func parseTables() *builtIn {
+	b := &builtIn{isView: map[uint32]bool{}, ords: map[catalog.ID]map[string]int{}}
+	schema := func(name string, oid uint32) *catalog.VirtualSchema {
+		b.schemas = append(b.schemas, catalog.VirtualSchema{Schema: &catalog.Schema{
+			ID: virtualID(oid), Oid: oid, Version: 1, Name: name, Owner: catalog.RootUser,
+		}})
+		return &b.schemas[len(b.schemas)-1]
+	}
+	schema(namePgCatalog, oidPgCatalog)
+	schema(nameInformationSchema, oidInformationSchema)
+	for _, line := range strings.Split(strings.TrimSpace(tablesText), "\n") {
+		f := strings.Fields(line)
+		s := &b.schemas[0]
+		name, ok := strings.CutPrefix(f[0], namePgCatalog+".")
+		if !ok {
+			s = &b.schemas[1]
+			name, _ = strings.CutPrefix(f[0], nameInformationSchema+".")
+		}
+		t := b.table(s.Schema.ID, name, f)
+		s.Tables = append(s.Tables, t)
+	}
+	return b
+}
+
+func (b *builtIn) table(schema catalog.ID, name string, f []string) *catalog.Table {
+	n, err := strconv.ParseUint(f[1], 10, 32)
+	must.True(err == nil, "tables.txt: bad oid of %s", name)
+	t := &catalog.Table{
+		ID: virtualID(uint32(n)), Oid: uint32(n), Version: 1, Schema: schema, Name: name, Owner: catalog.RootUser,
+		Kind: catalog.KindVirtual, NextColumnID: catalog.ColumnID(len(f) - 2), NextAttnum: int16(len(f) - 2),
+	}
+	b.isView[t.Oid] = f[2] == "v"
+	ords := map[string]int{}
+	for i, c := range f[3:] {
+		col, typ, _ := strings.Cut(c, ":")
+		typ, notNull := strings.CutSuffix(typ, "!")
+		ty, ok := typeNamed(typ)
+		must.True(ok, "tables.txt: unknown type %s of %s.%s", typ, name, col)
+		t.Columns = append(t.Columns, catalog.Column{
+			ID: catalog.ColumnID(i + 1), Attnum: int16(i + 1), Name: col, Type: ty, NotNull: notNull,
+		})
+		ords[col] = i
+	}
+	b.ords[t.ID] = ords
+	return t
+}
+
+func typeNamed(name string) (*types.T, bool) {
+	switch name {
+	case "char":
+		return types.Char, true
+	case "_char":
+		return types.CharArray, true
+	}
+	return types.ByName(name)
+}
+
+// typesText lists, per type: oid, name, then oid and name of its input, output,
+// receive and send functions, then oid, name and family of its default btree
+// operator class (0 and - for none).
+//
+//go:embed types.txt
+var typesText string
+
+// typeSupport is a line of types.txt.
+type typeSupport struct {
+	in, out, recv, send     uint32
+	names                   [4]string
+	opclass, opfamily       uint32
+	opclassName, opTypeName string
+	typ                     uint32
+}
+
+var typeSupports = sync.OnceValue(func() map[uint32]*typeSupport {
+	m := map[uint32]*typeSupport{}
+	for _, line := range strings.Split(strings.TrimSpace(typesText), "\n") {
+		f := strings.Fields(line)
+		num := func(i int) uint32 {
+			n, err := strconv.ParseUint(f[i], 10, 32)
+			must.True(err == nil, "types.txt: bad number in %q", line)
+			return uint32(n)
+		}
+		s := &typeSupport{
+			typ: num(0), opTypeName: f[1], in: num(2), out: num(4), recv: num(6), send: num(8),
+			names:   [4]string{f[3], f[5], f[7], f[9]},
+			opclass: num(10), opclassName: f[11], opfamily: num(12),
+		}
+		m[s.typ] = s
+	}
+	return m
+})
+
+// The functions of arrays.
+const (
+	oidArrayIn   = 750
+	oidArrayOut  = 751
+	oidArrayRecv = 2400
+	oidArraySend = 2401
+)
+
+// supportOf returns the functions and operator class of a type; the zero value
+// for types that have none.
+func supportOf(t *types.T) typeSupport {
+	if s := typeSupports()[t.Oid]; s != nil {
+		return *s
+	}
+	if t.Elem != nil {
+		return typeSupport{
+			in: oidArrayIn, out: oidArrayOut, recv: oidArrayRecv, send: oidArraySend, opclass: 10000, opfamily: 397,
+			opclassName: "array_ops", typ: t.Oid,
+		}
+	}
+	return typeSupport{}
+}
+
+// opclassOf returns the default operator class of a column's type; varchar
+// uses that of text.
+func opclassOf(t *types.T) uint32 {
+	if t.Is(types.Varchar) {
+		t = types.Text
+	}
+	return supportOf(t).opclass
+}
