@@ -52,11 +52,12 @@ func newConn(s *Server, ctx context.Context, nc net.Conn, first []byte) *conn {
 	return c
 }
 
-// terminate ends the running statement, and then the connection. Any goroutine
-// may call it; if there is no session yet, it will not get further than ready.
+// terminate ends the running statement, and then the connection: without one,
+// waking it is enough, since it gets no further than ready. Any goroutine may
+// call it.
 func (c *conn) terminate() {
 	c.wire.Wake()
-	if ses := c.shared.Load(); ses != nil {
+	if ses := c.shared.Load(); ses != nil && ses.Activity().State == "active" {
 		ses.Terminate()
 	}
 }
@@ -129,10 +130,12 @@ func (c *conn) readFailed(err error) {
 		c.goodbye(pe)
 	case errors.Is(err, os.ErrDeadlineExceeded) && c.wire.Woken():
 		c.goodbye(errShutdown)
-	case errors.Is(err, os.ErrDeadlineExceeded) && c.ses.Status() != 'I':
-		c.goodbye(errIdleInTxn)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		c.goodbye(errIdleSession)
+		if _, inTxn := c.ses.IdleTimeout(); inTxn {
+			c.goodbye(errIdleInTxn)
+		} else {
+			c.goodbye(errIdleSession)
+		}
 	}
 }
 
@@ -251,19 +254,12 @@ func (c *conn) ready() bool {
 		c.goodbye(errShutdown)
 		return false
 	}
-	if s, ok := any(c.ses).(idleLimiter); ok && !c.wire.Buffered() {
-		if d := s.IdleTimeout(); d > 0 {
-			c.deadline = true
-			_ = c.wire.SetReadDeadline(time.Now().Add(d)) // the next read tells of a failure
-		}
+	if d, _ := c.ses.IdleTimeout(); d > 0 && !c.wire.Buffered() {
+		c.deadline = true
+		_ = c.wire.SetReadDeadline(time.Now().Add(d)) // the next read tells of a failure
 	}
 	return true
 }
-
-// idleLimiter is a session that has idle_session_timeout and
-// idle_in_transaction_session_timeout: IdleTimeout returns the one that counts in
-// its present state, 0 for none.
-type idleLimiter interface{ IdleTimeout() time.Duration }
 
 func (c *conn) flush() bool {
 	if err := c.wire.Flush(); err != nil {

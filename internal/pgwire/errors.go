@@ -1,12 +1,10 @@
 package pgwire
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/settings"
 )
 
 // The severities of errors.
@@ -69,15 +67,8 @@ func (c *conn) appendReport(typ byte, severity string, e *pgerr.Error) {
 
 // sendNotice appends NoticeResponse, if the client wants notices so minor.
 func (c *conn) sendNotice(severity string, e *pgerr.Error) {
-	if m, ok := any(c.ses).(messageFilter); ok {
-		level := slices.Index(settings.Severities, strings.ToLower(severity))
-		if level >= 0 && level < m.MinMessages() { // INFO is in no list: always sent
-			return
-		}
+	if !c.ses.WantsNotice(severity) {
+		return
 	}
 	c.appendReport('N', severity, e)
 }
-
-// messageFilter is a session that has client_min_messages: an index into
-// settings.Severities.
-type messageFilter interface{ MinMessages() int }

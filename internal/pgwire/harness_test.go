@@ -176,3 +176,13 @@ func (c *client) rest() []string {
 		out = append(out, show(m))
 	}
 }
+
+// pipe returns both ends of a connection in memory.
+func pipe(t testing.TB) (server, nc net.Conn) {
+	t.Helper()
+	server, nc = net.Pipe()
+	if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return server, nc
+}

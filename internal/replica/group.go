@@ -65,6 +65,7 @@ type group struct {
 	}
 
 	// The rest belongs to the processing goroutine.
+	parked  bool // not leader: a full disk interrupted it
 	applier apply.Applier
 	entry   []byte
 	spare   []*proposal
@@ -84,12 +85,19 @@ func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error)
 			r.desc.RangeID, applied.Index, st.Last)
 	}
 	g.applier.Reset(r.deps.Engine, r.desc.RangeID, applied)
+	return g, g.reset()
+}
+
+// reset makes the raft state anew from what is durable and applied; the group
+// must campaign before it can propose.
+func (g *group) reset() error {
+	r := g.r
 	rn, err := raft.NewRawNode(&raft.Config{
 		ID:                        uint64(r.replicaID),
 		ElectionTick:              electionTicks,
 		HeartbeatTick:             heartbeatTicks,
 		Storage:                   &g.view,
-		Applied:                   applied.Index,
+		Applied:                   g.applier.State().Index,
 		AsyncStorageWrites:        true,
 		MaxSizePerMsg:             maxSizePerMsg,
 		MaxCommittedSizePerReady:  maxCommittedSize,
@@ -102,10 +110,10 @@ func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error)
 		Logger:                    r.deps.raftLogger(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("range %d: %w", r.desc.RangeID, err)
+		return fmt.Errorf("range %d: %w", r.desc.RangeID, err)
 	}
-	g.rn = rn
-	return g, nil
+	g.rn, g.parked = rn, true
+	return nil
 }
 
 // campaign makes the only voter of a group its leader and applies what its log
@@ -115,19 +123,25 @@ func (g *group) campaign() error {
 	must.True(!g.mu.busy, "R1: campaign while the group is processed")
 	g.mu.busy = true
 	g.mu.Unlock()
-	err := g.rn.Campaign()
-	if err == nil {
-		err = g.processReady()
-	}
+	err := g.lift()
 	g.mu.Lock()
 	g.mu.busy = false
 	g.mu.Unlock()
-	if err != nil {
+	return err
+}
+
+// lift makes the only voter the leader.
+func (g *group) lift() error {
+	if err := g.rn.Campaign(); err != nil {
+		return err
+	}
+	if err := g.processReady(); err != nil {
 		return err
 	}
 	if g.rn.BasicStatus().RaftState != raft.StateLeader {
 		return fmt.Errorf("range %d: the only voter did not become leader", g.r.desc.RangeID)
 	}
+	g.parked = false
 	return nil
 }
 
@@ -199,11 +213,7 @@ func (g *group) process(batch []*proposal, own *proposal) {
 		n := g.coalesce(batch)
 		part := batch[:n]
 		batch = batch[n:]
-		err := g.rn.Propose(g.entry)
-		g.entry = nil // raft keeps it
-		if err == nil {
-			err = g.processReady()
-		}
+		err := g.submit()
 		must.True(err != nil || g.applier.State().Index == g.rn.BasicStatus().GetCommit(), "R5: the group rests with entries to apply")
 		if err != nil {
 			err = g.failed(err)
@@ -215,6 +225,21 @@ func (g *group) process(batch []*proposal, own *proposal) {
 			finish(p, err)
 		}
 	}
+}
+
+// submit sees g.entry through raft.
+func (g *group) submit() error {
+	if g.parked {
+		if err := g.lift(); err != nil {
+			return err
+		}
+	}
+	entry := g.entry
+	g.entry = nil // raft keeps it
+	if err := g.rn.Propose(entry); err != nil {
+		return err
+	}
+	return g.processReady()
 }
 
 // coalesce puts as many commands into g.entry as the limits allow, at least one.
@@ -236,12 +261,15 @@ func (g *group) coalesce(batch []*proposal) int {
 	return n
 }
 
-// failed decides what an error of the log or of raft means. A full disk is
-// passed on: nothing was written, and the group goes on. Anything else stops
-// the group.
+// failed decides what an error of the log or of raft means. With a full disk
+// nothing was written and nobody else has seen the entry: raft's memory of it is
+// dropped, and the group goes on when there is room. Anything else stops the
+// group.
 func (g *group) failed(err error) error {
 	if errors.Is(err, raftlog.ErrDiskFull) {
-		return &kvpb.DiskFullError{Cause: err}
+		if rerr := g.reset(); rerr == nil {
+			return &kvpb.DiskFullError{Cause: err}
+		}
 	}
 	g.stop(&kvpb.AmbiguousCommitError{Cause: err})
 	return &kvpb.AmbiguousCommitError{Cause: err}
@@ -299,13 +327,6 @@ func (g *group) append(ents []*pb.Entry, hs raftlog.HardState) error {
 		Group: g.view.group, Replica: uint64(g.r.replicaID), Entries: g.entries, HardState: &hs,
 	})
 	err := g.view.log.Append(g.writes)
-	for errors.Is(err, raftlog.ErrDiskFull) {
-		// Raft holds these entries and can't unlearn them: wait for room.
-		if !g.r.deps.waitForDisk(err) {
-			return err
-		}
-		err = g.view.log.Append(g.writes)
-	}
 	clear(g.entries)
 	return err
 }

@@ -28,14 +28,9 @@ type Deps struct {
 	CollectBelow func() hlc.Timestamp
 	// AdmitWrite returns an error while the store can't take writes (disk full).
 	AdmitWrite func() error
-	// WaitForDisk blocks until a write refused with err may be tried again; it
-	// returns false when the store stops instead.
-	WaitForDisk func(err error) bool
 	// Waits is the graph of transactions waiting for one another on this node.
 	Waits *concurrency.WaitGraph
 }
-
-func (d *Deps) waitForDisk(err error) bool { return d.WaitForDisk != nil && d.WaitForDisk(err) }
 
 func (d *Deps) raftLogger() raft.Logger { return raftLogger{d.Logger} }
 

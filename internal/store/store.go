@@ -168,7 +168,7 @@ func (s *Store) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
 func (s *Store) deps() replica.Deps {
 	return replica.Deps{
 		Engine: s.eng, Log: s.log, Clock: s.opts.Clock, Logger: s.opts.Logger,
-		CollectBelow: s.CollectBelow, AdmitWrite: s.admitWrite, WaitForDisk: s.waitForDisk, Waits: s.waits,
+		CollectBelow: s.CollectBelow, AdmitWrite: s.admitWrite, Waits: s.waits,
 	}
 }
 
@@ -192,20 +192,6 @@ func (s *Store) admitWrite() error {
 		return err
 	}
 	return nil
-}
-
-// diskRetry is how often a write that met a full disk in the log tries again.
-const diskRetry = time.Second
-
-func (s *Store) waitForDisk(error) bool {
-	t := time.NewTimer(diskRetry)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-s.stop:
-		return false
-	}
 }
 
 func (s *Store) maintain() {

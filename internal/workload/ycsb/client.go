@@ -258,6 +258,9 @@ func (c *client) readModifyWrite(ctx context.Context) {
 	if s := c.update(ctx, key); status == statusOK {
 		status = s
 	}
+	if status == statusNotFound {
+		c.run.missing() // a third failure of the same reason
+	}
 	c.run.ops.rmw.Record(time.Since(begun), status, status == statusOK)
 }
 

@@ -1,0 +1,202 @@
+package pgwire
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"net"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// packet makes a message of the start-up phase.
+func packet(code uint32, rest string) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(8+len(rest)))
+	b = binary.BigEndian.AppendUint32(b, code)
+	return append(b, rest...)
+}
+
+func params(kv ...string) string { return strings.Join(kv, "\x00") + "\x00\x00" }
+
+func TestStartupErrors(t *testing.T) {
+	_, addr := newServer(t, nil)
+	const v3 = 3 << 16
+	cases := []struct {
+		name  string
+		bytes []byte
+		want  string // code, "" for no answer
+	}{
+		{"short length", []byte{0, 0, 0, 7, 0, 3, 0, 0}, "08P01"},
+		{"long length", []byte{0, 0, 0x27, 0x11, 0, 3, 0, 0}, "08P01"},
+		{"HTTP", []byte("GET / HTTP/1.0\r\n\r\n"), "08P01"},
+		{"protocol 2", packet(2<<16, params("user", "root")), "0A000"},
+		{"no terminator", packet(v3, "user\x00root\x00"), "08P01"},
+		{"odd strings", packet(v3, "user\x00ro"), "08P01"},
+		{"bytes after the terminator", packet(v3, params("user", "root")+"x"), "08P01"},
+		{"no user", packet(v3, params("database", "defaultdb")), "28000"},
+		{"unknown user", packet(v3, params("user", "nobody", "database", "defaultdb")), "28000"},
+		{"unknown database", packet(v3, params("user", "root", "database", "nope")), "3D000"},
+		{"unknown parameter", packet(v3, params("user", "root", "database", "defaultdb", "what", "x")), "42704"},
+		{"bad parameter", packet(v3, params("user", "root", "database", "defaultdb", "DateStyle", "x")), "22023"},
+		{"bad option", packet(v3, params("user", "root", "database", "defaultdb", "options", "-x")), "42601"},
+		{"option without value", packet(v3, params("user", "root", "database", "defaultdb", "options", "-c a")), "42601"},
+		{"-c at the end", packet(v3, params("user", "root", "database", "defaultdb", "options", "-c")), "42601"},
+		{"replication", packet(v3, params("user", "root", "replication", "true")), "0A000"},
+		{"SSL twice", append(packet(codeSSL, ""), packet(codeSSL, "")...), "0A000"},
+		{"cancel of nothing", packet(codeCancel, "\x00\x00\x00\x01\x00\x00\x00\x02"), ""},
+		{"malformed cancel", packet(codeCancel, "\x00"), ""},
+	}
+	for _, tc := range cases {
+		c := dial(t, addr)
+		c.write(tc.bytes)
+		if strings.HasPrefix(tc.name, "SSL") {
+			var n [1]byte
+			if _, err := c.nc.Read(n[:]); err != nil || n[0] != 'N' {
+				t.Errorf("%s: answer %q, %v", tc.name, n, err)
+			}
+		}
+		got := strings.Join(c.rest(), "\n")
+		if tc.want == "" && got != "" || !strings.HasPrefix(got, strings.TrimSpace("E FATAL "+tc.want)) && tc.want != "" {
+			t.Errorf("%s: got %q, want %s", tc.name, got, tc.want)
+		}
+		_ = c.nc.Close()
+	}
+	if err := connect(t, addr, "").Ping(t.Context()); err != nil {
+		t.Error("afterwards:", err)
+	}
+}
+
+func TestParseOptions(t *testing.T) {
+	cases := []struct {
+		options string
+		want    map[string]string
+		code    pgerr.Code
+	}{
+		{"", map[string]string{"a": "0"}, ""},
+		{"  -c b=1 -cc=2\t--d-e=3 ", map[string]string{"a": "0", "b": "1", "c": "2", "d_e": "3"}, ""},
+		{`-c b=x\ y\\z -c b=last`, map[string]string{"a": "0", "b": "last"}, ""},
+		{`-c b=x\ y\\z\`, map[string]string{"a": "0", "b": `x y\z\`}, ""},
+		{"-c a=given", map[string]string{"a": "0"}, ""},
+		{"-c b==", map[string]string{"a": "0", "b": "="}, ""},
+		{"-e", nil, pgerr.SyntaxError},
+		{"-c", nil, pgerr.SyntaxError},
+		{"--x", nil, pgerr.SyntaxError},
+	}
+	for _, c := range cases {
+		got := map[string]string{"a": "0"}
+		err := parseOptions(c.options, got)
+		if pgerr.CodeOf(err) != c.code || err == nil && !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q: %v, %v", c.options, got, err)
+		}
+	}
+}
+
+func TestStartupParameters(t *testing.T) {
+	_, addr := newServer(t, nil)
+	c := connect(t, addr, "&application_name=app&options=-c%20TimeZone%3DEurope%2FZurich")
+	for name, want := range map[string]string{
+		"server_version": "15.0 (Lichen test)", "server_encoding": "UTF8", "client_encoding": "UTF8", "application_name": "app",
+		"TimeZone": "Europe/Zurich", "integer_datetimes": "on", "standard_conforming_strings": "on",
+	} {
+		if got := c.PgConn().ParameterStatus(name); got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestNegotiateProtocol(t *testing.T) {
+	_, addr := newServer(t, nil)
+	c := dial(t, addr)
+	c.write(packet(3<<16|7, params("user", "root", "database", "defaultdb", "_pq_.wish", "1")))
+	m, err := c.fe.Receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, ok := m.(*pgproto3.NegotiateProtocolVersion)
+	if !ok || n.NewestMinorProtocol != 0 || !reflect.DeepEqual(n.UnrecognizedOptions, []string{"_pq_.wish"}) {
+		t.Errorf("got %+v", m)
+	}
+	c.until('Z')
+}
+
+// TestFirstBytes hands the connection over after some bytes were read from it, as
+// a node does that tells protocols apart by them.
+func TestFirstBytes(t *testing.T) {
+	s, _ := newServer(t, nil)
+	all := packet(3<<16, params("user", "root", "database", "defaultdb"))
+	for _, n := range []int{1, 8, len(all)} {
+		server, nc := net.Pipe()
+		done := make(chan struct{})
+		go func() {
+			s.ServeConn(context.Background(), server, all[:n])
+			close(done)
+		}()
+		if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
+			t.Fatal(err)
+		}
+		c := &client{t: t, nc: nc, fe: pgproto3.NewFrontend(nc, nc)}
+		if n < len(all) {
+			c.write(all[n:])
+		}
+		c.until('Z')
+		c.send(&pgproto3.Query{String: "select 7"})
+		if got := c.until('Z'); len(got) != 4 || got[1] != `D "7"` {
+			t.Errorf("%d bytes: %q", n, got)
+		}
+		c.send(&pgproto3.Terminate{})
+		<-done
+	}
+}
+
+func TestConnectionLimit(t *testing.T) {
+	s, addr := newServer(t, func(o *Options) { o.MaxConnections = 2 })
+	a, b := connect(t, addr, ""), connect(t, addr, "")
+	c := dial(t, addr)
+	c.write(packet(3<<16, params("user", "root", "database", "defaultdb")))
+	if got := c.rest(); len(got) != 1 || !strings.HasPrefix(got[0], "E FATAL 53300") {
+		t.Errorf("third connection: %q", got)
+	}
+	if m := s.Metrics(); m.Rejected != 1 || m.Sessions != 2 {
+		t.Errorf("metrics %+v", m)
+	}
+	if err := a.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	cert := selfSigned(t)
+	_, addr := newServer(t, func(o *Options) { o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}} })
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c, err := pgx.Connect(ctx, "postgres://root@"+addr+"/defaultdb?sslmode=require")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := c.QueryRow(ctx, "select $1::int + 1", 41).Scan(&n); err != nil || n != 42 {
+		t.Error(n, err)
+	}
+	if _, ok := c.PgConn().Conn().(*tls.Conn); !ok {
+		t.Error("not encrypted")
+	}
+	if err := c.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	// Bytes sent in clear behind the request for encryption are refused.
+	raw := dial(t, addr)
+	raw.write(append(packet(codeSSL, ""), "x"...))
+	if got := strings.Join(raw.rest(), ""); !strings.HasPrefix(got, "E FATAL 08P01 received unencrypted data") {
+		t.Errorf("got %q", got)
+	}
+}
