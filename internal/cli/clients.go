@@ -2,5 +2,14 @@ package cli
 
 import "github.com/spf13/cobra"
 
+// urlVar names the environment variable with the server that clients connect to,
+// and defaultURL is that server without it.
+const (
+	urlVar     = "LICHEN_URL"
+	defaultURL = "postgresql://root@localhost:26257/defaultdb?sslmode=disable"
+)
+
 // clientCommands are the commands that talk to a running node.
-func clientCommands(*streams) []*cobra.Command { return nil }
+func clientCommands(s *streams) []*cobra.Command {
+	return []*cobra.Command{newWorkload(s)}
+}

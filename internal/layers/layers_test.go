@@ -20,11 +20,11 @@ const module = "github.com/lichendb/lichen/internal/"
 var order = [][]string{
 	{"cli"},
 	{"server"},
-	{"workload", "pgwire"},
+	{"workload/ycsb", "workload", "workload/measure", "pgwire", "pgwire/nullserver", "pgwire/wire"},
 	{"sql"},
 	{"sql/ddl", "sql/pgcatalog"},
 	{"sql/exec"},
-	{"sql/copyfmt", "sql/optimizer", "sql/planner", "sql/plan"},
+	{"sql/copyfmt", "sql/optimizer", "sql/planner/plantest", "sql/planner", "sql/plan"},
 	{"sql/rowcodec", "sql/catalog"},
 	{"sql/builtin"},
 	{"sql/parser", "sql/ast", "sql/settings"},

@@ -180,7 +180,7 @@ func (o *optimizer) build(n *plan.Scan, p *path, atoms *atomList, outputs int) p
 		}
 	}
 	if p.c.any {
-		n.Spans = []plan.Span{p.c.span}
+		n.Spans = p.c.spans()
 		n.Point = p.c.point
 	}
 	n.Index, n.Reverse, n.Ordered = p.c.index, p.reverse, p.ordered

@@ -18,6 +18,7 @@ const (
 	atomLo // > or >=
 	atomHi // < or <=
 	atomPrefix
+	atomOr // alternatives, each of them a range or a set of values
 )
 
 // atom is a condition of the form that an index can answer: a column compared
@@ -32,6 +33,7 @@ type atom struct {
 	value     plan.Expr
 	list      []plan.Expr
 	hi        plan.Expr // atomPrefix: the exclusive upper bound, nil if none
+	arms      []plan.Span
 }
 
 // atomList is the analysed filter of a scan.
@@ -87,6 +89,8 @@ func (l *atomList) analyse(n *plan.Scan, i int, c plan.Expr) {
 	switch c := c.(type) {
 	case *plan.Call:
 		l.comparison(n, i, c)
+	case *plan.Or:
+		l.or(n, i, c)
 	case *plan.InList:
 		l.inList(n, i, c)
 	case *plan.AnyAll:
@@ -238,6 +242,8 @@ type constrained struct {
 	index *catalog.Index
 	key   []catalog.IndexColumn
 	span  plan.Span
+	// arms, if any, are alternatives for what follows the span's Eq.
+	arms []plan.Span
 	// used tells for each condition whether the span implies it.
 	used []bool
 	// eqCols is how many leading key columns have alternatives, singles how
@@ -378,6 +384,7 @@ func (o *optimizer) rangeOn(n *plan.Scan, l *atomList, c *constrained) {
 	}
 	if !lo && !hi {
 		o.tupleRange(n, l, c)
+		c.alternatives(l, ord)
 	}
 }
 

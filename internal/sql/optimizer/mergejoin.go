@@ -37,7 +37,7 @@ func (o *optimizer) mergeJoin(n *plan.Join, keys []equiKey, rest []plan.Expr, le
 		j.Order = lp.Order
 	}
 	j.Startup = lp.Startup + rp.Startup
-	j.Total = lp.Total + rp.Total + (lp.Rows+rp.Rows)*costOperator*float64(len(keys)) + j.Rows*(costTuple+operators(j.On))
+	j.Total = lp.Total + rp.Total + (lp.Rows+rp.Rows)*costOperator*float64(len(keys)) + j.Rows*operators(j.On)
 	return j
 }
 

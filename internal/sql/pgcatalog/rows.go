@@ -95,7 +95,7 @@ func vector(v []int64) types.Datum {
 	if len(elems) == 0 {
 		return types.NewArray(nil)
 	}
-	return types.NewArrayDims([]types.ArrayDim{{Len: len(elems), Lower: 0}}, elems)
+	return types.NewArrayDims([]types.ArrayDim{{Len: int32(len(elems)), Lower: 0}}, elems)
 }
 
 func yesNo(b bool) string {

@@ -1,4 +1,4 @@
-package store_test
+package kv_test
 
 import (
 	"errors"

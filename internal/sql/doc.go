@@ -1,0 +1,29 @@
+// Package sql is the life of sessions and statements: a statement is parsed,
+// planned, optimised and executed, in a transaction that the session keeps, and
+// run again after a conflict while nothing of it was sent.
+//
+// Above it are the fronts, which implement Results and call Session; below it
+// parser, planner, optimizer, exec, ddl, catalog and kv.
+//
+// Read server.go (Server, what sessions share), session.go (Session), query.go
+// (Query, Bind, Execute, Sync: what fronts call), execute.go (execution: one
+// statement on its way), txnstate.go (transaction blocks), prepare.go and
+// plancache.go (plans and when they are renewed), then a file per kind of
+// statement: utility.go, copy.go, cursor.go, explain.go, ddl.go.
+//
+// Invariants:
+//
+//	Q1. A statement that writes or locks sends nothing before it, and the
+//	    implicit transaction that ends with it, is complete (runHeld); so it can
+//	    be run again after a conflict.
+//	Q2. A plan is used only under the catalog generation, table statistics and
+//	    settings that it was made under, or after its descriptors were found
+//	    unchanged (planFor).
+//	Q3. In a failed block only statements that end it run (execution.run,
+//	    prepare, Bind).
+//	Q4. A program serves one execution at a time (cachedPlan.program, release).
+//
+// A Session is used by one goroutine at a time; Cancel, Terminate and Activity
+// come from others and touch only what mu guards. Server's maps have a mutex.
+// stats counts tables in a goroutine that runs while there is something to count.
+package sql

@@ -1,0 +1,291 @@
+package pgcatalog
+
+import (
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// pgClass lists relations and indexes.
+func pgClass(s *snapshot, w *writer) error {
+	for _, t := range s.relations() {
+		if w.wants("oid", t.Oid) {
+			s.classRow(w, t)
+		}
+		for _, ix := range visibleIndexes(t) {
+			if w.wants("oid", ix.Oid) {
+				s.indexClassRow(w, t, ix)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *snapshot) classRow(w *writer, t *catalog.Table) {
+	kind := relkind(t)
+	s.classCommon(w, t, t.Oid, t.Name, kind, len(visibleColumns(t)))
+	if kind == "r" {
+		w.oid("relam", oidHeap)
+	}
+	w.flag("relhasindex", len(visibleIndexes(t)) > 0)
+	w.num("relchecks", int64(len(t.Checks)))
+	w.flag("relhasrules", kind == "v")
+	w.str("relreplident", map[bool]string{true: "d", false: "n"}[t.Kind == catalog.KindTable])
+	w.done()
+}
+
+func (s *snapshot) indexClassRow(w *writer, t *catalog.Table, ix *catalog.Index) {
+	s.classCommon(w, t, ix.Oid, ix.Name, "i", len(ix.Columns)+len(ix.Stored))
+	w.oid("relam", oidBtree)
+	w.str("relreplident", "n")
+	w.done()
+}
+
+// classCommon sets what all rows of pg_class have.
+func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, kind string, natts int) {
+	schema, _ := s.schemaOf(t)
+	w.oid("oid", oid)
+	w.str("relname", name)
+	w.oid("relnamespace", schema)
+	for _, c := range [...]string{"reltype", "reloftype", "relam", "reltablespace", "reltoastrelid", "relrewrite"} {
+		w.oid(c, 0)
+	}
+	w.oid("relowner", oidRoot)
+	w.oid("relfilenode", oid)
+	for _, c := range [...]string{"relpages", "relallvisible", "relchecks", "relfrozenxid", "relminmxid"} {
+		w.num(c, 0)
+	}
+	w.float("reltuples", -1) // never analysed
+	for _, c := range [...]string{
+		"relhasindex", "relisshared", "relhasrules", "relhastriggers", "relhassubclass", "relrowsecurity",
+		"relforcerowsecurity", "relispartition",
+	} {
+		w.flag(c, false)
+	}
+	w.str("relpersistence", "p")
+	w.str("relkind", kind)
+	w.num("relnatts", int64(natts))
+	w.flag("relispopulated", true)
+}
+
+// pgAttribute lists the columns of relations and indexes.
+func pgAttribute(s *snapshot, w *writer) error {
+	for _, t := range s.relations() {
+		if w.wants("attrelid", t.Oid) {
+			for _, c := range visibleColumns(t) {
+				attributeRow(w, t.Oid, c.Attnum, c, c.NotNull)
+			}
+		}
+		for _, ix := range visibleIndexes(t) {
+			if !w.wants("attrelid", ix.Oid) {
+				continue
+			}
+			n := int16(1)
+			for _, id := range indexColumns(ix) {
+				c := t.Columns[t.ColumnByID(id)]
+				c.Default, c.Identity = "", 0
+				attributeRow(w, ix.Oid, n, &c, false)
+				n++
+			}
+		}
+	}
+	return nil
+}
+
+// indexColumns are the key columns, then the included ones.
+func indexColumns(ix *catalog.Index) []catalog.ColumnID {
+	var out []catalog.ColumnID
+	for _, k := range ix.Columns {
+		out = append(out, k.Column)
+	}
+	return append(out, ix.Stored...)
+}
+
+func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull bool) {
+	info := types.InfoOf(c.Type)
+	w.oid("attrelid", rel)
+	w.str("attname", c.Name)
+	w.oid("atttypid", c.Type.Oid)
+	w.num("attstattarget", -1)
+	w.num("attlen", int64(info.Len))
+	w.num("attnum", int64(num))
+	w.num("attndims", 0)
+	if c.Type.Elem != nil {
+		w.num("attndims", 1)
+	}
+	w.num("attcacheoff", -1)
+	w.num("atttypmod", int64(c.Type.Typmod))
+	w.flag("attbyval", info.ByVal)
+	w.str("attalign", string(info.Align))
+	w.str("attstorage", string(info.Storage))
+	w.str("attcompression", "")
+	w.flag("attnotnull", notNull)
+	w.flag("atthasdef", hasDefault(c))
+	w.flag("atthasmissing", false)
+	w.str("attidentity", "")
+	if c.Identity != 0 {
+		w.str("attidentity", string(c.Identity))
+	}
+	w.str("attgenerated", "")
+	w.flag("attisdropped", false)
+	w.flag("attislocal", true)
+	w.num("attinhcount", 0)
+	w.oid("attcollation", collationOf(c.Type))
+	w.done()
+}
+
+// hasDefault reports whether pg_attrdef lists the column: those with an
+// expression that is not an identity's.
+func hasDefault(c *catalog.Column) bool { return c.Default != "" && c.Identity == 0 && !c.Hidden }
+
+// collationOf returns the collation of a type's values, 0 for none.
+func collationOf(t *types.T) uint32 {
+	e := t
+	for e.Elem != nil {
+		e = e.Elem
+	}
+	switch {
+	case e.Is(types.Name):
+		return 950 // names always sort as in C
+	case e.IsString() && !e.Is(types.Char):
+		return oidDefaultCollate
+	}
+	return 0
+}
+
+// attrdefOid makes the oid of a column's default; defaults have none of their
+// own.
+func attrdefOid(t *catalog.Table, c *catalog.Column) uint32 {
+	return 1<<31 | (t.Oid&0x1fffff)<<10 | uint32(c.Attnum)&0x3ff
+}
+
+// pgAttrdef lists defaults.
+func pgAttrdef(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if !w.wants("adrelid", t.Oid) {
+			continue
+		}
+		for _, c := range visibleColumns(t) {
+			if !hasDefault(c) {
+				continue
+			}
+			w.oid("oid", attrdefOid(t, c))
+			w.oid("adrelid", t.Oid)
+			w.num("adnum", int64(c.Attnum))
+			w.str("adbin", s.defaultText(c))
+			w.done()
+		}
+	}
+	return nil
+}
+
+// pgNamespace lists schemas.
+func pgNamespace(s *snapshot, w *writer) error {
+	for _, x := range s.schemas {
+		w.oid("oid", x.Oid)
+		w.str("nspname", x.Name)
+		w.oid("nspowner", oidRoot)
+		w.done()
+	}
+	return nil
+}
+
+// pgTables is the view of tables.
+func pgTables(s *snapshot, w *writer) error {
+	for _, t := range s.relations() {
+		if relkind(t) != "r" {
+			continue
+		}
+		w.str("schemaname", s.schemaName(t))
+		w.str("tablename", t.Name)
+		w.str("tableowner", t.Owner)
+		w.flag("hasindexes", len(visibleIndexes(t)) > 0)
+		w.flag("hasrules", false)
+		w.flag("hastriggers", false)
+		w.flag("rowsecurity", false)
+		w.done()
+	}
+	return nil
+}
+
+// pgViews is the view of views.
+func pgViews(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if t.Kind != catalog.KindView {
+			continue
+		}
+		w.str("schemaname", s.schemaName(t))
+		w.str("viewname", t.Name)
+		w.str("viewowner", t.Owner)
+		w.str("definition", s.viewText(t))
+		w.done()
+	}
+	return nil
+}
+
+// pgRewrite lists the rule of each view.
+func pgRewrite(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if t.Kind != catalog.KindView {
+			continue
+		}
+		w.oid("oid", attrdefOid(t, &catalog.Column{}))
+		w.str("rulename", "_RETURN")
+		w.oid("ev_class", t.Oid)
+		w.str("ev_type", "1")
+		w.str("ev_enabled", "O")
+		w.flag("is_instead", true)
+		w.str("ev_qual", "<>")
+		w.str("ev_action", t.View.Query)
+		w.done()
+	}
+	return nil
+}
+
+// pgSequence lists the definitions of sequences.
+func pgSequence(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if t.Kind != catalog.KindSequence || !w.wants("seqrelid", t.Oid) {
+			continue
+		}
+		q := t.Sequence
+		w.oid("seqrelid", t.Oid)
+		w.oid("seqtypid", q.Type.Oid)
+		w.num("seqstart", q.Start)
+		w.num("seqincrement", q.Increment)
+		w.num("seqmax", q.Max)
+		w.num("seqmin", q.Min)
+		w.num("seqcache", q.Cache)
+		w.flag("seqcycle", q.Cycle)
+		w.done()
+	}
+	return nil
+}
+
+// pgSequences is the view of sequences.
+func pgSequences(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if t.Kind != catalog.KindSequence {
+			continue
+		}
+		q := t.Sequence
+		last, called, err := s.c.h.Coll.Store().SequenceValue(s.ctx, t)
+		if err != nil {
+			return err
+		}
+		w.str("schemaname", s.schemaName(t))
+		w.str("sequencename", t.Name)
+		w.str("sequenceowner", t.Owner)
+		w.oid("data_type", q.Type.Oid)
+		w.num("start_value", q.Start)
+		w.num("min_value", q.Min)
+		w.num("max_value", q.Max)
+		w.num("increment_by", q.Increment)
+		w.flag("cycle", q.Cycle)
+		w.num("cache_size", q.Cache)
+		if called {
+			w.num("last_value", last)
+		}
+		w.done()
+	}
+	return nil
+}

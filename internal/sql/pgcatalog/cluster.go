@@ -1,0 +1,205 @@
+package pgcatalog
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// defaultLocale is the locale of every database.
+const defaultLocale = "C.UTF-8"
+
+// pgDatabase lists databases.
+func pgDatabase(s *snapshot, w *writer) error {
+	for _, d := range s.databases {
+		w.oid("oid", d.Oid)
+		w.str("datname", d.Name)
+		w.oid("datdba", oidRoot)
+		w.num("encoding", utf8Encoding)
+		w.str("datlocprovider", "c")
+		w.flag("datistemplate", false)
+		w.flag("datallowconn", true)
+		w.num("datconnlimit", -1)
+		w.num("datfrozenxid", 0)
+		w.num("datminmxid", 0)
+		w.oid("dattablespace", oidPgDefault)
+		w.str("datcollate", defaultLocale)
+		w.str("datctype", defaultLocale)
+		w.done()
+	}
+	return nil
+}
+
+// pgAuthid lists the roles: there is one.
+func pgAuthid(_ *snapshot, w *writer) error {
+	roleColumns(w)
+	w.done()
+	return nil
+}
+
+func roleColumns(w *writer) {
+	w.oid("oid", oidRoot)
+	w.str("rolname", catalog.RootUser)
+	for _, c := range [...]string{
+		"rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin", "rolreplication", "rolbypassrls",
+	} {
+		w.flag(c, true)
+	}
+	w.num("rolconnlimit", -1)
+}
+
+// pgRoles is the view of roles.
+func pgRoles(_ *snapshot, w *writer) error {
+	roleColumns(w)
+	w.str("rolpassword", "********")
+	w.done()
+	return nil
+}
+
+// pgUser is the view of roles that may log in, also under its older name.
+func pgUser(_ *snapshot, w *writer) error {
+	w.str("usename", catalog.RootUser)
+	w.oid("usesysid", oidRoot)
+	for _, c := range [...]string{"usecreatedb", "usesuper", "userepl", "usebypassrls"} {
+		w.flag(c, true)
+	}
+	if w.t.Name == "pg_user" {
+		w.str("passwd", "********")
+	}
+	w.done()
+	return nil
+}
+
+// pgTablespace lists the tablespaces that PostgreSQL always has.
+func pgTablespace(_ *snapshot, w *writer) error {
+	for _, t := range []struct {
+		oid  uint32
+		name string
+	}{{oidPgDefault, "pg_default"}, {oidPgGlobal, "pg_global"}} {
+		w.oid("oid", t.oid)
+		w.str("spcname", t.name)
+		w.oid("spcowner", oidRoot)
+		w.done()
+	}
+	return nil
+}
+
+// comment is an entry of pg_description.
+type comment struct {
+	class, obj uint32
+	sub        int32
+	text       string
+}
+
+// comments returns the comments on the objects of the current database.
+func (s *snapshot) comments() []comment {
+	var out []comment
+	add := func(class, obj uint32, sub int32, text string) {
+		if text != "" {
+			out = append(out, comment{class, obj, sub, text})
+		}
+	}
+	for _, x := range s.schemas {
+		add(oidPgNamespace, x.Oid, 0, x.Comment)
+	}
+	for _, t := range s.tables {
+		add(oidPgClass, t.Oid, 0, t.Comment)
+		for i := range t.Columns {
+			add(oidPgClass, t.Oid, int32(t.Columns[i].Attnum), t.Columns[i].Comment)
+		}
+		for i := range t.Indexes {
+			add(oidPgClass, t.Indexes[i].Oid, 0, t.Indexes[i].Comment)
+			add(oidPgConstraint, t.Indexes[i].ConstraintOid, 0, t.Indexes[i].ConstraintComment)
+		}
+		for i := range t.Checks {
+			add(oidPgConstraint, t.Checks[i].Oid, 0, t.Checks[i].Comment)
+		}
+	}
+	return out
+}
+
+// pgDescription lists comments.
+func pgDescription(s *snapshot, w *writer) error {
+	for _, c := range s.comments() {
+		w.oid("objoid", c.obj)
+		w.oid("classoid", c.class)
+		w.num("objsubid", int64(c.sub))
+		w.str("description", c.text)
+		w.done()
+	}
+	return nil
+}
+
+// pgShdescription lists comments on databases.
+func pgShdescription(s *snapshot, w *writer) error {
+	for _, d := range s.databases {
+		if d.Comment != "" {
+			w.oid("objoid", d.Oid)
+			w.oid("classoid", oidPgDatabase)
+			w.str("description", d.Comment)
+			w.done()
+		}
+	}
+	return nil
+}
+
+// pgDepend lists what clients look for: sequences that belong to columns,
+// defaults that use sequences, and indexes that belong to constraints.
+func pgDepend(s *snapshot, w *writer) error {
+	row := func(class, obj uint32, sub int64, refClass, ref uint32, refSub int64, kind string) {
+		w.oid("classid", class)
+		w.oid("objid", obj)
+		w.num("objsubid", sub)
+		w.oid("refclassid", refClass)
+		w.oid("refobjid", ref)
+		w.num("refobjsubid", refSub)
+		w.str("deptype", kind)
+		w.done()
+	}
+	for _, t := range s.tables {
+		if t.Kind == catalog.KindSequence && t.Sequence.OwnerTable != 0 {
+			if o := s.tableBy[t.Sequence.OwnerTable]; o != nil {
+				kind := "a"
+				if ord := o.ColumnByID(t.Sequence.OwnerColumn); ord >= 0 && o.Columns[ord].Identity != 0 {
+					kind = "i"
+				}
+				row(oidPgClass, t.Oid, 0, oidPgClass, o.Oid, int64(attnum(o, t.Sequence.OwnerColumn)), kind)
+			}
+		}
+		for _, c := range visibleColumns(t) {
+			if !hasDefault(c) {
+				continue
+			}
+			row(oidPgAttrdef, attrdefOid(t, c), 0, oidPgClass, t.Oid, int64(c.Attnum), "a")
+			for _, oid := range sequencesIn(c.Default) {
+				row(oidPgAttrdef, attrdefOid(t, c), 0, oidPgClass, oid, 0, "n")
+			}
+		}
+		for _, ix := range visibleIndexes(t) {
+			if ix.Constraint {
+				row(oidPgClass, ix.Oid, 0, oidPgConstraint, ix.ConstraintOid, 0, "i")
+				for _, k := range ix.Columns {
+					row(oidPgConstraint, ix.ConstraintOid, 0, oidPgClass, t.Oid, int64(attnum(t, k.Column)), "a")
+				}
+				continue
+			}
+			for _, id := range indexColumns(ix) {
+				row(oidPgClass, ix.Oid, 0, oidPgClass, t.Oid, int64(attnum(t, id)), "a")
+			}
+		}
+	}
+	return nil
+}
+
+// pgTimezoneNames lists the zones that every system has; any IANA name works.
+func pgTimezoneNames(_ *snapshot, w *writer) error {
+	for _, name := range strings.Fields("Etc/UTC Etc/GMT GMT UTC") {
+		w.str("name", name)
+		w.str("abbrev", strings.TrimPrefix(name, "Etc/"))
+		w.set("utc_offset", types.NewInterval(0, 0, 0))
+		w.flag("is_dst", false)
+		w.done()
+	}
+	return nil
+}

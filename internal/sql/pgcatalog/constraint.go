@@ -1,0 +1,103 @@
+package pgcatalog
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+)
+
+// pgConstraint lists keys and CHECK constraints.
+func pgConstraint(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if !w.wants("conrelid", t.Oid) {
+			continue
+		}
+		for _, ix := range visibleIndexes(t) {
+			if !ix.Constraint || !w.wants("oid", ix.ConstraintOid) {
+				continue
+			}
+			kind := "u"
+			if ix.Primary {
+				kind = "p"
+			}
+			s.constraintCommon(w, t, ix.ConstraintOid, ix.ConstraintName, kind)
+			w.oid("conindid", ix.Oid)
+			w.flag("connoinherit", true)
+			var key []int64
+			for _, k := range ix.Columns {
+				key = append(key, int64(attnum(t, k.Column)))
+			}
+			w.set("conkey", ints(key))
+			w.done()
+		}
+		for i := range t.Checks {
+			k := &t.Checks[i]
+			if !w.wants("oid", k.Oid) {
+				continue
+			}
+			s.constraintCommon(w, t, k.Oid, k.Name, "c")
+			w.flag("connoinherit", false)
+			var key []int64
+			for _, id := range k.Columns {
+				key = append(key, int64(attnum(t, id)))
+			}
+			if len(key) > 0 {
+				w.set("conkey", ints(key))
+			}
+			w.str("conbin", s.exprText(k.Expr))
+			w.done()
+		}
+	}
+	return nil
+}
+
+func (s *snapshot) constraintCommon(w *writer, t *catalog.Table, oid uint32, name, kind string) {
+	schema, _ := s.schemaOf(t)
+	w.oid("oid", oid)
+	w.str("conname", name)
+	w.oid("connamespace", schema)
+	w.str("contype", kind)
+	w.flag("condeferrable", false)
+	w.flag("condeferred", false)
+	w.flag("convalidated", true)
+	w.oid("conrelid", t.Oid)
+	for _, c := range [...]string{"contypid", "conindid", "conparentid", "confrelid"} {
+		w.oid(c, 0)
+	}
+	for _, c := range [...]string{"confupdtype", "confdeltype", "confmatchtype"} {
+		w.str(c, " ")
+	}
+	w.flag("conislocal", true)
+	w.num("coninhcount", 0)
+}
+
+// constraintText is what pg_get_constraintdef prints.
+func (s *snapshot) constraintText(t *catalog.Table, oid uint32, pretty bool) (string, bool) {
+	for _, ix := range visibleIndexes(t) {
+		if ix.Constraint && ix.ConstraintOid == oid {
+			return keyConstraintText(t, ix), true
+		}
+	}
+	for i := range t.Checks {
+		if t.Checks[i].Oid == oid {
+			x := s.exprText(t.Checks[i].Expr)
+			if pretty {
+				return "CHECK (" + x + ")", true
+			}
+			return "CHECK ((" + x + "))", true
+		}
+	}
+	return "", false
+}
+
+func keyConstraintText(t *catalog.Table, ix *catalog.Index) string {
+	names := make([]string, len(ix.Columns))
+	for i, k := range ix.Columns {
+		names[i] = columnName(t, k.Column)
+	}
+	word := "UNIQUE"
+	if ix.Primary {
+		word = "PRIMARY KEY"
+	}
+	return word + " (" + strings.Join(names, ", ") + ")" + includeText(t, ix)
+}

@@ -1,0 +1,137 @@
+package pgcatalog
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+)
+
+// Bits of pg_index.indoption.
+const (
+	indoptionDesc       = 1
+	indoptionNullsFirst = 2
+)
+
+// pgIndex lists indexes.
+func pgIndex(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if !w.wants("indrelid", t.Oid) {
+			continue
+		}
+		for _, ix := range visibleIndexes(t) {
+			if w.wants("indexrelid", ix.Oid) {
+				indexRow(w, t, ix)
+			}
+		}
+	}
+	return nil
+}
+
+func indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
+	w.oid("indexrelid", ix.Oid)
+	w.oid("indrelid", t.Oid)
+	w.num("indnatts", int64(len(ix.Columns)+len(ix.Stored)))
+	w.num("indnkeyatts", int64(len(ix.Columns)))
+	w.flag("indisunique", ix.Unique)
+	w.flag("indisprimary", ix.Primary)
+	for _, c := range [...]string{"indnullsnotdistinct", "indisexclusion", "indisclustered", "indcheckxmin", "indisreplident"} {
+		w.flag(c, false)
+	}
+	w.flag("indimmediate", true)
+	w.flag("indisvalid", !ix.WriteOnly)
+	w.flag("indisready", true)
+	w.flag("indislive", true)
+	var keys, collations, classes, options []int64
+	for _, id := range indexColumns(ix) {
+		keys = append(keys, int64(attnum(t, id)))
+	}
+	for _, k := range ix.Columns {
+		typ := t.Columns[t.ColumnByID(k.Column)].Type
+		collations = append(collations, int64(collationOf(typ)))
+		classes = append(classes, int64(opclassOf(typ)))
+		o := int64(0)
+		if k.Desc {
+			o |= indoptionDesc
+		}
+		if k.NullsFirst {
+			o |= indoptionNullsFirst
+		}
+		options = append(options, o)
+	}
+	w.set("indkey", vector(keys))
+	w.set("indcollation", vector(collations))
+	w.set("indclass", vector(classes))
+	w.set("indoption", vector(options))
+	w.done()
+}
+
+// pgIndexes is the view of indexes.
+func pgIndexes(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		for _, ix := range visibleIndexes(t) {
+			w.str("schemaname", s.schemaName(t))
+			w.str("tablename", t.Name)
+			w.str("indexname", ix.Name)
+			w.str("indexdef", indexText(t, ix, s.qualified(t)))
+			w.done()
+		}
+	}
+	return nil
+}
+
+// qualified returns the name of a relation with its schema.
+func (s *snapshot) qualified(t *catalog.Table) string {
+	return ast.QuoteIdent(s.schemaName(t)) + "." + ast.QuoteIdent(t.Name)
+}
+
+// indexText is the CREATE INDEX statement of an index on the table named rel.
+func indexText(t *catalog.Table, ix *catalog.Index, rel string) string {
+	var b strings.Builder
+	b.WriteString("CREATE ")
+	if ix.Unique {
+		b.WriteString("UNIQUE ")
+	}
+	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING btree (")
+	for i, k := range ix.Columns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(keyText(t, k))
+	}
+	b.WriteString(")")
+	b.WriteString(includeText(t, ix))
+	return b.String()
+}
+
+// keyText is a key column with its order, where that is not the default.
+func keyText(t *catalog.Table, k catalog.IndexColumn) string {
+	s := columnName(t, k.Column)
+	if k.Desc {
+		s += " DESC"
+		if !k.NullsFirst {
+			s += " NULLS LAST"
+		}
+	} else if k.NullsFirst {
+		s += " NULLS FIRST"
+	}
+	return s
+}
+
+func includeText(t *catalog.Table, ix *catalog.Index) string {
+	if len(ix.Stored) == 0 {
+		return ""
+	}
+	names := make([]string, len(ix.Stored))
+	for i, id := range ix.Stored {
+		names[i] = columnName(t, id)
+	}
+	return " INCLUDE (" + strings.Join(names, ", ") + ")"
+}
+
+func columnName(t *catalog.Table, id catalog.ColumnID) string {
+	if ord := t.ColumnByID(id); ord >= 0 {
+		return ast.QuoteIdent(t.Columns[ord].Name)
+	}
+	return ""
+}

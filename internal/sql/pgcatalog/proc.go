@@ -1,0 +1,187 @@
+package pgcatalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// pgProc lists functions and aggregates, and the functions of types, which
+// cannot be called.
+func pgProc(_ *snapshot, w *writer) error {
+	for _, o := range builtin.All() {
+		if !o.Operator && w.wants("oid", o.Oid) {
+			procRow(w, o, "f")
+		}
+	}
+	for _, a := range builtin.AllAggregates() {
+		if w.wants("oid", a.Oid) {
+			procRow(w, &a.Overload, "a")
+		}
+	}
+	support := supportFunctions()
+	ids := make([]uint32, 0, len(support))
+	for oid := range support {
+		ids = append(ids, oid)
+	}
+	slices.Sort(ids)
+	for _, oid := range ids {
+		if w.wants("oid", oid) {
+			procRow(w, &builtin.Overload{Oid: oid, Name: support[oid], Ret: types.Void, Strict: true}, "f")
+		}
+	}
+	return nil
+}
+
+func procRow(w *writer, o *builtin.Overload, kind string) {
+	args := make([]int64, len(o.Args))
+	for i, t := range o.Args {
+		args[i] = int64(t.Oid)
+	}
+	ret := types.Record
+	if o.Ret != nil {
+		ret = o.Ret
+	}
+	w.oid("oid", o.Oid)
+	w.str("proname", o.Name)
+	w.oid("pronamespace", oidPgCatalog)
+	w.oid("proowner", oidRoot)
+	w.oid("prolang", oidInternalLang)
+	w.float("procost", 1)
+	w.float("prorows", 0)
+	if o.IsSRF() {
+		w.float("prorows", 1000)
+	}
+	w.oid("provariadic", 0)
+	if o.Variadic && len(o.Args) > 0 {
+		w.oid("provariadic", o.Args[len(o.Args)-1].Oid)
+	}
+	w.oid("prosupport", 0)
+	w.str("prokind", kind)
+	w.flag("prosecdef", false)
+	w.flag("proleakproof", false)
+	w.flag("proisstrict", o.Strict)
+	w.flag("proretset", o.IsSRF())
+	w.str("provolatile", [...]string{"i", "s", "v"}[o.Volatility])
+	w.str("proparallel", "s")
+	w.num("pronargs", int64(len(args)))
+	w.num("pronargdefaults", int64(o.Defaults))
+	w.oid("prorettype", ret.Oid)
+	w.set("proargtypes", vector(args))
+	if len(o.OutNames) > 0 {
+		outColumns(w, o)
+	}
+	w.str("prosrc", o.Name)
+	w.done()
+}
+
+// outColumns sets the names and types of the columns of a set-returning
+// function.
+func outColumns(w *writer, o *builtin.Overload) {
+	var typ []uint32
+	var modes, names []types.Datum
+	for _, t := range o.Args {
+		typ = append(typ, t.Oid)
+		modes, names = append(modes, types.NewString("i")), append(names, types.NewString(""))
+	}
+	for i, t := range o.OutTypes {
+		typ = append(typ, t.Oid)
+		modes, names = append(modes, types.NewString("o")), append(names, types.NewString(o.OutNames[i]))
+	}
+	w.set("proallargtypes", oids(typ))
+	w.set("proargmodes", types.NewArray(modes))
+	w.set("proargnames", types.NewArray(names))
+}
+
+// functionByOid finds a function or aggregate.
+func functionByOid(oid uint32) *builtin.Overload {
+	for _, o := range builtin.All() {
+		if o.Oid == oid && !o.Operator {
+			return o
+		}
+	}
+	for _, a := range builtin.AllAggregates() {
+		if a.Oid == oid {
+			return &a.Overload
+		}
+	}
+	return nil
+}
+
+// functionArguments prints the argument types of a function.
+func functionArguments(o *builtin.Overload) string {
+	parts := make([]string, len(o.Args))
+	for i, t := range o.Args {
+		parts[i] = t.SQLName
+		if o.Variadic && i == len(o.Args)-1 {
+			parts[i] = "VARIADIC " + t.SQLName
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// functionResult prints what a function returns.
+func functionResult(o *builtin.Overload) string {
+	switch {
+	case len(o.OutNames) > 0:
+		cols := make([]string, len(o.OutNames))
+		for i := range cols {
+			cols[i] = o.OutNames[i] + " " + o.OutTypes[i].SQLName
+		}
+		return "TABLE(" + strings.Join(cols, ", ") + ")"
+	case o.Ret == nil:
+		return "record"
+	case o.IsSRF():
+		return "SETOF " + o.Ret.SQLName
+	}
+	return o.Ret.SQLName
+}
+
+// pgOperator lists the operators.
+func pgOperator(_ *snapshot, w *writer) error {
+	for _, o := range builtin.All() {
+		if !o.Operator || !w.wants("oid", o.Oid) {
+			continue
+		}
+		var left uint32
+		kind, right := "l", o.Args[len(o.Args)-1].Oid
+		if len(o.Args) == 2 {
+			kind, left = "b", o.Args[0].Oid
+		}
+		ret := types.Void
+		if o.Ret != nil {
+			ret = o.Ret
+		}
+		w.oid("oid", o.Oid)
+		w.str("oprname", o.Name)
+		w.oid("oprnamespace", oidPgCatalog)
+		w.oid("oprowner", oidRoot)
+		w.str("oprkind", kind)
+		w.flag("oprcanmerge", o.Name == "=")
+		w.flag("oprcanhash", o.Name == "=")
+		w.oid("oprleft", left)
+		w.oid("oprright", right)
+		w.oid("oprresult", ret.Oid)
+		for _, c := range [...]string{"oprcom", "oprnegate", "oprcode", "oprrest", "oprjoin"} {
+			w.oid(c, 0)
+		}
+		w.done()
+	}
+	return nil
+}
+
+// pgLanguage lists the language that all functions are written in.
+func pgLanguage(_ *snapshot, w *writer) error {
+	w.oid("oid", oidInternalLang)
+	w.str("lanname", "internal")
+	w.oid("lanowner", oidRoot)
+	w.flag("lanispl", false)
+	w.flag("lanpltrusted", false)
+	for _, c := range [...]string{"lanplcallfoid", "laninline", "lanvalidator"} {
+		w.oid(c, 0)
+	}
+	w.done()
+	return nil
+}

@@ -1,0 +1,164 @@
+package pgcatalog
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+)
+
+// snapshot is the catalog at one moment, as the session sees it.
+type snapshot struct {
+	c         *Catalog
+	ctx       context.Context
+	db        *catalog.Database
+	databases []*catalog.Database
+	schemas   []*catalog.Schema // of the current database, built-in ones included
+	tables    []*catalog.Table  // stored relations of the current database
+	schemaBy  map[catalog.ID]*catalog.Schema
+	tableBy   map[catalog.ID]*catalog.Table
+}
+
+func (c *Catalog) snapshot(ctx context.Context) (*snapshot, error) {
+	all, err := c.h.Coll.Descriptors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{
+		c: c, ctx: ctx, db: c.h.Coll.CurrentDatabase(),
+		schemaBy: map[catalog.ID]*catalog.Schema{}, tableBy: map[catalog.ID]*catalog.Table{},
+	}
+	for _, v := range c.h.Coll.VirtualSchemas() {
+		s.addSchema(v.Schema)
+	}
+	for _, d := range all {
+		switch d := d.(type) {
+		case *catalog.Database:
+			s.databases = append(s.databases, d)
+		case *catalog.Schema:
+			if d.Database == s.db.ID {
+				s.addSchema(d)
+			}
+		case *catalog.Table:
+			if d.Database == s.db.ID {
+				s.tables = append(s.tables, d)
+				s.tableBy[d.ID] = d
+			}
+		}
+	}
+	return s, nil
+}
+
+func (s *snapshot) addSchema(x *catalog.Schema) {
+	s.schemas = append(s.schemas, x)
+	s.schemaBy[x.ID] = x
+}
+
+// schemaOf returns the oid and name of a relation's schema.
+func (s *snapshot) schemaOf(t *catalog.Table) (oid uint32, name string) {
+	if x := s.schemaBy[t.Schema]; x != nil {
+		return x.Oid, x.Name
+	}
+	return 0, ""
+}
+
+func (s *snapshot) schemaName(t *catalog.Table) string {
+	_, name := s.schemaOf(t)
+	return name
+}
+
+// relations returns the stored and the built-in relations.
+func (s *snapshot) relations() []*catalog.Table {
+	out := slices.Clone(s.tables)
+	for _, v := range s.c.h.Coll.VirtualSchemas() {
+		out = append(out, v.Tables...)
+	}
+	return out
+}
+
+// relkind is pg_class.relkind.
+func relkind(t *catalog.Table) string {
+	switch t.Kind {
+	case catalog.KindView:
+		return "v"
+	case catalog.KindSequence:
+		return "S"
+	case catalog.KindVirtual:
+		if builtIns().isView[t.Oid] {
+			return "v"
+		}
+	}
+	return "r"
+}
+
+// visibleColumns are the columns that PostgreSQL would have.
+func visibleColumns(t *catalog.Table) []*catalog.Column {
+	out := make([]*catalog.Column, 0, len(t.Columns))
+	for i := range t.Columns {
+		if !t.Columns[i].Hidden {
+			out = append(out, &t.Columns[i])
+		}
+	}
+	return out
+}
+
+// visibleIndexes are all indexes but the primary one on hidden row ids.
+func visibleIndexes(t *catalog.Table) []*catalog.Index {
+	var out []*catalog.Index
+	for i := range t.Indexes {
+		if i > 0 || t.HasPrimaryKey() {
+			out = append(out, &t.Indexes[i])
+		}
+	}
+	return out
+}
+
+// attnum returns the number of a column.
+func attnum(t *catalog.Table, id catalog.ColumnID) int16 {
+	if ord := t.ColumnByID(id); ord >= 0 {
+		return t.Columns[ord].Attnum
+	}
+	return 0
+}
+
+// generators maps relations to what makes their rows. Relations that are not
+// here are empty: they list kinds of objects that do not exist.
+var generators = sync.OnceValue(func() map[string]generator {
+	return map[string]generator{
+		"pg_catalog.pg_class": pgClass, "pg_catalog.pg_attribute": pgAttribute, "pg_catalog.pg_attrdef": pgAttrdef,
+		"pg_catalog.pg_namespace": pgNamespace, "pg_catalog.pg_index": pgIndex, "pg_catalog.pg_indexes": pgIndexes,
+		"pg_catalog.pg_constraint": pgConstraint, "pg_catalog.pg_type": pgType, "pg_catalog.pg_proc": pgProc,
+		"pg_catalog.pg_operator": pgOperator, "pg_catalog.pg_opclass": pgOpclass, "pg_catalog.pg_am": pgAm,
+		"pg_catalog.pg_collation": pgCollation, "pg_catalog.pg_language": pgLanguage, "pg_catalog.pg_database": pgDatabase,
+		"pg_catalog.pg_authid": pgAuthid, "pg_catalog.pg_roles": pgRoles, "pg_catalog.pg_user": pgUser,
+		"pg_catalog.pg_shadow": pgUser, "pg_catalog.pg_tablespace": pgTablespace, "pg_catalog.pg_description": pgDescription,
+		"pg_catalog.pg_shdescription": pgShdescription, "pg_catalog.pg_depend": pgDepend, "pg_catalog.pg_tables": pgTables,
+		"pg_catalog.pg_views": pgViews, "pg_catalog.pg_sequence": pgSequence, "pg_catalog.pg_sequences": pgSequences,
+		"pg_catalog.pg_settings": pgSettings, "pg_catalog.pg_stat_activity": pgStatActivity,
+		"pg_catalog.pg_stat_user_tables": pgStatUserTables, "pg_catalog.pg_stat_user_indexes": pgStatUserIndexes,
+		"pg_catalog.pg_locks": pgLocks, "pg_catalog.pg_rewrite": pgRewrite, "pg_catalog.pg_timezone_names": pgTimezoneNames,
+		"information_schema.schemata": isSchemata, "information_schema.tables": isTables,
+		"information_schema.columns": isColumns, "information_schema.views": isViews,
+		"information_schema.sequences": isSequences, "information_schema.table_constraints": isTableConstraints,
+		"information_schema.key_column_usage":                isKeyColumnUsage,
+		"information_schema.constraint_column_usage":         isConstraintColumnUsage,
+		"information_schema.constraint_table_usage":          isConstraintTableUsage,
+		"information_schema.check_constraints":               isCheckConstraints,
+		"information_schema.character_sets":                  isCharacterSets,
+		"information_schema.collations":                      isCollations,
+		"information_schema.enabled_roles":                   isEnabledRoles,
+		"information_schema.information_schema_catalog_name": isCatalogName,
+		"information_schema.table_privileges":                isTablePrivileges,
+		"information_schema.role_table_grants":               isTablePrivileges,
+		"information_schema.view_table_usage":                isViewTableUsage,
+	}
+})
+
+func generatorOf(t *catalog.Table) generator {
+	schema := namePgCatalog
+	if t.Schema == virtualID(oidInformationSchema) {
+		schema = nameInformationSchema
+	}
+	return generators()[schema+"."+t.Name]
+}

@@ -1,0 +1,134 @@
+package pgcatalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// pgType lists the types.
+func pgType(_ *snapshot, w *writer) error {
+	for _, t := range types.All() {
+		if w.wants("oid", t.Oid) {
+			typeRow(w, t)
+		}
+	}
+	return nil
+}
+
+func typeRow(w *writer, t *types.T) {
+	info, sup := types.InfoOf(t), supportOf(t)
+	w.oid("oid", t.Oid)
+	w.str("typname", t.Name)
+	w.oid("typnamespace", oidPgCatalog)
+	w.oid("typowner", oidRoot)
+	w.num("typlen", int64(info.Len))
+	w.flag("typbyval", info.ByVal)
+	w.str("typtype", string(info.Kind))
+	w.str("typcategory", string(info.Category))
+	w.flag("typispreferred", info.Preferred)
+	w.flag("typisdefined", true)
+	w.str("typdelim", ",")
+	w.oid("typrelid", 0)
+	w.oid("typsubscript", 0)
+	w.oid("typelem", 0)
+	if t.Elem != nil {
+		w.oid("typelem", t.Elem.Oid)
+	}
+	w.oid("typarray", info.ArrayOid)
+	w.oid("typinput", sup.in)
+	w.oid("typoutput", sup.out)
+	w.oid("typreceive", sup.recv)
+	w.oid("typsend", sup.send)
+	for _, c := range [...]string{"typmodin", "typmodout", "typanalyze", "typbasetype"} {
+		w.oid(c, 0)
+	}
+	w.str("typalign", string(info.Align))
+	w.str("typstorage", string(info.Storage))
+	w.flag("typnotnull", false)
+	w.num("typtypmod", -1)
+	w.num("typndims", 0)
+	w.oid("typcollation", collationOf(t))
+	w.done()
+}
+
+// supportFunctions lists the input and output functions of all types, with the
+// names they have in pg_proc.
+func supportFunctions() map[uint32]string {
+	m := map[uint32]string{
+		oidArrayIn: "array_in", oidArrayOut: "array_out", oidArrayRecv: "array_recv", oidArraySend: "array_send",
+	}
+	for _, s := range typeSupports() {
+		for i, oid := range [...]uint32{s.in, s.out, s.recv, s.send} {
+			if oid != 0 {
+				m[oid] = strings.TrimPrefix(s.names[i], "pg_catalog.")
+			}
+		}
+	}
+	return m
+}
+
+// pgOpclass lists the default btree operator classes.
+func pgOpclass(_ *snapshot, w *writer) error {
+	var all []*typeSupport
+	for _, s := range typeSupports() {
+		if s.opclass != 0 {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b *typeSupport) int { return int(a.opclass) - int(b.opclass) })
+	for _, s := range all {
+		w.oid("oid", s.opclass)
+		w.oid("opcmethod", oidBtree)
+		w.str("opcname", s.opclassName)
+		w.oid("opcnamespace", oidPgCatalog)
+		w.oid("opcowner", oidRoot)
+		w.oid("opcfamily", s.opfamily)
+		w.oid("opcintype", s.typ)
+		w.flag("opcdefault", true)
+		w.oid("opckeytype", 0)
+		w.done()
+	}
+	return nil
+}
+
+// pgAm lists the access methods.
+func pgAm(_ *snapshot, w *writer) error {
+	for _, a := range []struct {
+		oid        uint32
+		name, kind string
+	}{{oidHeap, "heap", "t"}, {oidBtree, "btree", "i"}} {
+		w.oid("oid", a.oid)
+		w.str("amname", a.name)
+		w.oid("amhandler", 0)
+		w.str("amtype", a.kind)
+		w.done()
+	}
+	return nil
+}
+
+// pgCollation lists the collations, which all order by code point.
+func pgCollation(_ *snapshot, w *writer) error {
+	for _, c := range []struct {
+		oid            uint32
+		name, provider string
+		encoding       int64
+		locale         string
+	}{
+		{oidDefaultCollate, "default", "d", -1, ""}, {950, "C", "c", -1, "C"}, {951, "POSIX", "c", -1, "POSIX"},
+		{12547, "ucs_basic", "c", utf8Encoding, "C"}, {12548, "C.UTF-8", "c", utf8Encoding, "C.UTF-8"},
+	} {
+		w.oid("oid", c.oid)
+		w.str("collname", c.name)
+		w.oid("collnamespace", oidPgCatalog)
+		w.oid("collowner", oidRoot)
+		w.str("collprovider", c.provider)
+		w.flag("collisdeterministic", true)
+		w.num("collencoding", c.encoding)
+		w.text("collcollate", c.locale)
+		w.text("collctype", c.locale)
+		w.done()
+	}
+	return nil
+}
