@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"testing"
@@ -103,6 +104,7 @@ func connect(t testing.TB, addr, more string) *pgx.Conn {
 type client struct {
 	t        testing.TB
 	nc       net.Conn
+	out      io.Writer // nc
 	fe       *pgproto3.Frontend
 	database string
 }
@@ -117,7 +119,11 @@ func dial(t testing.TB, addr string) *client {
 	if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	return &client{t: t, nc: nc, fe: pgproto3.NewFrontend(nc, nc), database: "defaultdb"}
+	return newClient(t, nc)
+}
+
+func newClient(t testing.TB, nc net.Conn) *client {
+	return &client{t: t, nc: nc, out: nc, fe: pgproto3.NewFrontend(nc, nc), database: "defaultdb"}
 }
 
 // start opens a session and reads up to ReadyForQuery.
@@ -143,7 +149,7 @@ func (c *client) send(msgs ...pgproto3.FrontendMessage) {
 
 func (c *client) write(b []byte) {
 	c.t.Helper()
-	if _, err := c.nc.Write(b); err != nil {
+	if _, err := c.out.Write(b); err != nil {
 		c.t.Fatal(err)
 	}
 }

@@ -138,7 +138,7 @@ func TestContextEndsConnection(t *testing.T) {
 		s.ServeConn(ctx, server, nil)
 		close(done)
 	}()
-	c := &client{t: t, nc: nc, fe: pgproto3.NewFrontend(nc, nc), database: "defaultdb"}
+	c := newClient(t, nc)
 	c.start()
 	cancel()
 	if got := c.rest(); len(got) != 1 || !strings.HasPrefix(got[0], "E FATAL 57P01") {

@@ -141,7 +141,7 @@ func TestFirstBytes(t *testing.T) {
 		if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
 			t.Fatal(err)
 		}
-		c := &client{t: t, nc: nc, fe: pgproto3.NewFrontend(nc, nc)}
+		c := newClient(t, nc)
 		if n < len(all) {
 			c.write(all[n:])
 		}

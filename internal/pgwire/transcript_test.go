@@ -70,7 +70,7 @@ func dialPostgres(t *testing.T) *client {
 	}
 	t.Cleanup(func() { _ = nc.Close() })
 	_ = nc.SetDeadline(time.Now().Add(patience))
-	c := &client{t: t, nc: nc, fe: pgproto3.NewFrontend(nc, nc)}
+	c := newClient(t, nc)
 	c.database = "postgres"
 	return c
 }

@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -319,4 +321,39 @@ func (c *Collection) unlockAll() {
 	}
 	clear(c.locked)
 	c.locked = c.locked[:0]
+}
+
+// LockInfo is a lock on an object, held or waited for.
+type LockInfo struct {
+	ID        ID
+	Txn       string
+	Exclusive bool
+	Granted   bool
+}
+
+// Locks lists the locks of all sessions at this moment.
+func (s *Store) Locks() []LockInfo {
+	s.mu.RLock()
+	objects := make([]*object, 0, len(s.objects))
+	for _, o := range s.objects {
+		objects = append(objects, o)
+	}
+	s.mu.RUnlock()
+	sort := func(a, b *object) int { return cmp.Compare(a.id, b.id) }
+	slices.SortFunc(objects, sort)
+	var out []LockInfo
+	for _, o := range objects {
+		x := o.excl.Load()
+		pinned := false
+		s.eachSession(func(c *Collection) {
+			if c.hasPin(o) && (x == nil || x.owner != c) {
+				pinned = true
+				out = append(out, LockInfo{ID: o.id, Txn: c.txnID().String(), Granted: true})
+			}
+		})
+		if x != nil {
+			out = append(out, LockInfo{ID: o.id, Txn: x.owner.txnID().String(), Exclusive: true, Granted: !pinned})
+		}
+	}
+	return out
 }

@@ -301,3 +301,53 @@ func (c *Collection) Descriptors(ctx context.Context) ([]Descriptor, error) {
 
 // VirtualSchemas returns the built-in schemas.
 func (c *Collection) VirtualSchemas() []VirtualSchema { return c.store.virtual.all }
+
+// PeekByOid is TableByOid without a pin, for printing; nil if there is none.
+func (c *Collection) PeekByOid(ctx context.Context, oid uint32) *Table {
+	if t := c.store.virtual.byOid[oid]; t != nil {
+		return t
+	}
+	if c.changes != nil {
+		for _, d := range c.changes.descs {
+			if t, ok := d.(*Table); ok && t.hasOid(oid) {
+				return t
+			}
+		}
+	}
+	c.store.mu.RLock()
+	id, ok := c.store.byOid[oid]
+	c.store.mu.RUnlock()
+	if !ok {
+		return nil
+	}
+	d, err := c.Peek(ctx, id)
+	if t, ok := d.(*Table); err == nil && ok && t.hasOid(oid) {
+		return t
+	}
+	return nil
+}
+
+// PeekRelation finds the relation, or the table of the index, that the search
+// path finds by a bare name, without pinning anything; nil if there is none.
+func (c *Collection) PeekRelation(ctx context.Context, name string) *Table {
+	for _, p := range c.SearchPath() {
+		if s := c.store.virtual.schemas[p]; s != nil {
+			if t := c.store.virtual.names[NameKey{Schema: s.ID, Name: name}]; t != nil {
+				return t
+			}
+			continue
+		}
+		e, ok, err := c.lookup(ctx, NameKey{Database: c.db.ID, Name: p})
+		if err != nil || !ok {
+			continue
+		}
+		e, ok, err = c.lookup(ctx, NameKey{Database: c.db.ID, Schema: e.ID, Name: name})
+		if err != nil || !ok {
+			continue
+		}
+		if t, ok := c.peek(e.ID).(*Table); ok {
+			return t
+		}
+	}
+	return nil
+}

@@ -82,6 +82,7 @@ type optimizer struct {
 	outputs []scanOutputs
 	// ctes holds estimates of materialised CTEs by identifier.
 	ctes map[int]float64
+	done []rewritten
 	// aliases maps the columns of scans of inlined CTEs to what they read.
 	aliases map[plan.ColID]plan.ColID
 }
@@ -186,14 +187,26 @@ func (o *optimizer) subplans(n plan.Node) {
 	})
 }
 
+// subquery optimizes the plan of a subquery, once: copies of the expression
+// (the recheck of a row lock) share it.
 func (o *optimizer) subquery(s *plan.Subquery) {
-	out := plan.IDs(s.Plan.Props().Cols)
-	if s.Kind == plan.ExistsSubquery {
-		s.Plan = o.query(s.Plan, nil, false)
-		return
+	for _, d := range o.done {
+		if s.Plan == d.before || s.Plan == d.after {
+			s.Plan = d.after
+			return
+		}
 	}
-	s.Plan = o.query(s.Plan, out, true)
+	before := s.Plan
+	if s.Kind == plan.ExistsSubquery {
+		s.Plan = o.query(before, nil, false)
+	} else {
+		s.Plan = o.query(before, plan.IDs(before.Props().Cols), true)
+	}
+	o.done = append(o.done, rewritten{before, s.Plan})
 }
+
+// rewritten is a subquery's plan before and after optimization.
+type rewritten struct{ before, after plan.Node }
 
 // exactColumns makes n produce exactly cols.
 func exactColumns(n plan.Node, cols []plan.Column) plan.Node {

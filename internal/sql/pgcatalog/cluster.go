@@ -1,7 +1,7 @@
 package pgcatalog
 
 import (
-	"strings"
+	"time"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -192,13 +192,19 @@ func pgDepend(s *snapshot, w *writer) error {
 	return nil
 }
 
-// pgTimezoneNames lists the zones that every system has; any IANA name works.
+// pgTimezoneNames lists the time zones with their offsets at present.
 func pgTimezoneNames(_ *snapshot, w *writer) error {
-	for _, name := range strings.Fields("Etc/UTC Etc/GMT GMT UTC") {
+	now := time.Now()
+	for _, name := range types.ZoneNames() {
+		loc, ok := types.LoadZone(name, nil)
+		if !ok {
+			continue
+		}
+		abbrev, offset := now.In(loc).Zone()
 		w.str("name", name)
-		w.str("abbrev", strings.TrimPrefix(name, "Etc/"))
-		w.set("utc_offset", types.NewInterval(0, 0, 0))
-		w.flag("is_dst", false)
+		w.str("abbrev", abbrev)
+		w.set("utc_offset", types.NewInterval(types.IntervalValue{Micros: int64(offset) * 1_000_000}))
+		w.flag("is_dst", now.In(loc).IsDST())
 		w.done()
 	}
 	return nil

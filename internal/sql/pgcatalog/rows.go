@@ -42,11 +42,11 @@ func (w *writer) set(column string, d types.Datum) {
 	}
 }
 
-func (w *writer) str(column, v string)          { w.set(column, types.NewString(v)) }
-func (w *writer) oid(column string, v uint32)   { w.set(column, types.NewInt(int64(v))) }
-func (w *writer) num(column string, v int64)    { w.set(column, types.NewInt(v)) }
+func (w *writer) str(column, v string)           { w.set(column, types.NewString(v)) }
+func (w *writer) oid(column string, v uint32)    { w.set(column, types.NewInt(int64(v))) }
+func (w *writer) num(column string, v int64)     { w.set(column, types.NewInt(v)) }
 func (w *writer) float(column string, v float64) { w.set(column, types.NewFloat(v)) }
-func (w *writer) flag(column string, v bool)    { w.set(column, types.NewBool(v)) }
+func (w *writer) flag(column string, v bool)     { w.set(column, types.NewBool(v)) }
 
 // text sets a column to a text, NULL if it is empty.
 func (w *writer) text(column, v string) {

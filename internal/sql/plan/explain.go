@@ -158,7 +158,7 @@ func (p *printer) node(n Node, depth int, label string) {
 	props := n.Props()
 	if p.opts.Costs {
 		line += fmt.Sprintf("  (cost=%.2f..%.2f rows=%.0f width=%d)",
-			props.Startup, props.Total, props.Rows, Width(props.Cols))
+			props.Startup, props.Total, max(props.Rows, 1), Width(props.Cols))
 	}
 	var extra []string
 	if p.opts.Actual != nil {

@@ -1,7 +1,8 @@
 package plan
 
 // Rename replaces column identifiers everywhere in n, the plans of subqueries
-// included: m returns the new identifier, or its argument.
+// included: m returns the new identifier, or its argument. It must map new
+// identifiers to themselves, as operators may share lists of columns.
 func Rename(n Node, m func(ColID) ColID) {
 	Walk(n, func(n Node) bool {
 		renameNode(n, m)

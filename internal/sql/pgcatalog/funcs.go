@@ -1,0 +1,284 @@
+package pgcatalog
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// ObjectVisible implements builtin.Catalog.
+func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err error) {
+	switch kind {
+	case "table":
+		t, ix := c.byOid(oid)
+		if t == nil {
+			return false, false, nil
+		}
+		name := t.Name
+		if ix != nil {
+			name = ix.Name
+		}
+		return c.visible(t, name), true, nil
+	case "type":
+		_, ok = types.ByOid(oid)
+		return ok, ok, nil
+	case "function":
+		ok = functionByOid(oid) != nil
+		return ok, ok, nil
+	case "operator":
+		for _, o := range builtin.All() {
+			if o.Operator && o.Oid == oid {
+				return true, true, nil
+			}
+		}
+		return false, false, nil
+	}
+	return true, true, nil // what is left lives in pg_catalog
+}
+
+// TypeByOid implements builtin.Catalog: all types are built in.
+func (c *Catalog) TypeByOid(oid uint32) (*types.T, bool) { return types.ByOid(oid) }
+
+// UserByOid implements builtin.Catalog.
+func (c *Catalog) UserByOid(oid uint32) (string, bool) { return catalog.RootUser, oid == oidRoot }
+
+// Description implements builtin.Catalog.
+func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool, error) {
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return "", false, err
+	}
+	if class == "pg_database" {
+		for _, d := range s.databases {
+			if d.Oid == oid && d.Comment != "" {
+				return d.Comment, true, nil
+			}
+		}
+		return "", false, nil
+	}
+	classes := map[string]uint32{"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_namespace": oidPgNamespace}
+	want, known := classes[class]
+	if class != "" && !known {
+		return "", false, nil
+	}
+	for _, k := range s.comments() {
+		if k.obj == oid && k.sub == sub && (class == "" || k.class == want) {
+			return k.text, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// ViewDef implements builtin.Catalog.
+func (c *Catalog) ViewDef(oid uint32, _ bool) (string, bool, error) {
+	t, ix := c.byOid(oid)
+	if t == nil || ix != nil || t.Kind != catalog.KindView {
+		return "", false, nil
+	}
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return "", false, err
+	}
+	return s.viewText(t), true, nil
+}
+
+// IndexDef implements builtin.Catalog.
+func (c *Catalog) IndexDef(oid uint32, column int32, pretty bool) (string, bool, error) {
+	t, ix := c.byOid(oid)
+	if t == nil || ix == nil {
+		return "", false, nil
+	}
+	if column > 0 {
+		cols := indexColumns(ix)
+		if int(column) > len(cols) {
+			return "", true, nil
+		}
+		return columnName(t, cols[column-1]), true, nil
+	}
+	rel := ast.QuoteIdent(t.Name)
+	if !pretty || !c.visible(t, t.Name) {
+		s, err := c.snapshot(c.ctx())
+		if err != nil {
+			return "", false, err
+		}
+		rel = s.qualified(t)
+	}
+	return indexText(t, ix, rel), true, nil
+}
+
+// ConstraintDef implements builtin.Catalog.
+func (c *Catalog) ConstraintDef(oid uint32, pretty bool) (string, bool, error) {
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return "", false, err
+	}
+	for _, t := range s.tables {
+		if text, ok := s.constraintText(t, oid, pretty); ok {
+			return text, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// ExprDef implements builtin.Catalog. Expressions in the catalogs are printed
+// already.
+func (c *Catalog) ExprDef(expr string, _ uint32, _ bool) (string, bool, error) {
+	return expr, true, nil
+}
+
+// FunctionDef implements builtin.Catalog. Built-in functions have no definition
+// in SQL.
+func (c *Catalog) FunctionDef(oid uint32, part builtin.FunctionPart) (string, bool, error) {
+	o := functionByOid(oid)
+	if o == nil {
+		return "", false, nil
+	}
+	switch part {
+	case builtin.FunctionArguments, builtin.FunctionIdentityArguments:
+		return functionArguments(o), true, nil
+	case builtin.FunctionResult:
+		return functionResult(o), true, nil
+	}
+	return "", false, pgerr.Unsupported("built-in functions have no definition to print")
+}
+
+// SerialSequence implements builtin.Catalog.
+func (c *Catalog) SerialSequence(table, column string) (string, bool, error) {
+	oid, err := c.OidOf(types.Regclass, table)
+	if err != nil {
+		return "", false, err
+	}
+	t, _ := c.byOid(oid)
+	if t == nil {
+		return "", false, nil
+	}
+	ord, ok := t.ColumnByName(column)
+	if !ok {
+		return "", false, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", column, t.Name)
+	}
+	if t.Columns[ord].OwnsSequence == 0 {
+		return "", false, nil
+	}
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return "", false, err
+	}
+	q := s.tableBy[t.Columns[ord].OwnsSequence]
+	if q == nil {
+		return "", false, nil
+	}
+	return s.qualified(q), true, nil
+}
+
+// RelationSize implements builtin.Catalog.
+func (c *Catalog) RelationSize(oid uint32, part builtin.SizePart) (int64, bool, error) {
+	t, ix := c.byOid(oid)
+	if t == nil {
+		return 0, false, nil
+	}
+	if t.ID.IsVirtual() || t.Kind == catalog.KindView {
+		return 0, true, nil
+	}
+	index := func(id catalog.IndexID) keys.Span {
+		return keys.IndexSpan(uint64(t.Database), uint64(t.ID), uint64(id))
+	}
+	if ix != nil {
+		return c.size(index(ix.ID))
+	}
+	switch {
+	case part == builtin.SizeTotal || t.Kind == catalog.KindSequence:
+		return c.size(keys.TableSpan(uint64(t.Database), uint64(t.ID)))
+	case part == builtin.SizeIndexes:
+		total := int64(0)
+		for i := 1; i < len(t.Indexes); i++ {
+			n, _, err := c.size(index(t.Indexes[i].ID))
+			if err != nil {
+				return 0, false, err
+			}
+			total += n
+		}
+		return total, true, nil
+	}
+	return c.size(index(t.Primary().ID))
+}
+
+func (c *Catalog) size(s keys.Span) (int64, bool, error) {
+	if c.h.SpanSize == nil {
+		return 0, false, nil
+	}
+	n, err := c.h.SpanSize(s.Start, s.End)
+	return n, err == nil, err
+}
+
+// DatabaseSize implements builtin.Catalog.
+func (c *Catalog) DatabaseSize(oid uint32) (int64, bool, error) {
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return 0, false, err
+	}
+	for _, d := range s.databases {
+		if d.Oid == oid {
+			return c.size(keys.DatabaseSpan(uint64(d.ID)))
+		}
+	}
+	return 0, false, nil
+}
+
+// LookupDatabase implements builtin.Catalog.
+func (c *Catalog) LookupDatabase(name string) (uint32, bool, error) {
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return 0, false, err
+	}
+	for _, d := range s.databases {
+		if d.Name == name {
+			return d.Oid, true, nil
+		}
+	}
+	return 0, false, nil
+}
+
+// HasPrivilege implements builtin.Catalog: root, the only role, may do
+// everything to what exists.
+func (c *Catalog) HasPrivilege(req builtin.PrivilegeCheck) (has, ok bool, err error) {
+	if req.User != "" && req.User != catalog.RootUser && !strings.EqualFold(req.User, "public") {
+		return false, false, pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", req.User)
+	}
+	if req.User == "" && req.UserOid != 0 && req.UserOid != oidRoot {
+		return false, false, nil
+	}
+	return c.objectExists(req)
+}
+
+// objectExists answers for an object: true, or an error if a name means nothing,
+// or nothing if an oid does.
+func (c *Catalog) objectExists(req builtin.PrivilegeCheck) (bool, bool, error) {
+	switch req.Kind {
+	case "table", "column", "any_column", "sequence":
+		if req.Object != "" {
+			_, err := c.OidOf(types.Regclass, req.Object)
+			return err == nil, err == nil, err
+		}
+		t, _ := c.byOid(req.ObjectOid)
+		return t != nil, t != nil, nil
+	case "schema":
+		if req.Object != "" {
+			_, err := c.OidOf(types.Regnamespace, req.Object)
+			return err == nil, err == nil, err
+		}
+	case "database":
+		if req.Object != "" {
+			_, ok, err := c.LookupDatabase(req.Object)
+			if err == nil && !ok {
+				err = pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", req.Object)
+			}
+			return ok, ok, err
+		}
+	}
+	return true, true, nil
+}

@@ -1,0 +1,267 @@
+package pgcatalog
+
+import (
+	"strconv"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// isSchemata is information_schema.schemata.
+func isSchemata(s *snapshot, w *writer) error {
+	for _, x := range s.schemas {
+		w.str("catalog_name", s.db.Name)
+		w.str("schema_name", x.Name)
+		w.str("schema_owner", x.Owner)
+		w.done()
+	}
+	return nil
+}
+
+// place sets the three columns that name a relation.
+func (s *snapshot) place(w *writer, prefix string, t *catalog.Table) {
+	w.str(prefix+"_catalog", s.db.Name)
+	w.str(prefix+"_schema", s.schemaName(t))
+	w.str(prefix+"_name", t.Name)
+}
+
+// isTables is information_schema.tables.
+func isTables(s *snapshot, w *writer) error {
+	for _, t := range s.relations() {
+		kind := relkind(t)
+		if kind == "S" {
+			continue
+		}
+		s.place(w, "table", t)
+		w.str("table_type", map[string]string{"r": "BASE TABLE", "v": "VIEW"}[kind])
+		w.str("is_insertable_into", yesNo(t.Kind == catalog.KindTable))
+		w.str("is_typed", "NO")
+		w.done()
+	}
+	return nil
+}
+
+// isColumns is information_schema.columns.
+func isColumns(s *snapshot, w *writer) error {
+	for _, t := range s.relations() {
+		if t.Kind == catalog.KindSequence {
+			continue
+		}
+		for _, c := range visibleColumns(t) {
+			s.place(w, "table", t)
+			s.columnRow(w, t, c)
+		}
+	}
+	return nil
+}
+
+func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
+	w.str("column_name", c.Name)
+	w.num("ordinal_position", int64(c.Attnum))
+	if hasDefault(c) {
+		w.str("column_default", s.defaultText(c))
+	}
+	w.str("is_nullable", yesNo(!c.NotNull))
+	w.str("data_type", dataType(c.Type))
+	typeColumns(w, c.Type)
+	w.str("udt_catalog", s.db.Name)
+	w.str("udt_schema", namePgCatalog)
+	w.str("udt_name", c.Type.Name)
+	w.str("dtd_identifier", strconv.Itoa(int(c.Attnum)))
+	w.str("is_self_referencing", "NO")
+	w.str("is_identity", yesNo(c.Identity != 0))
+	if c.Identity != 0 {
+		s.identityColumns(w, c)
+	}
+	w.str("is_generated", "NEVER")
+	w.str("is_updatable", yesNo(t.Kind == catalog.KindTable))
+	w.done()
+}
+
+func (s *snapshot) identityColumns(w *writer, c *catalog.Column) {
+	w.str("identity_generation", map[byte]string{'a': "ALWAYS", 'd': "BY DEFAULT"}[c.Identity])
+	q := s.tableBy[c.OwnsSequence]
+	if q == nil || q.Sequence == nil {
+		return
+	}
+	w.str("identity_start", strconv.FormatInt(q.Sequence.Start, 10))
+	w.str("identity_increment", strconv.FormatInt(q.Sequence.Increment, 10))
+	w.str("identity_maximum", strconv.FormatInt(q.Sequence.Max, 10))
+	w.str("identity_minimum", strconv.FormatInt(q.Sequence.Min, 10))
+	w.str("identity_cycle", yesNo(q.Sequence.Cycle))
+}
+
+// dataType is the type's name in information_schema.
+func dataType(t *types.T) string {
+	if t.Elem != nil {
+		return "ARRAY"
+	}
+	return t.SQLName
+}
+
+// typeColumns sets lengths, precisions and scales.
+func typeColumns(w *writer, t *types.T) {
+	radix := func(precision, radix int64) {
+		w.num("numeric_precision", precision)
+		w.num("numeric_precision_radix", radix)
+	}
+	switch t.Family {
+	case types.StringFamily:
+		if n, ok := t.CharLength(); ok {
+			w.num("character_maximum_length", int64(n))
+			w.num("character_octet_length", int64(n)*4)
+		} else if t.Is(types.Text) || t.Is(types.Varchar) {
+			w.num("character_octet_length", 1<<30)
+		}
+	case types.IntFamily:
+		if bits := map[uint32]int64{types.Int2.Oid: 16, types.Int4.Oid: 32, types.Int8.Oid: 64}[t.Oid]; bits > 0 {
+			radix(bits, 2)
+			w.num("numeric_scale", 0)
+		}
+	case types.FloatFamily:
+		if t.Is(types.Float4) {
+			radix(24, 2)
+		} else {
+			radix(53, 2)
+		}
+	case types.DecimalFamily:
+		w.num("numeric_precision_radix", 10)
+		if p, scale, ok := types.NumericTypmod(t.Typmod); ok {
+			radix(int64(p), 10)
+			w.num("numeric_scale", int64(scale))
+		}
+	case types.DateFamily:
+		w.num("datetime_precision", 0)
+	case types.TimeFamily, types.TimeTZFamily, types.TimestampFamily, types.TimestampTZFamily:
+		w.num("datetime_precision", 6)
+		if t.Typmod >= 0 {
+			w.num("datetime_precision", int64(t.Typmod))
+		}
+	case types.IntervalFamily:
+		w.num("datetime_precision", 6)
+	}
+}
+
+// isViews is information_schema.views.
+func isViews(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if t.Kind != catalog.KindView {
+			continue
+		}
+		s.place(w, "table", t)
+		w.str("view_definition", s.viewText(t))
+		w.str("check_option", "NONE")
+		for _, c := range [...]string{
+			"is_updatable", "is_insertable_into", "is_trigger_updatable", "is_trigger_deletable", "is_trigger_insertable_into",
+		} {
+			w.str(c, "NO")
+		}
+		w.done()
+	}
+	return nil
+}
+
+// isViewTableUsage is information_schema.view_table_usage.
+func isViewTableUsage(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if t.Kind != catalog.KindView {
+			continue
+		}
+		for _, id := range t.View.Uses {
+			if u := s.tableBy[id]; u != nil {
+				s.place(w, "view", t)
+				s.place(w, "table", u)
+				w.done()
+			}
+		}
+	}
+	return nil
+}
+
+// isSequences is information_schema.sequences.
+func isSequences(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if t.Kind != catalog.KindSequence || s.isIdentity(t) {
+			continue
+		}
+		q := t.Sequence
+		s.place(w, "sequence", t)
+		w.str("data_type", q.Type.SQLName)
+		typeColumns(w, q.Type)
+		w.str("start_value", strconv.FormatInt(q.Start, 10))
+		w.str("minimum_value", strconv.FormatInt(q.Min, 10))
+		w.str("maximum_value", strconv.FormatInt(q.Max, 10))
+		w.str("increment", strconv.FormatInt(q.Increment, 10))
+		w.str("cycle_option", yesNo(q.Cycle))
+		w.done()
+	}
+	return nil
+}
+
+// isIdentity reports whether a sequence is that of an identity column.
+func (s *snapshot) isIdentity(q *catalog.Table) bool {
+	o := s.tableBy[q.Sequence.OwnerTable]
+	if o == nil {
+		return false
+	}
+	ord := o.ColumnByID(q.Sequence.OwnerColumn)
+	return ord >= 0 && o.Columns[ord].Identity != 0
+}
+
+// isCharacterSets is information_schema.character_sets.
+func isCharacterSets(s *snapshot, w *writer) error {
+	w.str("character_set_name", "UTF8")
+	w.str("character_repertoire", "UCS")
+	w.str("form_of_use", "UTF8")
+	w.str("default_collate_catalog", s.db.Name)
+	w.str("default_collate_schema", namePgCatalog)
+	w.str("default_collate_name", defaultLocale)
+	w.done()
+	return nil
+}
+
+// isCollations is information_schema.collations.
+func isCollations(s *snapshot, w *writer) error {
+	for _, name := range [...]string{"default", "C", "POSIX", "ucs_basic", "C.UTF-8"} {
+		w.str("collation_catalog", s.db.Name)
+		w.str("collation_schema", namePgCatalog)
+		w.str("collation_name", name)
+		w.str("pad_attribute", "NO PAD")
+		w.done()
+	}
+	return nil
+}
+
+// isEnabledRoles is information_schema.enabled_roles.
+func isEnabledRoles(_ *snapshot, w *writer) error {
+	w.str("role_name", catalog.RootUser)
+	w.done()
+	return nil
+}
+
+// isCatalogName is information_schema.information_schema_catalog_name.
+func isCatalogName(s *snapshot, w *writer) error {
+	w.str("catalog_name", s.db.Name)
+	w.done()
+	return nil
+}
+
+// isTablePrivileges is information_schema.table_privileges: root may do
+// everything.
+func isTablePrivileges(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if t.Kind == catalog.KindSequence {
+			continue
+		}
+		for _, p := range [...]string{"INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"} {
+			w.str("grantor", catalog.RootUser)
+			w.str("grantee", catalog.RootUser)
+			s.place(w, "table", t)
+			w.str("privilege_type", p)
+			w.str("is_grantable", "YES")
+			w.str("with_hierarchy", yesNo(p == "SELECT"))
+			w.done()
+		}
+	}
+	return nil
+}

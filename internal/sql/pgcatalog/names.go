@@ -1,0 +1,212 @@
+package pgcatalog
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// byOid finds a relation, or the table of an index, without pinning it.
+func (c *Catalog) byOid(oid uint32) (t *catalog.Table, ix *catalog.Index) {
+	t = c.h.Coll.PeekByOid(c.ctx(), oid)
+	if t == nil || t.Oid == oid {
+		return t, nil
+	}
+	for i := range t.Indexes {
+		if t.Indexes[i].Oid == oid {
+			return t, &t.Indexes[i]
+		}
+	}
+	return nil, nil
+}
+
+// relationName prints a regclass: with the schema if the search path does not
+// find it.
+func (c *Catalog) relationName(oid uint32) (string, bool) {
+	t, ix := c.byOid(oid)
+	if t == nil {
+		return "", false
+	}
+	name := t.Name
+	if ix != nil {
+		name = ix.Name
+	}
+	if c.visible(t, name) {
+		return ast.QuoteIdent(name), true
+	}
+	schema := ""
+	if d, err := c.h.Coll.Peek(c.ctx(), t.Schema); err == nil && d != nil {
+		schema = d.Ident().Name
+	}
+	return ast.QuoteIdent(schema) + "." + ast.QuoteIdent(name), true
+}
+
+// visible reports whether the search path finds t, or its index, by the name.
+func (c *Catalog) visible(t *catalog.Table, name string) bool {
+	found := c.h.Coll.PeekRelation(c.ctx(), name)
+	return found != nil && found.ID == t.ID
+}
+
+// NameOf implements types.Names.
+func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
+	switch t.Oid {
+	case types.Regclass.Oid:
+		return c.relationName(oid)
+	case types.Regnamespace.Oid:
+		for _, s := range c.schemas() {
+			if s.Oid == oid {
+				return ast.QuoteIdent(s.Name), true
+			}
+		}
+	case types.Regproc.Oid:
+		if o := functionByOid(oid); o != nil {
+			return o.Name, true
+		}
+		if name, ok := supportFunctions()[oid]; ok {
+			return name, true
+		}
+	case types.Regtype.Oid:
+		if ty, ok := types.ByOid(oid); ok {
+			return ty.SQLName, true
+		}
+	}
+	return "", false
+}
+
+// schemas returns the schemas of the current database.
+func (c *Catalog) schemas() []*catalog.Schema {
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return nil
+	}
+	return s.schemas
+}
+
+// OidOf implements types.Names.
+func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
+	parts, err := parts(name)
+	if err != nil {
+		return 0, err
+	}
+	last := parts[len(parts)-1]
+	schema := ""
+	if len(parts) > 1 {
+		schema = parts[len(parts)-2]
+	}
+	switch t.Oid {
+	case types.Regclass.Oid:
+		return c.relationOid(parts, schema, last)
+	case types.Regnamespace.Oid:
+		s, err := c.h.Coll.FindSchema(c.ctx(), last)
+		if err != nil {
+			return 0, err
+		}
+		if s == nil {
+			return 0, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", last)
+		}
+		return s.Oid, nil
+	case types.Regproc.Oid:
+		return functionOid(schema, last)
+	case types.Regtype.Oid:
+		return typeOid(name)
+	}
+	return 0, pgerr.New(pgerr.UndefinedObject, "\"%s\" does not exist", name)
+}
+
+func (c *Catalog) relationOid(parts []string, schema, name string) (uint32, error) {
+	database := ""
+	if len(parts) > 2 {
+		database = parts[len(parts)-3]
+	}
+	t, index, err := c.h.Coll.FindRelation(c.ctx(), database, schema, name)
+	if err != nil {
+		return 0, err
+	}
+	if t == nil {
+		return 0, catalog.UndefinedTable(schema, name)
+	}
+	if index {
+		if ix := t.IndexByName(name); ix != nil {
+			return ix.Oid, nil
+		}
+	}
+	return t.Oid, nil
+}
+
+func functionOid(schema, name string) (uint32, error) {
+	undefined := pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", name)
+	if schema != "" && schema != namePgCatalog {
+		return 0, undefined
+	}
+	fs := builtin.Functions(name)
+	aggs := builtin.Aggregates(name)
+	switch {
+	case len(fs)+len(aggs) > 1:
+		return 0, pgerr.New(pgerr.AmbiguousFunction, "more than one function named \"%s\"", name)
+	case len(fs) == 1:
+		return fs[0].Oid, nil
+	case len(aggs) == 1:
+		return aggs[0].Oid, nil
+	}
+	for oid, n := range supportFunctions() {
+		if n == name {
+			return oid, nil
+		}
+	}
+	return 0, undefined
+}
+
+func typeOid(name string) (uint32, error) {
+	tn, err := parser.ParseTypeName(name)
+	if err != nil {
+		return 0, err
+	}
+	t, err := planner.ResolveType(tn, 4)
+	if err != nil {
+		return 0, err
+	}
+	return t.Oid, nil
+}
+
+// parts splits a possibly quoted, qualified name.
+func parts(s string) ([]string, error) {
+	x, err := parser.ParseExpr(s)
+	if err == nil {
+		if ref, ok := x.(*ast.ColumnRef); ok && !ref.Star {
+			var out []string
+			for _, p := range [...]string{ref.Catalog, ref.Schema, ref.Table, ref.Column} {
+				if p != "" {
+					out = append(out, p)
+				}
+			}
+			return out, nil
+		}
+	}
+	// Words that are keywords elsewhere are names here.
+	if s != "" && !strings.ContainsAny(s, "\"'(), \t\n") {
+		return strings.Split(strings.ToLower(s), "."), nil
+	}
+	return nil, pgerr.New(pgerr.InvalidName, "invalid name syntax")
+}
+
+// LookupReg implements builtin.Catalog.
+func (c *Catalog) LookupReg(typ *types.T, name string) (uint32, bool, error) {
+	if n, err := strconv.ParseUint(name, 10, 32); err == nil {
+		return uint32(n), true, nil
+	}
+	oid, err := c.OidOf(typ, name)
+	switch pgerr.CodeOf(err) {
+	case "":
+		return oid, true, nil
+	case pgerr.UndefinedTable, pgerr.InvalidSchemaName, pgerr.UndefinedFunction, pgerr.UndefinedObject, pgerr.AmbiguousFunction:
+		return 0, false, nil
+	}
+	return 0, false, err
+}
