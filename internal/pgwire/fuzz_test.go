@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -25,7 +24,8 @@ func FuzzMessages(f *testing.F) {
 	s := New(Options{SQL: newSQL(f), Logger: slog.New(slog.DiscardHandler)})
 	startup := packet(3<<16, params("user", "root", "database", "defaultdb", "statement_timeout", "100ms"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzConn(t, s, append(append([]byte(nil), startup...), data...))
+		got := fuzzConn(t, s, append(append([]byte(nil), startup...), data...))
+		checkAnswers(t, data, got)
 	})
 }
 
@@ -39,49 +39,77 @@ func FuzzStartup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzConn(t, s, data) })
 }
 
-func fuzzConn(t *testing.T, s *Server, data []byte) {
-	server, nc := net.Pipe()
-	if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+// script is a connection whose client sends fixed bytes, then closes.
+type script struct {
+	bytes.Reader
+	out bytes.Buffer
+}
+
+func (s *script) Write(b []byte) (int, error)      { return s.out.Write(b) }
+func (s *script) Close() error                     { return nil }
+func (s *script) LocalAddr() net.Addr              { return nil }
+func (s *script) RemoteAddr() net.Addr             { return nil }
+func (s *script) SetDeadline(time.Time) error      { return nil }
+func (s *script) SetReadDeadline(time.Time) error  { return nil }
+func (s *script) SetWriteDeadline(time.Time) error { return nil }
+
+// fuzzConn serves a client that sends data, and returns the answers.
+func fuzzConn(t *testing.T, s *Server, data []byte) []byte {
+	nc := &script{}
+	nc.Reset(data)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.ServeConn(context.Background(), server, nil)
+		s.ServeConn(context.Background(), nc, nil)
 	}()
-	answers := make(chan []byte, 1)
-	go func() {
-		b, _ := io.ReadAll(nc)
-		answers <- b
-	}()
-	_, _ = nc.Write(data) // the server may close before it has read all
-	_ = nc.Close()
 	select {
 	case <-done:
 	case <-time.After(patience):
 		t.Fatal("the connection does not end")
 	}
-	checkAnswers(t, <-answers)
 	if n := s.Metrics().Panics; n != 0 {
-		t.Fatal("the connection panicked")
+		t.Fatalf("panic; the answers were %q", nc.out.Bytes())
 	}
+	return nc.out.Bytes()
 }
 
-// checkAnswers checks the framing of what the server sent; the connection may
-// have been cut within a message.
-func checkAnswers(t *testing.T, b []byte) {
-	for len(b) > 0 && b[0] == 'N' && (len(b) == 1 || b[1] != 0) { // refused encryption
-		b = b[1:]
-	}
-	for len(b) >= 5 {
-		n := int(binary.BigEndian.Uint32(b[1:]))
-		if !strings.ContainsRune("RKSZTDCEN123nsItGHdcv", rune(b[0])) || n < 4 {
-			t.Fatalf("the server sent a message of type %q, length %d", b[0], n)
+// checkAnswers checks the framing of what the server sent, and invariant P1: a
+// ReadyForQuery for every Sync, and no more than what asks for one.
+func checkAnswers(t *testing.T, sent, got []byte) {
+	ready, exempt := 0, false
+	for b := got; len(b) > 0; {
+		if len(b) < 5 {
+			t.Fatalf("the answers end within a message: %q", got)
 		}
-		if n+1 > len(b) {
-			return
+		n := int(binary.BigEndian.Uint32(b[1:]))
+		if !strings.ContainsRune("RKSZTDCEN123nsItGHdcv", rune(b[0])) || n < 4 || n+1 > len(b) {
+			t.Fatalf("a malformed message at %q", b)
+		}
+		switch {
+		case b[0] == 'Z':
+			ready++
+		case b[0] == 'G', b[0] == 'E' && bytes.HasPrefix(b[5:], []byte("SFATAL")):
+			exempt = true // COPY may swallow Sync; a fatal error what follows it
 		}
 		b = b[n+1:]
+	}
+	least, most := 1, 1
+	for b := sent; len(b) >= 5 && b[0] != 'X'; {
+		n := int(binary.BigEndian.Uint32(b[1:]))
+		if n < 4 || n+1 > len(b) {
+			break
+		}
+		switch b[0] {
+		case 'S':
+			least++
+			most++
+		case 'Q', 'F':
+			most++
+		}
+		b = b[n+1:]
+	}
+	if !exempt && (ready < least || ready > most) {
+		t.Errorf("%d times ReadyForQuery, want %d to %d: sent %q, got %q", ready, least, most, sent, got)
 	}
 }
 

@@ -149,7 +149,7 @@ func (o *optimizer) pruneScan(n *plan.Scan, need colSet) {
 }
 
 // pruneProject drops unused expressions; what is left may be no projection at
-// all.
+// all, or one that its input can be merged into.
 func (o *optimizer) pruneProject(n *plan.Project, need colSet) plan.Node {
 	below := newSet(o.nextCol, nil)
 	trivial := true
@@ -169,6 +169,7 @@ func (o *optimizer) pruneProject(n *plan.Project, need colSet) plan.Node {
 	if trivial {
 		return n.Input
 	}
+	mergeProject(n)
 	return n
 }
 

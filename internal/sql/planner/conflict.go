@@ -48,7 +48,7 @@ func arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Index, error) {
 	if oc.Constraint != "" {
 		for i := range t.Indexes {
 			ix := &t.Indexes[i]
-			if ix.Constraint && ix.ConstraintName == oc.Constraint && ix.Unique {
+			if ix.Constraint && ix.ConstraintName == oc.Constraint && ix.Unique && !ix.WriteOnly {
 				return []*catalog.Index{ix}, nil
 			}
 		}
@@ -78,7 +78,7 @@ func arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Index, error) {
 	}
 	var out []*catalog.Index
 	for i := range t.Indexes {
-		if ix := &t.Indexes[i]; ix.Unique && sameColumns(ix, want) {
+		if ix := &t.Indexes[i]; ix.Unique && !ix.WriteOnly && sameColumns(ix, want) {
 			out = append(out, ix)
 		}
 	}

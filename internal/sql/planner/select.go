@@ -61,12 +61,18 @@ type selectState struct {
 	items   []*item // of FROM
 }
 
-// query plans a query of any form in its own scope s.
+// query plans a query of any form in its own scope s. AS OF SYSTEM TIME at the
+// top is the session's to apply.
 func (b *builder) query(q *ast.Select, s *scope, opts queryOpts) (*queryPlan, error) {
 	if err := b.enterQuery(); err != nil {
 		return nil, err
 	}
 	defer b.leaveQuery()
+	return b.queryBody(q, s, opts)
+}
+
+// queryBody plans a query at the current level of nesting.
+func (b *builder) queryBody(q *ast.Select, s *scope, opts queryOpts) (*queryPlan, error) {
 	if q.AsOf != nil && b.depth > 1 {
 		return nil, pgerr.Unsupported("AS OF SYSTEM TIME is only supported at the top level of a statement").At(q.AsOf.Position())
 	}

@@ -32,7 +32,7 @@ func (b *builder) setOp(q *ast.Select, s *scope, opts queryOpts) (*queryPlan, er
 // setOpSide plans one side in a scope of its own at the same level.
 func (b *builder) setOpSide(q *ast.Select, s *scope) (*queryPlan, error) {
 	side := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}
-	return b.query(q, side, queryOpts{keepUnknown: true})
+	return b.queryBody(q, side, queryOpts{keepUnknown: true})
 }
 
 // combine makes the SetOp of two planned sides.

@@ -1,0 +1,117 @@
+package coord
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+type modelWrite struct {
+	key, val string
+	del      bool
+	seq      int32
+}
+
+// model is the write buffer as a list.
+type model []modelWrite
+
+func (m model) get(key string, below int32) (w modelWrite, ok bool) {
+	for _, x := range m {
+		if x.key == key && x.seq < below {
+			w, ok = x, true
+		}
+	}
+	return w, ok
+}
+
+func (m model) span(start string, below int32) (out []modelWrite) {
+	seen := map[string]bool{}
+	for _, x := range m {
+		if x.key >= start && !seen[x.key] {
+			seen[x.key] = true
+			if w, ok := m.get(x.key, below); ok {
+				out = append(out, w)
+			}
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].key < out[j].key })
+	return out
+}
+
+// The buffer answers as a list of all writes would, with statements, savepoints
+// and rollbacks in any order.
+func TestBufferModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var b Buffer
+		var m model
+		seq := int32(1)
+		var marks []int
+		key := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint("k", rapid.IntRange(0, 12).Draw(t, "k")) })
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				w := modelWrite{key: key.Draw(t, "key"), val: rapid.StringN(0, 5, -1).Draw(t, "val"), del: rapid.Bool().Draw(t, "del"), seq: seq}
+				b.Put([]byte(w.key), []byte(w.val), w.del, w.seq)
+				m = append(m, w)
+			},
+			"statement": func(*rapid.T) { seq++ },
+			"mark":      func(*rapid.T) { marks = append(marks, b.Len()) },
+			"rollback": func(t *rapid.T) {
+				if len(marks) == 0 {
+					t.Skip()
+				}
+				n := min(marks[len(marks)-1], len(m))
+				marks = marks[:len(marks)-1]
+				b.Truncate(n)
+				m = m[:n]
+			},
+			"": func(t *rapid.T) {
+				below := rapid.Int32Range(1, seq+1).Draw(t, "below")
+				k := key.Draw(t, "look up")
+				val, del, s, ok := b.Get([]byte(k), below)
+				if w, want := m.get(k, below); ok != want || ok && (string(val) != w.val || del != w.del || s != w.seq) {
+					t.Fatalf("get %s below %d: %q %v %d %v, want %+v %v", k, below, val, del, s, ok, w, want)
+				}
+				want := m.span(k, below)
+				for c := b.Seek([]byte(k), below); c.Valid(); c.Next() {
+					if len(want) == 0 || string(c.Key()) != want[0].key {
+						t.Fatalf("cursor at %s, want %+v", c.Key(), want)
+					}
+					if v, d := c.Value(); !bytes.Equal(v, []byte(want[0].val)) || d != want[0].del {
+						t.Fatalf("cursor at %s: %q %v, want %+v", c.Key(), v, d, want[0])
+					}
+					want = want[1:]
+				}
+				if len(want) > 0 {
+					t.Fatalf("the cursor missed %+v", want)
+				}
+			},
+		})
+	})
+}
+
+func TestReadSetMerges(t *testing.T) {
+	var r ReadSet
+	r.AddSpan([]byte("a"), []byte("c"))
+	r.AddSpan([]byte("c"), []byte("f"))
+	r.AddKey([]byte("b"))
+	if r.Len() != 1 || string(r.Spans()[0].EndKey) != "f" {
+		t.Errorf("adjoining spans: %q", r.Spans())
+	}
+	r.Reset()
+	for i := range 2 * maxReadSpans {
+		r.AddKey(fmt.Appendf(nil, "k%08d", i))
+	}
+	if r.Len() > maxReadSpans {
+		t.Errorf("%d spans, more than the limit of %d", r.Len(), maxReadSpans)
+	}
+	covered := false
+	for _, s := range r.Spans() {
+		covered = covered || s.Contains([]byte("k00000000"))
+	}
+	if !covered {
+		t.Error("the merged span lost the first key")
+	}
+}
