@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv/coord"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/quota"
 )
 
 // The words of a transaction; package coord says what they do.
@@ -46,6 +47,10 @@ type DB struct{ env *coord.Env }
 func NewDB(s kvpb.Sender, c *hlc.Clock, gateway uint64) *DB {
 	return &DB{env: coord.NewEnv(s, c, gateway)}
 }
+
+// SetMemory makes write buffers count against a pool. It must be called before
+// the first transaction.
+func (db *DB) SetMemory(p *quota.Pool) { db.env.Mem = p }
 
 // Begin returns a new transaction. Its snapshot is taken by its first statement.
 func (db *DB) Begin(o TxnOptions) *Txn {

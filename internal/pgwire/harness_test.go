@@ -37,20 +37,22 @@ func newSQL(t testing.TB) *sql.Server {
 	if err := st.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	db := kv.NewDB(dist.New(st), clock, uint64(clock.Now().WallTime))
 	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits()})
 	if err := cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	return sql.NewServer(sql.Config{
+	srv := sql.NewServer(sql.Config{
 		DB: db, Catalog: cat, Mem: quota.NewPool("test", 256<<20), Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
 	})
+	t.Cleanup(func() {
+		srv.Close()
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return srv
 }
 
 // newServer starts a server that listens on a TCP port of the loopback, and

@@ -77,6 +77,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	n.db = kv.NewDB(dist.New(n.store), clock, uint64(clock.Now().WallTime))
 	oldest.Store(n.db)
 	n.mem = quota.NewPool("node", cfg.MaxMemory)
+	n.db.SetMemory(n.mem)
 	return n, nil
 }
 

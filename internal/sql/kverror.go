@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -43,6 +44,7 @@ func kvError(err error) *pgerr.Error {
 		full     *kvpb.DiskFullError
 		large    *kvpb.TxnTooLargeError
 		down     *kvpb.UnavailableError
+		mem      *quota.ExceededError
 	)
 	switch {
 	case errors.As(err, &retry):
@@ -68,6 +70,9 @@ func kvError(err error) *pgerr.Error {
 			WithHint("Free disk space; reads go on meanwhile.")
 	case errors.As(err, &large):
 		return pgerr.New(pgerr.ProgramLimitExceeded, "%s", large.Error())
+	case errors.As(err, &mem):
+		return pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", mem.Error()).
+			WithHint("Write less in one statement, or raise --max-memory.")
 	case errors.As(err, &down):
 		return pgerr.New(pgerr.CannotConnectNow, "%s", down.Error())
 	}

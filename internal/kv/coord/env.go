@@ -6,12 +6,15 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/quota"
 )
 
 // Env is what all transactions of a gateway share.
 type Env struct {
 	Sender kvpb.Sender
 	Clock  *hlc.Clock
+	// Mem is charged for write buffers; nil means no limit.
+	Mem *quota.Pool
 
 	idHi uint64
 	idLo atomic.Uint64

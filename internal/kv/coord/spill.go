@@ -13,7 +13,33 @@ const (
 	spillBytes = 16 << 20
 	// spillChunkBytes bounds one request of a spill.
 	spillChunkBytes = 4 << 20
+	// freeBytes of a write buffer are not charged: most transactions need no more.
+	freeBytes = 32 << 10
+	// chargeBytes is the step in which larger buffers are charged.
+	chargeBytes = 256 << 10
 )
+
+// charge reserves the memory of a buffer that grows.
+func (t *Txn) charge() error {
+	need := t.buf.Bytes() - freeBytes - t.charged
+	if need <= 0 || t.env.Mem == nil {
+		return nil
+	}
+	need = max(need, chargeBytes)
+	if err := t.env.Mem.Reserve(need); err != nil {
+		return err
+	}
+	t.charged += need
+	return nil
+}
+
+// discharge gives back what charge reserved.
+func (t *Txn) discharge() {
+	if t.charged > 0 {
+		t.env.Mem.Release(t.charged)
+		t.charged = 0
+	}
+}
 
 // spillState is what the gateway remembers of writes that it no longer holds.
 type spillState struct {
@@ -63,6 +89,7 @@ func (t *Txn) maybeSpill(ctx context.Context) error {
 	t.dropSpilledLocks(ctx)
 	t.spill.base += t.buf.Len()
 	t.buf.Reset()
+	t.discharge()
 	return nil
 }
 

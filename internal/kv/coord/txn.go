@@ -53,6 +53,7 @@ type Txn struct {
 	commitTS hlc.Timestamp
 	spill    spillState
 	stmtBase int // writes before the current statement
+	charged  int64
 
 	// Links of the registry of active transactions; guarded by its mutex.
 	prev, next *Txn
@@ -277,6 +278,9 @@ func (t *Txn) write(key, value []byte, del bool) error {
 	must.True(t.state == active || t.state == spilled, "C1: write outside a statement")
 	must.True(!t.opts.ReadOnly && t.opts.AsOf.IsEmpty(), "C2: write in a read-only transaction")
 	t.buf.Put(key, value, del, t.seq)
+	if err := t.charge(); err != nil {
+		return err
+	}
 	return t.maybeSpill(context.Background())
 }
 
@@ -389,6 +393,7 @@ func (t *Txn) Rollback(ctx context.Context) {
 
 func (t *Txn) finish() {
 	t.state = finished
+	t.discharge()
 	t.env.unregister(t)
 }
 

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/spf13/cobra"
+)
+
+// shellFlags are the flags that sql and demo have in common.
+type shellFlags struct {
+	execute []string
+	file    string
+	format  string
+	sets    []string
+	echo    bool
+}
+
+func (f *shellFlags) add(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringArrayVarP(&f.execute, "execute", "e", nil, "statements to execute; then exit; may be repeated")
+	fl.StringVarP(&f.file, "file", "f", "", "file of statements to execute; then exit; - is standard input")
+	fl.StringVar(&f.format, "format", "table", "how to print rows: "+strings.Join(formats, ", "))
+	fl.StringArrayVar(&f.sets, "set", nil, `an option of the shell as name=value, as with \set; may be repeated`)
+	fl.BoolVar(&f.echo, "echo-sql", false, "print each statement before it is executed")
+}
+
+func (f *shellFlags) check() error {
+	if !slices.Contains(formats, f.format) {
+		return usageError{fmt.Errorf("--format: %q is none of %s", f.format, strings.Join(formats, ", "))}
+	}
+	if len(f.execute) > 0 && f.file != "" {
+		return usageError{errors.New("give either --execute or --file")}
+	}
+	return nil
+}
+
+type sqlFlags struct {
+	shellFlags
+	url, host, port, user, database string
+	insecure                        bool
+}
+
+func newSQL(s *streams) *cobra.Command {
+	f := &sqlFlags{}
+	c := &cobra.Command{
+		Use:   "sql [URL]",
+		Short: "Open a SQL prompt",
+		Long: "Open a SQL prompt, or execute what -e, -f or standard input give. The server is that of --url, of the\n" +
+			"environment variable " + urlVar + ", or " + defaultURL + ";\n" +
+			"--host, --port, --user and --database replace parts of it.\n\n" +
+			"Without a terminal the first error ends the command with exit code 1 (--set=errexit=false goes on).",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError{errors.New("give one URL")}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if len(args) > 0 {
+				if f.url != "" {
+					return usageError{errors.New("give the URL once")}
+				}
+				f.url = args[0]
+			}
+			cfg, err := f.config()
+			if err != nil {
+				return usageError{err}
+			}
+			return runShell(s, cfg, &f.shellFlags, nil)
+		},
+	}
+	f.add(c)
+	fl := c.Flags()
+	fl.StringVar(&f.url, "url", "", "connection URL")
+	fl.StringVar(&f.host, "host", "", "host to connect to, or host:port")
+	fl.StringVarP(&f.port, "port", "p", "", "port to connect to")
+	fl.StringVarP(&f.user, "user", "u", "", "user to connect as")
+	fl.StringVarP(&f.database, "database", "d", "", "database to connect to")
+	fl.BoolVar(&f.insecure, "insecure", false, "connect without encryption, whatever the URL says")
+	return c
+}
+
+// config puts the connection together.
+func (f *sqlFlags) config() (*pgconn.Config, error) {
+	base := f.url
+	if base == "" {
+		base = os.Getenv(urlVar)
+	}
+	if base == "" {
+		base = defaultURL
+	}
+	if f.insecure {
+		if u, err := url.Parse(base); err == nil && u.Scheme != "" {
+			q := u.Query()
+			q.Set("sslmode", "disable")
+			u.RawQuery = q.Encode()
+			base = u.String()
+		}
+	}
+	host, port := f.host, f.port
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") && strings.Count(host, ":") == 1 {
+		if port == "" {
+			port = host[i+1:]
+		}
+		host = host[:i]
+	}
+	// A PostgreSQL key-value string takes the place of the URL, too, so parts are
+	// replaced in what was parsed.
+	return parseTarget(base, strings.Trim(host, "[]"), port, f.user, f.database)
+}
+
+func parseTarget(base, host, port, user, database string) (*pgconn.Config, error) {
+	cfg, err := pgconn.ParseConfig(base)
+	if err != nil {
+		return nil, err
+	}
+	if host != "" || port != "" {
+		if host != "" {
+			cfg.Host = host
+		}
+		if port != "" {
+			var n uint16
+			if _, err := fmt.Sscan(port, &n); err != nil || n == 0 {
+				return nil, fmt.Errorf("--port: %q is not a port", port)
+			}
+			cfg.Port = n
+		}
+		cfg.Fallbacks = nil
+		if cfg.TLSConfig != nil && host != "" {
+			cfg.TLSConfig.ServerName = host
+		}
+	}
+	if user != "" {
+		cfg.User = user
+	}
+	if database != "" {
+		cfg.Database = database
+	}
+	if _, ok := cfg.RuntimeParams["application_name"]; !ok {
+		cfg.RuntimeParams["application_name"] = "lichen sql"
+	}
+	return cfg, nil
+}

@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+const listRelations = `SELECT n.nspname AS "Schema", c.relname AS "Name",
+  CASE c.relkind WHEN 'r' THEN 'table' WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view' WHEN 'i' THEN 'index'
+    WHEN 'S' THEN 'sequence' WHEN 'p' THEN 'partitioned table' WHEN 'I' THEN 'partitioned index' WHEN 'f' THEN 'foreign table' END AS "Type",
+  pg_catalog.pg_get_userbyid(c.relowner) AS "Owner"%s
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace%s
+WHERE c.relkind IN (%s) AND %s
+ORDER BY 1, 2`
+
+// describe shows objects of the database, from pg_catalog.
+func (sh *shell) describe(command, arg string) error {
+	kinds := ""
+	switch command {
+	case `\l`:
+		return sh.list("List of databases", `SELECT d.datname AS "Name", pg_catalog.pg_get_userbyid(d.datdba) AS "Owner",
+  pg_catalog.pg_encoding_to_char(d.encoding) AS "Encoding", d.datcollate AS "Collate", d.datctype AS "Ctype"
+FROM pg_catalog.pg_database d ORDER BY 1`)
+	case `\dn`:
+		return sh.list("List of schemas", `SELECT n.nspname AS "Name", pg_catalog.pg_get_userbyid(n.nspowner) AS "Owner"
+FROM pg_catalog.pg_namespace n WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' ORDER BY 1`)
+	case `\du`:
+		return sh.list("List of roles", `SELECT r.rolname AS "Role name", r.rolsuper AS "Superuser", r.rolcreatedb AS "Create DB",
+  r.rolcreaterole AS "Create role", r.rolcanlogin AS "Can login" FROM pg_catalog.pg_roles r WHERE r.rolname !~ '^pg_' ORDER BY 1`)
+	case `\d`:
+		if arg != "" {
+			return sh.describeRelation(arg)
+		}
+		kinds = "'r', 'p', 'v', 'm', 'S', 'f'"
+	case `\dt`:
+		kinds = "'r', 'p'"
+	case `\di`:
+		kinds = "'i', 'I'"
+	case `\dv`:
+		kinds = "'v', 'm'"
+	case `\ds`:
+		kinds = "'S'"
+	default:
+		return fmt.Errorf(`unknown command; \? lists them`)
+	}
+	column, join := "", ""
+	if command == `\di` {
+		column = `, t.relname AS "Table"`
+		join = `
+  JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid JOIN pg_catalog.pg_class t ON t.oid = i.indrelid`
+	}
+	return sh.list("List of relations", fmt.Sprintf(listRelations, column, join, kinds, nameCondition(arg)))
+}
+
+// nameCondition selects the relations that a pattern names: * and ? stand for any
+// characters, a schema may come first.
+func nameCondition(pattern string) string {
+	if pattern == "" {
+		return `n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_toast'
+  AND pg_catalog.pg_table_is_visible(c.oid)`
+	}
+	schema, name, ok := strings.Cut(pattern, ".")
+	if !ok {
+		return "c.relname ~ " + literal(nameRegexp(pattern)) + " AND pg_catalog.pg_table_is_visible(c.oid)"
+	}
+	return "n.nspname ~ " + literal(nameRegexp(schema)) + " AND c.relname ~ " + literal(nameRegexp(name))
+}
+
+// nameRegexp turns a pattern into a regular expression. Outside of double quotes,
+// letters are folded to lower case.
+func nameRegexp(pattern string) string {
+	var b strings.Builder
+	b.WriteString("^(")
+	quoted := false
+	for _, r := range pattern {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case r == '*' && !quoted:
+			b.WriteString(".*")
+		case r == '?' && !quoted:
+			b.WriteByte('.')
+		case strings.ContainsRune(`.\+*?()[]{}|^$`, r):
+			b.WriteString(`\` + string(r))
+		case quoted:
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.ToLower(string(r)))
+		}
+	}
+	return b.String() + ")$"
+}
+
+// literal quotes a string for SQL.
+func literal(s string) string {
+	q := "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	if strings.Contains(s, `\`) {
+		return " E" + strings.ReplaceAll(q, `\`, `\\`)
+	}
+	return q
+}
+
+// list prints the result of a catalog query below a title.
+func (sh *shell) list(title, sql string) error {
+	cols, rows, err := sh.fetch(sql)
+	if err != nil {
+		return err
+	}
+	sh.printRows(title, cols, rows)
+	return nil
+}
+
+// fetch returns the rows of a query as text; NULL is the empty string.
+func (sh *shell) fetch(sql string) (cols []pgconn.FieldDescription, rows [][]string, err error) {
+	results, err := sh.conn.Exec(context.Background(), sql).ReadAll()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(results) != 1 {
+		return nil, nil, fmt.Errorf("the server returned %d results", len(results))
+	}
+	for _, r := range results[0].Rows {
+		row := make([]string, len(r))
+		for i, v := range r {
+			row[i] = string(v)
+		}
+		rows = append(rows, row)
+	}
+	return results[0].FieldDescriptions, rows, nil
+}
+
+func (sh *shell) printRows(title string, cols []pgconn.FieldDescription, rows [][]string) {
+	p := newRowPrinter(sh.effectiveFormat(), sh.out, cols)
+	if t, ok := p.(*tablePrinter); ok {
+		width := len(cols) - 1
+		for i, c := range cols {
+			w := cellWidth(c.Name)
+			for _, r := range rows {
+				w = max(w, cellWidth(r[i]))
+			}
+			width += w + 2
+		}
+		fmt.Fprintf(t.w, "%s%s\n", strings.Repeat(" ", max(width-len(title), 0)/2), title)
+	}
+	for _, r := range rows {
+		values := make([][]byte, len(r))
+		for i, v := range r {
+			values[i] = []byte(v)
+		}
+		p.row(values)
+	}
+	// What can't be written to the output can't be reported there.
+	_ = p.end()
+}
+
+// describeRelation shows the columns, indexes and constraints of a table, or the
+// columns of an index.
+func (sh *shell) describeRelation(pattern string) error {
+	_, found, err := sh.fetch(`SELECT c.oid, n.nspname, c.relname, c.relkind
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f', 'i', 'I') AND ` + nameCondition(pattern) + ` ORDER BY 2, 3`)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("did not find any relation named %q", pattern)
+	}
+	kinds := map[string]string{"r": "Table", "p": "Partitioned table", "v": "View", "m": "Materialized view",
+		"S": "Sequence", "f": "Foreign table", "i": "Index", "I": "Partitioned index"}
+	for _, f := range found {
+		oid, kind := f[0], f[3]
+		title := fmt.Sprintf(`%s "%s.%s"`, kinds[kind], f[1], f[2])
+		if err := sh.describeColumns(title, oid); err != nil {
+			return err
+		}
+		switch kind {
+		case "r", "p", "f":
+			err = sh.describeTableFooter(oid)
+		case "i", "I":
+			err = sh.describeIndexFooter(oid)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(sh.out)
+	}
+	return nil
+}
+
+func (sh *shell) describeColumns(title, oid string) error {
+	_, rows, err := sh.fetch(`SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
+  CASE WHEN a.attnotnull THEN 'not null' ELSE '' END, pg_catalog.pg_get_expr(d.adbin, d.adrelid)
+FROM pg_catalog.pg_attribute a
+  LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attrelid = ` + oid + ` AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`)
+	if err != nil {
+		return err
+	}
+	cols := make([]pgconn.FieldDescription, 4)
+	for i, n := range []string{"Column", "Type", "Nullable", "Default"} {
+		cols[i] = pgconn.FieldDescription{Name: n, DataTypeOID: pgtype.TextOID}
+	}
+	var b strings.Builder
+	to := &shell{streams: &streams{out: &b}, format: sh.format, expanded: sh.expanded}
+	to.printRows(title, cols, rows)
+	text := strings.TrimSuffix(b.String(), rowCount(len(rows))+"\n\n")
+	_, err = fmt.Fprint(sh.out, text)
+	return err
+}
+
+func (sh *shell) describeTableFooter(oid string) error {
+	_, rows, err := sh.fetch(`SELECT c.relname, CASE WHEN i.indisprimary THEN 'PRIMARY KEY, ' WHEN i.indisunique THEN 'UNIQUE, ' ELSE '' END,
+  pg_catalog.pg_get_indexdef(i.indexrelid)
+FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+WHERE i.indrelid = ` + oid + ` ORDER BY i.indisprimary DESC, i.indisunique DESC, c.relname`)
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(sh.out, "Indexes:")
+	}
+	for _, r := range rows {
+		def := r[2]
+		if i := strings.Index(def, " USING "); i >= 0 {
+			def = def[i+len(" USING "):]
+		}
+		fmt.Fprintf(sh.out, "    %q %s%s\n", r[0], r[1], def)
+	}
+	for _, part := range []struct{ title, condition string }{
+		{"Check constraints", "r.contype = 'c' AND r.conrelid = " + oid},
+		{"Foreign-key constraints", "r.contype = 'f' AND r.conrelid = " + oid},
+	} {
+		_, rows, err := sh.fetch(`SELECT r.conname, pg_catalog.pg_get_constraintdef(r.oid, true)
+FROM pg_catalog.pg_constraint r WHERE ` + part.condition + ` ORDER BY 1`)
+		if err != nil {
+			return err
+		}
+		if len(rows) > 0 {
+			fmt.Fprintln(sh.out, part.title+":")
+		}
+		for _, r := range rows {
+			fmt.Fprintf(sh.out, "    %q %s\n", r[0], r[1])
+		}
+	}
+	return nil
+}
+
+func (sh *shell) describeIndexFooter(oid string) error {
+	_, rows, err := sh.fetch(`SELECT CASE WHEN i.indisprimary THEN 'primary key, ' WHEN i.indisunique THEN 'unique, ' ELSE '' END, t.relname
+FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class t ON t.oid = i.indrelid WHERE i.indexrelid = ` + oid)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		fmt.Fprintf(sh.out, "%sfor table %q\n", r[0], r[1])
+	}
+	return nil
+}
