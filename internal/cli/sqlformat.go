@@ -350,14 +350,14 @@ func (p *recordPrinter) end() error {
 		}
 		p.w.WriteString(head + "\n")
 		for i, v := range r {
-			p.field(p.names[i], nameWidth, v)
+			p.field(p.names[i], nameWidth, v, valueWidth)
 		}
 	}
 	p.w.WriteByte('\n')
 	return p.w.Flush()
 }
 
-func (p *recordPrinter) field(name string, width int, value string) {
+func (p *recordPrinter) field(name string, width int, value string, valueWidth int) {
 	lines := cellLines(value)
 	for n, l := range lines {
 		label := ""
@@ -365,7 +365,7 @@ func (p *recordPrinter) field(name string, width int, value string) {
 			label = name
 		}
 		if n+1 < len(lines) {
-			l += "+"
+			l += strings.Repeat(" ", valueWidth-runewidth.StringWidth(l)) + "+"
 		}
 		text := " " + l
 		if l == "" {

@@ -88,8 +88,7 @@ func (c *conn) bindParams(m *wire.Body, p *sql.Prepared, portal []byte) ([]types
 	} else {
 		params = make([]types.Datum, n)
 	}
-	r := paramReader{m: m, fc: c.ses.Format()}
-	r.rest = m.Rest()
+	r := paramReader{fc: c.ses.Format(), rest: m.Rest()}
 	for i := range params {
 		format := int16(formatText)
 		if len(c.formats) == 1 {
@@ -98,7 +97,7 @@ func (c *conn) bindParams(m *wire.Body, p *sql.Prepared, portal []byte) ([]types
 			format = c.formats[i]
 		}
 		var err error
-		if params[i], err = r.next(paramTypes[i], format); err != nil {
+		if params[i], err = r.next(m, paramTypes[i], format); err != nil {
 			return nil, locateParam(err, portal, i+1, format)
 		}
 	}
@@ -119,23 +118,26 @@ func locateParam(err error, portal []byte, n int, format int16) error {
 	return &e
 }
 
-// paramReader reads parameter values.
+// paramReader makes datums of parameter values. It does not hold the Body, which
+// would then be allocated for every message.
 type paramReader struct {
-	m    *wire.Body
 	fc   *types.FormatContext
 	rest []byte // the message from the first value on
 	copy string // of rest, made when needed
 }
 
-func (r *paramReader) next(t *types.T, format int16) (types.Datum, error) {
-	n := r.m.Int32()
-	if n == -1 {
-		return types.Null, r.failed()
+func (r *paramReader) next(m *wire.Body, t *types.T, format int16) (types.Datum, error) {
+	n := m.Int32()
+	if m.Failed() {
+		return types.Null, m.Err()
 	}
-	at := len(r.rest) - r.m.Len()
-	b := r.m.Bytes(int(n))
-	if r.m.Failed() {
-		return types.Null, r.failed()
+	if n == -1 {
+		return types.Null, nil
+	}
+	at := len(r.rest) - m.Len()
+	b := m.Bytes(int(n))
+	if m.Failed() {
+		return types.Null, m.Err()
 	}
 	switch format {
 	case formatText:
@@ -144,13 +146,6 @@ func (r *paramReader) next(t *types.T, format int16) (types.Datum, error) {
 		return types.ParseBinary(t, b)
 	}
 	return types.Null, errFormatCode(format)
-}
-
-func (r *paramReader) failed() error {
-	if r.m.Failed() {
-		return r.m.Err()
-	}
-	return nil
 }
 
 // text returns the value b, which lies at a position of rest, as a string that

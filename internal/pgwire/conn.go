@@ -105,12 +105,19 @@ func (c *conn) recover() {
 }
 
 func (c *conn) end() {
-	if c.ses != nil {
-		c.ses.Close()
-	}
+	c.closeSession()
 	_ = c.wire.Close()
 	c.report()
 	c.wire.Release()
+}
+
+// closeSession rolls back; after a panic that may meet a state that no code
+// expects.
+func (c *conn) closeSession() {
+	defer c.recover()
+	if c.ses != nil {
+		c.ses.Close()
+	}
 }
 
 // goodbye tells the client why the connection ends.

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"math/big"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,7 @@ func running(t *testing.T, s *Server, text string) {
 				return
 			}
 		}
+		runtime.Gosched()
 	}
 	t.Fatalf("no session runs %q", text)
 }
@@ -181,6 +183,7 @@ func TestClientGoneInCopy(t *testing.T) {
 		if time.Since(start) > patience {
 			t.Fatal("the session did not end")
 		}
+		runtime.Gosched()
 	}
 	var n int
 	if err := c.QueryRow(t.Context(), "select count(*) from g").Scan(&n); err != nil || n != 0 {
@@ -201,5 +204,22 @@ func TestClientGoneWhileSending(t *testing.T) {
 		if time.Since(start) > patience {
 			t.Fatal("the session did not end")
 		}
+		runtime.Gosched()
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	s, addr := newServer(t, nil)
+	c := dial(t, addr).start()
+	c.send(&pgproto3.Query{String: "select 1"})
+	c.until('Z')
+	c.send(&pgproto3.Parse{Query: "select 1/0"}, &pgproto3.Bind{}, &pgproto3.Execute{}, &pgproto3.Sync{})
+	c.until('Z')
+	m := s.Metrics()
+	if m.Connections != 1 || m.Sessions != 1 || m.Accepted != 1 || m.Queries != 2 || m.Errors != 1 || m.Messages != 6 {
+		t.Errorf("%+v", m)
+	}
+	if m.BytesIn < 60 || m.BytesOut < 300 {
+		t.Errorf("%d bytes in, %d out", m.BytesIn, m.BytesOut)
 	}
 }

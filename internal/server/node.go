@@ -20,6 +20,7 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -95,7 +96,7 @@ func (n *Node) Start(ctx context.Context) error {
 	if err := n.store.Start(); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
-	cat := catalog.NewStore(catalog.Options{DB: n.db, Waits: n.store.Waits()})
+	cat := catalog.NewStore(catalog.Options{DB: n.db, Waits: n.store.Waits(), Virtual: pgcatalog.Schemas()})
 	if err := cat.Bootstrap(ctx); err != nil {
 		return errors.Join(fmt.Errorf("bootstrap: %w", err), n.store.Close())
 	}

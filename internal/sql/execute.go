@@ -326,7 +326,7 @@ func (s *Session) fillEnv(ctx context.Context, env *exec.Env, params []types.Dat
 	s.prepareBuiltin(ctx)
 	*env = exec.Env{
 		Ctx: ctx, Txn: s.execTxn(), Builtin: s.bctx, Params: params, Mem: s.srv.cfg.Mem,
-		Virtual: s.virtual(), ReadOnly: s.txn.txn.Options().ReadOnly,
+		Virtual: s.cats, ReadOnly: s.txn.txn.Options().ReadOnly,
 	}
 }
 

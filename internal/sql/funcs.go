@@ -20,7 +20,7 @@ func pgMicros(t time.Time) int64 { return t.UnixMicro() - pgEpoch }
 // begins now.
 func (s *Session) builtinContext(ctx context.Context) *builtin.Context {
 	if s.bctx == nil {
-		s.bctx = &builtin.Context{Format: &s.vals.Format, Session: &sessionFuncs{s: s, Catalog: s.catalogFuncs()}}
+		s.bctx = &builtin.Context{Format: &s.vals.Format, Session: &sessionFuncs{s: s, Catalog: s.cats}}
 	}
 	now := time.Now()
 	s.bctx.Ctx = ctx

@@ -18,6 +18,7 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -42,7 +43,7 @@ func newNode(t testing.TB, disk fs.FS) *node {
 		t.Fatal(err)
 	}
 	db := kv.NewDB(dist.New(st), clock, uint64(clock.Now().WallTime))
-	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits()})
+	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits(), Virtual: pgcatalog.Schemas()})
 	if err := cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,6 @@ type rows struct {
 	lines   []string
 	tags    []string
 	notices []string
-	input   []string // for COPY FROM STDIN
 }
 
 func (r *rows) Columns(cols []plan.Column) error { r.cols = cols; return nil }

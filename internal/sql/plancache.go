@@ -102,12 +102,3 @@ func (c *planCache) put(p *cachedPlan) {
 		delete(c.byKey, last.Value.(*cachedPlan).key)
 	}
 }
-
-func (c *planCache) drop(p *cachedPlan) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e := c.byKey[p.key]; e != nil && e.Value == p {
-		c.order.Remove(e)
-		delete(c.byKey, p.key)
-	}
-}

@@ -57,7 +57,6 @@ type Portal struct {
 	params   []types.Datum
 	x        *execution // set once it has begun
 	done     bool
-	created  bool // within a transaction block: dies with it
 }
 
 // Prepared returns the statement that the portal runs.

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -34,6 +35,7 @@ type Session struct {
 	remote string
 	vals   *settings.Values
 	coll   *catalog.Collection
+	cats   *pgcatalog.Catalog
 	db     *catalog.Database
 
 	started    time.Time
@@ -47,7 +49,6 @@ type Session struct {
 	txn       txnState
 	bctx      *builtin.Context
 	sequences sequenceState
-	query     string // text of the running statement
 
 	mu struct {
 		sync.Mutex
@@ -75,6 +76,8 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 	}
 	s.db = db
 	s.coll.SetSession(db, s)
+	s.cats = s.newCatalogs()
+	s.vals.Format.Names = s.cats
 	for k, v := range a.Params {
 		if err := s.vals.SetDefault(k, v); err != nil {
 			return err

@@ -11,10 +11,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// maxArguments bounds the arguments of EXECUTE; PostgreSQL's protocol has the
-// same limit.
-const maxArguments = 65535
-
 // execPrepare is PREPARE name (types) AS statement.
 func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
 	name := string(st.Name)

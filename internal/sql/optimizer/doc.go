@@ -18,7 +18,8 @@
 // Invariants:
 //
 //  1. A plan with any set of rules disabled yields the same rows (up to order
-//     where the query leaves it open) (the SQL logic tests run with rules off).
+//     where the query leaves it open) (to be checked above this layer, by running the
+//     same statements with rules off; here TestGolden plans them).
 //  2. No rule raises an error at plan time: what fails to fold is left for the
 //     executor (foldCall, foldCast).
 //  3. Volatile expressions are neither duplicated nor moved to where they would

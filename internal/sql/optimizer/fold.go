@@ -17,6 +17,9 @@ func (o *optimizer) fold(n plan.Node) plan.Node {
 			j.On = nil
 		}
 	}
+	if g, ok := n.(*plan.GroupBy); ok {
+		dropDistinct(g)
+	}
 	f, ok := n.(*plan.Filter)
 	if !ok {
 		return n
@@ -29,6 +32,16 @@ func (o *optimizer) fold(n plan.Node) plan.Node {
 		return f.Input
 	}
 	return emptyRows(f.Cols)
+}
+
+// dropDistinct drops DISTINCT of aggregates that duplicates do not change.
+func dropDistinct(g *plan.GroupBy) {
+	for i := range g.Aggs {
+		switch a := &g.Aggs[i]; a.Fn.Name {
+		case "min", "max", "bool_and", "bool_or", "every":
+			a.Distinct = false
+		}
+	}
 }
 
 // emptyRows produces no rows.

@@ -82,7 +82,8 @@ type optimizer struct {
 	outputs []scanOutputs
 	// ctes holds estimates of materialised CTEs by identifier.
 	ctes map[int]float64
-	done []rewritten
+	// done are the optimized plans of subqueries.
+	done []plan.Node
 	// aliases maps the columns of scans of inlined CTEs to what they read.
 	aliases map[plan.ColID]plan.ColID
 }
@@ -187,26 +188,21 @@ func (o *optimizer) subplans(n plan.Node) {
 	})
 }
 
-// subquery optimizes the plan of a subquery, once: copies of the expression
-// (the recheck of a row lock) share it.
+// subquery optimizes the plan of a subquery, once: several expressions may share
+// it, as SET (a, b) = (SELECT ...) does.
 func (o *optimizer) subquery(s *plan.Subquery) {
-	for _, d := range o.done {
-		if s.Plan == d.before || s.Plan == d.after {
-			s.Plan = d.after
+	for _, p := range o.done {
+		if p == s.Plan {
 			return
 		}
 	}
-	before := s.Plan
 	if s.Kind == plan.ExistsSubquery {
-		s.Plan = o.query(before, nil, false)
+		s.Plan = o.query(s.Plan, nil, false)
 	} else {
-		s.Plan = o.query(before, plan.IDs(before.Props().Cols), true)
+		s.Plan = o.query(s.Plan, plan.IDs(s.Plan.Props().Cols), true)
 	}
-	o.done = append(o.done, rewritten{before, s.Plan})
+	o.done = append(o.done, s.Plan)
 }
-
-// rewritten is a subquery's plan before and after optimization.
-type rewritten struct{ before, after plan.Node }
 
 // exactColumns makes n produce exactly cols.
 func exactColumns(n plan.Node, cols []plan.Column) plan.Node {

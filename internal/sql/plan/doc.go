@@ -9,8 +9,9 @@
 // Reading order: Column and ColID (column.go), Expr (expr.go, subquery.go),
 // Node and Base (node.go), Scan and Span (scan.go), Join (join.go), the other
 // operators (relational.go), Insert, Update, Delete (dml.go), the statement
-// wrappers and Prepared (statement.go), walking (walk.go), and EXPLAIN's text
-// (explain.go, format.go).
+// wrappers and Prepared (statement.go), tools over them (walk.go, equal.go,
+// rename.go, clone.go, verify.go), and EXPLAIN's text (explain.go, describe.go,
+// format.go).
 //
 // Columns have identifiers that are unique in a whole plan. An operator's
 // Base.Cols lists what it produces, in order; an expression names its inputs

@@ -312,7 +312,8 @@ func cloneExpr(e Expr) Expr {
 	return e
 }
 
-// CopyExpr returns a copy of e that shares nothing but the plans of subqueries.
+// CopyExpr returns a copy of e that shares nothing, the plans of subqueries
+// included.
 func CopyExpr(e Expr) Expr {
 	if e == nil {
 		return nil
@@ -330,6 +331,10 @@ func CopyExpr(e Expr) Expr {
 		c = &d
 	default:
 		c = cloneExpr(e)
+	}
+	if s, ok := c.(*Subquery); ok {
+		s.Plan = Clone(s.Plan)
+		s.Outer, s.Cmps = append([]ColRef(nil), s.Outer...), append([]Expr(nil), s.Cmps...)
 	}
 	Args(c, func(a *Expr) { *a = CopyExpr(*a) })
 	return c

@@ -1,0 +1,145 @@
+package plan
+
+import "slices"
+
+// Clone copies a plan with all its expressions and the plans of subqueries;
+// descriptors, constants and statements are shared. Column identifiers stay
+// the same.
+func Clone(n Node) Node {
+	c := cloneNode(n)
+	p := c.Props()
+	p.Cols, p.Order = slices.Clone(p.Cols), slices.Clone(p.Order)
+	VisitExprs(c, func(e *Expr) { *e = CopyExpr(*e) })
+	return c
+}
+
+// cloneNode copies n, its inputs and the lists that hold its expressions.
+func cloneNode(n Node) Node {
+	switch n := n.(type) {
+	case *Scan:
+		c := *n
+		c.Ords, c.Spans = slices.Clone(n.Ords), cloneSpans(n.Spans)
+		return &c
+	case *IndexJoin:
+		c := *n
+		c.Input = Clone(n.Input).(*Scan)
+		c.Key, c.Ords = slices.Clone(n.Key), slices.Clone(n.Ords)
+		return &c
+	case *VirtualScan:
+		c := *n
+		c.Ords, c.Eq = slices.Clone(n.Ords), slices.Clone(n.Eq)
+		return &c
+	case *Join:
+		c := *n
+		c.Left, c.Right = Clone(n.Left), Clone(n.Right)
+		c.LeftKeys, c.RightKeys, c.Outer = slices.Clone(n.LeftKeys), slices.Clone(n.RightKeys), slices.Clone(n.Outer)
+		return &c
+	case *Values:
+		c := *n
+		c.RowExprs = slices.Clone(n.RowExprs)
+		for i := range c.RowExprs {
+			c.RowExprs[i] = slices.Clone(c.RowExprs[i])
+		}
+		return &c
+	case *Filter:
+		c := *n
+		c.Input = Clone(n.Input)
+		return &c
+	case *Project:
+		c := *n
+		c.Input, c.Exprs = Clone(n.Input), slices.Clone(n.Exprs)
+		return &c
+	case *ProjectSet:
+		c := *n
+		c.Input, c.Funcs = Clone(n.Input), slices.Clone(n.Funcs)
+		for i := range c.Funcs {
+			c.Funcs[i].Call = cloneExpr(c.Funcs[i].Call).(*Call)
+			c.Funcs[i].Out = slices.Clone(c.Funcs[i].Out)
+		}
+		return &c
+	case *GroupBy:
+		c := *n
+		c.Input, c.Keys, c.Aggs = Clone(n.Input), slices.Clone(n.Keys), slices.Clone(n.Aggs)
+		for i := range c.Aggs {
+			c.Aggs[i].Args, c.Aggs[i].OrderBy = slices.Clone(c.Aggs[i].Args), slices.Clone(c.Aggs[i].OrderBy)
+		}
+		return &c
+	}
+	return cloneNode2(n)
+}
+
+func cloneNode2(n Node) Node {
+	switch n := n.(type) {
+	case *Distinct:
+		c := *n
+		c.Input, c.Keys = Clone(n.Input), slices.Clone(n.Keys)
+		return &c
+	case *Sort:
+		c := *n
+		c.Input, c.Keys = Clone(n.Input), slices.Clone(n.Keys)
+		return &c
+	case *Limit:
+		c := *n
+		c.Input, c.TiesKeys = Clone(n.Input), slices.Clone(n.TiesKeys)
+		return &c
+	case *SetOp:
+		c := *n
+		c.Left, c.Right = Clone(n.Left), Clone(n.Right)
+		c.LeftCols, c.RightCols = slices.Clone(n.LeftCols), slices.Clone(n.RightCols)
+		return &c
+	case *Window:
+		c := *n
+		c.Input, c.Funcs = Clone(n.Input), slices.Clone(n.Funcs)
+		c.PartitionBy, c.OrderBy = slices.Clone(n.PartitionBy), slices.Clone(n.OrderBy)
+		for i := range c.Funcs {
+			c.Funcs[i].Args = slices.Clone(c.Funcs[i].Args)
+		}
+		return &c
+	case *With:
+		c := *n
+		c.CTEs = slices.Clone(n.CTEs)
+		for i, e := range n.CTEs {
+			d := *e
+			d.Plan = Clone(e.Plan)
+			if e.Recursive != nil {
+				d.Recursive = Clone(e.Recursive)
+			}
+			d.Cols, d.RecursiveCols = slices.Clone(e.Cols), slices.Clone(e.RecursiveCols)
+			c.CTEs[i] = &d
+		}
+		c.Body = Clone(n.Body)
+		return &c
+	case *CTEScan:
+		c := *n
+		c.SourceCols = slices.Clone(n.SourceCols)
+		return &c
+	case *LockRows:
+		c := *n
+		c.Input, c.Targets = Clone(n.Input), slices.Clone(n.Targets)
+		for i := range c.Targets {
+			t := &c.Targets[i]
+			t.Key, t.Row, t.Ords = slices.Clone(t.Key), slices.Clone(t.Row), slices.Clone(t.Ords)
+		}
+		return &c
+	}
+	return n // statements are not parts of queries
+}
+
+func cloneSpans(spans []Span) []Span {
+	out := slices.Clone(spans)
+	bound := func(b *Bound) *Bound {
+		if b == nil {
+			return nil
+		}
+		return &Bound{Values: slices.Clone(b.Values), Inclusive: b.Inclusive}
+	}
+	for i := range out {
+		s := &out[i]
+		s.Eq = slices.Clone(s.Eq)
+		for j := range s.Eq {
+			s.Eq[j].Values = slices.Clone(s.Eq[j].Values)
+		}
+		s.Lo, s.Hi = bound(s.Lo), bound(s.Hi)
+	}
+	return out
+}
