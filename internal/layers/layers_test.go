@@ -20,7 +20,7 @@ const module = "github.com/lichendb/lichen/internal/"
 var order = [][]string{
 	{"cli"},
 	{"server"},
-	{"workload/ycsb", "workload", "workload/measure", "pgwire", "pgwire/nullserver", "pgwire/wire"},
+	{"workload/killtest", "workload/ycsb", "workload", "workload/measure", "pgwire", "pgwire/nullserver", "pgwire/wire"},
 	{"sql"},
 	{"sql/ddl", "sql/pgcatalog"},
 	{"sql/exec"},

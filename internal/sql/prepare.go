@@ -54,7 +54,9 @@ func (s *Session) Prepare(ctx context.Context, name, text string, paramTypes []u
 	}
 	p := &Prepared{Name: name, Text: text}
 	if len(stmts) == 1 {
-		p.stmt = stmts[0]
+		if p.stmt, err = rewriteShow(stmts[0]); err != nil {
+			return nil, err
+		}
 	}
 	if p.params, err = declaredTypes(paramTypes); err != nil {
 		return nil, err

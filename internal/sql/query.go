@@ -23,7 +23,12 @@ func (s *Session) Query(ctx context.Context, text string, res Results) error {
 		return res.Empty()
 	}
 	for i := range stmts {
-		p := &Prepared{Text: text, stmt: stmts[i]}
+		stmt, err := rewriteShow(stmts[i])
+		if err != nil {
+			s.fail(ctx)
+			return err
+		}
+		p := &Prepared{Text: text, stmt: stmt}
 		last := i == len(stmts)-1
 		if err := s.runSimple(p, len(stmts) == 1, last, res); err != nil {
 			return err

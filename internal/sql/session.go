@@ -56,9 +56,11 @@ type Session struct {
 		timer      *time.Timer // of statement_timeout
 		running    bool
 		terminated bool
-		idle       block // where the last statement left the transaction
-		query      string
-		since      time.Time
+		// onTerminate wakes the front.
+		onTerminate func()
+		idle        block // where the last statement left the transaction
+		query       string
+		since       time.Time
 	}
 }
 
@@ -159,12 +161,26 @@ func (s *Session) TakeParamChanges() []ParamStatus {
 func (s *Session) interrupt(cause *pgerr.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if cause == errTerminated {
+	if cause == errTerminated && !s.mu.terminated {
 		s.mu.terminated = true
+		if s.mu.onTerminate != nil {
+			s.mu.onTerminate()
+		}
+	}
+	if s.mu.ctx == nil {
+		s.mu.ctx = newStmtContext()
 	}
 	if s.mu.running || s.mu.terminated {
 		s.mu.ctx.cancel(cause)
 	}
+}
+
+// OnTerminate sets what is called, once and with the session's mutex held, when
+// the session is told to end: its front may be waiting for the client.
+func (s *Session) OnTerminate(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.onTerminate = f
 }
 
 // Terminate ends the running statement and refuses later ones: the client is
@@ -186,6 +202,9 @@ func (s *Session) begin(text string) *stmtContext {
 	defer s.mu.Unlock()
 	if s.mu.ctx == nil || s.mu.ctx.Err() != nil && !s.mu.terminated {
 		s.mu.ctx = newStmtContext()
+	}
+	if s.mu.terminated {
+		s.mu.ctx.cancel(errTerminated)
 	}
 	s.mu.running = true
 	s.mu.query, s.mu.since = text, time.Now()

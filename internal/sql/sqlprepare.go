@@ -83,6 +83,9 @@ func (s *Session) evalConst(ctx context.Context, e ast.Expr) (types.Datum, *type
 
 // evalAs evaluates an expression as a value of a type.
 func (s *Session) evalAs(ctx context.Context, e ast.Expr, t *types.T) (types.Datum, error) {
+	if lit, ok := e.(*ast.StrLit); ok { // as a result column it would become text
+		return types.ParseText(t, lit.Val, &s.vals.Format)
+	}
 	d, from, err := s.evalConst(ctx, e)
 	if err != nil || d.IsNull() {
 		return d, err

@@ -105,7 +105,7 @@ func New(env *Env) *Txn {
 
 // Reset makes t a new transaction; the old one must have finished.
 func (t *Txn) Reset(o Options) {
-	must.True(t.state == idle || t.state == finished, "C1: transaction %s restarted while active", t.meta.ID)
+	must.True(t.state == idle || t.state == finished, "C1: transaction restarted while active")
 	t.opts = o
 	t.meta = kvpb.TxnMeta{ID: t.env.nextTxnID(), Isolation: o.Isolation}
 	t.state, t.seq, t.epoch = idle, 0, 0

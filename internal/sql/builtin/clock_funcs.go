@@ -3,7 +3,6 @@ package builtin
 import (
 	"time"
 
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -77,6 +76,6 @@ func (c *Context) sleep(seconds float64) (types.Datum, error) {
 	case <-timer.C:
 		return types.VoidDatum, nil
 	case <-c.ctx().Done():
-		return types.Null, pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+		return types.Null, c.cancelCause()
 	}
 }

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -171,6 +172,16 @@ func (c *Context) ctx() context.Context {
 func (c *Context) checkCancel() error {
 	if c.Ctx == nil || c.Ctx.Err() == nil {
 		return nil
+	}
+	return c.cancelCause()
+}
+
+// cancelCause returns why the statement's context ended: what the session says
+// (a request, statement_timeout, a shutdown), else 57014.
+func (c *Context) cancelCause() error {
+	var pe *pgerr.Error
+	if errors.As(context.Cause(c.ctx()), &pe) {
+		return pe
 	}
 	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 }

@@ -19,7 +19,7 @@ func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 		if !st.IfExists {
 			return undefinedRelation(st.Name)
 		}
-		e.skip(pgerr.UndefinedTable, "relation \"%s\" does not exist, skipping", st.Name.Table)
+		e.skip(pgerr.SuccessfulCompletion, "relation \"%s\" does not exist, skipping", st.Name.Table)
 		return nil
 	}
 	if err := checkAlterKind(st, t, index); err != nil {
@@ -180,9 +180,9 @@ func (a *alteration) renewIndex(ctx context.Context, i int) error {
 	if err := a.e.clearIndex(ctx, a.t, a.t.Indexes[i].ID); err != nil {
 		return err
 	}
-	a.t.Indexes[i].ID = a.t.NextIndexID
-	a.t.NextIndexID++
-	return nil
+	var err error
+	a.t.Indexes[i].ID, err = a.e.takeIndexID(ctx, a.t)
+	return err
 }
 
 // renewSecondary gives all secondary indexes fresh ids: their entries end with

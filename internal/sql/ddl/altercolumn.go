@@ -90,7 +90,7 @@ func (a *alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
 	ord, ok := visibleColumn(a.t, c.Name)
 	if !ok {
 		if c.IfExists {
-			a.e.skip(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist, skipping", c.Name, a.t.Name)
+			a.e.skip(pgerr.SuccessfulCompletion, "column \"%s\" of relation \"%s\" does not exist, skipping", c.Name, a.t.Name)
 			return nil
 		}
 		return undefinedColumn(a.t, c.Name, c.Pos)

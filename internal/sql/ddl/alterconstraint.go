@@ -186,7 +186,7 @@ func (a *alteration) dropConstraint(ctx context.Context, c *ast.AlterCmd) error 
 	i := slices.IndexFunc(a.t.Indexes, func(ix catalog.Index) bool { return ix.Constraint && ix.ConstraintName == c.Name })
 	switch {
 	case i < 0 && c.IfExists:
-		a.e.skip(pgerr.UndefinedObject, "constraint \"%s\" of relation \"%s\" does not exist, skipping", c.Name, a.t.Name)
+		a.e.skip(pgerr.SuccessfulCompletion, "constraint \"%s\" of relation \"%s\" does not exist, skipping", c.Name, a.t.Name)
 		return nil
 	case i < 0:
 		return a.undefinedConstraint(c)

@@ -23,7 +23,8 @@ type columnDef struct {
 	constraints []*ast.Constraint
 }
 
-// serialTypes are the pseudo-types that stand for an integer with a sequence.
+// serialType returns the integer type behind the pseudo-types that also make a
+// sequence, nil for all other types.
 func serialType(tn *ast.TypeName) *types.T {
 	if len(tn.Names) != 1 || len(tn.Typmods) > 0 {
 		return nil
@@ -197,7 +198,7 @@ func (e *Env) ownedSequence(ctx context.Context, t *catalog.Table, schema string
 	return e.addRelation(ctx, s, s.Name, false)
 }
 
-// maxOfType returns the bounds of an integer type.
+// boundsOf returns the bounds of an integer type.
 func boundsOf(t *types.T) (lo, hi int64) {
 	switch t.Oid {
 	case types.Int2.Oid:

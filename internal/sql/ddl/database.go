@@ -127,7 +127,7 @@ func (e *Env) dropDatabase(ctx context.Context, st *ast.DropDatabase) error {
 	}
 	if d == nil {
 		if st.IfExists {
-			e.skip(pgerr.InvalidCatalogName, "database \"%s\" does not exist, skipping", st.Name)
+			e.skip(pgerr.SuccessfulCompletion, "database \"%s\" does not exist, skipping", st.Name)
 			return nil
 		}
 		return undefinedDatabase(st.Name)

@@ -29,7 +29,7 @@ func (e *Env) drop(ctx context.Context, st *ast.Drop) error {
 	}
 	if st.IfExists && st.Kind != ast.ObjExtension {
 		for _, n := range st.Names {
-			e.skip(pgerr.UndefinedObject, "%s \"%s\" does not exist, skipping", strings.ToLower(st.Kind.String()), n.Table)
+			e.skip(pgerr.SuccessfulCompletion, "%s \"%s\" does not exist, skipping", strings.ToLower(st.Kind.String()), n.Table)
 		}
 		return nil
 	}
@@ -72,7 +72,7 @@ func (e *Env) missing(ctx context.Context, n ast.TableName, word string, ifExist
 		}
 		if s == nil {
 			if ifExists {
-				e.skip(pgerr.InvalidSchemaName, "schema \"%s\" does not exist, skipping", n.Schema)
+				e.skip(pgerr.SuccessfulCompletion, "schema \"%s\" does not exist, skipping", n.Schema)
 				return nil
 			}
 			return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Schema).At(n.Pos)
@@ -87,7 +87,7 @@ func (e *Env) missing(ctx context.Context, n ast.TableName, word string, ifExist
 		name = n.Schema + "." + name
 	}
 	if ifExists {
-		e.skip(code, "%s \"%s\" does not exist, skipping", word, n.Table)
+		e.skip(pgerr.SuccessfulCompletion, "%s \"%s\" does not exist, skipping", word, n.Table)
 		return nil
 	}
 	return pgerr.New(code, "%s \"%s\" does not exist", word, name)
@@ -123,7 +123,7 @@ func (e *Env) dropSchemas(ctx context.Context, st *ast.Drop) error {
 			if !st.IfExists {
 				return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Table)
 			}
-			e.skip(pgerr.InvalidSchemaName, "schema \"%s\" does not exist, skipping", n.Table)
+			e.skip(pgerr.SuccessfulCompletion, "schema \"%s\" does not exist, skipping", n.Table)
 			continue
 		}
 		d := e.newDropper(st.Cascade)

@@ -20,6 +20,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -48,7 +49,7 @@ func newCluster(t testing.TB, disk fs.FS) *cluster {
 		t.Fatal(err)
 	}
 	c := &cluster{t: t, disk: disk, store: st, db: kv.NewDB(dist.New(st), clock, uint64(clock.Now().WallTime))}
-	c.cat = catalog.NewStore(catalog.Options{DB: c.db, Waits: st.Waits()})
+	c.cat = catalog.NewStore(catalog.Options{DB: c.db, Waits: st.Waits(), Virtual: pgcatalog.Schemas()})
 	if err := c.cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +71,7 @@ type session struct {
 	block  bool
 	opts   kv.TxnOptions
 	bctx   *builtin.Context
+	pg     *pgcatalog.Catalog
 	out    strings.Builder
 	points map[string]point
 	lockTO time.Duration
@@ -83,8 +85,8 @@ type point struct {
 func (c *cluster) session() *session {
 	s := &session{c: c, coll: c.cat.NewCollection(), points: map[string]point{}}
 	s.use("defaultdb")
-	f := &functions{s: s}
-	s.bctx = &builtin.Context{Format: &types.FormatContext{Names: f}, Session: f}
+	s.pg = pgcatalog.New(pgcatalog.Host{Coll: s.coll, User: "root"})
+	s.bctx = &builtin.Context{Format: &types.FormatContext{Names: s.pg}, Session: &functions{Catalog: s.pg, s: s}}
 	return s
 }
 
@@ -99,9 +101,13 @@ func (s *session) use(name string) {
 // SearchPathSetting implements catalog.SearchPathSource.
 func (s *session) SearchPathSetting() []string { return []string{"public"} }
 
-// functions answers the sequence functions.
+// others are the functions of a session that no test calls.
+type others struct{ builtin.Session }
+
+// functions answers the functions about sequences and the catalog.
 type functions struct {
-	builtin.Session
+	others
+	*pgcatalog.Catalog
 	s *session
 }
 
@@ -121,20 +127,11 @@ func (f *functions) SetVal(oid uint32, v int64, called bool) error {
 	return f.s.c.cat.SetVal(context.Background(), t, v, called)
 }
 
-// NameOf and OidOf implement types.Names.
-func (f *functions) NameOf(*types.T, uint32) (string, bool) { return "", false }
+// SearchPath implements builtin.Session.
+func (f *functions) SearchPath(bool) []string { return f.s.coll.SearchPath() }
 
-func (f *functions) OidOf(_ *types.T, name string) (uint32, error) {
-	schema, table, ok := strings.Cut(name, ".")
-	if !ok {
-		schema, table = "", name
-	}
-	t, err := f.s.coll.ResolveTable(context.Background(), "", schema, table)
-	if err != nil {
-		return 0, err
-	}
-	return t.Oid, nil
-}
+// CurrentUser implements builtin.Session.
+func (f *functions) CurrentUser() string { return "root" }
 
 // exec runs the statements of a text and returns what they print.
 func (s *session) exec(text string) string {
@@ -290,7 +287,7 @@ func (s *session) row(cols []plan.Column, row []types.Datum) {
 }
 
 func (s *session) execEnv(ctx context.Context) *exec.Env {
-	return &exec.Env{Ctx: ctx, Txn: s.txn, Builtin: s.bctx}
+	return &exec.Env{Ctx: ctx, Txn: s.txn, Builtin: s.bctx, Virtual: s.pg}
 }
 
 func (s *session) env() *ddl.Env {

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"context"
+	"math"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -144,11 +145,34 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 			return ix, err
 		}
 	}
-	ix.ID = t.NextIndexID
-	t.NextIndexID++
 	var err error
+	if ix.ID, err = e.takeIndexID(ctx, t); err != nil {
+		return ix, err
+	}
 	ix.Oid, err = e.Coll.NewOid(ctx)
 	return ix, err
+}
+
+// takeIndexID returns an index id that t never had. A table that is being
+// defined counts them; later ones come from the catalog's generator, because
+// data may be written under an id outside the transaction, and an id that was
+// rolled back must not come again while that data waits to be cleared.
+func (e *Env) takeIndexID(ctx context.Context, t *catalog.Table) (catalog.IndexID, error) {
+	id := t.NextIndexID
+	for t.Version > 0 {
+		n, err := e.Coll.NewID(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if n > math.MaxUint32-1 {
+			return 0, pgerr.New(pgerr.ProgramLimitExceeded, "the catalog has run out of index ids")
+		}
+		if id = catalog.IndexID(n); id >= t.NextIndexID {
+			break
+		}
+	}
+	t.NextIndexID = id + 1
+	return id, nil
 }
 
 func kindOfKey(p pendingIndex) string {

@@ -35,11 +35,11 @@ func (e *Env) newSequence(ctx context.Context, db, schema catalog.ID) (*catalog.
 	return s, err
 }
 
-// sequenceBounds are the options that were written.
+// sequenceOptions are the options that were written.
 type sequenceOptions struct {
 	min, max, start, increment, cache, restart *int64
 	noMin, noMax, bareRestart                  bool
-	cycle, typed                               *bool
+	cycle                                      *bool
 	typ                                        *types.T
 }
 
@@ -142,7 +142,6 @@ func applySequenceOptions(q *catalog.Sequence, opts []ast.SequenceOption, fresh 
 	if err != nil {
 		return err
 	}
-	ascending := q.Increment > 0
 	if o.increment != nil {
 		if *o.increment == 0 {
 			return seqError("INCREMENT must not be zero")
@@ -169,8 +168,7 @@ func applySequenceOptions(q *catalog.Sequence, opts []ast.SequenceOption, fresh 
 		}
 		q.Cache = *o.cache
 	}
-	reset := fresh || ascending != (q.Increment > 0) && false
-	if err := setSequenceBounds(q, o, reset); err != nil {
+	if err := setSequenceBounds(q, o, fresh); err != nil {
 		return err
 	}
 	return setSequenceStart(q, o, fresh)
@@ -285,7 +283,7 @@ func (e *Env) alterSequence(ctx context.Context, st *ast.AlterSequence) error {
 	}
 	if old == nil {
 		if st.IfExists {
-			e.skip(pgerr.UndefinedTable, "relation \"%s\" does not exist, skipping", st.Name.Table)
+			e.skip(pgerr.SuccessfulCompletion, "relation \"%s\" does not exist, skipping", st.Name.Table)
 			return nil
 		}
 		return undefinedRelation(st.Name)
@@ -329,9 +327,9 @@ func (e *Env) moveSequence(ctx context.Context, s *catalog.Table) error {
 	if err := e.Coll.ClearOnCommit(ctx, keys.IndexSpan(uint64(s.Database), uint64(s.ID), uint64(s.Sequence.Storage))); err != nil {
 		return err
 	}
-	s.Sequence.Storage = s.NextIndexID
-	s.NextIndexID++
-	return nil
+	var err error
+	s.Sequence.Storage, err = e.takeIndexID(ctx, s)
+	return err
 }
 
 // setSequenceOwner applies OWNED BY.

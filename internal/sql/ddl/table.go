@@ -206,11 +206,13 @@ func (e *Env) addRowID(ctx context.Context, t *catalog.Table) (catalog.Index, er
 	if err := appendColumn(t, &c, 0); err != nil {
 		return catalog.Index{}, err
 	}
-	ix := catalog.Index{
-		ID: t.NextIndexID, Unique: true, Primary: true, Columns: []catalog.IndexColumn{{Column: c.ID}},
+	ix := catalog.Index{Unique: true, Primary: true, Columns: []catalog.IndexColumn{{Column: c.ID}}}
+	if ix.ID, err = e.takeIndexID(ctx, t); err != nil {
+		return ix, err
 	}
-	t.RowIDStorage = t.NextIndexID + 1
-	t.NextIndexID += 2
+	if t.RowIDStorage, err = e.takeIndexID(ctx, t); err != nil {
+		return ix, err
+	}
 	if ix.Oid, err = e.Coll.NewOid(ctx); err != nil {
 		return ix, err
 	}

@@ -42,8 +42,8 @@ func (o *optimizer) semiJoin(input plan.Node, cond plan.Expr) plan.Node {
 			return nil // evaluated once as it is
 		}
 	case plan.AnySubquery:
-		if not || s.OpName != "=" {
-			return nil // NULLs make NOT IN something else
+		if s.OpName != "=" || not && !neverNull(input, s) {
+			return nil // with NULLs, NOT IN is something else
 		}
 		for _, l := range s.Left {
 			if hasSubquery(l) || volatileExpr(l) {
@@ -71,6 +71,18 @@ func (o *optimizer) semiJoin(input plan.Node, cond plan.Expr) plan.Node {
 	}
 	j.Cols = input.Props().Cols
 	return j
+}
+
+// neverNull reports whether neither side of an IN can be NULL.
+func neverNull(input plan.Node, s *plan.Subquery) bool {
+	for i := range s.Left {
+		l, lok := s.Left[i].(*plan.ColRef)
+		r, rok := s.Cmps[i].(*plan.ColRef)
+		if !lok || !rok || !notNull(input, l.Col) || !notNull(s.Plan, r.Col) {
+			return false
+		}
+	}
+	return true
 }
 
 // detach separates a subquery's plan into a part that does not depend on the

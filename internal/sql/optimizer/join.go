@@ -253,6 +253,11 @@ func distinctRight(n *plan.Join, keys []equiKey) plan.Node {
 	if uniqueOn(n.Right, d.Keys) {
 		return n.Right
 	}
+	if len(in.Cols) == len(d.Keys) {
+		d.Cols = in.Cols
+		d.Rows, d.Startup, d.Total = groups(in.Rows, len(d.Keys)), in.Startup, in.Total+in.Rows*costHash
+		return d
+	}
 	// What is distinct must be the keys alone.
 	p := &plan.Project{Input: n.Right}
 	for _, id := range d.Keys {

@@ -91,6 +91,9 @@ func (c *Catalog) schemas() []*catalog.Schema {
 
 // OidOf implements types.Names.
 func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
+	if t.Is(types.Regtype) {
+		return typeOid(name)
+	}
 	parts, err := parts(name)
 	if err != nil {
 		return 0, err
@@ -114,8 +117,6 @@ func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
 		return s.Oid, nil
 	case types.Regproc.Oid:
 		return functionOid(schema, last)
-	case types.Regtype.Oid:
-		return typeOid(name)
 	}
 	return 0, pgerr.New(pgerr.UndefinedObject, "\"%s\" does not exist", name)
 }

@@ -35,10 +35,19 @@ func pgProc(_ *snapshot, w *writer) error {
 	return nil
 }
 
+// listedType returns the oid of a type, or that of "any" for the pseudo-types of
+// signatures that pg_type does not list.
+func listedType(t *types.T) uint32 {
+	if _, ok := types.ByOid(t.Oid); ok {
+		return t.Oid
+	}
+	return types.Any.Oid
+}
+
 func procRow(w *writer, o *builtin.Overload, kind string) {
 	args := make([]int64, len(o.Args))
 	for i, t := range o.Args {
-		args[i] = int64(t.Oid)
+		args[i] = int64(listedType(t))
 	}
 	ret := types.Record
 	if o.Ret != nil {
@@ -56,7 +65,7 @@ func procRow(w *writer, o *builtin.Overload, kind string) {
 	}
 	w.oid("provariadic", 0)
 	if o.Variadic && len(o.Args) > 0 {
-		w.oid("provariadic", o.Args[len(o.Args)-1].Oid)
+		w.oid("provariadic", listedType(o.Args[len(o.Args)-1]))
 	}
 	w.oid("prosupport", 0)
 	w.str("prokind", kind)
@@ -68,7 +77,7 @@ func procRow(w *writer, o *builtin.Overload, kind string) {
 	w.str("proparallel", "s")
 	w.num("pronargs", int64(len(args)))
 	w.num("pronargdefaults", int64(o.Defaults))
-	w.oid("prorettype", ret.Oid)
+	w.oid("prorettype", listedType(ret))
 	w.set("proargtypes", vector(args))
 	if len(o.OutNames) > 0 {
 		outColumns(w, o)
@@ -146,9 +155,9 @@ func pgOperator(_ *snapshot, w *writer) error {
 			continue
 		}
 		var left uint32
-		kind, right := "l", o.Args[len(o.Args)-1].Oid
+		kind, right := "l", listedType(o.Args[len(o.Args)-1])
 		if len(o.Args) == 2 {
-			kind, left = "b", o.Args[0].Oid
+			kind, left = "b", listedType(o.Args[0])
 		}
 		ret := types.Void
 		if o.Ret != nil {
@@ -163,7 +172,7 @@ func pgOperator(_ *snapshot, w *writer) error {
 		w.flag("oprcanhash", o.Name == "=")
 		w.oid("oprleft", left)
 		w.oid("oprright", right)
-		w.oid("oprresult", ret.Oid)
+		w.oid("oprresult", listedType(ret))
 		for _, c := range [...]string{"oprcom", "oprnegate", "oprcode", "oprrest", "oprjoin"} {
 			w.oid(c, 0)
 		}

@@ -213,3 +213,29 @@ func TestFormat(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestClone checks that a cloned plan can be changed without changing the
+// original, subqueries included.
+func TestClone(t *testing.T) {
+	inner := scan()
+	inner.Filter = op(t, "=", ref(1, "a"), ref(9, "outer"))
+	sub := &plan.Subquery{Kind: plan.ExistsSubquery, Plan: inner, Outer: []plan.ColRef{{Col: 9}}, T: types.Bool}
+	s := scan()
+	s.Spans = []plan.Span{{Lo: &plan.Bound{Values: []plan.Expr{num(1)}}}}
+	f := &plan.Filter{Input: s, Cond: sub}
+	f.Cols = s.Cols
+	format := func(n plan.Node) string {
+		return strings.Join(plan.Format(n, plan.ExplainOptions{Internal: true, Verbose: true}), "\n")
+	}
+	before := format(f)
+	c := plan.Clone(f).(*plan.Filter)
+	if got := format(c); got != before {
+		t.Fatalf("clone differs:\n%s\n%s", got, before)
+	}
+	c.Input.(*plan.Scan).Spans[0].Lo.Values[0] = num(7)
+	c.Cond.(*plan.Subquery).Plan.(*plan.Scan).Filter = nil
+	c.Cols[0].Name = "changed"
+	if got := format(f); got != before {
+		t.Errorf("the original changed:\n%s", got)
+	}
+}

@@ -1,0 +1,154 @@
+# Functions that the benchmark scripts share. Sourced, not run.
+#
+# Servers are started on free ports of the loopback interface, with their data below
+# $work, and are stopped by the process ids that were noted when they started.
+
+die() { echo "$(basename "$0"): $*" >&2; exit 1; }
+note() { echo "$*" >&2; }
+
+bench_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+lichen=${LICHEN:-$bench_dir/../bin/lichen}
+pids=()
+pg_data=
+
+# need PROGRAM PACKAGE: the program, found on the path or among PostgreSQL 15's.
+need() {
+  command -v "$1" && return
+  local p=/usr/lib/postgresql/15/bin/$1
+  [ -x "$p" ] && { echo "$p"; return; }
+  die "$1 is missing: apt-get install $2"
+}
+
+free_port() {
+  local p
+  for _ in $(seq 100); do
+    p=$((20000 + RANDOM % 20000))
+    (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null || { echo "$p"; return; }
+  done
+  die "found no free port"
+}
+
+# as_postgres COMMAND…: PostgreSQL refuses to run as root.
+as_postgres() {
+  if [ "$(id -u)" = 0 ]; then runuser -u postgres -- "$@"; else "$@"; fi
+}
+
+start_postgres() {
+  local initdb pgctl
+  initdb=$(need initdb postgresql-15) || exit 1
+  pgctl=$(need pg_ctl postgresql-15) || exit 1
+  pg_data=$work/postgres/data
+  mkdir -p "$work/postgres"
+  [ "$(id -u)" = 0 ] && chown postgres "$work/postgres"
+  chmod 755 "$work"
+  (cd "$work/postgres" && as_postgres "$initdb" -D "$pg_data" -U root -A trust --locale=C.UTF-8 --encoding=UTF8) >"$out/initdb.log" 2>&1 ||
+    die "initdb failed: see $out/initdb.log"
+  pg_port=$(free_port)
+  # The sizes that a machine of a few gigabytes would get; durability as by default.
+  (cd "$work/postgres" && as_postgres "$pgctl" -D "$pg_data" -w -l "$work/postgres/log" -o "-p $pg_port -k $work/postgres \
+    -c listen_addresses=127.0.0.1 -c max_connections=300 -c shared_buffers=1GB -c max_wal_size=4GB \
+    -c fsync=on -c synchronous_commit=on -c full_page_writes=on" start) >"$out/pg_ctl.log" 2>&1 ||
+    die "PostgreSQL did not start: see $work/postgres/log"
+  pids+=("$(head -1 "$pg_data/postmaster.pid")")
+  psql -X -q -h 127.0.0.1 -p "$pg_port" -U root -d postgres -c 'CREATE DATABASE defaultdb' || die "cannot create the database"
+}
+
+# wait_port PORT PID NAME
+wait_port() {
+  for _ in $(seq 300); do
+    (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return
+    kill -0 "$2" 2>/dev/null || die "$3 ended: see $out"
+    sleep 0.1
+  done
+  die "$3 does not listen"
+}
+
+start_lichen() {
+  lichen_port=$(free_port)
+  lichen_http=$(free_port)
+  "$lichen" start-single-node --insecure --store="$work/lichen" --listen-addr="127.0.0.1:$lichen_port" \
+    --http-addr="127.0.0.1:$lichen_http" >"$out/lichen.log" 2>&1 &
+  lichen_pid=$!
+  pids+=("$lichen_pid")
+  wait_port "$lichen_port" "$lichen_pid" lichen
+}
+
+# start_null NAME FLAG…: sets null_port.
+start_null() {
+  local name=$1
+  shift
+  null_port=$(free_port)
+  "$lichen" debug null-server --listen-addr="127.0.0.1:$null_port" "$@" >"$out/$name.log" 2>&1 &
+  pids+=("$!")
+  wait_port "$null_port" "$!" "$name"
+}
+
+stop_all() {
+  local p
+  for p in "${pids[@]}"; do kill -INT "$p" 2>/dev/null; done
+  for p in "${pids[@]}"; do
+    for _ in $(seq 150); do
+      kill -0 "$p" 2>/dev/null || break
+      sleep 0.1
+    done
+    kill -0 "$p" 2>/dev/null && { note "process $p does not stop; killing it"; kill -KILL "$p"; }
+  done
+  [ -n "${keep:-}" ] || rm -rf "$work"
+}
+
+# prepare_dirs: $work for data, $out for raw output.
+prepare_dirs() {
+  [ -x "$lichen" ] || die "$lichen is missing: make build"
+  work=$(mktemp -d "${work_parent:-${TMPDIR:-/tmp}}/lichen-bench.XXXXXX")
+  out=${out:-$bench_dir/results/$(date +%Y-%m-%d_%H%M%S)}
+  mkdir -p "$out"
+  trap stop_all EXIT
+  trap 'exit 130' INT TERM
+}
+
+# record TEST SYSTEM ROUND THROUGHPUT P99_MS ERRORS
+record() {
+  printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$@" >>"$out/raw.tsv"
+  note "$(printf '  %-28s %-10s round %s  %10s/s  p99 %8s ms  errors %s' "$@")"
+}
+
+# run_pgbench TEST SYSTEM PORT ROUND ARGUMENT…
+run_pgbench() {
+  local test=$1 system=$2 port=$3 round=$4 log tps p99 failed
+  shift 4
+  log=$out/$test.$system.$round
+  rm -f "$work"/pgbench_log*
+  if ! (cd "$work" && timeout $((seconds * 3 + 60)) pgbench -n -h 127.0.0.1 -p "$port" -U root -T "$seconds" -l \
+    --sampling-rate=0.1 --log-prefix="$work/pgbench_log" "$@" defaultdb) >"$log" 2>&1; then
+    record "$test" "$system" "$round" failed - "$(grep -m1 -i error "$log" | tr '\t' ' ' | cut -c1-100)"
+    return
+  fi
+  tps=$(awk '/^tps = /{print $3}' "$log")
+  failed=$(awk '/^number of failed transactions/{print $5}' "$log")
+  p99=$(cat "$work"/pgbench_log* | awk '{print $3}' | sort -n | awk '{a[NR]=$1} END {if (NR) printf "%.3f", a[int(NR*0.99+0.5) > 0 ? int(NR*0.99+0.5) : 1]/1000; else print "-"}')
+  record "$test" "$system" "$round" "$tps" "$p99" "${failed:-0}"
+}
+
+# summarize FILE: medians by test and system; ratios of Lichen to PostgreSQL.
+summarize() {
+  awk -F'\t' '
+    function median(s, n,   v, i, j, t) {
+      n = split(s, v, " ")
+      for (i = 2; i <= n; i++) for (j = i; j > 1 && v[j-1]+0 > v[j]+0; j--) { t = v[j]; v[j] = v[j-1]; v[j-1] = t }
+      return n == 0 ? "-" : n % 2 ? v[(n+1)/2] : (v[n/2] + v[n/2+1]) / 2
+    }
+    !($1 in seen) { seen[$1] = 1; order[++n] = $1 }
+    $4 == "failed" { failed[$1, $2]++; next }
+    { tps[$1, $2] = tps[$1, $2] " " $4; if ($5 != "-") lat[$1, $2] = lat[$1, $2] " " $5; err[$1, $2] += $6 }
+    END {
+      printf "%-28s %12s %12s %7s %10s %10s %7s %s\n", "test (medians)", "postgres/s", "lichen/s", "ratio", "pg p99 ms", "p99 ms", "ratio", "errors pg/lichen"
+      for (i = 1; i <= n; i++) {
+        t = order[i]; p = median(tps[t, "postgres"]); l = median(tps[t, "lichen"])
+        pl = median(lat[t, "postgres"]); ll = median(lat[t, "lichen"])
+        printf "%-28s %12s %12s %7s %10s %10s %7s %d/%d%s\n", t, p == "-" ? p : sprintf("%.0f", p), l == "-" ? l : sprintf("%.0f", l),
+          (p == "-" || l == "-" || p == 0) ? "-" : sprintf("%.2f", l / p), pl, ll,
+          (pl == "-" || ll == "-" || pl == 0) ? "-" : sprintf("%.2f", ll / pl), err[t, "postgres"], err[t, "lichen"],
+          (failed[t, "postgres"] + failed[t, "lichen"]) ? sprintf("  FAILED RUNS: postgres %d, lichen %d", failed[t, "postgres"], failed[t, "lichen"]) : ""
+      }
+    }' "$1"
+}

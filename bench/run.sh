@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# Compares Lichen with PostgreSQL 15 in one run on one machine: the same clients
+# against both, alternating, medians of several rounds. Prints a table; raw output
+# and the table are kept in bench/results.
+#
+#   bench/run.sh [--quick] [--only=pgbench,sysbench,ycsb,rw] [--tests=REGEXP] [--rounds=3]
+#                [--seconds=10] [--isolation="read committed"] [--scale=10] [--tables=4]
+#                [--table-size=100000] [--records=100000] [--work=DIR] [--out=DIR] [--keep]
+#
+# --quick is one round of 3 seconds with less data. Both servers sync every commit to
+# the same file system; PostgreSQL has the locale C.UTF-8 and a shared_buffers of 1 GB.
+# --isolation is the default level of transactions on both sides.
+set -u -o pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+rounds=3 seconds=10 isolation="read committed" only=pgbench,sysbench,ycsb,rw tests=.
+scale=10 tables=4 table_size=100000 records=100000
+for a in "$@"; do
+  v=${a#*=}
+  case $a in
+    --quick) rounds=1 seconds=3 scale=2 table_size=10000 records=10000 ;;
+    --only=*) only=$v ;;
+    --tests=*) tests=$v ;;
+    --rounds=*) rounds=$v ;;
+    --seconds=*) seconds=$v ;;
+    --isolation=*) isolation=$v ;;
+    --scale=*) scale=$v ;;
+    --tables=*) tables=$v ;;
+    --table-size=*) table_size=$v ;;
+    --records=*) records=$v ;;
+    --work=*) work_parent=$v ;;
+    --out=*) out=$v ;;
+    --keep) keep=1 ;;
+    -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+    *) die "unknown option $a (see --help)" ;;
+  esac
+done
+wants() { [[ ",$only," == *",$1,"* ]]; }
+selected() { [[ $1 =~ $tests ]]; }
+
+need psql postgresql-client-15 >/dev/null || exit 1
+wants pgbench || wants rw && { need pgbench postgresql-contrib >/dev/null || exit 1; }
+wants sysbench && { need sysbench sysbench >/dev/null || exit 1; }
+PATH=$PATH:/usr/lib/postgresql/15/bin
+prepare_dirs
+export PGOPTIONS="-c default_transaction_isolation=${isolation// /\\ }"
+
+port_of() { if [ "$1" = postgres ]; then echo "$pg_port"; else echo "$lichen_port"; fi; }
+
+# each_round COMMAND TEST ARGUMENT…: runs the command against both servers,
+# alternating which comes first.
+each_round() {
+  local cmd=$1 test=$2 round system order
+  shift 2
+  selected "$test" || return
+  for round in $(seq "$rounds"); do
+    order="postgres lichen"
+    [ $((round % 2)) = 0 ] && order="lichen postgres"
+    for system in $order; do
+      "$cmd" "$test" "$system" "$(port_of "$system")" "$round" "$@"
+    done
+  done
+}
+
+pgbench_tests() {
+  local s
+  for s in postgres lichen; do
+    note "pgbench: loading $s at scale $scale"
+    pgbench -i -q -s "$scale" -h 127.0.0.1 -p "$(port_of $s)" -U root defaultdb >"$out/pgbench-init.$s" 2>&1 ||
+      note "pgbench -i FAILED on $s: $(grep -m1 -i error "$out/pgbench-init.$s")"
+  done
+  each_round run_pgbench pgbench-select-prepared-8 -S -M prepared -c 8 -j 1
+  each_round run_pgbench pgbench-select-prepared-32 -S -M prepared -c 32 -j 1
+  each_round run_pgbench pgbench-select-simple-8 -S -M simple -c 8 -j 1
+  each_round run_pgbench pgbench-select-extended-8 -S -M extended -c 8 -j 1
+  each_round run_pgbench pgbench-tpcb-prepared-8 -M prepared -c 8 -j 1
+  each_round run_pgbench pgbench-tpcb-simple-8 -M simple -c 8 -j 1
+  each_round run_pgbench pgbench-update-prepared-8 -b simple-update -M prepared -c 8 -j 1
+}
+
+sysbench_at() { # PORT SCRIPT ARGUMENT…
+  local port=$1 script=$2
+  shift 2
+  timeout $((seconds * 3 + 300)) sysbench "$script" --db-driver=pgsql --pgsql-host=127.0.0.1 --pgsql-port="$port" --pgsql-user=root \
+    --pgsql-db=defaultdb --tables="$tables" --table-size="$table_size" --threads=16 --percentile=99 "$@"
+}
+
+run_sysbench() { # TEST SYSTEM PORT ROUND SCRIPT
+  local test=$1 system=$2 port=$3 round=$4 script=$5 log=$out/$1.$2.$4
+  if ! sysbench_at "$port" "$script" --time="$seconds" run >"$log" 2>&1; then
+    record "$test" "$system" "$round" failed - "$(grep -m1 -iE 'FATAL|error' "$log" | tr '\t' ' ' | cut -c1-100)"
+    return
+  fi
+  record "$test" "$system" "$round" \
+    "$(sed -n 's/.*transactions: .*(\([0-9.]*\) per sec.*/\1/p' "$log")" \
+    "$(awk '/99th percentile:/{print $3}' "$log")" \
+    "$(awk '/ignored errors:/{print $3}' "$log")"
+}
+
+sysbench_tests() {
+  local s t
+  for s in postgres lichen; do
+    note "sysbench: loading $s, $tables tables of $table_size rows"
+    sysbench_at "$(port_of $s)" oltp_read_write prepare >"$out/sysbench-prepare.$s" 2>&1 ||
+      note "sysbench prepare FAILED on $s: $(grep -m1 -iE 'FATAL|error' "$out/sysbench-prepare.$s")"
+  done
+  for t in oltp_point_select oltp_read_only oltp_read_write oltp_write_only oltp_update_index oltp_update_non_index \
+    oltp_insert oltp_delete select_random_points select_random_ranges; do
+    each_round run_sysbench "sysbench-${t#oltp_}" "$t"
+  done
+}
+
+# run_ycsb TEST SYSTEM PORT ROUND WORKLOAD: D and E insert, so they get a new table.
+run_ycsb() {
+  local test=$1 system=$2 port=$3 round=$4 w=$5 log=$out/$1.$2.$4
+  local url="postgresql://root@127.0.0.1:$port/defaultdb?sslmode=disable"
+  local common=(--recordcount="$records" --threads=32 --display-every=0)
+  local run=(workload run ycsb --workload="$w" --operationcount=0 --maxexecutiontime="$seconds")
+  case $w in
+    load) run=(workload init ycsb --drop) ;;
+    D | E) "$lichen" workload init ycsb --drop --data-loader=copy "${common[@]}" "$url" >"$log.load" 2>&1 ;;
+  esac
+  if ! timeout $((seconds * 3 + 300)) "$lichen" "${run[@]}" "${common[@]}" "$url" >"$log" 2>"$log.err"; then
+    record "$test" "$system" "$round" failed - "$(tail -1 "$log.err" | tr '\t' ' ' | cut -c1-100)"
+    return
+  fi
+  record "$test" "$system" "$round" \
+    "$(awk -F', ' '/^\[OVERALL\], Throughput/{printf "%.1f", $3}' "$log")" \
+    "$(awk -F', ' '/99thPercentile/ && !/CLEANUP/ && $3 > m {m = $3} END {printf "%.3f", m/1000}' "$log")" \
+    "$(awk -F', ' '/-FAILED\], Operations/{n += $3} END {print n+0}' "$log")"
+}
+
+ycsb_tests() {
+  local w
+  each_round run_ycsb ycsb-load load
+  # Without the measured load the table has to come from somewhere.
+  selected ycsb-load || for s in postgres lichen; do
+    "$lichen" workload init ycsb --drop --data-loader=copy --recordcount="$records" --threads=4 --display-every=0 \
+      "postgresql://root@127.0.0.1:$(port_of $s)/defaultdb?sslmode=disable" >"$out/ycsb-load.$s" 2>&1
+  done
+  for w in A B C F D E; do each_round run_ycsb "ycsb-$w" "$w"; done
+}
+
+start_postgres
+start_lichen
+wants pgbench && pgbench_tests
+wants sysbench && sysbench_tests
+wants ycsb && ycsb_tests
+{
+  echo "Lichen against PostgreSQL 15: $rounds rounds of $seconds s, isolation $isolation, $(nproc) processors, $(date -u +%Y-%m-%dT%H:%MZ)"
+  "$lichen" version
+  [ -f "$out/raw.tsv" ] && summarize "$out/raw.tsv"
+} | tee "$out/summary.txt"
+if wants rw; then
+  stop_all
+  pids=()
+  "$bench_dir/rw.sh" --rounds="$rounds" --seconds="$seconds" --scale="$scale" --out="$out/rw" ${work_parent:+--work="$work_parent"} |
+    tee -a "$out/summary.txt"
+fi
+note "raw output: $out"
