@@ -125,7 +125,7 @@ run_pgbench() {
   fi
   tps=$(awk '/^tps = /{print $3}' "$log")
   failed=$(awk '/^number of failed transactions/{print $5}' "$log")
-  p99=$(cat "$work"/pgbench_log* | awk '{print $3}' | sort -n | awk '{a[NR]=$1} END {if (NR) printf "%.3f", a[int(NR*0.99+0.5) > 0 ? int(NR*0.99+0.5) : 1]/1000; else print "-"}')
+  p99=$(cat "$work"/pgbench_log* | awk '{print $3}' | sort -n | awk '{a[NR]=$1} END {k = int(NR*0.99+0.999); if (NR) printf "%.3f", a[k]/1000; else print "-"}')
   record "$test" "$system" "$round" "$tps" "$p99" "${failed:-0}"
 }
 

@@ -44,7 +44,7 @@ pgbench -i -q -s "$scale" -h 127.0.0.1 -p "$lichen_port" -U root defaultdb >"$ou
 log_written() {
   exec 3<>"/dev/tcp/127.0.0.1/$lichen_http" || return
   printf 'GET /_status/vars HTTP/1.0\r\n\r\n' >&3
-  awk '/^raftlog_written_bytes(_total)? |^raft_log_bytes_written(_total)? |^lichen_raftlog_.*bytes.* /{printf "%d\n", $2; exit}' <&3
+  awk '/^lichen_raftlog_written_bytes_total /{printf "%d\n", $2; exit}' <&3
   exec 3>&-
 }
 if [ -z "$log_bytes" ]; then

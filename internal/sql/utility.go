@@ -41,6 +41,9 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 	case *ast.CloseCursor:
 		tag, err = "CLOSE CURSOR", s.closeCursor(st)
 	default:
+		if v, ok := stmt.(*ast.Vacuum); ok && !v.AnalyzeOnly && s.txn.block {
+			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "VACUUM cannot run inside a transaction block")
+		}
 		if n, ok := ddl.NoEffect(stmt); ok {
 			x.res.Notice("NOTICE", n)
 			return stmt.Tag(), true, nil

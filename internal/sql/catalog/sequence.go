@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
@@ -12,9 +13,15 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// sequenceBlock is how many values of a sequence a node reserves with one
-// write. After a crash the rest of a block is skipped, as in PostgreSQL.
-const sequenceBlock = 32
+// A node reserves values of a sequence in blocks, with one write each: minBlock
+// values at first, as PostgreSQL does, and up to maxBlock where blocks are used
+// up in less than busyBlock, since everybody waits for the write. After a crash
+// the rest of a block is skipped.
+const (
+	minBlock  = 32
+	maxBlock  = 4096
+	busyBlock = 100 * time.Millisecond
+)
 
 // sequences are the blocks of values that the node has reserved.
 type sequences struct {
@@ -46,6 +53,22 @@ type sequenceValues struct {
 	mu   sync.Mutex
 	last int64 // given out last
 	left int64 // how many more may be given out
+	// block is the size of the present block, taken when it was reserved.
+	block int64
+	taken time.Time
+}
+
+// nextBlock returns the size of the block to reserve now.
+func (v *sequenceValues) nextBlock(cache int64) int64 {
+	now := time.Now()
+	switch busy := now.Sub(v.taken) < busyBlock; {
+	case v.taken.IsZero() || !busy:
+		v.block = minBlock
+	default:
+		v.block = min(2*v.block, maxBlock)
+	}
+	v.taken = now
+	return max(v.block, cache)
 }
 
 // sequenceState is the stored value: the last value that was reserved, or with
@@ -99,6 +122,7 @@ func (s *Store) NextVal(ctx context.Context, t *Table) (int64, error) {
 // reserveSequence reserves a block and returns its first value.
 func (s *Store) reserveSequence(ctx context.Context, t *Table, v *sequenceValues) (int64, error) {
 	var first, more int64
+	block := v.nextBlock(t.Sequence.Cache)
 	err := s.db.Run(ctx, func(ctx context.Context, txn *kv.Txn) error {
 		key := sequenceKey(t)
 		res, err := txn.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
@@ -112,7 +136,7 @@ func (s *Store) reserveSequence(ctx context.Context, t *Table, v *sequenceValues
 		if first, err = t.firstOfBlock(st); err != nil {
 			return err
 		}
-		more = t.Sequence.room(first, max(sequenceBlock, t.Sequence.Cache)-1)
+		more = t.Sequence.room(first, block-1)
 		return txn.Put(key, encodeSequence(sequenceState{last: first + more*t.Sequence.Increment, called: true}))
 	})
 	if err != nil {

@@ -54,7 +54,7 @@ func (s *snapshot) defaultText(c *catalog.Column) string {
 	}
 	switch x := x.(type) {
 	case *ast.StrLit:
-		return ast.QuoteLiteral(x.Val) + "::" + c.Type.SQLName
+		return constantText(x.Val, c.Type)
 	case *ast.IntLit:
 		if x.Val < 0 {
 			typ := types.Int4
@@ -65,6 +65,24 @@ func (s *snapshot) defaultText(c *catalog.Column) string {
 		}
 	}
 	return s.exprText(c.Default)
+}
+
+// constantText prints a quoted constant of a type.
+func constantText(text string, t *types.T) string {
+	switch t.Oid {
+	case types.Int4.Oid, types.Bool.Oid:
+		d, err := types.ParseText(t.WithTypmod(-1), text, nil)
+		switch {
+		case err != nil:
+		case t.Is(types.Bool):
+			return strconv.FormatBool(d.Bool())
+		case d.Int() >= 0:
+			return strconv.FormatInt(d.Int(), 10)
+		}
+	case types.Bpchar.Oid:
+		return ast.QuoteLiteral(text) + "::bpchar"
+	}
+	return ast.QuoteLiteral(text) + "::" + t.SQLName
 }
 
 // viewText is what pg_get_viewdef prints.
