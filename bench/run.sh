@@ -108,6 +108,22 @@ sysbench_tests() {
     oltp_insert oltp_delete select_random_points select_random_ranges; do
     each_round run_sysbench "sysbench-${t#oltp_}" "$t"
   done
+  selected sysbench-bulk_insert || return
+  for s in postgres lichen; do
+    sysbench_at "$(port_of $s)" oltp_read_write cleanup >"$out/sysbench-cleanup.$s" 2>&1 || note "sysbench cleanup FAILED on $s"
+  done
+  each_round run_bulk sysbench-bulk_insert
+}
+
+# run_bulk: bulk_insert fills tables of its own, one per thread, whose names are those
+# of the other scripts' tables; so it comes last.
+run_bulk() { # TEST SYSTEM PORT ROUND
+  sysbench_at "$3" bulk_insert cleanup >/dev/null 2>&1
+  if ! sysbench_at "$3" bulk_insert prepare >"$out/$1-prepare.$2.$4" 2>&1; then
+    record "$1" "$2" "$4" failed - "$(grep -m1 -iE 'FATAL|error' "$out/$1-prepare.$2.$4" | tr '\t' ' ' | cut -c1-100)"
+    return
+  fi
+  run_sysbench "$1" "$2" "$3" "$4" bulk_insert
 }
 
 # run_ycsb TEST SYSTEM PORT ROUND WORKLOAD: D and E insert, so they get a new table.

@@ -13,7 +13,7 @@ import (
 const (
 	// inlineEvery is how often a write looks for old versions of its key: what it
 	// finds then pays for the writes that did not look.
-	inlineEvery = 4
+	inlineEvery = 16
 	// inlineWrites bounds the writes of one commit that look.
 	inlineWrites = 64
 	// collectVersions bounds the versions one command of the queue drops.

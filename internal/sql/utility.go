@@ -41,7 +41,7 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 	case *ast.CloseCursor:
 		tag, err = "CLOSE CURSOR", s.closeCursor(st)
 	default:
-		if v, ok := stmt.(*ast.Vacuum); ok && !v.AnalyzeOnly && s.txn.block {
+		if v, ok := stmt.(*ast.Vacuum); ok && !v.AnalyzeOnly && s.txn.block != blockNone {
 			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "VACUUM cannot run inside a transaction block")
 		}
 		if n, ok := ddl.NoEffect(stmt); ok {

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -207,6 +208,19 @@ func TestSleepIsCancelled(t *testing.T) {
 	c := &Context{Ctx: ctx}
 	if _, err := callFunction(t, c, "pg_sleep", []*types.T{types.Float8}, "1e9"); pgerr.CodeOf(err) != pgerr.QueryCanceled {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestSleepReportsWhyItEnded(t *testing.T) {
+	cause := pgerr.New(pgerr.AdminShutdown, "going down")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(cause)
+	c := &Context{Ctx: ctx}
+	for _, seconds := range []string{"0", "1e9"} {
+		_, err := callFunction(t, c, "pg_sleep", []*types.T{types.Float8}, seconds)
+		if !errors.Is(err, cause) {
+			t.Errorf("pg_sleep(%s): got %v, want %v", seconds, err, cause)
+		}
 	}
 }
 

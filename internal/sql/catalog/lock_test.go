@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func TestExclusiveWaitsForPins(t *testing.T) {
 	locked := make(chan error, 1)
 	go func() { locked <- changer.LockExclusive(ctx, a) }()
 	for n.store.Waits().Len() == 0 {
-		time.Sleep(time.Millisecond)
+		runtime.Gosched()
 	}
 	late.begin(kv.TxnOptions{})
 	found := make(chan *Table, 1)
@@ -41,7 +42,7 @@ func TestExclusiveWaitsForPins(t *testing.T) {
 		found <- tab
 	}()
 	for n.store.Waits().Len() < 2 { // the new user waits for the changer
-		time.Sleep(time.Millisecond)
+		runtime.Gosched()
 	}
 	select {
 	case <-locked:

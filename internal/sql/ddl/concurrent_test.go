@@ -1,11 +1,11 @@
 package ddl_test
 
 import (
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/lichendb/lichen/internal/fs"
 )
@@ -13,7 +13,7 @@ import (
 // awaitWaits waits until n transactions wait for a lock.
 func (c *cluster) awaitWaits(n int) {
 	for c.store.Waits().Len() < n {
-		time.Sleep(time.Millisecond)
+		runtime.Gosched()
 	}
 }
 

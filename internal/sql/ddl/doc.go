@@ -25,7 +25,9 @@
 //     verified (builder.run).
 //  3. Data written outside the transaction lies in spans that are cleared unless
 //     it commits (sink.leaveTxn).
-//  4. What is not supported is refused with 0A000; what is accepted without
+//  4. An index id is never used again, not even after a rollback: what was
+//     written under it may still wait to be cleared (Env.takeIndexID).
+//  5. What is not supported is refused with 0A000; what is accepted without
 //     effect is listed in noeffect.go and answered with a NOTICE.
 //
 // Concurrency: an Env belongs to one statement.

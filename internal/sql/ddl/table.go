@@ -106,6 +106,10 @@ func (e *Env) newTable(ctx context.Context, name ast.TableName, ifNotExists bool
 	}
 	// The name first: a concurrent creation waits here rather than later.
 	if err := e.addRelation(ctx, t, t.Name, false); err != nil {
+		if ifNotExists && pgerr.CodeOf(err) == pgerr.DuplicateTable {
+			e.skip(pgerr.DuplicateTable, "relation \"%s\" already exists, skipping", name.Table)
+			return nil, nil
+		}
 		return nil, err
 	}
 	return &tableBuilder{e: e, schema: schema, t: t}, nil

@@ -143,6 +143,7 @@ func TestReferences(t *testing.T) {
 		{"pg_catalog.pg_operator", "oprresult", "pg_catalog.pg_type"},
 		{"pg_catalog.pg_database", "dattablespace", "pg_catalog.pg_tablespace"},
 		{"pg_catalog.pg_opclass", "opcmethod", "pg_catalog.pg_am"},
+		{"pg_catalog.pg_opclass", "opcfamily", "pg_catalog.pg_opfamily"},
 	} {
 		have := map[int64]bool{0: true}
 		for _, d := range column(t, c, r.ref, "oid") {

@@ -129,7 +129,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"pg_catalog.pg_class": pgClass, "pg_catalog.pg_attribute": pgAttribute, "pg_catalog.pg_attrdef": pgAttrdef,
 		"pg_catalog.pg_namespace": pgNamespace, "pg_catalog.pg_index": pgIndex, "pg_catalog.pg_indexes": pgIndexes,
 		"pg_catalog.pg_constraint": pgConstraint, "pg_catalog.pg_type": pgType, "pg_catalog.pg_proc": pgProc,
-		"pg_catalog.pg_operator": pgOperator, "pg_catalog.pg_opclass": pgOpclass, "pg_catalog.pg_am": pgAm,
+		"pg_catalog.pg_operator": pgOperator, "pg_catalog.pg_opclass": pgOpclass, "pg_catalog.pg_am": pgAm, "pg_catalog.pg_opfamily": pgOpfamily,
 		"pg_catalog.pg_collation": pgCollation, "pg_catalog.pg_language": pgLanguage, "pg_catalog.pg_database": pgDatabase,
 		"pg_catalog.pg_authid": pgAuthid, "pg_catalog.pg_roles": pgRoles, "pg_catalog.pg_user": pgUser,
 		"pg_catalog.pg_shadow": pgUser, "pg_catalog.pg_tablespace": pgTablespace, "pg_catalog.pg_description": pgDescription,

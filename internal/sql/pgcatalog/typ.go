@@ -132,3 +132,32 @@ func pgCollation(_ *snapshot, w *writer) error {
 	}
 	return nil
 }
+
+// opfamilyNames are the btree operator families of types.txt.
+func opfamilyNames() map[uint32]string {
+	return map[uint32]string{
+		397: "array_ops", 424: "bool_ops", 426: "bpchar_ops", 428: "bytea_ops", 429: "char_ops", 434: "datetime_ops",
+		1970: "float_ops", 1976: "integer_ops", 1982: "interval_ops", 1988: "numeric_ops", 1989: "oid_ops",
+		1991: "oidvector_ops", 1994: "text_ops", 1996: "time_ops", 2000: "timetz_ops", 2968: "uuid_ops",
+		2994: "record_ops", 4033: "jsonb_ops",
+	}
+}
+
+// pgOpfamily lists the operator families.
+func pgOpfamily(_ *snapshot, w *writer) error {
+	names := opfamilyNames()
+	ids := make([]uint32, 0, len(names))
+	for oid := range names {
+		ids = append(ids, oid)
+	}
+	slices.Sort(ids)
+	for _, oid := range ids {
+		w.oid("oid", oid)
+		w.oid("opfmethod", oidBtree)
+		w.str("opfname", names[oid])
+		w.oid("opfnamespace", oidPgCatalog)
+		w.oid("opfowner", oidRoot)
+		w.done()
+	}
+	return nil
+}
