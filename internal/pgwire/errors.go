@@ -61,6 +61,7 @@ func (c *conn) appendReport(typ byte, severity string, e *pgerr.Error) {
 	field('c', e.Column)
 	field('d', e.DataType)
 	field('n', e.Constraint)
+	field('R', e.Routine)
 	w.Byte(0)
 	w.End()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -138,6 +139,9 @@ func (x *execution) attempt(ctx context.Context) error {
 	case *plan.Explain:
 		return x.runExplain(ctx, c.prep, root)
 	case *plan.Utility:
+		if ddl.Handles(root.Stmt) {
+			return x.runDDL(ctx, &plan.DDL{Stmt: root.Stmt})
+		}
 		return pgerr.Unsupported("%s is not supported", x.prepared.stmt.AST.Tag())
 	}
 	x.cached = c

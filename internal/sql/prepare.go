@@ -146,7 +146,9 @@ func (s *Session) planFor(ctx context.Context, p *Prepared) (*cachedPlan, error)
 		s.srv.plans.put(c)
 	}
 	if p.plan != nil && !slices.EqualFunc(s.resultColumns(prep), p.cols, sameColumn) {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+		e := pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+		e.Routine = "RevalidateCachedQuery" // pgjdbc prepares again when it sees this
+		return nil, e
 	}
 	return c, nil
 }

@@ -22,6 +22,8 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 		tag, err = s.execTxnControl(ctx, stmt, x.res)
 	case *ast.SetVar:
 		tag, err = s.execSet(ctx, st, x.res)
+	case *ast.Use:
+		tag, err = "SET", s.execUse(ctx, string(st.Database))
 	case *ast.SetTransaction:
 		tag, err = "SET", s.execSetTransaction(ctx, st, x.res)
 	case *ast.SetConstraints:
@@ -355,4 +357,20 @@ func parseHLC(s string, bad error) (ts hlc.Timestamp, err error) {
 		ts.Logical = uint32(n)
 	}
 	return ts, nil
+}
+
+// execUse is the dialect's USE database.
+func (s *Session) execUse(ctx context.Context, name string) error {
+	if s.txn.block != blockNone {
+		return pgerr.New(pgerr.ActiveSQLTransaction, "USE cannot run inside a transaction block")
+	}
+	db, err := s.srv.cfg.Catalog.DatabaseByName(ctx, name)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock() // Activity reads it
+	s.db = db
+	s.mu.Unlock()
+	s.coll.SetSession(db, s)
+	return nil
 }

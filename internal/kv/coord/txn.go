@@ -313,8 +313,8 @@ func (t *Txn) RollbackTo(ctx context.Context, sp Savepoint) error {
 // now. It returns the retry error of what stands in the way: earlier statements
 // whose results would differ.
 func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) error {
-	if t.opts.Isolation == kvpb.RepeatableRead && t.seq > 1 {
-		return cause
+	if t.opts.Isolation != kvpb.ReadCommitted && t.seq > 1 && !t.remembersReads() {
+		return cause // nothing says whether earlier statements would read the same
 	}
 	if err := t.spillRollback(ctx, sp); err != nil {
 		return err

@@ -24,8 +24,10 @@ type Error struct {
 	Column     string
 	DataType   string
 	Constraint string
-	Context    string // where it happened: "COPY t, line 3"
-	Cause      error  // what led to it; never sent to a client
+	// Routine is field R, by which some drivers know an error they can handle.
+	Routine string
+	Context string // where it happened: "COPY t, line 3"
+	Cause   error  // what led to it; never sent to a client
 }
 
 // Error implements error.

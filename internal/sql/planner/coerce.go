@@ -81,7 +81,11 @@ func (b *builder) coerceUnknown(e plan.Expr, t *types.T, mode plan.CastMode, pos
 
 // literal reads a quoted constant as a value of type t.
 func (b *builder) literal(s string, t *types.T, mode plan.CastMode, pos int) (plan.Expr, error) {
-	d, err := types.ParseText(t.WithTypmod(-1), s, b.env.Format)
+	read := t.WithTypmod(-1)
+	if t.Family == types.IntervalFamily {
+		read = t // the fields of INTERVAL DAY say what a bare number counts
+	}
+	d, err := types.ParseText(read, s, b.env.Format)
 	if err == nil && t.Typmod >= 0 {
 		d, err = types.ApplyTypmod(d, t, mode == plan.CastExplicit)
 	}
