@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"sort"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const metaHelp = `Statements end with a semicolon.
@@ -54,8 +56,11 @@ func (sh *shell) command(line string) error {
 	if err == nil || errors.Is(err, errQuit) || errors.Is(err, errShown) {
 		return err
 	}
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		return sh.report(err, "") // a query of ours: its text would only confuse
+	}
 	fmt.Fprintf(sh.err, "%s: %v\n", name, err)
-	sh.failed = true
 	if sh.errexit {
 		return errShown
 	}

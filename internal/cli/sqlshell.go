@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -45,8 +46,10 @@ type shell struct {
 	errexit  bool
 	verbose  bool
 	echo     bool
-	failed   bool
 	last     string // the last statement, for \g
+
+	// running is the connection while a statement runs on it, for interrupts.
+	running atomic.Pointer[pgconn.PgConn]
 }
 
 // lineReader gives the lines of the input, without their ends, and io.EOF after the
@@ -171,8 +174,12 @@ func rootCause(err error) error {
 	}
 }
 
+// interruptedCode is the exit code of a program that an interrupt ended.
+const interruptedCode = 130
+
 // cancelOnInterrupt makes an interrupt cancel the running statement, not the shell.
-// Without a prompt the statement's error then ends the shell.
+// Without a prompt the statement's error then ends the shell; if none is running, the
+// interrupt does.
 func (sh *shell) cancelOnInterrupt() (stop func()) {
 	sig := make(chan os.Signal, 1)
 	signal.Notify(sig, os.Interrupt)
@@ -181,8 +188,15 @@ func (sh *shell) cancelOnInterrupt() (stop func()) {
 		for {
 			select {
 			case <-sig:
+				conn := sh.running.Load()
+				if conn == nil {
+					if !sh.interactive {
+						os.Exit(interruptedCode)
+					}
+					continue
+				}
 				ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
-				if err := sh.conn.CancelRequest(ctx); err != nil {
+				if err := conn.CancelRequest(ctx); err != nil {
 					fmt.Fprintf(sh.err, "cannot cancel: %v\n", err)
 				}
 				cancel()
@@ -239,7 +253,6 @@ func (sh *shell) line(line string) error {
 // report prints an error. It returns an error if the shell has to end.
 func (sh *shell) report(err error, sql string) error {
 	printError(sh.err, err, sql, sh.verbose)
-	sh.failed = true
 	if sh.errexit {
 		return errShown
 	}
@@ -259,6 +272,7 @@ func (sh *shell) statement(sql string) error {
 	}
 	begun := time.Now()
 	var err error
+	sh.running.Store(sh.conn)
 	switch {
 	case copyIn.MatchString(sql):
 		err = sh.copyIn(sql)
@@ -267,6 +281,7 @@ func (sh *shell) statement(sql string) error {
 	default:
 		err = sh.query(sql)
 	}
+	sh.running.Store(nil)
 	took := time.Since(begun)
 	if err != nil {
 		if err := sh.report(err, sql); err != nil {

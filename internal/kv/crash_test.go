@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"sync"
@@ -105,10 +106,28 @@ type crasher struct {
 	stride int64
 	acked  atomic.Uint64
 
+	locking sync.RWMutex // see lockFS
+
 	mu      sync.Mutex
 	n       int64
 	crashes []crash
 }
+
+// lockFS keeps a copy of the disk from being taken in the middle of Lock: the
+// file system in memory would wait for itself.
+type lockFS struct {
+	fs.FS
+	mu *sync.RWMutex
+}
+
+// Lock implements fs.FS.
+func (l lockFS) Lock(name string) (io.Closer, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.FS.Lock(name)
+}
+
+func (c *crasher) fs() fs.FS { return fs.WithHooks(lockFS{c.mem, &c.locking}, c.Hook) }
 
 func (c *crasher) Hook(op *fs.Op) error {
 	if !op.Kind.Mutates() {
@@ -120,6 +139,8 @@ func (c *crasher) Hook(op *fs.Op) error {
 		return nil
 	}
 	keep := []int{0, 50, 100}[c.n/c.stride%3]
+	c.locking.Lock()
+	defer c.locking.Unlock()
 	acked := c.acked.Load() // before the copy: it must hold all of these
 	c.crashes = append(c.crashes, crash{c.n, keep, acked, fs.CrashClone(c.mem, keep, uint64(c.n))})
 	return nil
@@ -130,7 +151,7 @@ func (c *crasher) Hook(op *fs.Op) error {
 func TestPowerLoss(t *testing.T) {
 	const writes = 80
 	c := &crasher{mem: fs.NewCrashableMem(), stride: crashStride()}
-	s, db, err := openCrash(fs.WithHooks(c.mem, c.Hook))
+	s, db, err := openCrash(c.fs())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +176,7 @@ func TestPowerLoss(t *testing.T) {
 func verifyCrash(t *testing.T, cr crash, writes uint64) {
 	t.Helper()
 	again := &crasher{mem: cr.disk, stride: 7}
-	s, db, err := openCrash(fs.WithHooks(cr.disk, again.Hook))
+	s, db, err := openCrash(again.fs())
 	if err != nil {
 		t.Fatalf("power loss at operation %d, %d%% of unsynced data kept: %v", cr.op, cr.keep, err)
 	}

@@ -3,6 +3,7 @@ package sql
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -33,8 +34,8 @@ type cachedPlan struct {
 	key  planKey
 	prep *plan.Prepared
 	// generation is the catalog's generation under which the plan was last found
-	// valid; guarded by the cache's mutex.
-	generation uint64
+	// valid; sessions that share the plan raise it.
+	generation atomic.Uint64
 	stats      uint64 // epoch of the table statistics it was made under
 
 	mu   sync.Mutex

@@ -123,15 +123,15 @@ func (s *Session) planFor(ctx context.Context, p *Prepared) (*cachedPlan, error)
 	s.coll.BeginStatement()
 	gen := s.coll.Generation()
 	stats := s.srv.stats.epoch.Load()
-	if p.plan != nil && p.plan.generation == gen && p.plan.stats == stats && !s.coll.Modified() && s.sameKey(p) {
+	if p.plan != nil && p.plan.generation.Load() == gen && p.plan.stats == stats && !s.coll.Modified() && s.sameKey(p) {
 		return p.plan, s.coll.PinAll(ctx, p.plan.prep.Deps)
 	}
 	p.key = s.planKey(p)
 	shared := !s.coll.Modified()
 	if shared {
 		if c := s.srv.plans.get(p.key); c != nil && c.stats == stats &&
-			(c.generation == gen || s.coll.Valid(ctx, c.prep.Deps)) {
-			c.generation = gen
+			(c.generation.Load() == gen || s.coll.Valid(ctx, c.prep.Deps)) {
+			c.generation.Store(gen)
 			return c, s.coll.PinAll(ctx, c.prep.Deps)
 		}
 	}
@@ -139,10 +139,11 @@ func (s *Session) planFor(ctx context.Context, p *Prepared) (*cachedPlan, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &cachedPlan{key: p.key, prep: prep, generation: gen, stats: stats}
-	if !shared {
-		c.generation = 0
-	} else if !prep.Uncacheable && cacheable(prep) {
+	c := &cachedPlan{key: p.key, prep: prep, stats: stats}
+	if shared {
+		c.generation.Store(gen)
+	}
+	if shared && !prep.Uncacheable && cacheable(prep) {
 		s.srv.plans.put(c)
 	}
 	if p.plan != nil && !slices.EqualFunc(s.resultColumns(prep), p.cols, sameColumn) {
