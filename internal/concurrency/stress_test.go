@@ -11,12 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/lichendb/lichen/internal/hlc"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // recheck is when a wait that lasts is checked again; the stress never needs
 // that but for a wait that ended in the middle of another one's check.

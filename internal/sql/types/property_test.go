@@ -143,10 +143,12 @@ func genDatum(t *rapid.T, typ *T) Datum {
 	return Datum{fam: typ.Family, n: genInstant(t, minTimestamp, endTimestamp, TimestampNegInf, TimestampInf)}
 }
 
+// genInterval leaves out the least int32: its text, "2147483648 days ago", does
+// not read back, in PostgreSQL either.
 func genInterval(t *rapid.T) IntervalValue {
 	return IntervalValue{
-		Months: rapid.OneOf(rapid.Int32Range(-30, 30), rapid.Int32()).Draw(t, "months"),
-		Days:   rapid.OneOf(rapid.Int32Range(-3, 3), rapid.Int32()).Draw(t, "days"),
+		Months: rapid.OneOf(rapid.Int32Range(-30, 30), rapid.Int32Min(-1<<31+1)).Draw(t, "months"),
+		Days:   rapid.OneOf(rapid.Int32Range(-3, 3), rapid.Int32Min(-1<<31+1)).Draw(t, "days"),
 		Micros: rapid.OneOf(rapid.Int64Range(-3e6, 3e6), rapid.Int64Range(-1<<62, 1<<62)).Draw(t, "micros"),
 	}
 }
