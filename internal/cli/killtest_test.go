@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/lichendb/lichen/internal/workload/killtest"
 )
 
@@ -17,6 +19,7 @@ import (
 // lets a test damage the data.
 type cutOff struct {
 	url    string
+	target string
 	damage func()
 	ln     net.Listener
 	mu     sync.Mutex
@@ -34,7 +37,7 @@ func startCutOff(target string, damage func()) (*cutOff, error) {
 	}
 	back := u.Host
 	u.Host = ln.Addr().String()
-	c := &cutOff{url: u.String(), damage: damage, ln: ln}
+	c := &cutOff{url: u.String(), target: target, damage: damage, ln: ln}
 	go func() {
 		for {
 			in, err := ln.Accept()
@@ -65,8 +68,34 @@ func (c *cutOff) Kill() error {
 		conn.Close()
 	}
 	c.mu.Unlock()
-	if c.damage != nil && err == nil {
+	if err != nil {
+		return nil // it was killed before
+	}
+	// A killed server does nothing any more; the one behind the proxy goes on with
+	// what it had begun, until it notices that its clients are gone.
+	if err := awaitAlone(c.target); err != nil {
+		return err
+	}
+	if c.damage != nil {
 		c.damage()
+	}
+	return nil
+}
+
+// awaitAlone waits until a server has no session but this one.
+func awaitAlone(url string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for others := 1; others > 0; {
+		err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid()").Scan(&others)
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
