@@ -5,7 +5,6 @@ package config
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -127,6 +126,3 @@ func totalMemory() int64 {
 	}
 	return total
 }
-
-// Procs returns how many processors the process may use.
-func Procs() int { return runtime.GOMAXPROCS(0) }

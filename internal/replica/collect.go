@@ -76,7 +76,7 @@ func (r *Replica) raiseThreshold(ts hlc.Timestamp) error {
 	b.RaiseThreshold(ts)
 	// Readers must see the new threshold before the first version is gone.
 	r.threshold.Store(&ts)
-	return r.group.propose(b.Bytes(), nil)
+	return r.group.propose(b.Bytes())
 }
 
 func (r *Replica) drop(refs []mvcc.VersionRef) error {
@@ -92,7 +92,7 @@ func (r *Replica) drop(refs []mvcc.VersionRef) error {
 		b.Collect(v.Key, v.Garbage)
 	}
 	r.stats.Collected.Add(int64(len(refs)))
-	return r.group.propose(b.Bytes(), nil)
+	return r.group.propose(b.Bytes())
 }
 
 // ClearSpan drops all versions of all keys in [start, end), which lies in the
@@ -104,5 +104,5 @@ func (r *Replica) ClearSpan(start, end []byte) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.ClearSpan(start, end)
-	return r.group.propose(b.Bytes(), nil)
+	return r.group.propose(b.Bytes())
 }

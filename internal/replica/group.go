@@ -15,13 +15,12 @@ import (
 
 // Limits of the raft group (notes on each at raft.Config).
 const (
-	maxSizePerMsg          = 1 << 20
-	maxCommittedSize       = 4 << 20
-	maxUncommittedSize     = 256 << 20
-	maxInflightMsgs        = 256
-	electionTicks          = 10
-	heartbeatTicks         = 2
-	maxQueuedProposalBytes = 256 << 20
+	maxSizePerMsg      = 1 << 20
+	maxCommittedSize   = 4 << 20
+	maxUncommittedSize = 256 << 20
+	maxInflightMsgs    = 256
+	electionTicks      = 10
+	heartbeatTicks     = 2
 )
 
 var errStopped = &kvpb.UnavailableError{Reason: "the node is stopping"}
@@ -31,7 +30,6 @@ var errStopped = &kvpb.UnavailableError{Reason: "the node is stopping"}
 // process the group's queue itself.
 type proposal struct {
 	command []byte
-	onApply func() // runs right after the command is applied
 	err     error
 	wake    chan wakeup
 }
@@ -60,7 +58,6 @@ type group struct {
 		sync.Mutex
 		busy    bool // some goroutine is processing
 		queue   []*proposal
-		bytes   int
 		stopped error
 	}
 
@@ -145,20 +142,21 @@ func (g *group) lift() error {
 	return nil
 }
 
-// propose makes a command durable and applies it. onApply runs once it is
-// applied, before propose returns. command is kept until then.
-func (g *group) propose(command []byte, onApply func()) error {
+// propose makes a command durable and applies it. command is kept until then.
+func (g *group) propose(command []byte) error { return g.enqueue(command, false) }
+
+// enqueue passes a command through the queue. Once the group is stopped only a
+// barrier gets in, which is a command of no bytes.
+func (g *group) enqueue(command []byte, barrier bool) error {
 	p := proposals.Get().(*proposal)
-	p.command, p.onApply, p.err = command, onApply, nil
+	p.command, p.err = command, nil
 	g.mu.Lock()
-	if g.mu.stopped != nil {
-		err := g.mu.stopped
+	if err := g.mu.stopped; err != nil && !barrier {
 		g.mu.Unlock()
 		proposals.Put(p)
 		return err
 	}
 	g.mu.queue = append(g.mu.queue, p)
-	g.mu.bytes += len(command)
 	lead := !g.mu.busy
 	g.mu.busy = true
 	g.mu.Unlock()
@@ -169,7 +167,7 @@ func (g *group) propose(command []byte, onApply func()) error {
 		g.lead(p)
 	}
 	err := p.err
-	p.command, p.onApply = nil, nil
+	p.command = nil
 	proposals.Put(p)
 	return err
 }
@@ -192,7 +190,6 @@ func (g *group) lead(own *proposal) {
 		}
 		batch := g.mu.queue
 		g.mu.queue, g.spare = g.spare[:0], batch
-		g.mu.bytes = 0
 		g.mu.Unlock()
 		g.process(batch, own)
 		clear(batch)
@@ -219,9 +216,6 @@ func (g *group) process(batch []*proposal, own *proposal) {
 			err = g.failed(err)
 		}
 		for _, p := range part {
-			if err == nil && p.onApply != nil {
-				p.onApply()
-			}
 			finish(p, err)
 		}
 	}
@@ -371,29 +365,9 @@ func (g *group) stop(reason error) {
 // idle waits until nobody processes the group; after stop it stays so.
 func (g *group) idle() {
 	g.mu.Lock()
-	if !g.mu.busy {
-		g.mu.Unlock()
-		return
-	}
+	busy := g.mu.busy
 	g.mu.Unlock()
-	_ = g.drain()
-}
-
-// drain passes an empty command through the queue, so that everything queued
-// before it is done.
-func (g *group) drain() error {
-	p := proposals.Get().(*proposal)
-	p.command, p.onApply, p.err = nil, nil, nil
-	g.mu.Lock()
-	g.mu.queue = append(g.mu.queue, p)
-	lead := !g.mu.busy
-	g.mu.busy = true
-	g.mu.Unlock()
-	if !lead {
-		lead = <-p.wake == wakeLead
+	if busy {
+		_ = g.enqueue(nil, true) // what was queued before it is done, well or not
 	}
-	if lead {
-		g.lead(p)
-	}
-	return p.err
 }

@@ -23,9 +23,6 @@ type Deps struct {
 	Log    *raftlog.Log
 	Clock  *hlc.Clock
 	Logger *slog.Logger
-	// CollectBelow returns the timestamp below which versions may be collected
-	// now: the minimum of now - TTL, active reads and protected timestamps.
-	CollectBelow func() hlc.Timestamp
 	// AdmitWrite returns an error while the store can't take writes (disk full).
 	AdmitWrite func() error
 	// Waits is the graph of transactions waiting for one another on this node.
@@ -133,7 +130,6 @@ func (r *Replica) noteApplied(st apply.State) { r.applied.Store(st.Index) }
 // Stats counts what a replica has done.
 type Stats struct {
 	Gets, Scans, Locks, LockWaits, Commits, Refreshes, RefreshFailures atomic.Int64
-	Entries, Commands                                                  atomic.Int64
 	Collected                                                          atomic.Int64
 }
 

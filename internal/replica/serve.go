@@ -264,7 +264,7 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 		b.SetRaw(keys.TxnRecord(s.anchor, recordID(s.id)), s.encode(spillCommitted, ts))
 	}
 	r.collectInline(b, req.Writes)
-	if err := r.group.propose(b.Bytes(), nil); err != nil {
+	if err := r.group.propose(b.Bytes()); err != nil {
 		return err
 	}
 	if s != nil {

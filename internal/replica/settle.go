@@ -77,7 +77,7 @@ func (c *chunks) flush(s *spill) error {
 	if c.n == 0 {
 		return nil
 	}
-	err := c.r.group.propose(c.b.Bytes(), nil)
+	err := c.r.group.propose(c.b.Bytes())
 	c.begin(s)
 	return err
 }

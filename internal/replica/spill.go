@@ -184,7 +184,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 			b.Put(w.Key, w.Value)
 		}
 	}
-	if err := r.group.propose(b.Bytes(), nil); err != nil {
+	if err := r.group.propose(b.Bytes()); err != nil {
 		return err
 	}
 	r.releaseAll(txnID(req.Txn), req.Locks)

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -23,7 +22,8 @@ func (r *Replica) awaitSpill(ctx context.Context, req *kvpb.LockRequest) error {
 		case kvpb.WaitSkip:
 			return errSkipLocked
 		}
-		if err := r.waitForSpill(ctx, req, s); err != nil {
+		h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
+		if err := r.waitUntil(ctx, s.decided, req, h, s.blockers); err != nil {
 			return err
 		}
 	}
@@ -54,34 +54,6 @@ func (r *Replica) spillHolding(req *kvpb.LockRequest) (*spill, error) {
 		}
 	}
 	return nil, nil
-}
-
-func (r *Replica) waitForSpill(ctx context.Context, req *kvpb.LockRequest, s *spill) error {
-	edge := r.deps.Waits.Add(concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}, s.blockers)
-	defer r.deps.Waits.Remove(edge)
-	check := time.NewTimer(deadlockFirst)
-	defer check.Stop()
-	var timeout <-chan time.Time
-	if req.Timeout > 0 {
-		t := time.NewTimer(req.Timeout)
-		defer t.Stop()
-		timeout = t.C
-	}
-	for {
-		select {
-		case <-s.decided:
-			return nil
-		case <-check.C:
-			r.deps.Waits.Check(edge)
-			check.Reset(deadlockAgain)
-		case <-edge.Victim():
-			return &kvpb.DeadlockError{}
-		case <-timeout:
-			return &kvpb.LockNotAvailableError{Timeout: true}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // latestVisible reads the newest committed version of a key over which there are

@@ -11,7 +11,22 @@ import (
 // wait waits for a queued lock until it is granted, the transaction is chosen to
 // break a deadlock, lock_timeout passes or the statement is cancelled.
 func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency.Holder, held concurrency.Strength, w *concurrency.Waiter) error {
-	edge := r.deps.Waits.Add(h, w)
+	err := r.waitUntil(ctx, w.Done(), req, h, w)
+	if err == nil {
+		return w.Err()
+	}
+	if w.Cancel() {
+		r.locks.Downgrade(h.ID, req.Key, held) // granted at the last moment
+	}
+	return err
+}
+
+// waitUntil waits for done on behalf of a lock request, while h waits for the
+// blockers of source. It returns an error if the wait ends in another way.
+func (r *Replica) waitUntil(
+	ctx context.Context, done <-chan struct{}, req *kvpb.LockRequest, h concurrency.Holder, source concurrency.BlockerSource,
+) error {
+	edge := r.deps.Waits.Add(h, source)
 	defer r.deps.Waits.Remove(edge)
 	check := time.NewTimer(deadlockFirst)
 	defer check.Stop()
@@ -22,24 +37,18 @@ func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency
 		timeout = t.C
 	}
 	for {
-		var err error
 		select {
-		case <-w.Done():
-			return w.Err()
+		case <-done:
+			return nil
 		case <-check.C:
 			r.deps.Waits.Check(edge)
 			check.Reset(deadlockAgain)
-			continue
 		case <-edge.Victim():
-			err = &kvpb.DeadlockError{}
+			return &kvpb.DeadlockError{}
 		case <-timeout:
-			err = &kvpb.LockNotAvailableError{Timeout: true}
+			return &kvpb.LockNotAvailableError{Timeout: true}
 		case <-ctx.Done():
-			err = ctx.Err()
+			return ctx.Err()
 		}
-		if w.Cancel() {
-			r.locks.Downgrade(h.ID, req.Key, held) // granted at the last moment
-		}
-		return err
 	}
 }

@@ -89,10 +89,8 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 }
 
 func (x *execution) completeCopy(ctx context.Context, n int64) error {
-	if x.commit && x.s.txn.block == blockNone {
-		if err := x.s.commitOnly(ctx); err != nil {
-			return err
-		}
+	if err := x.endImplicit(ctx); err != nil {
+		return err
 	}
 	return x.res.Complete(fmt.Sprintf("COPY %d", n))
 }

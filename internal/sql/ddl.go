@@ -20,12 +20,18 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	if err != nil {
 		return err
 	}
-	if x.commit && s.txn.block == blockNone {
-		if err := s.commitOnly(ctx); err != nil {
-			return err
-		}
+	if err := x.endImplicit(ctx); err != nil {
+		return err
 	}
 	return x.res.Complete(tag)
+}
+
+// endImplicit commits the implicit transaction if it ends with this statement.
+func (x *execution) endImplicit(ctx context.Context) error {
+	if !x.commit || x.s.txn.block != blockNone {
+		return nil
+	}
+	return x.s.commitOnly(ctx)
 }
 
 // commitOnly commits the implicit transaction and leaves the portal that runs in

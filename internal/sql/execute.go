@@ -205,10 +205,8 @@ func (x *execution) runHeld(ctx context.Context) error {
 		}
 		more = false
 	}
-	if x.commit && x.s.txn.block == blockNone {
-		if err := x.s.commitOnly(ctx); err != nil {
-			return err
-		}
+	if err := x.endImplicit(ctx); err != nil {
+		return err
 	}
 	if err := x.announce(x.cached.prep.Columns); err != nil {
 		return err
@@ -243,10 +241,8 @@ func (x *execution) announce(cols []plan.Column) error {
 
 // complete ends a statement that only read.
 func (x *execution) complete(ctx context.Context) error {
-	if x.commit && x.s.txn.block == blockNone {
-		if err := x.s.commitOnly(ctx); err != nil {
-			return err
-		}
+	if err := x.endImplicit(ctx); err != nil {
+		return err
 	}
 	return x.res.Complete(x.tag())
 }

@@ -82,10 +82,8 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 	} else {
 		lines = plan.Format(root.Input, o.ExplainOptions)
 	}
-	if x.commit && x.s.txn.block == blockNone {
-		if err := x.s.commitOnly(ctx); err != nil {
-			return err
-		}
+	if err := x.endImplicit(ctx); err != nil {
+		return err
 	}
 	if err := x.announce(explainColumns); err != nil {
 		return err

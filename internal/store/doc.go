@@ -11,8 +11,8 @@
 //
 //	S1. The log is truncated only below the durable applied index, read from the
 //	    engine after a flush completed (truncateLog).
-//	S2. A store is bootstrapped completely or not at all: its first range exists
-//	    once its ident does, which is written last (bootstrap).
+//	S2. A store is bootstrapped completely or not at all: the first range's log is
+//	    durable before its descriptor, which makes it exist (bootstrap).
 //	S3. The clock hands out no time past a bound that the log holds durably
 //	    (persistClock).
 //

@@ -168,7 +168,7 @@ func (s *Store) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
 func (s *Store) deps() replica.Deps {
 	return replica.Deps{
 		Engine: s.eng, Log: s.log, Clock: s.opts.Clock, Logger: s.opts.Logger,
-		CollectBelow: s.CollectBelow, AdmitWrite: s.admitWrite, Waits: s.waits,
+		AdmitWrite: s.admitWrite, Waits: s.waits,
 	}
 }
 
