@@ -100,6 +100,7 @@ func (f *startFlags) run(s *streams) error {
 	}
 	defer logFile.Close()
 	tuneRuntime(&f.node)
+	tuneScheduler()
 	warnInsecure(s.err, f.node.ListenAddr)
 	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)

@@ -38,6 +38,7 @@ type conn struct {
 	broken, desynced bool
 
 	queries int64
+	replies int           // since the last yield
 	params  []types.Datum // of the unnamed portal
 	formats []int16       // scratch
 	oids    []uint32      // scratch
@@ -256,6 +257,7 @@ func (c *conn) ready() bool {
 		return false
 	}
 	c.report()
+	c.yield()
 	c.idle = true
 	if c.wire.Woken() {
 		c.goodbye(errShutdown)
