@@ -69,22 +69,40 @@ func LoadThreshold(r storage.Reader, id kvpb.RangeID) (hlc.Timestamp, error) {
 type Applier struct {
 	eng     *storage.Engine
 	id      kvpb.RangeID
+	store   kvpb.StoreID
+	borders uint64
+	gen     uint64
 	state   State
 	batch   *storage.Batch
 	key     []byte // of the applied state
 	scratch []byte
+	trigger *Trigger
+	note    func(txn kvpb.TxnID, ts hlc.Timestamp, ok bool)
 }
 
-// Reset starts after the entry that st names.
-func (a *Applier) Reset(eng *storage.Engine, id kvpb.RangeID, st State) {
-	*a = Applier{eng: eng, id: id, state: st, key: keys.RangeAppliedState(uint64(id))}
+// Trigger is what an entry says about the range itself.
+type Trigger struct {
+	Desc *kvpb.RangeDescriptor
+	// Right is the range that a split makes, nil if there was none.
+	Right *kvpb.RangeDescriptor
+}
+
+// Reset starts after the entry that st names, on a store, with the range's
+// present descriptor.
+func (a *Applier) Reset(eng *storage.Engine, store kvpb.StoreID, d *kvpb.RangeDescriptor, st State) {
+	*a = Applier{
+		eng: eng, id: d.RangeID, store: store, state: st, borders: d.Borders, gen: d.Generation,
+		key: keys.RangeAppliedState(uint64(d.RangeID)),
+	}
 }
 
 // State returns how far entries have been applied.
 func (a *Applier) State() State { return a.state }
 
-// Entry adds the effects of the next entry to the batch.
-func (a *Applier) Entry(index, term uint64, data []byte) error {
+// Entry adds the effects of the next entry to the batch. note hears of each of
+// its commands, in order, and whether it took effect: one that was evaluated
+// under other borders does not.
+func (a *Applier) Entry(index, term uint64, data []byte, note func(txn kvpb.TxnID, ts hlc.Timestamp, ok bool)) error {
 	if index != a.state.Index+1 || term < a.state.Term {
 		return fmt.Errorf("range %d: A3: entry %d of term %d after %d of term %d",
 			a.id, index, term, a.state.Index, a.state.Term)
@@ -92,12 +110,16 @@ func (a *Applier) Entry(index, term uint64, data []byte) error {
 	if a.batch == nil {
 		a.batch = a.eng.NewBatch()
 	}
+	a.trigger, a.note = nil, note
 	if err := Commands(data, a.command); err != nil {
 		return fmt.Errorf("range %d: entry %d: %w", a.id, index, err)
 	}
 	a.state = State{Index: index, Term: term}
 	return nil
 }
+
+// Trigger returns what the last entry said about the range, nil if nothing.
+func (a *Applier) Trigger() *Trigger { return a.trigger }
 
 // Finish commits the batch of the entries since the last Finish.
 func (a *Applier) Finish() error {
@@ -114,9 +136,10 @@ func (a *Applier) Finish() error {
 	return err
 }
 
-func (a *Applier) command(cmd []byte) error {
-	if len(cmd) == 0 {
-		return nil // a barrier
+func (a *Applier) command(borders uint64, cmd []byte) error {
+	if len(cmd) == 0 { // a barrier
+		a.note(kvpb.TxnID{}, hlc.Timestamp{}, true)
+		return nil
 	}
 	if cmd[0] != Version {
 		return fmt.Errorf("apply: command has format version %d, this program reads %d", cmd[0], Version)
@@ -124,21 +147,30 @@ func (a *Applier) command(cmd []byte) error {
 	if len(cmd) < headerLen {
 		return ErrDamaged
 	}
+	txn := kvpb.TxnID{Hi: binary.BigEndian.Uint64(cmd[1:]), Lo: binary.BigEndian.Uint64(cmd[9:])}
 	ts, _ := timestamp(cmd[17:headerLen])
-	for p := cmd[headerLen:]; len(p) > 0; {
+	ok := borders == AnyBorders || borders == a.borders
+	for p := cmd[headerLen:]; ok && len(p) > 0; {
 		kind := opKind(p[0])
 		var key, value []byte
-		var ok bool
-		if key, p, ok = cutBytes(p[1:]); !ok {
+		var whole bool
+		if key, p, whole = cutBytes(p[1:]); !whole {
 			return ErrDamaged
 		}
-		if value, p, ok = cutBytes(p); !ok {
+		if value, p, whole = cutBytes(p); !whole {
 			return ErrDamaged
 		}
-		if err := a.operation(kind, ts, key, value); err != nil {
+		var err error
+		if kind == opDescriptor || kind == opSplit {
+			ok, err = a.describe(kind, key, value)
+		} else {
+			err = a.operation(kind, ts, key, value)
+		}
+		if err != nil {
 			return err
 		}
 	}
+	a.note(txn, ts, ok)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Version is the format of entries and commands; another is refused by name.
-const Version = 1
+const Version = 2
 
 // MaxEntryBytes and MaxEntryCommands bound how much one raft entry coalesces. A
 // single command may be larger, up to MaxCommandBytes.
@@ -25,13 +25,15 @@ const (
 type opKind byte
 
 const (
-	opPut       opKind = 1 + iota // key, value: a version at the command's timestamp
-	opTombstone                   // key: a deletion at the command's timestamp
-	opCollect                     // key, timestamp and size: drops one version for good
-	opSetRaw                      // key, value: an unversioned key
-	opDeleteRaw                   // key
-	opClearSpan                   // start, end: drops everything in the span, unversioned
-	opThreshold                   // timestamp: raises the collection threshold
+	opPut        opKind = 1 + iota // key, value: a version at the command's timestamp
+	opTombstone                    // key: a deletion at the command's timestamp
+	opCollect                      // key, timestamp and size: drops one version for good
+	opSetRaw                       // key, value: an unversioned key
+	opDeleteRaw                    // key
+	opClearSpan                    // start, end: drops everything in the span, unversioned
+	opThreshold                    // timestamp: raises the collection threshold
+	opDescriptor                   // descriptor: who the range's replicas are
+	opSplit                        // left, right descriptor: cuts the range in two
 )
 
 // ErrDamaged says that a command's bytes do not parse.
@@ -83,6 +85,16 @@ func (b *Builder) RaiseThreshold(ts hlc.Timestamp) {
 	b.op(opThreshold, nil, appendTimestamp(tb[:0], ts))
 }
 
+// SetDescriptor replaces the range's descriptor by the next one.
+func (b *Builder) SetDescriptor(d *kvpb.RangeDescriptor) {
+	b.op(opDescriptor, nil, EncodeDescriptor(d))
+}
+
+// Split cuts the range in two.
+func (b *Builder) Split(left, right *kvpb.RangeDescriptor) {
+	b.op(opSplit, EncodeDescriptor(left), EncodeDescriptor(right))
+}
+
 func (b *Builder) op(k opKind, key, value []byte) {
 	b.buf = append(b.buf, byte(k))
 	b.buf = binary.AppendUvarint(b.buf, uint64(len(key)))
@@ -91,17 +103,22 @@ func (b *Builder) op(k opKind, key, value []byte) {
 	b.buf = append(b.buf, value...)
 }
 
-// AppendEntry adds a command to the payload of a raft entry.
-func AppendEntry(entry, command []byte) []byte {
+// AppendEntry adds a command to the payload of a raft entry. borders names the
+// borders of the range that the command was evaluated under; AnyBorders depends on none.
+func AppendEntry(entry []byte, borders uint64, command []byte) []byte {
 	if len(entry) == 0 {
 		entry = append(entry, Version)
 	}
+	entry = binary.AppendUvarint(entry, borders)
 	entry = binary.AppendUvarint(entry, uint64(len(command)))
 	return append(entry, command...)
 }
 
+// AnyBorders is given for commands that hold between any borders.
+const AnyBorders = 0
+
 // Commands calls fn for every command of a raft entry's payload.
-func Commands(entry []byte, fn func(command []byte) error) error {
+func Commands(entry []byte, fn func(borders uint64, command []byte) error) error {
 	if len(entry) == 0 {
 		return nil
 	}
@@ -109,14 +126,18 @@ func Commands(entry []byte, fn func(command []byte) error) error {
 		return fmt.Errorf("apply: entry has format version %d, this program reads %d", entry[0], Version)
 	}
 	for p := entry[1:]; len(p) > 0; {
-		var cmd []byte
-		var ok bool
-		if cmd, p, ok = cutBytes(p); !ok {
+		borders, w := binary.Uvarint(p)
+		if w <= 0 {
 			return ErrDamaged
 		}
-		if err := fn(cmd); err != nil {
+		cmd, rest, ok := cutBytes(p[w:])
+		if !ok {
+			return ErrDamaged
+		}
+		if err := fn(borders, cmd); err != nil {
 			return err
 		}
+		p = rest
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
@@ -26,29 +27,38 @@ func openEngine(t testing.TB) *storage.Engine {
 	return e
 }
 
+func ignore(kvpb.TxnID, hlc.Timestamp, bool) {}
+
+func testDescriptor() *kvpb.RangeDescriptor {
+	return &kvpb.RangeDescriptor{
+		RangeID: 1, StartKey: []byte("\x08"), EndKey: []byte("\x11"), Generation: 1, Borders: 1, NextReplicaID: 2,
+		Replicas: []kvpb.ReplicaDescriptor{{Node: 1, Store: 1, Replica: 1}},
+	}
+}
+
 func sampleEntry() []byte {
 	var b Builder
 	b.Reset(kvpb.TxnID{Hi: 1, Lo: 2}, hlc.Timestamp{WallTime: 100})
 	b.Put([]byte("\x10a"), []byte("one"))
 	b.Tombstone([]byte("\x10b"))
 	b.SetRaw([]byte("\x09raw"), []byte("x"))
-	entry := AppendEntry(nil, b.Bytes())
+	entry := AppendEntry(nil, AnyBorders, b.Bytes())
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.Collect([]byte("\x10a"), mvcc.Garbage{TS: hlc.Timestamp{WallTime: 50, Logical: 1}, Size: 3})
 	b.RaiseThreshold(hlc.Timestamp{WallTime: 60})
 	b.ClearSpan([]byte("\x10c"), []byte("\x10d"))
 	b.DeleteRaw([]byte("\x09raw"))
-	return AppendEntry(entry, b.Bytes())
+	return AppendEntry(entry, 1, b.Bytes())
 }
 
 func TestApply(t *testing.T) {
 	e := openEngine(t)
 	var a Applier
-	a.Reset(e, 1, State{Index: 10, Term: 5})
-	if err := a.Entry(11, 6, sampleEntry()); err != nil {
+	a.Reset(e, 1, testDescriptor(), State{Index: 10, Term: 5})
+	if err := a.Entry(11, 6, sampleEntry(), ignore); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Entry(12, 6, nil); err != nil {
+	if err := a.Entry(12, 6, nil, ignore); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Finish(); err != nil {
@@ -68,7 +78,7 @@ func TestApply(t *testing.T) {
 		t.Errorf("state of an absent range: %v", err)
 	}
 	for _, next := range []uint64{12, 14} {
-		if a.Entry(next, 6, nil) == nil {
+		if a.Entry(next, 6, nil, ignore) == nil {
 			t.Errorf("A3: entry %d was accepted after 12", next)
 		}
 	}
@@ -77,7 +87,7 @@ func TestApply(t *testing.T) {
 func TestOtherVersionsAreRefused(t *testing.T) {
 	entry := sampleEntry()
 	entry[0] = 9
-	if err := Commands(entry, func([]byte) error { return nil }); err == nil {
+	if err := Commands(entry, func(uint64, []byte) error { return nil }); err == nil {
 		t.Error("an entry of version 9 was read")
 	}
 	var b Builder
@@ -85,8 +95,8 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 	cmd := bytes.Clone(b.Bytes())
 	cmd[0] = 9
 	var a Applier
-	a.Reset(openEngine(t), 1, State{})
-	if err := a.Entry(1, 1, AppendEntry(nil, cmd)); err == nil {
+	a.Reset(openEngine(t), 1, testDescriptor(), State{})
+	if err := a.Entry(1, 1, AppendEntry(nil, AnyBorders, cmd), ignore); err == nil {
 		t.Error("a command of version 9 was applied")
 	}
 }
@@ -99,10 +109,54 @@ func FuzzEntry(f *testing.F) {
 	e := openEngine(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var a Applier
-		a.Reset(e, 1, State{})
-		_ = a.Entry(1, 1, data)
+		a.Reset(e, 1, testDescriptor(), State{})
+		_ = a.Entry(1, 1, data, ignore)
 		if a.batch != nil {
 			a.batch.Close()
 		}
 	})
+}
+
+// A command that was evaluated under other borders does nothing, and its proposer
+// hears of it; so does a split that another change of the range came before.
+func TestBorders(t *testing.T) {
+	e := openEngine(t)
+	var a Applier
+	a.Reset(e, 1, testDescriptor(), State{Index: 10, Term: 5})
+	put := func(key string) []byte {
+		var b Builder
+		b.Reset(kvpb.TxnID{Lo: 7}, hlc.Timestamp{WallTime: 100})
+		b.Put([]byte(key), []byte("v"))
+		return bytes.Clone(b.Bytes())
+	}
+	left, right := testDescriptor(), testDescriptor()
+	left.EndKey, left.Generation, left.Borders = []byte("\x10m"), 2, 2
+	right.RangeID, right.StartKey, right.Generation, right.Borders = 2, left.EndKey, 2, 2
+	var b Builder
+	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
+	b.Split(left, right)
+	var got []bool
+	note := func(_ kvpb.TxnID, _ hlc.Timestamp, ok bool) { got = append(got, ok) }
+	entry := AppendEntry(nil, 1, put("\x10a"))
+	entry = AppendEntry(entry, 1, b.Bytes())
+	entry = AppendEntry(entry, 1, put("\x10z"))
+	entry = AppendEntry(entry, AnyBorders, b.Bytes())
+	if err := a.Entry(11, 6, entry, note); err != nil {
+		t.Fatal(err)
+	}
+	if want := []bool{true, true, false, false}; !slices.Equal(got, want) {
+		t.Errorf("effects %v, want %v", got, want)
+	}
+	if tr := a.Trigger(); tr == nil || tr.Right == nil || tr.Right.RangeID != 2 {
+		t.Errorf("trigger %+v", tr)
+	}
+	if err := a.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, _ := mvcc.Get(e, []byte("\x10z"), hlc.Timestamp{WallTime: 100}, nil); ok {
+		t.Error("a write evaluated before the split took effect in the right half")
+	}
+	if st, err := LoadState(e, 2); err != nil || st != (State{Index: FirstIndex, Term: FirstTerm}) {
+		t.Errorf("state of the right half: %v, %v", st, err)
+	}
 }

@@ -6,32 +6,41 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lichendb/lichen/internal/config"
-	"github.com/lichendb/lichen/internal/fs"
-	"github.com/lichendb/lichen/internal/obs"
 	"github.com/lichendb/lichen/internal/server"
 	"github.com/spf13/cobra"
 )
 
-// Memory of a demonstration: its data is in memory too, so the cache is small.
-const demoCache = 64 << 20
+// Limits of a demonstration.
+const (
+	// demoCache is the cache of a demonstration, all nodes together: its data is in
+	// memory too.
+	demoCache = 64 << 20
+	// maxDemoNodes is how many nodes one may have.
+	maxDemoNodes = 32
+)
 
 type demoFlags struct {
 	shellFlags
 	insecure             bool
 	sample               string
 	listenAddr, httpAddr string
+	nodes                int
+	localities           string
+	global               bool
 }
 
 func newDemo(s *streams) *cobra.Command {
 	f := &demoFlags{}
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Run a throw-away node with a SQL prompt",
-		Long: "Start a node in this process that keeps its data in memory, and open a SQL prompt on it. Other clients\n" +
-			"can connect as well while it runs. Without a terminal it executes -e, -f or standard input and exits.",
+		Short: "Run a throw-away cluster with a SQL prompt",
+		Long: "Start a node, or a cluster of --nodes, in this process that keeps its data in memory, and open a SQL prompt on\n" +
+			"it. Other clients can connect as well while it runs. The prompt's command \\demo stops, starts and adds nodes.\n" +
+			"Without a terminal it executes -e, -f or standard input and exits.",
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run(s) },
 	}
@@ -39,45 +48,82 @@ func newDemo(s *streams) *cobra.Command {
 	fl := c.Flags()
 	fl.BoolVar(&f.insecure, "insecure", true, "run without encryption and authentication")
 	fl.StringVar(&f.sample, "sample", "none", "sample data: retail or none")
-	fl.StringVar(&f.listenAddr, "listen-addr", "127.0.0.1:0", "address for SQL clients, host:port; port 0 picks a free one")
-	fl.StringVar(&f.httpAddr, "http-addr", "127.0.0.1:0", "address for HTTP, host:port")
+	fl.StringVar(&f.listenAddr, "listen-addr", "127.0.0.1:0", "address for SQL clients of the first node, host:port; port 0 picks a free one")
+	fl.StringVar(&f.httpAddr, "http-addr", "127.0.0.1:0", "address for HTTP of the first node, host:port")
+	fl.IntVar(&f.nodes, "nodes", 1, "number of nodes")
+	fl.StringVar(&f.localities, "demo-locality", "", "where the nodes are, one after the other: region=eu,zone=a:region=eu,zone=b:…")
+	fl.BoolVar(&f.global, "global", false, "simulate the latencies between three regions of the world")
 	return c
+}
+
+func (f *demoFlags) check() error {
+	if err := f.shellFlags.check(); err != nil {
+		return err
+	}
+	switch {
+	case f.sample != "none" && f.sample != "retail":
+		return usageError{fmt.Errorf("--sample: %q is neither retail nor none", f.sample)}
+	case !f.insecure:
+		return usageError{errors.New("a demo runs insecure, reachable from this machine; certificates are for lichen start")}
+	case f.nodes < 1 || f.nodes > maxDemoNodes:
+		return usageError{fmt.Errorf("--nodes must lie between 1 and %d", maxDemoNodes)}
+	case f.global && f.localities != "":
+		return usageError{errors.New("--global has localities of its own: leave out --demo-locality")}
+	case f.global && f.nodes < len(worldRegions):
+		return usageError{fmt.Errorf("--global needs --nodes=%d or more: there are that many regions", len(worldRegions))}
+	}
+	return nil
+}
+
+// places returns the localities of the nodes.
+func (f *demoFlags) places() ([]string, error) {
+	places := make([]string, f.nodes)
+	switch {
+	case f.global:
+		for i := range places {
+			places[i] = worldLocality(i)
+		}
+	case f.localities != "":
+		given := strings.Split(f.localities, ":")
+		if len(given) != f.nodes {
+			return nil, usageError{fmt.Errorf("--demo-locality gives %d localities for %d nodes; colons separate them", len(given), f.nodes)}
+		}
+		copy(places, given)
+	}
+	return places, nil
 }
 
 func (f *demoFlags) run(s *streams) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if f.sample != "none" && f.sample != "retail" {
-		return usageError{fmt.Errorf("--sample: %q is neither retail nor none", f.sample)}
-	}
-	if !f.insecure {
-		return usageError{errors.New("certificates are not supported yet: a demo runs insecure, reachable from this machine")}
-	}
-	cfg := config.Default()
-	cfg.Store, cfg.Insecure, cfg.Drain = "demo", true, 0
-	cfg.CacheBytes = min(cfg.CacheBytes, demoCache)
-	cfg.ListenAddr = config.WithPort(f.listenAddr, "0")
-	cfg.HTTPAddr = config.WithPort(f.httpAddr, "0")
-	tuneRuntime(&cfg)
-	n, err := server.New(cfg, server.Options{FS: fs.NewMem(), Logger: obs.NewLogger(io.Discard)})
+	places, err := f.places()
 	if err != nil {
 		return err
 	}
-	if err := n.Start(context.Background()); err != nil {
-		return err
+	d := &demoCluster{streams: s, global: f.global, single: f.nodes == 1, sites: map[string]string{}}
+	for i, p := range places {
+		sql, http := "127.0.0.1:0", "127.0.0.1:0"
+		if i == 0 {
+			sql, http = config.WithPort(f.listenAddr, "0"), config.WithPort(f.httpAddr, "0")
+		}
+		if _, err := d.add(p, sql, http); err != nil {
+			return err
+		}
 	}
-	err = f.serve(s, n)
+	tuneRuntime(&d.nodes[0].cfg)
+	err = f.serve(s, d)
 	// Nothing of it will be needed again; how it stops changes no result.
-	if serr := n.Stop(context.Background()); serr != nil && err == nil && !errors.Is(serr, context.DeadlineExceeded) {
+	if serr := d.stop(); serr != nil && err == nil && !errors.Is(serr, context.DeadlineExceeded) {
 		err = serr
 	}
 	return err
 }
 
-// serve runs the shell on the node.
-func (f *demoFlags) serve(s *streams, n *server.Node) error {
-	url := "postgresql://root@" + demoAddress(n.Addr()) + "/defaultdb?sslmode=disable"
+// serve runs the shell on the first node.
+func (f *demoFlags) serve(s *streams, d *demoCluster) error {
+	n := d.nodes[0].n
+	url := demoURL(n)
 	cfg, err := pgconn.ParseConfig(url)
 	if err != nil {
 		return err
@@ -88,20 +134,22 @@ func (f *demoFlags) serve(s *streams, n *server.Node) error {
 			return fmt.Errorf("sample data: %w", err)
 		}
 	}
+	f.demo = d.command
 	return runShell(s, cfg, &f.shellFlags, func(w io.Writer) {
-		fmt.Fprintf(w, `#
-# Welcome to Lichen %s. This node keeps its data in memory, until you leave the prompt.
-#
-# Other clients:  %s
-# HTTP:           http://%s
-#
-`, server.Version, url, demoAddress(n.HTTPAddr()))
+		what := "This node keeps its data in memory, until you leave the prompt."
+		if len(d.nodes) > 1 {
+			what = fmt.Sprintf("These %d nodes keep their data in memory, until you leave the prompt.", len(d.nodes))
+		}
+		fmt.Fprintf(w, "#\n# Welcome to Lichen %s. %s\n#\n# Other clients:  %s\n# HTTP:           http://%s\n#\n",
+			server.Version, what, url, demoAddress(n.HTTPAddr()))
 		if f.sample == "retail" {
 			fmt.Fprint(w, "# Sample data: tables products, users, orders and reviews in database defaultdb.\n#\n")
 		}
 		fmt.Fprint(w, "# Statements end with a semicolon; \\? lists the prompt's commands, \\q leaves.\n#\n")
 	})
 }
+
+func demoURL(n *server.Node) string { return sqlURL(demoAddress(n.Addr()), "") }
 
 // demoAddress is an address that this machine reaches.
 func demoAddress(a net.Addr) string {

@@ -25,7 +25,7 @@ const (
 // clients (docs/decisions/0006-scheduling.md).
 func tuneScheduler() {
 	if n := runtime.NumCPU(); os.Getenv("GOMAXPROCS") == "" && n <= fewProcessors {
-		runtime.GOMAXPROCS(2 * n)
+		runtime.GOMAXPROCS(n + (n+1)/2)
 	}
 	tasks, err := fs.Disk().List("/proc/self/task")
 	if err != nil {

@@ -1,7 +1,10 @@
 package cli_test
 
 import (
+	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/cli"
@@ -17,5 +20,19 @@ func TestMain(m *testing.M) {
 
 // TestScript runs testdata/script.
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Setup: func(e *testscript.Env) error {
+		e.Defer(func() { destroyClusters(filepath.Join(e.WorkDir, "clusters")) })
+		return nil
+	}})
+}
+
+// destroyClusters ends what a script that failed has left running.
+func destroyClusters(base string) {
+	dirs, err := os.ReadDir(base)
+	if err != nil {
+		return // the script made none
+	}
+	for _, d := range dirs {
+		cli.Main([]string{"cluster", "destroy", d.Name(), "--base-dir=" + base}, strings.NewReader(""), io.Discard, os.Stderr)
+	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -19,6 +18,8 @@ type shellFlags struct {
 	format  string
 	sets    []string
 	echo    bool
+	// demo executes \demo, nil where there is none.
+	demo func(arg string) error
 }
 
 func (f *shellFlags) add(c *cobra.Command) {
@@ -43,7 +44,7 @@ func (f *shellFlags) check() error {
 type sqlFlags struct {
 	shellFlags
 	url, host, port, user, database string
-	insecure                        bool
+	security                        clientSecurity
 }
 
 func newSQL(s *streams) *cobra.Command {
@@ -53,7 +54,9 @@ func newSQL(s *streams) *cobra.Command {
 		Short: "Open a SQL prompt",
 		Long: "Open a SQL prompt, or execute what -e, -f or standard input give. The server is that of --url, of the\n" +
 			"environment variable " + urlVar + ", or " + defaultURL + ";\n" +
-			"--host, --port, --user and --database replace parts of it.\n\n" +
+			"--host, --port, --user and --database replace parts of it. With --certs-dir the connection is encrypted, the\n" +
+			"server's certificate verified and the user's certificate shown; so it is too if no server is named and the\n" +
+			"default directory has certificates.\n\n" +
 			"Without a terminal the first error ends the command with exit code 1 (--set=errexit=false goes on).",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -85,7 +88,7 @@ func newSQL(s *streams) *cobra.Command {
 	fl.StringVarP(&f.port, "port", "p", "", "port to connect to")
 	fl.StringVarP(&f.user, "user", "u", "", "user to connect as")
 	fl.StringVarP(&f.database, "database", "d", "", "database to connect to")
-	fl.BoolVar(&f.insecure, "insecure", false, "connect without encryption, whatever the URL says")
+	f.security.add(fl)
 	return c
 }
 
@@ -95,16 +98,13 @@ func (f *sqlFlags) config() (*pgconn.Config, error) {
 	if base == "" {
 		base = os.Getenv(urlVar)
 	}
-	if base == "" {
+	given := base != ""
+	if !given {
 		base = defaultURL
 	}
-	if f.insecure {
-		if u, err := url.Parse(base); err == nil && u.Scheme != "" {
-			q := u.Query()
-			q.Set("sslmode", "disable")
-			u.RawQuery = q.Encode()
-			base = u.String()
-		}
+	base, err := f.security.target(base, given, f.user)
+	if err != nil {
+		return nil, err
 	}
 	host, port := f.host, f.port
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") && strings.Count(host, ":") == 1 {

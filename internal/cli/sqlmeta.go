@@ -32,6 +32,9 @@ Files and programs
   \i FILE            execute the statements of a file
   \! COMMAND         run a command of the operating system
   \echo TEXT         print a text
+Nodes of lichen demo
+  \demo ls           the nodes
+  \demo shutdown N, restart N, add [LOCALITY], decommission N, recommission N
 Display and connection
   \c [DATABASE]      connect to another database
   \conninfo          show the connection
@@ -88,6 +91,11 @@ func (sh *shell) dispatch(name, arg string) error {
 			sh.cfg.Database, sh.cfg.User, sh.cfg.Host, sh.cfg.Port)
 	case `\i`:
 		return sh.include(arg)
+	case `\demo`:
+		if sh.demo == nil {
+			return errors.New("only lichen demo has nodes to be shut down and added")
+		}
+		return sh.demo(arg)
 	case `\x`:
 		return sh.toggle(&sh.expanded, arg, "Expanded display is %s.\n")
 	case `\timing`:

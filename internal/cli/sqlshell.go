@@ -47,6 +47,7 @@ type shell struct {
 	verbose  bool
 	echo     bool
 	last     string // the last statement, for \g
+	demo     func(arg string) error
 
 	// running is the connection while a statement runs on it, for interrupts.
 	running atomic.Pointer[pgconn.PgConn]
@@ -80,7 +81,7 @@ func isTerminal(stream any) bool {
 // runShell connects and executes what the flags or the standard input say. welcome,
 // unless nil, is printed once a prompt is certain.
 func runShell(s *streams, cfg *pgconn.Config, f *shellFlags, welcome func(io.Writer)) error {
-	sh := &shell{streams: s, cfg: cfg, format: f.format, echo: f.echo}
+	sh := &shell{streams: s, cfg: cfg, format: f.format, echo: f.echo, demo: f.demo}
 	sh.interactive = len(f.execute) == 0 && f.file == "" && isTerminal(s.in) && isTerminal(s.out)
 	sh.errexit = !sh.interactive
 	for _, o := range f.sets {
@@ -141,11 +142,7 @@ func (sh *shell) connect() error {
 	defer cancel()
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
 	if err != nil {
-		var pe *pgconn.PgError
-		if errors.As(err, &pe) {
-			return fmt.Errorf("cannot connect to %s:%d: %s (SQLSTATE %s)", cfg.Host, cfg.Port, pe.Message, pe.Code)
-		}
-		return fmt.Errorf("cannot connect to %s:%d: %w", cfg.Host, cfg.Port, rootCause(err))
+		return connectError(cfg, err)
 	}
 	if sh.conn != nil {
 		sh.conn.Close(ctx)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,8 +20,10 @@ import (
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/obs"
+	"github.com/lichendb/lichen/internal/security"
 	"github.com/lichendb/lichen/internal/server"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // gcPercent is how much the heap may grow between collections of the Go runtime:
@@ -35,10 +38,12 @@ type startFlags struct {
 	node          config.Node
 	cache, memory string
 	background    bool
+	flags         *pflag.FlagSet
 }
 
 func newStartSingleNode(s *streams) *cobra.Command {
 	f := &startFlags{node: config.Default()}
+	f.node.SingleNode = true
 	c := &cobra.Command{
 		Use:   "start-single-node",
 		Short: "Start a cluster of one node",
@@ -47,21 +52,47 @@ func newStartSingleNode(s *streams) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run(s) },
 	}
-	fl := c.Flags()
-	fl.BoolVar(&f.node.Insecure, "insecure", false, "run without encryption and authentication")
-	fl.StringVarP(&f.node.Store, "store", "s", f.node.Store, "directory of the store")
-	fl.StringVar(&f.node.ListenAddr, "listen-addr", f.node.ListenAddr, "address for SQL clients, host:port")
-	fl.StringVar(&f.node.HTTPAddr, "http-addr", f.node.HTTPAddr, "address for HTTP, host:port")
-	fl.StringVar(&f.cache, "cache", "", "size of the block cache: bytes, 512MiB, or 25% of memory")
-	fl.StringVar(&f.memory, "max-memory", "", "memory for statements: bytes, 1GiB, or 25% of memory")
-	fl.BoolVar(&f.background, "background", false, "return when the node serves, leaving it running")
-	fl.DurationVar(&f.node.Drain, "drain-wait", f.node.Drain, "how long running statements may take to end at a stop")
+	f.common(c)
 	return c
 }
 
+func newStart(s *streams) *cobra.Command {
+	f := &startFlags{node: config.Default()}
+	c := &cobra.Command{
+		Use:   "start",
+		Short: "Start a node of a cluster",
+		Long: "Start a node of a cluster. A new node joins the cluster that the nodes at the --join addresses are part of; " +
+			"to found one, start its first nodes, all with the same --join, and run lichen init once.",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return f.run(s) },
+	}
+	f.common(c)
+	fl := c.Flags()
+	fl.StringSliceVarP(&f.node.Join, "join", "j", nil, "addresses of nodes of the cluster, host:port,…")
+	fl.StringVar(&f.node.AdvertiseAddr, "advertise-addr", "", "address at which other nodes reach this one, host:port (default --listen-addr)")
+	fl.StringVar(&f.node.Locality, "locality", "", "where the node is, from large to small: region=eu,zone=a")
+	fl.DurationVar(&f.node.MaxOffset, "max-offset", f.node.MaxOffset, "how far apart the clocks of two nodes may be; the same on all nodes")
+	return c
+}
+
+// common adds the flags of all nodes.
+func (f *startFlags) common(c *cobra.Command) {
+	fl := c.Flags()
+	f.flags = fl
+	fl.BoolVar(&f.node.Insecure, "insecure", false, "run without encryption and authentication")
+	addCertsDir(fl, &f.node.CertsDir)
+	fl.StringVarP(&f.node.Store, "store", "s", f.node.Store, "directory of the store")
+	fl.StringVar(&f.node.ListenAddr, "listen-addr", f.node.ListenAddr, "address for SQL clients and other nodes, host:port")
+	fl.StringVar(&f.node.HTTPAddr, "http-addr", f.node.HTTPAddr, "address for HTTP, host:port")
+	fl.StringVar(&f.cache, "cache", "", "size of the block cache: bytes, 512MiB, or 25% of memory")
+	fl.StringVar(&f.memory, "max-memory", "", "memory for statements: bytes, 1GiB, or 25% of memory")
+	fl.BoolVar(&f.background, "background", false, "return when the node serves, or waits for a cluster, leaving it running")
+	fl.DurationVar(&f.node.Drain, "drain-wait", f.node.Drain, "how long running statements may take to end at a stop")
+}
+
 func (f *startFlags) complete() (err error) {
-	if !f.node.Insecure {
-		return usageError{errors.New("certificates are not supported yet: start with --insecure, and only where every client is trusted")}
+	if err := f.completeSecurity(); err != nil {
+		return usageError{err}
 	}
 	f.node.Store = strings.TrimPrefix(f.node.Store, "path=")
 	if f.cache != "" {
@@ -76,6 +107,20 @@ func (f *startFlags) complete() (err error) {
 	}
 	f.node.ListenAddr = config.WithPort(f.node.ListenAddr, config.DefaultPort)
 	f.node.HTTPAddr = config.WithPort(f.node.HTTPAddr, config.DefaultHTTPPort)
+	if !f.node.SingleNode && len(f.node.Join) == 0 {
+		return usageError{errors.New("--join is missing: give the addresses of a few nodes of the cluster, this one among them " +
+			"(for a cluster of one node, run start-single-node)")}
+	}
+	for i, a := range f.node.Join {
+		f.node.Join[i] = config.WithPort(strings.TrimSpace(a), config.DefaultPort)
+	}
+	if f.node.AdvertiseAddr != "" {
+		port := config.DefaultPort
+		if _, p, err := net.SplitHostPort(f.node.ListenAddr); err == nil && p != "0" {
+			port = p
+		}
+		f.node.AdvertiseAddr = config.WithPort(f.node.AdvertiseAddr, port)
+	}
 	if f.node.Store, err = filepath.Abs(f.node.Store); err != nil {
 		return err
 	}
@@ -83,6 +128,22 @@ func (f *startFlags) complete() (err error) {
 		return usageError{err}
 	}
 	return nil
+}
+
+// completeSecurity finds out whether the node runs with certificates.
+func (f *startFlags) completeSecurity() (err error) {
+	if f.node.Insecure {
+		if f.flags.Changed("certs-dir") {
+			return errors.New("give either --insecure or --certs-dir")
+		}
+		f.node.CertsDir = ""
+		return nil
+	}
+	if err := security.CheckPresent(f.node.CertsDir); err != nil {
+		return err
+	}
+	f.node.CertsDir, err = filepath.Abs(f.node.CertsDir)
+	return err
 }
 
 func (f *startFlags) run(s *streams) error {
@@ -101,26 +162,95 @@ func (f *startFlags) run(s *streams) error {
 	defer logFile.Close()
 	tuneRuntime(&f.node)
 	tuneScheduler()
-	warnInsecure(s.err, f.node.ListenAddr)
+	if f.node.Insecure {
+		warnInsecure(s.err, f.node.ListenAddr)
+	}
 	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
 	n, err := server.New(f.node, server.Options{FS: fs.Disk(), Logger: obs.NewLogger(logFile)})
 	if err != nil {
 		return err
 	}
-	if err := n.Start(context.Background()); err != nil {
+	if !f.node.Insecure {
+		defer reloadOnHangup(s, n)()
+	}
+	started := make(chan error, 1)
+	go func() { started <- n.Start(context.Background()) }()
+	if err := f.awaitStart(s, n, started, stop); err != nil {
 		return err
 	}
-	printBanner(s.out, n, &f.node, begun, logDir)
+	f.printBanner(s.out, n, begun, logDir)
 	reportReady()
 	sig := <-stop
-	fmt.Fprintf(s.err, "%s: stopping; running statements get %s\n", sig, f.node.Drain)
+	fmt.Fprintf(s.err, "%s: stopping; other nodes take over, running statements get %s\n", sig, f.node.Drain)
 	go func() {
 		<-stop
 		fmt.Fprintln(s.err, "second signal: ending at once; the log brings the data back at the next start")
 		os.Exit(1)
 	}()
 	return n.Stop(context.Background())
+}
+
+// reloadOnHangup makes the node load its certificates again at each SIGHUP.
+func reloadOnHangup(s *streams, n *server.Node) (stop func()) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-hangup:
+			}
+			if err := n.ReloadCerts(); err != nil {
+				fmt.Fprintf(s.err, "ERROR: the certificates of before stay in use: %v\n", err)
+			} else {
+				fmt.Fprintln(s.err, "certificates loaded again")
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hangup)
+		close(done)
+	}
+}
+
+// joinNotice is how long a node waits for its cluster before it says so.
+const joinNotice = 3 * time.Second
+
+var errInterrupted = errors.New("stopped before the node was part of a cluster")
+
+// awaitStart waits until the node serves. One that has no cluster yet says what to
+// do, and lets go a parent that waits for it.
+func (f *startFlags) awaitStart(s *streams, n *server.Node, started <-chan error, stop <-chan os.Signal) error {
+	notice := time.NewTimer(joinNotice)
+	defer notice.Stop()
+	for {
+		select {
+		case err := <-started:
+			return err
+		case <-stop:
+			return errInterrupted
+		case <-notice.C:
+			if n.Waiting() {
+				fmt.Fprintf(s.out, "The node waits for its cluster. To found a new one with the nodes of --join, run once:\n\n"+
+					"  lichen init %s --host=%s\n\n", f.securityFlag(), n.AdvertisedAddr())
+				reportReady()
+			} else if n.Recovering() {
+				fmt.Fprintln(s.out, "The node waits for other nodes of its cluster: start them as well.")
+				reportReady()
+			}
+		}
+	}
+}
+
+// securityFlag is what clients give to connect to the node.
+func (f *startFlags) securityFlag() string {
+	if f.node.Insecure {
+		return "--insecure"
+	}
+	return "--certs-dir=" + f.node.CertsDir
 }
 
 // tuneRuntime fits the Go runtime's collector to the node's memory.
@@ -136,49 +266,84 @@ func tuneRuntime(c *config.Node) {
 // startChild runs the same command in a process of its own and waits until it
 // serves.
 func (f *startFlags) startChild(s *streams) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	var args []string
 	for _, a := range os.Args[1:] {
 		if a != "--background" && a != "--background=true" {
 			args = append(args, a)
 		}
 	}
+	b, err := startBackground(args)
+	if err != nil {
+		return err
+	}
+	said, err := b.await()
+	if err != nil {
+		fmt.Fprint(s.err, said)
+		return err
+	}
+	fmt.Fprint(s.out, said)
+	return nil
+}
+
+// background is a process of this program that outlives the one that started it.
+type background struct {
+	pid         int
+	ready, said *os.File
+}
+
+// startBackground runs this program with other arguments in a session of its own.
+func startBackground(args []string) (*background, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
 	r, w, err := os.Pipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer r.Close()
-	errLog, err := os.CreateTemp("", "lichen-start-*")
+	defer w.Close()
+	defer func() {
+		if r != nil {
+			r.Close()
+		}
+	}()
+	log, err := os.CreateTemp("", "lichen-start-*")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer os.Remove(errLog.Name())
-	child := exec.Command(self, args...)
-	child.Stdout, child.Stderr = errLog, errLog
-	child.ExtraFiles = []*os.File{w}
-	child.Env = append(os.Environ(), readyVar+"=3")
-	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	defer os.Remove(log.Name())
+	defer log.Close()
+	child := exec.Cmd{
+		Path: self, Args: append([]string{os.Args[0]}, args...),
+		Stdout: log, Stderr: log, ExtraFiles: []*os.File{w},
+		Env:         append(os.Environ(), readyVar+"=3"),
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
 	if err := child.Start(); err != nil {
-		return err
+		return nil, err
 	}
-	w.Close()
-	ready, err := io.ReadAll(r) // ends when the child reports or dies
+	b := &background{pid: child.Process.Pid, ready: r}
+	if b.said, err = os.Open(log.Name()); err != nil {
+		return nil, err
+	}
+	r = nil
+	return b, child.Process.Release()
+}
+
+// await waits until the process serves, or waits for a cluster, and returns what it
+// said so far.
+func (b *background) await() (said string, err error) {
+	defer b.ready.Close()
+	defer b.said.Close()
+	ready, err := io.ReadAll(b.ready) // ends when the process reports or dies
 	if err != nil {
-		return err
+		return "", err
 	}
-	said, err := os.ReadFile(errLog.Name())
-	if err != nil {
-		return err
+	text, err := io.ReadAll(b.said)
+	if err == nil && string(ready) != "ready" {
+		err = errors.New("the node did not start")
 	}
-	if string(ready) != "ready" {
-		fmt.Fprint(s.err, string(said))
-		return fmt.Errorf("the node did not start")
-	}
-	fmt.Fprint(s.out, string(said))
-	return child.Process.Release()
+	return string(text), err
 }
 
 // reportReady tells the parent that started this process with --background.
@@ -208,34 +373,43 @@ func warnInsecure(w io.Writer, addr string) {
 `, host)
 }
 
-func printBanner(w io.Writer, n *server.Node, c *config.Node, begun time.Time, logDir string) {
+func (f *startFlags) printBanner(w io.Writer, n *server.Node, begun time.Time, logDir string) {
+	c := &f.node
 	status := "restarted pre-existing node"
-	if n.Fresh() {
+	switch {
+	case n.Fresh():
 		status = "initialized new cluster"
+	case n.Joined():
+		status = "initialized new node, joined pre-existing cluster"
 	}
 	now := time.Now()
 	fmt.Fprintf(w, "Lichen node starting at %s (took %.1fs)\n", now.UTC().Format("2006-01-02 15:04:05.999999999 -0700 MST"), now.Sub(begun).Seconds())
 	line := func(k, v string) { fmt.Fprintf(w, "%-20s%s\n", k+":", v) }
 	line("build", fmt.Sprintf("Lichen %s @ %s (%s)", server.Version, commit(), runtime.Version()))
-	line("webui", "http://"+advertised(n.HTTPAddr()))
-	line("sql", "postgresql://root@"+advertised(n.Addr())+"/defaultdb?sslmode=disable")
+	scheme := "http"
+	if !c.Insecure {
+		scheme = "https"
+	}
+	line("webui", scheme+"://"+n.AdvertisedHTTPAddr())
+	line("sql", sqlURL(n.AdvertisedAddr(), c.CertsDir))
+	line("client flags", "lichen <command> "+f.securityFlag()+" --host="+n.AdvertisedAddr())
 	line("logs", logDir)
 	line("store[0]", "path="+c.Store)
 	line("status", status)
 	line("clusterID", n.ClusterID())
-	line("nodeID", "1")
+	line("nodeID", fmt.Sprint(n.NodeID()))
 }
 
-// advertised is an address that a client on this machine can use.
-func advertised(a net.Addr) string {
-	host, port, err := net.SplitHostPort(a.String())
-	if err != nil {
-		return a.String()
+// sqlURL is where root connects to a node.
+func sqlURL(addr, certsDir string) string {
+	q := url.Values{}
+	q.Set("sslmode", "disable")
+	if certsDir != "" {
+		files := security.ClientFiles(fs.Disk(), certsDir, security.RootName)
+		q.Set("sslmode", "verify-full")
+		q.Set("sslrootcert", files.CA)
+		q.Set("sslcert", files.Cert)
+		q.Set("sslkey", files.Key)
 	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		if host, err = os.Hostname(); err != nil {
-			host = "localhost"
-		}
-	}
-	return net.JoinHostPort(host, port)
+	return "postgresql://root@" + addr + "/defaultdb?" + q.Encode()
 }

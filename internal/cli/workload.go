@@ -52,6 +52,7 @@ type ycsbFlags struct {
 	load           ycsb.InitOptions
 	loader         string
 	exportFile     string
+	security       clientSecurity
 }
 
 func newYCSB(s *streams, load bool) *cobra.Command {
@@ -76,6 +77,7 @@ func newYCSB(s *streams, load bool) *cobra.Command {
 	fl.StringArrayVarP(&f.files, "properties", "P", nil, "Java properties file; may be repeated")
 	fl.StringArrayVarP(&f.options, "property", "p", nil, "a property as name=value; may be repeated")
 	fl.DurationVar(&f.displayEvery, "display-every", time.Second, "time between lines of progress; 0 for none")
+	f.security.add(fl)
 	fl.StringVar(&f.exportFile, "exportfile", "", "write the report to a file instead of standard output")
 	if load {
 		fl.BoolVar(&f.load.Drop, "drop", false, "drop the table first")
@@ -133,6 +135,9 @@ func (f *ycsbFlags) config(fl *pflag.FlagSet, args []string) (*ycsb.Config, erro
 	case props["db.url"] == "":
 		props["db.url"] = os.Getenv(urlVar)
 	}
+	if err := f.secure(props); err != nil {
+		return nil, usageError{err}
+	}
 	cfg, err := ycsb.ParseConfig(props)
 	if err != nil {
 		return nil, usageError{err}
@@ -141,6 +146,20 @@ func (f *ycsbFlags) config(fl *pflag.FlagSet, args []string) (*ycsb.Config, erro
 		return nil, usageError{err}
 	}
 	return cfg, nil
+}
+
+// secure adds what the flags say about certificates to the URL.
+func (f *ycsbFlags) secure(props ycsb.Properties) error {
+	base := strings.TrimPrefix(props["db.url"], "jdbc:")
+	given := base != ""
+	if !given {
+		base = defaultURL
+	}
+	target, err := f.security.target(base, given, props["db.user"])
+	if err == nil && target != base {
+		props["db.url"] = target
+	}
+	return err
 }
 
 func (f *ycsbFlags) run(s *streams, fl *pflag.FlagSet, args []string, load bool) error {

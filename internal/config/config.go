@@ -17,6 +17,8 @@ const (
 	DefaultStore    = "lichen-data"
 	// DefaultDrain is how long a stopping node waits for running statements.
 	DefaultDrain = 10 * time.Second
+	// DefaultMaxOffset is how far apart clocks may be unless told otherwise.
+	DefaultMaxOffset = 250 * time.Millisecond
 )
 
 // Node configures a node.
@@ -28,10 +30,25 @@ type Node struct {
 	ListenAddr, HTTPAddr string
 	// Insecure turns authentication and encryption off.
 	Insecure bool
+	// AdvertiseAddr is where other nodes reach this one; empty: ListenAddr.
+	AdvertiseAddr string
+	// Join are addresses of nodes of the cluster, empty for a node by itself.
+	Join []string
+	// SingleNode makes an empty store a cluster of one node.
+	SingleNode bool
+	// Locality says where the node is: tiers from large to small, region=…,zone=….
+	Locality string
+	// MaxOffset is how far apart the clocks of two nodes may be.
+	MaxOffset time.Duration
+	// CertsDir holds certificates and keys, unless Insecure.
+	CertsDir string
 	// CacheBytes sizes the block cache, MaxMemory what statements may use.
 	CacheBytes, MaxMemory int64
 	// GCTTL is how long old versions are kept; 0 means the default.
 	GCTTL time.Duration
+	// DeadAfter is how long a node may be silent before its replicas are rebuilt
+	// elsewhere; 0 means the default.
+	DeadAfter time.Duration
 	// Drain bounds the wait for running statements at a stop.
 	Drain time.Duration
 }
@@ -42,6 +59,7 @@ func Default() Node {
 	return Node{
 		Store: DefaultStore, ListenAddr: ":" + DefaultPort, HTTPAddr: ":" + DefaultHTTPPort,
 		CacheBytes: min(max(mem/4, 64<<20), 2<<30), MaxMemory: mem / 4, Drain: DefaultDrain,
+		MaxOffset: DefaultMaxOffset,
 	}
 }
 
@@ -54,6 +72,13 @@ func (n *Node) Validate() error {
 		return fmt.Errorf("--cache must be at least 1MiB")
 	case n.MaxMemory < 16<<20:
 		return fmt.Errorf("--max-memory must be at least 16MiB")
+	case n.MaxOffset < 0 || n.MaxOffset > 10*time.Second:
+		return fmt.Errorf("--max-offset must lie between 0 and 10s")
+	}
+	for _, t := range strings.Split(n.Locality, ",") {
+		if k, v, ok := strings.Cut(t, "="); n.Locality != "" && (!ok || k == "" || v == "") {
+			return fmt.Errorf("--locality: %q is not key=value; give tiers from large to small, like region=eu,zone=a", t)
+		}
 	}
 	return nil
 }

@@ -1,15 +1,38 @@
 // Package dist routes requests to the ranges that hold their keys: it splits
-// what crosses a range border, sends the parts to the ranges' leaders and puts
-// the answers together.
+// what crosses a range border, sends the parts to the ranges' leaders, here or on
+// other nodes, and puts the answers together.
 //
-// Above it is kv; below it a Locator, filled in by server, that finds the
-// replica for a key. Read router.go.
+// Above it is kv; below it rangecache, which knows where ranges are, and two
+// things that server fills in: Local, the replicas of this node, and Caller, the
+// way to the other nodes.
+//
+// Read router.go (Router, how a request finds its replica), retry.go (what
+// happens when the replica can't serve it), read.go, spans.go and onephase.go
+// (the requests), meta.go (where addresses come from), remote.go and serve.go
+// (the two ends of a call between nodes).
 //
 // Invariants:
 //
-//	D1. A part of a request never reaches a range that does not hold all of its
-//	    keys (Router cuts every span at the range's end).
+//	D1. A part of a request never reaches a range that, by the descriptor it is
+//	    sent under, does not hold all of its keys: every attempt cuts the
+//	    request anew. (Router.Scan, eachPart, fits; TestSplitAtBorders)
+//	D2. A request that failed for the sake of routing alone is sent again until
+//	    its context ends or maxUnavailable has passed without progress; then the
+//	    error names the range and the last cause. (retry.next)
+//	D3. A commit that may have happened never ends with an error that says it has
+//	    not: without an answer it is ambiguous. (retry.giveUp)
+//	D4. A one-phase commit says AllReadsHere only if the range that it is sent to
+//	    holds every key that it read. (Router.Commit)
 //
-// A Router has no state of its own and is safe for concurrent use. It does not
-// commit across ranges: a commit that touches two is refused.
+//	D5. A client hears of a commit across ranges only when every part of it is
+//	    durable, and of its failure only when the record rules it out.
+//	    (across.outcome, across.fail)
+//
+// commit.go sends the parts of a commit across ranges, commit_end.go ends it, after
+// the answer, in the background (Close), commit_wire.go carries both between nodes.
+//
+// A Router keeps no state but its cache of addresses and is safe for concurrent
+// use. A request for a range that this node leads is a function call: nothing is
+// encoded or allocated. It takes no locks and knows nothing of transactions but
+// where their parts go.
 package dist

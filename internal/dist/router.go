@@ -1,188 +1,153 @@
 package dist
 
 import (
-	"bytes"
 	"context"
+	"sync/atomic"
 
+	"github.com/lichendb/lichen/internal/dist/rangecache"
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Locator finds the leader of the range that holds a key.
+// Local finds the replicas of this node.
+type Local interface {
+	// Replica returns this node's replica of a range; of several, the one that
+	// leads.
+	Replica(id kvpb.RangeID) (kvpb.Sender, bool)
+}
+
+// Locator finds the range that holds a key where all ranges are on this node.
 type Locator interface {
 	Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error)
 }
 
+// Config says what a Router works with.
+type Config struct {
+	// Node is this node; zero if it is not known yet, see SetNode.
+	Node  kvpb.NodeID
+	Local Local
+	// Caller leads to the other nodes; nil if there are none.
+	Caller Caller
+	// FirstRange says where the range of the meta records is, and Now at which
+	// timestamp to read them.
+	FirstRange func(ctx context.Context) (kvpb.RangeDescriptor, error)
+	Now        func() hlc.Timestamp
+	// Lookup replaces MetaLookup, for tests.
+	Lookup rangecache.Lookup
+}
+
 // Router implements kvpb.Sender over all ranges.
-type Router struct{ loc Locator }
+type Router struct {
+	loc Locator // if set, all there is
+
+	cfg     Config
+	node    atomic.Uint64
+	cache   *rangecache.Cache
+	lookups chan struct{} // slots
+
+	finishing finisher
+}
 
 var _ kvpb.Sender = (*Router)(nil)
 
-// New returns a router.
+// New returns a router over ranges that are all on this node.
 func New(l Locator) *Router { return &Router{loc: l} }
 
-// Get implements kvpb.Sender.
-func (d *Router) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
-	s, _, err := d.loc.Lookup(req.Key)
-	if err != nil {
-		return err
+// NewRouter returns a router over the ranges of a cluster.
+func NewRouter(c Config) *Router {
+	d := &Router{cfg: c, lookups: make(chan struct{}, maxLookups)}
+	d.SetNode(c.Node)
+	if c.Lookup == nil {
+		c.Lookup = d.MetaLookup
 	}
-	return s.Get(ctx, req, resp)
+	d.cache = rangecache.New(c.Lookup)
+	return d
 }
 
-// Lock implements kvpb.Sender.
-func (d *Router) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
-	s, _, err := d.loc.Lookup(req.Key)
-	if err != nil {
-		return err
-	}
-	return s.Lock(ctx, req, resp)
+// SetNode says which node this is, once that is known.
+func (d *Router) SetNode(n kvpb.NodeID) { d.node.Store(uint64(n)) }
+
+// Cache returns the addresses that the router knows; nil for one made by New.
+func (d *Router) Cache() *rangecache.Cache { return d.cache }
+
+func (d *Router) self() kvpb.NodeID { return kvpb.NodeID(d.node.Load()) }
+
+// target is where one attempt of a request goes.
+type target struct {
+	kvpb.Sender
+	desc  *kvpb.RangeDescriptor
+	entry *rangecache.Entry // nil with a Locator
+	node  kvpb.NodeID
 }
 
-// Scan implements kvpb.Sender. One call reads from one range; where the range
-// ends before the span does, the response says where to go on.
-func (d *Router) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	if bytes.Compare(req.Start, req.End) >= 0 {
-		resp.Reset()
-		return nil
+// find returns where to send a request that concerns key.
+func (d *Router) find(ctx context.Context, key []byte, r *retry) (target, error) {
+	if d.loc != nil {
+		s, desc, err := d.loc.Lookup(key)
+		return target{Sender: s, desc: desc}, err
 	}
-	if req.Reverse {
-		return d.scanReverse(ctx, req, resp)
+	e := d.cache.Cached(key)
+	if e == nil {
+		var err error
+		if e, err = d.cache.Find(ctx, key); err != nil {
+			return target{}, err
+		}
 	}
-	s, desc, err := d.loc.Lookup(req.Start)
-	if err != nil {
-		return err
-	}
-	if bytes.Compare(req.End, desc.EndKey) <= 0 {
-		return s.Scan(ctx, req, resp)
-	}
-	part := *req
-	part.End = desc.EndKey
-	if err := s.Scan(ctx, &part, resp); err != nil {
-		return err
-	}
-	if resp.Resume == nil {
-		resp.Resume = bytes.Clone(desc.EndKey)
-	}
-	return nil
+	return d.choose(e, r)
 }
 
-func (d *Router) scanReverse(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	s, desc, err := d.lookupBefore(req.Start, req.End)
-	if err != nil {
-		return err
-	}
-	if bytes.Compare(req.Start, desc.StartKey) >= 0 {
-		return s.Scan(ctx, req, resp)
-	}
-	part := *req
-	part.Start = desc.StartKey
-	if err := s.Scan(ctx, &part, resp); err != nil {
-		return err
-	}
-	if resp.Resume == nil {
-		resp.Resume = bytes.Clone(desc.StartKey)
-	}
-	return nil
-}
-
-// lookupBefore finds the range that holds the last keys before end.
-func (d *Router) lookupBefore(start, end []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
-	s, desc, err := d.loc.Lookup(start)
-	for err == nil && bytes.Compare(desc.EndKey, end) < 0 {
-		s, desc, err = d.loc.Lookup(desc.EndKey)
-	}
-	return s, desc, err
-}
-
-// Refresh implements kvpb.Sender.
-func (d *Router) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
-	return d.eachRange(req.Spans, func(s kvpb.Sender, spans []kvpb.Span) error {
-		part := *req
-		part.Spans = spans
-		return s.Refresh(ctx, &part)
-	})
-}
-
-// eachRange calls fn for runs of spans that lie in one range, cut at borders.
-func (d *Router) eachRange(spans []kvpb.Span, fn func(kvpb.Sender, []kvpb.Span) error) error {
-	for i := 0; i < len(spans); {
-		s, desc, err := d.loc.Lookup(spans[i].Key)
+// findBefore returns where to send a request that concerns the last keys of
+// [start, end).
+func (d *Router) findBefore(ctx context.Context, start, end []byte, r *retry) (target, error) {
+	if d.loc == nil {
+		e, err := d.cache.FindBefore(ctx, start, end)
 		if err != nil {
-			return err
+			return target{}, err
 		}
-		n := i
-		for n < len(spans) && desc.ContainsKey(spans[n].Key) && bytes.Compare(spans[n].EndKey, desc.EndKey) <= 0 {
-			n++
+		return d.choose(e, r)
+	}
+	t, err := d.find(ctx, start, r)
+	for err == nil && string(t.desc.EndKey) < string(end) {
+		t, err = d.find(ctx, t.desc.EndKey, r)
+	}
+	return t, err
+}
+
+// choose picks the replica of a range to ask: the one that is believed to lead,
+// and if there is none, or it has failed, first that of this node, then the
+// others. It returns errAllTried when no replica is left.
+func (d *Router) choose(e *rangecache.Entry, r *retry) (target, error) {
+	self := d.self()
+	hint := e.Leader()
+	if (hint == nil || hint.Node == self) && !r.hasTried(self) {
+		if s, ok := d.cfg.Local.Replica(e.Desc().RangeID); ok {
+			return target{Sender: s, desc: e.Desc(), entry: e, node: self}, nil
 		}
-		if n > i {
-			if err := fn(s, spans[i:n]); err != nil {
-				return err
+	}
+	if d.cfg.Caller == nil {
+		return target{entry: e, desc: e.Desc()}, errAllTried
+	}
+	if hint != nil && hint.Node != self && !r.hasTried(hint.Node) {
+		return d.remote(e, hint.Node), nil
+	}
+	for _, learners := range []bool{false, true} { // which can't lead, but may know who does
+		for _, rep := range e.Desc().Replicas {
+			if (rep.Type == kvpb.Learner) != learners || r.hasTried(rep.Node) {
+				continue
 			}
-			i = n
-			continue
+			if rep.Node != self {
+				e.SetLeader(rep) // until it says otherwise
+				return d.remote(e, rep.Node), nil
+			}
+			if s, ok := d.cfg.Local.Replica(e.Desc().RangeID); ok {
+				return target{Sender: s, desc: e.Desc(), entry: e, node: self}, nil
+			}
 		}
-		if err := fn(s, []kvpb.Span{{Key: spans[i].Key, EndKey: desc.EndKey}}); err != nil {
-			return err
-		}
-		rest := []kvpb.Span{{Key: desc.EndKey, EndKey: spans[i].EndKey}}
-		if err := d.eachRange(rest, fn); err != nil {
-			return err
-		}
-		i++
 	}
-	return nil
+	return target{entry: e, desc: e.Desc()}, errAllTried
 }
 
-// errManyRanges refuses what needs an atomic commit across ranges.
-var errManyRanges = &kvpb.UnavailableError{Reason: "transactions across ranges are not supported yet"}
-
-// only returns the sender of the range that holds all keys.
-func (d *Router) only(writes []kvpb.Write, locks [][]byte) (kvpb.Sender, error) {
-	var s kvpb.Sender
-	var desc *kvpb.RangeDescriptor
-	check := func(key []byte) (err error) {
-		if s == nil {
-			s, desc, err = d.loc.Lookup(key)
-			return err
-		}
-		if !desc.ContainsKey(key) {
-			return errManyRanges
-		}
-		return nil
-	}
-	if len(writes) > 0 { // sorted: the first and the last decide
-		if err := check(writes[0].Key); err != nil {
-			return nil, err
-		}
-		if err := check(writes[len(writes)-1].Key); err != nil {
-			return nil, err
-		}
-	}
-	for _, k := range locks {
-		if err := check(k); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
-}
-
-// Commit implements kvpb.Sender.
-func (d *Router) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
-	s, err := d.only(req.Writes, req.Locks)
-	if err == nil && s == nil {
-		s, _, err = d.loc.Lookup(req.Anchor)
-	}
-	if err != nil {
-		return err
-	}
-	return s.Commit(ctx, req, resp)
-}
-
-// Release implements kvpb.Sender.
-func (d *Router) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
-	s, err := d.only(nil, req.Locks)
-	if err != nil || s == nil {
-		return err
-	}
-	return s.Release(ctx, req)
+func (d *Router) remote(e *rangecache.Entry, n kvpb.NodeID) target {
+	s := &Remote{Caller: d.cfg.Caller, Node: n, Range: e.Desc().RangeID}
+	return target{Sender: s, desc: e.Desc(), entry: e, node: n}
 }

@@ -3,7 +3,6 @@ package dist_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/dist"
@@ -98,24 +97,5 @@ func TestSplitAtBorders(t *testing.T) {
 		if i >= len(log) || i >= len(want) || log[i] != want[i] {
 			t.Fatalf("got  %q\nwant %q", log, want)
 		}
-	}
-}
-
-func TestCommitAcrossRangesIsRefused(t *testing.T) {
-	var log []string
-	d := dist.New(three(&log))
-	w := func(keys ...string) error {
-		req := &kvpb.CommitRequest{}
-		for _, k := range keys {
-			req.Writes = append(req.Writes, kvpb.Write{Key: []byte(k)})
-		}
-		return d.Commit(context.Background(), req, &kvpb.CommitResponse{})
-	}
-	if err := w("b", "c"); err != nil {
-		t.Error(err)
-	}
-	var unavailable *kvpb.UnavailableError
-	if err := w("b", "q"); !errors.As(err, &unavailable) {
-		t.Errorf("a commit in two ranges: %v", err)
 	}
 }

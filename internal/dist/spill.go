@@ -6,23 +6,44 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Spill implements kvpb.Spiller.
+// Spill implements kvpb.Spiller. The range of the anchor comes first, which has the
+// transaction's record: whoever meets one of the other writes finds it.
 func (d *Router) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
-	s, err := d.only(req.Writes, req.Locks)
-	if err != nil {
-		return err
+	rest := *req
+	if rest.Anchor == nil {
+		rest.Anchor = req.Writes[0].Key
 	}
-	return s.Spill(ctx, req)
+	for len(rest.Writes) > 0 {
+		n := 0
+		err := d.route(ctx, rest.Writes[0].Key, false, func(t target) error {
+			part := rest
+			for n = 0; n < len(rest.Writes) && t.desc.ContainsKey(rest.Writes[n].Key); {
+				n++
+			}
+			part.Writes, part.Positions, part.Locks = rest.Writes[:n], rest.Positions[:n], nil
+			for _, k := range req.Locks {
+				if t.desc.ContainsKey(k) {
+					part.Locks = append(part.Locks, k)
+				}
+			}
+			return t.Spill(ctx, &part)
+		})
+		if err != nil {
+			return err
+		}
+		rest.Writes, rest.Positions = rest.Writes[n:], rest.Positions[n:]
+	}
+	return nil
 }
 
 // Spilled implements kvpb.Spiller.
 func (d *Router) Spilled(ctx context.Context, req *kvpb.SpilledRequest) ([]kvpb.SpilledWrite, error) {
 	var out []kvpb.SpilledWrite
-	err := d.eachRange([]kvpb.Span{req.Span}, func(s kvpb.Sender, spans []kvpb.Span) error {
+	err := d.eachPart(ctx, []kvpb.Span{req.Span}, func(t target, spans []kvpb.Span) error {
 		for _, sp := range spans {
 			part := *req
 			part.Span = sp
-			w, err := s.Spilled(ctx, &part)
+			w, err := t.Spilled(ctx, &part)
 			if err != nil {
 				return err
 			}
@@ -33,11 +54,22 @@ func (d *Router) Spilled(ctx context.Context, req *kvpb.SpilledRequest) ([]kvpb.
 	return out, err
 }
 
-// Unspill implements kvpb.Spiller. A transaction spills into one range only.
+// Unspill implements kvpb.Spiller. The range of the anchor comes last: while
+// something is left in another, the record is there.
 func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
-	s, _, err := d.loc.Lookup(req.Anchor)
-	if err != nil {
-		return err
+	if len(req.Span.EndKey) > 0 {
+		err := d.eachPart(ctx, []kvpb.Span{req.Span}, func(t target, _ []kvpb.Span) error {
+			if t.desc.ContainsKey(req.Anchor) {
+				return nil
+			}
+			if req.Abort {
+				return t.Resolve(ctx, &kvpb.ResolveRequest{Txn: req.Txn.ID, Span: req.Span})
+			}
+			return t.Unspill(ctx, req)
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return s.Unspill(ctx, req)
+	return d.route(ctx, req.Anchor, false, func(t target) error { return t.Unspill(ctx, req) })
 }

@@ -30,7 +30,8 @@ func crashStride() int64 {
 func openCrash(f fs.FS) (*store.Store, *kv.DB, error) {
 	c := hlc.NewSystem(0)
 	s, err := store.Open(store.Options{
-		FS: f, Dir: "store", Clock: c, SegmentBytes: 256 << 10, MemTableBytes: 1 << 20, OnFatal: func(error) {},
+		Bootstrap: true,
+		FS:        f, Dir: "store", Clock: c, SegmentBytes: 256 << 10, MemTableBytes: 1 << 20, OnFatal: func(error) {},
 	})
 	if err != nil {
 		return nil, nil, err

@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv/coord"
@@ -43,7 +44,9 @@ const (
 type DB struct{ env *coord.Env }
 
 // NewDB returns a gateway that sends requests to s. gateway distinguishes its
-// transactions' ids from those of every other gateway, restarts included.
+// transactions' ids from those of every other gateway, restarts included: a server
+// makes it with kvpb.GatewayLife of its node and its start, by which others can tell
+// whether a transaction's gateway still lives.
 func NewDB(s kvpb.Sender, c *hlc.Clock, gateway uint64) *DB {
 	return &DB{env: coord.NewEnv(s, c, gateway)}
 }
@@ -51,6 +54,10 @@ func NewDB(s kvpb.Sender, c *hlc.Clock, gateway uint64) *DB {
 // SetMemory makes write buffers count against a pool. It must be called before
 // the first transaction.
 func (db *DB) SetMemory(p *quota.Pool) { db.env.Mem = p }
+
+// SetMaxOffset says how far the clocks of other gateways may be ahead of this one's;
+// 0, as at first, if there are none. It must be called before the first transaction.
+func (db *DB) SetMaxOffset(d time.Duration) { db.env.MaxOffset = d }
 
 // Begin returns a new transaction. Its snapshot is taken by its first statement.
 func (db *DB) Begin(o TxnOptions) *Txn {

@@ -17,7 +17,7 @@ import (
 func open(t testing.TB, f fs.FS) (*store.Store, *kv.DB) {
 	t.Helper()
 	c := hlc.NewSystem(0)
-	s, err := store.Open(store.Options{FS: f, Dir: "store", Clock: c, SegmentBytes: 1 << 20})
+	s, err := store.Open(store.Options{Bootstrap: true, FS: f, Dir: "store", Clock: c, SegmentBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func BenchmarkUpdate(b *testing.B) {
 			ctx := context.Background()
 			d := b.TempDir()
 			c := hlc.NewSystem(0)
-			s, err := store.Open(store.Options{FS: fs.Disk(), Dir: d, Clock: c})
+			s, err := store.Open(store.Options{Bootstrap: true, FS: fs.Disk(), Dir: d, Clock: c})
 			if err != nil {
 				b.Fatal(err)
 			}

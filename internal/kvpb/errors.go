@@ -132,3 +132,54 @@ func (e *UnavailableError) Error() string { return "range is unavailable: " + e.
 
 // Class implements the classification of errors.
 func (e *UnavailableError) Class() Class { return ClassUser }
+
+// NotLeaderError says that a replica does not lead its range. dist retries at
+// Leader, or asks the other replicas if it is not known.
+type NotLeaderError struct {
+	Range  RangeID
+	Leader ReplicaDescriptor // zero: not known
+	Desc   *RangeDescriptor  // as the replica knows it; may be nil
+}
+
+// Error implements error.
+func (e *NotLeaderError) Error() string {
+	if e.Leader.Node == 0 {
+		return fmt.Sprintf("range %d has no leader that this replica knows", e.Range)
+	}
+	return fmt.Sprintf("range %d is led by node %d", e.Range, e.Leader.Node)
+}
+
+// Class implements the classification of errors.
+func (e *NotLeaderError) Class() Class { return ClassUser }
+
+// RangeMismatchError says that a range does not hold, or no longer holds, all keys
+// of a request, which had no effect. Known are the ranges that the replica knows to hold them;
+// it is empty when the store has no replica of the range at all.
+type RangeMismatchError struct {
+	Range RangeID
+	Known []RangeDescriptor
+}
+
+// Error implements error.
+func (e *RangeMismatchError) Error() string {
+	return fmt.Sprintf("range %d does not hold the keys of the request", e.Range)
+}
+
+// Class implements the classification of errors.
+func (e *RangeMismatchError) Class() Class { return ClassUser }
+
+// UncertaintyError says that a read met a version that may have been committed
+// before the transaction began, as other clocks saw it: the transaction must
+// read at TS or above.
+type UncertaintyError struct {
+	Key []byte
+	TS  hlc.Timestamp
+}
+
+// Error implements error.
+func (e *UncertaintyError) Error() string {
+	return "restart transaction: read within the uncertainty of the clocks"
+}
+
+// Class implements the classification of errors.
+func (e *UncertaintyError) Class() Class { return ClassRetry }

@@ -26,6 +26,7 @@ type Sender interface {
 	Commit(ctx context.Context, req *CommitRequest, resp *CommitResponse) error
 	// Release gives up locks without writing anything.
 	Release(ctx context.Context, req *ReleaseRequest) error
+	Committer
 	Spiller
 }
 
@@ -33,6 +34,9 @@ type Sender interface {
 type GetRequest struct {
 	Txn *TxnMeta
 	Key []byte
+	// MayMove says that the transaction has read nothing at ReadTS: the range may
+	// answer at a later timestamp, which the response names.
+	MayMove bool
 }
 
 // GetResponse carries a value; Value is appended to from [:0].
@@ -40,6 +44,8 @@ type GetResponse struct {
 	Value []byte
 	TS    hlc.Timestamp // of the version, zero if none
 	Found bool
+	// ReadTS is the timestamp of the read if it moved, else zero.
+	ReadTS hlc.Timestamp
 }
 
 // ScanRequest asks for the keys of [Start, End).
@@ -49,6 +55,7 @@ type ScanRequest struct {
 	MaxKeys    int // 0: no limit
 	MaxBytes   int // 0: no limit; at least one key is returned
 	Reverse    bool
+	MayMove    bool // as GetRequest's
 }
 
 // ScanResponse holds keys and values in one arena.
@@ -60,6 +67,8 @@ type ScanResponse struct {
 	// Resume is the key to continue at, nil when the span is done: the next
 	// Start (or End, exclusive, for a reverse scan).
 	Resume []byte
+	// ReadTS is the timestamp of the read if it moved, else zero.
+	ReadTS hlc.Timestamp
 }
 
 // Len returns the number of rows.
@@ -87,6 +96,7 @@ func (r *ScanResponse) Append(key, value []byte) {
 // Reset empties the response and keeps its memory.
 func (r *ScanResponse) Reset() {
 	r.Arena, r.Offsets, r.Resume = r.Arena[:0], r.Offsets[:0], nil
+	r.ReadTS = hlc.Timestamp{}
 }
 
 // LockRequest asks for a row lock.
@@ -135,17 +145,29 @@ type CommitRequest struct {
 	Reads        []Span
 	AllReadsHere bool
 	Locks        [][]byte // locked keys, released with the commit
-	LockEpoch    uint64   // LockResponse.Epoch of the first lock, 0 if there is none
+	// LockEpoch is the LockResponse.Epoch of all locks; where they differ it is 0
+	// and LockEpochs has each one's, parallel to Locks.
+	LockEpoch  uint64
+	LockEpochs []uint64
 	// Spilled says that the transaction has spilled writes, which commit too.
 	Spilled bool
-	Anchor  []byte // a key that was spilled
+	Anchor  []byte // the first key that was spilled
+	// SpillSpan holds all keys that were spilled.
+	SpillSpan Span
+	// At, if set, is the only timestamp at which the range may commit: if it can't,
+	// it does nothing and the response has Lowest.
+	At hlc.Timestamp
+	// Resent says that the request was sent before and got no answer: it may have
+	// been carried out, or be in flight.
+	Resent bool
 	// MinTS is a lower bound for the commit timestamp, exclusive: the newest
 	// version seen on a locked key.
 	MinTS hlc.Timestamp
 }
 
-// CommitResponse carries the commit timestamp.
-type CommitResponse struct{ CommitTS hlc.Timestamp }
+// CommitResponse carries the commit timestamp, or, if the request had At, the
+// lowest timestamp at which the range could commit.
+type CommitResponse struct{ CommitTS, Lowest hlc.Timestamp }
 
 // ReleaseRequest gives up locks. Committed says that the transaction committed
 // without writing here: what it saw under the locks must stay as it is up to
@@ -154,6 +176,9 @@ type ReleaseRequest struct {
 	Txn       *TxnMeta
 	Locks     [][]byte
 	Committed bool
+	// Abandoned says that a commit of the transaction may be on its way still: the
+	// range waits for one that has begun, and refuses one that has not.
+	Abandoned bool
 }
 
 // SpillRequest carries writes of a transaction that outgrew its buffer: they
@@ -164,6 +189,8 @@ type SpillRequest struct {
 	Writes    []Write
 	Positions []uint64 // of each write
 	Locks     [][]byte // row locks that the durable locks of the writes replace
+	// Anchor is the first key that the transaction spilled: its record is there.
+	Anchor []byte
 }
 
 // SpilledRequest asks for what the transaction itself has spilled in a span: the
@@ -185,9 +212,10 @@ type SpilledWrite struct {
 // whole transaction.
 type UnspillRequest struct {
 	Txn    *TxnMeta
-	Anchor []byte // a key that was spilled
+	Anchor []byte // the first key that was spilled
 	From   uint64
 	Abort  bool
+	Span   Span // holds all keys that were spilled
 }
 
 // Spiller is the part of Sender that serves transactions too large for their

@@ -16,6 +16,25 @@ func (id TxnID) IsZero() bool { return id == TxnID{} }
 // String prints both halves in hexadecimal.
 func (id TxnID) String() string { return fmt.Sprintf("%x-%x", id.Hi, id.Lo) }
 
+// The high half of a transaction's id names a life of its gateway: the node in
+// the top gatewayNodeBits, then when the node started.
+const (
+	gatewayNodeBits  = 16
+	gatewayStartBits = 64 - gatewayNodeBits
+)
+
+// GatewayLife returns the high half of the ids that a gateway gives out: node is the
+// gateway's node, started a number that grows with each of its starts.
+func GatewayLife(node NodeID, started uint64) uint64 {
+	return uint64(node)<<gatewayStartBits | started&(1<<gatewayStartBits-1)
+}
+
+// Gateway returns the node of the transaction's gateway.
+func (id TxnID) Gateway() NodeID { return NodeID(id.Hi >> gatewayStartBits) }
+
+// GatewayStart returns which start of the node's the transaction belongs to.
+func (id TxnID) GatewayStart() uint64 { return id.Hi & (1<<gatewayStartBits - 1) }
+
 // Isolation is a transaction's isolation level.
 type Isolation uint8
 
@@ -67,6 +86,9 @@ type TxnMeta struct {
 	Isolation Isolation
 	// ReadTS is the snapshot that plain reads see.
 	ReadTS hlc.Timestamp
+	// UncertainTS is the limit up to which versions above ReadTS may have been
+	// committed before the transaction began; not above ReadTS: none may.
+	UncertainTS hlc.Timestamp
 	// StartTS orders transactions by age when a deadlock needs a victim.
 	StartTS hlc.Timestamp
 }

@@ -23,8 +23,11 @@ type conn struct {
 	remote string
 	ses    *sql.Session
 	// shared is ses for other goroutines.
-	shared    atomic.Pointer[sql.Session]
+	shared atomic.Pointer[sql.Session]
+	// encrypted says that the connection is; certUser is the name in the client's
+	// certificate, if it showed one that the TLS configuration's CA signed.
 	encrypted bool
+	certUser  string
 
 	res results
 	// skip says that messages are ignored until Sync, after an error within the

@@ -2,7 +2,8 @@
 //
 // Above it is server; below it sql (one Session per connection) and pgwire/wire
 // (messages and buffers). Read server.go (Server: accepting, limits, shutdown),
-// startup.go (from the first byte to ReadyForQuery), conn.go (conn: the loop over
+// startup.go (from the first byte to ReadyForQuery), auth.go (encryption and who the
+// client is), conn.go (conn: the loop over
 // messages), extended.go and bind.go (prepared statements and portals),
 // results.go and rowformat.go (what sql sends back), copy.go, errors.go and
 // metrics.go.
@@ -21,12 +22,14 @@
 //	    (paramReader.text).
 //	P5. A connection that waits for its client holds no buffers (wire, W1;
 //	    TestIdleMemory).
+//	P6. With Auth other than Trust no session is opened for a client that has not
+//	    shown who it is (conn.authenticate; TestCertificateLogin).
 //
 // Concurrency: one goroutine per connection does everything, the statement's
 // execution included. Other goroutines only wake a connection (Server.Shutdown)
 // or cancel its statement (a cancel request), both through the session.
 //
-// It does not authenticate: every user the session knows is trusted. It does not
+// It authenticates by client certificates only, or not at all (Auth). It does not
 // notice that a client went away while a statement runs without sending rows; the
 // next write does.
 package pgwire

@@ -29,7 +29,8 @@ func newSQL(t testing.TB) *sql.Server {
 	t.Helper()
 	clock := hlc.NewSystem(0)
 	st, err := store.Open(store.Options{
-		FS: fs.NewMem(), Dir: "store", Clock: clock, SegmentBytes: 4 << 20, MemTableBytes: 4 << 20,
+		Bootstrap: true,
+		FS:        fs.NewMem(), Dir: "store", Clock: clock, SegmentBytes: 4 << 20, MemTableBytes: 4 << 20,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 type metrics struct {
 	accepted, rejected, sessions, queries, errors, cancels atomic.Int64
-	messages, bytesIn, bytesOut, panics                    atomic.Int64
+	messages, bytesIn, bytesOut, panics, refused           atomic.Int64
 }
 
 // Metrics are counts since the server began; Connections and Sessions are
@@ -14,6 +14,7 @@ type Metrics struct {
 	Sessions    int64 // of them past start-up
 	Accepted    int64
 	Rejected    int64 // over a limit, or during shutdown
+	Refused     int64 // logins
 	Queries     int64 // Query and Execute messages
 	Errors      int64 // ErrorResponses
 	Cancels     int64 // cancel requests
@@ -33,6 +34,7 @@ func (s *Server) Metrics() Metrics {
 		Connections: int64(open), Sessions: m.sessions.Load(), Accepted: m.accepted.Load(), Rejected: m.rejected.Load(),
 		Queries: m.queries.Load(), Errors: m.errors.Load(), Cancels: m.cancels.Load(), Messages: m.messages.Load(),
 		BytesIn: m.bytesIn.Load(), BytesOut: m.bytesOut.Load(), Panics: m.panics.Load(),
+		Refused: m.refused.Load(),
 	}
 }
 

@@ -33,8 +33,10 @@ const (
 type Options struct {
 	SQL    *sql.Server
 	Logger *slog.Logger
-	// TLS, if not nil, is offered to clients that ask for it.
+	// TLS, if not nil, is offered to clients that ask for it, or begin with it.
 	TLS *tls.Config
+	// Auth says how clients show who they are.
+	Auth Auth
 	// MaxConnections is the number of clients at once; 0 means
 	// DefaultMaxConnections.
 	MaxConnections int
@@ -45,6 +47,7 @@ type Server struct {
 	sql  *sql.Server
 	log  *slog.Logger
 	tls  *tls.Config
+	auth Auth
 	max  int
 	pool wire.Buffers
 
@@ -62,7 +65,7 @@ type Server struct {
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
-	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, max: o.MaxConnections, stop: make(chan struct{})}
+	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, max: o.MaxConnections, stop: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -120,8 +123,9 @@ func (s *Server) stopped(d time.Duration) bool {
 	}
 }
 
-// ServeConn serves one connection to its end, of which first was already read.
-// When ctx ends, so does the connection.
+// ServeConn serves one connection to its end, of which first was already read. It
+// may be a *tls.Conn, whose configuration then takes the place of Options.TLS. When
+// ctx ends, so does the connection.
 func (s *Server) ServeConn(ctx context.Context, nc net.Conn, first []byte) {
 	c := newConn(s, ctx, nc, first)
 	if !s.add(c) {

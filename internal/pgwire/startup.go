@@ -1,7 +1,6 @@
 package pgwire
 
 import (
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"strings"
@@ -32,6 +31,9 @@ func (c *conn) start() error {
 	if err := c.wire.SetReadDeadline(time.Now().Add(startupTimeout)); err != nil {
 		return errDone
 	}
+	if err := c.directTLS(); err != nil {
+		return err
+	}
 	args, err := c.readStartup()
 	if err != nil {
 		return err
@@ -39,6 +41,11 @@ func (c *conn) start() error {
 	if c.srv.full() {
 		c.srv.metrics.rejected.Add(1)
 		return pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already")
+	}
+	if err := c.authenticate(args.User); err != nil {
+		c.srv.metrics.refused.Add(1)
+		c.srv.log.Warn("login refused", "remote", c.remote, "user", args.User, "err", err)
+		return err
 	}
 	c.ses, err = c.srv.sql.NewSession(c.ctx, args)
 	if err != nil {
@@ -119,27 +126,6 @@ func (c *conn) answerByte(b byte) error {
 	if err := c.wire.Flush(); err != nil {
 		return errDone
 	}
-	return nil
-}
-
-func (c *conn) answerSSL() error {
-	if c.srv.tls == nil || c.encrypted {
-		return c.answerByte('N')
-	}
-	if c.wire.Buffered() {
-		// Someone in the middle may have put it there.
-		return pgerr.New(pgerr.ProtocolViolation, "received unencrypted data after SSL request")
-	}
-	if err := c.answerByte('S'); err != nil {
-		return err
-	}
-	t := tls.Server(c.wire.NetConn(), c.srv.tls)
-	if err := t.HandshakeContext(c.ctx); err != nil {
-		c.srv.log.Info("TLS handshake failed", "remote", c.remote, "err", err)
-		return errDone
-	}
-	c.encrypted = true
-	c.wire.Upgrade(t)
 	return nil
 }
 

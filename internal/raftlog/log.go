@@ -19,6 +19,7 @@ type Log struct {
 	o          Options
 	lock       io.Closer
 	queueLimit int64
+	requests   sync.Pool
 
 	// createMu is held while a segment is created, so that a writer in need
 	// waits for the one the janitor is making instead of making another. It is

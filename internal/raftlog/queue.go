@@ -2,7 +2,6 @@ package raftlog
 
 import (
 	"fmt"
-	"sync"
 )
 
 // frame collects the records that one sync will make durable.
@@ -47,11 +46,18 @@ type request struct {
 	err  error
 }
 
-var requestPool = sync.Pool{New: func() any { return &request{wake: make(chan struct{}, 1)} }}
+// getRequest returns an empty request. The pool is the log's own: what it holds are
+// channels, which a test in virtual time may not share with another.
+func (l *Log) getRequest() *request {
+	if r, ok := l.requests.Get().(*request); ok {
+		return r
+	}
+	return &request{wake: make(chan struct{}, 1)}
+}
 
-func putRequest(r *request) {
+func (l *Log) putRequest(r *request) {
 	*r = request{wake: r.wake}
-	requestPool.Put(r)
+	l.requests.Put(r)
 }
 
 // Append makes ws durable and returns. The writes of one call take effect
@@ -62,14 +68,14 @@ func putRequest(r *request) {
 // writes join the queue, and when the sync under way is over one of those
 // waiting does the next for all of them.
 func (l *Log) Append(ws []Write) error {
-	r := requestPool.Get().(*request)
+	r := l.getRequest()
 	r.ws = ws
 	return l.submit(r)
 }
 
 // run submits a request other than an append.
 func (l *Log) run(fill func(*request)) error {
-	r := requestPool.Get().(*request)
+	r := l.getRequest()
 	fill(r)
 	return l.submit(r)
 }
@@ -78,7 +84,7 @@ func (l *Log) submit(r *request) error {
 	l.mu.Lock()
 	if err := l.enqueue(r); err != nil {
 		l.mu.Unlock()
-		putRequest(r)
+		l.putRequest(r)
 		return err
 	}
 	if l.leading {
@@ -86,7 +92,7 @@ func (l *Log) submit(r *request) error {
 		<-r.wake
 		if !r.lead {
 			err := r.err
-			putRequest(r)
+			l.putRequest(r)
 			return err
 		}
 		l.mu.Lock()
@@ -97,7 +103,7 @@ func (l *Log) submit(r *request) error {
 	l.mu.Unlock()
 	l.wakeOthers(f, r)
 	err := r.err
-	putRequest(r)
+	l.putRequest(r)
 	return err
 }
 
@@ -108,12 +114,12 @@ func (l *Log) submit(r *request) error {
 // AppendAsync itself returns an error, done is not called. The writes must
 // not be changed until done. A full queue makes AppendAsync wait.
 func (l *Log) AppendAsync(ws []Write, done func(error)) error {
-	r := requestPool.Get().(*request)
+	r := l.getRequest()
 	r.ws, r.done = ws, done
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.enqueue(r); err != nil {
-		putRequest(r)
+		l.putRequest(r)
 		return err
 	}
 	if !l.leading {
@@ -197,7 +203,7 @@ func (l *Log) wakeOthers(f *frame, own *request) {
 	for _, r := range f.reqs {
 		switch {
 		case r.done != nil:
-			putRequest(r)
+			l.putRequest(r)
 		case r != own:
 			r.wake <- struct{}{}
 		}

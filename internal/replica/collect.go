@@ -47,13 +47,16 @@ func (r *Replica) collectInline(b *apply.Builder, writes []kvpb.Write) {
 // versions that nobody can read any more. A read at an older timestamp fails
 // from then on: the threshold is raised before anything is dropped (R8).
 func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error {
+	if ts := r.spills.oldestUndecided(); !ts.IsEmpty() {
+		below = below.Min(ts) // what an abort would lay bare again stays
+	}
 	if th := *r.threshold.Load(); !th.Less(below) || r.lastWrite.Load() < th.WallTime {
 		return nil
 	}
 	if err := r.raiseThreshold(below); err != nil {
 		return err
 	}
-	span := keys.Span{Start: r.desc.StartKey, End: r.desc.EndKey}
+	span := keys.Span{Start: r.Desc().StartKey, End: r.Desc().EndKey}
 	limits := mvcc.GCLimits{MaxVersions: collectVersions, MaxBytes: collectBytes}
 	for {
 		refs, resume, _, err := mvcc.ScanGarbage(ctx, r.deps.Engine, span, below, limits)
@@ -76,7 +79,7 @@ func (r *Replica) raiseThreshold(ts hlc.Timestamp) error {
 	b.RaiseThreshold(ts)
 	// Readers must see the new threshold before the first version is gone.
 	r.threshold.Store(&ts)
-	return r.group.propose(b.Bytes())
+	return r.proposeNow(b.Bytes())
 }
 
 func (r *Replica) drop(refs []mvcc.VersionRef) error {
@@ -92,7 +95,7 @@ func (r *Replica) drop(refs []mvcc.VersionRef) error {
 		b.Collect(v.Key, v.Garbage)
 	}
 	r.stats.Collected.Add(int64(len(refs)))
-	return r.group.propose(b.Bytes())
+	return r.proposeNow(b.Bytes())
 }
 
 // ClearSpan drops all versions of all keys in [start, end), which lies in the
@@ -104,5 +107,5 @@ func (r *Replica) ClearSpan(start, end []byte) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.ClearSpan(start, end)
-	return r.group.propose(b.Bytes())
+	return r.proposeNow(b.Bytes())
 }

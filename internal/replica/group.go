@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -19,8 +20,15 @@ const (
 	maxCommittedSize   = 4 << 20
 	maxUncommittedSize = 256 << 20
 	maxInflightMsgs    = 256
-	electionTicks      = 10
+	maxInflightBytes   = 16 << 20
+	electionTicks      = 8
 	heartbeatTicks     = 2
+	// maxInbox bounds the messages that wait for a group; raft sends again what
+	// is dropped.
+	maxInbox = 1024
+	// proposalTimeout bounds how long a command may be on its way before the one
+	// who waits for it is told that its outcome is not known.
+	proposalTimeout = 5 * time.Second
 )
 
 var errStopped = &kvpb.UnavailableError{Reason: "the node is stopping"}
@@ -30,8 +38,17 @@ var errStopped = &kvpb.UnavailableError{Reason: "the node is stopping"}
 // process the group's queue itself.
 type proposal struct {
 	command []byte
+	under   tenure
 	err     error
+	done    bool // belongs to the processing goroutine
 	wake    chan wakeup
+}
+
+// tenure is what a command was evaluated under: it must not take effect under
+// another leadership or between other borders.
+type tenure struct {
+	term    uint64
+	borders uint64
 }
 
 type wakeup uint8
@@ -41,52 +58,83 @@ const (
 	wakeLead
 )
 
-var proposals = sync.Pool{New: func() any { return &proposal{wake: make(chan wakeup, 1)} }}
+// submitted is an entry on its way, with those who wait for its commands.
+type submitted struct {
+	data  []byte
+	conf  bool   // a configuration change, whose bytes raft makes
+	index uint64 // 0 until raft has given it one
+	term  uint64
+	props []*proposal
+}
+
+// input is what a group is told from outside: a message, or something to do with
+// its raft state.
+type input struct {
+	msg   *pb.Message
+	from  kvpb.ReplicaDescriptor
+	epoch int64
+	do    func()
+}
 
 // group drives one raft group. There is no goroutine of its own: the goroutine
 // that finds the group at rest processes it, itself writing and syncing the log
 // and applying what was committed; whoever comes meanwhile queues up, and when
 // the processing goroutine's own command is done it hands the queue to the
-// first waiter. All commands waiting at that moment become one entry and one
-// sync, and a lone writer never pays for a hand-off between goroutines.
+// first waiter, or to a worker of the store. All commands waiting at a moment
+// become one entry and one sync, and a lone writer on a single node never pays
+// for a hand-off between goroutines.
 type group struct {
 	r    *Replica
 	rn   *raft.RawNode
 	view logView
+	// proposals are kept for reuse, by group since they hold channels, which a test
+	// in virtual time may not share with another.
+	proposals sync.Pool
 
 	mu struct {
 		sync.Mutex
 		busy    bool // some goroutine is processing
 		queue   []*proposal
+		inbox   []input
 		stopped error
 	}
 
 	// The rest belongs to the processing goroutine.
-	parked  bool // not leader: a full disk interrupted it
+	parked  bool // the only voter is not leader: a full disk interrupted it
+	own     *proposal
 	applier apply.Applier
 	entry   []byte
 	spare   []*proposal
+	inputs  []input
 	writes  []raftlog.Write
 	entries []raftlog.Entry
+	// appending are entries given to raft that it has not numbered yet, waiting
+	// those that it has, in order.
+	appending, waiting []submitted
+	// props are those who wait for the commands of the entry being applied, applied
+	// those of all entries of the batch being applied.
+	props, applied []*proposal
+	idleTicks      int
+	caller         kvpb.ReplicaDescriptor // who wrote last
+	led            uint64                 // the term for which this replica has begun to lead
 }
 
 func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error) {
 	g := &group{r: r}
-	g.view = logView{log: r.deps.Log, group: raftlog.GroupID(r.desc.RangeID), state: st, desc: r.desc}
+	g.view = logView{log: r.deps.Log, group: raftlog.GroupID(r.id), state: st, r: r}
 	// What is applied was committed, whether or not the log says so yet.
 	hs := &g.view.state.HardState
 	hs.Commit = max(hs.Commit, applied.Index)
 	hs.Term = max(hs.Term, applied.Term)
 	if applied.Index > st.Last {
 		return nil, fmt.Errorf("range %d: state is at index %d, ahead of its log, which ends at %d",
-			r.desc.RangeID, applied.Index, st.Last)
+			r.id, applied.Index, st.Last)
 	}
-	g.applier.Reset(r.deps.Engine, r.desc.RangeID, applied)
+	g.applier.Reset(r.deps.Engine, r.deps.Store, r.Desc(), applied)
 	return g, g.reset()
 }
 
-// reset makes the raft state anew from what is durable and applied; the group
-// must campaign before it can propose.
+// reset makes the raft state anew from what is durable and applied.
 func (g *group) reset() error {
 	r := g.r
 	rn, err := raft.NewRawNode(&raft.Config{
@@ -100,6 +148,7 @@ func (g *group) reset() error {
 		MaxCommittedSizePerReady:  maxCommittedSize,
 		MaxUncommittedEntriesSize: maxUncommittedSize,
 		MaxInflightMsgs:           maxInflightMsgs,
+		MaxInflightBytes:          maxInflightBytes,
 		CheckQuorum:               true,
 		PreVote:                   true,
 		DisableProposalForwarding: true,
@@ -107,27 +156,26 @@ func (g *group) reset() error {
 		Logger:                    r.deps.raftLogger(),
 	})
 	if err != nil {
-		return fmt.Errorf("range %d: %w", r.desc.RangeID, err)
+		return fmt.Errorf("range %d: %w", r.id, err)
 	}
-	g.rn, g.parked = rn, true
+	g.rn, g.parked = rn, r.onlyVoter()
 	return nil
 }
 
-// campaign makes the only voter of a group its leader and applies what its log
-// holds. It runs before the group serves.
-func (g *group) campaign() error {
+// exclusively runs fn as the processing goroutine of a group that is at rest.
+func (g *group) exclusively(fn func() error) error {
 	g.mu.Lock()
-	must.True(!g.mu.busy, "R1: campaign while the group is processed")
+	must.True(!g.mu.busy, "R1: the group is being processed")
 	g.mu.busy = true
 	g.mu.Unlock()
-	err := g.lift()
+	err := fn()
 	g.mu.Lock()
 	g.mu.busy = false
 	g.mu.Unlock()
 	return err
 }
 
-// lift makes the only voter the leader.
+// lift makes the only voter the leader and applies what its log holds.
 func (g *group) lift() error {
 	if err := g.rn.Campaign(); err != nil {
 		return err
@@ -136,93 +184,213 @@ func (g *group) lift() error {
 		return err
 	}
 	if g.rn.BasicStatus().RaftState != raft.StateLeader {
-		return fmt.Errorf("range %d: the only voter did not become leader", g.r.desc.RangeID)
+		return fmt.Errorf("range %d: the only voter did not become leader", g.r.id)
 	}
 	g.parked = false
 	return nil
 }
 
 // propose makes a command durable and applies it. command is kept until then.
-func (g *group) propose(command []byte) error { return g.enqueue(command, false) }
+func (g *group) propose(under tenure, command []byte) error { return g.enqueue(under, command, false) }
 
 // enqueue passes a command through the queue. Once the group is stopped only a
 // barrier gets in, which is a command of no bytes.
-func (g *group) enqueue(command []byte, barrier bool) error {
-	p := proposals.Get().(*proposal)
-	p.command, p.err = command, nil
+func (g *group) enqueue(under tenure, command []byte, barrier bool) error {
+	p, _ := g.proposals.Get().(*proposal)
+	if p == nil {
+		p = &proposal{wake: make(chan wakeup, 1)}
+	}
+	p.command, p.err, p.done, p.under = command, nil, false, under
 	g.mu.Lock()
 	if err := g.mu.stopped; err != nil && !barrier {
 		g.mu.Unlock()
-		proposals.Put(p)
+		g.proposals.Put(p)
 		return err
 	}
 	g.mu.queue = append(g.mu.queue, p)
 	lead := !g.mu.busy
 	g.mu.busy = true
 	g.mu.Unlock()
-	if !lead {
-		lead = <-p.wake == wakeLead
+	if lead && g.lead(p) {
+		return g.release(p)
 	}
-	if lead {
-		g.lead(p)
+	return g.await(p)
+}
+
+// await waits for a proposal, processing the group when asked to.
+func (g *group) await(p *proposal) error {
+	if g.r.onlyVoter() { // nobody else to wait for
+		for <-p.wake == wakeLead {
+			if g.lead(p) {
+				break
+			}
+		}
+		return g.release(p)
 	}
+	timeout := time.NewTimer(proposalTimeout)
+	defer timeout.Stop()
+	for {
+		select {
+		case w := <-p.wake:
+			if w == wakeDone || g.lead(p) {
+				return g.release(p)
+			}
+		case <-timeout.C:
+			if g.withdraw(p) {
+				g.proposals.Put(p)
+				return &kvpb.UnavailableError{Reason: "the range does not make progress"}
+			}
+			select {
+			case w := <-p.wake: // at the last moment; a hand-off must not get lost
+				if w == wakeDone || g.lead(p) {
+					return g.release(p)
+				}
+			default:
+			}
+			// p stays with whoever finishes it, and is not used again.
+			return &kvpb.AmbiguousCommitError{Cause: errors.New("no quorum of the range's replicas answers")}
+		}
+	}
+}
+
+func (g *group) release(p *proposal) error {
 	err := p.err
 	p.command = nil
-	proposals.Put(p)
+	g.proposals.Put(p)
 	return err
 }
 
-// lead processes the queue until own is done, then hands it on.
-func (g *group) lead(own *proposal) {
-	done := false
-	for {
-		g.mu.Lock()
-		if len(g.mu.queue) == 0 {
-			g.mu.busy = false
-			g.mu.Unlock()
-			return
+// withdraw takes a proposal out of the queue if nobody has begun with it.
+func (g *group) withdraw(p *proposal) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, q := range g.mu.queue {
+		if q == p && len(p.wake) == 0 {
+			g.mu.queue = append(g.mu.queue[:i], g.mu.queue[i+1:]...)
+			return true
 		}
-		if done {
-			next := g.mu.queue[0]
-			g.mu.Unlock()
-			next.wake <- wakeLead
-			return
-		}
-		batch := g.mu.queue
-		g.mu.queue, g.spare = g.spare[:0], batch
+	}
+	return false
+}
+
+// deliver hands the group an input and sees that it is processed: by whoever is at
+// it, or by a worker of the store.
+func (g *group) deliver(in input) {
+	g.mu.Lock()
+	if g.mu.stopped != nil || len(g.mu.inbox) >= maxInbox && in.msg != nil {
 		g.mu.Unlock()
-		g.process(batch, own)
-		clear(batch)
-		done = true // own was in this batch: it waited in the queue or just joined it
+		return
+	}
+	g.mu.inbox = append(g.mu.inbox, in)
+	start := !g.mu.busy
+	g.mu.busy = true
+	g.mu.Unlock()
+	if start {
+		g.r.deps.Schedule(g.work)
 	}
 }
 
-// process proposes the commands of batch, as few entries as the limits allow,
-// and sees them applied. Waiters other than own are woken.
-func (g *group) process(batch []*proposal, own *proposal) {
-	finish := func(p *proposal, err error) {
-		p.err = err
-		if p != own {
-			p.wake <- wakeDone
+// work processes the group on a worker.
+func (g *group) work() { g.lead(nil) }
+
+// lead processes the inputs and the queue until own is done, then hands on; it
+// reports whether own is done. With own still on its way and nothing else to do
+// it returns too.
+func (g *group) lead(own *proposal) bool {
+	g.own = own
+	for {
+		g.mu.Lock()
+		if len(g.mu.queue) == 0 && len(g.mu.inbox) == 0 {
+			done := own == nil || own.done
+			g.own = nil
+			g.mu.busy = false
+			g.mu.Unlock()
+			return done
+		}
+		if own != nil && own.done {
+			g.own = nil
+			if len(g.mu.inbox) == 0 {
+				next := g.mu.queue[0]
+				g.mu.Unlock()
+				next.wake <- wakeLead
+			} else {
+				g.mu.Unlock()
+				g.r.deps.Schedule(g.work)
+			}
+			return true
+		}
+		batch := g.mu.queue
+		g.mu.queue, g.spare = g.spare[:0], batch
+		g.inputs, g.mu.inbox = g.mu.inbox, g.inputs[:0]
+		g.mu.Unlock()
+		g.step()
+		if len(batch) > 0 {
+			g.process(batch)
+			clear(batch)
 		}
 	}
+}
+
+// step takes the inputs in.
+func (g *group) step() {
+	for i, in := range g.inputs {
+		g.inputs[i] = input{}
+		if in.do != nil {
+			in.do()
+			continue
+		}
+		if in.from.Replica != 0 {
+			g.caller = in.from
+		}
+		if g.accepts(in.msg, in.epoch) {
+			// Errors are of messages that came too late: raft ignores them.
+			_ = g.rn.Step(in.msg)
+		}
+	}
+	if g.rn.HasReady() {
+		if err := g.processReady(); err != nil {
+			_ = g.failed(err)
+		}
+	}
+}
+
+// process proposes the commands of batch, as few entries as the limits allow.
+func (g *group) process(batch []*proposal) {
 	for len(batch) > 0 {
 		n := g.coalesce(batch)
 		part := batch[:n]
 		batch = batch[n:]
-		err := g.submit()
-		must.True(err != nil || g.applier.State().Index == g.rn.BasicStatus().GetCommit(), "R5: the group rests with entries to apply")
+		if len(g.entry) == 0 { // nothing in it may be proposed now
+			continue
+		}
+		err := g.submit(part)
 		if err != nil {
 			err = g.failed(err)
-		}
-		for _, p := range part {
-			finish(p, err)
+			g.finishAll(part, err)
 		}
 	}
 }
 
-// submit sees g.entry through raft.
-func (g *group) submit() error {
+func (g *group) finish(p *proposal, err error) {
+	if p.done {
+		return
+	}
+	p.err, p.done = err, true
+	if p != g.own {
+		p.wake <- wakeDone
+	}
+}
+
+func (g *group) finishAll(ps []*proposal, err error) {
+	for _, p := range ps {
+		if p != nil {
+			g.finish(p, err)
+		}
+	}
+}
+
+// submit gives g.entry to raft and does what raft then asks for.
+func (g *group) submit(part []*proposal) error {
 	if g.parked {
 		if err := g.lift(); err != nil {
 			return err
@@ -230,18 +398,27 @@ func (g *group) submit() error {
 	}
 	entry := g.entry
 	g.entry = nil // raft keeps it
+	s := submitted{data: entry, props: append([]*proposal(nil), part...)}
+	g.appending = append(g.appending, s)
 	if err := g.rn.Propose(entry); err != nil {
+		g.appending = g.appending[:len(g.appending)-1]
+		if errors.Is(err, raft.ErrProposalDropped) {
+			g.finishAll(part, g.r.notLeader())
+			return nil
+		}
 		return err
 	}
+	g.idleTicks = 0
 	return g.processReady()
 }
 
 // coalesce puts as many commands into g.entry as the limits allow, at least one.
+// Commands evaluated under another leadership are answered at once.
 func (g *group) coalesce(batch []*proposal) int {
 	size := 1
 	n := 0
 	for n < len(batch) && n < apply.MaxEntryCommands {
-		l := len(batch[n].command) + 5
+		l := len(batch[n].command) + 15
 		if n > 0 && size+l > apply.MaxEntryBytes {
 			break
 		}
@@ -249,108 +426,52 @@ func (g *group) coalesce(batch []*proposal) int {
 		n++
 	}
 	g.entry = make([]byte, 0, size)
-	for _, p := range batch[:n] {
-		g.entry = apply.AppendEntry(g.entry, p.command)
+	term := g.led
+	for i, p := range batch[:n] {
+		if !g.parked && p.under.term != term && p.under.term != anyTerm {
+			g.finish(p, g.r.notLeader())
+			batch[i] = nil
+			continue
+		}
+		g.entry = apply.AppendEntry(g.entry, p.under.borders, p.command)
 	}
 	return n
 }
 
+// anyTerm is the tenure of commands that depend on no leadership.
+const anyTerm = 0
+
 // failed decides what an error of the log or of raft means. With a full disk
-// nothing was written and nobody else has seen the entry: raft's memory of it is
-// dropped, and the group goes on when there is room. Anything else stops the
-// group.
+// nothing was written here: raft's memory of it is dropped, and the group goes on
+// when there is room. Anything else stops the group.
 func (g *group) failed(err error) error {
+	var cause error = &kvpb.AmbiguousCommitError{Cause: err}
 	if errors.Is(err, raftlog.ErrDiskFull) {
+		alone := g.r.onlyVoter()
 		if rerr := g.reset(); rerr == nil {
-			return &kvpb.DiskFullError{Cause: err}
-		}
-	}
-	g.stop(&kvpb.AmbiguousCommitError{Cause: err})
-	return &kvpb.AmbiguousCommitError{Cause: err}
-}
-
-// processReady does what raft asks for until it asks for nothing more.
-func (g *group) processReady() error {
-	for g.rn.HasReady() {
-		rd := g.rn.Ready()
-		for _, m := range rd.Messages {
-			var err error
-			switch m.GetTo() {
-			case raft.LocalAppendThread:
-				err = g.handleAppend(m)
-			case raft.LocalApplyThread:
-				err = g.handleApply(m)
-			default:
-				must.True(false, "R2: message %s to replica %d of a range with one", m.GetType(), m.GetTo())
+			if alone { // nobody else has seen the entries, or can lead
+				cause = &kvpb.DiskFullError{Cause: err}
+			} else {
+				g.r.endLeadership()
 			}
-			if err != nil {
-				return err
-			}
+			g.led = 0
+			g.abandon(cause)
+			return cause
 		}
 	}
-	return nil
+	g.stop(cause)
+	g.abandon(cause)
+	return cause
 }
 
-// handleAppend makes entries, term and vote durable and only then lets raft
-// have the responses (invariant R3). A commit index alone is not worth a sync:
-// losing it loses nothing.
-func (g *group) handleAppend(m *pb.Message) error {
-	hs := g.view.state.HardState
-	if m.Term != nil {
-		hs = raftlog.HardState{Term: m.GetTerm(), Vote: m.GetVote(), Commit: m.GetCommit()}
-	}
-	old := g.view.state.HardState
-	if len(m.Entries) > 0 || hs.Term != old.Term || hs.Vote != old.Vote {
-		if err := g.append(m.Entries, hs); err != nil {
-			return err
-		}
-		g.view.appended(m.Entries)
-	}
-	g.view.state.HardState = hs
-	return g.stepAll(m.Responses)
-}
-
-func (g *group) append(ents []*pb.Entry, hs raftlog.HardState) error {
-	g.entries = g.entries[:0]
-	for _, e := range ents {
-		g.entries = append(g.entries, raftlog.Entry{
-			Index: e.GetIndex(), Term: e.GetTerm(), Type: uint8(e.GetType()), Data: e.GetData(),
-		})
-	}
-	g.writes = append(g.writes[:0], raftlog.Write{
-		Group: g.view.group, Replica: uint64(g.r.replicaID), Entries: g.entries, HardState: &hs,
-	})
-	err := g.view.log.Append(g.writes)
-	clear(g.entries)
-	return err
-}
-
-// handleApply applies committed entries. Raft hands out only entries that are
-// locally durable (invariant R4, given by AsyncStorageWrites).
-func (g *group) handleApply(m *pb.Message) error {
-	for _, e := range m.Entries {
-		must.True(e.GetType() == pb.EntryNormal, "R2: configuration change in a range with one replica")
-		if err := g.applier.Entry(e.GetIndex(), e.GetTerm(), e.GetData()); err != nil {
-			return err
+// abandon answers all who wait for entries on their way.
+func (g *group) abandon(err error) {
+	for _, l := range [][]submitted{g.appending, g.waiting} {
+		for i := range l {
+			g.finishAll(l[i].props, err)
 		}
 	}
-	if err := g.applier.Finish(); err != nil {
-		return err
-	}
-	g.r.noteApplied(g.applier.State())
-	if n := len(m.Entries); n > 0 {
-		g.view.applied(m.Entries[n-1].GetIndex())
-	}
-	return g.stepAll(m.Responses)
-}
-
-func (g *group) stepAll(ms []*pb.Message) error {
-	for _, m := range ms {
-		if err := g.rn.Step(m); err != nil {
-			return err
-		}
-	}
-	return nil
+	g.appending, g.waiting = nil, nil
 }
 
 // stop refuses everything from now on; the first reason stays.
@@ -368,6 +489,7 @@ func (g *group) idle() {
 	busy := g.mu.busy
 	g.mu.Unlock()
 	if busy {
-		_ = g.enqueue(nil, true) // what was queued before it is done, well or not
+		// What was queued before it is done, well or not.
+		_ = g.enqueue(tenure{term: anyTerm}, nil, true)
 	}
 }

@@ -3,7 +3,6 @@ package replica
 import (
 	"errors"
 
-	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -20,7 +19,7 @@ type logView struct {
 	log   *raftlog.Log
 	group raftlog.GroupID
 	state raftlog.State
-	desc  *kvpb.RangeDescriptor
+	r     *Replica
 
 	recent      []*pb.Entry // consecutive, ending at the last entry appended
 	recentBytes int
@@ -35,10 +34,7 @@ func (v *logView) InitialState() (*pb.HardState, *pb.ConfState, error) {
 		Vote:   proto.Uint64(v.state.HardState.Vote),
 		Commit: proto.Uint64(v.state.HardState.Commit),
 	}
-	cs := &pb.ConfState{}
-	for _, r := range v.desc.Replicas {
-		cs.Voters = append(cs.Voters, uint64(r.Replica))
-	}
+	cs := confState(v.r.Desc())
 	return hs, cs, nil
 }
 
@@ -89,9 +85,16 @@ func (v *logView) LastIndex() (uint64, error) { return v.log.LastIndex(v.group),
 // FirstIndex implements raft.Storage.
 func (v *logView) FirstIndex() (uint64, error) { return v.log.FirstIndex(v.group), nil }
 
-// Snapshot implements raft.Storage. A range with one voter needs none.
+// Snapshot implements raft.Storage: it says what a snapshot of now would be. The
+// data is read when the message leaves (sendSnapshot).
 func (v *logView) Snapshot() (*pb.Snapshot, error) {
-	return nil, raft.ErrSnapshotTemporarilyUnavailable
+	if !v.r.Initialized() {
+		return nil, raft.ErrSnapshotTemporarilyUnavailable
+	}
+	st := v.r.group.applier.State()
+	return &pb.Snapshot{Metadata: &pb.SnapshotMetadata{
+		Index: proto.Uint64(st.Index), Term: proto.Uint64(st.Term), ConfState: confState(v.r.Desc()),
+	}}, nil
 }
 
 func raftError(err error) error {
@@ -122,6 +125,7 @@ func (v *logView) appended(ents []*pb.Entry) {
 			v.recent, v.recentBytes = nil, 0
 		}
 	}
+	v.state.Last = ents[len(ents)-1].GetIndex()
 	for _, e := range ents {
 		v.recent = append(v.recent, e)
 		v.recentBytes += len(e.GetData())

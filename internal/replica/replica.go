@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -9,9 +10,11 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/storage"
 	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
 )
 
 // MaxLocks bounds the locks held in one range; beyond it new ones are refused.
@@ -23,33 +26,83 @@ type Deps struct {
 	Log    *raftlog.Log
 	Clock  *hlc.Clock
 	Logger *slog.Logger
+	Store  kvpb.StoreID
 	// AdmitWrite returns an error while the store can't take writes (disk full).
 	AdmitWrite func() error
 	// Waits is the graph of transactions waiting for one another on this node.
 	Waits *concurrency.WaitGraph
+
+	// Schedule runs fn soon on a worker.
+	Schedule func(fn func())
+	// Send sends a raft message to another replica of the range. It may be lost.
+	Send func(r *Replica, to kvpb.ReplicaDescriptor, m *pb.Message)
+	// SendSnapshot streams a snapshot and tells whether it arrived.
+	SendSnapshot func(r *Replica, to kvpb.ReplicaDescriptor, s *OutgoingSnapshot, done func(ok bool))
+	// Support is who supports whom among the stores; nil on a node by itself.
+	Support Support
+	// PrepareSplit makes the log of a range that is about to come into being
+	// durable; Split makes its replica.
+	PrepareSplit func(right *kvpb.RangeDescriptor) error
+	Split        func(left *Replica, right *kvpb.RangeDescriptor) (*Replica, error)
+	// OnDescriptor hears of a new descriptor, OnLeader of leadership won; nil for
+	// neither.
+	OnDescriptor func(r *Replica, old *kvpb.RangeDescriptor)
+	OnLeader     func(r *Replica)
+	TxnDeps
 }
 
 func (d *Deps) raftLogger() raft.Logger { return raftLogger{d.Logger} }
+
+// Support says which stores support one another (package liveness).
+type Support interface {
+	// From returns the support that a store gives to this node's leaderships.
+	From(kvpb.StoreID) *liveness.Cell
+	// Supports reports whether this node supports a store's leaderships.
+	Supports(kvpb.StoreID) bool
+	// Granted returns the support that this node gives to a store.
+	Granted(kvpb.StoreID) liveness.Support
+	// MayVote reports whether all support granted in an earlier life has expired.
+	MayVote() bool
+}
 
 // Replica is this store's replica of one range. It serves requests as the
 // range's leader (implementing kvpb.Sender) and takes part in its raft group.
 type Replica struct {
 	deps      Deps
-	desc      *kvpb.RangeDescriptor
+	id        kvpb.RangeID
 	replicaID kvpb.ReplicaID
+	desc      atomic.Pointer[kvpb.RangeDescriptor]
+	// formerRight is the descriptor that the last split made, for those who ask
+	// here for its keys.
+	formerRight atomic.Pointer[kvpb.RangeDescriptor]
 
 	group   *group
 	locks   *concurrency.LockTable
 	commits *concurrency.Commits
 	reads   *concurrency.TimestampCache
 	spills  spills
+	recent  recent
+	// abandoned are transactions whose gateway no longer waits for their commit.
+	abandoned abandoned
+	txns      atomic.Pointer[TxnDeps] // if set, instead of deps.TxnDeps
 
+	lease  atomic.Pointer[lease]          // nil: not leader
+	leader atomic.Pointer[kvpb.ReplicaID] // as far as known
 	// epoch identifies this leadership: locks are lost with it (invariant R6).
-	epoch uint64
+	epoch atomic.Uint64
+	// inherit are the locks that the range was split off with, presumed is the store
+	// that led it then.
+	inherit      []concurrency.Lock
+	inheritEpoch uint64
+	presumed     kvpb.StoreID
+	// incoming is a received snapshot that waits for raft to take it.
+	incoming atomic.Pointer[IncomingSnapshot]
 	// threshold mirrors the replicated collection threshold.
 	threshold atomic.Pointer[hlc.Timestamp]
 	applied   atomic.Uint64
 	stats     Stats
+	minMatch  atomic.Uint64 // how far the slowest follower is
+	quiet     atomic.Bool   // the leader has nothing to say to its followers
 	// lastWrite is the wall time of the newest commit: once the collection
 	// threshold has passed it, nothing is left to collect.
 	lastWrite atomic.Int64
@@ -57,61 +110,74 @@ type Replica struct {
 
 var _ kvpb.Sender = (*Replica)(nil)
 
-// New returns a replica in the state that the engine and the log hold; Start
-// makes it serve.
+// New returns a replica in the state that the engine and the log hold. A
+// descriptor without keys is that of a replica that waits for its first snapshot.
 func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, error) {
 	r := &Replica{
-		deps: deps, desc: desc, replicaID: id,
+		deps: deps, id: desc.RangeID, replicaID: id,
 		locks:   concurrency.NewLockTable(MaxLocks),
 		commits: concurrency.NewCommits(),
 		reads:   concurrency.NewTimestampCache(concurrency.TimestampCacheOptions{}, hlc.Timestamp{}),
 	}
+	if r.deps.Schedule == nil {
+		r.deps.Schedule = func(fn func()) { go fn() }
+	}
+	r.desc.Store(desc)
+	r.recent.forget(deps.Clock.Now())
+	none := kvpb.ReplicaID(0)
+	r.leader.Store(&none)
 	st, ok := deps.Log.State(raftlog.GroupID(desc.RangeID))
 	if !ok {
 		return nil, fmt.Errorf("range %d: its log is missing", desc.RangeID)
 	}
 	applied, err := apply.LoadState(deps.Engine, desc.RangeID)
-	if err != nil {
+	if err != nil && (r.Initialized() || !errors.Is(err, apply.ErrNoState)) {
 		return nil, err
 	}
 	r.applied.Store(applied.Index)
-	th, err := apply.LoadThreshold(deps.Engine, desc.RangeID)
-	if err != nil {
+	if err := r.loadThreshold(); err != nil {
 		return nil, err
 	}
-	r.threshold.Store(&th)
 	r.group, err = newGroup(r, st, applied)
 	return r, err
 }
 
-// Start makes the replica the leader of its range, replaying its log. Reads
-// served by an earlier leadership are below lease, which becomes the low-water
-// mark of the timestamp cache.
+func (r *Replica) loadThreshold() error {
+	th, err := apply.LoadThreshold(r.deps.Engine, r.id)
+	if err == nil {
+		r.threshold.Store(&th)
+	}
+	return err
+}
+
+// Initialized reports whether the replica holds data: it was there from the
+// range's beginning or has received a snapshot.
+func (r *Replica) Initialized() bool { return len(r.Desc().EndKey) > 0 }
+
+// Start makes the replica of a range with no other voter its leader, replaying
+// its log; others take part in their groups from now on.
 func (r *Replica) Start() error {
-	if err := r.group.campaign(); err != nil {
-		return err
+	if !r.onlyVoter() {
+		return nil
 	}
-	r.epoch = r.group.rn.BasicStatus().GetTerm()
-	th, err := apply.LoadThreshold(r.deps.Engine, r.desc.RangeID)
-	if err != nil {
-		return err
-	}
-	r.threshold.Store(&th)
-	now := r.deps.Clock.Now()
-	r.lastWrite.Store(now.WallTime)
-	r.reads.RaiseLowWater(now)
-	return r.loadSpills()
+	return r.group.exclusively(r.group.lift)
 }
 
 // Stop refuses further writes and waits for those under way.
 func (r *Replica) Stop() {
 	r.group.stop(errStopped)
 	r.group.idle()
-	r.spills.wg.Wait()
+	r.spills.stop()
 }
 
 // Desc returns the range's descriptor.
-func (r *Replica) Desc() *kvpb.RangeDescriptor { return r.desc }
+func (r *Replica) Desc() *kvpb.RangeDescriptor { return r.desc.Load() }
+
+// RangeID returns the id of the range, ReplicaID that of the replica in it.
+func (r *Replica) RangeID() kvpb.RangeID { return r.id }
+
+// ReplicaID returns the replica's id in its range.
+func (r *Replica) ReplicaID() kvpb.ReplicaID { return r.replicaID }
 
 // AppliedIndex returns the index of the last entry applied.
 func (r *Replica) AppliedIndex() uint64 { return r.applied.Load() }
@@ -126,6 +192,13 @@ func (r *Replica) Stats() *Stats { return &r.stats }
 func (r *Replica) Locks() *concurrency.LockTable { return r.locks }
 
 func (r *Replica) noteApplied(st apply.State) { r.applied.Store(st.Index) }
+
+// noteCommand hears of every command that took effect. The clock must not be
+// behind what the store holds (docs/decisions/0007).
+func (r *Replica) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp) {
+	r.deps.Clock.Forward(ts)
+	r.recent.note(txn, ts)
+}
 
 // Stats counts what a replica has done.
 type Stats struct {

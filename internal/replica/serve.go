@@ -1,16 +1,14 @@
 package replica
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"sync"
 	"time"
 
-	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/eval"
 	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -43,34 +41,98 @@ func (r *Replica) awaitKey(ctx context.Context, t *kvpb.TxnMeta, key []byte) err
 // Get implements kvpb.Sender.
 func (r *Replica) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
 	r.stats.Gets.Add(1)
-	r.reads.AddKey(req.Key, req.Txn.ReadTS, txnID(req.Txn))
-	if err := r.awaitKey(ctx, req.Txn, req.Key); err != nil {
+	desc, err := r.enterRead(req.Txn.ReadTS, kvpb.Span{Key: req.Key})
+	if err != nil {
 		return err
 	}
-	v, err := r.spillView(ctx, req.Txn.ID, req.Key, nil, req.Txn.ReadTS)
+	resp.ReadTS = hlc.Timestamp{}
+	ts := req.Txn.ReadTS
+	limit := r.uncertain(req.Txn)
+	if err := r.getAt(ctx, req, limit, resp); err != nil {
+		return err
+	}
+	if !limit.IsEmpty() && ts.Less(resp.TS) {
+		// A version within the uncertainty: the read moves if it is the first.
+		if !req.MayMove {
+			return &kvpb.UncertaintyError{Key: bytes.Clone(req.Key), TS: limit}
+		}
+		ts, resp.ReadTS = limit, limit
+	}
+	return r.leaveRead(ts, desc)
+}
+
+// getAt reads a key; with a limit it reads there, above the read timestamp.
+func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Timestamp, resp *kvpb.GetResponse) error {
+	if !limit.IsEmpty() {
+		moved := *req
+		t := *req.Txn
+		t.ReadTS = limit
+		moved.Txn = &t
+		req = &moved
+	}
+	t := req.Txn
+	r.reads.AddKey(req.Key, t.ReadTS, txnID(t))
+	if err := r.awaitKey(ctx, t, req.Key); err != nil {
+		return err
+	}
+	v, err := r.spillView(ctx, t.ID, req.Key, nil, t.ReadTS)
 	if err != nil {
 		return err
 	}
 	if v != nil {
-		err = eval.GetVisible(r.deps.Engine, req, v.hidden, resp)
-	} else {
-		err = eval.Get(r.deps.Engine, req, resp)
+		return eval.GetVisible(r.deps.Engine, req, v.hidden, resp)
 	}
-	if err != nil {
-		return err
-	}
-	return r.checkThreshold(req.Txn.ReadTS)
+	return eval.Get(r.deps.Engine, req, resp)
 }
 
 // Scan implements kvpb.Sender.
 func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
 	r.stats.Scans.Add(1)
-	t := req.Txn
-	r.reads.AddSpan(req.Start, req.End, t.ReadTS, txnID(t))
+	desc, err := r.enterRead(req.Txn.ReadTS, kvpb.Span{Key: req.Start, EndKey: req.End})
+	if err != nil {
+		return err
+	}
+	if limit := r.uncertain(req.Txn); !limit.IsEmpty() {
+		if !req.MayMove {
+			if err := r.settleUncertainty(ctx, req, limit); err != nil {
+				return err
+			}
+		} else {
+			// Nothing was read yet: any timestamp will do, and this one is certain.
+			moved := *req
+			t := *req.Txn
+			t.ReadTS, resp.ReadTS = limit, limit
+			moved.Txn = &t
+			req = &moved
+		}
+	}
+	if err := r.scanAt(ctx, req, resp); err != nil {
+		return err
+	}
+	return r.leaveRead(req.Txn.ReadTS, desc)
+}
+
+// settleUncertainty fails if there are versions of the span that are uncertain.
+func (r *Replica) settleUncertainty(ctx context.Context, req *kvpb.ScanRequest, limit hlc.Timestamp) error {
+	t := *req.Txn
+	t.ReadTS = limit
+	if err := r.awaitSpan(ctx, &t, req.Start, req.End); err != nil {
+		return err
+	}
+	span := kvpb.Span{Key: req.Start, EndKey: req.End}
+	err := eval.Refresh(ctx, r.deps.Engine, []kvpb.Span{span}, req.Txn.ReadTS, limit, r.spills.undecided())
+	var changed *kvpb.RetryError
+	if errors.As(err, &changed) {
+		return &kvpb.UncertaintyError{Key: changed.Key, TS: limit}
+	}
+	return err
+}
+
+func (r *Replica) awaitSpan(ctx context.Context, t *kvpb.TxnMeta, start, end []byte) error {
 	for {
-		c := r.commits.BlockingScan(txnID(t), req.Start, req.End, t.ReadTS)
+		c := r.commits.BlockingScan(txnID(t), start, end, t.ReadTS)
 		if c == nil {
-			break
+			return nil
 		}
 		select {
 		case <-c.Changed():
@@ -78,19 +140,58 @@ func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 			return ctx.Err()
 		}
 	}
+}
+
+func (r *Replica) scanAt(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
+	t := req.Txn
+	r.reads.AddSpan(req.Start, req.End, t.ReadTS, txnID(t))
+	if err := r.awaitSpan(ctx, t, req.Start, req.End); err != nil {
+		return err
+	}
 	v, err := r.spillView(ctx, t.ID, req.Start, req.End, t.ReadTS)
 	if err != nil {
 		return err
 	}
 	if v != nil {
-		err = eval.ScanVisible(ctx, r.deps.Engine, req, v.hidden, resp)
-	} else {
-		err = eval.Scan(ctx, r.deps.Engine, req, resp)
+		return eval.ScanVisible(ctx, r.deps.Engine, req, v.hidden, resp)
 	}
-	if err != nil {
-		return err
+	return eval.Scan(ctx, r.deps.Engine, req, resp)
+}
+
+// uncertain returns the limit up to which versions may have been committed before
+// the transaction began; zero if none may. What is above this clock's present
+// time was committed after the request came.
+func (r *Replica) uncertain(t *kvpb.TxnMeta) hlc.Timestamp {
+	if t.UncertainTS.LessEq(t.ReadTS) {
+		return hlc.Timestamp{}
 	}
-	return r.checkThreshold(t.ReadTS)
+	limit := t.UncertainTS.Min(r.deps.Clock.Now())
+	if limit.LessEq(t.ReadTS) {
+		return hlc.Timestamp{}
+	}
+	return limit
+}
+
+// enterRead answers whether the replica may read the span at ts.
+func (r *Replica) enterRead(ts hlc.Timestamp, s kvpb.Span) (*kvpb.RangeDescriptor, error) {
+	if err := r.admit(ts); err != nil {
+		return nil, err
+	}
+	d := r.Desc()
+	if !d.ContainsKey(s.Key) || len(s.EndKey) > 0 && bytes.Compare(s.EndKey, d.EndKey) > 0 {
+		return nil, r.mismatch()
+	}
+	return d, nil
+}
+
+// leaveRead runs after a read: the range must still hold what was read, and a
+// version that was missed because it was being collected lies below the threshold,
+// which was raised before (invariant R8).
+func (r *Replica) leaveRead(ts hlc.Timestamp, before *kvpb.RangeDescriptor) error {
+	if d := r.Desc(); d != before && d.Borders != before.Borders {
+		return r.mismatch()
+	}
+	return r.checkThreshold(ts)
 }
 
 // checkThreshold runs after a read (invariant R8): a version that was missed
@@ -107,6 +208,10 @@ func (r *Replica) checkThreshold(ts hlc.Timestamp) error {
 func (r *Replica) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	r.stats.Locks.Add(1)
 	resp.Value, resp.TS, resp.Found, resp.Skipped, resp.Acquired = resp.Value[:0], hlc.Timestamp{}, false, false, false
+	under, err := r.admitWrite(ctx, req.Key)
+	if err != nil {
+		return err
+	}
 	id := txnID(req.Txn)
 	strength := concurrency.Strength(req.Strength)
 	held := concurrency.None
@@ -121,8 +226,11 @@ func (r *Replica) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Lo
 		}
 		return err
 	}
-	resp.Epoch = r.epoch
-	err := r.latest(ctx, req, resp)
+	resp.Epoch = r.epoch.Load()
+	err = r.latest(ctx, req, resp)
+	if err == nil {
+		err = r.stillUnder(under)
+	}
 	if err != nil && resp.Acquired {
 		r.locks.Release(id, req.Key)
 	}
@@ -183,11 +291,24 @@ func lockError(err error) error {
 // Refresh implements kvpb.Sender.
 func (r *Replica) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	r.stats.Refreshes.Add(1)
-	err := r.refresh(ctx, req.Txn, req.Spans, req.From, req.To)
-	if err != nil {
-		r.stats.RefreshFailures.Add(1)
+	var desc *kvpb.RangeDescriptor
+	for _, s := range req.Spans {
+		d, err := r.enterRead(req.To, s)
+		if err != nil {
+			return err
+		}
+		if desc == nil {
+			desc = d
+		}
 	}
-	return err
+	if desc == nil {
+		return nil
+	}
+	if err := r.refresh(ctx, req.Txn, req.Spans, req.From, req.To); err != nil {
+		r.stats.RefreshFailures.Add(1)
+		return err
+	}
+	return r.leaveRead(req.To, desc)
 }
 
 // refresh moves reads from one timestamp to another. Commits of others that are
@@ -209,135 +330,4 @@ func (r *Replica) refresh(ctx context.Context, t *kvpb.TxnMeta, spans []kvpb.Spa
 		}
 	}
 	return eval.Refresh(ctx, r.deps.Engine, spans, from, to, r.spills.undecided())
-}
-
-var builders = sync.Pool{New: func() any { return new(apply.Builder) }}
-
-// Commit implements kvpb.Sender.
-func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
-	r.stats.Commits.Add(1)
-	id := txnID(req.Txn)
-	defer r.releaseAll(id, req.Locks)
-	if req.LockEpoch != 0 && req.LockEpoch != r.epoch {
-		return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader"}
-	}
-	if err := r.deps.AdmitWrite(); err != nil {
-		return err
-	}
-	written := make([][]byte, len(req.Writes))
-	for i := range req.Writes {
-		written[i] = req.Writes[i].Key
-	}
-	c := r.commits.Begin(id, written)
-	defer c.Finish()
-	var s *spill
-	var ts hlc.Timestamp
-	var err error
-	if req.Spilled {
-		ts, s, err = r.commitSpill(ctx, req)
-		if err == nil {
-			c.SetTimestamp(ts)
-		}
-	} else {
-		ts, err = r.commitTimestamp(ctx, req, c)
-	}
-	if err != nil {
-		if s != nil {
-			r.decide(s, spillAborted, ts)
-		}
-		return err
-	}
-	b := builders.Get().(*apply.Builder)
-	defer builders.Put(b)
-	b.Reset(req.Txn.ID, ts)
-	for i := range req.Writes {
-		if w := &req.Writes[i]; w.Value == nil {
-			b.Tombstone(w.Key)
-		} else {
-			b.Put(w.Key, w.Value)
-		}
-	}
-	if b.Len() > apply.MaxCommandBytes {
-		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
-	}
-	if s != nil {
-		b.SetRaw(keys.TxnRecord(s.anchor, recordID(s.id)), s.encode(spillCommitted, ts))
-	}
-	r.collectInline(b, req.Writes)
-	if err := r.group.propose(b.Bytes()); err != nil {
-		return err
-	}
-	if s != nil {
-		r.decide(s, spillCommitted, ts)
-	}
-	r.protectLockedReads(req, ts)
-	r.lastWrite.Store(ts.WallTime) // roughly: commits that race are close together
-	resp.CommitTS = ts
-	return nil
-}
-
-// commitTimestamp chooses when the transaction commits: at its snapshot if no
-// other transaction has read its keys since, otherwise now, provided that all it
-// read is still true. Below SERIALIZABLE there is nothing to keep true.
-func (r *Replica) commitTimestamp(
-	ctx context.Context, req *kvpb.CommitRequest, c *concurrency.Commit,
-) (hlc.Timestamp, error) {
-	t := req.Txn
-	if t.Isolation != kvpb.Serializable {
-		now := r.deps.Clock.Now()
-		c.SetTimestamp(now)
-		return now, nil
-	}
-	ts := t.ReadTS
-	move := ts.LessEq(req.MinTS)
-	for i := 0; i < len(req.Writes) && !move; i++ {
-		move = ts.LessEq(r.reads.GetKey(req.Writes[i].Key, txnID(t)))
-	}
-	if !move {
-		c.SetTimestamp(ts)
-		return ts, nil
-	}
-	// Known before the refresh, so that readers below it need not wait for that.
-	now := r.deps.Clock.Now()
-	c.SetTimestamp(now)
-	if !req.AllReadsHere {
-		return hlc.Timestamp{}, &kvpb.RetryError{Reason: "the commit timestamp moved"}
-	}
-	if len(req.Reads) > 0 {
-		r.stats.Refreshes.Add(1)
-		if err := r.refresh(ctx, t, req.Reads, t.ReadTS, now); err != nil {
-			r.stats.RefreshFailures.Add(1)
-			return hlc.Timestamp{}, err
-		}
-	}
-	return now, nil
-}
-
-// protectLockedReads keeps what the transaction saw under locks, and did not
-// write, as it is up to its commit: its locks did so until now.
-func (r *Replica) protectLockedReads(req *kvpb.CommitRequest, ts hlc.Timestamp) {
-	if req.Txn.Isolation != kvpb.Serializable || len(req.Locks) <= 1 {
-		return // a transaction's only lock is on the row it wrote
-	}
-	for _, k := range req.Locks {
-		r.reads.AddKey(k, ts, txnID(req.Txn))
-	}
-}
-
-func (r *Replica) releaseAll(id concurrency.TxnID, keys [][]byte) {
-	if len(keys) > 0 {
-		r.locks.ReleaseAll(id, keys...)
-	}
-}
-
-// Release implements kvpb.Sender.
-func (r *Replica) Release(_ context.Context, req *kvpb.ReleaseRequest) error {
-	id := txnID(req.Txn)
-	if req.Committed {
-		for _, k := range req.Locks {
-			r.reads.AddKey(k, req.Txn.ReadTS, id)
-		}
-	}
-	r.releaseAll(id, req.Locks)
-	return nil
 }

@@ -1,25 +1,41 @@
 package replica
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
-	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
-// settleBytes bounds one command of a clean-up.
-const settleBytes = 1 << 20
+const (
+	// settleBytes bounds one command of a clean-up.
+	settleBytes = 1 << 20
+	// settleTimeout bounds one run of it; the sweep begins another.
+	settleTimeout = 10 * time.Minute
+	// settleAttempts bounds how often the range's borders may change meanwhile.
+	settleAttempts = 10
+)
 
-// eachLock calls fn for the durable locks of a spill within a span.
-func (r *Replica) eachLock(ctx context.Context, s *spill, span kvpb.Span, fn func(key []byte, rec lockRecord) error) error {
-	ks := keys.Span{Start: span.Key}
-	if len(span.EndKey) > 0 {
-		ks.End = span.EndKey
+// eachLock calls fn for the durable locks of a transaction within a span, cut at
+// the range's borders; the zero transaction stands for all.
+func (r *Replica) eachLock(ctx context.Context, id kvpb.TxnID, span kvpb.Span, fn func(key []byte, rec lockRecord) error) error {
+	d := r.Desc()
+	ks := keys.Span{Start: span.Key, End: span.EndKey}
+	if bytes.Compare(ks.Start, d.StartKey) < 0 {
+		ks.Start = d.StartKey
+	}
+	if bytes.Compare(d.EndKey, ks.End) < 0 {
+		ks.End = d.EndKey
+	}
+	if bytes.Compare(ks.Start, ks.End) >= 0 {
+		return nil
 	}
 	ls := keys.LockSpan(ks)
 	it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: ls.Start, Upper: ls.End})
@@ -39,15 +55,15 @@ func (r *Replica) eachLock(ctx context.Context, s *spill, span kvpb.Span, fn fun
 		if !ok {
 			return fmt.Errorf("%w: lock key %x", storage.ErrCorrupted, ek)
 		}
-		p, err := it.ValueAndErr()
+		v, err := it.ValueAndErr()
 		if err != nil {
 			return err
 		}
-		rec, err := decodeLock(p)
+		rec, err := decodeLock(v)
 		if err != nil {
 			return err
 		}
-		if rec.txn != s.id {
+		if rec.txn != id && !id.IsZero() {
 			continue
 		}
 		if err := fn(key, rec); err != nil {
@@ -59,67 +75,119 @@ func (r *Replica) eachLock(ctx context.Context, s *spill, span kvpb.Span, fn fun
 
 // chunks collects operations into commands of bounded size.
 type chunks struct {
-	r *Replica
-	b apply.Builder
-	n int
+	r     *Replica
+	p     *part
+	under tenure
+	b     apply.Builder
+	n     int
 }
 
-func (c *chunks) begin(s *spill) {
-	ts := s.ts
-	if s.state == spillCommitted {
-		ts = s.commitTS
+func (c *chunks) begin() {
+	switch c.p.state {
+	case partCommitted:
+		c.b.Reset(c.p.id, c.p.commitTS)
+	case partAborted:
+		c.b.Reset(c.p.id, endedAt(c.p.ts, true))
+	default:
+		c.b.Reset(kvpb.TxnID{}, c.p.ts)
 	}
-	c.b.Reset(kvpb.TxnID{}, ts)
 	c.n = 0
 }
 
-func (c *chunks) flush(s *spill) error {
+func (c *chunks) flush() error {
 	if c.n == 0 {
 		return nil
 	}
-	err := c.r.group.propose(c.b.Bytes())
-	c.begin(s)
+	err := c.r.group.propose(c.under, c.b.Bytes())
+	c.begin()
 	return err
 }
 
-func (c *chunks) added(s *spill) error {
+func (c *chunks) added() error {
 	if c.n++; c.b.Len() < settleBytes {
 		return nil
 	}
-	return c.flush(s)
+	return c.flush()
 }
 
-// settle removes the durable locks of a decided spill: an aborted one's versions
-// go too, and those of one that committed later than its versions say move.
-func (r *Replica) settle(ctx context.Context, s *spill) error {
-	c := &chunks{r: r}
-	c.begin(s)
-	span := kvpb.Span{Key: s.lo, EndKey: append(append([]byte(nil), s.hi...), 0)}
-	err := r.eachLock(ctx, s, span, func(key []byte, rec lockRecord) error {
-		if err := r.settleKey(c, s, key, rec); err != nil {
-			return err
+// settlePart removes what is provisional of a decided part and forgets it.
+func (r *Replica) settlePart(ctx context.Context, p *part) error {
+	var err error
+	for range settleAttempts {
+		err = r.settle(ctx, p)
+		var moved *kvpb.RangeMismatchError
+		if !errors.As(err, &moved) {
+			break
 		}
-		c.b.DeleteRaw(keys.Lock(key))
-		return c.added(s)
-	})
+	}
 	if err != nil {
 		return err
 	}
-	c.b.DeleteRaw(keys.TxnRecord(s.anchor, recordID(s.id)))
-	c.n++
-	return c.flush(s)
+	sp := &r.spills
+	sp.mu.Lock()
+	if sp.all[p.id] == p {
+		sp.removeLocked(p)
+	}
+	sp.mu.Unlock()
+	return r.forgetLocal(ctx, p.id)
 }
 
-func (r *Replica) settleKey(c *chunks, s *spill, key []byte, rec lockRecord) error {
-	if s.state == spillCommitted && s.commitTS == s.ts {
+// settle removes the durable locks of a decided part: an aborted one's versions go
+// too, and those of one that committed later than its versions say move.
+func (r *Replica) settle(ctx context.Context, p *part) error {
+	under, err := r.admitWrite(ctx)
+	if err != nil {
+		return err
+	}
+	c := &chunks{r: r, p: p, under: under}
+	c.begin()
+	one := func(key []byte, rec lockRecord) error {
+		if err := r.settleKey(c, key, rec); err != nil {
+			return err
+		}
+		c.b.DeleteRaw(keys.Lock(key))
+		return c.added()
+	}
+	if p.keys == nil {
+		err = r.eachLock(ctx, p.id, kvpb.Span{Key: p.lo, EndKey: append(bytes.Clone(p.hi), 0)}, one)
+	} else {
+		err = r.eachStaged(p, one)
+	}
+	if err != nil {
+		return err
+	}
+	return c.flush()
+}
+
+// eachStaged is eachLock for the staged keys of a part that are in the range.
+func (r *Replica) eachStaged(p *part, fn func(key []byte, rec lockRecord) error) error {
+	d := r.Desc()
+	for _, key := range p.keys {
+		if !d.ContainsKey(key) {
+			continue
+		}
+		rec, ok, err := r.lockOf(key)
+		if err == nil && ok && rec.txn == p.id {
+			err = fn(key, rec)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Replica) settleKey(c *chunks, key []byte, rec lockRecord) error {
+	p := c.p
+	if p.state == partCommitted && p.commitTS == rec.ts {
 		return nil
 	}
-	v, _, err := mvcc.Get(r.deps.Engine, key, s.ts, nil)
-	if err != nil || v.TS != s.ts {
+	v, _, err := mvcc.Get(r.deps.Engine, key, rec.ts, nil)
+	if err != nil || v.TS != rec.ts {
 		return err // a run before a crash has been here
 	}
-	c.b.Collect(key, mvcc.Garbage{TS: s.ts, Size: uint32(len(v.Data)) + 1})
-	if s.state == spillCommitted {
+	c.b.Collect(key, mvcc.Garbage{TS: rec.ts, Size: uint32(len(v.Data)) + 1})
+	if p.state == partCommitted {
 		if rec.deleted {
 			c.b.Tombstone(key)
 		} else {
@@ -130,17 +198,21 @@ func (r *Replica) settleKey(c *chunks, s *spill, key []byte, rec lockRecord) err
 }
 
 // undo takes back the spilled writes of a span from a position on.
-func (r *Replica) undo(ctx context.Context, s *spill, span kvpb.Span, from uint64) error {
-	c := &chunks{r: r}
-	c.begin(s)
-	err := r.eachLock(ctx, s, span, func(key []byte, rec lockRecord) error {
+func (r *Replica) undo(ctx context.Context, p *part, span kvpb.Span, from uint64) error {
+	under, err := r.admitWrite(ctx)
+	if err != nil {
+		return err
+	}
+	c := &chunks{r: r, p: p, under: under}
+	c.begin()
+	err = r.eachLock(ctx, p.id, span, func(key []byte, rec lockRecord) error {
 		switch {
 		case rec.position < from:
 			return nil
 		case rec.hasPrev && rec.prevPosition >= from:
 			return &kvpb.RetryError{Reason: "too many versions of a row in a large transaction to return to the savepoint", Key: key}
 		case rec.hasPrev:
-			back := lockRecord{txn: s.id, ts: s.ts, position: rec.prevPosition, deleted: rec.prevDeleted}
+			back := lockRecord{txn: p.id, ts: p.ts, anchor: rec.anchor, position: rec.prevPosition, deleted: rec.prevDeleted}
 			c.b.SetRaw(keys.Lock(key), back.encode())
 			if back.deleted {
 				c.b.Tombstone(key)
@@ -148,56 +220,17 @@ func (r *Replica) undo(ctx context.Context, s *spill, span kvpb.Span, from uint6
 				c.b.Put(key, rec.prevValue)
 			}
 		default:
-			v, _, err := mvcc.Get(r.deps.Engine, key, s.ts, nil)
+			v, _, err := mvcc.Get(r.deps.Engine, key, p.ts, nil)
 			if err != nil {
 				return err
 			}
-			c.b.Collect(key, mvcc.Garbage{TS: s.ts, Size: uint32(len(v.Data)) + 1})
+			c.b.Collect(key, mvcc.Garbage{TS: p.ts, Size: uint32(len(v.Data)) + 1})
 			c.b.DeleteRaw(keys.Lock(key))
 		}
-		return c.added(s)
+		return c.added()
 	})
 	if err != nil {
 		return err
 	}
-	return c.flush(s)
-}
-
-// loadSpills finds the spills that a crash left. Their gateway is gone with this
-// process: what had not committed is aborted.
-func (r *Replica) loadSpills() error {
-	r.spills.all = map[kvpb.TxnID]*spill{}
-	span := keys.TxnRecordSpan(keys.Span{Start: r.desc.StartKey, End: r.desc.EndKey})
-	it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	var found []*spill
-	for ok := it.First(); ok; ok = it.Next() {
-		p, err := it.ValueAndErr()
-		if err != nil {
-			return err
-		}
-		s, err := decodeSpill(p)
-		if err != nil {
-			return err
-		}
-		if s.state != spillCommitted {
-			s.state = spillAborted
-		}
-		s.decided, s.done = make(chan struct{}), make(chan struct{})
-		s.blockers = concurrency.NewBlockers(concurrency.TxnID(s.id))
-		close(s.decided)
-		r.spills.all[s.id] = s
-		found = append(found, s)
-	}
-	if err := r.deps.Engine.ReadError(it.Error()); err != nil {
-		return err
-	}
-	r.spills.active.Store(int32(len(found)))
-	for _, s := range found {
-		r.settleLater(s)
-	}
-	return nil
+	return c.flush()
 }

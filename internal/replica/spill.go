@@ -3,218 +3,127 @@ package replica
 import (
 	"bytes"
 	"context"
-	"sync"
-	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/apply"
-	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
-// A transaction that outgrows its gateway's buffer spills: its writes become
-// versions at one provisional timestamp, with a durable lock and a record that
-// says what became of the transaction. spills is what the leader knows of them.
-//
-// Everyone else passes over versions whose timestamp belongs to a spill that is
-// not committed. A spill commits at its provisional timestamp if no other read
-// at or above it has passed over one of its keys; then its locks are all that is
-// left to remove. Otherwise it commits at a later timestamp: readers take its
-// versions to be there, while a background run moves them (settle).
-type spills struct {
-	active atomic.Int32 // entries; 0 is what the hot paths look at
-
-	mu  sync.Mutex
-	all map[kvpb.TxnID]*spill
-	wg  sync.WaitGroup
-}
-
-// maxSpills bounds the transactions that have spilled in one range.
-const maxSpills = 1024
-
-type spillState uint8
-
-const (
-	spillPending    spillState = iota
-	spillCommitting            // being made durable: what becomes of it is unknown
-	spillCommitted
-	spillAborted
-)
-
-type spill struct {
-	id     kvpb.TxnID
-	ts     hlc.Timestamp // provisional
-	anchor []byte
-
-	// Guarded by spills.mu.
-	state    spillState
-	commitTS hlc.Timestamp
-	lo, hi   []byte        // bounds of the keys, hi inclusive
-	maxRead  hlc.Timestamp // highest read by others over the keys
-	decided  chan struct{} // closed when committing ends
-	done     chan struct{} // closed when nothing of it is left but versions
-	blockers *concurrency.Blockers
-}
-
-func (s *spill) overlaps(start, end []byte) bool {
-	if len(end) == 0 {
-		return bytes.Compare(start, s.lo) >= 0 && bytes.Compare(start, s.hi) <= 0
-	}
-	return bytes.Compare(start, s.hi) <= 0 && bytes.Compare(s.lo, end) < 0
-}
-
-// view is what one read must know of the spills over its keys.
-type view struct {
-	pending []hlc.Timestamp // versions to pass over
-}
-
-func (v *view) hidden(ts hlc.Timestamp) bool {
-	for _, p := range v.pending {
-		if p == ts {
-			return true
-		}
-	}
-	return false
-}
-
-// spillView returns what a read of [start, end) at ts, or of the key start, must
-// pass over; nil if nothing. It waits for commits whose outcome is not known.
-func (r *Replica) spillView(ctx context.Context, self kvpb.TxnID, start, end []byte, ts hlc.Timestamp) (*view, error) {
-	if r.spills.active.Load() == 0 {
-		return nil, nil
-	}
-	for {
-		v, wait := r.spills.view(self, start, end, ts)
-		if wait == nil {
-			return v, nil
-		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-func (sp *spills) view(self kvpb.TxnID, start, end []byte, ts hlc.Timestamp) (v *view, wait <-chan struct{}) {
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	for _, s := range sp.all {
-		if ts.Less(s.ts) || !s.overlaps(start, end) {
-			continue
-		}
-		if s.id != self {
-			s.maxRead = s.maxRead.Max(ts)
-		}
-		switch {
-		case s.state == spillCommitting && s.id != self:
-			return nil, s.decided
-		case s.state == spillCommitted && s.commitTS.LessEq(ts):
-			continue
-		}
-		if v == nil {
-			v = new(view)
-		}
-		v.pending = append(v.pending, s.ts)
-	}
-	return v, nil
-}
-
-// changed reports whether a spill over the span committed in (from, to] at
-// a timestamp that its versions do not carry yet.
-func (sp *spills) changed(self kvpb.TxnID, s kvpb.Span, from, to hlc.Timestamp) bool {
-	if sp.active.Load() == 0 {
-		return false
-	}
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	for _, e := range sp.all {
-		if e.id == self || !e.overlaps(s.Key, s.EndKey) {
-			continue
-		}
-		if e.state == spillCommitting ||
-			e.state == spillCommitted && from.Less(e.commitTS) && e.commitTS.LessEq(to) {
-			return true
-		}
-	}
-	return false
-}
-
-// undecided returns what hides the versions that are not, or not as they stand,
-// part of the committed state; nil if there are none.
-func (sp *spills) undecided() mvcc.Hidden {
-	if sp.active.Load() == 0 {
-		return nil
-	}
-	v := new(view)
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	for _, e := range sp.all {
-		if e.state != spillCommitted || e.commitTS != e.ts {
-			v.pending = append(v.pending, e.ts)
-		}
-	}
-	return v.hidden
-}
+// spillMark in the logical time of a spilled part's versions keeps them apart from
+// those of every other transaction: no clock counts that far.
+const spillMark = 1 << 31
 
 // Spill implements kvpb.Spiller.
 func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
+	written := make([][]byte, len(req.Writes))
+	for i := range req.Writes {
+		written[i] = req.Writes[i].Key
+	}
+	under, err := r.admitWrite(ctx, written...)
+	if err != nil {
+		return err
+	}
 	if err := r.deps.AdmitWrite(); err != nil {
 		return err
 	}
-	s, err := r.enterSpill(req)
+	if !r.gatewayAlive(req.Txn.ID, false) {
+		return errGatewayGone
+	}
+	if r.spills.active.Load() != 0 {
+		if err := r.awaitForeign(ctx, req.Txn.ID, written); err != nil {
+			return err
+		}
+	}
+	anchor := req.Anchor
+	if anchor == nil {
+		anchor = req.Writes[0].Key
+	}
+	rec, err := r.enterPending(ctx, req.Txn.ID, anchor)
 	if err != nil {
+		return err
+	}
+	if rec != nil {
+		defer r.spills.leaveRecord(rec)
+	}
+	p, err := r.spills.enter(ctx, req.Txn.ID, anchor)
+	if err != nil {
+		return err
+	}
+	defer r.spills.leave(p)
+	if err := r.enterSpill(p, req); err != nil {
 		return err
 	}
 	b := builders.Get().(*apply.Builder)
 	defer builders.Put(b)
-	b.Reset(kvpb.TxnID{}, s.ts)
-	b.SetRaw(keys.TxnRecord(s.anchor, recordID(s.id)), r.spills.record(s))
+	b.Reset(kvpb.TxnID{}, p.ts)
+	if rec != nil {
+		b.SetRaw(keys.TxnRecord(anchor, recordID(p.id)), rec.encode())
+	}
 	for i, w := range req.Writes {
-		rec := lockRecord{txn: s.id, ts: s.ts, position: req.Positions[i], deleted: w.Value == nil}
-		if err := r.previous(s, w.Key, &rec); err != nil {
+		l := lockRecord{txn: p.id, ts: p.ts, anchor: anchor, position: req.Positions[i], deleted: w.Value == nil}
+		if err := r.previous(p, w.Key, &l); err != nil {
 			return err
 		}
-		b.SetRaw(keys.Lock(w.Key), rec.encode())
-		if w.Value == nil {
-			b.Tombstone(w.Key)
-		} else {
-			b.Put(w.Key, w.Value)
-		}
+		b.SetRaw(keys.Lock(w.Key), l.encode())
+		put(b, &req.Writes[i])
 	}
-	if err := r.group.propose(b.Bytes()); err != nil {
+	if err := r.group.propose(under, b.Bytes()); err != nil {
 		return err
+	}
+	if rec != nil {
+		rec.durable = true
 	}
 	r.releaseAll(txnID(req.Txn), req.Locks)
 	return nil
 }
 
+func put(b *apply.Builder, w *kvpb.Write) {
+	if w.Value == nil {
+		b.Tombstone(w.Key)
+	} else {
+		b.Put(w.Key, w.Value)
+	}
+}
+
+// enterPending returns the latched record of a transaction that spills, nil if its
+// anchor is in another range.
+func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte) (*record, error) {
+	if !r.Desc().ContainsKey(anchor) {
+		return nil, nil
+	}
+	rec, err := r.spills.enterRecord(ctx, id, anchor)
+	if err != nil {
+		return nil, err
+	}
+	if rec.durable && rec.status != kvpb.TxnPending {
+		r.spills.leaveRecord(rec)
+		return nil, errAborted
+	}
+	return rec, nil
+}
+
 // enterSpill registers the keys of a spill before their versions exist, and
 // notes who has read them.
-func (r *Replica) enterSpill(req *kvpb.SpillRequest) (*spill, error) {
+func (r *Replica) enterSpill(p *part, req *kvpb.SpillRequest) error {
 	sp := &r.spills
 	lo, hi := req.Writes[0].Key, req.Writes[len(req.Writes)-1].Key
 	sp.mu.Lock()
-	s := sp.all[req.Txn.ID]
-	if s == nil {
-		if len(sp.all) >= maxSpills {
-			sp.mu.Unlock()
-			return nil, &kvpb.TooManyLocksError{Limit: maxSpills}
-		}
-		s = &spill{
-			id: req.Txn.ID, ts: r.deps.Clock.Now(), anchor: bytes.Clone(lo), lo: bytes.Clone(lo), hi: bytes.Clone(hi),
-			decided: make(chan struct{}), done: make(chan struct{}), blockers: concurrency.NewBlockers(txnID(req.Txn)),
-		}
-		sp.all[s.id] = s
-		sp.active.Add(1)
+	if p.state > partPending || p.state != partNew && !p.spilled {
+		sp.mu.Unlock()
+		return errAborted
 	}
-	if bytes.Compare(lo, s.lo) < 0 {
-		s.lo = bytes.Clone(lo)
+	if p.state == partNew {
+		p.state, p.spilled = partPending, true
+		p.ts = r.deps.Clock.Now()
+		p.ts.Logical |= spillMark
 	}
-	if bytes.Compare(hi, s.hi) > 0 {
-		s.hi = bytes.Clone(hi)
+	if p.lo == nil || bytes.Compare(lo, p.lo) < 0 {
+		p.lo = bytes.Clone(lo)
+	}
+	if p.hi == nil || bytes.Compare(hi, p.hi) > 0 {
+		p.hi = bytes.Clone(hi)
 	}
 	sp.mu.Unlock()
 	// Reads from now on pass view; those before are in the cache.
@@ -223,21 +132,21 @@ func (r *Replica) enterSpill(req *kvpb.SpillRequest) (*spill, error) {
 		read = read.Max(r.reads.GetKey(w.Key, txnID(req.Txn)))
 	}
 	sp.mu.Lock()
-	s.maxRead = s.maxRead.Max(read)
+	p.maxRead = p.maxRead.Max(read)
 	sp.mu.Unlock()
-	return s, nil
+	return nil
 }
 
 // previous fills in what an earlier spilled write of the same key was, so that a
 // rollback to a savepoint can bring it back.
-func (r *Replica) previous(s *spill, key []byte, rec *lockRecord) error {
+func (r *Replica) previous(p *part, key []byte, rec *lockRecord) error {
 	old, ok, err := r.lockOf(key)
-	if err != nil || !ok || old.txn != s.id {
+	if err != nil || !ok || old.txn != p.id {
 		return err
 	}
 	rec.hasPrev, rec.prevPosition, rec.prevDeleted = true, old.position, old.deleted
 	if !old.deleted {
-		v, _, err := mvcc.Get(r.deps.Engine, key, s.ts, nil)
+		v, _, err := mvcc.Get(r.deps.Engine, key, p.ts, nil)
 		if err != nil {
 			return err
 		}
@@ -258,18 +167,22 @@ func (r *Replica) lockOf(key []byte) (rec lockRecord, ok bool, err error) {
 
 // Spilled implements kvpb.Spiller.
 func (r *Replica) Spilled(ctx context.Context, req *kvpb.SpilledRequest) ([]kvpb.SpilledWrite, error) {
+	under, err := r.admitWrite(ctx)
+	if err != nil {
+		return nil, err
+	}
 	r.spills.mu.Lock()
-	s := r.spills.all[req.Txn.ID]
+	p := r.spills.all[req.Txn.ID]
 	r.spills.mu.Unlock()
-	if s == nil {
-		return nil, nil
+	if p == nil {
+		return nil, r.stillUnder(under)
 	}
 	var out []kvpb.SpilledWrite
 	add := func(key []byte, rec lockRecord) error {
 		w := kvpb.SpilledWrite{Key: bytes.Clone(key), Position: rec.position, Deleted: rec.deleted}
 		switch {
 		case rec.position < req.Below && !rec.deleted:
-			v, _, err := mvcc.Get(r.deps.Engine, key, s.ts, nil)
+			v, _, err := mvcc.Get(r.deps.Engine, key, p.ts, nil)
 			if err != nil {
 				return err
 			}
@@ -284,53 +197,71 @@ func (r *Replica) Spilled(ctx context.Context, req *kvpb.SpilledRequest) ([]kvpb
 		return nil
 	}
 	if len(req.Span.EndKey) > 0 {
-		err := r.eachLock(ctx, s, req.Span, add)
-		return out, err
-	}
-	rec, ok, err := r.lockOf(req.Span.Key)
-	if err == nil && ok && rec.txn == s.id {
+		err = r.eachLock(ctx, p.id, req.Span, add)
+	} else if rec, ok, lerr := r.lockOf(req.Span.Key); lerr != nil {
+		err = lerr
+	} else if ok && rec.txn == p.id {
 		err = add(req.Span.Key, rec)
 	}
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, r.stillUnder(under)
 }
 
-// Unspill implements kvpb.Spiller.
+// Unspill implements kvpb.Spiller. Of an aborted transaction it is called last in
+// the range of the anchor, where the record goes.
 func (r *Replica) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
+	if _, err := r.admitWrite(ctx); err != nil {
+		return err
+	}
+	rec, err := r.knownRecord(ctx, req.Txn.ID)
+	if err != nil {
+		return err
+	}
+	if rec != nil {
+		defer r.spills.leaveRecord(rec)
+	}
 	sp := &r.spills
 	sp.mu.Lock()
-	s := sp.all[req.Txn.ID]
-	if s == nil {
-		sp.mu.Unlock()
+	p := sp.all[req.Txn.ID]
+	sp.mu.Unlock()
+	if p == nil {
 		return nil
 	}
+	if err := sp.latch(ctx, p); err != nil {
+		return err
+	}
+	defer sp.leave(p)
 	if req.Abort {
-		pending := s.state == spillPending
-		sp.mu.Unlock()
-		if pending {
-			r.decide(s, spillAborted, hlc.Timestamp{})
+		if rec != nil && rec.status == kvpb.TxnPending {
+			rec.status, rec.local = kvpb.TxnAborted, true // nothing in other ranges is left
+		}
+		if p.undecided() && (rec == nil || rec.status == kvpb.TxnAborted) {
+			r.decide(p, partAborted, hlc.Timestamp{})
 		}
 		return nil
 	}
-	span := kvpb.Span{Key: s.lo, EndKey: append(bytes.Clone(s.hi), 0)}
-	sp.mu.Unlock()
-	return r.undo(ctx, s, span, req.From)
+	if !p.undecided() {
+		return errAborted
+	}
+	return r.undo(ctx, p, kvpb.Span{Key: p.lo, EndKey: append(bytes.Clone(p.hi), 0)}, req.From)
 }
 
-// commitSpill decides at which timestamp a spilled transaction commits, marks it
-// undecided for readers, and adds its record to the commit. finish tells the
-// outcome.
-func (r *Replica) commitSpill(ctx context.Context, req *kvpb.CommitRequest) (ts hlc.Timestamp, s *spill, err error) {
+// commitSpill decides at which timestamp a spilled transaction that lies in this
+// range alone commits, and makes readers wait for the outcome. Record and part are
+// latched by the caller.
+func (r *Replica) commitSpill(ctx context.Context, req *kvpb.CommitRequest, p *part) (ts hlc.Timestamp, err error) {
 	sp := &r.spills
 	sp.mu.Lock()
-	s = sp.all[req.Txn.ID]
-	if s == nil {
+	if p.state != partPending && p.state != partStaging {
 		sp.mu.Unlock()
-		return ts, nil, &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
+		return ts, &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
 	}
-	s.state = spillCommitting
-	read := s.maxRead
+	read := p.maxRead.Max(r.reads.LowWater())
+	p.state, p.from = partStaging, p.ts
 	sp.mu.Unlock()
-	ts = s.ts
+	ts = p.ts
 	for i := range req.Writes {
 		read = read.Max(r.reads.GetKey(req.Writes[i].Key, txnID(req.Txn)))
 	}
@@ -340,32 +271,18 @@ func (r *Replica) commitSpill(ctx context.Context, req *kvpb.CommitRequest) (ts 
 	if req.Txn.Isolation == kvpb.Serializable && len(req.Reads) > 0 {
 		err = r.refresh(ctx, req.Txn, req.Reads, req.Txn.ReadTS, ts)
 	}
-	return ts, s, err
+	return ts, err
 }
 
-// decide ends the committing state.
-func (r *Replica) decide(s *spill, state spillState, ts hlc.Timestamp) {
-	sp := &r.spills
-	sp.mu.Lock()
-	s.state, s.commitTS = state, ts
-	close(s.decided)
-	sp.mu.Unlock()
-	r.settleLater(s)
-}
-
-// settleLater removes what is left of a decided spill, in the background.
-func (r *Replica) settleLater(s *spill) {
-	r.spills.wg.Go(func() {
-		if err := r.settle(context.Background(), s); err != nil {
-			r.deps.Logger.Error("clean up after a large transaction; the next start goes on with it",
-				"range", r.desc.RangeID, "err", err)
-			return
+// settleLater removes what is left of a decided part, in the background.
+func (r *Replica) settleLater(p *part) {
+	r.spills.run(func() {
+		ctx, cancel := r.spills.background(settleTimeout)
+		defer cancel()
+		if err := r.settlePart(ctx, p); err != nil {
+			r.deps.Logger.Debug("clean up after a transaction; the sweep goes on with it",
+				"range", r.id, "err", err)
+			r.sweepLater()
 		}
-		sp := &r.spills
-		sp.mu.Lock()
-		delete(sp.all, s.id)
-		sp.mu.Unlock()
-		sp.active.Add(-1)
-		close(s.done)
 	})
 }

@@ -9,15 +9,20 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// spillVersion is the format of durable locks and transaction records.
-const spillVersion = 1
+// recordVersion is the format of durable locks and transaction records.
+const recordVersion = 2
 
-// lockRecord is a durable lock: the value under keys.Lock(key). It says which
-// write of the transaction the key's provisional version is, and what it
-// replaced of an earlier spilled write.
+// lockRecord is a durable lock: the value under keys.Lock(key). It belongs to the
+// version of the key at ts. Of a spilled write it says which of the
+// transaction's it is, and what it replaced of an earlier one.
 type lockRecord struct {
-	txn      kvpb.TxnID
-	ts       hlc.Timestamp
+	txn    kvpb.TxnID
+	ts     hlc.Timestamp
+	anchor []byte // where the transaction's record is
+	// staged says that the version is part of a commit at ts, by the attempt epoch.
+	staged bool
+	epoch  uint32
+
 	position uint64
 	deleted  bool
 
@@ -31,48 +36,94 @@ const (
 	lockDeleted     = 1 << 0
 	lockHasPrev     = 1 << 1
 	lockPrevDeleted = 1 << 2
+	lockStaged      = 1 << 3
 )
 
 func (l *lockRecord) encode() []byte {
 	flags := byte(0)
-	if l.deleted {
-		flags |= lockDeleted
+	for _, f := range []struct {
+		on  bool
+		bit byte
+	}{{l.deleted, lockDeleted}, {l.hasPrev, lockHasPrev}, {l.prevDeleted, lockPrevDeleted}, {l.staged, lockStaged}} {
+		if f.on {
+			flags |= f.bit
+		}
 	}
-	if l.hasPrev {
-		flags |= lockHasPrev
-	}
-	if l.prevDeleted {
-		flags |= lockPrevDeleted
-	}
-	b := append(make([]byte, 0, 40+len(l.prevValue)), spillVersion, flags)
-	b = binary.BigEndian.AppendUint64(b, l.txn.Hi)
-	b = binary.BigEndian.AppendUint64(b, l.txn.Lo)
+	b := append(make([]byte, 0, 64+len(l.anchor)+len(l.prevValue)), recordVersion, flags)
+	b = appendID(b, l.txn)
 	b = appendTS(b, l.ts)
+	b = binary.BigEndian.AppendUint32(b, l.epoch)
 	b = binary.BigEndian.AppendUint64(b, l.position)
+	b = appendField(b, l.anchor)
 	if l.hasPrev {
 		b = binary.BigEndian.AppendUint64(b, l.prevPosition)
-		b = append(b, l.prevValue...)
+		b = appendField(b, l.prevValue)
 	}
 	return b
 }
 
 func decodeLock(p []byte) (l lockRecord, err error) {
-	const fixed = 2 + 16 + 12 + 8
-	if len(p) < fixed || p[0] != spillVersion {
-		return l, fmt.Errorf("%w: durable lock %x", storage.ErrCorrupted, p[:min(len(p), 8)])
-	}
-	l.txn = kvpb.TxnID{Hi: binary.BigEndian.Uint64(p[2:]), Lo: binary.BigEndian.Uint64(p[10:])}
-	l.ts = readTS(p[18:])
-	l.position = binary.BigEndian.Uint64(p[30:])
-	l.deleted, l.hasPrev, l.prevDeleted = p[1]&lockDeleted != 0, p[1]&lockHasPrev != 0, p[1]&lockPrevDeleted != 0
+	f := fields{b: p}
+	version, flags := f.byte(), f.byte()
+	l.txn, l.ts, l.epoch, l.position = f.id(), f.ts(), f.uint32(), f.uint64()
+	l.anchor = f.field()
+	l.deleted, l.hasPrev, l.prevDeleted = flags&lockDeleted != 0, flags&lockHasPrev != 0, flags&lockPrevDeleted != 0
+	l.staged = flags&lockStaged != 0
 	if l.hasPrev {
-		if len(p) < fixed+8 {
-			return l, fmt.Errorf("%w: durable lock %x", storage.ErrCorrupted, p)
-		}
-		l.prevPosition = binary.BigEndian.Uint64(p[fixed:])
-		l.prevValue = p[fixed+8:]
+		l.prevPosition, l.prevValue = f.uint64(), f.field()
+	}
+	if f.bad || version != recordVersion {
+		return lockRecord{}, fmt.Errorf("%w: durable lock %x", storage.ErrCorrupted, p[:min(len(p), 8)])
 	}
 	return l, nil
+}
+
+// txnRecord is a transaction's record, beside its anchor. What it says holds for
+// the transaction's parts in all ranges.
+type txnRecord struct {
+	id     kvpb.TxnID
+	anchor []byte
+	status kvpb.TxnStatus
+	ts     hlc.Timestamp // of the attempt, or of the commit
+	epoch  uint32
+	// keys are all staged keys: the transaction is committed when all are there.
+	// Without them it is when the record says so, and span holds the keys.
+	keys [][]byte
+	span kvpb.Span
+}
+
+func (r *txnRecord) encode() []byte {
+	b := append(make([]byte, 0, 64), recordVersion, byte(r.status))
+	b = appendID(b, r.id)
+	b = appendTS(b, r.ts)
+	b = binary.BigEndian.AppendUint32(b, r.epoch)
+	for _, k := range [][]byte{r.anchor, r.span.Key, r.span.EndKey} {
+		b = appendField(b, k)
+	}
+	b = binary.AppendUvarint(b, uint64(len(r.keys)))
+	for _, k := range r.keys {
+		b = appendField(b, k)
+	}
+	return b
+}
+
+func decodeRecord(p []byte) (r txnRecord, err error) {
+	f := fields{b: p}
+	version := f.byte()
+	r.status = kvpb.TxnStatus(f.byte())
+	r.id, r.ts, r.epoch = f.id(), f.ts(), f.uint32()
+	r.anchor, r.span.Key, r.span.EndKey = f.field(), f.field(), f.field()
+	for n := f.count(); n > 0 && !f.bad; n-- {
+		r.keys = append(r.keys, f.field())
+	}
+	if f.bad || version != recordVersion || r.status > kvpb.TxnAborted {
+		return txnRecord{}, fmt.Errorf("%w: transaction record %x", storage.ErrCorrupted, p[:min(len(p), 8)])
+	}
+	return r, nil
+}
+
+func appendID(b []byte, id kvpb.TxnID) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, id.Hi), id.Lo)
 }
 
 func appendTS(b []byte, ts hlc.Timestamp) []byte {
@@ -80,8 +131,8 @@ func appendTS(b []byte, ts hlc.Timestamp) []byte {
 	return binary.BigEndian.AppendUint32(b, ts.Logical)
 }
 
-func readTS(p []byte) hlc.Timestamp {
-	return hlc.Timestamp{WallTime: int64(binary.BigEndian.Uint64(p)), Logical: binary.BigEndian.Uint32(p[8:])}
+func appendField(b, p []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(p))), p...)
 }
 
 func recordID(id kvpb.TxnID) (b [16]byte) {
@@ -90,44 +141,46 @@ func recordID(id kvpb.TxnID) (b [16]byte) {
 	return b
 }
 
-// record returns the transaction record of a spill as it is now.
-func (sp *spills) record(s *spill) []byte {
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	return s.encode(s.state, s.commitTS)
+// fields takes a record apart; after the first field that is missing all are zero
+// and bad is set. Byte strings are copies.
+type fields struct {
+	b   []byte
+	bad bool
 }
 
-func (s *spill) encode(state spillState, commitTS hlc.Timestamp) []byte {
-	id := recordID(s.id)
-	b := append(make([]byte, 0, 64+len(s.lo)+len(s.hi)+len(s.anchor)), spillVersion, byte(state))
-	b = append(b, id[:]...)
-	b = appendTS(b, s.ts)
-	b = appendTS(b, commitTS)
-	for _, k := range [][]byte{s.anchor, s.lo, s.hi} {
-		b = binary.AppendUvarint(b, uint64(len(k)))
-		b = append(b, k...)
+func (f *fields) take(n int) []byte {
+	if n > len(f.b) {
+		f.b, f.bad = nil, true
+		return make([]byte, min(n, 16))
 	}
-	return b
+	p := f.b[:n]
+	f.b = f.b[n:]
+	return p
 }
 
-func decodeSpill(p []byte) (*spill, error) {
-	bad := func() (*spill, error) {
-		return nil, fmt.Errorf("%w: transaction record %x", storage.ErrCorrupted, p[:min(len(p), 8)])
+func (f *fields) byte() byte     { return f.take(1)[0] }
+func (f *fields) uint32() uint32 { return binary.BigEndian.Uint32(f.take(4)) }
+func (f *fields) uint64() uint64 { return binary.BigEndian.Uint64(f.take(8)) }
+func (f *fields) id() kvpb.TxnID { return kvpb.TxnID{Hi: f.uint64(), Lo: f.uint64()} }
+func (f *fields) ts() hlc.Timestamp {
+	return hlc.Timestamp{WallTime: int64(f.uint64()), Logical: f.uint32()}
+}
+
+// count reads a number of byte strings, each of which takes at least a byte.
+func (f *fields) count() int {
+	n, w := binary.Uvarint(f.b)
+	if w <= 0 || n > uint64(len(f.b)-w) {
+		f.b, f.bad = nil, true
+		return 0
 	}
-	const fixed = 2 + 16 + 24
-	if len(p) < fixed || p[0] != spillVersion {
-		return bad()
+	f.b = f.b[w:]
+	return int(n)
+}
+
+func (f *fields) field() []byte {
+	n := f.count()
+	if n == 0 {
+		return nil
 	}
-	s := &spill{state: spillState(p[1]), ts: readTS(p[18:]), commitTS: readTS(p[30:])}
-	s.id = kvpb.TxnID{Hi: binary.BigEndian.Uint64(p[2:]), Lo: binary.BigEndian.Uint64(p[10:])}
-	rest := p[fixed:]
-	for _, k := range []*[]byte{&s.anchor, &s.lo, &s.hi} {
-		n, w := binary.Uvarint(rest)
-		if w <= 0 || n > uint64(len(rest)-w) {
-			return bad()
-		}
-		*k = append([]byte(nil), rest[w:w+int(n)]...)
-		rest = rest[w+int(n):]
-	}
-	return s, nil
+	return append([]byte(nil), f.take(n)...)
 }

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
@@ -13,7 +14,10 @@ import (
 func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency.Holder, held concurrency.Strength, w *concurrency.Waiter) error {
 	err := r.waitUntil(ctx, w.Done(), req, h, w)
 	if err == nil {
-		return w.Err()
+		if err = w.Err(); errors.Is(err, concurrency.ErrMoved) {
+			return r.moved(req.Key)
+		}
+		return err
 	}
 	if w.Cancel() {
 		r.locks.Downgrade(h.ID, req.Key, held) // granted at the last moment

@@ -2,11 +2,20 @@
 // them and stops them. It is the only place that does.
 //
 // Above it is cli; below it everything else. Read node.go (Node: New, Start,
-// Stop), http.go (health and metrics), metrics.go.
+// Stop), network.go and cluster.go (how nodes find one another), addressing.go (the
+// meta records); of ranges: measure.go (what is measured of them), placement.go
+// (the queue that places them, and what it sees), zones.go (the rules), changer.go
+// (how a change is made by a range's leader), rangeops.go (how the leader is reached),
+// sqlranges.go (what SQL sees), clean.go; http.go (health and metrics), metrics.go.
 //
 // Invariants:
 //
 //	N1. Parts are stopped in the reverse of the order in which they were started
 //	    (Stop).
 //	N2. /health?ready=1 answers 200 only while the node accepts SQL (ready).
+//	N3. The range of the meta records holds nothing else and never splits
+//	    (splitFirstRange, splitRange).
+//	N4. The placement of replicas begins once the rules are known, so that none is
+//	    broken for want of them (place).
+//	N5. A meta record is replaced only by that of a later generation (writeAddress).
 package server

@@ -12,17 +12,14 @@ import (
 func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	s := x.s
 	s.fillEnv(ctx, &x.env, x.params)
-	env := &ddl.Env{
-		Txn: s.txn.txn, Coll: s.coll, User: s.user, Exec: &x.env, Format: s.Format(),
-		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: root.Query, Optimize: s.optimize, Notice: x.res.Notice,
-	}
-	tag, err := ddl.Exec(ctx, env, root.Stmt)
+	tag, err := ddl.Exec(ctx, x.ddlEnv(root.Query), root.Stmt)
 	if err != nil {
 		return err
 	}
 	if err := x.endImplicit(ctx); err != nil {
 		return err
 	}
+	x.warn()
 	return x.res.Complete(tag)
 }
 
@@ -47,6 +44,7 @@ func (s *Session) commitOnly(ctx context.Context) error {
 	s.coll.Committed(ctx)
 	s.vals.Commit()
 	t.open, t.id = false, 0
+	s.afterCommit(ctx)
 	return nil
 }
 

@@ -9,7 +9,9 @@
 // (Query, Bind, Execute, Sync: what fronts call), execute.go (execution: one
 // statement on its way), txnstate.go (transaction blocks), prepare.go and
 // plancache.go (plans and when they are renewed), then a file per kind of
-// statement: utility.go, copy.go, cursor.go, explain.go, ddl.go.
+// statement: utility.go, copy.go, cursor.go, explain.go, ddl.go, and about ranges
+// and zones placement.go, split.go, showranges.go, showzones.go; ranges.go is what
+// they ask of the cluster.
 //
 // Invariants:
 //
@@ -22,6 +24,9 @@
 //	Q3. In a failed block only statements that end it run (execution.run,
 //	    prepare, Bind).
 //	Q4. A program serves one execution at a time (cachedPlan.program, release).
+//	Q5. Borders between ranges are no part of a transaction; those of objects that
+//	    a transaction made or changed are made after its commit, or never
+//	    (doRanges, afterCommit).
 //
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
 // come from others and touch only what mu guards. Server's maps have a mutex.

@@ -56,6 +56,7 @@ func (x *execution) run(ctx context.Context) error {
 				return err
 			}
 		}
+		x.warn()
 		return x.res.Complete(tag)
 	}
 	if ex, ok := stmt.(*ast.Execute); ok {
@@ -70,6 +71,7 @@ func (x *execution) run(ctx context.Context) error {
 // conflicts and nothing of it has been sent.
 func (x *execution) runPlanned(ctx context.Context) error {
 	s := x.s
+	pending := len(s.rangeOps)
 	for attempt := 1; ; attempt++ {
 		if err := x.openTxn(ctx); err != nil {
 			return err
@@ -83,6 +85,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		}
 		x.close()
+		s.rangeOps = s.rangeOps[:min(pending, len(s.rangeOps))]
 		// The statement keeps its locks, and so its place in the queues, unless the
 		// commit was what failed.
 		if !txn.Finished() {
@@ -139,6 +142,9 @@ func (x *execution) attempt(ctx context.Context) error {
 	case *plan.Explain:
 		return x.runExplain(ctx, c.prep, root)
 	case *plan.Utility:
+		if placementColumns(root.Stmt) != nil {
+			return x.runPlacement(ctx, root.Stmt)
+		}
 		if ddl.Handles(root.Stmt) {
 			return x.runDDL(ctx, &plan.DDL{Stmt: root.Stmt})
 		}

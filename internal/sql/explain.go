@@ -144,6 +144,8 @@ func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
 			return []plan.Column{textColumn("name"), textColumn("setting"), textColumn("description")}
 		}
 		return []plan.Column{textColumn(settingName(st.Name))}
+	case *ast.Split, *ast.Scatter, *ast.ShowRanges, *ast.ShowZone, *ast.ShowObjects:
+		return placementColumns(st)
 	case *ast.Execute:
 		if t := s.statements[string(st.Name)]; t != nil {
 			return t.cols

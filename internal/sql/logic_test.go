@@ -27,15 +27,25 @@ import (
 
 // node is a store with a SQL layer, without a network.
 type node struct {
-	disk  fs.FS
-	store *store.Store
-	sql   *sql.Server
+	disk   fs.FS
+	store  *store.Store
+	ranges *fakeRanges
+	sql    *sql.Server
 }
 
 func newNode(t testing.TB, disk fs.FS) *node {
 	t.Helper()
+	ranges := newFakeRanges()
+	n := newNodeWith(t, disk, ranges)
+	n.ranges = ranges
+	return n
+}
+
+// newNodeWith is newNode with other access to ranges, or none.
+func newNodeWith(t testing.TB, disk fs.FS, ranges sql.Ranges) *node {
+	t.Helper()
 	clock := hlc.NewSystem(0)
-	st, err := store.Open(store.Options{FS: disk, Dir: "store", Clock: clock, SegmentBytes: 4 << 20, MemTableBytes: 4 << 20})
+	st, err := store.Open(store.Options{Bootstrap: true, FS: disk, Dir: "store", Clock: clock, SegmentBytes: 4 << 20, MemTableBytes: 4 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +58,7 @@ func newNode(t testing.TB, disk fs.FS) *node {
 		t.Fatal(err)
 	}
 	return &node{disk: disk, store: st, sql: sql.NewServer(sql.Config{
-		DB: db, Catalog: cat, Mem: quota.NewPool("test", 256<<20), Version: "test",
+		DB: db, Ranges: ranges, Catalog: cat, Mem: quota.NewPool("test", 256<<20), Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
 	})}
 }

@@ -28,6 +28,9 @@ type Config struct {
 	// Version follows "PostgreSQL 15.0 " in version().
 	Version string
 	Logger  *slog.Logger
+	// Ranges gives access to the ranges of the cluster; without it the statements
+	// about ranges fail with 0A000.
+	Ranges Ranges
 	// SpanSize returns the bytes that a key span takes on disk.
 	SpanSize func(start, end []byte) (int64, error)
 }

@@ -49,6 +49,9 @@ type Session struct {
 	txn       txnState
 	bctx      *builtin.Context
 	sequences sequenceState
+	// rangeOps wait for the commit, warnings for the end of the statement.
+	rangeOps []rangeOp
+	warnings []*pgerr.Error
 
 	mu struct {
 		sync.Mutex

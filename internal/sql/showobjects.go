@@ -53,6 +53,9 @@ func rewriteShow(p parser.Statement) (parser.Statement, error) {
 	if !ok {
 		return p, nil
 	}
+	if st.Kind == ast.ShowZoneConfigurations {
+		return p, nil
+	}
 	text, ok := showQueries[st.Kind]
 	if t, about := showTableQueries[st.Kind]; about && st.Name != nil {
 		text, ok = replaceTable(t, st.Name), true

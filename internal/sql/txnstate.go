@@ -27,6 +27,7 @@ type savepoint struct {
 	kv       kv.Savepoint
 	coll     catalog.Savepoint
 	settings int
+	rangeOps int
 }
 
 // txnState is the session's transaction. Outside a block a transaction is
@@ -96,6 +97,7 @@ func (s *Session) rollback(ctx context.Context) {
 		s.coll.RolledBack(ctx)
 	}
 	s.vals.Rollback()
+	s.rangeOps = nil
 	s.endTxn()
 }
 
@@ -203,6 +205,7 @@ func (s *Session) execSavepoint(name string) error {
 	}
 	s.txn.savepoints = append(s.txn.savepoints, savepoint{
 		name: name, kv: s.txn.txn.Savepoint(), coll: s.coll.Savepoint(), settings: s.vals.Mark(),
+		rangeOps: len(s.rangeOps),
 	})
 	return nil
 }
@@ -231,6 +234,7 @@ func (s *Session) execRollbackTo(ctx context.Context, name string) error {
 	}
 	s.coll.RollbackTo(sp.coll)
 	s.vals.RollbackTo(sp.settings)
+	s.rangeOps = s.rangeOps[:sp.rangeOps]
 	s.txn.savepoints = s.txn.savepoints[:i+1]
 	s.txn.block = blockOpen
 	return nil

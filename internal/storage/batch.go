@@ -28,6 +28,9 @@ func (b *Batch) Set(key, value []byte) error {
 	return op.Finish()
 }
 
+// SetEngineKey writes a key as the engine holds it, as an Iterator returned it.
+func (b *Batch) SetEngineKey(key, value []byte) error { return b.b.Set(key, value, nil) }
+
 // Delete removes an unversioned key.
 func (b *Batch) Delete(key []byte) error {
 	op := b.b.DeleteDeferred(len(key) + 1)

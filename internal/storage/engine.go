@@ -125,7 +125,9 @@ func (e *Engine) Close() error {
 		err = e.Flush()
 	}
 	if err := e.Err(); err != nil {
-		// The goroutine that met the error may hold locks of Pebble: leave it.
+		// The goroutine that met the error may hold locks of Pebble, so nobody waits
+		// for it; but its background work, which would try again and again, is to end.
+		go func() { _ = e.db.Close() }()
 		return errors.Join(err, e.lock.Close())
 	}
 	return errors.Join(err, e.db.Close(), e.lock.Close())

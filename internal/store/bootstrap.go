@@ -1,11 +1,13 @@
 package store
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftlog"
@@ -13,76 +15,100 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// Where the log of a new range begins: every replica of a range that was never
-// written to starts here, without asking anyone.
-const (
-	initialIndex = 10
-	initialTerm  = 5
-)
-
 // firstRange holds the whole key space of a new cluster.
 const firstRange kvpb.RangeID = 1
 
-// descriptorVersion is the format of a stored range descriptor.
-const descriptorVersion = 1
+// identityVersion is the format of a stored identity.
+const identityVersion = 1
 
 // clockGroup is the group under which the log keeps the clock's bound, as the
 // term of a hard state; no range has this id.
 const clockGroup raftlog.GroupID = 0
 
-// bootstrap gives an empty store its first range. The range's log comes first
-// and its descriptor last, flushed, so that a crash in between leaves a store
-// that is still empty.
-func (s *Store) bootstrap() error {
-	_, ok, err := s.eng.GetUnversioned(keys.RangeDescriptor(uint64(firstRange)), nil)
-	if err != nil || ok {
+// Identity says which cluster a store is part of, and as what. The zero Identity
+// is that of a store that is part of none.
+type Identity struct {
+	Cluster string
+	Node    kvpb.NodeID
+	Store   kvpb.StoreID
+}
+
+// Identity returns the store's identity.
+func (s *Store) Identity() Identity { return *s.identity.Load() }
+
+func (s *Store) loadIdentity() error {
+	id := new(Identity)
+	defer func() { s.identity.Store(id) }()
+	p, ok, err := s.eng.GetUnversioned(keys.StoreIdent(), nil)
+	if err != nil || !ok {
 		return err
 	}
-	s.fresh = true
-	const id kvpb.ReplicaID = 1
+	if len(p) == 0 || p[0] != identityVersion {
+		return fmt.Errorf("the store's identity has an unknown format version (%x)", p[:min(len(p), 1)])
+	}
+	return json.Unmarshal(p[1:], id)
+}
+
+// Join makes the store part of a cluster.
+func (s *Store) Join(id Identity) error {
+	b := s.eng.NewBatch()
+	defer b.Close()
+	if err := errors.Join(setIdentity(b, id), b.Commit()); err != nil {
+		return err
+	}
+	s.identity.Store(&id)
+	return s.eng.Flush()
+}
+
+func setIdentity(b *storage.Batch, id Identity) error {
+	p, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	return b.Set(keys.StoreIdent(), append([]byte{identityVersion}, p...))
+}
+
+// Bootstrap makes an empty store the first of a new cluster, with a first range
+// that holds everything. The range's log comes first and its descriptor last,
+// flushed, so that a crash in between leaves a store that is still empty.
+func (s *Store) Bootstrap(id Identity) error {
+	if s.Identity() != (Identity{}) {
+		return fmt.Errorf("the store is part of cluster %s already", s.Identity().Cluster)
+	}
+	const first kvpb.ReplicaID = 1
 	all := keys.ReplicatedSpan()
 	desc := &kvpb.RangeDescriptor{
 		RangeID: firstRange, StartKey: all.Start, EndKey: all.End,
-		Replicas:      []kvpb.ReplicaDescriptor{{Node: 1, Store: 1, Replica: id}},
-		NextReplicaID: id + 1, Generation: 1,
+		Replicas:      []kvpb.ReplicaDescriptor{{Node: id.Node, Store: id.Store, Replica: first}},
+		NextReplicaID: first + 1, Generation: 1, Borders: 1,
 	}
-	mark := raftlog.Mark{Index: initialIndex, Term: initialTerm}
-	err = s.log.Append([]raftlog.Write{{
-		Group: raftlog.GroupID(firstRange), Replica: uint64(id), Reset: &mark,
-		HardState: &raftlog.HardState{Term: initialTerm, Commit: initialIndex},
-	}})
-	if err != nil {
+	if err := s.beginLog(desc.RangeID, first); err != nil {
 		return err
 	}
 	b := s.eng.NewBatch()
 	defer b.Close()
-	enc, err := encodeDescriptor(desc)
-	if err != nil {
-		return err
-	}
-	err = errors.Join(
-		apply.WriteState(b, firstRange, apply.State{Index: initialIndex, Term: initialTerm}),
-		b.Set(keys.RangeReplicaID(uint64(firstRange)), []byte{byte(id)}),
-		b.Set(keys.RangeDescriptor(uint64(firstRange)), enc),
+	err := errors.Join(
+		apply.WriteReplica(b, desc, first, apply.State{Index: apply.FirstIndex, Term: apply.FirstTerm}, hlc.Timestamp{}),
+		setIdentity(b, id),
 		b.Commit(),
 	)
 	if err != nil {
 		return err
 	}
-	return s.eng.Flush()
-}
-
-func encodeDescriptor(d *kvpb.RangeDescriptor) ([]byte, error) {
-	p, err := json.Marshal(d)
-	return append([]byte{descriptorVersion}, p...), err
-}
-
-func decodeDescriptor(p []byte) (*kvpb.RangeDescriptor, error) {
-	if len(p) == 0 || p[0] != descriptorVersion {
-		return nil, fmt.Errorf("range descriptor has an unknown format version (%x)", p[:min(len(p), 1)])
+	if err := s.eng.Flush(); err != nil {
+		return err
 	}
-	d := new(kvpb.RangeDescriptor)
-	return d, json.Unmarshal(p[1:], d)
+	s.identity.Store(&id)
+	s.fresh = true
+	return nil
+}
+
+// beginLog makes the log of a new range.
+func (s *Store) beginLog(id kvpb.RangeID, rep kvpb.ReplicaID) error {
+	return s.log.Append([]raftlog.Write{{
+		Group: raftlog.GroupID(id), Replica: uint64(rep), Reset: &raftlog.Mark{Index: apply.FirstIndex, Term: apply.FirstTerm},
+		HardState: &raftlog.HardState{Term: apply.FirstTerm, Commit: apply.FirstIndex},
+	}})
 }
 
 // loadReplicas finds the replicas whose descriptors the engine holds.
@@ -106,17 +132,54 @@ func (s *Store) loadReplicas() error {
 		if err != nil {
 			return err
 		}
-		desc, err := decodeDescriptor(p)
+		desc, err := apply.DecodeDescriptor(p)
 		if err != nil {
 			return fmt.Errorf("range %d: %w", id, err)
 		}
-		r, err := replica.New(s.deps(), desc, desc.Replicas[0].Replica)
-		if err != nil {
+		if err := s.loadReplica(desc); err != nil {
 			return err
 		}
-		s.replicas = append(s.replicas, r)
 	}
 	return it.Error()
+}
+
+func (s *Store) loadReplica(desc *kvpb.RangeDescriptor) error {
+	p, ok, err := s.eng.GetUnversioned(keys.RangeReplicaID(uint64(desc.RangeID)), nil)
+	if err != nil {
+		return err
+	}
+	id, w := binary.Uvarint(p)
+	if !ok || w <= 0 {
+		return fmt.Errorf("range %d: its replica id is missing", desc.RangeID)
+	}
+	if err := s.mendLog(desc.RangeID, kvpb.ReplicaID(id)); err != nil {
+		return err
+	}
+	r, err := replica.New(s.deps(), desc, kvpb.ReplicaID(id))
+	if err != nil {
+		return err
+	}
+	s.add(r)
+	return nil
+}
+
+// mendLog empties a log that is behind the replica's state: a crash came between
+// the installation of a snapshot and that.
+func (s *Store) mendLog(id kvpb.RangeID, rep kvpb.ReplicaID) error {
+	st, ok := s.log.State(raftlog.GroupID(id))
+	if !ok {
+		return nil
+	}
+	at, err := apply.LoadState(s.eng, id)
+	if err != nil || at.Index <= st.Last {
+		return err
+	}
+	hs := st.HardState
+	hs.Commit, hs.Term = max(hs.Commit, at.Index), max(hs.Term, at.Term)
+	return s.log.Append([]raftlog.Write{{
+		Group: raftlog.GroupID(id), Replica: uint64(rep),
+		Reset: &raftlog.Mark{Index: at.Index, Term: at.Term}, HardState: &hs,
+	}})
 }
 
 // startClock puts the clock past the bound of the store's earlier life.

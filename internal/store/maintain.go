@@ -13,6 +13,9 @@ import (
 // Pace and limits of background work.
 const (
 	maintainEvery = time.Second
+	raftTickEvery = 100 * time.Millisecond
+	// maxKeptEntries bounds the log that a leader keeps for followers that are behind.
+	maxKeptEntries = 20000
 	// maxLogBacklog is how much log may wait for a flush before one is started;
 	// it bounds the replay after a crash.
 	maxLogBacklog = 256 << 20
@@ -67,6 +70,9 @@ func (m *maintenance) truncateLog() {
 			m.s.opts.Logger.Error("truncate log", "range", id, "err", err)
 			continue
 		}
+		if need := r.NeededFrom(); need < st.Index && st.Index-need < maxKeptEntries {
+			continue // when the followers have it, the next flush comes here again
+		}
 		if err := m.s.log.Truncate(raftlog.GroupID(id), st.Index, st.Term); err != nil {
 			m.s.opts.Logger.Error("truncate log", "range", id, "err", err)
 		}
@@ -76,6 +82,9 @@ func (m *maintenance) truncateLog() {
 // collect drops old versions that nobody can read any more.
 func (m *maintenance) collect(ctx context.Context) {
 	for _, r := range m.s.Replicas() {
+		if !r.Leads() {
+			continue
+		}
 		if err := r.CollectGarbage(ctx, m.s.CollectBelow()); err != nil && ctx.Err() == nil {
 			m.s.opts.Logger.Error("collect garbage", "range", r.Desc().RangeID, "err", err)
 		}

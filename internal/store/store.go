@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
@@ -34,6 +35,9 @@ type Options struct {
 	// reads, zero if there is none.
 	OldestRead func() hlc.Timestamp
 	Logger     *slog.Logger
+	// Bootstrap makes an empty store a cluster of one node; otherwise it waits for
+	// Bootstrap or Join.
+	Bootstrap bool
 	// OnFatal is called when the store can't go on; the process must end.
 	OnFatal func(error)
 }
@@ -49,9 +53,17 @@ type Store struct {
 	waits *concurrency.WaitGraph
 	fresh bool
 
-	mu       sync.RWMutex
-	replicas []*replica.Replica // sorted by start key
+	identity atomic.Pointer[Identity]
+	net      Network
+	txns     atomic.Pointer[replica.TxnDeps]
 
+	mu        sync.Mutex // of changes to index, and goingAway
+	goingAway map[kvpb.RangeID]struct{}
+	creating  sync.Mutex
+	index     atomic.Pointer[index]
+	snapshots snapshots
+
+	workers workers
 	stop    chan struct{}
 	flushed chan struct{}
 	done    sync.WaitGroup
@@ -93,15 +105,25 @@ func (s *Store) open() error {
 	if err := s.startClock(); err != nil {
 		return err
 	}
-	if err := s.bootstrap(); err != nil {
+	s.index.Store(&index{})
+	if err := s.loadIdentity(); err != nil {
 		return err
 	}
-	return s.loadReplicas()
+	if s.opts.Bootstrap && s.Identity() == (Identity{}) {
+		return s.Bootstrap(Identity{Cluster: s.Ident().ClusterID.String(), Node: 1, Store: 1})
+	}
+	return nil
 }
 
-// Start replays the log, makes the replicas leaders and begins background work.
+// Start loads the replicas, makes those of ranges without other voters leaders,
+// which replays their log, and begins background work.
 func (s *Store) Start() error {
-	for _, r := range s.replicas {
+	if len(s.Replicas()) == 0 {
+		if err := s.loadReplicas(); err != nil {
+			return err
+		}
+	}
+	for _, r := range s.Replicas() {
 		if err := r.Start(); err != nil {
 			return err
 		}
@@ -116,9 +138,10 @@ func (s *Store) Start() error {
 func (s *Store) Close() error {
 	close(s.stop)
 	s.done.Wait()
-	for _, r := range s.replicas {
+	for _, r := range s.all() {
 		r.Stop()
 	}
+	s.workers.close()
 	s.opts.Clock.Stop()
 	err := s.eng.Close()
 	return errors.Join(err, s.log.Close())
@@ -138,39 +161,6 @@ func (s *Store) Log() *raftlog.Log { return s.log }
 
 // Waits returns the graph of transactions that wait for one another.
 func (s *Store) Waits() *concurrency.WaitGraph { return s.waits }
-
-// Replicas returns the replicas in the order of their keys.
-func (s *Store) Replicas() []*replica.Replica {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.replicas
-}
-
-// Lookup returns the replica whose range holds key, and the range's end.
-func (s *Store) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	lo, hi := 0, len(s.replicas)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if bytes.Compare(s.replicas[mid].Desc().EndKey, key) <= 0 {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == len(s.replicas) || !s.replicas[lo].Desc().ContainsKey(key) {
-		return nil, nil, &kvpb.UnavailableError{Reason: fmt.Sprintf("no range holds key %x", key)}
-	}
-	return s.replicas[lo], s.replicas[lo].Desc(), nil
-}
-
-func (s *Store) deps() replica.Deps {
-	return replica.Deps{
-		Engine: s.eng, Log: s.log, Clock: s.opts.Clock, Logger: s.opts.Logger,
-		AdmitWrite: s.admitWrite, Waits: s.waits,
-	}
-}
 
 // CollectBelow returns the timestamp below which versions may be collected now:
 // the TTL before now, or the oldest active read if that is earlier.
@@ -199,6 +189,12 @@ func (s *Store) maintain() {
 	m := newMaintenance(s)
 	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
+	var raftTick <-chan time.Time
+	if s.net.Support != nil {
+		t := time.NewTicker(raftTickEvery)
+		defer t.Stop()
+		raftTick = t.C
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -209,6 +205,10 @@ func (s *Store) maintain() {
 		select {
 		case <-s.stop:
 			return
+		case <-raftTick:
+			for _, r := range s.all() {
+				r.Tick()
+			}
 		case <-s.flushed:
 			m.truncateLog()
 		case <-tick.C:

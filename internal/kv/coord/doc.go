@@ -2,13 +2,14 @@
 // until they commit, remembers what they read, and commits them.
 //
 // Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go
-// (Txn, the life of a transaction), scan.go, buffer.go (Buffer, the writes),
-// reads.go (ReadSet), env.go (what transactions share).
+// (Txn, the life of a transaction), scan.go, uncertain.go (reads when clocks
+// differ), buffer.go (Buffer, the writes), spill.go, reads.go (ReadSet), env.go
+// (what transactions share).
 //
 // A transaction's statements are numbered. A plain read of a statement sees the
 // snapshot at the transaction's read timestamp and the writes of earlier
 // statements; a locking read sees the newest committed version and every write.
-// Writes go into the buffer and reach the range with the commit, in one phase.
+// Writes go into the buffer and reach their ranges with the commit.
 //
 // Invariants:
 //
@@ -21,6 +22,13 @@
 //	C4. A key's lock is taken before its row is written, and locks are given up
 //	    only by the commit, by Rollback or by RollbackTo, which turns what they
 //	    protected into reads.
+//	C5. A read timestamp chosen by a range is taken over only by the first read in a
+//	    snapshot (mayMove, noteRead); any other version of an uncertain time makes the
+//	    transaction refresh what it has read, or the statement start again
+//	    (settleUncertainty).
+//	C6. A commit names the leadership under which each of its locks was granted
+//	    (addLocks); after a commit that failed no other of the transaction can
+//	    succeed where its locks were (abandon).
 //
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

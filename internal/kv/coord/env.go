@@ -3,6 +3,7 @@ package coord
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -13,6 +14,9 @@ import (
 type Env struct {
 	Sender kvpb.Sender
 	Clock  *hlc.Clock
+	// MaxOffset is how far the clocks of other gateways may be ahead of this one; 0
+	// if there are none.
+	MaxOffset time.Duration
 	// Mem is charged for write buffers; nil means no limit.
 	Mem *quota.Pool
 

@@ -22,7 +22,7 @@ func (t *Txn) Scan(ctx context.Context, start, end []byte, o ScanOptions, res *k
 		page = &t.page
 	}
 	page.Reset()
-	if err := t.env.Sender.Scan(ctx, req, page); err != nil {
+	if err := t.scanStored(ctx, page); err != nil {
 		return err
 	}
 	lo, hi := start, end

@@ -43,8 +43,9 @@ func (t *Txn) discharge() {
 
 // spillState is what the gateway remembers of writes that it no longer holds.
 type spillState struct {
-	base   int    // writes spilled or undone: positions of the buffer count from here
-	anchor []byte // first key spilled, nil if none
+	base   int       // writes spilled or undone: positions of the buffer count from here
+	anchor []byte    // first key spilled, nil if none
+	span   kvpb.Span // of all keys spilled
 }
 
 // maybeSpill spills the buffer when it has grown too large. A statement whose
@@ -59,14 +60,15 @@ func (t *Txn) maybeSpill(ctx context.Context) error {
 		if len(req.Writes) == 0 {
 			return nil
 		}
-		req.Txn = &t.meta
-		if err := t.env.Sender.Spill(ctx, &req); err != nil {
-			return err
-		}
 		if t.spill.anchor == nil {
 			t.spill.anchor = bytes.Clone(req.Writes[0].Key)
 		}
-		t.state = spilled
+		t.spill.span = kvpb.Cover(kvpb.Cover(t.spill.span, req.Writes[0].Key), req.Writes[len(req.Writes)-1].Key)
+		t.state = spilled // even if it fails: a part may be there
+		req.Txn, req.Anchor = &t.meta, t.spill.anchor
+		if err := t.env.Sender.Spill(ctx, &req); err != nil {
+			return err
+		}
 		req, size = kvpb.SpillRequest{}, 0
 		return nil
 	}
@@ -168,7 +170,7 @@ func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
 	if t.state != spilled || sp.writes >= t.spill.base {
 		return nil
 	}
-	err := t.env.Sender.Unspill(ctx, &kvpb.UnspillRequest{Txn: &t.meta, Anchor: t.spill.anchor, From: uint64(sp.writes)})
+	err := t.env.Sender.Unspill(ctx, &kvpb.UnspillRequest{Txn: &t.meta, Anchor: t.spill.anchor, From: uint64(sp.writes), Span: t.spill.span})
 	if err != nil {
 		return err
 	}
@@ -180,6 +182,6 @@ func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
 func (t *Txn) abortSpilled(ctx context.Context) {
 	if t.state == spilled {
 		// What can't be undone now is undone when the range starts again.
-		_ = t.env.Sender.Unspill(ctx, &kvpb.UnspillRequest{Txn: &t.meta, Anchor: t.spill.anchor, Abort: true})
+		_ = t.env.Sender.Unspill(ctx, &kvpb.UnspillRequest{Txn: &t.meta, Anchor: t.spill.anchor, Abort: true, Span: t.spill.span})
 	}
 }

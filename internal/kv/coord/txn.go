@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -30,6 +31,7 @@ const (
 type lockedKey struct {
 	key      []byte
 	strength kvpb.Strength
+	epoch    uint64 // leadership that granted it
 }
 
 // Txn is a transaction as its gateway sees it. It is used by one goroutine at a
@@ -47,8 +49,9 @@ type Txn struct {
 	buf      Buffer
 	reads    ReadSet
 	locks    []lockedKey
-	lockKeys [][]byte // scratch of commit and release
-	epoch    uint64
+	lockKeys [][]byte      // scratch of commit and release
+	epochs   []uint64      // scratch of commit
+	hasRead  bool          // something was read at the present read timestamp
 	minTS    hlc.Timestamp // newest version seen under a lock
 	commitTS hlc.Timestamp
 	spill    spillState
@@ -108,7 +111,7 @@ func (t *Txn) Reset(o Options) {
 	must.True(t.state == idle || t.state == finished, "C1: transaction restarted while active")
 	t.opts = o
 	t.meta = kvpb.TxnMeta{ID: t.env.nextTxnID(), Isolation: o.Isolation}
-	t.state, t.seq, t.epoch = idle, 0, 0
+	t.state, t.seq = idle, 0
 	t.minTS, t.commitTS = hlc.Timestamp{}, hlc.Timestamp{}
 	t.buf.Reset()
 	t.reads.Reset()
@@ -158,25 +161,28 @@ func (t *Txn) BeginStatement() {
 	case t.state == idle:
 		t.begin()
 	case t.opts.Isolation == kvpb.ReadCommitted && t.opts.AsOf.IsEmpty():
-		t.setReadTS(t.env.Clock.Now())
+		t.newSnapshot(t.env.Clock.Now())
 	}
 }
 
 func (t *Txn) begin() {
 	t.state = active
-	ts := t.opts.AsOf
-	if ts.IsEmpty() {
+	if ts := t.opts.AsOf; !ts.IsEmpty() {
+		t.meta.StartTS = ts
+		t.setReadTS(ts)
+	} else {
 		ts = t.env.Clock.Now()
+		t.meta.StartTS = ts
+		t.newSnapshot(ts)
 	}
-	t.meta.StartTS = ts
-	t.setReadTS(ts)
 	t.env.register(t)
 }
 
-func (t *Txn) setReadTS(ts hlc.Timestamp) { t.meta.ReadTS = ts }
-
 func (t *Txn) remembersReads() bool {
-	return t.opts.Isolation == kvpb.Serializable && !t.opts.ReadOnly && t.opts.AsOf.IsEmpty()
+	if t.opts.ReadOnly && t.env.MaxOffset == 0 {
+		return false // its snapshot has no reason to move
+	}
+	return t.opts.Isolation == kvpb.Serializable && t.opts.AsOf.IsEmpty()
 }
 
 // Get reads a key in the statement's snapshot. The value is valid until the
@@ -190,12 +196,8 @@ func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, er
 			return val, found, err
 		}
 	}
-	t.getReq.Key = key
-	if err := t.env.Sender.Get(ctx, &t.getReq, &t.getResp); err != nil {
+	if err := t.getStored(ctx, key); err != nil {
 		return nil, false, err
-	}
-	if t.remembersReads() {
-		t.reads.AddKey(key)
 	}
 	return t.getResp.Value, t.getResp.Found, nil
 }
@@ -239,19 +241,23 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.Wait
 	case kvpb.RepeatableRead:
 		return LockResult{}, &kvpb.RetryError{Reason: "could not serialize access due to concurrent update", Key: cloneKey(key)}
 	}
-	if err := t.refresh(ctx, t.env.Clock.Now()); err != nil {
+	if err := t.refresh(ctx, t.env.Clock.Now().Max(resp.TS)); err != nil {
 		return LockResult{}, err
 	}
 	return res, nil
 }
 
+// knownLocks is how many of the last locks are looked at for one that was lost and
+// taken again; the commit finds the others by their epochs.
+const knownLocks = 16
+
 func (t *Txn) addLock(key []byte, s kvpb.Strength, epoch uint64) error {
-	if t.epoch == 0 {
-		t.epoch = epoch
-	} else if t.epoch != epoch {
-		return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: cloneKey(key)}
+	for i := max(0, len(t.locks)-knownLocks); i < len(t.locks); i++ {
+		if bytes.Equal(t.locks[i].key, key) {
+			return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: cloneKey(key)}
+		}
 	}
-	t.locks = append(t.locks, lockedKey{key: t.reads.copyBytes(key), strength: s})
+	t.locks = append(t.locks, lockedKey{key: t.reads.copyBytes(key), strength: s, epoch: epoch})
 	return nil
 }
 
@@ -264,6 +270,7 @@ func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
 		}
 	}
 	t.setReadTS(ts)
+	t.hasRead = t.reads.Len() > 0
 	return nil
 }
 
@@ -352,10 +359,13 @@ func (t *Txn) Commit(ctx context.Context) error {
 	req := t.buildCommit()
 	var resp kvpb.CommitResponse
 	if err := t.env.Sender.Commit(ctx, req, &resp); err != nil {
-		t.abortSpilled(context.WithoutCancel(ctx))
+		t.abandon(ctx, err)
 		return err
 	}
 	t.commitTS = resp.CommitTS
+	if t.env.MaxOffset > 0 { // another node may have chosen it
+		t.env.Clock.Forward(t.commitTS) // what begins here from now on sees it
+	}
 	return nil
 }
 
@@ -368,15 +378,50 @@ func (t *Txn) buildCommit() *kvpb.CommitRequest {
 		}
 		t.writes = append(t.writes, w)
 	}
-	t.lockKeys = t.lockKeys[:0]
-	for i := range t.locks {
-		t.lockKeys = append(t.lockKeys, t.locks[i].key)
-	}
 	req := &t.commitReq
-	req.Writes, req.Locks, req.LockEpoch = t.writes, t.lockKeys, t.epoch
-	req.Spilled, req.Anchor = t.state == spilled, t.spill.anchor
+	*req = kvpb.CommitRequest{Txn: &t.meta, Writes: t.writes}
+	t.addLocks(req)
+	req.Spilled, req.Anchor, req.SpillSpan = t.state == spilled, t.spill.anchor, t.spill.span
 	req.Reads, req.AllReadsHere, req.MinTS = t.reads.Spans(), true, t.minTS
 	return req
+}
+
+// abandonTimeout bounds what a transaction whose commit failed does before its
+// client hears of it.
+const abandonTimeout = time.Second
+
+// abandon gives up what is left of a transaction whose commit failed with err.
+func (t *Txn) abandon(ctx context.Context, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
+	defer cancel()
+	if kvpb.Classify(err) != kvpb.ClassAmbiguous { // else it may have committed
+		t.abortSpilled(ctx)
+	}
+	if len(t.locks) > 0 {
+		_ = t.env.Sender.Release(ctx, &kvpb.ReleaseRequest{Txn: &t.meta, Locks: t.commitReq.Locks, Abandoned: true})
+	}
+}
+
+// addLocks puts the locks into the commit. Their epochs differ only if they are in
+// several ranges.
+func (t *Txn) addLocks(req *kvpb.CommitRequest) {
+	t.lockKeys, t.epochs = t.lockKeys[:0], t.epochs[:0]
+	same := true
+	for i := range t.locks {
+		t.lockKeys = append(t.lockKeys, t.locks[i].key)
+		same = same && t.locks[i].epoch == t.locks[0].epoch
+	}
+	req.Locks = t.lockKeys
+	switch {
+	case len(t.locks) == 0:
+	case same:
+		req.LockEpoch = t.locks[0].epoch
+	default:
+		for i := range t.locks {
+			t.epochs = append(t.epochs, t.locks[i].epoch)
+		}
+		req.LockEpochs = t.epochs
+	}
 }
 
 // Rollback ends the transaction without effect. It may be called at any time.
@@ -408,12 +453,15 @@ func (t *Txn) Options() Options { return t.opts }
 // Snapshot is what a statement reads, for cursors and portals that go on reading
 // after later statements have begun.
 type Snapshot struct {
-	seq    int32
-	readTS hlc.Timestamp
+	seq     int32
+	readTS  hlc.Timestamp
+	hasRead bool
 }
 
 // Snapshot returns what the current statement reads.
-func (t *Txn) Snapshot() Snapshot { return Snapshot{seq: t.seq, readTS: t.meta.ReadTS} }
+func (t *Txn) Snapshot() Snapshot {
+	return Snapshot{seq: t.seq, readTS: t.meta.ReadTS, hasRead: t.hasRead}
+}
 
 // Use makes the following reads those of an earlier statement's snapshot and
 // returns the present one, to be restored with Use. Nothing may be written in
@@ -421,9 +469,11 @@ func (t *Txn) Snapshot() Snapshot { return Snapshot{seq: t.seq, readTS: t.meta.R
 // was read holds at the new one too.
 func (t *Txn) Use(s Snapshot) (present Snapshot) {
 	present = t.Snapshot()
+	back := s.seq > t.seq // to the present: its reads go on where they were
 	t.seq = s.seq
 	if t.opts.Isolation == kvpb.ReadCommitted {
 		t.setReadTS(s.readTS)
+		t.hasRead = s.hasRead || !back
 	}
 	return present
 }

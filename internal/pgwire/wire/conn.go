@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"net"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -10,7 +11,9 @@ import (
 
 // Conn reads and writes messages on a connection.
 type Conn struct {
+	// nc is set by the owner under mu: other goroutines read it for Wake and Close.
 	nc   net.Conn
+	mu   sync.Mutex
 	raw  syscall.RawConn // nil if nc is no socket: TLS, a pipe
 	pool *Buffers
 
@@ -38,7 +41,7 @@ type Stats struct {
 
 // NewConn returns a Conn on nc; first are bytes that were already read from it.
 func NewConn(nc net.Conn, pool *Buffers, first []byte) *Conn {
-	c := &Conn{nc: nc, pool: pool}
+	c := &Conn{pool: pool}
 	c.attach(nc)
 	if len(first) > 0 {
 		c.in = append([]byte(nil), first...)
@@ -49,7 +52,10 @@ func NewConn(nc net.Conn, pool *Buffers, first []byte) *Conn {
 }
 
 func (c *Conn) attach(nc net.Conn) {
-	c.nc, c.raw = nc, nil
+	c.mu.Lock()
+	c.nc = nc
+	c.mu.Unlock()
+	c.raw = nil
 	var err error
 	switch s := nc.(type) { // no other type: it may have a Read of its own
 	case *net.TCPConn:
@@ -67,6 +73,24 @@ func (c *Conn) attach(nc net.Conn) {
 // Upgrade goes on with another connection on top of the present one (TLS). No
 // input may be buffered.
 func (c *Conn) Upgrade(nc net.Conn) { c.attach(nc) }
+
+// Peek returns the next byte of the input and leaves it there.
+func (c *Conn) Peek() (byte, error) {
+	if err := c.need(1); err != nil {
+		return 0, err
+	}
+	return c.in[c.r], nil
+}
+
+// TakeInput takes what is buffered out of the input, for an Upgrade to read it
+// first.
+func (c *Conn) TakeInput() []byte {
+	b := append([]byte(nil), c.in[c.r:c.w]...)
+	c.stats.BytesIn -= uint64(len(b)) // they will be counted as what they carry
+	c.r, c.w = 0, 0
+	c.dropInput()
+	return b
+}
 
 // NetConn returns the connection underneath.
 func (c *Conn) NetConn() net.Conn { return c.nc }
@@ -180,7 +204,14 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 // goroutine may call it.
 func (c *Conn) Wake() {
 	c.woken.Store(true)
-	_ = c.nc.SetReadDeadline(time.Unix(1, 0)) // fails on a closed connection only
+	_ = c.shared().SetReadDeadline(time.Unix(1, 0)) // fails on a closed connection only
+}
+
+// shared returns the connection to goroutines other than the owner.
+func (c *Conn) shared() net.Conn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nc
 }
 
 // Woken reports whether Wake was called.
@@ -188,7 +219,7 @@ func (c *Conn) Woken() bool { return c.woken.Load() }
 
 // Close closes the connection. Any goroutine may call it; the buffers go to the
 // garbage collector.
-func (c *Conn) Close() error { return c.nc.Close() }
+func (c *Conn) Close() error { return c.shared().Close() }
 
 // Release gives the buffers back; the owner calls it last.
 func (c *Conn) Release() {

@@ -188,7 +188,6 @@ func (p *printer) showObjects(s *ShowObjects) {
 			p.w(" FROM ", s.Object.String(), " ")
 		}
 		p.name(*s.Name)
-		p.optIdent("@", s.Index)
 	}
 	switch {
 	case s.WithComment && s.WithDetails:
@@ -280,8 +279,8 @@ func (p *printer) utility(s Statement) {
 	case *Call:
 		p.w("CALL ")
 		p.expr(s.Func)
-	case *Split:
-		p.split1(s)
+	default:
+		p.placement(s)
 	}
 }
 
@@ -291,18 +290,4 @@ func (p *printer) optOptions(list []Option) {
 		p.w(" ")
 		p.options(list)
 	}
-}
-
-// split1 prints SPLIT AT and UNSPLIT.
-func (p *printer) split1(s *Split) {
-	p.w("ALTER ", [...]string{"TABLE ", "INDEX "}[btoi(s.Index != "")])
-	p.name(s.Table)
-	p.optIdent("@", s.Index)
-	p.w([...]string{" SPLIT", " UNSPLIT"}[btoi(s.Unsplit)])
-	if s.All {
-		p.w(" ALL")
-		return
-	}
-	p.w(" AT ")
-	p.query(s.Rows)
 }

@@ -152,7 +152,6 @@ const (
 	ShowIndexes
 	ShowConstraints
 	ShowCreate
-	ShowRanges
 	ShowSequences
 	ShowTypes
 	ShowUsers
@@ -171,7 +170,7 @@ const (
 
 // showKindNames is indexed by ShowKind.
 var showKindNames = [...]string{
-	"DATABASES", "SCHEMAS", "TABLES", "COLUMNS", "INDEXES", "CONSTRAINTS", "CREATE", "RANGES",
+	"DATABASES", "SCHEMAS", "TABLES", "COLUMNS", "INDEXES", "CONSTRAINTS", "CREATE",
 	"SEQUENCES", "TYPES", "USERS", "ROLES", "GRANTS", "SESSIONS", "QUERIES", "JOBS", "STATISTICS",
 	"ALL CLUSTER SETTINGS", "CLUSTER SETTING", "ZONE CONFIGURATIONS", "TRANSACTIONS", "FUNCTIONS",
 }
@@ -185,8 +184,6 @@ type ShowObjects struct {
 	Kind ShowKind
 	// Name is the object of FROM name, of SHOW CREATE name, of ON name.
 	Name *TableName
-	// Index is that of SHOW RANGES FROM INDEX t@i.
-	Index Name
 	// Object says what Name names: ObjTable, ObjDatabase, ObjSchema, ObjIndex,
 	// ObjView, ObjSequence.
 	Object ObjectKind

@@ -263,13 +263,5 @@ func (*Do) Tag() string { return "DO" }
 // Tag implements Statement.
 func (*Call) Tag() string { return "CALL" }
 
-// Tag implements Statement.
-func (s *Split) Tag() string {
-	if s.Unsplit {
-		return "UNSPLIT"
-	}
-	return "SPLIT"
-}
-
 // Tag implements Statement: the feature's name.
 func (s *Unsupported) Tag() string { return s.Feature }

@@ -82,17 +82,6 @@ type Call struct {
 	Func *FuncCall
 }
 
-// Split is the dialect's ALTER TABLE|INDEX ... SPLIT AT, as a statement; with
-// Unsplit it is UNSPLIT.
-type Split struct {
-	Loc
-	Table   TableName
-	Index   Name
-	Unsplit bool
-	All     bool // UNSPLIT ALL
-	Rows    *Select
-}
-
 func (*Unsupported) stmtNode() {}
 func (*Vacuum) stmtNode()      {}
 func (*Reindex) stmtNode()     {}
@@ -101,4 +90,3 @@ func (*Checkpoint) stmtNode()  {}
 func (*LockTable) stmtNode()   {}
 func (*Do) stmtNode()          {}
 func (*Call) stmtNode()        {}
-func (*Split) stmtNode()       {}

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -187,9 +188,18 @@ func (cl *Cleaner) Run(ctx context.Context) {
 	}
 }
 
-// Pass clears every span that is due and returns their number.
+// Pass clears every span that is due and returns their number. Of several nodes one
+// at a time does so; the others return 0.
 func (cl *Cleaner) Pass(ctx context.Context) (int, error) {
 	n := 0
+	if g := cl.Store.gw; g != nil {
+		if mine, err := g.takeCleaning(ctx); err != nil || !mine {
+			return 0, err
+		}
+		if err := cl.Store.findCleanups(ctx); err != nil {
+			return 0, err
+		}
+	}
 	now := cl.Store.db.Clock().Now()
 	for id, r := range cl.due(now) {
 		done, err := cl.clean(ctx, id, r)
@@ -216,17 +226,91 @@ func (cl *Cleaner) due(now hlc.Timestamp) map[cleanupID]cleanupRecord {
 	return out
 }
 
+// cleaningValidity is how long a node that cleaned last goes on to be the one that
+// cleans.
+const cleaningValidity = 3 * cleanEvery
+
+// cleaning is the record of the node that cleans.
+type cleaning struct {
+	Node        kvpb.NodeID
+	Incarnation int64
+	Expiration  int64
+}
+
+// takeCleaning reports whether this node is the one that cleans, which it becomes
+// if there is none.
+func (g *gateway) takeCleaning(ctx context.Context) (mine bool, err error) {
+	inc := g.inc.Load()
+	key := keys.SystemKey(sysCleaner)
+	err = g.s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		mine = false
+		res, err := t.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
+		if err != nil {
+			return err
+		}
+		var r cleaning
+		if err := decodeRecord(res.Value, res.Found, &r); err != nil {
+			return err
+		}
+		now := g.clock.PhysicalNow()
+		if res.Found && r.Node != g.node && now <= r.Expiration+int64(g.clock.MaxOffset()) {
+			return nil
+		}
+		mine = inc != 0
+		if !mine {
+			return nil
+		}
+		return putRecord(ctx, t, key, cleaning{g.node, inc, now + int64(cleaningValidity)})
+	})
+	return mine, err
+}
+
+// findCleanups learns of the records of all nodes. The delay of one begins when it
+// is seen first, since its transaction may have ended long after it was made.
+func (s *Store) findCleanups(ctx context.Context) error {
+	found := map[cleanupID]cleanupRecord{}
+	err := s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		clear(found)
+		return scanSystem(ctx, t, sysCleanup, func(k, v []byte) error {
+			r, err := decodeCleanup(v)
+			if err == nil {
+				found[cleanupID(binary.BigEndian.Uint64(k[len(k)-8:]))] = r
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	now := s.db.Clock().Now().WallTime
+	cl := &s.cleanups
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	for id, r := range found {
+		_, pending := cl.pending[id]
+		if _, busy := cl.busy[id]; !pending && !busy {
+			r.Since = now
+			cl.pending[id] = r
+		}
+	}
+	return nil
+}
+
 // clean clears one span if its record is still there, and then deletes the
 // record.
 func (cl *Cleaner) clean(ctx context.Context, id cleanupID, r cleanupRecord) (bool, error) {
 	s := cl.Store
-	exists := false
+	exists, busy := false, false
+	wait := kv.WaitBlock
+	if s.gw != nil {
+		wait = kv.WaitSkip // a transaction of another node may hold it for long
+	}
 	check := func(ctx context.Context, t *kv.Txn) error {
-		res, err := t.Lock(ctx, cleanupKey(id), kv.LockUpdate, kv.WaitBlock)
-		exists = res.Found
+		res, err := t.Lock(ctx, cleanupKey(id), kv.LockUpdate, wait)
+		exists, busy = res.Found, res.Skipped
 		return err
 	}
-	if err := s.db.Run(ctx, check); err != nil {
+	if err := s.db.Run(ctx, check); err != nil || busy {
 		return false, err
 	}
 	if exists {

@@ -30,7 +30,19 @@ type Collection struct {
 
 	npins  int
 	pins   [inlinePins]atomic.Pointer[object]
-	locked []*object
+	locked []heldLock
+
+	// In a cluster of several gateways: epoch is the registration under which the
+	// transaction has used the catalog, 0 if it has not yet; active says that
+	// others are to be told of its end.
+	epoch  uint64
+	active bool
+	// stored are the descriptors whose stored form the transaction has locked,
+	// waiting is its wait for one more.
+	stored  []ID
+	waiting atomic.Pointer[storedWait]
+	// start stands for the transaction's where there is none (remoteTxn).
+	start hlc.Timestamp
 
 	moreMu  sync.Mutex
 	more    []*object
@@ -80,6 +92,7 @@ func (c *Collection) Begin(txn *kv.Txn) {
 	c.txnHi.Store(id.Hi)
 	c.txnLo.Store(id.Lo)
 	c.historical, c.statements, c.committing = false, 0, false
+	c.epoch = 0
 }
 
 func (c *Collection) txnID() concurrency.TxnID {
@@ -142,6 +155,9 @@ func (c *Collection) peek(id ID) Descriptor {
 // with a retry error if one of them has changed since the plan was made: the
 // statement must be planned again.
 func (c *Collection) PinAll(ctx context.Context, deps []Dep) error {
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
 	for i := range deps {
 		if deps[i].ID.IsVirtual() {
 			continue
@@ -201,7 +217,10 @@ func (c *Collection) freshen(ctx context.Context, since hlc.Timestamp) error {
 }
 
 // PreCommit is called before the transaction commits.
-func (c *Collection) PreCommit(context.Context) error {
+func (c *Collection) PreCommit(ctx context.Context) error {
+	if err := c.fence(ctx); err != nil {
+		return err
+	}
 	c.committing = true
 	return nil
 }
@@ -214,9 +233,10 @@ func (c *Collection) Committed(context.Context) {
 		commit = c.txn.CommitTimestamp()
 	}
 	if c.changes != nil {
-		c.store.publish(c.changes, commit)
+		c.store.publishOwn(c.changes, commit)
 		c.store.settleCleanups(c.changes)
 	}
+	c.tellPeers(true, commit)
 	c.endTxn(commit)
 }
 
@@ -229,14 +249,28 @@ func (c *Collection) RolledBack(ctx context.Context) {
 		}
 		c.store.settleCleanups(c.changes)
 	}
+	c.tellPeers(c.committing, hlc.Timestamp{})
 	c.endTxn(hlc.Timestamp{})
+}
+
+// tellPeers tells the other gateways of the end of the transaction, before its
+// locks here are released. reread says that it has, or may have, committed.
+func (c *Collection) tellPeers(reread bool, commit hlc.Timestamp) {
+	g := c.store.gw
+	if g == nil {
+		return
+	}
+	if n := g.announcementOf(c, reread, commit); n != nil {
+		g.announceEnd(n, reread)
+	}
 }
 
 func (c *Collection) endTxn(commit hlc.Timestamp) {
 	c.changes, c.committing, c.historical = nil, false, false
 	c.unlockAll()
 	c.unpinAll(commit)
-	c.statements = 0
+	c.statements, c.epoch = 0, 0
+	c.stored = c.stored[:0]
 }
 
 // Savepoint marks a point of the transaction.
@@ -263,6 +297,10 @@ func (c *Collection) RollbackTo(sp Savepoint) {
 
 // reload reads what a transaction with an unknown outcome may have changed.
 func (s *Store) reload(ctx context.Context, ch *changes) {
+	if g := s.gw; g != nil {
+		g.rereads.Lock()
+		defer g.rereads.Unlock()
+	}
 	for attempt := 0; attempt < 3; attempt++ {
 		fresh, err := s.readBack(ctx, ch)
 		if err == nil {
@@ -270,15 +308,34 @@ func (s *Store) reload(ctx context.Context, ch *changes) {
 			return
 		}
 		if errors.Is(err, context.Canceled) {
-			return
+			break
 		}
+	}
+	if s.gw != nil {
+		s.gw.distrust()
 	}
 }
 
+// publishOwn publishes what a transaction of this node has committed.
+func (s *Store) publishOwn(ch *changes, since hlc.Timestamp) {
+	if g := s.gw; g != nil {
+		g.rereads.Lock()
+		defer g.rereads.Unlock()
+	}
+	s.publish(ch, since)
+}
+
 func (s *Store) readBack(ctx context.Context, ch *changes) (*changes, error) {
-	txn := s.db.Begin(kv.TxnOptions{ReadOnly: true})
-	txn.BeginStatement()
-	defer txn.Rollback(ctx)
+	var fresh *changes
+	err := s.db.Run(ctx, func(ctx context.Context, txn *kv.Txn) (err error) {
+		fresh, err = readChanges(ctx, txn, ch)
+		return err
+	})
+	return fresh, err
+}
+
+// readChanges reads what ch mentions.
+func readChanges(ctx context.Context, txn *kv.Txn, ch *changes) (*changes, error) {
 	fresh := newChanges()
 	for id := range ch.descs {
 		v, found, err := txn.Get(ctx, descriptorKey(id))

@@ -10,7 +10,11 @@
 // asks), Store (store.go: the committed versions of a node), object (object.go:
 // locks on one descriptor), Collection (collection.go: one session's view),
 // resolve.go and change.go (its reads and writes), sequence.go (values of
-// sequences), cleanup.go (data of dropped objects).
+// sequences), cleanup.go (data of dropped objects). Where several nodes serve SQL:
+// gateway (gateway.go: whether the node may use its cache), member.go (the records
+// by which gateways know of one another), peers.go (what a node does for changes
+// made elsewhere), peerlock.go (what a node that makes one asks of the others),
+// watch.go (nodes that fall silent), refresh.go (reading the catalog again).
 //
 // Changes are made in the session's transaction: descriptor and name keys are
 // written through it, and the changed descriptors are kept in the Collection
@@ -32,8 +36,43 @@
 //     retry error (Collection.freshen).
 //  6. Ids and oids are never used twice (idGenerator.take).
 //
+// With several gateways:
+//
+//  7. A gateway uses cached descriptors only while its lease, less the offset of
+//     clocks, lasts by its own clock; nobody passes over a gateway before having
+//     deleted its records, which takes the lease's end by the deleter's clock
+//     (Collection.enter, gateway.deregister).
+//  8. Before a transaction changes an object, it has locked it on every gateway
+//     that may use it. It lists its lock as active first and reads the records
+//     then, outside its own snapshot, so at any isolation level; a new gateway
+//     commits its records first, asks all others for active locks then, and loads
+//     its cache last. So either the changer reads the new record, or the new
+//     gateway is told of the lock. A changer that can't be asked is struck off,
+//     and 10 holds (gateway.lockPeers, gateway.register).
+//  9. A gateway whose records were deleted registers under a new incarnation and
+//     loads everything anew; what its transactions had pinned is void and they
+//     can't commit (Collection.enterFor).
+//  10. A change commits only while its gateway is registered as it was when the
+//     transaction began to use the catalog: the commit holds a share lock on the
+//     record (Collection.fence). So after the deletion of a record the outcome of
+//     all changes of that gateway is settled, and others may drop its locks after
+//     reading the catalog again (gateway.watchOnce).
+//  11. A change is published on all gateways, and there before its locks are
+//     released, before its statement returns (gateway.announceEnd); this may be cut
+//     short after releaseWait, while the locks stay.
+//  12. The stored descriptor is locked before the object is on any gateway, so that
+//     changers of one object never hold it on some gateways each
+//     (Collection.lockStored).
+//  13. What was read back is published in the order it was read
+//     (gateway.rereads), and only if it differs from what is there
+//     (Store.publishFresh).
+//
 // Concurrency: a Store is safe for concurrent use. A Collection belongs to one
 // session; other goroutines only look at its pins.
+//
+// A transaction that only writes rows checks the lease before its commit is sent and
+// leaves commitMargin for the way; that a commit is not delayed for longer must be
+// ensured below, with Collection.CommitDeadline.
 //
 // It does not: understand SQL expressions (defaults and checks are text), check
 // privileges, or write rows.

@@ -22,7 +22,7 @@ type node struct {
 func openNode(t testing.TB, disk fs.FS) *node {
 	t.Helper()
 	clock := hlc.NewSystem(0)
-	st, err := store.Open(store.Options{FS: disk, Dir: "store", Clock: clock, SegmentBytes: 1 << 20, MemTableBytes: 1 << 20})
+	st, err := store.Open(store.Options{Bootstrap: true, FS: disk, Dir: "store", Clock: clock, SegmentBytes: 1 << 20, MemTableBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

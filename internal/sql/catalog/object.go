@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -40,6 +41,9 @@ type version struct {
 	// since is when this version was committed: a snapshot before it does not
 	// fit it. Zero if it was there when the node started.
 	since hlc.Timestamp
+	// stored is the version that the stored descriptor has; desc may have a
+	// higher one (Store.supersede).
+	stored uint64
 }
 
 // exclusive is an exclusive lock, held or waited for.
@@ -47,6 +51,9 @@ type exclusive struct {
 	owner *Collection
 	wake  chan struct{} // a pin was given up
 	done  chan struct{} // closed when the lock is released
+	// granted says that no other transaction uses the object, here or elsewhere;
+	// only the owner looks.
+	granted bool
 }
 
 // lastWriteGrain is the precision of object.lastWrite: writing it rarely keeps
@@ -105,7 +112,10 @@ func (w changer) AppendBlockers(dst []concurrency.TxnID) []concurrency.TxnID {
 // await waits on ch for source's blockers: until it yields, the transaction is
 // chosen to break a deadlock, lock_timeout passes or the statement ends.
 func (c *Collection) await(ctx context.Context, ch <-chan struct{}, source concurrency.BlockerSource) error {
-	start := c.txn.ReadTimestamp()
+	start, lockTimeout := c.start, time.Duration(0)
+	if c.txn != nil {
+		start, lockTimeout = c.txn.ReadTimestamp(), c.txn.LockTimeout
+	}
 	if start.IsEmpty() {
 		start = c.store.db.Clock().Now()
 	}
@@ -114,8 +124,8 @@ func (c *Collection) await(ctx context.Context, ch <-chan struct{}, source concu
 	check := time.NewTimer(deadlockFirst)
 	defer check.Stop()
 	var timeout <-chan time.Time
-	if c.txn.LockTimeout > 0 {
-		t := time.NewTimer(c.txn.LockTimeout)
+	if lockTimeout > 0 {
+		t := time.NewTimer(lockTimeout)
 		defer t.Stop()
 		timeout = t.C
 	}
@@ -125,6 +135,9 @@ func (c *Collection) await(ctx context.Context, ch <-chan struct{}, source concu
 			return nil
 		case <-check.C:
 			c.store.waits.Check(edge)
+			if p, ok := source.(pinHolders); ok && c.store.gw != nil {
+				p.breakCycles()
+			}
 			check.Reset(deadlockAgain)
 		case <-edge.Victim():
 			return &kvpb.DeadlockError{}
@@ -141,31 +154,120 @@ func (c *Collection) await(ctx context.Context, ch <-chan struct{}, source concu
 // Afterwards the snapshot is no older than the last change of the object's
 // data. Descriptors that this transaction created need no lock.
 func (c *Collection) LockExclusive(ctx context.Context, id ID) error {
-	o := c.store.object(id)
-	if o == nil || c.holds(o) {
+	if c.store.object(id) == nil {
 		return nil
 	}
-	for {
-		x := &exclusive{owner: c, wake: make(chan struct{}, 1), done: make(chan struct{})}
-		if o.excl.CompareAndSwap(nil, x) {
-			c.locked = append(c.locked, o)
-			if err := c.awaitPins(ctx, o, x); err != nil {
-				return err
-			}
-			break
-		}
-		if x := o.excl.Load(); x != nil {
-			if err := c.await(ctx, x.done, changer{x}); err != nil {
-				return err
-			}
+	g := c.store.gw
+	if g != nil {
+		if err := c.lockStored(ctx, id); err != nil {
+			return err
 		}
 	}
-	v := o.cur.Load()
-	since := v.since
-	if last := (hlc.Timestamp{WallTime: o.lastWrite.Load()}); since.Less(last) {
-		since = last
+	o := c.store.object(id)
+	if o == nil || c.granted(o) {
+		return nil
 	}
+	x, err := c.lockHere(ctx, o)
+	if err != nil {
+		return err
+	}
+	since := o.newest()
+	if g != nil {
+		far, err := g.lockPeers(ctx, c, id)
+		if err != nil {
+			return err // the lock is kept and completed when it is asked for again
+		}
+		since = since.Max(far)
+	}
+	x.granted = true
 	return c.freshen(ctx, since)
+}
+
+// lockStored locks the stored descriptor: of several nodes that want to change it
+// one comes first, so that they don't wait for one another.
+func (c *Collection) lockStored(ctx context.Context, id ID) error {
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c.waiting.Store(&storedWait{id, cancel})
+	_, err := c.txn.Lock(ctx, descriptorKey(id), kv.LockUpdate, kv.WaitBlock)
+	c.waiting.Store(nil)
+	if err != nil {
+		if cause := context.Cause(ctx); kv.IsRetryable(cause) {
+			return cause
+		}
+		return err
+	}
+	c.stored = append(c.stored, id)
+	return nil
+}
+
+// storedWait is a wait for the lock of a stored descriptor.
+type storedWait struct {
+	id     ID
+	cancel context.CancelCauseFunc
+}
+
+// breakCycles ends the waits of sessions of this node that have o pinned, for which
+// c waits, and that wait for a stored descriptor that c has locked. The wait graph
+// finds such a cycle only if the descriptor's range is led from here.
+func (p pinHolders) breakCycles() {
+	p.c.store.eachSession(func(other *Collection) {
+		if w := other.waiting.Load(); w != nil && other != p.c && slices.Contains(p.c.stored, w.id) && other.hasPin(p.o) {
+			w.cancel(&kvpb.RetryError{Reason: "could not serialize access due to a concurrent change of the schema"})
+		}
+	})
+}
+
+// lockHere locks an object on this node.
+func (c *Collection) lockHere(ctx context.Context, o *object) (*exclusive, error) {
+	for {
+		x := o.excl.Load()
+		switch {
+		case x == nil:
+			if x = c.announce(o); x == nil {
+				continue
+			}
+			c.locked = append(c.locked, heldLock{o, x})
+			return x, c.awaitPins(ctx, o, x)
+		case x.owner == c:
+			return x, nil
+		}
+		if err := c.await(ctx, x.done, changer{x}); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// heldLock is an exclusive lock that a session holds.
+type heldLock struct {
+	o *object
+	x *exclusive
+}
+
+// announce tells the users of o that c is about to change it; nil means that
+// somebody else does.
+func (c *Collection) announce(o *object) *exclusive {
+	x := &exclusive{owner: c, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	if o.excl.CompareAndSwap(nil, x) {
+		return x
+	}
+	return nil
+}
+
+// unlock ends x, which was announced on o.
+func (o *object) unlock(x *exclusive) {
+	if o.excl.CompareAndSwap(x, nil) {
+		close(x.done)
+	}
+}
+
+// newest returns a time before which no snapshot fits o: when it was changed or,
+// as far as this node knows, written last.
+func (o *object) newest() hlc.Timestamp {
+	return o.cur.Load().since.Max(hlc.Timestamp{WallTime: o.lastWrite.Load()})
 }
 
 // awaitPins waits until nobody else has o pinned. If it fails, o is unlocked.
@@ -173,8 +275,7 @@ func (c *Collection) awaitPins(ctx context.Context, o *object, x *exclusive) err
 	for c.pinnedElsewhere(o) {
 		if err := c.await(ctx, x.wake, pinHolders{o, c}); err != nil {
 			c.locked = c.locked[:len(c.locked)-1]
-			o.excl.Store(nil)
-			close(x.done)
+			o.unlock(x)
 			return err
 		}
 	}
@@ -189,9 +290,9 @@ func (c *Collection) pinnedElsewhere(o *object) bool {
 	return found
 }
 
-func (c *Collection) holds(o *object) bool {
+func (c *Collection) granted(o *object) bool {
 	x := o.excl.Load()
-	return x != nil && x.owner == c
+	return x != nil && x.owner == c && x.granted
 }
 
 // pin marks o as used by the transaction. It waits while another transaction
@@ -213,6 +314,11 @@ func (c *Collection) pin(ctx context.Context, o *object) error {
 			return err
 		}
 		waited = true
+	}
+	if waited {
+		if err := c.enter(ctx); err != nil {
+			return err
+		}
 	}
 	if v := o.cur.Load(); waited || !v.since.IsEmpty() {
 		return c.freshen(ctx, v.since)
@@ -314,10 +420,8 @@ func (c *Collection) unpinAll(commit hlc.Timestamp) {
 
 // unlockAll releases the exclusive locks.
 func (c *Collection) unlockAll() {
-	for _, o := range c.locked {
-		x := o.excl.Load()
-		o.excl.Store(nil)
-		close(x.done)
+	for _, l := range c.locked {
+		l.o.unlock(l.x)
 	}
 	clear(c.locked)
 	c.locked = c.locked[:0]

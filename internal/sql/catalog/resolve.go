@@ -66,6 +66,9 @@ func (c *Collection) get(ctx context.Context, id ID) (Descriptor, error) {
 		}
 		return decodeDescriptor(id, v)
 	}
+	if err := c.enter(ctx); err != nil {
+		return nil, err
+	}
 	o := c.store.object(id)
 	if o == nil {
 		return nil, nil
@@ -80,6 +83,9 @@ func (c *Collection) get(ctx context.Context, id ID) (Descriptor, error) {
 // nil if there is none. DDL may rename it while find waits for the pin: then it
 // looks again.
 func (c *Collection) find(ctx context.Context, k NameKey) (Descriptor, NameEntry, error) {
+	if err := c.enter(ctx); err != nil {
+		return nil, NameEntry{}, err
+	}
 	for {
 		e, ok, err := c.lookup(ctx, k)
 		if err != nil || !ok {
@@ -201,6 +207,9 @@ func (c *Collection) TableByOid(ctx context.Context, oid uint32) (*Table, error)
 				return t.withOid(oid), nil
 			}
 		}
+	}
+	if err := c.enter(ctx); err != nil {
+		return nil, err
 	}
 	c.store.mu.RLock()
 	id, ok := c.store.byOid[oid]

@@ -48,6 +48,18 @@ func (s *sequences) values(t *Table) *sequenceValues {
 	return v
 }
 
+// forget drops the values reserved of a sequence.
+func (s *sequences) forget(id sequenceID) {
+	s.mu.Lock()
+	v := s.blocks[id]
+	s.mu.Unlock()
+	if v != nil {
+		v.mu.Lock()
+		v.left = 0
+		v.mu.Unlock()
+	}
+}
+
 // sequenceValues is what the node knows of one sequence's value.
 type sequenceValues struct {
 	mu   sync.Mutex
@@ -192,6 +204,14 @@ func (s *Store) SetVal(ctx context.Context, t *Table, value int64, called bool) 
 		return pgerr.New(pgerr.NumericValueOutOfRange,
 			"setval: value %d is out of bounds for sequence \"%s\" (%d..%d)", value, t.Name, q.Min, q.Max)
 	}
+	if err := s.storeValue(ctx, t, sequenceState{last: value, called: called}); err != nil || s.gw == nil {
+		return err
+	}
+	return s.gw.forgetSequence(ctx, sequenceID{t.ID, t.Sequence.Storage})
+}
+
+// storeValue writes a sequence's value and drops what the node has reserved.
+func (s *Store) storeValue(ctx context.Context, t *Table, st sequenceState) error {
 	v := s.sequences.values(t)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -200,7 +220,7 @@ func (s *Store) SetVal(ctx context.Context, t *Table, value int64, called bool) 
 		if _, err := txn.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock); err != nil {
 			return err
 		}
-		return txn.Put(key, encodeSequence(sequenceState{last: value, called: called}))
+		return txn.Put(key, encodeSequence(st))
 	})
 	if err == nil {
 		v.left = 0

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -25,6 +26,14 @@ type Options struct {
 	Waits *concurrency.WaitGraph
 	// Virtual are the built-in schemas.
 	Virtual []VirtualSchema
+
+	// Where several nodes serve SQL: Node and Life are this one and its present
+	// start, Peers reaches the others; nil means that there are none. Clock tells
+	// when registrations expire; nil is the clock of DB.
+	Node  kvpb.NodeID
+	Life  int64
+	Peers Peers
+	Clock *hlc.Clock
 }
 
 // Store is the catalog of a node: every committed descriptor, in memory.
@@ -36,6 +45,7 @@ type Store struct {
 	virtual    virtualCatalog
 	sequences  sequences
 	cleanups   cleanups
+	gw         *gateway // nil: no other node serves SQL
 
 	mu      sync.RWMutex
 	objects map[ID]*object
@@ -62,6 +72,9 @@ func NewStore(o Options) *Store {
 	s.virtual.init(o.Virtual)
 	s.sequences.init()
 	s.cleanups.init()
+	if o.Peers != nil {
+		s.gw = newGateway(s, o)
+	}
 	s.generation.Store(1)
 	return s
 }
@@ -76,26 +89,47 @@ var bootstrapDatabases = [...]string{"defaultdb", "postgres"}
 // RootUser owns what Bootstrap creates.
 const RootUser = "root"
 
-// Bootstrap reads the catalog and creates what a new cluster lacks.
+// bootstrapAttempts bounds how often Bootstrap looks whether another node was
+// first.
+const bootstrapAttempts = 10
+
+// Bootstrap reads the catalog and creates what a new cluster lacks. Several nodes
+// may do so at once.
 func (s *Store) Bootstrap(ctx context.Context) error {
-	if err := s.load(ctx); err != nil {
-		return err
+	var err error
+	for range bootstrapAttempts {
+		if err = s.load(ctx); err == nil && len(s.names) > 0 {
+			return nil
+		}
+		if err == nil {
+			err = s.create(ctx)
+		}
+		if pgerr.CodeOf(err) != pgerr.DuplicateDatabase && !kv.IsRetryable(err) && !kv.IsAmbiguous(err) {
+			return err
+		}
 	}
-	if len(s.names) > 0 {
-		return nil
-	}
+	return err
+}
+
+// create makes the databases of a new cluster.
+func (s *Store) create(ctx context.Context) error {
 	c := s.NewCollection()
 	defer c.Close()
 	txn := s.db.Begin(kv.TxnOptions{})
 	txn.BeginStatement()
 	c.Begin(txn)
+	var err error
 	for _, name := range bootstrapDatabases {
-		if _, err := c.CreateDatabase(ctx, name, RootUser); err != nil {
-			c.RolledBack(ctx)
-			return err
+		if _, err = c.CreateDatabase(ctx, name, RootUser); err != nil {
+			break
 		}
 	}
-	if err := txn.Commit(ctx); err != nil {
+	if err == nil {
+		err = txn.Commit(ctx)
+	} else {
+		txn.Rollback(ctx)
+	}
+	if err != nil {
 		c.RolledBack(ctx)
 		return err
 	}
@@ -105,36 +139,19 @@ func (s *Store) Bootstrap(ctx context.Context) error {
 
 // load reads all descriptors and names.
 func (s *Store) load(ctx context.Context) error {
-	txn := s.db.Begin(kv.TxnOptions{ReadOnly: true})
-	txn.BeginStatement()
-	defer txn.Rollback(ctx)
-	err := scanSystem(ctx, txn, sysDescriptor, func(k, v []byte) error {
-		id, err := decodeIDSuffix(k)
+	return s.db.Run(ctx, func(ctx context.Context, txn *kv.Txn) error {
+		img, err := readImage(ctx, txn)
 		if err != nil {
 			return err
 		}
-		d, err := decodeDescriptor(id, v)
-		if err != nil {
-			return err
+		s.mu.Lock()
+		for id, d := range img.descs {
+			s.setDescriptor(id, d, hlc.Timestamp{})
 		}
-		s.setDescriptor(id, d, hlc.Timestamp{})
-		return nil
+		s.names = img.names
+		s.mu.Unlock()
+		return s.loadCleanups(ctx, txn)
 	})
-	if err != nil {
-		return err
-	}
-	err = scanSystem(ctx, txn, sysName, func(k, v []byte) error {
-		n, err := decodeNameKey(k)
-		if err != nil {
-			return err
-		}
-		s.names[n], err = decodeName(v)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return s.loadCleanups(ctx, txn)
 }
 
 // scanSystem calls f for every system key that begins with prefix.
@@ -161,6 +178,10 @@ func scanSystem(ctx context.Context, txn *kv.Txn, prefix string, f func(k, v []b
 // setDescriptor makes d, nil for dropped, the newest version of id. The caller
 // holds mu or is alone.
 func (s *Store) setDescriptor(id ID, d Descriptor, since hlc.Timestamp) {
+	var stored uint64
+	if d != nil {
+		stored = d.Ident().Version
+	}
 	o := s.objects[id]
 	if o == nil {
 		if d == nil {
@@ -174,7 +195,7 @@ func (s *Store) setDescriptor(id ID, d Descriptor, since hlc.Timestamp) {
 			d = d.withVersion(old.Ident().Version + 1)
 		}
 	}
-	o.cur.Store(&version{desc: d, since: since})
+	o.cur.Store(&version{desc: d, since: since, stored: stored})
 	if d == nil {
 		delete(s.objects, id)
 		delete(s.schemas, id)
@@ -275,7 +296,7 @@ func (s *Store) supersedeContents(id ID) {
 func (s *Store) supersede(id ID) {
 	if o := s.objects[id]; o != nil {
 		v := o.cur.Load()
-		o.cur.Store(&version{desc: v.desc.withVersion(v.desc.Ident().Version + 1), since: v.since})
+		o.cur.Store(&version{desc: v.desc.withVersion(v.desc.Ident().Version + 1), since: v.since, stored: v.stored})
 	}
 }
 
@@ -310,6 +331,14 @@ func (s *Store) eachSession(f func(*Collection)) {
 // SessionsOf returns how many sessions other than except are connected to a
 // database.
 func (s *Store) SessionsOf(db ID, except *Collection) int {
+	n := s.localSessions(db, except)
+	if s.gw != nil {
+		n += s.gw.sessionsOf(db)
+	}
+	return n
+}
+
+func (s *Store) localSessions(db ID, except *Collection) int {
 	n := 0
 	s.eachSession(func(c *Collection) {
 		if c != except && ID(c.dbID.Load()) == db {

@@ -172,17 +172,29 @@ func (a *alteration) undefinedConstraint(c *ast.AlterCmd) error {
 // renewPrimary gives the rows a new home: a fresh id for the primary index. The
 // old one is cleared after the commit.
 func (a *alteration) renewPrimary(ctx context.Context) error {
-	return a.renewIndex(ctx, 0)
+	return a.renewAlike(ctx, 0)
+}
+
+// renewAlike gives index i a fresh id and, as its keys stay what they are, the
+// borders that were made in the old one.
+func (a *alteration) renewAlike(ctx context.Context, i int) error {
+	old := a.t.Indexes[i].ID
+	err := a.renewIndex(ctx, i)
+	a.e.copySplits(a.t, old, a.t.Indexes[i].ID)
+	return err
 }
 
 // renewIndex gives index i a fresh id; the caller fills it.
 func (a *alteration) renewIndex(ctx context.Context, i int) error {
-	if err := a.e.clearIndex(ctx, a.t, a.t.Indexes[i].ID); err != nil {
+	old := a.t.Indexes[i].ID
+	if err := a.e.clearIndex(ctx, a.t, old); err != nil {
 		return err
 	}
 	var err error
-	a.t.Indexes[i].ID, err = a.e.takeIndexID(ctx, a.t)
-	return err
+	if a.t.Indexes[i].ID, err = a.e.takeIndexID(ctx, a.t); err != nil {
+		return err
+	}
+	return a.e.moveZone(ctx, a.t, old, a.t.Indexes[i].ID)
 }
 
 // renewSecondary gives all secondary indexes fresh ids: their entries end with
@@ -190,7 +202,7 @@ func (a *alteration) renewIndex(ctx context.Context, i int) error {
 func (a *alteration) renewSecondary(ctx context.Context) ([]int, error) {
 	all := []int{0}
 	for i := 1; i < len(a.t.Indexes); i++ {
-		if err := a.renewIndex(ctx, i); err != nil {
+		if err := a.renewAlike(ctx, i); err != nil {
 			return nil, err
 		}
 		all = append(all, i)

@@ -372,7 +372,11 @@ func (a *alteration) rebuildColumn(ctx context.Context, col *catalog.Column, usi
 	inKey := usesColumn(a.t.Primary(), col.ID)
 	for i := range a.t.Indexes {
 		if i == 0 || inKey || usesColumn(&a.t.Indexes[i], col.ID) {
-			if err := a.renewIndex(ctx, i); err != nil {
+			renew := a.renewAlike
+			if inKey || slices.ContainsFunc(a.t.Indexes[i].Columns, func(k catalog.IndexColumn) bool { return k.Column == col.ID }) {
+				renew = a.renewIndex
+			}
+			if err := renew(ctx, i); err != nil {
 				return err
 			}
 			spec.indexes = append(spec.indexes, i)

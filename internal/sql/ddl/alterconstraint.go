@@ -90,7 +90,10 @@ func (a *alteration) addUnique(ctx context.Context, c pendingConstraint) error {
 	if err != nil {
 		return err
 	}
-	return a.e.addBuiltIndex(ctx, a.old, a.t, ix)
+	if err := a.e.addBuiltIndex(ctx, a.old, a.t, ix); err != nil {
+		return err
+	}
+	return a.e.presplit(ctx, a.t, &ix, c.SplitInto, nil)
 }
 
 // addPrimaryKey makes the rows live under a declared key instead of row ids.
@@ -121,6 +124,9 @@ func (a *alteration) addPrimaryKey(ctx context.Context, c pendingConstraint) err
 	if err != nil {
 		return err
 	}
+	if err := a.e.moveZone(ctx, a.t, a.t.Primary().ID, ix.ID); err != nil {
+		return err
+	}
 	if err := a.e.clearIndex(ctx, a.t, a.t.Primary().ID); err != nil {
 		return err
 	}
@@ -138,7 +144,10 @@ func (a *alteration) addPrimaryKey(ctx context.Context, c pendingConstraint) err
 	if err := a.buildAll(ctx, ix.Columns); err != nil {
 		return err
 	}
-	return a.put(ctx)
+	if err := a.put(ctx); err != nil {
+		return err
+	}
+	return a.e.presplit(ctx, a.t, &ix, c.SplitInto, nil)
 }
 
 // buildAll fills the new primary index and, under fresh ids, all others;
@@ -167,6 +176,9 @@ func (a *alteration) replacePrimaryByRowID(ctx context.Context) error {
 	}
 	ix, err := a.e.addRowID(ctx, a.t)
 	if err != nil {
+		return err
+	}
+	if err := a.e.moveZone(ctx, a.t, pk.ID, ix.ID); err != nil {
 		return err
 	}
 	a.t.Indexes[0] = ix

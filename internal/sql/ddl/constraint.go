@@ -44,9 +44,6 @@ func (e *Env) keyConstraint(ctx context.Context, t *catalog.Table, schema string
 	if c.Sharded || c.Buckets != nil {
 		return catalog.Index{}, pgerr.Unsupported("hash-sharded keys are not supported").At(c.Pos)
 	}
-	if c.SplitInto != nil {
-		e.noEffect(noSplit)
-	}
 	keys := c.Keys
 	if c.column != "" {
 		keys = []ast.IndexElem{{Loc: c.Loc, Column: c.column}}

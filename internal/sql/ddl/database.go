@@ -153,7 +153,11 @@ func (e *Env) dropDatabase(ctx context.Context, st *ast.DropDatabase) error {
 	if err := e.Coll.Remove(ctx, d.ID); err != nil {
 		return err
 	}
-	return e.Coll.ClearOnCommit(ctx, keys.DatabaseSpan(uint64(d.ID)))
+	span := keys.DatabaseSpan(uint64(d.ID))
+	if err := e.removeZones(ctx, span); err != nil {
+		return err
+	}
+	return e.Coll.ClearOnCommit(ctx, span)
 }
 
 func (e *Env) unusedDatabase(d *catalog.Database) error {

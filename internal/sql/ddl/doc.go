@@ -8,7 +8,8 @@
 // Reading order: Env and Exec (env.go), names.go (where objects go and what
 // they are called), table.go with column.go, constraint.go and index.go (CREATE
 // TABLE and CREATE INDEX), alter.go and its siblings (ALTER TABLE), build.go
-// (filling indexes), drop.go (dependencies), and a file per other statement.
+// (filling indexes), drop.go (dependencies), zoneobject.go, zone.go and split.go
+// (what has keys, its placement rules, its borders), and a file per other statement.
 //
 // Every statement works in the session's transaction: descriptors are written
 // there, so ROLLBACK undoes it. An object that others may use is locked
@@ -27,7 +28,10 @@
 //     it commits (sink.leaveTxn).
 //  4. An index id is never used again, not even after a rollback: what was
 //     written under it may still wait to be cleared (Env.takeIndexID).
-//  5. What is not supported is refused with 0A000; what is accepted without
+//  5. A zone goes with its object: dropped with it, moved with its index
+//     (Env.removeZones, Env.moveZone); each that is written is valid with what it
+//     inherits and for what inherits from it (Env.checkZones).
+//  6. What is not supported is refused with 0A000; what is accepted without
 //     effect is listed in noeffect.go and answered with a NOTICE.
 //
 // Concurrency: an Env belongs to one statement.

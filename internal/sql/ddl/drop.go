@@ -344,7 +344,11 @@ func (e *Env) dropRelation(ctx context.Context, t *catalog.Table, gone map[catal
 	if t.Kind == catalog.KindView {
 		return nil
 	}
-	return e.Coll.ClearOnCommit(ctx, keys.TableSpan(uint64(t.Database), uint64(t.ID)))
+	span := keys.TableSpan(uint64(t.Database), uint64(t.ID))
+	if err := e.removeZones(ctx, span); err != nil {
+		return err
+	}
+	return e.Coll.ClearOnCommit(ctx, span)
 }
 
 // dropIndexes is DROP INDEX.
@@ -390,6 +394,9 @@ func (e *Env) dropIndexes(ctx context.Context, st *ast.Drop) error {
 func (e *Env) removeIndex(ctx context.Context, t *catalog.Table, name string) error {
 	i := slices.IndexFunc(t.Indexes, func(ix catalog.Index) bool { return ix.Name == name })
 	if err := e.removeRelationName(ctx, t, name); err != nil {
+		return err
+	}
+	if err := e.removeZones(ctx, indexSpan(t, t.Indexes[i].ID)); err != nil {
 		return err
 	}
 	if err := e.clearIndex(ctx, t, t.Indexes[i].ID); err != nil {

@@ -29,6 +29,12 @@ type Env struct {
 	Query *plan.Prepared
 	// Optimize improves a plan before it runs; nil runs it as planned.
 	Optimize func(context.Context, *plan.Prepared) (*plan.Prepared, error)
+	// Presplit takes the borders to make after the commit; nil: ranges are out of
+	// reach.
+	Presplit func(Presplit)
+	// Localities returns where the nodes of the cluster are, as in
+	// "region=eu,zone=a"; nil if that is not known.
+	Localities func(context.Context) ([]string, error)
 	// Notice sends a notice or warning; nil drops it.
 	Notice func(severity string, n *pgerr.Error)
 }
@@ -38,7 +44,8 @@ func Handles(stmt ast.Statement) bool {
 	switch stmt.(type) {
 	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.CreateSchema, *ast.AlterObject,
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateTable, *ast.CreateTableAs, *ast.CreateIndex,
-		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable:
+		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable,
+		*ast.ConfigureZone:
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
@@ -87,6 +94,8 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		err = e.comment(ctx, s)
 	case *ast.LockTable:
 		err = e.lockTables(ctx, s)
+	case *ast.ConfigureZone:
+		return e.configureZone(ctx, s)
 	case *ast.CreateExtension:
 		err = e.createExtension(s)
 	default:

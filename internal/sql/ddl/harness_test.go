@@ -41,7 +41,7 @@ type cluster struct {
 func newCluster(t testing.TB, disk fs.FS) *cluster {
 	t.Helper()
 	clock := hlc.NewSystem(0)
-	st, err := store.Open(store.Options{FS: disk, Dir: "store", Clock: clock, SegmentBytes: 4 << 20, MemTableBytes: 4 << 20})
+	st, err := store.Open(store.Options{Bootstrap: true, FS: disk, Dir: "store", Clock: clock, SegmentBytes: 4 << 20, MemTableBytes: 4 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

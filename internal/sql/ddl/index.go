@@ -60,9 +60,6 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	if err := checkIndexOptions(st.Loc, st.Method, st.Inverted, st.Sharded, st.Where); err != nil {
 		return err
 	}
-	if st.SplitInto != nil || len(st.SplitAt) > 0 {
-		e.noEffect(noSplit)
-	}
 	if err := e.ignoreStorage(st.With, st.Tablespace); err != nil {
 		return err
 	}
@@ -91,7 +88,10 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	if err != nil {
 		return err
 	}
-	return e.addBuiltIndex(ctx, old, t, ix)
+	if err := e.addBuiltIndex(ctx, old, t, ix); err != nil {
+		return err
+	}
+	return e.presplit(ctx, t, &ix, st.SplitInto, st.SplitAt)
 }
 
 // addBuiltIndex adds an index to t, the changed form of old, and fills it.

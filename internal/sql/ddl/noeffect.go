@@ -27,7 +27,6 @@ var (
 	noStatistics     = noEffect{"SET STATISTICS", "statistics are kept automatically"}
 	noColumnStorage  = noEffect{"SET STORAGE and SET COMPRESSION", "values are stored in the row"}
 	noFamily         = noEffect{"FAMILY", "all columns are in one family"}
-	noSplit          = noEffect{"SPLIT", "ranges split by themselves"}
 	noReplicaIdent   = noEffect{"REPLICA IDENTITY", "changes always carry the primary key"}
 	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8 and has no connection limit"}
 	noOids           = noEffect{"OIDS", "tables have no oids"}
@@ -52,8 +51,6 @@ func NoEffect(stmt ast.Statement) (n *pgerr.Error, ok bool) {
 		return noCluster.notice(), true
 	case *ast.Checkpoint:
 		return noCheckpoint.notice(), true
-	case *ast.Split:
-		return noSplit.notice(), true
 	}
 	return nil, false
 }

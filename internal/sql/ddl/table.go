@@ -28,7 +28,10 @@ func (e *Env) createTable(ctx context.Context, st *ast.CreateTable) error {
 			return err
 		}
 	}
-	return b.create(ctx)
+	if err := b.create(ctx); err != nil {
+		return err
+	}
+	return e.presplit(ctx, b.t, b.t.Primary(), st.SplitInto, st.SplitAt)
 }
 
 func (e *Env) checkTableOptions(st *ast.CreateTable) error {
@@ -46,9 +49,6 @@ func (e *Env) checkTableOptions(st *ast.CreateTable) error {
 	}
 	if st.Persistence == ast.Unlogged {
 		e.noEffect(noUnlogged)
-	}
-	if st.SplitInto != nil || len(st.SplitAt) > 0 {
-		e.noEffect(noSplit)
 	}
 	if err := checkTableMethod(st.Using); err != nil {
 		return err
@@ -72,6 +72,7 @@ type tableBuilder struct {
 	constraints []pendingConstraint
 	indexes     []pendingIndex
 	sequences   []*catalog.Table
+	splits      []pendingSplit
 }
 
 type pendingConstraint struct {
@@ -257,7 +258,16 @@ func (b *tableBuilder) create(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.e.Coll.Put(ctx, b.t)
+	if err := b.e.Coll.Put(ctx, b.t); err != nil {
+		return err
+	}
+	for _, s := range b.splits {
+		i := slices.IndexFunc(b.t.Indexes, func(ix catalog.Index) bool { return ix.ID == s.index })
+		if err := b.e.presplit(ctx, b.t, &b.t.Indexes[i], s.into, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addIndex adds a finished index to the table and takes its name.
@@ -283,13 +293,24 @@ func (b *tableBuilder) primaryKey(ctx context.Context) error {
 		b.t.Indexes = []catalog.Index{ix}
 		return err
 	}
-	ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, b.constraints[pk])
+	c := b.constraints[pk]
+	ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, c)
 	if err != nil {
 		return err
 	}
 	b.constraints = slices.Delete(b.constraints, pk, pk+1)
 	setNotNull(b.t, ix.Columns)
-	return b.addIndex(ctx, ix)
+	if err := b.addIndex(ctx, ix); err != nil {
+		return err
+	}
+	b.splitLater(&ix, c)
+	return nil
+}
+
+func (b *tableBuilder) splitLater(ix *catalog.Index, c pendingConstraint) {
+	if c.SplitInto != nil {
+		b.splits = append(b.splits, pendingSplit{ix.ID, c.SplitInto})
+	}
 }
 
 // constraint adds any other constraint.
@@ -305,7 +326,11 @@ func (b *tableBuilder) constraint(ctx context.Context, c pendingConstraint) erro
 		if c.Name == "" && b.covered(&ix) {
 			return nil // PostgreSQL too makes one index for a repeated constraint
 		}
-		return b.addIndex(ctx, ix)
+		if err := b.addIndex(ctx, ix); err != nil {
+			return err
+		}
+		b.splitLater(&ix, c)
+		return nil
 	}
 	return unsupportedConstraint(c.Constraint)
 }

@@ -40,7 +40,7 @@ func (e *Env) truncate(ctx context.Context, st *ast.Truncate) error {
 func (e *Env) truncateTable(ctx context.Context, t *catalog.Table) error {
 	a := &alteration{e: e, t: t}
 	for i := range t.Indexes {
-		if err := a.renewIndex(ctx, i); err != nil {
+		if err := a.renewAlike(ctx, i); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,11 @@ import (
 // alterDatabase parses ALTER DATABASE after these words.
 func (p *parser) alterDatabase(loc ast.Loc) ast.Statement {
 	s := &ast.AlterDatabase{Loc: loc}
-	s.Name = p.colID()
+	name := ast.TableName{Loc: p.loc(), Table: p.colID()}
+	s.Name = name.Table
+	if p.isConfigureZone() {
+		return p.configureZone(loc, ast.ZoneTarget{Source: ast.RangeSource{Kind: ast.ObjDatabase, Name: name}}, false)
+	}
 	switch {
 	case p.accept2(kwRename, kwTo):
 		s.Kind, s.NewName = ast.AlterDatabaseRename, p.colID()
@@ -93,7 +97,10 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 	if what, ok := p.unmodelled(false); ok {
 		return p.skipStatement(loc, "ALTER "+what)
 	}
-	for _, w := range []string{"range", "partition", "job"} { // of the dialects: zone configurations
+	if p.tok.kind == kwRange {
+		return p.alterRange(loc)
+	}
+	for _, w := range []string{"partition", "job"} { // of the dialects
 		if p.isNameWord(w) {
 			return p.skipStatement(loc, "ALTER "+upper(w))
 		}

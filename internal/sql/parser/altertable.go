@@ -18,42 +18,18 @@ func (p *parser) alterTable(loc ast.Loc, k ast.ObjectKind) ast.Statement {
 	} else {
 		s.Name = p.tableName()
 	}
+	src := ast.RangeSource{Kind: k, Name: s.Name}
 	if k == ast.ObjIndex && p.tok.kind == tokOp && p.tok.str == "@" {
 		p.advance()
-		return p.alterIndexSplit(loc, s.Name, p.colLabel())
+		src.Index = p.colLabel()
+		s.Name.Table = src.Index // what else ALTER INDEX does to it
 	}
-	if p.isSplit() {
-		return p.split(loc, s.Name, "")
+	if k == ast.ObjTable || k == ast.ObjIndex {
+		if x := p.alterRanges(loc, src, s.IfExists); x != nil {
+			return x
+		}
 	}
 	return p.alterCmds(s)
-}
-
-// isSplit reports whether the dialect's SPLIT AT or UNSPLIT comes next.
-func (p *parser) isSplit() bool {
-	return p.isWord("split") && p.peek() == kwAt || p.isWord("unsplit")
-}
-
-// alterIndexSplit parses what can follow ALTER INDEX t@i.
-func (p *parser) alterIndexSplit(loc ast.Loc, table ast.TableName, index ast.Name) ast.Statement {
-	if p.isSplit() {
-		return p.split(loc, table, index)
-	}
-	s := &ast.AlterTable{Loc: loc, Kind: ast.ObjIndex, Name: table}
-	s.Name.Schema, s.Name.Table = table.Schema, index
-	return p.alterCmds(s)
-}
-
-// split parses SPLIT AT query and UNSPLIT AT query|ALL.
-func (p *parser) split(loc ast.Loc, table ast.TableName, index ast.Name) ast.Statement {
-	s := &ast.Split{Loc: loc, Table: table, Index: index, Unsplit: p.isWord("unsplit")}
-	p.advance()
-	if s.Unsplit && p.accept(kwAll) {
-		s.All = true
-		return s
-	}
-	p.expect(kwAt)
-	s.Rows = p.query()
-	return s
 }
 
 // alterCmds parses the commands of an ALTER TABLE.

@@ -67,13 +67,12 @@ func (p *parser) showObjects(loc ast.Loc) ast.Statement {
 		p.advance()
 		return p.showCreate(s)
 	case word == "ranges" || word == "range":
-		p.advance()
-		s.Kind = ast.ShowRanges
-		if p.accept(kwFrom) {
-			return p.showFrom(s)
+		if word == "range" && next.kind == kwFrom {
+			return p.showRange(loc)
 		}
-		p.showOptions(s)
-		return s
+		if word == "ranges" {
+			return p.showRanges(loc, false)
+		}
 	case word == "grants":
 		p.advance()
 		return p.showGrants(s)
@@ -112,6 +111,17 @@ func (p *parser) showCluster(s *ast.ShowObjects, word string, next token) ast.St
 		}
 		s.Kind = ast.ShowClusterSettings
 		return s
+	case word == "cluster" && next.str == "ranges":
+		p.advance()
+		return p.showRanges(s.Loc, true)
+	case word == "all" && next.kind == kwZone:
+		p.advance()
+		p.advance()
+		if !p.acceptWord("configurations") {
+			p.syntaxError()
+		}
+		s.Kind = ast.ShowZoneConfigurations
+		return s
 	case word == "cluster" || word == "all" || word == "local":
 		if k, ok := plainLists[next.str]; ok {
 			p.advance()
@@ -121,11 +131,11 @@ func (p *parser) showCluster(s *ast.ShowObjects, word string, next token) ast.St
 		}
 	case word == "zone" && (next.str == "configurations" || next.kind == kwConfiguration):
 		p.advance()
+		if next.kind == kwConfiguration {
+			return p.showZone(s.Loc)
+		}
 		p.advance()
 		s.Kind = ast.ShowZoneConfigurations
-		if next.kind == kwConfiguration {
-			return p.skipStatement(s.Loc, "SHOW ZONE CONFIGURATION")
-		}
 		return s
 	case word == "savepoint" || word == "trace" || word == "syntax" || word == "backup":
 		if next.kind != tokEOF && next.kind != ';' {
@@ -144,7 +154,7 @@ func (p *parser) showTail(s *ast.ShowObjects) ast.Statement {
 	return s
 }
 
-// showFrom parses [TABLE|DATABASE|INDEX|SCHEMA] name[@index] after FROM.
+// showFrom parses [TABLE|DATABASE|INDEX|SCHEMA] name after FROM.
 func (p *parser) showFrom(s *ast.ShowObjects) ast.Statement {
 	next := p.peek()
 	named := isColID(next) || next == '.'
@@ -163,10 +173,6 @@ func (p *parser) showFrom(s *ast.ShowObjects) ast.Statement {
 	}
 	n := p.tableName()
 	s.Name = &n
-	if p.tok.kind == tokOp && p.tok.str == "@" {
-		p.advance()
-		s.Index = p.colLabel()
-	}
 	p.showOptions(s)
 	return s
 }

@@ -26,7 +26,7 @@ func (p path) SearchPathSetting() []string { return p }
 func newCatalog(t *testing.T) *Catalog {
 	t.Helper()
 	clock := hlc.NewSystem(0)
-	st, err := store.Open(store.Options{FS: fs.NewMem(), Dir: "store", Clock: clock, SegmentBytes: 1 << 20, MemTableBytes: 1 << 20})
+	st, err := store.Open(store.Options{Bootstrap: true, FS: fs.NewMem(), Dir: "store", Clock: clock, SegmentBytes: 1 << 20, MemTableBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

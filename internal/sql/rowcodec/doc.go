@@ -8,7 +8,8 @@
 //
 // Main types in reading order: Index (a compiled index: its key columns and
 // what its values hold), Decoder (entry to row for a chosen set of columns),
-// ordered.go and ordered_decode.go (values whose bytes sort as the values do).
+// ordered.go and ordered_decode.go (values whose bytes sort as the values do),
+// pretty.go (keys as text).
 //
 // Lifetime: a Decoder makes strings that share memory with the key and value
 // given to Decode, or with the decoder's arena. They stay intact as long as
@@ -23,7 +24,7 @@
 //  2. Decoding what was encoded gives the same row, in every index and for every
 //     subset of its columns (TestRoundTrip).
 //  3. Arbitrary bytes never make Decode panic: they decode or yield XX001
-//     (FuzzDecode).
+//     (FuzzDecode), nor PrettyKey (FuzzPrettyKey).
 //  4. Decode allocates nothing once the arena has grown (TestDecodeAllocs).
 //  5. Two rows have equal unique-index keys only if their key columns are equal
 //     and none is NULL (TestUniqueKeysWithNulls).

@@ -1,0 +1,90 @@
+package apply
+
+import (
+	"encoding/binary"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/kvpb/kvwire"
+	"github.com/lichendb/lichen/internal/storage"
+)
+
+// EncodeDescriptor returns a descriptor as it is stored.
+func EncodeDescriptor(d *kvpb.RangeDescriptor) []byte { return kvwire.AppendDescriptor(nil, d) }
+
+// DecodeDescriptor reads what EncodeDescriptor wrote.
+func DecodeDescriptor(p []byte) (*kvpb.RangeDescriptor, error) { return kvwire.DecodeDescriptor(p) }
+
+// describe applies a change of the range itself. It has no effect if another
+// change came first.
+func (a *Applier) describe(kind opKind, key, value []byte) (ok bool, err error) {
+	t := &Trigger{}
+	switch kind {
+	case opDescriptor:
+		t.Desc, err = DecodeDescriptor(value)
+	case opSplit:
+		if t.Desc, err = DecodeDescriptor(key); err == nil {
+			t.Right, err = DecodeDescriptor(value)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	if t.Desc.Generation != a.gen+1 {
+		return false, nil
+	}
+	if t.Right != nil {
+		if err := a.begin(t.Right); err != nil {
+			return false, err
+		}
+	}
+	a.gen, a.borders, a.trigger = t.Desc.Generation, t.Desc.Borders, t
+	return true, a.batch.Set(keys.RangeDescriptor(uint64(a.id)), EncodeDescriptor(t.Desc))
+}
+
+// Describe replaces the descriptor as part of the entry added last, for changes
+// that follow from it alone.
+func (a *Applier) Describe(d *kvpb.RangeDescriptor) error {
+	a.trigger = &Trigger{Desc: d}
+	a.gen, a.borders = d.Generation, d.Borders
+	return a.batch.Set(keys.RangeDescriptor(uint64(a.id)), EncodeDescriptor(d))
+}
+
+// begin writes the state of a range that a split makes, if this store has a
+// replica of it.
+func (a *Applier) begin(d *kvpb.RangeDescriptor) error {
+	rep, ok := d.Replica(a.store)
+	if !ok {
+		return nil
+	}
+	th, err := LoadThreshold(a.eng, a.id)
+	if err != nil {
+		return err
+	}
+	return WriteReplica(a.batch, d, rep.Replica, State{Index: FirstIndex, Term: FirstTerm}, th)
+}
+
+// Where the log of a new range begins: every replica of a range that was never
+// written to starts here, without asking anyone.
+const (
+	FirstIndex = 10
+	FirstTerm  = 5
+)
+
+// WriteReplica puts into a batch what a store knows of a range besides its data.
+func WriteReplica(b *storage.Batch, d *kvpb.RangeDescriptor, id kvpb.ReplicaID, st State, threshold hlc.Timestamp) error {
+	n := uint64(d.RangeID)
+	if err := WriteState(b, d.RangeID, st); err != nil {
+		return err
+	}
+	if !threshold.IsEmpty() {
+		if err := b.Set(keys.RangeGCThreshold(n), appendTimestamp(nil, threshold)); err != nil {
+			return err
+		}
+	}
+	if err := b.Set(keys.RangeReplicaID(n), binary.AppendUvarint(nil, uint64(id))); err != nil {
+		return err
+	}
+	return b.Set(keys.RangeDescriptor(n), EncodeDescriptor(d))
+}

@@ -1,0 +1,124 @@
+package placement
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// mayLead reports whether leadership could go to a voter. A suspect store leads
+// only if nobody better can.
+func (d *decision) mayLead(s *store, suspect bool) bool {
+	if s == d.leader || s.dead || s.Draining || s.Decommissioning {
+		return false
+	}
+	if s.State != Live && (!suspect || s.State != Suspect) {
+		return false
+	}
+	return d.r.caughtUp(s.ID, d.c.params.MaxBehind)
+}
+
+// successors lists the voters that could lead and meet the leader preferences best.
+func (d *decision) successors(suspect bool) []*store {
+	var out []*store
+	for _, s := range d.voters {
+		if !d.mayLead(s, suspect) {
+			continue
+		}
+		if len(out) > 0 {
+			switch c := cmp.Compare(d.goal.leaseRank(s), d.goal.leaseRank(out[0])); {
+			case c > 0:
+				continue
+			case c < 0:
+				out = out[:0]
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// successor is the voter that should lead when the leader can't stay, or nil.
+func (d *decision) successor() *store {
+	to := d.successors(false)
+	if len(to) == 0 {
+		to = d.successors(true)
+	}
+	var best *store
+	for _, s := range to {
+		if best == nil || s.Capacity.Leaders < best.Capacity.Leaders {
+			best = s
+		}
+	}
+	return best
+}
+
+func (d *decision) transfer(to *store, prio int, class Class, why string) Action {
+	return Action{Kind: TransferLeader, From: target(d.leader), To: target(to), Class: class, Priority: prio, Reason: why}
+}
+
+// vacateLeader moves leadership off a store that is about to stop.
+func (d *decision) vacateLeader() (Action, bool) {
+	if d.leader == nil || !d.leader.Draining && !d.leader.Decommissioning {
+		return Action{}, false
+	}
+	why := fmt.Sprintf("its leader's store s%d is draining", d.leader.ID)
+	if !d.leader.Draining {
+		why = fmt.Sprintf("its leader's store s%d is being decommissioned", d.leader.ID)
+	}
+	if to := d.successor(); to != nil {
+		return d.transfer(to, prioDrain, Repair, why), true
+	}
+	if d.leader.Draining {
+		return d.block("%s and no other replica can lead", why)
+	}
+	return Action{}, false // a replica elsewhere comes first
+}
+
+// preferLeader moves leadership to a store that meets an earlier preference.
+func (d *decision) preferLeader() (Action, bool) {
+	if d.leader == nil || len(d.goal.lease) == 0 {
+		return Action{}, false
+	}
+	to := d.successors(false)
+	if len(to) == 0 || d.goal.leaseRank(to[0]) >= d.goal.leaseRank(d.leader) {
+		return Action{}, false
+	}
+	best := to[0]
+	for _, s := range to[1:] {
+		if s.Capacity.Leaders < best.Capacity.Leaders {
+			best = s
+		}
+	}
+	return d.transfer(best, prioLease, Comply, "leader preference "+describe(d.goal.lease[d.goal.leaseRank(best)])), true
+}
+
+// balanceLeader evens out the number of leaders and then their load among the
+// stores that would lead the range equally well.
+func (d *decision) balanceLeader() (Action, bool) {
+	if d.leader == nil || d.leader.State != Live {
+		return Action{}, false
+	}
+	to := d.successors(false)
+	if len(to) == 0 || d.goal.leaseRank(to[0]) > d.goal.leaseRank(d.leader) {
+		return Action{}, false
+	}
+	count := func(s *store) float64 { return float64(s.Capacity.Leaders) }
+	p := &d.c.params
+	if t, mean := least(d.leader, to, count); uneven(count(d.leader), count(t), mean, p.Band) {
+		a := d.transfer(t, prioLeaders, Balance, fmt.Sprintf("s%d leads %d ranges, s%d %d",
+			d.leader.ID, d.leader.Capacity.Leaders, t.ID, t.Capacity.Leaders))
+		a.Headroom = headroom(count(d.leader), count(t), mean)
+		return a, true
+	}
+	load := func(s *store) float64 { return s.Capacity.QPS }
+	t, mean := least(d.leader, to, load)
+	_, meanCount := least(d.leader, to, count)
+	if mean < p.MinQPS || !worthMoving(load(d.leader), load(t), d.r.QPS, mean, p.LoadBand) ||
+		!staysEven(count(d.leader), count(t), meanCount, p.Band) {
+		return Action{}, false
+	}
+	a := d.transfer(t, prioLoad, Balance, fmt.Sprintf("s%d serves %.0f requests/s, s%d %.0f",
+		d.leader.ID, load(d.leader), t.ID, load(t)))
+	a.Headroom = headroom(load(d.leader), load(t), mean) / d.r.QPS
+	return a, true
+}

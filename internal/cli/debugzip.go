@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/security"
+	"github.com/lichendb/lichen/internal/server"
+	"github.com/spf13/cobra"
+)
+
+const (
+	// zipItemTime bounds how long one item may take to be fetched, zipItemBytes how
+	// large it may be.
+	zipItemTime  = 20 * time.Second
+	zipItemBytes = 256 << 20
+)
+
+type zipFlags struct{ nodeFlags }
+
+func newDebugZip(s *streams) *cobra.Command {
+	f := &zipFlags{}
+	c := &cobra.Command{
+		Use:   "zip FILE",
+		Short: "Collect what is needed to look into a cluster's problem",
+		Long: "Collect what is needed to look into a cluster's problem: the nodes, their metrics, goroutines and heaps, their\n" +
+			"replicas, and the placement of ranges. Rows of tables are not among it, but keys are. What can't be had is named\n" +
+			"in the file instead.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{errors.New("name the file to write")}
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return f.run(s, args[0]) },
+	}
+	f.add(c)
+	return c
+}
+
+// run writes the file. It gets its name when it is complete.
+func (f *zipFlags) run(s *streams, path string) (err error) {
+	nodes, err := f.listed(true)
+	if err != nil {
+		return err
+	}
+	disk := fs.Disk()
+	tmp := path + ".part"
+	file, err := disk.Create(tmp, fs.WriteUnspecified)
+	if err != nil {
+		return err
+	}
+	z := &zipFile{Writer: zip.NewWriter(file), s: s}
+	if err := errors.Join(f.collect(z, nodes), z.Close(), file.Sync(), file.Close()); err != nil {
+		return errors.Join(err, disk.Remove(tmp))
+	}
+	if err := disk.Rename(tmp, path); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "%s: %d items, %d could not be had\n", path, z.items, z.failed)
+	return nil
+}
+
+// zipFile is the file being written.
+type zipFile struct {
+	*zip.Writer
+	s             *streams
+	items, failed int
+}
+
+// add fetches an item and writes it; what can't be had leaves its error. It fails
+// only if the file can't be written.
+func (z *zipFile) add(name string, fetch func(ctx context.Context, w io.Writer) error) error {
+	w, err := z.Create(name)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), zipItemTime)
+	defer cancel()
+	z.items++
+	if err := fetch(ctx, w); err != nil {
+		z.failed++
+		fmt.Fprintf(z.s.err, "%s: %v\n", name, err)
+		_, err = fmt.Fprintf(w, "\nERROR: %v\n", err)
+		return err
+	}
+	return nil
+}
+
+func (f *zipFlags) collect(z *zipFile, nodes []server.NodeStatus) error {
+	err := z.add("nodes.json", func(_ context.Context, w io.Writer) error { return writeJSON(w, nodes) })
+	for _, q := range []struct{ name, query string }{
+		{"version.csv", "SELECT version()"},
+		{"settings.csv", "SHOW ALL"},
+		{"ranges.csv", "SHOW RANGES"},
+		{"databases.csv", "SELECT datname FROM pg_catalog.pg_database"},
+		{"sessions.csv", "SELECT pid, usename, application_name, state, state_change FROM pg_catalog.pg_stat_activity"},
+	} {
+		err = errors.Join(err, z.add("cluster/"+q.name, func(ctx context.Context, w io.Writer) error { return f.query(ctx, w, q.query) }))
+	}
+	web, werr := f.web()
+	for _, n := range nodes {
+		if n.Membership == server.Decommissioned {
+			continue
+		}
+		dir := fmt.Sprintf("nodes/%d/", n.ID)
+		err = errors.Join(err, z.add(dir+"replicas.json", func(ctx context.Context, w io.Writer) error { return f.debugInfo(ctx, w, n.ID) }))
+		for _, item := range []struct{ name, path string }{
+			{"metrics.txt", "/_status/vars"},
+			{"goroutines.txt", "/debug/pprof/goroutine?debug=2"},
+			{"heap.pprof", "/debug/pprof/heap"},
+		} {
+			err = errors.Join(err, z.add(dir+item.name, func(ctx context.Context, w io.Writer) error {
+				if werr != nil {
+					return werr
+				}
+				return web.fetch(ctx, w, n.HTTPAddr, item.path)
+			}))
+		}
+	}
+	return err
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func (f *zipFlags) debugInfo(ctx context.Context, w io.Writer, id kvpb.NodeID) error {
+	var d server.DebugInfo
+	if err := f.call(ctx, server.MethodDebug, server.NodeRequest{Node: id}, &d); err != nil {
+		return err
+	}
+	return writeJSON(w, d)
+}
+
+// query writes the rows of a query at the node that is asked, as root.
+func (f *zipFlags) query(ctx context.Context, w io.Writer, query string) error {
+	sec := clientSecurity{certsDir: f.certsDir, insecure: f.insecure, flags: f.flags}
+	target, err := sec.target(sqlURL(f.addr(), ""), false, security.RootName)
+	if err != nil {
+		return err
+	}
+	cfg, err := pgconn.ParseConfig(target)
+	if err != nil {
+		return err
+	}
+	conn, err := pgconn.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return connectError(cfg, err)
+	}
+	defer conn.Close(ctx)
+	results, err := conn.Exec(ctx, query).ReadAll()
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		p := newRowPrinter("csv", w, r.FieldDescriptions)
+		for _, row := range r.Rows {
+			p.row(row)
+		}
+		if err := p.end(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// webClient fetches from the nodes' HTTP listeners.
+type webClient struct {
+	http   http.Client
+	scheme string
+}
+
+func (f *zipFlags) web() (*webClient, error) {
+	c, err := f.tls()
+	switch {
+	case err != nil:
+		return nil, err
+	case c == nil:
+		return &webClient{scheme: "http"}, nil
+	}
+	pem, err := os.ReadFile(filepath.Join(f.certsDir, security.CACert))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", security.CACert)
+	}
+	web := &webClient{scheme: "https"}
+	web.http.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	return web, nil
+}
+
+func (c *webClient) fetch(ctx context.Context, w io.Writer, addr, path string) error {
+	if addr == "" {
+		return errors.New("its HTTP address is not known")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.scheme+"://"+addr+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	_, err = io.Copy(w, io.LimitReader(resp.Body, zipItemBytes))
+	return err
+}

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/obs"
+	"github.com/lichendb/lichen/internal/server"
+)
+
+// demoDrain is how long statements on a node of a demonstration may take to end when
+// it is shut down.
+const demoDrain = time.Second
+
+const demoUsage = `\demo ls | shutdown N | restart N | add [LOCALITY] | decommission N | recommission N`
+
+// demoCluster are the nodes of a demonstration.
+type demoCluster struct {
+	*streams
+	single, global bool
+	nodes          []*demoNode // by id, from 1
+
+	mu    sync.Mutex        // guards what dial reads
+	sites map[string]string // localities by address
+}
+
+type demoNode struct {
+	cfg  config.Node
+	disk fs.FS
+	n    *server.Node // nil while it is shut down
+}
+
+// add makes a node and starts it. Its id is the number of nodes before it, plus one.
+func (d *demoCluster) add(place, listen, http string) (*demoNode, error) {
+	cfg := config.Default()
+	cfg.Store, cfg.Insecure, cfg.SingleNode, cfg.Locality = "demo", true, d.single, place
+	cfg.ListenAddr, cfg.HTTPAddr = listen, http
+	cfg.CacheBytes = min(cfg.CacheBytes, demoCache)
+	cfg.Drain = 0
+	if !d.single {
+		cfg.Drain = demoDrain
+		cfg.CacheBytes /= 4
+	}
+	dn := &demoNode{cfg: cfg, disk: fs.NewMem()}
+	d.nodes = append(d.nodes, dn)
+	if err := d.start(dn); err != nil {
+		d.nodes = d.nodes[:len(d.nodes)-1]
+		return nil, fmt.Errorf("node %d: %w", len(d.nodes)+1, err)
+	}
+	return dn, nil
+}
+
+// start starts a node, at the addresses it had if it ran before.
+func (d *demoCluster) start(dn *demoNode) error {
+	dn.cfg.Join = nil
+	for _, o := range d.nodes {
+		if o != dn && o.n != nil {
+			dn.cfg.Join = append(dn.cfg.Join, o.n.Addr().String())
+		}
+	}
+	o := server.Options{FS: dn.disk, Logger: obs.NewLogger(io.Discard)}
+	if d.global {
+		o.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return d.dial(ctx, dn.cfg.Locality, addr) }
+	}
+	n, err := server.New(dn.cfg, o)
+	if err != nil {
+		return err
+	}
+	if dn == d.nodes[0] && !d.single && n.Waiting() {
+		if err := n.Init(); err != nil {
+			return err
+		}
+	}
+	if err := n.Listen(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.sites[n.Addr().String()] = dn.cfg.Locality
+	d.mu.Unlock()
+	if err := n.Start(context.Background()); err != nil {
+		return err
+	}
+	dn.n = n
+	dn.cfg.ListenAddr, dn.cfg.HTTPAddr = n.Addr().String(), n.HTTPAddr().String()
+	return nil
+}
+
+// stop stops the demonstration. Nodes of a cluster just end with the process: they
+// would look in vain for others to take over.
+func (d *demoCluster) stop() error {
+	if d.single {
+		return d.nodes[0].n.Stop(context.Background())
+	}
+	return nil
+}
+
+// command executes the prompt's command \demo.
+func (d *demoCluster) command(arg string) error {
+	words := strings.Fields(arg)
+	if len(words) == 0 {
+		return errors.New(demoUsage)
+	}
+	if words[0] == "ls" && len(words) == 1 {
+		return d.ls()
+	}
+	if d.single {
+		return errors.New("this demo is a single node: start it with --nodes=3 for a cluster")
+	}
+	if words[0] == "add" && len(words) <= 2 {
+		place := ""
+		if len(words) == 2 {
+			place = words[1]
+		} else if d.global {
+			place = worldLocality(len(d.nodes))
+		}
+		dn, err := d.add(place, "127.0.0.1:0", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(d.out, "node %d has been added: %s\n", dn.n.NodeID(), demoURL(dn.n))
+		return nil
+	}
+	if len(words) != 2 {
+		return errors.New(demoUsage)
+	}
+	id, err := strconv.Atoi(words[1])
+	if err != nil || id < 1 || id > len(d.nodes) {
+		return fmt.Errorf(`there is no node %q; \demo ls lists them`, words[1])
+	}
+	return d.change(words[0], id)
+}
+
+// change does something to a node.
+func (d *demoCluster) change(what string, id int) error {
+	dn := d.nodes[id-1]
+	gate := nodeFlags{host: d.nodes[0].cfg.ListenAddr, insecure: true}
+	switch what {
+	case "shutdown":
+		switch {
+		case id == 1:
+			return errors.New("the prompt is connected to node 1: shut down another one")
+		case dn.n == nil:
+			return fmt.Errorf("node %d is shut down already", id)
+		}
+		err := dn.n.Stop(context.Background())
+		dn.n = nil
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		fmt.Fprintf(d.out, "node %d has been shut down\n", id)
+	case "restart":
+		if dn.n != nil {
+			return fmt.Errorf("node %d is running", id)
+		}
+		if err := d.start(dn); err != nil {
+			return err
+		}
+		fmt.Fprintf(d.out, "node %d has been restarted\n", id)
+	case "decommission":
+		if id == 1 {
+			return errors.New("the prompt is connected to node 1: decommission another one")
+		}
+		f := decommissionFlags{nodeFlags: gate, wait: "all", stuck: demoStuck}
+		ids, err := nodeIDs([]string{strconv.Itoa(id)})
+		if err != nil {
+			return err
+		}
+		return f.run(d.streams, ids)
+	case "recommission":
+		ids, err := nodeIDs([]string{strconv.Itoa(id)})
+		if err != nil {
+			return err
+		}
+		if err := gate.set(context.Background(), ids[0], server.Active); err != nil {
+			return err
+		}
+		fmt.Fprintf(d.out, "node %d is active\n", id)
+	default:
+		return errors.New(demoUsage)
+	}
+	return nil
+}
+
+// demoStuck is how long a decommissioning in a demonstration may stand still before
+// it is said why.
+const demoStuck = 10 * time.Second
+
+// ls lists the nodes.
+func (d *demoCluster) ls() error {
+	var rows [][]string
+	for i, dn := range d.nodes {
+		state := "running"
+		if dn.n == nil {
+			state = "shut down"
+		}
+		rows = append(rows, []string{strconv.Itoa(i + 1), state, dn.cfg.Locality, sqlURL(dn.cfg.ListenAddr, ""), "http://" + dn.cfg.HTTPAddr})
+	}
+	return printRows(d.out, "table", []string{"id", "state", "locality", "sql", "http"}, rows)
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/server"
+	"github.com/spf13/cobra"
+)
+
+// drainPoll is how often a drain is asked how far it is.
+const drainPoll = 200 * time.Millisecond
+
+// newNode has the commands that look at nodes and take them out of service.
+func newNode(s *streams) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "node",
+		Short: "List nodes, drain them, take them out of the cluster",
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newNodeLs(s), newNodeStatus(s), newNodeDrain(s), newNodeDecommission(s), newNodeRecommission(s))
+	return c
+}
+
+// nodeID reads the id of a node.
+func nodeID(arg string) (kvpb.NodeID, error) {
+	n, err := strconv.ParseUint(arg, 10, 32)
+	if err != nil || n == 0 {
+		return 0, usageError{fmt.Errorf("%q is not the id of a node; lichen node ls lists them", arg)}
+	}
+	return kvpb.NodeID(n), nil
+}
+
+func nodeIDs(args []string) ([]kvpb.NodeID, error) {
+	if len(args) == 0 {
+		return nil, usageError{errors.New("name the nodes by their ids; lichen node ls lists them")}
+	}
+	var ids []kvpb.NodeID
+	for _, a := range args {
+		id, err := nodeID(a)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// anyArgs lets the command look at its arguments.
+func anyArgs(*cobra.Command, []string) error { return nil }
+
+// listed returns the nodes of the cluster; those that were decommissioned only if all
+// are asked for.
+func (f *nodeFlags) listed(all bool) ([]server.NodeStatus, error) {
+	var nodes, out []server.NodeStatus
+	if err := f.call(context.Background(), server.MethodNodes, nil, &nodes); err != nil {
+		return nil, err
+	}
+	for _, n := range nodes {
+		if all || n.Membership != server.Decommissioned {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+func newNodeLs(s *streams) *cobra.Command {
+	f := &nodeFlags{}
+	var format string
+	var all bool
+	c := &cobra.Command{
+		Use:   "ls",
+		Short: "List the ids of the nodes",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			nodes, err := f.listed(all)
+			if err != nil {
+				return err
+			}
+			var rows [][]string
+			for _, n := range nodes {
+				rows = append(rows, []string{fmt.Sprint(n.ID)})
+			}
+			return printRows(s.out, format, []string{"id"}, rows)
+		},
+	}
+	f.add(c)
+	addFormat(c.Flags(), &format)
+	c.Flags().BoolVar(&all, "all", false, "show decommissioned nodes too")
+	return c
+}
+
+func newNodeStatus(s *streams) *cobra.Command {
+	f := &nodeFlags{}
+	var format string
+	var all bool
+	c := &cobra.Command{
+		Use:   "status [ID]",
+		Short: "Show the state of the nodes, or of one",
+		Long: "Show the state of the nodes as the node at --host knows it. is_live: it was heard of a moment ago;\n" +
+			"is_available: it serves clients, too; updated_at: when it was last heard of.",
+		Args: anyArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			var id kvpb.NodeID
+			switch len(args) {
+			case 0:
+			case 1:
+				var err error
+				if id, err = nodeID(args[0]); err != nil {
+					return err
+				}
+			default:
+				return usageError{errors.New("name at most one node")}
+			}
+			nodes, err := f.listed(all || id != 0)
+			if err != nil {
+				return err
+			}
+			return printStatus(s, format, nodes, id)
+		},
+	}
+	f.add(c)
+	addFormat(c.Flags(), &format)
+	c.Flags().BoolVar(&all, "all", false, "show decommissioned nodes too")
+	return c
+}
+
+func printStatus(s *streams, format string, nodes []server.NodeStatus, only kvpb.NodeID) error {
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format("2006-01-02 15:04:05.000")
+	}
+	var rows [][]string
+	for _, n := range nodes {
+		if only != 0 && n.ID != only {
+			continue
+		}
+		rows = append(rows, []string{
+			fmt.Sprint(n.ID), n.Addr, n.SQLAddr, n.Build, at(n.StartedAt), at(n.UpdatedAt), n.Locality,
+			strconv.FormatBool(n.Available), strconv.FormatBool(n.Live), fmt.Sprint(n.Ranges), fmt.Sprint(n.Leaders),
+			string(n.Membership),
+		})
+	}
+	if only != 0 && len(rows) == 0 {
+		return fmt.Errorf("there is no node %d in this cluster", only)
+	}
+	return printRows(s.out, format, []string{
+		"id", "address", "sql_address", "build", "started_at", "updated_at", "locality",
+		"is_available", "is_live", "ranges", "leaders", "membership",
+	}, rows)
+}
+
+func newNodeDrain(s *streams) *cobra.Command {
+	f := &nodeFlags{}
+	var self bool
+	c := &cobra.Command{
+		Use:   "drain [ID]",
+		Short: "End a node's service, before it is stopped",
+		Long: "End the service of a node, that of --host or the one named: /health?ready=1 turns 503, other nodes take over\n" +
+			"the ranges that it leads, and its clients are disconnected when their statements end, or its --drain-wait has\n" +
+			"passed. The process stays until it is stopped.",
+		Args: anyArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			var id kvpb.NodeID
+			switch {
+			case len(args) > 1 || self && len(args) > 0:
+				return usageError{errors.New("name at most one node")}
+			case len(args) == 1:
+				var err error
+				if id, err = nodeID(args[0]); err != nil {
+					return err
+				}
+			}
+			return f.drain(s, id)
+		},
+	}
+	f.add(c)
+	c.Flags().BoolVar(&self, "self", false, "drain the node at --host, which is the default")
+	return c
+}
+
+func (f *nodeFlags) drain(s *streams, id kvpb.NodeID) error {
+	said := ""
+	for {
+		var d server.DrainStatus
+		if err := f.call(context.Background(), server.MethodDrain, server.NodeRequest{Node: id}, &d); err != nil {
+			return err
+		}
+		if d.Done {
+			fmt.Fprintln(s.out, "drain ok")
+			return nil
+		}
+		if now := fmt.Sprintf("node is draining: ranges to hand over: %d, sessions: %d", d.Leaders, d.Clients); now != said {
+			fmt.Fprintln(s.err, now)
+			said = now
+		}
+		time.Sleep(drainPoll)
+	}
+}

@@ -1,0 +1,396 @@
+package dist
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+const (
+	// maxAttempts bounds how often a commit across ranges begins anew, because its
+	// timestamp must rise or borders moved.
+	maxAttempts = 16
+	// maxStagedKeys and maxStagedBytes bound the keys that a transaction record
+	// lists. A larger transaction commits in two rounds: its record alone decides.
+	maxStagedKeys  = 2048
+	maxStagedBytes = 128 << 10
+)
+
+// errMoved says that the borders of ranges moved between two looks at them.
+var errMoved = errors.New("dist: the borders of the ranges moved")
+
+// across is a commit in several ranges on its way (docs/decisions/0007).
+type across struct {
+	d      *Router
+	req    *kvpb.CommitRequest
+	ts     hlc.Timestamp // at which to commit
+	readTS hlc.Timestamp // up to which all that was read is known to hold
+	epoch  uint32
+	anchor []byte
+	keys   [][]byte // written, sorted; those of the buffer, not the spilled ones
+	span   kvpb.Span
+	listed bool // the record lists the keys
+	staged bool // a part that writes was sent
+	parts  []commitPart
+}
+
+// commitPart is what a commit does in one range.
+type commitPart struct {
+	key     []byte // one of its keys
+	writes  []kvpb.Write
+	locks   [][]byte
+	epochs  []uint64
+	spilled bool
+	anchor  bool
+
+	resp kvpb.StageResponse
+	err  error
+}
+
+func (p *commitPart) writing() bool { return len(p.writes) > 0 || p.spilled || p.anchor }
+
+// commitAcross commits a transaction of several ranges.
+func (d *Router) commitAcross(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
+	*resp = kvpb.CommitResponse{}
+	a := &across{d: d, req: req, ts: req.Txn.ReadTS, readTS: req.Txn.ReadTS}
+	if err := a.spillRest(ctx); err != nil {
+		return err
+	}
+	a.prepare()
+	for range maxAttempts {
+		again, err := a.attempt(ctx, resp)
+		if err != nil {
+			return a.fail(ctx, err, resp)
+		}
+		if !again {
+			return nil
+		}
+	}
+	return a.fail(ctx, &kvpb.RetryError{Reason: "the commit timestamp moved too often"}, resp)
+}
+
+// spillRest spills what a transaction that has spilled still has in its buffer, so
+// that there is one form of provisional data per transaction.
+func (a *across) spillRest(ctx context.Context) error {
+	if !a.req.Spilled || len(a.req.Writes) == 0 {
+		return nil
+	}
+	sp := kvpb.SpillRequest{Txn: a.req.Txn, Writes: a.req.Writes, Anchor: a.req.Anchor}
+	for i := range a.req.Writes {
+		sp.Positions = append(sp.Positions, 1<<62+uint64(i))
+		a.req.SpillSpan = kvpb.Cover(a.req.SpillSpan, a.req.Writes[i].Key)
+	}
+	if err := a.d.Spill(ctx, &sp); err != nil {
+		return err
+	}
+	a.req.Writes = nil
+	return nil
+}
+
+func (a *across) prepare() {
+	size := 0
+	for i := range a.req.Writes {
+		k := a.req.Writes[i].Key
+		a.keys = append(a.keys, k)
+		size += len(k)
+	}
+	a.listed = !a.req.Spilled && len(a.keys) <= maxStagedKeys && size <= maxStagedBytes
+	a.span = a.req.SpillSpan
+	if n := len(a.keys); n > 0 {
+		a.anchor = a.keys[0]
+		a.span = kvpb.Cover(kvpb.Cover(kvpb.Span{}, a.keys[0]), a.keys[n-1])
+	}
+	if a.req.Spilled {
+		a.anchor = a.req.Anchor
+	}
+	if low := a.req.MinTS.Next(); !a.req.MinTS.IsEmpty() && a.ts.Less(low) {
+		a.raise(low)
+	}
+}
+
+// raise moves the timestamp of the commit to low, or to the present if that is
+// later, so that it need not move again for those who read meanwhile.
+func (a *across) raise(low hlc.Timestamp) {
+	a.ts = a.ts.Max(low)
+	if a.d.cfg.Now != nil {
+		a.ts = a.ts.Max(a.d.cfg.Now())
+	}
+}
+
+// attempt tries to commit at a.ts. again says that it raised the timestamp, or found
+// other borders, and that another attempt may succeed.
+func (a *across) attempt(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
+	if a.req.Txn.Isolation == kvpb.Serializable && a.readTS.Less(a.ts) {
+		req := kvpb.RefreshRequest{Txn: a.req.Txn, Spans: a.req.Reads, From: a.readTS, To: a.ts}
+		if err := a.d.Refresh(ctx, &req); err != nil {
+			return false, err
+		}
+		a.readTS = a.ts
+	}
+	if err := a.split(ctx); err != nil {
+		return false, err
+	}
+	a.epoch++
+	var writer *commitPart
+	writers := 0
+	for i := range a.parts {
+		if a.parts[i].writing() {
+			writers++
+			writer = &a.parts[i]
+		}
+	}
+	switch {
+	case writers == 1 && !a.req.Spilled && !a.staged:
+		return a.commitOne(ctx, writer, resp)
+	case a.listed:
+		a.stage(ctx, func(*commitPart) bool { return true })
+		return a.outcome(resp)
+	}
+	return a.twoRounds(ctx, resp)
+}
+
+// split sorts what the commit does by range.
+func (a *across) split(ctx context.Context) error {
+	a.parts = a.parts[:0]
+	index := map[kvpb.RangeID]int{}
+	var desc *kvpb.RangeDescriptor
+	at := func(key []byte) (*commitPart, error) {
+		if desc == nil || !desc.ContainsKey(key) {
+			var err error
+			if desc, err = a.d.rangeOf(ctx, key); err != nil {
+				return nil, err
+			}
+		}
+		i, ok := index[desc.RangeID]
+		if !ok {
+			i = len(a.parts)
+			index[desc.RangeID] = i
+			a.parts = append(a.parts, commitPart{key: key})
+		}
+		return &a.parts[i], nil
+	}
+	if a.req.Spilled {
+		groups, err := a.d.byRange(ctx, []kvpb.Span{a.req.SpillSpan})
+		if err != nil {
+			return err
+		}
+		for _, g := range groups {
+			p, err := at(g[0].Key)
+			if err != nil {
+				return err
+			}
+			p.spilled = true
+		}
+	}
+	for _, w := range a.req.Writes {
+		p, err := at(w.Key)
+		if err != nil {
+			return err
+		}
+		p.writes = append(p.writes, w)
+	}
+	for i, k := range a.req.Locks {
+		p, err := at(k)
+		if err != nil {
+			return err
+		}
+		e := a.req.LockEpoch
+		if i < len(a.req.LockEpochs) {
+			e = a.req.LockEpochs[i]
+		}
+		p.locks, p.epochs = append(p.locks, k), append(p.epochs, e)
+	}
+	if a.anchor == nil {
+		return nil
+	}
+	p, err := at(a.anchor)
+	if err == nil {
+		p.anchor = true
+	}
+	return err
+}
+
+// commitOne commits in the only range that is written, at the timestamp to which
+// the others have agreed.
+func (a *across) commitOne(ctx context.Context, w *commitPart, resp *kvpb.CommitResponse) (again bool, err error) {
+	a.stage(ctx, func(p *commitPart) bool { return p != w })
+	var none kvpb.CommitResponse
+	if again, err := a.outcome(&none); again || err != nil {
+		return again, err
+	}
+	one := *a.req
+	one.Reads, one.AllReadsHere, one.At = nil, false, a.ts
+	one.Writes, one.Locks, one.LockEpoch, one.LockEpochs = w.writes, w.locks, 0, w.epochs
+	r := retry{commit: true}
+	for {
+		t, err := a.d.find(ctx, w.key, &r)
+		if err == nil {
+			if !fits(t.desc, &one) {
+				if r.unknown {
+					return false, r.giveUp(errSplitMeanwhile)
+				}
+				return true, nil
+			}
+			one.Resent = r.unknown
+			if err = t.Commit(ctx, &one, resp); err == nil {
+				break
+			}
+		}
+		if err = r.next(ctx, a.d, t, w.key, err); err != nil {
+			return false, err
+		}
+	}
+	if !resp.Lowest.IsEmpty() {
+		a.raise(resp.Lowest)
+		*resp = kvpb.CommitResponse{}
+		return true, nil
+	}
+	a.releaseRest(ctx, w)
+	return false, nil
+}
+
+// stage sends the parts that which names, in parallel.
+func (a *across) stage(ctx context.Context, which func(*commitPart) bool) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, maxParallel)
+	var own *commitPart // one of them here, without a goroutine
+	for i := range a.parts {
+		p := &a.parts[i]
+		p.resp, p.err = kvpb.StageResponse{}, nil
+		if !which(p) {
+			continue
+		}
+		a.staged = a.staged || p.writing()
+		if own == nil {
+			own = p
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			p.err = a.stagePart(ctx, p)
+			<-slots
+		})
+	}
+	if own != nil {
+		own.err = a.stagePart(ctx, own)
+	}
+	wg.Wait()
+}
+
+func (a *across) stagePart(ctx context.Context, p *commitPart) error {
+	req := kvpb.StageRequest{
+		Txn: a.req.Txn, TS: a.ts, Epoch: a.epoch, Anchor: a.anchor,
+		Writes: p.writes, Locks: p.locks, LockEpochs: p.epochs, Spilled: p.spilled, Record: p.anchor,
+	}
+	if p.anchor && a.listed {
+		req.Keys = a.keys
+	}
+	if p.anchor && !a.listed {
+		req.Span = a.span
+	}
+	return a.d.route(ctx, p.key, p.writing(), func(t target) error {
+		for i := range p.writes {
+			if !t.desc.ContainsKey(p.writes[i].Key) {
+				return errMoved
+			}
+		}
+		if !holdsKeys(t.desc, p.locks) || p.anchor && !t.desc.ContainsKey(a.anchor) {
+			return errMoved
+		}
+		return t.Stage(ctx, &req, &p.resp)
+	})
+}
+
+// outcome says what the answers to the parts mean.
+func (a *across) outcome(resp *kvpb.CommitResponse) (again bool, err error) {
+	var low hlc.Timestamp
+	moved := false
+	for i := range a.parts {
+		p := &a.parts[i]
+		switch {
+		case p.err == errMoved:
+			moved = true
+		case p.err != nil && (err == nil || kvpb.Classify(err) == kvpb.ClassAmbiguous):
+			err = p.err
+		case !p.resp.CommitTS.IsEmpty(): // others have finished what we began
+			resp.CommitTS = p.resp.CommitTS
+		}
+		low = low.Max(p.resp.Lowest)
+	}
+	switch {
+	case !resp.CommitTS.IsEmpty():
+		return false, nil
+	case err != nil:
+		return false, err
+	case !low.IsEmpty():
+		a.raise(low)
+		return true, nil
+	case moved:
+		return true, nil
+	}
+	if a.staged {
+		resp.CommitTS = a.ts
+		if a.listed {
+			a.finish(a.end(kvpb.EndCommit))
+		}
+	}
+	return false, nil
+}
+
+// twoRounds commits a transaction whose record does not list its keys: first its
+// record, then its parts, then the record again.
+func (a *across) twoRounds(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
+	for _, first := range []bool{true, false} {
+		a.stage(ctx, func(p *commitPart) bool { return p.anchor == first })
+		var staged kvpb.CommitResponse
+		again, err := a.outcome(&staged)
+		if again || err != nil {
+			return again, err
+		}
+	}
+	e := a.end(kvpb.EndCommit)
+	var answer kvpb.EndTxnResponse
+	if err := e.endTxn(ctx, &answer); err != nil {
+		return false, err
+	}
+	switch {
+	case !answer.Lowest.IsEmpty():
+		a.raise(answer.Lowest)
+		return true, nil
+	case answer.Status != kvpb.TxnCommitted:
+		return false, errAbortedByOthers
+	}
+	resp.CommitTS = answer.CommitTS
+	e.done = true
+	a.finish(e)
+	return false, nil
+}
+
+var errAbortedByOthers = &kvpb.RetryError{Reason: "the transaction was aborted by another that met its locks"}
+
+// locksLeft returns the locks on keys that the transaction has not written: those
+// on written ones went when they were staged.
+func (a *across) locksLeft() [][]byte {
+	var left [][]byte
+	for _, k := range a.req.Locks {
+		if _, written := slices.BinarySearchFunc(a.keys, k, bytes.Compare); !written {
+			left = append(left, bytes.Clone(k))
+		}
+	}
+	return left
+}
+
+// releaseRest gives up the locks in the ranges that are not written.
+func (a *across) releaseRest(ctx context.Context, w *commitPart) {
+	for i := range a.parts {
+		if p := &a.parts[i]; p != w && len(p.locks) > 0 {
+			// What can't be reached has lost its locks, or will.
+			_ = a.d.Release(context.WithoutCancel(ctx), &kvpb.ReleaseRequest{Txn: a.req.Txn, Locks: p.locks})
+		}
+	}
+}

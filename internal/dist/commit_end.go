@@ -1,0 +1,262 @@
+package dist
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+const (
+	// maxFinishing bounds the decided transactions whose remains are removed in the
+	// background; beyond it their gateways do it before they answer.
+	maxFinishing = 256
+	// endTimeout bounds the end of one transaction. What is not done by then, others
+	// do when they meet it.
+	endTimeout = 20 * time.Second
+	// endAttempts is how often it is tried meanwhile.
+	endAttempts = 3
+)
+
+// finisher is the background work of a Router.
+type finisher struct {
+	mu     sync.Mutex
+	n      int
+	closed bool
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// admit takes a place in the background; false if there is none.
+func (f *finisher) admit() (context.Context, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.n >= maxFinishing {
+		return nil, false
+	}
+	if f.ctx == nil {
+		f.ctx, f.cancel = context.WithCancel(context.Background())
+	}
+	f.n++
+	f.wg.Add(1)
+	return f.ctx, true
+}
+
+func (f *finisher) leave() {
+	f.mu.Lock()
+	f.n--
+	f.mu.Unlock()
+	f.wg.Done()
+}
+
+// Close ends the background work and waits for it. What it leaves behind is found
+// by those who meet it.
+func (d *Router) Close() {
+	f := &d.finishing
+	f.mu.Lock()
+	f.closed = true
+	if f.cancel != nil {
+		f.cancel()
+	}
+	f.mu.Unlock()
+	f.wg.Wait()
+}
+
+// Wait returns when no background work is left.
+func (d *Router) Wait() { d.finishing.wg.Wait() }
+
+// ending is the end of a commit across ranges. It owns its keys: the transaction
+// that they come from goes on to the next.
+type ending struct {
+	d      *Router
+	txn    kvpb.TxnMeta
+	anchor []byte
+	action kvpb.EndAction
+	ts     hlc.Timestamp
+	epoch  uint32
+	keys   [][]byte
+	span   kvpb.Span // instead of keys
+	locks  [][]byte
+	done   bool // the record says how the transaction ended
+}
+
+func (a *across) end(action kvpb.EndAction) *ending {
+	e := &ending{
+		d: a.d, txn: *a.req.Txn, anchor: append([]byte(nil), a.anchor...), action: action, ts: a.ts, epoch: a.epoch,
+	}
+	if a.listed {
+		for _, k := range a.keys {
+			e.keys = append(e.keys, append([]byte(nil), k...))
+		}
+	} else {
+		e.span = kvpb.Span{Key: append([]byte(nil), a.span.Key...), EndKey: append([]byte(nil), a.span.EndKey...)}
+	}
+	if action == kvpb.EndCommit {
+		e.locks = a.locksLeft()
+	}
+	return e
+}
+
+// endTxn changes the record.
+func (e *ending) endTxn(ctx context.Context, resp *kvpb.EndTxnResponse) error {
+	req := kvpb.EndTxnRequest{Txn: &e.txn, Anchor: e.anchor, Action: e.action, TS: e.ts, Epoch: e.epoch}
+	return e.d.route(ctx, e.anchor, true, func(t target) error { return t.EndTxn(ctx, &req, resp) })
+}
+
+// finish removes what is provisional of a decided transaction, in the background
+// if there is room.
+func (a *across) finish(e *ending) {
+	ctx, ok := a.d.finishing.admit()
+	if !ok {
+		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+		defer cancel()
+		e.run(ctx)
+		return
+	}
+	go func() {
+		defer a.d.finishing.leave()
+		ctx, cancel := context.WithTimeout(ctx, endTimeout)
+		defer cancel()
+		e.run(ctx)
+	}()
+}
+
+// run takes the steps of an end: the record, the parts, the record again. A step
+// that fails for good is left to those who meet what remains.
+func (e *ending) run(ctx context.Context) {
+	if len(e.locks) > 0 {
+		_ = e.d.Release(ctx, &kvpb.ReleaseRequest{Txn: &e.txn, Locks: e.locks})
+	}
+	for range endAttempts {
+		if ctx.Err() != nil || e.step(ctx) == nil {
+			return
+		}
+	}
+}
+
+func (e *ending) step(ctx context.Context) error {
+	if !e.done {
+		var resp kvpb.EndTxnResponse
+		if err := e.endTxn(ctx, &resp); err != nil {
+			return err
+		}
+		e.done = true
+		e.action = kvpb.EndAbort
+		if resp.Status == kvpb.TxnCommitted {
+			e.action, e.ts = kvpb.EndCommit, resp.CommitTS
+		}
+	}
+	req := kvpb.ResolveRequest{Txn: e.txn.ID, Commit: e.action == kvpb.EndCommit, TS: e.ts, Keys: e.keys, Span: e.span}
+	if err := e.d.Resolve(ctx, &req); err != nil {
+		return err
+	}
+	forget := *e
+	forget.action = kvpb.EndForget
+	var resp kvpb.EndTxnResponse
+	return forget.endTxn(ctx, &resp)
+}
+
+// fail ends a commit that did not succeed. Parts of it may be on their way still:
+// the record must rule the transaction out before its client hears of a failure,
+// and it may say that others have committed it.
+func (a *across) fail(ctx context.Context, cause error, resp *kvpb.CommitResponse) error {
+	if !a.staged {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	e := a.end(kvpb.EndAbort)
+	var answer kvpb.EndTxnResponse
+	if err := e.endTxn(ctx, &answer); err != nil {
+		return &kvpb.AmbiguousCommitError{Cause: cause}
+	}
+	e.done = true
+	if answer.Status == kvpb.TxnCommitted {
+		e.action, e.ts, e.locks = kvpb.EndCommit, answer.CommitTS, a.locksLeft()
+		resp.CommitTS = answer.CommitTS
+		a.finish(e)
+		return nil
+	}
+	a.finish(e)
+	if kvpb.Classify(cause) == kvpb.ClassAmbiguous {
+		return &kvpb.RetryError{Reason: "the commit got no answer: " + cause.Error()}
+	}
+	return cause
+}
+
+// Stage implements kvpb.Committer.
+func (d *Router) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse) error {
+	key := req.Anchor
+	if len(req.Writes) > 0 {
+		key = req.Writes[0].Key
+	} else if len(req.Locks) > 0 {
+		key = req.Locks[0]
+	}
+	return d.route(ctx, key, true, func(t target) error { return t.Stage(ctx, req, resp) })
+}
+
+// EndTxn implements kvpb.Committer.
+func (d *Router) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvpb.EndTxnResponse) error {
+	return d.route(ctx, req.Anchor, true, func(t target) error { return t.EndTxn(ctx, req, resp) })
+}
+
+// Push implements kvpb.Committer.
+func (d *Router) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.PushResponse) error {
+	return d.route(ctx, req.Anchor, false, func(t target) error { return t.Push(ctx, req, resp) })
+}
+
+// Resolve implements kvpb.Committer. All ranges are asked, whatever happens in one.
+func (d *Router) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
+	spans := points(req.Keys)
+	if len(req.Keys) == 0 && len(req.Span.EndKey) > 0 {
+		spans = []kvpb.Span{req.Span}
+	}
+	if len(spans) == 0 {
+		return nil
+	}
+	return d.inParallel(ctx, spans, true, func(ctx context.Context, t target, part []kvpb.Span) error {
+		p := *req
+		p.Keys, p.Span = nil, kvpb.Span{}
+		if len(part[0].EndKey) > 0 {
+			p.Span = part[0]
+		} else {
+			p.Keys = keysOf(part)
+		}
+		return t.Resolve(ctx, &p)
+	})
+}
+
+// QueryStaged implements kvpb.Committer.
+func (d *Router) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest, resp *kvpb.QueryStagedResponse) error {
+	var mu sync.Mutex
+	resp.Present = true
+	return d.inParallel(ctx, points(req.Keys), false, func(ctx context.Context, t target, part []kvpb.Span) error {
+		p := *req
+		p.Keys = keysOf(part)
+		var one kvpb.QueryStagedResponse
+		err := t.QueryStaged(ctx, &p, &one)
+		mu.Lock()
+		resp.Present = resp.Present && (one.Present || err != nil)
+		mu.Unlock()
+		return err
+	})
+}
+
+func points(keys [][]byte) []kvpb.Span {
+	spans := make([]kvpb.Span, len(keys))
+	for i, k := range keys {
+		spans[i].Key = k
+	}
+	return spans
+}
+
+func keysOf(spans []kvpb.Span) [][]byte {
+	keys := make([][]byte, len(spans))
+	for i := range spans {
+		keys[i] = spans[i].Key
+	}
+	return keys
+}

@@ -1,0 +1,247 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lichendb/lichen/internal/dist/rangecache"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// How long a request that finds no leader is tried again, and how fast.
+const (
+	// maxUnavailable is how long a request makes no progress before it fails.
+	maxUnavailable = 10 * time.Second
+	// minBackoff and maxBackoff bound the pause between rounds over the replicas.
+	minBackoff = 5 * time.Millisecond
+	maxBackoff = 200 * time.Millisecond
+	// maxDetours is how often a request follows new borders without a pause.
+	maxDetours = 8
+	// maxAnswer is how much of an attempt counts as no progress when it ends with
+	// a replica that sends it elsewhere: one that does so late has served it until
+	// then, a wait for a lock perhaps.
+	maxAnswer = 500 * time.Millisecond
+	// maxReload bounds reading an address anew while the old one is still known.
+	maxReload = time.Second
+)
+
+var errAllTried = errors.New("no replica of it answers")
+
+// retry is the state of a request that is sent several times. The zero value is
+// that of its first attempt; it costs nothing while that succeeds.
+type retry struct {
+	// commit says that the request may not be taken to have failed when its
+	// outcome is unknown.
+	commit  bool
+	unknown bool // an earlier attempt may have happened
+
+	tried   []kvpb.NodeID // since the last pause
+	cause   error         // why the last replica did not serve it
+	sent    time.Time     // when the last attempt began, zero for the first
+	idle    time.Duration // without progress
+	pause   time.Duration
+	detours int
+}
+
+func (r *retry) hasTried(n kvpb.NodeID) bool { return slices.Contains(r.tried, n) }
+
+// step says how a request goes on after a failed attempt.
+type step uint8
+
+const (
+	stop    step = iota // the error is the caller's
+	reroute             // other borders are known: cut and send it again
+	another             // ask another replica
+	wait                // pause first
+)
+
+// next prepares another attempt after the one at t failed with err. It returns the
+// error to give up with, or nil: then the caller must find the range of key
+// again, whose borders may have changed.
+func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err error) error {
+	if t.desc != nil && !t.desc.ContainsKey(key) {
+		key = t.desc.StartKey // a reverse scan has asked for what lies before its end
+	}
+	s, answered := r.judge(d, t, key, err)
+	if cerr := ctx.Err(); cerr != nil && (s != stop || errors.Is(err, cerr)) {
+		return r.giveUp(cerr)
+	}
+	if s == stop && t.Sender == nil {
+		return r.giveUp(err)
+	}
+	if s == stop {
+		return err
+	}
+	r.count(answered)
+	switch s {
+	case reroute:
+		r.cause = err
+		r.tried = r.tried[:0]
+		if r.detours++; r.detours > maxDetours {
+			s = wait
+		}
+	case another:
+		r.cause = err
+		r.tried = append(r.tried, t.node)
+	case wait:
+		if err != errAllTried { // which says less than what led to it
+			r.cause = err
+		}
+	}
+	if r.idle >= maxUnavailable {
+		return r.giveUp(r.unavailable(t))
+	}
+	if s == wait {
+		if err := r.rest(ctx, d, key); err != nil {
+			return r.giveUp(err)
+		}
+	}
+	r.sent = time.Now()
+	return nil
+}
+
+// count adds the time of an attempt to the time without progress.
+func (r *retry) count(answered bool) {
+	if r.sent.IsZero() {
+		return
+	}
+	spent := time.Since(r.sent)
+	if answered {
+		spent = min(spent, maxAnswer)
+	}
+	r.idle += spent
+}
+
+// giveUp returns the error of a request that was not served.
+func (r *retry) giveUp(err error) error {
+	if r.commit && r.unknown {
+		return &kvpb.AmbiguousCommitError{Cause: err}
+	}
+	return err
+}
+
+func (r *retry) unavailable(t target) error {
+	reason := "its address is not known"
+	if t.desc != nil {
+		reason = fmt.Sprintf("range %d has had no leader for %s", t.desc.RangeID, maxUnavailable)
+	}
+	if r.cause != nil {
+		reason += ": " + r.cause.Error()
+	}
+	return &kvpb.UnavailableError{Reason: reason}
+}
+
+// rest pauses and begins a new round over the replicas, whose addresses it reads
+// again: all that are known may be old.
+func (r *retry) rest(ctx context.Context, d *Router, key []byte) error {
+	r.pause = min(max(2*r.pause, minBackoff), maxBackoff)
+	r.idle += r.pause
+	r.tried = r.tried[:0]
+	timer := time.NewTimer(r.pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if d.cache != nil && d.cache.Cached(key) != nil {
+		ctx, cancel := context.WithTimeout(ctx, maxReload)
+		defer cancel()
+		began := time.Now()
+		_ = d.cache.Reload(ctx, key) // what is cached will do
+		r.idle += time.Since(began)
+	}
+	return ctx.Err()
+}
+
+// judge corrects the cache by what a failed attempt has shown and says how to go
+// on. answered tells that a replica sends the request elsewhere.
+func (r *retry) judge(d *Router, t target, key []byte, err error) (s step, answered bool) {
+	var (
+		call      *callError
+		notLeader *kvpb.NotLeaderError
+		mismatch  *kvpb.RangeMismatchError
+		ambiguous *kvpb.AmbiguousCommitError
+		down      *kvpb.UnavailableError
+	)
+	switch {
+	case err == errAllTried, errors.Is(err, rangecache.ErrNoRange):
+		return wait, false
+	case t.Sender == nil && (d.loc != nil || errors.As(err, &down)):
+		return stop, false // the address was sought for long enough
+	case t.Sender == nil:
+		return wait, false
+	case errors.As(err, &call):
+		r.unknown = r.unknown || !call.notSent()
+		return d.notHere(t), false
+	case errors.As(err, &ambiguous):
+		r.unknown = true
+		return d.notHere(t), false
+	case errors.As(err, &notLeader):
+		return r.follow(d, t, key, notLeader), true
+	case errors.As(err, &mismatch):
+		return r.reborder(d, t, mismatch), true
+	case errors.As(err, &down):
+		return d.notHere(t), false
+	case t.node != d.self() && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		return d.notHere(t), true // the other node is stopping
+	}
+	return stop, true
+}
+
+// notHere forgets a leader that can't serve. On a node that is all there is, that
+// is final.
+func (d *Router) notHere(t target) step {
+	if d.loc != nil {
+		return stop
+	}
+	t.entry.ForgetLeader(t.node)
+	return another
+}
+
+// follow goes where a replica says that the leader is.
+func (r *retry) follow(d *Router, t target, key []byte, e *kvpb.NotLeaderError) step {
+	if d.loc != nil {
+		return wait
+	}
+	if e.Desc != nil && d.cache.Insert(*e.Desc) {
+		r.progress()
+	}
+	now := d.cache.Cached(key)
+	if now == nil || now.Desc().RangeID != t.desc.RangeID {
+		return reroute
+	}
+	if n := e.Leader.Node; n != 0 && n != t.node && !r.hasTried(n) {
+		now.SetLeader(e.Leader)
+	} else {
+		now.ForgetLeader(t.node)
+	}
+	return another
+}
+
+// reborder takes in what a replica says about borders.
+func (r *retry) reborder(d *Router, t target, e *kvpb.RangeMismatchError) step {
+	if d.loc != nil {
+		return reroute
+	}
+	for i := range e.Known {
+		if k := &e.Known[i]; k.RangeID == t.desc.RangeID && k.Generation < t.desc.Generation {
+			return d.notHere(t) // the replica lags behind
+		}
+	}
+	if len(e.Known) == 0 {
+		return d.notHere(t) // it is gone from there
+	}
+	if d.cache.Insert(e.Known...) {
+		r.progress()
+	}
+	d.cache.Evict(t.entry) // if it is still there
+	d.cache.Insert(e.Known...)
+	return reroute
+}
+
+// progress notes that more is known than before.
+func (r *retry) progress() { r.idle, r.pause = 0, 0 }

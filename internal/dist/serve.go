@@ -1,0 +1,165 @@
+package dist
+
+import (
+	"context"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/kvpb/kvwire"
+)
+
+// Serve executes a request of another node, made by Remote, and returns the
+// response. stores finds this node's replica of a range; its error, which is a
+// kvpb.RangeMismatchError if there is none, becomes the answer. payload must stay
+// until Serve returns.
+func Serve(ctx context.Context, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) []byte {
+	out, err := serve(ctx, stores, payload)
+	if err != nil {
+		return kvwire.AppendFailure(nil, err)
+	}
+	return out
+}
+
+func serve(ctx context.Context, stores func(kvpb.RangeID) (kvpb.Sender, error), payload []byte) ([]byte, error) {
+	op, id, body, err := kvwire.DecodeRequest(payload)
+	if err != nil {
+		return nil, err
+	}
+	s, err := stores(id)
+	if err != nil {
+		return nil, err
+	}
+	switch op {
+	case kvwire.OpGet, kvwire.OpScan, kvwire.OpLock:
+		c := readCalls.Get().(*readCall)
+		defer c.free()
+		return c.serve(ctx, s, op, body)
+	case kvwire.OpRefresh:
+		var req kvpb.RefreshRequest
+		if err := kvwire.DecodeRefresh(body, &req); err != nil {
+			return nil, err
+		}
+		return done(s.Refresh(ctx, &req))
+	case kvwire.OpCommit:
+		return serveCommit(ctx, s, body)
+	case kvwire.OpRelease:
+		var req kvpb.ReleaseRequest
+		if err := kvwire.DecodeRelease(body, &req); err != nil {
+			return nil, err
+		}
+		return done(s.Release(ctx, &req))
+	case kvwire.OpSpill, kvwire.OpSpilled, kvwire.OpUnspill:
+		return serveSpill(ctx, s, op, body)
+	}
+	return serveAcross(ctx, s, op, body, kvwire.AppendOK(nil))
+}
+
+// done is the response to a request that has no fields in it.
+func done(err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return kvwire.AppendOK(nil), nil
+}
+
+// readCall is the memory of a read while it is served.
+type readCall struct {
+	txn      kvpb.TxnMeta
+	get      kvpb.GetRequest
+	getResp  kvpb.GetResponse
+	scan     kvpb.ScanRequest
+	scanResp kvpb.ScanResponse
+	lock     kvpb.LockRequest
+	lockResp kvpb.LockResponse
+}
+
+var readCalls = sync.Pool{New: func() any { return new(readCall) }}
+
+// free gives the memory back, without anything that belongs to the message.
+func (c *readCall) free() {
+	c.get, c.scan, c.lock = kvpb.GetRequest{}, kvpb.ScanRequest{}, kvpb.LockRequest{}
+	c.scanResp.Resume = nil
+	if cap(c.getResp.Value)+cap(c.lockResp.Value)+cap(c.scanResp.Arena)+4*cap(c.scanResp.Offsets) <= maxBuffer {
+		readCalls.Put(c)
+	}
+}
+
+func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, body []byte) ([]byte, error) {
+	switch op {
+	case kvwire.OpGet:
+		c.get.Txn = &c.txn
+		if err := kvwire.DecodeGet(body, &c.get); err != nil {
+			return nil, err
+		}
+		value := c.getResp.Value[:0]
+		c.getResp = kvpb.GetResponse{Value: value}
+		if err := s.Get(ctx, &c.get, &c.getResp); err != nil {
+			return nil, err
+		}
+		out := make([]byte, 0, len(c.getResp.Value)+responseRoom)
+		return kvwire.AppendGetResponse(kvwire.AppendOK(out), &c.getResp), nil
+	case kvwire.OpScan:
+		c.scan.Txn = &c.txn
+		if err := kvwire.DecodeScan(body, &c.scan); err != nil {
+			return nil, err
+		}
+		c.scanResp.Reset()
+		if err := s.Scan(ctx, &c.scan, &c.scanResp); err != nil {
+			return nil, err
+		}
+		out := make([]byte, 0, len(c.scanResp.Arena)+len(c.scanResp.Resume)+3*len(c.scanResp.Offsets)+responseRoom)
+		return kvwire.AppendScanResponse(kvwire.AppendOK(out), &c.scanResp), nil
+	}
+	c.lock.Txn = &c.txn
+	if err := kvwire.DecodeLock(body, &c.lock); err != nil {
+		return nil, err
+	}
+	value := c.lockResp.Value[:0]
+	c.lockResp = kvpb.LockResponse{Value: value}
+	if err := s.Lock(ctx, &c.lock, &c.lockResp); err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(c.lockResp.Value)+responseRoom)
+	return kvwire.AppendLockResponse(kvwire.AppendOK(out), &c.lockResp), nil
+}
+
+// responseRoom is what a response takes beside its keys and values.
+const responseRoom = 64
+
+func serveCommit(ctx context.Context, s kvpb.Sender, body []byte) ([]byte, error) {
+	var req kvpb.CommitRequest
+	if err := kvwire.DecodeCommit(body, &req); err != nil {
+		return nil, err
+	}
+	var resp kvpb.CommitResponse
+	if err := s.Commit(ctx, &req, &resp); err != nil {
+		return nil, err
+	}
+	return kvwire.AppendCommitResponse(kvwire.AppendOK(nil), &resp), nil
+}
+
+func serveSpill(ctx context.Context, s kvpb.Sender, op kvwire.Op, body []byte) ([]byte, error) {
+	switch op {
+	case kvwire.OpSpill:
+		var req kvpb.SpillRequest
+		if err := kvwire.DecodeSpill(body, &req); err != nil {
+			return nil, err
+		}
+		return done(s.Spill(ctx, &req))
+	case kvwire.OpSpilled:
+		var req kvpb.SpilledRequest
+		if err := kvwire.DecodeSpilled(body, &req); err != nil {
+			return nil, err
+		}
+		writes, err := s.Spilled(ctx, &req)
+		if err != nil {
+			return nil, err
+		}
+		return kvwire.AppendSpilledResponse(kvwire.AppendOK(nil), writes), nil
+	}
+	var req kvpb.UnspillRequest
+	if err := kvwire.DecodeUnspill(body, &req); err != nil {
+		return nil, err
+	}
+	return done(s.Unspill(ctx, &req))
+}

@@ -1,0 +1,188 @@
+package dist
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/kvpb/kvwire"
+	"github.com/lichendb/lichen/internal/rpc"
+)
+
+// mirror is a replica that keeps what it is asked and answers with what it is told.
+type mirror struct {
+	kvpb.Sender
+	asked   any
+	value   []byte
+	spilled []kvpb.SpilledWrite
+	err     error
+}
+
+// keep copies a request: its bytes belong to the message.
+func keep[T any](m *mirror, enc []byte, decode func([]byte, *T) error) {
+	v := new(T)
+	if err := decode(bytes.Clone(enc), v); err != nil {
+		panic(err)
+	}
+	m.asked = v
+}
+
+func (m *mirror) Get(_ context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
+	keep(m, kvwire.AppendGet(nil, req), kvwire.DecodeGet)
+	resp.Value, resp.Found, resp.TS = append(resp.Value, m.value...), true, hlc.Timestamp{WallTime: 5}
+	return m.err
+}
+
+func (m *mirror) Scan(_ context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
+	keep(m, kvwire.AppendScan(nil, req), kvwire.DecodeScan)
+	resp.Append([]byte("k"), m.value)
+	resp.Resume = []byte("l")
+	return m.err
+}
+
+func (m *mirror) Lock(_ context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
+	keep(m, kvwire.AppendLock(nil, req), kvwire.DecodeLock)
+	resp.Value, resp.Epoch, resp.Acquired = append(resp.Value, m.value...), 3, true
+	return m.err
+}
+
+func (m *mirror) Refresh(_ context.Context, req *kvpb.RefreshRequest) error {
+	keep(m, kvwire.AppendRefresh(nil, req), kvwire.DecodeRefresh)
+	return m.err
+}
+
+func (m *mirror) Commit(_ context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
+	keep(m, kvwire.AppendCommit(nil, req), kvwire.DecodeCommit)
+	resp.CommitTS.WallTime = 8
+	return m.err
+}
+
+func (m *mirror) Release(_ context.Context, req *kvpb.ReleaseRequest) error {
+	keep(m, kvwire.AppendRelease(nil, req), kvwire.DecodeRelease)
+	return m.err
+}
+
+func (m *mirror) Spill(_ context.Context, req *kvpb.SpillRequest) error {
+	keep(m, kvwire.AppendSpill(nil, req), kvwire.DecodeSpill)
+	return m.err
+}
+
+func (m *mirror) Spilled(_ context.Context, req *kvpb.SpilledRequest) ([]kvpb.SpilledWrite, error) {
+	keep(m, kvwire.AppendSpilled(nil, req), kvwire.DecodeSpilled)
+	return m.spilled, m.err
+}
+
+func (m *mirror) Unspill(_ context.Context, req *kvpb.UnspillRequest) error {
+	keep(m, kvwire.AppendUnspill(nil, req), kvwire.DecodeUnspill)
+	return m.err
+}
+
+type callFunc func(req []byte) ([]byte, error)
+
+func (f callFunc) Call(_ context.Context, _ kvpb.NodeID, _ rpc.Method, req []byte) ([]byte, error) {
+	return f(req)
+}
+
+// remoteTo returns a Remote whose other side is s.
+func remoteTo(s kvpb.Sender) *Remote {
+	return &Remote{Node: 2, Range: 9, Caller: callFunc(func(req []byte) ([]byte, error) {
+		req = bytes.Clone(req)
+		out := Serve(context.Background(), func(id kvpb.RangeID) (kvpb.Sender, error) {
+			if id != 9 {
+				return nil, &kvpb.RangeMismatchError{Range: id}
+			}
+			return s, nil
+		}, req)
+		clear(req) // what the message held may not be used any more
+		return out, nil
+	})}
+}
+
+// Every request, response and error passes between Remote and Serve.
+func TestRemoteAndServe(t *testing.T) {
+	ctx := context.Background()
+	txn := &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: 1, Lo: 2}, ReadTS: hlc.Timestamp{WallTime: 7}}
+	m := &mirror{value: []byte("value"), spilled: []kvpb.SpilledWrite{{Key: []byte("k"), Deleted: true, Position: 4}}}
+	r := remoteTo(m)
+	var (
+		got  kvpb.GetResponse
+		rows kvpb.ScanResponse
+		lock kvpb.LockResponse
+		done kvpb.CommitResponse
+		back []kvpb.SpilledWrite
+	)
+	k := []byte("k")
+	get := &kvpb.GetRequest{Txn: txn, Key: k, MayMove: true}
+	scan := &kvpb.ScanRequest{Txn: txn, Start: k, End: []byte("m"), MaxKeys: 3, Reverse: true}
+	locks := &kvpb.LockRequest{Txn: txn, Key: k, Strength: kvpb.LockUpdate, Wait: kvpb.WaitSkip, Timeout: 5}
+	refresh := &kvpb.RefreshRequest{Txn: txn, Spans: spansOf("b", "cd"), To: hlc.Timestamp{WallTime: 9}}
+	commit := &kvpb.CommitRequest{Txn: txn, Writes: []kvpb.Write{{Key: k, Value: k}, {Key: []byte("l")}}, AllReadsHere: true}
+	release := &kvpb.ReleaseRequest{Txn: txn, Locks: [][]byte{k}, Committed: true}
+	spill := &kvpb.SpillRequest{Txn: txn, Writes: []kvpb.Write{{Key: k}}, Positions: []uint64{7}}
+	spilled := &kvpb.SpilledRequest{Txn: txn, Span: kvpb.Span{Key: k}, Below: 3}
+	unspill := &kvpb.UnspillRequest{Txn: txn, Anchor: k, From: 3, Abort: true}
+	calls := []struct {
+		want any
+		do   func() error
+	}{
+		{get, func() error { return r.Get(ctx, get, &got) }},
+		{scan, func() error { return r.Scan(ctx, scan, &rows) }},
+		{locks, func() error { return r.Lock(ctx, locks, &lock) }},
+		{refresh, func() error { return r.Refresh(ctx, refresh) }},
+		{commit, func() error { return r.Commit(ctx, commit, &done) }},
+		{release, func() error { return r.Release(ctx, release) }},
+		{spill, func() error { return r.Spill(ctx, spill) }},
+		{spilled, func() (err error) { back, err = r.Spilled(ctx, spilled); return err }},
+		{unspill, func() error { return r.Unspill(ctx, unspill) }},
+	}
+	for range 2 { // with memory that was used before, too
+		for _, c := range calls {
+			if err := c.do(); err != nil || !reflect.DeepEqual(m.asked, c.want) {
+				t.Errorf("%v: asked %+v, want %+v", err, m.asked, c.want)
+			}
+		}
+		if string(got.Value) != "value" || !got.Found || rows.Len() != 1 || string(rows.Value(0)) != "value" ||
+			string(rows.Resume) != "l" || string(lock.Value) != "value" || lock.Epoch != 3 || done.CommitTS.WallTime != 8 ||
+			!reflect.DeepEqual(back, m.spilled) {
+			t.Errorf("got %+v %+v %+v %+v %+v", got, rows, lock, done, back)
+		}
+	}
+	m.err = &kvpb.RetryError{Reason: "no"}
+	for _, c := range calls {
+		if err := c.do(); !reflect.DeepEqual(err, m.err) {
+			t.Errorf("got %v, want %v", err, m.err)
+		}
+	}
+	r.Range = 8
+	var mismatch *kvpb.RangeMismatchError
+	if err := r.Get(ctx, get, &got); !errors.As(err, &mismatch) || mismatch.Range != 8 {
+		t.Errorf("a range that is not there: %v", err)
+	}
+}
+
+func TestServeDamage(t *testing.T) {
+	all := func(kvpb.RangeID) (kvpb.Sender, error) { return &mirror{}, nil }
+	for _, req := range [][]byte{nil, {1}, {1, 1, 1}, {1, 250, 1}, {9, 1, 1}, {1, 2, 1, 255}} {
+		body, err := kvwire.DecodeResponse(Serve(context.Background(), all, req))
+		if err == nil || body != nil {
+			t.Errorf("%x: %x, %v", req, body, err)
+		}
+	}
+}
+
+// A damaged answer says nothing about what has happened.
+func TestDamagedAnswer(t *testing.T) {
+	for _, answer := range [][]byte{nil, {7}, {0}, {1}, {0, 255}} {
+		r := &Remote{Node: 2, Caller: callFunc(func([]byte) ([]byte, error) { return answer, nil })}
+		var call *callError
+		err := r.Commit(context.Background(), &kvpb.CommitRequest{}, &kvpb.CommitResponse{})
+		if !errors.As(err, &call) || call.notSent() || !strings.Contains(err.Error(), "node 2") {
+			t.Errorf("%x: %v", answer, err)
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package dist
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// maxParallel bounds how many ranges one request is sent to at a time.
+const maxParallel = 16
+
+// route runs fn with the leader of the range that holds key until it succeeds or
+// fails for good. Between attempts the range may have changed: fn must look at
+// t.desc each time. commit is that of retry.
+func (d *Router) route(ctx context.Context, key []byte, commit bool, fn func(t target) error) error {
+	r := retry{commit: commit}
+	for {
+		t, err := d.find(ctx, key, &r)
+		if err == nil {
+			if err = fn(t); err == nil {
+				return nil
+			}
+		}
+		if err = r.next(ctx, d, t, key, err); err != nil {
+			return err
+		}
+	}
+}
+
+// rangeOf returns the range that is believed to hold key.
+func (d *Router) rangeOf(ctx context.Context, key []byte) (*kvpb.RangeDescriptor, error) {
+	if d.loc != nil {
+		_, desc, err := d.loc.Lookup(key)
+		return desc, err
+	}
+	e, err := d.cache.Find(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return e.Desc(), nil
+}
+
+// holdsSpan reports whether all of s lies in a range.
+func holdsSpan(desc *kvpb.RangeDescriptor, s kvpb.Span) bool {
+	return desc.ContainsKey(s.Key) && bytes.Compare(s.EndKey, desc.EndKey) <= 0
+}
+
+func holdsSpans(desc *kvpb.RangeDescriptor, spans []kvpb.Span) bool {
+	for _, s := range spans {
+		if !holdsSpan(desc, s) {
+			return false
+		}
+	}
+	return true
+}
+
+func holdsKeys(desc *kvpb.RangeDescriptor, keys [][]byte) bool {
+	for _, k := range keys {
+		if !desc.ContainsKey(k) {
+			return false
+		}
+	}
+	return true
+}
+
+// eachPart calls send for runs of spans that lie in one range, cut at borders,
+// one after the other.
+func (d *Router) eachPart(ctx context.Context, spans []kvpb.Span, send func(t target, part []kvpb.Span) error) error {
+	var r retry
+	owned := false
+	for len(spans) > 0 {
+		t, err := d.find(ctx, spans[0].Key, &r)
+		if err == nil {
+			n := 0
+			for n < len(spans) && holdsSpan(t.desc, spans[n]) {
+				n++
+			}
+			if n > 0 {
+				err = send(t, spans[:n])
+			} else {
+				err = send(t, []kvpb.Span{{Key: spans[0].Key, EndKey: t.desc.EndKey}})
+			}
+			if err == nil {
+				r = retry{}
+				if n == 0 {
+					if !owned {
+						spans, owned = append([]kvpb.Span(nil), spans...), true
+					}
+					spans[0].Key = t.desc.EndKey
+				}
+				spans = spans[n:]
+				continue
+			}
+		}
+		if err = r.next(ctx, d, t, spans[0].Key, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byRange sorts spans, cut at borders, by the ranges that are believed to hold
+// them. Borders may change until they are sent: eachPart cuts them again.
+func (d *Router) byRange(ctx context.Context, spans []kvpb.Span) ([][]kvpb.Span, error) {
+	var groups [][]kvpb.Span
+	index := map[kvpb.RangeID]int{}
+	add := func(desc *kvpb.RangeDescriptor, s kvpb.Span) {
+		i, ok := index[desc.RangeID]
+		if !ok {
+			i = len(groups)
+			index[desc.RangeID] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], s)
+	}
+	var desc *kvpb.RangeDescriptor
+	for _, s := range spans {
+		for {
+			if desc == nil || !desc.ContainsKey(s.Key) {
+				var err error
+				if desc, err = d.rangeOf(ctx, s.Key); err != nil {
+					return nil, err
+				}
+			}
+			if holdsSpan(desc, s) {
+				add(desc, s)
+				break
+			}
+			add(desc, kvpb.Span{Key: s.Key, EndKey: desc.EndKey})
+			s.Key = desc.EndKey
+		}
+	}
+	return groups, nil
+}
+
+// inParallel runs send for spans in many ranges, the ranges at the same time.
+// With all, it goes on after an error. It returns the first.
+func (d *Router) inParallel(
+	ctx context.Context, spans []kvpb.Span, all bool, send func(ctx context.Context, t target, part []kvpb.Span) error,
+) error {
+	groups, err := d.byRange(ctx, spans)
+	if err != nil {
+		groups = [][]kvpb.Span{spans} // eachPart waits for the addresses, or says what is wrong
+	}
+	return parallel(ctx, len(groups), all, func(ctx context.Context, i int) error {
+		return d.eachPart(ctx, groups[i], func(t target, part []kvpb.Span) error { return send(ctx, t, part) })
+	})
+}
+
+// parallel runs fn for 0 to n-1, at most maxParallel at a time. After an error it
+// cancels the others, unless all is set, and returns the first.
+func parallel(ctx context.Context, n int, all bool, fn func(ctx context.Context, i int) error) error {
+	if n == 1 {
+		return fn(ctx, 0)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		wg    sync.WaitGroup
+		once  sync.Once
+		first error
+	)
+	slots := make(chan struct{}, maxParallel)
+	for i := range n {
+		slots <- struct{}{}
+		if ctx.Err() != nil && !all {
+			break
+		}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			defer func() { <-slots }()
+			if err := fn(ctx, i); err != nil {
+				once.Do(func() { first = err })
+				if !all {
+					cancel()
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if first == nil {
+		return ctx.Err()
+	}
+	return first
+}
+
+// Refresh implements kvpb.Sender. Ranges are asked at the same time.
+func (d *Router) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
+	if len(req.Spans) == 0 {
+		return nil
+	}
+	var r retry
+	for {
+		t, err := d.find(ctx, req.Spans[0].Key, &r)
+		if err == nil {
+			if !holdsSpans(t.desc, req.Spans) {
+				break
+			}
+			if err = t.Refresh(ctx, req); err == nil {
+				return nil
+			}
+		}
+		if err = r.next(ctx, d, t, req.Spans[0].Key, err); err != nil {
+			return err
+		}
+	}
+	return d.inParallel(ctx, req.Spans, false, func(ctx context.Context, t target, part []kvpb.Span) error {
+		p := *req
+		p.Spans = part
+		return t.Refresh(ctx, &p)
+	})
+}
+
+// Release implements kvpb.Sender. Locks are released wherever that is possible.
+func (d *Router) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
+	if len(req.Locks) == 0 {
+		return nil
+	}
+	var r retry
+	for {
+		t, err := d.find(ctx, req.Locks[0], &r)
+		if err == nil {
+			if !holdsKeys(t.desc, req.Locks) {
+				break
+			}
+			if err = t.Release(ctx, req); err == nil {
+				return nil
+			}
+		}
+		if err = r.next(ctx, d, t, req.Locks[0], err); err != nil {
+			return err
+		}
+	}
+	spans := make([]kvpb.Span, len(req.Locks))
+	for i, k := range req.Locks {
+		spans[i].Key = k
+	}
+	return d.inParallel(ctx, spans, true, func(ctx context.Context, t target, part []kvpb.Span) error {
+		p := *req
+		p.Locks = make([][]byte, len(part))
+		for i := range part {
+			p.Locks[i] = part[i].Key
+		}
+		return t.Release(ctx, &p)
+	})
+}

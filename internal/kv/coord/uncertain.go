@@ -1,0 +1,91 @@
+package coord
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// maxUncertain bounds how often one read begins anew because what it met may have
+// been committed before the transaction began. Each time its timestamp rises, and
+// the limit of the uncertainty does not.
+const maxUncertain = 10
+
+// newSnapshot makes ts the snapshot of a transaction that begins, or of a statement
+// at READ COMMITTED: nothing was read in it. Versions up to the clocks' offset above
+// it may have been committed before, by gateways whose clocks are ahead.
+func (t *Txn) newSnapshot(ts hlc.Timestamp) {
+	t.setReadTS(ts)
+	t.hasRead = false
+	if off := t.env.MaxOffset; off > 0 {
+		t.meta.UncertainTS = hlc.Timestamp{WallTime: ts.WallTime + int64(off)}
+	}
+}
+
+func (t *Txn) setReadTS(ts hlc.Timestamp) { t.meta.ReadTS = ts }
+
+// mayMove reports whether nothing was read at the read timestamp yet, so that a
+// range may choose a later one.
+func (t *Txn) mayMove() bool { return !t.hasRead && t.env.MaxOffset > 0 && t.opts.AsOf.IsEmpty() }
+
+// noteRead notes that something was read at the read timestamp, or at moved if the
+// range chose that.
+func (t *Txn) noteRead(moved hlc.Timestamp) {
+	if !moved.IsEmpty() {
+		t.setReadTS(moved)
+	}
+	t.hasRead = true
+}
+
+// getStored reads a key's stored value into t.getResp.
+func (t *Txn) getStored(ctx context.Context, key []byte) error {
+	t.getReq.Key = key
+	for n := 0; ; n++ {
+		t.getReq.MayMove = t.mayMove()
+		err := t.env.Sender.Get(ctx, &t.getReq, &t.getResp)
+		if err == nil {
+			break
+		}
+		if err = t.settleUncertainty(ctx, err, n); err != nil {
+			return err
+		}
+	}
+	t.noteRead(t.getResp.ReadTS)
+	if t.remembersReads() {
+		t.reads.AddKey(key)
+	}
+	return nil
+}
+
+// scanStored reads a page of stored rows.
+func (t *Txn) scanStored(ctx context.Context, page *kvpb.ScanResponse) error {
+	for n := 0; ; n++ {
+		page.Reset()
+		t.scanReq.MayMove = t.mayMove()
+		err := t.env.Sender.Scan(ctx, &t.scanReq, page)
+		if err == nil {
+			break
+		}
+		if err = t.settleUncertainty(ctx, err, n); err != nil {
+			return err
+		}
+	}
+	t.noteRead(page.ReadTS)
+	return nil
+}
+
+// settleUncertainty moves the snapshot past a version that may have been committed
+// before the transaction began, if all that was read is the same there; the read
+// that met it then begins anew.
+func (t *Txn) settleUncertainty(ctx context.Context, err error, attempt int) error {
+	var u *kvpb.UncertaintyError
+	if !errors.As(err, &u) || attempt >= maxUncertain {
+		return err
+	}
+	if t.hasRead && !t.remembersReads() {
+		return &kvpb.RetryError{Reason: "read within the uncertainty of the clocks", Key: u.Key}
+	}
+	return t.refresh(ctx, u.TS)
+}

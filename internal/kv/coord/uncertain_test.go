@@ -1,0 +1,118 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// oneVersion is a range with one key, written once at a time that may be uncertain.
+type oneVersion struct {
+	kvpb.Sender
+	ts        hlc.Timestamp
+	refreshed int
+	stale     bool
+	moving    bool
+}
+
+func (v *oneVersion) read(t *kvpb.TxnMeta, key []byte, mayMove bool, moved *hlc.Timestamp) error {
+	*moved = hlc.Timestamp{}
+	if string(key) != "k" || !t.ReadTS.Less(v.ts) || t.UncertainTS.Less(v.ts) {
+		return nil
+	}
+	if mayMove && v.moving {
+		*moved = v.ts
+		return nil
+	}
+	return &kvpb.UncertaintyError{Key: key, TS: v.ts}
+}
+
+func (v *oneVersion) Get(_ context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
+	return v.read(req.Txn, req.Key, req.MayMove, &resp.ReadTS)
+}
+
+func (v *oneVersion) Scan(_ context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
+	return v.read(req.Txn, req.Start, req.MayMove, &resp.ReadTS)
+}
+
+func (v *oneVersion) Refresh(context.Context, *kvpb.RefreshRequest) error {
+	v.refreshed++
+	if v.stale {
+		return &kvpb.RetryError{Reason: "stale"}
+	}
+	return nil
+}
+
+// A version that may be from before the transaction moves its snapshot: without
+// notice if nothing was read in it or all that was still holds.
+func TestUncertainty(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		iso               kvpb.Isolation
+		before            bool // something was read before, in the same snapshot
+		statement         bool // before that, in an earlier statement
+		stale, moving     bool
+		retry             bool
+		refreshed         int
+		readOnly, tooLate bool
+	}{
+		{iso: kvpb.Serializable, moving: true},
+		{iso: kvpb.Serializable},
+		{iso: kvpb.Serializable, before: true, refreshed: 1},
+		{iso: kvpb.Serializable, before: true, readOnly: true, refreshed: 1},
+		{iso: kvpb.Serializable, before: true, stale: true, refreshed: 1, retry: true},
+		{iso: kvpb.RepeatableRead, moving: true},
+		{iso: kvpb.RepeatableRead, before: true, moving: true, retry: true},
+		{iso: kvpb.RepeatableRead, before: true, statement: true, moving: true, retry: true},
+		{iso: kvpb.ReadCommitted, before: true, moving: true, retry: true},
+		{iso: kvpb.ReadCommitted, before: true, statement: true, moving: true},
+		{iso: kvpb.Serializable, before: true, tooLate: true},
+	} {
+		for _, scan := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%+v/scan=%t", c, scan), func(t *testing.T) {
+				v := &oneVersion{stale: c.stale, moving: c.moving}
+				clock := hlc.NewSystem(0)
+				env := NewEnv(v, clock, 1)
+				env.MaxOffset = time.Second
+				txn := New(env)
+				txn.Reset(Options{Isolation: c.iso, ReadOnly: c.readOnly})
+				txn.BeginStatement()
+				if c.before {
+					if _, _, err := txn.Get(ctx, []byte("other")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.statement {
+					txn.BeginStatement()
+				}
+				ahead := int64(time.Second / 2)
+				if c.tooLate {
+					ahead = int64(2 * time.Second)
+				}
+				v.ts = hlc.Timestamp{WallTime: txn.ReadTimestamp().WallTime + ahead}
+				var err error
+				if scan {
+					var res kvpb.ScanResponse
+					err = txn.Scan(ctx, []byte("k"), []byte("l"), ScanOptions{}, &res)
+				} else {
+					_, _, err = txn.Get(ctx, []byte("k"))
+				}
+				var retry *kvpb.RetryError
+				if errors.As(err, &retry) != c.retry || err != nil && !c.retry {
+					t.Fatalf("the read returned %v", err)
+				}
+				if v.refreshed != c.refreshed {
+					t.Errorf("%d refreshes", v.refreshed)
+				}
+				if err == nil && (txn.ReadTimestamp() == v.ts) == c.tooLate {
+					t.Errorf("it reads at %s, the version is at %s", txn.ReadTimestamp(), v.ts)
+				}
+			})
+		}
+	}
+}

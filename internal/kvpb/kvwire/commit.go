@@ -1,0 +1,181 @@
+package kvwire
+
+import (
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// The requests of commits across ranges.
+const (
+	OpStage       Op = 32
+	OpEndTxn      Op = 33
+	OpResolve     Op = 34
+	OpPush        Op = 35
+	OpQueryStaged Op = 36
+)
+
+func appendUints(b []byte, v []uint64) []byte {
+	b = appendUint(b, uint64(len(v)))
+	for _, u := range v {
+		b = appendUint(b, u)
+	}
+	return b
+}
+
+func (f *reader) uints(old []uint64) []uint64 {
+	out := old[:0]
+	for n := f.count(1); n > 0; n-- {
+		out = append(out, f.uint())
+	}
+	return out
+}
+
+// AppendStage appends the fields of a request.
+func AppendStage(b []byte, req *kvpb.StageRequest) []byte {
+	b = appendFlags(appendTxn(b, req.Txn), req.Spilled, req.Record)
+	b = appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch))
+	b = appendWrites(appendBytes(b, req.Anchor), req.Writes)
+	b = appendUints(appendKeys(b, req.Locks), req.LockEpochs)
+	return appendSpan(appendKeys(b, req.Keys), req.Span)
+}
+
+// DecodeStage reads what AppendStage wrote.
+func DecodeStage(b []byte, req *kvpb.StageRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	f.flags(&req.Spilled, &req.Record)
+	req.TS, req.Epoch = f.timestamp(), f.uint32()
+	req.Anchor = f.bytes()
+	req.Writes = f.writes(req.Writes)
+	req.Locks = f.keys(req.Locks)
+	req.LockEpochs = f.uints(req.LockEpochs)
+	req.Keys = f.keys(req.Keys)
+	req.Span = f.span()
+	return f.err()
+}
+
+func (f *reader) uint32() uint32 {
+	v := f.uint()
+	if v > 1<<32-1 {
+		f.fail()
+		return 0
+	}
+	return uint32(v)
+}
+
+// AppendStageResponse appends the fields of a response.
+func AppendStageResponse(b []byte, resp *kvpb.StageResponse) []byte {
+	return appendTimestamp(appendTimestamp(b, resp.Lowest), resp.CommitTS)
+}
+
+// DecodeStageResponse reads what AppendStageResponse wrote.
+func DecodeStageResponse(b []byte, resp *kvpb.StageResponse) error {
+	f := reader{b: b}
+	resp.Lowest, resp.CommitTS = f.timestamp(), f.timestamp()
+	return f.err()
+}
+
+// AppendEndTxn appends the fields of a request.
+func AppendEndTxn(b []byte, req *kvpb.EndTxnRequest) []byte {
+	b = append(appendBytes(appendTxn(b, req.Txn), req.Anchor), byte(req.Action))
+	return appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch))
+}
+
+// DecodeEndTxn reads what AppendEndTxn wrote.
+func DecodeEndTxn(b []byte, req *kvpb.EndTxnRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	req.Anchor = f.bytes()
+	req.Action = kvpb.EndAction(f.byte())
+	req.TS, req.Epoch = f.timestamp(), f.uint32()
+	return f.err()
+}
+
+// AppendEndTxnResponse appends the fields of a response.
+func AppendEndTxnResponse(b []byte, resp *kvpb.EndTxnResponse) []byte {
+	return appendTimestamp(appendTimestamp(append(b, byte(resp.Status)), resp.CommitTS), resp.Lowest)
+}
+
+// DecodeEndTxnResponse reads what AppendEndTxnResponse wrote.
+func DecodeEndTxnResponse(b []byte, resp *kvpb.EndTxnResponse) error {
+	f := reader{b: b}
+	resp.Status = kvpb.TxnStatus(f.byte())
+	resp.CommitTS, resp.Lowest = f.timestamp(), f.timestamp()
+	return f.err()
+}
+
+// AppendResolve appends the fields of a request.
+func AppendResolve(b []byte, req *kvpb.ResolveRequest) []byte {
+	b = appendTimestamp(appendFlags(appendTxnID(b, req.Txn), req.Commit), req.TS)
+	return appendKeys(appendSpan(appendKeys(b, req.Keys), req.Span), req.Locks)
+}
+
+// DecodeResolve reads what AppendResolve wrote.
+func DecodeResolve(b []byte, req *kvpb.ResolveRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txnID()
+	f.flags(&req.Commit)
+	req.TS = f.timestamp()
+	req.Keys = f.keys(req.Keys)
+	req.Span = f.span()
+	req.Locks = f.keys(req.Locks)
+	return f.err()
+}
+
+// AppendPush appends the fields of a request.
+func AppendPush(b []byte, req *kvpb.PushRequest) []byte {
+	b = appendTimestamp(appendBytes(appendTxnID(b, req.Txn), req.Anchor), req.TS)
+	return appendInt(b, int64(req.Waited))
+}
+
+// DecodePush reads what AppendPush wrote.
+func DecodePush(b []byte, req *kvpb.PushRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txnID()
+	req.Anchor = f.bytes()
+	req.TS = f.timestamp()
+	req.Waited = time.Duration(f.int())
+	return f.err()
+}
+
+// AppendPushResponse appends the fields of a response.
+func AppendPushResponse(b []byte, resp *kvpb.PushResponse) []byte {
+	return appendTimestamp(appendFlags(append(b, byte(resp.Status)), resp.Above), resp.CommitTS)
+}
+
+// DecodePushResponse reads what AppendPushResponse wrote.
+func DecodePushResponse(b []byte, resp *kvpb.PushResponse) error {
+	f := reader{b: b}
+	resp.Status = kvpb.TxnStatus(f.byte())
+	f.flags(&resp.Above)
+	resp.CommitTS = f.timestamp()
+	return f.err()
+}
+
+// AppendQueryStaged appends the fields of a request.
+func AppendQueryStaged(b []byte, req *kvpb.QueryStagedRequest) []byte {
+	b = appendKeys(appendTxnID(b, req.Txn), req.Keys)
+	return appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch))
+}
+
+// DecodeQueryStaged reads what AppendQueryStaged wrote.
+func DecodeQueryStaged(b []byte, req *kvpb.QueryStagedRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txnID()
+	req.Keys = f.keys(req.Keys)
+	req.TS, req.Epoch = f.timestamp(), f.uint32()
+	return f.err()
+}
+
+// AppendQueryStagedResponse appends the fields of a response.
+func AppendQueryStagedResponse(b []byte, resp *kvpb.QueryStagedResponse) []byte {
+	return appendFlags(b, resp.Present)
+}
+
+// DecodeQueryStagedResponse reads what AppendQueryStagedResponse wrote.
+func DecodeQueryStagedResponse(b []byte, resp *kvpb.QueryStagedResponse) error {
+	f := reader{b: b}
+	f.flags(&resp.Present)
+	return f.err()
+}

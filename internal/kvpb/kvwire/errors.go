@@ -1,0 +1,228 @@
+package kvwire
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// errorCode says of which type an error is. Numbers are never reused. 32 to 63
+// are those of commits across ranges.
+type errorCode byte
+
+const (
+	codeOther            errorCode = 0
+	codeCanceled         errorCode = 1
+	codeDeadlineExceeded errorCode = 2
+	codeRetry            errorCode = 3
+	codeDeadlock         errorCode = 4
+	codeLockNotAvailable errorCode = 5
+	codeTooManyLocks     errorCode = 6
+	codeSnapshotTooOld   errorCode = 7
+	codeAmbiguousCommit  errorCode = 8
+	codeDiskFull         errorCode = 9
+	codeTxnTooLarge      errorCode = 10
+	codeUnavailable      errorCode = 11
+	codeNotLeader        errorCode = 12
+	codeRangeMismatch    errorCode = 13
+	codeUncertainty      errorCode = 14
+)
+
+// maxErrorDepth bounds how deep causes are nested in a message; deeper ones keep
+// only their text and class.
+const maxErrorDepth = 4
+
+// RemoteError is an error of another node that has no type of its own here.
+type RemoteError struct {
+	Text  string
+	Kind  kvpb.Class
+	cause error // known part of it, or nil
+}
+
+// Error implements error.
+func (e *RemoteError) Error() string { return e.Text }
+
+// Class implements the classification of errors.
+func (e *RemoteError) Class() kvpb.Class { return e.Kind }
+
+// Unwrap returns the typed error inside, nil if there is none.
+func (e *RemoteError) Unwrap() error { return e.cause }
+
+// AppendError appends an error: its code, class and text, then the fields of the
+// typed error in it.
+func AppendError(b []byte, err error) []byte { return appendError(b, err, 0) }
+
+// DecodeError reads what AppendError wrote. failure is never nil if err is.
+func DecodeError(b []byte) (failure, err error) { return decodeError(b, 0) }
+
+func appendError(b []byte, err error, depth int) []byte {
+	typed := findTyped(err)
+	code := codeOther
+	var fields []byte
+	if depth < maxErrorDepth {
+		code, fields = errorFields(typed, depth)
+	}
+	b = append(b, byte(code), byte(kvpb.Classify(err)))
+	b = appendString(b, err.Error())
+	return append(b, fields...)
+}
+
+// findTyped returns the outermost error in err that has a code, or nil.
+func findTyped(err error) error {
+	if code, _ := errorFields(err, maxErrorDepth); code != codeOther {
+		return err
+	}
+	switch u := err.(type) {
+	case interface{ Unwrap() error }:
+		if in := u.Unwrap(); in != nil {
+			return findTyped(in)
+		}
+	case interface{ Unwrap() []error }:
+		for _, in := range u.Unwrap() {
+			if t := findTyped(in); t != nil {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// errorFields returns the code and the encoded fields of err, if it is itself of
+// a type that has a code.
+func errorFields(err error, depth int) (errorCode, []byte) {
+	switch err {
+	case context.Canceled:
+		return codeCanceled, nil
+	case context.DeadlineExceeded:
+		return codeDeadlineExceeded, nil
+	}
+	switch e := err.(type) {
+	case *kvpb.RetryError:
+		return codeRetry, appendBytes(appendString(nil, e.Reason), e.Key)
+	case *kvpb.DeadlockError:
+		b := appendUint(nil, uint64(len(e.Cycle)))
+		for _, id := range e.Cycle {
+			b = appendTxnID(b, id)
+		}
+		return codeDeadlock, b
+	case *kvpb.LockNotAvailableError:
+		return codeLockNotAvailable, appendFlags(nil, e.Timeout)
+	case *kvpb.TooManyLocksError:
+		return codeTooManyLocks, appendInt(nil, int64(e.Limit))
+	case *kvpb.SnapshotTooOldError:
+		return codeSnapshotTooOld, appendTimestamp(appendTimestamp(nil, e.ReadTS), e.Threshold)
+	case *kvpb.AmbiguousCommitError:
+		return codeAmbiguousCommit, appendCause(e.Cause, depth)
+	case *kvpb.DiskFullError:
+		return codeDiskFull, appendCause(e.Cause, depth)
+	case *kvpb.TxnTooLargeError:
+		return codeTxnTooLarge, appendInt(appendInt(nil, e.Bytes), e.Limit)
+	case *kvpb.UnavailableError:
+		return codeUnavailable, appendString(nil, e.Reason)
+	case *kvpb.NotLeaderError:
+		b := appendReplica(appendUint(nil, uint64(e.Range)), e.Leader)
+		return codeNotLeader, appendNested(b, e.Desc)
+	case *kvpb.RangeMismatchError:
+		b := appendUint(appendUint(nil, uint64(e.Range)), uint64(len(e.Known)))
+		for i := range e.Known {
+			b = appendNested(b, &e.Known[i])
+		}
+		return codeRangeMismatch, b
+	case *kvpb.UncertaintyError:
+		return codeUncertainty, appendTimestamp(appendBytes(nil, e.Key), e.TS)
+	}
+	return codeOther, nil
+}
+
+func appendCause(err error, depth int) []byte {
+	if err == nil || depth >= maxErrorDepth {
+		return nil
+	}
+	return appendError(nil, err, depth+1)
+}
+
+func decodeError(b []byte, depth int) (failure, err error) {
+	f := reader{b: b}
+	code, class := errorCode(f.byte()), kvpb.Class(f.byte())
+	text := string(f.bytes())
+	if f.bad {
+		return nil, ErrDamaged
+	}
+	if depth > maxErrorDepth {
+		code = codeOther
+	}
+	typed := f.typedError(code, depth)
+	if f.bad {
+		return nil, ErrDamaged
+	}
+	if typed != nil && typed.Error() == text {
+		return typed, nil
+	}
+	return &RemoteError{Text: text, Kind: class, cause: typed}, nil
+}
+
+// typedError reads the fields of an error; it returns nil for a code that it
+// does not know.
+func (f *reader) typedError(code errorCode, depth int) error {
+	switch code {
+	case codeCanceled:
+		return context.Canceled
+	case codeDeadlineExceeded:
+		return context.DeadlineExceeded
+	case codeRetry:
+		return &kvpb.RetryError{Reason: string(f.bytes()), Key: bytes.Clone(f.bytes())}
+	case codeDeadlock:
+		e := &kvpb.DeadlockError{}
+		for n := f.count(2); n > 0; n-- {
+			e.Cycle = append(e.Cycle, f.txnID())
+		}
+		return e
+	case codeLockNotAvailable:
+		e := &kvpb.LockNotAvailableError{}
+		f.flags(&e.Timeout)
+		return e
+	case codeTooManyLocks:
+		return &kvpb.TooManyLocksError{Limit: int(f.int())}
+	case codeSnapshotTooOld:
+		return &kvpb.SnapshotTooOldError{ReadTS: f.timestamp(), Threshold: f.timestamp()}
+	case codeAmbiguousCommit:
+		return &kvpb.AmbiguousCommitError{Cause: f.cause(depth)}
+	case codeDiskFull:
+		return &kvpb.DiskFullError{Cause: f.cause(depth)}
+	case codeTxnTooLarge:
+		return &kvpb.TxnTooLargeError{Bytes: f.int(), Limit: f.int()}
+	case codeUnavailable:
+		return &kvpb.UnavailableError{Reason: string(f.bytes())}
+	case codeNotLeader:
+		return &kvpb.NotLeaderError{Range: kvpb.RangeID(f.uint()), Leader: f.replica(), Desc: f.nested()}
+	case codeRangeMismatch:
+		return f.rangeMismatch()
+	case codeUncertainty:
+		return &kvpb.UncertaintyError{Key: bytes.Clone(f.bytes()), TS: f.timestamp()}
+	}
+	return nil
+}
+
+// cause reads a nested error, which takes the rest of the message. There is
+// always one: the types that have a cause print it.
+func (f *reader) cause(depth int) error {
+	if !f.more() {
+		return &RemoteError{Text: "unknown cause"}
+	}
+	e, err := decodeError(f.b, depth+1)
+	if err != nil {
+		f.fail()
+	}
+	return e
+}
+
+func (f *reader) rangeMismatch() error {
+	e := &kvpb.RangeMismatchError{Range: kvpb.RangeID(f.uint())}
+	for n := f.count(1); n > 0; n-- {
+		if d := f.nested(); d != nil {
+			e.Known = append(e.Known, *d)
+		}
+	}
+	return e
+}

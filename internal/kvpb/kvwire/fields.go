@@ -1,0 +1,234 @@
+package kvwire
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// ErrDamaged says that bytes are no message of the expected kind.
+var ErrDamaged = errors.New("kvwire: damaged message")
+
+// Messages are made of these. Byte strings keep the difference between nil and
+// empty: a length of 0 is nil, otherwise it is one more than the bytes.
+
+func appendUint(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }
+
+func appendInt(b []byte, v int64) []byte { return binary.AppendVarint(b, v) }
+
+func appendBytes(b, v []byte) []byte {
+	if v == nil {
+		return append(b, 0)
+	}
+	return append(binary.AppendUvarint(b, uint64(len(v))+1), v...)
+}
+
+func appendString(b []byte, v string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(v))+1), v...)
+}
+
+// appendFlags packs up to eight booleans into a byte, the first the lowest bit.
+func appendFlags(b []byte, flags ...bool) []byte {
+	var v byte
+	for i, f := range flags {
+		if f {
+			v |= 1 << i
+		}
+	}
+	return append(b, v)
+}
+
+func appendTimestamp(b []byte, ts hlc.Timestamp) []byte {
+	return appendUint(appendUint(b, uint64(ts.WallTime)), uint64(ts.Logical))
+}
+
+func appendTxnID(b []byte, id kvpb.TxnID) []byte {
+	return appendUint(appendUint(b, id.Hi), id.Lo)
+}
+
+// appendTxn appends a transaction; nil is written as the zero one.
+func appendTxn(b []byte, t *kvpb.TxnMeta) []byte {
+	if t == nil {
+		t = &kvpb.TxnMeta{}
+	}
+	b = append(appendTxnID(b, t.ID), byte(t.Isolation))
+	b = appendTimestamp(b, t.ReadTS)
+	b = appendTimestamp(b, t.UncertainTS)
+	return appendTimestamp(b, t.StartTS)
+}
+
+func appendSpan(b []byte, s kvpb.Span) []byte { return appendBytes(appendBytes(b, s.Key), s.EndKey) }
+
+func appendSpans(b []byte, spans []kvpb.Span) []byte {
+	b = appendUint(b, uint64(len(spans)))
+	for _, s := range spans {
+		b = appendSpan(b, s)
+	}
+	return b
+}
+
+func appendKeys(b []byte, keys [][]byte) []byte {
+	b = appendUint(b, uint64(len(keys)))
+	for _, k := range keys {
+		b = appendBytes(b, k)
+	}
+	return b
+}
+
+func appendWrites(b []byte, writes []kvpb.Write) []byte {
+	b = appendUint(b, uint64(len(writes)))
+	for i := range writes {
+		b = appendBytes(appendBytes(b, writes[i].Key), writes[i].Value)
+	}
+	return b
+}
+
+// reader takes fields off a message. After the first that is not there all are
+// zero and err reports ErrDamaged, so a decoder checks once, at its end.
+//
+// A field that was added to a message later is read with
+//
+//	if f.more() { x = f.uint() }
+//
+// and stays zero in a message of an older node; bytes that are left at the end
+// come from a newer node and are ignored.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (f *reader) err() error {
+	if f.bad {
+		return ErrDamaged
+	}
+	return nil
+}
+
+// more reports whether bytes are left.
+func (f *reader) more() bool { return len(f.b) > 0 && !f.bad }
+
+func (f *reader) fail() { f.b, f.bad = nil, true }
+
+func (f *reader) byte() byte {
+	if len(f.b) == 0 {
+		f.fail()
+		return 0
+	}
+	v := f.b[0]
+	f.b = f.b[1:]
+	return v
+}
+
+func (f *reader) uint() uint64 {
+	v, n := binary.Uvarint(f.b)
+	if n <= 0 {
+		f.fail()
+		return 0
+	}
+	f.b = f.b[n:]
+	return v
+}
+
+func (f *reader) int() int64 {
+	v, n := binary.Varint(f.b)
+	if n <= 0 {
+		f.fail()
+		return 0
+	}
+	f.b = f.b[n:]
+	return v
+}
+
+// bytes returns the next byte string, which aliases the message.
+func (f *reader) bytes() []byte {
+	n := f.uint()
+	if n == 0 {
+		return nil
+	}
+	return f.take(n - 1)
+}
+
+// take returns the next n bytes, which alias the message.
+func (f *reader) take(n uint64) []byte {
+	if n > uint64(len(f.b)) {
+		f.fail()
+		return nil
+	}
+	v := f.b[:n:n]
+	f.b = f.b[n:]
+	return v
+}
+
+// count reads the number of elements of a list whose elements take at least size
+// bytes each, so that a damaged number can't make the caller allocate more than
+// the message could fill.
+func (f *reader) count(size int) int {
+	n := f.uint()
+	if n > uint64(len(f.b)/size) {
+		f.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (f *reader) flags(flags ...*bool) {
+	v := f.byte()
+	for i, p := range flags {
+		*p = v&(1<<i) != 0
+	}
+}
+
+func (f *reader) timestamp() hlc.Timestamp {
+	wall, logical := f.uint(), f.uint()
+	if logical > math.MaxUint32 {
+		f.fail()
+		return hlc.Timestamp{}
+	}
+	return hlc.Timestamp{WallTime: int64(wall), Logical: uint32(logical)}
+}
+
+func (f *reader) txnID() kvpb.TxnID { return kvpb.TxnID{Hi: f.uint(), Lo: f.uint()} }
+
+// txn reads a transaction into *t, or into a new one if t is nil, and returns it.
+func (f *reader) txn(t *kvpb.TxnMeta) *kvpb.TxnMeta {
+	if t == nil {
+		t = new(kvpb.TxnMeta)
+	}
+	t.ID = f.txnID()
+	t.Isolation = kvpb.Isolation(f.byte())
+	t.ReadTS = f.timestamp()
+	t.UncertainTS = f.timestamp()
+	t.StartTS = f.timestamp()
+	return t
+}
+
+func (f *reader) span() kvpb.Span { return kvpb.Span{Key: f.bytes(), EndKey: f.bytes()} }
+
+// spans, keys, uints and writes read lists into the memory of old; an empty list is nil
+// if old is.
+func (f *reader) spans(old []kvpb.Span) []kvpb.Span {
+	out := old[:0]
+	for n := f.count(2); n > 0; n-- {
+		out = append(out, f.span())
+	}
+	return out
+}
+
+func (f *reader) keys(old [][]byte) [][]byte {
+	out := old[:0]
+	for n := f.count(1); n > 0; n-- {
+		out = append(out, f.bytes())
+	}
+	return out
+}
+
+func (f *reader) writes(old []kvpb.Write) []kvpb.Write {
+	out := old[:0]
+	for n := f.count(2); n > 0; n-- {
+		out = append(out, kvpb.Write{Key: f.bytes(), Value: f.bytes()})
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package kvwire
+
+import (
+	"math"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// AppendGet appends the fields of a request.
+func AppendGet(b []byte, req *kvpb.GetRequest) []byte {
+	b = appendBytes(appendTxn(b, req.Txn), req.Key)
+	return appendFlags(b, req.MayMove)
+}
+
+// DecodeGet reads what AppendGet wrote. As in all requests, the transaction is
+// read into *req.Txn if that is set, and keys alias b.
+func DecodeGet(b []byte, req *kvpb.GetRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	req.Key = f.bytes()
+	f.flags(&req.MayMove)
+	return f.err()
+}
+
+// AppendGetResponse appends the fields of a response.
+func AppendGetResponse(b []byte, resp *kvpb.GetResponse) []byte {
+	b = appendTimestamp(appendFlags(b, resp.Found), resp.TS)
+	b = appendTimestamp(b, resp.ReadTS)
+	return appendBytes(b, resp.Value)
+}
+
+// DecodeGetResponse reads what AppendGetResponse wrote.
+func DecodeGetResponse(b []byte, resp *kvpb.GetResponse) error {
+	f := reader{b: b}
+	f.flags(&resp.Found)
+	resp.TS = f.timestamp()
+	resp.ReadTS = f.timestamp()
+	resp.Value = append(resp.Value[:0], f.bytes()...)
+	return f.err()
+}
+
+// AppendScan appends the fields of a request.
+func AppendScan(b []byte, req *kvpb.ScanRequest) []byte {
+	b = appendBytes(appendBytes(appendTxn(b, req.Txn), req.Start), req.End)
+	b = appendInt(appendInt(b, int64(req.MaxKeys)), int64(req.MaxBytes))
+	return appendFlags(b, req.Reverse, req.MayMove)
+}
+
+// DecodeScan reads what AppendScan wrote.
+func DecodeScan(b []byte, req *kvpb.ScanRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	req.Start, req.End = f.bytes(), f.bytes()
+	req.MaxKeys, req.MaxBytes = int(f.int()), int(f.int())
+	f.flags(&req.Reverse, &req.MayMove)
+	return f.err()
+}
+
+// AppendScanResponse appends the fields of a response: how long each key and
+// value is, then the keys and values.
+func AppendScanResponse(b []byte, resp *kvpb.ScanResponse) []byte {
+	b = appendTimestamp(appendBytes(b, resp.Resume), resp.ReadTS)
+	b = appendUint(b, uint64(resp.Len()))
+	o := resp.Offsets
+	whole := true // the rows lie one behind the other
+	for i := 0; i+2 < len(o); i += 3 {
+		b = appendUint(appendUint(b, uint64(o[i+1]-o[i])), uint64(o[i+2]-o[i+1]))
+		whole = whole && (i == 0 || o[i] == o[i-1])
+	}
+	if len(o) >= 3 && whole {
+		return append(b, resp.Arena[o[0]:o[len(o)-1]]...)
+	}
+	for i := range resp.Len() {
+		b = append(append(b, resp.Key(i)...), resp.Value(i)...)
+	}
+	return b
+}
+
+// DecodeScanResponse reads what AppendScanResponse wrote.
+func DecodeScanResponse(b []byte, resp *kvpb.ScanResponse) error {
+	f := reader{b: b}
+	resp.Reset()
+	if p := f.bytes(); p != nil {
+		resp.Resume = append([]byte{}, p...)
+	}
+	resp.ReadTS = f.timestamp()
+	end := uint64(0)
+	for n := f.count(2); n > 0; n-- {
+		key, value := f.uint(), f.uint()
+		if key > math.MaxUint32 || value > math.MaxUint32 || end+key+value > math.MaxUint32 {
+			f.fail()
+			break
+		}
+		resp.Offsets = append(resp.Offsets, uint32(end), uint32(end+key), uint32(end+key+value))
+		end += key + value
+	}
+	resp.Arena = append(resp.Arena, f.take(end)...)
+	if f.bad {
+		resp.Reset() // no offsets that point nowhere
+	}
+	return f.err()
+}
+
+// AppendLock appends the fields of a request.
+func AppendLock(b []byte, req *kvpb.LockRequest) []byte {
+	b = appendBytes(appendTxn(b, req.Txn), req.Key)
+	b = append(b, byte(req.Strength), byte(req.Wait))
+	return appendInt(appendFlags(b, req.HoldsLocks), int64(req.Timeout))
+}
+
+// DecodeLock reads what AppendLock wrote.
+func DecodeLock(b []byte, req *kvpb.LockRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	req.Key = f.bytes()
+	req.Strength, req.Wait = kvpb.Strength(f.byte()), kvpb.WaitPolicy(f.byte())
+	f.flags(&req.HoldsLocks)
+	req.Timeout = time.Duration(f.int())
+	return f.err()
+}
+
+// AppendLockResponse appends the fields of a response.
+func AppendLockResponse(b []byte, resp *kvpb.LockResponse) []byte {
+	b = appendFlags(b, resp.Found, resp.Skipped, resp.Acquired)
+	b = appendUint(appendTimestamp(b, resp.TS), resp.Epoch)
+	return appendBytes(b, resp.Value)
+}
+
+// DecodeLockResponse reads what AppendLockResponse wrote.
+func DecodeLockResponse(b []byte, resp *kvpb.LockResponse) error {
+	f := reader{b: b}
+	f.flags(&resp.Found, &resp.Skipped, &resp.Acquired)
+	resp.TS = f.timestamp()
+	resp.Epoch = f.uint()
+	resp.Value = append(resp.Value[:0], f.bytes()...)
+	return f.err()
+}
+
+// AppendRefresh appends the fields of a request.
+func AppendRefresh(b []byte, req *kvpb.RefreshRequest) []byte {
+	b = appendTimestamp(appendTimestamp(appendTxn(b, req.Txn), req.From), req.To)
+	return appendSpans(b, req.Spans)
+}
+
+// DecodeRefresh reads what AppendRefresh wrote.
+func DecodeRefresh(b []byte, req *kvpb.RefreshRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	req.From, req.To = f.timestamp(), f.timestamp()
+	req.Spans = f.spans(req.Spans)
+	return f.err()
+}

@@ -1,0 +1,132 @@
+package kvwire
+
+import (
+	"bytes"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// AppendCommit appends the fields of a request.
+func AppendCommit(b []byte, req *kvpb.CommitRequest) []byte {
+	b = appendFlags(appendTxn(b, req.Txn), req.AllReadsHere, req.Spilled, req.Resent)
+	b = appendTimestamp(appendTimestamp(b, req.MinTS), req.At)
+	b = appendSpan(appendBytes(b, req.Anchor), req.SpillSpan)
+	b = appendWrites(b, req.Writes)
+	b = appendSpans(b, req.Reads)
+	b = appendUints(appendUint(b, req.LockEpoch), req.LockEpochs)
+	return appendKeys(b, req.Locks)
+}
+
+// DecodeCommit reads what AppendCommit wrote.
+func DecodeCommit(b []byte, req *kvpb.CommitRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	f.flags(&req.AllReadsHere, &req.Spilled, &req.Resent)
+	req.MinTS, req.At = f.timestamp(), f.timestamp()
+	req.Anchor, req.SpillSpan = f.bytes(), f.span()
+	req.Writes = f.writes(req.Writes)
+	req.Reads = f.spans(req.Reads)
+	req.LockEpoch, req.LockEpochs = f.uint(), f.uints(req.LockEpochs)
+	req.Locks = f.keys(req.Locks)
+	return f.err()
+}
+
+// AppendCommitResponse appends the fields of a response.
+func AppendCommitResponse(b []byte, resp *kvpb.CommitResponse) []byte {
+	return appendTimestamp(appendTimestamp(b, resp.CommitTS), resp.Lowest)
+}
+
+// DecodeCommitResponse reads what AppendCommitResponse wrote.
+func DecodeCommitResponse(b []byte, resp *kvpb.CommitResponse) error {
+	f := reader{b: b}
+	resp.CommitTS, resp.Lowest = f.timestamp(), f.timestamp()
+	return f.err()
+}
+
+// AppendRelease appends the fields of a request.
+func AppendRelease(b []byte, req *kvpb.ReleaseRequest) []byte {
+	return appendKeys(appendFlags(appendTxn(b, req.Txn), req.Committed, req.Abandoned), req.Locks)
+}
+
+// DecodeRelease reads what AppendRelease wrote.
+func DecodeRelease(b []byte, req *kvpb.ReleaseRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	f.flags(&req.Committed, &req.Abandoned)
+	req.Locks = f.keys(req.Locks)
+	return f.err()
+}
+
+// AppendSpill appends the fields of a request.
+func AppendSpill(b []byte, req *kvpb.SpillRequest) []byte {
+	b = appendBytes(appendTxn(b, req.Txn), req.Anchor)
+	b = appendUints(appendWrites(b, req.Writes), req.Positions)
+	return appendKeys(b, req.Locks)
+}
+
+// DecodeSpill reads what AppendSpill wrote.
+func DecodeSpill(b []byte, req *kvpb.SpillRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	req.Anchor = f.bytes()
+	req.Writes, req.Positions = f.writes(req.Writes), f.uints(req.Positions)
+	if len(req.Positions) != len(req.Writes) {
+		f.fail()
+	}
+	req.Locks = f.keys(req.Locks)
+	return f.err()
+}
+
+// AppendSpilled appends the fields of a request.
+func AppendSpilled(b []byte, req *kvpb.SpilledRequest) []byte {
+	return appendUint(appendSpan(appendTxn(b, req.Txn), req.Span), req.Below)
+}
+
+// DecodeSpilled reads what AppendSpilled wrote.
+func DecodeSpilled(b []byte, req *kvpb.SpilledRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	req.Span = f.span()
+	req.Below = f.uint()
+	return f.err()
+}
+
+// AppendSpilledResponse appends the answer to a SpilledRequest.
+func AppendSpilledResponse(b []byte, writes []kvpb.SpilledWrite) []byte {
+	b = appendUint(b, uint64(len(writes)))
+	for i := range writes {
+		w := &writes[i]
+		b = appendBytes(appendBytes(b, w.Key), w.Value)
+		b = appendUint(appendFlags(b, w.Deleted), w.Position)
+	}
+	return b
+}
+
+// DecodeSpilledResponse reads what AppendSpilledResponse wrote.
+func DecodeSpilledResponse(b []byte) ([]kvpb.SpilledWrite, error) {
+	f := reader{b: bytes.Clone(b)}
+	var out []kvpb.SpilledWrite
+	for n := f.count(4); n > 0; n-- {
+		w := kvpb.SpilledWrite{Key: f.bytes(), Value: f.bytes()}
+		f.flags(&w.Deleted)
+		w.Position = f.uint()
+		out = append(out, w)
+	}
+	return out, f.err()
+}
+
+// AppendUnspill appends the fields of a request.
+func AppendUnspill(b []byte, req *kvpb.UnspillRequest) []byte {
+	b = appendFlags(appendTxn(b, req.Txn), req.Abort)
+	return appendUint(appendSpan(appendBytes(b, req.Anchor), req.Span), req.From)
+}
+
+// DecodeUnspill reads what AppendUnspill wrote.
+func DecodeUnspill(b []byte, req *kvpb.UnspillRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	f.flags(&req.Abort)
+	req.Anchor, req.Span = f.bytes(), f.span()
+	req.From = f.uint()
+	return f.err()
+}

@@ -1,0 +1,233 @@
+package liveness
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// Nodes returns all nodes that are known, this one and removed ones included, by
+// id.
+func (l *Liveness) Nodes() []NodeInfo {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.sorted()
+	for i := range all {
+		all[i] = all[i].clone()
+	}
+	return all
+}
+
+// Node returns what is known of a node.
+func (l *Liveness) Node(id kvpb.NodeID) (NodeInfo, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, ok := l.book[id]
+	return n.clone(), ok
+}
+
+// Learn takes in an info from outside of the heartbeats and spreads it: of a
+// node met while joining, or that a node was removed, for which ID and Removed
+// suffice. What is not newer than what is known is ignored.
+func (l *Liveness) Learn(n NodeInfo) {
+	ev := l.begin()
+	defer l.end(ev)
+	l.merge(n.clone(), fromOwner, ev)
+}
+
+// Live reports whether n was heard of in the last LiveFor.
+func (l *Liveness) Live(n kvpb.NodeID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n == l.self.ID {
+		return n != 0
+	}
+	p := l.peers[n]
+	return p != nil && !p.heard.IsZero() && time.Since(p.heard) < LiveFor && !l.book[n].Removed
+}
+
+// LastHeard returns when the latest message of n came, zero if none did.
+func (l *Liveness) LastHeard(n kvpb.NodeID) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n == l.self.ID && n != 0 {
+		return time.Now()
+	}
+	if p := l.peers[n]; p != nil {
+		return p.heard
+	}
+	return time.Time{}
+}
+
+// GatewayAlive reports whether a life of a node may still go on: false once a
+// later one is known, the node was removed, or it was not heard of for
+// DeadGatewayAfter. A node that is not known yet gets that long to be heard.
+func (l *Liveness) GatewayAlive(node kvpb.NodeID, life int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if node == l.self.ID {
+		return life >= l.self.Life
+	}
+	p := l.peer(node)
+	if p == nil || life < p.life || l.book[node].Removed {
+		return false
+	}
+	last := p.heard
+	if last.IsZero() {
+		last = p.known
+	}
+	return time.Since(last) < DeadGatewayAfter
+}
+
+// peer returns the record of a node other than this one, made if need be; nil
+// when there are too many.
+func (l *Liveness) peer(id kvpb.NodeID) *peer {
+	p := l.peers[id]
+	if p == nil && id != 0 && len(l.peers) < maxNodes {
+		p = &peer{id: id, known: time.Now(), strikes: 1}
+		l.peers[id] = p
+	}
+	return p
+}
+
+func (l *Liveness) sorted() []NodeInfo {
+	all := make([]NodeInfo, 0, len(l.book))
+	for _, n := range l.book {
+		all = append(all, n)
+	}
+	slices.SortFunc(all, func(a, b NodeInfo) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// origin says who told an info.
+type origin int
+
+const (
+	fromOwner origin = iota // the owner of l: to be spread, to its subject as well
+	fromItself
+	fromThird // who spreads it already
+)
+
+// merge takes in an info.
+func (l *Liveness) merge(n NodeInfo, from origin, ev *events) {
+	if !n.fits() {
+		l.o.Logger.Warn("node info is too large", "node", n.ID)
+		return
+	}
+	if n.ID == l.self.ID {
+		l.mergeSelf(n, ev)
+		return
+	}
+	old, known := l.book[n.ID]
+	if known && n.Removed && n.Life == 0 {
+		removed := old.clone()
+		removed.Removed = true
+		n = removed
+	}
+	if known && !old.version().less(n.version()) {
+		return
+	}
+	p := l.peer(n.ID)
+	if p == nil {
+		l.o.Logger.Warn("too many nodes", "node", n.ID, "limit", maxNodes)
+		return
+	}
+	p.life = max(p.life, n.Life)
+	for _, s := range n.Stores {
+		l.attach(s.ID, p, ev)
+	}
+	if from != fromThird && (!known || n.differs(&old)) {
+		l.hot[n.ID] = from
+	}
+	l.putBook(n)
+	ev.nodes = append(ev.nodes, n.clone())
+}
+
+// mergeSelf hears what others believe about this node.
+func (l *Liveness) mergeSelf(n NodeInfo, ev *events) {
+	switch {
+	case n.Removed && !l.selfRemoved:
+		l.selfRemoved = true
+		l.o.Logger.Error("this node was removed from the cluster", "node", n.ID)
+	case n.Removed:
+		return
+	case n.Life > l.self.Life:
+		if n.Life <= l.laterLife {
+			return
+		}
+		l.laterLife = n.Life
+		l.o.Logger.Error("another process has this node's id, or the clock was set back",
+			"node", n.ID, "life", l.self.Life, "other life", n.Life, "other address", n.Addr)
+	case n.Life == l.self.Life && n.Seq > l.self.Seq:
+		l.seqLift += n.Seq - l.self.Seq + 1
+	default:
+		return
+	}
+	ev.nodes = append(ev.nodes, n.clone())
+}
+
+// refreshSelf takes over what the owner says about this node.
+func (l *Liveness) refreshSelf(n NodeInfo, asking bool, ev *events) {
+	if n.ID == 0 {
+		return
+	}
+	if !n.fits() {
+		l.o.Logger.Error("this node's info is too large to be told", "node", n.ID)
+		return
+	}
+	n = n.clone()
+	if l.self.ID == 0 { // its id is known now: it is no peer
+		if other, ok := l.book[n.ID]; ok {
+			l.digest ^= other.mix()
+			delete(l.book, n.ID)
+			l.self = NodeInfo{ID: n.ID, Life: n.Life, Seq: n.Seq}
+			l.mergeSelf(other, ev)
+		}
+		l.forgetPeer(n.ID)
+	}
+	n.Removed = n.Removed || l.selfRemoved
+	n.Seq += l.seqLift
+	l.asking = asking && !n.Removed
+	for _, s := range n.Stores {
+		l.attachOwn(s.ID)
+	}
+	if l.self.ID == n.ID && !l.self.version().less(n.version()) && l.book[n.ID].ID != 0 {
+		return
+	}
+	l.self = n
+	l.putBook(n)
+}
+
+// forgetPeer drops what was kept for this node as if it were another one, before
+// its id was known. No support was given or taken then.
+func (l *Liveness) forgetPeer(id kvpb.NodeID) {
+	p := l.peers[id]
+	if p == nil {
+		return
+	}
+	for _, e := range p.stores {
+		e.node.Store(nil)
+	}
+	delete(l.peers, id)
+}
+
+func (l *Liveness) putBook(n NodeInfo) {
+	old, known := l.book[n.ID]
+	if known {
+		l.digest ^= old.mix()
+	}
+	l.book[n.ID] = n
+	l.digest ^= n.mix()
+}
+
+// mix hashes the id and version of an info.
+func (n *NodeInfo) mix() uint64 {
+	h := uint64(1)
+	for _, v := range []uint64{uint64(n.ID), uint64(n.Life), n.Seq, uint64(bitIf(n.Removed, 1))} {
+		h = (h ^ v) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	return h
+}

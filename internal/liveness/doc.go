@@ -1,0 +1,88 @@
+// Package liveness tells who is there: nodes support one another's leaderships
+// for a time, and know each other's addresses and stores.
+//
+// Above it, replica reads leases off the support (Cell) and filters votes by it
+// (Supports), concurrency and dist ask for the life of gateways and nodes, and
+// server connects Send and Receive with rpc. Below it are only hlc, kvpb and
+// must.
+//
+// # Reading order
+//
+//   - Support, Cell: a promise, and where a leader finds those it has.
+//   - Options, Liveness: the state, its one timer and one goroutine (step).
+//   - support.go: to grant, withdraw, count (answerAsk, withdrawIfPassed, takeGrant).
+//   - talk.go: what a heartbeat carries, and the answers.
+//   - NodeInfo, book.go: the address book; who is alive.
+//   - wire.go: the bytes.
+//
+// # Protocol
+//
+// Every HeartbeatEvery a node asks each other one to support it until its own
+// clock + SupportFor, for all its stores at once. The other answers at once with
+// the support it gives, and repeats it in its own heartbeats. It gives support
+// only to a node that it knows to hear it (each message echoes the time of the
+// latest one from the other side): else a leader that gets no answers would be
+// held in office for ever. It does not renew the support of an earlier life of
+// the asking node; it lets it run out, so that those who followed that life
+// notice, and then begins anew.
+//
+// A heartbeat carries the sender's NodeInfo until the receiver has it, news of
+// third nodes that the sender was first to hear, and a digest of its address
+// book. Books that differ for two heartbeats are levelled by exchanging
+// versions and then what is missing. Of two infos on a node the one with the
+// later life, then the higher Seq is the newer; Removed beats all.
+//
+// # What a range does with it
+//
+// A leader may count on a follower's store while the support has the epoch
+// under which the follower answered in this term: the follower puts
+// Granted(leader's store).Epoch, read before it steps a message of the leader, in
+// its answer, and the leader compares it with Cell.Support. Without the epoch, a
+// supporter that withdrew, voted for another leader and then granted again
+// would be counted by the old leader that has not yet heard of the new term. For
+// the same reason a follower is bound by the support only while it has that
+// epoch, and is free once it has another one.
+//
+// Until is a time in the domain of the hybrid clocks, so serializability does not
+// depend on how far clocks are apart. Real-time order across gateways does: a
+// read whose result may not miss what was committed elsewhere before must end
+// its uncertainty, read timestamp + max offset, below Until.
+//
+// A node that may not vote yet (MayVote) may not campaign either: it would vote
+// for itself.
+//
+// # Invariants
+//
+//  1. A grant is never withdrawn before this node's clock passed it, and once it
+//     was seen withdrawn its epoch does not come back. (withdrawIfPassed, the
+//     only place that ends a grant, reads the clock with mu held, as answerAsk
+//     does; TestSafety, TestConcurrentUse)
+//  2. A grant never lies further ahead of this node's clock than SupportFor +
+//     MaxOffset, and is never shortened. (answerAsk; TestSafety)
+//  3. No vote after a start before the clock passed its start + SupportFor +
+//     MaxOffset; with 2 and a clock that restarts above what it showed, that is
+//     above every grant of an earlier life. (MayVote; TestSafety)
+//  4. A requester counts support until no later than it asked for and the
+//     supporter granted. (takeGrant; network.checkCell in TestSafety)
+//  5. Epochs given to a node rise from one support to the next, over restarts of
+//     the supporter as well: they are readings of its clock. (answerAsk)
+//  6. A store stays with the node that claimed it first. (attach)
+//  7. A reply is never answered, but for one list of versions; so no two nodes
+//     talk in circles. (receive: only heartbeats are answered, and the first
+//     message of a life; answerVersions; TestMutualRemoval, TestIdleCost)
+//
+// # Concurrency
+//
+// All methods may be called concurrently once New returned. One mutex holds the
+// state; cells, the map of stores and the grants are read without it. Hooks are
+// called without it, in no particular order. The clock is read with it held and
+// may wait there for its bound to become durable; a node whose disk stalls so
+// gives and gets no support.
+//
+// # Not here
+//
+// Persistence of the address book; checking clocks against one another; who is
+// entitled to be a member (rpc); deciding that a node is gone for good. All nodes
+// of a cluster must run with the same MaxOffset, and a lower one than in an
+// earlier life is safe only after SupportFor plus the old one of rest.
+package liveness

@@ -1,0 +1,277 @@
+package liveness
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+const (
+	// SupportFor is how far past its own clock a node asks to be supported.
+	SupportFor = 1200 * time.Millisecond
+	// HeartbeatEvery is how often a node talks to each other one.
+	HeartbeatEvery = 400 * time.Millisecond
+	// DeadGatewayAfter is how long after its last message a gateway is taken to
+	// be gone, so that its locks are.
+	DeadGatewayAfter = 5 * time.Second
+	// LiveFor is how long after its last message a node counts as live.
+	LiveFor = 4 * HeartbeatEvery
+	// echoFor is how old what a requester heard from this node may be for it to
+	// be supported: a node that no answer reaches can't lead.
+	echoFor = 4 * HeartbeatEvery
+	// minWake keeps the timer from spinning on a clock that stands still.
+	minWake = time.Millisecond
+)
+
+// Options says where a Liveness lives. Clock and Self are required.
+type Options struct {
+	// Clock must have been started (past its persisted bound) before Start.
+	Clock *hlc.Clock
+	// MaxOffset is how far apart the clocks of two nodes may be.
+	MaxOffset time.Duration
+	// Self returns what this node tells the others: its ids, addresses, stores,
+	// flags. Other nodes hear of a change only when Seq went up. An ID of 0 means
+	// that the node has no id yet; it then says nothing. Life must rise from one
+	// start of the node to the next: take it from the started Clock.
+	Self func() NodeInfo
+	// NoPast says that the node never voted in an earlier life.
+	NoPast bool
+	// ClockOK, if not nil, reports whether this node's clock is near enough to the
+	// others; while it is not, the node asks nobody for support.
+	ClockOK func() bool
+	// Send sends a message one way, without waiting; it may keep msg. False means
+	// that it is certainly lost.
+	Send func(to kvpb.NodeID, msg []byte) bool
+	// Logger may be nil.
+	Logger *slog.Logger
+	// OnChange hears that support between this node and a store began or ended,
+	// in either direction, or began anew. It is a hint to look (Cell.Support,
+	// Granted); calls may come out of order. It is called from the goroutine of l
+	// and from Receive and Learn, must not block, and may be nil.
+	OnChange func(kvpb.StoreID)
+	// OnNode hears that a node became known or changed. Calls may come out of
+	// order: Node has the latest. An info about this node itself means that
+	// another node knows a newer one: that this node is being decommissioned or
+	// was removed, or that a later life of it exists. May be nil.
+	OnNode func(NodeInfo)
+}
+
+// Liveness exchanges support and addresses with all other nodes.
+type Liveness struct {
+	o       Options
+	stop    chan struct{}
+	stopped sync.WaitGroup
+	poke    chan struct{} // a step is due before the timer fires
+
+	mayVote   atomic.Bool
+	voteAfter atomic.Int64 // the clock must pass it before a vote; 0 before Start
+	// stores is copied when it grows.
+	stores atomic.Pointer[map[kvpb.StoreID]*storeEntry]
+
+	mu          sync.Mutex
+	started     time.Time
+	closed      bool
+	self        NodeInfo // as last told; ID 0 until Start
+	seqLift     uint64   // added to Self().Seq, to be above what others have
+	selfRemoved bool
+	laterLife   int64 // the latest life of this node that others know, if not this one
+	asking      bool
+	asked       int64 // the latest time until which support was asked for
+	peers       map[kvpb.NodeID]*peer
+	book        map[kvpb.NodeID]NodeInfo // this node included
+	digest      uint64                   // of book
+	hot         map[kvpb.NodeID]origin   // to be told to everyone with the next heartbeat
+	beatAt      time.Time                // when the next heartbeats are due
+	pending     []*storeEntry            // OnChange is to be called for them
+	wakeAt      int64                    // when the timer fires, by the physical clock
+}
+
+// peer is another node. All but grant is guarded by Liveness.mu.
+type peer struct {
+	id     kvpb.NodeID
+	stores []*storeEntry
+
+	life     int64     // the latest that is known of
+	talkLife int64     // the life that the latest message came from
+	known    time.Time // when the peer was first met
+	heard    time.Time // when its latest message came
+	sent     int64     // its latest time stamp, to be echoed
+	has      version   // of this node's info at the peer
+	strikes  int       // heartbeats in a row with another digest than ours
+	badSeen  bool      // a malformed message was logged
+
+	// grant is the support this node gives, nil if none. It is written with mu
+	// held.
+	grant     atomic.Pointer[Support]
+	grantLife int64
+
+	got     Support // the latest support received
+	counted bool    // got is in the cells and its end was not seen yet
+}
+
+// storeEntry is a store that somebody asked about or a node claimed.
+type storeEntry struct {
+	id   kvpb.StoreID
+	cell Cell
+	own  atomic.Bool
+	node atomic.Pointer[peer] // nil while its node is not known
+}
+
+// New returns a Liveness that does nothing yet. From, Learn and the address book
+// work before Start.
+func New(o Options) *Liveness {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	now := time.Now()
+	l := &Liveness{
+		o: o, stop: make(chan struct{}), poke: make(chan struct{}, 1), started: now, beatAt: now,
+		peers: map[kvpb.NodeID]*peer{}, book: map[kvpb.NodeID]NodeInfo{}, hot: map[kvpb.NodeID]origin{},
+	}
+	l.stores.Store(&map[kvpb.StoreID]*storeEntry{})
+	l.mayVote.Store(o.NoPast)
+	return l
+}
+
+// Start begins to talk to the other nodes. It is called once.
+func (l *Liveness) Start() {
+	wait := int64(SupportFor + l.o.MaxOffset)
+	l.voteAfter.Store(l.o.Clock.Now().WallTime + wait)
+	self, asking := l.observe()
+	ev := l.begin()
+	l.refreshSelf(self, asking, ev)
+	l.end(ev)
+	l.stopped.Go(l.run)
+}
+
+// Close ends the talk and waits for the goroutine. Support given and received
+// ends by its time.
+func (l *Liveness) Close() {
+	l.mu.Lock()
+	was := l.closed
+	l.closed = true
+	l.mu.Unlock()
+	if !was {
+		close(l.stop)
+	}
+	l.stopped.Wait()
+}
+
+func (l *Liveness) run() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-timer.C:
+		case <-l.poke:
+		}
+		timer.Reset(l.step())
+	}
+}
+
+// step does what is due and returns how long to sleep.
+func (l *Liveness) step() time.Duration {
+	l.mu.Lock()
+	due := !time.Now().Before(l.beatAt)
+	l.mu.Unlock()
+	var self NodeInfo
+	var asking bool
+	if due {
+		self, asking = l.observe()
+	}
+	ev := l.begin()
+	ev.timer = true
+	ev.changed, l.pending = l.pending, nil
+	defer l.end(ev)
+	l.expire(l.now(), ev)
+	if due {
+		l.refreshSelf(self, asking, ev)
+		l.beat(ev)
+		now := time.Now()
+		if l.beatAt = l.beatAt.Add(HeartbeatEvery); l.beatAt.Before(now) {
+			l.beatAt = now.Add(HeartbeatEvery)
+		}
+	}
+	sleep := max(minWake, time.Until(l.beatAt))
+	physical := l.o.Clock.PhysicalNow()
+	if first := l.firstExpiry(); first < physical+int64(sleep) {
+		sleep = max(minWake, time.Duration(first-physical)+1)
+	}
+	l.wakeAt = physical + int64(sleep)
+	return sleep
+}
+
+// observe calls the owner's hooks, which may take their time.
+func (l *Liveness) observe() (self NodeInfo, asking bool) {
+	return l.o.Self(), l.o.ClockOK == nil || l.o.ClockOK()
+}
+
+// events are calls to be made when mu is free.
+type events struct {
+	changed []*storeEntry
+	nodes   []NodeInfo
+	sends   []outgoing
+	timer   bool // the timer is being set anyway
+}
+
+type outgoing struct {
+	to  kvpb.NodeID
+	msg []byte
+}
+
+func (ev *events) stores(p *peer) { ev.changed = append(ev.changed, p.stores...) }
+
+func (ev *events) send(to kvpb.NodeID, e *encoder) {
+	ev.sends = append(ev.sends, outgoing{to, e.b})
+}
+
+// begin locks the state; end unlocks it and reports what happened.
+func (l *Liveness) begin() *events {
+	l.mu.Lock()
+	return &events{}
+}
+
+func (l *Liveness) end(ev *events) {
+	closed := l.closed
+	if !ev.timer && l.firstExpiry() < l.wakeAt-int64(minWake) {
+		l.wake()
+	}
+	l.mu.Unlock()
+	if l.o.OnChange != nil {
+		for _, e := range ev.changed {
+			l.o.OnChange(e.id)
+		}
+	}
+	if l.o.OnNode != nil {
+		for _, n := range ev.nodes {
+			l.o.OnNode(n)
+		}
+	}
+	if closed || l.o.Send == nil {
+		return
+	}
+	for _, s := range ev.sends {
+		l.o.Send(s.to, s.msg)
+	}
+}
+
+// wake has the goroutine take a step.
+func (l *Liveness) wake() {
+	select {
+	case l.poke <- struct{}{}:
+	default:
+	}
+}
+
+// now returns the clock's time. Grants and withdrawals call it with mu held, so
+// that they are ordered by it.
+func (l *Liveness) now() int64 { return l.o.Clock.Now().WallTime }
+
+// sinceStart is this node's own time of messages, above 0.
+func (l *Liveness) sinceStart() int64 { return int64(time.Since(l.started)) + 1 }

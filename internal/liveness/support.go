@@ -1,0 +1,227 @@
+package liveness
+
+import (
+	"math"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
+)
+
+// From returns the cell with the support that a store gives to this node's
+// leaderships: the same one for the same store always. The stores of this node
+// support it for ever.
+func (l *Liveness) From(s kvpb.StoreID) *Cell {
+	if e := (*l.stores.Load())[s]; e != nil {
+		return &e.cell
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return &l.entry(s).cell
+}
+
+// Supports reports whether this node supports the leaderships of store s now.
+// Once it reported false, support starts anew with another epoch.
+func (l *Liveness) Supports(s kvpb.StoreID) bool { return l.Granted(s).Epoch != 0 }
+
+// SupportedUntil returns until when this node supports store s, zero if it does
+// not.
+func (l *Liveness) SupportedUntil(s kvpb.StoreID) hlc.Timestamp { return l.Granted(s).Until }
+
+// Granted returns the support that this node gives to store s, zero if none. A
+// support that has expired is withdrawn by this call.
+func (l *Liveness) Granted(s kvpb.StoreID) Support {
+	e := (*l.stores.Load())[s]
+	if e == nil {
+		return Support{}
+	}
+	if e.own.Load() {
+		return ownSupport
+	}
+	p := e.node.Load()
+	if p == nil {
+		return Support{}
+	}
+	g := p.grant.Load()
+	if g == nil {
+		return Support{}
+	}
+	if l.now() <= g.Until.WallTime {
+		return *g
+	}
+	// It is over, if it is not being renewed at this moment: what the caller does
+	// because it is over must not meet a renewal of the same epoch.
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var ev events
+	if l.withdrawIfPassed(p, l.now(), &ev); len(ev.changed) > 0 {
+		// The caller may hold what OnChange needs, so the goroutine calls it.
+		l.pending = append(l.pending, ev.changed...)
+		l.wake()
+	}
+	if g = p.grant.Load(); g != nil {
+		return *g
+	}
+	return Support{}
+}
+
+// MayVote reports whether this node may vote or campaign: false after a start
+// until the clock has passed all that an earlier life may have granted.
+func (l *Liveness) MayVote() bool {
+	if l.mayVote.Load() {
+		return true
+	}
+	after := l.voteAfter.Load()
+	if after == 0 || l.now() <= after {
+		return false
+	}
+	l.mayVote.Store(true)
+	return true
+}
+
+// answerAsk grants a peer's life support until ask, if it may. now was read with
+// mu held.
+func (l *Liveness) answerAsk(p *peer, m *message, now int64, ev *events) {
+	l.withdrawIfPassed(p, now, ev)
+	if m.echo == 0 || m.to != l.self.Life || l.sinceStart()-m.echo > int64(echoFor) {
+		return // it does not hear this node, so it can't lead
+	}
+	until := min(m.ask, now+int64(SupportFor+l.o.MaxOffset))
+	if until <= now {
+		return
+	}
+	g := p.grant.Load()
+	switch {
+	case g == nil:
+		g = &Support{Epoch: now, Until: hlc.Timestamp{WallTime: until}}
+		p.grantLife = m.life
+		ev.stores(p)
+	case p.grantLife != m.life:
+		return // an earlier life's support runs out first: its followers must notice
+	case until <= g.Until.WallTime:
+		return
+	default:
+		g = &Support{Epoch: g.Epoch, Until: hlc.Timestamp{WallTime: until}}
+	}
+	p.grant.Store(g)
+}
+
+// withdrawIfPassed ends the support of a peer when the clock has passed it.
+func (l *Liveness) withdrawIfPassed(p *peer, now int64, ev *events) {
+	g := p.grant.Load()
+	if g == nil || now <= g.Until.WallTime {
+		return
+	}
+	p.grant.Store(nil)
+	ev.stores(p)
+}
+
+// takeGrant counts the support that a peer gave.
+func (l *Liveness) takeGrant(p *peer, g grantMsg, now int64, ev *events) {
+	until := min(g.until, l.asked)
+	if g.epoch <= 0 || g.life != l.self.Life || until <= now || g.epoch < p.got.Epoch {
+		return
+	}
+	again := g.epoch == p.got.Epoch
+	if again && until <= p.got.Until.WallTime {
+		return
+	}
+	if !again || !p.counted {
+		ev.stores(p)
+	}
+	p.got = Support{Epoch: g.epoch, Until: hlc.Timestamp{WallTime: until}}
+	p.counted = true
+	p.publish()
+}
+
+// publish puts the support received from p into the cells of its stores.
+func (p *peer) publish() {
+	var v *Support
+	if p.counted {
+		got := p.got
+		v = &got
+	}
+	for _, e := range p.stores {
+		e.cell.v.Store(v)
+	}
+}
+
+// expire ends all support, given and received, that the clock has passed.
+func (l *Liveness) expire(now int64, ev *events) {
+	for _, p := range l.peers {
+		l.withdrawIfPassed(p, now, ev)
+		if p.counted && p.got.Until.WallTime < now {
+			p.counted = false
+			p.publish()
+			ev.stores(p)
+		}
+	}
+}
+
+// firstExpiry returns when the next support ends.
+func (l *Liveness) firstExpiry() int64 {
+	first := int64(math.MaxInt64)
+	for _, p := range l.peers {
+		if g := p.grant.Load(); g != nil {
+			first = min(first, g.Until.WallTime)
+		}
+		if p.counted {
+			first = min(first, p.got.Until.WallTime)
+		}
+	}
+	return first
+}
+
+// entry returns the entry of a store, made if need be.
+func (l *Liveness) entry(s kvpb.StoreID) *storeEntry {
+	old := *l.stores.Load()
+	if e := old[s]; e != nil {
+		return e
+	}
+	e := &storeEntry{id: s}
+	grown := make(map[kvpb.StoreID]*storeEntry, len(old)+1)
+	for k, v := range old {
+		grown[k] = v
+	}
+	grown[s] = e
+	l.stores.Store(&grown)
+	return e
+}
+
+// attach makes a store part of the node that says it has it. A store stays with
+// its node for ever: what the node promised, no other one keeps.
+func (l *Liveness) attach(s kvpb.StoreID, p *peer, ev *events) {
+	e := l.entry(s)
+	switch at := e.node.Load(); {
+	case at == p:
+		return
+	case at != nil || e.own.Load():
+		l.o.Logger.Error("two nodes claim one store", "store", s, "node", p.id)
+		return
+	}
+	p.stores = append(p.stores, e)
+	e.node.Store(p)
+	if p.counted {
+		got := p.got
+		e.cell.v.Store(&got)
+	}
+	if p.counted || p.grant.Load() != nil {
+		ev.changed = append(ev.changed, e)
+	}
+}
+
+// attachOwn marks a store of this node.
+func (l *Liveness) attachOwn(s kvpb.StoreID) {
+	e := l.entry(s)
+	if e.own.Load() {
+		return
+	}
+	if p := e.node.Load(); p != nil {
+		l.o.Logger.Error("two nodes claim one store", "store", s, "node", p.id)
+		return
+	}
+	must.True(e.cell.v.Load() == nil, "liveness: store %d of this node has support from elsewhere", s)
+	own := ownSupport
+	e.cell.v.Store(&own)
+	e.own.Store(true)
+}

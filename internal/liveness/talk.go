@@ -1,0 +1,187 @@
+package liveness
+
+import (
+	"errors"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// beat sends a heartbeat to every node that is part of the cluster.
+func (l *Liveness) beat(ev *events) {
+	if l.self.ID == 0 {
+		return
+	}
+	for id, n := range l.book {
+		if id == l.self.ID || n.Removed {
+			continue
+		}
+		l.heartbeat(l.peers[id], ev)
+	}
+	clear(l.hot)
+}
+
+// heartbeat asks p for support, repeats the support given to it, and tells it
+// what it does not know yet.
+func (l *Liveness) heartbeat(p *peer, ev *events) {
+	e := l.header(p)
+	if l.asking {
+		l.asked = max(l.asked, l.now()+int64(SupportFor))
+		e.ask(l.asked)
+	}
+	l.addGrant(e, p)
+	if p.has != l.self.version() {
+		e.info(&l.self)
+	}
+	infos := 0
+	for id, from := range l.hot {
+		if n, ok := l.book[id]; ok && (id != p.id || from == fromOwner) && e.infoFits(infos) {
+			e.info(&n)
+			infos++
+		}
+	}
+	e.digest(l.digest)
+	ev.send(p.id, e)
+}
+
+func (l *Liveness) header(p *peer) *encoder {
+	var has version
+	if n, ok := l.book[p.id]; ok {
+		has = n.version()
+	}
+	return newMessage(l.self.Life, l.sinceStart(), p.sent, p.talkLife, has)
+}
+
+func (l *Liveness) addGrant(e *encoder, p *peer) {
+	if g := p.grant.Load(); g != nil {
+		e.grant(grantMsg{life: p.grantLife, epoch: g.Epoch, until: g.Until.WallTime})
+	}
+}
+
+// Receive takes in a message of another node.
+func (l *Liveness) Receive(from kvpb.NodeID, msg []byte) {
+	m, err := decode(msg)
+	ev := l.begin()
+	defer l.end(ev)
+	if l.closed || l.self.ID == 0 || from == l.self.ID {
+		return
+	}
+	p := l.peer(from)
+	if p == nil {
+		return
+	}
+	if err != nil {
+		if !p.badSeen {
+			p.badSeen = true
+			level := l.o.Logger.Warn
+			if errors.Is(err, errVersion) {
+				level = l.o.Logger.Error
+			}
+			level("heartbeat refused", "node", from, "err", err)
+		}
+		return
+	}
+	if m.life < p.life {
+		return // sent by a life that has ended
+	}
+	l.receive(p, m, ev)
+}
+
+func (l *Liveness) receive(p *peer, m *message, ev *events) {
+	fresh := p.talkLife != m.life
+	if fresh {
+		p.talkLife, p.sent, p.has, p.strikes = m.life, 0, version{}, 1
+	}
+	p.life, p.heard = m.life, time.Now()
+	if m.sent > p.sent {
+		p.sent, p.has = m.sent, m.has
+	}
+	for _, n := range m.infos {
+		from := fromThird
+		if n.ID == p.id {
+			from = fromItself
+		}
+		l.merge(n, from, ev)
+	}
+	if n := l.book[p.id]; n.Removed {
+		if m.beat { // never answer a reply
+			e := l.header(p)
+			e.info(&n)
+			ev.send(p.id, e)
+		}
+		return
+	}
+	now := l.now()
+	l.expire(now, ev)
+	l.takeGrant(p, m.grant, now, ev)
+	if m.ask != 0 {
+		l.answerAsk(p, m, now, ev)
+	}
+	switch {
+	case fresh:
+		// It needs to be heard to be supported: with this it need not wait.
+		l.heartbeat(p, ev)
+	case m.ask != 0:
+		e := l.header(p)
+		l.addGrant(e, p)
+		ev.send(p.id, e)
+	}
+	l.compareBooks(p, m, ev)
+}
+
+// compareBooks levels the two address books out. Most differences are about to
+// vanish by themselves, so only one that stays for two heartbeats is looked at.
+func (l *Liveness) compareBooks(p *peer, m *message, ev *events) {
+	if m.listed {
+		l.answerVersions(p, m, ev)
+	}
+	if !m.beat {
+		return
+	}
+	if m.digest == l.digest {
+		p.strikes = 0
+		return
+	}
+	if p.strikes++; p.strikes < 2 {
+		return
+	}
+	p.strikes = 0
+	e := l.header(p)
+	e.versions(l.versions(), false)
+	ev.send(p.id, e)
+}
+
+func (l *Liveness) versions() []nodeVersion {
+	vs := make([]nodeVersion, 0, len(l.book))
+	for _, n := range l.sorted() {
+		vs = append(vs, nodeVersion{n.ID, n.version()})
+	}
+	return vs
+}
+
+// answerVersions sends p what it does not have. If p has something newer, it is
+// told what this node has, unless p's list was such an answer itself.
+func (l *Liveness) answerVersions(p *peer, m *message, ev *events) {
+	theirs := make(map[kvpb.NodeID]version, len(m.versions))
+	need := false
+	for _, v := range m.versions {
+		theirs[v.id] = v.version
+		mine, ok := l.book[v.id]
+		need = need || v.id != l.self.ID && (!ok || mine.version().less(v.version))
+	}
+	e := l.header(p)
+	infos := 0
+	for _, n := range l.sorted() {
+		v, ok := theirs[n.ID]
+		if (!ok || v.less(n.version())) && e.infoFits(infos) {
+			e.info(&n)
+			infos++
+		}
+	}
+	if need = need && !m.answer; need {
+		e.versions(l.versions(), true)
+	}
+	if need || infos > 0 {
+		ev.send(p.id, e)
+	}
+}

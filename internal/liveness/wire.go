@@ -1,0 +1,303 @@
+package liveness
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// A message is a version byte and sections: a tag byte, a length and that many
+// bytes. Receivers skip sections they do not know and bytes at the end of a
+// section that they do not expect, so both can grow.
+const wireVersion = 1
+
+const (
+	tagHead     = 1 // life, sent, echo, life that is echoed, version of the receiver's info; always first
+	tagAsk      = 2 // until
+	tagGrant    = 3 // the requester's life, epoch, until
+	tagInfo     = 4 // a NodeInfo; any number of them
+	tagDigest   = 5 // digest of the sender's address book
+	tagVersions = 6 // versions of the sender's address book
+	tagAnswer   = 7 // the same, sent in answer to versions
+)
+
+const (
+	// maxMessage is the size of the largest message that is taken in.
+	maxMessage = 1 << 20
+	// infoBudget is the number of bytes after which no further info is put into
+	// a message; the rest follows in later ones.
+	infoBudget = 64 << 10
+	// maxInfos is how many infos a message may carry.
+	maxInfos = 1024
+)
+
+var (
+	errMessage = errors.New("liveness: malformed message")
+	errVersion = errors.New("liveness: message of an unknown version")
+)
+
+// message is a decoded message.
+type message struct {
+	life int64   // of the sender
+	sent int64   // the sender's own time, for the receiver to echo
+	echo int64   // the latest sent that the sender has from the receiver; 0 if none
+	to   int64   // the receiver's life that sent it
+	has  version // of the receiver's info in the sender's book
+
+	ask      int64 // support is wanted until then; 0 if it is not
+	grant    grantMsg
+	infos    []NodeInfo
+	digest   uint64
+	beat     bool // digest is present: it is a heartbeat, no reply
+	versions []nodeVersion
+	listed   bool // versions is present
+	answer   bool // versions answer the receiver's
+}
+
+// grantMsg tells a requester how far it is supported.
+type grantMsg struct {
+	life  int64 // of the requester that asked
+	epoch int64 // 0: no grant
+	until int64
+}
+
+type nodeVersion struct {
+	id kvpb.NodeID
+	version
+}
+
+// encoder builds a message.
+type encoder struct{ b []byte }
+
+func newMessage(life, sent, echo, to int64, has version) *encoder {
+	e := &encoder{b: make([]byte, 0, 128)}
+	e.b = append(e.b, wireVersion)
+	head := appendVersion(appendFixed(nil, life, sent, echo, to), has)
+	e.section(tagHead, head)
+	return e
+}
+
+func (e *encoder) section(tag byte, payload []byte) {
+	e.b = append(e.b, tag)
+	e.b = binary.AppendUvarint(e.b, uint64(len(payload)))
+	e.b = append(e.b, payload...)
+}
+
+func (e *encoder) fixed(tag byte, vs ...int64) {
+	e.b = append(e.b, tag, byte(8*len(vs)))
+	e.b = appendFixed(e.b, vs...)
+}
+
+func (e *encoder) ask(until int64)         { e.fixed(tagAsk, until) }
+func (e *encoder) grant(g grantMsg)        { e.fixed(tagGrant, g.life, g.epoch, g.until) }
+func (e *encoder) digest(d uint64)         { e.fixed(tagDigest, int64(d)) }
+func (e *encoder) info(n *NodeInfo)        { e.section(tagInfo, appendInfo(nil, n)) }
+func (e *encoder) infoFits(infos int) bool { return infos < maxInfos && len(e.b) < infoBudget }
+
+func (e *encoder) versions(vs []nodeVersion, answer bool) {
+	tag := byte(tagVersions)
+	if answer {
+		tag = tagAnswer
+	}
+	p := binary.AppendUvarint(nil, uint64(len(vs)))
+	for _, v := range vs {
+		p = binary.AppendUvarint(p, uint64(v.id))
+		p = appendVersion(p, v.version)
+	}
+	e.section(tag, p)
+}
+
+func appendFixed(b []byte, vs ...int64) []byte {
+	for _, v := range vs {
+		b = binary.LittleEndian.AppendUint64(b, uint64(v))
+	}
+	return b
+}
+
+func appendVersion(b []byte, v version) []byte {
+	b = append(b, bitIf(v.removed, 1))
+	b = appendFixed(b, v.life)
+	return binary.AppendUvarint(b, v.seq)
+}
+
+func bitIf(on bool, bit byte) byte {
+	if on {
+		return bit
+	}
+	return 0
+}
+
+const (
+	bitDraining = 1 << iota
+	bitDecommissioning
+	bitRemoved
+)
+
+func appendInfo(b []byte, n *NodeInfo) []byte {
+	b = binary.AppendUvarint(b, uint64(n.ID))
+	b = appendFixed(b, n.Life)
+	b = binary.AppendUvarint(b, n.Seq)
+	b = append(b, bitIf(n.Draining, bitDraining)|bitIf(n.Decommissioning, bitDecommissioning)|bitIf(n.Removed, bitRemoved))
+	for _, s := range []string{n.Addr, n.SQLAddr, n.HTTPAddr, n.Locality, n.Version} {
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	b = binary.AppendUvarint(b, uint64(len(n.Stores)))
+	for _, s := range n.Stores {
+		p := binary.AppendUvarint(nil, uint64(s.ID))
+		p = appendFixed(p, s.CapacityBytes, s.UsedBytes, int64(s.Ranges), int64(s.Leaders),
+			int64(math.Float64bits(s.QPS)), int64(math.Float64bits(s.WriteBytesPerSec)))
+		b = binary.AppendUvarint(b, uint64(len(p)))
+		b = append(b, p...)
+	}
+	return b
+}
+
+// decode reads a message; it keeps no part of b.
+func decode(b []byte) (*message, error) {
+	if len(b) == 0 || len(b) > maxMessage {
+		return nil, errMessage
+	}
+	if b[0] != wireVersion {
+		return nil, errVersion
+	}
+	m, d := &message{}, &decoder{b: b[1:]}
+	for first := true; len(d.b) > 0; first = false {
+		tag := d.byte()
+		s := &decoder{b: d.take(d.uvarint())}
+		if d.bad || first != (tag == tagHead) {
+			return nil, errMessage
+		}
+		m.section(tag, s)
+		if s.bad {
+			return nil, errMessage
+		}
+	}
+	if m.life == 0 {
+		return nil, errMessage
+	}
+	return m, nil
+}
+
+func (m *message) section(tag byte, d *decoder) {
+	switch tag {
+	case tagHead:
+		m.life, m.sent, m.echo, m.to = d.fixed(), d.fixed(), d.fixed(), d.fixed()
+		m.has = d.version()
+	case tagAsk:
+		m.ask = d.fixed()
+	case tagGrant:
+		m.grant = grantMsg{life: d.fixed(), epoch: d.fixed(), until: d.fixed()}
+	case tagInfo:
+		if len(m.infos) == maxInfos {
+			d.bad = true
+			return
+		}
+		m.infos = append(m.infos, d.info())
+	case tagDigest:
+		m.digest, m.beat = uint64(d.fixed()), true
+	case tagVersions, tagAnswer:
+		m.versions, m.listed, m.answer = d.versions(), true, tag == tagAnswer
+	}
+}
+
+// decoder reads from b; once bad it returns zero values.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (d *decoder) take(n uint64) []byte {
+	if d.bad || n > uint64(len(d.b)) {
+		d.bad, d.b = true, nil
+		return nil
+	}
+	p := d.b[:n:n]
+	d.b = d.b[n:]
+	return p
+}
+
+func (d *decoder) byte() byte {
+	if p := d.take(1); p != nil {
+		return p[0]
+	}
+	return 0
+}
+
+func (d *decoder) fixed() int64 {
+	if p := d.take(8); p != nil {
+		return int64(binary.LittleEndian.Uint64(p))
+	}
+	return 0
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	if d.bad || n <= 0 {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) string() string {
+	n := d.uvarint()
+	if n > maxString {
+		d.bad = true
+	}
+	return string(d.take(n))
+}
+
+func (d *decoder) version() version {
+	return version{removed: d.byte()&1 != 0, life: d.fixed(), seq: d.uvarint()}
+}
+
+func (d *decoder) versions() []nodeVersion {
+	n := d.uvarint()
+	if n > maxNodes {
+		d.bad = true
+	}
+	var vs []nodeVersion
+	for range n {
+		if d.bad {
+			break
+		}
+		vs = append(vs, nodeVersion{kvpb.NodeID(d.uvarint()), d.version()})
+	}
+	return vs
+}
+
+func (d *decoder) info() NodeInfo {
+	n := NodeInfo{ID: kvpb.NodeID(d.uvarint()), Life: d.fixed(), Seq: d.uvarint()}
+	flags := d.byte()
+	n.Draining = flags&bitDraining != 0
+	n.Decommissioning = flags&bitDecommissioning != 0
+	n.Removed = flags&bitRemoved != 0
+	n.Addr, n.SQLAddr, n.HTTPAddr = d.string(), d.string(), d.string()
+	n.Locality, n.Version = d.string(), d.string()
+	stores := d.uvarint()
+	if stores > maxStores || n.ID == 0 {
+		d.bad = true
+	}
+	for range stores {
+		if d.bad {
+			break
+		}
+		s := &decoder{b: d.take(d.uvarint())}
+		n.Stores = append(n.Stores, s.store())
+		d.bad = d.bad || s.bad
+	}
+	return n
+}
+
+func (d *decoder) store() StoreInfo {
+	return StoreInfo{
+		ID:            kvpb.StoreID(d.uvarint()),
+		CapacityBytes: d.fixed(), UsedBytes: d.fixed(),
+		Ranges: int(d.fixed()), Leaders: int(d.fixed()),
+		QPS: math.Float64frombits(uint64(d.fixed())), WriteBytesPerSec: math.Float64frombits(uint64(d.fixed())),
+	}
+}

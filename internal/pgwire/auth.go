@@ -1,0 +1,139 @@
+package pgwire
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"time"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// Auth says how clients show who they are.
+type Auth uint8
+
+const (
+	// AuthTrust believes every client that it is who it says, and speaks with it in
+	// clear if it does not ask for encryption.
+	AuthTrust Auth = iota
+	// AuthCertificate demands an encrypted connection and a client certificate,
+	// verified by the TLS configuration, that is made out to the user.
+	AuthCertificate
+)
+
+const (
+	// tlsHandshake is the first byte of a TLS connection. No start-up message begins
+	// with it: it would be longer than allowed.
+	tlsHandshake = 0x16
+	// lingerTime and lingerBytes bound how long a connection is kept after its
+	// handshake failed.
+	lingerTime  = time.Second
+	lingerBytes = 64 << 10
+	// alpnSQL is the protocol that a client must ask for if it begins with TLS at
+	// once, so that it is not made to talk to another service under the same name.
+	alpnSQL = "postgresql"
+)
+
+// authenticate lets a client in as user, or says why not.
+func (c *conn) authenticate(user string) error {
+	switch {
+	case c.srv.auth == AuthTrust:
+		return nil
+	case !c.encrypted:
+		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
+			"unencrypted connections are refused: connect with TLS (sslmode=verify-full) and a client certificate")
+	case c.certUser == "":
+		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
+			"password authentication is not available yet: use a client certificate for user %q", user).
+			WithHint("'lichen cert create-client' makes one; connections take it as sslcert and sslkey.")
+	case c.certUser != user:
+		return pgerr.New(pgerr.InvalidAuthorizationSpecification,
+			"the client certificate is for user %q, not for %q", c.certUser, user)
+	}
+	return nil
+}
+
+// answerSSL answers a request for encryption.
+func (c *conn) answerSSL() error {
+	if c.srv.tls == nil || c.encrypted {
+		return c.answerByte('N')
+	}
+	if c.wire.Buffered() {
+		// Someone in the middle may have put it there.
+		return pgerr.New(pgerr.ProtocolViolation, "received unencrypted data after SSL request")
+	}
+	if err := c.answerByte('S'); err != nil {
+		return err
+	}
+	_, err := c.handshake(tls.Server(c.wire.NetConn(), c.srv.tls))
+	return err
+}
+
+// directTLS encrypts the connection of a client that begins with TLS without asking.
+func (c *conn) directTLS() error {
+	t, begun := c.wire.NetConn().(*tls.Conn)
+	if !begun {
+		if c.srv.tls == nil {
+			return nil
+		}
+		first, err := c.wire.Peek()
+		if err != nil {
+			return quietEOF(err)
+		}
+		if first != tlsHandshake {
+			return nil
+		}
+		t = tls.Server(&replay{c.wire.NetConn(), c.wire.TakeInput()}, c.srv.tls)
+	}
+	proto, err := c.handshake(t)
+	if err == nil && proto != alpnSQL {
+		return pgerr.New(pgerr.ProtocolViolation, "a connection that begins with TLS must ask for the protocol %q (ALPN)", alpnSQL)
+	}
+	return err
+}
+
+// handshake goes on with an encrypted connection, and returns the protocol that
+// client and server agreed on.
+func (c *conn) handshake(t *tls.Conn) (proto string, err error) {
+	if err := t.HandshakeContext(c.ctx); err != nil {
+		c.srv.log.Info("TLS handshake failed", "remote", c.remote, "err", err)
+		c.linger(t.NetConn())
+		return "", errDone
+	}
+	st := t.ConnectionState()
+	c.encrypted = true
+	if len(st.VerifiedChains) > 0 {
+		c.certUser = st.PeerCertificates[0].Subject.CommonName
+	}
+	c.wire.Upgrade(t)
+	return st.NegotiatedProtocol, nil
+}
+
+// linger lets the client read why its handshake failed: closing a connection with
+// unread input makes the system drop what was sent.
+func (c *conn) linger(nc net.Conn) {
+	if r, ok := nc.(*replay); ok {
+		nc = r.Conn
+	}
+	half, ok := nc.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil || nc.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, nc, lingerBytes) // it ends in one way or another
+}
+
+// replay is a connection of which some bytes were read already.
+type replay struct {
+	net.Conn
+	first []byte
+}
+
+// Read implements net.Conn.
+func (r *replay) Read(p []byte) (int, error) {
+	if len(r.first) > 0 {
+		n := copy(p, r.first)
+		r.first = r.first[n:]
+		return n, nil
+	}
+	return r.Conn.Read(p)
+}

@@ -1,0 +1,262 @@
+package pgwire
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/lichendb/lichen/internal/security"
+)
+
+// certificates are those of a cluster with a node on this machine, and of users.
+type certificates struct {
+	t testing.TB
+	security.Creator
+}
+
+func newCertificates(t testing.TB, users ...string) *certificates {
+	t.Helper()
+	dir := t.TempDir()
+	c := &certificates{t, security.Creator{Dir: dir, CAKey: filepath.Join(dir, "ca.key")}}
+	c.must(c.CA())
+	c.must(c.Node([]string{"localhost", "127.0.0.1"}))
+	for _, u := range users {
+		c.must(c.Client(u))
+	}
+	return c
+}
+
+func (c *certificates) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// server starts a server that demands these certificates.
+func (c *certificates) server() (*Server, string) {
+	c.t.Helper()
+	n, err := security.LoadNode(c.Dir)
+	c.must(err)
+	return newServer(c.t, func(o *Options) { o.TLS, o.Auth = n.ServerTLS(), AuthCertificate })
+}
+
+// url is a connection of user with the certificate of another, "" for none.
+func (c *certificates) url(addr, user, cert, more string) string {
+	q := url.Values{"sslmode": {"verify-full"}, "sslrootcert": {filepath.Join(c.Dir, security.CACert)}}
+	if cert != "" {
+		q.Set("sslcert", filepath.Join(c.Dir, security.ClientCert(cert)))
+		q.Set("sslkey", filepath.Join(c.Dir, security.ClientKey(cert)))
+	}
+	return "postgres://" + user + "@" + addr + "/defaultdb?" + q.Encode() + more
+}
+
+func tryConnect(t testing.TB, target string) (*pgx.Conn, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, target)
+	if err == nil {
+		t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	}
+	return conn, err
+}
+
+func TestCertificateLogin(t *testing.T) {
+	c := newCertificates(t, "root", "alice", "nobody")
+	other := newCertificates(t, "root")
+	s, addr := c.server()
+	for _, more := range []string{"", "&sslnegotiation=direct"} {
+		conn, err := tryConnect(t, c.url(addr, "root", "root", more))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var user string
+		if err := conn.QueryRow(t.Context(), "select current_user").Scan(&user); err != nil || user != "root" {
+			t.Errorf("user %q, %v", user, err)
+		}
+	}
+	cases := []struct{ name, url, code, text string }{
+		{"no certificate", c.url(addr, "root", "", ""), "28000", "password authentication is not available yet: use a client certificate"},
+		{"no certificate, direct", c.url(addr, "root", "", "&sslnegotiation=direct"), "28000", "use a client certificate"},
+		{"a password", strings.Replace(c.url(addr, "root", "", ""), "root@", "root:secret@", 1), "28000", "password authentication"},
+		{"other user's", c.url(addr, "root", "alice", ""), "28000", `the client certificate is for user "alice", not for "root"`},
+		{"unknown user", c.url(addr, "nobody", "nobody", ""), "28000", `role "nobody" does not exist`},
+		{"node's name", c.url(addr, "node", "root", ""), "28000", `is for user "root", not for "node"`},
+		{"in clear", "postgres://root@" + addr + "/defaultdb?sslmode=disable", "28000", "unencrypted connections are refused"},
+	}
+	for _, tc := range cases {
+		_, err := tryConnect(t, tc.url)
+		if err == nil || sqlState(err) != tc.code || !strings.Contains(err.Error(), tc.text) {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+	if n := s.Metrics().Refused; n != int64(len(cases)-1) { // the unknown user proved its name
+		t.Errorf("%d logins refused", n)
+	}
+	// Its own CA makes the client trust our server; ours does not trust its certificate.
+	foreign := strings.ReplaceAll(other.url(addr, "root", "root", ""), url.QueryEscape(filepath.Join(other.Dir, "ca.crt")), url.QueryEscape(filepath.Join(c.Dir, "ca.crt")))
+	for _, more := range []string{"", "&sslnegotiation=direct"} {
+		if _, err := tryConnect(t, foreign+more); err == nil || !strings.Contains(err.Error(), "unknown certificate authority") {
+			t.Errorf("certificate of another CA: %v", err)
+		}
+	}
+	if _, err := tryConnect(t, other.url(addr, "root", "root", "")); err == nil || !strings.Contains(err.Error(), "signed by unknown authority") {
+		t.Errorf("client of another cluster: %v", err)
+	}
+	old := c.Creator
+	old.Now, old.Lifetime, old.Overwrite = time.Now().Add(-2*time.Hour), time.Hour, true
+	c.must(old.Client("root"))
+	if _, err := tryConnect(t, c.url(addr, "root", "root", "")); err == nil || !strings.Contains(err.Error(), "expired certificate") {
+		t.Errorf("expired: %v", err)
+	}
+}
+
+// TestSecureCancel cancels statements as old and new clients do: in clear and
+// encrypted.
+func TestSecureCancel(t *testing.T) {
+	c := newCertificates(t, "root")
+	s, addr := c.server()
+	conn, err := tryConnect(t, c.url(addr, "root", "root", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cancel := range []func() error{
+		func() error { return conn.PgConn().CancelRequest(t.Context()) },
+		func() error {
+			pg := conn.PgConn()
+			raw := dial(t, addr)
+			pid := pg.PID()
+			raw.write(packet(codeCancel, string([]byte{byte(pid >> 24), byte(pid >> 16), byte(pid >> 8), byte(pid)})+string(pg.SecretKey())))
+			if got := raw.rest(); got != nil {
+				return fmt.Errorf("answer %q", got)
+			}
+			return nil
+		},
+	} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := conn.Exec(context.Background(), forever)
+			done <- err
+		}()
+		running(t, s, forever)
+		if err := cancel(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; sqlState(err) != "57014" {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestDirectTLS begins with TLS at once, on connections of which a listener has read
+// some bytes, or which it has encrypted already.
+func TestDirectTLS(t *testing.T) {
+	c := newCertificates(t, "root")
+	s, addr := c.server()
+	cfg, err := security.ClientTLS(c.Dir, "root")
+	c.must(err)
+	cfg.ServerName, cfg.NextProtos = "localhost", []string{alpnSQL}
+	n, err := security.LoadNode(c.Dir)
+	c.must(err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	c.must(err)
+	defer l.Close()
+	for _, first := range []int{0, 1, 5, -1} {
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			nc, err := l.Accept()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if first < 0 {
+				s.ServeConn(t.Context(), tls.Server(nc, n.ListenerTLS("other")), nil)
+				return
+			}
+			read := make([]byte, first)
+			if _, err := nc.Read(read); err != nil {
+				t.Error(err)
+			}
+			s.ServeConn(t.Context(), nc, read)
+		}()
+		raw := dial(t, l.Addr().String())
+		c := newClient(t, tls.Client(raw.nc, cfg)).start()
+		c.send(&pgproto3.Query{String: "select 7"})
+		if got := c.until('Z'); len(got) != 4 || got[1] != `D "7"` {
+			t.Errorf("%d bytes: %q", first, got)
+		}
+		c.send(&pgproto3.Terminate{})
+		<-served
+	}
+	// Who does not say what it wants to talk to is told so.
+	cfg.NextProtos = nil
+	if got := strings.Join(newClient(t, tls.Client(dial(t, addr).nc, cfg)).rest(), ""); !strings.HasPrefix(got, "E FATAL 08P01 ") || !strings.Contains(got, "ALPN") {
+		t.Errorf("without ALPN: %q", got)
+	}
+	// What only looks like TLS ends the connection.
+	junk := dial(t, addr)
+	junk.write([]byte("\x16 no handshake at all"))
+	junk.rest()
+	if _, err := tryConnect(t, strings.Replace(c.url(addr, "root", "root", ""), "verify-full", "require", 1)); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// TestShutdownEncrypted ends idle encrypted connections.
+func TestShutdownEncrypted(t *testing.T) {
+	c := newCertificates(t, "root")
+	s, addr := c.server()
+	cfg, err := security.ClientTLS(c.Dir, "root")
+	c.must(err)
+	cfg.ServerName, cfg.NextProtos = "localhost", []string{alpnSQL}
+	conn := newClient(t, tls.Client(dial(t, addr).nc, cfg)).start()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := s.Shutdown(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := conn.rest(); len(got) != 1 || !strings.HasPrefix(got[0], "E FATAL 57P01") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestPsqlTLS connects with libpq, if LICHEN_TEST_PSQL_BIN names a psql.
+func TestPsqlTLS(t *testing.T) {
+	bin := os.Getenv("LICHEN_TEST_PSQL_BIN")
+	if bin == "" {
+		t.Skip("LICHEN_TEST_PSQL_BIN is not set")
+	}
+	c := newCertificates(t, "root", "alice")
+	_, addr := c.server()
+	psql := func(target string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), bin, "-X", "-A", "-t", "-c", "select 41 + 1", target)
+		cmd.Env = append(os.Environ(), "PGCONNECT_TIMEOUT=10")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := psql(c.url(addr, "root", "root", "")); err != nil || out != "42\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	for target, want := range map[string]string{
+		c.url(addr, "root", "alice", ""):                         `the client certificate is for user "alice", not for "root"`,
+		c.url(addr, "root", "", ""):                              "use a client certificate",
+		"postgres://root@" + addr + "/defaultdb?sslmode=disable": "unencrypted connections are refused",
+	} {
+		if out, err := psql(target); err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %q, %v", target, out, err)
+		}
+	}
+}

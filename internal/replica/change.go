@@ -1,0 +1,216 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// Change is one step of a change of membership.
+type Change struct {
+	Kind  ChangeKind
+	Node  kvpb.NodeID
+	Store kvpb.StoreID
+}
+
+// ChangeKind says what a Change does.
+type ChangeKind uint8
+
+// The changes: a store gets a learner, a learner becomes a voter, a voter becomes
+// a learner, a replica goes.
+const (
+	AddLearner ChangeKind = iota
+	Promote
+	Demote
+	Remove
+)
+
+// ErrBusy says that another change of the range is under way.
+var ErrBusy = fmt.Errorf("replica: the range is being changed already")
+
+// ErrBehind says that a learner has too little of the log to become a voter.
+var ErrBehind = fmt.Errorf("replica: the learner has not caught up")
+
+// maxBehind is how many entries a learner may lack when it becomes a voter.
+const maxBehind = 64
+
+// laggard returns a replica that a change would make a voter, though it lacks too
+// much of the log.
+func (g *group) laggard(cc *pb.ConfChangeV2) (id uint64, ok bool) {
+	progress := g.rn.Status().Progress
+	for _, c := range cc.Changes {
+		if c.GetType() != pb.ConfChangeAddNode {
+			continue
+		}
+		if p, ok := progress[c.GetNodeId()]; !ok || p.Match+maxBehind < g.view.state.Last || p.Match == 0 {
+			return c.GetNodeId(), true
+		}
+	}
+	return 0, false
+}
+
+// ChangeReplicas changes the range's membership; several changes take effect
+// together, through a joint configuration. It returns when this replica has
+// applied the change.
+func (r *Replica) ChangeReplicas(ctx context.Context, changes []Change) error {
+	under, err := r.admitWrite(ctx)
+	if err != nil {
+		return err
+	}
+	desc, cc, err := planChange(r.Desc(), changes)
+	if err != nil {
+		return err
+	}
+	var b apply.Builder
+	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
+	b.SetDescriptor(desc)
+	cc.Context = apply.AppendEntry(nil, under.borders, b.Bytes())
+	return r.group.configure(ctx, under, cc)
+}
+
+// planChange returns the descriptor and raft's words for changes.
+func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescriptor, *pb.ConfChangeV2, error) {
+	d := cloneDescriptor(old)
+	for _, rep := range d.Replicas {
+		if rep.Type == kvpb.VoterIncoming || rep.Type == kvpb.VoterOutgoing {
+			return nil, nil, ErrBusy
+		}
+	}
+	d.Generation++
+	cc := &pb.ConfChangeV2{}
+	joint := len(changes) > 1
+	step := func(t pb.ConfChangeType, id kvpb.ReplicaID) {
+		cc.Changes = append(cc.Changes, &pb.ConfChangeSingle{Type: t.Enum(), NodeId: proto.Uint64(uint64(id))})
+	}
+	for _, c := range changes {
+		at := -1
+		for i := range d.Replicas {
+			if d.Replicas[i].Store == c.Store {
+				at = i
+			}
+		}
+		if (at < 0) != (c.Kind == AddLearner) {
+			return nil, nil, fmt.Errorf("range %d: store %d: the change does not fit the range's replicas", d.RangeID, c.Store)
+		}
+		switch c.Kind {
+		case AddLearner:
+			id := d.NextReplicaID
+			d.NextReplicaID++
+			d.Replicas = append(d.Replicas, kvpb.ReplicaDescriptor{Node: c.Node, Store: c.Store, Replica: id, Type: kvpb.Learner})
+			step(pb.ConfChangeAddLearnerNode, id)
+		case Promote:
+			d.Replicas[at].Type = pick(joint, kvpb.VoterIncoming, kvpb.Voter)
+			step(pb.ConfChangeAddNode, d.Replicas[at].Replica)
+		case Demote:
+			step(pb.ConfChangeAddLearnerNode, d.Replicas[at].Replica)
+			d.Replicas[at].Type = pick(joint, kvpb.VoterOutgoing, kvpb.Learner)
+		case Remove:
+			step(pb.ConfChangeRemoveNode, d.Replicas[at].Replica)
+			if joint && d.Replicas[at].Type == kvpb.Voter {
+				d.Replicas[at].Type = kvpb.VoterOutgoing
+			} else {
+				d.Replicas = append(d.Replicas[:at], d.Replicas[at+1:]...)
+			}
+		}
+	}
+	if joint {
+		cc.Transition = pb.ConfChangeTransitionJointImplicit.Enum()
+	}
+	return d, cc, nil
+}
+
+func pick(first bool, a, b kvpb.ReplicaType) kvpb.ReplicaType {
+	if first {
+		return a
+	}
+	return b
+}
+
+func cloneDescriptor(d *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
+	c := *d
+	c.Replicas = append([]kvpb.ReplicaDescriptor(nil), d.Replicas...)
+	return &c
+}
+
+// leaveJoint returns the descriptor after the end of a joint configuration: those
+// who came in stay, those who were going are gone.
+func leaveJoint(old *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
+	d := cloneDescriptor(old)
+	d.Generation++
+	kept := d.Replicas[:0]
+	for _, rep := range d.Replicas {
+		switch rep.Type {
+		case kvpb.VoterOutgoing:
+			continue
+		case kvpb.VoterIncoming:
+			rep.Type = kvpb.Voter
+		}
+		kept = append(kept, rep)
+	}
+	d.Replicas = kept
+	return d
+}
+
+// confState puts a descriptor into raft's words.
+func confState(d *kvpb.RangeDescriptor) *pb.ConfState {
+	cs := &pb.ConfState{}
+	joint := false
+	for _, rep := range d.Replicas {
+		joint = joint || rep.Type == kvpb.VoterIncoming || rep.Type == kvpb.VoterOutgoing
+	}
+	for _, rep := range d.Replicas {
+		id := uint64(rep.Replica)
+		in, out := isVoter(rep.Type)
+		switch {
+		case !in && !out:
+			cs.Learners = append(cs.Learners, id)
+			continue
+		case in:
+			cs.Voters = append(cs.Voters, id)
+		}
+		if joint && out {
+			cs.VotersOutgoing = append(cs.VotersOutgoing, id)
+		}
+	}
+	if joint {
+		cs.AutoLeave = proto.Bool(true)
+	}
+	return cs
+}
+
+// configure sees a configuration change through raft.
+func (g *group) configure(ctx context.Context, under tenure, cc *pb.ConfChangeV2) error {
+	p := &proposal{wake: make(chan wakeup, 1), under: under}
+	g.deliver(input{do: func() {
+		if g.led != under.term {
+			g.finish(p, g.r.notLeader())
+			return
+		}
+		if id, ok := g.laggard(cc); ok {
+			g.finish(p, fmt.Errorf("range %d: replica %d: %w", g.r.id, id, ErrBehind))
+			return
+		}
+		g.appending = append(g.appending, submitted{conf: true, props: []*proposal{p}})
+		err := g.rn.ProposeConfChange(cc)
+		if err != nil {
+			g.appending = g.appending[:len(g.appending)-1]
+			if err == raft.ErrProposalDropped {
+				err = g.r.notLeader()
+			}
+			g.finish(p, err)
+			return
+		}
+		g.idleTicks = 0
+	}})
+	select {
+	case <-p.wake:
+		return p.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

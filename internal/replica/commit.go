@@ -1,0 +1,294 @@
+package replica
+
+import (
+	"context"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+var builders = sync.Pool{New: func() any { return new(apply.Builder) }}
+
+// Commit implements kvpb.Sender.
+func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
+	r.stats.Commits.Add(1)
+	*resp = kvpb.CommitResponse{}
+	id := txnID(req.Txn)
+	written := make([][]byte, len(req.Writes))
+	for i := range req.Writes {
+		written[i] = req.Writes[i].Key
+	}
+	under, err := r.admitCommit(ctx, req, written)
+	if err != nil {
+		return err
+	}
+	if done, err := r.answerAgain(ctx, req, resp); done {
+		return err
+	}
+	if err := r.commit(ctx, req, resp, under, written); err != nil {
+		if keepsLocks(err) {
+			return err
+		}
+		r.releaseAll(id, req.Locks)
+		return err
+	}
+	if resp.Lowest.IsEmpty() {
+		r.releaseAll(id, req.Locks)
+	}
+	return nil
+}
+
+// keepsLocks reports whether a commit that failed with err may be sent again.
+func keepsLocks(err error) bool {
+	switch err.(type) {
+	case *kvpb.NotLeaderError, *kvpb.RangeMismatchError, *kvpb.UnavailableError:
+		return true
+	}
+	return false
+}
+
+func (r *Replica) admitCommit(ctx context.Context, req *kvpb.CommitRequest, written [][]byte) (tenure, error) {
+	under, err := r.admitWrite(ctx, written...)
+	if err != nil {
+		return under, err
+	}
+	desc := r.Desc()
+	for _, k := range req.Locks {
+		if !desc.ContainsKey(k) {
+			return under, r.mismatch()
+		}
+	}
+	if req.Spilled && !desc.ContainsKey(req.Anchor) {
+		return under, r.mismatch()
+	}
+	if !r.gatewayAlive(req.Txn.ID, false) {
+		return under, errGatewayGone
+	}
+	return under, r.deps.AdmitWrite()
+}
+
+// answerAgain answers a commit that was carried out before. One that comes again
+// without having been carried out happens now: if an earlier leader had it, it was
+// lost, since this one has applied an entry of its own term.
+func (r *Replica) answerAgain(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) (done bool, err error) {
+	if req.Resent && len(req.Writes) > 0 {
+		if err := r.awaitInFlight(ctx, req); err != nil {
+			return true, err
+		}
+	}
+	ts, aborted, ok := r.recent.find(req.Txn.ID)
+	switch {
+	case ok && aborted:
+		return true, errAborted
+	case ok:
+		resp.CommitTS = ts
+		return true, nil
+	case req.Resent && r.recent.mayHaveForgotten(req.Txn.ReadTS):
+		return true, &kvpb.AmbiguousCommitError{Cause: &kvpb.UnavailableError{Reason: "the range has forgotten the commits of that time"}}
+	}
+	return false, nil
+}
+
+// awaitInFlight waits until no commit of the transaction is in flight.
+func (r *Replica) awaitInFlight(ctx context.Context, req *kvpb.CommitRequest) error {
+	for {
+		c := r.commits.BlockingRead(concurrency.TxnID{}, req.Writes[0].Key, hlc.MaxTimestamp)
+		if c == nil {
+			return nil
+		}
+		select {
+		case <-c.Done():
+		case <-ctx.Done():
+			return &kvpb.AmbiguousCommitError{Cause: ctx.Err()}
+		}
+	}
+}
+
+func (r *Replica) commit(
+	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under tenure, written [][]byte,
+) error {
+	id := txnID(req.Txn)
+	if len(req.Locks) > 0 {
+		if err := r.checkLocks(id, req.Locks, req.LockEpoch, req.LockEpochs, nil); err != nil {
+			return err
+		}
+	}
+	if r.spills.active.Load() != 0 {
+		if err := r.awaitForeign(ctx, req.Txn.ID, written); err != nil {
+			return err
+		}
+	}
+	if req.Spilled {
+		return r.commitSpilled(ctx, req, resp, under, written)
+	}
+	c := r.commits.Begin(id, written)
+	defer c.Finish()
+	if r.abandoned.has(req.Txn.ID) {
+		return errAborted
+	}
+	ts, err := r.commitTimestamp(ctx, req, resp, c)
+	if err != nil || !resp.Lowest.IsEmpty() {
+		return err
+	}
+	b := builders.Get().(*apply.Builder)
+	defer builders.Put(b)
+	b.Reset(req.Txn.ID, ts)
+	for i := range req.Writes {
+		put(b, &req.Writes[i])
+	}
+	if b.Len() > apply.MaxCommandBytes {
+		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
+	}
+	r.collectInline(b, req.Writes)
+	r.protectLockedReads(req, ts)
+	if err := r.group.propose(under, b.Bytes()); err != nil {
+		return err
+	}
+	r.lastWrite.Store(ts.WallTime) // roughly: commits that race are close together
+	resp.CommitTS = ts
+	return nil
+}
+
+// commitSpilled commits a transaction that has spilled and lies in this range alone.
+func (r *Replica) commitSpilled(
+	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under tenure, written [][]byte,
+) error {
+	rec, err := r.knownRecord(ctx, req.Txn.ID)
+	if err != nil {
+		return err
+	}
+	if rec == nil {
+		return &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
+	}
+	defer r.spills.leaveRecord(rec)
+	if rec.status != kvpb.TxnPending {
+		return errAborted
+	}
+	p, err := r.spills.enter(ctx, req.Txn.ID, rec.anchor)
+	if err != nil {
+		return err
+	}
+	defer r.spills.leave(p)
+	c := r.commits.Begin(txnID(req.Txn), written)
+	defer c.Finish()
+	if r.abandoned.has(req.Txn.ID) {
+		return errAborted
+	}
+	ts, err := r.commitSpill(ctx, req, p)
+	if err != nil {
+		return err // what it has spilled goes when its gateway says so
+	}
+	c.SetTimestamp(ts)
+	next := rec.txnRecord
+	next.status, next.ts = kvpb.TxnCommitted, ts
+	b := builders.Get().(*apply.Builder)
+	defer builders.Put(b)
+	b.Reset(req.Txn.ID, ts)
+	for i := range req.Writes {
+		put(b, &req.Writes[i])
+	}
+	b.SetRaw(keys.TxnRecord(rec.anchor, recordID(rec.id)), next.encode())
+	if b.Len() > apply.MaxCommandBytes {
+		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
+	}
+	r.protectLockedReads(req, ts)
+	if err := r.group.propose(under, b.Bytes()); err != nil {
+		rec.unknown = kvpb.Classify(err) == kvpb.ClassAmbiguous
+		return err
+	}
+	rec.txnRecord, rec.local = next, true
+	r.decide(p, partCommitted, ts)
+	r.lastWrite.Store(ts.WallTime)
+	resp.CommitTS = ts
+	return nil
+}
+
+// commitTimestamp chooses when the transaction commits: at its snapshot if no
+// other transaction has read its keys since, otherwise now, provided that all it
+// read is still true. Below SERIALIZABLE there is nothing to keep true. A request
+// that fixes the timestamp is told the lowest possible one instead.
+func (r *Replica) commitTimestamp(
+	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, c *concurrency.Commit,
+) (hlc.Timestamp, error) {
+	t := req.Txn
+	if !req.At.IsEmpty() {
+		c.SetTimestamp(req.At)
+		var read hlc.Timestamp
+		for i := range req.Writes {
+			read = read.Max(r.reads.GetKey(req.Writes[i].Key, txnID(t)))
+		}
+		if req.At.LessEq(read) {
+			resp.Lowest = read.Next()
+		}
+		return req.At, nil
+	}
+	if t.Isolation != kvpb.Serializable {
+		now := r.deps.Clock.Now()
+		c.SetTimestamp(now)
+		return now, nil
+	}
+	ts := t.ReadTS
+	move := ts.LessEq(req.MinTS)
+	for i := 0; i < len(req.Writes) && !move; i++ {
+		move = ts.LessEq(r.reads.GetKey(req.Writes[i].Key, txnID(t)))
+	}
+	if !move {
+		c.SetTimestamp(ts)
+		return ts, nil
+	}
+	// Known before the refresh, so that readers below it need not wait for that.
+	now := r.deps.Clock.Now()
+	c.SetTimestamp(now)
+	if !req.AllReadsHere {
+		return hlc.Timestamp{}, &kvpb.RetryError{Reason: "the commit timestamp moved"}
+	}
+	if len(req.Reads) > 0 {
+		r.stats.Refreshes.Add(1)
+		if err := r.refresh(ctx, t, req.Reads, t.ReadTS, now); err != nil {
+			r.stats.RefreshFailures.Add(1)
+			return hlc.Timestamp{}, err
+		}
+	}
+	return now, nil
+}
+
+// protectLockedReads keeps what the transaction saw under locks, and did not
+// write, as it is up to its commit: its locks did so until now.
+func (r *Replica) protectLockedReads(req *kvpb.CommitRequest, ts hlc.Timestamp) {
+	if req.Txn.Isolation != kvpb.Serializable || len(req.Locks) <= 1 {
+		return // a transaction's only lock is on the row it wrote
+	}
+	for _, k := range req.Locks {
+		r.reads.AddKey(k, ts, txnID(req.Txn))
+	}
+}
+
+func (r *Replica) releaseAll(id concurrency.TxnID, keys [][]byte) {
+	if len(keys) > 0 {
+		r.locks.ReleaseAll(id, keys...)
+	}
+}
+
+// Release implements kvpb.Sender.
+func (r *Replica) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
+	if _, err := r.admitWrite(ctx, req.Locks...); err != nil {
+		return err
+	}
+	id := txnID(req.Txn)
+	if req.Abandoned {
+		if err := r.awaitAbandoned(ctx, req); err != nil {
+			return err
+		}
+	}
+	if req.Committed {
+		for _, k := range req.Locks {
+			r.reads.AddKey(k, req.Txn.ReadTS, id)
+		}
+	}
+	r.releaseAll(id, req.Locks)
+	return nil
+}

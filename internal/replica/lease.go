@@ -1,0 +1,310 @@
+package replica
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/liveness"
+)
+
+// lease is a leadership: until when it may answer reads without asking the other
+// replicas (docs/decisions/0007, Leases).
+type lease struct {
+	term uint64
+	// alone says that there is no other voter.
+	alone bool
+	// quorums are the majorities that must support the leader: one, or two while
+	// the configuration is joint.
+	quorums [][]supporter
+	// given says that the leadership was offered to another replica, which may
+	// have taken it without anybody's support expiring.
+	given *atomic.Bool
+}
+
+// supporter is one voter as the leader sees it. Its store's support counts once
+// the replica has answered in this term: it knows then whom it supports.
+type supporter struct {
+	replica kvpb.ReplicaID
+	cell    *liveness.Cell // nil: the leader itself
+	// answered is the epoch of the support under which the replica last answered in
+	// this term; a later one may have begun after a vote for somebody else.
+	answered *atomic.Int64
+}
+
+// maxVoters bounds the voters of a range.
+const maxVoters = 9
+
+// until returns the timestamp below which reads may be answered.
+func (l *lease) until() hlc.Timestamp {
+	if l.alone {
+		return hlc.MaxTimestamp
+	}
+	if l.given.Load() {
+		return hlc.Timestamp{}
+	}
+	least := hlc.MaxTimestamp
+	for _, q := range l.quorums {
+		least = least.Min(supportOf(q))
+	}
+	return least
+}
+
+// supportOf returns until when a majority supports the leader.
+func supportOf(q []supporter) hlc.Timestamp {
+	var sorted [maxVoters]hlc.Timestamp // descending
+	n := 0
+	for i := range q {
+		ts := hlc.MaxTimestamp
+		if q[i].cell != nil {
+			ts = hlc.Timestamp{}
+			if s := q[i].cell.Support(); s.Epoch == q[i].answered.Load() {
+				ts = s.Until
+			}
+		}
+		at := n
+		for at > 0 && sorted[at-1].Less(ts) {
+			sorted[at] = sorted[at-1]
+			at--
+		}
+		sorted[at] = ts
+		n++
+	}
+	return sorted[n/2]
+}
+
+// admit answers whether the replica may serve a read at ts.
+func (r *Replica) admit(ts hlc.Timestamp) error {
+	l := r.lease.Load()
+	if l == nil || !l.alone && !r.covers(l, ts) {
+		return r.notLeader()
+	}
+	return nil
+}
+
+// covers reports whether a lease covers a read at ts. By its own clock a leader that
+// was succeeded may still be within its lease: a write that the successor has
+// acknowledged by then lies above it, and at most the clocks' offset above what
+// this clock calls now.
+func (r *Replica) covers(l *lease, ts hlc.Timestamp) bool {
+	ts.WallTime += int64(r.deps.Clock.MaxOffset())
+	return ts.Less(l.until())
+}
+
+// admitWrite answers whether the replica may evaluate a write of keys now, and
+// under which tenure to propose it.
+func (r *Replica) admitWrite(_ context.Context, keys ...[]byte) (tenure, error) {
+	l := r.lease.Load()
+	if l == nil {
+		return tenure{}, r.notLeader()
+	}
+	if !l.alone && !r.covers(l, r.deps.Clock.Now()) {
+		return tenure{}, r.notLeader()
+	}
+	desc := r.Desc()
+	for _, k := range keys {
+		if !desc.ContainsKey(k) {
+			return tenure{}, r.mismatch()
+		}
+	}
+	return tenure{term: l.term, borders: desc.Borders}, nil
+}
+
+// proposeNow proposes a command that was evaluated under the present tenure.
+func (r *Replica) proposeNow(command []byte) error {
+	t, err := r.admitWrite(context.Background())
+	if err != nil {
+		return err
+	}
+	return r.group.propose(t, command)
+}
+
+// stillUnder answers whether a tenure goes on: a lock taken under another one is
+// of no use.
+func (r *Replica) stillUnder(t tenure) error {
+	l := r.lease.Load()
+	if l == nil || l.term != t.term {
+		return r.notLeader()
+	}
+	if r.Desc().Borders != t.borders {
+		return r.mismatch()
+	}
+	return nil
+}
+
+// Leads reports whether the replica leads its range and may serve now.
+func (r *Replica) Leads() bool {
+	l := r.lease.Load()
+	return l != nil && (l.alone || r.covers(l, r.deps.Clock.Now()))
+}
+
+// Leader returns the replica that leads the range as far as this one knows.
+func (r *Replica) Leader() (kvpb.ReplicaDescriptor, bool) {
+	id := *r.leader.Load()
+	for _, d := range r.Desc().Replicas {
+		if d.Replica == id && id != 0 {
+			return d, true
+		}
+	}
+	return kvpb.ReplicaDescriptor{}, false
+}
+
+func (r *Replica) notLeader() error {
+	e := &kvpb.NotLeaderError{Range: r.id, Desc: r.Desc()}
+	if d, ok := r.Leader(); ok && d.Replica != r.replicaID {
+		e.Leader = d
+	}
+	return e
+}
+
+func (r *Replica) mismatch() error {
+	e := &kvpb.RangeMismatchError{Range: r.id}
+	if d := r.Desc(); len(d.EndKey) > 0 {
+		e.Known = append(e.Known, *d)
+	}
+	if d := r.formerRight.Load(); d != nil {
+		e.Known = append(e.Known, *d)
+	}
+	return e
+}
+
+// moved says where to ask for a key whose locks left this replica.
+func (r *Replica) moved(key []byte) error {
+	if !r.Desc().ContainsKey(key) {
+		return r.mismatch()
+	}
+	return r.notLeader()
+}
+
+// onlyVoter reports whether the range has this replica and no other.
+func (r *Replica) onlyVoter() bool {
+	d := r.Desc()
+	return len(d.Replicas) == 1 && d.Replicas[0].Replica == r.replicaID
+}
+
+// isVoter reports whether a replica votes, and whether it does in the incoming
+// and the outgoing half of a joint configuration.
+func isVoter(t kvpb.ReplicaType) (incoming, outgoing bool) {
+	switch t {
+	case kvpb.Voter:
+		return true, true
+	case kvpb.VoterIncoming:
+		return true, false
+	case kvpb.VoterOutgoing:
+		return false, true
+	}
+	return false, false
+}
+
+// beginLeadership makes the replica serve. It runs in the processing goroutine,
+// after an entry of the term was applied: everything that an earlier leader
+// committed is here, and what it read lies below the clock's time.
+func (r *Replica) beginLeadership(term uint64) {
+	if l := r.lease.Load(); l != nil && l.alone { // it never ended
+		r.storeLease(term, l.given, nil)
+		return
+	}
+	now := r.deps.Clock.Now()
+	r.lastWrite.Store(now.WallTime)
+	r.reads.RaiseLowWater(now)
+	r.epoch.Store(uint64(now.WallTime))
+	if r.inherit != nil {
+		if term == apply.FirstTerm+1 { // nobody led the new range in between
+			r.locks.Install(r.inherit)
+			r.epoch.Store(r.inheritEpoch)
+		}
+		r.inherit = nil
+	}
+	if err := r.loadThreshold(); err != nil {
+		r.deps.Logger.Error("collection threshold", "range", r.id, "err", err)
+		return
+	}
+	if err := r.loadSpills(); err != nil {
+		r.deps.Logger.Error("durable locks", "range", r.id, "err", err)
+		return
+	}
+	r.storeLease(term, new(atomic.Bool), nil)
+	if r.deps.OnLeader != nil {
+		r.deps.OnLeader(r)
+	}
+}
+
+// refreshLease makes the lease follow a change of the descriptor.
+func (r *Replica) refreshLease() {
+	if l := r.lease.Load(); l != nil {
+		r.storeLease(l.term, l.given, l.quorums)
+	}
+}
+
+func (r *Replica) storeLease(term uint64, given *atomic.Bool, old [][]supporter) {
+	l := &lease{term: term, given: given, alone: r.onlyVoter()}
+	var in, out []supporter
+	joint := false
+	for _, d := range r.Desc().Replicas {
+		i, o := isVoter(d.Type)
+		joint = joint || i != o
+		if !i && !o {
+			continue
+		}
+		s := r.supporter(d, old)
+		if i {
+			in = append(in, s)
+		}
+		if o {
+			out = append(out, s)
+		}
+	}
+	l.quorums = [][]supporter{in}
+	if joint {
+		l.quorums = append(l.quorums, out)
+	}
+	r.lease.Store(l)
+}
+
+func (r *Replica) supporter(d kvpb.ReplicaDescriptor, old [][]supporter) supporter {
+	s := supporter{replica: d.Replica}
+	if d.Replica == r.replicaID {
+		return s
+	}
+	for _, q := range old {
+		for _, o := range q {
+			if o.replica == d.Replica {
+				return o
+			}
+		}
+	}
+	s.answered = new(atomic.Int64)
+	s.cell = r.deps.Support.From(d.Store)
+	return s
+}
+
+// noteAnswer hears that a replica answered the leader in this term, while its store
+// gave the support of an epoch.
+func (r *Replica) noteAnswer(id kvpb.ReplicaID, term uint64, epoch int64) {
+	l := r.lease.Load()
+	if l == nil || l.term != term {
+		return
+	}
+	for _, q := range l.quorums {
+		for i := range q {
+			if q[i].replica == id && q[i].answered != nil && q[i].answered.Load() < epoch {
+				q[i].answered.Store(epoch)
+			}
+		}
+	}
+}
+
+// endLeadership makes the replica stop serving: its locks are gone, and those who
+// wait for one are told.
+func (r *Replica) endLeadership() {
+	r.lease.Store(nil)
+	r.locks.Extract(nil, nil)
+}
+
+func (r *Replica) noteLeader(id uint64) {
+	if rid := kvpb.ReplicaID(id); *r.leader.Load() != rid {
+		r.leader.Store(&rid)
+	}
+}

@@ -1,0 +1,211 @@
+package replica
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// forced marks the messages of an election that the leader itself asked for.
+var forced = []byte("CampaignTransfer")
+
+// quietTicks is after how many ticks without work a leader whose followers have
+// everything stops ticking.
+const quietTicks = 10
+
+func unmarshal(p []byte, m proto.Message) error { return proto.Unmarshal(p, m) }
+
+// Step takes in a raft message from another replica. epoch is that of the support
+// that the sender's store gave to this node then.
+func (r *Replica) Step(m *pb.Message, from kvpb.ReplicaDescriptor, epoch int64) {
+	r.group.deliver(input{msg: m, from: from, epoch: epoch})
+}
+
+// NeededFrom returns the index of the first entry that a follower may still need;
+// everything below may be truncated. Only a leader knows.
+func (r *Replica) NeededFrom() uint64 {
+	if r.lease.Load() == nil || r.onlyVoter() {
+		return math.MaxUint64
+	}
+	return r.minMatch.Load()
+}
+
+// accepts filters messages before raft sees them. A replica that supports its
+// leader's store casts no vote for another, and none at all before it is sure
+// that the support it granted in an earlier life has expired.
+func (g *group) accepts(m *pb.Message, epoch int64) bool {
+	switch m.GetType() {
+	case pb.MsgVote, pb.MsgPreVote:
+		s := g.r.deps.Support
+		if s == nil {
+			return true
+		}
+		if !s.MayVote() {
+			return false
+		}
+		return bytes.Equal(m.GetContext(), forced) || !g.supportsOther(kvpb.ReplicaID(m.GetFrom()))
+	case pb.MsgTimeoutNow:
+		return g.r.deps.Support == nil || g.r.deps.Support.MayVote()
+	case pb.MsgAppResp, pb.MsgHeartbeatResp:
+		g.r.noteAnswer(kvpb.ReplicaID(m.GetFrom()), m.GetTerm(), epoch)
+	}
+	return true
+}
+
+// supportsOther reports whether this store supports a leader other than the
+// candidate.
+func (g *group) supportsOther(candidate kvpb.ReplicaID) bool {
+	lead := kvpb.ReplicaID(g.rn.BasicStatus().Lead)
+	if lead == 0 && g.r.presumed != 0 && g.rn.BasicStatus().GetTerm() <= apply.FirstTerm+1 {
+		// A range just split off: the other half's leader may still answer for it.
+		d, ok := g.r.Desc().Replica(g.r.presumed)
+		return ok && d.Replica != candidate && (d.Replica == g.r.replicaID || g.r.deps.Support.Supports(d.Store))
+	}
+	if lead == 0 || lead == candidate {
+		return false
+	}
+	if lead == g.r.replicaID {
+		return g.r.Leads()
+	}
+	for _, d := range g.r.Desc().Replicas {
+		if d.Replica == lead {
+			return g.r.deps.Support.Supports(d.Store)
+		}
+	}
+	return false
+}
+
+// send hands a message to the transport.
+func (g *group) send(m *pb.Message) {
+	to, ok := g.peer(kvpb.ReplicaID(m.GetTo()))
+	if !ok || g.r.deps.Send == nil {
+		return
+	}
+	switch m.GetType() {
+	case pb.MsgSnap:
+		g.sendSnapshot(to, m)
+		return
+	case pb.MsgTimeoutNow:
+		if l := g.r.lease.Load(); l != nil {
+			l.given.Store(true) // before the message leaves
+		}
+	}
+	g.r.deps.Send(g.r, to, m)
+}
+
+func (g *group) peer(id kvpb.ReplicaID) (kvpb.ReplicaDescriptor, bool) {
+	for _, d := range g.r.Desc().Replicas {
+		if d.Replica == id {
+			return d, true
+		}
+	}
+	// A replica without a snapshot knows only who has written to it.
+	if g.caller.Replica == id && id != 0 {
+		return g.caller, true
+	}
+	return kvpb.ReplicaDescriptor{}, false
+}
+
+// Tick advances the group's time by one tick, unless it rests: a follower while it
+// supports its leader's store, a leader while its followers have everything and
+// support it.
+func (r *Replica) Tick() {
+	if r.onlyVoter() || r.resting() {
+		return
+	}
+	r.group.deliver(input{do: r.group.tick})
+}
+
+// resting answers without disturbing the group whether a tick would do nothing.
+func (r *Replica) resting() bool {
+	s := r.deps.Support
+	if s == nil {
+		return true
+	}
+	if l := r.lease.Load(); l != nil {
+		return r.quiet.Load() && r.covers(l, r.deps.Clock.Now())
+	}
+	d, ok := r.Leader()
+	return ok && d.Replica != r.replicaID && s.Supports(d.Store)
+}
+
+func (g *group) tick() {
+	r := g.r
+	if g.rn.BasicStatus().RaftState == raft.StateLeader {
+		g.rn.Tick()
+		g.noteQuiet()
+		return
+	}
+	if !r.deps.Support.MayVote() || g.supportsOther(r.replicaID) {
+		return
+	}
+	_ = g.rn.ForgetLeader() // its store has lost our support
+	g.rn.Tick()
+}
+
+// noteQuiet decides whether the leader may rest.
+func (g *group) noteQuiet() {
+	g.idleTicks++
+	quiet := g.idleTicks > quietTicks && len(g.waiting) == 0
+	last, least := g.view.state.Last, uint64(math.MaxUint64)
+	for id, p := range g.rn.Status().Progress {
+		if id != uint64(g.r.replicaID) {
+			quiet = quiet && p.Match >= last
+			least = min(least, p.Match)
+		}
+	}
+	g.r.minMatch.Store(least)
+	g.r.quiet.Store(quiet)
+}
+
+// SupportLost tells the replica that its store no longer supports another, which
+// may lead the range.
+func (r *Replica) SupportLost(s kvpb.StoreID) {
+	d, ok := r.Leader()
+	if !ok || d.Store != s || !r.Initialized() {
+		return
+	}
+	r.group.deliver(input{do: func() {
+		if g := r.group; !g.supportsOther(r.replicaID) && r.deps.Support.MayVote() {
+			_ = g.rn.ForgetLeader()
+			if r.first(s) {
+				_ = g.rn.Campaign()
+			}
+		}
+	}})
+}
+
+// first reports whether this replica is the first, among those that may lead, to
+// try when the leader's store is gone, so that not all try at once.
+func (r *Replica) first(gone kvpb.StoreID) bool {
+	for _, d := range r.Desc().Replicas {
+		in, _ := isVoter(d.Type)
+		switch {
+		case !in || d.Store == gone:
+		case d.Replica == r.replicaID:
+			return true
+		case r.deps.Support.Supports(d.Store):
+			return false
+		}
+	}
+	return false
+}
+
+// Campaign makes the replica try to become leader.
+func (r *Replica) Campaign() {
+	r.group.deliver(input{do: func() {
+		if s := r.deps.Support; s == nil || s.MayVote() && !r.group.supportsOther(r.replicaID) {
+			_ = r.group.rn.Campaign()
+		}
+	}})
+}
+
+// TransferLeader makes another replica the leader, if it has the log.
+func (r *Replica) TransferLeader(to kvpb.ReplicaID) {
+	r.group.deliver(input{do: func() { r.group.rn.TransferLeader(uint64(to)) }})
+}

@@ -1,0 +1,106 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// FollowerProgress is how far the leader knows a follower to be.
+type FollowerProgress struct {
+	Replica kvpb.ReplicaDescriptor
+	// Match is the last entry that the follower is known to have, Behind how many it
+	// lacks. A follower with no entry at all waits for a snapshot.
+	Match, Behind uint64
+}
+
+// Progress has tell called with the progress of the followers, soon and from
+// another goroutine, unless the replica does not lead. tell must not block.
+func (r *Replica) Progress(tell func([]FollowerProgress)) {
+	r.group.deliver(input{do: func() {
+		if r.lease.Load() == nil {
+			return
+		}
+		g := r.group
+		progress := g.rn.Status().Progress
+		var list []FollowerProgress
+		for _, d := range r.Desc().Replicas {
+			p, ok := progress[uint64(d.Replica)]
+			if !ok || d.Replica == r.replicaID {
+				continue
+			}
+			f := FollowerProgress{Replica: d, Match: p.Match}
+			if last := g.view.state.Last; last > p.Match {
+				f.Behind = last - p.Match
+				// Someone who lacks entries may have lost them on the way.
+				r.quiet.Store(false)
+			}
+			list = append(list, f)
+		}
+		tell(list)
+	}})
+}
+
+// Reclaim makes a leader that offered its leadership to another replica, which did
+// not take it, stand for election again: it may not serve in this term any more
+// (docs/decisions/0007, Leases). It is called now and then and does nothing
+// otherwise.
+//
+// The election is an ordinary one: if the other replica has won after all, those
+// who follow it don't vote. All others still take this one for the leader, and
+// would drop its call for votes, so that they are told of the end of the term first.
+// A denied vote says no more than that.
+func (r *Replica) Reclaim() {
+	if l := r.lease.Load(); l == nil || l.alone || !l.given.Load() {
+		return
+	}
+	r.group.deliver(input{do: func() {
+		g := r.group
+		st := g.rn.BasicStatus()
+		l := r.lease.Load()
+		if st.RaftState != raft.StateLeader || st.LeadTransferee != raft.None || l == nil || l.alone || !l.given.Load() {
+			return
+		}
+		over := func(to kvpb.ReplicaID) *pb.Message {
+			return &pb.Message{
+				Type: pb.MsgVoteResp.Enum(), From: proto.Uint64(uint64(r.replicaID)), To: proto.Uint64(uint64(to)),
+				Term: proto.Uint64(st.GetTerm() + 1), Reject: proto.Bool(true),
+			}
+		}
+		if err := g.rn.Step(over(r.replicaID)); err != nil {
+			r.deps.Logger.Error("reclaiming leadership", "range", r.id, "err", err)
+			return
+		}
+		for _, d := range r.Desc().Replicas {
+			if d.Replica != r.replicaID && r.deps.Send != nil {
+				r.deps.Send(r, d, over(d.Replica))
+			}
+		}
+		_ = g.rn.Campaign()
+	}})
+}
+
+// ClearWithin drops all versions of all keys in [start, end), as ClearSpan does, and
+// fails if the range does not hold all of them.
+func (r *Replica) ClearWithin(ctx context.Context, start, end []byte) error {
+	if err := r.deps.AdmitWrite(); err != nil {
+		return err
+	}
+	under, err := r.admitWrite(ctx, start)
+	if err != nil {
+		return err
+	}
+	if d := r.Desc(); d.Borders != under.borders || bytes.Compare(end, d.EndKey) > 0 {
+		return r.mismatch()
+	}
+	var b apply.Builder
+	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
+	b.ClearSpan(start, end)
+	return r.group.propose(under, b.Bytes())
+}

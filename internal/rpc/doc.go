@@ -1,0 +1,46 @@
+// Package rpc connects the nodes of a cluster: calls with an answer and one-way
+// messages, over plain TCP or mutual TLS.
+//
+// Above it stand liveness, store, dist and server, which give the methods their
+// numbers and handlers; below it only kvpb (node ids), hlc (every batch carries
+// the sender's clock) and must.
+//
+// Read Transport and Options (rpc.go) first, then frame.go (what is on the wire),
+// handshake.go (who may connect), link.go (the connection of one class to one
+// peer: dialling, backing off, queueing), conn.go (reading, failing, pinging),
+// write.go (batches), call.go and serve.go (the two ends of a call).
+//
+// A node dials two connections to each peer it talks to, one for messages and
+// one for calls; the peer dials its own for the other direction. The dialler
+// sends messages and requests, the acceptor sends answers; both ping.
+//
+// # Invariants
+//
+//  1. A call that ends with ErrNotSent never reaches the handler: its request,
+//     or the last piece of it, was in no batch handed to the network, and will
+//     be in none. (conn.abandon, conn.failPending)
+//  2. Messages of one destination reach their handlers in the order of Send,
+//     with gaps at most, across reconnections too. (link.establishedLocked puts
+//     what waited in front; Node.replaceInbound waits for the former reader)
+//  3. The receiver's clock has passed the sender's clock at the time of writing
+//     before a handler sees anything of the batch. (conn.seal puts the time in
+//     front; conn.receive updates the clock)
+//  4. No byte of a frame is used before its checksum was verified, and no length
+//     on the wire makes the receiver allocate more than MaxPayload at once or
+//     hold more than its named limits. (frameReader.next, parseFrame,
+//     conn.beginPartial, assembly.add)
+//  5. The caller's request buffer is not read after Call returned, nor a message's
+//     after Send returned. (conn.call, conn.sendMessage: copies are made under
+//     conn.mu only)
+//  6. One goroutine at a time writes to a connection. (conn.claimLocked)
+//
+// # Concurrency
+//
+// Everything exported may be called at once from any goroutine. A connection has
+// one reader; its writer exists while something waits to be written, and is the
+// handler's own goroutine where that is free. Locks are taken in the order link,
+// conn; neither is held while a handler, a dial or a write runs.
+//
+// It does not retry calls, does not route (Resolve says where a node is), and does
+// not decide that a node is dead: liveness does.
+package rpc

@@ -1,0 +1,89 @@
+package rpc
+
+import (
+	"encoding/binary"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// class is what a connection is for.
+type class uint8
+
+const (
+	classMessages class = 1 // one-way, in order
+	classCalls    class = 2 // multiplexed
+)
+
+func (c class) String() string {
+	if c == classMessages {
+		return "messages"
+	}
+	return "calls"
+}
+
+// maxName bounds the strings of a hello.
+const maxName = 256
+
+// hello introduces a node: the dialler's first frame, and the payload of the
+// acceptor's welcome. Later versions may append fields.
+type hello struct {
+	protocol, minProtocol uint16
+	class                 class
+	node                  kvpb.NodeID // 0: not part of a cluster yet
+	expect                kvpb.NodeID // whom the dialler wants to meet; 0: anyone
+	physical              int64       // physical clock, ns
+	clock                 int64       // hybrid clock, ns
+	cluster               string      // "": not part of a cluster yet
+	version               string      // of the build
+}
+
+const helloFixed = 2 + 2 + 1 + 4*8
+
+func (h *hello) append(dst []byte) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint16(dst, h.protocol)
+	dst = le.AppendUint16(dst, h.minProtocol)
+	dst = append(dst, byte(h.class))
+	dst = le.AppendUint64(dst, uint64(h.node))
+	dst = le.AppendUint64(dst, uint64(h.expect))
+	dst = le.AppendUint64(dst, uint64(h.physical))
+	dst = le.AppendUint64(dst, uint64(h.clock))
+	for _, s := range []string{h.cluster, h.version} {
+		s = s[:min(len(s), maxName)]
+		dst = le.AppendUint16(dst, uint16(len(s)))
+		dst = append(dst, s...)
+	}
+	return dst
+}
+
+func decodeHello(b []byte) (*hello, error) {
+	if len(b) < helloFixed {
+		return nil, corrupt("hello of %d bytes", len(b))
+	}
+	le := binary.LittleEndian
+	h := &hello{
+		protocol:    le.Uint16(b),
+		minProtocol: le.Uint16(b[2:]),
+		class:       class(b[4]),
+		node:        kvpb.NodeID(le.Uint64(b[5:])),
+		expect:      kvpb.NodeID(le.Uint64(b[13:])),
+		physical:    int64(le.Uint64(b[21:])),
+		clock:       int64(le.Uint64(b[29:])),
+	}
+	b = b[helloFixed:]
+	for _, s := range []*string{&h.cluster, &h.version} {
+		if len(b) < 2 || len(b)-2 < int(le.Uint16(b)) {
+			return nil, corrupt("hello cut short")
+		}
+		n := 2 + int(le.Uint16(b))
+		*s, b = string(b[2:n]), b[n:]
+	}
+	if !validClock(h.clock) || !validClock(h.physical) {
+		return nil, corrupt("hello with the clock at %d", h.clock)
+	}
+	return h, nil
+}
+
+// validClock reports whether a clock can show ns: the bound lies in the year
+// 2116 and keeps hlc from overflowing.
+func validClock(ns int64) bool { return ns >= 0 && ns < 1<<62 }

@@ -1,0 +1,323 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
+)
+
+// Node is one node's end of all connections; it implements Transport.
+type Node struct {
+	o      Options
+	limits limits
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // readers, writers, handlers, attempts
+	stats  counters
+
+	running atomic.Int64 // handlers of calls
+	calls   sync.Pool    // *pendingCall
+	buffers sync.Pool    // *[]byte
+
+	handlers atomic.Pointer[handlers]
+	self     loopback
+
+	mu struct {
+		sync.RWMutex
+		closed  bool
+		peers   map[kvpb.NodeID]*peer
+		inbound map[kvpb.NodeID]*conn // for messages
+		accepts int                   // connections that ServeConn serves
+	}
+}
+
+// limits are the named limits, smaller in tests.
+type limits struct {
+	queueBytes, queueMessages, pendingCalls  int
+	callsPerConn, callsPerNode, partialBytes int
+	inbound                                  int
+}
+
+// handlers is replaced as a whole, so reading it takes no lock.
+type handlers struct {
+	calls    map[Method]Handler
+	messages map[Method]MessageHandler
+}
+
+var _ Transport = (*Node)(nil)
+
+// New returns a node without connections; they are made when used.
+func New(o Options) *Node {
+	o.setDefaults()
+	n := &Node{o: o, limits: limits{
+		queueBytes: MaxQueueBytes, queueMessages: MaxQueueMessages, pendingCalls: MaxPendingCalls,
+		callsPerConn: MaxCallsPerConn, callsPerNode: MaxCallsPerNode, partialBytes: MaxPartialBytes,
+		inbound: MaxInbound,
+	}}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.handlers.Store(&handlers{})
+	n.self.n = n
+	n.mu.peers = map[kvpb.NodeID]*peer{}
+	n.mu.inbound = map[kvpb.NodeID]*conn{}
+	return n
+}
+
+// Close ends all connections and waits for their goroutines, handlers included.
+// It must not be called by a handler. It does not end calls of the node to itself.
+func (n *Node) Close() {
+	n.mu.Lock()
+	n.mu.closed = true
+	n.mu.Unlock()
+	n.cancel()
+	n.wg.Wait()
+}
+
+// enter makes Close wait until leave; false: the node is closed.
+func (n *Node) enter() bool {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if n.mu.closed {
+		return false
+	}
+	n.wg.Add(1)
+	return true
+}
+
+func (n *Node) leave() { n.wg.Done() }
+
+// Handle implements Transport.
+func (n *Node) Handle(m Method, h Handler) {
+	n.setHandlers(m, func(hs *handlers) {
+		must.True(hs.calls[m] == nil, "rpc: two handlers for method %d", m)
+		hs.calls[m] = h
+	})
+}
+
+// HandleMessage implements Transport.
+func (n *Node) HandleMessage(m Method, h MessageHandler) {
+	n.setHandlers(m, func(hs *handlers) {
+		must.True(hs.messages[m] == nil, "rpc: two message handlers for method %d", m)
+		hs.messages[m] = h
+	})
+}
+
+func (n *Node) setHandlers(m Method, set func(*handlers)) {
+	must.True(m >= FirstMethod, "rpc: method %d is reserved", m)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	old := n.handlers.Load()
+	hs := &handlers{calls: map[Method]Handler{}, messages: map[Method]MessageHandler{}}
+	for k, v := range old.calls {
+		hs.calls[k] = v
+	}
+	for k, v := range old.messages {
+		hs.messages[k] = v
+	}
+	set(hs)
+	n.handlers.Store(hs)
+}
+
+func (n *Node) handler(m Method) Handler { return n.handlers.Load().calls[m] }
+
+func (n *Node) messageHandler(m Method) MessageHandler { return n.handlers.Load().messages[m] }
+
+// Send implements Transport.
+func (n *Node) Send(to kvpb.NodeID, m Method, msg []byte) bool {
+	var ok bool
+	switch {
+	case to == 0 || len(msg) > MaxPayload:
+	case to == n.o.NodeID():
+		ok = n.self.send(m, msg)
+	default:
+		ok = n.peer(to).messages.send(m, msg)
+	}
+	if !ok {
+		n.stats.messagesDropped.Add(1)
+	}
+	return ok
+}
+
+// peer returns what this node knows of another.
+func (n *Node) peer(id kvpb.NodeID) *peer {
+	n.mu.RLock()
+	p := n.mu.peers[id]
+	n.mu.RUnlock()
+	if p != nil {
+		return p
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p = n.mu.peers[id]; p == nil {
+		p = &peer{id: id}
+		p.messages.n, p.messages.to, p.messages.class = n, id, classMessages
+		p.calls.n, p.calls.to, p.calls.class = n, id, classCalls
+		n.mu.peers[id] = p
+	}
+	return p
+}
+
+// knownPeer returns nil for a node that was never spoken to.
+func (n *Node) knownPeer(id kvpb.NodeID) *peer {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.mu.peers[id]
+}
+
+// Offset returns how far the physical clock of a node is ahead of this node's, and
+// the round trip of that measurement; ok is false without a recent one. The error
+// of the offset is at most half the round trip.
+func (n *Node) Offset(id kvpb.NodeID) (offset, rtt time.Duration, ok bool) {
+	if id == n.o.NodeID() {
+		return 0, 0, id != 0
+	}
+	p := n.knownPeer(id)
+	if p == nil {
+		return 0, 0, false
+	}
+	s, ok := p.samples.best()
+	return s.offset, s.rtt, ok
+}
+
+// Connected reports whether this node has a connection that it dialled to another.
+func (n *Node) Connected(id kvpb.NodeID) bool {
+	if id == n.o.NodeID() {
+		return id != 0
+	}
+	p := n.knownPeer(id)
+	return p != nil && (p.messages.conn.Load() != nil || p.calls.conn.Load() != nil)
+}
+
+// ServeConn serves a connection whose first bytes the shared listener has read, and
+// returns when it ends. A listener that did the TLS handshake hands over the
+// *tls.Conn.
+func (n *Node) ServeConn(nc net.Conn, first []byte) {
+	defer nc.Close()
+	if !n.enter() {
+		return
+	}
+	defer n.leave()
+	if !n.admit() {
+		n.o.Logger.Warn("connection of a node refused", "addr", nc.RemoteAddr(), "reason", "too many connections")
+		return
+	}
+	defer n.dismiss()
+	c, err := n.accept(nc, first)
+	if err != nil {
+		if n.ctx.Err() == nil && !errors.Is(err, io.EOF) {
+			n.stats.acceptFailures.Add(1)
+			n.o.Logger.Warn("connection of a node refused", "addr", nc.RemoteAddr(), "reason", err)
+		}
+		return
+	}
+	if c.class == classMessages {
+		n.replaceInbound(c)
+		defer n.dropInbound(c)
+	}
+	if c.peer != 0 && c.peer != n.o.NodeID() {
+		if p := n.knownPeer(c.peer); p != nil {
+			p.messages.wake()
+			p.calls.wake()
+		}
+	}
+	c.run()
+}
+
+func (n *Node) admit() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.mu.accepts >= n.limits.inbound {
+		return false
+	}
+	n.mu.accepts++
+	return true
+}
+
+func (n *Node) dismiss() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.mu.accepts--
+}
+
+// replaceInbound ends an earlier connection of the same peer for messages and waits
+// until its reader is done, so that the order of messages is kept.
+func (n *Node) replaceInbound(c *conn) {
+	n.mu.Lock()
+	old := n.mu.inbound[c.peer]
+	n.mu.inbound[c.peer] = c
+	n.mu.Unlock()
+	if old != nil {
+		old.fail(errReplaced)
+		<-old.ended
+	}
+}
+
+var errReplaced = errors.New("the peer has connected anew")
+
+func (n *Node) dropInbound(c *conn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.mu.inbound[c.peer] == c {
+		delete(n.mu.inbound, c.peer)
+	}
+}
+
+// loopback carries messages of a node to itself, on a goroutine that exists while
+// there are any.
+type loopback struct {
+	n       *Node
+	mu      sync.Mutex
+	running bool
+	bytes   int
+	queue   []selfMessage
+}
+
+type selfMessage struct {
+	m   Method
+	msg []byte
+}
+
+func (l *loopback) send(m Method, msg []byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) >= l.n.limits.queueMessages || l.bytes > 0 && l.bytes+len(msg) > l.n.limits.queueBytes {
+		return false
+	}
+	if !l.running {
+		if !l.n.enter() {
+			return false
+		}
+		l.running = true
+		go l.run()
+	}
+	l.queue = append(l.queue, selfMessage{m, append([]byte(nil), msg...)})
+	l.bytes += len(msg)
+	return true
+}
+
+func (l *loopback) run() {
+	defer l.n.leave()
+	for {
+		l.mu.Lock()
+		batch := l.queue
+		l.queue, l.bytes = nil, 0
+		l.running = len(batch) > 0
+		l.mu.Unlock()
+		if len(batch) == 0 {
+			return
+		}
+		for _, x := range batch {
+			if h := l.n.messageHandler(x.m); h != nil {
+				h(l.n.o.NodeID(), x.msg)
+			} else {
+				l.n.stats.messagesUnknown.Add(1)
+			}
+		}
+	}
+}

@@ -1,0 +1,425 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lichendb/lichen/internal/balance/placement"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/storage"
+)
+
+const (
+	// watchEvery is how often a change under way is looked at.
+	watchEvery = 10 * time.Millisecond
+	// catchUpStall is how long a new replica may make no progress, a snapshot on its
+	// way included, deadPatience how long its node may be silent.
+	catchUpStall = 2 * time.Minute
+	deadPatience = 10 * time.Second
+	// stepTimeout bounds one step of a membership change, transferTimeout the wait
+	// for a new leader.
+	stepTimeout     = 15 * time.Second
+	transferTimeout = 3 * time.Second
+	// maxTransferLag is how many log entries the next leader may lack.
+	maxTransferLag = 1000
+)
+
+// errNoMerge is the answer to a request that nothing should make.
+var errNoMerge = errors.New("merging ranges is not supported yet")
+
+// changer implements balance.Changer: requests go to the leader of the range.
+type changer struct{ n *Node }
+
+// ChangeReplicas implements balance.Changer.
+func (c changer) ChangeReplicas(ctx context.Context, id kvpb.RangeID, cs []placement.Change) error {
+	return c.n.atLeader(ctx, &rangeOp{Kind: opReplicas, Range: id, Changes: cs}, nil)
+}
+
+// TransferLeader implements balance.Changer.
+func (c changer) TransferLeader(ctx context.Context, id kvpb.RangeID, to kvpb.StoreID) error {
+	return c.n.atLeader(ctx, &rangeOp{Kind: opLeader, Range: id, Store: to}, nil)
+}
+
+// Split implements balance.Changer.
+func (c changer) Split(ctx context.Context, id kvpb.RangeID, key []byte) error {
+	return c.n.atLeader(ctx, &rangeOp{Kind: opSplit, Range: id, Key: rowStart(key)}, nil)
+}
+
+// Merge implements balance.Changer.
+func (changer) Merge(context.Context, kvpb.RangeID) error { return errNoMerge }
+
+// rowStart returns where the row begins whose key, with the number of the column
+// family at its end, this is. A row has one key, so that any other key, such as
+// the start of a scan, may be cut too: it remains a place between rows.
+func rowStart(key []byte) []byte {
+	_, _, _, rest, ok := keys.DecodeIndexPrefix(key)
+	family := keys.AppendFamily(nil, keys.DefaultFamily)
+	if ok && len(rest) > len(family) && string(rest[len(rest)-len(family):]) == string(family) {
+		return key[:len(key)-len(family)]
+	}
+	return key
+}
+
+// SplitKey implements balance.Changer. The middle of the data is found by the sizes
+// of parts of the key space, which costs no reading of data.
+func (c changer) SplitKey(_ context.Context, id kvpb.RangeID) ([]byte, bool, error) {
+	n := c.n
+	r, ok := n.store.Replica(id)
+	if !ok {
+		return nil, false, &kvpb.RangeMismatchError{Range: id}
+	}
+	d := r.Desc()
+	total, err := n.spanSize(d.StartKey, d.EndKey)
+	if err != nil || total == 0 {
+		return nil, false, err
+	}
+	lo, hi := d.StartKey, d.EndKey
+	for range maxBisect {
+		mid := between(lo, hi)
+		if mid == nil {
+			break
+		}
+		size, err := n.spanSize(d.StartKey, mid)
+		if err != nil {
+			return nil, false, err
+		}
+		if size < total/2 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	key, err := n.firstRow(hi, d)
+	return key, key != nil, err
+}
+
+// maxBisect bounds the search for the middle of a range: each step halves what is
+// left of the key space, which for keys that begin alike means a bit.
+const maxBisect = 256
+
+// between returns a key about in the middle of a and b, which are in order; nil if
+// they are too near.
+func between(a, b []byte) []byte {
+	n := max(len(a), len(b)) + 1
+	at := func(k []byte, i int) int {
+		if i < len(k) {
+			return int(k[i])
+		}
+		return 0
+	}
+	// (a + b) / 2 as fractions of base 256.
+	sum := make([]int, n)
+	carry := 0
+	for i := n - 1; i >= 0; i-- {
+		s := at(a, i) + at(b, i) + carry
+		sum[i], carry = s&0xff, s>>8
+	}
+	mid := make([]byte, 0, n)
+	rest := carry
+	for i := range n {
+		s := rest<<8 + sum[i]
+		mid, rest = append(mid, byte(s>>1)), s&1
+	}
+	for len(mid) > 0 && mid[len(mid)-1] == 0 {
+		mid = mid[:len(mid)-1]
+	}
+	if string(mid) <= string(a) || string(mid) >= string(b) || len(mid) > maxMidKey {
+		return nil
+	}
+	return mid
+}
+
+// maxMidKey bounds the length of the keys that the search for the middle tries.
+const maxMidKey = 256
+
+// firstRow returns where the first row that begins after the start of a range and
+// not before key begins, nil if there is none.
+func (n *Node) firstRow(key []byte, d *kvpb.RangeDescriptor) ([]byte, error) {
+	it, err := n.store.Engine().NewIter(storage.IterOptions{Lower: key, Upper: d.EndKey})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		k, _, err := storage.DecodeEngineKey(it.Key())
+		if err != nil {
+			return nil, err
+		}
+		if k = rowStart(k); string(k) > string(d.StartKey) {
+			return append([]byte(nil), k...), nil
+		}
+	}
+	return nil, it.Error()
+}
+
+// changeReplicas changes the members of a range that is led here.
+func (n *Node) changeReplicas(ctx context.Context, r *replica.Replica, cs []placement.Change) error {
+	if len(cs) == 0 {
+		return n.leaveJoint(ctx, r)
+	}
+	last, added, err := n.planReplicas(r.Desc(), cs)
+	if err != nil {
+		return err
+	}
+	for _, c := range added {
+		err := n.applyChanges(ctx, r, []replica.Change{{Kind: replica.AddLearner, Node: c.Node, Store: c.Store}})
+		if err != nil {
+			return fmt.Errorf("adding a learner on store %d: %w", c.Store, err)
+		}
+	}
+	for _, c := range cs {
+		if c.Kind == placement.AddVoter || c.Kind == placement.AddLearner {
+			if err := n.awaitCaughtUp(ctx, r, c.Target); err != nil {
+				return err
+			}
+		}
+	}
+	if len(last) == 0 {
+		return nil
+	}
+	if err := n.applyChanges(ctx, r, last); err != nil {
+		return err
+	}
+	return n.leaveJoint(ctx, r)
+}
+
+// planReplicas checks changes and sorts them into the learners that come first and
+// the changes that take effect together at last.
+func (n *Node) planReplicas(d *kvpb.RangeDescriptor, cs []placement.Change) (last []replica.Change, added []placement.Change, err error) {
+	bad := func(c placement.Change, why string) error {
+		return fmt.Errorf("range %d: %v on store %d: %s", d.RangeID, c.Kind, c.Store, why)
+	}
+	for _, c := range cs {
+		rep, there := d.Replica(c.Store)
+		switch c.Kind {
+		case placement.AddVoter, placement.AddLearner:
+			if there && (c.Kind == placement.AddLearner || rep.Type != kvpb.Learner) {
+				return nil, nil, bad(c, "there is a replica already")
+			}
+			for _, o := range d.Replicas {
+				if o.Node == c.Node && o.Store != c.Store {
+					return nil, nil, bad(c, "its node has a replica already")
+				}
+			}
+			if !there {
+				added = append(added, c)
+			}
+			if c.Kind == placement.AddVoter {
+				last = append(last, replica.Change{Kind: replica.Promote, Node: c.Node, Store: c.Store})
+			}
+		case placement.RemoveVoter, placement.RemoveLearner:
+			switch {
+			case !there:
+				return nil, nil, bad(c, "there is no replica")
+			case c.Store == n.store.Identity().Store:
+				return nil, nil, bad(c, "it leads the range")
+			case (rep.Type == kvpb.Learner) != (c.Kind == placement.RemoveLearner):
+				return nil, nil, bad(c, "the replica is of another type")
+			}
+			last = append(last, replica.Change{Kind: replica.Remove, Node: rep.Node, Store: c.Store})
+		default:
+			return nil, nil, bad(c, "this is no change of members")
+		}
+	}
+	return last, added, nil
+}
+
+// applyChanges makes changes take effect together, waiting for what is in their way.
+func (n *Node) applyChanges(ctx context.Context, r *replica.Replica, cs []replica.Change) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	var last error
+	var before uint64
+	err := watch(ctx, func() (bool, error) {
+		before = r.Desc().Generation
+		last = r.ChangeReplicas(ctx, cs)
+		if errors.Is(last, replica.ErrBusy) || errors.Is(last, replica.ErrBehind) {
+			return false, nil
+		}
+		return true, last
+	})
+	if err != nil && last != nil && ctx.Err() != nil {
+		return last // says more than that the time is over
+	}
+	if err != nil {
+		return err
+	}
+	return described(ctx, r, before)
+}
+
+// described waits until a replica shows the change that it has just applied.
+func described(ctx context.Context, r *replica.Replica, before uint64) error {
+	return watch(ctx, func() (bool, error) { return r.Desc().Generation > before, nil })
+}
+
+// leaveJoint waits for the end of a joint configuration, which raft sees to.
+func (n *Node) leaveJoint(ctx context.Context, r *replica.Replica) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	err := watch(ctx, func() (bool, error) {
+		for _, rep := range r.Desc().Replicas {
+			if rep.Type == kvpb.VoterIncoming || rep.Type == kvpb.VoterOutgoing {
+				return false, stillLeads(r)
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("range %d: leaving a joint configuration: %w", r.RangeID(), err)
+	}
+	return nil
+}
+
+// awaitCaughtUp waits until a new replica has the range's data and its log.
+func (n *Node) awaitCaughtUp(ctx context.Context, r *replica.Replica, t placement.Target) error {
+	m := n.measured.of(r)
+	var match uint64
+	moved := time.Now()
+	return watch(ctx, func() (bool, error) {
+		r.Progress(func(list []replica.FollowerProgress) { m.progress.Store(&list) })
+		if list := m.progress.Load(); list != nil {
+			for _, f := range *list {
+				if f.Replica.Store != t.Store {
+					continue
+				}
+				if f.Match > match {
+					match, moved = f.Match, time.Now()
+				}
+				if f.Match > 0 && f.Behind <= maxTransferLag {
+					return true, nil
+				}
+			}
+		}
+		switch {
+		case time.Since(moved) > catchUpStall:
+			return false, fmt.Errorf("range %d: the replica on store %d does not catch up", r.RangeID(), t.Store)
+		case !n.live.Live(t.Node) && time.Since(n.live.LastHeard(t.Node)) > deadPatience:
+			return false, fmt.Errorf("range %d: node %d, which is to get a replica, does not answer", r.RangeID(), t.Node)
+		}
+		return false, stillLeads(r)
+	})
+}
+
+func stillLeads(r *replica.Replica) error {
+	if !r.Leads() {
+		return fmt.Errorf("range %d: leadership was lost during the change", r.RangeID())
+	}
+	return nil
+}
+
+// watch calls done until it says so or fails.
+func watch(ctx context.Context, done func() (bool, error)) error {
+	t := time.NewTicker(watchEvery)
+	defer t.Stop()
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.C:
+		}
+	}
+}
+
+// transferLeader hands the leadership of a range to another store.
+func (n *Node) transferLeader(ctx context.Context, r *replica.Replica, to kvpb.StoreID) error {
+	if to == n.store.Identity().Store {
+		return nil
+	}
+	rep, ok := r.Desc().Replica(to)
+	if !ok || rep.Type != kvpb.Voter {
+		return fmt.Errorf("range %d: store %d has no voter that could lead", r.RangeID(), to)
+	}
+	if i, ok := n.live.Node(rep.Node); !ok || i.Draining || !n.live.Live(rep.Node) {
+		return fmt.Errorf("range %d: node %d, which is to lead it, does not answer or is about to stop", r.RangeID(), rep.Node)
+	}
+	if err := n.awaitCaughtUp(ctx, r, placement.Target{Node: rep.Node, Store: to}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
+	defer cancel()
+	r.TransferLeader(rep.Replica)
+	err := watch(ctx, func() (bool, error) {
+		now, ok := r.Leader()
+		return ok && now.Store == to && !r.Leads(), nil
+	})
+	if err != nil {
+		r.Reclaim()
+		return fmt.Errorf("range %d: store %d did not take over leadership: %w", r.RangeID(), to, err)
+	}
+	return nil
+}
+
+// splitRange makes a range that is led here end at key, where a new one begins.
+func (n *Node) splitRange(ctx context.Context, r *replica.Replica, key []byte) error {
+	d := r.Desc()
+	switch {
+	case string(d.StartKey) == string(key):
+		return nil
+	case !d.ContainsKey(key):
+		return &kvpb.RangeMismatchError{Range: d.RangeID, Known: []kvpb.RangeDescriptor{*d}}
+	case d.RangeID == firstRange && !n.cfg.SingleNode && string(key) != string(keys.MetaSpan().End):
+		return errors.New("the range of the meta records can't be split")
+	}
+	v, err := n.increment(ctx, "range-id", 1)
+	if err != nil {
+		return fmt.Errorf("an id for a new range: %w", err)
+	}
+	id := kvpb.RangeID(v)
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	err = watch(ctx, func() (bool, error) {
+		if err := r.Split(ctx, key, id); !errors.Is(err, replica.ErrBusy) {
+			return true, err
+		}
+		return false, nil
+	})
+	if err != nil {
+		return err
+	}
+	n.measured.of(r).load.Reset()
+	if n.cfg.SingleNode {
+		return nil
+	}
+	if err := described(ctx, r, d.Generation); err != nil {
+		return nil // it was split all the same
+	}
+	n.addressSplit(ctx, r, id)
+	return nil
+}
+
+// addressSplit writes the addresses of the halves of a range, so that those who look
+// next find the new one. The publisher goes on if it fails.
+func (n *Node) addressSplit(ctx context.Context, left *replica.Replica, right kvpb.RangeID) {
+	descs := []*kvpb.RangeDescriptor{left.Desc()}
+	err := watch(ctx, func() (bool, error) {
+		r, ok := n.store.Replica(right)
+		if ok = ok && r.Initialized(); ok {
+			descs = append(descs, r.Desc())
+		}
+		return ok, nil
+	})
+	if err == nil {
+		err = n.writeAddress(ctx, descs...)
+	}
+	if err != nil {
+		n.log.Warn("addresses after a split", "range", left.RangeID(), "new", right, "err", err)
+	}
+}
+
+// splitFirstRange leaves only the meta records in the first range, which never
+// splits later: at the founding of a cluster it holds everything.
+func (n *Node) splitFirstRange(ctx context.Context) error {
+	r, ok := n.store.Replica(firstRange)
+	end := keys.MetaSpan().End
+	if !ok || !r.Leads() || string(r.Desc().EndKey) <= string(end) {
+		return nil
+	}
+	return n.splitRange(ctx, r, end)
+}

@@ -1,0 +1,250 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/rpc"
+	"github.com/lichendb/lichen/internal/storage"
+	"github.com/lichendb/lichen/internal/store"
+)
+
+// The methods by which nodes form a cluster. Requests and answers are JSON.
+const (
+	MethodInit       rpc.Method = 48 // makes the node the first of a new cluster
+	MethodJoin       rpc.Method = 49 // asks for ids in the node's cluster
+	MethodPeers      rpc.Method = 50 // asks for the nodes that a node knows
+	MethodFirstRange rpc.Method = 51 // asks for the descriptor of the first range
+	methodLiveness   rpc.Method = 52
+)
+
+// Pauses between attempts to reach a cluster.
+const (
+	joinEvery    = 500 * time.Millisecond
+	peersEvery   = 2 * time.Second
+	callDeadline = 3 * time.Second
+)
+
+// InitAnswer tells the id of a new cluster.
+type InitAnswer struct{ Cluster string }
+
+type joinRequest struct{ Info liveness.NodeInfo }
+
+type joinAnswer struct {
+	Identity store.Identity
+	Nodes    []liveness.NodeInfo
+}
+
+// errNotInitialized is what a node without a cluster answers.
+var errNotInitialized = errors.New("the node is not part of a cluster yet: run lichen init --host=… once, on any one of the new nodes")
+
+func (n *Node) handleCluster() {
+	n.rpc.Handle(MethodInit, n.handleInit)
+	n.rpc.Handle(MethodJoin, n.handleJoin)
+	n.rpc.Handle(MethodPeers, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+		if !n.isMember() {
+			return nil, errNotInitialized
+		}
+		return json.Marshal(n.live.Nodes())
+	})
+	n.rpc.Handle(MethodFirstRange, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+		if d := n.knownFirstRange(); d != nil {
+			return json.Marshal(d)
+		}
+		return nil, errors.New("the first range is not known here")
+	})
+	n.rpc.HandleMessage(methodLiveness, n.live.Receive)
+}
+
+func (n *Node) isMember() bool { return n.store.Identity() != store.Identity{} }
+
+// handleInit makes the node the first of a new cluster.
+func (n *Node) handleInit(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+	n.initMu.Lock()
+	defer n.initMu.Unlock()
+	if n.isMember() {
+		return nil, fmt.Errorf("cluster %s has been initialized already", n.ClusterID())
+	}
+	id := store.Identity{Cluster: storage.NewID().String(), Node: 1, Store: 1}
+	if err := n.store.Bootstrap(id); err != nil {
+		return nil, err
+	}
+	close(n.member)
+	return json.Marshal(InitAnswer{Cluster: id.Cluster})
+}
+
+// handleJoin gives a new node its ids.
+func (n *Node) handleJoin(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
+	if !n.ready.Load() {
+		return nil, errNotInitialized
+	}
+	var r joinRequest
+	if err := json.Unmarshal(req, &r); err != nil {
+		return nil, err
+	}
+	id := store.Identity{Cluster: n.ClusterID()}
+	v, err := n.increment(ctx, "node-id", 1)
+	if err != nil {
+		return nil, err
+	}
+	id.Node = kvpb.NodeID(v)
+	if v, err = n.increment(ctx, "store-id", 1); err != nil {
+		return nil, err
+	}
+	id.Store = kvpb.StoreID(v)
+	r.Info.ID = id.Node
+	for i := range r.Info.Stores {
+		r.Info.Stores[i].ID = id.Store
+	}
+	n.live.Learn(r.Info)
+	return json.Marshal(joinAnswer{Identity: id, Nodes: n.live.Nodes()})
+}
+
+// increment raises a counter of the cluster and returns its new value. Counters
+// begin at 1, which is what the first node and range have.
+func (n *Node) increment(ctx context.Context, name string, by uint64) (v uint64, err error) {
+	key := keys.SystemKey("counter/" + name)
+	err = n.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		r, err := t.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
+		if err != nil {
+			return err
+		}
+		v = 1
+		if r.Found {
+			var w int
+			if v, w = binary.Uvarint(r.Value); w <= 0 {
+				return fmt.Errorf("counter %s is damaged", name)
+			}
+		}
+		v += by
+		return t.Put(key, binary.AppendUvarint(nil, v))
+	})
+	return v, err
+}
+
+// join waits until the node is part of a cluster: because it is told to found one,
+// or because a node at one of the --join addresses takes it in.
+func (n *Node) join(ctx context.Context) error {
+	if n.isMember() {
+		return nil
+	}
+	n.log.Info("waiting for a cluster", "join", n.cfg.Join)
+	t := time.NewTicker(joinEvery)
+	defer t.Stop()
+	for {
+		for _, addr := range n.cfg.Join {
+			if err := n.tryJoin(ctx, addr); err == nil {
+				return nil
+			} else if n.joinRefused(err) {
+				return fmt.Errorf("cannot join the cluster at %s: %w", addr, err)
+			}
+		}
+		select {
+		case <-n.member:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.C:
+		}
+	}
+}
+
+// joinRefused tells an answer that no repetition will change.
+func (n *Node) joinRefused(err error) bool {
+	var r *rpc.RefusedError
+	return errors.As(err, &r) && (r.Reason == rpc.RefusedVersion || r.Reason == rpc.RefusedCluster)
+}
+
+func (n *Node) tryJoin(ctx context.Context, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
+	n.initMu.Lock()
+	defer n.initMu.Unlock()
+	if n.isMember() {
+		return nil
+	}
+	req, err := json.Marshal(joinRequest{Info: n.info()})
+	if err != nil {
+		return err
+	}
+	p, err := n.rpc.CallAddr(ctx, addr, MethodJoin, req)
+	if err != nil {
+		return err
+	}
+	var a joinAnswer
+	if err := json.Unmarshal(p, &a); err != nil {
+		return err
+	}
+	if err := n.store.Join(a.Identity); err != nil {
+		return err
+	}
+	n.joined = true
+	for _, o := range a.Nodes {
+		if o.ID != a.Identity.Node {
+			n.live.Learn(o)
+		}
+	}
+	return nil
+}
+
+// findPeers asks the --join addresses for the cluster's nodes until enough of them
+// are known that they tell the rest.
+func (n *Node) findPeers(ctx context.Context) {
+	for len(n.cfg.Join) > 0 {
+		for _, addr := range n.cfg.Join {
+			c, cancel := context.WithTimeout(ctx, callDeadline)
+			p, err := n.rpc.CallAddr(c, addr, MethodPeers, nil)
+			cancel()
+			var nodes []liveness.NodeInfo
+			if err != nil || json.Unmarshal(p, &nodes) != nil {
+				continue
+			}
+			for _, o := range nodes {
+				if o.ID != n.store.Identity().Node {
+					n.live.Learn(o)
+				}
+			}
+		}
+		if len(n.live.Nodes()) > 1 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(peersEvery):
+		}
+	}
+}
+
+// info describes this node to the others.
+func (n *Node) info() liveness.NodeInfo {
+	id := n.store.Identity()
+	i := liveness.NodeInfo{
+		ID: id.Node, Life: n.life, Addr: n.advertiseAddr(), SQLAddr: n.advertiseAddr(), Locality: n.cfg.Locality,
+		Version: Version, Draining: n.draining.Load(), Decommissioning: n.decommissioning.Load(),
+	}
+	if n.httpLn != nil {
+		i.HTTPAddr = n.AdvertisedHTTPAddr()
+	}
+	s := liveness.StoreInfo{ID: id.Store}
+	if m := n.measured.store.Load(); m != nil {
+		s = *m
+	}
+	i.Stores, i.Seq = []liveness.StoreInfo{s}, n.measured.seq.Load()
+	return i
+}
+
+func (n *Node) advertiseAddr() string {
+	if n.cfg.AdvertiseAddr != "" {
+		return n.cfg.AdvertiseAddr
+	}
+	return reachable(n.cfg.ListenAddr, n.ln)
+}

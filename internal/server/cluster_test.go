@@ -1,0 +1,310 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// patience is how long anything may take on a busy machine.
+const patience = time.Minute
+
+// testNodes are the nodes of a cluster in one process.
+type testNodes struct {
+	t     *testing.T
+	ctx   context.Context
+	nodes []*Node
+}
+
+func newTestNodes(t *testing.T) *testNodes {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+	t.Cleanup(cancel)
+	return &testNodes{t: t, ctx: ctx}
+}
+
+// add makes a node that listens. It joins the first one, unless it is that.
+func (c *testNodes) add() *Node {
+	c.t.Helper()
+	cfg := config.Default()
+	cfg.Store, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = "n", "127.0.0.1:0", "127.0.0.1:0", true
+	cfg.CacheBytes, cfg.MaxMemory = 4<<20, 64<<20
+	cfg.DeadAfter, cfg.Drain = 2*time.Second, 2*time.Second
+	if len(c.nodes) > 0 {
+		cfg.Join = []string{c.nodes[0].Addr().String()}
+	}
+	log := slog.New(slog.DiscardHandler)
+	if os.Getenv("LICHEN_TEST_LOG") != "" {
+		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("n", len(c.nodes)+1)
+	}
+	n, err := New(cfg, Options{FS: fs.NewMem(), Logger: log})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := n.Listen(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.nodes = append(c.nodes, n)
+	return n
+}
+
+// start starts nodes, each of which may have to wait for others.
+func (c *testNodes) start(nodes ...*Node) {
+	c.t.Helper()
+	started := make(chan error, len(nodes))
+	for _, n := range nodes {
+		go func() { started <- n.Start(c.ctx) }()
+	}
+	for range nodes {
+		if err := <-started; err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	for _, n := range nodes {
+		c.t.Cleanup(func() {
+			if n.ready.Load() {
+				c.stop(n)
+			}
+		})
+	}
+}
+
+func (c *testNodes) stop(n *Node) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := n.Stop(ctx); err != nil {
+		c.t.Error("stop:", err)
+	}
+}
+
+// until waits for something that comes by itself.
+func (c *testNodes) until(what string, done func() (bool, string)) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.ctx, patience)
+	defer cancel()
+	state := ""
+	err := watch(ctx, func() (ok bool, err error) {
+		ok, state = done()
+		return ok, nil
+	})
+	if err != nil {
+		c.describe()
+		c.t.Fatalf("%s: not within %v; %s", what, patience, state)
+	}
+}
+
+// describe logs the state of all replicas.
+func (c *testNodes) describe() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	for _, n := range c.nodes {
+		if !n.ready.Load() {
+			continue
+		}
+		for id := kvpb.RangeID(1); id < 10; id++ {
+			if r, ok := n.store.Replica(id); ok {
+				c.t.Logf("node %d: %s", n.NodeID(), r.Describe(ctx))
+			}
+		}
+		if n.placing.queue != nil {
+			c.t.Logf("node %d: %+v", n.NodeID(), n.placing.queue.Status())
+		}
+		for _, s := range (stores{n}).Stores() {
+			c.t.Logf("node %d: %+v", n.NodeID(), s)
+		}
+	}
+}
+
+func (c *testNodes) connect(n *Node) *pgx.Conn {
+	c.t.Helper()
+	conn, err := pgx.Connect(c.ctx, "postgres://root@"+n.Addr().String()+"/defaultdb?sslmode=disable")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// exec runs a statement, again if the cluster asks for that.
+func (c *testNodes) exec(conn *pgx.Conn, statement string) {
+	c.t.Helper()
+	var last error
+	c.until(statement, func() (bool, string) {
+		_, last = conn.Exec(c.ctx, statement)
+		var pe *pgconn.PgError
+		if last != nil && (!errors.As(last, &pe) || pe.Code != "40001" && pe.Code[:2] != "08" && pe.Code != "57P03") {
+			c.t.Fatalf("%s: %v", statement, last)
+		}
+		return last == nil, fmt.Sprint(last)
+	})
+}
+
+func (c *testNodes) query(conn *pgx.Conn, query string) int {
+	c.t.Helper()
+	var v int
+	if err := conn.QueryRow(c.ctx, query).Scan(&v); err != nil {
+		c.t.Fatalf("%s: %v", query, err)
+	}
+	return v
+}
+
+// awaitVoters waits until all ranges have voters on these nodes and on no others.
+func (c *testNodes) awaitVoters(on ...*Node) {
+	c.t.Helper()
+	var want []kvpb.NodeID
+	for _, n := range on {
+		want = append(want, n.NodeID())
+	}
+	slices.Sort(want)
+	c.until(fmt.Sprintf("all ranges on nodes %v", want), func() (bool, string) {
+		list, err := sqlRanges{on[0]}.Ranges(c.ctx, keys.ReplicatedSpan())
+		if err != nil {
+			return false, err.Error()
+		}
+		for i := range list {
+			var got []kvpb.NodeID
+			for _, r := range list[i].Desc.Replicas {
+				if r.Type == kvpb.Voter {
+					got = append(got, r.Node)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) || len(got) != len(list[i].Desc.Replicas) || list[i].Leader == 0 {
+				return false, fmt.Sprintf("%+v, led by %d", list[i].Desc, list[i].Leader)
+			}
+		}
+		return true, ""
+	})
+}
+
+func (c *testNodes) ranges(n *Node) int {
+	c.t.Helper()
+	list, err := sqlRanges{n}.Ranges(c.ctx, keys.ReplicatedSpan())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return len(list)
+}
+
+// TestCluster forms a cluster, splits a table, loses a node, and gets another one.
+func TestCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several nodes in real time")
+	}
+	c := newTestNodes(t)
+	first := c.add()
+	if _, err := first.handleInit(c.ctx, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.start(first)
+	one := c.connect(first)
+	c.exec(one, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
+	c.exec(one, "INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g")
+	if got := c.ranges(first); got != 2 {
+		t.Errorf("a new cluster has %d ranges; want those of the meta records and of the rest", got)
+	}
+
+	second, third := c.add(), c.add()
+	c.start(second, third)
+	c.awaitVoters(first, second, third)
+
+	// What is written through one node is read through another.
+	two := c.connect(second)
+	c.exec(two, "UPDATE t SET v = 1 WHERE k <= 10")
+	if got := c.query(one, "SELECT sum(v) FROM t"); got != 10 {
+		t.Errorf("the sum is %d; want 10", got)
+	}
+
+	// A transaction in two ranges.
+	c.exec(two, "ALTER TABLE t SPLIT AT VALUES (50)")
+	if got := c.ranges(second); got != 3 {
+		t.Errorf("%d ranges after a split; want 3", got)
+	}
+	c.exec(one, "BEGIN; UPDATE t SET v = v + 1 WHERE k IN (20, 80); COMMIT")
+	if got := c.query(two, "SELECT sum(v) FROM t WHERE k IN (20, 80)"); got != 2 {
+		t.Errorf("the sum is %d; want 2", got)
+	}
+	c.exec(one, "ALTER TABLE t SCATTER")
+
+	// The cluster goes on without one of its nodes.
+	c.awaitVoters(first, second, third)
+	c.stop(third)
+	c.exec(one, "UPDATE t SET v = v + 1 WHERE k IN (20, 80)")
+	c.exec(two, "UPDATE t SET v = v + 1 WHERE k IN (20, 80)")
+	if got := c.query(one, "SELECT sum(v) FROM t WHERE k IN (20, 80)"); got != 6 {
+		t.Errorf("the sum is %d; want 6", got)
+	}
+
+	// A node that comes takes the place of the one that went.
+	fourth := c.add()
+	c.start(fourth)
+	c.awaitVoters(first, second, fourth)
+	if got := c.query(c.connect(fourth), "SELECT sum(v) FROM t"); got != 16 {
+		t.Errorf("the sum is %d; want 16", got)
+	}
+}
+
+// TestSplitSingleNode splits a table on a node by itself.
+func TestSplitSingleNode(t *testing.T) {
+	cfg := config.Default()
+	cfg.Store, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure, cfg.SingleNode = "n", "127.0.0.1:0", "127.0.0.1:0", true, true
+	cfg.CacheBytes, cfg.MaxMemory = 4<<20, 64<<20
+	c := newTestNodes(t)
+	n, err := New(cfg, Options{FS: fs.NewMem(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.start(n)
+	conn := c.connect(n)
+	c.exec(conn, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
+	c.exec(conn, "INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g")
+	c.exec(conn, "ALTER TABLE t SPLIT AT VALUES (30), (60)")
+	if got := c.ranges(n); got != 3 {
+		t.Errorf("%d ranges after two splits; want 3", got)
+	}
+	c.exec(conn, "UPDATE t SET v = k")
+	c.exec(conn, "BEGIN; UPDATE t SET v = v + 1 WHERE k IN (10, 40, 90); COMMIT")
+	if got := c.query(conn, "SELECT sum(v) FROM t"); got != 5053 {
+		t.Errorf("the sum is %d; want 5053", got)
+	}
+	c.exec(conn, "ALTER TABLE t UNSPLIT ALL")
+	c.exec(conn, "ALTER TABLE t SCATTER")
+}
+
+// TestMiddle finds keys between two others.
+func TestMiddle(t *testing.T) {
+	for _, p := range [][2]string{{"a", "b"}, {"a", "a\x00\x01"}, {"", "\x01"}, {"\x10\x01", "\x11"}, {"abc", "abd"}} {
+		mid := string(between([]byte(p[0]), []byte(p[1])))
+		if mid <= p[0] || mid >= p[1] {
+			t.Errorf("between %q and %q: %q", p[0], p[1], mid)
+		}
+	}
+	if mid := between([]byte("a"), []byte("a")); mid != nil {
+		t.Errorf("there is no key between equal ones, but %q", mid)
+	}
+}
+
+// TestRowStart cuts the column family off a row's key, and nothing off others.
+func TestRowStart(t *testing.T) {
+	row := append(keys.IndexPrefix(1, 5, 1), 0x95)
+	if got := rowStart(keys.AppendFamily(slices.Clone(row), keys.DefaultFamily)); !slices.Equal(got, row) {
+		t.Errorf("%x; want %x", got, row)
+	}
+	for _, k := range [][]byte{row, keys.SystemKey("a"), keys.IndexPrefix(1, 5, 1)} {
+		if got := rowStart(k); !slices.Equal(got, k) {
+			t.Errorf("%x; want %x", got, k)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/liveness"
+)
+
+// startOf is how a life of a node appears in the ids of its transactions: in steps
+// of 65.536 µs.
+func startOf(life int64) uint64 { return uint64(life) >> 16 & (1<<48 - 1) }
+
+// maxNewLives bounds the lives that are served before a heartbeat told of them.
+const maxNewLives = 1024
+
+// newLives are lives of gateways that sent requests before a heartbeat told of them:
+// those of nodes that have just started.
+type newLives struct {
+	mu   sync.Mutex
+	seen map[gatewayLife]time.Time
+}
+
+type gatewayLife struct {
+	node  kvpb.NodeID
+	start uint64
+}
+
+// alive reports whether a life may go on: it gets as long to be heard of as any other.
+func (l *newLives) alive(g gatewayLife) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first, ok := l.seen[g]
+	if !ok {
+		if l.seen == nil {
+			l.seen = map[gatewayLife]time.Time{}
+		}
+		if len(l.seen) >= maxNewLives {
+			return false
+		}
+		first = time.Now()
+		l.seen[g] = first
+	}
+	return time.Since(first) < liveness.DeadGatewayAfter
+}
+
+// known forgets the lives of a node that have become known, or are over.
+func (l *newLives) known(g gatewayLife) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for o := range l.seen {
+		if o.node == g.node && o.start <= g.start {
+			delete(l.seen, o)
+		}
+	}
+}
+
+// gatewayAlive returns what tells whether the gateway of a transaction goes on; nil
+// on a node by itself.
+func (n *Node) gatewayAlive() func(kvpb.TxnID) bool {
+	if n.cfg.SingleNode {
+		return nil
+	}
+	return func(id kvpb.TxnID) bool {
+		g := gatewayLife{id.Gateway(), id.GatewayStart()}
+		if g.node == n.NodeID() {
+			return g.start == startOf(n.life)
+		}
+		i, ok := n.live.Node(g.node)
+		switch heard := startOf(i.Life); {
+		case ok && (i.Removed || g.start < heard):
+			return false
+		case ok && g.start == heard:
+			return n.live.GatewayAlive(g.node, i.Life)
+		}
+		return n.newLives.alive(g) // it has just started
+	}
+}
+
+// noteNode hears that a node became known or changed.
+func (n *Node) noteNode(i liveness.NodeInfo) {
+	n.newLives.known(gatewayLife{i.ID, startOf(i.Life)})
+	if i.ID == n.NodeID() && i.Removed {
+		n.setMembership(Decommissioned)
+	}
+}

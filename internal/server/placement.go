@@ -1,0 +1,217 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/balance"
+	"github.com/lichendb/lichen/internal/balance/placement"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// firstRange is the range of the meta records.
+const firstRange kvpb.RangeID = 1
+
+// Pace of the queue. A cluster should be whole again within seconds of a node's
+// coming; a failure, of a learner that is not there yet perhaps, is no reason to
+// wait for minutes.
+const (
+	queueScanIdle   = 5 * time.Second
+	queueBackoffMin = 250 * time.Millisecond
+	queueBackoffMax = 15 * time.Second
+	// queueSplitQPS is the load at which a range is split. A leader can serve far more
+	// than that; a border makes the transactions that cross it dearer.
+	queueSplitQPS = 10000
+)
+
+// placing is what places the replicas of the ranges that this node leads.
+type placing struct {
+	queue *balance.Queue
+
+	mu   sync.Mutex
+	seen map[kvpb.NodeID]*sighting
+}
+
+// sighting is when something was last heard of a node.
+type sighting struct {
+	life     int64
+	seq      uint64
+	measured time.Time
+	live     bool
+	since    time.Time
+}
+
+func (n *Node) newQueue() *balance.Queue {
+	o := balance.Options{
+		Placement: placement.DefaultParams(),
+		ScanIdle:  queueScanIdle, BackoffMin: queueBackoffMin, BackoffMax: queueBackoffMax,
+		SplitQPS: queueSplitQPS,
+		Seed:     uint64(n.NodeID()) ^ uint64(n.life),
+	}
+	if n.cfg.DeadAfter > 0 {
+		o.Placement.DeadAfter = n.cfg.DeadAfter
+	}
+	return balance.NewQueue(led{n}, stores{n}, changer{n}, o)
+}
+
+// startRanges begins to measure ranges and, in a cluster, to place their replicas.
+func (n *Node) startRanges(ctx context.Context) error {
+	n.background.Go(func() { n.measureLoop(ctx) })
+	if n.cfg.SingleNode {
+		return nil
+	}
+	if err := n.splitFirstRange(ctx); err != nil {
+		return fmt.Errorf("splitting the first range: %w", err)
+	}
+	n.placing.queue = n.newQueue()
+	n.background.Go(func() { n.place(ctx) })
+	return nil
+}
+
+// place runs the queue until ctx ends. It begins once the placement rules are known.
+func (n *Node) place(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	t := time.NewTicker(rulesEvery)
+	defer t.Stop()
+	started := false
+	for {
+		changed, err := n.loadRules(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			n.log.Warn("reading the placement rules", "err", err)
+		case !started:
+			started = true
+			running.Go(func() { n.placing.queue.Run(ctx) })
+		case changed:
+			n.placing.queue.Wake()
+		}
+		if err := n.splitFirstRange(ctx); err != nil && ctx.Err() == nil {
+			n.log.Warn("splitting the first range", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// led implements balance.Ranges.
+type led struct{ n *Node }
+
+// Led implements balance.Ranges.
+func (l led) Led() []balance.RangeInfo {
+	var out []balance.RangeInfo
+	for _, r := range l.n.store.Replicas() {
+		if r.Leads() {
+			out = append(out, l.n.rangeInfo(r))
+		}
+	}
+	return out
+}
+
+// Get implements balance.Ranges.
+func (l led) Get(id kvpb.RangeID) (balance.RangeInfo, bool) {
+	r, ok := l.n.store.Replica(id)
+	if !ok || !r.Leads() {
+		return balance.RangeInfo{}, false
+	}
+	return l.n.rangeInfo(r), true
+}
+
+// Right implements balance.Ranges. Only merges ask, and there are none yet.
+func (led) Right(context.Context, kvpb.RangeID) (balance.RangeInfo, bool) {
+	return balance.RangeInfo{}, false
+}
+
+// rangeInfo says what is known of a range that is led here.
+func (n *Node) rangeInfo(r *replica.Replica) balance.RangeInfo {
+	m, d, rules := n.measured.of(r), r.Desc(), n.rules.now.Load()
+	cfg, _ := rules.zones.At(d.StartKey)
+	i := balance.RangeInfo{
+		Range: placement.Range{
+			Desc: d, Leader: n.store.Identity().Store, Size: m.size.Load(), QPS: m.rate(), Progress: n.followers(m),
+		},
+		Zone: &cfg, NoSplit: d.RangeID == firstRange, Load: &m.load,
+		Borders: rules.zones.Borders(d.StartKey, d.EndKey),
+		// Ranges can't be merged yet: so the queue does not try.
+		FixedStart: true, FixedEnd: true,
+	}
+	if until, ok := rules.borders[string(d.StartKey)]; ok {
+		i.SplitUntil = time.Unix(0, until.WallTime)
+	}
+	return i
+}
+
+// stores implements balance.Stores.
+type stores struct{ n *Node }
+
+// Stores implements balance.Stores.
+func (s stores) Stores() []placement.Store {
+	n, now := s.n, time.Now()
+	n.placing.mu.Lock()
+	defer n.placing.mu.Unlock()
+	var out []placement.Store
+	for _, i := range n.live.Nodes() {
+		at := n.placing.sight(&i, i.ID == n.NodeID() || n.live.Live(i.ID), n.live.LastHeard(i.ID), now)
+		for _, st := range i.Stores {
+			p := placement.Store{
+				ID: st.ID, Node: i.ID, Locality: tiers(i.Locality), Draining: i.Draining, Decommissioning: i.Decommissioning,
+				State: placement.Live, Since: at.since, Measured: at.measured,
+				Capacity: placement.Capacity{
+					Total: st.CapacityBytes, Used: st.UsedBytes, Ranges: st.Ranges, Leaders: st.Leaders,
+					QPS: st.QPS, WriteBytes: st.WriteBytesPerSec,
+				},
+			}
+			switch {
+			case i.Removed:
+				p.State = placement.Gone
+			case !at.live:
+				p.State = placement.Down
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// sight notes what is heard of a node now. The caller holds p.mu.
+func (p *placing) sight(i *liveness.NodeInfo, live bool, heard, now time.Time) *sighting {
+	if p.seen == nil {
+		p.seen = map[kvpb.NodeID]*sighting{}
+	}
+	s := p.seen[i.ID]
+	if s == nil {
+		s = &sighting{live: live, since: now}
+		p.seen[i.ID] = s
+	}
+	if s.life != i.Life || s.seq != i.Seq || s.measured.IsZero() {
+		s.life, s.seq, s.measured = i.Life, i.Seq, now
+	}
+	if s.live != live {
+		s.live, s.since = live, now
+		if !live && !heard.IsZero() {
+			s.since = heard
+		}
+	}
+	return s
+}
+
+// tiers reads a locality, which was checked when its node started.
+func tiers(locality string) []placement.Tier {
+	var out []placement.Tier
+	for _, t := range strings.Split(locality, ",") {
+		if k, v, ok := strings.Cut(t, "="); ok {
+			out = append(out, placement.Tier{Key: k, Value: v})
+		}
+	}
+	return out
+}

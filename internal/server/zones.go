@@ -1,0 +1,152 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/config/zone"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+)
+
+const (
+	// rulesEvery is how often a node reads the placement rules, rulesTimeout how
+	// long it may take.
+	rulesEvery   = 3 * time.Second
+	rulesTimeout = 10 * time.Second
+)
+
+// borderPrefix names the records of the borders that SPLIT AT made: the key follows,
+// the value is how long the border is to be kept.
+const borderPrefix = "border/"
+
+// rules are what is configured about ranges, as last read.
+type rules struct {
+	zones   *zone.Set
+	borders map[string]hlc.Timestamp
+	digest  string // changes when the rules do
+}
+
+// ruleBook holds the rules; nil until they were read.
+type ruleBook struct{ now atomic.Pointer[rules] }
+
+// loadRules reads the rules and reports whether they are new.
+func (n *Node) loadRules(ctx context.Context) (changed bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, rulesTimeout)
+	defer cancel()
+	next := &rules{}
+	err = n.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		spans, err := kv.ZoneSpans(ctx, t)
+		if err != nil {
+			return err
+		}
+		if next.zones, err = zone.NewSet(spans); err != nil {
+			return err
+		}
+		if next.borders, err = readBorders(ctx, t, keys.SystemSpan(borderPrefix)); err != nil {
+			return err
+		}
+		p, err := json.Marshal(struct {
+			Zones   []zone.Span
+			Borders map[string]hlc.Timestamp
+		}{spans, next.borders})
+		next.digest = string(p)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	old := n.rules.now.Swap(next)
+	return old == nil || old.digest != next.digest, nil
+}
+
+// borderKey is where the record of a border made by hand is.
+func borderKey(key []byte) []byte { return append(keys.SystemKey(borderPrefix), key...) }
+
+func encodeBorder(until hlc.Timestamp) []byte {
+	b := binary.AppendVarint([]byte{1}, until.WallTime)
+	return binary.AppendUvarint(b, uint64(until.Logical))
+}
+
+func decodeBorder(b []byte) (until hlc.Timestamp, err error) {
+	bad := fmt.Errorf("a record of a split has an unknown format: %x", b)
+	if len(b) == 0 || b[0] != 1 {
+		return until, bad
+	}
+	wall, w := binary.Varint(b[1:])
+	if w <= 0 {
+		return until, bad
+	}
+	logical, v := binary.Uvarint(b[1+w:])
+	if v <= 0 {
+		return until, bad
+	}
+	return hlc.Timestamp{WallTime: wall, Logical: uint32(logical)}, nil
+}
+
+// readBorders reads the records of the borders in a span of such records, by the
+// keys at which the borders are.
+func readBorders(ctx context.Context, t *kv.Txn, span keys.Span) (map[string]hlc.Timestamp, error) {
+	out := map[string]hlc.Timestamp{}
+	prefix := len(keys.SystemKey(borderPrefix))
+	err := scanAll(ctx, t, span.Start, span.End, func(k, v []byte) (bool, error) {
+		until, err := decodeBorder(v)
+		out[string(k[prefix:])] = until
+		return true, err
+	})
+	return out, err
+}
+
+// scanAll calls fn for the keys of a span, page by page, until it says to stop.
+func scanAll(ctx context.Context, t *kv.Txn, start, end []byte, fn func(k, v []byte) (more bool, err error)) error {
+	var page kv.ScanResult
+	for start != nil {
+		if err := t.Scan(ctx, start, end, kv.ScanOptions{}, &page); err != nil {
+			return err
+		}
+		for i := range page.Len() {
+			if more, err := fn(page.Key(i), page.Value(i)); err != nil || !more {
+				return err
+			}
+		}
+		if start = nil; page.Resume != nil {
+			start = append([]byte(nil), page.Resume...)
+		}
+	}
+	return nil
+}
+
+// bordersIn returns the records of the borders in a span of keys.
+func (n *Node) bordersIn(ctx context.Context, span keys.Span) (out map[string]hlc.Timestamp, err error) {
+	records := keys.Span{Start: borderKey(span.Start), End: borderKey(span.End)}
+	if span.IsPoint() {
+		records.End = keys.Next(records.Start)
+	}
+	err = n.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		out, err = readBorders(ctx, t, records)
+		return err
+	})
+	return out, err
+}
+
+// putBorder writes the record of a border; with an empty timestamp it deletes it.
+func (n *Node) putBorder(ctx context.Context, key []byte, until hlc.Timestamp) error {
+	at := borderKey(key)
+	return n.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		_, ok, err := t.Get(ctx, at)
+		switch {
+		case err != nil:
+			return err
+		case !until.IsEmpty():
+			return t.Put(at, encodeBorder(until))
+		case ok:
+			return t.Delete(at)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,45 @@
+// Package sim holds the blocks of a simulated cluster: a network, disks, clocks
+// and faults that are drawn from a seed, for runs in virtual time (testing/synctest).
+//
+// Above it: whole-cluster tests, which put nodes between the blocks. Below it: rpc,
+// whose Transport the network implements, fs, hlc and kvpb. Production code
+// does not import it.
+//
+// Reading order: [Network], [Endpoint] (one life of a node) and [Quality]
+// (network.go, endpoint.go, link.go; dispatch.go is how packets move); [Disk];
+// [Clock]; [Fault], [Plan] and [NewPlan] (faults.go); [Run] and [Environment],
+// which makes faults happen to the other blocks (run.go); [Trace], what is
+// printed when a run fails.
+//
+// Invariants:
+//
+//  1. Under synctest the fate of a packet depends on the seed, its link, when it
+//     was sent and what it says; and packets arrive at distinct instants, so
+//     everything has come to rest in between (link.dice, Network.dispatch;
+//     TestSameSeedSameTrace).
+//  2. Messages of one method arrive in the order of Send over each link, with gaps
+//     and repetitions at most (link.inOrder; TestMessagesStayInOrder).
+//  3. A call that ends with rpc.ErrNotSent never reached a handler (Endpoint.begin;
+//     TestCallErrors). A call ends once, whatever happens (Network.finishLocked).
+//  4. After Crash returned, no handler of that life begins, and no answer of one
+//     arrives that was not under way (Network.read, answer; TestCrash).
+//  5. Payloads are copied: sender and receiver share no memory (clone;
+//     TestPayloadsAreCopied).
+//  6. Every plan ends healed: each fault ends within the plan's length, and Run ends
+//     what it began even if it is stopped (NewPlan, Run; TestPlansHeal).
+//  7. After Kill or PowerOff nothing that the former life does reaches the Disk
+//     (fs.PowerLoss; TestDisk).
+//
+// Concurrency: everything may be used from any goroutine. The network has one
+// mutex, held for no longer than it takes to touch its own state; handlers and
+// hooks run without it. Its dispatcher goroutine exists while packets are under way;
+// each call's handler has a goroutine, and so has each link on which messages
+// wait for their handler. Close ends them.
+//
+// It does not choose the order in which goroutines run that are woken at one
+// instant, nor which ready case a select takes: what depends on that may differ
+// between runs of one seed. So may a run in which payloads differ, such as by
+// timestamps that two goroutines took at one instant. It models no bandwidth and
+// no corruption of packets; a node that is killed runs on until its Stop has
+// ended it, but reaches neither network nor disk.
+package sim

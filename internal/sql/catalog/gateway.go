@@ -1,0 +1,288 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// Peers reaches the catalogs of the cluster's other nodes.
+type Peers interface {
+	// Call sends a request to the catalog of another node and waits for the answer.
+	Call(ctx context.Context, to kvpb.NodeID, req []byte) ([]byte, error)
+}
+
+// How long a gateway's record is valid, how often it is renewed, and the waits
+// of those who depend on it.
+const (
+	gatewayValidity = 9 * time.Second
+	gatewayRenew    = 3 * time.Second
+	// gatewayWait is how long a statement waits for a renewal.
+	gatewayWait = 5 * time.Second
+	// commitMargin is how long a record must be valid when a commit is sent.
+	commitMargin = 2 * time.Second
+	// peerDeadline bounds one call, lockPoll the part of it that a peer may spend
+	// waiting for a lock; then the coordinator asks again.
+	peerDeadline = 3 * time.Second
+	lockPoll     = 500 * time.Millisecond
+	// peerPause lies between attempts.
+	peerPause = 50 * time.Millisecond
+	// watchEvery is how often a node asks whether the transactions whose locks it
+	// holds for others still run.
+	watchEvery = time.Second
+	// maxLockWait ends waits across nodes that may be deadlocks: those are found
+	// only where all waits of the cycle are on one node.
+	maxLockWait = 2 * time.Minute
+	// releaseWait is how long a statement waits for its change to be known
+	// everywhere; the rest happens in the background.
+	releaseWait = 30 * time.Second
+)
+
+// timing are the constants above; tests set others.
+type timing struct {
+	validity, renew, wait, margin, deadline, poll, pause, watch, maxLock, release time.Duration
+}
+
+func defaultTiming() timing {
+	return timing{
+		gatewayValidity, gatewayRenew, gatewayWait, commitMargin, peerDeadline, lockPoll, peerPause, watchEvery,
+		maxLockWait, releaseWait,
+	}
+}
+
+// gateway is what a Store has beyond its cache when other nodes change the
+// catalog too.
+type gateway struct {
+	s     *Store
+	node  kvpb.NodeID
+	life  int64
+	peers Peers
+	clock *hlc.Clock
+	timing
+
+	// validUntil is the physical time, by this node's clock, up to which cached
+	// descriptors may be used; 0: they may not.
+	validUntil atomic.Int64
+	// epoch counts the registrations. What a transaction has pinned under another
+	// one than the present is void.
+	epoch atomic.Uint64
+	inc   atomic.Int64 // of the present registration; 0: none
+
+	// rereads orders reading the catalog back and publishing what was read.
+	rereads sync.Mutex
+
+	mu sync.Mutex
+	// active are the transactions of this node whose changes or locks other nodes
+	// know of; remote those of other nodes with locks here.
+	active map[concurrency.TxnID]*activeTxn
+	remote map[concurrency.TxnID]*remoteTxn
+	known  map[kvpb.NodeID]int64 // incarnations seen by the last watch
+
+	once   sync.Once
+	loaded chan struct{} // closed when the catalog has been loaded once
+	cancel context.CancelFunc
+	// stopped ends what goes on in the background.
+	stopped atomic.Bool
+	done    sync.WaitGroup
+	telling sync.WaitGroup
+}
+
+// activeTxn is a transaction of this node as other gateways are told of it.
+type activeTxn struct {
+	Txn   concurrency.TxnID
+	Start hlc.Timestamp
+	IDs   []ID
+}
+
+func newGateway(s *Store, o Options) *gateway {
+	g := &gateway{
+		s: s, node: o.Node, life: o.Life, peers: o.Peers, clock: o.Clock, timing: defaultTiming(),
+		active: map[concurrency.TxnID]*activeTxn{}, remote: map[concurrency.TxnID]*remoteTxn{},
+		known: map[kvpb.NodeID]int64{}, loaded: make(chan struct{}),
+	}
+	if g.clock == nil {
+		g.clock = o.DB.Clock()
+	}
+	return g
+}
+
+// StartGateway makes the node one of those that serve SQL: it registers the
+// node, loads the catalog and keeps the registration alive. Without Peers it does
+// nothing.
+func (s *Store) StartGateway(ctx context.Context) error {
+	g := s.gw
+	if g == nil {
+		return nil
+	}
+	if err := s.Bootstrap(ctx); err != nil {
+		return err
+	}
+	for {
+		err := g.register(ctx)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errStruckOff) || ctx.Err() != nil {
+			return err
+		}
+	}
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	g.mu.Lock()
+	g.cancel = cancel
+	g.mu.Unlock()
+	g.done.Add(2)
+	go g.keepAlive(run)
+	go g.watchPeers(run)
+	return nil
+}
+
+// StopGateway ends the registration at a graceful stop, after the sessions have
+// ended, so that nobody waits for it to expire.
+func (s *Store) StopGateway(ctx context.Context) error {
+	g := s.gw
+	if g == nil {
+		return nil
+	}
+	g.halt()
+	inc := g.inc.Swap(0)
+	if inc == 0 {
+		return nil
+	}
+	return g.deregister(ctx, g.node, inc, false)
+}
+
+// halt stops the goroutines and the use of cached descriptors.
+func (g *gateway) halt() {
+	g.stopped.Store(true)
+	g.validUntil.Store(0)
+	g.mu.Lock()
+	cancel := g.cancel
+	g.cancel = nil
+	g.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	g.done.Wait()
+	g.telling.Wait()
+	g.validUntil.Store(0)
+}
+
+// valid reports whether cached descriptors may be used for margin from now.
+func (g *gateway) valid(margin time.Duration) bool {
+	return g.clock.PhysicalNow()+int64(margin) < g.validUntil.Load()
+}
+
+// lose makes everything that transactions have pinned so far void.
+func (g *gateway) lose() {
+	g.validUntil.Store(0)
+	g.epoch.Add(1)
+}
+
+// awaitValid waits for the renewal of the node's registration.
+func (g *gateway) awaitValid(ctx context.Context, margin time.Duration) error {
+	deadline := time.NewTimer(g.wait)
+	defer deadline.Stop()
+	for !g.valid(margin) {
+		select {
+		case <-time.After(g.pause):
+		case <-deadline.C:
+			return pgerr.New(pgerr.CannotConnectNow, "this node has lost contact with its cluster").
+				WithHint("Try again, or connect to another node.")
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// enter makes sure that the node's descriptors are those of the cluster, and that
+// what the transaction has pinned still counts.
+func (c *Collection) enter(ctx context.Context) error {
+	if c.store.gw == nil {
+		return nil
+	}
+	return c.enterFor(ctx, 0)
+}
+
+func (c *Collection) enterFor(ctx context.Context, margin time.Duration) error {
+	g := c.store.gw
+	for {
+		// In this order: lose ends the validity before it raises the epoch.
+		epoch := g.epoch.Load()
+		if g.valid(margin) {
+			if c.epoch == 0 {
+				c.epoch = epoch
+			}
+			if c.epoch != epoch {
+				return errLost()
+			}
+			return nil
+		}
+		if err := g.awaitValid(ctx, margin); err != nil {
+			return err
+		}
+	}
+}
+
+func errLost() error {
+	return &kvpb.RetryError{Reason: "this node had lost contact with its cluster while the transaction ran"}
+}
+
+// fence makes sure that the transaction commits only while the node is registered
+// as it was when the transaction first used the catalog. A change of the catalog
+// also locks the registration, so that nobody takes it away before the commit.
+func (c *Collection) fence(ctx context.Context) error {
+	g := c.store.gw
+	if g == nil || c.epoch == 0 || !c.txn.HasWrites() {
+		return nil
+	}
+	if err := c.enterFor(ctx, g.margin); err != nil {
+		return err
+	}
+	if c.changes == nil {
+		return nil
+	}
+	inc := g.inc.Load()
+	if g.epoch.Load() != c.epoch {
+		return errLost()
+	}
+	res, err := c.txn.Lock(ctx, memberKey(g.node), kv.LockShare, kv.WaitBlock)
+	if err != nil {
+		return err
+	}
+	m, err := decodeMember(res.Value, res.Found)
+	if err != nil {
+		return err
+	}
+	if m.Incarnation != inc {
+		return errLost()
+	}
+	return nil
+}
+
+// CommitDeadline returns the time after which writes of the transaction must not
+// commit any more: its descriptors are good until then. The time is empty on a
+// node by itself.
+func (c *Collection) CommitDeadline() hlc.Timestamp {
+	if g := c.store.gw; g != nil && c.epoch != 0 {
+		return hlc.Timestamp{WallTime: g.validUntil.Load()}
+	}
+	return hlc.Timestamp{}
+}
+
+// distrust has everything read again: the node does not know what it has
+// committed. Nobody uses the cache until then.
+func (g *gateway) distrust() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inc.Store(0)
+	g.lose()
+}

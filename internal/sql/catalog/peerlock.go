@@ -1,0 +1,247 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// activate notes that other gateways are about to hear of the transaction. It comes
+// before reading who they are: a gateway that is not among those read asks for the
+// active transactions afterwards.
+func (g *gateway) activate(c *Collection, ids ...ID) {
+	txn := c.txnID()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.active[txn]
+	if a == nil {
+		a = &activeTxn{Txn: txn, Start: c.txn.ReadTimestamp()}
+		g.active[txn] = a
+		c.active = true
+	}
+	a.IDs = append(a.IDs, ids...)
+}
+
+// lockPeers locks an object on every other gateway. It returns a time before which
+// no snapshot fits the object.
+func (g *gateway) lockPeers(ctx context.Context, c *Collection, id ID) (hlc.Timestamp, error) {
+	g.activate(c, id)
+	ms, err := g.members(ctx)
+	if err != nil {
+		return hlc.Timestamp{}, err
+	}
+	limit := time.Now().Add(g.maxLock)
+	timedOut := error(&kvpb.DeadlockError{})
+	if t := c.txn.LockTimeout; t > 0 && t < g.maxLock {
+		limit, timedOut = time.Now().Add(t), &kvpb.LockNotAvailableError{Timeout: true}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(time.Until(limit), func() { cancel(timedOut) })
+	defer timer.Stop()
+	var mu sync.Mutex
+	since := ms.left
+	start, holds := c.txn.ReadTimestamp(), slices.Clone(c.stored)
+	err = eachMember(ms.all, func(m member) error {
+		req := &peerRequest{Kind: askLock, Txn: c.txnID(), Start: start, IDs: []ID{id}, Holds: holds}
+		got, err := g.lockAt(ctx, m, req)
+		mu.Lock()
+		since = since.Max(got)
+		mu.Unlock()
+		return err
+	})
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return since, err
+}
+
+// eachMember calls f for all at once and returns the first error.
+func eachMember(all []member, f func(member) error) error {
+	errs := make(chan error, len(all))
+	for _, m := range all {
+		go func() { errs <- f(m) }()
+	}
+	var err error
+	for range all {
+		if e := <-errs; err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// lockAt asks one gateway for a lock until it grants it or is registered no more.
+func (g *gateway) lockAt(ctx context.Context, m member, req *peerRequest) (hlc.Timestamp, error) {
+	for {
+		a, err := g.call(ctx, m.Node, req)
+		switch {
+		case err == nil && a.Granted:
+			return a.Since, nil
+		case err == nil && a.Deadlock:
+			return a.Since, &kvpb.DeadlockError{}
+		case ctx.Err() != nil:
+			return a.Since, context.Cause(ctx)
+		case err == nil:
+			continue // it waits for its sessions
+		}
+		if gone, _ := g.gone(ctx, m); gone {
+			ms, err := g.members(ctx)
+			if err != nil {
+				return a.Since, err
+			}
+			if now, ok := ms.find(m.Node); ok {
+				m = now // it has inherited the lock, or will grant it
+				continue
+			}
+			return ms.left, nil
+		}
+		if err := g.rest(ctx, g.pause); err != nil {
+			return a.Since, context.Cause(ctx)
+		}
+	}
+}
+
+// announcement is what the other gateways are told at the end of a transaction.
+type announcement struct {
+	req peerRequest
+	txn concurrency.TxnID
+}
+
+// announcementOf returns what to tell of c's transaction, nil if nobody needs to
+// know: reread says that its changes are, or may be, committed.
+func (g *gateway) announcementOf(c *Collection, reread bool, commit hlc.Timestamp) *announcement {
+	if !c.active && (c.changes == nil || !reread || !g.started()) {
+		return nil
+	}
+	if !c.active {
+		g.activate(c)
+	}
+	n := &announcement{txn: c.txnID()}
+	n.req = peerRequest{Kind: askRelease, Txn: n.txn, Committed: reread && c.changes != nil, CommitTS: commit}
+	if n.req.Committed {
+		for id := range c.changes.descs {
+			n.req.IDs = append(n.req.IDs, id)
+		}
+		for k := range c.changes.names {
+			n.req.Names = append(n.req.Names, k)
+		}
+		slices.Sort(n.req.IDs)
+	}
+	c.active = false
+	return n
+}
+
+// started reports whether the node has been registered.
+func (g *gateway) started() bool {
+	select {
+	case <-g.loaded:
+		return true
+	default:
+		return false
+	}
+}
+
+// announceEnd tells the other gateways of the end of a transaction and waits, for
+// some time, until all of them know it. What is left is done in the background.
+func (g *gateway) announceEnd(n *announcement, wait bool) {
+	all := make(chan struct{})
+	g.telling.Add(1)
+	go func() {
+		defer g.telling.Done()
+		defer close(all)
+		g.tellAll(context.Background(), n)
+		g.mu.Lock()
+		delete(g.active, n.txn)
+		g.mu.Unlock()
+	}()
+	if !wait {
+		return
+	}
+	t := time.NewTimer(g.release)
+	defer t.Stop()
+	select {
+	case <-all:
+	case <-t.C:
+	}
+}
+
+// tellAll tells every gateway that is registered now; one that registers later
+// reads the catalog as it is then. It goes on until the node stops.
+func (g *gateway) tellAll(ctx context.Context, n *announcement) {
+	var ms members
+	for {
+		var err error
+		if ms, err = g.members(ctx); err == nil {
+			break
+		}
+		if g.halted() || g.rest(ctx, g.pause) != nil {
+			return
+		}
+	}
+	_ = eachMember(ms.all, func(m member) error {
+		req := n.req
+		for {
+			if _, err := g.call(ctx, m.Node, &req); err == nil {
+				return nil
+			}
+			if gone, _ := g.gone(ctx, m); gone || g.halted() {
+				return nil
+			}
+			if err := g.rest(ctx, g.pause); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// halted reports whether the gateway has been stopped.
+func (g *gateway) halted() bool { return g.stopped.Load() }
+
+// forgetSequence tells the other gateways that a sequence was set.
+func (g *gateway) forgetSequence(ctx context.Context, id sequenceID) error {
+	ms, err := g.members(ctx)
+	if err != nil {
+		return err
+	}
+	return eachMember(ms.all, func(m member) error {
+		for {
+			req := &peerRequest{Kind: askForget, IDs: []ID{id.id}, Storage: id.storage}
+			if _, err := g.call(ctx, m.Node, req); err == nil {
+				return nil
+			}
+			if gone, _ := g.gone(ctx, m); gone {
+				return nil
+			}
+			if err := g.rest(ctx, g.pause); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// sessionsOf counts the sessions that other gateways have connected to a database,
+// as far as they answer.
+func (g *gateway) sessionsOf(db ID) int {
+	ctx, cancel := context.WithTimeout(context.Background(), g.deadline)
+	defer cancel()
+	ms, err := g.members(ctx)
+	if err != nil {
+		return 0
+	}
+	var mu sync.Mutex
+	n := 0
+	_ = eachMember(ms.all, func(m member) error {
+		a, err := g.call(ctx, m.Node, &peerRequest{Kind: askSessions, IDs: []ID{db}})
+		mu.Lock()
+		n += a.Sessions
+		mu.Unlock()
+		return err
+	})
+	return n
+}

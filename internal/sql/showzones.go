@@ -1,0 +1,77 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/config/zone"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// zones reads the stored zones as the transaction sees them.
+func (x *execution) zones(ctx context.Context) (*zone.Set, error) {
+	spans, err := kv.ZoneSpans(ctx, x.s.txn.txn)
+	if err != nil {
+		return nil, err
+	}
+	set, err := zone.NewSet(spans)
+	if err != nil {
+		return nil, pgerr.New(pgerr.DataCorrupted, "%v", err)
+	}
+	return set, nil
+}
+
+// showZone is SHOW ZONE CONFIGURATION FROM: what rules the object, inherited
+// settings included, under the name of the zone that they come from first.
+func (x *execution) showZone(ctx context.Context, st *ast.ShowZone) ([][]types.Datum, error) {
+	o, err := ddl.FindZone(ctx, x.s.coll, st.Target, st.Pos)
+	if err != nil {
+		return nil, err
+	}
+	set, err := x.zones(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, z := set.At(o.Span.Start)
+	from := ddl.KeyObject{Kind: zone.KindDefault}
+	if z != nil {
+		var ok bool
+		if from, ok, err = ddl.ZoneObject(ctx, x.s.coll, z); err != nil {
+			return nil, err
+		}
+		if !ok {
+			from = o
+		}
+	}
+	return [][]types.Datum{x.zoneRow(ctx, &from, &c)}, nil
+}
+
+func (x *execution) zoneRow(ctx context.Context, o *ddl.KeyObject, c *zone.Config) []types.Datum {
+	name := o.Name(ctx, x.s.coll)
+	return []types.Datum{types.NewString(name), types.NewString(ddl.ZoneSQL(name, c))}
+}
+
+// showZones is SHOW ZONE CONFIGURATIONS: the default, complete, and every other
+// zone with what it sets itself.
+func (x *execution) showZones(ctx context.Context) ([][]types.Datum, error) {
+	set, err := x.zones(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, _ := set.At(nil)
+	rows := [][]types.Datum{x.zoneRow(ctx, &ddl.KeyObject{Kind: zone.KindDefault}, &c)}
+	for i := range set.Spans() {
+		z := &set.Spans()[i]
+		o, ok, err := ddl.ZoneObject(ctx, x.s.coll, z)
+		if err != nil {
+			return nil, err
+		}
+		if ok && o.Kind != zone.KindDefault {
+			rows = append(rows, x.zoneRow(ctx, &o, &z.Config))
+		}
+	}
+	return rows, nil
+}

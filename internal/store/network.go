@@ -1,0 +1,386 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/rpc"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// The methods by which stores speak with one another.
+const (
+	MethodRaft     rpc.Method = 32 // one way: a raft message
+	MethodGone     rpc.Method = 33 // one way: the receiver's replica was removed
+	MethodSnapshot rpc.Method = 34
+)
+
+// messageVersion is the format of what stores send.
+const messageVersion = 1
+
+// Network is how a store reaches the others. The zero Network is that of a node
+// by itself.
+type Network struct {
+	Transport rpc.Transport
+	Support   replica.Support
+	// OnLeader hears of ranges that a replica here began to lead, OnDescriptor of
+	// changed descriptors here.
+	OnLeader     func(*replica.Replica)
+	OnDescriptor func(*replica.Replica)
+}
+
+// Connect gives the store its network, before Start.
+func (s *Store) Connect(n Network) {
+	s.net = n
+	n.Transport.HandleMessage(MethodRaft, s.receive)
+	n.Transport.HandleMessage(MethodGone, s.receiveGone)
+	n.Transport.Handle(MethodSnapshot, s.receiveSnapshot)
+}
+
+// ConnectTxns gives the replicas what they need for transactions in several ranges.
+func (s *Store) ConnectTxns(d replica.TxnDeps) {
+	s.txns.Store(&d)
+	for _, r := range s.all() {
+		r.ConnectTxns(d)
+	}
+}
+
+// SupportLost tells the replicas that a store's leaderships have lost this
+// store's support.
+func (s *Store) SupportLost(id kvpb.StoreID) {
+	for _, r := range s.all() {
+		r.SupportLost(id)
+	}
+}
+
+func (s *Store) deps() replica.Deps {
+	var txns replica.TxnDeps
+	if d := s.txns.Load(); d != nil {
+		txns = *d
+	}
+	return replica.Deps{
+		TxnDeps: txns,
+		Engine:  s.eng, Log: s.log, Clock: s.opts.Clock, Logger: s.opts.Logger, Store: s.Identity().Store,
+		AdmitWrite: s.admitWrite, Waits: s.waits, Schedule: s.workers.schedule,
+		Send: s.send, SendSnapshot: s.sendSnapshot, Support: s.net.Support,
+		PrepareSplit: s.prepareSplit, Split: s.split, OnDescriptor: s.noteDescriptor, OnLeader: s.net.OnLeader,
+	}
+}
+
+// envelope says between which replicas a raft message goes.
+type envelope struct {
+	id       kvpb.RangeID
+	from, to kvpb.ReplicaDescriptor
+	start    []byte // the range's first key
+	epoch    int64  // of the support that the sending store gives to the receiving node
+	raft     []byte
+}
+
+func (e *envelope) encode() []byte {
+	b := []byte{messageVersion}
+	for _, v := range []uint64{
+		uint64(e.id), uint64(e.from.Node), uint64(e.from.Store), uint64(e.from.Replica),
+		uint64(e.to.Node), uint64(e.to.Store), uint64(e.to.Replica), uint64(e.epoch), uint64(len(e.start)),
+	} {
+		b = binary.AppendUvarint(b, v)
+	}
+	b = append(b, e.start...)
+	return append(b, e.raft...)
+}
+
+var errMessage = errors.New("store: damaged message")
+
+func (e *envelope) decode(p []byte) error {
+	if len(p) == 0 || p[0] != messageVersion {
+		return errMessage
+	}
+	p = p[1:]
+	var v [9]uint64
+	for i := range v {
+		n, w := binary.Uvarint(p)
+		if w <= 0 {
+			return errMessage
+		}
+		v[i], p = n, p[w:]
+	}
+	if v[8] > uint64(len(p)) {
+		return errMessage
+	}
+	e.id = kvpb.RangeID(v[0])
+	e.from = kvpb.ReplicaDescriptor{Node: kvpb.NodeID(v[1]), Store: kvpb.StoreID(v[2]), Replica: kvpb.ReplicaID(v[3])}
+	e.to = kvpb.ReplicaDescriptor{Node: kvpb.NodeID(v[4]), Store: kvpb.StoreID(v[5]), Replica: kvpb.ReplicaID(v[6])}
+	e.epoch, e.start, e.raft = int64(v[7]), p[:v[8]], p[v[8]:]
+	return nil
+}
+
+func (s *Store) envelope(r *replica.Replica, to kvpb.ReplicaDescriptor) envelope {
+	id := s.Identity()
+	return envelope{
+		id: r.RangeID(), to: to, start: r.Desc().StartKey,
+		from:  kvpb.ReplicaDescriptor{Node: id.Node, Store: id.Store, Replica: r.ReplicaID()},
+		epoch: s.net.Support.Granted(to.Store).Epoch,
+	}
+}
+
+// send sends a raft message.
+func (s *Store) send(r *replica.Replica, to kvpb.ReplicaDescriptor, m *pb.Message) {
+	if s.net.Transport == nil {
+		return
+	}
+	e := s.envelope(r, to)
+	var err error
+	if e.raft, err = proto.Marshal(m); err != nil {
+		s.opts.Logger.Error("raft message", "range", e.id, "err", err)
+		return
+	}
+	s.net.Transport.Send(to.Node, MethodRaft, e.encode())
+}
+
+// receive takes in a raft message.
+func (s *Store) receive(_ kvpb.NodeID, msg []byte) {
+	var e envelope
+	m := new(pb.Message)
+	if err := e.decode(msg); err != nil || proto.Unmarshal(e.raft, m) != nil {
+		s.opts.Logger.Error("raft message", "err", errMessage)
+		return
+	}
+	if e.to.Store != s.Identity().Store || m.GetType() == pb.MsgSnap {
+		return // snapshots come on their own way
+	}
+	r, err := s.replicaFor(&e)
+	if err != nil {
+		s.opts.Logger.Error("replica", "range", e.id, "err", err)
+		return
+	}
+	if r == nil {
+		return
+	}
+	if d := r.Desc(); r.Initialized() && e.from.Replica < d.NextReplicaID && !hasReplica(d, e.from.Replica) {
+		s.net.Transport.Send(e.from.Node, MethodGone, gone(d, e.from))
+		return
+	}
+	r.Step(m, e.from, e.epoch)
+}
+
+func hasReplica(d *kvpb.RangeDescriptor, id kvpb.ReplicaID) bool {
+	for _, r := range d.Replicas {
+		if r.Replica == id {
+			return true
+		}
+	}
+	return false
+}
+
+// replicaFor returns the replica that a message is for. A store that has none of
+// the range gets one, without data, unless it once had a later one or holds the
+// range's keys in another range: then a split is still to be applied here.
+func (s *Store) replicaFor(e *envelope) (*replica.Replica, error) {
+	if r, ok := s.Replica(e.id); ok {
+		switch {
+		case r.ReplicaID() == e.to.Replica:
+			return r, nil
+		case r.ReplicaID() > e.to.Replica:
+			return nil, nil
+		}
+		s.remove(r, e.to.Replica)
+		return nil, nil // the next message finds the place free
+	}
+	if s.find(e.start) != nil {
+		return nil, nil
+	}
+	s.creating.Lock()
+	defer s.creating.Unlock()
+	if r, ok := s.Replica(e.id); ok {
+		return r, nil
+	}
+	floor, err := s.tombstone(e.id)
+	if err != nil || e.to.Replica < floor {
+		return nil, err
+	}
+	st, ok := s.log.State(raftlog.GroupID(e.id))
+	switch {
+	case ok && st.Replica != uint64(e.to.Replica):
+		if err := s.log.Destroy(raftlog.GroupID(e.id), st.Replica); err != nil {
+			return nil, err
+		}
+		ok = false
+	case ok && st.Truncated.Index > 0:
+		return nil, nil // of a range that a split here will make
+	}
+	if !ok {
+		err := s.log.Append([]raftlog.Write{{
+			Group: raftlog.GroupID(e.id), Replica: uint64(e.to.Replica), HardState: &raftlog.HardState{},
+		}})
+		if err != nil {
+			return nil, err
+		}
+	}
+	r, err := replica.New(s.deps(), &kvpb.RangeDescriptor{RangeID: e.id}, e.to.Replica)
+	if err != nil {
+		return nil, err
+	}
+	s.add(r)
+	return r, nil
+}
+
+// tombstone returns the lowest id that a replica of a range may still have here.
+func (s *Store) tombstone(id kvpb.RangeID) (kvpb.ReplicaID, error) {
+	p, ok, err := s.eng.GetUnversioned(keys.RangeTombstone(uint64(id)), nil)
+	if err != nil || !ok {
+		return 0, err
+	}
+	n, w := binary.Uvarint(p)
+	if w <= 0 {
+		return 0, fmt.Errorf("range %d: damaged tombstone", id)
+	}
+	return kvpb.ReplicaID(n), nil
+}
+
+// remove destroys a replica that is no longer part of its range. The tombstone is
+// durable before the log goes.
+func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
+	if !s.removing(r.RangeID(), true) {
+		return
+	}
+	go func() {
+		defer s.removing(r.RangeID(), false)
+		r.Stop()
+		b := s.eng.NewBatch()
+		defer b.Close()
+		id := uint64(r.RangeID())
+		local := keys.RangeLocalSpan(id)
+		errs := []error{b.DeleteRange(local.Start, local.End)}
+		if r.Initialized() {
+			for _, sp := range replica.DataSpans(r.Desc()) {
+				errs = append(errs, b.DeleteRange(sp.Start, sp.End))
+			}
+		}
+		errs = append(errs, b.Set(keys.RangeTombstone(id), binary.AppendUvarint(nil, uint64(next))), b.Commit(), s.eng.Flush())
+		if err := errors.Join(errs...); err != nil {
+			s.opts.Logger.Error("remove replica", "range", id, "err", err)
+			return
+		}
+		s.change(func(m map[kvpb.RangeID]*replica.Replica) { delete(m, r.RangeID()) })
+		if err := s.log.Destroy(raftlog.GroupID(id), uint64(r.ReplicaID())); err != nil {
+			s.opts.Logger.Error("remove replica", "range", id, "err", err)
+		}
+	}()
+}
+
+// removing notes that a replica is being removed, or no longer; it reports
+// whether that is news.
+func (s *Store) removing(id kvpb.RangeID, on bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, was := s.goingAway[id]
+	if on {
+		if s.goingAway == nil {
+			s.goingAway = map[kvpb.RangeID]struct{}{}
+		}
+		s.goingAway[id] = struct{}{}
+	} else {
+		delete(s.goingAway, id)
+	}
+	return was != on
+}
+
+// gone tells a replica that it was removed from its range.
+func gone(d *kvpb.RangeDescriptor, to kvpb.ReplicaDescriptor) []byte {
+	e := envelope{id: d.RangeID, to: to, raft: apply.EncodeDescriptor(d)}
+	return e.encode()
+}
+
+func (s *Store) receiveGone(_ kvpb.NodeID, msg []byte) {
+	var e envelope
+	if e.decode(msg) != nil || e.to.Store != s.Identity().Store {
+		return
+	}
+	d, err := apply.DecodeDescriptor(e.raft)
+	if err != nil {
+		return
+	}
+	r, ok := s.Replica(e.id)
+	if !ok || r.ReplicaID() != e.to.Replica || r.Desc().Generation >= d.Generation || hasReplica(d, r.ReplicaID()) {
+		return
+	}
+	s.remove(r, d.NextReplicaID)
+}
+
+// noteDescriptor follows a change of a range: the index, and replicas removed.
+func (s *Store) noteDescriptor(r *replica.Replica, old *kvpb.RangeDescriptor) {
+	d := r.Desc()
+	if len(old.EndKey) == 0 || !bytes.Equal(old.EndKey, d.EndKey) || !bytes.Equal(old.StartKey, d.StartKey) {
+		s.change(func(map[kvpb.RangeID]*replica.Replica) {})
+	}
+	if !hasReplica(d, r.ReplicaID()) {
+		s.remove(r, d.NextReplicaID)
+		return
+	}
+	if r.Leads() && s.net.Transport != nil {
+		for _, o := range old.Replicas {
+			if !hasReplica(d, o.Replica) {
+				s.net.Transport.Send(o.Node, MethodGone, gone(d, o))
+			}
+		}
+	}
+	if s.net.OnDescriptor != nil {
+		s.net.OnDescriptor(r)
+	}
+}
+
+// prepareSplit makes the log of a new range, before its state is in the engine.
+// After a crash the log may be there already, and hold votes.
+func (s *Store) prepareSplit(right *kvpb.RangeDescriptor) error {
+	rep, ok := right.Replica(s.Identity().Store)
+	if !ok {
+		return nil
+	}
+	if st, ok := s.log.State(raftlog.GroupID(right.RangeID)); ok && st.Replica == uint64(rep.Replica) && st.Last >= apply.FirstIndex {
+		return nil
+	}
+	return s.beginLog(right.RangeID, rep.Replica)
+}
+
+// split makes the replica of a range that a split has made.
+func (s *Store) split(_ *replica.Replica, right *kvpb.RangeDescriptor) (*replica.Replica, error) {
+	rep, ok := right.Replica(s.Identity().Store)
+	if !ok {
+		return nil, nil
+	}
+	r, err := replica.New(s.deps(), right, rep.Replica)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Start(); err != nil {
+		return nil, err
+	}
+	s.add(r)
+	return r, nil
+}
+
+// led returns the store's replica of a range, which may lead it.
+func (s *Store) led(id kvpb.RangeID) (*replica.Replica, error) {
+	r, ok := s.Replica(id)
+	if !ok {
+		return nil, &kvpb.RangeMismatchError{Range: id}
+	}
+	return r, nil
+}
+
+// ChangeReplicas changes the membership of a range that is led here.
+func (s *Store) ChangeReplicas(ctx context.Context, id kvpb.RangeID, cs []replica.Change) error {
+	r, err := s.led(id)
+	if err != nil {
+		return err
+	}
+	return r.ChangeReplicas(ctx, cs)
+}

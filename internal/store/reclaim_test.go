@@ -1,0 +1,49 @@
+package store
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// TestReclaim has a leader offer its leadership to a replica that does not hear it: it
+// must not serve in this term any more, and serves again in a later one.
+func TestReclaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "1")
+		lead, heir := c.leader(1), c.nodes[2]
+		if lead.ReplicaID() == kvpb.ReplicaID(heir.id) {
+			heir = c.nodes[1]
+		}
+		rep, ok := lead.Desc().Replica(kvpb.StoreID(heir.id))
+		if !ok {
+			t.Fatal("no replica to hand over to")
+		}
+		told := make(chan []replica.FollowerProgress, 1)
+		lead.Progress(func(list []replica.FollowerProgress) { told <- list })
+		if list := <-told; len(list) != 2 || list[0].Match == 0 || list[1].Match == 0 {
+			t.Errorf("progress: %+v", list)
+		}
+		lead.TransferLeader(rep.Replica)
+		synctest.Wait() // it is decided, and the message on its way
+		heir.port.down = true
+		if lead.Leads() {
+			t.Error("the leader serves though it gave its leadership away")
+		}
+		time.Sleep(5 * time.Second) // long enough for raft to give the transfer up
+		lead.Reclaim()
+		if took := c.put(1, "\x10a", "2"); took > 3*time.Second {
+			t.Errorf("writes took %v to succeed again", took)
+		}
+		if v := c.get(1, "\x10a"); v != "2" {
+			t.Errorf("a = %q", v)
+		}
+		heir.port.down = false
+	})
+}
