@@ -206,6 +206,7 @@ func (g *group) configure(ctx context.Context, under tenure, cc *pb.ConfChangeV2
 			return
 		}
 		g.idleTicks = 0
+		g.r.quiet.Store(false)
 	}})
 	select {
 	case <-p.wake:

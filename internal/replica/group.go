@@ -175,6 +175,56 @@ func (g *group) exclusively(fn func() error) error {
 	return err
 }
 
+// start applies what is committed as far as this replica knows. While it is the only
+// voter everything in its log is, up to and with the next change of membership:
+// only when no such change is left may it lead on its own.
+func (g *group) start() error {
+	if err := g.processReady(); err != nil {
+		return err
+	}
+	for g.r.onlyVoter() {
+		at, err := g.nextConfChange()
+		if err != nil {
+			return err
+		}
+		if at == 0 {
+			return g.lift()
+		}
+		g.view.state.HardState.Commit = max(g.view.state.HardState.Commit, at)
+		if err := g.reset(); err != nil {
+			return err
+		}
+		if err := g.processReady(); err != nil {
+			return err
+		}
+		must.True(g.applier.State().Index >= at, "replica: entry %d is committed and was not applied", at)
+	}
+	g.parked = false
+	return nil
+}
+
+// confScanBytes is how much of the log is read at a time in search of changes of
+// membership.
+const confScanBytes = 4 << 20
+
+// nextConfChange returns the index of the first change of membership that is in the
+// log but not applied, 0 if there is none.
+func (g *group) nextConfChange() (uint64, error) {
+	for i, last := g.applier.State().Index+1, g.view.state.Last; i <= last; {
+		ents, err := g.view.log.Entries(g.view.group, i, last+1, confScanBytes)
+		if err != nil {
+			return 0, err
+		}
+		for _, e := range ents {
+			if pb.EntryType(e.Type) != pb.EntryNormal {
+				return e.Index, nil
+			}
+		}
+		i += uint64(len(ents))
+	}
+	return 0, nil
+}
+
 // lift makes the only voter the leader and applies what its log holds.
 func (g *group) lift() error {
 	if err := g.rn.Campaign(); err != nil {
@@ -409,6 +459,7 @@ func (g *group) submit(part []*proposal) error {
 		return err
 	}
 	g.idleTicks = 0
+	g.r.quiet.Store(false) // the followers are to hear of it, again if it gets lost
 	return g.processReady()
 }
 

@@ -198,6 +198,9 @@ func (r *Replica) first(gone kvpb.StoreID) bool {
 
 // Campaign makes the replica try to become leader.
 func (r *Replica) Campaign() {
+	if r.onlyVoter() {
+		return // Start has done it
+	}
 	r.group.deliver(input{do: func() {
 		if s := r.deps.Support; s == nil || s.MayVote() && !r.group.supportsOther(r.replicaID) {
 			_ = r.group.rn.Campaign()

@@ -188,10 +188,22 @@ func (g *group) waitersOf(e *pb.Entry) []*proposal {
 // finishApply makes the effects of the entries since the last call visible, and
 // wakes those who wait for them.
 func (g *group) finishApply() error {
+	if err := g.commitApplied(); err != nil {
+		return err
+	}
+	g.wakeApplied()
+	return nil
+}
+
+func (g *group) commitApplied() error {
 	if err := g.applier.Finish(); err != nil {
 		return err
 	}
 	g.r.noteApplied(g.applier.State())
+	return nil
+}
+
+func (g *group) wakeApplied() {
 	for _, p := range g.applied {
 		if p != nil {
 			g.finish(p, p.err)
@@ -199,7 +211,6 @@ func (g *group) finishApply() error {
 	}
 	clear(g.applied)
 	g.applied = g.applied[:0]
-	return nil
 }
 
 // applyTrigger carries out what a command says about the range itself.
@@ -209,9 +220,10 @@ func (g *group) applyTrigger(t *apply.Trigger) error {
 			return err
 		}
 	}
-	if err := g.finishApply(); err != nil {
+	if err := g.commitApplied(); err != nil {
 		return err
 	}
+	defer g.wakeApplied() // who asked for it finds it done
 	if t == nil {
 		return nil
 	}

@@ -154,13 +154,13 @@ func (r *Replica) loadThreshold() error {
 // range's beginning or has received a snapshot.
 func (r *Replica) Initialized() bool { return len(r.Desc().EndKey) > 0 }
 
-// Start makes the replica of a range with no other voter its leader, replaying
-// its log; others take part in their groups from now on.
+// Start replays what the log says is committed. The replica of a range without
+// another voter then leads it; others take part in their groups from now on.
 func (r *Replica) Start() error {
-	if !r.onlyVoter() {
+	if !r.Initialized() {
 		return nil
 	}
-	return r.group.exclusively(r.group.lift)
+	return r.group.exclusively(r.group.start)
 }
 
 // Stop refuses further writes and waits for those under way.

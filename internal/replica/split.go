@@ -56,6 +56,9 @@ func (r *Replica) split(old, left, right *kvpb.RangeDescriptor) {
 	if r.lease.Load() != nil {
 		n.inherit = r.locks.Extract(right.StartKey, right.EndKey)
 		n.inheritEpoch = r.epoch.Load()
-		n.Campaign()
+		defer n.Campaign()
+	}
+	if err := n.Start(); err != nil {
+		r.deps.Logger.Error("split: the new range's replica", "range", right.RangeID, "err", err)
 	}
 }

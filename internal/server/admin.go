@@ -176,11 +176,11 @@ func (n *Node) nodes() []NodeStatus {
 			s.StartedAt = time.Unix(0, i.Life)
 		}
 		if i.ID == n.NodeID() {
-			s.UpdatedAt, s.Live = time.Now(), true
+			s.UpdatedAt, s.Live, s.Available = time.Now(), true, n.ready.Load() && !i.Removed
 		} else {
 			s.UpdatedAt, s.Live = n.live.LastHeard(i.ID), n.live.Live(i.ID)
+			s.Available = s.Live && !i.Draining && !i.Removed
 		}
-		s.Available = s.Live && !i.Draining && !i.Removed
 		for _, st := range i.Stores {
 			if !i.Removed { // what it told last
 				s.Ranges += st.Ranges

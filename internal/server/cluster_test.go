@@ -254,6 +254,18 @@ func TestCluster(t *testing.T) {
 	if got := c.query(c.connect(fourth), "SELECT sum(v) FROM t"); got != 16 {
 		t.Errorf("the sum is %d; want 16", got)
 	}
+
+	// What the cleaner drops is gone everywhere, and so are the borders made by hand.
+	data := keys.TableDataSpan()
+	if err := fourth.clearSpan(c.ctx, data.Start, data.End); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.query(one, "SELECT count(*) FROM t"); got != 0 {
+		t.Errorf("%d rows are left of data that was cleared", got)
+	}
+	if borders, err := first.bordersIn(c.ctx, data); err != nil || len(borders) > 0 {
+		t.Errorf("borders %v are left, %v", borders, err)
+	}
 }
 
 // TestSplitSingleNode splits a table on a node by itself.

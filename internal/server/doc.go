@@ -2,8 +2,9 @@
 // them and stops them. It is the only place that does.
 //
 // Above it is cli; below it everything else. Read node.go (Node: New, Start,
-// Stop), network.go and cluster.go (how nodes find one another), addressing.go (the
-// meta records); of ranges: measure.go (what is measured of them), placement.go
+// Stop), network.go and cluster.go (how nodes find one another), secure.go (TLS),
+// gateways.go (whose transactions go on), admin.go and drain.go (what those who
+// operate the cluster ask for), addressing.go (the meta records); of ranges: measure.go (what is measured of them), placement.go
 // (the queue that places them, and what it sees), zones.go (the rules), changer.go
 // (how a change is made by a range's leader), rangeops.go (how the leader is reached),
 // sqlranges.go (what SQL sees), clean.go; http.go (health and metrics), metrics.go.
@@ -18,4 +19,6 @@
 //	N4. The placement of replicas begins once the rules are known, so that none is
 //	    broken for want of them (place).
 //	N5. A meta record is replaced only by that of a later generation (writeAddress).
+//	N6. No node acts on a change of a node's membership before the record of it is
+//	    durable (handleMembership).
 package server

@@ -28,7 +28,11 @@ func (n *Node) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if ready := r.URL.Query().Get("ready"); ready != "" && ready != "0" && !n.ready.Load() {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		fmt.Fprintln(w, `{"status":"draining"}`)
+		status := "starting"
+		if n.draining.Load() {
+			status = "draining"
+		}
+		fmt.Fprintf(w, `{"status":%q}`+"\n", status)
 		return
 	}
 	fmt.Fprintln(w, `{"status":"ok"}`)

@@ -274,9 +274,9 @@ func (n *Node) Stop(ctx context.Context) error {
 		n.live.Close()
 	}
 	n.router.Close()
-	serr := n.store.Close()
 	if n.rpc != nil {
-		n.rpc.Close()
+		n.rpc.Close() // and with it the requests of other nodes, which use the store
 	}
+	serr := n.store.Close()
 	return errors.Join(err, serr)
 }

@@ -48,6 +48,10 @@ type life struct {
 	live   *liveness.Liveness
 	router *dist.Router
 	db     *kv.DB
+	// running are the requests that use the store; ended ends them with the life.
+	running sync.WaitGroup
+	ended   context.Context
+	end     context.CancelFunc
 }
 
 func (n *node) current() *life {
@@ -120,6 +124,7 @@ func waitForClock(h *hlc.Clock) {
 
 func (c *cluster) open(n *node) (*life, error) {
 	l := &life{hlc: hlc.New(n.clock.Now, simOffset)}
+	l.ended, l.end = context.WithCancel(context.Background())
 	logger := slog.New(c.log).With("node", n.id)
 	s, err := store.Open(store.Options{
 		FS: n.disk.FS(), Dir: "store", Clock: l.hlc, CacheBytes: 1 << 20, MemTableBytes: 256 << 10, SegmentBytes: 256 << 10,
@@ -161,6 +166,13 @@ func (c *cluster) open(n *node) (*life, error) {
 		Node: n.id, Local: localRanges{s}, Caller: l.ep, Now: l.hlc.Now, Lookup: c.lookup,
 	})
 	l.ep.Handle(dist.MethodKV, func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
+		if !c.use(n, l) {
+			return nil, rpc.ErrUnknownOutcome
+		}
+		defer l.running.Done()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(l.ended, cancel)()
 		return dist.Serve(ctx, func(id kvpb.RangeID) (kvpb.Sender, error) {
 			if r, ok := s.Replica(id); ok && r.Initialized() {
 				return r, nil
@@ -213,16 +225,31 @@ func (c *cluster) lookup(_ context.Context, key []byte) ([]kvpb.RangeDescriptor,
 	return []kvpb.RangeDescriptor{*best}, nil
 }
 
+// use notes that a request uses a life; it reports false when that has ended.
+func (c *cluster) use(n *node, l *life) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.life != l && l.ended.Err() != nil {
+		return false
+	}
+	l.running.Add(1)
+	return true
+}
+
 func (c *cluster) stop(id kvpb.NodeID) {
 	n := c.node(id)
 	n.mu.Lock()
 	l := n.life
 	n.life = nil
+	if l != nil {
+		l.end()
+	}
 	n.mu.Unlock()
 	if l == nil {
 		return
 	}
 	l.live.Close()
+	l.running.Wait()
 	l.router.Close()
 	_ = l.store.Close() // its disk may be gone
 }
@@ -316,8 +343,9 @@ func (r *run) setup(ctx context.Context) map[string]string {
 // client transfers and audits until the deadline.
 func (r *run) client(id int, rng *rand.Rand, until time.Time) {
 	for time.Now().Before(until) {
-		l := r.c.nodes[rng.IntN(len(r.c.nodes))].current()
-		if l == nil {
+		n := r.c.nodes[rng.IntN(len(r.c.nodes))]
+		l := n.current()
+		if l == nil || !r.c.use(n, l) {
 			<-time.After(50 * time.Millisecond)
 			continue
 		}
@@ -326,6 +354,7 @@ func (r *run) client(id int, rng *rand.Rand, until time.Time) {
 		} else {
 			r.transfer(id, l, rng)
 		}
+		l.running.Done()
 		<-time.After(time.Duration(rng.IntN(40)) * time.Millisecond)
 	}
 }
@@ -343,7 +372,7 @@ func outcomeOf(err error) check.Outcome {
 func stamp(ts hlc.Timestamp) check.TS { return check.TS{Wall: ts.WallTime, Logical: ts.Logical} }
 
 func (r *run) transfer(client int, l *life, rng *rand.Rand) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(l.ended, 10*time.Second)
 	defer cancel()
 	a := rng.IntN(r.accounts)
 	b := (a + 1 + rng.IntN(r.accounts-1)) % r.accounts
@@ -403,7 +432,7 @@ func (r *run) transfer(client int, l *life, rng *rand.Rand) {
 }
 
 func (r *run) audit(client int, l *life) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(l.ended, 10*time.Second)
 	defer cancel()
 	t := l.db.Begin(kv.TxnOptions{})
 	t.BeginStatement()

@@ -355,3 +355,30 @@ func TestSplitReplicated(t *testing.T) {
 		}
 	})
 }
+
+// A node whose engine is from before the range had other replicas finds them in its
+// log, and does not take itself for the only voter.
+func TestRestartBeforeReplication(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		first := c.nodes[0]
+		c.replicate(1)
+		c.put(1, "\x10a", "1")
+		// The process dies: the log is there, the engine as of its last flush.
+		first.port.down = true
+		first.live.Close()
+		disk := fs.CrashClone(first.fs, 0, 1)
+		old := first.s
+		first.fs = disk
+		c.open(first)
+		c.introduce()
+		if r, ok := first.s.Replica(1); !ok || len(r.Desc().Replicas) != 3 {
+			t.Errorf("the replica's descriptor after the restart: %+v", r.Desc())
+		}
+		if v := c.get(1, "\x10a"); v != "1" {
+			t.Errorf("a = %q", v)
+		}
+		_ = old.Close()
+	})
+}

@@ -66,6 +66,9 @@ func (m *maintenance) truncateLog() {
 	for _, r := range m.s.Replicas() {
 		id := r.Desc().RangeID
 		st, err := apply.LoadState(m.durable, id)
+		if errors.Is(err, apply.ErrNoState) || err == nil && st.Index > m.s.log.LastIndex(raftlog.GroupID(id)) {
+			continue // a snapshot is being taken in: its state, or its log, is not there yet
+		}
 		if err != nil {
 			m.s.opts.Logger.Error("truncate log", "range", id, "err", err)
 			continue

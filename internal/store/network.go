@@ -360,11 +360,8 @@ func (s *Store) split(_ *replica.Replica, right *kvpb.RangeDescriptor) (*replica
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Start(); err != nil {
-		return nil, err
-	}
 	s.add(r)
-	return r, nil
+	return r, nil // the caller starts it
 }
 
 // led returns the store's replica of a range, which may lead it.
