@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,8 +50,20 @@ func (d *Disk) plugInLocked() {
 func (d *Disk) FS() fs.FS {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return fs.WithHooks(d.mem, d.gate.Hook, d.wait, d.quota.Hook, d.power.Hook)
+	power := d.power
+	afterlife := func(op *fs.Op) error {
+		// The engine of a life that has ended tries again and again to write its table,
+		// and would keep virtual time from passing.
+		if op.Kind == fs.OpCreate && strings.HasSuffix(op.Path, ".sst") && power.Struck() {
+			<-time.After(deadTableTakes)
+		}
+		return nil
+	}
+	return fs.WithHooks(d.mem, d.gate.Hook, d.wait, afterlife, d.quota.Hook, d.power.Hook)
 }
+
+// deadTableTakes is how long it takes a life that has ended to fail to make a table.
+const deadTableTakes = 10 * time.Millisecond
 
 // wait makes a sync as slow as the disk is.
 func (d *Disk) wait(op *fs.Op) error {

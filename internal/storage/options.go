@@ -53,6 +53,9 @@ type Options struct {
 	MaxConcurrentCompactions int
 	// ReserveBytes replaces DefaultReserveBytes; negative means none.
 	ReserveBytes int64
+	// NoTableStats turns off the background reading of tables for statistics, which
+	// after an error begins anew at once: in virtual time that never ends.
+	NoTableStats bool
 	// MinSeparatedValue replaces DefaultMinSeparatedValue; negative turns value
 	// separation off.
 	MinSeparatedValue int
@@ -100,6 +103,7 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 	maxCompactions := e.opts.MaxConcurrentCompactions
 	opts := &pebble.Options{
 		DisableWAL:         true,
+		DisableTableStats:  e.opts.NoTableStats,
 		FS:                 e.fs,
 		Cache:              e.opts.Cache,
 		CacheSize:          cacheSize(e.opts.CacheBytes, e.opts.MemTableBytes, 1),

@@ -38,6 +38,8 @@ type Options struct {
 	// Bootstrap makes an empty store a cluster of one node; otherwise it waits for
 	// Bootstrap or Join.
 	Bootstrap bool
+	// NoTableStats is storage.Options'.
+	NoTableStats bool
 	// OnFatal is called when the store can't go on; the process must end.
 	OnFatal func(error)
 }
@@ -83,7 +85,7 @@ func Open(o Options) (*Store, error) {
 	}
 	var err error
 	s.eng, err = storage.Open(storage.Options{
-		FS: o.FS, Dir: o.Dir, CacheBytes: o.CacheBytes, MemTableBytes: o.MemTableBytes,
+		FS: o.FS, Dir: o.Dir, CacheBytes: o.CacheBytes, MemTableBytes: o.MemTableBytes, NoTableStats: o.NoTableStats,
 		Logger: o.Logger, OnFatal: o.OnFatal,
 	})
 	if err != nil {
