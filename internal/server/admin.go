@@ -66,6 +66,9 @@ type DrainStatus struct {
 	Done    bool
 	Leaders int // ranges that it still leads and others could
 	Clients int // open sessions
+	// Info is what the node tells the others about itself now, so that the node that
+	// was asked knows it too when the answer comes.
+	Info liveness.NodeInfo
 }
 
 // HeldRequest asks what a node still has, and why if it does not become less.
@@ -100,7 +103,15 @@ func (n *Node) handleAdmin() {
 		}
 		return json.Marshal(n.nodes())
 	})
-	n.rpc.Handle(MethodDrain, n.forNode(MethodDrain, func(context.Context) (any, error) { return n.drainMore(), nil }))
+	drain := n.forNode(MethodDrain, func(context.Context) (any, error) { return n.drainMore(), nil })
+	n.rpc.Handle(MethodDrain, func(ctx context.Context, from kvpb.NodeID, req []byte) ([]byte, error) {
+		p, err := drain(ctx, from, req)
+		var s DrainStatus
+		if err == nil && n.live != nil && json.Unmarshal(p, &s) == nil && s.Info.ID != n.NodeID() {
+			n.live.Learn(s.Info)
+		}
+		return p, err
+	})
 	n.rpc.Handle(MethodDebug, n.forNode(MethodDebug, func(ctx context.Context) (any, error) { return n.debugInfo(ctx), nil }))
 	n.rpc.Handle(MethodHeld, n.handleHeld)
 	n.rpc.Handle(MethodMembership, n.handleMembership)
@@ -206,7 +217,7 @@ func membershipOf(i liveness.NodeInfo) Membership {
 // drainMore begins to drain the node, if it did not yet, and tells how far that is.
 func (n *Node) drainMore() DrainStatus {
 	n.beginDrain()
-	s := DrainStatus{Done: n.drained(), Leaders: int(n.leave.leaders.Load())}
+	s := DrainStatus{Done: n.drained(), Leaders: int(n.leave.leaders.Load()), Info: n.info()}
 	if n.serving.Load() != nil {
 		s.Clients = len(n.sql.Sessions())
 	}
