@@ -116,6 +116,8 @@ type group struct {
 	props, applied []*proposal
 	idleTicks      int
 	caller         kvpb.ReplicaDescriptor // who wrote last
+	eager          int                    // ticks left in which to campaign often
+	eagerAfter     int                    // ticks before that begins
 	led            uint64                 // the term for which this replica has begun to lead
 }
 

@@ -14,6 +14,16 @@ import (
 // forced marks the messages of an election that the leader itself asked for.
 var forced = []byte("CampaignTransfer")
 
+// The replica whose turn it is to succeed a lost leader tries at once, the next one
+// turnTicks later, since the first may lack entries; and each again every few ticks
+// for a while: the others may have withdrawn their support a moment later than this
+// store, and have refused their votes until then.
+const (
+	turnTicks  = 4
+	eagerTicks = 12
+	eagerEvery = 3
+)
+
 // quietTicks is after how many ticks without work a leader whose followers have
 // everything stops ticking.
 const quietTicks = 10
@@ -145,6 +155,16 @@ func (g *group) tick() {
 		return
 	}
 	_ = g.rn.ForgetLeader() // its store has lost our support
+	if g.eagerAfter > 0 {
+		g.eagerAfter--
+		return
+	}
+	if g.eager > 0 {
+		if g.eager--; g.eager%eagerEvery == 0 {
+			_ = g.rn.Campaign()
+		}
+		return
+	}
 	g.rn.Tick()
 }
 
@@ -173,27 +193,29 @@ func (r *Replica) SupportLost(s kvpb.StoreID) {
 	r.group.deliver(input{do: func() {
 		if g := r.group; !g.supportsOther(r.replicaID) && r.deps.Support.MayVote() {
 			_ = g.rn.ForgetLeader()
-			if r.first(s) {
+			turn := r.turn(s)
+			g.eager, g.eagerAfter = eagerTicks, turn*turnTicks
+			if turn == 0 {
 				_ = g.rn.Campaign()
 			}
 		}
 	}})
 }
 
-// first reports whether this replica is the first, among those that may lead, to
-// try when the leader's store is gone, so that not all try at once.
-func (r *Replica) first(gone kvpb.StoreID) bool {
+// turn returns how many others, among the replicas that may lead, try before this one
+// when the leader's store is gone, so that not all try at once.
+func (r *Replica) turn(gone kvpb.StoreID) (n int) {
 	for _, d := range r.Desc().Replicas {
 		in, _ := isVoter(d.Type)
 		switch {
 		case !in || d.Store == gone:
 		case d.Replica == r.replicaID:
-			return true
+			return n
 		case r.deps.Support.Supports(d.Store):
-			return false
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // Campaign makes the replica try to become leader.

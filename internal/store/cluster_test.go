@@ -318,6 +318,7 @@ func TestLeaderDies(t *testing.T) {
 				}
 			}
 			c.close(dead)
+			// Support lasts for 1.2 s; an election that fails is repeated soon.
 			if took := c.put(1, key, "new"); took > 3*time.Second {
 				t.Errorf("round %d: writes took %v to succeed again", round, took)
 			}
