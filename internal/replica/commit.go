@@ -270,6 +270,7 @@ func (r *Replica) protectLockedReads(req *kvpb.CommitRequest, ts hlc.Timestamp) 
 func (r *Replica) releaseAll(id concurrency.TxnID, keys [][]byte) {
 	if len(keys) > 0 {
 		r.locks.ReleaseAll(id, keys...)
+		r.releaseMoved(id, keys)
 	}
 }
 

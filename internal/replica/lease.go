@@ -210,6 +210,7 @@ func (r *Replica) beginLeadership(term uint64) {
 	r.lastWrite.Store(now.WallTime)
 	r.reads.RaiseLowWater(now)
 	r.epoch.Store(uint64(now.WallTime))
+	r.inheritMu.Lock()
 	if r.inherit != nil {
 		if term == apply.FirstTerm+1 { // nobody led the new range in between
 			r.locks.Install(r.inherit)
@@ -217,6 +218,7 @@ func (r *Replica) beginLeadership(term uint64) {
 		}
 		r.inherit = nil
 	}
+	r.inheritMu.Unlock()
 	if err := r.loadThreshold(); err != nil {
 		r.deps.Logger.Error("collection threshold", "range", r.id, "err", err)
 		return

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/apply"
@@ -92,7 +93,9 @@ type Replica struct {
 	epoch atomic.Uint64
 	// inherit are the locks that the range was split off with, presumed is the store
 	// that led it then.
-	inherit      []concurrency.Lock
+	inheritMu    sync.Mutex
+	inherit      []concurrency.Lock      // guarded by inheritMu
+	right        atomic.Pointer[Replica] // what the last split here made
 	inheritEpoch uint64
 	presumed     kvpb.StoreID
 	// incoming is a received snapshot that waits for raft to take it.

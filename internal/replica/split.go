@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -54,11 +56,35 @@ func (r *Replica) split(old, left, right *kvpb.RangeDescriptor) {
 		n.presumed = lead.Store
 	}
 	if r.lease.Load() != nil {
+		n.inheritMu.Lock()
+		r.right.Store(n) // from now on releases of what is taken out here go there too
 		n.inherit = r.locks.Extract(right.StartKey, right.EndKey)
 		n.inheritEpoch = r.epoch.Load()
+		n.inheritMu.Unlock()
 		defer n.Campaign()
 	}
 	if err := n.Start(); err != nil {
 		r.deps.Logger.Error("split: the new range's replica", "range", right.RangeID, "err", err)
+	}
+}
+
+// releaseMoved releases locks that a split has moved to the new range: a commit that
+// was applied before the split releases them after it.
+func (r *Replica) releaseMoved(id concurrency.TxnID, keys [][]byte) {
+	n := r.right.Load()
+	if n == nil {
+		return
+	}
+	end := r.Desc().EndKey
+	for _, k := range keys {
+		if bytes.Compare(k, end) < 0 {
+			continue
+		}
+		n.inheritMu.Lock()
+		n.inherit = slices.DeleteFunc(n.inherit, func(l concurrency.Lock) bool {
+			return l.Txn == id && bytes.Equal(l.Key, k)
+		})
+		n.releaseAll(id, [][]byte{k})
+		n.inheritMu.Unlock()
 	}
 }
