@@ -68,6 +68,26 @@ func (d *RangeDescriptor) Replica(s StoreID) (ReplicaDescriptor, bool) {
 	return ReplicaDescriptor{}, false
 }
 
+// ReplicaByID returns the replica of an id; there is none of id 0.
+func (d *RangeDescriptor) ReplicaByID(id ReplicaID) (ReplicaDescriptor, bool) {
+	for _, r := range d.Replicas {
+		if r.Replica == id && id != 0 {
+			return r, true
+		}
+	}
+	return ReplicaDescriptor{}, false
+}
+
+// Joint reports whether the range is in a joint configuration.
+func (d *RangeDescriptor) Joint() bool {
+	for _, r := range d.Replicas {
+		if r.Type == VoterIncoming || r.Type == VoterOutgoing {
+			return true
+		}
+	}
+	return false
+}
+
 // ContainsKey reports whether the range holds key.
 func (d *RangeDescriptor) ContainsKey(key []byte) bool {
 	return bytes.Compare(key, d.StartKey) >= 0 && bytes.Compare(key, d.EndKey) < 0

@@ -76,10 +76,8 @@ func (r *Replica) ChangeReplicas(ctx context.Context, changes []Change) error {
 // planChange returns the descriptor and raft's words for changes.
 func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescriptor, *pb.ConfChangeV2, error) {
 	d := cloneDescriptor(old)
-	for _, rep := range d.Replicas {
-		if rep.Type == kvpb.VoterIncoming || rep.Type == kvpb.VoterOutgoing {
-			return nil, nil, ErrBusy
-		}
+	if d.Joint() {
+		return nil, nil, ErrBusy
 	}
 	d.Generation++
 	cc := &pb.ConfChangeV2{}
@@ -159,10 +157,7 @@ func leaveJoint(old *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
 // confState puts a descriptor into raft's words.
 func confState(d *kvpb.RangeDescriptor) *pb.ConfState {
 	cs := &pb.ConfState{}
-	joint := false
-	for _, rep := range d.Replicas {
-		joint = joint || rep.Type == kvpb.VoterIncoming || rep.Type == kvpb.VoterOutgoing
-	}
+	joint := d.Joint()
 	for _, rep := range d.Replicas {
 		id := uint64(rep.Replica)
 		in, out := isVoter(rep.Type)

@@ -78,7 +78,7 @@ func supportOf(q []supporter) hlc.Timestamp {
 // admit answers whether the replica may serve a read at ts.
 func (r *Replica) admit(ts hlc.Timestamp) error {
 	l := r.lease.Load()
-	if l == nil || !l.alone && !r.covers(l, ts) {
+	if l == nil || !r.covers(l, ts) {
 		return r.notLeader()
 	}
 	return nil
@@ -89,18 +89,21 @@ func (r *Replica) admit(ts hlc.Timestamp) error {
 // acknowledged by then lies above it, and at most the clocks' offset above what
 // this clock calls now.
 func (r *Replica) covers(l *lease, ts hlc.Timestamp) bool {
+	if l.alone {
+		return true
+	}
 	ts.WallTime += int64(r.deps.Clock.MaxOffset())
 	return ts.Less(l.until())
 }
+
+// coversNow reports whether a lease covers reads at the clock's present time.
+func (r *Replica) coversNow(l *lease) bool { return l.alone || r.covers(l, r.deps.Clock.Now()) }
 
 // admitWrite answers whether the replica may evaluate a write of keys now, and
 // under which tenure to propose it.
 func (r *Replica) admitWrite(_ context.Context, keys ...[]byte) (tenure, error) {
 	l := r.lease.Load()
-	if l == nil {
-		return tenure{}, r.notLeader()
-	}
-	if !l.alone && !r.covers(l, r.deps.Clock.Now()) {
+	if l == nil || !r.coversNow(l) {
 		return tenure{}, r.notLeader()
 	}
 	desc := r.Desc()
@@ -137,18 +140,12 @@ func (r *Replica) stillUnder(t tenure) error {
 // Leads reports whether the replica leads its range and may serve now.
 func (r *Replica) Leads() bool {
 	l := r.lease.Load()
-	return l != nil && (l.alone || r.covers(l, r.deps.Clock.Now()))
+	return l != nil && r.coversNow(l)
 }
 
 // Leader returns the replica that leads the range as far as this one knows.
 func (r *Replica) Leader() (kvpb.ReplicaDescriptor, bool) {
-	id := *r.leader.Load()
-	for _, d := range r.Desc().Replicas {
-		if d.Replica == id && id != 0 {
-			return d, true
-		}
-	}
-	return kvpb.ReplicaDescriptor{}, false
+	return r.Desc().ReplicaByID(*r.leader.Load())
 }
 
 func (r *Replica) notLeader() error {
@@ -243,10 +240,9 @@ func (r *Replica) refreshLease() {
 func (r *Replica) storeLease(term uint64, given *atomic.Bool, old [][]supporter) {
 	l := &lease{term: term, given: given, alone: r.onlyVoter()}
 	var in, out []supporter
-	joint := false
-	for _, d := range r.Desc().Replicas {
+	desc := r.Desc()
+	for _, d := range desc.Replicas {
 		i, o := isVoter(d.Type)
-		joint = joint || i != o
 		if !i && !o {
 			continue
 		}
@@ -259,7 +255,7 @@ func (r *Replica) storeLease(term uint64, given *atomic.Bool, old [][]supporter)
 		}
 	}
 	l.quorums = [][]supporter{in}
-	if joint {
+	if desc.Joint() {
 		l.quorums = append(l.quorums, out)
 	}
 	r.lease.Store(l)

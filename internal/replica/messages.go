@@ -8,7 +8,6 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
-	"google.golang.org/protobuf/proto"
 )
 
 // forced marks the messages of an election that the leader itself asked for.
@@ -27,8 +26,6 @@ const (
 // quietTicks is after how many ticks without work a leader whose followers have
 // everything stops ticking.
 const quietTicks = 10
-
-func unmarshal(p []byte, m proto.Message) error { return proto.Unmarshal(p, m) }
 
 // Step takes in a raft message from another replica. epoch is that of the support
 // that the sender's store gave to this node then.
@@ -82,12 +79,8 @@ func (g *group) supportsOther(candidate kvpb.ReplicaID) bool {
 	if lead == g.r.replicaID {
 		return g.r.Leads()
 	}
-	for _, d := range g.r.Desc().Replicas {
-		if d.Replica == lead {
-			return g.r.deps.Support.Supports(d.Store)
-		}
-	}
-	return false
+	d, ok := g.r.Desc().ReplicaByID(lead)
+	return ok && g.r.deps.Support.Supports(d.Store)
 }
 
 // send hands a message to the transport.
@@ -109,10 +102,8 @@ func (g *group) send(m *pb.Message) {
 }
 
 func (g *group) peer(id kvpb.ReplicaID) (kvpb.ReplicaDescriptor, bool) {
-	for _, d := range g.r.Desc().Replicas {
-		if d.Replica == id {
-			return d, true
-		}
+	if d, ok := g.r.Desc().ReplicaByID(id); ok {
+		return d, true
 	}
 	// A replica without a snapshot knows only who has written to it.
 	if g.caller.Replica == id && id != 0 {
@@ -138,7 +129,7 @@ func (r *Replica) resting() bool {
 		return true
 	}
 	if l := r.lease.Load(); l != nil {
-		return r.quiet.Load() && r.covers(l, r.deps.Clock.Now())
+		return r.quiet.Load() && r.coversNow(l)
 	}
 	d, ok := r.Leader()
 	return ok && d.Replica != r.replicaID && s.Supports(d.Store)

@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/raftlog"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
 )
 
 // processReady does what raft asks for until it asks for nothing more.
@@ -278,7 +279,7 @@ func (g *group) noteLeadership() {
 
 func decodeConfChange(e *pb.Entry) (pb.ConfChangeI, []byte, error) {
 	var cc pb.ConfChangeV2
-	if err := unmarshal(e.GetData(), &cc); err != nil {
+	if err := proto.Unmarshal(e.GetData(), &cc); err != nil {
 		return nil, nil, fmt.Errorf("entry %d: configuration change: %w", e.GetIndex(), err)
 	}
 	return &cc, cc.GetContext(), nil

@@ -29,10 +29,8 @@ func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error 
 	left.Borders = left.Generation
 	right.RangeID, right.StartKey = id, left.EndKey
 	right.Generation, right.Borders = left.Generation, left.Generation
-	for _, rep := range d.Replicas {
-		if rep.Type == kvpb.VoterIncoming || rep.Type == kvpb.VoterOutgoing {
-			return fmt.Errorf("range %d: %w", d.RangeID, ErrBusy)
-		}
+	if d.Joint() {
+		return fmt.Errorf("range %d: %w", d.RangeID, ErrBusy)
 	}
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())

@@ -261,10 +261,8 @@ func (n *Node) leaveJoint(ctx context.Context, r *replica.Replica) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	err := watch(ctx, func() (bool, error) {
-		for _, rep := range r.Desc().Replicas {
-			if rep.Type == kvpb.VoterIncoming || rep.Type == kvpb.VoterOutgoing {
-				return false, stillLeads(r)
-			}
+		if r.Desc().Joint() {
+			return false, stillLeads(r)
 		}
 		return true, nil
 	})

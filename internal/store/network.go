@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -171,13 +170,10 @@ func (s *Store) receive(_ kvpb.NodeID, msg []byte) {
 	r.Step(m, e.from, e.epoch)
 }
 
+// hasReplica reports whether a replica is part of a range.
 func hasReplica(d *kvpb.RangeDescriptor, id kvpb.ReplicaID) bool {
-	for _, r := range d.Replicas {
-		if r.Replica == id {
-			return true
-		}
-	}
-	return false
+	_, ok := d.ReplicaByID(id)
+	return ok
 }
 
 // replicaFor returns the replica that a message is for. A store that has none of
@@ -362,22 +358,4 @@ func (s *Store) split(_ *replica.Replica, right *kvpb.RangeDescriptor) (*replica
 	}
 	s.add(r)
 	return r, nil // the caller starts it
-}
-
-// led returns the store's replica of a range, which may lead it.
-func (s *Store) led(id kvpb.RangeID) (*replica.Replica, error) {
-	r, ok := s.Replica(id)
-	if !ok {
-		return nil, &kvpb.RangeMismatchError{Range: id}
-	}
-	return r, nil
-}
-
-// ChangeReplicas changes the membership of a range that is led here.
-func (s *Store) ChangeReplicas(ctx context.Context, id kvpb.RangeID, cs []replica.Change) error {
-	r, err := s.led(id)
-	if err != nil {
-		return err
-	}
-	return r.ChangeReplicas(ctx, cs)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,10 +90,7 @@ func (s *Store) stream(e envelope, to kvpb.NodeID, number uint64, snap *replica.
 	ctx, cancel := s.stopContext()
 	defer cancel()
 	call := func(part byte, data []byte) error {
-		b := append([]byte{messageVersion, part}, 0, 0, 0, 0, 0, 0, 0, 0)
-		for i := range 8 {
-			b[2+i] = byte(number >> (8 * i))
-		}
+		b := binary.LittleEndian.AppendUint64([]byte{messageVersion, part}, number)
 		_, err := s.net.Transport.Call(ctx, to, MethodSnapshot, append(b, data...))
 		return err
 	}
@@ -140,10 +138,7 @@ func (s *Store) receiveSnapshot(_ context.Context, _ kvpb.NodeID, req []byte) ([
 	if len(req) < 10 || req[0] != messageVersion {
 		return nil, errMessage
 	}
-	var number uint64
-	for i := range 8 {
-		number |= uint64(req[2+i]) << (8 * i)
-	}
+	number := binary.LittleEndian.Uint64(req[2:])
 	sn := &s.snapshots
 	sn.mu.Lock()
 	defer sn.mu.Unlock()
