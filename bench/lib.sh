@@ -19,10 +19,12 @@ need() {
   die "$1 is missing: apt-get install $2"
 }
 
+# LICHEN_BENCH_PORTS=FIRST-LAST says which ports may be used.
 free_port() {
-  local p
+  local p first=20000 last=39999
+  [ -n "${LICHEN_BENCH_PORTS:-}" ] && first=${LICHEN_BENCH_PORTS%-*} last=${LICHEN_BENCH_PORTS#*-}
   for _ in $(seq 100); do
-    p=$((20000 + RANDOM % 20000))
+    p=$((first + (RANDOM * 32768 + RANDOM) % (last - first + 1)))
     (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null || { echo "$p"; return; }
   done
   die "found no free port"
@@ -72,6 +74,66 @@ start_lichen() {
   pids+=("$lichen_pid")
   wait_port "$lichen_port" "$lichen_pid" lichen
 }
+
+# A cluster of several nodes: addresses and process ids by number, from 1.
+node_port=() node_http=() node_pid=()
+
+# plan_nodes N: chooses the addresses of N nodes, so that each can name the first three.
+plan_nodes() {
+  local i p used=" "
+  node_port=() node_http=() node_pid=()
+  for i in $(seq $((2 * $1))); do
+    while p=$(free_port) && [[ $used == *" $p "* ]]; do :; done
+    used+="$p "
+    if [ "$i" -le "$1" ]; then node_port[i]=$p; else node_http[i - $1]=$p; fi
+  done
+}
+
+# start_node N [FLAG…]: {} in a flag stands for N.
+start_node() {
+  local i=$1 k join=
+  shift
+  for k in 1 2 3; do [ -n "${node_port[k]:-}" ] && join+=${join:+,}127.0.0.1:${node_port[k]}; done
+  "$lichen" start --insecure --store="$work/node$i" --listen-addr="127.0.0.1:${node_port[i]}" \
+    --http-addr="127.0.0.1:${node_http[i]}" --join="$join" --cache="${node_cache:-128MiB}" --max-memory=512MiB "${@//\{\}/$i}" >>"$out/node$i.log" 2>&1 &
+  node_pid[i]=$!
+  pids+=("$!")
+  wait_port "${node_port[i]}" "$!" "node $i"
+}
+
+# start_cluster N [FLAG…]: nodes 1 to N of those that were planned, founded and serving.
+start_cluster() {
+  local n=$1 i
+  shift
+  for i in $(seq "$n"); do start_node "$i" "$@"; done
+  "$lichen" init --insecure --host="127.0.0.1:${node_port[1]}" >"$out/init.log" 2>&1 || die "init failed: see $out/init.log"
+  for i in $(seq "$n"); do await_sql "$i"; done
+}
+
+# node_url N
+node_url() { echo "postgresql://root@127.0.0.1:${node_port[$1]}/defaultdb?sslmode=disable"; }
+
+# sql N STATEMENT: rows as tab-separated values, without their header.
+sql() { timeout 120 "$lichen" sql --url="$(node_url "$1")" --format=tsv -e "$2" | tail -n +2; }
+
+# await_sql N: waits until the node serves clients.
+await_sql() {
+  for _ in $(seq 600); do
+    timeout 10 "$lichen" sql --url="$(node_url "$1")" -e "SELECT 1" >/dev/null 2>&1 && return
+    kill -0 "${node_pid[$1]}" 2>/dev/null || die "node $1 ended: see $out/node$1.log"
+    sleep 0.1
+  done
+  die "node $1 does not serve"
+}
+
+# report_throughput FILE: of a YCSB report.
+report_throughput() { awk -F', ' '/^\[OVERALL\], Throughput/{printf "%.1f", $3}' "$1"; }
+
+# report_p99 FILE…: the highest of all operations, in ms.
+report_p99() { awk -F', ' '/99thPercentile/ && !/CLEANUP/ && $3 > m {m = $3} END {printf "%.3f", m/1000}' "$@"; }
+
+# report_failed FILE…: operations that failed.
+report_failed() { awk -F', ' '/-FAILED\], Operations/{n += $3} END {print n+0}' "$@"; }
 
 # start_null NAME FLAG…: sets null_port.
 start_null() {

@@ -141,9 +141,7 @@ run_ycsb() {
     return
   fi
   record "$test" "$system" "$round" \
-    "$(awk -F', ' '/^\[OVERALL\], Throughput/{printf "%.1f", $3}' "$log")" \
-    "$(awk -F', ' '/99thPercentile/ && !/CLEANUP/ && $3 > m {m = $3} END {printf "%.3f", m/1000}' "$log")" \
-    "$(awk -F', ' '/-FAILED\], Operations/{n += $3} END {print n+0}' "$log")"
+    "$(report_throughput "$log")" "$(report_p99 "$log")" "$(report_failed "$log")"
 }
 
 ycsb_tests() {

@@ -77,7 +77,10 @@ type Applier struct {
 	key     []byte // of the applied state
 	scratch []byte
 	trigger *Trigger
-	note    func(txn kvpb.TxnID, ts hlc.Timestamp, ok bool)
+	check   *CheckID
+	// threshold is the collection threshold that the batch sets, empty if it sets none.
+	threshold hlc.Timestamp
+	note      func(txn kvpb.TxnID, ts hlc.Timestamp, ok bool)
 }
 
 // Trigger is what an entry says about the range itself.
@@ -85,6 +88,8 @@ type Trigger struct {
 	Desc *kvpb.RangeDescriptor
 	// Right is the range that a split makes, nil if there was none.
 	Right *kvpb.RangeDescriptor
+	// Merge is what a merge takes in, nil if there was none: Absorb completes it.
+	Merge *Merge
 }
 
 // Reset starts after the entry that st names, on a store, with the range's
@@ -110,7 +115,7 @@ func (a *Applier) Entry(index, term uint64, data []byte, note func(txn kvpb.TxnI
 	if a.batch == nil {
 		a.batch = a.eng.NewBatch()
 	}
-	a.trigger, a.note = nil, note
+	a.trigger, a.check, a.note = nil, nil, note
 	if err := Commands(data, a.command); err != nil {
 		return fmt.Errorf("range %d: entry %d: %w", a.id, index, err)
 	}
@@ -120,6 +125,9 @@ func (a *Applier) Entry(index, term uint64, data []byte, note func(txn kvpb.TxnI
 
 // Trigger returns what the last entry said about the range, nil if nothing.
 func (a *Applier) Trigger() *Trigger { return a.trigger }
+
+// Check returns which checksum the last entry asked for, nil if none.
+func (a *Applier) Check() *CheckID { return a.check }
 
 // Finish commits the batch of the entries since the last Finish.
 func (a *Applier) Finish() error {
@@ -132,7 +140,7 @@ func (a *Applier) Finish() error {
 		err = a.batch.Commit()
 	}
 	a.batch.Close()
-	a.batch = nil
+	a.batch, a.threshold = nil, hlc.Timestamp{}
 	return err
 }
 
@@ -161,7 +169,7 @@ func (a *Applier) command(borders uint64, cmd []byte) error {
 			return ErrDamaged
 		}
 		var err error
-		if kind == opDescriptor || kind == opSplit {
+		if kind == opDescriptor || kind == opSplit || kind == opMerge {
 			ok, err = a.describe(kind, key, value)
 		} else {
 			err = a.operation(kind, ts, key, value)
@@ -192,10 +200,19 @@ func (a *Applier) operation(kind opKind, ts hlc.Timestamp, key, value []byte) er
 		return a.batch.Delete(key)
 	case opClearSpan:
 		return a.batch.DeleteRange(key, value)
-	case opThreshold:
-		if _, ok := timestamp(value); !ok {
+	case opCheck:
+		if len(key) != len(CheckID{}) {
 			return ErrDamaged
 		}
+		a.check = new(CheckID)
+		copy(a.check[:], key)
+		return nil
+	case opThreshold:
+		th, ok := timestamp(value)
+		if !ok {
+			return ErrDamaged
+		}
+		a.threshold = th
 		return a.batch.Set(keys.RangeGCThreshold(uint64(a.id)), value)
 	}
 	return fmt.Errorf("%w: operation %d", ErrDamaged, kind)

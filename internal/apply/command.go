@@ -34,6 +34,8 @@ const (
 	opThreshold                    // timestamp: raises the collection threshold
 	opDescriptor                   // descriptor: who the range's replicas are
 	opSplit                        // left, right descriptor: cuts the range in two
+	opMerge                        // descriptor, Merge: takes the range to the right in
+	opCheck                        // CheckID: asks each replica for the checksum of its state here
 )
 
 // ErrDamaged says that a command's bytes do not parse.
@@ -94,6 +96,17 @@ func (b *Builder) SetDescriptor(d *kvpb.RangeDescriptor) {
 func (b *Builder) Split(left, right *kvpb.RangeDescriptor) {
 	b.op(opSplit, EncodeDescriptor(left), EncodeDescriptor(right))
 }
+
+// Merge makes the range hold the keys of the one to its right, too.
+func (b *Builder) Merge(desc *kvpb.RangeDescriptor, m *Merge) {
+	b.op(opMerge, EncodeDescriptor(desc), m.encode())
+}
+
+// CheckID names a request for checksums.
+type CheckID [16]byte
+
+// Check asks each replica for the checksum of the range's state after the entry.
+func (b *Builder) Check(id CheckID) { b.op(opCheck, id[:], nil) }
 
 func (b *Builder) op(k opKind, key, value []byte) {
 	b.buf = append(b.buf, byte(k))

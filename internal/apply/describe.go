@@ -27,11 +27,15 @@ func (a *Applier) describe(kind opKind, key, value []byte) (ok bool, err error) 
 		if t.Desc, err = DecodeDescriptor(key); err == nil {
 			t.Right, err = DecodeDescriptor(value)
 		}
+	case opMerge:
+		if t.Desc, err = DecodeDescriptor(key); err == nil {
+			t.Merge, err = decodeMerge(value)
+		}
 	}
 	if err != nil {
 		return false, err
 	}
-	if t.Desc.Generation != a.gen+1 {
+	if base := t.Desc.Generation - 1; t.Merge == nil && base != a.gen || t.Merge != nil && t.Merge.Base != a.gen {
 		return false, nil
 	}
 	if t.Right != nil {
@@ -58,7 +62,7 @@ func (a *Applier) begin(d *kvpb.RangeDescriptor) error {
 	if !ok {
 		return nil
 	}
-	th, err := LoadThreshold(a.eng, a.id)
+	th, err := a.presentThreshold()
 	if err != nil {
 		return err
 	}

@@ -10,13 +10,17 @@ import (
 type Options struct {
 	Placement placement.Params
 	// MaxChanges limits membership changes, splits and merges in progress,
-	// MaxTransfers transfers of leadership.
+	// MaxTransfers transfers of leadership. Of moves of replicas for which there is no
+	// hurry only one is in progress.
 	MaxChanges, MaxTransfers int
 	// SnapshotRate is the budget for copying replicas, in bytes per second.
 	SnapshotRate int64
-	// MovePause is the time between two moves of replicas for balance, TransferPause
-	// between two transfers for balance, MergePause between two merges or attempts.
-	MovePause, TransferPause, MergePause time.Duration
+	// MovePause is the least time between two moves of replicas for balance, LeavePause
+	// that between two which empty a node or do what the configuration asks. After one
+	// that took long, as on machines that are busy, the pause is as long as it took, or
+	// twice that for balance. TransferPause is the time between two transfers for
+	// balance, MergePause between two merges or attempts.
+	MovePause, LeavePause, TransferPause, MergePause time.Duration
 	// ScanBusy is the time between scans while there is something to do, ScanIdle
 	// while there is not.
 	ScanBusy, ScanIdle time.Duration
@@ -38,6 +42,8 @@ type Options struct {
 
 // Limits that are not worth a setting.
 const (
+	leaveRest      = 1                // pause after a move for which there is no hurry, as a multiple of its time
+	moveRest       = 2                // the same for balance
 	snapshotBurst  = 10 * time.Second // of SnapshotRate that may be saved up
 	overlayMaxAge  = time.Minute      // a measurement older than this is not corrected
 	maxShownTasks  = 32               // in Status
@@ -55,6 +61,7 @@ func (o *Options) fill() {
 	orInt(&o.MaxTransfers, 8)
 	orInt(&o.SnapshotRate, 32<<20)
 	orInt(&o.MovePause, time.Second)
+	orInt(&o.LeavePause, 300*time.Millisecond)
 	orInt(&o.TransferPause, 100*time.Millisecond)
 	orInt(&o.MergePause, 200*time.Millisecond)
 	orInt(&o.ScanBusy, time.Second)

@@ -8,12 +8,14 @@ import (
 
 // pacer says what may start. Its owner holds a mutex.
 type pacer struct {
-	opts                   *Options
-	changes, transfers     int // in progress
-	nextMove, nextTransfer time.Time
-	nextMerge              time.Time
-	budget                 float64 // bytes of snapshots that may start
-	budgetAt               time.Time
+	opts                *Options
+	changes, transfers  int // in progress
+	calm                int // of the changes: those for which there is no hurry
+	nextMove, nextLeave time.Time
+	nextTransfer        time.Time
+	nextMerge           time.Time
+	budget              float64 // bytes of snapshots that may start
+	budgetAt            time.Time
 }
 
 // refill adds to the budget what time has brought.
@@ -59,14 +61,22 @@ func (p *pacer) admit(t *task, now time.Time) (ok bool, again time.Time) {
 			return false, now.Add(time.Duration(wait*float64(time.Second)) + time.Millisecond)
 		}
 	}
-	if t.class == placement.Balance && !t.merge && now.Before(p.nextMove) {
-		return false, p.nextMove
+	if !t.calm() {
+		return true, time.Time{}
 	}
-	return true, time.Time{}
+	next := p.nextLeave
+	if t.class == placement.Balance {
+		next = p.nextMove
+	}
+	if now.Before(next) {
+		return false, next
+	}
+	return p.calm == 0, time.Time{}
 }
 
 // start counts a task that was admitted.
 func (p *pacer) start(t *task, now time.Time) {
+	t.began = now
 	balance := t.class == placement.Balance
 	switch {
 	case t.isTransfer():
@@ -77,20 +87,40 @@ func (p *pacer) start(t *task, now time.Time) {
 	default:
 		p.changes++
 		p.spend(t.copies())
-		if t.merge {
+		switch {
+		case t.merge:
 			p.nextMerge = now.Add(p.opts.MergePause)
-		} else if balance {
-			p.nextMove = now.Add(p.opts.MovePause)
+		case t.calm():
+			p.calm++
+			p.rest(now, 0)
 		}
 	}
 }
 
+// rest sets when the next moves may start for which there is no hurry. Those for
+// balance wait for the others as well.
+func (p *pacer) rest(now time.Time, took time.Duration) {
+	p.nextLeave = later(p.nextLeave, now.Add(max(p.opts.LeavePause, leaveRest*took)))
+	p.nextMove = later(p.nextMove, now.Add(max(p.opts.MovePause, moveRest*took)))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // done counts the end of a task.
-func (p *pacer) done(t *task) {
+func (p *pacer) done(t *task, now time.Time) {
 	if t.isTransfer() {
 		p.transfers--
-	} else {
-		p.changes--
+		return
+	}
+	p.changes--
+	if t.calm() {
+		p.calm--
+		p.rest(now, now.Sub(t.began))
 	}
 }
 

@@ -298,7 +298,7 @@ func (q *Queue) finish(ctx context.Context, t *task, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.running, t.id)
-	q.pacer.done(t)
+	q.pacer.done(t, now)
 	if err != nil {
 		if ctx.Err() != nil {
 			return // the node stops

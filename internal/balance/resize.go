@@ -119,8 +119,9 @@ func (q *Queue) split(ctx context.Context, r *RangeInfo, why splitReason, key []
 func (q *Queue) merge(ctx context.Context, left *RangeInfo) error {
 	id := left.Desc.RangeID
 	right, ok := q.ranges.Right(ctx, id)
-	why := "the next range is not known"
+	why, rest := "the next range is not known", q.opts.ScanIdle
 	if ok {
+		rest = q.opts.MergeAfter
 		why = Mergeable(left, &right, time.Now(), &q.opts)
 	}
 	if why == "" && q.picture(time.Now()).Decide(&right.Range, right.Zone).Class != placement.Balance {
@@ -132,7 +133,7 @@ func (q *Queue) merge(ctx context.Context, left *RangeInfo) error {
 	if why != "" {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.noMerge[id] = time.Now().Add(q.opts.MergeAfter)
+		q.noMerge[id] = time.Now().Add(rest)
 		return nil
 	}
 	if err := q.colocate(ctx, left, &right); err != nil {

@@ -30,6 +30,7 @@ type cluster struct {
 	inFlight, mostInFlight         map[kvpb.NodeID]int
 	fail                           error // of every change
 	measureEvery                   time.Duration
+	moveTime                       time.Duration // that a change takes, 300 ms if zero
 	problems                       []string
 }
 
@@ -275,7 +276,11 @@ func (n *fakeNode) ChangeReplicas(ctx context.Context, id kvpb.RangeID, changes 
 		gen, leader = r.Desc.Generation, r.Leader
 	}
 	cl.mu.Unlock()
-	if err := n.work(ctx, 300*time.Millisecond); err != nil {
+	took := cl.moveTime
+	if took == 0 {
+		took = 300 * time.Millisecond
+	}
+	if err := n.work(ctx, took); err != nil {
 		return err
 	}
 	cl.mu.Lock()

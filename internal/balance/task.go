@@ -25,6 +25,13 @@ type task struct {
 	key      []byte
 	merge    bool
 	info     RangeInfo // as of when the task was made
+	began    time.Time
+}
+
+// calm reports whether the task moves a replica and nothing is lost if it takes its
+// time.
+func (t *task) calm() bool {
+	return t.action.Kind != placement.None && !t.isTransfer() && (t.class != placement.Repair || t.action.Patient)
 }
 
 func (t *task) String() string {
@@ -94,6 +101,11 @@ type calm struct {
 // observe notes that a range is led here. The caller holds q.mu.
 func (q *Queue) observe(r *RangeInfo, now time.Time) {
 	c, ok := q.calm[r.Desc.RangeID]
+	if t := q.running[r.Desc.RangeID]; ok && t != nil && t.merge {
+		c.scan = q.stats.Scans // its generation rises by what the queue itself does
+		q.calm[r.Desc.RangeID] = c
+		return
+	}
 	if !ok || c.generation != r.Desc.Generation && !c.merged {
 		c.since = now
 	}

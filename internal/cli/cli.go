@@ -57,7 +57,7 @@ func newRoot(s *streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for its flags", err, c.CommandPath())}
 	})
-	root.AddCommand(newStart(s), newStartSingleNode(s), newInit(s), newVersion(s))
+	root.AddCommand(newStart(s), newStartSingleNode(s), newInit(s), newTorture(s), newVersion(s))
 	root.AddCommand(clientCommands(s)...)
 	return root
 }

@@ -111,7 +111,7 @@ func (f *demoFlags) run(s *streams) error {
 			return err
 		}
 	}
-	tuneRuntime(&d.nodes[0].cfg)
+	tuneRuntime(0) // the data is in the heap too
 	err = f.serve(s, d)
 	// Nothing of it will be needed again; how it stops changes no result.
 	if serr := d.stop(); serr != nil && err == nil && !errors.Is(serr, context.DeadlineExceeded) {

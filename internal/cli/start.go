@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -26,10 +25,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// gcPercent is how much the heap may grow between collections of the Go runtime:
-// its live part is small, since caches and memtables lie outside it.
-const gcPercent = 300
-
 // readyVar names the environment variable by which --background's child knows
 // the descriptor to report on when it serves.
 const readyVar = "LICHEN_READY_FD"
@@ -38,6 +33,7 @@ type startFlags struct {
 	node          config.Node
 	cache, memory string
 	background    bool
+	stores        []string
 	flags         *pflag.FlagSet
 }
 
@@ -71,6 +67,7 @@ func newStart(s *streams) *cobra.Command {
 	fl.StringSliceVarP(&f.node.Join, "join", "j", nil, "addresses of nodes of the cluster, host:port,…")
 	fl.StringVar(&f.node.AdvertiseAddr, "advertise-addr", "", "address at which other nodes reach this one, host:port (default --listen-addr)")
 	fl.StringVar(&f.node.Locality, "locality", "", "where the node is, from large to small: region=eu,zone=a")
+	fl.DurationVar(&f.node.DeadAfter, "time-until-store-dead", 0, "how long a node may be silent before its replicas are rebuilt elsewhere; the same on all nodes (default 5m)")
 	fl.DurationVar(&f.node.MaxOffset, "max-offset", f.node.MaxOffset, "how far apart the clocks of two nodes may be; the same on all nodes")
 	return c
 }
@@ -81,11 +78,11 @@ func (f *startFlags) common(c *cobra.Command) {
 	f.flags = fl
 	fl.BoolVar(&f.node.Insecure, "insecure", false, "run without encryption and authentication")
 	addCertsDir(fl, &f.node.CertsDir)
-	fl.StringVarP(&f.node.Store, "store", "s", f.node.Store, "directory of the store")
+	fl.StringArrayVarP(&f.stores, "store", "s", []string{f.node.Store}, "directory of the store, DIR or path=DIR")
 	fl.StringVar(&f.node.ListenAddr, "listen-addr", f.node.ListenAddr, "address for SQL clients and other nodes, host:port")
 	fl.StringVar(&f.node.HTTPAddr, "http-addr", f.node.HTTPAddr, "address for HTTP, host:port")
 	fl.StringVar(&f.cache, "cache", "", "size of the block cache: bytes, 512MiB, or 25% of memory")
-	fl.StringVar(&f.memory, "max-memory", "", "memory for statements: bytes, 1GiB, or 25% of memory")
+	fl.StringVar(&f.memory, "max-memory", "", "memory for all but the cache, most of it for statements: bytes, 1GiB, or 25% of memory")
 	fl.BoolVar(&f.background, "background", false, "return when the node serves, or waits for a cluster, leaving it running")
 	fl.DurationVar(&f.node.Drain, "drain-wait", f.node.Drain, "how long running statements may take to end at a stop")
 }
@@ -94,7 +91,9 @@ func (f *startFlags) complete() (err error) {
 	if err := f.completeSecurity(); err != nil {
 		return usageError{err}
 	}
-	f.node.Store = strings.TrimPrefix(f.node.Store, "path=")
+	if f.node.Store, err = storePath(f.stores); err != nil {
+		return usageError{err}
+	}
 	if f.cache != "" {
 		if f.node.CacheBytes, err = config.ParseSize(f.cache); err != nil {
 			return usageError{fmt.Errorf("--cache: %w", err)}
@@ -130,6 +129,25 @@ func (f *startFlags) complete() (err error) {
 	return nil
 }
 
+// storePath reads --store.
+func storePath(stores []string) (string, error) {
+	if len(stores) > 1 {
+		return "", fmt.Errorf("--store was given %d times: a node has one store for now; start a node for each disk", len(stores))
+	}
+	path := ""
+	for _, part := range strings.Split(stores[0], ",") {
+		switch k, v, ok := strings.Cut(part, "="); {
+		case !ok && path == "":
+			path = part
+		case ok && k == "path" && path == "":
+			path = v
+		default:
+			return "", fmt.Errorf("--store=%s: %q is not supported: give DIR or path=DIR", stores[0], part)
+		}
+	}
+	return path, nil
+}
+
 // completeSecurity finds out whether the node runs with certificates.
 func (f *startFlags) completeSecurity() (err error) {
 	if f.node.Insecure {
@@ -160,7 +178,7 @@ func (f *startFlags) run(s *streams) error {
 		return err
 	}
 	defer logFile.Close()
-	tuneRuntime(&f.node)
+	tuneRuntime(f.node.HeapMemory())
 	tuneScheduler()
 	if f.node.Insecure {
 		warnInsecure(s.err, f.node.ListenAddr)
@@ -251,16 +269,6 @@ func (f *startFlags) securityFlag() string {
 		return "--insecure"
 	}
 	return "--certs-dir=" + f.node.CertsDir
-}
-
-// tuneRuntime fits the Go runtime's collector to the node's memory.
-func tuneRuntime(c *config.Node) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(c.MaxMemory + c.CacheBytes + 512<<20)
-	}
 }
 
 // startChild runs the same command in a process of its own and waits until it

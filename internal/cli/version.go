@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/server"
 	"github.com/spf13/cobra"
@@ -31,8 +32,18 @@ func newVersion(s *streams) *cobra.Command {
 	return c
 }
 
+// builtFrom is the commit the program was built from, with a + if the files differed
+// from it: the Makefile has the linker set it. Without it what Go recorded is shown.
+var builtFrom string
+
 // commit is the revision the program was built from.
 func commit() string {
+	if rev, dirty := strings.CutSuffix(builtFrom, "+"); rev != "" {
+		if dirty {
+			rev += " (modified)"
+		}
+		return rev
+	}
 	rev, dirty := "unknown", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

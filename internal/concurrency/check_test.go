@@ -5,8 +5,15 @@ import "fmt"
 // checkTable checks invariants 2 to 4 of a table that nobody else uses.
 func checkTable(t *LockTable) error {
 	total := 0
-	for i := range t.shards {
-		sh := &t.shards[i]
+	shards := t.shards.Load()
+	if shards == nil {
+		shards = new(lockShardList)
+	}
+	for i := range shards {
+		sh := shards[i].Load()
+		if sh == nil {
+			continue
+		}
 		n := 0
 		for _, l := range sh.buckets {
 			for ; l != nil; l = l.next {

@@ -24,8 +24,8 @@ import (
 type Commits struct {
 	seed   maphash.Seed
 	active atomic.Int64
-	mu     sync.Mutex // Begin, Finish and the making of wait channels
-	first  commitChunk
+	mu     sync.Mutex                  // Begin, Finish and the making of wait channels
+	first  atomic.Pointer[commitChunk] // nil before the first commit
 }
 
 const chunkSlots = 64
@@ -71,7 +71,10 @@ func (cs *Commits) Begin(txn TxnID, keys [][]byte) *Commit {
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	ch := &cs.first
+	if cs.first.Load() == nil {
+		cs.first.Store(new(commitChunk))
+	}
+	ch := cs.first.Load()
 	for ch.used.Load() == ^uint64(0) {
 		if ch.next.Load() == nil {
 			ch.next.Store(new(commitChunk))
@@ -188,7 +191,7 @@ func (cs *Commits) BlockingRead(self TxnID, key []byte, readTS hlc.Timestamp) *C
 		return nil
 	}
 	filter := cs.filterOf(key)
-	for ch := &cs.first; ch != nil; ch = ch.next.Load() {
+	for ch := cs.first.Load(); ch != nil; ch = ch.next.Load() {
 		for used := ch.used.Load(); used != 0; used &= used - 1 {
 			i := bits.TrailingZeros64(used)
 			if ch.filters[i].Load()&filter != filter {
@@ -211,7 +214,7 @@ func (cs *Commits) BlockingScan(self TxnID, start, end []byte, readTS hlc.Timest
 	if cs.active.Load() == 0 {
 		return nil
 	}
-	for ch := &cs.first; ch != nil; ch = ch.next.Load() {
+	for ch := cs.first.Load(); ch != nil; ch = ch.next.Load() {
 		for used := ch.used.Load(); used != 0; used &= used - 1 {
 			c := ch.commits[bits.TrailingZeros64(used)].Load()
 			if c == nil || !c.blocks(self, readTS) {

@@ -16,6 +16,8 @@
 //   - TimestampCache: what was read when; readMark is one remembered read,
 //     keySlot the table of single keys, spanCache and spanMap the spans.
 //   - WaitGraph, Wait, BlockerSource: deadlock detection over waits of any kind.
+//   - WaitReport, Deadlocks: the same over the waits of several nodes (report.go,
+//     cycles.go), which dist collects.
 //
 // # Protocols
 //
@@ -51,6 +53,8 @@
 //     transaction that was added before the call. (TestTimestampCacheModel)
 //  8. Every cycle for which a victim is chosen was there at one moment.
 //     (WaitGraph.confirm)
+//  9. Deadlocks chooses the same victims from the same waits in whatever order, none
+//     of whom is part of no cycle, and leaves no cycle. (TestDeadlocksProperty)
 //
 // # Concurrency
 //
@@ -62,6 +66,6 @@
 // # Not here
 //
 // Locks that survive a leader (spilled or staged transactions), timeouts,
-// choosing timestamps, the list of a transaction's locks, and waits-for edges
-// between nodes.
+// choosing timestamps, the list of a transaction's locks, and asking other nodes for
+// their waits.
 package concurrency

@@ -5,7 +5,17 @@ import "bytes"
 // shard returns the shard of a key's hash: by its high bits, as the low ones
 // choose the bucket.
 func (t *LockTable) shard(hash uint64) *lockShard {
-	return &t.shards[(hash>>32)%lockShards]
+	list := t.shards.Load()
+	if list == nil {
+		t.shards.CompareAndSwap(nil, new(lockShardList))
+		list = t.shards.Load()
+	}
+	p := &list[(hash>>32)%lockShards]
+	if sh := p.Load(); sh != nil {
+		return sh
+	}
+	p.CompareAndSwap(nil, &lockShard{buckets: make([]*keyLock, minBuckets)})
+	return p.Load()
 }
 
 // find returns the lock of key, or nil.

@@ -17,7 +17,7 @@ const DefaultMaxLocks = 1 << 20
 
 const (
 	lockShards       = 64  // power of two; a shard's mutex is held for a few map operations
-	minBuckets       = 16  // of a shard's hash table, power of two
+	minBuckets       = 4   // of a shard's hash table, power of two
 	maxFreeLocks     = 32  // lock structs a shard keeps for reuse
 	maxFreeKeyBytes  = 256 // a kept struct's key buffer
 	maxFreeHolderCap = 8   // a kept struct's holders
@@ -34,11 +34,15 @@ func (e *LimitError) Error() string {
 // LockTable holds the locks on the keys of one range, with a fair queue per
 // key. All methods are safe for concurrent use.
 type LockTable struct {
-	seed   maphash.Seed
-	max    int64
-	count  atomic.Int64 // holdings and waiters, ≤ max but for Install
-	shards [lockShards]lockShard
+	seed  maphash.Seed
+	max   int64
+	count atomic.Int64 // holdings and waiters, ≤ max but for Install
+	// shards are made when a lock is first looked for in one: most ranges of a large
+	// cluster are idle, and followers have no locks at all.
+	shards atomic.Pointer[lockShardList]
 }
+
+type lockShardList [lockShards]atomic.Pointer[lockShard]
 
 type lockShard struct {
 	mu      sync.Mutex
@@ -55,11 +59,7 @@ func NewLockTable(maxLocks int64) *LockTable {
 	if maxLocks <= 0 {
 		maxLocks = DefaultMaxLocks
 	}
-	t := &LockTable{seed: maphash.MakeSeed(), max: maxLocks}
-	for i := range t.shards {
-		t.shards[i].buckets = make([]*keyLock, minBuckets)
-	}
-	return t
+	return &LockTable{seed: maphash.MakeSeed(), max: maxLocks}
 }
 
 // Acquire locks key for h.ID with at least strength s. It returns nil, nil
@@ -232,8 +232,16 @@ type Lock struct {
 // fn runs without any mutex held.
 func (t *LockTable) ForEach(fn func(Lock) bool) {
 	var buf []Lock
-	for i := range t.shards {
-		buf = t.shards[i].snapshot(buf[:0])
+	shards := t.shards.Load()
+	if shards == nil {
+		return
+	}
+	for i := range shards {
+		sh := shards[i].Load()
+		if sh == nil {
+			continue
+		}
+		buf = sh.snapshot(buf[:0])
 		for _, l := range buf {
 			if !fn(l) {
 				return
@@ -248,8 +256,15 @@ func (t *LockTable) ForEach(fn func(Lock) bool) {
 // span away.
 func (t *LockTable) Extract(start, end []byte) []Lock {
 	var locks []Lock
-	for i := range t.shards {
-		sh := &t.shards[i]
+	shards := t.shards.Load()
+	if shards == nil {
+		return nil
+	}
+	for i := range shards {
+		sh := shards[i].Load()
+		if sh == nil {
+			continue
+		}
 		sh.mu.Lock()
 		for _, l := range sh.inSpan(start, end) {
 			for _, h := range l.holders {

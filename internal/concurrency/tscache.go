@@ -12,9 +12,16 @@ import (
 
 // Sizes of a TimestampCache unless TimestampCacheOptions say otherwise.
 const (
-	DefaultKeySlots  = 1 << 16 // 48 bytes each, touched on first use
+	DefaultKeySlots  = 1 << 16 // 48 bytes each, at most: the table grows as it fills
 	DefaultSpanCount = 1 << 14 // borders of spans per generation, 64 bytes each plus the keys
 	DefaultSpanBytes = 4 << 20 // of keys and borders per generation
+)
+
+// firstKeySlots is the size of a table with the first key read, growSlots by how much
+// it grows when half of its slots are used.
+const (
+	firstKeySlots = 1 << 5
+	growSlots     = 8
 )
 
 const (
@@ -25,21 +32,34 @@ const (
 
 // TimestampCacheOptions bound the memory of a TimestampCache; zero means default.
 type TimestampCacheOptions struct {
-	KeySlots  int // rounded up to a power of two
+	KeySlots  int // at most; rounded up to a power of two
 	SpanCount int // borders of spans per generation
 	SpanBytes int // per generation
 }
 
 // TimestampCache remembers at which timestamps the keys of a range were read,
 // so that no commit writes below a read. It may answer too high (two keys in
-// one slot, old spans folded into the low-water mark), never too low. All
+// one slot, old spans folded into the low-water mark), never too low. It takes no
+// memory worth mentioning before the first read and after Shrink. All
 // methods are safe for concurrent use.
 type TimestampCache struct {
 	seed     maphash.Seed
-	lowWater atomic.Pointer[hlc.Timestamp] // at least this, for every key and transaction
-	slots    []keySlot                     // length a power of two
-	hasSpans atomic.Bool
-	spans    spanCache
+	maxSlots int
+	// maxBorders and maxSpanBytes are of spans.
+	maxBorders, maxSpanBytes int
+	lowWater                 atomic.Pointer[hlc.Timestamp] // at least this, for every key and transaction
+	keys                     atomic.Pointer[keyTable]      // nil until a key is read
+	growing                  sync.Mutex                    // held by who replaces keys
+	spans                    atomic.Pointer[spanCache]     // nil until a span is read
+	reads                    atomic.Bool                   // since the last Shrink
+}
+
+// keyTable is the table of single keys. It is replaced, by a larger one or by
+// none, with all its slots locked: who has locked a slot and finds the table still
+// in place may use it.
+type keyTable struct {
+	slots []keySlot    // length a power of two
+	used  atomic.Int64 // slots with a mark
 }
 
 // keySlot holds the reads of all keys with one hash.
@@ -56,30 +76,102 @@ func NewTimestampCache(o TimestampCacheOptions, lowWater hlc.Timestamp) *Timesta
 		}
 		return v
 	}
-	slots := orDefault(o.KeySlots, DefaultKeySlots)
-	c := &TimestampCache{
-		seed:  maphash.MakeSeed(),
-		slots: make([]keySlot, 1<<bits.Len(uint(slots-1))),
-	}
-	c.spans.maxBorders = orDefault(o.SpanCount, DefaultSpanCount)
-	c.spans.maxBytes = orDefault(o.SpanBytes, DefaultSpanBytes)
-	c.spans.cur = new(spanMap)
-	c.spans.drop = c.RaiseLowWater
+	c := &TimestampCache{seed: maphash.MakeSeed(), maxSlots: 1 << bits.Len(uint(orDefault(o.KeySlots, DefaultKeySlots)-1))}
+	c.maxBorders = orDefault(o.SpanCount, DefaultSpanCount)
+	c.maxSpanBytes = orDefault(o.SpanBytes, DefaultSpanBytes)
 	c.lowWater.Store(&lowWater)
 	return c
 }
 
-func (c *TimestampCache) slot(key []byte) *keySlot {
-	return &c.slots[maphash.Bytes(c.seed, key)&uint64(len(c.slots)-1)]
-}
+func (t *keyTable) slot(hash uint64) *keySlot { return &t.slots[hash&uint64(len(t.slots)-1)] }
 
 // AddKey records that txn read key at ts. The zero TxnID reads on nobody's
 // behalf: the read counts for every transaction.
 func (c *TimestampCache) AddKey(key []byte, ts hlc.Timestamp, txn TxnID) {
-	s := c.slot(key)
-	s.mu.Lock()
-	s.mark.add(ts, txn)
-	s.mu.Unlock()
+	if !c.reads.Load() {
+		c.reads.Store(true)
+	}
+	hash := maphash.Bytes(c.seed, key)
+	for {
+		t := c.keys.Load()
+		if t == nil {
+			c.grow(nil)
+			continue
+		}
+		s := t.slot(hash)
+		s.mu.Lock()
+		if c.keys.Load() != t {
+			s.mu.Unlock()
+			continue
+		}
+		first := s.mark.latest().IsEmpty()
+		s.mark.add(ts, txn)
+		s.mu.Unlock()
+		if first && t.used.Add(1)*2 > int64(len(t.slots)) && len(t.slots) < c.maxSlots {
+			c.grow(t)
+		}
+		return
+	}
+}
+
+// grow replaces the table old by a larger one, unless somebody else has done so.
+// Which keys the old marks are of is not known: they become the low-water mark.
+func (c *TimestampCache) grow(old *keyTable) {
+	c.growing.Lock()
+	defer c.growing.Unlock()
+	if c.keys.Load() != old {
+		return
+	}
+	n := min(firstKeySlots, c.maxSlots)
+	if old != nil {
+		n = min(growSlots*len(old.slots), c.maxSlots)
+	}
+	c.replace(old, &keyTable{slots: make([]keySlot, n)})
+}
+
+// replace puts another table, or none, into the place of old. The caller holds growing.
+func (c *TimestampCache) replace(old, by *keyTable) {
+	if old == nil {
+		c.keys.Store(by)
+		return
+	}
+	old.lock()
+	defer old.unlock()
+	var latest hlc.Timestamp
+	for i := range old.slots {
+		latest = latest.Max(old.slots[i].mark.latest())
+	}
+	c.RaiseLowWater(latest) // before the marks go
+	c.keys.Store(by)
+}
+
+func (t *keyTable) lock() {
+	for i := range t.slots {
+		t.slots[i].mu.Lock()
+	}
+}
+
+func (t *keyTable) unlock() {
+	for i := range t.slots {
+		t.slots[i].mu.Unlock()
+	}
+}
+
+// Shrink gives the memory back if nothing was read since the call before: what is
+// remembered becomes the low-water mark. It reports whether there is nothing left to
+// give back.
+func (c *TimestampCache) Shrink() bool {
+	if c.reads.Load() {
+		c.reads.Store(false)
+		return false
+	}
+	c.growing.Lock()
+	defer c.growing.Unlock()
+	c.replace(c.keys.Load(), nil)
+	if sp := c.spans.Load(); sp != nil {
+		sp.clear()
+	}
+	return true
 }
 
 // AddSpan records that txn read [start, end) at ts; a nil end is unbounded.
@@ -88,12 +180,19 @@ func (c *TimestampCache) AddSpan(start, end []byte, ts hlc.Timestamp, txn TxnID)
 	if end != nil && bytes.Compare(start, end) >= 0 {
 		return
 	}
-	// Set before the read is recorded, hence before the reader looks for
-	// commits: a committer that misses the flag began after that look.
-	if !c.hasSpans.Load() {
-		c.hasSpans.Store(true)
+	if !c.reads.Load() {
+		c.reads.Store(true)
 	}
-	c.spans.add(start, end, ts, txn)
+	sp := c.spans.Load()
+	for sp == nil {
+		// There before the read is recorded, hence before the reader looks for
+		// commits: a committer that finds none began after that look.
+		c.spans.CompareAndSwap(nil, &spanCache{
+			maxBorders: c.maxBorders, maxBytes: c.maxSpanBytes, cur: new(spanMap), drop: c.RaiseLowWater,
+		})
+		sp = c.spans.Load()
+	}
+	sp.add(start, end, ts, txn)
 }
 
 // GetKey returns the latest timestamp at which a transaction other than self
@@ -111,16 +210,32 @@ func (c *TimestampCache) GetKeys(keys [][]byte, self TxnID) hlc.Timestamp {
 	return ts.Max(c.LowWater())
 }
 
-// getKey is GetKey without the low-water mark.
+// getKey is GetKey but for the low-water mark, which must be read afterwards: marks
+// that are no longer in the table are in it.
 func (c *TimestampCache) getKey(key []byte, self TxnID) hlc.Timestamp {
-	s := c.slot(key)
-	s.mu.Lock()
-	ts := s.mark.get(self)
-	s.mu.Unlock()
-	if c.hasSpans.Load() {
-		ts = ts.Max(c.spans.get(key, self))
+	ts := c.getSlot(key, self)
+	if sp := c.spans.Load(); sp != nil {
+		ts = ts.Max(sp.get(key, self))
 	}
 	return ts
+}
+
+func (c *TimestampCache) getSlot(key []byte, self TxnID) hlc.Timestamp {
+	hash := maphash.Bytes(c.seed, key)
+	for {
+		t := c.keys.Load()
+		if t == nil {
+			return hlc.Timestamp{}
+		}
+		s := t.slot(hash)
+		s.mu.Lock()
+		ts := s.mark.get(self)
+		s.mu.Unlock()
+		// Another table may have got later reads.
+		if c.keys.Load() == t {
+			return ts
+		}
+	}
 }
 
 // LowWater returns the timestamp that is the least answer for any key.

@@ -100,3 +100,22 @@ func (c *spanCache) get(key []byte, self TxnID) hlc.Timestamp {
 	}
 	return ts
 }
+
+// clear forgets all reads, which become part of what drop is told.
+func (c *spanCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	latest := c.cur.latest
+	if c.old != nil {
+		latest = latest.Max(c.old.latest)
+	}
+	for i := range c.recent {
+		latest = latest.Max(c.recent[i].mark.latest())
+	}
+	if latest.IsEmpty() {
+		return
+	}
+	c.drop(latest)
+	c.recent = [recentSpans]recentSpan{}
+	c.cur, c.old = new(spanMap), nil
+}

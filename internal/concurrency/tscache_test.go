@@ -2,7 +2,9 @@ package concurrency
 
 import (
 	"fmt"
+	"hash/maphash"
 	"slices"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -81,6 +83,8 @@ func TestTimestampCacheModel(t *testing.T) {
 	big := TimestampCacheOptions{KeySlots: 4096}
 	tiny := TimestampCacheOptions{KeySlots: 3, SpanCount: 8}
 	fewBytes := TimestampCacheOptions{KeySlots: 64, SpanBytes: 300}
+	grows := TimestampCacheOptions{KeySlots: 1 << 10}
+	t.Run("grows", rapid.MakeCheck(func(t *rapid.T) { runReadModel(t, grows, false) }))
 	t.Run("exact", rapid.MakeCheck(func(t *rapid.T) { runReadModel(t, big, true) }))
 	t.Run("tiny", rapid.MakeCheck(func(t *rapid.T) { runReadModel(t, tiny, false) }))
 	t.Run("few bytes", rapid.MakeCheck(func(t *rapid.T) { runReadModel(t, fewBytes, false) }))
@@ -94,8 +98,12 @@ func runReadModel(t *rapid.T, o TimestampCacheOptions, exact bool) {
 	keys = append(keys, nil, []byte("3\x00"), []byte("77"))
 	probes := append(slices.Clone(keys), []byte("a5"), []byte("zz")) // also keys that are not borders
 	c := NewTimestampCache(o, ts(1))
-	for exact && sharedSlots(c, probes) {
+	for exact {
 		c = NewTimestampCache(o, ts(1))
+		c.keys.Store(&keyTable{slots: make([]keySlot, c.maxSlots)})
+		if !sharedSlots(c, probes) {
+			break
+		}
 	}
 	m := readModel{low: ts(1)}
 	key := rapid.SampledFrom(keys)
@@ -118,6 +126,21 @@ func runReadModel(t *rapid.T, o TimestampCacheOptions, exact bool) {
 				m.low = m.low.Max(at)
 			}
 		},
+		"shrink": func(*rapid.T) {
+			if !exact {
+				c.Shrink()
+			}
+		},
+		"many": func(t *rapid.T) { // fills the table
+			for i := range rapid.IntRange(0, 40).Draw(t, "n") {
+				k, at := fmt.Appendf(nil, "many%d", i), drawTS(t)
+				if exact {
+					return
+				}
+				c.AddKey(k, at, TxnID{})
+				m.reads = append(m.reads, modelRead{k, append(append([]byte{}, k...), 0), at, TxnID{}})
+			}
+		},
 		"": func(t *rapid.T) { compareReads(t, c, &m, probes, exact) },
 	})
 }
@@ -125,10 +148,11 @@ func runReadModel(t *rapid.T, o TimestampCacheOptions, exact bool) {
 func sharedSlots(c *TimestampCache, keys [][]byte) bool {
 	seen := map[*keySlot]bool{}
 	for _, k := range keys {
-		if seen[c.slot(k)] {
+		s := c.keys.Load().slot(maphash.Bytes(c.seed, k))
+		if seen[s] {
 			return true
 		}
-		seen[c.slot(k)] = true
+		seen[s] = true
 	}
 	return false
 }
@@ -231,4 +255,59 @@ func TestSpanCollapse(t *testing.T) {
 			t.Errorf("%s without %d: got %v, want %v", c.key, c.self, got, ts(c.want))
 		}
 	}
+}
+
+// TestTimestampCacheMemory shows that a cache costs little before it is used, grows
+// with the keys read, and gives the memory back once nothing is read.
+func TestTimestampCacheMemory(t *testing.T) {
+	c := NewTimestampCache(TimestampCacheOptions{}, ts(1))
+	if c.GetKey([]byte("a"), TxnID{}) != ts(1) || c.keys.Load() != nil {
+		t.Fatal("an unused cache has a table")
+	}
+	c.AddKey([]byte("a"), ts(5), TxnID{Lo: 1})
+	if n := len(c.keys.Load().slots); n != firstKeySlots {
+		t.Fatalf("%d slots for one key", n)
+	}
+	for i := range 4000 {
+		c.AddKey(fmt.Appendf(nil, "%d", i), ts(6), TxnID{Lo: 2})
+	}
+	if n := len(c.keys.Load().slots); n < 4000 || n > 1<<15 {
+		t.Fatalf("%d slots for 4000 keys", n)
+	}
+	if c.Shrink() {
+		t.Fatal("shrunk although there were reads")
+	}
+	c.AddSpan([]byte("a"), []byte("b"), ts(9), TxnID{})
+	if c.Shrink() || !c.Shrink() || c.keys.Load() != nil {
+		t.Fatal("an idle cache keeps its table")
+	}
+	if got := c.GetKey([]byte("never read"), TxnID{}); got != ts(9) {
+		t.Fatalf("after shrinking: %v", got)
+	}
+}
+
+// TestTimestampCacheRace adds reads while the table grows and shrinks: none may be
+// forgotten.
+func TestTimestampCacheRace(t *testing.T) {
+	c := NewTimestampCache(TimestampCacheOptions{KeySlots: 256}, hlc.Timestamp{})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 2000 {
+				k, at := fmt.Appendf(nil, "%d-%d", g, i%300), ts(i+1)
+				c.AddKey(k, at, TxnID{})
+				if got := c.GetKey(k, TxnID{Lo: 9}); got.Less(at) {
+					t.Errorf("read at %v, remembered %v", at, got)
+					return
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for range 200 {
+			c.reads.Store(false)
+			c.Shrink()
+		}
+	})
+	wg.Wait()
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // maxVanished is how often one check searches again because the cycle it
@@ -60,16 +61,24 @@ type WaitGraph struct {
 	epoch uint64          // of the current search; marks visited waits
 	stack []searchFrame   // reused by searches, with edges
 	edges []TxnID
+	// number is that of the last wait. It begins with the time, so that a wait of an
+	// earlier life of the node has another one.
+	number uint64
+	// suspect hears of waits that a check has left waiting.
+	suspect func()
 }
 
 // Wait is one registered wait.
 type Wait struct {
 	holder   Holder
 	source   BlockerSource
+	number   uint64
+	since    time.Time
 	next     *Wait // of the same transaction
 	visited  uint64
 	isVictim bool
 	victim   chan struct{}
+	cycle    []TxnID // set before victim is closed
 }
 
 // searchFrame is a wait on the search path; its unexplored edges are
@@ -80,14 +89,22 @@ type searchFrame struct {
 }
 
 // NewWaitGraph returns an empty graph.
-func NewWaitGraph() *WaitGraph { return &WaitGraph{waits: map[TxnID]*Wait{}} }
+func NewWaitGraph() *WaitGraph {
+	return &WaitGraph{waits: map[TxnID]*Wait{}, number: uint64(time.Now().UnixNano())}
+}
+
+// OnSuspect has fn called by each Check that leaves its wait waiting: what it waits
+// for may go on on another node. fn must not block. It is set before the first wait.
+func (g *WaitGraph) OnSuspect(fn func()) { g.suspect = fn }
 
 // Add registers that h has begun to wait for source's blockers. The caller
 // ends the wait with Remove, whatever its outcome.
 func (g *WaitGraph) Add(h Holder, source BlockerSource) *Wait {
-	w := &Wait{holder: h, source: source, victim: make(chan struct{})}
+	w := &Wait{holder: h, source: source, victim: make(chan struct{}), since: time.Now()}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.number++
+	w.number = g.number
 	w.next = g.waits[h.ID]
 	g.waits[h.ID] = w
 	w.setTransit(true)
@@ -126,6 +143,11 @@ func (g *WaitGraph) Remove(w *Wait) {
 // deadlock: the waiter gives up and the transaction is rolled back.
 func (w *Wait) Victim() <-chan struct{} { return w.victim }
 
+// Cycle returns the transactions of the deadlock that the wait's transaction was
+// chosen to break, each of which waits for the next and the last for the first,
+// which is the victim. Call it after Victim is closed.
+func (w *Wait) Cycle() []TxnID { return w.cycle }
+
 // Len returns the number of waiting transactions.
 func (g *WaitGraph) Len() int {
 	g.mu.Lock()
@@ -137,9 +159,17 @@ func (g *WaitGraph) Len() int {
 // transaction is told that it is the victim (perhaps w's own); Check returns
 // the victims. Transactions already chosen no longer count as waiting.
 func (g *WaitGraph) Check(w *Wait) []TxnID {
+	victims, alive := g.check(w)
+	if alive && g.suspect != nil {
+		g.suspect()
+	}
+	return victims
+}
+
+// check is Check here; alive tells that w still waits.
+func (g *WaitGraph) check(w *Wait) (victims []TxnID, alive bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var victims []TxnID
 	for vanished := 0; !w.isVictim && vanished < maxVanished; {
 		cycle := g.findCycle(w)
 		if cycle == nil {
@@ -156,17 +186,27 @@ func (g *WaitGraph) Check(w *Wait) []TxnID {
 			}
 			return -1
 		})
-		g.kill(victim.ID)
+		g.kill(victim.ID, cycleFrom(members, victim.ID))
 		victims = append(victims, victim.ID)
 	}
-	return victims
+	return victims, !w.isVictim
 }
 
-// kill tells every wait of id that its transaction is a victim.
-func (g *WaitGraph) kill(id TxnID) {
+// cycleFrom returns the ids of a cycle, beginning with first.
+func cycleFrom(members []Holder, first TxnID) []TxnID {
+	at := slices.IndexFunc(members, func(h Holder) bool { return h.ID == first })
+	ids := make([]TxnID, 0, len(members))
+	for i := range members {
+		ids = append(ids, members[(at+i)%len(members)].ID)
+	}
+	return ids
+}
+
+// kill tells every wait of id that its transaction is the victim of a cycle.
+func (g *WaitGraph) kill(id TxnID, cycle []TxnID) {
 	for v := g.waits[id]; v != nil; v = v.next {
 		if !v.isVictim {
-			v.isVictim = true
+			v.isVictim, v.cycle = true, cycle
 			v.setTransit(false)
 			close(v.victim)
 		}

@@ -17,6 +17,9 @@ const (
 	DefaultStore    = "lichen-data"
 	// DefaultDrain is how long a stopping node waits for running statements.
 	DefaultDrain = 10 * time.Second
+	// minDeadAfter is the least time after which a silent node counts as dead: a pause
+	// or a restart takes a moment.
+	minDeadAfter = 2 * time.Second
 	// DefaultMaxOffset is how far apart clocks may be unless told otherwise.
 	DefaultMaxOffset = 250 * time.Millisecond
 )
@@ -42,13 +45,16 @@ type Node struct {
 	MaxOffset time.Duration
 	// CertsDir holds certificates and keys, unless Insecure.
 	CertsDir string
-	// CacheBytes sizes the block cache, MaxMemory what statements may use.
+	// CacheBytes bounds blocks and memtables in memory, MaxMemory all else.
 	CacheBytes, MaxMemory int64
 	// GCTTL is how long old versions are kept; 0 means the default.
 	GCTTL time.Duration
 	// DeadAfter is how long a node may be silent before its replicas are rebuilt
 	// elsewhere; 0 means the default.
 	DeadAfter time.Duration
+	// MergeAfter is how long a range must be small and cold before it is merged with
+	// the next one; 0 means the default.
+	MergeAfter time.Duration
 	// Drain bounds the wait for running statements at a stop.
 	Drain time.Duration
 }
@@ -63,6 +69,17 @@ func Default() Node {
 	}
 }
 
+// Memory beside the heap: the program's own pages, the stacks of its threads, what
+// the C allocator keeps.
+const otherMemory = 32 << 20
+
+// HeapMemory is how large the Go heap may grow, with what is not collected yet.
+func (n *Node) HeapMemory() int64 { return max(n.MaxMemory-otherMemory, n.MaxMemory/2) }
+
+// StatementMemory is what statements may use of MaxMemory. The rest is for what is not
+// accounted for: the log's cache, messages, and garbage until it is collected.
+func (n *Node) StatementMemory() int64 { return n.HeapMemory() * 5 / 8 }
+
 // Validate reports the first setting that can't be right.
 func (n *Node) Validate() error {
 	switch {
@@ -74,6 +91,8 @@ func (n *Node) Validate() error {
 		return fmt.Errorf("--max-memory must be at least 16MiB")
 	case n.MaxOffset < 0 || n.MaxOffset > 10*time.Second:
 		return fmt.Errorf("--max-offset must lie between 0 and 10s")
+	case n.DeadAfter != 0 && (n.DeadAfter < minDeadAfter || n.DeadAfter > 30*24*time.Hour):
+		return fmt.Errorf("--time-until-store-dead must lie between %s and 720h", minDeadAfter)
 	}
 	for _, t := range strings.Split(n.Locality, ",") {
 		if k, v, ok := strings.Cut(t, "="); n.Locality != "" && (!ok || k == "" || v == "") {

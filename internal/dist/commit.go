@@ -125,6 +125,9 @@ func (a *across) raise(low hlc.Timestamp) {
 // attempt tries to commit at a.ts. again says that it raised the timestamp, or found
 // other borders, and that another attempt may succeed.
 func (a *across) attempt(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
+	if err := kvpb.CheckDeadline(a.ts, a.req.Deadline); err != nil {
+		return false, err
+	}
 	if a.req.Txn.Isolation == kvpb.Serializable && a.readTS.Less(a.ts) {
 		req := kvpb.RefreshRequest{Txn: a.req.Txn, Spans: a.req.Reads, From: a.readTS, To: a.ts}
 		if err := a.d.Refresh(ctx, &req); err != nil {
@@ -286,6 +289,7 @@ func (a *across) stagePart(ctx context.Context, p *commitPart) error {
 	req := kvpb.StageRequest{
 		Txn: a.req.Txn, TS: a.ts, Epoch: a.epoch, Anchor: a.anchor,
 		Writes: p.writes, Locks: p.locks, LockEpochs: p.epochs, Spilled: p.spilled, Record: p.anchor,
+		Deadline: a.req.Deadline,
 	}
 	if p.anchor && a.listed {
 		req.Keys = a.keys

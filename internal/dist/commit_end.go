@@ -16,6 +16,9 @@ const (
 	// endTimeout bounds the end of one transaction. What is not done by then, others
 	// do when they meet it.
 	endTimeout = 20 * time.Second
+	// failTimeout bounds how long a client whose commit failed waits for its record to
+	// say so; it has waited for the commit already.
+	failTimeout = 4 * time.Second
 	// endAttempts is how often it is tried meanwhile.
 	endAttempts = 3
 )
@@ -166,7 +169,7 @@ func (a *across) fail(ctx context.Context, cause error, resp *kvpb.CommitRespons
 	if !a.staged {
 		return cause
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failTimeout)
 	defer cancel()
 	e := a.end(kvpb.EndAbort)
 	var answer kvpb.EndTxnResponse

@@ -31,6 +31,13 @@
 // commit.go sends the parts of a commit across ranges, commit_end.go ends it, after
 // the answer, in the background (Close), commit_wire.go carries both between nodes.
 //
+//	D6. A transaction dies to break a deadlock across nodes only if all waits of the
+//	    cycle were there, the same ones, at three looks one after the other, and so
+//	    all at once at the second; and only where it waits itself. (Deadlocks.search,
+//	    stands; TestDeadlocksAtRandom)
+//
+// deadlock.go and deadlock_search.go find deadlocks over several nodes.
+//
 // A Router keeps no state but its cache of addresses and is safe for concurrent
 // use. A request for a range that this node leads is a function call: nothing is
 // encoded or allocated. It takes no locks and knows nothing of transactions but

@@ -24,14 +24,14 @@ func (d *Router) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetRe
 }
 
 // Lock implements kvpb.Sender. A lock may be asked for again: who has it already
-// gets it. It counts as acquired then, since the lost attempt may have done so.
+// gets it.
 func (d *Router) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	var r retry
 	for {
 		t, err := d.find(ctx, req.Key, &r)
 		if err == nil {
 			if err = t.Lock(ctx, req, resp); err == nil {
-				resp.Acquired = !resp.Skipped && (resp.Acquired || r.unknown)
+				resp.Unsure = !r.sent.IsZero()
 				return nil
 			}
 		}
@@ -96,6 +96,13 @@ func scanPart(
 	ctx context.Context, t target, part kvpb.ScanRequest, start, end, more []byte, resp *kvpb.ScanResponse,
 ) error {
 	part.Start, part.End = start, end
+	if len(part.Spans) > 0 {
+		if part.Spans = kvpb.Narrow(part.Spans, start, end); len(part.Spans) == 0 {
+			resp.Reset()
+			resp.Resume = bytes.Clone(more)
+			return nil
+		}
+	}
 	if err := t.Scan(ctx, &part, resp); err != nil {
 		return err
 	}

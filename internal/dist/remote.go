@@ -27,6 +27,8 @@ type Remote struct {
 	Caller Caller
 	Node   kvpb.NodeID
 	Range  kvpb.RangeID
+
+	away *absences // notes requests for locks; nil: nothing does
 }
 
 var _ kvpb.Sender = (*Remote)(nil)
@@ -109,6 +111,10 @@ func (s *Remote) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sca
 func (s *Remote) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	p := s.begin(kvwire.OpLock)
 	p.b = kvwire.AppendLock(p.b, req)
+	if s.away != nil {
+		s.away.begin(req.Txn.ID, s.Node)
+		defer s.away.end(req.Txn.ID)
+	}
 	body, err := s.call(ctx, p)
 	if err != nil {
 		return err

@@ -15,6 +15,8 @@ import (
 const (
 	// maxUnavailable is how long a request makes no progress before it fails.
 	maxUnavailable = 10 * time.Second
+	// hurried is maxUnavailable on a node that is stopping.
+	hurried = 300 * time.Millisecond
 	// minBackoff and maxBackoff bound the pause between rounds over the replicas.
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = 200 * time.Millisecond
@@ -91,7 +93,7 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 			r.cause = err
 		}
 	}
-	if r.idle >= maxUnavailable {
+	if r.idle >= d.patience() {
 		return r.giveUp(r.unavailable(t))
 	}
 	if s == wait {
@@ -102,6 +104,18 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 	r.sent = time.Now()
 	return nil
 }
+
+// patience is how long a request may make no progress.
+func (d *Router) patience() time.Duration {
+	if d.hurry.Load() {
+		return hurried
+	}
+	return maxUnavailable
+}
+
+// Hurry makes requests that find no leader fail soon, those under way too: the node
+// is stopping, and what would answer them may be gone for good.
+func (d *Router) Hurry() { d.hurry.Store(true) }
 
 // count adds the time of an attempt to the time without progress.
 func (r *retry) count(answered bool) {
@@ -126,7 +140,7 @@ func (r *retry) giveUp(err error) error {
 func (r *retry) unavailable(t target) error {
 	reason := "its address is not known"
 	if t.desc != nil {
-		reason = fmt.Sprintf("range %d has had no leader for %s", t.desc.RangeID, maxUnavailable)
+		reason = fmt.Sprintf("range %d has had no leader for %s", t.desc.RangeID, max(r.idle, minBackoff).Round(100*time.Millisecond))
 	}
 	if r.cause != nil {
 		reason += ": " + r.cause.Error()

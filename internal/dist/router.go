@@ -32,6 +32,8 @@ type Config struct {
 	// timestamp to read them.
 	FirstRange func(ctx context.Context) (kvpb.RangeDescriptor, error)
 	Now        func() hlc.Timestamp
+	// Deadlocks is told which transactions wait on other nodes; nil: nothing is.
+	Deadlocks *Deadlocks
 	// Lookup replaces MetaLookup, for tests.
 	Lookup rangecache.Lookup
 }
@@ -46,6 +48,7 @@ type Router struct {
 	lookups chan struct{} // slots
 
 	finishing finisher
+	hurry     atomic.Bool // see Hurry
 }
 
 var _ kvpb.Sender = (*Router)(nil)
@@ -149,5 +152,8 @@ func (d *Router) choose(e *rangecache.Entry, r *retry) (target, error) {
 
 func (d *Router) remote(e *rangecache.Entry, n kvpb.NodeID) target {
 	s := &Remote{Caller: d.cfg.Caller, Node: n, Range: e.Desc().RangeID}
+	if d.cfg.Deadlocks != nil {
+		s.away = &d.cfg.Deadlocks.away
+	}
 	return target{Sender: s, desc: e.Desc(), entry: e, node: n}
 }

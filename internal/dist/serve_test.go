@@ -118,7 +118,7 @@ func TestRemoteAndServe(t *testing.T) {
 	)
 	k := []byte("k")
 	get := &kvpb.GetRequest{Txn: txn, Key: k, MayMove: true}
-	scan := &kvpb.ScanRequest{Txn: txn, Start: k, End: []byte("m"), MaxKeys: 3, Reverse: true}
+	scan := &kvpb.ScanRequest{Txn: txn, Start: k, End: []byte("m"), MaxKeys: 3, Reverse: true, Spans: []kvpb.Span{{Key: k}, {Key: []byte("l"), EndKey: []byte("lx")}}}
 	locks := &kvpb.LockRequest{Txn: txn, Key: k, Strength: kvpb.LockUpdate, Wait: kvpb.WaitSkip, Timeout: 5}
 	refresh := &kvpb.RefreshRequest{Txn: txn, Spans: spansOf("b", "cd"), To: hlc.Timestamp{WallTime: 9}}
 	commit := &kvpb.CommitRequest{Txn: txn, Writes: []kvpb.Write{{Key: k, Value: k}, {Key: []byte("l")}}, AllReadsHere: true}

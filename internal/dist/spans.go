@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"sync"
+	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -214,8 +215,43 @@ func (d *Router) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	})
 }
 
-// Release implements kvpb.Sender. Locks are released wherever that is possible.
+// releaseWait is how long a rollback waits for locks to be given up that can't be
+// reached; after it that goes on in the background.
+const releaseWait = time.Second
+
+// Release implements kvpb.Sender. The end of a rolled-back transaction does not wait
+// for ranges that nobody leads, or that are cut off: its client has an error to
+// hear of.
 func (d *Router) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
+	if d.loc != nil || req.Committed || req.Abandoned || len(req.Locks) == 0 {
+		return d.release(ctx, req)
+	}
+	soon, cancel := context.WithTimeout(ctx, releaseWait)
+	defer cancel()
+	err := d.release(soon, req)
+	if err == nil || soon.Err() == nil {
+		return err
+	}
+	bg, ok := d.finishing.admit()
+	if !ok {
+		return err
+	}
+	txn := *req.Txn
+	later := &kvpb.ReleaseRequest{Txn: &txn, Locks: make([][]byte, len(req.Locks))}
+	for i, k := range req.Locks {
+		later.Locks[i] = append([]byte(nil), k...)
+	}
+	go func() {
+		defer d.finishing.leave()
+		ctx, cancel := context.WithTimeout(bg, endTimeout)
+		defer cancel()
+		_ = d.release(ctx, later) // a leader that can't be reached for so long drops them with the gateway's life, or has gone
+	}()
+	return nil
+}
+
+// release gives up locks, range by range.
+func (d *Router) release(ctx context.Context, req *kvpb.ReleaseRequest) error {
 	if len(req.Locks) == 0 {
 		return nil
 	}

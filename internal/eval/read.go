@@ -35,6 +35,9 @@ func Latest(eng *storage.Engine, key []byte, resp *kvpb.LockResponse) error {
 
 // Scan evaluates a scan of one page.
 func Scan(ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
+	if len(req.Spans) > 0 {
+		return scanSpans(ctx, eng, req, resp)
+	}
 	r := mvcc.NewReader(eng)
 	defer r.Close()
 	s, err := r.Scanner(keys.Span{Start: req.Start, End: req.End}, req.Txn.ReadTS, req.Reverse)
@@ -102,6 +105,9 @@ func GetVisible(eng *storage.Engine, req *kvpb.GetRequest, hidden mvcc.Hidden, r
 func ScanVisible(
 	ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, hidden mvcc.Hidden, resp *kvpb.ScanResponse,
 ) error {
+	if len(req.Spans) > 0 {
+		return scanSpansVisible(ctx, eng, req, hidden, resp)
+	}
 	n := 0
 	span := keys.Span{Start: req.Start, End: req.End}
 	return mvcc.ScanVisible(ctx, eng, span, req.Txn.ReadTS, hidden, req.Reverse, func(key, value []byte) bool {

@@ -10,7 +10,8 @@
 // [NewCrashableMem] (fs.go); [WithHooks], [Op] and [Hook], the layer that
 // sees every operation before it happens (hook.go, hookfile.go); the faults
 // built on it: [Counter], [FailAt], [PowerLoss], [Quota], [Gate] (faults.go);
-// [FlipBit] (corrupt.go).
+// [FlipBit] (corrupt.go); [Watch], which times the operations of a running node and
+// is where faults are put into it (watch.go).
 //
 // Invariants:
 //

@@ -15,6 +15,10 @@ const (
 	// BoundWindow is how far past the current time a bound is persisted. It is
 	// also the most that timestamps run ahead of the wall after a restart.
 	BoundWindow = 3 * time.Second
+	// stopMargin is how far past the last reading the bound of a stopped clock
+	// lies: a Now that is under way when Stop begins may still return what it has
+	// read from the wall before.
+	stopMargin = time.Millisecond
 	// RefreshEvery is how often the owner of a clock should call Refresh; well
 	// below BoundWindow, so that Now does not meet the bound.
 	RefreshEvery = time.Second
@@ -90,13 +94,31 @@ func (c *Clock) Start(bound int64, persist func(bound int64) error, onFail func(
 	return c.extendLocked()
 }
 
-// Stop ends the persistence of bounds. Afterwards Now stands still just below
-// the last bound instead of passing it; nothing may be written with the times
-// it returns.
+// Stop persists a last bound, just past the times that were handed out, so that
+// the clock's next life need not wait for the wall to reach the bound of this
+// one, and ends the persistence of bounds. Afterwards Now stands still below the
+// last bound instead of passing it; nothing may be written with the times it
+// returns.
 func (c *Clock) Stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.mu.stopped {
+		return
+	}
 	c.mu.stopped = true
+	if c.mu.persist == nil {
+		return
+	}
+	limit := c.limit.Load()
+	// The limit in memory comes first: no time at or past the bound is handed out
+	// once the bound is durable. A Now that has passed its check has read the wall
+	// before this reading, or is one past last.
+	bound := max(c.PhysicalNow(), c.last.Load()+1) + int64(stopMargin)
+	if bound >= limit {
+		return
+	}
+	c.limit.Store(bound)
+	_ = c.mu.persist(bound) // if it fails, the bound of before is there, which is as good
 }
 
 // Now returns a timestamp after every one that this clock returned or was told

@@ -260,3 +260,62 @@ func BenchmarkNowParallel(b *testing.B) {
 		}
 	})
 }
+
+// TestStopLowersBound: a stopped clock leaves a bound just past what it handed out,
+// and hands out nothing beyond it.
+func TestStopLowersBound(t *testing.T) {
+	ft := &fakeTime{}
+	ft.ns.Store(100 * second)
+	c := New(ft.now, 0)
+	var bound atomic.Int64
+	persist := func(b int64) error { bound.Store(b); return nil }
+	if err := c.Start(0, persist, nil); err != nil {
+		t.Fatal(err)
+	}
+	before := c.Now()
+	if got := bound.Load() - before.WallTime; got < int64(BoundWindow) {
+		t.Fatalf("a running clock's bound lies %v ahead", time.Duration(got))
+	}
+	c.Stop()
+	if got := bound.Load() - before.WallTime; got <= 0 || got > int64(2*stopMargin) {
+		t.Fatalf("a stopped clock's bound lies %v ahead", time.Duration(got))
+	}
+	ft.ns.Add(10 * second)
+	if now := c.Now(); now.WallTime >= bound.Load() {
+		t.Fatalf("%v is not below the bound %d", now, bound.Load())
+	}
+	next := New(ft.now, 0)
+	if err := next.Start(bound.Load(), persist, nil); err != nil {
+		t.Fatal(err)
+	}
+	if now := next.Now(); now.WallTime != 110*second {
+		t.Fatalf("the next life begins at %v", now)
+	}
+}
+
+// TestStopWhileUsed: readings that race with Stop lie below the bound it leaves.
+func TestStopWhileUsed(t *testing.T) {
+	for range 50 {
+		c := NewSystem(0)
+		var bound atomic.Int64
+		if err := c.Start(0, func(b int64) error { bound.Store(b); return nil }, nil); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		var most [4]int64
+		for i := range most {
+			wg.Go(func() {
+				for range 2000 {
+					most[i] = max(most[i], c.Now().WallTime)
+				}
+			})
+		}
+		c.Stop()
+		wg.Wait()
+		for _, m := range most {
+			if m >= bound.Load() {
+				t.Fatalf("%d was handed out, the bound is %d", m, bound.Load())
+			}
+		}
+	}
+}

@@ -19,7 +19,10 @@
 //  4. Once Start returned, no timestamp at or beyond the persisted bound is
 //     handed out; so a clock started with the bound of an earlier life is ahead
 //     of everything that life handed out. (Clock.Now compares with the limit;
-//     Clock.extend raises the limit only after persist returned.)
+//     Clock.extend raises the limit only after persist returned, Clock.Stop lowers
+//     it before it persists a lower one.) After a crash the bound is up to
+//     BoundWindow ahead of what was handed out, since nobody knows how much of it
+//     was: only the owner of the clock can say that no more will be.
 //
 // Concurrency: all methods of Clock may be called at once; Now is wait-free but
 // for the rare extension of the bound. Start is called once, before the clock

@@ -29,6 +29,7 @@ const (
 	rangeTruncatedMark byte = 0x05
 	rangeTombstone     byte = 0x06
 	rangeReplicaID     byte = 0x07
+	rangeHandover      byte = 0x08
 )
 
 // MaxIDs of the catalog: ids are ordered uvarints, so any 64-bit id fits.
@@ -102,6 +103,11 @@ func RangeTombstone(rangeID uint64) []byte {
 // RangeReplicaID is the key of this store's replica id within the range.
 func RangeReplicaID(rangeID uint64) []byte {
 	return append(RangePrefix(rangeID), rangeReplicaID)
+}
+
+// RangeHandover is the key of the row locks that a leader hands to the next one.
+func RangeHandover(rangeID uint64) []byte {
+	return append(RangePrefix(rangeID), rangeHandover)
 }
 
 // DecodeRangeLocal splits a range-local key into the range id and the rest,

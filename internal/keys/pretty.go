@@ -77,6 +77,8 @@ func rangeKinds(kind byte) string {
 		return "TruncatedMark"
 	case rangeTombstone:
 		return "Tombstone"
+	case rangeHandover:
+		return "handover"
 	case rangeReplicaID:
 		return "ReplicaID"
 	}

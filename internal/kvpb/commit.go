@@ -74,6 +74,8 @@ type StageRequest struct {
 	Record bool
 	Keys   [][]byte
 	Span   Span
+	// Deadline is that of the CommitRequest: no attempt goes beyond it.
+	Deadline hlc.Timestamp
 }
 
 // StageResponse answers a StageRequest. If Lowest is set the range can't commit at

@@ -56,6 +56,10 @@ type ScanRequest struct {
 	MaxBytes   int // 0: no limit; at least one key is returned
 	Reverse    bool
 	MayMove    bool // as GetRequest's
+	// Spans, if there are any, narrow the request to the keys of [Start, End) that
+	// lie in them. They are sorted and disjoint, some of them lie in [Start, End),
+	// and Reverse is not set.
+	Spans []Span
 }
 
 // ScanResponse holds keys and values in one arena.
@@ -119,6 +123,9 @@ type LockResponse struct {
 	Skipped bool // WaitSkip and another transaction holds the lock
 	// Acquired tells that the transaction did not hold a lock on the key before.
 	Acquired bool
+	// Unsure tells that the request was sent more than once: an earlier attempt may have
+	// acquired the lock. Ranges don't set it.
+	Unsure bool
 	// Epoch is the leadership under which the lock was granted; Commit checks it.
 	Epoch uint64
 }
@@ -163,6 +170,17 @@ type CommitRequest struct {
 	// MinTS is a lower bound for the commit timestamp, exclusive: the newest
 	// version seen on a locked key.
 	MinTS hlc.Timestamp
+	// Deadline, if set, is the highest timestamp at which the transaction may
+	// commit: what it knows of its tables is known to hold up to then.
+	Deadline hlc.Timestamp
+}
+
+// CheckDeadline returns a retry error if ts lies above a deadline that is set.
+func CheckDeadline(ts, deadline hlc.Timestamp) error {
+	if deadline.IsEmpty() || ts.LessEq(deadline) {
+		return nil
+	}
+	return &RetryError{Reason: "the commit was delayed until its table definitions might have changed"}
 }
 
 // CommitResponse carries the commit timestamp, or, if the request had At, the

@@ -1,6 +1,9 @@
 package kvpb
 
-import "bytes"
+import (
+	"bytes"
+	"sort"
+)
 
 // Span is the keys k with Key <= k < EndKey; an empty EndKey means the single
 // key Key.
@@ -12,6 +15,48 @@ func (s Span) Contains(key []byte) bool {
 		return bytes.Equal(s.Key, key)
 	}
 	return bytes.Compare(key, s.Key) >= 0 && bytes.Compare(key, s.EndKey) < 0
+}
+
+// Before reports whether all of s lies before key.
+func (s Span) Before(key []byte) bool {
+	if len(s.EndKey) == 0 {
+		return bytes.Compare(s.Key, key) < 0
+	}
+	return bytes.Compare(s.EndKey, key) <= 0
+}
+
+// Clip returns the part of s that lies in [start, end); ok tells that there is one.
+func (s Span) Clip(start, end []byte) (part Span, ok bool) {
+	if s.Before(start) || bytes.Compare(s.Key, end) >= 0 {
+		return Span{}, false
+	}
+	if len(s.EndKey) == 0 {
+		return s, true
+	}
+	if bytes.Compare(s.Key, start) < 0 {
+		s.Key = start
+	}
+	if bytes.Compare(s.EndKey, end) > 0 {
+		s.EndKey = end
+	}
+	return s, true
+}
+
+// Narrow returns those of sorted, disjoint spans that have a part in [start, end).
+func Narrow(spans []Span, start, end []byte) []Span {
+	lo := sort.Search(len(spans), func(i int) bool { return !spans[i].Before(start) })
+	spans = spans[lo:]
+	hi := sort.Search(len(spans), func(i int) bool { return bytes.Compare(spans[i].Key, end) >= 0 })
+	return spans[:hi]
+}
+
+// Bounds returns the bounds of the smallest range of keys that holds sorted spans.
+func Bounds(spans []Span) (start, end []byte) {
+	last := spans[len(spans)-1]
+	if len(last.EndKey) > 0 {
+		return spans[0].Key, last.EndKey
+	}
+	return spans[0].Key, append(bytes.Clone(last.Key), 0)
 }
 
 // RangeID identifies a range; never reused.
@@ -54,8 +99,17 @@ type RangeDescriptor struct {
 	Replicas      []ReplicaDescriptor
 	NextReplicaID ReplicaID
 	Generation    uint64 // rises with every split, merge and membership change
-	// Borders is the Generation at which StartKey and EndKey got their values.
+	// Borders is the Generation at which the range last lost keys or stopped serving:
+	// what was evaluated before has no effect after. Growing changes nothing.
 	Borders uint64
+	// Merging is the range to the right that is about to be merged into this one, 0 if
+	// none is.
+	Merging RangeID
+	// Into is the range to the left that this one is about to become part of, 0 mostly:
+	// until that is settled it serves nothing. IntoGeneration is the one that the other
+	// had when it asked for this.
+	Into           RangeID
+	IntoGeneration uint64
 }
 
 // Replica returns the replica on a store.
@@ -87,6 +141,10 @@ func (d *RangeDescriptor) Joint() bool {
 	}
 	return false
 }
+
+// Changing reports whether a change of the range is under way that has to end before
+// another one begins.
+func (d *RangeDescriptor) Changing() bool { return d.Merging != 0 || d.Into != 0 || d.Joint() }
 
 // ContainsKey reports whether the range holds key.
 func (d *RangeDescriptor) ContainsKey(key []byte) bool {

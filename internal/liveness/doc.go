@@ -12,6 +12,7 @@
 //   - Options, Liveness: the state, its one timer and one goroutine (step).
 //   - support.go: to grant, withdraw, count (answerAsk, withdrawIfPassed, takeGrant).
 //   - talk.go: what a heartbeat carries, and the answers.
+//   - steady.go: a clock that is not set back.
 //   - NodeInfo, book.go: the address book; who is alive.
 //   - wire.go: the bytes.
 //
@@ -25,6 +26,10 @@
 // held in office for ever. It does not renew the support of an earlier life of
 // the asking node; it lets it run out, so that those who followed that life
 // notice, and then begins anew.
+//
+// A heartbeat also tells the oldest timestamp at which the sender's gateway still
+// reads (OldestRead). It holds until the next one, or until the gateway is taken for
+// dead.
 //
 // A heartbeat carries the sender's NodeInfo until the receiver has it, news of
 // third nodes that the sender was first to hear, and a digest of its address
@@ -64,6 +69,8 @@
 //     above every grant of an earlier life. (MayVote; TestSafety)
 //  4. A requester counts support until no later than it asked for and the
 //     supporter granted. (takeGrant; network.checkCell in TestSafety)
+//     It also ends when it would have by a clock that was never set back: the
+//     supporter's goes on. (steady.now; TestSetBack)
 //  5. Epochs given to a node rise from one support to the next, over restarts of
 //     the supporter as well: they are readings of its clock. (answerAsk)
 //  6. A store stays with the node that claimed it first. (attach)

@@ -40,6 +40,9 @@ type StoreInfo struct {
 	CapacityBytes, UsedBytes int64
 	Ranges, Leaders          int
 	QPS, WriteBytesPerSec    float64
+	// Stalled and Full say that its disk does not answer or has no room: it should
+	// lead nothing and take nothing in.
+	Stalled, Full bool
 }
 
 // version says which of two infos about a node is the newer one.
@@ -82,5 +85,7 @@ func (n *NodeInfo) differs(old *NodeInfo) bool {
 	return n.Life != old.Life || n.Addr != old.Addr || n.SQLAddr != old.SQLAddr || n.HTTPAddr != old.HTTPAddr ||
 		n.Locality != old.Locality || n.Version != old.Version ||
 		n.Draining != old.Draining || n.Decommissioning != old.Decommissioning || n.Removed != old.Removed ||
-		!slices.EqualFunc(n.Stores, old.Stores, func(a, b StoreInfo) bool { return a.ID == b.ID })
+		!slices.EqualFunc(n.Stores, old.Stores, func(a, b StoreInfo) bool {
+			return a.ID == b.ID && a.Stalled == b.Stalled && a.Full == b.Full
+		})
 }

@@ -43,6 +43,9 @@ type Options struct {
 	// ClockOK, if not nil, reports whether this node's clock is near enough to the
 	// others; while it is not, the node asks nobody for support.
 	ClockOK func() bool
+	// OldestRead, if not nil, returns the oldest timestamp at which this node's gateway
+	// may still read, zero if it reads nothing: the others keep what is visible there.
+	OldestRead func() hlc.Timestamp
 	// Send sends a message one way, without waiting; it may keep msg. False means
 	// that it is certainly lost.
 	Send func(to kvpb.NodeID, msg []byte) bool
@@ -78,6 +81,7 @@ type Liveness struct {
 	self        NodeInfo // as last told; ID 0 until Start
 	seqLift     uint64   // added to Self().Seq, to be above what others have
 	selfRemoved bool
+	oldest      int64 // wall time of the own gateway's oldest read, as last told
 	laterLife   int64 // the latest life of this node that others know, if not this one
 	asking      bool
 	asked       int64 // the latest time until which support was asked for
@@ -87,7 +91,8 @@ type Liveness struct {
 	hot         map[kvpb.NodeID]origin   // to be told to everyone with the next heartbeat
 	beatAt      time.Time                // when the next heartbeats are due
 	pending     []*storeEntry            // OnChange is to be called for them
-	wakeAt      int64                    // when the timer fires, by the physical clock
+	wakeAt      time.Time                // when the timer fires
+	steady      steady
 }
 
 // peer is another node. All but grant is guarded by Liveness.mu.
@@ -103,6 +108,7 @@ type peer struct {
 	has      version   // of this node's info at the peer
 	strikes  int       // heartbeats in a row with another digest than ours
 	badSeen  bool      // a malformed message was logged
+	oldest   int64     // wall time of its gateway's oldest read, 0: none
 
 	// grant is the support this node gives, nil if none. It is written with mu
 	// held.
@@ -182,16 +188,21 @@ func (l *Liveness) step() time.Duration {
 	l.mu.Unlock()
 	var self NodeInfo
 	var asking bool
+	var oldest int64
 	if due {
 		self, asking = l.observe()
+		oldest = l.ownOldestRead()
 	}
 	ev := l.begin()
 	ev.timer = true
 	ev.changed, l.pending = l.pending, nil
 	defer l.end(ev)
-	l.expire(l.now(), ev)
+	_, steady := l.physical()
+	now := l.now()
+	l.expire(now, max(now, steady), ev)
 	if due {
 		l.refreshSelf(self, asking, ev)
+		l.oldest = oldest
 		l.beat(ev)
 		now := time.Now()
 		if l.beatAt = l.beatAt.Add(HeartbeatEvery); l.beatAt.Before(now) {
@@ -199,11 +210,11 @@ func (l *Liveness) step() time.Duration {
 		}
 	}
 	sleep := max(minWake, time.Until(l.beatAt))
-	physical := l.o.Clock.PhysicalNow()
-	if first := l.firstExpiry(); first < physical+int64(sleep) {
-		sleep = max(minWake, time.Duration(first-physical)+1)
+	physical, steady := l.physical()
+	if first := l.untilExpiry(physical, steady); first < int64(sleep) {
+		sleep = max(minWake, time.Duration(first)+1)
 	}
-	l.wakeAt = physical + int64(sleep)
+	l.wakeAt = time.Now().Add(sleep)
 	return sleep
 }
 
@@ -239,7 +250,7 @@ func (l *Liveness) begin() *events {
 
 func (l *Liveness) end(ev *events) {
 	closed := l.closed
-	if !ev.timer && l.firstExpiry() < l.wakeAt-int64(minWake) {
+	if !ev.timer && l.untilExpiry(l.physical()) < int64(time.Until(l.wakeAt)-minWake) {
 		l.wake()
 	}
 	l.mu.Unlock()
@@ -275,3 +286,9 @@ func (l *Liveness) now() int64 { return l.o.Clock.Now().WallTime }
 
 // sinceStart is this node's own time of messages, above 0.
 func (l *Liveness) sinceStart() int64 { return int64(time.Since(l.started)) + 1 }
+
+// physical returns the physical clock and the steady one. The caller holds mu.
+func (l *Liveness) physical() (physical, steady int64) {
+	physical = l.o.Clock.PhysicalNow()
+	return physical, l.steady.now(physical, time.Now())
+}

@@ -55,6 +55,7 @@ type hooks struct {
 	onNode   func(NodeInfo)
 	onChange func(kvpb.StoreID)
 	clockBad bool
+	oldest   int64
 }
 
 func (nd *node) hook() hooks {
@@ -122,7 +123,8 @@ func (nd *node) start(others ...kvpb.NodeID) {
 				f(s)
 			}
 		},
-		ClockOK: func() bool { return !nd.hook().clockBad },
+		ClockOK:    func() bool { return !nd.hook().clockBad },
+		OldestRead: func() hlc.Timestamp { return hlc.Timestamp{WallTime: nd.hook().oldest} },
 	})
 	for _, o := range others {
 		if o != nd.id {

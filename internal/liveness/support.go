@@ -146,11 +146,12 @@ func (p *peer) publish() {
 	}
 }
 
-// expire ends all support, given and received, that the clock has passed.
-func (l *Liveness) expire(now int64, ev *events) {
+// expire ends all support given that the clock has passed, and all received that the
+// steady clock has.
+func (l *Liveness) expire(now, steady int64, ev *events) {
 	for _, p := range l.peers {
 		l.withdrawIfPassed(p, now, ev)
-		if p.counted && p.got.Until.WallTime < now {
+		if p.counted && p.got.Until.WallTime < steady {
 			p.counted = false
 			p.publish()
 			ev.stores(p)
@@ -158,15 +159,16 @@ func (l *Liveness) expire(now int64, ev *events) {
 	}
 }
 
-// firstExpiry returns when the next support ends.
-func (l *Liveness) firstExpiry() int64 {
+// untilExpiry returns how long it is until the next support ends, by the clock for
+// those given and by the steady clock for those received.
+func (l *Liveness) untilExpiry(physical, steady int64) int64 {
 	first := int64(math.MaxInt64)
 	for _, p := range l.peers {
 		if g := p.grant.Load(); g != nil {
-			first = min(first, g.Until.WallTime)
+			first = min(first, g.Until.WallTime-physical)
 		}
 		if p.counted {
-			first = min(first, p.got.Until.WallTime)
+			first = min(first, p.got.Until.WallTime-steady)
 		}
 	}
 	return first

@@ -30,6 +30,9 @@ func (l *Liveness) heartbeat(p *peer, ev *events) {
 		e.ask(l.asked)
 	}
 	l.addGrant(e, p)
+	if l.oldest != 0 {
+		e.oldest(l.oldest)
+	}
 	if p.has != l.self.version() {
 		e.info(&l.self)
 	}
@@ -95,6 +98,9 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 	p.life, p.heard = m.life, time.Now()
 	if m.sent > p.sent {
 		p.sent, p.has = m.sent, m.has
+		if m.beat {
+			p.oldest = m.oldest
+		}
 	}
 	for _, n := range m.infos {
 		from := fromThird
@@ -112,8 +118,10 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 		return
 	}
 	now := l.now()
-	l.expire(now, ev)
-	l.takeGrant(p, m.grant, now, ev)
+	_, steady := l.physical()
+	steady = max(steady, now)
+	l.expire(now, steady, ev)
+	l.takeGrant(p, m.grant, steady, ev)
 	if m.ask != 0 {
 		l.answerAsk(p, m, now, ev)
 	}

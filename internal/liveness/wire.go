@@ -21,6 +21,7 @@ const (
 	tagDigest   = 5 // digest of the sender's address book
 	tagVersions = 6 // versions of the sender's address book
 	tagAnswer   = 7 // the same, sent in answer to versions
+	tagOldest   = 8 // wall time of the oldest read of the sender's gateway; in heartbeats
 )
 
 const (
@@ -49,6 +50,7 @@ type message struct {
 	ask      int64 // support is wanted until then; 0 if it is not
 	grant    grantMsg
 	infos    []NodeInfo
+	oldest   int64
 	digest   uint64
 	beat     bool // digest is present: it is a heartbeat, no reply
 	versions []nodeVersion
@@ -92,6 +94,7 @@ func (e *encoder) fixed(tag byte, vs ...int64) {
 
 func (e *encoder) ask(until int64)         { e.fixed(tagAsk, until) }
 func (e *encoder) grant(g grantMsg)        { e.fixed(tagGrant, g.life, g.epoch, g.until) }
+func (e *encoder) oldest(wall int64)       { e.fixed(tagOldest, wall) }
 func (e *encoder) digest(d uint64)         { e.fixed(tagDigest, int64(d)) }
 func (e *encoder) info(n *NodeInfo)        { e.section(tagInfo, appendInfo(nil, n)) }
 func (e *encoder) infoFits(infos int) bool { return infos < maxInfos && len(e.b) < infoBudget }
@@ -130,6 +133,11 @@ func bitIf(on bool, bit byte) byte {
 }
 
 const (
+	bitStalled = 1 << iota
+	bitFull
+)
+
+const (
 	bitDraining = 1 << iota
 	bitDecommissioning
 	bitRemoved
@@ -149,6 +157,7 @@ func appendInfo(b []byte, n *NodeInfo) []byte {
 		p := binary.AppendUvarint(nil, uint64(s.ID))
 		p = appendFixed(p, s.CapacityBytes, s.UsedBytes, int64(s.Ranges), int64(s.Leaders),
 			int64(math.Float64bits(s.QPS)), int64(math.Float64bits(s.WriteBytesPerSec)))
+		p = append(p, bitIf(s.Stalled, bitStalled)|bitIf(s.Full, bitFull))
 		b = binary.AppendUvarint(b, uint64(len(p)))
 		b = append(b, p...)
 	}
@@ -196,6 +205,8 @@ func (m *message) section(tag byte, d *decoder) {
 			return
 		}
 		m.infos = append(m.infos, d.info())
+	case tagOldest:
+		m.oldest = d.fixed()
 	case tagDigest:
 		m.digest, m.beat = uint64(d.fixed()), true
 	case tagVersions, tagAnswer:
@@ -294,10 +305,15 @@ func (d *decoder) info() NodeInfo {
 }
 
 func (d *decoder) store() StoreInfo {
-	return StoreInfo{
+	s := StoreInfo{
 		ID:            kvpb.StoreID(d.uvarint()),
 		CapacityBytes: d.fixed(), UsedBytes: d.fixed(),
 		Ranges: int(d.fixed()), Leaders: int(d.fixed()),
 		QPS: math.Float64frombits(uint64(d.fixed())), WriteBytesPerSec: math.Float64frombits(uint64(d.fixed())),
 	}
+	if !d.bad && len(d.b) > 0 { // a node of an earlier version does not say
+		flags := d.byte()
+		s.Stalled, s.Full = flags&bitStalled != 0, flags&bitFull != 0
+	}
+	return s
 }

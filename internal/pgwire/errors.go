@@ -15,10 +15,11 @@ const (
 
 // What ends a connection.
 var (
-	errShutdown    = pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command")
-	errIdleInTxn   = pgerr.New(pgerr.IdleInTransactionSessionTimeout, "terminating connection due to idle-in-transaction timeout")
-	errIdleSession = pgerr.New(pgerr.IdleSessionTimeout, "terminating connection due to idle-session timeout")
-	errClientGone  = pgerr.New(pgerr.ConnectionFailure, "connection to client lost")
+	errShutdown     = pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command")
+	errShuttingDown = pgerr.New(pgerr.CannotConnectNow, "the database system is shutting down")
+	errIdleInTxn    = pgerr.New(pgerr.IdleInTransactionSessionTimeout, "terminating connection due to idle-in-transaction timeout")
+	errIdleSession  = pgerr.New(pgerr.IdleSessionTimeout, "terminating connection due to idle-session timeout")
+	errClientGone   = pgerr.New(pgerr.ConnectionFailure, "connection to client lost")
 )
 
 // sendError appends ErrorResponse.

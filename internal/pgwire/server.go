@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/pgwire/wire"
@@ -22,6 +23,8 @@ const (
 	maxStarting = 256
 	// startupTimeout bounds the time from accepting to ReadyForQuery.
 	startupTimeout = 60 * time.Second
+	// turnAwayTimeout bounds the time in which a client that is not served is told so.
+	turnAwayTimeout = 2 * time.Second
 	// forcedClose is how long Shutdown waits for terminated statements to end
 	// before it closes their connections.
 	forcedClose = 2 * time.Second
@@ -37,6 +40,9 @@ type Options struct {
 	TLS *tls.Config
 	// Auth says how clients show who they are.
 	Auth Auth
+	// Closed, if not nil, is what clients are told that connect after the server was
+	// shut down.
+	Closed error
 	// MaxConnections is the number of clients at once; 0 means
 	// DefaultMaxConnections.
 	MaxConnections int
@@ -50,6 +56,8 @@ type Server struct {
 	auth Auth
 	max  int
 	pool wire.Buffers
+	// closed is what clients are told once the server is shut down.
+	closed error
 
 	metrics metrics
 
@@ -61,11 +69,16 @@ type Server struct {
 		idle      chan struct{} // closed when draining and the last connection ends
 	}
 	stop chan struct{} // closed when draining
+
+	turning atomic.Int64 // connections that are being told why they are not served
 }
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
-	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, max: o.MaxConnections, stop: make(chan struct{})}
+	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, max: o.MaxConnections, closed: o.Closed, stop: make(chan struct{})}
+	if s.closed == nil {
+		s.closed = errShuttingDown
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -130,7 +143,12 @@ func (s *Server) ServeConn(ctx context.Context, nc net.Conn, first []byte) {
 	c := newConn(s, ctx, nc, first)
 	if !s.add(c) {
 		s.metrics.rejected.Add(1)
-		_ = nc.Close()
+		if s.turning.Add(1) <= maxStarting {
+			c.turnAway()
+		}
+		s.turning.Add(-1)
+		_ = c.wire.Close()
+		c.wire.Release()
 		return
 	}
 	defer s.remove(c)

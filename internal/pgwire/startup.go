@@ -72,6 +72,17 @@ func (c *conn) start() error {
 	return nil
 }
 
+// turnAway tells a client that connects, in words that it understands, that it is
+// not served here.
+func (c *conn) turnAway() {
+	if c.wire.SetReadDeadline(time.Now().Add(turnAwayTimeout)) != nil || c.directTLS() != nil {
+		return
+	}
+	if _, err := c.readStartup(); err == nil {
+		c.goodbye(c.srv.closed)
+	}
+}
+
 // terminator is a session that tells when another session or the node
 // terminates it, so that a connection which waits for its client can be woken.
 type terminator interface{ OnTerminate(wake func()) }

@@ -76,7 +76,7 @@ func (r *Replica) ChangeReplicas(ctx context.Context, changes []Change) error {
 // planChange returns the descriptor and raft's words for changes.
 func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescriptor, *pb.ConfChangeV2, error) {
 	d := cloneDescriptor(old)
-	if d.Joint() {
+	if d.Changing() {
 		return nil, nil, ErrBusy
 	}
 	d.Generation++
@@ -200,8 +200,7 @@ func (g *group) configure(ctx context.Context, under tenure, cc *pb.ConfChangeV2
 			g.finish(p, err)
 			return
 		}
-		g.idleTicks = 0
-		g.r.quiet.Store(false)
+		g.stir()
 	}})
 	select {
 	case <-p.wake:

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -43,20 +44,60 @@ func (r *Replica) collectInline(b *apply.Builder, writes []kvpb.Write) {
 	}
 }
 
+// sweep is how far garbage collection is, in wall times of newest commits.
+type sweep struct {
+	seen  atomic.Int64 // the newest commit when it was here last
+	clean atomic.Int64 // the newest commit of which no garbage is left
+}
+
+// begin starts over under a new leadership, which knows nothing of earlier writes.
+func (s *sweep) begin(now int64) {
+	s.seen.Store(now)
+	s.clean.Store(0)
+}
+
 // CollectGarbage raises the range's collection threshold to below and drops the
 // versions that nobody can read any more. A read at an older timestamp fails
 // from then on: the threshold is raised before anything is dropped (R8).
+//
+// A range that is not written is looked at once more, when all that its writes have
+// left may go, and costs nothing afterwards.
 func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error {
 	if ts := r.spills.oldestUndecided(); !ts.IsEmpty() {
 		below = below.Min(ts) // what an abort would lay bare again stays
 	}
-	if th := *r.threshold.Load(); !th.Less(below) || r.lastWrite.Load() < th.WallTime {
+	last := r.lastWrite.Load()
+	if th := *r.threshold.Load(); !th.Less(below) || r.swept.clean.Load() == last {
 		return nil
 	}
+	idle := r.swept.seen.Swap(last) == last
+	if idle && below.WallTime <= last {
+		return nil
+	}
+	span := keys.Span{Start: r.Desc().StartKey, End: r.Desc().EndKey}
+	if idle {
+		refs, _, _, err := mvcc.ScanGarbage(ctx, r.deps.Engine, span, below, mvcc.GCLimits{MaxVersions: 1, MaxBytes: collectBytes})
+		if err != nil {
+			return err
+		}
+		if len(refs) == 0 {
+			r.swept.clean.Store(last)
+			return nil
+		}
+	}
+	if err := r.collect(ctx, span, below); err != nil {
+		return err
+	}
+	if idle {
+		r.swept.clean.Store(last)
+	}
+	return nil
+}
+
+func (r *Replica) collect(ctx context.Context, span keys.Span, below hlc.Timestamp) error {
 	if err := r.raiseThreshold(below); err != nil {
 		return err
 	}
-	span := keys.Span{Start: r.Desc().StartKey, End: r.Desc().EndKey}
 	limits := mvcc.GCLimits{MaxVersions: collectVersions, MaxBytes: collectBytes}
 	for {
 		refs, resume, _, err := mvcc.ScanGarbage(ctx, r.deps.Engine, span, below, limits)
@@ -108,4 +149,10 @@ func (r *Replica) ClearSpan(start, end []byte) error {
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.ClearSpan(start, end)
 	return r.proposeNow(b.Bytes())
+}
+
+// Trim gives back memory that was not used since the last call.
+func (r *Replica) Trim() {
+	r.reads.Shrink()
+	r.recent.trim(r.deps.Clock.PhysicalNow())
 }

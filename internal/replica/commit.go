@@ -26,6 +26,11 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 	if err != nil {
 		return err
 	}
+	var s lockSection
+	if err := s.enter(r); err != nil {
+		return err
+	}
+	defer s.leave()
 	if done, err := r.answerAgain(ctx, req, resp); done {
 		return err
 	}
@@ -81,6 +86,11 @@ func (r *Replica) answerAgain(ctx context.Context, req *kvpb.CommitRequest, resp
 		}
 	}
 	ts, aborted, ok := r.recent.find(req.Txn.ID)
+	defer func() {
+		if done {
+			r.releaseAll(txnID(req.Txn), req.Locks) // it is over, one way or the other
+		}
+	}()
 	switch {
 	case ok && aborted:
 		return true, errAborted
@@ -131,6 +141,9 @@ func (r *Replica) commit(
 		return errAborted
 	}
 	ts, err := r.commitTimestamp(ctx, req, resp, c)
+	if err == nil {
+		err = kvpb.CheckDeadline(ts.Max(resp.Lowest), req.Deadline)
+	}
 	if err != nil || !resp.Lowest.IsEmpty() {
 		return err
 	}
@@ -179,6 +192,9 @@ func (r *Replica) commitSpilled(
 		return errAborted
 	}
 	ts, err := r.commitSpill(ctx, req, p)
+	if err == nil {
+		err = kvpb.CheckDeadline(ts, req.Deadline)
+	}
 	if err != nil {
 		return err // what it has spilled goes when its gateway says so
 	}
@@ -271,6 +287,7 @@ func (r *Replica) releaseAll(id concurrency.TxnID, keys [][]byte) {
 	if len(keys) > 0 {
 		r.locks.ReleaseAll(id, keys...)
 		r.releaseMoved(id, keys)
+		r.releaseCarried(id, keys)
 	}
 }
 
@@ -279,6 +296,11 @@ func (r *Replica) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
 	if _, err := r.admitWrite(ctx, req.Locks...); err != nil {
 		return err
 	}
+	var s lockSection
+	if err := s.enter(r); err != nil {
+		return err
+	}
+	defer s.leave()
 	id := txnID(req.Txn)
 	if req.Abandoned {
 		if err := r.awaitAbandoned(ctx, req); err != nil {

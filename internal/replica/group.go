@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/storage"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 )
@@ -29,6 +31,8 @@ const (
 	// proposalTimeout bounds how long a command may be on its way before the one
 	// who waits for it is told that its outcome is not known.
 	proposalTimeout = 5 * time.Second
+	// stopGrace is how long it may still take once the group was stopped.
+	stopGrace = 100 * time.Millisecond
 )
 
 var errStopped = &kvpb.UnavailableError{Reason: "the node is stopping"}
@@ -90,24 +94,29 @@ type group struct {
 	// proposals are kept for reuse, by group since they hold channels, which a test
 	// in virtual time may not share with another.
 	proposals sync.Pool
+	halted    chan struct{} // closed by stop
+	ticking   atomic.Bool   // a tick waits to be processed
 
 	mu struct {
 		sync.Mutex
 		busy    bool // some goroutine is processing
+		started bool // until then what comes in waits
 		queue   []*proposal
 		inbox   []input
 		stopped error
 	}
 
 	// The rest belongs to the processing goroutine.
-	parked  bool // the only voter is not leader: a full disk interrupted it
-	own     *proposal
-	applier apply.Applier
-	entry   []byte
-	spare   []*proposal
-	inputs  []input
-	writes  []raftlog.Write
-	entries []raftlog.Entry
+	parked bool // the only voter is not leader: a full disk interrupted it
+	// starting: what is applied now was committed in an earlier life.
+	starting bool
+	own      *proposal
+	applier  apply.Applier
+	entry    []byte
+	spare    []*proposal
+	inputs   []input
+	writes   []raftlog.Write
+	entries  []raftlog.Entry
 	// appending are entries given to raft that it has not numbered yet, waiting
 	// those that it has, in order.
 	appending, waiting []submitted
@@ -116,13 +125,15 @@ type group struct {
 	props, applied []*proposal
 	idleTicks      int
 	caller         kvpb.ReplicaDescriptor // who wrote last
+	incoming       *IncomingSnapshot      // what raft may take now
 	eager          int                    // ticks left in which to campaign often
 	eagerAfter     int                    // ticks before that begins
+	dead           bool                   // the range is part of another one (surrender)
 	led            uint64                 // the term for which this replica has begun to lead
 }
 
 func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error) {
-	g := &group{r: r}
+	g := &group{r: r, halted: make(chan struct{})}
 	g.view = logView{log: r.deps.Log, group: raftlog.GroupID(r.id), state: st, r: r}
 	// What is applied was committed, whether or not the log says so yet.
 	hs := &g.view.state.HardState
@@ -133,6 +144,8 @@ func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error)
 			r.id, applied.Index, st.Last)
 	}
 	g.applier.Reset(r.deps.Engine, r.deps.Store, r.Desc(), applied)
+	r.handing.noteTerm(applied.Term)
+	g.mu.started = !r.Initialized()
 	return g, g.reset()
 }
 
@@ -164,16 +177,24 @@ func (g *group) reset() error {
 	return nil
 }
 
-// exclusively runs fn as the processing goroutine of a group that is at rest.
+// exclusively starts a group: it runs fn as the processing goroutine. What has come
+// in before, from other replicas that were faster, is processed afterwards.
 func (g *group) exclusively(fn func() error) error {
 	g.mu.Lock()
-	must.True(!g.mu.busy, "R1: the group is being processed")
+	must.True(!g.mu.busy && !g.mu.started, "R1: the group is being processed")
 	g.mu.busy = true
 	g.mu.Unlock()
+	g.starting = true
 	err := fn()
+	g.starting = false
 	g.mu.Lock()
-	g.mu.busy = false
+	g.mu.started = true
+	waiting := len(g.mu.inbox) > 0 || len(g.mu.queue) > 0
+	g.mu.busy = waiting
 	g.mu.Unlock()
+	if waiting {
+		g.r.deps.Schedule(g.work)
+	}
 	return err
 }
 
@@ -260,8 +281,8 @@ func (g *group) enqueue(under tenure, command []byte, barrier bool) error {
 		return err
 	}
 	g.mu.queue = append(g.mu.queue, p)
-	lead := !g.mu.busy
-	g.mu.busy = true
+	lead := g.mu.started && !g.mu.busy
+	g.mu.busy = g.mu.busy || lead
 	g.mu.Unlock()
 	if lead && g.lead(p) {
 		return g.release(p)
@@ -281,8 +302,12 @@ func (g *group) await(p *proposal) error {
 	}
 	timeout := time.NewTimer(proposalTimeout)
 	defer timeout.Stop()
+	halted := g.halted
 	for {
 		select {
+		case <-halted: // what is nearly done may end
+			halted = nil
+			timeout.Reset(stopGrace)
 		case w := <-p.wake:
 			if w == wakeDone || g.lead(p) {
 				return g.release(p)
@@ -326,20 +351,22 @@ func (g *group) withdraw(p *proposal) bool {
 }
 
 // deliver hands the group an input and sees that it is processed: by whoever is at
-// it, or by a worker of the store.
-func (g *group) deliver(in input) {
+// it, or by a worker of the store. False means that it never will be.
+func (g *group) deliver(in input) bool {
 	g.mu.Lock()
 	if g.mu.stopped != nil || len(g.mu.inbox) >= maxInbox && in.msg != nil {
 		g.mu.Unlock()
-		return
+		return false
 	}
 	g.mu.inbox = append(g.mu.inbox, in)
-	start := !g.mu.busy
-	g.mu.busy = true
+	start := g.mu.started && !g.mu.busy
+	g.mu.busy = g.mu.busy || start
 	g.mu.Unlock()
+	g.r.Wake()
 	if start {
 		g.r.deps.Schedule(g.work)
 	}
+	return true
 }
 
 // work processes the group on a worker.
@@ -391,6 +418,9 @@ func (g *group) step() {
 			in.do()
 			continue
 		}
+		if g.dead {
+			continue
+		}
 		if in.from.Replica != 0 {
 			g.caller = in.from
 		}
@@ -399,7 +429,7 @@ func (g *group) step() {
 			_ = g.rn.Step(in.msg)
 		}
 	}
-	if g.rn.HasReady() {
+	if g.rn.HasReady() && !g.dead {
 		if err := g.processReady(); err != nil {
 			_ = g.failed(err)
 		}
@@ -408,6 +438,10 @@ func (g *group) step() {
 
 // process proposes the commands of batch, as few entries as the limits allow.
 func (g *group) process(batch []*proposal) {
+	if g.dead {
+		g.finishAll(batch, g.r.mismatch())
+		return
+	}
 	for len(batch) > 0 {
 		n := g.coalesce(batch)
 		part := batch[:n]
@@ -460,8 +494,7 @@ func (g *group) submit(part []*proposal) error {
 		}
 		return err
 	}
-	g.idleTicks = 0
-	g.r.quiet.Store(false) // the followers are to hear of it, again if it gets lost
+	g.stir() // the followers are to hear of it, again if it gets lost
 	return g.processReady()
 }
 
@@ -499,7 +532,7 @@ const anyTerm = 0
 // when there is room. Anything else stops the group.
 func (g *group) failed(err error) error {
 	var cause error = &kvpb.AmbiguousCommitError{Cause: err}
-	if errors.Is(err, raftlog.ErrDiskFull) {
+	if errors.Is(err, raftlog.ErrDiskFull) || errors.Is(err, storage.ErrDiskFull) {
 		alone := g.r.onlyVoter()
 		if rerr := g.reset(); rerr == nil {
 			if alone { // nobody else has seen the entries, or can lead
@@ -533,6 +566,7 @@ func (g *group) stop(reason error) {
 	defer g.mu.Unlock()
 	if g.mu.stopped == nil {
 		g.mu.stopped = reason
+		close(g.halted)
 	}
 }
 

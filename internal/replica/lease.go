@@ -101,12 +101,17 @@ func (r *Replica) coversNow(l *lease) bool { return l.alone || r.covers(l, r.dep
 
 // admitWrite answers whether the replica may evaluate a write of keys now, and
 // under which tenure to propose it.
-func (r *Replica) admitWrite(_ context.Context, keys ...[]byte) (tenure, error) {
-	l := r.lease.Load()
+func (r *Replica) admitWrite(ctx context.Context, keys ...[]byte) (tenure, error) {
+	l, desc := r.lease.Load(), r.Desc()
+	if desc.Into != 0 {
+		if err := r.awaitThaw(ctx); err != nil {
+			return tenure{}, err
+		}
+		l, desc = r.lease.Load(), r.Desc()
+	}
 	if l == nil || !r.coversNow(l) {
 		return tenure{}, r.notLeader()
 	}
-	desc := r.Desc()
 	for _, k := range keys {
 		if !desc.ContainsKey(k) {
 			return tenure{}, r.mismatch()
@@ -117,6 +122,9 @@ func (r *Replica) admitWrite(_ context.Context, keys ...[]byte) (tenure, error) 
 
 // proposeNow proposes a command that was evaluated under the present tenure.
 func (r *Replica) proposeNow(command []byte) error {
+	if r.Desc().Into != 0 {
+		return r.notLeader() // nobody waits here: there is a next time
+	}
 	t, err := r.admitWrite(context.Background())
 	if err != nil {
 		return err
@@ -158,6 +166,10 @@ func (r *Replica) notLeader() error {
 
 func (r *Replica) mismatch() error {
 	e := &kvpb.RangeMismatchError{Range: r.id}
+	if s := r.merging.into.Load(); s != nil {
+		e.Known = append(e.Known, *s.present())
+		return e
+	}
 	if d := r.Desc(); len(d.EndKey) > 0 {
 		e.Known = append(e.Known, *d)
 	}
@@ -169,7 +181,7 @@ func (r *Replica) mismatch() error {
 
 // moved says where to ask for a key whose locks left this replica.
 func (r *Replica) moved(key []byte) error {
-	if !r.Desc().ContainsKey(key) {
+	if r.Gone() || !r.Desc().ContainsKey(key) {
 		return r.mismatch()
 	}
 	return r.notLeader()
@@ -205,13 +217,16 @@ func (r *Replica) beginLeadership(term uint64) {
 	}
 	now := r.deps.Clock.Now()
 	r.lastWrite.Store(now.WallTime)
+	r.swept.begin(now.WallTime)
 	r.reads.RaiseLowWater(now)
 	r.epoch.Store(uint64(now.WallTime))
+	r.merging.adopted.Store(nil)
 	r.inheritMu.Lock()
 	if r.inherit != nil {
 		if term == apply.FirstTerm+1 { // nobody led the new range in between
 			r.locks.Install(r.inherit)
 			r.epoch.Store(r.inheritEpoch)
+			r.merging.adopted.Store(r.inheritAdopted)
 		}
 		r.inherit = nil
 	}
@@ -224,6 +239,11 @@ func (r *Replica) beginLeadership(term uint64) {
 		r.deps.Logger.Error("durable locks", "range", r.id, "err", err)
 		return
 	}
+	if err := r.takeOver(); err != nil {
+		r.deps.Logger.Error("row locks of the former leader", "range", r.id, "err", err)
+		return
+	}
+	r.handing.open()
 	r.storeLease(term, new(atomic.Bool), nil)
 	if r.deps.OnLeader != nil {
 		r.deps.OnLeader(r)
@@ -298,11 +318,14 @@ func (r *Replica) noteAnswer(id kvpb.ReplicaID, term uint64, epoch int64) {
 // wait for one are told.
 func (r *Replica) endLeadership() {
 	r.lease.Store(nil)
+	r.quiet.Store(false)
+	r.Wake()
 	r.locks.Extract(nil, nil)
 }
 
 func (r *Replica) noteLeader(id uint64) {
 	if rid := kvpb.ReplicaID(id); *r.leader.Load() != rid {
 		r.leader.Store(&rid)
+		r.Wake()
 	}
 }

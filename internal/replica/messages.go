@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
+	"go.etcd.io/raft/v3/tracker"
 )
 
 // forced marks the messages of an election that the leader itself asked for.
@@ -55,7 +56,13 @@ func (g *group) accepts(m *pb.Message, epoch int64) bool {
 		if !s.MayVote() {
 			return false
 		}
-		return bytes.Equal(m.GetContext(), forced) || !g.supportsOther(kvpb.ReplicaID(m.GetFrom()))
+		if bytes.Equal(m.GetContext(), forced) || !g.supportsOther(kvpb.ReplicaID(m.GetFrom())) {
+			return true
+		}
+		if g.rn.BasicStatus().RaftState == raft.StateLeader {
+			g.stir() // it does not know who leads, having been restarted perhaps
+		}
+		return false
 	case pb.MsgTimeoutNow:
 		return g.r.deps.Support == nil || g.r.deps.Support.MayVote()
 	case pb.MsgAppResp, pb.MsgHeartbeatResp:
@@ -114,12 +121,50 @@ func (g *group) peer(id kvpb.ReplicaID) (kvpb.ReplicaDescriptor, bool) {
 
 // Tick advances the group's time by one tick, unless it rests: a follower while it
 // supports its leader's store, a leader while its followers have everything and
-// support it.
-func (r *Replica) Tick() {
-	if r.onlyVoter() || r.resting() {
-		return
+// support it. False means that it rests and that Deps.Wake will say when no longer.
+func (r *Replica) Tick() bool {
+	if r.Gone() {
+		return false
 	}
-	r.group.deliver(input{do: r.group.tick})
+	if r.onlyVoter() || r.resting() {
+		r.asleep.Store(true)
+		// What ended the rest just now may not have found it asleep.
+		if r.onlyVoter() || r.resting() || !r.asleep.CompareAndSwap(true, false) {
+			return false
+		}
+	}
+	g := r.group
+	if !g.ticking.CompareAndSwap(false, true) {
+		// The last tick waits for its turn, behind thousands of other groups perhaps, as
+		// do messages: the group's time must not run ahead of them.
+		return true
+	}
+	if !g.deliver(input{do: g.tick}) {
+		g.ticking.Store(false)
+		return false
+	}
+	return true
+}
+
+// Wake ends the replica's rest. Whatever changes what resting looks at calls it
+// afterwards.
+func (r *Replica) Wake() {
+	if r.asleep.Load() && r.asleep.CompareAndSwap(true, false) && r.deps.Wake != nil {
+		r.deps.Wake(r)
+	}
+}
+
+// stir makes the leader speak to its followers for a while.
+func (g *group) stir() {
+	g.idleTicks = 0
+	g.r.quiet.Store(false)
+	g.r.Wake()
+}
+
+// hears reports whether another store supports this node's leaderships, so that it
+// is there.
+func (r *Replica) hears(s kvpb.StoreID) bool {
+	return r.deps.Support == nil || r.deps.Clock.Now().Less(r.deps.Support.From(s).Support().Until)
 }
 
 // resting answers without disturbing the group whether a tick would do nothing.
@@ -136,6 +181,7 @@ func (r *Replica) resting() bool {
 }
 
 func (g *group) tick() {
+	g.ticking.Store(false)
 	r := g.r
 	if g.rn.BasicStatus().RaftState == raft.StateLeader {
 		g.rn.Tick()
@@ -159,19 +205,44 @@ func (g *group) tick() {
 	g.rn.Tick()
 }
 
-// noteQuiet decides whether the leader may rest.
+// noteQuiet decides whether the leader may rest. It does not wait for followers whose
+// stores are not there: when they come back SupportChanged ends the rest.
 func (g *group) noteQuiet() {
 	g.idleTicks++
 	quiet := g.idleTicks > quietTicks && len(g.waiting) == 0
 	last, least := g.view.state.Last, uint64(math.MaxUint64)
-	for id, p := range g.rn.Status().Progress {
-		if id != uint64(g.r.replicaID) {
-			quiet = quiet && p.Match >= last
-			least = min(least, p.Match)
+	g.rn.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
+		if id == uint64(g.r.replicaID) {
+			return
 		}
-	}
+		least = min(least, p.Match)
+		if p.Match < last {
+			d, ok := g.r.Desc().ReplicaByID(kvpb.ReplicaID(id))
+			quiet = quiet && ok && !g.r.hears(d.Store)
+		}
+	})
 	g.r.minMatch.Store(least)
+	if quiet && !g.r.quiet.Load() {
+		g.r.told.Store(nil)
+	}
 	g.r.quiet.Store(quiet)
+}
+
+// SupportChanged tells the replica that support between its store and another has
+// begun or ended.
+func (r *Replica) SupportChanged(s kvpb.StoreID) {
+	if _, ok := r.Desc().Replica(s); !ok {
+		return
+	}
+	switch {
+	case r.lease.Load() != nil && r.hears(s):
+		r.group.deliver(input{do: r.group.stir}) // it may have been restarted
+	case !r.deps.Support.Supports(s):
+		r.SupportLost(s)
+		r.Wake()
+	default:
+		r.Wake()
+	}
 }
 
 // SupportLost tells the replica that its store no longer supports another, which
@@ -219,9 +290,4 @@ func (r *Replica) Campaign() {
 			_ = r.group.rn.Campaign()
 		}
 	}})
-}
-
-// TransferLeader makes another replica the leader, if it has the log.
-func (r *Replica) TransferLeader(to kvpb.ReplicaID) {
-	r.group.deliver(input{do: func() { r.group.rn.TransferLeader(uint64(to)) }})
 }

@@ -21,8 +21,13 @@ type FollowerProgress struct {
 }
 
 // Progress has tell called with the progress of the followers, soon and from
-// another goroutine, unless the replica does not lead. tell must not block.
+// another goroutine, unless the replica does not lead. tell must not block, nor
+// change the list. Of a range at rest nothing has changed since the last time.
 func (r *Replica) Progress(tell func([]FollowerProgress)) {
+	if list := r.told.Load(); list != nil && r.quiet.Load() {
+		tell(*list)
+		return
+	}
 	r.group.deliver(input{do: func() {
 		if r.lease.Load() == nil {
 			return
@@ -38,10 +43,14 @@ func (r *Replica) Progress(tell func([]FollowerProgress)) {
 			f := FollowerProgress{Replica: d, Match: p.Match}
 			if last := g.view.state.Last; last > p.Match {
 				f.Behind = last - p.Match
-				// Someone who lacks entries may have lost them on the way.
-				r.quiet.Store(false)
+				if r.hears(d.Store) { // and may have lost them on the way
+					g.stir()
+				}
 			}
 			list = append(list, f)
+		}
+		if r.quiet.Load() {
+			r.told.Store(&list)
 		}
 		tell(list)
 	}})

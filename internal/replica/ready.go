@@ -86,7 +86,9 @@ func (g *group) number(ents []*pb.Entry) {
 
 func (g *group) append(ents []*pb.Entry, hs raftlog.HardState) error {
 	g.entries = g.entries[:0]
+	bytes := 0
 	for _, e := range ents {
+		bytes += len(e.GetData())
 		g.entries = append(g.entries, raftlog.Entry{
 			Index: e.GetIndex(), Term: e.GetTerm(), Type: uint8(e.GetType()), Data: e.GetData(),
 		})
@@ -94,6 +96,7 @@ func (g *group) append(ents []*pb.Entry, hs raftlog.HardState) error {
 	g.writes = append(g.writes[:0], raftlog.Write{
 		Group: g.view.group, Replica: uint64(g.r.replicaID), Entries: g.entries, HardState: &hs,
 	})
+	g.r.stats.LogBytes.Add(int64(bytes))
 	err := g.view.log.Append(g.writes)
 	clear(g.entries)
 	return err
@@ -105,6 +108,12 @@ func (g *group) handleApply(m *pb.Message) error {
 	for _, e := range m.Entries {
 		if err := g.applyEntry(e); err != nil {
 			return err
+		}
+		if id := g.applier.Check(); id != nil {
+			if err := g.finishApply(); err != nil {
+				return err
+			}
+			g.beginCheck(*id)
 		}
 	}
 	if err := g.finishApply(); err != nil {
@@ -132,6 +141,7 @@ func (g *group) applyEntry(e *pb.Entry) error {
 	if err := g.applier.Entry(e.GetIndex(), e.GetTerm(), data, g.noteCommand); err != nil {
 		return err
 	}
+	g.r.handing.noteTerm(e.GetTerm())
 	if cc != nil && len(data) == 0 { // the end of a joint configuration
 		if err := g.applier.Describe(leaveJoint(g.r.Desc())); err != nil {
 			return err
@@ -155,6 +165,9 @@ func (g *group) applyEntry(e *pb.Entry) error {
 func (g *group) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp, ok bool) {
 	if ok && !txn.IsZero() {
 		g.r.noteCommand(txn, ts)
+	}
+	if ok && ts.WallTime > g.r.lastWrite.Load() {
+		g.r.lastWrite.Store(ts.WallTime) // parts of commits in several ranges too
 	}
 	// Proposals answered before the entry was made are nil and have no command.
 	for len(g.props) > 0 {
@@ -221,6 +234,13 @@ func (g *group) applyTrigger(t *apply.Trigger) error {
 			return err
 		}
 	}
+	var taken *Replica
+	if t != nil && t.Merge != nil {
+		var err error
+		if taken, err = g.takeIn(t); err != nil {
+			return err
+		}
+	}
 	if err := g.commitApplied(); err != nil {
 		return err
 	}
@@ -229,8 +249,13 @@ func (g *group) applyTrigger(t *apply.Trigger) error {
 		return nil
 	}
 	old := g.r.Desc()
+	if taken != nil {
+		g.r.carryOver(taken, t)
+		g.r.deps.Merged(g.r, taken)
+	}
 	g.r.desc.Store(t.Desc)
 	g.r.refreshLease()
+	g.r.Wake()
 	if t.Right != nil {
 		g.r.split(old, t.Desc, t.Right)
 	}

@@ -43,6 +43,29 @@ func (m *recent) forget(ts hlc.Timestamp) {
 	m.mu.Unlock()
 }
 
+// become makes m, which is new, remember what o does.
+func (m *recent) become(o *recent) {
+	m.mu.Lock()
+	m.floor = hlc.Timestamp{}
+	m.mu.Unlock()
+	m.absorb(o)
+}
+
+// absorb adds what o remembers of ended transactions.
+func (m *recent) absorb(o *recent) {
+	o.mu.Lock()
+	floor := o.floor
+	ended := make([]endedTxn, o.n)
+	for i := range ended {
+		ended[i] = o.ring[(o.head+i)%len(o.ring)]
+	}
+	o.mu.Unlock()
+	m.forget(floor)
+	for _, e := range ended {
+		m.note(e.id, endedAt(e.ts, e.aborted))
+	}
+}
+
 // note hears of an applied command that ended a transaction, at ts; a negative time
 // stands for an abort. A command of no transaction is passed over.
 func (m *recent) note(id kvpb.TxnID, ts hlc.Timestamp) {
@@ -81,8 +104,24 @@ func (m *recent) drop() {
 	m.n--
 }
 
+// trim forgets what is old by the clock, which note does only by what it notes, and
+// gives back the memory when nothing is left.
+func (m *recent) trim(now int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ring == nil {
+		return
+	}
+	for m.n > 0 && m.ring[m.head].by.WallTime < now-int64(recentFor) {
+		m.drop()
+	}
+	if m.n == 0 {
+		m.ring, m.index, m.head = nil, nil, 0
+	}
+}
+
 func (m *recent) grow() {
-	ring := make([]endedTxn, min(max(2*len(m.ring), 64), maxRecent))
+	ring := make([]endedTxn, min(max(2*len(m.ring), 8), maxRecent))
 	index := make(map[kvpb.TxnID]int32, len(ring))
 	for i := range m.n {
 		ring[i] = m.ring[(m.head+i)%len(m.ring)]

@@ -97,6 +97,18 @@ func (sp *spills) dropRecord(rec *record) {
 	sp.mu.Unlock()
 }
 
+// dropRecordsFrom forgets the records whose anchors a split has given to the new range,
+// which finds them in its data. Whoever changes one now learns that it had no effect.
+func (sp *spills) dropRecordsFrom(start []byte) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	for id, rec := range sp.records {
+		if bytes.Compare(rec.anchor, start) >= 0 {
+			delete(sp.records, id)
+		}
+	}
+}
+
 // syncRecord finds out what a record says after a change of it of which the
 // outcome was not known: an entry behind it in the log tells.
 func (r *Replica) syncRecord(rec *record, under tenure) error {

@@ -227,13 +227,18 @@ func (r *Replica) sweepOnce(age time.Duration) {
 		records = append(records, rec)
 	}
 	sp.mu.Unlock()
-	ctx, cancel := sp.background(settleTimeout)
-	defer cancel()
-	for _, rec := range records {
-		r.sweepRecord(ctx, rec.id, age)
+	step := func(fn func(ctx context.Context)) {
+		ctx, cancel := sp.background(settleTimeout)
+		defer cancel()
+		fn(ctx)
 	}
+	// The parts come first, and each step has its own time: what is done about a record
+	// waits for the parts, this range's own among them.
 	for _, p := range parts {
-		r.sweepPart(ctx, p)
+		step(func(ctx context.Context) { r.sweepPart(ctx, p) })
+	}
+	for _, rec := range records {
+		step(func(ctx context.Context) { r.sweepRecord(ctx, rec.id, age) })
 	}
 }
 
@@ -256,6 +261,13 @@ func (r *Replica) sweepPart(ctx context.Context, p *part) {
 func (r *Replica) sweepRecord(ctx context.Context, id kvpb.TxnID, age time.Duration) {
 	rec, err := r.knownRecord(ctx, id)
 	if rec == nil || err != nil {
+		return
+	}
+	if !r.Desc().ContainsKey(rec.anchor) {
+		// A change of it was under way when a split gave it to the new range, whose
+		// leader looks after it.
+		r.spills.dropRecord(rec)
+		<-rec.latch
 		return
 	}
 	dead := !r.gatewayAlive(id, rec.loaded)
@@ -284,7 +296,8 @@ func (r *Replica) sweepRecord(ctx context.Context, id kvpb.TxnID, age time.Durat
 // more than that.
 func (r *Replica) loadSpills() error {
 	sp := &r.spills
-	records, err := r.loadRecords()
+	d := r.Desc()
+	records, err := r.loadRecords(keys.Span{Start: d.StartKey, End: d.EndKey}, true)
 	if err != nil {
 		return err
 	}
@@ -331,9 +344,10 @@ func (r *Replica) loadSpills() error {
 	return nil
 }
 
-func (r *Replica) loadRecords() (map[kvpb.TxnID]*record, error) {
-	d := r.Desc()
-	span := keys.TxnRecordSpan(keys.Span{Start: d.StartKey, End: d.EndKey})
+// loadRecords reads the records whose anchors lie in a span of keys. loaded says that
+// they are from before this leadership.
+func (r *Replica) loadRecords(anchors keys.Span, loaded bool) (map[kvpb.TxnID]*record, error) {
+	span := keys.TxnRecordSpan(anchors)
 	it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})
 	if err != nil {
 		return nil, err
@@ -345,12 +359,12 @@ func (r *Replica) loadRecords() (map[kvpb.TxnID]*record, error) {
 		if err != nil {
 			return nil, err
 		}
-		rec := &record{latch: make(chan struct{}, 1), durable: true, loaded: true, since: time.Now()}
+		rec := &record{latch: make(chan struct{}, 1), durable: true, loaded: loaded, since: time.Now()}
 		if rec.txnRecord, err = decodeRecord(v); err != nil {
 			return nil, err
 		}
 		rec.minCommit = r.reads.LowWater()
-		if rec.status == kvpb.TxnPending && !r.gatewayAlive(rec.id, true) {
+		if rec.status == kvpb.TxnPending && !r.gatewayAlive(rec.id, loaded) {
 			// Nobody can commit it any more, and every leader concludes the same.
 			rec.status = kvpb.TxnAborted
 		}

@@ -35,16 +35,27 @@ type Deps struct {
 
 	// Schedule runs fn soon on a worker.
 	Schedule func(fn func())
+	// Wake has Tick called again for a replica that rested; nil if nobody ticks.
+	Wake func(r *Replica)
+	// CheckSlots bounds the checksums computed at a time; nil: unbounded.
+	CheckSlots chan struct{}
 	// Send sends a raft message to another replica of the range. It may be lost.
 	Send func(r *Replica, to kvpb.ReplicaDescriptor, m *pb.Message)
 	// SendSnapshot streams a snapshot and tells whether it arrived.
 	SendSnapshot func(r *Replica, to kvpb.ReplicaDescriptor, s *OutgoingSnapshot, done func(ok bool))
+	// Absorb takes away the replicas here whose ranges were merged into a range
+	// that receives a snapshot; b is written with the snapshot, done called after.
+	Absorb func(r *Replica, d *kvpb.RangeDescriptor, b *storage.Batch) (gone []*kvpb.RangeDescriptor, done func(), err error)
 	// Support is who supports whom among the stores; nil on a node by itself.
 	Support Support
 	// PrepareSplit makes the log of a range that is about to come into being
 	// durable; Split makes its replica.
 	PrepareSplit func(right *kvpb.RangeDescriptor) error
 	Split        func(left *Replica, right *kvpb.RangeDescriptor) (*Replica, error)
+	// Neighbour returns the store's replica of a range that is being merged into
+	// another one, Merged hears that this has happened.
+	Neighbour func(id kvpb.RangeID) (*Replica, bool)
+	Merged    func(left, right *Replica)
 	// OnDescriptor hears of a new descriptor, OnLeader of leadership won; nil for
 	// neither.
 	OnDescriptor func(r *Replica, old *kvpb.RangeDescriptor)
@@ -83,6 +94,7 @@ type Replica struct {
 	reads   *concurrency.TimestampCache
 	spills  spills
 	recent  recent
+	handing handing
 	// abandoned are transactions whose gateway no longer waits for their commit.
 	abandoned abandoned
 	txns      atomic.Pointer[TxnDeps] // if set, instead of deps.TxnDeps
@@ -97,18 +109,26 @@ type Replica struct {
 	inherit      []concurrency.Lock      // guarded by inheritMu
 	right        atomic.Pointer[Replica] // what the last split here made
 	inheritEpoch uint64
-	presumed     kvpb.StoreID
-	// incoming is a received snapshot that waits for raft to take it.
-	incoming atomic.Pointer[IncomingSnapshot]
+	// inheritAdopted goes with inheritEpoch (merging.adopted).
+	inheritAdopted *[]uint64
+	merging        merging
+	presumed       kvpb.StoreID
+	outgoing       outgoing // snapshots
 	// threshold mirrors the replicated collection threshold.
 	threshold atomic.Pointer[hlc.Timestamp]
 	applied   atomic.Uint64
 	stats     Stats
 	minMatch  atomic.Uint64 // how far the slowest follower is
 	quiet     atomic.Bool   // the leader has nothing to say to its followers
-	// lastWrite is the wall time of the newest commit: once the collection
-	// threshold has passed it, nothing is left to collect.
+	asleep    atomic.Bool   // nobody ticks it until Wake
+	// told is what Progress told last, as long as the replica is quiet.
+	told atomic.Pointer[[]FollowerProgress]
+	// lastWrite is the wall time of the newest commit: once all versions below it
+	// were looked at, nothing is left to collect.
 	lastWrite atomic.Int64
+	swept     sweep
+	companion atomic.Value
+	checks    checks
 }
 
 var _ kvpb.Sender = (*Replica)(nil)
@@ -118,6 +138,7 @@ var _ kvpb.Sender = (*Replica)(nil)
 func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, error) {
 	r := &Replica{
 		deps: deps, id: desc.RangeID, replicaID: id,
+		handing: handing{empty: make(chan struct{}, 1)},
 		locks:   concurrency.NewLockTable(MaxLocks),
 		commits: concurrency.NewCommits(),
 		reads:   concurrency.NewTimestampCache(concurrency.TimestampCacheOptions{}, hlc.Timestamp{}),
@@ -126,6 +147,7 @@ func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, er
 		r.deps.Schedule = func(fn func()) { go fn() }
 	}
 	r.desc.Store(desc)
+	r.asleep.Store(true)
 	r.recent.forget(deps.Clock.Now())
 	none := kvpb.ReplicaID(0)
 	r.leader.Store(&none)
@@ -160,16 +182,19 @@ func (r *Replica) Initialized() bool { return len(r.Desc().EndKey) > 0 }
 // Start replays what the log says is committed. The replica of a range without
 // another voter then leads it; others take part in their groups from now on.
 func (r *Replica) Start() error {
-	if !r.Initialized() {
+	if !r.Initialized() || r.Gone() {
 		return nil
 	}
-	return r.group.exclusively(r.group.start)
+	err := r.group.exclusively(r.group.start)
+	r.Wake()
+	return err
 }
 
 // Stop refuses further writes and waits for those under way.
 func (r *Replica) Stop() {
 	r.group.stop(errStopped)
 	r.group.idle()
+	r.checks.stop()
 	r.spills.stop()
 }
 
@@ -194,6 +219,16 @@ func (r *Replica) Stats() *Stats { return &r.stats }
 // Locks returns the lock table, for views of it.
 func (r *Replica) Locks() *concurrency.LockTable { return r.locks }
 
+// Companion returns what was given to SetCompanion first, nil before.
+func (r *Replica) Companion() any { return r.companion.Load() }
+
+// SetCompanion ties c, which is the same type each time, to the replica: what its
+// owner wants to find again without a search. It returns the one that is tied to it.
+func (r *Replica) SetCompanion(c any) any {
+	r.companion.CompareAndSwap(nil, c)
+	return r.companion.Load()
+}
+
 func (r *Replica) noteApplied(st apply.State) { r.applied.Store(st.Index) }
 
 // noteCommand hears of every command that took effect. The clock must not be
@@ -207,6 +242,7 @@ func (r *Replica) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp) {
 type Stats struct {
 	Gets, Scans, Locks, LockWaits, Commits, Refreshes, RefreshFailures atomic.Int64
 	Collected                                                          atomic.Int64
+	LogBytes                                                           atomic.Int64 // of entries appended
 }
 
 // raftLogger passes raft's warnings and errors on.

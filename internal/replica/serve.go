@@ -41,7 +41,7 @@ func (r *Replica) awaitKey(ctx context.Context, t *kvpb.TxnMeta, key []byte) err
 // Get implements kvpb.Sender.
 func (r *Replica) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
 	r.stats.Gets.Add(1)
-	desc, err := r.enterRead(req.Txn.ReadTS, kvpb.Span{Key: req.Key})
+	desc, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Key})
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,8 @@ func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Tim
 // Scan implements kvpb.Sender.
 func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
 	r.stats.Scans.Add(1)
-	desc, err := r.enterRead(req.Txn.ReadTS, kvpb.Span{Key: req.Start, EndKey: req.End})
+	resp.Reset() // it may hold what another replica read before it could not answer
+	desc, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Start, EndKey: req.End})
 	if err != nil {
 		return err
 	}
@@ -116,16 +117,40 @@ func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 func (r *Replica) settleUncertainty(ctx context.Context, req *kvpb.ScanRequest, limit hlc.Timestamp) error {
 	t := *req.Txn
 	t.ReadTS = limit
-	if err := r.awaitSpan(ctx, &t, req.Start, req.End); err != nil {
-		return err
+	spans := []kvpb.Span{{Key: req.Start, EndKey: req.End}}
+	if len(req.Spans) > 0 {
+		spans = clipped(req)
 	}
-	span := kvpb.Span{Key: req.Start, EndKey: req.End}
-	err := eval.Refresh(ctx, r.deps.Engine, []kvpb.Span{span}, req.Txn.ReadTS, limit, r.spills.undecided())
+	for _, s := range spans {
+		if err := r.await(ctx, &t, s); err != nil {
+			return err
+		}
+	}
+	err := eval.Refresh(ctx, r.deps.Engine, spans, req.Txn.ReadTS, limit, r.spills.undecided())
 	var changed *kvpb.RetryError
 	if errors.As(err, &changed) {
 		return &kvpb.UncertaintyError{Key: changed.Key, TS: limit}
 	}
 	return err
+}
+
+// clipped returns the spans that a request is for.
+func clipped(req *kvpb.ScanRequest) []kvpb.Span {
+	spans := make([]kvpb.Span, 0, len(req.Spans))
+	for _, s := range req.Spans {
+		if s, ok := s.Clip(req.Start, req.End); ok {
+			spans = append(spans, s)
+		}
+	}
+	return spans
+}
+
+// await waits for commits in flight that a read of s must see, as awaitKey.
+func (r *Replica) await(ctx context.Context, t *kvpb.TxnMeta, s kvpb.Span) error {
+	if len(s.EndKey) == 0 {
+		return r.awaitKey(ctx, t, s.Key)
+	}
+	return r.awaitSpan(ctx, t, s.Key, s.EndKey)
 }
 
 func (r *Replica) awaitSpan(ctx context.Context, t *kvpb.TxnMeta, start, end []byte) error {
@@ -144,9 +169,15 @@ func (r *Replica) awaitSpan(ctx context.Context, t *kvpb.TxnMeta, start, end []b
 
 func (r *Replica) scanAt(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
 	t := req.Txn
-	r.reads.AddSpan(req.Start, req.End, t.ReadTS, txnID(t))
-	if err := r.awaitSpan(ctx, t, req.Start, req.End); err != nil {
-		return err
+	if len(req.Spans) > 0 {
+		if err := r.enterSpans(ctx, req); err != nil {
+			return err
+		}
+	} else {
+		r.reads.AddSpan(req.Start, req.End, t.ReadTS, txnID(t))
+		if err := r.awaitSpan(ctx, t, req.Start, req.End); err != nil {
+			return err
+		}
 	}
 	v, err := r.spillView(ctx, t.ID, req.Start, req.End, t.ReadTS)
 	if err != nil {
@@ -156,6 +187,33 @@ func (r *Replica) scanAt(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.
 		return eval.ScanVisible(ctx, r.deps.Engine, req, v.hidden, resp)
 	}
 	return eval.Scan(ctx, r.deps.Engine, req, resp)
+}
+
+// enterSpans notes a read of several spans and waits for the commits in flight that
+// it must see.
+func (r *Replica) enterSpans(ctx context.Context, req *kvpb.ScanRequest) error {
+	t := req.Txn
+	for _, s := range req.Spans {
+		s, ok := s.Clip(req.Start, req.End)
+		switch {
+		case !ok:
+		case len(s.EndKey) == 0:
+			r.reads.AddKey(s.Key, t.ReadTS, txnID(t))
+		default:
+			r.reads.AddSpan(s.Key, s.EndKey, t.ReadTS, txnID(t))
+		}
+	}
+	if r.commits.Len() == 0 {
+		return nil // those that begin from now on see the reads
+	}
+	for _, s := range req.Spans {
+		if s, ok := s.Clip(req.Start, req.End); ok {
+			if err := r.await(ctx, t, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // uncertain returns the limit up to which versions may have been committed before
@@ -173,11 +231,17 @@ func (r *Replica) uncertain(t *kvpb.TxnMeta) hlc.Timestamp {
 }
 
 // enterRead answers whether the replica may read the span at ts.
-func (r *Replica) enterRead(ts hlc.Timestamp, s kvpb.Span) (*kvpb.RangeDescriptor, error) {
+func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) (*kvpb.RangeDescriptor, error) {
+	d := r.Desc()
+	if d.Into != 0 {
+		if err := r.awaitThaw(ctx); err != nil {
+			return nil, err
+		}
+		d = r.Desc()
+	}
 	if err := r.admit(ts); err != nil {
 		return nil, err
 	}
-	d := r.Desc()
 	if !d.ContainsKey(s.Key) || len(s.EndKey) > 0 && bytes.Compare(s.EndKey, d.EndKey) > 0 {
 		return nil, r.mismatch()
 	}
@@ -208,10 +272,16 @@ func (r *Replica) checkThreshold(ts hlc.Timestamp) error {
 func (r *Replica) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	r.stats.Locks.Add(1)
 	resp.Value, resp.TS, resp.Found, resp.Skipped, resp.Acquired = resp.Value[:0], hlc.Timestamp{}, false, false, false
+	resp.Unsure = false
 	under, err := r.admitWrite(ctx, req.Key)
 	if err != nil {
 		return err
 	}
+	var s lockSection
+	if err := s.enter(r); err != nil {
+		return err
+	}
+	defer s.leave()
 	id := txnID(req.Txn)
 	strength := concurrency.Strength(req.Strength)
 	held := concurrency.None
@@ -232,7 +302,7 @@ func (r *Replica) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Lo
 		err = r.stillUnder(under)
 	}
 	if err != nil && resp.Acquired {
-		r.locks.Release(id, req.Key)
+		r.releaseAll(id, [][]byte{req.Key})
 	}
 	if errors.Is(err, errSkipLocked) {
 		resp.Skipped, resp.Acquired = true, false
@@ -259,6 +329,9 @@ func (r *Replica) acquire(ctx context.Context, req *kvpb.LockRequest, s, held co
 	h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
 	if req.Wait != kvpb.WaitBlock {
 		blocker, err := r.locks.TryAcquire(req.Key, h, s)
+		if !blocker.IsZero() && r.dropDead(req.Key, blocker) {
+			blocker, err = r.locks.TryAcquire(req.Key, h, s)
+		}
 		switch {
 		case err != nil:
 			return lockError(err)
@@ -293,7 +366,7 @@ func (r *Replica) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	r.stats.Refreshes.Add(1)
 	var desc *kvpb.RangeDescriptor
 	for _, s := range req.Spans {
-		d, err := r.enterRead(req.To, s)
+		d, err := r.enterRead(ctx, req.To, s)
 		if err != nil {
 			return err
 		}

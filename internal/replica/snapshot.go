@@ -1,8 +1,10 @@
 package replica
 
 import (
-	"encoding/binary"
+	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -16,8 +18,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// SnapshotChunkBytes is how much of a snapshot one chunk carries, roughly.
-const SnapshotChunkBytes = 1 << 20
+// keepLogAfterSnapshot is how long the log that follows a snapshot is kept after
+// it was delivered: until its receiver has told how far it is.
+const keepLogAfterSnapshot = 10 * time.Second
+
+// resetLogAgain is how long a group waits for room for the mark that empties its log.
+const resetLogAgain = 250 * time.Millisecond
+
+// ErrOldSnapshot says that a snapshot is no news to the replica it was for.
+var ErrOldSnapshot = errors.New("replica: the snapshot is not newer than the replica")
 
 // OutgoingSnapshot is the state of a range at one point of its log, to be sent
 // to a replica whose log can't be brought up to date any more.
@@ -29,12 +38,49 @@ type OutgoingSnapshot struct {
 
 	iters []*storage.Iterator
 	begun bool
+	sum   SnapshotSum
 }
 
-// DataSpans returns the parts of the engine that hold a range's replicated data.
+// DataSpans returns the parts of the engine that hold a range's replicated data, in
+// the order in which snapshots send them.
 func DataSpans(d *kvpb.RangeDescriptor) []keys.Span {
 	s := keys.Span{Start: d.StartKey, End: d.EndKey}
 	return []keys.Span{s, keys.LockSpan(s), keys.TxnRecordSpan(s)}
+}
+
+// outgoing is what of the log the snapshots on their way need.
+type outgoing struct {
+	mu    sync.Mutex
+	count int
+	from  uint64 // the lowest index of those on their way, or just delivered
+	until time.Time
+}
+
+func (o *outgoing) begin(index uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.count == 0 && time.Now().After(o.until) || index < o.from {
+		o.from = index
+	}
+	o.count++
+}
+
+func (o *outgoing) end(delivered bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.count--
+	if delivered {
+		o.until = time.Now().Add(keepLogAfterSnapshot)
+	}
+}
+
+// SnapshotFrom returns the index of a snapshot on its way: who gets it needs the log
+// from there on.
+func (r *Replica) SnapshotFrom() (index uint64, ok bool) {
+	o := &r.outgoing
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.from, o.count > 0 || time.Now().Before(o.until)
 }
 
 // sendSnapshot takes a snapshot of what is applied now and has it sent. Raft asked
@@ -45,12 +91,17 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 	m.Snapshot = &pb.Snapshot{Metadata: &pb.SnapshotMetadata{
 		Index: proto.Uint64(s.State.Index), Term: proto.Uint64(s.State.Term), ConfState: confState(s.Desc),
 	}}
+	r.outgoing.begin(s.State.Index)
 	done := func(ok bool) {
+		r.outgoing.end(ok)
 		status := raft.SnapshotFinish
 		if !ok {
 			status = raft.SnapshotFailure
 		}
-		g.deliver(input{do: func() { g.rn.ReportSnapshot(m.GetTo(), status) }})
+		g.deliver(input{do: func() {
+			g.rn.ReportSnapshot(m.GetTo(), status)
+			g.stir() // the follower is to be told what it lacks
+		}})
 	}
 	for _, sp := range DataSpans(s.Desc) {
 		it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: sp.Start, Upper: sp.End})
@@ -65,10 +116,11 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 	r.deps.SendSnapshot(r, to, s, done)
 }
 
-// Next returns the next chunk of engine keys and values, nil at the end.
-func (s *OutgoingSnapshot) Next() ([]byte, error) {
-	var chunk []byte
-	for len(s.iters) > 0 && len(chunk) < SnapshotChunkBytes {
+// Next appends the next chunk of engine keys and values, of about size bytes, to
+// buf; it appends nothing at the end.
+func (s *OutgoingSnapshot) Next(buf []byte, size int) ([]byte, error) {
+	chunk, n := buf, uint64(0)
+	for len(s.iters) > 0 && len(chunk)-len(buf) < size {
 		it := s.iters[0]
 		ok := false
 		if s.begun {
@@ -88,13 +140,17 @@ func (s *OutgoingSnapshot) Next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		chunk = binary.AppendUvarint(chunk, uint64(len(it.Key())))
-		chunk = append(chunk, it.Key()...)
-		chunk = binary.AppendUvarint(chunk, uint64(len(v)))
-		chunk = append(chunk, v...)
+		chunk = appendChunkKey(chunk, it.Key(), v)
+		n++
+	}
+	if n > 0 {
+		s.sum.add(chunk[len(buf):], n)
 	}
 	return chunk, nil
 }
+
+// Sum returns the totals of the chunks so far.
+func (s *OutgoingSnapshot) Sum() SnapshotSum { return s.sum }
 
 // Close releases what the snapshot holds of the engine.
 func (s *OutgoingSnapshot) Close() {
@@ -104,60 +160,64 @@ func (s *OutgoingSnapshot) Close() {
 	s.iters = nil
 }
 
-// IncomingSnapshot is a snapshot that has arrived completely.
-type IncomingSnapshot struct {
-	Desc      *kvpb.RangeDescriptor
-	State     apply.State
-	Threshold hlc.Timestamp
-	Chunks    [][]byte
+// Receive hands a snapshot that is complete to raft and returns when it is
+// installed, or why it was not: raft takes it only if it is news. The caller closes
+// it afterwards.
+func (r *Replica) Receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *IncomingSnapshot) error {
+	told := make(chan error, 1)
+	if !r.group.deliver(input{do: func() { told <- r.group.receive(m, from, s) }}) {
+		return errStopped
+	}
+	return <-told
 }
 
-// Receive hands a snapshot to raft, which takes it if it is news.
-func (r *Replica) Receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *IncomingSnapshot) {
-	r.incoming.Store(s)
-	r.group.deliver(input{msg: m, from: from})
+func (g *group) receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *IncomingSnapshot) error {
+	g.caller, g.incoming = from, s
+	defer func() { g.incoming = nil }()
+	// An error is of a message that came too late: raft ignores it.
+	_ = g.rn.Step(m)
+	if err := g.processReady(); err != nil {
+		return g.failed(err)
+	}
+	if g.incoming != nil {
+		return ErrOldSnapshot
+	}
+	return nil
 }
 
-// installSnapshot replaces the replica's data by a snapshot, in one batch. The
-// engine is flushed before the log is emptied: after a crash in between the log
-// is behind the state, which New puts right.
+// installSnapshot replaces the replica's data by a snapshot. The engine does it in
+// one durable step, and the log is emptied after it: after a crash in between the
+// log does not continue the state, which Mend puts right at the next start. So the
+// engine itself is the mark that a snapshot was being installed.
 func (g *group) installSnapshot(m *pb.Message) error {
 	r := g.r
 	meta := m.Snapshot.GetMetadata()
-	s := r.incoming.Swap(nil)
+	s := g.incoming
 	must.True(s != nil && s.State.Index == meta.GetIndex(), "replica: snapshot at %d is not the one that arrived", meta.GetIndex())
-	b := r.deps.Engine.NewBatch()
-	defer b.Close()
-	for _, d := range []*kvpb.RangeDescriptor{r.Desc(), s.Desc} {
-		if len(d.EndKey) == 0 {
-			continue
-		}
-		for _, sp := range DataSpans(d) {
-			if err := b.DeleteRange(sp.Start, sp.End); err != nil {
-				return err
-			}
-		}
-	}
-	for _, c := range s.Chunks {
-		if err := addChunk(b, c); err != nil {
-			return err
-		}
-	}
-	if err := apply.WriteReplica(b, s.Desc, r.replicaID, s.State, s.Threshold); err != nil {
-		return err
-	}
-	if err := b.Commit(); err != nil {
-		return err
-	}
-	if err := r.deps.Engine.Flush(); err != nil {
-		return err
-	}
 	old := r.Desc()
-	r.desc.Store(s.Desc)
+	local := r.deps.Engine.NewBatch()
+	defer local.Close()
+	if err := apply.WriteReplica(local, s.Desc, r.replicaID, s.State, s.Threshold); err != nil {
+		return err
+	}
+	former, absorbed, err := r.deps.Absorb(r, s.Desc, local)
+	if err != nil {
+		return err
+	}
+	if r.Initialized() {
+		former = append(former, old)
+	}
+	if err := s.ingest(former, local); err != nil {
+		return err
+	}
+	absorbed()
+	g.incoming = nil
 	if err := g.resetLog(s.State); err != nil {
 		return err
 	}
+	r.desc.Store(s.Desc)
 	g.applier.Reset(r.deps.Engine, r.deps.Store, s.Desc, s.State)
+	r.handing.noteTerm(s.State.Term)
 	r.noteApplied(s.State)
 	r.recent.forget(r.deps.Clock.Now()) // the ends of transactions that it jumps over
 	if err := r.loadThreshold(); err != nil {
@@ -171,44 +231,58 @@ func (g *group) installSnapshot(m *pb.Message) error {
 }
 
 func (g *group) resetLog(at apply.State) error {
-	hs := g.view.state.HardState
-	hs.Commit = max(hs.Commit, at.Index)
-	hs.Term = max(hs.Term, at.Term)
-	err := g.view.log.Append([]raftlog.Write{{
-		Group: g.view.group, Replica: uint64(g.r.replicaID),
-		Reset: &raftlog.Mark{Index: at.Index, Term: at.Term}, HardState: &hs,
-	}})
-	if err != nil {
-		return err
+	w := emptied(g.view.group, g.r.replicaID, g.view.state.HardState, at)
+	err := g.view.log.Append([]raftlog.Write{w})
+	for errors.Is(err, raftlog.ErrDiskFull) && !g.isStopped() {
+		// The engine is ahead of the log: there is no way back. Nothing tells when
+		// the disk has space again.
+		<-time.After(resetLogAgain)
+		err = g.view.log.Append([]raftlog.Write{w})
 	}
-	g.view.state.HardState = hs
+	if err != nil {
+		return fmt.Errorf("range %d: emptying the log after a snapshot: %s", g.r.id, err) // not wrapped: the group ends
+	}
+	g.view.state.HardState = *w.HardState
 	g.view.state.Last = at.Index
 	g.view.recent, g.view.recentBytes = nil, 0
 	return nil
 }
 
-func addChunk(b *storage.Batch, c []byte) error {
-	for len(c) > 0 {
-		k, rest, ok := cut(c)
-		if !ok {
-			return fmt.Errorf("replica: damaged chunk of a snapshot")
-		}
-		v, rest, ok := cut(rest)
-		if !ok {
-			return fmt.Errorf("replica: damaged chunk of a snapshot")
-		}
-		if err := b.SetEngineKey(k, v); err != nil {
-			return err
-		}
-		c = rest
-	}
-	return nil
+func (g *group) isStopped() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.mu.stopped != nil
 }
 
-func cut(p []byte) (b, rest []byte, ok bool) {
-	n, w := binary.Uvarint(p)
-	if w <= 0 || n > uint64(len(p)-w) {
-		return nil, nil, false
+// emptied is the write that makes a group's log begin after a state.
+func emptied(group raftlog.GroupID, id kvpb.ReplicaID, hs raftlog.HardState, at apply.State) raftlog.Write {
+	hs.Commit = max(hs.Commit, at.Index)
+	if hs.Term < at.Term {
+		hs.Term, hs.Vote = at.Term, 0 // no vote was cast in that term
 	}
-	return p[w : w+int(n)], p[w+int(n):], true
+	return raftlog.Write{
+		Group: group, Replica: uint64(id), Reset: &raftlog.Mark{Index: at.Index, Term: at.Term}, HardState: &hs,
+	}
+}
+
+// MendLog empties the log of a range that does not continue what the engine holds of
+// it: a crash came between the installation of a snapshot and that. It is called
+// before New.
+func MendLog(eng *storage.Engine, log *raftlog.Log, id kvpb.RangeID, rep kvpb.ReplicaID) error {
+	group := raftlog.GroupID(id)
+	st, ok := log.State(group)
+	if !ok {
+		return nil
+	}
+	at, err := apply.LoadState(eng, id)
+	if err != nil || at.Index < st.Truncated.Index {
+		return err // New says what is wrong
+	}
+	if at.Index <= st.Last {
+		term, err := log.Term(group, at.Index)
+		if err != nil || term == at.Term {
+			return err
+		}
+	}
+	return log.Append([]raftlog.Write{emptied(group, rep, st.HardState, at)})
 }

@@ -31,6 +31,12 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	if !r.gatewayAlive(req.Txn.ID, false) {
 		return errGatewayGone
 	}
+	var s lockSection
+	if err := s.enter(r); err != nil {
+		return err
+	}
+	defer s.leave()
+	r.enterGate(ctx, req.Txn.ID)
 	if r.spills.active.Load() != 0 {
 		if err := r.awaitForeign(ctx, req.Txn.ID, written); err != nil {
 			return err

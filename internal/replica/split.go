@@ -29,7 +29,7 @@ func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error 
 	left.Borders = left.Generation
 	right.RangeID, right.StartKey = id, left.EndKey
 	right.Generation, right.Borders = left.Generation, left.Generation
-	if d.Joint() {
+	if d.Changing() {
 		return fmt.Errorf("range %d: %w", d.RangeID, ErrBusy)
 	}
 	var b apply.Builder
@@ -50,14 +50,17 @@ func (r *Replica) split(old, left, right *kvpb.RangeDescriptor) {
 	if n == nil {
 		return
 	}
+	n.recent.become(&r.recent) // all that happened there happened here
 	if lead, ok := r.Leader(); ok {
 		n.presumed = lead.Store
 	}
 	if r.lease.Load() != nil {
+		r.spills.dropRecordsFrom(right.StartKey)
 		n.inheritMu.Lock()
 		r.right.Store(n) // from now on releases of what is taken out here go there too
 		n.inherit = r.locks.Extract(right.StartKey, right.EndKey)
 		n.inheritEpoch = r.epoch.Load()
+		n.inheritAdopted = r.merging.adopted.Load()
 		n.inheritMu.Unlock()
 		defer n.Campaign()
 	}

@@ -34,9 +34,18 @@ func (r *Replica) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.
 	if err != nil {
 		return err
 	}
+	if err := kvpb.CheckDeadline(req.TS, req.Deadline); err != nil {
+		return err
+	}
 	if !r.gatewayAlive(req.Txn.ID, false) {
 		return errGatewayGone
 	}
+	r.enterGate(ctx, req.Txn.ID)
+	var in lockSection
+	if err := in.enter(r); err != nil {
+		return err
+	}
+	defer in.leave()
 	if len(written) == 0 && !req.Spilled && !req.Record {
 		return r.confirm(req, under)
 	}
@@ -71,7 +80,6 @@ func (r *Replica) confirm(req *kvpb.StageRequest, under tenure) error {
 // were granted. epoch is that of all if epochs is empty, 0 if it is not known. p is
 // the transaction's part, whose durable locks stand for row locks; or nil.
 func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64, epochs []uint64, p *part) error {
-	now := r.epoch.Load()
 	for i, k := range locks {
 		if p != nil && p.state == partStaging && p.keys != nil && p.has(k) {
 			continue
@@ -80,7 +88,7 @@ func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64,
 		if i < len(epochs) {
 			e = epochs[i]
 		}
-		if e != 0 && e != now || r.locks.Holds(k, id) == concurrency.None {
+		if e != 0 && !r.knows(e) || r.locks.Holds(k, id) == concurrency.None {
 			return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: bytes.Clone(k)}
 		}
 	}
@@ -368,6 +376,13 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	if _, err := r.admitWrite(ctx, req.Keys...); err != nil {
 		return err
 	}
+	var s lockSection
+	if len(req.Locks) > 0 { // else it must get through: requests under way wait for it
+		if err := s.enter(r); err != nil {
+			return err
+		}
+		defer s.leave()
+	}
 	id := concurrency.TxnID(req.Txn)
 	sp := &r.spills
 	sp.mu.Lock()
@@ -383,6 +398,7 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	}
 	err := r.decideLatched(ctx, p, status, req.TS)
 	r.releaseAll(id, req.Locks)
+	s.leave()
 	if err != nil {
 		return err
 	}

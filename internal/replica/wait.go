@@ -21,13 +21,28 @@ func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency
 	}
 	if w.Cancel() {
 		r.locks.Downgrade(h.ID, req.Key, held) // granted at the last moment
+		if held == concurrency.None {
+			r.releaseCarried(h.ID, [][]byte{req.Key})
+		}
 	}
 	return err
 }
 
 // waitUntil waits for done on behalf of a lock request, while h waits for the
-// blockers of source. It returns an error if the wait ends in another way.
+// blockers of source. It returns an error if the wait ends in another way. While it
+// waits, locks may be handed over to another leader, where the request must go then.
 func (r *Replica) waitUntil(
+	ctx context.Context, done <-chan struct{}, req *kvpb.LockRequest, h concurrency.Holder, source concurrency.BlockerSource,
+) error {
+	r.handing.leave()
+	err := r.waitOutside(ctx, done, req, h, source)
+	if !r.handing.reenter() && err == nil {
+		return r.notLeader()
+	}
+	return err
+}
+
+func (r *Replica) waitOutside(
 	ctx context.Context, done <-chan struct{}, req *kvpb.LockRequest, h concurrency.Holder, source concurrency.BlockerSource,
 ) error {
 	edge := r.deps.Waits.Add(h, source)
@@ -46,13 +61,22 @@ func (r *Replica) waitUntil(
 			return nil
 		case <-check.C:
 			r.deps.Waits.Check(edge)
+			r.dropDeadBlockers(req.Key, source)
 			check.Reset(deadlockAgain)
 		case <-edge.Victim():
-			return &kvpb.DeadlockError{}
+			return deadlockError(edge)
 		case <-timeout:
 			return &kvpb.LockNotAvailableError{Timeout: true}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+func deadlockError(w *concurrency.Wait) error {
+	e := &kvpb.DeadlockError{}
+	for _, id := range w.Cycle() {
+		e.Cycle = append(e.Cycle, kvpb.TxnID(id))
+	}
+	return e
 }

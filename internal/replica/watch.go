@@ -212,7 +212,8 @@ func (r *Replica) awaitDecided(ctx context.Context, p *part, req *kvpb.LockReque
 }
 
 // awaitForeign waits until nothing provisional of another transaction is left on
-// the keys: what is written over it would be taken for it.
+// the keys: what is written over it would be taken for it. While it waits, locks may
+// be handed over to another leader, where the request must go then.
 func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][]byte) error {
 	for _, key := range written {
 		for {
@@ -223,7 +224,12 @@ func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][
 			if p == nil {
 				break
 			}
-			if err := r.awaitDone(ctx, p); err != nil {
+			r.handing.leave()
+			err = r.awaitDone(ctx, p)
+			if !r.handing.reenter() && err == nil {
+				err = r.notLeader()
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -90,6 +90,19 @@ func (n *Node) CallAddr(ctx context.Context, addr string, m Method, req []byte) 
 	return c.call(ctx, m, req)
 }
 
+// WhoIsAt returns the id of the node that lives at addr, 0 for one without.
+func (n *Node) WhoIsAt(ctx context.Context, addr string) (kvpb.NodeID, error) {
+	if !n.enter() {
+		return 0, notSent(ErrClosed)
+	}
+	defer n.leave()
+	c, err := n.connect(ctx, addr, classCalls, 0)
+	if err != nil {
+		return 0, err
+	}
+	return c.peer, c.nc.Close()
+}
+
 func (n *Node) checkCall(ctx context.Context, req []byte) error {
 	if len(req) > MaxPayload {
 		return notSent(fmt.Errorf("request of %d bytes is larger than %d", len(req), MaxPayload))

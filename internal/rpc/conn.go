@@ -130,7 +130,8 @@ func (c *conn) receive(f frame) error {
 		c.sendControl(framePong, f.id, now[:])
 		return nil
 	case framePong:
-		return c.measured(c.age()-time.Duration(f.id), int64(binary.LittleEndian.Uint64(f.payload)))
+		own := c.n.o.Clock.PhysicalNow() // before the round trip ends: a pause in between counts as part of it
+		return c.measured(c.age()-time.Duration(f.id), int64(binary.LittleEndian.Uint64(f.payload)), own)
 	case frameVoid:
 		return nil
 	case frameMessage:
@@ -241,12 +242,13 @@ func (c *conn) tick() {
 	}
 }
 
-// measured takes in how far the peer's physical clock is off.
-func (c *conn) measured(rtt time.Duration, physical int64) error {
+// measured takes in how far the peer's physical clock is off, by a round trip at whose
+// end this node's showed own.
+func (c *conn) measured(rtt time.Duration, physical, own int64) error {
 	if rtt < 0 || !validClock(physical) {
 		return corrupt("pong with the clock at %d for a ping %v ago", physical, rtt)
 	}
-	offset := time.Duration(physical-c.n.o.Clock.PhysicalNow()) + rtt/2
+	offset := time.Duration(physical-own) + rtt/2
 	if c.peer != 0 {
 		c.n.peer(c.peer).record(offset, rtt)
 	}

@@ -51,6 +51,7 @@ func (n *Node) greet(ctx context.Context, nc net.Conn, addr string, cl class, ex
 		return nil, err
 	}
 	f, err := c.fr.next()
+	own := n.o.Clock.PhysicalNow()
 	rtt := time.Since(sent)
 	switch {
 	case errors.Is(err, io.EOF):
@@ -58,6 +59,9 @@ func (n *Node) greet(ctx context.Context, nc net.Conn, addr string, cl class, ex
 	case err != nil:
 		return nil, fmt.Errorf("greeting %s: %w", addr, err)
 	case f.typ == frameRefuse:
+		if Refusal(f.code) == RefusedClock && expect != 0 {
+			n.peer(expect).record(-n.o.MaxOffset-1, 0) // this clock is ahead of the peer's, by more than that
+		}
 		return nil, &RefusedError{Reason: Refusal(f.code), Msg: string(f.payload)}
 	case f.typ != frameWelcome:
 		return nil, corrupt("type %d in place of a welcome", f.typ)
@@ -70,7 +74,7 @@ func (n *Node) greet(ctx context.Context, nc net.Conn, addr string, cl class, ex
 		return nil, r
 	}
 	c.peer = w.node
-	if err := c.measured(rtt, w.physical); err != nil {
+	if err := c.measured(rtt, w.physical, own); err != nil {
 		return nil, err
 	}
 	if err := n.o.Clock.Update(hlc.Timestamp{WallTime: w.clock}); err != nil {
@@ -245,6 +249,9 @@ func (n *Node) checkHello(h *hello) *RefusedError {
 	}
 	ahead := time.Duration(h.physical - n.o.Clock.PhysicalNow())
 	if n.o.MaxOffset > 0 && ahead > n.o.MaxOffset {
+		if h.node != 0 && h.node != id && h.cluster == cluster {
+			n.peer(h.node).record(ahead, 0) // at least: the hello took its time
+		}
 		return refuse(RefusedClock, "the clock of %s is %v ahead, more than the maximum offset %v: synchronise the clocks",
 			nodeName(h), ahead, n.o.MaxOffset)
 	}

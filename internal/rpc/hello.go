@@ -87,3 +87,16 @@ func decodeHello(b []byte) (*hello, error) {
 // validClock reports whether a clock can show ns: the bound lies in the year
 // 2116 and keeps hlc from overflowing.
 func validClock(ns int64) bool { return ns >= 0 && ns < 1<<62 }
+
+// HelloBytes is how many bytes of a plain connection tell which node is calling.
+const HelloBytes = len(magic) + headerSize + 2 + 2 + 1 + 8
+
+// HelloNode returns the node that is calling on a plain connection that begins with
+// first: 0 if it is not part of a cluster. It is made for those who stand between
+// nodes in tests.
+func HelloNode(first []byte) (id kvpb.NodeID, ok bool) {
+	if len(first) < HelloBytes || !IsRPC(first) || frameType(first[len(magic)+lengthSize]) != frameHello {
+		return 0, false
+	}
+	return kvpb.NodeID(binary.LittleEndian.Uint64(first[HelloBytes-8:])), true
+}

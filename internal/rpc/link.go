@@ -159,6 +159,10 @@ func (l *link) wake() {
 	_, _ = l.startLocked() // the next use meets the error again
 }
 
+// reconnectWait is how long a call waits for an attempt to connect after the last one,
+// or the connection, has failed: who asks has other nodes to turn to.
+const reconnectWait = 250 * time.Millisecond
+
 // get returns the connection, waiting for an attempt to connect.
 func (l *link) get(ctx context.Context) (*conn, error) {
 	if c := l.conn.Load(); c != nil {
@@ -170,13 +174,22 @@ func (l *link) get(ctx context.Context) (*conn, error) {
 		return c, nil
 	}
 	a, err := l.startLocked()
+	failed := l.mu.failed
 	l.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
+	var late <-chan time.Time
+	if failed != nil {
+		t := time.NewTimer(reconnectWait)
+		defer t.Stop()
+		late = t.C
+	}
 	select {
 	case <-a.done:
 		return a.c, a.err
+	case <-late:
+		return nil, fmt.Errorf("no new connection within %v: %w", reconnectWait, failed)
 	case <-ctx.Done():
 		return nil, fmt.Errorf("connecting: %w", ctxError(ctx))
 	}
@@ -207,6 +220,10 @@ func (l *link) send(m Method, msg []byte) bool {
 // sampleAge is how long a measurement of a clock counts.
 const sampleAge = 10 * time.Second
 
+// freshAge is the age below which a measurement shows a step of a clock soon: a few
+// pings.
+const freshAge = 2500 * time.Millisecond
+
 // samples are the latest measurements of a peer's clock. That with the shortest
 // round trip is the most exact.
 type samples struct {
@@ -228,11 +245,11 @@ func (p *peer) record(offset, rtt time.Duration) {
 	s.next++
 }
 
-func (s *samples) best() (best sample, ok bool) {
+func (s *samples) best(age time.Duration) (best sample, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range s.ring[:min(s.next, len(s.ring))] {
-		if time.Since(x.at) <= sampleAge && (!ok || x.rtt < best.rtt) {
+		if time.Since(x.at) <= age && (!ok || x.rtt < best.rtt) {
 			best, ok = x, true
 		}
 	}

@@ -181,7 +181,18 @@ func (n *Node) Offset(id kvpb.NodeID) (offset, rtt time.Duration, ok bool) {
 	if p == nil {
 		return 0, 0, false
 	}
-	s, ok := p.samples.best()
+	s, ok := p.samples.best(sampleAge)
+	return s.offset, s.rtt, ok
+}
+
+// FreshOffset is Offset by the measurements of the last moments: less exact, and
+// soon aware of a clock that was set.
+func (n *Node) FreshOffset(id kvpb.NodeID) (offset, rtt time.Duration, ok bool) {
+	p := n.knownPeer(id)
+	if p == nil {
+		return 0, 0, false
+	}
+	s, ok := p.samples.best(freshAge)
 	return s.offset, s.rtt, ok
 }
 

@@ -78,10 +78,10 @@ const (
 	// MaxInbound is how many connections are accepted at once.
 	MaxInbound = 4096
 	// PingInterval is how often a connection is measured.
-	PingInterval = time.Second
+	PingInterval = 500 * time.Millisecond
 	// DeadTimeout is how long a connection may bring nothing, not even the
 	// answer to a ping, before it is given up.
-	DeadTimeout = 3 * time.Second
+	DeadTimeout = 2 * time.Second
 	// DialTimeout bounds an attempt to connect, greeting included.
 	DialTimeout = 3 * time.Second
 	// MinBackoff and MaxBackoff bound the pause after a failed attempt.

@@ -318,8 +318,15 @@ func (n *Node) rejoin(ctx context.Context) error {
 	}
 	n.recovering.Store(true)
 	defer n.recovering.Store(false)
+	run := ctx
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	go n.findPeers(run, fail)
 	for {
 		err := n.checkMembership(ctx)
+		if cause := context.Cause(ctx); cause != nil && run.Err() == nil {
+			return cause
+		}
 		var down *kvpb.UnavailableError
 		if err == nil || ctx.Err() != nil || !errors.As(err, &down) {
 			return err
@@ -327,7 +334,7 @@ func (n *Node) rejoin(ctx context.Context) error {
 		n.log.Warn("waiting for other nodes of the cluster", "err", err)
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-time.After(rejoinPause):
 		}
 	}

@@ -28,9 +28,6 @@ const (
 	maxTransferLag = 1000
 )
 
-// errNoMerge is the answer to a request that nothing should make.
-var errNoMerge = errors.New("merging ranges is not supported yet")
-
 // changer implements balance.Changer: requests go to the leader of the range.
 type changer struct{ n *Node }
 
@@ -50,7 +47,9 @@ func (c changer) Split(ctx context.Context, id kvpb.RangeID, key []byte) error {
 }
 
 // Merge implements balance.Changer.
-func (changer) Merge(context.Context, kvpb.RangeID) error { return errNoMerge }
+func (c changer) Merge(ctx context.Context, id kvpb.RangeID) error {
+	return c.n.atLeader(ctx, &rangeOp{Kind: opMerge, Range: id}, nil)
+}
 
 // rowStart returns where the row begins whose key, with the number of the column
 // family at its end, this is. A row has one key, so that any other key, such as
@@ -365,11 +364,10 @@ func (n *Node) splitRange(ctx context.Context, r *replica.Replica, key []byte) e
 	case d.RangeID == firstRange && !n.cfg.SingleNode && string(key) != string(keys.MetaSpan().End):
 		return errors.New("the range of the meta records can't be split")
 	}
-	v, err := n.increment(ctx, "range-id", 1)
+	id, err := n.newRangeID(ctx)
 	if err != nil {
 		return fmt.Errorf("an id for a new range: %w", err)
 	}
-	id := kvpb.RangeID(v)
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	err = watch(ctx, func() (bool, error) {

@@ -15,7 +15,7 @@ import (
 func (n *Node) clean(ctx context.Context, cat *catalog.Store) {
 	c := catalog.Cleaner{
 		Store: cat, ClearSpan: n.clearSpan,
-		Delay: func() time.Duration { return n.store.GCTTL() },
+		Delay: func() time.Duration { return n.ttl(nil, []byte{0}) },
 	}
 	c.Run(ctx)
 }

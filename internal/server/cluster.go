@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/lichendb/lichen/internal/keys"
@@ -31,6 +33,8 @@ const (
 	joinEvery    = 500 * time.Millisecond
 	peersEvery   = 2 * time.Second
 	callDeadline = 3 * time.Second
+	// sayAgain is how long after a reason was logged it is logged again.
+	sayAgain = 30 * time.Second
 )
 
 // InitAnswer tells the id of a new cluster.
@@ -56,7 +60,7 @@ func (n *Node) handleCluster() {
 		return json.Marshal(n.live.Nodes())
 	})
 	n.rpc.Handle(MethodFirstRange, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
-		if d := n.knownFirstRange(); d != nil {
+		if d := n.addresses.Known(); d != nil {
 			return json.Marshal(d)
 		}
 		return nil, errors.New("the first range is not known here")
@@ -139,13 +143,17 @@ func (n *Node) join(ctx context.Context) error {
 	n.log.Info("waiting for a cluster", "join", n.cfg.Join)
 	t := time.NewTicker(joinEvery)
 	defer t.Stop()
+	why := newReasons(n.log, "cannot join through this address yet; trying on")
 	for {
 		for _, addr := range n.cfg.Join {
-			if err := n.tryJoin(ctx, addr); err == nil {
+			err := n.tryJoin(ctx, addr)
+			if err == nil {
 				return nil
-			} else if n.joinRefused(err) {
+			}
+			if n.joinRefused(err) {
 				return fmt.Errorf("cannot join the cluster at %s: %w", addr, err)
 			}
+			why.note(addr, err)
 		}
 		select {
 		case <-n.member:
@@ -157,10 +165,36 @@ func (n *Node) join(ctx context.Context) error {
 	}
 }
 
-// joinRefused tells an answer that no repetition will change.
+// joinRefused tells an answer that no repetition will change: another version,
+// another cluster, or connections of another kind.
 func (n *Node) joinRefused(err error) bool {
 	var r *rpc.RefusedError
-	return errors.As(err, &r) && (r.Reason == rpc.RefusedVersion || r.Reason == rpc.RefusedCluster)
+	return errors.As(err, &r) && (r.Reason == rpc.RefusedVersion || r.Reason == rpc.RefusedCluster || r.Reason == rpc.RefusedOther)
+}
+
+// reasons logs why addresses don't answer: each reason once in a while.
+type reasons struct {
+	log  *slog.Logger
+	what string
+	last map[string]said
+}
+
+type said struct {
+	text string
+	at   time.Time
+}
+
+func newReasons(log *slog.Logger, what string) *reasons {
+	return &reasons{log: log, what: what, last: map[string]said{}}
+}
+
+func (r *reasons) note(addr string, err error) {
+	text := strings.TrimPrefix(err.Error(), rpc.ErrNotSent.Error()+": ")
+	if s := r.last[addr]; s.text == text && time.Since(s.at) < sayAgain {
+		return
+	}
+	r.last[addr] = said{text, time.Now()}
+	r.log.Warn(r.what, "addr", addr, "reason", text)
 }
 
 func (n *Node) tryJoin(ctx context.Context, addr string) error {
@@ -196,22 +230,35 @@ func (n *Node) tryJoin(ctx context.Context, addr string) error {
 }
 
 // findPeers asks the --join addresses for the cluster's nodes until enough of them
-// are known that they tell the rest.
-func (n *Node) findPeers(ctx context.Context) {
+// are known that they tell the rest. If those who answer all refuse this node, as one
+// of another cluster for example, and the cluster has not answered otherwise, the
+// start fails.
+func (n *Node) findPeers(ctx context.Context, fail context.CancelCauseFunc) {
+	why := newReasons(n.log, "no answer from this address of --join")
 	for len(n.cfg.Join) > 0 {
+		answered, refused := false, error(nil)
 		for _, addr := range n.cfg.Join {
-			c, cancel := context.WithTimeout(ctx, callDeadline)
-			p, err := n.rpc.CallAddr(c, addr, MethodPeers, nil)
-			cancel()
-			var nodes []liveness.NodeInfo
-			if err != nil || json.Unmarshal(p, &nodes) != nil {
-				continue
+			nodes, err := n.askPeers(ctx, addr)
+			switch {
+			case err == nil:
+				answered = true
+			case ctx.Err() != nil:
+				return
+			case n.joinRefused(err):
+				refused = fmt.Errorf("the node at %s, an address of --join: %w", addr, err)
+				fallthrough
+			default:
+				why.note(addr, err)
 			}
 			for _, o := range nodes {
 				if o.ID != n.store.Identity().Node {
 					n.live.Learn(o)
 				}
 			}
+		}
+		if refused != nil && !answered && n.recovering.Load() {
+			fail(refused)
+			return
 		}
 		if len(n.live.Nodes()) > 1 {
 			return
@@ -222,6 +269,33 @@ func (n *Node) findPeers(ctx context.Context) {
 		case <-time.After(peersEvery):
 		}
 	}
+}
+
+// askPeers asks the node at an address for the nodes of its cluster.
+func (n *Node) askPeers(ctx context.Context, addr string) (nodes []liveness.NodeInfo, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
+	p, err := n.rpc.CallAddr(ctx, addr, MethodPeers, nil)
+	if err != nil {
+		return nil, err
+	}
+	return nodes, json.Unmarshal(p, &nodes)
+}
+
+// checkOwnAddress finds out whether another node answers where this one says that
+// it is. That nobody answers may be for want of a route back, and is only logged.
+func (n *Node) checkOwnAddress(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
+	addr, own := n.advertiseAddr(), n.store.Identity().Node
+	switch id, err := n.rpc.WhoIsAt(ctx, addr); {
+	case err != nil:
+		n.log.Warn("this node does not reach itself at its advertised address", "addr", addr, "err", err)
+	case id != own:
+		return fmt.Errorf("node %d answers at %s, the address that this node (%d) tells the others: give each node an address of its own (--advertise-addr, --listen-addr)",
+			id, addr, own)
+	}
+	return nil
 }
 
 // info describes this node to the others.
@@ -238,6 +312,8 @@ func (n *Node) info() liveness.NodeInfo {
 	if m := n.measured.store.Load(); m != nil {
 		s = *m
 	}
+	disk := n.store.Disk()
+	s.Stalled, s.Full = disk.Stalled, disk.Full
 	i.Stores, i.Seq = []liveness.StoreInfo{s}, n.measured.seq.Load()
 	return i
 }

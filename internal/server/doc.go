@@ -7,7 +7,9 @@
 // operate the cluster ask for), addressing.go (the meta records); of ranges: measure.go (what is measured of them), placement.go
 // (the queue that places them, and what it sees), zones.go (the rules), changer.go
 // (how a change is made by a range's leader), rangeops.go (how the leader is reached),
-// sqlranges.go (what SQL sees), clean.go; http.go (health and metrics), metrics.go.
+// sqlranges.go (what SQL sees), clean.go; http.go (health and metrics), metrics.go;
+// clockwatch.go (a node whose clock is off serves nothing), faults_clock.go (which
+// tests ask for).
 //
 // Invariants:
 //
@@ -18,7 +20,7 @@
 //	    (splitFirstRange, splitRange).
 //	N4. The placement of replicas begins once the rules are known, so that none is
 //	    broken for want of them (place).
-//	N5. A meta record is replaced only by that of a later generation (writeAddress).
+//	N5. A meta record is replaced only by that of a later generation (address.Book.Write).
 //	N6. No node acts on a change of a node's membership before the record of it is
 //	    durable (handleMembership).
 package server

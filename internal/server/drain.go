@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pgwire"
 	"github.com/lichendb/lichen/internal/replica"
 )
 
@@ -20,6 +22,8 @@ const (
 	// otherHeirAfter is how long a follower has to take over before another one is
 	// asked.
 	otherHeirAfter = 2 * time.Second
+	// quorumPoll is how often a draining node looks whether there still is a quorum.
+	quorumPoll = 100 * time.Millisecond
 )
 
 // leaving is how far a node is with ending its service.
@@ -39,16 +43,95 @@ func (n *Node) beginDrain() {
 		n.draining.Store(true)
 		n.measured.seq.Add(1) // others shall hear of it
 		go func() {
-			defer close(n.leave.done)
+			begun := time.Now()
+			defer func() {
+				close(n.leave.done)
+				n.log.Info("drained", "took", time.Since(begun))
+			}()
 			n.moveLeaders()
-			if front := n.serving.Load(); front != nil {
+			n.log.Info("leaders moved", "left", n.leave.leaders.Load(), "took", time.Since(begun))
+			n.fronts.Lock()
+			front := n.serving.Load() // none takes its place from now on
+			n.fronts.Unlock()
+			if front != nil {
 				ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Drain)
 				defer cancel()
-				n.leave.err = front.Shutdown(ctx)
+				go n.hurryWithoutQuorum(ctx, cancel)
+				n.leave.err = n.endSessions(ctx, front)
 				n.moveLeaders() // some may have come back
 			}
 		}()
 	})
+}
+
+// endSessions ends the connections of clients. That some had to be cut off because
+// they waited for a quorum that is gone is no failure of the stop.
+func (n *Node) endSessions(ctx context.Context, front *pgwire.Server) error {
+	err := front.Shutdown(ctx)
+	if errors.Is(err, context.Canceled) {
+		n.log.Warn("sessions were cut off: their statements wait for ranges that have no quorum")
+		return nil
+	}
+	return err
+}
+
+// hurryWithoutQuorum ends the patience with running statements, by calling cut, when
+// the cluster can't serve them: without a quorum they would use up the drain time.
+func (n *Node) hurryWithoutQuorum(ctx context.Context, cut func()) {
+	t := time.NewTicker(quorumPoll)
+	defer t.Stop()
+	for !n.quorumGone() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+	if n.router != nil {
+		n.router.Hurry()
+	}
+	cut()
+}
+
+// quorumGone reports whether the addresses of the ranges, or the cluster's records,
+// which every statement needs, can't be reached: fewer than a quorum of their
+// voters is live.
+func (n *Node) quorumGone() bool {
+	if n.live == nil {
+		return false
+	}
+	descs := []*kvpb.RangeDescriptor{n.addresses.Known()}
+	record := membershipKey(n.NodeID())
+	for _, r := range n.store.Replicas() {
+		if r.Initialized() && r.Desc().ContainsKey(record) {
+			descs = append(descs, r.Desc())
+		}
+	}
+	for _, d := range descs {
+		if d == nil {
+			continue
+		}
+		voters, live := 0, 0
+		for _, v := range d.Replicas {
+			if v.Type != kvpb.Voter {
+				continue
+			}
+			if voters++; v.Node == n.NodeID() || n.there(v.Node) {
+				live++
+			}
+		}
+		if live <= voters/2 {
+			return true
+		}
+	}
+	return false
+}
+
+// there reports whether another node answers: one that has ended after a drain does
+// not, even if it was heard of a moment ago.
+func (n *Node) there(id kvpb.NodeID) bool {
+	i, ok := n.live.Node(id)
+	return ok && n.live.Live(id) && (!i.Draining || n.rpc.Connected(id))
 }
 
 // drained reports whether the node serves nothing any more.
@@ -99,7 +182,7 @@ func (n *Node) heir(r *replica.Replica, attempt int) (kvpb.ReplicaID, bool) {
 		if d.Type != kvpb.Voter || d.Node == n.NodeID() || !n.live.Live(d.Node) {
 			continue
 		}
-		if i, ok := n.live.Node(d.Node); ok && !i.Draining {
+		if i, ok := n.live.Node(d.Node); ok && !i.Draining && !sick(i) {
 			can = append(can, d.Replica)
 		}
 	}

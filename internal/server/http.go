@@ -16,6 +16,12 @@ func (n *Node) httpHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/health", n.health)
 	mux.Handle("/_status/vars", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+	if n.clockFault != nil {
+		mux.Handle("/_debug/fault/clock", n.clockFault)
+	}
+	if n.cfg.Insecure {
+		mux.Handle("/_debug/fault/disk", newDiskFault(n.store.DiskWatch()))
+	}
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
@@ -26,11 +32,14 @@ func (n *Node) httpHandler() http.Handler {
 // accepts SQL: what a load balancer asks.
 func (n *Node) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	if ready := r.URL.Query().Get("ready"); ready != "" && ready != "0" && !n.ready.Load() {
+	if ready := r.URL.Query().Get("ready"); ready != "" && ready != "0" && (!n.ready.Load() || n.clockBad.Load()) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		status := "starting"
-		if n.draining.Load() {
+		switch {
+		case n.draining.Load():
 			status = "draining"
+		case n.clockBad.Load():
+			status = "clock off"
 		}
 		fmt.Fprintf(w, `{"status":%q}`+"\n", status)
 		return

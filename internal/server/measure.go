@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +23,9 @@ const (
 	sizesPerRound = 64
 	// minBetween is the least time between two readings of a counter that give a rate.
 	minBetween = measureEvery / 2
+	// averageOver is how long a rate takes to follow what is measured: a second with
+	// many requests is no reason to move anything.
+	averageOver = 8 * time.Second
 )
 
 // measured is a replica with what is known of its range. It counts the requests on
@@ -33,13 +35,17 @@ type measured struct {
 	load     balance.LoadSplitter
 	size     atomic.Int64
 	qps      atomic.Uint64 // float64 bits
+	writes   atomic.Uint64 // the same, of the bytes per second that go into the log
 	progress atomic.Pointer[[]replica.FollowerProgress]
+	merging  atomic.Bool // somebody here is merging, or ending a merge of, the range
 
 	// The rest belongs to the measuring goroutine.
 	sizedAt  time.Time
 	sizedGen uint64
 	requests int64
+	logged   int64
 	readAt   time.Time
+	leads    bool // at the last reading
 }
 
 var _ kvpb.Sender = (*measured)(nil)
@@ -73,60 +79,23 @@ func (m *measured) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kv
 // rate is how many requests the range serves per second.
 func (m *measured) rate() float64 { return math.Float64frombits(m.qps.Load()) }
 
-// measurements are what a node knows of its own ranges and store.
+// writeRate is how many bytes per second are written to the replica.
+func (m *measured) writeRate() float64 { return math.Float64frombits(m.writes.Load()) }
+
+// measurements are what a node knows of its own store. Those of its ranges hang on
+// the replicas.
 type measurements struct {
-	mu     sync.Mutex                                 // of changes to ranges
-	ranges atomic.Pointer[map[kvpb.RangeID]*measured] // copied when it changes
-	store  atomic.Pointer[liveness.StoreInfo]
-	seq    atomic.Uint64 // counts the measurements of the store
+	store atomic.Pointer[liveness.StoreInfo]
+	seq   atomic.Uint64 // counts the measurements of the store
 }
 
 // of returns the measurements of a replica.
-func (ms *measurements) of(r *replica.Replica) *measured {
-	if m := ms.known(r); m != nil {
+func (*measurements) of(r *replica.Replica) *measured {
+	if m, ok := r.Companion().(*measured); ok {
 		return m
 	}
-	ms.mu.Lock()
-	defer ms.mu.Unlock()
-	if m := ms.known(r); m != nil {
-		return m
-	}
-	next := map[kvpb.RangeID]*measured{}
-	if old := ms.ranges.Load(); old != nil {
-		for id, m := range *old {
-			next[id] = m
-		}
-	}
-	m := &measured{Replica: r}
-	next[r.RangeID()] = m
-	ms.ranges.Store(&next)
+	m, _ := r.SetCompanion(&measured{Replica: r}).(*measured)
 	return m
-}
-
-func (ms *measurements) known(r *replica.Replica) *measured {
-	if all := ms.ranges.Load(); all != nil {
-		if m := (*all)[r.RangeID()]; m != nil && m.Replica == r {
-			return m
-		}
-	}
-	return nil
-}
-
-// keep forgets all replicas but these.
-func (ms *measurements) keep(now []*replica.Replica) {
-	ms.mu.Lock()
-	defer ms.mu.Unlock()
-	old := ms.ranges.Load()
-	if old == nil || len(*old) <= len(now) {
-		return
-	}
-	next := make(map[kvpb.RangeID]*measured, len(now))
-	for _, r := range now {
-		if m := (*old)[r.RangeID()]; m != nil && m.Replica == r {
-			next[r.RangeID()] = m
-		}
-	}
-	ms.ranges.Store(&next)
 }
 
 // measureLoop measures until ctx ends.
@@ -134,7 +103,7 @@ func (n *Node) measureLoop(ctx context.Context) {
 	t := time.NewTicker(measureEvery)
 	defer t.Stop()
 	for {
-		n.measure(time.Now())
+		n.measure(ctx, time.Now())
 		select {
 		case <-ctx.Done():
 			return
@@ -144,9 +113,8 @@ func (n *Node) measureLoop(ctx context.Context) {
 }
 
 // measure takes one round of measurements.
-func (n *Node) measure(now time.Time) {
+func (n *Node) measure(ctx context.Context, now time.Time) {
 	all := n.store.Replicas()
-	n.measured.keep(all)
 	u := n.store.Engine().DiskUsage()
 	s := liveness.StoreInfo{
 		ID: n.store.Identity().Store, CapacityBytes: int64(u.Total), UsedBytes: int64(u.Total - min(u.Available, u.Total)),
@@ -159,10 +127,12 @@ func (n *Node) measure(now time.Time) {
 		if m.measureSize(n, now, sizes < sizesPerRound) {
 			sizes++
 		}
+		s.WriteBytesPerSec += m.writeRate()
 		if !r.Leads() {
 			r.Reclaim()
 			continue
 		}
+		n.endMerge(ctx, m)
 		s.Leaders++
 		s.QPS += m.rate()
 		if len(r.Desc().Replicas) > 1 {
@@ -180,10 +150,25 @@ func (m *measured) measureRate(now time.Time) {
 	if past < minBetween {
 		return
 	}
+	leads, logged := m.Leads(), s.LogBytes.Load()
 	if !m.readAt.IsZero() {
-		m.qps.Store(math.Float64bits(float64(requests-m.requests) / past.Seconds()))
+		share := 1 - math.Exp(-past.Seconds()/averageOver.Seconds())
+		follow(&m.writes, float64(logged-m.logged)/past.Seconds(), share)
+		if leads != m.leads { // the requests went elsewhere before
+			share = 1
+		}
+		follow(&m.qps, float64(requests-m.requests)/past.Seconds(), share)
 	}
-	m.readAt, m.requests = now, requests
+	m.readAt, m.requests, m.logged, m.leads = now, requests, logged, leads
+}
+
+// follow moves an average towards a rate, all the way if it is new.
+func follow(average *atomic.Uint64, rate, share float64) {
+	old := math.Float64frombits(average.Load())
+	if old == 0 {
+		share = 1
+	}
+	average.Store(math.Float64bits(old + share*(rate-old)))
 }
 
 // measureSize looks up the size of the range if that is due and may be done now.

@@ -26,14 +26,11 @@ const (
 func (n *Node) network() {
 	n.live = liveness.New(liveness.Options{
 		Clock: n.clock, MaxOffset: n.cfg.MaxOffset, Self: n.info, Logger: n.log,
-		NoPast: !n.isMember(),
-		Send:   func(to kvpb.NodeID, msg []byte) bool { return n.rpc.Send(to, methodLiveness, msg) },
-		OnChange: func(s kvpb.StoreID) {
-			if !n.live.Supports(s) {
-				n.store.SupportLost(s)
-			}
-		},
-		OnNode: n.noteNode,
+		OldestRead: n.ownOldestRead,
+		NoPast:     !n.isMember(), ClockOK: func() bool { return !n.clockBad.Load() && !n.store.Disk().Stalled },
+		Send:     func(to kvpb.NodeID, msg []byte) bool { return n.rpc.Send(to, methodLiveness, msg) },
+		OnChange: func(s kvpb.StoreID) { n.store.SupportChanged(s) },
+		OnNode:   n.noteNode,
 	})
 	n.store.Connect(store.Network{
 		Transport: n.rpc, Support: n.live, OnLeader: n.publish,
@@ -45,6 +42,10 @@ func (n *Node) network() {
 	})
 	n.handleCluster()
 	n.handleRanges()
+	n.deadlocks = dist.NewDeadlocks(n.NodeID, n.store.Waits(), n.rpc)
+	n.rpc.Handle(dist.MethodWaits, func(_ context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
+		return n.deadlocks.Serve(req)
+	})
 	n.rpc.Handle(dist.MethodKV, func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
 		return dist.Serve(ctx, n.sender, req), nil
 	})
@@ -52,8 +53,14 @@ func (n *Node) network() {
 
 // sender finds the replica that a request from another node is for.
 func (n *Node) sender(id kvpb.RangeID) (kvpb.Sender, error) {
+	if n.store.Disk().Stalled {
+		return nil, &kvpb.NotLeaderError{Range: id}
+	}
 	if r, ok := n.store.Replica(id); ok && r.Initialized() {
 		return n.measured.of(r), nil
+	}
+	if d, ok := n.store.MergedInto(id); ok {
+		return nil, &kvpb.RangeMismatchError{Range: id, Known: []kvpb.RangeDescriptor{*d}}
 	}
 	return nil, &kvpb.RangeMismatchError{Range: id}
 }
@@ -78,8 +85,10 @@ func (n *Node) startCluster(ctx context.Context) error {
 	if err := n.join(ctx); err != nil {
 		return err
 	}
+	if err := n.checkOwnAddress(ctx); err != nil {
+		return err
+	}
 	n.live.Start()
-	go n.findPeers(ctx)
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kv/address"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/pgwire"
@@ -44,7 +45,6 @@ type Node struct {
 	sql    *sql.Server
 	cat    *catalog.Store
 	mem    *quota.Pool
-	front  *pgwire.Server
 	ln     net.Listener
 	httpLn net.Listener
 	http   *http.Server
@@ -61,21 +61,26 @@ type Node struct {
 
 	// What a node by itself does without.
 	live       *liveness.Liveness
+	deadlocks  *dist.Deadlocks
 	initMu     sync.Mutex
 	member     chan struct{} // closed when the node has founded a cluster
 	draining   atomic.Bool
 	recovering atomic.Bool // enough other nodes are not there yet
 	// decommissioning: the node's replicas are to move to others.
 	decommissioning atomic.Bool
-	firstRange      atomic.Pointer[kvpb.RangeDescriptor] // as last heard
-	unpublished     chan kvpb.RangeID
+	addresses       *address.Book
 	rules           ruleBook
 	placing         placing
 	measured        measurements
+	ids             rangeIDs
+	checking        checking
 	background      sync.WaitGroup // ends before the store is closed
 	joined          bool
 	openDB          atomic.Pointer[kv.DB]
 	serving         atomic.Pointer[pgwire.Server]
+	fronts          sync.Mutex  // orders changes of serving with the begin of a drain
+	clockBad        atomic.Bool // the clock is off, nothing is served
+	clockFault      *clockFault // nil unless insecure
 }
 
 // Options are what New needs beside the configuration.
@@ -95,13 +100,18 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	}
 	n := &Node{
 		cfg: cfg, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
-		member: make(chan struct{}), unpublished: make(chan kvpb.RangeID, maxUnpublished),
+		member: make(chan struct{}),
 	}
+	n.addresses = n.newAddresses()
 	offset := cfg.MaxOffset
 	if cfg.SingleNode {
 		offset = 0 // its clock is the only one
 	}
 	n.clock = hlc.NewSystem(offset)
+	if cfg.Insecure {
+		n.clockFault = newClockFault()
+		n.clock = hlc.New(n.clockFault.read, offset)
+	}
 	n.dial, n.leave.done = o.Dial, make(chan struct{})
 	err := n.loadCerts()
 	if err != nil {
@@ -109,7 +119,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	}
 	n.store, err = store.Open(store.Options{
 		FS: o.FS, Dir: cfg.Store, Clock: n.clock, CacheBytes: cfg.CacheBytes, GCTTL: cfg.GCTTL, Logger: o.Logger,
-		Bootstrap: cfg.SingleNode, OldestRead: n.oldestRead, OnFatal: n.fatal,
+		Bootstrap: cfg.SingleNode, TTL: n.ttl, OldestRead: n.oldestRead, OnFatal: n.fatal,
 	})
 	if err != nil {
 		return nil, err
@@ -118,7 +128,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		n.awaitClock()
 	}
 	n.life = n.clock.Now().WallTime // never the same twice, across restarts too
-	n.mem = quota.NewPool("node", cfg.MaxMemory)
+	n.mem = quota.NewPool("node", cfg.StatementMemory())
 	n.newRPC()
 	if !cfg.SingleNode {
 		n.network()
@@ -126,7 +136,20 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	return n, nil
 }
 
+// oldestRead returns the oldest timestamp at which a gateway of the cluster may still
+// read, zero if none does: what is visible there is not collected.
 func (n *Node) oldestRead() hlc.Timestamp {
+	oldest := n.ownOldestRead()
+	if n.live == nil {
+		return oldest
+	}
+	if others := n.live.OldestRead(); oldest.IsEmpty() || !others.IsEmpty() && others.Less(oldest) {
+		return others
+	}
+	return oldest
+}
+
+func (n *Node) ownOldestRead() hlc.Timestamp {
 	if db := n.openDB.Load(); db != nil {
 		return db.OldestRead()
 	}
@@ -162,6 +185,12 @@ func (n *Node) Start(ctx context.Context) error {
 		return errors.Join(err, n.store.Close())
 	}
 	cat, err := n.openCatalog(ctx)
+	var down *kvpb.UnavailableError
+	for errors.As(err, &down) && ctx.Err() == nil {
+		// After a start of all nodes thousands of ranges elect their leaders.
+		n.log.Warn("waiting for the ranges of the catalog", "err", err)
+		cat, err = n.openCatalog(ctx)
+	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("catalog: %w", err), n.store.Close())
 	}
@@ -169,10 +198,12 @@ func (n *Node) Start(ctx context.Context) error {
 	n.sql = sql.NewServer(sql.Config{
 		DB: n.db, Catalog: cat, Mem: n.mem, Version: Version, Logger: n.log, SpanSize: n.spanSize, Ranges: sqlRanges{n},
 	})
-	front := n.newFront()
-	n.front = front
-	n.serving.Store(front)
+	n.serving.Store(n.newFront())
 	n.background.Go(func() { n.clean(ctx, cat) })
+	n.background.Go(func() { n.watchDisk(ctx) })
+	if n.live != nil {
+		n.background.Go(func() { n.watchClock(ctx) })
+	}
 	n.ready.Store(true)
 	return nil
 }
@@ -184,7 +215,8 @@ func (n *Node) openGateway(ctx context.Context) {
 		n.router = dist.New(n.store)
 	} else {
 		n.router = dist.NewRouter(dist.Config{
-			Node: id.Node, Local: localRanges{n}, Caller: n.rpc, FirstRange: n.findFirstRange, Now: n.clock.Now,
+			Node: id.Node, Local: localRanges{n}, Caller: n.rpc, FirstRange: n.addresses.FindFirstRange, Now: n.clock.Now,
+			Deadlocks: n.deadlocks,
 		})
 	}
 	n.db = kv.NewDB(n.router, n.clock, kvpb.GatewayLife(id.Node, startOf(n.life)))
@@ -193,7 +225,7 @@ func (n *Node) openGateway(ctx context.Context) {
 	n.openDB.Store(n.db)
 	n.store.ConnectTxns(replica.TxnDeps{Peers: n.router, GatewayAlive: n.gatewayAlive()})
 	if !n.cfg.SingleNode {
-		n.background.Go(func() { n.publisher(ctx) })
+		n.background.Go(func() { n.addresses.Run(ctx, n.db) })
 	}
 }
 
@@ -264,9 +296,8 @@ func (n *Node) Stop(ctx context.Context) error {
 	}
 	_ = n.ln.Close()
 	n.cancel()
-	n.background.Wait()
-	n.sql.Close()
-	n.closeCatalog()
+	n.router.Hurry()
+	n.endUsers()
 	if herr := n.http.Close(); err == nil {
 		err = herr
 	}
@@ -274,9 +305,46 @@ func (n *Node) Stop(ctx context.Context) error {
 		n.live.Close()
 	}
 	n.router.Close()
+	if n.deadlocks != nil {
+		n.deadlocks.Close()
+	}
 	if n.rpc != nil {
 		n.rpc.Close() // and with it the requests of other nodes, which use the store
 	}
 	serr := n.store.Close()
 	return errors.Join(err, serr)
+}
+
+// stopPatience is how long what uses the store may take to end by itself when the
+// node stops; hastyStop is that without a quorum.
+const (
+	stopPatience = leaveTimeout + time.Second
+	hastyStop    = 500 * time.Millisecond
+)
+
+// endUsers waits until nothing of this node uses the store any more. A command that
+// waits for a quorum that does not answer is made to fail: the replicas stop.
+func (n *Node) endUsers() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.background.Wait()
+		n.sql.Close()
+		n.closeCatalog()
+	}()
+	begun := time.Now()
+	t := time.NewTicker(quorumPoll)
+	defer t.Stop()
+	for passed := time.Duration(0); passed < stopPatience && (passed < hastyStop || !n.quorumGone()); passed = time.Since(begun) {
+		select {
+		case <-done:
+			return
+		case <-t.C:
+		}
+	}
+	n.log.Warn("stopping without an answer of the cluster: other nodes wait until this node's leases have expired")
+	for _, r := range n.store.Replicas() {
+		r.Stop()
+	}
+	<-done
 }

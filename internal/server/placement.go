@@ -44,30 +44,55 @@ type sighting struct {
 	measured time.Time
 	live     bool
 	since    time.Time
+	draining bool // as it said last
+	// failures counts how often it went silent of late without having said that it
+	// would stop; it is suspect for a while after each time.
+	failures     int
+	suspectUntil time.Time
 }
+
+// A store whose node went silent gets nothing new for suspectMin after it is back, for
+// longer if it goes silent again and again; suspectMemory after the last time that is
+// forgotten.
+const (
+	suspectMin    = 10 * time.Second
+	suspectMax    = 5 * time.Minute
+	suspectMemory = 15 * time.Minute
+)
 
 func (n *Node) newQueue() *balance.Queue {
 	o := balance.Options{
-		Placement: placement.DefaultParams(),
+		Placement: n.placementParams(),
 		ScanIdle:  queueScanIdle, BackoffMin: queueBackoffMin, BackoffMax: queueBackoffMax,
-		SplitQPS: queueSplitQPS,
-		Seed:     uint64(n.NodeID()) ^ uint64(n.life),
+		SplitQPS: queueSplitQPS, MergeAfter: queueMergeAfter, MergePause: queueMergePause,
+		Seed: uint64(n.NodeID()) ^ uint64(n.life),
 	}
-	if n.cfg.DeadAfter > 0 {
-		o.Placement.DeadAfter = n.cfg.DeadAfter
+	if n.cfg.MergeAfter > 0 {
+		o.MergeAfter = n.cfg.MergeAfter
 	}
 	return balance.NewQueue(led{n}, stores{n}, changer{n}, o)
+}
+
+func (n *Node) placementParams() placement.Params {
+	p := placement.DefaultParams()
+	if n.cfg.DeadAfter > 0 {
+		p.DeadAfter = n.cfg.DeadAfter
+	}
+	return p
 }
 
 // startRanges begins to measure ranges and, in a cluster, to place their replicas.
 func (n *Node) startRanges(ctx context.Context) error {
 	n.background.Go(func() { n.measureLoop(ctx) })
 	if n.cfg.SingleNode {
+		n.background.Go(func() { n.followRules(ctx) })
+		n.background.Go(func() { n.mergeAlone(ctx) })
 		return nil
 	}
 	if err := n.splitFirstRange(ctx); err != nil {
 		return fmt.Errorf("splitting the first range: %w", err)
 	}
+	n.background.Go(func() { n.checkLoop(ctx) })
 	n.placing.queue = n.newQueue()
 	n.background.Go(func() { n.place(ctx) })
 	return nil
@@ -127,9 +152,9 @@ func (l led) Get(id kvpb.RangeID) (balance.RangeInfo, bool) {
 	return l.n.rangeInfo(r), true
 }
 
-// Right implements balance.Ranges. Only merges ask, and there are none yet.
-func (led) Right(context.Context, kvpb.RangeID) (balance.RangeInfo, bool) {
-	return balance.RangeInfo{}, false
+// Right implements balance.Ranges.
+func (l led) Right(ctx context.Context, id kvpb.RangeID) (balance.RangeInfo, bool) {
+	return l.n.rightOf(ctx, id)
 }
 
 // rangeInfo says what is known of a range that is led here.
@@ -138,12 +163,12 @@ func (n *Node) rangeInfo(r *replica.Replica) balance.RangeInfo {
 	cfg, _ := rules.zones.At(d.StartKey)
 	i := balance.RangeInfo{
 		Range: placement.Range{
-			Desc: d, Leader: n.store.Identity().Store, Size: m.size.Load(), QPS: m.rate(), Progress: n.followers(m),
+			Desc: d, Leader: n.store.Identity().Store, Size: m.size.Load(), QPS: m.rate(), WriteBytes: m.writeRate(),
+			Progress: n.followers(m),
 		},
 		Zone: &cfg, NoSplit: d.RangeID == firstRange, Load: &m.load,
-		Borders: rules.zones.Borders(d.StartKey, d.EndKey),
-		// Ranges can't be merged yet: so the queue does not try.
-		FixedStart: true, FixedEnd: true,
+		Borders:    rules.zones.Borders(d.StartKey, d.EndKey),
+		FixedStart: rules.fixed(d.StartKey, n.clock.Now()), FixedEnd: rules.fixed(d.EndKey, n.clock.Now()),
 	}
 	if until, ok := rules.borders[string(d.StartKey)]; ok {
 		i.SplitUntil = time.Unix(0, until.WallTime)
@@ -160,11 +185,15 @@ func (s stores) Stores() []placement.Store {
 	n.placing.mu.Lock()
 	defer n.placing.mu.Unlock()
 	var out []placement.Store
-	for _, i := range n.live.Nodes() {
-		at := n.placing.sight(&i, i.ID == n.NodeID() || n.live.Live(i.ID), n.live.LastHeard(i.ID), now)
+	for _, i := range n.nodeInfos() {
+		live, heard := true, now
+		if i.ID != n.NodeID() {
+			live, heard = n.live.Live(i.ID), n.live.LastHeard(i.ID)
+		}
+		at := n.placing.sight(&i, live, heard, now)
 		for _, st := range i.Stores {
 			p := placement.Store{
-				ID: st.ID, Node: i.ID, Locality: tiers(i.Locality), Draining: i.Draining, Decommissioning: i.Decommissioning,
+				ID: st.ID, Node: i.ID, Locality: tiers(i.Locality), Draining: i.Draining || st.Stalled || st.Full, Decommissioning: i.Decommissioning,
 				State: placement.Live, Since: at.since, Measured: at.measured,
 				Capacity: placement.Capacity{
 					Total: st.CapacityBytes, Used: st.UsedBytes, Ranges: st.Ranges, Leaders: st.Leaders,
@@ -176,6 +205,8 @@ func (s stores) Stores() []placement.Store {
 				p.State = placement.Gone
 			case !at.live:
 				p.State = placement.Down
+			case now.Before(at.suspectUntil):
+				p.State = placement.Suspect
 			}
 			out = append(out, p)
 		}
@@ -197,12 +228,29 @@ func (p *placing) sight(i *liveness.NodeInfo, live bool, heard, now time.Time) *
 		s.life, s.seq, s.measured = i.Life, i.Seq, now
 	}
 	if s.live != live {
-		s.live, s.since = live, now
-		if !live && !heard.IsZero() {
-			s.since = heard
-		}
+		s.change(live, heard, now)
+	}
+	if live {
+		s.draining = i.Draining
 	}
 	return s
+}
+
+// change notes that a node went silent or is back.
+func (s *sighting) change(live bool, heard, now time.Time) {
+	if live && s.failures > 0 {
+		s.suspectUntil = now.Add(min(suspectMin<<min(s.failures-1, 10), suspectMax))
+	}
+	if !live && now.Sub(s.suspectUntil) > suspectMemory {
+		s.failures = 0
+	}
+	if !live && !s.draining {
+		s.failures++
+	}
+	s.live, s.since = live, now
+	if !live && !heard.IsZero() {
+		s.since = heard
+	}
 }
 
 // tiers reads a locality, which was checked when its node started.

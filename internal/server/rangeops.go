@@ -38,6 +38,9 @@ type rangeOp struct {
 	Store   kvpb.StoreID
 	// Key is where to split, Key and End are what to clear.
 	Key, End []byte
+	// Left is the range that gave up merging this one, as of a generation.
+	Left       kvpb.RangeID
+	Generation uint64
 }
 
 // opKind says what a rangeOp does.
@@ -48,6 +51,8 @@ const (
 	opLeader
 	opSplit
 	opClear
+	opMerge
+	opThaw
 )
 
 // rangeAnswer is what came of a rangeOp.
@@ -124,6 +129,10 @@ func (n *Node) performHere(ctx context.Context, r *replica.Replica, op *rangeOp)
 		return n.splitRange(ctx, r, op.Key)
 	case opClear:
 		return r.ClearWithin(ctx, op.Key, op.End)
+	case opMerge:
+		return n.mergeRange(ctx, r)
+	case opThaw:
+		return r.Thaw(op.Left, op.Generation)
 	}
 	return fmt.Errorf("request %d for range %d is not known to this version", op.Kind, op.Range)
 }
@@ -210,6 +219,7 @@ type replicaInfo struct {
 	Leader kvpb.StoreID // 0: not known
 	Leads  bool         // the replica itself, and it may serve
 	Size   int64
+	QPS    float64
 }
 
 func (n *Node) replicaInfos(ids []kvpb.RangeID) []replicaInfo {
@@ -224,7 +234,7 @@ func (n *Node) replicaInfos(ids []kvpb.RangeID) []replicaInfo {
 			i.Leader = l.Store
 		}
 		if i.Leads {
-			i.Leader = n.store.Identity().Store
+			i.Leader, i.QPS = n.store.Identity().Store, n.measured.of(r).rate()
 			if size, err := n.spanSize(i.Desc.StartKey, i.Desc.EndKey); err == nil {
 				i.Size = size
 			}

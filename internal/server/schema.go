@@ -41,7 +41,9 @@ const clockPause = 20 * time.Millisecond
 
 // awaitClock waits until the wall clock has reached the time that the clock's former
 // life may have shown: it begins there, up to hlc.BoundWindow ahead of the other
-// nodes', who would refuse it.
+// nodes', who would refuse it. That takes up to three seconds after a crash: nobody
+// knows then how much of the window the former life had used, and times that it
+// showed must not be shown again. A graceful stop leaves a bound that has passed.
 func (n *Node) awaitClock() {
 	for n.clock.Now().WallTime-n.clock.PhysicalNow() > int64(n.cfg.MaxOffset/4) {
 		<-time.After(clockPause)
@@ -58,5 +60,6 @@ func (n *Node) closeCatalog() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 	defer cancel()
+	go n.hurryWithoutQuorum(ctx, cancel)
 	n.cat.StopGateway(ctx)
 }

@@ -67,11 +67,13 @@ func (n *Node) newRPC() {
 	}
 	n.rpc = rpc.New(o)
 	n.handleAdmin()
+	n.handleConsistency()
 }
 
-// newFront builds what speaks with SQL clients.
-func (n *Node) newFront() *pgwire.Server {
-	o := pgwire.Options{SQL: n.sql, Logger: n.log}
+// newFrontThatSays builds what speaks with SQL clients, and what it says to them once
+// it is closed.
+func (n *Node) newFrontThatSays(closed error) *pgwire.Server {
+	o := pgwire.Options{SQL: n.sql, Logger: n.log, Closed: closed}
 	if n.certs != nil {
 		o.TLS, o.Auth = n.certs.ServerTLS(), pgwire.AuthCertificate
 	}

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/balance/placement"
+	"github.com/lichendb/lichen/internal/config/zone"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
@@ -48,6 +50,7 @@ func (s sqlRanges) Ranges(ctx context.Context, span keys.Span) ([]sql.RangeInfo,
 		localities[i.ID] = i.Locality
 	}
 	now := n.clock.Now()
+	state := n.picture()
 	out := make([]sql.RangeInfo, len(list))
 	for i := range list {
 		r := sql.RangeInfo{
@@ -59,9 +62,52 @@ func (s sqlRanges) Ranges(ctx context.Context, span keys.Span) ([]sql.RangeInfo,
 		if until := borders[string(r.Desc.StartKey)]; now.Less(until) {
 			r.SplitUntil = until
 		}
+		state.tell(&r)
 		out[i] = r
 	}
 	return out, nil
+}
+
+// picture is what the node knows of the stores, and the placement rules; without any
+// until they are known.
+type picture struct {
+	stores *placement.Cluster
+	zones  *zone.Set
+}
+
+func (n *Node) picture() picture {
+	p := picture{stores: placement.NewCluster(time.Now(), stores{n}.Stores(), n.placementParams())}
+	if r := n.rules.now.Load(); r != nil {
+		p.zones = r.zones
+	}
+	return p
+}
+
+// config returns what is configured for the range that begins at key.
+func (p *picture) config(key []byte) *zone.Config {
+	c := zone.Default()
+	if p.zones != nil {
+		c, _ = p.zones.At(key)
+	}
+	return &c
+}
+
+// tell adds to a range what its placement survives, and what is not as it should be.
+func (p *picture) tell(r *sql.RangeInfo) {
+	sv := p.stores.Survives([]*kvpb.RangeDescriptor{&r.Desc})
+	for _, f := range append([]placement.Failures{sv.Nodes}, sv.Tiers...) {
+		t := sql.Tolerance{Of: f.Of, Any: f.Any}
+		if f.Any == 0 && f.Domains > 1 {
+			t.Weakest = f.Domain
+		}
+		r.Survives = append(r.Survives, t)
+	}
+	for _, pr := range p.stores.Problems(&r.Desc, r.Leader, p.config(r.Desc.StartKey)) {
+		r.Problems = append(r.Problems, sql.Problem{
+			Unavailable: pr.Kind == placement.LostQuorum, UnderReplicated: pr.Kind == placement.UnderReplicated,
+			Misplaced: pr.Kind == placement.Misplaced || pr.Kind == placement.Unsatisfiable, Text: pr.Text,
+		})
+	}
 }
 
 // rangesIn returns the ranges that share a key with span, in order. The addresses
@@ -229,9 +275,10 @@ func (n *Node) nodeInfos() []liveness.NodeInfo {
 	return n.live.Nodes()
 }
 
-// Scatter implements sql.Ranges. A replica goes only to a store of the same locality,
-// which is as good for every rule, and leadership only where nobody prefers another
-// place.
+// scatterAtOnce is how many ranges SCATTER moves at a time.
+const scatterAtOnce = 4
+
+// Scatter implements sql.Ranges. Places are drawn for all ranges first.
 func (s sqlRanges) Scatter(ctx context.Context, span keys.Span) error {
 	n := s.n
 	if n.cfg.SingleNode {
@@ -241,70 +288,43 @@ func (s sqlRanges) Scatter(ctx context.Context, span keys.Span) error {
 	if err != nil {
 		return err
 	}
+	state := n.picture()
+	var wg sync.WaitGroup
+	errs := make([]error, len(list))
+	slots := make(chan struct{}, scatterAtOnce)
 	for i := range list {
-		if err := n.scatter(ctx, &list[i]); err != nil {
-			return err
-		}
+		r := &list[i]
+		moves, leader := state.stores.Scatter(
+			&placement.Range{Desc: &r.Desc, Leader: r.Leader, Size: r.Size}, state.config(r.Desc.StartKey), rand.IntN)
+		slots <- struct{}{}
+		wg.Go(func() {
+			errs[i] = n.scatter(ctx, r, moves, leader)
+			<-slots
+		})
+	}
+	wg.Wait()
+	// A range that has changed in the meantime stays where it is.
+	failed := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(failed) > 0 && (ctx.Err() != nil || len(failed) == len(list)) {
+		return failed[0]
 	}
 	return nil
 }
 
-func (n *Node) scatter(ctx context.Context, r *replicaInfo) error {
-	d := &r.Desc
-	var at []liveness.NodeInfo // where replicas may be
-	locality := map[kvpb.NodeID]string{}
-	taken := map[kvpb.NodeID]bool{}
-	for _, i := range n.live.Nodes() {
-		locality[i.ID] = i.Locality
-		alive := i.ID == n.NodeID() || n.live.Live(i.ID)
-		if alive && !i.Removed && !i.Draining && !i.Decommissioning && len(i.Stores) > 0 {
-			at = append(at, i)
-		}
+// scatter carries out what was drawn for a range.
+func (n *Node) scatter(ctx context.Context, r *replicaInfo, moves []placement.Action, leader kvpb.StoreID) error {
+	ops := make([]rangeOp, 0, len(moves)+1)
+	for _, m := range moves {
+		ops = append(ops, rangeOp{Kind: opReplicas, Range: r.Desc.RangeID, Changes: m.Changes()})
 	}
-	for _, rep := range d.Replicas {
-		taken[rep.Node] = true
+	if leader != r.Leader && leader != 0 {
+		ops = append(ops, rangeOp{Kind: opLeader, Range: r.Desc.RangeID, Store: leader})
 	}
-	next := []kvpb.StoreID{r.Leader}
-	for _, rep := range d.Replicas {
-		if rep.Type != kvpb.Voter || rep.Store == r.Leader {
-			continue
-		}
-		to := placement.Target{Node: rep.Node, Store: rep.Store}
-		rand.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
-		for _, i := range at[:rand.IntN(len(at)+1)] {
-			if i.Locality == locality[rep.Node] && !taken[i.ID] {
-				to = placement.Target{Node: i.ID, Store: i.Stores[rand.IntN(len(i.Stores))].ID}
-			}
-		}
-		if to.Store != rep.Store {
-			from := placement.Target{Node: rep.Node, Store: rep.Store}
-			err := n.atLeader(ctx, &rangeOp{Kind: opReplicas, Range: d.RangeID, Changes: []placement.Change{
-				{Kind: placement.AddVoter, Target: to}, {Kind: placement.RemoveVoter, Target: from},
-			}}, d)
-			if err != nil {
-				return fmt.Errorf("range %d: %w", d.RangeID, err)
-			}
-			taken[to.Node], taken[rep.Node] = true, false
-		}
-		if n.mayLead(d.StartKey, to.Node) {
-			next = append(next, to.Store)
-		}
-	}
-	if to := next[rand.IntN(len(next))]; to != r.Leader {
-		if err := n.atLeader(ctx, &rangeOp{Kind: opLeader, Range: d.RangeID, Store: to}, d); err != nil {
-			return fmt.Errorf("range %d: %w", d.RangeID, err)
+	for i := range ops {
+		if err := n.atLeader(ctx, &ops[i], &r.Desc); err != nil {
+			n.log.Warn("scatter", "range", r.Desc.RangeID, "err", err)
+			return fmt.Errorf("range %d: %w", r.Desc.RangeID, err)
 		}
 	}
 	return nil
-}
-
-// mayLead reports whether a node that works may lead the range that begins at key
-// for all that is preferred.
-func (n *Node) mayLead(key []byte, node kvpb.NodeID) bool {
-	rules := n.rules.now.Load()
-	if rules == nil || node != n.NodeID() && !n.live.Live(node) {
-		return false
-	}
-	cfg, _ := rules.zones.At(key)
-	return len(cfg.LeasePreferences) == 0
 }

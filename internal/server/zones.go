@@ -65,6 +65,42 @@ func (n *Node) loadRules(ctx context.Context) (changed bool, err error) {
 	return old == nil || old.digest != next.digest, nil
 }
 
+// ttl returns how long old versions of the keys in [start, end) must stay readable.
+// Of zones that share a range the
+// longest counts.
+func (n *Node) ttl(start, end []byte) time.Duration {
+	r := n.rules.now.Load()
+	if r == nil { // not read yet: nothing is collected that might be needed
+		return max(n.cfg.GCTTL, *zone.Default().GCTTL)
+	}
+	longest := time.Duration(0)
+	for _, at := range append([][]byte{start}, r.zones.Borders(start, end)...) {
+		c, z := r.zones.At(at)
+		if z == nil && n.cfg.GCTTL > 0 {
+			c.GCTTL = &n.cfg.GCTTL
+		}
+		longest = max(longest, *c.GCTTL)
+	}
+	return longest
+}
+
+// followRules reads the placement rules again and again, on a node that places no
+// replicas.
+func (n *Node) followRules(ctx context.Context) {
+	t := time.NewTicker(rulesEvery)
+	defer t.Stop()
+	for {
+		if _, err := n.loadRules(ctx); err != nil && ctx.Err() == nil {
+			n.log.Warn("reading the zones", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
 // borderKey is where the record of a border made by hand is.
 func borderKey(key []byte) []byte { return append(keys.SystemKey(borderPrefix), key...) }
 

@@ -267,3 +267,30 @@ func TestTraceKeepsTheLast(t *testing.T) {
 		(*Trace)(nil).Addf("nothing")
 	})
 }
+
+// TestPlansLeaveAQuorum counts, instant by instant, how many nodes are in trouble.
+func TestPlansLeaveAQuorum(t *testing.T) {
+	const step = 50 * time.Millisecond
+	for seed := range uint64(50) {
+		o := PlanOptions{Nodes: fiveNodes, Length: time.Minute, Pause: 500 * time.Millisecond, MaxDown: 1, Quorum: 0.7}
+		plan := NewPlan(seed, o)
+		var bad time.Duration
+		for at := time.Duration(0); at < o.Length; at += step {
+			down := map[kvpb.NodeID]bool{}
+			for _, f := range plan {
+				nodes, after := f.trouble()
+				if f.At <= at && at < f.At+f.For+after {
+					for _, n := range nodes {
+						down[n] = true
+					}
+				}
+			}
+			if len(down) > o.MaxDown {
+				bad += step
+			}
+		}
+		if most := time.Duration(0.3*float64(o.Length)) + time.Second; bad > most || len(plan) < 10 {
+			t.Fatalf("seed %d: %d faults, no quorum for %v:\n%v", seed, len(plan), bad, plan)
+		}
+	}
+}

@@ -11,6 +11,14 @@
 // which makes faults happen to the other blocks (run.go); [Trace], what is
 // printed when a run fails.
 //
+// The tests put whole nodes between the blocks: a store, liveness, a gateway and the
+// addresses of ranges each, as server does (cluster_test.go). Workloads run on them
+// (simulate_test.go: bank, ring, registers) while faults happen and ranges are split,
+// merged and moved (ranges_test.go). After each run the cluster is healed; every client
+// must get something done, all replicas must hold the same, nothing provisional may be
+// left, and the meta records must tell the truth (healed_test.go). LICHEN_SIM_SEEDS=a-b
+// runs many seeds, make soak all workloads for a time.
+//
 // Invariants:
 //
 //  1. Under synctest the fate of a packet depends on the seed, its link, when it
@@ -25,10 +33,13 @@
 //     arrives that was not under way (Network.read, answer; TestCrash).
 //  5. Payloads are copied: sender and receiver share no memory (clone;
 //     TestPayloadsAreCopied).
-//  6. Every plan ends healed: each fault ends within the plan's length, and Run ends
-//     what it began even if it is stopped (NewPlan, Run; TestPlansHeal).
-//  7. After Kill or PowerOff nothing that the former life does reaches the Disk
-//     (fs.PowerLoss; TestDisk).
+//  6. Every plan leaves a quorum for as much of the time as it was told to
+//     (planner.troubled; TestPlansLeaveAQuorum), and ends healed: each fault ends
+//     within the plan's length, and Run ends what it began even if it is stopped
+//     (NewPlan, Run; TestPlansHeal).
+//  7. After Kill or PowerOff nothing that the former life does reaches the Disk, nor
+//     does anything succeed there that could be acknowledged (fs.PowerLoss, Disk.FS;
+//     TestDisk).
 //
 // Concurrency: everything may be used from any goroutine. The network has one
 // mutex, held for no longer than it takes to touch its own state; handlers and

@@ -46,11 +46,21 @@ const (
 	StallDisk
 	// FullDisk leaves Amount bytes on the disk of a node.
 	FullDisk
+	// SplitRange, MergeRanges, MoveReplica and MoveLeader change a range, FlushStore
+	// writes a node's memtable out: no faults but work that goes on beside them.
+	// Which range it is and what becomes of it follows from Amount. They begin at their
+	// time and end when they are done, which may fail.
+	SplitRange
+	MergeRanges
+	MoveReplica
+	MoveLeader
+	FlushStore
 	faultKinds
 )
 
 var faultNames = [faultKinds]string{"split", "one-way", "flapping", "slow-links", "lossy-links", "kill", "power-off",
-	"power-off-all", "clock-jump", "clock-drift", "slow-disk", "stall-disk", "full-disk"}
+	"power-off-all", "clock-jump", "clock-drift", "slow-disk", "stall-disk", "full-disk",
+	"split-range", "merge-ranges", "move-replica", "move-leader", "flush-store"}
 
 // String returns the name of the kind.
 func (k FaultKind) String() string { return faultNames[k] }
@@ -146,6 +156,9 @@ type PlanOptions struct {
 	// Weights say how often each kind happens; nil: all but PowerOffAll equally
 	// often, that a third as often.
 	Weights map[FaultKind]int
+	// Quorum is the least part of the time in which no more than MaxDown nodes are in
+	// trouble, so that a run gets something done; 0: none.
+	Quorum float64
 }
 
 func (o *PlanOptions) setDefaults() {
@@ -228,6 +241,8 @@ func (p *planner) draw(at time.Duration, total int) Fault {
 		f.Amount = signed(p.MaxDrift)
 	case FullDisk:
 		f.Amount = p.rng.Int64N(64 << 10)
+	case SplitRange, MergeRanges, MoveReplica, MoveLeader, FlushStore:
+		f.Amount = p.rng.Int64()
 	}
 	return f
 }
@@ -268,5 +283,68 @@ func (p *planner) fits(f Fault) bool {
 			down += len(g.Nodes)
 		}
 	}
-	return !f.endsLives() || f.Kind == PowerOffAll || down+1 <= p.MaxDown
+	if f.endsLives() && f.Kind != PowerOffAll && down+1 > p.MaxDown {
+		return false
+	}
+	return p.Quorum == 0 || p.troubled(f) <= time.Duration(float64(p.Length)*(1-p.Quorum))
+}
+
+// How long after a fault its nodes are still of no use: a life waits for its clock
+// and catches up, a link brings heartbeats again.
+const (
+	lifeRecovers = 4 * time.Second
+	linkRecovers = 2 * time.Second
+	// badLoss is from how much loss, in thousandths, a node is in trouble.
+	badLoss = 100
+)
+
+// trouble returns the nodes that can't be counted on because of a fault, and for how
+// much longer than it lasts.
+func (f Fault) trouble() ([]kvpb.NodeID, time.Duration) {
+	switch f.Kind {
+	case Kill, PowerOff, PowerOffAll:
+		return f.Nodes, lifeRecovers
+	case OneWay, Flapping:
+		return f.Nodes[:1], linkRecovers
+	case LossyLinks:
+		if f.Amount < badLoss {
+			return nil, 0
+		}
+		return f.Nodes, linkRecovers
+	case Split, StallDisk, FullDisk:
+		return f.Nodes, linkRecovers
+	}
+	return nil, 0
+}
+
+// troubled returns how long in all more than MaxDown nodes are in trouble, if f
+// happens too.
+func (p *planner) troubled(f Fault) (sum time.Duration) {
+	type edge struct {
+		at   time.Duration
+		node kvpb.NodeID
+		by   int
+	}
+	var edges []edge
+	for _, g := range append(slices.Clone(p.plan), f) {
+		nodes, after := g.trouble()
+		for _, n := range nodes {
+			edges = append(edges, edge{g.At, n, 1}, edge{g.At + g.For + after, n, -1})
+		}
+	}
+	slices.SortFunc(edges, func(a, b edge) int { return int(a.at - b.at) })
+	faults, nodes, since := map[kvpb.NodeID]int{}, 0, time.Duration(0)
+	for _, e := range edges {
+		if nodes > p.MaxDown {
+			sum += e.at - since
+		}
+		since = e.at
+		if before := faults[e.node]; before == 0 {
+			nodes++
+		} else if before+e.by == 0 {
+			nodes--
+		}
+		faults[e.node] += e.by
+	}
+	return sum
 }

@@ -68,6 +68,8 @@ type Environment struct {
 	// Stop stops what remains of a node whose network and disk have ended, Start
 	// begins its next life. Both may take their time, in which Run waits.
 	Stop, Start func(kvpb.NodeID)
+	// Change begins work on a range or a store, and does not wait for its end.
+	Change func(Fault)
 
 	heal map[string]func() // by fault
 }
@@ -102,6 +104,10 @@ func (e *Environment) Begin(f Fault) {
 		}
 	case SlowDisk, StallDisk, FullDisk:
 		e.beginDisk(f)
+	case SplitRange, MergeRanges, MoveReplica, MoveLeader, FlushStore:
+		if e.Change != nil {
+			e.Change(f)
+		}
 	}
 }
 

@@ -8,9 +8,10 @@
 // Read server.go (Server, what sessions share), session.go (Session), query.go
 // (Query, Bind, Execute, Sync: what fronts call), execute.go (execution: one
 // statement on its way), txnstate.go (transaction blocks), prepare.go and
-// plancache.go (plans and when they are renewed), then a file per kind of
+// plancache.go (plans and when they are renewed), shape.go (simple queries that
+// differ in integers only share a plan), then a file per kind of
 // statement: utility.go, copy.go, cursor.go, explain.go, ddl.go, and about ranges
-// and zones placement.go, split.go, showranges.go, showzones.go; ranges.go is what
+// and zones placement.go, split.go, showranges.go, showsurvival.go, showzones.go; ranges.go is what
 // they ask of the cluster.
 //
 // Invariants:
@@ -27,6 +28,10 @@
 //	Q5. Borders between ranges are no part of a transaction; those of objects that
 //	    a transaction made or changed are made after its commit, or never
 //	    (doRanges, afterCommit).
+//
+//	Q6. An integer becomes a parameter only where a parameter of its type means the
+//	    same; if the plan then fails the text is run as it is (withParams,
+//	    queryByShape; TestShapes).
 //
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
 // come from others and touch only what mu guards. Server's maps have a mutex.

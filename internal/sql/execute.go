@@ -39,6 +39,7 @@ type execution struct {
 	rows      int64
 	described bool
 	suspended bool
+	unplanned bool        // its plan was what failed
 	snapshot  kv.Snapshot // of a suspended execution
 }
 
@@ -128,7 +129,7 @@ func (x *execution) openTxn(ctx context.Context) error {
 
 func (x *execution) attempt(ctx context.Context) error {
 	c, err := x.s.planFor(ctx, x.prepared)
-	if err != nil {
+	if x.unplanned = err != nil; err != nil {
 		return err
 	}
 	if x.prepared.plan == nil || x.prepared.plan != c {
@@ -332,7 +333,7 @@ func (s *Session) fillEnv(ctx context.Context, env *exec.Env, params []types.Dat
 	s.prepareBuiltin(ctx)
 	*env = exec.Env{
 		Ctx: ctx, Txn: s.execTxn(), Builtin: s.bctx, Params: params, Mem: s.srv.cfg.Mem,
-		Virtual: s.cats, ReadOnly: s.txn.txn.Options().ReadOnly,
+		Virtual: s.cats, Statements: s, ReadOnly: s.txn.txn.Options().ReadOnly,
 	}
 }
 

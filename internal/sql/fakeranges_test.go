@@ -32,6 +32,14 @@ func newFakeRanges() *fakeRanges {
 	}
 }
 
+// problems are those of every third range.
+func (f *fakeRanges) problems(i int) []sql.Problem {
+	if i%3 != 1 {
+		return nil
+	}
+	return []sql.Problem{{UnderReplicated: true, Text: "has 2 of 3 voters"}, {Text: "s3 is dead"}}
+}
+
 func (f *fakeRanges) Ranges(_ context.Context, span keys.Span) ([]sql.RangeInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,6 +61,8 @@ func (f *fakeRanges) Ranges(_ context.Context, span keys.Span) ([]sql.RangeInfo,
 			SizeBytes:  int64(i+1) * 1_500_000,
 			Localities: map[kvpb.NodeID]string{1: "region=eu,zone=a", 2: "region=eu,zone=b", 3: "region=us,zone=c"},
 			SplitUntil: f.until[string(start)],
+			Survives:   []sql.Tolerance{{Of: "node", Any: 1}, {Of: "region", Weakest: "region=eu"}},
+			Problems:   f.problems(i),
 		})
 	}
 	return out, nil

@@ -3,6 +3,8 @@ package sql
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
@@ -19,8 +21,11 @@ var (
 // translate turns an error of the key-value layers into what a client sees.
 func translate(ctx context.Context, err error) error {
 	var pe *pgerr.Error
-	if err == nil || errors.As(err, &pe) {
+	if err == nil || errors.As(err, &pe) && (pe.Code != pgerr.InternalError || pe.Cause == nil) {
 		return err
+	}
+	if pe != nil {
+		err = pe.Cause // a name was looked up, perhaps, and the error taken for a bug
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		if errors.As(ctx.Err(), &pe) {
@@ -51,8 +56,7 @@ func kvError(err error) *pgerr.Error {
 		e := pgerr.New(pgerr.SerializationFailure, "%s", retry.Reason)
 		return e.WithHint("The transaction might succeed if retried.")
 	case errors.As(err, &deadlock):
-		return pgerr.New(pgerr.DeadlockDetected, "deadlock detected").
-			WithHint("The transaction waited for a lock of one that waited for it; retry it.")
+		return deadlockError(deadlock)
 	case errors.As(err, &lock) && lock.Timeout:
 		return pgerr.New(pgerr.LockNotAvailable, "canceling statement due to lock timeout")
 	case errors.As(err, &lock):
@@ -77,4 +81,22 @@ func kvError(err error) *pgerr.Error {
 		return pgerr.New(pgerr.CannotConnectNow, "%s", down.Error())
 	}
 	return pgerr.New(pgerr.InternalError, "%s", err.Error())
+}
+
+// deadlockError says who waited for whom, a line for each, as PostgreSQL does.
+func deadlockError(d *kvpb.DeadlockError) *pgerr.Error {
+	e := pgerr.New(pgerr.DeadlockDetected, "deadlock detected").
+		WithHint("The transaction waited for a lock of one that waited for it; retry it.")
+	var b strings.Builder
+	for i, id := range d.Cycle {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		next := d.Cycle[(i+1)%len(d.Cycle)]
+		fmt.Fprintf(&b, "Transaction %s of node %d waits for a lock of transaction %s of node %d.", id, id.Gateway(), next, next.Gateway())
+	}
+	if b.Len() > 0 {
+		e = e.WithDetail("%s", b.String())
+	}
+	return e
 }

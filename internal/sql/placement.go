@@ -5,6 +5,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -22,6 +24,16 @@ var (
 		{Name: "replica_localities", Type: types.TextArray}, {Name: "voting_replicas", Type: types.Int8Array},
 		{Name: "non_voting_replicas", Type: types.Int8Array}, {Name: "split_enforced_until", Type: types.TimestampTZ},
 	}
+	survivalColumns = []plan.Column{
+		{Name: "target", Type: types.Text}, {Name: "ranges", Type: types.Int8}, {Name: "survives", Type: types.Text},
+		{Name: "weakest_range", Type: types.Int8}, {Name: "unavailable", Type: types.Int8},
+		{Name: "under_replicated", Type: types.Int8}, {Name: "misplaced", Type: types.Int8}, {Name: "problems", Type: types.TextArray},
+	}
+	rangeSurvivalColumns = []plan.Column{
+		{Name: "start_key", Type: types.Text}, {Name: "end_key", Type: types.Text}, {Name: "range_id", Type: types.Int8},
+		{Name: "survives", Type: types.Text}, {Name: "unavailable", Type: types.Bool}, {Name: "under_replicated", Type: types.Bool},
+		{Name: "misplaced", Type: types.Bool}, {Name: "problems", Type: types.TextArray},
+	}
 	zoneColumns = []plan.Column{{Name: "target", Type: types.Text}, {Name: "raw_config_sql", Type: types.Text}}
 )
 
@@ -37,6 +49,12 @@ func placementColumns(stmt ast.Statement) []plan.Column {
 	case *ast.Scatter:
 		return keyColumns
 	case *ast.ShowRanges:
+		switch {
+		case st.Survival && st.Details:
+			return rangeSurvivalColumns
+		case st.Survival:
+			return survivalColumns
+		}
 		return rangeColumns
 	case *ast.ShowZone:
 		return zoneColumns
@@ -48,25 +66,66 @@ func placementColumns(stmt ast.Statement) []plan.Column {
 	return nil
 }
 
-// runPlacement runs a statement for which placementColumns returns columns.
-func (x *execution) runPlacement(ctx context.Context, stmt ast.Statement) error {
-	x.s.fillEnv(ctx, &x.env, x.params)
-	var rows [][]types.Datum
-	var err error
+// placementRows runs a statement for which placementColumns returns columns.
+func (x *execution) placementRows(ctx context.Context, stmt ast.Statement) ([][]types.Datum, error) {
 	switch st := stmt.(type) {
 	case *ast.Split:
-		rows, err = x.runSplit(ctx, st)
+		return x.runSplit(ctx, st)
 	case *ast.Scatter:
-		rows, err = x.runScatter(ctx, st)
+		return x.runScatter(ctx, st)
 	case *ast.ShowRanges:
-		rows, err = x.showRanges(ctx, st)
+		if st.Survival {
+			return x.showSurvival(ctx, st)
+		}
+		return x.showRanges(ctx, st)
 	case *ast.ShowZone:
-		rows, err = x.showZone(ctx, st)
+		return x.showZone(ctx, st)
 	case *ast.ShowObjects:
-		rows, err = x.showZones(ctx)
-	default:
-		err = pgerr.Unsupported("%s is not supported", stmt.Tag())
+		return x.showZones(ctx)
 	}
+	return nil, pgerr.Unsupported("%s is not supported", stmt.Tag())
+}
+
+// statementSource says what a statement in FROM yields; it is one that only shows.
+func statementSource(stmt ast.Statement) (*ast.Select, []plan.Column, error) {
+	switch st := stmt.(type) {
+	case *ast.Select:
+		return st, nil, nil
+	case *ast.Split, *ast.Scatter:
+	case *ast.ShowObjects:
+		p, err := rewriteShow(parser.Statement{AST: st})
+		if err != nil {
+			return nil, nil, err
+		}
+		if q, ok := p.AST.(*ast.Select); ok {
+			return q, nil, nil
+		}
+		return nil, placementColumns(stmt), nil
+	default:
+		if cols := placementColumns(stmt); cols != nil {
+			return nil, cols, nil
+		}
+	}
+	return nil, nil, pgerr.Unsupported("%s in FROM is not supported", stmt.Tag())
+}
+
+// StatementRows implements exec.StatementProvider.
+func (s *Session) StatementRows(ctx context.Context, stmt ast.Statement, emit func(exec.Row) error) error {
+	x := &execution{s: s}
+	x.env = exec.Env{
+		Ctx: ctx, Txn: s.execTxn(), Builtin: s.bctx, Mem: s.srv.cfg.Mem, Virtual: s.cats, Statements: s, ReadOnly: true,
+	}
+	rows, err := x.placementRows(ctx, stmt)
+	for i := 0; err == nil && i < len(rows); i++ {
+		err = emit(rows[i])
+	}
+	return err
+}
+
+// runPlacement runs a statement about ranges or zones and sends its rows.
+func (x *execution) runPlacement(ctx context.Context, stmt ast.Statement) error {
+	x.s.fillEnv(ctx, &x.env, x.params)
+	rows, err := x.placementRows(ctx, stmt)
 	if err != nil {
 		return err
 	}
@@ -91,8 +150,11 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 	s := x.s
 	env := &ddl.Env{
 		Txn: s.txn.txn, Coll: s.coll, User: s.user, Exec: &x.env, Format: s.Format(),
-		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, Optimize: s.optimize, Notice: x.res.Notice,
+		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, Optimize: s.optimize,
 		Localities: s.srv.localities(),
+	}
+	if x.res != nil {
+		env.Notice = x.res.Notice
 	}
 	if s.srv.cfg.Ranges != nil {
 		env.Presplit = s.presplit

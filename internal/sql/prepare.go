@@ -146,7 +146,7 @@ func (s *Session) planFor(ctx context.Context, p *Prepared) (*cachedPlan, error)
 	if shared && !prep.Uncacheable && cacheable(prep) {
 		s.srv.plans.put(c)
 	}
-	if p.plan != nil && !slices.EqualFunc(s.resultColumns(prep), p.cols, sameColumn) {
+	if p.plan != nil && p.cols != nil && !slices.EqualFunc(s.resultColumns(prep), p.cols, sameColumn) {
 		e := pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
 		e.Routine = "RevalidateCachedQuery" // pgjdbc prepares again when it sees this
 		return nil, e
@@ -169,6 +169,7 @@ func cacheable(p *plan.Prepared) bool {
 func (s *Session) makePlan(ctx context.Context, p *Prepared) (*plan.Prepared, error) {
 	prep, err := planner.Plan(ctx, p.stmt.AST, &planner.Env{
 		Catalog: s.coll, ParamTypes: p.params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
+		Source: statementSource,
 	})
 	if err != nil {
 		return nil, err

@@ -13,6 +13,23 @@ import (
 // implicit transaction, as far as they don't begin and end one themselves; the
 // first error ends the text.
 func (s *Session) Query(ctx context.Context, text string, res Results) error {
+	done, learn, sh, err := s.queryByShape(text, res)
+	if done {
+		return err
+	}
+	if err = s.queryAsIs(ctx, text, res); err != nil {
+		return err
+	}
+	if learn {
+		s.learnShape(text)
+	} else if sh != nil {
+		sh.off.Store(true)
+	}
+	return nil
+}
+
+// queryAsIs runs the statements of a simple query as they are.
+func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error {
 	stmts, err := parser.Parse(text)
 	if err != nil {
 		s.fail(ctx)

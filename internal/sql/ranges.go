@@ -37,9 +37,30 @@ type RangeInfo struct {
 	SizeBytes int64
 	// Localities are those of the nodes that hold replicas.
 	Localities map[kvpb.NodeID]string
+	// Survives says how many failures of each kind the range survives, those of nodes
+	// first. Problems is what is not as the configuration asks.
+	Survives []Tolerance
+	Problems []Problem
 	// SplitUntil is how long SplitAt keeps the border at Desc.StartKey; zero if it
 	// does not.
 	SplitUntil hlc.Timestamp
+}
+
+// Tolerance says how many nodes, zones, … may fail, whichever they are, before a range
+// loses its quorum.
+type Tolerance struct {
+	Of  string // "node", or the key of a tier of the localities
+	Any int
+	// Weakest is a place whose loss is too much, when Any is 0 and there are several.
+	Weakest string
+}
+
+// Problem is something about a range's placement that is not as it should be. At most
+// one of the flags is set.
+type Problem struct {
+	Unavailable, UnderReplicated, Misplaced bool
+
+	Text string
 }
 
 // NodeInfo describes a node.

@@ -40,6 +40,7 @@ type Server struct {
 	cfg     Config
 	fixed   map[string]string
 	plans   *planCache
+	shapes  shapeSet
 	stats   *tableStats
 	started time.Time
 

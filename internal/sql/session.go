@@ -44,6 +44,7 @@ type Session struct {
 	unnamed    *Prepared
 	portal     *Portal // the unnamed one
 	extended   execution
+	shapes     shapes
 	cursors    map[string]*cursor
 
 	txn       txnState

@@ -50,10 +50,7 @@ var showTableQueries = map[ast.ShowKind]string{
 // rewriteShow turns a dialect SHOW into the query that answers it.
 func rewriteShow(p parser.Statement) (parser.Statement, error) {
 	st, ok := p.AST.(*ast.ShowObjects)
-	if !ok {
-		return p, nil
-	}
-	if st.Kind == ast.ShowZoneConfigurations {
+	if !ok || st.Kind == ast.ShowZoneConfigurations {
 		return p, nil
 	}
 	text, ok := showQueries[st.Kind]

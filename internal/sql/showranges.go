@@ -23,23 +23,16 @@ func (x *execution) showRanges(ctx context.Context, st *ast.ShowRanges) ([][]typ
 	if err != nil {
 		return nil, err
 	}
-	o, span := ddl.KeyObject{Kind: zone.KindDefault}, keys.ReplicatedSpan()
-	if !st.Cluster {
-		src := ast.RangeSource{Kind: ast.ObjDatabase, Name: ast.TableName{Table: x.s.db.Name}}
-		if st.Source != nil {
-			src = *st.Source
-		}
-		var ix *rowcodec.Index
-		if o, ix, err = x.rangeTarget(ctx, src); err != nil {
+	o, span, ix, err := x.shownRanges(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	if st.Row != nil {
+		key, err := x.ddlEnv(nil).SplitKeys(ctx, ix, &ast.Select{Values: [][]ast.Expr{st.Row}})
+		if err != nil {
 			return nil, err
 		}
-		if span = o.Span; st.Row != nil {
-			key, err := x.ddlEnv(nil).SplitKeys(ctx, ix, &ast.Select{Values: [][]ast.Expr{st.Row}})
-			if err != nil {
-				return nil, err
-			}
-			span = keys.Span{Start: key[0]}
-		}
+		span = keys.Span{Start: key[0]}
 	}
 	list, err := r.Ranges(ctx, span)
 	if err != nil {
@@ -54,6 +47,19 @@ func (x *execution) showRanges(ctx context.Context, st *ast.ShowRanges) ([][]typ
 		}, rangeRow(&list[i])...)
 	}
 	return rows, nil
+}
+
+// shownRanges finds what a SHOW about ranges names, and its keys.
+func (x *execution) shownRanges(ctx context.Context, st *ast.ShowRanges) (ddl.KeyObject, keys.Span, *rowcodec.Index, error) {
+	if st.Cluster {
+		return ddl.KeyObject{Kind: zone.KindDefault}, keys.ReplicatedSpan(), nil, nil
+	}
+	src := ast.RangeSource{Kind: ast.ObjDatabase, Name: ast.TableName{Table: x.s.db.Name}}
+	if st.Source != nil {
+		src = *st.Source
+	}
+	o, ix, err := x.rangeTarget(ctx, src)
+	return o, o.Span, ix, err
 }
 
 // rangeRow is what SHOW RANGES shows after the keys.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -84,10 +85,8 @@ func (s *Server) applyRangeOp(ctx context.Context, op *rangeOp) error {
 			return err
 		}
 	}
-	for _, key := range halving(op.split) {
-		if err := r.SplitAt(ctx, key, op.until); err != nil {
-			return err
-		}
+	if err := splitAll(ctx, r, halving(op.split), op.until); err != nil {
+		return err
 	}
 	for _, key := range op.unsplit {
 		if err := r.Unsplit(ctx, key); err != nil {
@@ -103,6 +102,39 @@ func (s *Server) applyRangeOp(ctx context.Context, op *rangeOp) error {
 		return r.Scatter(ctx, op.scatter)
 	}
 	return nil
+}
+
+// splitsAtOnce bounds the splits that one statement has under way: each takes a few
+// commits one after the other.
+const splitsAtOnce = 8
+
+// splitAll makes each of keys a border. Of the order of halving the keys that are
+// worked on at a time are mostly in different ranges.
+func splitAll(ctx context.Context, r Ranges, list [][]byte, until hlc.Timestamp) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	work := make(chan []byte)
+	var wg sync.WaitGroup
+	for range min(splitsAtOnce, len(list)) {
+		wg.Go(func() {
+			for key := range work {
+				if err := r.SplitAt(ctx, key, until); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for _, key := range list {
+		select {
+		case work <- key:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(work)
+	wg.Wait()
+	return context.Cause(ctx)
 }
 
 // copyBorders makes the borders that SPLIT AT once made in copyFrom; false if it
@@ -164,7 +196,7 @@ func (x *execution) writable(tag string) error {
 	return nil
 }
 
-// runSplit is ALTER ... SPLIT AT and UNSPLIT.
+// runSplit is ALTER ... SPLIT AT, SPLIT INTO n TABLETS and UNSPLIT.
 func (x *execution) runSplit(ctx context.Context, st *ast.Split) ([][]types.Datum, error) {
 	r, err := x.s.srv.ranges()
 	if err != nil {
@@ -180,11 +212,17 @@ func (x *execution) runSplit(ctx context.Context, st *ast.Split) ([][]types.Datu
 	if st.All {
 		return x.unsplitAll(ctx, r, &o)
 	}
-	list, err := x.ddlEnv(nil).SplitKeys(ctx, ix, st.Rows)
+	op := rangeOp{table: o.Table.ID, until: hlc.MaxTimestamp}
+	var list [][]byte
+	if st.Into != nil {
+		op.scatter = o.Span
+		list, err = x.ddlEnv(nil).Tablets(ix, st.Into)
+	} else {
+		list, err = x.ddlEnv(nil).SplitKeys(ctx, ix, st.Rows)
+	}
 	if err != nil {
 		return nil, err
 	}
-	op := rangeOp{table: o.Table.ID, until: hlc.MaxTimestamp}
 	if st.Expires != nil {
 		if op.until, err = x.expiration(ctx, st.Expires); err != nil {
 			return nil, err

@@ -72,6 +72,7 @@ func (s *Session) queryText() string {
 func (s *Session) plannerEnv(params []*types.T) *planner.Env {
 	return &planner.Env{
 		Catalog: s.coll, ParamTypes: params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
+		Source: statementSource,
 	}
 }
 

@@ -7,7 +7,8 @@
 //
 // Read Engine and Options first, then Batch (the write side), Reader and
 // DurableReader (iter.go), PooledIter (pool.go: cheap reads), key.go (what an
-// engine key is), Ident (the version file), health.go (errors) and fs.go.
+// engine key is), Ident (the version file), health.go (errors), fs.go, table.go
+// (tables written beside the engine, and Ingest) and ballast.go.
 //
 // A store's directory holds LICHEN_VERSION, LOCK and Pebble's files in state/;
 // the owner of the store may keep other things, such as the log, beside them.
@@ -31,8 +32,12 @@
 //     TestSyncFailureIsFatal)
 //  7. A full disk refuses new writes through WriteStatus, reads go on, and what
 //     is committed already is kept until there is room. (TestDiskFull)
+//     A start on a full disk finds the room of the ballast. (dropBallast)
 //  8. A store of another version, in use, damaged or incomplete is not opened.
 //     (loadOrCreateIdent, TestRefusals, TestInUse)
+//  9. An ingest is there after a crash as a whole or not at all, and with it all
+//     that was committed before it; so it may be durable before what is committed
+//     to other keys meanwhile. (Ingest, TestIngestCrash, TestIngestFlushes)
 //
 // Concurrency: an Engine is safe for concurrent use; a Batch and a PooledIter
 // belong to one goroutine. A Commit blocks while all memtables are full; ask
@@ -43,8 +48,8 @@
 // 5825 (a manifest is not durable before the marker that names it) is not fixed
 // in it; engineFS works around it, and TestCrash fails without that. Its issue
 // 5390 (a file-only snapshot racing with an excise) is not fixed either; nothing
-// here uses the two together, and whoever adds excises must not open such
-// snapshots over the same span meanwhile. Close does not flush by itself, and a
+// here opens such snapshots, and whoever does must not over a span that Ingest may
+// replace. Close does not flush by itself, and a
 // failed flush is retried without pause; Close and engineFS see to both.
 //
 // It does not know what a version holds, decides no conflicts and writes no log.

@@ -70,6 +70,13 @@ func Open(opts Options) (*Engine, error) {
 }
 
 func (e *Engine) open() error {
+	dropped, err := dropBallast(e.opts.FS, e.opts.Dir)
+	if err != nil {
+		return err
+	}
+	if dropped {
+		e.opts.Logger.Warn("the disk is full: the ballast was removed to make room for the start", "dir", e.opts.Dir)
+	}
 	ident, err := loadOrCreateIdent(e.opts.FS, e.opts.Dir, e.opts.ClusterID)
 	if err != nil {
 		return err
@@ -95,6 +102,9 @@ func (e *Engine) open() error {
 		}
 	}
 	e.CheckDisk()
+	if err := e.takeBallast(); err != nil {
+		e.opts.Logger.Warn("no space could be set aside", "dir", e.opts.Dir, "err", err)
+	}
 	e.wg.Add(1)
 	go e.watch()
 	return nil

@@ -16,8 +16,10 @@ import (
 const (
 	// DefaultCacheBytes is the size of the block cache if none is given.
 	DefaultCacheBytes = 128 << 20
-	// DefaultMemTableBytes is the size of one memtable if none is given.
+	// DefaultMemTableBytes is the size of one memtable if none is given and the
+	// cache is not small: memtables take at most a quarter of it.
 	DefaultMemTableBytes = 64 << 20
+	minMemTableBytes     = 4 << 20
 	// memTablesBeforeStop is how many full memtables may wait to be flushed
 	// before a commit blocks.
 	memTablesBeforeStop = 4
@@ -78,7 +80,7 @@ func (o *Options) fill() {
 		o.CacheBytes = DefaultCacheBytes
 	}
 	if o.MemTableBytes <= 0 {
-		o.MemTableBytes = DefaultMemTableBytes
+		o.MemTableBytes = memTableBytes(o.CacheBytes)
 	}
 	if o.MaxConcurrentCompactions <= 0 {
 		o.MaxConcurrentCompactions = 2
@@ -166,20 +168,29 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 	return opts
 }
 
-// cacheSize is the size to give a Pebble cache so that size bytes are left for
-// blocks: Pebble charges memtables to it, in steady state two for each engine,
-// the one written to and the one being flushed or kept for reuse. With a cache
-// as large as its memtables no block would stay in it at all.
-func cacheSize(size int64, memTableBytes, engines int) int64 {
-	return size + 2*int64(memTableBytes)*int64(engines)
+// cacheSize is the size to give a Pebble cache for blocks and memtables together, of
+// size bytes with what the allocator loses between the blocks (an eighth): Pebble charges memtables to it, in steady state two for each engine, the one
+// written to and the one being flushed or kept for reuse. Beside memtables that were
+// made larger than a cache of that size stands for, it holds as many bytes of blocks.
+func cacheSize(size int64, memTable, engines int) int64 {
+	tables := 2 * int64(memTable) * int64(engines)
+	if tables > size/2 {
+		return size + tables
+	}
+	return size - size/8
 }
 
-// NewCache returns a cache that holds size bytes of blocks, to be shared by so
-// many engines with memtables of memTableBytes (0 for the default). Its owner
-// calls Unref when they are closed.
-func NewCache(size int64, memTableBytes, engines int) *pebble.Cache {
-	if memTableBytes <= 0 {
-		memTableBytes = DefaultMemTableBytes
+// memTableBytes is the size of a memtable beside a cache of size bytes.
+func memTableBytes(size int64) int {
+	return int(min(max(size/8, minMemTableBytes), DefaultMemTableBytes))
+}
+
+// NewCache returns a cache of size bytes for the blocks and memtables of so many
+// engines with memtables of memTable bytes (0 for the default). Its owner calls
+// Unref when they are closed.
+func NewCache(size int64, memTable, engines int) *pebble.Cache {
+	if memTable <= 0 {
+		memTable = memTableBytes(size)
 	}
-	return pebble.NewCache(cacheSize(size, memTableBytes, engines))
+	return pebble.NewCache(cacheSize(size, memTable, engines))
 }

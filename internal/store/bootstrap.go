@@ -82,7 +82,7 @@ func (s *Store) Bootstrap(id Identity) error {
 		Replicas:      []kvpb.ReplicaDescriptor{{Node: id.Node, Store: id.Store, Replica: first}},
 		NextReplicaID: first + 1, Generation: 1, Borders: 1,
 	}
-	if err := s.beginLog(desc.RangeID, first); err != nil {
+	if err := s.beginLog(desc.RangeID, first, raftlog.HardState{}); err != nil {
 		return err
 	}
 	b := s.eng.NewBatch()
@@ -103,11 +103,15 @@ func (s *Store) Bootstrap(id Identity) error {
 	return nil
 }
 
-// beginLog makes the log of a new range.
-func (s *Store) beginLog(id kvpb.RangeID, rep kvpb.ReplicaID) error {
+// beginLog makes the log of a new range, keeping the vote of hs.
+func (s *Store) beginLog(id kvpb.RangeID, rep kvpb.ReplicaID, hs raftlog.HardState) error {
+	if hs.Term < apply.FirstTerm {
+		hs = raftlog.HardState{Term: apply.FirstTerm}
+	}
+	hs.Commit = apply.FirstIndex
 	return s.log.Append([]raftlog.Write{{
 		Group: raftlog.GroupID(id), Replica: uint64(rep), Reset: &raftlog.Mark{Index: apply.FirstIndex, Term: apply.FirstTerm},
-		HardState: &raftlog.HardState{Term: apply.FirstTerm, Commit: apply.FirstIndex},
+		HardState: &hs,
 	}})
 }
 
@@ -140,7 +144,10 @@ func (s *Store) loadReplicas() error {
 			return err
 		}
 	}
-	return it.Error()
+	if err := it.Error(); err != nil {
+		return err
+	}
+	return s.destroyOrphans()
 }
 
 func (s *Store) loadReplica(desc *kvpb.RangeDescriptor) error {
@@ -152,7 +159,7 @@ func (s *Store) loadReplica(desc *kvpb.RangeDescriptor) error {
 	if !ok || w <= 0 {
 		return fmt.Errorf("range %d: its replica id is missing", desc.RangeID)
 	}
-	if err := s.mendLog(desc.RangeID, kvpb.ReplicaID(id)); err != nil {
+	if err := replica.MendLog(s.eng, s.log, desc.RangeID, kvpb.ReplicaID(id)); err != nil {
 		return err
 	}
 	r, err := replica.New(s.deps(), desc, kvpb.ReplicaID(id))
@@ -161,25 +168,6 @@ func (s *Store) loadReplica(desc *kvpb.RangeDescriptor) error {
 	}
 	s.add(r)
 	return nil
-}
-
-// mendLog empties a log that is behind the replica's state: a crash came between
-// the installation of a snapshot and that.
-func (s *Store) mendLog(id kvpb.RangeID, rep kvpb.ReplicaID) error {
-	st, ok := s.log.State(raftlog.GroupID(id))
-	if !ok {
-		return nil
-	}
-	at, err := apply.LoadState(s.eng, id)
-	if err != nil || at.Index <= st.Last {
-		return err
-	}
-	hs := st.HardState
-	hs.Commit, hs.Term = max(hs.Commit, at.Index), max(hs.Term, at.Term)
-	return s.log.Append([]raftlog.Write{{
-		Group: raftlog.GroupID(id), Replica: uint64(rep),
-		Reset: &raftlog.Mark{Index: at.Index, Term: at.Term}, HardState: &hs,
-	}})
 }
 
 // startClock puts the clock past the bound of the store's earlier life.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,9 @@ type wire struct {
 	mu    sync.Mutex
 	nodes map[kvpb.NodeID]*port
 	cut   map[[2]kvpb.NodeID]bool
+	// onCall, if not nil, sees each call before it arrives; its error is what the
+	// caller gets.
+	onCall func(from, to kvpb.NodeID, m rpc.Method, req []byte) error
 }
 
 type port struct {
@@ -66,6 +70,12 @@ func (p *port) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []byt
 	if o == nil || o.handlers[m] == nil {
 		return nil, rpc.ErrNotSent
 	}
+	if p.w.onCall != nil {
+		req = bytes.Clone(req)
+		if err := p.w.onCall(p.id, to, m, req); err != nil {
+			return nil, err
+		}
+	}
 	return o.handlers[m](ctx, p.id, req)
 }
 
@@ -77,16 +87,22 @@ type testNode struct {
 	port *port
 	fs   *fs.MemFS
 	life int64
+	wrap func(fs.FS) fs.FS // of the file system
 }
 
 type testCluster struct {
-	t     *testing.T
-	wire  *wire
-	nodes []*testNode
+	limits SnapshotLimits
+	t      *testing.T
+	wire   *wire
+	nodes  []*testNode
 }
 
 func newTestCluster(t *testing.T, n int) *testCluster {
-	c := &testCluster{t: t, wire: &wire{nodes: map[kvpb.NodeID]*port{}, cut: map[[2]kvpb.NodeID]bool{}}}
+	return newTestClusterWith(t, n, SnapshotLimits{})
+}
+
+func newTestClusterWith(t *testing.T, n int, limits SnapshotLimits) *testCluster {
+	c := &testCluster{t: t, limits: limits, wire: &wire{nodes: map[kvpb.NodeID]*port{}, cut: map[[2]kvpb.NodeID]bool{}}}
 	for i := range n {
 		nd := &testNode{id: kvpb.NodeID(i + 1), fs: fs.NewCrashableMem()}
 		c.nodes = append(c.nodes, nd)
@@ -106,7 +122,13 @@ func (c *testCluster) logger(nd *testNode) *slog.Logger {
 func (c *testCluster) open(nd *testNode) {
 	c.t.Helper()
 	clock := hlc.New(func() int64 { return time.Now().UnixNano() }, 250*time.Millisecond)
-	s, err := Open(Options{FS: nd.fs, Dir: "s", Clock: clock, Logger: c.logger(nd), CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
+	var disk fs.FS = nd.fs
+	if nd.wrap != nil {
+		disk = nd.wrap(disk)
+	}
+	s, err := Open(Options{
+		FS: disk, Dir: "s", Clock: clock, Logger: c.logger(nd), CacheBytes: 1 << 20, MemTableBytes: 1 << 20, Snapshots: c.limits,
+	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -133,12 +155,8 @@ func (c *testCluster) open(nd *testNode) {
 		Self: func() liveness.NodeInfo {
 			return liveness.NodeInfo{ID: nd.id, Life: nd.life, Stores: []liveness.StoreInfo{{ID: kvpb.StoreID(nd.id)}}}
 		},
-		Send: func(to kvpb.NodeID, msg []byte) bool { return nd.port.Send(to, 99, msg) },
-		OnChange: func(id kvpb.StoreID) {
-			if !nd.live.Supports(id) {
-				nd.s.SupportLost(id)
-			}
-		},
+		Send:     func(to kvpb.NodeID, msg []byte) bool { return nd.port.Send(to, 99, msg) },
+		OnChange: func(id kvpb.StoreID) { nd.s.SupportChanged(id) },
 	})
 	nd.port.HandleMessage(99, nd.live.Receive)
 	s.Connect(Network{Transport: nd.port, Support: nd.live})

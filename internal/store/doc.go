@@ -4,8 +4,11 @@
 //
 // Above it dist routes requests to it; below it are replica, raftlog and
 // storage. Read store.go (Store: Open, Start, Close, Lookup), bootstrap.go (what
-// an empty store gets), maintain.go (truncation of the log, garbage collection,
-// disk checks, the clock's bound).
+// an empty store gets), index.go (which replica holds a key), network.go (messages,
+// replicas that come and go), ticking.go (who is ticked, and who rests), maintain.go
+// (truncation of the log, garbage collection, disk checks, the clock's bound),
+// snapshot.go and arrival.go (the two ends of a snapshot), disk.go (a disk that is
+// full or stands still).
 //
 // Invariants:
 //
@@ -15,7 +18,17 @@
 //	    durable before its descriptor, which makes it exist (bootstrap).
 //	S3. The clock hands out no time past a bound that the log holds durably
 //	    (persistClock).
+//	S4. The log of a range that was merged away stays until the engine holds the merge
+//	    durably: a crash before repeats the merge from both logs (destroyLogs).
+//	S5. A replica is removed for having been merged elsewhere only if no merge is still
+//	    to be applied over it here (receiveGone, endsAt).
+//	S6. The keys of a snapshot that arrives belong to no other replica and no other
+//	    snapshot here, from its beginning until it is installed (admitArrival,
+//	    placeFor), but for ranges that were merged into its range (absorb).
+//	S7. No file of a snapshot outlives its arrival, or the store's life (arrival.end,
+//	    clearSnapshots; TestSnapshotCrash).
 //
-// One goroutine, maintain, does all periodic work; it sleeps while the store is
-// idle. Open and Close are not safe for concurrent use, all else is.
+// Three goroutines do what is periodic: tickLoop, which never waits for anything and
+// visits only replicas that do not rest; maintain; and collectLoop, whose commands wait
+// for quorums. A fourth, watchDisk, touches no file. Open and Close are not safe for concurrent use, all else is.
 package store

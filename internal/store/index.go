@@ -2,61 +2,149 @@ package store
 
 import (
 	"bytes"
+	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/replica"
 )
 
-// index finds replicas. It is never changed but replaced.
+// indexParts is in how many parts the map of replicas is cut, a power of two.
+const indexParts = 256
+
+// index finds replicas. Readers take no lock: a part of the map, and the list, are
+// never changed but replaced. The parts keep it cheap to add one replica to thousands.
 type index struct {
-	byID   map[kvpb.RangeID]*replica.Replica
-	sorted []*replica.Replica // those that hold data, by start key
+	byID   [indexParts]atomic.Pointer[map[kvpb.RangeID]*replica.Replica]
+	n      atomic.Int64
+	sorted atomic.Pointer[[]*replica.Replica] // those that hold data, by start key; never changed but replaced
+}
+
+func (x *index) part(id kvpb.RangeID) *atomic.Pointer[map[kvpb.RangeID]*replica.Replica] {
+	return &x.byID[id%indexParts]
+}
+
+func (x *index) get(id kvpb.RangeID) *replica.Replica {
+	if m := x.part(id).Load(); m != nil {
+		return (*m)[id]
+	}
+	return nil
+}
+
+// set replaces the replica of a range, nil for none, and returns the one before. The
+// caller holds Store.mu.
+func (x *index) set(id kvpb.RangeID, r *replica.Replica) (old *replica.Replica) {
+	p := x.part(id)
+	next := map[kvpb.RangeID]*replica.Replica{}
+	if m := p.Load(); m != nil {
+		maps.Copy(next, *m)
+	}
+	if old = next[id]; old != nil {
+		x.n.Add(-1)
+	}
+	if r == nil {
+		delete(next, id)
+	} else {
+		next[id] = r
+		x.n.Add(1)
+	}
+	p.Store(&next)
+	return old
+}
+
+// each calls fn for all replicas.
+func (x *index) each(fn func(*replica.Replica)) {
+	for i := range x.byID {
+		if m := x.byID[i].Load(); m != nil {
+			for _, r := range *m {
+				fn(r)
+			}
+		}
+	}
 }
 
 // Replicas returns the replicas that hold data in the order of their keys.
-func (s *Store) Replicas() []*replica.Replica { return s.index.Load().sorted }
+func (s *Store) Replicas() []*replica.Replica {
+	if l := s.index.sorted.Load(); l != nil {
+		return *l
+	}
+	return nil
+}
 
 // all returns all replicas.
 func (s *Store) all() []*replica.Replica {
-	x := s.index.Load()
-	if len(x.sorted) == len(x.byID) {
-		return x.sorted
+	if sorted := s.Replicas(); int64(len(sorted)) == s.index.n.Load() {
+		return sorted
 	}
-	out := make([]*replica.Replica, 0, len(x.byID))
-	for _, r := range x.byID {
-		out = append(out, r)
-	}
+	var out []*replica.Replica
+	s.index.each(func(r *replica.Replica) { out = append(out, r) })
 	return out
 }
 
 // Replica returns the store's replica of a range.
 func (s *Store) Replica(id kvpb.RangeID) (*replica.Replica, bool) {
-	r, ok := s.index.Load().byID[id]
-	return r, ok
+	r := s.index.get(id)
+	return r, r != nil
 }
 
+// add puts a replica into the index, in place of an earlier one of its range.
 func (s *Store) add(r *replica.Replica) {
-	s.change(func(m map[kvpb.RangeID]*replica.Replica) { m[r.RangeID()] = r })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sorted := without(s.Replicas(), s.index.set(r.RangeID(), r))
+	if r.Initialized() {
+		at, _ := slices.BinarySearchFunc(sorted, r.Desc().StartKey, startsBefore)
+		next := make([]*replica.Replica, 0, len(sorted)+1)
+		next = append(append(append(next, sorted[:at]...), r), sorted[at:]...)
+		sorted = next
+	}
+	s.index.sorted.Store(&sorted)
 }
 
-// change replaces the index.
+// drop takes the replica of a range out of the index.
+func (s *Store) drop(id kvpb.RangeID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sorted := without(s.Replicas(), s.index.set(id, nil))
+	s.index.sorted.Store(&sorted)
+}
+
+// without returns a list without r.
+func without(list []*replica.Replica, r *replica.Replica) []*replica.Replica {
+	at := slices.Index(list, r)
+	if at < 0 {
+		return list
+	}
+	return append(list[:at:at], list[at+1:]...)
+}
+
+func startsBefore(r *replica.Replica, key []byte) int { return bytes.Compare(r.Desc().StartKey, key) }
+
+// change changes the index in any way, and sorts it anew: it takes a while when there
+// are many ranges.
 func (s *Store) change(fn func(map[kvpb.RangeID]*replica.Replica)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := s.index.Load()
-	x := &index{byID: make(map[kvpb.RangeID]*replica.Replica, len(old.byID)+1)}
-	for id, r := range old.byID {
-		x.byID[id] = r
-	}
-	fn(x.byID)
-	for _, r := range x.byID {
-		if r.Initialized() {
-			x.sorted = append(x.sorted, r)
+	m := map[kvpb.RangeID]*replica.Replica{}
+	s.index.each(func(r *replica.Replica) { m[r.RangeID()] = r })
+	fn(m)
+	for _, r := range s.all() {
+		if id := r.RangeID(); m[id] == nil {
+			s.index.set(id, nil)
 		}
 	}
-	slices.SortFunc(x.sorted, func(a, b *replica.Replica) int { return bytes.Compare(a.Desc().StartKey, b.Desc().StartKey) })
-	s.index.Store(x)
+	sorted := make([]*replica.Replica, 0, len(m))
+	for id, r := range m {
+		if s.index.get(id) != r {
+			s.index.set(id, r)
+		}
+		if r.Initialized() {
+			sorted = append(sorted, r)
+		}
+	}
+	slices.SortFunc(sorted, func(a, b *replica.Replica) int { return bytes.Compare(a.Desc().StartKey, b.Desc().StartKey) })
+	s.index.sorted.Store(&sorted)
 }
 
 // Lookup returns the replica whose range holds key, and the range's descriptor.

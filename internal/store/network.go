@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
+	"github.com/lichendb/lichen/internal/storage"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 )
@@ -53,14 +54,6 @@ func (s *Store) ConnectTxns(d replica.TxnDeps) {
 	}
 }
 
-// SupportLost tells the replicas that a store's leaderships have lost this
-// store's support.
-func (s *Store) SupportLost(id kvpb.StoreID) {
-	for _, r := range s.all() {
-		r.SupportLost(id)
-	}
-}
-
 func (s *Store) deps() replica.Deps {
 	var txns replica.TxnDeps
 	if d := s.txns.Load(); d != nil {
@@ -69,9 +62,10 @@ func (s *Store) deps() replica.Deps {
 	return replica.Deps{
 		TxnDeps: txns,
 		Engine:  s.eng, Log: s.log, Clock: s.opts.Clock, Logger: s.opts.Logger, Store: s.Identity().Store,
-		AdmitWrite: s.admitWrite, Waits: s.waits, Schedule: s.workers.schedule,
-		Send: s.send, SendSnapshot: s.sendSnapshot, Support: s.net.Support,
-		PrepareSplit: s.prepareSplit, Split: s.split, OnDescriptor: s.noteDescriptor, OnLeader: s.net.OnLeader,
+		AdmitWrite: s.admitWrite, Waits: s.waits, Schedule: s.workers.schedule, Wake: s.ticking.wake,
+		CheckSlots: s.checkSlots,
+		Send:       s.send, SendSnapshot: s.sendSnapshot, Absorb: s.absorb, Support: s.net.Support,
+		PrepareSplit: s.prepareSplit, Split: s.split, Neighbour: s.Replica, Merged: s.merged, OnDescriptor: s.noteDescriptor, OnLeader: s.net.OnLeader,
 	}
 }
 
@@ -161,6 +155,7 @@ func (s *Store) receive(_ kvpb.NodeID, msg []byte) {
 		return
 	}
 	if r == nil {
+		s.answerGone(&e)
 		return
 	}
 	if d := r.Desc(); r.Initialized() && e.from.Replica < d.NextReplicaID && !hasReplica(d, e.from.Replica) {
@@ -253,23 +248,37 @@ func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 		b := s.eng.NewBatch()
 		defer b.Close()
 		id := uint64(r.RangeID())
-		local := keys.RangeLocalSpan(id)
-		errs := []error{b.DeleteRange(local.Start, local.End)}
+		errs := []error{bury(b, r.RangeID(), next)}
 		if r.Initialized() {
 			for _, sp := range replica.DataSpans(r.Desc()) {
 				errs = append(errs, b.DeleteRange(sp.Start, sp.End))
 			}
 		}
-		errs = append(errs, b.Set(keys.RangeTombstone(id), binary.AppendUvarint(nil, uint64(next))), b.Commit(), s.eng.Flush())
+		errs = append(errs, b.Commit(), s.eng.Flush())
 		if err := errors.Join(errs...); err != nil {
 			s.opts.Logger.Error("remove replica", "range", id, "err", err)
 			return
 		}
-		s.change(func(m map[kvpb.RangeID]*replica.Replica) { delete(m, r.RangeID()) })
-		if err := s.log.Destroy(raftlog.GroupID(id), uint64(r.ReplicaID())); err != nil {
-			s.opts.Logger.Error("remove replica", "range", id, "err", err)
-		}
+		s.forget(r)
 	}()
+}
+
+// bury removes what the engine holds of a replica beside its range's data, but for
+// the lowest id that a later replica of the range may have here.
+func bury(b *storage.Batch, id kvpb.RangeID, next kvpb.ReplicaID) error {
+	local := keys.RangeLocalSpan(uint64(id))
+	return errors.Join(
+		b.DeleteRange(local.Start, local.End),
+		b.Set(keys.RangeTombstone(uint64(id)), binary.AppendUvarint(nil, uint64(next))),
+	)
+}
+
+// forget drops a replica whose tombstone is durable.
+func (s *Store) forget(r *replica.Replica) {
+	s.change(func(m map[kvpb.RangeID]*replica.Replica) { delete(m, r.RangeID()) })
+	if err := s.log.Destroy(raftlog.GroupID(r.RangeID()), uint64(r.ReplicaID())); err != nil {
+		s.opts.Logger.Error("remove replica", "range", r.RangeID(), "err", err)
+	}
 }
 
 // removing notes that a replica is being removed, or no longer; it reports
@@ -308,13 +317,16 @@ func (s *Store) receiveGone(_ kvpb.NodeID, msg []byte) {
 	if !ok || r.ReplicaID() != e.to.Replica || r.Desc().Generation >= d.Generation || hasReplica(d, r.ReplicaID()) {
 		return
 	}
+	if d.NextReplicaID == apply.MergedAway && s.endsAt(r.Desc().StartKey) {
+		return // the merge is still to be applied here
+	}
 	s.remove(r, d.NextReplicaID)
 }
 
 // noteDescriptor follows a change of a range: the index, and replicas removed.
 func (s *Store) noteDescriptor(r *replica.Replica, old *kvpb.RangeDescriptor) {
 	d := r.Desc()
-	if len(old.EndKey) == 0 || !bytes.Equal(old.EndKey, d.EndKey) || !bytes.Equal(old.StartKey, d.StartKey) {
+	if len(old.EndKey) == 0 || !bytes.Equal(old.StartKey, d.StartKey) {
 		s.change(func(map[kvpb.RangeID]*replica.Replica) {})
 	}
 	if !hasReplica(d, r.ReplicaID()) {
@@ -340,10 +352,22 @@ func (s *Store) prepareSplit(right *kvpb.RangeDescriptor) error {
 	if !ok {
 		return nil
 	}
-	if st, ok := s.log.State(raftlog.GroupID(right.RangeID)); ok && st.Replica == uint64(rep.Replica) && st.Last >= apply.FirstIndex {
+	s.creating.Lock()
+	defer s.creating.Unlock()
+	if r, ok := s.Replica(right.RangeID); ok && !r.Initialized() {
+		// A message of the new range came before the left half was here, and made a
+		// replica without data: what the split makes takes its place and its log.
+		r.Stop()
+		s.change(func(m map[kvpb.RangeID]*replica.Replica) { delete(m, right.RangeID) })
+	}
+	st, ok := s.log.State(raftlog.GroupID(right.RangeID))
+	switch {
+	case !ok || st.Replica != uint64(rep.Replica):
+		return s.beginLog(right.RangeID, rep.Replica, raftlog.HardState{})
+	case st.Last >= apply.FirstIndex:
 		return nil
 	}
-	return s.beginLog(right.RangeID, rep.Replica)
+	return s.beginLog(right.RangeID, rep.Replica, st.HardState)
 }
 
 // split makes the replica of a range that a split has made.

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"sync"
+	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -16,22 +18,102 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Limits of snapshots.
+// SnapshotLimits say how fast snapshots may be sent and how many at a time. Zero
+// fields are replaced by the defaults.
+type SnapshotLimits struct {
+	// BytesPerSecond bounds what the store sends, all snapshots together.
+	BytesPerSecond int64
+	// ChunkBytes is how much one chunk carries, roughly: what a snapshot takes of
+	// the memory of either end.
+	ChunkBytes int
+	// Outgoing and Incoming bound the snapshots on their way.
+	Outgoing, Incoming int
+}
+
+// Defaults of SnapshotLimits.
 const (
-	// maxOutgoing and maxIncoming bound the snapshots on their way at a time.
-	maxOutgoing = 2
-	maxIncoming = 2
-	// maxSnapshotBytes bounds the data of one.
-	maxSnapshotBytes = 2 << 30
+	DefaultSnapshotBytesPerSecond = 32 << 20
+	DefaultSnapshotChunkBytes     = 1 << 20
+	DefaultOutgoingSnapshots      = 2
+	DefaultIncomingSnapshots      = 2
 )
+
+// Times of snapshots.
+const (
+	// chunkTimeout is how long a chunk may take, installTimeout the installation.
+	chunkTimeout   = 30 * time.Second
+	installTimeout = 2 * time.Minute
+	// arrivalTimeout is how long a snapshot that arrives may rest before it is
+	// given up.
+	arrivalTimeout = 45 * time.Second
+	// snapshotAgain is the pause before a snapshot that could not be sent is tried
+	// again.
+	snapshotAgain = 500 * time.Millisecond
+)
+
+func (l *SnapshotLimits) fill() {
+	if l.BytesPerSecond <= 0 {
+		l.BytesPerSecond = DefaultSnapshotBytesPerSecond
+	}
+	if l.ChunkBytes <= 0 {
+		l.ChunkBytes = DefaultSnapshotChunkBytes
+	}
+	if l.Outgoing <= 0 {
+		l.Outgoing = DefaultOutgoingSnapshots
+	}
+	if l.Incoming <= 0 {
+		l.Incoming = DefaultIncomingSnapshots
+	}
+}
 
 // snapshots are those on their way.
 type snapshots struct {
+	limits SnapshotLimits
+	pace   pace
+	wg     sync.WaitGroup // of those sent
+
 	mu       sync.Mutex
+	closed   bool
 	outgoing int
-	incoming map[uint64]*arriving // by the sender's number, mixed with its store
 	next     uint64
+	arrivals arrivals
 }
+
+// pace spreads sent bytes over time.
+type pace struct {
+	mu   sync.Mutex
+	next time.Time // when all that was let pass is due
+}
+
+// wait returns when n more bytes may be sent.
+func (p *pace) wait(ctx context.Context, n int, perSecond int64) error {
+	p.mu.Lock()
+	now := time.Now()
+	if p.next.Before(now) {
+		p.next = now
+	}
+	due := p.next
+	p.next = p.next.Add(time.Duration(float64(n) / float64(perSecond) * float64(time.Second)))
+	p.mu.Unlock()
+	return sleep(ctx, time.Until(due))
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// snapshotVersion is the format of snapshots on the wire (docs/formats/snapshots.md).
+const snapshotVersion = 2
 
 // The parts of a snapshot, each one call.
 const (
@@ -41,83 +123,137 @@ const (
 	partAbort
 )
 
+// partHeader is the length of what precedes the body of a part: version, part and
+// the snapshot's number. chunkHeader is the length of what precedes a chunk's data in
+// the body: sequence number and checksum.
+const (
+	partHeader  = 1 + 1 + 8
+	chunkHeader = 4 + 4
+)
+
+// chunkSums is the table of the checksums of chunks. It never changes.
+var chunkSums = crc32.MakeTable(crc32.Castagnoli)
+
 // snapshotHead begins a snapshot.
 type snapshotHead struct {
 	Envelope  []byte // with the raft message
 	Desc      []byte
 	State     apply.State
 	Threshold hlc.Timestamp
-}
-
-type arriving struct {
-	head  snapshotHead
-	env   envelope
-	bytes int
-	snap  replica.IncomingSnapshot
+	// Bytes estimates what the tables will take on disk.
+	Bytes uint64
 }
 
 // sendSnapshot streams a snapshot on a goroutine of its own.
 func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap *replica.OutgoingSnapshot, done func(bool)) {
 	sn := &s.snapshots
 	sn.mu.Lock()
-	busy := sn.outgoing >= maxOutgoing || s.net.Transport == nil
+	closed := sn.closed || s.net.Transport == nil
+	busy := closed || sn.outgoing >= sn.limits.Outgoing
 	if !busy {
 		sn.outgoing++
 		sn.next++
 	}
 	number := sn.next<<16 | uint64(s.Identity().Store)&0xffff
+	if !closed {
+		sn.wg.Add(1)
+	}
 	sn.mu.Unlock()
-	if busy {
+	if closed {
 		snap.Close()
 		s.workers.schedule(func() { done(false) })
 		return
 	}
+	if busy {
+		snap.Close()
+	}
 	e := s.envelope(r, to)
 	go func() {
-		err := s.stream(e, to.Node, number, snap)
-		snap.Close()
-		if err != nil {
+		defer sn.wg.Done()
+		ctx, cancel := s.stopContext()
+		defer cancel()
+		var err error
+		if !busy {
+			err = s.stream(ctx, e, to.Node, number, snap)
+			snap.Close()
+			sn.mu.Lock()
+			sn.outgoing--
+			sn.mu.Unlock()
+		}
+		if err != nil && ctx.Err() == nil {
 			s.opts.Logger.Warn("snapshot not delivered", "range", e.id, "to", to.Store, "err", err)
 		}
-		sn.mu.Lock()
-		sn.outgoing--
-		sn.mu.Unlock()
-		done(err == nil)
+		if busy || err != nil {
+			_ = sleep(ctx, snapshotAgain)
+		}
+		done(!busy && err == nil)
 	}()
 }
 
-func (s *Store) stream(e envelope, to kvpb.NodeID, number uint64, snap *replica.OutgoingSnapshot) (err error) {
-	ctx, cancel := s.stopContext()
-	defer cancel()
-	call := func(part byte, data []byte) error {
-		b := binary.LittleEndian.AppendUint64([]byte{messageVersion, part}, number)
-		_, err := s.net.Transport.Call(ctx, to, MethodSnapshot, append(b, data...))
+// stream sends a snapshot, a chunk at a time.
+func (s *Store) stream(ctx context.Context, e envelope, to kvpb.NodeID, number uint64, snap *replica.OutgoingSnapshot) (err error) {
+	limits := s.snapshots.limits
+	call := func(buf []byte, timeout time.Duration) error {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		_, err := s.net.Transport.Call(ctx, to, MethodSnapshot, buf)
 		return err
+	}
+	part := func(buf []byte, p byte) []byte {
+		return binary.LittleEndian.AppendUint64(append(buf[:0], snapshotVersion, p), number)
 	}
 	if e.raft, err = proto.Marshal(snap.Message); err != nil {
 		return err
 	}
+	d := snap.Desc
+	size, err := s.eng.ApproximateSize(d.StartKey, d.EndKey)
+	if err != nil {
+		return err
+	}
 	head, err := json.Marshal(snapshotHead{
-		Envelope: e.encode(), Desc: apply.EncodeDescriptor(snap.Desc), State: snap.State, Threshold: snap.Threshold,
+		Envelope: e.encode(), Desc: apply.EncodeDescriptor(d), State: snap.State, Threshold: snap.Threshold, Bytes: size,
 	})
 	if err != nil {
 		return err
 	}
-	if err := call(partBegin, head); err != nil {
+	if err := call(append(part(nil, partBegin), head...), chunkTimeout); err != nil {
 		return err
 	}
-	for {
-		chunk, err := snap.Next()
-		if err == nil && len(chunk) > 0 {
-			err = call(partChunk, chunk)
+	var buf []byte
+	for seq := uint32(0); ; seq++ {
+		buf = binary.LittleEndian.AppendUint32(part(buf, partChunk), seq)
+		buf = append(buf, 0, 0, 0, 0)
+		n := len(buf)
+		if buf, err = snap.Next(buf, limits.ChunkBytes); err != nil {
+			return errors.Join(err, call(part(nil, partAbort), chunkTimeout))
+		}
+		if len(buf) == n {
+			break
+		}
+		binary.LittleEndian.PutUint32(buf[n-4:], crc32.Checksum(buf[n:], chunkSums))
+		if err = s.snapshots.pace.wait(ctx, len(buf), limits.BytesPerSecond); err == nil {
+			err = call(buf, chunkTimeout)
 		}
 		if err != nil {
-			return errors.Join(err, call(partAbort, nil))
-		}
-		if len(chunk) == 0 {
-			return call(partEnd, nil)
+			return errors.Join(err, call(part(nil, partAbort), chunkTimeout))
 		}
 	}
+	return call(appendSum(part(nil, partEnd), snap.Sum()), installTimeout)
+}
+
+func appendSum(b []byte, s replica.SnapshotSum) []byte {
+	for _, v := range []uint64{s.Chunks, s.Keys, s.Bytes, uint64(s.CRC)} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return b
+}
+
+func decodeSum(p []byte) (s replica.SnapshotSum, err error) {
+	if len(p) != 4*8 {
+		return s, errMessage
+	}
+	at := func(i int) uint64 { return binary.LittleEndian.Uint64(p[8*i:]) }
+	return replica.SnapshotSum{Chunks: at(0), Keys: at(1), Bytes: at(2), CRC: uint32(at(3))}, nil
 }
 
 // stopContext returns a context that ends with the store.
@@ -133,91 +269,26 @@ func (s *Store) stopContext() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// receiveSnapshot takes in a part of a snapshot.
-func (s *Store) receiveSnapshot(_ context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
-	if len(req) < 10 || req[0] != messageVersion {
-		return nil, errMessage
-	}
-	number := binary.LittleEndian.Uint64(req[2:])
-	sn := &s.snapshots
+// close ends all snapshots on their way; the store's stop channel is closed.
+func (sn *snapshots) close() {
 	sn.mu.Lock()
-	defer sn.mu.Unlock()
-	if req[1] == partBegin {
-		return nil, s.beginArrival(number, req[10:])
+	sn.closed = true
+	all := sn.arrivals.all()
+	sn.mu.Unlock()
+	sn.wg.Wait()
+	for _, a := range all {
+		a.end()
 	}
-	a := sn.incoming[number]
-	if a == nil {
-		return nil, fmt.Errorf("store: unknown snapshot")
-	}
-	switch req[1] {
-	case partChunk:
-		if a.bytes += len(req) - 10; a.bytes > maxSnapshotBytes {
-			delete(sn.incoming, number)
-			return nil, fmt.Errorf("store: snapshot exceeds %d bytes", maxSnapshotBytes)
-		}
-		a.snap.Chunks = append(a.snap.Chunks, append([]byte(nil), req[10:]...))
-		return nil, nil
-	case partEnd:
-		delete(sn.incoming, number)
-		return nil, s.arrived(a)
-	}
-	delete(sn.incoming, number)
-	return nil, nil
 }
 
-func (s *Store) beginArrival(number uint64, p []byte) error {
-	sn := &s.snapshots
-	a := new(arriving)
-	if err := json.Unmarshal(p, &a.head); err != nil {
-		return err
-	}
-	if err := a.env.decode(a.head.Envelope); err != nil {
-		return err
-	}
-	if a.env.to.Store != s.Identity().Store {
-		return fmt.Errorf("store: snapshot for store %d arrived at store %d", a.env.to.Store, s.Identity().Store)
-	}
-	for n, o := range sn.incoming { // the sender gave up and tries again
-		if o.env.id == a.env.id {
-			delete(sn.incoming, n)
-		}
-	}
-	if len(sn.incoming) >= maxIncoming {
-		return fmt.Errorf("store: too many snapshots arrive at once")
-	}
-	d, err := apply.DecodeDescriptor(a.head.Desc)
-	if err != nil {
-		return err
-	}
-	a.snap = replica.IncomingSnapshot{Desc: d, State: a.head.State, Threshold: a.head.Threshold}
-	if sn.incoming == nil {
-		sn.incoming = map[uint64]*arriving{}
-	}
-	sn.incoming[number] = a
-	return nil
-}
-
-// arrived hands a complete snapshot to its replica. It must not cover keys of
-// another replica: that one is about to be split or removed.
-func (s *Store) arrived(a *arriving) error {
+// arrivalMessage decodes a raft message that came with a snapshot.
+func arrivalMessage(p []byte) (*pb.Message, error) {
 	m := new(pb.Message)
-	if err := proto.Unmarshal(a.env.raft, m); err != nil {
-		return err
+	if err := proto.Unmarshal(p, m); err != nil {
+		return nil, err
 	}
-	if r, ok := s.Replica(a.env.id); !ok || !r.Initialized() {
-		for _, o := range s.Replicas() {
-			if d := o.Desc(); o.RangeID() != a.env.id && string(d.StartKey) < string(a.snap.Desc.EndKey) && string(a.snap.Desc.StartKey) < string(d.EndKey) {
-				return fmt.Errorf("store: range %d overlaps range %d here", a.env.id, d.RangeID)
-			}
-		}
+	if m.GetType() != pb.MsgSnap || m.Snapshot.GetMetadata() == nil {
+		return nil, fmt.Errorf("store: no snapshot message")
 	}
-	r, err := s.replicaFor(&a.env)
-	if err != nil {
-		return err
-	}
-	if r == nil {
-		return fmt.Errorf("store: no place for a replica of range %d", a.env.id)
-	}
-	r.Receive(m, a.env.from, &a.snap)
-	return nil
+	return m, nil
 }

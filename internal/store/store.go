@@ -31,6 +31,9 @@ type Options struct {
 	SegmentBytes int64
 	// GCTTL is how long old versions stay readable, DefaultGCTTL if zero.
 	GCTTL time.Duration
+	// TTL returns how long old versions of the keys in [start, end) stay readable; nil
+	// means GCTTL.
+	TTL func(start, end []byte) time.Duration
 	// OldestRead returns the oldest timestamp at which an active transaction
 	// reads, zero if there is none.
 	OldestRead func() hlc.Timestamp
@@ -38,11 +41,16 @@ type Options struct {
 	// Bootstrap makes an empty store a cluster of one node; otherwise it waits for
 	// Bootstrap or Join.
 	Bootstrap bool
+	// Snapshots bounds the snapshots sent and received.
+	Snapshots SnapshotLimits
 	// NoTableStats is storage.Options'.
 	NoTableStats bool
 	// OnFatal is called when the store can't go on; the process must end.
 	OnFatal func(error)
 }
+
+// checksAtOnce bounds the checksums of replicas computed at a time.
+const checksAtOnce = 1
 
 // DefaultGCTTL is gc.ttlseconds where nothing else is set.
 const DefaultGCTTL = 600 * time.Second
@@ -62,13 +70,18 @@ type Store struct {
 	mu        sync.Mutex // of changes to index, and goingAway
 	goingAway map[kvpb.RangeID]struct{}
 	creating  sync.Mutex
-	index     atomic.Pointer[index]
+	index     index
 	snapshots snapshots
+	disk      disk
+	away      mergedAway
 
 	workers workers
-	stop    chan struct{}
-	flushed chan struct{}
-	done    sync.WaitGroup
+	ticking ticking
+	// checkSlots bounds the checksums of replicas computed at a time.
+	checkSlots chan struct{}
+	stop       chan struct{}
+	flushed    chan struct{}
+	done       sync.WaitGroup
 }
 
 // Open opens a store and creates it if it is not there. Start makes it serve.
@@ -82,7 +95,11 @@ func Open(o Options) (*Store, error) {
 	s := &Store{
 		opts: o, waits: concurrency.NewWaitGraph(),
 		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
+		checkSlots: make(chan struct{}, checksAtOnce),
 	}
+	s.disk.watch = fs.NewWatch(o.FS)
+	o.FS = s.disk.watch
+	s.opts.FS = o.FS
 	var err error
 	s.eng, err = storage.Open(storage.Options{
 		FS: o.FS, Dir: o.Dir, CacheBytes: o.CacheBytes, MemTableBytes: o.MemTableBytes, NoTableStats: o.NoTableStats,
@@ -107,7 +124,9 @@ func (s *Store) open() error {
 	if err := s.startClock(); err != nil {
 		return err
 	}
-	s.index.Store(&index{})
+	if err := s.clearSnapshots(); err != nil {
+		return err
+	}
 	if err := s.loadIdentity(); err != nil {
 		return err
 	}
@@ -131,8 +150,14 @@ func (s *Store) Start() error {
 		}
 	}
 	s.eng.OnFlush(s.noteFlush)
-	s.done.Add(1)
+	s.done.Add(3)
 	go s.maintain()
+	go s.watchDisk()
+	go s.collectLoop()
+	if s.net.Support != nil {
+		s.done.Add(1)
+		go s.tickLoop()
+	}
 	return nil
 }
 
@@ -140,6 +165,7 @@ func (s *Store) Start() error {
 func (s *Store) Close() error {
 	close(s.stop)
 	s.done.Wait()
+	s.snapshots.close()
 	for _, r := range s.all() {
 		r.Stop()
 	}
@@ -164,10 +190,14 @@ func (s *Store) Log() *raftlog.Log { return s.log }
 // Waits returns the graph of transactions that wait for one another.
 func (s *Store) Waits() *concurrency.WaitGraph { return s.waits }
 
-// CollectBelow returns the timestamp below which versions may be collected now:
-// the TTL before now, or the oldest active read if that is earlier.
-func (s *Store) CollectBelow() hlc.Timestamp {
-	ts := hlc.Timestamp{WallTime: s.opts.Clock.PhysicalNow() - int64(s.opts.GCTTL)}
+// CollectBelow returns the timestamp below which versions of a range may be collected
+// now: the TTL before now, or the oldest active read if that is earlier.
+func (s *Store) CollectBelow(d *kvpb.RangeDescriptor) hlc.Timestamp {
+	ttl := s.opts.GCTTL
+	if s.opts.TTL != nil {
+		ttl = s.opts.TTL(d.StartKey, d.EndKey)
+	}
+	ts := hlc.Timestamp{WallTime: s.opts.Clock.PhysicalNow() - int64(ttl)}
 	if s.opts.OldestRead != nil {
 		if oldest := s.opts.OldestRead(); !oldest.IsEmpty() {
 			ts = ts.Min(oldest)
@@ -191,30 +221,15 @@ func (s *Store) maintain() {
 	m := newMaintenance(s)
 	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
-	var raftTick <-chan time.Time
-	if s.net.Support != nil {
-		t := time.NewTicker(raftTickEvery)
-		defer t.Stop()
-		raftTick = t.C
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		<-s.stop
-		cancel()
-	}()
 	for {
 		select {
 		case <-s.stop:
 			return
-		case <-raftTick:
-			for _, r := range s.all() {
-				r.Tick()
-			}
 		case <-s.flushed:
 			m.truncateLog()
+			m.destroyLogs()
 		case <-tick.C:
-			m.tick(ctx)
+			m.tick()
 		}
 	}
 }
@@ -249,6 +264,3 @@ func (s *Store) ClearSpan(ctx context.Context, start, end []byte) error {
 	}
 	return nil
 }
-
-// GCTTL returns how long old versions are kept.
-func (s *Store) GCTTL() time.Duration { return s.opts.GCTTL }

@@ -2,9 +2,10 @@ package store
 
 import "sync"
 
-// maxWorkers bounds the goroutines that process raft groups: enough for the syncs
-// of many groups to become one.
-const maxWorkers = 64
+// maxWorkers bounds the goroutines that process raft groups. Most of them wait for the
+// log, whose next sync is for all who wait: when a node dies thousands of groups elect
+// leaders, and the fewer syncs they take the sooner that is done.
+const maxWorkers = 512
 
 // workers runs functions on goroutines that end when there is nothing to do.
 type workers struct {

@@ -61,6 +61,7 @@ const (
 	prioLearner      = 300
 	prioLease        = 250
 	prioImprove      = 200
+	prioSpace        = 160
 	prioCount        = 150
 	prioLoad         = 140
 	prioLeaders      = 100
@@ -80,6 +81,9 @@ type Action struct {
 	From, To Target // as the kind needs them; From of AddVoter, if any, leaves later
 	Class    Class
 	Priority int
+	// Patient says that nothing is lost if it takes its time although it is a repair:
+	// it empties a node that works.
+	Patient bool
 	// Headroom is how many actions like this one would be of use, for those that
 	// even out: when several leaders see the same store out of balance they should
 	// not all act.

@@ -73,6 +73,9 @@ type Params struct {
 	// repairs, RefuseAt above which it gets none, ShedAt above which replicas
 	// leave it.
 	FullAt, ShedAt, RefuseAt float64
+	// CrowdedAt is the share of a disk above which replicas move to disks of which at
+	// least DiskBand less is used, and up to which counts and load are evened out.
+	CrowdedAt, DiskBand float64
 }
 
 // DefaultParams returns the thresholds of a new cluster.
@@ -83,6 +86,7 @@ func DefaultParams() Params {
 		Band:      0.05,
 		LoadBand:  0.25, MinQPS: 100, MinWriteBytes: 1 << 20,
 		FullAt: 0.90, ShedAt: 0.95, RefuseAt: 0.98,
+		CrowdedAt: 0.75, DiskBand: 0.05,
 	}
 }
 

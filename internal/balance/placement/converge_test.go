@@ -314,7 +314,7 @@ func satisfiable(c *Cluster, g goal, without kvpb.StoreID) bool {
 		if len(byNode[s.Node]) == 0 {
 			nodes = append(nodes, s.Node)
 		}
-		if without == 0 || s.Node != c.byID[without].Node { // nothing moves within a node
+		if without == 0 || s.Node != c.byID[without].Node { // not all may move within a node
 			byNode[s.Node] = append(byNode[s.Node], s)
 		}
 	}

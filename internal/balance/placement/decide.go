@@ -42,6 +42,17 @@ var steps = [...]func(*decision) (Action, bool){
 // Decide returns the next action for a range, None if it is well placed. z is the
 // configuration with everything inherited filled in.
 func (c *Cluster) Decide(r *Range, z *zone.Config) Action {
+	d := c.newDecision(r, z)
+	for _, step := range steps {
+		if a, ok := step(d); ok {
+			a.Blocked = d.blocked
+			return a
+		}
+	}
+	return Action{Reason: d.blocked, Blocked: d.blocked}
+}
+
+func (c *Cluster) newDecision(r *Range, z *zone.Config) *decision {
 	d := &decision{c: c, r: r, goal: goalOf(c, z)}
 	for _, rep := range r.Desc.Replicas {
 		s := c.lookup(rep.Store, rep.Node)
@@ -55,13 +66,7 @@ func (c *Cluster) Decide(r *Range, z *zone.Config) Action {
 			d.voters = append(d.voters, s)
 		}
 	}
-	for _, step := range steps {
-		if a, ok := step(d); ok {
-			a.Blocked = d.blocked
-			return a
-		}
-	}
-	return Action{Reason: d.blocked, Blocked: d.blocked}
+	return d
 }
 
 // block notes why a step can do nothing; the first step's reason stays.
@@ -179,6 +184,29 @@ func (d *decision) mayReceive(s *store, voter, promote, repair bool) string {
 		return "outside " + describe(cs)
 	}
 	return ""
+}
+
+// siblings lists the other stores of a replica's node that can take it over in one
+// change, so that the node never keeps two.
+func (d *decision) siblings(from *store, repair bool) []*store {
+	if from == d.leader {
+		if next := d.successor(); next == nil || d.goal.leaseRank(next) > d.goal.leaseRank(from) {
+			return nil // it would have to stay until the other one leads
+		}
+	}
+	var to []*store
+	for _, s := range d.c.stores {
+		if s != from && s.Node == from.Node && !d.holdsAt(s) && d.c.refuses(s, d.r.Size, repair) == "" {
+			to = append(to, s)
+		}
+	}
+	return to
+}
+
+// holdsAt reports whether a store has a replica of the range.
+func (d *decision) holdsAt(s *store) bool {
+	_, ok := d.r.Desc.Replica(s.ID)
+	return ok
 }
 
 // receivers lists the stores that can get a new replica.

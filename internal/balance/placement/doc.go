@@ -26,11 +26,13 @@
 // leaders) between the stores and one of them outside the band around the mean of
 // the stores that would serve the range equally well: so it lowers the sum of the
 // squares, and its reverse is never due after it. Moves for load end inside the
-// band of both load and count.
+// band of both load and count. A move off a crowded disk goes to one that is less full
+// even after it, and no move for counts or load crowds a disk.
 //
 // # Invariants
 //
-//  1. No action puts two replicas of a range on one node. (decision.receivers)
+//  1. No action leaves two replicas of a range on one node: a further store of a node
+//     gets one only in place of that on another. (decision.receivers, siblings)
 //  2. No action raises the number of broken constraints, but for the removal of
 //     replicas beyond the number asked for when fewer can't meet them, and while a
 //     leader and its successor overlap (AddVoter with From); and a receiver meets

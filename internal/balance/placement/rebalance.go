@@ -52,10 +52,7 @@ func (d *decision) rebalance(set []*store, voter bool) (Action, bool) {
 	if len(set) == 0 || d.healthy(d.voters) < len(d.voters) {
 		return Action{}, false // a range that misses a voter waits
 	}
-	to := d.receivers(voter, false, false)
-	if len(to) == 0 {
-		return Action{}, false
-	}
+	others := d.receivers(voter, false, false)
 	now := d.score(d.voters, d.learners)
 	best := now
 	var from, dest *store
@@ -65,6 +62,7 @@ func (d *decision) rebalance(set []*store, voter bool) (Action, bool) {
 			continue
 		}
 		m := move{from: s}
+		to := append(others[:len(others):len(others)], d.siblings(s, false)...)
 		for _, t := range to {
 			if s == d.leader && !d.mayVacate(t) {
 				continue
@@ -84,7 +82,7 @@ func (d *decision) rebalance(set []*store, voter bool) (Action, bool) {
 	if dest != nil {
 		return d.exchange(voter, from, dest, prioImprove, Balance, 1, "spreads replicas further apart or nearer to the preferred leader")
 	}
-	for _, f := range [...]func([]move, bool) (Action, bool){d.shedDisk, d.evenCount, d.evenLoad} {
+	for _, f := range [...]func([]move, bool) (Action, bool){d.shedDisk, d.evenDisk, d.evenCount, d.evenLoad} {
 		if a, ok := f(moves, voter); ok {
 			return a, true
 		}
@@ -133,23 +131,61 @@ func (d *decision) shedDisk(moves []move, voter bool) (Action, bool) {
 		from.ID, 100*from.Capacity.fraction(0), to.ID, 100*to.Capacity.fraction(0)))
 }
 
+// evenDisk moves a replica off a disk that is crowded to one that is less so.
+func (d *decision) evenDisk(moves []move, voter bool) (Action, bool) {
+	p := &d.c.params
+	var from, to *store
+	for _, m := range moves {
+		used := m.from.Capacity.fraction(0)
+		if used <= p.CrowdedAt || from != nil && used <= from.Capacity.fraction(0) {
+			continue
+		}
+		t, _ := least(m.from, m.equal, func(s *store) float64 { return s.Capacity.fraction(d.r.Size) })
+		if t.Capacity.fraction(d.r.Size) < used-p.DiskBand {
+			from, to = m.from, t
+		}
+	}
+	if from == nil {
+		return Action{}, false
+	}
+	return d.exchange(voter, from, to, prioSpace, Balance, 1, fmt.Sprintf("the disk of s%d is %.0f %% full, that of s%d %.0f %%",
+		from.ID, 100*from.Capacity.fraction(0), to.ID, 100*to.Capacity.fraction(0)))
+}
+
+// roomy leaves of the stores that could take over a replica those whose disks that
+// would not crowd, or no more than where it is.
+func (d *decision) roomy(m move) []*store {
+	limit := max(d.c.params.CrowdedAt, m.from.Capacity.fraction(0))
+	var out []*store
+	for _, t := range m.equal {
+		if t.Capacity.fraction(d.r.Size) <= limit {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // evenCount moves a replica from a store that has more than the mean to one that
 // has fewer.
 func (d *decision) evenCount(moves []move, voter bool) (Action, bool) {
 	count := func(s *store) float64 { return float64(s.Capacity.Ranges) }
 	var from, to *store
-	var room float64
+	var useful float64
 	for _, m := range moves {
-		t, mean := least(m.from, m.equal, count)
+		room := d.roomy(m)
+		if len(room) == 0 {
+			continue
+		}
+		t, mean := least(m.from, room, count)
 		if !uneven(count(m.from), count(t), mean, d.c.params.Band) || !d.better(m.from, t, from, to) {
 			continue
 		}
-		from, to, room = m.from, t, headroom(count(m.from), count(t), mean)
+		from, to, useful = m.from, t, headroom(count(m.from), count(t), mean)
 	}
 	if from == nil {
 		return Action{}, false
 	}
-	return d.exchange(voter, from, to, prioCount, Balance, room,
+	return d.exchange(voter, from, to, prioCount, Balance, useful,
 		fmt.Sprintf("s%d has %d replicas, s%d %d", from.ID, from.Capacity.Ranges, to.ID, to.Capacity.Ranges))
 }
 
@@ -171,8 +207,12 @@ func (d *decision) evenLoad(moves []move, voter bool) (Action, bool) {
 	load := func(s *store) float64 { return s.Capacity.WriteBytes }
 	count := func(s *store) float64 { return float64(s.Capacity.Ranges) }
 	for _, m := range moves {
-		t, mean := least(m.from, m.equal, load)
-		_, meanCount := least(m.from, m.equal, count)
+		room := d.roomy(m)
+		if len(room) == 0 {
+			continue
+		}
+		t, mean := least(m.from, room, load)
+		_, meanCount := least(m.from, room, count)
 		if mean < p.MinWriteBytes || m.from == d.leader ||
 			!worthMoving(load(m.from), load(t), d.r.WriteBytes, mean, p.LoadBand) ||
 			!staysEven(count(m.from), count(t), meanCount, p.Band) {

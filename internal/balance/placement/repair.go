@@ -31,6 +31,9 @@ func (d *decision) addVoter() (Action, bool) {
 func (d *decision) newVoter(from *store) (*store, []*store) {
 	for _, promote := range [...]bool{len(d.learners) > d.goal.needLearners, true} {
 		to := d.receivers(true, promote, true)
+		if from != nil {
+			to = append(to, d.siblings(from, true)...)
+		}
 		if best, _ := d.bestReceiver(from, true, to); best != nil {
 			return best, to
 		}
@@ -75,6 +78,7 @@ func (d *decision) replaceDecommissioning() (Action, bool) {
 	for _, s := range d.voters {
 		if s.leaving() {
 			if a, ok := d.relieve(s, prioDecommission, fmt.Sprintf("s%d is being decommissioned", s.ID)); ok {
+				a.Patient = true
 				return a, true
 			}
 		}

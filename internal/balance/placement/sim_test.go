@@ -16,7 +16,10 @@ type world struct {
 	now    time.Time
 	moves  int // replicas copied
 	shifts int // leaders moved
-	last   string
+	// settled hears of every action with the diversity of the range's replicas
+	// before and after.
+	settled func(p *Placed, a Action, before, after float64)
+	last    string
 }
 
 type failer interface {
@@ -117,8 +120,20 @@ func (w *world) do(t failer, c *Cluster, p *Placed, a Action) {
 	before := w.margin(p)
 	goal := goalOf(c, p.Zone)
 	broken := w.broken(c, goal, p)
+	if w.settled != nil {
+		diversity := func() float64 { d := c.newDecision(&p.Range, p.Zone); return d.score(d.voters, d.learners).diversity }
+		old := diversity()
+		defer func() { w.settled(p, a, old, diversity()) }()
+	}
 	for _, ch := range a.Changes() {
 		w.change(t, p, ch)
+	}
+	nodes := map[kvpb.NodeID]bool{}
+	for _, r := range p.Desc.Replicas {
+		if nodes[r.Node] {
+			t.Fatalf("two replicas on n%d: %s", r.Node, w.last)
+		}
+		nodes[r.Node] = true
 	}
 	switch a.Kind {
 	case None, Unavailable, FinishJoint:
@@ -160,9 +175,6 @@ func (w *world) change(t failer, p *Placed, ch Change) {
 			if d.Replicas[i].Store == ch.Store {
 				d.Replicas[i].Type = typ
 				return
-			}
-			if d.Replicas[i].Node == ch.Node {
-				t.Fatalf("two replicas on n%d: %s", ch.Node, w.last)
 			}
 		}
 		d.Replicas = append(d.Replicas, kvpb.ReplicaDescriptor{Node: ch.Node, Store: ch.Store, Type: typ})

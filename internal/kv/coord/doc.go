@@ -2,9 +2,9 @@
 // until they commit, remembers what they read, and commits them.
 //
 // Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go
-// (Txn, the life of a transaction), scan.go, uncertain.go (reads when clocks
-// differ), buffer.go (Buffer, the writes), spill.go, reads.go (ReadSet), env.go
-// (what transactions share).
+// (Txn, the life of a transaction), scan.go (pages of one span or of many),
+// uncertain.go (reads when clocks differ), buffer.go (Buffer, the writes), spill.go,
+// reads.go (ReadSet), env.go (what transactions share).
 //
 // A transaction's statements are numbered. A plain read of a statement sees the
 // snapshot at the transaction's read timestamp and the writes of earlier

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // Scan reads a page of [start, end) in the statement's snapshot, the
@@ -13,6 +14,7 @@ import (
 func (t *Txn) Scan(ctx context.Context, start, end []byte, o ScanOptions, res *kvpb.ScanResponse) error {
 	req := &t.scanReq
 	req.Start, req.End, req.MaxKeys, req.MaxBytes, req.Reverse = start, end, o.MaxRows, o.MaxBytes, o.Reverse
+	req.Spans = nil
 	if req.MaxBytes == 0 {
 		req.MaxBytes = maxPageBytes
 	}
@@ -46,6 +48,100 @@ func (t *Txn) Scan(ctx context.Context, start, end []byte, o ScanOptions, res *k
 	}
 	t.merge(lo, hi, o.Reverse, res)
 	return nil
+}
+
+// ScanSpans is Scan for several spans, sorted and disjoint, forwards: one page
+// of the keys in all of them. While res.Resume is not nil, what is left is
+// the spans' part from there on; the caller cuts them. An own write may
+// come in addition to o.MaxRows.
+func (t *Txn) ScanSpans(ctx context.Context, spans []kvpb.Span, o ScanOptions, res *kvpb.ScanResponse) error {
+	must.True(!o.Reverse, "coord: several spans in reverse")
+	start, end := kvpb.Bounds(spans)
+	if len(spans) == 1 || t.state == spilled {
+		return t.scanFirst(ctx, spans, o, res)
+	}
+	req := &t.scanReq
+	req.Start, req.End, req.MaxKeys, req.MaxBytes, req.Reverse = start, end, o.MaxRows, o.MaxBytes, false
+	req.Spans = spans
+	if req.MaxBytes == 0 {
+		req.MaxBytes = maxPageBytes
+	}
+	own := t.buf.Len() > 0
+	page := res
+	if own {
+		page = &t.page
+	}
+	err := t.scanStored(ctx, page)
+	req.Spans = nil // the caller's
+	if err != nil {
+		return err
+	}
+	done := spans
+	if page.Resume != nil {
+		done = kvpb.Narrow(spans, start, page.Resume)
+		if len(kvpb.Narrow(spans, page.Resume, end)) == 0 {
+			page.Resume = nil // a border behind the last span, or a single key
+		} else {
+			end = page.Resume
+		}
+	}
+	if t.remembersReads() {
+		t.rememberSpans(done, end)
+	}
+	if own {
+		res.Reset()
+		res.Resume = page.Resume
+		t.mergeSpans(done, end, res)
+	}
+	return nil
+}
+
+// scanFirst reads a page of the first of several spans.
+func (t *Txn) scanFirst(ctx context.Context, spans []kvpb.Span, o ScanOptions, res *kvpb.ScanResponse) error {
+	start, end := kvpb.Bounds(spans[:1])
+	if err := t.Scan(ctx, start, end, o, res); err != nil {
+		return err
+	}
+	switch {
+	case res.Resume != nil && !spans[0].Before(res.Resume):
+	case len(spans) > 1:
+		res.Resume = bytes.Clone(spans[1].Key)
+	default:
+		res.Resume = nil
+	}
+	return nil
+}
+
+// rememberSpans records the read of spans up to end.
+func (t *Txn) rememberSpans(spans []kvpb.Span, end []byte) {
+	for _, s := range spans {
+		if len(s.EndKey) == 0 {
+			t.reads.AddKey(s.Key)
+		} else if s, ok := s.Clip(s.Key, end); ok {
+			t.reads.AddSpan(s.Key, s.EndKey)
+		}
+	}
+}
+
+// mergeSpans is merge for several spans up to end.
+func (t *Txn) mergeSpans(spans []kvpb.Span, end []byte, res *kvpb.ScanResponse) {
+	own := t.own[:0]
+	for _, s := range spans {
+		s, ok := s.Clip(s.Key, end)
+		if !ok {
+			continue
+		}
+		for c := t.buf.Seek(s.Key, t.seq); c.Valid(); c.Next() {
+			if !s.Contains(c.Key()) {
+				break
+			}
+			val, del := c.Value()
+			own = append(own, ownWrite{key: c.Key(), val: val, del: del})
+		}
+	}
+	mergeOwn(&t.page, own, false, res)
+	clear(own)
+	t.own = own[:0]
 }
 
 // ownWrite is a write of the transaction within a page.

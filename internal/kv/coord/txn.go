@@ -3,6 +3,7 @@ package coord
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -45,10 +46,14 @@ type Txn struct {
 	seq   int32 // number of the current statement, from 1
 	// LockTimeout bounds each wait for a lock; 0 means without limit.
 	LockTimeout time.Duration
+	// Deadline, if set, is the highest timestamp at which the transaction may
+	// commit. Reset clears it.
+	Deadline hlc.Timestamp
 
 	buf      Buffer
 	reads    ReadSet
 	locks    []lockedKey
+	doubtful [][]byte      // see lockFailed
 	lockKeys [][]byte      // scratch of commit and release
 	epochs   []uint64      // scratch of commit
 	hasRead  bool          // something was read at the present read timestamp
@@ -112,11 +117,12 @@ func (t *Txn) Reset(o Options) {
 	t.opts = o
 	t.meta = kvpb.TxnMeta{ID: t.env.nextTxnID(), Isolation: o.Isolation}
 	t.state, t.seq = idle, 0
-	t.minTS, t.commitTS = hlc.Timestamp{}, hlc.Timestamp{}
+	t.minTS, t.commitTS, t.Deadline = hlc.Timestamp{}, hlc.Timestamp{}, hlc.Timestamp{}
 	t.buf.Reset()
 	t.reads.Reset()
 	clear(t.locks)
 	t.locks = t.locks[:0]
+	t.doubtful = nil
 	t.spill = spillState{}
 }
 
@@ -182,7 +188,7 @@ func (t *Txn) remembersReads() bool {
 	if t.opts.ReadOnly && t.env.MaxOffset == 0 {
 		return false // its snapshot has no reason to move
 	}
-	return t.opts.Isolation == kvpb.Serializable && t.opts.AsOf.IsEmpty()
+	return t.opts.Isolation != kvpb.ReadCommitted && t.opts.AsOf.IsEmpty()
 }
 
 // Get reads a key in the statement's snapshot. The value is valid until the
@@ -203,21 +209,22 @@ func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, er
 }
 
 // Lock takes a row lock on key, whether or not it exists, and reads its newest
-// committed value, or the transaction's own. At REPEATABLE READ a version newer
-// than the snapshot is a retry error; at SERIALIZABLE the transaction first
-// tries to move its snapshot.
+// committed value, or the transaction's own. Above READ COMMITTED a version newer
+// than the snapshot makes the transaction move its snapshot, which is a retry error
+// if something that it has read has changed.
 func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) (LockResult, error) {
 	t.lockReq.Key, t.lockReq.Strength, t.lockReq.Wait, t.lockReq.Timeout = key, s, w, t.LockTimeout
 	t.lockReq.HoldsLocks = len(t.locks) > 0
 	resp := &t.lockResp
 	if err := t.env.Sender.Lock(ctx, &t.lockReq, resp); err != nil {
+		t.lockFailed(key)
 		return LockResult{}, err
 	}
 	if resp.Skipped {
 		return LockResult{Skipped: true}, nil
 	}
-	if resp.Acquired {
-		if err := t.addLock(key, s, resp.Epoch); err != nil {
+	if resp.Acquired || resp.Unsure || len(t.doubtful) > 0 {
+		if err := t.addLock(key, s, resp); err != nil {
 			return LockResult{}, err
 		}
 	}
@@ -235,11 +242,8 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.Wait
 		return res, nil
 	}
 	res.Changed = true
-	switch t.opts.Isolation {
-	case kvpb.ReadCommitted:
+	if t.opts.Isolation == kvpb.ReadCommitted {
 		return res, nil
-	case kvpb.RepeatableRead:
-		return LockResult{}, &kvpb.RetryError{Reason: "could not serialize access due to concurrent update", Key: cloneKey(key)}
 	}
 	if err := t.refresh(ctx, t.env.Clock.Now().Max(resp.TS)); err != nil {
 		return LockResult{}, err
@@ -251,14 +255,62 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.Wait
 // taken again; the commit finds the others by their epochs.
 const knownLocks = 16
 
-func (t *Txn) addLock(key []byte, s kvpb.Strength, epoch uint64) error {
+// addLock notes a lock that was granted, if it is not known yet: it was acquired now,
+// or by an earlier attempt without an answer.
+func (t *Txn) addLock(key []byte, s kvpb.Strength, resp *kvpb.LockResponse) error {
 	for i := max(0, len(t.locks)-knownLocks); i < len(t.locks); i++ {
-		if bytes.Equal(t.locks[i].key, key) {
+		if l := &t.locks[i]; bytes.Equal(l.key, key) {
+			if !resp.Acquired && l.epoch == resp.Epoch {
+				return nil
+			}
 			return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: cloneKey(key)}
 		}
 	}
-	t.locks = append(t.locks, lockedKey{key: t.reads.copyBytes(key), strength: s, epoch: epoch})
+	if doubtful := t.wasDoubtful(key); resp.Acquired || resp.Unsure || doubtful {
+		t.locks = append(t.locks, lockedKey{key: t.reads.copyBytes(key), strength: s, epoch: resp.Epoch})
+	}
 	return nil
+}
+
+// lockFailed notes that a request for a lock failed: it may have been granted all the
+// same, if its answer got lost or came too late.
+func (t *Txn) lockFailed(key []byte) {
+	for i := range t.locks {
+		if bytes.Equal(t.locks[i].key, key) {
+			return // a stronger one: what is held goes with it
+		}
+	}
+	if !t.isDoubtful(key) {
+		t.doubtful = append(t.doubtful, cloneKey(key))
+	}
+}
+
+func (t *Txn) isDoubtful(key []byte) bool {
+	return slices.ContainsFunc(t.doubtful, func(k []byte) bool { return bytes.Equal(k, key) })
+}
+
+// wasDoubtful reports whether a request for the key failed before, now that it is
+// known to be locked.
+func (t *Txn) wasDoubtful(key []byte) bool {
+	if len(t.doubtful) == 0 || !t.isDoubtful(key) {
+		return false
+	}
+	t.doubtful = slices.DeleteFunc(t.doubtful, func(k []byte) bool { return bytes.Equal(k, key) })
+	return true
+}
+
+// doubtfulTimeout bounds the release of locks that may not even be held.
+const doubtfulTimeout = time.Second
+
+// releaseDoubtful gives up the locks that may have been granted to failed requests.
+func (t *Txn) releaseDoubtful(ctx context.Context) {
+	if len(t.doubtful) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), doubtfulTimeout)
+	defer cancel()
+	_ = t.env.Sender.Release(ctx, &kvpb.ReleaseRequest{Txn: &t.meta, Locks: t.doubtful})
+	t.doubtful = nil
 }
 
 // refresh moves the snapshot to ts if nothing that was read has changed since.
@@ -312,6 +364,7 @@ func (t *Txn) RollbackTo(ctx context.Context, sp Savepoint) error {
 			t.reads.AddKey(t.locks[i].key)
 		}
 	}
+	t.releaseDoubtful(ctx)
 	return t.releaseLocks(ctx, sp.locks, true)
 }
 
@@ -353,6 +406,7 @@ func (t *Txn) Commit(ctx context.Context) error {
 		return nil
 	}
 	defer t.finish()
+	defer t.releaseDoubtful(ctx)
 	if !t.HasWrites() {
 		return t.releaseLocks(ctx, 0, true)
 	}
@@ -379,10 +433,13 @@ func (t *Txn) buildCommit() *kvpb.CommitRequest {
 		t.writes = append(t.writes, w)
 	}
 	req := &t.commitReq
-	*req = kvpb.CommitRequest{Txn: &t.meta, Writes: t.writes}
+	*req = kvpb.CommitRequest{Txn: &t.meta, Writes: t.writes, Deadline: t.Deadline}
 	t.addLocks(req)
 	req.Spilled, req.Anchor, req.SpillSpan = t.state == spilled, t.spill.anchor, t.spill.span
-	req.Reads, req.AllReadsHere, req.MinTS = t.reads.Spans(), true, t.minTS
+	req.AllReadsHere, req.MinTS = true, t.minTS
+	if t.opts.Isolation == kvpb.Serializable { // below it, what was read may change before the commit
+		req.Reads = t.reads.Spans()
+	}
 	return req
 }
 
@@ -432,6 +489,7 @@ func (t *Txn) Rollback(ctx context.Context) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	t.abortSpilled(ctx)
+	t.releaseDoubtful(ctx)
 	_ = t.releaseLocks(ctx, 0, false) // a range that is gone has no locks left
 	t.finish()
 }

@@ -37,7 +37,7 @@ func AppendStage(b []byte, req *kvpb.StageRequest) []byte {
 	b = appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch))
 	b = appendWrites(appendBytes(b, req.Anchor), req.Writes)
 	b = appendUints(appendKeys(b, req.Locks), req.LockEpochs)
-	return appendSpan(appendKeys(b, req.Keys), req.Span)
+	return appendTimestamp(appendSpan(appendKeys(b, req.Keys), req.Span), req.Deadline)
 }
 
 // DecodeStage reads what AppendStage wrote.
@@ -52,6 +52,9 @@ func DecodeStage(b []byte, req *kvpb.StageRequest) error {
 	req.LockEpochs = f.uints(req.LockEpochs)
 	req.Keys = f.keys(req.Keys)
 	req.Span = f.span()
+	if f.more() {
+		req.Deadline = f.timestamp()
+	}
 	return f.err()
 }
 

@@ -21,7 +21,12 @@ func AppendDescriptor(b []byte, d *kvpb.RangeDescriptor) []byte {
 		b = appendReplica(b, r)
 	}
 	b = appendUint(appendUint(b, uint64(d.NextReplicaID)), d.Generation)
-	return appendUint(b, d.Borders)
+	b = appendUint(b, d.Borders)
+	if d.Merging != 0 || d.Into != 0 {
+		b = appendUint(appendUint(b, uint64(d.Merging)), uint64(d.Into))
+		b = appendUint(b, d.IntoGeneration)
+	}
+	return b
 }
 
 // DecodeDescriptor reads what AppendDescriptor wrote.
@@ -39,6 +44,9 @@ func DecodeDescriptor(b []byte) (*kvpb.RangeDescriptor, error) {
 	d.NextReplicaID = kvpb.ReplicaID(f.uint())
 	d.Generation = f.uint()
 	d.Borders = f.uint()
+	if len(f.b) > 0 && !f.bad {
+		d.Merging, d.Into, d.IntoGeneration = kvpb.RangeID(f.uint()), kvpb.RangeID(f.uint()), f.uint()
+	}
 	if f.bad {
 		return nil, ErrDamaged
 	}

@@ -60,6 +60,8 @@ func messages() map[string]message {
 		"push resp":    msg(AppendPushResponse, DecodePushResponse),
 		"query":        msg(AppendQueryStaged, DecodeQueryStaged),
 		"query resp":   msg(AppendQueryStagedResponse, DecodeQueryStagedResponse),
+		"waits":        msg(AppendWaits, DecodeWaits),
+		"waits resp":   msg(AppendWaitsResponse, DecodeWaitsResponse),
 	}
 }
 
@@ -243,6 +245,7 @@ func typedErrors() []error {
 	desc := kvpb.RangeDescriptor{
 		RangeID: 7, StartKey: []byte("a"), EndKey: []byte("m"), Generation: 4, Borders: 3, NextReplicaID: 9,
 		Replicas: []kvpb.ReplicaDescriptor{{Node: 1, Store: 2, Replica: 3, Type: kvpb.Learner}},
+		Merging:  8, Into: 6, IntoGeneration: 11,
 	}
 	return []error{
 		&kvpb.RetryError{Reason: "changed", Key: []byte("k")},

@@ -25,6 +25,8 @@ const (
 	OpSpill   Op = 7
 	OpSpilled Op = 8
 	OpUnspill Op = 9
+
+	OpWaits Op = 64 // of no range
 )
 
 // AppendRequest appends what every request begins with; the fields of the

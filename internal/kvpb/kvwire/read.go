@@ -44,7 +44,7 @@ func DecodeGetResponse(b []byte, resp *kvpb.GetResponse) error {
 func AppendScan(b []byte, req *kvpb.ScanRequest) []byte {
 	b = appendBytes(appendBytes(appendTxn(b, req.Txn), req.Start), req.End)
 	b = appendInt(appendInt(b, int64(req.MaxKeys)), int64(req.MaxBytes))
-	return appendFlags(b, req.Reverse, req.MayMove)
+	return appendSpans(appendFlags(b, req.Reverse, req.MayMove), req.Spans)
 }
 
 // DecodeScan reads what AppendScan wrote.
@@ -54,6 +54,7 @@ func DecodeScan(b []byte, req *kvpb.ScanRequest) error {
 	req.Start, req.End = f.bytes(), f.bytes()
 	req.MaxKeys, req.MaxBytes = int(f.int()), int(f.int())
 	f.flags(&req.Reverse, &req.MayMove)
+	req.Spans = f.spans(req.Spans)
 	return f.err()
 }
 
@@ -122,7 +123,7 @@ func DecodeLock(b []byte, req *kvpb.LockRequest) error {
 
 // AppendLockResponse appends the fields of a response.
 func AppendLockResponse(b []byte, resp *kvpb.LockResponse) []byte {
-	b = appendFlags(b, resp.Found, resp.Skipped, resp.Acquired)
+	b = appendFlags(b, resp.Found, resp.Skipped, resp.Acquired, resp.Unsure)
 	b = appendUint(appendTimestamp(b, resp.TS), resp.Epoch)
 	return appendBytes(b, resp.Value)
 }
@@ -130,7 +131,7 @@ func AppendLockResponse(b []byte, resp *kvpb.LockResponse) []byte {
 // DecodeLockResponse reads what AppendLockResponse wrote.
 func DecodeLockResponse(b []byte, resp *kvpb.LockResponse) error {
 	f := reader{b: b}
-	f.flags(&resp.Found, &resp.Skipped, &resp.Acquired)
+	f.flags(&resp.Found, &resp.Skipped, &resp.Acquired, &resp.Unsure)
 	resp.TS = f.timestamp()
 	resp.Epoch = f.uint()
 	resp.Value = append(resp.Value[:0], f.bytes()...)

@@ -14,7 +14,7 @@ func AppendCommit(b []byte, req *kvpb.CommitRequest) []byte {
 	b = appendWrites(b, req.Writes)
 	b = appendSpans(b, req.Reads)
 	b = appendUints(appendUint(b, req.LockEpoch), req.LockEpochs)
-	return appendKeys(b, req.Locks)
+	return appendTimestamp(appendKeys(b, req.Locks), req.Deadline)
 }
 
 // DecodeCommit reads what AppendCommit wrote.
@@ -28,6 +28,9 @@ func DecodeCommit(b []byte, req *kvpb.CommitRequest) error {
 	req.Reads = f.spans(req.Reads)
 	req.LockEpoch, req.LockEpochs = f.uint(), f.uints(req.LockEpochs)
 	req.Locks = f.keys(req.Locks)
+	if f.more() {
+		req.Deadline = f.timestamp()
+	}
 	return f.err()
 }
 

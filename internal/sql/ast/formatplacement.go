@@ -31,7 +31,14 @@ func (p *printer) placement(s Statement) bool {
 func (p *printer) showRanges(s *ShowRanges) {
 	p.w("SHOW ")
 	p.opt(s.Cluster, "CLUSTER ")
-	p.w([...]string{"RANGES", "RANGE"}[btoi(s.Row != nil)])
+	switch {
+	case s.Survival:
+		p.w("SURVIVAL")
+	case s.Row != nil:
+		p.w("RANGE")
+	default:
+		p.w("RANGES")
+	}
 	if s.Source != nil {
 		p.w(" FROM ")
 		p.rangeSource(*s.Source)
@@ -79,6 +86,11 @@ func (p *printer) splitAt(s *Split) {
 	p.w([...]string{" SPLIT", " UNSPLIT"}[btoi(s.Unsplit)])
 	if s.All {
 		p.w(" ALL")
+		return
+	}
+	if s.Into != nil {
+		p.clause(" INTO ", s.Into)
+		p.w(" TABLETS")
 		return
 	}
 	p.w(" AT ")

@@ -10,13 +10,14 @@ type RangeSource struct {
 	Index Name // of t@i
 }
 
-// Split is the dialect's ALTER TABLE|INDEX ... SPLIT AT, as a statement; with
-// Unsplit it is UNSPLIT.
+// Split is the dialect's ALTER TABLE|INDEX ... SPLIT AT, or with Into SPLIT INTO n
+// TABLETS, as a statement; with Unsplit it is UNSPLIT.
 type Split struct {
 	Loc
 	Source  RangeSource
 	Unsplit bool
 	All     bool // UNSPLIT ALL
+	Into    Expr
 	Rows    *Select
 	Expires Expr // WITH EXPIRATION
 }
@@ -60,13 +61,14 @@ type ShowZone struct {
 }
 
 // ShowRanges is the dialect's SHOW RANGES [FROM source] and, with Row, SHOW RANGE
-// FROM source FOR ROW (values).
+// FROM source FOR ROW (values). With Survival it is SHOW SURVIVAL [FROM source].
 type ShowRanges struct {
 	Loc
-	Source  *RangeSource // nil: the current database, or everything with Cluster
-	Cluster bool         // SHOW CLUSTER RANGES
-	Row     []Expr
-	Details bool // WITH DETAILS
+	Survival bool
+	Source   *RangeSource // nil: the current database, or everything with Cluster
+	Cluster  bool         // SHOW CLUSTER RANGES
+	Row      []Expr
+	Details  bool // WITH DETAILS
 }
 
 func (*Split) stmtNode()         {}

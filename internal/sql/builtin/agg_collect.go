@@ -77,8 +77,9 @@ func (a *stringAcc) Merge(other Accumulator) error {
 	return a.check()
 }
 
-// SizeBytes implements Accumulator.
-func (a *stringAcc) SizeBytes() int64 { return accumulatorBytes + int64(cap(a.buf)) }
+// SizeBytes implements Accumulator. The text is there twice while it grows and while
+// the result is made of it.
+func (a *stringAcc) SizeBytes() int64 { return accumulatorBytes + 2*int64(cap(a.buf)) }
 
 // arrayAcc is array_agg; with nested, the values are arrays of one shape that
 // become the elements of an array of one dimension more.

@@ -71,8 +71,8 @@
 // session; other goroutines only look at its pins.
 //
 // A transaction that only writes rows checks the lease before its commit is sent and
-// leaves commitMargin for the way; that a commit is not delayed for longer must be
-// ensured below, with Collection.CommitDeadline.
+// leaves commitMargin for the way; its session gives the commit a deadline
+// (Collection.CommitDeadline), and the ranges refuse a later timestamp.
 //
 // It does not: understand SQL expressions (defaults and checks are text), check
 // privileges, or write rows.

@@ -268,12 +268,12 @@ func (c *Collection) fence(ctx context.Context) error {
 	return nil
 }
 
-// CommitDeadline returns the time after which writes of the transaction must not
-// commit any more: its descriptors are good until then. The time is empty on a
-// node by itself.
+// CommitDeadline returns the highest timestamp at which writes of the transaction
+// may commit: its descriptors are good until then. There is none on a node by itself.
+// If the registration has just ended no commit is in time.
 func (c *Collection) CommitDeadline() hlc.Timestamp {
 	if g := c.store.gw; g != nil && c.epoch != 0 {
-		return hlc.Timestamp{WallTime: g.validUntil.Load()}
+		return hlc.Timestamp{WallTime: max(g.validUntil.Load(), 1)}
 	}
 	return hlc.Timestamp{}
 }

@@ -140,7 +140,11 @@ func (c *Collection) await(ctx context.Context, ch <-chan struct{}, source concu
 			}
 			check.Reset(deadlockAgain)
 		case <-edge.Victim():
-			return &kvpb.DeadlockError{}
+			e := &kvpb.DeadlockError{}
+			for _, id := range edge.Cycle() {
+				e.Cycle = append(e.Cycle, kvpb.TxnID(id))
+			}
+			return e
 		case <-timeout:
 			return &kvpb.LockNotAvailableError{Timeout: true}
 		case <-ctx.Done():

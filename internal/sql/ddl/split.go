@@ -59,7 +59,7 @@ func (e *Env) presplit(ctx context.Context, t *catalog.Table, ix *catalog.Index,
 	}
 	p := Presplit{Table: t.ID, Scatter: indexSpan(t, ix.ID)}
 	if into != nil {
-		if p.Keys, err = e.tablets(x, into); err != nil {
+		if p.Keys, err = e.Tablets(x, into); err != nil {
 			return err
 		}
 	}
@@ -76,8 +76,9 @@ func (e *Env) presplit(ctx context.Context, t *catalog.Table, ix *catalog.Index,
 	return nil
 }
 
-// tablets returns the borders of n ranges of their own for an index.
-func (e *Env) tablets(x *rowcodec.Index, into ast.Expr) ([][]byte, error) {
+// Tablets returns the borders of n ranges of their own for an index, as SPLIT INTO n
+// TABLETS asks for.
+func (e *Env) Tablets(x *rowcodec.Index, into ast.Expr) ([][]byte, error) {
 	lit, ok := into.(*ast.IntLit)
 	if !ok || lit.Val < 1 || lit.Val > MaxSplits {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "the number of tablets must be between 1 and %d", MaxSplits).At(into.Position())

@@ -49,7 +49,7 @@ func (b *Batch) room() int { return b.max - b.n }
 func (b *Batch) add() Row {
 	need := (b.n + 1) * b.width
 	if need > cap(b.data) {
-		grown := make([]types.Datum, max(need, 2*cap(b.data)))
+		grown := takeDatums(max(need, 2*cap(b.data)))
 		copy(grown, b.data[:b.n*b.width])
 		b.data = grown
 	}
@@ -70,6 +70,7 @@ func (b *Batch) truncate(n int) { b.n = n }
 // release gives back the memory of a batch that had grown.
 func (b *Batch) release() {
 	if cap(b.data) > keepDatums {
+		leaveDatums(b.data)
 		b.data = nil
 	}
 	b.n = 0

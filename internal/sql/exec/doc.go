@@ -7,13 +7,14 @@
 // Main types in reading order: Env and Txn (what an execution works with),
 // Program (a compiled statement: Open, Next, Close), operator and Batch (how
 // rows move), compiler (plan nodes to operators, expressions to closures:
-// expr*.go), scan.go with spans.go and lock.go (reading and locking), writer.go
+// expr*.go), scan.go with spans.go, join_index.go with lookup.go and lock.go
+// (reading and locking; many keys and ranges go into one request), writer.go
 // (TableWriter, through which every row is written), insert.go and dml.go, and
 // one file per relational operator.
 //
 // A Program is compiled once for a prepared statement and run many times:
 // operators keep their buffers, so that a point read or write allocates nothing
-// here. Everything runs in the caller's goroutine: Next pulls batches of rows
+// here; large buffers rest in reuse.go between executions. Everything runs in the caller's goroutine: Next pulls batches of rows
 // through the operators, and a portal that has enough rows simply does not call
 // it again.
 //

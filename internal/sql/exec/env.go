@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -20,6 +21,8 @@ type Env struct {
 	Mem *quota.Pool
 	// Virtual computes the rows of KindVirtual tables; nil if there are none.
 	Virtual VirtualProvider
+	// Statements runs the statements of FROM [SHOW ...]; nil if there are none.
+	Statements StatementProvider
 	// Copy yields the rows of a plan.CopyRows; nil otherwise.
 	Copy RowSource
 	// ReadOnly makes writes and row locks fail with 25006.
@@ -45,6 +48,13 @@ type VirtualProvider interface {
 	// VirtualRows calls emit for every row of t, which has one datum per column
 	// of t; emit keeps no reference to the slice. An error of emit ends the call.
 	VirtualRows(ctx context.Context, t *catalog.Table, eq []VirtualConstraint, emit func(Row) error) error
+}
+
+// StatementProvider runs statements that stand in FROM.
+type StatementProvider interface {
+	// StatementRows calls emit for every row of a statement that planner.Env.Source
+	// gave columns for; emit keeps no reference to the slice.
+	StatementRows(ctx context.Context, stmt ast.Statement, emit func(Row) error) error
 }
 
 // run is the state of the current execution, shared by the operators and

@@ -182,6 +182,44 @@ func (t *fakeTxn) Scan(ctx context.Context, start, end []byte, o kv.ScanOptions,
 	return ctx.Err()
 }
 
+// ScanSpans reads a page of the keys in several spans.
+func (t *fakeTxn) ScanSpans(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kv.ScanResult) error {
+	t.s.scans++
+	var all kvpb.ScanResponse
+	for _, s := range spans {
+		start, end := kvpb.Bounds([]kvpb.Span{s})
+		var part kvpb.ScanResponse
+		paged := t.s.pageRows
+		t.s.pageRows = 0
+		err := t.Scan(ctx, start, end, kv.ScanOptions{}, &part)
+		t.s.scans--
+		t.s.pageRows = paged
+		if err != nil {
+			return err
+		}
+		for i := range part.Len() {
+			all.Append(part.Key(i), part.Value(i))
+		}
+	}
+	limit := all.Len()
+	for _, most := range []int{o.MaxRows, t.s.pageRows} {
+		if most > 0 {
+			limit = min(limit, most)
+		}
+	}
+	for i := range res.Arena {
+		res.Arena[i] = 0xAA
+	}
+	res.Reset()
+	for i := range limit {
+		res.Append(all.Key(i), all.Value(i))
+	}
+	if limit < all.Len() {
+		res.Resume = append(bytes.Clone(all.Key(limit-1)), 0)
+	}
+	return ctx.Err()
+}
+
 func (t *fakeTxn) write(key string, value []byte) error {
 	t.writes[key] = append(t.writes[key], fakeWrite{t.seq, value})
 	return nil

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"bytes"
+
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -14,7 +16,14 @@ const (
 	maxPageRows   = 4096
 )
 
-// scanOp reads an index: ranges page by page, complete keys one by one.
+// Bounds of the spans that one request reads: few where few rows are wanted.
+const (
+	minPageSpans = 16
+	maxPageSpans = 1024
+)
+
+// scanOp reads an index page by page, many ranges and complete keys at a time; one
+// complete key with a get, and one by one those that are locked as they are read.
 type scanOp struct {
 	run     *run
 	x       *rowcodec.Index
@@ -28,6 +37,7 @@ type scanOp struct {
 	cur      int  // index of the current range in visiting order
 	started  bool // the current range has a resume key
 	resume   []byte
+	request  []kvpb.Span // of a page over several ranges
 	page     kvpb.ScanResponse
 	pos      int // next entry of page
 	pageRows int
@@ -79,9 +89,8 @@ func (s *scanOp) open() error {
 
 func (s *scanOp) close() {
 	s.text.reset()
-	if cap(s.page.Arena) > maxScratch {
-		s.page = kvpb.ScanResponse{}
-	}
+	leavePage(&s.page)
+	clear(s.request)
 }
 
 func (s *scanOp) next(b *Batch) error {
@@ -98,8 +107,8 @@ func (s *scanOp) next(b *Batch) error {
 		if s.cur >= len(s.spans.list) {
 			return nil
 		}
-		i := s.spanIndex()
-		if s.spans.list[i].point {
+		i, several := s.spanIndex(), s.several()
+		if s.spans.list[i].point && !several {
 			s.cur++
 			if err := s.emitPoint(b, s.spans.first(i)); err != nil {
 				return err
@@ -109,9 +118,67 @@ func (s *scanOp) next(b *Batch) error {
 		if b.n > 0 {
 			return nil // its rows live in the page that would be replaced
 		}
-		if err := s.readPage(i, b.max); err != nil {
+		var err error
+		if several {
+			err = s.readSpans(b.max)
+		} else {
+			err = s.readPage(i, b.max)
+		}
+		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// several reports whether the next page is read from several ranges.
+func (s *scanOp) several() bool {
+	return s.cur+1 < len(s.spans.list) && !s.reverse && (s.locker == nil || !s.locker.direct)
+}
+
+// limit is how many rows to ask for.
+func (s *scanOp) limit(want int) int {
+	if s.filter == nil && want < BatchRows {
+		return min(s.pageRows, want)
+	}
+	return s.pageRows
+}
+
+// readSpans reads the next page, from the current range and those that follow.
+func (s *scanOp) readSpans(want int) error {
+	if err := s.run.canceled(); err != nil {
+		return err
+	}
+	rows := s.limit(want)
+	last := min(len(s.spans.list), s.cur+min(max(rows, minPageSpans), maxPageSpans))
+	s.request = s.request[:0]
+	for i := s.cur; i < last; i++ {
+		k := kvpb.Span{Key: s.spans.first(i)}
+		if !s.spans.list[i].point {
+			k.EndKey = s.spans.last(i)
+		}
+		s.request = append(s.request, k)
+	}
+	if s.started {
+		s.request[0].Key = s.resume
+	}
+	s.pos = 0
+	takePage(&s.page)
+	if err := s.run.txn.ScanSpans(s.run.ctx, s.request, kv.ScanOptions{MaxRows: rows}, &s.page); err != nil {
+		return err
+	}
+	s.pageRows = min(4*s.pageRows, maxPageRows)
+	if s.started = s.page.Resume != nil; !s.started {
+		s.cur = last
+		return nil
+	}
+	n := 0
+	for n < len(s.request) && s.request[n].Before(s.page.Resume) {
+		n++
+	}
+	s.cur += n
+	if s.started = n < len(s.request) && bytes.Compare(s.request[n].Key, s.page.Resume) < 0; s.started {
+		s.resume = append(s.resume[:0], s.page.Resume...)
 	}
 	return nil
 }
@@ -135,12 +202,9 @@ func (s *scanOp) readPage(i, want int) error {
 	} else if s.started {
 		start = s.resume
 	}
-	rows := s.pageRows
-	if s.filter == nil && want < BatchRows {
-		rows = min(rows, want)
-	}
 	s.pos = 0
-	o := kv.ScanOptions{MaxRows: rows, Reverse: s.reverse}
+	takePage(&s.page)
+	o := kv.ScanOptions{MaxRows: s.limit(want), Reverse: s.reverse}
 	if err := s.run.txn.Scan(s.run.ctx, start, end, o, &s.page); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package exec
 import (
 	"math"
 
+	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -321,6 +322,7 @@ func (t *tieBreaker) cut(l *limitOp, b *Batch) error {
 type virtualOp struct {
 	run    *run
 	table  *catalog.Table
+	stmt   ast.Statement
 	ords   []int
 	eqOrds []int
 	eq     []evalFn
@@ -330,7 +332,7 @@ type virtualOp struct {
 }
 
 func (c *compiler) virtualScan(n *plan.VirtualScan) (operator, error) {
-	v := &virtualOp{run: c.run, table: n.Table, ords: n.Ords}
+	v := &virtualOp{run: c.run, table: n.Table, stmt: n.Stmt, ords: n.Ords}
 	for _, e := range n.Eq {
 		f, err := c.expr(e.Value, nil)
 		if err != nil {
@@ -346,9 +348,6 @@ func (c *compiler) virtualScan(n *plan.VirtualScan) (operator, error) {
 func (v *virtualOp) open() error {
 	v.pos = 0
 	v.store.open(v.run, len(v.ords))
-	if v.run.env.Virtual == nil {
-		return pgerr.Unsupported("virtual table %q is not available here", v.table.Name)
-	}
 	var eq []VirtualConstraint
 	for i, f := range v.eq {
 		d, err := f(nil)
@@ -361,7 +360,7 @@ func (v *virtualOp) open() error {
 		eq = append(eq, VirtualConstraint{Ord: v.eqOrds[i], Value: d})
 	}
 	row := make(Row, len(v.ords))
-	return v.run.env.Virtual.VirtualRows(v.run.ctx, v.table, eq, func(full Row) error {
+	return v.provide(eq, func(full Row) error {
 		if len(full) != len(v.table.Columns) {
 			return pgerr.New(pgerr.InternalError, "virtual table %q yielded %d columns of %d",
 				v.table.Name, len(full), len(v.table.Columns))
@@ -375,6 +374,18 @@ func (v *virtualOp) open() error {
 		_, err := v.store.add(row)
 		return err
 	})
+}
+
+// provide has the rows computed.
+func (v *virtualOp) provide(eq []VirtualConstraint, emit func(Row) error) error {
+	env := v.run.env
+	switch {
+	case v.stmt != nil && env.Statements != nil:
+		return env.Statements.StatementRows(v.run.ctx, v.stmt, emit)
+	case v.stmt == nil && env.Virtual != nil:
+		return env.Virtual.VirtualRows(v.run.ctx, v.table, eq, emit)
+	}
+	return pgerr.Unsupported("virtual table %q is not available here", v.table.Name)
 }
 
 func (v *virtualOp) next(b *Batch) error {

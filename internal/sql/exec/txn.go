@@ -17,6 +17,9 @@ type Txn interface {
 	Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) (kv.LockResult, error)
 	// Scan reads one page of a span as of the statement's start.
 	Scan(ctx context.Context, start, end []byte, o kv.ScanOptions, res *kvpb.ScanResponse) error
+	// ScanSpans reads one page of the keys in sorted, disjoint spans; a page ends
+	// where res.Resume says.
+	ScanSpans(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kvpb.ScanResponse) error
 	// Put and Delete buffer a write; they copy their arguments.
 	Put(key, value []byte) error
 	Delete(key []byte) error

@@ -5,6 +5,30 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
+// maxBlock is how many constants are allocated at a time: statements that insert
+// many rows consist of little else.
+const maxBlock = 128
+
+// newInt returns a constant from a block, which grows with their number.
+func (p *parser) newInt(loc ast.Loc, v int64) *ast.IntLit {
+	n := len(p.ints)
+	if n == cap(p.ints) {
+		p.ints, n = make([]ast.IntLit, 0, min(max(1, 2*n), maxBlock)), 0
+	}
+	p.ints = append(p.ints, ast.IntLit{Loc: loc, Val: v})
+	return &p.ints[n]
+}
+
+// newStr is newInt for a string.
+func (p *parser) newStr(loc ast.Loc, v string) *ast.StrLit {
+	n := len(p.strs)
+	if n == cap(p.strs) {
+		p.strs, n = make([]ast.StrLit, 0, min(max(1, 2*n), maxBlock)), 0
+	}
+	p.strs = append(p.strs, ast.StrLit{Loc: loc, Val: v})
+	return &p.strs[n]
+}
+
 // primary parses c_expr: an operand without operators.
 func (p *parser) primary() ast.Expr {
 	loc := p.loc()
@@ -12,10 +36,10 @@ func (p *parser) primary() ast.Expr {
 	switch t.kind {
 	case tokInt:
 		p.advance()
-		return &ast.IntLit{Loc: loc, Val: t.num}
+		return p.newInt(loc, t.num)
 	case tokString:
 		p.advance()
-		return &ast.StrLit{Loc: loc, Val: t.str}
+		return p.newStr(loc, t.str)
 	case tokNum:
 		p.advance()
 		return &ast.NumLit{Loc: loc, Text: t.str}

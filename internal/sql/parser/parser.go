@@ -133,6 +133,9 @@ type parser struct {
 	// a word that is an operator may yet be the label.
 	labelDepth int
 
+	ints []ast.IntLit // blocks that constants are taken from
+	strs []ast.StrLit
+
 	depth     int // nested calls now
 	maxDepth  int // the most of them in this statement
 	chained   int // tree levels made by loops in this statement

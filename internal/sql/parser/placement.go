@@ -13,7 +13,7 @@ func (p *parser) alterRanges(loc ast.Loc, src ast.RangeSource, ifExists bool) as
 	case p.isConfigureZone():
 		return p.configureZone(loc, ast.ZoneTarget{Source: src}, ifExists)
 	case ifExists:
-	case p.isWord("split") && p.peek() == kwAt, p.isWord("unsplit"):
+	case p.isWord("split") && (p.peek() == kwAt || p.peek() == kwInto), p.isWord("unsplit"):
 		return p.split(loc, src)
 	case p.isWord("scatter"):
 		return p.scatter(loc, src)
@@ -21,12 +21,20 @@ func (p *parser) alterRanges(loc ast.Loc, src ast.RangeSource, ifExists bool) as
 	return nil
 }
 
-// split parses SPLIT AT query [WITH EXPIRATION x] and UNSPLIT AT query|ALL.
+// split parses SPLIT AT query [WITH EXPIRATION x], SPLIT INTO n TABLETS and UNSPLIT AT
+// query|ALL.
 func (p *parser) split(loc ast.Loc, src ast.RangeSource) ast.Statement {
 	s := &ast.Split{Loc: loc, Source: src, Unsplit: p.isWord("unsplit")}
 	p.advance()
 	if s.Unsplit && p.accept(kwAll) {
 		s.All = true
+		return s
+	}
+	if !s.Unsplit && p.accept(kwInto) {
+		s.Into = p.expr()
+		if !p.acceptWord("tablets") {
+			p.syntaxError()
+		}
 		return s
 	}
 	p.expect(kwAt)
@@ -158,10 +166,10 @@ func (p *parser) rangeSource() ast.RangeSource {
 	return src
 }
 
-// showRanges parses SHOW [CLUSTER] RANGES [FROM source] [WITH options] from RANGES
-// on.
+// showRanges parses SHOW [CLUSTER] RANGES|SURVIVAL [FROM source] [WITH options] from
+// RANGES on.
 func (p *parser) showRanges(loc ast.Loc, cluster bool) ast.Statement {
-	s := &ast.ShowRanges{Loc: loc, Cluster: cluster}
+	s := &ast.ShowRanges{Loc: loc, Cluster: cluster, Survival: p.isWord("survival")}
 	p.advance()
 	if !cluster && p.accept(kwFrom) {
 		src := p.rangeSource()

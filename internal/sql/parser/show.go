@@ -73,6 +73,8 @@ func (p *parser) showObjects(loc ast.Loc) ast.Statement {
 		if word == "ranges" {
 			return p.showRanges(loc, false)
 		}
+	case word == "survival":
+		return p.showRanges(loc, false)
 	case word == "grants":
 		p.advance()
 		return p.showGrants(s)
@@ -111,7 +113,7 @@ func (p *parser) showCluster(s *ast.ShowObjects, word string, next token) ast.St
 		}
 		s.Kind = ast.ShowClusterSettings
 		return s
-	case word == "cluster" && next.str == "ranges":
+	case word == "cluster" && (next.str == "ranges" || next.str == "survival"):
 		p.advance()
 		return p.showRanges(s.Loc, true)
 	case word == "all" && next.kind == kwZone:

@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/lichendb/lichen/internal/sql/catalog"
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+)
 
 // Bound is an end of a key range: the tuple of values for the key columns that
 // follow the equality prefix. A NULL value makes the range empty.
@@ -148,6 +151,8 @@ type VirtualScan struct {
 	Table *catalog.Table
 	Alias string
 	Ords  []int
+	// Stmt is the statement whose rows these are, FROM [SHOW ...]; nil for a table.
+	Stmt ast.Statement
 	// Eq are equality constraints on columns, a hint that lets the provider
 	// compute fewer rows; Filter repeats them.
 	Eq     []VirtualEq

@@ -35,6 +35,20 @@ type builder struct {
 	untyped []*plan.Param
 	// records holds the fields of columns of type record, where known.
 	records map[plan.ColID][]field
+	consts  []plan.Const // block that constants are taken from
+}
+
+// maxConsts is how many constants are allocated at a time, at most.
+const maxConsts = 128
+
+// constant returns a constant from a block, which grows with their number.
+func (b *builder) constant(t *types.T, d types.Datum) *plan.Const {
+	n := len(b.consts)
+	if n == cap(b.consts) {
+		b.consts, n = make([]plan.Const, 0, min(max(1, 2*n), maxConsts)), 0
+	}
+	b.consts = append(b.consts, plan.Const{T: t, D: d})
+	return &b.consts[n]
 }
 
 // field is a field of a record.

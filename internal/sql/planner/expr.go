@@ -22,11 +22,11 @@ func (b *builder) expr(e ast.Expr, s *scope) (plan.Expr, error) {
 		return b.param(e.N, e.Pos)
 	case *ast.IntLit:
 		if e.Val >= math.MinInt32 && e.Val <= math.MaxInt32 {
-			return plan.NewConst(types.Int4, types.NewInt(e.Val)), nil
+			return b.constant(types.Int4, types.NewInt(e.Val)), nil
 		}
-		return plan.NewConst(types.Int8, types.NewInt(e.Val)), nil
+		return b.constant(types.Int8, types.NewInt(e.Val)), nil
 	case *ast.StrLit:
-		return plan.NewConst(types.Unknown, types.NewString(e.Val)), nil
+		return b.constant(types.Unknown, types.NewString(e.Val)), nil
 	case *ast.NullLit:
 		return plan.NewNull(types.Unknown), nil
 	case *ast.BoolLit:

@@ -69,8 +69,36 @@ func (b *builder) tableExpr(te ast.TableExpr, s *scope) (*fromItem, error) {
 		return b.joinExpr(te, s)
 	case *ast.FuncRef:
 		return b.funcRef(te, s)
+	case *ast.StatementRef:
+		return b.statementRef(te, s)
 	}
-	return nil, pgerr.Unsupported("a statement in FROM is not supported").At(te.Position())
+	return nil, pgerr.New(pgerr.InternalError, "unknown table expression %T", te).At(te.Position())
+}
+
+// statementRef plans FROM [SHOW ...].
+func (b *builder) statementRef(te *ast.StatementRef, s *scope) (*fromItem, error) {
+	if b.env.Source == nil {
+		return nil, pgerr.Unsupported("a statement in FROM is not supported here").At(te.Pos)
+	}
+	query, cols, err := b.env.Source(te.Stmt)
+	if err != nil {
+		return nil, pgerr.From(err).At(te.Pos)
+	}
+	if query != nil {
+		return b.subqueryRef(&ast.SubqueryRef{Loc: te.Loc, Query: query, Alias: te.Alias}, s)
+	}
+	t := &catalog.Table{Name: te.Stmt.Tag(), Kind: catalog.KindVirtual}
+	if te.Alias.Name != "" {
+		t.Name = te.Alias.Name
+	}
+	for _, c := range cols {
+		t.Columns = append(t.Columns, catalog.Column{Name: c.Name, Type: c.Type})
+	}
+	node := b.scan(t, t.Name)
+	node.(*plan.VirtualScan).Stmt = te.Stmt
+	it := colsItem(te.Alias.Name, node.Props().Cols)
+	it.relVisible = te.Alias.Name != ""
+	return &fromItem{node: node, items: []*item{it}}, renameCols(it, te.Alias.Cols)
 }
 
 // tableRef plans a table, view or CTE.

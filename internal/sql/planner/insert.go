@@ -191,6 +191,7 @@ func (b *builder) insertValues(st *ast.Insert, t *catalog.Table, targets []int, 
 	}
 	width := len(rows[0])
 	defaults := make([]plan.Expr, len(t.Columns))
+	all := make([]plan.Expr, len(rows)*len(t.Columns))
 	for r, row := range rows {
 		if len(row) != width {
 			return nil, pgerr.New(pgerr.SyntaxError, "VALUES lists must all be the same length").At(rowPos(row, st.Pos))
@@ -201,7 +202,8 @@ func (b *builder) insertValues(st *ast.Insert, t *catalog.Table, targets []int, 
 		if err := checkCount(st, len(targets), width, st.Pos); err != nil && st.Source != nil {
 			return nil, err
 		}
-		out := make([]plan.Expr, len(t.Columns))
+		out := all[:len(t.Columns):len(t.Columns)]
+		all = all[len(t.Columns):]
 		for i, x := range row {
 			ord := targets[i]
 			if _, ok := x.(*ast.DefaultExpr); ok {

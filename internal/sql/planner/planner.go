@@ -21,6 +21,9 @@ type Env struct {
 	Format *types.FormatContext
 	// DefaultIntSize is 8 if INT means INT8, else 4 (0 is 4).
 	DefaultIntSize int
+	// Source says what a statement in FROM [...] yields: its columns, or a query
+	// that stands for it. nil means that there is none in FROM.
+	Source func(ast.Statement) (query *ast.Select, cols []plan.Column, err error)
 	// FixedParams rejects parameters beyond ParamTypes.
 	FixedParams bool
 }

@@ -90,6 +90,18 @@ func (r *Reader) Scanner(span keys.Span, ts hlc.Timestamp, reverse bool) (*Scann
 	return s, nil
 }
 
+// Rescan makes s a forward scanner over span, reusing its memory; s is zero or was
+// made by this reader. As with Scanner, no other scan may run on the reader until s
+// is done.
+func (r *Reader) Rescan(s *Scanner, span keys.Span, ts hlc.Timestamp) error {
+	it, err := r.scanIter()
+	if err != nil {
+		return err
+	}
+	s.init(r.eng, it, span, ts, false)
+	return nil
+}
+
 // CollectInline is the function CollectInline on the reader's state.
 func (r *Reader) CollectInline(key []byte, threshold hlc.Timestamp, dst []Garbage) ([]Garbage, error) {
 	it, err := r.pointIter()

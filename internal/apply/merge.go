@@ -1,0 +1,84 @@
+package apply
+
+import (
+	"encoding/binary"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/storage"
+)
+
+// Merge says what a range takes in.
+type Merge struct {
+	// Base is the generation of the range's descriptor that the merge was decided
+	// under; under another it does not happen.
+	Base uint64
+	// Index is the entry of the right range's log up to which that range must have
+	// been applied: it serves nothing from there on.
+	Index uint64
+	// Right is the right range's descriptor at that index.
+	Right *kvpb.RangeDescriptor
+}
+
+func (m *Merge) encode() []byte {
+	b := binary.AppendUvarint(nil, m.Base)
+	b = binary.AppendUvarint(b, m.Index)
+	return append(b, EncodeDescriptor(m.Right)...)
+}
+
+func decodeMerge(p []byte) (*Merge, error) {
+	m := new(Merge)
+	for _, v := range []*uint64{&m.Base, &m.Index} {
+		n, w := binary.Uvarint(p)
+		if w <= 0 {
+			return nil, ErrDamaged
+		}
+		*v, p = n, p[w:]
+	}
+	var err error
+	m.Right, err = DecodeDescriptor(p)
+	return m, err
+}
+
+// Absorb completes the merge that the last entry asked for: the right range's data
+// becomes this one's where it is, and the range itself is gone from the store.
+func (a *Applier) Absorb(m *Merge) error {
+	th, err := a.presentThreshold()
+	if err != nil {
+		return err
+	}
+	other, err := LoadThreshold(a.eng, m.Right.RangeID)
+	if err != nil {
+		return err
+	}
+	if th.Less(other) {
+		a.threshold = other
+		if err := a.batch.Set(keys.RangeGCThreshold(uint64(a.id)), appendTimestamp(nil, other)); err != nil {
+			return err
+		}
+	}
+	return Forget(a.batch, m.Right.RangeID, MergedAway)
+}
+
+// presentThreshold returns the collection threshold with what the batch says.
+func (a *Applier) presentThreshold() (hlc.Timestamp, error) {
+	if !a.threshold.IsEmpty() {
+		return a.threshold, nil
+	}
+	return LoadThreshold(a.eng, a.id)
+}
+
+// MergedAway is the floor under the replica ids of a range that became part of
+// another: it never comes back.
+const MergedAway = kvpb.ReplicaID(1 << 62)
+
+// Forget puts into a batch that a store no longer has a replica of a range, and that
+// it may get another one only from an id on.
+func Forget(b *storage.Batch, id kvpb.RangeID, floor kvpb.ReplicaID) error {
+	local := keys.RangeLocalSpan(uint64(id))
+	if err := b.DeleteRange(local.Start, local.End); err != nil {
+		return err
+	}
+	return b.Set(keys.RangeTombstone(uint64(id)), binary.AppendUvarint(nil, uint64(floor)))
+}

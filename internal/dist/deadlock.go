@@ -1,0 +1,380 @@
+package dist
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/kvpb/kvwire"
+	"github.com/lichendb/lichen/internal/rpc"
+)
+
+// MethodWaits is the method of questions about who waits for whom.
+const MethodWaits rpc.Method = 17
+
+// How a node looks for deadlocks that it shares with others.
+const (
+	// staleAfter is how long a transaction waits before others are asked what it
+	// waits for.
+	staleAfter = 50 * time.Millisecond
+	// searchEvery is the pause between two searches.
+	searchEvery = 50 * time.Millisecond
+	// searchShare times the duration of a search is the least pause after it.
+	searchShare = 5
+	// searchPatience bounds one question to another node; one that does not answer is
+	// not asked for a while, shunFirst to shunMost, so that it delays no other search.
+	searchPatience = 500 * time.Millisecond
+	shunFirst      = 100 * time.Millisecond
+	shunMost       = 3 * time.Second
+	// maxSteps bounds how far a search follows waits from node to node, maxWaits how
+	// many it takes in, of one answer and in all.
+	maxSteps = 64
+	maxWaits = 4096
+	// maxAsked bounds the transactions of one question.
+	maxAsked = 4096
+)
+
+// absences are the transactions of this gateway for which another node has been asked
+// for a lock, and that node.
+type absences struct {
+	mu   sync.Mutex
+	away map[kvpb.TxnID]kvpb.NodeID
+}
+
+func (a *absences) begin(id kvpb.TxnID, n kvpb.NodeID) {
+	a.mu.Lock()
+	if a.away == nil {
+		a.away = map[kvpb.TxnID]kvpb.NodeID{}
+	}
+	a.away[id] = n
+	a.mu.Unlock()
+}
+
+func (a *absences) end(id kvpb.TxnID) {
+	a.mu.Lock()
+	delete(a.away, id)
+	a.mu.Unlock()
+}
+
+// Deadlocks finds deadlocks of which not all waits are on one node. Each node looks
+// from the waits on it, and lets die only who waits there: whoever else is part of a
+// cycle finds it too and chooses the same.
+//
+// A transaction that waits is asked for first at its gateway, which its id names, and
+// then on the node where its gateway says that it waits. A cycle is believed only
+// after all its waits were seen a second and a third time, the same waits for the same
+// transactions, and their gateways still wait for the answers.
+type Deadlocks struct {
+	node   func() kvpb.NodeID
+	waits  *concurrency.WaitGraph
+	caller Caller
+	away   absences
+	found  func(concurrency.Deadlock) // hears of each before its victim does; for tests
+
+	mu      sync.Mutex
+	running bool
+	closed  bool
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	shunned map[kvpb.NodeID]shunned
+}
+
+// shunned is a node that did not answer.
+type shunned struct {
+	until time.Time
+	last  time.Duration
+}
+
+// NewDeadlocks returns what looks for deadlocks from the waits of a node. It is
+// connected with a Router by Config.Deadlocks, and with other nodes by Serve.
+func NewDeadlocks(node func() kvpb.NodeID, waits *concurrency.WaitGraph, c Caller) *Deadlocks {
+	d := &Deadlocks{node: node, waits: waits, caller: c, shunned: map[kvpb.NodeID]shunned{}}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	waits.OnSuspect(d.Suspect)
+	return d
+}
+
+// Suspect has the waits of this node looked after from now on, as long as there are
+// any. It does not block.
+func (d *Deadlocks) Suspect() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.running || d.closed {
+		return
+	}
+	d.running = true
+	d.wg.Go(d.run)
+}
+
+// Close ends the search.
+func (d *Deadlocks) Close() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.cancel()
+	d.wg.Wait()
+}
+
+func (d *Deadlocks) run() {
+	pause := time.NewTimer(searchEvery)
+	defer pause.Stop()
+	for {
+		select {
+		case <-pause.C:
+		case <-d.ctx.Done():
+			return
+		}
+		began := time.Now()
+		stale, some := d.waits.Stale(staleAfter)
+		if len(stale) > 0 {
+			d.search(stale)
+		}
+		if !some && d.rest() {
+			return
+		}
+		// Long queues take long to search: not more than a part of the time.
+		pause.Reset(max(searchEvery, min(searchShare*time.Since(began), searchPatience)))
+	}
+}
+
+// rest ends the search, unless a wait has begun meanwhile.
+func (d *Deadlocks) rest() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running = d.waits.Len() > 0
+	return !d.running
+}
+
+// search looks for deadlocks of the stale waits, and ends those of which the victim
+// waits here.
+func (d *Deadlocks) search(stale []concurrency.TxnID) {
+	s := &waitSearch{d: d, self: d.node(), known: map[kvpb.TxnID]*knownTxn{}, told: map[waitKey]struct{}{}}
+	s.take(s.self, d.answer(&kvpb.WaitsRequest{Txns: kvIDs(stale)}))
+	if len(s.next) == 0 {
+		return // all that they wait for is here, and the graph has looked for cycles
+	}
+	for range maxSteps {
+		if len(s.next) == 0 || len(s.waits) >= maxWaits || d.ctx.Err() != nil {
+			break
+		}
+		s.step()
+	}
+	for _, dead := range concurrency.Deadlocks(s.waits) {
+		v := &dead[0]
+		if v.Node != uint64(s.self) || onOneNode(dead) {
+			continue
+		}
+		if d.standsTwice(dead) {
+			if d.found != nil {
+				d.found(dead)
+			}
+			d.waits.Kill(v.Txn, v.Number, cycleOf(dead))
+		}
+	}
+}
+
+// onOneNode reports whether all waits are on one node, whose graph finds the cycle.
+func onOneNode(dead concurrency.Deadlock) bool {
+	for i := range dead {
+		if dead[i].Node != dead[0].Node {
+			return false
+		}
+	}
+	return true
+}
+
+func cycleOf(dead concurrency.Deadlock) []concurrency.TxnID {
+	ids := make([]concurrency.TxnID, len(dead))
+	for i := range dead {
+		ids[i] = dead[i].Txn
+	}
+	return ids
+}
+
+func kvIDs(ids []concurrency.TxnID) []kvpb.TxnID {
+	out := make([]kvpb.TxnID, len(ids))
+	for i, id := range ids {
+		out[i] = kvpb.TxnID(id)
+	}
+	return out
+}
+
+// answer answers a question of this node or another.
+func (d *Deadlocks) answer(req *kvpb.WaitsRequest) *kvpb.WaitsResponse {
+	ids := make([]concurrency.TxnID, 0, len(req.Txns))
+	for _, id := range req.Txns {
+		ids = append(ids, concurrency.TxnID(id))
+	}
+	var reports []concurrency.WaitReport
+	if req.Exact {
+		reports = d.waits.Exact(ids, maxWaits)
+	} else {
+		reports = d.waits.Report(ids, maxWaits)
+	}
+	resp := &kvpb.WaitsResponse{Waits: make([]kvpb.Wait, 0, len(reports))}
+	asked := map[kvpb.TxnID]struct{}{}
+	for _, id := range req.Txns {
+		asked[id] = struct{}{}
+	}
+	for i := range reports {
+		r := &reports[i]
+		w := kvpb.Wait{Txn: kvpb.TxnID(r.Txn), StartTS: r.Start, Number: r.Number, Blockers: kvIDs(r.Blockers)}
+		resp.Waits = append(resp.Waits, w)
+		if !req.Exact {
+			for _, b := range w.Blockers {
+				asked[b] = struct{}{}
+			}
+		}
+	}
+	d.away.mu.Lock()
+	defer d.away.mu.Unlock()
+	for id := range asked {
+		if n, ok := d.away.away[id]; ok {
+			resp.Away = append(resp.Away, kvpb.Away{Txn: id, Node: n})
+		}
+	}
+	return resp
+}
+
+// Serve answers a question of another node.
+func (d *Deadlocks) Serve(payload []byte) ([]byte, error) {
+	op, _, body, err := kvwire.DecodeRequest(payload)
+	if err == nil && op != kvwire.OpWaits {
+		err = kvwire.ErrDamaged
+	}
+	var req kvpb.WaitsRequest
+	if err == nil {
+		err = kvwire.DecodeWaits(body, &req)
+	}
+	if err == nil && len(req.Txns) > maxAsked {
+		err = kvwire.ErrDamaged
+	}
+	if err != nil {
+		return kvwire.AppendFailure(nil, err), nil
+	}
+	return kvwire.AppendWaitsResponse(kvwire.AppendOK(nil), d.answer(&req)), nil
+}
+
+// ask asks a node, this one too. It returns nil if there is no answer.
+func (d *Deadlocks) ask(n kvpb.NodeID, req *kvpb.WaitsRequest) *kvpb.WaitsResponse {
+	if n == d.node() {
+		return d.answer(req)
+	}
+	d.mu.Lock()
+	was := d.shunned[n]
+	d.mu.Unlock()
+	if time.Now().Before(was.until) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, searchPatience)
+	defer cancel()
+	resp := new(kvpb.WaitsResponse)
+	answer, err := d.caller.Call(ctx, n, MethodWaits, kvwire.AppendWaits(kvwire.AppendRequest(nil, kvwire.OpWaits, 0), req))
+	if err == nil {
+		var body []byte
+		if body, err = kvwire.DecodeResponse(answer); err == nil {
+			err = kvwire.DecodeWaitsResponse(body, resp)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil {
+		last := min(max(2*was.last, shunFirst), shunMost)
+		d.shunned[n] = shunned{until: time.Now().Add(last), last: last}
+		return nil
+	}
+	delete(d.shunned, n)
+	return resp
+}
+
+// askAll asks several nodes at the same time.
+func (d *Deadlocks) askAll(questions map[kvpb.NodeID]*kvpb.WaitsRequest) map[kvpb.NodeID]*kvpb.WaitsResponse {
+	answers := make(map[kvpb.NodeID]*kvpb.WaitsResponse, len(questions))
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for n, req := range questions {
+		wg.Go(func() {
+			a := d.ask(n, req)
+			mu.Lock()
+			answers[n] = a
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	return answers
+}
+
+// standsTwice looks at a cycle again, two times: what was read of several nodes at
+// different moments stands at one moment if it is the same before and after it.
+func (d *Deadlocks) standsTwice(dead concurrency.Deadlock) bool {
+	for range 2 {
+		if !d.stands(dead) {
+			return false
+		}
+	}
+	return true
+}
+
+// stands reports whether the waits of a cycle are there now, each still for the next
+// one's transaction, and whether the gateways wait for those that are not on them.
+func (d *Deadlocks) stands(dead concurrency.Deadlock) bool {
+	questions := map[kvpb.NodeID]*kvpb.WaitsRequest{}
+	put := func(n kvpb.NodeID, id kvpb.TxnID) {
+		if questions[n] == nil {
+			questions[n] = &kvpb.WaitsRequest{Exact: true}
+		}
+		questions[n].Txns = append(questions[n].Txns, id)
+	}
+	for i := range dead {
+		at, id := kvpb.NodeID(dead[i].Node), kvpb.TxnID(dead[i].Txn)
+		put(at, id)
+		if g := id.Gateway(); g != at {
+			put(g, id)
+		}
+	}
+	answers := d.askAll(questions)
+	for i := range dead {
+		next := kvpb.TxnID(dead[(i+1)%len(dead)].Txn)
+		at, id := kvpb.NodeID(dead[i].Node), kvpb.TxnID(dead[i].Txn)
+		if !waitsStill(answers[at], id, dead[i].Number, next) {
+			return false
+		}
+		if g := id.Gateway(); g != at && !awayStill(answers[g], id, at) {
+			return false
+		}
+	}
+	return true
+}
+
+func waitsStill(a *kvpb.WaitsResponse, id kvpb.TxnID, number uint64, next kvpb.TxnID) bool {
+	if a == nil {
+		return false
+	}
+	for i := range a.Waits {
+		w := &a.Waits[i]
+		if w.Txn != id || w.Number != number {
+			continue
+		}
+		for _, b := range w.Blockers {
+			if b == next {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func awayStill(a *kvpb.WaitsResponse, id kvpb.TxnID, at kvpb.NodeID) bool {
+	if a == nil {
+		return false
+	}
+	for _, w := range a.Away {
+		if w.Txn == id && w.Node == at {
+			return true
+		}
+	}
+	return false
+}

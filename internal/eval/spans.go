@@ -1,0 +1,127 @@
+package eval
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/storage"
+	"github.com/lichendb/lichen/internal/storage/mvcc"
+)
+
+// spansPerCancelCheck is how many spans a scan reads between looks at its context.
+const spansPerCancelCheck = 256
+
+// scanSpans evaluates a scan of several spans with one iterator for the spans and
+// one for the single keys among them: they are sorted, so that each seek goes on
+// from where the one before has ended.
+func scanSpans(ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
+	r := mvcc.NewReader(eng)
+	defer r.Close()
+	page := page{req: req, resp: resp}
+	var scanner mvcc.Scanner
+	for i, s := range req.Spans {
+		s, ok := s.Clip(req.Start, req.End)
+		if !ok {
+			continue
+		}
+		if i%spansPerCancelCheck == spansPerCancelCheck-1 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if page.full {
+			resp.Resume = append([]byte(nil), s.Key...)
+			return nil
+		}
+		if len(s.EndKey) == 0 {
+			if err := page.point(&r, s.Key); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := r.Rescan(&scanner, keys.Span{Start: s.Key, End: s.EndKey}, req.Txn.ReadTS); err != nil {
+			return err
+		}
+		for scanner.Next() {
+			resp.Append(scanner.Key(), scanner.Value())
+			if page.added(); page.full {
+				resp.Resume = append(append([]byte(nil), scanner.Key()...), 0)
+				return nil
+			}
+			if page.rows%rowsPerCancelCheck == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+		if err := scanner.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page is a response within the limits of its request.
+type page struct {
+	req  *kvpb.ScanRequest
+	resp *kvpb.ScanResponse
+	rows int
+	full bool
+}
+
+// added counts a row.
+func (p *page) added() {
+	p.rows++
+	p.full = p.req.MaxKeys > 0 && p.rows >= p.req.MaxKeys ||
+		p.req.MaxBytes > 0 && len(p.resp.Arena) >= p.req.MaxBytes
+}
+
+// point adds the row of one key, if it exists.
+func (p *page) point(r *mvcc.Reader, key []byte) error {
+	// Read to where Append will put it, if there is room.
+	room := append(p.resp.Arena, key...)
+	v, found, err := r.Get(key, p.req.Txn.ReadTS, room)
+	if err != nil || !found {
+		return err
+	}
+	p.resp.Append(key, v.Data)
+	p.added()
+	return nil
+}
+
+// scanSpansVisible is scanSpans where versions may be hidden.
+func scanSpansVisible(
+	ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, hidden mvcc.Hidden, resp *kvpb.ScanResponse,
+) error {
+	page := page{req: req, resp: resp}
+	for _, s := range req.Spans {
+		s, ok := s.Clip(req.Start, req.End)
+		if !ok {
+			continue
+		}
+		if page.full {
+			resp.Resume = append([]byte(nil), s.Key...)
+			return nil
+		}
+		if len(s.EndKey) == 0 {
+			v, found, err := mvcc.GetVisible(eng, s.Key, req.Txn.ReadTS, hidden, nil)
+			if err != nil {
+				return err
+			}
+			if found {
+				resp.Append(s.Key, v.Data)
+				page.added()
+			}
+			continue
+		}
+		span := keys.Span{Start: s.Key, End: s.EndKey}
+		err := mvcc.ScanVisible(ctx, eng, span, req.Txn.ReadTS, hidden, false, func(key, value []byte) bool {
+			resp.Append(key, value)
+			if page.added(); page.full {
+				resp.Resume = append(append([]byte(nil), key...), 0)
+			}
+			return !page.full
+		})
+		if err != nil || resp.Resume != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package address
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// FirstRange is the range that holds the meta records.
+const FirstRange kvpb.RangeID = 1
+
+const (
+	// maxUnpublished bounds the ranges whose address waits to be published; what
+	// does not fit is found again when the range is looked at next.
+	maxUnpublished = 1 << 16
+	publishRetry   = 500 * time.Millisecond
+	// republishEvery is how often a node looks whether the addresses of the ranges
+	// that it leads are right.
+	republishEvery = time.Minute
+	// askTimeout bounds the wait for one node's answer, writeTimeout the writing of
+	// records.
+	askTimeout   = 3 * time.Second
+	writeTimeout = 3 * time.Second
+)
+
+// Options say what a Book works with.
+type Options struct {
+	// Replica finds a replica of this node that holds data, Replicas all of them.
+	Replica  func(kvpb.RangeID) (*replica.Replica, bool)
+	Replicas func() []*replica.Replica
+	// Peers are the other nodes; Ask has one of them tell what its Known returns.
+	Peers  func() []kvpb.NodeID
+	Ask    func(ctx context.Context, node kvpb.NodeID) (*kvpb.RangeDescriptor, error)
+	Logger *slog.Logger
+}
+
+// Book is what a node does for the addresses of ranges.
+type Book struct {
+	o           Options
+	firstRange  atomic.Pointer[kvpb.RangeDescriptor] // as last heard
+	unpublished chan kvpb.RangeID
+
+	mu sync.Mutex
+	// recorded are generations of descriptors known to be in the records, or older than
+	// what is: a record never goes back, so it need not be read again.
+	recorded map[kvpb.RangeID]uint64
+}
+
+// NewBook returns a Book. It does nothing by itself before Run.
+func NewBook(o Options) *Book {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Book{o: o, unpublished: make(chan kvpb.RangeID, maxUnpublished), recorded: map[kvpb.RangeID]uint64{}}
+}
+
+// Known returns the descriptor of the first range as this node knows it, nil if it
+// does not.
+func (b *Book) Known() *kvpb.RangeDescriptor {
+	if r, ok := b.o.Replica(FirstRange); ok {
+		return r.Desc()
+	}
+	return b.firstRange.Load()
+}
+
+// FindFirstRange returns where the addresses are. It is dist.Config.FirstRange.
+func (b *Book) FindFirstRange(ctx context.Context) (kvpb.RangeDescriptor, error) {
+	if r, ok := b.o.Replica(FirstRange); ok {
+		return *r.Desc(), nil
+	}
+	newest := b.firstRange.Load()
+	for _, n := range b.o.Peers() {
+		c, cancel := context.WithTimeout(ctx, askTimeout)
+		d, err := b.o.Ask(c, n)
+		cancel()
+		if err == nil && d != nil && (newest == nil || newest.Generation < d.Generation) {
+			newest = d
+		}
+	}
+	if newest == nil {
+		return kvpb.RangeDescriptor{}, errors.New("no node that can be reached knows the first range")
+	}
+	b.firstRange.Store(newest)
+	return *newest, nil
+}
+
+// Publish notes that the address of a range that is led here may have to be
+// written. It does not block.
+func (b *Book) Publish(r *replica.Replica) {
+	select {
+	case b.unpublished <- r.RangeID():
+	default:
+	}
+}
+
+// Run writes the addresses of ranges until ctx ends.
+func (b *Book) Run(ctx context.Context, db *kv.DB) {
+	again := time.NewTicker(republishEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+			for _, r := range b.o.Replicas() {
+				if r.Leads() && !b.isRecorded(r.Desc()) {
+					b.Publish(r)
+				}
+			}
+		case id := <-b.unpublished:
+			// Whoever has applied a descriptor may write it: the newest one stays.
+			r, ok := b.o.Replica(id)
+			if !ok || b.isRecorded(r.Desc()) {
+				continue
+			}
+			if err := b.Write(ctx, db, r.Desc()); err != nil && ctx.Err() == nil {
+				b.o.Logger.Warn("address of a range", "range", id, "err", err)
+				time.AfterFunc(publishRetry, func() { b.Publish(r) })
+			}
+		}
+	}
+}
+
+// isRecorded reports whether a descriptor need not be written any more.
+func (b *Book) isRecorded(d *kvpb.RangeDescriptor) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.recorded[d.RangeID] >= d.Generation
+}
+
+// maxRecorded bounds Book.recorded; beyond it everything is looked at anew.
+const maxRecorded = 1 << 20
+
+func (b *Book) noteRecorded(descs []*kvpb.RangeDescriptor) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.recorded) > maxRecorded {
+		clear(b.recorded)
+	}
+	for _, d := range descs {
+		b.recorded[d.RangeID] = max(b.recorded[d.RangeID], d.Generation)
+	}
+}
+
+// Write puts descriptors into the meta records of their ranges, unless newer ones are
+// there, and removes those of ranges that were merged away.
+func (b *Book) Write(ctx context.Context, db *kv.DB, descs ...*kvpb.RangeDescriptor) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	err := db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		for _, d := range descs {
+			if err := write(ctx, t, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		b.noteRecorded(descs)
+	}
+	return err
+}
+
+// write puts one descriptor in, and removes the records of the ranges that it has taken
+// in: those of earlier generations that end within it.
+func write(ctx context.Context, t *kv.Txn, d *kvpb.RangeDescriptor) error {
+	key := keys.Meta(d.EndKey)
+	newer := false
+	// The record at the range's end, and the next one: the range may be part of that.
+	err := each(ctx, t, key, keys.MetaSpan().End, 2, func(_ []byte, o *kvpb.RangeDescriptor) error {
+		newer = newer || o.Generation >= d.Generation && bytes.Compare(o.StartKey, d.EndKey) < 0
+		return nil
+	})
+	if err != nil || newer {
+		return err
+	}
+	if err := t.Put(key, apply.EncodeDescriptor(d)); err != nil {
+		return err
+	}
+	return each(ctx, t, keys.Next(keys.Meta(d.StartKey)), key, 0, func(k []byte, o *kvpb.RangeDescriptor) error {
+		if o.Generation >= d.Generation {
+			return nil
+		}
+		return t.Delete(k)
+	})
+}
+
+// each calls fn for the records of [lo, hi), or for the first few of them.
+func each(ctx context.Context, t *kv.Txn, lo, hi []byte, limit int, fn func(key []byte, d *kvpb.RangeDescriptor) error) error {
+	var page kv.ScanResult
+	for n := 0; lo != nil && bytes.Compare(lo, hi) < 0; lo = bytes.Clone(page.Resume) {
+		if err := t.Scan(ctx, lo, hi, kv.ScanOptions{MaxRows: limit}, &page); err != nil {
+			return err
+		}
+		for i := range page.Len() {
+			d, err := apply.DecodeDescriptor(page.Value(i))
+			if err != nil {
+				return err
+			}
+			if err := fn(bytes.Clone(page.Key(i)), d); err != nil {
+				return err
+			}
+			if n++; n == limit {
+				return nil
+			}
+		}
+	}
+	return nil
+}

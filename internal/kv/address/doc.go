@@ -1,0 +1,21 @@
+// Package address keeps the meta records true: the index of where ranges are.
+//
+// Above it: server, and the simulated cluster, whose nodes both have a Book. Below it:
+// kv, by which records are read and written as ordinary keys, and replica.
+//
+// Main type: [Book]. Finding the first range (FindFirstRange) is where every
+// address begins; Publish and Run write the records of the ranges that this node leads.
+//
+// Invariants:
+//
+//  1. A record is replaced only by that of a later generation, and none is written of a
+//     range that a later one overlaps (write).
+//  2. A record between the borders of a later range goes when that range's own is
+//     written (write).
+//  3. A change that a leader has applied is written in the end: what fails is tried
+//     again, and every led range is looked at once in a while (Book.Run).
+//
+// Concurrency: a Book may be used from any goroutine. Run belongs to one.
+//
+// It does not tell anybody: who has a stale address learns it from the replica it asks.
+package address

@@ -1,0 +1,151 @@
+package kv_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kv"
+)
+
+// delay makes the gateway's first message of a kind arrive only after the clocks
+// have passed a time and another gateway has read some keys then.
+func (g *gateway) delay(op string, past hlc.Timestamp, other *gateway, read ...string) {
+	done := false
+	g.set(func(o string, _ []byte, after bool) error {
+		g.mu.Lock()
+		first := o == op && !after && !done
+		done = done || first
+		g.mu.Unlock()
+		if first {
+			g.c.clock.Forward(past.Next())
+			if len(read) > 0 {
+				other.get(read...)
+			}
+		}
+		return nil
+	})
+}
+
+// A commit does not go beyond its deadline, however it commits and wherever it is
+// held up; before the deadline it may arrive late as long as nobody has noticed.
+func TestCommitDeadline(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		iso   kv.Isolation
+		keys  []string
+		op    string
+		read  []string
+		fails bool
+	}{
+		{name: "in one phase, unnoticed", keys: []string{"a"}, op: "commit"},
+		{name: "in one phase, read meanwhile", keys: []string{"a"}, op: "commit", read: []string{"a"}, fails: true},
+		{name: "in one phase, at present", iso: kv.ReadCommitted, keys: []string{"a"}, op: "commit", fails: true},
+		{name: "across, unnoticed", keys: []string{"a", "i", "q"}, op: "stage"},
+		{name: "across, read meanwhile", keys: []string{"a", "i", "q"}, op: "stage", read: []string{"i"}, fails: true},
+		{name: "across, read committed", iso: kv.ReadCommitted, keys: []string{"a", "q"}, op: "stage", read: []string{"q"}, fails: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRanges(t, fs.NewMem(), "h", "p")
+			defer r.close()
+			ctx := context.Background()
+			g, other := r.gateway(), r.gateway()
+			other.mustSet("old", c.keys...)
+			other.router.Wait()
+			txn := g.db.Begin(kv.TxnOptions{Isolation: c.iso})
+			txn.BeginStatement()
+			if err := setAll(ctx, txn, "new", c.keys...); err != nil {
+				t.Fatal(err)
+			}
+			now := r.clock.Now()
+			txn.Deadline = hlc.Timestamp{WallTime: now.WallTime + int64(time.Second)}
+			g.delay(c.op, txn.Deadline, other, c.read...)
+			err := txn.Commit(ctx)
+			g.router.Wait()
+			want := "new"
+			if c.fails {
+				if want = "old"; !kv.IsRetryable(err) {
+					t.Errorf("the commit returned %v", err)
+				}
+			} else if err != nil || txn.Deadline.Less(txn.CommitTimestamp()) {
+				t.Errorf("the commit returned %v, at %s with the deadline %s", err, txn.CommitTimestamp(), txn.Deadline)
+			}
+			var all []string
+			for range c.keys {
+				all = append(all, want)
+			}
+			if got := other.get(c.keys...); got != fmt.Sprint(all) {
+				t.Errorf("values are %s", got)
+			}
+			other.mustSet("end", c.keys...) // nothing is locked
+			other.router.Wait()
+			r.clean()
+			txn.Reset(kv.TxnOptions{})
+			if !txn.Deadline.IsEmpty() {
+				t.Error("the next transaction inherits the deadline")
+			}
+		})
+	}
+}
+
+// A large transaction, whose record alone decides, keeps its deadline too.
+func TestCommitDeadlineSpilled(t *testing.T) {
+	ctx := context.Background()
+	for _, late := range []bool{false, true} {
+		r := newRanges(t, fs.NewMem(), "h")
+		g := r.gateway()
+		txn := g.db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
+		txn.BeginStatement()
+		if err := setAll(ctx, txn, string(make([]byte, 9<<20)), "a", "i"); err != nil {
+			t.Fatal(err)
+		}
+		txn.Deadline = r.clock.Now()
+		if !late {
+			txn.Deadline.WallTime += int64(time.Minute)
+		}
+		other := r.gateway()
+		other.get("a", "i") // so that it can't commit in the past
+		if err := txn.Commit(ctx); kv.IsRetryable(err) != late || err != nil && !late {
+			t.Errorf("late=%t: the commit returned %v", late, err)
+		}
+		g.router.Wait()
+		other.mustSet("end", "a", "i")
+		r.close()
+	}
+}
+
+// A part that was staged in time and whose gateway stopped is committed by others
+// at its own timestamp, not later, though the deadline has passed.
+func TestDeadlineAndRecovery(t *testing.T) {
+	r := newRanges(t, fs.NewMem(), "h", "p")
+	defer r.close()
+	ctx := context.Background()
+	g, other := r.gateway(), r.gateway()
+	other.mustSet("old", "a", "i", "q")
+	other.router.Wait()
+	txn := g.db.Begin(kv.TxnOptions{})
+	txn.BeginStatement()
+	if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
+		t.Fatal(err)
+	}
+	txn.Deadline = r.clock.Now()
+	g.dieAt(4, true) // the parts arrive, nothing after them
+	if err := txn.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r.clock.Forward(hlc.Timestamp{WallTime: txn.Deadline.WallTime + int64(time.Hour)})
+	g.router.Wait()
+	if got := other.get("a", "i", "q"); got != "[new new new]" {
+		t.Errorf("values are %s", got)
+	}
+	at := other.db.Begin(kv.TxnOptions{AsOf: txn.Deadline, ReadOnly: true})
+	at.BeginStatement()
+	v, _, err := at.Get(ctx, key("q"))
+	if string(v) != "new" || err != nil {
+		t.Errorf("at the deadline it is %q, %v", v, err)
+	}
+	at.Rollback(ctx)
+}

@@ -1,0 +1,62 @@
+package kvwire
+
+import "github.com/lichendb/lichen/internal/kvpb"
+
+func appendTxnIDs(b []byte, ids []kvpb.TxnID) []byte {
+	b = appendUint(b, uint64(len(ids)))
+	for _, id := range ids {
+		b = appendTxnID(b, id)
+	}
+	return b
+}
+
+func (f *reader) txnIDs() []kvpb.TxnID {
+	var out []kvpb.TxnID
+	for n := f.count(2); n > 0; n-- {
+		out = append(out, f.txnID())
+	}
+	return out
+}
+
+// AppendWaits appends the fields of a request.
+func AppendWaits(b []byte, req *kvpb.WaitsRequest) []byte {
+	return appendTxnIDs(appendFlags(b, req.Exact), req.Txns)
+}
+
+// DecodeWaits reads what AppendWaits wrote.
+func DecodeWaits(b []byte, req *kvpb.WaitsRequest) error {
+	f := reader{b: b}
+	f.flags(&req.Exact)
+	req.Txns = f.txnIDs()
+	return f.err()
+}
+
+// AppendWaitsResponse appends the fields of a response.
+func AppendWaitsResponse(b []byte, resp *kvpb.WaitsResponse) []byte {
+	b = appendUint(b, uint64(len(resp.Waits)))
+	for i := range resp.Waits {
+		w := &resp.Waits[i]
+		b = appendTimestamp(appendTxnID(b, w.Txn), w.StartTS)
+		b = appendTxnIDs(appendUint(b, w.Number), w.Blockers)
+	}
+	b = appendUint(b, uint64(len(resp.Away)))
+	for _, a := range resp.Away {
+		b = appendUint(appendTxnID(b, a.Txn), uint64(a.Node))
+	}
+	return b
+}
+
+// DecodeWaitsResponse reads what AppendWaitsResponse wrote.
+func DecodeWaitsResponse(b []byte, resp *kvpb.WaitsResponse) error {
+	f := reader{b: b}
+	resp.Waits, resp.Away = nil, nil
+	for n := f.count(6); n > 0; n-- {
+		w := kvpb.Wait{Txn: f.txnID(), StartTS: f.timestamp(), Number: f.uint()}
+		w.Blockers = f.txnIDs()
+		resp.Waits = append(resp.Waits, w)
+	}
+	for n := f.count(3); n > 0; n-- {
+		resp.Away = append(resp.Away, kvpb.Away{Txn: f.txnID(), Node: kvpb.NodeID(f.uint())})
+	}
+	return f.err()
+}

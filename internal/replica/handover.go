@@ -1,0 +1,356 @@
+package replica
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"go.etcd.io/raft/v3/tracker"
+)
+
+const (
+	// handoverPatience is how long a leader that hands over waits for the requests
+	// under way; new ones are refused meanwhile. If it takes longer, the row locks are
+	// lost with the leadership.
+	handoverPatience = time.Second
+	// handoverTimeout bounds the whole, handoverCheck is how often the leader looks
+	// whether it has been succeeded.
+	handoverTimeout = 10 * time.Second
+	handoverCheck   = 200 * time.Millisecond
+	// maxHandoverBytes bounds the row locks that are handed over: with more, all are
+	// lost with the leadership.
+	maxHandoverBytes = 8 << 20
+	// handoverVersion is the format of the record.
+	handoverVersion = 1
+)
+
+// handing keeps a leader's requests that change row locks apart from the moment at
+// which it takes the locks to hand them over.
+type handing struct {
+	inside atomic.Int64
+	shut   atomic.Bool   // from then on until the next leadership begins
+	empty  chan struct{} // has one when the last one inside left, being shut
+	begun  atomic.Bool   // a transfer is under way
+	// present is the term of the last entry applied, former the one of the last entry of
+	// another term: of the leadership before. Both belong to the processing goroutine.
+	former, present uint64
+}
+
+// enter admits a request that changes row locks; it calls leave, also before it waits
+// for others.
+func (h *handing) enter() bool {
+	h.inside.Add(1)
+	if h.shut.Load() {
+		h.leave()
+		return false
+	}
+	return true
+}
+
+func (h *handing) leave() {
+	if h.inside.Add(-1) == 0 && h.shut.Load() {
+		select {
+		case h.empty <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// wait returns when nobody is inside any more, being shut; false if that takes longer
+// than patience.
+func (h *handing) wait(patience time.Duration) bool {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for h.inside.Load() > 0 {
+		select {
+		case <-h.empty:
+		case <-late.C:
+			return h.inside.Load() == 0
+		}
+	}
+	return true
+}
+
+// reenter is enter after a leave. It counts the request even if that is too late, which it
+// reports by false: the locks may be on their way then.
+func (h *handing) reenter() bool {
+	h.inside.Add(1)
+	return !h.shut.Load()
+}
+
+// open lets requests in again.
+func (h *handing) open() {
+	h.shut.Store(false)
+	h.begun.Store(false)
+}
+
+// noteTerm hears of the term of each entry applied.
+func (h *handing) noteTerm(term uint64) {
+	if term != h.present {
+		h.former, h.present = h.present, term
+	}
+}
+
+// lockSection is a request's stay among those that change row locks. The zero value
+// is outside.
+type lockSection struct {
+	r  *Replica
+	in bool
+}
+
+func (s *lockSection) enter(r *Replica) error {
+	s.r = r
+	if s.in = r.handing.enter(); !s.in {
+		return r.notLeader()
+	}
+	return nil
+}
+
+func (s *lockSection) leave() {
+	if s.in {
+		s.in = false
+		s.r.handing.leave()
+	}
+}
+
+// TransferLeader makes another replica the leader, if it has the log, and hands it
+// the row locks. It returns at once.
+func (r *Replica) TransferLeader(to kvpb.ReplicaID) {
+	l := r.lease.Load()
+	if l == nil || l.alone || l.given.Load() || r.Desc().Into != 0 {
+		r.transfer(to)
+		return
+	}
+	if r.handing.begun.CompareAndSwap(false, true) {
+		r.spills.run(func() { r.handOver(l, to) })
+	}
+}
+
+func (r *Replica) transfer(to kvpb.ReplicaID) {
+	r.group.deliver(input{do: func() { r.group.rn.TransferLeader(uint64(to)) }})
+}
+
+// mayLead reports whether a replica is so near the end of the log that it can lead at
+// once.
+func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
+	told := make(chan bool, 1)
+	r.group.deliver(input{do: func() {
+		g := r.group
+		p, ok := g.rn.Status().Progress[uint64(to)]
+		told <- ok && p.State == tracker.StateReplicate && p.Match+maxBehind >= g.view.state.Last
+	}})
+	select {
+	case ok := <-told:
+		return ok
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// handOver writes the row locks into the range for the next leadership, and ends this
+// one. From the moment at which it takes them this leader serves nothing any more,
+// even if it stays leader: only a leadership of a later term does, perhaps its own
+// (Reclaim), and takes the locks over.
+func (r *Replica) handOver(l *lease, to kvpb.ReplicaID) {
+	ctx, cancel := r.spills.background(handoverTimeout)
+	defer cancel()
+	under, err := r.admitWrite(ctx)
+	if err != nil || under.term != l.term || !r.mayLead(ctx, to) {
+		r.handing.begun.Store(false)
+		r.transfer(to)
+		return
+	}
+	r.handing.shut.Store(true)
+	began := time.Now()
+	if !r.handing.wait(handoverPatience) {
+		r.deps.Logger.Info("row locks are not handed over: requests take too long", "range", r.id)
+		r.handing.open()
+		r.transfer(to)
+		return
+	}
+	if now := r.lease.Load(); now == nil || now.term != l.term {
+		return // lost meanwhile; who leads next opens
+	}
+	l.given.Store(true) // before the locks go
+	locks := r.locks.Len()
+	if locks > 0 {
+		r.giveLocks(l, under)
+	}
+	r.transfer(to)
+	for ctx.Err() == nil {
+		select {
+		case <-time.After(handoverCheck):
+		case <-ctx.Done():
+		}
+		if now := r.lease.Load(); now == nil || now.term != l.term {
+			r.deps.Logger.Debug("leadership handed over", "range", r.id, "locks", locks, "after", time.Since(began))
+			return
+		}
+		r.Reclaim() // once raft has given the transfer up
+	}
+}
+
+func (r *Replica) giveLocks(l *lease, under tenure) {
+	h := handover{term: l.term, epoch: r.epoch.Load(), locks: r.locks.Extract(nil, nil)}
+	if all := r.merging.adopted.Load(); all != nil {
+		h.adopted = *all
+	}
+	r.abandoned.each(func(id kvpb.TxnID) { h.abandoned = append(h.abandoned, id) })
+	p := h.encode()
+	if len(p) > maxHandoverBytes {
+		r.deps.Logger.Warn("too many row locks to hand over", "range", r.id, "locks", len(h.locks))
+		return
+	}
+	var b apply.Builder
+	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
+	b.SetRaw(keys.RangeHandover(uint64(r.id)), p)
+	if err := r.group.propose(under, b.Bytes()); err != nil {
+		r.deps.Logger.Warn("handing over row locks", "range", r.id, "err", err)
+	}
+}
+
+// takeOver takes over the row locks that the leadership before this one handed over.
+// It runs when a leadership begins, after what is provisional was loaded.
+func (r *Replica) takeOver() error {
+	p, ok, err := r.deps.Engine.GetUnversioned(keys.RangeHandover(uint64(r.id)), nil)
+	if err != nil || !ok {
+		return err
+	}
+	h, err := decodeHandover(p)
+	if err != nil {
+		return err
+	}
+	if h.term == r.handing.former {
+		r.epoch.Store(h.epoch)
+		r.merging.adopted.Store(&h.adopted)
+		r.locks.Install(r.unfinished(h.locks))
+		for _, id := range h.abandoned {
+			r.abandoned.add(id)
+		}
+	}
+	r.spills.run(r.dropHandover)
+	return nil
+}
+
+// unfinished returns the locks but for those of transactions that were on their way
+// when they were taken: one that has ended holds none, and of one that is staged the
+// durable locks stand for those on its keys.
+func (r *Replica) unfinished(locks []concurrency.Lock) []concurrency.Lock {
+	d := r.Desc()
+	sp := &r.spills
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	kept := locks[:0]
+	for _, l := range locks {
+		_, _, ended := r.recent.find(kvpb.TxnID(l.Txn))
+		p := sp.all[kvpb.TxnID(l.Txn)]
+		if !ended && d.ContainsKey(l.Key) && (p == nil || p.keys == nil || !p.has(l.Key)) {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+// dropHandover removes the record of a handover that has been read.
+func (r *Replica) dropHandover() {
+	ctx, cancel := r.spills.background(proposalTimeout)
+	defer cancel()
+	for r.lease.Load() == nil { // it is about to be
+		select {
+		case <-time.After(pushFirst):
+		case <-ctx.Done():
+			return
+		}
+	}
+	var b apply.Builder
+	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
+	b.DeleteRaw(keys.RangeHandover(uint64(r.id)))
+	if err := r.proposeNow(b.Bytes()); err != nil {
+		r.deps.Logger.Debug("removing a handover", "range", r.id, "err", err) // a later leadership does
+	}
+}
+
+// handover is what a leader hands to the next one.
+type handover struct {
+	term, epoch uint64
+	adopted     []uint64
+	abandoned   []kvpb.TxnID
+	locks       []concurrency.Lock // sorted by key
+}
+
+func (h *handover) encode() []byte {
+	b := []byte{handoverVersion}
+	b = binary.AppendUvarint(b, h.term)
+	b = binary.AppendUvarint(b, h.epoch)
+	b = binary.AppendUvarint(b, uint64(len(h.adopted)))
+	for _, e := range h.adopted {
+		b = binary.AppendUvarint(b, e)
+	}
+	b = binary.AppendUvarint(b, uint64(len(h.abandoned)))
+	for _, id := range h.abandoned {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, id.Hi), id.Lo)
+	}
+	b = binary.AppendUvarint(b, uint64(len(h.locks)))
+	for _, l := range h.locks {
+		b = binary.AppendUvarint(b, uint64(len(l.Key)))
+		b = append(b, l.Key...)
+		b = binary.AppendUvarint(binary.AppendUvarint(b, l.Txn.Hi), l.Txn.Lo)
+		b = append(b, byte(l.Strength))
+	}
+	return b
+}
+
+var errHandover = errors.New("replica: damaged handover record")
+
+func decodeHandover(b []byte) (h handover, err error) {
+	if len(b) == 0 || b[0] != handoverVersion {
+		return h, fmt.Errorf("%w: unknown form", errHandover)
+	}
+	b = b[1:]
+	uint := func() uint64 {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			b, err = nil, errHandover
+			return 0
+		}
+		b = b[n:]
+		return v
+	}
+	count := func(size int) uint64 {
+		n := uint()
+		if n > uint64(len(b)/size) {
+			b, err = nil, errHandover
+			return 0
+		}
+		return n
+	}
+	h.term, h.epoch = uint(), uint()
+	for n := count(1); n > 0; n-- {
+		h.adopted = append(h.adopted, uint())
+	}
+	for n := count(2); n > 0; n-- {
+		h.abandoned = append(h.abandoned, kvpb.TxnID{Hi: uint(), Lo: uint()})
+	}
+	for n := count(4); n > 0; n-- {
+		k := count(1)
+		l := concurrency.Lock{Key: b[:k:k]}
+		b = b[k:]
+		l.Txn = concurrency.TxnID{Hi: uint(), Lo: uint()}
+		if len(b) == 0 {
+			return h, errHandover
+		}
+		l.Strength, b = concurrency.Strength(b[0]), b[1:]
+		if l.Strength == concurrency.None || l.Strength > concurrency.Update || l.Txn.IsZero() {
+			return h, errHandover
+		}
+		h.locks = append(h.locks, l)
+	}
+	return h, err
+}

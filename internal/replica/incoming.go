@@ -1,0 +1,280 @@
+package replica
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/storage"
+)
+
+// SnapshotTableBytes is how much one table of a received snapshot holds, roughly.
+const SnapshotTableBytes = 32 << 20
+
+// ErrDamagedSnapshot says that a snapshot did not arrive as it was sent.
+var ErrDamagedSnapshot = errors.New("replica: damaged snapshot")
+
+// castagnoli is the table of the checksums of snapshots. It never changes.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// SnapshotSum adds a chunk to the totals of a snapshot, which both ends keep.
+type SnapshotSum struct {
+	Chunks, Keys, Bytes uint64
+	CRC                 uint32
+}
+
+func (s *SnapshotSum) add(chunk []byte, keys uint64) {
+	s.Chunks++
+	s.Keys += keys
+	s.Bytes += uint64(len(chunk))
+	s.CRC = crc32.Update(s.CRC, castagnoli, chunk)
+}
+
+// IncomingSnapshot is a snapshot that arrives: its chunks become tables in a
+// directory of its own, which the engine takes over when all are there. Only the
+// chunk at hand is in memory. Close must be called in the end.
+type IncomingSnapshot struct {
+	Desc      *kvpb.RangeDescriptor
+	State     apply.State
+	Threshold hlc.Timestamp
+
+	eng    *storage.Engine
+	fs     fs.FS
+	dir    string
+	spans  []keys.Span // still to come, the present one first
+	bounds [2][]byte   // the present span's, as engine keys
+	data   bool        // the present span is that of the range's keys
+	sum    SnapshotSum
+
+	table *storage.TableWriter // nil between tables
+	from  []byte               // where the present table's deletion begins
+	last  []byte               // the last key
+	files []string
+}
+
+// NewIncoming begins to take a snapshot in, with a directory that is made for it.
+func NewIncoming(eng *storage.Engine, f fs.FS, dir string, d *kvpb.RangeDescriptor, st apply.State, threshold hlc.Timestamp) (*IncomingSnapshot, error) {
+	if err := f.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	if err := f.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	s := &IncomingSnapshot{Desc: d, State: st, Threshold: threshold, eng: eng, fs: f, dir: dir, spans: DataSpans(d), data: true}
+	s.enterSpan()
+	return s, nil
+}
+
+// Close removes the files that the engine has not taken over.
+func (s *IncomingSnapshot) Close() error {
+	if s.table != nil {
+		s.table.Close()
+		s.table = nil
+	}
+	return s.fs.RemoveAll(s.dir)
+}
+
+func (s *IncomingSnapshot) enterSpan() {
+	sp := s.spans[0]
+	s.bounds = [2][]byte{
+		storage.AppendEngineKey(nil, sp.Start, hlc.Timestamp{}), storage.AppendEngineKey(nil, sp.End, hlc.Timestamp{}),
+	}
+	s.from, s.last = sp.Start, nil
+}
+
+// Add takes in the next chunk.
+func (s *IncomingSnapshot) Add(chunk []byte) error {
+	n := uint64(0)
+	for rest := chunk; len(rest) > 0; n++ {
+		k, more, ok := cut(rest)
+		if !ok {
+			return ErrDamagedSnapshot
+		}
+		v, more, ok := cut(more)
+		if !ok {
+			return ErrDamagedSnapshot
+		}
+		if err := s.add(k, v); err != nil {
+			return err
+		}
+		rest = more
+	}
+	s.sum.add(chunk, n)
+	return nil
+}
+
+// add adds a key to the present table, or to the first one of a later span.
+func (s *IncomingSnapshot) add(k, v []byte) error {
+	for !s.inSpan(k) {
+		if len(s.spans) == 1 {
+			return fmt.Errorf("%w: key %x is not the range's", ErrDamagedSnapshot, k)
+		}
+		if err := s.leaveSpan(); err != nil {
+			return err
+		}
+	}
+	if s.last != nil && storage.CompareEngineKeys(s.last, k) >= 0 {
+		return fmt.Errorf("%w: keys out of order", ErrDamagedSnapshot)
+	}
+	if s.table != nil && s.table.Size() >= SnapshotTableBytes && !bytes.Equal(storage.Prefix(s.last), storage.Prefix(k)) {
+		key, _, err := storage.DecodeEngineKey(k)
+		if err != nil {
+			return err
+		}
+		if err := s.finishTable(key); err != nil {
+			return err
+		}
+		s.from = bytes.Clone(key)
+	}
+	s.last = append(s.last[:0], k...)
+	if err := s.openTable(); err != nil {
+		return err
+	}
+	return s.table.SetEngineKey(k, v)
+}
+
+func (s *IncomingSnapshot) inSpan(k []byte) bool {
+	return storage.CompareEngineKeys(s.bounds[0], k) <= 0 && storage.CompareEngineKeys(k, s.bounds[1]) < 0
+}
+
+func (s *IncomingSnapshot) leaveSpan() error {
+	if err := s.endSpan(); err != nil {
+		return err
+	}
+	s.spans, s.data = s.spans[1:], false
+	s.enterSpan()
+	return nil
+}
+
+// endSpan ends the present span. A span without keys has a table all the same, which
+// removes what the engine holds of it; that of the range's own keys is excised.
+func (s *IncomingSnapshot) endSpan() error {
+	if !s.data {
+		if err := s.openTable(); err != nil {
+			return err
+		}
+	}
+	return s.finishTable(s.spans[0].End)
+}
+
+func (s *IncomingSnapshot) openTable() (err error) {
+	if s.table == nil {
+		s.table, err = s.newTable()
+	}
+	return err
+}
+
+func (s *IncomingSnapshot) newTable() (*storage.TableWriter, error) {
+	path := s.fs.PathJoin(s.dir, fmt.Sprintf("%06d.sst", len(s.files)))
+	t, err := s.eng.NewTable(path)
+	if err == nil {
+		s.files = append(s.files, path)
+	}
+	return t, err
+}
+
+// finishTable completes the present table, which covers the keys below end.
+func (s *IncomingSnapshot) finishTable(end []byte) error {
+	t := s.table
+	if t == nil {
+		return nil
+	}
+	s.table = nil
+	if !s.data {
+		if err := t.DeleteRange(s.from, end); err != nil {
+			return errors.Join(err, t.Finish())
+		}
+	}
+	return t.Finish()
+}
+
+// Complete checks that all that was sent has arrived.
+func (s *IncomingSnapshot) Complete(sum SnapshotSum) error {
+	if s.sum != sum {
+		return fmt.Errorf("%w: %+v arrived, %+v was sent", ErrDamagedSnapshot, s.sum, sum)
+	}
+	for {
+		if err := s.endSpan(); err != nil {
+			return err
+		}
+		if s.spans = s.spans[1:]; len(s.spans) == 0 {
+			return nil
+		}
+		s.data = false
+		s.enterSpan()
+	}
+}
+
+// ingest replaces what the engine holds of the range by the snapshot, and removes
+// what lies in former borders of it, or in ranges that were merged into it. local holds
+// range-local keys that belong to it.
+func (s *IncomingSnapshot) ingest(former []*kvpb.RangeDescriptor, local *storage.Batch) error {
+	t, err := s.newTable()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(t.AddBatch(local), t.Finish()); err != nil {
+		return err
+	}
+	all := keys.Span{Start: s.Desc.StartKey, End: s.Desc.EndKey}
+	lo, hi := all.Start, all.End
+	for _, d := range former {
+		if bytes.Compare(d.EndKey, all.Start) <= 0 || bytes.Compare(all.End, d.StartKey) <= 0 {
+			return fmt.Errorf("range %d: a snapshot of %v in place of a replica of %x-%x", s.Desc.RangeID, all, d.StartKey, d.EndKey)
+		}
+		if bytes.Compare(d.StartKey, lo) < 0 {
+			lo = d.StartKey
+		}
+		if bytes.Compare(d.EndKey, hi) > 0 {
+			hi = d.EndKey
+		}
+	}
+	// Keys that left the range with a split that the snapshot jumps over: the other
+	// half comes by a snapshot of its own.
+	if err := errors.Join(s.clear(lo, all.Start), s.clear(all.End, hi)); err != nil {
+		return err
+	}
+	return s.eng.Ingest(s.files, lo, hi)
+}
+
+// clear makes tables that remove what belongs to the keys from start up to but not
+// including end and lies elsewhere.
+func (s *IncomingSnapshot) clear(start, end []byte) error {
+	if bytes.Equal(start, end) {
+		return nil
+	}
+	data := keys.Span{Start: start, End: end}
+	for _, sp := range []keys.Span{keys.LockSpan(data), keys.TxnRecordSpan(data)} {
+		t, err := s.newTable()
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(t.DeleteRange(sp.Start, sp.End), t.Finish()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendChunkKey appends a key and its value to a chunk of a snapshot.
+func appendChunkKey(chunk, key, value []byte) []byte {
+	chunk = binary.AppendUvarint(chunk, uint64(len(key)))
+	chunk = append(chunk, key...)
+	chunk = binary.AppendUvarint(chunk, uint64(len(value)))
+	return append(chunk, value...)
+}
+
+func cut(p []byte) (b, rest []byte, ok bool) {
+	n, w := binary.Uvarint(p)
+	if w <= 0 || n > uint64(len(p)-w) {
+		return nil, nil, false
+	}
+	return p[w : w+int(n)], p[w+int(n):], true
+}

@@ -1,0 +1,243 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// A merge takes the range to the right of this one in. docs/decisions/0007 (Merges)
+// says why it goes the way it does:
+//
+//  1. The left range's descriptor says which range is about to be merged into it
+//     (Merging): until that is settled it changes in no other way.
+//  2. The right range is frozen (Into): from that entry of its log on it evaluates
+//     nothing and answers nothing, and whatever was evaluated before has no effect after.
+//  3. When all its replicas have that entry in their logs, a command in the left
+//     range's log widens the left range. Each replica first applies its store's
+//     replica of the right range up to the entry, whose place it takes then.
+//
+// If a merge is not carried out to its end, the left range's leader ends it
+// (ResolveMerge): a change of the left range's descriptor keeps the command of step 3
+// from taking effect any more, then the right range is let go on.
+
+const (
+	// settleWait is how long a merge waits for the right range's parts of transactions
+	// to be decided, confirmWait for its replicas to have its log.
+	settleWait  = 500 * time.Millisecond
+	confirmWait = 3 * time.Second
+	// mergePoll is how often that is looked at.
+	mergePoll = 2 * time.Millisecond
+)
+
+// ErrNotNow says that two ranges can't be merged at the moment.
+var ErrNotNow = errors.New("replica: the ranges can't be merged now")
+
+// Merge takes the range to the right in, whose leader is right. It returns when this
+// replica has applied the merge. After an error it may be half done: if the descriptor
+// says so (Merging), the caller calls ResolveMerge.
+func (r *Replica) Merge(ctx context.Context, right *Replica) error {
+	left := r.Desc()
+	if err := mergeable(left, right.Desc()); err != nil {
+		return err
+	}
+	if !r.Leads() || !right.Leads() {
+		return fmt.Errorf("%w: they have different leaders", ErrNotNow)
+	}
+	defer right.shutGate()()
+	if err := right.awaitSettled(ctx); err != nil {
+		return err
+	}
+	next := cloneDescriptor(left)
+	next.Generation++
+	next.Merging = right.id
+	if err := r.redescribe(left, next); err != nil {
+		return err
+	}
+	m, err := right.freeze(next)
+	if err != nil {
+		return err
+	}
+	if err := right.nothingProvisional(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(r.awaitFollowers(ctx, 1), right.awaitFollowers(ctx, m.Index)); err != nil {
+		return err
+	}
+	return r.take(next, m)
+}
+
+// mergeable answers whether two ranges lie side by side, on the same stores, and
+// neither is being changed.
+func mergeable(left, right *kvpb.RangeDescriptor) error {
+	switch {
+	case !bytes.Equal(left.EndKey, right.StartKey) || len(right.EndKey) == 0:
+		return fmt.Errorf("%w: range %d does not begin where range %d ends", ErrNotNow, right.RangeID, left.RangeID)
+	case left.Changing() || right.Changing():
+		return ErrBusy
+	case len(left.Replicas) != len(right.Replicas):
+		return fmt.Errorf("%w: they have different replicas", ErrNotNow)
+	}
+	for _, rep := range left.Replicas {
+		if o, ok := right.Replica(rep.Store); !ok || o.Type != rep.Type || o.Node != rep.Node {
+			return fmt.Errorf("%w: they have different replicas", ErrNotNow)
+		}
+	}
+	return nil
+}
+
+// redescribe replaces the descriptor old by next; it has no effect if another one
+// took its place.
+func (r *Replica) redescribe(old, next *kvpb.RangeDescriptor) error {
+	var b apply.Builder
+	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
+	b.SetDescriptor(next)
+	return r.decree(old, b.Bytes())
+}
+
+// decree proposes a command that changes the range itself. A frozen range takes it too.
+func (r *Replica) decree(old *kvpb.RangeDescriptor, command []byte) error {
+	l := r.lease.Load()
+	if l == nil || !r.coversNow(l) {
+		return r.notLeader()
+	}
+	return r.group.propose(tenure{term: l.term, borders: old.Borders}, command)
+}
+
+// freeze makes the range stop for good, until it is part of left or Thaw is called.
+func (r *Replica) freeze(left *kvpb.RangeDescriptor) (*apply.Merge, error) {
+	d := r.Desc()
+	unmarked := *left
+	unmarked.Merging = 0
+	if err := mergeable(&unmarked, d); err != nil {
+		return nil, err
+	}
+	next := cloneDescriptor(d)
+	next.Generation++
+	next.Borders = next.Generation
+	next.Into, next.IntoGeneration = left.RangeID, left.Generation
+	if err := r.redescribe(d, next); err != nil {
+		return nil, err
+	}
+	// What the log holds behind the entry has no effect.
+	return &apply.Merge{Base: left.Generation, Index: r.AppliedIndex(), Right: next}, nil
+}
+
+// take proposes the command that merges.
+func (r *Replica) take(left *kvpb.RangeDescriptor, m *apply.Merge) error {
+	wide := cloneDescriptor(left)
+	wide.EndKey = m.Right.EndKey
+	wide.Generation = max(left.Generation, m.Right.Generation) + 1
+	wide.Merging = 0
+	var b apply.Builder
+	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
+	b.Merge(wide, m)
+	return r.decree(left, b.Bytes())
+}
+
+// ResolveMerge ends a merge that was begun and given up, perhaps under another leader:
+// it will not happen any more, unless it has already. thaw has the leader of the range
+// on the right call Thaw, wherever it is.
+func (r *Replica) ResolveMerge(ctx context.Context, thaw func(ctx context.Context, right, left kvpb.RangeID, generation uint64) error) error {
+	d := r.Desc()
+	if d.Merging == 0 {
+		return nil
+	}
+	next := cloneDescriptor(d)
+	next.Generation++
+	if err := r.redescribe(d, next); err != nil {
+		return err // perhaps since the merge has happened
+	}
+	// The command that merges names an earlier generation.
+	if err := thaw(ctx, d.Merging, d.RangeID, next.Generation); err != nil {
+		return err
+	}
+	last := cloneDescriptor(next)
+	last.Generation++
+	last.Merging = 0
+	return r.redescribe(next, last)
+}
+
+// Thaw lets the range serve again that the range left froze before it had a
+// generation. A freeze that is still on its way does not take effect any more.
+func (r *Replica) Thaw(left kvpb.RangeID, generation uint64) error {
+	d := r.Desc()
+	if d.Into != 0 && (d.Into != left || d.IntoGeneration >= generation) {
+		return fmt.Errorf("range %d: %w", r.id, ErrBusy)
+	}
+	next := cloneDescriptor(d)
+	next.Generation++
+	if d.Into != 0 {
+		next.Borders = next.Generation
+		next.Into, next.IntoGeneration = 0, 0
+	}
+	return r.redescribe(d, next)
+}
+
+// awaitSettled waits until no transaction has provisional data in the range: the
+// versions of a large one would be at a timestamp of another range.
+func (r *Replica) awaitSettled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleWait)
+	defer cancel()
+	for {
+		if r.spills.active.Load() == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(mergePoll):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: transactions have provisional data in range %d", ErrNotNow, r.id)
+		}
+	}
+}
+
+// nothingProvisional answers whether the frozen range holds no durable lock.
+func (r *Replica) nothingProvisional(ctx context.Context) error {
+	d := r.Desc()
+	found := fmt.Errorf("%w: a transaction has provisional data in range %d", ErrNotNow, r.id)
+	return r.eachLock(ctx, kvpb.TxnID{}, kvpb.Span{Key: d.StartKey, EndKey: d.EndKey}, func([]byte, lockRecord) error {
+		return found
+	})
+}
+
+// awaitFollowers waits until all other replicas have the range's log up to an index.
+func (r *Replica) awaitFollowers(ctx context.Context, index uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, confirmWait)
+	defer cancel()
+	for {
+		have := make(chan bool, 1)
+		if !r.group.deliver(input{do: func() { have <- r.group.followersHave(index) }}) {
+			return r.notLeader()
+		}
+		select {
+		case ok := <-have:
+			if ok {
+				return nil
+			}
+			<-time.After(mergePoll)
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: a replica of range %d lacks the end of the log", ErrNotNow, r.id)
+		}
+	}
+}
+
+func (g *group) followersHave(index uint64) bool {
+	if g.led == 0 {
+		return false
+	}
+	progress := g.rn.Status().Progress
+	for _, d := range g.r.Desc().Replicas {
+		if p, ok := progress[uint64(d.Replica)]; d.Replica != g.r.replicaID && (!ok || p.Match < index) {
+			g.idleTicks = 0
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,287 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+const (
+	// freezePatience is how long a request waits at a frozen range, freezePoll how
+	// soon it looks again at first, freezePollMost later.
+	freezePatience = 3 * time.Second
+	freezePoll     = time.Millisecond
+	freezePollMost = 20 * time.Millisecond
+	// gateWait is how long new parts of transactions wait at a range that is about to
+	// be frozen.
+	gateWait = time.Second
+	// maxAdopted bounds the former leaderships whose locks a range goes on to hold;
+	// the locks of older ones are taken for lost.
+	maxAdopted = 4096
+)
+
+// merging is what a replica knows of merges of its range into another.
+type merging struct {
+	// gate is not nil while the range is about to be frozen.
+	gate atomic.Pointer[chan struct{}]
+	// into is where the range went.
+	into atomic.Pointer[successor]
+	// carry is held while what the leader knows goes over.
+	carry sync.Mutex
+	// adopted are the leaderships of ranges that were merged into this one, beside
+	// Replica.epoch; copied when it changes.
+	adopted atomic.Pointer[[]uint64]
+}
+
+// successor is the replica that took another one's place, and its descriptor then.
+type successor struct {
+	*Replica
+	desc *kvpb.RangeDescriptor
+}
+
+// present returns the newest descriptor known of what became of the range.
+func (s *successor) present() *kvpb.RangeDescriptor {
+	for n := s; ; {
+		next := n.merging.into.Load()
+		if next == nil {
+			if d := n.Desc(); d.Generation > n.desc.Generation {
+				return d
+			}
+			return n.desc
+		}
+		n = next
+	}
+}
+
+// Gone reports whether the range is part of another one now.
+func (r *Replica) Gone() bool { return r.merging.into.Load() != nil }
+
+// shutGate keeps new parts of transactions away from the range for a while.
+func (r *Replica) shutGate() (open func()) {
+	gate := make(chan struct{})
+	r.merging.gate.Store(&gate)
+	return func() {
+		r.merging.gate.CompareAndSwap(&gate, nil)
+		close(gate)
+	}
+}
+
+// enterGate waits while the range is about to be frozen, unless it has a part of the
+// transaction already: that one must be able to end.
+func (r *Replica) enterGate(ctx context.Context, id kvpb.TxnID) {
+	gate := r.merging.gate.Load()
+	if gate == nil {
+		return
+	}
+	r.spills.mu.Lock()
+	known := r.spills.all[id] != nil
+	r.spills.mu.Unlock()
+	if known {
+		return
+	}
+	t := time.NewTimer(gateWait)
+	defer t.Stop()
+	select {
+	case <-*gate:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// awaitThaw waits while the range is frozen. If it became part of another range, the
+// error says so.
+func (r *Replica) awaitThaw(ctx context.Context) error {
+	pause := freezePoll
+	for began := time.Now(); ; {
+		switch {
+		case r.Gone():
+			return r.mismatch()
+		case r.Desc().Into == 0:
+			return nil
+		case r.lease.Load() == nil || time.Since(began) > freezePatience:
+			return r.notLeader()
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		}
+		pause = min(2*pause, freezePollMost)
+	}
+}
+
+// takeIn applies the store's replica of the range that is being merged up to where it
+// was frozen, and stops it. It runs while the merge is being applied.
+func (g *group) takeIn(t *apply.Trigger) (*Replica, error) {
+	id := t.Merge.Right.RangeID
+	right, ok := g.r.deps.Neighbour(id)
+	if !ok {
+		return nil, fmt.Errorf("range %d: range %d, which is to be merged into it, is not on this store", g.r.id, id)
+	}
+	gone := &kvpb.RangeMismatchError{Range: id, Known: []kvpb.RangeDescriptor{*t.Desc}}
+	if err := right.group.seize(func() error { return right.group.surrender(t.Merge, gone) }); err != nil {
+		return nil, err
+	}
+	return right, g.applier.Absorb(t.Merge)
+}
+
+// seize runs fn as the processing goroutine and returns when it has run.
+func (g *group) seize(fn func() error) error {
+	g.mu.Lock()
+	if err := g.mu.stopped; err != nil {
+		g.mu.Unlock()
+		return err
+	}
+	if !g.mu.busy {
+		g.mu.busy = true
+		g.mu.Unlock()
+		err := fn()
+		g.lead(nil) // what came meanwhile
+		return err
+	}
+	done := make(chan error, 1)
+	g.mu.inbox = append(g.mu.inbox, input{do: func() { done <- fn() }})
+	g.mu.Unlock()
+	return <-done
+}
+
+// surrender applies the group's log up to the entry that froze it, which is committed
+// (whether or not this replica has heard so) and in the log, and ends the group.
+func (g *group) surrender(m *apply.Merge, gone error) error {
+	if err := g.processReady(); err != nil {
+		return err
+	}
+	if at := g.applier.State().Index; at < m.Index {
+		if g.view.state.Last < m.Index {
+			return fmt.Errorf("range %d: its log ends at %d, before it was frozen at %d", g.r.id, g.view.state.Last, m.Index)
+		}
+		hs := &g.view.state.HardState
+		hs.Commit = max(hs.Commit, m.Index)
+		if err := g.reset(); err != nil {
+			return err
+		}
+		if err := g.processReady(); err != nil {
+			return err
+		}
+	}
+	if d := g.r.Desc(); g.applier.State().Index < m.Index || d.Generation != m.Right.Generation || d.Into != m.Right.Into {
+		return fmt.Errorf("range %d: R14: at %d its descriptor is %+v, it was to be frozen at %d as %+v",
+			g.r.id, g.applier.State().Index, *d, m.Index, *m.Right)
+	}
+	g.dead, g.led = true, 0
+	g.stop(gone)
+	g.abandon(gone)
+	return nil
+}
+
+// carryOver gives this replica the keys of the range that was merged into it, with
+// what that range's leader knew of locks, reads and records if it leads itself.
+func (r *Replica) carryOver(right *Replica, t *apply.Trigger) {
+	right.merging.carry.Lock()
+	defer right.merging.carry.Unlock()
+	// From now on releases of what is taken out there come here as well.
+	right.merging.into.Store(&successor{Replica: r, desc: t.Desc})
+	led := right.lease.Swap(nil) != nil
+	r.recent.absorb(&right.recent)
+	if err := r.loadThreshold(); err != nil {
+		r.deps.Logger.Error("collection threshold", "range", r.id, "err", err)
+	}
+	if r.lease.Load() != nil {
+		d := right.Desc()
+		// Nobody has read there at a later timestamp than this (docs/decisions/0007).
+		now := r.deps.Clock.Now()
+		r.reads.AddSpan(d.StartKey, d.EndKey, now, concurrency.TxnID{})
+		r.lastWrite.Store(max(r.lastWrite.Load(), now.WallTime))
+		r.swept.begin(now.WallTime)
+		if led {
+			r.adopt(right)
+			r.locks.Install(right.locks.Extract(nil, nil))
+			right.abandoned.each(r.abandoned.add)
+		}
+		if err := r.takeRecords(keys.Span{Start: d.StartKey, End: d.EndKey}); err != nil {
+			r.deps.Logger.Error("transaction records", "range", r.id, "err", err)
+		}
+	}
+	r.desc.Store(t.Desc)
+	right.locks.Extract(nil, nil) // those who wait there go on here
+}
+
+// takeRecords makes the records of transactions in a span known.
+func (r *Replica) takeRecords(span keys.Span) error {
+	found, err := r.loadRecords(span, false)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	now := r.deps.Clock.Now()
+	sp := &r.spills
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	if sp.records == nil {
+		sp.records = map[kvpb.TxnID]*record{}
+	}
+	for id, rec := range found {
+		rec.minCommit = rec.minCommit.Max(now)
+		sp.records[id] = rec // one that is here is from before a split
+	}
+	r.startSweepLocked()
+	return nil
+}
+
+// adopt makes locks taken under another range's leadership count as held here.
+func (r *Replica) adopt(right *Replica) {
+	var all []uint64
+	if old := r.merging.adopted.Load(); old != nil {
+		all = append(all, *old...)
+	}
+	if theirs := right.merging.adopted.Load(); theirs != nil {
+		all = append(all, *theirs...)
+	}
+	all = append(all, right.epoch.Load())
+	all = all[max(0, len(all)-maxAdopted):]
+	r.merging.adopted.Store(&all)
+}
+
+// knows reports whether locks of a leadership are still held.
+func (r *Replica) knows(epoch uint64) bool {
+	if epoch == r.epoch.Load() {
+		return true
+	}
+	if all := r.merging.adopted.Load(); all != nil {
+		for _, e := range *all {
+			if e == epoch {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// releaseCarried releases locks that a merge has taken to another range meanwhile.
+func (r *Replica) releaseCarried(id concurrency.TxnID, keys [][]byte) {
+	s := r.merging.into.Load()
+	if s == nil {
+		return
+	}
+	r.merging.carry.Lock() // from now on they are there
+	defer r.merging.carry.Unlock()
+	s.releaseAll(id, keys)
+}
+
+// each calls fn for all.
+func (a *abandoned) each(fn func(kvpb.TxnID)) {
+	a.mu.Lock()
+	all := append([]kvpb.TxnID(nil), a.order...)
+	a.mu.Unlock()
+	for _, id := range all {
+		fn(id)
+	}
+}

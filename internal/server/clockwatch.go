@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/lichendb/lichen/internal/pgwire"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+const (
+	// clockWatchEvery is how often a node compares its clock with those of others.
+	clockWatchEvery = 250 * time.Millisecond
+	// clockWatchRTT is the round trip beyond which a measurement says too little.
+	clockWatchRTT = 500 * time.Millisecond
+)
+
+// watchClock compares the node's clock with those of the others. While it is off by
+// more than half of the maximum offset from most of those that can be measured, the
+// node serves nothing: it asks for no support, which ends its leases, and cuts
+// clients off. Two nodes that both are within half are within the maximum offset
+// of each other.
+func (n *Node) watchClock(ctx context.Context) {
+	if n.cfg.MaxOffset == 0 {
+		return // clocks are not compared
+	}
+	t := time.NewTicker(clockWatchEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		off, measured, wrong := n.clockOffset()
+		bad := n.clockBad.Load()
+		switch {
+		case wrong && !bad:
+			n.clockWrong(off)
+		case bad && !wrong && measured && !n.clockAhead():
+			n.clockRight()
+		}
+	}
+}
+
+// clockOffset returns how far this node's clock is ahead of most others', by the
+// smallest such figure, and whether that is too far.
+func (n *Node) clockOffset() (off time.Duration, measured, wrong bool) {
+	limit := n.cfg.MaxOffset / 2
+	all, far := 0, 0
+	for _, o := range n.live.Nodes() {
+		if o.ID == n.NodeID() || o.Removed {
+			continue
+		}
+		theirs, rtt, ok := n.rpc.FreshOffset(o.ID)
+		if !ok || rtt > clockWatchRTT {
+			continue
+		}
+		all++
+		if theirs.Abs()-rtt/2 > limit {
+			if far++; far == 1 || theirs.Abs() < off.Abs() {
+				off = -theirs
+			}
+		}
+	}
+	return off, all > 0, 2*far > all
+}
+
+// clockAhead reports whether the node's clock shows times that its physical clock
+// has not reached yet, which others would refuse.
+func (n *Node) clockAhead() bool {
+	return n.clock.Now().WallTime-n.clock.PhysicalNow() > int64(n.cfg.MaxOffset/4)
+}
+
+// clockWrong ends the service until the clocks agree again.
+func (n *Node) clockWrong(off time.Duration) {
+	n.clockBad.Store(true)
+	how := "ahead of"
+	if off < 0 {
+		how = "behind"
+	}
+	n.log.Error("this node's clock is "+how+" those of most other nodes: it serves nothing until they agree; check how its clock is synchronised",
+		"by", off.Abs(), "limit", n.cfg.MaxOffset/2)
+	closed := n.newFrontThatSays(pgerr.New(pgerr.CannotConnectNow,
+		"the clock of node %d is %s %s those of most other nodes, more than half of --max-offset", n.NodeID(), off.Abs().Round(time.Millisecond), how).
+		WithHint("Connect to another node, and synchronise this node's clock."))
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = closed.Shutdown(now) // it has no connections
+	n.fronts.Lock()
+	old := n.serving.Load()
+	if old != nil && !n.draining.Load() {
+		n.serving.Store(closed)
+	}
+	n.fronts.Unlock()
+	if old != nil {
+		_ = old.Shutdown(now) // its error is that it cuts them off
+	}
+}
+
+// clockRight begins to serve again.
+func (n *Node) clockRight() {
+	n.log.Info("this node's clock agrees with those of most other nodes again: it serves")
+	n.clockBad.Store(false)
+	n.fronts.Lock()
+	defer n.fronts.Unlock()
+	if n.serving.Load() != nil && !n.draining.Load() {
+		n.serving.Store(n.newFront())
+	}
+}
+
+func (n *Node) newFront() *pgwire.Server { return n.newFrontThatSays(nil) }

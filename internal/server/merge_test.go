@@ -1,0 +1,91 @@
+package server
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lichendb/lichen/internal/keys"
+)
+
+// TestUnsplit splits and scatters a table, lets its ranges merge while it is read and
+// written through all nodes, and drops it.
+func TestUnsplit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several nodes in real time")
+	}
+	c := newTestNodes(t)
+	first := c.add()
+	first.cfg.MergeAfter = time.Second
+	if _, err := first.handleInit(c.ctx, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.start(first)
+	second, third := c.add(), c.add()
+	second.cfg.MergeAfter, third.cfg.MergeAfter = time.Second, time.Second
+	c.start(second, third)
+	c.awaitVoters(first, second, third)
+	one := c.connect(first)
+	c.exec(one, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
+	c.exec(one, "INSERT INTO t SELECT g, 0 FROM generate_series(1, 600) g")
+	c.exec(one, "ALTER TABLE t SPLIT AT VALUES (100), (200), (300), (400), (500)")
+	if got := c.ranges(first); got != 7 {
+		t.Fatalf("%d ranges after five splits", got)
+	}
+	c.exec(one, "ALTER TABLE t SCATTER")
+
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	done := make([]int, 3)
+	for i, n := range c.nodes {
+		conn := c.connect(n)
+		wg.Go(func() {
+			for k := 0; ; k++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				row := 1 + (k*37+i*200)%600
+				tag, err := conn.Exec(c.ctx, fmt.Sprintf("UPDATE t SET v = v + 1 WHERE k = %d", row))
+				if err != nil || tag.RowsAffected() != 1 {
+					t.Errorf("update of %d: %v, %v", row, tag, err)
+					return
+				}
+				done[i]++
+				var count int
+				if err := conn.QueryRow(c.ctx, "SELECT count(*) FROM t").Scan(&count); err != nil || count != 600 {
+					t.Errorf("%d rows, %v", count, err)
+					return
+				}
+			}
+		})
+	}
+	// A border that was made by hand stays.
+	<-time.After(2 * time.Second)
+	if got := c.ranges(first); got != 7 {
+		t.Errorf("%d ranges before UNSPLIT", got)
+	}
+	c.exec(one, "ALTER TABLE t UNSPLIT ALL")
+	c.until("all ranges merged", func() (bool, string) {
+		got := c.ranges(second)
+		return got == 2, fmt.Sprint(got, " ranges")
+	})
+	close(stop)
+	wg.Wait()
+	if got, want := c.query(one, "SELECT sum(v) FROM t"), done[0]+done[1]+done[2]; got != want {
+		t.Errorf("the sum is %d after %d updates", got, want)
+	}
+
+	// The ranges of dropped data go as well.
+	c.exec(one, "ALTER TABLE t SPLIT AT VALUES (100), (200), (300)")
+	data := keys.TableDataSpan()
+	if err := second.clearSpan(c.ctx, data.Start, data.End); err != nil {
+		t.Fatal(err)
+	}
+	c.until("the ranges of dropped data merged", func() (bool, string) {
+		got := c.ranges(third)
+		return got == 2, fmt.Sprint(got, " ranges")
+	})
+}

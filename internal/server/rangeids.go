@@ -1,0 +1,40 @@
+package server
+
+import (
+	"context"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// maxIDBlock bounds how many ids of ranges a node takes at once. Those it does not
+// use are lost, which does no harm: there are enough.
+const maxIDBlock = 64
+
+// rangeIDs are ids for new ranges that belong to this node. It takes the more the more
+// it uses, so that who splits once takes one.
+type rangeIDs struct {
+	mu    sync.Mutex
+	next  uint64
+	left  uint64
+	block uint64
+}
+
+// newRangeID returns an id that no range has had.
+func (n *Node) newRangeID(ctx context.Context) (kvpb.RangeID, error) {
+	s := &n.ids
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left == 0 {
+		s.block = min(max(2*s.block, 1), maxIDBlock)
+		last, err := n.increment(ctx, "range-id", s.block)
+		if err != nil {
+			return 0, err
+		}
+		s.next, s.left = last-s.block+1, s.block
+	}
+	id := s.next
+	s.next++
+	s.left--
+	return kvpb.RangeID(id), nil
+}

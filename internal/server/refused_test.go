@@ -1,0 +1,161 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/security"
+)
+
+// logText is what a node logs.
+type logText struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logText) has(s string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.b.String(), s)
+}
+
+// attempt builds and starts a node that is not to come up, and returns why.
+func (c *testNodes) attempt(store fs.FS, log *logText, change func(*config.Node)) error {
+	c.t.Helper()
+	cfg := config.Default()
+	cfg.Store, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = "n", "127.0.0.1:0", "127.0.0.1:0", true
+	cfg.CacheBytes, cfg.MaxMemory, cfg.Drain = 4<<20, 64<<20, time.Second
+	change(&cfg)
+	n, err := New(cfg, Options{FS: store, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, patience)
+	defer cancel()
+	if err := n.Start(ctx); err != nil {
+		return err
+	}
+	c.stop(n)
+	return nil
+}
+
+// founded starts the first node of a cluster on a file system.
+func (c *testNodes) founded(store fs.FS, change func(*config.Node)) *Node {
+	c.t.Helper()
+	cfg := config.Default()
+	cfg.Store, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = "n", "localhost:0", "127.0.0.1:0", true
+	cfg.CacheBytes, cfg.MaxMemory, cfg.Drain = 4<<20, 64<<20, time.Second
+	change(&cfg)
+	n, err := New(cfg, Options{FS: store, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := n.Init(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.start(n)
+	return n
+}
+
+// TestRefusedStarts: what can't work is refused, and the message says what to do.
+func TestRefusedStarts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several nodes in real time")
+	}
+	c := newTestNodes(t)
+	own := fs.NewMem()
+	first := c.founded(own, func(*config.Node) {})
+	other := c.founded(fs.NewMem(), func(*config.Node) {})
+	addr := first.AdvertisedAddr()
+
+	if err := first.Init(); err == nil || !strings.Contains(err.Error(), "has been initialized already") {
+		t.Errorf("init twice: %v", err)
+	}
+
+	// Another node's address.
+	log := &logText{}
+	err := c.attempt(fs.NewMem(), log, func(cfg *config.Node) { cfg.Join, cfg.AdvertiseAddr = []string{addr}, addr })
+	if err == nil || !strings.Contains(err.Error(), "node 1 answers at "+addr) || !strings.Contains(err.Error(), "--advertise-addr") {
+		t.Errorf("two nodes with one address: %v", err)
+	}
+
+	// A node of one cluster at the addresses of another.
+	second := fs.NewMem()
+	join := func(cfg *config.Node) { cfg.Join = []string{addr} }
+	if err := c.attempt(second, log, join); err != nil {
+		t.Fatal(err)
+	}
+	err = c.attempt(second, log, func(cfg *config.Node) { cfg.Join = []string{other.AdvertisedAddr()} })
+	if err == nil || !strings.Contains(err.Error(), other.ClusterID()) || !strings.Contains(err.Error(), first.ClusterID()) {
+		t.Errorf("another cluster: %v", err)
+	}
+
+	// A node that was taken out.
+	req, err := json.Marshal(MembershipRequest{Node: 3, To: Decommissioned})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.handleMembership(c.ctx, 0, req); err != nil {
+		t.Fatal(err)
+	}
+	err = c.attempt(second, log, join)
+	if err == nil || !strings.Contains(err.Error(), "node 3 was decommissioned") || !strings.Contains(err.Error(), "empty store") {
+		t.Errorf("a node that was decommissioned: %v", err)
+	}
+}
+
+// TestSameStoreTwice: a store has one process.
+func TestSameStoreTwice(t *testing.T) {
+	c := newTestNodes(t)
+	dir := filepath.Join(t.TempDir(), "store")
+	at := func(cfg *config.Node) { cfg.Store, cfg.SingleNode = dir, true }
+	cfg := config.Default()
+	cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = "127.0.0.1:0", "127.0.0.1:0", true
+	cfg.CacheBytes, cfg.MaxMemory = 4<<20, 64<<20
+	at(&cfg)
+	n, err := New(cfg, Options{FS: fs.Disk(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.start(n)
+	err = c.attempt(fs.Disk(), &logText{}, at)
+	if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("the same store twice: %v", err)
+	}
+}
+
+// TestInsecureAmongSecure: a node without certificates is refused by those that have
+// some, and told what to do; addresses without an answer are logged and tried on.
+func TestInsecureAmongSecure(t *testing.T) {
+	c := newTestNodes(t)
+	dir := t.TempDir()
+	cr := security.Creator{Dir: dir, CAKey: filepath.Join(dir, "ca.key")}
+	if err := errors.Join(cr.CA(), cr.Node([]string{"localhost"}), cr.Client("root")); err != nil {
+		t.Fatal(err)
+	}
+	secure := c.founded(fs.NewMem(), func(cfg *config.Node) { cfg.Insecure, cfg.CertsDir = false, dir })
+	log := &logText{}
+	err := c.attempt(fs.NewMem(), log, func(cfg *config.Node) { cfg.Join = []string{"127.0.0.1:1", secure.AdvertisedAddr()} })
+	if err == nil || !strings.Contains(err.Error(), "start the peer with certificates") {
+		t.Errorf("a node without certificates: %v", err)
+	}
+	if !log.has("127.0.0.1:1") || !log.has("trying on") {
+		t.Errorf("the log does not tell of an address without an answer: %s", log.b.String())
+	}
+}

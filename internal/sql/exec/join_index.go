@@ -1,0 +1,230 @@
+package exec
+
+import (
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+)
+
+// indexJoinOp fetches the table's rows for entries of a secondary index.
+type indexJoinOp struct {
+	run     *run
+	src     *source
+	scan    *scanOp
+	primary *rowcodec.Index
+	dec     *rowcodec.Decoder
+	key     []int // positions of the primary key in the input
+	fullRow Row
+	keyBuf  []byte
+	filter  predFn
+	bound   rowBound
+	locker  *rowLocker
+	// entryDec reads the columns of the index scan from the table's row, to
+	// check the scan's filter again.
+	entryDec *rowcodec.Decoder
+	entryRow Row
+	text     scratch
+	left     int64 // rows still needed, -1 for all
+	// many are the rows of the entries up to position until of the input's batch.
+	many  lookups
+	until int
+	most  int // entries to look up at a time
+}
+
+func (c *compiler) indexJoin(n *plan.IndexJoin) (operator, error) {
+	op, err := c.scan(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	j := &indexJoinOp{run: c.run, scan: op.(*scanOp), src: newSource(op, len(n.Input.Cols))}
+	j.many.run = c.run
+	if j.primary, err = rowcodec.Compile(n.Table, n.Table.Primary()); err != nil {
+		return nil, err
+	}
+	j.dec, j.fullRow = j.primary.NewDecoder(n.Ords), make(Row, len(n.Table.Columns))
+	if j.key, err = scopeOf(n.Input.Cols).positions(n.Key); err != nil {
+		return nil, err
+	}
+	if j.filter, err = c.pred(n.Filter, scopeOf(n.Cols)); err != nil {
+		return nil, err
+	}
+	if j.bound, err = c.bound(n.Bound); err != nil {
+		return nil, err
+	}
+	if n.Locking != nil {
+		if j.locker, err = c.rowLocker(n.Input, j.scan.x, n.Ords, *n.Locking); err != nil {
+			return nil, err
+		}
+		j.locker.direct = n.Filter == nil
+		j.entryDec, j.entryRow = j.primary.NewDecoder(n.Input.Ords), make(Row, len(n.Input.Ords))
+	}
+	return j, nil
+}
+
+func (j *indexJoinOp) open() error {
+	if j.locker != nil && j.run.env.ReadOnly {
+		return errReadOnly(j.locker.verb())
+	}
+	j.left, j.until, j.most = -1, 0, minLookups
+	if j.filter == nil && j.locker == nil {
+		var err error
+		if j.left, err = j.bound.rows(); err != nil {
+			return err
+		}
+	}
+	return j.src.start()
+}
+
+func (j *indexJoinOp) close() {
+	j.src.stop()
+	j.many.release()
+}
+
+func (j *indexJoinOp) next(b *Batch) error {
+	b.clear()
+	j.text.reset()
+	j.dec.Reset()
+	for !b.full() && j.left != 0 {
+		if j.src.pos >= j.src.batch.n {
+			ok, err := j.src.fetch(j.wanted(b))
+			if err != nil || !ok {
+				return err
+			}
+			j.until = 0
+		}
+		if j.src.pos >= j.until && !j.direct() {
+			if b.n > 0 {
+				return nil // its rows live in what would be replaced
+			}
+			if err := j.lookUp(b); err != nil {
+				return err
+			}
+		}
+		j.src.pos++
+		ok, err := j.fetch(j.src.batch.Row(j.src.pos-1), b)
+		if err != nil {
+			return err
+		}
+		if ok && j.left > 0 {
+			j.left--
+		}
+	}
+	return nil
+}
+
+// direct reports whether rows are read by locking them, one by one.
+func (j *indexJoinOp) direct() bool { return j.locker != nil && j.locker.direct }
+
+// wanted is how many entries to ask for.
+func (j *indexJoinOp) wanted(b *Batch) int {
+	if j.filter != nil {
+		return BatchRows
+	}
+	if j.left > 0 {
+		return int(min(int64(b.room()), j.left))
+	}
+	return b.room()
+}
+
+// lookUp reads the rows of the next entries of the input's batch.
+func (j *indexJoinOp) lookUp(b *Batch) error {
+	j.many.reset()
+	n := min(j.src.batch.n-j.src.pos, max(b.room(), j.most), maxLookups)
+	j.most = min(4*j.most, maxLookups)
+	j.until = j.src.pos + n
+	if n == 1 {
+		return nil // a get does it
+	}
+	for i := j.src.pos; i < j.until; i++ {
+		var err error
+		if j.many.buf, err = j.appendKey(j.many.buf, j.src.batch.Row(i)); err != nil {
+			return err
+		}
+		j.many.ends = append(j.many.ends, len(j.many.buf))
+	}
+	return j.many.fetch()
+}
+
+// appendKey appends the key of the row of an entry.
+func (j *indexJoinOp) appendKey(dst []byte, in Row) ([]byte, error) {
+	for i, p := range j.key {
+		j.fullRow[j.primary.Key[i].Ord] = in[p]
+	}
+	return j.primary.AppendKey(dst, j.fullRow)
+}
+
+// read returns the key and value of the row of an entry.
+func (j *indexJoinOp) read(in Row) (key, value []byte, found bool, err error) {
+	if len(j.many.ends) > 0 {
+		key = j.many.key(j.src.pos - 1 - (j.until - len(j.many.ends)))
+		value, found, err = j.many.get(key)
+		return key, value, found, err
+	}
+	if j.keyBuf, err = j.appendKey(j.keyBuf[:0], in); err != nil {
+		return nil, nil, false, err
+	}
+	key = j.text.bytes(j.keyBuf)
+	if value, found, err = j.run.txn.Get(j.run.ctx, key); err != nil || !found {
+		return nil, nil, false, err
+	}
+	return key, j.text.bytes(value), true, nil
+}
+
+// fetch reads the row of one entry into b and reports whether it is returned.
+func (j *indexJoinOp) fetch(in Row, b *Batch) (bool, error) {
+	if j.direct() {
+		var err error
+		if j.keyBuf, err = j.appendKey(j.keyBuf[:0], in); err != nil {
+			return false, err
+		}
+		row := b.add()
+		ok, err := j.lockRow(j.text.bytes(j.keyBuf), row, false)
+		if !ok {
+			b.drop()
+		}
+		return ok, err
+	}
+	key, value, found, err := j.read(in)
+	if err != nil || !found {
+		return false, err
+	}
+	row := b.add()
+	if err = j.dec.Decode(key, value, row); err != nil {
+		return false, err
+	}
+	ok := true
+	if j.filter != nil {
+		ok, err = j.filter(row)
+	}
+	if ok && err == nil && j.locker != nil {
+		ok, err = j.lockRow(key, row, true)
+	}
+	if !ok {
+		b.drop()
+	}
+	return ok, err
+}
+
+// lockRow locks a row and decodes its newest version. A row that has not been
+// decoded yet needs no look at the snapshot: the index entry, which is of it,
+// is all that has to be checked again if the row changed.
+func (j *indexJoinOp) lockRow(key []byte, row Row, decoded bool) (bool, error) {
+	res, err := j.locker.acquire(key)
+	if err != nil || res.Skipped || !res.Found || res.Self {
+		return false, err
+	}
+	if !res.Changed {
+		if !decoded {
+			err = j.dec.Decode(key, j.text.bytes(res.Value), row)
+		}
+		return err == nil, err
+	}
+	value := j.text.bytes(res.Value)
+	ok, err := j.locker.recheck(j.scan.spans, j.filter, key, value, row)
+	if !ok || err != nil || j.scan.filter == nil {
+		return ok, err
+	}
+	if err := j.entryDec.Decode(key, value, j.entryRow); err != nil {
+		return false, err
+	}
+	return j.scan.filter(j.entryRow)
+}

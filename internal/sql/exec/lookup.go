@@ -1,0 +1,103 @@
+package exec
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// Bounds of the rows that one request looks up: the first ones, then more each time.
+const (
+	minLookups = 64
+	maxLookups = 1024
+)
+
+// lookups reads rows by complete keys, many with one request. Keys are added in
+// any order, also twice; get answers them in any order. What it returns lives
+// until the next reset.
+type lookups struct {
+	run  *run
+	buf  []byte // of keys
+	ends []int  // of key i in buf
+	// The request's keys, sorted, each once, and their answer.
+	spans []kvpb.Span
+	page  kvpb.ScanResponse
+	next  int // row of page behind the one that was got last
+	text  scratch
+}
+
+func (l *lookups) reset() {
+	l.buf, l.ends = l.buf[:0], l.ends[:0]
+	l.page.Reset()
+	l.next = 0
+	l.text.reset()
+}
+
+// release gives back memory that had grown.
+func (l *lookups) release() {
+	l.reset()
+	clear(l.spans[:cap(l.spans)])
+	leavePage(&l.page)
+	if cap(l.buf) > maxScratch {
+		l.buf = nil
+	}
+}
+
+// key returns key i.
+func (l *lookups) key(i int) []byte {
+	start := 0
+	if i > 0 {
+		start = l.ends[i-1]
+	}
+	return l.buf[start:l.ends[i]:l.ends[i]]
+}
+
+// fetch reads the keys that were added, or those of them that fit into one page.
+func (l *lookups) fetch() error {
+	l.spans = l.spans[:0]
+	sorted := true
+	for i := range l.ends {
+		k := l.key(i)
+		if n := len(l.spans); n > 0 && sorted {
+			sorted = bytes.Compare(l.spans[n-1].Key, k) < 0
+		}
+		l.spans = append(l.spans, kvpb.Span{Key: k})
+	}
+	if !sorted {
+		slices.SortFunc(l.spans, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
+		l.spans = slices.CompactFunc(l.spans, func(a, b kvpb.Span) bool { return bytes.Equal(a.Key, b.Key) })
+	}
+	l.next = 0
+	takePage(&l.page)
+	return l.run.txn.ScanSpans(l.run.ctx, l.spans, kv.ScanOptions{}, &l.page)
+}
+
+// get returns the value of a key that was added before fetch.
+func (l *lookups) get(key []byte) (value []byte, found bool, err error) {
+	if l.page.Resume != nil && bytes.Compare(key, l.page.Resume) >= 0 {
+		value, found, err = l.run.txn.Get(l.run.ctx, key)
+		return l.text.bytes(value), found, err
+	}
+	// Mostly they are asked for in order.
+	if l.next < l.page.Len() && bytes.Equal(l.page.Key(l.next), key) {
+		l.next++
+		return l.page.Value(l.next - 1), true, nil
+	}
+	lo, hi := 0, l.page.Len()
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if bytes.Compare(l.page.Key(mid), key) < 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	l.next = lo
+	if lo == l.page.Len() || !bytes.Equal(l.page.Key(lo), key) {
+		return nil, false, nil
+	}
+	l.next++
+	return l.page.Value(lo), true, nil
+}

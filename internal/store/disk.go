@@ -1,0 +1,85 @@
+package store
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/storage"
+)
+
+// How a disk is judged.
+const (
+	// StallAfter is how long a write or sync may take before the disk counts as
+	// stalled. The store's leaderships then move away.
+	StallAfter = 2 * time.Second
+	// wellAfter is how long all operations must have been fast, or have found
+	// space, before the disk counts as well again.
+	wellAfter = 5 * time.Second
+	// diskEvery is how often that is looked at.
+	diskEvery = 200 * time.Millisecond
+)
+
+// DiskState is what ails a store's disk.
+type DiskState struct {
+	// Stalled: operations do not return. Full: there is no room for more data.
+	Stalled, Full bool
+}
+
+// disk judges the store's disk.
+type disk struct {
+	watch         *fs.Watch
+	stalled, full atomic.Bool
+
+	// The rest belongs to the watching goroutine.
+	slowAt time.Time // when an operation was last seen to be slow
+}
+
+// Disk returns the state of the store's disk. It takes no locks.
+func (s *Store) Disk() DiskState {
+	return DiskState{Stalled: s.disk.stalled.Load(), Full: s.disk.full.Load()}
+}
+
+// DiskWatch returns the watch over the store's files, where faults can be put.
+func (s *Store) DiskWatch() *fs.Watch { return s.disk.watch }
+
+// watchDisk looks at the disk until the store is closed. It touches no file itself,
+// so that it goes on while the disk stands still.
+func (s *Store) watchDisk() {
+	defer s.done.Done()
+	t := time.NewTicker(diskEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-t.C:
+			s.judgeDisk(time.Now())
+		}
+	}
+}
+
+func (s *Store) judgeDisk(now time.Time) {
+	d := &s.disk
+	oldest := max(d.watch.Oldest(), d.watch.Worst())
+	if oldest > StallAfter/2 {
+		d.slowAt = now
+	}
+	switch was := d.stalled.Load(); {
+	case !was && oldest > StallAfter:
+		d.stalled.Store(true)
+		s.opts.Logger.Error("the disk does not answer: the store's leaderships move away", "dir", s.opts.Dir, "for", oldest)
+	case was && now.Sub(d.slowAt) > wellAfter:
+		d.stalled.Store(false)
+		s.opts.Logger.Warn("the disk answers again", "dir", s.opts.Dir)
+	}
+	full := d.watch.NoSpaceWithin(wellAfter) || errors.Is(s.eng.WriteStatus(), storage.ErrDiskFull)
+	if d.full.Swap(full) != full {
+		if full {
+			s.opts.Logger.Error("the disk is full: the store's leaderships move away", "dir", s.opts.Dir)
+		} else {
+			s.opts.Logger.Warn("the disk has room again", "dir", s.opts.Dir)
+		}
+	}
+}

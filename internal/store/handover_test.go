@@ -1,0 +1,376 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/dist"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// gateway makes a node a gateway to the ranges, as a server does.
+func (c *testCluster) gateway(nd *testNode) *kv.DB {
+	nd.port.Handle(dist.MethodKV, func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
+		return dist.Serve(ctx, func(id kvpb.RangeID) (kvpb.Sender, error) {
+			if r, ok := nd.s.Replica(id); ok && r.Initialized() {
+				return r, nil
+			}
+			return nil, &kvpb.RangeMismatchError{Range: id}
+		}, req), nil
+	})
+	router := dist.NewRouter(dist.Config{
+		Node: nd.id, Local: oneStore{nd.s}, Caller: nd.port, Now: nd.port.clock.Now,
+		Lookup: func(_ context.Context, key []byte) (out []kvpb.RangeDescriptor, err error) {
+			for _, r := range nd.s.Replicas() {
+				if d := r.Desc(); r.Initialized() && d.ContainsKey(key) {
+					out = append(out, *d)
+				}
+			}
+			return out, nil
+		},
+	})
+	c.t.Cleanup(router.Close)
+	db := kv.NewDB(router, nd.port.clock, kvpb.GatewayLife(nd.id, uint64(nd.life)))
+	db.SetMaxOffset(nd.port.clock.MaxOffset())
+	return db
+}
+
+type oneStore struct{ s *Store }
+
+func (o oneStore) Replica(id kvpb.RangeID) (kvpb.Sender, bool) {
+	r, ok := o.s.Replica(id)
+	if !ok || !r.Initialized() {
+		return nil, false
+	}
+	return r, true
+}
+
+// leading returns the node that leads a range.
+func (c *testCluster) leading(id kvpb.RangeID) *testNode {
+	lead := c.leader(id)
+	for _, nd := range c.nodes {
+		if r, ok := nd.s.Replica(id); ok && r == lead {
+			return nd
+		}
+	}
+	return nil
+}
+
+// transfer makes another node lead a range and returns how long that took.
+func (c *testCluster) transfer(id kvpb.RangeID, to *testNode) time.Duration {
+	c.t.Helper()
+	began := time.Now()
+	for n := 0; c.leading(id) != to; n++ {
+		if r := c.leader(id); r != nil && n%1000 == 0 { // as a drain does
+			rep, _ := r.Desc().Replica(kvpb.StoreID(to.id))
+			r.TransferLeader(rep.Replica)
+		}
+		if time.Since(began) > 10*time.Second {
+			c.t.Fatalf("node %d does not lead range %d", to.id, id)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+func (c *testCluster) other(not ...*testNode) *testNode {
+next:
+	for _, nd := range c.nodes {
+		for _, n := range not {
+			if nd == n {
+				continue next
+			}
+		}
+		return nd
+	}
+	return nil
+}
+
+func mustLock(t *testing.T, txn *kv.Txn, key string) {
+	t.Helper()
+	if _, err := txn.Lock(context.Background(), []byte(key), kv.LockUpdate, kv.WaitBlock); err != nil {
+		t.Fatalf("lock of %q: %v", key, err)
+	}
+}
+
+// Transactions that hold row locks go on over two transfers and commit; who waits for
+// them waits at the new leader; and a leader that dies takes its locks with it.
+func TestLocksSurviveTransfer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "old")
+		c.put(1, "\x10b", "old")
+		ctx := context.Background()
+		first := c.leading(1)
+		dbs := map[*testNode]*kv.DB{}
+		for _, nd := range c.nodes {
+			dbs[nd] = c.gateway(nd)
+		}
+		holder := dbs[c.other(first)].Begin(kv.TxnOptions{})
+		holder.BeginStatement()
+		mustLock(t, holder, "\x10a")
+		if err := holder.Put([]byte("\x10a"), []byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { // waits for the lock all the while
+			waiter := dbs[first].Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
+			waiter.BeginStatement()
+			res, err := waiter.Lock(ctx, []byte("\x10a"), kv.LockUpdate, kv.WaitBlock)
+			if err != nil || string(res.Value) != "new" {
+				t.Errorf("the waiter got %q, %v", res.Value, err)
+			}
+			if err := waiter.Put([]byte("\x10a"), []byte("newer")); err != nil {
+				t.Error(err)
+			}
+			if err := waiter.Commit(ctx); err != nil {
+				t.Errorf("the waiter's commit: %v", err)
+			}
+		})
+		time.Sleep(50 * time.Millisecond)
+		second := c.other(first)
+		if took := c.transfer(1, second); took > 100*time.Millisecond {
+			t.Errorf("the transfer took %v", took)
+		}
+		holder.BeginStatement()
+		mustLock(t, holder, "\x10b")
+		third := c.other(first, second)
+		c.transfer(1, third)
+		if n := c.leader(1).Locks().Len(); n != 3 { // two locks and one who waits
+			time.Sleep(100 * time.Millisecond)
+			if n = c.leader(1).Locks().Len(); n != 3 {
+				t.Errorf("%d locks after the transfer", n)
+			}
+		}
+		if err := holder.Put([]byte("\x10b"), []byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		if err := holder.Commit(ctx); err != nil {
+			t.Errorf("commit after two transfers: %v", err)
+		}
+		wg.Wait()
+		if v := c.get(1, "\x10a") + c.get(1, "\x10b"); v != "newernew" {
+			t.Errorf("values %q", v)
+		}
+		time.Sleep(time.Second)
+		if n := c.leader(1).Locks().Len(); n != 0 {
+			t.Errorf("%d locks are left", n)
+		}
+		// Without a handover the commit fails, though an old record may be there.
+		lost := dbs[first].Begin(kv.TxnOptions{})
+		lost.BeginStatement()
+		mustLock(t, lost, "\x10a")
+		if err := lost.Put([]byte("\x10a"), []byte("never")); err != nil {
+			t.Fatal(err)
+		}
+		third.port.down = true
+		for c.leader(1) == nil || c.leading(1) == third {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err := lost.Commit(ctx); !kv.IsRetryable(err) {
+			t.Errorf("a commit without its lock: %v", err)
+		}
+		third.port.down = false
+	})
+}
+
+// A leadership that was handed over to a node that does not take it, or dies at once,
+// goes on in a later term, elsewhere or here. With the same node it has its locks.
+func TestHandoverToNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "old")
+		first := c.leading(1)
+		for _, nd := range c.nodes {
+			c.gateway(nd)
+		}
+		db := c.gateway(first)
+		holder := db.Begin(kv.TxnOptions{})
+		holder.BeginStatement()
+		mustLock(t, holder, "\x10a")
+		heir := c.other(first)
+		rep, _ := c.leader(1).Desc().Replica(kvpb.StoreID(heir.id))
+		lead := c.leader(1)
+		lead.TransferLeader(rep.Replica)
+		for lead.Leads() {
+			time.Sleep(100 * time.Microsecond)
+		}
+		heir.port.down = true
+		began := time.Now()
+		for c.leader(1) == nil {
+			if time.Since(began) > 5*time.Second {
+				t.Fatal("nobody leads")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err := holder.Put([]byte("\x10a"), []byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		err := holder.Commit(context.Background())
+		if err != nil && (lead.Leads() || !kv.IsRetryable(err)) {
+			t.Errorf("commit: %v", err)
+		}
+		if v := c.get(1, "\x10a"); (v == "new") != (err == nil) {
+			t.Errorf("value %q after %v", v, err)
+		}
+		heir.port.down = false
+	})
+}
+
+// Increments through all gateways while the leadership moves and leaders die: none is
+// lost or done twice, and moves alone make nothing fail.
+func TestIncrementsOverTransfers(t *testing.T) {
+	for seed := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) { incrementsOverTransfers(t, seed, seed == 2) })
+	}
+}
+
+func incrementsOverTransfers(t *testing.T, seed uint64, kill bool) {
+	c := newTestCluster(t, 3)
+	defer c.closeAll()
+	c.replicate(1)
+	c.put(1, "\x10n", "")
+	rnd := rand.New(rand.NewPCG(seed, 3))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done, failed := 0, map[string]int{}
+	stop := make(chan struct{})
+	for i, nd := range c.nodes {
+		db := c.gateway(nd)
+		for range 2 {
+			wg.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					err := increment(db, i%2 == 0)
+					mu.Lock()
+					if err == nil {
+						done++
+					} else {
+						failed[err.Error()]++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	for range 12 {
+		time.Sleep(time.Duration(50+rnd.IntN(300)) * time.Millisecond)
+		from := c.leading(1)
+		if from == nil {
+			continue
+		}
+		if kill && rnd.IntN(3) == 0 {
+			from.port.down = true // cut off for a while
+			time.Sleep(3 * time.Second)
+			from.port.down = false
+			continue
+		}
+		c.transfer(1, c.other(from, c.nodes[rnd.IntN(3)]))
+	}
+	close(stop)
+	wg.Wait()
+	n := len(c.get(1, "\x10n"))
+	unknown := 0
+	for msg, k := range failed {
+		if strings.Contains(msg, "outcome") {
+			unknown += k
+		}
+	}
+	if n < done || n > done+unknown {
+		t.Errorf("seed %d: %d increments of %d acknowledged, %d unknown", seed, n, done, unknown)
+	}
+	if !kill && len(failed) > 0 || done < 20 {
+		t.Errorf("seed %d: %d done, failures %v", seed, done, failed)
+	}
+	time.Sleep(2 * time.Second)
+	if left := c.leader(1).Locks().Len(); left != 0 {
+		c.leader(1).Locks().ForEach(func(l concurrency.Lock) bool { t.Logf("%+v", l); return true })
+		t.Errorf("seed %d: %d locks are left", seed, left)
+	}
+	t.Logf("seed %d: %d done, failures %v", seed, done, failed)
+}
+
+// increment adds a letter to a row, as a block of two statements or as one.
+func increment(db *kv.DB, block bool) error {
+	ctx := context.Background()
+	txn := db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
+	txn.BeginStatement()
+	res, err := txn.Lock(ctx, []byte("\x10n"), kv.LockUpdate, kv.WaitBlock)
+	if err != nil {
+		txn.Rollback(ctx)
+		return fmt.Errorf("lock: %w", err)
+	}
+	v := string(res.Value) + "x"
+	if block {
+		time.Sleep(5 * time.Millisecond)
+		txn.BeginStatement()
+	}
+	if err := txn.Put([]byte("\x10n"), []byte(v)); err != nil {
+		return err
+	}
+	return txn.Commit(ctx)
+}
+
+// The locks of a gateway whose life has ended go when somebody wants them, and its
+// transaction does not commit.
+func TestLocksOfDeadGateway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 1)
+		defer c.closeAll()
+		nd := c.nodes[0]
+		var mu sync.Mutex
+		dead := map[uint64]bool{}
+		nd.s.ConnectTxns(replica.TxnDeps{GatewayAlive: func(id kvpb.TxnID) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return !dead[id.Hi]
+		}})
+		db := c.gateway(nd)
+		nd.life++
+		gone := c.gateway(nd)
+		ctx := context.Background()
+		for _, wait := range []kv.WaitPolicy{kv.WaitBlock, kv.WaitError, kv.WaitSkip} {
+			holder := gone.Begin(kv.TxnOptions{})
+			holder.BeginStatement()
+			mustLock(t, holder, "\x10a")
+			if err := holder.Put([]byte("\x10a"), []byte("never")); err != nil {
+				t.Fatal(err)
+			}
+			mu.Lock()
+			dead[holder.ID().Hi] = true
+			mu.Unlock()
+			txn := db.Begin(kv.TxnOptions{})
+			txn.BeginStatement()
+			res, err := txn.Lock(ctx, []byte("\x10a"), kv.LockUpdate, wait)
+			if err != nil || res.Skipped {
+				t.Errorf("wait policy %d: %+v, %v", wait, res, err)
+			}
+			mu.Lock()
+			dead[holder.ID().Hi] = false // it was only out of reach
+			mu.Unlock()
+			var retry *kvpb.RetryError
+			if err := holder.Commit(ctx); !errors.As(err, &retry) {
+				t.Errorf("commit without its lock: %v", err)
+			}
+			txn.Rollback(ctx)
+		}
+	})
+}

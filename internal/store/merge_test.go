@@ -1,0 +1,555 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// nodeOf returns the node with a replica.
+func (c *testCluster) nodeOf(r *replica.Replica) *testNode {
+	for _, nd := range c.nodes {
+		if o, ok := nd.s.Replica(r.RangeID()); ok && o == r {
+			return nd
+		}
+	}
+	return nil
+}
+
+// gather makes one node lead ranges.
+func (c *testCluster) gather(nd *testNode, ids ...kvpb.RangeID) {
+	c.t.Helper()
+	for _, id := range ids {
+		c.do(id, func(r *replica.Replica) error {
+			if c.nodeOf(r) == nd {
+				return nil
+			}
+			d, ok := r.Desc().Replica(kvpb.StoreID(nd.id))
+			if !ok {
+				return errors.New("no replica there")
+			}
+			r.TransferLeader(d.Replica)
+			time.Sleep(200 * time.Millisecond)
+			r.Reclaim()
+			return fmt.Errorf("range %d is not led by node %d yet", id, nd.id)
+		})
+	}
+}
+
+// merge merges a range with the one to its right.
+func (c *testCluster) merge(id kvpb.RangeID) {
+	c.t.Helper()
+	c.do(id, func(l *replica.Replica) error {
+		nd := c.nodeOf(l)
+		if l.Desc().Merging != 0 {
+			return c.resolve(l)
+		}
+		right := nd.s.At(l.Desc().EndKey)
+		if right == nil {
+			return errors.New("nothing on the right")
+		}
+		if !right.Leads() {
+			c.gather(nd, right.RangeID())
+		}
+		return l.Merge(context.Background(), right)
+	})
+}
+
+func (c *testCluster) resolve(l *replica.Replica) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return l.ResolveMerge(ctx, func(_ context.Context, right, left kvpb.RangeID, generation uint64) error {
+		r := c.leader(right)
+		if r == nil {
+			return errors.New("no leader")
+		}
+		return r.Thaw(left, generation)
+	})
+}
+
+// holder returns the id of the range that holds a key.
+func (c *testCluster) holder(key string) kvpb.RangeID {
+	c.t.Helper()
+	for range 100 {
+		for _, nd := range c.nodes {
+			if r := nd.s.At([]byte(key)); r != nil && !nd.port.down && r.Leads() {
+				return r.RangeID()
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	c.t.Fatalf("no leader holds %q", key)
+	return 0
+}
+
+// agree checks that all nodes have the same ranges, without gaps, in the same state.
+func (c *testCluster) agree() {
+	c.t.Helper()
+	time.Sleep(3 * time.Second)
+	var want string
+	for _, nd := range c.nodes {
+		got := ""
+		for _, r := range nd.s.all() {
+			d := r.Desc()
+			got += fmt.Sprintf("%d [%x, %x) generation %d merging %d into %d applied %d\n",
+				d.RangeID, d.StartKey, d.EndKey, d.Generation, d.Merging, d.Into, r.AppliedIndex())
+		}
+		if want == "" {
+			want = got
+		} else if got != want {
+			c.t.Errorf("node %d:\n%snode 1:\n%s", nd.id, got, want)
+		}
+	}
+}
+
+// crash kills a node: what the engine has not flushed is lost.
+func (c *testCluster) crash(nd *testNode, seed uint64) {
+	nd.port.down = true
+	nd.live.Close()
+	disk := fs.CrashClone(nd.fs, 0, seed)
+	_ = nd.s.Close()
+	nd.fs = disk
+}
+
+// split makes ranges of the first letters of keys, numbered from 2 on.
+func (c *testCluster) split(letters string) {
+	c.t.Helper()
+	for i := len(letters) - 1; i >= 0; i-- {
+		id := kvpb.RangeID(i + 2)
+		c.do(1, func(r *replica.Replica) error {
+			return r.Split(context.Background(), []byte("\x10"+letters[i:i+1]), id)
+		})
+		c.put(id, "\x10"+letters[i:i+1]+"0", "first")
+	}
+}
+
+func TestMerge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "left")
+		c.split("fm")
+		c.put(2, "\x10g", "middle")
+		c.put(3, "\x10z", "right")
+		c.merge(1)
+		c.merge(1)
+		for k, v := range map[string]string{"\x10a": "left", "\x10g": "middle", "\x10z": "right", "\x10m0": "first"} {
+			if got := c.get(1, k); got != v {
+				t.Errorf("%q = %q, want %q", k, got, v)
+			}
+			c.put(1, k, "new")
+		}
+		c.agree()
+		for _, nd := range c.nodes {
+			if all := nd.s.all(); len(all) != 1 {
+				t.Errorf("node %d has %d replicas", nd.id, len(all))
+			}
+		}
+		// A request that still goes to a merged range is told where to go.
+		if d, ok := c.nodes[0].s.MergedInto(3); !ok || d.RangeID != 1 {
+			t.Errorf("range 3 became part of %v", d)
+		}
+		// The ids are used up, the keys free to be split off again.
+		c.do(1, func(r *replica.Replica) error { return r.Split(context.Background(), []byte("\x10m"), 4) })
+		if got := c.get(4, "\x10z"); got != "new" {
+			t.Errorf("z = %q", got)
+		}
+	})
+}
+
+// Locks survive a merge, those who wait for them go on waiting, and a commit under
+// them succeeds where the range went.
+func TestMergeCarriesLocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.split("f")
+		lead := c.leader(1)
+		nd := c.nodeOf(lead)
+		c.gather(nd, 2)
+		right := c.leader(2)
+		ctx := context.Background()
+		holder, waiter := meta(nd, 1<<40), meta(nd, 1<<40+1)
+		var held kvpb.LockResponse
+		if err := right.Lock(ctx, &kvpb.LockRequest{Txn: holder, Key: []byte("\x10g"), Strength: kvpb.LockUpdate}, &held); err != nil {
+			t.Fatal(err)
+		}
+		// The read of a later transaction that wrote nothing.
+		reader := meta(nd, 1<<40+2)
+		if err := right.Get(ctx, &kvpb.GetRequest{Txn: reader, Key: []byte("\x10h")}, &kvpb.GetResponse{}); err != nil {
+			t.Fatal(err)
+		}
+		waited := make(chan error, 1)
+		go func() {
+			waited <- right.Lock(ctx, &kvpb.LockRequest{Txn: waiter, Key: []byte("\x10g"), Strength: kvpb.LockUpdate}, &kvpb.LockResponse{})
+		}()
+		time.Sleep(100 * time.Millisecond)
+		c.merge(1)
+		var mm *kvpb.RangeMismatchError
+		if err := <-waited; !errors.As(err, &mm) || len(mm.Known) != 1 || mm.Known[0].RangeID != 1 || !mm.Known[0].ContainsKey([]byte("\x10g")) {
+			t.Fatalf("who waited at the merged range: %v %+v", err, mm)
+		}
+		lead = c.leader(1)
+		err := lead.Lock(ctx, &kvpb.LockRequest{Txn: waiter, Key: []byte("\x10g"), Strength: kvpb.LockUpdate, Wait: kvpb.WaitError}, &kvpb.LockResponse{})
+		var busy *kvpb.LockNotAvailableError
+		if !errors.As(err, &busy) {
+			t.Errorf("the lock was lost: %v", err)
+		}
+		// A serializable write below the read must move.
+		old := *holder
+		old.Isolation = kvpb.Serializable
+		resp := &kvpb.CommitResponse{}
+		err = lead.Commit(ctx, &kvpb.CommitRequest{
+			Txn: &old, Writes: []kvpb.Write{{Key: []byte("\x10g"), Value: []byte("x")}, {Key: []byte("\x10h"), Value: []byte("y")}},
+			Locks: [][]byte{[]byte("\x10g")}, LockEpochs: []uint64{held.Epoch}, AllReadsHere: true,
+		}, resp)
+		if err != nil {
+			t.Fatalf("commit under a carried lock: %v", err)
+		}
+		if !reader.ReadTS.Less(resp.CommitTS) {
+			t.Errorf("committed at %v, read at %v", resp.CommitTS, reader.ReadTS)
+		}
+		if err := lead.Lock(ctx, &kvpb.LockRequest{Txn: waiter, Key: []byte("\x10g"), Strength: kvpb.LockUpdate, Wait: kvpb.WaitError}, &kvpb.LockResponse{}); err != nil {
+			t.Errorf("the lock after the commit: %v", err)
+		}
+	})
+}
+
+// The leader's node dies at some moment of a merge: whichever step it had come to, the
+// others finish or undo it, nothing is lost, and all replicas agree.
+func TestMergeLeaderCrash(t *testing.T) {
+	for step := range 16 {
+		t.Run(fmt.Sprint(step), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { mergeCrash(t, time.Duration(step)*time.Millisecond, 0) })
+		})
+	}
+}
+
+// A follower dies at some moment of a merge and comes back as of its last flush.
+func TestMergeFollowerCrash(t *testing.T) {
+	for step := range 16 {
+		t.Run(fmt.Sprint(step), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { mergeCrash(t, time.Duration(step)*time.Millisecond, 1) })
+		})
+	}
+}
+
+// mergeCrash kills the node that is distance nodes from the leader some time into a
+// merge.
+func mergeCrash(t *testing.T, after time.Duration, distance int) {
+	c := newTestCluster(t, 3)
+	defer c.closeAll()
+	c.replicate(1)
+	c.put(1, "\x10a", "left")
+	c.split("f")
+	c.put(2, "\x10z", "right")
+	lead := c.leader(1)
+	nd := c.nodeOf(lead)
+	c.gather(nd, 2)
+	right := c.leader(2)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = lead.Merge(context.Background(), right)
+	}()
+	time.Sleep(after)
+	dead := c.nodes[(int(nd.id)-1+distance)%len(c.nodes)]
+	c.crash(dead, uint64(after))
+	<-done
+	c.do(c.holder("\x10a"), func(l *replica.Replica) error { return c.resolve(l) })
+	for _, k := range []string{"\x10a", "\x10z"} {
+		id := c.holder(k)
+		if got := c.get(id, k); got != map[string]string{"\x10a": "left", "\x10z": "right"}[k] {
+			t.Errorf("%q = %q", k, got)
+		}
+		c.put(id, k, "after")
+	}
+	c.open(dead)
+	c.introduce()
+	time.Sleep(3 * time.Second)
+	c.agree()
+	if c.holder("\x10z") != 1 {
+		c.merge(1)
+	}
+	for _, k := range []string{"\x10a", "\x10z"} {
+		if got := c.get(1, k); got != "after" {
+			t.Errorf("%q = %q", k, got)
+		}
+	}
+	c.agree()
+}
+
+// All nodes lose power after merges: each finds its merges in its log again.
+func TestMergePowerLoss(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newTestCluster(t, 3)
+				defer c.closeAll()
+				c.replicate(1)
+				c.split("fkp")
+				if seed%2 == 1 { // the engine is durable in between
+					c.merge(2)
+					for _, nd := range c.nodes {
+						_ = nd.s.eng.Flush()
+					}
+				}
+				for c.holder("\x10p0") != 1 {
+					c.merge(1)
+				}
+				c.put(1, "\x10q", "late")
+				for _, nd := range c.nodes {
+					c.crash(nd, seed)
+				}
+				for _, nd := range c.nodes {
+					c.open(nd)
+				}
+				c.introduce()
+				for _, k := range []string{"\x10f0", "\x10k0", "\x10p0"} {
+					if got := c.get(1, k); got != "first" {
+						t.Errorf("%q = %q", k, got)
+					}
+				}
+				if got := c.get(1, "\x10q"); got != "late" {
+					t.Errorf("q = %q", got)
+				}
+				c.agree()
+				for _, nd := range c.nodes {
+					if groups := nd.s.log.Groups(); len(groups) > 2+len(nd.s.away.logs) {
+						t.Errorf("node %d has the logs of groups %v", nd.id, groups)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Money moves between accounts in different ranges while these split and merge.
+func TestMergeBank(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		const letters = "bdfhj"
+		c.split(letters)
+		var mu sync.Mutex
+		sum := map[string]int{}
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for n := 0; ; n++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					key := fmt.Sprintf("\x10%c%d", letters[(n+w)%len(letters)], w)
+					if c.bump(key, uint64(w)<<32+uint64(n)) {
+						mu.Lock()
+						sum[key]++
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		next := kvpb.RangeID(100)
+		for round := range 12 {
+			id := c.holder(fmt.Sprintf("\x10%c", 'a'+round%9))
+			if l := c.leader(id); l != nil && l.Desc().EndKey[0] == 0x10 {
+				c.merge(id)
+			}
+			if round%3 == 2 {
+				at := fmt.Sprintf("\x10%c", 'b'+round%8)
+				_ = c.leader(c.holder(at)).Split(context.Background(), []byte(at), next)
+				next++
+			}
+		}
+		close(stop)
+		wg.Wait()
+		total := 0
+		for k, n := range sum {
+			total += n
+			if got := c.get(c.holder(k), k); got != fmt.Sprint(n) {
+				t.Errorf("%q = %s after %d increments", k, got, n)
+			}
+		}
+		if total < 50 {
+			t.Errorf("only %d increments", total)
+		}
+		c.agree()
+	})
+}
+
+// bump increments a counter in a transaction, wherever its range is. It reports
+// whether that happened.
+func (c *testCluster) bump(key string, n uint64) bool {
+	ctx := context.Background()
+	for range 200 {
+		r := c.leaderOf(key)
+		if r == nil {
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		m := meta(c.nodeOf0(r), 1<<50+n)
+		m.Isolation = kvpb.ReadCommitted
+		var l kvpb.LockResponse
+		// Nobody else takes the lock for longer than a commit.
+		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := r.Lock(limited, &kvpb.LockRequest{Txn: m, Key: []byte(key), Strength: kvpb.LockUpdate}, &l)
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) {
+			r.Locks().ForEach(func(l concurrency.Lock) bool {
+				if string(l.Key) == key {
+					c.t.Errorf("%q: range %d (part of another: %v) holds a lock of %v, wanted by %v", key, r.RangeID(), r.Gone(), l.Txn, m.ID)
+				}
+				return true
+			})
+			return false
+		}
+		if err != nil {
+			time.Sleep(5 * time.Millisecond)
+			continue
+		}
+		old := 0
+		_, _ = fmt.Sscan(string(l.Value), &old)
+		for range 4000 {
+			if r = c.leaderOf(key); r == nil {
+				time.Sleep(5 * time.Millisecond)
+				continue
+			}
+			err := r.Commit(ctx, &kvpb.CommitRequest{
+				Txn: m, Writes: []kvpb.Write{{Key: []byte(key), Value: []byte(fmt.Sprint(old + 1))}},
+				Locks: [][]byte{[]byte(key)}, LockEpochs: []uint64{l.Epoch},
+			}, &kvpb.CommitResponse{})
+			var nl *kvpb.NotLeaderError
+			var mm *kvpb.RangeMismatchError
+			switch {
+			case err == nil:
+				return true
+			case errors.As(err, &nl), errors.As(err, &mm):
+				time.Sleep(5 * time.Millisecond)
+				continue
+			}
+			c.t.Errorf("commit of %q: %v", key, err)
+			return false
+		}
+		c.t.Errorf("no leader takes the commit of %q", key)
+		return false
+	}
+	return false
+}
+
+func (c *testCluster) leaderOf(key string) *replica.Replica {
+	for _, nd := range c.nodes {
+		if r := nd.s.At([]byte(key)); r != nil && !nd.port.down && r.Leads() {
+			return r
+		}
+	}
+	return nil
+}
+
+// nodeOf0 is nodeOf for a replica that may have gone since.
+func (c *testCluster) nodeOf0(r *replica.Replica) *testNode {
+	if nd := c.nodeOf(r); nd != nil {
+		return nd
+	}
+	return c.nodes[0]
+}
+
+// Splits and merges in any order, with power losses between them, leave ranges that
+// hold all keys between them, each once, and all that was written.
+func TestBordersProperty(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { borders(t, seed) })
+		})
+	}
+}
+
+func borders(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	c := newTestCluster(t, 1)
+	defer c.closeAll()
+	nd := c.nodes[0]
+	want := map[string]string{}
+	key := func() string { return fmt.Sprintf("\x10%c%c", 'a'+rng.IntN(26), 'a'+rng.IntN(26)) }
+	ctx := context.Background()
+	next := kvpb.RangeID(2)
+	merges := 0
+	for step := range 120 {
+		k := key()
+		r := nd.s.At([]byte(k))
+		switch op := rng.IntN(10); {
+		case op < 4:
+			want[k] = fmt.Sprint(step)
+			c.put(r.RangeID(), k, want[k])
+		case op < 6:
+			if string(r.Desc().StartKey) != k {
+				if err := r.Split(ctx, []byte(k), next); err != nil {
+					t.Fatal(err)
+				}
+				next++
+			}
+		case op < 9:
+			right := nd.s.At(r.Desc().EndKey)
+			if right == nil {
+				continue
+			}
+			if err := r.Merge(ctx, right); err != nil {
+				t.Fatal(err)
+			}
+			if err := right.Get(ctx, &kvpb.GetRequest{Txn: meta(nd, 1<<40), Key: []byte(k)}, &kvpb.GetResponse{}); err == nil {
+				t.Fatal("a range that was merged away answers")
+			}
+			merges++
+		case op == 9 && rng.IntN(3) == 0:
+			if rng.IntN(2) == 0 {
+				_ = nd.s.eng.Flush()
+			}
+			c.crash(nd, seed<<32|uint64(step))
+			c.open(nd)
+		}
+		checkBorders(t, nd)
+	}
+	for k, v := range want {
+		if got := c.get(nd.s.At([]byte(k)).RangeID(), k); got != v {
+			t.Errorf("%q = %q, want %q", k, got, v)
+		}
+	}
+	if merges < 10 {
+		t.Errorf("only %d merges", merges)
+	}
+}
+
+// checkBorders checks that the ranges of a node hold all keys, each once.
+func checkBorders(t *testing.T, nd *testNode) {
+	t.Helper()
+	all := keys.ReplicatedSpan()
+	at := all.Start
+	ids := map[kvpb.RangeID]bool{}
+	for _, r := range nd.s.Replicas() {
+		d := r.Desc()
+		if string(d.StartKey) != string(at) || ids[d.RangeID] || d.Changing() {
+			t.Fatalf("range %d begins at %x, %x was expected: %+v", d.RangeID, d.StartKey, at, *d)
+		}
+		ids[d.RangeID] = true
+		at = d.EndKey
+	}
+	if string(at) != string(all.End) {
+		t.Fatalf("the last range ends at %x", at)
+	}
+}

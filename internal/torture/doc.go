@@ -1,0 +1,26 @@
+// Package torture runs a cluster of real processes, hurts it, and shows that it kept
+// its promises: no acknowledged write lost, no stale read, money neither made nor
+// destroyed, and service within seconds.
+//
+// Above it is the command line, which knows how to start a node; below it are check
+// (the judges), rpc (who calls, on a connection between nodes) and pgx (clients).
+//
+// Read cluster.go (Cluster: processes, signals, clocks), links.go (Links: the network
+// between them, as proxies), client.go and load.go (what clients do, and write down),
+// scenario.go (what is done to the cluster), run.go (Run), report.go (the verdict).
+//
+// Invariants
+//
+//  1. Only processes that the Cluster started are signalled (process.signal).
+//  2. A write counts as acknowledged only if its statement, or its COMMIT, returned
+//     without an error; it counts as not done only if the error says so
+//     (client.outcome).
+//  3. Every key is checked by all of its operations, those of unknown outcome
+//     included (round.check).
+//
+// Concurrency: each client is one goroutine with its own connection; a Scenario runs
+// on the goroutine of Run.
+//
+// It shows processes that die, stand still or are cut off from one another, and wrong
+// clocks; not machines that lose power: what the operating system was given, it keeps.
+package torture

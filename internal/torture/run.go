@@ -1,0 +1,347 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/check"
+)
+
+const (
+	// warmUp is how long the load runs before anything happens to the cluster, coolDown
+	// how long afterwards.
+	warmUp   = 2 * time.Second
+	coolDown = 2 * time.Second
+	// judgeBudget bounds the search of the judge of one register.
+	judgeBudget = 60 * time.Second
+	// finalTries bounds the attempts to read what is there in the end.
+	finalTries = 50
+)
+
+// Options say what to do to a cluster.
+type Options struct {
+	Cluster   ClusterOptions
+	Scenarios []string
+	Seed      uint64
+	// Clients is how many connections of the load of single rows each node has.
+	Clients  int
+	Progress io.Writer
+}
+
+// Run starts a cluster and plays the scenarios one after the other. The report tells
+// what came of each; the error, that the test itself could not go on.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	c, err := StartCluster(ctx, o.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Destroy()
+	rep := &Report{}
+	t := &test{o: o, c: c, rng: rand.New(rand.NewPCG(o.Seed, 1))}
+	if _, err := c.Nodes[0].query(ctx, schema()); err != nil {
+		return rep, fmt.Errorf("schema: %w", err)
+	}
+	for _, name := range o.Scenarios {
+		s, err := scenario(name)
+		if err != nil {
+			return rep, err
+		}
+		res, err := t.play(ctx, s)
+		if res != nil {
+			rep.Results = append(rep.Results, res)
+			fmt.Fprintln(o.Progress, res.line())
+		}
+		if err != nil {
+			return rep, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return rep, nil
+}
+
+type test struct {
+	o     Options
+	c     *Cluster
+	rng   *rand.Rand
+	round int
+}
+
+// round is one scenario's load and what its clients saw.
+type round struct {
+	t       *test
+	number  int
+	history *check.History
+	initial map[string]int64 // balances
+	waits   []*waits
+
+	mu      sync.Mutex
+	has     map[[2]int64]bool
+	errors  map[string]int // by class
+	samples map[string]string
+	wrongs  []string // what no answer should say
+}
+
+// play plays a scenario under load and judges what the clients saw.
+func (t *test) play(ctx context.Context, s *Scenario) (*Result, error) {
+	t.round++
+	r := &round{
+		t: t, number: t.round, history: check.NewHistory(), has: map[[2]int64]bool{}, errors: map[string]int{},
+		samples: map[string]string{},
+	}
+	res := &Result{Scenario: s.Name, Began: time.Now()}
+	var err error
+	if r.initial, err = r.balances(ctx); err != nil {
+		return nil, fmt.Errorf("balances: %w", err)
+	}
+	fmt.Fprintf(t.o.Progress, "%s: %s\n", s.Name, s.About)
+	stop := r.start(ctx, s.balanced)
+	err = pause(ctx, warmUp)
+	if err == nil {
+		err = s.play(ctx, &stage{test: t, round: r, res: res})
+	}
+	t.c.Links.Heal()
+	if err == nil {
+		err = pause(ctx, coolDown)
+	}
+	stop()
+	if err != nil {
+		return res, err
+	}
+	for _, n := range t.c.Nodes {
+		if !n.Running() {
+			if err := n.Start(); err != nil {
+				return res, err
+			}
+		}
+		if err := n.AwaitSQL(ctx); err != nil {
+			return res, err
+		}
+	}
+	r.judge(ctx, res)
+	r.count(res)
+	if s.allowed != nil {
+		for class, n := range res.Errors {
+			if !slices.Contains(s.allowed, class) {
+				res.violation("%d errors of class %s: %s", n, class, res.Samples[class])
+			}
+		}
+	}
+	return res, nil
+}
+
+// start starts the clients: on each node some of the load of single rows, one of
+// registers and one of the bank.
+func (r *round) start(ctx context.Context, balanced bool) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	id := 0
+	run := func(n *Node, load func(context.Context, *client)) {
+		id++
+		c := &client{id: id, node: n, rng: rand.New(rand.NewPCG(r.t.o.Seed, uint64(r.number*1000+id))), tell: r.note}
+		if balanced {
+			c.balancer = r.t.ready
+		}
+		wg.Go(func() {
+			defer c.close()
+			load(ctx, c)
+		})
+	}
+	for _, n := range r.t.c.Nodes {
+		run(n, r.registers)
+		run(n, r.registers)
+		run(n, r.bank)
+		for range r.t.o.Clients {
+			w := &waits{node: n}
+			r.waits = append(r.waits, w)
+			run(n, func(ctx context.Context, c *client) { r.wide(ctx, c, w) })
+		}
+	}
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// ready picks a node that says that it is ready, as a load balancer does.
+func (t *test) ready(rng *rand.Rand) *Node {
+	c := http.Client{Timeout: time.Second}
+	for {
+		for _, i := range rng.Perm(len(t.c.Nodes)) {
+			n := t.c.Nodes[i]
+			resp, err := c.Get("http://" + n.HTTP + "/health?ready=1")
+			if err != nil {
+				continue
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return n
+			}
+		}
+		time.Sleep(pollPace)
+	}
+}
+
+// note counts an error of a client.
+func (r *round) note(c string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errors[c]++
+	if r.samples[c] == "" {
+		r.samples[c] = err.Error()
+	}
+}
+
+// wrong notes an answer that no correct database gives.
+func (r *round) wrong(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wrongs = append(r.wrongs, fmt.Sprintf(format, args...))
+}
+
+// acked notes an insert that was acknowledged.
+func (r *round) acked(client int, seq int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.has[[2]int64{int64(r.number*1000 + client), seq}] = true
+}
+
+// anywhere runs a query on whichever node answers.
+func (r *round) anywhere(ctx context.Context, sql string) (rows [][]string, err error) {
+	for range finalTries {
+		for _, n := range r.t.c.Nodes {
+			if rows, err = n.query(ctx, sql); err == nil {
+				return rows, nil
+			}
+		}
+		if perr := pause(ctx, 10*pollPace); perr != nil {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+func (r *round) balances(ctx context.Context) (map[string]int64, error) {
+	rows, err := r.anywhere(ctx, "SELECT id, balance FROM torture_bank")
+	out := map[string]int64{}
+	for _, row := range rows {
+		v, perr := strconv.ParseInt(row[1], 10, 64)
+		err = errors.Join(err, perr)
+		out[row[0]] = v
+	}
+	return out, err
+}
+
+// judge checks everything that the clients saw against what is there.
+func (r *round) judge(ctx context.Context, res *Result) {
+	if err := r.finalReads(ctx); err != nil {
+		res.violation("reading the registers in the end: %v", err)
+	}
+	ops := r.history.Ops()
+	res.Operations = len(ops)
+	for _, op := range ops {
+		if op.Outcome == check.Unknown {
+			res.Unknown++
+		}
+	}
+	r.verdict(res, check.Linearizable{Budget: judgeBudget}.Check(check.Only(ops, "register")))
+	final, err := r.balances(ctx)
+	if err != nil {
+		res.violation("balances in the end: %v", err)
+		return
+	}
+	r.verdict(res, check.Bank{Initial: r.initial}.Check(check.Only(ops, check.BankTransfer, check.BankSnapshot), final))
+	r.judgeLedger(ctx, res)
+}
+
+func (r *round) verdict(res *Result, err error) {
+	var undecided *check.Undecided
+	switch {
+	case err == nil:
+	case errors.As(err, &undecided):
+		res.Undecided = append(res.Undecided, err.Error())
+	default:
+		res.violation("%v", err)
+	}
+}
+
+// finalReads reads every register through every node: a lost write shows there at
+// last.
+func (r *round) finalReads(ctx context.Context) error {
+	for _, n := range r.t.c.Nodes {
+		c := &client{id: 1_000_000 + int(n.ID), node: n, tell: func(string, error) {}}
+		if err := c.connect(ctx); err != nil {
+			return err
+		}
+		for i := range registersPerRound {
+			key := r.key(i)
+			p := r.history.Begin(check.Op{Client: c.id, Kind: "register"})
+			rows, _, err := c.exec("SELECT v FROM torture_registers WHERE k = " + quote(key))
+			if err != nil {
+				c.close()
+				return err
+			}
+			seen := check.Access{Key: key, Absent: len(rows) == 0}
+			if !seen.Absent {
+				seen.Value = rows[0][0]
+			}
+			p.Op.Reads = []check.Access{seen}
+			p.Done(check.OK, nil)
+		}
+		c.close()
+	}
+	return nil
+}
+
+// judgeLedger checks that every acknowledged insert is there.
+func (r *round) judgeLedger(ctx context.Context, res *Result) {
+	from := r.number * 1000
+	rows, err := r.anywhere(ctx, fmt.Sprintf("SELECT client, seq FROM torture_ledger WHERE client >= %d AND client < %d", from, from+1000))
+	if err != nil {
+		res.violation("reading the ledger in the end: %v", err)
+		return
+	}
+	there := map[[2]int64]bool{}
+	for _, row := range rows {
+		client, cerr := strconv.ParseInt(row[0], 10, 64)
+		seq, serr := strconv.ParseInt(row[1], 10, 64)
+		if err := errors.Join(cerr, serr); err != nil {
+			res.violation("ledger: %v", err)
+			return
+		}
+		there[[2]int64{client, seq}] = true
+	}
+	res.Acknowledged = len(r.has)
+	lost := 0
+	for k := range r.has {
+		if !there[k] {
+			if lost++; lost == 1 {
+				res.violation("the insert of (%d, %d) was acknowledged and is lost", k[0], k[1])
+			}
+		}
+	}
+	if lost > 1 {
+		res.violation("%d acknowledged inserts are lost", lost)
+	}
+}
+
+func (r *round) count(res *Result) {
+	for _, w := range r.waits {
+		w.mu.Lock()
+		res.Writes += w.writes
+		res.Reads += w.reads
+		w.mu.Unlock()
+	}
+	res.Took = time.Since(res.Began)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res.Violations = append(res.Violations, r.wrongs...)
+	res.Errors, res.Samples = maps.Clone(r.errors), maps.Clone(r.samples)
+}

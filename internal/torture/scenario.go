@@ -1,0 +1,385 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds that the product promises.
+const (
+	// maxWait is how long writes may pause at a gateway that was not hurt.
+	maxWait = 3 * time.Second
+	// maxRefusal is how long a statement may take to fail when there is no quorum.
+	maxRefusal = 15 * time.Second
+)
+
+// Scenario is something that is done to a cluster under load.
+type Scenario struct {
+	Name, About string
+	play        func(context.Context, *stage) error
+	// balanced lets clients connect to nodes that say that they are ready.
+	balanced bool
+	// allowed, if not nil, are the classes of errors that clients may see.
+	allowed []string
+}
+
+// stage is where a scenario plays.
+type stage struct {
+	*test
+	round *round
+	res   *Result
+}
+
+// Scenarios returns all that there are.
+func Scenarios() []*Scenario {
+	return []*Scenario{
+		{Name: "kill", About: "a node is killed and started again, 20 times", play: times(20, killOne)},
+		{Name: "pause", About: "a node stands still for 10 s, each in turn", play: each(pauseOne)},
+		{Name: "partition", About: "a node is cut off from the others for 8 s, each in turn", play: each(cutOff)},
+		{Name: "asymmetric", About: "what a node sends does not arrive for 8 s, then what is sent to it", play: each(oneWay)},
+		{Name: "flapping", About: "the links of a node break and heal several times a second", play: each(flap)},
+		{Name: "clock", About: "clocks jump by seconds, back and forth, and run too fast", play: clocks},
+		{Name: "quorum", About: "two of three nodes are gone: statements fail soon, and succeed when one is back", play: loseQuorum},
+		{
+			Name: "rolling", About: "every node is stopped and started, three rounds; clients go where nodes are ready",
+			play: rolling, balanced: true,
+			// A transaction of several statements may always be asked to try again.
+			allowed: []string{"57P01", "57P03", "40001 in a transaction"},
+		},
+	}
+}
+
+func scenario(name string) (*Scenario, error) {
+	all := Scenarios()
+	if i := slices.IndexFunc(all, func(s *Scenario) bool { return s.Name == name }); i >= 0 {
+		return all[i], nil
+	}
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return nil, fmt.Errorf("there is no scenario %q, but %s", name, strings.Join(names, ", "))
+}
+
+func times(n int, do func(context.Context, *stage, *Node) error) func(context.Context, *stage) error {
+	return func(ctx context.Context, s *stage) error {
+		for range n {
+			if err := do(ctx, s, s.c.Nodes[s.rng.IntN(len(s.c.Nodes))]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func each(do func(context.Context, *stage, *Node) error) func(context.Context, *stage) error {
+	return func(ctx context.Context, s *stage) error {
+		for _, n := range s.c.Nodes {
+			if err := do(ctx, s, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// watch waits and then notes the longest wait of clients of nodes that were not hurt
+// since the fault began.
+func (s *stage) watch(ctx context.Context, begun time.Time, d time.Duration, what string, hurt ...*Node) error {
+	if err := pause(ctx, d); err != nil {
+		return err
+	}
+	s.res.Events++
+	var most time.Duration
+	var at *Node
+	for _, w := range s.round.waits {
+		if slices.Contains(hurt, w.node) {
+			continue
+		}
+		if d := w.longest(begun, time.Now()); d > most {
+			most, at = d, w.node
+		}
+	}
+	s.res.Waits = append(s.res.Waits, most)
+	fmt.Fprintf(s.o.Progress, "  %s: longest wait for a write elsewhere %.2f s\n", what, most.Seconds())
+	if most > maxWait {
+		s.res.note("%s: a client of node %d waited %.2f s for a write", what, at.ID, most.Seconds())
+		s.c.dump(s.res, len(s.res.Waits))
+		s.res.violation("%s: writes paused for %.2f s, more than %s", what, most.Seconds(), maxWait)
+	}
+	return nil
+}
+
+// restart starts a node and waits until it serves.
+func (s *stage) restart(ctx context.Context, n *Node) error {
+	begun := time.Now()
+	if err := n.Start(); err != nil {
+		return err
+	}
+	if err := n.AwaitSQL(ctx); err != nil {
+		return err
+	}
+	s.res.Restarts = append(s.res.Restarts, time.Since(begun))
+	return nil
+}
+
+func killOne(ctx context.Context, s *stage, n *Node) error {
+	begun := time.Now()
+	if err := n.Kill(); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("kill %d, node %d", s.res.Events+1, n.ID)
+	if err := s.watch(ctx, begun, 5*time.Second, what, n); err != nil {
+		return err
+	}
+	if err := s.restart(ctx, n); err != nil {
+		return err
+	}
+	return pause(ctx, time.Second+time.Duration(s.rng.Int64N(int64(2*time.Second))))
+}
+
+func pauseOne(ctx context.Context, s *stage, n *Node) error {
+	begun := time.Now()
+	if err := n.Pause(); err != nil {
+		return err
+	}
+	err := s.watch(ctx, begun, 10*time.Second, fmt.Sprintf("node %d stands still", n.ID), n)
+	if rerr := n.Resume(); rerr != nil {
+		return rerr
+	}
+	if err != nil {
+		return err
+	}
+	return s.settle(ctx, n)
+}
+
+// settle waits until a node serves again and the cluster has come to rest.
+func (s *stage) settle(ctx context.Context, n *Node) error {
+	begun := time.Now()
+	if err := n.AwaitSQL(ctx); err != nil {
+		return err
+	}
+	s.res.Restarts = append(s.res.Restarts, time.Since(begun))
+	return pause(ctx, 3*time.Second)
+}
+
+func cutOff(ctx context.Context, s *stage, n *Node) error {
+	begun := time.Now()
+	for _, o := range s.c.Nodes {
+		if o != n {
+			s.c.Links.CutBoth(n.ID, o.ID)
+		}
+	}
+	if err := s.watch(ctx, begun, 8*time.Second, fmt.Sprintf("node %d is cut off", n.ID), n); err != nil {
+		return err
+	}
+	s.refuses(ctx, n)
+	s.c.Links.Heal()
+	return s.settle(ctx, n)
+}
+
+// refuses checks that a node without a quorum answers a write with an error, soon.
+func (s *stage) refuses(ctx context.Context, n *Node) {
+	ctx, cancel := context.WithTimeout(ctx, 2*maxRefusal)
+	defer cancel()
+	begun := time.Now()
+	_, err := n.query(ctx, fmt.Sprintf("UPDATE torture_wide SET v = 'no' WHERE id = %d", s.rng.IntN(wideRows)))
+	took := time.Since(begun)
+	switch {
+	case err == nil:
+		s.res.violation("node %d has no quorum and acknowledged a write", n.ID)
+	case took > maxRefusal:
+		s.res.violation("node %d has no quorum and took %.1f s to say so", n.ID, took.Seconds())
+	default:
+		s.res.note("node %d without a quorum says after %.1f s: %s", n.ID, took.Seconds(), oneLine(err.Error()))
+	}
+}
+
+func oneWay(ctx context.Context, s *stage, n *Node) error {
+	for _, out := range []bool{true, false} {
+		begun := time.Now()
+		for _, o := range s.c.Nodes {
+			switch {
+			case o == n:
+			case out:
+				s.c.Links.Cut(n.ID, o.ID)
+			default:
+				s.c.Links.Cut(o.ID, n.ID)
+			}
+		}
+		what := fmt.Sprintf("nothing arrives at node %d", n.ID)
+		if out {
+			what = fmt.Sprintf("nothing from node %d arrives", n.ID)
+		}
+		if err := s.watch(ctx, begun, 8*time.Second, what, n); err != nil {
+			return err
+		}
+		s.c.Links.Heal()
+		if err := s.settle(ctx, n); err != nil {
+			return err
+		}
+	}
+	// One link only: the two nodes hear of each other through the third.
+	begun := time.Now()
+	i := slices.Index(s.c.Nodes, n)
+	o := s.c.Nodes[(i+1)%len(s.c.Nodes)]
+	s.c.Links.Cut(n.ID, o.ID)
+	if err := s.watch(ctx, begun, 8*time.Second, fmt.Sprintf("nothing from node %d arrives at node %d", n.ID, o.ID), n, o); err != nil {
+		return err
+	}
+	s.c.Links.Heal()
+	return s.settle(ctx, n)
+}
+
+func flap(ctx context.Context, s *stage, n *Node) error {
+	begun := time.Now()
+	for time.Since(begun) < 12*time.Second {
+		for _, o := range s.c.Nodes {
+			if o == n {
+				continue
+			}
+			switch s.rng.IntN(3) {
+			case 0:
+				s.c.Links.CutBoth(n.ID, o.ID)
+			case 1:
+				s.c.Links.Cut(n.ID, o.ID)
+			default:
+				s.c.Links.Cut(o.ID, n.ID)
+			}
+		}
+		if err := pause(ctx, 50*time.Millisecond+time.Duration(s.rng.Int64N(int64(700*time.Millisecond)))); err != nil {
+			return err
+		}
+		s.c.Links.Heal()
+		if err := pause(ctx, 50*time.Millisecond+time.Duration(s.rng.Int64N(int64(500*time.Millisecond)))); err != nil {
+			return err
+		}
+	}
+	if err := s.watch(ctx, begun, 0, fmt.Sprintf("the links of node %d flap", n.ID), n); err != nil {
+		return err
+	}
+	return s.settle(ctx, n)
+}
+
+func clocks(ctx context.Context, s *stage) error {
+	for _, fault := range []string{"jump=2s", "jump=-2s", "jump=5s", "jump=-5s", "jump=400ms", "jump=-400ms", "jump=100ms", "jump=-100ms", "drift=50000", "drift=-50000"} {
+		n := s.c.Nodes[s.rng.IntN(len(s.c.Nodes))]
+		begun := time.Now()
+		if err := n.Clock(fault); err != nil {
+			return err
+		}
+		if err := s.watch(ctx, begun, 8*time.Second, fmt.Sprintf("clock of node %d: %s", n.ID, fault), n); err != nil {
+			return err
+		}
+		if err := n.Clock("off=1"); err != nil {
+			return err
+		}
+		if err := s.settle(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func loseQuorum(ctx context.Context, s *stage) error {
+	for _, n := range s.c.Nodes {
+		for _, o := range s.c.Nodes {
+			if o != n {
+				if err := o.Kill(); err != nil {
+					return err
+				}
+			}
+		}
+		if err := pause(ctx, 3*time.Second); err != nil {
+			return err
+		}
+		s.res.Events++
+		s.refuses(ctx, n)
+		begun := time.Now()
+		for _, o := range s.c.Nodes {
+			if o != n {
+				if err := o.Start(); err != nil {
+					return err
+				}
+			}
+		}
+		if err := s.writes(ctx, n); err != nil {
+			return err
+		}
+		took := time.Since(begun)
+		s.res.Restarts = append(s.res.Restarts, took)
+		fmt.Fprintf(s.o.Progress, "  node %d writes again %.1f s after the others were started\n", n.ID, took.Seconds())
+		for _, o := range s.c.Nodes {
+			if err := o.AwaitSQL(ctx); err != nil {
+				return err
+			}
+		}
+		if err := pause(ctx, 3*time.Second); err != nil {
+			return err
+		}
+	}
+	return s.stopAll(ctx)
+}
+
+// writes waits until a node acknowledges a write.
+func (s *stage) writes(ctx context.Context, n *Node) error {
+	ctx, cancel := context.WithTimeout(ctx, formTime)
+	defer cancel()
+	for {
+		_, err := n.query(ctx, fmt.Sprintf("UPDATE torture_wide SET v = 'yes' WHERE id = %d", s.rng.IntN(wideRows)))
+		if err == nil {
+			return nil
+		}
+		if perr := pause(ctx, 5*pollPace); perr != nil {
+			return fmt.Errorf("node %d: %w", n.ID, err)
+		}
+	}
+}
+
+// stopAll stops the nodes one after the other, the last ones without a quorum, and
+// starts them again.
+func (s *stage) stopAll(ctx context.Context) error {
+	var took []string
+	for _, n := range s.c.Nodes {
+		d, err := n.Stop()
+		if err != nil {
+			return err
+		}
+		took = append(took, fmt.Sprintf("%.1f s", d.Seconds()))
+	}
+	s.res.note("stops under load, one after the other, took %s", strings.Join(took, ", "))
+	for _, n := range s.c.Nodes {
+		if err := n.Start(); err != nil {
+			return err
+		}
+	}
+	for _, n := range s.c.Nodes {
+		if err := n.AwaitSQL(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rolling(ctx context.Context, s *stage) error {
+	for range 3 {
+		for _, n := range s.c.Nodes {
+			begun := time.Now()
+			d, err := n.Stop()
+			if err != nil {
+				return err
+			}
+			if err := s.restart(ctx, n); err != nil {
+				return err
+			}
+			s.res.note("node %d: stopped in %.1f s", n.ID, d.Seconds())
+			if err := s.watch(ctx, begun, 2*time.Second, fmt.Sprintf("node %d restarts", n.ID)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
