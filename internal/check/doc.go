@@ -7,8 +7,9 @@
 // Reading order: [Op] and [History], the recorder (history.go); [Violation] and
 // [Undecided], the two ways in which a checker refuses (verdict.go); then the
 // checkers: [Bank], [Ring], [Linearizable], and the strongest, [Timestamps]
-// (timestamps.go; timestamps_unknown.go for transactions of unknown outcome). Each
-// checker's comment says what it can't notice.
+// (timestamps.go; timestamps_unknown.go for transactions of unknown outcome); and
+// [Lists], which needs no timestamps, tells isolation levels apart and works against any
+// database (lists.go, listcycles.go). Each checker's comment says what it can't notice.
 //
 // Invariants:
 //
@@ -20,10 +21,11 @@
 //     learnt of them: an operation that is recorded as begun after another ended
 //     did so (checked by TestHistoryOrder).
 //  4. A history read back from its lines is the same (checked by TestHistoryLines).
+//  5. Lists finds each class of anomaly, and allows what its level does (checked by
+//     TestPlantedLists, TestLevels and TestListsOfEngines).
 //
 // Concurrency: a History may be used by many goroutines; each Pending belongs to
 // one. Checkers are functions of their arguments.
 //
-// It does not run operations, and it does not look for cycles between
-// transactions (serializability of reads and writes without timestamps).
+// It does not run operations.
 package check

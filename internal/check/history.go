@@ -130,6 +130,8 @@ type Op struct {
 	Reads    []Access  `json:"reads,omitempty"`
 	Writes   []Access  `json:"writes,omitempty"`
 	Transfer *Transfer `json:"transfer,omitempty"`
+	// Steps are those of a transaction on lists; while it has not ended, its appends.
+	Steps []ListStep `json:"steps,omitempty"`
 }
 
 // String prints the operation in one line.
@@ -157,6 +159,9 @@ func (o Op) String() string {
 	}
 	if len(o.Writes) > 0 {
 		fmt.Fprintf(&b, " wrote %v", o.Writes)
+	}
+	if len(o.Steps) > 0 {
+		fmt.Fprintf(&b, " did %v", o.Steps)
 	}
 	if o.Error != "" {
 		fmt.Fprintf(&b, " (%s)", o.Error)

@@ -21,7 +21,7 @@ import (
 func secureServer(t *testing.T, dir string) string {
 	t.Helper()
 	cfg := config.Default()
-	cfg.Store, cfg.SingleNode, cfg.CertsDir, cfg.Drain = "store", true, dir, 0
+	cfg.Stores, cfg.SingleNode, cfg.CertsDir, cfg.Drain = config.Dirs("store"), true, dir, 0
 	cfg.ListenAddr, cfg.HTTPAddr, cfg.CacheBytes = "localhost:0", "localhost:0", 8<<20
 	n, err := server.New(cfg, server.Options{FS: fs.NewMem(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -42,7 +42,7 @@ type demoNode struct {
 // add makes a node and starts it. Its id is the number of nodes before it, plus one.
 func (d *demoCluster) add(place, listen, http string) (*demoNode, error) {
 	cfg := config.Default()
-	cfg.Store, cfg.Insecure, cfg.SingleNode, cfg.Locality = "demo", true, d.single, place
+	cfg.Stores, cfg.Insecure, cfg.SingleNode, cfg.Locality = config.Dirs("demo"), true, d.single, place
 	cfg.ListenAddr, cfg.HTTPAddr = listen, http
 	cfg.CacheBytes = min(cfg.CacheBytes, demoCache)
 	cfg.Drain = 0

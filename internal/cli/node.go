@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -101,12 +102,13 @@ func newNodeLs(s *streams) *cobra.Command {
 func newNodeStatus(s *streams) *cobra.Command {
 	f := &nodeFlags{}
 	var format string
-	var all bool
+	var all, stores bool
 	c := &cobra.Command{
 		Use:   "status [ID]",
 		Short: "Show the state of the nodes, or of one",
 		Long: "Show the state of the nodes as the node at --host knows it. is_live: it was heard of a moment ago;\n" +
-			"is_available: it serves clients, too; updated_at: when it was last heard of.",
+			"is_available: it serves clients, too; updated_at: when it was last heard of. With --stores it shows each store\n" +
+			"of each node: how much of its disk is used, and whether that is ok, full or does not answer.",
 		Args: anyArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
@@ -127,12 +129,16 @@ func newNodeStatus(s *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if stores {
+				return printStores(s, format, nodes, id)
+			}
 			return printStatus(s, format, nodes, id)
 		},
 	}
 	f.add(c)
 	addFormat(c.Flags(), &format)
 	c.Flags().BoolVar(&all, "all", false, "show decommissioned nodes too")
+	c.Flags().BoolVar(&stores, "stores", false, "show each store of the nodes")
 	return c
 }
 
@@ -151,7 +157,7 @@ func printStatus(s *streams, format string, nodes []server.NodeStatus, only kvpb
 		rows = append(rows, []string{
 			fmt.Sprint(n.ID), n.Addr, n.SQLAddr, n.Build, at(n.StartedAt), at(n.UpdatedAt), n.Locality,
 			strconv.FormatBool(n.Available), strconv.FormatBool(n.Live), fmt.Sprint(n.Ranges), fmt.Sprint(n.Leaders),
-			string(n.Membership),
+			string(n.Membership), storeIDs(n.Stores),
 		})
 	}
 	if only != 0 && len(rows) == 0 {
@@ -159,7 +165,48 @@ func printStatus(s *streams, format string, nodes []server.NodeStatus, only kvpb
 	}
 	return printRows(s.out, format, []string{
 		"id", "address", "sql_address", "build", "started_at", "updated_at", "locality",
-		"is_available", "is_live", "ranges", "leaders", "membership",
+		"is_available", "is_live", "ranges", "leaders", "membership", "stores",
+	}, rows)
+}
+
+// storeIDs lists the ids of a node's stores.
+func storeIDs(stores []server.StoreStatus) string {
+	ids := make([]string, len(stores))
+	for i := range stores {
+		ids[i] = fmt.Sprint(stores[i].ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+func printStores(s *streams, format string, nodes []server.NodeStatus, only kvpb.NodeID) error {
+	var rows [][]string
+	known := only == 0
+	for _, n := range nodes {
+		if only != 0 && n.ID != only {
+			continue
+		}
+		known = true
+		for _, st := range n.Stores {
+			disk := "ok"
+			switch {
+			case !n.Live:
+				disk = ""
+			case st.Stalled:
+				disk = "does not answer"
+			case st.Full:
+				disk = "full"
+			}
+			rows = append(rows, []string{
+				fmt.Sprint(st.ID), fmt.Sprint(n.ID), n.Addr, strconv.FormatBool(n.Live), fmt.Sprint(st.Ranges), fmt.Sprint(st.Leaders),
+				fmt.Sprint(st.Capacity), fmt.Sprint(st.Used), disk,
+			})
+		}
+	}
+	if !known {
+		return fmt.Errorf("there is no node %d in this cluster", only)
+	}
+	return printRows(s.out, format, []string{
+		"store", "node", "address", "is_live", "ranges", "leaders", "capacity_bytes", "used_bytes", "disk",
 	}, rows)
 }
 

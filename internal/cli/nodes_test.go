@@ -22,7 +22,7 @@ func startNodes(t *testing.T, count int, dir string) []*server.Node {
 	var nodes []*server.Node
 	for i := range count {
 		cfg := config.Default()
-		cfg.Store, cfg.Insecure, cfg.CertsDir, cfg.Drain = "store", dir == "", dir, 0
+		cfg.Stores, cfg.Insecure, cfg.CertsDir, cfg.Drain = config.Dirs("store"), dir == "", dir, 0
 		cfg.ListenAddr, cfg.HTTPAddr, cfg.CacheBytes = "localhost:0", "localhost:0", 8<<20
 		for _, n := range nodes {
 			cfg.Join = append(cfg.Join, n.AdvertisedAddr())

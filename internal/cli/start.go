@@ -68,6 +68,7 @@ func newStart(s *streams) *cobra.Command {
 	fl.StringVar(&f.node.AdvertiseAddr, "advertise-addr", "", "address at which other nodes reach this one, host:port (default --listen-addr)")
 	fl.StringVar(&f.node.Locality, "locality", "", "where the node is, from large to small: region=eu,zone=a")
 	fl.DurationVar(&f.node.DeadAfter, "time-until-store-dead", 0, "how long a node may be silent before its replicas are rebuilt elsewhere; the same on all nodes (default 5m)")
+	fl.DurationVar(&f.node.MergeAfter, "merge-after", 0, "how long a range must be small and serve little before it is merged with the next one (default 2m)")
 	fl.DurationVar(&f.node.MaxOffset, "max-offset", f.node.MaxOffset, "how far apart the clocks of two nodes may be; the same on all nodes")
 	return c
 }
@@ -78,7 +79,7 @@ func (f *startFlags) common(c *cobra.Command) {
 	f.flags = fl
 	fl.BoolVar(&f.node.Insecure, "insecure", false, "run without encryption and authentication")
 	addCertsDir(fl, &f.node.CertsDir)
-	fl.StringArrayVarP(&f.stores, "store", "s", []string{f.node.Store}, "directory of the store, DIR or path=DIR")
+	fl.StringArrayVarP(&f.stores, "store", "s", []string{config.DefaultStore}, "directory of a store: DIR, or path=DIR,size=SIZE, where size (bytes, 1TB or 80% of the disk) is what it counts for; once for each disk")
 	fl.StringVar(&f.node.ListenAddr, "listen-addr", f.node.ListenAddr, "address for SQL clients and other nodes, host:port")
 	fl.StringVar(&f.node.HTTPAddr, "http-addr", f.node.HTTPAddr, "address for HTTP, host:port")
 	fl.StringVar(&f.cache, "cache", "", "size of the block cache: bytes, 512MiB, or 25% of memory")
@@ -91,7 +92,7 @@ func (f *startFlags) complete() (err error) {
 	if err := f.completeSecurity(); err != nil {
 		return usageError{err}
 	}
-	if f.node.Store, err = storePath(f.stores); err != nil {
+	if f.node.Stores, err = parseStores(f.stores); err != nil {
 		return usageError{err}
 	}
 	if f.cache != "" {
@@ -120,32 +121,38 @@ func (f *startFlags) complete() (err error) {
 		}
 		f.node.AdvertiseAddr = config.WithPort(f.node.AdvertiseAddr, port)
 	}
-	if f.node.Store, err = filepath.Abs(f.node.Store); err != nil {
-		return err
-	}
 	if err := f.node.Validate(); err != nil {
 		return usageError{err}
 	}
 	return nil
 }
 
-// storePath reads --store.
-func storePath(stores []string) (string, error) {
-	if len(stores) > 1 {
-		return "", fmt.Errorf("--store was given %d times: a node has one store for now; start a node for each disk", len(stores))
+// parseStores reads what --store was given. Two names of one directory are found by
+// where they lead.
+func parseStores(flags []string) (stores []config.Store, err error) {
+	if len(flags) > 1 {
+		return nil, fmt.Errorf("--store was given %d times: a node has one store for now; start a node for each disk", len(flags))
 	}
-	path := ""
-	for _, part := range strings.Split(stores[0], ",") {
-		switch k, v, ok := strings.Cut(part, "="); {
-		case !ok && path == "":
-			path = part
-		case ok && k == "path" && path == "":
-			path = v
-		default:
-			return "", fmt.Errorf("--store=%s: %q is not supported: give DIR or path=DIR", stores[0], part)
+	seen := map[string]string{}
+	for _, flag := range flags {
+		s, err := config.ParseStore(flag)
+		if err != nil {
+			return nil, err
 		}
+		if s.Path, err = filepath.Abs(s.Path); err != nil {
+			return nil, err
+		}
+		real := s.Path
+		if p, err := filepath.EvalSymlinks(s.Path); err == nil {
+			real = p
+		}
+		if other, ok := seen[real]; ok && other != s.Path {
+			return nil, fmt.Errorf("--store=%s is the same directory as %s: each store needs one of its own", flag, other)
+		}
+		seen[real] = s.Path
+		stores = append(stores, s)
 	}
-	return path, nil
+	return stores, nil
 }
 
 // completeSecurity finds out whether the node runs with certificates.
@@ -172,7 +179,7 @@ func (f *startFlags) run(s *streams) error {
 		return f.startChild(s)
 	}
 	begun := time.Now()
-	logDir := filepath.Join(f.node.Store, "logs")
+	logDir := filepath.Join(f.node.Stores[0].Path, "logs")
 	logFile, err := obs.OpenLog(logDir)
 	if err != nil {
 		return err
@@ -402,7 +409,9 @@ func (f *startFlags) printBanner(w io.Writer, n *server.Node, begun time.Time, l
 	line("sql", sqlURL(n.AdvertisedAddr(), c.CertsDir))
 	line("client flags", "lichen <command> "+f.securityFlag()+" --host="+n.AdvertisedAddr())
 	line("logs", logDir)
-	line("store[0]", "path="+c.Store)
+	for i, st := range c.Stores {
+		line(fmt.Sprintf("store[%d]", i), st.String())
+	}
 	line("status", status)
 	line("clusterID", n.ClusterID())
 	line("nodeID", fmt.Sprint(n.NodeID()))

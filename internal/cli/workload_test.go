@@ -22,7 +22,7 @@ import (
 func node(t *testing.T) string {
 	t.Helper()
 	cfg := config.Default()
-	cfg.Store, cfg.Insecure, cfg.SingleNode, cfg.Drain = "store", true, true, 0
+	cfg.Stores, cfg.Insecure, cfg.SingleNode, cfg.Drain = config.Dirs("store"), true, true, 0
 	cfg.ListenAddr, cfg.HTTPAddr, cfg.CacheBytes = "127.0.0.1:0", "127.0.0.1:0", 16<<20
 	n, err := server.New(cfg, server.Options{FS: fs.NewMem(), Logger: obs.NewLogger(io.Discard)})
 	if err != nil {

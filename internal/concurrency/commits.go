@@ -209,6 +209,21 @@ func (cs *Commits) BlockingRead(self TxnID, key []byte, readTS hlc.Timestamp) *C
 	return nil
 }
 
+// Of returns an unfinished commit of a transaction, nil if there is none.
+func (cs *Commits) Of(txn TxnID) *Commit {
+	if cs.active.Load() == 0 {
+		return nil
+	}
+	for ch := cs.first.Load(); ch != nil; ch = ch.next.Load() {
+		for used := ch.used.Load(); used != 0; used &= used - 1 {
+			if c := ch.commits[bits.TrailingZeros64(used)].Load(); c != nil && c.txn == txn {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
 // BlockingScan is BlockingRead for the span [start, end); a nil end is unbounded.
 func (cs *Commits) BlockingScan(self TxnID, start, end []byte, readTS hlc.Timestamp) *Commit {
 	if cs.active.Load() == 0 {

@@ -26,8 +26,8 @@ const (
 
 // Node configures a node.
 type Node struct {
-	// Store is the directory of the store.
-	Store string
+	// Stores are the node's stores, at least one.
+	Stores []Store
 	// ListenAddr is where SQL clients connect, HTTPAddr where browsers and
 	// monitoring do.
 	ListenAddr, HTTPAddr string
@@ -55,6 +55,9 @@ type Node struct {
 	// MergeAfter is how long a range must be small and cold before it is merged with
 	// the next one; 0 means the default.
 	MergeAfter time.Duration
+	// RangePace bounds the pauses of what looks after ranges, so that tests need not wait
+	// for it; 0 means as long as they are.
+	RangePace time.Duration
 	// Drain bounds the wait for running statements at a stop.
 	Drain time.Duration
 }
@@ -63,7 +66,7 @@ type Node struct {
 func Default() Node {
 	mem := totalMemory()
 	return Node{
-		Store: DefaultStore, ListenAddr: ":" + DefaultPort, HTTPAddr: ":" + DefaultHTTPPort,
+		Stores: Dirs(DefaultStore), ListenAddr: ":" + DefaultPort, HTTPAddr: ":" + DefaultHTTPPort,
 		CacheBytes: min(max(mem/4, 64<<20), 2<<30), MaxMemory: mem / 4, Drain: DefaultDrain,
 		MaxOffset: DefaultMaxOffset,
 	}
@@ -82,9 +85,10 @@ func (n *Node) StatementMemory() int64 { return n.HeapMemory() * 5 / 8 }
 
 // Validate reports the first setting that can't be right.
 func (n *Node) Validate() error {
+	if err := n.validStores(); err != nil {
+		return err
+	}
 	switch {
-	case n.Store == "":
-		return fmt.Errorf("--store must name a directory")
 	case n.CacheBytes < 1<<20:
 		return fmt.Errorf("--cache must be at least 1MiB")
 	case n.MaxMemory < 16<<20:

@@ -2,7 +2,9 @@ package dist
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
@@ -72,6 +74,7 @@ type Deadlocks struct {
 	caller Caller
 	away   absences
 	found  func(concurrency.Deadlock) // hears of each before its victim does; for tests
+	over   atomic.Pointer[func(kvpb.TxnID) bool]
 
 	mu      sync.Mutex
 	running bool
@@ -229,6 +232,9 @@ func (d *Deadlocks) answer(req *kvpb.WaitsRequest) *kvpb.WaitsResponse {
 			}
 		}
 	}
+	if req.Exact {
+		resp.Over = d.ended(req.Txns)
+	}
 	d.away.mu.Lock()
 	defer d.away.mu.Unlock()
 	for id := range asked {
@@ -237,6 +243,31 @@ func (d *Deadlocks) answer(req *kvpb.WaitsRequest) *kvpb.WaitsResponse {
 		}
 	}
 	return resp
+}
+
+// SetOver says what knows whether a transaction of this gateway has ended.
+func (d *Deadlocks) SetOver(over func(kvpb.TxnID) bool) { d.over.Store(&over) }
+
+// Over asks the gateway of a transaction whether it has ended; false if there is no
+// answer.
+func (d *Deadlocks) Over(id kvpb.TxnID) bool {
+	a := d.ask(id.Gateway(), &kvpb.WaitsRequest{Txns: []kvpb.TxnID{id}, Exact: true})
+	return a != nil && slices.Contains(a.Over, id)
+}
+
+// ended returns those of some transactions that were this gateway's and have ended.
+func (d *Deadlocks) ended(ids []kvpb.TxnID) (over []kvpb.TxnID) {
+	is := d.over.Load()
+	if is == nil {
+		return nil
+	}
+	self := d.node()
+	for _, id := range ids {
+		if id.Gateway() == self && (*is)(id) {
+			over = append(over, id)
+		}
+	}
+	return over
 }
 
 // Serve answers a question of another node.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,12 +46,14 @@ type Clock struct {
 	offset    int64 // added to physical since Start, when the wall was set back
 	maxOffset time.Duration
 
-	mu struct {
-		sync.Mutex
-		persist func(bound int64) error
-		stopped bool
-		failed  error
-	}
+	// turn holds a value while somebody persists a bound. It is a channel, since that
+	// takes as long as a disk may stall: a mutex must not be held for so long, and
+	// tests in virtual time see those who wait for it at rest.
+	turn    chan struct{}
+	persist func(bound int64) error // this and what follows belongs to whose turn it is
+	stopped bool
+	failed  error
+
 	onFail      func(error)
 	refreshedAt atomic.Int64 // value of last when the bound was last refreshed
 }
@@ -70,7 +71,7 @@ func NewSystem(maxOffset time.Duration) *Clock {
 // since the Unix epoch: a virtual clock in tests. physical must be safe for
 // concurrent use.
 func New(physical func() int64, maxOffset time.Duration) *Clock {
-	c := &Clock{physical: physical, maxOffset: maxOffset}
+	c := &Clock{physical: physical, maxOffset: maxOffset, turn: make(chan struct{}, 1)}
 	c.limit.Store(math.MaxInt64)
 	return c
 }
@@ -87,12 +88,16 @@ func (c *Clock) Start(bound int64, persist func(bound int64) error, onFail func(
 	}
 	c.raise(bound)
 	c.onFail = onFail
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mu.persist = persist
+	c.take()
+	defer c.give()
+	c.persist = persist
 	c.limit.Store(0)
-	return c.extendLocked()
+	return c.raiseLimit()
 }
+
+// take waits for the turn to persist a bound, give ends it.
+func (c *Clock) take() { c.turn <- struct{}{} }
+func (c *Clock) give() { <-c.turn }
 
 // Stop persists a last bound, just past the times that were handed out, so that
 // the clock's next life need not wait for the wall to reach the bound of this
@@ -100,13 +105,13 @@ func (c *Clock) Start(bound int64, persist func(bound int64) error, onFail func(
 // last bound instead of passing it; nothing may be written with the times it
 // returns.
 func (c *Clock) Stop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mu.stopped {
+	c.take()
+	defer c.give()
+	if c.stopped {
 		return
 	}
-	c.mu.stopped = true
-	if c.mu.persist == nil {
+	c.stopped = true
+	if c.persist == nil {
 		return
 	}
 	limit := c.limit.Load()
@@ -118,7 +123,7 @@ func (c *Clock) Stop() {
 		return
 	}
 	c.limit.Store(bound)
-	_ = c.mu.persist(bound) // if it fails, the bound of before is there, which is as good
+	_ = c.persist(bound) // if it fails, the bound of before is there, which is as good
 }
 
 // Now returns a timestamp after every one that this clock returned or was told
@@ -188,50 +193,50 @@ func (c *Clock) Refresh() error {
 	if c.refreshedAt.Load() == last {
 		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mu.persist == nil || c.mu.stopped {
+	c.take()
+	defer c.give()
+	if c.persist == nil || c.stopped {
 		return nil
 	}
-	return c.extendLocked()
+	return c.raiseLimit()
 }
 
 // extend waits until the limit lies past the present and reports whether Now
 // may try again; false means that the clock was stopped.
 func (c *Clock) extend() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.take()
+	defer c.give()
 	if max(c.PhysicalNow(), c.last.Load()+1) < c.limit.Load() {
 		return true // somebody else was first
 	}
-	if c.mu.stopped {
+	if c.stopped {
 		return false
 	}
-	err := c.extendLocked()
+	err := c.raiseLimit()
 	if err == nil {
 		return true
 	}
-	if c.mu.failed == nil {
-		c.mu.failed = err
+	if c.failed == nil {
+		c.failed = err
 		if c.onFail != nil {
 			c.onFail(err)
 		}
 	}
 	// No time may be handed out and there is no one to tell: the clock stands
 	// still, as after Stop. Nothing can be made durable by this process any more.
-	c.mu.stopped = true
+	c.stopped = true
 	return false
 }
 
-// extendLocked persists a bound BoundWindow past the present and then raises
-// the limit to it. The caller holds c.mu.
-func (c *Clock) extendLocked() error {
+// raiseLimit persists a bound BoundWindow past the present and then raises
+// the limit to it. It is the caller's turn.
+func (c *Clock) raiseLimit() error {
 	last := c.last.Load()
 	bound := max(c.PhysicalNow(), last+1) + int64(BoundWindow)
 	if bound <= c.limit.Load() {
 		return nil
 	}
-	if err := c.mu.persist(bound); err != nil {
+	if err := c.persist(bound); err != nil {
 		return fmt.Errorf("hlc: persist upper bound: %w", err)
 	}
 	c.limit.Store(bound)

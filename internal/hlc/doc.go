@@ -25,8 +25,8 @@
 //     was: only the owner of the clock can say that no more will be.
 //
 // Concurrency: all methods of Clock may be called at once; Now is wait-free but
-// for the rare extension of the bound. Start is called once, before the clock
-// is shared.
+// for the rare extension of the bound, which one caller at a time persists, with no
+// mutex held. Start is called once, before the clock is shared.
 //
 // It does not synchronise clocks between nodes; Update only refuses a
 // timestamp that is further ahead than the clocks of a healthy cluster can be.

@@ -73,6 +73,9 @@ func (db *DB) Clock() *hlc.Clock { return db.env.Clock }
 // there are none.
 func (db *DB) OldestRead() hlc.Timestamp { return db.env.OldestRead() }
 
+// Over reports whether a transaction was this gateway's and has ended.
+func (db *DB) Over(id kvpb.TxnID) bool { return db.env.Over(id) }
+
 // ActiveTxns returns the number of active transactions.
 func (db *DB) ActiveTxns() int { return db.env.Active() }
 

@@ -147,6 +147,8 @@ type QueryStagedRequest struct {
 	Keys  [][]byte
 	TS    hlc.Timestamp
 	Epoch uint32
+	// Peek: keys that are missing may still come.
+	Peek bool
 }
 
 // QueryStagedResponse says whether all keys are staged.

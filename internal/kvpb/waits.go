@@ -15,6 +15,9 @@ type WaitsRequest struct {
 type WaitsResponse struct {
 	Waits []Wait
 	Away  []Away
+	// Over are those of the transactions asked for of which the answering node was the
+	// gateway, and which have ended.
+	Over []TxnID
 }
 
 // Wait is one wait for a lock on the answering node.

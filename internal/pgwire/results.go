@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -13,7 +14,14 @@ type results struct {
 	format *rowFormat
 	simple rowFormat // of simple queries: always text
 	source copySource
+	mark   wire.Mark
 }
+
+// Mark implements sql.Results.
+func (r *results) Mark() { r.mark = r.c.wire.Mark() }
+
+// Rewind implements sql.Results.
+func (r *results) Rewind() bool { return !r.c.broken && r.c.wire.Rewind(r.mark) }
 
 // begin makes r ready for a statement of the extended protocol whose rows have
 // the given format, or for a simple query, which says its columns itself.

@@ -11,10 +11,15 @@ import (
 // fields of the active segment are its alone to change.
 func (l *Log) commit(f *frame) error {
 	n := frameSize(len(f.buf) - frameHeader)
+	if f.shrink {
+		if err := l.shrink(n); err != nil {
+			return err
+		}
+	}
 	s := l.active
 	if s == nil || l.sealed || s.room(!f.data) < n {
 		var err error
-		if s, err = l.rotate(n); err != nil {
+		if s, err = l.rotate(n, l.takeSpare); err != nil {
 			return err
 		}
 	}
@@ -36,10 +41,10 @@ func classify(err error) error {
 	return err
 }
 
-// rotate makes a new segment the active one and writes its header and
-// checkpoint, with room for a frame of n bytes. The sync of that frame makes
-// all three durable.
-func (l *Log) rotate(n int64) (*segment, error) {
+// rotate makes a new segment, which take provides, the active one and writes its
+// header and checkpoint, with room for a frame of n bytes. The sync of that frame
+// makes all three durable.
+func (l *Log) rotate(n int64, take func(need int64) (*segment, error)) (*segment, error) {
 	l.mu.Lock()
 	head := appendCheckpoint(make([]byte, headerBlock+frameHeader), l.checkpoint())
 	id := makeSegID(l.nextSeq, l.o.Rand())
@@ -47,7 +52,7 @@ func (l *Log) rotate(n int64) (*segment, error) {
 	l.mu.Unlock()
 
 	need := frameSize(len(head)-headerBlock-frameHeader) + headerBlock + n
-	s, err := l.takeSpare(need)
+	s, err := take(need)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +73,7 @@ func (l *Log) rotate(n int64) (*segment, error) {
 	old := l.active
 	s.id, s.off, s.synced = id, int64(len(head)), 0
 	l.segs[s.slot] = s
-	l.active, l.sealed = s, false
+	l.active, l.sealed, l.janitor.calm = s, false, false
 	l.stats.Rotations++
 	if old != nil && old.liveEntries == 0 {
 		l.segmentDied(old)

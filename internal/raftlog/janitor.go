@@ -22,6 +22,9 @@ type janitorState struct {
 	// are tried once each per active segment.
 	rewritten *segment
 	tried     map[*segment]bool
+	// calm: nothing but Shrink has changed the active segment since Shrink; large
+	// segments with few live entries need not be old to be written again.
+	calm bool
 }
 
 const (
@@ -136,7 +139,7 @@ func (l *Log) flushControl() {
 // reused. mu is held.
 func (l *Log) straggler() *segment {
 	j := &l.janitor
-	if l.active == nil || len(l.segs) <= rewriteAge {
+	if l.active == nil || len(l.segs) <= rewriteAge && !j.calm {
 		return nil
 	}
 	if j.rewritten != l.active {
@@ -144,7 +147,8 @@ func (l *Log) straggler() *segment {
 	}
 	for _, s := range l.segs {
 		if s.liveEntries > 0 && !j.tried[s] && s != l.active &&
-			s.liveBytes*rewriteShare <= s.size && s.id.seq()+rewriteAge <= l.active.id.seq() {
+			s.liveBytes*rewriteShare <= s.size &&
+			(s.id.seq()+rewriteAge <= l.active.id.seq() || j.calm && s.size > idleSegmentBytes) {
 			return s
 		}
 	}

@@ -14,6 +14,13 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
+// turn is a mutex that is held while the disk works: a channel, so that those who wait
+// for a stalled disk are at rest where time is virtual.
+type turn chan struct{}
+
+func (t turn) Lock()   { t <- struct{}{} }
+func (t turn) Unlock() { <-t }
+
 // Log is the log of all raft groups of a store.
 type Log struct {
 	o          Options
@@ -24,7 +31,7 @@ type Log struct {
 	// createMu is held while a segment is created, so that a writer in need
 	// waits for the one the janitor is making instead of making another. It is
 	// taken before mu.
-	createMu sync.Mutex
+	createMu turn
 
 	mu      sync.Mutex
 	changed sync.Cond // on mu: room in the queue, writer or janitor gone
@@ -112,6 +119,7 @@ func Open(o Options) (*Log, error) {
 			segs:   map[uint32]*segment{},
 			cache:  cache{limit: o.CacheBytes},
 		},
+		createMu: make(turn, 1),
 		marks:    map[GroupID]struct{}{},
 		next:     newFrame(1),
 		nextSeq:  1,
@@ -313,6 +321,24 @@ func (l *Log) Truncate(g GroupID, index, term uint64) error {
 	l.marks[g] = struct{}{}
 	l.kick()
 	return nil
+}
+
+// Tail returns the mark behind which the last entries of g lie that together count for
+// at most so many bytes; false if the log holds nothing of g.
+func (l *Log) Tail(g GroupID, bytes int64) (Mark, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	grp := l.get(g)
+	if grp == nil {
+		return Mark{}, false
+	}
+	i := grp.Last
+	for ; i > grp.Truncated.Index; i-- {
+		if bytes -= grp.refs[i-grp.first()].bytes(); bytes < 0 {
+			return Mark{Index: i, Term: grp.refs[i-grp.first()].term}, true
+		}
+	}
+	return grp.Truncated, true
 }
 
 // Reset empties the log of g at (index, term), as a snapshot does: the next

@@ -213,3 +213,30 @@ func TestOnDisk(t *testing.T) {
 		}
 	}
 }
+
+// Tail finds where the last entries of a size begin.
+func TestTail(t *testing.T) {
+	l := mustOpen(t, newTestFS(t))
+	defer l.Close()
+	if _, ok := l.Tail(7, 1000); ok {
+		t.Error("a tail of nothing")
+	}
+	if err := l.Append([]Write{{Group: 7, Replica: 1, Entries: entries(7, 1, 20, 3, 100)}}); err != nil {
+		t.Fatal(err)
+	}
+	one := int64(100 + entryOverhead)
+	for _, c := range []struct {
+		bytes int64
+		want  uint64
+	}{{0, 20}, {one - 1, 20}, {one, 19}, {5*one + 1, 15}, {20 * one, 0}, {1 << 30, 0}} {
+		if m, ok := l.Tail(7, c.bytes); !ok || m.Index != c.want || c.want > 0 && m.Term != 3 {
+			t.Errorf("the last %d bytes begin behind %+v, not %d", c.bytes, m, c.want)
+		}
+	}
+	if err := l.Truncate(7, 12, 3); err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := l.Tail(7, 1<<30); !ok || m != (Mark{Index: 12, Term: 3}) {
+		t.Errorf("after a truncation the tail begins behind %+v", m)
+	}
+}

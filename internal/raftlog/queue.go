@@ -13,6 +13,7 @@ type frame struct {
 	records int
 	async   int // requests with a callback
 	data    bool
+	shrink  bool       // a small segment is to take the place of the active one
 	marks   []GroupID  // groups whose truncation mark is in the frame
 	freed   []*segment // segments the frame declares free
 	seg     *segment   // where it was written
@@ -37,6 +38,7 @@ type request struct {
 	ws      []Write
 	moves   []move
 	destroy bool
+	shrink  bool
 	group   GroupID // to destroy
 	replica uint64
 
@@ -288,6 +290,7 @@ func (l *Log) enqueue(r *request) error {
 
 // encode adds the records of r.
 func (f *frame) encode(r *request) {
+	f.shrink = f.shrink || r.shrink
 	for i := range r.ws {
 		w := &r.ws[i]
 		if w.Reset != nil {

@@ -6,25 +6,25 @@ import (
 	"sync/atomic"
 
 	"github.com/lichendb/lichen/internal/concurrency"
-	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// maxAbandoned bounds the transactions that a leader remembers to refuse. Older ones
+// maxTxnSet bounds the transactions that a leader remembers to refuse. Older ones
 // have lost their locks, by which their commits fail as well.
-const maxAbandoned = 1024
+const maxTxnSet = 1024
 
-// abandoned are transactions whose gateway got no answer to their commit and gave
-// up. A commit announces itself and then looks here; who abandons a transaction
+// txnSet are transactions of which a leader refuses commits: those whose gateway got
+// no answer to their commit and gave up (abandoned), and first copies of commits that
+// came again (repeats). A commit announces itself and then looks here; who refuses it
 // enters it here and then looks for its commit: one of the two sees the other.
-type abandoned struct {
+type txnSet struct {
 	n     atomic.Int32 // 0 is what commits look at
 	mu    sync.Mutex
 	ids   map[kvpb.TxnID]struct{}
 	order []kvpb.TxnID
 }
 
-func (a *abandoned) add(id kvpb.TxnID) {
+func (a *txnSet) add(id kvpb.TxnID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, ok := a.ids[id]; ok {
@@ -33,7 +33,7 @@ func (a *abandoned) add(id kvpb.TxnID) {
 	if a.ids == nil {
 		a.ids = map[kvpb.TxnID]struct{}{}
 	}
-	if len(a.order) == maxAbandoned {
+	if len(a.order) == maxTxnSet {
 		delete(a.ids, a.order[0])
 		a.order = append(a.order[:0], a.order[1:]...)
 	}
@@ -42,7 +42,7 @@ func (a *abandoned) add(id kvpb.TxnID) {
 	a.n.Store(int32(len(a.order)))
 }
 
-func (a *abandoned) has(id kvpb.TxnID) bool {
+func (a *txnSet) has(id kvpb.TxnID) bool {
 	if a.n.Load() == 0 {
 		return false
 	}
@@ -56,18 +56,71 @@ func (a *abandoned) has(id kvpb.TxnID) bool {
 // waits for one that has.
 func (r *Replica) awaitAbandoned(ctx context.Context, req *kvpb.ReleaseRequest) error {
 	r.abandoned.add(req.Txn.ID)
-	for _, k := range req.Locks {
-		for {
-			c := r.commits.BlockingRead(concurrency.TxnID{}, k, hlc.MaxTimestamp)
-			if c == nil || c.Txn() != txnID(req.Txn) {
-				break
-			}
-			select {
-			case <-c.Done():
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+	return r.awaitCommit(ctx, txnID(req.Txn))
+}
+
+// awaitCommit waits until no commit of the transaction is in flight.
+func (r *Replica) awaitCommit(ctx context.Context, id concurrency.TxnID) error {
+	for {
+		c := r.commits.Of(id)
+		if c == nil {
+			return nil
 		}
+		select {
+		case <-c.Done():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// repeats keep the copies of a commit apart that got no answer and came again: one of
+// them is served at a time, and the first, which the network may still carry, not any
+// more.
+type repeats struct {
+	known txnSet
+	mu    sync.Mutex
+	busy  map[kvpb.TxnID]chan struct{}
+}
+
+// enter waits until no other copy is being served; leave ends the service of this one.
+func (p *repeats) enter(ctx context.Context, id kvpb.TxnID) (leave func(), err error) {
+	p.known.add(id)
+	for {
+		p.mu.Lock()
+		other := p.busy[id]
+		if other == nil {
+			if p.busy == nil {
+				p.busy = map[kvpb.TxnID]chan struct{}{}
+			}
+			done := make(chan struct{})
+			p.busy[id] = done
+			p.mu.Unlock()
+			return func() {
+				p.mu.Lock()
+				delete(p.busy, id)
+				p.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		p.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+var errRepeated = &kvpb.UnavailableError{Reason: "the commit was sent again"}
+
+// refused answers whether a commit that has announced itself may go on.
+func (r *Replica) refused(req *kvpb.CommitRequest) error {
+	switch {
+	case r.abandoned.has(req.Txn.ID):
+		return errAborted
+	case !req.Resent && r.repeats.known.has(req.Txn.ID):
+		return errRepeated // nobody waits for the answer to this copy
 	}
 	return nil
 }

@@ -31,12 +31,25 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 		return err
 	}
 	defer s.leave()
+	if req.Resent {
+		leave, err := r.repeats.enter(ctx, req.Txn.ID)
+		if err != nil {
+			return &kvpb.AmbiguousCommitError{Cause: err}
+		}
+		defer leave()
+	}
 	if done, err := r.answerAgain(ctx, req, resp); done {
 		return err
 	}
-	if err := r.commit(ctx, req, resp, under, written); err != nil {
-		if keepsLocks(err) {
+	if err = r.mayCommit(req); err == nil {
+		err = r.commit(ctx, req, resp, under, written)
+	}
+	if err != nil {
+		if r.keepsLocks(err) {
 			return err
+		}
+		if req.Resent { // its gateway hears that it failed: no copy may succeed later
+			r.abandoned.add(req.Txn.ID)
 		}
 		r.releaseAll(id, req.Locks)
 		return err
@@ -47,11 +60,14 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 	return nil
 }
 
-// keepsLocks reports whether a commit that failed with err may be sent again.
-func keepsLocks(err error) bool {
+// keepsLocks reports whether a commit that failed with err may be sent again, or may
+// happen yet: what waits for it then releases the locks (keepCommit).
+func (r *Replica) keepsLocks(err error) bool {
 	switch err.(type) {
 	case *kvpb.NotLeaderError, *kvpb.RangeMismatchError, *kvpb.UnavailableError:
 		return true
+	case *kvpb.AmbiguousCommitError:
+		return !r.onlyVoter()
 	}
 	return false
 }
@@ -70,27 +86,31 @@ func (r *Replica) admitCommit(ctx context.Context, req *kvpb.CommitRequest, writ
 	if req.Spilled && !desc.ContainsKey(req.Anchor) {
 		return under, r.mismatch()
 	}
+	return under, nil
+}
+
+// mayCommit answers whether a commit that has not happened may happen now. A commit
+// that comes again must not be refused so before it was looked for: it may have happened.
+func (r *Replica) mayCommit(req *kvpb.CommitRequest) error {
 	if !r.gatewayAlive(req.Txn.ID, false) {
-		return under, errGatewayGone
+		return errGatewayGone
 	}
-	return under, r.deps.AdmitWrite()
+	return r.deps.AdmitWrite()
 }
 
 // answerAgain answers a commit that was carried out before. One that comes again
 // without having been carried out happens now: if an earlier leader had it, it was
 // lost, since this one has applied an entry of its own term.
 func (r *Replica) answerAgain(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) (done bool, err error) {
-	if req.Resent && len(req.Writes) > 0 {
-		if err := r.awaitInFlight(ctx, req); err != nil {
-			return true, err
+	if req.Resent {
+		if err := r.awaitCommit(ctx, txnID(req.Txn)); err != nil {
+			return true, &kvpb.AmbiguousCommitError{Cause: err}
 		}
 	}
 	ts, aborted, ok := r.recent.find(req.Txn.ID)
-	defer func() {
-		if done {
-			r.releaseAll(txnID(req.Txn), req.Locks) // it is over, one way or the other
-		}
-	}()
+	if ok {
+		r.releaseAll(txnID(req.Txn), req.Locks) // it is over, one way or the other
+	}
 	switch {
 	case ok && aborted:
 		return true, errAborted
@@ -101,21 +121,6 @@ func (r *Replica) answerAgain(ctx context.Context, req *kvpb.CommitRequest, resp
 		return true, &kvpb.AmbiguousCommitError{Cause: &kvpb.UnavailableError{Reason: "the range has forgotten the commits of that time"}}
 	}
 	return false, nil
-}
-
-// awaitInFlight waits until no commit of the transaction is in flight.
-func (r *Replica) awaitInFlight(ctx context.Context, req *kvpb.CommitRequest) error {
-	for {
-		c := r.commits.BlockingRead(concurrency.TxnID{}, req.Writes[0].Key, hlc.MaxTimestamp)
-		if c == nil {
-			return nil
-		}
-		select {
-		case <-c.Done():
-		case <-ctx.Done():
-			return &kvpb.AmbiguousCommitError{Cause: ctx.Err()}
-		}
-	}
 }
 
 func (r *Replica) commit(
@@ -137,8 +142,8 @@ func (r *Replica) commit(
 	}
 	c := r.commits.Begin(id, written)
 	defer c.Finish()
-	if r.abandoned.has(req.Txn.ID) {
-		return errAborted
+	if err := r.refused(req); err != nil {
+		return err
 	}
 	ts, err := r.commitTimestamp(ctx, req, resp, c)
 	if err == nil {
@@ -158,7 +163,7 @@ func (r *Replica) commit(
 	}
 	r.collectInline(b, req.Writes)
 	r.protectLockedReads(req, ts)
-	if err := r.group.propose(under, b.Bytes()); err != nil {
+	if err := r.group.proposeKeeping(under, b.Bytes(), r.keepCommit(req, written, ts)); err != nil {
 		return err
 	}
 	r.lastWrite.Store(ts.WallTime) // roughly: commits that race are close together
@@ -178,7 +183,16 @@ func (r *Replica) commitSpilled(
 		return &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
 	}
 	defer r.spills.leaveRecord(rec)
-	if rec.status != kvpb.TxnPending {
+	if err := r.syncRecord(rec, under); err != nil {
+		return err
+	}
+	switch {
+	case !rec.durable:
+		return &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
+	case rec.status == kvpb.TxnCommitted:
+		resp.CommitTS = rec.ts
+		return nil
+	case rec.status != kvpb.TxnPending:
 		return errAborted
 	}
 	p, err := r.spills.enter(ctx, req.Txn.ID, rec.anchor)
@@ -188,8 +202,8 @@ func (r *Replica) commitSpilled(
 	defer r.spills.leave(p)
 	c := r.commits.Begin(txnID(req.Txn), written)
 	defer c.Finish()
-	if r.abandoned.has(req.Txn.ID) {
-		return errAborted
+	if err := r.refused(req); err != nil {
+		return err
 	}
 	ts, err := r.commitSpill(ctx, req, p)
 	if err == nil {
@@ -212,7 +226,7 @@ func (r *Replica) commitSpilled(
 		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
 	}
 	r.protectLockedReads(req, ts)
-	if err := r.group.propose(under, b.Bytes()); err != nil {
+	if err := r.group.proposeKeeping(under, b.Bytes(), r.keepCommit(req, written, ts)); err != nil {
 		rec.unknown = kvpb.Classify(err) == kvpb.ClassAmbiguous
 		return err
 	}
@@ -280,6 +294,23 @@ func (r *Replica) protectLockedReads(req *kvpb.CommitRequest, ts hlc.Timestamp) 
 	}
 	for _, k := range req.Locks {
 		r.reads.AddKey(k, ts, txnID(req.Txn))
+	}
+}
+
+// keepCommit returns what goes on with a commit whose outcome is not known in time:
+// readers wait for it, and its locks are held, until it is known.
+func (r *Replica) keepCommit(req *kvpb.CommitRequest, written [][]byte, ts hlc.Timestamp) func() func() {
+	if r.onlyVoter() {
+		return nil // nobody stops waiting
+	}
+	return func() func() {
+		id, locks := txnID(req.Txn), cloneKeys(req.Locks)
+		c := r.commits.Begin(id, cloneKeys(written))
+		c.SetTimestamp(ts)
+		return func() {
+			c.Finish()
+			r.releaseAll(id, locks)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@
 // (transactions whose gateway does not finish), recent.go and abandon.go (messages
 // that come twice, late or never). Merges: merge.go (the steps), takeover.go (what
 // becomes of the range merged away, and of those who use it). Time and rest: messages.go
-// (Tick, Wake, SupportChanged). Comparing replicas: checksum.go.
+// (Tick, Wake, SupportChanged), election.go (standing for election). Comparing replicas: checksum.go.
 //
 // Snapshots: snapshot.go (sending, installing), incoming.go (taking in).
 //
@@ -32,7 +32,8 @@
 //	    only if no change of membership is left in its log that would give it company
 //	    (start, nextConfChange).
 //	R3. Raft learns that entries, term or vote are durable only after the sync
-//	    that covers them (handleAppend).
+//	    that covers them (handleAppend); after a write that failed it learns nothing any more
+//	    (group.broken).
 //	R4. Only entries that are committed and locally durable are applied; raft
 //	    hands out no others with AsyncStorageWrites (handleApply; noteLeadership).
 //	R5. Whoever waits for a command hears of it when it was applied, or when another

@@ -31,6 +31,9 @@ const (
 	// proposalTimeout bounds how long a command may be on its way before the one
 	// who waits for it is told that its outcome is not known.
 	proposalTimeout = 5 * time.Second
+	// formerPatience is how long one who waits for an entry of a leadership that has
+	// ended is left to wait for what became of it here, before asking elsewhere.
+	formerPatience = 300 * time.Millisecond
 	// stopGrace is how long it may still take once the group was stopped.
 	stopGrace = 100 * time.Millisecond
 )
@@ -46,6 +49,9 @@ type proposal struct {
 	err     error
 	done    bool // belongs to the processing goroutine
 	wake    chan wakeup
+	// keep, if not nil, is called when the proposer stops waiting, what it returns when
+	// the outcome is known.
+	keep func() (known func())
 }
 
 // tenure is what a command was evaluated under: it must not take effect under
@@ -126,10 +132,13 @@ type group struct {
 	idleTicks      int
 	caller         kvpb.ReplicaDescriptor // who wrote last
 	incoming       *IncomingSnapshot      // what raft may take now
-	eager          int                    // ticks left in which to campaign often
-	eagerAfter     int                    // ticks before that begins
+	standTicks     int                    // how long it stands for election yet
+	voted          time.Time              // for somebody else, perhaps
 	dead           bool                   // the range is part of another one (surrender)
-	led            uint64                 // the term for which this replica has begun to lead
+	// broken is why the group ended before its time. Raft is not asked any more then: it
+	// would take what could not be written for durable as soon as something else is.
+	broken error
+	led    uint64 // the term for which this replica has begun to lead
 }
 
 func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error) {
@@ -264,16 +273,25 @@ func (g *group) lift() error {
 }
 
 // propose makes a command durable and applies it. command is kept until then.
-func (g *group) propose(under tenure, command []byte) error { return g.enqueue(under, command, false) }
+func (g *group) propose(under tenure, command []byte) error {
+	return g.enqueue(under, command, nil, false)
+}
+
+// proposeKeeping is propose for a command that others must go on to wait for if its
+// outcome is not known in time while the leadership lasts: keep is called then, before
+// the proposer goes on, and what it returns when the outcome is known.
+func (g *group) proposeKeeping(under tenure, command []byte, keep func() (known func())) error {
+	return g.enqueue(under, command, keep, false)
+}
 
 // enqueue passes a command through the queue. Once the group is stopped only a
 // barrier gets in, which is a command of no bytes.
-func (g *group) enqueue(under tenure, command []byte, barrier bool) error {
+func (g *group) enqueue(under tenure, command []byte, keep func() (known func()), barrier bool) error {
 	p, _ := g.proposals.Get().(*proposal)
 	if p == nil {
 		p = &proposal{wake: make(chan wakeup, 1)}
 	}
-	p.command, p.err, p.done, p.under = command, nil, false, under
+	p.command, p.err, p.done, p.under, p.keep = command, nil, false, under, keep
 	g.mu.Lock()
 	if err := g.mu.stopped; err != nil && !barrier {
 		g.mu.Unlock()
@@ -325,14 +343,38 @@ func (g *group) await(p *proposal) error {
 			default:
 			}
 			// p stays with whoever finishes it, and is not used again.
+			g.keep(p)
 			return &kvpb.AmbiguousCommitError{Cause: errors.New("no quorum of the range's replicas answers")}
 		}
 	}
 }
 
+// keep sees to what goes on until the outcome of a proposal is known for which nobody
+// waits any more.
+func (g *group) keep(p *proposal) {
+	if p.keep == nil {
+		return
+	}
+	known := p.keep()
+	sp := &g.r.spills
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	if sp.closed {
+		known()
+		return
+	}
+	sp.wg.Go(func() {
+		defer known()
+		select {
+		case <-p.wake: // it was in an entry, so nobody hands the queue on to it
+		case <-g.halted:
+		}
+	})
+}
+
 func (g *group) release(p *proposal) error {
 	err := p.err
-	p.command = nil
+	p.command, p.keep = nil, nil
 	g.proposals.Put(p)
 	return err
 }
@@ -418,7 +460,7 @@ func (g *group) step() {
 			in.do()
 			continue
 		}
-		if g.dead {
+		if g.dead || g.broken != nil {
 			continue
 		}
 		if in.from.Replica != 0 {
@@ -429,7 +471,7 @@ func (g *group) step() {
 			_ = g.rn.Step(in.msg)
 		}
 	}
-	if g.rn.HasReady() && !g.dead {
+	if !g.dead && g.broken == nil && g.rn.HasReady() {
 		if err := g.processReady(); err != nil {
 			_ = g.failed(err)
 		}
@@ -443,6 +485,10 @@ func (g *group) process(batch []*proposal) {
 		return
 	}
 	for len(batch) > 0 {
+		if g.broken != nil {
+			g.finishAll(batch, g.broken)
+			return
+		}
 		n := g.coalesce(batch)
 		part := batch[:n]
 		batch = batch[n:]
@@ -545,9 +591,32 @@ func (g *group) failed(err error) error {
 			return cause
 		}
 	}
+	g.broken = cause
 	g.stop(cause)
+	if !g.r.onlyVoter() {
+		g.r.endLeadership() // before readers hear that commits they wait for have ended
+	}
 	g.abandon(cause)
 	return cause
+}
+
+// giveUp answers those who wait for entries of a leadership that ended a while ago and
+// that are neither committed nor overwritten here: the next leader knows more.
+func (g *group) giveUp(term uint64) {
+	if len(g.waiting) == 0 {
+		return
+	}
+	err := &kvpb.AmbiguousCommitError{Cause: errors.New("the leadership of the range ended meanwhile")}
+	kept := g.waiting[:0]
+	for _, s := range g.waiting {
+		if s.term > term {
+			kept = append(kept, s)
+			continue
+		}
+		g.finishAll(s.props, err)
+	}
+	clear(g.waiting[len(kept):])
+	g.waiting = kept
 }
 
 // abandon answers all who wait for entries on their way.
@@ -577,6 +646,6 @@ func (g *group) idle() {
 	g.mu.Unlock()
 	if busy {
 		// What was queued before it is done, well or not.
-		_ = g.enqueue(tenure{term: anyTerm}, nil, true)
+		_ = g.enqueue(tenure{term: anyTerm}, nil, nil, true)
 	}
 }

@@ -51,6 +51,7 @@ type IncomingSnapshot struct {
 	spans  []keys.Span // still to come, the present one first
 	bounds [2][]byte   // the present span's, as engine keys
 	data   bool        // the present span is that of the range's keys
+	bare   []keys.Span // spans beside that of the range's keys of which nothing came
 	sum    SnapshotSum
 
 	table *storage.TableWriter // nil between tables
@@ -153,13 +154,13 @@ func (s *IncomingSnapshot) leaveSpan() error {
 	return nil
 }
 
-// endSpan ends the present span. A span without keys has a table all the same, which
-// removes what the engine holds of it; that of the range's own keys is excised.
+// endSpan ends the present span. What the engine holds of the range's own keys is
+// excised; that of the other spans is removed by a table of each, at the end if it has
+// no keys.
 func (s *IncomingSnapshot) endSpan() error {
-	if !s.data {
-		if err := s.openTable(); err != nil {
-			return err
-		}
+	if !s.data && s.table == nil {
+		s.bare = append(s.bare, s.spans[0])
+		return nil
 	}
 	return s.finishTable(s.spans[0].End)
 }
@@ -214,8 +215,8 @@ func (s *IncomingSnapshot) Complete(sum SnapshotSum) error {
 
 // ingest replaces what the engine holds of the range by the snapshot, and removes
 // what lies in former borders of it, or in ranges that were merged into it. local holds
-// range-local keys that belong to it.
-func (s *IncomingSnapshot) ingest(former []*kvpb.RangeDescriptor, local *storage.Batch) error {
+// range-local keys that belong to it; after is Engine.Ingest's.
+func (s *IncomingSnapshot) ingest(former []*kvpb.RangeDescriptor, local *storage.Batch, after bool) error {
 	t, err := s.newTable()
 	if err != nil {
 		return err
@@ -238,20 +239,28 @@ func (s *IncomingSnapshot) ingest(former []*kvpb.RangeDescriptor, local *storage
 	}
 	// Keys that left the range with a split that the snapshot jumps over: the other
 	// half comes by a snapshot of its own.
-	if err := errors.Join(s.clear(lo, all.Start), s.clear(all.End, hi)); err != nil {
+	for _, sp := range []keys.Span{{Start: lo, End: all.Start}, {Start: all.End, End: hi}} {
+		if !bytes.Equal(sp.Start, sp.End) {
+			s.bare = append(s.bare, keys.LockSpan(sp), keys.TxnRecordSpan(sp))
+		}
+	}
+	if err := s.clearBare(); err != nil {
 		return err
 	}
-	return s.eng.Ingest(s.files, lo, hi)
+	return s.eng.Ingest(s.files, lo, hi, after)
 }
 
-// clear makes tables that remove what belongs to the keys from start up to but not
-// including end and lies elsewhere.
-func (s *IncomingSnapshot) clear(start, end []byte) error {
-	if bytes.Equal(start, end) {
-		return nil
-	}
-	data := keys.Span{Start: start, End: end}
-	for _, sp := range []keys.Span{keys.LockSpan(data), keys.TxnRecordSpan(data)} {
+// clearBare makes tables that remove what the engine holds of spans without keys. Most
+// often that is nothing, and each table would cost a sync.
+func (s *IncomingSnapshot) clearBare() error {
+	for _, sp := range s.bare {
+		held, err := s.eng.Holds(sp.Start, sp.End)
+		if err != nil {
+			return err
+		}
+		if !held {
+			continue
+		}
 		t, err := s.newTable()
 		if err != nil {
 			return err

@@ -158,6 +158,10 @@ func (r *Replica) Leader() (kvpb.ReplicaDescriptor, bool) {
 
 func (r *Replica) notLeader() error {
 	e := &kvpb.NotLeaderError{Range: r.id, Desc: r.Desc()}
+	if r.candidacy.Load() != settled { // the leader it knows is gone
+		r.hurryElection()
+		return e
+	}
 	if d, ok := r.Leader(); ok && d.Replica != r.replicaID {
 		e.Leader = d
 	}
@@ -223,7 +227,7 @@ func (r *Replica) beginLeadership(term uint64) {
 	r.merging.adopted.Store(nil)
 	r.inheritMu.Lock()
 	if r.inherit != nil {
-		if term == apply.FirstTerm+1 { // nobody led the new range in between
+		if r.handing.former == apply.FirstTerm { // nobody led the new range in between
 			r.locks.Install(r.inherit)
 			r.epoch.Store(r.inheritEpoch)
 			r.merging.adopted.Store(r.inheritAdopted)

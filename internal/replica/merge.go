@@ -28,9 +28,11 @@ import (
 
 const (
 	// settleWait is how long a merge waits for the right range's parts of transactions
-	// to be decided, confirmWait for its replicas to have its log.
+	// to be decided, confirmWait for all replicas to have what led up to the merge, and
+	// frozenWait for those of the frozen range, whose clients wait, to have the rest.
 	settleWait  = 500 * time.Millisecond
 	confirmWait = 3 * time.Second
+	frozenWait  = 400 * time.Millisecond
 	// mergePoll is how often that is looked at.
 	mergePoll = 2 * time.Millisecond
 )
@@ -49,6 +51,11 @@ func (r *Replica) Merge(ctx context.Context, right *Replica) error {
 	if !r.Leads() || !right.Leads() {
 		return fmt.Errorf("%w: they have different leaders", ErrNotNow)
 	}
+	// A replica that is away, or far behind, would keep the range frozen.
+	err := errors.Join(r.awaitFollowers(ctx, 1, confirmWait), right.awaitFollowers(ctx, right.AppliedIndex(), confirmWait))
+	if err != nil {
+		return err
+	}
 	defer right.shutGate()()
 	if err := right.awaitSettled(ctx); err != nil {
 		return err
@@ -66,7 +73,8 @@ func (r *Replica) Merge(ctx context.Context, right *Replica) error {
 	if err := right.nothingProvisional(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(r.awaitFollowers(ctx, 1), right.awaitFollowers(ctx, m.Index)); err != nil {
+	// Again for the left range: its members can't change any more.
+	if err := errors.Join(right.awaitFollowers(ctx, m.Index, frozenWait), r.awaitFollowers(ctx, 1, frozenWait)); err != nil {
 		return err
 	}
 	return r.take(next, m)
@@ -206,8 +214,13 @@ func (r *Replica) nothingProvisional(ctx context.Context) error {
 }
 
 // awaitFollowers waits until all other replicas have the range's log up to an index.
-func (r *Replica) awaitFollowers(ctx context.Context, index uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, confirmWait)
+func (r *Replica) awaitFollowers(ctx context.Context, index uint64, patience time.Duration) error {
+	for _, d := range r.Desc().Replicas {
+		if d.Replica != r.replicaID && !r.hears(d.Store) {
+			return fmt.Errorf("%w: the store %d, which has a replica of range %d, does not answer", ErrNotNow, d.Store, r.id)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		have := make(chan bool, 1)

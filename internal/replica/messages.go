@@ -1,32 +1,17 @@
 package replica
 
 import (
-	"bytes"
 	"math"
 
-	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
 )
 
-// forced marks the messages of an election that the leader itself asked for.
-var forced = []byte("CampaignTransfer")
-
-// The replica whose turn it is to succeed a lost leader tries at once, the next one
-// turnTicks later, since the first may lack entries; and each again every few ticks
-// for a while: the others may have withdrawn their support a moment later than this
-// store, and have refused their votes until then.
-const (
-	turnTicks  = 4
-	eagerTicks = 12
-	eagerEvery = 3
-)
-
 // quietTicks is after how many ticks without work a leader whose followers have
 // everything stops ticking.
-const quietTicks = 10
+const quietTicks = 5
 
 // Step takes in a raft message from another replica. epoch is that of the support
 // that the sender's store gave to this node then.
@@ -43,51 +28,21 @@ func (r *Replica) NeededFrom() uint64 {
 	return r.minMatch.Load()
 }
 
-// accepts filters messages before raft sees them. A replica that supports its
-// leader's store casts no vote for another, and none at all before it is sure
-// that the support it granted in an earlier life has expired.
+// accepts filters messages before raft sees them.
 func (g *group) accepts(m *pb.Message, epoch int64) bool {
 	switch m.GetType() {
 	case pb.MsgVote, pb.MsgPreVote:
-		s := g.r.deps.Support
-		if s == nil {
-			return true
-		}
-		if !s.MayVote() {
-			return false
-		}
-		if bytes.Equal(m.GetContext(), forced) || !g.supportsOther(kvpb.ReplicaID(m.GetFrom())) {
-			return true
-		}
-		if g.rn.BasicStatus().RaftState == raft.StateLeader {
-			g.stir() // it does not know who leads, having been restarted perhaps
-		}
-		return false
+		return g.acceptsVote(m)
 	case pb.MsgTimeoutNow:
 		return g.r.deps.Support == nil || g.r.deps.Support.MayVote()
 	case pb.MsgAppResp, pb.MsgHeartbeatResp:
 		g.r.noteAnswer(kvpb.ReplicaID(m.GetFrom()), m.GetTerm(), epoch)
+	case pb.MsgVoteResp, pb.MsgPreVoteResp:
+		if m.GetReject() {
+			g.noteRefusal()
+		}
 	}
 	return true
-}
-
-// supportsOther reports whether this store supports a leader other than the
-// candidate.
-func (g *group) supportsOther(candidate kvpb.ReplicaID) bool {
-	lead := kvpb.ReplicaID(g.rn.BasicStatus().Lead)
-	if lead == 0 && g.r.presumed != 0 && g.rn.BasicStatus().GetTerm() <= apply.FirstTerm+1 {
-		// A range just split off: the other half's leader may still answer for it.
-		d, ok := g.r.Desc().Replica(g.r.presumed)
-		return ok && d.Replica != candidate && (d.Replica == g.r.replicaID || g.r.deps.Support.Supports(d.Store))
-	}
-	if lead == 0 || lead == candidate {
-		return false
-	}
-	if lead == g.r.replicaID {
-		return g.r.Leads()
-	}
-	d, ok := g.r.Desc().ReplicaByID(lead)
-	return ok && g.r.deps.Support.Supports(d.Store)
 }
 
 // send hands a message to the transport.
@@ -176,33 +131,24 @@ func (r *Replica) resting() bool {
 	if l := r.lease.Load(); l != nil {
 		return r.quiet.Load() && r.coversNow(l)
 	}
+	if r.candidacy.Load() == inLine {
+		return true // its turn wakes it
+	}
+	if !r.votes() {
+		return true // others have to see to a leader
+	}
 	d, ok := r.Leader()
 	return ok && d.Replica != r.replicaID && s.Supports(d.Store)
 }
 
 func (g *group) tick() {
 	g.ticking.Store(false)
-	r := g.r
 	if g.rn.BasicStatus().RaftState == raft.StateLeader {
 		g.rn.Tick()
 		g.noteQuiet()
 		return
 	}
-	if !r.deps.Support.MayVote() || g.supportsOther(r.replicaID) {
-		return
-	}
-	_ = g.rn.ForgetLeader() // its store has lost our support
-	if g.eagerAfter > 0 {
-		g.eagerAfter--
-		return
-	}
-	if g.eager > 0 {
-		if g.eager--; g.eager%eagerEvery == 0 {
-			_ = g.rn.Campaign()
-		}
-		return
-	}
-	g.rn.Tick()
+	g.electionTick()
 }
 
 // noteQuiet decides whether the leader may rest. It does not wait for followers whose
@@ -229,65 +175,24 @@ func (g *group) noteQuiet() {
 }
 
 // SupportChanged tells the replica that support between its store and another has
-// begun or ended.
-func (r *Replica) SupportChanged(s kvpb.StoreID) {
+// begun or ended. True: the replica leads, rests, and should speak to that store's
+// replica, which may have been restarted; Stir has it do so.
+func (r *Replica) SupportChanged(s kvpb.StoreID) (stir bool) {
 	if _, ok := r.Desc().Replica(s); !ok {
-		return
+		return false
 	}
-	switch {
-	case r.lease.Load() != nil && r.hears(s):
-		r.group.deliver(input{do: r.group.stir}) // it may have been restarted
-	case !r.deps.Support.Supports(s):
+	if r.lease.Load() != nil && r.hears(s) {
+		stir = r.quiet.Load()
+	} else if !r.deps.Support.Supports(s) {
 		r.SupportLost(s)
-		r.Wake()
-	default:
-		r.Wake()
 	}
+	r.Wake()
+	return stir
 }
 
-// SupportLost tells the replica that its store no longer supports another, which
-// may lead the range.
-func (r *Replica) SupportLost(s kvpb.StoreID) {
-	d, ok := r.Leader()
-	if !ok || d.Store != s || !r.Initialized() {
-		return
+// Stir makes a leader speak to its followers for a while.
+func (r *Replica) Stir() {
+	if r.lease.Load() != nil {
+		r.group.deliver(input{do: r.group.stir})
 	}
-	r.group.deliver(input{do: func() {
-		if g := r.group; !g.supportsOther(r.replicaID) && r.deps.Support.MayVote() {
-			_ = g.rn.ForgetLeader()
-			turn := r.turn(s)
-			g.eager, g.eagerAfter = eagerTicks, turn*turnTicks
-			if turn == 0 {
-				_ = g.rn.Campaign()
-			}
-		}
-	}})
-}
-
-// turn returns how many others, among the replicas that may lead, try before this one
-// when the leader's store is gone, so that not all try at once.
-func (r *Replica) turn(gone kvpb.StoreID) (n int) {
-	for _, d := range r.Desc().Replicas {
-		in, _ := isVoter(d.Type)
-		switch {
-		case !in || d.Store == gone:
-		case d.Replica == r.replicaID:
-			return n
-		case r.deps.Support.Supports(d.Store):
-			n++
-		}
-	}
-	return n
-}
-
-// Campaign makes the replica try to become leader.
-func (r *Replica) Campaign() {
-	if r.onlyVoter() {
-		return // Start has done it
-	}
-	r.group.deliver(input{do: func() {
-		if s := r.deps.Support; s == nil || s.MayVote() && !r.group.supportsOther(r.replicaID) {
-			_ = r.group.rn.Campaign()
-		}
-	}})
 }

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -15,7 +16,7 @@ import (
 
 // processReady does what raft asks for until it asks for nothing more.
 func (g *group) processReady() error {
-	for g.rn.HasReady() {
+	for !g.dead && g.rn.HasReady() {
 		rd := g.rn.Ready()
 		for _, m := range rd.Messages {
 			var err error
@@ -183,10 +184,11 @@ func (g *group) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp, ok bool) {
 	}
 }
 
-// waitersOf finds who waits for an entry, and tells those that waited for another
-// one at its index, or below it, that theirs will never be applied.
+// waitersOf finds who waits for an entry, and tells those whose entries will never be
+// applied: another one is at their index, or one of a later term is below it, since the
+// terms of a log never fall.
 func (g *group) waitersOf(e *pb.Entry) []*proposal {
-	for len(g.waiting) > 0 && g.waiting[0].index <= e.GetIndex() {
+	for len(g.waiting) > 0 && (g.waiting[0].index <= e.GetIndex() || g.waiting[0].term < e.GetTerm()) {
 		s := g.waiting[0]
 		g.waiting[0] = submitted{}
 		g.waiting = g.waiting[1:]
@@ -283,10 +285,14 @@ func (g *group) respond(ms []*pb.Message) error {
 // serves once an entry of its own term is applied.
 func (g *group) noteLeadership() {
 	st := g.rn.BasicStatus()
+	defer g.noteElected(st)
 	if st.RaftState != raft.StateLeader || g.led != 0 && g.led != st.GetTerm() {
-		if g.led != 0 {
+		if led := g.led; led != 0 {
 			g.led = 0
 			g.r.endLeadership()
+			if len(g.waiting) > 0 {
+				time.AfterFunc(formerPatience, func() { g.deliver(input{do: func() { g.giveUp(led) }}) })
+			}
 		}
 		if st.RaftState != raft.StateLeader {
 			g.r.noteLeader(st.Lead)

@@ -14,6 +14,9 @@ const (
 	// recoverAfter is how long a gateway may take over the next step of a commit
 	// before the record's leader finds out by itself what became of it.
 	recoverAfter = 500 * time.Millisecond
+	// abandonAfter is how long a commit may take whose gateway is there, before those who
+	// meet its locks abort it: a range may be without a leader, or frozen, meanwhile.
+	abandonAfter = 3 * time.Second
 	// recoverTimeout bounds one recovery.
 	recoverTimeout = 5 * time.Second
 	// sweepEvery is how often a leader looks after transactions that nobody waits for.
@@ -59,7 +62,7 @@ func (r *Replica) pushUnknown(rec *record, under tenure, req *kvpb.PushRequest, 
 		}
 		return nil
 	}
-	if req.Waited < recoverAfter && r.gatewayAlive(rec.id, false) {
+	if req.Waited < r.commitPatience(rec.id, false) {
 		resp.Status = kvpb.TxnStaging
 		return nil
 	}
@@ -88,7 +91,7 @@ func (r *Replica) pushUndecided(
 		if !dead && time.Since(rec.since) < recoverAfter {
 			return nil
 		}
-		return r.recover(ctx, rec, under)
+		return r.recover(ctx, rec, under, time.Since(rec.since) < r.commitPatience(rec.id, rec.loaded))
 	case !dead:
 		return nil // the gateway decides
 	}
@@ -96,12 +99,20 @@ func (r *Replica) pushUndecided(
 }
 
 // recover decides a transaction by looking for its staged keys. Its record is
-// latched all the while, so the gateway does not get in between.
-func (r *Replica) recover(ctx context.Context, rec *record, under tenure) error {
+// latched all the while, so the gateway does not get in between. With patient it only
+// finds out whether the transaction has committed.
+func (r *Replica) recover(ctx context.Context, rec *record, under tenure, patient bool) error {
 	ctx, cancel := context.WithTimeout(ctx, recoverTimeout)
 	defer cancel()
 	req := kvpb.QueryStagedRequest{Txn: rec.id, Keys: rec.keys, TS: rec.ts, Epoch: rec.epoch}
 	var resp kvpb.QueryStagedResponse
+	if patient {
+		req.Peek = true
+		if err := r.peers().QueryStaged(ctx, &req, &resp); err != nil || !resp.Present {
+			return err
+		}
+		req.Peek = false
+	}
 	if err := r.peers().QueryStaged(ctx, &req, &resp); err != nil {
 		return err
 	}
@@ -202,7 +213,7 @@ func (r *Replica) Sweep() { r.sweepOnce(0) }
 // sweepFirst sweeps as soon as the replica serves.
 func (r *Replica) sweepFirst(stopping <-chan struct{}) {
 	for range 100 {
-		if r.lease.Load() != nil {
+		if r.Leads() {
 			r.sweepOnce(0)
 			return
 		}

@@ -45,9 +45,12 @@ type Deps struct {
 	SendSnapshot func(r *Replica, to kvpb.ReplicaDescriptor, s *OutgoingSnapshot, done func(ok bool))
 	// Absorb takes away the replicas here whose ranges were merged into a range
 	// that receives a snapshot; b is written with the snapshot, done called after.
-	Absorb func(r *Replica, d *kvpb.RangeDescriptor, b *storage.Batch) (gone []*kvpb.RangeDescriptor, done func(), err error)
+	// With after, what was committed before must be durable first.
+	Absorb func(r *Replica, d *kvpb.RangeDescriptor, b *storage.Batch) (gone []*kvpb.RangeDescriptor, after bool, done func(), err error)
 	// Support is who supports whom among the stores; nil on a node by itself.
 	Support Support
+	// Elections says when a replica stands for election; nil: as soon as it wants to.
+	Elections Elections
 	// PrepareSplit makes the log of a range that is about to come into being
 	// durable; Split makes its replica.
 	PrepareSplit func(right *kvpb.RangeDescriptor) error
@@ -96,8 +99,10 @@ type Replica struct {
 	recent  recent
 	handing handing
 	// abandoned are transactions whose gateway no longer waits for their commit.
-	abandoned abandoned
-	txns      atomic.Pointer[TxnDeps] // if set, instead of deps.TxnDeps
+	abandoned   txnSet
+	gatewayAsks gatewayAsks
+	repeats     repeats                 // commits that came again
+	txns        atomic.Pointer[TxnDeps] // if set, instead of deps.TxnDeps
 
 	lease  atomic.Pointer[lease]          // nil: not leader
 	leader atomic.Pointer[kvpb.ReplicaID] // as far as known
@@ -121,6 +126,7 @@ type Replica struct {
 	minMatch  atomic.Uint64 // how far the slowest follower is
 	quiet     atomic.Bool   // the leader has nothing to say to its followers
 	asleep    atomic.Bool   // nobody ticks it until Wake
+	candidacy atomic.Int32
 	// told is what Progress told last, as long as the replica is quiet.
 	told atomic.Pointer[[]FollowerProgress]
 	// lastWrite is the wall time of the newest commit: once all versions below it

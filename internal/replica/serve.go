@@ -30,11 +30,20 @@ func (r *Replica) awaitKey(ctx context.Context, t *kvpb.TxnMeta, key []byte) err
 		if c == nil {
 			return nil
 		}
-		select {
-		case <-c.Changed():
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := r.awaitChange(ctx, c, t.ReadTS); err != nil {
+			return err
 		}
+	}
+}
+
+// awaitChange waits until a read at ts may look at a commit again. One that ended with
+// the leadership may have happened all the same.
+func (r *Replica) awaitChange(ctx context.Context, c *concurrency.Commit, ts hlc.Timestamp) error {
+	select {
+	case <-c.Changed():
+		return r.admit(ts)
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -76,6 +85,9 @@ func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Tim
 		return err
 	}
 	v, err := r.spillView(ctx, t.ID, req.Key, nil, t.ReadTS)
+	if err == nil {
+		err = r.admit(t.ReadTS) // a commit that was not met may have ended with the leadership
+	}
 	if err != nil {
 		return err
 	}
@@ -159,10 +171,8 @@ func (r *Replica) awaitSpan(ctx context.Context, t *kvpb.TxnMeta, start, end []b
 		if c == nil {
 			return nil
 		}
-		select {
-		case <-c.Changed():
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := r.awaitChange(ctx, c, t.ReadTS); err != nil {
+			return err
 		}
 	}
 }
@@ -180,6 +190,9 @@ func (r *Replica) scanAt(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.
 		}
 	}
 	v, err := r.spillView(ctx, t.ID, req.Start, req.End, t.ReadTS)
+	if err == nil {
+		err = r.admit(t.ReadTS) // as in getAt
+	}
 	if err != nil {
 		return err
 	}

@@ -112,16 +112,24 @@ func (c *chunks) added() error {
 
 // settlePart removes what is provisional of a decided part and forgets it.
 func (r *Replica) settlePart(ctx context.Context, p *part) error {
-	var err error
-	for range settleAttempts {
-		err = r.settle(ctx, p)
-		var moved *kvpb.RangeMismatchError
-		if !errors.As(err, &moved) {
+	for moves := 0; ; {
+		err := r.settle(ctx, p)
+		if err == nil {
 			break
 		}
-	}
-	if err != nil {
-		return err
+		var moved *kvpb.RangeMismatchError
+		var notLeader *kvpb.NotLeaderError
+		switch {
+		case errors.As(err, &moved) && moves < settleAttempts:
+			moves++
+		case errors.As(err, &notLeader) && r.lease.Load() != nil:
+			// Its followers have not all answered yet. Who meets the part waits for this.
+			if err := r.pauseSettle(ctx); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
 	}
 	sp := &r.spills
 	sp.mu.Lock()
@@ -130,6 +138,17 @@ func (r *Replica) settlePart(ctx context.Context, p *part) error {
 	}
 	sp.mu.Unlock()
 	return r.forgetLocal(ctx, p.id)
+}
+
+func (r *Replica) pauseSettle(ctx context.Context) error {
+	t := time.NewTimer(pushFirst)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // settle removes the durable locks of a decided part: an aborted one's versions go

@@ -200,14 +200,14 @@ func (g *group) installSnapshot(m *pb.Message) error {
 	if err := apply.WriteReplica(local, s.Desc, r.replicaID, s.State, s.Threshold); err != nil {
 		return err
 	}
-	former, absorbed, err := r.deps.Absorb(r, s.Desc, local)
+	former, after, absorbed, err := r.deps.Absorb(r, s.Desc, local)
 	if err != nil {
 		return err
 	}
 	if r.Initialized() {
 		former = append(former, old)
 	}
-	if err := s.ingest(former, local); err != nil {
+	if err := s.ingest(former, local, after); err != nil {
 		return err
 	}
 	absorbed()

@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"go.etcd.io/raft/v3"
 )
 
 // Split cuts the range at key: this range keeps the keys below, the new range id
@@ -62,10 +64,43 @@ func (r *Replica) split(old, left, right *kvpb.RangeDescriptor) {
 		n.inheritEpoch = r.epoch.Load()
 		n.inheritAdopted = r.merging.adopted.Load()
 		n.inheritMu.Unlock()
-		defer n.Campaign()
+		if !n.onlyVoter() { // else Start makes it the leader
+			defer n.spills.run(n.campaignUntilLed)
+		}
 	}
 	if err := n.Start(); err != nil {
 		r.deps.Logger.Error("split: the new range's replica", "range", right.RangeID, "err", err)
+	}
+}
+
+const (
+	// splitElection bounds how long the new range's replica at the leader of the old
+	// one tries to become leader before it does so at the pace of any other.
+	splitElection      = 3 * time.Second
+	splitElectionFirst = 2 * time.Millisecond
+	splitElectionMost  = 50 * time.Millisecond
+)
+
+// campaignUntilLed calls for votes until the range has a leader. The other replicas are
+// not there before their stores have applied the split too.
+func (r *Replica) campaignUntilLed() {
+	ctx, cancel := r.spills.background(splitElection)
+	defer cancel()
+	for pause := splitElectionFirst; *r.leader.Load() == 0 && !r.Gone(); pause = min(2*pause, splitElectionMost) {
+		r.group.deliver(input{do: r.group.campaignFirst})
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// campaignFirst calls for votes in the first term after the range's beginning.
+func (g *group) campaignFirst() {
+	// Who has been promised the votes waits for them: in another term they would be cast anew.
+	if g.rn.BasicStatus().RaftState != raft.StateCandidate && g.leaderless() && g.mayVote() {
+		g.campaign()
 	}
 }
 

@@ -89,6 +89,9 @@ func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64,
 			e = epochs[i]
 		}
 		if e != 0 && !r.knows(e) || r.locks.Holds(k, id) == concurrency.None {
+			if r.Gone() || r.lease.Load() == nil || !r.Desc().ContainsKey(k) {
+				return r.moved(k) // the locks are where the range, or half of it, went
+			}
 			return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: bytes.Clone(k)}
 		}
 	}
@@ -338,6 +341,12 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 	*resp = kvpb.QueryStagedResponse{}
 	under, err := r.admitWrite(ctx, req.Keys...)
 	if err != nil {
+		return err
+	}
+	if req.Peek {
+		if resp.Present, err = r.staged(req.Txn, req.Keys, req.TS, req.Epoch); err == nil {
+			err = r.stillUnder(under)
+		}
 		return err
 	}
 	sp := &r.spills

@@ -129,7 +129,8 @@ func (g *group) takeIn(t *apply.Trigger) (*Replica, error) {
 	}
 	gone := &kvpb.RangeMismatchError{Range: id, Known: []kvpb.RangeDescriptor{*t.Desc}}
 	if err := right.group.seize(func() error { return right.group.surrender(t.Merge, gone) }); err != nil {
-		return nil, err
+		// Not to be taken for this group's own full disk: it has begun to apply the merge.
+		return nil, fmt.Errorf("range %d: range %d was to be merged into it: %v", g.r.id, id, err)
 	}
 	return right, g.applier.Absorb(t.Merge)
 }
@@ -157,21 +158,11 @@ func (g *group) seize(fn func() error) error {
 // surrender applies the group's log up to the entry that froze it, which is committed
 // (whether or not this replica has heard so) and in the log, and ends the group.
 func (g *group) surrender(m *apply.Merge, gone error) error {
-	if err := g.processReady(); err != nil {
-		return err
+	if g.broken != nil {
+		return g.broken
 	}
-	if at := g.applier.State().Index; at < m.Index {
-		if g.view.state.Last < m.Index {
-			return fmt.Errorf("range %d: its log ends at %d, before it was frozen at %d", g.r.id, g.view.state.Last, m.Index)
-		}
-		hs := &g.view.state.HardState
-		hs.Commit = max(hs.Commit, m.Index)
-		if err := g.reset(); err != nil {
-			return err
-		}
-		if err := g.processReady(); err != nil {
-			return err
-		}
+	if err := g.catchUp(m); err != nil {
+		return g.failed(err) // what raft holds is not what is durable: it must not go on
 	}
 	if d := g.r.Desc(); g.applier.State().Index < m.Index || d.Generation != m.Right.Generation || d.Into != m.Right.Into {
 		return fmt.Errorf("range %d: R14: at %d its descriptor is %+v, it was to be frozen at %d as %+v",
@@ -181,6 +172,25 @@ func (g *group) surrender(m *apply.Merge, gone error) error {
 	g.stop(gone)
 	g.abandon(gone)
 	return nil
+}
+
+// catchUp applies the log up to the entry that froze the range.
+func (g *group) catchUp(m *apply.Merge) error {
+	if err := g.processReady(); err != nil {
+		return err
+	}
+	if g.applier.State().Index >= m.Index {
+		return nil
+	}
+	if g.view.state.Last < m.Index {
+		return fmt.Errorf("range %d: its log ends at %d, before it was frozen at %d", g.r.id, g.view.state.Last, m.Index)
+	}
+	hs := &g.view.state.HardState
+	hs.Commit = max(hs.Commit, m.Index)
+	if err := g.reset(); err != nil {
+		return err
+	}
+	return g.processReady()
 }
 
 // carryOver gives this replica the keys of the range that was merged into it, with
@@ -206,6 +216,7 @@ func (r *Replica) carryOver(right *Replica, t *apply.Trigger) {
 			r.adopt(right)
 			r.locks.Install(right.locks.Extract(nil, nil))
 			right.abandoned.each(r.abandoned.add)
+			right.repeats.known.each(r.repeats.known.add)
 		}
 		if err := r.takeRecords(keys.Span{Start: d.StartKey, End: d.EndKey}); err != nil {
 			r.deps.Logger.Error("transaction records", "range", r.id, "err", err)
@@ -277,7 +288,7 @@ func (r *Replica) releaseCarried(id concurrency.TxnID, keys [][]byte) {
 }
 
 // each calls fn for all.
-func (a *abandoned) each(fn func(kvpb.TxnID)) {
+func (a *txnSet) each(fn func(kvpb.TxnID)) {
 	a.mu.Lock()
 	all := append([]kvpb.TxnID(nil), a.order...)
 	a.mu.Unlock()

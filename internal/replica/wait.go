@@ -55,6 +55,7 @@ func (r *Replica) waitOutside(
 		defer t.Stop()
 		timeout = t.C
 	}
+	asked := time.Now()
 	for {
 		select {
 		case <-done:
@@ -62,6 +63,10 @@ func (r *Replica) waitOutside(
 		case <-check.C:
 			r.deps.Waits.Check(edge)
 			r.dropDeadBlockers(req.Key, source)
+			if time.Since(asked) >= askGatewayAfter {
+				asked = time.Now()
+				r.askGateways(req.Key, source)
+			}
 			check.Reset(deadlockAgain)
 		case <-edge.Victim():
 			return deadlockError(edge)

@@ -33,6 +33,13 @@ type TxnDeps struct {
 	// stands for a node by itself: what is left from before the replica's start is
 	// abandoned, everything else alive.
 	GatewayAlive func(kvpb.TxnID) bool
+	// GatewayHeard answers whether a living gateway was heard of just now, so that it is
+	// probably still at its commits; nil: all are.
+	GatewayHeard func(kvpb.TxnID) bool
+	// Over asks a transaction's gateway whether it has ended, or reports that it can't
+	// be reached: its locks then go to who waits for them. It may block for a while; nil:
+	// nobody knows.
+	Over func(kvpb.TxnID) bool
 }
 
 // ConnectTxns replaces what the replica was given for transactions in several ranges.
@@ -52,6 +59,17 @@ func (r *Replica) gatewayAlive(id kvpb.TxnID, loaded bool) bool {
 		return !loaded
 	}
 	return r.txnDeps().GatewayAlive(id)
+}
+
+// commitPatience is how long the commit of a transaction may take until others abort it.
+func (r *Replica) commitPatience(id kvpb.TxnID, loaded bool) time.Duration {
+	switch d := r.txnDeps(); {
+	case !r.gatewayAlive(id, loaded):
+		return 0
+	case d.GatewayHeard != nil && !d.GatewayHeard(id):
+		return recoverAfter
+	}
+	return abandonAfter
 }
 
 // awaitReadable waits until a read at ts may look at the part again.

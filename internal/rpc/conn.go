@@ -135,7 +135,7 @@ func (c *conn) receive(f frame) error {
 	case frameVoid:
 		return nil
 	case frameMessage:
-		if c.class == classMessages && !c.dialled {
+		if c.class.oneWay() && !c.dialled {
 			return c.receiveMessage(f)
 		}
 	case frameCall:

@@ -10,8 +10,9 @@
 // peer: dialling, backing off, queueing), conn.go (reading, failing, pinging),
 // write.go (batches), call.go and serve.go (the two ends of a call).
 //
-// A node dials two connections to each peer it talks to, one for messages and
-// one for calls; the peer dials its own for the other direction. The dialler
+// A node dials up to three connections to each peer it talks to, one for messages,
+// one for urgent messages (Options.Urgent) and one for calls; the peer dials its own
+// for the other direction. The dialler
 // sends messages and requests, the acceptor sends answers; both ping.
 //
 // # Invariants
@@ -20,7 +21,8 @@
 //     or the last piece of it, was in no batch handed to the network, and will
 //     be in none. (conn.abandon, conn.failPending)
 //  2. Messages of one destination reach their handlers in the order of Send,
-//     with gaps at most, across reconnections too. (link.establishedLocked puts
+//     with gaps at most, across reconnections too; but between urgent ones and others
+//     there is no order. (link.establishedLocked puts
 //     what waited in front; Node.replaceInbound waits for the former reader)
 //  3. The receiver's clock has passed the sender's clock at the time of writing
 //     before a handler sees anything of the batch. (conn.seal puts the time in

@@ -232,7 +232,7 @@ func (n *Node) checkHello(h *hello) *RefusedError {
 	}
 	id, cluster := n.o.NodeID(), n.o.ClusterID()
 	switch {
-	case h.class != classMessages && h.class != classCalls:
+	case !h.class.oneWay() && h.class != classCalls:
 		return refuse(RefusedVersion, "unknown kind of connection (%d)", h.class)
 	case h.cluster != "" && cluster != "" && h.cluster != cluster:
 		return refuse(RefusedCluster, "this node belongs to cluster %s, %s to cluster %s", cluster, nodeName(h), h.cluster)

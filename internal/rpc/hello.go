@@ -12,14 +12,21 @@ type class uint8
 const (
 	classMessages class = 1 // one-way, in order
 	classCalls    class = 2 // multiplexed
+	classUrgent   class = 3 // one-way, in order, few and small: Options.Urgent
 )
 
 func (c class) String() string {
-	if c == classMessages {
+	switch c {
+	case classMessages:
 		return "messages"
+	case classUrgent:
+		return "urgent messages"
 	}
 	return "calls"
 }
+
+// oneWay reports whether connections of the class carry messages.
+func (c class) oneWay() bool { return c == classMessages || c == classUrgent }
 
 // maxName bounds the strings of a hello.
 const maxName = 256

@@ -13,9 +13,9 @@ import (
 
 // peer is another node, as this one sees it.
 type peer struct {
-	id              kvpb.NodeID
-	messages, calls link
-	samples         samples
+	id                      kvpb.NodeID
+	messages, urgent, calls link
+	samples                 samples
 }
 
 // attempt is one try to connect.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,9 +34,15 @@ type Node struct {
 		sync.RWMutex
 		closed  bool
 		peers   map[kvpb.NodeID]*peer
-		inbound map[kvpb.NodeID]*conn // for messages
-		accepts int                   // connections that ServeConn serves
+		inbound map[inbound]*conn // for messages
+		accepts int               // connections that ServeConn serves
 	}
+}
+
+// inbound names a connection for messages that a peer has dialled: one of a class.
+type inbound struct {
+	peer  kvpb.NodeID
+	class class
 }
 
 // limits are the named limits, smaller in tests.
@@ -65,7 +72,7 @@ func New(o Options) *Node {
 	n.handlers.Store(&handlers{})
 	n.self.n = n
 	n.mu.peers = map[kvpb.NodeID]*peer{}
-	n.mu.inbound = map[kvpb.NodeID]*conn{}
+	n.mu.inbound = map[inbound]*conn{}
 	return n
 }
 
@@ -135,6 +142,8 @@ func (n *Node) Send(to kvpb.NodeID, m Method, msg []byte) bool {
 	case to == 0 || len(msg) > MaxPayload:
 	case to == n.o.NodeID():
 		ok = n.self.send(m, msg)
+	case slices.Contains(n.o.Urgent, m):
+		ok = n.peer(to).urgent.send(m, msg)
 	default:
 		ok = n.peer(to).messages.send(m, msg)
 	}
@@ -157,6 +166,7 @@ func (n *Node) peer(id kvpb.NodeID) *peer {
 	if p = n.mu.peers[id]; p == nil {
 		p = &peer{id: id}
 		p.messages.n, p.messages.to, p.messages.class = n, id, classMessages
+		p.urgent.n, p.urgent.to, p.urgent.class = n, id, classUrgent
 		p.calls.n, p.calls.to, p.calls.class = n, id, classCalls
 		n.mu.peers[id] = p
 	}
@@ -202,7 +212,7 @@ func (n *Node) Connected(id kvpb.NodeID) bool {
 		return id != 0
 	}
 	p := n.knownPeer(id)
-	return p != nil && (p.messages.conn.Load() != nil || p.calls.conn.Load() != nil)
+	return p != nil && (p.messages.conn.Load() != nil || p.urgent.conn.Load() != nil || p.calls.conn.Load() != nil)
 }
 
 // ServeConn serves a connection whose first bytes the shared listener has read, and
@@ -227,13 +237,14 @@ func (n *Node) ServeConn(nc net.Conn, first []byte) {
 		}
 		return
 	}
-	if c.class == classMessages {
+	if c.class.oneWay() {
 		n.replaceInbound(c)
 		defer n.dropInbound(c)
 	}
 	if c.peer != 0 && c.peer != n.o.NodeID() {
 		if p := n.knownPeer(c.peer); p != nil {
 			p.messages.wake()
+			p.urgent.wake()
 			p.calls.wake()
 		}
 	}
@@ -256,12 +267,13 @@ func (n *Node) dismiss() {
 	n.mu.accepts--
 }
 
-// replaceInbound ends an earlier connection of the same peer for messages and waits
+// replaceInbound ends an earlier connection of the same peer and class and waits
 // until its reader is done, so that the order of messages is kept.
 func (n *Node) replaceInbound(c *conn) {
+	at := inbound{c.peer, c.class}
 	n.mu.Lock()
-	old := n.mu.inbound[c.peer]
-	n.mu.inbound[c.peer] = c
+	old := n.mu.inbound[at]
+	n.mu.inbound[at] = c
 	n.mu.Unlock()
 	if old != nil {
 		old.fail(errReplaced)
@@ -274,8 +286,8 @@ var errReplaced = errors.New("the peer has connected anew")
 func (n *Node) dropInbound(c *conn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.mu.inbound[c.peer] == c {
-		delete(n.mu.inbound, c.peer)
+	if at := (inbound{c.peer, c.class}); n.mu.inbound[at] == c {
+		delete(n.mu.inbound, at)
 	}
 }
 

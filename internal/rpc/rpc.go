@@ -105,6 +105,10 @@ type Options struct {
 	Clock *hlc.Clock
 	// MaxOffset is how far a peer's physical clock may be off; 0: no check.
 	MaxOffset time.Duration
+	// Urgent are the methods whose messages have a connection of their own to each
+	// peer, and a goroutine that reads it: they wait for no others. They should be few
+	// and small.
+	Urgent []Method
 	// Resolve says where a node is. It must return at once and not call back.
 	Resolve func(kvpb.NodeID) (addr string, ok bool)
 

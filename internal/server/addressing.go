@@ -17,7 +17,8 @@ func (n *Node) newAddresses() *address.Book {
 			r, ok := n.store.Replica(id)
 			return r, ok && r.Initialized()
 		},
-		Replicas: func() []*replica.Replica { return n.store.Replicas() },
+		Replicas:   func() []*replica.Replica { return n.store.Replicas() },
+		Superseded: func(r *replica.Replica, d *kvpb.RangeDescriptor) { n.store.Of(r).Superseded(r, d) },
 		Peers: func() (ids []kvpb.NodeID) {
 			for _, o := range n.live.Nodes() {
 				if o.ID != n.NodeID() {

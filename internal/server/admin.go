@@ -59,6 +59,15 @@ type NodeStatus struct {
 	Available               bool // and it serves clients
 	Ranges, Leaders         int
 	Membership              Membership
+	Stores                  []StoreStatus
+}
+
+// StoreStatus is what a node tells of a store, as its own node told last.
+type StoreStatus struct {
+	ID              kvpb.StoreID
+	Ranges, Leaders int
+	Capacity, Used  int64 // bytes
+	Stalled, Full   bool  // its disk does not answer, or has no room
 }
 
 // DrainStatus tells how far a node is with ending its service.
@@ -196,6 +205,10 @@ func (n *Node) nodes() []NodeStatus {
 			if !i.Removed { // what it told last
 				s.Ranges += st.Ranges
 				s.Leaders += st.Leaders
+				s.Stores = append(s.Stores, StoreStatus{
+					ID: st.ID, Ranges: st.Ranges, Leaders: st.Leaders, Capacity: st.CapacityBytes, Used: st.UsedBytes,
+					Stalled: st.Stalled, Full: st.Full,
+				})
 			}
 		}
 		out = append(out, s)

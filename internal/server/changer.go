@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/balance/placement"
@@ -138,7 +139,11 @@ const maxMidKey = 256
 // firstRow returns where the first row that begins after the start of a range and
 // not before key begins, nil if there is none.
 func (n *Node) firstRow(key []byte, d *kvpb.RangeDescriptor) ([]byte, error) {
-	it, err := n.store.Engine().NewIter(storage.IterOptions{Lower: key, Upper: d.EndKey})
+	r, ok := n.store.Replica(d.RangeID)
+	if !ok {
+		return nil, &kvpb.RangeMismatchError{Range: d.RangeID}
+	}
+	it, err := n.store.Of(r).Engine().NewIter(storage.IterOptions{Lower: key, Upper: d.EndKey})
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +165,7 @@ func (n *Node) changeReplicas(ctx context.Context, r *replica.Replica, cs []plac
 	if len(cs) == 0 {
 		return n.leaveJoint(ctx, r)
 	}
-	last, added, err := n.planReplicas(r.Desc(), cs)
+	last, added, err := planReplicas(r.Desc(), n.store.Of(r).Identity().Store, cs)
 	if err != nil {
 		return err
 	}
@@ -186,9 +191,9 @@ func (n *Node) changeReplicas(ctx context.Context, r *replica.Replica, cs []plac
 	return n.leaveJoint(ctx, r)
 }
 
-// planReplicas checks changes and sorts them into the learners that come first and
-// the changes that take effect together at last.
-func (n *Node) planReplicas(d *kvpb.RangeDescriptor, cs []placement.Change) (last []replica.Change, added []placement.Change, err error) {
+// planReplicas checks changes to a range that a store leads and sorts them into the
+// learners that come first and the changes that take effect together at last.
+func planReplicas(d *kvpb.RangeDescriptor, leader kvpb.StoreID, cs []placement.Change) (last []replica.Change, added []placement.Change, err error) {
 	bad := func(c placement.Change, why string) error {
 		return fmt.Errorf("range %d: %v on store %d: %s", d.RangeID, c.Kind, c.Store, why)
 	}
@@ -200,7 +205,7 @@ func (n *Node) planReplicas(d *kvpb.RangeDescriptor, cs []placement.Change) (las
 				return nil, nil, bad(c, "there is a replica already")
 			}
 			for _, o := range d.Replicas {
-				if o.Node == c.Node && o.Store != c.Store {
+				if o.Node == c.Node && o.Store != c.Store && !removes(cs, o.Store) {
 					return nil, nil, bad(c, "its node has a replica already")
 				}
 			}
@@ -214,7 +219,7 @@ func (n *Node) planReplicas(d *kvpb.RangeDescriptor, cs []placement.Change) (las
 			switch {
 			case !there:
 				return nil, nil, bad(c, "there is no replica")
-			case c.Store == n.store.Identity().Store:
+			case c.Store == leader:
 				return nil, nil, bad(c, "it leads the range")
 			case (rep.Type == kvpb.Learner) != (c.Kind == placement.RemoveLearner):
 				return nil, nil, bad(c, "the replica is of another type")
@@ -225,6 +230,14 @@ func (n *Node) planReplicas(d *kvpb.RangeDescriptor, cs []placement.Change) (las
 		}
 	}
 	return last, added, nil
+}
+
+// removes reports whether changes end with no replica on a store: it moves to another
+// disk of the node, perhaps.
+func removes(cs []placement.Change, id kvpb.StoreID) bool {
+	return slices.ContainsFunc(cs, func(c placement.Change) bool {
+		return c.Store == id && (c.Kind == placement.RemoveVoter || c.Kind == placement.RemoveLearner)
+	})
 }
 
 // applyChanges makes changes take effect together, waiting for what is in their way.
@@ -326,7 +339,7 @@ func watch(ctx context.Context, done func() (bool, error)) error {
 
 // transferLeader hands the leadership of a range to another store.
 func (n *Node) transferLeader(ctx context.Context, r *replica.Replica, to kvpb.StoreID) error {
-	if to == n.store.Identity().Store {
+	if to == n.store.Of(r).Identity().Store {
 		return nil
 	}
 	rep, ok := r.Desc().Replica(to)

@@ -105,9 +105,7 @@ func (n *Node) handleJoin(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 	}
 	id.Store = kvpb.StoreID(v)
 	r.Info.ID = id.Node
-	for i := range r.Info.Stores {
-		r.Info.Stores[i].ID = id.Store
-	}
+	r.Info.Stores = []liveness.StoreInfo{{ID: id.Store}} // it asks for further ones itself
 	n.live.Learn(r.Info)
 	return json.Marshal(joinAnswer{Identity: id, Nodes: n.live.Nodes()})
 }
@@ -308,13 +306,7 @@ func (n *Node) info() liveness.NodeInfo {
 	if n.httpLn != nil {
 		i.HTTPAddr = n.AdvertisedHTTPAddr()
 	}
-	s := liveness.StoreInfo{ID: id.Store}
-	if m := n.measured.store.Load(); m != nil {
-		s = *m
-	}
-	disk := n.store.Disk()
-	s.Stalled, s.Full = disk.Stalled, disk.Full
-	i.Stores, i.Seq = []liveness.StoreInfo{s}, n.measured.seq.Load()
+	i.Stores, i.Seq = n.storeInfos(), n.measured.seq.Load()
 	return i
 }
 

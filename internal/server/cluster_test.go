@@ -38,9 +38,9 @@ func newTestNodes(t *testing.T) *testNodes {
 func (c *testNodes) add() *Node {
 	c.t.Helper()
 	cfg := config.Default()
-	cfg.Store, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = "n", "127.0.0.1:0", "127.0.0.1:0", true
+	cfg.Stores, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = config.Dirs("n"), "127.0.0.1:0", "127.0.0.1:0", true
 	cfg.CacheBytes, cfg.MaxMemory = 4<<20, 64<<20
-	cfg.DeadAfter, cfg.Drain = 2*time.Second, 2*time.Second
+	cfg.DeadAfter, cfg.Drain, cfg.RangePace = 2*time.Second, 2*time.Second, 100*time.Millisecond
 	if len(c.nodes) > 0 {
 		cfg.Join = []string{c.nodes[0].Addr().String()}
 	}
@@ -271,7 +271,7 @@ func TestCluster(t *testing.T) {
 // TestSplitSingleNode splits a table on a node by itself.
 func TestSplitSingleNode(t *testing.T) {
 	cfg := config.Default()
-	cfg.Store, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure, cfg.SingleNode = "n", "127.0.0.1:0", "127.0.0.1:0", true, true
+	cfg.Stores, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure, cfg.SingleNode = config.Dirs("n"), "127.0.0.1:0", "127.0.0.1:0", true, true
 	cfg.CacheBytes, cfg.MaxMemory = 4<<20, 64<<20
 	c := newTestNodes(t)
 	n, err := New(cfg, Options{FS: fs.NewMem(), Logger: slog.New(slog.DiscardHandler)})

@@ -131,8 +131,8 @@ func (n *Node) handleChecksum(ctx context.Context, _ kvpb.NodeID, req []byte) ([
 
 // checksum waits for the checksum of a replica here.
 func (n *Node) checksum(ctx context.Context, req *checksumRequest) (replica.Checksum, error) {
-	r, ok := n.store.Replica(req.Range)
-	if !ok || !r.Initialized() || r.ReplicaID() != req.Replica {
+	r, ok := n.store.ReplicaWithID(req.Range, req.Replica)
+	if !ok || !r.Initialized() {
 		return replica.Checksum{}, errors.New("the replica is not here")
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
@@ -201,7 +201,7 @@ func (n *Node) checkRange(ctx context.Context, r *replica.Replica) RangeCheck {
 	d := r.Desc()
 	c := RangeCheck{
 		Range: d.RangeID, Start: keys.Pretty(d.StartKey), End: keys.Pretty(d.EndKey),
-		Leader: n.store.Identity().Store, Verdict: Unchecked,
+		Leader: n.store.Of(r).Identity().Store, Verdict: Unchecked,
 	}
 	var id apply.CheckID
 	_, _ = rand.Read(id[:])

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/store"
 )
 
 const (
@@ -26,7 +28,8 @@ const (
 func (n *Node) watchDisk(ctx context.Context) {
 	t := time.NewTicker(diskLookEvery)
 	defer t.Stop()
-	was := n.store.Disk()
+	was := n.diskStates()
+	stalled := false
 	var stalledAt, shedAt time.Time
 	cut := false
 	for attempt := 0; ; {
@@ -35,39 +38,46 @@ func (n *Node) watchDisk(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		now, is := time.Now(), n.store.Disk()
-		if is != was {
+		now, is := time.Now(), n.diskStates()
+		if !slices.Equal(is, was) {
 			n.measured.seq.Add(1) // others shall hear of it
 		}
-		if is.Stalled && !was.Stalled {
+		n.noteStalls(was, is, now)
+		all := n.store.AllStalled()
+		if all && !stalled {
 			stalledAt = now
 		}
+		stalled = all
 		switch {
-		case is.Stalled && !cut && now.Sub(stalledAt) > diskPatience:
+		case all && !cut && now.Sub(stalledAt) > diskPatience:
 			cut = true
 			n.closeFront(pgerr.New(pgerr.IOError, "the disk of node %d does not answer", n.NodeID()).
 				WithHint("Connect to another node."))
-		case !is.Stalled && cut:
+		case !all && cut:
 			cut = false
 			n.reopenFront()
 		}
-		if is.Full && n.live != nil && now.Sub(shedAt) > shedEvery {
+		if n.live != nil && now.Sub(shedAt) > shedEvery {
 			shedAt = now
 			attempt++
-			n.shedLeaders(attempt)
+			for _, st := range n.store.Stores() {
+				if st.Disk().Full {
+					n.shedLeaders(st, attempt)
+				}
+			}
 		}
 		was = is
 	}
 }
 
-// sick reports whether a disk of a node is full or stands still.
-func sick(i liveness.NodeInfo) bool {
-	return slices.ContainsFunc(i.Stores, func(s liveness.StoreInfo) bool { return s.Stalled || s.Full })
+// sick reports whether the disk of one of a node's stores is full or stands still.
+func sick(i liveness.NodeInfo, id kvpb.StoreID) bool {
+	return slices.ContainsFunc(i.Stores, func(s liveness.StoreInfo) bool { return s.ID == id && (s.Stalled || s.Full) })
 }
 
-// shedLeaders offers the ranges that the node leads to others.
-func (n *Node) shedLeaders(attempt int) {
-	for _, r := range n.store.Replicas() {
+// shedLeaders offers the ranges that a store leads to others.
+func (n *Node) shedLeaders(st *store.Store, attempt int) {
+	for _, r := range st.Replicas() {
 		if !r.Leads() {
 			continue
 		}

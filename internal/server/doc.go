@@ -8,6 +8,7 @@
 // (the queue that places them, and what it sees), zones.go (the rules), changer.go
 // (how a change is made by a range's leader), rangeops.go (how the leader is reached),
 // sqlranges.go (what SQL sees), clean.go; http.go (health and metrics), metrics.go;
+// disks.go (the node's stores),
 // clockwatch.go (a node whose clock is off serves nothing), faults_clock.go (which
 // tests ask for).
 //

@@ -182,7 +182,7 @@ func (n *Node) heir(r *replica.Replica, attempt int) (kvpb.ReplicaID, bool) {
 		if d.Type != kvpb.Voter || d.Node == n.NodeID() || !n.live.Live(d.Node) {
 			continue
 		}
-		if i, ok := n.live.Node(d.Node); ok && !i.Draining && !sick(i) {
+		if i, ok := n.live.Node(d.Node); ok && !i.Draining && !sick(i, d.Store) {
 			can = append(can, d.Replica)
 		}
 	}

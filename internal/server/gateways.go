@@ -78,6 +78,35 @@ func (n *Node) gatewayAlive() func(kvpb.TxnID) bool {
 	}
 }
 
+// gatewayHeard returns what tells whether the gateway of a transaction was heard of just
+// now.
+func (n *Node) gatewayHeard() func(kvpb.TxnID) bool {
+	if n.cfg.SingleNode {
+		return nil
+	}
+	return func(id kvpb.TxnID) bool { return n.live.Live(id.Gateway()) }
+}
+
+// gatewaySilence is after how long without a word of a gateway the row locks of its
+// transactions go to those who wait for them.
+const gatewaySilence = 2 * time.Second
+
+// txnOver returns what finds out whether the transaction that holds a lock which others
+// wait for has ended, or its gateway is out of reach; nil on a node by itself.
+func (n *Node) txnOver() func(kvpb.TxnID) bool {
+	if n.cfg.SingleNode {
+		return nil
+	}
+	return func(id kvpb.TxnID) bool {
+		g := id.Gateway()
+		if g == n.NodeID() {
+			return n.db.Over(id)
+		}
+		heard := n.live.LastHeard(g)
+		return !heard.IsZero() && time.Since(heard) > gatewaySilence || n.deadlocks.Over(id)
+	}
+}
+
 // noteNode hears that a node became known or changed.
 func (n *Node) noteNode(i liveness.NodeInfo) {
 	n.newLives.known(gatewayLife{i.ID, startOf(i.Life)})

@@ -20,7 +20,7 @@ func (n *Node) httpHandler() http.Handler {
 		mux.Handle("/_debug/fault/clock", n.clockFault)
 	}
 	if n.cfg.Insecure {
-		mux.Handle("/_debug/fault/disk", newDiskFault(n.store.DiskWatch()))
+		mux.Handle("/_debug/fault/disk", newDiskFaults(n.store))
 	}
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)

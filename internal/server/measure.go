@@ -8,9 +8,11 @@ import (
 
 	"github.com/lichendb/lichen/internal/balance"
 	"github.com/lichendb/lichen/internal/balance/placement"
+	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/store"
 )
 
 const (
@@ -26,6 +28,8 @@ const (
 	// averageOver is how long a rate takes to follow what is measured: a second with
 	// many requests is no reason to move anything.
 	averageOver = 8 * time.Second
+	// negligible is the rate per second that counts as none.
+	negligible = 0.01
 )
 
 // measured is a replica with what is known of its range. It counts the requests on
@@ -82,11 +86,13 @@ func (m *measured) rate() float64 { return math.Float64frombits(m.qps.Load()) }
 // writeRate is how many bytes per second are written to the replica.
 func (m *measured) writeRate() float64 { return math.Float64frombits(m.writes.Load()) }
 
-// measurements are what a node knows of its own store. Those of its ranges hang on
+// measurements are what a node knows of its own stores. Those of its ranges hang on
 // the replicas.
 type measurements struct {
-	store atomic.Pointer[liveness.StoreInfo]
-	seq   atomic.Uint64 // counts the measurements of the store
+	stores atomic.Pointer[[]liveness.StoreInfo]
+	seq    atomic.Uint64 // counts the measurements of the stores
+	// halfMerged says that a range with a merge to be ended is led here now.
+	halfMerged chan struct{}
 }
 
 // of returns the measurements of a replica.
@@ -100,32 +106,48 @@ func (*measurements) of(r *replica.Replica) *measured {
 
 // measureLoop measures until ctx ends.
 func (n *Node) measureLoop(ctx context.Context) {
-	t := time.NewTicker(measureEvery)
+	t := time.NewTicker(n.paced(measureEvery))
 	defer t.Stop()
 	for {
 		n.measure(ctx, time.Now())
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
+		for waiting := true; waiting; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-n.measured.halfMerged:
+				n.endMerges(ctx) // clients wait at the other half
+			case <-t.C:
+				waiting = false
+			}
 		}
 	}
 }
 
 // measure takes one round of measurements.
 func (n *Node) measure(ctx context.Context, now time.Time) {
-	all := n.store.Replicas()
-	u := n.store.Engine().DiskUsage()
-	s := liveness.StoreInfo{
-		ID: n.store.Identity().Store, CapacityBytes: int64(u.Total), UsedBytes: int64(u.Total - min(u.Available, u.Total)),
-		Ranges: len(all),
-	}
+	var infos []liveness.StoreInfo
 	sizes := 0
+	for i, st := range n.store.Stores() {
+		if st.Identity() != (store.Identity{}) {
+			infos = append(infos, n.measureStore(ctx, st, &n.cfg.Stores[i], now, &sizes))
+		}
+	}
+	n.measured.stores.Store(&infos)
+	n.measured.seq.Add(1)
+}
+
+// measureStore measures a store and its replicas; sizes counts those whose size was
+// looked up.
+func (n *Node) measureStore(ctx context.Context, st *store.Store, cfg *config.Store, now time.Time, sizes *int) liveness.StoreInfo {
+	all := st.Replicas()
+	s := liveness.StoreInfo{ID: st.Identity().Store, Ranges: len(all)}
+	s.CapacityBytes, s.UsedBytes = capacity(st, cfg)
 	for _, r := range all {
+		n.placing.notice(r.Desc())
 		m := n.measured.of(r)
 		m.measureRate(now)
-		if m.measureSize(n, now, sizes < sizesPerRound) {
-			sizes++
+		if m.measureSize(n, now, *sizes < sizesPerRound) {
+			*sizes++
 		}
 		s.WriteBytesPerSec += m.writeRate()
 		if !r.Leads() {
@@ -139,8 +161,7 @@ func (n *Node) measure(ctx context.Context, now time.Time) {
 			r.Progress(func(list []replica.FollowerProgress) { m.progress.Store(&list) })
 		}
 	}
-	n.measured.store.Store(&s)
-	n.measured.seq.Add(1)
+	return s
 }
 
 func (m *measured) measureRate(now time.Time) {
@@ -150,7 +171,12 @@ func (m *measured) measureRate(now time.Time) {
 	if past < minBetween {
 		return
 	}
-	leads, logged := m.Leads(), s.LogBytes.Load()
+	logged := s.LogBytes.Load()
+	if !m.readAt.IsZero() && requests == m.requests && logged == m.logged && m.qps.Load()|m.writes.Load() == 0 {
+		m.readAt = now // at rest, as most of thousands are
+		return
+	}
+	leads := m.Leads()
 	if !m.readAt.IsZero() {
 		share := 1 - math.Exp(-past.Seconds()/averageOver.Seconds())
 		follow(&m.writes, float64(logged-m.logged)/past.Seconds(), share)
@@ -168,7 +194,11 @@ func follow(average *atomic.Uint64, rate, share float64) {
 	if old == 0 {
 		share = 1
 	}
-	average.Store(math.Float64bits(old + share*(rate-old)))
+	next := old + share*(rate-old)
+	if next < negligible {
+		next = 0
+	}
+	average.Store(math.Float64bits(next))
 }
 
 // measureSize looks up the size of the range if that is due and may be done now.

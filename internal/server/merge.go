@@ -39,7 +39,7 @@ func (n *Node) mergeRange(ctx context.Context, l *replica.Replica) error {
 	if fixed {
 		return fmt.Errorf("range %d: %w", d.RangeID, errFixedBorder)
 	}
-	right := n.store.At(d.EndKey)
+	right := n.store.Of(l).At(d.EndKey)
 	if right == nil || !right.Leads() {
 		return fmt.Errorf("range %d: the next range is not led by the same node", d.RangeID)
 	}
@@ -108,6 +108,27 @@ func (n *Node) endMerge(ctx context.Context, m *measured) {
 	})
 }
 
+// endMerges is endMerge for all ranges.
+func (n *Node) endMerges(ctx context.Context) {
+	for _, r := range n.store.Replicas() {
+		if r.Desc().Merging != 0 && r.Leads() {
+			n.endMerge(ctx, n.measured.of(r))
+		}
+	}
+}
+
+// noteLeader hears of a range that is led here from now on.
+func (n *Node) noteLeader(r *replica.Replica) {
+	n.publish(r)
+	if r.Desc().Merging == 0 {
+		return
+	}
+	select {
+	case n.measured.halfMerged <- struct{}{}:
+	default:
+	}
+}
+
 func (n *Node) resolveMerge(ctx context.Context, l *replica.Replica) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
@@ -168,7 +189,7 @@ func (n *Node) mergeAlone(ctx context.Context) {
 	}
 	o := balance.Options{MergeQPS: queueSplitQPS / 4}
 	changed := map[kvpb.RangeID]time.Time{} // by the right one of two
-	t := time.NewTicker(queueScanIdle)
+	t := time.NewTicker(n.paced(queueScanIdle))
 	defer t.Stop()
 	for {
 		select {

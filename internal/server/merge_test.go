@@ -9,6 +9,9 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 )
 
+// shortMergeAfter is how long ranges are left as they are in tests.
+const shortMergeAfter = 250 * time.Millisecond
+
 // TestUnsplit splits and scatters a table, lets its ranges merge while it is read and
 // written through all nodes, and drops it.
 func TestUnsplit(t *testing.T) {
@@ -17,13 +20,13 @@ func TestUnsplit(t *testing.T) {
 	}
 	c := newTestNodes(t)
 	first := c.add()
-	first.cfg.MergeAfter = time.Second
+	first.cfg.MergeAfter = shortMergeAfter
 	if _, err := first.handleInit(c.ctx, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	c.start(first)
 	second, third := c.add(), c.add()
-	second.cfg.MergeAfter, third.cfg.MergeAfter = time.Second, time.Second
+	second.cfg.MergeAfter, third.cfg.MergeAfter = shortMergeAfter, shortMergeAfter
 	c.start(second, third)
 	c.awaitVoters(first, second, third)
 	one := c.connect(first)
@@ -41,11 +44,13 @@ func TestUnsplit(t *testing.T) {
 	for i, n := range c.nodes {
 		conn := c.connect(n)
 		wg.Go(func() {
+			calm := time.NewTicker(25 * time.Millisecond) // busy ranges are not merged
+			defer calm.Stop()
 			for k := 0; ; k++ {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-calm.C:
 				}
 				row := 1 + (k*37+i*200)%600
 				tag, err := conn.Exec(c.ctx, fmt.Sprintf("UPDATE t SET v = v + 1 WHERE k = %d", row))
@@ -63,7 +68,7 @@ func TestUnsplit(t *testing.T) {
 		})
 	}
 	// A border that was made by hand stays.
-	<-time.After(2 * time.Second)
+	<-time.After(3 * shortMergeAfter)
 	if got := c.ranges(first); got != 7 {
 		t.Errorf("%d ranges before UNSPLIT", got)
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,7 +41,7 @@ var help = []struct {
 	{"lichen_raftlog_syncs_total", "syncs of the log", prometheus.CounterValue},
 	{"lichen_raftlog_written_bytes_total", "bytes written to the log", prometheus.CounterValue},
 	{"lichen_raftlog_disk_bytes", "size of the log's files", prometheus.GaugeValue},
-	{"lichen_raftlog_backlog_bytes", "log that waits for the engine to flush", prometheus.GaugeValue},
+	{"lichen_raftlog_backlog_bytes", "log kept: what a restart replays, and what followers may still need", prometheus.GaugeValue},
 	{"lichen_storage_disk_bytes", "size of the engine's files", prometheus.GaugeValue},
 	{"lichen_storage_memtable_bytes", "size of the memtables", prometheus.GaugeValue},
 	{"lichen_storage_compaction_debt_bytes", "bytes that wait to be compacted", prometheus.GaugeValue},
@@ -52,11 +53,26 @@ var help = []struct {
 	{"lichen_storage_cache_misses_total", "block reads that went to a file", prometheus.CounterValue},
 }
 
+// storeHelp are the figures of each store, with its id as a label.
+var storeHelp = []struct{ name, help string }{
+	{"lichen_store_ranges", "replicas of the store"},
+	{"lichen_store_leaders", "of these, those that lead their range"},
+	{"lichen_store_capacity_bytes", "what the store's disk counts for"},
+	{"lichen_store_used_bytes", "how much of that is used"},
+	{"lichen_store_disk_bytes", "size of the files of the engine and the log"},
+	{"lichen_store_written_bytes_per_second", "bytes written to the log"},
+	{"lichen_store_disk_stalled", "1 while the disk does not answer"},
+	{"lichen_store_disk_full", "1 while the disk has no room"},
+}
+
 func newCollector(n *Node) *collector {
 	c := &collector{n: n, descs: map[string]*prometheus.Desc{}, kinds: map[string]prometheus.ValueType{}}
 	for _, h := range help {
 		c.descs[h.name] = prometheus.NewDesc(h.name, h.help, nil, nil)
 		c.kinds[h.name] = h.kind
+	}
+	for _, h := range storeHelp {
+		c.descs[h.name] = prometheus.NewDesc(h.name, h.help, []string{"store"}, nil)
 	}
 	return c
 }
@@ -64,6 +80,9 @@ func newCollector(n *Node) *collector {
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, h := range help {
+		ch <- c.descs[h.name]
+	}
+	for _, h := range storeHelp {
 		ch <- c.descs[h.name]
 	}
 }
@@ -76,12 +95,38 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(c.descs[h.name], c.kinds[h.name], v)
 		}
 	}
+	c.collectStores(ch)
+}
+
+// collectStores gathers the figures of each store, in the order of storeHelp.
+func (c *collector) collectStores(ch chan<- prometheus.Metric) {
+	one := func(on bool) float64 {
+		if on {
+			return 1
+		}
+		return 0
+	}
+	for _, s := range c.n.storeInfos() {
+		label := strconv.FormatUint(uint64(s.ID), 10)
+		files := float64(0)
+		for _, st := range c.n.store.Stores() {
+			if st.Identity().Store == s.ID {
+				files = float64(st.Engine().Metrics().DiskBytes) + float64(st.Log().Stats().DiskBytes)
+			}
+		}
+		for i, v := range []float64{
+			float64(s.Ranges), float64(s.Leaders), float64(s.CapacityBytes), float64(s.UsedBytes), files,
+			s.WriteBytesPerSec, one(s.Stalled), one(s.Full),
+		} {
+			ch <- prometheus.MustNewConstMetric(c.descs[storeHelp[i].name], prometheus.GaugeValue, v, label)
+		}
+	}
 }
 
 func (n *Node) figures() map[string]float64 {
 	var ms runtime.MemStats
 	runtime.ReadMemStats(&ms)
-	eng, log := n.store.Engine().Metrics(), n.store.Log().Stats()
+	eng, log, backlog := n.storageFigures()
 	f := map[string]float64{
 		"lichen_uptime_seconds":                time.Since(n.start).Seconds(),
 		"lichen_go_heap_bytes":                 float64(ms.HeapAlloc),
@@ -97,7 +142,7 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_raftlog_syncs_total":           float64(log.Syncs),
 		"lichen_raftlog_written_bytes_total":   float64(log.BytesWritten),
 		"lichen_raftlog_disk_bytes":            float64(log.DiskBytes),
-		"lichen_raftlog_backlog_bytes":         float64(n.store.Log().BacklogBytes()),
+		"lichen_raftlog_backlog_bytes":         float64(backlog),
 		"lichen_storage_disk_bytes":            float64(eng.DiskBytes),
 		"lichen_storage_memtable_bytes":        float64(eng.MemTableBytes),
 		"lichen_storage_compaction_debt_bytes": float64(eng.CompactionDebt),

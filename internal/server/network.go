@@ -27,13 +27,13 @@ func (n *Node) network() {
 	n.live = liveness.New(liveness.Options{
 		Clock: n.clock, MaxOffset: n.cfg.MaxOffset, Self: n.info, Logger: n.log,
 		OldestRead: n.ownOldestRead,
-		NoPast:     !n.isMember(), ClockOK: func() bool { return !n.clockBad.Load() && !n.store.Disk().Stalled },
+		NoPast:     !n.isMember(), ClockOK: func() bool { return !n.clockBad.Load() && n.disksOK() },
 		Send:     func(to kvpb.NodeID, msg []byte) bool { return n.rpc.Send(to, methodLiveness, msg) },
 		OnChange: func(s kvpb.StoreID) { n.store.SupportChanged(s) },
 		OnNode:   n.noteNode,
 	})
 	n.store.Connect(store.Network{
-		Transport: n.rpc, Support: n.live, OnLeader: n.publish,
+		Transport: n.rpc, Support: n.live, OnLeader: n.noteLeader,
 		OnDescriptor: func(r *replica.Replica) {
 			if r.Leads() {
 				n.publish(r)
@@ -53,10 +53,10 @@ func (n *Node) network() {
 
 // sender finds the replica that a request from another node is for.
 func (n *Node) sender(id kvpb.RangeID) (kvpb.Sender, error) {
-	if n.store.Disk().Stalled {
-		return nil, &kvpb.NotLeaderError{Range: id}
-	}
 	if r, ok := n.store.Replica(id); ok && r.Initialized() {
+		if n.store.Of(r).Disk().Stalled {
+			return nil, &kvpb.NotLeaderError{Range: id}
+		}
 		return n.measured.of(r), nil
 	}
 	if d, ok := n.store.MergedInto(id); ok {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,8 +39,8 @@ type Node struct {
 	cfg    config.Node
 	log    *slog.Logger
 	clock  *hlc.Clock
-	life   int64 // when this life of the node began, by its clock
-	store  *store.Store
+	life   int64      // when this life of the node began, by its clock
+	store  *store.Set // all stores of the node
 	db     *kv.DB
 	router *dist.Router
 	sql    *sql.Server
@@ -72,6 +73,7 @@ type Node struct {
 	rules           ruleBook
 	placing         placing
 	measured        measurements
+	stalls          stalls
 	ids             rangeIDs
 	checking        checking
 	background      sync.WaitGroup // ends before the store is closed
@@ -102,6 +104,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		cfg: cfg, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
 		member: make(chan struct{}),
 	}
+	n.measured.halfMerged = make(chan struct{}, 1)
 	n.addresses = n.newAddresses()
 	offset := cfg.MaxOffset
 	if cfg.SingleNode {
@@ -117,10 +120,10 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.store, err = store.Open(store.Options{
-		FS: o.FS, Dir: cfg.Store, Clock: n.clock, CacheBytes: cfg.CacheBytes, GCTTL: cfg.GCTTL, Logger: o.Logger,
+	n.store, err = store.OpenSet(store.Options{
+		FS: o.FS, Clock: n.clock, CacheBytes: cfg.CacheBytes, GCTTL: cfg.GCTTL, Logger: o.Logger,
 		Bootstrap: cfg.SingleNode, TTL: n.ttl, OldestRead: n.oldestRead, OnFatal: n.fatal,
-	})
+	}, cfg.Dirs()...)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +163,10 @@ func (n *Node) ownOldestRead() hlc.Timestamp {
 // on could be wrong.
 func (n *Node) fatal(err error) {
 	n.log.Error("the store failed; the node ends", "err", err)
-	fmt.Fprintf(os.Stderr, "ERROR: the store at %s failed: %v\n", n.cfg.Store, err)
+	fmt.Fprintf(os.Stderr, "ERROR: the store at %s failed: %v\n", strings.Join(n.cfg.Dirs(), " or "), err)
+	if len(n.cfg.Stores) > 1 {
+		fmt.Fprintln(os.Stderr, "HINT: start the node without the --store whose disk is broken: its replicas are made anew on others.")
+	}
 	os.Exit(7)
 }
 
@@ -179,6 +185,9 @@ func (n *Node) Start(ctx context.Context) error {
 	}
 	n.openGateway(ctx)
 	if err := n.rejoin(ctx); err != nil {
+		return errors.Join(err, n.store.Close())
+	}
+	if err := n.joinStores(ctx); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
 	if err := n.startRanges(ctx); err != nil {
@@ -212,7 +221,7 @@ func (n *Node) Start(ctx context.Context) error {
 func (n *Node) openGateway(ctx context.Context) {
 	id := n.store.Identity()
 	if n.cfg.SingleNode {
-		n.router = dist.New(n.store)
+		n.router = dist.New(n.store.First())
 	} else {
 		n.router = dist.NewRouter(dist.Config{
 			Node: id.Node, Local: localRanges{n}, Caller: n.rpc, FirstRange: n.addresses.FindFirstRange, Now: n.clock.Now,
@@ -222,8 +231,11 @@ func (n *Node) openGateway(ctx context.Context) {
 	n.db = kv.NewDB(n.router, n.clock, kvpb.GatewayLife(id.Node, startOf(n.life)))
 	n.db.SetMemory(n.mem)
 	n.db.SetMaxOffset(n.clock.MaxOffset())
+	if n.deadlocks != nil {
+		n.deadlocks.SetOver(n.db.Over)
+	}
 	n.openDB.Store(n.db)
-	n.store.ConnectTxns(replica.TxnDeps{Peers: n.router, GatewayAlive: n.gatewayAlive()})
+	n.store.ConnectTxns(replica.TxnDeps{Peers: n.router, GatewayAlive: n.gatewayAlive(), GatewayHeard: n.gatewayHeard(), Over: n.txnOver()})
 	if !n.cfg.SingleNode {
 		n.background.Go(func() { n.addresses.Run(ctx, n.db) })
 	}
@@ -255,7 +267,7 @@ func (n *Node) Listen() (err error) {
 }
 
 func (n *Node) spanSize(start, end []byte) (int64, error) {
-	size, err := n.store.Engine().ApproximateSize(start, end)
+	size, err := n.store.ApproximateSize(start, end)
 	return int64(size), err
 }
 

@@ -35,6 +35,7 @@ type placing struct {
 
 	mu   sync.Mutex
 	seen map[kvpb.NodeID]*sighting
+	lost lostStores
 }
 
 // sighting is when something was last heard of a node.
@@ -70,6 +71,9 @@ func (n *Node) newQueue() *balance.Queue {
 	if n.cfg.MergeAfter > 0 {
 		o.MergeAfter = n.cfg.MergeAfter
 	}
+	if pace := n.cfg.RangePace; pace > 0 {
+		o.ScanIdle, o.ScanBusy, o.MovePause, o.LeavePause = pace, pace, pace, pace
+	}
 	return balance.NewQueue(led{n}, stores{n}, changer{n}, o)
 }
 
@@ -98,11 +102,19 @@ func (n *Node) startRanges(ctx context.Context) error {
 	return nil
 }
 
+// paced is a pause, but for tests that have it shortened.
+func (n *Node) paced(d time.Duration) time.Duration {
+	if n.cfg.RangePace > 0 {
+		return min(d, n.cfg.RangePace)
+	}
+	return d
+}
+
 // place runs the queue until ctx ends. It begins once the placement rules are known.
 func (n *Node) place(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	t := time.NewTicker(rulesEvery)
+	t := time.NewTicker(n.paced(rulesEvery))
 	defer t.Stop()
 	started := false
 	for {
@@ -163,7 +175,7 @@ func (n *Node) rangeInfo(r *replica.Replica) balance.RangeInfo {
 	cfg, _ := rules.zones.At(d.StartKey)
 	i := balance.RangeInfo{
 		Range: placement.Range{
-			Desc: d, Leader: n.store.Identity().Store, Size: m.size.Load(), QPS: m.rate(), WriteBytes: m.writeRate(),
+			Desc: d, Leader: n.store.Of(r).Identity().Store, Size: m.size.Load(), QPS: m.rate(), WriteBytes: m.writeRate(),
 			Progress: n.followers(m),
 		},
 		Zone: &cfg, NoSplit: d.RangeID == firstRange, Load: &m.load,
@@ -211,7 +223,7 @@ func (s stores) Stores() []placement.Store {
 			out = append(out, p)
 		}
 	}
-	return out
+	return n.placing.lost.appendTo(out, now)
 }
 
 // sight notes what is heard of a node now. The caller holds p.mu.

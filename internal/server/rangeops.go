@@ -234,7 +234,7 @@ func (n *Node) replicaInfos(ids []kvpb.RangeID) []replicaInfo {
 			i.Leader = l.Store
 		}
 		if i.Leads {
-			i.Leader, i.QPS = n.store.Identity().Store, n.measured.of(r).rate()
+			i.Leader, i.QPS = n.store.Of(r).Identity().Store, n.measured.of(r).rate()
 			if size, err := n.spanSize(i.Desc.StartKey, i.Desc.EndKey); err == nil {
 				i.Size = size
 			}

@@ -39,7 +39,7 @@ func (l *logText) has(s string) bool {
 func (c *testNodes) attempt(store fs.FS, log *logText, change func(*config.Node)) error {
 	c.t.Helper()
 	cfg := config.Default()
-	cfg.Store, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = "n", "127.0.0.1:0", "127.0.0.1:0", true
+	cfg.Stores, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = config.Dirs("n"), "127.0.0.1:0", "127.0.0.1:0", true
 	cfg.CacheBytes, cfg.MaxMemory, cfg.Drain = 4<<20, 64<<20, time.Second
 	change(&cfg)
 	n, err := New(cfg, Options{FS: store, Logger: slog.New(slog.NewTextHandler(log, nil))})
@@ -59,7 +59,7 @@ func (c *testNodes) attempt(store fs.FS, log *logText, change func(*config.Node)
 func (c *testNodes) founded(store fs.FS, change func(*config.Node)) *Node {
 	c.t.Helper()
 	cfg := config.Default()
-	cfg.Store, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = "n", "localhost:0", "127.0.0.1:0", true
+	cfg.Stores, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = config.Dirs("n"), "localhost:0", "127.0.0.1:0", true
 	cfg.CacheBytes, cfg.MaxMemory, cfg.Drain = 4<<20, 64<<20, time.Second
 	change(&cfg)
 	n, err := New(cfg, Options{FS: store, Logger: slog.New(slog.DiscardHandler)})
@@ -124,7 +124,7 @@ func TestRefusedStarts(t *testing.T) {
 func TestSameStoreTwice(t *testing.T) {
 	c := newTestNodes(t)
 	dir := filepath.Join(t.TempDir(), "store")
-	at := func(cfg *config.Node) { cfg.Store, cfg.SingleNode = dir, true }
+	at := func(cfg *config.Node) { cfg.Stores, cfg.SingleNode = config.Dirs(dir), true }
 	cfg := config.Default()
 	cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = "127.0.0.1:0", "127.0.0.1:0", true
 	cfg.CacheBytes, cfg.MaxMemory = 4<<20, 64<<20

@@ -57,7 +57,7 @@ func (n *Node) newRPC() {
 			i, ok := n.live.Node(id)
 			return i.Addr, ok && i.Addr != ""
 		},
-		Dial: n.dial,
+		Dial: n.dial, Urgent: []rpc.Method{methodLiveness},
 	}
 	if n.cfg.SingleNode {
 		o.Clock = hlc.NewSystem(n.cfg.MaxOffset) // who calls does not set this node's clock

@@ -87,7 +87,7 @@ func (n *Node) ttl(start, end []byte) time.Duration {
 // followRules reads the placement rules again and again, on a node that places no
 // replicas.
 func (n *Node) followRules(ctx context.Context) {
-	t := time.NewTicker(rulesEvery)
+	t := time.NewTicker(n.paced(rulesEvery))
 	defer t.Stop()
 	for {
 		if _, err := n.loadRules(ctx); err != nil && ctx.Err() == nil {

@@ -64,6 +64,7 @@ type life struct {
 	store  *store.Store
 	live   *liveness.Liveness
 	router *dist.Router
+	dead   *dist.Deadlocks
 	book   *address.Book
 	db     *kv.DB
 	// running are the requests that use the store; ended ends them with the life.
@@ -88,6 +89,9 @@ type cluster struct {
 	log     slog.Handler
 	// onLife is told of each life that has begun, and ends with it.
 	onLife func(*life)
+	ttl    time.Duration // store.Options.GCTTL
+	// muted methods are lost on their way from store to store.
+	muted map[rpc.Method]bool
 
 	cutKeys   []string // where ranges may be split
 	lastRange atomic.Uint64
@@ -159,13 +163,19 @@ func (c *cluster) open(n *node) (*life, error) {
 	logger := slog.New(c.log).With("node", n.id)
 	s, err := store.Open(store.Options{
 		FS: n.disk.FS(), Dir: "store", Clock: l.hlc, CacheBytes: 1 << 20, MemTableBytes: memTable, NoTableStats: true, SegmentBytes: 256 << 10,
-		Logger: logger, OnFatal: func(err error) { c.story.Addf("node %d: store failed: %v", n.id, err) },
+		Logger: logger, GCTTL: c.ttl, OnFatal: func(err error) { c.story.Addf("node %d: store failed: %v", n.id, err) },
 		OldestRead: func() hlc.Timestamp { return hlc.Timestamp{} },
 	})
 	if err != nil {
 		return nil, err
 	}
 	l.store = s
+	opened := false
+	defer func() {
+		if !opened { // its disk is full or stalls; it is tried again
+			l.abandon()
+		}
+	}()
 	past := s.Identity() != store.Identity{}
 	if !past {
 		id := store.Identity{Cluster: "sim", Node: n.id, Store: kvpb.StoreID(n.id)}
@@ -194,7 +204,18 @@ func (c *cluster) open(n *node) (*life, error) {
 	}})
 	l.running.Go(func() { l.book.Run(l.ended, l.db) })
 	l.running.Go(func() { c.housekeep(l) })
+	opened = true
 	return l, nil
+}
+
+// abandon closes what a life has opened that could not begin.
+func (l *life) abandon() {
+	l.end()
+	if l.router != nil {
+		l.router.Close()
+		l.dead.Close()
+	}
+	_ = l.store.Close() // its disk may take nothing
 }
 
 // connect gives a life its network.
@@ -210,7 +231,7 @@ func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
 	l.ep.HandleMessage(methodLiveness, l.live.Receive)
 	l.book = c.newBook(l)
 	s.Connect(store.Network{
-		Transport: l.ep, Support: l.live,
+		Transport: c.transport(l.ep), Support: l.live,
 		OnLeader: func(r *replica.Replica) {
 			c.story.Addf("node %d leads range %d", n.id, r.RangeID())
 			l.book.Publish(r)
@@ -222,8 +243,12 @@ func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
 			}
 		},
 	})
+	l.dead = dist.NewDeadlocks(func() kvpb.NodeID { return n.id }, s.Waits(), l.ep)
+	l.ep.Handle(dist.MethodWaits, l.serving(func(_ context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
+		return l.dead.Serve(req)
+	}))
 	l.router = dist.NewRouter(dist.Config{
-		Node: n.id, Local: localRanges{s}, Caller: l.ep, Now: l.hlc.Now, FirstRange: l.book.FindFirstRange,
+		Node: n.id, Local: localRanges{s}, Caller: l.ep, Now: l.hlc.Now, FirstRange: l.book.FindFirstRange, Deadlocks: l.dead,
 	})
 	l.ep.Handle(dist.MethodKV, l.serving(func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
 		return dist.Serve(ctx, func(id kvpb.RangeID) (kvpb.Sender, error) {
@@ -233,6 +258,24 @@ func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
 			return nil, &kvpb.RangeMismatchError{Range: id}
 		}, req), nil
 	}))
+}
+
+// quieted is an endpoint whose muted methods reach nobody.
+type quieted struct {
+	*Endpoint
+	muted map[rpc.Method]bool
+}
+
+// Send implements rpc.Transport.
+func (q quieted) Send(to kvpb.NodeID, m rpc.Method, msg []byte) bool {
+	return q.muted[m] || q.Endpoint.Send(to, m, msg)
+}
+
+func (c *cluster) transport(ep *Endpoint) rpc.Transport {
+	if len(c.muted) == 0 {
+		return ep
+	}
+	return quieted{ep, c.muted}
 }
 
 // serving makes a handler one of the requests that end with the life.
@@ -256,7 +299,7 @@ func (c *cluster) newBook(l *life) *address.Book {
 			r, ok := l.store.Replica(id)
 			return r, ok && r.Initialized()
 		},
-		Replicas: l.store.Replicas,
+		Replicas: l.store.Replicas, Superseded: l.store.Superseded,
 		Peers: func() (ids []kvpb.NodeID) {
 			for _, o := range c.nodes {
 				if o != l.node {
@@ -347,6 +390,7 @@ func (c *cluster) stop(id kvpb.NodeID) {
 		l.live.Close()
 		l.running.Wait()
 		l.router.Close()
+		l.dead.Close()
 		_ = l.store.Close() // its disk may be gone
 	})
 }

@@ -16,8 +16,11 @@
 // (simulate_test.go: bank, ring, registers) while faults happen and ranges are split,
 // merged and moved (ranges_test.go). After each run the cluster is healed; every client
 // must get something done, all replicas must hold the same, nothing provisional may be
-// left, and the meta records must tell the truth (healed_test.go). LICHEN_SIM_SEEDS=a-b
-// runs many seeds, make soak all workloads for a time.
+// left, and the meta records must tell the truth (healed_test.go). Further runs collect
+// old versions under readers that are behind (aging_test.go), change a table under its
+// writers on all gateways (schema_test.go), and stall and fill disks (TestBadDisks, only
+// for seeds that are asked for).
+// LICHEN_SIM_SEEDS=a-b runs many seeds, make soak all workloads for a time.
 //
 // Invariants:
 //

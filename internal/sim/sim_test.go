@@ -81,6 +81,25 @@ func eachSeed(t *testing.T, at int) {
 	}
 }
 
+// TestBadDisks stalls and fills disks besides everything else. It runs only when seeds
+// are asked for: some still end in a wait for a stalled disk with a mutex held, which
+// stops virtual time.
+func TestBadDisks(t *testing.T) {
+	all, length := seeds(t)
+	for _, seed := range all {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { runBadDisks(t, seed, length) })
+	}
+}
+
+func runBadDisks(t *testing.T, seed uint64, length time.Duration) {
+	b := bank{accounts: 12}
+	faults := everything()
+	faults[StallDisk], faults[FullDisk], faults[SlowDisk] = 6, 6, 3
+	simulated(t, seed, setting{
+		nodes: sizeOf(seed), length: length, faults: faults, cuts: []string{account(4), account(8)}, points: b.points(), least: leastOps / 2,
+	}, b)
+}
+
 func TestBank(t *testing.T)      { eachSeed(t, 0) }
 func TestRing(t *testing.T)      { eachSeed(t, 1) }
 func TestRegisters(t *testing.T) { eachSeed(t, 2) }
@@ -106,5 +125,7 @@ func TestSoak(t *testing.T) {
 		for i, w := range workloads {
 			t.Run(fmt.Sprintf("%s/%d", w.name, seed), func(t *testing.T) { runWorkload(t, i, seed, soakLength) })
 		}
+		t.Run(fmt.Sprintf("Aging/%d", seed), func(t *testing.T) { runAging(t, seed, soakLength) })
+		t.Run(fmt.Sprintf("Schemas/%d", seed), func(t *testing.T) { runSchemas(t, seed, soakLength) })
 	}
 }

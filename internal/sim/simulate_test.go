@@ -49,6 +49,13 @@ type workload interface {
 	check(ops []check.Op, initial, final map[string]string) error
 }
 
+// preparer is a workload that wants to know of the cluster before its nodes start, and
+// when they have.
+type preparer interface {
+	prepare(c *cluster)
+	begin()
+}
+
 // simulation is one run of a workload on a cluster.
 type simulation struct {
 	*cluster
@@ -63,6 +70,7 @@ type simulation struct {
 	versions []check.Version
 	ranges   int
 	err      error // of the run itself: liveness, or replicas that differ
+	aging    bool  // old versions are collected
 
 	mu   sync.Mutex
 	unit int
@@ -83,6 +91,10 @@ type setting struct {
 	faults map[FaultKind]int
 	cuts   []string // where ranges begin at first
 	points []string // where they may be split
+	// ttl is how long old versions stay readable, 0: longer than any run. least is how
+	// many operations a minute must succeed, leastOps if 0.
+	ttl   time.Duration
+	least int
 }
 
 // everything is all that may happen to a cluster.
@@ -95,13 +107,20 @@ func everything() map[FaultKind]int {
 
 // simulate runs a workload under the faults of a seed.
 func simulate(t *testing.T, seed uint64, o setting, w workload) *simulation {
-	s := &simulation{w: w, seed: seed}
+	s := &simulation{w: w, seed: seed, aging: o.ttl > 0}
 	synctest.Test(t, func(t *testing.T) {
 		s.cluster = newCluster(t, seed, o.nodes)
-		s.cutKeys = o.points
+		s.cutKeys, s.ttl = o.points, o.ttl
+		p, prepares := w.(preparer)
+		if prepares {
+			p.prepare(s.cluster)
+		}
 		s.found(o.cuts...)
 		s.begin = w.initial()
 		s.write(s.begin)
+		if prepares {
+			p.begin()
+		}
 		s.h = check.NewHistory()
 		s.run(o)
 		s.err = s.finish()
@@ -248,6 +267,9 @@ func (s *simulation) verdict() (ok int, err error) {
 		return ok, s.err
 	}
 	stamps := check.Timestamps{Initial: s.begin, RealTime: true, Versions: s.versions}
+	if s.aging {
+		stamps.Versions = nil // most are gone
+	}
 	return ok, errors.Join(s.w.check(ops, s.begin, s.final()), stamps.Check(ops))
 }
 
@@ -381,7 +403,11 @@ func simulated(t *testing.T, seed uint64, o setting, w workload) {
 	for _, op := range s.h.Ops() {
 		n[op.Outcome]++
 	}
-	if least := int(leastOps * o.length / time.Minute); ok < least && err == nil {
+	least := o.least
+	if least == 0 {
+		least = leastOps
+	}
+	if least = int(time.Duration(least) * o.length / time.Minute); ok < least && err == nil {
 		t.Errorf("seed %d: only %d operations of %d succeeded, which proves little; the whole course is in %s", seed, ok, least, s.report(errors.New("too little")))
 	}
 	faults, changes := 0, int64(0)

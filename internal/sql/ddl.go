@@ -28,7 +28,9 @@ func (x *execution) endImplicit(ctx context.Context) error {
 	if !x.commit || x.s.txn.block != blockNone {
 		return nil
 	}
-	return x.s.commitOnly(ctx)
+	err := x.s.commitOnly(ctx)
+	x.committed = err == nil
+	return err
 }
 
 // commitOnly commits the implicit transaction and leaves the portal that runs in

@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -14,9 +15,16 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// maxAttempts bounds how often a statement is run again after a conflict before
-// the client hears of it.
-const maxAttempts = 64
+const (
+	// maxAttempts bounds how often a statement is run again after a conflict before
+	// the client hears of it, as does statement_timeout.
+	maxAttempts = 64
+	// promptAttempts is how many attempts follow one another at once, retryPause the
+	// pause after them, which doubles up to maxRetryPause.
+	promptAttempts = 8
+	retryPause     = time.Millisecond
+	maxRetryPause  = 100 * time.Millisecond
+)
 
 // execution is one statement on its way: planned, run, perhaps run again, and
 // its results sent.
@@ -39,6 +47,7 @@ type execution struct {
 	rows      int64
 	described bool
 	suspended bool
+	committed bool        // its implicit transaction was committed: it is not run again
 	unplanned bool        // its plan was what failed
 	snapshot  kv.Snapshot // of a suspended execution
 }
@@ -73,6 +82,7 @@ func (x *execution) run(ctx context.Context) error {
 func (x *execution) runPlanned(ctx context.Context) error {
 	s := x.s
 	pending := len(s.rangeOps)
+	x.res.Mark()
 	for attempt := 1; ; attempt++ {
 		if err := x.openTxn(ctx); err != nil {
 			return err
@@ -81,15 +91,18 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		txn.BeginStatement()
 		sp := txn.Savepoint()
 		err := x.attempt(ctx)
-		if err == nil || !kv.IsRetryable(err) || x.rows > 0 || attempt == maxAttempts || ctx.Err() != nil {
+		if err == nil || !kv.IsRetryable(err) || x.committed || attempt == maxAttempts || ctx.Err() != nil || !x.takeBack() {
 			x.finish(err)
 			return err
 		}
 		x.close()
+		if err := pauseBefore(ctx, attempt); err != nil {
+			return err
+		}
 		s.rangeOps = s.rangeOps[:min(pending, len(s.rangeOps))]
 		// The statement keeps its locks, and so its place in the queues, unless the
 		// commit was what failed.
-		if !txn.Finished() {
+		if !txn.Finished() && !s.coll.Void() {
 			err = txn.RetryStatement(ctx, sp, err)
 		}
 		switch {
@@ -99,6 +112,33 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		default:
 			s.rollback(ctx)
 		}
+	}
+}
+
+// takeBack takes back the rows of a failed attempt; false if they have been sent.
+func (x *execution) takeBack() bool {
+	if x.rows == 0 {
+		return true // what was announced stands
+	}
+	if !x.res.Rewind() {
+		return false
+	}
+	x.rows, x.described = 0, false
+	return true
+}
+
+// pauseBefore waits before a statement is run again.
+func pauseBefore(ctx context.Context, attempt int) error {
+	if attempt < promptAttempts {
+		return nil
+	}
+	pause := time.NewTimer(min(retryPause<<min(attempt-promptAttempts, 16), maxRetryPause))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

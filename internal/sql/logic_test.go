@@ -84,7 +84,11 @@ type rows struct {
 	lines   []string
 	tags    []string
 	notices []string
+	mark    int
 }
+
+func (r *rows) Mark()        { r.mark = len(r.lines) }
+func (r *rows) Rewind() bool { r.lines = r.lines[:r.mark]; return true }
 
 func (r *rows) Columns(cols []plan.Column) error { r.cols = cols; return nil }
 

@@ -9,6 +9,10 @@ import (
 // Results is where the results of statements go: a front implements it. All
 // calls come from the goroutine that runs the statement.
 type Results interface {
+	// Mark notes where a statement's results begin. Rewind takes back what came since,
+	// so that the statement can be run again; false if some of it has been sent.
+	Mark()
+	Rewind() bool
 	// Columns begins a result set. It is called once per statement that returns
 	// rows, before the first Row; cols stay valid until Complete.
 	Columns(cols []plan.Column) error

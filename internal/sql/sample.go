@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"hash/maphash"
+
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
@@ -22,7 +24,9 @@ type sample struct {
 	table  *catalog.Table
 	dec    *rowcodec.Decoder
 	row    []types.Datum
-	rows   [][]string // hash keys per sampled row, "" for NULL
+	rows   [][]uint64 // hashes of the values of each sampled row, 0 for NULL
+	seed   maphash.Seed
+	key    []byte // scratch
 	stride int
 	seen   int
 }
@@ -36,7 +40,7 @@ func newSample(t *catalog.Table) (*sample, error) {
 	for i := range ords {
 		ords[i] = i
 	}
-	return &sample{table: t, dec: ix.NewDecoder(ords), row: make([]types.Datum, len(ords)), stride: 1}, nil
+	return &sample{table: t, dec: ix.NewDecoder(ords), row: make([]types.Datum, len(ords)), seed: maphash.MakeSeed(), stride: 1}, nil
 }
 
 func (s *sample) add(page *kv.ScanResult) error {
@@ -48,13 +52,14 @@ func (s *sample) add(page *kv.ScanResult) error {
 		if err := s.dec.Decode(page.Key(i), page.Value(i), s.row); err != nil {
 			return err
 		}
-		keys := make([]string, len(s.row))
+		hashes := make([]uint64, len(s.row))
 		for c, d := range s.row {
 			if !d.IsNull() {
-				keys[c] = string(types.AppendHashKey(nil, d))
+				s.key = types.AppendHashKey(s.key[:0], d)
+				hashes[c] = max(maphash.Bytes(s.seed, s.key), 1)
 			}
 		}
-		if s.rows = append(s.rows, keys); len(s.rows) == maxSample {
+		if s.rows = append(s.rows, hashes); len(s.rows) == maxSample {
 			s.thin()
 		}
 	}
@@ -80,10 +85,10 @@ func (s *sample) columns(total float64) map[catalog.ColumnID]columnStats {
 		return out
 	}
 	for c := range s.table.Columns {
-		counts := map[string]int{}
+		counts := map[uint64]int{}
 		nulls := 0.0
 		for _, r := range s.rows {
-			if r[c] == "" {
+			if r[c] == 0 {
 				nulls++
 			} else {
 				counts[r[c]]++

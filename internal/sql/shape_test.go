@@ -21,6 +21,8 @@ type transcript struct {
 	b strings.Builder
 }
 
+func (x *transcript) Rewind() bool { return false }
+
 func (x *transcript) Columns(cols []plan.Column) error {
 	for _, c := range cols {
 		fmt.Fprintf(&x.b, "%s:%d ", c.Name, c.Type.Oid)

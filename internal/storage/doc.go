@@ -35,9 +35,10 @@
 //     A start on a full disk finds the room of the ballast. (dropBallast)
 //  8. A store of another version, in use, damaged or incomplete is not opened.
 //     (loadOrCreateIdent, TestRefusals, TestInUse)
-//  9. An ingest is there after a crash as a whole or not at all, and with it all
-//     that was committed before it; so it may be durable before what is committed
-//     to other keys meanwhile. (Ingest, TestIngestCrash, TestIngestFlushes)
+//  9. An ingest is there after a crash as a whole or not at all, and with it what was
+//     committed to its keys before it and, if the caller wants that, all that was
+//     committed before it; it may be durable before what is committed to other keys.
+//     (Ingest, TestIngestCrash, TestIngestFlushes, TestIngestAlone)
 //
 // Concurrency: an Engine is safe for concurrent use; a Batch and a PooledIter
 // belong to one goroutine. A Commit blocks while all memtables are full; ask

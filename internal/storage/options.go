@@ -185,6 +185,9 @@ func memTableBytes(size int64) int {
 	return int(min(max(size/8, minMemTableBytes), DefaultMemTableBytes))
 }
 
+// Cache is a block cache that several engines share.
+type Cache = pebble.Cache
+
 // NewCache returns a cache of size bytes for the blocks and memtables of so many
 // engines with memtables of memTable bytes (0 for the default). Its owner calls
 // Unref when they are closed.

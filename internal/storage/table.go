@@ -137,29 +137,53 @@ func CompareEngineKeys(a, b []byte) int { return cockroachkvs.Compare(a, b) }
 
 // Ingest makes tables part of the engine in one step that is durable when it
 // returns; the files are gone then. What the engine held of the user keys from start
-// up to but not including end goes in the same step. The tables must not overlap.
+// up to but not including end goes in the same step; nobody may write to them
+// meanwhile. The tables must not overlap.
 //
-// What was committed before the call is made durable first: no crash leaves the
-// tables without it. After an error nothing has changed.
-func (e *Engine) Ingest(tables []string, start, end []byte) error {
+// With after, what was committed before the call is made durable first: no crash
+// leaves the tables without it. Without, a crash may leave the tables and take what
+// was committed to other keys before them; of keys that the tables cover it never
+// does. After an error nothing has changed.
+func (e *Engine) Ingest(tables []string, start, end []byte, after bool) error {
 	if err := e.WriteStatus(); err != nil {
 		return err
 	}
-	if err := e.Flush(); err != nil {
+	if after {
+		if err := e.Flush(); err != nil {
+			return err
+		}
+	}
+	holds, err := e.Holds(start, end)
+	if err != nil {
 		return err
 	}
-	span := pebble.KeyRange{
-		Start: AppendEngineKey(nil, start, hlc.Timestamp{}),
-		End:   AppendEngineKey(nil, end, hlc.Timestamp{}),
-	}
 	e.commits.begin()
-	_, err := e.db.IngestAndExcise(context.Background(), tables, nil, nil, span)
+	if holds {
+		span := pebble.KeyRange{
+			Start: AppendEngineKey(nil, start, hlc.Timestamp{}),
+			End:   AppendEngineKey(nil, end, hlc.Timestamp{}),
+		}
+		_, err = e.db.IngestAndExcise(context.Background(), tables, nil, nil, span)
+	} else { // an excise would cut every table that reaches across the span
+		err = e.db.Ingest(context.Background(), tables)
+	}
 	e.commits.end()
 	if err != nil {
 		return fmt.Errorf("storage: ingest: %w", e.writeError(err))
 	}
 	e.signal() // iterators opened before are to go
 	return nil
+}
+
+// Holds reports whether there is any of the user keys from start up to but not
+// including end.
+func (e *Engine) Holds(start, end []byte) (bool, error) {
+	it, err := e.NewIter(IterOptions{Lower: start, Upper: end})
+	if err != nil {
+		return false, err
+	}
+	found := it.First()
+	return found, e.ReadError(errors.Join(it.Error(), it.Close()))
 }
 
 // writeError marks an error for want of space.

@@ -102,7 +102,7 @@ func TestIngestCrash(t *testing.T) {
 		tables, err := writeTables(e, fs.WithHooks(mem, count.Hook, power.Hook))
 		if err == nil {
 			ingested := make(chan error, 1)
-			go func() { ingested <- e.Ingest(tables, []byte("k10"), []byte("k40")) }()
+			go func() { ingested <- e.Ingest(tables, []byte("k10"), []byte("k40"), true) }()
 			select {
 			case err = <-ingested:
 			case err = <-failed: // the goroutine that met it goes no further
@@ -153,7 +153,7 @@ func TestIngestFlushes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Ingest(tables, []byte("k10"), []byte("k40")); err != nil {
+	if err := e.Ingest(tables, []byte("k10"), []byte("k40"), true); err != nil {
 		t.Fatal(err)
 	}
 	after, err := Open(Options{FS: fs.CrashClone(mem, 0, 1), Dir: "store", CacheBytes: 1 << 20})
@@ -175,5 +175,50 @@ func TestIngestFlushes(t *testing.T) {
 	w.Close()
 	if _, err := mem.Stat("store/scratch/3.sst"); err == nil {
 		t.Fatal("the file of a table that was given up is still there")
+	}
+}
+
+// Without the flush an ingest takes nothing with it, and waits for what was committed to
+// its own keys all the same.
+func TestIngestAlone(t *testing.T) {
+	for _, over := range []bool{false, true} {
+		mem := fs.NewCrashableMem()
+		e, err := Open(Options{FS: mem, Dir: "store", CacheBytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := e.NewBatch()
+		key := []byte("a")
+		if over {
+			key = []byte("k11")
+		}
+		if err := errors.Join(b.Set(key, []byte("old")), b.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		b.Close()
+		want := replaced(contents(t, e))
+		tables, err := writeTables(e, mem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Ingest(tables, []byte("k10"), []byte("k40"), false); err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(t, e); !maps.Equal(got, want) {
+			t.Fatalf("over %v: %d keys, want %d", over, len(got), len(want))
+		}
+		after, err := Open(Options{FS: fs.CrashClone(mem, 0, 1), Dir: "store", CacheBytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !over {
+			delete(want, string(AppendEngineKey(nil, key, hlc.Timestamp{})))
+		}
+		if got := contents(t, after); !maps.Equal(got, want) {
+			t.Errorf("over %v: after a crash %d keys, want %d", over, len(got), len(want))
+		}
+		if err := errors.Join(after.Close(), e.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

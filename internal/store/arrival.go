@@ -304,8 +304,9 @@ func (a *arrival) endLocked() {
 
 // absorb takes the replicas away whose keys are part of a range now that receives a
 // snapshot: their ranges were merged into it. What is to be written goes into b, in
-// the same step as the snapshot; done is called after it.
-func (s *Store) absorb(r *replica.Replica, d *kvpb.RangeDescriptor, b *storage.Batch) (gone []*kvpb.RangeDescriptor, done func(), err error) {
+// the same step as the snapshot; done is called after it. after says that what was
+// committed before must be durable before the snapshot is.
+func (s *Store) absorb(r *replica.Replica, d *kvpb.RangeDescriptor, b *storage.Batch) (gone []*kvpb.RangeDescriptor, after bool, done func(), err error) {
 	var all []*replica.Replica
 	for _, o := range s.Replicas() {
 		od := o.Desc()
@@ -313,7 +314,7 @@ func (s *Store) absorb(r *replica.Replica, d *kvpb.RangeDescriptor, b *storage.B
 			continue
 		}
 		if !mergedInto(od, d) {
-			return nil, nil, fmt.Errorf("store: range %d overlaps range %d here", d.RangeID, od.RangeID)
+			return nil, false, nil, fmt.Errorf("store: range %d overlaps range %d here", d.RangeID, od.RangeID)
 		}
 		all, gone = append(all, o), append(gone, od)
 	}
@@ -326,5 +327,20 @@ func (s *Store) absorb(r *replica.Replica, d *kvpb.RangeDescriptor, b *storage.B
 		o.Stop()
 		err = errors.Join(err, bury(b, o.RangeID(), o.ReplicaID()+1))
 	}
-	return gone, done, err
+	if err == nil {
+		after, err = s.ownedDurably(d)
+	}
+	return gone, after, done, err
+}
+
+// ownedDurably reports whether a crash now would leave a replica here that holds keys
+// of the range: the split, merge or removal that made room for a snapshot may not be
+// durable yet, and must not be lost behind it.
+func (s *Store) ownedDurably(d *kvpb.RangeDescriptor) (bool, error) {
+	found := false
+	err := eachDescriptor(s.eng.NewDurableReader(), func(o *kvpb.RangeDescriptor) error {
+		found = found || overlap(o, d)
+		return nil
+	})
+	return found, err
 }

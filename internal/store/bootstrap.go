@@ -117,8 +117,16 @@ func (s *Store) beginLog(id kvpb.RangeID, rep kvpb.ReplicaID, hs raftlog.HardSta
 
 // loadReplicas finds the replicas whose descriptors the engine holds.
 func (s *Store) loadReplicas() error {
+	if err := eachDescriptor(s.eng, s.loadReplica); err != nil {
+		return err
+	}
+	return s.destroyOrphans()
+}
+
+// eachDescriptor calls fn with the descriptors of the replicas that an engine holds.
+func eachDescriptor(e storage.Reader, fn func(*kvpb.RangeDescriptor) error) error {
 	span := keys.AllRangeLocalSpan()
-	it, err := s.eng.NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})
+	it, err := e.NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})
 	if err != nil {
 		return err
 	}
@@ -140,14 +148,11 @@ func (s *Store) loadReplicas() error {
 		if err != nil {
 			return fmt.Errorf("range %d: %w", id, err)
 		}
-		if err := s.loadReplica(desc); err != nil {
+		if err := fn(desc); err != nil {
 			return err
 		}
 	}
-	if err := it.Error(); err != nil {
-		return err
-	}
-	return s.destroyOrphans()
+	return it.Error()
 }
 
 func (s *Store) loadReplica(desc *kvpb.RangeDescriptor) error {
@@ -172,8 +177,13 @@ func (s *Store) loadReplica(desc *kvpb.RangeDescriptor) error {
 
 // startClock puts the clock past the bound of the store's earlier life.
 func (s *Store) startClock() error {
+	return s.opts.Clock.Start(s.clockBound(), s.persistClock, s.opts.OnFatal)
+}
+
+// clockBound returns the last bound of the clock that was persisted here.
+func (s *Store) clockBound() int64 {
 	hs, _ := s.log.HardState(clockGroup)
-	return s.opts.Clock.Start(int64(hs.Term), s.persistClock, s.opts.OnFatal)
+	return int64(hs.Term)
 }
 
 // persistClock makes a bound of the clock durable (invariant S3).

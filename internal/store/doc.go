@@ -5,10 +5,11 @@
 // Above it dist routes requests to it; below it are replica, raftlog and
 // storage. Read store.go (Store: Open, Start, Close, Lookup), bootstrap.go (what
 // an empty store gets), index.go (which replica holds a key), network.go (messages,
-// replicas that come and go), ticking.go (who is ticked, and who rests), maintain.go
+// replicas that come and go), ticking.go (who is ticked, and who rests), elections.go
+// (who stands for election, and when), maintain.go
 // (truncation of the log, garbage collection, disk checks, the clock's bound),
 // snapshot.go and arrival.go (the two ends of a snapshot), disk.go (a disk that is
-// full or stands still).
+// full or stands still), set.go (Set: all stores of a node).
 //
 // Invariants:
 //
@@ -16,10 +17,12 @@
 //	    engine after a flush completed (truncateLog).
 //	S2. A store is bootstrapped completely or not at all: the first range's log is
 //	    durable before its descriptor, which makes it exist (bootstrap).
-//	S3. The clock hands out no time past a bound that the log holds durably
-//	    (persistClock).
-//	S4. The log of a range that was merged away stays until the engine holds the merge
-//	    durably: a crash before repeats the merge from both logs (destroyLogs).
+//	S3. The clock hands out no time past a bound that the log holds durably; of several
+//	    stores of a node, the log of each whose disk answers, at least one (persistClock).
+//	S4. The log of a range that was merged away, or of a replica that was removed, stays
+//	    until the engine holds that durably, and until then no other replica of the range
+//	    comes here: a crash before repeats the merge from both logs, or brings the replica
+//	    back with its votes (destroyLogs, replicaFor; TestMovesDoNotFlush).
 //	S5. A replica is removed for having been merged elsewhere only if no merge is still
 //	    to be applied over it here (receiveGone, endsAt).
 //	S6. The keys of a snapshot that arrives belong to no other replica and no other
@@ -27,8 +30,13 @@
 //	    placeFor), but for ranges that were merged into its range (absorb).
 //	S7. No file of a snapshot outlives its arrival, or the store's life (arrival.end,
 //	    clearSnapshots; TestSnapshotCrash).
+//	S8. A snapshot becomes durable only behind the splits, merges and removals that made
+//	    room for it: the durable state never has two replicas with a key
+//	    (ownedDurably; TestSnapshotBehindRemoval).
+//	S9. No more than maxStanding replicas stand for election at a time, and no more than
+//	    maxStandingIdle of ranges that nobody asks for (elections.next).
 //
 // Three goroutines do what is periodic: tickLoop, which never waits for anything and
 // visits only replicas that do not rest; maintain; and collectLoop, whose commands wait
-// for quorums. A fourth, watchDisk, touches no file. Open and Close are not safe for concurrent use, all else is.
+// for quorums. newsLoop tells replicas of support that began or ended. A fourth, watchDisk, touches no file. Open and Close are not safe for concurrent use, all else is.
 package store

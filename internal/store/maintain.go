@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/storage"
 )
 
@@ -15,14 +16,26 @@ const (
 	maintainEvery = time.Second
 	// maxKeptEntries bounds the log that a leader keeps for followers that are behind.
 	maxKeptEntries = 20000
+	// keptTailBytes is how much of the end of each range's log is kept though it is in
+	// the durable state, and keptTailsBytes how much that may be in all: a follower that
+	// was away for a while gets it from whoever leads then, and needs no snapshot.
+	keptTailBytes  = 1 << 20
+	keptTailsBytes = 32 << 20
+	// maxKeptLog is the size of the whole log at which nothing is kept any more for the
+	// sake of followers.
+	maxKeptLog = 512 << 20
 	// maxKeptForSnapshot bounds the log kept for a snapshot on its way.
 	maxKeptForSnapshot = 1000000
-	// maxLogBacklog is how much log may wait for a flush before one is started;
-	// it bounds the replay after a crash.
+	// maxLogBacklog is how much log may be written before a flush is started; it bounds
+	// the replay after a crash.
 	maxLogBacklog = 256 << 20
-	// flushIdleAfter is how long a store with little in its log waits before it
+	// flushIdleAfter is how long a store that has written a little waits before it
 	// flushes, so that a restart has nothing to replay.
 	flushIdleAfter = time.Minute
+	// A store that has written less than shrinkBelow to its log within shrinkAfter gives
+	// back the disk space that the log keeps for more.
+	shrinkAfter = 30 * time.Second
+	shrinkBelow = 8 << 20
 	// collectFraction sets the pause between two runs of garbage collection: the
 	// TTL divided by it.
 	collectFraction = 10
@@ -34,11 +47,17 @@ type maintenance struct {
 	durable   *storage.DurableReader
 	lastFlush time.Time
 	lastTrim  time.Time
+	written   int64 // bytes of log as of the last flush
+	entries   int64 // entries as of the last flush that began here
+	// counted is what the log had written at countedAt, calm that it was little before.
+	counted   int64
+	countedAt time.Time
+	calm      bool
 }
 
 func newMaintenance(s *Store) *maintenance {
 	now := time.Now()
-	return &maintenance{s: s, durable: s.eng.NewDurableReader(), lastFlush: now, lastTrim: now}
+	return &maintenance{s: s, durable: s.eng.NewDurableReader(), lastFlush: now, lastTrim: now, entries: -1}
 }
 
 func (m *maintenance) tick() {
@@ -49,13 +68,14 @@ func (m *maintenance) tick() {
 	if err := s.eng.CheckDisk(); err != nil && !errors.Is(err, storage.ErrDiskFull) {
 		return
 	}
-	if backlog := s.log.BacklogBytes(); backlog > maxLogBacklog ||
-		backlog > 0 && time.Since(m.lastFlush) > flushIdleAfter {
-		m.lastFlush = time.Now()
+	if st := s.log.Stats(); st.BytesWritten-m.written > maxLogBacklog ||
+		st.Entries > m.entries && time.Since(m.lastFlush) > flushIdleAfter {
+		m.lastFlush, m.written, m.entries = time.Now(), st.BytesWritten, st.Entries
 		if err := s.eng.StartFlush(); err != nil {
 			s.opts.Logger.Error("flush", "err", err)
 		}
 	}
+	m.shrinkLog()
 	if time.Since(m.lastTrim) > trimEvery {
 		m.lastTrim = time.Now()
 		for _, r := range s.all() {
@@ -64,9 +84,27 @@ func (m *maintenance) tick() {
 	}
 }
 
-// truncateLog drops the part of every range's log that is in the durable state.
+// shrinkLog gives disk space of the log back while little is written.
+func (m *maintenance) shrinkLog() {
+	st := m.s.log.Stats()
+	if past := time.Since(m.countedAt); past >= shrinkAfter {
+		m.calm = !m.countedAt.IsZero() && st.BytesWritten-m.counted < shrinkBelow
+		m.countedAt, m.counted = time.Now(), st.BytesWritten
+	}
+	if !m.calm || st.DiskBytes <= raftlog.IdleBytes {
+		return
+	}
+	if err := m.s.log.Shrink(); err != nil {
+		m.s.opts.Logger.Warn("shrinking the log", "err", err)
+	}
+}
+
+// truncateLog drops the part of every range's log that is in the durable state, but for
+// what followers may still need.
 func (m *maintenance) truncateLog() {
-	for _, r := range m.s.Replicas() {
+	m.written = m.s.log.Stats().BytesWritten
+	all := m.s.Replicas()
+	for _, r := range all {
 		id := r.RangeID()
 		if st, ok := m.s.log.State(raftlog.GroupID(id)); !ok || st.Last == st.Truncated.Index {
 			continue // nothing in it
@@ -82,16 +120,35 @@ func (m *maintenance) truncateLog() {
 		if st.Index > r.AppliedIndex() {
 			continue // the log is about to be emptied after a snapshot
 		}
-		if from, ok := r.SnapshotFrom(); ok && from < st.Index && st.Index-from < maxKeptForSnapshot {
+		at, ok := m.droppable(r, raftlog.Mark{Index: st.Index, Term: st.Term}, len(all))
+		if !ok {
 			continue
 		}
-		if need := r.NeededFrom(); need < st.Index && st.Index-need < maxKeptEntries {
-			continue // when the followers have it, the next flush comes here again
-		}
-		if err := m.s.log.Truncate(raftlog.GroupID(id), st.Index, st.Term); err != nil {
+		if err := m.s.log.Truncate(raftlog.GroupID(id), at.Index, at.Term); err != nil {
 			m.s.opts.Logger.Error("truncate log", "range", id, "err", err)
 		}
 	}
+}
+
+// droppable returns up to where the log of one of n ranges may go whose durable state is
+// at a mark; false if nothing of it may.
+func (m *maintenance) droppable(r *replica.Replica, at raftlog.Mark, n int) (raftlog.Mark, bool) {
+	if from, ok := r.SnapshotFrom(); ok && from < at.Index && at.Index-from < maxKeptForSnapshot {
+		return at, false
+	}
+	if m.s.log.BacklogBytes() > maxKeptLog {
+		return at, true
+	}
+	if need := r.NeededFrom(); need < at.Index && at.Index-need < maxKeptEntries {
+		return at, false // when the followers have it, the next flush comes here again
+	}
+	if len(r.Desc().Replicas) == 1 {
+		return at, true
+	}
+	if tail, ok := m.s.log.Tail(raftlog.GroupID(r.RangeID()), min(keptTailBytes, keptTailsBytes/int64(n))); ok && tail.Index < at.Index {
+		at = tail
+	}
+	return at, true
 }
 
 // collectLoop collects garbage now and then until the store is closed. It has a

@@ -2,11 +2,11 @@ package store
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"sync"
 
 	"github.com/lichendb/lichen/internal/apply"
-	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
@@ -15,15 +15,46 @@ import (
 // maxForwards bounds the merged ranges of which a store can say where they went.
 const maxForwards = 1 << 14
 
-// mergedAway are the ranges whose replicas here became part of others.
+// mergedAway are the ranges whose replicas here became part of others, or were removed.
 type mergedAway struct {
 	mu sync.Mutex
-	// logs are those of which the end is not durable in the engine yet: without the
-	// logs a crash now would leave the merges impossible to repeat.
-	logs map[kvpb.RangeID]kvpb.ReplicaID
+	// logs are those of replicas whose end is not durable in the engine yet: without
+	// them a crash now would leave merges impossible to repeat, and removed replicas
+	// without what they have voted.
+	logs map[kvpb.RangeID]doomed
 	// forward says which replica took a range in.
 	forward map[kvpb.RangeID]*replica.Replica
 	order   []kvpb.RangeID
+}
+
+// doomed is a log that goes with the next flush.
+type doomed struct {
+	replica kvpb.ReplicaID
+	hurried bool // somebody waits for it, and a flush was begun
+}
+
+// await notes that the log of a replica goes when the replica's end is durable.
+func (a *mergedAway) await(r *replica.Replica) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.logs == nil {
+		a.logs = map[kvpb.RangeID]doomed{}
+	}
+	a.logs[r.RangeID()] = doomed{replica: r.ReplicaID()}
+}
+
+// awaits reports whether the log of an earlier replica of a range is still to go, and
+// whether that is asked for the first time.
+func (a *mergedAway) awaits(id kvpb.RangeID) (waits, news bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	d, ok := a.logs[id]
+	if !ok || d.hurried {
+		return ok, false
+	}
+	d.hurried = true
+	a.logs[id] = d
+	return true, true
 }
 
 // merged hears that the range of a replica became part of another one's.
@@ -31,11 +62,11 @@ func (s *Store) merged(left, right *replica.Replica) {
 	id := right.RangeID()
 	s.drop(id)
 	a := &s.away
+	a.await(right)
 	a.mu.Lock()
-	if a.logs == nil {
-		a.logs, a.forward = map[kvpb.RangeID]kvpb.ReplicaID{}, map[kvpb.RangeID]*replica.Replica{}
+	if a.forward == nil {
+		a.forward = map[kvpb.RangeID]*replica.Replica{}
 	}
-	a.logs[id] = right.ReplicaID()
 	if len(a.order) == maxForwards {
 		delete(a.forward, a.order[0])
 		a.order = append(a.order[:0], a.order[1:]...)
@@ -66,25 +97,24 @@ func (s *Store) MergedInto(id kvpb.RangeID) (*kvpb.RangeDescriptor, bool) {
 	return r.Desc(), true
 }
 
-// destroyLogs gives up the logs of merged ranges once the engine holds durably that
-// they were merged. It runs after each flush.
+// destroyLogs gives up the logs of merged ranges and removed replicas once the engine
+// holds their end durably. It runs after each flush.
 func (m *maintenance) destroyLogs() {
 	s := m.s
 	a := &s.away
 	a.mu.Lock()
-	logs := make(map[kvpb.RangeID]kvpb.ReplicaID, len(a.logs))
-	for id, rep := range a.logs {
-		logs[id] = rep
-	}
+	logs := maps.Clone(a.logs)
 	a.mu.Unlock()
-	for id, rep := range logs {
-		_, durable, err := m.durable.GetUnversioned(keys.RangeTombstone(uint64(id)), nil)
+	for id, d := range logs {
+		// A replica of the range that was here before may have left a tombstone too.
+		floor, err := tombstoneOf(m.durable, id)
+		durable := floor > d.replica
 		if err == nil && durable {
-			err = s.log.Destroy(raftlog.GroupID(id), uint64(rep))
+			err = s.log.Destroy(raftlog.GroupID(id), uint64(d.replica))
 		}
 		switch {
 		case err != nil:
-			s.opts.Logger.Error("the log of a merged range", "range", id, "err", err)
+			s.opts.Logger.Error("the log of a replica that is gone", "range", id, "err", err)
 		case durable:
 			a.mu.Lock()
 			delete(a.logs, id)

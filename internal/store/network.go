@@ -40,10 +40,16 @@ type Network struct {
 
 // Connect gives the store its network, before Start.
 func (s *Store) Connect(n Network) {
-	s.net = n
+	s.connect(n)
 	n.Transport.HandleMessage(MethodRaft, s.receive)
 	n.Transport.HandleMessage(MethodGone, s.receiveGone)
 	n.Transport.Handle(MethodSnapshot, s.receiveSnapshot)
+}
+
+// connect is Connect without what arrives, which may be for another store of the node.
+func (s *Store) connect(n Network) {
+	s.net = n
+	s.elections.mayVote = n.Support.MayVote
 }
 
 // ConnectTxns gives the replicas what they need for transactions in several ranges.
@@ -65,6 +71,7 @@ func (s *Store) deps() replica.Deps {
 		AdmitWrite: s.admitWrite, Waits: s.waits, Schedule: s.workers.schedule, Wake: s.ticking.wake,
 		CheckSlots: s.checkSlots,
 		Send:       s.send, SendSnapshot: s.sendSnapshot, Absorb: s.absorb, Support: s.net.Support,
+		Elections:    s.elections,
 		PrepareSplit: s.prepareSplit, Split: s.split, Neighbour: s.Replica, Merged: s.merged, OnDescriptor: s.noteDescriptor, OnLeader: s.net.OnLeader,
 	}
 }
@@ -77,6 +84,9 @@ type envelope struct {
 	epoch    int64  // of the support that the sending store gives to the receiving node
 	raft     []byte
 }
+
+// toStoreField is at which place among the numbers of an envelope the receiving store is.
+const toStoreField = 5
 
 func (e *envelope) encode() []byte {
 	b := []byte{messageVersion}
@@ -197,6 +207,12 @@ func (s *Store) replicaFor(e *envelope) (*replica.Replica, error) {
 	if err != nil || e.to.Replica < floor {
 		return nil, err
 	}
+	if waits, news := s.away.awaits(e.id); waits {
+		if news {
+			return nil, s.eng.StartFlush()
+		}
+		return nil, nil // the log of the former replica is still to be destroyed
+	}
 	st, ok := s.log.State(raftlog.GroupID(e.id))
 	switch {
 	case ok && st.Replica != uint64(e.to.Replica):
@@ -224,8 +240,11 @@ func (s *Store) replicaFor(e *envelope) (*replica.Replica, error) {
 }
 
 // tombstone returns the lowest id that a replica of a range may still have here.
-func (s *Store) tombstone(id kvpb.RangeID) (kvpb.ReplicaID, error) {
-	p, ok, err := s.eng.GetUnversioned(keys.RangeTombstone(uint64(id)), nil)
+func (s *Store) tombstone(id kvpb.RangeID) (kvpb.ReplicaID, error) { return tombstoneOf(s.eng, id) }
+
+// tombstoneOf is tombstone as a reader sees it: the engine, or what of it is durable.
+func tombstoneOf(r storage.Reader, id kvpb.RangeID) (kvpb.ReplicaID, error) {
+	p, ok, err := r.GetUnversioned(keys.RangeTombstone(uint64(id)), nil)
 	if err != nil || !ok {
 		return 0, err
 	}
@@ -236,8 +255,10 @@ func (s *Store) tombstone(id kvpb.RangeID) (kvpb.ReplicaID, error) {
 	return kvpb.ReplicaID(n), nil
 }
 
-// remove destroys a replica that is no longer part of its range. The tombstone is
-// durable before the log goes.
+// remove destroys a replica that is no longer part of its range. Its log goes after
+// the next flush, when the tombstone is durable (destroyLogs): moving many replicas
+// away must not flush the engine for each. A crash before brings the replica back,
+// which is told again that it is gone.
 func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 	if !s.removing(r.RangeID(), true) {
 		return
@@ -254,12 +275,13 @@ func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 				errs = append(errs, b.DeleteRange(sp.Start, sp.End))
 			}
 		}
-		errs = append(errs, b.Commit(), s.eng.Flush())
+		errs = append(errs, b.Commit())
 		if err := errors.Join(errs...); err != nil {
 			s.opts.Logger.Error("remove replica", "range", id, "err", err)
 			return
 		}
-		s.forget(r)
+		s.away.await(r)
+		s.change(func(m map[kvpb.RangeID]*replica.Replica) { delete(m, r.RangeID()) })
 	}()
 }
 
@@ -313,14 +335,28 @@ func (s *Store) receiveGone(_ kvpb.NodeID, msg []byte) {
 	if err != nil {
 		return
 	}
-	r, ok := s.Replica(e.id)
-	if !ok || r.ReplicaID() != e.to.Replica || r.Desc().Generation >= d.Generation || hasReplica(d, r.ReplicaID()) {
+	if r, ok := s.Replica(e.id); ok && r.ReplicaID() == e.to.Replica {
+		s.Superseded(r, d)
+	}
+}
+
+// Superseded hears of a descriptor, newer perhaps than what a replica here knows of its
+// range: that range's, or that of another one which holds its first key now. If the
+// replica is not part of it any more, it is destroyed.
+func (s *Store) Superseded(r *replica.Replica, d *kvpb.RangeDescriptor) {
+	next := d.NextReplicaID
+	if d.RangeID != r.RangeID() {
+		next = apply.MergedAway
+	} else if hasReplica(d, r.ReplicaID()) {
 		return
 	}
-	if d.NextReplicaID == apply.MergedAway && s.endsAt(r.Desc().StartKey) {
+	if r.Desc().Generation >= d.Generation || r.ReplicaID() >= next {
+		return
+	}
+	if next == apply.MergedAway && s.endsAt(r.Desc().StartKey) {
 		return // the merge is still to be applied here
 	}
-	s.remove(r, d.NextReplicaID)
+	s.remove(r, next)
 }
 
 // noteDescriptor follows a change of a range: the index, and replicas removed.

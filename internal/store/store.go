@@ -19,6 +19,13 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
+// turn is a mutex that is held while the disk works: a channel, so that those who wait
+// for a stalled disk are at rest where time is virtual.
+type turn chan struct{}
+
+func (t turn) Lock()   { t <- struct{}{} }
+func (t turn) Unlock() { <-t }
+
 // Options say how to open a store. FS, Dir and Clock are required.
 type Options struct {
 	FS    fs.FS
@@ -47,6 +54,8 @@ type Options struct {
 	NoTableStats bool
 	// OnFatal is called when the store can't go on; the process must end.
 	OnFatal func(error)
+
+	shared *shared // with the node's other stores; nil: it has none
 }
 
 // checksAtOnce bounds the checksums of replicas computed at a time.
@@ -69,14 +78,16 @@ type Store struct {
 
 	mu        sync.Mutex // of changes to index, and goingAway
 	goingAway map[kvpb.RangeID]struct{}
-	creating  sync.Mutex
+	creating  turn
 	index     index
 	snapshots snapshots
 	disk      disk
 	away      mergedAway
 
-	workers workers
-	ticking ticking
+	workers   workers
+	ticking   ticking
+	elections *elections
+	news      news
 	// checkSlots bounds the checksums of replicas computed at a time.
 	checkSlots chan struct{}
 	stop       chan struct{}
@@ -93,16 +104,21 @@ func Open(o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{
-		opts: o, waits: concurrency.NewWaitGraph(),
+		opts: o, waits: concurrency.NewWaitGraph(), creating: make(turn, 1),
 		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
-		checkSlots: make(chan struct{}, checksAtOnce),
+		checkSlots: make(chan struct{}, checksAtOnce), elections: newElections(),
+		news: news{poke: make(chan struct{}, 1)},
+	}
+	var cache *storage.Cache
+	if o.shared != nil {
+		s.waits, cache = o.shared.waits, o.shared.cache
 	}
 	s.disk.watch = fs.NewWatch(o.FS)
 	o.FS = s.disk.watch
 	s.opts.FS = o.FS
 	var err error
 	s.eng, err = storage.Open(storage.Options{
-		FS: o.FS, Dir: o.Dir, CacheBytes: o.CacheBytes, MemTableBytes: o.MemTableBytes, NoTableStats: o.NoTableStats,
+		FS: o.FS, Dir: o.Dir, CacheBytes: o.CacheBytes, Cache: cache, MemTableBytes: o.MemTableBytes, NoTableStats: o.NoTableStats,
 		Logger: o.Logger, OnFatal: o.OnFatal,
 	})
 	if err != nil {
@@ -121,8 +137,10 @@ func Open(o Options) (*Store, error) {
 }
 
 func (s *Store) open() error {
-	if err := s.startClock(); err != nil {
-		return err
+	if s.opts.shared == nil {
+		if err := s.startClock(); err != nil {
+			return err
+		}
 	}
 	if err := s.clearSnapshots(); err != nil {
 		return err
@@ -155,14 +173,22 @@ func (s *Store) Start() error {
 	go s.watchDisk()
 	go s.collectLoop()
 	if s.net.Support != nil {
-		s.done.Add(1)
+		s.done.Add(2)
 		go s.tickLoop()
+		go s.newsLoop()
 	}
 	return nil
 }
 
 // Close stops the replicas, flushes the engine and closes the files.
 func (s *Store) Close() error {
+	s.halt()
+	s.opts.Clock.Stop()
+	return s.closeFiles()
+}
+
+// halt stops the replicas and the background work.
+func (s *Store) halt() {
 	close(s.stop)
 	s.done.Wait()
 	s.snapshots.close()
@@ -170,10 +196,15 @@ func (s *Store) Close() error {
 		r.Stop()
 	}
 	s.workers.close()
-	s.opts.Clock.Stop()
+}
+
+func (s *Store) closeFiles() error {
 	err := s.eng.Close()
 	return errors.Join(err, s.log.Close())
 }
+
+// Dir returns the store's directory.
+func (s *Store) Dir() string { return s.opts.Dir }
 
 // Fresh reports whether Open created the store.
 func (s *Store) Fresh() bool { return s.fresh }

@@ -16,6 +16,9 @@ const (
 	wakeAllEvery = 10 * time.Second
 	// trimEvery is how often replicas give memory back that was not used since.
 	trimEvery = 30 * time.Second
+	// stirPerTick is how many resting leaders speak to a store that is back, per tick: it
+	// may have been restarted and know of no leader, and gets as many answers.
+	stirPerTick = 200
 )
 
 // ticking are the replicas whose time goes on. All others rest: while nothing
@@ -23,6 +26,7 @@ const (
 type ticking struct {
 	mu    sync.Mutex
 	awake []*replica.Replica
+	stir  []*replica.Replica // leaders that are to speak to their followers
 }
 
 // wake adds a replica that rested.
@@ -41,7 +45,43 @@ func (t *ticking) tick() {
 	list = slices.DeleteFunc(list, func(r *replica.Replica) bool { return !r.Tick() })
 	t.mu.Lock()
 	t.awake = append(list, t.awake...)
+	n := min(stirPerTick, len(t.stir))
+	stir := t.stir[:n]
+	if t.stir = t.stir[n:]; len(t.stir) == 0 {
+		t.stir = nil
+	}
 	t.mu.Unlock()
+	for _, r := range stir {
+		r.Stir()
+	}
+}
+
+// news are stores with which support has begun or ended. Whoever brings them, which is the
+// goroutine that reads heartbeats, does not wait for thousands of replicas to hear of it.
+type news struct {
+	mu     sync.Mutex
+	stores []kvpb.StoreID
+	poke   chan struct{}
+}
+
+func (n *news) add(id kvpb.StoreID) {
+	n.mu.Lock()
+	if !slices.Contains(n.stores, id) {
+		n.stores = append(n.stores, id)
+	}
+	n.mu.Unlock()
+	select {
+	case n.poke <- struct{}{}:
+	default:
+	}
+}
+
+func (n *news) take() []kvpb.StoreID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	ids := n.stores
+	n.stores = nil
+	return ids
 }
 
 // tickLoop runs the groups' time until the store is closed.
@@ -61,6 +101,7 @@ func (s *Store) tickLoop() {
 			}
 		case <-tick.C:
 			s.ticking.tick()
+			s.elections.tick()
 		}
 	}
 }
@@ -72,10 +113,29 @@ func (s *Store) Awake() int {
 	return len(s.ticking.awake)
 }
 
-// SupportChanged tells the replicas that support between this store and another has
-// begun or ended.
-func (s *Store) SupportChanged(id kvpb.StoreID) {
-	for _, r := range s.all() {
-		r.SupportChanged(id)
+// SupportChanged tells the replicas, soon, that support between this store and another
+// has begun or ended.
+func (s *Store) SupportChanged(id kvpb.StoreID) { s.news.add(id) }
+
+// newsLoop tells the replicas until the store is closed.
+func (s *Store) newsLoop() {
+	defer s.done.Done()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-s.news.poke:
+		}
+		for _, id := range s.news.take() {
+			var stir []*replica.Replica
+			for _, r := range s.all() {
+				if r.SupportChanged(id) {
+					stir = append(stir, r)
+				}
+			}
+			s.ticking.mu.Lock()
+			s.ticking.stir = append(s.ticking.stir, stir...)
+			s.ticking.mu.Unlock()
+		}
 	}
 }

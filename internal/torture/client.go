@@ -3,6 +3,7 @@ package torture
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ const opTimeout = 25 * time.Second
 // client is one connection's worth of load on one gateway.
 type client struct {
 	id   int
+	load string // what it does, for people
 	node *Node
 	rng  *rand.Rand
 	conn *pgconn.PgConn
@@ -93,7 +95,7 @@ func (c *client) failed(ctx context.Context, err error) {
 		if kind == "40001" && c.inTxn {
 			kind += " in a transaction"
 		}
-		c.tell(kind, err)
+		c.tell(kind, fmt.Errorf("%s: %w", c.load, err))
 	}
 	var pe *pgconn.PgError
 	if c.conn == nil || c.conn.IsClosed() || !errors.As(err, &pe) || strings.HasPrefix(pe.Code, "57P0") && pe.Severity == "FATAL" {

@@ -2,6 +2,7 @@ package torture
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,6 +34,8 @@ const (
 	pollPace = 20 * time.Millisecond
 	// wholeTime bounds the wait until all ranges have all their replicas.
 	wholeTime = 90 * time.Second
+	// queryTimeout bounds one query of the test itself.
+	queryTimeout = 60 * time.Second
 )
 
 // ClusterOptions say how to run nodes.
@@ -48,7 +52,12 @@ type ClusterOptions struct {
 type Cluster struct {
 	Links *Links
 	Nodes []*Node
-	o     ClusterOptions
+	// extras are nodes that scenarios started, or tried to, beyond those.
+	extras []*Node
+	o      ClusterOptions
+
+	mu     sync.Mutex
+	deaths []string // of processes that nobody ended
 }
 
 // Node is one node of a Cluster.
@@ -57,6 +66,9 @@ type Node struct {
 	SQL  string // address for clients
 	HTTP string
 	dir  string
+	// advertise, if not empty, is what the node says its address is, instead of its
+	// proxy's; url, where clients connect to, if the node is not a process of ours.
+	advertise, url string
 
 	proxy *proxy
 	c     *Cluster
@@ -67,6 +79,7 @@ type Node struct {
 	err     error // of the process, once ended
 	said    bytes.Buffer
 	stopped bool // by SIGSTOP
+	ending  bool // the process is meant to end
 }
 
 // StartCluster starts nodes and makes them a cluster whose ranges have all their
@@ -151,21 +164,24 @@ func (n *Node) init(ctx context.Context) error {
 	}
 }
 
+// Addr is where other nodes reach the node.
+func (n *Node) Addr() string { return n.proxy.ln.Addr().String() }
+
 // Start starts the node's process.
 func (n *Node) Start() error {
 	var join []string
 	for _, o := range n.c.Nodes {
-		join = append(join, o.proxy.ln.Addr().String())
+		join = append(join, o.Addr())
 	}
 	if len(join) == 0 {
-		join = append(join, n.proxy.ln.Addr().String())
+		join = append(join, n.Addr())
 	}
 	if err := os.MkdirAll(n.dir, 0o755); err != nil {
 		return err
 	}
 	args := append([]string{
 		"start", "--insecure", "--store=" + n.dir, "--listen-addr=" + n.SQL, "--http-addr=" + n.HTTP,
-		"--advertise-addr=" + n.proxy.ln.Addr().String(), "--join=" + strings.Join(join, ","),
+		"--advertise-addr=" + cmp.Or(n.advertise, n.Addr()), "--join=" + strings.Join(join, ","),
 		"--cache=64MiB", "--max-memory=256MiB",
 	}, n.c.o.Flags...)
 	n.mu.Lock()
@@ -182,11 +198,16 @@ func (n *Node) Start() error {
 	}
 	ended := make(chan struct{})
 	n.cmd, n.ended, n.stopped = cmd, ended, false
+	n.ending = n.ID == 0 // one that is no member yet is looked after by who starts it
 	go func() {
 		err := cmd.Wait()
 		n.mu.Lock()
 		n.err, n.cmd = err, nil
+		unasked, said := !n.ending, n.said.String()
 		n.mu.Unlock()
+		if unasked {
+			n.c.died(fmt.Sprintf("the process of node %d ended by itself: %v: %s", n.ID, err, lastLines(strings.TrimSpace(said))))
+		}
 		close(ended)
 	}()
 	return nil
@@ -194,6 +215,9 @@ func (n *Node) Start() error {
 
 // Running reports whether the node's process runs.
 func (n *Node) Running() bool {
+	if n.url != "" {
+		return true
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.cmd != nil
@@ -215,8 +239,23 @@ func (n *Node) signal(s syscall.Signal) (ended chan struct{}, err error) {
 	return n.ended, nil
 }
 
+// died notes that a process ended that should run.
+func (c *Cluster) died(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaths = append(c.deaths, what)
+}
+
+// expectEnd says that the process may end from now on.
+func (n *Node) expectEnd() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ending = true
+}
+
 // Kill ends the process without warning.
 func (n *Node) Kill() error {
+	n.expectEnd()
 	ended, err := n.signal(syscall.SIGKILL)
 	if err == nil && ended != nil {
 		<-ended
@@ -227,6 +266,7 @@ func (n *Node) Kill() error {
 // Stop ends the process gracefully, and says how long that took.
 func (n *Node) Stop() (time.Duration, error) {
 	begun := time.Now()
+	n.expectEnd()
 	ended, err := n.signal(syscall.SIGTERM)
 	if err != nil || ended == nil {
 		return 0, err
@@ -253,6 +293,9 @@ func (n *Node) Resume() error { _, err := n.signal(syscall.SIGCONT); return err 
 // Clock asks for a fault of the node's clock: "jump=-2s", "drift=1000", "off=1".
 func (n *Node) Clock(fault string) error { return n.post("/_debug/fault/clock?" + fault) }
 
+// Disk asks for a fault of the node's disk: "delay=2s", "fail=enospc", "off=1".
+func (n *Node) Disk(fault string) error { return n.post("/_debug/fault/disk?" + fault) }
+
 func (n *Node) post(path string) error {
 	u, err := url.Parse("http://" + n.HTTP + path)
 	if err != nil {
@@ -273,6 +316,9 @@ func (n *Node) post(path string) error {
 
 // URL is where clients connect to the node.
 func (n *Node) URL() string {
+	if n.url != "" {
+		return n.url
+	}
 	return "postgresql://root@" + n.SQL + "/defaultdb?sslmode=disable&connect_timeout=5"
 }
 
@@ -298,6 +344,8 @@ func (n *Node) AwaitSQL(ctx context.Context) error {
 
 // query runs statements on a connection of its own and returns the rows of the last.
 func (n *Node) query(ctx context.Context, sql string) ([][]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
 	conn, err := pgconn.Connect(ctx, n.URL())
 	if err != nil {
 		return nil, err
@@ -324,7 +372,7 @@ func (n *Node) askID(ctx context.Context) (kvpb.NodeID, error) {
 	if err != nil {
 		return 0, fmt.Errorf("node status: %w: %s", err, out)
 	}
-	addr := n.proxy.ln.Addr().String()
+	addr := n.Addr()
 	for line := range strings.Lines(string(out)) {
 		if f := strings.Split(line, ","); len(f) > 1 && f[1] == addr {
 			id, err := strconv.ParseUint(f[0], 10, 32)
@@ -362,19 +410,25 @@ func (c *Cluster) AwaitWhole(ctx context.Context) error {
 	}
 }
 
-// partial names a range with too few replicas, or "".
+// replicasOf finds the column of a range's replicas, the first with a set of numbers.
+func replicasOf(row []string) []string {
+	for _, v := range row {
+		ids := strings.Split(strings.Trim(v, "{}"), ",")
+		number := func(s string) bool { _, err := strconv.ParseUint(s, 10, 32); return err == nil }
+		if strings.HasPrefix(v, "{") && !slices.ContainsFunc(ids, func(s string) bool { return !number(s) }) {
+			return ids
+		}
+	}
+	return nil
+}
+
+// partial names a range that has another number of replicas, or "".
 func partial(rows [][]string, want string) string {
 	if len(rows) == 0 {
 		return "no ranges"
 	}
 	for _, r := range rows {
-		ok := false
-		for _, v := range r {
-			if strings.HasPrefix(v, "{") && strconv.Itoa(strings.Count(v, ",")+1) == want {
-				ok = true
-			}
-		}
-		if !ok {
+		if strconv.Itoa(len(replicasOf(r))) != want {
 			return strings.Join(r, " ")
 		}
 	}
@@ -410,8 +464,10 @@ func (n *Node) save(path, name string) error {
 
 // Destroy ends all processes.
 func (c *Cluster) Destroy() {
-	for _, n := range c.Nodes {
-		_ = n.Kill()
+	for _, n := range slices.Concat(c.Nodes, c.extras) {
+		if n.url == "" {
+			_ = n.Kill()
+		}
 	}
 	c.Links.Close()
 }

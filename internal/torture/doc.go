@@ -6,8 +6,10 @@
 // (the judges), rpc (who calls, on a connection between nodes) and pgx (clients).
 //
 // Read cluster.go (Cluster: processes, signals, clocks), links.go (Links: the network
-// between them, as proxies), client.go and load.go (what clients do, and write down),
-// scenario.go (what is done to the cluster), run.go (Run), report.go (the verdict).
+// between them, as proxies), client.go, load.go and lists.go (what clients do, and
+// write down), scenario.go, faults.go and member.go (what is done to the cluster),
+// run.go (Run), compare.go (the replicas afterwards), url.go (RunURL: the load on a
+// database of others), report.go (the verdict).
 //
 // Invariants
 //
@@ -16,7 +18,9 @@
 //     without an error; it counts as not done only if the error says so
 //     (client.outcome).
 //  3. Every key is checked by all of its operations, those of unknown outcome
-//     included (round.check).
+//     included (round.judge).
+//  4. A scenario passes only if every replica of every range was compared with the
+//     others afterwards (test.compare, judgeComparison).
 //
 // Concurrency: each client is one goroutine with its own connection; a Scenario runs
 // on the goroutine of Run.

@@ -93,6 +93,17 @@ func (l *Links) Heal() {
 	clear(l.cut)
 }
 
+// HealNode makes all directions from and to a node whole.
+func (l *Links) HealNode(n kvpb.NodeID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for d := range l.cut {
+		if d.from == n || d.to == n {
+			delete(l.cut, d)
+		}
+	}
+}
+
 // open reports whether a direction carries anything; ok is false once the network is
 // gone.
 func (l *Links) open(from, to kvpb.NodeID) (open, ok bool) {

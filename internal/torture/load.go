@@ -28,24 +28,33 @@ const (
 	bankPace     = 25 * time.Millisecond
 )
 
-// schema makes the tables of the load.
-func schema() string {
+// schema makes the tables of the load; split also spreads them over ranges.
+func schema(split bool) string {
 	var at []string
 	for i := 1; i < wideRanges; i++ {
 		at = append(at, fmt.Sprintf("(%d)", i*wideRows/wideRanges))
 	}
-	return fmt.Sprintf(`
+	sql := fmt.Sprintf(`
 CREATE TABLE torture_registers (k TEXT PRIMARY KEY, v TEXT NOT NULL);
 CREATE TABLE torture_bank (id TEXT PRIMARY KEY, balance BIGINT NOT NULL);
 CREATE TABLE torture_wide (id INT PRIMARY KEY, v TEXT NOT NULL);
 CREATE TABLE torture_ledger (client INT, seq BIGINT, PRIMARY KEY (client, seq));
+CREATE TABLE torture_lists (k TEXT PRIMARY KEY, v TEXT NOT NULL);
 INSERT INTO torture_bank SELECT 'a' || g, %d FROM generate_series(0, %d) g;
-INSERT INTO torture_wide SELECT g, 'x' FROM generate_series(0, %d) g;
+INSERT INTO torture_wide SELECT g, 'x' FROM generate_series(0, %d) g;`, bankBalance, bankAccounts-1, wideRows-1)
+	if !split {
+		return sql
+	}
+	return sql + fmt.Sprintf(`
 ALTER TABLE torture_wide SPLIT AT VALUES %s;
 ALTER TABLE torture_bank SPLIT AT VALUES ('a15');
 ALTER TABLE torture_registers SPLIT AT VALUES ('m');
-ALTER TABLE torture_wide SCATTER;`, bankBalance, bankAccounts-1, wideRows-1, strings.Join(at, ", "))
+ALTER TABLE torture_lists SPLIT AT VALUES ('m');
+ALTER TABLE torture_wide SCATTER;`, strings.Join(at, ", "))
 }
+
+// dropSchema removes the tables of the load.
+const dropSchema = "DROP TABLE torture_registers, torture_bank, torture_wide, torture_ledger, torture_lists"
 
 // registers reads and writes single rows. Every value is written once.
 func (r *round) registers(ctx context.Context, c *client) {

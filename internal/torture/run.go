@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,12 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/check"
@@ -25,13 +29,22 @@ const (
 	judgeBudget = 60 * time.Second
 	// finalTries bounds the attempts to read what is there in the end.
 	finalTries = 50
+	// mixedTime is how long faults are mixed if nobody says otherwise, judgeTime what is
+	// kept of a scenario's time for its end and the judges.
+	mixedTime = 2 * time.Minute
+	judgeTime = 15 * time.Second
+	// fewNodes is the number of nodes below which each has as many clients as three.
+	fewNodes = 3
 )
 
 // Options say what to do to a cluster.
 type Options struct {
 	Cluster   ClusterOptions
 	Scenarios []string
-	Seed      uint64
+	// Duration bounds the run: each scenario gets an equal share of what is left, and
+	// begins no fault after that. 0: each scenario takes as long as it takes.
+	Duration time.Duration
+	Seed     uint64
 	// Clients is how many connections of the load of single rows each node has.
 	Clients  int
 	Progress io.Writer
@@ -40,6 +53,18 @@ type Options struct {
 // Run starts a cluster and plays the scenarios one after the other. The report tells
 // what came of each; the error, that the test itself could not go on.
 func Run(ctx context.Context, o Options) (*Report, error) {
+	var play []*Scenario
+	for _, name := range o.Scenarios {
+		s, err := scenario(name)
+		if err != nil {
+			return nil, err
+		}
+		if least := cmp.Or(s.least, fewNodes); o.Cluster.Nodes < least {
+			return nil, fmt.Errorf("scenario %s needs %d nodes", name, least)
+		}
+		play = append(play, s)
+	}
+	begun := time.Now()
 	c, err := StartCluster(ctx, o.Cluster)
 	if err != nil {
 		return nil, err
@@ -47,21 +72,17 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	defer c.Destroy()
 	rep := &Report{}
 	t := &test{o: o, c: c, rng: rand.New(rand.NewPCG(o.Seed, 1))}
-	if _, err := c.Nodes[0].query(ctx, schema()); err != nil {
+	if _, err := c.Nodes[0].query(ctx, schema(true)); err != nil {
 		return rep, fmt.Errorf("schema: %w", err)
 	}
-	for _, name := range o.Scenarios {
-		s, err := scenario(name)
-		if err != nil {
-			return rep, err
-		}
-		res, err := t.play(ctx, s)
+	for i, s := range play {
+		res, err := t.play(ctx, s, t.until(s, begun, len(play)-i))
 		if res != nil {
 			rep.Results = append(rep.Results, res)
 			fmt.Fprintln(o.Progress, res.line())
 		}
 		if err != nil {
-			return rep, fmt.Errorf("%s: %w", name, err)
+			return rep, fmt.Errorf("%s: %w", s.Name, err)
 		}
 	}
 	return rep, nil
@@ -74,6 +95,19 @@ type test struct {
 	round int
 }
 
+// until says when a scenario that begins now should end if so many are left.
+func (t *test) until(s *Scenario, begun time.Time, left int) time.Time {
+	now := time.Now()
+	if t.o.Duration == 0 {
+		if s.Name == MixedName {
+			return now.Add(mixedTime)
+		}
+		return time.Time{}
+	}
+	share := (t.o.Duration - now.Sub(begun)) / time.Duration(left)
+	return now.Add(max(share-judgeTime, time.Second))
+}
+
 // round is one scenario's load and what its clients saw.
 type round struct {
 	t       *test
@@ -81,6 +115,7 @@ type round struct {
 	history *check.History
 	initial map[string]int64 // balances
 	waits   []*waits
+	appends [len(levels)]atomic.Int64 // to lists, by level
 
 	mu      sync.Mutex
 	has     map[[2]int64]bool
@@ -90,7 +125,7 @@ type round struct {
 }
 
 // play plays a scenario under load and judges what the clients saw.
-func (t *test) play(ctx context.Context, s *Scenario) (*Result, error) {
+func (t *test) play(ctx context.Context, s *Scenario, until time.Time) (*Result, error) {
 	t.round++
 	r := &round{
 		t: t, number: t.round, history: check.NewHistory(), has: map[[2]int64]bool{}, errors: map[string]int{},
@@ -105,28 +140,34 @@ func (t *test) play(ctx context.Context, s *Scenario) (*Result, error) {
 	stop := r.start(ctx, s.balanced)
 	err = pause(ctx, warmUp)
 	if err == nil {
-		err = s.play(ctx, &stage{test: t, round: r, res: res})
+		err = s.play(ctx, &stage{test: t, round: r, res: res, until: until})
 	}
 	t.c.Links.Heal()
 	if err == nil {
 		err = pause(ctx, coolDown)
 	}
 	stop()
+	t.c.mu.Lock()
+	for _, d := range t.c.deaths {
+		res.violation("%s", d)
+	}
+	t.c.deaths = nil
+	t.c.mu.Unlock()
+	if err == nil {
+		err = t.mend(ctx)
+	}
 	if err != nil {
+		r.count(res)
 		return res, err
 	}
-	for _, n := range t.c.Nodes {
-		if !n.Running() {
-			if err := n.Start(); err != nil {
-				return res, err
-			}
-		}
-		if err := n.AwaitSQL(ctx); err != nil {
-			return res, err
-		}
-	}
 	r.judge(ctx, res)
+	if t.c.o.Binary != "" {
+		t.compare(ctx, res)
+	}
 	r.count(res)
+	if len(res.Violations) > 0 {
+		r.keep(res)
+	}
 	if s.allowed != nil {
 		for class, n := range res.Errors {
 			if !slices.Contains(s.allowed, class) {
@@ -137,15 +178,44 @@ func (t *test) play(ctx context.Context, s *Scenario) (*Result, error) {
 	return res, nil
 }
 
-// start starts the clients: on each node some of the load of single rows, one of
-// registers and one of the bank.
+// mend waits until every node serves.
+func (t *test) mend(ctx context.Context) error {
+	for _, n := range t.c.Nodes {
+		if !n.Running() {
+			if err := n.Start(); err != nil {
+				return err
+			}
+		}
+		if err := n.AwaitSQL(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep writes down what the clients saw, for whoever looks into a violation.
+func (r *round) keep(res *Result) {
+	name := filepath.Join(r.t.o.Cluster.Dir, fmt.Sprintf("%s-%d-history.jsonl", res.Scenario, r.number))
+	f, err := os.Create(name)
+	if err == nil {
+		err = errors.Join(check.Write(f, r.history.Ops()), f.Close())
+	}
+	if err != nil {
+		res.note("%s: %v", name, err)
+		return
+	}
+	res.note("the history is in %s", name)
+}
+
+// start starts the clients: on each node some of the load of single rows, two of
+// registers, one of the bank and one of lists for each isolation level.
 func (r *round) start(ctx context.Context, balanced bool) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	id := 0
-	run := func(n *Node, load func(context.Context, *client)) {
+	run := func(n *Node, name string, load func(context.Context, *client)) {
 		id++
-		c := &client{id: id, node: n, rng: rand.New(rand.NewPCG(r.t.o.Seed, uint64(r.number*1000+id))), tell: r.note}
+		c := &client{id: id, load: name, node: n, rng: rand.New(rand.NewPCG(r.t.o.Seed, uint64(r.number*1000+id))), tell: r.note}
 		if balanced {
 			c.balancer = r.t.ready
 		}
@@ -154,14 +224,19 @@ func (r *round) start(ctx context.Context, balanced bool) (stop func()) {
 			load(ctx, c)
 		})
 	}
-	for _, n := range r.t.c.Nodes {
-		run(n, r.registers)
-		run(n, r.registers)
-		run(n, r.bank)
+	nodes := r.t.c.Nodes
+	for i := range max(len(nodes), fewNodes) {
+		n := nodes[i%len(nodes)]
+		run(n, "registers", r.registers)
+		run(n, "registers", r.registers)
+		run(n, "bank", r.bank)
+		for _, l := range levels {
+			run(n, "lists at "+l.String(), r.lists(l))
+		}
 		for range r.t.o.Clients {
 			w := &waits{node: n}
 			r.waits = append(r.waits, w)
-			run(n, func(ctx context.Context, c *client) { r.wide(ctx, c, w) })
+			run(n, "single rows", func(ctx context.Context, c *client) { r.wide(ctx, c, w) })
 		}
 	}
 	return func() {
@@ -259,6 +334,7 @@ func (r *round) judge(ctx context.Context, res *Result) {
 	}
 	r.verdict(res, check.Bank{Initial: r.initial}.Check(check.Only(ops, check.BankTransfer, check.BankSnapshot), final))
 	r.judgeLedger(ctx, res)
+	r.judgeLists(ctx, res, ops)
 }
 
 func (r *round) verdict(res *Result, err error) {
@@ -266,7 +342,7 @@ func (r *round) verdict(res *Result, err error) {
 	switch {
 	case err == nil:
 	case errors.As(err, &undecided):
-		res.Undecided = append(res.Undecided, err.Error())
+		res.undecided("%v", err)
 	default:
 		res.violation("%v", err)
 	}
@@ -339,7 +415,7 @@ func (r *round) count(res *Result) {
 		res.Reads += w.reads
 		w.mu.Unlock()
 	}
-	res.Took = time.Since(res.Began)
+	res.Took, res.Load = time.Since(res.Began), loadAverage()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	res.Violations = append(res.Violations, r.wrongs...)

@@ -14,12 +14,17 @@ const (
 	maxWait = 3 * time.Second
 	// maxRefusal is how long a statement may take to fail when there is no quorum.
 	maxRefusal = 15 * time.Second
+	// maxStallWait is how long writes may pause when a disk stands still: that is noticed
+	// after 2 s.
+	maxStallWait = 6 * time.Second
 )
 
 // Scenario is something that is done to a cluster under load.
 type Scenario struct {
 	Name, About string
 	play        func(context.Context, *stage) error
+	// least is how many nodes the scenario needs; 0: three.
+	least int
 	// balanced lets clients connect to nodes that say that they are ready.
 	balanced bool
 	// allowed, if not nil, are the classes of errors that clients may see.
@@ -31,12 +36,17 @@ type stage struct {
 	*test
 	round *round
 	res   *Result
+	until time.Time // when the scenario should end; zero: whenever it does
 }
+
+// over reports whether no further fault may begin.
+func (s *stage) over() bool { return !s.until.IsZero() && time.Now().After(s.until) }
 
 // Scenarios returns all that there are.
 func Scenarios() []*Scenario {
 	return []*Scenario{
-		{Name: "kill", About: "a node is killed and started again, 20 times", play: times(20, killOne)},
+		{Name: "calm", About: "nothing happens for 20 s", play: calm, least: 1},
+		{Name: "kill", About: "a node is killed and started again, 20 times", play: times(20, killOne), least: 1},
 		{Name: "pause", About: "a node stands still for 10 s, each in turn", play: each(pauseOne)},
 		{Name: "partition", About: "a node is cut off from the others for 8 s, each in turn", play: each(cutOff)},
 		{Name: "asymmetric", About: "what a node sends does not arrive for 8 s, then what is sent to it", play: each(oneWay)},
@@ -44,12 +54,37 @@ func Scenarios() []*Scenario {
 		{Name: "clock", About: "clocks jump by seconds, back and forth, and run too fast", play: clocks},
 		{Name: "quorum", About: "two of three nodes are gone: statements fail soon, and succeed when one is back", play: loseQuorum},
 		{
+			Name: "ranges", About: "a table of a million rows is split, scattered, merged again and dropped",
+			play: manyRangesScenario,
+			// The other load's serializable transactions may always be asked to try again.
+			allowed: []string{"40001", "40001 in a transaction"},
+		},
+		{
 			Name: "rolling", About: "every node is stopped and started, three rounds; clients go where nodes are ready",
 			play: rolling, balanced: true,
 			// A transaction of several statements may always be asked to try again.
-			allowed: []string{"57P01", "57P03", "40001 in a transaction"},
+			allowed: []string{"57P01", "57P03", "40001 in a transaction", "40P01"},
 		},
+		{Name: "disk-stall", About: "a disk stands still for 10 s, each in turn", play: each(faulty("disk stands still", 10*time.Second))},
+		{Name: "disk-full", About: "a disk is full for 10 s, each in turn", play: each(faulty("disk full", 10*time.Second))},
+		{Name: "disk-broken", About: "a disk reports errors, which ends the node, each in turn", play: each(breakDisk)},
+		{Name: "snapshot", About: "the receiver, then the sender of a snapshot is killed on the way, twice", play: interruptSnapshots},
+		{Name: "removed", About: "a node joins, is removed and returns, alive and dead", play: removedReturns},
+		{Name: "address", About: "processes start with the address, the port or the store of another node", play: sameAddress},
+		{Name: MixedName, About: "all faults mixed at random, for --duration or two minutes", play: mixed},
 	}
+}
+
+// MixedName names the scenario that mixes faults.
+const MixedName = "all"
+
+// calm lets the load run.
+func calm(ctx context.Context, s *stage) error {
+	d := 20 * time.Second
+	if !s.until.IsZero() {
+		d = time.Until(s.until)
+	}
+	return s.watch(ctx, time.Now(), d, "nothing happens")
 }
 
 func scenario(name string) (*Scenario, error) {
@@ -66,7 +101,10 @@ func scenario(name string) (*Scenario, error) {
 
 func times(n int, do func(context.Context, *stage, *Node) error) func(context.Context, *stage) error {
 	return func(ctx context.Context, s *stage) error {
-		for range n {
+		for i := range n {
+			if i > 0 && s.over() {
+				return nil
+			}
 			if err := do(ctx, s, s.c.Nodes[s.rng.IntN(len(s.c.Nodes))]); err != nil {
 				return err
 			}
@@ -77,7 +115,10 @@ func times(n int, do func(context.Context, *stage, *Node) error) func(context.Co
 
 func each(do func(context.Context, *stage, *Node) error) func(context.Context, *stage) error {
 	return func(ctx context.Context, s *stage) error {
-		for _, n := range s.c.Nodes {
+		for i, n := range s.c.Nodes {
+			if i > 0 && s.over() {
+				return nil
+			}
 			if err := do(ctx, s, n); err != nil {
 				return err
 			}
@@ -89,6 +130,11 @@ func each(do func(context.Context, *stage, *Node) error) func(context.Context, *
 // watch waits and then notes the longest wait of clients of nodes that were not hurt
 // since the fault began.
 func (s *stage) watch(ctx context.Context, begun time.Time, d time.Duration, what string, hurt ...*Node) error {
+	return s.watchWithin(ctx, begun, d, maxWait, what, hurt...)
+}
+
+// watchWithin is watch with another bound; 0: there is none.
+func (s *stage) watchWithin(ctx context.Context, begun time.Time, d, bound time.Duration, what string, hurt ...*Node) error {
 	if err := pause(ctx, d); err != nil {
 		return err
 	}
@@ -105,10 +151,10 @@ func (s *stage) watch(ctx context.Context, begun time.Time, d time.Duration, wha
 	}
 	s.res.Waits = append(s.res.Waits, most)
 	fmt.Fprintf(s.o.Progress, "  %s: longest wait for a write elsewhere %.2f s\n", what, most.Seconds())
-	if most > maxWait {
+	if bound > 0 && most > bound {
 		s.res.note("%s: a client of node %d waited %.2f s for a write", what, at.ID, most.Seconds())
 		s.c.dump(s.res, len(s.res.Waits))
-		s.res.violation("%s: writes paused for %.2f s, more than %s", what, most.Seconds(), maxWait)
+		s.res.violation("%s: writes paused for %.2f s, more than %s", what, most.Seconds(), bound)
 	}
 	return nil
 }
@@ -168,11 +214,7 @@ func (s *stage) settle(ctx context.Context, n *Node) error {
 
 func cutOff(ctx context.Context, s *stage, n *Node) error {
 	begun := time.Now()
-	for _, o := range s.c.Nodes {
-		if o != n {
-			s.c.Links.CutBoth(n.ID, o.ID)
-		}
-	}
+	s.cut(n, true, true)
 	if err := s.watch(ctx, begun, 8*time.Second, fmt.Sprintf("node %d is cut off", n.ID), n); err != nil {
 		return err
 	}
@@ -201,15 +243,7 @@ func (s *stage) refuses(ctx context.Context, n *Node) {
 func oneWay(ctx context.Context, s *stage, n *Node) error {
 	for _, out := range []bool{true, false} {
 		begun := time.Now()
-		for _, o := range s.c.Nodes {
-			switch {
-			case o == n:
-			case out:
-				s.c.Links.Cut(n.ID, o.ID)
-			default:
-				s.c.Links.Cut(o.ID, n.ID)
-			}
-		}
+		s.cut(n, out, !out)
 		what := fmt.Sprintf("nothing arrives at node %d", n.ID)
 		if out {
 			what = fmt.Sprintf("nothing from node %d arrives", n.ID)
@@ -236,27 +270,8 @@ func oneWay(ctx context.Context, s *stage, n *Node) error {
 
 func flap(ctx context.Context, s *stage, n *Node) error {
 	begun := time.Now()
-	for time.Since(begun) < 12*time.Second {
-		for _, o := range s.c.Nodes {
-			if o == n {
-				continue
-			}
-			switch s.rng.IntN(3) {
-			case 0:
-				s.c.Links.CutBoth(n.ID, o.ID)
-			case 1:
-				s.c.Links.Cut(n.ID, o.ID)
-			default:
-				s.c.Links.Cut(o.ID, n.ID)
-			}
-		}
-		if err := pause(ctx, 50*time.Millisecond+time.Duration(s.rng.Int64N(int64(700*time.Millisecond)))); err != nil {
-			return err
-		}
-		s.c.Links.Heal()
-		if err := pause(ctx, 50*time.Millisecond+time.Duration(s.rng.Int64N(int64(500*time.Millisecond)))); err != nil {
-			return err
-		}
+	if err := s.flapFor(ctx, n, 12*time.Second); err != nil {
+		return err
 	}
 	if err := s.watch(ctx, begun, 0, fmt.Sprintf("the links of node %d flap", n.ID), n); err != nil {
 		return err
@@ -266,6 +281,9 @@ func flap(ctx context.Context, s *stage, n *Node) error {
 
 func clocks(ctx context.Context, s *stage) error {
 	for _, fault := range []string{"jump=2s", "jump=-2s", "jump=5s", "jump=-5s", "jump=400ms", "jump=-400ms", "jump=100ms", "jump=-100ms", "drift=50000", "drift=-50000"} {
+		if s.over() && s.res.Events > 0 {
+			return nil
+		}
 		n := s.c.Nodes[s.rng.IntN(len(s.c.Nodes))]
 		begun := time.Now()
 		if err := n.Clock(fault); err != nil {
@@ -286,6 +304,9 @@ func clocks(ctx context.Context, s *stage) error {
 
 func loseQuorum(ctx context.Context, s *stage) error {
 	for _, n := range s.c.Nodes {
+		if s.over() && s.res.Events > 0 {
+			return nil
+		}
 		for _, o := range s.c.Nodes {
 			if o != n {
 				if err := o.Kill(); err != nil {
@@ -365,7 +386,10 @@ func (s *stage) stopAll(ctx context.Context) error {
 }
 
 func rolling(ctx context.Context, s *stage) error {
-	for range 3 {
+	for i := range 3 {
+		if i > 0 && s.over() {
+			return nil
+		}
 		for _, n := range s.c.Nodes {
 			begun := time.Now()
 			d, err := n.Stop()

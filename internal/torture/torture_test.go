@@ -3,11 +3,14 @@ package torture
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lichendb/lichen/internal/check"
@@ -130,7 +133,7 @@ func TestReport(t *testing.T) {
 	r.Results[0].violation("the insert of (%d, %d) is lost", 1, 2)
 	var b bytes.Buffer
 	r.Write(&b)
-	if r.Passed() || !strings.Contains(b.String(), "**violation**") || !strings.Contains(b.String(), "(1, 2) is lost") {
+	if r.Passed() || !strings.Contains(b.String(), "VIOLATION") || !strings.Contains(b.String(), "(1, 2) is lost") {
 		t.Errorf("%v, %s", r.Passed(), b.String())
 	}
 }
@@ -142,5 +145,150 @@ func TestPartial(t *testing.T) {
 	}
 	if got := partial([][]string{{"/a", "/b", "1", "{1,2,3}"}}, "3"); got != "" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestHealNode: only the directions from and to the node become whole.
+func TestHealNode(t *testing.T) {
+	l := NewLinks()
+	defer l.Close()
+	l.CutBoth(1, 2)
+	l.Cut(2, 3)
+	l.HealNode(1)
+	for d, want := range map[direction]bool{{1, 2}: true, {2, 1}: true, {2, 3}: false, {3, 2}: true} {
+		if open, _ := l.open(d.from, d.to); open != want {
+			t.Errorf("%v is whole: %v", d, open)
+		}
+	}
+}
+
+// TestJudgeComparison: replicas count as identical only if all were compared.
+func TestJudgeComparison(t *testing.T) {
+	for out, want := range map[string]comparison{
+		"x\n12 ranges identical (0 of them without some replica that did not answer), 0 differing, 0 unchecked":  identical,
+		"12 ranges identical (1 of them without some replica that did not answer), 0 differing, 0 unchecked":     incomplete,
+		"12 ranges identical (0 of them without some replica that did not answer), 0 differing, 1 unchecked":     incomplete,
+		"12 ranges identical (0 of them without some replica that did not answer), 1 differing, 3 unchecked\nno": differing,
+		"0 ranges identical (0 of them without some replica that did not answer), 0 differing, 0 unchecked":      incomplete,
+		"connection refused": incomplete,
+	} {
+		if got := judgeComparison(out); got != want {
+			t.Errorf("%q: %v, want %v", out, got, want)
+		}
+	}
+}
+
+// TestReplicasOf finds the replicas among other columns.
+func TestReplicasOf(t *testing.T) {
+	if got := replicasOf([]string{"/a", "{}", "{region=a}", "{1,12}", "{3}"}); !slices.Equal(got, []string{"1", "12"}) {
+		t.Errorf("%q", got)
+	}
+	if got := replicasOf([]string{"{}", "{x,1}", "3"}); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestUntil: scenarios share what is left of the time.
+func TestUntil(t *testing.T) {
+	left := func(d time.Duration, name string, n int) time.Duration {
+		u := (&test{o: Options{Duration: d}}).until(&Scenario{Name: name}, time.Now(), n)
+		if u.IsZero() {
+			return 0
+		}
+		return time.Until(u).Round(time.Second)
+	}
+	for _, x := range []struct{ got, want time.Duration }{
+		{left(0, "kill", 1), 0},
+		{left(0, MixedName, 1), mixedTime},
+		{left(2*time.Minute, "kill", 2), time.Minute - judgeTime},
+		{left(5*time.Minute, MixedName, 1), 5*time.Minute - judgeTime},
+		{left(time.Second, "kill", 3), time.Second},
+	} {
+		if x.got != x.want {
+			t.Errorf("%v, want %v", x.got, x.want)
+		}
+	}
+}
+
+// TestScenarios: names are unique, their faults exist, and a scenario that needs more
+// nodes is refused before anything is started.
+func TestScenarios(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range Scenarios() {
+		if seen[s.Name] || s.play == nil || s.About == "" {
+			t.Errorf("scenario %q", s.Name)
+		}
+		seen[s.Name] = true
+	}
+	for _, f := range faults() {
+		if seen["fault "+f.name] || f.begin == nil && f.hold == nil {
+			t.Errorf("fault %q", f.name)
+		}
+		seen["fault "+f.name] = true
+	}
+	for _, name := range []string{"disk stands still", "disk full"} {
+		if !seen["fault "+name] {
+			t.Errorf("no fault %q", name)
+		}
+	}
+	for _, o := range []Options{
+		{Scenarios: []string{"partition"}, Cluster: ClusterOptions{Nodes: 1}}, {Scenarios: []string{"none"}, Cluster: ClusterOptions{Nodes: 3}},
+	} {
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "scenario") {
+			t.Errorf("%v: %v", o.Scenarios, err)
+		}
+	}
+}
+
+// TestJSON: programs read the verdict and the waits.
+func TestJSON(t *testing.T) {
+	r := &Report{Results: []*Result{{
+		Scenario: "kill", Waits: []time.Duration{time.Second}, Lists: []ListCount{{Level: "SERIALIZABLE", Committed: 3, Of: 4}},
+	}}}
+	r.Results[0].undecided("too long")
+	var b bytes.Buffer
+	if err := r.JSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Passed    bool
+		Scenarios []struct {
+			Scenario, Verdict string
+			Waits             []float64
+			Lists             []ListCount
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if s := got.Scenarios[0]; got.Passed || s.Verdict != "undecided" || s.Waits[0] != 1 || s.Lists[0].Of != 4 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestTable: the columns of all rows are as wide.
+func TestTable(t *testing.T) {
+	var b bytes.Buffer
+	writeTable(&b, [][]string{{"a", "long one"}, {"…", "x"}})
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	for _, l := range lines {
+		if utf8.RuneCountInString(l) != utf8.RuneCountInString(lines[0]) {
+			t.Errorf("\n%s", b.String())
+		}
+	}
+}
+
+// TestLists: what is sent is what is judged.
+func TestLists(t *testing.T) {
+	if got := listSQL(check.ListStep{Key: "k", Append: "7"}); !strings.Contains(got, "VALUES ('k', '7')") || !strings.Contains(got, "v || ',7'") {
+		t.Error(got)
+	}
+	if got := listSQL(check.ListStep{Key: "k"}); !strings.HasPrefix(got, "SELECT v") {
+		t.Error(got)
+	}
+	a, b := &round{number: 1}, &round{number: 11}
+	if !strings.Contains(a.listKey(check.Snapshot, 3), a.listMark(check.Snapshot)) || strings.Contains(b.listKey(check.Snapshot, 3), a.listMark(check.Snapshot)) ||
+		strings.Contains(a.listKey(check.Serializable, 3), a.listMark(check.Snapshot)) {
+		t.Error("names of lists do not tell rounds and levels apart")
 	}
 }

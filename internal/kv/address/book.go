@@ -25,7 +25,7 @@ const (
 	maxUnpublished = 1 << 16
 	publishRetry   = 500 * time.Millisecond
 	// republishEvery is how often a node looks whether the addresses of the ranges
-	// that it leads are right.
+	// that it leads are right, and whether its other replicas are still wanted.
 	republishEvery = time.Minute
 	// askTimeout bounds the wait for one node's answer, writeTimeout the writing of
 	// records.
@@ -35,9 +35,13 @@ const (
 
 // Options say what a Book works with.
 type Options struct {
-	// Replica finds a replica of this node that holds data, Replicas all of them.
-	Replica  func(kvpb.RangeID) (*replica.Replica, bool)
+	// Replica finds a replica of this node that holds data, Replicas all of them,
+	Replica func(kvpb.RangeID) (*replica.Replica, bool)
+	// in the order of their keys.
 	Replicas func() []*replica.Replica
+	// Superseded is told of records newer than what a replica here knows of its range; nil:
+	// nobody is.
+	Superseded func(*replica.Replica, *kvpb.RangeDescriptor)
 	// Peers are the other nodes; Ask has one of them tell what its Known returns.
 	Peers  func() []kvpb.NodeID
 	Ask    func(ctx context.Context, node kvpb.NodeID) (*kvpb.RangeDescriptor, error)
@@ -49,6 +53,7 @@ type Book struct {
 	o           Options
 	firstRange  atomic.Pointer[kvpb.RangeDescriptor] // as last heard
 	unpublished chan kvpb.RangeID
+	audited     []byte // where the next audit begins; belongs to Run
 
 	mu sync.Mutex
 	// recorded are generations of descriptors known to be in the records, or older than
@@ -116,6 +121,9 @@ func (b *Book) Run(ctx context.Context, db *kv.DB) {
 				if r.Leads() && !b.isRecorded(r.Desc()) {
 					b.Publish(r)
 				}
+			}
+			if b.o.Superseded != nil {
+				_ = b.audit(ctx, db) // the next one looks again
 			}
 		case id := <-b.unpublished:
 			// Whoever has applied a descriptor may write it: the newest one stays.

@@ -14,6 +14,9 @@
 //     written (write).
 //  3. A change that a leader has applied is written in the end: what fails is tried
 //     again, and every led range is looked at once in a while (Book.Run).
+//  4. A replica that was removed while nobody could tell it so is found in the end: every
+//     node compares its replicas with the records, so many a minute (Book.audit). A record
+//     never goes back, so whatever has a later generation than the replica knows is true.
 //
 // Concurrency: a Book may be used from any goroutine. Run belongs to one.
 //

@@ -9,8 +9,17 @@ import (
 // keys at a branching factor of four.
 const maxHeight = 14
 
-// arenaChunk is the size of the blocks that keys and values are copied into.
-const arenaChunk = 32 << 10
+// Blocks of memory.
+const (
+	// arenaChunk is the size of the blocks that keys and values are copied into, of
+	// either kind its own: who keeps a key for longer keeps no values with it.
+	arenaChunk = 32 << 10
+	// maxInChunk is the longest key or value that shares a block with others.
+	maxInChunk = arenaChunk / 4
+	// keptWrites is how many writes a buffer may have held that keeps its memory for
+	// the next transaction.
+	keptWrites = 1024
+)
 
 // entryOverhead is what a buffered write is charged beside its key and value.
 const entryOverhead = 96
@@ -44,7 +53,8 @@ type Buffer struct {
 	links  []int32 // block that small towers are cut from
 	writes []bufferedWrite
 	height int
-	arena  []byte
+	keys   []byte // the present blocks
+	values []byte
 	bytes  int64
 }
 
@@ -57,26 +67,43 @@ func (b *Buffer) Bytes() int64 { return b.bytes }
 
 // Reset empties the buffer; it keeps small blocks of memory for the next use.
 func (b *Buffer) Reset() {
-	if len(b.nodes) > 1024 || cap(b.arena) > 2*arenaChunk {
+	if b.large() {
 		*b = Buffer{}
 		return
 	}
 	clear(b.nodes)
 	clear(b.writes)
-	b.nodes, b.writes, b.links, b.arena = b.nodes[:0], b.writes[:0], b.links[:0], b.arena[:0]
+	b.nodes, b.writes, b.links = b.nodes[:0], b.writes[:0], b.links[:0]
+	b.keys, b.values = b.keys[:0], b.values[:0]
 	b.height, b.bytes = 0, 0
 }
 
-func (b *Buffer) copyBytes(p []byte) []byte {
-	if len(p) == 0 {
+// large reports whether the buffer holds more memory than is worth keeping.
+func (b *Buffer) large() bool {
+	return cap(b.nodes) > 2*keptWrites || cap(b.writes) > 2*keptWrites || b.bytes > 2*arenaChunk
+}
+
+// Drop gives up the memory of a buffer that nobody needs any more, if it is large;
+// what was handed out of it stays as it is.
+func (b *Buffer) Drop() {
+	if b.large() {
+		*b = Buffer{}
+	}
+}
+
+// copyBytes copies p into a block, or into memory of its own if it is long.
+func copyBytes(block *[]byte, p []byte) []byte {
+	switch {
+	case len(p) == 0:
 		return []byte{}
+	case len(p) > maxInChunk:
+		return bytes.Clone(p)
+	case cap(*block)-len(*block) < len(p):
+		*block = make([]byte, 0, arenaChunk)
 	}
-	if cap(b.arena)-len(b.arena) < len(p) {
-		b.arena = make([]byte, 0, max(arenaChunk, len(p)))
-	}
-	n := len(b.arena)
-	b.arena = append(b.arena, p...)
-	return b.arena[n : n+len(p) : n+len(p)]
+	n := len(*block)
+	*block = append(*block, p...)
+	return (*block)[n : n+len(p) : n+len(p)]
 }
 
 // seek returns the first node with key >= key, 0 for none, and fills prev with
@@ -128,7 +155,7 @@ func (b *Buffer) node(key []byte) int32 {
 	}
 	b.height = max(b.height, h)
 	id := int32(len(b.nodes))
-	n := keyNode{key: b.copyBytes(key), last: -1, next: b.tower(h)}
+	n := keyNode{key: copyBytes(&b.keys, key), last: -1, next: b.tower(h)}
 	for level := range h {
 		// Levels above the old height start at the head, which prev is already.
 		n.next[level] = b.nodes[prev[level]].next[level]
@@ -142,7 +169,7 @@ func (b *Buffer) node(key []byte) int32 {
 func (b *Buffer) Put(key, value []byte, del bool, seq int32) {
 	id := b.node(key)
 	b.writes = append(b.writes, bufferedWrite{
-		node: id, prev: b.nodes[id].last, seq: seq, del: del, val: b.copyBytes(value),
+		node: id, prev: b.nodes[id].last, seq: seq, del: del, val: copyBytes(&b.values, value),
 	})
 	b.nodes[id].last = int32(len(b.writes) - 1)
 	b.bytes += int64(len(key)+len(value)) + entryOverhead

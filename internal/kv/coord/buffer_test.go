@@ -115,3 +115,30 @@ func TestReadSetMerges(t *testing.T) {
 		t.Error("the merged span lost the first key")
 	}
 }
+
+// A buffer that was large gives its memory up, and a key that is kept keeps no value of
+// the transaction in memory, however long the values are.
+func TestBufferMemory(t *testing.T) {
+	var b Buffer
+	val := bytes.Repeat([]byte("v"), 3*maxInChunk)
+	for i := range 100 {
+		b.Put(fmt.Appendf(nil, "k%04d", i), val, false, 1)
+	}
+	if n := cap(b.keys); n > arenaChunk {
+		t.Errorf("%d bytes for a hundred keys", n)
+	}
+	if cap(b.values) != 0 {
+		t.Error("long values share a block")
+	}
+	if b.Drop(); b.Len() != 0 || b.nodes != nil {
+		t.Error("a large buffer was kept")
+	}
+	b.Put([]byte("k"), []byte("v"), false, 1)
+	if b.Drop(); b.Len() != 1 {
+		t.Error("a small buffer was dropped")
+	}
+	b.Reset()
+	if b.Len() != 0 || b.nodes == nil {
+		t.Error("the memory of a small buffer was not kept")
+	}
+}

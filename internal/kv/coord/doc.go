@@ -29,6 +29,8 @@
 //	C6. A commit names the leadership under which each of its locks was granted
 //	    (addLocks); after a commit that failed no other of the transaction can
 //	    succeed where its locks were (abandon).
+//	C7. A transaction that has ended holds no memory that is worth charging: its session
+//	    may rest for long (finish, Buffer.Drop; TestBufferMemory).
 //
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

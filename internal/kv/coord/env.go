@@ -60,6 +60,21 @@ func (e *Env) unregister(t *Txn) {
 	e.mu.Unlock()
 }
 
+// Over reports whether a transaction was this gateway's and has ended.
+func (e *Env) Over(id kvpb.TxnID) bool {
+	if id.Hi != e.idHi || id.Lo > e.idLo.Load() {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for t := e.oldest.next; t != &e.oldest; t = t.next {
+		if t.meta.ID == id {
+			return false
+		}
+	}
+	return true
+}
+
 // OldestRead returns a lower bound of the timestamps at which active
 // transactions may still read: nothing visible there may be collected. It is
 // the start of the oldest transaction, or an empty timestamp if none is active.

@@ -17,11 +17,14 @@ const (
 	freeBytes = 32 << 10
 	// chargeBytes is the step in which larger buffers are charged.
 	chargeBytes = 256 << 10
+	// lockOverhead is what each write is charged beside what the buffer says: its row's
+	// lock, and its place in the commit.
+	lockOverhead = 160
 )
 
 // charge reserves the memory of a buffer that grows.
 func (t *Txn) charge() error {
-	need := t.buf.Bytes() - freeBytes - t.charged
+	need := t.buf.Bytes() + lockOverhead*int64(t.buf.Len()) - freeBytes - t.charged
 	if need <= 0 || t.env.Mem == nil {
 		return nil
 	}

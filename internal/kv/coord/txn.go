@@ -496,8 +496,31 @@ func (t *Txn) Rollback(ctx context.Context) {
 
 func (t *Txn) finish() {
 	t.state = finished
+	t.drop()
 	t.discharge()
 	t.env.unregister(t)
+}
+
+// keptKeys is how much room for locks and writes a transaction that has ended keeps
+// for the next one.
+const keptKeys = 1024
+
+// drop gives up what a large transaction has left: its session may rest for long, and
+// from now on nothing accounts for it.
+func (t *Txn) drop() {
+	t.buf.Drop()
+	clear(t.writes)
+	clear(t.own[:cap(t.own)])
+	t.commitReq.Writes = nil
+	if cap(t.writes) > keptKeys {
+		t.writes = nil
+	}
+	if cap(t.own) > keptKeys {
+		t.own = nil
+	}
+	if cap(t.locks) > keptKeys || cap(t.lockKeys) > keptKeys {
+		t.locks, t.lockKeys, t.epochs, t.commitReq.Locks, t.commitReq.LockEpochs = nil, nil, nil, nil, nil
+	}
 }
 
 // Finished reports whether the transaction has committed or rolled back.

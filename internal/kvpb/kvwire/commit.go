@@ -159,7 +159,7 @@ func DecodePushResponse(b []byte, resp *kvpb.PushResponse) error {
 // AppendQueryStaged appends the fields of a request.
 func AppendQueryStaged(b []byte, req *kvpb.QueryStagedRequest) []byte {
 	b = appendKeys(appendTxnID(b, req.Txn), req.Keys)
-	return appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch))
+	return appendFlags(appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch)), req.Peek)
 }
 
 // DecodeQueryStaged reads what AppendQueryStaged wrote.
@@ -168,6 +168,7 @@ func DecodeQueryStaged(b []byte, req *kvpb.QueryStagedRequest) error {
 	req.Txn = f.txnID()
 	req.Keys = f.keys(req.Keys)
 	req.TS, req.Epoch = f.timestamp(), f.uint32()
+	f.flags(&req.Peek)
 	return f.err()
 }
 

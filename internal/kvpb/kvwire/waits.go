@@ -43,7 +43,7 @@ func AppendWaitsResponse(b []byte, resp *kvpb.WaitsResponse) []byte {
 	for _, a := range resp.Away {
 		b = appendUint(appendTxnID(b, a.Txn), uint64(a.Node))
 	}
-	return b
+	return appendTxnIDs(b, resp.Over)
 }
 
 // DecodeWaitsResponse reads what AppendWaitsResponse wrote.
@@ -57,6 +57,9 @@ func DecodeWaitsResponse(b []byte, resp *kvpb.WaitsResponse) error {
 	}
 	for n := f.count(3); n > 0; n-- {
 		resp.Away = append(resp.Away, kvpb.Away{Txn: f.txnID(), Node: kvpb.NodeID(f.uint())})
+	}
+	if resp.Over = nil; len(f.b) > 0 { // else of a node that does not say
+		resp.Over = f.txnIDs()
 	}
 	return f.err()
 }

@@ -29,6 +29,8 @@ type Conn struct {
 	held *writeBuf
 	// start is where the message being appended begins in out.
 	start int
+	// flushes counts how often output was written.
+	flushes uint64
 
 	woken atomic.Bool
 	stats Stats
@@ -177,7 +179,27 @@ func (c *Conn) Flush() error {
 	n, err := c.nc.Write(c.out)
 	c.stats.BytesOut += uint64(n)
 	c.out = c.out[:0]
+	c.flushes++
 	return err
+}
+
+// Mark is a point of the output.
+type Mark struct {
+	flushes uint64
+	at      int
+}
+
+// Mark returns the present point.
+func (c *Conn) Mark() Mark { return Mark{flushes: c.flushes, at: len(c.out)} }
+
+// Rewind takes back the output since a mark; false if some of what was there then, or
+// came since, was written.
+func (c *Conn) Rewind(m Mark) bool {
+	if m.flushes != c.flushes || m.at > len(c.out) {
+		return false
+	}
+	c.out = c.out[:m.at]
+	return true
 }
 
 // FlushIfLong writes the output if much of it has come together.

@@ -77,7 +77,7 @@ type gateway struct {
 	inc   atomic.Int64 // of the present registration; 0: none
 
 	// rereads orders reading the catalog back and publishing what was read.
-	rereads sync.Mutex
+	rereads turn
 
 	mu sync.Mutex
 	// active are the transactions of this node whose changes or locks other nodes
@@ -95,6 +95,13 @@ type gateway struct {
 	telling sync.WaitGroup
 }
 
+// turn is a mutex that is held while the cluster is asked: a channel, so that those who
+// wait for a silent one are at rest where time is virtual.
+type turn chan struct{}
+
+func (t turn) Lock()   { t <- struct{}{} }
+func (t turn) Unlock() { <-t }
+
 // activeTxn is a transaction of this node as other gateways are told of it.
 type activeTxn struct {
 	Txn   concurrency.TxnID
@@ -106,7 +113,7 @@ func newGateway(s *Store, o Options) *gateway {
 	g := &gateway{
 		s: s, node: o.Node, life: o.Life, peers: o.Peers, clock: o.Clock, timing: defaultTiming(),
 		active: map[concurrency.TxnID]*activeTxn{}, remote: map[concurrency.TxnID]*remoteTxn{},
-		known: map[kvpb.NodeID]int64{}, loaded: make(chan struct{}),
+		known: map[kvpb.NodeID]int64{}, rereads: make(turn, 1), loaded: make(chan struct{}),
 	}
 	if g.clock == nil {
 		g.clock = o.DB.Clock()
@@ -230,6 +237,13 @@ func (c *Collection) enterFor(ctx context.Context, margin time.Duration) error {
 			return err
 		}
 	}
+}
+
+// Void reports whether what the transaction has pinned counts no more: it can only
+// begin anew.
+func (c *Collection) Void() bool {
+	g := c.store.gw
+	return g != nil && c.epoch != 0 && g.epoch.Load() != c.epoch
 }
 
 func errLost() error {

@@ -1,0 +1,62 @@
+package address
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// auditRecords bounds the records that a node reads at a time to find out whether its
+// replicas are still part of their ranges.
+const auditRecords = 2000
+
+// audit compares the next of the node's replicas that don't lead with the records. A
+// replica that was removed hears of that once, and in answer to what it sends; if that
+// was lost and its range rests, it would stay for ever.
+func (b *Book) audit(ctx context.Context, db *kv.DB) error {
+	mine := slices.DeleteFunc(slices.Clone(b.o.Replicas()), func(r *replica.Replica) bool {
+		return r.Leads() || bytes.Compare(r.Desc().StartKey, b.audited) < 0
+	})
+	if len(mine) == 0 {
+		b.audited = nil
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var found []*kvpb.RangeDescriptor
+	err := db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		found = found[:0]
+		lo := keys.Next(keys.Meta(mine[0].Desc().StartKey))
+		return each(ctx, t, lo, keys.MetaSpan().End, auditRecords, func(_ []byte, d *kvpb.RangeDescriptor) error {
+			found = append(found, d)
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	b.audited = nil
+	if len(found) == auditRecords {
+		b.audited = found[len(found)-1].EndKey
+	}
+	for _, r := range mine {
+		at := r.Desc()
+		for len(found) > 0 && bytes.Compare(found[0].EndKey, at.StartKey) <= 0 {
+			found = found[1:]
+		}
+		if len(found) == 0 {
+			break
+		}
+		// A record of a later generation than the replica's says who has its keys now: itself
+		// with others, or another range that took it in.
+		if d := found[0]; bytes.Compare(d.StartKey, at.StartKey) <= 0 && d.Generation > at.Generation {
+			b.o.Superseded(r, d)
+		}
+	}
+	return nil
+}

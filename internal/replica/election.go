@@ -1,0 +1,290 @@
+package replica
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// Elections decides which replicas of a store stand for election, and when. When a
+// node dies thousands of its ranges need leaders at once; those that are asked for
+// come first, and no more at a time than get it done.
+type Elections interface {
+	// Enter puts a replica in line; Stand is called when its turn has come, not before
+	// wait is over. turn is how many other replicas should try before.
+	Enter(r *Replica, turn int, wait time.Duration)
+	// Hurry says that somebody waits for a replica that is in line.
+	Hurry(r *Replica)
+	// Leave says that a replica stands no longer.
+	Leave(r *Replica)
+}
+
+// candidacy is what a replica does for a leader of its range.
+type candidacy = int32
+
+const (
+	settled  candidacy = iota // nothing
+	inLine                    // it is in the store's line
+	standing                  // it stands for election, or is about to
+)
+
+const (
+	// standTicks is how long a replica stands before it gives others a chance; half-way it
+	// asks for votes again, in case its messages were lost.
+	standTicks = 6
+	// standAgain is how long a replica waits that stood in vain, or has voted.
+	standAgain = 300 * time.Millisecond
+	// standSettle is how long a replica waits that has no leader any more: the others' support
+	// of the former leader may end a moment later.
+	standSettle = 50 * time.Millisecond
+)
+
+// forced marks the messages of an election that the leader itself asked for.
+var forced = []byte("CampaignTransfer")
+
+// SupportLost tells the replica that its store no longer supports another, which
+// may lead the range. Nothing is done before the replica's turn has come: if the other
+// is supported again until then, it leads on.
+func (r *Replica) SupportLost(s kvpb.StoreID) {
+	if d, ok := r.Leader(); ok && d.Store == s && r.Initialized() {
+		r.enterElection(standSettle)
+	}
+}
+
+// enterElection puts the replica in line, unless it is or stands.
+func (r *Replica) enterElection(wait time.Duration) {
+	turn, may := r.turn()
+	if !may || r.Gone() || !r.candidacy.CompareAndSwap(settled, inLine) {
+		return
+	}
+	if e := r.deps.Elections; e != nil {
+		e.Enter(r, turn, wait)
+	} else {
+		r.Stand()
+	}
+}
+
+// leaveElection ends the replica's standing.
+func (r *Replica) leaveElection() {
+	if r.candidacy.CompareAndSwap(standing, settled) && r.deps.Elections != nil {
+		r.deps.Elections.Leave(r)
+	}
+}
+
+// hurryElection says that somebody asked for what the range's leader would answer.
+func (r *Replica) hurryElection() {
+	if r.candidacy.Load() == inLine && r.deps.Elections != nil {
+		r.deps.Elections.Hurry(r)
+	}
+}
+
+// Stand makes the replica stand for election, if its range still needs a leader.
+func (r *Replica) Stand() {
+	if !r.candidacy.CompareAndSwap(inLine, standing) {
+		return
+	}
+	if !r.group.deliver(input{do: r.group.stand}) {
+		r.leaveElection()
+	}
+}
+
+// Quit takes the replica out of an election that takes too long. It enters again by
+// itself.
+func (r *Replica) Quit() {
+	r.candidacy.CompareAndSwap(standing, settled)
+	r.Wake()
+}
+
+// Electable reports whether the replica could serve if it were elected: a majority of the
+// range's voters support its store.
+func (r *Replica) Electable() bool {
+	if r.deps.Support == nil {
+		return true
+	}
+	now := r.deps.Clock.Now()
+	var votes, heard [2]int
+	for _, d := range r.Desc().Replicas {
+		in, out := isVoter(d.Type)
+		hears := d.Store == r.deps.Store || now.Less(r.deps.Support.From(d.Store).Support().Until)
+		for i, is := range [2]bool{in, out} {
+			if is {
+				votes[i]++
+			}
+			if is && hears {
+				heard[i]++
+			}
+		}
+	}
+	return 2*heard[0] > votes[0] && 2*heard[1] > votes[1]
+}
+
+// turn returns how many others, among the voters whose stores are there, try before this
+// replica. They take turns in an order that the range's id shifts, so that each leads its
+// share. False: the replica is none of them.
+func (r *Replica) turn() (n int, may bool) {
+	var stores [2 * maxVoters]kvpb.StoreID
+	voters, own := 0, -1
+	for _, d := range r.Desc().Replicas {
+		if in, out := isVoter(d.Type); !in && !out || voters == len(stores) {
+			continue
+		}
+		if d.Replica == r.replicaID {
+			own = voters
+		}
+		stores[voters] = d.Store
+		voters++
+	}
+	if own < 0 {
+		return 0, false
+	}
+	for i := int(uint64(r.id) % uint64(voters)); i != own; i = (i + 1) % voters {
+		if r.deps.Support == nil || r.deps.Support.Supports(stores[i]) {
+			n++
+		}
+	}
+	return n, true
+}
+
+// votes reports whether the replica has a vote in its range.
+func (r *Replica) votes() bool {
+	d, _ := r.Desc().ReplicaByID(r.replicaID)
+	in, out := isVoter(d.Type)
+	return d.Replica != 0 && (in || out)
+}
+
+// leaderless reports whether the range needs a leader, as far as this replica knows.
+func (g *group) leaderless() bool {
+	return !g.dead && g.rn.BasicStatus().RaftState != raft.StateLeader &&
+		(g.r.deps.Support == nil || !g.supportsOther(g.r.replicaID))
+}
+
+// mayVote reports whether this replica may vote, so also for itself.
+func (g *group) mayVote() bool { return g.r.deps.Support == nil || g.r.deps.Support.MayVote() }
+
+// stand calls for votes.
+func (g *group) stand() {
+	switch {
+	case g.r.candidacy.Load() != standing:
+	case !g.leaderless():
+		g.r.leaveElection()
+	case !g.mayVote() || time.Now().Before(g.voted.Add(standAgain)): // somebody else is being elected
+		g.r.leaveElection()
+		g.r.enterElection(standAgain)
+	default:
+		g.campaign()
+	}
+}
+
+func (g *group) campaign() {
+	_ = g.rn.ForgetLeader() // its store has lost our support
+	g.standTicks = standTicks
+	_ = g.rn.Campaign()
+}
+
+// electionTick is a tick of a replica that does not lead.
+func (g *group) electionTick() {
+	switch {
+	case !g.leaderless():
+		g.standTicks = 0
+		g.r.leaveElection()
+	case g.standTicks > 0:
+		if g.standTicks--; g.standTicks == standTicks/2 && g.mayVote() {
+			_ = g.rn.Campaign()
+		}
+		if g.standTicks == 0 {
+			g.r.leaveElection()
+			g.r.enterElection(standAgain)
+		}
+	case g.r.candidacy.Load() == settled:
+		_ = g.rn.ForgetLeader()
+		g.r.enterElection(0)
+	}
+}
+
+// noteElected ends the replica's standing when the range has a leader that serves.
+func (g *group) noteElected(st raft.BasicStatus) {
+	if g.r.candidacy.Load() != standing {
+		return
+	}
+	if st.RaftState == raft.StateLeader && g.led == st.GetTerm() || st.RaftState == raft.StateFollower && st.Lead != raft.None {
+		g.standTicks = 0
+		g.r.leaveElection()
+	}
+}
+
+// acceptsVote answers whether raft may see a call for votes. A replica that supports its
+// leader's store casts no vote for another, and none at all before it is sure
+// that the support it granted in an earlier life has expired.
+func (g *group) acceptsVote(m *pb.Message) bool {
+	s := g.r.deps.Support
+	candidate := kvpb.ReplicaID(m.GetFrom())
+	switch {
+	case s == nil:
+		return true
+	case !s.MayVote():
+	case bytes.Equal(m.GetContext(), forced):
+		return true
+	case !g.supportsOther(candidate):
+		// Raft has its own idea of how long a leader is to be followed.
+		_ = g.rn.ForgetLeader()
+		if m.GetType() == pb.MsgVote {
+			g.voted = time.Now()
+		}
+		return true
+	case g.rn.BasicStatus().RaftState == raft.StateLeader:
+		g.stir() // it does not know who leads, having been restarted perhaps
+	}
+	if m.GetType() == pb.MsgPreVote { // so that it does not wait; a vote that is refused says nothing
+		g.send(&pb.Message{
+			Type: pb.MsgPreVoteResp.Enum(), From: proto.Uint64(uint64(g.r.replicaID)), To: m.From,
+			Term: proto.Uint64(m.GetTerm() - 1), Reject: proto.Bool(true),
+		})
+	}
+	return false
+}
+
+// noteRefusal hears that another replica has refused its vote: the slot is for others now. The
+// replica may still win by the votes of the rest.
+func (g *group) noteRefusal() {
+	if g.r.candidacy.Load() == standing {
+		g.standTicks = 0
+		g.r.leaveElection()
+		g.r.enterElection(standAgain)
+	}
+}
+
+// supportsOther reports whether this store supports a leader other than the
+// candidate.
+func (g *group) supportsOther(candidate kvpb.ReplicaID) bool {
+	lead := kvpb.ReplicaID(g.rn.BasicStatus().Lead)
+	if lead == 0 && g.r.presumed != 0 && g.rn.BasicStatus().GetTerm() <= apply.FirstTerm+1 {
+		// A range just split off: the other half's leader may still answer for it.
+		d, ok := g.r.Desc().Replica(g.r.presumed)
+		return ok && d.Replica != candidate && (d.Replica == g.r.replicaID || g.r.deps.Support.Supports(d.Store))
+	}
+	if lead == 0 || lead == candidate {
+		return false
+	}
+	if lead == g.r.replicaID {
+		return g.r.Leads()
+	}
+	d, ok := g.r.Desc().ReplicaByID(lead)
+	return ok && g.r.deps.Support.Supports(d.Store)
+}
+
+// Campaign makes the replica try to become leader at once.
+func (r *Replica) Campaign() {
+	if r.onlyVoter() {
+		return // Start has done it
+	}
+	r.group.deliver(input{do: func() {
+		if g := r.group; g.leaderless() && g.mayVote() {
+			g.campaign()
+		}
+	}})
+}

@@ -1,0 +1,207 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/lichendb/lichen/internal/balance/placement"
+	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// on makes a node with stores in directories of a file system, that listens.
+func (c *testNodes) on(disk fs.FS, dirs ...string) *Node {
+	c.t.Helper()
+	cfg := config.Default()
+	cfg.Stores, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = config.Dirs(dirs...), "127.0.0.1:0", "127.0.0.1:0", true
+	cfg.CacheBytes, cfg.MaxMemory = 8<<20, 64<<20
+	cfg.DeadAfter, cfg.Drain = 2*time.Second, 2*time.Second
+	if len(c.nodes) > 0 {
+		cfg.Join = []string{c.nodes[0].Addr().String()}
+	}
+	log := slog.New(slog.DiscardHandler)
+	if os.Getenv("LICHEN_TEST_LOG") != "" {
+		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("n", len(c.nodes)+1)
+	}
+	n, err := New(cfg, Options{FS: disk, Logger: log})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := n.Listen(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.nodes = append(c.nodes, n)
+	return n
+}
+
+// replicasOn counts the voters of each store, by what the ranges say. No node may have
+// two of one range.
+func (c *testNodes) replicasOn(n *Node) (count map[kvpb.StoreID]int, ranges int, err error) {
+	list, err := sqlRanges{n}.Ranges(c.ctx, keys.ReplicatedSpan())
+	count = map[kvpb.StoreID]int{}
+	for i := range list {
+		d := &list[i].Desc
+		at := map[kvpb.NodeID]bool{}
+		for _, r := range d.Replicas {
+			if r.Type != kvpb.Voter || len(d.Replicas) != 3 {
+				return nil, 0, fmt.Errorf("range %d has the replicas %+v", d.RangeID, d.Replicas)
+			}
+			if at[r.Node] {
+				c.t.Fatalf("range %d has two replicas on node %d: %+v", d.RangeID, r.Node, d.Replicas)
+			}
+			at[r.Node] = true
+			count[r.Store]++
+		}
+	}
+	return count, len(list), err
+}
+
+// TestStores gives three nodes two stores each: replicas spread over all of them. Then
+// a node comes back without one, and its replicas are made anew on the other; at last
+// it gets a new one.
+func TestStores(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several nodes in real time")
+	}
+	c := newTestNodes(t)
+	disk := fs.NewMem()
+	first := c.on(fs.NewMem(), "a", "b")
+	if err := first.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.start(first)
+	second, third := c.on(fs.NewMem(), "a", "b"), c.on(disk, "a", "b")
+	c.start(second, third)
+	one := c.connect(first)
+	c.exec(one, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
+	c.exec(one, "INSERT INTO t SELECT g, g FROM generate_series(1, 100) g")
+	c.exec(one, "ALTER TABLE t SPLIT AT VALUES (20), (40), (60), (80)")
+	spread := func(stores ...kvpb.StoreID) func() (bool, string) {
+		return func() (bool, string) {
+			count, ranges, err := c.replicasOn(first)
+			if err != nil {
+				return false, err.Error()
+			}
+			for _, id := range stores {
+				if count[id] == 0 || len(stores) == 6 && count[id] > ranges-2 {
+					return false, fmt.Sprint(count)
+				}
+			}
+			return len(count) == len(stores), fmt.Sprint(count)
+		}
+	}
+	c.until("replicas on all six stores", spread(1, 2, 3, 4, 5, 6))
+	if got := c.query(c.connect(third), "SELECT sum(v) FROM t"); got != 5050 {
+		t.Errorf("the sum is %d; want 5050", got)
+	}
+	lost := third.store.Stores()[1].Identity().Store
+	if s := third.nodes()[2].Stores; len(s) != 2 {
+		t.Errorf("the status of node 3 shows the stores %+v", s)
+	}
+	c.stop(third)
+	third = c.on(disk, "a")
+	c.start(third)
+	var rest []kvpb.StoreID
+	for id := kvpb.StoreID(1); id <= 6; id++ {
+		if id != lost {
+			rest = append(rest, id)
+		}
+	}
+	c.until("replicas on the stores that are left", spread(rest...))
+	c.exec(one, "UPDATE t SET v = v + 1")
+	if got := c.query(c.connect(third), "SELECT sum(v) FROM t"); got != 5150 {
+		t.Errorf("the sum is %d; want 5150", got)
+	}
+	c.stop(third)
+	third = c.on(disk, "new", "a")
+	c.start(third)
+	c.until("replicas on the new store", spread(append(rest, 7)...))
+}
+
+// TestStalledStore: the disk of one store stands still; what it leads goes elsewhere,
+// and the node goes on.
+func TestStalledStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several nodes in real time")
+	}
+	c := newTestNodes(t)
+	first := c.on(fs.NewMem(), "a", "b")
+	if err := first.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.start(first)
+	second, third := c.on(fs.NewMem(), "a"), c.on(fs.NewMem(), "a")
+	c.start(second, third)
+	one := c.connect(first)
+	c.exec(one, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
+	c.exec(one, "INSERT INTO t SELECT g, g FROM generate_series(1, 100) g")
+	c.awaitVoters(first, second, third)
+	over := make(chan struct{})
+	watch := first.store.Stores()[0].DiskWatch()
+	watch.SetFault(func(op *fs.Op) error {
+		if op.Kind.Mutates() {
+			<-over
+		}
+		return nil
+	})
+	c.until("a disk that stands still", func() (bool, string) { return first.store.AnyStalled(), "" })
+	c.exec(one, "UPDATE t SET v = v + 1") // through the same node
+	if first.store.AllStalled() {
+		t.Error("both disks count as stalled")
+	}
+	c.until("support for the node's other store", func() (bool, string) { return first.disksOK(), "" })
+	watch.SetFault(nil)
+	close(over)
+	if got := c.query(one, "SELECT sum(v) FROM t"); got != 5150 {
+		t.Errorf("the sum is %d; want 5150", got)
+	}
+}
+
+// TestLostStores: a store that its node does not have any more counts as down from when
+// that was first seen, unless its node is silent itself.
+func TestLostStores(t *testing.T) {
+	var p placing
+	p.notice(&kvpb.RangeDescriptor{Replicas: []kvpb.ReplicaDescriptor{{Node: 1, Store: 1}, {Node: 2, Store: 2}, {Node: 3, Store: 3}}})
+	begun := time.Now()
+	at := func(d time.Duration, all ...placement.Store) map[kvpb.StoreID]placement.Store {
+		out := map[kvpb.StoreID]placement.Store{}
+		for _, s := range p.lost.appendTo(all, begun.Add(d)) {
+			out[s.ID] = s
+		}
+		return out
+	}
+	one, two := placement.Store{ID: 1, Node: 1}, placement.Store{ID: 2, Node: 2}
+	other := placement.Store{ID: 9, Node: 2}
+	if got := at(0, one, other); len(got) != 3 || got[2].State != placement.Down || got[2].Node != 2 || !got[2].Since.Equal(begun) {
+		t.Errorf("a lost store: %+v", got)
+	}
+	if got := at(time.Minute, one, other); !got[2].Since.Equal(begun) {
+		t.Errorf("a minute later: %+v", got[2])
+	}
+	if got := at(2*time.Minute, one, two, other); len(got) != 3 || got[2].State == placement.Down {
+		t.Errorf("when it is back: %+v", got)
+	}
+	if got := at(3*time.Minute, one, other); !got[2].Since.Equal(begun.Add(3 * time.Minute)) {
+		t.Errorf("lost again: %+v", got[2])
+	}
+}
+
+// TestStoresThatDontFit: what can't be a node's stores is refused.
+func TestStoresThatDontFit(t *testing.T) {
+	for _, c := range []struct {
+		stores []config.Store
+		single bool
+	}{{nil, false}, {config.Dirs("a", "./a"), false}, {config.Dirs("a", "b"), true}, {config.Dirs(""), false}} {
+		cfg := config.Default()
+		cfg.Stores, cfg.SingleNode, cfg.Insecure = c.stores, c.single, true
+		if _, err := New(cfg, Options{FS: fs.NewMem(), Logger: slog.New(slog.DiscardHandler)}); err == nil {
+			t.Error(errors.New("accepted: "), c.stores)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package store
+
+import (
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+const (
+	// maxStanding bounds the replicas of a store that stand for election at a time, and
+	// maxStandingIdle those of ranges that nobody asks for. An election is a few messages
+	// and syncs of the log that those of other ranges share, so this many at once are
+	// about as fast as more, and leave the processor to those who are asked.
+	maxStanding     = 256
+	maxStandingIdle = 64
+	// standingFor is after how long a replica that stands no longer counts.
+	standingFor = 2 * time.Second
+	// turnEvery is how long a replica waits for each other one that should try before it if
+	// somebody waits for the leader, turnEveryIdle if nobody does: the other one may have
+	// thousands of ranges before this one.
+	turnEvery     = 400 * time.Millisecond
+	turnEveryIdle = 2 * time.Second
+	// lookEvery is how often a replica that no majority would support is looked at.
+	lookEvery = 500 * time.Millisecond
+)
+
+// elections are the replicas that want leaders for their ranges. It implements
+// replica.Elections. Those in line are asleep, and cost nothing.
+type elections struct {
+	mayVote func() bool // nil: yes
+
+	mu       sync.Mutex
+	byID     map[*replica.Replica]*candidate // in line
+	later    []*candidate                    // whose time has not come
+	wanted   []*candidate                    // those whose time has come, and who are asked for
+	idle     []*candidate                    // the rest
+	standing map[*replica.Replica]stand
+	idleNow  int // of standing, how many nobody asks for
+}
+
+// candidate is a replica in line. It may be in two lists if it was hurried.
+type candidate struct {
+	r       *replica.Replica
+	turn    int
+	entered time.Time
+	due     time.Time
+	wanted  bool
+	called  bool // its turn has come
+}
+
+// stand is a replica's standing for election.
+type stand struct {
+	since time.Time
+	idle  bool
+}
+
+func newElections() *elections {
+	return &elections{byID: map[*replica.Replica]*candidate{}, standing: map[*replica.Replica]stand{}}
+}
+
+// Enter implements replica.Elections.
+func (e *elections) Enter(r *replica.Replica, turn int, wait time.Duration) {
+	now := time.Now()
+	c := &candidate{r: r, turn: turn, entered: now.Add(wait)}
+	c.due = c.entered.Add(time.Duration(turn) * turnEveryIdle)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.byID[r] = c
+	e.later = append(e.later, c)
+}
+
+// Hurry implements replica.Elections.
+func (e *elections) Hurry(r *replica.Replica) {
+	e.mu.Lock()
+	c := e.byID[r]
+	if c == nil || c.wanted {
+		e.mu.Unlock()
+		return
+	}
+	c.wanted = true
+	if now := time.Now(); now.Before(c.due) {
+		c.due = c.entered.Add(time.Duration(c.turn) * turnEvery) // it is in later
+	} else {
+		e.wanted = append(e.wanted, c)
+	}
+	e.mu.Unlock()
+	e.call()
+}
+
+// Leave implements replica.Elections.
+func (e *elections) Leave(r *replica.Replica) {
+	e.mu.Lock()
+	e.left(r)
+	e.mu.Unlock()
+	e.call()
+}
+
+// left takes a replica out of those that stand. mu is held.
+func (e *elections) left(r *replica.Replica) {
+	if s, ok := e.standing[r]; ok {
+		delete(e.standing, r)
+		if s.idle {
+			e.idleNow--
+		}
+	}
+}
+
+// tick lets those into the lines whose time has come, and forgets those that stand for too
+// long.
+func (e *elections) tick() {
+	now := time.Now()
+	var late []*replica.Replica
+	e.mu.Lock()
+	kept := e.later[:0]
+	for _, c := range e.later {
+		switch {
+		case c.called:
+		case now.Before(c.due):
+			kept = append(kept, c)
+		case c.wanted:
+			e.wanted = append(e.wanted, c)
+		default:
+			e.idle = append(e.idle, c)
+		}
+	}
+	clear(e.later[len(kept):])
+	e.later = kept
+	for r, s := range e.standing {
+		if now.Sub(s.since) > standingFor {
+			e.left(r)
+			late = append(late, r)
+		}
+	}
+	e.mu.Unlock()
+	for _, r := range late {
+		r.Quit()
+	}
+	e.call()
+}
+
+// call has those stand whose turn has come.
+func (e *elections) call() {
+	if e.mayVote != nil && !e.mayVote() {
+		return
+	}
+	for {
+		r := e.next()
+		if r == nil {
+			return
+		}
+		r.Stand()
+	}
+}
+
+// next returns a replica that is to stand now, nil if there is none.
+func (e *elections) next() *replica.Replica {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for {
+		var c *candidate
+		switch {
+		case len(e.standing) >= maxStanding:
+		case len(e.wanted) > 0:
+			c, e.wanted = e.wanted[0], e.wanted[1:]
+		case len(e.idle) > 0 && e.idleNow < maxStandingIdle:
+			c, e.idle = e.idle[0], e.idle[1:]
+		}
+		if c == nil {
+			return nil
+		}
+		if c.called {
+			continue
+		}
+		if !c.r.Electable() {
+			c.due = time.Now().Add(lookEvery)
+			e.later = append(e.later, c)
+			continue
+		}
+		c.called = true
+		delete(e.byID, c.r)
+		e.standing[c.r] = stand{since: time.Now(), idle: !c.wanted}
+		if !c.wanted {
+			e.idleNow++
+		}
+		return c.r
+	}
+}
+
+// counts returns how many replicas are in line, and how many stand.
+func (e *elections) counts() (inLine, standing int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.byID), len(e.standing)
+}

@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+var errDisk = errors.New("the disk reports an error")
+
+// logFault makes one operation on a raft log fail, and counts them.
+type logFault struct {
+	at    int64 // counted from 1; 0: none
+	err   error
+	count atomic.Int64
+}
+
+func (f *logFault) hook(op *fs.Op) error {
+	if op.Kind != fs.OpWrite && op.Kind != fs.OpSync || !strings.Contains(op.Path, "raftlog") {
+		return nil
+	}
+	if f.count.Add(1) == f.at {
+		return f.err
+	}
+	return nil
+}
+
+// TestLogFails lets each write and sync of a node's raft log fail, of the leader's and of
+// a follower's, while two ranges are written, one of them made by a split and merged again.
+// What was acknowledged is there afterwards, on all nodes, when the node has lost
+// everything that it had not made durable.
+func TestLogFails(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		node   int
+		err    error
+		stride int64
+	}{
+		{"leader", 0, errDisk, 9}, {"follower", 1, errDisk, 9}, {"follower-full", 1, syscall.ENOSPC, 11},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			stride := tc.stride
+			if testing.Short() {
+				stride *= 4
+			}
+			all := logFails(t, tc.node, &logFault{err: tc.err})
+			if all < 20 {
+				t.Fatalf("only %d operations of the log", all)
+			}
+			for at := int64(1); at <= all; at += stride {
+				if logFails(t, tc.node, &logFault{at: at, err: tc.err}); t.Failed() {
+					t.Fatalf("operation %d of %d failed", at, all)
+				}
+			}
+		})
+	}
+}
+
+// tryMerge merges a range with the one to its right, or ends the attempt: it takes all
+// stores of both.
+func (c *testCluster) tryMerge(id kvpb.RangeID) {
+	c.t.Helper()
+	l := c.leader(id)
+	if l == nil {
+		return
+	}
+	right := c.nodeOf(l).s.At(l.Desc().EndKey)
+	if right == nil || !right.Leads() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if l.Merge(ctx, right) == nil {
+		return
+	}
+	c.do(id, func(l *replica.Replica) error {
+		if l.Desc().Merging == 0 {
+			return nil
+		}
+		return c.resolve(l)
+	})
+}
+
+// logFails runs the script of TestLogFails with a fault in the log of a node, and returns
+// how many operations that log has seen.
+func logFails(t *testing.T, node int, f *logFault) (ops int64) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		hurt := c.nodes[node]
+		hurt.s.DiskWatch().SetFault(f.hook)
+		c.do(1, func(r *replica.Replica) error {
+			if !r.Desc().ContainsKey([]byte("\x10m")) {
+				return nil // done, though its outcome was not known
+			}
+			return r.Split(context.Background(), []byte("\x10m"), 2)
+		})
+		key := func(p string, i int) string { return fmt.Sprintf("\x10%s%d", p, i) }
+		for i := range 4 {
+			c.put(1, key("a", i), "1")
+			c.put(2, key("m", i), "1")
+		}
+		c.tryMerge(1)
+		for i := range 4 {
+			c.put(1, key("a", i), "2")
+			c.put(c.holder(key("n", i)), key("n", i), "2")
+		}
+		time.Sleep(time.Second)
+		ops = f.count.Load()
+		hurt.s.DiskWatch().SetFault(nil)
+		c.crash(hurt, 1)
+		c.open(hurt)
+		c.introduce()
+		for i := range 4 {
+			for k, want := range map[string]string{key("a", i): "2", key("m", i): "1", key("n", i): "2"} {
+				if v := c.get(c.holder(k), k); v != want {
+					t.Errorf("%q = %q, not %q", k, v, want)
+				}
+			}
+		}
+		c.put(c.holder("\x10z"), "\x10z", "3")
+		c.agree()
+	})
+	return ops
+}

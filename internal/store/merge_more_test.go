@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// The log of a merged range stays until the merge is durable, whatever an earlier
+// replica of the range has left on the store: a power loss would find a range without
+// a log.
+func TestMergedLogAndOldTombstone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.split("f")
+		last := c.nodes[2]
+		c.gather(c.nodes[0], 1, 2)
+		change := func(k replica.ChangeKind) {
+			c.do(2, func(r *replica.Replica) error {
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+				defer cancel()
+				return r.ChangeReplicas(ctx, []replica.Change{{Kind: k, Node: last.id, Store: kvpb.StoreID(last.id)}})
+			})
+			time.Sleep(2 * time.Second)
+			if err := last.s.eng.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		change(replica.Remove)
+		if floor, err := last.s.tombstone(2); err != nil || floor == 0 {
+			t.Fatalf("no tombstone of the replica that was removed: %d, %v", floor, err)
+		}
+		change(replica.AddLearner)
+		change(replica.Promote)
+		c.merge(1)
+		time.Sleep(100 * time.Millisecond)
+		if _, ok := last.s.Replica(2); ok {
+			t.Fatal("the merge has not come to the last node")
+		}
+		m := newMaintenance(last.s)
+		m.destroyLogs()
+		if _, ok := last.s.log.State(raftlog.GroupID(2)); !ok {
+			t.Error("the log is gone before the merge is durable")
+		}
+		c.crash(last, 1)
+		c.open(last)
+		c.introduce()
+		c.put(1, "\x10z", "after")
+		c.agree()
+		if err := last.s.eng.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if _, ok := last.s.log.State(raftlog.GroupID(2)); ok {
+			t.Error("the log is still there though the merge is durable")
+		}
+	})
+}
+
+// A node that is away keeps ranges from being merged, but nothing waits for it.
+func TestNoMergeWithoutAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.split("f")
+		c.gather(c.nodes[0], 1, 2)
+		c.nodes[2].port.down = true
+		time.Sleep(3 * time.Second)
+		left, right := c.leader(1), c.leader(2)
+		began := time.Now()
+		if err := left.Merge(context.Background(), right); !errors.Is(err, replica.ErrNotNow) {
+			t.Errorf("a merge without one of the nodes: %v", err)
+		}
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("it took %v to say so", took)
+		}
+		if d := right.Desc(); left.Desc().Changing() || d.Changing() {
+			t.Errorf("something was begun: %+v, %+v", *left.Desc(), *d)
+		}
+		c.nodes[2].port.down = false
+		time.Sleep(3 * time.Second)
+		c.merge(1)
+	})
+}
+
+// A replica that is within reach but takes nothing in keeps the frozen range waiting
+// for a moment only.
+func TestShortFreeze(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.split("f")
+		c.gather(c.nodes[0], 1, 2)
+		time.Sleep(time.Second)
+		left, right := c.leader(1), c.leader(2)
+		merged := make(chan error, 1)
+		go func() { merged <- left.Merge(context.Background(), right) }()
+		for left.Desc().Merging == 0 { // announced: cut the link before the freeze arrives
+			time.Sleep(100 * time.Microsecond)
+		}
+		c.wire.mu.Lock()
+		c.wire.cut[[2]kvpb.NodeID{1, 3}] = true
+		c.wire.mu.Unlock()
+		began := time.Now()
+		if err := <-merged; err == nil {
+			t.Fatal("merged without the third replica")
+		}
+		if err := c.resolve(left); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 600*time.Millisecond {
+			t.Errorf("frozen for %v", took)
+		}
+		if d := right.Desc(); d.Changing() || left.Desc().Changing() {
+			t.Errorf("left over: %+v", *d)
+		}
+	})
+}
+
+// The range that a split makes has a leader at once, which has the locks, even if the
+// other stores come to the split later than its first call for votes.
+func TestSplitLeadsSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		lead := c.leader(1)
+		nd := c.nodeOf(lead)
+		ctx := context.Background()
+		var held kvpb.LockResponse
+		holder := meta(nd, 1<<40)
+		if err := lead.Lock(ctx, &kvpb.LockRequest{Txn: holder, Key: []byte("\x10z"), Strength: kvpb.LockUpdate}, &held); err != nil {
+			t.Fatal(err)
+		}
+		if err := lead.Split(ctx, []byte("\x10m"), 2); err != nil {
+			t.Fatal(err)
+		}
+		others := func(cut bool) {
+			c.wire.mu.Lock()
+			defer c.wire.mu.Unlock()
+			for _, o := range c.nodes {
+				if o != nd {
+					c.wire.cut[[2]kvpb.NodeID{nd.id, o.id}] = cut
+				}
+			}
+		}
+		others(true) // what was sent now gets lost
+		time.Sleep(20 * time.Millisecond)
+		others(false)
+		began := time.Now()
+		for c.leader(2) == nil {
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(began); took > 250*time.Millisecond {
+			t.Errorf("the new range has a leader after %v", took)
+		}
+		if c.nodeOf(c.leader(2)) != nd {
+			t.Error("another node leads the new range")
+		}
+		err := c.leader(2).Commit(ctx, &kvpb.CommitRequest{
+			Txn: holder, Writes: []kvpb.Write{{Key: []byte("\x10z"), Value: []byte("x")}},
+			Locks: [][]byte{[]byte("\x10z")}, LockEpochs: []uint64{held.Epoch}, AllReadsHere: true,
+		}, &kvpb.CommitResponse{})
+		if err != nil {
+			t.Errorf("the commit under a lock from before the split: %v", err)
+		}
+	})
+}

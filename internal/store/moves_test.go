@@ -1,0 +1,268 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/rpc"
+)
+
+// change makes one step of a change of members at the leader.
+func (c *testCluster) change(id kvpb.RangeID, k replica.ChangeKind, nd *testNode) {
+	c.t.Helper()
+	c.do(id, func(r *replica.Replica) error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		return r.ChangeReplicas(ctx, []replica.Change{{Kind: k, Node: nd.id, Store: kvpb.StoreID(nd.id)}})
+	})
+}
+
+// leave takes the replica of a range away from a node.
+func (c *testCluster) leave(id kvpb.RangeID, nd *testNode) {
+	c.t.Helper()
+	c.change(id, replica.Remove, nd)
+	for n := 0; ; n++ {
+		if _, ok := nd.s.Replica(id); !ok {
+			return
+		}
+		if n == 2000 {
+			c.t.Fatalf("node %d still has its replica of range %d", nd.id, id)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Moving a replica to a store and away again flushes the engine in neither case; the
+// log of the removed one stays until its end is durable, whatever else comes, and a
+// crash before that brings it back.
+func TestMovesDoNotFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 2)
+		defer c.closeAll()
+		two := c.nodes[1]
+		c.fill(1, "k", 20, 100)
+		var flushes atomic.Int32
+		two.s.eng.OnFlush(func() { flushes.Add(1) })
+		c.change(1, replica.AddLearner, two)
+		time.Sleep(2 * time.Second)
+		c.sameData(1)
+		c.leave(1, two)
+		if n := flushes.Load(); n != 0 {
+			t.Errorf("%d flushes", n)
+		}
+		if _, ok := two.s.log.State(raftlog.GroupID(1)); !ok {
+			t.Error("the log is gone before the replica's end is durable")
+		}
+		crash := fs.CrashClone(two.fs, 0, 1)
+		if err := two.s.eng.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if _, ok := two.s.log.State(raftlog.GroupID(1)); ok {
+			t.Error("the log is still there")
+		}
+		clock := hlc.New(func() int64 { return time.Now().UnixNano() }, 250*time.Millisecond)
+		s, err := Open(Options{FS: crash, Dir: "s", Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
+		if err == nil {
+			err = s.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := s.Replica(1); !ok || !r.Initialized() {
+			t.Error("a crash before the replica's end was durable lost it")
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A replica comes back to a store that has just lost one of the same range: the end of
+// the former one becomes durable first, so that no crash leaves two.
+func TestReplicaComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 2)
+		defer c.closeAll()
+		two := c.nodes[1]
+		c.fill(1, "k", 20, 100)
+		for range 3 {
+			c.change(1, replica.AddLearner, two)
+			time.Sleep(2 * time.Second)
+			c.sameData(1)
+			c.leave(1, two)
+		}
+		c.change(1, replica.AddLearner, two)
+		time.Sleep(2 * time.Second)
+		c.sameData(1)
+		r, _ := two.s.Replica(1)
+		if st, ok := two.s.log.State(raftlog.GroupID(1)); !ok || st.Replica != uint64(r.ReplicaID()) {
+			t.Errorf("the log is that of replica %d, the replica is %d", st.Replica, r.ReplicaID())
+		}
+	})
+}
+
+// A replica whose range was moved away comes back as two ranges after a split, while
+// nothing of it is durable here: what a crash leaves holds no key twice.
+func TestSnapshotBehindRemoval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 2)
+		defer c.closeAll()
+		two := c.nodes[1]
+		c.fill(1, "a", 5, 100)
+		c.fill(1, "z", 5, 100)
+		c.change(1, replica.AddLearner, two)
+		time.Sleep(2 * time.Second)
+		c.leave(1, two)
+		c.do(1, func(r *replica.Replica) error { return r.Split(context.Background(), []byte("\x10m"), 2) })
+		c.change(2, replica.AddLearner, two)
+		time.Sleep(2 * time.Second)
+		c.sameData(2)
+		clock := hlc.New(func() int64 { return time.Now().UnixNano() }, 250*time.Millisecond)
+		s, err := Open(Options{FS: fs.CrashClone(two.fs, 0, 1), Dir: "s", Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
+		if err == nil {
+			err = s.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := s.Replicas(); len(all) != 1 || all[0].RangeID() != 2 {
+			t.Errorf("after a crash there are %d replicas", len(all))
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A follower that was away, while everything became durable and another replica took
+// over leadership, catches up from the log of the new leader.
+func TestCatchUpFromNewLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.fill(1, "k", 50, 100)
+		first := c.leading(1)
+		away, heir := c.other(first), c.other(first, c.other(first))
+		c.close(away)
+		c.fill(1, "n", 50, 100)
+		time.Sleep(time.Second)
+		for _, nd := range c.nodes {
+			if nd != away {
+				if err := nd.s.eng.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		time.Sleep(time.Second)
+		c.transfer(1, heir)
+		snapshots := 0
+		c.wire.onCall = func(_, _ kvpb.NodeID, m rpc.Method, req []byte) error {
+			if part(m, req) == partBegin {
+				snapshots++
+			}
+			return nil
+		}
+		c.open(away)
+		c.introduce()
+		time.Sleep(5 * time.Second)
+		c.sameData(1)
+		if snapshots != 0 {
+			t.Errorf("%d snapshots", snapshots)
+		}
+	})
+}
+
+// While leadership moves, reads and writes of clients at all nodes pause for 50 ms at
+// the most, in 99 of 100 moves.
+func TestTransferPause(t *testing.T) {
+	const moves, limit = 60, 50 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "1")
+		var mu sync.Mutex
+		worst := map[string]time.Duration{}
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		load := func(what string, op func(context.Context) error) {
+			wg.Go(func() {
+				for ctx := context.Background(); ; time.Sleep(time.Millisecond) {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					began := time.Now()
+					if err := op(ctx); err != nil && !kv.IsRetryable(err) {
+						t.Errorf("%s: %v", what, err)
+						return
+					}
+					mu.Lock()
+					worst[what] = max(worst[what], time.Since(began))
+					mu.Unlock()
+				}
+			})
+		}
+		for i, nd := range c.nodes {
+			db := c.gateway(nd)
+			load("read", func(ctx context.Context) error {
+				txn := db.Begin(kv.TxnOptions{ReadOnly: true})
+				defer txn.Rollback(ctx)
+				txn.BeginStatement()
+				_, _, err := txn.Get(ctx, []byte("\x10a"))
+				return err
+			})
+			load("write", func(ctx context.Context) error {
+				txn := db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
+				txn.BeginStatement()
+				key := []byte{0x10, 'w', byte(i)}
+				_, err := txn.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
+				if err = errors.Join(err, txn.Put(key, []byte("1"))); err != nil {
+					txn.Rollback(ctx)
+					return err
+				}
+				return txn.Commit(ctx)
+			})
+		}
+		pauses := map[string][]time.Duration{}
+		for n := range moves {
+			time.Sleep(100 * time.Millisecond)
+			mu.Lock()
+			clear(worst)
+			mu.Unlock()
+			from := c.leading(1)
+			c.transfer(1, c.other(from, c.nodes[n%3]))
+			time.Sleep(100 * time.Millisecond)
+			mu.Lock()
+			for what, d := range worst {
+				pauses[what] = append(pauses[what], d)
+			}
+			mu.Unlock()
+		}
+		close(stop)
+		wg.Wait()
+		for what, all := range pauses {
+			slices.Sort(all)
+			p99 := all[len(all)*99/100]
+			t.Logf("%s: median %v, p99 %v of %d moves", what, all[len(all)/2], p99, len(all))
+			if p99 > limit {
+				t.Errorf("%s: paused for %v", what, p99)
+			}
+		}
+	})
+}
