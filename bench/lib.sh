@@ -11,6 +11,19 @@ lichen=${LICHEN:-$bench_dir/../bin/lichen}
 pids=()
 pg_data=
 
+# common_option ARGUMENT: an option that all scripts have; none of them: an error. Help is
+# the comment at the beginning of the script.
+common_option() {
+  local v=${1#*=}
+  case $1 in
+    --work=*) work_parent=$v ;;
+    --out=*) out=$v ;;
+    --keep) keep=1 ;;
+    -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+    *) die "unknown option $1 (see --help)" ;;
+  esac
+}
+
 # need PROGRAM PACKAGE: the program, found on the path or among PostgreSQL 15's.
 need() {
   command -v "$1" && return
@@ -21,7 +34,7 @@ need() {
 
 # LICHEN_BENCH_PORTS=FIRST-LAST says which ports may be used.
 free_port() {
-  local p first=20000 last=39999
+  local p first=20000 last=32767 # below the ports of outgoing connections
   [ -n "${LICHEN_BENCH_PORTS:-}" ] && first=${LICHEN_BENCH_PORTS%-*} last=${LICHEN_BENCH_PORTS#*-}
   for _ in $(seq 100); do
     p=$((first + (RANDOM * 32768 + RANDOM) % (last - first + 1)))

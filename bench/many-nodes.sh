@@ -26,11 +26,7 @@ for a in "$@"; do
     --base=*) base=$v ;;
     --patience=*) patience=$v ;;
     --target=*) target=$v ;;
-    --work=*) work_parent=$v ;;
-    --out=*) out=$v ;;
-    --keep) keep=1 ;;
-    -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) die "unknown option $a (see --help)" ;;
+    *) common_option "$a" ;;
   esac
 done
 prepare_dirs

@@ -28,11 +28,7 @@ for a in "$@"; do
     --tables=*) tables=$v ;;
     --table-size=*) table_size=$v ;;
     --records=*) records=$v ;;
-    --work=*) work_parent=$v ;;
-    --out=*) out=$v ;;
-    --keep) keep=1 ;;
-    -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) die "unknown option $a (see --help)" ;;
+    *) common_option "$a" ;;
   esac
 done
 wants() { [[ ",$only," == *",$1,"* ]]; }
@@ -76,6 +72,24 @@ pgbench_tests() {
   each_round run_pgbench pgbench-tpcb-prepared-8 -M prepared -c 8 -j 1
   each_round run_pgbench pgbench-tpcb-simple-8 -M simple -c 8 -j 1
   each_round run_pgbench pgbench-update-prepared-8 -b simple-update -M prepared -c 8 -j 1
+  hot_row_test
+}
+
+# hot_row_test: 64 clients add one to the same row; at the end nothing may be missing.
+hot_row_test() {
+  local s
+  selected pgbench-hot-row-64 || return
+  echo "UPDATE hot_row SET n = n + 1 WHERE id = 1;" >"$work/hot-row.sql"
+  for s in postgres lichen; do
+    psql -X -q -h 127.0.0.1 -p "$(port_of $s)" -U root -c "CREATE TABLE hot_row (id INT PRIMARY KEY, n INT)" \
+      -c "INSERT INTO hot_row VALUES (1, 0)" defaultdb || die "cannot create hot_row on $s"
+  done
+  each_round run_pgbench pgbench-hot-row-64 -M prepared -c 64 -j 2 -f "$work/hot-row.sql"
+  for s in postgres lichen; do
+    [ "$(psql -X -At -h 127.0.0.1 -p "$(port_of $s)" -U root -c "SELECT n FROM hot_row" defaultdb)" = \
+      "$(awk '/^number of transactions actually processed/{n += $6} END {print n+0}' "$out"/pgbench-hot-row-64."$s".*)" ] ||
+      note "pgbench-hot-row-64: the count on $s is not that of the transactions"
+  done
 }
 
 sysbench_at() { # PORT SCRIPT ARGUMENT…

@@ -19,11 +19,7 @@ for a in "$@"; do
     --seconds=*) seconds=$v ;;
     --scale=*) scale=$v ;;
     --log-bytes=*) log_bytes=$v ;;
-    --work=*) work_parent=$v ;;
-    --out=*) out=$v ;;
-    --keep) keep=1 ;;
-    -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) die "unknown option $a (see --help)" ;;
+    *) common_option "$a" ;;
   esac
 done
 need pgbench postgresql-contrib >/dev/null || exit 1

@@ -1,9 +1,11 @@
 package apply
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -123,6 +125,10 @@ func (a *Applier) Entry(index, term uint64, data []byte, note func(txn kvpb.TxnI
 	return nil
 }
 
+// Threshold returns the collection threshold that the entries since the last Finish set,
+// empty if they set none.
+func (a *Applier) Threshold() hlc.Timestamp { return a.threshold }
+
 // Trigger returns what the last entry said about the range, nil if nothing.
 func (a *Applier) Trigger() *Trigger { return a.trigger }
 
@@ -144,6 +150,17 @@ func (a *Applier) Finish() error {
 	return err
 }
 
+// raiseThreshold raises the collection threshold; it never falls (invariant A4): a
+// command that was proposed before a merge may be applied after it.
+func (a *Applier) raiseThreshold(th hlc.Timestamp) error {
+	present, err := a.presentThreshold()
+	if err != nil || th.LessEq(present) {
+		return err
+	}
+	a.threshold = th
+	return a.batch.Set(keys.RangeGCThreshold(uint64(a.id)), appendTimestamp(nil, th))
+}
+
 func (a *Applier) command(borders uint64, cmd []byte) error {
 	if len(cmd) == 0 { // a barrier
 		a.note(kvpb.TxnID{}, hlc.Timestamp{}, true)
@@ -161,14 +178,13 @@ func (a *Applier) command(borders uint64, cmd []byte) error {
 	for p := cmd[headerLen:]; ok && len(p) > 0; {
 		kind := opKind(p[0])
 		var key, value []byte
-		var whole bool
-		if key, p, whole = cutBytes(p[1:]); !whole {
-			return ErrDamaged
-		}
-		if value, p, whole = cutBytes(p); !whole {
-			return ErrDamaged
-		}
 		var err error
+		if key, p, err = encoding.DecodeLenBytes(p[1:]); err != nil {
+			return ErrDamaged
+		}
+		if value, p, err = encoding.DecodeLenBytes(p); err != nil {
+			return ErrDamaged
+		}
 		if kind == opDescriptor || kind == opSplit || kind == opMerge {
 			ok, err = a.describe(kind, key, value)
 		} else {
@@ -212,8 +228,29 @@ func (a *Applier) operation(kind opKind, ts hlc.Timestamp, key, value []byte) er
 		if !ok {
 			return ErrDamaged
 		}
-		a.threshold = th
-		return a.batch.Set(keys.RangeGCThreshold(uint64(a.id)), value)
+		return a.raiseThreshold(th)
 	}
 	return fmt.Errorf("%w: operation %d", ErrDamaged, kind)
+}
+
+// StateIn reads up to where a range was applied, and its collection threshold, in the
+// state that a reader sees; ok is false if the range is not there.
+func StateIn(r *mvcc.Reader, id kvpb.RangeID) (st State, threshold hlc.Timestamp, ok bool, err error) {
+	state, bound := keys.RangeAppliedState(uint64(id)), keys.RangeGCThreshold(uint64(id))
+	err = r.Each(keys.RangeLocalSpan(uint64(id)), func(key, value []byte) (bool, error) {
+		switch {
+		case bytes.Equal(key, state):
+			if st, err = decodeState(value); err != nil {
+				return false, err
+			}
+			ok = true
+		case bytes.Equal(key, bound):
+			var whole bool
+			if threshold, whole = timestamp(value); !whole {
+				return false, fmt.Errorf("range %d: collection threshold: %w", id, ErrDamaged)
+			}
+		}
+		return true, nil
+	})
+	return st, threshold, ok, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
@@ -143,8 +144,8 @@ func Commands(entry []byte, fn func(borders uint64, command []byte) error) error
 		if w <= 0 {
 			return ErrDamaged
 		}
-		cmd, rest, ok := cutBytes(p[w:])
-		if !ok {
+		cmd, rest, err := encoding.DecodeLenBytes(p[w:])
+		if err != nil {
 			return ErrDamaged
 		}
 		if err := fn(borders, cmd); err != nil {
@@ -176,13 +177,4 @@ func garbage(p []byte) (g mvcc.Garbage, ok bool) {
 	g.TS, ok = timestamp(p[:12])
 	g.Size = binary.BigEndian.Uint32(p[12:])
 	return g, ok
-}
-
-// cutBytes takes a length and that many bytes off p.
-func cutBytes(p []byte) (b, rest []byte, ok bool) {
-	n, w := binary.Uvarint(p)
-	if w <= 0 || n > uint64(len(p)-w) {
-		return nil, nil, false
-	}
-	return p[w : w+int(n) : w+int(n)], p[w+int(n):], true
 }

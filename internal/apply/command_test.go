@@ -160,3 +160,28 @@ func TestBorders(t *testing.T) {
 		t.Errorf("state of the right half: %v, %v", st, err)
 	}
 }
+
+// A command that raises the collection threshold may come after one that raised it higher.
+func TestThresholdNeverFalls(t *testing.T) {
+	e := openEngine(t)
+	var a Applier
+	a.Reset(e, 1, testDescriptor(), State{Index: 10, Term: 5})
+	want := hlc.Timestamp{}
+	for i, wall := range []int64{60, 90, 70, 100, 100, 80} {
+		var b Builder
+		b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
+		b.RaiseThreshold(hlc.Timestamp{WallTime: wall})
+		if err := a.Entry(uint64(11+i), 6, AppendEntry(nil, 1, b.Bytes()), ignore); err != nil {
+			t.Fatal(err)
+		}
+		want = want.Max(hlc.Timestamp{WallTime: wall})
+		if i%2 == 1 { // some in one batch
+			if err := a.Finish(); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := LoadThreshold(e, 1); err != nil || got != want {
+				t.Fatalf("after %d the threshold is %v, want %v; %v", wall, got, want, err)
+			}
+		}
+	}
+}

@@ -3,7 +3,8 @@
 //
 // A command is a physical write set that the leader's eval made; replica puts
 // all commands that wait for a range into one entry. Applying reads nothing of
-// the engine, so that replay after a crash does exactly what was done before.
+// the engine but the range's own descriptor and collection threshold, so that replay
+// after a crash does exactly what was done before.
 // docs/formats/commands.md gives the bytes.
 //
 // Read command.go (Builder, the format), then apply.go (Applier).
@@ -16,6 +17,7 @@
 //	    (Applier.Finish writes the state into the batch that Entry filled).
 //	A3. Entries are applied in the order of their indexes, without a gap
 //	    (Applier.Entry).
+//	A4. A range's collection threshold never falls (Applier.raiseThreshold).
 //
 // An Applier is used by one goroutine at a time. It does not wake those who
 // wait for a command: replica does.

@@ -44,19 +44,12 @@ func decodeMerge(p []byte) (*Merge, error) {
 // Absorb completes the merge that the last entry asked for: the right range's data
 // becomes this one's where it is, and the range itself is gone from the store.
 func (a *Applier) Absorb(m *Merge) error {
-	th, err := a.presentThreshold()
+	th, err := LoadThreshold(a.eng, m.Right.RangeID)
+	if err == nil {
+		err = a.raiseThreshold(th)
+	}
 	if err != nil {
 		return err
-	}
-	other, err := LoadThreshold(a.eng, m.Right.RangeID)
-	if err != nil {
-		return err
-	}
-	if th.Less(other) {
-		a.threshold = other
-		if err := a.batch.Set(keys.RangeGCThreshold(uint64(a.id)), appendTimestamp(nil, other)); err != nil {
-			return err
-		}
 	}
 	return Forget(a.batch, m.Right.RangeID, MergedAway)
 }

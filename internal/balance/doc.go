@@ -23,7 +23,8 @@
 // only a hint: when its turn comes the range is looked at afresh. Moves that were
 // made since the stores were measured are added to the measurements. Where several
 // leaders see the same imbalance each acts with a chance that lets about as many act
-// as are needed (Action.Headroom).
+// as are needed (Action.Headroom). While a scan of many ranges has found nothing to do,
+// nobody asks for anything and the stores have what they had, few scans are made (rests).
 //
 // # Invariants
 //

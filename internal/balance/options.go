@@ -36,6 +36,8 @@ type Options struct {
 	// MergeAfter is how long a range must be led here unchanged before it is merged,
 	// and how long it is left alone when it turned out that it can't be.
 	MergeAfter time.Duration
+	// NoMerge: nothing is merged.
+	NoMerge bool
 	// Seed draws the chances; two nodes should differ.
 	Seed uint64
 }
@@ -49,6 +51,8 @@ const (
 	maxShownTasks  = 32               // in Status
 	mergeQPSShare  = 0.25
 	minRescan      = 100 * time.Millisecond
+	restsFrom      = 256 // ranges that a node leads: of fewer, every ScanIdle brings a scan
+	restScans      = 6   // of a cluster at rest one scan in so many is made
 	defaultSizeMax = 512 << 20
 	defaultSizeMin = 128 << 20
 )

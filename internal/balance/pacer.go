@@ -8,7 +8,7 @@ import (
 
 // pacer says what may start. Its owner holds a mutex.
 type pacer struct {
-	opts                *Options
+	opts                func() *Options
 	changes, transfers  int // in progress
 	calm                int // of the changes: those for which there is no hurry
 	nextMove, nextLeave time.Time
@@ -20,11 +20,11 @@ type pacer struct {
 
 // refill adds to the budget what time has brought.
 func (p *pacer) refill(now time.Time) {
-	full := float64(p.opts.SnapshotRate) * snapshotBurst.Seconds()
+	full := float64(p.opts().SnapshotRate) * snapshotBurst.Seconds()
 	if p.budgetAt.IsZero() {
 		p.budget = full
 	} else {
-		p.budget = min(full, p.budget+now.Sub(p.budgetAt).Seconds()*float64(p.opts.SnapshotRate))
+		p.budget = min(full, p.budget+now.Sub(p.budgetAt).Seconds()*float64(p.opts().SnapshotRate))
 	}
 	p.budgetAt = now
 }
@@ -37,7 +37,7 @@ func (p *pacer) spend(bytes int64) { p.budget -= float64(bytes) }
 func (p *pacer) admit(t *task, now time.Time) (ok bool, again time.Time) {
 	p.refill(now)
 	if t.isTransfer() {
-		if p.transfers >= p.opts.MaxTransfers {
+		if p.transfers >= p.opts().MaxTransfers {
 			return false, time.Time{}
 		}
 		if t.class == placement.Balance && now.Before(p.nextTransfer) {
@@ -45,7 +45,7 @@ func (p *pacer) admit(t *task, now time.Time) (ok bool, again time.Time) {
 		}
 		return true, time.Time{}
 	}
-	if p.changes >= p.opts.MaxChanges {
+	if p.changes >= p.opts().MaxChanges {
 		return false, time.Time{}
 	}
 	if t.merge && now.Before(p.nextMerge) {
@@ -54,10 +54,10 @@ func (p *pacer) admit(t *task, now time.Time) (ok bool, again time.Time) {
 	if t.copies() > 0 {
 		least := 0.0
 		if t.class == placement.Repair {
-			least = -float64(p.opts.SnapshotRate) * snapshotBurst.Seconds()
+			least = -float64(p.opts().SnapshotRate) * snapshotBurst.Seconds()
 		}
 		if p.budget < least {
-			wait := (least - p.budget) / float64(p.opts.SnapshotRate)
+			wait := (least - p.budget) / float64(p.opts().SnapshotRate)
 			return false, now.Add(time.Duration(wait*float64(time.Second)) + time.Millisecond)
 		}
 	}
@@ -82,14 +82,14 @@ func (p *pacer) start(t *task, now time.Time) {
 	case t.isTransfer():
 		p.transfers++
 		if balance {
-			p.nextTransfer = now.Add(p.opts.TransferPause)
+			p.nextTransfer = now.Add(p.opts().TransferPause)
 		}
 	default:
 		p.changes++
 		p.spend(t.copies())
 		switch {
 		case t.merge:
-			p.nextMerge = now.Add(p.opts.MergePause)
+			p.nextMerge = now.Add(p.opts().MergePause)
 		case t.calm():
 			p.calm++
 			p.rest(now, 0)
@@ -100,8 +100,8 @@ func (p *pacer) start(t *task, now time.Time) {
 // rest sets when the next moves may start for which there is no hurry. Those for
 // balance wait for the others as well.
 func (p *pacer) rest(now time.Time, took time.Duration) {
-	p.nextLeave = later(p.nextLeave, now.Add(max(p.opts.LeavePause, leaveRest*took)))
-	p.nextMove = later(p.nextMove, now.Add(max(p.opts.MovePause, moveRest*took)))
+	p.nextLeave = later(p.nextLeave, now.Add(max(p.opts().LeavePause, leaveRest*took)))
+	p.nextMove = later(p.nextMove, now.Add(max(p.opts().MovePause, moveRest*took)))
 }
 
 func later(a, b time.Time) time.Time {
@@ -126,5 +126,5 @@ func (p *pacer) done(t *task, now time.Time) {
 
 // full reports whether nothing at all may start.
 func (p *pacer) full() bool {
-	return p.changes >= p.opts.MaxChanges && p.transfers >= p.opts.MaxTransfers
+	return p.changes >= p.opts().MaxChanges && p.transfers >= p.opts().MaxTransfers
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/balance/placement"
@@ -14,7 +15,7 @@ import (
 
 // Queue finds and does what the ranges led by this node need.
 type Queue struct {
-	opts    Options
+	tuned   atomic.Pointer[Options]
 	ranges  Ranges
 	stores  Stores
 	changer Changer
@@ -32,8 +33,10 @@ type Queue struct {
 	rng      *rand.Rand
 	lastScan time.Time
 	nextScan time.Time
+	woken    bool // since the last scan
 	seen     survey
 	states   uint64 // of the stores at the last scan
+	resting  restState
 	stats    Stats
 }
 
@@ -54,17 +57,29 @@ type madeMove struct {
 // NewQueue makes a queue that does nothing until Step or Run is called.
 func NewQueue(ranges Ranges, stores Stores, changer Changer, opts Options) *Queue {
 	opts.fill()
-	q := &Queue{opts: opts, ranges: ranges, stores: stores, changer: changer,
+	q := &Queue{ranges: ranges, stores: stores, changer: changer,
 		wake: make(chan struct{}, 1), running: map[kvpb.RangeID]*task{}, failed: map[kvpb.RangeID]*failure{},
 		noMerge: map[kvpb.RangeID]time.Time{}, calm: map[kvpb.RangeID]calm{}, drawn: map[kvpb.StoreID]time.Time{}, rng: rand.New(rand.NewPCG(opts.Seed, 1))}
-	q.pacer.opts = &q.opts
+	q.tuned.Store(&opts)
+	q.pacer.opts = q.opts
 	return q
 }
+
+// Tune changes the options. What has begun goes on under the earlier ones.
+func (q *Queue) Tune(change func(*Options)) {
+	o := *q.opts()
+	change(&o)
+	o.fill()
+	q.tuned.Store(&o)
+	q.Wake()
+}
+
+func (q *Queue) opts() *Options { return q.tuned.Load() }
 
 // Wake asks for a scan soon: a configuration, a store or a range has changed.
 func (q *Queue) Wake() {
 	q.mu.Lock()
-	q.nextScan = time.Time{}
+	q.nextScan, q.woken = time.Time{}, true
 	q.mu.Unlock()
 	q.signal()
 }
@@ -109,7 +124,7 @@ func (q *Queue) Run(ctx context.Context) {
 			t, again := q.next(time.Now())
 			if t == nil {
 				// Not longer than ScanBusy, to notice when the state of a store changes.
-				timer.Reset(min(max(time.Until(again), time.Millisecond), q.opts.ScanBusy))
+				timer.Reset(min(max(time.Until(again), time.Millisecond), q.opts().ScanBusy))
 				break
 			}
 			tasks.Go(func() {
@@ -130,18 +145,16 @@ func (q *Queue) picture(now time.Time) *placement.Cluster {
 
 func (q *Queue) pictureLocked(now time.Time) *placement.Cluster {
 	stores := q.stores.Stores()
-	c := placement.NewCluster(now, stores, q.opts.Placement)
+	c := placement.NewCluster(now, stores, q.opts().Placement)
 	measured := make(map[kvpb.StoreID]time.Time, len(stores))
 	for i := range stores {
 		measured[stores[i].ID] = stores[i].Measured
 	}
 	kept := q.made[:0]
 	for _, m := range q.made {
-		if now.Sub(m.at) > overlayMaxAge {
-			continue
+		if now.Sub(m.at) <= overlayMaxAge && c.ApplySince(&m.r, m.action, func(s kvpb.StoreID) bool { return measured[s].Before(m.at) }) {
+			kept = append(kept, m)
 		}
-		kept = append(kept, m)
-		c.ApplySince(&m.r, m.action, func(s kvpb.StoreID) bool { return measured[s].Before(m.at) })
 	}
 	clear(q.made[len(kept):])
 	q.made = kept
@@ -162,6 +175,11 @@ func (q *Queue) scanIfDue(now time.Time) {
 		q.nextScan = q.lastScan.Add(minRescan)
 		return
 	}
+	if q.rests(c, now) {
+		q.nextScan = now.Add(q.opts().ScanIdle)
+		return
+	}
+	q.woken = false
 	q.seen = survey{blocked: map[string]*BlockedRanges{}}
 	clear(q.waiting)
 	q.waiting = q.waiting[:0]
@@ -175,12 +193,31 @@ func (q *Queue) scanIfDue(now time.Time) {
 	sort.SliceStable(q.waiting, func(i, j int) bool { return q.waiting[i].priority > q.waiting[j].priority })
 	q.forget(now)
 	q.lastScan = now
-	q.nextScan = now.Add(q.opts.ScanIdle)
+	q.nextScan = now.Add(q.opts().ScanIdle)
+	q.resting.sum, q.resting.many = c.RestSum()
+	q.resting.many = q.resting.many && len(led) >= restsFrom && len(q.running)+len(q.waiting)+len(q.failed) == 0 && !q.seen.work()
 	if len(q.running) > 0 || q.seen.busy || len(q.waiting) > 0 && !q.waiting[0].merge {
-		q.nextScan = now.Add(q.opts.ScanBusy)
+		q.nextScan = now.Add(q.opts().ScanBusy)
 	}
 	q.stats.Scans++
 	q.stats.ScanTime += time.Since(now)
+}
+
+// restState is how the cluster was when a scan found nothing to do.
+type restState struct {
+	many bool // there was nothing, of many ranges
+	sum  uint64
+}
+
+// rests reports whether a scan that is due may wait: the last one looked at many ranges and
+// found nothing to do, nobody asks for anything and the stores have what they had. The
+// caller holds q.mu.
+func (q *Queue) rests(c *placement.Cluster, now time.Time) bool {
+	if !q.resting.many || q.woken || now.Sub(q.lastScan) >= restScans*q.opts().ScanIdle {
+		return false
+	}
+	sum, rests := c.RestSum()
+	return rests && sum == q.resting.sum
 }
 
 func (q *Queue) rested(id kvpb.RangeID, now time.Time) bool {
@@ -201,7 +238,7 @@ func (q *Queue) forget(now time.Time) {
 		}
 	}
 	for id, f := range q.failed {
-		if now.Sub(f.until) > 2*q.opts.BackoffMax {
+		if now.Sub(f.until) > 2*q.opts().BackoffMax {
 			delete(q.failed, id)
 		}
 	}
@@ -310,7 +347,7 @@ func (q *Queue) finish(ctx context.Context, t *task, err error) {
 		}
 		f.n++
 		f.err = err
-		f.until = now.Add(min(q.opts.BackoffMin<<min(f.n-1, 20), q.opts.BackoffMax))
+		f.until = now.Add(min(q.opts().BackoffMin<<min(f.n-1, 20), q.opts().BackoffMax))
 		q.stats.Failures++
 		return
 	}

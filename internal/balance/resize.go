@@ -119,10 +119,10 @@ func (q *Queue) split(ctx context.Context, r *RangeInfo, why splitReason, key []
 func (q *Queue) merge(ctx context.Context, left *RangeInfo) error {
 	id := left.Desc.RangeID
 	right, ok := q.ranges.Right(ctx, id)
-	why, rest := "the next range is not known", q.opts.ScanIdle
+	why, rest := "the next range is not known", q.opts().ScanIdle
 	if ok {
-		rest = q.opts.MergeAfter
-		why = Mergeable(left, &right, time.Now(), &q.opts)
+		rest = q.opts().MergeAfter
+		why = Mergeable(left, &right, time.Now(), q.opts())
 	}
 	if why == "" && q.picture(time.Now()).Decide(&right.Range, right.Zone).Class != placement.Balance {
 		why = "the next range has to be put right first"

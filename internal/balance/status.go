@@ -55,6 +55,11 @@ type survey struct {
 	busy                               bool // a range is being sampled
 }
 
+// work reports whether there is something that is not as it should be, or may soon be.
+func (s *survey) work() bool {
+	return s.busy || s.under+s.unavailable+s.misplaced+len(s.blocked) > 0
+}
+
 func (s *survey) note(c *placement.Cluster, r *RangeInfo, a placement.Action) {
 	s.led++
 	if c.UnderReplicated(r.Desc, r.Zone) {

@@ -59,7 +59,7 @@ func (t *task) copies() int64 {
 func (q *Queue) consider(c *placement.Cluster, r *RangeInfo, sv *survey) *task {
 	now := c.Now()
 	if r.Load != nil {
-		r.Load.Tick(now, q.opts.SplitQPS, q.opts.LoadWindow)
+		r.Load.Tick(now, q.opts().SplitQPS, q.opts().LoadWindow)
 		sv.busy = sv.busy || r.Load.Sampling()
 	}
 	a := c.Decide(&r.Range, r.Zone)
@@ -86,8 +86,8 @@ func (q *Queue) consider(c *placement.Cluster, r *RangeInfo, sv *survey) *task {
 // q.mu.
 func (q *Queue) mayMerge(r *RangeInfo, now time.Time) bool {
 	id := r.Desc.RangeID
-	return !r.FixedEnd && smallAndCold(r, q.opts.MergeQPS) && !now.Before(q.noMerge[id]) &&
-		now.Sub(q.calm[id].since) >= q.opts.MergeAfter
+	return !q.opts().NoMerge && !r.FixedEnd && smallAndCold(r, q.opts().MergeQPS) && !now.Before(q.noMerge[id]) &&
+		now.Sub(q.calm[id].since) >= q.opts().MergeAfter
 }
 
 // calm says since when a range is led here with the same generation, but for merges.
@@ -118,7 +118,7 @@ func (q *Queue) observe(r *RangeInfo, now time.Time) {
 
 // perform carries a task out.
 func (q *Queue) perform(ctx context.Context, t *task) error {
-	ctx, cancel := context.WithTimeout(ctx, q.opts.TaskTimeout)
+	ctx, cancel := context.WithTimeout(ctx, q.opts().TaskTimeout)
 	defer cancel()
 	switch {
 	case t.split != splitNone:

@@ -69,8 +69,8 @@ func (f *demoFlags) check() error {
 		return usageError{fmt.Errorf("--nodes must lie between 1 and %d", maxDemoNodes)}
 	case f.global && f.localities != "":
 		return usageError{errors.New("--global has localities of its own: leave out --demo-locality")}
-	case f.global && f.nodes < len(worldRegions):
-		return usageError{fmt.Errorf("--global needs --nodes=%d or more: there are that many regions", len(worldRegions))}
+	case f.global && f.nodes < worldCycle:
+		return usageError{fmt.Errorf("--global needs --nodes=%d or more: there are that many regions", worldCycle)}
 	}
 	return nil
 }

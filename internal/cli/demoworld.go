@@ -9,20 +9,25 @@ import (
 	"time"
 )
 
+// worldCycle is in how many of the regions demo --global puts its nodes; the last one is
+// there for nodes that are added to it, as by \demo add region=asia-northeast1.
+const worldCycle = 3
+
 // worldRegions are the regions of demo --global; worldTrips the round trips between
 // them, and within one.
 var (
-	worldRegions = [...]string{"us-east1", "us-west1", "europe-west1"}
-	worldTrips   = [...][3]time.Duration{
-		{0, 66 * time.Millisecond, 64 * time.Millisecond},
-		{66 * time.Millisecond, 0, 146 * time.Millisecond},
-		{64 * time.Millisecond, 146 * time.Millisecond, 0},
+	worldRegions = [...]string{"us-east1", "us-west1", "europe-west1", "asia-northeast1"}
+	worldTrips   = [...][4]time.Duration{
+		{0, 66 * time.Millisecond, 64 * time.Millisecond, 156 * time.Millisecond},
+		{66 * time.Millisecond, 0, 146 * time.Millisecond, 98 * time.Millisecond},
+		{64 * time.Millisecond, 146 * time.Millisecond, 0, 224 * time.Millisecond},
+		{156 * time.Millisecond, 98 * time.Millisecond, 224 * time.Millisecond, 0},
 	}
 )
 
 // worldLocality is where node i, from 0, of demo --global is.
 func worldLocality(i int) string {
-	return fmt.Sprintf("region=%s,az=%c", worldRegions[i%len(worldRegions)], 'b'+i/len(worldRegions)%3)
+	return fmt.Sprintf("region=%s,az=%c", worldRegions[i%worldCycle], 'b'+i/worldCycle%3)
 }
 
 // worldRegion returns the index of a locality's region, 0 for one that is elsewhere.

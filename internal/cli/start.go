@@ -130,9 +130,6 @@ func (f *startFlags) complete() (err error) {
 // parseStores reads what --store was given. Two names of one directory are found by
 // where they lead.
 func parseStores(flags []string) (stores []config.Store, err error) {
-	if len(flags) > 1 {
-		return nil, fmt.Errorf("--store was given %d times: a node has one store for now; start a node for each disk", len(flags))
-	}
 	seen := map[string]string{}
 	for _, flag := range flags {
 		s, err := config.ParseStore(flag)

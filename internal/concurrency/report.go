@@ -110,3 +110,27 @@ func (g *WaitGraph) Kill(id TxnID, number uint64, cycle []TxnID) bool {
 	}
 	return false
 }
+
+// ListedWait is a wait as operators are shown it.
+type ListedWait struct {
+	Txn      TxnID
+	Since    time.Time
+	Blockers []TxnID
+}
+
+// List returns the waits on this node, at most limit, each with at most limit blockers.
+func (g *WaitGraph) List(limit int) []ListedWait {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []ListedWait
+	for id, w := range g.waits {
+		for ; w != nil && len(out) < limit; w = w.next {
+			if w.isVictim {
+				continue
+			}
+			b := w.source.AppendBlockers(nil)
+			out = append(out, ListedWait{Txn: id, Since: w.since, Blockers: b[:min(len(b), limit)]})
+		}
+	}
+	return out
+}

@@ -36,6 +36,7 @@ type across struct {
 	span   kvpb.Span
 	listed bool // the record lists the keys
 	staged bool // a part that writes was sent
+	resent bool // commitOne got no answer once, and asked again
 	parts  []commitPart
 }
 
@@ -239,7 +240,10 @@ func (a *across) commitOne(ctx context.Context, w *commitPart, resp *kvpb.Commit
 				}
 				return true, nil
 			}
-			one.Resent = r.unknown
+			// A copy of an earlier attempt may still be under way too: it was found not to have
+			// happened, and the range refuses what comes without this mark.
+			a.resent = a.resent || r.unknown
+			one.Resent = a.resent
 			if err = t.Commit(ctx, &one, resp); err == nil {
 				break
 			}

@@ -17,8 +17,9 @@
 //	    sent under, does not hold all of its keys: every attempt cuts the
 //	    request anew. (Router.Scan, eachPart, fits; TestSplitAtBorders)
 //	D2. A request that failed for the sake of routing alone is sent again until
-//	    its context ends or maxUnavailable has passed without progress; then the
-//	    error names the range and the last cause. (retry.next)
+//	    its context ends or maxUnavailable has passed without progress, maxUnknown if it is
+//	    a commit that may have happened; then the error names the range, the last cause
+//	    and the nodes that are missing. (retry.next, retry.unavailable)
 //	D3. A commit that may have happened never ends with an error that says it has
 //	    not: without an answer it is ambiguous. (retry.giveUp)
 //	D4. A one-phase commit says AllReadsHere only if the range that it is sent to
@@ -36,7 +37,12 @@
 //	    all at once at the second; and only where it waits itself. (Deadlocks.search,
 //	    stands; TestDeadlocksAtRandom)
 //
-// deadlock.go and deadlock_search.go find deadlocks over several nodes.
+// deadlock.go and deadlock_search.go find deadlocks over several nodes. nearest.go sends reads of
+// the past to the nearest replica, feed.go follows the changes of a span over its ranges.
+//
+//	D7. A reader of a feed is told a timestamp only when each part of its span has told at
+//	    least that, a part that begins later no less than what was known of it
+//	    (feedPart.deliver, feed.begin; TestFeed in sim)
 //
 // A Router keeps no state but its cache of addresses and is safe for concurrent
 // use. A request for a range that this node leads is a function call: nothing is

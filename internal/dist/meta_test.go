@@ -27,6 +27,7 @@ func inMetaWorld(t *testing.T, fn func(w *world, d *Router, first func(error))) 
 		d := NewRouter(Config{
 			Node: 1, Local: w, Caller: w,
 			FirstRange: func(context.Context) (kvpb.RangeDescriptor, error) {
+				time.Sleep(time.Millisecond) // whoever asks at the same instant waits for one answer
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.looked++

@@ -9,7 +9,7 @@ import (
 
 // Get implements kvpb.Sender.
 func (d *Router) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
-	var r retry
+	r := d.reading(req.Txn)
 	for {
 		t, err := d.find(ctx, req.Key, &r)
 		if err == nil {
@@ -51,7 +51,7 @@ func (d *Router) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sca
 	if req.Reverse {
 		return d.scanReverse(ctx, req, resp)
 	}
-	var r retry
+	r := d.reading(req.Txn)
 	for {
 		t, err := d.find(ctx, req.Start, &r)
 		if err == nil {
@@ -71,7 +71,7 @@ func (d *Router) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sca
 }
 
 func (d *Router) scanReverse(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	var r retry
+	r := d.reading(req.Txn)
 	for {
 		t, err := d.findBefore(ctx, req.Start, req.End, &r)
 		if err == nil {

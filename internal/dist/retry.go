@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/lichendb/lichen/internal/dist/rangecache"
@@ -13,8 +14,12 @@ import (
 
 // How long a request that finds no leader is tried again, and how fast.
 const (
-	// maxUnavailable is how long a request makes no progress before it fails.
-	maxUnavailable = 10 * time.Second
+	// maxUnavailable is how long a request makes no progress before it fails: longer than
+	// another leader takes when a node is lost, or its disk stands still.
+	maxUnavailable = 6 * time.Second
+	// maxUnknown is the same for a commit that may have happened: its client would not
+	// know.
+	maxUnknown = 12 * time.Second
 	// hurried is maxUnavailable on a node that is stopping.
 	hurried = 300 * time.Millisecond
 	// minBackoff and maxBackoff bound the pause between rounds over the replicas.
@@ -39,6 +44,8 @@ type retry struct {
 	// outcome is unknown.
 	commit  bool
 	unknown bool // an earlier attempt may have happened
+	// nearest says that the next attempt goes to the nearest replica.
+	nearest bool
 
 	tried   []kvpb.NodeID // since the last pause
 	cause   error         // why the last replica did not serve it
@@ -93,8 +100,8 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 			r.cause = err
 		}
 	}
-	if r.idle >= d.patience() {
-		return r.giveUp(r.unavailable(t))
+	if r.idle >= d.patience(r) {
+		return r.giveUp(r.unavailable(d, t))
 	}
 	if s == wait {
 		if err := r.rest(ctx, d, key); err != nil {
@@ -106,9 +113,12 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 }
 
 // patience is how long a request may make no progress.
-func (d *Router) patience() time.Duration {
-	if d.hurry.Load() {
+func (d *Router) patience(r *retry) time.Duration {
+	switch {
+	case d.hurry.Load():
 		return hurried
+	case r.commit && r.unknown:
+		return maxUnknown
 	}
 	return maxUnavailable
 }
@@ -137,15 +147,65 @@ func (r *retry) giveUp(err error) error {
 	return err
 }
 
-func (r *retry) unavailable(t target) error {
-	reason := "its address is not known"
+// unavailable says which range has not served a request, what is missing and what to do.
+func (r *retry) unavailable(d *Router, t target) error {
+	e := &kvpb.UnavailableError{Reason: "its address is not known"}
 	if t.desc != nil {
-		reason = fmt.Sprintf("range %d has had no leader for %s", t.desc.RangeID, max(r.idle, minBackoff).Round(100*time.Millisecond))
+		e.Reason = fmt.Sprintf("range %d has had no leader for %s", t.desc.RangeID, max(r.idle, minBackoff).Round(100*time.Millisecond))
+		e.Detail, e.Hint = d.missing(t.desc)
 	}
 	if r.cause != nil {
-		reason += ": " + r.cause.Error()
+		e.Reason += ": " + r.cause.Error()
 	}
-	return &kvpb.UnavailableError{Reason: reason}
+	return e
+}
+
+// missing says which nodes a range lacks, and what to do about it.
+func (d *Router) missing(desc *kvpb.RangeDescriptor) (detail, hint string) {
+	if d.cfg.Live == nil {
+		return "", ""
+	}
+	var all, silent []kvpb.NodeID
+	for _, rep := range desc.Replicas {
+		if rep.Type == kvpb.Learner {
+			continue
+		}
+		all = append(all, rep.Node)
+		if rep.Node != d.self() && !d.cfg.Live(rep.Node) {
+			silent = append(silent, rep.Node)
+		}
+	}
+	slices.Sort(all)
+	slices.Sort(silent)
+	detail = fmt.Sprintf("Its replicas are on %s, and %d of them must answer.", nodeList(all), len(all)/2+1)
+	switch {
+	case len(silent) == 0:
+		return detail + " All of them are there.", "The range should have a leader soon; run the statement again."
+	case len(all)-len(silent) > len(all)/2:
+		return detail + fmt.Sprintf(" Nothing is heard from %s.", nodeList(silent)),
+			"The others should elect a leader soon; run the statement again."
+	}
+	return detail + fmt.Sprintf(" Nothing is heard from %s.", nodeList(silent)),
+		fmt.Sprintf("Start %s again, or mend the network between the nodes; statements succeed as soon as a majority is back.", nodeList(silent))
+}
+
+// nodeList names nodes as people do.
+func nodeList(ids []kvpb.NodeID) string {
+	if len(ids) == 1 {
+		return fmt.Sprintf("node %d", ids[0])
+	}
+	b := []byte("nodes ")
+	for i, n := range ids {
+		switch {
+		case i == 0:
+		case i == len(ids)-1:
+			b = append(b, " and "...)
+		default:
+			b = append(b, ", "...)
+		}
+		b = strconv.AppendUint(b, uint64(n), 10)
+	}
+	return string(b)
 }
 
 // rest pauses and begins a new round over the replicas, whose addresses it reads

@@ -102,6 +102,33 @@ func TestNoLeader(t *testing.T) {
 	})
 }
 
+// An error for want of a leader says who is missing and what to do.
+func TestMissingNodes(t *testing.T) {
+	desc := kvpb.RangeDescriptor{RangeID: 7}
+	for n := kvpb.NodeID(1); n <= 3; n++ {
+		desc.Replicas = append(desc.Replicas, kvpb.ReplicaDescriptor{Node: n})
+	}
+	desc.Replicas = append(desc.Replicas, kvpb.ReplicaDescriptor{Node: 4, Type: kvpb.Learner})
+	for _, c := range []struct {
+		live         []kvpb.NodeID
+		detail, hint string
+	}{
+		{[]kvpb.NodeID{2, 3}, "All of them are there.", "run the statement again"},
+		{[]kvpb.NodeID{3, 4}, "Nothing is heard from node 2.", "The others should elect"},
+		{[]kvpb.NodeID{4}, "on nodes 1, 2 and 3, and 2 of them must answer. Nothing is heard from nodes 2 and 3.", "Start nodes 2 and 3 again"},
+	} {
+		d := NewRouter(Config{Node: 1, Live: func(n kvpb.NodeID) bool { return slices.Contains(c.live, n) }})
+		r := retry{idle: maxUnavailable}
+		var e *kvpb.UnavailableError
+		if err := r.unavailable(d, target{desc: &desc}); !errors.As(err, &e) {
+			t.Fatal(err)
+		}
+		if !strings.Contains(e.Reason, "range 7 ") || !strings.Contains(e.Detail, c.detail) || !strings.Contains(e.Hint, c.hint) {
+			t.Errorf("with %v: %q; %q; %q", c.live, e.Reason, e.Detail, e.Hint)
+		}
+	}
+}
+
 // Replicas that name each other as the leader don't keep a request for ever, nor
 // busy.
 func TestPingPong(t *testing.T) {

@@ -3,6 +3,7 @@ package dist
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/lichendb/lichen/internal/dist/rangecache"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -34,6 +35,15 @@ type Config struct {
 	Now        func() hlc.Timestamp
 	// Deadlocks is told which transactions wait on other nodes; nil: nothing is.
 	Deadlocks *Deadlocks
+	// ClosedLag is how far back a read lies that goes to the nearest replica,
+	// kvpb.ClosedLag if zero.
+	ClosedLag time.Duration
+	// Distance says how far a node is, in whatever unit, for reads that any replica may
+	// serve; false if it can't be reached. nil: this node's replicas or the leaders.
+	Distance func(kvpb.NodeID) (int64, bool)
+	// Live reports whether a node was heard of lately, for errors that say who is
+	// missing; nil: they don't.
+	Live func(kvpb.NodeID) bool
 	// Lookup replaces MetaLookup, for tests.
 	Lookup rangecache.Lookup
 }
@@ -62,6 +72,9 @@ func NewRouter(c Config) *Router {
 	d.SetNode(c.Node)
 	if c.Lookup == nil {
 		c.Lookup = d.MetaLookup
+	}
+	if c.ClosedLag == 0 {
+		d.cfg.ClosedLag = kvpb.ClosedLag
 	}
 	d.cache = rangecache.New(c.Lookup)
 	return d
@@ -120,6 +133,12 @@ func (d *Router) findBefore(ctx context.Context, start, end []byte, r *retry) (t
 // and if there is none, or it has failed, first that of this node, then the
 // others. It returns errAllTried when no replica is left.
 func (d *Router) choose(e *rangecache.Entry, r *retry) (target, error) {
+	if r.nearest {
+		r.nearest = false
+		if t, ok := d.chooseNearest(e); ok {
+			return t, nil
+		}
+	}
 	self := d.self()
 	hint := e.Leader()
 	if (hint == nil || hint.Node == self) && !r.hasTried(self) {

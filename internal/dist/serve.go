@@ -48,6 +48,8 @@ func serve(ctx context.Context, stores func(kvpb.RangeID) (kvpb.Sender, error), 
 			return nil, err
 		}
 		return done(s.Release(ctx, &req))
+	case kvwire.OpFeed:
+		return serveFeed(ctx, s, body)
 	case kvwire.OpSpill, kvwire.OpSpilled, kvwire.OpUnspill:
 		return serveSpill(ctx, s, op, body)
 	}

@@ -55,21 +55,40 @@ func (d *Router) Spilled(ctx context.Context, req *kvpb.SpilledRequest) ([]kvpb.
 }
 
 // Unspill implements kvpb.Spiller. The range of the anchor comes last: while
-// something is left in another, the record is there.
+// something is left in another, the record is there. Each range is told which part of the
+// span it is asked for, and refuses what it does not hold any more: nothing is left out
+// because borders moved.
 func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
-	if len(req.Span.EndKey) > 0 {
-		err := d.eachPart(ctx, []kvpb.Span{req.Span}, func(t target, _ []kvpb.Span) error {
-			if t.desc.ContainsKey(req.Anchor) {
-				return nil
+	for range maxAttempts {
+		var last kvpb.Span // what the range of the anchor holds
+		if len(req.Span.EndKey) > 0 {
+			err := d.eachPart(ctx, []kvpb.Span{req.Span}, func(t target, part []kvpb.Span) error {
+				if t.desc.ContainsKey(req.Anchor) {
+					last = part[0]
+					return nil
+				}
+				if req.Abort {
+					return t.Resolve(ctx, &kvpb.ResolveRequest{Txn: req.Txn.ID, Span: part[0]})
+				}
+				one := *req
+				one.Span = part[0]
+				return t.Unspill(ctx, &one)
+			})
+			if err != nil {
+				return err
 			}
-			if req.Abort {
-				return t.Resolve(ctx, &kvpb.ResolveRequest{Txn: req.Txn.ID, Span: req.Span})
+		}
+		err := d.route(ctx, req.Anchor, false, func(t target) error {
+			if len(last.EndKey) > 0 && !holdsSpan(t.desc, last) {
+				return errMoved
 			}
-			return t.Unspill(ctx, req)
+			one := *req
+			one.Span = last
+			return t.Unspill(ctx, &one)
 		})
-		if err != nil {
+		if err != errMoved {
 			return err
 		}
 	}
-	return d.route(ctx, req.Anchor, false, func(t target) error { return t.Unspill(ctx, req) })
+	return &kvpb.RetryError{Reason: "the borders of the ranges moved too often"}
 }

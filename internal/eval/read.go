@@ -35,11 +35,15 @@ func Latest(eng *storage.Engine, key []byte, resp *kvpb.LockResponse) error {
 
 // Scan evaluates a scan of one page.
 func Scan(ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	if len(req.Spans) > 0 {
-		return scanSpans(ctx, eng, req, resp)
-	}
 	r := mvcc.NewReader(eng)
 	defer r.Close()
+	if len(req.Spans) > 0 {
+		return scanSpans(ctx, &r, req, resp, false)
+	}
+	return scan(ctx, &r, req, resp)
+}
+
+func scan(ctx context.Context, r *mvcc.Reader, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
 	s, err := r.Scanner(keys.Span{Start: req.Start, End: req.End}, req.Txn.ReadTS, req.Reverse)
 	if err != nil {
 		return err

@@ -14,10 +14,9 @@ const spansPerCancelCheck = 256
 
 // scanSpans evaluates a scan of several spans with one iterator for the spans and
 // one for the single keys among them: they are sorted, so that each seek goes on
-// from where the one before has ended.
-func scanSpans(ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	r := mvcc.NewReader(eng)
-	defer r.Close()
+// from where the one before has ended. With alike the single keys are read by the same
+// iterator as the spans, which sees one state of the engine.
+func scanSpans(ctx context.Context, r *mvcc.Reader, req *kvpb.ScanRequest, resp *kvpb.ScanResponse, alike bool) error {
 	page := page{req: req, resp: resp}
 	var scanner mvcc.Scanner
 	for i, s := range req.Spans {
@@ -32,8 +31,8 @@ func scanSpans(ctx context.Context, eng *storage.Engine, req *kvpb.ScanRequest, 
 			resp.Resume = append([]byte(nil), s.Key...)
 			return nil
 		}
-		if len(s.EndKey) == 0 {
-			if err := page.point(&r, s.Key); err != nil {
+		if len(s.EndKey) == 0 && !alike {
+			if err := page.point(r, s.Key); err != nil {
 				return err
 			}
 			continue

@@ -144,6 +144,21 @@ func (c *Clock) Now() Timestamp {
 	}
 }
 
+// TryNow is Now for those who may not wait for a disk, holding a mutex for example: false
+// means that the clock waits for a bound to become durable.
+func (c *Clock) TryNow() (Timestamp, bool) {
+	for {
+		last := c.last.Load()
+		next := max(c.PhysicalNow(), last+1)
+		if next >= c.limit.Load() {
+			return Timestamp{}, false
+		}
+		if c.last.CompareAndSwap(last, next) {
+			return Timestamp{WallTime: next}, true
+		}
+	}
+}
+
 // PhysicalNow returns the physical time in nanoseconds since the Unix epoch.
 // It is not ordered with the timestamps of Now.
 func (c *Clock) PhysicalNow() int64 { return c.physical() + c.offset }

@@ -42,6 +42,9 @@ func pretty(key []byte, nesting int) string {
 		}
 		return "/Meta" + pretty(rest, nesting-1)
 	case regionSystem:
+		if db, pair, n, ok := DecodeAdvisoryLock(key); ok {
+			return prettyAdvisory(db, pair, n)
+		}
 		return "/System" + quote(rest)
 	case regionTable:
 		return prettyTable(rest)

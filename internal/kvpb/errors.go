@@ -125,7 +125,12 @@ func (e *TxnTooLargeError) Class() Class { return ClassUser }
 
 // UnavailableError says that a replica can't serve now: not the leader, or
 // stopping.
-type UnavailableError struct{ Reason string }
+type UnavailableError struct {
+	Reason string
+	// Detail and Hint are for people: what is missing, and what to do. They don't go over
+	// the wire.
+	Detail, Hint string
+}
 
 // Error implements error.
 func (e *UnavailableError) Error() string { return "range is unavailable: " + e.Reason }

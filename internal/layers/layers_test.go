@@ -30,7 +30,7 @@ var order = [][]string{
 	{"sql/rowcodec", "sql/catalog"},
 	{"sql/builtin"},
 	{"sql/parser", "sql/ast", "sql/settings"},
-	{"sql/types"},
+	{"sql/types", "sql/jsonpath", "sql/textsearch"},
 	{"balance", "balance/placement"},
 	{"kv/address", "kv", "kv/coord"},
 	{"dist", "dist/rangecache"},
@@ -44,7 +44,7 @@ var order = [][]string{
 	{"rpc"},
 	{"kvpb/kvwire"},
 	{"keys", "encoding", "kvpb", "hlc"},
-	{"sql/pgerr", "quota", "config", "config/zone", "security", "obs", "fs", "must"},
+	{"sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "must"},
 	{"check"},
 	{"layers"},
 }

@@ -82,9 +82,9 @@
 //
 // All methods may be called concurrently once New returned. One mutex holds the
 // state; cells, the map of stores and the grants are read without it. Hooks are
-// called without it, in no particular order. The clock is read with it held and
-// may wait there for its bound to become durable; a node whose disk stalls so
-// gives and gets no support.
+// called without it, in no particular order. The clock is read with it held, but
+// never waited for: while it waits for its bound to become durable, because the
+// disk stalls, this node grants and withdraws nothing and is silent.
 //
 // # Not here
 //

@@ -93,6 +93,7 @@ type Liveness struct {
 	pending     []*storeEntry            // OnChange is to be called for them
 	wakeAt      time.Time                // when the timer fires
 	steady      steady
+	stuck       bool // the clock waits for a disk
 }
 
 // peer is another node. All but grant is guarded by Liveness.mu.
@@ -198,9 +199,9 @@ func (l *Liveness) step() time.Duration {
 	ev.changed, l.pending = l.pending, nil
 	defer l.end(ev)
 	_, steady := l.physical()
-	now := l.now()
+	now, ok := l.now() // 0 if there is none: no support given ends then
 	l.expire(now, max(now, steady), ev)
-	if due {
+	if due && ok { // else when the clock goes on
 		l.refreshSelf(self, asking, ev)
 		l.oldest = oldest
 		l.beat(ev)
@@ -210,6 +211,9 @@ func (l *Liveness) step() time.Duration {
 		}
 	}
 	sleep := max(minWake, time.Until(l.beatAt))
+	if l.stuck {
+		sleep = HeartbeatEvery
+	}
 	physical, steady := l.physical()
 	if first := l.untilExpiry(physical, steady); first < int64(sleep) {
 		sleep = max(minWake, time.Duration(first)+1)
@@ -280,9 +284,33 @@ func (l *Liveness) wake() {
 	}
 }
 
-// now returns the clock's time. Grants and withdrawals call it with mu held, so
-// that they are ordered by it.
-func (l *Liveness) now() int64 { return l.o.Clock.Now().WallTime }
+// now returns the clock's time, false while the clock waits for a disk: nothing is
+// granted, withdrawn or asked for then, and nobody waits here. The caller holds mu, so
+// that grants and withdrawals are ordered by it.
+func (l *Liveness) now() (int64, bool) {
+	ts, ok := l.o.Clock.TryNow()
+	if !ok && !l.stuck {
+		l.stuck = true
+		go l.awaitClock()
+	}
+	return ts.WallTime, ok
+}
+
+// awaitClock has a step taken when the clock goes on. Nobody waits for it: the disk may
+// never answer.
+func (l *Liveness) awaitClock() {
+	l.o.Clock.Now()
+	if _, ok := l.o.Clock.TryNow(); !ok { // it was stopped
+		select {
+		case <-l.stop:
+		case <-time.After(HeartbeatEvery):
+		}
+	}
+	l.mu.Lock()
+	l.stuck = false
+	l.mu.Unlock()
+	l.wake()
+}
 
 // sinceStart is this node's own time of messages, above 0.
 func (l *Liveness) sinceStart() int64 { return int64(time.Since(l.started)) + 1 }

@@ -111,7 +111,12 @@ func (nd *node) start(others ...kvpb.NodeID) {
 	nd.mu.Unlock()
 	l := New(Options{
 		Clock: clock, MaxOffset: maxOffset, NoPast: !past,
-		Self: func() NodeInfo { nd.mu.Lock(); defer nd.mu.Unlock(); return nd.info },
+		Self: func() NodeInfo {
+			_ = clock.Refresh() // as the owner of a clock does
+			nd.mu.Lock()
+			defer nd.mu.Unlock()
+			return nd.info
+		},
 		Send: func(to kvpb.NodeID, msg []byte) bool { return nd.net.send(nd, clock, to, msg) },
 		OnNode: func(i NodeInfo) {
 			if f := nd.hook().onNode; f != nil {

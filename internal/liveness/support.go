@@ -46,15 +46,16 @@ func (l *Liveness) Granted(s kvpb.StoreID) Support {
 	if g == nil {
 		return Support{}
 	}
-	if l.now() <= g.Until.WallTime {
-		return *g
+	if ts, ok := l.o.Clock.TryNow(); !ok || ts.WallTime <= g.Until.WallTime {
+		return *g // a clock that stands still passes nothing
 	}
 	// It is over, if it is not being renewed at this moment: what the caller does
 	// because it is over must not meet a renewal of the same epoch.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var ev events
-	if l.withdrawIfPassed(p, l.now(), &ev); len(ev.changed) > 0 {
+	now, _ := l.now()
+	if l.withdrawIfPassed(p, now, &ev); len(ev.changed) > 0 {
 		// The caller may hold what OnChange needs, so the goroutine calls it.
 		l.pending = append(l.pending, ev.changed...)
 		l.wake()
@@ -72,7 +73,10 @@ func (l *Liveness) MayVote() bool {
 		return true
 	}
 	after := l.voteAfter.Load()
-	if after == 0 || l.now() <= after {
+	if after == 0 {
+		return false
+	}
+	if now, ok := l.o.Clock.TryNow(); !ok || now.WallTime <= after {
 		return false
 	}
 	l.mayVote.Store(true)
@@ -164,7 +168,7 @@ func (l *Liveness) expire(now, steady int64, ev *events) {
 func (l *Liveness) untilExpiry(physical, steady int64) int64 {
 	first := int64(math.MaxInt64)
 	for _, p := range l.peers {
-		if g := p.grant.Load(); g != nil {
+		if g := p.grant.Load(); g != nil && !l.stuck { // else awaitClock says when
 			first = min(first, g.Until.WallTime-physical)
 		}
 		if p.counted {

@@ -25,8 +25,8 @@ func (l *Liveness) beat(ev *events) {
 // what it does not know yet.
 func (l *Liveness) heartbeat(p *peer, ev *events) {
 	e := l.header(p)
-	if l.asking {
-		l.asked = max(l.asked, l.now()+int64(SupportFor))
+	if now, ok := l.now(); l.asking && ok {
+		l.asked = max(l.asked, now+int64(SupportFor))
 		e.ask(l.asked)
 	}
 	l.addGrant(e, p)
@@ -117,12 +117,12 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 		}
 		return
 	}
-	now := l.now()
+	now, ok := l.now()
 	_, steady := l.physical()
 	steady = max(steady, now)
 	l.expire(now, steady, ev)
 	l.takeGrant(p, m.grant, steady, ev)
-	if m.ask != 0 {
+	if m.ask != 0 && ok {
 		l.answerAsk(p, m, now, ev)
 	}
 	switch {

@@ -18,7 +18,16 @@ type results struct {
 }
 
 // Mark implements sql.Results.
-func (r *results) Mark() { r.mark = r.c.wire.Mark() }
+func (r *results) Mark() {
+	r.c.wire.Hold(0)
+	r.mark = r.c.wire.Mark()
+}
+
+// Hold implements sql.Holder.
+func (r *results) Hold(bytes int) { r.c.wire.Hold(bytes) }
+
+// Held implements sql.Holder.
+func (r *results) Held() int { return r.c.wire.Since(r.mark) }
 
 // Rewind implements sql.Results.
 func (r *results) Rewind() bool { return !r.c.broken && r.c.wire.Rewind(r.mark) }
@@ -32,6 +41,13 @@ func (r *results) Columns(cols []plan.Column) error {
 	r.simple.set(cols)
 	r.format = &r.simple
 	r.c.wire.Raw(r.simple.desc)
+	return nil
+}
+
+// BinaryColumns implements sql.BinaryColumns.
+func (r *results) BinaryColumns(cols []plan.Column) error {
+	r.format = newRowFormat(cols, []int16{formatBinary})
+	r.c.wire.Raw(r.format.desc)
 	return nil
 }
 

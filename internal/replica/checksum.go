@@ -3,12 +3,12 @@ package replica
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"hash"
 	"sync"
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -188,8 +188,8 @@ func (s *summing) close() {
 }
 
 func (s *summing) add(key, value []byte) {
-	s.buf = append(binary.AppendUvarint(s.buf, uint64(len(key))), key...)
-	s.buf = append(binary.AppendUvarint(s.buf, uint64(len(value))), value...)
+	s.buf = encoding.AppendLenBytes(s.buf, key)
+	s.buf = encoding.AppendLenBytes(s.buf, value)
 }
 
 func (s *summing) run(slots chan struct{}) error {

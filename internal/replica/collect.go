@@ -24,11 +24,12 @@ const (
 )
 
 // collectInline adds to a commit the garbage of the keys that it writes. It
-// stays below the replicated threshold, so that a read that would miss a version
-// fails.
+// stays below the threshold that the log holds already, so that a read that would
+// miss a version fails, under the next leader too. While anything is provisional
+// that is left to the queue.
 func (r *Replica) collectInline(b *apply.Builder, writes []kvpb.Write) {
-	th := *r.threshold.Load()
-	if th.IsEmpty() || r.stats.Commits.Load()%inlineEvery != 0 {
+	th := *r.thresholds.applied.Load()
+	if th.IsEmpty() || r.stats.Commits.Load()%inlineEvery != 0 || r.spills.active.Load() != 0 {
 		return
 	}
 	var scratch [mvcc.MaxInlineGarbage]mvcc.Garbage
@@ -63,18 +64,23 @@ func (s *sweep) begin(now int64) {
 // A range that is not written is looked at once more, when all that its writes have
 // left may go, and costs nothing afterwards.
 func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error {
-	if ts := r.spills.oldestUndecided(); !ts.IsEmpty() {
-		below = below.Min(ts) // what an abort would lay bare again stays
-	}
 	last := r.lastWrite.Load()
-	if th := *r.threshold.Load(); !th.Less(below) || r.swept.clean.Load() == last {
+	if th := *r.thresholds.applied.Load(); !th.Less(below) || r.swept.clean.Load() == last {
 		return nil
 	}
 	idle := r.swept.seen.Swap(last) == last
 	if idle && below.WallTime <= last {
 		return nil
 	}
-	span := keys.Span{Start: r.Desc().StartKey, End: r.Desc().EndKey}
+	d := r.Desc()
+	if d.Into != 0 {
+		return nil // frozen: there is a next time
+	}
+	under, err := r.admitWrite(ctx)
+	if err != nil {
+		return err
+	}
+	span := keys.Span{Start: d.StartKey, End: d.EndKey}
 	if idle {
 		refs, _, _, err := mvcc.ScanGarbage(ctx, r.deps.Engine, span, below, mvcc.GCLimits{MaxVersions: 1, MaxBytes: collectBytes})
 		if err != nil {
@@ -85,45 +91,52 @@ func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error
 			return nil
 		}
 	}
-	if err := r.collect(ctx, span, below); err != nil {
+	all, err := r.collect(ctx, under, span, below)
+	if err != nil {
 		return err
 	}
-	if idle {
+	if idle && all {
 		r.swept.clean.Store(last)
 	}
 	return nil
 }
 
-func (r *Replica) collect(ctx context.Context, span keys.Span, below hlc.Timestamp) error {
-	if err := r.raiseThreshold(below); err != nil {
-		return err
+// collect drops what is garbage below a threshold, in one leadership and between the
+// borders of now: what was found between others is nobody's to drop. all is false if
+// something provisional made it stop lower.
+func (r *Replica) collect(ctx context.Context, under tenure, span keys.Span, wanted hlc.Timestamp) (all bool, err error) {
+	below := r.promise(wanted)
+	if !r.thresholds.applied.Load().Less(below) {
+		return false, nil
 	}
+	if err := r.raiseThreshold(under, below); err != nil {
+		return false, err
+	}
+	r.mustLieBelow(below)
 	limits := mvcc.GCLimits{MaxVersions: collectVersions, MaxBytes: collectBytes}
 	for {
 		refs, resume, _, err := mvcc.ScanGarbage(ctx, r.deps.Engine, span, below, limits)
 		if err != nil {
-			return err
+			return false, err
 		}
-		if err := r.drop(refs); err != nil {
-			return err
+		if err := r.drop(under, refs); err != nil {
+			return false, err
 		}
 		if resume == nil {
-			return nil
+			return below == wanted, nil
 		}
 		span.Start = resume
 	}
 }
 
-func (r *Replica) raiseThreshold(ts hlc.Timestamp) error {
+func (r *Replica) raiseThreshold(under tenure, ts hlc.Timestamp) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.RaiseThreshold(ts)
-	// Readers must see the new threshold before the first version is gone.
-	r.threshold.Store(&ts)
-	return r.proposeNow(b.Bytes())
+	return r.group.propose(under, b.Bytes())
 }
 
-func (r *Replica) drop(refs []mvcc.VersionRef) error {
+func (r *Replica) drop(under tenure, refs []mvcc.VersionRef) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -136,23 +149,18 @@ func (r *Replica) drop(refs []mvcc.VersionRef) error {
 		b.Collect(v.Key, v.Garbage)
 	}
 	r.stats.Collected.Add(int64(len(refs)))
-	return r.proposeNow(b.Bytes())
+	return r.group.propose(under, b.Bytes())
 }
 
 // ClearSpan drops all versions of all keys in [start, end), which lies in the
 // range and which no transaction can read any more.
 func (r *Replica) ClearSpan(start, end []byte) error {
-	if err := r.deps.AdmitWrite(); err != nil {
-		return err
-	}
-	var b apply.Builder
-	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
-	b.ClearSpan(start, end)
-	return r.proposeNow(b.Bytes())
+	return r.ClearWithin(context.Background(), start, end)
 }
 
 // Trim gives back memory that was not used since the last call.
 func (r *Replica) Trim() {
 	r.reads.Shrink()
+	r.feeds.expire()
 	r.recent.trim(r.deps.Clock.PhysicalNow())
 }

@@ -38,7 +38,7 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 		}
 		defer leave()
 	}
-	if done, err := r.answerAgain(ctx, req, resp); done {
+	if done, err := r.answerAgain(ctx, req, resp, under); done {
 		return err
 	}
 	if err = r.mayCommit(req); err == nil {
@@ -100,8 +100,12 @@ func (r *Replica) mayCommit(req *kvpb.CommitRequest) error {
 
 // answerAgain answers a commit that was carried out before. One that comes again
 // without having been carried out happens now: if an earlier leader had it, it was
-// lost, since this one has applied an entry of its own term.
-func (r *Replica) answerAgain(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) (done bool, err error) {
+// lost, since this one has applied an entry of its own term. That is only known as long as
+// it leads: the copy that was in flight here may have ended with the leadership, and
+// happened elsewhere (invariant R23).
+func (r *Replica) answerAgain(
+	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under tenure,
+) (done bool, err error) {
 	if req.Resent {
 		if err := r.awaitCommit(ctx, txnID(req.Txn)); err != nil {
 			return true, &kvpb.AmbiguousCommitError{Cause: err}
@@ -119,6 +123,10 @@ func (r *Replica) answerAgain(ctx context.Context, req *kvpb.CommitRequest, resp
 		return true, nil
 	case req.Resent && r.recent.mayHaveForgotten(req.Txn.ReadTS):
 		return true, &kvpb.AmbiguousCommitError{Cause: &kvpb.UnavailableError{Reason: "the range has forgotten the commits of that time"}}
+	case req.Resent:
+		if err := r.stillUnder(under); err != nil {
+			return true, err
+		}
 	}
 	return false, nil
 }
@@ -140,7 +148,7 @@ func (r *Replica) commit(
 	if req.Spilled {
 		return r.commitSpilled(ctx, req, resp, under, written)
 	}
-	c := r.commits.Begin(id, written)
+	c := r.beginCommit(id, written)
 	defer c.Finish()
 	if err := r.refused(req); err != nil {
 		return err
@@ -200,7 +208,7 @@ func (r *Replica) commitSpilled(
 		return err
 	}
 	defer r.spills.leave(p)
-	c := r.commits.Begin(txnID(req.Txn), written)
+	c := r.beginCommit(txnID(req.Txn), written)
 	defer c.Finish()
 	if err := r.refused(req); err != nil {
 		return err
@@ -215,6 +223,7 @@ func (r *Replica) commitSpilled(
 	c.SetTimestamp(ts)
 	next := rec.txnRecord
 	next.status, next.ts = kvpb.TxnCommitted, ts
+	next.span = r.spills.bounds(p) // a split may take some of it elsewhere before it is settled
 	b := builders.Get().(*apply.Builder)
 	defer builders.Put(b)
 	b.Reset(req.Txn.ID, ts)
@@ -251,6 +260,7 @@ func (r *Replica) commitTimestamp(
 		for i := range req.Writes {
 			read = read.Max(r.reads.GetKey(req.Writes[i].Key, txnID(t)))
 		}
+		read = read.Max(r.Threshold())
 		if req.At.LessEq(read) {
 			resp.Lowest = read.Next()
 		}
@@ -262,7 +272,9 @@ func (r *Replica) commitTimestamp(
 		return now, nil
 	}
 	ts := t.ReadTS
-	move := ts.LessEq(req.MinTS)
+	// Versions up to the threshold are as good as read: a deletion above the
+	// transaction's snapshot may have been forgotten there.
+	move := ts.LessEq(req.MinTS) || ts.LessEq(r.Threshold())
 	for i := 0; i < len(req.Writes) && !move; i++ {
 		move = ts.LessEq(r.reads.GetKey(req.Writes[i].Key, txnID(t)))
 	}

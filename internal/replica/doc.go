@@ -7,7 +7,7 @@
 //
 // Read replica.go (Replica), serve.go (requests, the commit), group.go (raft: the
 // queue of commands, entries, application), wait.go (waiting for locks),
-// collect.go (garbage). Commits: commit.go (in one phase), part.go (what the leader
+// collect.go and threshold.go (garbage). Commits: commit.go (in one phase), part.go (what the leader
 // knows of provisional data), stage.go (a part of a commit in several ranges),
 // spill.go (transactions larger than their gateway's buffer), settle.go (removing
 // what is provisional), record.go (transaction records), watch.go and recover.go
@@ -15,6 +15,9 @@
 // that come twice, late or never). Merges: merge.go (the steps), takeover.go (what
 // becomes of the range merged away, and of those who use it). Time and rest: messages.go
 // (Tick, Wake, SupportChanged), election.go (standing for election). Comparing replicas: checksum.go.
+//
+// Time: closed.go (closed timestamps), follower.go (reads without leadership), feed.go (changes as they
+// are applied).
 //
 // Snapshots: snapshot.go (sending, installing), incoming.go (taking in).
 //
@@ -46,8 +49,17 @@
 //	R7. A read is in the timestamp cache before it looks for commits in flight, a
 //	    commit is announced before it looks into the timestamp cache: one of the
 //	    two sees the other (Get, Scan; Commit).
-//	R8. The collection threshold is raised before the first version below it
-//	    goes, and every read checks it afterwards (raiseThreshold, checkThreshold).
+//	R8. A version goes only if it can't be read any more, whatever becomes of the
+//	    transactions that are undecided:
+//	    - a reader below the collection threshold is refused. The leader refuses from before
+//	      the command that raises the threshold is proposed, and reads check it when they
+//	      have read (promise, checkThreshold); versions go by commands later in the log
+//	      (raiseThreshold, collectInline);
+//	    - the version that stands for those below it is committed: no provisional version lies
+//	      at or below what a command drops up to (promise, mustLieBelow), and none is
+//	      written there later (announceLocked);
+//	    - nothing is committed at or below the threshold: a deletion in between may have been
+//	      forgotten (commitTimestamp, refresh).
 //	R9. A spilled version is hidden from everyone else until its transaction has
 //	    committed, and a spill's keys are registered before its versions exist
 //	    (enterSpill, view).
@@ -60,7 +72,9 @@
 //	    any more, under this leader or the next (QueryStaged).
 //	R13. A record goes only when nothing provisional of its transaction is left in any
 //	    range, and an ended transaction does not begin again (forgetRecord,
-//	    stage.ended, recent).
+//	    stage.ended, recent). A range answers for a span only if it holds all of it, and says
+//	    that nothing is left there only if it still leads between the borders in which it was
+//	    asked (holds, stillUnder: Resolve, Unspill, Spilled; forgetLocal).
 //	R14. A merge is applied only over the right range as it was frozen (surrender), and
 //	    a frozen range neither answers nor changes anything (admitWrite, enterRead,
 //	    leaveRead).
@@ -72,9 +86,39 @@
 //	    ahead of its messages (Tick).
 //	R17. All replicas compute a checksum over the state after the same entry, which
 //	    nothing that was applied later has changed (handleApply, beginCheck).
-//	R14. Of a snapshot only one chunk is in memory; it is in the engine as a whole or not at
+//	R18. Of a snapshot only one chunk is in memory; it is in the engine as a whole or not at
 //	     all, and after a crash the log continues the state (IncomingSnapshot,
 //	     installSnapshot, MendLog).
+//	R19. What is provisional of a part is removed by one goroutine at a time, in the
+//	     leadership that knows the part (part.settling, spills.knows).
+//	R22. What a read answers was seen under one leadership, which after the look still
+//	     stood and whose lease covered the read's timestamp (enterRead, leaveRead; Lock:
+//	     stillUnder). A commit whose outcome is not known ceases to be in flight only when
+//	     the leadership that began it answers no read any more (keepCommit, giveUp after
+//	     endLeadership, cease). So a read waits for it or is refused; and the engine it looked
+//	     at held nothing of a later leadership, whose provisional versions it could not know.
+//	R23. A commit that was sent again fails, other than by sending its gateway elsewhere, only
+//	     after it is known that no earlier copy of it has happened or will: none is in flight
+//	     here, none is remembered nor may be forgotten, and the leadership in which that was
+//	     found still stood afterwards (repeats, answerAgain).
+//	R23. A merge takes effect only if the right range has not changed since before it was
+//	    asked whether the border may go (MergeIf, freeze, Renew).
+//	R24. The record of a handover is removed only by the leadership that has read it, and
+//	    before that one hands over itself (dropHandover, handing.record).
+//	R25. Up to a closed timestamp nothing comes into the range behind the index that was said
+//	     with it: the low-water mark is raised before commits in flight are looked at, these
+//	     before staged parts, and the lease last; whoever commits announces it before
+//	     ending the range's rest and looking at the mark (CloseAt, BeginRest, beginCommit).
+//	R26. A read without leadership sees one state of the engine, in which the index of the
+//	     closed timestamp is applied, the threshold is not above the read and no durable lock
+//	     is at or below it (readClosed).
+//	R27. A feed begins between two entries, and everything committed above its start is in the
+//	     state of that moment or told from a later entry; what is resolved is found while
+//	     nothing is applied, and told after everything that was there then (beginFeed, stage,
+//	     resolveFeed, take).
+//	R28. What the leader knows of parts concerns keys between the range's borders: a split
+//	    takes the rest away, from what is being proposed then too (spills.cut, stage.note,
+//	    enterSpill; checked before a merge widens the range: mustLieWithin).
 //
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.

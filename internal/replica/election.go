@@ -106,7 +106,10 @@ func (r *Replica) Electable() bool {
 	if r.deps.Support == nil {
 		return true
 	}
-	now := r.deps.Clock.Now()
+	now, ok := r.deps.Clock.TryNow()
+	if !ok {
+		return false // the clock waits for a disk, as the election would
+	}
 	var votes, heard [2]int
 	for _, d := range r.Desc().Replicas {
 		in, out := isVoter(d.Type)
@@ -170,7 +173,7 @@ func (g *group) mayVote() bool { return g.r.deps.Support == nil || g.r.deps.Supp
 func (g *group) stand() {
 	switch {
 	case g.r.candidacy.Load() != standing:
-	case !g.leaderless():
+	case !g.leaderless(), g.full():
 		g.r.leaveElection()
 	case !g.mayVote() || time.Now().Before(g.voted.Add(standAgain)): // somebody else is being elected
 		g.r.leaveElection()
@@ -192,6 +195,9 @@ func (g *group) electionTick() {
 	case !g.leaderless():
 		g.standTicks = 0
 		g.r.leaveElection()
+	case g.resigned != nil:
+		g.urgeTick()
+	case g.full():
 	case g.standTicks > 0:
 		if g.standTicks--; g.standTicks == standTicks/2 && g.mayVote() {
 			_ = g.rn.Campaign()

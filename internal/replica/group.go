@@ -139,6 +139,9 @@ type group struct {
 	// would take what could not be written for durable as soon as something else is.
 	broken error
 	led    uint64 // the term for which this replica has begun to lead
+	// fullAt is when the log had no room last, resigned how a leadership ended of that.
+	fullAt   time.Time
+	resigned *resignation
 }
 
 func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error) {
@@ -302,11 +305,18 @@ func (g *group) enqueue(under tenure, command []byte, keep func() (known func())
 	lead := g.mu.started && !g.mu.busy
 	g.mu.busy = g.mu.busy || lead
 	g.mu.Unlock()
-	if lead && g.lead(p) {
+	switch {
+	case lead && g.aside():
+		g.r.deps.Schedule(g.work)
+	case lead && g.lead(p):
 		return g.release(p)
 	}
 	return g.await(p)
 }
+
+// aside reports whether proposers leave the processing to workers: the node has other
+// stores, and who waits for an answer must not wait for this one's disk for ever.
+func (g *group) aside() bool { return g.r.deps.Aside && !g.r.onlyVoter() }
 
 // await waits for a proposal, processing the group when asked to.
 func (g *group) await(p *proposal) error {
@@ -321,8 +331,15 @@ func (g *group) await(p *proposal) error {
 	timeout := time.NewTimer(proposalTimeout)
 	defer timeout.Stop()
 	halted := g.halted
+	var stalled <-chan struct{}
+	if f := g.r.deps.Stalled; f != nil {
+		stalled = f()
+	}
 	for {
 		select {
+		case <-stalled: // nothing comes back from the disk soon, and others lead by then
+			stalled = nil
+			timeout.Reset(stopGrace)
 		case <-halted: // what is nearly done may end
 			halted = nil
 			timeout.Reset(stopGrace)
@@ -430,7 +447,7 @@ func (g *group) lead(own *proposal) bool {
 		}
 		if own != nil && own.done {
 			g.own = nil
-			if len(g.mu.inbox) == 0 {
+			if len(g.mu.inbox) == 0 && !g.aside() {
 				next := g.mu.queue[0]
 				g.mu.Unlock()
 				next.wake <- wakeLead
@@ -465,6 +482,9 @@ func (g *group) step() {
 		}
 		if in.from.Replica != 0 {
 			g.caller = in.from
+		}
+		if g.resigned != nil && in.msg.GetTerm() > g.resigned.term {
+			g.resigned = nil // somebody stands, or leads
 		}
 		if g.accepts(in.msg, in.epoch) {
 			// Errors are of messages that came too late: raft ignores them.
@@ -574,12 +594,14 @@ func (g *group) coalesce(batch []*proposal) int {
 const anyTerm = 0
 
 // failed decides what an error of the log or of raft means. With a full disk
-// nothing was written here: raft's memory of it is dropped, and the group goes on
-// when there is room. Anything else stops the group.
+// nothing was written here: raft's memory of it is dropped, the group goes on
+// when there is room, and a leader sees that another replica takes over. Anything
+// else stops the group.
 func (g *group) failed(err error) error {
 	var cause error = &kvpb.AmbiguousCommitError{Cause: err}
 	if errors.Is(err, raftlog.ErrDiskFull) || errors.Is(err, storage.ErrDiskFull) {
-		alone := g.r.onlyVoter()
+		alone, resigned := g.r.onlyVoter(), g.heirs()
+		g.fullAt = time.Now()
 		if rerr := g.reset(); rerr == nil {
 			if alone { // nobody else has seen the entries, or can lead
 				cause = &kvpb.DiskFullError{Cause: err}
@@ -588,13 +610,19 @@ func (g *group) failed(err error) error {
 			}
 			g.led = 0
 			g.abandon(cause)
+			if resigned != nil && !alone {
+				g.resigned = resigned
+				g.urge()
+				g.r.Wake() // its ticks urge again
+			}
 			return cause
 		}
 	}
 	g.broken = cause
+	g.r.cease() // before readers hear that commits they wait for have ended
 	g.stop(cause)
 	if !g.r.onlyVoter() {
-		g.r.endLeadership() // before readers hear that commits they wait for have ended
+		g.r.endLeadership()
 	}
 	g.abandon(cause)
 	return cause

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"go.etcd.io/raft/v3/tracker"
@@ -38,6 +39,7 @@ type handing struct {
 	shut   atomic.Bool   // from then on until the next leadership begins
 	empty  chan struct{} // has one when the last one inside left, being shut
 	begun  atomic.Bool   // a transfer is under way
+	record chan struct{} // has one while the record of a handover is being written or removed
 	// present is the term of the last entry applied, former the one of the last entry of
 	// another term: of the leadership before. Both belong to the processing goroutine.
 	former, present uint64
@@ -211,6 +213,13 @@ func (r *Replica) giveLocks(l *lease, under tenure) {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
 	b.SetRaw(keys.RangeHandover(uint64(r.id)), p)
+	select {
+	case r.handing.record <- struct{}{}:
+		defer func() { <-r.handing.record }()
+	case <-time.After(handoverPatience):
+		r.deps.Logger.Warn("handing over row locks: the last handover's record is still being removed", "range", r.id)
+		return
+	}
 	if err := r.group.propose(under, b.Bytes()); err != nil {
 		r.deps.Logger.Warn("handing over row locks", "range", r.id, "err", err)
 	}
@@ -218,7 +227,7 @@ func (r *Replica) giveLocks(l *lease, under tenure) {
 
 // takeOver takes over the row locks that the leadership before this one handed over.
 // It runs when a leadership begins, after what is provisional was loaded.
-func (r *Replica) takeOver() error {
+func (r *Replica) takeOver(term uint64) error {
 	p, ok, err := r.deps.Engine.GetUnversioned(keys.RangeHandover(uint64(r.id)), nil)
 	if err != nil || !ok {
 		return err
@@ -235,7 +244,7 @@ func (r *Replica) takeOver() error {
 			r.abandoned.add(id)
 		}
 	}
-	r.spills.run(r.dropHandover)
+	r.spills.run(func() { r.dropHandover(term) })
 	return nil
 }
 
@@ -258,13 +267,20 @@ func (r *Replica) unfinished(locks []concurrency.Lock) []concurrency.Lock {
 	return kept
 }
 
-// dropHandover removes the record of a handover that has been read.
-func (r *Replica) dropHandover() {
+// dropHandover removes the record of a handover that the leadership of a term has read
+// (invariant R24).
+func (r *Replica) dropHandover(term uint64) {
 	ctx, cancel := r.spills.background(proposalTimeout)
 	defer cancel()
-	for r.lease.Load() == nil { // it is about to be
+	for {
+		if l := r.lease.Load(); l != nil {
+			if l.term == term {
+				break
+			}
+			return
+		}
 		select {
-		case <-time.After(pushFirst):
+		case <-time.After(pushFirst): // it is about to be
 		case <-ctx.Done():
 			return
 		}
@@ -272,7 +288,17 @@ func (r *Replica) dropHandover() {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
 	b.DeleteRaw(keys.RangeHandover(uint64(r.id)))
-	if err := r.proposeNow(b.Bytes()); err != nil {
+	select {
+	case r.handing.record <- struct{}{}:
+		defer func() { <-r.handing.record }()
+	case <-ctx.Done():
+		return
+	}
+	under, err := r.admitWrite(ctx) // refused once this leadership hands over
+	if err == nil && under.term == term {
+		err = r.group.propose(under, b.Bytes())
+	}
+	if err != nil {
 		r.deps.Logger.Debug("removing a handover", "range", r.id, "err", err) // a later leadership does
 	}
 }
@@ -299,8 +325,7 @@ func (h *handover) encode() []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(len(h.locks)))
 	for _, l := range h.locks {
-		b = binary.AppendUvarint(b, uint64(len(l.Key)))
-		b = append(b, l.Key...)
+		b = encoding.AppendLenBytes(b, l.Key)
 		b = binary.AppendUvarint(binary.AppendUvarint(b, l.Txn.Hi), l.Txn.Lo)
 		b = append(b, byte(l.Strength))
 	}

@@ -2,12 +2,12 @@ package replica
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
@@ -94,12 +94,12 @@ func (s *IncomingSnapshot) enterSpan() {
 func (s *IncomingSnapshot) Add(chunk []byte) error {
 	n := uint64(0)
 	for rest := chunk; len(rest) > 0; n++ {
-		k, more, ok := cut(rest)
-		if !ok {
+		k, more, err := encoding.DecodeLenBytes(rest)
+		if err != nil {
 			return ErrDamagedSnapshot
 		}
-		v, more, ok := cut(more)
-		if !ok {
+		v, more, err := encoding.DecodeLenBytes(more)
+		if err != nil {
 			return ErrDamagedSnapshot
 		}
 		if err := s.add(k, v); err != nil {
@@ -274,16 +274,5 @@ func (s *IncomingSnapshot) clearBare() error {
 
 // appendChunkKey appends a key and its value to a chunk of a snapshot.
 func appendChunkKey(chunk, key, value []byte) []byte {
-	chunk = binary.AppendUvarint(chunk, uint64(len(key)))
-	chunk = append(chunk, key...)
-	chunk = binary.AppendUvarint(chunk, uint64(len(value)))
-	return append(chunk, value...)
-}
-
-func cut(p []byte) (b, rest []byte, ok bool) {
-	n, w := binary.Uvarint(p)
-	if w <= 0 || n > uint64(len(p)-w) {
-		return nil, nil, false
-	}
-	return p[w : w+int(n)], p[w+int(n):], true
+	return encoding.AppendLenBytes(encoding.AppendLenBytes(chunk, key), value)
 }

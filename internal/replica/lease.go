@@ -28,6 +28,7 @@ type lease struct {
 // the replica has answered in this term: it knows then whom it supports.
 type supporter struct {
 	replica kvpb.ReplicaID
+	store   kvpb.StoreID
 	cell    *liveness.Cell // nil: the leader itself
 	// answered is the epoch of the support under which the replica last answered in
 	// this term; a later one may have begun after a vote for somebody else.
@@ -120,23 +121,11 @@ func (r *Replica) admitWrite(ctx context.Context, keys ...[]byte) (tenure, error
 	return tenure{term: l.term, borders: desc.Borders}, nil
 }
 
-// proposeNow proposes a command that was evaluated under the present tenure.
-func (r *Replica) proposeNow(command []byte) error {
-	if r.Desc().Into != 0 {
-		return r.notLeader() // nobody waits here: there is a next time
-	}
-	t, err := r.admitWrite(context.Background())
-	if err != nil {
-		return err
-	}
-	return r.group.propose(t, command)
-}
-
 // stillUnder answers whether a tenure goes on: a lock taken under another one is
-// of no use.
+// of no use, and what was read under it may be old.
 func (r *Replica) stillUnder(t tenure) error {
 	l := r.lease.Load()
-	if l == nil || l.term != t.term {
+	if l == nil || l.term != t.term || !r.coversNow(l) {
 		return r.notLeader()
 	}
 	if r.Desc().Borders != t.borders {
@@ -222,7 +211,7 @@ func (r *Replica) beginLeadership(term uint64) {
 	now := r.deps.Clock.Now()
 	r.lastWrite.Store(now.WallTime)
 	r.swept.begin(now.WallTime)
-	r.reads.RaiseLowWater(now)
+	r.reads.RaiseLowWater(now.Max(r.ClosedHere())) // which lies below it
 	r.epoch.Store(uint64(now.WallTime))
 	r.merging.adopted.Store(nil)
 	r.inheritMu.Lock()
@@ -243,12 +232,15 @@ func (r *Replica) beginLeadership(term uint64) {
 		r.deps.Logger.Error("durable locks", "range", r.id, "err", err)
 		return
 	}
-	if err := r.takeOver(); err != nil {
+	if err := r.takeOver(term); err != nil {
 		r.deps.Logger.Error("row locks of the former leader", "range", r.id, "err", err)
 		return
 	}
 	r.handing.open()
 	r.storeLease(term, new(atomic.Bool), nil)
+	if r.ceased.Load() {
+		r.cease()
+	}
 	if r.deps.OnLeader != nil {
 		r.deps.OnLeader(r)
 	}
@@ -286,7 +278,7 @@ func (r *Replica) storeLease(term uint64, given *atomic.Bool, old [][]supporter)
 }
 
 func (r *Replica) supporter(d kvpb.ReplicaDescriptor, old [][]supporter) supporter {
-	s := supporter{replica: d.Replica}
+	s := supporter{replica: d.Replica, store: d.Store}
 	if d.Replica == r.replicaID {
 		return s
 	}
@@ -321,10 +313,22 @@ func (r *Replica) noteAnswer(id kvpb.ReplicaID, term uint64, epoch int64) {
 // endLeadership makes the replica stop serving: its locks are gone, and those who
 // wait for one are told.
 func (r *Replica) endLeadership() {
+	r.endRest()
 	r.lease.Store(nil)
 	r.quiet.Store(false)
 	r.Wake()
 	r.locks.Extract(nil, nil)
+}
+
+// cease makes the replica answer no read in its leadership any more, nor in a later one. It
+// comes before those who wait for commands are told that the outcome is not known: from
+// then on commits are not in flight any more that may happen all the same (invariant R22).
+// The only voter goes on: nobody else makes them happen.
+func (r *Replica) cease() {
+	r.ceased.Store(true) // beginLeadership looks at it when its lease is there
+	if l := r.lease.Load(); l != nil && !l.alone {
+		l.given.Store(true)
+	}
 }
 
 func (r *Replica) noteLeader(id uint64) {

@@ -44,8 +44,17 @@ var ErrNotNow = errors.New("replica: the ranges can't be merged now")
 // replica has applied the merge. After an error it may be half done: if the descriptor
 // says so (Merging), the caller calls ResolveMerge.
 func (r *Replica) Merge(ctx context.Context, right *Replica) error {
-	left := r.Desc()
-	if err := mergeable(left, right.Desc()); err != nil {
+	return r.MergeIf(ctx, right, func(context.Context) error { return nil })
+}
+
+// MergeIf is Merge if the border between the two may go. Who makes it stay after may has
+// looked calls Renew at the right range: then the merge does not happen, or has.
+func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.Context) error) error {
+	left, other := r.Desc(), right.Desc() // before may looks (invariant R23)
+	if err := mergeable(left, other); err != nil {
+		return err
+	}
+	if err := may(ctx); err != nil {
 		return err
 	}
 	if !r.Leads() || !right.Leads() {
@@ -66,7 +75,7 @@ func (r *Replica) Merge(ctx context.Context, right *Replica) error {
 	if err := r.redescribe(left, next); err != nil {
 		return err
 	}
-	m, err := right.freeze(next)
+	m, err := right.freeze(other, next)
 	if err != nil {
 		return err
 	}
@@ -117,9 +126,9 @@ func (r *Replica) decree(old *kvpb.RangeDescriptor, command []byte) error {
 	return r.group.propose(tenure{term: l.term, borders: old.Borders}, command)
 }
 
-// freeze makes the range stop for good, until it is part of left or Thaw is called.
-func (r *Replica) freeze(left *kvpb.RangeDescriptor) (*apply.Merge, error) {
-	d := r.Desc()
+// freeze makes the range, as d describes it, stop for good, until it is part of left or
+// Thaw is called.
+func (r *Replica) freeze(d, left *kvpb.RangeDescriptor) (*apply.Merge, error) {
 	unmarked := *left
 	unmarked.Merging = 0
 	if err := mergeable(&unmarked, d); err != nil {
@@ -185,6 +194,31 @@ func (r *Replica) Thaw(left kvpb.RangeID, generation uint64) error {
 		next.Into, next.IntoGeneration = 0, 0
 	}
 	return r.redescribe(d, next)
+}
+
+// Renew makes sure that the range, which is led here, goes on to begin where it does: a
+// merge that was decided on before does not take effect any more. If one has, the error
+// says where its keys are.
+func (r *Replica) Renew(ctx context.Context) error {
+	for {
+		if err := r.awaitThaw(ctx); err != nil {
+			return err
+		}
+		d := r.Desc()
+		if d.Changing() {
+			if d.Into != 0 {
+				continue
+			}
+			return ErrBusy
+		}
+		next := cloneDescriptor(d)
+		next.Generation++
+		err := r.redescribe(d, next)
+		var moved *kvpb.RangeMismatchError
+		if !errors.As(err, &moved) || r.Gone() {
+			return err
+		}
+	}
 }
 
 // awaitSettled waits until no transaction has provisional data in the range: the

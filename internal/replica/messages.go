@@ -58,6 +58,7 @@ func (g *group) send(m *pb.Message) {
 	case pb.MsgTimeoutNow:
 		if l := g.r.lease.Load(); l != nil {
 			l.given.Store(true) // before the message leaves
+			g.r.endRest()
 		}
 	}
 	g.r.deps.Send(g.r, to, m)

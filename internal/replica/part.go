@@ -28,7 +28,9 @@ type part struct {
 	id     kvpb.TxnID
 	anchor []byte
 	// latch is held (full) by the request that changes the part.
-	latch    chan struct{}
+	latch chan struct{}
+	// settling is held (full) by the one who removes what is provisional.
+	settling chan struct{}
 	blockers *concurrency.Blockers
 	done     chan struct{} // closed when nothing provisional is left
 	decided  chan struct{} // closed when it is known what became of it
@@ -37,11 +39,15 @@ type part struct {
 	state    partState
 	spilled  bool
 	ts       hlc.Timestamp // of the versions
+	oldest   hlc.Timestamp // lowest of all versions that were, or are about to be, written
 	from     hlc.Timestamp // staging: the lowest timestamp at which it may have committed
 	commitTS hlc.Timestamp
 	epoch    uint32
 	keys     [][]byte // staged keys, sorted; nil if any between lo and hi may be one
-	lo, hi   []byte   // bounds of the keys, hi inclusive
+	lo, hi   []byte   // bounds of the keys, hi exclusive
+	// cut is where a split took the end of the range away after what is being proposed
+	// for the part was announced, nil if none did.
+	cut []byte
 	// maxRead is the highest read by others that passed over a spilled part.
 	maxRead hlc.Timestamp
 	// pinned: a recovery has found the attempt's keys staged and may commit it, so no
@@ -75,12 +81,12 @@ func (p *part) overlaps(start, end []byte) bool {
 		return false
 	}
 	if len(end) == 0 {
-		if bytes.Compare(start, p.lo) < 0 || bytes.Compare(start, p.hi) > 0 {
+		if bytes.Compare(start, p.lo) < 0 || bytes.Compare(start, p.hi) >= 0 {
 			return false
 		}
 		return p.keys == nil || p.has(start)
 	}
-	if bytes.Compare(start, p.hi) > 0 || bytes.Compare(p.lo, end) >= 0 {
+	if bytes.Compare(start, p.hi) >= 0 || bytes.Compare(p.lo, end) >= 0 {
 		return false
 	}
 	if p.keys == nil {
@@ -94,6 +100,15 @@ func (p *part) has(key []byte) bool {
 	_, ok := slices.BinarySearchFunc(p.keys, key, bytes.Compare)
 	return ok
 }
+
+// below returns those of sorted keys that lie below end.
+func below(keys [][]byte, end []byte) [][]byte {
+	n, _ := slices.BinarySearchFunc(keys, end, bytes.Compare)
+	return keys[:n:n]
+}
+
+// next returns the key behind k.
+func next(k []byte) []byte { return append(bytes.Clone(k), 0) }
 
 // least is the lowest timestamp at which a read may have to do with the part.
 func (p *part) least() hlc.Timestamp {
@@ -172,7 +187,7 @@ func (sp *spills) background(limit time.Duration) (context.Context, context.Canc
 func newPart(id kvpb.TxnID, anchor []byte) *part {
 	return &part{
 		id: id, anchor: bytes.Clone(anchor),
-		latch: make(chan struct{}, 1), done: make(chan struct{}), decided: make(chan struct{}),
+		latch: make(chan struct{}, 1), settling: make(chan struct{}, 1), done: make(chan struct{}), decided: make(chan struct{}),
 		event: make(chan struct{}), since: time.Now(), blockers: concurrency.NewBlockers(concurrency.TxnID(id)),
 	}
 }
@@ -196,6 +211,11 @@ func (sp *spills) enter(ctx context.Context, id kvpb.TxnID, anchor []byte) (*par
 		}
 		sp.mu.Unlock()
 		if err := sp.latch(ctx, p); err != nil {
+			sp.mu.Lock()
+			if len(p.latch) == 0 { // else who holds it sees to that
+				sp.dropNewLocked(p)
+			}
+			sp.mu.Unlock()
 			return nil, err
 		}
 		sp.mu.Lock()
@@ -220,11 +240,16 @@ func (sp *spills) latch(ctx context.Context, p *part) error {
 // leave gives up the latch; a part that came to nothing goes.
 func (sp *spills) leave(p *part) {
 	sp.mu.Lock()
+	sp.dropNewLocked(p)
+	sp.mu.Unlock()
+	<-p.latch
+}
+
+// dropNewLocked removes a part that came to nothing: nobody else would ever.
+func (sp *spills) dropNewLocked(p *part) {
 	if p.state == partNew && sp.all[p.id] == p {
 		sp.removeLocked(p)
 	}
-	sp.mu.Unlock()
-	<-p.latch
 }
 
 func (sp *spills) removeLocked(p *part) {
@@ -233,6 +258,54 @@ func (sp *spills) removeLocked(p *part) {
 		sp.active.Add(-1)
 	}
 	p.wake()
+}
+
+// cut takes away what is known of keys that a split has given to the new range, whose
+// leader finds the parts there in its data. What stayed here would be taken for the truth
+// after the two were merged again: a version that its transaction has committed
+// meanwhile would count as undecided (invariant R28).
+func (sp *spills) cut(border []byte) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	for _, p := range sp.all {
+		if p.cut == nil || bytes.Compare(border, p.cut) < 0 {
+			p.cut = border
+		}
+		switch {
+		case p.lo == nil || bytes.Compare(p.hi, border) <= 0:
+		case bytes.Compare(border, p.lo) <= 0:
+			sp.removeLocked(p)
+		default:
+			p.hi = border
+			if p.keys != nil {
+				p.keys = below(p.keys, border)
+			}
+		}
+	}
+}
+
+// mustLieWithin is asked before a range of the keys behind end is taken in.
+func (sp *spills) mustLieWithin(end []byte) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	for _, p := range sp.all {
+		must.True(p.lo == nil || bytes.Compare(p.hi, end) <= 0,
+			"R28: transaction %s has a part in [%q, %q), beyond the range's end %q", p.id, p.lo, p.hi, end)
+	}
+}
+
+// staged returns the keys that a part has staged, sorted; nil if they are not listed.
+func (sp *spills) staged(p *part) [][]byte {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	return p.keys
+}
+
+// bounds returns where a part may have keys.
+func (sp *spills) bounds(p *part) kvpb.Span {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	return kvpb.Span{Key: p.lo, EndKey: p.hi}
 }
 
 // wake tells everyone who waits for the part to look again.
@@ -353,22 +426,6 @@ func (sp *spills) undecided() mvcc.Hidden {
 		}
 	}
 	return v.hidden
-}
-
-// oldestUndecided returns a lower bound of the timestamps of provisional versions,
-// zero if there are none: what lies below them must not be collected yet.
-func (sp *spills) oldestUndecided() (ts hlc.Timestamp) {
-	if sp.active.Load() == 0 {
-		return ts
-	}
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	for _, p := range sp.all {
-		if ts.IsEmpty() || p.ts.Less(ts) {
-			ts = p.ts
-		}
-	}
-	return ts
 }
 
 // decide sets what became of a part whose latch the caller holds, wakes who waits

@@ -113,3 +113,8 @@ func (r *Replica) ClearWithin(ctx context.Context, start, end []byte) error {
 	b.ClearSpan(start, end)
 	return r.group.propose(under, b.Bytes())
 }
+
+// AtRest reports whether the replica rests, so that whatever happens to it first wakes it
+// (but reads), and whether it led when it was last looked at. Both are cheap to ask of
+// thousands.
+func (r *Replica) AtRest() (rests, leads bool) { return r.asleep.Load(), r.lease.Load() != nil }

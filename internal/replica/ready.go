@@ -139,8 +139,14 @@ func (g *group) applyEntry(e *pb.Entry) error {
 		}
 	}
 	g.props = g.waitersOf(e)
+	g.r.feeds.took = g.r.feeds.took[:0]
 	if err := g.applier.Entry(e.GetIndex(), e.GetTerm(), data, g.noteCommand); err != nil {
 		return err
+	}
+	if g.r.feeds.n.Load() > 0 {
+		if err := g.r.feeds.stage(data); err != nil {
+			return err
+		}
 	}
 	g.r.handing.noteTerm(e.GetTerm())
 	if cc != nil && len(data) == 0 { // the end of a joint configuration
@@ -164,6 +170,9 @@ func (g *group) applyEntry(e *pb.Entry) error {
 // noteCommand hears of each command of the entry being applied, in order, and
 // whether it took effect.
 func (g *group) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp, ok bool) {
+	if g.r.feeds.n.Load() > 0 {
+		g.r.feeds.took = append(g.r.feeds.took, ok)
+	}
 	if ok && !txn.IsZero() {
 		g.r.noteCommand(txn, ts)
 	}
@@ -212,10 +221,14 @@ func (g *group) finishApply() error {
 }
 
 func (g *group) commitApplied() error {
+	th := g.applier.Threshold()
+	raise(&g.r.thresholds.promised, th) // before the first version is gone
 	if err := g.applier.Finish(); err != nil {
 		return err
 	}
+	raise(&g.r.thresholds.applied, th)
 	g.r.noteApplied(g.applier.State())
+	g.r.feeds.publish(g.r)
 	return nil
 }
 
@@ -250,12 +263,14 @@ func (g *group) applyTrigger(t *apply.Trigger) error {
 	if t == nil {
 		return nil
 	}
+	g.r.endRest() // what was closed holds up to here, between the borders of before
 	old := g.r.Desc()
 	if taken != nil {
 		g.r.carryOver(taken, t)
 		g.r.deps.Merged(g.r, taken)
 	}
 	g.r.desc.Store(t.Desc)
+	g.r.endFeeds(g.r.mismatch(), false)
 	g.r.refreshLease()
 	g.r.Wake()
 	if t.Right != nil {

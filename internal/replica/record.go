@@ -43,8 +43,16 @@ func (sp *spills) enterRecord(ctx context.Context, id kvpb.TxnID, anchor []byte)
 		}
 		sp.mu.Unlock()
 		current, err := sp.latchRecord(ctx, rec)
-		if current || err != nil {
-			return rec, err
+		if err != nil {
+			select {
+			case rec.latch <- struct{}{}:
+				sp.leaveRecord(rec) // nobody else sees to it that it goes
+			default:
+			}
+			return nil, err
+		}
+		if current {
+			return rec, nil
 		}
 	}
 }
@@ -175,6 +183,9 @@ func (r *Replica) forgetLocal(ctx context.Context, id kvpb.TxnID) error {
 	under, err := r.admitWrite(ctx, rec.anchor)
 	if err != nil {
 		return err
+	}
+	if len(rec.span.EndKey) > 0 && !r.holds(rec.span) {
+		return nil // what a split took elsewhere has to go first: the sweep sees to it (tidy)
 	}
 	return r.forgetRecord(rec, under)
 }

@@ -207,8 +207,26 @@ func (r *Replica) sweep(stopping <-chan struct{}) {
 	}
 }
 
-// Sweep looks after all that is provisional in the range now.
-func (r *Replica) Sweep() { r.sweepOnce(0) }
+// Sweep looks after all that is provisional in the range now. What others are removing
+// just then it waits for.
+func (r *Replica) Sweep() {
+	r.sweepOnce(0)
+	sp := &r.spills
+	var parts []*part
+	sp.mu.Lock()
+	for _, p := range sp.all {
+		parts = append(parts, p)
+	}
+	sp.mu.Unlock()
+	if len(parts) == 0 {
+		return
+	}
+	for _, p := range parts {
+		p.settling <- struct{}{}
+		<-p.settling
+	}
+	r.sweepOnce(0)
+}
 
 // sweepFirst sweeps as soon as the replica serves.
 func (r *Replica) sweepFirst(stopping <-chan struct{}) {
@@ -379,7 +397,7 @@ func (r *Replica) loadRecords(anchors keys.Span, loaded bool) (map[kvpb.TxnID]*r
 			// Nobody can commit it any more, and every leader concludes the same.
 			rec.status = kvpb.TxnAborted
 		}
-		rec.local = rec.status >= kvpb.TxnCommitted && len(rec.keys) == 0 && len(rec.span.EndKey) == 0
+		rec.local = rec.status >= kvpb.TxnCommitted && len(rec.keys) == 0 && (len(rec.span.EndKey) == 0 || r.holds(rec.span))
 		found[rec.id] = rec
 	}
 	return found, r.deps.Engine.ReadError(it.Error())
@@ -393,14 +411,14 @@ func (r *Replica) loadParts() (map[kvpb.TxnID]*part, error) {
 		p := found[l.txn]
 		if p == nil {
 			p = newPart(l.txn, l.anchor)
-			p.ts, p.spilled, p.lo = l.ts, !l.staged, bytes.Clone(key)
+			p.ts, p.oldest, p.spilled, p.lo = l.ts, l.ts, !l.staged, bytes.Clone(key)
 			found[l.txn] = p
 		}
-		p.hi = bytes.Clone(key)
+		p.hi = next(key)
 		p.epoch = max(p.epoch, l.epoch)
-		p.ts = p.ts.Max(l.ts)
+		p.ts, p.oldest = p.ts.Max(l.ts), p.oldest.Min(l.ts)
 		if l.staged {
-			p.keys = append(p.keys, p.hi)
+			p.keys = append(p.keys, bytes.Clone(key))
 		}
 		return nil
 	})

@@ -35,6 +35,10 @@ type Deps struct {
 
 	// Schedule runs fn soon on a worker.
 	Schedule func(fn func())
+	// Aside has workers process the group, never who proposes: the node has several stores.
+	Aside bool
+	// Stalled returns what is closed when, or if, the disk does not answer; may be nil.
+	Stalled func() <-chan struct{}
 	// Wake has Tick called again for a replica that rested; nil if nobody ticks.
 	Wake func(r *Replica)
 	// CheckSlots bounds the checksums computed at a time; nil: unbounded.
@@ -49,6 +53,8 @@ type Deps struct {
 	Absorb func(r *Replica, d *kvpb.RangeDescriptor, b *storage.Batch) (gone []*kvpb.RangeDescriptor, after bool, done func(), err error)
 	// Support is who supports whom among the stores; nil on a node by itself.
 	Support Support
+	// Closing is the store's part in closed timestamps; nil: nothing is closed.
+	Closing Closing
 	// Elections says when a replica stands for election; nil: as soon as it wants to.
 	Elections Elections
 	// PrepareSplit makes the log of a range that is about to come into being
@@ -119,14 +125,15 @@ type Replica struct {
 	merging        merging
 	presumed       kvpb.StoreID
 	outgoing       outgoing // snapshots
-	// threshold mirrors the replicated collection threshold.
-	threshold atomic.Pointer[hlc.Timestamp]
-	applied   atomic.Uint64
-	stats     Stats
-	minMatch  atomic.Uint64 // how far the slowest follower is
-	quiet     atomic.Bool   // the leader has nothing to say to its followers
-	asleep    atomic.Bool   // nobody ticks it until Wake
-	candidacy atomic.Int32
+	thresholds     thresholds
+	applied        atomic.Uint64
+	stats          Stats
+	minMatch       atomic.Uint64 // how far the slowest follower is
+	quiet          atomic.Bool   // the leader has nothing to say to its followers
+	asleep         atomic.Bool   // nobody ticks it until Wake
+	ceased         atomic.Bool   // see cease
+	rests          atomic.Bool   // what is closed rises by itself (BeginRest)
+	candidacy      atomic.Int32
 	// told is what Progress told last, as long as the replica is quiet.
 	told atomic.Pointer[[]FollowerProgress]
 	// lastWrite is the wall time of the newest commit: once all versions below it
@@ -135,6 +142,7 @@ type Replica struct {
 	swept     sweep
 	companion atomic.Value
 	checks    checks
+	feeds     feeds
 }
 
 var _ kvpb.Sender = (*Replica)(nil)
@@ -144,7 +152,7 @@ var _ kvpb.Sender = (*Replica)(nil)
 func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, error) {
 	r := &Replica{
 		deps: deps, id: desc.RangeID, replicaID: id,
-		handing: handing{empty: make(chan struct{}, 1)},
+		handing: handing{empty: make(chan struct{}, 1), record: make(chan struct{}, 1)},
 		locks:   concurrency.NewLockTable(MaxLocks),
 		commits: concurrency.NewCommits(),
 		reads:   concurrency.NewTimestampCache(concurrency.TimestampCacheOptions{}, hlc.Timestamp{}),
@@ -173,14 +181,6 @@ func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, er
 	return r, err
 }
 
-func (r *Replica) loadThreshold() error {
-	th, err := apply.LoadThreshold(r.deps.Engine, r.id)
-	if err == nil {
-		r.threshold.Store(&th)
-	}
-	return err
-}
-
 // Initialized reports whether the replica holds data: it was there from the
 // range's beginning or has received a snapshot.
 func (r *Replica) Initialized() bool { return len(r.Desc().EndKey) > 0 }
@@ -198,9 +198,11 @@ func (r *Replica) Start() error {
 
 // Stop refuses further writes and waits for those under way.
 func (r *Replica) Stop() {
+	r.cease()
 	r.group.stop(errStopped)
 	r.group.idle()
 	r.checks.stop()
+	r.endFeeds(errStopped, true)
 	r.spills.stop()
 }
 
@@ -215,9 +217,6 @@ func (r *Replica) ReplicaID() kvpb.ReplicaID { return r.replicaID }
 
 // AppliedIndex returns the index of the last entry applied.
 func (r *Replica) AppliedIndex() uint64 { return r.applied.Load() }
-
-// Threshold returns the range's collection threshold.
-func (r *Replica) Threshold() hlc.Timestamp { return *r.threshold.Load() }
 
 // Stats returns the replica's counters.
 func (r *Replica) Stats() *Stats { return &r.stats }
@@ -248,7 +247,10 @@ func (r *Replica) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp) {
 type Stats struct {
 	Gets, Scans, Locks, LockWaits, Commits, Refreshes, RefreshFailures atomic.Int64
 	Collected                                                          atomic.Int64
-	LogBytes                                                           atomic.Int64 // of entries appended
+	// ClosedReads were served without leading the range, ClosedLocked were refused because of
+	// a durable lock.
+	ClosedReads, ClosedLocked atomic.Int64
+	LogBytes                  atomic.Int64 // of entries appended
 }
 
 // raftLogger passes raft's warnings and errors on.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
@@ -37,7 +38,7 @@ func (r *Replica) awaitKey(ctx context.Context, t *kvpb.TxnMeta, key []byte) err
 }
 
 // awaitChange waits until a read at ts may look at a commit again. One that ended with
-// the leadership may have happened all the same.
+// the leadership may have happened all the same; leaveRead would find that out too, later.
 func (r *Replica) awaitChange(ctx context.Context, c *concurrency.Commit, ts hlc.Timestamp) error {
 	select {
 	case <-c.Changed():
@@ -50,11 +51,11 @@ func (r *Replica) awaitChange(ctx context.Context, c *concurrency.Commit, ts hlc
 // Get implements kvpb.Sender.
 func (r *Replica) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
 	r.stats.Gets.Add(1)
-	desc, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Key})
-	if err != nil {
-		return err
-	}
 	resp.ReadTS = hlc.Timestamp{}
+	under, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Key})
+	if err != nil {
+		return r.getClosed(req, resp, err)
+	}
 	ts := req.Txn.ReadTS
 	limit := r.uncertain(req.Txn)
 	if err := r.getAt(ctx, req, limit, resp); err != nil {
@@ -67,7 +68,8 @@ func (r *Replica) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetR
 		}
 		ts, resp.ReadTS = limit, limit
 	}
-	return r.leaveRead(ts, desc)
+	under.upTo = limit
+	return r.leaveRead(ts, under)
 }
 
 // getAt reads a key; with a limit it reads there, above the read timestamp.
@@ -85,9 +87,6 @@ func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Tim
 		return err
 	}
 	v, err := r.spillView(ctx, t.ID, req.Key, nil, t.ReadTS)
-	if err == nil {
-		err = r.admit(t.ReadTS) // a commit that was not met may have ended with the leadership
-	}
 	if err != nil {
 		return err
 	}
@@ -101,12 +100,13 @@ func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Tim
 func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
 	r.stats.Scans.Add(1)
 	resp.Reset() // it may hold what another replica read before it could not answer
-	desc, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Start, EndKey: req.End})
+	under, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Start, EndKey: req.End})
 	if err != nil {
-		return err
+		return r.scanClosed(ctx, req, resp, err)
 	}
 	if limit := r.uncertain(req.Txn); !limit.IsEmpty() {
 		if !req.MayMove {
+			under.upTo = limit
 			if err := r.settleUncertainty(ctx, req, limit); err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 	if err := r.scanAt(ctx, req, resp); err != nil {
 		return err
 	}
-	return r.leaveRead(req.Txn.ReadTS, desc)
+	return r.leaveRead(req.Txn.ReadTS, under)
 }
 
 // settleUncertainty fails if there are versions of the span that are uncertain.
@@ -190,9 +190,6 @@ func (r *Replica) scanAt(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.
 		}
 	}
 	v, err := r.spillView(ctx, t.ID, req.Start, req.End, t.ReadTS)
-	if err == nil {
-		err = r.admit(t.ReadTS) // as in getAt
-	}
 	if err != nil {
 		return err
 	}
@@ -243,29 +240,44 @@ func (r *Replica) uncertain(t *kvpb.TxnMeta) hlc.Timestamp {
 	return limit
 }
 
+// reading is what a read was admitted under: leaveRead makes sure that it still holds
+// when the read has looked.
+type reading struct {
+	desc *kvpb.RangeDescriptor
+	term uint64
+	// upTo is how far beyond the read's timestamp it has looked, empty if no further.
+	upTo hlc.Timestamp
+}
+
 // enterRead answers whether the replica may read the span at ts.
-func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) (*kvpb.RangeDescriptor, error) {
+func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) (reading, error) {
 	d := r.Desc()
 	if d.Into != 0 {
 		if err := r.awaitThaw(ctx); err != nil {
-			return nil, err
+			return reading{}, err
 		}
 		d = r.Desc()
 	}
-	if err := r.admit(ts); err != nil {
-		return nil, err
+	l := r.lease.Load()
+	if l == nil || !r.covers(l, ts) {
+		return reading{}, r.notLeader()
 	}
 	if !d.ContainsKey(s.Key) || len(s.EndKey) > 0 && bytes.Compare(s.EndKey, d.EndKey) > 0 {
-		return nil, r.mismatch()
+		return reading{}, r.mismatch()
 	}
-	return d, nil
+	return reading{desc: d, term: l.term}, nil
 }
 
-// leaveRead runs after a read: the range must still hold what was read, and a
-// version that was missed because it was being collected lies below the threshold,
-// which was raised before (invariant R8).
-func (r *Replica) leaveRead(ts hlc.Timestamp, before *kvpb.RangeDescriptor) error {
-	if d := r.Desc(); d != before && d.Borders != before.Borders {
+// leaveRead runs after a read. The leadership that admitted it must still stand, and
+// cover it (invariant R22): what the read was told of commits and provisional versions, and
+// the state of the engine that it saw, are then of that leadership. The range must still hold
+// what was read, and a version that was missed because it was being collected lies below
+// the threshold, which was raised before (invariant R8).
+func (r *Replica) leaveRead(ts hlc.Timestamp, under reading) error {
+	if l := r.lease.Load(); l == nil || l.term != under.term || !r.covers(l, ts.Max(under.upTo)) {
+		return r.notLeader()
+	}
+	if d := r.Desc(); d != under.desc && d.Borders != under.desc.Borders {
 		return r.mismatch()
 	}
 	return r.checkThreshold(ts)
@@ -275,7 +287,7 @@ func (r *Replica) leaveRead(ts hlc.Timestamp, before *kvpb.RangeDescriptor) erro
 // because it was being collected lies below the threshold, which was raised
 // before.
 func (r *Replica) checkThreshold(ts hlc.Timestamp) error {
-	if th := *r.threshold.Load(); ts.Less(th) {
+	if th := r.Threshold(); ts.Less(th) {
 		return &kvpb.SnapshotTooOldError{ReadTS: ts, Threshold: th}
 	}
 	return nil
@@ -377,24 +389,24 @@ func lockError(err error) error {
 // Refresh implements kvpb.Sender.
 func (r *Replica) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	r.stats.Refreshes.Add(1)
-	var desc *kvpb.RangeDescriptor
+	var under reading
 	for _, s := range req.Spans {
-		d, err := r.enterRead(ctx, req.To, s)
+		now, err := r.enterRead(ctx, req.To, s)
 		if err != nil {
 			return err
 		}
-		if desc == nil {
-			desc = d
+		if under.desc == nil {
+			under = now
 		}
 	}
-	if desc == nil {
+	if under.desc == nil {
 		return nil
 	}
 	if err := r.refresh(ctx, req.Txn, req.Spans, req.From, req.To); err != nil {
 		r.stats.RefreshFailures.Add(1)
 		return err
 	}
-	return r.leaveRead(req.To, desc)
+	return r.leaveRead(req.To, under)
 }
 
 // refresh moves reads from one timestamp to another. Commits of others that are
@@ -415,5 +427,11 @@ func (r *Replica) refresh(ctx context.Context, t *kvpb.TxnMeta, spans []kvpb.Spa
 			return &kvpb.RetryError{Reason: "could not serialize access due to read/write dependencies among transactions", Key: s.Key}
 		}
 	}
-	return eval.Refresh(ctx, r.deps.Engine, spans, from, to, r.spills.undecided())
+	if err := eval.Refresh(ctx, r.deps.Engine, spans, from, to, r.spills.undecided()); err != nil {
+		return err
+	}
+	if th := r.Threshold(); from.Less(th) {
+		return &kvpb.RetryError{Reason: fmt.Sprintf("what changed between %v and %v has been garbage-collected", from, th)}
+	}
+	return nil
 }

@@ -110,8 +110,16 @@ func (c *chunks) added() error {
 	return c.flush()
 }
 
-// settlePart removes what is provisional of a decided part and forgets it.
+// settlePart removes what is provisional of a decided part and forgets it. Only one
+// goroutine at a time does so: another's commands, made from what it saw before, would
+// take away what somebody wrote after the part was gone (invariant R19).
 func (r *Replica) settlePart(ctx context.Context, p *part) error {
+	select {
+	case p.settling <- struct{}{}:
+		defer func() { <-p.settling }()
+	default:
+		return nil
+	}
 	for moves := 0; ; {
 		err := r.settle(ctx, p)
 		if err == nil {
@@ -140,6 +148,13 @@ func (r *Replica) settlePart(ctx context.Context, p *part) error {
 	return r.forgetLocal(ctx, p.id)
 }
 
+// knows reports whether the part is still one of this leadership.
+func (sp *spills) knows(p *part) bool {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	return sp.all[p.id] == p
+}
+
 func (r *Replica) pauseSettle(ctx context.Context) error {
 	t := time.NewTimer(pushFirst)
 	defer t.Stop()
@@ -155,7 +170,7 @@ func (r *Replica) pauseSettle(ctx context.Context) error {
 // too, and those of one that committed later than its versions say move.
 func (r *Replica) settle(ctx context.Context, p *part) error {
 	under, err := r.admitWrite(ctx)
-	if err != nil {
+	if err != nil || !r.spills.knows(p) { // gone, or another leadership's
 		return err
 	}
 	c := &chunks{r: r, p: p, under: under}
@@ -167,10 +182,10 @@ func (r *Replica) settle(ctx context.Context, p *part) error {
 		c.b.DeleteRaw(keys.Lock(key))
 		return c.added()
 	}
-	if p.keys == nil {
-		err = r.eachLock(ctx, p.id, kvpb.Span{Key: p.lo, EndKey: append(bytes.Clone(p.hi), 0)}, one)
+	if keys := r.spills.staged(p); keys == nil {
+		err = r.eachLock(ctx, p.id, r.spills.bounds(p), one)
 	} else {
-		err = r.eachStaged(p, one)
+		err = r.eachStaged(p.id, keys, one)
 	}
 	if err != nil {
 		return err
@@ -178,15 +193,15 @@ func (r *Replica) settle(ctx context.Context, p *part) error {
 	return c.flush()
 }
 
-// eachStaged is eachLock for the staged keys of a part that are in the range.
-func (r *Replica) eachStaged(p *part, fn func(key []byte, rec lockRecord) error) error {
+// eachStaged is eachLock for those of listed keys that are in the range.
+func (r *Replica) eachStaged(id kvpb.TxnID, staged [][]byte, fn func(key []byte, rec lockRecord) error) error {
 	d := r.Desc()
-	for _, key := range p.keys {
+	for _, key := range staged {
 		if !d.ContainsKey(key) {
 			continue
 		}
 		rec, ok, err := r.lockOf(key)
-		if err == nil && ok && rec.txn == p.id {
+		if err == nil && ok && rec.txn == id {
 			err = fn(key, rec)
 		}
 		if err != nil {

@@ -87,7 +87,7 @@ func (r *Replica) SnapshotFrom() (index uint64, ok bool) {
 // for one that may be older; this one is as good.
 func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 	r := g.r
-	s := &OutgoingSnapshot{Message: m, Desc: r.Desc(), State: g.applier.State(), Threshold: *r.threshold.Load()}
+	s := &OutgoingSnapshot{Message: m, Desc: r.Desc(), State: g.applier.State()}
 	m.Snapshot = &pb.Snapshot{Metadata: &pb.SnapshotMetadata{
 		Index: proto.Uint64(s.State.Index), Term: proto.Uint64(s.State.Term), ConfState: confState(s.Desc),
 	}}
@@ -103,17 +103,28 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 			g.stir() // the follower is to be told what it lacks
 		}})
 	}
+	if err := s.open(r.deps.Engine); err != nil {
+		s.Close()
+		r.deps.Logger.Error("snapshot", "range", r.id, "err", err)
+		r.deps.Schedule(func() { done(false) })
+		return
+	}
+	r.deps.SendSnapshot(r, to, s, done)
+}
+
+// open takes hold of the range's state as it is in the engine.
+func (s *OutgoingSnapshot) open(eng *storage.Engine) (err error) {
+	if s.Threshold, err = apply.LoadThreshold(eng, s.Desc.RangeID); err != nil {
+		return err
+	}
 	for _, sp := range DataSpans(s.Desc) {
-		it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: sp.Start, Upper: sp.End})
+		it, err := eng.NewIter(storage.IterOptions{Lower: sp.Start, Upper: sp.End})
 		if err != nil {
-			s.Close()
-			r.deps.Logger.Error("snapshot", "range", r.id, "err", err)
-			r.deps.Schedule(func() { done(false) })
-			return
+			return err
 		}
 		s.iters = append(s.iters, it)
 	}
-	r.deps.SendSnapshot(r, to, s, done)
+	return nil
 }
 
 // Next appends the next chunk of engine keys and values, of about size bytes, to
@@ -219,6 +230,7 @@ func (g *group) installSnapshot(m *pb.Message) error {
 	g.applier.Reset(r.deps.Engine, r.deps.Store, s.Desc, s.State)
 	r.handing.noteTerm(s.State.Term)
 	r.noteApplied(s.State)
+	r.endFeeds(errFeedEnded, false)     // it has jumped over entries
 	r.recent.forget(r.deps.Clock.Now()) // the ends of transactions that it jumps over
 	if err := r.loadThreshold(); err != nil {
 		return err

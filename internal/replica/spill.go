@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
@@ -58,7 +59,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 		return err
 	}
 	defer r.spills.leave(p)
-	if err := r.enterSpill(p, req); err != nil {
+	if err := r.enterSpill(p, req, under); err != nil {
 		return err
 	}
 	b := builders.Get().(*apply.Builder)
@@ -112,24 +113,34 @@ func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte
 
 // enterSpill registers the keys of a spill before their versions exist, and
 // notes who has read them.
-func (r *Replica) enterSpill(p *part, req *kvpb.SpillRequest) error {
+func (r *Replica) enterSpill(p *part, req *kvpb.SpillRequest, under tenure) error {
 	sp := &r.spills
-	lo, hi := req.Writes[0].Key, req.Writes[len(req.Writes)-1].Key
+	lo, hi := req.Writes[0].Key, next(req.Writes[len(req.Writes)-1].Key)
+	r.deps.Clock.Now() // it may wait for a disk, which nobody may with the mutex held
 	sp.mu.Lock()
 	if p.state > partPending || p.state != partNew && !p.spilled {
 		sp.mu.Unlock()
 		return errAborted
 	}
+	if r.Desc().Borders != under.borders { // it has no effect any more
+		sp.mu.Unlock()
+		return r.mismatch()
+	}
 	if p.state == partNew {
-		p.state, p.spilled = partPending, true
-		p.ts = r.deps.Clock.Now()
+		now, ok := r.deps.Clock.TryNow()
+		if !ok {
+			sp.mu.Unlock()
+			return &kvpb.UnavailableError{Reason: "the clock waits for a disk"}
+		}
+		p.state, p.spilled, p.ts = partPending, true, now
 		p.ts.Logical |= spillMark
+		must.True(r.announceLocked(p, p.ts).IsEmpty(), "R8: the clock is behind the collection threshold")
 	}
 	if p.lo == nil || bytes.Compare(lo, p.lo) < 0 {
 		p.lo = bytes.Clone(lo)
 	}
 	if p.hi == nil || bytes.Compare(hi, p.hi) > 0 {
-		p.hi = bytes.Clone(hi)
+		p.hi = hi
 	}
 	sp.mu.Unlock()
 	// Reads from now on pass view; those before are in the cache.
@@ -177,6 +188,9 @@ func (r *Replica) Spilled(ctx context.Context, req *kvpb.SpilledRequest) ([]kvpb
 	if err != nil {
 		return nil, err
 	}
+	if len(req.Span.EndKey) > 0 && !r.holds(req.Span) || len(req.Span.EndKey) == 0 && !r.Desc().ContainsKey(req.Span.Key) {
+		return nil, r.mismatch()
+	}
 	r.spills.mu.Lock()
 	p := r.spills.all[req.Txn.ID]
 	r.spills.mu.Unlock()
@@ -218,9 +232,20 @@ func (r *Replica) Spilled(ctx context.Context, req *kvpb.SpilledRequest) ([]kvpb
 // Unspill implements kvpb.Spiller. Of an aborted transaction it is called last in
 // the range of the anchor, where the record goes.
 func (r *Replica) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
-	if _, err := r.admitWrite(ctx); err != nil {
+	under, err := r.admitWrite(ctx)
+	if err != nil {
 		return err
 	}
+	if len(req.Span.EndKey) > 0 && !r.holds(req.Span) {
+		return r.mismatch()
+	}
+	if err := r.unspill(ctx, req); err != nil {
+		return err
+	}
+	return r.stillUnder(under) // else some of it went elsewhere
+}
+
+func (r *Replica) unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 	rec, err := r.knownRecord(ctx, req.Txn.ID)
 	if err != nil {
 		return err
@@ -251,7 +276,7 @@ func (r *Replica) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 	if !p.undecided() {
 		return errAborted
 	}
-	return r.undo(ctx, p, kvpb.Span{Key: p.lo, EndKey: append(bytes.Clone(p.hi), 0)}, req.From)
+	return r.undo(ctx, p, sp.bounds(p), req.From)
 }
 
 // commitSpill decides at which timestamp a spilled transaction that lies in this

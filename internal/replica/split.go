@@ -44,6 +44,7 @@ func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error 
 // knows of the right half's locks and reads goes with it.
 func (r *Replica) split(old, left, right *kvpb.RangeDescriptor) {
 	r.formerRight.Store(right)
+	r.spills.cut(right.StartKey)
 	n, err := r.deps.Split(r, right)
 	if err != nil {
 		r.deps.Logger.Error("split: the new range's replica", "range", right.RangeID, "err", err)
@@ -53,6 +54,9 @@ func (r *Replica) split(old, left, right *kvpb.RangeDescriptor) {
 		return
 	}
 	n.recent.become(&r.recent) // all that happened there happened here
+	if r.deps.Closing != nil {
+		r.deps.Closing.Inherit(r.id, n.id, r.applied.Load())
+	}
 	if lead, ok := r.Leader(); ok {
 		n.presumed = lead.Store
 	}

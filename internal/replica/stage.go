@@ -80,8 +80,12 @@ func (r *Replica) confirm(req *kvpb.StageRequest, under tenure) error {
 // were granted. epoch is that of all if epochs is empty, 0 if it is not known. p is
 // the transaction's part, whose durable locks stand for row locks; or nil.
 func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64, epochs []uint64, p *part) error {
+	var staged [][]byte
+	if p != nil && p.state == partStaging {
+		staged = r.spills.staged(p)
+	}
 	for i, k := range locks {
-		if p != nil && p.state == partStaging && p.keys != nil && p.has(k) {
+		if _, ok := slices.BinarySearchFunc(staged, k, bytes.Compare); ok {
 			continue
 		}
 		e := epoch
@@ -137,13 +141,17 @@ func (s *stage) run(ctx context.Context) (err error) {
 	if err := s.r.checkLocks(txnID(s.req.Txn), s.req.Locks, 0, s.req.LockEpochs, s.p); err != nil {
 		return err
 	}
-	c := s.r.commits.Begin(txnID(s.req.Txn), s.written)
+	c := s.r.beginCommit(txnID(s.req.Txn), s.written)
 	defer c.Finish()
 	c.SetTimestamp(s.req.TS)
 	if s.r.abandoned.has(s.req.Txn.ID) {
 		return errAborted
 	}
-	if low := s.lowest(); s.req.TS.Less(low) {
+	low, err := s.lowest()
+	if err != nil {
+		return err
+	}
+	if s.req.TS.Less(low) {
 		s.resp.Lowest = low
 		return nil
 	}
@@ -208,8 +216,7 @@ func (r *Replica) staged(id kvpb.TxnID, written [][]byte, ts hlc.Timestamp, epoc
 
 // lowest returns the lowest timestamp at which the range can commit. A part that
 // readers pass over stops being passed over from the request's timestamp on.
-func (s *stage) lowest() hlc.Timestamp {
-	var low hlc.Timestamp
+func (s *stage) lowest() (low hlc.Timestamp, err error) {
 	for _, k := range s.written {
 		low = low.Max(s.r.reads.GetKey(k, txnID(s.req.Txn)).Next())
 	}
@@ -217,22 +224,31 @@ func (s *stage) lowest() hlc.Timestamp {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	p := s.p
+	if s.r.Desc().Borders != s.under.borders {
+		return low, s.r.mismatch()
+	}
+	p.cut = nil // a split that comes from now on says so
+	if len(s.written) > 0 && low.LessEq(s.req.TS) {
+		if least := s.r.announceLocked(p, s.req.TS); !least.IsEmpty() {
+			return least, nil
+		}
+	}
 	if p.state == partNew {
 		// Who ended here before may have been forgotten: this may be a late message.
 		if len(s.written) > 0 && s.r.recent.mayHaveForgotten(s.req.TS) {
 			low = low.Max(s.r.recent.lowest())
 		}
-		return low
+		return low, nil
 	}
 	if !p.spilled {
-		return low
+		return low, nil
 	}
 	low = low.Max(p.ts).Max(p.maxRead.Max(p.passed).Max(s.r.reads.LowWater()).Next())
 	if !s.req.TS.Less(low) {
 		p.state, p.from, p.epoch = partStaging, s.req.TS, s.req.Epoch
 		p.passed = hlc.Timestamp{}
 	}
-	return low
+	return low, nil
 }
 
 // propose makes the part durable.
@@ -269,9 +285,8 @@ func (s *stage) propose() error {
 		s.r.sweepLater()
 	}
 	s.note()
-	for _, k := range s.written {
-		s.r.locks.Release(txnID(s.req.Txn), k) // the durable lock stands for it
-	}
+	// The durable locks stand for them, also where a split or a merge has taken them.
+	s.r.releaseAll(txnID(s.req.Txn), s.written)
 	return nil
 }
 
@@ -303,7 +318,7 @@ func (s *stage) build(b *apply.Builder) error {
 	return nil
 }
 
-// note makes readers see the part.
+// note makes readers see the part: what of it is still in this range.
 func (s *stage) note() {
 	if len(s.written) == 0 {
 		return
@@ -312,15 +327,22 @@ func (s *stage) note() {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	all := s.written
+	if p.cut != nil { // a split was applied since, which p.keys has heard of
+		all = below(all, p.cut)
+	}
+	written := len(all)
 	for _, k := range p.keys {
-		if _, ok := slices.BinarySearchFunc(all, k, bytes.Compare); !ok { // the borders moved between two attempts
+		if _, ok := slices.BinarySearchFunc(all[:written], k, bytes.Compare); !ok { // the borders moved between two attempts
 			all = append(all[:len(all):len(all)], k)
 		}
 	}
-	if len(all) > len(s.written) {
+	if len(all) == 0 || sp.all[p.id] != p {
+		return
+	}
+	if len(all) > written {
 		slices.SortFunc(all, bytes.Compare)
 	}
-	p.keys, p.lo, p.hi = all, all[0], all[len(all)-1]
+	p.keys, p.lo, p.hi = all, all[0], next(all[len(all)-1])
 	p.state, p.ts, p.from, p.epoch = partStaging, s.req.TS, s.req.TS, s.req.Epoch
 	s.r.startSweepLocked()
 }
@@ -382,8 +404,12 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 
 // Resolve implements kvpb.Committer.
 func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
-	if _, err := r.admitWrite(ctx, req.Keys...); err != nil {
+	under, err := r.admitWrite(ctx, req.Keys...)
+	if err != nil {
 		return err
+	}
+	if len(req.Span.EndKey) > 0 && !r.holds(req.Span) {
+		return r.mismatch()
 	}
 	var s lockSection
 	if len(req.Locks) > 0 { // else it must get through: requests under way wait for it
@@ -399,13 +425,13 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	sp.mu.Unlock()
 	if p == nil {
 		r.releaseAll(id, req.Locks)
-		return nil
+		return r.stillUnder(under)
 	}
 	status := kvpb.TxnAborted
 	if req.Commit {
 		status = kvpb.TxnCommitted
 	}
-	err := r.decideLatched(ctx, p, status, req.TS)
+	err = r.decideLatched(ctx, p, status, req.TS)
 	r.releaseAll(id, req.Locks)
 	s.leave()
 	if err != nil {
@@ -413,8 +439,15 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	}
 	select {
 	case <-p.done:
-		return nil
+		// Removed; or what remains went with the leadership, or to another range (invariant R13).
+		return r.stillUnder(under)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// holds reports whether all of a span lies in the range.
+func (r *Replica) holds(s kvpb.Span) bool {
+	d := r.Desc()
+	return d.ContainsKey(s.Key) && bytes.Compare(s.EndKey, d.EndKey) <= 0
 }

@@ -201,12 +201,14 @@ func (r *Replica) carryOver(right *Replica, t *apply.Trigger) {
 	// From now on releases of what is taken out there come here as well.
 	right.merging.into.Store(&successor{Replica: r, desc: t.Desc})
 	led := right.lease.Swap(nil) != nil
+	right.endFeeds(right.mismatch(), false)
 	r.recent.absorb(&right.recent)
 	if err := r.loadThreshold(); err != nil {
 		r.deps.Logger.Error("collection threshold", "range", r.id, "err", err)
 	}
 	if r.lease.Load() != nil {
 		d := right.Desc()
+		r.spills.mustLieWithin(d.StartKey)
 		// Nobody has read there at a later timestamp than this (docs/decisions/0007).
 		now := r.deps.Clock.Now()
 		r.reads.AddSpan(d.StartKey, d.EndKey, now, concurrency.TxnID{})

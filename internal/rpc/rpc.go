@@ -81,7 +81,7 @@ const (
 	PingInterval = 500 * time.Millisecond
 	// DeadTimeout is how long a connection may bring nothing, not even the
 	// answer to a ping, before it is given up.
-	DeadTimeout = 2 * time.Second
+	DeadTimeout = 1500 * time.Millisecond
 	// DialTimeout bounds an attempt to connect, greeting included.
 	DialTimeout = 3 * time.Second
 	// MinBackoff and MaxBackoff bound the pause after a failed attempt.

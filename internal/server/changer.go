@@ -64,36 +64,29 @@ func rowStart(key []byte) []byte {
 	return key
 }
 
-// SplitKey implements balance.Changer. The middle of the data is found by the sizes
-// of parts of the key space, which costs no reading of data.
+// SplitKey implements balance.Changer. The middle of much data is found by the sizes of
+// parts of the key space, which costs no reading of data.
 func (c changer) SplitKey(_ context.Context, id kvpb.RangeID) ([]byte, bool, error) {
 	n := c.n
 	r, ok := n.store.Replica(id)
 	if !ok {
 		return nil, false, &kvpb.RangeMismatchError{Range: id}
 	}
-	d := r.Desc()
-	total, err := n.spanSize(d.StartKey, d.EndKey)
-	if err != nil || total == 0 {
+	d, e := r.Desc(), n.store.Of(r).Engine()
+	total, err := e.ApproximateSize(d.StartKey, d.EndKey)
+	if err != nil {
 		return nil, false, err
 	}
-	lo, hi := d.StartKey, d.EndKey
-	for range maxBisect {
-		mid := between(lo, hi)
-		if mid == nil {
-			break
-		}
-		size, err := n.spanSize(d.StartKey, mid)
-		if err != nil {
-			return nil, false, err
-		}
-		if size < total/2 {
-			lo = mid
-		} else {
-			hi = mid
-		}
+	var mid []byte
+	if total > countedBytes {
+		mid, err = middle(e, d, total)
+	} else { // much of it may not be on disk yet
+		_, mid, err = countRows(e, d.StartKey, d.EndKey, n.measured.of(r).size.Load()/2)
 	}
-	key, err := n.firstRow(hi, d)
+	if err != nil || mid == nil {
+		return nil, false, err
+	}
+	key, err := n.firstRow(mid, d)
 	return key, key != nil, err
 }
 
@@ -366,12 +359,20 @@ func (n *Node) transferLeader(ctx context.Context, r *replica.Replica, to kvpb.S
 	return nil
 }
 
-// splitRange makes a range that is led here end at key, where a new one begins.
+// splitRange makes a range that is led here end at key, where a new one begins. If it
+// begins there itself it does so from now on, whatever merge was on its way.
 func (n *Node) splitRange(ctx context.Context, r *replica.Replica, key []byte) error {
 	d := r.Desc()
 	switch {
 	case string(d.StartKey) == string(key):
-		return nil
+		ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+		defer cancel()
+		return watch(ctx, func() (bool, error) {
+			if err := r.Renew(ctx); !errors.Is(err, replica.ErrBusy) {
+				return true, err
+			}
+			return false, nil
+		})
 	case !d.ContainsKey(key):
 		return &kvpb.RangeMismatchError{Range: d.RangeID, Known: []kvpb.RangeDescriptor{*d}}
 	case d.RangeID == firstRange && !n.cfg.SingleNode && string(key) != string(keys.MetaSpan().End):

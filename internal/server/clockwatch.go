@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/lichendb/lichen/internal/pgwire"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -81,32 +80,14 @@ func (n *Node) clockWrong(off time.Duration) {
 	}
 	n.log.Error("this node's clock is "+how+" those of most other nodes: it serves nothing until they agree; check how its clock is synchronised",
 		"by", off.Abs(), "limit", n.cfg.MaxOffset/2)
-	closed := n.newFrontThatSays(pgerr.New(pgerr.CannotConnectNow,
+	n.closeFront(pgerr.New(pgerr.CannotConnectNow,
 		"the clock of node %d is %s %s those of most other nodes, more than half of --max-offset", n.NodeID(), off.Abs().Round(time.Millisecond), how).
 		WithHint("Connect to another node, and synchronise this node's clock."))
-	now, cancel := context.WithCancel(context.Background())
-	cancel()
-	_ = closed.Shutdown(now) // it has no connections
-	n.fronts.Lock()
-	old := n.serving.Load()
-	if old != nil && !n.draining.Load() {
-		n.serving.Store(closed)
-	}
-	n.fronts.Unlock()
-	if old != nil {
-		_ = old.Shutdown(now) // its error is that it cuts them off
-	}
 }
 
 // clockRight begins to serve again.
 func (n *Node) clockRight() {
 	n.log.Info("this node's clock agrees with those of most other nodes again: it serves")
 	n.clockBad.Store(false)
-	n.fronts.Lock()
-	defer n.fronts.Unlock()
-	if n.serving.Load() != nil && !n.draining.Load() {
-		n.serving.Store(n.newFront())
-	}
+	n.reopenFront()
 }
-
-func (n *Node) newFront() *pgwire.Server { return n.newFrontThatSays(nil) }

@@ -138,6 +138,9 @@ func (n *Node) join(ctx context.Context) error {
 	if n.isMember() {
 		return nil
 	}
+	if err := n.checkAddressFree(ctx); err != nil {
+		return err
+	}
 	n.log.Info("waiting for a cluster", "join", n.cfg.Join)
 	t := time.NewTicker(joinEvery)
 	defer t.Stop()
@@ -280,6 +283,29 @@ func (n *Node) askPeers(ctx context.Context, addr string) (nodes []liveness.Node
 	return nodes, json.Unmarshal(p, &nodes)
 }
 
+// refuseJoins has a node that is a cluster by itself say so to those who would join it.
+func (n *Node) refuseJoins() {
+	n.rpc.Handle(MethodJoin, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+		return nil, errors.New("the node is a cluster by itself (start-single-node) and takes no others in: found a cluster with lichen start and lichen init")
+	})
+}
+
+// checkAddressFree finds out, before this node is given an id, whether another one answers
+// at the address that it would tell the others.
+func (n *Node) checkAddressFree(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
+	if id, err := n.rpc.WhoIsAt(ctx, n.advertiseAddr()); err == nil && id != 0 {
+		return n.addressTaken(id)
+	}
+	return nil
+}
+
+func (n *Node) addressTaken(by kvpb.NodeID) error {
+	return fmt.Errorf("node %d answers at %s, the address that this node tells the others: give each node an address of its own (--advertise-addr, --listen-addr)",
+		by, n.advertiseAddr())
+}
+
 // checkOwnAddress finds out whether another node answers where this one says that
 // it is. That nobody answers may be for want of a route back, and is only logged.
 func (n *Node) checkOwnAddress(ctx context.Context) error {
@@ -290,8 +316,7 @@ func (n *Node) checkOwnAddress(ctx context.Context) error {
 	case err != nil:
 		n.log.Warn("this node does not reach itself at its advertised address", "addr", addr, "err", err)
 	case id != own:
-		return fmt.Errorf("node %d answers at %s, the address that this node (%d) tells the others: give each node an address of its own (--advertise-addr, --listen-addr)",
-			id, addr, own)
+		return n.addressTaken(id)
 	}
 	return nil
 }

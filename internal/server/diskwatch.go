@@ -86,29 +86,3 @@ func (n *Node) shedLeaders(st *store.Store, attempt int) {
 		}
 	}
 }
-
-// closeFront cuts clients off and has new ones told why, until reopenFront.
-func (n *Node) closeFront(why error) {
-	closed := n.newFrontThatSays(why)
-	now, cancel := context.WithCancel(context.Background())
-	cancel()
-	_ = closed.Shutdown(now) // it has no connections
-	n.fronts.Lock()
-	old := n.serving.Load()
-	if old != nil && !n.draining.Load() {
-		n.serving.Store(closed)
-	}
-	n.fronts.Unlock()
-	if old != nil {
-		_ = old.Shutdown(now) // its error is that it cuts them off
-	}
-}
-
-// reopenFront serves clients again.
-func (n *Node) reopenFront() {
-	n.fronts.Lock()
-	defer n.fronts.Unlock()
-	if n.serving.Load() != nil && !n.draining.Load() {
-		n.serving.Store(n.newFront())
-	}
-}

@@ -4,8 +4,9 @@
 // Above it is cli; below it everything else. Read node.go (Node: New, Start,
 // Stop), network.go and cluster.go (how nodes find one another), secure.go (TLS),
 // gateways.go (whose transactions go on), admin.go and drain.go (what those who
-// operate the cluster ask for), addressing.go (the meta records); of ranges: measure.go (what is measured of them), placement.go
-// (the queue that places them, and what it sees), zones.go (the rules), changer.go
+// operate the cluster ask for), addressing.go (the meta records); of ranges: measure.go and size.go (what is measured of them), placement.go
+// (the queue that places them, and what it sees), zones.go (the rules), settings.go (what the
+// cluster settings change), changer.go
 // (how a change is made by a range's leader), rangeops.go (how the leader is reached),
 // sqlranges.go (what SQL sees), clean.go; http.go (health and metrics), metrics.go;
 // disks.go (the node's stores),
@@ -24,4 +25,7 @@
 //	N5. A meta record is replaced only by that of a later generation (address.Book.Write).
 //	N6. No node acts on a change of a node's membership before the record of it is
 //	    durable (handleMembership).
+//	N7. A range at rest costs a look at a few words each second, and a measurement in
+//	    restRounds; all records of borders are read when a node has changed some, or
+//	    allBordersEvery (measureStore, visited.unchanged, loadRules).
 package server

@@ -54,7 +54,7 @@ func (n *Node) beginDrain() {
 			front := n.serving.Load() // none takes its place from now on
 			n.fronts.Unlock()
 			if front != nil {
-				ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Drain)
+				ctx, cancel := context.WithTimeout(context.Background(), n.settings.Get().DrainTimeout)
 				defer cancel()
 				go n.hurryWithoutQuorum(ctx, cancel)
 				n.leave.err = n.endSessions(ctx, front)

@@ -19,10 +19,8 @@ const (
 	// measureEvery is how often stores and ranges are measured: how fast replicas
 	// spread depends on it.
 	measureEvery = time.Second
-	// sizeEvery is how often the size of a range is looked up; sizesPerRound bounds
-	// how many are at a time.
-	sizeEvery     = 10 * time.Second
-	sizesPerRound = 64
+	// restRounds is after how many rounds a replica is measured although it rests.
+	restRounds = 10
 	// minBetween is the least time between two readings of a counter that give a rate.
 	minBetween = measureEvery / 2
 	// averageOver is how long a rate takes to follow what is measured: a second with
@@ -42,10 +40,10 @@ type measured struct {
 	writes   atomic.Uint64 // the same, of the bytes per second that go into the log
 	progress atomic.Pointer[[]replica.FollowerProgress]
 	merging  atomic.Bool // somebody here is merging, or ending a merge of, the range
+	touched  atomic.Bool // somebody has asked since it was measured
 
 	// The rest belongs to the measuring goroutine.
-	sizedAt  time.Time
-	sizedGen uint64
+	sized    sizing
 	requests int64
 	logged   int64
 	readAt   time.Time
@@ -54,28 +52,36 @@ type measured struct {
 
 var _ kvpb.Sender = (*measured)(nil)
 
+// record counts a request to key.
+func (m *measured) record(key []byte) {
+	if !m.touched.Load() {
+		m.touched.Store(true)
+	}
+	m.load.Record(key)
+}
+
 // Get implements kvpb.Sender.
 func (m *measured) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
-	m.load.Record(req.Key)
+	m.record(req.Key)
 	return m.Replica.Get(ctx, req, resp)
 }
 
 // Scan implements kvpb.Sender.
 func (m *measured) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	m.load.Record(req.Start)
+	m.record(req.Start)
 	return m.Replica.Scan(ctx, req, resp)
 }
 
 // Lock implements kvpb.Sender.
 func (m *measured) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
-	m.load.Record(req.Key)
+	m.record(req.Key)
 	return m.Replica.Lock(ctx, req, resp)
 }
 
 // Commit implements kvpb.Sender.
 func (m *measured) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
 	if len(req.Writes) > 0 {
-		m.load.Record(req.Writes[0].Key)
+		m.record(req.Writes[0].Key)
 	}
 	return m.Replica.Commit(ctx, req, resp)
 }
@@ -93,6 +99,51 @@ type measurements struct {
 	seq    atomic.Uint64 // counts the measurements of the stores
 	// halfMerged says that a range with a merge to be ended is led here now.
 	halfMerged chan struct{}
+	// The rest belongs to the measuring goroutine: rounds by store, and what may be read for
+	// sizes.
+	rounds map[*store.Store]*rounds
+	budget int
+}
+
+// rounds are the replicas of a store as the last round found them: thousands may be at
+// rest, and a round costs what the others do.
+type rounds struct {
+	n    int
+	all  []*replica.Replica // what list was made of
+	list []visited
+}
+
+// visited is a replica and what was found when it was measured last.
+type visited struct {
+	m       *measured
+	applied uint64
+	noticed *kvpb.RangeDescriptor // by placing
+	// calm: it rests, nobody asks for it and its size is known.
+	calm, leads bool
+}
+
+// of returns the replicas of a store, what was known of them if they are the same as the
+// last time.
+func (r *rounds) of(n *Node, st *store.Store) []visited {
+	all := st.Replicas()
+	if len(all) != len(r.all) || len(all) > 0 && &all[0] != &r.all[0] { // a list that has changed is another one
+		r.all, r.list = all, make([]visited, len(all))
+		for i := range all {
+			r.list[i].m = n.measured.of(all[i])
+		}
+	}
+	r.n++
+	return r.list
+}
+
+// unchanged reports whether a replica is as it was measured last, as far as that can be
+// seen without looking at much of it.
+func (v *visited) unchanged() bool {
+	if !v.calm || v.m.touched.Load() || v.m.AppliedIndex() != v.applied {
+		return false
+	}
+	rests, leads := v.m.AtRest()
+	return rests && leads == v.leads
 }
 
 // of returns the measurements of a replica.
@@ -126,42 +177,67 @@ func (n *Node) measureLoop(ctx context.Context) {
 // measure takes one round of measurements.
 func (n *Node) measure(ctx context.Context, now time.Time) {
 	var infos []liveness.StoreInfo
-	sizes := 0
+	n.measured.budget = min(sizesPerRound, n.measured.budget+sizesPerRound)
 	for i, st := range n.store.Stores() {
 		if st.Identity() != (store.Identity{}) {
-			infos = append(infos, n.measureStore(ctx, st, &n.cfg.Stores[i], now, &sizes))
+			infos = append(infos, n.measureStore(ctx, st, &n.cfg.Stores[i], now, &n.measured.budget))
 		}
 	}
 	n.measured.stores.Store(&infos)
 	n.measured.seq.Add(1)
 }
 
-// measureStore measures a store and its replicas; sizes counts those whose size was
-// looked up.
-func (n *Node) measureStore(ctx context.Context, st *store.Store, cfg *config.Store, now time.Time, sizes *int) liveness.StoreInfo {
-	all := st.Replicas()
-	s := liveness.StoreInfo{ID: st.Identity().Store, Ranges: len(all)}
+// measureStore measures a store and its replicas; budget is how many bytes may be read for
+// their sizes.
+func (n *Node) measureStore(ctx context.Context, st *store.Store, cfg *config.Store, now time.Time, budget *int) liveness.StoreInfo {
+	r := n.measured.rounds[st]
+	if r == nil {
+		r = &rounds{}
+		n.measured.rounds[st] = r
+	}
+	list, flushes := r.of(n, st), flushesOf(st.Engine())
+	s := liveness.StoreInfo{ID: st.Identity().Store, Ranges: len(list)}
 	s.CapacityBytes, s.UsedBytes = capacity(st, cfg)
-	for _, r := range all {
-		n.placing.notice(r.Desc())
-		m := n.measured.of(r)
-		m.measureRate(now)
-		if m.measureSize(n, now, *sizes < sizesPerRound) {
-			*sizes++
-		}
-		s.WriteBytesPerSec += m.writeRate()
-		if !r.Leads() {
-			r.Reclaim()
+	for i := range list {
+		v := &list[i]
+		if (i+r.n)%restRounds != 0 && v.unchanged() {
+			if v.leads {
+				s.Leaders++
+			}
 			continue
 		}
-		n.endMerge(ctx, m)
-		s.Leaders++
-		s.QPS += m.rate()
-		if len(r.Desc().Replicas) > 1 {
-			r.Progress(func(list []replica.FollowerProgress) { m.progress.Store(&list) })
+		n.measureReplica(ctx, st, flushes, v, now, budget)
+		s.WriteBytesPerSec += v.m.writeRate()
+		if v.leads {
+			s.Leaders++
+			s.QPS += v.m.rate()
 		}
 	}
 	return s
+}
+
+// measureReplica measures a replica.
+func (n *Node) measureReplica(ctx context.Context, st *store.Store, flushes int64, v *visited, now time.Time, budget *int) {
+	m := v.m
+	rests, led := m.AtRest()
+	m.touched.Store(false)
+	v.applied = m.AppliedIndex()
+	if d := m.Desc(); d != v.noticed {
+		v.noticed = d
+		n.placing.notice(d)
+	}
+	m.measureRate(now)
+	sized := n.measureSize(st.Engine(), flushes, m, now, budget)
+	v.leads = m.Leads()
+	v.calm = rests && led == v.leads && sized && m.rate() == 0 && m.writeRate() == 0
+	if !v.leads {
+		m.Reclaim()
+		return
+	}
+	n.endMerge(ctx, m)
+	if len(m.Desc().Replicas) > 1 {
+		m.Progress(func(list []replica.FollowerProgress) { m.progress.Store(&list) })
+	}
 }
 
 func (m *measured) measureRate(now time.Time) {
@@ -199,22 +275,6 @@ func follow(average *atomic.Uint64, rate, share float64) {
 		next = 0
 	}
 	average.Store(math.Float64bits(next))
-}
-
-// measureSize looks up the size of the range if that is due and may be done now.
-func (m *measured) measureSize(n *Node, now time.Time, may bool) bool {
-	d := m.Desc()
-	if !may || d.Generation == m.sizedGen && now.Sub(m.sizedAt) < sizeEvery {
-		return false
-	}
-	size, err := n.spanSize(d.StartKey, d.EndKey)
-	if err != nil {
-		n.log.Warn("size of a range", "range", d.RangeID, "err", err)
-		return true
-	}
-	m.size.Store(size)
-	m.sizedGen, m.sizedAt = d.Generation, now
-	return true
 }
 
 // followers returns how far the followers are, as the placement of replicas wants

@@ -19,10 +19,8 @@ const (
 	// resolveTimeout bounds one attempt to end a merge that was given up; the next
 	// measurement makes another.
 	resolveTimeout = 10 * time.Second
-	// queueMergeAfter is how long a range must be small and cold before it is merged,
-	// queueMergePause the time between two merges.
+	// queueMergeAfter is how long a range must be small and cold before it is merged.
 	queueMergeAfter = 2 * time.Minute
-	queueMergePause = 50 * time.Millisecond
 )
 
 // errFixedBorder says that two ranges must not be merged.
@@ -32,13 +30,6 @@ var errFixedBorder = errors.New("a range has to begin there")
 // led here as well, and have its replicas on the same stores.
 func (n *Node) mergeRange(ctx context.Context, l *replica.Replica) error {
 	d := l.Desc()
-	fixed, err := n.fixedForNow(ctx, d)
-	if err != nil {
-		return err
-	}
-	if fixed {
-		return fmt.Errorf("range %d: %w", d.RangeID, errFixedBorder)
-	}
 	right := n.store.Of(l).At(d.EndKey)
 	if right == nil || !right.Leads() {
 		return fmt.Errorf("range %d: the next range is not led by the same node", d.RangeID)
@@ -50,7 +41,14 @@ func (n *Node) mergeRange(ctx context.Context, l *replica.Replica) error {
 	defer m.merging.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	if err := l.Merge(ctx, right); err != nil {
+	err := l.MergeIf(ctx, right, func(ctx context.Context) error {
+		fixed, err := n.fixedForNow(ctx, d)
+		if err == nil && fixed {
+			err = fmt.Errorf("range %d: %w", d.RangeID, errFixedBorder)
+		}
+		return err
+	})
+	if err != nil {
 		if l.Desc().Merging != 0 {
 			n.resolveMerge(context.WithoutCancel(ctx), l)
 		}
@@ -67,7 +65,8 @@ func (n *Node) mergeRange(ctx context.Context, l *replica.Replica) error {
 }
 
 // fixedForNow reports whether the border at the end of a range must stay, by the
-// records as they are now: a split by hand writes its record before it splits.
+// records as they are now: a split by hand writes its record before it splits, and has
+// the range renewed if it begins there already.
 func (n *Node) fixedForNow(ctx context.Context, d *kvpb.RangeDescriptor) (bool, error) {
 	rules := n.rules.now.Load()
 	if rules == nil || rules.fixed(d.EndKey, n.clock.Now()) {
@@ -187,7 +186,6 @@ func (n *Node) mergeAlone(ctx context.Context) {
 	if n.cfg.MergeAfter > 0 {
 		after = n.cfg.MergeAfter
 	}
-	o := balance.Options{MergeQPS: queueSplitQPS / 4}
 	changed := map[kvpb.RangeID]time.Time{} // by the right one of two
 	t := time.NewTicker(n.paced(queueScanIdle))
 	defer t.Stop()
@@ -198,9 +196,11 @@ func (n *Node) mergeAlone(ctx context.Context) {
 		case <-t.C:
 		}
 		all := n.store.Replicas()
-		if len(all) < 2 || n.rules.now.Load() == nil {
+		v := n.settings.Get()
+		if len(all) < 2 || n.rules.now.Load() == nil || !v.Merge {
 			continue
 		}
+		o := balance.Options{MergeQPS: float64(v.SplitQPS) / 4}
 		for i := len(all) - 1; i > 0 && ctx.Err() == nil; i-- { // from the right: what is taken in is looked at no more
 			l, r := n.rangeInfo(all[i-1]), n.rangeInfo(all[i])
 			id := r.Desc.RangeID

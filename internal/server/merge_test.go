@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -16,8 +15,8 @@ const shortMergeAfter = 250 * time.Millisecond
 // TestUnsplit splits and scatters a table, lets its ranges merge while it is read and
 // written through all nodes, and drops it.
 func TestUnsplit(t *testing.T) {
-	if os.Getenv("LICHEN_CLUSTER_TESTS") == "" {
-		t.Skip("in real time on loopback: set LICHEN_CLUSTER_TESTS=1")
+	if testing.Short() {
+		t.Skip("several nodes in real time")
 	}
 	c := newTestNodes(t)
 	first := c.add()

@@ -33,9 +33,13 @@ var help = []struct {
 	{"lichen_kv_commits_total", "commits of writing transactions", prometheus.CounterValue},
 	{"lichen_kv_refreshes_total", "attempts to move a transaction's reads to a later time", prometheus.CounterValue},
 	{"lichen_kv_refresh_failures_total", "of these, those that found a change", prometheus.CounterValue},
+	{"lichen_kv_closed_reads_total", "reads of the past that replicas served which do not lead", prometheus.CounterValue},
+	{"lichen_kv_closed_refused_total", "of those, reads left to leaders for a durable lock", prometheus.CounterValue},
 	{"lichen_kv_collected_versions_total", "old versions dropped", prometheus.CounterValue},
 	{"lichen_consistency_checks_total", "ranges whose replicas were compared", prometheus.CounterValue},
 	{"lichen_consistency_differing_ranges", "ranges whose replicas differed when they were compared last", prometheus.GaugeValue},
+	{"lichen_ranges_closing_resting", "ranges led here whose closed timestamp rises by itself", prometheus.GaugeValue},
+	{"lichen_ranges_closing_active", "ranges led here that are closed one by one", prometheus.GaugeValue},
 	{"lichen_ranges_awake", "replicas that do not rest", prometheus.GaugeValue},
 	{"lichen_raftlog_appends_total", "appends to the log", prometheus.CounterValue},
 	{"lichen_raftlog_syncs_total", "syncs of the log", prometheus.CounterValue},
@@ -153,6 +157,11 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_storage_cache_hits_total":      float64(eng.CacheHits),
 		"lichen_storage_cache_misses_total":    float64(eng.CacheMisses),
 	}
+	for _, st := range n.store.Stores() {
+		resting, active := st.RestingRanges()
+		f["lichen_ranges_closing_resting"] += float64(resting)
+		f["lichen_ranges_closing_active"] += float64(active)
+	}
 	for _, r := range n.store.Replicas() {
 		s := r.Stats()
 		f["lichen_kv_gets_total"] += float64(s.Gets.Load())
@@ -162,6 +171,8 @@ func (n *Node) figures() map[string]float64 {
 		f["lichen_kv_commits_total"] += float64(s.Commits.Load())
 		f["lichen_kv_refreshes_total"] += float64(s.Refreshes.Load())
 		f["lichen_kv_refresh_failures_total"] += float64(s.RefreshFailures.Load())
+		f["lichen_kv_closed_reads_total"] += float64(s.ClosedReads.Load())
+		f["lichen_kv_closed_refused_total"] += float64(s.ClosedLocked.Load())
 		f["lichen_kv_collected_versions_total"] += float64(s.Collected.Load())
 	}
 	return f

@@ -42,6 +42,7 @@ func (n *Node) network() {
 	})
 	n.handleCluster()
 	n.handleRanges()
+	n.handleSQL()
 	n.deadlocks = dist.NewDeadlocks(n.NodeID, n.store.Waits(), n.rpc)
 	n.rpc.Handle(dist.MethodWaits, func(_ context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
 		return n.deadlocks.Serve(req)
@@ -68,10 +69,10 @@ func (n *Node) sender(id kvpb.RangeID) (kvpb.Sender, error) {
 // localRanges shows the store's replicas to the router.
 type localRanges struct{ n *Node }
 
-// Replica implements dist.Local.
+// Replica implements dist.Local. One whose disk stands still is not asked: others lead.
 func (l localRanges) Replica(id kvpb.RangeID) (kvpb.Sender, bool) {
 	r, ok := l.n.store.Replica(id)
-	if !ok || !r.Initialized() {
+	if !ok || !r.Initialized() || l.n.store.Of(r).Disk().Stalled {
 		return nil, false
 	}
 	return l.n.measured.of(r), true

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/config/setting"
 	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -71,6 +72,7 @@ type Node struct {
 	decommissioning atomic.Bool
 	addresses       *address.Book
 	rules           ruleBook
+	settings        *setting.Live
 	placing         placing
 	measured        measurements
 	stalls          stalls
@@ -102,9 +104,10 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	}
 	n := &Node{
 		cfg: cfg, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
-		member: make(chan struct{}),
+		member: make(chan struct{}), settings: setting.NewLive(baseSettings(&cfg)),
 	}
-	n.measured.halfMerged = make(chan struct{}, 1)
+	n.rules.moved, n.rules.loading = make(chan struct{}, 1), make(chan struct{}, 1)
+	n.measured.halfMerged, n.measured.rounds = make(chan struct{}, 1), map[*store.Store]*rounds{}
 	n.addresses = n.newAddresses()
 	offset := cfg.MaxOffset
 	if cfg.SingleNode {
@@ -122,7 +125,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	}
 	n.store, err = store.OpenSet(store.Options{
 		FS: o.FS, Clock: n.clock, CacheBytes: cfg.CacheBytes, GCTTL: cfg.GCTTL, Logger: o.Logger,
-		Bootstrap: cfg.SingleNode, TTL: n.ttl, OldestRead: n.oldestRead, OnFatal: n.fatal,
+		Bootstrap: cfg.SingleNode, TTL: n.ttl, Protected: n.protected, OldestRead: n.oldestRead, OnFatal: n.fatal,
 	}, cfg.Dirs()...)
 	if err != nil {
 		return nil, err
@@ -133,7 +136,9 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	n.life = n.clock.Now().WallTime // never the same twice, across restarts too
 	n.mem = quota.NewPool("node", cfg.StatementMemory())
 	n.newRPC()
-	if !cfg.SingleNode {
+	if cfg.SingleNode {
+		n.refuseJoins()
+	} else {
 		n.network()
 	}
 	return n, nil
@@ -205,7 +210,7 @@ func (n *Node) Start(ctx context.Context) error {
 	}
 	n.cat = cat
 	n.sql = sql.NewServer(sql.Config{
-		DB: n.db, Catalog: cat, Mem: n.mem, Version: Version, Logger: n.log, SpanSize: n.spanSize, Ranges: sqlRanges{n},
+		DB: n.db, Catalog: cat, Mem: n.mem, Version: Version, Logger: n.log, SpanSize: n.spanSize, Ranges: sqlRanges{n}, Nodes: sqlNodes{n}, Settings: sqlSettings{n},
 	})
 	n.serving.Store(n.newFront())
 	n.background.Go(func() { n.clean(ctx, cat) })
@@ -225,7 +230,7 @@ func (n *Node) openGateway(ctx context.Context) {
 	} else {
 		n.router = dist.NewRouter(dist.Config{
 			Node: id.Node, Local: localRanges{n}, Caller: n.rpc, FirstRange: n.addresses.FindFirstRange, Now: n.clock.Now,
-			Deadlocks: n.deadlocks,
+			Deadlocks: n.deadlocks, Distance: n.distance, Live: n.live.Live,
 		})
 	}
 	n.db = kv.NewDB(n.router, n.clock, kvpb.GatewayLife(id.Node, startOf(n.life)))
@@ -294,69 +299,3 @@ func (n *Node) NodeID() kvpb.NodeID { return n.store.Identity().Node }
 
 // SQL returns the SQL layer, for clients in the same process.
 func (n *Node) SQL() *sql.Server { return n.sql }
-
-// Stop stops the node: others take over the ranges that it leads, running statements
-// get the drain time, then end with 57P01; the store is flushed and closed.
-func (n *Node) Stop(ctx context.Context) error {
-	n.beginDrain()
-	var err error
-	select {
-	case <-n.leave.done:
-		err = n.leave.err
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	_ = n.ln.Close()
-	n.cancel()
-	n.router.Hurry()
-	n.endUsers()
-	if herr := n.http.Close(); err == nil {
-		err = herr
-	}
-	if n.live != nil {
-		n.live.Close()
-	}
-	n.router.Close()
-	if n.deadlocks != nil {
-		n.deadlocks.Close()
-	}
-	if n.rpc != nil {
-		n.rpc.Close() // and with it the requests of other nodes, which use the store
-	}
-	serr := n.store.Close()
-	return errors.Join(err, serr)
-}
-
-// stopPatience is how long what uses the store may take to end by itself when the
-// node stops; hastyStop is that without a quorum.
-const (
-	stopPatience = leaveTimeout + time.Second
-	hastyStop    = 500 * time.Millisecond
-)
-
-// endUsers waits until nothing of this node uses the store any more. A command that
-// waits for a quorum that does not answer is made to fail: the replicas stop.
-func (n *Node) endUsers() {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		n.background.Wait()
-		n.sql.Close()
-		n.closeCatalog()
-	}()
-	begun := time.Now()
-	t := time.NewTicker(quorumPoll)
-	defer t.Stop()
-	for passed := time.Duration(0); passed < stopPatience && (passed < hastyStop || !n.quorumGone()); passed = time.Since(begun) {
-		select {
-		case <-done:
-			return
-		case <-t.C:
-		}
-	}
-	n.log.Warn("stopping without an answer of the cluster: other nodes wait until this node's leases have expired")
-	for _, r := range n.store.Replicas() {
-		r.Stop()
-	}
-	<-done
-}

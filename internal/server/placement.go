@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/balance"
 	"github.com/lichendb/lichen/internal/balance/placement"
+	"github.com/lichendb/lichen/internal/config/setting"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/replica"
@@ -24,9 +25,6 @@ const (
 	queueScanIdle   = 5 * time.Second
 	queueBackoffMin = 250 * time.Millisecond
 	queueBackoffMax = 15 * time.Second
-	// queueSplitQPS is the load at which a range is split. A leader can serve far more
-	// than that; a border makes the transactions that cross it dearer.
-	queueSplitQPS = 10000
 )
 
 // placing is what places the replicas of the ranges that this node leads.
@@ -63,11 +61,10 @@ const (
 
 func (n *Node) newQueue() *balance.Queue {
 	o := balance.Options{
-		Placement: n.placementParams(),
-		ScanIdle:  queueScanIdle, BackoffMin: queueBackoffMin, BackoffMax: queueBackoffMax,
-		SplitQPS: queueSplitQPS, MergeAfter: queueMergeAfter, MergePause: queueMergePause,
-		Seed: uint64(n.NodeID()) ^ uint64(n.life),
+		ScanIdle: queueScanIdle, BackoffMin: queueBackoffMin, BackoffMax: queueBackoffMax,
+		MergeAfter: queueMergeAfter, Seed: uint64(n.NodeID()) ^ uint64(n.life),
 	}
+	n.tune(&o)
 	if n.cfg.MergeAfter > 0 {
 		o.MergeAfter = n.cfg.MergeAfter
 	}
@@ -78,9 +75,12 @@ func (n *Node) newQueue() *balance.Queue {
 }
 
 func (n *Node) placementParams() placement.Params {
-	p := placement.DefaultParams()
-	if n.cfg.DeadAfter > 0 {
-		p.DeadAfter = n.cfg.DeadAfter
+	p, v := placement.DefaultParams(), n.settings.Get()
+	p.DeadAfter = v.DeadAfter
+	p.Band, p.LoadBand = v.CountBand, v.LoadBand
+	p.FullAt, p.RefuseAt = v.DiskFullAt, max(v.DiskFullAt, v.DiskRefuseAt)
+	if v.LoadRebalance == setting.RebalanceOff {
+		p.MinQPS, p.MinWriteBytes = noLoad, noLoad
 	}
 	return p
 }
@@ -88,6 +88,7 @@ func (n *Node) placementParams() placement.Params {
 // startRanges begins to measure ranges and, in a cluster, to place their replicas.
 func (n *Node) startRanges(ctx context.Context) error {
 	n.background.Go(func() { n.measureLoop(ctx) })
+	n.background.Go(func() { n.noteBorders(ctx) })
 	if n.cfg.SingleNode {
 		n.background.Go(func() { n.followRules(ctx) })
 		n.background.Go(func() { n.mergeAlone(ctx) })
@@ -178,9 +179,12 @@ func (n *Node) rangeInfo(r *replica.Replica) balance.RangeInfo {
 			Desc: d, Leader: n.store.Of(r).Identity().Store, Size: m.size.Load(), QPS: m.rate(), WriteBytes: m.writeRate(),
 			Progress: n.followers(m),
 		},
-		Zone: &cfg, NoSplit: d.RangeID == firstRange, Load: &m.load,
+		Zone: &cfg, NoSplit: d.RangeID == firstRange,
 		Borders:    rules.zones.Borders(d.StartKey, d.EndKey),
 		FixedStart: rules.fixed(d.StartKey, n.clock.Now()), FixedEnd: rules.fixed(d.EndKey, n.clock.Now()),
+	}
+	if n.settings.Get().SplitByLoad {
+		i.Load = &m.load
 	}
 	if until, ok := rules.borders[string(d.StartKey)]; ok {
 		i.SplitUntil = time.Unix(0, until.WallTime)

@@ -234,10 +234,8 @@ func (n *Node) replicaInfos(ids []kvpb.RangeID) []replicaInfo {
 			i.Leader = l.Store
 		}
 		if i.Leads {
-			i.Leader, i.QPS = n.store.Of(r).Identity().Store, n.measured.of(r).rate()
-			if size, err := n.spanSize(i.Desc.StartKey, i.Desc.EndKey); err == nil {
-				i.Size = size
-			}
+			m := n.measured.of(r)
+			i.Leader, i.QPS, i.Size = n.store.Of(r).Identity().Store, m.rate(), m.size.Load()
 		}
 		out = append(out, i)
 	}

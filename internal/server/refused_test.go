@@ -107,7 +107,7 @@ func TestRefusedStarts(t *testing.T) {
 	}
 
 	// A node that was taken out.
-	req, err := json.Marshal(MembershipRequest{Node: 3, To: Decommissioned})
+	req, err := json.Marshal(MembershipRequest{Node: 2, To: Decommissioned})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestRefusedStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = c.attempt(second, log, join)
-	if err == nil || !strings.Contains(err.Error(), "node 3 was decommissioned") || !strings.Contains(err.Error(), "empty store") {
+	if err == nil || !strings.Contains(err.Error(), "node 2 was decommissioned") || !strings.Contains(err.Error(), "empty store") {
 		t.Errorf("a node that was decommissioned: %v", err)
 	}
 }

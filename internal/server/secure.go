@@ -11,7 +11,6 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/pgwire"
 	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/security"
 )
@@ -68,16 +67,6 @@ func (n *Node) newRPC() {
 	n.rpc = rpc.New(o)
 	n.handleAdmin()
 	n.handleConsistency()
-}
-
-// newFrontThatSays builds what speaks with SQL clients, and what it says to them once
-// it is closed.
-func (n *Node) newFrontThatSays(closed error) *pgwire.Server {
-	o := pgwire.Options{SQL: n.sql, Logger: n.log, Closed: closed}
-	if n.certs != nil {
-		o.TLS, o.Auth = n.certs.ServerTLS(), pgwire.AuthCertificate
-	}
-	return pgwire.New(o)
 }
 
 // httpListener encrypts HTTP if the node has certificates.

@@ -219,8 +219,9 @@ func (s sqlRanges) SplitAt(ctx context.Context, key []byte, until hlc.Timestamp)
 	if err := s.n.putBorder(ctx, key, until); err != nil {
 		return err
 	}
+	// A merge may have looked for it before: also where a range begins its leader is asked.
 	return s.n.eachRange(ctx, key, func(d *kvpb.RangeDescriptor) (*rangeOp, bool) {
-		return &rangeOp{Kind: opSplit, Range: d.RangeID, Key: key}, !bytes.Equal(d.StartKey, key)
+		return &rangeOp{Kind: opSplit, Range: d.RangeID, Key: key}, true
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -143,6 +144,8 @@ func TestStalledStore(t *testing.T) {
 	c.exec(one, "INSERT INTO t SELECT g, g FROM generate_series(1, 100) g")
 	c.awaitVoters(first, second, third)
 	over := make(chan struct{})
+	end := sync.OnceFunc(func() { close(over) })
+	defer end()
 	watch := first.store.Stores()[0].DiskWatch()
 	watch.SetFault(func(op *fs.Op) error {
 		if op.Kind.Mutates() {
@@ -157,7 +160,7 @@ func TestStalledStore(t *testing.T) {
 	}
 	c.until("support for the node's other store", func() (bool, string) { return first.disksOK(), "" })
 	watch.SetFault(nil)
-	close(over)
+	end()
 	if got := c.query(one, "SELECT sum(v) FROM t"); got != 5150 {
 		t.Errorf("the sum is %d; want 5150", got)
 	}

@@ -81,7 +81,7 @@ func runAging(t *testing.T, seed uint64, length time.Duration) {
 	b := newAgingBank()
 	simulated(t, seed, setting{
 		nodes: sizeOf(seed), length: length, faults: everything(), cuts: []string{account(4), account(8)}, points: b.points(), ttl: shortTTL,
-		least: leastOps / 2,
+		least: leastOps / 3,
 	}, b)
 	t.Logf("audits: %d late ones found everything, %d were too late", b.late.Load(), b.tooOld.Load())
 }
@@ -90,11 +90,13 @@ func runAging(t *testing.T, seed uint64, length time.Duration) {
 func TestAgingRegisters(t *testing.T) {
 	all, length := seeds(t, 6)
 	for _, seed := range all {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := registers{n: 8}
-			simulated(t, seed, setting{
-				nodes: sizeOf(seed), length: length, faults: everything(), cuts: []string{register(3), register(6)}, points: r.points(), ttl: shortTTL / 2,
-			}, r)
-		})
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { runAgingRegisters(t, seed, length) })
 	}
+}
+
+func runAgingRegisters(t *testing.T, seed uint64, length time.Duration) {
+	r := registers{n: 8}
+	simulated(t, seed, setting{
+		nodes: sizeOf(seed), length: length, faults: everything(), cuts: []string{register(3), register(6)}, points: r.points(), ttl: shortTTL / 2,
+	}, r)
 }

@@ -90,6 +90,9 @@ type cluster struct {
 	// onLife is told of each life that has begun, and ends with it.
 	onLife func(*life)
 	ttl    time.Duration // store.Options.GCTTL
+	lag    time.Duration // store.Options.ClosedLag
+	// onEnd is told of each life before its store is closed.
+	onEnd func(*life)
 	// muted methods are lost on their way from store to store.
 	muted map[rpc.Method]bool
 
@@ -105,7 +108,9 @@ func newCluster(t *testing.T, seed uint64, size int) *cluster {
 	if os.Getenv("LICHEN_SIM_LOG") != "" {
 		c.log = slog.NewTextHandler(os.Stderr, nil)
 	}
-	c.net = NewNetwork(NetworkOptions{Seed: seed, Quality: LAN(), Trace: c.packets})
+	q := LAN()
+	q.Reorder = seed%2 == 1 // messages of different methods overtake one another, as on several connections
+	c.net = NewNetwork(NetworkOptions{Seed: seed, Quality: q, Trace: c.packets})
 	for i := range size {
 		n := &node{id: kvpb.NodeID(i + 1), disk: NewDisk(seed*100 + uint64(i)), clock: NewClock(0)}
 		c.nodes = append(c.nodes, n)
@@ -163,7 +168,7 @@ func (c *cluster) open(n *node) (*life, error) {
 	logger := slog.New(c.log).With("node", n.id)
 	s, err := store.Open(store.Options{
 		FS: n.disk.FS(), Dir: "store", Clock: l.hlc, CacheBytes: 1 << 20, MemTableBytes: memTable, NoTableStats: true, SegmentBytes: 256 << 10,
-		Logger: logger, GCTTL: c.ttl, OnFatal: func(err error) { c.story.Addf("node %d: store failed: %v", n.id, err) },
+		Logger: logger, GCTTL: c.ttl, ClosedLag: c.lag, OnFatal: func(err error) { c.story.Addf("node %d: store failed: %v", n.id, err) },
 		OldestRead: func() hlc.Timestamp { return hlc.Timestamp{} },
 	})
 	if err != nil {
@@ -197,15 +202,36 @@ func (c *cluster) open(n *node) (*life, error) {
 	l.live.Start()
 	l.db = kv.NewDB(l.router, l.hlc, kvpb.GatewayLife(n.id, uint64(l.began)>>16))
 	l.db.SetMaxOffset(simOffset)
-	s.ConnectTxns(replica.TxnDeps{Peers: l.router, GatewayAlive: func(id kvpb.TxnID) bool {
-		i, ok := l.live.Node(id.Gateway())
-		life := uint64(i.Life) >> 16 & (1<<48 - 1)
-		return !ok || life < id.GatewayStart() || life == id.GatewayStart() && l.live.GatewayAlive(i.ID, i.Life)
-	}})
+	l.dead.SetOver(l.db.Over)
+	s.ConnectTxns(l.txnDeps())
 	l.running.Go(func() { l.book.Run(l.ended, l.db) })
 	l.running.Go(func() { c.housekeep(l) })
 	opened = true
 	return l, nil
+}
+
+// gatewaySilence is after how long without a word of a gateway the locks of its
+// transactions go to who waits for them, as in a server.
+const gatewaySilence = 2 * time.Second
+
+// txnDeps is what replicas ask about transactions.
+func (l *life) txnDeps() replica.TxnDeps {
+	return replica.TxnDeps{
+		Peers: l.router,
+		GatewayAlive: func(id kvpb.TxnID) bool {
+			i, ok := l.live.Node(id.Gateway())
+			life := uint64(i.Life) >> 16 & (1<<48 - 1)
+			return !ok || life < id.GatewayStart() || life == id.GatewayStart() && l.live.GatewayAlive(i.ID, i.Life)
+		},
+		GatewayHeard: func(id kvpb.TxnID) bool { return l.live.Live(id.Gateway()) },
+		Over: func(id kvpb.TxnID) bool {
+			if id.Gateway() == l.node.id {
+				return l.db.Over(id)
+			}
+			heard := l.live.LastHeard(id.Gateway())
+			return !heard.IsZero() && time.Since(heard) > gatewaySilence || l.dead.Over(id)
+		},
+	}
 }
 
 // abandon closes what a life has opened that could not begin.
@@ -224,6 +250,7 @@ func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
 	l.ep = c.net.Start(n.id, Hooks{Stamp: l.hlc.Now, Observe: func(ts hlc.Timestamp) { _ = l.hlc.Update(ts) }})
 	l.live = liveness.New(liveness.Options{
 		Clock: l.hlc, MaxOffset: simOffset, NoPast: !past, Logger: logger,
+		ClockOK:  func() bool { return !s.Disk().Stalled },
 		Self:     func() liveness.NodeInfo { return c.info(n.id, l) },
 		Send:     func(to kvpb.NodeID, msg []byte) bool { return l.ep.Send(to, methodLiveness, msg) },
 		OnChange: func(id kvpb.StoreID) { s.SupportChanged(id) },
@@ -248,14 +275,18 @@ func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
 		return l.dead.Serve(req)
 	}))
 	l.router = dist.NewRouter(dist.Config{
-		Node: n.id, Local: localRanges{s}, Caller: l.ep, Now: l.hlc.Now, FirstRange: l.book.FindFirstRange, Deadlocks: l.dead,
+		Node: n.id, Local: localRanges{s}, Caller: l.ep, Now: l.hlc.Now, FirstRange: l.book.FindFirstRange, Deadlocks: l.dead, ClosedLag: c.lag,
 	})
 	l.ep.Handle(dist.MethodKV, l.serving(func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
 		return dist.Serve(ctx, func(id kvpb.RangeID) (kvpb.Sender, error) {
-			if r, ok := s.Replica(id); ok && r.Initialized() {
-				return r, nil
+			r, ok := s.Replica(id)
+			switch {
+			case !ok || !r.Initialized():
+				return nil, &kvpb.RangeMismatchError{Range: id}
+			case s.Disk().Stalled:
+				return nil, &kvpb.NotLeaderError{Range: id}
 			}
-			return nil, &kvpb.RangeMismatchError{Range: id}
+			return r, nil
 		}, req), nil
 	}))
 }
@@ -343,6 +374,9 @@ func (c *cluster) housekeep(l *life) {
 				r.Progress(func([]replica.FollowerProgress) {})
 			}
 		}
+		if l.store.Disk().Full {
+			c.shed(l, round)
+		}
 		if round++; round%resolveEvery == 0 {
 			c.resolveMerges(l)
 		}
@@ -353,10 +387,27 @@ type localRanges struct{ s *store.Store }
 
 func (l localRanges) Replica(id kvpb.RangeID) (kvpb.Sender, bool) {
 	r, ok := l.s.Replica(id)
-	if !ok || !r.Initialized() {
+	if !ok || !r.Initialized() || l.s.Disk().Stalled {
 		return nil, false
 	}
 	return r, true
+}
+
+// shed has the leaders of a store whose disk is full offer their ranges to others.
+func (c *cluster) shed(l *life, round int) {
+	for _, r := range l.store.Replicas() {
+		if !r.Leads() {
+			continue
+		}
+		d := r.Desc()
+		for i := range d.Replicas {
+			rep := d.Replicas[(i+round)%len(d.Replicas)]
+			if o := c.node(rep.Node).current(); rep.Replica != r.ReplicaID() && rep.Type == kvpb.Voter && o != nil && o.store.Disk() == (store.DiskState{}) {
+				r.TransferLeader(rep.Replica)
+				break
+			}
+		}
+	}
 }
 
 // use notes that a request uses a life; it reports false when that has ended.
@@ -391,6 +442,9 @@ func (c *cluster) stop(id kvpb.NodeID) {
 		l.running.Wait()
 		l.router.Close()
 		l.dead.Close()
+		if c.onEnd != nil {
+			c.onEnd(l)
+		}
 		_ = l.store.Close() // its disk may be gone
 	})
 }

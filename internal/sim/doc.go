@@ -18,8 +18,8 @@
 // must get something done, all replicas must hold the same, nothing provisional may be
 // left, and the meta records must tell the truth (healed_test.go). Further runs collect
 // old versions under readers that are behind (aging_test.go), change a table under its
-// writers on all gateways (schema_test.go), and stall and fill disks (TestBadDisks, only
-// for seeds that are asked for).
+// writers on all gateways (schema_test.go), read the past at all replicas (past_test.go,
+// far_test.go), follow a feed (feed_test.go), and stall and fill disks (TestBadDisks).
 // LICHEN_SIM_SEEDS=a-b runs many seeds, make soak all workloads for a time.
 //
 // Invariants:

@@ -195,6 +195,10 @@ func (e *Environment) End(f Fault) {
 		}
 	case Kill, PowerOff, PowerOffAll:
 		for _, n := range f.Nodes {
+			if d := e.Disks[n]; d != nil { // Run waits for the start, which would wait for the disk
+				d.Resume()
+				d.Free()
+			}
 			if e.Start != nil {
 				e.Start(n)
 			}

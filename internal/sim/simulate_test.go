@@ -123,6 +123,9 @@ func simulate(t *testing.T, seed uint64, o setting, w workload) *simulation {
 		}
 		s.h = check.NewHistory()
 		s.run(o)
+		if e, ok := w.(interface{ ended() }); ok {
+			e.ended()
+		}
 		s.err = s.finish()
 		s.close()
 	})
@@ -267,8 +270,17 @@ func (s *simulation) verdict() (ok int, err error) {
 		return ok, s.err
 	}
 	stamps := check.Timestamps{Initial: s.begin, RealTime: true, Versions: s.versions}
+	if _, past := s.w.(pastBank); past {
+		stamps.RealTime = false // it sees to that itself
+	}
 	if s.aging {
 		stamps.Versions = nil // most are gone
+	}
+	if b, ok := s.w.(fedBank); ok {
+		s.fail(b.f.compare(s.versions))
+	}
+	if s.err != nil {
+		return ok, s.err
 	}
 	return ok, errors.Join(s.w.check(ops, s.begin, s.final()), stamps.Check(ops))
 }

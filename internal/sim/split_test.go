@@ -13,14 +13,15 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// TestSplitLeavesNoLocks commits several transactions at the moment at which their
-// range is split, again and again: a lock whose commit is applied just before the split
-// must not live on in the new range, where nobody would ever release it.
+// TestSplitLeavesNoLocks commits several transactions, every other one in a second range
+// too, at the moment at which their range is split, again and again: a lock whose commit
+// is applied just before the split must not live on in the new range, where nobody would
+// ever release it, and what is staged there not in what the left range's leader knows.
 func TestSplitLeavesNoLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rounds, writers = 30, 8
 		c := newCluster(t, 7, 3)
-		c.found()
+		c.found("\x10t")
 		for _, n := range c.nodes {
 			// While a leader waits for its disk, commits and the split queue up behind one
 			// another and become one entry.
@@ -34,6 +35,9 @@ func TestSplitLeavesNoLocks(t *testing.T) {
 			txns := make([]*kv.Txn, writers)
 			for i := range txns {
 				txns[i] = c.locked(left.l, key(round, i))
+				if i%2 == 1 {
+					c.lockToo(txns[i], fmt.Appendf(nil, "\x10too%02d/%d", round, i))
+				}
 			}
 			var wg sync.WaitGroup
 			for _, txn := range txns {
@@ -51,6 +55,10 @@ func TestSplitLeavesNoLocks(t *testing.T) {
 				}
 			})
 			wg.Wait()
+			left.l.router.Wait()
+			if parts, records := left.Provisional(); parts+records > 0 {
+				t.Errorf("split %d: the left range's leader knows of %d parts and %d records", round, parts, records)
+			}
 			for i := range writers {
 				if err := c.lockable(key(round, i)); err != nil {
 					t.Errorf("split %d: %q is still locked: %v", round, key(round, i), err)
@@ -77,24 +85,28 @@ func (c *cluster) leaderOf(key []byte) led {
 
 // locked returns a transaction that has locked and written a key.
 func (c *cluster) locked(l *life, key []byte) *kv.Txn {
-	ctx := context.Background()
 	t := l.db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
 	t.BeginStatement()
-	_, err := t.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
+	c.lockToo(t, key)
+	return t
+}
+
+// lockToo has a transaction lock and write another key.
+func (c *cluster) lockToo(t *kv.Txn, key []byte) {
+	_, err := t.Lock(context.Background(), key, kv.LockUpdate, kv.WaitBlock)
 	if err == nil {
 		err = t.Put(key, []byte("v"))
 	}
 	if err != nil {
 		c.t.Fatalf("lock %q: %v", key, err)
 	}
-	return t
 }
 
 // lockable answers whether a new transaction gets the lock of a key.
 func (c *cluster) lockable(key []byte) error {
 	ctx := context.Background()
 	t := c.nodes[1].current().db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
-	t.LockTimeout = 3 * time.Second
+	t.LockTimeout = 400 * time.Millisecond // before the gateway of a lock that has leaked is asked
 	t.BeginStatement()
 	_, err := t.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
 	t.Rollback(ctx)

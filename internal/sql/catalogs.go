@@ -16,18 +16,29 @@ func (s *Session) newCatalogs() *pgcatalog.Catalog {
 			}
 			return s.bctx.Ctx
 		},
-		Setting: s.showValue, Activities: s.srv.activities, SpanSize: s.srv.cfg.SpanSize,
+		Setting: s.showValue, SpanSize: s.srv.cfg.SpanSize,
+		Report: s.report, Warn: s.warnSoon, Cursors: s.listCursors, Prepared: s.listPrepared,
 	})
 }
 
-func (s *Server) activities() []pgcatalog.Activity {
-	var out []pgcatalog.Activity
-	for _, ses := range s.Sessions() {
-		a := ses.Activity()
-		out = append(out, pgcatalog.Activity{
-			PID: a.PID, User: a.User, Database: a.Database, Application: a.Application, Remote: a.Remote,
-			State: a.State, Query: a.Query, Started: a.Started, Since: a.Since, XactStart: a.XactStart,
+func (s *Session) listCursors() []pgcatalog.Cursor {
+	var out []pgcatalog.Cursor
+	for _, c := range s.cursors {
+		out = append(out, pgcatalog.Cursor{
+			Name: c.name, Statement: c.prepared.Text, Hold: c.hold, Binary: c.binary, Scrollable: c.scrollable(), Created: c.created,
 		})
+	}
+	return out
+}
+
+func (s *Session) listPrepared() []pgcatalog.PreparedStatement {
+	var out []pgcatalog.PreparedStatement
+	for _, p := range s.statements {
+		x := pgcatalog.PreparedStatement{Name: p.Name, Statement: p.Text, Prepared: p.made, FromSQL: p.fromSQL}
+		for _, t := range p.types {
+			x.Params = append(x.Params, t.Oid)
+		}
+		out = append(out, x)
 	}
 	return out
 }

@@ -39,12 +39,14 @@ func (x *execution) copyTo(ctx context.Context, root *plan.Copy, opts *copyfmt.O
 		return err
 	}
 	x.s.fillEnv(ctx, &x.env, nil)
-	if err := x.res.CopyOut(len(root.Columns), false); err != nil {
+	x.copying = true
+	h := x.hold()
+	if err := x.res.CopyOut(len(root.Columns), opts.Binary()); err != nil {
 		return err
 	}
 	w := copyfmt.NewWriter(opts, root.Columns, x.s.Format())
-	if h := w.Header(); h != nil {
-		if err := x.res.CopyData(h); err != nil {
+	if first := w.Header(); first != nil {
+		if err := x.res.CopyData(first); err != nil {
 			return err
 		}
 	}
@@ -54,11 +56,19 @@ func (x *execution) copyTo(ctx context.Context, root *plan.Copy, opts *copyfmt.O
 			if err := x.res.CopyData(w.Row(b.Row(i))); err != nil {
 				return err
 			}
+			if h, err = x.holdOn(ctx, h, maxHeld); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if t := w.Trailer(); t != nil {
+		if err := x.res.CopyData(t); err != nil {
+			return err
+		}
 	}
 	if err := x.res.CopyDone(); err != nil {
 		return err
@@ -72,7 +82,7 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 		return err
 	}
 	x.s.fillEnv(ctx, &x.env, nil)
-	src, err := x.res.CopyIn(len(root.Columns), false)
+	src, err := x.res.CopyIn(len(root.Columns), opts.Binary())
 	if err != nil {
 		return err
 	}

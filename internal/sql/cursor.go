@@ -4,28 +4,56 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
 // maxCursors bounds the open cursors of a session.
 const maxCursors = 10_000
 
-// cursor is an open cursor: a query that runs as it is fetched from, forwards.
+// cursor is an open cursor: a query that runs as it is fetched from. One that moves
+// backwards keeps the rows that it has read; one that was declared WITH HOLD keeps, at
+// the commit, all that are left.
 type cursor struct {
+	name     string
 	prepared *Prepared
 	cached   *cachedPlan
-	program  *exec.Program
+	program  *exec.Program // nil once all rows are in rows
 	env      exec.Env
 	snapshot kv.Snapshot
-	done     bool
+	created  time.Time
+	number   int // of the session's cursors, for savepoints
+
+	hold, binary bool
+	scroll       ast.Tristate
+	held         bool // its transaction has committed
+
+	// rows are those from the base-th on, as far as they were read; nil of a cursor
+	// that has only gone forwards.
+	rows *exec.RowBuffer
+	base int64
+	done bool // the program has no more rows
+	// pos is the row that the cursor is on, from 1: 0 before the first, and one more
+	// than there are behind the last.
+	pos int64
 }
 
 func (c *cursor) close() {
+	c.closeProgram()
+	if c.rows != nil {
+		c.rows.Close()
+		c.rows = nil
+	}
+}
+
+func (c *cursor) closeProgram() {
 	if c.program != nil {
 		c.program.Close()
 		c.cached.release(c.program)
@@ -37,19 +65,14 @@ func (c *cursor) close() {
 func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.DeclareCursor) error {
 	name := string(st.Name)
 	switch {
-	case st.Hold:
-		return pgerr.Unsupported("WITH HOLD cursors are not supported")
-	case st.Scroll == ast.Yes:
-		return pgerr.Unsupported("SCROLL cursors are not supported")
-	case st.Binary:
-		return pgerr.Unsupported("BINARY cursors are not supported")
-	case s.txn.block == blockNone:
+	case s.txn.block == blockNone && !st.Hold:
 		return pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
 	case s.cursors[name] != nil:
 		return pgerr.New(pgerr.DuplicateCursor, "cursor %q already exists", name)
 	case len(s.cursors) >= maxCursors:
 		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many open cursors (limit %d)", maxCursors)
 	}
+	s.ensureTxn()
 	p := &Prepared{Text: x.prepared.Text, stmt: parser.Statement{AST: st.Query, SQL: ast.Format(st.Query)}}
 	s.txn.txn.BeginStatement()
 	c, err := s.planFor(ctx, p)
@@ -60,7 +83,12 @@ func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.Decla
 		return pgerr.Unsupported("DECLARE CURSOR ... FOR UPDATE/SHARE is not supported")
 	}
 	p.plan, p.cols = c, c.prep.Columns
-	cur := &cursor{prepared: p, cached: c}
+	s.cursorNumber++
+	cur := &cursor{
+		name: name, prepared: p, cached: c, created: time.Now(), number: s.cursorNumber,
+		hold: st.Hold, binary: st.Binary, scroll: st.Scroll,
+	}
+	p.Text = x.prepared.stmt.SQL
 	if cur.program, err = c.program(); err != nil {
 		return err
 	}
@@ -70,53 +98,270 @@ func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.Decla
 	}
 	s.cursors[name] = cur
 	cur.snapshot = s.txn.txn.Snapshot()
-	return cur.program.Open(&cur.env)
+	if st.Scroll == ast.Yes {
+		cur.keepRows(s)
+	}
+	if err := cur.program.Open(&cur.env); err != nil {
+		s.dropCursor(cur)
+		return err
+	}
+	return nil
 }
 
-// execFetch is FETCH and MOVE, forwards only.
+func (c *cursor) keepRows(s *Session) {
+	c.rows = exec.NewRowBuffer(s.srv.cfg.Mem, len(c.prepared.cols))
+}
+
+// scrollable reports whether the cursor may move backwards: it was declared so, or its
+// query is so plain that PostgreSQL would let it.
+func (c *cursor) scrollable() bool {
+	switch {
+	case c.scroll == ast.No:
+		return false
+	case c.rows != nil:
+		return c.base == 0
+	}
+	return c.scroll == ast.Yes || repeatable(c.cached.prep.Root)
+}
+
+// repeatable reports whether a query that is run again in the same snapshot returns the
+// same rows in the same order.
+func repeatable(n plan.Node) bool {
+	switch n.(type) {
+	case *plan.Scan, *plan.IndexJoin, *plan.Values, *plan.Filter, *plan.Project, *plan.Sort, *plan.Limit:
+	default:
+		return false
+	}
+	same := true
+	plan.VisitExprs(n, func(e *plan.Expr) {
+		plan.WalkExpr(*e, func(x plan.Expr) bool {
+			switch x := x.(type) {
+			case *plan.Call:
+				same = same && x.Fn.Volatility != builtin.Volatile
+			case *plan.Subquery:
+				same = false
+			}
+			return same
+		})
+	})
+	for _, c := range n.Children() {
+		same = same && repeatable(c)
+	}
+	return same
+}
+
+// turn makes the cursor one that keeps its rows from the first on, if it is not yet,
+// by running its query again.
+func (c *cursor) turn(s *Session) error {
+	if !c.scrollable() {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cursor can only scan forward").
+			WithHint("Declare it with SCROLL option to enable backward scan.")
+	}
+	if c.rows != nil {
+		return nil
+	}
+	c.keepRows(s)
+	c.program.Close()
+	c.done = false
+	return c.program.Open(&c.env)
+}
+
+// more reads rows until the i-th is there; false if there are not so many.
+func (c *cursor) more(i int64) (bool, error) {
+	for i > c.base+int64(c.rows.Len()) {
+		if c.done || c.program == nil {
+			return false, nil
+		}
+		b, err := c.program.Next(exec.BatchRows)
+		if err != nil {
+			return false, err
+		}
+		c.done = b.Len() == 0
+		if err := c.rows.Add(b); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (c *cursor) row(i int64) exec.Row { return c.rows.Row(int(i - c.base - 1)) }
+
+// forward moves over up to n rows and shows each to emit; the cursor ends behind the
+// last row if there were fewer.
+func (c *cursor) forward(n int64, emit func(exec.Row) error) error {
+	if c.rows == nil {
+		return c.stream(n, emit)
+	}
+	for ; n > 0; n-- {
+		ok, err := c.more(c.pos + 1)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			c.pos = c.base + int64(c.rows.Len()) + 1
+			return nil
+		}
+		c.pos++
+		if err := emit(c.row(c.pos)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stream is forward for a cursor that keeps no rows.
+func (c *cursor) stream(n int64, emit func(exec.Row) error) error {
+	for n > 0 && !c.done {
+		b, err := c.program.Next(int(min(n, exec.BatchRows)))
+		if err != nil {
+			return err
+		}
+		if c.done = b.Len() == 0; c.done {
+			c.pos++ // behind the last
+		}
+		for i := range b.Len() {
+			c.pos++
+			if err := emit(b.Row(i)); err != nil {
+				return err
+			}
+		}
+		n -= int64(b.Len())
+	}
+	return nil
+}
+
+// backward moves back over up to n rows.
+func (c *cursor) backward(s *Session, n int64, emit func(exec.Row) error) error {
+	if err := c.turn(s); err != nil {
+		return err
+	}
+	for ; n > 0 && c.pos > 0; n-- {
+		c.pos--
+		if c.pos == 0 {
+			return nil
+		}
+		if _, err := c.more(c.pos); err != nil { // it ran again
+			return err
+		}
+		if err := emit(c.row(c.pos)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// to moves to row i, or before the first or behind the last, and shows that row.
+func (c *cursor) to(s *Session, i int64, emit func(exec.Row) error) error {
+	skip := func(exec.Row) error { return nil }
+	if i > c.pos {
+		if err := c.forward(i-c.pos-1, skip); err != nil {
+			return err
+		}
+		if i > c.pos+1 {
+			return nil // it is behind the last
+		}
+		return c.forward(1, emit)
+	}
+	if err := c.turn(s); err != nil {
+		return err
+	}
+	if c.pos = max(i, 0); i <= 0 {
+		return nil
+	}
+	ok, err := c.more(i)
+	if err != nil || !ok {
+		return err
+	}
+	return emit(c.row(i))
+}
+
+// fetch goes where FETCH says.
+func (c *cursor) fetch(s *Session, st *ast.Fetch, emit func(exec.Row) error) error {
+	n := st.Count
+	switch st.Direction {
+	case ast.FetchAll:
+		return c.forward(math.MaxInt64, emit)
+	case ast.FetchBackwardAll:
+		return c.backward(s, math.MaxInt64, emit)
+	case ast.FetchRelative:
+		return c.to(s, c.pos+n, emit)
+	case ast.FetchAbsolute:
+		if n >= 0 {
+			return c.to(s, n, emit)
+		}
+		if err := c.turn(s); err != nil {
+			return err
+		}
+		if _, err := c.more(math.MaxInt64); err != nil {
+			return err
+		}
+		return c.to(s, c.base+int64(c.rows.Len())+1+n, emit)
+	case ast.FetchBackward:
+		n = -n
+	}
+	switch {
+	case n == 0:
+		return c.to(s, c.pos, emit)
+	case n < 0:
+		return c.backward(s, -n, emit)
+	}
+	return c.forward(n, emit)
+}
+
+// BinaryColumns is implemented by Results that can send the rows of a simple query in
+// binary form: BinaryColumns stands in for Columns then.
+type BinaryColumns interface {
+	BinaryColumns(cols []plan.Column) error
+}
+
+// execFetch is FETCH and MOVE.
 func (s *Session) execFetch(ctx context.Context, x *execution, st *ast.Fetch) (string, error) {
 	c := s.cursors[string(st.Cursor)]
 	if c == nil {
 		return "", pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", string(st.Cursor))
 	}
-	limit := st.Count
-	switch {
-	case st.Direction == ast.FetchAll:
-		limit = math.MaxInt64
-	case st.Direction != ast.FetchForward || limit < 0:
-		return "", pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cursor can only scan forward").
-			WithHint("Declare it with SCROLL option to enable backward scan.")
-	}
 	if !st.Move {
-		if err := x.announce(c.prepared.cols); err != nil {
+		if err := x.announceCursor(c); err != nil {
 			return "", err
 		}
 	}
-	present := s.txn.txn.Use(c.snapshot)
-	defer s.txn.txn.Use(present)
-	n := int64(0)
-	for !c.done && n < limit {
+	if !c.held {
+		present := s.txn.txn.Use(c.snapshot)
+		defer s.txn.txn.Use(present)
 		c.env.Ctx = ctx
-		b, err := c.program.Next(int(min(limit-n, exec.BatchRows)))
-		if err != nil {
-			return "", err
+	}
+	n := int64(0)
+	err := c.fetch(s, st, func(row exec.Row) error {
+		n++
+		if st.Move {
+			return nil
 		}
-		if b.Len() == 0 {
-			c.done = true
+		return x.res.Row(row)
+	})
+	if err != nil {
+		if pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
+			s.dropCursor(c) // its program can't go on
 		}
-		for i := range b.Len() {
-			if !st.Move {
-				if err := x.res.Row(b.Row(i)); err != nil {
-					return "", err
-				}
-			}
-			n++
-		}
+		return "", err
 	}
 	if st.Move {
 		return fmt.Sprintf("MOVE %d", n), nil
 	}
 	return fmt.Sprintf("FETCH %d", n), nil
+}
+
+// announceCursor announces the columns of a cursor, in a simple query in the format of
+// its declaration.
+func (x *execution) announceCursor(c *cursor) error {
+	if !c.binary || !x.describe {
+		return x.announce(c.prepared.cols)
+	}
+	res, ok := x.res.(BinaryColumns)
+	if !ok {
+		return pgerr.Unsupported("BINARY cursors are not supported here")
+	}
+	x.described = true
+	return res.BinaryColumns(c.prepared.cols)
 }
 
 func (s *Session) closeCursor(st *ast.CloseCursor) error {
@@ -128,14 +373,78 @@ func (s *Session) closeCursor(st *ast.CloseCursor) error {
 	if c == nil {
 		return pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", string(st.Name))
 	}
-	c.close()
-	delete(s.cursors, string(st.Name))
+	s.dropCursor(c)
 	return nil
 }
 
+func (s *Session) dropCursor(c *cursor) {
+	c.close()
+	delete(s.cursors, c.name)
+}
+
+// closeCursors closes all cursors.
 func (s *Session) closeCursors() {
-	for name, c := range s.cursors {
-		c.close()
-		delete(s.cursors, name)
+	for _, c := range s.cursors {
+		s.dropCursor(c)
+	}
+}
+
+// closeTxnCursors closes the cursors that end with the transaction.
+func (s *Session) closeTxnCursors() {
+	for _, c := range s.cursors {
+		if !c.held {
+			s.dropCursor(c)
+		}
+	}
+}
+
+// closeCursorsSince closes the cursors that were declared after the one of a number: a
+// savepoint before them was returned to.
+func (s *Session) closeCursorsSince(number int) {
+	for _, c := range s.cursors {
+		if c.number > number {
+			s.dropCursor(c)
+		}
+	}
+}
+
+// holdCursors reads what is left of the cursors WITH HOLD before their transaction
+// commits.
+func (s *Session) holdCursors(ctx context.Context) error {
+	for _, c := range s.cursors {
+		if c.hold && !c.held {
+			if err := c.persist(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *cursor) persist(ctx context.Context, s *Session) error {
+	present := s.txn.txn.Use(c.snapshot)
+	defer s.txn.txn.Use(present)
+	c.env.Ctx = ctx
+	if c.rows == nil {
+		if c.scrollable() {
+			if err := c.turn(s); err != nil {
+				return err
+			}
+		} else {
+			c.keepRows(s)
+			c.base = c.pos // of a done one, where the end is
+		}
+	}
+	if _, err := c.more(math.MaxInt64); err != nil {
+		return err
+	}
+	c.closeProgram()
+	return nil
+}
+
+// cursorsHeld notes that the transaction has committed.
+func (s *Session) cursorsHeld() {
+	for _, c := range s.cursors {
+		c.held = c.held || c.hold
 	}
 }

@@ -12,6 +12,9 @@ import (
 func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	s := x.s
 	s.fillEnv(ctx, &x.env, x.params)
+	if err := s.settledForDDL(ctx, root.Stmt); err != nil {
+		return err
+	}
 	tag, err := ddl.Exec(ctx, x.ddlEnv(root.Query), root.Stmt)
 	if err != nil {
 		return err
@@ -37,6 +40,14 @@ func (x *execution) endImplicit(ctx context.Context) error {
 // it alone: it has results to send yet. A retry error comes back as it is.
 func (s *Session) commitOnly(ctx context.Context) error {
 	t := &s.txn
+	if err := s.checkDeferred(ctx, nil); err != nil {
+		return err
+	}
+	if len(s.cursors) > 0 {
+		if err := s.holdCursors(ctx); err != nil {
+			return err
+		}
+	}
 	if err := s.coll.PreCommit(ctx); err != nil {
 		return err
 	}
@@ -46,7 +57,10 @@ func (s *Session) commitOnly(ctx context.Context) error {
 	}
 	s.coll.Committed(ctx)
 	s.vals.Commit()
+	s.cursorsHeld()
 	t.open, t.id = false, 0
+	s.txnStart.Store(0)
+	s.advisory.endTxn(s)
 	s.afterCommit(ctx)
 	return nil
 }

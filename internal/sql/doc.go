@@ -12,7 +12,9 @@
 // differ in integers only share a plan), then a file per kind of
 // statement: utility.go, copy.go, cursor.go, explain.go, ddl.go, and about ranges
 // and zones placement.go, split.go, showranges.go, showsurvival.go, showzones.go; ranges.go is what
-// they ask of the cluster.
+// they ask of the cluster. report.go (what goes on at all nodes: sessions, locks,
+// waits) and cancel.go ask other nodes' servers through Nodes; advisory.go has the
+// advisory locks.
 //
 // Invariants:
 //
@@ -33,7 +35,11 @@
 //	    same; if the plan then fails the text is run as it is (withParams,
 //	    queryByShape; TestShapes).
 //
+//	Q7. An advisory lock is granted to whoever holds its row lock and, in a cluster, finds
+//	    no claim of another holder that may still be there; a claim is deleted before
+//	    the row lock is released (advisoryLocks.acquire, release; TestAdvisoryClaims).
+//
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
-// come from others and touch only what mu guards. Server's maps have a mutex.
+// come from others and touch only what mu guards and atomics. Server's maps have a mutex.
 // stats counts tables in a goroutine that runs while there is something to count.
 package sql

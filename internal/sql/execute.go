@@ -2,10 +2,15 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
@@ -16,9 +21,12 @@ import (
 )
 
 const (
-	// maxAttempts bounds how often a statement is run again after a conflict before
-	// the client hears of it, as does statement_timeout.
+	// maxAttempts bounds how often a statement of a transaction block, or one of several of
+	// an implicit transaction, is run again after a conflict before the client hears of it.
 	maxAttempts = 64
+	// maxRetryTime bounds it for a statement that is a transaction by itself, as does
+	// statement_timeout: for each of its conflicts another transaction goes on.
+	maxRetryTime = 2 * time.Minute
 	// promptAttempts is how many attempts follow one another at once, retryPause the
 	// pause after them, which doubles up to maxRetryPause.
 	promptAttempts = 8
@@ -49,6 +57,8 @@ type execution struct {
 	suspended bool
 	committed bool        // its implicit transaction was committed: it is not run again
 	unplanned bool        // its plan was what failed
+	copying   bool        // COPY TO has begun to send
+	met       time.Time   // when it met its first conflict
 	snapshot  kv.Snapshot // of a suspended execution
 }
 
@@ -82,6 +92,8 @@ func (x *execution) run(ctx context.Context) error {
 func (x *execution) runPlanned(ctx context.Context) error {
 	s := x.s
 	pending := len(s.rangeOps)
+	s.advisory.journal = s.advisory.journal[:0]
+	deferred := s.deferral.queue
 	x.res.Mark()
 	for attempt := 1; ; attempt++ {
 		if err := x.openTxn(ctx); err != nil {
@@ -91,18 +103,21 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		txn.BeginStatement()
 		sp := txn.Savepoint()
 		err := x.attempt(ctx)
-		if err == nil || !kv.IsRetryable(err) || x.committed || attempt == maxAttempts || ctx.Err() != nil || !x.takeBack() {
+		victim := x.victimAlone(err)
+		if err == nil || !victim && !kv.IsRetryable(err) || x.committed || x.hadEnough(attempt) || ctx.Err() != nil || !x.takeBack() {
 			x.finish(err)
 			return err
 		}
 		x.close()
+		s.advisory.retry(ctx, s)
 		if err := pauseBefore(ctx, attempt); err != nil {
 			return err
 		}
 		s.rangeOps = s.rangeOps[:min(pending, len(s.rangeOps))]
+		s.deferral.queue = slices.Clip(deferred)
 		// The statement keeps its locks, and so its place in the queues, unless the
 		// commit was what failed.
-		if !txn.Finished() && !s.coll.Void() {
+		if !victim && !txn.Finished() && !s.coll.Void() {
 			err = txn.RetryStatement(ctx, sp, err)
 		}
 		switch {
@@ -115,24 +130,46 @@ func (x *execution) runPlanned(ctx context.Context) error {
 	}
 }
 
+// victimAlone reports whether err chose a statement that is a transaction by itself to
+// break a deadlock: all that it holds is given up, and it begins again. Advisory locks
+// of the session are not, so that the deadlock would be there again.
+func (x *execution) victimAlone(err error) bool {
+	var dead *kvpb.DeadlockError
+	return x.alone && x.commit && x.s.txn.block == blockNone && len(x.s.advisory.held) == 0 && errors.As(err, &dead)
+}
+
+// hadEnough reports whether a statement has met so many conflicts that its client is to
+// hear of it.
+func (x *execution) hadEnough(attempt int) bool {
+	if x.s.txn.block != blockNone || !x.alone {
+		return attempt >= maxAttempts
+	}
+	if attempt == 1 {
+		x.met = time.Now()
+	}
+	return time.Since(x.met) > maxRetryTime
+}
+
 // takeBack takes back the rows of a failed attempt; false if they have been sent.
 func (x *execution) takeBack() bool {
-	if x.rows == 0 {
+	if x.rows == 0 && !x.copying {
 		return true // what was announced stands
 	}
 	if !x.res.Rewind() {
 		return false
 	}
-	x.rows, x.described = 0, false
+	x.rows, x.described, x.copying = 0, false, false
 	return true
 }
 
-// pauseBefore waits before a statement is run again.
+// pauseBefore waits before a statement is run again, never as long as another that met
+// it.
 func pauseBefore(ctx context.Context, attempt int) error {
 	if attempt < promptAttempts {
 		return nil
 	}
-	pause := time.NewTimer(min(retryPause<<min(attempt-promptAttempts, 16), maxRetryPause))
+	most := min(retryPause<<min(attempt-promptAttempts, 16), maxRetryPause)
+	pause := time.NewTimer(most/2 + rand.N(most/2))
 	defer pause.Stop()
 	select {
 	case <-pause.C:
@@ -186,6 +223,9 @@ func (x *execution) attempt(ctx context.Context) error {
 		if placementColumns(root.Stmt) != nil {
 			return x.runPlacement(ctx, root.Stmt)
 		}
+		if set, ok := root.Stmt.(*ast.SetClusterSetting); ok {
+			return x.setClusterSetting(ctx, set)
+		}
 		if ddl.Handles(root.Stmt) {
 			return x.runDDL(ctx, &plan.DDL{Stmt: root.Stmt})
 		}
@@ -211,6 +251,7 @@ func (x *execution) stream(ctx context.Context) error {
 	if err := x.announce(x.cached.prep.Columns); err != nil {
 		return err
 	}
+	h := x.hold()
 	for sent := 0; ; {
 		want := 0
 		if x.maxRows > 0 {
@@ -227,14 +268,49 @@ func (x *execution) stream(ctx context.Context) error {
 			if err := x.res.Row(b.Row(i)); err != nil {
 				return err
 			}
+			x.rows++
+			if h, err = x.holdOn(ctx, h, maxHeld); err != nil {
+				return err
+			}
 		}
-		x.rows += int64(b.Len())
 		if sent += b.Len(); x.maxRows > 0 && sent >= x.maxRows {
+			if _, err = x.holdOn(ctx, h, 0); err != nil {
+				return err
+			}
 			x.suspended, x.snapshot = true, x.s.txn.txn.Snapshot()
 			return nil
 		}
 	}
 	return x.complete(ctx)
+}
+
+// maxHeld is how much of the result of a statement that is a transaction by itself is held
+// back while the clocks' uncertainty may make the statement begin anew. Before more of it
+// goes out it is made certain.
+const maxHeld = 1 << 20
+
+// hold begins to hold back what a statement sends, if it may have to be run again for the
+// sake of what it reads; nil: it may not, or not so that its client need not hear of it.
+func (x *execution) hold() Holder {
+	h, ok := x.res.(Holder)
+	if !ok || !x.alone || x.s.txn.block != blockNone || !x.s.txn.txn.Uncertain() {
+		return nil
+	}
+	h.Hold(math.MaxInt) // holdOn looks in time
+	return h
+}
+
+// holdOn looks, after each row, whether so much is held back that it must go out, and then
+// sees that nothing makes the statement begin anew from then on.
+func (x *execution) holdOn(ctx context.Context, h Holder, limit int) (Holder, error) {
+	if h == nil || h.Held() < limit {
+		return h, nil
+	}
+	if err := x.s.txn.txn.Settle(ctx); err != nil {
+		return h, err
+	}
+	h.Hold(0)
+	return nil, nil
 }
 
 // runHeld runs a statement that writes or locks to its end, and its transaction
@@ -291,6 +367,9 @@ func (x *execution) complete(ctx context.Context) error {
 	if err := x.endImplicit(ctx); err != nil {
 		return err
 	}
+	if len(x.s.warnings) > 0 {
+		x.warn()
+	}
 	return x.res.Complete(x.tag())
 }
 
@@ -303,6 +382,8 @@ func (x *execution) tag() string {
 		return tagUpdate.count(x.program.RowsAffected())
 	case *ast.Delete:
 		return tagDelete.count(x.program.RowsAffected())
+	case *ast.Merge:
+		return tagMerge.count(x.program.RowsAffected())
 	}
 	return tagSelect.count(x.rows)
 }
@@ -329,6 +410,7 @@ func (t *countTag) count(n int64) string {
 }
 
 var (
+	tagMerge  = newCountTag("MERGE")
 	tagSelect = newCountTag("SELECT")
 	tagInsert = newCountTag("INSERT 0")
 	tagUpdate = newCountTag("UPDATE")
@@ -374,6 +456,7 @@ func (s *Session) fillEnv(ctx context.Context, env *exec.Env, params []types.Dat
 	*env = exec.Env{
 		Ctx: ctx, Txn: s.execTxn(), Builtin: s.bctx, Params: params, Mem: s.srv.cfg.Mem,
 		Virtual: s.cats, Statements: s, ReadOnly: s.txn.txn.Options().ReadOnly,
+		Constraints: &s.deferral,
 	}
 }
 

@@ -16,129 +16,210 @@ import (
 type explainOptions struct {
 	plan.ExplainOptions
 	analyze, timing, summary bool
+	format                   string // text, json, yaml or xml
+}
+
+// explainFlags are the options that are on or off; those with false have nothing to
+// tell here and can only be off.
+var explainFlags = map[string]bool{
+	"analyze": true, "verbose": true, "costs": true, "timing": true, "summary": true,
+	"buffers": false, "wal": false, "settings": false,
 }
 
 func parseExplain(opts []ast.Option) (o explainOptions, err error) {
-	o.Costs, o.timing = true, true
-	summary := false
+	given := map[string]bool{"costs": true}
+	o.format = "text"
 	for _, opt := range opts {
-		on := true
-		if opt.Value != nil {
-			text, err := literalText(opt.Value)
-			if err != nil {
+		name := string(opt.Name)
+		if name == "format" {
+			if o.format, err = explainFormat(opt); err != nil {
 				return o, err
 			}
-			if opt.Name == "format" {
-				if !strings.EqualFold(text, "text") {
-					return o, pgerr.Unsupported("EXPLAIN (FORMAT %s) is not supported", strings.ToUpper(text)).At(opt.Pos)
-				}
-				continue
-			}
-			switch strings.ToLower(text) {
-			case "off", "false", "0":
-				on = false
-			case "on", "true", "1":
-			default:
-				return o, pgerr.New(pgerr.SyntaxError, "%s requires a Boolean value", opt.Name).At(opt.Pos)
-			}
+			continue
 		}
-		switch opt.Name {
-		case "analyze":
-			o.analyze = on
-		case "verbose":
-			o.Verbose = on
-		case "costs":
-			o.Costs = on
-		case "timing":
-			o.timing = on
-		case "summary":
-			summary, o.summary = true, on
-		case "buffers", "wal", "settings":
-			if on {
-				return o, pgerr.Unsupported("EXPLAIN option %q is not supported", string(opt.Name)).At(opt.Pos)
-			}
-		default:
-			return o, pgerr.New(pgerr.SyntaxError, "unrecognized EXPLAIN option %q", string(opt.Name)).At(opt.Pos)
+		can, known := explainFlags[name]
+		if !known {
+			return o, pgerr.New(pgerr.SyntaxError, "unrecognized EXPLAIN option %q", name).At(opt.Pos)
 		}
+		on, err := explainFlag(opt)
+		if err != nil {
+			return o, err
+		}
+		if on && !can {
+			return o, pgerr.Unsupported("EXPLAIN option %q is not supported", name).At(opt.Pos)
+		}
+		given[name] = on
 	}
-	if !summary {
-		o.summary = o.analyze
+	or := func(name string, otherwise bool) bool {
+		if v, ok := given[name]; ok {
+			return v
+		}
+		return otherwise
+	}
+	o.analyze, o.Verbose, o.Costs = given["analyze"], given["verbose"], given["costs"]
+	o.timing, o.summary = or("timing", o.analyze), or("summary", o.analyze)
+	if o.timing && !o.analyze {
+		return o, pgerr.New(pgerr.InvalidParameterValue, "EXPLAIN option TIMING requires ANALYZE")
 	}
 	return o, nil
 }
 
-// runExplain sends the plan of a statement, line by line; with ANALYZE it runs
-// the statement first and tells how long that took.
+// explainFlag reads the value of an option that is on or off.
+func explainFlag(opt ast.Option) (bool, error) {
+	if opt.Value == nil {
+		return true, nil
+	}
+	text, err := literalText(opt.Value)
+	if err != nil {
+		return false, err
+	}
+	switch strings.ToLower(text) {
+	case "on", "true", "1":
+		return true, nil
+	case "off", "false", "0":
+		return false, nil
+	}
+	return false, pgerr.New(pgerr.SyntaxError, "%s requires a Boolean value", opt.Name).At(opt.Pos)
+}
+
+func explainFormat(opt ast.Option) (string, error) {
+	if opt.Value == nil {
+		return "", pgerr.New(pgerr.SyntaxError, "format requires a parameter").At(opt.Pos)
+	}
+	text, err := literalText(opt.Value)
+	if err != nil {
+		return "", err
+	}
+	switch f := strings.ToLower(text); f {
+	case "text", "json", "yaml", "xml":
+		return f, nil
+	}
+	return "", pgerr.New(pgerr.InvalidParameterValue, "unrecognized value for EXPLAIN option \"format\": %q", text).At(opt.Pos)
+}
+
+// explained is what EXPLAIN tells besides the plan; durations are zero if they were
+// not measured.
+type explained struct {
+	planning, execution time.Duration
+}
+
+// runExplain sends the plan of a statement; with ANALYZE it runs the statement first
+// and tells what each node of the plan did.
 func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *plan.Explain) error {
-	o, err := parseExplain(root.Stmt.(*ast.Explain).Options)
+	st := root.Stmt.(*ast.Explain)
+	o, err := parseExplain(st.Options)
 	if err != nil {
 		return err
 	}
-	var lines []string
-	if o.analyze {
-		if lines, err = x.explainAnalyze(ctx, prep, root, o); err != nil {
+	var e explained
+	if o.summary {
+		if e.planning, err = x.planningTime(ctx); err != nil {
 			return err
 		}
-	} else {
-		lines = plan.Format(root.Input, o.ExplainOptions)
 	}
+	if o.analyze {
+		if e.execution, err = x.explainAnalyze(ctx, root, &o); err != nil {
+			return err
+		}
+	}
+	lines := e.render(root.Input, &o)
 	if err := x.endImplicit(ctx); err != nil {
 		return err
 	}
-	if err := x.announce(explainColumns); err != nil {
+	if err := x.announce(explainColumns(st)); err != nil {
 		return err
 	}
 	for _, l := range lines {
 		x.rows++
-		if err := x.res.Row([]types.Datum{types.NewString(l)}); err != nil {
+		row := types.NewString(l)
+		if o.format == "json" {
+			row = types.NewJSON(l)
+		}
+		if err := x.res.Row([]types.Datum{row}); err != nil {
 			return err
 		}
 	}
 	return x.res.Complete("EXPLAIN")
 }
 
-var explainColumns = []plan.Column{textColumn("QUERY PLAN")}
+// planningTime plans the statement once more, and tells how long that took: the plan
+// that is shown may be an older one.
+func (x *execution) planningTime(ctx context.Context) (time.Duration, error) {
+	start := time.Now()
+	_, err := x.s.makePlan(ctx, x.prepared)
+	return time.Since(start), err
+}
 
-func (x *execution) explainAnalyze(ctx context.Context, prep *plan.Prepared, root *plan.Explain, o explainOptions) ([]string, error) {
+func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
+
+// render makes the rows that EXPLAIN sends: a line each as text, else a single one.
+func (e *explained) render(root plan.Node, o *explainOptions) []string {
+	if o.format == "text" {
+		lines := plan.Format(root, o.ExplainOptions)
+		if o.summary {
+			lines = append(lines, fmt.Sprintf("Planning Time: %.3f ms", milliseconds(e.planning)))
+		}
+		if o.summary && o.analyze {
+			lines = append(lines, fmt.Sprintf("Execution Time: %.3f ms", milliseconds(e.execution)))
+		}
+		return lines
+	}
+	g := plan.Group{{Name: "Plan", Value: plan.Tree(root, o.ExplainOptions)}}
+	if o.summary {
+		g = append(g, plan.Property{Name: "Planning Time", Value: plan.Milliseconds(milliseconds(e.planning))})
+	}
+	if o.analyze {
+		g = append(g, plan.Property{Name: "Triggers", Value: []plan.Group{}})
+	}
+	if o.summary && o.analyze {
+		g = append(g, plan.Property{Name: "Execution Time", Value: plan.Milliseconds(milliseconds(e.execution))})
+	}
+	switch o.format {
+	case "json":
+		return []string{plan.FormatJSON([]plan.Group{g})}
+	case "yaml":
+		return []string{plan.FormatYAML([]plan.Group{g})}
+	}
+	return []string{plan.FormatXML([]plan.Group{g})}
+}
+
+// explainColumns is the column that EXPLAIN returns.
+func explainColumns(st *ast.Explain) []plan.Column {
+	c := textColumn("QUERY PLAN")
+	if o, err := parseExplain(st.Options); err == nil && o.format == "json" {
+		c.Type = types.JSON
+	}
+	return []plan.Column{c}
+}
+
+// explainAnalyze runs the statement and has o show what was measured.
+func (x *execution) explainAnalyze(ctx context.Context, root *plan.Explain, o *explainOptions) (time.Duration, error) {
 	switch root.Input.(type) {
 	case *plan.DDL, *plan.Utility, *plan.Copy:
-		return nil, pgerr.Unsupported("EXPLAIN ANALYZE of a utility statement is not supported")
+		return 0, pgerr.Unsupported("EXPLAIN ANALYZE of a utility statement is not supported")
 	}
-	pr, err := exec.CompileNode(root.Input, nil)
+	pr, profile, err := exec.CompileProfiled(root.Input, nil, o.timing)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	x.s.fillEnv(ctx, &x.env, x.params)
 	start := time.Now()
-	rows := int64(0)
-	affected, err := pr.Run(&x.env, func(b *exec.Batch) error { rows += int64(b.Len()); return nil })
-	took := time.Since(start)
+	n, err := pr.Run(&x.env, func(*exec.Batch) error { return nil })
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	top := true
-	o.Actual = func(plan.Node) (string, []string) {
-		if !top {
-			return "", nil
-		}
-		top = false
-		if o.timing {
-			return fmt.Sprintf(" (actual time=%.3f rows=%d loops=1)", float64(took.Microseconds())/1000, rows+affected), nil
-		}
-		return fmt.Sprintf(" (actual rows=%d loops=1)", rows+affected), nil
+	if t := writtenTable(root.Input); t != nil {
+		x.s.srv.stats.note(t, n)
 	}
-	lines := plan.Format(root.Input, o.ExplainOptions)
-	if o.summary {
-		lines = append(lines, fmt.Sprintf("Execution Time: %.3f ms", float64(took.Microseconds())/1000))
-	}
-	return lines, nil
+	o.Actual = profile.Of
+	return time.Since(start), nil
 }
 
 // resultColumns are the columns a statement returns, for Describe.
 func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
 	switch st := p.Stmt.(type) {
 	case *ast.Explain:
-		return explainColumns
+		return explainColumns(st)
 	case *ast.Show:
 		if strings.EqualFold(st.Name, "all") {
 			return []plan.Column{textColumn("name"), textColumn("setting"), textColumn("description")}

@@ -43,6 +43,11 @@ func (f *fakeRanges) problems(i int) []sql.Problem {
 func (f *fakeRanges) Ranges(_ context.Context, span keys.Span) ([]sql.RangeInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for _, start := range f.starts { // splits come in any order
+		if f.ids[string(start)] == 0 {
+			f.ids[string(start)] = kvpb.RangeID(len(f.ids) + 1)
+		}
+	}
 	var out []sql.RangeInfo
 	for i, start := range f.starts {
 		end := keys.ReplicatedSpan().End
@@ -80,7 +85,6 @@ func (f *fakeRanges) SplitAt(_ context.Context, key []byte, until hlc.Timestamp)
 	i, found := slices.BinarySearchFunc(f.starts, key, bytes.Compare)
 	if !found {
 		f.starts = slices.Insert(f.starts, i, key)
-		f.ids[string(key)] = kvpb.RangeID(len(f.ids) + 1)
 	}
 	f.until[string(key)] = until
 	return nil

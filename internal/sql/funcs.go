@@ -58,7 +58,7 @@ func (f *sessionFuncs) CurrentDatabase() string { return f.s.db.Name }
 // SearchPath implements builtin.Session.
 func (f *sessionFuncs) SearchPath(implicit bool) []string {
 	var out []string
-	for _, name := range f.s.coll.SearchPath() {
+	for _, name := range f.s.coll.PeekSearchPath(f.s.bctx.Ctx) {
 		if name == "pg_catalog" && !implicit && !f.pathNames("pg_catalog") {
 			continue
 		}
@@ -103,30 +103,6 @@ func (f *sessionFuncs) Setting(name string) (string, bool) { return f.s.showValu
 // SetSetting implements builtin.Session.
 func (f *sessionFuncs) SetSetting(name, value string, local bool) (string, error) {
 	return f.s.setSetting(f.s.bctx.Ctx, name, value, local, nil)
-}
-
-// CancelBackend implements builtin.Session.
-func (f *sessionFuncs) CancelBackend(pid int32, terminate bool) (bool, error) {
-	other := f.s.srv.session(pid)
-	if other == nil {
-		return false, nil
-	}
-	if terminate {
-		other.Terminate()
-	} else {
-		other.interrupt(errUserCancel)
-	}
-	return true, nil
-}
-
-// AdvisoryLock implements builtin.Session.
-func (f *sessionFuncs) AdvisoryLock(builtin.AdvisoryLockRequest) (bool, error) {
-	return false, pgerr.Unsupported("advisory locks are not supported yet")
-}
-
-// AdvisoryUnlock implements builtin.Session.
-func (f *sessionFuncs) AdvisoryUnlock(builtin.AdvisoryLockRequest, bool) (bool, error) {
-	return false, pgerr.Unsupported("advisory locks are not supported yet")
 }
 
 // sequenceState is what a session remembers of sequences.

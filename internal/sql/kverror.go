@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -27,7 +29,9 @@ func translate(ctx context.Context, err error) error {
 	if pe != nil {
 		err = pe.Cause // a name was looked up, perhaps, and the error taken for a bug
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if ambiguous := new(*kvpb.AmbiguousCommitError); errors.As(err, ambiguous) {
+		err = *ambiguous // whatever led to it: it may have happened
+	} else if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		if errors.As(ctx.Err(), &pe) {
 			return pe
 		}
@@ -41,6 +45,7 @@ func translate(ctx context.Context, err error) error {
 func kvError(err error) *pgerr.Error {
 	var (
 		retry    *kvpb.RetryError
+		clocks   *kvpb.UncertaintyError
 		deadlock *kvpb.DeadlockError
 		lock     *kvpb.LockNotAvailableError
 		locks    *kvpb.TooManyLocksError
@@ -52,9 +57,13 @@ func kvError(err error) *pgerr.Error {
 		mem      *quota.ExceededError
 	)
 	switch {
+	case errors.As(err, &unknown): // first: its cause may be one of the others
+		return pgerr.New(pgerr.StatementCompletionUnknown, "%s", unknown.Error()).
+			WithHint("The statement may or may not have taken effect: look before running it again.")
 	case errors.As(err, &retry):
-		e := pgerr.New(pgerr.SerializationFailure, "%s", retry.Reason)
-		return e.WithHint("The transaction might succeed if retried.")
+		return conflict(retry.Reason, retry.Key)
+	case errors.As(err, &clocks):
+		return conflict("read within the uncertainty of the clocks", clocks.Key)
 	case errors.As(err, &deadlock):
 		return deadlockError(deadlock)
 	case errors.As(err, &lock) && lock.Timeout:
@@ -65,10 +74,8 @@ func kvError(err error) *pgerr.Error {
 		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many row locks held at once (%d)", locks.Limit).
 			WithHint("Lock fewer rows in one transaction, or split it.")
 	case errors.As(err, &old):
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s", old.Error()).
+		return pgerr.New(pgerr.SnapshotTooOld, "%s", old.Error()).
 			WithHint("Read at a newer time, or raise gc.ttlseconds.")
-	case errors.As(err, &unknown):
-		return pgerr.New(pgerr.StatementCompletionUnknown, "%s", unknown.Error())
 	case errors.As(err, &full):
 		return pgerr.New(pgerr.DiskFull, "could not write: the disk is full").
 			WithHint("Free disk space; reads go on meanwhile.")
@@ -78,9 +85,38 @@ func kvError(err error) *pgerr.Error {
 		return pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", mem.Error()).
 			WithHint("Write less in one statement, or raise --max-memory.")
 	case errors.As(err, &down):
-		return pgerr.New(pgerr.CannotConnectNow, "%s", down.Error())
+		e := pgerr.New(pgerr.CannotConnectNow, "%s", down.Error())
+		e.Detail, e.Hint = down.Detail, down.Hint
+		return e
 	}
 	return pgerr.New(pgerr.InternalError, "%s", err.Error())
+}
+
+// conflict is a transaction that can't go on as it is; key, if known, is where another
+// stood in its way.
+func conflict(reason string, key []byte) *pgerr.Error {
+	e := pgerr.New(pgerr.SerializationFailure, "%s", reason).WithHint("The transaction might succeed if retried.")
+	if len(key) > 0 {
+		e = e.WithDetail("The conflict is at key %s.", keys.Pretty(key))
+	}
+	return e
+}
+
+// translate is the function of that name, and names the table of a conflict.
+func (s *Session) translate(ctx context.Context, err error) error {
+	err = translate(ctx, err)
+	var e *pgerr.Error
+	var retry *kvpb.RetryError
+	if err == nil || !errors.As(err, &e) || e.Code != pgerr.SerializationFailure || !errors.As(e.Cause, &retry) {
+		return err
+	}
+	if _, table, _, _, ok := keys.DecodeIndexPrefix(retry.Key); ok {
+		if d := s.coll.Known(catalog.ID(table)); d != nil {
+			e.Table = d.Ident().Name
+			e.Detail = fmt.Sprintf("The conflict is in table %q, at key %s.", e.Table, keys.Pretty(retry.Key))
+		}
+	}
+	return err
 }
 
 // deadlockError says who waited for whom, a line for each, as PostgreSQL does.

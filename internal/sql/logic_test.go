@@ -31,6 +31,7 @@ type node struct {
 	store  *store.Store
 	ranges *fakeRanges
 	sql    *sql.Server
+	nodes  *fakeNodes
 }
 
 func newNode(t testing.TB, disk fs.FS) *node {
@@ -57,8 +58,9 @@ func newNodeWith(t testing.TB, disk fs.FS, ranges sql.Ranges) *node {
 	if err := cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	return &node{disk: disk, store: st, sql: sql.NewServer(sql.Config{
-		DB: db, Ranges: ranges, Catalog: cat, Mem: quota.NewPool("test", 256<<20), Version: "test",
+	nodes := &fakeNodes{store: st, db: db}
+	return &node{disk: disk, store: st, nodes: nodes, sql: sql.NewServer(sql.Config{
+		DB: db, Nodes: nodes, Ranges: ranges, Catalog: cat, Mem: quota.NewPool("test", 256<<20), Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
 	})}
 }

@@ -37,8 +37,8 @@ var (
 	zoneColumns = []plan.Column{{Name: "target", Type: types.Text}, {Name: "raw_config_sql", Type: types.Text}}
 )
 
-// placementColumns returns the columns of a statement about ranges or zones that
-// returns rows, nil for any other statement.
+// placementColumns returns the columns of a statement about ranges, zones or cluster
+// settings that returns rows, nil for any other statement.
 func placementColumns(stmt ast.Statement) []plan.Column {
 	switch st := stmt.(type) {
 	case *ast.Split:
@@ -59,8 +59,13 @@ func placementColumns(stmt ast.Statement) []plan.Column {
 	case *ast.ShowZone:
 		return zoneColumns
 	case *ast.ShowObjects:
-		if st.Kind == ast.ShowZoneConfigurations {
+		switch st.Kind {
+		case ast.ShowZoneConfigurations:
 			return zoneColumns
+		case ast.ShowClusterSettings:
+			return settingColumns
+		case ast.ShowClusterSetting:
+			return []plan.Column{textColumn(st.Setting)}
 		}
 	}
 	return nil
@@ -81,6 +86,9 @@ func (x *execution) placementRows(ctx context.Context, stmt ast.Statement) ([][]
 	case *ast.ShowZone:
 		return x.showZone(ctx, st)
 	case *ast.ShowObjects:
+		if st.Kind != ast.ShowZoneConfigurations {
+			return x.showClusterSettings(ctx, st)
+		}
 		return x.showZones(ctx)
 	}
 	return nil, pgerr.Unsupported("%s is not supported", stmt.Tag())
@@ -122,7 +130,7 @@ func (s *Session) StatementRows(ctx context.Context, stmt ast.Statement, emit fu
 	return err
 }
 
-// runPlacement runs a statement about ranges or zones and sends its rows.
+// runPlacement runs a statement about ranges, zones or cluster settings and sends its rows.
 func (x *execution) runPlacement(ctx context.Context, stmt ast.Statement) error {
 	x.s.fillEnv(ctx, &x.env, x.params)
 	rows, err := x.placementRows(ctx, stmt)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"slices"
+	"time"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
@@ -26,8 +27,12 @@ type Prepared struct {
 	params []*types.T       // as declared by the client; nil entries are inferred
 	key    planKey
 	plan   *cachedPlan
+	shaped bool       // literals have become parameters
 	types  []*types.T // resolved parameter types; fixed at Prepare
 	cols   []plan.Column
+
+	made    time.Time // of a named one
+	fromSQL bool      // by PREPARE
 }
 
 // ParamTypes returns the types of $1, $2, ...
@@ -58,7 +63,7 @@ func (s *Session) Prepare(ctx context.Context, name, text string, paramTypes []u
 			return nil, err
 		}
 	}
-	if p.params, err = declaredTypes(paramTypes); err != nil {
+	if p.params, err = s.declaredTypes(paramTypes); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(ctx, p); err != nil {
@@ -72,17 +77,18 @@ func (s *Session) keep(p *Prepared) {
 	if p.Name == "" {
 		s.unnamed = p
 	} else {
+		p.made = time.Now()
 		s.statements[p.Name] = p
 	}
 }
 
-func declaredTypes(oids []uint32) ([]*types.T, error) {
+func (s *Session) declaredTypes(oids []uint32) ([]*types.T, error) {
 	out := make([]*types.T, len(oids))
 	for i, oid := range oids {
 		if oid == 0 || oid == types.Unknown.Oid {
 			continue
 		}
-		t, ok := types.ByOid(oid)
+		t, ok := s.cats.TypeByOid(oid)
 		if !ok {
 			return nil, pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", oid)
 		}
@@ -107,7 +113,7 @@ func (s *Session) prepare(ctx context.Context, p *Prepared) error {
 	s.ensureTxn()
 	c, err := s.planFor(ctx2, p)
 	if err != nil {
-		err = translate(ctx2, err)
+		err = s.translate(ctx2, err)
 		s.fail(ctx2)
 		return err
 	}
@@ -173,6 +179,9 @@ func (s *Session) makePlan(ctx context.Context, p *Prepared) (*plan.Prepared, er
 	})
 	if err != nil {
 		return nil, err
+	}
+	if p.shaped && readsPartly(prep.Root) {
+		return nil, errShapeless
 	}
 	return s.optimize(ctx, prep)
 }

@@ -62,7 +62,7 @@ func (s *Session) runSimple(p *Prepared, alone, last bool, res Results) error {
 	x := execution{s: s, prepared: p, res: res, describe: true, commit: last, alone: alone}
 	err := x.run(ctx)
 	if err != nil {
-		err = translate(ctx, err)
+		err = s.translate(ctx, err)
 		s.fail(ctx)
 	}
 	return err
@@ -153,7 +153,6 @@ func (s *Session) closeTxnPortals() {
 	if s.portal != nil && s.portal.x != nil {
 		s.portal.close()
 	}
-	s.closeCursors()
 }
 
 func (p *Portal) close() {
@@ -196,7 +195,7 @@ func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, last bool, 
 	switch {
 	case err != nil:
 		p.x, p.done = nil, true
-		err = translate(ctx, err)
+		err = s.translate(ctx, err)
 		s.fail(ctx)
 	case x.suspended:
 		p.x = x

@@ -35,6 +35,16 @@ type Results interface {
 	CopyIn(columns int, binary bool) (CopySource, error)
 }
 
+// Holder is implemented by results that can hold back more of a statement's output than
+// they do otherwise, so that it can be run again for longer.
+type Holder interface {
+	// Hold makes the results hold back that much output; 0, and Mark, end it. Whoever holds
+	// looks at Held, and ends it before more has come together.
+	Hold(bytes int)
+	// Held returns how much output since the mark was not sent yet.
+	Held() int
+}
+
 // CopySource is the data a client sends for COPY FROM STDIN.
 type CopySource interface {
 	// Next returns the next chunk, which is valid until the following call; io.EOF

@@ -20,6 +20,9 @@ import (
 // MaxSessions bounds the sessions of a node; more are refused with 53300.
 const MaxSessions = 20000
 
+// firstPID is where a node's process ids begin.
+const firstPID = 1000
+
 // Config is what a Server is made of.
 type Config struct {
 	DB      *kv.DB
@@ -31,8 +34,13 @@ type Config struct {
 	// Ranges gives access to the ranges of the cluster; without it the statements
 	// about ranges fail with 0A000.
 	Ranges Ranges
+	// Settings gives access to the cluster settings; without it the statements about
+	// them fail with 0A000.
+	Settings ClusterSettings
 	// SpanSize returns the bytes that a key span takes on disk.
 	SpanSize func(start, end []byte) (int64, error)
+	// Nodes reaches the servers of other nodes; nil if there are none, ever.
+	Nodes Nodes
 }
 
 // Server is the SQL layer of a node: what its sessions share.
@@ -59,7 +67,7 @@ func NewServer(cfg Config) *Server {
 	return &Server{
 		stats: newTableStats(cfg.DB, cfg.SpanSize, cfg.Logger),
 		cfg:   cfg, plans: newPlanCache(), started: time.Now(),
-		sessions: map[int32]*Session{}, nextPID: 1000,
+		sessions: map[int32]*Session{}, nextPID: firstPID,
 		fixed: map[string]string{"server_version": "15.0 (Lichen " + cfg.Version + ")"},
 	}
 }
@@ -96,10 +104,13 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 	if len(s.sessions) >= MaxSessions {
 		return nil, pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already")
 	}
-	for s.sessions[s.nextPID] != nil || s.nextPID <= 0 {
-		s.nextPID = max(s.nextPID+1, 1000)
+	base := s.pidBase()
+	for s.sessions[base+s.nextPID] != nil || s.nextPID < firstPID || s.nextPID >= 1<<pidBits {
+		if s.nextPID++; s.nextPID >= 1<<pidBits {
+			s.nextPID = firstPID
+		}
 	}
-	ses.pid = s.nextPID
+	ses.pid = base + s.nextPID
 	s.nextPID++
 	s.sessions[ses.pid] = ses
 	return ses, nil
@@ -126,14 +137,6 @@ func (s *Server) Sessions() []*Session {
 		out = append(out, ses)
 	}
 	return out
-}
-
-// Cancel cancels the running statement of the session with that process id, if
-// the secret is its own.
-func (s *Server) Cancel(pid int32, secret uint32) {
-	if ses := s.session(pid); ses != nil && ses.secret == secret {
-		ses.interrupt(errUserCancel)
-	}
 }
 
 // TerminateAll ends the running statements of all sessions; their fronts close

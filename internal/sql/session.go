@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
@@ -46,10 +47,15 @@ type Session struct {
 	extended   execution
 	shapes     shapes
 	cursors    map[string]*cursor
+	// cursorNumber is that of the newest cursor.
+	cursorNumber int
 
 	txn       txnState
+	deferral  deferral
 	bctx      *builtin.Context
 	sequences sequenceState
+	advisory  advisoryLocks
+	txnStart  atomic.Int64 // of the open transaction, in nanoseconds of Unix time; else 0
 	// rangeOps wait for the commit, warnings for the end of the statement.
 	rangeOps []rangeOp
 	warnings []*pgerr.Error
@@ -64,7 +70,11 @@ type Session struct {
 		onTerminate func()
 		idle        block // where the last statement left the transaction
 		query       string
-		since       time.Time
+		began       time.Time // the last statement
+		since       time.Time // the state
+		statement   uint64    // number of the last statement
+		application string
+		advisory    kvpb.TxnID // of advisory.txn
 	}
 }
 
@@ -84,11 +94,16 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 	s.coll.SetSession(db, s)
 	s.cats = s.newCatalogs()
 	s.vals.Format.Names = s.cats
+	s.vals.Format.TypeByOid = s.cats.TypeByOid
+	if err := s.setDefaults(); err != nil {
+		return err
+	}
 	for k, v := range a.Params {
 		if err := s.vals.SetDefault(k, v); err != nil {
 			return err
 		}
 	}
+	s.mu.application = s.vals.Fast.ApplicationName
 	return nil
 }
 
@@ -116,10 +131,12 @@ func (s *Session) Format() *types.FormatContext { return &s.vals.Format }
 // Close rolls back and gives everything up.
 func (s *Session) Close() {
 	s.rollback(context.Background())
+	s.advisory.close(s)
 	for name := range s.portals {
 		s.ClosePortal(name)
 	}
 	s.ClosePortal("")
+	s.closeCursors()
 	s.coll.Close()
 	s.srv.forget(s)
 }
@@ -202,6 +219,7 @@ func (s *Session) Terminated() bool {
 // context, which ends on a cancel request and after statement_timeout. A context
 // serves statement after statement until one is cancelled.
 func (s *Session) begin(text string) *stmtContext {
+	s.advisory.enter(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.ctx == nil || s.mu.ctx.Err() != nil && !s.mu.terminated {
@@ -211,7 +229,10 @@ func (s *Session) begin(text string) *stmtContext {
 		s.mu.ctx.cancel(errTerminated)
 	}
 	s.mu.running = true
-	s.mu.query, s.mu.since = text, time.Now()
+	s.mu.query, s.mu.began = text, time.Now()
+	s.mu.since = s.mu.began
+	s.mu.statement++
+	s.mu.application = s.vals.Fast.ApplicationName
 	if d := s.vals.Fast.StatementTimeout; d > 0 {
 		ctx := s.mu.ctx
 		s.mu.timer = time.AfterFunc(d, func() { s.timeout(ctx) })
@@ -228,6 +249,7 @@ func (s *Session) timeout(ctx *stmtContext) {
 }
 
 func (s *Session) end() {
+	s.advisory.leave(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.running = false
@@ -271,27 +293,6 @@ func (c *stmtContext) Err() error {
 
 // Value implements context.Context.
 func (c *stmtContext) Value(any) any { return nil }
-
-// Activity is a session's row of pg_stat_activity.
-type Activity struct {
-	PID            int32
-	User, Database string
-	Application    string
-	Remote         string
-	State, Query   string
-	Started, Since time.Time
-	XactStart      time.Time
-}
-
-// Activity tells what the session does; any goroutine may ask.
-func (s *Session) Activity() Activity {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return Activity{
-		PID: s.pid, User: s.user, Database: s.db.Name, Remote: s.remote,
-		State: s.stateLocked(), Query: s.mu.query, Started: s.started, Since: s.mu.since,
-	}
-}
 
 func (s *Session) stateLocked() string {
 	switch {

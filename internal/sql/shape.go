@@ -8,6 +8,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -134,7 +136,7 @@ func (s *Session) queryByShape(text string, res Results) (done, learn bool, sh *
 		if x.prepared == nil || len(x.prepared) >= maxSessionShapes {
 			x.prepared = map[*shape]*Prepared{}
 		}
-		p = &Prepared{stmt: sh.stmt, params: sh.params}
+		p = &Prepared{stmt: sh.stmt, params: sh.params, shaped: true}
 		x.prepared[sh] = p
 	}
 	p.Text = text
@@ -151,7 +153,7 @@ func (s *Session) queryByShape(text string, res Results) (done, learn bool, sh *
 	if e.unplanned {
 		return false, false, sh, nil
 	}
-	err = translate(ctx, err)
+	err = s.translate(ctx, err)
 	s.fail(ctx)
 	return true, false, sh, err
 }
@@ -298,4 +300,20 @@ func (f *literalFinder) value(x *ast.Expr) {
 
 func isComparison(op ast.Operator) bool {
 	return op.Schema == "" && strings.Trim(op.Name, "<>=") == "" && len(op.Name) <= 2
+}
+
+// errShapeless says that the plan of a statement depends on its literals.
+var errShapeless = pgerr.New(pgerr.FeatureNotSupported, "the statement cannot be run by its shape")
+
+// readsPartly reports whether a plan reads a table that has partial indexes: which of
+// them serve depends on the constants of the conditions.
+func readsPartly(root plan.Node) bool {
+	found := false
+	plan.Walk(root, func(n plan.Node) bool {
+		if s, ok := n.(*plan.Scan); ok && len(s.Predicates) > 0 {
+			found = true
+		}
+		return !found
+	})
+	return found
 }

@@ -18,16 +18,18 @@ var showQueries = map[ast.ShowKind]string{
 	ast.ShowTables: `SELECT n.nspname AS schema_name, c.relname AS table_name,
 		CASE c.relkind WHEN 'r' THEN 'table' WHEN 'v' THEN 'view' WHEN 'S' THEN 'sequence' END AS type
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.relkind IN ('r', 'v', 'S') AND n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2`,
+		WHERE c.relkind IN ('r', 'v', 'S') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'lichen_internal') ORDER BY 1, 2`,
 	ast.ShowSequences: `SELECT n.nspname AS sequence_schema, c.relname AS sequence_name
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.relkind = 'S' ORDER BY 1, 2`,
 	ast.ShowUsers: `SELECT rolname AS username FROM pg_catalog.pg_roles ORDER BY 1`,
 	ast.ShowRoles: `SELECT rolname AS username FROM pg_catalog.pg_roles ORDER BY 1`,
-	ast.ShowSessions: `SELECT pid, usename AS user_name, datname AS database_name, client_addr, state, query
-		FROM pg_catalog.pg_stat_activity ORDER BY pid`,
-	ast.ShowQueries: `SELECT pid, usename AS user_name, datname AS database_name, query
-		FROM pg_catalog.pg_stat_activity WHERE state = 'active' ORDER BY pid`,
+	ast.ShowSessions: `SELECT node_id, session_id, pid, user_name, database_name, application_name, client_address, state, query,
+		session_start, txn_start FROM lichen_internal.cluster_sessions ORDER BY node_id, pid`,
+	ast.ShowQueries: `SELECT query_id, node_id, session_id, user_name, query_start, duration, waiting, query
+		FROM lichen_internal.cluster_queries ORDER BY query_start`,
+	ast.ShowTransactions: `SELECT txn_id, node_id, session_id, user_name, txn_start, duration, state, query
+		FROM lichen_internal.cluster_transactions ORDER BY txn_start`,
 }
 
 // showTableQueries are those about one relation.
@@ -50,7 +52,7 @@ var showTableQueries = map[ast.ShowKind]string{
 // rewriteShow turns a dialect SHOW into the query that answers it.
 func rewriteShow(p parser.Statement) (parser.Statement, error) {
 	st, ok := p.AST.(*ast.ShowObjects)
-	if !ok || st.Kind == ast.ShowZoneConfigurations {
+	if !ok || placementColumns(st) != nil {
 		return p, nil
 	}
 	text, ok := showQueries[st.Kind]

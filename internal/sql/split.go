@@ -22,6 +22,9 @@ import (
 // transaction. In a transaction that has changed the catalog it waits for the
 // commit: the table, or the index, may be new.
 type rangeOp struct {
+	// settings: cluster settings were changed, nothing else.
+	settings bool
+
 	table   catalog.ID
 	split   [][]byte
 	until   hlc.Timestamp
@@ -55,6 +58,10 @@ func (s *Session) afterCommit(ctx context.Context) {
 	ops := s.rangeOps
 	s.rangeOps = nil
 	for i := range ops {
+		if ops[i].settings {
+			s.srv.cfg.Settings.Changed(ctx)
+			continue
+		}
 		if d, err := s.coll.Peek(ctx, ops[i].table); err != nil || d == nil {
 			continue // rolled back to a savepoint, or dropped since
 		}

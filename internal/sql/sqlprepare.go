@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"time"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/exec"
@@ -24,11 +25,11 @@ func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
 		AST: st.Stmt, SQL: ast.Format(st.Stmt), NumParams: st.NumParams,
 	}}
 	for _, tn := range st.Types {
-		t, err := planner.ResolveType(tn, s.vals.Fast.DefaultIntSize)
+		t, err := planner.FindType(ctx, tn, s.vals.Fast.DefaultIntSize, s.coll)
 		if err != nil {
 			return err
 		}
-		p.params = append(p.params, t)
+		p.params = append(p.params, t.BaseType())
 	}
 	s.ensureTxn()
 	c, err := s.planFor(ctx, p)
@@ -37,6 +38,7 @@ func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
 	}
 	p.plan, p.types, p.cols = c, c.prep.ParamTypes, s.resultColumns(c.prep)
 	p.params = p.types
+	p.made, p.fromSQL = time.Now(), true
 	s.statements[name] = p
 	return nil
 }

@@ -28,6 +28,9 @@ type savepoint struct {
 	coll     catalog.Savepoint
 	settings int
 	rangeOps int
+	cursors  int // number of the newest cursor
+	advisory int // advisory locks of the transaction
+	deferral deferral
 }
 
 // txnState is the session's transaction. Outside a block a transaction is
@@ -70,7 +73,9 @@ func (s *Session) startTxn(o kv.TxnOptions) {
 	t.txn.LockTimeout = s.vals.Fast.LockTimeout
 	t.open = true
 	t.start = time.Now()
+	s.txnStart.Store(t.start.UnixNano())
 	t.savepoints = t.savepoints[:0]
+	s.deferral = deferral{}
 	s.coll.Begin(t.txn)
 }
 
@@ -84,7 +89,7 @@ func (s *Session) commit(ctx context.Context) error {
 	}
 	if err := s.commitOnly(ctx); err != nil {
 		s.rollback(ctx)
-		return translate(ctx, err)
+		return s.translate(ctx, err)
 	}
 	s.endTxn()
 	return nil
@@ -103,7 +108,10 @@ func (s *Session) rollback(ctx context.Context) {
 
 func (s *Session) endTxn() {
 	s.txn.open, s.txn.block, s.txn.id = false, blockNone, 0
+	s.txnStart.Store(0)
 	s.closeTxnPortals()
+	s.closeTxnCursors()
+	s.advisory.endTxn(s)
 }
 
 // fail notes an error: an open block fails, an implicit transaction is undone.
@@ -205,7 +213,7 @@ func (s *Session) execSavepoint(name string) error {
 	}
 	s.txn.savepoints = append(s.txn.savepoints, savepoint{
 		name: name, kv: s.txn.txn.Savepoint(), coll: s.coll.Savepoint(), settings: s.vals.Mark(),
-		rangeOps: len(s.rangeOps),
+		rangeOps: len(s.rangeOps), deferral: s.deferral.mark(), cursors: s.cursorNumber, advisory: len(s.advisory.inTxn),
 	})
 	return nil
 }
@@ -230,11 +238,14 @@ func (s *Session) execRollbackTo(ctx context.Context, name string) error {
 	}
 	sp := s.txn.savepoints[i]
 	if err := s.txn.txn.RollbackTo(ctx, sp.kv); err != nil {
-		return translate(ctx, err)
+		return s.translate(ctx, err)
 	}
 	s.coll.RollbackTo(sp.coll)
 	s.vals.RollbackTo(sp.settings)
 	s.rangeOps = s.rangeOps[:sp.rangeOps]
+	s.deferral = sp.deferral.mark()
+	s.closeCursorsSince(sp.cursors)
+	s.advisory.rollbackTo(ctx, s, sp.advisory)
 	s.txn.savepoints = s.txn.savepoints[:i+1]
 	s.txn.block = blockOpen
 	return nil

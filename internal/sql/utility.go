@@ -27,7 +27,7 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 	case *ast.SetTransaction:
 		tag, err = "SET", s.execSetTransaction(ctx, st, x.res)
 	case *ast.SetConstraints:
-		tag = "SET CONSTRAINTS" // constraints are checked at once: nothing is deferred
+		tag, err = "SET CONSTRAINTS", s.execSetConstraints(ctx, st, x.res)
 	case *ast.Show:
 		tag, err = "SHOW", s.execShow(x, st)
 	case *ast.Prepare:
@@ -35,11 +35,13 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 	case *ast.Deallocate:
 		tag, err = s.execDeallocate(st)
 	case *ast.Discard:
-		tag, err = s.execDiscard(st)
+		tag, err = s.execDiscard(ctx, st)
 	case *ast.DeclareCursor:
 		tag, err = "DECLARE CURSOR", s.declareCursor(ctx, x, st)
 	case *ast.Fetch:
 		tag, err = s.execFetch(ctx, x, st)
+	case *ast.Cancel:
+		tag, err = s.execCancel(ctx, st)
 	case *ast.CloseCursor:
 		tag, err = "CLOSE CURSOR", s.closeCursor(st)
 	default:
@@ -272,13 +274,15 @@ func (s *Session) execDeallocate(st *ast.Deallocate) (string, error) {
 	return "DEALLOCATE", nil
 }
 
-func (s *Session) execDiscard(st *ast.Discard) (string, error) {
+func (s *Session) execDiscard(ctx context.Context, st *ast.Discard) (string, error) {
 	switch st.Kind {
 	case ast.DiscardAll:
 		if s.txn.block != blockNone {
 			return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
 		s.closeTxnPortals()
+		s.closeCursors()
+		s.advisory.unlockAll(ctx, s)
 		clear(s.statements)
 		s.vals.ResetAll()
 		s.sequences.reset()

@@ -121,7 +121,8 @@ func lockStore(fs vfs.FS, dir string) (io.Closer, error) {
 // Ident returns who the store is.
 func (e *Engine) Ident() Ident { return e.ident }
 
-// Close flushes and closes the engine. No call may be under way or follow.
+// Close flushes and closes the engine. No write may be under way or follow; reads that
+// begin later fail with ErrClosed.
 func (e *Engine) Close() error {
 	if e.closed.Swap(true) {
 		return nil

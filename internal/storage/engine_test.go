@@ -55,6 +55,24 @@ func get(t *testing.T, r Reader, key string) string {
 	return string(v)
 }
 
+// A read that was on its way when the store closed is told so.
+func TestReadAfterClose(t *testing.T) {
+	e := open(t, Options{FS: fs.NewCrashableMem(), ClusterID: NewID()})
+	set(t, e, "a", "1")
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := e.GetUnversioned([]byte("a"), nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("get: %v", err)
+	}
+	if _, err := e.NewIter(IterOptions{}); !errors.Is(err, ErrClosed) {
+		t.Errorf("iterator: %v", err)
+	}
+	if _, err := e.AcquireScan(); !errors.Is(err, ErrClosed) {
+		t.Errorf("pooled iterator: %v", err)
+	}
+}
+
 func TestCloseKeepsEverythingAndLeaksNothing(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	mem := fs.NewCrashableMem()

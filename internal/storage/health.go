@@ -21,6 +21,8 @@ var (
 	ErrVersion = errors.New("storage: the store has another format version")
 	// ErrWrongCluster means that the store belongs to another cluster.
 	ErrWrongCluster = errors.New("storage: the store belongs to another cluster")
+	// ErrClosed means that the engine was closed before.
+	ErrClosed = errors.New("storage: the store is closed")
 	// ErrCorrupted means that stored bytes are not what was written.
 	ErrCorrupted = errors.New("storage: the store is damaged")
 	// ErrDiskFull means that there is no room for more data. Reads go on.

@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/cockroachkvs"
@@ -47,7 +48,7 @@ func (e *Engine) NewIter(o IterOptions) (*Iterator, error) { return e.newIter(o,
 // whether the key exists.
 func (e *Engine) GetUnversioned(key, buf []byte) (value []byte, found bool, err error) {
 	var scratch [64]byte
-	v, closer, err := e.db.Get(AppendEngineKey(scratch[:0], key, hlc.Timestamp{}))
+	v, closer, err := e.get(AppendEngineKey(scratch[:0], key, hlc.Timestamp{}))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return buf, false, nil
 	}
@@ -110,11 +111,36 @@ func (e *Engine) newIter(o IterOptions, durable bool) (*Iterator, error) {
 		filters[0] = cockroachkvs.NewMVCCTimeIntervalFilter(uint64(o.MinWall), uint64(o.MaxWall))
 		opts.PointKeyFilters = filters
 	}
-	it, err := e.db.NewIter(&opts)
+	it, err := e.openIter(&opts)
 	if err != nil {
 		return nil, e.readError(err)
 	}
 	return it, nil
+}
+
+func (e *Engine) get(key []byte) (v []byte, c io.Closer, err error) {
+	defer refuseClosed(&err)
+	return e.db.Get(key)
+}
+
+func (e *Engine) openIter(o *pebble.IterOptions) (it *pebble.Iterator, err error) {
+	defer refuseClosed(&err)
+	return e.db.NewIter(o)
+}
+
+// refuseClosed turns Pebble's panic about a closed store into ErrClosed: a read that was on
+// its way when the node stopped is no bug.
+func refuseClosed(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case error:
+		if !errors.Is(p, pebble.ErrClosed) {
+			panic(p)
+		}
+		*err = ErrClosed
+	default:
+		panic(p)
+	}
 }
 
 // ReadError turns an error of an iterator into one of this package: damage that

@@ -82,7 +82,7 @@ func (p *iterPool) acquire() (*PooledIter, error) {
 	}
 	it.gen = gen
 	var err error
-	if it.Iterator, err = p.e.db.NewIter(&it.opts); err != nil {
+	if it.Iterator, err = p.e.openIter(&it.opts); err != nil {
 		return nil, p.e.readError(err)
 	}
 	return it, nil

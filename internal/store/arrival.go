@@ -62,6 +62,7 @@ type arrival struct {
 func (s *Store) clearSnapshots() error {
 	s.snapshots.limits = s.opts.Snapshots
 	s.snapshots.limits.fill()
+	s.snapshots.rate.CompareAndSwap(0, s.snapshots.limits.BytesPerSecond)
 	return s.opts.FS.RemoveAll(s.opts.FS.PathJoin(s.opts.Dir, snapshotDir))
 }
 
@@ -266,9 +267,11 @@ func (a *arrival) install(body []byte) error {
 	if err := s.placeFor(a); err != nil { // replicas have come and gone since
 		return err
 	}
-	r, err := s.replicaFor(&a.env)
-	if err != nil {
-		return err
+	r, create := s.replicaFor(&a.env)
+	if create {
+		if r, err = s.create(&a.env); err != nil {
+			return err
+		}
 	}
 	if r == nil {
 		return fmt.Errorf("store: no place for a replica of range %d", a.env.id)

@@ -179,16 +179,3 @@ func (s *Store) loadReplica(desc *kvpb.RangeDescriptor) error {
 func (s *Store) startClock() error {
 	return s.opts.Clock.Start(s.clockBound(), s.persistClock, s.opts.OnFatal)
 }
-
-// clockBound returns the last bound of the clock that was persisted here.
-func (s *Store) clockBound() int64 {
-	hs, _ := s.log.HardState(clockGroup)
-	return int64(hs.Term)
-}
-
-// persistClock makes a bound of the clock durable (invariant S3).
-func (s *Store) persistClock(bound int64) error {
-	return s.log.Append([]raftlog.Write{{
-		Group: clockGroup, Replica: 1, HardState: &raftlog.HardState{Term: uint64(bound)},
-	}})
-}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,9 +89,12 @@ type testNode struct {
 	fs   *fs.MemFS
 	life int64
 	wrap func(fs.FS) fs.FS // of the file system
+	// onClock, if set, is called by who looks at the clock next, once.
+	onClock atomic.Pointer[func()]
 }
 
 type testCluster struct {
+	ttl    atomic.Int64 // of all ranges; 0 for the default
 	limits SnapshotLimits
 	t      *testing.T
 	wire   *wire
@@ -121,13 +125,24 @@ func (c *testCluster) logger(nd *testNode) *slog.Logger {
 
 func (c *testCluster) open(nd *testNode) {
 	c.t.Helper()
-	clock := hlc.New(func() int64 { return time.Now().UnixNano() }, 250*time.Millisecond)
+	clock := hlc.New(func() int64 {
+		if stop := nd.onClock.Swap(nil); stop != nil {
+			(*stop)()
+		}
+		return time.Now().UnixNano()
+	}, 250*time.Millisecond)
 	var disk fs.FS = nd.fs
 	if nd.wrap != nil {
 		disk = nd.wrap(disk)
 	}
 	s, err := Open(Options{
 		FS: disk, Dir: "s", Clock: clock, Logger: c.logger(nd), CacheBytes: 1 << 20, MemTableBytes: 1 << 20, Snapshots: c.limits,
+		TTL: func(_, _ []byte) time.Duration {
+			if ttl := c.ttl.Load(); ttl != 0 {
+				return time.Duration(ttl)
+			}
+			return DefaultGCTTL
+		},
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -31,10 +31,19 @@ type DiskState struct {
 type disk struct {
 	watch         *fs.Watch
 	stalled, full atomic.Bool
+	standing      atomic.Pointer[chan struct{}] // closed while it stands still
 
 	// The rest belongs to the watching goroutine.
 	slowAt time.Time // when an operation was last seen to be slow
 }
+
+// answers begins a time in which the disk answers; stands returns what its end closes.
+func (d *disk) answers() {
+	c := make(chan struct{})
+	d.standing.Store(&c)
+}
+
+func (d *disk) stands() <-chan struct{} { return *d.standing.Load() }
 
 // Disk returns the state of the store's disk. It takes no locks.
 func (s *Store) Disk() DiskState {
@@ -69,9 +78,11 @@ func (s *Store) judgeDisk(now time.Time) {
 	switch was := d.stalled.Load(); {
 	case !was && oldest > StallAfter:
 		d.stalled.Store(true)
+		close(*d.standing.Load())
 		s.opts.Logger.Error("the disk does not answer: the store's leaderships move away", "dir", s.opts.Dir, "for", oldest)
 	case was && now.Sub(d.slowAt) > wellAfter:
 		d.stalled.Store(false)
+		d.answers()
 		s.opts.Logger.Warn("the disk answers again", "dir", s.opts.Dir)
 	}
 	full := d.watch.NoSpaceWithin(wellAfter) || errors.Is(s.eng.WriteStatus(), storage.ErrDiskFull)

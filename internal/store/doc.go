@@ -9,7 +9,8 @@
 // (who stands for election, and when), maintain.go
 // (truncation of the log, garbage collection, disk checks, the clock's bound),
 // snapshot.go and arrival.go (the two ends of a snapshot), disk.go (a disk that is
-// full or stands still), set.go (Set: all stores of a node).
+// full or stands still), set.go (Set: all stores of a node), closing.go, closedin.go and
+// closedwire.go (closed timestamps: what is told to other nodes and by them).
 //
 // Invariants:
 //
@@ -35,8 +36,11 @@
 //	    (ownedDurably; TestSnapshotBehindRemoval).
 //	S9. No more than maxStanding replicas stand for election at a time, and no more than
 //	    maxStandingIdle of ranges that nobody asks for (elections.next).
+//	S10. A node that is told a higher timestamp of all ranges at rest has been told before, or
+//	    with it, of each that rests no longer (closing.leave, send); one that has missed a
+//	    message takes no higher one for any (closing.take).
 //
 // Three goroutines do what is periodic: tickLoop, which never waits for anything and
 // visits only replicas that do not rest; maintain; and collectLoop, whose commands wait
-// for quorums. newsLoop tells replicas of support that began or ended. A fourth, watchDisk, touches no file. Open and Close are not safe for concurrent use, all else is.
+// for quorums. closing.loop closes timestamps. newsLoop tells replicas of support that began or ended. A fourth, watchDisk, touches no file. Open and Close are not safe for concurrent use, all else is.
 package store

@@ -186,6 +186,36 @@ func TestLocksSurviveTransfer(t *testing.T) {
 	})
 }
 
+// Leaders that hand over as soon as they lead, some before they have removed the record
+// by which they got the locks, lose none.
+func TestHandoverAfterHandover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "old")
+		holder := c.gateway(c.nodes[0]).Begin(kv.TxnOptions{})
+		for _, nd := range c.nodes[1:] {
+			c.gateway(nd)
+		}
+		holder.BeginStatement()
+		mustLock(t, holder, "\x10a")
+		if err := holder.Put([]byte("\x10a"), []byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 40 {
+			time.Sleep(time.Duration(n) * time.Millisecond)
+			c.transfer(1, c.other(c.leading(1)))
+		}
+		if err := holder.Commit(context.Background()); err != nil {
+			t.Errorf("commit after the transfers: %v", err)
+		}
+		if v := c.get(1, "\x10a"); v != "new" {
+			t.Errorf("value %q", v)
+		}
+	})
+}
+
 // A leadership that was handed over to a node that does not take it, or dies at once,
 // goes on in a later term, elsewhere or here. With the same node it has its locks.
 func TestHandoverToNobody(t *testing.T) {

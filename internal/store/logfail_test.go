@@ -46,7 +46,7 @@ func TestLogFails(t *testing.T) {
 		err    error
 		stride int64
 	}{
-		{"leader", 0, errDisk, 9}, {"follower", 1, errDisk, 9}, {"follower-full", 1, syscall.ENOSPC, 11},
+		{"leader", 0, errDisk, 9}, {"follower", 1, errDisk, 9}, {"follower-full", 1, syscall.ENOSPC, 11}, {"leader-full", 0, syscall.ENOSPC, 7},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			stride := tc.stride

@@ -36,9 +36,11 @@ const (
 	// back the disk space that the log keeps for more.
 	shrinkAfter = 30 * time.Second
 	shrinkBelow = 8 << 20
-	// collectFraction sets the pause between two runs of garbage collection: the
-	// TTL divided by it.
+	// collectFraction sets the pause between two runs of garbage collection in a
+	// range: its TTL divided by it.
 	collectFraction = 10
+	// collectTick is the longest pause between two looks for ranges whose turn it is.
+	collectTick = 10 * time.Second
 )
 
 // maintenance is the state of the store's background goroutine.
@@ -161,7 +163,7 @@ func (s *Store) collectLoop() {
 		<-s.stop
 		cancel()
 	}()
-	tick := time.NewTicker(s.opts.GCTTL / collectFraction)
+	tick := time.NewTicker(min(s.opts.GCTTL/collectFraction, collectTick))
 	defer tick.Stop()
 	for {
 		select {
@@ -182,7 +184,12 @@ func (s *Store) collect(ctx context.Context) {
 		if !r.Leads() {
 			continue
 		}
-		if err := r.CollectGarbage(ctx, s.CollectBelow(r.Desc())); err != nil && ctx.Err() == nil {
+		d := r.Desc()
+		below := s.CollectBelow(d)
+		if below.WallTime-r.Threshold().WallTime < int64(s.ttl(d)/collectFraction) {
+			continue
+		}
+		if err := r.CollectGarbage(ctx, below); err != nil && ctx.Err() == nil {
 			s.opts.Logger.Error("collect garbage", "range", r.RangeID(), "err", err)
 		}
 	}

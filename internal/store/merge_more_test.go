@@ -93,6 +93,59 @@ func TestNoMergeWithoutAll(t *testing.T) {
 	})
 }
 
+// Who wants a range to begin where it does is heard until the merge has happened: before
+// that it does not happen any more, afterwards the answer names the range that is left.
+func TestRenewAgainstMerge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.split("f")
+		c.gather(c.nodes[0], 1, 2)
+		time.Sleep(time.Second)
+		ctx := context.Background()
+		left, right := c.leader(1), c.leader(2)
+		err := left.MergeIf(ctx, right, func(ctx context.Context) error {
+			return right.Renew(ctx) // just after it was found that the border may go
+		})
+		if err == nil {
+			t.Fatal("the ranges were merged although the right one was renewed")
+		}
+		if left.Desc().Merging != 0 {
+			if err := c.resolve(left); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := right.Desc(); d.Changing() || left.Desc().Changing() {
+			t.Errorf("left over: %+v, %+v", *left.Desc(), *d)
+		}
+		for after := range 60 { // from the first moment of a merge to its end
+			merged := make(chan error, 1)
+			go func() { merged <- left.Merge(ctx, right) }()
+			time.Sleep(time.Duration(after) * time.Millisecond)
+			renewed := right.Renew(ctx)
+			for errors.Is(renewed, replica.ErrBusy) {
+				time.Sleep(time.Millisecond)
+				renewed = right.Renew(ctx)
+			}
+			err := <-merged
+			var moved *kvpb.RangeMismatchError
+			if gone := errors.As(renewed, &moved); gone != (err == nil) || renewed != nil && !gone {
+				t.Fatalf("after %d: the merge returned %v, and renewing the right range %v", after, err, renewed)
+			}
+			if err == nil {
+				return
+			}
+			if left.Desc().Merging != 0 {
+				if err := c.resolve(left); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		t.Error("no merge was quick enough")
+	})
+}
+
 // A replica that is within reach but takes nothing in keeps the frozen range waiting
 // for a moment only.
 func TestShortFreeze(t *testing.T) {

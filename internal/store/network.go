@@ -22,6 +22,10 @@ const (
 	MethodRaft     rpc.Method = 32 // one way: a raft message
 	MethodGone     rpc.Method = 33 // one way: the receiver's replica was removed
 	MethodSnapshot rpc.Method = 34
+	// MethodClosed and MethodAskClosed are one way: what the sender has closed, and that the
+	// receiver is to tell everything.
+	MethodClosed    rpc.Method = 35
+	MethodAskClosed rpc.Method = 36
 )
 
 // messageVersion is the format of what stores send.
@@ -44,6 +48,8 @@ func (s *Store) Connect(n Network) {
 	n.Transport.HandleMessage(MethodRaft, s.receive)
 	n.Transport.HandleMessage(MethodGone, s.receiveGone)
 	n.Transport.Handle(MethodSnapshot, s.receiveSnapshot)
+	n.Transport.HandleMessage(MethodClosed, s.closing.receive)
+	n.Transport.HandleMessage(MethodAskClosed, s.closing.receiveAsk)
 }
 
 // connect is Connect without what arrives, which may be for another store of the node.
@@ -69,10 +75,19 @@ func (s *Store) deps() replica.Deps {
 		TxnDeps: txns,
 		Engine:  s.eng, Log: s.log, Clock: s.opts.Clock, Logger: s.opts.Logger, Store: s.Identity().Store,
 		AdmitWrite: s.admitWrite, Waits: s.waits, Schedule: s.workers.schedule, Wake: s.ticking.wake,
-		CheckSlots: s.checkSlots,
-		Send:       s.send, SendSnapshot: s.sendSnapshot, Absorb: s.absorb, Support: s.net.Support,
+		CheckSlots: s.checkSlots, Aside: s.opts.shared != nil, Stalled: s.disk.stands,
+		Send: s.send, SendSnapshot: s.sendSnapshot, Absorb: s.absorb, Support: s.net.Support,
 		Elections:    s.elections,
-		PrepareSplit: s.prepareSplit, Split: s.split, Neighbour: s.Replica, Merged: s.merged, OnDescriptor: s.noteDescriptor, OnLeader: s.net.OnLeader,
+		PrepareSplit: s.prepareSplit, Split: s.split, Neighbour: s.Replica, Merged: s.merged, OnDescriptor: s.noteDescriptor, OnLeader: s.noteLeader,
+		Closing: s.closing,
+	}
+}
+
+// noteLeader hears of a replica that begins to lead.
+func (s *Store) noteLeader(r *replica.Replica) {
+	s.closing.lead(r)
+	if s.net.OnLeader != nil {
+		s.net.OnLeader(r)
 	}
 }
 
@@ -159,15 +174,19 @@ func (s *Store) receive(_ kvpb.NodeID, msg []byte) {
 	if e.to.Store != s.Identity().Store || m.GetType() == pb.MsgSnap {
 		return // snapshots come on their own way
 	}
-	r, err := s.replicaFor(&e)
-	if err != nil {
-		s.opts.Logger.Error("replica", "range", e.id, "err", err)
-		return
-	}
-	if r == nil {
+	r, create := s.replicaFor(&e)
+	switch {
+	case create:
+		s.createFor(e, m)
+	case r == nil:
 		s.answerGone(&e)
-		return
+	default:
+		s.step(r, &e, m)
 	}
+}
+
+// step gives a raft message to the replica that it is for.
+func (s *Store) step(r *replica.Replica, e *envelope, m *pb.Message) {
 	if d := r.Desc(); r.Initialized() && e.from.Replica < d.NextReplicaID && !hasReplica(d, e.from.Replica) {
 		s.net.Transport.Send(e.from.Node, MethodGone, gone(d, e.from))
 		return
@@ -181,26 +200,64 @@ func hasReplica(d *kvpb.RangeDescriptor, id kvpb.ReplicaID) bool {
 	return ok
 }
 
-// replicaFor returns the replica that a message is for. A store that has none of
-// the range gets one, without data, unless it once had a later one or holds the
-// range's keys in another range: then a split is still to be applied here.
-func (s *Store) replicaFor(e *envelope) (*replica.Replica, error) {
+// maxCreations bounds the messages that wait for a replica to be made for them; raft
+// sends again what is dropped.
+const maxCreations = 64
+
+// createFor makes a replica for a message, and gives it that. It returns at once: who
+// reads messages must not wait for a disk.
+func (s *Store) createFor(e envelope, m *pb.Message) {
+	if s.creations.Add(1) > maxCreations || s.closed() {
+		s.creations.Add(-1)
+		return
+	}
+	e.start, e.raft = bytes.Clone(e.start), nil // who reads messages uses their memory again
+	s.workers.schedule(func() {
+		defer s.creations.Add(-1)
+		switch r, err := s.create(&e); {
+		case err != nil:
+			s.opts.Logger.Error("replica", "range", e.id, "err", err)
+		case r == nil:
+			s.answerGone(&e)
+		default:
+			s.step(r, &e, m)
+		}
+	})
+}
+
+// closed reports whether the store is being closed.
+func (s *Store) closed() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// replicaFor returns the replica that a message is for, nil if there is none; create
+// says that one may have to be made, which only create finds out.
+func (s *Store) replicaFor(e *envelope) (r *replica.Replica, create bool) {
 	if r, ok := s.Replica(e.id); ok {
 		switch {
 		case r.ReplicaID() == e.to.Replica:
-			return r, nil
+			return r, false
 		case r.ReplicaID() > e.to.Replica:
-			return nil, nil
+			return nil, false
 		}
 		s.remove(r, e.to.Replica)
-		return nil, nil // the next message finds the place free
+		return nil, false // the next message finds the place free
 	}
-	if s.find(e.start) != nil {
-		return nil, nil
-	}
+	return nil, s.find(e.start) == nil
+}
+
+// create makes the replica that a message is for, without data: a store that has none
+// of the range gets one, unless it once had a later one or holds the range's keys in
+// another range: then a split is still to be applied here.
+func (s *Store) create(e *envelope) (*replica.Replica, error) {
 	s.creating.Lock()
 	defer s.creating.Unlock()
-	if r, ok := s.Replica(e.id); ok {
+	if r, create := s.replicaFor(e); !create {
 		return r, nil
 	}
 	floor, err := s.tombstone(e.id)

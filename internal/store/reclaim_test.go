@@ -47,3 +47,26 @@ func TestReclaim(t *testing.T) {
 		heir.port.down = false
 	})
 }
+
+// TestCollectAtTheRangesTTL: old versions go soon after the TTL of their range, however
+// long the store's is.
+func TestCollectAtTheRangesTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 1)
+		defer c.closeAll()
+		for _, v := range []string{"1", "2", "3"} {
+			c.put(1, "\x10a", v)
+		}
+		stats := c.leader(1).Stats()
+		time.Sleep(DefaultGCTTL / 2)
+		if n := stats.Collected.Load(); n != 0 {
+			t.Errorf("%d versions went before their time", n)
+		}
+		c.ttl.Store(int64(20 * time.Second))
+		c.put(1, "\x10b", "1")
+		time.Sleep(20*time.Second + 2*collectTick + time.Second)
+		if n := stats.Collected.Load(); n != 2 {
+			t.Errorf("%d versions were collected, want 2", n)
+		}
+	})
+}

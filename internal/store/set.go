@@ -389,6 +389,17 @@ func (s *Set) Connect(n Network) {
 		}
 	})
 	n.Transport.Handle(MethodSnapshot, s.receiveSnapshot)
+	// Who leads a range does not know on which disk the other replicas are.
+	n.Transport.HandleMessage(MethodClosed, func(from kvpb.NodeID, msg []byte) {
+		for _, st := range s.stores {
+			st.closing.receive(from, msg)
+		}
+	})
+	n.Transport.HandleMessage(MethodAskClosed, func(from kvpb.NodeID, msg []byte) {
+		for _, st := range s.stores {
+			st.closing.receiveAsk(from, msg)
+		}
+	})
 }
 
 // addressee returns the store that a message is for, nil if it is not here.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
@@ -51,6 +52,9 @@ const (
 	snapshotAgain = 500 * time.Millisecond
 )
 
+// SetSnapshotRate changes how many bytes of snapshots the store sends per second.
+func (s *Store) SetSnapshotRate(bytesPerSecond int64) { s.snapshots.rate.Store(bytesPerSecond) }
+
 func (l *SnapshotLimits) fill() {
 	if l.BytesPerSecond <= 0 {
 		l.BytesPerSecond = DefaultSnapshotBytesPerSecond
@@ -69,6 +73,7 @@ func (l *SnapshotLimits) fill() {
 // snapshots are those on their way.
 type snapshots struct {
 	limits SnapshotLimits
+	rate   atomic.Int64 // bytes per second that may be sent
 	pace   pace
 	wg     sync.WaitGroup // of those sent
 
@@ -231,7 +236,7 @@ func (s *Store) stream(ctx context.Context, e envelope, to kvpb.NodeID, number u
 			break
 		}
 		binary.LittleEndian.PutUint32(buf[n-4:], crc32.Checksum(buf[n:], chunkSums))
-		if err = s.snapshots.pace.wait(ctx, len(buf), limits.BytesPerSecond); err == nil {
+		if err = s.snapshots.pace.wait(ctx, len(buf), s.snapshots.rate.Load()); err == nil {
 			err = call(buf, chunkTimeout)
 		}
 		if err != nil {

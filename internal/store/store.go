@@ -41,6 +41,11 @@ type Options struct {
 	// TTL returns how long old versions of the keys in [start, end) stay readable; nil
 	// means GCTTL.
 	TTL func(start, end []byte) time.Duration
+	// ClosedLag is how far behind timestamps are closed, kvpb.ClosedLag if zero.
+	ClosedLag time.Duration
+	// Protected returns the oldest time in [start, end) that is protected from garbage
+	// collection, zero if none is, and when that was so; nil: nothing ever is.
+	Protected func(start, end []byte) (asOf, oldest hlc.Timestamp)
 	// OldestRead returns the oldest timestamp at which an active transaction
 	// reads, zero if there is none.
 	OldestRead func() hlc.Timestamp
@@ -56,6 +61,13 @@ type Options struct {
 	OnFatal func(error)
 
 	shared *shared // with the node's other stores; nil: it has none
+}
+
+func (o *Options) closedLag() time.Duration {
+	if o.ClosedLag > 0 {
+		return o.ClosedLag
+	}
+	return kvpb.ClosedLag
 }
 
 // checksAtOnce bounds the checksums of replicas computed at a time.
@@ -79,15 +91,20 @@ type Store struct {
 	mu        sync.Mutex // of changes to index, and goingAway
 	goingAway map[kvpb.RangeID]struct{}
 	creating  turn
+	creations atomic.Int32 // messages for which a replica is to be made
 	index     index
 	snapshots snapshots
 	disk      disk
+	clock     clockFile
+	clockFrom int64 // the bound in it at the start
 	away      mergedAway
 
 	workers   workers
 	ticking   ticking
 	elections *elections
 	news      news
+	closing   *closing
+	began     int64 // by the clock
 	// checkSlots bounds the checksums of replicas computed at a time.
 	checkSlots chan struct{}
 	stop       chan struct{}
@@ -109,11 +126,13 @@ func Open(o Options) (*Store, error) {
 		checkSlots: make(chan struct{}, checksAtOnce), elections: newElections(),
 		news: news{poke: make(chan struct{}, 1)},
 	}
+	s.closing = newClosing(s, o.closedLag())
 	var cache *storage.Cache
 	if o.shared != nil {
 		s.waits, cache = o.shared.waits, o.shared.cache
 	}
 	s.disk.watch = fs.NewWatch(o.FS)
+	s.disk.answers()
 	o.FS = s.disk.watch
 	s.opts.FS = o.FS
 	var err error
@@ -131,12 +150,13 @@ func Open(o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("store %s: %w", o.Dir, err), s.eng.Close())
 	}
 	if err := s.open(); err != nil {
-		return nil, errors.Join(fmt.Errorf("store %s: %w", o.Dir, err), s.log.Close(), s.eng.Close())
+		return nil, errors.Join(fmt.Errorf("store %s: %w", o.Dir, err), s.closeFiles())
 	}
 	return s, nil
 }
 
 func (s *Store) open() error {
+	s.clock, s.clockFrom = openClockFile(&s.opts)
 	if s.opts.shared == nil {
 		if err := s.startClock(); err != nil {
 			return err
@@ -168,7 +188,9 @@ func (s *Store) Start() error {
 		}
 	}
 	s.eng.OnFlush(s.noteFlush)
-	s.done.Add(3)
+	s.began = s.opts.Clock.Now().WallTime
+	s.done.Add(4)
+	go s.closing.loop()
 	go s.maintain()
 	go s.watchDisk()
 	go s.collectLoop()
@@ -200,7 +222,7 @@ func (s *Store) halt() {
 
 func (s *Store) closeFiles() error {
 	err := s.eng.Close()
-	return errors.Join(err, s.log.Close())
+	return errors.Join(err, s.log.Close(), s.clock.close())
 }
 
 // Dir returns the store's directory.
@@ -224,17 +246,30 @@ func (s *Store) Waits() *concurrency.WaitGraph { return s.waits }
 // CollectBelow returns the timestamp below which versions of a range may be collected
 // now: the TTL before now, or the oldest active read if that is earlier.
 func (s *Store) CollectBelow(d *kvpb.RangeDescriptor) hlc.Timestamp {
-	ttl := s.opts.GCTTL
-	if s.opts.TTL != nil {
-		ttl = s.opts.TTL(d.StartKey, d.EndKey)
-	}
+	ttl := s.ttl(d)
 	ts := hlc.Timestamp{WallTime: s.opts.Clock.PhysicalNow() - int64(ttl)}
+	if s.opts.Protected != nil {
+		// What is protected since protects nothing older than the TTL then (kv.Protect).
+		asOf, oldest := s.opts.Protected(d.StartKey, d.EndKey)
+		ts = ts.Min(hlc.Timestamp{WallTime: asOf.WallTime - int64(ttl)})
+		if !oldest.IsEmpty() {
+			ts = ts.Min(oldest)
+		}
+	}
 	if s.opts.OldestRead != nil {
 		if oldest := s.opts.OldestRead(); !oldest.IsEmpty() {
 			ts = ts.Min(oldest)
 		}
 	}
 	return ts
+}
+
+// ttl is how long old versions of a range stay readable.
+func (s *Store) ttl(d *kvpb.RangeDescriptor) time.Duration {
+	if s.opts.TTL != nil {
+		return s.opts.TTL(d.StartKey, d.EndKey)
+	}
+	return s.opts.GCTTL
 }
 
 func (s *Store) admitWrite() error {

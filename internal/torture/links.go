@@ -106,10 +106,10 @@ func (l *Links) HealNode(n kvpb.NodeID) {
 
 // open reports whether a direction carries anything; ok is false once the network is
 // gone.
-func (l *Links) open(from, to kvpb.NodeID) (open, ok bool) {
+func (l *Links) open(d direction) (open, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.cut[direction{from, to}], !l.closed
+	return !l.cut[d], !l.closed
 }
 
 // Close ends the proxies.
@@ -151,7 +151,7 @@ func (p *proxy) serve(in net.Conn) {
 	if !ok {
 		return // clients connect to the node itself
 	}
-	if !p.await(from, p.node()) {
+	if !p.await(func() direction { return direction{from, p.node()} }) {
 		return
 	}
 	out, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", p.addr)
@@ -163,15 +163,16 @@ func (p *proxy) serve(in net.Conn) {
 		return
 	}
 	done := make(chan struct{}, 2)
-	go func() { p.pump(out, in, from, p.node()); done <- struct{}{} }()
-	go func() { p.pump(in, out, p.node(), from); done <- struct{}{} }()
+	// The node's id may become known later than its first connections come.
+	go func() { p.pump(out, in, func() direction { return direction{from, p.node()} }); done <- struct{}{} }()
+	go func() { p.pump(in, out, func() direction { return direction{p.node(), from} }); done <- struct{}{} }()
 	<-done // closing both ends the other one
 }
 
 // await waits until a direction is whole; false: the network is gone.
-func (p *proxy) await(from, to kvpb.NodeID) bool {
+func (p *proxy) await(which func() direction) bool {
 	for {
-		open, ok := p.l.open(from, to)
+		open, ok := p.l.open(which())
 		if open || !ok {
 			return ok
 		}
@@ -180,12 +181,12 @@ func (p *proxy) await(from, to kvpb.NodeID) bool {
 }
 
 // pump carries bytes in one direction while it is whole.
-func (p *proxy) pump(dst io.Writer, src io.Reader, from, to kvpb.NodeID) {
+func (p *proxy) pump(dst io.Writer, src io.Reader, which func() direction) {
 	buf := make([]byte, linkBuffer)
 	for {
 		n, err := src.Read(buf)
 		if n > 0 {
-			if !p.await(from, to) {
+			if !p.await(which) {
 				return
 			}
 			if _, werr := dst.Write(buf[:n]); werr != nil {

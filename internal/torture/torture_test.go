@@ -156,7 +156,7 @@ func TestHealNode(t *testing.T) {
 	l.Cut(2, 3)
 	l.HealNode(1)
 	for d, want := range map[direction]bool{{1, 2}: true, {2, 1}: true, {2, 3}: false, {3, 2}: true} {
-		if open, _ := l.open(d.from, d.to); open != want {
+		if open, _ := l.open(d); open != want {
 			t.Errorf("%v is whole: %v", d, open)
 		}
 	}

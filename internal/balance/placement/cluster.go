@@ -158,6 +158,25 @@ func (c *Cluster) StateSum() uint64 {
 	return h.Sum64()
 }
 
+// Load below which a store counts as at rest: a cluster that nobody uses has some too.
+const (
+	restQPS        = 25
+	restWriteBytes = 64 << 10
+)
+
+// RestSum is a sum of what stores have; false if one of them has work to do.
+func (c *Cluster) RestSum() (sum uint64, rests bool) {
+	h := fnv.New64a()
+	for _, s := range c.stores {
+		p := &s.Capacity
+		if p.QPS > restQPS || p.WriteBytes > restWriteBytes {
+			return 0, false
+		}
+		fmt.Fprintln(h, s.ID, p.Ranges, p.Leaders, int(100*p.fraction(0)))
+	}
+	return h.Sum64() ^ c.StateSum(), true
+}
+
 // lookup returns a store, or a stand-in for one that the picture lacks.
 func (c *Cluster) lookup(id kvpb.StoreID, node kvpb.NodeID) *store {
 	if s, ok := c.byID[id]; ok {
@@ -196,13 +215,15 @@ func (c *Cluster) Apply(r *Range, a Action) {
 	c.ApplySince(r, a, func(kvpb.StoreID) bool { return true })
 }
 
-// ApplySince is Apply for the stores whose measurements don't show the action yet.
-func (c *Cluster) ApplySince(r *Range, a Action, unseen func(kvpb.StoreID) bool) {
+// ApplySince is Apply for the stores whose measurements don't show the action yet. It
+// reports whether there is one.
+func (c *Cluster) ApplySince(r *Range, a Action, unseen func(kvpb.StoreID) bool) (any bool) {
 	add := func(t Target, replicas, leaders int) {
 		s, ok := c.byID[t.Store]
 		if !ok || !unseen(t.Store) {
 			return
 		}
+		any = true
 		p := &s.Capacity
 		p.Ranges += replicas
 		p.Used += int64(replicas) * r.Size
@@ -227,6 +248,7 @@ func (c *Cluster) ApplySince(r *Range, a Action, unseen func(kvpb.StoreID) bool)
 		add(a.From, 0, -1)
 		add(a.To, 0, 1)
 	}
+	return any
 }
 
 // pathIDs numbers prefixes of localities, so that they compare as integers.

@@ -18,14 +18,15 @@
 //	C2. A read-only transaction never writes (checked in write).
 //	C3. A SERIALIZABLE transaction moves its read timestamp only after everything
 //	    it has read was found unchanged (refresh is the only mover but for the
-//	    first statement).
+//	    first statement). At REPEATABLE READ a check of a constraint reads later than
+//	    the snapshot, which stays (BeginCheck, EndCheck; TestCheckKeepsSnapshot).
 //	C4. A key's lock is taken before its row is written, and locks are given up
 //	    only by the commit, by Rollback or by RollbackTo, which turns what they
 //	    protected into reads.
 //	C5. A read timestamp chosen by a range is taken over only by the first read in a
 //	    snapshot (mayMove, noteRead); any other version of an uncertain time makes the
 //	    transaction refresh what it has read, or the statement start again
-//	    (settleUncertainty).
+//	    (settleUncertainty). None is met after Settle, until the next snapshot.
 //	C6. A commit names the leadership under which each of its locks was granted
 //	    (addLocks); after a commit that failed no other of the transaction can
 //	    succeed where its locks were (abandon).

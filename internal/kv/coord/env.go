@@ -44,7 +44,7 @@ func (e *Env) register(t *Txn) {
 	e.mu.Lock()
 	t.prev, t.next = e.oldest.prev, &e.oldest
 	t.prev.next, e.oldest.prev = t, t
-	t.registered = true
+	t.registered, t.locksOnly = true, t.opts.LocksOnly
 	e.count++
 	e.mu.Unlock()
 }
@@ -84,6 +84,9 @@ func (e *Env) OldestRead() hlc.Timestamp {
 	defer e.mu.Unlock()
 	var oldest hlc.Timestamp
 	for t := e.oldest.next; t != &e.oldest; t = t.next {
+		if t.locksOnly {
+			continue
+		}
 		if ts := t.meta.StartTS; oldest.IsEmpty() || ts.Less(oldest) {
 			oldest = ts
 		}

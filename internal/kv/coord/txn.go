@@ -18,6 +18,9 @@ type Options struct {
 	ReadOnly bool
 	// AsOf, if set, is the timestamp of all reads; the transaction is read-only.
 	AsOf hlc.Timestamp
+	// LocksOnly transactions take locks and read nothing: no version is kept for them
+	// however long they last.
+	LocksOnly bool
 }
 
 type state uint8
@@ -57,15 +60,18 @@ type Txn struct {
 	lockKeys [][]byte      // scratch of commit and release
 	epochs   []uint64      // scratch of commit
 	hasRead  bool          // something was read at the present read timestamp
+	certain  hlc.Timestamp // what limits the uncertainty of the next snapshot, see Settle
 	minTS    hlc.Timestamp // newest version seen under a lock
 	commitTS hlc.Timestamp
 	spill    spillState
 	stmtBase int // writes before the current statement
 	charged  int64
+	check    check
 
 	// Links of the registry of active transactions; guarded by its mutex.
 	prev, next *Txn
 	registered bool
+	locksOnly  bool
 
 	getReq    kvpb.GetRequest
 	getResp   kvpb.GetResponse
@@ -124,6 +130,8 @@ func (t *Txn) Reset(o Options) {
 	t.locks = t.locks[:0]
 	t.doubtful = nil
 	t.spill = spillState{}
+	t.check = check{}
+	t.certain = hlc.Timestamp{}
 }
 
 // ID returns the transaction's id.
@@ -188,7 +196,7 @@ func (t *Txn) remembersReads() bool {
 	if t.opts.ReadOnly && t.env.MaxOffset == 0 {
 		return false // its snapshot has no reason to move
 	}
-	return t.opts.Isolation != kvpb.ReadCommitted && t.opts.AsOf.IsEmpty()
+	return t.opts.Isolation != kvpb.ReadCommitted && t.opts.AsOf.IsEmpty() && !t.check.active
 }
 
 // Get reads a key in the statement's snapshot. The value is valid until the
@@ -242,7 +250,7 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.Wait
 		return res, nil
 	}
 	res.Changed = true
-	if t.opts.Isolation == kvpb.ReadCommitted {
+	if t.opts.Isolation == kvpb.ReadCommitted || t.check.active {
 		return res, nil
 	}
 	if err := t.refresh(ctx, t.env.Clock.Now().Max(resp.TS)); err != nil {

@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -22,6 +23,42 @@ func (t *Txn) newSnapshot(ts hlc.Timestamp) {
 	if off := t.env.MaxOffset; off > 0 {
 		t.meta.UncertainTS = hlc.Timestamp{WallTime: ts.WallTime + int64(off)}
 	}
+	if !t.certain.IsEmpty() { // the statement is run again, and began before that
+		t.meta.UncertainTS, t.certain = t.certain, hlc.Timestamp{}
+	}
+}
+
+// Uncertain reports whether a read of the present statement may still meet a version that
+// was perhaps committed before the statement began, and so have to begin anew.
+func (t *Txn) Uncertain() bool {
+	return t.state != idle && t.meta.ReadTS.Less(t.meta.UncertainTS) && t.opts.AsOf.IsEmpty()
+}
+
+// Settle makes the snapshot certain, so that reads meet no conflict from then on: it waits
+// until the clock has passed the time up to which versions are uncertain, and moves the
+// snapshot there if all that was read is the same. Otherwise, or if nothing says what was
+// read, it returns the error with which the statement is run again.
+func (t *Txn) Settle(ctx context.Context) error {
+	limit := t.meta.UncertainTS
+	if !t.Uncertain() {
+		return nil
+	}
+	now := t.env.Clock.Now()
+	for now.Less(limit) {
+		passed := time.NewTimer(time.Duration(limit.WallTime - now.WallTime + 1))
+		select {
+		case <-passed.C:
+		case <-ctx.Done():
+			passed.Stop()
+			return ctx.Err()
+		}
+		now = t.env.Clock.Now()
+	}
+	if t.hasRead && !t.remembersReads() {
+		t.certain = limit
+		return &kvpb.RetryError{Reason: "read within the uncertainty of the clocks"}
+	}
+	return t.refresh(ctx, now)
 }
 
 func (t *Txn) setReadTS(ts hlc.Timestamp) { t.meta.ReadTS = ts }

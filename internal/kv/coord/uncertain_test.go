@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -115,5 +116,70 @@ func TestUncertainty(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// After Settle nothing is uncertain: either what was read holds at the new snapshot, or the
+// statement is run again, which then reads in a certain snapshot.
+func TestSettle(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		iso         kvpb.Isolation
+		read, stale bool
+		retry       bool // Settle asks for that; the statement is certain then
+	}{
+		{iso: kvpb.Serializable},
+		{iso: kvpb.Serializable, read: true},
+		{iso: kvpb.Serializable, read: true, stale: true, retry: true},
+		{iso: kvpb.RepeatableRead, read: true},
+		{iso: kvpb.ReadCommitted},
+		{iso: kvpb.ReadCommitted, read: true, retry: true},
+	} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clock := hlc.New(func() int64 { return time.Now().UnixNano() }, time.Second)
+				v := &oneVersion{stale: c.stale}
+				env := NewEnv(v, clock, 1)
+				env.MaxOffset = time.Second
+				txn := New(env)
+				txn.Reset(Options{Isolation: c.iso})
+				txn.BeginStatement()
+				sp := txn.Savepoint()
+				if c.read {
+					if _, _, err := txn.Get(ctx, []byte("other")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !txn.Uncertain() {
+					t.Fatal("a new snapshot is certain")
+				}
+				began := time.Now()
+				err := txn.Settle(ctx)
+				if took := time.Since(began); took < time.Second || took > time.Second+time.Millisecond {
+					t.Errorf("it waited for %s", took)
+				}
+				if (err != nil) != c.retry || err != nil && kvpb.Classify(err) != kvpb.ClassRetry {
+					t.Fatalf("Settle returned %v", err)
+				}
+				if err == nil {
+					if txn.Uncertain() {
+						t.Error("it is uncertain still")
+					}
+					return
+				}
+				v.stale = false
+				if err := txn.RetryStatement(ctx, sp, err); err != nil {
+					t.Fatal(err)
+				}
+				txn.BeginStatement()
+				if txn.Uncertain() {
+					t.Error("run again, it is uncertain")
+				}
+				txn.BeginStatement()
+				if c.iso == kvpb.ReadCommitted && !txn.Uncertain() {
+					t.Error("the next statement is certain from the start")
+				}
+			})
+		})
 	}
 }

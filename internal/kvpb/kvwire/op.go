@@ -25,6 +25,7 @@ const (
 	OpSpill   Op = 7
 	OpSpilled Op = 8
 	OpUnspill Op = 9
+	OpFeed    Op = 10
 
 	OpWaits Op = 64 // of no range
 )

@@ -31,6 +31,7 @@ type Conn struct {
 	start int
 	// flushes counts how often output was written.
 	flushes uint64
+	hold    int // see Hold
 
 	woken atomic.Bool
 	stats Stats
@@ -147,9 +148,14 @@ func (c *Conn) header() (typ byte, n int, err error) {
 // Buffered reports whether input waits to be read.
 func (c *Conn) Buffered() bool { return c.r < c.w }
 
-// SyncFollows reports whether the next message is Sync and has arrived.
+// SyncFollows reports whether the next message is Sync. It waits for it, if the output may
+// wait that long: a client gets no answer before it has sent Sync or Flush. The body of the
+// message before is not valid afterwards.
 func (c *Conn) SyncFollows() bool {
-	return c.w-c.r >= headerSize && c.in[c.r] == 'S'
+	if c.w-c.r < headerSize && c.need(headerSize) != nil {
+		return false // the next read fails too
+	}
+	return c.in[c.r] == 'S'
 }
 
 // StartupMessage reads a message of the start-up phase, which has no type: its
@@ -202,9 +208,20 @@ func (c *Conn) Rewind(m Mark) bool {
 	return true
 }
 
+// Hold makes FlushIfLong hold back more output than it does otherwise; 0 ends that.
+func (c *Conn) Hold(bytes int) { c.hold = bytes }
+
+// Since returns how much output waits that came after a mark.
+func (c *Conn) Since(m Mark) int {
+	if m.flushes != c.flushes {
+		return len(c.out)
+	}
+	return len(c.out) - m.at
+}
+
 // FlushIfLong writes the output if much of it has come together.
 func (c *Conn) FlushIfLong() error {
-	if len(c.out) < flushAt {
+	if len(c.out) < max(flushAt, c.hold) {
 		return nil
 	}
 	return c.Flush()

@@ -235,6 +235,36 @@ type CreateEnum struct {
 	Labels      []string
 }
 
+// CreateComposite is CREATE TYPE name AS (fields).
+type CreateComposite struct {
+	Loc
+	Name   TableName
+	Fields []ColumnDecl
+}
+
+// CreateDomain is CREATE DOMAIN.
+type CreateDomain struct {
+	Loc
+	Name        TableName
+	Type        *TypeName
+	Collate     []Name
+	Constraints []*Constraint
+}
+
+// AlterEnum is ALTER TYPE name ADD VALUE or RENAME VALUE.
+type AlterEnum struct {
+	Loc
+	Name        TableName
+	IfNotExists bool
+	Label       string // added, or renamed
+	NewLabel    string // RENAME VALUE Label TO NewLabel
+	Rename      bool
+	// Neighbor is the label that the new one goes before or after.
+	Neighbor string
+	Before   bool
+	After    bool
+}
+
 // CreateExtension is CREATE EXTENSION.
 type CreateExtension struct {
 	Loc
@@ -271,5 +301,8 @@ func (*AlterSequence) stmtNode()   {}
 func (*CreateView) stmtNode()      {}
 func (*RefreshView) stmtNode()     {}
 func (*CreateEnum) stmtNode()      {}
+func (*CreateComposite) stmtNode() {}
+func (*CreateDomain) stmtNode()    {}
+func (*AlterEnum) stmtNode()       {}
 func (*CreateExtension) stmtNode() {}
 func (*Comment) stmtNode()         {}

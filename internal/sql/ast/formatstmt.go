@@ -11,6 +11,8 @@ func (p *printer) stmt(s Statement) {
 		p.update(s)
 	case *Delete:
 		p.delete(s)
+	case *Merge:
+		p.merge(s)
 	case *Truncate:
 		p.truncate(s)
 	case *CreateTable:
@@ -189,6 +191,8 @@ func (p *printer) ddl(s Statement) {
 		p.w(" AS ENUM (")
 		p.list(len(s.Labels), func(i int) { p.str(s.Labels[i]) })
 		p.w(")")
+	case *CreateComposite, *CreateDomain, *AlterEnum:
+		p.typeStmt(s)
 	case *CreateExtension:
 		p.w("CREATE EXTENSION ")
 		p.ifNotExists(s.IfNotExists)

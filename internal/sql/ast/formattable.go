@@ -178,7 +178,7 @@ func (p *printer) constraint(c *Constraint) {
 	case ConstrGenerated:
 		p.generated(c)
 		p.clause(" AS (", c.X)
-		p.w(") STORED")
+		p.w([...]string{") STORED", ") VIRTUAL"}[btoi(c.Virtual)])
 	case ConstrCheck:
 		p.clause("CHECK (", c.X)
 		p.w(")")

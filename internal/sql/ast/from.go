@@ -19,7 +19,7 @@ type TableRef struct {
 	Sample    *TableSample
 }
 
-// TableSample is TABLESAMPLE method(args) [REPEATABLE (seed)].
+// TableSample is TABLESAMPLE method(args) [REPEATABLE (seed)], at the method.
 type TableSample struct {
 	Loc
 	Method     FuncName

@@ -91,7 +91,7 @@ const (
 	ConstrNotNull
 	ConstrDefault
 	ConstrIdentity  // GENERATED ALWAYS|BY DEFAULT AS IDENTITY (options)
-	ConstrGenerated // GENERATED ALWAYS AS (X) STORED
+	ConstrGenerated // GENERATED ALWAYS AS (X) STORED|VIRTUAL
 	ConstrCheck
 	ConstrPrimaryKey
 	ConstrUnique
@@ -157,6 +157,9 @@ type Constraint struct {
 	Method     Name
 	ExcludeOps []Operator
 	Where      Expr
+
+	// Virtual is the dialect's VIRTUAL instead of STORED.
+	Virtual bool
 
 	// IDENTITY.
 	Always  bool // GENERATED ALWAYS

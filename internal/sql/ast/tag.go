@@ -71,6 +71,15 @@ func (*RefreshView) Tag() string { return "REFRESH MATERIALIZED VIEW" }
 func (*CreateEnum) Tag() string { return "CREATE TYPE" }
 
 // Tag implements Statement.
+func (*CreateComposite) Tag() string { return "CREATE TYPE" }
+
+// Tag implements Statement.
+func (*CreateDomain) Tag() string { return "CREATE DOMAIN" }
+
+// Tag implements Statement.
+func (*AlterEnum) Tag() string { return "ALTER TYPE" }
+
+// Tag implements Statement.
 func (*CreateExtension) Tag() string { return "CREATE EXTENSION" }
 
 // Tag implements Statement.

@@ -196,6 +196,9 @@ type jsonAcc struct {
 func (a *jsonAcc) Add(c *Context, args []types.Datum) error {
 	if len(a.buf) > 0 {
 		a.buf = append(a.buf, ", "...)
+		if f := args[0].Family(); len(a.ts) == 1 && (f == types.RecordFamily || f == types.ArrayFamily) {
+			a.buf = append(a.buf, "\n "...)
+		}
 	}
 	fc := c.isoFormat()
 	if len(a.ts) == 2 {

@@ -63,6 +63,10 @@ func aggregates() []*Aggregate {
 	all = append(all, extremeAggregates()...)
 	all = append(all, bitAggregates()...)
 	all = append(all, varianceAggregates()...)
+	all = append(all, rangeAggregates()...)
+	all = append(all, bitStringAggregates()...)
+	all = append(all, regressionAggregates()...)
+	all = append(all, orderedAggregates()...)
 	return append(all, collectAggregates()...)
 }
 

@@ -45,6 +45,7 @@ func arrayFunctions() []*Overload {
 		fnBind("array_to_string(anyarray,text,text) text", bindArrayToString).nonStrict().stable(),
 		fn("array_fill(anyelement,_int4) anyarray", arrayFill).nonStrict(), fn("array_fill(anyelement,_int4,_int4) anyarray", arrayFill).nonStrict(),
 		fn("trim_array(anyarray,int4) anyarray", trimArray),
+		fnBind("width_bucket(anycompatible,anycompatiblearray) int4", bindBucket),
 		srf("unnest(anyarray) setof anyelement", func(_ *Context, a []types.Datum) (RowIterator, error) {
 			return newSliceRows(a[0].Array().Elems), nil
 		}),
@@ -403,6 +404,32 @@ func fillArray(value types.Datum, lens, lows []types.Datum) (types.Datum, error)
 		elems[i] = value
 	}
 	return types.NewArrayDims(dims, elems), nil
+}
+
+// bindBucket is width_bucket over an array of thresholds, which must be sorted.
+func bindBucket(b Binding) (EvalFunc, error) {
+	t := b.Types[0]
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		if len(a[1].ArrayDims()) > 1 {
+			return types.Null, pgerr.New(pgerr.ArraySubscriptError, "thresholds must be one-dimensional array")
+		}
+		limits := a[1].Array().Elems
+		lo, hi := 0, len(limits)
+		for _, l := range limits {
+			if l.IsNull() {
+				return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "thresholds array must not contain NULLs")
+			}
+		}
+		for lo < hi {
+			mid := (lo + hi) / 2
+			if types.CompareTyped(t, a[0], limits[mid]) < 0 {
+				hi = mid
+			} else {
+				lo = mid + 1
+			}
+		}
+		return types.NewInt(int64(lo)), nil
+	}, nil
 }
 
 func trimArray(_ *Context, args []types.Datum) (types.Datum, error) {

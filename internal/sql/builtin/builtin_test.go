@@ -276,16 +276,29 @@ func TestClockFunctions(t *testing.T) {
 	}
 }
 
-func TestRegexpRefusals(t *testing.T) {
+// TestRegexpBacktracking covers what package regexp cannot match.
+func TestRegexpBacktracking(t *testing.T) {
 	var c Context
-	for _, p := range []string{`(a)\1`, `(?=a)`, `a(?!b)`, `(?<=a)b`, `\m.`} {
-		if _, err := callFunction(t, &c, "regexp_like", []*types.T{types.Text, types.Text}, "aa", p); pgerr.CodeOf(err) != pgerr.FeatureNotSupported {
+	for _, tc := range []struct{ text, pattern, want string }{
+		{"aa", `(a)\1`, "true"}, {"ab", `(a)\1`, "false"}, {"ab", `a(?=b)`, "true"}, {"ab", `a(?!b)`, "false"},
+		{"ab", `(?<=a)b`, "true"}, {"ab", `(?<!a)b`, "false"}, {"äb", `\yb`, "false"}, {"ä b", `\mb`, "true"}, {"aa", `\m.`, "true"},
+	} {
+		got, err := callFunction(t, &c, "regexp_like", []*types.T{types.Text, types.Text}, tc.text, tc.pattern)
+		if err != nil || got != tc.want {
+			t.Errorf("%s ~ %s: %s, %v, want %s", tc.text, tc.pattern, got, err, tc.want)
+		}
+	}
+	// Long texts neither exhaust the stack nor take for ever.
+	long := strings.Repeat("ab", 200_000)
+	for _, p := range []string{`(a).*\1`, `((?:ab)+)\1`, `(?=x)(a|b)*`, `(a|b)*?(?=x)`} {
+		_, err := callFunction(t, &c, "regexp_like", []*types.T{types.Text, types.Text}, long, p)
+		if err != nil && pgerr.CodeOf(err) != pgerr.ProgramLimitExceeded {
 			t.Errorf("%s: %v", p, err)
 		}
 	}
-	// The boundary is known for ASCII only; better no answer than a wrong one.
-	if _, err := callFunction(t, &c, "regexp_like", []*types.T{types.Text, types.Text}, "äb", `\yb`); pgerr.CodeOf(err) != pgerr.FeatureNotSupported {
-		t.Errorf("word boundary: %v", err)
+	many := strings.Repeat("a", 40)
+	if _, err := callFunction(t, &c, "regexp_like", []*types.T{types.Text, types.Text}, many, `^((a+)+)\1b$`); pgerr.CodeOf(err) != pgerr.ProgramLimitExceeded {
+		t.Errorf("endless backtracking: %v", err)
 	}
 }
 

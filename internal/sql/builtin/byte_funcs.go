@@ -315,3 +315,72 @@ func randomUUID(*Context, []types.Datum) (types.Datum, error) {
 	b[8] = b[8]&0x3f | 0x80
 	return types.NewUUID(string(b[:])), nil
 }
+
+// encodingFunctions declares the conversions between encodings; UTF8 is the only
+// one that text has, LATIN1 and SQL_ASCII can be read and written.
+func encodingFunctions() []*Overload {
+	return []*Overload{
+		fn("convert_from(bytea,name) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			s, err := decodeText(a[0].Str(), a[1].Str())
+			return types.NewString(s), err
+		}),
+		fn("convert_to(text,name) bytea", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			s, err := encodeText(a[0].Str(), a[1].Str())
+			return types.NewBytes(s), err
+		}),
+		fn("convert(bytea,name,name) bytea", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			s, err := decodeText(a[0].Str(), a[1].Str())
+			if err != nil {
+				return types.Null, err
+			}
+			s, err = encodeText(s, a[2].Str())
+			return types.NewBytes(s), err
+		}),
+	}
+}
+
+// encodingKind returns the encoding that a name stands for.
+func encodingKind(name string) string {
+	k := strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(name))
+	switch k {
+	case "utf8", "unicode":
+		return "utf8"
+	case "latin1", "iso88591":
+		return "latin1"
+	case "sqlascii":
+		return "sqlascii"
+	}
+	return ""
+}
+
+func decodeText(s, encoding string) (string, error) {
+	switch encodingKind(encoding) {
+	case "utf8", "sqlascii":
+		return s, types.VerifyUTF8(s)
+	case "latin1":
+		var b strings.Builder
+		for i := 0; i < len(s); i++ {
+			b.WriteRune(rune(s[i]))
+		}
+		return b.String(), types.VerifyUTF8(b.String())
+	}
+	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid source encoding name \"%s\"", encoding)
+}
+
+func encodeText(s, encoding string) (string, error) {
+	switch encodingKind(encoding) {
+	case "utf8", "sqlascii":
+		return s, nil
+	case "latin1":
+		var b []byte
+		for _, r := range s {
+			if r > 0xff {
+				return "", pgerr.New(pgerr.UntranslatableCharacter,
+					"character with byte sequence 0x%x in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"", string(r))
+			}
+			b = append(b, byte(r))
+		}
+		return string(b), nil
+	}
+	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid destination encoding name \"%s\"", encoding)
+}

@@ -36,6 +36,7 @@ func catalogFunctions() []*Overload {
 	}
 	all = append(all, definitionFunctions()...)
 	all = append(all, sizeFunctions()...)
+	all = append(all, aclFunctions()...)
 	return append(all,
 		fn("format_type(oid,int4) text", formatType).nonStrict().stable(),
 		fnBind("pg_typeof(any) regtype", func(b Binding) (EvalFunc, error) {
@@ -282,6 +283,10 @@ func miscFunctions() []*Overload {
 		count("num_nulls(any...) int4", true), count("num_nonnulls(any...) int4", false),
 		// information_schema's helper, which drivers use to take index keys apart.
 		srf("_pg_expandarray(int2vector) setof record", expandArray).columns([]string{"x", "n"}, []*types.T{types.Int2, types.Int4}),
+		// No table is partitioned; psql asks before it lists foreign keys.
+		srf("pg_partition_ancestors(regclass) setof regclass", func(*Context, []types.Datum) (RowIterator, error) {
+			return newSliceRows(nil), nil
+		}).stable(),
 		srf("pg_timezone_names() setof record", zoneNames).stable().columns(
 			[]string{"name", "abbrev", "utc_offset", "is_dst"}, []*types.T{types.Text, types.Text, types.Interval, types.Bool}),
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/lichendb/lichen/internal/sql/jsonpath"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -31,6 +32,7 @@ type Context struct {
 
 	rng     *rand.Rand
 	regexps regexpCache
+	paths   map[string]*jsonpath.Path
 }
 
 // Session is what functions ask of the session that runs them. Implementations

@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,23 +84,29 @@ func (p jsonPart) field(key string) (jsonPart, bool) {
 		v, ok := p.parsed.Get(key)
 		return jsonPart{parsed: v}, ok && p.parsed.Kind == types.KindObject
 	}
-	var m map[string]json.RawMessage
-	if json.Unmarshal([]byte(p.raw), &m) != nil {
+	kind, ms, err := types.SplitJSON(p.raw)
+	if err != nil || kind != types.KindObject {
 		return p, false
 	}
-	v, ok := m[key]
-	return jsonPart{raw: string(v), isRaw: true}, ok
+	for i := len(ms) - 1; i >= 0; i-- {
+		if ms[i].Key == key {
+			return jsonPart{raw: ms[i].Value, isRaw: true}, true
+		}
+	}
+	return p, false
 }
 
 // element returns an element of an array; negative positions count from the
 // end.
 func (p jsonPart) element(i int64) (jsonPart, bool) {
-	var raws []json.RawMessage
+	var raws []types.RawMember
 	n := int64(len(p.parsed.Elems))
 	if p.isRaw {
-		if !strings.HasPrefix(strings.TrimSpace(p.raw), "[") || json.Unmarshal([]byte(p.raw), &raws) != nil {
+		kind, ms, err := types.SplitJSON(p.raw)
+		if err != nil || kind != types.KindArray {
 			return p, false
 		}
+		raws = ms
 		n = int64(len(raws))
 	}
 	if i < 0 {
@@ -111,7 +116,7 @@ func (p jsonPart) element(i int64) (jsonPart, bool) {
 	case i < 0 || i >= n:
 		return p, false
 	case p.isRaw:
-		return jsonPart{raw: string(raws[i]), isRaw: true}, true
+		return jsonPart{raw: raws[i].Value, isRaw: true}, true
 	}
 	return jsonPart{parsed: p.parsed.Elems[i]}, true
 }
@@ -267,68 +272,6 @@ func (c *Context) isoFormat() *types.FormatContext {
 	}
 	fc.DateStyle = types.DateStyle{}
 	return fc
-}
-
-// appendToJSON appends a value of type t as JSON text.
-func appendToJSON(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext) []byte {
-	if d.IsNull() {
-		return append(dst, "null"...)
-	}
-	switch d.Family() {
-	case types.BoolFamily:
-		return strconv.AppendBool(dst, d.Bool())
-	case types.JSONFamily:
-		return append(dst, d.Str()...)
-	case types.ArrayFamily:
-		a := d.Array()
-		dst, _ = appendArrayJSON(dst, elemType(t), a.Dims, a.Elems, fc)
-		return dst
-	case types.RecordFamily:
-		dst = append(dst, '{')
-		for i, f := range d.Record() {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(dst, `"f`+strconv.Itoa(i+1)+`":`...)
-			dst = appendToJSON(dst, f.Type, f.Datum, fc)
-		}
-		return append(dst, '}')
-	}
-	s := types.FormatDatum(t, d, fc)
-	switch d.Family() {
-	case types.IntFamily, types.FloatFamily, types.DecimalFamily:
-		if c := s[len(s)-1]; !t.IsReg() && c >= '0' && c <= '9' {
-			return append(dst, s...)
-		}
-	case types.TimestampFamily, types.TimestampTZFamily:
-		s = strings.Replace(s, " ", "T", 1)
-		if i := len(s) - 3; t.Is(types.TimestampTZ) && i > 0 && (s[i] == '+' || s[i] == '-') {
-			s += ":00"
-		}
-	}
-	return types.AppendJSONString(dst, s)
-}
-
-// appendArrayJSON appends the elements of an array's first dimension and
-// returns the elements that are left.
-func appendArrayJSON(dst []byte, t *types.T, dims []types.ArrayDim, elems []types.Datum, fc *types.FormatContext) ([]byte, []types.Datum) {
-	dst = append(dst, '[')
-	n := 0
-	if len(dims) > 0 {
-		n = int(dims[0].Len)
-	}
-	for i := 0; i < n; i++ {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if len(dims) > 1 {
-			dst, elems = appendArrayJSON(dst, t, dims[1:], elems, fc)
-			continue
-		}
-		dst = appendToJSON(dst, t, elems[0], fc)
-		elems = elems[1:]
-	}
-	return append(dst, ']'), elems
 }
 
 // jsonResult makes a json value of text, or a jsonb value by parsing it.

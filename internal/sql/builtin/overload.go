@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -78,6 +79,10 @@ type Overload struct {
 	// record; nil for one column of type Ret named like the function.
 	OutNames []string
 	OutTypes []*types.T
+	// bindSRF replaces SRF where the argument types matter; recordSRF where a
+	// column definition list says what is returned.
+	bindSRF   func(Binding) (SRFFunc, error)
+	recordSRF func(t *types.T) SRFFunc
 
 	agg *Aggregate
 }
@@ -93,11 +98,18 @@ func (o *Overload) Bound(b Binding) (EvalFunc, error) {
 }
 
 // IsSRF reports whether o returns a set.
-func (o *Overload) IsSRF() bool { return o.SRF != nil }
+func (o *Overload) IsSRF() bool { return o.SRF != nil || o.bindSRF != nil || o.recordSRF != nil }
 
-// BoundSRF is Bound for set-returning functions. None depends on its binding
-// yet; callers use it all the same.
-func (o *Overload) BoundSRF(Binding) (SRFFunc, error) { return o.SRF, nil }
+// BoundSRF is Bound for set-returning functions.
+func (o *Overload) BoundSRF(b Binding) (SRFFunc, error) {
+	switch {
+	case o.SRF != nil:
+		return o.SRF, nil
+	case o.bindSRF != nil:
+		return o.bindSRF(b)
+	}
+	return nil, pgerr.New(pgerr.SyntaxError, "a column definition list is required for functions returning \"record\"")
+}
 
 // Call evaluates o once for arguments of the given types; it is meant for
 // constant folding and tests, plans keep the result of Bound instead.

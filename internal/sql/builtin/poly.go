@@ -16,6 +16,8 @@ func polyKind(t *types.T) (family int, array bool) {
 		return 1, false
 	case types.AnyArray.Oid:
 		return 1, true
+	case anyEnum.Oid, anyRange.Oid, anyMultirange.Oid:
+		return 1, false
 	case anyCompatible.Oid:
 		return 2, false
 	case anyCompatibleArray.Oid:
@@ -27,8 +29,17 @@ func polyKind(t *types.T) (family int, array bool) {
 // elementOf returns the type that an argument of type t gives the type
 // variable of a polymorphic family, nil when it does not fit.
 func elementOf(decl, t *types.T, array bool) *types.T {
-	if array {
+	switch {
+	case array:
 		return t.Elem
+	case decl.Oid == anyEnum.Oid && !t.IsEnum(),
+		decl.Oid == anyRange.Oid && t.Family != types.RangeFamily,
+		decl.Oid == anyMultirange.Oid && t.Family != types.MultirangeFamily:
+		return nil
+	case decl.Oid == anyRange.Oid:
+		return t.Sub
+	case decl.Oid == anyMultirange.Oid:
+		return t.Sub.Sub
 	}
 	if decl.Oid == anyNonArray.Oid && t.Elem != nil {
 		return nil
@@ -114,6 +125,23 @@ func (o *Overload) Signature(argTypes []*types.T) (params []*types.T, ret *types
 	return params, ret, err
 }
 
+// rangeTypeOf returns the range or multirange type over a subtype.
+func rangeTypeOf(decl, given, sub *types.T) (*types.T, error) {
+	if given.Sub != nil && (given.Family == types.RangeFamily) == (decl.Oid == anyRange.Oid) {
+		return given, nil
+	}
+	for _, r := range []*types.T{types.Int4Range, types.Int8Range, types.NumRange, types.TSRange, types.TSTZRange, types.DateRange} {
+		if sub != nil && r.Sub.Is(sub) {
+			if decl.Oid == anyRange.Oid {
+				return r, nil
+			}
+			m, _ := types.MultirangeOf(r)
+			return m, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, "could not find range type for the given element type")
+}
+
 // concrete replaces a pseudo-type of a signature. given is the argument's own
 // type, used where the signature takes any.
 func concrete(decl, given *types.T, elem [3]*types.T) (*types.T, error) {
@@ -126,6 +154,8 @@ func concrete(decl, given *types.T, elem [3]*types.T) (*types.T, error) {
 				"could not find array type for data type %s", elem[family].SQLName)
 		}
 		return t, nil
+	case decl.Oid == anyRange.Oid, decl.Oid == anyMultirange.Oid:
+		return rangeTypeOf(decl, given, elem[family])
 	case family != 0:
 		return plain(elem[family]), nil
 	case decl.Oid == types.Any.Oid && isUnknown(given):

@@ -65,6 +65,15 @@ func (t *translator) escape() (constraint bool, err error) {
 		return false, badEscape()
 	}
 	c := t.in[t.pos+1]
+	if t.full && strings.IndexByte("yYmM", c) >= 0 {
+		t.mark(map[byte]string{'y': markWordEdge, 'Y': markNoWordEdge, 'm': markWordBegin, 'M': markWordEnd}[c])
+		t.out.WriteString(")")
+		t.pos += 2
+		return true, nil
+	}
+	if ok, err := t.backReference(c); ok || err != nil {
+		return false, err
+	}
 	switch c {
 	case 'd', 'D':
 		t.classOutput(`0-9`, c == 'D')
@@ -99,6 +108,28 @@ func (t *translator) escape() (constraint bool, err error) {
 	return constraint, nil
 }
 
+// backReference translates \1 and the like for the backtracking matcher.
+func (t *translator) backReference(c byte) (bool, error) {
+	if !t.full || c < '1' || c > '9' {
+		return false, nil
+	}
+	end := t.pos + 2
+	for end < len(t.in) && end < t.pos+4 && t.in[end] >= '0' && t.in[end] <= '9' {
+		if n, _ := strconv.Atoi(t.in[t.pos+1 : end+1]); n > t.groups {
+			break
+		}
+		end++
+	}
+	n, _ := strconv.Atoi(t.in[t.pos+1 : end])
+	if n > t.groups || t.looking > 0 {
+		return false, badRegexp("invalid backreference number")
+	}
+	t.mark(markBackRef + strconv.Itoa(n) + "_" + pick(t.flags.fold, "i", "c"))
+	t.out.WriteString(")")
+	t.pos = end
+	return true, nil
+}
+
 func (t *translator) writeRune(r rune) { fmt.Fprintf(&t.out, `\x{%x}`, r) }
 
 // wordEdge translates a constraint that matches only at the beginning (or only
@@ -106,6 +137,11 @@ func (t *translator) writeRune(r rune) { fmt.Fprintf(&t.out, `\x{%x}`, r) }
 // same where a word character is bound to follow (or precede). The constraint
 // of the given length has just been read.
 func (t *translator) wordEdge(begin bool, length int) error {
+	if t.full {
+		t.mark(pick(begin, markWordBegin, markWordEnd))
+		t.out.WriteString(")")
+		return nil
+	}
 	ok := false
 	if begin {
 		ok = startsWithWord(t.in[t.pos:])

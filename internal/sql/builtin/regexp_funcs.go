@@ -66,6 +66,18 @@ func regexpOperator(sig string, negate, fold bool) *Overload {
 // offset start on, until f returns false. After an empty match the search goes
 // on one character later.
 func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) error {
+	if b := re.by(s); b != nil {
+		for start <= len(s) {
+			m, err := b.find(s, start)
+			if err != nil || m == nil || !f(m) {
+				return err
+			}
+			if start = m[1]; m[0] == m[1] {
+				start += max(1, charLen(s[start:], false))
+			}
+		}
+		return nil
+	}
 	if err := re.check(s); err != nil {
 		return err
 	}

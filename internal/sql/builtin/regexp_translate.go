@@ -83,10 +83,14 @@ type translator struct {
 	// allShort makes every quantifier lazy: how an expression that prefers the
 	// shortest match as a whole is run.
 	allShort bool
-	depth    int
-	groups   int  // capturing groups
-	context  bool // matches depend on the text before where the search begins
-	words    bool // there are word constraints
+	// full writes what package regexp cannot express for the backtracking matcher.
+	full    bool
+	marks   int // named groups written
+	looking int // enclosing lookaround constraints, in which groups do not capture
+	depth   int
+	groups  int  // capturing groups
+	context bool // matches depend on the text before where the search begins
+	words   bool // there are word constraints
 }
 
 // outBuf collects output that may still get something put before its end part.
@@ -110,6 +114,24 @@ type compiledRegexp struct {
 	// words: the expression has word constraints, which package regexp knows
 	// for ASCII only.
 	words bool
+	// bt matches instead of re where re is nil, or where the text is not ASCII and
+	// words is set.
+	bt *backtracker
+}
+
+// by returns the backtracking matcher if that is what s needs.
+func (re *compiledRegexp) by(s string) *backtracker {
+	if re.re == nil {
+		return re.bt
+	}
+	if re.words && re.bt != nil {
+		for i := 0; i < len(s); i++ {
+			if s[i] >= utf8.RuneSelf {
+				return re.bt
+			}
+		}
+	}
+	return nil
 }
 
 // check refuses a text that the expression would be wrong about.
@@ -127,6 +149,10 @@ func (re *compiledRegexp) check(s string) error {
 
 // match reports whether s contains a match.
 func (re *compiledRegexp) match(s string) (bool, error) {
+	if b := re.by(s); b != nil {
+		m, err := b.find(s, 0)
+		return m != nil, err
+	}
 	if err := re.check(s); err != nil {
 		return false, err
 	}
@@ -135,6 +161,9 @@ func (re *compiledRegexp) match(s string) (bool, error) {
 
 // find returns the submatch offsets of the first match, nil if there is none.
 func (re *compiledRegexp) find(s string) ([]int, error) {
+	if b := re.by(s); b != nil {
+		return b.find(s, 0)
+	}
 	if err := re.check(s); err != nil {
 		return nil, err
 	}
@@ -155,6 +184,10 @@ func compileRegexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
 	}
 	t := &translator{in: pattern, flags: flags}
 	prefer, err := t.translate()
+	if pgerr.CodeOf(err) == pgerr.FeatureNotSupported {
+		bt, err := backtrackRegexp(pattern, flags)
+		return &compiledRegexp{bt: bt}, err
+	}
 	if err == nil && prefer == greedShort {
 		t = &translator{in: pattern, flags: flags, allShort: true}
 		_, err = t.translate()
@@ -169,7 +202,21 @@ func compileRegexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
 	if prefer != greedShort {
 		re.Longest()
 	}
-	return &compiledRegexp{re: re, context: t.context, words: t.words}, nil
+	out := &compiledRegexp{re: re, context: t.context, words: t.words}
+	if out.words {
+		out.bt, err = backtrackRegexp(pattern, flags)
+	}
+	return out, err
+}
+
+// backtrackRegexp compiles an expression for the backtracking matcher.
+func backtrackRegexp(pattern string, flags regexpFlags) (*backtracker, error) {
+	t := &translator{in: pattern, flags: flags, full: true}
+	prefer, err := t.translate()
+	if err != nil {
+		return nil, err
+	}
+	return compileBacktracker(string(t.out.b), prefer == greedShort)
 }
 
 func (t *translator) translate() (greed, error) {
@@ -437,10 +484,15 @@ func (t *translator) group() (greed, error) {
 	case t.hasPrefix("(?:"):
 		t.pos += 3
 		t.out.WriteString("(?:")
+	case t.full && (t.hasPrefix("(?=") || t.hasPrefix("(?!") || t.hasPrefix("(?<=") || t.hasPrefix("(?<!")):
+		return greedNone, t.lookaround()
 	case t.hasPrefix("(?=") || t.hasPrefix("(?!") || t.hasPrefix("(?<=") || t.hasPrefix("(?<!"):
 		return greedNone, pgerr.Unsupported("lookaround constraints in regular expressions are not supported")
 	case t.hasPrefix("(?"):
 		return greedNone, badRegexp("quantifier operand invalid")
+	case t.looking > 0:
+		t.pos++
+		t.out.WriteString("(?:")
 	default:
 		t.pos++
 		t.groups++
@@ -456,4 +508,31 @@ func (t *translator) group() (greed, error) {
 	t.pos++
 	t.out.WriteString(")")
 	return g, nil
+}
+
+// lookaround translates (?=...) and its kin for the backtracking matcher.
+func (t *translator) lookaround() error {
+	name, length := markAhead, 3
+	switch {
+	case t.hasPrefix("(?!"):
+		name = markNotAhead
+	case t.hasPrefix("(?<="):
+		name, length = markBehind, 4
+	case t.hasPrefix("(?<!"):
+		name, length = markNotBehind, 4
+	}
+	t.pos += length
+	t.mark(name)
+	t.looking++
+	_, err := t.alternation()
+	t.looking--
+	if err != nil {
+		return err
+	}
+	if t.peek() != ')' {
+		return badRegexp("parentheses () not balanced")
+	}
+	t.pos++
+	t.out.WriteString(")")
+	return nil
 }

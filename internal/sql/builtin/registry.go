@@ -89,9 +89,11 @@ func buildRegistry() *registry {
 		comparisonOperators(), integerOperators(), floatOperators(), bitOperators(), numericOperators(),
 		stringOperators(), patternOperators(), datetimeOperators(), arrayOperators(), jsonOperators(),
 		mathFunctions(), numericFunctions(), stringFunctions(), byteFunctions(), quoteFunctions(),
-		regexpFunctions(), clockFunctions(), datetimeFunctions(), extractFunctions(), formattingFunctions(),
+		regexpFunctions(), clockFunctions(), followerFunctions(), datetimeFunctions(), extractFunctions(), formattingFunctions(),
 		arrayFunctions(), seriesFunctions(), jsonFunctions(), sequenceFunctions(), sessionFunctions(),
-		catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(),
+		domainFunctions(), otherFunctions(), encodingFunctions(), assignFunctions(), enumFunctions(), networkOperators(), networkFunctions(), bitStringOperators(), bitStringFunctions(),
+		rangeOperators(), rangeFunctions(), textSearchOperators(), textSearchFunctions(), jsonMoreOperators(), jsonMoreFunctions(), jsonpathFunctions(),
+		uuidFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(),
 	} {
 		r.add(family)
 	}

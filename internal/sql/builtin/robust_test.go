@@ -106,10 +106,47 @@ func parsedDatum(r *rand.Rand, t *types.T) types.Datum {
 		texts = []string{"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}
 	case types.JSONFamily:
 		texts = []string{`{"a": [1, {"b": null}], "c": "x"}`, `[1, 2, "a"]`, `"s"`, "null", "1.5"}
-	case types.VoidFamily, types.RecordFamily:
+	case types.InetFamily:
+		texts = []string{"10.0.0.1/8", "::1", "0.0.0.0/0", "255.255.255.255"}
+		if t.Is(types.CIDR) {
+			texts = []string{"10.0.0.0/8", "::/0", "10.1.2.3"}
+		}
+	case types.MACFamily:
+		texts = []string{"08:00:2b:01:02:03", "ffffffffffff"}
+	case types.BitFamily:
+		texts = []string{"", "1", "10110", "000000001"}
+	case types.RangeFamily, types.MultirangeFamily:
+		return randomRange(r, t)
+	case types.TSVectorFamily:
+		texts = []string{"", "a b:1,2A", "'x y':3"}
+	case types.TSQueryFamily:
+		texts = []string{"", "a & !b", "a <-> b | c:*"}
+	case types.JSONPathFamily:
+		texts = []string{"$", "strict $.a[*] ? (@ > 1)", "$[last] + 1", "$.**.size()", "$.keyvalue().datetime()"}
+	case types.VoidFamily, types.RecordFamily, types.AnyFamily, types.EnumFamily:
 		return types.Null
 	}
 	d, err := types.ParseText(t, texts[r.IntN(len(texts))], nil)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func randomRange(r *rand.Rand, t *types.T) types.Datum {
+	sub := t.Sub
+	if t.Family == types.MultirangeFamily {
+		sub = t.Sub.Sub
+	}
+	texts := []string{"empty", "[1,5)", "(,)", "(2,7]", "[3,)"}
+	if sub.Family != types.IntFamily && sub.Family != types.DecimalFamily {
+		texts = []string{"empty", "[2020-01-01,2021-01-01)", "(,)", "(2020-06-01,)"}
+	}
+	s := texts[r.IntN(len(texts))]
+	if t.Family == types.MultirangeFamily {
+		s = "{" + s + "," + texts[r.IntN(len(texts))] + "}"
+	}
+	d, err := types.ParseText(t, s, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -122,6 +159,11 @@ func concreteTypes(o *Overload, elem *types.T) []*types.T {
 	var ts []*types.T
 	for _, a := range o.Args {
 		switch _, array := polyKind(a); {
+		case a.Oid == anyRange.Oid:
+			a = types.Int4Range
+		case a.Oid == anyMultirange.Oid:
+			a = types.Int4Multirange
+		case a.Oid == anyEnum.Oid:
 		case array:
 			a = arr
 		case isPseudo(a):

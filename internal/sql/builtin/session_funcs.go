@@ -57,14 +57,29 @@ func sessionFunctions() []*Overload {
 		fn("pg_terminate_backend(int4,int8) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return boolOf(s.CancelBackend(int32(a[0].Int()), true))
 		})).volatile().defaults(types.NewInt(0)),
-		fn("pg_blocking_pids(int4) _int4", func(*Context, []types.Datum) (types.Datum, error) {
-			return types.NewArray(nil), nil
-		}).volatile(),
+		fn("pg_blocking_pids(int4) _int4", blockingPIDs).volatile(),
 		fn("pg_my_temp_schema() oid", zeroFunc).stable(), fn("pg_is_other_temp_schema(oid) bool", falseFunc).stable(),
 		// PostgreSQL's type is inet; over a local socket all of them are NULL.
 		fn("inet_client_addr() text", nullFunc).nonStrict().stable(), fn("inet_client_port() int4", nullFunc).nonStrict().stable(),
 		fn("inet_server_addr() text", nullFunc).nonStrict().stable(), fn("inet_server_port() int4", nullFunc).nonStrict().stable(),
 	}
+}
+
+// blockingPIDs asks the session, if it knows of other sessions, for those that one waits
+// for.
+func blockingPIDs(c *Context, a []types.Datum) (types.Datum, error) {
+	s, ok := c.Session.(interface {
+		BlockingPIDs(pid int32) ([]int32, error)
+	})
+	if !ok {
+		return types.NewArray(nil), nil
+	}
+	pids, err := s.BlockingPIDs(int32(a[0].Int()))
+	elems := make([]types.Datum, len(pids))
+	for i, p := range pids {
+		elems[i] = types.NewInt(int64(p))
+	}
+	return types.NewArray(elems), err
 }
 
 func boolOf(b bool, err error) (types.Datum, error) {

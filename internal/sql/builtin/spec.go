@@ -25,7 +25,11 @@ var signatureTypes = func() map[string]*types.T {
 		types.Record, types.Void, types.UUID, types.JSONB, types.Int2Vector, types.OidVector,
 		types.Any, types.AnyArray, types.AnyElement, anyNonArray, anyCompatible, anyCompatibleArray,
 		types.TextArray, types.Int4Array, types.Int8Array, types.NameArray, types.Float8Array, types.OidArray,
-		types.NumericArray,
+		types.NumericArray, types.JSONPath, types.Inet, types.CIDR, types.MACAddr, types.MACAddr8,
+		types.Bit, types.Varbit, types.TSVector, types.TSQuery, types.Regconfig, types.CharArray, types.Float4Array, types.IntervalArray,
+		types.Int4Range, types.Int8Range, types.NumRange, types.TSRange, types.TSTZRange, types.DateRange,
+		types.Int4Multirange, types.Int8Multirange, types.NumMultirange, types.TSMultirange, types.TSTZMultirange,
+		types.DateMultirange, anyEnum, anyRange, anyMultirange,
 	} {
 		m[t.Name] = t
 	}
@@ -50,7 +54,7 @@ func fn(sig string, eval EvalFunc) *Overload {
 			o.Variadic, list = true, list[:len(list)-3]
 		}
 		for _, a := range strings.Split(list, ",") {
-			o.Args = append(o.Args, signatureType(a, sig))
+			o.Args = append(o.Args, signatureType(strings.TrimSpace(a), sig))
 		}
 	}
 	o.Ret = signatureType(strings.TrimPrefix(strings.TrimSpace(sig[closed+1:]), "setof "), sig)

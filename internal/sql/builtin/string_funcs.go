@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,9 +54,18 @@ func concatText(_ *Context, a []types.Datum) (types.Datum, error) {
 func bindConcatAny(b Binding) (EvalFunc, error) {
 	l, r := b.Types[0], b.Types[1]
 	return func(c *Context, a []types.Datum) (types.Datum, error) {
-		buf := appendAsText(nil, l, a[0], c)
-		return text(string(appendAsText(buf, r, a[1], c)))
+		buf := appendCast(nil, l, a[0], c)
+		return text(string(appendCast(buf, r, a[1], c)))
 	}, nil
+}
+
+// appendCast appends what the cast to text makes of a value: of a boolean it is not the
+// text form.
+func appendCast(dst []byte, t *types.T, d types.Datum, c *Context) []byte {
+	if t.Family == types.BoolFamily {
+		return strconv.AppendBool(dst, d.Bool())
+	}
+	return appendAsText(dst, t, d, c)
 }
 
 // appendAsText appends the text form of a value that is not NULL.

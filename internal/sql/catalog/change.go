@@ -180,8 +180,12 @@ func (c *Collection) CreateDatabase(ctx context.Context, name, owner string) (*D
 	if err := c.Put(ctx, d); err != nil {
 		return nil, err
 	}
-	_, err = c.CreateSchema(ctx, d.ID, "public", owner)
-	return d, err
+	public, err := c.CreateSchema(ctx, d.ID, "public", DatabaseOwnerRole)
+	if err != nil {
+		return nil, err
+	}
+	public.Comment = "standard public schema"
+	return d, c.Put(ctx, public)
 }
 
 // CreateSchema makes a schema.

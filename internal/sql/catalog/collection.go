@@ -99,6 +99,10 @@ func (c *Collection) txnID() concurrency.TxnID {
 	return concurrency.TxnID{Hi: c.txnHi.Load(), Lo: c.txnLo.Load()}
 }
 
+// TxnID returns the id of the session's transaction, or of the last one; any goroutine
+// may ask.
+func (c *Collection) TxnID() concurrency.TxnID { return c.txnID() }
+
 // BeginStatement starts a statement of the transaction.
 func (c *Collection) BeginStatement() {
 	c.statements++
@@ -150,6 +154,10 @@ func (c *Collection) peek(id ID) Descriptor {
 	}
 	return o.cur.Load().desc
 }
+
+// Known is for messages: it returns the descriptor of an object without a look at the
+// store, nil if it is not known here.
+func (c *Collection) Known(id ID) Descriptor { return c.peek(id) }
 
 // PinAll pins the descriptors of a plan until the transaction ends. It fails
 // with a retry error if one of them has changed since the plan was made: the

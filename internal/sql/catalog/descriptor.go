@@ -52,6 +52,7 @@ const (
 	KindSequence
 	KindView
 	KindVirtual // rows are computed (pg_catalog, information_schema)
+	KindType    // a user-defined type; it has no rows
 )
 
 // Table describes a relation. Descriptors are immutable once published: a
@@ -69,13 +70,17 @@ type Table struct {
 	// unused), so attnum is Column.Attnum, not the position.
 	Columns []Column
 	// Indexes[0] is the primary index for KindTable: the rows themselves.
-	Indexes      []Index
-	Checks       []Check
+	Indexes     []Index
+	Checks      []Check
+	ForeignKeys []ForeignKey `json:",omitempty"`
+	// References are the foreign keys that refer to this table.
+	References   []Reference `json:",omitempty"`
 	NextColumnID ColumnID
 	NextIndexID  IndexID
 	NextAttnum   int16
 	Sequence     *Sequence // KindSequence
 	View         *View     // KindView
+	UserType     *types.T  // KindType
 	Comment      string
 	// A table without a primary key has a hidden column of row ids. They come
 	// from a generator that is part of the table: its default is nextval of
@@ -90,7 +95,8 @@ type Column struct {
 	ID      ColumnID
 	Attnum  int16
 	Name    string
-	Type    *types.T // with its typmod
+	Type    *types.T // with its typmod; of a domain, the type below it
+	Domain  *types.T // the domain, else nil
 	NotNull bool
 	// Default is the default expression as SQL text, "" for none.
 	Default string
@@ -100,7 +106,14 @@ type Column struct {
 	// OwnsSequence is the sequence a SERIAL or identity column owns, or 0.
 	OwnsSequence ID
 	Identity     byte // 'a' ALWAYS, 'd' BY DEFAULT, 0 none
-	Comment      string
+	// Generated is the expression that computes the column from others of its row, as
+	// SQL text, "" for an ordinary column; BaseColumns are those it reads.
+	Generated   string     `json:",omitempty"`
+	BaseColumns []ColumnID `json:",omitempty"`
+	// Virtual columns stand for the expressions of indexes. They are hidden, part of
+	// those indexes and nothing else: rows do not hold them. Their name is their text.
+	Virtual bool `json:",omitempty"`
+	Comment string
 }
 
 // IndexColumn is one key column of an index.
@@ -126,6 +139,18 @@ type Index struct {
 	ConstraintName string
 	Columns        []IndexColumn
 	Stored         []ColumnID // INCLUDE / STORING
+	// Where is the predicate of a partial index, as SQL text over the columns
+	// WhereColumns, "" for none: only rows for which it is true have entries.
+	Where        string     `json:",omitempty"`
+	WhereColumns []ColumnID `json:",omitempty"`
+	// NullsNotDistinct makes rows with equal NULLs duplicates in a unique index.
+	NullsNotDistinct bool `json:",omitempty"`
+	// Exclusion indexes back a constraint EXCLUDE (column WITH =, ...).
+	Exclusion bool `json:",omitempty"`
+	// HashColumns is how many leading columns are hashed: the keys begin with a
+	// bucket of them, of Buckets ones, or of 65536 if that is 0.
+	HashColumns int   `json:",omitempty"`
+	Buckets     int32 `json:",omitempty"`
 	// WriteOnly indexes are being built: writers maintain them, readers do not
 	// use them.
 	WriteOnly         bool
@@ -139,7 +164,9 @@ type Check struct {
 	Name    string
 	Expr    string // SQL text over the table's columns
 	Columns []ColumnID
-	Comment string
+	// NotValid says that rows from before the constraint were never verified.
+	NotValid bool `json:",omitempty"`
+	Comment  string
 }
 
 // Sequence describes a sequence's definition; its value lives in a key of its
@@ -166,7 +193,9 @@ type View struct {
 	Query string
 	// Uses are the relations that the query reads: dropping one of them needs
 	// CASCADE. Columns lists the columns it reads of each, by position in Uses.
-	Uses        []ID
+	Uses []ID
+	// Unpopulated says that a materialized view has no rows yet.
+	Unpopulated bool `json:",omitempty"`
 	UsesColumns [][]ColumnID
 }
 
@@ -213,10 +242,12 @@ func (t *Table) Clone() *Table {
 	for i := range c.Indexes {
 		c.Indexes[i].Columns = slices.Clone(c.Indexes[i].Columns)
 		c.Indexes[i].Stored = slices.Clone(c.Indexes[i].Stored)
+		c.Indexes[i].WhereColumns = slices.Clone(c.Indexes[i].WhereColumns)
 	}
 	for i := range c.Checks {
 		c.Checks[i].Columns = slices.Clone(c.Checks[i].Columns)
 	}
+	c.cloneForeignKeys()
 	if t.Sequence != nil {
 		s := *t.Sequence
 		c.Sequence = &s
@@ -231,3 +262,19 @@ func (t *Table) Clone() *Table {
 // HasPrimaryKey reports whether rows are identified by a declared primary key
 // rather than by hidden row ids.
 func (t *Table) HasPrimaryKey() bool { return len(t.Indexes) > 0 && t.Indexes[0].Constraint }
+
+// Total reports whether the index has an entry for every row, made of columns.
+func (ix *Index) Total() bool { return ix.Where == "" }
+
+// Expressions reports whether the key of ix, an index of t, has expressions in it.
+func (t *Table) Expressions(ix *Index) bool {
+	for _, c := range ix.Columns {
+		if i := t.ColumnByID(c.Column); i >= 0 && t.Columns[i].Virtual {
+			return true
+		}
+	}
+	return false
+}
+
+// Materialized reports whether the table is a materialized view.
+func (t *Table) Materialized() bool { return t.Kind == KindTable && t.View != nil }

@@ -10,7 +10,8 @@
 // asks), Store (store.go: the committed versions of a node), object (object.go:
 // locks on one descriptor), Collection (collection.go: one session's view),
 // resolve.go and change.go (its reads and writes), sequence.go (values of
-// sequences), cleanup.go (data of dropped objects). Where several nodes serve SQL:
+// sequences), usertype.go (types, whose definition every user holds a copy of),
+// cleanup.go (data of dropped objects). Where several nodes serve SQL:
 // gateway (gateway.go: whether the node may use its cache), member.go (the records
 // by which gateways know of one another), peers.go (what a node does for changes
 // made elsewhere), peerlock.go (what a node that makes one asks of the others),

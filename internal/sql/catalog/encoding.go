@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // descriptorFormat is the first byte of a stored descriptor. JSON follows, in
@@ -23,11 +22,13 @@ type tableRecord struct {
 	Table
 	Columns  []columnRecord
 	Sequence *sequenceRecord `json:",omitempty"`
+	UserType *typeRecord     `json:",omitempty"`
 }
 
 type columnRecord struct {
 	Column
-	Type typeRecord
+	Type   typeRecord
+	Domain *typeRecord `json:",omitempty"`
 }
 
 type sequenceRecord struct {
@@ -38,6 +39,10 @@ type sequenceRecord struct {
 type typeRecord struct {
 	Oid    uint32
 	Typmod int32
+	// User is the definition of a user-defined type; with Array set it is that of
+	// the elements.
+	User  *userTypeRecord `json:",omitempty"`
+	Array bool            `json:",omitempty"`
 }
 
 func encodeDescriptor(d Descriptor) ([]byte, error) {
@@ -57,13 +62,12 @@ func encodeDescriptor(d Descriptor) ([]byte, error) {
 	return append([]byte{descriptorFormat}, b...), nil
 }
 
-func encodeType(t *types.T) typeRecord { return typeRecord{Oid: t.Oid, Typmod: t.Typmod} }
-
 func encodeTable(t *Table) *tableRecord {
 	r := &tableRecord{Table: *t, Columns: make([]columnRecord, len(t.Columns))}
 	for i := range t.Columns {
-		r.Columns[i] = columnRecord{Column: t.Columns[i], Type: encodeType(t.Columns[i].Type)}
+		r.Columns[i] = columnRecord{Column: t.Columns[i], Type: encodeType(t.Columns[i].Type), Domain: encodeTypePtr(t.Columns[i].Domain)}
 	}
+	r.UserType = encodeTypePtr(t.UserType)
 	if t.Sequence != nil {
 		r.Sequence = &sequenceRecord{Sequence: *t.Sequence, Type: encodeType(t.Sequence.Type)}
 	}
@@ -109,29 +113,28 @@ func decodeDescriptor(id ID, b []byte) (Descriptor, error) {
 	return d, nil
 }
 
-func decodeType(id ID, r typeRecord) (*types.T, error) {
-	t, ok := types.ByOid(r.Oid)
-	if !ok {
-		return nil, corrupt(id, "unknown type %d", r.Oid)
-	}
-	return t.WithTypmod(r.Typmod), nil
-}
-
 func decodeTable(id ID, r *tableRecord) (*Table, error) {
 	t := r.Table
 	t.Columns = make([]Column, len(r.Columns))
 	for i := range r.Columns {
 		t.Columns[i] = r.Columns[i].Column
 		var err error
-		if t.Columns[i].Type, err = decodeType(id, r.Columns[i].Type); err != nil {
+		if t.Columns[i].Type, err = decodeType(id, r.Columns[i].Type, 0); err != nil {
 			return nil, err
 		}
+		if t.Columns[i].Domain, err = decodeTypePtr(id, r.Columns[i].Domain); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if t.UserType, err = decodeTypePtr(id, r.UserType); err != nil {
+		return nil, err
 	}
 	t.Sequence = nil
 	if r.Sequence != nil {
 		s := r.Sequence.Sequence
 		var err error
-		if s.Type, err = decodeType(id, r.Sequence.Type); err != nil {
+		if s.Type, err = decodeType(id, r.Sequence.Type, 0); err != nil {
 			return nil, err
 		}
 		t.Sequence = &s
@@ -163,6 +166,11 @@ func (t *Table) check() error {
 			return err
 		}
 	}
+	for i := range t.ForeignKeys {
+		if err := t.checkForeignKey(&t.ForeignKeys[i], ids); err != nil {
+			return err
+		}
+	}
 	switch t.Kind {
 	case KindTable:
 		if len(t.Indexes) == 0 || len(t.Indexes[0].Columns) == 0 {
@@ -175,6 +183,10 @@ func (t *Table) check() error {
 	case KindView:
 		if t.View == nil || len(t.View.UsesColumns) != len(t.View.Uses) {
 			return corrupt(t.ID, "no view definition")
+		}
+	case KindType:
+		if t.UserType == nil || t.UserType.Def == nil {
+			return corrupt(t.ID, "no type definition")
 		}
 	default:
 		return corrupt(t.ID, "unknown kind %d", t.Kind)
@@ -190,6 +202,9 @@ func (t *Table) checkIndex(ix *Index, columns map[ColumnID]bool) error {
 		if !columns[c.Column] {
 			return corrupt(t.ID, "index %d has no column %d", ix.ID, c.Column)
 		}
+	}
+	if ix.HashColumns < 0 || ix.HashColumns > len(ix.Columns) || ix.Buckets < 0 || ix.Buckets > 1<<16 {
+		return corrupt(t.ID, "index %d hashes %d columns to %d buckets", ix.ID, ix.HashColumns, ix.Buckets)
 	}
 	for _, c := range ix.Stored {
 		if !columns[c] {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lichendb/lichen/internal/keys"
@@ -16,9 +17,21 @@ import (
 // change it, with messages lost and nodes cut off.
 func TestGatewaysAtRandom(t *testing.T) {
 	for _, faults := range []bool{false, true} {
-		t.Run(map[bool]string{false: "calm", true: "faults"}[faults], func(t *testing.T) { gatewaysAtRandom(t, faults) })
+		t.Run(map[bool]string{false: "calm", true: "faults"}[faults], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { gatewaysAtRandom(t, faults) })
+		})
 	}
 }
+
+// A run ends when so many changes have returned, or after so long; then it must have
+// got somewhere.
+const (
+	changesAtRandom = 40
+	longestAtRandom = time.Minute
+)
+
+// pauseAtRandom is between the tries of a session: virtual time passes only while all wait.
+func pauseAtRandom() { <-time.After(time.Duration(1+rand.IntN(5000)) * time.Microsecond) }
 
 func gatewaysAtRandom(t *testing.T, faults bool) {
 	c := openGateways(t, 3, 300*time.Millisecond)
@@ -50,7 +63,9 @@ func gatewaysAtRandom(t *testing.T, faults bool) {
 		wg.Add(1)
 		go func() { defer wg.Done(); h.change(t, n.session(t), stop) }()
 	}
-	<-time.After(map[bool]time.Duration{false: 500 * time.Millisecond, true: 1200 * time.Millisecond}[faults])
+	for begin := time.Now(); h.returned.Load() < changesAtRandom && time.Since(begin) < longestAtRandom; {
+		<-time.After(100 * time.Millisecond)
+	}
 	close(stop)
 	wg.Wait()
 	c.net.mu.Lock()
@@ -82,6 +97,7 @@ func (h *descHistory) write(t *testing.T, s *session, stop chan struct{}, who by
 			return
 		default:
 		}
+		pauseAtRandom()
 		s.begin(kv.TxnOptions{Isolation: kv.Isolation(rand.IntN(3))})
 		floor := h.returned.Load()
 		tab, _, err := s.FindRelation(ctx, "", "", "a")
@@ -123,6 +139,7 @@ func (h *descHistory) change(t *testing.T, s *session, stop chan struct{}) {
 			return
 		default:
 		}
+		pauseAtRandom()
 		s.begin(kv.TxnOptions{Isolation: kv.Isolation(rand.IntN(3))})
 		tab, _, err := s.FindRelation(ctx, "", "", "a")
 		if err == nil {
@@ -162,7 +179,6 @@ func (h *descHistory) change(t *testing.T, s *session, stop chan struct{}) {
 				break
 			}
 		}
-		<-time.After(time.Duration(rand.IntN(5)) * time.Millisecond)
 	}
 }
 

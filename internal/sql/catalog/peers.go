@@ -62,6 +62,10 @@ type remoteTxn struct {
 	// c owns the locks; it belongs to no session.
 	c *Collection
 
+	// turn is held (full) by the one request that is served at a time, also while it
+	// waits.
+	turn chan struct{}
+
 	mu   sync.Mutex
 	ids  []ID // asked for
 	held map[*object]*exclusive
@@ -143,7 +147,7 @@ func (g *gateway) remoteFor(from kvpb.NodeID, inc int64, txn concurrency.TxnID, 
 		c := &Collection{store: g.s, start: start}
 		c.txnHi.Store(txn.Hi)
 		c.txnLo.Store(txn.Lo)
-		r = &remoteTxn{node: from, inc: inc, c: c, held: map[*object]*exclusive{}}
+		r = &remoteTxn{node: from, inc: inc, c: c, turn: make(chan struct{}, 1), held: map[*object]*exclusive{}}
 		g.remote[txn] = r
 	}
 	return r
@@ -164,10 +168,16 @@ func (g *gateway) lockFor(ctx context.Context, from kvpb.NodeID, req *peerReques
 		}
 	}
 	r := g.remoteFor(from, req.Incarnation, req.Txn, req.Start)
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
-		return errors.New("catalog: the transaction has ended")
+		return errRemoteOver
 	}
 	r.c.stored = req.Holds
 	ids := slices.Clone(req.IDs)
@@ -193,6 +203,20 @@ func (g *gateway) lockFor(ctx context.Context, from kvpb.NodeID, req *peerReques
 	return nil
 }
 
+var errRemoteOver = errors.New("catalog: the transaction has ended")
+
+// await waits on behalf of a transaction whose mu the caller holds, without it: a release
+// does not wait for what it ends, nor a load.
+func (r *remoteTxn) await(ctx context.Context, event <-chan struct{}, on concurrency.BlockerSource) error {
+	r.mu.Unlock()
+	err := r.c.await(ctx, event, on)
+	r.mu.Lock()
+	if err == nil && r.over {
+		err = errRemoteOver
+	}
+	return err
+}
+
 // lockOne locks an object for r, whose mu the caller holds.
 func (g *gateway) lockOne(ctx context.Context, r *remoteTxn, id ID) (since hlc.Timestamp, err error) {
 	s := g.s
@@ -205,7 +229,7 @@ func (g *gateway) lockOne(ctx context.Context, r *remoteTxn, id ID) (since hlc.T
 		if x == nil {
 			if x = r.c.announce(o); x == nil {
 				if other := o.excl.Load(); other != nil {
-					if err := r.c.await(ctx, other.done, changer{other}); err != nil {
+					if err := r.await(ctx, other.done, changer{other}); err != nil {
 						return since, err
 					}
 				}
@@ -213,12 +237,12 @@ func (g *gateway) lockOne(ctx context.Context, r *remoteTxn, id ID) (since hlc.T
 			}
 			r.held[o] = x
 		}
-		for r.c.pinnedElsewhere(o) {
-			if err := r.c.await(ctx, x.wake, pinHolders{o, r.c}); err != nil {
+		for r.held[o] == x && r.c.pinnedElsewhere(o) {
+			if err := r.await(ctx, x.wake, pinHolders{o, r.c}); err != nil {
 				return since, err
 			}
 		}
-		if s.object(id) == o {
+		if s.object(id) == o && r.held[o] == x { // no load has made new objects meanwhile
 			return o.newest(), nil
 		}
 	}

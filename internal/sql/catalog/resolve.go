@@ -144,7 +144,10 @@ func (c *Collection) FindRelation(ctx context.Context, database, schema, name st
 		if err != nil || s == nil {
 			return nil, false, err
 		}
-		return c.findIn(ctx, s, name)
+		if t, index, err = c.findIn(ctx, s, name); t != nil && t.Kind == KindType {
+			t = nil
+		}
+		return t, index, err
 	}
 	for _, p := range c.SearchPath() {
 		s, err := c.FindSchema(ctx, p)
@@ -154,7 +157,7 @@ func (c *Collection) FindRelation(ctx context.Context, database, schema, name st
 		if s == nil {
 			continue
 		}
-		if t, index, err = c.findIn(ctx, s, name); err != nil || t != nil {
+		if t, index, err = c.findIn(ctx, s, name); err != nil || t != nil && t.Kind != KindType {
 			return t, index, err
 		}
 	}
@@ -334,6 +337,22 @@ func (c *Collection) PeekByOid(ctx context.Context, oid uint32) *Table {
 		return t
 	}
 	return nil
+}
+
+// PeekSearchPath returns the schemas of the search path that exist, without pinning
+// anything.
+func (c *Collection) PeekSearchPath(ctx context.Context) []string {
+	var out []string
+	for _, p := range c.SearchPath() {
+		there := c.store.virtual.schemas[p] != nil
+		if !there {
+			_, there, _ = c.lookup(ctx, NameKey{Database: c.db.ID, Name: p}) // not found, for all that is known
+		}
+		if there {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // PeekRelation finds the relation, or the table of the index, that the search

@@ -1,10 +1,10 @@
-// Package copyfmt reads and writes the text and csv formats of COPY, byte for
-// byte as PostgreSQL 15 does.
+// Package copyfmt reads and writes the text, csv and binary formats of COPY, byte
+// for byte as PostgreSQL 15 does.
 //
 // Above it is sql; below it plan (for the columns), types and pgerr. Read
 // options.go (Options: what COPY ... WITH says), writer.go (Writer: rows to
-// lines), lines.go (lineReader: chunks to lines), fields.go (a line to fields)
-// and reader.go (Reader: fields to datums).
+// lines), lines.go (lineReader: chunks to lines), fields.go (a line to fields),
+// reader.go (Reader: fields to datums) and binary.go (both ways of the binary format).
 //
 // Invariants:
 //
@@ -21,6 +21,5 @@
 //
 // A Writer or Reader serves one COPY and one goroutine.
 //
-// It does not do the binary format, other encodings than UTF-8, or files of the
-// server.
+// It does not do other encodings than UTF-8, or files of the server.
 package copyfmt

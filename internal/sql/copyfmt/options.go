@@ -38,6 +38,7 @@ type Options struct {
 
 	// What Validate makes of them.
 	csv        bool
+	binary     bool
 	headerMode headerMode
 	delim      byte
 	quoteChar  byte
@@ -84,7 +85,7 @@ func (o *Options) setFormat(value string) error {
 	case "csv":
 		o.csv = true
 	case "binary":
-		return pgerr.Unsupported("COPY in binary format is not supported")
+		o.binary = true
 	default:
 		return pgerr.New(pgerr.InvalidParameterValue, "COPY format %q not recognized", value)
 	}
@@ -131,6 +132,11 @@ func (o *Options) Validate(from bool) error {
 	}
 	delim, null, quote = o.delimiter.or(delim), o.null.or(null), o.quote.or(quote)
 	escape := o.escape.or(quote)
+	if o.binary {
+		if err := o.checkBinary(); err != nil {
+			return err
+		}
+	}
 	if err := o.checkDelimiter(delim, null); err != nil {
 		return err
 	}

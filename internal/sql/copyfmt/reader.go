@@ -26,6 +26,7 @@ type Reader struct {
 	lines  lineReader
 	fields fieldSplitter
 	begun  bool
+	binary *binaryReader // of the binary format, nil otherwise
 	// What an error is about: the line if it was read, and the column being parsed.
 	line     []byte
 	haveLine bool
@@ -62,6 +63,9 @@ func NewReader(o *Options, cols []plan.Column, fc *types.FormatContext, next fun
 		o: o, fc: fc, col: -1, lines: lineReader{o: o, next: next},
 		fields: fieldSplitter{o: o, limit: len(cols)},
 	}
+	if o.binary {
+		r.binary = &binaryReader{bytes: byteReader{next: next}}
+	}
 	for i := range cols {
 		c := column{name: cols[i].Name, typ: cols[i].Type, how: kindOf(cols[i].Type)}
 		c.forceNotNull = o.forceNotNull != nil && o.forceNotNull[i]
@@ -91,6 +95,9 @@ func kindOf(t *types.T) parseKind {
 // NextRow fills row, which has one element per column, and reports whether there
 // was one more. The datums are valid until the next call.
 func (r *Reader) NextRow(row []types.Datum) (bool, error) {
+	if r.binary != nil {
+		return r.nextBinary(row)
+	}
 	if !r.begun {
 		r.begun = true
 		if more, err := r.header(); !more || err != nil {
@@ -226,6 +233,9 @@ func (r *Reader) Locate(err error) error {
 }
 
 func (r *Reader) context() string {
+	if r.binary != nil {
+		return r.binaryContext()
+	}
 	at := fmt.Sprintf("COPY %s, line %d", r.Table, r.lines.number)
 	switch {
 	case r.haveLine && r.col >= 0 && r.fields.fields[r.col].null:

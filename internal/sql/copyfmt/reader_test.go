@@ -35,7 +35,7 @@ func TestOptions(t *testing.T) {
 		code pgerr.Code
 	}{
 		{"", true, ""}, {"format=csv header=match", true, ""}, {"format=csv header=match", false, pgerr.FeatureNotSupported},
-		{"format=xml", true, pgerr.InvalidParameterValue}, {"format=binary", true, pgerr.FeatureNotSupported},
+		{"format=xml", true, pgerr.InvalidParameterValue}, {"format=binary", true, ""},
 		{"format=csv format=csv", true, pgerr.SyntaxError}, {"compress=1", true, pgerr.SyntaxError},
 		{"header=maybe", true, pgerr.SyntaxError}, {"delimiter=a", true, pgerr.InvalidParameterValue},
 		{"delimiter=\n", true, pgerr.InvalidParameterValue}, {"delimiter=||", true, pgerr.FeatureNotSupported},

@@ -38,6 +38,9 @@ func NewWriter(o *Options, cols []plan.Column, fc *types.FormatContext) *Writer 
 // Header returns the header line, nil if there is none. It is valid until the
 // next call.
 func (w *Writer) Header() []byte {
+	if w.o.binary {
+		return w.binaryHeader()
+	}
 	if w.o.headerMode == headerNone {
 		return nil
 	}
@@ -54,6 +57,9 @@ func (w *Writer) Header() []byte {
 
 // Row returns a row's line with its newline. It is valid until the next call.
 func (w *Writer) Row(row []types.Datum) []byte {
+	if w.o.binary {
+		return w.binaryRow(row)
+	}
 	w.line = w.line[:0]
 	for i := range w.cols {
 		w.delimit(i)

@@ -52,7 +52,7 @@ func checkAlterKind(st *ast.AlterTable, t *catalog.Table, index bool) error {
 	case ast.ObjIndex:
 		ok, what = index || st.Cmds[0].Kind == ast.AlterRename, "an index"
 	case ast.ObjMaterializedView:
-		ok, what = false, "a materialized view"
+		ok, what = t.Materialized(), "a materialized view"
 	}
 	if !ok {
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not %s", st.Name.Table, what).At(st.Name.Pos)
@@ -98,7 +98,7 @@ func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 	if a.t.Kind == catalog.KindView && c.Kind == ast.AlterRenameColumn {
 		return pgerr.Unsupported("renaming a column of a view is not supported").At(c.Pos)
 	}
-	if a.t.Kind != catalog.KindTable {
+	if a.t.Kind != catalog.KindTable || a.t.Materialized() && c.Kind != ast.AlterRenameColumn {
 		return pgerr.New(pgerr.WrongObjectType, "ALTER action cannot be performed on relation \"%s\"", a.t.Name).
 			WithDetail("This operation is not supported for this kind of relation.").At(c.Pos)
 	}
@@ -129,6 +129,8 @@ func (a *alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
 		return a.columnNotNull(ctx, c)
 	case ast.AlterColumnAddIdentity, ast.AlterColumnSetIdentity, ast.AlterColumnDropIdentity:
 		return a.columnIdentity(ctx, c)
+	case ast.AlterColumnDropExpr:
+		return a.dropExpression(ctx, c)
 	case ast.AlterRenameColumn:
 		return a.renameColumn(ctx, c)
 	case ast.AlterAddConstraint:
@@ -138,10 +140,7 @@ func (a *alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
 	case ast.AlterRenameConstraint:
 		return a.renameConstraint(ctx, c)
 	case ast.AlterValidateConstraint:
-		if !constraintExists(a.t, c.Name) {
-			return a.undefinedConstraint(c)
-		}
-		return nil // all constraints are valid
+		return a.validateConstraint(ctx, c)
 	case ast.AlterPrimaryKey:
 		return a.changePrimaryKey(ctx, c)
 	case ast.AlterSetAccessMethod:
@@ -166,7 +165,7 @@ func undefinedColumn(t *catalog.Table, name string, pos int) error {
 }
 
 func (a *alteration) undefinedConstraint(c *ast.AlterCmd) error {
-	return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" of relation \"%s\" does not exist", c.Name, a.t.Name).At(c.Pos)
+	return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" of relation \"%s\" does not exist", c.Name, a.t.Name)
 }
 
 // renewPrimary gives the rows a new home: a fresh id for the primary index. The

@@ -26,10 +26,8 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 	if err != nil {
 		return err
 	}
-	for _, k := range def.constraints {
-		if k.Kind == ast.ConstrForeignKey || k.Kind == ast.ConstrExclude {
-			return unsupportedConstraint(k)
-		}
+	if err := unverifiedDomain(&def.col, d.Pos); err != nil {
+		return err
 	}
 	if def.sequence != nil {
 		schema, err := a.schemaName(ctx)
@@ -46,6 +44,11 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 	if err := appendColumn(a.t, &def.col, def.pos); err != nil {
 		return err
 	}
+	if def.generated != nil {
+		if err := a.e.generate(ctx, a.t, pendingGenerated{def.col.Name, def.generated}); err != nil {
+			return err
+		}
+	}
 	if err := a.e.checkExprs(ctx, a.t); err != nil {
 		return err
 	}
@@ -53,7 +56,7 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 	if def.col.NotNull {
 		spec.notNull = []catalog.ColumnID{def.col.ID}
 	}
-	if def.col.Default != "" {
+	if def.col.Default != "" || def.generated != nil {
 		if err := a.renewPrimary(ctx); err != nil {
 			return err
 		}
@@ -105,9 +108,15 @@ func (a *alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
 	} else if cur != a.old {
 		a.t = cur.Clone()
 	}
+	if err := a.dropGenerated(ctx, id, c.Cascade); err != nil {
+		return err
+	}
+	if err := a.dropKeysOf(ctx, id, c.Cascade); err != nil {
+		return err
+	}
 	a.t.Checks = slices.DeleteFunc(a.t.Checks, func(k catalog.Check) bool { return slices.Contains(k.Columns, id) })
 	for i := len(a.t.Indexes) - 1; i > 0; i-- {
-		if usesColumn(&a.t.Indexes[i], id) {
+		if dependsOn(a.t, &a.t.Indexes[i], id) {
 			if err := a.e.removeIndex(ctx, a.t, a.t.Indexes[i].Name); err != nil {
 				return err
 			}
@@ -131,6 +140,70 @@ func (a *alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
 	return a.put(ctx)
 }
 
+// dropGenerated drops, with CASCADE, the generated columns that read a column.
+func (a *alteration) dropGenerated(ctx context.Context, id catalog.ColumnID, cascade bool) error {
+	list := generatedFrom(a.t, id)
+	if len(list) == 0 {
+		return nil
+	}
+	on := "column " + ast.QuoteIdent(a.t.Columns[a.t.ColumnByID(id)].Name) + " of " + a.e.describe(ctx, a.t)
+	var names []string
+	for _, c := range list {
+		names = append(names, "column "+ast.QuoteIdent(c.Name)+" of "+a.e.describe(ctx, a.t))
+	}
+	if !cascade {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", on).
+			WithDetail("%s", strings.Join(names, " depends on "+on+"\n")+" depends on "+on).
+			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	a.e.cascadeNotice(names)
+	var drop []string
+	for _, c := range list {
+		drop = append(drop, c.Name)
+	}
+	for _, name := range drop {
+		if err := a.put(ctx); err != nil {
+			return err
+		}
+		t, err := a.e.Coll.TableByID(ctx, a.t.ID)
+		if err != nil {
+			return err
+		}
+		next := &alteration{e: a.e, old: t, t: t.Clone(), name: a.name, kind: a.kind}
+		if err := next.dropColumn(ctx, &ast.AlterCmd{Name: name, Cascade: true}); err != nil {
+			return err
+		}
+		if t, err = a.e.Coll.TableByID(ctx, a.t.ID); err != nil {
+			return err
+		}
+		a.old, a.t = t, t.Clone()
+	}
+	return nil
+}
+
+// dropKeysOf drops the foreign keys that a column is part of and, with CASCADE,
+// those that refer to it.
+func (a *alteration) dropKeysOf(ctx context.Context, id catalog.ColumnID, cascade bool) error {
+	e := a.e
+	what := "column " + ast.QuoteIdent(a.t.Columns[a.t.ColumnByID(id)].Name) + " of " + e.describe(ctx, a.t)
+	list, err := e.referrers(ctx, a.t, func(k *catalog.ForeignKey) bool { return slices.Contains(k.RefColumns, id) })
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(r referrer) bool { return r.table.ID == a.t.ID && slices.Contains(r.key.Columns, id) })
+	if err := e.dropReferrers(ctx, a.t, list, cascade, what, what); err != nil {
+		return err
+	}
+	for i := len(a.t.ForeignKeys) - 1; i >= 0; i-- {
+		if slices.Contains(a.t.ForeignKeys[i].Columns, id) {
+			if err := e.removeForeignKey(ctx, a.t, i, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func usesColumn(ix *catalog.Index, id catalog.ColumnID) bool {
 	return slices.Contains(ix.Stored, id) ||
 		slices.ContainsFunc(ix.Columns, func(c catalog.IndexColumn) bool { return c.Column == id })
@@ -149,7 +222,7 @@ func (a *alteration) dropColumnDependents(ctx context.Context, ord int, cascade 
 	views := false
 	for _, o := range all {
 		owned := o.Kind == catalog.KindSequence && o.Sequence.OwnerTable == a.t.ID && o.Sequence.OwnerColumn == col.ID
-		view := o.Kind == catalog.KindView && viewUses(o, a.t.ID, col.ID)
+		view := o.View != nil && viewUses(o, a.t.ID, col.ID)
 		if !owned && !view {
 			continue
 		}
@@ -324,7 +397,7 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 	if err != nil {
 		return err
 	}
-	typ, err := a.e.columnType(col.Name, c.Type)
+	typ, domain, err := a.e.columnType(ctx, col.Name, c.Type)
 	if err != nil {
 		return err
 	}
@@ -334,8 +407,21 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 	if err := a.unviewedColumn(ctx, col, "cannot alter type of a column used by a view or rule"); err != nil {
 		return err
 	}
+	if domain != nil {
+		return pgerr.Unsupported("altering a column's type to a domain is not supported").At(c.Pos)
+	}
+	if list := generatedFrom(a.t, col.ID); len(list) > 0 {
+		return pgerr.Unsupported("cannot alter type of a column used by a generated column").
+			WithDetail("Column \"%s\" is used by generated column \"%s\".", col.Name, list[0].Name)
+	}
+	for i := range a.t.Indexes {
+		if ix := &a.t.Indexes[i]; dependsOn(a.t, ix, col.ID) && !usesColumn(ix, col.ID) {
+			return pgerr.Unsupported("altering the type of a column used by an index expression or predicate is not supported").
+				WithDetail("Index \"%s\" uses column \"%s\".", ix.Name, col.Name)
+		}
+	}
 	from := col.Type
-	col.Type = typ
+	col.Type, col.Domain = typ, nil
 	if col.Identity != 0 {
 		switch typ.Oid {
 		case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
@@ -347,12 +433,18 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 		return castDefaultError(err, col)
 	}
 	if c.X == nil && sameStorage(from, typ) {
+		if err := a.retypeKeys(ctx, col.ID, false); err != nil {
+			return err
+		}
 		return a.put(ctx)
 	}
 	if err := a.rebuildColumn(ctx, col, c.X); err != nil {
 		return castError(err, col, c)
 	}
-	return a.put(ctx)
+	if err := a.put(ctx); err != nil {
+		return err
+	}
+	return a.retypeKeys(ctx, col.ID, true)
 }
 
 // rebuildColumn builds what holds the column again with its new type.
@@ -425,7 +517,7 @@ func (a *alteration) unviewedColumn(ctx context.Context, col *catalog.Column, me
 		return err
 	}
 	for _, v := range all {
-		if v.Kind == catalog.KindView && viewUses(v, a.t.ID, col.ID) {
+		if v.View != nil && viewUses(v, a.t.ID, col.ID) {
 			return pgerr.Unsupported("%s", message).
 				WithDetail("%s depends on column \"%s\"", a.e.describe(ctx, v), col.Name)
 		}

@@ -19,7 +19,11 @@ func (a *alteration) addConstraint(ctx context.Context, c pendingConstraint) err
 		if err := a.e.checkExprs(ctx, a.t); err != nil {
 			return err
 		}
-		name := a.t.Checks[len(a.t.Checks)-1].Name
+		k := &a.t.Checks[len(a.t.Checks)-1]
+		if k.NotValid = c.NotValid; k.NotValid {
+			return a.put(ctx)
+		}
+		name := k.Name
 		if err := a.e.build(ctx, buildSpec{old: a.old, table: a.t, checks: []string{name}}); err != nil {
 			return err
 		}
@@ -29,8 +33,10 @@ func (a *alteration) addConstraint(ctx context.Context, c pendingConstraint) err
 			return pgerr.New(pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", a.t.Name).At(c.Pos)
 		}
 		return a.addPrimaryKey(ctx, c)
-	case ast.ConstrUnique:
+	case ast.ConstrUnique, ast.ConstrExclude:
 		return a.addUnique(ctx, c)
+	case ast.ConstrForeignKey:
+		return a.addForeignKey(ctx, c)
 	}
 	return unsupportedConstraint(c.Constraint)
 }
@@ -195,7 +201,18 @@ func (a *alteration) dropConstraint(ctx context.Context, c *ast.AlterCmd) error 
 		a.t.Checks = slices.Delete(a.t.Checks, i, i+1)
 		return a.put(ctx)
 	}
+	if i := a.t.ForeignKeyByName(c.Name); i >= 0 {
+		if err := a.e.removeForeignKey(ctx, a.t, i, nil); err != nil {
+			return err
+		}
+		return a.put(ctx)
+	}
 	i := slices.IndexFunc(a.t.Indexes, func(ix catalog.Index) bool { return ix.Constraint && ix.ConstraintName == c.Name })
+	if i >= 0 {
+		if err := a.e.dropIndexReferrers(ctx, a.t, &a.t.Indexes[i], c.Cascade); err != nil {
+			return err
+		}
+	}
 	switch {
 	case i < 0 && c.IfExists:
 		a.e.skip(pgerr.SuccessfulCompletion, "constraint \"%s\" of relation \"%s\" does not exist, skipping", c.Name, a.t.Name)

@@ -14,6 +14,9 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
+// exclusionViolation is 23P01.
+const exclusionViolation pgerr.Code = "23P01"
+
 // buildSpec says how the rows of a table become those of its changed form.
 type buildSpec struct {
 	// old is where rows are read, table what they become. Columns with the same
@@ -43,6 +46,11 @@ func (e *Env) buildRows(ctx context.Context, spec buildSpec) (rows int64, err er
 		return 0, nil
 	}
 	b := &builder{e: e, spec: spec, table: spec.table}
+	schema, err := e.Coll.SchemaByID(ctx, spec.table.Schema)
+	if err != nil {
+		return 0, err
+	}
+	b.schema = schema.Name
 	root, err := b.plan(ctx)
 	if err != nil {
 		return 0, err
@@ -69,6 +77,8 @@ type builder struct {
 	indexes []*rowcodec.Index
 	checks  []plan.CheckExpr
 	notNull []int
+	derived *exec.Deriver
+	schema  string
 	out     *sink
 	rows    int64
 	key     []byte
@@ -91,6 +101,9 @@ func (b *builder) plan(ctx context.Context) (plan.Node, error) {
 		if slices.Contains(b.spec.checks, c.Name) {
 			b.checks = append(b.checks, c)
 		}
+	}
+	if b.derived, err = exec.NewDeriver(b.table, ins.Derived); err != nil {
+		return nil, err
 	}
 	input := ins.Input
 	if b.spec.query != nil {
@@ -135,6 +148,9 @@ func (b *builder) insertion() (*ast.Insert, *scratchResolver) {
 	}}}
 	for i := range s.table.Columns {
 		c := &s.table.Columns[i]
+		if c.Virtual {
+			continue
+		}
 		x := s.values[c.ID]
 		if x == nil {
 			ord := s.old.ColumnByID(c.ID)
@@ -203,6 +219,7 @@ func (b *builder) run(ctx context.Context, program *exec.Program) error {
 		env = *b.e.Exec
 	}
 	env.Ctx, env.Txn = ctx, b.e.Txn
+	b.derived.Start(ctx, &env)
 	_, err := program.Run(&env, func(batch *exec.Batch) error {
 		for i := range batch.Len() {
 			if err := b.row(ctx, batch.Row(i)); err != nil {
@@ -217,22 +234,31 @@ func (b *builder) run(ctx context.Context, program *exec.Program) error {
 // row verifies one row and makes its entries.
 func (b *builder) row(ctx context.Context, row exec.Row) error {
 	b.rows++
+	if err := b.derived.Compute(row[:len(b.table.Columns)]); err != nil {
+		return err
+	}
 	for _, ord := range b.notNull {
 		if row[ord].IsNull() {
-			return nullsError(b.table, ord)
+			return b.nullsError(ord)
 		}
 	}
 	n := len(b.table.Columns)
 	for i := range b.checks {
 		if d := row[n+i]; !d.IsNull() && !d.Bool() {
 			e := pgerr.New(pgerr.CheckViolation, "check constraint \"%s\" of relation \"%s\" is violated by some row", b.checks[i].Name, b.table.Name)
-			e.Table, e.Constraint = b.table.Name, b.checks[i].Name
+			e.Schema, e.Table, e.Constraint = b.schema, b.table.Name, b.checks[i].Name
 			return e
 		}
 	}
 	row = row[:n]
 	for i, x := range b.indexes {
-		var err error
+		in, err := b.derived.Has(x.Desc, row)
+		if err != nil {
+			return err
+		}
+		if !in {
+			continue
+		}
 		if b.key, err = x.AppendKey(b.key[:0], row); err != nil {
 			return err
 		}
@@ -250,16 +276,20 @@ func (b *builder) row(ctx context.Context, row exec.Row) error {
 	return nil
 }
 
-func nullsError(t *catalog.Table, ord int) error {
+func (b *builder) nullsError(ord int) error {
+	t := b.table
 	e := pgerr.New(pgerr.NotNullViolation, "column \"%s\" of relation \"%s\" contains null values", t.Columns[ord].Name, t.Name)
-	e.Table, e.Column = t.Name, t.Columns[ord].Name
+	e.Schema, e.Table, e.Column = b.schema, t.Name, t.Columns[ord].Name
 	return e
 }
 
 // duplicate is 23505 for the key of a row.
 func (b *builder) duplicate(x *rowcodec.Index, row exec.Row) error {
 	e := pgerr.New(pgerr.UniqueViolation, "could not create unique index \"%s\"", x.Desc.Name)
-	e.Table, e.Constraint = b.table.Name, x.Desc.Name
+	if x.Desc.Exclusion {
+		e = pgerr.New(exclusionViolation, "could not create exclusion constraint \"%s\"", x.Desc.Name)
+	}
+	e.Schema, e.Table, e.Constraint = b.schema, b.table.Name, x.Desc.Name
 	if row == nil {
 		return e
 	}
@@ -271,6 +301,9 @@ func (b *builder) duplicate(x *rowcodec.Index, row exec.Row) error {
 		k := &x.Key[i]
 		cols += b.table.Columns[k.Ord].Name
 		vals += types.FormatDatum(k.Type, row[k.Ord], b.e.Format)
+	}
+	if x.Desc.Exclusion {
+		return e.WithDetail("Key (%s)=(%s) conflicts with key (%s)=(%s).", cols, vals, cols, vals)
 	}
 	return e.WithDetail("Key (%s)=(%s) is duplicated.", cols, vals)
 }

@@ -21,6 +21,7 @@ type columnDef struct {
 	seqName  *ast.TableName // as given by SEQUENCE NAME
 	// constraints are those that concern the table: keys and checks.
 	constraints []*ast.Constraint
+	generated   ast.Expr // of GENERATED ALWAYS AS (...)
 }
 
 // serialType returns the integer type behind the pseudo-types that also make a
@@ -49,8 +50,11 @@ func (e *Env) columnDef(ctx context.Context, t *catalog.Table, d *ast.ColumnDef)
 	var err error
 	serial := serialType(d.Type)
 	if def.col.Type = serial; serial == nil {
-		if def.col.Type, err = e.columnType(d.Name, d.Type); err != nil {
+		if def.col.Type, def.col.Domain, err = e.columnType(ctx, d.Name, d.Type); err != nil {
 			return nil, err
+		}
+		if dom := def.col.Domain; dom != nil {
+			def.col.Default = dom.Def.Default
 		}
 	} else if len(d.Type.ArrayDims) > 0 {
 		return nil, pgerr.Unsupported("array of serial is not implemented").At(d.Type.Pos)
@@ -74,19 +78,24 @@ func (e *Env) columnDef(ctx context.Context, t *catalog.Table, d *ast.ColumnDef)
 }
 
 // columnType resolves the type of a column.
-func (e *Env) columnType(column string, tn *ast.TypeName) (*types.T, error) {
-	t, err := planner.ResolveType(tn, e.DefaultIntSize)
-	if err != nil {
-		return nil, err
+func (e *Env) columnType(ctx context.Context, column string, tn *ast.TypeName) (t, domain *types.T, err error) {
+	if t, err = planner.FindType(ctx, tn, e.DefaultIntSize, e.Coll); err != nil {
+		return nil, nil, err
 	}
-	switch t.Family {
-	case types.AnyFamily, types.VoidFamily, types.RecordFamily:
-		return nil, pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", column, t.SQLName).At(tn.Pos)
+	if t.Def != nil && t.Def.Kind == types.DefDomain {
+		return t.BaseType(), t, nil
+	}
+	if t.Family == types.RecordFamily && t.Def != nil && t.Def.ArrayOid == 0 {
+		return nil, nil, pgerr.Unsupported("columns of a table's row type are not supported").At(tn.Pos)
+	}
+	switch {
+	case t.Family == types.AnyFamily, t.Family == types.VoidFamily, t.Family == types.RecordFamily && t.Def == nil:
+		return nil, nil, pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", column, t.SQLName).At(tn.Pos)
 	}
 	if t.Is(types.Unknown) {
-		return nil, pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type unknown", column).At(tn.Pos)
+		return nil, nil, pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type unknown", column).At(tn.Pos)
 	}
-	return t, nil
+	return t, nil, nil
 }
 
 // checkCollation accepts the collations that order by code point.
@@ -130,10 +139,26 @@ func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *colu
 				return err
 			}
 		case ast.ConstrGenerated:
-			return pgerr.Unsupported("generated columns are not supported").At(k.Pos)
+			if hasDefault {
+				return pgerr.New(pgerr.SyntaxError, "both default and generation expression specified for column \"%s\" of table \"%s\"", c.Name, t.Name).At(k.Pos)
+			}
+			if def.generated != nil {
+				return pgerr.New(pgerr.SyntaxError, "multiple generation clauses specified for column \"%s\" of table \"%s\"", c.Name, t.Name).At(k.Pos)
+			}
+			def.generated = k.X
+			if k.Virtual {
+				e.noEffect(noVirtual)
+			}
 		default:
 			def.constraints = append(def.constraints, k)
 		}
+	}
+	if def.generated != nil && hasDefault {
+		kind := "default"
+		if c.Identity != 0 {
+			kind = "identity"
+		}
+		return pgerr.New(pgerr.SyntaxError, "both %s and generation expression specified for column \"%s\" of table \"%s\"", kind, c.Name, t.Name).At(d.Pos)
 	}
 	if null && c.NotNull {
 		return pgerr.New(pgerr.SyntaxError, "conflicting NULL/NOT NULL declarations for column \"%s\" of table \"%s\"", c.Name, t.Name).At(d.Pos)

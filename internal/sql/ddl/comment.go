@@ -125,6 +125,10 @@ func (e *Env) commentConstraint(ctx context.Context, st *ast.Comment) error {
 				return nil
 			}
 		}
+		if i := t.ForeignKeyByName(name); i >= 0 {
+			t.ForeignKeys[i].Comment = st.Text
+			return nil
+		}
 		for i := range t.Indexes {
 			if t.Indexes[i].Constraint && t.Indexes[i].ConstraintName == name {
 				t.Indexes[i].ConstraintComment = st.Text

@@ -12,12 +12,6 @@ import (
 
 // unsupportedConstraint refuses the kinds of constraint that are not there yet.
 func unsupportedConstraint(c *ast.Constraint) error {
-	switch c.Kind {
-	case ast.ConstrForeignKey:
-		return pgerr.Unsupported("foreign keys are not supported yet").At(c.Pos)
-	case ast.ConstrExclude:
-		return pgerr.Unsupported("exclusion constraints are not supported").At(c.Pos)
-	}
 	return pgerr.Unsupported("this kind of constraint is not supported").At(c.Pos)
 }
 
@@ -41,9 +35,6 @@ func (e *Env) keyConstraint(ctx context.Context, t *catalog.Table, schema string
 	if err := checkDeferral(c.Constraint); err != nil {
 		return catalog.Index{}, err
 	}
-	if c.Sharded || c.Buckets != nil {
-		return catalog.Index{}, pgerr.Unsupported("hash-sharded keys are not supported").At(c.Pos)
-	}
 	keys := c.Keys
 	if c.column != "" {
 		keys = []ast.IndexElem{{Loc: c.Loc, Column: c.column}}
@@ -51,9 +42,16 @@ func (e *Env) keyConstraint(ctx context.Context, t *catalog.Table, schema string
 	p := pendingIndex{
 		loc: c.Loc, name: c.Name, unique: true, keys: keys, stored: c.Include, constraint: true,
 		primary: c.Kind == ast.ConstrPrimaryKey, nullsNotDistinct: c.NullsNotDistinct,
+		sharded: c.Sharded, buckets: c.Buckets,
 	}
 	if p.primary && c.Name == dialectPrimary {
 		p.name = objectName(t.Name, "", "pkey")
+	}
+	if c.Kind == ast.ConstrExclude {
+		if err := equalityOnly(c.Constraint); err != nil {
+			return catalog.Index{}, err
+		}
+		p.exclusion, p.where = true, c.Where
 	}
 	if err := e.ignoreStorage(c.With, c.Tablespace); err != nil {
 		return catalog.Index{}, err
@@ -73,8 +71,24 @@ func (e *Env) keyConstraint(ctx context.Context, t *catalog.Table, schema string
 	return ix, err
 }
 
+// equalityOnly accepts the exclusion constraints that forbid rows with equal keys.
+func equalityOnly(c *ast.Constraint) error {
+	for _, op := range c.ExcludeOps {
+		if op.Name != "=" {
+			return pgerr.Unsupported("exclusion constraints with operator %s are not supported", op.Name).
+				WithHint("Only = is.").At(c.Pos)
+		}
+	}
+	switch c.Method {
+	case "", "btree", "gist", "hash":
+		return nil
+	}
+	return pgerr.Unsupported("access method \"%s\" does not support exclusion constraints", c.Method).At(c.Pos)
+}
+
 func constraintExists(t *catalog.Table, name string) bool {
-	return slices.ContainsFunc(t.Checks, func(c catalog.Check) bool { return c.Name == name }) ||
+	return t.ForeignKeyByName(name) >= 0 ||
+		slices.ContainsFunc(t.Checks, func(c catalog.Check) bool { return c.Name == name }) ||
 		slices.ContainsFunc(t.Indexes, func(ix catalog.Index) bool { return ix.Constraint && ix.ConstraintName == name })
 }
 
@@ -86,9 +100,6 @@ func duplicateConstraint(t *catalog.Table, name string) error {
 func (e *Env) addCheck(ctx context.Context, t *catalog.Table, c pendingConstraint) error {
 	if err := checkDeferral(c.Constraint); err != nil {
 		return err
-	}
-	if c.NotValid {
-		return pgerr.Unsupported("NOT VALID constraints are not supported").At(c.Pos)
 	}
 	text, cols, err := e.checkText(ctx, t, c)
 	if err != nil {

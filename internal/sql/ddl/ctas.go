@@ -24,8 +24,6 @@ func (e *Env) planQuery(ctx context.Context, q ast.Statement) (*plan.Prepared, e
 // createTableAs is CREATE TABLE AS.
 func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag string, err error) {
 	switch {
-	case st.Materialized:
-		return "", pgerr.Unsupported("materialized views are not supported").At(st.Pos)
 	case st.Persistence == ast.Temporary:
 		return "", pgerr.Unsupported("temporary tables are not supported").At(st.Pos)
 	case st.Persistence == ast.Unlogged:
@@ -45,7 +43,16 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 	if err != nil || b == nil {
 		return st.Tag(), err
 	}
-	return e.fillFrom(ctx, b, q, st.Cols, st.WithData)
+	if !st.Materialized {
+		return e.fillFrom(ctx, b, q, st.Cols, st.WithData)
+	}
+	if err := e.materialize(ctx, b, st, q); err != nil {
+		return "", err
+	}
+	if tag, err = e.fillFrom(ctx, b, q, st.Cols, st.WithData); !st.WithData {
+		tag = st.Tag()
+	}
+	return tag, err
 }
 
 // selectInto is SELECT INTO.

@@ -19,6 +19,8 @@ func (e *Env) role(r *ast.RoleSpec) (string, error) {
 		return "", pgerr.New(pgerr.ReservedName, "role name \"public\" is reserved").At(r.Pos)
 	case r.Kind != ast.RoleNamed || r.Name == e.User || r.Name == catalog.RootUser:
 		return e.User, nil
+	case r.Name == catalog.DatabaseOwnerRole:
+		return r.Name, nil
 	}
 	return "", pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", r.Name).At(r.Pos)
 }

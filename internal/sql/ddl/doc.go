@@ -5,10 +5,11 @@
 // statement. Below it: catalog (descriptors, locks), planner and exec (queries
 // that read, check and convert rows), rowcodec (entries of new indexes).
 //
-// Reading order: Env and Exec (env.go), names.go (where objects go and what
+// Reading order: Env and Exec (env.go), usertype.go (types), names.go (where objects go and what
 // they are called), table.go with column.go, constraint.go and index.go (CREATE
 // TABLE and CREATE INDEX), alter.go and its siblings (ALTER TABLE), build.go
-// (filling indexes), drop.go (dependencies), zoneobject.go, zone.go and split.go
+// (filling indexes), generated.go (generated columns, expressions and predicates of
+// indexes), foreignkey.go and validatekey.go, drop.go (dependencies), zoneobject.go, zone.go and split.go
 // (what has keys, its placement rules, its borders), and a file per other statement.
 //
 // Every statement works in the session's transaction: descriptors are written
@@ -33,6 +34,9 @@
 //     inherits and for what inherits from it (Env.checkZones).
 //  6. What is not supported is refused with 0A000; what is accepted without
 //     effect is listed in noeffect.go and answered with a NOTICE.
+//  7. A foreign key stands in the descriptor of the table that has it, and a
+//     Reference to it in that of the table it refers to: both change together, both
+//     locked (Env.addForeignKey, Env.removeForeignKey, Env.dropReferrer).
 //
 // Concurrency: an Env belongs to one statement.
 //

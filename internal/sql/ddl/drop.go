@@ -20,12 +20,14 @@ func namedIndex(t *catalog.Table, i int) bool {
 // drop is DROP of anything but a database.
 func (e *Env) drop(ctx context.Context, st *ast.Drop) error {
 	switch st.Kind {
-	case ast.ObjTable, ast.ObjView, ast.ObjSequence:
+	case ast.ObjTable, ast.ObjView, ast.ObjSequence, ast.ObjMaterializedView:
 		return e.dropRelations(ctx, st)
 	case ast.ObjIndex:
 		return e.dropIndexes(ctx, st)
 	case ast.ObjSchema:
 		return e.dropSchemas(ctx, st)
+	case ast.ObjType, ast.ObjDomain:
+		return e.dropTypes(ctx, st)
 	}
 	if st.IfExists && st.Kind != ast.ObjExtension {
 		for _, n := range st.Names {
@@ -55,7 +57,7 @@ func (e *Env) dropRelations(ctx context.Context, st *ast.Drop) error {
 			}
 			continue
 		}
-		if index || t.Kind != kindOf[st.Kind] {
+		if index || objectKind(t) != st.Kind {
 			return wrongKind(n, t, index, word)
 		}
 		d.target(t)
@@ -104,6 +106,8 @@ func wrongKind(n ast.TableName, t *catalog.Table, index bool, word string) error
 	switch {
 	case index:
 		return err.WithHint("Use DROP INDEX to remove an index.")
+	case t.Materialized():
+		return err.WithHint("Use DROP MATERIALIZED VIEW to remove a materialized view.")
 	case t.Kind == catalog.KindTable:
 		return err.WithHint("Use DROP TABLE to remove a table.")
 	case t.Kind == catalog.KindView:
@@ -166,6 +170,7 @@ type dropper struct {
 	in      map[catalog.ID]bool
 	explain []dependency
 	columns []droppedDefault
+	keys    []droppedKey
 	all     []*catalog.Table
 }
 
@@ -173,6 +178,14 @@ type dropper struct {
 type dependency struct {
 	t  *catalog.Table
 	on string
+}
+
+// droppedKey is a foreign key that refers to a dropped table.
+type droppedKey struct {
+	table catalog.ID // that has it
+	oid   uint32
+	text  string
+	on    string
 }
 
 // droppedDefault is a default that refers to a dropped sequence.
@@ -225,6 +238,11 @@ func (d *dropper) run(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, k := range d.keys {
+		if err := d.dropKey(ctx, k); err != nil {
+			return err
+		}
+	}
 	for _, t := range d.objects {
 		if err := d.e.dropRelation(ctx, t, d.in); err != nil {
 			return err
@@ -237,11 +255,20 @@ func (d *dropper) run(ctx context.Context) error {
 func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 	e := d.e
 	on := e.describe(ctx, t)
+	list, err := e.referrers(ctx, t, func(k *catalog.ForeignKey) bool { return k.Table == t.ID })
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if r.table.ID != t.ID {
+			d.keys = append(d.keys, droppedKey{r.table.ID, r.key.Oid, e.describeKey(ctx, r), on})
+		}
+	}
 	for _, o := range d.all {
 		if d.in[o.ID] {
 			continue
 		}
-		if o.Kind == catalog.KindView && slices.Contains(o.View.Uses, t.ID) {
+		if o.View != nil && slices.Contains(o.View.Uses, t.ID) {
 			if err := e.Coll.LockExclusive(ctx, o.ID); err != nil {
 				return err
 			}
@@ -287,6 +314,13 @@ func (d *dropper) report(ctx context.Context) error {
 		names = append(names, c.text)
 		details = append(details, c.text+" depends on "+c.on)
 	}
+	for _, k := range d.keys {
+		if d.in[k.table] {
+			continue
+		}
+		names = append(names, k.text)
+		details = append(details, k.text+" depends on "+k.on)
+	}
 	if len(details) == 0 {
 		return nil
 	}
@@ -330,6 +364,18 @@ func (d *dropper) dropDefault(ctx context.Context, c droppedDefault) error {
 	return d.e.Coll.Put(ctx, t)
 }
 
+func (d *dropper) dropKey(ctx context.Context, k droppedKey) error {
+	if d.in[k.table] {
+		return nil
+	}
+	t, err := d.e.lockByID(ctx, k.table)
+	if err != nil {
+		return err
+	}
+	t.ForeignKeys = slices.DeleteFunc(t.ForeignKeys, func(o catalog.ForeignKey) bool { return o.Oid == k.oid })
+	return d.e.Coll.Put(ctx, t)
+}
+
 // dropRelation drops one locked relation with its data; gone are the objects
 // that go in the same statement.
 func (e *Env) dropRelation(ctx context.Context, t *catalog.Table, gone map[catalog.ID]bool) error {
@@ -338,10 +384,18 @@ func (e *Env) dropRelation(ctx context.Context, t *catalog.Table, gone map[catal
 			return err
 		}
 	}
+	if len(t.ForeignKeys) > 0 {
+		without := t.Clone()
+		for len(without.ForeignKeys) > 0 {
+			if err := e.removeForeignKey(ctx, without, 0, gone); err != nil {
+				return err
+			}
+		}
+	}
 	if err := e.removeTable(ctx, t); err != nil {
 		return err
 	}
-	if t.Kind == catalog.KindView {
+	if t.Kind == catalog.KindView || t.Kind == catalog.KindType {
 		return nil
 	}
 	span := keys.TableSpan(uint64(t.Database), uint64(t.ID))
@@ -380,6 +434,9 @@ func (e *Env) dropIndexes(ctx context.Context, st *ast.Drop) error {
 				WithHint("You can drop constraint %s on table %s instead.", ix.ConstraintName, t.Name)
 		}
 		t = t.Clone()
+		if err := e.dropIndexReferrers(ctx, t, ix, st.Cascade); err != nil {
+			return err
+		}
 		if err := e.removeIndex(ctx, t, ix.Name); err != nil {
 			return err
 		}
@@ -403,6 +460,7 @@ func (e *Env) removeIndex(ctx context.Context, t *catalog.Table, name string) er
 		return err
 	}
 	t.Indexes = slices.Delete(t.Indexes, i, i+1)
+	dropUnusedExpressions(t)
 	return nil
 }
 

@@ -45,7 +45,7 @@ func Handles(stmt ast.Statement) bool {
 	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.CreateSchema, *ast.AlterObject,
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateTable, *ast.CreateTableAs, *ast.CreateIndex,
 		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable,
-		*ast.ConfigureZone:
+		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterEnum:
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
@@ -53,10 +53,17 @@ func Handles(stmt ast.Statement) bool {
 	return false
 }
 
+// onlyLocksWeakly reports whether a statement is a LOCK TABLE that lets others read
+// and write, which transactions that only read may use (pg_dump does).
+func onlyLocksWeakly(stmt ast.Statement) bool {
+	l, ok := stmt.(*ast.LockTable)
+	return ok && l.Mode <= ast.RowExclusive
+}
+
 // Exec executes a statement and returns its command tag. If it fails, what it
 // did is undone by rolling back to before the statement.
 func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err error) {
-	if o := e.Txn.Options(); o.ReadOnly || !o.AsOf.IsEmpty() {
+	if o := e.Txn.Options(); (o.ReadOnly || !o.AsOf.IsEmpty()) && !onlyLocksWeakly(stmt) {
 		return "", pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", stmt.Tag())
 	}
 	switch s := stmt.(type) {
@@ -96,8 +103,18 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		err = e.lockTables(ctx, s)
 	case *ast.ConfigureZone:
 		return e.configureZone(ctx, s)
+	case *ast.RefreshView:
+		err = e.refreshView(ctx, s)
 	case *ast.CreateExtension:
 		err = e.createExtension(s)
+	case *ast.CreateEnum:
+		err = e.createEnum(ctx, s)
+	case *ast.CreateComposite:
+		err = e.createComposite(ctx, s)
+	case *ast.CreateDomain:
+		err = e.createDomain(ctx, s)
+	case *ast.AlterEnum:
+		err = e.alterEnum(ctx, s)
 	default:
 		err = pgerr.Unsupported("%s is not supported", stmt.Tag())
 	}
@@ -122,11 +139,15 @@ func (e *Env) skip(code pgerr.Code, format string, args ...any) {
 // later reads.
 func (e *Env) nextCommand() { e.Txn.BeginStatement() }
 
-// createExtension accepts the extension that PostgreSQL always has.
+// createExtension accepts IF NOT EXISTS for what is always there: the extension that
+// PostgreSQL always has, and the functions of uuid-ossp.
 func (e *Env) createExtension(s *ast.CreateExtension) error {
-	if s.Name == "plpgsql" && s.IfNotExists {
-		e.skip(pgerr.DuplicateObject, "extension \"plpgsql\" already exists, skipping")
-		return nil
+	if s.Name == "plpgsql" || s.Name == "uuid-ossp" {
+		if s.IfNotExists {
+			e.skip(pgerr.DuplicateObject, "extension \"%s\" already exists, skipping", s.Name)
+			return nil
+		}
+		return pgerr.New(pgerr.DuplicateObject, "extension \"%s\" already exists", s.Name).At(s.Pos)
 	}
 	return pgerr.Unsupported("extension \"%s\" is not supported", s.Name).At(s.Pos)
 }

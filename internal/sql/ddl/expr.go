@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 )
 
@@ -215,8 +216,14 @@ func (e *Env) checkText(ctx context.Context, t *catalog.Table, c pendingConstrai
 // planning an insertion of a row of defaults.
 func (e *Env) checkExprs(ctx context.Context, t *catalog.Table) error {
 	st := &ast.Insert{Table: &ast.TableRef{Name: ast.TableName{Schema: scratchSchema, Table: scratchNew}}}
-	_, err := planner.Plan(ctx, st, e.plannerEnv(&scratchResolver{Collection: e.Coll, table: t}))
-	return defaultMessage(err)
+	prep, err := planner.Plan(ctx, st, e.plannerEnv(&scratchResolver{Collection: e.Coll, table: t}))
+	if err != nil {
+		return defaultMessage(err)
+	}
+	if ins, ok := prep.Root.(*plan.Insert); ok {
+		return checkDerived(t, ins.Derived)
+	}
+	return nil
 }
 
 func (e *Env) plannerEnv(r catalog.Resolver) *planner.Env {

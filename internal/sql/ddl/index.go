@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -25,30 +26,38 @@ type pendingIndex struct {
 	nullsNotDistinct bool
 	keys             []ast.IndexElem
 	stored           []ast.Name
+	where            ast.Expr
+	exclusion        bool
+	// sharded hashes all key columns, to buckets of them; nil: defaultBuckets.
+	sharded bool
+	buckets ast.Expr
+	method  ast.Name
 }
+
+// Buckets of USING HASH: so many if it does not say, and at most.
+const (
+	defaultBuckets = 16
+	maxBuckets     = 2048
+)
 
 // inlineIndex is the INDEX element of CREATE TABLE.
 func (e *Env) inlineIndex(d *ast.InlineIndex) (pendingIndex, error) {
 	p := pendingIndex{loc: d.Loc, name: d.Name, unique: d.Unique, keys: d.Keys, stored: d.Storing}
-	if err := checkIndexOptions(d.Loc, d.Method, d.Inverted, d.Sharded, d.Where); err != nil {
+	p.where, p.sharded, p.buckets, p.method = d.Where, d.Sharded, d.Buckets, d.Method
+	if err := checkIndexOptions(d.Loc, d.Method, d.Inverted); err != nil {
 		return p, err
 	}
 	return p, e.ignoreStorage(d.With, "")
 }
 
-func checkIndexOptions(at ast.Loc, method ast.Name, inverted, sharded bool, where ast.Expr) error {
-	switch {
-	case inverted:
+func checkIndexOptions(at ast.Loc, method ast.Name, inverted bool) error {
+	if inverted {
 		return pgerr.Unsupported("inverted indexes are not supported").At(at.Pos)
-	case sharded:
-		return pgerr.Unsupported("hash-sharded indexes are not supported").At(at.Pos)
-	case where != nil:
-		return pgerr.Unsupported("partial indexes are not supported").At(at.Pos)
 	}
 	switch method {
-	case "", "btree":
+	case "", "btree", "hash":
 		return nil
-	case "hash", "gin", "gist", "spgist", "brin", "lsm", "ybgin", "prefix":
+	case "gin", "gist", "spgist", "brin", "lsm", "ybgin", "prefix":
 		return pgerr.Unsupported("access method \"%s\" is not supported", method).At(at.Pos)
 	}
 	return pgerr.New(pgerr.UndefinedObject, "access method \"%s\" does not exist", method).At(at.Pos)
@@ -57,7 +66,7 @@ func checkIndexOptions(at ast.Loc, method ast.Name, inverted, sharded bool, wher
 // createIndex is CREATE INDEX. CONCURRENTLY makes no difference: writers of the
 // table wait while the index is built.
 func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
-	if err := checkIndexOptions(st.Loc, st.Method, st.Inverted, st.Sharded, st.Where); err != nil {
+	if err := checkIndexOptions(st.Loc, st.Method, st.Inverted); err != nil {
 		return err
 	}
 	if err := e.ignoreStorage(st.With, st.Tablespace); err != nil {
@@ -84,6 +93,7 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	t := old.Clone()
 	ix, err := e.newIndex(ctx, t, schema.Name, pendingIndex{
 		loc: st.Loc, name: st.Name, unique: st.Unique, keys: st.Keys, stored: st.Include, nullsNotDistinct: st.NullsNotDistinct,
+		where: st.Where, sharded: st.Sharded, buckets: st.Buckets, method: st.Method,
 	})
 	if err != nil {
 		return err
@@ -100,6 +110,9 @@ func (e *Env) addBuiltIndex(ctx context.Context, old, t *catalog.Table, ix catal
 		return err
 	}
 	t.Indexes = append(t.Indexes, ix)
+	if err := e.checkExprs(ctx, t); err != nil {
+		return err
+	}
 	if err := e.build(ctx, buildSpec{old: old, table: t, indexes: []int{len(t.Indexes) - 1}}); err != nil {
 		return err
 	}
@@ -110,19 +123,17 @@ func (e *Env) addBuiltIndex(ctx context.Context, old, t *catalog.Table, ix catal
 // does not add the index.
 func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p pendingIndex) (catalog.Index, error) {
 	ix := catalog.Index{Name: p.name, Unique: p.unique, Primary: p.primary, Constraint: p.constraint}
-	if p.nullsNotDistinct {
-		return ix, pgerr.Unsupported("NULLS NOT DISTINCT is not supported").At(p.loc.Pos)
-	}
+	ix.NullsNotDistinct, ix.Exclusion = p.nullsNotDistinct && p.unique, p.exclusion
 	if len(p.keys)+len(p.stored) > maxIndexColumns {
 		return ix, pgerr.New(pgerr.TooManyColumns, "cannot use more than %d columns in an index", maxIndexColumns).At(p.loc.Pos)
 	}
 	var names []string
 	for i := range p.keys {
-		c, err := e.indexColumn(t, &p.keys[i], p.constraint)
+		c, err := e.indexColumn(ctx, t, &p.keys[i], p.constraint)
 		if err != nil {
 			return ix, err
 		}
-		name := t.Columns[t.ColumnByID(c.Column)].Name
+		name := keyName(t, c.Column)
 		for _, o := range ix.Columns {
 			if o.Column == c.Column && p.constraint {
 				return ix, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" appears twice in %s constraint", name, kindOfKey(p)).At(p.keys[i].Pos)
@@ -138,6 +149,15 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 		}
 		names = append(names, name)
 		ix.Stored = append(ix.Stored, t.Columns[ord].ID)
+	}
+	if err := hashKeys(&ix, p); err != nil {
+		return ix, err
+	}
+	if p.where != nil {
+		var err error
+		if ix.Where, ix.WhereColumns, err = e.rowText(ctx, t, p.where, "index predicates", "index predicate"); err != nil {
+			return ix, err
+		}
 	}
 	if ix.Name == "" {
 		var err error
@@ -186,10 +206,59 @@ func (e *Env) indexName(ctx context.Context, t *catalog.Table, schema string, p 
 	switch {
 	case p.primary:
 		return e.chooseName(ctx, schema, t.Name, "", "pkey")
+	case p.exclusion:
+		return e.chooseName(ctx, schema, t.Name, columnsPart(cols), "excl")
 	case p.constraint:
 		return e.chooseName(ctx, schema, t.Name, columnsPart(cols), "key")
 	}
 	return e.chooseName(ctx, schema, t.Name, columnsPart(cols), "idx")
+}
+
+// keyName is the part of an index's name that stands for a key column.
+func keyName(t *catalog.Table, id catalog.ColumnID) string {
+	c := &t.Columns[t.ColumnByID(id)]
+	if !c.Virtual {
+		return c.Name
+	}
+	if x, err := parser.ParseExpr(c.Generated); err == nil {
+		if f, ok := x.(*ast.FuncCall); ok {
+			return f.Name.Name
+		}
+	}
+	return "expr"
+}
+
+// hashKeys sets which columns of the key are hashed.
+func hashKeys(ix *catalog.Index, p pendingIndex) error {
+	for ix.HashColumns < len(p.keys) && p.keys[ix.HashColumns].Hash {
+		ix.HashColumns++
+	}
+	for _, k := range p.keys[ix.HashColumns:] {
+		if k.Hash {
+			return pgerr.New(pgerr.SyntaxError, "hash columns must come before all others in a key").At(k.Pos)
+		}
+	}
+	switch {
+	case p.method == "hash" && !p.sharded:
+		if p.unique {
+			return pgerr.Unsupported("access method \"hash\" does not support unique indexes").At(p.loc.Pos)
+		}
+		if len(p.keys) > 1 {
+			return pgerr.Unsupported("access method \"hash\" does not support multicolumn indexes").At(p.loc.Pos)
+		}
+		ix.HashColumns = 1
+	case p.sharded:
+		ix.HashColumns, ix.Buckets = len(p.keys), defaultBuckets
+		if p.buckets == nil {
+			return nil
+		}
+		n, ok := p.buckets.(*ast.IntLit)
+		if !ok || n.Val < 2 || n.Val > maxBuckets {
+			return pgerr.New(pgerr.InvalidParameterValue, "the number of buckets must be between 2 and %d", maxBuckets).At(p.buckets.Position())
+		}
+		ix.Buckets = int32(n.Val)
+	}
+	return nil
 }
 
 func visibleColumn(t *catalog.Table, name string) (int, bool) {
@@ -198,20 +267,27 @@ func visibleColumn(t *catalog.Table, name string) (int, bool) {
 }
 
 // indexColumn checks one key column.
-func (e *Env) indexColumn(t *catalog.Table, k *ast.IndexElem, constraint bool) (catalog.IndexColumn, error) {
+func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem, constraint bool) (catalog.IndexColumn, error) {
 	var c catalog.IndexColumn
-	switch {
-	case k.X != nil:
-		return c, pgerr.Unsupported("indexes on expressions are not supported").At(k.Pos)
-	case k.Hash:
-		return c, pgerr.Unsupported("hash-distributed keys are not supported").At(k.Pos)
+	name := k.Column
+	if ref, ok := k.X.(*ast.ColumnRef); ok && !ref.Star {
+		name = ref.Column
+	} else if k.X != nil {
+		col, err := e.expressionColumn(ctx, t, k.X)
+		if err != nil {
+			return c, err
+		}
+		name = col.Name
 	}
-	ord, ok := visibleColumn(t, k.Column)
+	ord, ok := t.ColumnByName(name)
+	if ok && t.Columns[ord].Hidden {
+		ok = t.Columns[ord].Virtual && k.X != nil
+	}
 	if !ok {
 		if constraint {
-			return c, undefinedKeyColumn(k.Column, k.Pos)
+			return c, undefinedKeyColumn(name, k.Pos)
 		}
-		return c, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", k.Column).At(k.Pos)
+		return c, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(k.Pos)
 	}
 	col := &t.Columns[ord]
 	if err := checkCollation(k.Collate, col.Type, k.Pos); err != nil {

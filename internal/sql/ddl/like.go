@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -44,7 +45,7 @@ func (b *tableBuilder) like(ctx context.Context, l *ast.LikeClause) error {
 }
 
 func (b *tableBuilder) likeColumn(ctx context.Context, c *catalog.Column, has func(ast.LikeOption) bool) error {
-	def := &columnDef{col: catalog.Column{Name: c.Name, Type: c.Type, NotNull: c.NotNull}}
+	def := &columnDef{col: catalog.Column{Name: c.Name, Type: c.Type, Domain: c.Domain, NotNull: c.NotNull}}
 	if has(ast.LikeComments) {
 		def.col.Comment = c.Comment
 	}
@@ -60,6 +61,13 @@ func (b *tableBuilder) likeColumn(ctx context.Context, c *catalog.Column, has fu
 			return err
 		}
 		b.sequences = append(b.sequences, def.sequence)
+	}
+	if c.Generated != "" && has(ast.LikeGenerated) {
+		x, err := parser.ParseExpr(c.Generated)
+		if err != nil {
+			return err
+		}
+		def.generated = x
 	}
 	return b.addColumn(def)
 }
@@ -91,26 +99,46 @@ func (b *tableBuilder) likeIndex(src *catalog.Table, ix *catalog.Index, at ast.L
 	name := func(id catalog.ColumnID) string { return src.Columns[src.ColumnByID(id)].Name }
 	var keys []ast.IndexElem
 	for _, c := range ix.Columns {
-		k := ast.IndexElem{Loc: at, Column: name(c.Column), Dir: ast.DirAsc, Nulls: ast.NullsLast}
+		k := ast.IndexElem{Loc: at, Column: name(c.Column), Hash: len(keys) < ix.HashColumns && ix.Buckets == 0, Dir: ast.DirAsc, Nulls: ast.NullsLast}
 		if c.Desc {
 			k.Dir = ast.DirDesc
 		}
 		if c.NullsFirst {
 			k.Nulls = ast.NullsFirst
 		}
+		if col := &src.Columns[src.ColumnByID(c.Column)]; col.Virtual {
+			k.Column = ""
+			if k.X, _ = parser.ParseExpr(col.Generated); k.X == nil {
+				return
+			}
+		}
 		keys = append(keys, k)
+	}
+	var buckets ast.Expr
+	if ix.Buckets > 0 {
+		buckets = &ast.IntLit{Loc: at, Val: int64(ix.Buckets)}
+	}
+	var where ast.Expr
+	if !ix.Total() {
+		where, _ = parser.ParseExpr(ix.Where)
 	}
 	stored := make([]ast.Name, len(ix.Stored))
 	for i, id := range ix.Stored {
 		stored[i] = name(id)
 	}
 	if ix.Constraint {
-		k := &ast.Constraint{Loc: at, Kind: ast.ConstrUnique, Keys: keys, Include: stored}
+		k := &ast.Constraint{
+			Loc: at, Kind: ast.ConstrUnique, Keys: keys, Include: stored, NullsNotDistinct: ix.NullsNotDistinct,
+			Sharded: ix.Buckets > 0, Buckets: buckets,
+		}
 		if ix.Primary {
 			k.Kind = ast.ConstrPrimaryKey
 		}
 		b.constraints = append(b.constraints, pendingConstraint{Constraint: k})
 		return
 	}
-	b.indexes = append(b.indexes, pendingIndex{loc: at, unique: ix.Unique, keys: keys, stored: slices.Clip(stored)})
+	b.indexes = append(b.indexes, pendingIndex{
+		loc: at, unique: ix.Unique, keys: keys, stored: slices.Clip(stored), where: where,
+		nullsNotDistinct: ix.NullsNotDistinct, sharded: ix.Buckets > 0, buckets: buckets,
+	})
 }

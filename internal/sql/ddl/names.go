@@ -186,7 +186,11 @@ func columnsPart(cols []string) string {
 func (e *Env) describe(ctx context.Context, t *catalog.Table) string {
 	kind := map[catalog.Kind]string{
 		catalog.KindTable: "table", catalog.KindView: "view", catalog.KindSequence: "sequence",
+		catalog.KindType: "type",
 	}[t.Kind]
+	if t.Materialized() {
+		kind = "materialized view"
+	}
 	return kind + " " + e.displayName(ctx, t)
 }
 

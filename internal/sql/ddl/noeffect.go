@@ -26,6 +26,7 @@ var (
 	noTablespace     = noEffect{"TABLESPACE", "there is only pg_default"}
 	noStatistics     = noEffect{"SET STATISTICS", "statistics are kept automatically"}
 	noColumnStorage  = noEffect{"SET STORAGE and SET COMPRESSION", "values are stored in the row"}
+	noVirtual        = noEffect{"VIRTUAL", "generated columns are stored"}
 	noFamily         = noEffect{"FAMILY", "all columns are in one family"}
 	noReplicaIdent   = noEffect{"REPLICA IDENTITY", "changes always carry the primary key"}
 	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8 and has no connection limit"}

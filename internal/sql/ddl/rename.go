@@ -64,6 +64,10 @@ func (a *alteration) renameConstraint(ctx context.Context, c *ast.AlterCmd) erro
 			return a.put(ctx)
 		}
 	}
+	if i := a.t.ForeignKeyByName(c.Name); i >= 0 {
+		a.t.ForeignKeys[i].Name = c.NewName
+		return a.put(ctx)
+	}
 	for i := range a.t.Indexes {
 		ix := &a.t.Indexes[i]
 		if !ix.Constraint || ix.ConstraintName != c.Name {
@@ -109,6 +113,9 @@ func (a *alteration) renameColumn(ctx context.Context, c *ast.AlterCmd) error {
 			return true
 		})
 		k.Expr = ast.Format(x)
+	}
+	if err := renameInDerived(a.t, col.ID, c.Name, c.NewName); err != nil {
+		return err
 	}
 	col.Name = c.NewName
 	return a.put(ctx)
@@ -192,7 +199,7 @@ func (a *alteration) viewsOf(ctx context.Context) ([]*catalog.Table, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(all, func(v *catalog.Table) bool {
-		return v.Kind != catalog.KindView || !slices.Contains(v.View.Uses, a.t.ID)
+		return v.View == nil || !slices.Contains(v.View.Uses, a.t.ID)
 	}), nil
 }
 

@@ -41,7 +41,7 @@ func reservedSchema(name string, pos int) error {
 		return pgerr.New(pgerr.ReservedName, "unacceptable schema name \"%s\"", name).
 			WithDetail("The prefix \"pg_\" is reserved for system schemas.").At(pos)
 	}
-	if name == "information_schema" {
+	if name == "information_schema" || name == "lichen_internal" {
 		return pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", name).At(pos)
 	}
 	return nil
@@ -73,6 +73,9 @@ func (e *Env) lockSchema(ctx context.Context, name string) (*catalog.Schema, err
 
 // alterObject is ALTER SCHEMA, and ALTER of kinds that are not there.
 func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
+	if st.Kind == ast.ObjType {
+		return e.renameType(ctx, st)
+	}
 	if st.Kind != ast.ObjSchema {
 		return pgerr.Unsupported("ALTER %s is not supported", st.Kind).At(st.Pos)
 	}

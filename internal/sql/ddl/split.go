@@ -95,6 +95,12 @@ func (e *Env) Tablets(x *rowcodec.Index, into ast.Expr) ([][]byte, error) {
 		span.Start = table.Start
 	}
 	out := [][]byte{span.Start, span.End}
+	if x.HashColumns() > 0 {
+		for i := 1; i < n && i < x.Buckets(); i++ {
+			out = append(out, x.AppendBucket(nil, i*x.Buckets()/n))
+		}
+		return out, nil
+	}
 	first := x.Key[0]
 	name := x.Table.Columns[first.Ord].Name
 	var last []byte
@@ -205,7 +211,12 @@ func (e *Env) splitKeys(ctx context.Context, x *rowcodec.Index, rows *ast.Select
 			}
 			key := slices.Clone(x.Prefix())
 			for j, d := range b.Row(i) {
-				key = x.AppendKeyDatum(key, j, d)
+				if key = x.AppendKeyDatum(key, j, d); j == x.HashColumns()-1 {
+					key = x.InsertBucket(key)
+				}
+			}
+			if len(b.Row(i)) < x.HashColumns() {
+				return pgerr.New(pgerr.InvalidParameterValue, "a hash-partitioned key is split at values of all its hash columns")
 			}
 			if len(key) > rowcodec.MaxKeySize {
 				return pgerr.New(pgerr.ProgramLimitExceeded, "a key to split at is longer than %d bytes", rowcodec.MaxKeySize)

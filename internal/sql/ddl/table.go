@@ -73,6 +73,7 @@ type tableBuilder struct {
 	indexes     []pendingIndex
 	sequences   []*catalog.Table
 	splits      []pendingSplit
+	generated   []pendingGenerated
 }
 
 type pendingConstraint struct {
@@ -163,6 +164,9 @@ func (b *tableBuilder) addColumn(def *columnDef) error {
 	if err := appendColumn(b.t, &def.col, def.pos); err != nil {
 		return err
 	}
+	if def.generated != nil {
+		b.generated = append(b.generated, pendingGenerated{def.col.Name, def.generated})
+	}
 	for _, c := range def.constraints {
 		b.constraints = append(b.constraints, pendingConstraint{Constraint: c, column: def.col.Name})
 	}
@@ -233,10 +237,19 @@ func removeRowID(t *catalog.Table) {
 
 // create completes the definition and stores the table.
 func (b *tableBuilder) create(ctx context.Context) error {
+	for _, g := range b.generated {
+		if err := b.e.generate(ctx, b.t, g); err != nil {
+			return err
+		}
+	}
 	if err := b.primaryKey(ctx); err != nil {
 		return err
 	}
+	isKey := func(c pendingConstraint) bool { return c.Kind == ast.ConstrForeignKey }
 	for _, c := range b.constraints {
+		if isKey(c) {
+			continue
+		}
 		if err := b.constraint(ctx, c); err != nil {
 			return err
 		}
@@ -247,6 +260,14 @@ func (b *tableBuilder) create(ctx context.Context) error {
 			return err
 		}
 		if err := b.addIndex(ctx, ix); err != nil {
+			return err
+		}
+	}
+	for _, c := range b.constraints {
+		if !isKey(c) {
+			continue
+		}
+		if err := b.constraint(ctx, c); err != nil { // it may need the table's own keys
 			return err
 		}
 	}
@@ -318,12 +339,12 @@ func (b *tableBuilder) constraint(ctx context.Context, c pendingConstraint) erro
 	switch c.Kind {
 	case ast.ConstrCheck:
 		return b.e.addCheck(ctx, b.t, c)
-	case ast.ConstrUnique:
+	case ast.ConstrUnique, ast.ConstrExclude:
 		ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, c)
 		if err != nil {
 			return err
 		}
-		if c.Name == "" && b.covered(&ix) {
+		if c.Name == "" && c.Kind == ast.ConstrUnique && b.covered(&ix) {
 			return nil // PostgreSQL too makes one index for a repeated constraint
 		}
 		if err := b.addIndex(ctx, ix); err != nil {
@@ -331,6 +352,9 @@ func (b *tableBuilder) constraint(ctx context.Context, c pendingConstraint) erro
 		}
 		b.splitLater(&ix, c)
 		return nil
+	case ast.ConstrForeignKey:
+		_, _, err := b.e.addForeignKey(ctx, b.t, b.schema.Name, c)
+		return err
 	}
 	return unsupportedConstraint(c.Constraint)
 }
@@ -338,7 +362,7 @@ func (b *tableBuilder) constraint(ctx context.Context, c pendingConstraint) erro
 // covered reports whether a constraint on the same columns is there already.
 func (b *tableBuilder) covered(ix *catalog.Index) bool {
 	return slices.ContainsFunc(b.t.Indexes, func(o catalog.Index) bool {
-		return o.Constraint && slices.Equal(o.Columns, ix.Columns) && slices.Equal(o.Stored, ix.Stored)
+		return o.Constraint && !o.Exclusion && o.NullsNotDistinct == ix.NullsNotDistinct && slices.Equal(o.Columns, ix.Columns) && slices.Equal(o.Stored, ix.Stored)
 	})
 }
 

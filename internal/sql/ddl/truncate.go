@@ -10,16 +10,11 @@ import (
 
 // truncate is TRUNCATE: the tables get fresh, empty indexes.
 func (e *Env) truncate(ctx context.Context, st *ast.Truncate) error {
-	done := map[catalog.ID]bool{}
-	for i := range st.Tables {
-		t, err := e.lockTable(ctx, st.Tables[i].Name)
-		if err != nil {
-			return err
-		}
-		if done[t.ID] {
-			continue
-		}
-		done[t.ID] = true
+	tables, err := e.truncated(ctx, st)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
 		if err := e.truncateTable(ctx, t.Clone()); err != nil {
 			return err
 		}
@@ -35,6 +30,50 @@ func (e *Env) truncate(ctx context.Context, st *ast.Truncate) error {
 		}
 	}
 	return nil
+}
+
+// truncated locks the tables to truncate: with CASCADE also those that refer to
+// them.
+func (e *Env) truncated(ctx context.Context, st *ast.Truncate) ([]*catalog.Table, error) {
+	var tables []*catalog.Table
+	in := map[catalog.ID]bool{}
+	for i := range st.Tables {
+		t, err := e.lockTable(ctx, st.Tables[i].Name)
+		if err != nil {
+			return nil, err
+		}
+		if t.Materialized() {
+			return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", t.Name)
+		}
+		if !in[t.ID] {
+			in[t.ID] = true
+			tables = append(tables, t)
+		}
+	}
+	for i := 0; i < len(tables); i++ {
+		t := tables[i]
+		for _, r := range t.References {
+			if in[r.Table] {
+				continue
+			}
+			from, err := e.Coll.TableByID(ctx, r.Table)
+			if err != nil {
+				return nil, err
+			}
+			if !st.Cascade {
+				return nil, pgerr.Unsupported("cannot truncate a table referenced in a foreign key constraint").
+					WithDetail("Table \"%s\" references \"%s\".", from.Name, t.Name).
+					WithHint("Truncate table \"%s\" at the same time, or use TRUNCATE ... CASCADE.", from.Name)
+			}
+			if from, err = e.lockByID(ctx, r.Table); err != nil {
+				return nil, err
+			}
+			e.skip(pgerr.SuccessfulCompletion, "truncate cascades to table \"%s\"", from.Name)
+			in[from.ID] = true
+			tables = append(tables, from)
+		}
+	}
+	return tables, nil
 }
 
 func (e *Env) truncateTable(ctx context.Context, t *catalog.Table) error {

@@ -141,12 +141,6 @@ func (e *Env) checkZones(ctx context.Context, obj *KeyObject, spans []zone.Span)
 		}
 		return pgerr.New(pgerr.InvalidParameterValue, "the zone configuration%s would not be valid: %v", where, err)
 	}
-	for _, z := range append([]zone.Span{{Start: obj.Span.Start}}, set.Spans()...) {
-		c, _ := set.At(z.Start)
-		if c.Voters() != *c.NumReplicas {
-			return pgerr.Unsupported("replicas that do not vote are not supported: num_voters must equal num_replicas")
-		}
-	}
 	return nil
 }
 

@@ -19,6 +19,7 @@ type compiler struct {
 	depth   int
 	// closers free what operators and expressions keep for a whole execution.
 	closers []func()
+	profile *Profile // of EXPLAIN ANALYZE, else nil
 }
 
 // onClose registers what to do when an execution ends.

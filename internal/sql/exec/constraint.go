@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -14,10 +15,14 @@ import (
 // maxDetailField is how many bytes of a value PostgreSQL shows of a failing row.
 const maxDetailField = 64
 
+// exclusionViolation is 23P01.
+const exclusionViolation pgerr.Code = "23P01"
+
 // check is a compiled CHECK constraint.
 type check struct {
-	name string
-	cond evalFn
+	name   string
+	domain string // whose constraint it is, "" for one of the table
+	cond   evalFn
 }
 
 func (c *compiler) checks(list []plan.CheckExpr, s scope) ([]check, error) {
@@ -27,7 +32,7 @@ func (c *compiler) checks(list []plan.CheckExpr, s scope) ([]check, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = check{k.Name, cond}
+		out[i] = check{k.Name, k.Domain, cond}
 	}
 	return out, nil
 }
@@ -40,9 +45,12 @@ func (w *TableWriter) runChecks(list []check, input, row Row) error {
 			return err
 		}
 		if !d.IsNull() && !d.Bool() {
+			if list[i].domain != "" {
+				return builtin.DomainError(list[i].domain, list[i].name)
+			}
 			e := pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", w.table.Name, list[i].name)
 			e.Detail = w.failingRow(row)
-			e.Table, e.Constraint = w.table.Name, list[i].name
+			e.Schema, e.Table, e.Constraint = w.schema, w.table.Name, list[i].name
 			return e
 		}
 	}
@@ -53,7 +61,7 @@ func (w *TableWriter) notNullError(ord int, row Row) error {
 	col := w.table.Columns[ord].Name
 	e := pgerr.New(pgerr.NotNullViolation, "null value in column %q of relation %q violates not-null constraint", col, w.table.Name)
 	e.Detail = w.failingRow(row)
-	e.Table, e.Column = w.table.Name, col
+	e.Schema, e.Table, e.Column = w.schema, w.table.Name, col
 	return e
 }
 
@@ -112,8 +120,15 @@ func (w *TableWriter) keyDetail(x *rowcodec.Index, row Row) string {
 
 func (w *TableWriter) duplicateError(x *rowcodec.Index, row Row) error {
 	name := constraintName(x.Desc)
+	if x.Desc.Exclusion {
+		e := pgerr.New(exclusionViolation, "conflicting key value violates exclusion constraint %q", name)
+		key := w.keyDetail(x, row)
+		e.Detail = key + " conflicts with existing k" + key[1:] + "."
+		e.Schema, e.Table, e.Constraint = w.schema, w.table.Name, name
+		return e
+	}
 	e := pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint %q", name)
 	e.Detail = w.keyDetail(x, row) + " already exists."
-	e.Table, e.Constraint = w.table.Name, name
+	e.Schema, e.Table, e.Constraint = w.schema, w.table.Name, name
 	return e
 }

@@ -109,6 +109,9 @@ func (w *withOp) affected() int64 {
 
 // asModifier returns op if it writes, nil otherwise.
 func asModifier(op operator) modifier {
+	if m, ok := op.(*measuredOp); ok {
+		op = m.operator
+	}
 	m, ok := op.(modifier)
 	if !ok {
 		return nil

@@ -25,6 +25,9 @@ type dml struct {
 	hasReturn bool
 	rows      int64 // affected
 	text      scratch
+	// refs are the foreign keys of the table, referrers those that refer to it.
+	refs      []*keyWatch
+	referrers []*keyWatch
 }
 
 func (d *dml) affected() int64 { return d.rows }
@@ -34,6 +37,7 @@ func (d *dml) open() error {
 		return errReadOnly(d.name)
 	}
 	d.rows = 0
+	d.forget()
 	d.writer.SetFormat(d.run.format())
 	return d.src.start()
 }
@@ -151,6 +155,13 @@ func (c *compiler) update(n *plan.Update) (operator, error) {
 	u.combined = make(Row, len(all))
 	u.oldRow = make(Row, len(n.Table.Columns))
 	u.claim = newRowClaim(c, n.Input, u.writer, claimStrength(n))
+	u.writer.schema, u.writer.always = n.Schema, !u.claim.locked
+	if err := c.derive(u.writer, n.Derived); err != nil {
+		return nil, err
+	}
+	if err := c.watches(&u.dml, n.References, n.Referrers); err != nil {
+		return nil, err
+	}
 	return u, c.returning(&u.dml, n.Returning, all)
 }
 
@@ -162,10 +173,8 @@ func claimStrength(n *plan.Update) kvpb.Strength {
 			continue
 		}
 		for _, k := range n.Table.Indexes[i].Columns {
-			for _, set := range n.Set {
-				if n.Table.Columns[set.Ord].ID == k.Column {
-					return kvpb.LockUpdate
-				}
+			if ord := n.Table.ColumnByID(k.Column); n.New[ord] != n.Old[ord] {
+				return kvpb.LockUpdate
 			}
 		}
 	}
@@ -189,6 +198,12 @@ func (u *updateOp) step(in Row, b *Batch) error {
 		}
 		row[u.set[i].ord] = v
 	}
+	if err := u.writer.computeOld(u.oldRow); err != nil {
+		return err
+	}
+	if err := u.writer.compute(row); err != nil {
+		return err
+	}
 	if err := u.writer.CheckNotNull(row); err != nil {
 		return err
 	}
@@ -196,6 +211,9 @@ func (u *updateOp) step(in Row, b *Batch) error {
 		return err
 	}
 	if err := u.writer.Update(u.run.ctx, u.run.txn, u.oldRow, row); err != nil {
+		return err
+	}
+	if err := u.wrote(u.oldRow, row); err != nil {
 		return err
 	}
 	return u.emit(u.combined, b)
@@ -224,6 +242,12 @@ func (c *compiler) delete(n *plan.Delete) (operator, error) {
 	}
 	d.oldRow = make(Row, len(n.Table.Columns))
 	d.claim = newRowClaim(c, n.Input, d.writer, kvpb.LockUpdate)
+	if err := c.derive(d.writer, n.Derived); err != nil {
+		return nil, err
+	}
+	if err := c.watches(&d.dml, nil, n.Referrers); err != nil {
+		return nil, err
+	}
 	return d, c.returning(&d.dml, n.Returning, s)
 }
 
@@ -234,7 +258,13 @@ func (d *deleteOp) step(in Row, b *Batch) error {
 	if ok, err := d.claim.take(d.oldRow); !ok {
 		return err
 	}
+	if err := d.writer.computeOld(d.oldRow); err != nil {
+		return err
+	}
 	if err := d.writer.Delete(d.run.ctx, d.run.txn, d.oldRow); err != nil {
+		return err
+	}
+	if err := d.gone(d.oldRow, nil); err != nil {
 		return err
 	}
 	return d.emit(in, b)

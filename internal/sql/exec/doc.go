@@ -9,8 +9,9 @@
 // rows move), compiler (plan nodes to operators, expressions to closures:
 // expr*.go), scan.go with spans.go, join_index.go with lookup.go and lock.go
 // (reading and locking; many keys and ranges go into one request), writer.go
-// (TableWriter, through which every row is written), insert.go and dml.go, and
-// one file per relational operator.
+// (TableWriter, through which every row is written), insert.go, dml.go
+// and merge.go, derive.go (what is computed from rows), foreignkey.go, afterqueue.go
+// and referring.go (foreign keys), and one file per relational operator.
 //
 // A Program is compiled once for a prepared statement and run many times:
 // operators keep their buffers, so that a point read or write allocates nothing
@@ -29,18 +30,33 @@
 //
 //  1. Rows that an operator returns stay intact until it is asked for more
 //     (the fakes in fake_test.go overwrite every buffer that they lend out).
+//
 //  2. All memory that grows with the number of rows is reserved from Env.Mem
 //     first, and everything is given back at Close (the test harness checks after
 //     every statement; TestMemoryLimit).
+//
 //  3. Every loop over rows calls kv, which looks at the context, or run.tick or
 //     run.canceled (TestCancel).
+//
 //  4. A row is written only under a lock on its primary key, and a unique key is
 //     taken only under a lock on it (TableWriter; rowClaim for rows read
 //     without one).
+//
 //  5. A row that changed after the statement's snapshot is looked at again in
 //     its newest version, with all conditions of the scan that found it, or the
 //     statement fails with a retry error (rowLocker.recheck, rowClaim.take).
+//
 //  6. A point read or update allocates nothing (TestPointAllocations).
+//
+//  7. What a statement leaves to its end, checks of foreign keys and referential
+//     actions, is done before its last row is handed out (Program.settle), or at the
+//     commit if it was deferred (CheckDeferred). A key that a row refers to is held
+//     with a key-share lock in the referenced index (afterQueue.verify); a key that
+//     goes was locked for update before anybody looks for rows that refer to it, so
+//     of two transactions on both sides one waits for the other.
+//
+//  8. Generated columns, expressions and predicates of indexes are computed in one
+//     place, for all rows that are written (TableWriter.compute, Deriver).
 //
 // Concurrency: a Program, and everything it consists of, belongs to one
 // goroutine; plans are only read.

@@ -27,6 +27,11 @@ type Env struct {
 	Copy RowSource
 	// ReadOnly makes writes and row locks fail with 25006.
 	ReadOnly bool
+	// Constraints says when deferrable constraints are checked; nil: at once.
+	Constraints ConstraintMode
+
+	after *afterQueue   // of the statement that a cascade belongs to
+	keys  *referredKeys // whose referring rows a cascade changes
 }
 
 // RowSource yields rows one at a time.
@@ -65,6 +70,7 @@ type run struct {
 	txn    Txn
 	bctx   *builtin.Context
 	params []types.Datum
+	after  *afterQueue
 	// outer holds the values of columns of enclosing rows: what apply joins and
 	// correlated subqueries set before they open their inner plan.
 	outer []types.Datum

@@ -52,6 +52,7 @@ func (c *compiler) caseExpr(e *plan.Case, s scope) (evalFn, error) {
 	if err != nil {
 		return nil, err
 	}
+	operandElse := e.OperandElse
 	return func(row Row) (types.Datum, error) {
 		if operand != nil {
 			d, err := operand(row)
@@ -69,7 +70,10 @@ func (c *compiler) caseExpr(e *plan.Case, s scope) (evalFn, error) {
 				return results[i](row)
 			}
 		}
-		if other == nil {
+		switch {
+		case operandElse:
+			return r.operand[slot], nil
+		case other == nil:
 			return types.Null, nil
 		}
 		return other(row)

@@ -162,8 +162,12 @@ func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner scope) (eva
 	if err != nil {
 		return nil, err
 	}
+	eqs, err := c.binaries(e.Eqs, e.Left, e.Cmps)
+	if err != nil {
+		return nil, err
+	}
 	q := &quantifier{
-		p: p, left: left, right: right, ops: ops, all: e.Kind == plan.AllSubquery, not: e.Not,
+		p: p, left: left, right: right, ops: ops, eqs: eqs, all: e.Kind == plan.AllSubquery, not: e.Not,
 		anyField: len(ops) > 1 && e.OpName == "<>",
 		vals:     make([]types.Datum, len(left)), cmps: make([]types.Datum, len(left)),
 	}
@@ -179,6 +183,7 @@ type quantifier struct {
 	p           *subplan
 	left, right []evalFn
 	ops         []binaryFn
+	eqs         []binaryFn // an ordering of rows: equality of all fields but the last
 	all, not    bool
 	anyField    bool // rows differ if one field does (<>), else all must match
 	vals, cmps  []types.Datum
@@ -349,6 +354,9 @@ func (q *quantifier) combine(next func() (Row, error)) (types.Datum, error) {
 
 // compare compares the left side with one row.
 func (q *quantifier) compare(vals Row) (types.Datum, error) {
+	if len(q.eqs) > 0 {
+		return q.compareOrder(vals)
+	}
 	null := false
 	for i, op := range q.ops {
 		d, err := op(q.vals[i], vals[i])
@@ -365,4 +373,20 @@ func (q *quantifier) compare(vals Row) (types.Datum, error) {
 		return types.Null, nil
 	}
 	return types.NewBool(!q.anyField), nil
+}
+
+// compareOrder compares the left side with one row in the order of their
+// fields: the first that differ decide.
+func (q *quantifier) compareOrder(vals Row) (types.Datum, error) {
+	for i, eq := range q.eqs {
+		d, err := eq(q.vals[i], vals[i])
+		if err != nil || d.IsNull() {
+			return types.Null, err
+		}
+		if !d.Bool() {
+			return q.ops[i](q.vals[i], vals[i])
+		}
+	}
+	last := len(q.ops) - 1
+	return q.ops[last](q.vals[last], vals[last])
 }

@@ -64,6 +64,10 @@ func (t *fakeTxn) BeginStatement() {
 	}
 }
 
+func (t *fakeTxn) BeginCheck()                   { t.BeginStatement() }
+func (t *fakeTxn) EndCheck()                     {}
+func (t *fakeTxn) Freshen(context.Context) error { return nil }
+
 func (t *fakeTxn) Isolation() kvpb.Isolation { return t.iso }
 
 func (s *fakeStore) at(key string, ts int) (v fakeVersion, ok bool) {

@@ -19,6 +19,11 @@ type groupOp struct {
 	scalar  bool
 	ordered bool
 	order   rowOrdering // over the key values
+	// Grouping sets: for each, whether it includes a key. The set's number
+	// follows the keys in vals and in the table then.
+	sets      [][]bool
+	groupings [][]int // positions of keys
+	input     Row     // sets: the keys of the row at hand
 
 	table  keyTable
 	groups rowStore // key values of each group
@@ -67,6 +72,10 @@ func (c *compiler) groupBy(n *plan.GroupBy) (operator, error) {
 		return nil, err
 	}
 	ts := colTypes(cols, g.keys)
+	g.useSets(n)
+	if g.sets != nil {
+		ts = append(ts, types.Int4)
+	}
 	g.vals, g.table = make(Row, len(ts)), newKeyTable(ts)
 	all := make([]int, len(ts))
 	for i := range all {
@@ -215,7 +224,7 @@ func (g *groupOp) open() error {
 	g.release()
 	g.acc.Init(g.run.env.Mem)
 	g.table.open(g.run)
-	g.groups.open(g.run, len(g.keys))
+	g.groups.open(g.run, len(g.vals))
 	g.key.open(g.run, len(g.keys))
 	g.filled, g.pos, g.inGroup, g.drained = false, 0, false, false
 	return g.src.start()
@@ -258,7 +267,7 @@ func (g *groupOp) next(b *Batch) error {
 	}
 	for ; g.pos < len(g.states) && !b.full(); g.pos++ {
 		row := b.add()
-		copy(row, g.groups.rows[g.pos])
+		copy(row, g.groups.rows[g.pos][:len(g.keys)])
 		if err := g.results(row, g.states[g.pos]); err != nil {
 			return err
 		}
@@ -275,11 +284,17 @@ func (g *groupOp) results(row Row, sts []aggState) error {
 		}
 		row[len(g.keys)+i] = d
 	}
+	for i, keys := range g.groupings {
+		row[len(g.keys)+len(sts)+i] = g.groupingOf(keys)
+	}
 	return nil
 }
 
 // fill reads the whole input into the hash table.
 func (g *groupOp) fill() error {
+	if err := g.emptySets(); err != nil {
+		return err
+	}
 	for {
 		row, err := g.src.row(BatchRows)
 		if err != nil {
@@ -289,25 +304,44 @@ func (g *groupOp) fill() error {
 			g.src.stop()
 			return nil
 		}
-		copySlots(g.vals, row, g.keys)
-		k, added, err := g.table.put(g.vals)
+		if g.sets != nil {
+			err = g.addToSets(row)
+		} else {
+			copySlots(g.vals, row, g.keys)
+			err = g.addToGroup(row)
+		}
 		if err != nil {
 			return err
 		}
-		if added {
-			if _, err := g.groups.add(g.vals); err != nil {
-				return err
-			}
-			sts, err := g.newStates()
-			if err != nil {
-				return err
-			}
-			g.states = append(g.states, sts)
-		}
-		if err := g.addRow(g.states[k], row); err != nil {
-			return err
-		}
 	}
+}
+
+// addToGroup adds a row to the group of the key in vals.
+func (g *groupOp) addToGroup(row Row) error {
+	sts, err := g.group()
+	if err != nil {
+		return err
+	}
+	return g.addRow(sts, row)
+}
+
+// group returns the aggregates of the group of the key in vals.
+func (g *groupOp) group() ([]aggState, error) {
+	k, added, err := g.table.put(g.vals)
+	if err != nil {
+		return nil, err
+	}
+	if added {
+		if _, err := g.groups.add(g.vals); err != nil {
+			return nil, err
+		}
+		sts, err := g.newStates()
+		if err != nil {
+			return nil, err
+		}
+		g.states = append(g.states, sts)
+	}
+	return g.states[k], nil
 }
 
 func (g *groupOp) addRow(sts []aggState, row Row) error {

@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 
+	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -25,8 +26,11 @@ type conflict struct {
 	arbiters []int // positions in writer.indexes
 	all      bool  // DO NOTHING without target
 	update   bool
-	set      []setter
-	where    predFn
+	// soft says that a row that is there keeps its keys: rows that refer to it need
+	// not wait for it, nor it for them.
+	soft  bool
+	set   []setter
+	where predFn
 	// pkDec reads the primary key from the entry of a unique secondary index,
 	// by position in writer.indexes; rowDec the row from the primary entry.
 	pkDec   []*rowcodec.Decoder
@@ -45,6 +49,13 @@ func (c *compiler) insert(n *plan.Insert) (operator, error) {
 	if ins.writer, err = NewTableWriter(n.Table); err != nil {
 		return nil, err
 	}
+	ins.writer.schema = n.Schema
+	if err := c.derive(ins.writer, n.Derived); err != nil {
+		return nil, err
+	}
+	if err := c.watches(&ins.dml, n.References, n.Referrers); err != nil {
+		return nil, err
+	}
 	stored := s
 	if n.OnConflict != nil {
 		if n.OnConflict.Update {
@@ -56,7 +67,7 @@ func (c *compiler) insert(n *plan.Insert) (operator, error) {
 		if ins.conflict, err = c.conflict(n, ins, stored); err != nil {
 			return nil, err
 		}
-		ins.blind = n.Upsert && n.OnConflict.Update && len(n.Table.Indexes) == 1 && replacesAll(n)
+		ins.blind = n.Upsert && n.Derived == nil && n.OnConflict.Update && len(n.Table.Indexes) == 1 && replacesAll(n)
 	}
 	if ins.checks, err = c.checks(n.Checks, stored); err != nil {
 		return nil, err
@@ -85,6 +96,7 @@ func replacesAll(n *plan.Insert) bool {
 func (c *compiler) conflict(n *plan.Insert, ins *insertOp, s scope) (*conflict, error) {
 	oc := n.OnConflict
 	k := &conflict{update: oc.Update, all: len(oc.Arbiters) == 0}
+	k.soft = len(n.Table.References) > 0 && keepsKeys(n)
 	w := ins.writer
 	k.pkDec = make([]*rowcodec.Decoder, len(w.indexes))
 	pk := keyOrds(w.indexes[0].Index)
@@ -113,6 +125,39 @@ func (c *compiler) conflict(n *plan.Insert, ins *insertOp, s scope) (*conflict, 
 	return k, err
 }
 
+// keepsKeys reports whether ON CONFLICT leaves the unique keys of a row as they are.
+func keepsKeys(n *plan.Insert) bool {
+	for i := range n.Table.Indexes {
+		if !n.Table.Indexes[i].Unique {
+			continue
+		}
+		for _, c := range n.Table.Indexes[i].Columns {
+			ord := n.Table.ColumnByID(c.Column)
+			if n.OnConflict.Update && n.Table.Columns[ord].Generated != "" {
+				return false
+			}
+			for _, s := range n.OnConflict.Set {
+				if s.Ord == ord {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// lockArbiter locks the key of a proposed row: as one that is inserted, or changed if
+// it is there and stays.
+func (ins *insertOp) lockArbiter(key []byte) (kv.LockResult, error) {
+	if ins.conflict.soft {
+		res, err := ins.run.txn.Lock(ins.run.ctx, key, kvpb.LockNoKeyUpdate, kvpb.WaitBlock)
+		if err != nil || res.Found {
+			return res, err
+		}
+	}
+	return ins.run.txn.Lock(ins.run.ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
+}
+
 func isArbiter(list []*catalog.Index, ix *catalog.Index) bool {
 	for _, a := range list {
 		if a.ID == ix.ID {
@@ -126,6 +171,9 @@ func (ins *insertOp) next(b *Batch) error { return ins.loop(b, ins.step) }
 
 func (ins *insertOp) step(in Row, b *Batch) error {
 	row := in[:len(ins.writer.table.Columns)]
+	if err := ins.writer.compute(row); err != nil {
+		return err
+	}
 	visible := in
 	if ins.combined != nil {
 		// The stored row, unless there is a conflict, is the proposed one.
@@ -146,8 +194,14 @@ func (ins *insertOp) step(in Row, b *Batch) error {
 		if err := ins.writer.Upsert(txn, row); err != nil {
 			return err
 		}
+		if err := ins.wrote(nil, row); err != nil {
+			return err
+		}
 	case ins.conflict == nil:
 		if err := ins.writer.Insert(ctx, txn, row); err != nil {
+			return err
+		}
+		if err := ins.wrote(nil, row); err != nil {
 			return err
 		}
 	default:
@@ -168,10 +222,10 @@ func (ins *insertOp) insertOrUpdate(row Row) (bool, error) {
 	}
 	for _, i := range k.arbiters {
 		x := &w.indexes[i]
-		if !x.UniqueKeyComplete(row) {
+		if !x.in || !x.UniqueKeyComplete(row) {
 			continue
 		}
-		res, err := ins.run.txn.Lock(ins.run.ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock)
+		res, err := ins.lockArbiter(x.key)
 		if err != nil {
 			return false, err
 		}
@@ -186,7 +240,7 @@ func (ins *insertOp) insertOrUpdate(row Row) (bool, error) {
 	// Unique indexes that are no arbiters still forbid duplicates.
 	for i := range w.indexes {
 		x := &w.indexes[i]
-		if k.isArbiter(i) || !x.UniqueKeyComplete(row) {
+		if k.isArbiter(i) || !x.in || !x.UniqueKeyComplete(row) {
 			continue
 		}
 		res, err := ins.run.txn.Lock(ins.run.ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock)
@@ -197,7 +251,10 @@ func (ins *insertOp) insertOrUpdate(row Row) (bool, error) {
 			return false, w.duplicateError(x.Index, row)
 		}
 	}
-	return true, w.putAll(ins.run.txn, row)
+	if err := w.putAll(ins.run.txn, row); err != nil {
+		return false, err
+	}
+	return true, ins.wrote(nil, row)
 }
 
 func (k *conflict) isArbiter(i int) bool {
@@ -225,7 +282,7 @@ func (ins *insertOp) updateExisting(i int, value []byte, self bool) (bool, error
 		if err != nil {
 			return false, err
 		}
-		res, err := ins.run.txn.Lock(ins.run.ctx, pk, kvpb.LockUpdate, kvpb.WaitBlock)
+		res, err := ins.lockArbiter(pk)
 		if err != nil {
 			return false, err
 		}
@@ -262,11 +319,20 @@ func (ins *insertOp) applySet(stored, old Row) (bool, error) {
 		stored[s.ord] = v
 	}
 	w := ins.writer
+	if err := w.computeOld(old); err != nil {
+		return false, err
+	}
+	if err := w.compute(stored); err != nil {
+		return false, err
+	}
 	if err := w.CheckNotNull(stored); err != nil {
 		return false, err
 	}
 	if err := w.runChecks(ins.checks, ins.combined, stored); err != nil {
 		return false, err
 	}
-	return true, w.Update(ins.run.ctx, ins.run.txn, old, stored)
+	if err := w.Update(ins.run.ctx, ins.run.txn, old, stored); err != nil {
+		return false, err
+	}
+	return true, ins.wrote(old, stored)
 }

@@ -93,6 +93,15 @@ func (c *compiler) node(n plan.Node) (operator, error) {
 		return nil, err
 	}
 	defer c.leave()
+	op, err := c.bare(n)
+	if c.profile != nil && err == nil {
+		op = c.profile.measure(n, op)
+	}
+	return op, err
+}
+
+// bare compiles a node to an operator that nothing measures.
+func (c *compiler) bare(n plan.Node) (operator, error) {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return c.scan(n)
@@ -142,6 +151,10 @@ func (c *compiler) relational(n plan.Node) (operator, error) {
 		return c.cteScan(n)
 	case *plan.LockRows:
 		return c.lockRows(n)
+	case *plan.Merge:
+		return c.merge(n)
+	case *plan.ReferringRows:
+		return c.referringRows(n)
 	case *plan.CopyRows:
 		return c.copyRows(n)
 	}
@@ -249,7 +262,8 @@ func (a *scratch) datum(d types.Datum) (types.Datum, error) {
 		if _, _, small := d.SmallDecimal(); small {
 			return d, nil
 		}
-	case types.ArrayFamily, types.RecordFamily, types.IntervalFamily:
+	case types.ArrayFamily, types.RecordFamily, types.IntervalFamily, types.EnumFamily, types.InetFamily, types.MACFamily,
+		types.BitFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily:
 	default:
 		return d, nil
 	}

@@ -28,6 +28,8 @@ type Program struct {
 	holding bool
 	heldPos int
 	noCtx   builtin.Context
+	after   afterQueue
+	settled bool // what the statement left to its end is done
 }
 
 // Compile turns a prepared statement into a program. Statements that are not
@@ -40,8 +42,12 @@ func Compile(p *plan.Prepared) (*Program, error) {
 // CompileNode compiles a plan whose rows consist of the given columns, which
 // its root produces; nil means the root's own.
 func CompileNode(root plan.Node, columns []plan.Column) (*Program, error) {
+	return compileNode(root, columns, nil)
+}
+
+func compileNode(root plan.Node, columns []plan.Column, p *Profile) (*Program, error) {
 	pr := &Program{}
-	c := &compiler{run: &pr.run, outer: map[plan.ColID]int{}, ctes: map[int]*cteState{}}
+	c := &compiler{run: &pr.run, outer: map[plan.ColID]int{}, ctes: map[int]*cteState{}, profile: p}
 	src, s, err := c.input(root)
 	if err != nil {
 		return nil, err
@@ -69,7 +75,7 @@ func CompileNode(root plan.Node, columns []plan.Column) (*Program, error) {
 // Open starts an execution. The caller calls Close, also after an error.
 func (p *Program) Open(env *Env) error {
 	must.True(!p.open, "exec: program opened twice")
-	p.open, p.holding, p.heldPos = true, false, 0
+	p.open, p.holding, p.heldPos, p.settled = true, false, 0, false
 	r := &p.run
 	r.env, r.ctx, r.txn, r.params = env, env.Ctx, env.Txn, env.Params
 	if r.ctx == nil {
@@ -79,6 +85,10 @@ func (p *Program) Open(env *Env) error {
 		r.bctx = &p.noCtx
 	}
 	r.epoch++
+	if r.after = env.after; r.after == nil {
+		p.after.reset(r)
+		r.after = &p.after
+	}
 	return p.root.start()
 }
 
@@ -101,6 +111,9 @@ func (p *Program) fetch(max int) (*Batch, error) {
 	in := &p.root.batch
 	if p.root.done {
 		in.clear()
+		if err := p.settle(); err != nil {
+			return nil, err
+		}
 	}
 	if p.out == nil {
 		return in, nil
@@ -110,6 +123,16 @@ func (p *Program) fetch(max int) (*Batch, error) {
 		copySlots(p.result.add(), in.Row(i), p.out)
 	}
 	return &p.result, nil
+}
+
+// settle does what the statement left to its end. A cascade leaves it to the
+// statement that it belongs to.
+func (p *Program) settle() error {
+	if p.settled || p.run.after != &p.after {
+		return nil
+	}
+	p.settled = true
+	return p.after.drain()
 }
 
 // nextHeld runs a writing statement to its end, then hands out its rows.
@@ -165,6 +188,8 @@ func (p *Program) Close() {
 	p.held.close()
 	p.result.release()
 	r := &p.run
+	p.after.reset(r)
+	r.after = nil
 	clear(r.outer)
 	clear(r.operand)
 	r.env, r.ctx, r.txn, r.params, r.bctx = nil, nil, nil, nil, nil

@@ -187,7 +187,8 @@ func (a *arena) copyDatum(d types.Datum, acc *quota.Account) (types.Datum, error
 			return d, nil
 		}
 		return a.copyEncoded(d, acc)
-	case types.ArrayFamily, types.RecordFamily, types.IntervalFamily:
+	case types.ArrayFamily, types.RecordFamily, types.IntervalFamily, types.EnumFamily, types.InetFamily, types.MACFamily,
+		types.BitFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily:
 		return a.copyEncoded(d, acc)
 	default:
 		return d, nil

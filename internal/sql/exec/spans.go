@@ -15,12 +15,13 @@ const maxSpans = 1 << 20
 
 // spanSet evaluates the spans of a scan to ranges of keys, in index order.
 type spanSet struct {
-	x     *rowcodec.Index
-	all   bool // no spans in the plan: the whole index
-	exprs []spanExprs
-	buf   []byte
-	list  []keySpan
-	end   []byte // scratch
+	x      *rowcodec.Index
+	all    bool // no spans in the plan: the whole index
+	exprs  []spanExprs
+	buf    []byte
+	list   []keySpan
+	end    []byte // scratch
+	hashed []byte // a key with its bucket
 	// levels[i] is the key built so far while column i takes its alternatives.
 	levels [][]byte
 }
@@ -78,6 +79,9 @@ func (c *compiler) spans(n *plan.Scan, x *rowcodec.Index) (*spanSet, error) {
 		if len(e.eq)+max(len(e.lo), len(e.hi)) > len(x.Key) {
 			return nil, pgerr.New(pgerr.InternalError, "span of %d columns on index %q", len(e.eq)+len(e.lo), n.Index.Name)
 		}
+		if len(e.eq) < x.HashColumns() && x.Desc.Buckets == 0 {
+			return nil, pgerr.New(pgerr.InternalError, "span of %d columns on index %q, which hashes %d", len(e.eq), n.Index.Name, x.HashColumns())
+		}
 		e.point = x.Unique() && len(e.eq) == x.Declared && p.Lo == nil && p.Hi == nil
 		s.exprs = append(s.exprs, e)
 	}
@@ -105,7 +109,16 @@ func (s *spanSet) eval() error {
 		return nil
 	}
 	for i := range s.exprs {
-		if err := s.product(&s.exprs[i], 0, s.x.Prefix(), false); err != nil {
+		e := &s.exprs[i]
+		if len(e.eq) < s.x.HashColumns() { // in each bucket
+			for b := range s.x.Buckets() {
+				if err := s.product(e, 0, s.x.AppendBucket(nil, b), false); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if err := s.product(e, 0, s.x.Prefix(), false); err != nil {
 			return err
 		}
 	}
@@ -117,8 +130,12 @@ func (s *spanSet) eval() error {
 
 // product extends prefix by every alternative for key column i, and so on.
 func (s *spanSet) product(e *spanExprs, i int, prefix []byte, hasNull bool) error {
+	if h := s.x.HashColumns(); h > 0 && i == h {
+		s.hashed = s.x.InsertBucket(append(s.hashed[:0], prefix...))
+		prefix = s.hashed
+	}
 	if i == len(e.eq) {
-		if e.point && !(hasNull && !s.x.Primary()) {
+		if e.point && !(hasNull && !s.x.Primary() && !s.x.Desc.NullsNotDistinct) {
 			return s.addPoint(prefix)
 		}
 		return s.addRange(e, i, prefix)

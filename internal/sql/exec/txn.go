@@ -24,4 +24,15 @@ type Txn interface {
 	Put(key, value []byte) error
 	Delete(key []byte) error
 	Isolation() kvpb.Isolation
+	// BeginStatement starts a part of the statement that sees what was written
+	// before it.
+	BeginStatement()
+	// BeginCheck does that for reads that also see what others have committed up to
+	// now, whatever the isolation level, until EndCheck. Nothing may be written in
+	// between.
+	BeginCheck()
+	EndCheck()
+	// Freshen moves the snapshot of the transaction to now, or returns a retry error
+	// if what it has read has changed.
+	Freshen(ctx context.Context) error
 }

@@ -25,6 +25,8 @@ type windowOp struct {
 	groups  []int    // first rows of the peer groups
 	pos     int
 	atEnd   bool
+	framed  bool // the frames' offsets are known
+	rng     rangeEnds
 }
 
 // windowFunc is a compiled window function.
@@ -35,7 +37,9 @@ type windowFunc struct {
 	frame      plan.Frame
 	start, end evalFn // offsets
 	from, to   int64  // their values
-	text       arena
+	// fromBy and toBy are the values of RANGE's.
+	fromBy, toBy types.Datum
+	text         arena
 }
 
 func (c *compiler) window(n *plan.Window) (operator, error) {
@@ -51,6 +55,9 @@ func (c *compiler) window(n *plan.Window) (operator, error) {
 	}
 	w.partition = ascending(pos, colTypes(cols, pos))
 	if w.order, err = c.ordering(n.OrderBy, cols); err != nil {
+		return nil, err
+	}
+	if err := c.rangeEnds(n, w, cols); err != nil {
 		return nil, err
 	}
 	for i := range n.Funcs {
@@ -72,9 +79,6 @@ func (c *compiler) windowFunc(n *plan.WindowCall, s scope, cols []plan.Column) (
 	if f.end, err = c.optional(n.Frame.End.Offset, nil); err != nil {
 		return f, err
 	}
-	if n.Frame.Mode == plan.FrameRange && (f.start != nil || f.end != nil) {
-		return f, pgerr.Unsupported("RANGE with an offset is not supported")
-	}
 	if n.Agg != nil {
 		a, err := c.aggCall(&plan.Agg{Fn: n.Agg, Args: n.Args, Filter: n.Filter}, s, cols)
 		f.agg, f.compute = &a, windowAggregate
@@ -92,36 +96,8 @@ func (w *windowOp) open() error {
 	w.rows.open(w.run, w.width)
 	w.ahead.open(w.run, w.width)
 	w.results.open(w.run, len(w.funcs))
-	w.pos, w.atEnd = 0, false
-	for i := range w.funcs {
-		if err := w.funcs[i].openFrame(); err != nil {
-			return err
-		}
-	}
+	w.pos, w.atEnd, w.framed = 0, false, false
 	return w.src.start()
-}
-
-func (f *windowFunc) openFrame() error {
-	for _, b := range []struct {
-		fn   evalFn
-		dst  *int64
-		what string
-	}{{f.start, &f.from, "starting"}, {f.end, &f.to, "ending"}} {
-		if b.fn == nil {
-			continue
-		}
-		d, err := b.fn(nil)
-		if err != nil {
-			return err
-		}
-		if d.IsNull() {
-			return pgerr.New(pgerr.NullValueNotAllowed, "frame %s offset must not be null", b.what)
-		}
-		if *b.dst = d.Int(); *b.dst < 0 {
-			return pgerr.New("22013", "frame %s offset must not be negative", b.what)
-		}
-	}
-	return nil
 }
 
 func (w *windowOp) close() {
@@ -184,6 +160,14 @@ func (w *windowOp) fill() error {
 // compute runs all functions over the partition.
 func (w *windowOp) compute() error {
 	n := w.rows.len()
+	if n > 0 && !w.framed {
+		for i := range w.funcs {
+			if err := w.funcs[i].openFrame(); err != nil {
+				return err
+			}
+		}
+		w.framed = true
+	}
 	w.peers, w.groups = w.peers[:0], w.groups[:0]
 	for i, row := range w.rows.rows {
 		if i == 0 || w.order.compare(w.rows.rows[i-1], row) != 0 {
@@ -241,46 +225,6 @@ func (w *windowOp) group(i int) int {
 	return g
 }
 
-// frameOf returns the rows [lo, hi) of row i's frame.
-func (w *windowOp) frameOf(f *windowFunc, i int) (lo, hi int) {
-	lo = w.edge(f, i, f.frame.Start.Kind, f.from, false)
-	hi = w.edge(f, i, f.frame.End.Kind, f.to, true)
-	return lo, max(lo, hi)
-}
-
-// edge returns one end of a frame: its first row, or with end the row after its
-// last.
-func (w *windowOp) edge(f *windowFunc, i int, kind plan.FrameBoundKind, offset int64, end bool) int {
-	n := w.rows.len()
-	off := int(min(offset, int64(n)+1))
-	switch kind {
-	case plan.UnboundedPreceding:
-		return 0
-	case plan.UnboundedFollowing:
-		return n
-	case plan.OffsetPreceding:
-		off = -off
-	case plan.CurrentRow:
-		off = 0
-	}
-	if f.frame.Mode == plan.FrameRows {
-		if end {
-			off++
-		}
-		return min(n, max(0, i+off))
-	}
-	if f.frame.Mode == plan.FrameRange {
-		if end {
-			return w.peerEnd(i)
-		}
-		return w.peers[i]
-	}
-	if end {
-		off++
-	}
-	return w.groupStart(w.group(i) + off)
-}
-
 // windowAggregate computes an aggregate over each row's frame. While frames keep
 // their start and only grow, rows are added to one accumulator.
 func windowAggregate(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
@@ -289,18 +233,45 @@ func windowAggregate(w *windowOp, f *windowFunc, out func(int, types.Datum) erro
 		return err
 	}
 	defer st.close()
+	if f.frame.Exclusion != plan.ExcludeNothing {
+		return windowAggregateExcluding(w, f, &st, out)
+	}
 	from, to := 0, 0 // what st holds
 	for i := range w.rows.rows {
-		lo, hi := w.frameOf(f, i)
+		lo, hi, err := w.frameOf(f, i)
+		if err != nil {
+			return err
+		}
 		if lo != from || hi < to {
 			st.acc.Reset()
 			from, to = lo, lo
 		}
-		for ; to < hi; to++ {
-			if err := f.agg.add(w.run, &w.results.acc, &st, w.rows.rows[to]); err != nil {
-				return err
-			}
-			if err := w.run.tick(); err != nil {
+		if err := w.accumulate(f, &st, to, hi); err != nil {
+			return err
+		}
+		to = max(to, hi)
+		d, err := st.acc.Result(w.run.bctx)
+		if err != nil {
+			return err
+		}
+		if err := out(i, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windowAggregateExcluding computes every row's aggregate anew, as the frames
+// leave out rows.
+func windowAggregateExcluding(w *windowOp, f *windowFunc, st *aggState, out func(int, types.Datum) error) error {
+	for i := range w.rows.rows {
+		parts, err := w.segments(f, i)
+		if err != nil {
+			return err
+		}
+		st.acc.Reset()
+		for _, p := range parts {
+			if err := w.accumulate(f, st, p.lo, p.hi); err != nil {
 				return err
 			}
 		}
@@ -309,6 +280,19 @@ func windowAggregate(w *windowOp, f *windowFunc, out func(int, types.Datum) erro
 			return err
 		}
 		if err := out(i, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accumulate adds the rows [lo, hi) to an aggregate.
+func (w *windowOp) accumulate(f *windowFunc, st *aggState, lo, hi int) error {
+	for ; lo < hi; lo++ {
+		if err := f.agg.add(w.run, &w.results.acc, st, w.rows.rows[lo]); err != nil {
+			return err
+		}
+		if err := w.run.tick(); err != nil {
 			return err
 		}
 	}

@@ -104,18 +104,26 @@ func shifted(w *windowOp, f *windowFunc, sign int64, out func(int, types.Datum) 
 	return nil
 }
 
-// ofFrame yields the first argument at a row of the frame, NULL if pick finds
-// none.
-func ofFrame(w *windowOp, f *windowFunc, out func(int, types.Datum) error, pick func(i, lo, hi int) (int, error)) error {
+// ofFrame yields the first argument at a row of the frame: the one that pick
+// returns for the number of rows in it, counted from 0; NULL if there is no such
+// row.
+func ofFrame(w *windowOp, f *windowFunc, out func(int, types.Datum) error, pick func(i, n int) (int, error)) error {
 	for i := range w.rows.rows {
-		lo, hi := w.frameOf(f, i)
-		at, err := pick(i, lo, hi)
+		parts, err := w.segments(f, i)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for _, p := range parts {
+			n += max(p.hi-p.lo, 0)
+		}
+		k, err := pick(i, n)
 		if err != nil {
 			return err
 		}
 		v := types.Null
-		if at >= lo && at < hi {
-			if v, err = f.args[0](w.rows.rows[at]); err != nil {
+		if k >= 0 && k < n {
+			if v, err = f.args[0](w.rows.rows[rowAt(parts, k)]); err != nil {
 				return err
 			}
 		}
@@ -126,16 +134,28 @@ func ofFrame(w *windowOp, f *windowFunc, out func(int, types.Datum) error, pick 
 	return nil
 }
 
+// rowAt returns the k-th row of segments.
+func rowAt(parts [3]segment, k int) int {
+	for _, p := range parts {
+		n := max(p.hi-p.lo, 0)
+		if k < n {
+			return p.lo + k
+		}
+		k -= n
+	}
+	return -1
+}
+
 func firstValue(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
-	return ofFrame(w, f, out, func(_, lo, _ int) (int, error) { return lo, nil })
+	return ofFrame(w, f, out, func(_, _ int) (int, error) { return 0, nil })
 }
 
 func lastValue(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
-	return ofFrame(w, f, out, func(_, _, hi int) (int, error) { return hi - 1, nil })
+	return ofFrame(w, f, out, func(_, n int) (int, error) { return n - 1, nil })
 }
 
 func nthValue(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
-	return ofFrame(w, f, out, func(i, lo, hi int) (int, error) {
+	return ofFrame(w, f, out, func(i, n int) (int, error) {
 		d, err := f.args[1](w.rows.rows[i])
 		if err != nil || d.IsNull() {
 			return -1, err
@@ -143,6 +163,6 @@ func nthValue(w *windowOp, f *windowFunc, out func(int, types.Datum) error) erro
 		if d.Int() <= 0 {
 			return 0, pgerr.New("22016", "argument of nth_value must be greater than zero")
 		}
-		return lo + int(min(d.Int()-1, int64(hi))), nil
+		return int(min(d.Int()-1, int64(n))), nil
 	})
 }

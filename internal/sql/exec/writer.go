@@ -21,6 +21,11 @@ type TableWriter struct {
 	indexes []writerIndex // the primary first
 	notNull []int
 	fc      *types.FormatContext
+	derived *derivation
+	// always makes Update write rows that do not change too, so that a statement that
+	// meets them again knows that it has been there.
+	always bool
+	schema string // name of the table's schema, for errors
 
 	changedCols []bool
 	value       []byte
@@ -32,7 +37,18 @@ type writerIndex struct {
 	*rowcodec.Index
 	key    []byte // of the new row
 	oldKey []byte
-	used   bool // in an update: the entry changes
+	used   bool   // in an update: the entry changes
+	cond   predFn // of a partial index
+	in     bool   // the new row has an entry
+	was    bool   // the old row has one
+}
+
+// has reports whether a row has an entry.
+func (x *writerIndex) has(row Row) (bool, error) {
+	if x.cond == nil {
+		return true, nil
+	}
+	return x.cond(row)
 }
 
 // NewTableWriter returns a writer of rows of t.
@@ -84,7 +100,7 @@ func (w *TableWriter) Insert(ctx context.Context, txn Txn, row Row) error {
 	}
 	for i := range w.indexes {
 		x := &w.indexes[i]
-		if !x.UniqueKeyComplete(row) {
+		if !x.in || !x.UniqueKeyComplete(row) {
 			continue
 		}
 		res, err := txn.Lock(ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock)
@@ -121,6 +137,12 @@ func (w *TableWriter) encodeKeys(row Row) error {
 	for i := range w.indexes {
 		x := &w.indexes[i]
 		var err error
+		if x.in, err = x.has(row); err != nil {
+			return err
+		}
+		if !x.in {
+			continue
+		}
 		if x.key, err = x.AppendKey(x.key[:0], row); err != nil {
 			return err
 		}
@@ -130,6 +152,9 @@ func (w *TableWriter) encodeKeys(row Row) error {
 
 func (w *TableWriter) putAll(txn Txn, row Row) error {
 	for i := range w.indexes {
+		if !w.indexes[i].in {
+			continue
+		}
 		if err := w.put(txn, &w.indexes[i], row); err != nil {
 			return err
 		}
@@ -156,7 +181,7 @@ func (w *TableWriter) Update(ctx context.Context, txn Txn, old, row Row) error {
 		w.changedCols[i] = row[i] != old[i]
 		any = any || w.changedCols[i]
 	}
-	if !any {
+	if !any && !w.always {
 		return nil
 	}
 	if err := w.encodeChanged(old, row); err != nil {
@@ -170,10 +195,13 @@ func (w *TableWriter) Update(ctx context.Context, txn Txn, old, row Row) error {
 		if !x.used {
 			continue
 		}
-		if !bytes.Equal(x.key, x.oldKey) {
+		if x.was && !(x.in && bytes.Equal(x.key, x.oldKey)) {
 			if err := txn.Delete(x.oldKey); err != nil {
 				return err
 			}
+		}
+		if !x.in {
+			continue
 		}
 		if err := w.put(txn, x, row); err != nil {
 			return err
@@ -187,10 +215,16 @@ func (w *TableWriter) encodeChanged(old, row Row) error {
 	changed := func(ord int) bool { return w.changedCols[ord] }
 	for i := range w.indexes {
 		x := &w.indexes[i]
-		if x.used = i == 0 || x.EntryChanged(changed); !x.used {
+		var err error
+		if x.in, err = x.has(row); err != nil {
+			return err
+		}
+		if x.was, err = x.has(old); err != nil {
+			return err
+		}
+		if x.used = i == 0 || x.in != x.was || x.in && x.EntryChanged(changed); !x.used {
 			continue
 		}
-		var err error
 		if x.key, err = x.AppendKey(x.key[:0], row); err != nil {
 			return err
 		}
@@ -206,15 +240,15 @@ func (w *TableWriter) encodeChanged(old, row Row) error {
 func (w *TableWriter) lockNewKeys(ctx context.Context, txn Txn, old, row Row) error {
 	for i := range w.indexes {
 		x := &w.indexes[i]
-		if !x.used || !x.Unique() || bytes.Equal(x.key, x.oldKey) {
+		if !x.used || !x.Unique() || x.in && x.was && bytes.Equal(x.key, x.oldKey) {
 			continue
 		}
-		if i > 0 && x.UniqueKeyComplete(old) {
+		if i > 0 && x.was && x.UniqueKeyComplete(old) {
 			if _, err := txn.Lock(ctx, x.oldKey, kvpb.LockUpdate, kvpb.WaitBlock); err != nil {
 				return err
 			}
 		}
-		if !x.UniqueKeyComplete(row) {
+		if !x.in || !x.UniqueKeyComplete(row) {
 			continue
 		}
 		res, err := txn.Lock(ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock)
@@ -235,6 +269,9 @@ func (w *TableWriter) Delete(ctx context.Context, txn Txn, row Row) error {
 	}
 	for i := range w.indexes {
 		x := &w.indexes[i]
+		if !x.in {
+			continue
+		}
 		if i > 0 && x.UniqueKeyComplete(row) {
 			if _, err := txn.Lock(ctx, x.key, kvpb.LockUpdate, kvpb.WaitBlock); err != nil {
 				return err

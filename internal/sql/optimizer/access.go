@@ -50,7 +50,10 @@ func (o *optimizer) accessPath(n *plan.Scan, w wanted) plan.Node {
 		if !o.on(RuleIndexes) && i > 0 {
 			break
 		}
-		if ix.WriteOnly || o.on(RuleIndexes) && n.Hint != nil && n.Hint.ID != ix.ID {
+		if !o.usable(n, ix, atoms) {
+			continue
+		}
+		if o.on(RuleIndexes) && n.Hint != nil && n.Hint.ID != ix.ID {
 			continue
 		}
 		p := o.path(n, ix, atoms, &st, outputs, w)
@@ -62,7 +65,27 @@ func (o *optimizer) accessPath(n *plan.Scan, w wanted) plan.Node {
 			best, found = p, true
 		}
 	}
+	if !found && best.c.index == nil { // what the hint names is of no use here
+		best = o.path(n, n.Table.Primary(), atoms, &st, outputs, w)
+	}
 	return o.build(n, &best, atoms, outputs)
+}
+
+// usable reports whether a scan may read through an index: it is complete and, if it
+// has entries for some rows only, the conditions leave no others.
+func (o *optimizer) usable(n *plan.Scan, ix *catalog.Index, atoms *atomList) bool {
+	if ix.WriteOnly {
+		return false
+	}
+	if ix.Total() {
+		return true
+	}
+	for i := range n.Predicates {
+		if n.Predicates[i].Index == ix.ID {
+			return plan.Implies(atoms.conjs, n.Predicates[i].Cond)
+		}
+	}
+	return false
 }
 
 // outputsOf is how many leading columns of a scan are needed above it.
@@ -75,6 +98,9 @@ func (o *optimizer) outputsOf(n *plan.Scan) int {
 	return len(n.Cols)
 }
 
+// partialSel is the assumed share of rows that a partial index has.
+const partialSel = 0.2
+
 // path costs reading the table through one index.
 func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *TableStats, outputs int, w wanted) path {
 	p := path{c: o.constrain(n, ix, atoms, st)}
@@ -82,6 +108,9 @@ func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *T
 	p.scanned = max(st.Rows*p.c.sel, 1)
 	if p.c.point {
 		p.scanned = min(p.c.keys, max(st.Rows, 1))
+	}
+	if !ix.Total() {
+		p.scanned = max(p.scanned*partialSel, 1)
 	}
 	sel, ops := 1.0, 0.0
 	for i, c := range atoms.conjs {
@@ -269,6 +298,9 @@ func (o *optimizer) indexJoin(n *plan.Scan, residual []plan.Expr) plan.Node {
 // scanOrder is the order of a scan's rows in terms of its columns.
 func scanOrder(n *plan.Scan, p *path) []plan.SortKey {
 	var out []plan.SortKey
+	if p.c.singles < p.c.index.HashColumns {
+		return nil // by bucket
+	}
 	for i, c := range p.c.key {
 		if i < p.c.singles {
 			continue // one value only
@@ -308,6 +340,7 @@ func indexOrder(n *plan.Scan, c *constrained, want []plan.SortKey) (ordered, rev
 
 func matchOrder(n *plan.Scan, c *constrained, want []plan.SortKey, reverse bool) bool {
 	next := c.singles
+	hashed := next < c.index.HashColumns // the entries come by bucket
 	for _, k := range want {
 		at := plan.FindCol(n.Cols, k.Col)
 		if at < 0 {
@@ -316,6 +349,9 @@ func matchOrder(n *plan.Scan, c *constrained, want []plan.SortKey, reverse bool)
 		col := &n.Table.Columns[n.Ords[at]]
 		if bound(c, n, col.ID) {
 			continue // one value only: any order will do
+		}
+		if hashed {
+			return false
 		}
 		if next >= len(c.key) {
 			return !c.index.Unique || unambiguous(n, c.index)

@@ -69,6 +69,11 @@ func (l *atomList) single(ord int) int {
 func column(n *plan.Scan, e plan.Expr) int {
 	r, ok := e.(*plan.ColRef)
 	if !ok {
+		for i := range n.Computed {
+			if plan.ExprEqual(n.Computed[i].Value, e) {
+				return n.Computed[i].Ord
+			}
+		}
 		return -1
 	}
 	if i := plan.FindCol(n.Cols, r.Col); i >= 0 {
@@ -256,6 +261,10 @@ type constrained struct {
 	any     bool
 }
 
+// maxVisited is the most buckets of a hash-sharded index that one range is looked
+// for in.
+const maxVisited = 256
+
 // constrain builds the span of an index from the filter.
 func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *TableStats) constrained {
 	c := constrained{index: ix, key: plan.KeyColumns(n.Table, ix), sel: 1, keys: 1}
@@ -282,6 +291,13 @@ func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *
 			c.singles++
 		}
 		nullable = nullable || a.kind == atomNull
+	}
+	if c.eqCols < ix.HashColumns {
+		// Only all of them tell the bucket: few buckets are all visited.
+		if ix.Buckets == 0 || ix.Buckets > maxVisited {
+			return constrained{index: ix, key: c.key, sel: 1, keys: 1}
+		}
+		c.keys *= float64(ix.Buckets)
 	}
 	c.any = c.eqCols > 0
 	if ix.Unique && c.eqCols == len(ix.Columns) && !nullable {

@@ -15,7 +15,7 @@ func (o *optimizer) eliminateDistinct(n plan.Node) plan.Node {
 			return n.Input
 		}
 	case *plan.GroupBy:
-		if len(n.Aggs) == 0 && !n.Scalar && uniqueOn(n.Input, n.Keys) {
+		if len(n.Aggs)+len(n.Groupings) == 0 && !n.Scalar && n.Sets == nil && uniqueOn(n.Input, n.Keys) {
 			p := &plan.Project{Input: n.Input}
 			p.Cols = n.Cols
 			for _, c := range n.Cols {
@@ -32,7 +32,7 @@ func uniqueOn(n plan.Node, keys []plan.ColID) bool {
 	switch n := n.(type) {
 	case *plan.Scan:
 		for i := range n.Table.Indexes {
-			if ix := &n.Table.Indexes[i]; ix.Unique && !ix.WriteOnly && keysCover(n, ix, keys) {
+			if ix := &n.Table.Indexes[i]; ix.Unique && ix.Total() && !ix.WriteOnly && keysCover(n, ix, keys) {
 				return true
 			}
 		}
@@ -54,7 +54,7 @@ func uniqueOn(n plan.Node, keys []plan.ColID) bool {
 		}
 		return uniqueOn(n.Input, below)
 	case *plan.GroupBy:
-		return n.Scalar || subset(n.Keys, keys)
+		return n.Scalar || n.Sets == nil && subset(n.Keys, keys)
 	case *plan.Distinct:
 		return subset(n.Keys, keys)
 	case *plan.Join:

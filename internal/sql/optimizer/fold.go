@@ -12,6 +12,14 @@ import (
 func (o *optimizer) fold(n plan.Node) plan.Node {
 	eachChild(n, o.fold)
 	plan.VisitExprs(n, func(e *plan.Expr) { *e = foldExpr(*e) })
+	if s, ok := n.(*plan.Scan); ok { // to be compared with what else is folded
+		for i := range s.Computed {
+			s.Computed[i].Value = foldExpr(s.Computed[i].Value)
+		}
+		for i := range s.Predicates {
+			s.Predicates[i].Cond = foldExpr(s.Predicates[i].Cond)
+		}
+	}
 	if j, ok := n.(*plan.Join); ok {
 		if d, isConst := constOf(j.On); isConst && d.IsTrue() {
 			j.On = nil

@@ -121,7 +121,7 @@ func pure(n plan.Node) bool {
 	ok := true
 	everyNode(n, func(n plan.Node) {
 		switch n.(type) {
-		case *plan.LockRows, *plan.Insert, *plan.Update, *plan.Delete:
+		case *plan.LockRows, *plan.Insert, *plan.Update, *plan.Delete, *plan.Merge:
 			ok = false
 		}
 		plan.VisitExprs(n, func(e *plan.Expr) { ok = ok && !volatileExpr(*e) })

@@ -41,7 +41,7 @@ func hashable(l, r plan.Expr) bool {
 		return false
 	}
 	switch lt.Family {
-	case types.RecordFamily, types.JSONFamily, types.ArrayFamily:
+	case types.RecordFamily, types.JSONFamily, types.ArrayFamily, types.RangeFamily, types.MultirangeFamily:
 		return false
 	}
 	return (lt.Oid == types.Bpchar.Oid) == (rt.Oid == types.Bpchar.Oid)

@@ -72,6 +72,9 @@ func (o *optimizer) rough(n plan.Node) float64 {
 		rows := st.Rows
 		atoms := o.atoms(n)
 		for i := range n.Table.Indexes {
+			if !o.usable(n, &n.Table.Indexes[i], atoms) {
+				continue
+			}
 			c := o.constrain(n, &n.Table.Indexes[i], atoms, &st)
 			if c.point {
 				rows = min(rows, c.keys)

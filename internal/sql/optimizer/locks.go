@@ -16,7 +16,7 @@ func (o *optimizer) pushLocks(n plan.Node) plan.Node {
 		}
 	case *plan.Update:
 		l := &plan.Locking{Strength: plan.ForNoKeyUpdate}
-		if changesKey(n.Table, n.Set) {
+		if changesKey(n) {
 			l.Strength = plan.ForUpdate
 		}
 		lockScan(n.Input, n.Table, l)
@@ -46,16 +46,15 @@ func lockScan(n plan.Node, t *catalog.Table, l *plan.Locking) bool {
 
 // changesKey reports whether an assignment touches a column of a unique key,
 // which other rows may refer to.
-func changesKey(t *catalog.Table, set []plan.SetCol) bool {
-	for i := range t.Indexes {
-		if !t.Indexes[i].Unique {
+func changesKey(n *plan.Update) bool {
+	for i := range n.Table.Indexes {
+		if !n.Table.Indexes[i].Unique {
 			continue
 		}
-		for _, c := range t.Indexes[i].Columns {
-			for _, s := range set {
-				if t.Columns[s.Ord].ID == c.Column {
-					return true
-				}
+		for _, c := range n.Table.Indexes[i].Columns {
+			// What changes has another identifier afterwards, generated columns too.
+			if ord := n.Table.ColumnByID(c.Column); n.New[ord] != n.Old[ord] {
+				return true
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 func (o *optimizer) minMax(n plan.Node) plan.Node {
 	eachChild(n, o.minMax)
 	g, ok := n.(*plan.GroupBy)
-	if !ok || !g.Scalar || len(g.Aggs) != 1 {
+	if !ok || !g.Scalar || len(g.Aggs) != 1 || len(g.Groupings) > 0 {
 		return n
 	}
 	a := &g.Aggs[0]
@@ -48,7 +48,7 @@ func (o *optimizer) orderedBy(n *plan.Scan, id plan.ColID) bool {
 	atoms := o.atoms(n)
 	for i := range n.Table.Indexes {
 		ix := &n.Table.Indexes[i]
-		if ix.WriteOnly {
+		if ix.HashColumns > 0 || !o.usable(n, ix, atoms) {
 			continue
 		}
 		for _, c := range plan.KeyColumns(n.Table, ix) {

@@ -276,6 +276,8 @@ func eachChild(n plan.Node, f func(plan.Node) plan.Node) {
 		n.Input = f(n.Input)
 	case *plan.Delete:
 		n.Input = f(n.Input)
+	case *plan.Merge:
+		n.Input = f(n.Input)
 	case *plan.Explain:
 		n.Input = f(n.Input)
 	case *plan.Copy:

@@ -66,7 +66,7 @@ func (o *optimizer) physicalRest(n plan.Node, w wanted) {
 	case *plan.CTEScan:
 		n.Rows = max(o.ctes[n.ID], 1)
 		n.Total = n.Rows * costTuple
-	case *plan.Insert, *plan.Update, *plan.Delete:
+	case *plan.Insert, *plan.Update, *plan.Delete, *plan.Merge:
 		eachChild(n, func(c plan.Node) plan.Node { return o.physical(c, wanted{}) })
 		in, p := n.Children()[0].Props(), n.Props()
 		p.Startup, p.Total = in.Startup, in.Total
@@ -338,13 +338,19 @@ func (o *optimizer) groupBy(n *plan.GroupBy) {
 	for _, k := range n.Keys {
 		w.order = append(w.order, plan.SortKey{Col: k})
 	}
-	if !o.on(RuleOrderedGroup) {
+	if !o.on(RuleOrderedGroup) || n.Sets != nil {
 		w.order = nil
 	}
 	n.Input = o.physical(n.Input, w)
 	in := n.Input.Props()
 	n.Ordered = len(n.Keys) > 0 && len(w.order) > 0 && grouped(in.Order, n.Keys, n.Input)
 	n.Rows = groups(in.Rows, len(n.Keys))
+	if n.Sets != nil {
+		n.Rows = 0
+		for _, set := range n.Sets {
+			n.Rows += groups(in.Rows, len(set))
+		}
+	}
 	if n.Ordered {
 		markOrdered(n.Input)
 	}

@@ -100,6 +100,8 @@ func (o *optimizer) pruneRest(n plan.Node, need colSet) plan.Node {
 		o.pruneDML(n, &n.Input, n.Old)
 	case *plan.Delete:
 		o.pruneDML(n, &n.Input, n.Old)
+	case *plan.Merge:
+		o.pruneDML(n, &n.Input, n.Old)
 	}
 	return n
 }
@@ -209,10 +211,14 @@ func (o *optimizer) pruneGroup(n *plan.GroupBy, need colSet) {
 			below.add(k.Col)
 		}
 	}
-	n.Cols = append([]plan.Column(nil), n.Cols[:len(n.Keys)]...)
-	for i := range n.Aggs {
-		n.Cols = append(n.Cols, n.Aggs[i].Out)
+	var groupings []plan.GroupingCall
+	for i := range n.Groupings {
+		if need.has(n.Groupings[i].Out.ID) {
+			groupings = append(groupings, n.Groupings[i])
+		}
 	}
+	n.Groupings = groupings
+	n.Cols = n.Outputs(n.Cols[:len(n.Keys)])
 	n.Input = o.prune(n.Input, below)
 }
 
@@ -253,6 +259,9 @@ func (o *optimizer) pruneWindow(n *plan.Window, below colSet) {
 	}
 	for _, k := range n.OrderBy {
 		below.add(k.Col)
+	}
+	if n.RangeKey != 0 {
+		below.add(n.RangeKey)
 	}
 	plan.VisitExprs(n, func(e *plan.Expr) { below.addRefs(*e) })
 	n.Input = o.prune(n.Input, below)

@@ -25,7 +25,7 @@ func (o *optimizer) push(n plan.Node, conds []plan.Expr) plan.Node {
 		return o.pushJoin(n, conds)
 	case *plan.GroupBy:
 		keys := n.Keys
-		if n.Scalar {
+		if n.Scalar || n.Sets != nil {
 			keys = nil
 		}
 		in, above := splitBy(conds, keys)

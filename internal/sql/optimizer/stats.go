@@ -58,7 +58,7 @@ func (s *TableStats) distinct(t *catalog.Table, ord int) float64 {
 	id := t.Columns[ord].ID
 	for i := range t.Indexes {
 		ix := &t.Indexes[i]
-		if ix.Unique && len(ix.Columns) == 1 && ix.Columns[0].Column == id {
+		if ix.Unique && ix.Total() && len(ix.Columns) == 1 && ix.Columns[0].Column == id {
 			return max(s.Rows, 1)
 		}
 	}

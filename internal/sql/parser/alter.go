@@ -90,6 +90,10 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 			p.advance()
 			return p.alterObject(loc, k)
 		}
+		if k == ast.ObjType {
+			p.advance()
+			return p.alterEnum(loc)
+		}
 		return p.skipStatement(loc, "ALTER "+k.String())
 	case kwSystem:
 		return p.skipStatement(loc, "ALTER SYSTEM")

@@ -195,16 +195,15 @@ func (p *parser) generated(c *ast.Constraint) {
 	}
 }
 
-// generatedExpr parses (x) STORED.
+// generatedExpr parses (x) STORED, or the dialect's VIRTUAL.
 func (p *parser) generatedExpr(c *ast.Constraint) {
 	c.Kind = ast.ConstrGenerated
 	p.expect('(')
 	c.X = p.expr()
 	p.expect(')')
-	if p.isWord("virtual") {
-		p.unsupported(p.pos(), "VIRTUAL generated columns")
+	if c.Virtual = p.acceptWord("virtual"); !c.Virtual {
+		p.expect(kwStored)
 	}
-	p.expect(kwStored)
 }
 
 // references parses REFERENCES table [(cols)] [MATCH ...] [ON ...].

@@ -107,6 +107,9 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 	case kwType:
 		p.advance()
 		return p.createType(loc)
+	case kwDomain:
+		p.advance()
+		return p.createDomain(loc)
 	case kwExtension:
 		p.advance()
 		return p.createExtension(loc)
@@ -324,7 +327,8 @@ func schemaElement(t token) bool {
 	return false
 }
 
-// createType parses CREATE TYPE after these words: enums; others have no tree.
+// createType parses CREATE TYPE after these words: enums and composite types;
+// others have no tree.
 func (p *parser) createType(loc ast.Loc) ast.Statement {
 	s := &ast.CreateEnum{Loc: loc}
 	s.IfNotExists = p.ifNotExists()
@@ -347,7 +351,8 @@ func (p *parser) createType(loc ast.Loc) ast.Statement {
 		if p.peek() == kwRange {
 			return p.skipStatement(loc, "CREATE TYPE AS RANGE")
 		}
-		return p.skipStatement(loc, "CREATE TYPE AS (composite)")
+		p.advance()
+		return p.compositeType(loc, s.Name)
 	case '(', ';', tokEOF:
 		return p.skipStatement(loc, "CREATE TYPE (base type)")
 	}

@@ -213,9 +213,9 @@ func (p *parser) indexHint(t *ast.TableRef) {
 
 // tableSample parses TABLESAMPLE.
 func (p *parser) tableSample() *ast.TableSample {
-	s := &ast.TableSample{Loc: p.loc()}
 	p.advance()
 	loc := p.loc()
+	s := &ast.TableSample{Loc: loc}
 	if !isFuncName(p.tok.kind) {
 		p.syntaxError()
 	}

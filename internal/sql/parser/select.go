@@ -385,10 +385,9 @@ func (p *parser) groupItem() ast.Expr {
 func (p *parser) windows() []*ast.WindowSpec {
 	var list []*ast.WindowSpec
 	for {
-		loc := p.loc()
 		name := p.colID()
 		p.expect(kwAs)
-		w := p.windowSpec(loc)
+		w := p.windowSpec(p.loc())
 		w.Name = name
 		list = append(list, w)
 		if !p.accept(',') {

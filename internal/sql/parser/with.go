@@ -97,8 +97,7 @@ func (p *parser) preparable() ast.Statement {
 	case p.tok.kind == kwDelete:
 		return p.delete(with)
 	case p.tok.kind == kwMerge:
-		p.unsupported(p.pos(), "MERGE")
-		return nil
+		return p.merge(with)
 	case p.isWord("upsert"):
 		return p.insert(with)
 	}

@@ -2,7 +2,10 @@ package pgcatalog
 
 import (
 	"strings"
+	"time"
 
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -36,16 +39,19 @@ func pgSettings(s *snapshot, w *writer) error {
 	return nil
 }
 
-// pgStatActivity lists the sessions of the node.
+// pgStatActivity lists the sessions of the cluster.
 func pgStatActivity(s *snapshot, w *writer) error {
-	if s.c.h.Activities == nil {
-		return nil
+	r, err := s.report(ReportRequest{Sessions: true})
+	if err != nil {
+		return err
 	}
 	dbs := map[string]uint32{}
 	for _, d := range s.databases {
 		dbs[d.Name] = d.Oid
 	}
-	for _, a := range s.c.h.Activities() {
+	waits := r.waitOf()
+	for i := range r.Sessions {
+		a := &r.Sessions[i]
 		w.oid("datid", dbs[a.Database])
 		w.str("datname", a.Database)
 		w.num("pid", int64(a.PID))
@@ -60,10 +66,15 @@ func pgStatActivity(s *snapshot, w *writer) error {
 		}
 		w.time("backend_start", a.Started)
 		w.time("xact_start", a.XactStart)
-		if a.State == "active" {
-			w.time("query_start", a.Since)
-		}
+		w.time("query_start", a.QueryStart)
 		w.time("state_change", a.Since)
+		if _, waiting := a.wait(waits); waiting {
+			w.str("wait_event_type", "Lock")
+			w.str("wait_event", "tuple")
+		} else if a.QueryID == "" {
+			w.str("wait_event_type", "Client")
+			w.str("wait_event", "ClientRead")
+		}
 		w.str("state", a.State)
 		w.str("query", a.Query)
 		w.str("backend_type", "client backend")
@@ -73,6 +84,9 @@ func pgStatActivity(s *snapshot, w *writer) error {
 }
 
 // pgStatUserTables lists the user's tables; activity is not counted.
+//
+// The views of all tables list no others: the catalog is not stored in tables that
+// could be read or written.
 func pgStatUserTables(s *snapshot, w *writer) error {
 	for _, t := range s.tables {
 		if t.Kind == catalog.KindTable {
@@ -100,9 +114,19 @@ func pgStatUserIndexes(s *snapshot, w *writer) error {
 	return nil
 }
 
-// pgLocks lists the locks on relations: those that transactions hold on what
-// they use, and those of DDL.
+// pgLocks lists the locks on relations that transactions of this node hold on what they
+// use, and those of DDL; row locks and advisory locks of the whole cluster.
 func pgLocks(s *snapshot, w *writer) error {
+	r, err := s.report(ReportRequest{Sessions: true, Locks: true})
+	if err != nil {
+		return err
+	}
+	pids := map[string]int32{}
+	for i := range r.Sessions {
+		if a := &r.Sessions[i]; !a.XactStart.IsZero() {
+			pids[catalogTxn(a.Txn)] = a.PID
+		}
+	}
 	for _, l := range s.c.h.Coll.Store().Locks() {
 		t := s.tableBy[l.ID]
 		if t == nil {
@@ -112,9 +136,113 @@ func pgLocks(s *snapshot, w *writer) error {
 		w.oid("database", s.db.Oid)
 		w.oid("relation", t.Oid)
 		w.str("virtualtransaction", l.Txn)
+		if pid, ok := pids[l.Txn]; ok {
+			w.num("pid", int64(pid))
+		}
 		w.str("mode", map[bool]string{true: "AccessExclusiveLock", false: "AccessShareLock"}[l.Exclusive])
 		w.flag("granted", l.Granted)
 		w.flag("fastpath", !l.Exclusive)
+		w.done()
+	}
+	s.keyLocks(r, w)
+	return nil
+}
+
+// tupleModes are the locks on tuples that PostgreSQL has for its row locks.
+var tupleModes = map[kvpb.Strength]string{
+	kvpb.LockKeyShare: "AccessShareLock", kvpb.LockShare: "RowShareLock",
+	kvpb.LockNoKeyUpdate: "ExclusiveLock", kvpb.LockUpdate: "AccessExclusiveLock",
+}
+
+// keyLocks lists the locks on rows of the current database, and advisory locks.
+func (s *snapshot) keyLocks(r *Report, w *writer) {
+	sessions, waits := r.byTxn(), r.waitOf()
+	for i := range r.Locks {
+		l := &r.Locks[i]
+		if db, pair, n, ok := keys.DecodeAdvisoryLock(l.Key); ok {
+			s.advisoryLock(w, catalog.ID(db), pair, n, l.Strength)
+		} else {
+			db, table, _, _, ok := keys.DecodeIndexPrefix(l.Key)
+			t := s.tableBy[catalog.ID(table)]
+			if !ok || t == nil || t.Database != catalog.ID(db) {
+				continue
+			}
+			w.str("locktype", "tuple")
+			w.oid("database", s.db.Oid)
+			w.oid("relation", t.Oid)
+			w.str("mode", tupleModes[l.Strength])
+		}
+		w.str("virtualtransaction", catalogTxn(l.Txn))
+		if a := sessions[l.Txn]; a != nil {
+			w.num("pid", int64(a.PID))
+		}
+		w.flag("granted", !l.Waiting)
+		w.flag("fastpath", false)
+		if x := waits[l.Txn]; l.Waiting && x != nil {
+			w.time("waitstart", x.Since)
+		}
+		w.done()
+	}
+}
+
+// advisoryLock sets the columns by which PostgreSQL shows an advisory lock: the two
+// halves of its number, and 1 for one 64-bit number or 2 for two 32-bit ones.
+func (s *snapshot) advisoryLock(w *writer, db catalog.ID, pair bool, n int64, strength kvpb.Strength) {
+	w.str("locktype", "advisory")
+	for _, d := range s.databases {
+		if d.ID == db {
+			w.oid("database", d.Oid)
+		}
+	}
+	w.oid("classid", uint32(n>>32))
+	w.oid("objid", uint32(n))
+	w.num("objsubid", map[bool]int64{false: 1, true: 2}[pair])
+	w.str("mode", map[bool]string{true: "ExclusiveLock", false: "ShareLock"}[strength == kvpb.LockUpdate])
+}
+
+// Cursor is a row of pg_cursors.
+type Cursor struct {
+	Name, Statement          string
+	Hold, Binary, Scrollable bool
+	Created                  time.Time
+}
+
+// pgCursors lists the session's cursors.
+func pgCursors(s *snapshot, w *writer) error {
+	if s.c.h.Cursors == nil {
+		return nil
+	}
+	for _, c := range s.c.h.Cursors() {
+		w.str("name", c.Name)
+		w.str("statement", c.Statement)
+		w.flag("is_holdable", c.Hold)
+		w.flag("is_binary", c.Binary)
+		w.flag("is_scrollable", c.Scrollable)
+		w.time("creation_time", c.Created)
+		w.done()
+	}
+	return nil
+}
+
+// PreparedStatement is a row of pg_prepared_statements.
+type PreparedStatement struct {
+	Name, Statement string
+	Prepared        time.Time
+	Params          []uint32
+	FromSQL         bool
+}
+
+// pgPreparedStatements lists the session's prepared statements. Plans are not counted.
+func pgPreparedStatements(s *snapshot, w *writer) error {
+	if s.c.h.Prepared == nil {
+		return nil
+	}
+	for _, p := range s.c.h.Prepared() {
+		w.str("name", p.Name)
+		w.str("statement", p.Statement)
+		w.time("prepare_time", p.Prepared)
+		w.set("parameter_types", oids(p.Params))
+		w.flag("from_sql", p.FromSQL)
 		w.done()
 	}
 	return nil

@@ -2,7 +2,6 @@ package pgcatalog
 
 import (
 	"context"
-	"time"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -10,16 +9,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
-
-// Activity is a session's row of pg_stat_activity.
-type Activity struct {
-	PID                             int32
-	User, Database                  string
-	Application, Remote             string
-	State, Query                    string
-	Started, Since, XactStart       time.Time
-	ApplicationClient, ClientMissed bool
-}
 
 // Host is the session that a Catalog works for.
 type Host struct {
@@ -30,8 +19,13 @@ type Host struct {
 	User string
 	// Setting returns the value of a configuration parameter.
 	Setting func(name string) (string, bool)
-	// Activities lists the node's sessions.
-	Activities func() []Activity
+	// Report asks the nodes of the cluster what goes on; nil if nothing is known.
+	Report func(ctx context.Context, req ReportRequest) (*Report, error)
+	// Warn sends the client a warning with the statement's end.
+	Warn func(*pgerr.Error)
+	// Cursors and Prepared list the session's own.
+	Cursors  func() []Cursor
+	Prepared func() []PreparedStatement
 	// SpanSize returns the bytes on disk of a key span.
 	SpanSize func(start, end []byte) (int64, error)
 }
@@ -59,9 +53,10 @@ func (c *Catalog) ctx() context.Context {
 	return context.Background()
 }
 
-// The oids of the only role and of what has fixed oids.
+// The oids of the roles and of what has fixed oids.
 const (
 	oidRoot           = 10
+	oidDatabaseOwner  = 6171
 	oidPgDefault      = 1663
 	oidPgGlobal       = 1664
 	oidHeap           = 2

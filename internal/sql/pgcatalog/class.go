@@ -7,7 +7,7 @@ import (
 
 // pgClass lists relations and indexes.
 func pgClass(s *snapshot, w *writer) error {
-	for _, t := range s.relations() {
+	for _, t := range append(s.relations(), s.composites()...) {
 		if w.wants("oid", t.Oid) {
 			s.classRow(w, t)
 		}
@@ -27,8 +27,11 @@ func (s *snapshot) classRow(w *writer, t *catalog.Table) {
 		w.oid("relam", oidHeap)
 	}
 	w.flag("relhasindex", len(visibleIndexes(t)) > 0)
+	w.flag("relispopulated", !t.Materialized() || !t.View.Unpopulated)
 	w.num("relchecks", int64(len(t.Checks)))
 	w.flag("relhasrules", kind == "v")
+	// PostgreSQL keeps foreign keys by triggers, and psql looks for them only there.
+	w.flag("relhastriggers", len(t.ForeignKeys)+len(t.References) > 0)
 	w.str("relreplident", map[bool]string{true: "d", false: "n"}[t.Kind == catalog.KindTable])
 	w.done()
 }
@@ -69,7 +72,7 @@ func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, ki
 
 // pgAttribute lists the columns of relations and indexes.
 func pgAttribute(s *snapshot, w *writer) error {
-	for _, t := range s.relations() {
+	for _, t := range append(s.relations(), s.composites()...) {
 		if w.wants("attrelid", t.Oid) {
 			for _, c := range visibleColumns(t) {
 				attributeRow(w, t.Oid, c.Attnum, c, c.NotNull)
@@ -104,7 +107,9 @@ func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull b
 	info := types.InfoOf(c.Type)
 	w.oid("attrelid", rel)
 	w.str("attname", c.Name)
-	w.oid("atttypid", c.Type.Oid)
+	if w.oid("atttypid", c.Type.Oid); c.Domain != nil {
+		w.oid("atttypid", c.Domain.Oid)
+	}
 	w.num("attstattarget", -1)
 	w.num("attlen", int64(info.Len))
 	w.num("attnum", int64(num))
@@ -126,6 +131,9 @@ func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull b
 		w.str("attidentity", string(c.Identity))
 	}
 	w.str("attgenerated", "")
+	if c.Generated != "" && !c.Virtual {
+		w.str("attgenerated", "s")
+	}
 	w.flag("attisdropped", false)
 	w.flag("attislocal", true)
 	w.num("attinhcount", 0)
@@ -135,7 +143,9 @@ func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull b
 
 // hasDefault reports whether pg_attrdef lists the column: those with an
 // expression that is not an identity's.
-func hasDefault(c *catalog.Column) bool { return c.Default != "" && c.Identity == 0 && !c.Hidden }
+func hasDefault(c *catalog.Column) bool {
+	return (c.Default != "" || c.Generated != "") && c.Identity == 0 && !c.Hidden
+}
 
 // collationOf returns the collation of a type's values, 0 for none.
 func collationOf(t *types.T) uint32 {
@@ -184,6 +194,12 @@ func pgNamespace(s *snapshot, w *writer) error {
 		w.oid("oid", x.Oid)
 		w.str("nspname", x.Name)
 		w.oid("nspowner", oidRoot)
+		if x.Owner == catalog.DatabaseOwnerRole {
+			w.oid("nspowner", oidDatabaseOwner)
+			w.set("nspacl", types.NewArray([]types.Datum{
+				types.NewString(x.Owner + "=UC/" + x.Owner), types.NewString("=U/" + x.Owner),
+			}))
+		}
 		w.done()
 	}
 	return nil
@@ -216,6 +232,23 @@ func pgViews(s *snapshot, w *writer) error {
 		w.str("schemaname", s.schemaName(t))
 		w.str("viewname", t.Name)
 		w.str("viewowner", t.Owner)
+		w.str("definition", s.viewText(t))
+		w.done()
+	}
+	return nil
+}
+
+// pgMatviews is the view of materialized views.
+func pgMatviews(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		if !t.Materialized() {
+			continue
+		}
+		w.str("schemaname", s.schemaName(t))
+		w.str("matviewname", t.Name)
+		w.str("matviewowner", t.Owner)
+		w.flag("hasindexes", len(visibleIndexes(t)) > 0)
+		w.flag("ispopulated", !t.View.Unpopulated)
 		w.str("definition", s.viewText(t))
 		w.done()
 	}

@@ -33,27 +33,41 @@ func pgDatabase(s *snapshot, w *writer) error {
 
 // pgAuthid lists the roles: there is one.
 func pgAuthid(_ *snapshot, w *writer) error {
-	roleColumns(w)
-	w.done()
+	for _, r := range roles {
+		r.columns(w)
+		w.done()
+	}
 	return nil
 }
 
-func roleColumns(w *writer) {
-	w.oid("oid", oidRoot)
-	w.str("rolname", catalog.RootUser)
+// role is a role that there always is.
+type role struct {
+	oid  uint32
+	name string
+	// all says that it may do everything; otherwise it can't even log in.
+	all bool
+}
+
+var roles = [...]role{{oidRoot, catalog.RootUser, true}, {oidDatabaseOwner, catalog.DatabaseOwnerRole, false}}
+
+func (r *role) columns(w *writer) {
+	w.oid("oid", r.oid)
+	w.str("rolname", r.name)
 	for _, c := range [...]string{
 		"rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin", "rolreplication", "rolbypassrls",
 	} {
-		w.flag(c, true)
+		w.flag(c, r.all || c == "rolinherit")
 	}
 	w.num("rolconnlimit", -1)
 }
 
 // pgRoles is the view of roles.
 func pgRoles(_ *snapshot, w *writer) error {
-	roleColumns(w)
-	w.str("rolpassword", "********")
-	w.done()
+	for _, r := range roles {
+		r.columns(w)
+		w.str("rolpassword", "********")
+		w.done()
+	}
 	return nil
 }
 

@@ -17,8 +17,11 @@ func pgConstraint(s *snapshot, w *writer) error {
 				continue
 			}
 			kind := "u"
-			if ix.Primary {
+			switch {
+			case ix.Primary:
 				kind = "p"
+			case ix.Exclusion:
+				kind = "x"
 			}
 			s.constraintCommon(w, t, ix.ConstraintOid, ix.ConstraintName, kind)
 			w.oid("conindid", ix.Oid)
@@ -44,10 +47,15 @@ func pgConstraint(s *snapshot, w *writer) error {
 			if len(key) > 0 {
 				w.set("conkey", ints(key))
 			}
+			if k.NotValid {
+				w.flag("convalidated", false)
+			}
 			w.str("conbin", s.exprText(k.Expr))
 			w.done()
 		}
+		s.foreignKeys(w, t)
 	}
+	s.domainConstraints(w)
 	return nil
 }
 
@@ -81,11 +89,18 @@ func (s *snapshot) constraintText(t *catalog.Table, oid uint32, pretty bool) (st
 	for i := range t.Checks {
 		if t.Checks[i].Oid == oid {
 			x := s.exprText(t.Checks[i].Expr)
-			if pretty {
-				return "CHECK (" + x + ")", true
+			valid := ""
+			if t.Checks[i].NotValid {
+				valid = " NOT VALID"
 			}
-			return "CHECK ((" + x + "))", true
+			if pretty {
+				return "CHECK (" + x + ")" + valid, true
+			}
+			return "CHECK ((" + x + "))" + valid, true
 		}
+	}
+	if k := t.ForeignKey(oid); k != nil {
+		return s.foreignKeyText(t, k), true
 	}
 	return "", false
 }
@@ -98,6 +113,16 @@ func keyConstraintText(t *catalog.Table, ix *catalog.Index) string {
 	word := "UNIQUE"
 	if ix.Primary {
 		word = "PRIMARY KEY"
+	}
+	if ix.NullsNotDistinct {
+		word += " NULLS NOT DISTINCT"
+	}
+	if ix.Exclusion {
+		text := "EXCLUDE USING btree (" + strings.Join(names, " WITH =, ") + " WITH =)" + includeText(t, ix)
+		if !ix.Total() {
+			text += " WHERE (" + parenthesised(ix.Where) + ")"
+		}
+		return text
 	}
 	return word + " (" + strings.Join(names, ", ") + ")" + includeText(t, ix)
 }

@@ -1,5 +1,6 @@
 // Package pgcatalog is the catalog as PostgreSQL shows it: the relations of
-// pg_catalog and information_schema, the names of reg* values, and the functions
+// pg_catalog and information_schema, and those of lichen_internal about sessions,
+// queries, transactions, locks and waits; the names of reg* values, and the functions
 // that print definitions.
 //
 // Above it: the session, which makes a Catalog and hands it to execution (as
@@ -10,7 +11,8 @@
 // Reading order: schema.go (the relations and their columns, read from
 // tables.txt), Catalog (catalog.go), snapshot.go (what a relation's rows are
 // made from), rows.go (how they are made), then the relations by area: class.go,
-// index.go, constraint.go, typ.go, proc.go, cluster.go, activity.go, infoschema
+// index.go, constraint.go, typ.go, proc.go, cluster.go, activity.go, report.go
+// (what the nodes tell of their sessions and locks) and internal.go, infoschema
 // files; print.go (definitions) and names.go.
 //
 // tables.txt lists the columns as PostgreSQL 15 has them; types.txt the input

@@ -25,7 +25,7 @@ func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err 
 		}
 		return c.visible(t, name), true, nil
 	case "type":
-		_, ok = types.ByOid(oid)
+		_, ok = c.TypeByOid(oid)
 		return ok, ok, nil
 	case "function":
 		ok = functionByOid(oid) != nil
@@ -41,11 +41,22 @@ func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err 
 	return true, true, nil // what is left lives in pg_catalog
 }
 
-// TypeByOid implements builtin.Catalog: all types are built in.
-func (c *Catalog) TypeByOid(oid uint32) (*types.T, bool) { return types.ByOid(oid) }
+// TypeByOid implements builtin.Catalog.
+func (c *Catalog) TypeByOid(oid uint32) (*types.T, bool) {
+	if t, ok := types.ByOid(oid); ok {
+		return t, true
+	}
+	t := c.h.Coll.PeekTypeByOid(c.ctx(), oid)
+	return t, t != nil
+}
 
 // UserByOid implements builtin.Catalog.
-func (c *Catalog) UserByOid(oid uint32) (string, bool) { return catalog.RootUser, oid == oidRoot }
+func (c *Catalog) UserByOid(oid uint32) (string, bool) {
+	if oid == oidDatabaseOwner {
+		return catalog.DatabaseOwnerRole, true
+	}
+	return catalog.RootUser, oid == oidRoot
+}
 
 // Description implements builtin.Catalog.
 func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool, error) {
@@ -77,7 +88,7 @@ func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool
 // ViewDef implements builtin.Catalog.
 func (c *Catalog) ViewDef(oid uint32, _ bool) (string, bool, error) {
 	t, ix := c.byOid(oid)
-	if t == nil || ix != nil || t.Kind != catalog.KindView {
+	if t == nil || ix != nil || t.View == nil {
 		return "", false, nil
 	}
 	s, err := c.snapshot(c.ctx())
@@ -108,7 +119,7 @@ func (c *Catalog) IndexDef(oid uint32, column int32, pretty bool) (string, bool,
 		}
 		rel = s.qualified(t)
 	}
-	return indexText(t, ix, rel), true, nil
+	return indexText(t, ix, rel, pretty), true, nil
 }
 
 // ConstraintDef implements builtin.Catalog.
@@ -122,7 +133,8 @@ func (c *Catalog) ConstraintDef(oid uint32, pretty bool) (string, bool, error) {
 			return text, true, nil
 		}
 	}
-	return "", false, nil
+	text, ok := s.domainConstraintText(oid, pretty)
+	return text, ok, nil
 }
 
 // ExprDef implements builtin.Catalog. Expressions in the catalogs are printed

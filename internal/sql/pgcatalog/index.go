@@ -1,10 +1,12 @@
 package pgcatalog
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
 )
 
 // Bits of pg_index.indoption.
@@ -33,10 +35,18 @@ func indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	w.oid("indrelid", t.Oid)
 	w.num("indnatts", int64(len(ix.Columns)+len(ix.Stored)))
 	w.num("indnkeyatts", int64(len(ix.Columns)))
-	w.flag("indisunique", ix.Unique)
+	w.flag("indisunique", ix.Unique && !ix.Exclusion)
 	w.flag("indisprimary", ix.Primary)
-	for _, c := range [...]string{"indnullsnotdistinct", "indisexclusion", "indisclustered", "indcheckxmin", "indisreplident"} {
+	for _, c := range [...]string{"indisclustered", "indcheckxmin", "indisreplident"} {
 		w.flag(c, false)
+	}
+	w.flag("indnullsnotdistinct", ix.NullsNotDistinct)
+	w.flag("indisexclusion", ix.Exclusion)
+	if !ix.Total() {
+		w.str("indpred", ix.Where)
+	}
+	if t.Expressions(ix) {
+		w.str("indexprs", expressionsOf(t, ix))
 	}
 	w.flag("indimmediate", true)
 	w.flag("indisvalid", !ix.WriteOnly)
@@ -73,7 +83,7 @@ func pgIndexes(s *snapshot, w *writer) error {
 			w.str("schemaname", s.schemaName(t))
 			w.str("tablename", t.Name)
 			w.str("indexname", ix.Name)
-			w.str("indexdef", indexText(t, ix, s.qualified(t)))
+			w.str("indexdef", indexText(t, ix, s.qualified(t), false))
 			w.done()
 		}
 	}
@@ -86,10 +96,10 @@ func (s *snapshot) qualified(t *catalog.Table) string {
 }
 
 // indexText is the CREATE INDEX statement of an index on the table named rel.
-func indexText(t *catalog.Table, ix *catalog.Index, rel string) string {
+func indexText(t *catalog.Table, ix *catalog.Index, rel string, pretty bool) string {
 	var b strings.Builder
 	b.WriteString("CREATE ")
-	if ix.Unique {
+	if ix.Unique && !ix.Exclusion {
 		b.WriteString("UNIQUE ")
 	}
 	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING btree (")
@@ -97,10 +107,23 @@ func indexText(t *catalog.Table, ix *catalog.Index, rel string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(keyText(t, k))
+		text := keyText(t, k)
+		if i < ix.HashColumns && ix.Buckets == 0 {
+			text += " HASH"
+		}
+		b.WriteString(text)
 	}
 	b.WriteString(")")
+	if ix.Buckets > 0 {
+		b.WriteString(" USING HASH WITH BUCKET_COUNT = " + strconv.Itoa(int(ix.Buckets)))
+	}
 	b.WriteString(includeText(t, ix))
+	if ix.NullsNotDistinct {
+		b.WriteString(" NULLS NOT DISTINCT")
+	}
+	if !ix.Total() {
+		b.WriteString(" WHERE " + predicateText(ix.Where, pretty))
+	}
 	return b.String()
 }
 
@@ -131,7 +154,43 @@ func includeText(t *catalog.Table, ix *catalog.Index) string {
 
 func columnName(t *catalog.Table, id catalog.ColumnID) string {
 	if ord := t.ColumnByID(id); ord >= 0 {
+		if t.Columns[ord].Virtual {
+			return expressionText(t.Columns[ord].Generated)
+		}
 		return ast.QuoteIdent(t.Columns[ord].Name)
 	}
 	return ""
+}
+
+// expressionText is an expression as a key column: in parentheses unless it is a call.
+func expressionText(text string) string {
+	if x, err := parser.ParseExpr(text); err == nil {
+		if _, ok := x.(*ast.FuncCall); ok {
+			return text
+		}
+	}
+	return parenthesised(text)
+}
+
+// predicateText is the predicate of an index.
+func predicateText(text string, pretty bool) string {
+	if x, err := parser.ParseExpr(text); err == nil {
+		if _, ok := x.(*ast.ColumnRef); ok || pretty {
+			return text
+		}
+	}
+	return expressionText(text)
+}
+
+func parenthesised(text string) string { return "(" + text + ")" }
+
+// expressionsOf lists the expressions in an index's key.
+func expressionsOf(t *catalog.Table, ix *catalog.Index) string {
+	var out []string
+	for _, k := range ix.Columns {
+		if c := &t.Columns[t.ColumnByID(k.Column)]; c.Virtual {
+			out = append(out, c.Generated)
+		}
+	}
+	return strings.Join(out, ", ")
 }

@@ -9,9 +9,10 @@ import (
 // constraint is a constraint of a table as information_schema shows it.
 type constraint struct {
 	name string
-	kind string // "PRIMARY KEY", "UNIQUE" or "CHECK"
+	kind string // "PRIMARY KEY", "UNIQUE", "FOREIGN KEY" or "CHECK"
 	cols []catalog.ColumnID
 	expr string
+	key  *catalog.ForeignKey
 }
 
 // constraints returns the constraints of t; NOT NULL counts as CHECK.
@@ -21,7 +22,7 @@ func (s *snapshot) constraints(t *catalog.Table) []constraint {
 	}
 	var out []constraint
 	for _, ix := range visibleIndexes(t) {
-		if !ix.Constraint {
+		if !ix.Constraint || ix.Exclusion {
 			continue
 		}
 		c := constraint{name: ix.ConstraintName, kind: "UNIQUE"}
@@ -36,6 +37,10 @@ func (s *snapshot) constraints(t *catalog.Table) []constraint {
 	for i := range t.Checks {
 		k := &t.Checks[i]
 		out = append(out, constraint{name: k.Name, kind: "CHECK", cols: k.Columns, expr: "(" + s.exprText(k.Expr) + ")"})
+	}
+	for i := range t.ForeignKeys {
+		k := &t.ForeignKeys[i]
+		out = append(out, constraint{name: k.Name, kind: "FOREIGN KEY", cols: k.Columns, key: k})
 	}
 	schema, _ := s.schemaOf(t)
 	for _, c := range visibleColumns(t) {
@@ -69,8 +74,8 @@ func isTableConstraints(s *snapshot, w *writer) error {
 		s.placeConstraint(w, t, c)
 		s.place(w, "table", t)
 		w.str("constraint_type", c.kind)
-		w.str("is_deferrable", "NO")
-		w.str("initially_deferred", "NO")
+		w.str("is_deferrable", yesNo(c.key != nil && c.key.Deferrable))
+		w.str("initially_deferred", yesNo(c.key != nil && c.key.Deferred))
 		w.str("enforced", "YES")
 		if c.kind == "UNIQUE" {
 			w.str("nulls_distinct", "YES")
@@ -90,6 +95,11 @@ func isKeyColumnUsage(s *snapshot, w *writer) error {
 			s.place(w, "table", t)
 			w.str("column_name", t.Columns[t.ColumnByID(id)].Name)
 			w.num("ordinal_position", int64(i+1))
+			if c.key != nil {
+				if ref := s.tableBy[c.key.Table]; ref != nil {
+					w.num("position_in_unique_constraint", uniquePosition(ref, c.key, i))
+				}
+			}
 			w.done()
 		}
 	})
@@ -98,9 +108,16 @@ func isKeyColumnUsage(s *snapshot, w *writer) error {
 // isConstraintColumnUsage is information_schema.constraint_column_usage.
 func isConstraintColumnUsage(s *snapshot, w *writer) error {
 	return s.eachConstraint(func(t *catalog.Table, c *constraint) {
-		for _, id := range c.cols {
-			s.place(w, "table", t)
-			w.str("column_name", t.Columns[t.ColumnByID(id)].Name)
+		cols, of := c.cols, t
+		if c.key != nil { // the columns that it refers to
+			if of = s.tableBy[c.key.Table]; of == nil {
+				return
+			}
+			cols = c.key.RefColumns
+		}
+		for _, id := range cols {
+			s.place(w, "table", of)
+			w.str("column_name", of.Columns[of.ColumnByID(id)].Name)
 			s.placeConstraint(w, t, c)
 			w.done()
 		}
@@ -114,7 +131,13 @@ func isConstraintTableUsage(s *snapshot, w *writer) error {
 		if c.kind == "CHECK" {
 			return
 		}
-		s.place(w, "table", t)
+		of := t
+		if c.key != nil {
+			if of = s.tableBy[c.key.Table]; of == nil {
+				return
+			}
+		}
+		s.place(w, "table", of)
 		s.placeConstraint(w, t, c)
 		w.done()
 	})
@@ -130,4 +153,17 @@ func isCheckConstraints(s *snapshot, w *writer) error {
 		w.str("check_clause", c.expr)
 		w.done()
 	})
+}
+
+// uniquePosition is the position that column i of a foreign key has in the unique
+// constraint that it refers to.
+func uniquePosition(ref *catalog.Table, k *catalog.ForeignKey, i int) int64 {
+	if ix := ref.IndexByOid(k.RefIndex); ix != nil {
+		for p, c := range ix.Columns {
+			if c.Column == k.RefColumns[i] {
+				return int64(p + 1)
+			}
+		}
+	}
+	return int64(i + 1)
 }

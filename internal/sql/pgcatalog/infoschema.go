@@ -58,14 +58,14 @@ func isColumns(s *snapshot, w *writer) error {
 func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 	w.str("column_name", c.Name)
 	w.num("ordinal_position", int64(c.Attnum))
-	if hasDefault(c) {
+	if hasDefault(c) && c.Generated == "" {
 		w.str("column_default", s.defaultText(c))
 	}
 	w.str("is_nullable", yesNo(!c.NotNull))
 	w.str("data_type", dataType(c.Type))
 	typeColumns(w, c.Type)
 	w.str("udt_catalog", s.db.Name)
-	w.str("udt_schema", namePgCatalog)
+	w.str("udt_schema", s.typeSchema(c.Type))
 	w.str("udt_name", c.Type.Name)
 	w.str("dtd_identifier", strconv.Itoa(int(c.Attnum)))
 	w.str("is_self_referencing", "NO")
@@ -74,6 +74,10 @@ func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 		s.identityColumns(w, c)
 	}
 	w.str("is_generated", "NEVER")
+	if c.Generated != "" {
+		w.str("is_generated", "ALWAYS")
+		w.str("generation_expression", parenthesised(c.Generated))
+	}
 	w.str("is_updatable", yesNo(t.Kind == catalog.KindTable))
 	w.done()
 }
@@ -129,6 +133,10 @@ func typeColumns(w *writer, t *types.T) {
 		if p, scale, ok := types.NumericTypmod(t.Typmod); ok {
 			radix(int64(p), 10)
 			w.num("numeric_scale", int64(scale))
+		}
+	case types.BitFamily:
+		if t.Typmod > 0 {
+			w.num("character_maximum_length", int64(t.Typmod))
 		}
 	case types.DateFamily:
 		w.num("datetime_precision", 0)

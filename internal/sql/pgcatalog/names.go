@@ -76,6 +76,9 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 		if ty, ok := types.ByOid(oid); ok {
 			return ty.SQLName, true
 		}
+		if ty := c.h.Coll.PeekTypeByOid(c.ctx(), oid); ty != nil {
+			return ty.SQLName, true
+		}
 	}
 	return "", false
 }
@@ -92,7 +95,7 @@ func (c *Catalog) schemas() []*catalog.Schema {
 // OidOf implements types.Names.
 func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
 	if t.Is(types.Regtype) {
-		return typeOid(name)
+		return c.typeOid(name)
 	}
 	parts, err := parts(name)
 	if err != nil {
@@ -164,12 +167,12 @@ func functionOid(schema, name string) (uint32, error) {
 	return 0, undefined
 }
 
-func typeOid(name string) (uint32, error) {
+func (c *Catalog) typeOid(name string) (uint32, error) {
 	tn, err := parser.ParseTypeName(name)
 	if err != nil {
 		return 0, err
 	}
-	t, err := planner.ResolveType(tn, 4)
+	t, err := planner.FindType(c.ctx(), tn, 4, c.h.Coll)
 	if err != nil {
 		return 0, err
 	}

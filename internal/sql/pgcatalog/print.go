@@ -48,6 +48,9 @@ func (s *snapshot) exprText(expr string) string {
 // defaultText prints a default as PostgreSQL does: constants that were written
 // without a type show the column's.
 func (s *snapshot) defaultText(c *catalog.Column) string {
+	if c.Generated != "" {
+		return expressionText(c.Generated)
+	}
 	x, err := parser.ParseExpr(c.Default)
 	if err != nil {
 		return c.Default

@@ -2,6 +2,7 @@ package pgcatalog
 
 import (
 	_ "embed" // for tables.txt and types.txt
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,12 +22,14 @@ var tablesText string
 const (
 	oidPgCatalog         = 11
 	oidInformationSchema = 13200
+	oidLichenInternal    = 14100
 )
 
 // The names of the built-in schemas.
 const (
 	namePgCatalog         = "pg_catalog"
 	nameInformationSchema = "information_schema"
+	nameLichenInternal    = "lichen_internal"
 )
 
 func virtualID(oid uint32) catalog.ID { return catalog.VirtualBase + catalog.ID(oid) }
@@ -55,14 +58,13 @@ func parseTables() *builtIn {
 	}
 	schema(namePgCatalog, oidPgCatalog)
 	schema(nameInformationSchema, oidInformationSchema)
+	schema(nameLichenInternal, oidLichenInternal)
 	for _, line := range strings.Split(strings.TrimSpace(tablesText), "\n") {
 		f := strings.Fields(line)
-		s := &b.schemas[0]
-		name, ok := strings.CutPrefix(f[0], namePgCatalog+".")
-		if !ok {
-			s = &b.schemas[1]
-			name, _ = strings.CutPrefix(f[0], nameInformationSchema+".")
-		}
+		in, name, _ := strings.Cut(f[0], ".")
+		i := slices.IndexFunc(b.schemas, func(v catalog.VirtualSchema) bool { return v.Schema.Name == in })
+		must.True(i >= 0, "tables.txt: unknown schema %s", in)
+		s := &b.schemas[i]
 		t := b.table(s.Schema.ID, name, f)
 		s.Tables = append(s.Tables, t)
 	}

@@ -16,6 +16,7 @@ type snapshot struct {
 	databases []*catalog.Database
 	schemas   []*catalog.Schema // of the current database, built-in ones included
 	tables    []*catalog.Table  // stored relations of the current database
+	types     []*catalog.Table  // user-defined types of the current database
 	schemaBy  map[catalog.ID]*catalog.Schema
 	tableBy   map[catalog.ID]*catalog.Table
 }
@@ -41,7 +42,11 @@ func (c *Catalog) snapshot(ctx context.Context) (*snapshot, error) {
 				s.addSchema(d)
 			}
 		case *catalog.Table:
-			if d.Database == s.db.ID {
+			switch {
+			case d.Database != s.db.ID:
+			case d.Kind == catalog.KindType:
+				s.types = append(s.types, d)
+			default:
 				s.tables = append(s.tables, d)
 				s.tableBy[d.ID] = d
 			}
@@ -79,9 +84,14 @@ func (s *snapshot) relations() []*catalog.Table {
 
 // relkind is pg_class.relkind.
 func relkind(t *catalog.Table) string {
+	if t.Materialized() {
+		return "m"
+	}
 	switch t.Kind {
 	case catalog.KindView:
 		return "v"
+	case catalog.KindType:
+		return "c"
 	case catalog.KindSequence:
 		return "S"
 	case catalog.KindVirtual:
@@ -117,6 +127,9 @@ func visibleIndexes(t *catalog.Table) []*catalog.Index {
 // attnum returns the number of a column.
 func attnum(t *catalog.Table, id catalog.ColumnID) int16 {
 	if ord := t.ColumnByID(id); ord >= 0 {
+		if t.Columns[ord].Virtual {
+			return 0 // an expression
+		}
 		return t.Columns[ord].Attnum
 	}
 	return 0
@@ -126,9 +139,10 @@ func attnum(t *catalog.Table, id catalog.ColumnID) int16 {
 // here are empty: they list kinds of objects that do not exist.
 var generators = sync.OnceValue(func() map[string]generator {
 	return map[string]generator{
+		"pg_catalog.pg_enum": pgEnum, "pg_catalog.pg_range": pgRange,
 		"pg_catalog.pg_class": pgClass, "pg_catalog.pg_attribute": pgAttribute, "pg_catalog.pg_attrdef": pgAttrdef,
 		"pg_catalog.pg_namespace": pgNamespace, "pg_catalog.pg_index": pgIndex, "pg_catalog.pg_indexes": pgIndexes,
-		"pg_catalog.pg_constraint": pgConstraint, "pg_catalog.pg_type": pgType, "pg_catalog.pg_proc": pgProc,
+		"pg_catalog.pg_constraint": pgConstraint, "pg_catalog.pg_matviews": pgMatviews, "pg_catalog.pg_type": pgType, "pg_catalog.pg_proc": pgProc,
 		"pg_catalog.pg_operator": pgOperator, "pg_catalog.pg_opclass": pgOpclass, "pg_catalog.pg_am": pgAm, "pg_catalog.pg_opfamily": pgOpfamily,
 		"pg_catalog.pg_collation": pgCollation, "pg_catalog.pg_language": pgLanguage, "pg_catalog.pg_database": pgDatabase,
 		"pg_catalog.pg_authid": pgAuthid, "pg_catalog.pg_roles": pgRoles, "pg_catalog.pg_user": pgUser,
@@ -136,8 +150,18 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"pg_catalog.pg_shdescription": pgShdescription, "pg_catalog.pg_depend": pgDepend, "pg_catalog.pg_tables": pgTables,
 		"pg_catalog.pg_views": pgViews, "pg_catalog.pg_sequence": pgSequence, "pg_catalog.pg_sequences": pgSequences,
 		"pg_catalog.pg_settings": pgSettings, "pg_catalog.pg_stat_activity": pgStatActivity,
+		"pg_catalog.pg_stat_all_tables": pgStatUserTables, "pg_catalog.pg_stat_all_indexes": pgStatUserIndexes,
+		"pg_catalog.pg_statio_all_tables": pgStatUserTables, "pg_catalog.pg_statio_user_tables": pgStatUserTables,
+		"pg_catalog.pg_statio_all_indexes": pgStatUserIndexes, "pg_catalog.pg_statio_user_indexes": pgStatUserIndexes,
 		"pg_catalog.pg_stat_user_tables": pgStatUserTables, "pg_catalog.pg_stat_user_indexes": pgStatUserIndexes,
 		"pg_catalog.pg_locks": pgLocks, "pg_catalog.pg_rewrite": pgRewrite, "pg_catalog.pg_timezone_names": pgTimezoneNames,
+		"pg_catalog.pg_cast": pgCast, "pg_catalog.pg_aggregate": pgAggregate, "pg_catalog.pg_amop": pgAmop,
+		"pg_catalog.pg_cursors": pgCursors, "pg_catalog.pg_prepared_statements": pgPreparedStatements,
+		"lichen_internal.cluster_sessions": internalSessions, "lichen_internal.node_sessions": internalSessions,
+		"lichen_internal.cluster_queries": internalQueries, "lichen_internal.node_queries": internalQueries,
+		"lichen_internal.cluster_transactions": internalTransactions, "lichen_internal.node_transactions": internalTransactions,
+		"lichen_internal.cluster_locks": internalLocks, "lichen_internal.node_locks": internalLocks,
+		"lichen_internal.cluster_waits": internalWaits, "lichen_internal.node_waits": internalWaits,
 		"information_schema.schemata": isSchemata, "information_schema.tables": isTables,
 		"information_schema.columns": isColumns, "information_schema.views": isViews,
 		"information_schema.sequences": isSequences, "information_schema.table_constraints": isTableConstraints,
@@ -145,6 +169,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"information_schema.constraint_column_usage":         isConstraintColumnUsage,
 		"information_schema.constraint_table_usage":          isConstraintTableUsage,
 		"information_schema.check_constraints":               isCheckConstraints,
+		"information_schema.referential_constraints":         isReferentialConstraints,
 		"information_schema.character_sets":                  isCharacterSets,
 		"information_schema.collations":                      isCollations,
 		"information_schema.enabled_roles":                   isEnabledRoles,
@@ -157,8 +182,11 @@ var generators = sync.OnceValue(func() map[string]generator {
 
 func generatorOf(t *catalog.Table) generator {
 	schema := namePgCatalog
-	if t.Schema == virtualID(oidInformationSchema) {
+	switch t.Schema {
+	case virtualID(oidInformationSchema):
 		schema = nameInformationSchema
+	case virtualID(oidLichenInternal):
+		schema = nameLichenInternal
 	}
 	return generators()[schema+"."+t.Name]
 }

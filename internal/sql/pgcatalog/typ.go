@@ -8,20 +8,79 @@ import (
 )
 
 // pgType lists the types.
-func pgType(_ *snapshot, w *writer) error {
+func pgType(s *snapshot, w *writer) error {
 	for _, t := range types.All() {
 		if w.wants("oid", t.Oid) {
-			typeRow(w, t)
+			typeRow(w, t, oidPgCatalog)
+		}
+	}
+	for _, d := range s.types {
+		schema, _ := s.schemaOf(d)
+		if w.wants("oid", d.Oid) {
+			typeRow(w, d.UserType, schema)
+		}
+		if a, ok := types.ArrayOf(d.UserType); ok && w.wants("oid", a.Oid) {
+			typeRow(w, a, schema)
 		}
 	}
 	return nil
 }
 
-func typeRow(w *writer, t *types.T) {
+// typeSchema names the schema of a type: that of its elements for an array.
+func (s *snapshot) typeSchema(t *types.T) string {
+	if t.Elem != nil {
+		t = t.Elem
+	}
+	if t.Def != nil {
+		for _, d := range s.types {
+			if d.Oid == t.Oid {
+				return s.schemaName(d)
+			}
+		}
+	}
+	return namePgCatalog
+}
+
+// pgEnum lists the labels of enums.
+func pgEnum(s *snapshot, w *writer) error {
+	for _, d := range s.types {
+		if !w.wants("enumtypid", d.Oid) {
+			continue
+		}
+		for i, l := range d.UserType.Def.Labels {
+			w.oid("oid", l.Oid)
+			w.oid("enumtypid", d.Oid)
+			w.float("enumsortorder", float64(i+1))
+			w.str("enumlabel", l.Name)
+			w.done()
+		}
+	}
+	return nil
+}
+
+// pgRange lists the range types.
+func pgRange(_ *snapshot, w *writer) error {
+	for _, t := range types.All() {
+		if t.Family != types.RangeFamily {
+			continue
+		}
+		multi, _ := types.MultirangeOf(t)
+		w.oid("rngtypid", t.Oid)
+		w.oid("rngsubtype", t.Sub.Oid)
+		w.oid("rngmultitypid", multi.Oid)
+		for _, c := range [...]string{"rngcollation", "rngsubopc", "rngcanonical", "rngsubdiff"} {
+			w.oid(c, 0)
+		}
+		w.done()
+	}
+	return nil
+}
+
+func typeRow(w *writer, t *types.T, schema uint32) {
 	info, sup := types.InfoOf(t), supportOf(t)
 	w.oid("oid", t.Oid)
 	w.str("typname", t.Name)
-	w.oid("typnamespace", oidPgCatalog)
+	w.oid("typnamespace", schema)
 	w.oid("typowner", oidRoot)
 	w.num("typlen", int64(info.Len))
 	w.flag("typbyval", info.ByVal)
@@ -30,7 +89,9 @@ func typeRow(w *writer, t *types.T) {
 	w.flag("typispreferred", info.Preferred)
 	w.flag("typisdefined", true)
 	w.str("typdelim", ",")
-	w.oid("typrelid", 0)
+	if w.oid("typrelid", 0); t.Def != nil && t.Def.Kind == types.DefComposite {
+		w.oid("typrelid", t.Oid)
+	}
 	w.oid("typsubscript", 0)
 	w.oid("typelem", 0)
 	if t.Elem != nil {
@@ -46,8 +107,15 @@ func typeRow(w *writer, t *types.T) {
 	}
 	w.str("typalign", string(info.Align))
 	w.str("typstorage", string(info.Storage))
-	w.flag("typnotnull", false)
+	w.flag("typnotnull", t.Def != nil && t.Def.NotNull)
 	w.num("typtypmod", -1)
+	if t.Def != nil && t.Def.Base != nil {
+		w.oid("typbasetype", t.Def.Base.Oid)
+		w.num("typtypmod", int64(t.Def.Base.Typmod))
+		if t.Def.Default != "" {
+			w.text("typdefault", t.Def.Default)
+		}
+	}
 	w.num("typndims", 0)
 	w.oid("typcollation", collationOf(t))
 	w.done()
@@ -139,7 +207,8 @@ func opfamilyNames() map[uint32]string {
 		397: "array_ops", 424: "bool_ops", 426: "bpchar_ops", 428: "bytea_ops", 429: "char_ops", 434: "datetime_ops",
 		1970: "float_ops", 1976: "integer_ops", 1982: "interval_ops", 1988: "numeric_ops", 1989: "oid_ops",
 		1991: "oidvector_ops", 1994: "text_ops", 1996: "time_ops", 2000: "timetz_ops", 2968: "uuid_ops",
-		2994: "record_ops", 4033: "jsonb_ops",
+		2994: "record_ops", 4033: "jsonb_ops", 1974: "network_ops", 1984: "macaddr_ops", 3371: "macaddr8_ops",
+		423: "bit_ops", 2002: "varbit_ops",
 	}
 }
 

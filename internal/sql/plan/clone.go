@@ -19,6 +19,7 @@ func cloneNode(n Node) Node {
 	case *Scan:
 		c := *n
 		c.Ords, c.Spans = slices.Clone(n.Ords), cloneSpans(n.Spans)
+		c.Computed, c.Predicates = slices.Clone(n.Computed), slices.Clone(n.Predicates)
 		return &c
 	case *IndexJoin:
 		c := *n
@@ -60,6 +61,7 @@ func cloneNode(n Node) Node {
 	case *GroupBy:
 		c := *n
 		c.Input, c.Keys, c.Aggs = Clone(n.Input), slices.Clone(n.Keys), slices.Clone(n.Aggs)
+		c.Groupings = slices.Clone(n.Groupings)
 		for i := range c.Aggs {
 			c.Aggs[i].Args, c.Aggs[i].OrderBy = slices.Clone(c.Aggs[i].Args), slices.Clone(c.Aggs[i].OrderBy)
 		}

@@ -80,6 +80,8 @@ func (p *printer) statement(n Node) (string, []string) {
 		return "Update on " + tableName(n.Table.Name, n.Alias), nil
 	case *Delete:
 		return "Delete on " + tableName(n.Table.Name, n.Alias), nil
+	case *Merge:
+		return "Merge on " + tableName(n.Table.Name, n.Alias), nil
 	case *CopyRows:
 		return "Copy Rows", nil
 	case *Copy:
@@ -193,6 +195,9 @@ func (p *printer) span(n *Scan, s *Span) string {
 	key := KeyColumns(n.Table, n.Index)
 	col := func(i int) string {
 		c := &n.Table.Columns[n.Table.ColumnByID(key[i].Column)]
+		if c.Virtual {
+			return c.Name // an expression
+		}
 		for j, ord := range n.Ords {
 			if n.Table.Columns[ord].ID == c.ID {
 				return p.f.col(n.Cols[j].ID)
@@ -317,11 +322,32 @@ func (p *printer) groupBy(n *GroupBy) (string, []string) {
 		title = "GroupAggregate"
 	}
 	details := p.keyLine("Group Key", n.Keys)
+	if n.Sets != nil {
+		title, details = p.groupingSets(n)
+	}
 	for i := range n.Aggs {
 		s := p.f.agg(&n.Aggs[i])
 		if p.opts.Internal {
 			details = append(details, "Agg: "+s)
 		}
+	}
+	return title, details
+}
+
+// groupingSets describes grouping by several sets: all are hashed.
+func (p *printer) groupingSets(n *GroupBy) (title string, details []string) {
+	title = "HashAggregate"
+	for _, s := range n.Sets {
+		if len(s) == 0 {
+			title = "MixedAggregate"
+			details = append(details, "Group Key: ()")
+			continue
+		}
+		keys := make([]ColID, len(s))
+		for i, k := range s {
+			keys[i] = n.Keys[k]
+		}
+		details = append(details, p.keyLine("Hash Key", keys)...)
 	}
 	return title, details
 }

@@ -8,7 +8,11 @@ import (
 // false (NULL passes), with error 23514 naming the constraint.
 type CheckExpr struct {
 	Name string
-	Cond Expr // over the statement's New columns
+	// Domain is the domain whose constraint this is, "" for one of the table; a
+	// constraint without a name is its NOT NULL.
+	Domain string
+	Ord    int  // of the column, for a domain's constraint
+	Cond   Expr // over the statement's New columns
 }
 
 // SetCol assigns Value (already cast to the column's type) to the column at
@@ -39,6 +43,15 @@ type Insert struct {
 	// Upsert marks the UPSERT statement: OnConflict replaces every written
 	// column, so a table without secondary indexes may be written blindly.
 	Upsert bool
+	// References are the foreign keys of the table. Referrers are those that refer
+	// to it, if ON CONFLICT DO UPDATE can change what they refer to.
+	References []*Reference
+	Referrers  []*Referrer
+	// Derived is what is computed from the rows, nil for nothing. Generated columns
+	// come from it, whatever Input or OnConflict say of them.
+	Derived *Derived
+	// Schema is the name of the table's schema, for errors.
+	Schema string
 }
 
 // OnConflict says what to do if a row with the same key exists.
@@ -72,6 +85,12 @@ type Update struct {
 	New       []ColID
 	Checks    []CheckExpr
 	Returning *Returning
+	// References are the foreign keys of the table that the assignments can break,
+	// Referrers those that refer to columns that they change.
+	References []*Reference
+	Referrers  []*Referrer
+	Derived    *Derived
+	Schema     string // of the table, for errors
 }
 
 // Delete deletes rows. Input produces each row once or more.
@@ -83,6 +102,9 @@ type Delete struct {
 	// Old are the columns of Input that hold the row, one per Table.Columns.
 	Old       []ColID
 	Returning *Returning
+	Referrers []*Referrer
+	Derived   *Derived
+	Schema    string // of the table, for errors
 }
 
 // CopyRows stands for the rows that the client sends with COPY FROM: the

@@ -74,7 +74,7 @@ func sameNode2(a, b Expr) bool {
 		return ok && a.Not == b.Not && a.Eq == b.Eq
 	case *Case:
 		b, ok := b.(*Case)
-		return ok && len(a.Whens) == len(b.Whens) && (a.Operand == nil) == (b.Operand == nil) && sameType(a.T, b.T)
+		return ok && len(a.Whens) == len(b.Whens) && (a.Operand == nil) == (b.Operand == nil) && a.OperandElse == b.OperandElse && sameType(a.T, b.T)
 	case *CaseOperand:
 		b, ok := b.(*CaseOperand)
 		return ok && sameType(a.T, b.T)

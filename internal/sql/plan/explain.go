@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -17,24 +18,62 @@ type ExplainOptions struct {
 	// Internal shows projections, which PostgreSQL's plans have inside other
 	// nodes.
 	Internal bool
-	// Actual, if set, returns what to append to an operator's line, such as
-	// " (actual time=0.010..0.020 rows=1 loops=1)", and further detail lines.
-	Actual func(Node) (suffix string, details []string)
+	// Actual, if set, returns what was measured of an operator, nil if nothing was.
+	Actual func(Node) *Actual
+}
+
+// Actual is what was measured of an operator in all its runs together.
+type Actual struct {
+	Loops, Rows int64
+	// Startup is the time until the first rows, Total that until the end, both with
+	// what the operator's inputs took.
+	Startup, Total time.Duration
+	Timing         bool // the times were measured
+}
+
+// perLoop returns the averages that EXPLAIN shows: milliseconds and rows.
+func (a *Actual) perLoop() (startup, total, rows float64) {
+	if a.Loops == 0 {
+		return 0, 0, 0
+	}
+	n := float64(a.Loops)
+	return a.Startup.Seconds() * 1000 / n, a.Total.Seconds() * 1000 / n, float64(a.Rows) / n
+}
+
+// suffix is what an operator's line says of it.
+func (a *Actual) suffix() string {
+	switch {
+	case a == nil:
+		return ""
+	case a.Loops == 0:
+		return " (never executed)"
+	}
+	startup, total, rows := a.perLoop()
+	if a.Timing {
+		return fmt.Sprintf(" (actual time=%.3f..%.3f rows=%.0f loops=%d)", startup, total, rows, a.Loops)
+	}
+	return fmt.Sprintf(" (actual rows=%.0f loops=%d)", rows, a.Loops)
 }
 
 // Format prints a plan as EXPLAIN's text format does, one line per element.
 func Format(root Node, opts ExplainOptions) []string {
+	p := newPrinter(root, opts)
+	p.print(p.build(root), 0, "")
+	return p.lines
+}
+
+func newPrinter(root Node, opts ExplainOptions) *printer {
 	p := &printer{opts: opts}
 	p.f.names = map[ColID]string{}
 	p.collect(root, p.countScans(root) > 1)
-	p.node(root, 0, "")
-	return p.lines
+	return p
 }
 
 type printer struct {
 	opts  ExplainOptions
 	f     formatter
 	lines []string
+	lists bool // details that are lists are kept as such
 }
 
 // countScans counts the relations, to decide whether names need a qualifier.
@@ -146,25 +185,111 @@ func (p *printer) collectInsert(n *Insert) {
 	}
 }
 
-// node prints n; depth is the column where its own line starts.
-func (p *printer) node(n Node, depth int, label string) {
+// ExplainNode is an operator as EXPLAIN shows it.
+type ExplainNode struct {
+	Node  Node // nil for the Hash above the inner side of a hash join
+	Title string
+	// Header stands above the operator ("InitPlan 1", "CTE x"); Shifted says that it
+	// belongs below a header.
+	Header  string
+	Shifted bool
+	// Output are the columns, if asked for; Details are "Key: text".
+	Output   []string
+	Details  []string
+	Actual   *Actual
+	Children []*ExplainNode
+
+	lists []listDetail // details that are lists
+}
+
+// build makes the tree of what is shown of n.
+func (p *printer) build(n Node) *ExplainNode {
 	if pr, ok := n.(*Project); ok && !p.opts.Internal && !p.opts.Verbose {
-		p.projectSubplans(pr, depth, label)
+		return p.projectSubplans(pr)
+	}
+	e := &ExplainNode{Node: n}
+	e.Title, e.Details = p.describe(n)
+	if p.opts.Actual != nil {
+		e.Actual = p.opts.Actual(n)
+	}
+	if cols := n.Props().Cols; p.opts.Verbose && len(cols) > 0 {
+		for _, c := range cols {
+			e.Output = append(e.Output, p.f.col(c.ID))
+		}
+	}
+	if p.lists {
+		e.lists = p.listDetails(n)
+	}
+	p.children(n, e)
+	return e
+}
+
+// projectSubplans shows a projection's input in its place, with the subplans of its
+// expressions below.
+func (p *printer) projectSubplans(n *Project) *ExplainNode {
+	for _, e := range n.Exprs {
+		p.f.expr(e)
+	}
+	subs := p.f.subplans
+	p.f.subplans = nil
+	e := p.build(n.Input)
+	p.subplans(e, subs, p.f.nextPlan-len(subs))
+	return e
+}
+
+func (p *printer) children(n Node, e *ExplainNode) {
+	subs := p.f.subplans
+	first := p.f.nextPlan - len(subs)
+	p.f.subplans = nil
+	p.subplans(e, subs, first)
+	if w, ok := n.(*With); ok {
+		for _, c := range w.CTEs {
+			x := p.build(c.Plan)
+			x.Header, x.Shifted = "CTE "+quoteName(c.Name), true
+			e.Children = append(e.Children, x)
+			if c.Recursive != nil {
+				x := p.build(c.Recursive)
+				x.Shifted = true
+				e.Children = append(e.Children, x)
+			}
+		}
+		e.Children = append(e.Children, p.build(w.Body))
 		return
 	}
-	title, details := p.describe(n)
-	indent := strings.Repeat(" ", depth)
-	line := indent + label + title
-	props := n.Props()
-	if p.opts.Costs {
-		line += fmt.Sprintf("  (cost=%.2f..%.2f rows=%.0f width=%d)",
-			props.Startup, props.Total, max(props.Rows, 1), Width(props.Cols))
+	if _, ok := n.(*IndexJoin); ok && !p.opts.Internal {
+		return // the index scan is part of the node's own line
 	}
-	var extra []string
-	if p.opts.Actual != nil {
-		var suffix string
-		suffix, extra = p.opts.Actual(n)
-		line += suffix
+	for i, c := range n.Children() {
+		x := p.build(c)
+		if j, ok := n.(*Join); ok && i == 1 && j.Algo == HashJoin {
+			x = &ExplainNode{Title: "Hash", Children: []*ExplainNode{x}}
+		}
+		e.Children = append(e.Children, x)
+	}
+}
+
+func (p *printer) subplans(e *ExplainNode, subs []*Subquery, first int) {
+	for i, s := range subs {
+		kind := "SubPlan "
+		if len(s.Outer) == 0 {
+			kind = "InitPlan "
+		}
+		x := p.build(s.Plan)
+		x.Header, x.Shifted = kind+strconv.Itoa(first+i+1), true
+		e.Children = append(e.Children, x)
+	}
+}
+
+// print appends e's lines; depth is the column where its own line starts.
+func (p *printer) print(e *ExplainNode, depth int, label string) {
+	line := strings.Repeat(" ", depth) + label + e.Title
+	if e.Node != nil {
+		if p.opts.Costs {
+			props := e.Node.Props()
+			line += fmt.Sprintf("  (cost=%.2f..%.2f rows=%.0f width=%d)",
+				props.Startup, props.Total, max(props.Rows, 1), Width(props.Cols))
+		}
+		line += e.Actual.suffix()
 	}
 	p.lines = append(p.lines, line)
 	inner := depth + 2
@@ -172,70 +297,21 @@ func (p *printer) node(n Node, depth int, label string) {
 		inner = depth + len(label) + 2
 	}
 	pad := strings.Repeat(" ", inner)
-	if p.opts.Verbose && len(props.Cols) > 0 {
-		p.lines = append(p.lines, pad+"Output: "+p.f.cols(IDs(props.Cols)))
+	if len(e.Output) > 0 {
+		p.lines = append(p.lines, pad+"Output: "+strings.Join(e.Output, ", "))
 	}
-	for _, d := range append(details, extra...) {
+	for _, d := range e.Details {
 		p.lines = append(p.lines, pad+d)
 	}
-	p.children(n, inner)
-}
-
-// projectSubplans prints a projection's input in its place, with the subplans
-// of its expressions below.
-func (p *printer) projectSubplans(n *Project, depth int, label string) {
-	for _, e := range n.Exprs {
-		p.f.expr(e)
-	}
-	subs := p.f.subplans
-	p.f.subplans = nil
-	p.node(n.Input, depth, label)
-	inner := depth + 2
-	if label != "" {
-		inner = depth + len(label) + 2
-	}
-	p.printSubplans(subs, inner, p.f.nextPlan-len(subs))
-}
-
-func (p *printer) children(n Node, inner int) {
-	subs := p.f.subplans
-	first := p.f.nextPlan - len(subs)
-	p.f.subplans = nil
-	p.printSubplans(subs, inner, first)
-	if w, ok := n.(*With); ok {
-		for _, c := range w.CTEs {
-			p.lines = append(p.lines, strings.Repeat(" ", inner)+"CTE "+quoteName(c.Name))
-			p.node(c.Plan, inner+2, "->  ")
-			if c.Recursive != nil {
-				p.node(c.Recursive, inner+2, "->  ")
-			}
+	for _, c := range e.Children {
+		if c.Header != "" {
+			p.lines = append(p.lines, pad+c.Header)
 		}
-		p.node(w.Body, inner, "->  ")
-		return
-	}
-	if ij, ok := n.(*IndexJoin); ok && !p.opts.Internal {
-		_ = ij // the index scan is part of the node's own line
-		return
-	}
-	for i, c := range n.Children() {
-		if j, ok := n.(*Join); ok && i == 1 && j.Algo == HashJoin {
-			pad := strings.Repeat(" ", inner)
-			p.lines = append(p.lines, pad+"->  Hash")
-			p.node(c, inner+6, "->  ")
-			continue
+		in := inner
+		if c.Shifted {
+			in += 2
 		}
-		p.node(c, inner, "->  ")
-	}
-}
-
-func (p *printer) printSubplans(subs []*Subquery, inner, first int) {
-	for i, s := range subs {
-		kind := "SubPlan "
-		if len(s.Outer) == 0 {
-			kind = "InitPlan "
-		}
-		p.lines = append(p.lines, strings.Repeat(" ", inner)+kind+strconv.Itoa(first+i+1))
-		p.node(s.Plan, inner+2, "->  ")
+		p.print(c, in, "->  ")
 	}
 }
 

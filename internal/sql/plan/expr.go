@@ -114,7 +114,9 @@ type Case struct {
 	Operand Expr // nil for the searched form
 	Whens   []When
 	Else    Expr // nil means NULL
-	T       *types.T
+	// OperandElse makes the operand the result where no condition holds.
+	OperandElse bool
+	T           *types.T
 }
 
 // CaseOperand is the operand of the innermost enclosing Case with an Operand.
@@ -281,7 +283,16 @@ func (e *AnyAll) Type() *types.T { return types.Bool }
 func (e *ArrayCtor) Type() *types.T { return e.T }
 
 // Type implements Expr.
-func (e *RowCtor) Type() *types.T { return types.Record }
+func (e *RowCtor) Type() *types.T {
+	if len(e.Names) == 0 || len(e.Names) != len(e.Fields) {
+		return types.Record
+	}
+	fields := make([]types.FieldDef, len(e.Fields))
+	for i, f := range e.Fields {
+		fields[i] = types.FieldDef{Name: e.Names[i], Type: f.Type()}
+	}
+	return types.NewRowType(fields)
+}
 
 // Type implements Expr.
 func (e *RowCompare) Type() *types.T { return types.Bool }

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -200,15 +201,16 @@ func TestFormat(t *testing.T) {
 	s.Startup, s.Total, s.Rows = 0.25, 1.5, 2
 	l := &plan.Limit{Input: s, Count: num(3)}
 	l.Cols = s.Cols
-	got := strings.Join(plan.Format(l, plan.ExplainOptions{Costs: true, Actual: func(plan.Node) (string, []string) {
-		return " (actual)", []string{"Detail: 1"}
+	got := strings.Join(plan.Format(l, plan.ExplainOptions{Costs: true, Actual: func(n plan.Node) *plan.Actual {
+		if n == plan.Node(l) {
+			return &plan.Actual{}
+		}
+		return &plan.Actual{Loops: 2, Rows: 6, Startup: 2 * time.Millisecond, Total: 5 * time.Millisecond, Timing: true}
 	}}), "\n")
-	want := `Limit  (cost=0.00..0.00 rows=1 width=8) (actual)
-  Detail: 1
-  ->  Index Scan using t_pkey on t  (cost=0.25..1.50 rows=2 width=8) (actual)
+	want := `Limit  (cost=0.00..0.00 rows=1 width=8) (never executed)
+  ->  Index Scan using t_pkey on t  (cost=0.25..1.50 rows=2 width=8) (actual time=1.000..2.500 rows=3 loops=2)
         Index Cond: (a = ANY ('{1,2}'::integer[]))
-        Filter: (b IS NOT NULL)
-        Detail: 1`
+        Filter: (b IS NOT NULL)`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

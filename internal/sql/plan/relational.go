@@ -48,16 +48,42 @@ type ProjectSet struct {
 }
 
 // GroupBy groups rows by the columns Keys (NULLs are equal) and computes
-// aggregates. Cols are Keys followed by the Aggs' Out columns.
+// aggregates. Cols are the keys' values, followed by the Out columns of Aggs
+// and of Groupings. Without Sets the keys above are the columns Keys.
 type GroupBy struct {
 	Base
 	Input Node
 	Keys  []ColID
 	Aggs  []Agg
+	// Sets, if not nil, are grouping sets: positions in Keys. Rows are grouped
+	// by each of them in turn, with the other keys NULL. An empty set is one
+	// group even for no input.
+	Sets      [][]int
+	Groupings []GroupingCall
 	// Scalar marks aggregation without GROUP BY: one row even for no input.
 	Scalar bool
 	// Ordered tells that equal keys are adjacent in the input.
 	Ordered bool
+}
+
+// GroupingCall is GROUPING(...): a number with a bit per argument, the last one
+// lowest, that is set where the grouping set does not include the key.
+type GroupingCall struct {
+	Keys []int // positions in GroupBy.Keys
+	Out  Column
+}
+
+// Outputs returns the columns n produces, given those of its keys.
+func (n *GroupBy) Outputs(keys []Column) []Column {
+	out := make([]Column, 0, len(keys)+len(n.Aggs)+len(n.Groupings))
+	out = append(out, keys...)
+	for i := range n.Aggs {
+		out = append(out, n.Aggs[i].Out)
+	}
+	for i := range n.Groupings {
+		out = append(out, n.Groupings[i].Out)
+	}
+	return out
 }
 
 // Distinct removes duplicates of Keys (all columns for DISTINCT, the listed
@@ -122,9 +148,12 @@ type Window struct {
 	PartitionBy []ColID
 	OrderBy     []SortKey
 	Funcs       []WindowCall
-	// RangeLess compares the ORDER BY column for RANGE with offsets, which
-	// also needs RangeAdd and RangeSub; nil otherwise.
-	RangeLess, RangeAdd, RangeSub *builtin.Overload
+	// RangeKey is the column that frames of RANGE with offsets compare: that of
+	// ORDER BY, or of a type to which offsets can be added; 0 if there are none.
+	// RangeAdd and RangeSub compute a frame's ends where the executor does not
+	// know how: for other than integers, floats and times of day.
+	RangeKey           ColID
+	RangeAdd, RangeSub *builtin.Overload
 }
 
 // CTE is a materialised common table expression.

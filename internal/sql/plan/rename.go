@@ -51,12 +51,28 @@ func renameCols(cols []Column, m func(ColID) ColID) {
 	}
 }
 
+func renameWindow(n *Window, m func(ColID) ColID) {
+	renameIDs(n.PartitionBy, m)
+	renameKeys(n.OrderBy, m)
+	n.RangeKey = m(n.RangeKey)
+	for i := range n.Funcs {
+		n.Funcs[i].Out.ID = m(n.Funcs[i].Out.ID)
+	}
+}
+
 // renameNode renames the identifiers that n itself lists.
 func renameNode(n Node, m func(ColID) ColID) {
 	p := n.Props()
 	renameCols(p.Cols, m)
 	renameKeys(p.Order, m)
 	switch n := n.(type) {
+	case *Scan:
+		for i := range n.Computed {
+			n.Computed[i].Value = renameExpr(n.Computed[i].Value, m)
+		}
+		for i := range n.Predicates {
+			n.Predicates[i].Cond = renameExpr(n.Predicates[i].Cond, m)
+		}
 	case *IndexJoin:
 		renameIDs(n.Key, m)
 	case *Join:
@@ -72,6 +88,9 @@ func renameNode(n Node, m func(ColID) ColID) {
 			renameKeys(n.Aggs[i].OrderBy, m)
 			n.Aggs[i].Out.ID = m(n.Aggs[i].Out.ID)
 		}
+		for i := range n.Groupings {
+			n.Groupings[i].Out.ID = m(n.Groupings[i].Out.ID)
+		}
 	case *Distinct:
 		renameIDs(n.Keys, m)
 	case *Sort:
@@ -82,11 +101,7 @@ func renameNode(n Node, m func(ColID) ColID) {
 		renameIDs(n.LeftCols, m)
 		renameIDs(n.RightCols, m)
 	case *Window:
-		renameIDs(n.PartitionBy, m)
-		renameKeys(n.OrderBy, m)
-		for i := range n.Funcs {
-			n.Funcs[i].Out.ID = m(n.Funcs[i].Out.ID)
-		}
+		renameWindow(n, m)
 	case *With:
 		for _, c := range n.CTEs {
 			renameIDs(c.Cols, m)
@@ -109,6 +124,9 @@ func renameNode(n Node, m func(ColID) ColID) {
 		renameIDs(n.New, m)
 	case *Delete:
 		renameIDs(n.Old, m)
+	case *Merge:
+		renameIDs(n.Old, m)
+		renameIDs(n.New, m)
 	case *Copy:
 		renameCols(n.Columns, m)
 	}

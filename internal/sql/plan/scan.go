@@ -114,6 +114,11 @@ type Scan struct {
 	Bound RowBound
 	// Locking, if set, locks each row that passes Filter.
 	Locking *Locking
+	// Computed are the expressions, over the table's columns, that hidden columns of
+	// its indexes hold; Predicates are those of its partial indexes. Conditions are
+	// compared with them; nothing evaluates them.
+	Computed   []SetCol
+	Predicates []IndexPredicate
 }
 
 // Children implements Node.

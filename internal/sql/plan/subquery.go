@@ -42,10 +42,12 @@ type Subquery struct {
 	Left []Expr
 	Ops  []*builtin.Overload
 	Cmps []Expr
-	// OpName is the operator as written ("=", "<", ...). For rows of several
-	// columns only "=" and "<>" appear.
+	// OpName is the operator as written ("=", "<", ...).
 	OpName string
-	Not    bool
+	// Eqs are, for "<", "<=", ">" and ">=" of rows, the equality operators of
+	// all columns but the last: the first that differ decide.
+	Eqs []*builtin.Overload
+	Not bool
 	// ID numbers the subquery for EXPLAIN ("SubPlan 1").
 	ID int
 }
@@ -96,10 +98,22 @@ type FrameBound struct {
 	Offset Expr
 }
 
+// FrameExclusion says which rows a frame leaves out.
+type FrameExclusion uint8
+
+// The frame exclusions.
+const (
+	ExcludeNothing FrameExclusion = iota
+	ExcludeCurrentRow
+	ExcludeGroup // the current row and its peers
+	ExcludeTies  // the current row's peers
+)
+
 // Frame is a window frame.
 type Frame struct {
 	Mode       FrameMode
 	Start, End FrameBound
+	Exclusion  FrameExclusion
 }
 
 // WindowCall is one window function over the window of its Window node: an

@@ -101,6 +101,8 @@ func (v *verifier) inputs(n Node) map[ColID]bool {
 		if n.OnConflict != nil {
 			add(n.OnConflict.Old)
 		}
+	case *Merge:
+		add(n.New)
 	case *Update:
 		add(n.New)
 		add(n.Old)
@@ -165,6 +167,8 @@ func (v *verifier) cols(n Node) error {
 	case *Update:
 		return need("old", n.Old...)
 	case *Delete:
+		return need("old", n.Old...)
+	case *Merge:
 		return need("old", n.Old...)
 	}
 	return nil

@@ -63,7 +63,7 @@ func VisitExprs(n Node, f func(*Expr)) {
 		visitWindow(n, one)
 	case *LockRows:
 		one(&n.Recheck)
-	case *Insert, *Update, *Delete:
+	case *Insert, *Update, *Delete, *Merge:
 		visitDML(n, one)
 	}
 }
@@ -100,6 +100,10 @@ func visitWindow(n *Window, one func(*Expr)) {
 }
 
 func visitDML(n Node, one func(*Expr)) {
+	if m, ok := n.(*Merge); ok {
+		visitMerge(m, one)
+		return
+	}
 	var checks []CheckExpr
 	var set []SetCol
 	var ret *Returning

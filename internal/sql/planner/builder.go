@@ -32,7 +32,8 @@ type builder struct {
 	modifies    bool
 	uncacheable bool
 	// untyped are uses of parameters that take the type other uses determine.
-	untyped []*plan.Param
+	untyped  []*plan.Param
+	cascades map[cascadeKey]*plan.Cascade
 	// records holds the fields of columns of type record, where known.
 	records map[plan.ColID][]field
 	consts  []plan.Const // block that constants are taken from

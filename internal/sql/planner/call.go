@@ -17,13 +17,28 @@ func (b *builder) call(e *ast.FuncCall, s *scope) (plan.Expr, error) {
 	switch {
 	case e.Over != nil:
 		return b.windowCall(e, name, s)
-	case e.Star || len(builtin.Aggregates(name)) > 0:
+	case e.WithinGroup || e.Star || len(builtin.Aggregates(name)) > 0:
 		return b.aggregateCall(e, name, s)
 	case isWindowFunction(name):
 		return nil, pgerr.New(pgerr.WrongObjectType, "window function %s requires an OVER clause", name).At(e.Pos)
 	}
 	if err := plainCall(e, name); err != nil {
 		return nil, err
+	}
+	x, err := b.plainFunction(e, name, s)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := x.(*plan.Call); ok && c.Fn.IsSRF() {
+		return b.setReturning(c, s)
+	}
+	return x, nil
+}
+
+// plainFunction plans a call of a function that is no aggregate.
+func (b *builder) plainFunction(e *ast.FuncCall, name string, s *scope) (plan.Expr, error) {
+	if hasNamed(e.Args) {
+		return b.namedCall(e, name, s)
 	}
 	args, pos, err := b.exprList(e.Args, s)
 	if err != nil {
@@ -32,14 +47,7 @@ func (b *builder) call(e *ast.FuncCall, s *scope) (plan.Expr, error) {
 	if e.Variadic {
 		return b.variadicCall(e, name, args, pos)
 	}
-	x, err := b.function(name, args, pos, e.Pos)
-	if err != nil {
-		return nil, err
-	}
-	if c, ok := x.(*plan.Call); ok && c.Fn.IsSRF() {
-		return b.setReturning(c, s)
-	}
-	return x, nil
+	return b.function(name, args, pos, e.Pos)
 }
 
 // functionName returns the name to look up, checking its schema.
@@ -129,6 +137,8 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 	return &plan.Call{Fn: fn, Args: args, T: ret, VariadicArray: true, Pos: e.Pos}, nil
 }
 
+const hintLateral = "You might be able to move the set-returning function into a LATERAL FROM item."
+
 // setReturning replaces a set-returning call in a select list by its output
 // columns.
 func (b *builder) setReturning(c *plan.Call, s *scope) (plan.Expr, error) {
@@ -136,12 +146,20 @@ func (b *builder) setReturning(c *plan.Call, s *scope) (plan.Expr, error) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", clauseNames[s.clause]).At(c.Pos)
 	}
 	if s.inAgg {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "aggregate function calls cannot contain set-returning function calls").At(c.Pos)
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "aggregate function calls cannot contain set-returning function calls").
+			WithHint(hintLateral).At(c.Pos)
+	}
+	if s.noSets != "" {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", s.noSets).
+			WithHint(hintLateral).At(c.Pos)
 	}
 	for i := range s.sel.srfs { // ORDER BY and GROUP BY repeat what the list has
 		if plan.ExprEqual(s.sel.srfs[i].Call, c) && s.clause != clauseSelect {
 			return b.srfResult(&s.sel.srfs[i]), nil
 		}
+	}
+	if c.Fn.NeedsColumns() {
+		return nil, errColumnList(c.Pos)
 	}
 	f := plan.SetFunc{Call: c, Out: b.srfColumns(c)}
 	s.sel.srfs = append(s.sel.srfs, f)
@@ -150,6 +168,13 @@ func (b *builder) setReturning(c *plan.Call, s *scope) (plan.Expr, error) {
 
 // srfColumns allocates the output columns of a set-returning call.
 func (b *builder) srfColumns(c *plan.Call) []plan.Column {
+	if defs := c.T.Fields(); len(c.Fn.OutTypes) == 0 && defs != nil { // rows of a composite type
+		out := make([]plan.Column, len(defs))
+		for i, f := range defs {
+			out[i] = plan.Column{ID: b.newCol(), Name: f.Name, Type: f.Type}
+		}
+		return out
+	}
 	if len(c.Fn.OutTypes) == 0 {
 		return []plan.Column{{ID: b.newCol(), Name: c.Fn.Name, Type: c.T}}
 	}
@@ -180,7 +205,7 @@ func polymorphicOut(t *types.T, c *plan.Call) *types.T {
 }
 
 func (b *builder) srfResult(f *plan.SetFunc) plan.Expr {
-	if len(f.Call.Fn.OutTypes) == 0 {
+	if len(f.Call.Fn.OutTypes) == 1 || len(f.Call.Fn.OutTypes) == 0 && f.Call.T.Fields() == nil {
 		return plan.Ref(f.Out[0])
 	}
 	row := &plan.RowCtor{}

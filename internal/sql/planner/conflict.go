@@ -10,9 +10,14 @@ import (
 // onConflict plans ON CONFLICT; input produces the proposed rows.
 func (b *builder) onConflict(st *ast.Insert, t *catalog.Table, input plan.Node) (*plan.OnConflict, error) {
 	oc := st.OnConflict
-	arbiters, err := arbiters(oc, t)
+	arbiters, err := b.arbiters(oc, t)
 	if err != nil {
 		return nil, err
+	}
+	for _, ix := range arbiters {
+		if ix.Exclusion && !oc.DoNothing {
+			return nil, pgerr.New(pgerr.WrongObjectType, "ON CONFLICT DO UPDATE not supported with exclusion constraints")
+		}
 	}
 	c := &plan.OnConflict{Arbiters: arbiters}
 	if oc.DoNothing {
@@ -44,7 +49,7 @@ func noArbiter() *pgerr.Error {
 }
 
 // arbiters finds the unique indexes that ON CONFLICT refers to; nil means any.
-func arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Index, error) {
+func (b *builder) arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Index, error) {
 	if oc.Constraint != "" {
 		for i := range t.Indexes {
 			ix := &t.Indexes[i]
@@ -57,28 +62,35 @@ func arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Index, error) {
 	if len(oc.Target) == 0 {
 		return nil, nil
 	}
-	var want []catalog.ColumnID
-	for i := range oc.Target {
-		e := &oc.Target[i]
-		ref, ok := e.X.(*ast.ColumnRef)
-		if e.X != nil && !ok {
-			return nil, noArbiter()
+	row := b.freshRow(t)
+	want, err := b.conflictColumns(oc, t, row)
+	if err != nil {
+		return nil, err
+	}
+	var given []plan.Expr
+	if oc.TargetWhere != nil {
+		s := &scope{clause: clauseIndexWhere, items: []*item{rowItem(t, t.Name, row)}}
+		cond, err := b.boolExpr(oc.TargetWhere, "WHERE", s)
+		if err != nil {
+			return nil, err
 		}
-		name := e.Column
-		if ref != nil {
-			name = ref.Column
-		}
-		ord, ok := t.ColumnByName(name)
-		if !ok {
-			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(e.Pos)
-		}
-		if !containsID(want, t.Columns[ord].ID) {
-			want = append(want, t.Columns[ord].ID)
-		}
+		given = plan.Conjuncts(cond, nil)
+	}
+	preds, err := b.predicates(t, row)
+	if err != nil {
+		return nil, err
 	}
 	var out []*catalog.Index
 	for i := range t.Indexes {
-		if ix := &t.Indexes[i]; ix.Unique && !ix.WriteOnly && sameColumns(ix, want) {
+		ix := &t.Indexes[i]
+		if !ix.Unique || ix.WriteOnly || ix.Exclusion || !sameColumns(ix, want) {
+			continue
+		}
+		implied := ix.Total()
+		for _, p := range preds {
+			implied = implied || p.Index == ix.ID && plan.Implies(given, p.Cond)
+		}
+		if implied {
 			out = append(out, ix)
 		}
 	}
@@ -86,6 +98,48 @@ func arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Index, error) {
 		return nil, noArbiter()
 	}
 	return out, nil
+}
+
+// conflictColumns resolves the columns and expressions of an inference.
+func (b *builder) conflictColumns(oc *ast.OnConflict, t *catalog.Table, row []plan.ColID) ([]catalog.ColumnID, error) {
+	var want []catalog.ColumnID
+	for i := range oc.Target {
+		e := &oc.Target[i]
+		name := e.Column
+		ref, ok := e.X.(*ast.ColumnRef)
+		if ok {
+			name = ref.Column
+		}
+		var id catalog.ColumnID
+		if e.X != nil && !ok {
+			computed, err := b.computedColumns(t, row, true)
+			if err != nil {
+				return nil, err
+			}
+			x, err := b.expr(e.X, &scope{clause: clauseIndexWhere, items: []*item{rowItem(t, t.Name, row)}})
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range computed {
+				if plan.ExprEqual(c.Value, x) {
+					id = t.Columns[c.Ord].ID
+				}
+			}
+			if id == 0 {
+				return nil, noArbiter()
+			}
+		} else {
+			ord, ok := t.ColumnByName(name)
+			if !ok || t.Columns[ord].Virtual {
+				return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(e.Pos)
+			}
+			id = t.Columns[ord].ID
+		}
+		if !containsID(want, id) {
+			want = append(want, id)
+		}
+	}
+	return want, nil
 }
 
 func containsID(list []catalog.ColumnID, id catalog.ColumnID) bool {

@@ -106,6 +106,9 @@ func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
 	if ins.Checks, err = b.checks(t, ins.New); err != nil {
 		return err
 	}
+	if err := b.finishInsert(ins); err != nil {
+		return err
+	}
 	n.Table, n.Input, n.Columns = t, ins, rows.Cols
 	return nil
 }

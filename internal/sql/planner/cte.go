@@ -14,21 +14,22 @@ func (b *builder) with(w *ast.With, s *scope) ([]*plan.CTE, error) {
 	}
 	var out []*plan.CTE
 	seen := len(s.ctes)
-	for _, c := range w.CTEs {
+	list, err := withOrder(w)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
 		for _, e := range s.ctes[seen:] {
 			if e.name == c.Name {
 				return nil, pgerr.New(pgerr.DuplicateAlias, "WITH query name \"%s\" specified more than once", c.Name).At(c.Pos)
 			}
-		}
-		if c.Search != nil || c.Cycle != nil {
-			return nil, pgerr.Unsupported("SEARCH and CYCLE clauses are not supported").At(c.Pos)
 		}
 		e, err := b.cte(c, w.Recursive, s)
 		if err != nil {
 			return nil, err
 		}
 		s.ctes = append(s.ctes, e)
-		out = append(out, e.cte)
+		out = append(append(out, e.inner...), e.cte)
 	}
 	return out, nil
 }
@@ -39,11 +40,19 @@ func (b *builder) cte(c *ast.CTE, recursive bool, s *scope) (*cteEntry, error) {
 	e := &cteEntry{name: c.Name, cte: &plan.CTE{ID: b.nextCTE, Name: c.Name}}
 	e.cte.Materialized = c.Materialize == ast.MaterializeAlways
 	inner := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}
+	if recursive {
+		if err := checkRecursion(c); err != nil {
+			return nil, err
+		}
+	}
+	if c.Search != nil || c.Cycle != nil {
+		return b.searchedCTE(c, recursive, e, inner)
+	}
 	q, ok := c.Stmt.(*ast.Select)
 	if !ok {
 		return b.modifyingCTE(c, e, inner)
 	}
-	if recursive && q.Op == ast.SetUnion && q.With == nil {
+	if recursive && q.Op == ast.SetUnion && refersTo(q, c.Name) {
 		return b.recursiveCTE(c, q, e, inner)
 	}
 	p, err := b.query(q, inner, queryOpts{})
@@ -80,7 +89,7 @@ func (b *builder) modifyingCTE(c *ast.CTE, e *cteEntry, s *scope) (*cteEntry, er
 	case *ast.Delete:
 		with, f = st.With, func(sc *scope) (plan.Node, error) { return b.delete(st, sc) }
 	default:
-		return nil, pgerr.Unsupported("this statement in WITH is not supported").At(c.Pos)
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "MERGE not supported in WITH query").At(c.Pos)
 	}
 	ctes, err := b.with(with, s)
 	if err != nil {
@@ -102,6 +111,10 @@ func (b *builder) modifyingCTE(c *ast.CTE, e *cteEntry, s *scope) (*cteEntry, er
 
 // recursiveCTE plans a UNION whose right side may refer to the name defined.
 func (b *builder) recursiveCTE(c *ast.CTE, q *ast.Select, e *cteEntry, s *scope) (*cteEntry, error) {
+	var err error
+	if e.inner, err = b.with(q.With, s); err != nil {
+		return nil, err
+	}
 	first, err := b.setOpSide(q.L, &scope{parent: s.parent, bound: s.bound, ctes: s.ctes})
 	if err != nil {
 		return nil, err
@@ -135,9 +148,6 @@ func (b *builder) recursiveCTE(c *ast.CTE, q *ast.Select, e *cteEntry, s *scope)
 	e.working = false
 	if !e.used { // no recursion after all
 		return b.plainUnionCTE(q, e, first, second)
-	}
-	if len(q.OrderBy) > 0 || q.Limit != nil || q.Offset != nil || len(q.Locking) > 0 {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "ORDER BY, LIMIT and FOR UPDATE in a recursive query are not implemented").At(c.Pos)
 	}
 	if len(second.targets) != len(ts) {
 		return nil, pgerr.New(pgerr.SyntaxError, "each UNION query must have the same number of columns").At(targetPos(second, q.R.Pos))
@@ -201,6 +211,8 @@ func (b *builder) cteRef(te *ast.TableRef, e *cteEntry) (*fromItem, error) {
 		n.Cols = append(n.Cols, out)
 	}
 	it := colsItem(aliasOf(te), n.Cols)
+	it.cte, it.working = true, e.working
+	e.hide(it)
 	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
 	}

@@ -7,10 +7,12 @@
 // expressions and views that descriptors hold as text), ast, types, pgerr.
 //
 // Reading order: Env and Plan (planner.go), builder (builder.go), scope
-// (scope.go, lookup.go), the FROM clause (from.go, join.go, fromfunc.go),
-// queries (select.go, target.go, group.go, order.go, setop.go, values.go,
-// cte.go, window.go), expressions (expr.go and its siblings, coerce.go), and
-// data modification (insert.go, conflict.go, update.go, delete.go).
+// (scope.go, lookup.go), the FROM clause (from.go, join.go, fromfunc.go,
+// tablesample.go), queries (select.go, target.go, group.go, groupingsets.go,
+// outeragg.go, order.go, setop.go, values.go, window.go, frame.go, lock.go), WITH
+// (cte.go, recursion.go, searchcycle.go), expressions (expr.go and its siblings, coerce.go), and
+// data modification (insert.go, conflict.go, update.go, merge.go; foreignkey.go and
+// derived.go for what tables demand of their rows).
 //
 // Plans are canonical: each table is a Scan of its primary index, conditions
 // are Filters, joins keep the order they were written in with LoopJoin or
@@ -26,7 +28,7 @@
 //  3. Nesting of queries and views is bounded by maxQueryDepth
 //     (builder.enterQuery).
 //  4. Every descriptor that was looked at is in Prepared.Deps
-//     (builder.noteTable).
+//     (builder.noteTable), but schemas: a change of one changes what is in it.
 //
 // Concurrency: a builder belongs to one goroutine; Plan may be called from
 // many.

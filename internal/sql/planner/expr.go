@@ -15,7 +15,7 @@ func (b *builder) expr(e ast.Expr, s *scope) (plan.Expr, error) {
 	switch e := e.(type) {
 	case *ast.ColumnRef:
 		if e.Star {
-			return nil, pgerr.New(pgerr.SyntaxError, "row expansion via \"*\" is not supported here").At(e.Pos)
+			return b.starRef(e, s)
 		}
 		return b.columnRef(e, s)
 	case *ast.Param:
@@ -77,9 +77,9 @@ func (b *builder) expr2(e ast.Expr, s *scope) (plan.Expr, error) {
 	case *ast.Quantified:
 		return b.quantified(e, s)
 	case *ast.Case:
-		return b.caseExpr(e, s)
+		return b.caseExpr(e, s.withoutSets("CASE"))
 	case *ast.Coalesce:
-		args, t, err := b.commonList(e.Args, "COALESCE", s)
+		args, t, err := b.commonList(e.Args, "COALESCE", s.withoutSets("COALESCE"))
 		if err != nil {
 			return nil, err
 		}
@@ -110,18 +110,23 @@ func (b *builder) expr3(e ast.Expr, s *scope) (plan.Expr, error) {
 	case *ast.SQLValue:
 		return b.sqlValue(e)
 	case *ast.BitLit:
-		if !e.Hex {
-			return nil, pgerr.Unsupported("type bit is not supported").At(e.Pos)
+		read := types.ParseBinaryBits
+		if e.Hex {
+			read = types.ParseHexBits
 		}
-		return nil, pgerr.Unsupported("bit string constants are not supported").At(e.Pos)
+		d, err := read(e.Val)
+		if err != nil {
+			return nil, pgerr.From(err).At(e.Pos)
+		}
+		return plan.NewConst(types.Bit, d), nil
 	case *ast.DefaultExpr:
 		return nil, pgerr.New(pgerr.SyntaxError, "DEFAULT is not allowed in this context").At(e.Pos)
 	case *ast.CurrentOf:
 		return nil, pgerr.Unsupported("WHERE CURRENT OF is not supported").At(e.Pos)
 	case *ast.Grouping:
-		return nil, pgerr.Unsupported("GROUPING is not supported").At(e.Pos)
+		return b.groupingFunc(e, s)
 	case *ast.GroupingSet:
-		return nil, pgerr.Unsupported("grouping sets are not supported").At(e.Pos)
+		return nil, pgerr.New(pgerr.SyntaxError, "grouping sets are only allowed in GROUP BY").At(e.Pos)
 	case *ast.NamedArg:
 		return nil, pgerr.Unsupported("named arguments are not supported").At(e.Pos)
 	}

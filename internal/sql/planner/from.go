@@ -103,11 +103,11 @@ func (b *builder) statementRef(te *ast.StatementRef, s *scope) (*fromItem, error
 
 // tableRef plans a table, view or CTE.
 func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
-	if te.Sample != nil {
-		return nil, pgerr.Unsupported("TABLESAMPLE is not supported").At(te.Sample.Pos)
-	}
 	if te.Name.Schema == "" && te.Name.Catalog == "" {
 		if c := s.findCTE(te.Name.Table); c != nil {
+			if te.Sample != nil {
+				return nil, errSample(te)
+			}
 			return b.cteRef(te, c)
 		}
 	}
@@ -117,13 +117,25 @@ func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
 	}
 	switch t.Kind {
 	case catalog.KindView:
-		return b.viewRef(te, t)
+		if te.Sample != nil {
+			return nil, errSample(te)
+		}
+		return b.viewRef(te, t, s)
 	case catalog.KindSequence:
 		if len(t.Columns) == 0 {
 			return nil, pgerr.Unsupported("reading a sequence as a table is not supported").At(te.Pos)
 		}
 	}
+	if t.Materialized() && t.View.Unpopulated {
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" has not been populated", t.Name).
+			WithHint("Use the REFRESH MATERIALIZED VIEW command.")
+	}
 	node := b.scan(t, aliasOf(te))
+	if sc, ok := node.(*plan.Scan); ok {
+		if err := b.noteDerived(sc); err != nil {
+			return nil, err
+		}
+	}
 	if err := b.indexHint(te, node); err != nil {
 		return nil, err
 	}
@@ -134,7 +146,16 @@ func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
 	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
 	}
+	if te.Sample != nil {
+		if node, err = b.tableSample(te.Sample, it, node, s); err != nil {
+			return nil, err
+		}
+	}
 	return &fromItem{node: node, items: []*item{it}}, nil
+}
+
+func errSample(te *ast.TableRef) error {
+	return pgerr.New(pgerr.FeatureNotSupported, "TABLESAMPLE clause can only be applied to tables and materialized views").At(te.Pos)
 }
 
 func aliasOf(te *ast.TableRef) string {
@@ -218,7 +239,7 @@ func renameCols(it *item, names []ast.Name) error {
 }
 
 // viewRef expands a view.
-func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table) (*fromItem, error) {
+func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromItem, error) {
 	st, err := parser.ParseOne(t.View.Query)
 	if err != nil {
 		return nil, err
@@ -227,7 +248,7 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table) (*fromItem, error)
 	if !ok {
 		return nil, pgerr.New(pgerr.InternalError, "the definition of view \"%s\" is not a query", t.Name)
 	}
-	p, err := b.query(q, b.rootScope(), queryOpts{})
+	p, err := b.query(s.locked(q, aliasOf(te)), b.rootScope(), queryOpts{})
 	if err != nil {
 		e := *pgerr.From(err)
 		e.Position = 0 // it would point into another text
@@ -263,7 +284,7 @@ func (b *builder) subqueryRef(te *ast.SubqueryRef, s *scope) (*fromItem, error) 
 		outer = &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, clause: clauseFrom, beside: s.items}
 	}
 	inner := outer.child()
-	p, err := b.query(te.Query, inner, queryOpts{})
+	p, err := b.query(s.locked(te.Query, te.Alias.Name), inner, queryOpts{})
 	if err != nil {
 		return nil, err
 	}

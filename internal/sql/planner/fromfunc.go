@@ -14,23 +14,26 @@ type fromFuncs struct {
 	// scalars are calls that return no set: one row.
 	scalars []plan.Expr
 	names   []string // of the scalars
+	// several functions stand side by side: a scalar is a set of one row.
+	several bool
 }
 
 // funcRef plans functions in FROM.
 func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 	fs := s.in(clauseFrom)
 	fs.sel = nil
-	var ff fromFuncs
+	ff := fromFuncs{several: len(te.Funcs) > 1}
 	for i := range te.Funcs {
-		if len(te.Funcs[i].Cols) > 0 || len(te.Cols) > 0 {
-			return nil, pgerr.Unsupported("a column definition list is not supported").At(te.Pos)
-		}
 		if err := b.funcItem(te.Funcs[i].Call, &ff, fs); err != nil {
 			return nil, err
 		}
-	}
-	if len(ff.sets) > 0 && len(ff.scalars) > 0 {
-		return nil, pgerr.Unsupported("ROWS FROM with functions that do and do not return sets is not supported").At(te.Pos)
+		decls := te.Funcs[i].Cols
+		if decls == nil {
+			decls = te.Cols
+		}
+		if err := b.defineColumns(&ff, decls, te.Funcs[i].Call.Position()); err != nil {
+			return nil, err
+		}
 	}
 	name := te.Alias.Name
 	if name == "" {
@@ -38,10 +41,13 @@ func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 	}
 	f := &fromItem{}
 	single := len(ff.sets)+len(ff.scalars) == 1 && !te.Ordinality
-	if len(ff.scalars) > 0 {
+	if len(ff.scalars) == 1 && !te.Ordinality && ff.scalars[0].Type().Fields() != nil {
+		single = false
+		f.node = b.compositeRow(te, ff.scalars[0])
+	} else if len(ff.scalars) > 0 {
 		f.node = b.scalarRow(te, &ff, name)
 	} else {
-		single = single && len(ff.sets[0].Call.Fn.OutTypes) == 0
+		single = single && len(ff.sets[0].Call.Fn.OutTypes) == 0 && ff.sets[0].Call.T.Fields() == nil
 		f.node = b.setRows(te, &ff, name)
 	}
 	cols := f.node.Props().Cols
@@ -56,7 +62,7 @@ func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 		})
 	})
 	it := colsItem(name, cols)
-	it.scalarFunc = single
+	it.scalarFunc = single || len(ff.sets) == 1 && len(ff.scalars) == 0 && len(ff.sets[0].Call.Fn.OutTypes) == 1 && !te.Ordinality
 	f.items = []*item{it}
 	return f, renameCols(it, te.Alias.Cols)
 }
@@ -85,6 +91,57 @@ func (b *builder) scalarRow(te *ast.FuncRef, ff *fromFuncs, name string) plan.No
 		n.Exprs = append(n.Exprs, plan.NewConst(types.Int8, types.NewInt(1)))
 	}
 	return n
+}
+
+// compositeRow makes the one row of a function that returns a composite value:
+// its fields.
+func (b *builder) compositeRow(te *ast.FuncRef, x plan.Expr) plan.Node {
+	in := &plan.Project{Input: oneRow(), Exprs: []plan.Expr{x}}
+	whole := plan.Column{ID: b.newCol(), Name: te.Alias.Name, Type: x.Type()}
+	in.Cols = []plan.Column{whole}
+	n := &plan.Project{Input: in}
+	for i, f := range x.Type().Fields() {
+		n.Cols = append(n.Cols, plan.Column{ID: b.newCol(), Name: f.Name, Type: f.Type})
+		n.Exprs = append(n.Exprs, &plan.FieldSelect{Arg: plan.Ref(whole), Field: i, Name: f.Name, T: f.Type})
+	}
+	return n
+}
+
+func errColumnList(pos int) error {
+	return pgerr.New(pgerr.SyntaxError, "a column definition list is required for functions returning \"record\"").At(pos)
+}
+
+// defineColumns applies a column definition list to the function added last.
+func (b *builder) defineColumns(ff *fromFuncs, decls []ast.ColumnDecl, pos int) error {
+	var last *plan.SetFunc
+	if n := len(ff.sets); n > 0 {
+		last = &ff.sets[n-1]
+	}
+	if len(decls) == 0 {
+		if last != nil && last.Call.Fn.NeedsColumns() {
+			return errColumnList(pos)
+		}
+		return nil
+	}
+	names, ts := make([]string, len(decls)), make([]*types.T, len(decls))
+	for i := range decls {
+		t, err := b.typeName(decls[i].Type)
+		if err != nil {
+			return err
+		}
+		names[i], ts[i] = decls[i].Name, t.BaseType()
+	}
+	if last == nil {
+		return pgerr.New(pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"").At(pos)
+	}
+	fn, ok := last.Call.Fn.WithColumns(names, ts)
+	if !ok {
+		return pgerr.New(pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"").At(pos)
+	}
+	call := *last.Call
+	call.Fn = fn
+	last.Call, last.Out = &call, b.srfColumns(&call)
+	return nil
 }
 
 func addRef(list []plan.ColRef, id plan.ColID) []plan.ColRef {
@@ -123,16 +180,11 @@ func (b *builder) funcItem(e ast.Expr, ff *fromFuncs, s *scope) error {
 		}
 		return nil
 	}
-	args, pos, err := b.exprList(call.Args, s)
+	x, err := b.plainFunction(call, name, s)
 	if err != nil {
 		return err
 	}
-	x, err := b.function(name, args, pos, call.Pos)
-	if err != nil {
-		return err
-	}
-	ff.add(b, x, name)
-	return nil
+	return ff.add(b, x, name, e.Position())
 }
 
 // scalarItem plans an expression in FROM that is not a plain call.
@@ -141,17 +193,43 @@ func (b *builder) scalarItem(e ast.Expr, name string, ff *fromFuncs, s *scope) e
 	if err != nil {
 		return err
 	}
-	ff.add(b, x, name)
-	return nil
+	return ff.add(b, x, name, e.Position())
 }
 
-func (ff *fromFuncs) add(b *builder, x plan.Expr, name string) {
+func (ff *fromFuncs) add(b *builder, x plan.Expr, name string, pos int) error {
 	if ff.name == "" {
 		ff.name = name
 	}
 	if c, ok := x.(*plan.Call); ok && c.Fn.IsSRF() {
 		ff.sets = append(ff.sets, plan.SetFunc{Call: c, Out: b.srfColumns(c)})
-		return
+		return nil
 	}
-	ff.scalars, ff.names = append(ff.scalars, x), append(ff.names, name)
+	if !ff.several {
+		ff.scalars, ff.names = append(ff.scalars, x), append(ff.names, name)
+		return nil
+	}
+	c, err := b.singleton(x, pos)
+	if err != nil {
+		return err
+	}
+	out := b.srfColumns(c)
+	if len(out) == 1 {
+		out[0].Name = name
+	}
+	ff.sets = append(ff.sets, plan.SetFunc{Call: c, Out: out})
+	return nil
+}
+
+// singleton makes a set-returning call that yields x once.
+func (b *builder) singleton(x plan.Expr, pos int) (*plan.Call, error) {
+	t, ok := types.ArrayOf(x.Type().WithTypmod(-1))
+	if !ok || x.Type().Elem != nil {
+		return nil, pgerr.Unsupported("ROWS FROM with a function that returns %s and no set is not supported", x.Type().SQLName).At(pos)
+	}
+	elems := &plan.ArrayCtor{Elems: []plan.Expr{x}, T: t}
+	y, err := b.function("unnest", []plan.Expr{elems}, []int{pos}, pos)
+	if err != nil {
+		return nil, err
+	}
+	return y.(*plan.Call), nil
 }

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -10,12 +12,19 @@ import (
 
 // aggregateCall plans an aggregate and returns the column of its result.
 func (b *builder) aggregateCall(e *ast.FuncCall, name string, s *scope) (plan.Expr, error) {
+	if level := b.outerAggregate(e, s); level != nil {
+		return b.aggregateOf(level, e, name, s)
+	}
 	if err := checkAggregate(e, name, s); err != nil {
 		return nil, err
 	}
 	inner := *s
 	inner.inAgg = true
-	a, err := b.aggregateArgs(e, name, &inner)
+	args := b.aggregateArgs
+	if e.WithinGroup {
+		args = b.orderedSetArgs
+	}
+	a, err := args(e, name, &inner)
 	if err != nil {
 		return nil, err
 	}
@@ -41,14 +50,14 @@ func checkAggregate(e *ast.FuncCall, name string, s *scope) error {
 		allowed = s.sel != nil
 	}
 	switch {
+	case s.recursiveTerm():
+		return pgerr.New(pgerr.InvalidRecursion, "aggregate functions are not allowed in a recursive query's recursive term").At(e.Pos)
 	case s.inAgg && s.clause == clauseFilter:
 		return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in FILTER").At(e.Pos)
 	case s.inAgg:
 		return pgerr.New(pgerr.GroupingError, "aggregate function calls cannot be nested").At(e.Pos)
 	case !allowed:
 		return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in %s", clauseNames[s.clause]).At(e.Pos)
-	case e.WithinGroup:
-		return pgerr.Unsupported("ordered-set aggregate %s is not supported", name).At(e.Pos)
 	case e.Variadic:
 		return pgerr.Unsupported("VARIADIC arguments of aggregates are not supported").At(e.Pos)
 	case e.Star && len(e.Args) == 0 && name != "count":
@@ -59,17 +68,25 @@ func checkAggregate(e *ast.FuncCall, name string, s *scope) error {
 	return nil
 }
 
-// aggregateArgs plans the arguments, FILTER and ORDER BY of an aggregate.
-func (b *builder) aggregateArgs(e *ast.FuncCall, name string, s *scope) (*plan.Agg, error) {
-	args, pos, err := b.exprList(e.Args, s)
-	if err != nil {
-		return nil, err
+// recursiveTerm reports whether FROM refers to the recursive query that s is
+// part of.
+func (s *scope) recursiveTerm() bool {
+	for _, it := range s.items {
+		if it.working {
+			return true
+		}
 	}
+	return false
+}
+
+// boundAggregate makes the call of the aggregate that the arguments choose, with its
+// FILTER; it is called name in the query and as among the functions.
+func (b *builder) boundAggregate(e *ast.FuncCall, name, as string, args []plan.Expr, pos []int, s *scope) (*plan.Agg, error) {
 	ts := make([]*types.T, len(args))
 	for i := range args {
 		ts[i] = args[i].Type()
 	}
-	fn, err := builtin.ResolveAggregate(name, ts)
+	fn, err := builtin.ResolveAggregate(as, ts)
 	if err != nil {
 		return nil, pgerr.From(err).At(e.Pos)
 	}
@@ -82,7 +99,7 @@ func (b *builder) aggregateArgs(e *ast.FuncCall, name string, s *scope) (*plan.A
 			return nil, err
 		}
 	}
-	a := &plan.Agg{Fn: fn, Args: args, Distinct: e.Distinct, Out: plan.Column{Name: name, Type: ret}}
+	a := &plan.Agg{Fn: fn, Args: args, Out: plan.Column{Name: name, Type: ret}}
 	if e.Filter != nil {
 		fs := *s
 		fs.clause = clauseFilter
@@ -90,6 +107,20 @@ func (b *builder) aggregateArgs(e *ast.FuncCall, name string, s *scope) (*plan.A
 			return nil, err
 		}
 	}
+	return a, nil
+}
+
+// aggregateArgs plans the arguments, FILTER and ORDER BY of an aggregate.
+func (b *builder) aggregateArgs(e *ast.FuncCall, name string, s *scope) (*plan.Agg, error) {
+	args, pos, err := b.exprList(e.Args, s)
+	if err != nil {
+		return nil, err
+	}
+	a, err := b.boundAggregate(e, name, name, args, pos, s)
+	if err != nil {
+		return nil, err
+	}
+	a.Distinct = e.Distinct
 	if e.Distinct {
 		for i := range args {
 			if err := orderable(args[i].Type(), pos[i]); err != nil {
@@ -97,7 +128,30 @@ func (b *builder) aggregateArgs(e *ast.FuncCall, name string, s *scope) (*plan.A
 			}
 		}
 	}
-	return a, b.aggregateOrder(a, e, s)
+	if err := b.aggregateOrder(a, e, s); err != nil {
+		return nil, err
+	}
+	if e.Distinct && len(e.OrderBy) == 0 && !a.Fn.OrderIndependent && !a.Fn.DistinctNoop {
+		// PostgreSQL finds duplicates by sorting, and the result shows it.
+		for _, x := range args {
+			if _, isConst := x.(*plan.Const); !isConst {
+				a.OrderBy = append(a.OrderBy, b.aggregateKey(x, s))
+			}
+		}
+	}
+	return a, nil
+}
+
+// aggregateKey returns the column of a sort key of an aggregate; expressions
+// other than columns are computed below the aggregation.
+func (b *builder) aggregateKey(x plan.Expr, s *scope) plan.SortKey {
+	if r, ok := x.(*plan.ColRef); ok {
+		return plan.SortKey{Col: r.Col}
+	}
+	key := plan.SortKey{Col: b.newCol()}
+	s.sel.aggOrder = append(s.sel.aggOrder, x)
+	s.sel.aggCols = append(s.sel.aggCols, plan.Column{ID: key.Col, Name: "?column?", Type: x.Type()})
+	return key
 }
 
 // aggregateOrder plans the ORDER BY of an aggregate; expressions other than
@@ -119,14 +173,8 @@ func (b *builder) aggregateOrder(a *plan.Agg, e *ast.FuncCall, s *scope) error {
 		if err != nil {
 			return err
 		}
-		key := plan.SortKey{Desc: desc, NullsFirst: nulls}
-		if r, ok := x.(*plan.ColRef); ok {
-			key.Col = r.Col
-		} else {
-			key.Col = b.newCol()
-			s.sel.aggOrder = append(s.sel.aggOrder, x)
-			s.sel.aggCols = append(s.sel.aggCols, plan.Column{ID: key.Col, Name: "?column?", Type: x.Type()})
-		}
+		key := b.aggregateKey(x, s)
+		key.Desc, key.NullsFirst = desc, nulls
 		a.OrderBy = append(a.OrderBy, key)
 	}
 	return nil
@@ -142,8 +190,12 @@ func anyEqual(list []plan.Expr, x plan.Expr) bool {
 }
 
 // aggregateLevel rejects aggregates whose arguments all belong to an enclosing
-// query: they would be that query's aggregates.
+// query where outerAggregate does not tell: they would be that query's
+// aggregates.
 func (b *builder) aggregateLevel(a *plan.Agg, e *ast.FuncCall, s *scope) error {
+	if !e.WithinGroup && !hasQuery(e) {
+		return nil
+	}
 	refs, local := 0, 0
 	each := func(id plan.ColID) {
 		refs++
@@ -180,57 +232,17 @@ func sameAgg(a, c *plan.Agg) bool {
 	return a.Filter == nil && c.Filter == nil || plan.ExprEqual(a.Filter, c.Filter)
 }
 
-// groupBy resolves GROUP BY to expressions over the input.
-func (b *builder) groupBy(q *ast.Select, l *targetSet, s *scope) ([]plan.Expr, error) {
-	var out []plan.Expr
-	add := func(e ast.Expr) error {
-		t, err := b.listEntry(e, l, s.in(clauseGroupBy))
-		if err != nil {
-			return err
-		}
-		if err := b.sortable(l, t); err != nil {
-			return err
-		}
-		x := l.targets[t].expr
-		if ref := aggregateIn(x, s.sel); ref != nil {
-			return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in GROUP BY").At(e.Position())
-		}
-		if !anyEqual(out, x) {
-			out = append(out, x)
-		}
-		return nil
-	}
-	for _, e := range q.GroupBy {
-		switch e := e.(type) {
-		case *ast.GroupingSet:
-			if e.Kind == ast.GroupingEmpty && len(q.GroupBy) == 1 {
-				continue
-			}
-			return nil, pgerr.Unsupported("grouping sets are not supported").At(e.Pos)
-		case *ast.Row:
-			if e.Explicit {
-				break
-			}
-			for _, x := range e.Elems {
-				if err := add(x); err != nil {
-					return nil, err
-				}
-			}
-			continue
-		}
-		if err := add(e); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 // aggregateIn returns a reference to an aggregate's result in x, nil if none.
 func aggregateIn(x plan.Expr, sel *selectState) (ref *plan.ColRef) {
 	plan.WalkExpr(x, func(x plan.Expr) bool {
 		if r, ok := x.(*plan.ColRef); ok {
 			for i := range sel.aggs {
 				if sel.aggs[i].Out.ID == r.Col {
+					ref = r
+				}
+			}
+			for i := range sel.groupings {
+				if sel.groupings[i].out.ID == r.Col {
 					ref = r
 				}
 			}
@@ -247,11 +259,18 @@ type grouping struct {
 	input []plan.Column
 	keys  []plan.Column // of the groups
 	exprs []plan.Expr   // what each key was computed from
+	// from are the columns below that hold the keys. A key that some grouping
+	// sets leave out is another column below, as it may be NULL above only.
+	from []plan.ColID
+	sets [][]int // nil for a single grouping set
 }
 
 // aggregate puts a GroupBy over node and rewrites what is computed above it.
-func (b *builder) aggregate(node plan.Node, sel *selectState, group []plan.Expr, l *targetSet, having *plan.Expr) (plan.Node, error) {
-	g := &grouping{sel: sel, input: node.Props().Cols, exprs: group}
+func (b *builder) aggregate(node plan.Node, sel *selectState, group groupClause, l *targetSet, having *plan.Expr) (plan.Node, error) {
+	g := &grouping{sel: sel, input: node.Props().Cols, exprs: group.exprs}
+	if !group.plain() {
+		g.sets = group.sets
+	}
 	pre := &plan.Project{Input: node}
 	pre.Cols = append(pre.Cols, g.input...)
 	for _, c := range g.input {
@@ -260,17 +279,7 @@ func (b *builder) aggregate(node plan.Node, sel *selectState, group []plan.Expr,
 	compute := func(c plan.Column, x plan.Expr) {
 		pre.Cols, pre.Exprs = append(pre.Cols, c), append(pre.Exprs, x)
 	}
-	for _, x := range group {
-		if r, ok := x.(*plan.ColRef); ok {
-			if i := plan.FindCol(g.input, r.Col); i >= 0 {
-				g.keys = append(g.keys, g.input[i])
-				continue
-			}
-		}
-		c := plan.Column{ID: b.newCol(), Name: "?column?", Type: x.Type()}
-		g.keys = append(g.keys, c)
-		compute(c, x)
-	}
+	b.groupKeys(g, compute)
 	for i, x := range sel.aggOrder {
 		compute(sel.aggCols[i], x)
 	}
@@ -280,15 +289,37 @@ func (b *builder) aggregate(node plan.Node, sel *selectState, group []plan.Expr,
 	if err := g.rewriteAll(l, having); err != nil {
 		return nil, err
 	}
-	n := &plan.GroupBy{Input: node, Aggs: sel.aggs, Scalar: len(group) == 0}
-	for _, k := range g.keys {
-		n.Keys = append(n.Keys, k.ID)
+	n := &plan.GroupBy{Input: node, Aggs: sel.aggs, Scalar: len(group.exprs) == 0 && g.sets == nil, Keys: g.from, Sets: g.sets}
+	var err error
+	if n.Groupings, err = g.groupings(); err != nil {
+		return nil, err
 	}
-	n.Cols = append(n.Cols, g.keys...)
-	for i := range sel.aggs {
-		n.Cols = append(n.Cols, sel.aggs[i].Out)
-	}
+	n.Cols = n.Outputs(g.keys)
 	return n, nil
+}
+
+// groupKeys names the columns of the keys above and below the groups.
+func (b *builder) groupKeys(g *grouping, compute func(plan.Column, plan.Expr)) {
+	for k, x := range g.exprs {
+		optional := !g.inAllSets(k)
+		if r, ok := x.(*plan.ColRef); ok {
+			if i := plan.FindCol(g.input, r.Col); i >= 0 {
+				c := g.input[i]
+				g.from = append(g.from, c.ID)
+				if optional {
+					below := c
+					below.ID = b.newCol()
+					g.from[k], c.NotNull = below.ID, false
+					compute(below, x)
+				}
+				g.keys = append(g.keys, c)
+				continue
+			}
+		}
+		c := plan.Column{ID: b.newCol(), Name: "?column?", Type: x.Type()}
+		g.keys, g.from = append(g.keys, c), append(g.from, c.ID)
+		compute(c, x)
+	}
 }
 
 // rewriteAll rewrites everything that is evaluated above the groups.
@@ -357,7 +388,10 @@ func (g *grouping) available(id plan.ColID) bool {
 	if !g.determined(id) {
 		return false
 	}
-	g.keys = append(g.keys, g.input[i])
+	g.keys, g.from = append(g.keys, g.input[i]), append(g.from, id)
+	for j := range g.sets {
+		g.sets[j] = append(slices.Clone(g.sets[j]), len(g.keys)-1)
+	}
 	return true
 }
 
@@ -377,7 +411,7 @@ func (g *grouping) determined(id plan.ColID) bool {
 		}
 		for _, k := range it.table.Primary().Columns {
 			c := &it.cols[it.table.ColumnByID(k.Column)]
-			if plan.FindCol(g.keys, c.col.ID) < 0 {
+			if i := plan.FindCol(g.keys, c.col.ID); i < 0 || !g.inAllSets(i) {
 				return false
 			}
 		}

@@ -8,6 +8,10 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
+// rewriteSchema is where DDL resolves the tables it rewrites: there rows keep the
+// values of their generated columns.
+const rewriteSchema = "\x01ddl"
+
 // codeGeneratedAlways is 428C9, for values given for GENERATED ALWAYS columns.
 const codeGeneratedAlways pgerr.Code = "428C9"
 
@@ -42,6 +46,9 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 	if n.Checks, err = b.checks(t, n.New); err != nil {
 		return nil, err
 	}
+	if err := b.finishInsert(n); err != nil {
+		return nil, err
+	}
 	if len(st.Returning) > 0 {
 		it := rowItem(t, aliasOf(st.Table), n.New)
 		n.Cols, n.Returning, err = b.returning(st.Returning, []*item{it}, s)
@@ -57,6 +64,9 @@ func (b *builder) writable(name ast.TableName, verb string) (*catalog.Table, err
 	}
 	switch t.Kind {
 	case catalog.KindTable:
+		if t.Materialized() && name.Schema != rewriteSchema {
+			return nil, pgerr.New(pgerr.WrongObjectType, "cannot change materialized view \"%s\"", t.Name)
+		}
 		return t, nil
 	case catalog.KindView:
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot %s view \"%s\"", verb, t.Name).At(name.Pos)
@@ -254,6 +264,11 @@ func (b *builder) insertValue(st *ast.Insert, t *catalog.Table, ord int, x ast.E
 // checkGenerated rejects values for GENERATED ALWAYS columns.
 func checkGenerated(st *ast.Insert, t *catalog.Table, ord int) error {
 	c := &t.Columns[ord]
+	if st.Table.Name.Schema != rewriteSchema {
+		if err := checkGeneratedValue(c); err != nil {
+			return err
+		}
+	}
 	if c.Identity != 'a' || st.Overriding != ast.OverridingNone {
 		return nil
 	}
@@ -290,9 +305,6 @@ func withoutPosition(err error) error {
 
 // checks plans the CHECK constraints of t over a row.
 func (b *builder) checks(t *catalog.Table, row []plan.ColID) ([]plan.CheckExpr, error) {
-	if len(t.Checks) == 0 {
-		return nil, nil
-	}
 	s := &scope{clause: clauseCheck, items: []*item{rowItem(t, t.Name, row)}}
 	out := make([]plan.CheckExpr, 0, len(t.Checks))
 	for i := range t.Checks {
@@ -306,7 +318,8 @@ func (b *builder) checks(t *catalog.Table, row []plan.ColID) ([]plan.CheckExpr, 
 		}
 		out = append(out, plan.CheckExpr{Name: t.Checks[i].Name, Cond: x})
 	}
-	return out, nil
+	domains, err := b.domainChecks(t, row)
+	return append(out, domains...), err
 }
 
 // returning plans a RETURNING list over items.

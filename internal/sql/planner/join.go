@@ -75,8 +75,7 @@ func (b *builder) joinExpr(te *ast.Join, s *scope) (*fromItem, error) {
 	kind := joinKinds[te.Kind]
 	here, rest := splitLateral(l.node, r.lateral)
 	if len(here) > 0 && (kind == plan.RightJoin || kind == plan.FullJoin) {
-		return nil, pgerr.New(pgerr.InvalidColumnReference, "invalid reference to a FROM-clause entry to the left").
-			WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.").At(te.R.Position())
+		return nil, errLateral(l.items, r.lateral)
 	}
 	f := &fromItem{lateral: append(l.lateral, rest...)}
 	f.items = append(append(f.items, l.items...), r.items...)
@@ -102,6 +101,21 @@ func (b *builder) joinExpr(te *ast.Join, s *scope) (*fromItem, error) {
 	return f, nil
 }
 
+// errLateral refuses references to the left side of a right or full join.
+func errLateral(items []*item, refs []plan.ColRef) error {
+	for _, r := range refs {
+		for _, it := range items {
+			for i := range it.cols {
+				if it.cols[i].col.ID == r.Col {
+					return pgerr.New(pgerr.InvalidColumnReference, "invalid reference to FROM-clause entry for table \"%s\"", it.alias).
+						WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.").At(r.Pos)
+				}
+			}
+		}
+	}
+	return pgerr.New(pgerr.InvalidColumnReference, "invalid reference to a FROM-clause entry to the left")
+}
+
 // markNullable notes which rows an outer join may replace by NULLs.
 func markNullable(kind plan.JoinKind, l, r []*item) {
 	if kind == plan.RightJoin || kind == plan.FullJoin {
@@ -118,7 +132,7 @@ func markNullable(kind plan.JoinKind, l, r []*item) {
 
 // aliasJoin hides the parts of (a JOIN b) AS j behind j.
 func aliasJoin(te *ast.Join, f *fromItem) error {
-	j := &item{alias: te.Alias.Name, relVisible: true, colsVisible: true}
+	j := &item{alias: te.Alias.Name, relVisible: true, colsVisible: true, join: true}
 	for _, it := range f.items {
 		if it.colsVisible {
 			j.cols = append(j.cols, it.cols...)
@@ -137,9 +151,6 @@ func (b *builder) using(te *ast.Join, kind plan.JoinKind, l, r, f *fromItem) (pl
 		names = commonNames(l.items, r.items)
 	}
 	j := &item{colsVisible: true}
-	if te.UsingAlias != "" {
-		return nil, pgerr.Unsupported("an alias for USING columns is not supported").At(te.Pos)
-	}
 	var conds []plan.Expr
 	for _, n := range names {
 		lc, err := usingColumn(l.items, n, "left")
@@ -162,6 +173,13 @@ func (b *builder) using(te *ast.Join, kind plan.JoinKind, l, r, f *fromItem) (pl
 		j.cols = append(j.cols, merged)
 	}
 	var hidden []*item
+	if te.UsingAlias != "" { // a relation of the merged columns
+		merged := &item{alias: te.UsingAlias, cols: append([]scopeCol(nil), j.cols...), relVisible: true, join: true}
+		if err := checkAliases(f.items, []*item{merged}); err != nil {
+			return nil, err
+		}
+		hidden = append(hidden, merged)
+	}
 	for _, it := range f.items {
 		if it.colsVisible {
 			for i := range it.cols {

@@ -86,9 +86,6 @@ func lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 		c := &q.Locking[i]
 		if len(c.Of) == 0 {
 			for _, it := range s.items {
-				if it.sub {
-					return nil, pgerr.Unsupported("%s of a subquery or view is not supported", lockWords[c.Strength]).At(c.Pos)
-				}
 				if it.table != nil {
 					add(it, c)
 				}
@@ -101,13 +98,56 @@ func lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 				return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" in %s clause not found in FROM clause",
 					name.Table, lockWords[c.Strength]).At(name.Pos)
 			}
-			if it.table == nil {
-				return nil, pgerr.Unsupported("%s of a subquery, view or function is not supported", lockWords[c.Strength]).At(name.Pos)
+			switch {
+			case it.sub: // locked inside, see scope.locked
+			case it.table == nil:
+				return nil, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to a %s", lockWords[c.Strength], it.kind()).At(name.Pos)
+			default:
+				add(it, c)
 			}
-			add(it, c)
 		}
 	}
 	return out, nil
+}
+
+// kind words what an item that is no table is.
+func (it *item) kind() string {
+	switch {
+	case it.cte:
+		return "WITH query"
+	case it.join:
+		return "join"
+	}
+	return "function"
+}
+
+// locked returns the query of a subquery or view in FROM with the locking
+// clauses that apply to it under its alias.
+func (s *scope) locked(q *ast.Select, alias string) *ast.Select {
+	if q.Values != nil {
+		return q
+	}
+	var out *ast.Select
+	for i := range s.locking {
+		c := s.locking[i]
+		named := len(c.Of) == 0
+		for _, n := range c.Of {
+			named = named || n.Table == alias && alias != ""
+		}
+		if !named {
+			continue
+		}
+		if out == nil {
+			cp := *q
+			out, cp.Locking = &cp, append([]ast.LockingClause(nil), q.Locking...)
+		}
+		c.Of = nil
+		out.Locking = append(out.Locking, c)
+	}
+	if out == nil {
+		return q
+	}
+	return out
 }
 
 func lockable(s *scope, alias string) *item {

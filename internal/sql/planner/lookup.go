@@ -11,6 +11,9 @@ import (
 
 // columnRef resolves a column reference, which may also be a whole row.
 func (b *builder) columnRef(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
+	if s.isDomainValue(e) {
+		return s.domainValue, nil
+	}
 	if e.Table == "" {
 		return b.bareColumn(e, s)
 	}
@@ -23,10 +26,22 @@ func (b *builder) columnRef(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 			return b.useColumn(&it.it.cols[i], it.level, s, e.Pos), nil
 		}
 	}
-	if x, err := b.systemColumn(e.Column, it.it, e.Pos); x != nil || err != nil {
+	if x, err := b.systemColumn(e.Column, it.it, it.level, s, e.Pos); x != nil || err != nil {
 		return x, err
 	}
 	return nil, noColumn(fmt.Sprintf("column %s.%s does not exist", e.Table, e.Column), e.Table, e.Column, s).At(e.Pos)
+}
+
+// starRef plans t.* where a single value is wanted: the whole row.
+func (b *builder) starRef(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
+	if e.Table == "" {
+		return nil, pgerr.New(pgerr.SyntaxError, "row expansion via \"*\" is not supported here").At(e.Pos)
+	}
+	f, err := b.findItem(e, s)
+	if err != nil {
+		return nil, err
+	}
+	return b.wholeRow(f.it, f.level, s, e.Pos), nil
 }
 
 // found is an item and the scope level it was found at.
@@ -65,7 +80,7 @@ func (b *builder) bareColumn(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 	}
 	for lv := s; lv != nil; lv = lv.parent {
 		for _, it := range lv.items {
-			if x, err := b.systemColumn(e.Column, it, e.Pos); x != nil || err != nil {
+			if x, err := b.systemColumn(e.Column, it, lv, s, e.Pos); x != nil || err != nil {
 				return x, err
 			}
 		}
@@ -153,25 +168,44 @@ func (b *builder) wholeRow(it *item, level, from *scope, pos int) plan.Expr {
 		row.Fields = append(row.Fields, b.useColumn(&it.cols[i], level, from, pos))
 		row.Names = append(row.Names, it.cols[i].name)
 	}
-	if it.nullable && it.table != nil && len(it.table.Indexes) > 0 {
-		if key := it.table.Primary().Columns; len(key) > 0 {
-			row.NullRow = b.useColumn(&it.cols[it.table.ColumnByID(key[0].Column)], level, from, pos)
-		}
+	if it.nullable && it.table != nil {
+		row.NullRow = b.neverNull(it, level, from, pos)
 	}
 	return row
 }
 
+// neverNull returns a column of the table it that is NULL only where an outer join
+// found no row; nil if there is none.
+func (b *builder) neverNull(it *item, level, from *scope, pos int) plan.Expr {
+	if len(it.table.Indexes) > 0 {
+		if key := it.table.Primary().Columns; len(key) > 0 {
+			return b.useColumn(&it.cols[it.table.ColumnByID(key[0].Column)], level, from, pos)
+		}
+	}
+	for i := range it.table.Columns {
+		if it.table.Columns[i].NotNull {
+			return b.useColumn(&it.cols[i], level, from, pos)
+		}
+	}
+	return nil
+}
+
 // systemColumn answers for the columns every table of PostgreSQL has.
-func (b *builder) systemColumn(name string, it *item, pos int) (plan.Expr, error) {
+func (b *builder) systemColumn(name string, it *item, level, from *scope, pos int) (plan.Expr, error) {
 	if it.table == nil || !it.relVisible {
 		return nil, nil
 	}
 	switch name {
 	case "tableoid":
-		if it.nullable {
+		oid := plan.NewConst(types.Oid, types.NewInt(int64(it.table.Oid)))
+		if !it.nullable {
+			return oid, nil
+		}
+		key := b.neverNull(it, level, from, pos)
+		if key == nil {
 			return nil, pgerr.Unsupported("system column \"tableoid\" of an outer join is not supported").At(pos)
 		}
-		return plan.NewConst(types.Oid, types.NewInt(int64(it.table.Oid))), nil
+		return &plan.Case{Whens: []plan.When{{Cond: &plan.Is{Arg: key, Kind: plan.IsNotNull}, Result: oid}}, T: types.Oid}, nil
 	case "ctid", "xmin", "xmax", "cmin", "cmax":
 		return nil, pgerr.Unsupported("system column \"%s\" is not supported", name).At(pos)
 	}

@@ -236,7 +236,7 @@ func (b *builder) limit(q *ast.Select, s *scope, node plan.Node, sort []plan.Sor
 	}
 	if q.WithTies {
 		if len(sort) == 0 {
-			return nil, pgerr.New(pgerr.SyntaxError, "WITH TIES cannot be specified without ORDER BY clause").At(q.Pos)
+			return nil, pgerr.New(pgerr.SyntaxError, "WITH TIES cannot be specified without ORDER BY clause")
 		}
 		n.TiesKeys = sort
 	}
@@ -260,8 +260,13 @@ func (b *builder) limitExpr(e ast.Expr, what string, s *scope) (plan.Expr, error
 	if !ok {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "argument of %s must be type bigint, not type %s", what, x.Type().SQLName).At(e.Position())
 	}
+	return y, constantOf(y, s, what, e.Position())
+}
+
+// constantOf checks that x does not refer to the rows of the query itself.
+func constantOf(x plan.Expr, s *scope, what string, pos int) error {
 	local := false
-	plan.Refs(y, func(id plan.ColID) {
+	plan.Refs(x, func(id plan.ColID) {
 		for _, it := range s.items {
 			for i := range it.cols {
 				local = local || it.cols[i].col.ID == id
@@ -269,7 +274,7 @@ func (b *builder) limitExpr(e ast.Expr, what string, s *scope) (plan.Expr, error
 		}
 	})
 	if local {
-		return nil, pgerr.New(pgerr.InvalidColumnReference, "argument of %s must not contain variables", what).At(e.Position())
+		return pgerr.New(pgerr.InvalidColumnReference, "argument of %s must not contain variables", what).At(pos)
 	}
-	return y, nil
+	return nil
 }

@@ -58,6 +58,8 @@ func (b *builder) statement(stmt ast.Statement) (plan.Node, []plan.Column, error
 		return b.dml(s.With, func(sc *scope) (plan.Node, error) { return b.update(s, sc) })
 	case *ast.Delete:
 		return b.dml(s.With, func(sc *scope) (plan.Node, error) { return b.delete(s, sc) })
+	case *ast.Merge:
+		return b.dml(s.With, func(sc *scope) (plan.Node, error) { return b.merge(s, sc) })
 	case *ast.Explain:
 		return b.explain(s)
 	case *ast.Copy:

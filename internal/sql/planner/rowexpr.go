@@ -182,6 +182,12 @@ func (b *builder) subscript(e *ast.Subscript, s *scope) (plan.Expr, error) {
 		return nil, err
 	}
 	t := x.Type()
+	if t.Is(types.Name) && len(e.Indexes) == 1 && !e.Indexes[0].Slice {
+		return b.nameByte(e, s)
+	}
+	if t.Oid == types.JSONB.Oid {
+		return b.jsonSubscript(x, e, s)
+	}
 	if t.Elem == nil {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.SQLName).At(e.X.Position())
 	}
@@ -226,6 +232,45 @@ func (b *builder) subscript(e *ast.Subscript, s *scope) (plan.Expr, error) {
 	return sub, nil
 }
 
+// jsonSubscript plans x['a'][0] of a jsonb value.
+func (b *builder) jsonSubscript(x plan.Expr, e *ast.Subscript, s *scope) (plan.Expr, error) {
+	args, pos := []plan.Expr{x}, []int{e.X.Position()}
+	for _, ix := range e.Indexes {
+		if ix.Slice {
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "jsonb subscript does not support slices").At(e.Pos)
+		}
+		v, err := b.jsonKey(ix.Lo, s)
+		if err != nil {
+			return nil, err
+		}
+		args, pos = append(args, v), append(pos, ix.Lo.Position())
+	}
+	return b.function("jsonb_extract_path", args, pos, e.Pos)
+}
+
+// jsonKey plans a subscript of a jsonb value as text.
+func (b *builder) jsonKey(e ast.Expr, s *scope) (plan.Expr, error) {
+	v, err := b.expr(e, s)
+	if err != nil {
+		return nil, err
+	}
+	if t := v.Type(); t.Family != types.IntFamily && !t.IsString() {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "subscript type %s is not supported", t.SQLName).
+			WithHint("jsonb subscript must be coercible to either integer or text.").At(e.Position())
+	}
+	return b.explicitCast(v, types.Text, e.Position(), e.Position())
+}
+
+// nameByte plans x[i] of a name, which counts from 0 and yields "char".
+func (b *builder) nameByte(e *ast.Subscript, s *scope) (plan.Expr, error) {
+	system := func(name ast.Name) *ast.TypeName { return &ast.TypeName{Names: []ast.Name{"pg_catalog", name}} }
+	nth := &ast.BinaryOp{Loc: e.Loc, Op: ast.Operator{Name: "+"}, L: e.Indexes[0].Lo, R: &ast.IntLit{Loc: e.Loc, Val: 1}}
+	return b.expr(&ast.Cast{Loc: e.Loc, Type: system("char"), X: &ast.FuncCall{
+		Loc: e.Loc, Name: ast.FuncName{Schema: "pg_catalog", Name: "substr"},
+		Args: []ast.Expr{&ast.Cast{Loc: e.Loc, X: e.X, Type: system("text")}, nth, &ast.IntLit{Loc: e.Loc, Val: 1}},
+	}}, s)
+}
+
 // fieldSelect plans (X).Field where the fields of X are known.
 func (b *builder) fieldSelect(e *ast.FieldSelect, s *scope) (plan.Expr, error) {
 	if e.Star {
@@ -268,9 +313,15 @@ func (b *builder) fieldsOf(x plan.Expr) []field {
 		}
 		return fields
 	case *plan.ColRef:
-		return b.records[x.Col]
+		if fields := b.records[x.Col]; fields != nil {
+			return fields
+		}
 	}
-	return nil
+	var fields []field
+	for _, f := range x.Type().Fields() {
+		fields = append(fields, field{name: f.Name, typ: f.Type})
+	}
+	return fields
 }
 
 // noteRecord remembers the fields of a column that holds x.

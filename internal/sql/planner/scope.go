@@ -30,6 +30,8 @@ const (
 	clauseWindow
 	clauseFilter
 	clauseConflict
+	clauseGenerated
+	clauseIndexWhere
 )
 
 // clauseNames word a clause as in "... are not allowed in %s".
@@ -39,6 +41,7 @@ var clauseNames = [...]string{
 	clauseFrom: "functions in FROM", clauseValues: "VALUES", clauseInsertTarget: "INSERT", clauseUpdateSet: "UPDATE",
 	clauseReturning: "RETURNING", clauseCheck: "check constraints", clauseDefault: "DEFAULT expressions",
 	clauseWindow: "window definitions", clauseFilter: "FILTER", clauseConflict: "ON CONFLICT",
+	clauseGenerated: "column generation expressions", clauseIndexWhere: "index predicates",
 }
 
 // scope is what names can mean at one place of one query level.
@@ -57,9 +60,16 @@ type scope struct {
 	// inAgg is set while the arguments of an aggregate are planned, inWindow
 	// while those of a window function are.
 	inAgg, inWindow bool
+	// noSets names the construct whose arguments are planned, where they cannot
+	// return sets.
+	noSets string
 	// beside are the items of the enclosing FROM that a subquery there cannot
 	// see without LATERAL, for the error message.
 	beside []*item
+	// locking are the clauses that lock rows of this query's FROM.
+	locking []ast.LockingClause
+	// domainValue is what VALUE stands for in the constraint of a domain.
+	domainValue plan.Expr
 }
 
 // boundary collects the columns of enclosing queries that a subquery uses.
@@ -87,8 +97,9 @@ type item struct {
 	// scalarFunc marks a function in FROM that returns one scalar column: its
 	// alias means the column, not a row.
 	scalarFunc bool
-	// sub marks a subquery or view.
-	sub bool
+	// sub marks a subquery or view, cte a WITH query, working the reference of
+	// one to itself, join a join's alias.
+	sub, cte, working, join bool
 	// scan is the plan that produces the columns, for locking clauses.
 	scan plan.Node
 }
@@ -115,6 +126,14 @@ func (s *scope) in(c clause) *scope {
 	return &n
 }
 
+// withoutSets returns a copy of s for the arguments of a construct that does not
+// take sets.
+func (s *scope) withoutSets(what string) *scope {
+	n := *s
+	n.noSets = what
+	return &n
+}
+
 // outer returns the columns of enclosing queries that were used in s.
 func (s *scope) outer() []plan.ColRef {
 	if s.bound == nil {
@@ -129,6 +148,9 @@ func tableItem(t *catalog.Table, alias, schema string, cols []plan.Column, node 
 	it.cols = make([]scopeCol, len(cols))
 	for i := range cols {
 		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], hidden: t.Columns[i].Hidden}
+		if t.Columns[i].Virtual {
+			it.cols[i].name = "" // nothing refers to it by name
+		}
 	}
 	return it
 }
@@ -158,6 +180,11 @@ type cteEntry struct {
 	cols    []plan.Column // of its plan, renamed
 	working bool          // inside its own recursive term
 	used    bool          // the recursive term referred to it
+	// seen is how many columns the recursive term sees, shown how many the
+	// query does: those after them serve SEARCH and CYCLE. 0 means all.
+	seen, shown int
+	// inner are the queries of a WITH clause of its own.
+	inner []*plan.CTE
 }
 
 // findCTE looks a CTE name up through the enclosing queries.

@@ -52,8 +52,10 @@ type selectState struct {
 	// aggOrder holds the ORDER BY expressions of aggregates that need columns.
 	aggOrder []plan.Expr
 	aggCols  []plan.Column
-	windows  []*windowGroup
-	srfs     []plan.SetFunc
+	// groupings are the GROUPING calls.
+	groupings []groupingCall
+	windows   []*windowGroup
+	srfs      []plan.SetFunc
 	// subRefs are this query's columns that its subqueries use, outside of
 	// aggregates.
 	subRefs []plan.ColRef
@@ -101,6 +103,7 @@ func (b *builder) queryBody(q *ast.Select, s *scope, opts queryOpts) (*queryPlan
 
 // simpleSelect plans SELECT ... FROM ... with everything that belongs to it.
 func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryPlan, error) {
+	s.locking = q.Locking
 	from, err := b.fromClause(q.From, s)
 	if err != nil {
 		return nil, err
@@ -134,6 +137,9 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 	if err != nil {
 		return nil, err
 	}
+	if err := b.checkWindows(s); err != nil {
+		return nil, err
+	}
 	distinct, err := b.distinctKeys(q, list, keys, s)
 	if err != nil {
 		return nil, err
@@ -141,7 +147,7 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 	if err := b.finishTargets(list); err != nil {
 		return nil, err
 	}
-	if len(group) > 0 || len(q.GroupBy) > 0 || len(sel.aggs) > 0 || having != nil {
+	if len(q.GroupBy) > 0 || len(sel.aggs) > 0 || len(sel.groupings) > 0 || having != nil {
 		if node, err = b.aggregate(node, sel, group, list, &having); err != nil {
 			return nil, err
 		}

@@ -61,19 +61,29 @@ func (b *builder) quantifiedQuery(l ast.Expr, op ast.Operator, all, not bool, q 
 	case n > len(left):
 		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too many columns").At(at)
 	}
-	if len(left) > 1 && op.Name != "=" && op.Name != "<>" {
-		return nil, pgerr.Unsupported("row comparison operator %s with a subquery is not supported", op.Name).At(at)
-	}
 	kind := plan.AnySubquery
 	if all {
 		kind = plan.AllSubquery
 	}
 	sub := b.newSubquery(kind, p, outer, types.Bool)
 	sub.OpName, sub.Not = op.Name, not
+	if op.Name == "!=" {
+		sub.OpName = "<>"
+	}
 	for i := range left {
 		fn, x, y, err := b.compareOp(op, left[i], p.targets[i].ref(), at)
 		if err != nil {
 			return nil, err
+		}
+		if len(left) > 1 && !isComparison(op.Name) {
+			return nil, pgerr.Unsupported("could not determine interpretation of row comparison operator %s", op.Name).At(at)
+		}
+		if ordered := op.Name != "=" && op.Name != "<>" && op.Name != "!="; ordered && i < len(left)-1 {
+			eq, _, _, err := b.compareOp(ast.Operator{Name: "="}, left[i], p.targets[i].ref(), at)
+			if err != nil {
+				return nil, err
+			}
+			sub.Eqs = append(sub.Eqs, eq)
 		}
 		sub.Ops, sub.Left, sub.Cmps = append(sub.Ops, fn), append(sub.Left, x), append(sub.Cmps, y)
 	}

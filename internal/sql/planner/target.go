@@ -186,6 +186,9 @@ func figureName(e ast.Expr) (string, int) {
 		if e.Column != "" {
 			return e.Column, 2
 		}
+		if e.Star && e.Table != "" {
+			return e.Table, 2
+		}
 	case *ast.FuncCall:
 		return callName(e), 2
 	case *ast.Cast:

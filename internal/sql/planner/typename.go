@@ -1,9 +1,11 @@
 package planner
 
 import (
+	"context"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -29,6 +31,9 @@ func ResolveType(tn *ast.TypeName, defaultIntSize int) (*types.T, error) {
 	t, ok := types.ByName(last)
 	if last == "char" { // quoted, or qualified: the catalogs' one-byte type
 		t, ok = types.Char, true
+	}
+	if last == "string" && len(tn.Typmods) > 0 { // the dialect's: STRING(n) is VARCHAR(n)
+		t = types.Varchar
 	}
 	if !ok || t.Family == types.AnyFamily && len(tn.ArrayDims) > 0 {
 		return nil, undefined()
@@ -78,7 +83,57 @@ func applyTypmods(t *types.T, tn *ast.TypeName) (*types.T, error) {
 }
 
 func (b *builder) typeName(tn *ast.TypeName) (*types.T, error) {
-	return ResolveType(tn, b.env.DefaultIntSize)
+	t, d, err := findType(b.ctx, tn, b.env.DefaultIntSize, b.env.Catalog)
+	if d != nil {
+		b.noteTable(d)
+	}
+	return t, err
+}
+
+// FindType is ResolveType with the user-defined types of a catalog.
+func FindType(ctx context.Context, tn *ast.TypeName, defaultIntSize int, r catalog.Resolver) (*types.T, error) {
+	t, _, err := findType(ctx, tn, defaultIntSize, r)
+	return t, err
+}
+
+// findType is FindType that returns the descriptor of a user-defined type too.
+func findType(ctx context.Context, tn *ast.TypeName, defaultIntSize int, r catalog.Resolver) (*types.T, *catalog.Table, error) {
+	t, err := ResolveType(tn, defaultIntSize)
+	finder, ok := r.(catalog.TypeFinder)
+	if err == nil || !ok || pgerr.CodeOf(err) != pgerr.UndefinedObject || len(tn.Names) > 2 {
+		return t, nil, err
+	}
+	schema := ""
+	if len(tn.Names) == 2 {
+		schema = tn.Names[0]
+	}
+	d, ferr := finder.FindTypeTable(ctx, schema, tn.Names[len(tn.Names)-1])
+	if ferr != nil {
+		return nil, nil, ferr
+	}
+	if d == nil {
+		return nil, nil, err
+	}
+	t, err = userType(catalog.TypeOf(d), tn)
+	return t, d, err
+}
+
+// userType completes a user-defined type by what was written after its name.
+func userType(u *types.T, tn *ast.TypeName) (*types.T, error) {
+	if len(tn.Typmods) > 0 {
+		return nil, pgerr.New(pgerr.SyntaxError, "type modifier is not allowed for type \"%s\"", u.Name).At(tn.Pos)
+	}
+	if len(tn.ArrayDims) == 0 {
+		return u, nil
+	}
+	if u.Def.Kind == types.DefDomain {
+		return nil, pgerr.Unsupported("arrays of domains are not supported").At(tn.Pos)
+	}
+	if u.Def.ArrayOid == 0 {
+		return nil, pgerr.Unsupported("arrays of a table's row type are not supported").At(tn.Pos)
+	}
+	a, _ := types.ArrayOf(u)
+	return a, nil
 }
 
 func cannotCast(from, to *types.T, pos int) *pgerr.Error {
@@ -105,6 +160,13 @@ func (b *builder) cast(e *ast.Cast, s *scope) (plan.Expr, error) {
 func (b *builder) explicitCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, error) {
 	if t.Family == types.AnyFamily || t.Oid == types.Unknown.Oid || t.Family == types.VoidFamily {
 		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", x.Type().SQLName, t.SQLName).At(at)
+	}
+	if t.Def != nil && t.Def.Kind == types.DefDomain {
+		base, err := b.explicitCast(x, t.BaseType(), xpos, at)
+		if err != nil {
+			return nil, err
+		}
+		return b.domainValue(base, t, at)
 	}
 	y, ok, err := b.coerce(x, t, plan.CastExplicit, xpos)
 	if err != nil {

@@ -22,6 +22,9 @@ func (b *builder) dmlSource(ref *ast.TableRef, verb string, from []ast.TableExpr
 		return nil, err
 	}
 	scan := b.scan(t, aliasOf(ref))
+	if err := b.noteDerived(scan.(*plan.Scan)); err != nil {
+		return nil, err
+	}
 	if err := b.indexHint(ref, scan); err != nil {
 		return nil, err
 	}
@@ -92,14 +95,9 @@ func (b *builder) update(st *ast.Update, s *scope) (plan.Node, error) {
 		return nil, err
 	}
 	n := &plan.Update{Table: d.table, Alias: aliasOf(st.Table), Input: d.node, Set: set, Old: plan.IDs(d.scan.Props().Cols)}
-	n.New = append(n.New, n.Old...)
-	for _, sc := range set {
-		n.New[sc.Ord] = b.newCol()
-	}
-	if n.Checks, err = b.checks(d.table, n.New); err != nil {
+	if err := b.finishUpdate(n); err != nil {
 		return nil, err
 	}
-	n.Checks = affected(n.Checks, d.table, set)
 	if len(st.Returning) > 0 {
 		items := append([]*item{rowItem(d.table, aliasOf(st.Table), n.New)}, d.scope.items[1:]...)
 		n.Cols, n.Returning, err = b.returning(st.Returning, items, s)
@@ -112,6 +110,13 @@ func affected(checks []plan.CheckExpr, t *catalog.Table, set []plan.SetCol) []pl
 	var out []plan.CheckExpr
 	for i := range checks {
 		for _, sc := range set {
+			if checks[i].Domain != "" {
+				if checks[i].Ord == sc.Ord {
+					out = append(out, checks[i])
+					break
+				}
+				continue
+			}
 			if containsID(t.Checks[i].Columns, t.Columns[sc.Ord].ID) || len(t.Checks[i].Columns) == 0 {
 				out = append(out, checks[i])
 				break
@@ -131,6 +136,9 @@ func (b *builder) delete(st *ast.Delete, s *scope) (plan.Node, error) {
 		return nil, err
 	}
 	n := &plan.Delete{Table: d.table, Alias: aliasOf(st.Table), Input: d.node, Old: plan.IDs(d.scan.Props().Cols)}
+	if err := b.finishDelete(n); err != nil {
+		return nil, err
+	}
 	if len(st.Returning) > 0 {
 		n.Cols, n.Returning, err = b.returning(st.Returning, d.scope.items, s)
 	}
@@ -145,13 +153,25 @@ func (b *builder) setClauses(list []ast.SetClause, t *catalog.Table, s *scope) (
 		switch {
 		case !ok:
 			return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", target.Column, t.Name).At(target.Pos)
-		case len(target.Path) > 0:
-			return pgerr.Unsupported("assigning to parts of a column is not supported").At(target.Pos)
 		}
-		for _, have := range out {
+		for i, have := range out {
+			if have.Ord == ord && len(target.Path) > 0 { // another part of it
+				v, err := b.partValue(target, &t.Columns[ord], have.Value, s, value)
+				out[i].Value = v
+				return err
+			}
 			if have.Ord == ord {
 				return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", target.Column)
 			}
+		}
+		if len(target.Path) > 0 {
+			old, err := b.columnNow(&t.Columns[ord], s, target.Pos)
+			if err != nil {
+				return err
+			}
+			v, err := b.partValue(target, &t.Columns[ord], old, s, value)
+			out = append(out, plan.SetCol{Ord: ord, Value: v})
+			return err
 		}
 		v, err := value(&t.Columns[ord])
 		if err != nil {
@@ -180,6 +200,10 @@ func (b *builder) setClauses(list []ast.SetClause, t *catalog.Table, s *scope) (
 func (b *builder) setValue(x ast.Expr, c *catalog.Column, s *scope) (plan.Expr, error) {
 	if _, ok := x.(*ast.DefaultExpr); ok {
 		return b.defaultExpr(c)
+	}
+	if c.Generated != "" {
+		return nil, pgerr.New(codeGeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).
+			WithDetail("Column \"%s\" is a generated column.", c.Name)
 	}
 	if c.Identity == 'a' {
 		return nil, pgerr.New(codeGeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).

@@ -14,6 +14,8 @@ type windowGroup struct {
 	order     []windowKey
 	frame     plan.Frame
 	funcs     []plan.WindowCall
+	// rng is for RANGE with offsets.
+	rng *rangeFrame
 }
 
 type windowKey struct {
@@ -37,6 +39,9 @@ func (w *windowGroup) eachExpr(f func(*plan.Expr) error) error {
 		if w.funcs[i].Filter != nil {
 			all = append(all, &w.funcs[i].Filter)
 		}
+	}
+	if w.rng != nil {
+		all = append(all, &w.rng.key)
 	}
 	for _, e := range all {
 		if err := f(e); err != nil {
@@ -101,6 +106,9 @@ func (b *builder) windowCall(e *ast.FuncCall, name string, s *scope) (plan.Expr,
 	for _, have := range s.sel.windows {
 		if sameWindow(have, w) {
 			have.funcs = append(have.funcs, *call)
+			if have.rng == nil {
+				have.rng = w.rng
+			}
 			return plan.Ref(call.Out), nil
 		}
 	}
@@ -155,55 +163,57 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 
 // window plans what stands in OVER.
 func (b *builder) window(spec *ast.WindowSpec, s *scope) (*windowGroup, error) {
+	if spec.Name != "" {
+		at := s.sel.window(spec.Name, len(s.sel.named))
+		if at < 0 {
+			return nil, errNoWindow(spec.Name, spec.Pos)
+		}
+		return b.windowDef(at, s)
+	}
+	return b.windowSpec(spec, len(s.sel.named), s)
+}
+
+// windowDef plans a definition of the WINDOW clause, which may refer to those
+// before it.
+func (b *builder) windowDef(at int, s *scope) (*windowGroup, error) {
+	return b.windowSpec(s.sel.named[at], at, s)
+}
+
+func errNoWindow(name ast.Name, pos int) error {
+	return pgerr.New(pgerr.UndefinedObject, "window \"%s\" does not exist", name).At(pos)
+}
+
+// windowSpec plans a definition in parentheses, which may start from one of the
+// first named windows of the WINDOW clause.
+func (b *builder) windowSpec(spec *ast.WindowSpec, named int, s *scope) (*windowGroup, error) {
 	ws := *s
 	ws.clause = clauseWindow
 	w := &windowGroup{}
-	base := spec.Ref
-	if spec.Name != "" {
-		base = spec.Name
-	}
-	frame := spec.Frame
-	if base != "" {
-		named := s.sel.window(base)
-		if named == nil {
-			return nil, pgerr.New(pgerr.UndefinedObject, "window \"%s\" does not exist", base).At(spec.Pos)
+	if spec.Ref != "" {
+		at := s.sel.window(spec.Ref, named)
+		if at < 0 {
+			return nil, errNoWindow(spec.Ref, spec.Pos)
 		}
-		def := *named
-		def.Name = ""
-		inherited, err := b.window(&def, s)
+		base, err := b.windowDef(at, s)
 		if err != nil {
 			return nil, err
 		}
-		w.partition, w.order = inherited.partition, inherited.order
-		if spec.Name != "" {
-			return inherited, nil
+		if err := checkInherited(spec, base, s.sel.named[at].Frame != nil); err != nil {
+			return nil, err
 		}
-		switch {
-		case len(spec.PartitionBy) > 0:
-			return nil, pgerr.New(pgerr.WindowingError, "cannot override PARTITION BY clause of window \"%s\"", base).At(spec.Pos)
-		case len(spec.OrderBy) > 0 && len(w.order) > 0:
-			return nil, pgerr.New(pgerr.WindowingError, "cannot override ORDER BY clause of window \"%s\"", base).At(spec.Pos)
-		case named.Frame != nil:
-			return nil, pgerr.New(pgerr.WindowingError, "cannot copy window \"%s\" because it has a frame clause", base).At(spec.Pos)
-		}
+		w.partition, w.order = base.partition, base.order
 	}
 	for _, e := range spec.PartitionBy {
-		x, err := b.typed(e, &ws)
+		x, err := b.windowExpr(e, &ws)
 		if err != nil {
-			return nil, err
-		}
-		if err := orderable(x.Type(), e.Position()); err != nil {
 			return nil, err
 		}
 		w.partition = append(w.partition, x)
 	}
 	for i := range spec.OrderBy {
 		o := &spec.OrderBy[i]
-		x, err := b.typed(o.X, &ws)
+		x, err := b.windowExpr(o.X, &ws)
 		if err != nil {
-			return nil, err
-		}
-		if err := orderable(x.Type(), o.X.Position()); err != nil {
 			return nil, err
 		}
 		desc, nulls, err := direction(o)
@@ -212,64 +222,61 @@ func (b *builder) window(spec *ast.WindowSpec, s *scope) (*windowGroup, error) {
 		}
 		w.order = append(w.order, windowKey{x, desc, nulls})
 	}
-	var err error
-	w.frame, err = b.frame(frame, &ws)
-	return w, err
+	return w, b.frame(w, spec, &ws)
 }
 
-// window finds a definition of the WINDOW clause.
-func (sel *selectState) window(name ast.Name) *ast.WindowSpec {
-	for _, w := range sel.named {
+// checkInherited checks what a window adds to the one it starts from.
+func checkInherited(spec *ast.WindowSpec, base *windowGroup, framed bool) error {
+	var err *pgerr.Error
+	switch {
+	case len(spec.PartitionBy) > 0:
+		err = pgerr.New(pgerr.WindowingError, "cannot override PARTITION BY clause of window \"%s\"", spec.Ref)
+	case len(spec.OrderBy) > 0 && len(base.order) > 0:
+		err = pgerr.New(pgerr.WindowingError, "cannot override ORDER BY clause of window \"%s\"", spec.Ref)
+	case framed:
+		err = pgerr.New(pgerr.WindowingError, "cannot copy window \"%s\" because it has a frame clause", spec.Ref)
+		if len(spec.OrderBy) == 0 && spec.Frame == nil {
+			err = err.WithHint("Omit the parentheses in this OVER clause.")
+		}
+	default:
+		return nil
+	}
+	return err.At(spec.Pos)
+}
+
+// windowExpr plans an expression of PARTITION BY or ORDER BY.
+func (b *builder) windowExpr(e ast.Expr, s *scope) (plan.Expr, error) {
+	x, err := b.typed(e, s)
+	if err != nil {
+		return nil, err
+	}
+	return x, orderable(x.Type(), e.Position())
+}
+
+// window finds a definition among the first n of the WINDOW clause, -1 if there
+// is none.
+func (sel *selectState) window(name ast.Name, n int) int {
+	for i, w := range sel.named[:n] {
 		if w.Name == name {
-			return w
+			return i
+		}
+	}
+	return -1
+}
+
+// checkWindows checks the definitions of the WINDOW clause, used or not.
+func (b *builder) checkWindows(s *scope) error {
+	for i, w := range s.sel.named {
+		if s.sel.window(w.Name, i) >= 0 {
+			return pgerr.New(pgerr.WindowingError, "window \"%s\" is already defined", w.Name).At(w.Pos)
+		}
+		ws := s.in(clauseWindow)
+		ws.inWindow = true
+		if _, err := b.windowDef(i, ws); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-var frameModes = [...]plan.FrameMode{ast.FrameRange: plan.FrameRange, ast.FrameRows: plan.FrameRows, ast.FrameGroups: plan.FrameGroups}
-
-var boundKinds = [...]plan.FrameBoundKind{
-	ast.UnboundedPreceding: plan.UnboundedPreceding, ast.OffsetPreceding: plan.OffsetPreceding,
-	ast.CurrentRow: plan.CurrentRow, ast.OffsetFollowing: plan.OffsetFollowing,
-	ast.UnboundedFollowing: plan.UnboundedFollowing,
-}
-
-// frame plans a frame clause; none is RANGE from the start to the current row.
-func (b *builder) frame(f *ast.Frame, s *scope) (plan.Frame, error) {
-	out := plan.Frame{End: plan.FrameBound{Kind: plan.CurrentRow}}
-	if f == nil {
-		return out, nil
-	}
-	if f.Exclusion != ast.ExcludeNoOthers {
-		return out, pgerr.Unsupported("frame exclusion is not supported").At(f.Pos)
-	}
-	out.Mode = frameModes[f.Unit]
-	out.Start.Kind, out.End.Kind = boundKinds[f.Start.Kind], boundKinds[f.End.Kind]
-	switch {
-	case out.Start.Kind == plan.UnboundedFollowing:
-		return out, pgerr.New(pgerr.WindowingError, "frame start cannot be UNBOUNDED FOLLOWING").At(f.Pos)
-	case out.End.Kind == plan.UnboundedPreceding:
-		return out, pgerr.New(pgerr.WindowingError, "frame end cannot be UNBOUNDED PRECEDING").At(f.Pos)
-	case out.Start.Kind > out.End.Kind:
-		return out, pgerr.New(pgerr.WindowingError, "frame start cannot come after its end").At(f.Pos)
-	}
-	var err error
-	if out.Start.Offset, err = b.frameOffset(f, f.Start.Offset, s); err != nil {
-		return out, err
-	}
-	out.End.Offset, err = b.frameOffset(f, f.End.Offset, s)
-	return out, err
-}
-
-func (b *builder) frameOffset(f *ast.Frame, e ast.Expr, s *scope) (plan.Expr, error) {
-	if e == nil {
-		return nil, nil
-	}
-	if f.Unit == ast.FrameRange {
-		return nil, pgerr.Unsupported("RANGE with an offset is not supported").At(f.Pos)
-	}
-	return b.limitExpr(e, "ROWS", s)
 }
 
 func sameWindow(a, c *windowGroup) bool {
@@ -317,6 +324,9 @@ func (b *builder) planWindows(node plan.Node, sel *selectState) (plan.Node, erro
 			key := plan.SortKey{Col: column(k.expr), Desc: k.desc, NullsFirst: k.nullsFirst}
 			n.OrderBy = append(n.OrderBy, key)
 			sort.Keys = append(sort.Keys, key)
+		}
+		if w.rng != nil {
+			n.RangeKey, n.RangeAdd, n.RangeSub = column(w.rng.key), w.rng.add, w.rng.sub
 		}
 		if len(pre.Cols) > len(node.Props().Cols) {
 			node = pre

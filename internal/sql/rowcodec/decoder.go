@@ -37,6 +37,9 @@ func (x *Index) NewDecoder(ords []int) *Decoder {
 	lastKey := -1
 	for slot, ord := range ords {
 		id := x.Table.Columns[ord].ID
+		if !x.Has(id) && x.Table.Columns[ord].Virtual {
+			continue // nobody reads it; who writes the row computes it
+		}
 		mustColumn(x.Has(id), id, x)
 		if k := x.keyPosition(id); k >= 0 && x.Key[k].exact != never && !(x.unique && k >= x.Declared) {
 			keySlot[k] = slot
@@ -78,7 +81,14 @@ func (d *Decoder) decodeKey(key []byte, row []types.Datum) bool {
 	if len(key) < len(d.x.prefix) {
 		return false
 	}
-	r := keyReader{b: key[len(d.x.prefix):]}
+	key = key[len(d.x.prefix):]
+	if d.x.Desc.HashColumns > 0 {
+		if len(key) < bucketSize {
+			return false
+		}
+		key = key[bucketSize:]
+	}
+	r := keyReader{b: key}
 	for i, slot := range d.keySlot {
 		k := &d.x.Key[i]
 		if r.null() {

@@ -134,7 +134,9 @@ func (x *Index) compileStored() error {
 	if x.primary {
 		ids = nil
 		for i := range x.Table.Columns {
-			ids = append(ids, x.Table.Columns[i].ID)
+			if !x.Table.Columns[i].Virtual {
+				ids = append(ids, x.Table.Columns[i].ID)
+			}
 		}
 	}
 	for i, k := range x.Key {
@@ -200,8 +202,15 @@ func (x *Index) AppendKey(dst []byte, row []types.Datum) ([]byte, error) {
 	if x.unique && !x.hasNull(row) {
 		n = x.Declared
 	}
+	h := x.Desc.HashColumns
 	for i := 0; i < n; i++ {
-		dst = x.AppendKeyDatum(dst, i, row[x.Key[i].Ord])
+		if dst = x.AppendKeyDatum(dst, i, row[x.Key[i].Ord]); i == h-1 {
+			b := x.bucket(dst[start+len(x.prefix):])
+			dst = append(dst, 0, 0)
+			at := start + len(x.prefix)
+			copy(dst[at+bucketSize:], dst[at:])
+			dst[at], dst[at+1] = byte(b>>8), byte(b)
+		}
 	}
 	dst = AppendFamily(dst)
 	if size := len(dst) - start; size > MaxKeySize {
@@ -216,8 +225,12 @@ func (x *Index) tooLarge(size int) error {
 		WithHint("Values larger than an index row cannot be indexed.")
 }
 
-// hasNull reports whether a declared column is NULL.
+// hasNull reports whether a declared column is NULL, so that the row is no duplicate
+// of any other.
 func (x *Index) hasNull(row []types.Datum) bool {
+	if x.Desc.NullsNotDistinct {
+		return false
+	}
 	for i := 0; i < x.Declared; i++ {
 		if row[x.Key[i].Ord].IsNull() {
 			return true

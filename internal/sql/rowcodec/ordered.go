@@ -70,8 +70,12 @@ func appendOrdered(dst []byte, t *types.T, d types.Datum) []byte {
 		return appendInt(appendInt(dst, micros+int64(west)*types.MicrosPerSec), int64(west))
 	case types.IntervalFamily:
 		return appendInterval(dst, d.Interval())
-	default:
+	case types.ArrayFamily:
 		return appendArray(dst, t, d)
+	case types.EnumFamily, types.MACFamily:
+		return appendBytes(dst, d.Str())
+	default:
+		return appendBytes(dst, string(appendComposed(nil, t, d)))
 	}
 }
 
@@ -252,8 +256,22 @@ func CheckOrderable(t *types.T) error {
 	switch e.Family {
 	case types.BoolFamily, types.IntFamily, types.DateFamily, types.TimeFamily, types.TimestampFamily,
 		types.TimestampTZFamily, types.StringFamily, types.BytesFamily, types.UUIDFamily, types.FloatFamily,
-		types.DecimalFamily, types.TimeTZFamily, types.IntervalFamily:
+		types.DecimalFamily, types.TimeTZFamily, types.IntervalFamily, types.EnumFamily, types.MACFamily,
+		types.InetFamily, types.BitFamily, types.RangeFamily, types.MultirangeFamily:
 		return nil
+	case types.JSONFamily:
+		if e.Oid == types.JSONB.Oid {
+			return nil
+		}
+	case types.RecordFamily:
+		for _, f := range e.Fields() {
+			if err := CheckOrderable(f.Type); err != nil {
+				return err
+			}
+		}
+		if e.Fields() != nil {
+			return nil
+		}
 	}
 	return pgerr.Unsupported("an index on a column of type %s is not supported", t.SQLName)
 }
@@ -271,7 +289,7 @@ const (
 func exactness(t *types.T) exact {
 	switch t.Family {
 	case types.BoolFamily, types.IntFamily, types.DateFamily, types.TimeFamily, types.TimestampFamily,
-		types.TimestampTZFamily, types.BytesFamily, types.UUIDFamily, types.TimeTZFamily:
+		types.TimestampTZFamily, types.BytesFamily, types.UUIDFamily, types.TimeTZFamily, types.EnumFamily:
 		return always
 	case types.StringFamily:
 		if t.Oid == types.Bpchar.Oid {

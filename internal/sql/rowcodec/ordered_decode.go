@@ -158,6 +158,8 @@ func (r *keyReader) datum(t *types.T, arena *[]byte) types.Datum {
 		return types.NewString(r.bytes(arena))
 	case types.BytesFamily:
 		return types.NewBytes(r.bytes(arena))
+	case types.EnumFamily:
+		return types.NewEnum(r.bytes(arena))
 	case types.UUIDFamily:
 		return types.NewUUID(r.fixed(uuidMark, 16, arena))
 	case types.FloatFamily:
@@ -183,7 +185,8 @@ func (r *keyReader) skip(t *types.T) {
 	case types.TimeTZFamily, types.IntervalFamily:
 		r.int()
 		r.int()
-	case types.StringFamily, types.BytesFamily:
+	case types.StringFamily, types.BytesFamily, types.EnumFamily, types.MACFamily, types.InetFamily, types.BitFamily,
+		types.RangeFamily, types.MultirangeFamily, types.JSONFamily, types.RecordFamily:
 		r.skipBytes()
 	case types.UUIDFamily:
 		r.skipFixed(17)

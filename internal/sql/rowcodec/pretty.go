@@ -18,6 +18,10 @@ func (x *Index) PrettyKey(key []byte) string {
 		return keys.Pretty(key)
 	}
 	var out strings.Builder
+	if x.Desc.HashColumns > 0 && len(rest) >= bucketSize {
+		out.WriteString("/" + strconv.Itoa(int(rest[0])<<8|int(rest[1])))
+		rest = rest[bucketSize:]
+	}
 	r := keyReader{b: rest}
 	n := len(x.Key)
 	if x.unique {

@@ -25,7 +25,8 @@ type Fast struct {
 	DefaultIntSize   int
 	// MinMessages is the least severity of notices that clients get: an index
 	// into Severities.
-	MinMessages int
+	MinMessages     int
+	ApplicationName string
 }
 
 var defaultFast = Fast{

@@ -13,7 +13,9 @@ import (
 // marked NoEffect are the one list of parameters that are accepted and change
 // nothing, each with the reason why its promise holds all the same.
 var registry = []*Param{
-	{Name: "application_name", Report: true, Doc: "name of the client application", norm: asciiValue},
+	{Name: "application_name", Report: true, Doc: "name of the client application", norm: asciiValue, apply: func(v *Values, s string) {
+		v.Fast.ApplicationName = s
+	}},
 	{Name: "array_nulls", Default: "on", NoEffect: true, Why: "NULL in array text always means NULL", norm: oneOf("on")},
 	{Name: "backslash_quote", Default: "safe_encoding", NoEffect: true, Why: "strings conform to the standard", norm: oneOf("safe_encoding", "on", "off")},
 	{Name: "block_size", Default: "8192", ReadOnly: true},
@@ -42,6 +44,7 @@ var registry = []*Param{
 		v.Fast.DefaultIntSize, _ = strconv.Atoi(s)
 	}},
 	{Name: "default_statistics_target", Default: "100", NoEffect: true, Why: "statistics are collected by themselves", norm: intValue(1, 10000)},
+	{Name: "default_text_search_config", Default: "pg_catalog.english", norm: textSearchConfig},
 	{Name: "default_table_access_method", Default: "heap", NoEffect: true, Why: "there is one", norm: oneOf("heap")},
 	{Name: "default_tablespace", Default: "", NoEffect: true, Why: "there is one"},
 	{Name: "default_toast_compression", Default: "pglz", NoEffect: true, Why: "blocks are compressed as a whole", norm: oneOf("pglz", "lz4")},
@@ -128,6 +131,7 @@ var registry = []*Param{
 	{Name: "ssl", Default: "off", ReadOnly: true},
 	{Name: "standard_conforming_strings", Default: "on", Report: true, norm: oneOf("on"), hint: "Only \"on\" is supported."},
 	{Name: "statement_timeout", Default: "0", norm: timeoutValue, apply: timeout(func(f *Fast, d time.Duration) { f.StatementTimeout = d })},
+	{Name: "synchronize_seqscans", Default: "on", NoEffect: true, Why: "a scan begins where its table does", norm: boolValue},
 	{Name: "synchronous_commit", Default: "on", NoEffect: true, Why: "every commit is durable when it is acknowledged", norm: oneOf("on", "off", "local", "remote_write", "remote_apply", "true", "false", "yes", "no", "1", "0")},
 	{Name: "tcp_keepalives_count", Default: "0", NoEffect: true, Why: "the system's defaults hold", norm: intValue(0, 2147483647)},
 	{Name: "tcp_keepalives_idle", Default: "0", NoEffect: true, Why: "the system's defaults hold", norm: intValue(0, 2147483647)},

@@ -207,3 +207,9 @@ func (v *Values) TakeReported() []string {
 	v.reported = nil
 	return r
 }
+
+// textSearchConfig is the name of a text search configuration, with its schema.
+func textSearchConfig(s string) (string, bool) {
+	name := strings.TrimPrefix(strings.ToLower(s), "pg_catalog.")
+	return "pg_catalog." + name, name == "simple" || name == "english"
+}

@@ -111,6 +111,8 @@ func (d Datum) ArrayElems() iter.Seq2[int, Datum] {
 type Field struct {
 	Type *T
 	Datum
+	// unknownOid is the type as stored, if this package does not declare it.
+	unknownOid uint32
 }
 
 // NewRecord returns a record of the given fields; types and fields have the

@@ -31,8 +31,9 @@ func ParseBinary(t *T, b []byte) (Datum, error) {
 
 // message reads a binary value; once it runs out it yields zeros and has err.
 type message struct {
-	b   []byte
-	err error
+	b     []byte
+	err   error
+	depth int
 }
 
 func (m *message) take(n int) []byte {
@@ -72,7 +73,7 @@ func (m *message) int64() int64 {
 // rest takes everything left.
 func (m *message) rest() string { return string(m.take(len(m.b))) }
 
-func errBinary(format string, args ...any) error {
+func errBinary(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidBinaryRepresentation, format, args...)
 }
 
@@ -113,7 +114,26 @@ func (m *message) value(t *T) (Datum, error) {
 		m.rest()
 		return VoidDatum, nil
 	case RecordFamily:
-		return Null, pgerr.Unsupported("input of anonymous composite types is not implemented")
+		return m.record(t)
+	case EnumFamily:
+		return parseEnum(t, m.rest())
+	case InetFamily:
+		return m.inet(t)
+	case MACFamily:
+		return Datum{fam: MACFamily, s: string(m.take(int(t.Len())))}, nil
+	case BitFamily:
+		return m.bits()
+	case RangeFamily:
+		return m.rangeValue(t)
+	case MultirangeFamily:
+		return m.multirange(t)
+	case TSVectorFamily, TSQueryFamily:
+		return m.textSearch(t)
+	case JSONPathFamily:
+		if v := m.take(1); len(v) == 1 && v[0] != jsonpathVersion {
+			return Null, errBinary("unsupported jsonpath version number: %d", v[0])
+		}
+		return parseJSONPath(m.rest())
 	case NullFamily, AnyFamily:
 		return Null, pgerr.Unsupported("cannot accept a value of type %s", t.SQLName)
 	}
@@ -289,19 +309,11 @@ func (m *message) array(t *T) (Datum, error) {
 		if n == -1 {
 			continue
 		}
-		b := m.take(int(n))
-		if m.err != nil {
-			return Null, m.err
-		}
-		in := message{b: b}
-		d, err := in.value(t.Elem)
-		if err == nil {
-			err = in.err
-		}
+		d, whole, err := m.sized(t.Elem, n)
 		if err != nil {
 			return Null, err
 		}
-		if len(in.b) != 0 {
+		if !whole {
 			return Null, errBinary("improper binary format in array element %d", i+1)
 		}
 		elems[i] = d
@@ -310,6 +322,22 @@ func (m *message) array(t *T) (Datum, error) {
 		return Null, m.err
 	}
 	return NewArrayDims(dims, elems), nil
+}
+
+// sized reads a value of n bytes; whole is false if it does not take them all.
+func (m *message) sized(t *T, n int32) (d Datum, whole bool, err error) {
+	if m.depth >= maxEncodedDepth {
+		return Null, false, pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded")
+	}
+	b := m.take(int(n))
+	if m.err != nil {
+		return Null, false, m.err
+	}
+	in := message{b: b, depth: m.depth + 1}
+	if d, err = in.value(t); err == nil {
+		err = in.err
+	}
+	return d, len(in.b) == 0, err
 }
 
 func (m *message) errElemType(t *T, oid uint32) error {

@@ -60,7 +60,23 @@ func AppendBinary(dst []byte, t *T, d Datum) []byte {
 	case ArrayFamily:
 		return appendArrayBinary(dst, t, d)
 	case RecordFamily:
-		return appendRecordBinary(dst, d)
+		return appendRecordBinary(dst, t, d)
+	case EnumFamily:
+		return appendEnum(dst, t, d, nil)
+	case InetFamily:
+		return appendInetBinary(dst, t, d.s)
+	case MACFamily:
+		return append(dst, d.s...)
+	case BitFamily:
+		return append(be.AppendUint32(dst, uint32(d.n)), d.s...)
+	case RangeFamily:
+		return appendRangeBinary(dst, t, d.Range())
+	case MultirangeFamily:
+		return appendMultirangeBinary(dst, t, d)
+	case TSVectorFamily, TSQueryFamily:
+		return appendTextSearchBinary(dst, d)
+	case JSONPathFamily:
+		return append(append(dst, jsonpathVersion), d.s...)
 	}
 	return dst
 }
@@ -183,8 +199,8 @@ func appendSized(dst []byte, t *T, d Datum) []byte {
 	return dst
 }
 
-func appendRecordBinary(dst []byte, d Datum) []byte {
-	fields := d.Record()
+func appendRecordBinary(dst []byte, t *T, d Datum) []byte {
+	fields := typedFields(t, d)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(fields)))
 	for _, f := range fields {
 		dst = binary.BigEndian.AppendUint32(dst, f.Type.Oid)

@@ -59,6 +59,11 @@ func FindCast(from, to *T) (Cast, bool) {
 	if isArrayType(from) && isArrayType(to) && !isVector(to) {
 		return arrayCast(from, to)
 	}
+	if to.Def != nil || from.Def != nil {
+		if c, ok := recordCast(from, to); ok {
+			return c, true
+		}
+	}
 	switch {
 	case from.Family == AnyFamily || to.Family == AnyFamily || from.Family == VoidFamily && to.Category() != 'S':
 		return Cast{}, false
@@ -133,6 +138,9 @@ func castTable() map[castKey]Cast {
 	addStringCasts(add)
 	addTimeCasts(add)
 	addJSONCasts(add)
+	addBitCasts(add)
+	addNetworkCasts(add)
+	addRangeCasts(add)
 	return m
 }
 

@@ -29,7 +29,7 @@ func addNumericCasts(add castAdder) {
 
 func addOidCasts(add castAdder) {
 	const i, a = CastImplicit, CastAssignment
-	oids := []*T{Oid, Regclass, Regtype, Regproc, Regnamespace}
+	oids := []*T{Oid, Regclass, Regtype, Regproc, Regnamespace, Regconfig}
 	for _, t := range oids {
 		add(Int2, i, 'f', castIntOid, t)
 		add(Int4, i, 'b', castIntOid, t)

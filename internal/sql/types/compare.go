@@ -43,6 +43,16 @@ func Compare(a, b Datum) int {
 		return compareArrays(nil, a, b)
 	case RecordFamily:
 		return compareRecords(a, b)
+	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily:
+		return strings.Compare(a.s, b.s)
+	case BitFamily:
+		return cmp.Or(strings.Compare(a.s, b.s), cmp.Compare(a.n, b.n))
+	case InetFamily:
+		return compareInet(a.s, b.s)
+	case RangeFamily:
+		return CompareRanges(a.Range(), b.Range())
+	case MultirangeFamily:
+		return compareMultiranges(a, b)
 	}
 	return 0
 }
@@ -183,6 +193,18 @@ func AppendHashKey(dst []byte, d Datum) []byte {
 		dst = appendUvarint(dst, uint64(len(fields)))
 		for _, f := range fields {
 			dst = AppendHashKeyTyped(dst, f.Type, f.Datum)
+		}
+	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, InetFamily:
+		return appendStringKey(dst, d.s)
+	case BitFamily:
+		return appendStringKey(appendKey64(dst, uint64(d.n)), d.s)
+	case RangeFamily:
+		return appendRangeKey(dst, d.Range())
+	case MultirangeFamily:
+		rs := d.Multirange()
+		dst = appendUvarint(dst, uint64(len(rs)))
+		for _, r := range rs {
+			dst = appendRangeKey(dst, r)
 		}
 	}
 	return dst

@@ -71,6 +71,8 @@ type FormatContext struct {
 	Now              time.Time  // start of the transaction, for 'now' and 'today'
 	Zones            *ZoneCache // parsed time zones; nil loads them each time
 	Names            Names      // nil: no catalog
+	// TypeByOid finds user-defined types, for fields of records; nil: none.
+	TypeByOid func(oid uint32) (*T, bool)
 }
 
 // NewFormatContext returns PostgreSQL's default settings, in UTC.

@@ -2,16 +2,18 @@
 // their names, text and binary forms, order, casts, and the arithmetic of
 // decimals, dates, times and intervals.
 //
-// Below it are pgerr and must only; everything that touches a SQL value is
-// above: builtin (operators and functions), rowcodec (storage), planner, exec
-// and pgwire.
+// Below it are pgerr, must and the languages of some types, jsonpath and
+// textsearch; everything that touches a SQL value is above: builtin (operators
+// and functions), rowcodec (storage), planner, exec and pgwire.
 //
 // Main types, in reading order: T (type.go), Datum (datum.go, decimal.go,
 // interval.go, array.go, json.go), FormatContext (context.go). Then ParseText
 // and AppendText (text.go), ParseBinary and AppendBinary (binary_in.go,
 // binary_out.go), Compare and AppendHashKey (compare.go), FindCast and
 // ApplyTypmod (cast.go, typmod_apply.go), Extract, AddInterval and their kin
-// (datetime_*.go).
+// (datetime_*.go). Def (def.go) is what a user-defined type adds to a T; the types
+// with a payload of their own are in bits.go, inet.go, range.go, multirange.go,
+// record_text.go and textsearch.go.
 //
 // Invariants:
 //
@@ -32,6 +34,7 @@
 // Concurrency: types and datums are immutable and may be shared; a
 // FormatContext belongs to one session; a ZoneCache is safe for all.
 //
-// It does not evaluate expressions, resolve overloaded operators, or know
-// user-defined types and collations other than C.UTF-8.
+// It does not evaluate expressions, resolve overloaded operators, look up
+// user-defined types (a T carries its definition; domains are their base type
+// here), or know collations other than C.UTF-8.
 package types

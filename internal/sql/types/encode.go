@@ -34,6 +34,9 @@ func AppendEncoded(dst []byte, d Datum) []byte {
 		dst = appendVarint(dst, int64(v.Months))
 		dst = appendVarint(dst, int64(v.Days))
 		dst = appendVarint(dst, v.Micros)
+	case BitFamily:
+		dst = appendUvarint(dst, uint64(d.n))
+		dst = append(dst, d.s...)
 	default:
 		dst = appendUvarint(dst, uint64(len(d.s)))
 		dst = append(dst, d.s...)
@@ -148,8 +151,16 @@ func (r *reader) datum(depth int) Datum {
 	case IntervalFamily:
 		months, days := r.int32(), r.int32()
 		return NewInterval(IntervalValue{Months: months, Days: days, Micros: r.varint()})
-	case StringFamily, BytesFamily, UUIDFamily, JSONFamily, ArrayFamily, RecordFamily:
+	case StringFamily, BytesFamily, UUIDFamily, JSONFamily, ArrayFamily, RecordFamily, EnumFamily, InetFamily, MACFamily,
+		RangeFamily, MultirangeFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily:
 		return Datum{fam: f, s: r.take(r.uvarint())}
+	case BitFamily:
+		n := r.uvarint()
+		if n > MaxBits {
+			r.fail()
+			return Null
+		}
+		return Datum{fam: f, n: int64(n), s: r.take((n + 7) / 8)}
 	}
 	r.fail()
 	return Null
@@ -211,10 +222,11 @@ func (r *reader) record(depth int) []Field {
 	for i := range fields {
 		oid := r.uvarint()
 		t, ok := ByOid(uint32(oid))
+		unknown := uint32(0)
 		if !ok {
-			t = Unknown
+			t, unknown = Unknown, uint32(oid)
 		}
-		fields[i] = Field{Type: t, Datum: r.datum(depth + 1)}
+		fields[i] = Field{Type: t, unknownOid: unknown, Datum: r.datum(depth + 1)}
 	}
 	return fields
 }
@@ -243,6 +255,27 @@ func (r *reader) check(d Datum, depth int) {
 	case RecordFamily:
 		for _, f := range in.record(depth) {
 			in.check(f.Datum, depth+1)
+		}
+	case InetFamily:
+		if !validInet(d.s) {
+			r.fail()
+		}
+		return
+	case MACFamily:
+		if len(d.s) != 6 && len(d.s) != 8 {
+			r.fail()
+		}
+		return
+	case BitFamily:
+		if n := d.n % 8; n != 0 && d.s[len(d.s)-1]<<n != 0 {
+			r.fail()
+		}
+		return
+	case RangeFamily:
+		in.rangeBounds(depth)
+	case MultirangeFamily:
+		for n := in.uvarint(); n > 0 && in.err == nil; n-- {
+			in.rangeBounds(depth)
 		}
 	default:
 		return

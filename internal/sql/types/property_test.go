@@ -140,6 +140,13 @@ func genDatum(t *rapid.T, typ *T) Datum {
 	case IntervalFamily:
 		return NewInterval(genInterval(t))
 	}
+	if texts := sampleTexts(typ); texts != nil {
+		d, err := ParseText(typ, rapid.SampledFrom(texts).Draw(t, "text"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
 	return Datum{fam: typ.Family, n: genInstant(t, minTimestamp, endTimestamp, TimestampNegInf, TimestampInf)}
 }
 
@@ -151,6 +158,39 @@ func genInterval(t *rapid.T) IntervalValue {
 		Days:   rapid.OneOf(rapid.Int32Range(-3, 3), rapid.Int32Min(-1<<31+1)).Draw(t, "days"),
 		Micros: rapid.OneOf(rapid.Int64Range(-3e6, 3e6), rapid.Int64Range(-1<<62, 1<<62)).Draw(t, "micros"),
 	}
+}
+
+// sampleTexts are values of types that have no generator.
+func sampleTexts(typ *T) []string {
+	switch typ.Oid {
+	case Regconfig.Oid:
+		return []string{"simple", "english"}
+	case Int4Range.Oid, Int8Range.Oid, NumRange.Oid:
+		return []string{"empty", "[1,5)", "(,)", "[-3,7]", "(2,)", "[1,1]", "(,10]"}
+	case DateRange.Oid, TSRange.Oid, TSTZRange.Oid:
+		return []string{"empty", "[2020-01-01,2021-01-01)", "(,)", "[2020-01-01,infinity)", "[2020-01-01,2020-01-01]"}
+	case Int4Multirange.Oid, Int8Multirange.Oid, NumMultirange.Oid:
+		return []string{"{}", "{[1,5),[7,9)}", "{(,)}", "{[1,2],[3,4]}"}
+	case DateMultirange.Oid, TSMultirange.Oid, TSTZMultirange.Oid:
+		return []string{"{}", "{[2020-01-01,2021-01-01),[2022-01-01,)}"}
+	case CIDR.Oid:
+		return []string{"10.0.0.0/8", "10", "192.168.1", "::/0", "2001:db8::/32", "10.0.0.0/16"}
+	}
+	switch typ.Family {
+	case InetFamily:
+		return []string{"10.0.0.1/8", "10.0.0.1", "192.168.1.5/24", "::1", "2001:db8::1/32", "::ffff:1.2.3.4", "10.0.0.2/16"}
+	case MACFamily:
+		return []string{"08:00:2b:01:02:03", "08-00-2b-01-02-04", "0800.2b01.0203", "ffffffffffff"}
+	case BitFamily:
+		return []string{"", "0", "1", "10", "101", "10000000", "100000000", "X1F"}
+	case TSVectorFamily:
+		return []string{"", "a", "a:1 b:2A,3", "'x y' z"}
+	case TSQueryFamily:
+		return []string{"", "a", "a & b | !c", "a <-> b <2> (c <-> d:*A)"}
+	case JSONPathFamily:
+		return []string{"$", "strict $.a[*] ? (@.b > 1.50)", "($.a + 1) * 2"}
+	}
+	return nil
 }
 
 // inputTypes are the types that can be read from text and binary.

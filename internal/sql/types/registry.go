@@ -6,7 +6,7 @@ import "strings"
 type Info struct {
 	Len       int16 // typlen: bytes, -1 for variable, -2 for a C string
 	ByVal     bool  // typbyval
-	Kind      byte  // typtype: 'b' base, 'p' pseudo
+	Kind      byte  // typtype: 'b' base, 'p' pseudo, 'r' range, 'm' multirange, 'e' enum, 'c' composite
 	Category  byte  // typcategory
 	Preferred bool  // typispreferred
 	Align     byte  // typalign
@@ -71,6 +71,28 @@ var registry = []registered{
 	reg(Void, nil, 4, true, "pPfip"),
 	reg(UUID, UUIDArray, 16, false, "bUfcp"),
 	reg(JSONB, JSONBArray, -1, false, "bUfix"),
+	reg(JSONPath, JSONPathArray, -1, false, "bUfix"),
+	reg(Inet, InetArray, -1, false, "bItim"),
+	reg(CIDR, CIDRArray, -1, false, "bIfim"),
+	reg(MACAddr, MACAddrArray, 6, false, "bUfip"),
+	reg(MACAddr8, MACAddr8Array, 8, false, "bUfip"),
+	reg(Bit, BitArray, -1, false, "bVfix"),
+	reg(Varbit, VarbitArray, -1, false, "bVtix"),
+	reg(TSVector, TSVectorArray, -1, false, "bUfix"),
+	reg(TSQuery, TSQueryArray, -1, false, "bUfip"),
+	reg(Regconfig, RegconfigArray, 4, true, "bNfip"),
+	reg(Int4Range, Int4RangeArray, -1, false, "rRfix"),
+	reg(NumRange, NumRangeArray, -1, false, "rRfix"),
+	reg(TSRange, TSRangeArray, -1, false, "rRfdx"),
+	reg(TSTZRange, TSTZRangeArray, -1, false, "rRfdx"),
+	reg(DateRange, DateRangeArray, -1, false, "rRfix"),
+	reg(Int8Range, Int8RangeArray, -1, false, "rRfdx"),
+	reg(Int4Multirange, Int4MultirangeArray, -1, false, "mRfix"),
+	reg(NumMultirange, NumMultirangeArray, -1, false, "mRfix"),
+	reg(TSMultirange, TSMultirangeArray, -1, false, "mRfdx"),
+	reg(TSTZMultirange, TSTZMultirangeArray, -1, false, "mRfdx"),
+	reg(DateMultirange, DateMultirangeArray, -1, false, "mRfix"),
+	reg(Int8Multirange, Int8MultirangeArray, -1, false, "mRfdx"),
 }
 
 // The indexes of the registry: built once, never changed.
@@ -160,6 +182,9 @@ func ByName(name string) (*T, bool) {
 // ArrayOf returns the type of arrays of t; a modifier of t carries over. An
 // array is its own array type, as dimensions are not part of a type.
 func ArrayOf(t *T) (*T, bool) {
+	if t.Def != nil {
+		return t.Def.arrayOf(t), true
+	}
 	r, ok := byOid[t.Oid]
 	switch {
 	case !ok:
@@ -185,17 +210,22 @@ func All() []*T {
 }
 
 // InfoOf returns t's pg_type properties.
-func InfoOf(t *T) Info { return byOid[t.Oid].info }
+func InfoOf(t *T) Info {
+	if r, ok := byOid[t.Oid]; ok {
+		return r.info
+	}
+	return userInfo(t)
+}
 
 // Category returns pg_type.typcategory: 'N' numeric, 'S' string, 'D' date and
 // time, and so on.
-func (t *T) Category() byte { return byOid[t.Oid].info.Category }
+func (t *T) Category() byte { return InfoOf(t).Category }
 
 // Preferred returns pg_type.typispreferred.
-func (t *T) Preferred() bool { return byOid[t.Oid].info.Preferred }
+func (t *T) Preferred() bool { return InfoOf(t).Preferred }
 
 // Len returns pg_type.typlen.
-func (t *T) Len() int16 { return byOid[t.Oid].info.Len }
+func (t *T) Len() int16 { return InfoOf(t).Len }
 
 // IsString reports whether t is one of the string types.
 func (t *T) IsString() bool { return t.Family == StringFamily }
@@ -203,7 +233,7 @@ func (t *T) IsString() bool { return t.Family == StringFamily }
 // IsReg reports whether t is an object identifier alias (regclass and so on).
 func (t *T) IsReg() bool {
 	switch t.Oid {
-	case Regproc.Oid, Regclass.Oid, Regtype.Oid, Regnamespace.Oid:
+	case Regproc.Oid, Regclass.Oid, Regtype.Oid, Regnamespace.Oid, Regconfig.Oid:
 		return true
 	}
 	return false

@@ -47,7 +47,23 @@ func parseText(t *T, s string, fc *FormatContext) (Datum, error) {
 	case VoidFamily:
 		return VoidDatum, nil
 	case RecordFamily:
-		return Null, pgerr.Unsupported("input of anonymous composite types is not implemented")
+		return parseRecord(t, s, fc)
+	case EnumFamily:
+		return parseEnum(t, s)
+	case InetFamily:
+		return parseInet(t, s)
+	case MACFamily:
+		return parseMAC(t, s)
+	case BitFamily:
+		return parseBits(s)
+	case RangeFamily:
+		return parseRange(t, s, fc)
+	case MultirangeFamily:
+		return parseMultirange(t, s, fc)
+	case TSVectorFamily, TSQueryFamily:
+		return parseTextSearch(t, s)
+	case JSONPathFamily:
+		return parseJSONPath(s)
 	}
 	return Null, pgerr.Unsupported("cannot accept a value of type %s", t.SQLName)
 }
@@ -86,7 +102,21 @@ func AppendText(dst []byte, t *T, d Datum, fc *FormatContext) []byte {
 	case ArrayFamily:
 		return appendArray(dst, t, d, fc)
 	case RecordFamily:
-		return appendRecord(dst, d, fc)
+		return appendRecord(dst, t, d, fc)
+	case EnumFamily:
+		return appendEnum(dst, t, d, fc)
+	case InetFamily:
+		return appendInet(dst, t, d.s)
+	case MACFamily:
+		return appendMAC(dst, d.s)
+	case BitFamily:
+		return appendBits(dst, d)
+	case RangeFamily:
+		return appendRange(dst, t, d.Range(), fc)
+	case MultirangeFamily:
+		return appendMultirange(dst, t, d, fc)
+	case TSVectorFamily, TSQueryFamily, JSONPathFamily:
+		return append(dst, d.s...)
 	}
 	return dst
 }
@@ -135,6 +165,9 @@ func parseReg(t *T, s string, fc *FormatContext) (Datum, error) {
 			return d, nil
 		}
 	}
+	if t.Oid == Regconfig.Oid {
+		return parseRegconfig(s)
+	}
 	if t.Oid == Regtype.Oid {
 		if u, ok := ByName(typeNameOnly(s)); ok {
 			return NewInt(int64(u.Oid)), nil
@@ -167,6 +200,9 @@ func typeNameOnly(s string) string {
 func appendReg(dst []byte, t *T, oid uint32, fc *FormatContext) []byte {
 	if oid == 0 {
 		return append(dst, '-')
+	}
+	if t.Oid == Regconfig.Oid {
+		return appendRegconfig(dst, oid)
 	}
 	if fc != nil && fc.Names != nil {
 		if name, ok := fc.Names.NameOf(t, oid); ok {

@@ -24,6 +24,15 @@ const (
 	RecordFamily             // s: encoded fields, see NewRecord
 	VoidFamily               // no value
 	AnyFamily                // pseudo-types in signatures only (any, anyelement, anyarray)
+	EnumFamily               // s: rank of the label, whose bytes order as the labels do
+	InetFamily               // s: see inet.go (inet, cidr)
+	MACFamily                // s: 6 or 8 bytes (macaddr, macaddr8)
+	BitFamily                // s: bits, zero-padded to bytes; n: how many bits
+	RangeFamily              // s: encoded bounds, see range.go
+	MultirangeFamily         // s: encoded ranges, see multirange.go
+	TSVectorFamily           // s: text of a tsvector in its normal form
+	TSQueryFamily            // s: text of a tsquery in its normal form
+	JSONPathFamily           // s: text of a jsonpath as it prints
 )
 
 // T is a SQL type. Types are compared by Oid (and Typmod where the modifier
@@ -35,6 +44,8 @@ type T struct {
 	// char; ((precision<<16)|scale)+4 for numeric; digits for time types.
 	Typmod int32
 	Elem   *T     // element type of an array, else nil
+	Sub    *T     // subtype of a range, range type of a multirange, else nil
+	Def    *Def   // of a user-defined type or a record whose fields are known, else nil
 	Name   string // pg_type.typname: "int4", "text", "_int4", ...
 	// SQLName is what format_type prints without a modifier: "integer",
 	// "timestamp with time zone", "integer[]".
@@ -60,6 +71,18 @@ func scalar(f Family, oid uint32, name, sqlName string) *T {
 
 func arrayOf(e *T, oid uint32) *T {
 	return &T{Family: ArrayFamily, Oid: oid, Typmod: -1, Elem: e, Name: "_" + e.Name, SQLName: e.SQLName + "[]"}
+}
+
+func rangeOf(sub *T, oid uint32, name string) *T {
+	t := scalar(RangeFamily, oid, name, name)
+	t.Sub = sub
+	return t
+}
+
+func multirangeOf(r *T, oid uint32, name string) *T {
+	t := scalar(MultirangeFamily, oid, name, name)
+	t.Sub = r
+	return t
 }
 
 // The predeclared types, with PostgreSQL's oids.
@@ -95,8 +118,32 @@ var (
 	Void         = scalar(VoidFamily, 2278, "void", "void")
 	UUID         = scalar(UUIDFamily, 2950, "uuid", "uuid")
 	JSONB        = scalar(JSONFamily, 3802, "jsonb", "jsonb")
-	Int2Vector   = &T{Family: ArrayFamily, Oid: 22, Typmod: -1, Elem: Int2, Name: "int2vector", SQLName: "int2vector"}
-	OidVector    = &T{Family: ArrayFamily, Oid: 30, Typmod: -1, Elem: Oid, Name: "oidvector", SQLName: "oidvector"}
+	JSONPath     = scalar(JSONPathFamily, 4072, "jsonpath", "jsonpath")
+	Inet         = scalar(InetFamily, 869, "inet", "inet")
+	CIDR         = scalar(InetFamily, 650, "cidr", "cidr")
+	MACAddr      = scalar(MACFamily, 829, "macaddr", "macaddr")
+	MACAddr8     = scalar(MACFamily, 774, "macaddr8", "macaddr8")
+	Bit          = scalar(BitFamily, 1560, "bit", "bit")
+	Varbit       = scalar(BitFamily, 1562, "varbit", "bit varying")
+	TSVector     = scalar(TSVectorFamily, 3614, "tsvector", "tsvector")
+	TSQuery      = scalar(TSQueryFamily, 3615, "tsquery", "tsquery")
+	Regconfig    = scalar(IntFamily, 3734, "regconfig", "regconfig")
+	Int4Range    = rangeOf(Int4, 3904, "int4range")
+	NumRange     = rangeOf(Numeric, 3906, "numrange")
+	TSRange      = rangeOf(Timestamp, 3908, "tsrange")
+	TSTZRange    = rangeOf(TimestampTZ, 3910, "tstzrange")
+	DateRange    = rangeOf(Date, 3912, "daterange")
+	Int8Range    = rangeOf(Int8, 3926, "int8range")
+
+	Int4Multirange = multirangeOf(Int4Range, 4451, "int4multirange")
+	NumMultirange  = multirangeOf(NumRange, 4532, "nummultirange")
+	TSMultirange   = multirangeOf(TSRange, 4533, "tsmultirange")
+	TSTZMultirange = multirangeOf(TSTZRange, 4534, "tstzmultirange")
+	DateMultirange = multirangeOf(DateRange, 4535, "datemultirange")
+	Int8Multirange = multirangeOf(Int8Range, 4536, "int8multirange")
+
+	Int2Vector = &T{Family: ArrayFamily, Oid: 22, Typmod: -1, Elem: Int2, Name: "int2vector", SQLName: "int2vector"}
+	OidVector  = &T{Family: ArrayFamily, Oid: 30, Typmod: -1, Elem: Oid, Name: "oidvector", SQLName: "oidvector"}
 
 	// Pseudo-types, in function signatures only.
 	Any        = scalar(AnyFamily, 2276, "any", "\"any\"")
@@ -129,6 +176,29 @@ var (
 	JSONBArray       = arrayOf(JSONB, 3807)
 	RegclassArray    = arrayOf(Regclass, 2210)
 	RegtypeArray     = arrayOf(Regtype, 2211)
+
+	JSONPathArray       = arrayOf(JSONPath, 4073)
+	InetArray           = arrayOf(Inet, 1041)
+	CIDRArray           = arrayOf(CIDR, 651)
+	MACAddrArray        = arrayOf(MACAddr, 1040)
+	MACAddr8Array       = arrayOf(MACAddr8, 775)
+	BitArray            = arrayOf(Bit, 1561)
+	VarbitArray         = arrayOf(Varbit, 1563)
+	TSVectorArray       = arrayOf(TSVector, 3643)
+	TSQueryArray        = arrayOf(TSQuery, 3645)
+	RegconfigArray      = arrayOf(Regconfig, 3735)
+	Int4RangeArray      = arrayOf(Int4Range, 3905)
+	NumRangeArray       = arrayOf(NumRange, 3907)
+	TSRangeArray        = arrayOf(TSRange, 3909)
+	TSTZRangeArray      = arrayOf(TSTZRange, 3911)
+	DateRangeArray      = arrayOf(DateRange, 3913)
+	Int8RangeArray      = arrayOf(Int8Range, 3927)
+	Int4MultirangeArray = arrayOf(Int4Multirange, 6150)
+	NumMultirangeArray  = arrayOf(NumMultirange, 6151)
+	TSMultirangeArray   = arrayOf(TSMultirange, 6152)
+	TSTZMultirangeArray = arrayOf(TSTZMultirange, 6153)
+	DateMultirangeArray = arrayOf(DateMultirange, 6155)
+	Int8MultirangeArray = arrayOf(Int8Multirange, 6157)
 
 	Int2VectorArray   = arrayOf(Int2Vector, 1006)
 	OidVectorArray    = arrayOf(OidVector, 1013)

@@ -106,6 +106,8 @@ func TypmodFor(t *T, args []int64) (int32, error) {
 		return charTypmod("char", args)
 	case Numeric.Oid:
 		return numericTypmod(args)
+	case Bit.Oid, Varbit.Oid:
+		return bitTypmod(t, args)
 	case Time.Oid, TimeTZ.Oid, Timestamp.Oid, TimestampTZ.Oid, Interval.Oid:
 		return timeTypmod(t, args)
 	}
@@ -204,6 +206,8 @@ func FormatType(t *T) string {
 		if p, s, ok := NumericTypmod(t.Typmod); ok {
 			return "numeric(" + strconv.Itoa(int(p)) + "," + strconv.Itoa(int(s)) + ")"
 		}
+	case Bit.Oid, Varbit.Oid:
+		return t.SQLName + "(" + strconv.Itoa(int(t.Typmod)) + ")"
 	case Time.Oid, TimeTZ.Oid, Timestamp.Oid, TimestampTZ.Oid:
 		name, zone, _ := strings.Cut(t.SQLName, " ")
 		return name + "(" + strconv.Itoa(int(t.Typmod)) + ") " + zone

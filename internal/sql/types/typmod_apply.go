@@ -34,6 +34,8 @@ func ApplyTypmod(d Datum, t *T, explicit bool) (Datum, error) {
 			d.n = roundMicros(d.n, int(t.Typmod))
 		}
 		return d, nil
+	case Bit.Oid, Varbit.Oid:
+		return fitBits(d, t, explicit)
 	case Interval.Oid:
 		return NewInterval(fitInterval(d.Interval(), t.Typmod)), nil
 	}

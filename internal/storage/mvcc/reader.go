@@ -110,3 +110,30 @@ func (r *Reader) CollectInline(key []byte, threshold hlc.Timestamp, dst []Garbag
 	}
 	return collectInline(r.eng, it, key, threshold, inlineLimits(), dst)
 }
+
+// Each calls fn for the unversioned keys of span on the state that the reader's scans see,
+// until it returns false or an error. As with Scanner, no other scan may run meanwhile.
+func (r *Reader) Each(span keys.Span, fn func(key, value []byte) (more bool, err error)) error {
+	it, err := r.scanIter()
+	if err != nil {
+		return err
+	}
+	it.SetSpan(span.Start, span.End)
+	for ok := it.First(); ok; ok = it.Next() {
+		key, ts, err := storage.DecodeEngineKey(it.Key())
+		if err != nil {
+			return err
+		}
+		if !ts.IsEmpty() {
+			continue
+		}
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return r.eng.ReadError(err)
+		}
+		if more, err := fn(key, v); err != nil || !more {
+			return err
+		}
+	}
+	return r.eng.ReadError(it.Error())
+}

@@ -62,3 +62,6 @@ func DeleteVersion(b *storage.Batch, key []byte, ts hlc.Timestamp) error {
 func DropVersion(b *storage.Batch, key []byte, v Garbage) error {
 	return b.DeleteVersion(key, v.TS, v.Size)
 }
+
+// Payload splits the stored bytes of a version, which an iterator of the engine finds.
+func Payload(stored []byte) (payload []byte, tombstone bool, err error) { return parseStored(stored) }

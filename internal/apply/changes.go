@@ -1,0 +1,81 @@
+package apply
+
+import (
+	"github.com/lichendb/lichen/internal/encoding"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+)
+
+// ChangeKind says what a Change is.
+type ChangeKind uint8
+
+// The kinds of changes: a version was written, deleted keys being versions too, one was
+// dropped, a durable lock was set, or removed.
+const (
+	Wrote ChangeKind = iota
+	Deleted
+	Dropped
+	Locked
+	Unlocked
+)
+
+// Change is what a command did to a key. TS is the command's timestamp.
+type Change struct {
+	Kind       ChangeKind
+	Key, Value []byte
+	TS         hlc.Timestamp
+}
+
+// Changes calls fn for what the commands of an entry did, and end after each command. took
+// says which of the commands had an effect. Keys and values alias the entry.
+func Changes(entry []byte, took []bool, fn func(Change), end func() error) error {
+	return Commands(entry, func(_ uint64, cmd []byte) error {
+		var effect bool
+		if len(took) > 0 {
+			effect, took = took[0], took[1:]
+		}
+		if !effect || len(cmd) < headerLen {
+			return nil
+		}
+		ts, _ := timestamp(cmd[headerLen-12 : headerLen])
+		for p := cmd[headerLen:]; len(p) > 0; {
+			c := Change{TS: ts}
+			kind := opKind(p[0])
+			var err error
+			if c.Key, p, err = encoding.DecodeLenBytes(p[1:]); err != nil {
+				return ErrDamaged
+			}
+			if c.Value, p, err = encoding.DecodeLenBytes(p); err != nil {
+				return ErrDamaged
+			}
+			if c.classify(kind) {
+				fn(c)
+			}
+		}
+		return end()
+	})
+}
+
+func (c *Change) classify(kind opKind) bool {
+	switch kind {
+	case opPut:
+		c.Kind = Wrote
+		return true
+	case opTombstone:
+		c.Kind = Deleted
+		return true
+	case opCollect:
+		c.Kind = Dropped
+		return true
+	case opSetRaw, opDeleteRaw:
+		key, ok := keys.DecodeLock(c.Key)
+		if !ok {
+			return false
+		}
+		if c.Kind, c.Key = Locked, key; kind == opDeleteRaw {
+			c.Kind = Unlocked
+		}
+		return true
+	}
+	return false
+}

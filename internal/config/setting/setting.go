@@ -1,0 +1,272 @@
+package setting
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Type is the type of a setting's value.
+type Type string
+
+// The types of settings.
+const (
+	Duration Type = "duration"
+	Size     Type = "size" // bytes
+	Int      Type = "integer"
+	Float    Type = "float"
+	Bool     Type = "boolean"
+	Choice   Type = "choice"
+)
+
+// Setting is a cluster setting.
+type Setting struct {
+	Name string
+	Type Type
+	Doc  string
+	// Bounds says which values are allowed, "" if all of the type.
+	Bounds string
+
+	set  func(*Values, string) error // checks and sets
+	text func(*Values) string
+}
+
+// All returns all settings by name.
+func All() []*Setting { return slices.Clone(all) }
+
+// Find returns the setting of a name.
+func Find(name string) (*Setting, bool) {
+	i, ok := slices.BinarySearchFunc(all, name, func(s *Setting, n string) int { return strings.Compare(s.Name, n) })
+	if !ok {
+		return nil, false
+	}
+	return all[i], true
+}
+
+// Parse checks a value and returns the text in which it is stored and shown.
+func (s *Setting) Parse(text string) (string, error) {
+	v := Default()
+	if err := s.set(&v, text); err != nil {
+		return "", err
+	}
+	return s.text(&v), nil
+}
+
+// Text returns a value as it is shown.
+func (s *Setting) Text(v *Values) string { return s.text(v) }
+
+// all is sorted by name (TestOrder), and not changed.
+var all = []*Setting{
+	choice("kv.allocator.load_based_rebalancing", "whether replicas and leaders move to even out requests and writes, or only to even out their counts and disk use",
+		func(v *Values) *string { return &v.LoadRebalance }, RebalanceOff, RebalanceAll),
+	fraction("kv.allocator.max_disk_utilization_threshold", "the share of a disk above which it gets no replica at all, not even to repair a range",
+		func(v *Values) *float64 { return &v.DiskRefuseAt }, 0.5, 1),
+	fraction("kv.allocator.qps_rebalance_threshold", "how far the load of a node may lie from the mean, as a share of it, without anything moving",
+		func(v *Values) *float64 { return &v.LoadBand }, 0.01, 10),
+	fraction("kv.allocator.range_rebalance_threshold", "how far a node's count of replicas or of leaders may lie from the mean, as a share of it, without anything moving",
+		func(v *Values) *float64 { return &v.CountBand }, 0.01, 10),
+	fraction("kv.allocator.rebalance_to_max_disk_utilization_threshold", "the share of a disk above which it gets replicas only to repair a range",
+		func(v *Values) *float64 { return &v.DiskFullAt }, 0.5, 1),
+	boolean("kv.range_merge.queue.enabled", "whether small, cold neighbours are merged", func(v *Values) *bool { return &v.Merge }),
+	duration("kv.range_merge.queue.interval", "the least time between two merges on a node",
+		func(v *Values) *time.Duration { return &v.MergePause }, time.Millisecond, time.Hour),
+	boolean("kv.range_split.by_load.enabled", "whether a range with many requests is split", func(v *Values) *bool { return &v.SplitByLoad }),
+	number("kv.range_split.load_qps_threshold", "the requests per second above which a range is split; two neighbours with less than a quarter of it together may be merged",
+		func(v *Values) *int64 { return &v.SplitQPS }, 100, math.MaxInt32),
+	size("kv.snapshot_rebalance.max_rate", "how many bytes of snapshots a store sends per second, to repair as well as to even out",
+		func(v *Values) *int64 { return &v.SnapshotRate }, 1<<20, 1<<40),
+	duration("server.shutdown.transactions.timeout", "how long a node that drains waits for open transactions before it cuts them off; --drain-wait says it for one node while this is not set",
+		func(v *Values) *time.Duration { return &v.DrainTimeout }, 0, 10*time.Hour),
+	duration("server.time_until_store_dead", "how long a node may be silent before its replicas are rebuilt elsewhere; --time-until-store-dead says it for one node while this is not set",
+		func(v *Values) *time.Duration { return &v.DeadAfter }, 2*time.Second, 720*time.Hour),
+	choice("sql.defaults.datestyle", "DateStyle of new sessions", func(v *Values) *string { return &v.DateStyle },
+		"ISO, MDY", "ISO, DMY", "ISO, YMD", "SQL, MDY", "SQL, DMY", "SQL, YMD",
+		"Postgres, MDY", "Postgres, DMY", "Postgres, YMD", "German, DMY"),
+	oneOf("sql.defaults.default_int_size", "default_int_size of new sessions: the bytes of a column declared INT",
+		func(v *Values) *int64 { return &v.IntSize }, 4, 8),
+	duration("sql.defaults.idle_in_session_timeout", "idle_session_timeout of new sessions; 0 means none",
+		func(v *Values) *time.Duration { return &v.IdleTimeout }, 0, maxTimeout),
+	duration("sql.defaults.idle_in_transaction_session_timeout", "idle_in_transaction_session_timeout of new sessions; 0 means none",
+		func(v *Values) *time.Duration { return &v.IdleInTxnTimeout }, 0, maxTimeout),
+	choice("sql.defaults.intervalstyle", "IntervalStyle of new sessions", func(v *Values) *string { return &v.IntervalStyle },
+		"postgres", "postgres_verbose", "sql_standard", "iso_8601"),
+	duration("sql.defaults.statement_timeout", "statement_timeout of new sessions; 0 means none",
+		func(v *Values) *time.Duration { return &v.StatementTimeout }, 0, maxTimeout),
+}
+
+// maxTimeout is the longest timeout of a session.
+const maxTimeout = math.MaxInt32 * time.Millisecond
+
+func duration(name, doc string, at func(*Values) *time.Duration, lo, hi time.Duration) *Setting {
+	return &Setting{
+		Name: name, Type: Duration, Doc: doc, Bounds: fmt.Sprintf("%s to %s", durationText(lo), durationText(hi)),
+		set: func(v *Values, text string) error {
+			d, err := time.ParseDuration(strings.TrimSpace(text))
+			if err != nil {
+				return fmt.Errorf("%q is not a duration; write it as 90s, 5m or 1h30m", text)
+			}
+			if d < lo || d > hi {
+				return fmt.Errorf("%s does not lie between %s and %s", durationText(d), durationText(lo), durationText(hi))
+			}
+			*at(v) = d
+			return nil
+		},
+		text: func(v *Values) string { return durationText(*at(v)) },
+	}
+}
+
+// durationText leaves out the parts that are 0 at the end: 5m, not 5m0s.
+func durationText(d time.Duration) string {
+	s := d.String()
+	if t, ok := strings.CutSuffix(s, "m0s"); ok {
+		s = t + "m"
+	}
+	if t, ok := strings.CutSuffix(s, "h0m"); ok {
+		s = t + "h"
+	}
+	return s
+}
+
+func size(name, doc string, at func(*Values) *int64, lo, hi int64) *Setting {
+	return &Setting{
+		Name: name, Type: Size, Doc: doc, Bounds: fmt.Sprintf("%s to %s", sizeText(lo), sizeText(hi)),
+		set: func(v *Values, text string) error {
+			n, ok := parseSize(text)
+			if !ok {
+				return fmt.Errorf("%q is not a size; write bytes or a unit, as in 64MiB", text)
+			}
+			if n < lo || n > hi {
+				return fmt.Errorf("%s does not lie between %s and %s", sizeText(n), sizeText(lo), sizeText(hi))
+			}
+			*at(v) = n
+			return nil
+		},
+		text: func(v *Values) string { return sizeText(*at(v)) },
+	}
+}
+
+// sizeUnits are the units of sizes, those of which the name ends another one's last.
+var sizeUnits = []struct {
+	name string
+	n    int64
+}{
+	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1},
+}
+
+func parseSize(text string) (int64, bool) {
+	t, unit := strings.TrimSpace(text), int64(1)
+	for _, u := range sizeUnits {
+		if rest, ok := strings.CutSuffix(t, u.name); ok {
+			t, unit = strings.TrimSpace(rest), u.n
+			break
+		}
+	}
+	f, err := strconv.ParseFloat(t, 64)
+	if err != nil || !(f >= 0) || f*float64(unit) >= math.MaxInt64 {
+		return 0, false
+	}
+	return int64(f * float64(unit)), true
+}
+
+func sizeText(n int64) string {
+	for _, u := range sizeUnits[:4] {
+		if n >= u.n && n%u.n == 0 {
+			return fmt.Sprintf("%d %s", n/u.n, u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+func number(name, doc string, at func(*Values) *int64, lo, hi int64) *Setting {
+	return &Setting{
+		Name: name, Type: Int, Doc: doc, Bounds: fmt.Sprintf("%d to %d", lo, hi),
+		set: func(v *Values, text string) error {
+			n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+			if err != nil {
+				return fmt.Errorf("%q is not a whole number", text)
+			}
+			if n < lo || n > hi {
+				return fmt.Errorf("%d does not lie between %d and %d", n, lo, hi)
+			}
+			*at(v) = n
+			return nil
+		},
+		text: func(v *Values) string { return strconv.FormatInt(*at(v), 10) },
+	}
+}
+
+// oneOf is a number of which few are allowed.
+func oneOf(name, doc string, at func(*Values) *int64, of ...int64) *Setting {
+	s := number(name, doc, at, of[0], of[len(of)-1])
+	var list []string
+	for _, n := range of {
+		list = append(list, strconv.FormatInt(n, 10))
+	}
+	s.Bounds = strings.Join(list, ", ")
+	inner := s.set
+	s.set = func(v *Values, text string) error {
+		w := *v
+		if err := inner(&w, text); err != nil || !slices.Contains(of, *at(&w)) {
+			return fmt.Errorf("%q is none of %s", text, s.Bounds)
+		}
+		*v = w
+		return nil
+	}
+	return s
+}
+
+func fraction(name, doc string, at func(*Values) *float64, lo, hi float64) *Setting {
+	return &Setting{
+		Name: name, Type: Float, Doc: doc, Bounds: fmt.Sprintf("%g to %g", lo, hi),
+		set: func(v *Values, text string) error {
+			f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			if err != nil {
+				return fmt.Errorf("%q is not a number", text)
+			}
+			if !(f >= lo && f <= hi) { // nor a NaN
+				return fmt.Errorf("%g does not lie between %g and %g", f, lo, hi)
+			}
+			*at(v) = f
+			return nil
+		},
+		text: func(v *Values) string { return strconv.FormatFloat(*at(v), 'g', -1, 64) },
+	}
+}
+
+func boolean(name, doc string, at func(*Values) *bool) *Setting {
+	return &Setting{
+		Name: name, Type: Bool, Doc: doc,
+		set: func(v *Values, text string) error {
+			switch strings.ToLower(strings.TrimSpace(text)) {
+			case "true", "t", "on", "yes", "y", "1":
+				*at(v) = true
+			case "false", "f", "off", "no", "n", "0":
+				*at(v) = false
+			default:
+				return fmt.Errorf("%q is neither true nor false", text)
+			}
+			return nil
+		},
+		text: func(v *Values) string { return strconv.FormatBool(*at(v)) },
+	}
+}
+
+func choice(name, doc string, at func(*Values) *string, of ...string) *Setting {
+	return &Setting{
+		Name: name, Type: Choice, Doc: doc, Bounds: "'" + strings.Join(of, "', '") + "'",
+		set: func(v *Values, text string) error {
+			for _, o := range of {
+				if strings.EqualFold(o, strings.TrimSpace(text)) {
+					*at(v) = o
+					return nil
+				}
+			}
+			return fmt.Errorf("%q is none of '%s'", text, strings.Join(of, "', '"))
+		},
+		text: func(v *Values) string { return *at(v) },
+	}
+}

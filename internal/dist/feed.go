@@ -1,0 +1,259 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/kvpb/kvwire"
+)
+
+// Limits of feeds.
+const (
+	// maxFeedParts bounds the ranges that one feed reads from at a time.
+	maxFeedParts = 16384
+	// maxFeedWaits bounds the requests of one feed that wait for news at other nodes. Beyond
+	// it each part asks for what there is, again after feedEvery, which grows with the parts.
+	maxFeedWaits = 64
+	feedEvery    = time.Second
+	// feedPause is how long a part of a feed waits before it tries another replica again.
+	feedPause    = 50 * time.Millisecond
+	feedPauseMax = 2 * time.Second
+)
+
+// serveFeed executes a request made by Remote.Feed.
+func serveFeed(ctx context.Context, s kvpb.Sender, body []byte) ([]byte, error) {
+	f, ok := s.(kvpb.Feeder)
+	if !ok {
+		return nil, &kvpb.UnavailableError{Reason: "the replica has no feeds"}
+	}
+	var req kvpb.FeedRequest
+	if err := kvwire.DecodeFeed(body, &req); err != nil {
+		return nil, err
+	}
+	var resp kvpb.FeedResponse
+	if err := f.Feed(ctx, &req, &resp); err != nil {
+		return nil, err
+	}
+	return kvwire.AppendFeedResponse(kvwire.AppendOK(nil), &resp), nil
+}
+
+// Feed implements kvpb.Feeder.
+func (s *Remote) Feed(ctx context.Context, req *kvpb.FeedRequest, resp *kvpb.FeedResponse) error {
+	p := s.begin(kvwire.OpFeed)
+	p.b = kvwire.AppendFeed(p.b, req)
+	body, err := s.call(ctx, p)
+	if err != nil {
+		return err
+	}
+	return s.checked(kvwire.DecodeFeedResponse(body, resp))
+}
+
+// Feed passes the committed versions of a span above from to emit, until ctx ends, emit
+// fails, or what is asked for has been garbage-collected. It calls emit one at a time: with
+// events, each at least once and those of a key in the order of their first delivery; or
+// with a timestamp up to which all versions have been delivered.
+func (d *Router) Feed(
+	ctx context.Context, span kvpb.Span, from hlc.Timestamp, emit func(events []kvpb.FeedEvent, resolved hlc.Timestamp) error,
+) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	f := &feed{d: d, emit: emit, fail: cancel, resolved: from, slots: make(chan struct{}, maxFeedWaits), turn: make(chan struct{}, 1)}
+	f.turn <- struct{}{}
+	f.begin(ctx, span, from)
+	<-f.turn
+	f.running.Wait()
+	return context.Cause(ctx)
+}
+
+// feed is one reader's feed over all ranges of its span.
+type feed struct {
+	d       *Router
+	emit    func([]kvpb.FeedEvent, hlc.Timestamp) error
+	fail    context.CancelCauseFunc
+	running sync.WaitGroup
+	slots   chan struct{}
+	n       atomic.Int32 // of parts
+
+	turn     chan struct{} // full while somebody uses what follows, or runs emit
+	parts    []*feedPart
+	resolved hlc.Timestamp
+}
+
+// feedPart is the part of a feed that comes from one range.
+type feedPart struct {
+	f        *feed
+	span     kvpb.Span
+	resolved hlc.Timestamp // guarded by feed.turn but for its own goroutine
+	id       uint64        // at the replica, 0 before the first request
+	target   target
+}
+
+// begin adds a part. The caller has the turn.
+func (f *feed) begin(ctx context.Context, span kvpb.Span, from hlc.Timestamp) {
+	if len(f.parts) >= maxFeedParts {
+		f.fail(&kvpb.UnavailableError{Reason: "the feed reads from too many ranges"})
+		return
+	}
+	p := &feedPart{f: f, span: span, resolved: from}
+	f.parts = append(f.parts, p)
+	f.n.Add(1)
+	f.running.Go(func() {
+		if err := p.run(ctx); err != nil {
+			f.fail(err)
+		}
+	})
+}
+
+// run reads until ctx ends, or the part has become part of others. Whatever fails, it begins
+// again at what is resolved: what is delivered once more does no harm.
+func (p *feedPart) run(ctx context.Context) error {
+	var r retry
+	var pause time.Duration
+	for first := true; ; first = false {
+		if !first {
+			pause = min(max(2*pause, feedPause), feedPauseMax)
+			if err := rest(ctx, pause); err != nil {
+				return err
+			}
+		}
+		err := p.open(ctx, &r)
+		for err == nil {
+			var resp kvpb.FeedResponse
+			parts := int(p.f.n.Load())
+			req := kvpb.FeedRequest{ID: p.id, Span: p.span, From: p.resolved, NoWait: parts > maxFeedWaits}
+			if err = p.ask(ctx, &req, &resp); err == nil {
+				p.id, pause, r.tried = resp.ID, 0, nil
+				err = p.deliver(&resp)
+			}
+			if err == nil && req.NoWait && len(resp.Events) == 0 {
+				err = rest(ctx, feedEvery*time.Duration(1+parts/feedFew))
+			}
+		}
+		p.id = 0
+		var old *kvpb.SnapshotTooOldError
+		var own *emitError
+		switch {
+		case errors.As(err, &own):
+			return own.err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &old):
+			return err
+		}
+		p.judge(&r, err)
+	}
+}
+
+// feedFew is how many parts ask once in feedEvery.
+const feedFew = 1000
+
+func rest(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ask sends one request, when one of the feed's slots is free.
+func (p *feedPart) ask(ctx context.Context, req *kvpb.FeedRequest, resp *kvpb.FeedResponse) error {
+	select {
+	case p.f.slots <- struct{}{}:
+		defer func() { <-p.f.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return p.target.Sender.(kvpb.Feeder).Feed(ctx, req, resp)
+}
+
+// emitError is an error of the reader itself.
+type emitError struct{ err error }
+
+func (e *emitError) Error() string { return e.err.Error() }
+
+// open finds a replica for the part, and makes what lies in other ranges parts of their own.
+func (p *feedPart) open(ctx context.Context, r *retry) error {
+	t, err := p.find(ctx, r)
+	if err != nil {
+		return err
+	}
+	if slices.Compare(p.span.EndKey, t.desc.EndKey) > 0 {
+		p.f.turn <- struct{}{}
+		more := kvpb.Span{Key: t.desc.EndKey, EndKey: p.span.EndKey}
+		p.span.EndKey = t.desc.EndKey
+		p.f.begin(ctx, more, p.resolved)
+		<-p.f.turn
+	}
+	if _, ok := t.Sender.(kvpb.Feeder); !ok {
+		return &kvpb.UnavailableError{Reason: "the replica has no feeds"}
+	}
+	p.target = t
+	return nil
+}
+
+// find prefers the nearest replica, after failures any that has not failed since.
+func (p *feedPart) find(ctx context.Context, r *retry) (target, error) {
+	d := p.f.d
+	r.nearest = d.loc == nil && len(r.tried) == 0
+	t, err := d.find(ctx, p.span.Key, r)
+	if errors.Is(err, errAllTried) {
+		r.tried = nil
+		if d.cache != nil {
+			_ = d.cache.Reload(ctx, p.span.Key) // what is cached will do
+		}
+	}
+	return t, err
+}
+
+// judge takes in what a failure says about where the range is.
+func (p *feedPart) judge(r *retry, err error) {
+	var mismatch *kvpb.RangeMismatchError
+	d := p.f.d
+	if d.loc != nil || p.target.entry == nil {
+		return
+	}
+	if errors.As(err, &mismatch) && len(mismatch.Known) > 0 {
+		d.cache.Evict(p.target.entry)
+		d.cache.Insert(mismatch.Known...)
+		r.tried = nil
+		return
+	}
+	r.tried = append(r.tried, p.target.node)
+}
+
+// deliver passes an answer on. The whole span is resolved as far as each of its parts is.
+func (p *feedPart) deliver(resp *kvpb.FeedResponse) error {
+	f := p.f
+	f.turn <- struct{}{}
+	defer func() { <-f.turn }()
+	if len(resp.Events) > 0 {
+		if err := f.emit(resp.Events, hlc.Timestamp{}); err != nil {
+			return &emitError{err}
+		}
+	}
+	if !p.resolved.Less(resp.Resolved) {
+		return nil
+	}
+	p.resolved = resp.Resolved
+	least := hlc.MaxTimestamp
+	for _, o := range f.parts {
+		least = least.Min(o.resolved)
+	}
+	if !f.resolved.Less(least) {
+		return nil
+	}
+	f.resolved = least
+	if err := f.emit(nil, least); err != nil {
+		return &emitError{err}
+	}
+	return nil
+}

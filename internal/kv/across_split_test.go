@@ -1,0 +1,114 @@
+package kv_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// replicaOf returns the replica of the range that holds a key.
+func (c *ranges) replicaOf(name string) *replica.Replica {
+	_, d, err := c.store.Lookup(key(name))
+	if err != nil {
+		c.fatal(err)
+	}
+	r, _ := c.store.Replica(d.RangeID)
+	return r
+}
+
+// A range is split while a transaction is staged in it, whose gateway has stopped after the
+// answer to its client, and merged again when the new range has found out that it is
+// committed: what the left range knew of it before must not hide what it has written.
+func TestStagedPartGoesWithSplit(t *testing.T) {
+	c := newRanges(t, fs.NewMem(), "p")
+	defer c.close()
+	ctx := context.Background()
+	other := c.gateway()
+	other.mustSet("old", "i", "q")
+	other.router.Wait()
+	victim := c.gateway()
+	victim.dieAt(3, false) // both parts are staged
+	txn := victim.db.Begin(kv.TxnOptions{})
+	txn.BeginStatement()
+	if err := setAll(ctx, txn, "new", "i", "q"); err != nil {
+		t.Fatal(err)
+	}
+	if err := txn.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	victim.router.Wait()
+	left := c.replicaOf("i")
+	if parts, records := left.Provisional(); parts != 1 || records != 1 {
+		t.Fatalf("%d parts and %d records are staged, want one each", parts, records)
+	}
+	if err := left.Split(ctx, key("h"), 9); err != nil {
+		t.Fatal(err)
+	}
+	c.waitFor("i")
+	c.connect()
+	if parts, records := left.Provisional(); parts+records != 0 {
+		t.Errorf("the left range still knows of %d parts and %d records", parts, records)
+	}
+	if got := other.get("i", "q"); got != "[new new]" {
+		t.Fatalf("after the split: %s", got)
+	}
+	right := c.replicaOf("i")
+	for range 1000 {
+		if parts, _ := right.Provisional(); parts == 0 {
+			break
+		}
+		<-time.After(time.Millisecond)
+	}
+	if err := left.Merge(ctx, right); err != nil {
+		t.Fatal(err)
+	}
+	l := other.db.Begin(kv.TxnOptions{Isolation: kv.ReadCommitted})
+	l.BeginStatement()
+	res, err := l.Lock(ctx, key("i"), kv.LockUpdate, kv.WaitBlock)
+	if err != nil || string(res.Value) != "new" {
+		t.Errorf("after the merge: %q, %v", res.Value, err)
+	}
+	l.Rollback(ctx)
+	if got := other.get("i", "q"); got != "[new new]" {
+		t.Errorf("after the merge: %s", got)
+	}
+}
+
+// A range answers that nothing of a transaction is left only for keys that it holds: the
+// transaction's record goes then.
+func TestResolveBeyondBorder(t *testing.T) {
+	c := newRanges(t, fs.NewMem())
+	defer c.close()
+	ctx := context.Background()
+	left := c.replicaOf("a")
+	before := left.Desc()
+	if err := left.Split(ctx, key("h"), 9); err != nil {
+		t.Fatal(err)
+	}
+	id := kvpb.TxnID{Hi: 1, Lo: 1}
+	for _, req := range []kvpb.ResolveRequest{
+		{Txn: id, Span: kvpb.Span{Key: before.StartKey, EndKey: before.EndKey}},
+		{Txn: id, Keys: [][]byte{key("a"), key("i")}},
+	} {
+		var moved *kvpb.RangeMismatchError
+		if err := left.Resolve(ctx, &req); !errors.As(err, &moved) {
+			t.Errorf("%+v: %v", req, err)
+		}
+		if req.Span.EndKey == nil {
+			continue
+		}
+		txn := &kvpb.TxnMeta{ID: id}
+		if _, err := left.Spilled(ctx, &kvpb.SpilledRequest{Txn: txn, Span: req.Span}); !errors.As(err, &moved) {
+			t.Errorf("spilled: %v", err)
+		}
+		if err := left.Unspill(ctx, &kvpb.UnspillRequest{Txn: txn, Anchor: key("a"), Span: req.Span}); !errors.As(err, &moved) {
+			t.Errorf("unspill: %v", err)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package coord
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// check is what BeginCheck puts aside.
+type check struct {
+	active    bool
+	snapshot  Snapshot
+	uncertain hlc.Timestamp
+}
+
+// BeginCheck starts a part of a statement that verifies a constraint: it sees all
+// that the transaction has written and, below SERIALIZABLE, what others have
+// committed up to now, which REPEATABLE READ would hide from it. The transaction's
+// snapshot stays where it is, and what is read until EndCheck is not remembered.
+// Nothing may be written in between. At SERIALIZABLE such reads are like all others.
+func (t *Txn) BeginCheck() {
+	t.BeginStatement()
+	if t.opts.Isolation != kvpb.RepeatableRead || !t.opts.AsOf.IsEmpty() {
+		return
+	}
+	t.check = check{active: true, snapshot: t.Snapshot(), uncertain: t.meta.UncertainTS}
+	t.newSnapshot(t.env.Clock.Now())
+}
+
+// EndCheck ends what BeginCheck began.
+func (t *Txn) EndCheck() {
+	if !t.check.active {
+		return
+	}
+	t.setReadTS(t.check.snapshot.readTS)
+	t.hasRead, t.meta.UncertainTS = t.check.snapshot.hasRead, t.check.uncertain
+	t.check = check{}
+}
+
+// Freshen moves the snapshot to now, above READ COMMITTED, so that what others have
+// committed since is seen; it is a retry error if something that was read has changed.
+func (t *Txn) Freshen(ctx context.Context) error {
+	if t.opts.Isolation == kvpb.ReadCommitted || !t.remembersReads() {
+		return nil
+	}
+	return t.refresh(ctx, t.env.Clock.Now())
+}

@@ -1,0 +1,42 @@
+package kvwire
+
+import "github.com/lichendb/lichen/internal/kvpb"
+
+// AppendFeed appends the fields of a request.
+func AppendFeed(b []byte, req *kvpb.FeedRequest) []byte {
+	return appendFlags(appendTimestamp(appendSpan(appendUint(b, req.ID), req.Span), req.From), req.NoWait)
+}
+
+// DecodeFeed reads what AppendFeed wrote.
+func DecodeFeed(b []byte, req *kvpb.FeedRequest) error {
+	f := reader{b: b}
+	req.ID, req.Span = f.uint(), f.span()
+	req.From = f.timestamp()
+	f.flags(&req.NoWait)
+	return f.err()
+}
+
+// AppendFeedResponse appends the fields of a response.
+func AppendFeedResponse(b []byte, resp *kvpb.FeedResponse) []byte {
+	b = appendTimestamp(appendUint(b, resp.ID), resp.Resolved)
+	b = appendUint(b, uint64(len(resp.Events)))
+	for i := range resp.Events {
+		e := &resp.Events[i]
+		b = appendTimestamp(appendBytes(appendBytes(appendFlags(b, e.Deleted), e.Key), e.Value), e.TS)
+	}
+	return b
+}
+
+// DecodeFeedResponse reads what AppendFeedResponse wrote. Keys and values alias b.
+func DecodeFeedResponse(b []byte, resp *kvpb.FeedResponse) error {
+	f := reader{b: b}
+	*resp = kvpb.FeedResponse{ID: f.uint(), Resolved: f.timestamp()}
+	for n := f.count(4); n > 0 && !f.bad; n-- {
+		var e kvpb.FeedEvent
+		f.flags(&e.Deleted)
+		e.Key, e.Value = f.bytes(), f.bytes()
+		e.TS = f.timestamp()
+		resp.Events = append(resp.Events, e)
+	}
+	return f.err()
+}

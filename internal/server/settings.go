@@ -1,0 +1,67 @@
+package server
+
+import (
+	"context"
+	"math"
+
+	"github.com/lichendb/lichen/internal/balance"
+	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/config/setting"
+	"github.com/lichendb/lichen/internal/sql"
+)
+
+// baseSettings are the cluster settings where nothing is stored: the flags of the node.
+func baseSettings(cfg *config.Node) setting.Values {
+	v := setting.Default()
+	v.DrainTimeout = cfg.Drain
+	if cfg.DeadAfter > 0 {
+		v.DeadAfter = cfg.DeadAfter
+	}
+	return v
+}
+
+// applySettings makes the stored cluster settings hold on this node.
+func (n *Node) applySettings(stored map[string]string) {
+	changed, problems := n.settings.Update(stored)
+	if !changed {
+		return
+	}
+	for _, err := range problems {
+		n.log.Warn("a cluster setting was left out", "err", err)
+	}
+	v := n.settings.Get()
+	n.log.Info("cluster settings changed", "set", len(stored))
+	for _, st := range n.store.Stores() {
+		st.SetSnapshotRate(v.SnapshotRate)
+	}
+	if q := n.placing.queue; q != nil {
+		q.Tune(n.tune)
+	}
+}
+
+// tune makes the cluster settings options of the queue.
+func (n *Node) tune(o *balance.Options) {
+	v := n.settings.Get()
+	o.Placement = n.placementParams()
+	o.SnapshotRate = v.SnapshotRate
+	o.SplitQPS, o.MergeQPS = float64(v.SplitQPS), 0 // its default share
+	o.NoMerge, o.MergePause = !v.Merge, v.MergePause
+}
+
+// noLoad is more load than there is: nothing is evened out for it.
+const noLoad = math.MaxFloat64
+
+// sqlSettings implements sql.ClusterSettings.
+type sqlSettings struct{ n *Node }
+
+var _ sql.ClusterSettings = sqlSettings{}
+
+// Live implements sql.ClusterSettings.
+func (s sqlSettings) Live() *setting.Live { return s.n.settings }
+
+// Changed implements sql.ClusterSettings.
+func (s sqlSettings) Changed(ctx context.Context) {
+	if _, err := s.n.loadRules(ctx); err != nil {
+		s.n.log.Warn("reading the cluster settings", "err", err) // they are read again in a moment
+	}
+}

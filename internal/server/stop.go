@@ -1,0 +1,132 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lichendb/lichen/internal/store"
+)
+
+// Bounds of a stop.
+const (
+	// stopPatience is how long what uses the store may take to end by itself when the
+	// node stops; hastyStop is that without a quorum.
+	stopPatience = leaveTimeout + time.Second
+	hastyStop    = 500 * time.Millisecond
+	// stuckStop is how long a stop waits for a disk that stands still, and closeLimit how
+	// long all may take beside the drain.
+	stuckStop  = 5 * time.Second
+	closeLimit = time.Minute
+)
+
+// Stop stops the node: others take over the ranges that it leads, running statements
+// get the drain time, then end with 57P01; the store is flushed and closed. It returns
+// in any case: a disk that stands still is not waited for, nor anything else that does
+// not end. The process is to end then, as after a crash.
+func (n *Node) Stop(ctx context.Context) error {
+	n.beginDrain()
+	ended := make(chan error, 1)
+	drained := make(chan struct{})
+	go func() { ended <- n.end(ctx, drained) }()
+	return n.awaitEnd(ended, drained)
+}
+
+// end is Stop without its bounds.
+func (n *Node) end(ctx context.Context, drained chan<- struct{}) error {
+	var err error
+	select {
+	case <-n.leave.done:
+		err = n.leave.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	close(drained)
+	_ = n.ln.Close()
+	n.cancel()
+	n.router.Hurry()
+	n.endUsers()
+	if herr := n.http.Close(); err == nil {
+		err = herr
+	}
+	if n.live != nil {
+		n.live.Close()
+	}
+	n.router.Close()
+	if n.deadlocks != nil {
+		n.deadlocks.Close()
+	}
+	if n.rpc != nil {
+		n.rpc.Close() // and with it the requests of other nodes, which use the store
+	}
+	serr := n.store.Close()
+	return errors.Join(err, serr)
+}
+
+// awaitEnd waits for end, within bounds.
+func (n *Node) awaitEnd(ended <-chan error, drained <-chan struct{}) error {
+	t := time.NewTicker(quorumPoll)
+	defer t.Stop()
+	var limit <-chan time.Time
+	var stuck time.Time // since when the stop may wait for a disk
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-drained:
+			drained, limit = nil, time.After(closeLimit)
+		case <-limit:
+			return fmt.Errorf("the node did not end within %v of being drained: what it has acknowledged is in its log", closeLimit)
+		case <-t.C:
+		}
+		// While one disk of several answers, what is on it can still be drained.
+		dirs, all := n.stuckDisks()
+		switch {
+		case len(dirs) == 0 || !all && drained != nil:
+			stuck = time.Time{}
+		case stuck.IsZero():
+			stuck = time.Now()
+		case time.Since(stuck) > stuckStop:
+			return fmt.Errorf("the disk of %s does not answer: the node ends without it; what it has acknowledged is in its log", strings.Join(dirs, " and "))
+		}
+	}
+}
+
+// stuckDisks returns the directories of the stores whose disks stand still.
+func (n *Node) stuckDisks() (dirs []string, all bool) {
+	for _, st := range n.store.Stores() {
+		if st.DiskWatch().Oldest() > store.StallAfter {
+			dirs = append(dirs, st.Dir())
+		}
+	}
+	return dirs, len(dirs) == len(n.store.Stores())
+}
+
+// endUsers waits until nothing of this node uses the store any more. A command that
+// waits for a quorum that does not answer is made to fail: the replicas stop.
+func (n *Node) endUsers() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.background.Wait()
+		n.sql.Close()
+		n.closeCatalog()
+	}()
+	begun := time.Now()
+	t := time.NewTicker(quorumPoll)
+	defer t.Stop()
+	for passed := time.Duration(0); passed < stopPatience && (passed < hastyStop || !n.quorumGone()); passed = time.Since(begun) {
+		select {
+		case <-done:
+			return
+		case <-t.C:
+		}
+	}
+	n.log.Warn("stopping without an answer of the cluster: other nodes wait until this node's leases have expired")
+	for _, r := range n.store.Replicas() {
+		r.Stop()
+	}
+	<-done
+}

@@ -1,0 +1,65 @@
+package builtin
+
+import (
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Polymorphic pseudo-types for enums, ranges and multiranges.
+var (
+	anyEnum       = &types.T{Family: types.AnyFamily, Oid: 3500, Typmod: -1, Name: "anyenum", SQLName: "anyenum"}
+	anyRange      = &types.T{Family: types.AnyFamily, Oid: 3831, Typmod: -1, Name: "anyrange", SQLName: "anyrange"}
+	anyMultirange = &types.T{Family: types.AnyFamily, Oid: 4537, Typmod: -1, Name: "anymultirange", SQLName: "anymultirange"}
+)
+
+func enumFunctions() []*Overload {
+	labels := func(b Binding) ([]types.EnumLabel, error) {
+		for _, t := range b.Types {
+			if t.IsEnum() && t.Def != nil {
+				return t.Def.Labels, nil
+			}
+		}
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "could not determine actual enum type")
+	}
+	end := func(last bool) BindFunc {
+		return func(b Binding) (EvalFunc, error) {
+			ls, err := labels(b)
+			if err != nil {
+				return nil, err
+			}
+			return func(*Context, []types.Datum) (types.Datum, error) {
+				if len(ls) == 0 {
+					return types.Null, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "enum contains no values")
+				}
+				if last {
+					return types.NewEnum(ls[len(ls)-1].Rank), nil
+				}
+				return types.NewEnum(ls[0].Rank), nil
+			}, nil
+		}
+	}
+	span := func(b Binding) (EvalFunc, error) {
+		ls, err := labels(b)
+		if err != nil {
+			return nil, err
+		}
+		return func(_ *Context, a []types.Datum) (types.Datum, error) {
+			var out []types.Datum
+			for _, l := range ls {
+				d := types.NewEnum(l.Rank)
+				if len(a) == 2 && (!a[0].IsNull() && types.Compare(d, a[0]) < 0 || !a[1].IsNull() && types.Compare(d, a[1]) > 0) {
+					continue
+				}
+				out = append(out, d)
+			}
+			return types.NewArray(out), nil
+		}, nil
+	}
+	all := []*Overload{
+		fnBind("enum_first(anyenum) anyenum", end(false)).nonStrict().stable(),
+		fnBind("enum_last(anyenum) anyenum", end(true)).nonStrict().stable(),
+		fnBind("enum_range(anyenum) anyarray", span).nonStrict().stable(),
+		fnBind("enum_range(anyenum,anyenum) anyarray", span).nonStrict().stable(),
+	}
+	return append(all, sixOperators("anyenum", "anyenum", compareDatums)...)
+}

@@ -1,0 +1,593 @@
+package builtin
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// jsonMoreOperators declares the operators of jsonb that take several keys or
+// a path.
+func jsonMoreOperators() []*Overload {
+	hasKeys := func(all bool) EvalFunc {
+		return func(_ *Context, a []types.Datum) (types.Datum, error) {
+			v := a[0].JSONB()
+			for _, k := range a[1].ArrayElems() {
+				if !k.IsNull() && jsonHasKey(v, k.Str()) != all {
+					return types.NewBool(!all), nil
+				}
+			}
+			return types.NewBool(all), nil
+		}
+	}
+	return []*Overload{
+		op("jsonb ?| _text bool", hasKeys(false)), op("jsonb ?& _text bool", hasKeys(true)),
+		op("jsonb #- _text jsonb", jsonDeletePath),
+		op("jsonb @? jsonpath bool", jsonPathExists(true)), op("jsonb @@ jsonpath bool", jsonPathMatch(true)),
+	}
+}
+
+// jsonMoreFunctions declares the functions that take apart, change and print
+// json.
+func jsonMoreFunctions() []*Overload {
+	all := []*Overload{
+		fn("json_extract_path(json,text...) json", jsonExtract(true, false)), fn("jsonb_extract_path(jsonb,text...) jsonb", jsonExtract(false, false)),
+		fn("json_extract_path_text(json,text...) text", jsonExtract(true, true)), fn("jsonb_extract_path_text(jsonb,text...) text", jsonExtract(false, true)),
+		fn("jsonb_set(jsonb,_text,jsonb,bool) jsonb", jsonbSet).defaults(types.True),
+		fn("jsonb_set_lax(jsonb,_text,jsonb,bool,text) jsonb", jsonbSetLax).nonStrict().defaults(types.True, types.NewString("use_json_null")),
+		fn("jsonb_insert(jsonb,_text,jsonb,bool) jsonb", jsonbInsert).defaults(types.False),
+		fn("jsonb_pretty(jsonb) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return text(string(appendPretty(nil, a[0].JSONB(), 0)))
+		}),
+		fn("json_strip_nulls(json) json", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			b, err := stripRaw(nil, a[0].Str())
+			return types.NewJSON(string(b)), err
+		}),
+		fn("jsonb_strip_nulls(jsonb) jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewJSONB(stripNulls(a[0].JSONB())), nil
+		}),
+		fn("json_build_array() json", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("[]"), nil }),
+		fn("jsonb_build_array() jsonb", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("[]"), nil }),
+		fn("json_build_object() json", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("{}"), nil }),
+		fn("jsonb_build_object() jsonb", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("{}"), nil }),
+		fn("json_object(_text) json", jsonObject(false)), fn("json_object(_text,_text) json", jsonObject(false)),
+		fn("jsonb_object(_text) jsonb", jsonObject(true)), fn("jsonb_object(_text,_text) jsonb", jsonObject(true)),
+		fnBind("array_to_json(anyarray,bool) json", bindPrettyJSON).stable(),
+		fnBind("row_to_json(record) json", bindToJSON(false)).stable(),
+		fnBind("row_to_json(record,bool) json", bindPrettyJSON).stable(),
+	}
+	for _, b := range []string{"", "b"} {
+		raw, t := b == "", "json"+b
+		all = append(all,
+			srf(t+"_each("+t+") setof record", jsonEach(t, raw, false)).columns([]string{"key", "value"}, []*types.T{types.Text, jsonType(raw)}),
+			srf(t+"_each_text("+t+") setof record", jsonEach(t+"_each_text", raw, true)).columns([]string{"key", "value"}, []*types.T{types.Text, types.Text}),
+			srf(t+"_array_elements("+t+") setof "+t, jsonElements(raw, false)).columns([]string{"value"}, []*types.T{jsonType(raw)}),
+			srf(t+"_array_elements_text("+t+") setof text", jsonElements(raw, true)).columns([]string{"value"}, []*types.T{types.Text}),
+			srf(t+"_object_keys("+t+") setof text", jsonKeys(t, raw)))
+	}
+	return append(all, jsonRecordFunctions()...)
+}
+
+func jsonType(raw bool) *types.T {
+	if raw {
+		return types.JSON
+	}
+	return types.JSONB
+}
+
+func jsonExtract(raw, asText bool) EvalFunc {
+	walk := jsonPath(raw, asText)
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		return walk(c, []types.Datum{a[0], types.NewArray(a[1:])})
+	}
+}
+
+// members returns what is inside of an object or array: parsed, or as text.
+func (p jsonPart) members() (types.JSONKind, []jsonMember, error) {
+	if p.isRaw {
+		kind, raws, err := types.SplitJSON(p.raw)
+		out := make([]jsonMember, len(raws))
+		for i, r := range raws {
+			out[i] = jsonMember{r.Key, jsonPart{raw: r.Value, isRaw: true}}
+		}
+		return kind, out, err
+	}
+	v := p.parsed
+	var out []jsonMember
+	for _, f := range v.Fields {
+		out = append(out, jsonMember{f.Key, jsonPart{parsed: f.Value}})
+	}
+	for _, e := range v.Elems {
+		out = append(out, jsonMember{"", jsonPart{parsed: e}})
+	}
+	return v.Kind, out, nil
+}
+
+// jsonMember is a member of an object or an element of an array.
+type jsonMember struct {
+	key   string
+	value jsonPart
+}
+
+func jsonEach(name string, raw, asText bool) SRFFunc {
+	return func(_ *Context, a []types.Datum) (RowIterator, error) {
+		kind, ms, err := newJSONPart(a[0], raw).members()
+		if err != nil {
+			return nil, err
+		}
+		if kind != types.KindObject {
+			switch {
+			case raw && kind == types.KindArray:
+				return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot deconstruct an array as an object")
+			case raw:
+				return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot deconstruct a scalar")
+			}
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-object", strings.TrimSuffix(name, "_text")+pick(asText, "_text", "_each"))
+		}
+		rows := make([][]types.Datum, len(ms))
+		for i, m := range ms {
+			rows[i] = []types.Datum{types.NewString(m.key), m.value.datum(asText)}
+		}
+		return &tableRows{rows: rows}, nil
+	}
+}
+
+func jsonElements(raw, asText bool) SRFFunc {
+	return func(_ *Context, a []types.Datum) (RowIterator, error) {
+		kind, ms, err := newJSONPart(a[0], raw).members()
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case kind == types.KindArray:
+		case kind == types.KindObject && !raw:
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot extract elements from an object")
+		case kind == types.KindObject:
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-array", pick(asText, "json_array_elements_text", "json_array_elements"))
+		case raw:
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a scalar", pick(asText, "json_array_elements_text", "json_array_elements"))
+		default:
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot extract elements from a scalar")
+		}
+		out := make([]types.Datum, len(ms))
+		for i, m := range ms {
+			out[i] = m.value.datum(asText)
+		}
+		return newSliceRows(out), nil
+	}
+}
+
+func jsonKeys(t string, raw bool) SRFFunc {
+	return func(_ *Context, a []types.Datum) (RowIterator, error) {
+		kind, ms, err := newJSONPart(a[0], raw).members()
+		if err != nil {
+			return nil, err
+		}
+		if kind != types.KindObject {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s_object_keys on %s", t, pick(kind == types.KindArray, "an array", "a scalar"))
+		}
+		out := make([]types.Datum, len(ms))
+		for i, m := range ms {
+			out[i] = types.NewString(m.key)
+		}
+		return newSliceRows(out), nil
+	}
+}
+
+// appendPretty prints jsonb over several lines.
+func appendPretty(dst []byte, v types.JSONValue, level int) []byte {
+	indent := func(n int) {
+		dst = append(dst, '\n')
+		for range 4 * n {
+			dst = append(dst, ' ')
+		}
+	}
+	switch v.Kind {
+	case types.KindArray:
+		dst = append(dst, '[')
+		for i, e := range v.Elems {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			indent(level + 1)
+			dst = appendPretty(dst, e, level+1)
+		}
+		indent(level)
+		return append(dst, ']')
+	case types.KindObject:
+		dst = append(dst, '{')
+		for i, f := range v.Fields {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			indent(level + 1)
+			dst = append(types.AppendJSONString(dst, f.Key), ": "...)
+			dst = appendPretty(dst, f.Value, level+1)
+		}
+		indent(level)
+		return append(dst, '}')
+	}
+	return types.AppendJSON(dst, v)
+}
+
+func stripNulls(v types.JSONValue) types.JSONValue {
+	out := types.JSONValue{Kind: v.Kind, Bool: v.Bool, Str: v.Str, Num: v.Num}
+	for _, e := range v.Elems {
+		out.Elems = append(out.Elems, stripNulls(e))
+	}
+	for _, f := range v.Fields {
+		if f.Value.Kind != types.KindNull {
+			out.Fields = append(out.Fields, types.JSONField{Key: f.Key, Value: stripNulls(f.Value)})
+		}
+	}
+	return out
+}
+
+// stripRaw is stripNulls for text; white space goes too.
+func stripRaw(dst []byte, s string) ([]byte, error) {
+	kind, ms, err := types.SplitJSON(s)
+	if err != nil {
+		return dst, err
+	}
+	if kind != types.KindArray && kind != types.KindObject {
+		s = strings.Trim(s, " \t\n\r")
+		if kind == types.KindString {
+			v, err := types.ParseJSON(s)
+			if err != nil {
+				return dst, err
+			}
+			return types.AppendJSONString(dst, v.Str), nil
+		}
+		return append(dst, s...), nil
+	}
+	start := len(dst)
+	dst = append(dst, pick(kind == types.KindArray, "[", "{")...)
+	for _, m := range ms {
+		if kind == types.KindObject && types.RawJSONKind(m.Value) == types.KindNull {
+			continue
+		}
+		if len(dst) > start+1 {
+			dst = append(dst, ',')
+		}
+		if kind == types.KindObject {
+			dst = append(types.AppendJSONString(dst, m.Key), ':')
+		}
+		if dst, err = stripRaw(dst, m.Value); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, pick(kind == types.KindArray, "]", "}")...), nil
+}
+
+// jsonObject is json_object: pairs of an array, or keys and values.
+func jsonObject(binary bool) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		keys, values, err := objectPairs(a)
+		if err != nil {
+			return types.Null, err
+		}
+		buf := []byte{'{'}
+		for i := range keys {
+			if keys[i].IsNull() {
+				return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "null value not allowed for object key")
+			}
+			if i > 0 {
+				buf = append(buf, ", "...)
+			}
+			buf = append(types.AppendJSONString(buf, keys[i].Str()), " : "...)
+			if values[i].IsNull() {
+				buf = append(buf, "null"...)
+			} else {
+				buf = types.AppendJSONString(buf, values[i].Str())
+			}
+		}
+		return jsonResult(append(buf, '}'), binary)
+	}
+}
+
+func objectPairs(a []types.Datum) (keys, values []types.Datum, err error) {
+	arr := a[0].Array()
+	if len(a) == 2 {
+		other := a[1].Array()
+		if len(arr.Dims) > 1 || len(arr.Dims) != len(other.Dims) {
+			return nil, nil, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
+		}
+		if len(arr.Elems) != len(other.Elems) {
+			return nil, nil, pgerr.New(pgerr.ArraySubscriptError, "mismatched array dimensions")
+		}
+		return arr.Elems, other.Elems, nil
+	}
+	switch len(arr.Dims) {
+	case 0:
+		return nil, nil, nil
+	case 1:
+		if arr.Dims[0].Len%2 != 0 {
+			return nil, nil, pgerr.New(pgerr.ArraySubscriptError, "array must have even number of elements")
+		}
+	case 2:
+		if arr.Dims[1].Len != 2 {
+			return nil, nil, pgerr.New(pgerr.ArraySubscriptError, "array must have two columns")
+		}
+	default:
+		return nil, nil, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
+	}
+	for i := 0; i+1 < len(arr.Elems); i += 2 {
+		keys, values = append(keys, arr.Elems[i]), append(values, arr.Elems[i+1])
+	}
+	return keys, values, nil
+}
+
+// bindPrettyJSON is array_to_json and row_to_json with line feeds between the
+// outermost elements.
+func bindPrettyJSON(b Binding) (EvalFunc, error) {
+	t := b.Types[0]
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		w := jsonWriter{fc: c.isoFormat(), lines: a[1].Bool()}
+		return types.NewJSON(string(w.value(nil, t, a[0]))), nil
+	}, nil
+}
+
+// pathKeys returns a path as texts.
+func pathKeys(d types.Datum) ([]string, error) {
+	if len(d.ArrayDims()) > 1 {
+		return nil, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
+	}
+	var keys []string
+	for i, k := range d.ArrayElems() {
+		if k.IsNull() {
+			return nil, pgerr.New(pgerr.NullValueNotAllowed, "path element at position %d is null", i+1)
+		}
+		keys = append(keys, k.Str())
+	}
+	return keys, nil
+}
+
+// jsonEdit is what happens at the end of a path.
+type jsonEdit uint8
+
+const (
+	editDelete jsonEdit = iota
+	editReplace
+	editCreate // replace, or create what is missing
+	editInsertBefore
+	editInsertAfter
+	editFill // editCreate that makes what is missing on the way
+)
+
+// jsonSetPath changes the value at a path.
+func jsonSetPath(v types.JSONValue, path []string, at int, val types.JSONValue, edit jsonEdit) (types.JSONValue, error) {
+	if len(path) == 0 {
+		return v, nil
+	}
+	switch v.Kind {
+	case types.KindObject:
+		return setInObject(v, path, at, val, edit)
+	case types.KindArray:
+		return setInArray(v, path, at, val, edit)
+	}
+	if edit == editFill {
+		return v, pgerr.New(pgerr.InvalidParameterValue, "cannot replace existing key").
+			WithDetail("The path assumes key is a composite object, but it is a scalar value.")
+	}
+	return v, nil
+}
+
+// emptyFor makes the value that holds a path's next step.
+func emptyFor(path []string, val types.JSONValue) (types.JSONValue, error) {
+	if len(path) == 0 {
+		return val, nil
+	}
+	inner, err := emptyFor(path[1:], val)
+	if err != nil {
+		return val, err
+	}
+	i, err := strconv.ParseInt(path[0], 10, 32)
+	if err != nil {
+		return types.NewJSONObject([]types.JSONField{{Key: path[0], Value: inner}}), nil
+	}
+	if i > MaxJSONFill {
+		return val, errJSONFill()
+	}
+	out := types.JSONValue{Kind: types.KindArray, Elems: make([]types.JSONValue, max(i, 0))}
+	out.Elems = append(out.Elems, inner)
+	return out, nil
+}
+
+func errJSONFill() error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "an assignment may add %d array elements at most", MaxJSONFill)
+}
+
+func setInObject(v types.JSONValue, path []string, at int, val types.JSONValue, edit jsonEdit) (types.JSONValue, error) {
+	out := types.JSONValue{Kind: types.KindObject}
+	key, found, last := path[0], false, len(path) == 1
+	for _, f := range v.Fields {
+		if f.Key == key {
+			found = true
+			switch {
+			case last && edit == editDelete:
+				continue
+			case last && (edit == editInsertBefore || edit == editInsertAfter):
+				return v, pgerr.New(pgerr.InvalidParameterValue, "cannot replace existing key").
+					WithHint("Try using the function jsonb_set to replace key value.")
+			case last:
+				f.Value = val
+			default:
+				var err error
+				if f.Value, err = jsonSetPath(f.Value, path[1:], at+1, val, edit); err != nil {
+					return v, err
+				}
+			}
+		}
+		out.Fields = append(out.Fields, f)
+	}
+	switch {
+	case found:
+	case last && edit != editDelete && edit != editReplace:
+		return types.NewJSONObject(append(out.Fields, types.JSONField{Key: key, Value: val})), nil
+	case edit == editFill:
+		v, err := emptyFor(path[1:], val)
+		return types.NewJSONObject(append(out.Fields, types.JSONField{Key: key, Value: v})), err
+	}
+	return out, nil
+}
+
+// MaxJSONFill bounds how many elements an assignment past the end of an array
+// adds.
+const MaxJSONFill = 1 << 20
+
+func setInArray(v types.JSONValue, path []string, at int, val types.JSONValue, edit jsonEdit) (types.JSONValue, error) {
+	idx, err := strconv.ParseInt(path[0], 10, 32)
+	if err != nil {
+		return v, pgerr.New(pgerr.InvalidTextRepresentation, "path element at position %d is not an integer: \"%s\"", at, path[0])
+	}
+	n, last := int64(len(v.Elems)), len(path) == 1
+	if idx < 0 {
+		if -idx > n {
+			if edit == editFill {
+				return v, pgerr.New(pgerr.InvalidParameterValue, "path element at position %d is out of range: %d", at, idx)
+			}
+			idx = -1 << 31
+		} else {
+			idx += n
+		}
+	}
+	elems := slices.Clone(v.Elems)
+	out := types.JSONValue{Kind: types.KindArray}
+	switch {
+	case idx < 0 || idx >= n:
+		if edit == editFill && idx-n > MaxJSONFill {
+			return v, errJSONFill()
+		}
+		for edit == editFill && int64(len(elems)) < idx {
+			elems = append(elems, types.JSONValue{})
+		}
+		switch {
+		case !last && edit != editFill, edit == editDelete, edit == editReplace:
+		case idx < 0:
+			elems = slices.Insert(elems, 0, val)
+		default:
+			e, err := emptyFor(path[1:], val)
+			if err != nil {
+				return v, err
+			}
+			elems = append(elems, e)
+		}
+	case !last:
+		if elems[idx], err = jsonSetPath(elems[idx], path[1:], at+1, val, edit); err != nil {
+			return v, err
+		}
+	case edit == editDelete:
+		elems = slices.Delete(elems, int(idx), int(idx)+1)
+	case edit == editInsertBefore:
+		elems = slices.Insert(elems, int(idx), val)
+	case edit == editInsertAfter:
+		elems = slices.Insert(elems, int(idx)+1, val)
+	default:
+		elems[idx] = val
+	}
+	out.Elems = elems
+	return out, nil
+}
+
+func editJSON(a []types.Datum, val types.JSONValue, edit jsonEdit) (types.Datum, error) {
+	v := a[0].JSONB()
+	if isJSONScalar(v) {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot set path in scalar")
+	}
+	keys, err := pathKeys(a[1])
+	if err != nil {
+		return types.Null, err
+	}
+	out, err := jsonSetPath(v, keys, 1, val, edit)
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewJSONB(out), nil
+}
+
+func jsonDeletePath(_ *Context, a []types.Datum) (types.Datum, error) {
+	if isJSONScalar(a[0].JSONB()) {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot delete path in scalar")
+	}
+	return editJSON(a, types.JSONValue{}, editDelete)
+}
+
+func jsonbSet(_ *Context, a []types.Datum) (types.Datum, error) {
+	edit := editReplace
+	if a[3].Bool() {
+		edit = editCreate
+	}
+	return editJSON(a, a[2].JSONB(), edit)
+}
+
+func jsonbInsert(_ *Context, a []types.Datum) (types.Datum, error) {
+	edit := editInsertBefore
+	if a[3].Bool() {
+		edit = editInsertAfter
+	}
+	return editJSON(a, a[2].JSONB(), edit)
+}
+
+func jsonbSetLax(c *Context, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() || a[1].IsNull() || a[3].IsNull() {
+		return types.Null, nil
+	}
+	if a[4].IsNull() {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"")
+	}
+	if !a[2].IsNull() {
+		return jsonbSet(c, a)
+	}
+	switch a[4].Str() {
+	case "raise_exception":
+		return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "JSON value must not be null").
+			WithDetail("Exception was raised because null_value_treatment is \"raise_exception\".").
+			WithHint("To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not passed.")
+	case "use_json_null":
+		return jsonbSet(c, []types.Datum{a[0], a[1], types.NewJSON("null"), a[3]})
+	case "delete_key":
+		return jsonDeletePath(c, a)
+	case "return_target":
+		return a[0], nil
+	}
+	return types.Null, pgerr.New(pgerr.InvalidParameterValue, "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"")
+}
+
+// SetJSONElement is an assignment to a subscript of a jsonb value: what is
+// missing on the way is made.
+func SetJSONElement(target types.Datum, path []types.Datum, val types.Datum) (types.Datum, error) {
+	v := types.JSONValue{}
+	if !val.IsNull() {
+		v = val.JSONB()
+	}
+	keys := make([]string, len(path))
+	for i, p := range path {
+		if p.IsNull() {
+			return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "jsonb subscript in assignment must not be null")
+		}
+		if p.Family() == types.IntFamily {
+			keys[i] = strconv.FormatInt(p.Int(), 10)
+		} else {
+			keys[i] = p.Str()
+		}
+	}
+	if target.IsNull() {
+		start := types.JSONValue{Kind: types.KindObject}
+		if path[0].Family() == types.IntFamily {
+			start.Kind = types.KindArray
+		}
+		target = types.NewJSONB(start)
+	}
+	if t := target.JSONB(); isJSONScalar(t) {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot replace existing key").
+			WithDetail("The path assumes key is a composite object, but it is a scalar value.")
+	}
+	out, err := jsonSetPath(target.JSONB(), keys, 1, v, editFill)
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewJSONB(out), nil
+}

@@ -1,0 +1,158 @@
+package builtin
+
+import (
+	"errors"
+
+	"github.com/lichendb/lichen/internal/sql/jsonpath"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// maxCachedPaths bounds the parsed paths that a Context keeps.
+const maxCachedPaths = 64
+
+// jsonpath returns the parsed form of a path.
+func (c *Context) jsonpath(d types.Datum) (*jsonpath.Path, error) {
+	if p := c.paths[d.Str()]; p != nil {
+		return p, nil
+	}
+	p, err := d.JSONPath()
+	if err != nil {
+		return nil, err
+	}
+	if c.paths == nil || len(c.paths) >= maxCachedPaths {
+		c.paths = map[string]*jsonpath.Path{}
+	}
+	c.paths[string([]byte(d.Str()))] = p
+	return p, nil
+}
+
+func jsonpathFunctions() []*Overload {
+	var all []*Overload
+	vars, silent := types.NewJSON("{}"), types.False
+	for _, tz := range []bool{false, true} {
+		suffix := pick(tz, "_tz", "")
+		args := "(jsonb,jsonpath,jsonb,bool)"
+		list := []*Overload{
+			fn("jsonb_path_exists"+suffix+args+" bool", jsonPathExistsTZ(false, tz)),
+			fn("jsonb_path_match"+suffix+args+" bool", jsonPathMatchTZ(false, tz)),
+			srf("jsonb_path_query"+suffix+args+" setof jsonb", func(c *Context, a []types.Datum) (RowIterator, error) {
+				vs, err := queryPath(c, a, tz)
+				out := make([]types.Datum, len(vs))
+				for i, v := range vs {
+					out[i] = types.NewJSONB(v)
+				}
+				return newSliceRows(out), err
+			}),
+			fn("jsonb_path_query_array"+suffix+args+" jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
+				vs, err := queryPath(c, a, tz)
+				return types.NewJSONB(types.JSONValue{Kind: types.KindArray, Elems: vs}), err
+			}),
+			fn("jsonb_path_query_first"+suffix+args+" jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
+				vs, err := queryPath(c, a, tz)
+				if err != nil || len(vs) == 0 {
+					return types.Null, err
+				}
+				return types.NewJSONB(vs[0]), nil
+			}),
+		}
+		for _, o := range list {
+			if o.defaults(vars, silent); tz {
+				o.stable()
+			}
+		}
+		all = append(all, list...)
+	}
+	return append(all,
+		fn("jsonb_path_exists_opr(jsonb,jsonpath) bool", jsonPathExists(true)),
+		fn("jsonb_path_match_opr(jsonb,jsonpath) bool", jsonPathMatch(true)))
+}
+
+// pathRun prepares the evaluation of a path.
+func pathRun(c *Context, a []types.Datum, tz bool) (*pathExec, *jsonpath.Path, error) {
+	p, err := c.jsonpath(a[1])
+	if err != nil {
+		return nil, nil, err
+	}
+	x := &pathExec{c: c, lax: !p.Strict, ignore: !p.Strict, tz: tz, root: a[0].JSONB()}
+	x.current = jsonItem(x.root)
+	if len(a) > 2 {
+		x.vars = a[2].JSONB()
+		if x.vars.Kind != types.KindObject {
+			return nil, nil, pgerr.New(pgerr.InvalidParameterValue, "\"vars\" argument is not an object").
+				WithDetail("Jsonpath parameters should be encoded as key-value pairs of \"vars\" object.")
+		}
+	}
+	return x, p, nil
+}
+
+func isSilent(a []types.Datum) bool { return len(a) > 3 && a[3].Bool() }
+
+func queryPath(c *Context, a []types.Datum, tz bool) ([]types.JSONValue, error) {
+	x, p, err := pathRun(c, a, tz)
+	if err != nil {
+		return nil, err
+	}
+	var out []types.JSONValue
+	err = x.run(p.Root, jsonItem(x.root), func(i pathItem) error {
+		out = append(out, i.json(c))
+		return nil
+	})
+	if soft(err) && isSilent(a) {
+		err = nil
+	}
+	return out, err
+}
+
+func jsonPathExists(silent bool) EvalFunc { return jsonPathExistsTZ(silent, false) }
+
+func jsonPathExistsTZ(silent, tz bool) EvalFunc {
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		x, p, err := pathRun(c, a, tz)
+		if err != nil {
+			return types.Null, err
+		}
+		found := false
+		err = x.run(p.Root, jsonItem(x.root), func(pathItem) error {
+			found = true
+			if x.lax {
+				return errPathStop
+			}
+			return nil
+		})
+		if soft(err) && (silent || isSilent(a)) {
+			return types.Null, nil
+		}
+		if errors.Is(err, errPathStop) {
+			err = nil
+		}
+		return types.NewBool(found), err
+	}
+}
+
+func jsonPathMatch(silent bool) EvalFunc { return jsonPathMatchTZ(silent, false) }
+
+func jsonPathMatchTZ(silent, tz bool) EvalFunc {
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		vs, err := queryPath(c, a, tz)
+		silent := silent || isSilent(a)
+		if soft(err) && silent {
+			return types.Null, nil
+		}
+		if err != nil {
+			return types.Null, err
+		}
+		if len(vs) == 1 {
+			switch vs[0].Kind {
+			case types.KindBool:
+				return types.NewBool(vs[0].Bool), nil
+			case types.KindNull:
+				return types.Null, nil
+			}
+		}
+		if silent {
+			return types.Null, nil
+		}
+		return types.Null, pgerr.New(codeSingletonRequired, "single boolean result is expected")
+	}
+}

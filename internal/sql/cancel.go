@@ -1,0 +1,194 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/pgcatalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// cancelRequest asks to end a statement or a session: by the id of either, by process
+// id, or as a client does, by process id and secret.
+type cancelRequest struct {
+	ID     string `json:",omitempty"` // of a session, or with a fourth part of a statement
+	PID    int32  `json:",omitempty"`
+	Secret *uint32
+	// Terminate ends the session, not only what it runs.
+	Terminate bool
+}
+
+// cancelHere does so for a session of this node; false if there is none.
+func (s *Server) cancelHere(c *cancelRequest) bool {
+	if c.ID != "" {
+		for _, ses := range s.Sessions() {
+			id := ses.sessionID()
+			if c.ID == id {
+				ses.stop(c.Terminate)
+				return true
+			}
+			if rest, ok := strings.CutPrefix(c.ID, id+"."); ok {
+				n, err := strconv.ParseUint(rest, 10, 64)
+				return err == nil && ses.cancelStatement(n)
+			}
+		}
+		return false
+	}
+	ses := s.session(c.PID)
+	if ses == nil || c.Secret != nil && *c.Secret != ses.secret {
+		return false
+	}
+	ses.stop(c.Terminate)
+	return true
+}
+
+func (s *Session) stop(terminate bool) {
+	if terminate {
+		s.Terminate()
+	} else {
+		s.interrupt(errUserCancel)
+	}
+}
+
+// cancelStatement cancels the running statement if it is that of a number.
+func (s *Session) cancelStatement(number uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.mu.running || s.mu.statement != number || s.mu.ctx == nil {
+		return false
+	}
+	s.mu.ctx.cancel(errUserCancel)
+	return true
+}
+
+// cancelAt does what c says on the node where the session is.
+func (s *Server) cancelAt(ctx context.Context, n kvpb.NodeID, c *cancelRequest) (bool, error) {
+	if n == s.nodeID() {
+		return s.cancelHere(c), nil
+	}
+	if s.cfg.Nodes == nil {
+		return false, nil
+	}
+	for _, o := range s.cfg.Nodes.Others() {
+		if o == n {
+			a, err := s.ask(ctx, n, &question{Cancel: c})
+			if err != nil {
+				return false, pgerr.New(pgerr.CannotConnectNow, "node %d does not answer", n)
+			}
+			return a.Found, nil
+		}
+	}
+	return false, nil
+}
+
+// Cancel cancels the running statement of the session with that process id, on
+// whichever node it is, if the secret is its own.
+func (s *Server) Cancel(pid int32, secret uint32) {
+	// Nobody waits for the outcome, and a node that does not answer has no clients.
+	_, _ = s.cancelAt(context.Background(), pidNode(pid), &cancelRequest{PID: pid, Secret: &secret})
+}
+
+// CancelBackend implements builtin.Session.
+func (f *sessionFuncs) CancelBackend(pid int32, terminate bool) (bool, error) {
+	if pid <= 0 {
+		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL server process", pid))
+		return false, nil
+	}
+	found, err := f.s.srv.cancelAt(f.s.bctx.Ctx, pidNode(pid), &cancelRequest{PID: pid, Terminate: terminate})
+	if !found && err == nil {
+		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL server process", pid))
+	}
+	return found, err
+}
+
+// execCancel is CANCEL QUERY and CANCEL SESSION.
+func (s *Session) execCancel(ctx context.Context, st *ast.Cancel) (string, error) {
+	if st.Verb != "CANCEL" || st.Kind == ast.CancelJobs {
+		return "", pgerr.Unsupported("%s is not supported: there are no jobs", st.Tag())
+	}
+	ids, err := s.cancelIDs(ctx, st)
+	if err != nil {
+		return "", err
+	}
+	what, parts := "query", 4
+	if st.Kind == ast.CancelSessions {
+		what, parts = "session", 3
+	}
+	n := 0
+	for _, id := range ids {
+		p := strings.Split(id, ".")
+		node, err := strconv.ParseUint(p[0], 10, 64)
+		if len(p) != parts || err != nil {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid %s id %q", what, id).
+				WithHint("Ids are listed in lichen_internal.cluster_queries and cluster_sessions.")
+		}
+		found, err := s.srv.cancelAt(ctx, kvpb.NodeID(node), &cancelRequest{ID: id, Terminate: st.Kind == ast.CancelSessions})
+		switch {
+		case err != nil:
+			return "", err
+		case !found && !st.IfExists:
+			return "", pgerr.New(pgerr.UndefinedObject, "%s %q does not exist", what, id)
+		case found:
+			n++
+		}
+	}
+	return fmt.Sprintf("%s %d", st.Tag(), n), nil
+}
+
+// cancelIDs evaluates what CANCEL names.
+func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, error) {
+	sel := st.Query
+	if sel == nil {
+		sel = &ast.Select{}
+		for _, e := range st.IDs {
+			sel.Items = append(sel.Items, ast.SelectItem{X: e})
+		}
+	}
+	s.ensureTxn()
+	s.txn.txn.BeginStatement()
+	prep, err := planner.Plan(ctx, sel, s.plannerEnv(nil))
+	if err != nil {
+		return nil, err
+	}
+	if st.Query != nil && len(prep.Columns) != 1 {
+		return nil, pgerr.New(pgerr.SyntaxError, "%s expects one column of ids", st.Tag())
+	}
+	for _, c := range prep.Columns {
+		if c.Type.Family != types.StringFamily && c.Type.Oid != types.Unknown.Oid {
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "%s expects ids of type text, not %s", st.Tag(), types.FormatType(c.Type))
+		}
+	}
+	pr, err := exec.Compile(prep)
+	if err != nil {
+		return nil, err
+	}
+	var env exec.Env
+	s.fillEnv(ctx, &env, nil)
+	rows, err := pr.Rows(&env)
+	var ids []string
+	for _, r := range rows {
+		for _, d := range r {
+			if !d.IsNull() {
+				ids = append(ids, d.Str())
+			}
+		}
+	}
+	return ids, err
+}
+
+// BlockingPIDs returns the process ids of the sessions that one waits for, for
+// pg_blocking_pids.
+func (f *sessionFuncs) BlockingPIDs(pid int32) ([]int32, error) {
+	r, err := f.s.report(f.bctx(), pgcatalog.ReportRequest{Sessions: true})
+	if err != nil {
+		return nil, err
+	}
+	return r.BlockingPIDs(pid), nil
+}

@@ -1,0 +1,257 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// maxTypeDepth bounds how deep the definitions of types nest.
+const maxTypeDepth = 32
+
+// userTypeRecord is a stored types.Def. Whatever uses a type holds a copy of its
+// definition, which a change of the type renews.
+type userTypeRecord struct {
+	Name, SQLName string
+	Kind          byte
+	ArrayOid      uint32
+	Labels        []labelRecord       `json:",omitempty"`
+	Fields        []fieldRecord       `json:",omitempty"`
+	Base          *typeRecord         `json:",omitempty"`
+	NotNull       bool                `json:",omitempty"`
+	Default       string              `json:",omitempty"`
+	Checks        []types.DomainCheck `json:",omitempty"`
+}
+
+type labelRecord struct {
+	Oid  uint32
+	Name string
+	Rank []byte
+}
+
+type fieldRecord struct {
+	Name string
+	Type typeRecord
+}
+
+func encodeTypePtr(t *types.T) *typeRecord {
+	if t == nil {
+		return nil
+	}
+	r := encodeType(t)
+	return &r
+}
+
+func encodeType(t *types.T) typeRecord {
+	r := typeRecord{Oid: t.Oid, Typmod: t.Typmod}
+	u := t
+	if t.Elem != nil && t.Def == nil && t.Elem.Def != nil {
+		u, r.Array = t.Elem, true
+	}
+	if u.Def == nil || u.Def.Kind == types.DefRow {
+		return r
+	}
+	d := &userTypeRecord{
+		Name: u.Name, SQLName: u.SQLName, Kind: byte(u.Def.Kind), ArrayOid: u.Def.ArrayOid,
+		Base: encodeTypePtr(u.Def.Base), NotNull: u.Def.NotNull, Default: u.Def.Default, Checks: u.Def.Checks,
+	}
+	if r.Array {
+		r.Oid = u.Oid
+	}
+	for _, l := range u.Def.Labels {
+		d.Labels = append(d.Labels, labelRecord{l.Oid, l.Name, []byte(l.Rank)})
+	}
+	for _, f := range u.Def.Fields {
+		d.Fields = append(d.Fields, fieldRecord{f.Name, encodeType(f.Type)})
+	}
+	r.User = d
+	return r
+}
+
+func decodeTypePtr(id ID, r *typeRecord) (*types.T, error) {
+	if r == nil {
+		return nil, nil
+	}
+	return decodeType(id, *r, 0)
+}
+
+func decodeType(id ID, r typeRecord, depth int) (*types.T, error) {
+	if depth > maxTypeDepth {
+		return nil, corrupt(id, "types nest deeper than %d levels", maxTypeDepth)
+	}
+	if r.User == nil {
+		t, ok := types.ByOid(r.Oid)
+		if !ok {
+			return nil, corrupt(id, "unknown type %d", r.Oid)
+		}
+		return t.WithTypmod(r.Typmod), nil
+	}
+	u := r.User
+	def := &types.Def{Kind: types.DefKind(u.Kind), ArrayOid: u.ArrayOid, NotNull: u.NotNull, Default: u.Default, Checks: u.Checks}
+	for _, l := range u.Labels {
+		def.Labels = append(def.Labels, types.EnumLabel{Oid: l.Oid, Name: l.Name, Rank: string(l.Rank)})
+	}
+	for _, f := range u.Fields {
+		t, err := decodeType(id, f.Type, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: t})
+	}
+	if u.Base != nil {
+		var err error
+		if def.Base, err = decodeType(id, *u.Base, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case def.Kind == types.DefDomain && def.Base == nil,
+		def.Kind != types.DefDomain && def.Kind != types.DefEnum && def.Kind != types.DefComposite:
+		return nil, corrupt(id, "type %s is not defined", u.Name)
+	}
+	t := types.NewUserType(r.Oid, u.Name, u.SQLName, def)
+	if r.Array {
+		a, ok := types.ArrayOf(t)
+		if !ok {
+			return nil, corrupt(id, "type %s has no array type", u.Name)
+		}
+		t = a
+	}
+	return t.WithTypmod(r.Typmod), nil
+}
+
+// TypeFinder is a Resolver that knows user-defined types.
+type TypeFinder interface {
+	// FindTypeTable returns the descriptor of a type by its name, nil if there is
+	// none; an empty schema means the search path. A relation is a type too.
+	FindTypeTable(ctx context.Context, schema, name string) (*Table, error)
+}
+
+// TypeOf returns the type that a descriptor found by FindTypeTable stands for.
+func TypeOf(t *Table) *types.T {
+	if t.Kind == KindType {
+		return t.UserType
+	}
+	return RowType(t)
+}
+
+// RowType returns the composite type of a relation's rows.
+func RowType(t *Table) *types.T {
+	def := &types.Def{Kind: types.DefComposite}
+	for i := range t.Columns {
+		if c := &t.Columns[i]; !c.Hidden {
+			def.Fields = append(def.Fields, types.FieldDef{Name: c.Name, Type: c.Type})
+		}
+	}
+	return types.NewUserType(t.Oid, t.Name, t.Name, def)
+}
+
+// FindTypeDescriptor returns the descriptor of a user-defined type, nil if there
+// is none.
+func (c *Collection) FindTypeDescriptor(ctx context.Context, schema, name string) (*Table, error) {
+	t, err := c.FindTypeTable(ctx, schema, name)
+	if err != nil || t == nil || t.Kind != KindType {
+		return nil, err
+	}
+	return t, nil
+}
+
+// FindTypeTable implements TypeFinder.
+func (c *Collection) FindTypeTable(ctx context.Context, schema, name string) (*Table, error) {
+	path := []string{schema}
+	if schema == "" {
+		path = c.SearchPath()
+	}
+	for _, p := range path {
+		s, err := c.FindSchema(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if s == nil && schema != "" {
+			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", schema)
+		}
+		if s == nil || s.ID.IsVirtual() {
+			continue
+		}
+		t, index, err := c.findIn(ctx, s, name)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil && !index && t.Kind != KindSequence {
+			return t, nil
+		}
+	}
+	return nil, nil
+}
+
+// PeekTypeByOid returns a user-defined type, or the array of one, without a pin;
+// nil if there is none.
+func (c *Collection) PeekTypeByOid(ctx context.Context, oid uint32) *types.T {
+	all, err := c.Descriptors(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, d := range all {
+		t, ok := d.(*Table)
+		if !ok || t.Kind != KindType {
+			continue
+		}
+		switch oid {
+		case t.Oid:
+			return t.UserType
+		case t.UserType.Def.ArrayOid:
+			a, _ := types.ArrayOf(t.UserType)
+			return a
+		}
+	}
+	return nil
+}
+
+// UsesType reports whether t is the type with the given oid, or is made of it.
+func UsesType(t *types.T, oid uint32) bool {
+	switch {
+	case t == nil:
+		return false
+	case t.Oid == oid:
+		return true
+	case t.Elem != nil && UsesType(t.Elem, oid):
+		return true
+	case t.Def == nil:
+		return false
+	}
+	for _, f := range t.Def.Fields {
+		if UsesType(f.Type, oid) {
+			return true
+		}
+	}
+	return UsesType(t.Def.Base, oid)
+}
+
+// ReplaceType returns t with another definition of the user-defined type u.
+func ReplaceType(t, u *types.T) *types.T {
+	switch {
+	case t == nil || !UsesType(t, u.Oid):
+		return t
+	case t.Oid == u.Oid:
+		return u.WithTypmod(t.Typmod)
+	case t.Def == nil && t.Elem != nil:
+		a, ok := types.ArrayOf(ReplaceType(t.Elem, u))
+		if !ok {
+			return t
+		}
+		return a.WithTypmod(t.Typmod)
+	}
+	def := *t.Def
+	def.Base = ReplaceType(def.Base, u)
+	def.Fields = nil
+	for _, f := range t.Def.Fields {
+		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: ReplaceType(f.Type, u)})
+	}
+	c := *t
+	c.Def = &def
+	if t.Elem != nil {
+		c.Elem = ReplaceType(t.Elem, u)
+	}
+	return &c
+}

@@ -1,0 +1,199 @@
+package sql
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// maxDeferred bounds the checks that wait for the end of a transaction.
+const maxDeferred = 4 << 20
+
+// deferral is what SET CONSTRAINTS said in the transaction, and the checks that wait
+// for its end. It implements exec.ConstraintMode.
+type deferral struct {
+	all   ast.Tristate // of SET CONSTRAINTS ALL
+	modes map[uint32]bool
+	// queue is never changed in place, so that savepoints can keep it.
+	queue []*exec.Deferred
+}
+
+// Deferred implements exec.ConstraintMode.
+func (d *deferral) Deferred(k *catalog.ForeignKey) bool {
+	if mode, ok := d.modes[k.Oid]; ok {
+		return mode
+	}
+	if d.all != ast.Unset {
+		return d.all == ast.Yes
+	}
+	return k.Deferred
+}
+
+// Defer implements exec.ConstraintMode.
+func (d *deferral) Defer(c *exec.Deferred) error {
+	if len(d.queue) >= maxDeferred {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "too many deferred constraint checks in one transaction (limit %d)", maxDeferred)
+	}
+	d.queue = append(d.queue, c)
+	return nil
+}
+
+// mark returns the present state for a savepoint.
+func (d *deferral) mark() deferral {
+	m := *d
+	m.modes = maps.Clone(d.modes)
+	m.queue = slices.Clip(d.queue)
+	return m
+}
+
+// checkDeferred makes the checks that satisfy want; nil: all that wait.
+func (s *Session) checkDeferred(ctx context.Context, want func(*exec.Deferred) bool) error {
+	d := &s.deferral
+	if len(d.queue) == 0 {
+		return nil
+	}
+	now := d.queue
+	var later []*exec.Deferred
+	if want != nil {
+		now = nil
+		for _, c := range d.queue {
+			if want(c) {
+				now = append(now, c)
+			} else {
+				later = append(later, c)
+			}
+		}
+	}
+	if len(now) == 0 {
+		return nil
+	}
+	var env exec.Env
+	s.fillEnv(ctx, &env, nil)
+	s.txn.txn.BeginStatement()
+	if err := exec.CheckDeferred(ctx, &env, now); err != nil {
+		return err
+	}
+	d.queue = later
+	return nil
+}
+
+// execSetConstraints is SET CONSTRAINTS.
+func (s *Session) execSetConstraints(ctx context.Context, st *ast.SetConstraints, res Results) error {
+	if s.txn.block == blockNone {
+		res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks"))
+		return nil
+	}
+	d := &s.deferral
+	if st.All {
+		d.all, d.modes = ast.No, nil
+		if st.Deferred {
+			d.all = ast.Yes
+			return nil
+		}
+		return s.checkDeferred(ctx, nil)
+	}
+	named := map[uint32]bool{}
+	for i := range st.Names {
+		if err := s.namedConstraints(ctx, &st.Names[i], named); err != nil {
+			return err
+		}
+	}
+	if d.modes == nil {
+		d.modes = map[uint32]bool{}
+	}
+	for oid := range named {
+		d.modes[oid] = st.Deferred
+	}
+	if st.Deferred {
+		return nil
+	}
+	return s.checkDeferred(ctx, func(c *exec.Deferred) bool { return named[c.Key().Oid] })
+}
+
+// namedConstraints adds the deferrable constraints of that name in the first schema
+// of the search path that has one.
+func (s *Session) namedConstraints(ctx context.Context, n *ast.TableName, out map[uint32]bool) error {
+	all, err := s.coll.Descriptors(ctx)
+	if err != nil {
+		return err
+	}
+	path := s.coll.SearchPath()
+	if n.Schema != "" {
+		path = []string{n.Schema}
+	}
+	for _, name := range path {
+		schema, err := s.coll.FindSchema(ctx, name)
+		if err != nil {
+			return err
+		}
+		if schema == nil {
+			continue
+		}
+		found := false
+		for _, d := range all {
+			t, ok := d.(*catalog.Table)
+			if !ok || t.Schema != schema.ID {
+				continue
+			}
+			deferrable, there := constraintOf(t, n.Table, out)
+			if there && !deferrable {
+				return pgerr.New(pgerr.WrongObjectType, "constraint \"%s\" is not deferrable", n.Table)
+			}
+			found = found || there
+		}
+		if found {
+			return nil
+		}
+	}
+	return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" does not exist", n.Table)
+}
+
+// constraintOf looks for a constraint of t and adds it to out if it is deferrable.
+func constraintOf(t *catalog.Table, name string, out map[uint32]bool) (deferrable, found bool) {
+	if i := t.ForeignKeyByName(name); i >= 0 {
+		if t.ForeignKeys[i].Deferrable {
+			out[t.ForeignKeys[i].Oid] = true
+		}
+		return t.ForeignKeys[i].Deferrable, true
+	}
+	found = slices.ContainsFunc(t.Checks, func(c catalog.Check) bool { return c.Name == name }) ||
+		slices.ContainsFunc(t.Indexes, func(ix catalog.Index) bool { return ix.Constraint && ix.ConstraintName == name })
+	return false, found
+}
+
+// settledForDDL refuses to change tables that deferred checks wait for.
+func (s *Session) settledForDDL(ctx context.Context, stmt ast.Statement) error {
+	if len(s.deferral.queue) == 0 {
+		return nil
+	}
+	var names []ast.TableName
+	switch st := stmt.(type) {
+	case *ast.AlterTable:
+		names = []ast.TableName{st.Name}
+	case *ast.Drop:
+		names = st.Names
+	case *ast.CreateIndex:
+		names = []ast.TableName{st.Table.Name}
+	case *ast.Truncate:
+		for i := range st.Tables {
+			names = append(names, st.Tables[i].Name)
+		}
+	}
+	for _, n := range names {
+		t, _, err := s.coll.FindRelation(ctx, n.Catalog, n.Schema, n.Table)
+		if err != nil || t == nil {
+			continue // the statement itself says so
+		}
+		for _, c := range s.deferral.queue {
+			if from, to := c.Tables(); from.ID == t.ID || to.ID == t.ID {
+				return pgerr.New(pgerr.ObjectInUse, "cannot %s \"%s\" because it has pending trigger events", stmt.Tag(), t.Name)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// pendingGenerated is a generated column whose expression waits for all columns of
+// the table to be known.
+type pendingGenerated struct {
+	column string
+	x      ast.Expr
+}
+
+// rowText checks the form of an expression over the columns of t, strips what would
+// not survive a renaming of the table, and returns the text to store with the columns
+// it uses. plural and singular name its kind in messages.
+func (e *Env) rowText(ctx context.Context, t *catalog.Table, x ast.Expr, plural, singular string) (string, []catalog.ColumnID, error) {
+	var cols []catalog.ColumnID
+	var err error
+	ast.Walk(x, func(n ast.Node) bool {
+		if err != nil {
+			return false
+		}
+		ref, ok := n.(*ast.ColumnRef)
+		if !ok {
+			err = checkExprNode(n, plural, singular)
+			return err == nil
+		}
+		if ref.Table != "" && ref.Table != t.Name {
+			err = pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", ref.Table).At(ref.Pos)
+			return false
+		}
+		ref.Catalog, ref.Schema, ref.Table = "", "", ""
+		ord, ok := t.ColumnByName(ref.Column)
+		if !ok || t.Columns[ord].Virtual {
+			err = pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Column).At(ref.Pos)
+			return false
+		}
+		if id := t.Columns[ord].ID; !slices.Contains(cols, id) {
+			cols = append(cols, id)
+		}
+		return true
+	})
+	if err == nil {
+		err = e.pinSequences(ctx, x)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	return ast.Format(x), cols, nil
+}
+
+// generate gives a column of t its expression.
+func (e *Env) generate(ctx context.Context, t *catalog.Table, g pendingGenerated) error {
+	text, cols, err := e.rowText(ctx, t, g.x, "column generation expressions", "column generation expression")
+	if err != nil {
+		return err
+	}
+	for _, id := range cols {
+		if c := &t.Columns[t.ColumnByID(id)]; c.Generated != "" || c.Name == g.column {
+			return pgerr.New(pgerr.InvalidObjectDefinition, "cannot use generated column \"%s\" in column generation expression", c.Name).
+				WithDetail("A generated column cannot reference another generated column.").At(g.x.Position())
+		}
+	}
+	ord, _ := t.ColumnByName(g.column)
+	t.Columns[ord].Generated, t.Columns[ord].BaseColumns = text, cols
+	return nil
+}
+
+// checkDerived makes sure that what a table derives from its rows depends on them
+// only.
+func checkDerived(t *catalog.Table, d *plan.Derived) error {
+	if d == nil {
+		return nil
+	}
+	for _, c := range d.Columns {
+		if !immutable(c.Value) {
+			if t.Columns[c.Ord].Virtual {
+				return pgerr.New(pgerr.InvalidObjectDefinition, "functions in index expression must be marked IMMUTABLE")
+			}
+			return pgerr.New(pgerr.InvalidObjectDefinition, "generation expression is not immutable")
+		}
+	}
+	for _, p := range d.Predicates {
+		if !immutable(p.Cond) {
+			return pgerr.New(pgerr.InvalidObjectDefinition, "functions in index predicate must be marked IMMUTABLE")
+		}
+	}
+	return nil
+}
+
+func immutable(e plan.Expr) bool {
+	ok := true
+	plan.WalkExpr(e, func(x plan.Expr) bool {
+		switch x := x.(type) {
+		case *plan.Call:
+			ok = ok && x.Fn.Volatility == builtin.Immutable
+		case *plan.SessionValue:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
+
+// expressionColumn returns the hidden column of t that stands for an expression of an
+// index, which it makes if there is none.
+func (e *Env) expressionColumn(ctx context.Context, t *catalog.Table, x ast.Expr) (*catalog.Column, error) {
+	text, cols, err := e.rowText(ctx, t, x, "index expressions", "index expression")
+	if err != nil {
+		return nil, err
+	}
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Virtual && c.Generated == text {
+			return c, nil
+		}
+	}
+	typ, err := e.expressionType(ctx, t, text)
+	if err != nil {
+		return nil, err
+	}
+	c := catalog.Column{
+		Name: expressionName(text), Type: typ, Hidden: true, Virtual: true, Attnum: hiddenAttnum, Generated: text, BaseColumns: cols,
+	}
+	if err := appendColumn(t, &c, x.Position()); err != nil {
+		return nil, err
+	}
+	return &t.Columns[len(t.Columns)-1], nil
+}
+
+// expressionName is an expression as messages and listings show it: in parentheses
+// unless it is a call.
+func expressionName(text string) string {
+	if x, err := parser.ParseExpr(text); err == nil {
+		if _, ok := x.(*ast.FuncCall); ok {
+			return text
+		}
+	}
+	return "(" + text + ")"
+}
+
+// expressionType returns the type of an expression over the columns of t.
+func (e *Env) expressionType(ctx context.Context, t *catalog.Table, text string) (*types.T, error) {
+	x, err := parser.ParseExpr(text)
+	if err != nil {
+		return nil, err
+	}
+	st := &ast.Select{
+		Items: []ast.SelectItem{{X: x}},
+		From: []ast.TableExpr{&ast.TableRef{
+			Name: ast.TableName{Schema: scratchSchema, Table: scratchNew}, Alias: ast.Alias{Name: t.Name},
+		}},
+	}
+	prep, err := planner.Plan(ctx, st, e.plannerEnv(&scratchResolver{Collection: e.Coll, table: t}))
+	if err != nil {
+		return nil, err
+	}
+	return prep.Columns[0].Type, nil
+}
+
+// dropUnusedExpressions removes the hidden columns of t that no index has any more.
+func dropUnusedExpressions(t *catalog.Table) {
+	t.Columns = slices.DeleteFunc(t.Columns, func(c catalog.Column) bool {
+		return c.Virtual && !slices.ContainsFunc(t.Indexes, func(ix catalog.Index) bool {
+			return slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return k.Column == c.ID })
+		})
+	})
+}
+
+// dependsOn reports whether an index of t has a column in its key, its expressions,
+// its predicate or among those it stores.
+func dependsOn(t *catalog.Table, ix *catalog.Index, id catalog.ColumnID) bool {
+	if usesColumn(ix, id) || slices.Contains(ix.WhereColumns, id) {
+		return true
+	}
+	return slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool {
+		ord := t.ColumnByID(k.Column)
+		return ord >= 0 && t.Columns[ord].Virtual && slices.Contains(t.Columns[ord].BaseColumns, id)
+	})
+}
+
+// generatedFrom returns the generated columns of t that read a column.
+func generatedFrom(t *catalog.Table, id catalog.ColumnID) []*catalog.Column {
+	var out []*catalog.Column
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Generated != "" && !c.Virtual && slices.Contains(c.BaseColumns, id) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// dropExpression is ALTER COLUMN DROP EXPRESSION: the values stay.
+func (a *alteration) dropExpression(ctx context.Context, c *ast.AlterCmd) error {
+	col, err := a.column(c.Name, c.Pos)
+	if err != nil {
+		return err
+	}
+	if col.Generated == "" {
+		if c.IfExists {
+			a.e.skip(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is not a stored generated column, skipping", col.Name, a.t.Name)
+			return nil
+		}
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is not a stored generated column", col.Name, a.t.Name)
+	}
+	col.Generated, col.BaseColumns = "", nil
+	return a.put(ctx)
+}
+
+// renameInExpr renames a column in the text of an expression.
+func renameInExpr(text, from, to string) (string, error) {
+	x, err := parser.ParseExpr(text)
+	if err != nil {
+		return "", err
+	}
+	ast.Walk(x, func(n ast.Node) bool {
+		if ref, ok := n.(*ast.ColumnRef); ok && ref.Column == from {
+			ref.Column = to
+		}
+		return true
+	})
+	return ast.Format(x), nil
+}
+
+// renameInDerived renames a column in generated columns and indexes.
+func renameInDerived(t *catalog.Table, id catalog.ColumnID, from, to string) error {
+	var err error
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if !slices.Contains(c.BaseColumns, id) {
+			continue
+		}
+		if c.Generated, err = renameInExpr(c.Generated, from, to); err != nil {
+			return err
+		}
+		if c.Virtual {
+			c.Name = expressionName(c.Generated)
+		}
+	}
+	for i := range t.Indexes {
+		ix := &t.Indexes[i]
+		if slices.Contains(ix.WhereColumns, id) {
+			if ix.Where, err = renameInExpr(ix.Where, from, to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

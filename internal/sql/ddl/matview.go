@@ -1,0 +1,80 @@
+package ddl
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// A materialized view is a table that nobody writes but REFRESH: it has the query of
+// a view in its descriptor.
+
+// materialize makes the table that is being built a materialized view of a query.
+func (e *Env) materialize(ctx context.Context, b *tableBuilder, st *ast.CreateTableAs, q *plan.Prepared) error {
+	sel, ok := st.Query.(*ast.Select)
+	if !ok {
+		return pgerr.Unsupported("%s is not supported as the query of a materialized view", st.Query.Tag()).At(st.Pos)
+	}
+	var err error
+	if b.t.View, err = e.viewQuery(ctx, sel, q); err != nil {
+		return err
+	}
+	b.t.View.Unpopulated = !st.WithData
+	return nil
+}
+
+// refreshView is REFRESH MATERIALIZED VIEW: the rows of its query, in fresh indexes.
+func (e *Env) refreshView(ctx context.Context, st *ast.RefreshView) error {
+	old, index, err := e.lockRelation(ctx, st.Name)
+	switch {
+	case err != nil:
+		return err
+	case old == nil:
+		return undefinedRelation(st.Name)
+	case index || !old.Materialized():
+		return pgerr.Unsupported("\"%s\" is not a materialized view", st.Name.Table)
+	case st.Concurrently && !st.WithData:
+		return pgerr.New(pgerr.SyntaxError, "REFRESH options CONCURRENTLY and WITH NO DATA cannot be used together").At(st.Pos)
+	case st.Concurrently && old.View.Unpopulated:
+		return pgerr.Unsupported("CONCURRENTLY cannot be used when the materialized view is not populated")
+	}
+	a := &alteration{e: e, old: old, t: old.Clone()}
+	spec := buildSpec{table: a.t}
+	for i := range a.t.Indexes {
+		if err := a.renewAlike(ctx, i); err != nil {
+			return err
+		}
+		spec.indexes = append(spec.indexes, i)
+	}
+	a.t.View.Unpopulated = !st.WithData
+	if st.WithData {
+		stmt, err := parser.ParseOne(a.t.View.Query)
+		if err != nil {
+			return err
+		}
+		if spec.query, err = e.planQuery(ctx, stmt.AST); err != nil {
+			return err
+		}
+		if err := e.build(ctx, spec); err != nil {
+			return err
+		}
+	}
+	return a.put(ctx)
+}
+
+// objectKind is the kind of object that a relation is for DROP and ALTER.
+func objectKind(t *catalog.Table) ast.ObjectKind {
+	switch {
+	case t.Materialized():
+		return ast.ObjMaterializedView
+	case t.Kind == catalog.KindView:
+		return ast.ObjView
+	case t.Kind == catalog.KindSequence:
+		return ast.ObjSequence
+	}
+	return ast.ObjTable
+}

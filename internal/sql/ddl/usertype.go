@@ -1,0 +1,487 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// newType makes the descriptor of a type in its schema; nil if it exists already
+// and that is no error.
+func (e *Env) newType(ctx context.Context, name ast.TableName, ifNotExists bool) (*catalog.Table, error) {
+	schema, err := e.targetSchema(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	old, err := e.Coll.FindTypeTable(ctx, schema.Name, name.Table)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil {
+		if ifNotExists {
+			e.skip(pgerr.DuplicateObject, "type \"%s\" already exists, skipping", name.Table)
+			return nil, nil
+		}
+		return nil, pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", name.Table)
+	}
+	t := &catalog.Table{
+		Database: schema.Database, Schema: schema.ID, Owner: e.User, Kind: catalog.KindType, Name: name.Table,
+		NextColumnID: 1, NextIndexID: 1, NextAttnum: 1,
+	}
+	if t.ID, err = e.Coll.NewID(ctx); err != nil {
+		return nil, err
+	}
+	t.Oid, err = e.Coll.NewOid(ctx)
+	return t, err
+}
+
+// addType stores a type with its definition.
+func (e *Env) addType(ctx context.Context, t *catalog.Table, def *types.Def) error {
+	var err error
+	if def.ArrayOid, err = e.Coll.NewOid(ctx); err != nil {
+		return err
+	}
+	t.UserType = types.NewUserType(t.Oid, t.Name, ast.QuoteIdent(t.Name), def)
+	if err := e.addRelation(ctx, t, t.Name, false); err != nil {
+		return err
+	}
+	return e.Coll.Put(ctx, t)
+}
+
+// createEnum is CREATE TYPE ... AS ENUM.
+func (e *Env) createEnum(ctx context.Context, st *ast.CreateEnum) error {
+	t, err := e.newType(ctx, st.Name, st.IfNotExists)
+	if err != nil || t == nil {
+		return err
+	}
+	if len(st.Labels) > types.MaxEnumLabels {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "an enum has %d labels at most", types.MaxEnumLabels)
+	}
+	def := &types.Def{Kind: types.DefEnum}
+	for i, rank := range types.FirstRanks(len(st.Labels)) {
+		label := st.Labels[i]
+		if err := checkLabel(label); err != nil {
+			return err
+		}
+		if slices.Contains(st.Labels[:i], label) {
+			return pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint \"pg_enum_typid_label_index\"").
+				WithDetail("Key (enumtypid, enumlabel)=(%d, %s) already exists.", t.Oid, label)
+		}
+		oid, err := e.Coll.NewOid(ctx)
+		if err != nil {
+			return err
+		}
+		def.Labels = append(def.Labels, types.EnumLabel{Oid: oid, Name: label, Rank: rank})
+	}
+	return e.addType(ctx, t, def)
+}
+
+func checkLabel(s string) error {
+	if len(s) > types.MaxNameLength {
+		return pgerr.New(pgerr.InvalidName, "invalid enum label \"%s\"", s).
+			WithDetail("Labels must be %d bytes or less.", types.MaxNameLength)
+	}
+	return nil
+}
+
+// createComposite is CREATE TYPE ... AS (fields).
+func (e *Env) createComposite(ctx context.Context, st *ast.CreateComposite) error {
+	t, err := e.newType(ctx, st.Name, false)
+	if err != nil || t == nil {
+		return err
+	}
+	def := &types.Def{Kind: types.DefComposite}
+	for i := range st.Fields {
+		f := &st.Fields[i]
+		for _, o := range def.Fields {
+			if o.Name == f.Name {
+				return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", f.Name)
+			}
+		}
+		ft, domain, err := e.columnType(ctx, f.Name, f.Type)
+		if err != nil {
+			return err
+		}
+		if domain != nil {
+			return pgerr.Unsupported("fields of a domain type are not supported").At(f.Pos)
+		}
+		if err := checkCollation(f.Collate, ft, f.Pos); err != nil {
+			return err
+		}
+		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: ft})
+	}
+	return e.addType(ctx, t, def)
+}
+
+// createDomain is CREATE DOMAIN.
+func (e *Env) createDomain(ctx context.Context, st *ast.CreateDomain) error {
+	t, err := e.newType(ctx, st.Name, false)
+	if err != nil || t == nil {
+		return err
+	}
+	base, below, err := e.columnType(ctx, st.Name.Table, st.Type)
+	if err != nil {
+		return err
+	}
+	def := &types.Def{Kind: types.DefDomain, Base: base}
+	if below != nil {
+		def.Base, def.Default = below, below.Def.Default
+	}
+	if err := checkCollation(st.Collate, base, st.Pos); err != nil {
+		return err
+	}
+	null := false
+	for _, c := range st.Constraints {
+		switch c.Kind {
+		case ast.ConstrNull:
+			null = true
+		case ast.ConstrNotNull:
+			def.NotNull = true
+		case ast.ConstrDefault:
+			if def.Default, err = e.defaultText(ctx, c.X); err != nil {
+				return err
+			}
+		case ast.ConstrCheck:
+			if err := e.domainCheck(ctx, t.Name, def, c); err != nil {
+				return err
+			}
+		case ast.ConstrUnique:
+			return pgerr.New(pgerr.SyntaxError, "unique constraints not possible for domains").At(c.Pos)
+		case ast.ConstrPrimaryKey:
+			return pgerr.New(pgerr.SyntaxError, "primary key constraints not possible for domains").At(c.Pos)
+		case ast.ConstrForeignKey:
+			return pgerr.New(pgerr.SyntaxError, "foreign key constraints not possible for domains").At(c.Pos)
+		default:
+			return pgerr.Unsupported("this constraint is not supported for domains").At(c.Pos)
+		}
+	}
+	if null && def.NotNull {
+		return pgerr.New(pgerr.SyntaxError, "conflicting NULL/NOT NULL constraints").At(st.Pos)
+	}
+	if err := planner.CheckDomain(ctx, e.plannerEnv(e.Coll), types.NewUserType(t.Oid, t.Name, t.Name, def)); err != nil {
+		return err
+	}
+	return e.addType(ctx, t, def)
+}
+
+func (e *Env) domainCheck(ctx context.Context, domain string, def *types.Def, c *ast.Constraint) error {
+	var err error
+	ast.Walk(c.X, func(n ast.Node) bool {
+		if k, ok := n.(*ast.Case); ok && k.Operand != nil && err == nil {
+			err = pgerr.Unsupported("CASE with an operand is not supported in constraints of domains").At(k.Pos)
+		}
+		if err == nil {
+			err = checkExprNode(n, "check constraints", "check constraint")
+		}
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	name := c.Name
+	for n := 0; name == ""; n++ {
+		name = objectName(domain, "", "check")
+		if n > 0 {
+			name = objectName(domain, "", "check"+strings.Repeat("1", n))
+		}
+		if slices.ContainsFunc(def.Checks, func(k types.DomainCheck) bool { return k.Name == name }) {
+			name = ""
+		}
+	}
+	if slices.ContainsFunc(def.Checks, func(k types.DomainCheck) bool { return k.Name == name }) {
+		return pgerr.New(pgerr.DuplicateObject, "constraint \"%s\" for domain %s already exists", name, domain)
+	}
+	oid, err := e.Coll.NewOid(ctx)
+	if err != nil {
+		return err
+	}
+	def.Checks = append(def.Checks, types.DomainCheck{Oid: oid, Name: name, Expr: ast.Format(c.X)})
+	return nil
+}
+
+// lockType finds a type and locks it exclusively; nil if there is none.
+func (e *Env) lockType(ctx context.Context, n ast.TableName) (*catalog.Table, error) {
+	for {
+		t, err := e.Coll.FindTypeDescriptor(ctx, n.Schema, n.Table)
+		if pgerr.CodeOf(err) == pgerr.InvalidSchemaName {
+			return nil, nil
+		}
+		if err != nil || t == nil {
+			return nil, err
+		}
+		if err := e.Coll.LockExclusive(ctx, t.ID); err != nil {
+			return nil, err
+		}
+		again, err := e.Coll.FindTypeDescriptor(ctx, n.Schema, n.Table)
+		if err != nil {
+			return nil, err
+		}
+		if again != nil && again.ID == t.ID {
+			return again, nil
+		}
+	}
+}
+
+func errNoType(n ast.TableName) error {
+	name := n.Table
+	if n.Schema != "" {
+		name = n.Schema + "." + name
+	}
+	return pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", name)
+}
+
+// alterEnum is ALTER TYPE ... ADD VALUE and RENAME VALUE.
+func (e *Env) alterEnum(ctx context.Context, st *ast.AlterEnum) error {
+	t, err := e.lockType(ctx, st.Name)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		return errNoType(st.Name)
+	}
+	if !t.UserType.IsEnum() {
+		return pgerr.New(pgerr.WrongObjectType, "%s is not an enum", t.UserType.SQLName)
+	}
+	def := *t.UserType.Def
+	def.Labels = slices.Clone(def.Labels)
+	at := func(label string) int {
+		return slices.IndexFunc(def.Labels, func(l types.EnumLabel) bool { return l.Name == label })
+	}
+	if st.Rename {
+		i := at(st.Label)
+		switch {
+		case i < 0:
+			return pgerr.New(pgerr.InvalidParameterValue, "\"%s\" is not an existing enum label", st.Label)
+		case at(st.NewLabel) >= 0:
+			return pgerr.New(pgerr.DuplicateObject, "enum label \"%s\" already exists", st.NewLabel)
+		}
+		if err := checkLabel(st.NewLabel); err != nil {
+			return err
+		}
+		def.Labels[i].Name = st.NewLabel
+		return e.redefineType(ctx, t, &def)
+	}
+	if at(st.Label) >= 0 {
+		if st.IfNotExists {
+			e.skip(pgerr.DuplicateObject, "enum label \"%s\" already exists, skipping", st.Label)
+			return nil
+		}
+		return pgerr.New(pgerr.DuplicateObject, "enum label \"%s\" already exists", st.Label)
+	}
+	if err := checkLabel(st.Label); err != nil {
+		return err
+	}
+	pos := len(def.Labels)
+	if st.Before || st.After {
+		if pos = at(st.Neighbor); pos < 0 {
+			return pgerr.New(pgerr.InvalidParameterValue, "\"%s\" is not an existing enum label", st.Neighbor)
+		}
+		if st.After {
+			pos++
+		}
+	}
+	if len(def.Labels) >= types.MaxEnumLabels {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "an enum has %d labels at most", types.MaxEnumLabels)
+	}
+	lo, hi := "", ""
+	if pos > 0 {
+		lo = def.Labels[pos-1].Rank
+	}
+	if pos < len(def.Labels) {
+		hi = def.Labels[pos].Rank
+	}
+	oid, err := e.Coll.NewOid(ctx)
+	if err != nil {
+		return err
+	}
+	def.Labels = slices.Insert(def.Labels, pos, types.EnumLabel{Oid: oid, Name: st.Label, Rank: types.RankBetween(lo, hi)})
+	return e.redefineType(ctx, t, &def)
+}
+
+// redefineType gives the locked type t another definition, and everything that
+// holds a copy of it too.
+func (e *Env) redefineType(ctx context.Context, t *catalog.Table, def *types.Def) error {
+	c := t.Clone()
+	c.UserType = types.NewUserType(t.Oid, c.Name, ast.QuoteIdent(c.Name), def)
+	if err := e.Coll.Put(ctx, c); err != nil {
+		return err
+	}
+	users, err := e.usersOfType(ctx, t)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if err := e.Coll.LockExclusive(ctx, u.ID); err != nil {
+			return err
+		}
+		cur, err := e.Coll.TableByID(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		cur = cur.Clone()
+		for i := range cur.Columns {
+			cur.Columns[i].Type = catalog.ReplaceType(cur.Columns[i].Type, c.UserType)
+			cur.Columns[i].Domain = catalog.ReplaceType(cur.Columns[i].Domain, c.UserType)
+		}
+		cur.UserType = catalog.ReplaceType(cur.UserType, c.UserType)
+		if err := e.Coll.Put(ctx, cur); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usersOfType lists the relations and types that are made of type t.
+func (e *Env) usersOfType(ctx context.Context, t *catalog.Table) ([]*catalog.Table, error) {
+	all, err := e.tablesOf(ctx, t.Database)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(o *catalog.Table) bool {
+		if o.ID == t.ID || catalog.UsesType(o.UserType, t.Oid) && o.ID != t.ID {
+			return o.ID == t.ID
+		}
+		return !slices.ContainsFunc(o.Columns, func(c catalog.Column) bool {
+			return catalog.UsesType(c.Type, t.Oid) || catalog.UsesType(c.Domain, t.Oid)
+		})
+	}), nil
+}
+
+// dropTypes is DROP TYPE and DROP DOMAIN.
+func (e *Env) dropTypes(ctx context.Context, st *ast.Drop) error {
+	for _, n := range st.Names {
+		t, err := e.lockType(ctx, n)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			if st.IfExists {
+				e.skip(pgerr.SuccessfulCompletion, "type \"%s\" does not exist, skipping", n.Table)
+				continue
+			}
+			return errNoType(n)
+		}
+		if st.Kind == ast.ObjDomain && t.UserType.Def.Kind != types.DefDomain {
+			return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", n.Table)
+		}
+		if err := e.dropType(ctx, t, st.Cascade); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Env) dropType(ctx context.Context, t *catalog.Table, cascade bool) error {
+	users, err := e.usersOfType(ctx, t)
+	if err != nil {
+		return err
+	}
+	self := "type " + t.UserType.SQLName
+	var details []string
+	for _, u := range users {
+		if u.Kind == catalog.KindType {
+			details = append(details, "type "+u.UserType.SQLName+" depends on "+self)
+			continue
+		}
+		for i := range u.Columns {
+			if c := &u.Columns[i]; catalog.UsesType(c.Type, t.Oid) || catalog.UsesType(c.Domain, t.Oid) {
+				details = append(details, "column "+ast.QuoteIdent(c.Name)+" of "+e.describe(ctx, u)+" depends on "+self)
+			}
+		}
+	}
+	if len(details) > 0 && !cascade {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", self).
+			WithDetail("%s", strings.Join(details, "\n")).
+			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	for _, u := range users {
+		if err := e.dropTypeUser(ctx, u, t.Oid); err != nil {
+			return err
+		}
+	}
+	if err := e.removeRelationName(ctx, t, t.Name); err != nil {
+		return err
+	}
+	return e.Coll.Remove(ctx, t.ID)
+}
+
+// dropTypeUser drops what of u is made of a type: columns of a table, or another
+// type as a whole.
+func (e *Env) dropTypeUser(ctx context.Context, u *catalog.Table, oid uint32) error {
+	if err := e.Coll.LockExclusive(ctx, u.ID); err != nil {
+		return err
+	}
+	u, err := e.Coll.TableByID(ctx, u.ID)
+	if err != nil {
+		return nil // dropped with another one
+	}
+	if u.Kind == catalog.KindType {
+		return e.dropType(ctx, u, true)
+	}
+	if u.Kind != catalog.KindTable {
+		return nil // a view goes with the columns that it reads
+	}
+	d, err := e.Coll.Peek(ctx, u.Schema)
+	if err != nil || d == nil {
+		return err
+	}
+	st := &ast.AlterTable{Kind: ast.ObjTable, Name: ast.TableName{Schema: d.Ident().Name, Table: u.Name}}
+	for i := range u.Columns {
+		if c := &u.Columns[i]; catalog.UsesType(c.Type, oid) || catalog.UsesType(c.Domain, oid) {
+			st.Cmds = append(st.Cmds, &ast.AlterCmd{Kind: ast.AlterDropColumn, Name: c.Name, Cascade: true})
+		}
+	}
+	if len(st.Cmds) == 0 {
+		return nil
+	}
+	return e.alterTable(ctx, st)
+}
+
+// renameType is ALTER TYPE ... RENAME TO, and SET SCHEMA and OWNER TO of types.
+func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
+	n := ast.TableName{Loc: st.Loc, Table: st.Name[len(st.Name)-1]}
+	if len(st.Name) > 1 {
+		n.Schema = st.Name[len(st.Name)-2]
+	}
+	t, err := e.lockType(ctx, n)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		return errNoType(n)
+	}
+	switch {
+	case st.NewSchema != "":
+		return pgerr.Unsupported("ALTER TYPE SET SCHEMA is not supported").At(st.Pos)
+	case st.Owner != nil:
+		return pgerr.Unsupported("ALTER TYPE OWNER TO is not supported").At(st.Pos)
+	}
+	key := func(name string) catalog.NameKey {
+		return catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: name}
+	}
+	if err := e.moveName(ctx, key(t.Name), key(st.NewName), catalog.NameEntry{ID: t.ID},
+		pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", st.NewName)); err != nil {
+		return err
+	}
+	t = t.Clone()
+	t.Name = st.NewName
+	return e.redefineType(ctx, t, t.UserType.Def)
+}
+
+// unverifiedDomain refuses to add a column of a domain whose constraints the rows
+// that are there might break: they are checked for new rows only.
+func unverifiedDomain(c *catalog.Column, pos int) error {
+	for t := c.Domain; t != nil && t.Def != nil && t.Def.Kind == types.DefDomain; t = t.Def.Base {
+		if t.Def.NotNull || len(t.Def.Checks) > 0 && (c.Default != "" || c.Generated != "") {
+			return pgerr.Unsupported("adding a column of domain %s, whose constraints existing rows might break, is not supported", c.Domain.SQLName).
+				WithHint("Add the column with the domain's base type and a CHECK constraint.").At(pos)
+		}
+	}
+	return nil
+}

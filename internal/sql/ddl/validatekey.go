@@ -1,0 +1,199 @@
+package ddl
+
+import (
+	"context"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// validateForeignKey verifies that all rows of t refer to rows of ref. Both tables
+// are locked.
+func (e *Env) validateForeignKey(ctx context.Context, t, ref *catalog.Table, k *catalog.ForeignKey) error {
+	st, err := parser.ParseOne(orphansQuery(t, ref, k))
+	if err != nil {
+		return err
+	}
+	resolver := &scratchResolver{Collection: e.Coll, old: t, table: ref}
+	prep, err := planner.Plan(ctx, st.AST, e.plannerEnv(resolver))
+	if err != nil {
+		return err
+	}
+	if e.Optimize != nil {
+		if prep, err = e.Optimize(ctx, prep); err != nil {
+			return err
+		}
+	}
+	program, err := exec.Compile(prep)
+	if err != nil {
+		return err
+	}
+	env := exec.Env{}
+	if e.Exec != nil {
+		env = *e.Exec
+	}
+	env.Ctx, env.Txn = ctx, e.Txn
+	rows, err := program.Rows(&env)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	schema, err := e.Coll.SchemaByID(ctx, t.Schema)
+	if err != nil {
+		return err
+	}
+	orphan := e.orphanError(t, ref, k, rows[0])
+	orphan.Schema = schema.Name
+	return orphan
+}
+
+// orphansQuery selects the foreign key of a row that violates it.
+func orphansQuery(t, ref *catalog.Table, k *catalog.ForeignKey) string {
+	var cols, on, notNull []string
+	for i := range k.Columns {
+		c := "c." + ast.QuoteIdent(t.Columns[t.ColumnByID(k.Columns[i])].Name)
+		p := "p." + ast.QuoteIdent(ref.Columns[ref.ColumnByID(k.RefColumns[i])].Name)
+		cols, on, notNull = append(cols, c), append(on, c+" = "+p), append(notNull, c+" IS NOT NULL")
+	}
+	some := " AND "
+	if k.Full {
+		some = " OR "
+	}
+	// Without a match the referenced columns, which are unique, are NULL.
+	return "SELECT " + strings.Join(cols, ", ") +
+		" FROM " + ast.QuoteIdent(scratchSchema) + "." + ast.QuoteIdent(scratchOld) + " AS c" +
+		" LEFT JOIN " + ast.QuoteIdent(scratchSchema) + "." + ast.QuoteIdent(scratchNew) + " AS p ON " + strings.Join(on, " AND ") +
+		" WHERE p." + ast.QuoteIdent(ref.Columns[ref.ColumnByID(k.RefColumns[0])].Name) + " IS NULL AND (" + strings.Join(notNull, some) + ") LIMIT 1"
+}
+
+func (e *Env) orphanError(t, ref *catalog.Table, k *catalog.ForeignKey, row exec.Row) *pgerr.Error {
+	err := pgerr.New(pgerr.ForeignKeyViolation, "insert or update on table \"%s\" violates foreign key constraint \"%s\"", t.Name, k.Name)
+	err.Table, err.Constraint = t.Name, k.Name
+	var names, texts []string
+	for i, d := range row {
+		if d.IsNull() {
+			return err.WithDetail("MATCH FULL does not allow mixing of null and nonnull key values.")
+		}
+		c := &t.Columns[t.ColumnByID(k.Columns[i])]
+		names, texts = append(names, c.Name), append(texts, types.FormatDatum(c.Type, d, e.Format))
+	}
+	return err.WithDetail("Key (%s)=(%s) is not present in table \"%s\".", strings.Join(names, ", "), strings.Join(texts, ", "), ref.Name)
+}
+
+// addForeignKey is ADD CONSTRAINT ... FOREIGN KEY.
+func (a *alteration) addForeignKey(ctx context.Context, c pendingConstraint) error {
+	schema, err := a.schemaName(ctx)
+	if err != nil {
+		return err
+	}
+	k, ref, err := a.e.addForeignKey(ctx, a.t, schema, c)
+	if err != nil {
+		return err
+	}
+	if k.NotValid = c.NotValid; !c.NotValid {
+		if err := a.e.validateForeignKey(ctx, a.t, ref, k); err != nil {
+			return err
+		}
+	}
+	return a.put(ctx)
+}
+
+// validateConstraint is VALIDATE CONSTRAINT.
+func (a *alteration) validateConstraint(ctx context.Context, c *ast.AlterCmd) error {
+	for i := range a.t.Checks {
+		if k := &a.t.Checks[i]; k.Name == c.Name {
+			if !k.NotValid {
+				return nil
+			}
+			k.NotValid = false
+			if err := a.e.build(ctx, buildSpec{old: a.old, table: a.t, checks: []string{k.Name}}); err != nil {
+				return err
+			}
+			return a.put(ctx)
+		}
+	}
+	i := a.t.ForeignKeyByName(c.Name)
+	if i < 0 {
+		if constraintExists(a.t, c.Name) {
+			return pgerr.New(pgerr.WrongObjectType, "constraint \"%s\" of relation \"%s\" is not a foreign key or check constraint", c.Name, a.t.Name)
+		}
+		return a.undefinedConstraint(c)
+	}
+	k := &a.t.ForeignKeys[i]
+	if !k.NotValid {
+		return nil
+	}
+	ref := a.t
+	if k.Table != a.t.ID {
+		var err error
+		if ref, err = a.e.lockByID(ctx, k.Table); err != nil {
+			return err
+		}
+	}
+	if err := a.e.validateForeignKey(ctx, a.t, ref, k); err != nil {
+		return err
+	}
+	k.NotValid = false
+	return a.put(ctx)
+}
+
+// retypeKeys checks the foreign keys that a column with a new type is part of, on
+// either side.
+func (a *alteration) retypeKeys(ctx context.Context, id catalog.ColumnID, rewritten bool) error {
+	for i := range a.t.ForeignKeys {
+		k := &a.t.ForeignKeys[i]
+		if !containsColumn(k.Columns, id) {
+			continue
+		}
+		ref := a.t
+		if k.Table != a.t.ID {
+			var err error
+			if ref, err = a.e.lockByID(ctx, k.Table); err != nil {
+				return err
+			}
+		}
+		if err := a.recheckKey(ctx, a.t, ref, k, rewritten); err != nil {
+			return err
+		}
+	}
+	list, err := a.e.referrers(ctx, a.t, func(k *catalog.ForeignKey) bool { return containsColumn(k.RefColumns, id) })
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if r.table.ID != a.t.ID {
+			if err := a.e.Coll.LockExclusive(ctx, r.table.ID); err != nil {
+				return err
+			}
+		}
+		if err := a.recheckKey(ctx, r.table, a.t, r.key, rewritten); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *alteration) recheckKey(ctx context.Context, t, ref *catalog.Table, k *catalog.ForeignKey, rewritten bool) error {
+	if err := compatibleKeys(t, ref, k); err != nil {
+		return err
+	}
+	if !rewritten || k.NotValid {
+		return nil
+	}
+	a.e.nextCommand()
+	return a.e.validateForeignKey(ctx, t, ref, k)
+}
+
+func containsColumn(list []catalog.ColumnID, id catalog.ColumnID) bool {
+	for _, c := range list {
+		if c == id {
+			return true
+		}
+	}
+	return false
+}

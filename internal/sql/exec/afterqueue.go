@@ -1,0 +1,368 @@
+package exec
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// afterQueue is what is left to do when a statement has written its rows: checks of
+// foreign keys, and the actions of those that have some, which may add more.
+type afterQueue struct {
+	run      *run
+	batches  []*keyBatch
+	programs map[*plan.Cascade]*Program
+	finders  map[*plan.Reference]*finder
+}
+
+// reset empties the queue.
+func (q *afterQueue) reset(r *run) {
+	q.run = r
+	for _, b := range q.batches {
+		b.rows.close()
+	}
+	q.batches = nil
+}
+
+func (q *afterQueue) batch(w *keyWatch, width int) *keyBatch {
+	b := &keyBatch{watch: w, seen: map[string]struct{}{}}
+	b.rows.open(q.run, width)
+	if m := q.run.env.Constraints; m != nil && w.Key.Deferrable && (w.referrer == nil || w.referrer.Action == catalog.NoAction) {
+		b.deferred = m.Deferred(w.Key)
+	}
+	q.batches = append(q.batches, b)
+	return b
+}
+
+// drain does everything that is queued, in order.
+func (q *afterQueue) drain() error {
+	for len(q.batches) > 0 {
+		b := q.batches[0]
+		q.batches = q.batches[1:]
+		err := q.process(b)
+		b.rows.close()
+		if err != nil {
+			return err
+		}
+		if err := q.run.canceled(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *afterQueue) process(b *keyBatch) error {
+	switch w := b.watch; {
+	case b.deferred:
+		return q.postpone(b)
+	case w.referrer == nil:
+		return q.verify(b)
+	case w.referrer.Action <= catalog.Restrict:
+		return q.refuse(b)
+	default:
+		return q.cascade(b)
+	}
+}
+
+// postpone leaves a batch to the end of the transaction.
+func (q *afterQueue) postpone(b *keyBatch) error {
+	w := b.watch
+	for i, key := range b.keys {
+		d := &Deferred{ref: w.Reference, referrer: w.referrer != nil, key: key}
+		for _, v := range b.rows.rows[i][:len(w.Ords)] {
+			d.values = append(d.values, copyValue(v))
+		}
+		if !d.referrer {
+			d.row = b.children[i]
+		}
+		if err := q.run.env.Constraints.Defer(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verify locks the keys that rows refer to, so that they stay until the transaction
+// ends, or fails if there is one missing.
+func (q *afterQueue) verify(b *keyBatch) error {
+	r := q.run
+	for i, key := range b.keys {
+		res, err := r.txn.Lock(r.ctx, []byte(key), kvpb.LockKeyShare, kvpb.WaitBlock)
+		if err != nil {
+			return lockError(err, b.watch.Ref.Name)
+		}
+		if res.Found {
+			continue
+		}
+		refers, err := q.stillRefers(b, i)
+		if err != nil {
+			return err
+		}
+		if refers {
+			return b.watch.missing(b.rows.rows[i], r.format())
+		}
+	}
+	return nil
+}
+
+// stillRefers reports whether a row refers to key i: what the key was noted for may
+// have been undone since, by another part of the statement or by a later one.
+func (q *afterQueue) stillRefers(b *keyBatch, i int) (bool, error) {
+	f, err := q.finder(b.watch.Reference)
+	if err != nil {
+		return false, err
+	}
+	q.run.txn.BeginStatement()
+	ok, err := f.rowRefers(q.run, []byte(b.children[i]), b.keys[i])
+	if ok || err != nil {
+		return ok, err
+	}
+	return f.find(q.run, &referredKeys{rows: b.rows.rows[i : i+1], keys: b.keys[i : i+1]}, nil)
+}
+
+// refuse fails if rows refer to keys that went away.
+func (q *afterQueue) refuse(b *keyBatch) error {
+	r := q.run
+	f, err := q.finder(b.watch.Reference)
+	if err != nil {
+		return err
+	}
+	if r.txn.Isolation() == kvpb.Serializable {
+		// Whoever referred to the keys before they were locked is seen then.
+		if err := r.txn.Freshen(r.ctx); err != nil {
+			return err
+		}
+	}
+	r.txn.BeginCheck()
+	defer r.txn.EndCheck()
+	at := 0
+	found, err := f.find(r, &referredKeys{rows: b.rows.rows, keys: b.keys}, func(pk []byte, i int) (bool, error) {
+		at = i
+		return q.holds(f, b, pk, i)
+	})
+	if !found || err != nil {
+		return err
+	}
+	return b.watch.referred(b.rows.rows[at], r.format())
+}
+
+// holds verifies that the row under key pk refers to key i, and that this is gone.
+func (q *afterQueue) holds(f *finder, b *keyBatch, pk []byte, i int) (bool, error) {
+	r := q.run
+	pk = bytes.Clone(pk)
+	res, err := r.txn.Lock(r.ctx, pk, kvpb.LockKeyShare, kvpb.WaitBlock)
+	if err != nil || !res.Found {
+		return false, lockError(err, b.watch.Table.Name)
+	}
+	if res.Changed {
+		same, err := f.same(pk, bytes.Clone(res.Value), b.keys[i])
+		if !same || err != nil {
+			return false, err
+		}
+	}
+	if b.watch.referrer != nil && b.watch.referrer.Action == catalog.Restrict {
+		return true, nil
+	}
+	_, again, err := r.txn.Get(r.ctx, []byte(b.keys[i]))
+	return !again, err
+}
+
+// cascade runs a referential action.
+func (q *afterQueue) cascade(b *keyBatch) error {
+	r := q.run
+	if err := r.txn.Freshen(r.ctx); err != nil {
+		return err
+	}
+	r.txn.BeginStatement()
+	c := b.watch.referrer.Cascade
+	p := q.programs[c]
+	if p == nil {
+		var err error
+		if p, err = CompileNode(c.Root, nil); err != nil {
+			return err
+		}
+		if q.programs == nil {
+			q.programs = map[*plan.Cascade]*Program{}
+		}
+		q.programs[c] = p
+	}
+	env := *r.env
+	env.Ctx, env.Params, env.Copy = r.ctx, nil, nil
+	env.after, env.keys = q, &referredKeys{rows: b.rows.rows, keys: b.keys}
+	_, err := p.Run(&env, nil)
+	return err
+}
+
+func (q *afterQueue) finder(ref *plan.Reference) (*finder, error) {
+	if f := q.finders[ref]; f != nil {
+		return f, nil
+	}
+	f, err := newFinder(ref)
+	if err == nil {
+		if q.finders == nil {
+			q.finders = map[*plan.Reference]*finder{}
+		}
+		q.finders[ref] = f
+	}
+	return f, err
+}
+
+// finder looks for rows that refer to keys, for checks.
+type finder struct {
+	op   *referringOp
+	src  *source
+	env  Env
+	run  run
+	text scratch
+}
+
+func newFinder(ref *plan.Reference) (*finder, error) {
+	f := &finder{}
+	op, err := newReferringOp(&f.run, ref, len(ref.Table.Columns))
+	if err != nil {
+		return nil, err
+	}
+	f.op, f.src = op, newSource(op, len(ref.Table.Columns))
+	return f, nil
+}
+
+// find calls f for rows that refer to one of the keys, with the row's key and the
+// position of what it refers to, until f returns true; a nil f means the first.
+func (f *finder) find(r *run, keys *referredKeys, each func(pk []byte, i int) (bool, error)) (bool, error) {
+	f.env, f.run = *r.env, *r
+	f.env.keys = keys
+	f.run.env = &f.env
+	defer func() { f.src.stop(); f.run = run{} }()
+	if err := f.src.start(); err != nil {
+		return false, err
+	}
+	for {
+		ok, err := f.src.fetch(BatchRows)
+		if !ok {
+			return false, err
+		}
+		for i := range f.src.batch.n {
+			if each == nil {
+				return true, nil
+			}
+			row := f.src.batch.Row(i)
+			pk, err := f.op.primaryKey(row)
+			if err != nil {
+				return false, err
+			}
+			if found, err := each(pk, f.op.matched[i]); found || err != nil {
+				return found, err
+			}
+		}
+	}
+}
+
+// rowRefers reports whether the row under a key exists and refers to want.
+func (f *finder) rowRefers(r *run, pk []byte, want string) (bool, error) {
+	value, found, err := r.txn.Get(r.ctx, pk)
+	if err != nil || !found {
+		return false, err
+	}
+	f.text.reset()
+	return f.same(pk, f.text.bytes(value), want)
+}
+
+// same reports whether the row that an entry holds refers to the key want.
+func (f *finder) same(pk, value []byte, want string) (bool, error) {
+	row := make(Row, len(f.op.ref.Table.Columns))
+	if err := f.op.rowDec.Decode(pk, value, row); err != nil {
+		return false, err
+	}
+	if nulls(row, f.op.ref.Ords) > 0 {
+		return false, nil
+	}
+	key, err := f.op.key.of(row, f.op.ref.Ords)
+	return err == nil && string(key) == want, err
+}
+
+// CheckDeferred makes the checks that were left to the end of the transaction.
+func CheckDeferred(ctx context.Context, env *Env, list []*Deferred) error {
+	e := *env
+	e.Ctx, e.Constraints = ctx, nil
+	p := &Program{}
+	r := &p.run
+	r.env, r.ctx, r.txn = &e, ctx, env.Txn
+	if r.bctx = env.Builtin; r.bctx == nil {
+		r.bctx = &p.noCtx
+	}
+	q := &p.after
+	q.run = r
+	defer q.reset(r)
+	byRef := map[*plan.Reference][2]*keyBatch{}
+	for _, d := range list {
+		pair := byRef[d.ref]
+		side := 0
+		if d.referrer {
+			side = 1
+		}
+		if pair[side] == nil {
+			k, err := newRefKey(d.ref)
+			if err != nil {
+				return err
+			}
+			w := &keyWatch{refKey: k}
+			if d.referrer {
+				w.referrer = &plan.Referrer{Reference: d.ref}
+			}
+			pair[side] = q.batch(w, len(d.values))
+			byRef[d.ref] = pair
+		}
+		var child []byte
+		if !d.referrer {
+			child = []byte(d.row)
+		}
+		if err := pair[side].add([]byte(d.key), child, d.values); err != nil {
+			return err
+		}
+	}
+	return q.drain()
+}
+
+// referredKeys are keys that rows refer to, as they are handed to a cascade.
+type referredKeys struct {
+	rows []Row // values of the key's columns; then perhaps what they changed to
+	keys []string
+}
+
+// childIndex chooses the index through which the rows are found that refer to a
+// key, and how many of its leading columns belong to the foreign key; nil means that
+// all rows have to be looked at.
+func childIndex(ref *plan.Reference) (*catalog.Index, int) {
+	t := ref.Table
+	var best *catalog.Index
+	most := 0
+	for i := range t.Indexes {
+		ix := &t.Indexes[i]
+		if ix.WriteOnly || !ix.Total() {
+			continue
+		}
+		n := 0
+		for _, c := range ix.Columns {
+			if !containsColumn(ref.Key.Columns, c.Column) {
+				break
+			}
+			n++
+		}
+		if n > most && n >= ix.HashColumns {
+			best, most = ix, n
+		}
+	}
+	return best, most
+}
+
+func containsColumn(list []catalog.ColumnID, id catalog.ColumnID) bool {
+	for _, c := range list {
+		if c == id {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,134 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// derivation computes what a table derives from its rows.
+type derivation struct {
+	cols  []setter // generated columns
+	virt  []setter // expressions of indexes
+	conds map[catalog.IndexID]predFn
+}
+
+func (c *compiler) derivation(t *catalog.Table, d *plan.Derived) (*derivation, error) {
+	if d == nil {
+		return nil, nil
+	}
+	s := scope(d.Cols)
+	out := &derivation{conds: map[catalog.IndexID]predFn{}}
+	set, err := c.setters(d.Columns, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range set {
+		if t.Columns[x.ord].Virtual {
+			out.virt = append(out.virt, x)
+		} else {
+			out.cols = append(out.cols, x)
+		}
+	}
+	for _, p := range d.Predicates {
+		if out.conds[p.Index], err = c.pred(p.Cond, s); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func computeAll(list []setter, row Row) error {
+	for i := range list {
+		v, err := list[i].value(row)
+		if err != nil {
+			return err
+		}
+		row[list[i].ord] = v
+	}
+	return nil
+}
+
+// derive tells a writer what its table derives.
+func (c *compiler) derive(w *TableWriter, d *plan.Derived) error {
+	var err error
+	if w.derived, err = c.derivation(w.table, d); err != nil || w.derived == nil {
+		return err
+	}
+	for i := range w.indexes {
+		w.indexes[i].cond = w.derived.conds[w.indexes[i].Desc.ID]
+	}
+	return nil
+}
+
+// compute sets the generated columns of a row that is about to be stored.
+func (w *TableWriter) compute(row Row) error {
+	if w.derived == nil {
+		return nil
+	}
+	if err := computeAll(w.derived.cols, row); err != nil {
+		return err
+	}
+	return computeAll(w.derived.virt, row)
+}
+
+// computeOld sets what a stored row does not hold.
+func (w *TableWriter) computeOld(row Row) error {
+	if w.derived == nil {
+		return nil
+	}
+	return computeAll(w.derived.virt, row)
+}
+
+// Deriver computes what a table derives from its rows, for callers that write rows
+// by themselves.
+type Deriver struct {
+	run   run
+	d     *derivation
+	noCtx builtin.Context
+}
+
+// NewDeriver returns a deriver; nil if nothing is derived.
+func NewDeriver(t *catalog.Table, d *plan.Derived) (*Deriver, error) {
+	if d == nil {
+		return nil, nil
+	}
+	x := &Deriver{}
+	c := &compiler{run: &x.run, outer: map[plan.ColID]int{}, ctes: map[int]*cteState{}}
+	var err error
+	x.d, err = c.derivation(t, d)
+	return x, err
+}
+
+// Start prepares for rows in an environment.
+func (x *Deriver) Start(ctx context.Context, env *Env) {
+	if x == nil {
+		return
+	}
+	x.run.env, x.run.ctx, x.run.txn = env, ctx, env.Txn
+	if x.run.bctx = env.Builtin; x.run.bctx == nil {
+		x.run.bctx = &x.noCtx
+	}
+	x.run.epoch++
+}
+
+// Compute sets the generated columns of a row of the table.
+func (x *Deriver) Compute(row Row) error {
+	if x == nil {
+		return nil
+	}
+	if err := computeAll(x.d.cols, row); err != nil {
+		return err
+	}
+	return computeAll(x.d.virt, row)
+}
+
+// Has reports whether an index has an entry for a row.
+func (x *Deriver) Has(ix *catalog.Index, row Row) (bool, error) {
+	if x == nil || ix.Total() {
+		return true, nil
+	}
+	return x.d.conds[ix.ID](row)
+}

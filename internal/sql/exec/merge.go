@@ -1,0 +1,208 @@
+package exec
+
+import (
+	"bytes"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// mergeOp runs MERGE. Changes and deletions have foreign keys of their own to look
+// after, so there is a dml for each.
+type mergeOp struct {
+	dml         // inserts and changes
+	deletes dml // deletions
+	old     []int
+	actions []mergeAction
+	checks  []check
+	oldRow  Row
+	row     Row
+}
+
+type mergeAction struct {
+	matched bool
+	cond    predFn
+	kind    plan.MergeKind
+	set     []setter
+	values  []evalFn
+}
+
+func (c *compiler) merge(n *plan.Merge) (operator, error) {
+	m := &mergeOp{dml: dml{run: c.run, name: "MERGE"}}
+	var s scope
+	var err error
+	if m.src, s, err = c.input(n.Input); err != nil {
+		return nil, err
+	}
+	if m.writer, err = NewTableWriter(n.Table); err != nil {
+		return nil, err
+	}
+	m.writer.schema, m.writer.always = n.Schema, true
+	if err := c.derive(m.writer, n.Derived); err != nil {
+		return nil, err
+	}
+	if m.old, err = s.positions(n.Old); err != nil {
+		return nil, err
+	}
+	m.deletes = dml{run: c.run, writer: m.writer}
+	if err := c.watches(&m.dml, n.References, n.Updated); err != nil {
+		return nil, err
+	}
+	if err := c.watches(&m.deletes, nil, n.Deleted); err != nil {
+		return nil, err
+	}
+	for i := range n.Actions {
+		a, err := c.mergeAction(&n.Actions[i], s)
+		if err != nil {
+			return nil, err
+		}
+		m.actions = append(m.actions, a)
+	}
+	m.checks, err = c.checks(n.Checks, n.New)
+	m.oldRow, m.row = make(Row, len(n.Table.Columns)), make(Row, len(n.Table.Columns))
+	return m, err
+}
+
+func (c *compiler) mergeAction(a *plan.MergeAction, s scope) (mergeAction, error) {
+	out := mergeAction{matched: a.Matched, kind: a.Kind}
+	var err error
+	if out.cond, err = c.pred(a.Cond, s); err != nil {
+		return out, err
+	}
+	if out.set, err = c.setters(a.Set, s); err != nil {
+		return out, err
+	}
+	out.values, err = c.exprs(a.Values, s)
+	return out, err
+}
+
+func (m *mergeOp) open() error {
+	m.deletes.forget()
+	return m.dml.open()
+}
+
+func (m *mergeOp) next(b *Batch) error { return m.loop(b, m.step) }
+
+func (m *mergeOp) step(in Row, b *Batch) error {
+	copySlots(m.oldRow, in, m.old)
+	matched := !m.oldRow[m.writer.indexes[0].Key[0].Ord].IsNull()
+	for i := range m.actions {
+		a := &m.actions[i]
+		if a.matched != matched {
+			continue
+		}
+		if a.cond != nil {
+			if ok, err := a.cond(in); err != nil {
+				return err
+			} else if !ok {
+				continue
+			}
+		}
+		if a.kind == plan.MergeNothing {
+			return nil
+		}
+		if err := m.do(a, in); err != nil {
+			return err
+		}
+		return m.emit(nil, b)
+	}
+	return nil
+}
+
+func (m *mergeOp) do(a *mergeAction, in Row) error {
+	switch a.kind {
+	case plan.MergeInsert:
+		return m.insert(a, in)
+	case plan.MergeUpdate:
+		return m.update(a, in)
+	}
+	if err := m.lock(); err != nil {
+		return err
+	}
+	if err := m.writer.computeOld(m.oldRow); err != nil {
+		return err
+	}
+	if err := m.writer.Delete(m.run.ctx, m.run.txn, m.oldRow); err != nil {
+		return err
+	}
+	return m.deletes.gone(m.oldRow, nil)
+}
+
+// lock locks the row that is changed. One that this statement has changed already is
+// an error, one that changed since it was read starts the statement over.
+func (m *mergeOp) lock() error {
+	key, err := m.writer.PrimaryKey(m.oldRow)
+	if err != nil {
+		return err
+	}
+	res, err := m.run.txn.Lock(m.run.ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
+	switch {
+	case err != nil:
+		return err
+	case res.Self:
+		return pgerr.New(pgerr.CardinalityViolation, "MERGE command cannot affect row a second time").
+			WithHint("Ensure that not more than one source row matches any one target row.")
+	case !res.Found:
+		return errRowChanged(key)
+	case !res.Changed:
+		return nil
+	}
+	now := bytes.Clone(res.Value)
+	was, err := m.writer.PrimaryValue(m.oldRow)
+	if err == nil && !bytes.Equal(now, was) {
+		err = errRowChanged(key)
+	}
+	return err
+}
+
+// verify completes the row to store and checks it.
+func (m *mergeOp) verify() error {
+	if err := m.writer.compute(m.row); err != nil {
+		return err
+	}
+	if err := m.writer.CheckNotNull(m.row); err != nil {
+		return err
+	}
+	return m.writer.runChecks(m.checks, m.row, m.row)
+}
+
+func (m *mergeOp) update(a *mergeAction, in Row) error {
+	if err := m.lock(); err != nil {
+		return err
+	}
+	copy(m.row, m.oldRow)
+	for i := range a.set {
+		v, err := a.set[i].value(in)
+		if err != nil {
+			return err
+		}
+		m.row[a.set[i].ord] = v
+	}
+	if err := m.writer.computeOld(m.oldRow); err != nil {
+		return err
+	}
+	if err := m.verify(); err != nil {
+		return err
+	}
+	if err := m.writer.Update(m.run.ctx, m.run.txn, m.oldRow, m.row); err != nil {
+		return err
+	}
+	return m.wrote(m.oldRow, m.row)
+}
+
+func (m *mergeOp) insert(a *mergeAction, in Row) error {
+	for i, f := range a.values {
+		var err error
+		if m.row[i], err = f(in); err != nil {
+			return err
+		}
+	}
+	if err := m.verify(); err != nil {
+		return err
+	}
+	if err := m.writer.Insert(m.run.ctx, m.run.txn, m.row); err != nil {
+		return err
+	}
+	return m.wrote(nil, m.row)
+}

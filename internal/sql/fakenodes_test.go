@@ -1,0 +1,48 @@
+package sql_test
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/store"
+)
+
+// fakeNodes is a cluster of one node that has others which never answer, if mute says so.
+type fakeNodes struct {
+	store *store.Store
+	db    *kv.DB
+	mute  []kvpb.NodeID
+}
+
+func (f *fakeNodes) Self() kvpb.NodeID                 { return 1 }
+func (f *fakeNodes) Others() []kvpb.NodeID             { return f.mute }
+func (f *fakeNodes) Alone() bool                       { return false }
+func (f *fakeNodes) WaitGraph() *concurrency.WaitGraph { return f.store.Waits() }
+func (f *fakeNodes) TxnOver(id kvpb.TxnID) bool        { return f.db.Over(id) }
+
+func (f *fakeNodes) Ask(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+	return nil, errors.New("no route")
+}
+
+func (f *fakeNodes) Locks(fn func(kvpb.RangeID, concurrency.Lock) bool) {
+	for _, r := range f.store.Replicas() {
+		r.EachLock(func(l concurrency.Lock) bool { return fn(r.RangeID(), l) })
+	}
+}
+
+// eventually waits until f holds.
+func eventually(f func() bool) bool {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for range 5000 {
+		if f() {
+			return true
+		}
+		<-tick.C
+	}
+	return false
+}

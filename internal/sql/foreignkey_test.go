@@ -1,0 +1,97 @@
+package sql_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// Rows never refer to nothing, whatever is inserted, deleted and changed at the same
+// time on both sides of a foreign key, with and without an index on it.
+func TestForeignKeysUnderConcurrency(t *testing.T) {
+	for _, level := range []string{"serializable", "repeatable read", "read committed"} {
+		t.Run(level, func(t *testing.T) { churn(t, level) })
+	}
+}
+
+const orphans = `SELECT (SELECT count(*) FROM c WHERE pid NOT IN (SELECT id FROM p)) +
+	(SELECT count(*) FROM d WHERE pid NOT IN (SELECT id FROM p)) +
+	(SELECT count(*) FROM u WHERE pu NOT IN (SELECT u FROM p))`
+
+func churn(t *testing.T, level string) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	setup := n.session(t)
+	defer setup.Close()
+	for _, q := range []string{
+		"CREATE TABLE p (id INT PRIMARY KEY, u INT UNIQUE, n INT)",
+		"CREATE TABLE c (id INT PRIMARY KEY, pid INT REFERENCES p, INDEX (pid))",
+		"CREATE TABLE d (id INT PRIMARY KEY, pid INT REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE)",
+		"CREATE TABLE u (id INT PRIMARY KEY, pu INT REFERENCES p (u) ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED, INDEX (pu))",
+	} {
+		mustExec(t, setup, q)
+	}
+	const workers, each, keys = 6, 60, 6
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			s := n.session(t)
+			defer s.Close()
+			if err := exec1(s, fmt.Sprintf("SET default_transaction_isolation = '%s'", level)); err != nil {
+				t.Error(err)
+			}
+			r := rand.New(rand.NewPCG(uint64(w), 7))
+			for i := range each {
+				step(t, s, r, w*each+i, keys)
+			}
+		})
+	}
+	wg.Wait()
+	if got := value(t, setup, orphans); got != "0" {
+		t.Errorf("%s rows refer to nothing", got)
+	}
+}
+
+// step runs one statement, or a few in a transaction; violations and serialization
+// failures are fine.
+func step(t *testing.T, s *sql.Session, r *rand.Rand, id, keys int) {
+	k := r.IntN(keys)
+	stmts := []string{
+		fmt.Sprintf("INSERT INTO p VALUES (%d, %d, 0) ON CONFLICT DO NOTHING", k, k+100),
+		fmt.Sprintf("DELETE FROM p WHERE id = %d", k),
+		fmt.Sprintf("INSERT INTO c VALUES (%d, %d)", id, k),
+		fmt.Sprintf("INSERT INTO d VALUES (%d, %d)", id, k),
+		fmt.Sprintf("INSERT INTO u VALUES (%d, %d)", id, k+100),
+		fmt.Sprintf("DELETE FROM c WHERE pid = %d", k),
+		fmt.Sprintf("UPDATE p SET id = %d WHERE id = %d", r.IntN(keys), k),
+		fmt.Sprintf("UPDATE p SET n = n + 1 WHERE id = %d", k),
+		fmt.Sprintf("UPDATE c SET pid = %d WHERE pid = %d", r.IntN(keys), k),
+	}
+	if r.IntN(3) == 0 {
+		if err := exec1(s, "BEGIN"); err != nil {
+			t.Error(err)
+		}
+		for range 2 {
+			allowed(t, exec1(s, stmts[r.IntN(len(stmts))]))
+		}
+		allowed(t, exec1(s, "COMMIT"))
+		return
+	}
+	allowed(t, exec1(s, stmts[r.IntN(len(stmts))]))
+}
+
+func allowed(t *testing.T, err error) {
+	if err == nil {
+		return
+	}
+	switch pgerr.CodeOf(err) {
+	case pgerr.ForeignKeyViolation, pgerr.UniqueViolation, "40001", "40P01", "25P02":
+	default:
+		t.Errorf("%v (%s)", err, pgerr.CodeOf(err))
+	}
+}

@@ -1,0 +1,46 @@
+package jsonpath
+
+import "testing"
+
+func same(s string) (string, error) { return s, nil }
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		`$`, `strict $.a[*] ? (@.b > 1 && !(exists (@.c)))`, `$.**{2 to last}.size()`, `lax $[0, last - 1 to 3]."x y"`,
+		`($.a + 1) * -2 == $"v"`, `$ ? (@ like_regex "^a\u00e4" flag "iq")`, `($ starts with "a") is unknown`, `1.5e3 .type()`, `$.datetime("HH24")`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := Parse(s, same)
+		if err != nil {
+			return
+		}
+		text := p.String()
+		q, err := Parse(text, same)
+		if err != nil || q.String() != text {
+			t.Fatalf("%q prints as %q, which gives %v, %v", s, text, q, err)
+		}
+	})
+}
+
+func TestPrint(t *testing.T) {
+	for in, want := range map[string]string{
+		`$`:                           `$`,
+		`lax $.a.b [ * ]`:             `$."a"."b"[*]`,
+		`strict $ ? (@.x>1||@.y<2)`:   `strict $?(@."x" > 1 || @."y" < 2)`,
+		`$.a + 1`:                     `($."a" + 1)`,
+		`-$.a * (2 + 3)`:              `(-$."a" * (2 + 3))`,
+		`$.**{2}.size()`:              `$.**{2}.size()`,
+		`$[0, 2 to last]`:             `$[0,2 to last]`,
+		`exists($.a) && ($.b == 1)`:   `(exists ($."a") && $."b" == 1)`,
+		`$.a like_regex "x" flag "q"`: `($."a" like_regex "x" flag "q")`,
+	} {
+		p, err := Parse(in, same)
+		if err != nil {
+			t.Errorf("%s: %v", in, err)
+		} else if got := p.String(); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package pgcatalog
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// firstCastOid is where the oids of casts begin: in PostgreSQL they are given
+// when a cluster is made, and differ between versions.
+const firstCastOid = 10_200
+
+// pgCast lists the casts between types.
+func pgCast(_ *snapshot, w *writer) error {
+	oid := uint32(firstCastOid)
+	types.EachCast(func(from, to *types.T, c types.Cast) {
+		w.oid("oid", oid)
+		w.oid("castsource", from.Oid)
+		w.oid("casttarget", to.Oid)
+		w.oid("castfunc", 0) // the functions of casts have no names of their own
+		w.str("castcontext", string(rune(c.Context)))
+		w.str("castmethod", string(rune(c.Method)))
+		w.done()
+		oid++
+	})
+	return nil
+}
+
+// pgAggregate lists what aggregates have beyond their rows of pg_proc. Their
+// transition functions can't be called and have no oids.
+func pgAggregate(_ *snapshot, w *writer) error {
+	for _, a := range builtin.AllAggregates() {
+		if !w.wants("aggfnoid", a.Oid) {
+			continue
+		}
+		w.oid("aggfnoid", a.Oid)
+		w.str("aggkind", "n")
+		for _, c := range [...]string{
+			"aggtransfn", "aggfinalfn", "aggcombinefn", "aggserialfn", "aggdeserialfn", "aggmtransfn", "aggminvtransfn",
+			"aggmfinalfn", "aggsortop", "aggtranstype", "aggmtranstype",
+		} {
+			w.oid(c, 0)
+		}
+		w.flag("aggfinalextra", false)
+		w.flag("aggmfinalextra", false)
+		w.str("aggfinalmodify", "r")
+		w.str("aggmfinalmodify", "r")
+		for _, c := range [...]string{"aggnumdirectargs", "aggtransspace", "aggmtransspace"} {
+			w.num(c, 0)
+		}
+		w.done()
+	}
+	return nil
+}
+
+// btreeStrategies are the comparison operators by strategy number, from 1.
+const btreeStrategies = "< <= = >= >"
+
+// firstAmopOid is where the oids of the entries of operator families begin.
+const firstAmopOid = 10_700
+
+// pgAmop lists the operators of the families by which btrees order types.
+func pgAmop(_ *snapshot, w *writer) error {
+	oid := uint32(firstAmopOid)
+	for n, name := range strings.Fields(btreeStrategies) {
+		for _, o := range builtin.All() {
+			if !o.Operator || o.Name != name || len(o.Args) != 2 {
+				continue
+			}
+			left, right := supportOf(o.Args[0]), supportOf(o.Args[1])
+			if left.opfamily == 0 || left.opfamily != right.opfamily {
+				continue
+			}
+			w.oid("oid", oid)
+			w.oid("amopfamily", left.opfamily)
+			w.oid("amoplefttype", o.Args[0].Oid)
+			w.oid("amoprighttype", o.Args[1].Oid)
+			w.num("amopstrategy", int64(n+1))
+			w.str("amoppurpose", "s")
+			w.oid("amopopr", o.Oid)
+			w.oid("amopmethod", oidBtree)
+			w.oid("amopsortfamily", 0)
+			w.done()
+			oid++
+		}
+	}
+	return nil
+}

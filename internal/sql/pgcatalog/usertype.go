@@ -1,0 +1,71 @@
+package pgcatalog
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// composites are the composite types as relations, as pg_class and pg_attribute
+// have them.
+func (s *snapshot) composites() []*catalog.Table {
+	var out []*catalog.Table
+	for _, d := range s.types {
+		if d.UserType.Def.Kind != types.DefComposite {
+			continue
+		}
+		t := &catalog.Table{ID: d.ID, Oid: d.Oid, Database: d.Database, Schema: d.Schema, Name: d.Name, Kind: catalog.KindType}
+		for i, f := range d.UserType.Def.Fields {
+			t.Columns = append(t.Columns, catalog.Column{ID: catalog.ColumnID(i + 1), Attnum: int16(i + 1), Name: f.Name, Type: f.Type})
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// domainConstraints lists the constraints of domains.
+func (s *snapshot) domainConstraints(w *writer) {
+	for _, d := range s.types {
+		if !w.wants("contypid", d.Oid) {
+			continue
+		}
+		for _, k := range d.UserType.Def.Checks {
+			if !w.wants("oid", k.Oid) || !w.wants("conrelid", 0) {
+				continue
+			}
+			s.constraintCommon(w, d, k.Oid, k.Name, "c")
+			w.oid("conrelid", 0)
+			w.oid("contypid", d.Oid)
+			w.flag("connoinherit", false)
+			w.str("conbin", domainExpr(s, k.Expr))
+			w.done()
+		}
+	}
+}
+
+// domainExpr prints the expression of a domain's constraint.
+func domainExpr(s *snapshot, expr string) string {
+	x := s.exprText(expr)
+	for _, cut := range []string{" ", "(", ")", ","} {
+		x = strings.ReplaceAll(x, "value"+cut, "VALUE"+cut)
+	}
+	return x
+}
+
+// domainConstraintText is what pg_get_constraintdef prints for one of a domain.
+func (s *snapshot) domainConstraintText(oid uint32, pretty bool) (string, bool) {
+	for _, d := range s.types {
+		for _, k := range d.UserType.Def.Checks {
+			if k.Oid != oid {
+				continue
+			}
+			x := domainExpr(s, k.Expr)
+			if pretty {
+				return "CHECK (" + x + ")", true
+			}
+			return "CHECK ((" + x + "))", true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,63 @@
+package plan
+
+import "github.com/lichendb/lichen/internal/sql/catalog"
+
+// MergeKind is what an action of MERGE does.
+type MergeKind uint8
+
+// The kinds.
+const (
+	MergeNothing MergeKind = iota
+	MergeUpdate
+	MergeDelete
+	MergeInsert
+)
+
+// MergeAction is a WHEN clause: the first one whose condition holds is done.
+type MergeAction struct {
+	Matched bool
+	Cond    Expr // over Input's columns; nil: always
+	Kind    MergeKind
+	Set     []SetCol // MergeUpdate, over Input's columns
+	Values  []Expr   // MergeInsert: a complete row, over Input's columns
+}
+
+// Merge inserts, changes and deletes rows of a table. Input produces the source's
+// rows with the rows of the table that they match; a source row without a match has
+// NULLs in Old.
+type Merge struct {
+	Base
+	Table *catalog.Table
+	Alias string
+	Input Node
+	Old   []ColID // columns of Input that hold the table's row
+	// Actions in the order of the clauses.
+	Actions []MergeAction
+	// New are the identifiers of the row to store, for Checks.
+	New    []ColID
+	Checks []CheckExpr
+	// References are the foreign keys of the table; Updated and Deleted those that
+	// refer to it, as updates and deletions concern them.
+	References []*Reference
+	Updated    []*Referrer
+	Deleted    []*Referrer
+	Derived    *Derived
+	Schema     string
+}
+
+// Children implements Node.
+func (n *Merge) Children() []Node { return []Node{n.Input} }
+
+func visitMerge(n *Merge, one func(*Expr)) {
+	for i := range n.Actions {
+		a := &n.Actions[i]
+		one(&a.Cond)
+		for j := range a.Set {
+			one(&a.Set[j].Value)
+		}
+		visitList(a.Values, one)
+	}
+	for i := range n.Checks {
+		one(&n.Checks[i].Cond)
+	}
+}

@@ -1,0 +1,129 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// derives reports whether rows of t have anything computed from them.
+func derives(t *catalog.Table) bool {
+	for i := range t.Columns {
+		if t.Columns[i].Generated != "" {
+			return true
+		}
+	}
+	for i := range t.Indexes {
+		if !t.Indexes[i].Total() {
+			return true
+		}
+	}
+	return false
+}
+
+// derived plans what is computed from the rows of t.
+func (b *builder) derived(t *catalog.Table) (*plan.Derived, error) {
+	if !derives(t) {
+		return nil, nil
+	}
+	d := &plan.Derived{Cols: b.freshRow(t)}
+	var err error
+	if d.Columns, err = b.computedColumns(t, d.Cols, false); err != nil {
+		return nil, err
+	}
+	d.Predicates, err = b.predicates(t, d.Cols)
+	return d, err
+}
+
+// computedColumns plans the generated columns of t over a row, or only those that
+// stand for expressions of indexes.
+func (b *builder) computedColumns(t *catalog.Table, row []plan.ColID, virtual bool) ([]plan.SetCol, error) {
+	var out []plan.SetCol
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Generated == "" || virtual && !c.Virtual {
+			continue
+		}
+		e, err := parser.ParseExpr(c.Generated)
+		if err != nil {
+			return nil, withoutPosition(err)
+		}
+		s := &scope{clause: clauseGenerated, items: []*item{rowItem(t, t.Name, row)}}
+		x, err := b.expr(e, s)
+		if err == nil {
+			x, err = b.assign(x, c.Name, c.Type, 0)
+		}
+		if err != nil {
+			return nil, withoutPosition(err)
+		}
+		out = append(out, plan.SetCol{Ord: i, Value: x})
+	}
+	return out, nil
+}
+
+// predicates plans the predicates of the partial indexes of t over a row.
+func (b *builder) predicates(t *catalog.Table, row []plan.ColID) ([]plan.IndexPredicate, error) {
+	var out []plan.IndexPredicate
+	for i := range t.Indexes {
+		ix := &t.Indexes[i]
+		if ix.Total() {
+			continue
+		}
+		e, err := parser.ParseExpr(ix.Where)
+		if err != nil {
+			return nil, withoutPosition(err)
+		}
+		s := &scope{clause: clauseIndexWhere, items: []*item{rowItem(t, t.Name, row)}}
+		x, err := b.boolExpr(e, "WHERE", s)
+		if err != nil {
+			return nil, withoutPosition(err)
+		}
+		out = append(out, plan.IndexPredicate{Index: ix.ID, Cond: x})
+	}
+	return out, nil
+}
+
+// noteDerived tells a scan what its indexes compute, so that conditions are
+// recognised.
+func (b *builder) noteDerived(n *plan.Scan) error {
+	if !derives(n.Table) {
+		return nil
+	}
+	ids := plan.IDs(n.Cols)
+	var err error
+	if n.Computed, err = b.computedColumns(n.Table, ids, true); err != nil {
+		return err
+	}
+	n.Predicates, err = b.predicates(n.Table, ids)
+	return err
+}
+
+// generatedBy returns the assignments that an assignment entails: to the generated
+// columns that read what it changes. They are for what has to know which columns
+// change; the executor computes them itself.
+func generatedBy(t *catalog.Table, set []plan.SetCol) []plan.SetCol {
+	out := set
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Generated == "" {
+			continue
+		}
+		for _, sc := range set {
+			if containsID(c.BaseColumns, t.Columns[sc.Ord].ID) {
+				out = append(out[:len(out):len(out)], plan.SetCol{Ord: i})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// checkGeneratedValue refuses values for generated columns.
+func checkGeneratedValue(c *catalog.Column) error {
+	if c.Generated == "" {
+		return nil
+	}
+	return pgerr.New(codeGeneratedAlways, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
+		WithDetail("Column \"%s\" is a generated column.", c.Name)
+}

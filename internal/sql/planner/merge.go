@@ -1,0 +1,160 @@
+package planner
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// merge plans MERGE: the source joined with the table, and what to do with each row.
+func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
+	t, err := b.writable(st.Table.Name, "merge into")
+	if err != nil {
+		return nil, err
+	}
+	scan := b.scan(t, aliasOf(st.Table))
+	if err := b.noteDerived(scan.(*plan.Scan)); err != nil {
+		return nil, err
+	}
+	target := tableItem(t, aliasOf(st.Table), "", scan.Props().Cols, scan)
+	both := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}
+	src, err := b.tableExpr(st.Using, both)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkAliases(src.items, []*item{target}); err != nil {
+		return nil, pgerr.New(pgerr.DuplicateAlias, "name \"%s\" specified more than once", aliasOf(st.Table)).
+			WithDetail("The name is used both as MERGE target table and data source.")
+	}
+	both.items = append([]*item{target}, src.items...)
+	on, err := b.boolExpr(st.On, "JOIN/ON", both.in(clauseJoin))
+	if err != nil {
+		return nil, err
+	}
+	kind := plan.InnerJoin
+	for i := range st.When {
+		if !st.When[i].Matched {
+			kind = plan.LeftJoin
+		}
+	}
+	join := &plan.Join{Kind: kind, Left: src.node, Right: scan, On: on}
+	join.Cols = append(append(join.Cols, src.node.Props().Cols...), scan.Props().Cols...)
+	n := &plan.Merge{Table: t, Alias: aliasOf(st.Table), Input: join, Old: plan.IDs(scan.Props().Cols), New: b.freshRow(t)}
+	source := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, items: src.items, beside: []*item{target}}
+	if err := b.mergeActions(st, n, both, source); err != nil {
+		return nil, err
+	}
+	return n, b.finishMerge(n)
+}
+
+// mergeActions plans the WHEN clauses.
+func (b *builder) mergeActions(st *ast.Merge, n *plan.Merge, both, source *scope) error {
+	always := map[bool]bool{}
+	for i := range st.When {
+		w := &st.When[i]
+		if always[w.Matched] {
+			return pgerr.New(pgerr.SyntaxError, "unreachable WHEN clause specified after unconditional WHEN clause")
+		}
+		always[w.Matched] = w.Cond == nil
+		s := source
+		if w.Matched {
+			s = both
+		}
+		a := plan.MergeAction{Matched: w.Matched, Kind: plan.MergeKind(w.Action)}
+		var err error
+		if w.Cond != nil {
+			if a.Cond, err = b.boolExpr(w.Cond, "WHEN", s.in(clauseWhere)); err != nil {
+				return err
+			}
+		}
+		switch w.Action {
+		case ast.MergeUpdate:
+			a.Set, err = b.setClauses(w.Set, n.Table, s.in(clauseUpdateSet))
+		case ast.MergeInsert:
+			a.Values, err = b.mergeValues(w, n.Table, s.in(clauseValues))
+		}
+		if err != nil {
+			return err
+		}
+		n.Actions = append(n.Actions, a)
+	}
+	return nil
+}
+
+// mergeValues plans the row of an INSERT action.
+func (b *builder) mergeValues(w *ast.MergeWhen, t *catalog.Table, s *scope) ([]plan.Expr, error) {
+	ins := &ast.Insert{Loc: w.Loc, Table: &ast.TableRef{}, Cols: w.Cols, Overriding: w.Overriding}
+	targets, err := insertTargets(ins, t)
+	if err != nil {
+		return nil, err
+	}
+	if w.Values == nil {
+		targets = nil
+	} else if len(w.Values) > len(targets) {
+		return nil, checkCount(ins, len(targets), len(w.Values), w.Values[len(targets)].Position())
+	} else if err := checkCount(ins, len(targets), len(w.Values), w.Pos); err != nil {
+		return nil, err
+	}
+	row := make([]plan.Expr, len(t.Columns))
+	for i, x := range w.Values {
+		if _, ok := x.(*ast.DefaultExpr); ok {
+			continue
+		}
+		if row[targets[i]], err = b.insertValue(ins, t, targets[i], x, s); err != nil {
+			return nil, err
+		}
+	}
+	for ord := range row {
+		if row[ord] == nil {
+			if row[ord], err = b.defaultExpr(&t.Columns[ord]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return row, nil
+}
+
+// finishMerge adds what the table demands of its rows.
+func (b *builder) finishMerge(n *plan.Merge) error {
+	var err error
+	if n.Checks, err = b.checks(n.Table, n.New); err != nil {
+		return err
+	}
+	if n.References, err = b.references(n.Table, nil); err != nil {
+		return err
+	}
+	for i := range n.Actions {
+		switch a := &n.Actions[i]; a.Kind {
+		case plan.MergeUpdate:
+			more, err := b.referrers(n.Table, generatedBy(n.Table, a.Set))
+			if err != nil {
+				return err
+			}
+			n.Updated = addReferrers(n.Updated, more)
+		case plan.MergeDelete:
+			if n.Deleted, err = b.referrers(n.Table, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if n.Derived, err = b.derived(n.Table); err != nil {
+		return err
+	}
+	n.Schema, err = b.schemaName(n.Table)
+	return err
+}
+
+// addReferrers adds those that are not there yet.
+func addReferrers(list, more []*plan.Referrer) []*plan.Referrer {
+next:
+	for _, r := range more {
+		for _, have := range list {
+			if have.Key.Oid == r.Key.Oid {
+				continue next
+			}
+		}
+		list = append(list, r)
+	}
+	return list
+}

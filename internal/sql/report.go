@@ -1,0 +1,224 @@
+package sql
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/pgcatalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+const (
+	// answerPatience bounds one question about sessions and locks to another node.
+	answerPatience = 2 * time.Second
+	// maxReported bounds the locks and the waits that a node tells of.
+	maxReported = 10_000
+)
+
+// Nodes is how a server reaches those of other nodes. It is safe for concurrent use.
+type Nodes interface {
+	Self() kvpb.NodeID
+	// Others returns the other nodes of the cluster, those that don't answer too.
+	Others() []kvpb.NodeID
+	// Ask has the server of another node answer a question (Server.Answer).
+	Ask(ctx context.Context, node kvpb.NodeID, question []byte) ([]byte, error)
+	// Locks calls fn for the locks in the lock tables of the replicas that lead here,
+	// until it returns false.
+	Locks(fn func(kvpb.RangeID, concurrency.Lock) bool)
+	// WaitGraph has the waits that are on this node.
+	WaitGraph() *concurrency.WaitGraph
+	// Alone reports whether this is the only node, for good.
+	Alone() bool
+	// TxnOver finds out whether a transaction has ended, or its gateway has; false if
+	// that can't be told now.
+	TxnOver(id kvpb.TxnID) bool
+}
+
+// question is what a node asks another.
+type question struct {
+	Report *pgcatalog.ReportRequest `json:",omitempty"`
+	Cancel *cancelRequest           `json:",omitempty"`
+}
+
+// answer is what it gets: of Cancel, whether there was something to cancel.
+type answer struct {
+	Report *pgcatalog.Report `json:",omitempty"`
+	Found  bool              `json:",omitempty"`
+}
+
+// Answer answers the question of another node.
+func (s *Server) Answer(req []byte) ([]byte, error) {
+	var q question
+	if err := json.Unmarshal(req, &q); err != nil {
+		return nil, err
+	}
+	var a answer
+	if q.Report != nil {
+		a.Report = s.ownReport(*q.Report)
+	}
+	if q.Cancel != nil {
+		a.Found = s.cancelHere(q.Cancel)
+	}
+	return json.Marshal(a)
+}
+
+func (s *Server) ask(ctx context.Context, n kvpb.NodeID, q *question) (a answer, err error) {
+	req, err := json.Marshal(q)
+	if err != nil {
+		return a, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	p, err := s.cfg.Nodes.Ask(ctx, n, req)
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(p, &a)
+}
+
+// nodeID is this node's id, 1 of a server that knows no others.
+func (s *Server) nodeID() kvpb.NodeID {
+	if s.cfg.Nodes == nil {
+		return 1
+	}
+	return s.cfg.Nodes.Self()
+}
+
+// ownReport tells what goes on at this node.
+func (s *Server) ownReport(req pgcatalog.ReportRequest) *pgcatalog.Report {
+	r := &pgcatalog.Report{}
+	if req.Sessions {
+		for _, ses := range s.Sessions() {
+			r.Sessions = append(r.Sessions, ses.Activity())
+		}
+		slices.SortFunc(r.Sessions, func(a, b pgcatalog.Activity) int { return int(a.PID) - int(b.PID) })
+	}
+	nodes := s.cfg.Nodes
+	if nodes == nil {
+		return r
+	}
+	self, own := nodes.Self(), map[kvpb.TxnID]kvpb.TxnID{}
+	for _, ses := range s.Sessions() {
+		if a := ses.Activity(); !a.Advisory.IsZero() {
+			own[a.Txn], own[a.Advisory] = a.Advisory, a.Txn
+		}
+	}
+	waits := nodes.WaitGraph().List(maxReported)
+	r.Cut = len(waits) == maxReported
+	for _, w := range waits {
+		x := pgcatalog.Wait{Node: self, Txn: kvpb.TxnID(w.Txn), Since: w.Since}
+		for _, b := range w.Blockers {
+			if id := kvpb.TxnID(b); !slices.Contains(x.Blockers, id) {
+				x.Blockers = append(x.Blockers, id)
+			}
+		}
+		if !withinSession(&x, own) {
+			r.Waits = append(r.Waits, x)
+		}
+	}
+	if req.Locks {
+		nodes.Locks(func(id kvpb.RangeID, l concurrency.Lock) bool {
+			if len(r.Locks) >= maxReported {
+				r.Cut = true
+				return false
+			}
+			r.Locks = append(r.Locks, pgcatalog.Lock{
+				Node: self, Range: id, Key: slices.Clone(l.Key), Txn: kvpb.TxnID(l.Txn), Strength: kvpb.Strength(l.Strength), Waiting: l.Waiting,
+			})
+			return true
+		})
+	}
+	return r
+}
+
+// withinSession reports whether a wait is between a session's transaction and the holder
+// of its advisory locks, which own pairs: deadlocks are found by such, but nobody waits.
+func withinSession(w *pgcatalog.Wait, own map[kvpb.TxnID]kvpb.TxnID) bool {
+	if len(w.Blockers) > 1 {
+		return false
+	}
+	o, ok := own[w.Txn]
+	return ok && (len(w.Blockers) == 0 || w.Blockers[0] == o)
+}
+
+// report asks the nodes of the cluster. Who does not answer is named in a warning.
+func (s *Session) report(ctx context.Context, req pgcatalog.ReportRequest) (*pgcatalog.Report, error) {
+	r := s.srv.ownReport(req)
+	if req.Here || s.srv.cfg.Nodes == nil {
+		return r, ctx.Err()
+	}
+	others := s.srv.cfg.Nodes.Others()
+	answers, errs := make([]answer, len(others)), make([]error, len(others))
+	var wg sync.WaitGroup
+	for i, n := range others {
+		wg.Go(func() { answers[i], errs[i] = s.srv.ask(ctx, n, &question{Report: &req}) })
+	}
+	wg.Wait()
+	for i, n := range others {
+		if errs[i] != nil || answers[i].Report == nil {
+			s.warnSoon(pgerr.New(pgerr.Warning, "node %d did not answer: what goes on there is missing", n))
+			continue
+		}
+		o := answers[i].Report
+		r.Sessions = append(r.Sessions, o.Sessions...)
+		r.Locks = append(r.Locks, o.Locks...)
+		r.Waits = append(r.Waits, o.Waits...)
+		r.Cut = r.Cut || o.Cut
+	}
+	return r, ctx.Err()
+}
+
+// warnSoon keeps a warning for the end of the statement.
+func (s *Session) warnSoon(e *pgerr.Error) {
+	for _, w := range s.warnings {
+		if w.Message == e.Message {
+			return
+		}
+	}
+	s.warnings = append(s.warnings, e)
+}
+
+// pidBits are the bits of a process id that count the sessions of one node; those
+// above say which node it is, so that any node finds the session.
+const (
+	pidBits    = 18
+	maxPidNode = 1 << (31 - pidBits)
+)
+
+// pidNode returns the node of a process id, given how many bits it has for one.
+func pidNode(pid int32) kvpb.NodeID { return kvpb.NodeID(pid>>pidBits) + 1 }
+
+func (s *Server) pidBase() int32 {
+	return int32((s.nodeID()-1)%maxPidNode) << pidBits
+}
+
+// sessionID names a session in the cluster and for ever: node, process id and when it
+// began.
+func (s *Session) sessionID() string {
+	return fmt.Sprintf("%d.%d.%x", s.srv.nodeID(), s.pid, s.started.UnixNano())
+}
+
+// Activity tells what the session does; any goroutine may ask.
+func (s *Session) Activity() pgcatalog.Activity {
+	a := pgcatalog.Activity{Node: s.srv.nodeID(), PID: s.pid, Session: s.sessionID(), User: s.user, Remote: s.remote, Started: s.started}
+	if start := s.txnStart.Load(); start != 0 {
+		a.XactStart = time.Unix(0, start)
+		a.Txn = kvpb.TxnID(s.coll.TxnID())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.Database, a.Application = s.db.Name, s.mu.application
+	a.State, a.Query = s.stateLocked(), s.mu.query
+	a.QueryStart, a.Since = s.mu.began, s.mu.since
+	a.Advisory = s.mu.advisory
+	if s.mu.running {
+		a.QueryID = fmt.Sprintf("%s.%d", a.Session, s.mu.statement)
+	}
+	return a
+}

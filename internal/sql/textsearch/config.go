@@ -1,0 +1,218 @@
+package textsearch
+
+import "strings"
+
+// Config is a text search configuration: how text becomes lexemes.
+type Config uint8
+
+// The configurations.
+const (
+	Simple Config = iota
+	English
+)
+
+// lexemes returns what a token contributes: its words, all at one position. A
+// stop word yields none but takes a position; skipped tokens take none.
+func (c Config) lexemes(t token) (words []string, counts bool) {
+	switch t.kind {
+	case tokenBlank, tokenTag, tokenEntity, tokenProtocol:
+		return nil, false
+	}
+	lower := strings.ToLower(t.text)
+	if len(lower) > MaxWordLen {
+		return nil, false
+	}
+	if c == Simple || !t.kind.isWord() {
+		return []string{lower}, true
+	}
+	if isStopWord(lower) {
+		return nil, true
+	}
+	return []string{StemEnglish(lower)}, true
+}
+
+// ToVector is to_tsvector: the lexemes of a text, counted from position start+1.
+// It returns the last position too.
+func (c Config) ToVector(text string, start int) (Vector, int) {
+	var v Vector
+	pos := start
+	eachToken(text, func(t token) {
+		words, counts := c.lexemes(t)
+		if !counts {
+			return
+		}
+		pos++
+		for _, w := range words {
+			v = append(v, Lexeme{w, []Position{{Pos: uint16(min(pos, MaxPosition))}}})
+		}
+	})
+	return Normal(v), pos
+}
+
+// words returns the lexemes of a query's operand, with positions.
+func (c Config) words(text string) []placed {
+	var out []placed
+	pos := 0
+	eachToken(text, func(t token) {
+		words, counts := c.lexemes(t)
+		if !counts {
+			return
+		}
+		pos++
+		for _, w := range words {
+			out = append(out, placed{w, pos})
+		}
+		if len(words) == 0 {
+			out = append(out, placed{"", pos})
+		}
+	})
+	return out
+}
+
+// placed is a lexeme at a position; "" is a stop word.
+type placed struct {
+	word string
+	pos  int
+}
+
+// operand makes a query of the text of an operand: its words joined by op. Of too
+// many words, it takes so many that the query is higher than MaxQueryHeight, which
+// the caller refuses.
+func (c Config) operand(text string, op Op, weights uint8, prefix bool) *Query {
+	var q *Query
+	last := 0
+	for i, w := range c.words(text) {
+		if i > MaxQueryHeight {
+			break
+		}
+		o := &Query{Word: w.word, Weights: weights, Prefix: prefix, stop: w.word == ""}
+		if q == nil {
+			q = o
+		} else {
+			q = &Query{Op: op, Left: q, Right: o, Distance: uint16(min(w.pos-last, MaxPhraseDistance))}
+		}
+		last = w.pos
+	}
+	return q
+}
+
+// ToQuery is to_tsquery: a query in the form of ParseQuery whose words are
+// normalised.
+func (c Config) ToQuery(s string) (*Query, error) {
+	return parseQuery(s, func(word string, weights uint8, prefix bool) *Query {
+		return c.operand(word, OpPhrase, weights, prefix)
+	})
+}
+
+// PlainToQuery is plainto_tsquery: all words of a text.
+func (c Config) PlainToQuery(s string) *Query { return c.cleanOperand(s, OpAnd) }
+
+// PhraseToQuery is phraseto_tsquery: the words of a text in their order.
+func (c Config) PhraseToQuery(s string) *Query { return c.cleanOperand(s, OpPhrase) }
+
+func (c Config) cleanOperand(s string, op Op) *Query {
+	if q := c.operand(s, op, 0, false); q != nil {
+		return clean(q)
+	}
+	return nil
+}
+
+// WebToQuery is websearch_to_tsquery: words, "phrases", or, -not. It takes any
+// text.
+func (c Config) WebToQuery(s string) *Query {
+	var all, group *Query
+	or := false
+	add := func(q *Query) {
+		switch {
+		case group == nil:
+			group = q
+		case or:
+			group = &Query{Op: OpOr, Left: group, Right: q}
+		default:
+			group = &Query{Op: OpAnd, Left: group, Right: q}
+		}
+		or = false
+	}
+	parts := webParts(s)
+	// OR binds less than AND: collect conjunctions, join them at the end.
+	var alternatives []*Query
+	for i, p := range parts {
+		if i > MaxQueryHeight {
+			break
+		}
+		if p.or && i > 0 && i+1 < len(parts) && !parts[i-1].or && !parts[i+1].or {
+			if group != nil {
+				alternatives = append(alternatives, group)
+				group = nil
+			}
+			continue
+		}
+		op := OpPhrase
+		q := c.operand(p.text, op, 0, false)
+		if q == nil {
+			q = &Query{stop: true}
+		}
+		if p.not {
+			q = &Query{Op: OpNot, Left: q}
+		}
+		add(q)
+	}
+	if group != nil {
+		alternatives = append(alternatives, group)
+	}
+	for _, a := range alternatives {
+		if all == nil {
+			all = a
+		} else {
+			all = &Query{Op: OpOr, Left: all, Right: a}
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return clean(all)
+}
+
+// webPart is a word or a phrase of a web search.
+type webPart struct {
+	text    string
+	not, or bool
+}
+
+func webParts(s string) []webPart {
+	var out []webPart
+	for {
+		s = strings.TrimLeft(s, " \t\n\v\f\r&|!()<>:*'")
+		var p webPart
+		for strings.HasPrefix(s, "-") {
+			p.not = true
+			s = strings.TrimLeft(s[1:], " \t\n\v\f\r")
+		}
+		if s == "" {
+			return out
+		}
+		if s[0] == '"' {
+			end := strings.IndexByte(s[1:], '"')
+			if end < 0 { // unbalanced: the phrase goes on to the end
+				p.text, s = s[1:], ""
+			} else {
+				p.text, s = s[1:1+end], s[end+2:]
+			}
+			if strings.TrimSpace(p.text) == "" {
+				continue
+			}
+		} else {
+			end := strings.IndexAny(s, " \t\n\v\f\r\"()|&!:'")
+			if end < 0 {
+				end = len(s)
+			}
+			if end == 0 {
+				end = 1
+			}
+			p.text = s[:end]
+			s = s[end:]
+			p.or = !p.not && strings.EqualFold(p.text, "or")
+		}
+		out = append(out, p)
+	}
+}

@@ -1,0 +1,79 @@
+package textsearch
+
+import "testing"
+
+func FuzzVector(f *testing.F) {
+	for _, s := range []string{"a b:1,2A", "'x y':3*", `a\:b:16384`, "", "'it''s'"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		v, err := ParseVector(s)
+		if err != nil {
+			return
+		}
+		back, err := ParseVector(v.String())
+		if err != nil || back.String() != v.String() {
+			t.Fatalf("%q prints as %q, read back as %v, %v", s, v, back, err)
+		}
+	})
+}
+
+func FuzzQuery(f *testing.F) {
+	for _, s := range []string{"a & !b | (c <-> d:*AB)", "'x y' <3> z", "!!a", "", "a <-> (b <-> c)"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		q, err := ParseQuery(s)
+		if err != nil {
+			return
+		}
+		back, err := ParseQuery(q.String())
+		if err != nil || back.String() != q.String() {
+			t.Fatalf("%q prints as %q, read back as %v, %v", s, q, back, err)
+		}
+		Match(Vector{{Word: "a", Positions: []Position{{Pos: 1}}}}, q)
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	v, _ := ParseVector("a:1 b:2A")
+	q, _ := ParseQuery("a & !b <2> c:*")
+	f.Add(string(v.AppendBinary(nil)))
+	f.Add(string(q.AppendBinary(nil)))
+	f.Fuzz(func(t *testing.T, s string) {
+		if v, err := DecodeVector(s); err == nil {
+			if back, err := DecodeVector(string(v.AppendBinary(nil))); err != nil || back.String() != v.String() {
+				t.Fatalf("%x: %v, read back as %v, %v", s, v, back, err)
+			}
+		}
+		if q, err := DecodeQuery(s); err == nil {
+			if back, err := DecodeQuery(string(q.AppendBinary(nil))); err != nil || !back.Equal(q) {
+				t.Fatalf("%x: %v, read back as %v, %v", s, q, back, err)
+			}
+		}
+	})
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("The quick-brown foxes <b>jumped</b> at http://a.com/x?y=1 on 1.5e3 user@host.org /usr/lib 8.3.1 &amp; ünï")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, c := range []Config{Simple, English} {
+			c.ToVector(s, 0)
+			q := c.WebToQuery(s)
+			c.Headline(s, q, DefaultHeadline)
+			c.PhraseToQuery(s)
+		}
+	})
+}
+
+func TestStem(t *testing.T) {
+	for in, want := range map[string]string{
+		"running": "run", "flies": "fli", "dies": "die", "generously": "generous", "happiness": "happi", "hoping": "hope",
+		"hopping": "hop", "nationalization": "nation", "relational": "relat", "skies": "sky", "crying": "cri", "apology": "apolog",
+		"consistently": "consist", "knightly": "knight", "kneel": "kneel", "by": "by", "say": "say",
+	} {
+		if got := StemEnglish(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}

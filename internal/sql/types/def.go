@@ -1,0 +1,208 @@
+package types
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// DefKind says what a user-defined type is.
+type DefKind byte
+
+// The kinds, as in pg_type.typtype; DefRow is an anonymous record whose field
+// names are known.
+const (
+	DefEnum      DefKind = 'e'
+	DefComposite DefKind = 'c'
+	DefDomain    DefKind = 'd'
+	DefRow       DefKind = 'r'
+)
+
+// EnumLabel is a label of an enum.
+type EnumLabel struct {
+	Oid  uint32
+	Name string
+	// Rank is what values hold; ranks order bytewise as labels do, and never
+	// change.
+	Rank string
+}
+
+// FieldDef is a field of a composite type.
+type FieldDef struct {
+	Name string
+	Type *T
+}
+
+// DomainCheck is a CHECK constraint of a domain: an expression over VALUE.
+type DomainCheck struct {
+	Oid  uint32
+	Name string
+	Expr string
+}
+
+// Def is what a user-defined type adds to a T.
+type Def struct {
+	Kind     DefKind
+	ArrayOid uint32
+	Labels   []EnumLabel // DefEnum, in order
+	Fields   []FieldDef  // DefComposite, DefRow
+	// DefDomain: the type below, with its modifier, and the constraints.
+	Base    *T
+	NotNull bool
+	Default string
+	Checks  []DomainCheck
+}
+
+// NewUserType returns the type that def defines. A domain has the family of its
+// base type; its name stands for itself in SQL.
+func NewUserType(oid uint32, name, sqlName string, def *Def) *T {
+	t := &T{Oid: oid, Typmod: -1, Name: name, SQLName: sqlName, Def: def}
+	switch def.Kind {
+	case DefEnum:
+		t.Family = EnumFamily
+	case DefDomain:
+		t.Family, t.Elem, t.Sub = def.Base.Family, def.Base.Elem, def.Base.Sub
+	default:
+		t.Family = RecordFamily
+	}
+	return t
+}
+
+// NewRowType returns the anonymous record type of the named fields.
+func NewRowType(fields []FieldDef) *T {
+	t := *Record
+	t.Def = &Def{Kind: DefRow, ArrayOid: RecordArray.Oid, Fields: fields}
+	return &t
+}
+
+// Fields returns the fields of a record type, nil if they are not known.
+func (t *T) Fields() []FieldDef {
+	if t.Def == nil {
+		return nil
+	}
+	return t.Def.Fields
+}
+
+// FieldByName returns the position of a field, -1 if there is none.
+func (t *T) FieldByName(name string) int {
+	for i, f := range t.Fields() {
+		if f.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// BaseType returns the type below a domain, and t itself for other types.
+func (t *T) BaseType() *T {
+	for t.Def != nil && t.Def.Kind == DefDomain {
+		t = t.Def.Base
+	}
+	return t
+}
+
+// IsEnum reports whether t is an enum.
+func (t *T) IsEnum() bool { return t.Family == EnumFamily }
+
+// arrayOf returns the type of arrays of t, which def defines.
+func (def *Def) arrayOf(t *T) *T {
+	elem := t.WithTypmod(-1)
+	name := "_" + t.Name
+	return &T{Family: ArrayFamily, Oid: def.ArrayOid, Typmod: t.Typmod, Elem: elem, Name: name, SQLName: t.SQLName + "[]"}
+}
+
+// userInfo returns the pg_type properties of a user-defined type.
+func userInfo(t *T) Info {
+	switch {
+	case t.Family == ArrayFamily && t.Elem != nil && t.Elem.Def != nil:
+		align := byte('i')
+		if t.Elem.Family == RecordFamily {
+			align = 'd'
+		}
+		return Info{Len: -1, Kind: 'b', Category: 'A', Align: align, Storage: 'x'}
+	case t.Def == nil:
+		return Info{}
+	}
+	switch t.Def.Kind {
+	case DefEnum:
+		return Info{Len: 4, ByVal: true, Kind: 'e', Category: 'E', Align: 'i', Storage: 'p', ArrayOid: t.Def.ArrayOid}
+	case DefDomain:
+		i := InfoOf(t.Def.Base)
+		i.Kind, i.Preferred, i.ArrayOid = 'd', false, t.Def.ArrayOid
+		return i
+	}
+	return Info{Len: -1, Kind: 'c', Category: 'C', Align: 'd', Storage: 'x', ArrayOid: t.Def.ArrayOid}
+}
+
+// NewEnum returns an enum value from its label's rank.
+func NewEnum(rank string) Datum { return Datum{fam: EnumFamily, s: rank} }
+
+// EnumValue returns the value of a label.
+func EnumValue(t *T, label string) (Datum, bool) {
+	if t.Def == nil {
+		return Null, false
+	}
+	for i := range t.Def.Labels {
+		if t.Def.Labels[i].Name == label {
+			return NewEnum(t.Def.Labels[i].Rank), true
+		}
+	}
+	return Null, false
+}
+
+func parseEnum(t *T, s string) (Datum, error) {
+	d, ok := EnumValue(t, s)
+	if !ok {
+		return Null, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", t.SQLName, s)
+	}
+	return d, nil
+}
+
+// appendEnum prints a label. A value inside of a record may come without its
+// type; then the label is not known here.
+func appendEnum(dst []byte, t *T, d Datum, _ *FormatContext) []byte {
+	if t.Def != nil {
+		for i := range t.Def.Labels {
+			if t.Def.Labels[i].Rank == d.s {
+				return append(dst, t.Def.Labels[i].Name...)
+			}
+		}
+	}
+	return append(dst, "?"...)
+}
+
+// rankStep is the distance between the ranks of the labels of a new enum.
+const rankStep = 1 << 16
+
+// FirstRanks returns the ranks for the n labels of a new enum.
+func FirstRanks(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		v := uint32(i+1) * rankStep
+		out[i] = string([]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
+	}
+	return out
+}
+
+// MaxEnumLabels bounds the labels of an enum.
+const MaxEnumLabels = 1<<15 - 1
+
+// RankBetween returns a rank above lo and below hi; "" stands for no bound.
+func RankBetween(lo, hi string) string {
+	must.True(hi == "" || lo < hi, "types: enum ranks %x and %x out of order", lo, hi)
+	var out []byte
+	for i := 0; ; i++ {
+		l, h := 0, 256
+		if i < len(lo) {
+			l = int(lo[i])
+		}
+		if hi != "" && i < len(hi) && strings.HasPrefix(hi, string(out)) {
+			h = int(hi[i])
+		}
+		if h-l > 1 {
+			return string(append(out, byte(l+(h-l)/2)))
+		}
+		out = append(out, byte(l))
+	}
+}

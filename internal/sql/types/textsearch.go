@@ -1,0 +1,133 @@
+package types
+
+import (
+	"github.com/lichendb/lichen/internal/sql/jsonpath"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/textsearch"
+)
+
+// jsonpathVersion is the first byte of a binary jsonpath.
+const jsonpathVersion = 1
+
+// Regconfig oids of the text search configurations.
+const (
+	ConfigSimple  = 3748
+	ConfigEnglish = 3749
+)
+
+// configNames are the text search configurations.
+var configNames = map[string]int64{"simple": ConfigSimple, "english": ConfigEnglish}
+
+// ConfigName returns the name of a text search configuration.
+func ConfigName(oid int64) (string, bool) {
+	for n, o := range configNames {
+		if o == oid {
+			return n, true
+		}
+	}
+	return "", false
+}
+
+func parseRegconfig(s string) (Datum, error) {
+	if o, ok := configNames[typeNameOnly(s)]; ok {
+		return NewInt(o), nil
+	}
+	return Null, pgerr.New(pgerr.UndefinedObject, "text search configuration \"%s\" does not exist", s)
+}
+
+func appendRegconfig(dst []byte, oid uint32) []byte {
+	if n, ok := ConfigName(int64(oid)); ok {
+		return append(dst, n...)
+	}
+	return NewInt(int64(oid)).appendInt(dst)
+}
+
+func (d Datum) appendInt(dst []byte) []byte { return AppendText(dst, Oid, d, nil) }
+
+// NewTSVector returns a tsvector.
+func NewTSVector(v textsearch.Vector) Datum { return Datum{fam: TSVectorFamily, s: v.String()} }
+
+// NewTSQuery returns a tsquery; nil is the empty one.
+func NewTSQuery(q *textsearch.Query) Datum { return Datum{fam: TSQueryFamily, s: q.String()} }
+
+// TSVector parses a tsvector, whose text was made by its own printer.
+func (d Datum) TSVector() textsearch.Vector {
+	v, err := textsearch.ParseVector(d.s)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// TSQuery parses a tsquery; see TSVector.
+func (d Datum) TSQuery() *textsearch.Query {
+	q, err := textsearch.ParseQuery(d.s)
+	if err != nil {
+		return nil
+	}
+	return q
+}
+
+func parseTextSearch(t *T, s string) (Datum, error) {
+	if err := VerifyUTF8(s); err != nil {
+		return Null, err
+	}
+	if t.Oid == TSVector.Oid {
+		v, err := textsearch.ParseVector(s)
+		if err != nil {
+			return Null, err
+		}
+		return NewTSVector(v), nil
+	}
+	q, err := textsearch.ParseQuery(s)
+	if err != nil {
+		return Null, err
+	}
+	return NewTSQuery(q), nil
+}
+
+func appendTextSearchBinary(dst []byte, d Datum) []byte {
+	if d.fam == TSVectorFamily {
+		return d.TSVector().AppendBinary(dst)
+	}
+	return d.TSQuery().AppendBinary(dst)
+}
+
+func (m *message) textSearch(t *T) (Datum, error) {
+	s := m.rest()
+	if t.Oid == TSVector.Oid {
+		v, err := textsearch.DecodeVector(s)
+		if err != nil {
+			return Null, err
+		}
+		return NewTSVector(v), nil
+	}
+	q, err := textsearch.DecodeQuery(s)
+	if err != nil {
+		return Null, err
+	}
+	return NewTSQuery(q), nil
+}
+
+// parseJSONPath reads a jsonpath and keeps it as it prints.
+func parseJSONPath(s string) (Datum, error) {
+	if err := VerifyUTF8(s); err != nil {
+		return Null, err
+	}
+	p, err := jsonpath.Parse(s, canonicalNumber)
+	if err != nil {
+		return Null, err
+	}
+	return Datum{fam: JSONPathFamily, s: p.String()}, nil
+}
+
+// JSONPath parses a jsonpath datum, which prints as what was parsed.
+func (d Datum) JSONPath() (*jsonpath.Path, error) { return jsonpath.Parse(d.s, canonicalNumber) }
+
+func canonicalNumber(s string) (string, error) {
+	d, err := parseDecimal(s)
+	if err != nil {
+		return "", err
+	}
+	return string(appendDecimal(nil, d)), nil
+}

@@ -1,0 +1,88 @@
+package types
+
+import (
+	"testing"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// userTypes are an enum, a composite type that holds it, and arrays of both.
+func userTypes() []*T {
+	def := &Def{Kind: DefEnum, ArrayOid: 100001}
+	ranks := FirstRanks(3)
+	for i, n := range []string{"a", "b c", "d,\"e"} {
+		def.Labels = append(def.Labels, EnumLabel{Name: n, Rank: ranks[i]})
+	}
+	enum := NewUserType(100000, "mood", "mood", def)
+	enums, _ := ArrayOf(enum)
+	pair := NewUserType(100002, "pair", "pair", &Def{Kind: DefComposite, ArrayOid: 100003, Fields: []FieldDef{
+		{"x", Int4}, {"t", Text}, {"m", enum}, {"ms", enums}, {"r", Int4Range},
+	}})
+	pairs, _ := ArrayOf(pair)
+	outer := NewUserType(100004, "outer", "outer", &Def{Kind: DefComposite, ArrayOid: 100005, Fields: []FieldDef{{"p", pair}, {"ps", pairs}}})
+	return []*T{enum, enums, pair, pairs, outer}
+}
+
+func FuzzUserTypes(f *testing.F) {
+	ts := userTypes()
+	for _, s := range []string{
+		"a", `{a,"b c"}`, `(1,"x ""y""",a,"{a,""b c""}","[1,2)")`, `{"(1,,,,)"}`, `("(1,x,a,{},empty)","{""(2,,,,)""}")`, "(,)", "(", ",", `("`,
+	} {
+		for i, t := range ts {
+			f.Add(uint8(i), s, []byte(nil))
+			if d, err := ParseText(t, s, nil); err == nil {
+				f.Add(uint8(i), "", AppendBinary(nil, t, d))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, i uint8, s string, b []byte) {
+		typ := ts[int(i)%len(ts)]
+		if d, err := ParseText(typ, s, nil); err == nil {
+			text := string(AppendText(nil, typ, d, nil))
+			back, err := ParseText(typ, text, nil)
+			if err != nil || CompareTyped(typ, d, back) != 0 {
+				t.Fatalf("%s: %q printed as %q, read back as %v, %v", typ.Name, s, text, back, err)
+			}
+		}
+		if d, err := ParseBinary(typ, b); err == nil {
+			back, err := ParseBinary(typ, AppendBinary(nil, typ, d))
+			if err != nil || CompareTyped(typ, d, back) != 0 {
+				t.Fatalf("%s: %x read back as %v, %v", typ.Name, b, back, err)
+			}
+		}
+	})
+}
+
+// TestRankBetween inserts labels in all places and checks that their ranks order.
+func TestRankBetween(t *testing.T) {
+	ranks := FirstRanks(2)
+	for i := range 400 {
+		pos := i * 7 % (len(ranks) + 1)
+		if i > 200 {
+			pos = 1 // always at the same place
+		}
+		lo, hi := "", ""
+		if pos > 0 {
+			lo = ranks[pos-1]
+		}
+		if pos < len(ranks) {
+			hi = ranks[pos]
+		}
+		r := RankBetween(lo, hi)
+		if r <= lo || hi != "" && r >= hi {
+			t.Fatalf("between %x and %x: %x", lo, hi, r)
+		}
+		ranks = append(ranks[:pos], append([]string{r}, ranks[pos:]...)...)
+	}
+}
+
+func TestRangeErrors(t *testing.T) {
+	for s, want := range map[string]pgerr.Code{
+		"[1": pgerr.InvalidTextRepresentation, "[5,1)": pgerr.DataException, "[1,2147483647]": pgerr.NumericValueOutOfRange,
+		"[x,1)": pgerr.InvalidTextRepresentation,
+	} {
+		if _, err := ParseText(Int4Range, s, nil); pgerr.CodeOf(err) != want {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+}

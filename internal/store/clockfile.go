@@ -1,0 +1,124 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/storage"
+)
+
+// The file that takes the clock's bound while the log has no room: two slots that are
+// written in turns, in place, so that this needs no space. Of a slot that is torn the
+// other one is left, which holds what was acknowledged before. A slot is the magic
+// number, the bound and a zero, 8 bytes each, little-endian, and the CRC-32 of these.
+const (
+	clockFileName  = "CLOCK"
+	clockFileMagic = 0x4c6963686e436c31 // "LichnCl1"
+	clockSlotStep  = 4096
+	clockSlotBytes = 28
+)
+
+// clockFile is that file; without one a clock whose log is full comes to its end.
+type clockFile struct {
+	f    fs.File
+	next int // slot
+}
+
+// openClockFile opens a store's file, or makes it while there is room.
+func openClockFile(o *Options) (c clockFile, bound int64) {
+	path := o.FS.PathJoin(o.Dir, clockFileName)
+	if _, err := o.FS.Stat(path); err != nil {
+		if err := makeClockFile(o, path); err != nil {
+			o.Logger.Warn("no file for the clock's bound on a full disk", "dir", o.Dir, "err", err)
+			return c, 0
+		}
+	}
+	f, err := o.FS.OpenReadWrite(path, fs.WriteUnspecified)
+	if err != nil {
+		o.Logger.Warn("no file for the clock's bound on a full disk", "dir", o.Dir, "err", err)
+		return c, 0
+	}
+	c.f = f
+	for i := range 2 {
+		var b [clockSlotBytes]byte
+		if _, err := f.ReadAt(b[:], int64(i)*clockSlotStep); err != nil {
+			continue
+		}
+		if v, ok := decodeClockSlot(b[:]); ok && v > bound {
+			bound, c.next = v, 1-i
+		}
+	}
+	return c, bound
+}
+
+// makeClockFile makes the file under another name first, so that it is never short.
+func makeClockFile(o *Options, path string) error {
+	temp := path + ".tmp"
+	f, err := o.FS.Create(temp, fs.WriteUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 2*clockSlotStep))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = o.FS.Rename(temp, path)
+	}
+	if err != nil {
+		_ = o.FS.Remove(temp)
+		return err
+	}
+	return fs.SyncDir(o.FS, o.Dir)
+}
+
+func encodeClockSlot(bound int64) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, clockFileMagic)
+	b = binary.LittleEndian.AppendUint64(b, uint64(bound))
+	b = binary.LittleEndian.AppendUint64(b, 0)
+	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+}
+
+func decodeClockSlot(b []byte) (bound int64, ok bool) {
+	if len(b) != clockSlotBytes || binary.LittleEndian.Uint64(b) != clockFileMagic ||
+		binary.LittleEndian.Uint32(b[clockSlotBytes-4:]) != crc32.ChecksumIEEE(b[:clockSlotBytes-4]) {
+		return 0, false
+	}
+	return int64(binary.LittleEndian.Uint64(b[8:])), true
+}
+
+// write makes a bound durable. The clock has one at a time written.
+func (c *clockFile) write(bound int64) error {
+	if _, err := c.f.WriteAt(encodeClockSlot(bound), int64(c.next)*clockSlotStep); err != nil {
+		return err
+	}
+	if err := c.f.Sync(); err != nil {
+		return err
+	}
+	c.next = 1 - c.next
+	return nil
+}
+
+func (c *clockFile) close() error {
+	if c.f == nil {
+		return nil
+	}
+	return c.f.Close()
+}
+
+// persistClock makes a bound of the clock durable (invariant S3).
+func (s *Store) persistClock(bound int64) error {
+	err := s.log.Append([]raftlog.Write{{
+		Group: clockGroup, Replica: 1, HardState: &raftlog.HardState{Term: uint64(bound)},
+	}})
+	if s.clock.f != nil && (errors.Is(err, raftlog.ErrDiskFull) || errors.Is(err, storage.ErrDiskFull)) {
+		return s.clock.write(bound)
+	}
+	return err
+}
+
+// clockBound returns the last bound of the clock that was persisted here.
+func (s *Store) clockBound() int64 {
+	hs, _ := s.log.HardState(clockGroup)
+	return max(int64(hs.Term), s.clockFrom)
+}

@@ -1,0 +1,201 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// torn prepares a commit that its leader has sent to the others, who make it happen: the
+// leader itself hears nothing any more, and never learns what became of it.
+type torn struct {
+	c     *testCluster
+	home  *testNode // of the leader
+	lead  *replica.Replica
+	began chan error
+}
+
+const tornKey = "\x10a"
+
+func newTorn(t *testing.T) *torn {
+	x := &torn{c: newTestCluster(t, 3), began: make(chan error, 1)}
+	x.c.replicate(1)
+	x.c.put(1, tornKey, "old")
+	time.Sleep(time.Second)
+	x.home = x.c.leading(1)
+	x.lead, _ = x.home.s.Replica(1)
+	return x
+}
+
+// commit sends a commit without locks on its way.
+func (x *torn) commit() {
+	m := meta(x.home, 1<<41)
+	m.Isolation = kvpb.ReadCommitted
+	x.send(kvpb.CommitRequest{Txn: m, Writes: []kvpb.Write{{Key: []byte(tornKey), Value: []byte("new")}}})
+}
+
+// send sends a commit on its way; from then on the leader hears nothing.
+func (x *torn) send(req kvpb.CommitRequest) {
+	x.c.wire.mu.Lock()
+	for _, nd := range x.c.nodes {
+		if nd != x.home {
+			x.c.wire.cut[[2]kvpb.NodeID{nd.id, x.home.id}] = true
+		}
+	}
+	x.c.wire.mu.Unlock()
+	go func() {
+		x.began <- x.lead.Commit(context.Background(), &req, &kvpb.CommitResponse{})
+	}()
+	synctest.Wait()
+}
+
+// reader returns what reads the key at the leader, above the commit. It looks at the clock
+// once, after it was admitted.
+func (x *torn) reader() (read func() (value string, err error)) {
+	m := meta(x.home, 1<<42)
+	m.UncertainTS = m.ReadTS
+	m.UncertainTS.WallTime += int64(x.home.port.clock.MaxOffset())
+	return func() (string, error) {
+		var resp kvpb.GetResponse
+		err := x.lead.Get(context.Background(), &kvpb.GetRequest{Txn: m, Key: []byte(tornKey)}, &resp)
+		return string(resp.Value), err
+	}
+}
+
+// succeed lets the others elect one of them and checks that they have the commit.
+func (x *torn) succeed(t *testing.T) {
+	time.Sleep(8 * time.Second)
+	if x.c.leading(1) == x.home || x.c.leading(1) == nil {
+		t.Fatal("nobody else leads the range")
+	}
+	if v := x.c.get(1, tornKey); v != "new" {
+		t.Fatalf("the others have %q", v)
+	}
+	err := <-x.began
+	if kvpb.Classify(err) != kvpb.ClassAmbiguous {
+		t.Fatalf("the commit whose leadership ended: %v", err)
+	}
+}
+
+func (x *torn) refused(t *testing.T, value string, err error) {
+	t.Helper()
+	if notLeader := new(*kvpb.NotLeaderError); !errors.As(err, notLeader) {
+		t.Errorf("a read above a commit that has happened elsewhere: %q, %v", value, err)
+	}
+}
+
+// TestReadWaitsForLostCommit: a read that waits for a commit which ends with the
+// leadership may not take that for an end without effect.
+func TestReadWaitsForLostCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTorn(t)
+		defer x.c.closeAll()
+		x.commit()
+		time.Sleep(time.Millisecond)
+		var value string
+		done := make(chan error, 1)
+		read := x.reader()
+		go func() {
+			var err error
+			value, err = read()
+			done <- err
+		}()
+		synctest.Wait()
+		x.succeed(t)
+		x.refused(t, value, <-done)
+	})
+}
+
+// TestReadMissesLostCommit: a read is admitted and stands still; when it looks for commits
+// in flight there is none any more, since the leadership has ended.
+func TestReadMissesLostCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTorn(t)
+		defer x.c.closeAll()
+		x.commit()
+		time.Sleep(time.Millisecond)
+		value, err := x.stall(func() { x.succeed(t) })
+		x.refused(t, value, err)
+	})
+}
+
+// TestReadAtStop: a replica that is stopped gives up the commits on their way, whose
+// outcome it does not know, while it still leads. Reads that were admitted before must not
+// answer without them.
+func TestReadAtStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTorn(t)
+		defer x.c.closeAll()
+		x.commit()
+		time.Sleep(time.Millisecond)
+		value, err := x.stall(func() {
+			x.lead.Stop()
+			if err := <-x.began; kvpb.Classify(err) != kvpb.ClassAmbiguous {
+				t.Errorf("the commit of a replica that was stopped: %v", err)
+			}
+		})
+		x.refused(t, value, err)
+	})
+}
+
+// TestResentToLostLeadership: a commit got no answer and came again to the same leader, where
+// the second copy waits for the first. When that one ends with the leadership, without the
+// leader's knowing how, the second may not fail, as for a gateway that was not heard of for
+// too long: its gateway would run the statement again, which has happened.
+func TestResentToLostLeadership(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTorn(t)
+		defer x.c.closeAll()
+		var silent atomic.Bool
+		x.home.s.ConnectTxns(replica.TxnDeps{GatewayAlive: func(kvpb.TxnID) bool { return !silent.Load() }})
+		m := meta(x.home, 1<<41)
+		m.Isolation = kvpb.ReadCommitted
+		req := kvpb.CommitRequest{Txn: m, Writes: []kvpb.Write{{Key: []byte(tornKey), Value: []byte("new")}}}
+		x.send(req)
+		time.Sleep(time.Millisecond)
+		again := make(chan error, 1)
+		req.Resent = true
+		go func() {
+			again <- x.lead.Commit(context.Background(), &req, &kvpb.CommitResponse{})
+		}()
+		synctest.Wait()
+		silent.Store(true) // nothing from there arrives; the answer does
+		x.succeed(t)
+		if err := <-again; kvpb.Classify(err) == kvpb.ClassRetry {
+			t.Errorf("the second copy of a commit that has happened: %v", err)
+		}
+		var resp kvpb.CommitResponse
+		x.c.do(1, func(r *replica.Replica) error {
+			copied := req
+			return r.Commit(context.Background(), &copied, &resp)
+		})
+		if resp.CommitTS.IsEmpty() {
+			t.Error("the next leader does not know of the commit")
+		}
+	})
+}
+
+// stall reads, and stands still between the read's admission and its look until meanwhile
+// has happened.
+func (x *torn) stall(meanwhile func()) (value string, err error) {
+	reached, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	stop := func() { close(reached); <-release }
+	read := x.reader()
+	synctest.Wait() // nobody else looks at the clock now
+	x.home.onClock.Store(&stop)
+	go func() {
+		defer close(done)
+		value, err = read()
+	}()
+	<-reached
+	meanwhile()
+	close(release)
+	<-done
+	return value, err
+}
