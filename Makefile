@@ -5,10 +5,10 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell test -z "`g
 LDFLAGS := $(if $(COMMIT),-ldflags '-X github.com/lichendb/lichen/internal/cli.builtFrom=$(COMMIT)')
 SOURCES := $(shell find cmd internal -name '*.go')
 
-.PHONY: help build test lint demo bench soak clean
+.PHONY: help build test lint demo bench soak plants oracle differential clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: $(BIN) ## build bin/lichen
 
@@ -29,6 +29,23 @@ SOAK_FROM    ?= 1000
 soak: ## simulate as many seeds of all workloads as SOAK_MINUTES allow, from SOAK_FROM on
 	LICHEN_SIM_SOAK=$(SOAK_MINUTES)m LICHEN_SIM_FROM=$(SOAK_FROM) \
 		$(GO) test ./internal/sim -run '^TestSoak$$' -v -timeout $$(( $(SOAK_MINUTES) + 10 ))m
+
+plants: $(BIN) ## plant bugs (internal/plant) and see that the tests find each
+	@if grep -q skip-lock-check $(BIN); then echo "planted bugs are in $(BIN)"; exit 1; fi
+	$(GO) vet -tags plants ./internal/...
+	$(GO) test -tags plants -vet=off ./internal/sim ./internal/kv -run '^TestPlants' -v -timeout 60m
+
+ORACLE_STATEMENTS ?= 60000
+
+oracle: ## compare the parser with PostgreSQL's own (a module of its own: fetches pg_query_go, needs a C compiler)
+	cd test/oracle && $(GO) vet . && $(GO) run . -n $(ORACLE_STATEMENTS)
+
+DIFFERENTIAL_STATEMENTS ?= 100000
+POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
+LICHEN_URL   ?= postgres://root@127.0.0.1:26257/defaultdb
+
+differential: ## run generated SQL on PostgreSQL 15 (POSTGRES_URL) and Lichen (LICHEN_URL) and compare
+	$(GO) run ./test/differential -n $(DIFFERENTIAL_STATEMENTS) -postgres $(POSTGRES_URL) -lichen $(LICHEN_URL)
 
 demo: $(BIN) ## run a throw-away node with a SQL prompt
 	$(BIN) demo

@@ -9,7 +9,8 @@
 // checkers: [Bank], [Ring], [Linearizable], and the strongest, [Timestamps]
 // (timestamps.go; timestamps_unknown.go for transactions of unknown outcome); and
 // [Lists], which needs no timestamps, tells isolation levels apart and works against any
-// database (lists.go, listcycles.go). Each checker's comment says what it can't notice.
+// database (lists.go, listcycles.go), with [MonotonicReads] for what it does not look at:
+// real time (monotonic.go). Each checker's comment says what it can't notice.
 //
 // Invariants:
 //
@@ -22,7 +23,8 @@
 //     did so (checked by TestHistoryOrder).
 //  4. A history read back from its lines is the same (checked by TestHistoryLines).
 //  5. Lists finds each class of anomaly, and allows what its level does (checked by
-//     TestPlantedLists, TestLevels and TestListsOfEngines).
+//     TestPlantedLists, TestLevels and TestListsOfEngines); MonotonicReads finds a list that
+//     gets shorter, for one client or for all (checked by TestMonotonicReads).
 //
 // Concurrency: a History may be used by many goroutines; each Pending belongs to
 // one. Checkers are functions of their arguments.

@@ -20,13 +20,15 @@ import (
 type cutOff struct {
 	url    string
 	target string
+	ripe   func() error // returns when there is enough to damage
 	damage func()
 	ln     net.Listener
 	mu     sync.Mutex
 	conns  []net.Conn
+	killed bool
 }
 
-func startCutOff(target string, damage func()) (*cutOff, error) {
+func startCutOff(target string, ripe func() error, damage func()) (*cutOff, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -37,7 +39,7 @@ func startCutOff(target string, damage func()) (*cutOff, error) {
 	}
 	back := u.Host
 	u.Host = ln.Addr().String()
-	c := &cutOff{url: u.String(), target: target, damage: damage, ln: ln}
+	c := &cutOff{url: u.String(), target: target, ripe: ripe, damage: damage, ln: ln}
 	go func() {
 		for {
 			in, err := ln.Accept()
@@ -51,6 +53,10 @@ func startCutOff(target string, damage func()) (*cutOff, error) {
 			}
 			c.mu.Lock()
 			c.conns = append(c.conns, in, out)
+			if c.killed { // after it was accepted
+				in.Close()
+				out.Close()
+			}
 			c.mu.Unlock()
 			go func() { _, _ = io.Copy(out, in); out.Close() }() // ends when either side is closed
 			go func() { _, _ = io.Copy(in, out); in.Close() }()
@@ -62,8 +68,12 @@ func startCutOff(target string, damage func()) (*cutOff, error) {
 func (c *cutOff) URL() (string, error) { return c.url, nil }
 
 func (c *cutOff) Kill() error {
+	if err := c.ripe(); err != nil {
+		return err
+	}
 	err := c.ln.Close()
 	c.mu.Lock()
+	c.killed = true
 	for _, conn := range c.conns {
 		conn.Close()
 	}
@@ -84,16 +94,25 @@ func (c *cutOff) Kill() error {
 
 // awaitAlone waits until a server has no session but this one.
 func awaitAlone(url string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+	return awaitTrue(url, "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+}
+
+// awaitLedger waits until the first writers of each kind have written enough that every
+// damage shows, however slow the machine is.
+func awaitLedger(url string) error {
+	return awaitTrue(url, "SELECT count(*) = 2 FROM (SELECT writer FROM kill_ledger WHERE writer IN (0, 1) GROUP BY writer HAVING max(seq) >= 3) w")
+}
+
+// awaitTrue asks a server until it says yes.
+func awaitTrue(url, question string) error {
+	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	for others := 1; others > 0; {
-		err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid()").Scan(&others)
-		if err != nil {
+	for yes := false; !yes; {
+		if err := conn.QueryRow(ctx, question).Scan(&yes); err != nil {
 			return err
 		}
 	}
@@ -109,17 +128,18 @@ func TestKillTestFinds(t *testing.T) {
 			"was acknowledged, the last one there is"},
 		{"DELETE FROM kill_ledger WHERE writer = 0 AND seq = 1", "some are missing"},
 		{"DELETE FROM kill_ledger WHERE writer = 1 AND seq = 2 AND part = 1", "half there"},
-		{"UPDATE kill_accounts SET balance = balance + 1 WHERE id = 7", "balances differ from the ledger"},
+		{"UPDATE kill_accounts SET balance = balance + 1 WHERE id = (SELECT min(account) FROM kill_ledger)", "balances differ from the ledger"},
 		{"UPDATE kill_progress SET seq = seq + 1", "its progress says"},
 	} {
 		target := node(t)
+		ripe := sync.OnceValue(func() error { return awaitLedger(target) })
 		damage := func() {
 			if tc.damage != "" {
 				want(t, "sql", "--url", target, "-e", tc.damage)
 			}
 		}
 		res, err := killtest.Run(context.Background(), killtest.Options{
-			Start: func() (killtest.Server, error) { return startCutOff(target, damage) },
+			Start: func() (killtest.Server, error) { return startCutOff(target, ripe, damage) },
 			Kills: 2, Writers: 4, MinLoad: 60 * time.Millisecond, MaxLoad: 80 * time.Millisecond, Seed: 1, Progress: io.Discard,
 		})
 		switch {

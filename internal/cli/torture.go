@@ -37,7 +37,7 @@ func newTorture(s *streams) *cobra.Command {
 	var about []string
 	var names []string
 	for _, x := range torture.Scenarios() {
-		about = append(about, fmt.Sprintf("  %-11s %s", x.Name, x.About))
+		about = append(about, fmt.Sprintf("  %-12s %s", x.Name, x.About))
 		if x.Name != torture.MixedName {
 			names = append(names, x.Name)
 		}

@@ -25,10 +25,10 @@ func newWorkload(s *streams) *cobra.Command {
 	}
 	initCmd := &cobra.Command{Use: "init", Short: "Make and load a workload's tables", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	initCmd.AddCommand(newYCSB(s, true))
+	initCmd.AddCommand(newYCSB(s, true), newDVDRentalInit(s), newECommerceInit(s))
 	runCmd := &cobra.Command{Use: "run", Short: "Run a workload's operations", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	runCmd.AddCommand(newYCSB(s, false))
+	runCmd.AddCommand(newYCSB(s, false), newDVDRentalRun(s), newECommerceRun(s))
 	c.AddCommand(initCmd, runCmd)
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 
@@ -31,6 +32,7 @@ type across struct {
 	ts     hlc.Timestamp // at which to commit
 	readTS hlc.Timestamp // up to which all that was read is known to hold
 	epoch  uint32
+	since  hlc.Timestamp // of the first attempt that may have made a record
 	anchor []byte
 	keys   [][]byte // written, sorted; those of the buffer, not the spilled ones
 	span   kvpb.Span
@@ -81,7 +83,7 @@ func (a *across) spillRest(ctx context.Context) error {
 	if !a.req.Spilled || len(a.req.Writes) == 0 {
 		return nil
 	}
-	sp := kvpb.SpillRequest{Txn: a.req.Txn, Writes: a.req.Writes, Anchor: a.req.Anchor}
+	sp := kvpb.SpillRequest{Txn: a.req.Txn, Writes: a.req.Writes, Anchor: a.req.Anchor, Keep: math.MaxInt64, Statement: math.MaxInt64}
 	for i := range a.req.Writes {
 		sp.Positions = append(sp.Positions, 1<<62+uint64(i))
 		a.req.SpillSpan = kvpb.Cover(a.req.SpillSpan, a.req.Writes[i].Key)
@@ -151,11 +153,23 @@ func (a *across) attempt(ctx context.Context, resp *kvpb.CommitResponse) (again 
 	switch {
 	case writers == 1 && !a.req.Spilled && !a.staged:
 		return a.commitOne(ctx, writer, resp)
-	case a.listed:
-		a.stage(ctx, func(*commitPart) bool { return true })
-		return a.outcome(resp)
+	case !a.listed:
+		return a.twoRounds(ctx, resp)
+	case writers < len(a.parts):
+		if again, err := a.confirm(ctx, resp); again || err != nil || !resp.CommitTS.IsEmpty() {
+			return again, err
+		}
 	}
-	return a.twoRounds(ctx, resp)
+	a.stage(ctx, (*commitPart).writing)
+	return a.outcome(resp)
+}
+
+// confirm has the ranges that the transaction has only locked agree to the timestamp. That
+// comes before anything is staged: whoever recovers the commit looks for staged keys alone,
+// and would not miss a lock that was lost.
+func (a *across) confirm(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
+	a.stage(ctx, func(p *commitPart) bool { return !p.writing() })
+	return a.answers(resp)
 }
 
 // split sorts what the commit does by range.
@@ -222,9 +236,7 @@ func (a *across) split(ctx context.Context) error {
 // commitOne commits in the only range that is written, at the timestamp to which
 // the others have agreed.
 func (a *across) commitOne(ctx context.Context, w *commitPart, resp *kvpb.CommitResponse) (again bool, err error) {
-	a.stage(ctx, func(p *commitPart) bool { return p != w })
-	var none kvpb.CommitResponse
-	if again, err := a.outcome(&none); again || err != nil {
+	if again, err := a.confirm(ctx, resp); again || err != nil {
 		return again, err
 	}
 	one := *a.req
@@ -265,6 +277,7 @@ func (a *across) commitOne(ctx context.Context, w *commitPart, resp *kvpb.Commit
 func (a *across) stage(ctx context.Context, which func(*commitPart) bool) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxParallel)
+	together := a.here(ctx, which) > 1
 	var own *commitPart // one of them here, without a goroutine
 	for i := range a.parts {
 		p := &a.parts[i]
@@ -279,17 +292,32 @@ func (a *across) stage(ctx context.Context, which func(*commitPart) bool) {
 		}
 		slots <- struct{}{}
 		wg.Go(func() {
-			p.err = a.stagePart(ctx, p)
+			p.err = a.stagePart(ctx, p, together)
 			<-slots
 		})
 	}
 	if own != nil {
-		own.err = a.stagePart(ctx, own)
+		own.err = a.stagePart(ctx, own, together)
 	}
 	wg.Wait()
 }
 
-func (a *across) stagePart(ctx context.Context, p *commitPart) error {
+// here counts the parts that write, of those that which names, in ranges that this node is
+// believed to lead.
+func (a *across) here(ctx context.Context, which func(*commitPart) bool) (n int) {
+	for i := range a.parts {
+		p := &a.parts[i]
+		if !which(p) || !p.writing() {
+			continue
+		}
+		if t, err := a.d.find(ctx, p.key, &retry{}); err == nil && a.d.isHere(t) {
+			n++
+		}
+	}
+	return n
+}
+
+func (a *across) stagePart(ctx context.Context, p *commitPart, together bool) error {
 	req := kvpb.StageRequest{
 		Txn: a.req.Txn, TS: a.ts, Epoch: a.epoch, Anchor: a.anchor,
 		Writes: p.writes, Locks: p.locks, LockEpochs: p.epochs, Spilled: p.spilled, Record: p.anchor,
@@ -301,7 +329,7 @@ func (a *across) stagePart(ctx context.Context, p *commitPart) error {
 	if p.anchor && !a.listed {
 		req.Span = a.span
 	}
-	return a.d.route(ctx, p.key, p.writing(), func(t target) error {
+	err := a.d.route(ctx, p.key, p.writing(), func(t target) error {
 		for i := range p.writes {
 			if !t.desc.ContainsKey(p.writes[i].Key) {
 				return errMoved
@@ -310,12 +338,33 @@ func (a *across) stagePart(ctx context.Context, p *commitPart) error {
 		if !holdsKeys(t.desc, p.locks) || p.anchor && !t.desc.ContainsKey(a.anchor) {
 			return errMoved
 		}
+		req.Together = together && p.writing() && a.d.isHere(t)
 		return t.Stage(ctx, &req, &p.resp)
 	})
+	if p.anchor && a.since.IsEmpty() && (err != nil || p.resp.Lowest.IsEmpty()) {
+		a.since = a.ts
+	}
+	return err
 }
 
-// outcome says what the answers to the parts mean.
+// outcome says what the answers to the parts mean when all have been sent.
 func (a *across) outcome(resp *kvpb.CommitResponse) (again bool, err error) {
+	again, err = a.answers(resp)
+	if again || err != nil || !resp.CommitTS.IsEmpty() {
+		return again, err
+	}
+	if a.staged {
+		resp.CommitTS = a.ts
+		if a.listed {
+			a.finish(a.end(kvpb.EndCommit))
+		}
+	}
+	return false, nil
+}
+
+// answers says what the answers to the parts mean that were sent last: whether another
+// attempt must follow, or the transaction has committed.
+func (a *across) answers(resp *kvpb.CommitResponse) (again bool, err error) {
 	var low hlc.Timestamp
 	moved := false
 	for i := range a.parts {
@@ -341,12 +390,6 @@ func (a *across) outcome(resp *kvpb.CommitResponse) (again bool, err error) {
 	case moved:
 		return true, nil
 	}
-	if a.staged {
-		resp.CommitTS = a.ts
-		if a.listed {
-			a.finish(a.end(kvpb.EndCommit))
-		}
-	}
 	return false, nil
 }
 
@@ -367,6 +410,8 @@ func (a *across) twoRounds(ctx context.Context, resp *kvpb.CommitResponse) (agai
 		return false, err
 	}
 	switch {
+	case answer.Forgotten:
+		return false, &kvpb.AmbiguousCommitError{Cause: errForgotten}
 	case !answer.Lowest.IsEmpty():
 		a.raise(answer.Lowest)
 		return true, nil
@@ -379,7 +424,10 @@ func (a *across) twoRounds(ctx context.Context, resp *kvpb.CommitResponse) (agai
 	return false, nil
 }
 
-var errAbortedByOthers = &kvpb.RetryError{Reason: "the transaction was aborted by another that met its locks"}
+var (
+	errForgotten       = errors.New("the range of its record may have forgotten how it ended")
+	errAbortedByOthers = &kvpb.RetryError{Reason: "the transaction was aborted by another that met its locks"}
+)
 
 // locksLeft returns the locks on keys that the transaction has not written: those
 // on written ones went when they were staged.

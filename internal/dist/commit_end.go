@@ -13,6 +13,10 @@ const (
 	// maxFinishing bounds the decided transactions whose remains are removed in the
 	// background; beyond it their gateways do it before they answer.
 	maxFinishing = 256
+	// maxPatient is up to how many of them take their time (kvpb.EndTxnRequest.Patient).
+	maxPatient = 128
+	// closeGrace bounds how long a node that stops waits for them.
+	closeGrace = 200 * time.Millisecond
 	// endTimeout bounds the end of one transaction. What is not done by then, others
 	// do when they meet it.
 	endTimeout = 20 * time.Second
@@ -28,6 +32,7 @@ type finisher struct {
 	mu     sync.Mutex
 	n      int
 	closed bool
+	empty  chan struct{} // if set, closed when n is 0
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -51,8 +56,19 @@ func (f *finisher) admit() (context.Context, bool) {
 func (f *finisher) leave() {
 	f.mu.Lock()
 	f.n--
+	if f.n == 0 && f.empty != nil {
+		close(f.empty)
+		f.empty = nil
+	}
 	f.mu.Unlock()
 	f.wg.Done()
+}
+
+// roomy reports whether what is under way may take its time.
+func (f *finisher) roomy() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.closed && f.n <= maxPatient
 }
 
 // Close ends the background work and waits for it. What it leaves behind is found
@@ -61,6 +77,20 @@ func (d *Router) Close() {
 	f := &d.finishing
 	f.mu.Lock()
 	f.closed = true
+	if f.n > 0 && f.empty == nil {
+		f.empty = make(chan struct{})
+	}
+	empty := f.empty
+	f.mu.Unlock()
+	if empty != nil {
+		late := time.NewTimer(closeGrace)
+		defer late.Stop()
+		select {
+		case <-empty:
+		case <-late.C:
+		}
+	}
+	f.mu.Lock()
 	if f.cancel != nil {
 		f.cancel()
 	}
@@ -80,15 +110,19 @@ type ending struct {
 	action kvpb.EndAction
 	ts     hlc.Timestamp
 	epoch  uint32
+	since  hlc.Timestamp // see EndTxnRequest
 	keys   [][]byte
 	span   kvpb.Span // instead of keys
 	locks  [][]byte
 	done   bool // the record says how the transaction ended
+	// patient: its steps may wait for company, as long as nobody waits for them.
+	patient bool
 }
 
 func (a *across) end(action kvpb.EndAction) *ending {
 	e := &ending{
 		d: a.d, txn: *a.req.Txn, anchor: append([]byte(nil), a.anchor...), action: action, ts: a.ts, epoch: a.epoch,
+		since: a.since,
 	}
 	if a.listed {
 		for _, k := range a.keys {
@@ -105,7 +139,10 @@ func (a *across) end(action kvpb.EndAction) *ending {
 
 // endTxn changes the record.
 func (e *ending) endTxn(ctx context.Context, resp *kvpb.EndTxnResponse) error {
-	req := kvpb.EndTxnRequest{Txn: &e.txn, Anchor: e.anchor, Action: e.action, TS: e.ts, Epoch: e.epoch}
+	req := kvpb.EndTxnRequest{
+		Txn: &e.txn, Anchor: e.anchor, Action: e.action, TS: e.ts, Epoch: e.epoch, Since: e.since,
+		Patient: e.patient && e.d.finishing.roomy(),
+	}
 	return e.d.route(ctx, e.anchor, true, func(t target) error { return t.EndTxn(ctx, &req, resp) })
 }
 
@@ -119,6 +156,7 @@ func (a *across) finish(e *ending) {
 		e.run(ctx)
 		return
 	}
+	e.patient = true
 	go func() {
 		defer a.d.finishing.leave()
 		ctx, cancel := context.WithTimeout(ctx, endTimeout)
@@ -146,13 +184,19 @@ func (e *ending) step(ctx context.Context) error {
 		if err := e.endTxn(ctx, &resp); err != nil {
 			return err
 		}
+		if resp.Forgotten {
+			return nil // others have done all of this
+		}
 		e.done = true
 		e.action = kvpb.EndAbort
 		if resp.Status == kvpb.TxnCommitted {
 			e.action, e.ts = kvpb.EndCommit, resp.CommitTS
 		}
 	}
-	req := kvpb.ResolveRequest{Txn: e.txn.ID, Commit: e.action == kvpb.EndCommit, TS: e.ts, Keys: e.keys, Span: e.span}
+	req := kvpb.ResolveRequest{
+		Txn: e.txn.ID, Commit: e.action == kvpb.EndCommit, TS: e.ts, Keys: e.keys, Span: e.span,
+		Patient: e.patient && e.action == kvpb.EndCommit && len(e.keys) > 0 && e.d.finishing.roomy(),
+	}
 	if err := e.d.Resolve(ctx, &req); err != nil {
 		return err
 	}
@@ -173,7 +217,7 @@ func (a *across) fail(ctx context.Context, cause error, resp *kvpb.CommitRespons
 	defer cancel()
 	e := a.end(kvpb.EndAbort)
 	var answer kvpb.EndTxnResponse
-	if err := e.endTxn(ctx, &answer); err != nil {
+	if err := e.endTxn(ctx, &answer); err != nil || answer.Forgotten {
 		return &kvpb.AmbiguousCommitError{Cause: cause}
 	}
 	e.done = true

@@ -26,8 +26,9 @@
 //	    holds every key that it read. (Router.Commit)
 //
 //	D5. A client hears of a commit across ranges only when every part of it is
-//	    durable, and of its failure only when the record rules it out.
-//	    (across.outcome, across.fail)
+//	    durable, and of its failure only when the record rules it out. Where a record is no
+//	    more, and who kept it may have forgotten what it said, the client hears that nobody
+//	    knows. (across.outcome, across.fail)
 //
 // commit.go sends the parts of a commit across ranges, commit_end.go ends it, after
 // the answer, in the background (Close), commit_wire.go carries both between nodes.
@@ -43,6 +44,10 @@
 //	D7. A reader of a feed is told a timestamp only when each part of its span has told at
 //	    least that, a part that begins later no less than what was known of it
 //	    (feedPart.deliver, feed.begin; TestFeed in sim)
+//
+//	D8. Nothing of a commit that others may recover is staged before every range that it has
+//	    only locked has agreed to its timestamp: a recovery looks for staged keys alone
+//	    (across.confirm; TestLostLockAndCoordinator in kv)
 //
 // A Router keeps no state but its cache of addresses and is safe for concurrent
 // use. A request for a range that this node leads is a function call: nothing is

@@ -158,15 +158,15 @@ func (s *Remote) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 }
 
 // Spilled implements kvpb.Spiller.
-func (s *Remote) Spilled(ctx context.Context, req *kvpb.SpilledRequest) ([]kvpb.SpilledWrite, error) {
+func (s *Remote) Spilled(ctx context.Context, req *kvpb.SpilledRequest) (resp kvpb.SpilledResponse, err error) {
 	p := s.begin(kvwire.OpSpilled)
 	p.b = kvwire.AppendSpilled(p.b, req)
 	body, err := s.call(ctx, p)
 	if err != nil {
-		return nil, err
+		return resp, err
 	}
-	out, err := kvwire.DecodeSpilledResponse(body)
-	return out, s.checked(err)
+	err = kvwire.DecodeSpilledResponse(body, &resp)
+	return resp, s.checked(err)
 }
 
 // Unspill implements kvpb.Spiller.

@@ -44,6 +44,9 @@ type Config struct {
 	// Live reports whether a node was heard of lately, for errors that say who is
 	// missing; nil: they don't.
 	Live func(kvpb.NodeID) bool
+	// Intercept stands between the router and each replica that it sends to, for tests
+	// of faults: it returns what to send to instead. nil: nothing does.
+	Intercept func(kvpb.Sender) kvpb.Sender
 	// Lookup replaces MetaLookup, for tests.
 	Lookup rangecache.Lookup
 }
@@ -96,6 +99,9 @@ type target struct {
 	node  kvpb.NodeID
 }
 
+// isHere reports whether a target is a replica of this node.
+func (d *Router) isHere(t target) bool { return d.loc != nil || t.node == d.self() }
+
 // find returns where to send a request that concerns key.
 func (d *Router) find(ctx context.Context, key []byte, r *retry) (target, error) {
 	if d.loc != nil {
@@ -109,7 +115,11 @@ func (d *Router) find(ctx context.Context, key []byte, r *retry) (target, error)
 			return target{}, err
 		}
 	}
-	return d.choose(e, r)
+	t, err := d.choose(e, r)
+	if d.cfg.Intercept != nil && err == nil {
+		t.Sender = d.cfg.Intercept(t.Sender)
+	}
+	return t, err
 }
 
 // findBefore returns where to send a request that concerns the last keys of

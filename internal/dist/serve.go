@@ -153,11 +153,11 @@ func serveSpill(ctx context.Context, s kvpb.Sender, op kvwire.Op, body []byte) (
 		if err := kvwire.DecodeSpilled(body, &req); err != nil {
 			return nil, err
 		}
-		writes, err := s.Spilled(ctx, &req)
+		resp, err := s.Spilled(ctx, &req)
 		if err != nil {
 			return nil, err
 		}
-		return kvwire.AppendSpilledResponse(kvwire.AppendOK(nil), writes), nil
+		return kvwire.AppendSpilledResponse(kvwire.AppendOK(nil), &resp), nil
 	}
 	var req kvpb.UnspillRequest
 	if err := kvwire.DecodeUnspill(body, &req); err != nil {

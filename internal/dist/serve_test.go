@@ -72,9 +72,9 @@ func (m *mirror) Spill(_ context.Context, req *kvpb.SpillRequest) error {
 	return m.err
 }
 
-func (m *mirror) Spilled(_ context.Context, req *kvpb.SpilledRequest) ([]kvpb.SpilledWrite, error) {
+func (m *mirror) Spilled(_ context.Context, req *kvpb.SpilledRequest) (kvpb.SpilledResponse, error) {
 	keep(m, kvwire.AppendSpilled(nil, req), kvwire.DecodeSpilled)
-	return m.spilled, m.err
+	return kvpb.SpilledResponse{Writes: m.spilled, Resume: []byte("m")}, m.err
 }
 
 func (m *mirror) Unspill(_ context.Context, req *kvpb.UnspillRequest) error {
@@ -114,7 +114,7 @@ func TestRemoteAndServe(t *testing.T) {
 		rows kvpb.ScanResponse
 		lock kvpb.LockResponse
 		done kvpb.CommitResponse
-		back []kvpb.SpilledWrite
+		back kvpb.SpilledResponse
 	)
 	k := []byte("k")
 	get := &kvpb.GetRequest{Txn: txn, Key: k, MayMove: true}
@@ -124,7 +124,7 @@ func TestRemoteAndServe(t *testing.T) {
 	commit := &kvpb.CommitRequest{Txn: txn, Writes: []kvpb.Write{{Key: k, Value: k}, {Key: []byte("l")}}, AllReadsHere: true}
 	release := &kvpb.ReleaseRequest{Txn: txn, Locks: [][]byte{k}, Committed: true}
 	spill := &kvpb.SpillRequest{Txn: txn, Writes: []kvpb.Write{{Key: k}}, Positions: []uint64{7}}
-	spilled := &kvpb.SpilledRequest{Txn: txn, Span: kvpb.Span{Key: k}, Below: 3}
+	spilled := &kvpb.SpilledRequest{Txn: txn, Span: kvpb.Span{Key: k}, Below: 3, MaxBytes: 5, Reverse: true}
 	unspill := &kvpb.UnspillRequest{Txn: txn, Anchor: k, From: 3, Abort: true}
 	calls := []struct {
 		want any
@@ -148,7 +148,7 @@ func TestRemoteAndServe(t *testing.T) {
 		}
 		if string(got.Value) != "value" || !got.Found || rows.Len() != 1 || string(rows.Value(0)) != "value" ||
 			string(rows.Resume) != "l" || string(lock.Value) != "value" || lock.Epoch != 3 || done.CommitTS.WallTime != 8 ||
-			!reflect.DeepEqual(back, m.spilled) {
+			!reflect.DeepEqual(back.Writes, m.spilled) || string(back.Resume) != "m" {
 			t.Errorf("got %+v %+v %+v %+v %+v", got, rows, lock, done, back)
 		}
 	}

@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -36,22 +37,47 @@ func (d *Router) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	return nil
 }
 
-// Spilled implements kvpb.Spiller.
-func (d *Router) Spilled(ctx context.Context, req *kvpb.SpilledRequest) ([]kvpb.SpilledWrite, error) {
-	var out []kvpb.SpilledWrite
-	err := d.eachPart(ctx, []kvpb.Span{req.Span}, func(t target, spans []kvpb.Span) error {
-		for _, sp := range spans {
-			part := *req
-			part.Span = sp
-			w, err := t.Spilled(ctx, &part)
-			if err != nil {
-				return err
-			}
-			out = append(out, w...)
+// Spilled implements kvpb.Spiller. One call reads from one range, as with Scan.
+func (d *Router) Spilled(ctx context.Context, req *kvpb.SpilledRequest) (resp kvpb.SpilledResponse, err error) {
+	if len(req.Span.EndKey) > 0 && req.Reverse {
+		return d.spilledReverse(ctx, req)
+	}
+	err = d.route(ctx, req.Span.Key, false, func(t target) (err error) {
+		part := *req
+		more := false
+		if len(part.Span.EndKey) > 0 && bytes.Compare(t.desc.EndKey, part.Span.EndKey) < 0 {
+			part.Span.EndKey, more = t.desc.EndKey, true
 		}
-		return nil
+		resp, err = t.Spilled(ctx, &part)
+		if err == nil && more && resp.Resume == nil {
+			resp.Resume = bytes.Clone(t.desc.EndKey)
+		}
+		return err
 	})
-	return out, err
+	return resp, err
+}
+
+func (d *Router) spilledReverse(ctx context.Context, req *kvpb.SpilledRequest) (resp kvpb.SpilledResponse, err error) {
+	var r retry
+	for {
+		t, err := d.findBefore(ctx, req.Span.Key, req.Span.EndKey, &r)
+		if err == nil {
+			part := *req
+			more := bytes.Compare(part.Span.Key, t.desc.StartKey) < 0
+			if more {
+				part.Span.Key = t.desc.StartKey
+			}
+			if resp, err = t.Spilled(ctx, &part); err == nil {
+				if more && resp.Resume == nil {
+					resp.Resume = bytes.Clone(t.desc.StartKey)
+				}
+				return resp, nil
+			}
+		}
+		if err = r.next(ctx, d, t, req.Span.Key, err); err != nil {
+			return resp, err
+		}
+	}
 }
 
 // Unspill implements kvpb.Spiller. The range of the anchor comes last: while

@@ -159,6 +159,13 @@ func (c *Clock) TryNow() (Timestamp, bool) {
 	}
 }
 
+// Reading returns a time that no timestamp lies above that was handed out before, and
+// never waits, for a disk neither: no timestamp, but for comparison with the end of a
+// lease.
+func (c *Clock) Reading() Timestamp {
+	return Timestamp{WallTime: max(c.PhysicalNow(), c.last.Load())}
+}
+
 // PhysicalNow returns the physical time in nanoseconds since the Unix epoch.
 // It is not ordered with the timestamps of Now.
 func (c *Clock) PhysicalNow() int64 { return c.physical() + c.offset }

@@ -190,6 +190,27 @@ func TestPersistFailure(t *testing.T) {
 	}
 }
 
+// A reading does not wait for a bound, and lies below nothing that was handed out.
+func TestReading(t *testing.T) {
+	ft := &fakeTime{}
+	var d disk
+	c := New(ft.now, 0)
+	if err := c.Start(0, d.persist, nil); err != nil {
+		t.Fatal(err)
+	}
+	if now, r := c.Now(), c.Reading(); r.Less(now) {
+		t.Errorf("%v is read after %v was handed out", r, now)
+	}
+	persisted := d.bound
+	ft.ns.Add(100 * second)
+	if _, ok := c.TryNow(); ok {
+		t.Fatal("the bound has not been reached")
+	}
+	if r := c.Reading(); r.WallTime != ft.now() || d.bound != persisted {
+		t.Errorf("read %v at %d, with the bound %d", r, ft.now(), d.bound)
+	}
+}
+
 func TestConcurrentNow(t *testing.T) {
 	c := NewSystem(0)
 	var d disk

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"pgregory.net/rapid"
@@ -101,6 +103,110 @@ func stopAndRestart(t *testing.T, n int) {
 		t.Errorf("stopped at %d, the commit returned %v: %s", n, err, got)
 	}
 	c.close()
+}
+
+// What a recovery has counted as staged is not replaced by a later attempt at another
+// timestamp, neither in the next leadership nor by the leader of a half of the range: the
+// recovery may commit the first attempt.
+func TestCountedPartStays(t *testing.T) {
+	ctx := context.Background()
+	for _, then := range []string{"nothing", "restart", "split"} {
+		mem := fs.NewMem()
+		c := newRanges(t, mem, "h", "p")
+		c.gateway().mustSet("old", "a", "i", "q")
+		id := kvpb.TxnID{Hi: c.gateway().life, Lo: 1}
+		first := c.clock.Now()
+		stage := func(ts hlc.Timestamp, epoch uint32) error {
+			s, _, err := c.store.Lookup(key("i"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := kvpb.StageRequest{
+				Txn: &kvpb.TxnMeta{ID: id, ReadTS: first}, TS: ts, Epoch: epoch, Anchor: key("a"),
+				Writes: []kvpb.Write{{Key: key("i"), Value: []byte("new")}},
+			}
+			var resp kvpb.StageResponse
+			if err := s.Stage(ctx, &req, &resp); err != nil || resp.Lowest.IsEmpty() {
+				return err
+			}
+			return fmt.Errorf("not below %v", resp.Lowest)
+		}
+		if err := stage(first, 1); err != nil {
+			t.Fatal(err)
+		}
+		query := kvpb.QueryStagedRequest{Txn: id, Keys: [][]byte{key("i")}, TS: first, Epoch: 1}
+		var counted kvpb.QueryStagedResponse
+		if err := c.peers.router.QueryStaged(ctx, &query, &counted); err != nil || !counted.Present {
+			t.Fatalf("the key is staged: %t, %v", counted.Present, err)
+		}
+		switch then {
+		case "restart":
+			c.close()
+			c = newRanges(t, mem, "h", "p")
+		case "split":
+			_, d, err := c.store.Lookup(key("i"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, _ := c.store.Replica(d.RangeID)
+			if err := r.Split(ctx, key("i"), 9); err != nil {
+				t.Fatal(err)
+			}
+			c.waitFor("i")
+			c.connect()
+		}
+		if err := stage(c.clock.Now(), 2); !kv.IsRetryable(err) {
+			t.Errorf("%s: a later attempt: %v", then, err)
+		}
+		query.Peek = true
+		if err := c.peers.router.QueryStaged(ctx, &query, &counted); err != nil || !counted.Present {
+			t.Errorf("%s: afterwards the first attempt's key is staged: %t, %v", then, counted.Present, err)
+		}
+		c.close()
+	}
+}
+
+// A gateway that asks so late what became of its commit that the range of the record may
+// have forgotten it learns that nobody knows, not that the commit was aborted.
+func TestForgottenEnd(t *testing.T) {
+	ctx := context.Background()
+	mem := fs.NewMem()
+	c := newRanges(t, mem, "h", "p")
+	defer c.close()
+	g, other := c.gateway(), c.gateway()
+	txn := g.db.Begin(kv.TxnOptions{})
+	txn.BeginStatement()
+	if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
+		t.Fatal(err)
+	}
+	var staged atomic.Int32
+	g.set(func(op string, _ []byte, after bool) error {
+		if op != "stage" || !after {
+			return nil
+		}
+		if staged.Add(1) == 3 { // others commit it, and a restart is the end of all memory
+			c.alive.Store(g.life, false)
+			var resp kvpb.PushResponse
+			err := other.router.Push(ctx, &kvpb.PushRequest{Txn: txn.ID(), Anchor: key("a")}, &resp)
+			if err != nil || resp.Status != kvpb.TxnCommitted {
+				t.Errorf("recovery: %s, %v", resp.Status, err)
+			}
+			for _, r := range c.store.Replicas() {
+				r.Sweep()
+			}
+			c.alive.Store(g.life, true)
+			c.clean()
+			c.restart(mem, "h", "p")
+		}
+		return errLost
+	})
+	var ambiguous *kvpb.AmbiguousCommitError
+	if err := txn.Commit(ctx); !errors.As(err, &ambiguous) {
+		t.Errorf("the commit returned %v", err)
+	}
+	if got := other.get("a", "i", "q"); got != "[new new new]" {
+		t.Errorf("the values are %s", got)
+	}
 }
 
 // A transaction larger than its gateway's buffer is atomic over several ranges,

@@ -117,6 +117,41 @@ func TestLostLock(t *testing.T) {
 	txn.Rollback(ctx)
 }
 
+// Nor does a recovery commit a transaction that has lost a lock in a range in which it
+// does not write: its gateway dies just when it learns that.
+func TestLostLockAndCoordinator(t *testing.T) {
+	ctx := context.Background()
+	c := newRanges(t, fs.NewMem(), "h", "p")
+	defer c.close()
+	g, other := c.gateway(), c.gateway()
+	other.mustSet("old", "a", "i", "q")
+	other.router.Wait()
+	txn := g.db.Begin(kv.TxnOptions{})
+	txn.BeginStatement()
+	if _, err := txn.Lock(ctx, key("q"), kv.LockShare, kv.WaitBlock); err != nil {
+		t.Fatal(err)
+	}
+	if err := setAll(ctx, txn, "new", "a", "i"); err != nil {
+		t.Fatal(err)
+	}
+	c.dropLocks(txn.ID(), key("q"))
+	other.mustSet("changed", "q")
+	g.set(func(op string, _ []byte, _ bool) error {
+		if op == "abort" {
+			return errLost
+		}
+		return nil
+	})
+	if err := txn.Commit(ctx); err == nil {
+		t.Error("it committed without a lock that it took")
+	}
+	c.alive.Store(g.life, false)
+	c.dropLocks(txn.ID(), key("a"), key("i"))
+	if got := other.get("a", "i", "q"); got != "[old old changed]" {
+		t.Errorf("%s: it committed after its gateway's death, without a lock that it took", got)
+	}
+}
+
 // A transaction with more keys than a record lists commits in two rounds, and its
 // coordinator may stop there too.
 func TestTwoRounds(t *testing.T) {

@@ -83,6 +83,17 @@ func newRanges(t testing.TB, f fs.FS, borders ...string) *ranges {
 	return c
 }
 
+// restart closes the store and opens it again, for the same gateways. Nothing is applied
+// anew, so that no replica remembers what happened before.
+func (c *ranges) restart(f fs.FS, borders ...string) {
+	c.t.Helper()
+	if err := errors.Join(c.store.Engine().Flush(), c.store.Close()); err != nil {
+		c.fatal(err)
+	}
+	c.store = newRanges(c.t, f, borders...).store
+	c.connect()
+}
+
 // waitFor waits until the range that holds a key has a leader.
 func (c *ranges) waitFor(name string) {
 	for range 1000 {
@@ -168,7 +179,11 @@ func (l *line) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.C
 	if l.g.onCommit != nil {
 		return l.g.onCommit(l.Sender, req, resp)
 	}
-	return l.g.call("commit", req.Writes[0].Key, func() error { return l.Sender.Commit(ctx, req, resp) })
+	key := req.Anchor
+	if len(req.Writes) > 0 {
+		key = req.Writes[0].Key
+	}
+	return l.g.call("commit", key, func() error { return l.Sender.Commit(ctx, req, resp) })
 }
 
 func (l *line) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {

@@ -3,6 +3,7 @@ package kv_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -60,21 +61,26 @@ func pair(db *kv.DB, n uint64) error {
 	})
 }
 
-func readPair(t *testing.T, db *kv.DB) uint64 { t.Helper(); return readPairUpTo(t, db, 1<<62) }
+func readPair(t *testing.T, db *kv.DB) uint64 {
+	t.Helper()
+	n, err := readPairUpTo(db, 1<<62)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
 
 // readPairUpTo returns the newest pair and checks that every transaction up to
 // it, or up to limit, is there.
-func readPairUpTo(t *testing.T, db *kv.DB, limit uint64) uint64 {
-	t.Helper()
+func readPairUpTo(db *kv.DB, limit uint64) (uint64, error) {
 	ctx := context.Background()
 	txn := db.Begin(kv.TxnOptions{ReadOnly: true})
 	txn.BeginStatement()
 	defer txn.Rollback(ctx)
+	var failed error
 	read := func(k string) (n uint64) {
 		v, ok, err := txn.Get(ctx, key(k))
-		if err != nil {
-			t.Fatal(err)
-		}
+		failed = errors.Join(failed, err)
 		if ok {
 			n = binary.BigEndian.Uint64(v)
 		}
@@ -82,14 +88,14 @@ func readPairUpTo(t *testing.T, db *kv.DB, limit uint64) uint64 {
 	}
 	a, b := read("a"), read("b")
 	if a != b {
-		t.Fatalf("a transaction is half there: a=%d b=%d", a, b)
+		return a, fmt.Errorf("a transaction is half there: a=%d b=%d", a, b)
 	}
 	for n := uint64(1); n <= a && a <= limit; n++ {
 		if read(fmt.Sprintf("n%06d", n)) != n {
-			t.Fatalf("transaction %d of %d is missing", n, a)
+			return a, fmt.Errorf("transaction %d of %d is missing", n, a)
 		}
 	}
-	return a
+	return a, failed
 }
 
 // crash is what a power loss at one moment leaves behind.
@@ -147,10 +153,9 @@ func (c *crasher) Hook(op *fs.Op) error {
 	return nil
 }
 
-// After a power loss at any file operation, everything acknowledged is there and
-// nothing is half there; and so after a second one during recovery.
-func TestPowerLoss(t *testing.T) {
-	const writes = 80
+// losePower writes pairs and takes a copy of the disk at every stride-th operation.
+func losePower(t *testing.T, writes uint64) *crasher {
+	t.Helper()
 	c := &crasher{mem: fs.NewCrashableMem(), stride: crashStride()}
 	s, db, err := openCrash(c.fs())
 	if err != nil {
@@ -168,40 +173,53 @@ func TestPowerLoss(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// After a power loss at any file operation, everything acknowledged is there and
+// nothing is half there; and so after a second one during recovery.
+func TestPowerLoss(t *testing.T) {
+	const writes = 80
+	c := losePower(t, writes)
 	for _, cr := range c.crashes {
-		verifyCrash(t, cr, writes)
+		if err := verifyCrash(cr, writes); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Logf("%d operations, %d power losses", c.n, len(c.crashes))
 }
 
-func verifyCrash(t *testing.T, cr crash, writes uint64) {
-	t.Helper()
+func verifyCrash(cr crash, writes uint64) error {
 	again := &crasher{mem: cr.disk, stride: 7}
+	wrong := func(err error) error {
+		return fmt.Errorf("power loss at operation %d, %d%% of unsynced data kept: %w", cr.op, cr.keep, err)
+	}
 	s, db, err := openCrash(again.fs())
 	if err != nil {
-		t.Fatalf("power loss at operation %d, %d%% of unsynced data kept: %v", cr.op, cr.keep, err)
+		return wrong(err)
 	}
-	if got := readPair(t, db); got < cr.acked {
-		t.Fatalf("power loss at operation %d, %d%% kept: %d acknowledged, %d there", cr.op, cr.keep, cr.acked, got)
-	}
-	if err := pair(db, writes+1); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
+	err = errors.Join(allThere(db, cr.acked, 1<<62), pair(db, writes+1))
+	if err = errors.Join(err, s.Close()); err != nil {
+		return wrong(err)
 	}
 	if len(again.crashes) == 0 {
-		return
+		return nil
 	}
 	second := again.crashes[len(again.crashes)/2]
-	s, db, err = openCrash(second.disk)
+	if s, db, err = openCrash(second.disk); err == nil {
+		err = errors.Join(allThere(db, cr.acked, writes), s.Close())
+	}
 	if err != nil {
-		t.Fatalf("second power loss at operation %d after the one at %d: %v", second.op, cr.op, err)
+		return wrong(fmt.Errorf("and a second one at operation %d: %w", second.op, err))
 	}
-	if got := readPairUpTo(t, db, writes); got < cr.acked {
-		t.Fatalf("second power loss at operation %d after %d: %d acknowledged, %d there", second.op, cr.op, cr.acked, got)
+	return nil
+}
+
+// allThere answers whether all pairs that were acknowledged are there.
+func allThere(db *kv.DB, acked, limit uint64) error {
+	got, err := readPairUpTo(db, limit)
+	if err == nil && got < acked {
+		err = fmt.Errorf("%d acknowledged, %d there", acked, got)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	return err
 }

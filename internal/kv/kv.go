@@ -55,6 +55,10 @@ func NewDB(s kvpb.Sender, c *hlc.Clock, gateway uint64) *DB {
 // the first transaction.
 func (db *DB) SetMemory(p *quota.Pool) { db.env.Mem = p }
 
+// SetSpill says how large a transaction's write buffer grows before its writes go to the
+// ranges; at first it is coord's limit. It must be called before the first transaction.
+func (db *DB) SetSpill(bytes int64) { db.env.SpillBytes = bytes }
+
 // SetMaxOffset says how far the clocks of other gateways may be ahead of this one's;
 // 0, as at first, if there are none. It must be called before the first transaction.
 func (db *DB) SetMaxOffset(d time.Duration) { db.env.MaxOffset = d }

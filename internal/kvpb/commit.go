@@ -76,6 +76,9 @@ type StageRequest struct {
 	Span   Span
 	// Deadline is that of the CommitRequest: no attempt goes beyond it.
 	Deadline hlc.Timestamp
+	// Together says that another part is sent to a range of the same node at the same
+	// time, so that both may share a sync.
+	Together bool
 }
 
 // StageResponse answers a StageRequest. If Lowest is set the range can't commit at
@@ -103,13 +106,22 @@ type EndTxnRequest struct {
 	Action EndAction
 	TS     hlc.Timestamp
 	Epoch  uint32
+	// Since is the lowest timestamp at which the transaction may have been committed,
+	// zero if a record of it was surely never made.
+	Since hlc.Timestamp
+	// Patient says that the change may wait for company on its way through the log, as
+	// long as nobody waits for it.
+	Patient bool
 }
 
 // EndTxnResponse says what the record is now. If Lowest is set, EndCommit came too
-// late for its timestamp and the transaction must be staged again.
+// late for its timestamp and the transaction must be staged again. Forgotten says that
+// the transaction may have ended long ago, either way: nothing provisional of it is left,
+// and the rest of the answer means nothing.
 type EndTxnResponse struct {
 	Status           TxnStatus
 	CommitTS, Lowest hlc.Timestamp
+	Forgotten        bool
 }
 
 // ResolveRequest says that a transaction committed at TS, or aborted. Keys are its
@@ -121,6 +133,8 @@ type ResolveRequest struct {
 	Keys   [][]byte
 	Span   Span
 	Locks  [][]byte
+	// Patient is that of EndTxnRequest.
+	Patient bool
 }
 
 // PushRequest asks what becomes of a transaction whose lock somebody met. TS is the

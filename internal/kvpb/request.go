@@ -97,6 +97,13 @@ func (r *ScanResponse) Append(key, value []byte) {
 	r.Offsets = append(r.Offsets, k, v, uint32(len(r.Arena)))
 }
 
+// Truncate forgets the rows from position n on.
+func (r *ScanResponse) Truncate(n int) {
+	if n < r.Len() {
+		r.Arena, r.Offsets = r.Arena[:r.Offsets[3*n]], r.Offsets[:3*n]
+	}
+}
+
 // Reset empties the response and keeps its memory.
 func (r *ScanResponse) Reset() {
 	r.Arena, r.Offsets, r.Resume = r.Arena[:0], r.Offsets[:0], nil
@@ -203,10 +210,15 @@ type ReleaseRequest struct {
 // become versions at a provisional timestamp, invisible to others until the
 // transaction commits. Position numbers the transaction's writes.
 type SpillRequest struct {
-	Txn       *TxnMeta
+	Txn *TxnMeta
+	// Writes are sorted by key, those of one key by position.
 	Writes    []Write
 	Positions []uint64 // of each write
-	Locks     [][]byte // row locks that the durable locks of the writes replace
+	// Keep is the lowest position that the transaction may return to, or read below:
+	// of each key, the newest write below it is kept, and all later ones but those that
+	// the same statement has replaced. Statement is where the present one began.
+	Keep, Statement uint64
+	Locks           [][]byte // row locks that the durable locks of the writes replace
 	// Anchor is the first key that the transaction spilled: its record is there.
 	Anchor []byte
 }
@@ -217,9 +229,20 @@ type SpilledRequest struct {
 	Txn   *TxnMeta
 	Span  Span
 	Below uint64
+	// MaxBytes bounds a page of the answer; 0: no limit. In reverse it is the last
+	// page of the span.
+	MaxBytes int
+	Reverse  bool
 }
 
-// SpilledWrite is one answer to SpilledRequest.
+// SpilledResponse is a page of the transaction's own writes, in key order also in reverse.
+// With Resume set there are more: from there on, or in reverse before it.
+type SpilledResponse struct {
+	Writes []SpilledWrite
+	Resume []byte
+}
+
+// SpilledWrite is one write of a SpilledResponse.
 type SpilledWrite struct {
 	Key, Value []byte
 	Deleted    bool
@@ -241,8 +264,8 @@ type UnspillRequest struct {
 type Spiller interface {
 	// Spill stores uncommitted writes.
 	Spill(ctx context.Context, req *SpillRequest) error
-	// Spilled reads them back, in key order.
-	Spilled(ctx context.Context, req *SpilledRequest) ([]SpilledWrite, error)
+	// Spilled reads a page of them back.
+	Spilled(ctx context.Context, req *SpilledRequest) (SpilledResponse, error)
 	// Unspill undoes them.
 	Unspill(ctx context.Context, req *UnspillRequest) error
 }

@@ -22,15 +22,16 @@ var order = [][]string{
 	{"cli"},
 	{"sim"},
 	{"server"},
-	{"torture", "workload/killtest", "workload/ycsb", "workload", "workload/measure", "pgwire", "pgwire/nullserver", "pgwire/wire"},
+	{"sql/support"},
+	{"torture", "workload/killtest", "workload/ycsb", "workload/dvdrental", "workload/ecommerce", "workload/dataset", "workload", "workload/measure", "pgwire", "pgwire/nullserver", "pgwire/wire"},
 	{"sql"},
 	{"sql/ddl", "sql/pgcatalog"},
 	{"sql/exec"},
 	{"sql/copyfmt", "sql/optimizer", "sql/planner/plantest", "sql/planner", "sql/plan"},
-	{"sql/rowcodec", "sql/catalog"},
+	{"sql/inverted", "sql/rowcodec", "sql/catalog"},
 	{"sql/builtin"},
 	{"sql/parser", "sql/ast", "sql/settings"},
-	{"sql/types", "sql/jsonpath", "sql/textsearch"},
+	{"sql/types", "sql/jsonpath", "sql/textsearch", "sql/trigram"},
 	{"balance", "balance/placement"},
 	{"kv/address", "kv", "kv/coord"},
 	{"dist", "dist/rangecache"},
@@ -46,6 +47,7 @@ var order = [][]string{
 	{"keys", "encoding", "kvpb", "hlc"},
 	{"sql/pgerr", "quota", "config", "config/zone", "config/setting", "security", "obs", "fs", "must"},
 	{"check"},
+	{"plant"}, // everything may ask for planted bugs
 	{"layers"},
 }
 

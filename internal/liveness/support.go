@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/plant"
 )
 
 // From returns the cell with the support that a store gives to this node's
@@ -69,7 +70,7 @@ func (l *Liveness) Granted(s kvpb.StoreID) Support {
 // MayVote reports whether this node may vote or campaign: false after a start
 // until the clock has passed all that an earlier life may have granted.
 func (l *Liveness) MayVote() bool {
-	if l.mayVote.Load() {
+	if l.mayVote.Load() || plant.On(plant.VoteAfterRestart) {
 		return true
 	}
 	after := l.voteAfter.Load()

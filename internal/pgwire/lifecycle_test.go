@@ -216,6 +216,10 @@ func TestMetrics(t *testing.T) {
 	c.send(&pgproto3.Parse{Query: "select 1/0"}, &pgproto3.Bind{}, &pgproto3.Execute{}, &pgproto3.Sync{})
 	c.until('Z')
 	m := s.Metrics()
+	for m.Messages < 6 { // they are counted once the answer is sent
+		runtime.Gosched()
+		m = s.Metrics()
+	}
 	if m.Connections != 1 || m.Sessions != 1 || m.Accepted != 1 || m.Queries != 2 || m.Errors != 1 || m.Messages != 6 {
 		t.Errorf("%+v", m)
 	}

@@ -15,16 +15,36 @@ type results struct {
 	simple rowFormat // of simple queries: always text
 	source copySource
 	mark   wire.Mark
+	// batch is where the results of several statements begin that may be taken back, hold
+	// how much output is held back for them.
+	batch wire.Mark
+	hold  int
 }
 
 // Mark implements sql.Results.
 func (r *results) Mark() {
-	r.c.wire.Hold(0)
+	r.c.wire.Hold(r.hold)
 	r.mark = r.c.wire.Mark()
 }
 
 // Hold implements sql.Holder.
-func (r *results) Hold(bytes int) { r.c.wire.Hold(bytes) }
+func (r *results) Hold(bytes int) { r.c.wire.Hold(max(bytes, r.hold)) }
+
+// MarkBatch implements sql.BatchHolder.
+func (r *results) MarkBatch(bytes int) {
+	r.hold = bytes
+	r.c.wire.Hold(bytes)
+	r.batch = r.c.wire.Mark()
+}
+
+// RewindBatch implements sql.BatchHolder.
+func (r *results) RewindBatch() bool { return !r.c.broken && r.c.wire.Rewind(r.batch) }
+
+// UnmarkBatch implements sql.BatchHolder.
+func (r *results) UnmarkBatch() {
+	r.hold = 0
+	r.c.wire.Hold(0)
+}
 
 // Held implements sql.Holder.
 func (r *results) Held() int { return r.c.wire.Since(r.mark) }

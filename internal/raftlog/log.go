@@ -54,6 +54,7 @@ type Log struct {
 	next    *frame   // collects what the next sync will cover
 	idle    []*frame // for reuse
 	leading bool     // somebody is writing, or about to
+	company company
 	undo    []queuedState
 
 	janitor janitorState

@@ -2,6 +2,8 @@ package raftlog
 
 import (
 	"fmt"
+	"slices"
+	"time"
 )
 
 // frame collects the records that one sync will make durable.
@@ -46,6 +48,10 @@ type request struct {
 	wake chan struct{} // Append: signalled when done, or to lead
 	lead bool
 	err  error
+}
+
+func (r *request) expectsCompany() bool {
+	return slices.ContainsFunc(r.ws, func(w Write) bool { return w.Company })
 }
 
 // getRequest returns an empty request. The pool is the log's own: what it holds are
@@ -98,8 +104,10 @@ func (l *Log) submit(r *request) error {
 			return err
 		}
 		l.mu.Lock()
+	} else {
+		l.leading = true
+		l.awaitCompany(r.expectsCompany())
 	}
-	l.leading = true
 	f := l.leadBatch()
 	l.handOff()
 	l.mu.Unlock()
@@ -183,8 +191,11 @@ func (l *Log) leadBatch() *frame {
 	err := l.failed
 	if err == nil {
 		l.mu.Unlock()
+		began := time.Now()
 		err = l.commit(f)
+		took := time.Since(began)
 		l.mu.Lock()
+		l.company.synced(took)
 	}
 	l.finish(f, err)
 	if f.async > 0 {
@@ -282,6 +293,7 @@ func (l *Log) enqueue(r *request) error {
 	}
 	l.next.encode(r)
 	l.next.reqs = append(l.next.reqs, r)
+	l.company.arrived()
 	if r.done != nil {
 		l.next.async++
 	}

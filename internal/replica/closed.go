@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
 )
 
 // Closing is what a store knows of closed timestamps (docs/decisions/0008-time.md).
@@ -36,7 +37,7 @@ func (r *Replica) beginCommit(id concurrency.TxnID, written [][]byte) *concurren
 
 // endRest ends what BeginRest began.
 func (r *Replica) endRest() {
-	if r.rests.Load() {
+	if r.rests.Load() && !plant.On(plant.RestThroughCommits) {
 		r.deps.Closing.Leave(r)
 	}
 }
@@ -50,8 +51,13 @@ func (r *Replica) CloseAt(ts hlc.Timestamp) (closed hlc.Timestamp, index uint64,
 	if l == nil || r.Desc().Into != 0 { // what is frozen is about to be written elsewhere
 		return ts, 0, false
 	}
-	r.reads.RaiseLowWater(ts)
-	least, known := r.commits.Least() // before the parts, which they become
+	if !plant.On(plant.CloseUnmarked) {
+		r.reads.RaiseLowWater(ts)
+	}
+	least, known := r.commits.Least()     // before the parts, which they become
+	if plant.On(plant.CloseOverCommits) { // as if none were in flight
+		least, known = hlc.MaxTimestamp, true
+	}
 	if !known {
 		return ts, 0, false
 	}

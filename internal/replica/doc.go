@@ -10,7 +10,8 @@
 // collect.go and threshold.go (garbage). Commits: commit.go (in one phase), part.go (what the leader
 // knows of provisional data), stage.go (a part of a commit in several ranges),
 // spill.go (transactions larger than their gateway's buffer), settle.go (removing
-// what is provisional), record.go (transaction records), watch.go and recover.go
+// what is provisional), record.go and end.go (transaction records, how a commit in several
+// ranges ends), ride.go (commands that nobody waits for), watch.go and recover.go
 // (transactions whose gateway does not finish), recent.go and abandon.go (messages
 // that come twice, late or never). Merges: merge.go (the steps), takeover.go (what
 // becomes of the range merged away, and of those who use it). Time and rest: messages.go
@@ -69,7 +70,11 @@
 //	R11. A staged version is at the timestamp at which its transaction commits, if it
 //	    does; a read at or above it waits for the outcome (view, stage.note).
 //	R12. A recovery aborts only after no missing key can be staged at its timestamp
-//	    any more, under this leader or the next (QueryStaged).
+//	    any more, under this leader or the next (QueryStaged). It commits only keys that are
+//	    still staged as it has counted them: no other attempt replaces those that were counted,
+//	    nor those that another leadership has left, which may have been (stage.ended, loadParts).
+//	    An attempt that finds such a part fails, and the record says what became of its
+//	    transaction.
 //	R13. A record goes only when nothing provisional of its transaction is left in any
 //	    range, and an ended transaction does not begin again (forgetRecord,
 //	    stage.ended, recent). A range answers for a span only if it holds all of it, and says
@@ -119,6 +124,18 @@
 //	R28. What the leader knows of parts concerns keys between the range's borders: a split
 //	    takes the rest away, from what is being proposed then too (spills.cut, stage.note,
 //	    enterSpill; checked before a merge widens the range: mustLieWithin).
+//	R29. A part that was spilled under another leadership, or in another range, takes further
+//	     writes until this leadership hears of its commit, readers taking it for one that may
+//	     commit meanwhile (part.inherited; TestSpillOverRanges in sim). A spill that comes again
+//	     changes nothing that was spilled since (fillHistory).
+//
+//	R30. A command that nobody waits for waits for company no longer than ridePatience, and
+//	     not at all once somebody has met what it is about to remove: who meets it says so
+//	     before hurrying, and the command is proposed after it was looked whether somebody
+//	     has, unless somebody hurried since (want, watch, partHolding; proposePatiently).
+//	R31. A part is taken for committed before its record says so only after its gateway has
+//	     found all parts staged, and what is provisional of it goes only with, or after, the
+//	     command that makes the record say so (commitRecord, makeSure; sweepPart, settle).
 //
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.

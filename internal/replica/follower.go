@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/eval"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
@@ -42,7 +43,7 @@ func (r *Replica) readClosed(t *kvpb.TxnMeta, spans []kvpb.Span, refused error, 
 		return refused
 	}
 	ts := t.ReadTS.Max(t.UncertainTS)
-	if r.deps.Closing.Closed(r.id, r.applied.Load()).Less(ts) {
+	if r.deps.Closing.Closed(r.id, r.applied.Load()).Less(ts) && !plant.On(plant.FollowerAboveClosed) {
 		return refused
 	}
 	d := r.Desc()
@@ -57,7 +58,7 @@ func (r *Replica) readClosed(t *kvpb.TxnMeta, spans []kvpb.Span, refused error, 
 	if err != nil {
 		return err
 	}
-	if !ok || r.deps.Closing.Closed(r.id, st.Index).Less(ts) { // it was removed, or has begun anew
+	if !ok || r.deps.Closing.Closed(r.id, st.Index).Less(ts) && !plant.On(plant.FollowerAboveClosed) { // it was removed, or has begun anew
 		return refused
 	}
 	for _, s := range spans {

@@ -3,6 +3,7 @@ package replica
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +53,8 @@ type proposal struct {
 	// keep, if not nil, is called when the proposer stops waiting, what it returns when
 	// the outcome is known.
 	keep func() (known func())
+	// company: a command to another range of this store is about to follow.
+	company bool
 }
 
 // tenure is what a command was evaluated under: it must not take effect under
@@ -110,6 +113,7 @@ type group struct {
 		queue   []*proposal
 		inbox   []input
 		stopped error
+		riders  riders
 	}
 
 	// The rest belongs to the processing goroutine.
@@ -119,6 +123,7 @@ type group struct {
 	own      *proposal
 	applier  apply.Applier
 	entry    []byte
+	company  bool // the next append expects another one
 	spare    []*proposal
 	inputs   []input
 	writes   []raftlog.Write
@@ -154,6 +159,9 @@ func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error)
 	if applied.Index > st.Last {
 		return nil, fmt.Errorf("range %d: state is at index %d, ahead of its log, which ends at %d",
 			r.id, applied.Index, st.Last)
+	}
+	if applied.Index < st.Truncated.Index {
+		return nil, fmt.Errorf("range %d: state is at index %d, behind its log, which begins after %d", r.id, applied.Index, st.Truncated.Index)
 	}
 	g.applier.Reset(r.deps.Engine, r.deps.Store, r.Desc(), applied)
 	r.handing.noteTerm(applied.Term)
@@ -277,31 +285,36 @@ func (g *group) lift() error {
 
 // propose makes a command durable and applies it. command is kept until then.
 func (g *group) propose(under tenure, command []byte) error {
-	return g.enqueue(under, command, nil, false)
+	return g.enqueue(g.newProposal(under, command), false)
 }
 
 // proposeKeeping is propose for a command that others must go on to wait for if its
 // outcome is not known in time while the leadership lasts: keep is called then, before
 // the proposer goes on, and what it returns when the outcome is known.
 func (g *group) proposeKeeping(under tenure, command []byte, keep func() (known func())) error {
-	return g.enqueue(under, command, keep, false)
+	p := g.newProposal(under, command)
+	p.keep = keep
+	return g.enqueue(p, false)
+}
+
+// proposeTogether is propose for a command that is sent at the same time as one to another
+// range of this store, with which it shares a sync if it can.
+func (g *group) proposeTogether(under tenure, command []byte) error {
+	p := g.newProposal(under, command)
+	p.company = !g.r.deps.Aside // the other one may be on another disk
+	return g.enqueue(p, false)
 }
 
 // enqueue passes a command through the queue. Once the group is stopped only a
 // barrier gets in, which is a command of no bytes.
-func (g *group) enqueue(under tenure, command []byte, keep func() (known func()), barrier bool) error {
-	p, _ := g.proposals.Get().(*proposal)
-	if p == nil {
-		p = &proposal{wake: make(chan wakeup, 1)}
-	}
-	p.command, p.err, p.done, p.under, p.keep = command, nil, false, under, keep
+func (g *group) enqueue(p *proposal, barrier bool) error {
 	g.mu.Lock()
 	if err := g.mu.stopped; err != nil && !barrier {
 		g.mu.Unlock()
 		g.proposals.Put(p)
 		return err
 	}
-	g.mu.queue = append(g.mu.queue, p)
+	g.mu.queue = g.mu.riders.board(append(g.mu.queue, p))
 	lead := g.mu.started && !g.mu.busy
 	g.mu.busy = g.mu.busy || lead
 	g.mu.Unlock()
@@ -312,6 +325,15 @@ func (g *group) enqueue(under tenure, command []byte, keep func() (known func())
 		return g.release(p)
 	}
 	return g.await(p)
+}
+
+func (g *group) newProposal(under tenure, command []byte) *proposal {
+	p, _ := g.proposals.Get().(*proposal)
+	if p == nil {
+		p = &proposal{wake: make(chan wakeup, 1)}
+	}
+	p.command, p.err, p.done, p.under, p.keep, p.company = command, nil, false, under, nil, false
+	return p
 }
 
 // aside reports whether proposers leave the processing to workers: the node has other
@@ -400,9 +422,9 @@ func (g *group) release(p *proposal) error {
 func (g *group) withdraw(p *proposal) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i, q := range g.mu.queue {
-		if q == p && len(p.wake) == 0 {
-			g.mu.queue = append(g.mu.queue[:i], g.mu.queue[i+1:]...)
+	for _, l := range []*[]*proposal{&g.mu.queue, &g.mu.riders.waiting} {
+		if i := slices.Index(*l, p); i >= 0 && len(p.wake) == 0 {
+			*l = slices.Delete(*l, i, i+1)
 			return true
 		}
 	}
@@ -586,6 +608,7 @@ func (g *group) coalesce(batch []*proposal) int {
 			continue
 		}
 		g.entry = apply.AppendEntry(g.entry, p.under.borders, p.command)
+		g.company = g.company || p.company
 	}
 	return n
 }
@@ -664,6 +687,7 @@ func (g *group) stop(reason error) {
 	if g.mu.stopped == nil {
 		g.mu.stopped = reason
 		close(g.halted)
+		g.mu.riders.refuse(reason)
 	}
 }
 
@@ -674,6 +698,6 @@ func (g *group) idle() {
 	g.mu.Unlock()
 	if busy {
 		// What was queued before it is done, well or not.
-		_ = g.enqueue(tenure{term: anyTerm}, nil, nil, true)
+		_ = g.enqueue(g.newProposal(tenure{term: anyTerm}, nil), true)
 	}
 }

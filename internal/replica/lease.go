@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/plant"
 )
 
 // lease is a leadership: until when it may answer reads without asking the other
@@ -43,7 +44,7 @@ func (l *lease) until() hlc.Timestamp {
 	if l.alone {
 		return hlc.MaxTimestamp
 	}
-	if l.given.Load() {
+	if l.given.Load() && !plant.On(plant.ReadAfterTimeoutNow) {
 		return hlc.Timestamp{}
 	}
 	least := hlc.MaxTimestamp
@@ -134,10 +135,11 @@ func (r *Replica) stillUnder(t tenure) error {
 	return nil
 }
 
-// Leads reports whether the replica leads its range and may serve now.
+// Leads reports whether the replica leads its range and may serve now. It does not wait,
+// not even while a disk that stands still has the clock wait: who asks may hold a mutex.
 func (r *Replica) Leads() bool {
 	l := r.lease.Load()
-	return l != nil && r.coversNow(l)
+	return l != nil && (l.alone || r.covers(l, r.deps.Clock.Reading()))
 }
 
 // Leader returns the replica that leads the range as far as this one knows.
@@ -211,7 +213,9 @@ func (r *Replica) beginLeadership(term uint64) {
 	now := r.deps.Clock.Now()
 	r.lastWrite.Store(now.WallTime)
 	r.swept.begin(now.WallTime)
-	r.reads.RaiseLowWater(now.Max(r.ClosedHere())) // which lies below it
+	if !plant.On(plant.ForgetReads) {
+		r.reads.RaiseLowWater(now.Max(r.ClosedHere())) // which lies below it
+	}
 	r.epoch.Store(uint64(now.WallTime))
 	r.merging.adopted.Store(nil)
 	r.inheritMu.Lock()

@@ -50,8 +50,8 @@ type part struct {
 	cut []byte
 	// maxRead is the highest read by others that passed over a spilled part.
 	maxRead hlc.Timestamp
-	// pinned: a recovery has found the attempt's keys staged and may commit it, so no
-	// other attempt takes its place.
+	// pinned: a recovery has found the attempt's keys staged, or may have under an earlier
+	// leader, and may commit it, so no other attempt takes its place.
 	pinned bool
 	// passed: the transaction will not commit at or below it, its record's leader says.
 	passed hlc.Timestamp
@@ -60,7 +60,13 @@ type part struct {
 	watchers int
 	watched  bool
 	wanted   hlc.Timestamp // highest reader waiting
-	since    time.Time     // the part became known
+	// patient: what is provisional may go when that costs nothing; met: somebody has met it
+	// since and waits, or will.
+	patient, met bool
+	// sure: its gateway has found all parts staged, so the transaction has committed at ts,
+	// even if the record does not say so yet (invariant R31).
+	sure  bool
+	since time.Time // the part became known
 }
 
 type partState uint8
@@ -73,7 +79,12 @@ const (
 	partAborted
 )
 
-func (p *part) undecided() bool { return p.state <= partStaging }
+func (p *part) undecided() bool { return p.state <= partStaging && !p.sure }
+
+// inherited reports whether the part was spilled under another leadership, or in another
+// range, and nothing was heard of it since: its gateway may still be adding to it, as it
+// may be committing.
+func (p *part) inherited() bool { return p.spilled && p.state == partStaging && p.epoch == 0 }
 
 // overlaps reports whether the part may have a key in [start, end), or start.
 func (p *part) overlaps(start, end []byte) bool {
@@ -310,6 +321,12 @@ func (sp *spills) bounds(p *part) kvpb.Span {
 
 // wake tells everyone who waits for the part to look again.
 func (p *part) wake() {
+	p.tell()
+	close(p.done)
+}
+
+// tell wakes those who wait to know what becomes of the part.
+func (p *part) tell() {
 	select {
 	case <-p.decided:
 	default:
@@ -317,7 +334,6 @@ func (p *part) wake() {
 	}
 	close(p.event)
 	p.event = make(chan struct{})
-	close(p.done)
 }
 
 // view is what one read must know of the parts over its keys.
@@ -360,7 +376,7 @@ func (sp *spills) view(self kvpb.TxnID, start, end []byte, ts hlc.Timestamp) (v 
 			continue
 		}
 		if p.id != self {
-			if p.state == partStaging && p.from.LessEq(ts) && p.passed.Less(ts) ||
+			if p.state == partStaging && !p.sure && p.from.LessEq(ts) && p.passed.Less(ts) ||
 				p.state == partAborted && !p.spilled {
 				return nil, p
 			}
@@ -441,9 +457,7 @@ func (r *Replica) decide(p *part, state partState, ts hlc.Timestamp) {
 		return
 	}
 	p.state, p.commitTS = state, ts
-	close(p.decided)
-	close(p.event)
-	p.event = make(chan struct{})
+	p.tell()
 	sp.mu.Unlock()
 	r.settleLater(p)
 }

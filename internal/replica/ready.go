@@ -95,8 +95,9 @@ func (g *group) append(ents []*pb.Entry, hs raftlog.HardState) error {
 		})
 	}
 	g.writes = append(g.writes[:0], raftlog.Write{
-		Group: g.view.group, Replica: uint64(g.r.replicaID), Entries: g.entries, HardState: &hs,
+		Group: g.view.group, Replica: uint64(g.r.replicaID), Entries: g.entries, HardState: &hs, Company: g.company,
 	})
+	g.company = false
 	g.r.stats.LogBytes.Add(int64(bytes))
 	err := g.view.log.Append(g.writes)
 	clear(g.entries)

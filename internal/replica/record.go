@@ -22,6 +22,8 @@ type record struct {
 	loaded  bool // from before this leadership
 	local   bool // the transaction has nothing in other ranges
 	since   time.Time
+	// wanted: somebody waits to know what it will say. Guarded by spills.mu.
+	wanted bool
 	// minCommit is a lower bound of the commit timestamp, exclusive, of a transaction
 	// that the record alone decides.
 	minCommit hlc.Timestamp
@@ -157,11 +159,11 @@ func (r *Replica) setRecord(rec *record, under tenure, status kvpb.TxnStatus, ts
 }
 
 // forgetRecord deletes a record whose transaction has nothing provisional left.
-func (r *Replica) forgetRecord(rec *record, under tenure) error {
+func (r *Replica) forgetRecord(rec *record, under tenure, h haste) error {
 	var b apply.Builder
 	b.Reset(rec.id, endedAt(rec.ts, rec.status == kvpb.TxnAborted))
 	b.DeleteRaw(keys.TxnRecord(rec.anchor, recordID(rec.id)))
-	if err := r.group.propose(under, b.Bytes()); err != nil {
+	if err := r.group.proposeWith(h, under, b.Bytes()); err != nil {
 		return err
 	}
 	rec.durable = false
@@ -187,12 +189,13 @@ func (r *Replica) forgetLocal(ctx context.Context, id kvpb.TxnID) error {
 	if len(rec.span.EndKey) > 0 && !r.holds(rec.span) {
 		return nil // what a split took elsewhere has to go first: the sweep sees to it (tidy)
 	}
-	return r.forgetRecord(rec, under)
+	return r.forgetRecord(rec, under, haste{})
 }
 
 // EndTxn implements kvpb.Committer.
 func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvpb.EndTxnResponse) error {
 	*resp = kvpb.EndTxnResponse{}
+	h := haste{patient: req.Patient, seen: r.group.hurries()}
 	under, err := r.admitWrite(ctx, req.Anchor)
 	if err != nil {
 		return err
@@ -211,7 +214,7 @@ func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvp
 	switch {
 	case req.Action == kvpb.EndForget:
 		if rec.status >= kvpb.TxnCommitted {
-			return r.forgetRecord(rec, under)
+			return r.forgetRecord(rec, under, h)
 		}
 		return errSuperseded
 	case rec.status >= kvpb.TxnCommitted:
@@ -223,7 +226,8 @@ func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvp
 		resp.Lowest = rec.minCommit.Next()
 		return nil
 	default:
-		err = r.setRecord(rec, under, kvpb.TxnCommitted, req.TS)
+		h.patient = h.patient && !r.spills.isWanted(rec)
+		err = r.commitRecord(ctx, rec, under, req.TS, h)
 	}
 	if err != nil {
 		return err
@@ -233,7 +237,8 @@ func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvp
 }
 
 // endUnknown answers EndTxn where there is no record: it was forgotten, or never
-// came and now must not come any more.
+// came and now must not come any more. Which of both is not known if this replica may
+// have forgotten what ended when the transaction may have.
 func (r *Replica) endUnknown(rec *record, under tenure, req *kvpb.EndTxnRequest, resp *kvpb.EndTxnResponse) error {
 	resp.Status = kvpb.TxnAborted
 	if ts, aborted, ok := r.recent.find(rec.id); ok {
@@ -242,7 +247,11 @@ func (r *Replica) endUnknown(rec *record, under tenure, req *kvpb.EndTxnRequest,
 		}
 		return nil
 	}
-	if req.Action == kvpb.EndForget {
+	switch {
+	case req.Action == kvpb.EndForget:
+		return nil
+	case !req.Since.IsEmpty() && r.recent.mayHaveForgotten(req.Since):
+		resp.Forgotten = true
 		return nil
 	}
 	return r.setRecord(rec, under, kvpb.TxnAborted, r.deps.Clock.Now())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/storage"
 )
 
@@ -28,6 +29,9 @@ const (
 // Push implements kvpb.Committer.
 func (r *Replica) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.PushResponse) error {
 	*resp = kvpb.PushResponse{}
+	if r.spills.want(req.Txn) {
+		r.group.hurry()
+	}
 	under, err := r.admitWrite(ctx, req.Anchor)
 	if err != nil {
 		return err
@@ -117,7 +121,7 @@ func (r *Replica) recover(ctx context.Context, rec *record, under tenure, patien
 		return err
 	}
 	status := kvpb.TxnAborted
-	if resp.Present {
+	if resp.Present || plant.On(plant.RecoverIncomplete) {
 		status = kvpb.TxnCommitted
 	}
 	return r.setRecord(rec, under, status, rec.ts)
@@ -164,7 +168,7 @@ func (r *Replica) tidy(ctx context.Context, id kvpb.TxnID) error {
 	if !rec.durable || rec.unknown {
 		return nil
 	}
-	return r.forgetRecord(rec, under)
+	return r.forgetRecord(rec, under, haste{})
 }
 
 // sweepLater makes sure that somebody looks after what is provisional here, even
@@ -279,7 +283,10 @@ func (r *Replica) sweepPart(ctx context.Context, p *part) {
 	switch {
 	case !current || state == partNew:
 	case state == partStaging || state == partPending && !r.gatewayAlive(p.id, false):
-		r.pushOnce(p)
+		sp.mu.Lock()
+		wanted := p.wanted
+		sp.mu.Unlock()
+		r.pushOnce(p, wanted)
 	case state >= partCommitted:
 		if err := r.settlePart(ctx, p); err != nil {
 			r.deps.Logger.Warn("clean up after a transaction", "range", r.id, "err", err)
@@ -419,6 +426,7 @@ func (r *Replica) loadParts() (map[kvpb.TxnID]*part, error) {
 		p.ts, p.oldest = p.ts.Max(l.ts), p.oldest.Min(l.ts)
 		if l.staged {
 			p.keys = append(p.keys, bytes.Clone(key))
+			p.pinned = true // the leader before may have told a recovery that they are staged
 		}
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/eval"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
 )
 
 // How long a transaction waits for a lock before it looks for a deadlock, and
@@ -82,7 +83,9 @@ func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Tim
 		req = &moved
 	}
 	t := req.Txn
-	r.reads.AddKey(req.Key, t.ReadTS, txnID(t))
+	if !plant.On(plant.ReadsUnnoted) {
+		r.reads.AddKey(req.Key, t.ReadTS, txnID(t))
+	}
 	if err := r.awaitKey(ctx, t, req.Key); err != nil {
 		return err
 	}
@@ -230,7 +233,7 @@ func (r *Replica) enterSpans(ctx context.Context, req *kvpb.ScanRequest) error {
 // the transaction began; zero if none may. What is above this clock's present
 // time was committed after the request came.
 func (r *Replica) uncertain(t *kvpb.TxnMeta) hlc.Timestamp {
-	if t.UncertainTS.LessEq(t.ReadTS) {
+	if t.UncertainTS.LessEq(t.ReadTS) || plant.On(plant.IgnoreUncertainty) {
 		return hlc.Timestamp{}
 	}
 	limit := t.UncertainTS.Min(r.deps.Clock.Now())
@@ -287,7 +290,7 @@ func (r *Replica) leaveRead(ts hlc.Timestamp, under reading) error {
 // because it was being collected lies below the threshold, which was raised
 // before.
 func (r *Replica) checkThreshold(ts hlc.Timestamp) error {
-	if th := r.Threshold(); ts.Less(th) {
+	if th := r.Threshold(); ts.Less(th) && !plant.On(plant.IgnoreThreshold) {
 		return &kvpb.SnapshotTooOldError{ReadTS: ts, Threshold: th}
 	}
 	return nil
@@ -413,6 +416,9 @@ func (r *Replica) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 // in flight over the spans and not surely later count as changes: to wait for
 // them could mean two commits waiting for each other.
 func (r *Replica) refresh(ctx context.Context, t *kvpb.TxnMeta, spans []kvpb.Span, from, to hlc.Timestamp) error {
+	if plant.On(plant.SkipRefresh) { // as if nothing that was read had changed
+		return nil
+	}
 	id := txnID(t)
 	for _, s := range spans {
 		var c *concurrency.Commit
@@ -423,7 +429,8 @@ func (r *Replica) refresh(ctx context.Context, t *kvpb.TxnMeta, spans []kvpb.Spa
 			r.reads.AddSpan(s.Key, s.EndKey, to, id)
 			c = r.commits.BlockingScan(id, s.Key, s.EndKey, to)
 		}
-		if c != nil || r.spills.changed(t.ID, s, from, to) {
+		changed := r.spills.changed(t.ID, s, from, to)
+		if (c != nil || changed) && from.Less(to) { // from == to: what was seen is to be noted as read
 			return &kvpb.RetryError{Reason: "could not serialize access due to read/write dependencies among transactions", Key: s.Key}
 		}
 	}

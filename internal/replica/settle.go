@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
@@ -26,6 +27,13 @@ const (
 // eachLock calls fn for the durable locks of a transaction within a span, cut at
 // the range's borders; the zero transaction stands for all.
 func (r *Replica) eachLock(ctx context.Context, id kvpb.TxnID, span kvpb.Span, fn func(key []byte, rec lockRecord) error) error {
+	return r.scanLocks(ctx, id, span, false, fn)
+}
+
+// scanLocks is eachLock in either direction.
+func (r *Replica) scanLocks(
+	ctx context.Context, id kvpb.TxnID, span kvpb.Span, reverse bool, fn func(key []byte, rec lockRecord) error,
+) error {
 	d := r.Desc()
 	ks := keys.Span{Start: span.Key, End: span.EndKey}
 	if bytes.Compare(ks.Start, d.StartKey) < 0 {
@@ -43,7 +51,11 @@ func (r *Replica) eachLock(ctx context.Context, id kvpb.TxnID, span kvpb.Span, f
 		return err
 	}
 	defer it.Close()
-	for ok := it.First(); ok; ok = it.Next() {
+	first, next := it.First, it.Next
+	if reverse {
+		first, next = it.Last, it.Prev
+	}
+	for ok := first(); ok; ok = next() {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -78,6 +90,7 @@ type chunks struct {
 	r     *Replica
 	p     *part
 	under tenure
+	haste haste
 	b     apply.Builder
 	n     int
 }
@@ -98,7 +111,7 @@ func (c *chunks) flush() error {
 	if c.n == 0 {
 		return nil
 	}
-	err := c.r.group.propose(c.under, c.b.Bytes())
+	err := c.r.group.proposeWith(c.haste, c.under, c.b.Bytes())
 	c.begin()
 	return err
 }
@@ -173,7 +186,7 @@ func (r *Replica) settle(ctx context.Context, p *part) error {
 	if err != nil || !r.spills.knows(p) { // gone, or another leadership's
 		return err
 	}
-	c := &chunks{r: r, p: p, under: under}
+	c := &chunks{r: r, p: p, under: under, haste: r.hasteOf(p)}
 	c.begin()
 	one := func(key []byte, rec lockRecord) error {
 		if err := r.settleKey(c, key, rec); err != nil {
@@ -240,18 +253,24 @@ func (r *Replica) undo(ctx context.Context, p *part, span kvpb.Span, from uint64
 	c := &chunks{r: r, p: p, under: under}
 	c.begin()
 	err = r.eachLock(ctx, p.id, span, func(key []byte, rec lockRecord) error {
-		switch {
-		case rec.position < from:
+		if rec.position < from {
 			return nil
-		case rec.hasPrev && rec.prevPosition >= from:
+		}
+		i := slices.IndexFunc(rec.history, func(w spilledWrite) bool { return w.position < from })
+		switch {
+		case i < 0 && rec.cut:
 			return &kvpb.RetryError{Reason: "too many versions of a row in a large transaction to return to the savepoint", Key: key}
-		case rec.hasPrev:
-			back := lockRecord{txn: p.id, ts: p.ts, anchor: rec.anchor, position: rec.prevPosition, deleted: rec.prevDeleted}
+		case i >= 0:
+			w := rec.history[i]
+			back := lockRecord{
+				txn: p.id, ts: p.ts, anchor: rec.anchor, position: w.position, deleted: w.deleted,
+				history: rec.history[i+1:], cut: rec.cut,
+			}
 			c.b.SetRaw(keys.Lock(key), back.encode())
 			if back.deleted {
 				c.b.Tombstone(key)
 			} else {
-				c.b.Put(key, rec.prevValue)
+				c.b.Put(key, w.value)
 			}
 		default:
 			v, _, err := mvcc.Get(r.deps.Engine, key, p.ts, nil)

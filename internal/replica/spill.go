@@ -3,6 +3,8 @@ package replica
 import (
 	"bytes"
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -68,13 +70,18 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	if rec != nil {
 		b.SetRaw(keys.TxnRecord(anchor, recordID(p.id)), rec.encode())
 	}
-	for i, w := range req.Writes {
-		l := lockRecord{txn: p.id, ts: p.ts, anchor: anchor, position: req.Positions[i], deleted: w.Value == nil}
-		if err := r.previous(p, w.Key, &l); err != nil {
-			return err
+	for i, n := 0, 0; i < len(req.Writes); i = n {
+		for n = i + 1; n < len(req.Writes) && bytes.Equal(req.Writes[n].Key, req.Writes[i].Key); {
+			n++
 		}
-		b.SetRaw(keys.Lock(w.Key), l.encode())
-		put(b, &req.Writes[i])
+		last := &req.Writes[n-1]
+		l := lockRecord{txn: p.id, ts: p.ts, anchor: anchor, position: req.Positions[n-1], deleted: last.Value == nil}
+		if late, err := r.fillHistory(p, req, i, n, &l); err != nil {
+			return err
+		} else if !late {
+			b.SetRaw(keys.Lock(last.Key), l.encode())
+			put(b, last)
+		}
 	}
 	if err := r.group.propose(under, b.Bytes()); err != nil {
 		return err
@@ -118,7 +125,7 @@ func (r *Replica) enterSpill(p *part, req *kvpb.SpillRequest, under tenure) erro
 	lo, hi := req.Writes[0].Key, next(req.Writes[len(req.Writes)-1].Key)
 	r.deps.Clock.Now() // it may wait for a disk, which nobody may with the mutex held
 	sp.mu.Lock()
-	if p.state > partPending || p.state != partNew && !p.spilled {
+	if p.state > partPending && !p.inherited() || p.state != partNew && !p.spilled {
 		sp.mu.Unlock()
 		return errAborted
 	}
@@ -154,22 +161,51 @@ func (r *Replica) enterSpill(p *part, req *kvpb.SpillRequest, under tenure) erro
 	return nil
 }
 
-// previous fills in what an earlier spilled write of the same key was, so that a
-// rollback to a savepoint can bring it back.
-func (r *Replica) previous(p *part, key []byte, rec *lockRecord) error {
+// fillHistory fills in what a key was before the last of the writes from i to n, so that
+// a rollback to a savepoint can bring it back and earlier statements' snapshots see it.
+// late says that a later write is there already: the request comes again.
+func (r *Replica) fillHistory(p *part, req *kvpb.SpillRequest, i, n int, rec *lockRecord) (late bool, err error) {
+	key := req.Writes[i].Key
 	old, ok, err := r.lockOf(key)
-	if err != nil || !ok || old.txn != p.id {
-		return err
+	if err != nil {
+		return false, err
 	}
-	rec.hasPrev, rec.prevPosition, rec.prevDeleted = true, old.position, old.deleted
+	ok = ok && old.txn == p.id
+	if ok && old.position >= rec.position {
+		return true, nil
+	}
+	next := rec.position
+	add := func(w spilledWrite) {
+		switch {
+		case next < req.Keep: // nobody goes back behind the one that is there
+		case w.position >= req.Statement: // replaced by the same statement
+		case len(rec.history) == maxHistory:
+			rec.cut = true
+		default:
+			rec.history = append(rec.history, w)
+			next = w.position
+		}
+	}
+	for j := n - 2; j >= i; j-- {
+		add(spilledWrite{position: req.Positions[j], deleted: req.Writes[j].Value == nil, value: req.Writes[j].Value})
+	}
+	if !ok {
+		return false, nil
+	}
+	w := spilledWrite{position: old.position, deleted: old.deleted}
 	if !old.deleted {
 		v, _, err := mvcc.Get(r.deps.Engine, key, p.ts, nil)
 		if err != nil {
-			return err
+			return false, err
 		}
-		rec.prevValue = v.Data
+		w.value = v.Data
 	}
-	return nil
+	add(w)
+	for _, w := range old.history {
+		add(w)
+	}
+	rec.cut = rec.cut || old.cut && next >= req.Keep
+	return false, nil
 }
 
 // lockOf reads the durable lock on a key.
@@ -182,51 +218,84 @@ func (r *Replica) lockOf(key []byte) (rec lockRecord, ok bool, err error) {
 	return rec, err == nil, err
 }
 
+// errPageFull ends the reading of a page.
+var errPageFull = errors.New("replica: the page is full")
+
 // Spilled implements kvpb.Spiller.
-func (r *Replica) Spilled(ctx context.Context, req *kvpb.SpilledRequest) ([]kvpb.SpilledWrite, error) {
+func (r *Replica) Spilled(ctx context.Context, req *kvpb.SpilledRequest) (resp kvpb.SpilledResponse, err error) {
 	under, err := r.admitWrite(ctx)
 	if err != nil {
-		return nil, err
+		return resp, err
 	}
-	if len(req.Span.EndKey) > 0 && !r.holds(req.Span) || len(req.Span.EndKey) == 0 && !r.Desc().ContainsKey(req.Span.Key) {
-		return nil, r.mismatch()
+	point := len(req.Span.EndKey) == 0
+	if !point && !r.holds(req.Span) || point && !r.Desc().ContainsKey(req.Span.Key) {
+		return resp, r.mismatch()
 	}
 	r.spills.mu.Lock()
 	p := r.spills.all[req.Txn.ID]
 	r.spills.mu.Unlock()
 	if p == nil {
-		return nil, r.stillUnder(under)
+		return resp, r.stillUnder(under)
 	}
-	var out []kvpb.SpilledWrite
-	add := func(key []byte, rec lockRecord) error {
-		w := kvpb.SpilledWrite{Key: bytes.Clone(key), Position: rec.position, Deleted: rec.deleted}
-		switch {
-		case rec.position < req.Below && !rec.deleted:
-			v, _, err := mvcc.Get(r.deps.Engine, key, p.ts, nil)
-			if err != nil {
-				return err
-			}
-			w.Value = v.Data
-		case rec.position < req.Below:
-		case rec.hasPrev && rec.prevPosition < req.Below:
-			w.Value, w.Deleted, w.Position = rec.prevValue, rec.prevDeleted, rec.prevPosition
-		default:
-			return nil
+	if point {
+		rec, ok, lerr := r.lockOf(req.Span.Key)
+		if err = lerr; err == nil && ok && rec.txn == p.id {
+			err = r.addSpilled(&resp, p, req, req.Span.Key, rec)
 		}
-		out = append(out, w)
-		return nil
-	}
-	if len(req.Span.EndKey) > 0 {
-		err = r.eachLock(ctx, p.id, req.Span, add)
-	} else if rec, ok, lerr := r.lockOf(req.Span.Key); lerr != nil {
-		err = lerr
-	} else if ok && rec.txn == p.id {
-		err = add(req.Span.Key, rec)
+	} else {
+		err = r.spilledPage(ctx, &resp, p, req)
 	}
 	if err != nil {
-		return nil, err
+		return kvpb.SpilledResponse{}, err
 	}
-	return out, r.stillUnder(under)
+	return resp, r.stillUnder(under)
+}
+
+// spilledPage reads a page of a span.
+func (r *Replica) spilledPage(ctx context.Context, resp *kvpb.SpilledResponse, p *part, req *kvpb.SpilledRequest) error {
+	size, before := 0, 0
+	err := r.scanLocks(ctx, p.id, req.Span, req.Reverse, func(key []byte, rec lockRecord) error {
+		if req.MaxBytes > 0 && size >= req.MaxBytes {
+			if resp.Resume = bytes.Clone(key); req.Reverse {
+				resp.Resume = next(key)
+			}
+			return errPageFull
+		}
+		err := r.addSpilled(resp, p, req, key, rec)
+		if n := len(resp.Writes); n > before {
+			size += len(resp.Writes[n-1].Key) + len(resp.Writes[n-1].Value)
+			before = n
+		}
+		return err
+	})
+	if req.Reverse {
+		slices.Reverse(resp.Writes)
+	}
+	if err == errPageFull {
+		return nil
+	}
+	return err
+}
+
+// addSpilled adds the newest write of a key below req.Below, if there is one.
+func (r *Replica) addSpilled(resp *kvpb.SpilledResponse, p *part, req *kvpb.SpilledRequest, key []byte, rec lockRecord) error {
+	w := kvpb.SpilledWrite{Key: bytes.Clone(key), Position: rec.position, Deleted: rec.deleted}
+	switch i := slices.IndexFunc(rec.history, func(w spilledWrite) bool { return w.position < req.Below }); {
+	case rec.position < req.Below && rec.deleted:
+	case rec.position < req.Below:
+		v, _, err := mvcc.Get(r.deps.Engine, key, p.ts, nil)
+		if err != nil {
+			return err
+		}
+		w.Value = v.Data
+	case i < 0:
+		return nil
+	default:
+		old := rec.history[i]
+		w.Value, w.Deleted, w.Position = old.value, old.deleted, old.position
+	}
+	resp.Writes = append(resp.Writes, w)
+	return nil
 }
 
 // Unspill implements kvpb.Spiller. Of an aborted transaction it is called last in

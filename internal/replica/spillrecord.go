@@ -10,7 +10,7 @@ import (
 )
 
 // recordVersion is the format of durable locks and transaction records.
-const recordVersion = 2
+const recordVersion = 3
 
 // lockRecord is a durable lock: the value under keys.Lock(key). It belongs to the
 // version of the key at ts. Of a spilled write it says which of the
@@ -25,18 +25,28 @@ type lockRecord struct {
 
 	position uint64
 	deleted  bool
-
-	hasPrev      bool
-	prevPosition uint64
-	prevDeleted  bool
-	prevValue    []byte
+	// history are the earlier writes of the key that may be asked for again, the newest
+	// first; cut says that older ones were dropped for lack of room.
+	history []spilledWrite
+	cut     bool
 }
 
+// spilledWrite is a write that a later one of the same transaction has replaced.
+type spilledWrite struct {
+	position uint64
+	deleted  bool
+	value    []byte
+}
+
+// maxHistory bounds the earlier writes that a durable lock holds: a rollback to a
+// savepoint before them fails.
+const maxHistory = 16
+
 const (
-	lockDeleted     = 1 << 0
-	lockHasPrev     = 1 << 1
-	lockPrevDeleted = 1 << 2
-	lockStaged      = 1 << 3
+	lockDeleted = 1 << 0
+	lockHistory = 1 << 1
+	lockCut     = 1 << 2
+	lockStaged  = 1 << 3
 )
 
 func (l *lockRecord) encode() []byte {
@@ -44,20 +54,27 @@ func (l *lockRecord) encode() []byte {
 	for _, f := range []struct {
 		on  bool
 		bit byte
-	}{{l.deleted, lockDeleted}, {l.hasPrev, lockHasPrev}, {l.prevDeleted, lockPrevDeleted}, {l.staged, lockStaged}} {
+	}{{l.deleted, lockDeleted}, {len(l.history) > 0, lockHistory}, {l.cut, lockCut}, {l.staged, lockStaged}} {
 		if f.on {
 			flags |= f.bit
 		}
 	}
-	b := append(make([]byte, 0, 64+len(l.anchor)+len(l.prevValue)), recordVersion, flags)
+	b := append(make([]byte, 0, 64+len(l.anchor)), recordVersion, flags)
 	b = appendID(b, l.txn)
 	b = appendTS(b, l.ts)
 	b = binary.BigEndian.AppendUint32(b, l.epoch)
 	b = binary.BigEndian.AppendUint64(b, l.position)
 	b = appendField(b, l.anchor)
-	if l.hasPrev {
-		b = binary.BigEndian.AppendUint64(b, l.prevPosition)
-		b = appendField(b, l.prevValue)
+	if len(l.history) > 0 {
+		b = binary.AppendUvarint(b, uint64(len(l.history)))
+	}
+	for _, w := range l.history {
+		flags := byte(0)
+		if w.deleted {
+			flags = lockDeleted
+		}
+		b = binary.BigEndian.AppendUint64(append(b, flags), w.position)
+		b = appendField(b, w.value)
 	}
 	return b
 }
@@ -67,10 +84,11 @@ func decodeLock(p []byte) (l lockRecord, err error) {
 	version, flags := f.byte(), f.byte()
 	l.txn, l.ts, l.epoch, l.position = f.id(), f.ts(), f.uint32(), f.uint64()
 	l.anchor = f.field()
-	l.deleted, l.hasPrev, l.prevDeleted = flags&lockDeleted != 0, flags&lockHasPrev != 0, flags&lockPrevDeleted != 0
-	l.staged = flags&lockStaged != 0
-	if l.hasPrev {
-		l.prevPosition, l.prevValue = f.uint64(), f.field()
+	l.deleted, l.cut, l.staged = flags&lockDeleted != 0, flags&lockCut != 0, flags&lockStaged != 0
+	if flags&lockHistory != 0 {
+		for n := f.count(); n > 0 && !f.bad; n-- {
+			l.history = append(l.history, spilledWrite{deleted: f.byte()&lockDeleted != 0, position: f.uint64(), value: f.field()})
+		}
 	}
 	if f.bad || version != recordVersion {
 		return lockRecord{}, fmt.Errorf("%w: durable lock %x", storage.ErrCorrupted, p[:min(len(p), 8)])

@@ -12,7 +12,7 @@ import (
 func TestRecordsRoundTrip(t *testing.T) {
 	lock := lockRecord{
 		txn: kvpb.TxnID{Hi: 7, Lo: 9}, ts: hlc.Timestamp{WallTime: 5, Logical: 2}, anchor: []byte("a"), position: 77,
-		hasPrev: true, prevPosition: 3, prevValue: []byte("before"), staged: true, epoch: 3, deleted: true,
+		history: []spilledWrite{{position: 3, value: []byte("before")}, {position: 1, deleted: true}}, cut: true, staged: true, epoch: 3, deleted: true,
 	}
 	got, err := decodeLock(lock.encode())
 	if err != nil || !reflect.DeepEqual(got, lock) {
@@ -29,11 +29,13 @@ func TestRecordsRoundTrip(t *testing.T) {
 }
 
 func FuzzRecords(f *testing.F) {
-	f.Add((&lockRecord{hasPrev: true, prevValue: []byte("x")}).encode())
+	f.Add((&lockRecord{history: []spilledWrite{{value: []byte("x")}}}).encode())
 	f.Add((&txnRecord{anchor: []byte("a"), keys: [][]byte{[]byte("b")}}).encode())
 	f.Fuzz(func(t *testing.T, p []byte) {
-		if l, err := decodeLock(p); err == nil && !l.hasPrev && l.prevValue != nil {
-			t.Error("a previous value without its flag")
+		if l, err := decodeLock(p); err == nil {
+			if again, err := decodeLock(l.encode()); err != nil || !reflect.DeepEqual(again, l) {
+				t.Errorf("the lock does not read back: %v", err)
+			}
 		}
 		r, err := decodeRecord(p)
 		if err != nil {

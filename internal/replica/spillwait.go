@@ -18,6 +18,7 @@ func (r *Replica) latestVisible(req *kvpb.LockRequest, resp *kvpb.LockResponse) 
 		case !p.overlaps(req.Key, nil):
 		case p.state == partCommitted:
 			moved[p.ts] = p.commitTS
+		case p.sure: // its versions are where it has committed
 		case p.state != partNew:
 			v.pending = append(v.pending, p.ts)
 		}

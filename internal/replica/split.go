@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
 	"go.etcd.io/raft/v3"
 )
 
@@ -65,6 +66,9 @@ func (r *Replica) split(old, left, right *kvpb.RangeDescriptor) {
 		n.inheritMu.Lock()
 		r.right.Store(n) // from now on releases of what is taken out here go there too
 		n.inherit = r.locks.Extract(right.StartKey, right.EndKey)
+		if plant.On(plant.SplitDropsLocks) {
+			n.inherit = n.inherit[:0]
+		}
 		n.inheritEpoch = r.epoch.Load()
 		n.inheritAdopted = r.merging.adopted.Load()
 		n.inheritMu.Unlock()

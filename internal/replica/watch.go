@@ -107,13 +107,18 @@ func (r *Replica) watch(p *part) (unwatch func()) {
 	sp := &r.spills
 	sp.mu.Lock()
 	p.watchers++
-	start := !p.watched && !sp.closed && p.undecided()
+	first := !p.met
+	p.met = true
+	start := !p.watched && !sp.closed && p.state <= partStaging
 	if start {
 		p.watched = true
 		stopping := sp.stopping()
 		sp.wg.Go(func() { r.pushUntilDecided(p, stopping) })
 	}
 	sp.mu.Unlock()
+	if first {
+		r.group.hurry()
+	}
 	return func() {
 		sp.mu.Lock()
 		p.watchers--
@@ -123,13 +128,27 @@ func (r *Replica) watch(p *part) (unwatch func()) {
 
 func (r *Replica) pushUntilDecided(p *part, stopping <-chan struct{}) {
 	sp := &r.spills
+	sp.mu.Lock()
+	staged := p.state == partStaging && !p.spilled
+	sp.mu.Unlock()
+	if staged {
+		r.pushOnce(p, hlc.Timestamp{}) // its commit may be complete, and its end in no hurry
+	}
 	delay := pushFirst
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
+	decided := p.decided
 	for {
 		select {
-		case <-p.decided:
-			return
+		case <-decided:
+			sp.mu.Lock()
+			over := p.state > partStaging
+			sp.mu.Unlock()
+			if over {
+				return
+			}
+			decided = nil // its record is still to say so (sure)
+			continue
 		case <-p.done:
 			return
 		case <-stopping:
@@ -139,23 +158,25 @@ func (r *Replica) pushUntilDecided(p *part, stopping <-chan struct{}) {
 		sp.mu.Lock()
 		idle := p.watchers == 0 || sp.all[p.id] != p
 		p.watched = !idle
+		wanted := p.wanted
 		sp.mu.Unlock()
 		if idle {
 			return
 		}
-		r.pushOnce(p)
+		r.pushOnce(p, wanted)
 		delay = min(2*delay, pushMost)
 		timer.Reset(delay)
 	}
 }
 
-// pushOnce asks the leader of the record what became of the part's transaction.
-func (r *Replica) pushOnce(p *part) {
+// pushOnce asks the leader of the record what became of the part's transaction, for a
+// reader at ts if that is set.
+func (r *Replica) pushOnce(p *part, ts hlc.Timestamp) {
 	sp := &r.spills
 	ctx, cancel := sp.background(pushTimeout)
 	defer cancel()
 	sp.mu.Lock()
-	req := kvpb.PushRequest{Txn: p.id, Anchor: p.anchor, TS: p.wanted, Waited: time.Since(p.since)}
+	req := kvpb.PushRequest{Txn: p.id, Anchor: p.anchor, TS: ts, Waited: time.Since(p.since)}
 	sp.mu.Unlock()
 	var resp kvpb.PushResponse
 	if err := r.peerPush(ctx, &req, &resp); err != nil {
@@ -280,13 +301,24 @@ func (r *Replica) awaitDone(ctx context.Context, p *part) error {
 func (r *Replica) partHolding(self kvpb.TxnID, key []byte, undecided bool) (*part, error) {
 	sp := &r.spills
 	var over []*part
+	hurry := false
 	sp.mu.Lock()
 	for _, p := range sp.all {
-		if p.id != self && (!undecided || p.undecided()) && p.overlaps(key, nil) {
+		if p.id == self || !p.overlaps(key, nil) {
+			continue
+		}
+		if !p.undecided() { // who takes the lock now writes soon
+			hurry = hurry || p.patient && !p.met
+			p.met = true
+		}
+		if !undecided || p.undecided() {
 			over = append(over, p)
 		}
 	}
 	sp.mu.Unlock()
+	if hurry {
+		r.group.hurry()
+	}
 	if len(over) == 0 {
 		return nil, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lichendb/lichen/internal/keys"
@@ -145,6 +146,7 @@ func (n *Node) join(ctx context.Context) error {
 	t := time.NewTicker(joinEvery)
 	defer t.Stop()
 	why := newReasons(n.log, "cannot join through this address yet; trying on")
+	n.unanswered.Store(why)
 	for {
 		for _, addr := range n.cfg.Join {
 			err := n.tryJoin(ctx, addr)
@@ -177,6 +179,8 @@ func (n *Node) joinRefused(err error) bool {
 type reasons struct {
 	log  *slog.Logger
 	what string
+
+	mu   sync.Mutex
 	last map[string]said
 }
 
@@ -191,11 +195,30 @@ func newReasons(log *slog.Logger, what string) *reasons {
 
 func (r *reasons) note(addr string, err error) {
 	text := strings.TrimPrefix(err.Error(), rpc.ErrNotSent.Error()+": ")
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if s := r.last[addr]; s.text == text && time.Since(s.at) < sayAgain {
 		return
 	}
 	r.last[addr] = said{text, time.Now()}
 	r.log.Warn(r.what, "addr", addr, "reason", text)
+}
+
+// Unanswered says of each --join address that does not answer why, for a node that waits
+// for its cluster. Those of nodes that wait as well are not among them.
+func (n *Node) Unanswered() (why []string) {
+	r := n.unanswered.Load()
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, addr := range n.cfg.Join {
+		if s, ok := r.last[addr]; ok && s.text != errNotInitialized.Error() {
+			why = append(why, addr+": "+strings.TrimPrefix(s.text, addr+": "))
+		}
+	}
+	return why
 }
 
 func (n *Node) tryJoin(ctx context.Context, addr string) error {
@@ -288,6 +311,24 @@ func (n *Node) refuseJoins() {
 	n.rpc.Handle(MethodJoin, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
 		return nil, errors.New("the node is a cluster by itself (start-single-node) and takes no others in: found a cluster with lichen start and lichen init")
 	})
+}
+
+// checkAlone refuses a node by itself the store of a node that has others: its ranges wait
+// for them, and changes that they don't hear of would be lost to them.
+func (n *Node) checkAlone() error {
+	if !n.cfg.SingleNode {
+		return nil
+	}
+	own := n.store.Identity().Node
+	for _, r := range n.store.Replicas() {
+		for _, rep := range r.Desc().Replicas {
+			if rep.Node != own {
+				return fmt.Errorf("the store belongs to node %d of a cluster in which node %d holds replicas too: run lichen start --join=… with it, not start-single-node",
+					own, rep.Node)
+			}
+		}
+	}
+	return nil
 }
 
 // checkAddressFree finds out, before this node is given an id, whether another one answers

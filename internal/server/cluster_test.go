@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,37 +20,61 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// patience is how long anything may take on a busy machine.
+// patience is how long anything may take.
 const patience = time.Minute
 
 // testNodes are the nodes of a cluster in one process.
 type testNodes struct {
 	t     *testing.T
 	ctx   context.Context
+	net   *memNet
 	nodes []*Node
 }
 
-func newTestNodes(t *testing.T) *testNodes {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
-	t.Cleanup(cancel)
-	return &testNodes{t: t, ctx: ctx}
+// withNodes runs a test of nodes in virtual time, over a network in memory: how slow the
+// machine is does not matter.
+func withNodes(t *testing.T, test func(t *testing.T, c *testNodes)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		t.Cleanup(cancel)
+		test(t, &testNodes{t: t, ctx: ctx, net: newMemNet()})
+	})
+}
+
+// options are those of a node on a file system.
+func (c *testNodes) options(disk fs.FS) Options {
+	log := slog.New(slog.DiscardHandler)
+	if os.Getenv("LICHEN_TEST_LOG") != "" {
+		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("n", len(c.nodes)+1)
+	}
+	return Options{FS: disk, Logger: log, Dial: c.net.dial, Listen: c.net.listen}
+}
+
+// config is that of a node without stores, which joins the first one unless it is that.
+func (c *testNodes) config() config.Node {
+	cfg := config.Default()
+	cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = "127.0.0.1:0", "127.0.0.1:0", true
+	cfg.CacheBytes, cfg.MaxMemory = 4<<20, 64<<20
+	cfg.DeadAfter, cfg.Drain = 2*time.Second, 2*time.Second
+	if len(c.nodes) > 0 {
+		cfg.Join = []string{c.nodes[0].Addr().String()}
+	}
+	return cfg
 }
 
 // add makes a node that listens. It joins the first one, unless it is that.
 func (c *testNodes) add() *Node {
 	c.t.Helper()
-	cfg := config.Default()
-	cfg.Stores, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = config.Dirs("n"), "127.0.0.1:0", "127.0.0.1:0", true
-	cfg.CacheBytes, cfg.MaxMemory = 4<<20, 64<<20
-	cfg.DeadAfter, cfg.Drain, cfg.RangePace = 2*time.Second, 2*time.Second, 100*time.Millisecond
-	if len(c.nodes) > 0 {
-		cfg.Join = []string{c.nodes[0].Addr().String()}
-	}
-	log := slog.New(slog.DiscardHandler)
-	if os.Getenv("LICHEN_TEST_LOG") != "" {
-		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("n", len(c.nodes)+1)
-	}
-	n, err := New(cfg, Options{FS: fs.NewMem(), Logger: log})
+	cfg := c.config()
+	cfg.Stores, cfg.RangePace = config.Dirs("n"), 100*time.Millisecond
+	return c.listening(cfg, fs.NewMem())
+}
+
+// listening makes a node that listens.
+func (c *testNodes) listening(cfg config.Node, disk fs.FS) *Node {
+	c.t.Helper()
+	n, err := New(cfg, c.options(disk))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -129,7 +155,12 @@ func (c *testNodes) describe() {
 
 func (c *testNodes) connect(n *Node) *pgx.Conn {
 	c.t.Helper()
-	conn, err := pgx.Connect(c.ctx, "postgres://root@"+n.Addr().String()+"/defaultdb?sslmode=disable")
+	cfg, err := pgx.ParseConfig("postgres://root@" + n.Addr().String() + "/defaultdb?sslmode=disable")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	cfg.DialFunc = func(ctx context.Context, _, addr string) (net.Conn, error) { return c.net.dial(ctx, addr) }
+	conn, err := pgx.ConnectConfig(c.ctx, cfg)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -199,11 +230,9 @@ func (c *testNodes) ranges(n *Node) int {
 }
 
 // TestCluster forms a cluster, splits a table, loses a node, and gets another one.
-func TestCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("several nodes in real time")
-	}
-	c := newTestNodes(t)
+func TestCluster(t *testing.T) { withNodes(t, testCluster) }
+
+func testCluster(t *testing.T, c *testNodes) {
 	first := c.add()
 	if _, err := first.handleInit(c.ctx, 0, nil); err != nil {
 		t.Fatal(err)
@@ -269,15 +298,12 @@ func TestCluster(t *testing.T) {
 }
 
 // TestSplitSingleNode splits a table on a node by itself.
-func TestSplitSingleNode(t *testing.T) {
-	cfg := config.Default()
-	cfg.Stores, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure, cfg.SingleNode = config.Dirs("n"), "127.0.0.1:0", "127.0.0.1:0", true, true
-	cfg.CacheBytes, cfg.MaxMemory = 4<<20, 64<<20
-	c := newTestNodes(t)
-	n, err := New(cfg, Options{FS: fs.NewMem(), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestSplitSingleNode(t *testing.T) { withNodes(t, testSplitSingleNode) }
+
+func testSplitSingleNode(t *testing.T, c *testNodes) {
+	cfg := c.config()
+	cfg.Stores, cfg.SingleNode = config.Dirs("n"), true
+	n := c.listening(cfg, fs.NewMem())
 	c.start(n)
 	conn := c.connect(n)
 	c.exec(conn, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")

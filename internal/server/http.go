@@ -22,6 +22,9 @@ func (n *Node) httpHandler() http.Handler {
 	if n.cfg.Insecure {
 		mux.Handle("/_debug/fault/disk", newDiskFaults(n.store))
 	}
+	if n.cfg.Insecure && !n.cfg.SingleNode {
+		mux.Handle("/_debug/fault/commit", &n.commitFault)
+	}
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
 )
 
 // shortMergeAfter is how long ranges are left as they are in tests.
@@ -14,11 +16,9 @@ const shortMergeAfter = 250 * time.Millisecond
 
 // TestUnsplit splits and scatters a table, lets its ranges merge while it is read and
 // written through all nodes, and drops it.
-func TestUnsplit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("several nodes in real time")
-	}
-	c := newTestNodes(t)
+func TestUnsplit(t *testing.T) { withNodes(t, testUnsplit) }
+
+func testUnsplit(t *testing.T, c *testNodes) {
 	first := c.add()
 	first.cfg.MergeAfter = shortMergeAfter
 	if _, err := first.handleInit(c.ctx, 0, nil); err != nil {
@@ -93,4 +93,37 @@ func TestUnsplit(t *testing.T) {
 		got := c.ranges(third)
 		return got == 2, fmt.Sprint(got, " ranges")
 	})
+}
+
+// TestRangeMergedAway: who asks for a range that is not there any more is sent to the one
+// that holds its keys now, long before a leader has been looked for in vain.
+func TestRangeMergedAway(t *testing.T) { withNodes(t, testRangeMergedAway) }
+
+func testRangeMergedAway(t *testing.T, c *testNodes) {
+	n := c.add()
+	if err := n.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.start(n)
+	begun, asked := time.Now(), 0
+	err := n.eachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeOp, bool) {
+		op := rangeOp{Kind: opClear, Range: d.RangeID, Key: keys.TableDataSpan().Start, End: keys.TableDataSpan().End}
+		if asked++; asked == 1 {
+			op.Range = 1000 // as an address that is behind would say
+		}
+		return &op, true
+	})
+	if err != nil || asked != 2 || time.Since(begun) >= opPatience/2 {
+		t.Errorf("after %d attempts and %v: %v", asked, time.Since(begun), err)
+	}
+
+	// A range without a leader is given up in the end.
+	begun, asked = time.Now(), 0
+	err = n.eachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeOp, bool) {
+		asked++
+		return &rangeOp{Kind: opClear, Range: 1000}, true
+	})
+	if !errors.Is(err, errNoLeader) || asked < 2 || time.Since(begun) > 2*opPatience {
+		t.Errorf("after %d attempts and %v: %v", asked, time.Since(begun), err)
+	}
 }

@@ -58,6 +58,7 @@ type Node struct {
 	certs    *security.Node // nil: insecure
 	rpc      *rpc.Node
 	dial     func(ctx context.Context, addr string) (net.Conn, error)
+	listen   func(addr string) (net.Listener, error)
 	leave    leaving
 	newLives newLives
 
@@ -65,7 +66,8 @@ type Node struct {
 	live       *liveness.Liveness
 	deadlocks  *dist.Deadlocks
 	initMu     sync.Mutex
-	member     chan struct{} // closed when the node has founded a cluster
+	member     chan struct{}           // closed when the node has founded a cluster
+	unanswered atomic.Pointer[reasons] // why --join addresses don't take the node in
 	draining   atomic.Bool
 	recovering atomic.Bool // enough other nodes are not there yet
 	// decommissioning: the node's replicas are to move to others.
@@ -85,6 +87,7 @@ type Node struct {
 	fronts          sync.Mutex  // orders changes of serving with the begin of a drain
 	clockBad        atomic.Bool // the clock is off, nothing is served
 	clockFault      *clockFault // nil unless insecure
+	commitFault     commitFault // of use only if insecure
 }
 
 // Options are what New needs beside the configuration.
@@ -94,6 +97,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Dial opens connections to other nodes; nil: TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	// Listen opens the listeners, for clients and nodes and for HTTP; nil: TCP.
+	Listen func(addr string) (net.Listener, error)
 }
 
 // New opens the store of a node and builds the parts that do not depend on its
@@ -118,7 +123,10 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		n.clockFault = newClockFault()
 		n.clock = hlc.New(n.clockFault.read, offset)
 	}
-	n.dial, n.leave.done = o.Dial, make(chan struct{})
+	n.dial, n.listen, n.leave.done = o.Dial, o.Listen, make(chan struct{})
+	if n.listen == nil {
+		n.listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
+	}
 	err := n.loadCerts()
 	if err != nil {
 		return nil, err
@@ -176,27 +184,39 @@ func (n *Node) fatal(err error) {
 }
 
 // Start starts the parts and listens. A new node of a cluster returns only when it
-// is part of one.
+// is part of one. After an error everything is closed.
 func (n *Node) Start(ctx context.Context) error {
 	ctx, n.cancel = context.WithCancel(ctx)
 	if err := n.Listen(); err != nil {
 		return errors.Join(err, n.store.Close())
 	}
+	if err := n.bringUp(ctx); err != nil {
+		return errors.Join(err, n.giveUp())
+	}
+	n.ready.Store(true)
+	return nil
+}
+
+// bringUp is Start once the node listens.
+func (n *Node) bringUp(ctx context.Context) error {
 	if err := n.startCluster(ctx); err != nil {
-		return errors.Join(err, n.store.Close())
+		return err
 	}
 	if err := n.store.Start(); err != nil {
-		return errors.Join(err, n.store.Close())
+		return err
+	}
+	if err := n.checkAlone(); err != nil {
+		return err
 	}
 	n.openGateway(ctx)
 	if err := n.rejoin(ctx); err != nil {
-		return errors.Join(err, n.store.Close())
+		return err
 	}
 	if err := n.joinStores(ctx); err != nil {
-		return errors.Join(err, n.store.Close())
+		return err
 	}
 	if err := n.startRanges(ctx); err != nil {
-		return errors.Join(err, n.store.Close())
+		return err
 	}
 	cat, err := n.openCatalog(ctx)
 	var down *kvpb.UnavailableError
@@ -206,7 +226,7 @@ func (n *Node) Start(ctx context.Context) error {
 		cat, err = n.openCatalog(ctx)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("catalog: %w", err), n.store.Close())
+		return fmt.Errorf("catalog: %w", err)
 	}
 	n.cat = cat
 	n.sql = sql.NewServer(sql.Config{
@@ -218,7 +238,6 @@ func (n *Node) Start(ctx context.Context) error {
 	if n.live != nil {
 		n.background.Go(func() { n.watchClock(ctx) })
 	}
-	n.ready.Store(true)
 	return nil
 }
 
@@ -228,10 +247,14 @@ func (n *Node) openGateway(ctx context.Context) {
 	if n.cfg.SingleNode {
 		n.router = dist.New(n.store.First())
 	} else {
-		n.router = dist.NewRouter(dist.Config{
+		c := dist.Config{
 			Node: id.Node, Local: localRanges{n}, Caller: n.rpc, FirstRange: n.addresses.FindFirstRange, Now: n.clock.Now,
 			Deadlocks: n.deadlocks, Distance: n.distance, Live: n.live.Live,
-		})
+		}
+		if n.cfg.Insecure {
+			c.Intercept = n.commitFault.intercept
+		}
+		n.router = dist.NewRouter(c)
 	}
 	n.db = kv.NewDB(n.router, n.clock, kvpb.GatewayLife(id.Node, startOf(n.life)))
 	n.db.SetMemory(n.mem)
@@ -252,11 +275,11 @@ func (n *Node) Listen() (err error) {
 	if n.ln != nil {
 		return nil
 	}
-	n.ln, err = net.Listen("tcp", n.cfg.ListenAddr)
+	n.ln, err = n.listen(n.cfg.ListenAddr)
 	if err != nil {
 		return fmt.Errorf("cannot listen for SQL on %s: %w (is another node running? choose --listen-addr)", n.cfg.ListenAddr, err)
 	}
-	n.httpLn, err = net.Listen("tcp", n.cfg.HTTPAddr)
+	n.httpLn, err = n.listen(n.cfg.HTTPAddr)
 	if err != nil {
 		return errors.Join(
 			fmt.Errorf("cannot listen for HTTP on %s: %w (choose --http-addr)", n.cfg.HTTPAddr, err), n.ln.Close())

@@ -23,9 +23,11 @@ const (
 
 const (
 	// opPatience is how long the leader of a range is looked for, opPause the pause
-	// between two attempts.
+	// between two attempts. A range that is looked for by a key of its own may have been
+	// merged away: after readdress it is seen which range holds the key now.
 	opPatience = 10 * time.Second
 	opPause    = 50 * time.Millisecond
+	readdress  = time.Second
 	// infoTimeout bounds the wait for what a node knows of its replicas.
 	infoTimeout = 2 * time.Second
 )
@@ -94,6 +96,9 @@ func (n *Node) perform(ctx context.Context, op *rangeOp) rangeAnswer {
 	r, ok := n.store.Replica(op.Range)
 	if !ok || !r.Initialized() || !r.Leads() {
 		a := rangeAnswer{Elsewhere: true}
+		if _, merged := n.store.MergedInto(op.Range); merged {
+			return rangeAnswer{Mismatch: true}
+		}
 		if ok {
 			if l, known := r.Leader(); known {
 				a.Leader = l.Node
@@ -137,9 +142,17 @@ func (n *Node) performHere(ctx context.Context, r *replica.Replica, op *rangeOp)
 	return fmt.Errorf("request %d for range %d is not known to this version", op.Kind, op.Range)
 }
 
+// errNoLeader says that no leader of a range was found.
+var errNoLeader = errors.New("no leader that can be reached")
+
 // atLeader has op done by the leader of its range, wherever that is. d is the
 // range's descriptor, if it is at hand.
 func (n *Node) atLeader(ctx context.Context, op *rangeOp, d *kvpb.RangeDescriptor) error {
+	return n.seekLeader(ctx, op, d, opPatience)
+}
+
+// seekLeader is atLeader that looks for the leader only so long.
+func (n *Node) seekLeader(ctx context.Context, op *rangeOp, d *kvpb.RangeDescriptor, patience time.Duration) error {
 	self := n.NodeID()
 	at := self // a local replica mostly knows more than anybody
 	pause := time.NewTicker(opPause)
@@ -160,8 +173,8 @@ func (n *Node) atLeader(ctx context.Context, op *rangeOp, d *kvpb.RangeDescripto
 		case !a.Elsewhere:
 			return nil
 		}
-		if time.Since(began) > opPatience {
-			return errors.Join(fmt.Errorf("range %d has no leader that can be reached", op.Range), cause)
+		if time.Since(began) > patience {
+			return errors.Join(fmt.Errorf("range %d has %w", op.Range, errNoLeader), cause)
 		}
 		next := a.Leader
 		if next == 0 || next == at {

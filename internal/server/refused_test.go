@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
@@ -38,11 +37,12 @@ func (l *logText) has(s string) bool {
 // attempt builds and starts a node that is not to come up, and returns why.
 func (c *testNodes) attempt(store fs.FS, log *logText, change func(*config.Node)) error {
 	c.t.Helper()
-	cfg := config.Default()
-	cfg.Stores, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = config.Dirs("n"), "127.0.0.1:0", "127.0.0.1:0", true
-	cfg.CacheBytes, cfg.MaxMemory, cfg.Drain = 4<<20, 64<<20, time.Second
+	cfg := c.config()
+	cfg.Stores, cfg.Join = config.Dirs("n"), nil
 	change(&cfg)
-	n, err := New(cfg, Options{FS: store, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	o := c.options(store)
+	o.Logger = slog.New(slog.NewTextHandler(log, nil))
+	n, err := New(cfg, o)
 	if err != nil {
 		return err
 	}
@@ -58,11 +58,10 @@ func (c *testNodes) attempt(store fs.FS, log *logText, change func(*config.Node)
 // founded starts the first node of a cluster on a file system.
 func (c *testNodes) founded(store fs.FS, change func(*config.Node)) *Node {
 	c.t.Helper()
-	cfg := config.Default()
-	cfg.Stores, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = config.Dirs("n"), "localhost:0", "127.0.0.1:0", true
-	cfg.CacheBytes, cfg.MaxMemory, cfg.Drain = 4<<20, 64<<20, time.Second
+	cfg := c.config()
+	cfg.Stores, cfg.ListenAddr, cfg.Join = config.Dirs("n"), "localhost:0", nil
 	change(&cfg)
-	n, err := New(cfg, Options{FS: store, Logger: slog.New(slog.DiscardHandler)})
+	n, err := New(cfg, c.options(store))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -74,11 +73,9 @@ func (c *testNodes) founded(store fs.FS, change func(*config.Node)) *Node {
 }
 
 // TestRefusedStarts: what can't work is refused, and the message says what to do.
-func TestRefusedStarts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("several nodes in real time")
-	}
-	c := newTestNodes(t)
+func TestRefusedStarts(t *testing.T) { withNodes(t, testRefusedStarts) }
+
+func testRefusedStarts(t *testing.T, c *testNodes) {
 	own := fs.NewMem()
 	first := c.founded(own, func(*config.Node) {})
 	other := c.founded(fs.NewMem(), func(*config.Node) {})
@@ -121,15 +118,14 @@ func TestRefusedStarts(t *testing.T) {
 }
 
 // TestSameStoreTwice: a store has one process.
-func TestSameStoreTwice(t *testing.T) {
-	c := newTestNodes(t)
+func TestSameStoreTwice(t *testing.T) { withNodes(t, testSameStoreTwice) }
+
+func testSameStoreTwice(t *testing.T, c *testNodes) {
 	dir := filepath.Join(t.TempDir(), "store")
 	at := func(cfg *config.Node) { cfg.Stores, cfg.SingleNode = config.Dirs(dir), true }
-	cfg := config.Default()
-	cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = "127.0.0.1:0", "127.0.0.1:0", true
-	cfg.CacheBytes, cfg.MaxMemory = 4<<20, 64<<20
+	cfg := c.config()
 	at(&cfg)
-	n, err := New(cfg, Options{FS: fs.Disk(), Logger: slog.New(slog.DiscardHandler)})
+	n, err := New(cfg, c.options(fs.Disk()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +138,9 @@ func TestSameStoreTwice(t *testing.T) {
 
 // TestInsecureAmongSecure: a node without certificates is refused by those that have
 // some, and told what to do; addresses without an answer are logged and tried on.
-func TestInsecureAmongSecure(t *testing.T) {
-	c := newTestNodes(t)
+func TestInsecureAmongSecure(t *testing.T) { withNodes(t, testInsecureAmongSecure) }
+
+func testInsecureAmongSecure(t *testing.T, c *testNodes) {
 	dir := t.TempDir()
 	cr := security.Creator{Dir: dir, CAKey: filepath.Join(dir, "ca.key")}
 	if err := errors.Join(cr.CA(), cr.Node([]string{"localhost"}), cr.Client("root")); err != nil {

@@ -10,8 +10,9 @@ import (
 
 // TestSettings changes cluster settings while the node runs, and looks at the sizes of
 // ranges, on a cluster of one node.
-func TestSettings(t *testing.T) {
-	c := newTestNodes(t)
+func TestSettings(t *testing.T) { withNodes(t, testSettings) }
+
+func testSettings(t *testing.T, c *testNodes) {
 	n := c.add()
 	if _, err := n.handleInit(c.ctx, 0, nil); err != nil {
 		t.Fatal(err)

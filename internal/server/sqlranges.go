@@ -228,8 +228,8 @@ func (s sqlRanges) SplitAt(ctx context.Context, key []byte, until hlc.Timestamp)
 // eachRange has the leader of the range that holds key do what next says, unless it
 // says that nothing is to be done, and follows the range when it changes meanwhile.
 func (n *Node) eachRange(ctx context.Context, key []byte, next func(d *kvpb.RangeDescriptor) (*rangeOp, bool)) error {
-	var last error
-	for range splitAttempts {
+	begun := time.Now()
+	for detours := 0; ; {
 		d, err := n.rangeAt(ctx, key)
 		if err != nil {
 			return err
@@ -238,13 +238,16 @@ func (n *Node) eachRange(ctx context.Context, key []byte, next func(d *kvpb.Rang
 		if !ok {
 			return nil
 		}
-		last = n.atLeader(ctx, op, d)
+		err = n.seekLeader(ctx, op, d, readdress)
 		var mm *kvpb.RangeMismatchError
-		if !errors.As(last, &mm) {
-			return last
+		switch {
+		case errors.As(err, &mm) && detours < splitAttempts:
+			detours++
+		case errors.Is(err, errNoLeader) && time.Since(begun) < opPatience:
+		default:
+			return err
 		}
 	}
-	return last
 }
 
 // Unsplit implements sql.Ranges.

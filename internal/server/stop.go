@@ -44,25 +44,39 @@ func (n *Node) end(ctx context.Context, drained chan<- struct{}) error {
 		err = ctx.Err()
 	}
 	close(drained)
+	return errors.Join(err, n.shut())
+}
+
+// giveUp closes what a start that failed has opened.
+func (n *Node) giveUp() error {
+	ended, drained := make(chan error, 1), make(chan struct{})
+	close(drained) // nobody was served
+	go func() { ended <- n.shut() }()
+	return n.awaitEnd(ended, drained)
+}
+
+// shut closes the parts, as far as there are any.
+func (n *Node) shut() error {
 	_ = n.ln.Close()
 	n.cancel()
-	n.router.Hurry()
-	n.endUsers()
-	if herr := n.http.Close(); err == nil {
-		err = herr
+	if n.router != nil {
+		n.router.Hurry()
 	}
+	n.endUsers()
+	err := n.http.Close()
 	if n.live != nil {
 		n.live.Close()
 	}
-	n.router.Close()
+	if n.router != nil {
+		n.router.Close()
+	}
 	if n.deadlocks != nil {
 		n.deadlocks.Close()
 	}
 	if n.rpc != nil {
 		n.rpc.Close() // and with it the requests of other nodes, which use the store
 	}
-	serr := n.store.Close()
-	return errors.Join(err, serr)
+	return errors.Join(err, n.store.Close())
 }
 
 // awaitEnd waits for end, within bounds.
@@ -111,7 +125,9 @@ func (n *Node) endUsers() {
 	go func() {
 		defer close(done)
 		n.background.Wait()
-		n.sql.Close()
+		if n.sql != nil {
+			n.sql.Close()
+		}
 		n.closeCatalog()
 	}()
 	begun := time.Now()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -19,26 +18,9 @@ import (
 // on makes a node with stores in directories of a file system, that listens.
 func (c *testNodes) on(disk fs.FS, dirs ...string) *Node {
 	c.t.Helper()
-	cfg := config.Default()
-	cfg.Stores, cfg.ListenAddr, cfg.HTTPAddr, cfg.Insecure = config.Dirs(dirs...), "127.0.0.1:0", "127.0.0.1:0", true
-	cfg.CacheBytes, cfg.MaxMemory = 8<<20, 64<<20
-	cfg.DeadAfter, cfg.Drain = 2*time.Second, 2*time.Second
-	if len(c.nodes) > 0 {
-		cfg.Join = []string{c.nodes[0].Addr().String()}
-	}
-	log := slog.New(slog.DiscardHandler)
-	if os.Getenv("LICHEN_TEST_LOG") != "" {
-		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("n", len(c.nodes)+1)
-	}
-	n, err := New(cfg, Options{FS: disk, Logger: log})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if err := n.Listen(); err != nil {
-		c.t.Fatal(err)
-	}
-	c.nodes = append(c.nodes, n)
-	return n
+	cfg := c.config()
+	cfg.Stores, cfg.CacheBytes = config.Dirs(dirs...), 8<<20
+	return c.listening(cfg, disk)
 }
 
 // replicasOn counts the voters of each store, by what the ranges say. No node may have
@@ -66,11 +48,9 @@ func (c *testNodes) replicasOn(n *Node) (count map[kvpb.StoreID]int, ranges int,
 // TestStores gives three nodes two stores each: replicas spread over all of them. Then
 // a node comes back without one, and its replicas are made anew on the other; at last
 // it gets a new one.
-func TestStores(t *testing.T) {
-	if os.Getenv("LICHEN_CLUSTER_TESTS") == "" {
-		t.Skip("in real time on loopback: set LICHEN_CLUSTER_TESTS=1")
-	}
-	c := newTestNodes(t)
+func TestStores(t *testing.T) { withNodes(t, testStores) }
+
+func testStores(t *testing.T, c *testNodes) {
 	disk := fs.NewMem()
 	first := c.on(fs.NewMem(), "a", "b")
 	if err := first.Init(); err != nil {
@@ -127,11 +107,9 @@ func TestStores(t *testing.T) {
 
 // TestStalledStore: the disk of one store stands still; what it leads goes elsewhere,
 // and the node goes on.
-func TestStalledStore(t *testing.T) {
-	if os.Getenv("LICHEN_CLUSTER_TESTS") == "" {
-		t.Skip("in real time on loopback: set LICHEN_CLUSTER_TESTS=1")
-	}
-	c := newTestNodes(t)
+func TestStalledStore(t *testing.T) { withNodes(t, testStalledStore) }
+
+func testStalledStore(t *testing.T, c *testNodes) {
 	first := c.on(fs.NewMem(), "a", "b")
 	if err := first.Init(); err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func (b agingBank) operate(ctx context.Context, s *simulation, client int, l *li
 
 func (b agingBank) check(ops []check.Op, initial, final map[string]string) error {
 	if b.tooOld.Load() == 0 {
-		return errors.New("no reader came too late, which proves nothing")
+		return fmt.Errorf("no reader came too late, %w", errProvesNothing)
 	}
 	return b.bank.check(ops, initial, final)
 }

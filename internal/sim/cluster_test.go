@@ -38,6 +38,9 @@ const (
 	methodCatalog    rpc.Method = 53
 )
 
+// startWithin is how long a node may take to start.
+const startWithin = 2 * time.Minute
+
 // housekeepEvery is how often a node looks after its replicas, as a server does.
 const housekeepEvery = time.Second
 
@@ -91,6 +94,7 @@ type cluster struct {
 	onLife func(*life)
 	ttl    time.Duration // store.Options.GCTTL
 	lag    time.Duration // store.Options.ClosedLag
+	spill  int64         // how large write buffers grow, see kv.DB.SetSpill
 	// onEnd is told of each life before its store is closed.
 	onEnd func(*life)
 	// muted methods are lost on their way from store to store.
@@ -120,10 +124,11 @@ func newCluster(t *testing.T, seed uint64, size int) *cluster {
 
 func (c *cluster) node(id kvpb.NodeID) *node { return c.nodes[id-1] }
 
-// start begins a life of a node.
+// start begins a life of a node. One that does not come up within startWithin stays down,
+// which the end of the run finds.
 func (c *cluster) start(id kvpb.NodeID) {
 	n := c.node(id)
-	for {
+	for began := time.Now(); ; {
 		l, err := c.open(n)
 		if err == nil {
 			n.mu.Lock()
@@ -133,6 +138,9 @@ func (c *cluster) start(id kvpb.NodeID) {
 			break
 		}
 		c.story.Addf("node %d does not start: %v", id, err)
+		if time.Since(began) > startWithin {
+			return
+		}
 		<-time.After(time.Second) // its disk is full or stalls
 	}
 	c.story.Addf("node %d serves, life %d", id, n.lives)
@@ -177,9 +185,14 @@ func (c *cluster) open(n *node) (*life, error) {
 	l.store = s
 	opened := false
 	defer func() {
-		if !opened { // its disk is full or stalls; it is tried again
-			l.abandon()
+		if opened {
+			return
 		}
+		// Its disk is full or stalls; it is tried again.
+		if l.ep != nil {
+			c.net.Crash(n.id, Killed)
+		}
+		l.abandon()
 	}()
 	past := s.Identity() != store.Identity{}
 	if !past {
@@ -202,6 +215,7 @@ func (c *cluster) open(n *node) (*life, error) {
 	l.live.Start()
 	l.db = kv.NewDB(l.router, l.hlc, kvpb.GatewayLife(n.id, uint64(l.began)>>16))
 	l.db.SetMaxOffset(simOffset)
+	l.db.SetSpill(c.spill)
 	l.dead.SetOver(l.db.Over)
 	s.ConnectTxns(l.txnDeps())
 	l.running.Go(func() { l.book.Run(l.ended, l.db) })
@@ -425,28 +439,42 @@ func (l *life) use() bool {
 // stop ends a life of a node; network and disk may have gone before. What remains of
 // the life comes to its end in the background, where it reaches nobody any more.
 func (c *cluster) stop(id kvpb.NodeID) {
+	if l := c.retire(id); l != nil {
+		c.ending.Go(func() { c.end(l) })
+	}
+}
+
+// leave ends a life of a node in good order.
+func (c *cluster) leave(id kvpb.NodeID) {
+	if l := c.retire(id); l != nil {
+		c.end(l)
+	}
+}
+
+// retire takes a node's life out of use and returns it.
+func (c *cluster) retire(id kvpb.NodeID) *life {
 	n := c.node(id)
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	l := n.life
 	n.life = nil
 	if l != nil {
 		l.end()
+		c.story.Addf("node %d ends", id)
 	}
-	n.mu.Unlock()
-	if l == nil {
-		return
+	return l
+}
+
+// end closes what a life consists of.
+func (c *cluster) end(l *life) {
+	l.live.Close()
+	l.running.Wait()
+	l.router.Close()
+	l.dead.Close()
+	if c.onEnd != nil {
+		c.onEnd(l)
 	}
-	c.story.Addf("node %d ends", id)
-	c.ending.Go(func() {
-		l.live.Close()
-		l.running.Wait()
-		l.router.Close()
-		l.dead.Close()
-		if c.onEnd != nil {
-			c.onEnd(l)
-		}
-		_ = l.store.Close() // its disk may be gone
-	})
+	_ = l.store.Close() // its disk may be gone
 }
 
 // close ends all nodes and the network.

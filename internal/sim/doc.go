@@ -13,13 +13,15 @@
 //
 // The tests put whole nodes between the blocks: a store, liveness, a gateway and the
 // addresses of ranges each, as server does (cluster_test.go). Workloads run on them
-// (simulate_test.go: bank, ring, registers) while faults happen and ranges are split,
+// (simulate_test.go: bank, ring, registers, lists) while faults happen and ranges are split,
 // merged and moved (ranges_test.go). After each run the cluster is healed; every client
 // must get something done, all replicas must hold the same, nothing provisional may be
 // left, and the meta records must tell the truth (healed_test.go). Further runs collect
 // old versions under readers that are behind (aging_test.go), change a table under its
 // writers on all gateways (schema_test.go), read the past at all replicas (past_test.go,
-// far_test.go), follow a feed (feed_test.go), and stall and fill disks (TestBadDisks).
+// far_test.go), follow a feed (feed_test.go), hold locks while ranges change (held_test.go), and
+// stall and fill disks (TestBadDisks). plants_test.go shows that planted bugs (package plant)
+// are found (make plants).
 // LICHEN_SIM_SEEDS=a-b runs many seeds, make soak all workloads for a time.
 //
 // Invariants:

@@ -34,6 +34,8 @@ const (
 	PowerOff
 	// PowerOffAll does so to all nodes at once.
 	PowerOffAll
+	// Restart ends a node in good order; it starts again in the end.
+	Restart
 	// ClockJump sets a node's clock forward by Amount nanoseconds, and back in the
 	// end.
 	ClockJump
@@ -59,7 +61,7 @@ const (
 )
 
 var faultNames = [faultKinds]string{"split", "one-way", "flapping", "slow-links", "lossy-links", "kill", "power-off",
-	"power-off-all", "clock-jump", "clock-drift", "slow-disk", "stall-disk", "full-disk",
+	"power-off-all", "restart", "clock-jump", "clock-drift", "slow-disk", "stall-disk", "full-disk",
 	"split-range", "merge-ranges", "move-replica", "move-leader", "flush-store"}
 
 // String returns the name of the kind.
@@ -263,7 +265,9 @@ func (p *planner) nodes(k FaultKind) []kvpb.NodeID {
 	return all[:n:n]
 }
 
-func (f Fault) endsLives() bool { return f.Kind == Kill || f.Kind == PowerOff || f.Kind == PowerOffAll }
+func (f Fault) endsLives() bool {
+	return f.Kind == Kill || f.Kind == PowerOff || f.Kind == PowerOffAll || f.Kind == Restart
+}
 
 // fits reports whether a fault goes with those planned before it.
 func (p *planner) fits(f Fault) bool {
@@ -302,7 +306,7 @@ const (
 // much longer than it lasts.
 func (f Fault) trouble() ([]kvpb.NodeID, time.Duration) {
 	switch f.Kind {
-	case Kill, PowerOff, PowerOffAll:
+	case Kill, PowerOff, PowerOffAll, Restart:
 		return f.Nodes, lifeRecovers
 	case OneWay, Flapping:
 		return f.Nodes[:1], linkRecovers

@@ -68,6 +68,8 @@ type Environment struct {
 	// Stop stops what remains of a node whose network and disk have ended, Start
 	// begins its next life. Both may take their time, in which Run waits.
 	Stop, Start func(kvpb.NodeID)
+	// Leave stops a node in good order, and waits for it.
+	Leave func(kvpb.NodeID)
 	// Change begins work on a range or a store, and does not wait for its end.
 	Change func(Fault)
 
@@ -86,6 +88,8 @@ func (e *Environment) Begin(f Fault) {
 		e.stop(node, Killed)
 	case PowerOff:
 		e.stop(node, PoweredOff)
+	case Restart:
+		e.leave(node)
 	case PowerOffAll:
 		for _, n := range f.Nodes { // the power goes everywhere before anybody is told
 			e.cut(n, PoweredOff)
@@ -167,6 +171,16 @@ func (e *Environment) stop(n kvpb.NodeID, how End) {
 	e.stopNode(n)
 }
 
+// leave stops a node in good order.
+func (e *Environment) leave(n kvpb.NodeID) {
+	if e.Leave != nil {
+		e.Leave(n)
+	}
+	if e.Net != nil {
+		e.Net.Crash(n, Killed)
+	}
+}
+
 func (e *Environment) stopNode(n kvpb.NodeID) {
 	if e.Stop != nil {
 		e.Stop(n)
@@ -193,7 +207,7 @@ func (e *Environment) End(f Fault) {
 			heal()
 			delete(e.heal, f.String())
 		}
-	case Kill, PowerOff, PowerOffAll:
+	case Kill, PowerOff, PowerOffAll, Restart:
 		for _, n := range f.Nodes {
 			if d := e.Disks[n]; d != nil { // Run waits for the start, which would wait for the disk
 				d.Resume()

@@ -303,7 +303,7 @@ func (w *schemas) done(ctx context.Context, s *simulation, p *check.Pending, l *
 // under was the newest.
 func (w *schemas) check(ops []check.Op, _, _ map[string]string) error {
 	if len(w.changes) == 0 {
-		return errors.New("no change succeeded, which proves nothing")
+		return fmt.Errorf("no change succeeded, %w", errProvesNothing)
 	}
 	for _, op := range ops {
 		if op.Outcome != check.OK || op.Kind != "row" {

@@ -66,6 +66,10 @@ var workloads = []struct {
 		r := registers{n: 8}
 		return r, []string{register(3), register(6)}, r.points()
 	}},
+	{"Lists", []uint64{9}, func() (workload, []string, []string) {
+		l := newLists()
+		return l, l.cuts(), l.points()
+	}},
 }
 
 // runWorkload runs the workload at a place of the list.
@@ -101,6 +105,7 @@ func runBadDisks(t *testing.T, seed uint64, length time.Duration) {
 func TestBank(t *testing.T)      { eachSeed(t, 0) }
 func TestRing(t *testing.T)      { eachSeed(t, 1) }
 func TestRegisters(t *testing.T) { eachSeed(t, 2) }
+func TestLists(t *testing.T)     { eachSeed(t, 3) }
 
 // TestSoak runs seed after seed of all workloads for the time that LICHEN_SIM_SOAK
 // names, from LICHEN_SIM_FROM on (make soak).
@@ -127,6 +132,7 @@ func TestSoak(t *testing.T) {
 		t.Run(fmt.Sprintf("Aging/%d", seed), func(t *testing.T) { runAging(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("AgingRegisters/%d", seed), func(t *testing.T) { runAgingRegisters(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("Schemas/%d", seed), func(t *testing.T) { runSchemas(t, seed, soakLength) })
+		t.Run(fmt.Sprintf("LocksSurvive/%d", seed), func(t *testing.T) { runHeld(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("Past/%d", seed), func(t *testing.T) { runPast(t, seed, soakLength) })
 		t.Run(fmt.Sprintf("Feed/%d", seed), func(t *testing.T) { runFeed(t, seed, soakLength) })
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,10 +33,15 @@ const (
 	liveWithin = time.Minute
 	// quorumTime is the part of a run in which there must be a quorum.
 	quorumTime = 0.7
+	// faultPause is the mean time from the beginning of one fault to that of the next.
+	faultPause = 1500 * time.Millisecond
 	// leastOps is how many operations must succeed in a minute for a run to prove
 	// anything.
 	leastOps = 1000
 )
+
+// errProvesNothing ends what a workload says of a run in which too little happened.
+var errProvesNothing = errors.New("which proves nothing")
 
 // workload is what clients do, and how what they saw is checked.
 type workload interface {
@@ -95,6 +101,10 @@ type setting struct {
 	// many operations a minute must succeed, leastOps if 0.
 	ttl   time.Duration
 	least int
+	// pause is the mean time between two faults, faultPause if 0; maxFor bounds each of
+	// them, if set. plan, if not nil, makes the plan instead.
+	pause, maxFor time.Duration
+	plan          func(nodes []kvpb.NodeID) Plan
 }
 
 // everything is all that may happen to a cluster.
@@ -156,16 +166,19 @@ func (s *simulation) write(values map[string]string) {
 // afterwards.
 func (s *simulation) run(o setting) {
 	env := &Environment{
-		Net: s.net, Clocks: map[kvpb.NodeID]*Clock{}, Disks: map[kvpb.NodeID]*Disk{}, Stop: s.stop, Start: s.start, Change: s.change,
+		Net: s.net, Clocks: map[kvpb.NodeID]*Clock{}, Disks: map[kvpb.NodeID]*Disk{}, Stop: s.stop, Start: s.start, Leave: s.leave, Change: s.change,
 	}
 	for _, n := range s.nodes {
 		env.Nodes = append(env.Nodes, n.id)
 		env.Clocks[n.id], env.Disks[n.id] = n.clock, n.disk
 	}
 	s.plan = NewPlan(s.seed, PlanOptions{
-		Nodes: env.Nodes, Length: o.length, Pause: 1500 * time.Millisecond, MaxJump: simOffset / 4, MaxDrift: 200, MaxDown: 1,
+		Nodes: env.Nodes, Length: o.length, Pause: cmp.Or(o.pause, faultPause), MaxFor: o.maxFor, MaxJump: simOffset / 4, MaxDrift: 200, MaxDown: 1,
 		Weights: o.faults, Quorum: quorumTime,
 	})
+	if o.plan != nil {
+		s.plan = o.plan(env.Nodes)
+	}
 	began := time.Now()
 	healed := make(chan struct{})
 	var wg sync.WaitGroup

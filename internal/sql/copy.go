@@ -1,10 +1,12 @@
 package sql
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/copyfmt"
 	"github.com/lichendb/lichen/internal/sql/ddl"
@@ -82,12 +84,15 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 		return err
 	}
 	x.s.fillEnv(ctx, &x.env, nil)
-	src, err := x.res.CopyIn(len(root.Columns), opts.Binary())
-	if err != nil {
-		return err
+	if x.input == nil {
+		src, err := x.res.CopyIn(len(root.Columns), opts.Binary())
+		if err != nil {
+			return err
+		}
+		x.input = &copyInput{src: src, mem: x.s.srv.cfg.Mem}
 	}
-	x.rows = 1 // the data can't be asked for again: no second attempt
-	r := copyfmt.NewReader(opts, root.Columns, x.s.Format(), src.Next)
+	x.input.begin()
+	r := copyfmt.NewReader(opts, root.Columns, x.s.Format(), x.input.next)
 	r.Table = root.Table.Name
 	x.env.Copy = r
 	n, err := pr.Run(&x.env, nil)
@@ -96,6 +101,71 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 	}
 	x.s.srv.stats.note(root.Table, n)
 	return x.completeCopy(ctx, n)
+}
+
+// maxReplay is how much data of COPY FROM is kept, so that the statement can be run again
+// after a conflict: the client is not asked for it twice.
+const maxReplay = 1 << 20
+
+// replayStep is how much memory is reserved for it at a time.
+const replayStep = 64 << 10
+
+// copyInput is the data of COPY FROM, of which it keeps the beginning.
+type copyInput struct {
+	src  CopySource
+	mem  *quota.Pool
+	kept [][]byte
+	at   int   // chunks of kept that the present attempt has read
+	size int   // bytes of kept
+	held int64 // reserved for them
+	over bool  // more than maxReplay came: there is no further attempt
+}
+
+// begin begins an attempt.
+func (c *copyInput) begin() { c.at = 0 }
+
+// next returns the next chunk, as CopySource.Next does.
+func (c *copyInput) next() ([]byte, error) {
+	if c.at < len(c.kept) {
+		c.at++
+		return c.kept[c.at-1], nil
+	}
+	p, err := c.src.Next()
+	if err == nil && !c.over {
+		c.keep(p)
+	}
+	return p, err
+}
+
+func (c *copyInput) keep(p []byte) {
+	size := c.size + len(p)
+	if size > maxReplay || !c.reserve(int64(size)) {
+		c.over = true
+		c.drop()
+		return
+	}
+	c.kept, c.size = append(c.kept, bytes.Clone(p)), size
+	c.at = len(c.kept)
+}
+
+func (c *copyInput) reserve(size int64) bool {
+	if c.mem == nil || size <= c.held {
+		return true
+	}
+	n := max(size-c.held, replayStep)
+	if c.mem.Reserve(n) != nil {
+		return false
+	}
+	c.held += n
+	return true
+}
+
+// drop gives up what is kept.
+func (c *copyInput) drop() {
+	if c.held > 0 {
+		c.mem.Release(c.held)
+	}
+	c.kept, c.at, c.size, c.held = nil, 0, 0, 0
 }
 
 func (x *execution) completeCopy(ctx context.Context, n int64) error {

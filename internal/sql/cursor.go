@@ -75,7 +75,7 @@ func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.Decla
 	s.ensureTxn()
 	p := &Prepared{Text: x.prepared.Text, stmt: parser.Statement{AST: st.Query, SQL: ast.Format(st.Query)}}
 	s.txn.txn.BeginStatement()
-	c, err := s.planFor(ctx, p)
+	c, err := s.planFor(ctx, p, nil)
 	if err != nil {
 		return err
 	}

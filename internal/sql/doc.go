@@ -6,7 +6,8 @@
 // parser, planner, optimizer, exec, ddl, catalog and kv.
 //
 // Read server.go (Server, what sessions share), session.go (Session), query.go
-// (Query, Bind, Execute, Sync: what fronts call), execute.go (execution: one
+// (Query, Bind, Execute, Sync: what fronts call), batch.go (several statements of one
+// simple query), execute.go (execution: one
 // statement on its way), txnstate.go (transaction blocks), prepare.go and
 // plancache.go (plans and when they are renewed), shape.go (simple queries that
 // differ in integers only share a plan), then a file per kind of
@@ -38,6 +39,10 @@
 //	Q7. An advisory lock is granted to whoever holds its row lock and, in a cluster, finds
 //	    no claim of another holder that may still be there; a claim is deleted before
 //	    the row lock is released (advisoryLocks.acquire, release; TestAdvisoryClaims).
+//	Q8. Of several statements in one simple query those that share an implicit transaction are
+//	    run again together, from the first, if all only read and write rows and nothing of their
+//	    results was sent (batch.again; TestBatchRunsAgain). COPY FROM is run again with the data
+//	    that it has kept, at most maxReplay (copyInput; TestCopyRunsAgain).
 //
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
 // come from others and touch only what mu guards and atomics. Server's maps have a mutex.

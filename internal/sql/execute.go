@@ -58,6 +58,7 @@ type execution struct {
 	committed bool        // its implicit transaction was committed: it is not run again
 	unplanned bool        // its plan was what failed
 	copying   bool        // COPY TO has begun to send
+	input     *copyInput  // of COPY FROM, once the client was asked for it
 	met       time.Time   // when it met its first conflict
 	snapshot  kv.Snapshot // of a suspended execution
 }
@@ -79,9 +80,17 @@ func (x *execution) run(ctx context.Context) error {
 		x.warn()
 		return x.res.Complete(tag)
 	}
-	if ex, ok := stmt.(*ast.Execute); ok {
-		if err := x.bindExecute(ctx, ex); err != nil {
+	switch st := stmt.(type) {
+	case *ast.Execute:
+		if err := x.bindExecute(ctx, st); err != nil {
 			return err
+		}
+	case *ast.Explain:
+		if ex, ok := st.Stmt.(*ast.Execute); ok {
+			if err := x.bindExecute(ctx, ex); err != nil {
+				return err
+			}
+			x.prepared = x.prepared.explained(st)
 		}
 	}
 	return x.runPlanned(ctx)
@@ -101,7 +110,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		}
 		txn := s.txn.txn
 		txn.BeginStatement()
-		sp := txn.Savepoint()
+		sp := txn.StatementStart()
 		err := x.attempt(ctx)
 		victim := x.victimAlone(err)
 		if err == nil || !victim && !kv.IsRetryable(err) || x.committed || x.hadEnough(attempt) || ctx.Err() != nil || !x.takeBack() {
@@ -152,6 +161,9 @@ func (x *execution) hadEnough(attempt int) bool {
 
 // takeBack takes back the rows of a failed attempt; false if they have been sent.
 func (x *execution) takeBack() bool {
+	if x.input != nil {
+		return !x.input.over // nothing was sent since the client was asked for data
+	}
 	if x.rows == 0 && !x.copying {
 		return true // what was announced stands
 	}
@@ -205,7 +217,7 @@ func (x *execution) openTxn(ctx context.Context) error {
 }
 
 func (x *execution) attempt(ctx context.Context) error {
-	c, err := x.s.planFor(ctx, x.prepared)
+	c, err := x.s.planFor(ctx, x.prepared, x.params)
 	if x.unplanned = err != nil; err != nil {
 		return err
 	}
@@ -433,6 +445,9 @@ func (x *execution) resume(ctx context.Context) error {
 
 // finish gives the program back unless the execution goes on later.
 func (x *execution) finish(err error) {
+	if x.input != nil {
+		x.input.drop()
+	}
 	if err != nil || !x.suspended {
 		x.close()
 	}

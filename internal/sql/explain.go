@@ -111,6 +111,10 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 	if err != nil {
 		return err
 	}
+	switch s := st.Stmt.(type) {
+	case *ast.CreateTableAs, *ast.DeclareCursor:
+		return pgerr.Unsupported("EXPLAIN of %s is not supported", s.Tag()).At(st.Pos)
+	}
 	var e explained
 	if o.summary {
 		if e.planning, err = x.planningTime(ctx); err != nil {
@@ -146,7 +150,7 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 // that is shown may be an older one.
 func (x *execution) planningTime(ctx context.Context) (time.Duration, error) {
 	start := time.Now()
-	_, err := x.s.makePlan(ctx, x.prepared)
+	_, err := x.s.makePlan(ctx, x.prepared, x.params)
 	return time.Since(start), err
 }
 

@@ -38,7 +38,7 @@ func (f *fakeNodes) Locks(fn func(kvpb.RangeID, concurrency.Lock) bool) {
 func eventually(f func() bool) bool {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for range 5000 {
+	for begun := time.Now(); time.Since(begun) < 5*time.Minute; {
 		if f() {
 			return true
 		}

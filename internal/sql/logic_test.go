@@ -9,12 +9,14 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -32,6 +34,20 @@ type node struct {
 	ranges *fakeRanges
 	sql    *sql.Server
 	nodes  *fakeNodes
+	sender *faultySender
+}
+
+// faultySender is a way to the ranges on which a commit can be made to fail.
+type faultySender struct {
+	kvpb.Sender
+	beforeCommit atomic.Pointer[error] // of the next one, which does not happen
+}
+
+func (s *faultySender) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
+	if err := s.beforeCommit.Swap(nil); err != nil {
+		return *err
+	}
+	return s.Sender.Commit(ctx, req, resp)
 }
 
 func newNode(t testing.TB, disk fs.FS) *node {
@@ -53,13 +69,14 @@ func newNodeWith(t testing.TB, disk fs.FS, ranges sql.Ranges) *node {
 	if err := st.Start(); err != nil {
 		t.Fatal(err)
 	}
-	db := kv.NewDB(dist.New(st), clock, uint64(clock.Now().WallTime))
+	sender := &faultySender{Sender: dist.New(st)}
+	db := kv.NewDB(sender, clock, uint64(clock.Now().WallTime))
 	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits(), Virtual: pgcatalog.Schemas()})
 	if err := cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	nodes := &fakeNodes{store: st, db: db}
-	return &node{disk: disk, store: st, nodes: nodes, sql: sql.NewServer(sql.Config{
+	return &node{disk: disk, store: st, nodes: nodes, sender: sender, sql: sql.NewServer(sql.Config{
 		DB: db, Nodes: nodes, Ranges: ranges, Catalog: cat, Mem: quota.NewPool("test", 256<<20), Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
 	})}

@@ -158,8 +158,12 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 	s := x.s
 	env := &ddl.Env{
 		Txn: s.txn.txn, Coll: s.coll, User: s.user, Exec: &x.env, Format: s.Format(),
-		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, Optimize: s.optimize,
+		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query,
 		Localities: s.srv.localities(),
+	}
+	env.Optimize = func(ctx context.Context, p *plan.Prepared) (*plan.Prepared, error) {
+		s.optimize(ctx, p, nil)
+		return p, nil
 	}
 	if x.res != nil {
 		env.Notice = x.res.Notice

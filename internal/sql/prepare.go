@@ -111,7 +111,7 @@ func (s *Session) prepare(ctx context.Context, p *Prepared) error {
 	ctx2 := s.begin(p.Text)
 	defer s.end()
 	s.ensureTxn()
-	c, err := s.planFor(ctx2, p)
+	c, err := s.planFor(ctx2, p, nil)
 	if err != nil {
 		err = s.translate(ctx2, err)
 		s.fail(ctx2)
@@ -124,24 +124,27 @@ func (s *Session) prepare(ctx context.Context, p *Prepared) error {
 	return nil
 }
 
-// planFor returns a valid plan for p: its own, a cached one or a new one.
-func (s *Session) planFor(ctx context.Context, p *Prepared) (*cachedPlan, error) {
+// planFor returns a valid plan for p: its own, a cached one or a new one. If params, the
+// parameters of an execution, are known for the first time, and matter for the choice of
+// the plan, it is made anew by them.
+func (s *Session) planFor(ctx context.Context, p *Prepared, params []types.Datum) (*cachedPlan, error) {
 	s.coll.BeginStatement()
 	gen := s.coll.Generation()
 	stats := s.srv.stats.epoch.Load()
-	if p.plan != nil && p.plan.generation.Load() == gen && p.plan.stats == stats && !s.coll.Modified() && s.sameKey(p) {
+	guessed := func(c *cachedPlan) bool { return len(params) > 0 && c.prep.Guessed }
+	if p.plan != nil && !guessed(p.plan) && p.plan.generation.Load() == gen && p.plan.stats == stats && !s.coll.Modified() && s.sameKey(p) {
 		return p.plan, s.coll.PinAll(ctx, p.plan.prep.Deps)
 	}
 	p.key = s.planKey(p)
 	shared := !s.coll.Modified()
 	if shared {
-		if c := s.srv.plans.get(p.key); c != nil && c.stats == stats &&
+		if c := s.srv.plans.get(p.key); c != nil && c.stats == stats && !guessed(c) &&
 			(c.generation.Load() == gen || s.coll.Valid(ctx, c.prep.Deps)) {
 			c.generation.Store(gen)
 			return c, s.coll.PinAll(ctx, c.prep.Deps)
 		}
 	}
-	prep, err := s.makePlan(ctx, p)
+	prep, err := s.makePlan(ctx, p, params)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +175,7 @@ func cacheable(p *plan.Prepared) bool {
 	return true
 }
 
-func (s *Session) makePlan(ctx context.Context, p *Prepared) (*plan.Prepared, error) {
+func (s *Session) makePlan(ctx context.Context, p *Prepared, params []types.Datum) (*plan.Prepared, error) {
 	prep, err := planner.Plan(ctx, p.stmt.AST, &planner.Env{
 		Catalog: s.coll, ParamTypes: p.params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
 		Source: statementSource,
@@ -183,12 +186,13 @@ func (s *Session) makePlan(ctx context.Context, p *Prepared) (*plan.Prepared, er
 	if p.shaped && readsPartly(prep.Root) {
 		return nil, errShapeless
 	}
-	return s.optimize(ctx, prep)
+	s.optimize(ctx, prep, params)
+	return prep, nil
 }
 
-func (s *Session) optimize(_ context.Context, p *plan.Prepared) (*plan.Prepared, error) {
-	optimizer.Optimize(p, &optimizer.Options{Stats: s.srv.stats})
-	return p, nil
+func (s *Session) optimize(ctx context.Context, p *plan.Prepared, params []types.Datum) {
+	s.prepareBuiltin(ctx)
+	optimizer.Optimize(p, &optimizer.Options{Stats: s.srv.stats, Params: params, Context: s.bctx.Apart()})
 }
 
 func (s *Session) planKey(p *Prepared) planKey {

@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 
+	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -39,33 +40,31 @@ func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error
 	if len(stmts) == 0 {
 		return res.Empty()
 	}
-	for i := range stmts {
-		stmt, err := rewriteShow(stmts[i])
-		if err != nil {
-			s.fail(ctx)
-			return err
-		}
-		p := &Prepared{Text: text, stmt: stmt}
-		last := i == len(stmts)-1
-		if err := s.runSimple(p, len(stmts) == 1, last, res); err != nil {
-			return err
-		}
+	if len(stmts) > 1 {
+		return s.runBatch(stmts, text, res)
 	}
-	return nil
+	stmt, err := rewriteShow(stmts[0])
+	if err != nil {
+		s.fail(ctx)
+		return err
+	}
+	_, err = s.runSimple(&Prepared{Text: text, stmt: stmt}, true, true, res)
+	return err
 }
 
 // runSimple runs one statement of a simple query; alone says that it is the only
-// one, last that the implicit transaction ends with it.
-func (s *Session) runSimple(p *Prepared, alone, last bool, res Results) error {
+// one, last that the implicit transaction ends with it. conflict says that the error is
+// one that might not come if the transaction began again.
+func (s *Session) runSimple(p *Prepared, alone, last bool, res Results) (conflict bool, err error) {
 	ctx := s.begin(p.Text)
 	defer s.end()
 	x := execution{s: s, prepared: p, res: res, describe: true, commit: last, alone: alone}
-	err := x.run(ctx)
-	if err != nil {
+	if err = x.run(ctx); err != nil {
+		conflict = kv.IsRetryable(err)
 		err = s.translate(ctx, err)
 		s.fail(ctx)
 	}
-	return err
+	return conflict, err
 }
 
 // Portal is a bound statement that runs in the extended protocol, at once or a

@@ -1,7 +1,10 @@
 package sql
 
 import (
+	"cmp"
 	"hash/maphash"
+	"slices"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -14,8 +17,13 @@ import (
 // distinct values of its columns.
 const maxSample = 4000
 
-// columnStats is what is known of a column.
-type columnStats struct{ distinct, nulls float64 }
+// Limits of what is kept of a column's values.
+const (
+	histogramBuckets = 32
+	maxCommon        = 8
+	// maxStatText is how much of a text is compared.
+	maxStatText = 32
+)
 
 // sample collects the values of a table's columns from some of its rows: every
 // stride-th one, the stride doubling when the sample is full, so that rows from
@@ -24,11 +32,18 @@ type sample struct {
 	table  *catalog.Table
 	dec    *rowcodec.Decoder
 	row    []types.Datum
-	rows   [][]uint64 // hashes of the values of each sampled row, 0 for NULL
+	rows   []sampledRow
 	seed   maphash.Seed
 	key    []byte // scratch
 	stride int
 	seen   int
+}
+
+// sampledRow holds for each column the hash of its value, 0 for NULL, and the value
+// itself if it is of a comparable type.
+type sampledRow struct {
+	hashes []uint64
+	values []types.Datum
 }
 
 func newSample(t *catalog.Table) (*sample, error) {
@@ -52,14 +67,15 @@ func (s *sample) add(page *kv.ScanResult) error {
 		if err := s.dec.Decode(page.Key(i), page.Value(i), s.row); err != nil {
 			return err
 		}
-		hashes := make([]uint64, len(s.row))
+		r := sampledRow{make([]uint64, len(s.row)), make([]types.Datum, len(s.row))}
 		for c, d := range s.row {
 			if !d.IsNull() {
 				s.key = types.AppendHashKey(s.key[:0], d)
-				hashes[c] = max(maphash.Bytes(s.seed, s.key), 1)
+				r.hashes[c] = max(maphash.Bytes(s.seed, s.key), 1)
+				r.values[c] = keptValue(d)
 			}
 		}
-		if s.rows = append(s.rows, hashes); len(s.rows) == maxSample {
+		if s.rows = append(s.rows, r); len(s.rows) == maxSample {
 			s.thin()
 		}
 	}
@@ -76,35 +92,100 @@ func (s *sample) thin() {
 	s.rows, s.stride = kept, 2*s.stride
 }
 
-// columns estimates the columns of a table of total rows: by the estimator of
-// Haas and Stokes (1998) from the values that the sample has once.
-func (s *sample) columns(total float64) map[catalog.ColumnID]columnStats {
-	out := map[catalog.ColumnID]columnStats{}
-	n := float64(len(s.rows))
-	if n == 0 {
+// keptValue copies a value for a histogram, the beginning of a long text; NULL if its
+// type has none.
+func keptValue(d types.Datum) types.Datum {
+	switch d.Family() {
+	case types.IntFamily, types.FloatFamily, types.DecimalFamily, types.DateFamily, types.TimeFamily,
+		types.TimestampFamily, types.TimestampTZFamily, types.BoolFamily:
+		return d.Clone()
+	case types.StringFamily:
+		return types.NewString(strings.Clone(d.Str()[:min(len(d.Str()), maxStatText)]))
+	}
+	return types.Null
+}
+
+// columns estimates the columns of a table of total rows.
+func (s *sample) columns(total float64) map[catalog.ColumnID]*optimizer.ColumnStats {
+	out := map[catalog.ColumnID]*optimizer.ColumnStats{}
+	if len(s.rows) == 0 {
 		return out
 	}
 	for c := range s.table.Columns {
-		counts := map[uint64]int{}
-		nulls := 0.0
-		for _, r := range s.rows {
-			if r[c] == 0 {
-				nulls++
-			} else {
-				counts[r[c]]++
-			}
+		out[s.table.Columns[c].ID] = s.column(c, total)
+	}
+	return out
+}
+
+// counted is how often a value is in the sample.
+type counted struct {
+	value types.Datum
+	n     int
+}
+
+// column estimates a column: its distinct values by the estimator of Haas and Stokes
+// (1998) from those that the sample has once.
+func (s *sample) column(c int, total float64) *optimizer.ColumnStats {
+	counts := map[uint64]*counted{}
+	var values []types.Datum
+	nulls := 0
+	for _, r := range s.rows {
+		if r.hashes[c] == 0 {
+			nulls++
+			continue
 		}
-		once := 0.0
-		for _, k := range counts {
-			if k == 1 {
-				once++
-			}
+		if !r.values[c].IsNull() {
+			values = append(values, r.values[c])
 		}
-		d := float64(len(counts))
-		if n < total && d > 0 {
-			d = n * d / (n - once + once*n/total)
+		if k := counts[r.hashes[c]]; k != nil {
+			k.n++
+		} else {
+			counts[r.hashes[c]] = &counted{r.values[c], 1}
 		}
-		out[s.table.Columns[c].ID] = columnStats{distinct: min(max(d, 1), total), nulls: nulls / n}
+	}
+	n, d, once := float64(len(s.rows)), float64(len(counts)), 0.0
+	for _, k := range counts {
+		if k.n == 1 {
+			once++
+		}
+	}
+	if n < total && d > 0 {
+		d = n * d / (n - once + once*n/total)
+	}
+	return &optimizer.ColumnStats{
+		Distinct: min(max(d, 1), total), Nulls: float64(nulls) / n,
+		Common: commonValues(counts, n), Bounds: histogram(values),
+	}
+}
+
+// commonValues returns the values that are clearly more frequent than the average.
+func commonValues(counts map[uint64]*counted, rows float64) []optimizer.CommonValue {
+	var often []*counted
+	for _, k := range counts {
+		if k.n > 1 && !k.value.IsNull() && float64(k.n)*float64(len(counts)) > 1.25*rows {
+			often = append(often, k)
+		}
+	}
+	slices.SortFunc(often, func(a, b *counted) int {
+		return cmp.Or(cmp.Compare(b.n, a.n), types.Compare(a.value, b.value))
+	})
+	var out []optimizer.CommonValue
+	for _, k := range often[:min(len(often), maxCommon)] {
+		out = append(out, optimizer.CommonValue{Value: k.value, Share: float64(k.n) / rows})
+	}
+	return out
+}
+
+// histogram returns bounds between which there are equally many values.
+func histogram(values []types.Datum) []types.Datum {
+	if len(values) < 2 {
+		return nil
+	}
+	slices.SortFunc(values, types.Compare)
+	buckets := min(histogramBuckets, len(values)-1)
+	out := make([]types.Datum, buckets+1)
+	for i := range out {
+		out[i] = values[i*(len(values)-1)/buckets]
 	}
 	return out
 }
@@ -113,10 +194,7 @@ func (s *sample) columns(total float64) map[catalog.ColumnID]columnStats {
 func (c *tableCount) optimizerStats() *optimizer.TableStats {
 	cols := c.columns
 	return &optimizer.TableStats{
-		Rows: max(c.rows, 1),
-		Distinct: func(id catalog.ColumnID) (distinct, nulls float64, ok bool) {
-			st, ok := cols[id]
-			return st.distinct, st.nulls, ok
-		},
+		Rows:   max(c.rows, 1),
+		Column: func(id catalog.ColumnID) *optimizer.ColumnStats { return cols[id] },
 	}
 }

@@ -191,6 +191,10 @@ func (x *execution) rangeTarget(ctx context.Context, src ast.RangeSource) (ddl.K
 	if err != nil || o.Index == nil {
 		return o, nil, err
 	}
+	if o.Index.Inverted != "" {
+		return o, nil, pgerr.Unsupported("statements about the ranges of an inverted index are not supported").
+			WithHint("Name the table instead.")
+	}
 	ix, err := rowcodec.Compile(o.Table, o.Index)
 	return o, ix, err
 }

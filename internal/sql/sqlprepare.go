@@ -32,7 +32,7 @@ func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
 		p.params = append(p.params, t.BaseType())
 	}
 	s.ensureTxn()
-	c, err := s.planFor(ctx, p)
+	c, err := s.planFor(ctx, p, nil)
 	if err != nil {
 		return err
 	}
@@ -63,6 +63,14 @@ func (x *execution) bindExecute(ctx context.Context, st *ast.Execute) error {
 	}
 	x.prepared, x.params = p, params
 	return nil
+}
+
+// explained is EXPLAIN of the prepared statement instead of EXECUTE.
+func (p *Prepared) explained(st *ast.Explain) *Prepared {
+	e := &Prepared{Text: p.Text, stmt: p.stmt, params: p.types}
+	e.stmt.AST = &ast.Explain{Loc: st.Loc, Options: st.Options, Stmt: p.stmt.AST}
+	e.stmt.SQL = "EXPLAIN " + p.stmt.SQL
+	return e
 }
 
 func (s *Session) queryText() string {

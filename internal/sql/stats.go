@@ -54,7 +54,7 @@ type tableStats struct {
 type tableCount struct {
 	index   catalog.IndexID // that was counted: TRUNCATE changes it
 	rows    float64
-	columns map[catalog.ColumnID]columnStats
+	columns map[catalog.ColumnID]*optimizer.ColumnStats
 	known   bool
 	changed int64
 	queued  bool
@@ -144,7 +144,7 @@ func (s *tableStats) drain() {
 	}
 }
 
-func (s *tableStats) set(t *catalog.Table, rows float64, cols map[catalog.ColumnID]columnStats) {
+func (s *tableStats) set(t *catalog.Table, rows float64, cols map[catalog.ColumnID]*optimizer.ColumnStats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.tables[t.ID]
@@ -160,7 +160,7 @@ func (s *tableStats) set(t *catalog.Table, rows float64, cols map[catalog.Column
 }
 
 // count returns the number of rows of t a moment ago, and what its columns hold.
-func (s *tableStats) count(ctx context.Context, t *catalog.Table) (float64, map[catalog.ColumnID]columnStats, error) {
+func (s *tableStats) count(ctx context.Context, t *catalog.Table) (float64, map[catalog.ColumnID]*optimizer.ColumnStats, error) {
 	sm, err := newSample(t)
 	if err != nil {
 		return 0, nil, err

@@ -48,6 +48,9 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 		if v, ok := stmt.(*ast.Vacuum); ok && !v.AnalyzeOnly && s.txn.block != blockNone {
 			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "VACUUM cannot run inside a transaction block")
 		}
+		if ddl.Handles(stmt) {
+			return "", false, nil
+		}
 		if n, ok := ddl.NoEffect(stmt); ok {
 			x.res.Notice("NOTICE", n)
 			return stmt.Tag(), true, nil

@@ -113,7 +113,7 @@ func (e *Engine) open() error {
 func lockStore(fs vfs.FS, dir string) (io.Closer, error) {
 	lock, err := fs.Lock(fs.PathJoin(dir, "LOCK"))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrInUse, dir, err)
+		return nil, fmt.Errorf("%w by another process: %s (stop that one, or give this one another directory): %w", ErrInUse, dir, err)
 	}
 	return lock, nil
 }

@@ -134,7 +134,7 @@ func parseIdent(data []byte) (id Ident, err error) {
 		return id, fmt.Errorf("%w: the checksum does not match", ErrCorrupted)
 	}
 	if n != FormatVersion {
-		return id, fmt.Errorf("%w: the store has version %d, this program reads version %d",
+		return id, fmt.Errorf("%w: the store has version %d, this program reads version %d: run the release that wrote it",
 			ErrVersion, n, FormatVersion)
 	}
 	for _, line := range lines[2:] {

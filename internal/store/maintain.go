@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/storage"
@@ -112,6 +113,9 @@ func (m *maintenance) truncateLog() {
 			continue // nothing in it
 		}
 		st, err := apply.LoadState(m.durable, id)
+		if plant.On(plant.TruncateEarly) { // what is applied is in memory yet
+			st, err = apply.LoadState(m.s.eng, id)
+		}
 		if errors.Is(err, apply.ErrNoState) || err == nil && st.Index > m.s.log.LastIndex(raftlog.GroupID(id)) {
 			continue // a snapshot is being taken in: its state, or its log, is not there yet
 		}

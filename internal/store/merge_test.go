@@ -114,11 +114,18 @@ func (c *testCluster) agree() {
 }
 
 // crash kills a node: what the engine has not flushed is lost.
-func (c *testCluster) crash(nd *testNode, seed uint64) {
+// users end once the replicas have stopped: a test's goroutine may still read the engine,
+// which is not closed under it.
+func (c *testCluster) crash(nd *testNode, seed uint64, users ...<-chan struct{}) {
 	nd.port.down = true
 	nd.live.Close()
 	disk := fs.CrashClone(nd.fs, 0, seed)
-	_ = nd.s.Close()
+	nd.s.halt()
+	for _, u := range users {
+		<-u
+	}
+	nd.s.opts.Clock.Stop()
+	_ = nd.s.closeFiles()
 	nd.fs = disk
 }
 
@@ -267,7 +274,7 @@ func mergeCrash(t *testing.T, after time.Duration, distance int) {
 	}()
 	time.Sleep(after)
 	dead := c.nodes[(int(nd.id)-1+distance)%len(c.nodes)]
-	c.crash(dead, uint64(after))
+	c.crash(dead, uint64(after), done)
 	<-done
 	c.do(c.holder("\x10a"), func(l *replica.Replica) error { return c.resolve(l) })
 	for _, k := range []string{"\x10a", "\x10z"} {

@@ -93,6 +93,8 @@ type test struct {
 	c     *Cluster
 	rng   *rand.Rand
 	round int
+	// commits counts those that were held on their way.
+	commits int
 }
 
 // until says when a scenario that begins now should end if so many are left.

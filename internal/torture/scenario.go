@@ -69,6 +69,7 @@ func Scenarios() []*Scenario {
 		{Name: "disk-full", About: "a disk is full for 10 s, each in turn", play: each(faulty("disk full", 10*time.Second))},
 		{Name: "disk-broken", About: "a disk reports errors, which ends the node, each in turn", play: each(breakDisk)},
 		{Name: "snapshot", About: "the receiver, then the sender of a snapshot is killed on the way, twice", play: interruptSnapshots},
+		{Name: "coordinator", About: "the gateway of a commit over three ranges dies, or stands still, at each of its steps", play: coordinators},
 		{Name: "removed", About: "a node joins, is removed and returns, alive and dead", play: removedReturns},
 		{Name: "address", About: "processes start with the address, the port or the store of another node", play: sameAddress},
 		{Name: MixedName, About: "all faults mixed at random, for --duration or two minutes", play: mixed},

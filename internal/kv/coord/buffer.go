@@ -3,6 +3,7 @@ package coord
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 )
 
 // maxHeight bounds the skip list's towers: enough for hundreds of millions of
@@ -249,5 +250,22 @@ func (c *Cursor) Key() []byte { return c.b.nodes[c.id].key }
 // Value returns the value at the cursor and whether the write deletes.
 func (c *Cursor) Value() ([]byte, bool) { return c.w.val, c.w.del }
 
-// Position returns where the write at the cursor is in the order of writes.
-func (c *Cursor) Position() int { return int(c.b.nodes[c.id].last) }
+// History calls fn with the writes at the cursor that matter to those who may go back
+// to position keep or later: the newest one of each statement, in order, from the newest
+// below keep on.
+func (c *Cursor) History(keep int, fn func(position int, val []byte, del bool)) {
+	var older [8]int32
+	chain := older[:0]
+	last := int32(-1) // statement of the one before
+	for i := c.b.nodes[c.id].last; i >= 0; i = c.b.writes[i].prev {
+		if w := &c.b.writes[i]; w.seq != last {
+			chain, last = append(chain, i), w.seq
+		}
+		if int(i) < keep {
+			break
+		}
+	}
+	for _, i := range slices.Backward(chain) {
+		fn(int(i), c.b.writes[i].val, c.b.writes[i].del)
+	}
+}

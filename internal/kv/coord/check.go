@@ -24,7 +24,7 @@ func (t *Txn) BeginCheck() {
 	if t.opts.Isolation != kvpb.RepeatableRead || !t.opts.AsOf.IsEmpty() {
 		return
 	}
-	t.check = check{active: true, snapshot: t.Snapshot(), uncertain: t.meta.UncertainTS}
+	t.check = check{active: true, snapshot: t.present(), uncertain: t.meta.UncertainTS}
 	t.newSnapshot(t.env.Clock.Now())
 }
 

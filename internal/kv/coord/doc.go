@@ -32,6 +32,10 @@
 //	    succeed where its locks were (abandon).
 //	C7. A transaction that has ended holds no memory that is worth charging: its session
 //	    may rest for long (finish, Buffer.Drop; TestBufferMemory).
+//	C8. Where the present statement, a savepoint or a snapshot that was handed out may return
+//	    to, or read below, is kept when writes are spilled (oldestKept, Cursor.History;
+//	    TestSpilledHistories in kv). What was seen under locks that went with a spill counts as
+//	    read when the writes are undone (spillRollback).
 //
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

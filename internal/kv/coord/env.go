@@ -19,6 +19,9 @@ type Env struct {
 	MaxOffset time.Duration
 	// Mem is charged for write buffers; nil means no limit.
 	Mem *quota.Pool
+	// SpillBytes is how large a write buffer grows before its writes go to the ranges;
+	// 0: maxBufferBytes.
+	SpillBytes int64
 
 	idHi uint64
 	idLo atomic.Uint64
@@ -34,6 +37,13 @@ func NewEnv(s kvpb.Sender, c *hlc.Clock, idHi uint64) *Env {
 	e := &Env{Sender: s, Clock: c, idHi: idHi}
 	e.oldest.next, e.oldest.prev = &e.oldest, &e.oldest
 	return e
+}
+
+func (e *Env) spillBytes() int64 {
+	if e.SpillBytes > 0 {
+		return e.SpillBytes
+	}
+	return maxBufferBytes
 }
 
 func (e *Env) nextTxnID() kvpb.TxnID {

@@ -3,14 +3,15 @@ package coord
 import (
 	"bytes"
 	"context"
+	"sort"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// Limits of the write buffer. A transaction that reaches spillBytes gives its
+// Limits of the write buffer. A transaction that reaches maxBufferBytes gives its
 // writes to the ranges, where they stay invisible until it commits.
 const (
-	spillBytes = 16 << 20
+	maxBufferBytes = 16 << 20
 	// spillChunkBytes bounds one request of a spill.
 	spillChunkBytes = 4 << 20
 	// freeBytes of a write buffer are not charged: most transactions need no more.
@@ -46,7 +47,11 @@ func (t *Txn) discharge() {
 
 // spillState is what the gateway remembers of writes that it no longer holds.
 type spillState struct {
-	base   int       // writes spilled or undone: positions of the buffer count from here
+	base int // writes spilled or undone: positions of the buffer count from here
+	// keep is the position of the oldest savepoint or snapshot that is not the present
+	// statement's; it counts if kept is set.
+	keep   int
+	kept   bool
 	anchor []byte    // first key spilled, nil if none
 	span   kvpb.Span // of all keys spilled
 }
@@ -54,11 +59,25 @@ type spillState struct {
 // maybeSpill spills the buffer when it has grown too large. A statement whose
 // writes spill goes on seeing what was there when it began.
 func (t *Txn) maybeSpill(ctx context.Context) error {
-	if t.buf.Bytes() < spillBytes {
+	if t.buf.Bytes() < t.env.spillBytes() {
 		return nil
 	}
+	return t.spillBuffer(ctx)
+}
+
+// SpillRest spills what a transaction that has spilled still buffers. Its commit then is
+// short, whatever it wrote, and can be in time for a Deadline that is set afterwards.
+func (t *Txn) SpillRest(ctx context.Context) error {
+	if t.state != spilled || t.buf.Len() == 0 {
+		return nil
+	}
+	return t.spillBuffer(ctx)
+}
+
+// spillBuffer gives what is buffered to the ranges.
+func (t *Txn) spillBuffer(ctx context.Context) error {
 	var req kvpb.SpillRequest
-	size := 0
+	size, keep := 0, t.oldestKept()
 	flush := func() error {
 		if len(req.Writes) == 0 {
 			return nil
@@ -69,6 +88,7 @@ func (t *Txn) maybeSpill(ctx context.Context) error {
 		t.spill.span = kvpb.Cover(kvpb.Cover(t.spill.span, req.Writes[0].Key), req.Writes[len(req.Writes)-1].Key)
 		t.state = spilled // even if it fails: a part may be there
 		req.Txn, req.Anchor = &t.meta, t.spill.anchor
+		req.Keep, req.Statement = uint64(keep), uint64(t.stmtBase)
 		if err := t.env.Sender.Spill(ctx, &req); err != nil {
 			return err
 		}
@@ -76,13 +96,16 @@ func (t *Txn) maybeSpill(ctx context.Context) error {
 		return nil
 	}
 	for c := t.buf.Seek(nil, t.seq+1); c.Valid(); c.Next() {
-		w := kvpb.Write{Key: c.Key()}
-		if val, del := c.Value(); !del {
-			w.Value = val
-		}
-		req.Writes = append(req.Writes, w)
-		req.Positions = append(req.Positions, uint64(t.spill.base+c.Position()))
-		if size += len(w.Key) + len(w.Value); size >= spillChunkBytes {
+		c.History(keep-t.spill.base, func(position int, val []byte, del bool) {
+			w := kvpb.Write{Key: c.Key()}
+			if !del {
+				w.Value = val
+			}
+			req.Writes = append(req.Writes, w)
+			req.Positions = append(req.Positions, uint64(t.spill.base+position))
+			size += len(w.Key) + len(w.Value)
+		})
+		if size >= spillChunkBytes {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -96,6 +119,22 @@ func (t *Txn) maybeSpill(ctx context.Context) error {
 	t.buf.Reset()
 	t.discharge()
 	return nil
+}
+
+// oldestKept is the lowest position that the transaction may return to or read below.
+func (t *Txn) oldestKept() int {
+	if t.spill.kept {
+		return min(t.spill.keep, t.stmtBase)
+	}
+	return t.stmtBase
+}
+
+// keepHistory makes spilled writes of one key be kept apart from now on, where so far
+// the present statement's beginning was the only point that mattered.
+func (t *Txn) keepHistory() {
+	if !t.spill.kept {
+		t.spill.keep, t.spill.kept = min(t.stmtBase, t.spill.base+t.buf.Len()), true
+	}
 }
 
 // dropSpilledLocks gives up the row locks that durable locks now stand for.
@@ -125,31 +164,43 @@ func (t *Txn) visibleBelow(below int32) uint64 {
 	return uint64(t.stmtBase)
 }
 
-// getSpilled reads an own spilled write of a statement before below.
-func (t *Txn) getSpilled(ctx context.Context, key []byte, below int32) (val []byte, found, ok bool, err error) {
-	w, err := t.env.Sender.Spilled(ctx, &kvpb.SpilledRequest{
+// getSpilled reads an own spilled write of a statement before below. self says that the
+// present statement wrote it.
+func (t *Txn) getSpilled(ctx context.Context, key []byte, below int32) (w kvpb.SpilledWrite, self, ok bool, err error) {
+	resp, err := t.env.Sender.Spilled(ctx, &kvpb.SpilledRequest{
 		Txn: &t.meta, Span: kvpb.Span{Key: key}, Below: t.visibleBelow(below),
 	})
-	if err != nil || len(w) == 0 {
-		return nil, false, false, err
+	if err != nil || len(resp.Writes) == 0 {
+		return w, false, false, err
 	}
-	return w[0].Value, !w[0].Deleted, true, nil
+	w = resp.Writes[0]
+	return w, w.Position >= uint64(t.stmtBase), true, nil
 }
 
 // mergeSpilled puts a page together with the transaction's writes in [lo, hi),
-// spilled and buffered.
+// spilled and buffered. If there are too many of them it ends the page early.
 func (t *Txn) mergeSpilled(ctx context.Context, lo, hi []byte, reverse bool, res *kvpb.ScanResponse) error {
 	disk, err := t.env.Sender.Spilled(ctx, &kvpb.SpilledRequest{
 		Txn: &t.meta, Span: kvpb.Span{Key: lo, EndKey: hi}, Below: t.visibleBelow(t.seq),
+		MaxBytes: maxPageBytes, Reverse: reverse,
 	})
 	if err != nil {
 		return err
+	}
+	if disk.Resume != nil {
+		res.Resume = disk.Resume
+		if reverse {
+			lo = disk.Resume
+		} else {
+			hi = disk.Resume
+		}
+		t.page.Truncate(pageWithin(&t.page, lo, hi, reverse))
 	}
 	var own []ownWrite
 	add := func(w ownWrite) { own = append(own, w) }
 	c := t.buf.Seek(lo, t.seq)
 	inBuffer := func() bool { return c.Valid() && bytes.Compare(c.Key(), hi) < 0 }
-	for _, w := range disk {
+	for _, w := range disk.Writes {
 		for inBuffer() && bytes.Compare(c.Key(), w.Key) < 0 {
 			val, del := c.Value()
 			add(ownWrite{key: c.Key(), val: val, del: del})
@@ -168,10 +219,29 @@ func (t *Txn) mergeSpilled(ctx context.Context, lo, hi []byte, reverse bool, res
 	return nil
 }
 
-// spillRollback undoes spilled writes since sp.
+// pageWithin returns how many of a page's first rows lie in [lo, hi).
+func pageWithin(page *kvpb.ScanResponse, lo, hi []byte, reverse bool) int {
+	return sort.Search(page.Len(), func(i int) bool {
+		if reverse {
+			return bytes.Compare(page.Key(i), lo) < 0
+		}
+		return bytes.Compare(page.Key(i), hi) >= 0
+	})
+}
+
+// spillRollback undoes spilled writes since sp. Their locks went when they were spilled:
+// what was seen under these has to hold as if it had been read.
 func (t *Txn) spillRollback(ctx context.Context, sp Savepoint) error {
 	if t.state != spilled || sp.writes >= t.spill.base {
 		return nil
+	}
+	if t.remembersReads() {
+		seen := []kvpb.Span{t.spill.span}
+		err := t.env.Sender.Refresh(ctx, &kvpb.RefreshRequest{Txn: &t.meta, Spans: seen, From: t.meta.ReadTS, To: t.meta.ReadTS})
+		if err != nil {
+			return err
+		}
+		t.reads.AddSpan(t.spill.span.Key, t.spill.span.EndKey)
 	}
 	err := t.env.Sender.Unspill(ctx, &kvpb.UnspillRequest{Txn: &t.meta, Anchor: t.spill.anchor, From: uint64(sp.writes), Span: t.spill.span})
 	if err != nil {

@@ -206,8 +206,8 @@ func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, er
 		return val, !del, nil
 	}
 	if t.state == spilled {
-		if val, found, ok, err := t.getSpilled(ctx, key, t.seq); ok || err != nil {
-			return val, found, err
+		if w, _, ok, err := t.getSpilled(ctx, key, t.seq); ok || err != nil {
+			return w.Value, !w.Deleted, err
 		}
 	}
 	if err := t.getStored(ctx, key); err != nil {
@@ -240,8 +240,8 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.Wait
 		return LockResult{Value: val, Found: !del, Self: seq == t.seq}, nil
 	}
 	if t.state == spilled {
-		if val, found, ok, err := t.getSpilled(ctx, key, t.seq+1); ok || err != nil {
-			return LockResult{Value: val, Found: found}, err
+		if w, self, ok, err := t.getSpilled(ctx, key, t.seq+1); ok || err != nil {
+			return LockResult{Value: w.Value, Found: !w.Deleted, Self: self}, err
 		}
 	}
 	t.minTS = t.minTS.Max(resp.TS)
@@ -268,8 +268,8 @@ const knownLocks = 16
 func (t *Txn) addLock(key []byte, s kvpb.Strength, resp *kvpb.LockResponse) error {
 	for i := max(0, len(t.locks)-knownLocks); i < len(t.locks); i++ {
 		if l := &t.locks[i]; bytes.Equal(l.key, key) {
-			if !resp.Acquired && l.epoch == resp.Epoch {
-				return nil
+			if !resp.Acquired {
+				return nil // held all along, perhaps by way of a merge; else the commit finds out by the epoch
 			}
 			return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: cloneKey(key)}
 		}
@@ -354,8 +354,15 @@ func (t *Txn) write(key, value []byte, del bool) error {
 // Savepoint marks a point to which RollbackTo returns.
 type Savepoint struct{ writes, reads, locks int }
 
-// Savepoint returns the present point.
+// Savepoint returns the present point, to which later statements may return.
 func (t *Txn) Savepoint() Savepoint {
+	sp := t.StatementStart()
+	t.spill.keep, t.spill.kept = min(t.oldestKept(), sp.writes), true
+	return sp
+}
+
+// StatementStart is Savepoint for the present statement alone, before it has written.
+func (t *Txn) StatementStart() Savepoint {
 	return Savepoint{writes: t.spill.base + t.buf.Len(), reads: t.reads.Len(), locks: len(t.locks)}
 }
 
@@ -543,13 +550,19 @@ func (t *Txn) Options() Options { return t.opts }
 // after later statements have begun.
 type Snapshot struct {
 	seq     int32
+	base    int // writes before the statement
 	readTS  hlc.Timestamp
 	hasRead bool
 }
 
 // Snapshot returns what the current statement reads.
 func (t *Txn) Snapshot() Snapshot {
-	return Snapshot{seq: t.seq, readTS: t.meta.ReadTS, hasRead: t.hasRead}
+	t.keepHistory()
+	return t.present()
+}
+
+func (t *Txn) present() Snapshot {
+	return Snapshot{seq: t.seq, base: t.stmtBase, readTS: t.meta.ReadTS, hasRead: t.hasRead}
 }
 
 // Use makes the following reads those of an earlier statement's snapshot and
@@ -557,9 +570,9 @@ func (t *Txn) Snapshot() Snapshot {
 // between. At SERIALIZABLE the read timestamp stays: it only moves when all that
 // was read holds at the new one too.
 func (t *Txn) Use(s Snapshot) (present Snapshot) {
-	present = t.Snapshot()
+	present = t.present()
 	back := s.seq > t.seq // to the present: its reads go on where they were
-	t.seq = s.seq
+	t.seq, t.stmtBase = s.seq, s.base
 	if t.opts.Isolation == kvpb.ReadCommitted {
 		t.setReadTS(s.readTS)
 		t.hasRead = s.hasRead || !back

@@ -33,7 +33,7 @@ func (f *reader) uints(old []uint64) []uint64 {
 
 // AppendStage appends the fields of a request.
 func AppendStage(b []byte, req *kvpb.StageRequest) []byte {
-	b = appendFlags(appendTxn(b, req.Txn), req.Spilled, req.Record)
+	b = appendFlags(appendTxn(b, req.Txn), req.Spilled, req.Record, req.Together)
 	b = appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch))
 	b = appendWrites(appendBytes(b, req.Anchor), req.Writes)
 	b = appendUints(appendKeys(b, req.Locks), req.LockEpochs)
@@ -44,7 +44,7 @@ func AppendStage(b []byte, req *kvpb.StageRequest) []byte {
 func DecodeStage(b []byte, req *kvpb.StageRequest) error {
 	f := reader{b: b}
 	req.Txn = f.txn(req.Txn)
-	f.flags(&req.Spilled, &req.Record)
+	f.flags(&req.Spilled, &req.Record, &req.Together)
 	req.TS, req.Epoch = f.timestamp(), f.uint32()
 	req.Anchor = f.bytes()
 	req.Writes = f.writes(req.Writes)
@@ -82,7 +82,8 @@ func DecodeStageResponse(b []byte, resp *kvpb.StageResponse) error {
 // AppendEndTxn appends the fields of a request.
 func AppendEndTxn(b []byte, req *kvpb.EndTxnRequest) []byte {
 	b = append(appendBytes(appendTxn(b, req.Txn), req.Anchor), byte(req.Action))
-	return appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch))
+	b = appendTimestamp(appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch)), req.Since)
+	return appendFlags(b, req.Patient)
 }
 
 // DecodeEndTxn reads what AppendEndTxn wrote.
@@ -92,12 +93,17 @@ func DecodeEndTxn(b []byte, req *kvpb.EndTxnRequest) error {
 	req.Anchor = f.bytes()
 	req.Action = kvpb.EndAction(f.byte())
 	req.TS, req.Epoch = f.timestamp(), f.uint32()
+	req.Since = f.timestamp()
+	if f.more() {
+		f.flags(&req.Patient)
+	}
 	return f.err()
 }
 
 // AppendEndTxnResponse appends the fields of a response.
 func AppendEndTxnResponse(b []byte, resp *kvpb.EndTxnResponse) []byte {
-	return appendTimestamp(appendTimestamp(append(b, byte(resp.Status)), resp.CommitTS), resp.Lowest)
+	b = appendTimestamp(appendTimestamp(append(b, byte(resp.Status)), resp.CommitTS), resp.Lowest)
+	return appendFlags(b, resp.Forgotten)
 }
 
 // DecodeEndTxnResponse reads what AppendEndTxnResponse wrote.
@@ -105,13 +111,14 @@ func DecodeEndTxnResponse(b []byte, resp *kvpb.EndTxnResponse) error {
 	f := reader{b: b}
 	resp.Status = kvpb.TxnStatus(f.byte())
 	resp.CommitTS, resp.Lowest = f.timestamp(), f.timestamp()
+	f.flags(&resp.Forgotten)
 	return f.err()
 }
 
 // AppendResolve appends the fields of a request.
 func AppendResolve(b []byte, req *kvpb.ResolveRequest) []byte {
 	b = appendTimestamp(appendFlags(appendTxnID(b, req.Txn), req.Commit), req.TS)
-	return appendKeys(appendSpan(appendKeys(b, req.Keys), req.Span), req.Locks)
+	return appendFlags(appendKeys(appendSpan(appendKeys(b, req.Keys), req.Span), req.Locks), req.Patient)
 }
 
 // DecodeResolve reads what AppendResolve wrote.
@@ -123,6 +130,9 @@ func DecodeResolve(b []byte, req *kvpb.ResolveRequest) error {
 	req.Keys = f.keys(req.Keys)
 	req.Span = f.span()
 	req.Locks = f.keys(req.Locks)
+	if f.more() {
+		f.flags(&req.Patient)
+	}
 	return f.err()
 }
 

@@ -33,8 +33,6 @@ func msg[T any](encode func([]byte, *T) []byte, decode func([]byte, *T) error) m
 	}
 }
 
-type spilledWrites struct{ Writes []kvpb.SpilledWrite }
-
 func messages() map[string]message {
 	return map[string]message{
 		"get":          msg(AppendGet, DecodeGet),
@@ -49,7 +47,7 @@ func messages() map[string]message {
 		"spill":        msg(AppendSpill, DecodeSpill),
 		"spilled":      msg(AppendSpilled, DecodeSpilled),
 		"unspill":      msg(AppendUnspill, DecodeUnspill),
-		"spilled resp": msg(appendSpilledWrites, decodeSpilledWrites),
+		"spilled resp": msg(AppendSpilledResponse, DecodeSpilledResponse),
 		"descriptor":   msg(AppendDescriptor, decodeDescriptor),
 		"stage":        msg(AppendStage, DecodeStage),
 		"stage resp":   msg(AppendStageResponse, DecodeStageResponse),
@@ -63,15 +61,6 @@ func messages() map[string]message {
 		"waits":        msg(AppendWaits, DecodeWaits),
 		"waits resp":   msg(AppendWaitsResponse, DecodeWaitsResponse),
 	}
-}
-
-func appendSpilledWrites(b []byte, w *spilledWrites) []byte {
-	return AppendSpilledResponse(b, w.Writes)
-}
-
-func decodeSpilledWrites(b []byte, w *spilledWrites) (err error) {
-	w.Writes, err = DecodeSpilledResponse(b)
-	return err
 }
 
 func decodeDescriptor(b []byte, d *kvpb.RangeDescriptor) error {

@@ -64,6 +64,7 @@ func DecodeRelease(b []byte, req *kvpb.ReleaseRequest) error {
 func AppendSpill(b []byte, req *kvpb.SpillRequest) []byte {
 	b = appendBytes(appendTxn(b, req.Txn), req.Anchor)
 	b = appendUints(appendWrites(b, req.Writes), req.Positions)
+	b = appendUint(appendUint(b, req.Keep), req.Statement)
 	return appendKeys(b, req.Locks)
 }
 
@@ -76,13 +77,15 @@ func DecodeSpill(b []byte, req *kvpb.SpillRequest) error {
 	if len(req.Positions) != len(req.Writes) {
 		f.fail()
 	}
+	req.Keep, req.Statement = f.uint(), f.uint()
 	req.Locks = f.keys(req.Locks)
 	return f.err()
 }
 
 // AppendSpilled appends the fields of a request.
 func AppendSpilled(b []byte, req *kvpb.SpilledRequest) []byte {
-	return appendUint(appendSpan(appendTxn(b, req.Txn), req.Span), req.Below)
+	b = appendUint(appendSpan(appendTxn(b, req.Txn), req.Span), req.Below)
+	return appendFlags(appendUint(b, uint64(req.MaxBytes)), req.Reverse)
 }
 
 // DecodeSpilled reads what AppendSpilled wrote.
@@ -91,14 +94,16 @@ func DecodeSpilled(b []byte, req *kvpb.SpilledRequest) error {
 	req.Txn = f.txn(req.Txn)
 	req.Span = f.span()
 	req.Below = f.uint()
+	req.MaxBytes = int(f.uint())
+	f.flags(&req.Reverse)
 	return f.err()
 }
 
 // AppendSpilledResponse appends the answer to a SpilledRequest.
-func AppendSpilledResponse(b []byte, writes []kvpb.SpilledWrite) []byte {
-	b = appendUint(b, uint64(len(writes)))
-	for i := range writes {
-		w := &writes[i]
+func AppendSpilledResponse(b []byte, resp *kvpb.SpilledResponse) []byte {
+	b = appendUint(appendBytes(b, resp.Resume), uint64(len(resp.Writes)))
+	for i := range resp.Writes {
+		w := &resp.Writes[i]
 		b = appendBytes(appendBytes(b, w.Key), w.Value)
 		b = appendUint(appendFlags(b, w.Deleted), w.Position)
 	}
@@ -106,16 +111,16 @@ func AppendSpilledResponse(b []byte, writes []kvpb.SpilledWrite) []byte {
 }
 
 // DecodeSpilledResponse reads what AppendSpilledResponse wrote.
-func DecodeSpilledResponse(b []byte) ([]kvpb.SpilledWrite, error) {
+func DecodeSpilledResponse(b []byte, resp *kvpb.SpilledResponse) error {
 	f := reader{b: bytes.Clone(b)}
-	var out []kvpb.SpilledWrite
+	*resp = kvpb.SpilledResponse{Resume: f.bytes()}
 	for n := f.count(4); n > 0; n-- {
 		w := kvpb.SpilledWrite{Key: f.bytes(), Value: f.bytes()}
 		f.flags(&w.Deleted)
 		w.Position = f.uint()
-		out = append(out, w)
+		resp.Writes = append(resp.Writes, w)
 	}
-	return out, f.err()
+	return f.err()
 }
 
 // AppendUnspill appends the fields of a request.

@@ -33,7 +33,7 @@ func TestPgbenchMessages(t *testing.T) {
 	var replies atomic.Int64
 	s := &Server{BeforeReply: func(string, []byte) error { replies.Add(1); return nil }}
 	addr := start(t, s)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for _, mode := range []string{"simple_protocol", "exec", "cache_statement"} {
 		c, err := pgx.Connect(ctx, "postgres://root@"+addr+"/x?sslmode=prefer&default_query_exec_mode="+mode)

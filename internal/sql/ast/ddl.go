@@ -211,7 +211,6 @@ type CreateView struct {
 	OrReplace   bool
 	IfNotExists bool // dialect
 	Persistence Persistence
-	Recursive   bool
 	Name        TableName
 	Cols        []Name
 	With        []StorageParam
@@ -249,6 +248,33 @@ type CreateDomain struct {
 	Type        *TypeName
 	Collate     []Name
 	Constraints []*Constraint
+}
+
+// AlterDomainKind says what ALTER DOMAIN changes.
+type AlterDomainKind uint8
+
+// The changes.
+const (
+	AlterDomainDefault AlterDomainKind = iota // SET DEFAULT X, DROP DEFAULT without X
+	AlterDomainSetNotNull
+	AlterDomainDropNotNull
+	AlterDomainAdd
+	AlterDomainDrop
+	AlterDomainRename // a constraint
+	AlterDomainValidate
+)
+
+// AlterDomain is ALTER DOMAIN, as far as it is not common to all types.
+type AlterDomain struct {
+	Loc
+	Name       TableName
+	Kind       AlterDomainKind
+	X          Expr        // the default
+	Constraint *Constraint // added
+	Con        Name        // dropped, renamed or validated
+	NewName    Name
+	IfExists   bool
+	Cascade    bool
 }
 
 // AlterEnum is ALTER TYPE name ADD VALUE or RENAME VALUE.
@@ -303,6 +329,7 @@ func (*RefreshView) stmtNode()     {}
 func (*CreateEnum) stmtNode()      {}
 func (*CreateComposite) stmtNode() {}
 func (*CreateDomain) stmtNode()    {}
+func (*AlterDomain) stmtNode()     {}
 func (*AlterEnum) stmtNode()       {}
 func (*CreateExtension) stmtNode() {}
 func (*Comment) stmtNode()         {}

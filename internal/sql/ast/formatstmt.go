@@ -191,7 +191,7 @@ func (p *printer) ddl(s Statement) {
 		p.w(" AS ENUM (")
 		p.list(len(s.Labels), func(i int) { p.str(s.Labels[i]) })
 		p.w(")")
-	case *CreateComposite, *CreateDomain, *AlterEnum:
+	case *CreateComposite, *CreateDomain, *AlterDomain, *AlterEnum:
 		p.typeStmt(s)
 	case *CreateExtension:
 		p.w("CREATE EXTENSION ")
@@ -317,7 +317,6 @@ func (p *printer) createView(s *CreateView) {
 	p.w("CREATE ")
 	p.opt(s.OrReplace, "OR REPLACE ")
 	p.w(persistenceWords[s.Persistence])
-	p.opt(s.Recursive, "RECURSIVE ")
 	p.w("VIEW ")
 	p.ifNotExists(s.IfNotExists)
 	p.name(s.Name)

@@ -226,7 +226,7 @@ func (p *printer) foreignKey(c *Constraint) {
 	p.w("REFERENCES ")
 	p.name(c.RefTable)
 	p.parenIdents(" ", c.RefCols)
-	p.w([...]string{"", " MATCH FULL", " MATCH PARTIAL"}[c.Match])
+	p.w([...]string{"", " MATCH FULL"}[c.Match])
 	if c.OnDelete != RefNoAction {
 		p.w(" ON DELETE ", refActionWords[c.OnDelete])
 		p.parenIdents(" ", c.DeleteCols)

@@ -30,6 +30,8 @@ func (p *printer) typeStmt(s Statement) {
 			p.w(" ")
 			p.constraint(c)
 		}
+	case *AlterDomain:
+		p.alterDomain(s)
 	case *AlterEnum:
 		p.w("ALTER TYPE ")
 		p.name(s.Name)
@@ -47,5 +49,39 @@ func (p *printer) typeStmt(s Statement) {
 			p.w(map[bool]string{true: " BEFORE ", false: " AFTER "}[s.Before])
 			p.str(s.Neighbor)
 		}
+	}
+}
+
+func (p *printer) alterDomain(s *AlterDomain) {
+	p.w("ALTER DOMAIN ")
+	p.name(s.Name)
+	switch s.Kind {
+	case AlterDomainDefault:
+		if s.X == nil {
+			p.w(" DROP DEFAULT")
+			return
+		}
+		p.w(" SET DEFAULT ")
+		p.expr(s.X)
+	case AlterDomainSetNotNull:
+		p.w(" SET NOT NULL")
+	case AlterDomainDropNotNull:
+		p.w(" DROP NOT NULL")
+	case AlterDomainAdd:
+		p.w(" ADD ")
+		p.constraint(s.Constraint)
+	case AlterDomainDrop:
+		p.w(" DROP CONSTRAINT ")
+		p.ifExists(s.IfExists)
+		p.ident(s.Con)
+		p.opt(s.Cascade, " CASCADE")
+	case AlterDomainRename:
+		p.w(" RENAME CONSTRAINT ")
+		p.ident(s.Con)
+		p.w(" TO ")
+		p.ident(s.NewName)
+	case AlterDomainValidate:
+		p.w(" VALIDATE CONSTRAINT ")
+		p.ident(s.Con)
 	}
 }

@@ -118,7 +118,6 @@ type RefMatch uint8
 const (
 	MatchSimple RefMatch = iota // also when not written
 	MatchFull
-	MatchPartial
 )
 
 // Constraint is a column or table constraint.

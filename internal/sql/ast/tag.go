@@ -77,6 +77,9 @@ func (*CreateComposite) Tag() string { return "CREATE TYPE" }
 func (*CreateDomain) Tag() string { return "CREATE DOMAIN" }
 
 // Tag implements Statement.
+func (*AlterDomain) Tag() string { return "ALTER DOMAIN" }
+
+// Tag implements Statement.
 func (*AlterEnum) Tag() string { return "ALTER TYPE" }
 
 // Tag implements Statement.

@@ -205,7 +205,11 @@ func (a *jsonAcc) Add(c *Context, args []types.Datum) error {
 		if args[0].IsNull() {
 			return pgerr.New(pgerr.InvalidParameterValue, "field name must not be null")
 		}
-		a.buf = types.AppendJSONString(a.buf, jsonKey(a.ts[0], args[0], fc))
+		key, err := jsonKey(a.ts[0], args[0], fc)
+		if err != nil {
+			return err
+		}
+		a.buf = types.AppendJSONString(a.buf, key)
 		a.buf = append(a.buf, " : "...)
 	}
 	a.buf = appendToJSON(a.buf, a.ts[len(a.ts)-1], args[len(a.ts)-1], fc)

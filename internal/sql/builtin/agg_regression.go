@@ -12,7 +12,8 @@ type regression struct {
 	n, sx, sxx, sy, syy, sxy float64
 }
 
-func (r *regression) add(y, x float64) {
+func (r *regression) add(y, x float64) error {
+	before := *r
 	old := r.n
 	r.n++
 	r.sx += x
@@ -24,12 +25,29 @@ func (r *regression) add(y, x float64) {
 		if math.IsNaN(y) || math.IsInf(y, 0) {
 			r.syy, r.sxy = math.NaN(), math.NaN()
 		}
-		return
+		return nil
 	}
 	tx, ty, scale := x*r.n-r.sx, y*r.n-r.sy, 1/(r.n*old)
 	r.sxx += tx * tx * scale
 	r.syy += ty * ty * scale
 	r.sxy += tx * ty * scale
+	return r.settle(&before, y, x)
+}
+
+// settle refuses sums that became infinite by finite inputs. An infinite input
+// makes the sums of squares and products that it is part of NaN.
+func (r *regression) settle(before *regression, y, x float64) error {
+	inf := func(f float64) bool { return math.IsInf(f, 0) }
+	finiteX, finiteY := !inf(before.sx) && !inf(x), !inf(before.sy) && !inf(y)
+	if finiteX && (inf(r.sx) || inf(r.sxx)) || finiteY && (inf(r.sy) || inf(r.syy)) || finiteX && finiteY && inf(r.sxy) {
+		return fail(errFloatOverflow)
+	}
+	for _, sum := range []*float64{&r.sxx, &r.syy, &r.sxy} {
+		if inf(*sum) {
+			*sum = math.NaN()
+		}
+	}
+	return nil
 }
 
 func (r *regression) merge(o *regression) {
@@ -94,13 +112,7 @@ func (a *regressionAcc) Add(_ *Context, args []types.Datum) error {
 	if args[0].IsNull() || args[1].IsNull() {
 		return nil
 	}
-	y, x := args[0].Float(), args[1].Float()
-	a.r.add(y, x)
-	r := &a.r
-	if finite := !math.IsInf(x, 0) && !math.IsInf(y, 0); finite && (math.IsInf(r.sx, 0) || math.IsInf(r.sy, 0) || math.IsInf(r.sxx, 0) || math.IsInf(r.syy, 0)) {
-		return fail(errFloatOverflow)
-	}
-	return nil
+	return a.r.add(args[0].Float(), args[1].Float())
 }
 
 // Result implements Accumulator.

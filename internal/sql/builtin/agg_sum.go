@@ -126,10 +126,11 @@ func (a *floatSum) Add(_ *Context, args []types.Datum) error {
 }
 
 func (a *floatSum) add(x float64, n int64) error {
-	s, err := finite(a.sum+x, a.sum, x)
+	s := a.sum + x
 	if a.single {
 		s = float64(float32(s))
 	}
+	s, err := finite(s, a.sum, x)
 	a.sum = s
 	a.n += n
 	return err

@@ -25,6 +25,9 @@ func catalogFunctions() []*Overload {
 	}{
 		{"to_regclass(text) regclass", types.Regclass}, {"to_regtype(text) regtype", types.Regtype},
 		{"to_regproc(text) regproc", types.Regproc}, {"to_regnamespace(text) regnamespace", types.Regnamespace},
+		{"to_regprocedure(text) regprocedure", types.Regprocedure}, {"to_regoper(text) regoper", types.Regoper},
+		{"to_regoperator(text) regoperator", types.Regoperator}, {"to_regrole(text) regrole", types.Regrole},
+		{"to_regcollation(text) regcollation", types.Regcollation},
 	} {
 		all = append(all, fn(r.sig, sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			oid, ok, err := s.LookupReg(r.typ, a[0].Str())
@@ -208,6 +211,20 @@ func sizeFunctions() []*Overload {
 		size("pg_relation_size(regclass) int8", SizeMain), size("pg_relation_size(regclass,text) int8", SizeMain),
 		size("pg_table_size(regclass) int8", SizeTable), size("pg_indexes_size(regclass) int8", SizeIndexes),
 		size("pg_total_relation_size(regclass) int8", SizeTotal),
+		fn("pg_tablespace_size(oid) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			n, ok, err := s.TablespaceSize(uint32(a[0].Int()), "")
+			if err != nil || !ok {
+				return types.Null, err
+			}
+			return types.NewInt(n), nil
+		})).volatile(),
+		fn("pg_tablespace_size(name) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			n, ok, err := s.TablespaceSize(0, a[0].Str())
+			if err == nil && !ok {
+				err = pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", a[0].Str())
+			}
+			return types.NewInt(n), err
+		})).volatile(),
 		fn("pg_database_size(oid) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return databaseSize(s, uint32(a[0].Int()))
 		})).volatile(),
@@ -284,13 +301,16 @@ func miscFunctions() []*Overload {
 		// information_schema's helper, which drivers use to take index keys apart.
 		srf("_pg_expandarray(int2vector) setof record", expandArray).columns([]string{"x", "n"}, []*types.T{types.Int2, types.Int4}),
 		// No table is partitioned; psql asks before it lists foreign keys.
-		srf("pg_partition_ancestors(regclass) setof regclass", func(*Context, []types.Datum) (RowIterator, error) {
-			return newSliceRows(nil), nil
-		}).stable(),
+		srf("pg_partition_ancestors(regclass) setof regclass", noRows).stable(),
+		srf("pg_partition_tree(regclass) setof record", noRows).stable().columns(
+			[]string{"relid", "parentrelid", "isleaf", "level"}, []*types.T{types.Regclass, types.Regclass, types.Bool, types.Int4}),
+		fn("pg_partition_root(regclass) regclass", nullFunc).stable(),
 		srf("pg_timezone_names() setof record", zoneNames).stable().columns(
 			[]string{"name", "abbrev", "utc_offset", "is_dst"}, []*types.T{types.Text, types.Text, types.Interval, types.Bool}),
 	}
 }
+
+func noRows(*Context, []types.Datum) (RowIterator, error) { return newSliceRows(nil), nil }
 
 // expandArray yields the elements of an array, each with its number.
 func expandArray(_ *Context, a []types.Datum) (RowIterator, error) {

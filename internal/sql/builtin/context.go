@@ -35,6 +35,12 @@ type Context struct {
 	paths   map[string]*jsonpath.Path
 }
 
+// Apart returns a context with the same settings and times that asks no session: to
+// compute what does not depend on one.
+func (c *Context) Apart() *Context {
+	return &Context{Ctx: c.Ctx, Format: c.Format, StmtTime: c.StmtTime, TxnTime: c.TxnTime, Now: c.Now}
+}
+
 // Session is what functions ask of the session that runs them. Implementations
 // return pgerr errors.
 type Session interface {
@@ -112,6 +118,9 @@ type Catalog interface {
 	RelationSize(oid uint32, part SizePart) (int64, bool, error)
 	// DatabaseSize returns bytes on disk of a database.
 	DatabaseSize(oid uint32) (int64, bool, error)
+	// TablespaceSize returns bytes on disk of a tablespace, by oid or, if that is 0, by
+	// name.
+	TablespaceSize(oid uint32, name string) (int64, bool, error)
 	// LookupDatabase finds a database by name.
 	LookupDatabase(name string) (uint32, bool, error)
 	// HasPrivilege answers the has_*_privilege functions.

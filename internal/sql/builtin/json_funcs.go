@@ -321,11 +321,14 @@ func errNullKey(argument int, binary bool) error {
 }
 
 // jsonKey is the text of a value as a key.
-func jsonKey(t *types.T, d types.Datum, fc *types.FormatContext) string {
-	if t.Is(types.Bool) {
-		return strconv.FormatBool(d.Bool())
+func jsonKey(t *types.T, d types.Datum, fc *types.FormatContext) (string, error) {
+	switch t.Family {
+	case types.BoolFamily:
+		return strconv.FormatBool(d.Bool()), nil
+	case types.ArrayFamily, types.RecordFamily, types.JSONFamily:
+		return "", pgerr.New(pgerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
 	}
-	return types.FormatDatum(t, d, fc)
+	return types.FormatDatum(t, d, fc), nil
 }
 
 func bindBuildObject(binary bool) BindFunc {
@@ -345,7 +348,11 @@ func bindBuildObject(binary bool) BindFunc {
 				if i > 0 {
 					buf = append(buf, ", "...)
 				}
-				buf = types.AppendJSONString(buf, jsonKey(ts[i], a[i], fc))
+				key, err := jsonKey(ts[i], a[i], fc)
+				if err != nil {
+					return types.Null, err
+				}
+				buf = types.AppendJSONString(buf, key)
 				buf = append(buf, " : "...)
 				buf = appendToJSON(buf, ts[i+1], a[i+1], fc)
 			}

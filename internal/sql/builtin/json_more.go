@@ -336,14 +336,19 @@ func pathKeys(d types.Datum) ([]string, error) {
 		return nil, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
 	}
 	var keys []string
-	for i, k := range d.ArrayElems() {
+	for _, k := range d.ArrayElems() {
 		if k.IsNull() {
-			return nil, pgerr.New(pgerr.NullValueNotAllowed, "path element at position %d is null", i+1)
+			keys = append(keys, nullKey)
+			continue
 		}
 		keys = append(keys, k.Str())
 	}
 	return keys, nil
 }
+
+// nullKey stands for a NULL in a path, which is an error when the path is
+// followed to there; no text has a zero byte.
+const nullKey = "\x00"
 
 // jsonEdit is what happens at the end of a path.
 type jsonEdit uint8
@@ -361,6 +366,9 @@ const (
 func jsonSetPath(v types.JSONValue, path []string, at int, val types.JSONValue, edit jsonEdit) (types.JSONValue, error) {
 	if len(path) == 0 {
 		return v, nil
+	}
+	if path[0] == nullKey {
+		return v, pgerr.New(pgerr.NullValueNotAllowed, "path element at position %d is null", at)
 	}
 	switch v.Kind {
 	case types.KindObject:
@@ -494,12 +502,12 @@ func setInArray(v types.JSONValue, path []string, at int, val types.JSONValue, e
 
 func editJSON(a []types.Datum, val types.JSONValue, edit jsonEdit) (types.Datum, error) {
 	v := a[0].JSONB()
-	if isJSONScalar(v) {
-		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot set path in scalar")
-	}
 	keys, err := pathKeys(a[1])
 	if err != nil {
 		return types.Null, err
+	}
+	if isJSONScalar(v) {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot %s path in scalar", pick(edit == editDelete, "delete", "set"))
 	}
 	out, err := jsonSetPath(v, keys, 1, val, edit)
 	if err != nil {
@@ -509,9 +517,6 @@ func editJSON(a []types.Datum, val types.JSONValue, edit jsonEdit) (types.Datum,
 }
 
 func jsonDeletePath(_ *Context, a []types.Datum) (types.Datum, error) {
-	if isJSONScalar(a[0].JSONB()) {
-		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot delete path in scalar")
-	}
 	return editJSON(a, types.JSONValue{}, editDelete)
 }
 

@@ -79,11 +79,15 @@ func pathRun(c *Context, a []types.Datum, tz bool) (*pathExec, *jsonpath.Path, e
 	if len(a) > 2 {
 		x.vars = a[2].JSONB()
 		if x.vars.Kind != types.KindObject {
-			return nil, nil, pgerr.New(pgerr.InvalidParameterValue, "\"vars\" argument is not an object").
-				WithDetail("Jsonpath parameters should be encoded as key-value pairs of \"vars\" object.")
+			return nil, nil, errPathVars()
 		}
 	}
 	return x, p, nil
+}
+
+func errPathVars() error {
+	return pgerr.New(pgerr.InvalidParameterValue, "\"vars\" argument is not an object").
+		WithDetail("Jsonpath parameters should be encoded as key-value pairs of \"vars\" object.")
 }
 
 func isSilent(a []types.Datum) bool { return len(a) > 3 && a[3].Bool() }
@@ -134,6 +138,9 @@ func jsonPathMatch(silent bool) EvalFunc { return jsonPathMatchTZ(silent, false)
 
 func jsonPathMatchTZ(silent, tz bool) EvalFunc {
 	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		if len(a) > 2 && a[2].JSONB().Kind != types.KindObject { // an error even in silence
+			return types.Null, errPathVars()
+		}
 		vs, err := queryPath(c, a, tz)
 		silent := silent || isSilent(a)
 		if soft(err) && silent {

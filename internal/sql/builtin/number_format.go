@@ -14,7 +14,7 @@ type numberToken struct {
 }
 
 // numberPatterns lists the patterns; where one begins another it comes first.
-var numberPatterns = []string{"EEEE", "PR", "PL", "MI", "SG", "RN", "TH", "FM", "9", "0", ".", ",", "D", "G", "L", "S", "V", "B", "E"}
+var numberPatterns = []string{"EEEE", "PR", "PL", "MI", "SG", "RN", "TH", "FM", "9", "0", ".", ",", "D", "G", "L", "SP", "S", "V", "B", "C"}
 
 // numberFormat is a parsed format of to_char and to_number for numbers.
 type numberFormat struct {
@@ -124,8 +124,6 @@ func (f *numberFormat) note(p string) error {
 				"\"EEEE\" may only be used together with digit and decimal point patterns.")
 		}
 		f.eeee = true
-	case "E":
-		return errNumberFormat("\"E\" is not a valid number format")
 	}
 	return nil
 }

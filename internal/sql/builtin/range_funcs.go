@@ -247,6 +247,9 @@ func rangeConstructors() []*Overload {
 			fn(m.Name+"("+t.Name+"...) "+m.Name, func(_ *Context, a []types.Datum) (types.Datum, error) {
 				var rs []types.Range
 				for _, d := range a {
+					if d.IsNull() && len(a) == 1 { // PostgreSQL has a function of one range, which is strict
+						return types.Null, nil
+					}
 					if d.IsNull() {
 						return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "multirange values cannot contain null members")
 					}

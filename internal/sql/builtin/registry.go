@@ -70,6 +70,24 @@ func Names() []string {
 	return names
 }
 
+// MissingOperators returns the signatures of PostgreSQL's operators that the registry
+// does not have, sorted.
+func MissingOperators() []string {
+	have := map[string]bool{}
+	for _, o := range builtins().all {
+		have[o.key()] = true
+	}
+	var missing []string
+	for _, line := range strings.Split(strings.TrimSpace(pgOids), "\n") {
+		_, key, _ := strings.Cut(line, " ")
+		if name, _, _ := strings.Cut(key, "("); strings.Trim(name, "+-*/<>=~!@#%^&|`?") == "" && !have[key] {
+			missing = append(missing, key)
+		}
+	}
+	sort.Strings(missing)
+	return missing
+}
+
 // canonicalOperator maps the operator spellings that mean another.
 func canonicalOperator(name string) string {
 	if name == "!=" {
@@ -93,7 +111,7 @@ func buildRegistry() *registry {
 		arrayFunctions(), seriesFunctions(), jsonFunctions(), sequenceFunctions(), sessionFunctions(),
 		domainFunctions(), otherFunctions(), encodingFunctions(), assignFunctions(), enumFunctions(), networkOperators(), networkFunctions(), bitStringOperators(), bitStringFunctions(),
 		rangeOperators(), rangeFunctions(), textSearchOperators(), textSearchFunctions(), jsonMoreOperators(), jsonMoreFunctions(), jsonpathFunctions(),
-		uuidFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(),
+		uuidFunctions(), trigramFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(),
 	} {
 		r.add(family)
 	}

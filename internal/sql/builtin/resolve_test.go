@@ -10,7 +10,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// TestResolveGolden compares overload resolution with PostgreSQL's. A line is
+// TestResolveGolden compares overload resolution with PostgreSQL's, which has the
+// extension pg_trgm. A line is
 // kind (f, o), name, argument types ("unknown" for an untyped literal) and the
 // result type, or "!" and the SQLSTATE.
 func TestResolveGolden(t *testing.T) {

@@ -94,6 +94,9 @@ func (s *fakeSession) SerialSequence(table, column string) (string, bool, error)
 func (s *fakeSession) RelationSize(oid uint32, part SizePart) (int64, bool, error) {
 	return 1000 * int64(part+1), oid == 100, nil
 }
+func (s *fakeSession) TablespaceSize(oid uint32, _ string) (int64, bool, error) {
+	return 6, oid == 1, nil
+}
 func (s *fakeSession) DatabaseSize(oid uint32) (int64, bool, error) { return 5, oid == 1, nil }
 func (s *fakeSession) LookupDatabase(name string) (uint32, bool, error) {
 	return 1, name == "defaultdb", nil

@@ -22,6 +22,7 @@ var signatureTypes = func() map[string]*types.T {
 		types.Regproc, types.Text, types.Oid, types.Xid, types.JSON, types.Float4, types.Float8,
 		types.Bpchar, types.Varchar, types.Date, types.Time, types.Timestamp, types.TimestampTZ,
 		types.Interval, types.TimeTZ, types.Numeric, types.Regclass, types.Regtype, types.Regnamespace,
+		types.Regprocedure, types.Regoper, types.Regoperator, types.Regrole, types.Regcollation,
 		types.Record, types.Void, types.UUID, types.JSONB, types.Int2Vector, types.OidVector,
 		types.Any, types.AnyArray, types.AnyElement, anyNonArray, anyCompatible, anyCompatibleArray,
 		types.TextArray, types.Int4Array, types.Int8Array, types.NameArray, types.Float8Array, types.OidArray,

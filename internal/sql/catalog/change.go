@@ -151,6 +151,16 @@ func (c *Collection) AddName(ctx context.Context, k NameKey, e NameEntry) (taken
 	return false, nil
 }
 
+// Claimed reports whether the transaction took a name for an object that it has not
+// stored yet, which no search finds.
+func (c *Collection) Claimed(k NameKey) bool {
+	if c.changes == nil {
+		return false
+	}
+	e := c.changes.names[k]
+	return e != nil && c.changes.descs[e.ID] == nil && c.store.object(e.ID) == nil
+}
+
 // RemoveName frees a name.
 func (c *Collection) RemoveName(ctx context.Context, k NameKey) error {
 	if err := c.lockAndPut(ctx, nameKey(k), nil); err != nil {

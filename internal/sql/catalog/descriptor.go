@@ -151,6 +151,9 @@ type Index struct {
 	// bucket of them, of Buckets ones, or of 65536 if that is 0.
 	HashColumns int   `json:",omitempty"`
 	Buckets     int32 `json:",omitempty"`
+	// Inverted is the operator class of an inverted (GIN) index, "" for others: its
+	// entries are the tokens of the values of its only column.
+	Inverted string `json:",omitempty"`
 	// WriteOnly indexes are being built: writers maintain them, readers do not
 	// use them.
 	WriteOnly         bool

@@ -363,6 +363,9 @@ func (a *alteration) columnIdentity(ctx context.Context, c *ast.AlterCmd) error 
 }
 
 func (a *alteration) addIdentity(ctx context.Context, c *ast.AlterCmd, col *catalog.Column) error {
+	if err := identityType(col.Type, c.Pos); err != nil {
+		return err
+	}
 	switch {
 	case col.Identity != 0:
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is already an identity column", col.Name, a.t.Name).At(c.Pos)
@@ -422,6 +425,9 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 	}
 	from := col.Type
 	col.Type, col.Domain = typ, nil
+	if err := checkClasses(a.t, col); err != nil {
+		return err
+	}
 	if col.Identity != 0 {
 		switch typ.Oid {
 		case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/inverted"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -58,7 +59,7 @@ func (e *Env) buildRows(ctx context.Context, spec buildSpec) (rows int64, err er
 	if err := b.compile(); err != nil {
 		return 0, err
 	}
-	b.out = newSink(e, b.indexes)
+	b.out = newSink(e, b.indexes, b.prefixes())
 	program, err := exec.CompileNode(root, nil)
 	if err != nil {
 		return 0, err
@@ -75,14 +76,19 @@ type builder struct {
 	spec    buildSpec
 	table   *catalog.Table
 	indexes []*rowcodec.Index
-	checks  []plan.CheckExpr
-	notNull []int
-	derived *exec.Deriver
-	schema  string
-	out     *sink
-	rows    int64
-	key     []byte
-	value   []byte
+	// inverted are those of the indexes to fill that are inverted; rows are the keys to
+	// which their entries lead. They come after indexes in the sink.
+	inverted []*inverted.Index
+	rowIndex *rowcodec.Index
+	rowKey   []byte
+	checks   []plan.CheckExpr
+	notNull  []int
+	derived  *exec.Deriver
+	schema   string
+	out      *sink
+	rows     int64
+	key      []byte
+	value    []byte
 }
 
 // plan makes the plan of the rows: the columns of the table, then one boolean
@@ -199,11 +205,25 @@ func (b *builder) queryRows(ctx context.Context, defaults *plan.Prepared, values
 
 func (b *builder) compile() error {
 	for _, i := range b.spec.indexes {
+		if b.table.Indexes[i].Inverted != "" {
+			x, err := inverted.Compile(b.table, &b.table.Indexes[i])
+			if err != nil {
+				return err
+			}
+			b.inverted = append(b.inverted, x)
+			continue
+		}
 		x, err := rowcodec.Compile(b.table, &b.table.Indexes[i])
 		if err != nil {
 			return err
 		}
 		b.indexes = append(b.indexes, x)
+	}
+	if len(b.inverted) > 0 {
+		var err error
+		if b.rowIndex, err = rowcodec.Compile(b.table, b.table.Primary()); err != nil {
+			return err
+		}
 	}
 	for i := range b.table.Columns {
 		if slices.Contains(b.spec.notNull, b.table.Columns[i].ID) {
@@ -211,6 +231,17 @@ func (b *builder) compile() error {
 		}
 	}
 	return nil
+}
+
+// prefixes are what the keys of the indexes to fill begin with.
+func (b *builder) prefixes() (out [][]byte) {
+	for _, x := range b.indexes {
+		out = append(out, x.Prefix())
+	}
+	for _, x := range b.inverted {
+		out = append(out, x.Prefix())
+	}
+	return out
 }
 
 func (b *builder) run(ctx context.Context, program *exec.Program) error {
@@ -271,6 +302,31 @@ func (b *builder) row(ctx context.Context, row exec.Row) error {
 		}
 		if !ok {
 			return b.duplicate(x, row)
+		}
+	}
+	return b.tokens(ctx, row)
+}
+
+// tokens makes a row's entries of inverted indexes.
+func (b *builder) tokens(ctx context.Context, row exec.Row) error {
+	for i, x := range b.inverted {
+		in, err := b.derived.Has(x.Desc, row)
+		if err != nil {
+			return err
+		}
+		if !in {
+			continue
+		}
+		if b.rowKey, err = b.rowIndex.AppendKey(b.rowKey[:0], row); err != nil {
+			return err
+		}
+		for _, t := range x.Tokens(row) {
+			if b.key, err = x.AppendEntry(b.key[:0], t, b.rowKey); err != nil {
+				return err
+			}
+			if _, err := b.out.add(ctx, len(b.indexes)+i, b.key, inverted.EntryValue(), false); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

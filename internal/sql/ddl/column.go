@@ -166,6 +166,15 @@ func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *colu
 	return nil
 }
 
+// identityType refuses types that an identity column cannot have.
+func identityType(t *types.T, pos int) error {
+	switch t.Oid {
+	case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
+		return nil
+	}
+	return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint").At(pos)
+}
+
 // columnValue applies DEFAULT and GENERATED AS IDENTITY.
 func (e *Env) columnValue(ctx context.Context, t *catalog.Table, def *columnDef, k *ast.Constraint) error {
 	var err error
@@ -173,10 +182,8 @@ func (e *Env) columnValue(ctx context.Context, t *catalog.Table, def *columnDef,
 		def.col.Default, err = e.defaultText(ctx, k.X)
 		return err
 	}
-	switch def.col.Type.Oid {
-	case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
-	default:
-		return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint").At(k.Pos)
+	if err := identityType(def.col.Type, k.Pos); err != nil {
+		return err
 	}
 	def.col.NotNull = true
 	def.col.Identity = 'd'

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // namedIndex reports whether index i of t has a name of its own in the schema:
@@ -36,6 +37,29 @@ func (e *Env) drop(ctx context.Context, st *ast.Drop) error {
 		return nil
 	}
 	return pgerr.Unsupported("DROP %s is not supported", st.Kind).At(st.Pos)
+}
+
+// noSuchType is the error of DROP TYPE or DOMAIN for what is no type that can be
+// dropped: a built-in type, the type of a table's rows, or nothing.
+func (e *Env) noSuchType(ctx context.Context, st *ast.Drop, n ast.TableName) error {
+	if t, ok := types.ByName(n.Table); ok && (n.Schema == "" || n.Schema == "pg_catalog") {
+		if st.Kind == ast.ObjDomain {
+			return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", t.SQLName)
+		}
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop type %s because it is required by the database system", t.SQLName)
+	}
+	t, index, err := e.relation(ctx, n)
+	switch {
+	case err != nil:
+		return err
+	case t == nil || index:
+		return errNoType(n)
+	case st.Kind == ast.ObjDomain:
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", n.Table)
+	}
+	what := e.describe(ctx, t)
+	return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop type %s because %s requires it", n.Table, what).
+		WithHint("You can drop %s instead.", what)
 }
 
 var kindOf = map[ast.ObjectKind]catalog.Kind{

@@ -41,14 +41,16 @@ type Env struct {
 
 // Handles reports whether Exec executes the statement.
 func Handles(stmt ast.Statement) bool {
-	switch stmt.(type) {
+	switch s := stmt.(type) {
 	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.CreateSchema, *ast.AlterObject,
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateTable, *ast.CreateTableAs, *ast.CreateIndex,
 		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable,
-		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterEnum:
+		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum:
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
+	case *ast.Vacuum:
+		return len(s.Tables) > 0 // which must exist
 	}
 	return false
 }
@@ -56,6 +58,9 @@ func Handles(stmt ast.Statement) bool {
 // onlyLocksWeakly reports whether a statement is a LOCK TABLE that lets others read
 // and write, which transactions that only read may use (pg_dump does).
 func onlyLocksWeakly(stmt ast.Statement) bool {
+	if _, ok := stmt.(*ast.Vacuum); ok {
+		return true
+	}
 	l, ok := stmt.(*ast.LockTable)
 	return ok && l.Mode <= ast.RowExclusive
 }
@@ -103,6 +108,8 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		err = e.lockTables(ctx, s)
 	case *ast.ConfigureZone:
 		return e.configureZone(ctx, s)
+	case *ast.Vacuum:
+		err = e.vacuum(ctx, s)
 	case *ast.RefreshView:
 		err = e.refreshView(ctx, s)
 	case *ast.CreateExtension:
@@ -113,6 +120,8 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		err = e.createComposite(ctx, s)
 	case *ast.CreateDomain:
 		err = e.createDomain(ctx, s)
+	case *ast.AlterDomain:
+		err = e.alterDomain(ctx, s)
 	case *ast.AlterEnum:
 		err = e.alterEnum(ctx, s)
 	default:
@@ -140,9 +149,9 @@ func (e *Env) skip(code pgerr.Code, format string, args ...any) {
 func (e *Env) nextCommand() { e.Txn.BeginStatement() }
 
 // createExtension accepts IF NOT EXISTS for what is always there: the extension that
-// PostgreSQL always has, and the functions of uuid-ossp.
+// PostgreSQL always has, and those of uuid-ossp and pg_trgm.
 func (e *Env) createExtension(s *ast.CreateExtension) error {
-	if s.Name == "plpgsql" || s.Name == "uuid-ossp" {
+	if s.Name == "plpgsql" || s.Name == "uuid-ossp" || s.Name == "pg_trgm" {
 		if s.IfNotExists {
 			e.skip(pgerr.DuplicateObject, "extension \"%s\" already exists, skipping", s.Name)
 			return nil

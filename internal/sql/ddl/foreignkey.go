@@ -14,9 +14,6 @@ import (
 // addForeignKey adds a foreign key to t, which is a copy that the caller stores,
 // and tells the table it refers to, which it returns.
 func (e *Env) addForeignKey(ctx context.Context, t *catalog.Table, schema string, c pendingConstraint) (*catalog.ForeignKey, *catalog.Table, error) {
-	if c.Match == ast.MatchPartial {
-		return nil, nil, pgerr.Unsupported("MATCH PARTIAL not yet implemented").At(c.Pos)
-	}
 	ref, err := e.referencedTable(ctx, t, schema, c)
 	if err != nil {
 		return nil, nil, err

@@ -43,30 +43,38 @@ const (
 // inlineIndex is the INDEX element of CREATE TABLE.
 func (e *Env) inlineIndex(d *ast.InlineIndex) (pendingIndex, error) {
 	p := pendingIndex{loc: d.Loc, name: d.Name, unique: d.Unique, keys: d.Keys, stored: d.Storing}
-	p.where, p.sharded, p.buckets, p.method = d.Where, d.Sharded, d.Buckets, d.Method
-	if err := checkIndexOptions(d.Loc, d.Method, d.Inverted); err != nil {
+	p.where, p.sharded, p.buckets = d.Where, d.Sharded, d.Buckets
+	var err error
+	if p.method, err = accessMethod(d.Loc, d.Method, d.Inverted); err != nil {
 		return p, err
 	}
 	return p, e.ignoreStorage(d.With, "")
 }
 
-func checkIndexOptions(at ast.Loc, method ast.Name, inverted bool) error {
-	if inverted {
-		return pgerr.Unsupported("inverted indexes are not supported").At(at.Pos)
+// accessMethod checks the method of an index; the dialect's INVERTED means GIN.
+func accessMethod(at ast.Loc, method ast.Name, isInverted bool) (ast.Name, error) {
+	if isInverted && method == "" {
+		return methodGIN, nil
 	}
 	switch method {
-	case "", "btree", "hash":
-		return nil
-	case "gin", "gist", "spgist", "brin", "lsm", "ybgin", "prefix":
-		return pgerr.Unsupported("access method \"%s\" is not supported", method).At(at.Pos)
+	case "", "btree", "hash", methodGIN:
+		if !isInverted || method == methodGIN {
+			return method, nil
+		}
+		return "", pgerr.New(pgerr.SyntaxError, "an inverted index can't use access method \"%s\"", method).At(at.Pos)
+	case "ybgin":
+		return methodGIN, nil
+	case "gist", "spgist", "brin", "lsm", "prefix":
+		return "", pgerr.Unsupported("access method \"%s\" is not supported", method).At(at.Pos)
 	}
-	return pgerr.New(pgerr.UndefinedObject, "access method \"%s\" does not exist", method).At(at.Pos)
+	return "", pgerr.New(pgerr.UndefinedObject, "access method \"%s\" does not exist", method).At(at.Pos)
 }
 
 // createIndex is CREATE INDEX. CONCURRENTLY makes no difference: writers of the
 // table wait while the index is built.
 func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
-	if err := checkIndexOptions(st.Loc, st.Method, st.Inverted); err != nil {
+	method, err := accessMethod(st.Loc, st.Method, st.Inverted)
+	if err != nil {
 		return err
 	}
 	if err := e.ignoreStorage(st.With, st.Tablespace); err != nil {
@@ -93,7 +101,7 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	t := old.Clone()
 	ix, err := e.newIndex(ctx, t, schema.Name, pendingIndex{
 		loc: st.Loc, name: st.Name, unique: st.Unique, keys: st.Keys, stored: st.Include, nullsNotDistinct: st.NullsNotDistinct,
-		where: st.Where, sharded: st.Sharded, buckets: st.Buckets, method: st.Method,
+		where: st.Where, sharded: st.Sharded, buckets: st.Buckets, method: method,
 	})
 	if err != nil {
 		return err
@@ -127,9 +135,20 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 	if len(p.keys)+len(p.stored) > maxIndexColumns {
 		return ix, pgerr.New(pgerr.TooManyColumns, "cannot use more than %d columns in an index", maxIndexColumns).At(p.loc.Pos)
 	}
+	if p.method == methodGIN {
+		if err := checkInverted(&p); err != nil {
+			return ix, err
+		}
+	}
 	var names []string
 	for i := range p.keys {
-		c, err := e.indexColumn(ctx, t, &p.keys[i], p.constraint)
+		var c catalog.IndexColumn
+		var err error
+		if p.method == methodGIN {
+			c, ix.Inverted, err = e.invertedColumn(ctx, t, &p.keys[i])
+		} else {
+			c, err = e.indexColumn(ctx, t, &p.keys[i], p.constraint)
+		}
 		if err != nil {
 			return ix, err
 		}
@@ -266,16 +285,15 @@ func visibleColumn(t *catalog.Table, name string) (int, bool) {
 	return ord, ok && !t.Columns[ord].Hidden
 }
 
-// indexColumn checks one key column.
-func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem, constraint bool) (catalog.IndexColumn, error) {
-	var c catalog.IndexColumn
+// keyColumn finds the column of a key, or makes that of its expression.
+func (e *Env) keyColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem, constraint bool) (*catalog.Column, error) {
 	name := k.Column
 	if ref, ok := k.X.(*ast.ColumnRef); ok && !ref.Star {
 		name = ref.Column
 	} else if k.X != nil {
 		col, err := e.expressionColumn(ctx, t, k.X)
 		if err != nil {
-			return c, err
+			return nil, err
 		}
 		name = col.Name
 	}
@@ -285,12 +303,19 @@ func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexEle
 	}
 	if !ok {
 		if constraint {
-			return c, undefinedKeyColumn(name, k.Pos)
+			return nil, undefinedKeyColumn(name, k.Pos)
 		}
-		return c, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(k.Pos)
+		return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(k.Pos)
 	}
 	col := &t.Columns[ord]
-	if err := checkCollation(k.Collate, col.Type, k.Pos); err != nil {
+	return col, checkCollation(k.Collate, col.Type, k.Pos)
+}
+
+// indexColumn checks one key column.
+func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem, constraint bool) (catalog.IndexColumn, error) {
+	var c catalog.IndexColumn
+	col, err := e.keyColumn(ctx, t, k, constraint)
+	if err != nil {
 		return c, err
 	}
 	if err := checkOpClass(k, col.Type); err != nil {

@@ -106,6 +106,9 @@ func (b *tableBuilder) likeIndex(src *catalog.Table, ix *catalog.Index, at ast.L
 		if c.NullsFirst {
 			k.Nulls = ast.NullsFirst
 		}
+		if ix.Inverted != "" {
+			k.Dir, k.Nulls, k.OpClass = ast.DirDefault, ast.NullsDefault, []ast.Name{ix.Inverted}
+		}
 		if col := &src.Columns[src.ColumnByID(c.Column)]; col.Virtual {
 			k.Column = ""
 			if k.X, _ = parser.ParseExpr(col.Generated); k.X == nil {
@@ -137,8 +140,12 @@ func (b *tableBuilder) likeIndex(src *catalog.Table, ix *catalog.Index, at ast.L
 		b.constraints = append(b.constraints, pendingConstraint{Constraint: k})
 		return
 	}
+	method := ast.Name("")
+	if ix.Inverted != "" {
+		method = methodGIN
+	}
 	b.indexes = append(b.indexes, pendingIndex{
-		loc: at, unique: ix.Unique, keys: keys, stored: slices.Clip(stored), where: where,
+		method: method, loc: at, unique: ix.Unique, keys: keys, stored: slices.Clip(stored), where: where,
 		nullsNotDistinct: ix.NullsNotDistinct, sharded: ix.Buckets > 0, buckets: buckets,
 	})
 }

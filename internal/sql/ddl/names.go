@@ -116,6 +116,14 @@ func undefinedRelation(n ast.TableName) error {
 
 // nameExists reports whether a relation or index of that name is in the schema.
 func (e *Env) nameExists(ctx context.Context, schema ast.Name, name string) (bool, error) {
+	s, err := e.Coll.FindSchema(ctx, schema)
+	if err != nil {
+		return false, err
+	}
+	// The names of a table that is being made lead nowhere yet.
+	if s != nil && e.Coll.Claimed(catalog.NameKey{Database: s.Database, Schema: s.ID, Name: name}) {
+		return true, nil
+	}
 	t, _, err := e.Coll.FindRelation(ctx, "", schema, name)
 	return t != nil, err
 }

@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"context"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -33,6 +35,21 @@ var (
 	noOids           = noEffect{"OIDS", "tables have no oids"}
 )
 
+// Accepted is a feature that is accepted without effect, for the page that lists them.
+type Accepted struct{ What, Why string }
+
+// AcceptedWithoutEffect returns all of them.
+func AcceptedWithoutEffect() []Accepted {
+	var out []Accepted
+	for _, n := range []noEffect{
+		noVacuum, noAnalyze, noReindex, noCluster, noCheckpoint, noCopyFreeze, noStorageParams, noUnlogged,
+		noTablespace, noStatistics, noColumnStorage, noVirtual, noFamily, noReplicaIdent, noDatabaseOption, noOids,
+	} {
+		out = append(out, Accepted{n.what, n.why})
+	}
+	return out
+}
+
 func (n noEffect) notice() *pgerr.Error {
 	return pgerr.New(pgerr.SuccessfulCompletion, "%s accepted without effect: %s", n.what, n.why)
 }
@@ -54,6 +71,29 @@ func NoEffect(stmt ast.Statement) (n *pgerr.Error, ok bool) {
 		return noCheckpoint.notice(), true
 	}
 	return nil, false
+}
+
+// vacuum is VACUUM and ANALYZE of tables, which have no effect; but tables and
+// columns must exist.
+func (e *Env) vacuum(ctx context.Context, s *ast.Vacuum) error {
+	for _, v := range s.Tables {
+		t, _, err := e.Coll.FindRelation(ctx, v.Name.Catalog, v.Name.Schema, v.Name.Table)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			return undefinedRelation(v.Name)
+		}
+		for _, c := range v.Cols {
+			if _, ok := t.ColumnByName(c); !ok {
+				return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c, t.Name)
+			}
+		}
+	}
+	if n, ok := NoEffect(s); ok {
+		e.notice("NOTICE", n)
+	}
+	return nil
 }
 
 // CopyFreeze returns the notice for COPY ... (FREEZE).

@@ -73,7 +73,7 @@ func (e *Env) lockSchema(ctx context.Context, name string) (*catalog.Schema, err
 
 // alterObject is ALTER SCHEMA, and ALTER of kinds that are not there.
 func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
-	if st.Kind == ast.ObjType {
+	if st.Kind == ast.ObjType || st.Kind == ast.ObjDomain {
 		return e.renameType(ctx, st)
 	}
 	if st.Kind != ast.ObjSchema {

@@ -24,6 +24,8 @@ const (
 type sink struct {
 	e       *Env
 	indexes []*rowcodec.Index
+	// prefixes are those of indexes, and then of others.
+	prefixes [][]byte
 	// maxKey is the greatest key of each index so far: keys above it are new.
 	maxKey [][]byte
 
@@ -40,8 +42,8 @@ type sinkEntry struct {
 	index      int
 }
 
-func newSink(e *Env, indexes []*rowcodec.Index) *sink {
-	return &sink{e: e, indexes: indexes, maxKey: make([][]byte, len(indexes)), seen: map[string]struct{}{}}
+func newSink(e *Env, indexes []*rowcodec.Index, prefixes [][]byte) *sink {
+	return &sink{e: e, indexes: indexes, prefixes: prefixes, maxKey: make([][]byte, len(prefixes)), seen: map[string]struct{}{}}
 }
 
 // add takes an entry; ok is false if it is a duplicate of a unique key.
@@ -91,8 +93,7 @@ func (s *sink) leaveTxn(ctx context.Context) error {
 		s.direct = true
 		return nil
 	}
-	for _, x := range s.indexes {
-		p := x.Prefix()
+	for _, p := range s.prefixes {
 		if err := s.e.Coll.ClearUnlessCommitted(ctx, keys.Span{Start: p, End: keys.PrefixEnd(p)}); err != nil {
 			return err
 		}

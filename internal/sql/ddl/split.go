@@ -50,6 +50,9 @@ func (e *Env) presplit(ctx context.Context, t *catalog.Table, ix *catalog.Index,
 	if into == nil && len(at) == 0 {
 		return nil
 	}
+	if ix.Inverted != "" {
+		return pgerr.Unsupported("SPLIT of inverted indexes is not supported")
+	}
 	if e.Presplit == nil {
 		return pgerr.Unsupported("SPLIT is not supported: this server has no access to its ranges")
 	}

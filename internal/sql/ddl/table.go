@@ -173,10 +173,23 @@ func (b *tableBuilder) addColumn(def *columnDef) error {
 	return nil
 }
 
+// checkColumnName refuses the names of PostgreSQL's system columns, which clients
+// may ask for.
+func checkColumnName(name string) error {
+	switch name {
+	case "tableoid", "cmax", "xmax", "cmin", "xmin", "ctid":
+		return pgerr.New(pgerr.DuplicateColumn, "column name \"%s\" conflicts with a system column name", name)
+	}
+	return nil
+}
+
 // appendColumn gives a column its ids and adds it to t.
 func appendColumn(t *catalog.Table, c *catalog.Column, pos int) error {
 	if _, ok := t.ColumnByName(c.Name); ok {
 		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name).At(pos)
+	}
+	if err := checkColumnName(c.Name); err != nil {
+		return err
 	}
 	if len(t.Columns) >= maxColumns || t.NextAttnum >= 32000 {
 		return pgerr.New(pgerr.TooManyColumns, "tables can have at most %d columns", maxColumns)
@@ -231,7 +244,7 @@ func (e *Env) addRowID(ctx context.Context, t *catalog.Table) (catalog.Index, er
 
 // removeRowID takes the hidden column away again.
 func removeRowID(t *catalog.Table) {
-	t.Columns = slices.DeleteFunc(t.Columns, func(c catalog.Column) bool { return c.Hidden })
+	t.Columns = slices.DeleteFunc(t.Columns, func(c catalog.Column) bool { return c.Hidden && !c.Virtual })
 	t.RowIDOid, t.RowIDStorage = 0, 0
 }
 

@@ -365,7 +365,7 @@ func (e *Env) dropTypes(ctx context.Context, st *ast.Drop) error {
 				e.skip(pgerr.SuccessfulCompletion, "type \"%s\" does not exist, skipping", n.Table)
 				continue
 			}
-			return errNoType(n)
+			return e.noSuchType(ctx, st, n)
 		}
 		if st.Kind == ast.ObjDomain && t.UserType.Def.Kind != types.DefDomain {
 			return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", n.Table)
@@ -457,6 +457,8 @@ func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
 		return errNoType(n)
 	}
 	switch {
+	case st.Kind == ast.ObjDomain && t.UserType.Def.Kind != types.DefDomain:
+		return errNotDomain(t)
 	case st.NewSchema != "":
 		return pgerr.Unsupported("ALTER TYPE SET SCHEMA is not supported").At(st.Pos)
 	case st.Owner != nil:

@@ -66,9 +66,6 @@ func checkViewOptions(st *ast.CreateView) error {
 	switch {
 	case st.Persistence == ast.Temporary:
 		return pgerr.Unsupported("temporary views are not supported").At(st.Pos)
-	case st.Recursive:
-		return pgerr.Unsupported("CREATE RECURSIVE VIEW is not supported").
-			WithHint("Use WITH RECURSIVE in the view's query.").At(st.Pos)
 	case st.Check != ast.CheckNone:
 		return pgerr.Unsupported("WITH CHECK OPTION is not supported").At(st.Pos)
 	case len(st.With) > 0:

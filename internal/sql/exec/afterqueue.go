@@ -341,7 +341,7 @@ func childIndex(ref *plan.Reference) (*catalog.Index, int) {
 	most := 0
 	for i := range t.Indexes {
 		ix := &t.Indexes[i]
-		if ix.WriteOnly || !ix.Total() {
+		if ix.WriteOnly || ix.Inverted != "" || !ix.Total() {
 			continue
 		}
 		n := 0

@@ -60,6 +60,9 @@ func (c *compiler) derive(w *TableWriter, d *plan.Derived) error {
 	for i := range w.indexes {
 		w.indexes[i].cond = w.derived.conds[w.indexes[i].Desc.ID]
 	}
+	for i := range w.tokens {
+		w.tokens[i].cond = w.derived.conds[w.tokens[i].Desc.ID]
+	}
 	return nil
 }
 

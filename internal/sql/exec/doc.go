@@ -8,7 +8,8 @@
 // Program (a compiled statement: Open, Next, Close), operator and Batch (how
 // rows move), compiler (plan nodes to operators, expressions to closures:
 // expr*.go), scan.go with spans.go, join_index.go with lookup.go and lock.go
-// (reading and locking; many keys and ranges go into one request), writer.go
+// (reading and locking; many keys and ranges go into one request), tokens.go with
+// postings.go (inverted indexes), writer.go
 // (TableWriter, through which every row is written), insert.go, dml.go
 // and merge.go, derive.go (what is computed from rows), foreignkey.go, afterqueue.go
 // and referring.go (foreign keys), and one file per relational operator.

@@ -29,6 +29,7 @@ type scanOp struct {
 	x       *rowcodec.Index
 	dec     *rowcodec.Decoder
 	spans   *spanSet
+	tokens  *tokenSource // what fills spans, nil if the plan does
 	filter  predFn
 	bound   rowBound
 	reverse bool
@@ -51,6 +52,9 @@ func (c *compiler) scan(n *plan.Scan) (operator, error) {
 	}
 	s := &scanOp{run: c.run, x: x, dec: x.NewDecoder(n.Ords), reverse: n.Reverse}
 	if s.spans, err = c.spans(n, x); err != nil {
+		return nil, err
+	}
+	if s.tokens, err = c.tokenSource(n.Table, n.Tokens); err != nil {
 		return nil, err
 	}
 	if s.filter, err = c.pred(n.Filter, scopeOf(n.Cols)); err != nil {
@@ -84,10 +88,35 @@ func (s *scanOp) open() error {
 			s.pageRows = int(max(1, min(n, maxPageRows)))
 		}
 	}
+	if s.tokens != nil {
+		all, err := s.tokens.open()
+		if err != nil {
+			return err
+		}
+		if !all {
+			return s.tokens.fill(s.spans)
+		}
+	}
 	return s.spans.eval()
 }
 
+// more goes on to the next keys, once those at hand have been read.
+func (s *scanOp) more() (bool, error) {
+	if s.cur < len(s.spans.list) {
+		return true, nil
+	}
+	if s.tokens == nil || s.tokens.rows == nil {
+		return false, nil
+	}
+	s.cur = 0
+	err := s.tokens.fill(s.spans)
+	return len(s.spans.list) > 0, err
+}
+
 func (s *scanOp) close() {
+	if s.tokens != nil {
+		s.tokens.close()
+	}
 	s.text.reset()
 	leavePage(&s.page)
 	clear(s.request)
@@ -104,8 +133,8 @@ func (s *scanOp) next(b *Batch) error {
 			}
 			continue
 		}
-		if s.cur >= len(s.spans.list) {
-			return nil
+		if more, err := s.more(); !more {
+			return err
 		}
 		i, several := s.spanIndex(), s.several()
 		if s.spans.list[i].point && !several {

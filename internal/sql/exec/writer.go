@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/inverted"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -19,6 +20,7 @@ import (
 type TableWriter struct {
 	table   *catalog.Table
 	indexes []writerIndex // the primary first
+	tokens  []tokenWriter // of the inverted indexes
 	notNull []int
 	fc      *types.FormatContext
 	derived *derivation
@@ -55,11 +57,9 @@ func (x *writerIndex) has(row Row) (bool, error) {
 func NewTableWriter(t *catalog.Table) (*TableWriter, error) {
 	w := &TableWriter{table: t, changedCols: make([]bool, len(t.Columns))}
 	for i := range t.Indexes {
-		x, err := rowcodec.Compile(t, &t.Indexes[i])
-		if err != nil {
+		if err := w.addIndex(&t.Indexes[i]); err != nil {
 			return nil, err
 		}
-		w.indexes = append(w.indexes, writerIndex{Index: x})
 	}
 	for i := range t.Columns {
 		if t.Columns[i].NotNull {
@@ -72,6 +72,27 @@ func NewTableWriter(t *catalog.Table) (*TableWriter, error) {
 		}
 	}
 	return w, nil
+}
+
+func (w *TableWriter) addIndex(ix *catalog.Index) error {
+	if ix.Inverted == "" {
+		x, err := rowcodec.Compile(w.table, ix)
+		w.indexes = append(w.indexes, writerIndex{Index: x})
+		return err
+	}
+	x, err := inverted.Compile(w.table, ix)
+	w.tokens = append(w.tokens, tokenWriter{Index: x, primary: w.indexes[0].Index})
+	return err
+}
+
+// changeTokens replaces the entries of old in inverted indexes by those of row.
+func (w *TableWriter) changeTokens(txn Txn, old, row Row) error {
+	for i := range w.tokens {
+		if err := w.tokens[i].change(txn, old, row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Table returns the table.
@@ -159,7 +180,7 @@ func (w *TableWriter) putAll(txn Txn, row Row) error {
 			return err
 		}
 	}
-	return nil
+	return w.changeTokens(txn, nil, row)
 }
 
 func (w *TableWriter) put(txn Txn, x *writerIndex, row Row) error {
@@ -207,7 +228,7 @@ func (w *TableWriter) Update(ctx context.Context, txn Txn, old, row Row) error {
 			return err
 		}
 	}
-	return nil
+	return w.changeTokens(txn, old, row)
 }
 
 // encodeChanged sets the keys of the indexes whose entries change.
@@ -281,7 +302,7 @@ func (w *TableWriter) Delete(ctx context.Context, txn Txn, row Row) error {
 			return err
 		}
 	}
-	return nil
+	return w.changeTokens(txn, row, nil)
 }
 
 // PrimaryKey returns the key under which a row lives, valid until the next call.

@@ -29,8 +29,9 @@ type path struct {
 	reverse        bool
 	ordered        bool
 	covering       bool
-	rows           float64 // after all conditions
-	scanned        float64 // entries read
+	tokens         *plan.TokenScan // through an inverted index to the primary one
+	rows           float64         // after all conditions
+	scanned        float64         // entries read
 	startup, total float64
 	cost           float64 // with what the consumer has to do in addition
 }
@@ -50,10 +51,16 @@ func (o *optimizer) accessPath(n *plan.Scan, w wanted) plan.Node {
 		if !o.on(RuleIndexes) && i > 0 {
 			break
 		}
-		if !o.usable(n, ix, atoms) {
+		if !o.complete(n, ix, atoms) {
 			continue
 		}
 		if o.on(RuleIndexes) && n.Hint != nil && n.Hint.ID != ix.ID {
+			continue
+		}
+		if ix.Inverted != "" {
+			if p, ok := o.tokenPath(n, ix, atoms, &st, w); ok && (!found || p.cost < best.cost) {
+				best, found = p, true
+			}
 			continue
 		}
 		p := o.path(n, ix, atoms, &st, outputs, w)
@@ -71,9 +78,14 @@ func (o *optimizer) accessPath(n *plan.Scan, w wanted) plan.Node {
 	return o.build(n, &best, atoms, outputs)
 }
 
-// usable reports whether a scan may read through an index: it is complete and, if it
-// has entries for some rows only, the conditions leave no others.
+// usable reports whether a scan may read the rows themselves from an index.
 func (o *optimizer) usable(n *plan.Scan, ix *catalog.Index, atoms *atomList) bool {
+	return ix.Inverted == "" && o.complete(n, ix, atoms)
+}
+
+// complete reports whether an index leads to all rows of a scan: it is filled and, if it
+// has entries for some rows only, the conditions leave no others.
+func (o *optimizer) complete(n *plan.Scan, ix *catalog.Index, atoms *atomList) bool {
 	if ix.WriteOnly {
 		return false
 	}
@@ -131,6 +143,12 @@ func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *T
 	if len(w.order) > 0 {
 		p.ordered, p.reverse = indexOrder(n, &p.c, w.order)
 	}
+	p.weigh(w)
+	return p
+}
+
+// weigh adds to a path's cost what its consumer has to do.
+func (p *path) weigh(w wanted) {
 	p.cost = p.total
 	if p.ordered || len(w.order) == 0 {
 		if w.bound.Count != nil && p.rows > 0 {
@@ -142,7 +160,6 @@ func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *T
 	} else {
 		p.cost += p.rows * costHash
 	}
-	return p
 }
 
 // covers reports whether an index holds all columns that the scan has to
@@ -212,7 +229,7 @@ func (o *optimizer) build(n *plan.Scan, p *path, atoms *atomList, outputs int) p
 		n.Spans = p.c.spans()
 		n.Point = p.c.point
 	}
-	n.Index, n.Reverse, n.Ordered = p.c.index, p.reverse, p.ordered
+	n.Index, n.Reverse, n.Ordered, n.Tokens = p.c.index, p.reverse, p.ordered, p.tokens
 	n.Filter = plan.ConjoinAll(residual)
 	if o.on(RulePrune) {
 		dropUnused(n, outputs)

@@ -283,7 +283,7 @@ func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *
 		c.span.Eq = append(c.span.Eq, m)
 		c.eqCols++
 		c.keys *= alternatives
-		c.sel *= min(1, alternatives/st.distinct(n.Table, ord))
+		c.sel *= matchedSel(a, st, n.Table, ord)
 		if a.kind == atomIn || a.kind == atomArray {
 			allSingle = false
 		}
@@ -306,9 +306,25 @@ func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *
 		return c
 	}
 	if c.eqCols < len(c.key) {
-		o.rangeOn(n, l, &c)
+		o.rangeOn(n, l, &c, st)
 	}
 	return c
+}
+
+// matchedSel estimates the share of rows that an atom with alternatives leaves.
+func matchedSel(a *atom, st *TableStats, t *catalog.Table, ord int) float64 {
+	switch a.kind {
+	case atomEq:
+		return st.equal(t, ord, a.value)
+	case atomIn:
+		return st.anyOf(t, ord, a.list)
+	case atomArray:
+		return min(1, arrayLen/st.distinct(t, ord))
+	}
+	if c := st.column(t, ord); c != nil {
+		return max(c.Nulls, leastSel)
+	}
+	return min(1, 1/st.distinct(t, ord))
 }
 
 // use marks the condition of an atom as implied.
@@ -351,7 +367,7 @@ func keyMatch(a *atom) (plan.KeyMatch, float64) {
 }
 
 // rangeOn adds a range over the key column after the equality prefix.
-func (o *optimizer) rangeOn(n *plan.Scan, l *atomList, c *constrained) {
+func (o *optimizer) rangeOn(n *plan.Scan, l *atomList, c *constrained, st *TableStats) {
 	ord := n.Table.ColumnByID(c.key[c.eqCols].Column)
 	lo, hi := false, false
 	for i := range l.atoms {
@@ -390,17 +406,12 @@ func (o *optimizer) rangeOn(n *plan.Scan, l *atomList, c *constrained) {
 	if c.span.Lo != nil || c.span.Hi != nil {
 		c.span.NotNull = false // a bound excludes NULL
 	}
-	switch {
-	case lo && hi:
-		c.sel *= boundedSel
+	if lo || hi {
+		c.sel *= st.between(n.Table, ord, c.span.Lo, c.span.Hi)
 		c.any = true
-	case lo || hi:
-		c.sel *= rangeSel
-		c.any = true
-	}
-	if !lo && !hi {
+	} else {
 		o.tupleRange(n, l, c)
-		c.alternatives(l, ord)
+		c.alternatives(l, n.Table, ord, st)
 	}
 }
 

@@ -6,9 +6,9 @@
 //
 // Reading order: Options, Optimize and the list of rules (optimizer.go), the
 // logical rules in the order they run, one file each (inlinecte.go, fold.go,
-// decorrelate.go, pushdown.go, distinct.go, minmax.go, joinorder.go,
-// prune.go), then the physical pass: physical.go (sorts, limits, grouping),
-// access.go and constraint.go (indexes), join.go (algorithms), locks.go; and
+// decorrelate.go, pushdown.go, distinct.go, minmax.go, joinorder.go
+// with joingraph.go and disjunction.go, prune.go), then the physical pass: physical.go (sorts, limits, grouping),
+// access.go, constraint.go and tokens.go (indexes), join.go (algorithms), locks.go; and
 // the estimates (stats.go, estimate.go).
 //
 // The logical rules transform the tree; the physical pass walks it once from

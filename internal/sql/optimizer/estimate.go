@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"math"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -30,11 +31,7 @@ func selectivity(cond plan.Expr, st *TableStats, scan *plan.Scan) float64 {
 		}
 		return 0
 	case *plan.And:
-		s := 1.0
-		for _, a := range c.Args {
-			s *= selectivity(a, st, scan)
-		}
-		return s
+		return allSel(c.Args, st, scan)
 	case *plan.Or:
 		s := 0.0
 		for _, a := range c.Args {
@@ -53,7 +50,7 @@ func selectivity(cond plan.Expr, st *TableStats, scan *plan.Scan) float64 {
 		}
 		return otherSel
 	case *plan.InList:
-		s := min(1, equalSel(c.Left, st, scan)*float64(len(c.List)))
+		s := listSel(c, st, scan)
 		if c.Not {
 			return 1 - s
 		}
@@ -76,24 +73,102 @@ func equalSel(e plan.Expr, st *TableStats, scan *plan.Scan) float64 {
 	return eqSel
 }
 
+// listSel estimates the share of rows that have one of the values of a list.
+func listSel(c *plan.InList, st *TableStats, scan *plan.Scan) float64 {
+	if scan != nil {
+		if ord := column(scan, c.Left); ord >= 0 {
+			return st.anyOf(scan.Table, ord, c.List)
+		}
+	}
+	return min(1, eqSel*float64(len(c.List)))
+}
+
+// allSel estimates the share of rows that meet all conditions: as if they had nothing
+// to do with one another, but for the two bounds of a range.
+func allSel(conds []plan.Expr, st *TableStats, scan *plan.Scan) float64 {
+	type span struct {
+		ord    int
+		lo, hi *plan.Bound
+	}
+	var spans []span
+	sel := 1.0
+	for _, c := range conds {
+		ord, lo, hi := boundOf(c, scan)
+		if ord < 0 {
+			sel *= selectivity(c, st, scan)
+			continue
+		}
+		i := slices.IndexFunc(spans, func(s span) bool { return s.ord == ord })
+		if i < 0 {
+			i, spans = len(spans), append(spans, span{ord: ord})
+		}
+		if lo != nil {
+			spans[i].lo = lo
+		} else {
+			spans[i].hi = hi
+		}
+	}
+	for _, s := range spans {
+		sel *= st.between(scan.Table, s.ord, s.lo, s.hi)
+	}
+	return sel
+}
+
+// boundOf returns the column of scan that c bounds on one side, -1 if it does no such thing.
+func boundOf(c plan.Expr, scan *plan.Scan) (ord int, lo, hi *plan.Bound) {
+	call, ok := c.(*plan.Call)
+	if !ok || scan == nil || !call.Fn.Operator || len(call.Args) != 2 {
+		return -1, nil, nil
+	}
+	op, value := call.Fn.Name, call.Args[1]
+	if ord = column(scan, call.Args[0]); ord < 0 {
+		op, value = flipped[op], call.Args[0]
+		if ord = column(scan, call.Args[1]); ord < 0 {
+			return -1, nil, nil
+		}
+	}
+	b := &plan.Bound{Values: []plan.Expr{value}, Inclusive: len(op) == 2}
+	switch op {
+	case "<", "<=":
+		return ord, nil, b
+	case ">", ">=":
+		return ord, b, nil
+	}
+	return -1, nil, nil
+}
+
 func callSel(c *plan.Call, st *TableStats, scan *plan.Scan) float64 {
 	if !c.Fn.Operator || len(c.Args) != 2 {
 		return rangeSel
 	}
+	if ord, lo, hi := boundOf(c, scan); ord >= 0 {
+		return st.between(scan.Table, ord, lo, hi)
+	}
 	switch c.Fn.Name {
 	case "=":
-		if s := equalSel(c.Args[0], st, scan); s != eqSel {
-			return s
-		}
-		return equalSel(c.Args[1], st, scan)
+		return comparedSel(c, st, scan)
 	case "<>":
-		return 1 - eqSel
+		return 1 - comparedSel(c, st, scan)
 	case "~~", "~~*", "~", "~*":
 		return matchSel
 	case "!~~", "!~~*", "!~", "!~*":
 		return 1 - matchSel
 	}
 	return rangeSel
+}
+
+// comparedSel estimates the share of rows for which two values are equal.
+func comparedSel(c *plan.Call, st *TableStats, scan *plan.Scan) float64 {
+	if scan == nil {
+		return eqSel
+	}
+	if ord := column(scan, c.Args[0]); ord >= 0 {
+		return st.equal(scan.Table, ord, c.Args[1])
+	}
+	if ord := column(scan, c.Args[1]); ord >= 0 {
+		return st.equal(scan.Table, ord, c.Args[0])
+	}
+	return eqSel
 }
 
 // operators counts the operators in a condition, for its cost.

@@ -71,7 +71,7 @@ func foldNode(e plan.Expr) plan.Expr {
 	case *plan.And:
 		return foldLogic(e.Args, true)
 	case *plan.Or:
-		return orToIn(foldLogic(e.Args, false))
+		return orToIn(commonFactors(foldLogic(e.Args, false)))
 	case *plan.Not:
 		return foldNot(e)
 	case *plan.Is:

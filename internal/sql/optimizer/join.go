@@ -162,10 +162,7 @@ func mirrored(k plan.JoinKind) (plan.JoinKind, bool) {
 // joinRows estimates the rows of a join.
 func (o *optimizer) joinRows(n *plan.Join, keys []equiKey, rest []plan.Expr) float64 {
 	l, r := max(n.Left.Props().Rows, 1), max(n.Right.Props().Rows, 1)
-	sel := 1.0
-	for _, k := range keys {
-		sel *= 1 / max(distinctOf(n.Left, k.left), distinctOf(n.Right, k.right))
-	}
+	sel := o.keysSel(n.Left, n.Right, keys)
 	for _, c := range rest {
 		sel *= selectivity(c, nil, nil)
 	}
@@ -183,15 +180,6 @@ func (o *optimizer) joinRows(n *plan.Join, keys []equiKey, rest []plan.Expr) flo
 		rows = max(l-min(l, rows), l*0.1)
 	}
 	return max(rows, 1)
-}
-
-// distinctOf estimates the number of distinct values of e among n's rows.
-func distinctOf(n plan.Node, e plan.Expr) float64 {
-	rows := max(n.Props().Rows, 1)
-	if r, ok := e.(*plan.ColRef); ok && uniqueOn(n, []plan.ColID{r.Col}) {
-		return rows
-	}
-	return max(1, min(DefaultDistinct, rows))
 }
 
 // rawScan copies n if it is a scan, to plan it in another way as well.
@@ -311,9 +299,9 @@ func (o *optimizer) lookupInto(n *plan.Join, outer plan.Node, inner *plan.Scan, 
 	return j
 }
 
-// usesOuter reports whether the spans of a scan depend on columns of cols.
+// usesOuter reports whether the keys that a scan reads depend on columns of cols.
 func usesOuter(n *plan.Scan, cols []plan.Column) (uses bool) {
-	plan.VisitExprs(&plan.Scan{Spans: n.Spans}, func(e *plan.Expr) {
+	plan.VisitExprs(&plan.Scan{Spans: n.Spans, Tokens: n.Tokens}, func(e *plan.Expr) {
 		uses = uses || refsAny(*e, cols)
 	})
 	return uses

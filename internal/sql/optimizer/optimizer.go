@@ -1,7 +1,9 @@
 package optimizer
 
 import (
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // The names of the rules, in the order they apply.
@@ -45,6 +47,11 @@ type Options struct {
 	Disabled map[string]bool
 	// Stats provides table statistics; nil means defaults for every table.
 	Stats StatsSource
+	// Params are the parameters of the execution that a plan is first made for, nil if
+	// they are not known, and Context what its functions are called in. Costs are
+	// estimated by them; the plan is right for any others.
+	Params  []types.Datum
+	Context *builtin.Context
 }
 
 // Optimize rewrites p.Root. p must come from the planner and not have been
@@ -53,7 +60,7 @@ func Optimize(p *plan.Prepared, opts *Options) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	o := &optimizer{opts: opts, nextCol: p.NextCol}
+	o := &optimizer{opts: opts, nextCol: p.NextCol, values: valueSource{params: opts.Params, ctx: opts.Context}}
 	switch root := p.Root.(type) {
 	case *plan.DDL:
 		if root.Query != nil {
@@ -69,7 +76,7 @@ func Optimize(p *plan.Prepared, opts *Options) {
 		o.inline(p)
 	}
 	p.Root = o.root(p.Root, plan.IDs(p.Columns))
-	p.NextCol = o.nextCol
+	p.NextCol, p.Guessed = o.nextCol, o.values.missed
 }
 
 // optimizer is the state of one optimization.
@@ -77,6 +84,7 @@ type optimizer struct {
 	opts    *Options
 	nextCol plan.ColID
 	depth   int
+	values  valueSource
 	// outputs says how many of a scan's leading columns are needed above it;
 	// the others serve its filter only.
 	outputs []scanOutputs

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
@@ -71,7 +72,7 @@ func armSpan(atoms []atom) (plan.Span, bool) {
 
 // alternatives uses a disjunction over the key column after the equality
 // prefix, unless the span already has something about that column.
-func (c *constrained) alternatives(l *atomList, ord int) {
+func (c *constrained) alternatives(l *atomList, t *catalog.Table, ord int, st *TableStats) {
 	if c.span.Lo != nil || c.span.Hi != nil {
 		return
 	}
@@ -82,10 +83,10 @@ func (c *constrained) alternatives(l *atomList, ord int) {
 		}
 		sel := 0.0
 		for _, arm := range a.arms {
-			if arm.Lo != nil && arm.Hi != nil || len(arm.Eq) > 0 {
-				sel += boundedSel
+			if len(arm.Eq) > 0 {
+				sel += st.anyOf(t, ord, arm.Eq[0].Values)
 			} else {
-				sel += rangeSel
+				sel += st.between(t, ord, arm.Lo, arm.Hi)
 			}
 		}
 		c.arms, c.span.NotNull = a.arms, false

@@ -1,6 +1,12 @@
 package optimizer
 
-import "github.com/lichendb/lichen/internal/sql/catalog"
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
 
 // Statistics that are assumed where none were collected.
 const (
@@ -22,14 +28,36 @@ const (
 	srfRows      = 100
 	recursiveMul = 10
 	defaultLimit = 0.1 // the part of the rows an unknown LIMIT leaves
+
+	// leastSel is the least that a histogram is believed: rows come after it was made.
+	leastSel = 0.0001
 )
 
 // TableStats describe the contents of a table.
 type TableStats struct {
 	Rows float64
-	// Distinct returns the number of distinct values of a column and the
-	// fraction of NULLs; ok is false where that is unknown. Nil knows nothing.
-	Distinct func(id catalog.ColumnID) (distinct, nulls float64, ok bool)
+	// Column returns what is known of a column, nil where that is nothing. A nil
+	// function knows nothing.
+	Column func(id catalog.ColumnID) *ColumnStats
+
+	values *valueSource
+}
+
+// ColumnStats describe the values of a column.
+type ColumnStats struct {
+	// Distinct is the number of distinct values, Nulls the share of NULLs in the rows.
+	Distinct, Nulls float64
+	// Common are values that many rows have.
+	Common []CommonValue
+	// Bounds are values in ascending order with equally many rows from each to the
+	// next, the least and the greatest among them; nil if the order is not known.
+	Bounds []types.Datum
+}
+
+// CommonValue is a value and its share in the rows.
+type CommonValue struct {
+	Value types.Datum
+	Share float64
 }
 
 // StatsSource provides table statistics.
@@ -40,20 +68,28 @@ type StatsSource interface {
 
 // stats returns t's statistics or the defaults.
 func (o *optimizer) stats(t *catalog.Table) TableStats {
+	out := TableStats{Rows: DefaultRows}
 	if o.opts.Stats != nil {
 		if s := o.opts.Stats.Stats(t); s != nil {
-			return *s
+			out = *s
 		}
 	}
-	return TableStats{Rows: DefaultRows}
+	out.values = &o.values
+	return out
+}
+
+// column returns what is known of a column of t, nil if nothing.
+func (s *TableStats) column(t *catalog.Table, ord int) *ColumnStats {
+	if s == nil || s.Column == nil {
+		return nil
+	}
+	return s.Column(t.Columns[ord].ID)
 }
 
 // distinct estimates the number of distinct values of a column.
 func (s *TableStats) distinct(t *catalog.Table, ord int) float64 {
-	if s.Distinct != nil {
-		if d, _, ok := s.Distinct(t.Columns[ord].ID); ok && d >= 1 {
-			return d
-		}
+	if c := s.column(t, ord); c != nil && c.Distinct >= 1 {
+		return c.Distinct
 	}
 	id := t.Columns[ord].ID
 	for i := range t.Indexes {
@@ -63,4 +99,116 @@ func (s *TableStats) distinct(t *catalog.Table, ord int) float64 {
 		}
 	}
 	return max(min(DefaultDistinct, s.Rows), 1)
+}
+
+// equal estimates the share of rows whose column ord has the value of e.
+func (s *TableStats) equal(t *catalog.Table, ord int, e plan.Expr) float64 {
+	other := 1 / s.distinct(t, ord)
+	c := s.column(t, ord)
+	if c == nil || len(c.Common) == 0 {
+		return other
+	}
+	d, ok := s.values.of(e)
+	if !ok || d.IsNull() || d.Family() != c.Common[0].Value.Family() {
+		return other
+	}
+	rest := 1 - c.Nulls
+	for _, v := range c.Common {
+		if types.Compare(v.Value, d) == 0 {
+			return v.Share
+		}
+		rest -= v.Share
+	}
+	return max(rest/max(c.Distinct-float64(len(c.Common)), 1), 0)
+}
+
+// anyOf estimates the share of rows whose column ord has one of the listed values.
+func (s *TableStats) anyOf(t *catalog.Table, ord int, list []plan.Expr) float64 {
+	sel := 0.0
+	for _, e := range list {
+		sel += s.equal(t, ord, e)
+	}
+	return min(sel, 1)
+}
+
+// between estimates the share of rows whose column ord lies between two bounds, each of
+// one value; nil is no bound.
+func (s *TableStats) between(t *catalog.Table, ord int, lo, hi *plan.Bound) float64 {
+	c := s.column(t, ord)
+	from, knowLo := s.below(c, lo, false)
+	to, knowHi := s.below(c, hi, true)
+	switch {
+	case lo != nil && hi != nil && !knowLo && !knowHi:
+		return boundedSel
+	case lo != nil && !knowLo || hi != nil && !knowHi:
+		if lo == nil || hi == nil {
+			return rangeSel
+		}
+		if !knowLo {
+			from = 0
+		} else {
+			to = 1
+		}
+		return max((to-from)*rangeSel, leastSel)
+	case lo == nil:
+		from = 0
+	case hi == nil:
+		to = 1
+	}
+	return max((to-from)*(1-c.Nulls), leastSel)
+}
+
+// below estimates the share of the values below a bound; equal ones count if an upper
+// bound includes them, or a lower one excludes them.
+func (s *TableStats) below(c *ColumnStats, b *plan.Bound, upper bool) (share float64, known bool) {
+	if b == nil || c == nil || len(c.Bounds) < 2 {
+		return 0, false
+	}
+	d, ok := s.values.of(b.Values[0])
+	if ok && d.Family() == types.TimestampFamily && c.Bounds[0].Family() == types.DateFamily {
+		d = types.NewDate(d.Int() / (24 * 3600 * types.MicrosPerSec))
+	}
+	if !ok || d.Family() != c.Bounds[0].Family() {
+		return 0, false
+	}
+	return c.below(d, upper == b.Inclusive), true
+}
+
+// below estimates the share of the values that are less than d, or equal if asked for.
+func (c *ColumnStats) below(d types.Datum, orEqual bool) float64 {
+	i, _ := slices.BinarySearchFunc(c.Bounds, d, func(b, d types.Datum) int {
+		if n := types.Compare(b, d); n != 0 || !orEqual {
+			return n
+		}
+		return -1
+	})
+	switch i {
+	case 0:
+		return 0
+	case len(c.Bounds):
+		return 1
+	}
+	return (float64(i-1) + within(c.Bounds[i-1], c.Bounds[i], d)) / float64(len(c.Bounds)-1)
+}
+
+// within says how far d is on the way from lo to hi.
+func within(lo, hi, d types.Datum) float64 {
+	l, ok := position(lo)
+	h, _ := position(hi)
+	x, _ := position(d)
+	if !ok || h <= l {
+		return 0.5
+	}
+	return min(max((x-l)/(h-l), 0), 1)
+}
+
+// position maps values of some families to numbers in their order.
+func position(d types.Datum) (float64, bool) {
+	switch d.Family() {
+	case types.IntFamily, types.DateFamily, types.TimeFamily, types.TimestampFamily, types.TimestampTZFamily:
+		return float64(d.Int()), true
+	case types.FloatFamily:
+		return d.Float(), true
+	}
+	return 0, false
 }

@@ -95,17 +95,23 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 			return p.alterEnum(loc)
 		}
 		return p.skipStatement(loc, "ALTER "+k.String())
+	case kwDomain:
+		p.advance()
+		return p.alterDomain(loc)
 	case kwSystem:
 		return p.skipStatement(loc, "ALTER SYSTEM")
+	case kwAccess, kwCast, kwTransform: // only created and dropped
+		p.syntaxError()
+		return nil
 	}
 	if what, ok := p.unmodelled(false); ok {
 		return p.skipStatement(loc, "ALTER "+what)
 	}
-	if p.tok.kind == kwRange {
+	if p.tok.kind == kwRange && p.extends(ExtAlterDialect) {
 		return p.alterRange(loc)
 	}
 	for _, w := range []string{"partition", "job"} { // of the dialects
-		if p.isNameWord(w) {
+		if p.isNameWord(w) && p.extends(ExtAlterDialect) {
 			return p.skipStatement(loc, "ALTER "+upper(w))
 		}
 	}
@@ -137,17 +143,22 @@ func (p *parser) alterIsCommon() bool {
 // alterObject parses name RENAME TO, OWNER TO or SET SCHEMA.
 func (p *parser) alterObject(loc ast.Loc, k ast.ObjectKind) ast.Statement {
 	s := &ast.AlterObject{Loc: loc, Kind: k}
-	s.Name = p.anyName()
+	if k == ast.ObjType {
+		s.Name = p.anyName()
+	} else {
+		s.Name = []ast.Name{p.colID()}
+	}
 	switch {
 	case p.accept2(kwRename, kwTo):
 		s.NewName = p.colID()
 	case k != ast.ObjSchema && p.accept2(kwSet, kwSchema):
 		s.NewSchema = p.colID()
-	default:
-		p.expect(kwOwner)
+	case k != ast.ObjExtension && p.accept(kwOwner):
 		p.expect(kwTo)
 		r := p.roleSpec()
 		s.Owner = &r
+	default:
+		p.syntaxError()
 	}
 	return s
 }

@@ -19,7 +19,7 @@ func (p *parser) alterTable(loc ast.Loc, k ast.ObjectKind) ast.Statement {
 		s.Name = p.tableName()
 	}
 	src := ast.RangeSource{Kind: k, Name: s.Name}
-	if k == ast.ObjIndex && p.tok.kind == tokOp && p.tok.str == "@" {
+	if k == ast.ObjIndex && p.isIndexName() {
 		p.advance()
 		src.Index = p.colLabel()
 		s.Name.Table = src.Index // what else ALTER INDEX does to it
@@ -39,10 +39,24 @@ func (p *parser) alterCmds(s *ast.AlterTable) ast.Statement {
 		c := &ast.AlterCmd{Loc: p.loc()}
 		p.alterCmd(c)
 		s.Cmds = append(s.Cmds, c)
+		if standsAlone(c.Kind) && (len(s.Cmds) > 1 || p.tok.kind == ',') && !p.extends(ExtAlterList) {
+			p.syntaxError()
+		}
 		if !p.accept(',') {
 			return s
 		}
 	}
+}
+
+// standsAlone reports whether PostgreSQL has a command as a statement of its own
+// only, not in a list.
+func standsAlone(k ast.AlterKind) bool {
+	switch k {
+	case ast.AlterRename, ast.AlterRenameColumn, ast.AlterRenameConstraint, ast.AlterSetSchema,
+		ast.AlterAttachPartition, ast.AlterDetachPartition, ast.AlterDependsOnExtension:
+		return true
+	}
+	return false
 }
 
 // alterCmd parses one command.
@@ -114,7 +128,7 @@ func (p *parser) alterAlter(c *ast.AlterCmd) {
 		p.constraintSpec(c.Constraint)
 		return
 	}
-	if p.tok.kind == kwPrimary {
+	if p.tok.kind == kwPrimary && p.extends(ExtAlterPrimaryKey) {
 		k := &ast.Constraint{Loc: p.loc(), Kind: ast.ConstrPrimaryKey}
 		p.advance()
 		p.expect(kwKey)
@@ -130,7 +144,7 @@ func (p *parser) alterAlter(c *ast.AlterCmd) {
 		c.Number = p.smallInt()
 		p.expect(kwSet)
 		p.expect(kwStatistics)
-		c.Kind, c.X = ast.AlterColumnStatistics, p.numericOnly()
+		c.Kind, c.X = ast.AlterColumnStatistics, p.statistics()
 		return
 	}
 	c.Name = p.colID()
@@ -154,6 +168,12 @@ func (p *parser) alterAlter(c *ast.AlterCmd) {
 	default:
 		p.alterColumnType(c)
 	}
+}
+
+// statistics parses a statistics target.
+func (p *parser) statistics() ast.Expr {
+	loc := p.loc()
+	return &ast.IntLit{Loc: loc, Val: p.signedInt()}
 }
 
 // alterColumnType parses TYPE t [COLLATE c] [USING x].
@@ -183,7 +203,7 @@ func (p *parser) alterColumnSet(c *ast.AlterCmd) {
 		p.alterColumnType(c)
 	case kwStatistics:
 		p.advance()
-		c.Kind, c.X = ast.AlterColumnStatistics, p.numericOnly()
+		c.Kind, c.X = ast.AlterColumnStatistics, p.statistics()
 	case '(':
 		c.Kind, c.Params = ast.AlterColumnSetParams, p.storageParams()
 	case kwStorage:
@@ -304,7 +324,7 @@ func (p *parser) alterSet(c *ast.AlterCmd) {
 		c.Kind = ast.AlterSetWithoutOids
 	case p.accept2(kwAccess, kwMethod):
 		c.Kind, c.NewName = ast.AlterSetAccessMethod, p.colID()
-	case p.isWord("locality"):
+	case p.isWord("locality") && p.extends(ExtLocality):
 		p.unsupported(p.pos(), "SET LOCALITY")
 	default:
 		p.syntaxError()
@@ -347,13 +367,13 @@ func (p *parser) alterRest(c *ast.AlterCmd) {
 		if p.tok.kind == kwConcurrently || p.tok.kind == kwFinalize {
 			c.NewName = p.colLabel()
 		}
-	case p.tok.kind == kwDepends, p.is2(kwNo, kwDepends):
+	case p.altering != ast.ObjTable && (p.tok.kind == kwDepends || p.is2(kwNo, kwDepends)):
 		c.No = p.accept(kwNo)
 		p.advance()
 		p.expect(kwOn)
 		p.expect(kwExtension)
 		c.Kind, c.Name = ast.AlterDependsOnExtension, p.colID()
-	case p.isWord("configure"):
+	case p.isWord("configure") && p.extends(ExtConfigureZone):
 		p.unsupported(p.pos(), "CONFIGURE ZONE")
 	case p.tok.kind == kwOptions:
 		p.unsupported(p.pos(), "ALTER TABLE ... OPTIONS")

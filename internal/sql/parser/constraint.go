@@ -16,7 +16,8 @@ func (p *parser) columnConstraints(d *ast.ColumnDef) {
 			}
 			p.advance()
 			d.Collate = p.anyName()
-		case p.accept(kwFamily):
+		case p.tok.kind == kwFamily && p.extends(ExtFamily):
+			p.advance()
 			d.Family = p.colID()
 		case p.constraintAttr(d):
 		default:
@@ -55,8 +56,8 @@ func (p *parser) constraintAttr(d *ast.ColumnDef) bool {
 		}
 	}
 	if c == nil {
-		p.failf(pgerr.SyntaxError, loc.Pos, "misplaced %s clause", word)
-		return true
+		p.failLate(pgerr.New(pgerr.SyntaxError, "misplaced %s clause", word), loc.Pos)
+		c = &ast.Constraint{}
 	}
 	p.deferral(c)
 	return true
@@ -123,6 +124,9 @@ func (p *parser) columnConstraint() *ast.Constraint {
 	case kwGenerated:
 		p.generated(c)
 	case kwAs:
+		if !p.extends(ExtComputed) {
+			return p.noConstraint(c)
+		}
 		p.advance()
 		c.Always = true
 		p.generatedExpr(c)
@@ -130,17 +134,23 @@ func (p *parser) columnConstraint() *ast.Constraint {
 		c.Kind = ast.ConstrForeignKey
 		p.references(c)
 	default:
-		if c.Name != "" {
-			p.syntaxError()
-		}
-		return nil
+		return p.noConstraint(c)
 	}
 	return c
 }
 
+// noConstraint ends columnConstraint where none comes next, which is an error
+// after its name.
+func (p *parser) noConstraint(c *ast.Constraint) *ast.Constraint {
+	if c.Name != "" {
+		p.syntaxError()
+	}
+	return nil
+}
+
 // keyStorage parses the sharding, WITH and tablespace of a key constraint.
 func (p *parser) keyStorage(c *ast.Constraint) {
-	if p.tok.kind == kwUsing && p.peek() != kwIndex {
+	if p.tok.kind == kwUsing && p.peek() != kwIndex && p.extends(ExtHashSharded) {
 		p.advance()
 		p.hashSharding(&c.Sharded, &c.Buckets)
 	}
@@ -201,7 +211,9 @@ func (p *parser) generatedExpr(c *ast.Constraint) {
 	p.expect('(')
 	c.X = p.expr()
 	p.expect(')')
-	if c.Virtual = p.acceptWord("virtual"); !c.Virtual {
+	if c.Virtual = p.isWord("virtual") && p.extends(ExtVirtual); c.Virtual {
+		p.advance()
+	} else {
 		p.expect(kwStored)
 	}
 }
@@ -211,12 +223,12 @@ func (p *parser) references(c *ast.Constraint) {
 	p.expect(kwReferences)
 	c.RefTable = p.tableName()
 	c.RefCols = p.optParenNames()
-	if p.accept(kwMatch) {
+	if pos := p.pos(); p.accept(kwMatch) {
 		switch {
 		case p.accept(kwFull):
 			c.Match = ast.MatchFull
 		case p.accept(kwPartial):
-			c.Match = ast.MatchPartial
+			p.failf(pgerr.FeatureNotSupported, pos, "MATCH PARTIAL not yet implemented")
 		default:
 			p.expect(kwSimple)
 		}

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // create parses CREATE.
@@ -80,7 +81,7 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 	case kwIndex:
 		return p.createIndex(loc)
 	case kwUnique:
-		if k := p.peek(); k == kwIndex || p.tokenIsWord(p.peekToken(), "inverted") {
+		if k := p.peek(); k == kwIndex || p.tokenIsWord(p.peekToken(), "inverted") && p.extends(ExtInvertedIndex) {
 			return p.createIndex(loc)
 		}
 		p.advance()
@@ -114,7 +115,7 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 		p.advance()
 		return p.createExtension(loc)
 	}
-	if p.isWord("inverted") && p.peek() == kwIndex {
+	if p.isWord("inverted") && p.peek() == kwIndex && p.extends(ExtInvertedIndex) {
 		return p.createIndex(loc)
 	}
 	if what, ok := p.unmodelled(true); ok {
@@ -133,6 +134,8 @@ func (p *parser) unmodelled(create bool) (string, bool) {
 		kwCollation, kwConversion, kwLanguage, kwPublication, kwSubscription, kwStatistics,
 		kwTablespace, kwTransform, kwServer, kwOperator, kwRoutine:
 		return upper(p.tok.str), true
+	case kwAssertion:
+		return "ASSERTION", create
 	case kwConstraint:
 		return "CONSTRAINT TRIGGER", create && p.is2(kwConstraint, kwTrigger)
 	case kwTrusted:
@@ -174,6 +177,7 @@ func upper(s string) string {
 // skipStatement passes over a statement that has no syntax tree. A body in SQL
 // syntax may contain semicolons, so it takes the text to its end.
 func (p *parser) skipStatement(loc ast.Loc, feature string) ast.Statement {
+	p.notes.Unread = true
 	for p.tok.kind != ';' && p.tok.kind != tokEOF {
 		if p.is2(kwBegin, kwAtomic) {
 			for p.tok.kind != tokEOF {
@@ -188,11 +192,11 @@ func (p *parser) skipStatement(loc ast.Loc, feature string) ast.Statement {
 
 // createView parses CREATE VIEW from RECURSIVE or VIEW on.
 func (p *parser) createView(s *ast.CreateView) ast.Statement {
-	s.Recursive = p.accept(kwRecursive)
+	recursive := p.accept(kwRecursive)
 	p.expect(kwView)
-	s.IfNotExists = p.ifNotExists()
+	s.IfNotExists = p.tok.kind == kwIf && p.peek() == kwNot && p.extends(ExtIfNotExists) && p.ifNotExists()
 	s.Name = p.tableName()
-	if s.Recursive {
+	if recursive {
 		s.Cols = p.parenNames()
 	} else {
 		s.Cols = p.optParenNames()
@@ -202,7 +206,10 @@ func (p *parser) createView(s *ast.CreateView) ast.Statement {
 	}
 	p.expect(kwAs)
 	s.Query = p.query()
-	if p.accept(kwWith) {
+	if recursive {
+		s.Query = recursiveView(s)
+	}
+	if pos := p.pos(); p.accept(kwWith) {
 		s.Check = ast.CheckCascaded
 		if p.accept(kwLocal) {
 			s.Check = ast.CheckLocal
@@ -211,8 +218,24 @@ func (p *parser) createView(s *ast.CreateView) ast.Statement {
 		}
 		p.expect(kwCheck)
 		p.expect(kwOption)
+		if recursive {
+			p.failf(pgerr.FeatureNotSupported, pos, "WITH CHECK OPTION not supported on recursive views")
+		}
 	}
 	return s
+}
+
+// recursiveView returns what the query of CREATE RECURSIVE VIEW v (a) AS q stands for:
+// WITH RECURSIVE v (a) AS (q) SELECT a FROM v.
+func recursiveView(s *ast.CreateView) *ast.Select {
+	q := &ast.Select{Loc: s.Query.Loc}
+	cte := &ast.CTE{Loc: s.Query.Loc, Name: s.Name.Table, Cols: s.Cols, Stmt: s.Query}
+	q.With = &ast.With{Loc: s.Query.Loc, Recursive: true, CTEs: []*ast.CTE{cte}}
+	for _, c := range s.Cols {
+		q.Items = append(q.Items, ast.SelectItem{X: &ast.ColumnRef{Loc: s.Query.Loc, Column: c}})
+	}
+	q.From = []ast.TableExpr{&ast.TableRef{Loc: s.Query.Loc, Name: ast.TableName{Loc: s.Query.Loc, Table: s.Name.Table}}}
+	return q
 }
 
 // createMaterializedView parses CREATE MATERIALIZED VIEW after these words.
@@ -237,7 +260,7 @@ func (p *parser) createMaterializedView(loc ast.Loc, persistence ast.Persistence
 // createDatabase parses CREATE DATABASE after these words.
 func (p *parser) createDatabase(loc ast.Loc) ast.Statement {
 	s := &ast.CreateDatabase{Loc: loc}
-	s.IfNotExists = p.ifNotExists()
+	s.IfNotExists = p.tok.kind == kwIf && p.peek() == kwNot && p.extends(ExtIfNotExists) && p.ifNotExists()
 	s.Name = p.colID()
 	p.accept(kwWith)
 	s.Options = p.databaseOptions()
@@ -331,7 +354,7 @@ func schemaElement(t token) bool {
 // others have no tree.
 func (p *parser) createType(loc ast.Loc) ast.Statement {
 	s := &ast.CreateEnum{Loc: loc}
-	s.IfNotExists = p.ifNotExists()
+	s.IfNotExists = p.tok.kind == kwIf && p.peek() == kwNot && p.extends(ExtIfNotExists) && p.ifNotExists()
 	s.Name = p.tableName()
 	if p.is2(kwAs, kwEnum) {
 		p.advance()

@@ -138,7 +138,7 @@ func (p *parser) setClauses() []ast.SetClause {
 func (p *parser) dmlTable() *ast.TableRef {
 	t := &ast.TableRef{Loc: p.loc()}
 	p.relationName(t)
-	if p.tok.kind == tokOp && p.tok.str == "@" {
+	if p.isAt() && p.extends(ExtIndexHint) {
 		p.indexHint(t)
 	}
 	if p.accept(kwAs) {
@@ -197,6 +197,9 @@ func (p *parser) whereOrCurrent() ast.Expr {
 
 // dmlLimit parses the dialect's ORDER BY and LIMIT of UPDATE and DELETE.
 func (p *parser) dmlLimit() (order []ast.OrderItem, limit ast.Expr) {
+	if p.tok.kind != kwOrder && p.tok.kind != kwLimit || !p.extends(ExtDMLLimit) {
+		return nil, nil
+	}
 	if p.tok.kind == kwOrder {
 		order = p.orderBy()
 	}

@@ -9,7 +9,8 @@
 // lexer.go with lexstring.go and keyword.go, statement.go (which statement is
 // it), expr.go (precedence climbing) with match.go, exprprimary.go, parens.go,
 // exprfunc.go and window.go, typename.go, select.go with with.go and from.go,
-// dml.go, then one file per area of statements.
+// dml.go, then one file per area of statements. extension.go lists the forms of
+// the dialects.
 //
 // The parser is recursive descent with one token of lookahead; where
 // PostgreSQL's grammar needs more, it looks ahead on a copy of the lexer.
@@ -24,7 +25,9 @@
 //     runs when the number of nestings and chained operators allows more).
 //  3. An error's position is the character where PostgreSQL 15 reports it, and
 //     its text PostgreSQL's (checked by TestErrorPositions).
-//  4. Printing a tree with ast.Format and parsing it again yields the same tree
+//  4. Without the forms of extension.go, accepting, SQLSTATE and position are
+//     PostgreSQL's (checked by make oracle, and TestExtensions for the forms).
+//  5. Printing a tree with ast.Format and parsing it again yields the same tree
 //     (checked by TestFormatRoundTrip and FuzzParse).
 //
 // A statement that PostgreSQL has and ast does not model becomes

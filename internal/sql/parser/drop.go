@@ -60,8 +60,16 @@ func (p *parser) dropList(s *ast.Drop) ast.Statement {
 	}
 	s.IfExists = p.ifExists()
 	for {
-		n := p.tableName()
-		if s.Kind == ast.ObjIndex && p.tok.kind == tokOp && p.tok.str == "@" {
+		var n ast.TableName
+		switch s.Kind {
+		case ast.ObjType, ast.ObjDomain:
+			n = p.typeAsName()
+		case ast.ObjSchema, ast.ObjExtension:
+			n = p.plainName()
+		default:
+			n = p.anyTableName()
+		}
+		if s.Kind == ast.ObjIndex && p.isIndexName() {
 			p.advance()
 			for len(s.Tables) < len(s.Names) {
 				s.Tables = append(s.Tables, ast.TableName{})
@@ -81,6 +89,20 @@ func (p *parser) dropList(s *ast.Drop) ast.Statement {
 	return s
 }
 
+// typeAsName parses a type, in any of its spellings, where its name is meant.
+func (p *parser) typeAsName() ast.TableName {
+	loc := p.loc()
+	t := p.typeName()
+	if p.err != nil {
+		return ast.TableName{}
+	}
+	parts := append([]ast.Name(nil), t.Names...)
+	if t.ArrayDims != nil {
+		parts[len(parts)-1] = "_" + parts[len(parts)-1]
+	}
+	return p.makeTableName(loc, parts)
+}
+
 // dropDatabase parses DROP DATABASE after these words.
 func (p *parser) dropDatabase(loc ast.Loc) ast.Statement {
 	s := &ast.DropDatabase{Loc: loc}
@@ -98,7 +120,9 @@ func (p *parser) dropDatabase(loc ast.Loc) ast.Statement {
 		}
 		p.expect(')')
 	}
-	s.Cascade, s.Restrict = p.dropBehavior()
+	if (p.tok.kind == kwCascade || p.tok.kind == kwRestrict) && p.extends(ExtDropBehavior) {
+		s.Cascade, s.Restrict = p.dropBehavior()
+	}
 	return s
 }
 

@@ -181,7 +181,7 @@ func (p *parser) infixPrec(restricted bool) prec {
 	case tokOp:
 		return precOp
 	case kwOperator:
-		if p.peek() == '(' {
+		if p.is2(kwOperator, '(') {
 			return precOp
 		}
 	case tokCast:
@@ -216,7 +216,7 @@ func (p *parser) wordPrec() prec {
 			return precMatch
 		}
 	case kwAt:
-		if p.peek() == kwTime {
+		if p.is2(kwAt, kwTime) {
 			return precAt
 		}
 	case kwCollate:

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // fromList parses from_list.
@@ -107,7 +108,9 @@ func (p *parser) tablePrimary() ast.TableExpr {
 	case '(':
 		return p.parenTable()
 	case '[':
-		return p.statementRef()
+		if p.extends(ExtStatementRef) {
+			return p.statementRef()
+		}
 	case kwOnly:
 		return p.relation()
 	case kwLateral:
@@ -115,7 +118,7 @@ func (p *parser) tablePrimary() ast.TableExpr {
 		if p.tok.kind == '(' {
 			s := &ast.SubqueryRef{Loc: p.loc(), Lateral: true}
 			s.Query = p.parenQuery()
-			s.Alias = p.alias()
+			s.Alias = p.subqueryAlias(s.Loc, s.Query)
 			return s
 		}
 		return p.funcTable(true)
@@ -145,7 +148,7 @@ func (p *parser) startsFuncTable() bool {
 	}
 	next := p.peek()
 	if next != '.' {
-		return next == '(' && (!isKeyword(k) || class(k) != ast.ColName || isSpecialCall(k))
+		return next == '(' && (!isKeyword(k) || class(k) != ast.ColName || isTableCall(k))
 	}
 	l := p.scan()
 	for {
@@ -158,11 +161,17 @@ func (p *parser) startsFuncTable() bool {
 	}
 }
 
+// isTableCall reports whether a keyword of the class of column names is called
+// like a function that may stand in FROM.
+func isTableCall(k kind) bool {
+	return isSpecialCall(k) && k != kwRow && k != kwExists && k != kwGrouping
+}
+
 // relation parses a table's name with ONLY, index hint, alias and sample.
 func (p *parser) relation() *ast.TableRef {
 	t := &ast.TableRef{Loc: p.loc()}
 	p.relationName(t)
-	if p.tok.kind == tokOp && p.tok.str == "@" {
+	if p.isAt() && p.extends(ExtIndexHint) {
 		p.indexHint(t)
 	}
 	t.Alias = p.alias()
@@ -187,6 +196,12 @@ func (p *parser) relationName(t *ast.TableRef) {
 	t.Name = p.tableName()
 	p.accept('*')
 }
+
+// isAt reports whether an @ comes next.
+func (p *parser) isAt() bool { return p.tok.kind == tokOp && p.tok.str == "@" }
+
+// isIndexName reports whether an index's name follows the table's, after @.
+func (p *parser) isIndexName() bool { return p.isAt() && p.extends(ExtIndexName) }
 
 // indexHint parses the dialect's @index or @{FORCE_INDEX=index,...}.
 func (p *parser) indexHint(t *ast.TableRef) {
@@ -252,6 +267,22 @@ func (p *parser) alias() ast.Alias {
 	return a
 }
 
+// subqueryAlias parses the alias of a subquery, without which PostgreSQL 15
+// takes none.
+func (p *parser) subqueryAlias(loc ast.Loc, q *ast.Select) ast.Alias {
+	a := p.alias()
+	if a.Name != "" || p.err != nil || p.extends(ExtNoAlias) {
+		return a
+	}
+	what, example := "subquery", "(SELECT ...)"
+	if q.Values != nil {
+		what, example = "VALUES", "(VALUES ...)"
+	}
+	p.fail(pgerr.New(pgerr.SyntaxError, "%s in FROM must have an alias", what).
+		WithHint("For example, FROM %s [AS] foo.", example), loc.Pos)
+	return a
+}
+
 // isAsOf reports whether AS OF SYSTEM TIME comes next.
 func (p *parser) isAsOf() bool {
 	if p.tok.kind != kwAs || p.peek() != kwOf {
@@ -259,7 +290,7 @@ func (p *parser) isAsOf() bool {
 	}
 	l := p.scan()
 	l.next()
-	return l.next().kind == kwSystem
+	return l.next().kind == kwSystem && p.extends(ExtAsOf)
 }
 
 // asOf parses the dialect's AS OF SYSTEM TIME x.
@@ -289,7 +320,7 @@ func (p *parser) parenTable() ast.TableExpr {
 // aliased makes a table expression of a group and the alias after it.
 func (p *parser) aliased(loc ast.Loc, g tableGroup) ast.TableExpr {
 	if g.query != nil {
-		return &ast.SubqueryRef{Loc: loc, Query: g.query, Alias: p.alias()}
+		return &ast.SubqueryRef{Loc: loc, Query: g.query, Alias: p.subqueryAlias(loc, g.query)}
 	}
 	if j, ok := g.table.(*ast.Join); ok && j.Alias.Name == "" {
 		j.Alias = p.alias()
@@ -390,6 +421,13 @@ func (p *parser) tableFunc() ast.Expr {
 			return nil
 		}
 		return p.application(loc, parts)
+	}
+	if !p.startsFuncTable() {
+		if isColID(p.tok.kind) {
+			p.anyName()
+		}
+		p.syntaxError()
+		return nil
 	}
 	x := p.primary()
 	switch x := x.(type) {

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // indexElems parses ( index_params ).
@@ -26,7 +27,7 @@ func (p *parser) elems(ordered bool) []ast.IndexElem {
 func (p *parser) indexElem(list []ast.IndexElem, ordered bool) []ast.IndexElem {
 	e := ast.IndexElem{Loc: p.loc()}
 	switch {
-	case p.startsHashGroup():
+	case p.startsHashGroup() && p.extends(ExtHashKey):
 		return p.hashGroup(list)
 	case p.tok.kind == '(':
 		p.advance()
@@ -40,6 +41,9 @@ func (p *parser) indexElem(list []ast.IndexElem, ordered bool) []ast.IndexElem {
 		e.X = p.tableFunc()
 	default:
 		e.Column = p.colID()
+		if p.tok.kind == '.' || p.tok.kind == '[' { // of a function's name, without parentheses
+			p.notAName()
+		}
 	}
 	p.indexElemOptions(&e, ordered)
 	return append(list, e)
@@ -90,7 +94,8 @@ func (p *parser) indexElemOptions(e *ast.IndexElem, ordered bool) {
 	}
 	nulls := p.tok.kind == kwNulls && (p.peek() == kwFirst || p.peek() == kwLast)
 	switch {
-	case p.acceptWord("hash"):
+	case p.isWord("hash") && p.peek() != '.' && p.extends(ExtHashKey):
+		p.advance()
 		e.Hash = true
 	case isColID(p.tok.kind) && !nulls:
 		e.OpClass = p.anyName()
@@ -110,14 +115,12 @@ func (p *parser) keyElems() []ast.IndexElem {
 	p.expect('(')
 	var list []ast.IndexElem
 	for {
-		if p.startsHashGroup() {
+		if p.startsHashGroup() && p.extends(ExtHashKey) {
 			list = p.hashGroup(list)
 		} else {
 			e := ast.IndexElem{Loc: p.loc()}
 			e.Column = p.colID()
-			e.Hash = p.acceptWord("hash")
-			e.Dir = p.direction()
-			e.Nulls = p.nullsOrder()
+			p.keyOrder(&e)
 			list = append(list, e)
 		}
 		if !p.accept(',') {
@@ -126,6 +129,21 @@ func (p *parser) keyElems() []ast.IndexElem {
 	}
 	p.expect(')')
 	return list
+}
+
+// keyOrder parses the hash mark and the order of a column of a key constraint.
+func (p *parser) keyOrder(e *ast.IndexElem) {
+	if p.isWord("hash") && p.extends(ExtHashKey) {
+		p.advance()
+		e.Hash = true
+	}
+	switch p.tok.kind {
+	case kwAsc, kwDesc, kwNulls:
+		if p.extends(ExtKeyOrder) {
+			e.Dir = p.direction()
+			e.Nulls = p.nullsOrder()
+		}
+	}
 }
 
 // storageParams parses reloptions: ( name [= value], ... ).
@@ -150,8 +168,8 @@ func (p *parser) storageParams() []ast.StorageParam {
 	return list
 }
 
-// defArg parses the value of a storage parameter: a number, a string, or a word
-// as a string.
+// defArg parses the value of a storage parameter: a number, a string, or a word,
+// a type or an operator as a string.
 func (p *parser) defArg() ast.Expr {
 	switch p.tok.kind {
 	case tokInt, tokNum, '+', '-':
@@ -159,12 +177,19 @@ func (p *parser) defArg() ast.Expr {
 	case tokString:
 		return p.strLit()
 	}
-	loc := p.loc()
-	s := p.colLabel()
-	for p.accept('.') {
-		s += "." + p.colLabel()
+	loc, start := p.loc(), p.tok.start
+	switch next := p.peek(); {
+	case p.tok.kind == kwOperator && next == '(', !isColLabel(p.tok.kind):
+		p.operator()
+	case next == ',', next == ')', isReserved(p.tok.kind):
+		return &ast.StrLit{Loc: loc, Val: p.colLabel()}
+	default:
+		p.typeName()
 	}
-	return &ast.StrLit{Loc: loc, Val: s}
+	if p.err != nil {
+		return nil
+	}
+	return &ast.StrLit{Loc: loc, Val: p.lex.sql[start:p.prevEnd]}
 }
 
 // strLit parses a string constant as a literal.
@@ -211,10 +236,11 @@ func (p *parser) createIndex(loc ast.Loc) ast.Statement {
 		s.Method = p.colID()
 	}
 	s.Keys = p.indexElems()
-	if p.accept(kwUsing) {
+	if p.tok.kind == kwUsing && p.extends(ExtHashSharded) {
+		p.advance()
 		p.hashSharding(&s.Sharded, &s.Buckets)
 	}
-	s.Include = p.includeCols()
+	s.Include = p.includeElems()
 	s.NullsNotDistinct = p.nullsNotDistinct()
 	if p.accept(kwWith) {
 		s.With = p.storageParams()
@@ -233,11 +259,42 @@ func (p *parser) createIndex(loc ast.Loc) ast.Statement {
 
 // includeCols parses INCLUDE, or the dialect's STORING and COVERING.
 func (p *parser) includeCols() []ast.Name {
-	if p.tok.kind == kwInclude || (p.isWord("storing") || p.isWord("covering")) && p.peek() == '(' {
+	if p.tok.kind == kwInclude ||
+		(p.isWord("storing") || p.isWord("covering")) && p.peek() == '(' && p.extends(ExtStoring) {
 		p.advance()
 		return p.parenNames()
 	}
 	return nil
+}
+
+// includeElems is includeCols of CREATE INDEX, where the grammar has index keys
+// and only columns have a meaning.
+func (p *parser) includeElems() []ast.Name {
+	if p.tok.kind != kwInclude {
+		return p.includeCols()
+	}
+	p.advance()
+	var cols []ast.Name
+	for _, e := range p.indexElems() {
+		var msg string
+		switch {
+		case e.X != nil:
+			p.failf(pgerr.FeatureNotSupported, 0, "expressions are not supported in included columns")
+		case e.Collate != nil:
+			msg = "a collation"
+		case e.OpClass != nil:
+			msg = "an operator class"
+		case e.Dir != ast.DirDefault:
+			msg = "ASC/DESC options"
+		case e.Nulls != ast.NullsDefault:
+			msg = "NULLS FIRST/LAST options"
+		}
+		if msg != "" {
+			p.failf(pgerr.InvalidObjectDefinition, 0, "including column does not support %s", msg)
+		}
+		cols = append(cols, e.Column)
+	}
+	return cols
 }
 
 // nullsNotDistinct parses NULLS [NOT] DISTINCT.
@@ -294,7 +351,7 @@ func (p *parser) takeBuckets(with *[]ast.StorageParam, sharded bool, buckets *as
 
 // splits parses the dialect's SPLIT INTO n TABLETS and SPLIT AT VALUES (...).
 func (p *parser) splits(into *ast.Expr, at *[][]ast.Expr) {
-	if !p.isWord("split") {
+	if !p.isWord("split") || !p.extends(ExtSplit) {
 		return
 	}
 	switch next := p.peekToken(); {

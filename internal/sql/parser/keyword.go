@@ -87,6 +87,9 @@ func isBareLabel(k kind) bool {
 	return k == tokIdent || isKeyword(k) && ast.Keywords[k-firstKeyword].BareLabel
 }
 
+// isReserved reports whether a token is a reserved keyword.
+func isReserved(k kind) bool { return isKeyword(k) && class(k) == ast.Reserved }
+
 // isNonReserved reports whether a token is a name that is not reserved:
 // NonReservedWord of the grammar.
 func isNonReserved(k kind) bool {

@@ -56,6 +56,12 @@ func (l *lexer) plainString(start, i int, k kind) token {
 	var joined []byte // only when the value is not one piece of the text
 	for {
 		end, doubled := quotedSegment(l.sql, i, '\'')
+		if k != tokString { // in bits two quotes are an end and a beginning
+			end, doubled = strings.IndexByte(l.sql[i:], '\''), false
+			if end >= 0 {
+				end += i
+			}
+		}
 		if end < 0 {
 			return l.failNear(start, len(l.sql), unterminated(k))
 		}

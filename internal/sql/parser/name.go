@@ -6,13 +6,19 @@ import (
 
 // colID parses a name of a column, table or other object.
 func (p *parser) colID() ast.Name {
-	if !isColID(p.tok.kind) {
+	if !isColID(p.tok.kind) || p.isNullsOrder() {
 		p.syntaxError()
 		return ""
 	}
 	s := p.tok.str
 	p.advance()
 	return s
+}
+
+// isNullsOrder reports whether NULLS FIRST or NULLS LAST comes next, which
+// PostgreSQL's lexer makes something else than a name.
+func (p *parser) isNullsOrder() bool {
+	return p.tok.kind == kwNulls && (p.peek() == kwFirst || p.peek() == kwLast)
 }
 
 // colLabel parses a name where any keyword may stand.
@@ -77,17 +83,53 @@ func (p *parser) anyName() []ast.Name {
 func (p *parser) tableName() ast.TableName {
 	t := ast.TableName{Loc: p.loc()}
 	t.Table = p.colID()
-	if p.tok.kind != '.' {
-		return t
+	switch p.tok.kind {
+	case '.':
+		return p.qualifiedName(t.Loc, t.Table)
+	case '[':
+		p.notAName()
 	}
-	return p.qualifiedName(t.Loc, t.Table)
+	return t
+}
+
+// plainName parses a name that takes no qualification, such as a schema's.
+func (p *parser) plainName() ast.TableName {
+	loc := p.loc()
+	return ast.TableName{Loc: loc, Table: p.colID()}
+}
+
+// anyTableName parses any_name as a table's name.
+func (p *parser) anyTableName() ast.TableName {
+	loc := p.loc()
+	return p.makeTableName(loc, p.anyName())
+}
+
+// notAName passes over subscripts and stars, which PostgreSQL's grammar takes
+// in a qualified name and refuses behind it.
+func (p *parser) notAName() {
+	for p.err == nil {
+		switch {
+		case p.tok.kind == '[':
+			p.subscript()
+		case p.accept('.'):
+			if !p.accept('*') {
+				p.colLabel()
+			}
+		default:
+			p.syntaxError()
+		}
+	}
 }
 
 // qualifiedName is tableName after the first part, at the dot.
 func (p *parser) qualifiedName(loc ast.Loc, first ast.Name) ast.TableName {
 	parts := append(make([]ast.Name, 0, 3), first)
-	for p.accept('.') {
+	for p.tok.kind == '.' && p.peek() != '*' {
+		p.advance()
 		parts = append(parts, p.colLabel())
+	}
+	if p.tok.kind == '.' || p.tok.kind == '[' {
+		p.notAName()
 	}
 	return p.makeTableName(loc, parts)
 }

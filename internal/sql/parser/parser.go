@@ -31,6 +31,10 @@ type Statement struct {
 // yield nothing.
 func Parse(sql string) ([]Statement, error) {
 	var p parser
+	return p.parse(sql)
+}
+
+func (p *parser) parse(sql string) ([]Statement, error) {
 	if !p.init(sql) {
 		return nil, p.err
 	}
@@ -50,6 +54,9 @@ func Parse(sql string) ([]Statement, error) {
 			break
 		}
 		stmts = append(stmts, s)
+	}
+	if p.late != nil {
+		p.fail(p.late, p.late.Position)
 	}
 	if p.err != nil {
 		return nil, p.err
@@ -111,6 +118,7 @@ type parser struct {
 	ahead   token // the one after it, when hasAhead
 	prevEnd int32 // where the last consumed token ended
 	err     *pgerr.Error
+	late    *pgerr.Error // an error to report if the statement has no other
 
 	hasAhead bool
 	altering ast.ObjectKind // what the commands of the ALTER being parsed are for
@@ -118,6 +126,9 @@ type parser struct {
 	// whose second word did not come. An error there is the second word's.
 	pairAt int32
 	ascii  bool
+	// strict leaves PostgreSQL's grammar only; extensions is what was met beyond it.
+	strict bool
+	notes  Notes
 	// markByte and markChar are a byte offset and its character number, from
 	// which other positions are counted.
 	markByte int
@@ -285,6 +296,14 @@ func (p *parser) fail(e *pgerr.Error, pos int) {
 	p.tok = token{kind: tokEOF, start: end, end: end}
 	p.hasAhead = false
 	p.lex.pos = len(p.lex.sql)
+}
+
+// failLate records an error that PostgreSQL finds after parsing the statement.
+func (p *parser) failLate(e *pgerr.Error, pos int) {
+	if p.late == nil {
+		e.Position = pos
+		p.late = e
+	}
 }
 
 // failf records an error with a code and message at a position.

@@ -13,9 +13,9 @@ func (p *parser) alterRanges(loc ast.Loc, src ast.RangeSource, ifExists bool) as
 	case p.isConfigureZone():
 		return p.configureZone(loc, ast.ZoneTarget{Source: src}, ifExists)
 	case ifExists:
-	case p.isWord("split") && (p.peek() == kwAt || p.peek() == kwInto), p.isWord("unsplit"):
+	case (p.isWord("split") && (p.peek() == kwAt || p.peek() == kwInto) || p.isWord("unsplit")) && p.extends(ExtSplit):
 		return p.split(loc, src)
-	case p.isWord("scatter"):
+	case p.isWord("scatter") && p.extends(ExtScatter):
 		return p.scatter(loc, src)
 	}
 	return nil
@@ -79,7 +79,9 @@ func (p *parser) zoneRange() ast.Name {
 }
 
 // isConfigureZone reports whether CONFIGURE ZONE comes next.
-func (p *parser) isConfigureZone() bool { return p.isWord("configure") && p.peek() == kwZone }
+func (p *parser) isConfigureZone() bool {
+	return p.isWord("configure") && p.peek() == kwZone && p.extends(ExtConfigureZone)
+}
 
 // configureZone parses CONFIGURE ZONE USING settings, or DISCARD. USING DEFAULT
 // is another way to say DISCARD: everything is inherited again.
@@ -159,7 +161,7 @@ func (p *parser) rangeSource() ast.RangeSource {
 		src.Kind = ast.ObjIndex
 	}
 	src.Name = p.tableName()
-	if p.tok.kind == tokOp && p.tok.str == "@" {
+	if p.isIndexName() {
 		p.advance()
 		src.Kind, src.Index = ast.ObjIndex, p.colLabel()
 	}

@@ -192,13 +192,13 @@ func (p *parser) explain() ast.Statement {
 	s := &ast.Explain{Loc: p.loc()}
 	p.advance()
 	switch {
-	case p.tok.kind == '(' && !p.parensHoldQuery():
+	case p.tok.kind == '(' && p.peek() != '(' && !p.parensHoldQuery():
 		s.Options = p.utilityOptions()
 	default:
 		if p.tok.kind == kwAnalyze || p.tok.kind == kwAnalyse {
 			s.Options = append(s.Options, ast.Option{Loc: p.loc(), Name: "analyze"})
 			p.advance()
-			if p.tok.kind == '(' && !p.parensHoldQuery() { // dialect: EXPLAIN ANALYZE (options)
+			if p.tok.kind == '(' && !p.parensHoldQuery() && p.extends(ExtExplainOptions) {
 				s.Options = append(s.Options, p.utilityOptions()...)
 			}
 		}

@@ -231,16 +231,21 @@ func (p *parser) reassignOwned() ast.Statement {
 func (p *parser) grant() ast.Statement {
 	s := &ast.Grant{Loc: p.loc(), Revoke: p.tok.kind == kwRevoke}
 	p.advance()
+	option := p.tok.kind
 	if s.Revoke && (p.accept2(kwGrant, kwOption) || p.accept2(kwAdmin, kwOption)) {
 		s.WithGrant = true
 		p.expect(kwFor)
+	} else {
+		option = tokEOF
 	}
 	s.Privileges = p.privileges()
-	if p.accept(kwOn) {
+	switch {
+	case p.tok.kind == kwOn && option != kwAdmin:
+		p.advance()
 		p.grantObjects(s)
-	} else if s.Privileges[0].Name == "all" {
+	case s.Privileges[0].Name == "all", option == kwGrant:
 		p.syntaxError()
-	} else {
+	default:
 		s.OnRoles = true
 	}
 	p.grantTail(s)
@@ -261,7 +266,9 @@ func (p *parser) grantTail(s *ast.Grant) {
 		s.Roles = append(s.Roles, p.roleSpec())
 	}
 	if !s.Revoke && p.accept(kwWith) {
-		if !p.accept(kwAdmin) {
+		if s.OnRoles {
+			p.expect(kwAdmin)
+		} else {
 			p.expect(kwGrant)
 		}
 		p.expect(kwOption)
@@ -340,11 +347,22 @@ func (p *parser) grantObjects(s *ast.Grant) {
 			}
 		}
 	}
+	if s.Kind == ast.ObjLargeObject {
+		p.numericOnly()
+	}
 	if s.Kind == ast.ObjLargeObject || s.Kind == ast.ObjParameter {
 		p.unsupported(p.pos(), "GRANT ON "+s.Kind.String())
 		return
 	}
-	s.Names = p.tableNames()
+	switch s.Kind {
+	case ast.ObjDatabase, ast.ObjSchema, ast.ObjTablespace, ast.ObjLanguage, ast.ObjForeignServer, ast.ObjForeignDataWrapper:
+		s.Names = append(s.Names, p.plainName())
+		for p.accept(',') {
+			s.Names = append(s.Names, p.plainName())
+		}
+	default:
+		s.Names = p.tableNames()
+	}
 }
 
 // grantKind parses the optional kind of the objects of GRANT.
@@ -376,7 +394,8 @@ func (p *parser) grantKind() ast.ObjectKind {
 		k = ast.ObjParameter
 	case kwLarge:
 		p.advance()
-		k = ast.ObjLargeObject
+		p.expect(kwObject)
+		return ast.ObjLargeObject
 	case kwForeign:
 		p.advance()
 		k = ast.ObjForeignServer

@@ -106,6 +106,7 @@ func (p *parser) queryTail(s *ast.Select, with *ast.With) *ast.Select {
 	if !limited {
 		p.limits(s)
 	}
+	p.checkTies(s)
 	if with != nil && p.err == nil {
 		if s.With != nil {
 			p.failf(pgerr.SyntaxError, with.Pos, "multiple WITH clauses not allowed")
@@ -113,6 +114,22 @@ func (p *parser) queryTail(s *ast.Select, with *ast.With) *ast.Select {
 		s.With = with
 	}
 	return s
+}
+
+// checkTies refuses WITH TIES where it has no meaning. PostgreSQL gives no
+// position.
+func (p *parser) checkTies(s *ast.Select) {
+	if !s.WithTies {
+		return
+	}
+	if s.OrderBy == nil {
+		p.failf(pgerr.SyntaxError, 0, "WITH TIES cannot be specified without ORDER BY clause")
+	}
+	for _, l := range s.Locking {
+		if l.Wait == ast.LockWaitSkip {
+			p.failf(pgerr.SyntaxError, 0, "SKIP LOCKED and WITH TIES options cannot be used together")
+		}
+	}
 }
 
 // limits parses LIMIT and OFFSET in either order, and FETCH FIRST.

@@ -88,8 +88,8 @@ func (p *parser) alterSequence(loc ast.Loc) ast.Statement {
 	}
 	s := &ast.AlterSequence{Loc: loc, IfExists: ifExists, Name: name}
 	s.Options = p.sequenceOptions()
-	if s.Options == nil {
-		p.syntaxError()
+	if s.Options == nil && p.err == nil {
+		return p.alterCmds(&ast.AlterTable{Loc: loc, Kind: ast.ObjSequence, IfExists: ifExists, Name: name})
 	}
 	return s
 }

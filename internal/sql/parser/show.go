@@ -10,8 +10,11 @@ import (
 func (p *parser) show() ast.Statement {
 	loc := p.loc()
 	p.advance()
-	if s := p.showObjects(loc); s != nil {
-		return s
+	if !p.strict {
+		if s := p.showObjects(loc); s != nil {
+			p.extends(ExtShow)
+			return s
+		}
 	}
 	s := &ast.Show{Loc: loc}
 	switch {

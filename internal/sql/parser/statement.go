@@ -114,13 +114,13 @@ func (p *parser) skipIf(k kind, feature string) ast.Statement {
 // that is no keyword.
 func (p *parser) dialectStatement() ast.Statement {
 	switch {
-	case p.isWord("upsert"):
+	case p.isWord("upsert") && p.extends(ExtUpsert):
 		return p.insert(nil)
-	case p.isWord("use"):
+	case p.isWord("use") && p.extends(ExtUse):
 		return p.use()
-	case p.isWord("cancel"), p.isWord("pause"), p.isWord("resume"):
+	case (p.isWord("cancel") || p.isWord("pause") || p.isWord("resume")) && p.extends(ExtCancel):
 		return p.cancel()
-	case p.isWord("backup"), p.isWord("restore"):
+	case (p.isWord("backup") || p.isWord("restore")) && p.extends(ExtBackup):
 		if p.peek() == kwInto || p.peek() == kwFrom || isColLabel(p.peek()) {
 			return p.skipStatement(p.loc(), upper(p.tok.str))
 		}

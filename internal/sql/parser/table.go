@@ -43,7 +43,7 @@ func (p *parser) createTable(loc ast.Loc, persistence ast.Persistence) ast.State
 		s.Tablespace = p.colID()
 	}
 	p.splits(&s.SplitInto, &s.SplitAt)
-	if p.isWord("locality") {
+	if p.isWord("locality") && p.extends(ExtLocality) {
 		p.unsupported(p.pos(), "LOCALITY")
 	}
 	return s
@@ -139,7 +139,7 @@ func (p *parser) tableDef() ast.TableDef {
 	case kwLike:
 		return p.likeClause()
 	case kwUnique:
-		if p.peek() == kwIndex {
+		if p.peek() == kwIndex && p.extends(ExtInlineIndex) {
 			return p.inlineIndex()
 		}
 		return p.tableConstraint()
@@ -148,7 +148,7 @@ func (p *parser) tableDef() ast.TableDef {
 			return p.tableConstraint()
 		}
 	case kwIndex:
-		if p.namesInlineDef(p.scan()) {
+		if p.namesInlineDef(p.scan()) && p.extends(ExtInlineIndex) {
 			return p.inlineIndex()
 		}
 	case tokIdent, kwFamily:
@@ -166,10 +166,10 @@ func (p *parser) dialectDef() ast.TableDef {
 	case p.isWord("inverted") && p.peek() == kwIndex:
 		l := p.scan()
 		l.next()
-		if p.namesInlineDef(l) {
+		if p.namesInlineDef(l) && p.extends(ExtInlineIndex) {
 			return p.inlineIndex()
 		}
-	case p.tok.kind == kwFamily && p.namesInlineDef(p.scan()):
+	case p.tok.kind == kwFamily && p.namesInlineDef(p.scan()) && p.extends(ExtFamily):
 		f := &ast.FamilyDef{Loc: p.loc()}
 		p.advance()
 		if p.tok.kind != '(' {

@@ -61,7 +61,7 @@ func (p *parser) txnMode(m *ast.TxnModes) bool {
 		m.Deferrable = ast.No
 	case p.tok.kind == kwAs && p.isAsOf():
 		m.AsOf = p.asOf()
-	case p.isWord("priority"):
+	case p.isWord("priority") && p.extends(ExtPriority):
 		p.advance()
 		switch {
 		case p.isWord("low"), p.isNameWord("normal"), p.isWord("high"):
@@ -159,7 +159,7 @@ func (p *parser) set() ast.Statement {
 	switch {
 	case p.tok.kind == kwConstraints && p.peek() != kwTo && p.peek() != '=':
 		return p.setConstraints(loc)
-	case p.tok.kind == kwCluster && p.peekToken().str == "setting":
+	case p.isClusterSetting():
 		return p.setClusterSetting(loc)
 	case p.tok.kind == kwLocal && p.settingFollows():
 		p.advance()
@@ -337,6 +337,11 @@ func (p *parser) setConstraints(loc ast.Loc) ast.Statement {
 	return s
 }
 
+// isClusterSetting reports whether CLUSTER SETTING comes next.
+func (p *parser) isClusterSetting() bool {
+	return p.tok.kind == kwCluster && p.peekToken().str == "setting" && p.extends(ExtClusterSetting)
+}
+
 // setClusterSetting parses the dialect's SET CLUSTER SETTING.
 func (p *parser) setClusterSetting(loc ast.Loc) ast.Statement {
 	p.advance()
@@ -374,7 +379,7 @@ func (p *parser) reset() ast.Statement {
 	case p.accept2(kwSession, kwAuthorization):
 		s.Name = "session_authorization"
 	case p.accept(kwAll):
-	case p.tok.kind == kwCluster && p.peekToken().str == "setting":
+	case p.isClusterSetting():
 		p.advance()
 		p.advance()
 		return &ast.SetClusterSetting{Loc: s.Loc, Name: p.settingName()}

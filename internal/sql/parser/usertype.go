@@ -59,3 +59,56 @@ func (p *parser) alterEnum(loc ast.Loc) ast.Statement {
 	}
 	return s
 }
+
+// alterDomain parses ALTER DOMAIN after these words.
+func (p *parser) alterDomain(loc ast.Loc) ast.Statement {
+	name := p.anyName()
+	common := &ast.AlterObject{Loc: loc, Kind: ast.ObjDomain, Name: name}
+	switch {
+	case p.accept2(kwRename, kwTo):
+		common.NewName = p.colID()
+		return common
+	case p.accept2(kwSet, kwSchema):
+		common.NewSchema = p.colID()
+		return common
+	case p.accept2(kwOwner, kwTo):
+		r := p.roleSpec()
+		common.Owner = &r
+		return common
+	}
+	s := &ast.AlterDomain{Loc: loc, Name: ast.TableName{Loc: loc, Table: name[len(name)-1]}}
+	if len(name) > 1 {
+		s.Name.Schema = name[len(name)-2]
+	}
+	p.domainChange(s)
+	return s
+}
+
+// domainChange parses what ALTER DOMAIN does to a domain.
+func (p *parser) domainChange(s *ast.AlterDomain) {
+	switch {
+	case p.accept2(kwSet, kwDefault):
+		s.X = p.expr()
+	case p.accept2(kwDrop, kwDefault):
+	case p.accept2(kwSet, kwNot):
+		p.expect(kwNull)
+		s.Kind = ast.AlterDomainSetNotNull
+	case p.accept2(kwDrop, kwNot):
+		p.expect(kwNull)
+		s.Kind = ast.AlterDomainDropNotNull
+	case p.accept(kwAdd):
+		s.Kind, s.Constraint = ast.AlterDomainAdd, p.tableConstraint()
+	case p.accept2(kwDrop, kwConstraint):
+		s.Kind, s.IfExists = ast.AlterDomainDrop, p.ifExists()
+		s.Con = p.colID()
+		s.Cascade, _ = p.dropBehavior()
+	case p.accept2(kwRename, kwConstraint):
+		s.Kind, s.Con = ast.AlterDomainRename, p.colID()
+		p.expect(kwTo)
+		s.NewName = p.colID()
+	case p.accept2(kwValidate, kwConstraint):
+		s.Kind, s.Con = ast.AlterDomainValidate, p.colID()
+	default:
+		p.syntaxError()
+	}
+}

@@ -78,7 +78,11 @@ func (p *parser) reindex() ast.Statement {
 	}
 	p.advance()
 	s.Concurrently = p.accept(kwConcurrently)
-	s.Name = p.tableName()
+	if s.Kind == ast.ObjIndex || s.Kind == ast.ObjTable {
+		s.Name = p.tableName()
+	} else {
+		s.Name = p.plainName()
+	}
 	return s
 }
 

@@ -52,7 +52,8 @@ func (p *parser) frame() *ast.Frame {
 	}
 	p.advance()
 	startPos := p.pos()
-	if p.accept(kwBetween) {
+	if p.tok.kind == kwBetween && p.peek() != kwAnd { // with AND it is a column
+		p.advance()
 		startPos = p.pos()
 		f.Start = p.frameBound()
 		p.expect(kwAnd)

@@ -98,7 +98,7 @@ func (p *parser) preparable() ast.Statement {
 		return p.delete(with)
 	case p.tok.kind == kwMerge:
 		return p.merge(with)
-	case p.isWord("upsert"):
+	case p.isWord("upsert") && p.extends(ExtUpsert):
 		return p.insert(with)
 	}
 	if q := p.queryWith(with); q != nil {

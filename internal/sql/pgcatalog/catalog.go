@@ -61,6 +61,7 @@ const (
 	oidPgGlobal       = 1664
 	oidHeap           = 2
 	oidBtree          = 403
+	oidGIN            = 2742
 	oidDefaultCollate = 100
 	oidInternalLang   = 12
 	utf8Encoding      = 6

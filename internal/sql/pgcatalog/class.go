@@ -1,6 +1,9 @@
 package pgcatalog
 
 import (
+	"slices"
+	"strconv"
+
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -38,7 +41,9 @@ func (s *snapshot) classRow(w *writer, t *catalog.Table) {
 
 func (s *snapshot) indexClassRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	s.classCommon(w, t, ix.Oid, ix.Name, "i", len(ix.Columns)+len(ix.Stored))
-	w.oid("relam", oidBtree)
+	if w.oid("relam", oidBtree); ix.Inverted != "" {
+		w.oid("relam", oidGIN)
+	}
 	w.str("relreplident", "n")
 	w.done()
 }
@@ -75,8 +80,9 @@ func pgAttribute(s *snapshot, w *writer) error {
 	for _, t := range append(s.relations(), s.composites()...) {
 		if w.wants("attrelid", t.Oid) {
 			for _, c := range visibleColumns(t) {
-				attributeRow(w, t.Oid, c.Attnum, c, c.NotNull)
+				attributeRow(w, t.Oid, c.Attnum, c, c.NotNull, false)
 			}
+			droppedRows(w, t)
 		}
 		for _, ix := range visibleIndexes(t) {
 			if !w.wants("attrelid", ix.Oid) {
@@ -86,12 +92,24 @@ func pgAttribute(s *snapshot, w *writer) error {
 			for _, id := range indexColumns(ix) {
 				c := t.Columns[t.ColumnByID(id)]
 				c.Default, c.Identity = "", 0
-				attributeRow(w, ix.Oid, n, &c, false)
+				attributeRow(w, ix.Oid, n, &c, false, false)
 				n++
 			}
 		}
 	}
 	return nil
+}
+
+// droppedRows lists the columns that a table had: clients such as pg_dump rely on numbers
+// without gaps.
+func droppedRows(w *writer, t *catalog.Table) {
+	for num := int16(1); num < t.NextAttnum; num++ {
+		if slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return c.Attnum == num }) {
+			continue
+		}
+		c := catalog.Column{Name: "........pg.dropped." + strconv.Itoa(int(num)) + "........", Attnum: num, Type: types.Int4}
+		attributeRow(w, t.Oid, num, &c, false, true)
+	}
 }
 
 // indexColumns are the key columns, then the included ones.
@@ -103,11 +121,14 @@ func indexColumns(ix *catalog.Index) []catalog.ColumnID {
 	return append(out, ix.Stored...)
 }
 
-func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull bool) {
+func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull, dropped bool) {
 	info := types.InfoOf(c.Type)
 	w.oid("attrelid", rel)
 	w.str("attname", c.Name)
-	if w.oid("atttypid", c.Type.Oid); c.Domain != nil {
+	switch w.oid("atttypid", c.Type.Oid); {
+	case dropped:
+		w.oid("atttypid", 0)
+	case c.Domain != nil:
 		w.oid("atttypid", c.Domain.Oid)
 	}
 	w.num("attstattarget", -1)
@@ -134,7 +155,7 @@ func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull b
 	if c.Generated != "" && !c.Virtual {
 		w.str("attgenerated", "s")
 	}
-	w.flag("attisdropped", false)
+	w.flag("attisdropped", dropped)
 	w.flag("attislocal", true)
 	w.num("attinhcount", 0)
 	w.oid("attcollation", collationOf(c.Type))

@@ -85,12 +85,15 @@ func pgUser(_ *snapshot, w *writer) error {
 	return nil
 }
 
-// pgTablespace lists the tablespaces that PostgreSQL always has.
+// tablespaces are those that PostgreSQL always has.
+var tablespaces = [...]struct {
+	oid  uint32
+	name string
+}{{oidPgDefault, "pg_default"}, {oidPgGlobal, "pg_global"}}
+
+// pgTablespace lists the tablespaces.
 func pgTablespace(_ *snapshot, w *writer) error {
-	for _, t := range []struct {
-		oid  uint32
-		name string
-	}{{oidPgDefault, "pg_default"}, {oidPgGlobal, "pg_global"}} {
+	for _, t := range tablespaces {
 		w.oid("oid", t.oid)
 		w.str("spcname", t.name)
 		w.oid("spcowner", oidRoot)

@@ -241,6 +241,35 @@ func (c *Catalog) DatabaseSize(oid uint32) (int64, bool, error) {
 	return 0, false, nil
 }
 
+// TablespaceSize implements builtin.Catalog: every database is in pg_default.
+func (c *Catalog) TablespaceSize(oid uint32, name string) (int64, bool, error) {
+	for _, t := range tablespaces {
+		if t.oid == oid || oid == 0 && t.name == name {
+			if t.oid != oidPgDefault {
+				return 0, true, nil
+			}
+			return c.databasesSize()
+		}
+	}
+	return 0, false, nil
+}
+
+// databasesSize returns bytes on disk of all databases.
+func (c *Catalog) databasesSize() (sum int64, ok bool, err error) {
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return 0, false, err
+	}
+	for _, d := range s.databases {
+		n, ok, err := c.size(keys.DatabaseSpan(uint64(d.ID)))
+		if err != nil || !ok {
+			return 0, ok, err
+		}
+		sum += n
+	}
+	return sum, true, nil
+}
+
 // LookupDatabase implements builtin.Catalog.
 func (c *Catalog) LookupDatabase(name string) (uint32, bool, error) {
 	s, err := c.snapshot(c.ctx())

@@ -6,7 +6,9 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/inverted"
 	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // Bits of pg_index.indoption.
@@ -59,7 +61,7 @@ func indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	for _, k := range ix.Columns {
 		typ := t.Columns[t.ColumnByID(k.Column)].Type
 		collations = append(collations, int64(collationOf(typ)))
-		classes = append(classes, int64(opclassOf(typ)))
+		classes = append(classes, int64(indexClass(ix, typ)))
 		o := int64(0)
 		if k.Desc {
 			o |= indoptionDesc
@@ -102,12 +104,12 @@ func indexText(t *catalog.Table, ix *catalog.Index, rel string, pretty bool) str
 	if ix.Unique && !ix.Exclusion {
 		b.WriteString("UNIQUE ")
 	}
-	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING btree (")
+	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING " + methodOf(ix) + " (")
 	for i, k := range ix.Columns {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		text := keyText(t, k)
+		text := keyText(t, ix, k)
 		if i < ix.HashColumns && ix.Buckets == 0 {
 			text += " HASH"
 		}
@@ -127,9 +129,29 @@ func indexText(t *catalog.Table, ix *catalog.Index, rel string, pretty bool) str
 	return b.String()
 }
 
-// keyText is a key column with its order, where that is not the default.
-func keyText(t *catalog.Table, k catalog.IndexColumn) string {
+// methodOf is the name of an index's access method.
+func methodOf(ix *catalog.Index) string {
+	if ix.Inverted != "" {
+		return "gin"
+	}
+	return "btree"
+}
+
+// indexClass is the operator class of a key column.
+func indexClass(ix *catalog.Index, t *types.T) uint32 {
+	if c := inverted.ByName(ix.Inverted); c != nil {
+		return c.Oid
+	}
+	return opclassOf(t)
+}
+
+// keyText is a key column with its operator class and order, where those are not the
+// default.
+func keyText(t *catalog.Table, ix *catalog.Index, k catalog.IndexColumn) string {
 	s := columnName(t, k.Column)
+	if c := inverted.ByName(ix.Inverted); c != nil && !c.Default {
+		s += " " + c.Name
+	}
 	if k.Desc {
 		s += " DESC"
 		if !k.NullsFirst {

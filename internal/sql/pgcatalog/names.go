@@ -72,6 +72,20 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 		if name, ok := supportFunctions()[oid]; ok {
 			return name, true
 		}
+	case types.Regprocedure.Oid, types.Regoper.Oid, types.Regoperator.Oid:
+		return callableName(t, oid)
+	case types.Regrole.Oid:
+		for _, r := range roles {
+			if r.oid == oid {
+				return ast.QuoteIdent(r.name), true
+			}
+		}
+	case types.Regcollation.Oid:
+		for _, l := range collations {
+			if l.oid == oid {
+				return ast.QuoteIdent(l.name), true
+			}
+		}
 	case types.Regtype.Oid:
 		if ty, ok := types.ByOid(oid); ok {
 			return ty.SQLName, true
@@ -94,8 +108,15 @@ func (c *Catalog) schemas() []*catalog.Schema {
 
 // OidOf implements types.Names.
 func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
-	if t.Is(types.Regtype) {
+	switch t.Oid {
+	case types.Regtype.Oid:
 		return c.typeOid(name)
+	case types.Regprocedure.Oid:
+		return c.procedureOid(name)
+	case types.Regoper.Oid:
+		return operatorOid(name)
+	case types.Regoperator.Oid:
+		return c.operatorWithOid(name)
 	}
 	parts, err := parts(name)
 	if err != nil {
@@ -120,6 +141,20 @@ func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
 		return s.Oid, nil
 	case types.Regproc.Oid:
 		return functionOid(schema, last)
+	case types.Regrole.Oid:
+		for _, r := range roles {
+			if r.name == last {
+				return r.oid, nil
+			}
+		}
+		return 0, pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", last)
+	case types.Regcollation.Oid:
+		for _, l := range collations {
+			if l.name == last {
+				return l.oid, nil
+			}
+		}
+		return 0, pgerr.New(pgerr.UndefinedObject, "collation \"%s\" for encoding \"UTF8\" does not exist", last)
 	}
 	return 0, pgerr.New(pgerr.UndefinedObject, "\"%s\" does not exist", name)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/inverted"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -137,7 +138,7 @@ func supportFunctions() map[uint32]string {
 	return m
 }
 
-// pgOpclass lists the default btree operator classes.
+// pgOpclass lists the default btree operator classes and those of inverted indexes.
 func pgOpclass(_ *snapshot, w *writer) error {
 	var all []*typeSupport
 	for _, s := range typeSupports() {
@@ -158,6 +159,18 @@ func pgOpclass(_ *snapshot, w *writer) error {
 		w.oid("opckeytype", 0)
 		w.done()
 	}
+	for _, c := range inverted.Classes() {
+		w.oid("oid", c.Oid)
+		w.oid("opcmethod", oidGIN)
+		w.str("opcname", c.Name)
+		w.oid("opcnamespace", oidPgCatalog)
+		w.oid("opcowner", oidRoot)
+		w.oid("opcfamily", c.Family)
+		w.oid("opcintype", c.Input.Oid)
+		w.flag("opcdefault", c.Default)
+		w.oid("opckeytype", types.Bytea.Oid)
+		w.done()
+	}
 	return nil
 }
 
@@ -166,7 +179,7 @@ func pgAm(_ *snapshot, w *writer) error {
 	for _, a := range []struct {
 		oid        uint32
 		name, kind string
-	}{{oidHeap, "heap", "t"}, {oidBtree, "btree", "i"}} {
+	}{{oidHeap, "heap", "t"}, {oidBtree, "btree", "i"}, {oidGIN, "gin", "i"}} {
 		w.oid("oid", a.oid)
 		w.str("amname", a.name)
 		w.oid("amhandler", 0)
@@ -176,17 +189,20 @@ func pgAm(_ *snapshot, w *writer) error {
 	return nil
 }
 
+// collations are those that there are; all order by bytes.
+var collations = [...]struct {
+	oid            uint32
+	name, provider string
+	encoding       int64
+	locale         string
+}{
+	{oidDefaultCollate, "default", "d", -1, ""}, {950, "C", "c", -1, "C"}, {951, "POSIX", "c", -1, "POSIX"},
+	{12547, "ucs_basic", "c", utf8Encoding, "C"}, {12548, "C.UTF-8", "c", utf8Encoding, "C.UTF-8"},
+}
+
 // pgCollation lists the collations, which all order by code point.
 func pgCollation(_ *snapshot, w *writer) error {
-	for _, c := range []struct {
-		oid            uint32
-		name, provider string
-		encoding       int64
-		locale         string
-	}{
-		{oidDefaultCollate, "default", "d", -1, ""}, {950, "C", "c", -1, "C"}, {951, "POSIX", "c", -1, "POSIX"},
-		{12547, "ucs_basic", "c", utf8Encoding, "C"}, {12548, "C.UTF-8", "c", utf8Encoding, "C.UTF-8"},
-	} {
+	for _, c := range collations {
 		w.oid("oid", c.oid)
 		w.str("collname", c.name)
 		w.oid("collnamespace", oidPgCatalog)
@@ -224,6 +240,14 @@ func pgOpfamily(_ *snapshot, w *writer) error {
 		w.oid("oid", oid)
 		w.oid("opfmethod", oidBtree)
 		w.str("opfname", names[oid])
+		w.oid("opfnamespace", oidPgCatalog)
+		w.oid("opfowner", oidRoot)
+		w.done()
+	}
+	for _, c := range inverted.Classes() {
+		w.oid("oid", c.Family)
+		w.oid("opfmethod", oidGIN)
+		w.str("opfname", c.Name)
 		w.oid("opfnamespace", oidPgCatalog)
 		w.oid("opfowner", oidRoot)
 		w.done()

@@ -35,6 +35,7 @@ func (s *snapshot) domainConstraints(w *writer) {
 				continue
 			}
 			s.constraintCommon(w, d, k.Oid, k.Name, "c")
+			w.flag("convalidated", !k.NotValid)
 			w.oid("conrelid", 0)
 			w.oid("contypid", d.Oid)
 			w.flag("connoinherit", false)

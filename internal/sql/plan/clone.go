@@ -19,6 +19,7 @@ func cloneNode(n Node) Node {
 	case *Scan:
 		c := *n
 		c.Ords, c.Spans = slices.Clone(n.Ords), cloneSpans(n.Spans)
+		c.Tokens = n.Tokens.clone()
 		c.Computed, c.Predicates = slices.Clone(n.Computed), slices.Clone(n.Predicates)
 		return &c
 	case *IndexJoin:
@@ -144,4 +145,15 @@ func cloneSpans(spans []Span) []Span {
 		s.Lo, s.Hi = bound(s.Lo), bound(s.Hi)
 	}
 	return out
+}
+
+func (t *TokenScan) clone() *TokenScan {
+	if t == nil {
+		return nil
+	}
+	c := &TokenScan{Index: t.Index, Conds: slices.Clone(t.Conds)}
+	for i := range c.Conds {
+		c.Conds[i] = slices.Clone(c.Conds[i])
+	}
+	return c
 }

@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
 )
 
 // describe returns an operator's title and its detail lines.
@@ -126,6 +128,9 @@ func (p *printer) scan(n *Scan) (string, []string) {
 	var details []string
 	title := ""
 	switch {
+	case n.Tokens != nil:
+		title = "Index Scan using " + quoteName(n.Tokens.Index.Name) + " on " + table
+		details = append(details, p.tokens(n))
 	case n.Secondary():
 		title = "Index Only Scan" + dir + " using " + quoteName(n.Index.Name) + " on " + table
 	case n.Spans == nil && !n.Ordered && !n.Reverse:
@@ -191,20 +196,42 @@ func (p *printer) spans(n *Scan) []string {
 	return []string{"Index Cond: (" + strings.Join(alts, " OR ") + ")"}
 }
 
+// indexColumn is a key column of an index as conditions show it.
+func (p *printer) indexColumn(n *Scan, id catalog.ColumnID) string {
+	c := &n.Table.Columns[n.Table.ColumnByID(id)]
+	if c.Virtual {
+		return c.Name // an expression
+	}
+	for j, ord := range n.Ords {
+		if n.Table.Columns[ord].ID == c.ID {
+			return p.f.col(n.Cols[j].ID)
+		}
+	}
+	return quoteName(c.Name)
+}
+
+// tokens prints the conditions that an inverted index answers.
+func (p *printer) tokens(n *Scan) string {
+	col := p.indexColumn(n, n.Tokens.Index.Columns[0].Column)
+	all := make([]string, len(n.Tokens.Conds))
+	for i, alts := range n.Tokens.Conds {
+		list := make([]string, len(alts))
+		for j, c := range alts {
+			list[j] = "(" + col + " " + c.Op + " " + p.f.expr(c.Value) + ")"
+		}
+		if all[i] = strings.Join(list, " OR "); len(list) > 1 {
+			all[i] = "(" + all[i] + ")"
+		}
+	}
+	if len(all) > 1 {
+		return "Index Cond: (" + strings.Join(all, " AND ") + ")"
+	}
+	return "Index Cond: " + all[0]
+}
+
 func (p *printer) span(n *Scan, s *Span) string {
 	key := KeyColumns(n.Table, n.Index)
-	col := func(i int) string {
-		c := &n.Table.Columns[n.Table.ColumnByID(key[i].Column)]
-		if c.Virtual {
-			return c.Name // an expression
-		}
-		for j, ord := range n.Ords {
-			if n.Table.Columns[ord].ID == c.ID {
-				return p.f.col(n.Cols[j].ID)
-			}
-		}
-		return quoteName(c.Name)
-	}
+	col := func(i int) string { return p.indexColumn(n, key[i].Column) }
 	var conds []string
 	for i, eq := range s.Eq {
 		switch {

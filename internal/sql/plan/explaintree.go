@@ -190,6 +190,8 @@ func nodeType(e *ExplainNode) (string, Group) {
 	switch n := e.Node.(type) {
 	case *Scan:
 		switch {
+		case n.Tokens != nil:
+			return "Index Scan", append(Group{{"Scan Direction", "Forward"}, {"Index Name", n.Tokens.Index.Name}}, relation(n.Table.Name, n.Alias)...)
 		case n.Secondary():
 			return scan("Index Only Scan", n)
 		case strings.HasPrefix(e.Title, "Seq Scan"):

@@ -100,6 +100,9 @@ type Scan struct {
 	// Spans restrict the keys; nil reads the whole index, an empty non-nil
 	// slice nothing.
 	Spans []Span
+	// Tokens, if set, finds the rows through an inverted index; Index is the primary
+	// one then, Spans is nil, and Filter holds all conditions.
+	Tokens *TokenScan
 	// Filter drops rows; it refers to Cols.
 	Filter Expr
 	// Reverse visits keys in descending order.
@@ -119,6 +122,19 @@ type Scan struct {
 	// compared with them; nothing evaluates them.
 	Computed   []SetCol
 	Predicates []IndexPredicate
+}
+
+// TokenScan reads an inverted index: of each list of conditions one must hold.
+type TokenScan struct {
+	Index *catalog.Index
+	Conds [][]TokenCond
+}
+
+// TokenCond is an operator of the index's operator class between the indexed column and
+// a value, which is evaluated as those of a Span are.
+type TokenCond struct {
+	Op    string
+	Value Expr
 }
 
 // Children implements Node.

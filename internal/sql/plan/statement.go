@@ -74,4 +74,6 @@ type Prepared struct {
 	// Uncacheable tells that the plan holds values that were folded from the
 	// session's state, so that it must not be reused.
 	Uncacheable bool
+	// Guessed tells that costs would be estimated better with the values of parameters.
+	Guessed bool
 }

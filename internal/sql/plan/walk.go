@@ -23,6 +23,7 @@ func VisitExprs(n Node, f func(*Expr)) {
 	switch n := n.(type) {
 	case *Scan:
 		visitSpans(n.Spans, one)
+		visitTokens(n.Tokens, one)
 		one(&n.Filter)
 		bound(&n.Bound)
 	case *IndexJoin:
@@ -85,6 +86,17 @@ func visitSpans(spans []Span, one func(*Expr)) {
 			if b != nil {
 				visitList(b.Values, one)
 			}
+		}
+	}
+}
+
+func visitTokens(t *TokenScan, one func(*Expr)) {
+	if t == nil {
+		return
+	}
+	for i := range t.Conds {
+		for j := range t.Conds[i] {
+			one(&t.Conds[i][j].Value)
 		}
 	}
 }

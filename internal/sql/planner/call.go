@@ -159,7 +159,8 @@ func (b *builder) setReturning(c *plan.Call, s *scope) (plan.Expr, error) {
 		}
 	}
 	if c.Fn.NeedsColumns() {
-		return nil, errColumnList(c.Pos)
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "could not determine row type for result of %s", c.Fn.Name).
+			WithHint("Provide a non-null record argument, or call the function in the FROM clause using a column definition list.").At(c.Pos)
 	}
 	f := plan.SetFunc{Call: c, Out: b.srfColumns(c)}
 	s.sel.srfs = append(s.sel.srfs, f)

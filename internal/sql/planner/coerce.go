@@ -35,15 +35,15 @@ func (b *builder) coerce(e plan.Expr, t *types.T, mode plan.CastMode, pos int) (
 	if t.Family == types.AnyFamily {
 		return e, true, nil
 	}
+	cast, found := types.FindCast(from, t)
+	if !found || !castAllowed(cast.Context, mode) {
+		return nil, false, nil
+	}
 	if c, isConst := e.(*plan.Const); isConst && c.D.IsNull() {
 		return plan.NewNull(t), true, nil
 	}
 	if from.Oid == t.Oid { // the modifier only
 		return &plan.Cast{Arg: e, T: t, Mode: mode}, true, nil
-	}
-	cast, found := types.FindCast(from, t)
-	if !found || !castAllowed(cast.Context, mode) {
-		return nil, false, nil
 	}
 	if cast.Fn == nil && mode == plan.CastImplicit && t.Typmod < 0 {
 		if c, isConst := e.(*plan.Const); isConst {

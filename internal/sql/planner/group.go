@@ -28,6 +28,9 @@ func (b *builder) aggregateCall(e *ast.FuncCall, name string, s *scope) (plan.Ex
 	if err != nil {
 		return nil, err
 	}
+	if _, hypothetical, ok := builtin.OrderedSet(name); ok && !hypothetical && !e.WithinGroup {
+		return nil, pgerr.New(pgerr.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", name).At(e.Pos)
+	}
 	if err := b.aggregateLevel(a, e, s); err != nil {
 		return nil, err
 	}

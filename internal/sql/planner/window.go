@@ -1,6 +1,9 @@
 package planner
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -71,6 +74,9 @@ var windowFuncs = map[string]struct {
 	"last_value":   {args: []*types.T{nil}},
 	"nth_value":    {args: []*types.T{nil, types.Int4}},
 }
+
+// WindowFunctions returns the names of the functions that exist for windows only, sorted.
+func WindowFunctions() []string { return slices.Sorted(maps.Keys(windowFuncs)) }
 
 func isWindowFunction(name string) bool {
 	_, ok := windowFuncs[name]

@@ -62,8 +62,11 @@ type storedColumn struct {
 	inKey bool
 }
 
-// Compile prepares index ix of t.
+// Compile prepares index ix of t, which is not inverted.
 func Compile(t *catalog.Table, ix *catalog.Index) (*Index, error) {
+	if ix.Inverted != "" {
+		return nil, pgerr.New(pgerr.InternalError, "index %q has no row per entry: it is inverted", ix.Name)
+	}
 	x := &Index{
 		Table: t, Desc: ix, Declared: len(ix.Columns),
 		primary: ix.ID == t.Primary().ID,

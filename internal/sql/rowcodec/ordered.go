@@ -317,3 +317,27 @@ func (e exact) lossy(d types.Datum) bool {
 	}
 	return true
 }
+
+// AppendOrdered appends a value, not NULL, as an ascending key column of type t.
+func AppendOrdered(dst []byte, t *types.T, d types.Datum) []byte { return appendOrdered(dst, t, d) }
+
+// BytesEndSize is how many bytes end a value of type bytea in a key.
+const BytesEndSize = 2
+
+// AfterBytes returns what follows a value of type bytea at the beginning of key, nil
+// if there is none.
+func AfterBytes(key []byte) []byte {
+	if len(key) == 0 || key[0] != bytesMark {
+		return nil
+	}
+	for i := 1; i+1 < len(key); i++ {
+		if key[i] != escByte {
+			continue
+		}
+		if key[i+1] == escTerm {
+			return key[i+BytesEndSize:]
+		}
+		i++
+	}
+	return nil
+}

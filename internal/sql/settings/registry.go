@@ -125,6 +125,13 @@ func floatValue(s string) (string, bool) {
 	return strconv.FormatFloat(f, 'g', -1, 64), err == nil && !math.IsNaN(f)
 }
 
+// shareValue accepts a number from 0 to 1.
+func shareValue(s string) (string, bool) {
+	v, ok := floatValue(s)
+	f, err := strconv.ParseFloat(v, 64)
+	return v, ok && err == nil && f >= 0 && f <= 1
+}
+
 // sizeValue accepts a number of kilobytes or one with a unit, and keeps the form.
 func sizeValue(s string) (string, bool) {
 	num := strings.TrimRight(s, "kKMGTB ")

@@ -44,9 +44,9 @@ var registry = []*Param{
 		v.Fast.DefaultIntSize, _ = strconv.Atoi(s)
 	}},
 	{Name: "default_statistics_target", Default: "100", NoEffect: true, Why: "statistics are collected by themselves", norm: intValue(1, 10000)},
-	{Name: "default_text_search_config", Default: "pg_catalog.english", norm: textSearchConfig},
 	{Name: "default_table_access_method", Default: "heap", NoEffect: true, Why: "there is one", norm: oneOf("heap")},
 	{Name: "default_tablespace", Default: "", NoEffect: true, Why: "there is one"},
+	{Name: "default_text_search_config", Default: "pg_catalog.english", norm: textSearchConfig},
 	{Name: "default_toast_compression", Default: "pglz", NoEffect: true, Why: "blocks are compressed as a whole", norm: oneOf("pglz", "lz4")},
 	{Name: "default_transaction_deferrable", Default: "off", NoEffect: true, Why: "serializable reads never wait for a safe snapshot", norm: boolValue},
 	{Name: "default_transaction_isolation", Default: "serializable", norm: isolationValue, apply: func(v *Values, s string) {
@@ -115,6 +115,7 @@ var registry = []*Param{
 	{Name: "max_parallel_workers", Default: "8", NoEffect: true, Why: "statements run on one goroutine", norm: intValue(0, 1024)},
 	{Name: "max_parallel_workers_per_gather", Default: "2", NoEffect: true, Why: "statements run on one goroutine", norm: intValue(0, 1024)},
 	{Name: "password_encryption", Default: "scram-sha-256", NoEffect: true, Why: "passwords are not stored", norm: oneOf("scram-sha-256")},
+	{Name: "pg_trgm.similarity_threshold", Default: "0.3", norm: shareValue, Doc: "least similarity of texts for which % is true"},
 	{Name: "plan_cache_mode", Default: "auto", NoEffect: true, Why: "plans are generic", norm: oneOf("auto", "force_generic_plan", "force_custom_plan")},
 	{Name: "quote_all_identifiers", Default: "off", NoEffect: true, Why: "identifiers are quoted where needed", norm: boolValue},
 	{Name: "random_page_cost", Default: "4", NoEffect: true, Why: "the planner chooses by cost alone", norm: floatValue},

@@ -153,9 +153,6 @@ func (r *scanner) word(stops string) (string, error) {
 		if isSpace(c) || strings.IndexByte(stops, c) >= 0 {
 			break
 		}
-		if c == '\'' {
-			return "", r.errSyntax()
-		}
 		if c == '\\' {
 			if r.s = r.s[1:]; r.s == "" {
 				return "", pgerr.New(pgerr.SyntaxError, "there is no escaped character: \"%s\"", r.all)

@@ -29,7 +29,7 @@ func addNumericCasts(add castAdder) {
 
 func addOidCasts(add castAdder) {
 	const i, a = CastImplicit, CastAssignment
-	oids := []*T{Oid, Regclass, Regtype, Regproc, Regnamespace, Regconfig}
+	oids := []*T{Oid, Regclass, Regtype, Regproc, Regnamespace, Regconfig, Regprocedure, Regoper, Regoperator, Regrole, Regcollation}
 	for _, t := range oids {
 		add(Int2, i, 'f', castIntOid, t)
 		add(Int4, i, 'b', castIntOid, t)
@@ -41,6 +41,10 @@ func addOidCasts(add castAdder) {
 			add(Oid, i, 'b', nil, t)
 		}
 	}
+	add(Regproc, i, 'b', nil, Regprocedure)
+	add(Regprocedure, i, 'b', nil, Regproc)
+	add(Regoper, i, 'b', nil, Regoperator)
+	add(Regoperator, i, 'b', nil, Regoper)
 }
 
 func errIntRange(to *T) error {

@@ -1,6 +1,9 @@
 package types
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // Datum is one SQL value, NULL included. It is a plain 32-byte value: numbers,
 // dates and times live in n (and m), everything else in s as immutable bytes,
@@ -78,6 +81,12 @@ func (d Datum) Family() Family { return d.fam }
 
 // Bool returns a boolean's value.
 func (d Datum) Bool() bool { return d.n != 0 }
+
+// Clone returns d with memory of its own.
+func (d Datum) Clone() Datum {
+	d.s = strings.Clone(d.s)
+	return d
+}
 
 // Int returns n: the integer, or days, or microseconds.
 func (d Datum) Int() int64 { return d.n }

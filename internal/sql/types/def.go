@@ -39,6 +39,8 @@ type DomainCheck struct {
 	Oid  uint32
 	Name string
 	Expr string
+	// NotValid: values that were there before may break it.
+	NotValid bool `json:",omitempty"`
 }
 
 // Def is what a user-defined type adds to a T.

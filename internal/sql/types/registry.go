@@ -64,6 +64,11 @@ var registry = []registered{
 	reg(Regclass, RegclassArray, 4, true, "bNfip"),
 	reg(Regtype, RegtypeArray, 4, true, "bNfip"),
 	reg(Regnamespace, RegnamespaceArray, 4, true, "bNfip"),
+	reg(Regprocedure, RegprocedureArray, 4, true, "bNfip"),
+	reg(Regoper, RegoperArray, 4, true, "bNfip"),
+	reg(Regoperator, RegoperatorArray, 4, true, "bNfip"),
+	reg(Regrole, RegroleArray, 4, true, "bNfip"),
+	reg(Regcollation, RegcollationArray, 4, true, "bNfip"),
 	reg(Record, RecordArray, -1, false, "pPfdx"),
 	reg(Any, nil, 4, true, "pPfip"),
 	reg(AnyArray, nil, -1, false, "pPfdx"),
@@ -233,7 +238,8 @@ func (t *T) IsString() bool { return t.Family == StringFamily }
 // IsReg reports whether t is an object identifier alias (regclass and so on).
 func (t *T) IsReg() bool {
 	switch t.Oid {
-	case Regproc.Oid, Regclass.Oid, Regtype.Oid, Regnamespace.Oid, Regconfig.Oid:
+	case Regproc.Oid, Regclass.Oid, Regtype.Oid, Regnamespace.Oid, Regconfig.Oid, Regprocedure.Oid, Regoper.Oid, Regoperator.Oid,
+		Regrole.Oid, Regcollation.Oid:
 		return true
 	}
 	return false

@@ -180,8 +180,14 @@ func parseReg(t *T, s string, fc *FormatContext) (Datum, error) {
 	switch t.Oid {
 	case Regtype.Oid:
 		return Null, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", s)
-	case Regproc.Oid:
+	case Regproc.Oid, Regprocedure.Oid:
 		return Null, pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", s)
+	case Regoper.Oid, Regoperator.Oid:
+		return Null, pgerr.New(pgerr.UndefinedFunction, "operator does not exist: %s", s)
+	case Regrole.Oid:
+		return Null, pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", s)
+	case Regcollation.Oid:
+		return Null, pgerr.New(pgerr.UndefinedObject, "collation \"%s\" for encoding \"UTF8\" does not exist", s)
 	case Regnamespace.Oid:
 		return Null, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", s)
 	}

@@ -31,7 +31,8 @@ type Options struct {
 	Start func() (Server, error)
 	// Kills is how often the server is killed, Writers how many write at once.
 	Kills, Writers int
-	// MinLoad and MaxLoad bound the time from the first write to the kill.
+	// MinLoad and MaxLoad bound the time from the first transaction that is acknowledged
+	// to the kill.
 	MinLoad, MaxLoad time.Duration
 	// EarlyKill is the share of restarts that are killed while they recover.
 	EarlyKill float64
@@ -153,8 +154,20 @@ func (t *test) load(ctx context.Context, srv Server) error {
 	defer cancel()
 	var wg sync.WaitGroup
 	problems := make([]error, len(t.writers))
+	begun, ended := make(chan struct{}), make(chan struct{})
+	began := sync.OnceFunc(func() { close(begun) })
 	for i, w := range t.writers {
+		w.began = began
 		wg.Go(func() { problems[i] = w.write(ctx, url) })
+	}
+	go func() {
+		wg.Wait()
+		close(ended)
+	}()
+	select {
+	case <-begun:
+	case <-ended: // a server that nobody reaches
+	case <-ctx.Done():
 	}
 	span := t.o.MaxLoad - t.o.MinLoad
 	wait := t.o.MinLoad
@@ -166,7 +179,7 @@ func (t *test) load(ctx context.Context, srv Server) error {
 	case <-ctx.Done():
 	}
 	err = srv.Kill()
-	wg.Wait()
+	<-ended
 	t.res.Acknowledged, t.res.Retries = 0, 0
 	for _, w := range t.writers {
 		t.res.Acknowledged += w.acked

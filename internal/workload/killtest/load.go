@@ -39,6 +39,7 @@ type writer struct {
 	acked    int64 // every transaction up to this number was acknowledged
 	inDoubt  bool  // the next one was sent and has no answer
 	retries  int64
+	began    func() // told of what is acknowledged
 }
 
 // write writes until the connection is lost.
@@ -72,6 +73,7 @@ func (w *writer) step(ctx context.Context, conn *workload.Conn) (lost bool, err 
 		switch {
 		case err == nil:
 			w.acked, w.inDoubt = seq, false
+			w.began()
 			return false, nil
 		case workload.Retryable(err):
 			w.retries++

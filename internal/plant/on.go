@@ -1,0 +1,51 @@
+//go:build plants
+
+package plant
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// All returns the names of all plants.
+func All() []Name {
+	return []Name{
+		SkipRefresh, SkipLockCheck, ReadsUnnoted, IgnoreUncertainty,
+		ReadAfterTimeoutNow, VoteAfterRestart, ForgetReads,
+		AckBeforeSync, TruncateEarly,
+		CollectAboveReaders, IgnoreThreshold,
+		SplitDropsLocks, RecoverIncomplete,
+		CloseOverCommits, CloseUnmarked, RestThroughCommits, ClosedUnapplied, FollowerAboveClosed,
+	}
+}
+
+var chosen atomic.Pointer[Name]
+
+// Choose makes a plant the chosen one, "" for none, until undo is called.
+func Choose(n Name) (undo func()) {
+	if n != "" && !slices.Contains(All(), n) {
+		panic(fmt.Sprintf("plant: there is no %q", n))
+	}
+	old := chosen.Swap(&n)
+	return func() { chosen.Store(old) }
+}
+
+// fromEnvironment chooses what LICHEN_PLANT names, once.
+var fromEnvironment = sync.OnceFunc(func() {
+	if n := Name(os.Getenv("LICHEN_PLANT")); n != "" {
+		Choose(n)
+	}
+})
+
+// On reports whether a plant is chosen.
+func On(n Name) bool {
+	p := chosen.Load()
+	if p == nil {
+		fromEnvironment()
+		p = chosen.Load()
+	}
+	return p != nil && *p == n
+}

@@ -1,0 +1,51 @@
+package plant
+
+// Name names a plant.
+type Name string
+
+// The plants, by what they break.
+const (
+	// SkipRefresh moves what a transaction has read to a later time without looking
+	// whether it has changed.
+	SkipRefresh Name = "skip-refresh"
+	// SkipLockCheck commits whether or not the transaction's locks are still held.
+	SkipLockCheck Name = "skip-lock-check"
+	// ReadsUnnoted keeps point reads out of the timestamp cache.
+	ReadsUnnoted Name = "reads-unnoted"
+	// IgnoreUncertainty takes what lies above a snapshot for later, whatever the clocks.
+	IgnoreUncertainty Name = "ignore-uncertainty"
+
+	// ReadAfterTimeoutNow lets a leader read under its lease after it has offered the
+	// leadership to another replica.
+	ReadAfterTimeoutNow Name = "read-after-timeout-now"
+	// VoteAfterRestart lets a node vote that may have promised support before it restarted.
+	VoteAfterRestart Name = "vote-after-restart"
+	// ForgetReads lets a new leader begin with an empty timestamp cache.
+	ForgetReads Name = "forget-reads"
+
+	// AckBeforeSync acknowledges what is written to the log and not synced.
+	AckBeforeSync Name = "ack-before-sync"
+	// TruncateEarly drops log that is applied, though not in the durable state.
+	TruncateEarly Name = "truncate-early"
+
+	// CollectAboveReaders has commits drop the versions that readers still need.
+	CollectAboveReaders Name = "collect-above-readers"
+	// IgnoreThreshold answers reads below the collection threshold.
+	IgnoreThreshold Name = "ignore-threshold"
+
+	// SplitDropsLocks loses the row locks of the new range.
+	SplitDropsLocks Name = "split-drops-locks"
+	// RecoverIncomplete commits a staged transaction of which a write is missing.
+	RecoverIncomplete Name = "recover-incomplete"
+
+	// CloseOverCommits closes timestamps without regard to commits in flight.
+	CloseOverCommits Name = "close-over-commits"
+	// CloseUnmarked closes timestamps at which commits may still be placed.
+	CloseUnmarked Name = "close-unmarked"
+	// RestThroughCommits lets the closed timestamp rise by itself while commits go on.
+	RestThroughCommits Name = "rest-through-commits"
+	// ClosedUnapplied uses closed timestamps before their index is applied.
+	ClosedUnapplied Name = "closed-unapplied"
+	// FollowerAboveClosed has followers answer reads above what is closed.
+	FollowerAboveClosed Name = "follower-above-closed"
+)

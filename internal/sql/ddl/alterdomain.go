@@ -1,0 +1,214 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+func errNotDomain(t *catalog.Table) error {
+	return pgerr.New(pgerr.WrongObjectType, "%s is not a domain", t.UserType.SQLName)
+}
+
+// alterDomain is ALTER DOMAIN. Values that are there are checked before the domain is
+// changed, while the tables that have them are locked.
+func (e *Env) alterDomain(ctx context.Context, st *ast.AlterDomain) error {
+	t, err := e.lockType(ctx, st.Name)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		return errNoType(st.Name)
+	}
+	if t.UserType.Def.Kind != types.DefDomain {
+		return errNotDomain(t)
+	}
+	def := *t.UserType.Def
+	def.Checks = slices.Clone(def.Checks)
+	switch st.Kind {
+	case ast.AlterDomainDefault:
+		if err := e.alterDomainDefault(ctx, t, &def, st); err != nil {
+			return err
+		}
+	case ast.AlterDomainSetNotNull:
+		def.NotNull = true
+		if err := e.verifyDomain(ctx, t, nil); err != nil {
+			return err
+		}
+	case ast.AlterDomainDropNotNull:
+		def.NotNull = false
+	case ast.AlterDomainAdd:
+		if err := e.addDomainCheck(ctx, t, &def, st.Constraint); err != nil {
+			return err
+		}
+	default:
+		if changed, err := e.alterDomainCheck(ctx, t, &def, st); err != nil || !changed {
+			return err
+		}
+	}
+	return e.redefineType(ctx, t, &def)
+}
+
+// alterDomainDefault is SET DEFAULT and DROP DEFAULT. A column has taken its domain's
+// default over when it was made, and none tells whether it was its own.
+func (e *Env) alterDomainDefault(ctx context.Context, t *catalog.Table, def *types.Def, st *ast.AlterDomain) error {
+	users, err := e.usersOfType(ctx, t)
+	if err != nil {
+		return err
+	}
+	if len(users) > 0 {
+		return pgerr.Unsupported("changing the default of a domain that columns or types use is not supported").
+			WithHint("Change the defaults of the columns.").At(st.Pos)
+	}
+	def.Default = ""
+	if st.X != nil {
+		def.Default, err = e.defaultText(ctx, st.X)
+	}
+	return err
+}
+
+// addDomainCheck is ALTER DOMAIN ... ADD.
+func (e *Env) addDomainCheck(ctx context.Context, t *catalog.Table, def *types.Def, c *ast.Constraint) error {
+	switch c.Kind {
+	case ast.ConstrCheck:
+	case ast.ConstrUnique:
+		return pgerr.New(pgerr.SyntaxError, "unique constraints not possible for domains").At(c.Pos)
+	case ast.ConstrPrimaryKey:
+		return pgerr.New(pgerr.SyntaxError, "primary key constraints not possible for domains").At(c.Pos)
+	case ast.ConstrForeignKey:
+		return pgerr.New(pgerr.SyntaxError, "foreign key constraints not possible for domains").At(c.Pos)
+	default:
+		return pgerr.New(pgerr.SyntaxError, "exclusion constraints not possible for domains").At(c.Pos)
+	}
+	if err := e.domainCheck(ctx, t.Name, def, c); err != nil {
+		return err
+	}
+	if err := planner.CheckDomain(ctx, e.plannerEnv(e.Coll), types.NewUserType(t.Oid, t.Name, t.Name, def)); err != nil {
+		return err
+	}
+	k := &def.Checks[len(def.Checks)-1]
+	if k.NotValid = c.NotValid; k.NotValid {
+		return nil
+	}
+	return e.verifyDomain(ctx, t, k)
+}
+
+// alterDomainCheck drops, renames or validates a constraint; changed is false if there
+// was nothing to do.
+func (e *Env) alterDomainCheck(ctx context.Context, t *catalog.Table, def *types.Def, st *ast.AlterDomain) (changed bool, err error) {
+	at := func(name string) int {
+		return slices.IndexFunc(def.Checks, func(k types.DomainCheck) bool { return k.Name == name })
+	}
+	i := at(st.Con)
+	if i < 0 {
+		missing := pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" of domain \"%s\" does not exist", st.Con, t.Name)
+		if st.Kind == ast.AlterDomainRename {
+			missing = pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for domain %s does not exist", st.Con, t.UserType.SQLName)
+		}
+		if st.IfExists {
+			e.skip(pgerr.SuccessfulCompletion, "constraint \"%s\" of domain \"%s\" does not exist, skipping", st.Con, t.Name)
+			return false, nil
+		}
+		return false, missing
+	}
+	switch st.Kind {
+	case ast.AlterDomainDrop:
+		def.Checks = slices.Delete(def.Checks, i, i+1)
+	case ast.AlterDomainRename:
+		if at(st.NewName) >= 0 {
+			return false, pgerr.New(pgerr.DuplicateObject, "constraint \"%s\" for domain %s already exists", st.NewName, t.UserType.SQLName)
+		}
+		def.Checks[i].Name = st.NewName
+	case ast.AlterDomainValidate:
+		if !def.Checks[i].NotValid {
+			return false, nil
+		}
+		def.Checks[i].NotValid = false
+		return true, e.verifyDomain(ctx, t, &def.Checks[i])
+	}
+	return true, nil
+}
+
+// verifyDomain locks the tables with columns of a domain and looks for a value that
+// breaks a constraint; nil stands for NOT NULL.
+func (e *Env) verifyDomain(ctx context.Context, t *catalog.Table, k *types.DomainCheck) error {
+	users, err := e.usersOfType(ctx, t)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if u.Kind != catalog.KindTable {
+			continue // types have no values, views have their tables'
+		}
+		if err := e.Coll.LockExclusive(ctx, u.ID); err != nil {
+			return err
+		}
+		if u, err = e.Coll.TableByID(ctx, u.ID); err != nil {
+			return err
+		}
+		for i := range u.Columns {
+			if !catalog.UsesType(u.Columns[i].Domain, t.Oid) {
+				continue
+			}
+			if err := e.verifyDomainColumn(ctx, u, &u.Columns[i], k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (e *Env) verifyDomainColumn(ctx context.Context, t *catalog.Table, c *catalog.Column, k *types.DomainCheck) error {
+	column := ast.QuoteIdent(c.Name)
+	broken := column + " IS NULL"
+	if k != nil {
+		x, err := parser.ParseExpr(k.Expr)
+		if err != nil {
+			return err
+		}
+		ast.Walk(x, func(n ast.Node) bool {
+			if ref, ok := n.(*ast.ColumnRef); ok && ref.Table == "" && ref.Column == "value" {
+				ref.Column = c.Name
+			}
+			return true
+		})
+		broken = "NOT (" + ast.Format(x) + ")"
+	}
+	rows, err := e.scratchRows(ctx, t, "SELECT 1 FROM "+ast.QuoteIdent(scratchSchema)+"."+ast.QuoteIdent(scratchOld)+" WHERE "+broken+" LIMIT 1")
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	if k == nil {
+		return pgerr.New(pgerr.NotNullViolation, "column \"%s\" of table \"%s\" contains null values", c.Name, t.Name)
+	}
+	return pgerr.New(pgerr.CheckViolation, "column \"%s\" of table \"%s\" contains values that violate the new constraint", c.Name, t.Name)
+}
+
+// scratchRows runs a query in which scratchOld stands for a table.
+func (e *Env) scratchRows(ctx context.Context, t *catalog.Table, query string) ([]exec.Row, error) {
+	st, err := parser.ParseOne(query)
+	if err != nil {
+		return nil, err
+	}
+	prep, err := planner.Plan(ctx, st.AST, e.plannerEnv(&scratchResolver{Collection: e.Coll, old: t}))
+	if err != nil {
+		return nil, err
+	}
+	program, err := exec.Compile(prep)
+	if err != nil {
+		return nil, err
+	}
+	env := exec.Env{}
+	if e.Exec != nil {
+		env = *e.Exec
+	}
+	env.Ctx, env.Txn = ctx, e.Txn
+	return program.Rows(&env)
+}

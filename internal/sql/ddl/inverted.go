@@ -1,0 +1,99 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/inverted"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// methodGIN is the access method of inverted indexes.
+const methodGIN = "gin"
+
+// checkInverted refuses what inverted indexes don't have.
+func checkInverted(p *pendingIndex) error {
+	refuse := func(what string) error {
+		return pgerr.Unsupported("access method \"gin\" does not support %s", what)
+	}
+	switch {
+	case p.unique:
+		return refuse("unique indexes")
+	case len(p.stored) > 0:
+		return refuse("included columns")
+	case p.sharded:
+		return pgerr.Unsupported("hash-sharded inverted indexes are not supported").At(p.loc.Pos)
+	case len(p.keys) > 1:
+		return pgerr.Unsupported("inverted indexes on several columns are not supported").At(p.keys[1].Pos)
+	}
+	k := &p.keys[0]
+	switch {
+	case k.Hash:
+		return pgerr.Unsupported("hashed keys in inverted indexes are not supported").At(k.Pos)
+	case k.Dir != ast.DirDefault:
+		return refuse("ASC/DESC options")
+	case k.Nulls != ast.NullsDefault:
+		return refuse("NULLS FIRST/LAST options")
+	}
+	return nil
+}
+
+// invertedColumn checks the column of an inverted index and chooses its operator class.
+func (e *Env) invertedColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem) (catalog.IndexColumn, string, error) {
+	col, err := e.keyColumn(ctx, t, k, false)
+	if err != nil {
+		return catalog.IndexColumn{}, "", err
+	}
+	if len(k.OpArgs) > 0 {
+		return catalog.IndexColumn{}, "", pgerr.Unsupported("parameters of operator classes are not supported").At(k.Pos)
+	}
+	class, err := operatorClass(k.OpClass, col.Type)
+	if err != nil {
+		return catalog.IndexColumn{}, "", err
+	}
+	return catalog.IndexColumn{Column: col.ID}, class.Name, nil
+}
+
+// operatorClass returns the operator class of a name, or the default one of a type.
+func operatorClass(name []ast.Name, t *types.T) (*inverted.Class, error) {
+	if len(name) == 0 {
+		if c := inverted.DefaultFor(t); c != nil {
+			return c, nil
+		}
+		return nil, pgerr.New(pgerr.UndefinedObject, "data type %s has no default operator class for access method \"gin\"", t.SQLName).
+			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
+	}
+	last := name[len(name)-1]
+	c := inverted.ByName(last)
+	if c == nil {
+		return nil, pgerr.New(pgerr.UndefinedObject, "operator class \"%s\" does not exist for access method \"gin\"", last)
+	}
+	if !c.Accepts(t) {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", last, t.SQLName)
+	}
+	return c, nil
+}
+
+// checkClasses makes sure that the inverted indexes over a column serve its new type,
+// and moves those that have the default operator class to that of the type.
+func checkClasses(t *catalog.Table, col *catalog.Column) error {
+	for i := range t.Indexes {
+		ix := &t.Indexes[i]
+		if ix.Inverted == "" || !slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return k.Column == col.ID }) {
+			continue
+		}
+		var name []ast.Name
+		if c := inverted.ByName(ix.Inverted); c != nil && !c.Default {
+			name = []ast.Name{c.Name}
+		}
+		c, err := operatorClass(name, col.Type)
+		if err != nil {
+			return err
+		}
+		ix.Inverted = c.Name
+	}
+	return nil
+}

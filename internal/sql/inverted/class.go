@@ -1,0 +1,129 @@
+package inverted
+
+import (
+	"crypto/sha256"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Class is an operator class: how an index takes the values of a column apart.
+type Class struct {
+	Name string
+	// Oid and Family are those of PostgreSQL where it has them from the start.
+	Oid, Family uint32
+	// Input is the type of the values, AnyArray for arrays; Default tells whether the
+	// class serves columns of it that name none.
+	Input   *types.T
+	Default bool
+	tokens  func(t *types.T, d types.Datum) []string
+	// queries are the operators with a column on their left.
+	queries map[string]func(t *types.T, d types.Datum, o Options) *Formula
+}
+
+// Options are what formulas depend on beside the condition.
+type Options struct {
+	// Similarity is the least similarity of texts that count as similar.
+	Similarity float64
+}
+
+// DefaultSimilarity is the value of pg_trgm.similarity_threshold at first.
+const DefaultSimilarity = 0.3
+
+// classes are all operator classes.
+var classes = []*Class{
+	{
+		Name: "array_ops", Oid: 10064, Family: 2745, Input: types.AnyArray, Default: true, tokens: arrayTokens,
+		queries: map[string]func(*types.T, types.Datum, Options) *Formula{
+			"@>": arrayContains, "<@": arrayContained, "&&": arrayOverlaps, "=": arrayEquals,
+		},
+	},
+	{
+		Name: "jsonb_ops", Oid: 10090, Family: 4036, Input: types.JSONB, Default: true, tokens: jsonTokens,
+		queries: map[string]func(*types.T, types.Datum, Options) *Formula{
+			"@>": jsonContains, "?": jsonKey, "?|": jsonAnyKey, "?&": jsonAllKeys,
+		},
+	},
+	{
+		Name: "jsonb_path_ops", Oid: 10091, Family: 4037, Input: types.JSONB, tokens: pathTokens,
+		queries: map[string]func(*types.T, types.Datum, Options) *Formula{"@>": pathContains},
+	},
+	{
+		Name: "tsvector_ops", Oid: 10073, Family: 3659, Input: types.TSVector, Default: true, tokens: vectorTokens,
+		queries: map[string]func(*types.T, types.Datum, Options) *Formula{"@@": vectorMatches, "@@@": vectorMatches},
+	},
+	{
+		Name: "gin_trgm_ops", Oid: 15001, Family: 15000, Input: types.Text, tokens: trigramTokens,
+		queries: map[string]func(*types.T, types.Datum, Options) *Formula{
+			"~~": likeMatches, "~~*": likeMatches, "~": regexpMatches, "~*": regexpMatches, "%": similar, "=": textEquals,
+		},
+	},
+}
+
+// Classes lists the operator classes.
+func Classes() []*Class { return classes }
+
+// ByName returns the operator class of a name, nil if there is none.
+func ByName(name string) *Class {
+	i := slices.IndexFunc(classes, func(c *Class) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return classes[i]
+}
+
+// DefaultFor returns the operator class of columns of a type that name none, nil if
+// there is none.
+func DefaultFor(t *types.T) *Class {
+	i := slices.IndexFunc(classes, func(c *Class) bool { return c.Default && c.Accepts(t) })
+	if i < 0 {
+		return nil
+	}
+	return classes[i]
+}
+
+// Accepts reports whether the class serves columns of a type.
+func (c *Class) Accepts(t *types.T) bool {
+	switch c.Input {
+	case types.AnyArray:
+		return t.Family == types.ArrayFamily && t.Elem != nil
+	case types.Text:
+		return t.Oid == types.Text.Oid || t.Oid == types.Varchar.Oid
+	}
+	return t.Oid == c.Input.Oid
+}
+
+// Supports reports whether an index of the class answers conditions of an operator
+// that has a column on its left.
+func (c *Class) Supports(op string) bool { return c.queries[op] != nil }
+
+// Tokens takes a value of type t, not NULL, apart: sorted, without duplicates.
+func (c *Class) Tokens(t *types.T, d types.Datum) []string {
+	out := c.tokens(t, d)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Query returns what the tokens of a column of type t must satisfy for the operator
+// to be true of it and d, which is not NULL.
+func (c *Class) Query(t *types.T, op string, d types.Datum, o Options) *Formula {
+	return c.queries[op](t, d, o)
+}
+
+// maxToken bounds the bytes of a token: longer ones are hashed.
+const maxToken = 128
+
+// tokenOf makes a token of a marker and bytes.
+func tokenOf(marker byte, b string) string {
+	if len(b) > maxToken {
+		h := sha256.Sum256([]byte(b))
+		b = b[:maxToken-len(h)] + string(h[:])
+	}
+	return string(marker) + b
+}
+
+// commuted are operators as they are with their sides exchanged.
+var commuted = map[string]string{"<@": "@>", "@>": "<@", "&&": "&&", "=": "=", "@@": "@@", "@@@": "@@@", "%": "%"}
+
+// Commuted returns the operator with its sides exchanged, "" if there is none.
+func Commuted(op string) string { return commuted[op] }

@@ -1,0 +1,114 @@
+package inverted
+
+import (
+	"crypto/sha256"
+
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Markers of the tokens of jsonb_ops. Strings that are elements of arrays count as
+// keys, because ? finds them like keys.
+const (
+	markKey    = 'k'
+	markString = 's'
+	markNumber = 'd'
+	markBool   = 'b'
+	markNil    = 'n'
+	markPath   = 'p' // the only marker of jsonb_path_ops
+)
+
+func jsonTokens(_ *types.T, d types.Datum) []string { return appendJSON(nil, d.JSONB(), true) }
+
+// appendJSON appends the tokens of v. element tells that it stands in an array, as a
+// value alone does.
+func appendJSON(dst []string, v types.JSONValue, element bool) []string {
+	switch v.Kind {
+	case types.KindArray:
+		for _, e := range v.Elems {
+			dst = appendJSON(dst, e, true)
+		}
+		return dst
+	case types.KindObject:
+		for _, f := range v.Fields {
+			dst = appendJSON(append(dst, tokenOf(markKey, f.Key)), f.Value, false)
+		}
+		return dst
+	}
+	marker, b := scalar(v)
+	if element && marker == markString {
+		marker = markKey
+	}
+	return append(dst, tokenOf(marker, b))
+}
+
+// scalar returns the marker and the bytes of a value that is no container.
+func scalar(v types.JSONValue) (marker byte, b string) {
+	switch v.Kind {
+	case types.KindString:
+		return markString, v.Str
+	case types.KindNumber:
+		return markNumber, string(rowcodec.AppendOrdered(nil, types.Numeric, v.Num))
+	case types.KindBool:
+		if v.Bool {
+			return markBool, "t"
+		}
+		return markBool, "f"
+	}
+	return markNil, ""
+}
+
+func jsonContains(t *types.T, d types.Datum, _ Options) *Formula {
+	return And(formulas(jsonTokens(t, d))...)
+}
+
+func jsonKey(_ *types.T, d types.Datum, _ Options) *Formula { return token(tokenOf(markKey, d.Str())) }
+
+// keys returns the formulas of the keys in an array; NULLs count for nothing.
+func keys(d types.Datum) []*Formula {
+	var out []*Formula
+	for _, e := range d.ArrayElems() {
+		if !e.IsNull() {
+			out = append(out, token(tokenOf(markKey, e.Str())))
+		}
+	}
+	return out
+}
+
+func jsonAnyKey(_ *types.T, d types.Datum, _ Options) *Formula { return Or(keys(d)...) }
+
+func jsonAllKeys(_ *types.T, d types.Datum, _ Options) *Formula { return And(keys(d)...) }
+
+func pathTokens(_ *types.T, d types.Datum) []string { return appendPaths(nil, "", d.JSONB()) }
+
+// appendPaths appends a token for each value that is no container: a hash of it and
+// of the keys that lead there.
+func appendPaths(dst []string, path string, v types.JSONValue) []string {
+	switch v.Kind {
+	case types.KindArray:
+		for _, e := range v.Elems {
+			dst = appendPaths(dst, path, e)
+		}
+		return dst
+	case types.KindObject:
+		for _, f := range v.Fields {
+			dst = appendPaths(dst, step(path, markKey, f.Key), f.Value)
+		}
+		return dst
+	}
+	marker, b := scalar(v)
+	return append(dst, tokenOf(markPath, step(path, marker, b)))
+}
+
+// pathHash is how many bytes of a hash stand for a path.
+const pathHash = 12
+
+// step hashes a path with what follows it.
+func step(path string, marker byte, b string) string {
+	h := sha256.Sum256([]byte(path + string(marker) + b))
+	return string(h[:pathHash])
+}
+
+func pathContains(t *types.T, d types.Datum, _ Options) *Formula {
+	return And(formulas(pathTokens(t, d))...)
+}

@@ -1,0 +1,326 @@
+package optimizer
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// relSet is a set of relations of a cluster.
+type relSet uint32
+
+func (s relSet) has(i int) bool       { return s&(1<<i) != 0 }
+func (s relSet) with(i int) relSet    { return s | 1<<i }
+func (s relSet) within(t relSet) bool { return s&^t == 0 }
+
+// joinGraph is what the order of joins is chosen by: how large the relations of a
+// cluster are and what connects them.
+type joinGraph struct {
+	rels  []graphRel
+	edges []graphEdge
+}
+
+// graphRel is a relation: its rows after its own conditions, those of its whole table,
+// and what reading it costs.
+type graphRel struct {
+	rows, whole, read float64
+}
+
+// graphEdge is what the conditions among rels leave of the product of their rows.
+type graphEdge struct {
+	rels relSet
+	sel  float64
+	// lookups are those of two relations that the keys allow to read by an index for
+	// each row of the other.
+	lookups relSet
+}
+
+func (o *optimizer) newJoinGraph(c *joinCluster) *joinGraph {
+	g := &joinGraph{}
+	for _, r := range c.rels {
+		g.rels = append(g.rels, o.graphRel(r))
+	}
+	pairs := map[relSet][]equiKey{}
+	var order []relSet
+	for _, cond := range c.conds {
+		set := c.relsOf(cond)
+		if bits.OnesCount32(uint32(set)) == 2 {
+			a, b := lowest(set), highest(set)
+			if keys, _ := equiKeys(cond, c.rels[a].Props().Cols, c.rels[b].Props().Cols); len(keys) == 1 {
+				if pairs[set] == nil {
+					order = append(order, set)
+				}
+				pairs[set] = append(pairs[set], keys[0])
+				continue
+			}
+		}
+		g.edges = append(g.edges, graphEdge{rels: set, sel: selectivity(cond, nil, nil)})
+	}
+	for _, set := range order {
+		a, b := lowest(set), highest(set)
+		e := graphEdge{rels: set, sel: o.keysSel(c.rels[a], c.rels[b], pairs[set])}
+		for _, k := range pairs[set] {
+			if leadsIndex(c.rels[a], k.left) {
+				e.lookups = e.lookups.with(a)
+			}
+			if leadsIndex(c.rels[b], k.right) {
+				e.lookups = e.lookups.with(b)
+			}
+		}
+		g.edges = append(g.edges, e)
+	}
+	return g
+}
+
+func (o *optimizer) graphRel(n plan.Node) graphRel {
+	rows := o.rough(n)
+	s, ok := n.(*plan.Scan)
+	if !ok {
+		return graphRel{rows: rows, whole: rows, read: rows * costTuple}
+	}
+	st := o.stats(s.Table)
+	return graphRel{
+		rows: rows, whole: max(st.Rows, 1),
+		read: costSeek + min(st.Rows*costRow, o.reached(s, &st)*costFetch),
+	}
+}
+
+// rough estimates the rows of a relation before the physical pass.
+func (o *optimizer) rough(n plan.Node) float64 {
+	switch n := n.(type) {
+	case *plan.Scan:
+		st := o.stats(n.Table)
+		return max(min(o.reached(n, &st), st.Rows*selectivity(n.Filter, &st, n)), 1)
+	case *plan.VirtualScan:
+		return max(DefaultRows*selectivity(n.Filter, nil, nil), 1)
+	case *plan.Values:
+		return float64(len(n.RowExprs))
+	case *plan.Filter:
+		return max(o.rough(n.Input)*selectivity(n.Cond, nil, nil), 1)
+	case *plan.GroupBy:
+		return groups(o.rough(n.Input), len(n.Keys))
+	case *plan.Limit:
+		return limited(plan.RowBound{Count: n.Count, Offset: n.Offset}, o.rough(n.Input))
+	case *plan.Join:
+		l := o.rough(n.Left)
+		if n.Kind == plan.SemiJoin || n.Kind == plan.AntiJoin {
+			return max(l*otherSel, 1)
+		}
+		return max(l, o.rough(n.Right))
+	case *plan.SetOp:
+		return o.rough(n.Left) + o.rough(n.Right)
+	case *plan.CTEScan:
+		return DefaultRows
+	}
+	if ch := n.Children(); len(ch) == 1 {
+		return o.rough(ch[0])
+	}
+	return srfRows
+}
+
+// reached is the number of rows that the keys of an index with known values reach, all
+// rows if there is none.
+func (o *optimizer) reached(n *plan.Scan, st *TableStats) float64 {
+	rows := st.Rows
+	atoms := o.atoms(n)
+	for i := range n.Table.Indexes {
+		if !o.usable(n, &n.Table.Indexes[i], atoms) {
+			continue
+		}
+		if c := o.constrain(n, &n.Table.Indexes[i], atoms, st); c.point {
+			rows = min(rows, c.keys)
+		}
+	}
+	return rows
+}
+
+func lowest(s relSet) int  { return bits.TrailingZeros32(uint32(s)) }
+func highest(s relSet) int { return 31 - bits.LeadingZeros32(uint32(s)) }
+
+// relsOf returns the relations that cond refers to.
+func (c *joinCluster) relsOf(cond plan.Expr) (s relSet) {
+	plan.Refs(cond, func(id plan.ColID) {
+		for i, r := range c.rels {
+			if plan.FindCol(r.Props().Cols, id) >= 0 {
+				s = s.with(i)
+			}
+		}
+	})
+	return s
+}
+
+// size estimates the rows of the join of s.
+func (g *joinGraph) size(s relSet) float64 {
+	rows := 1.0
+	for i := range g.rels {
+		if s.has(i) {
+			rows *= g.rels[i].rows
+		}
+	}
+	for i := range g.edges {
+		if g.edges[i].rels.within(s) {
+			rows *= g.edges[i].sel
+		}
+	}
+	return rows
+}
+
+// step estimates what joining relation i to the rows of s costs, s being joined
+// already: by hashing it or by looking it up, whichever is cheaper.
+func (g *joinGraph) step(s relSet, rows float64, i int, out float64) float64 {
+	r := &g.rels[i]
+	linked, lookup, matches := false, false, r.whole
+	for k := range g.edges {
+		e := &g.edges[k]
+		if !e.rels.has(i) || !e.rels.within(s.with(i)) || e.rels == 1<<i {
+			continue
+		}
+		linked = true
+		if e.lookups.has(i) {
+			lookup = true
+			matches *= e.sel
+		}
+	}
+	passed := out * costTuple
+	if !linked {
+		return r.read + rows*r.rows*costTuple/4 + passed
+	}
+	hash := r.read + min(r.rows, rows)*costHash + max(r.rows, rows)*(costTuple+costOperator) + passed
+	if !lookup {
+		return hash
+	}
+	return min(hash, rows*(costSeek+costTuple+matches*(costIndexRow+costRow))+passed)
+}
+
+// first is what beginning with relation i costs.
+func (g *joinGraph) first(i int) float64 { return g.rels[i].read }
+
+// search compares all orders: of each set of relations it keeps the cheapest way to
+// join it, smaller sets first.
+func (g *joinGraph) search() []int {
+	type best struct {
+		cost, rows float64
+		last       int8
+	}
+	n := len(g.rels)
+	sets := make([]best, 1<<n)
+	for s := relSet(1); int(s) < len(sets); s++ {
+		b := best{cost: math.Inf(1), rows: max(g.size(s), 1)}
+		for i := range n {
+			if !s.has(i) {
+				continue
+			}
+			rest := s &^ (1 << i)
+			cost := g.first(i)
+			if rest != 0 {
+				cost = sets[rest].cost + g.step(rest, sets[rest].rows, i, b.rows)
+			}
+			if cost < b.cost {
+				b.cost, b.last = cost, int8(i)
+			}
+		}
+		sets[s] = b
+	}
+	order := make([]int, n)
+	for s, k := relSet(len(sets)-1), n-1; k >= 0; k-- {
+		order[k] = int(sets[s].last)
+		s &^= 1 << order[k]
+	}
+	return order
+}
+
+// greedy begins with the smallest relation and adds the cheapest one next.
+func (g *joinGraph) greedy() []int {
+	start := 0
+	for i := range g.rels {
+		if g.rels[i].rows < g.rels[start].rows {
+			start = i
+		}
+	}
+	order, set, rows := []int{start}, relSet(0).with(start), g.rels[start].rows
+	for len(order) < len(g.rels) {
+		next, cost, size := -1, 0.0, 0.0
+		for i := range g.rels {
+			if set.has(i) {
+				continue
+			}
+			out := max(g.size(set.with(i)), 1)
+			if c := g.step(set, rows, i, out) + out*costTuple; next < 0 || c < cost {
+				next, cost, size = i, c, out
+			}
+		}
+		order, set, rows = append(order, next), set.with(next), size
+	}
+	return order
+}
+
+// leadsIndex reports whether e is the first column of an index of n's table.
+func leadsIndex(n plan.Node, e plan.Expr) bool {
+	s, ok := n.(*plan.Scan)
+	if !ok {
+		return false
+	}
+	ord := column(s, e)
+	if ord < 0 {
+		return false
+	}
+	for i := range s.Table.Indexes {
+		ix := &s.Table.Indexes[i]
+		if ix.Total() && !ix.WriteOnly && len(ix.Columns) > 0 && ix.Columns[0].Column == s.Table.Columns[ord].ID {
+			return true
+		}
+	}
+	return false
+}
+
+// keysSel estimates what equality of the keys leaves of the product of two inputs: one
+// row of the other for each value, as many values as the side with more of them has.
+func (o *optimizer) keysSel(l, r plan.Node, keys []equiKey) float64 {
+	var le, re []plan.Expr
+	for _, k := range keys {
+		le, re = append(le, k.left), append(re, k.right)
+	}
+	return 1 / max(o.distinctOf(l, le), o.distinctOf(r, re), 1)
+}
+
+// distinctOf estimates how many different combinations of values exprs have in the
+// tables below n, whatever conditions n's rows meet: those of one table are no more
+// than it has rows.
+func (o *optimizer) distinctOf(n plan.Node, exprs []plan.Expr) float64 {
+	type table struct {
+		scan          *plan.Scan
+		values, whole float64
+	}
+	var tables []table
+	total := 1.0
+	for _, e := range exprs {
+		s := sourceOf(n, e)
+		if s == nil {
+			total *= DefaultDistinct
+			continue
+		}
+		st := o.stats(s.Table)
+		i := slices.IndexFunc(tables, func(t table) bool { return t.scan == s })
+		if i < 0 {
+			i, tables = len(tables), append(tables, table{s, 1, max(st.Rows, 1)})
+		}
+		tables[i].values *= st.distinct(s.Table, column(s, e))
+	}
+	for _, t := range tables {
+		total *= min(t.values, t.whole)
+	}
+	return total
+}
+
+// sourceOf finds the scan below n that e is a column of, nil if it is none.
+func sourceOf(n plan.Node, e plan.Expr) (found *plan.Scan) {
+	plan.Walk(n, func(n plan.Node) bool {
+		if s, ok := n.(*plan.Scan); ok && found == nil && column(s, e) >= 0 {
+			found = s
+		}
+		return found == nil
+	})
+	return found
+}

@@ -1,0 +1,62 @@
+package optimizer
+
+import (
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// valueSource computes what expressions are worth now, for estimates only: a plan must
+// be right for any other values.
+type valueSource struct {
+	params []types.Datum
+	ctx    *builtin.Context
+	// missed says that a parameter was asked for that has no value yet.
+	missed bool
+}
+
+// of returns the value that e has for the whole statement, if that can be told.
+func (v *valueSource) of(e plan.Expr) (types.Datum, bool) {
+	switch e := e.(type) {
+	case *plan.Const:
+		return e.D, true
+	case *plan.Param:
+		if e.Index < len(v.params) {
+			return v.params[e.Index], true
+		}
+		v.missed = true
+	case *plan.Cast:
+		return v.cast(e)
+	case *plan.Call:
+		return v.call(e)
+	}
+	return types.Null, false
+}
+
+func (v *valueSource) cast(e *plan.Cast) (types.Datum, bool) {
+	d, ok := v.of(e.Arg)
+	if !ok || d.IsNull() {
+		return d, ok
+	}
+	c, ok := foldCast(&plan.Cast{Arg: plan.NewConst(e.Arg.Type(), d), T: e.T, Mode: e.Mode}).(*plan.Const)
+	if !ok {
+		return types.Null, false
+	}
+	return c.D, true
+}
+
+func (v *valueSource) call(e *plan.Call) (types.Datum, bool) {
+	if v.ctx == nil || e.Fn.IsSRF() || e.Fn.Volatility == builtin.Volatile || e.VariadicArray {
+		return types.Null, false
+	}
+	args, ts := make([]types.Datum, len(e.Args)), make([]*types.T, len(e.Args))
+	for i, a := range e.Args {
+		d, ok := v.of(a)
+		if !ok || d.IsNull() {
+			return types.Null, false
+		}
+		args[i], ts[i] = d, a.Type()
+	}
+	d, err := e.Fn.Call(v.ctx, ts, args)
+	return d, err == nil
+}

@@ -1,0 +1,211 @@
+package pgcatalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// missingArgument stands in a regoperator for the operand that a prefix operator lacks.
+const missingArgument = "NONE"
+
+// callableName prints a function with its argument types, or an operator with or
+// without them: the text of regprocedure, regoperator and regoper.
+func callableName(t *types.T, oid uint32) (string, bool) {
+	if t.Is(types.Regprocedure) {
+		o := functionByOid(oid)
+		if o == nil {
+			return "", false
+		}
+		return ast.QuoteIdent(o.Name) + "(" + strings.Join(argumentNames(o), ",") + ")", true
+	}
+	o := operatorByOid(oid)
+	switch {
+	case o == nil:
+		return "", false
+	case t.Is(types.Regoper):
+		if len(operatorsNamed(o.Name)) > 1 { // alone the name would not be found again
+			return namePgCatalog + "." + o.Name, true
+		}
+		return o.Name, true
+	}
+	return o.Name + "(" + strings.Join(argumentNames(o), ",") + ")", true
+}
+
+func operatorByOid(oid uint32) *builtin.Overload {
+	for _, o := range builtin.All() {
+		if o.Operator && o.Oid == oid {
+			return o
+		}
+	}
+	return nil
+}
+
+func operatorsNamed(name string) []*builtin.Overload {
+	return slices.Concat(builtin.Operators(name, true), builtin.Operators(name, false))
+}
+
+// argumentNames are the argument types as format_type prints them.
+func argumentNames(o *builtin.Overload) []string {
+	var names []string
+	if o.Operator && len(o.Args) == 1 {
+		names = append(names, missingArgument)
+	}
+	for _, a := range o.Args {
+		names = append(names, a.SQLName)
+	}
+	return names
+}
+
+// splitCall takes "name(type, type)" apart; the name may have a schema.
+func splitCall(text string) (name string, args []string, err error) {
+	open := strings.IndexByte(text, '(')
+	if open < 0 {
+		return "", nil, pgerr.New(pgerr.InvalidTextRepresentation, "expected a left parenthesis")
+	}
+	rest := strings.TrimRight(text[open+1:], " \t\n")
+	list, closed := strings.CutSuffix(rest, ")")
+	if !closed {
+		return "", nil, pgerr.New(pgerr.InvalidTextRepresentation, "expected a right parenthesis")
+	}
+	name = strings.TrimSpace(text[:open])
+	if list = strings.TrimSpace(list); list == "" {
+		return name, nil, nil
+	}
+	depth, from := 0, 0
+	for i := range len(list) {
+		switch list[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ',':
+			if depth == 0 {
+				args, from = append(args, strings.TrimSpace(list[from:i])), i+1
+			}
+		}
+	}
+	return name, append(args, strings.TrimSpace(list[from:])), nil
+}
+
+// argumentOids resolves the types of a call; NONE is 0.
+func (c *Catalog) argumentOids(args []string, none bool) ([]uint32, error) {
+	oids := make([]uint32, len(args))
+	for i, a := range args {
+		if none && strings.EqualFold(a, missingArgument) {
+			continue
+		}
+		var err error
+		if oids[i], err = c.typeOid(a); err != nil {
+			return nil, err
+		}
+	}
+	return oids, nil
+}
+
+func hasArguments(o *builtin.Overload, oids []uint32) bool {
+	if len(o.Args) != len(oids) {
+		return false
+	}
+	for i, a := range o.Args {
+		if a.Oid != oids[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// procedureOid resolves "lower(text)".
+func (c *Catalog) procedureOid(text string) (uint32, error) {
+	name, args, err := splitCall(text)
+	if err != nil {
+		return 0, err
+	}
+	oids, err := c.argumentOids(args, false)
+	if err != nil {
+		return 0, err
+	}
+	undefined := pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", text)
+	names, err := parts(name)
+	if err != nil {
+		return 0, err
+	}
+	if len(names) > 1 && names[len(names)-2] != namePgCatalog {
+		return 0, undefined
+	}
+	last := names[len(names)-1]
+	candidates := slices.Clone(builtin.Functions(last))
+	for _, a := range builtin.Aggregates(last) {
+		candidates = append(candidates, &a.Overload)
+	}
+	for _, o := range candidates {
+		if hasArguments(o, oids) {
+			return o.Oid, nil
+		}
+	}
+	return 0, undefined
+}
+
+// operatorName drops the schema of an operator's name.
+func operatorName(s string) (string, error) {
+	name := strings.TrimPrefix(strings.TrimSpace(s), namePgCatalog+".")
+	if strings.Contains(name, ".") {
+		return "", undefinedOperator(s)
+	}
+	return name, nil
+}
+
+func undefinedOperator(s string) error {
+	return pgerr.New(pgerr.UndefinedFunction, "operator does not exist: %s", s)
+}
+
+// operatorOid resolves the name of an operator that there is once.
+func operatorOid(text string) (uint32, error) {
+	name, err := operatorName(text)
+	if err != nil {
+		return 0, err
+	}
+	switch found := operatorsNamed(name); len(found) {
+	case 0:
+		return 0, undefinedOperator(text)
+	case 1:
+		return found[0].Oid, nil
+	}
+	return 0, pgerr.New(pgerr.AmbiguousFunction, "more than one operator named %s", name)
+}
+
+// operatorWithOid resolves "+(integer,integer)" and "-(NONE,integer)".
+func (c *Catalog) operatorWithOid(text string) (uint32, error) {
+	name, args, err := splitCall(text)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case len(args) == 1:
+		return 0, pgerr.New(pgerr.UndefinedParameter, "missing argument").
+			WithHint("Use NONE to denote the missing argument of a unary operator.")
+	case len(args) != 2:
+		return 0, pgerr.New(pgerr.TooManyArguments, "too many arguments").WithHint("Provide two argument types for operator.")
+	}
+	oids, err := c.argumentOids(args, true)
+	if err != nil {
+		return 0, err
+	}
+	if name, err = operatorName(name); err != nil {
+		return 0, err
+	}
+	unary := oids[0] == 0
+	if unary {
+		oids = oids[1:]
+	}
+	for _, o := range builtin.Operators(name, unary) {
+		if hasArguments(o, oids) {
+			return o.Oid, nil
+		}
+	}
+	return 0, undefinedOperator(text)
+}

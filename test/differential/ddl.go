@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ddlForms are changes of the schema, most of which fail somewhere; {t} stands for
+// a table, {c} for one of its columns, {n} for a new name, {y} for a type, {v} for
+// a constant.
+var ddlForms = []string{
+	"CREATE TABLE {t} (a int)", "CREATE TABLE {n} (a int, a text)", "CREATE TABLE {n} (a {y} DEFAULT {v})", "CREATE TABLE {n} (a int PRIMARY KEY, b int PRIMARY KEY)",
+	"CREATE TABLE {n} (a int REFERENCES {t}({c}))", "CREATE TABLE {n} (a int CHECK (b > 0))", "CREATE TABLE {n} (a int CHECK (a))", "CREATE TABLE {n} (a nosuchtype)",
+	"CREATE TABLE {n} (LIKE {t} INCLUDING ALL)", "CREATE TABLE {n} (LIKE nosuch)", "CREATE TABLE {n} AS SELECT {c} FROM {t}", "CREATE TABLE {n} (a int GENERATED ALWAYS AS (b * 2) STORED, b int)",
+	"CREATE TABLE {n} (a int GENERATED ALWAYS AS IDENTITY, b text)", "CREATE TABLE {n} (a int, UNIQUE (a, b))", "CREATE TABLE {n} (a text, FOREIGN KEY (a) REFERENCES {t}(id))",
+	"ALTER TABLE {t} ADD COLUMN {n} {y}", "ALTER TABLE {t} ADD COLUMN {c} int", "ALTER TABLE {t} ADD COLUMN {n} {y} DEFAULT {v}", "ALTER TABLE {t} ADD COLUMN {n} {y} NOT NULL", "ALTER TABLE {t} DROP COLUMN {c}",
+	"ALTER TABLE {t} DROP COLUMN nosuch", "ALTER TABLE {t} DROP COLUMN IF EXISTS nosuch", "ALTER TABLE {t} ALTER {c} TYPE {y}", "ALTER TABLE {t} ALTER {c} TYPE {y} USING {c}::text::{y}", "ALTER TABLE {t} ALTER {c} SET NOT NULL",
+	"ALTER TABLE {t} ALTER {c} DROP NOT NULL", "ALTER TABLE {t} ALTER {c} SET DEFAULT {v}", "ALTER TABLE {t} ALTER {c} DROP DEFAULT", "ALTER TABLE {t} RENAME COLUMN {c} TO {n}", "ALTER TABLE {t} RENAME COLUMN {c} TO id",
+	"ALTER TABLE {t} RENAME TO {n}", "ALTER TABLE nosuch RENAME TO {n}", "ALTER TABLE {t} ADD CONSTRAINT {n} CHECK ({c} IS NOT NULL)", "ALTER TABLE {t} ADD CONSTRAINT {n} UNIQUE ({c})", "ALTER TABLE {t} ADD PRIMARY KEY ({c})",
+	"ALTER TABLE {t} ADD FOREIGN KEY ({c}) REFERENCES {t}", "ALTER TABLE {t} DROP CONSTRAINT {t}_pkey", "ALTER TABLE {t} DROP CONSTRAINT {t}_pkey CASCADE", "ALTER TABLE {t} DROP CONSTRAINT nosuch", "ALTER TABLE {t} SET SCHEMA nosuch",
+	"CREATE INDEX {n} ON {t} ({c})", "CREATE UNIQUE INDEX {n} ON {t} ({c})", "CREATE INDEX {n} ON {t} (nosuch)", "CREATE INDEX {n} ON {t} (lower({c}))", "CREATE INDEX {n} ON {t} ({c}) WHERE id > 3", "CREATE INDEX {n} ON {t} ({c}, {c})",
+	"CREATE INDEX ON nosuch (a)", "CREATE INDEX {n} ON {t} ({c}) INCLUDE (id)", "DROP INDEX nosuch", "DROP INDEX {t}_pkey", "DROP TABLE nosuch", "DROP TABLE {t}", "DROP TABLE {t} CASCADE", "DROP VIEW {t}", "DROP TABLE IF EXISTS nosuch",
+	"CREATE VIEW {n} AS SELECT * FROM {t}", "CREATE VIEW {t} AS SELECT 1", "CREATE VIEW {n} AS SELECT nosuch FROM {t}", "CREATE OR REPLACE VIEW {n} AS SELECT {c} FROM {t}", "DROP VIEW nosuch", "CREATE VIEW {n} (a, b) AS SELECT 1",
+	"CREATE SEQUENCE {n} INCREMENT 0", "CREATE SEQUENCE {n} MINVALUE 5 START 1", "CREATE SEQUENCE {t}", "CREATE SEQUENCE {n} OWNED BY {t}.{c}", "DROP SEQUENCE nosuch", "ALTER SEQUENCE nosuch RESTART", "CREATE TYPE {n} AS ENUM ('a', 'a')",
+	"CREATE TYPE {n} AS ENUM ('a', 'b')", "CREATE TYPE {n} AS (a int, b {y})", "CREATE DOMAIN {n} AS int CHECK (VALUE > 0)", "CREATE DOMAIN {n} AS nosuch", "DROP TYPE nosuch", "DROP TYPE {t}", "DROP DOMAIN {t}", "CREATE SCHEMA diff",
+	"DROP SCHEMA nosuch", "DROP SCHEMA diff", "COMMENT ON TABLE {t} IS 'x'", "COMMENT ON COLUMN {t}.nosuch IS 'x'", "TRUNCATE {t}", "TRUNCATE {t} CASCADE", "TRUNCATE nosuch", "ALTER TABLE {t} ADD COLUMN {n} int GENERATED ALWAYS AS (id + 1) STORED",
+	"ALTER TABLE {t} ALTER id DROP NOT NULL", "ALTER TABLE {t} ALTER {c} ADD GENERATED ALWAYS AS IDENTITY", "CREATE MATERIALIZED VIEW {n} AS SELECT {c} FROM {t}", "REFRESH MATERIALIZED VIEW {t}", "GRANT SELECT ON {t} TO nosuch",
+	"CREATE TABLE {n} (a int) PARTITION BY RANGE (b)", "ALTER VIEW {t} RENAME TO {n}", "LOCK TABLE nosuch", "ANALYZE nosuch", "CREATE INDEX {n} ON {t} ((id + 1), ({c} IS NULL))", "ALTER TABLE {t} ADD CHECK (nosuch > 1)",
+	"ALTER TABLE {t} VALIDATE CONSTRAINT nosuch", "ALTER TABLE {t} RENAME CONSTRAINT {t}_pkey TO {n}", "ALTER INDEX {t}_pkey RENAME TO {n}", "CREATE TABLE {n} (a {y} UNIQUE, b {y} PRIMARY KEY)", "CREATE TABLE {n} (a int DEFAULT 'x')",
+	"CREATE TABLE {n} (a int DEFAULT (SELECT 1))", "CREATE TABLE {n} (a int DEFAULT b)", "CREATE TABLE {n} (a int CHECK (sum(a) > 1))", "CREATE TABLE {n} (ctid int)", "ALTER TABLE {t} ADD UNIQUE ({c}, {c})", "CREATE TABLE {n} (a int, CONSTRAINT x CHECK (a > 0), CONSTRAINT x CHECK (a > 1))",
+}
+
+// ddlStatement draws a change of the schema. It runs in a transaction that is
+// rolled back.
+func ddlStatement(r rng, s *schema) statement {
+	form := ddlForms[r.IntN(len(ddlForms))]
+	t := s.table(r)
+	typ := columnTypes[r.IntN(len(columnTypes))]
+	sql := strings.NewReplacer("{t}", t.name, "{c}", t.cols[r.IntN(len(t.cols))].name, "{n}", fmt.Sprintf("n%d", r.IntN(5)), "{y}", typeSQL(typ),
+		"{v}", r.smallLiteral(columnTypes[r.IntN(len(columnTypes))])).Replace(form)
+	return statement{sql: sql, key: "ddl " + form}
+}

@@ -1,0 +1,16 @@
+// Command differential runs generated SQL against PostgreSQL 15 and Lichen and compares
+// what they answer: SQLSTATE, the names and types of the columns, and the rows,
+// in order where the order is total and as multisets elsewhere.
+//
+//	go run ./test/differential -postgres URL -lichen URL -n 100000 -seed 1
+//
+// Both databases should be empty: the program creates and drops tables in the
+// schema diff. A run depends on the seed only. Each difference is printed,
+// shrunk, with the seed of its round: -seed S -rounds 1 repeats it alone.
+//
+// Reading order: main.go (rounds and the report), server.go (asking a database),
+// compare.go, shrink.go; then the generators: values.go (constants of each type),
+// catalog.go (calls of functions and operators, casts), schema.go (tables and
+// data), expr.go and query.go (SELECT), dml.go, ddl.go. known.go holds the
+// differences that docs/differences.md explains.
+package main

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+)
+
+// perRound is how many statements run over one schema.
+const perRound = 1000
+
+func main() {
+	postgres := flag.String("postgres", "postgres://postgres@127.0.0.1:5432/postgres", "a PostgreSQL 15")
+	lichen := flag.String("lichen", "postgres://root@127.0.0.1:26257/defaultdb", "a Lichen node")
+	n := flag.Int("n", 100000, "how many statements to compare")
+	seed := flag.Uint64("seed", 1, "the seed of the first round")
+	only := flag.String("only", "", "generate this kind only: catalog, query, dml, ddl")
+	limit := flag.Duration("time", time.Hour, "end the run after this time")
+	show := flag.Int("show", 200, "how many differences to print")
+	flag.Parse()
+	t := &tester{
+		postgres: &server{name: "PostgreSQL", url: *postgres}, lichen: &server{name: "Lichen", url: *lichen},
+		only: *only, until: time.Now().Add(*limit), known: map[string]int{}, found: map[string]*finding{},
+	}
+	if err := t.run(context.Background(), *n, *seed); err != nil {
+		fmt.Fprintln(os.Stderr, "differential:", err)
+		os.Exit(2)
+	}
+	t.report(os.Stdout, *show)
+	if len(t.found) > 0 {
+		os.Exit(1)
+	}
+}
+
+// finding is a difference and how often it was met.
+type finding struct {
+	difference
+	times int
+}
+
+type tester struct {
+	postgres, lichen *server
+	only             string
+	until            time.Time
+	shared           *shared
+	asked            int
+	failed           int // statements both refused
+	known            map[string]int
+	found            map[string]*finding
+}
+
+// run compares n statements in rounds.
+func (t *tester) run(ctx context.Context, n int, seed uint64) error {
+	for _, s := range []*server{t.postgres, t.lichen} {
+		if err := s.connect(ctx); err != nil {
+			return err
+		}
+	}
+	var err error
+	if t.shared, err = readShared(ctx, t.postgres, t.lichen); err != nil {
+		return err
+	}
+	fmt.Printf("%d types, %d functions, %d operators, %d casts in common\n", len(t.shared.types), len(t.shared.functions), len(t.shared.operators), len(t.shared.casts))
+	for t.asked < n && time.Now().Before(t.until) {
+		if err := t.round(ctx, seed, min(perRound, n-t.asked)); err != nil {
+			return err
+		}
+		seed++
+	}
+	return nil
+}
+
+// round makes a schema and compares statements over it, until one that changes
+// rows made the databases differ.
+func (t *tester) round(ctx context.Context, seed uint64, n int) error {
+	r := newRNG(seed)
+	s := newSchema(r)
+	for _, sql := range s.setup {
+		if diverged, err := t.take(ctx, seed, statement{sql: sql, key: "setup", changes: true}); err != nil || diverged {
+			return err
+		}
+	}
+	for range n {
+		diverged, err := t.take(ctx, seed, t.draw(r, s))
+		if err != nil || diverged {
+			return err
+		}
+	}
+	for _, tab := range s.tables {
+		if _, err := t.take(ctx, seed, statement{sql: "SELECT * FROM " + tab.name, key: "contents"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// draw draws a statement of some kind.
+func (t *tester) draw(r rng, s *schema) statement {
+	kind := t.only
+	if kind == "" {
+		kind = r.pick("catalog", "catalog", "catalog", "catalog", "query", "query", "query", "dml", "ddl")
+	}
+	switch kind {
+	case "catalog":
+		return t.shared.catalogStatement(r)
+	case "query":
+		return queryStatement(r, s)
+	case "dml":
+		return dmlStatement(r, s)
+	default:
+		return ddlStatement(r, s)
+	}
+}
+
+// take compares one statement and reports whether the databases differ from then on.
+func (t *tester) take(ctx context.Context, seed uint64, s statement) (diverged bool, err error) {
+	t.asked++
+	var theirs, ours answer
+	if s.changes {
+		theirs, ours = t.both(ctx, s.sql)
+	} else {
+		theirs, ours = t.isolated(ctx, s)
+	}
+	what := compare(s, theirs, ours)
+	if err := t.revive(ctx); err != nil {
+		return false, err
+	}
+	if what == "" {
+		if theirs.code != "" {
+			t.failed++
+		}
+		return false, nil
+	}
+	d := difference{statement: s, seed: seed, what: what, theirs: theirs, ours: ours}
+	if k := known(d); k != "" {
+		t.known[k]++
+		return s.changes, nil
+	}
+	t.note(ctx, d)
+	return s.changes, t.revive(ctx)
+}
+
+// note keeps a difference, shrunk if it is the first of its kind.
+func (t *tester) note(ctx context.Context, d difference) {
+	key := d.key + ": " + d.what
+	if d.key == "query" || d.key == "dml" {
+		if !d.changes && len(t.found) < 400 {
+			d = t.shrink(ctx, d)
+		}
+		key += ": " + messageKey(d)
+	}
+	if f := t.found[key]; f != nil {
+		f.times++
+		return
+	}
+	t.found[key] = &finding{d, 1}
+}
+
+// messageKey tells differences of queries apart by the error's text, or by the
+// shrunk statement.
+func messageKey(d difference) string {
+	if d.theirs.code+d.ours.code != "" {
+		return d.theirs.message + d.ours.message
+	}
+	return d.sql
+}
+
+// both asks both databases at once.
+func (t *tester) both(ctx context.Context, sql string) (theirs, ours answer) {
+	var wg sync.WaitGroup
+	wg.Go(func() { theirs = t.postgres.ask(ctx, sql) })
+	ours = t.lichen.ask(ctx, sql)
+	wg.Wait()
+	return theirs, ours
+}
+
+// isolated asks both databases; what the statement changes is rolled back.
+func (t *tester) isolated(ctx context.Context, s statement) (theirs, ours answer) {
+	if strings.HasPrefix(s.sql, "SELECT") || strings.HasPrefix(s.sql, "WITH") {
+		return t.both(ctx, s.sql)
+	}
+	t.both(ctx, "BEGIN")
+	theirs, ours = t.both(ctx, s.sql)
+	t.both(ctx, "ROLLBACK")
+	return theirs, ours
+}
+
+func (t *tester) revive(ctx context.Context) error {
+	if err := t.postgres.revive(ctx); err != nil {
+		return err
+	}
+	return t.lichen.revive(ctx)
+}
+
+// report prints what was found, the most frequent first.
+func (t *tester) report(w io.Writer, show int) {
+	fmt.Fprintf(w, "%d statements, of which both refused %d; %d kinds of difference\n", t.asked, t.failed, len(t.found))
+	for name, n := range t.known {
+		fmt.Fprintf(w, "known: %6d  %s\n", n, name)
+	}
+	var keys []string
+	for k := range t.found {
+		keys = append(keys, k)
+	}
+	sort.Slice(keys, func(i, j int) bool {
+		if a, b := t.found[keys[i]].times, t.found[keys[j]].times; a != b {
+			return a > b
+		}
+		return keys[i] < keys[j]
+	})
+	for i, k := range keys {
+		if i == show {
+			break
+		}
+		f := t.found[k]
+		fmt.Fprintf(w, "\n%d x %s: %s (seed %d)\n  %s\n  PostgreSQL: %s\n  Lichen:     %s\n", f.times, f.key, f.what, f.seed, f.sql, f.theirs, f.ours)
+	}
+}

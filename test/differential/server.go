@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// statementLimit is how long a statement may take before its database counts as
+// stuck.
+const statementLimit = 30 * time.Second
+
+// server is a database under test.
+type server struct {
+	name, url string
+	conn      *pgconn.PgConn
+}
+
+// column is what a database says of a result's column.
+type column struct {
+	name string
+	oid  uint32
+}
+
+// answer is all that is compared about a statement.
+type answer struct {
+	code, message string // of the error, empty if there was none
+	columns       []column
+	rows          []string
+	tag           string
+}
+
+// settings are those on which results depend.
+var settings = []string{
+	"SET timezone = 'UTC'", "SET datestyle = 'ISO, MDY'", "SET intervalstyle = 'postgres'", "SET extra_float_digits = 1",
+	"SET search_path = diff, public", "SET statement_timeout = '10s'", "SET client_min_messages = 'error'", "SET bytea_output = 'hex'",
+}
+
+func (s *server) connect(ctx context.Context) error {
+	conn, err := pgconn.Connect(ctx, s.url)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	s.conn = conn
+	for _, q := range settings {
+		if a := s.ask(ctx, q); a.code != "" {
+			return fmt.Errorf("%s: %s: %s", s.name, q, a.message)
+		}
+	}
+	return nil
+}
+
+// ask runs one statement. A lost connection is an answer too, with code "lost".
+func (s *server) ask(ctx context.Context, sql string) answer {
+	ctx, cancel := context.WithTimeout(ctx, statementLimit)
+	defer cancel()
+	r := s.conn.ExecParams(ctx, sql, nil, nil, nil, nil)
+	var a answer
+	for _, f := range r.FieldDescriptions() {
+		a.columns = append(a.columns, column{f.Name, f.DataTypeOID})
+	}
+	for r.NextRow() {
+		a.rows = append(a.rows, rowText(r.Values()))
+	}
+	tag, err := r.Close()
+	a.tag = tag.String()
+	if err != nil {
+		a = answer{}
+		var e *pgconn.PgError
+		if errors.As(err, &e) {
+			a.code, a.message = e.Code, e.Message
+		} else {
+			a.code, a.message = "lost", err.Error()
+		}
+	}
+	return a
+}
+
+// rowText writes a row so that rows differ where their texts do.
+func rowText(values [][]byte) string {
+	var b strings.Builder
+	for i, v := range values {
+		if i > 0 {
+			b.WriteString(" | ")
+		}
+		if v == nil {
+			b.WriteString("NULL")
+		} else {
+			fmt.Fprintf(&b, "%q", v)
+		}
+	}
+	return b.String()
+}
+
+// revive connects anew after a lost connection.
+func (s *server) revive(ctx context.Context) error {
+	if !s.conn.IsClosed() {
+		return nil
+	}
+	return s.connect(ctx)
+}
