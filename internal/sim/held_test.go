@@ -54,7 +54,7 @@ func (b heldBank) check(ops []check.Op, initial, final map[string]string) error 
 func heldSetting(seed uint64, length time.Duration, b heldBank) setting {
 	return setting{
 		nodes: sizeOf(seed), length: length, faults: map[FaultKind]int{SplitRange: 3, MergeRanges: 3, MoveLeader: 1}, pause: 400 * time.Millisecond,
-		cuts: []string{account(4), account(8)}, points: b.points(), least: leastOps / 4,
+		cuts: []string{account(4), account(8)}, points: b.points(), least: leastOps / 4, leases: true,
 	}
 }
 

@@ -163,11 +163,11 @@ var finders = []finder{
 	{plant.IgnoreUncertainty, 1, 8, func(seed uint64) (workload, setting) {
 		return withRegisters(often(seed, time.Second, map[FaultKind]int{ClockJump: 3, ClockDrift: 1}))
 	}},
-	{plant.ReadAfterTimeoutNow, 1, 80, func(seed uint64) (workload, setting) {
-		return withRegisters(setting{nodes: 3, length: scriptLength, plan: scripted(seed, 1500*time.Millisecond, deafenFormer)})
+	{plant.ReadAfterTimeoutNow, 1, 20, func(seed uint64) (workload, setting) {
+		return withRegisters(setting{nodes: 3, length: scriptLength, plan: scripted(seed, 1500*time.Millisecond, deafenFormer), leases: true})
 	}},
-	{plant.VoteAfterRestart, 1, 200, func(seed uint64) (workload, setting) {
-		return withFewRegisters(setting{nodes: 3, length: scriptLength, plan: scripted(seed, 6*time.Second, restartSupporter)})
+	{plant.VoteAfterRestart, 1, 20, func(seed uint64) (workload, setting) {
+		return withFewRegisters(setting{nodes: 3, length: scriptLength, plan: scripted(seed, 6*time.Second, restartSupporter), leases: true})
 	}},
 	{plant.ForgetReads, 1, 8, func(seed uint64) (workload, setting) {
 		return withPast(often(seed, 200*time.Millisecond, map[FaultKind]int{MoveLeader: 1}))

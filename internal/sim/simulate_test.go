@@ -105,6 +105,9 @@ type setting struct {
 	// them, if set. plan, if not nil, makes the plan instead.
 	pause, maxFor time.Duration
 	plan          func(nodes []kvpb.NodeID) Plan
+	// leases has two replicas of a range that serve at once found, which only clocks that
+	// agree rule out.
+	leases bool
 }
 
 // everything is all that may happen to a cluster.
@@ -185,7 +188,12 @@ func (s *simulation) run(o setting) {
 	for i := range clients {
 		wg.Go(func() { s.client(i, rand.New(rand.NewPCG(s.seed, uint64(i))), healed) })
 	}
+	watched := make(chan struct{})
+	if o.leases {
+		wg.Go(func() { s.watchLeases(watched) })
+	}
 	Run(context.Background(), s.plan, env, s.story)
+	close(watched)
 	if rest := o.length - time.Since(began); rest > 0 {
 		<-time.After(rest)
 	}
@@ -194,6 +202,44 @@ func (s *simulation) run(o setting) {
 	close(healed)
 	wg.Wait()
 	s.changes.Wait()
+}
+
+// leaseLook is the time between two looks at who serves.
+const leaseLook = 5 * time.Millisecond
+
+// watchLeases looks again and again whether two replicas of a range serve at once.
+func (s *simulation) watchLeases(done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(leaseLook):
+		}
+		serves := map[kvpb.RangeID]kvpb.NodeID{}
+		for _, n := range s.nodes {
+			l := n.current()
+			if l == nil || !l.use() {
+				continue
+			}
+			for _, r := range l.store.Replicas() {
+				if other := serves[r.RangeID()]; r.Leads() && other != 0 {
+					s.fail(fmt.Errorf("nodes %d and %d both serve range %d", other, n.id, r.RangeID()))
+				} else if r.Leads() {
+					serves[r.RangeID()] = n.id
+				}
+			}
+			l.running.Done()
+		}
+		if s.failed() {
+			return
+		}
+	}
+}
+
+func (s *simulation) failed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err != nil
 }
 
 // client operates until it has succeeded once in the healed cluster.

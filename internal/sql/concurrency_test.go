@@ -3,6 +3,7 @@ package sql_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -163,5 +164,56 @@ func TestDeadlock(t *testing.T) {
 	}
 	if pgerr.CodeOf(one) != pgerr.DeadlockDetected {
 		t.Errorf("%v (%s)", one, pgerr.CodeOf(one))
+	}
+}
+
+// A block that has failed holds nobody up until its client ends it, unless it has a
+// savepoint to go on from; what it was told of its transaction stays for AND CHAIN.
+func TestFailedBlockReleasesLocks(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	a, b := n.session(t), n.session(t)
+	defer a.Close()
+	defer b.Close()
+	mustExec(t, a, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
+	mustExec(t, a, "INSERT INTO t VALUES (1, 0)")
+	mustExec(t, b, "SET lock_timeout = '1ms'")
+	fail := func(savepoint string) {
+		t.Helper()
+		mustExec(t, a, "BEGIN ISOLATION LEVEL REPEATABLE READ")
+		if savepoint != "" {
+			mustExec(t, a, savepoint)
+		}
+		mustExec(t, a, "UPDATE t SET v = v + 100 WHERE k = 1")
+		if err := exec1(a, "SELECT 1/0"); pgerr.CodeOf(err) != pgerr.DivisionByZero {
+			t.Fatal(err)
+		}
+		if a.Status() != 'E' {
+			t.Fatalf("status %c", a.Status())
+		}
+	}
+	fail("")
+	mustExec(t, b, "UPDATE t SET v = v + 1 WHERE k = 1")
+	if err := exec1(a, "SELECT 1"); pgerr.CodeOf(err) != pgerr.InFailedSQLTransaction {
+		t.Error(err)
+	}
+	mustExec(t, a, "ROLLBACK AND CHAIN")
+	r := &rows{fc: a.Format()}
+	if err := a.Query(context.Background(), "SHOW transaction_isolation", r); err != nil || strings.Join(r.lines, "") != "repeatable read" {
+		t.Errorf("after ROLLBACK AND CHAIN: %v %q", err, r.lines)
+	}
+	mustExec(t, a, "COMMIT")
+	fail("SAVEPOINT s")
+	if err := exec1(b, "UPDATE t SET v = v + 1 WHERE k = 1"); pgerr.CodeOf(err) != pgerr.LockNotAvailable {
+		t.Errorf("a row that a savepoint may give back: %v", err)
+	}
+	mustExec(t, a, "ROLLBACK TO s")
+	mustExec(t, a, "UPDATE t SET v = v + 10 WHERE k = 1")
+	mustExec(t, a, "COMMIT")
+	fail("")
+	mustExec(t, a, "COMMIT") // rolls back
+	r = &rows{fc: a.Format()}
+	if err := a.Query(context.Background(), "SELECT v FROM t", r); err != nil || strings.Join(r.lines, "") != "11" {
+		t.Errorf("%v %q", err, r.lines)
 	}
 }

@@ -39,7 +39,8 @@ type savepoint struct {
 type txnState struct {
 	txn        *kv.Txn // nil or finished when none is open
 	block      block
-	open       bool // txn is open, block or implicit
+	open       bool          // txn is open, block or implicit
+	options    kv.TxnOptions // of a failed block that is not open any more
 	savepoints []savepoint
 	start      time.Time
 	id         int64
@@ -114,12 +115,30 @@ func (s *Session) endTxn() {
 	s.advisory.endTxn(s)
 }
 
-// fail notes an error: an open block fails, an implicit transaction is undone.
+// undo gives up what a failed block has done: nobody is to wait for its locks until the
+// client ends it.
+func (s *Session) undo(ctx context.Context) {
+	t := &s.txn
+	t.options = t.txn.Options()
+	t.txn.Rollback(ctx)
+	s.coll.RolledBack(ctx)
+	s.vals.Rollback()
+	s.rangeOps = nil
+	s.closeTxnCursors()
+	s.advisory.endTxn(s)
+	t.open = false
+}
+
+// fail notes an error: an open block fails, and what it did is undone unless it can go on
+// from a savepoint; so is an implicit transaction.
 func (s *Session) fail(ctx context.Context) {
 	switch s.txn.block {
 	case blockOpen:
 		s.txn.block = blockFailed
 		s.closeTxnPortals()
+		if len(s.txn.savepoints) == 0 {
+			s.undo(ctx)
+		}
 	case blockNone:
 		s.rollback(ctx)
 	}
@@ -190,8 +209,11 @@ func (s *Session) execCommit(ctx context.Context, st *ast.Commit, res Results) (
 }
 
 func (s *Session) chainOptions() kv.TxnOptions {
-	if s.txn.txn != nil && s.txn.open {
+	switch {
+	case s.txn.txn != nil && s.txn.open:
 		return s.txn.txn.Options()
+	case s.txn.block == blockFailed:
+		return s.txn.options
 	}
 	return s.txnOptions()
 }
