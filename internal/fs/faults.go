@@ -92,19 +92,40 @@ var ErrPowerLoss = errors.New("fs: power lost")
 type PowerLoss struct {
 	N int64
 
-	n   atomic.Int64
-	off atomic.Bool
+	mu    sync.Mutex
+	n     int64
+	stays bool
+	off   atomic.Bool
 }
 
 // Hook is the fault's [Hook].
 func (p *PowerLoss) Hook(op *Op) error {
-	if !p.off.Load() && op.Kind.Mutates() && p.n.Add(1) > p.N {
-		p.off.Store(true)
+	if !p.off.Load() && op.Kind.Mutates() {
+		p.mu.Lock()
+		if p.n++; p.n > p.N && !p.stays {
+			p.off.Store(true)
+		}
+		p.mu.Unlock()
 	}
 	if p.off.Load() {
 		return &os.PathError{Op: op.Kind.String(), Path: op.Path, Err: ErrPowerLoss}
 	}
 	return nil
+}
+
+// Allow lets n more mutating operations happen.
+func (p *PowerLoss) Allow(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.N = p.n + n
+}
+
+// Spare leaves the power on for good and returns true, unless it is off already.
+func (p *PowerLoss) Spare() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stays = true
+	return !p.off.Load()
 }
 
 // Strike cuts the power now.
