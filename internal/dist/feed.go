@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/kvpb/kvwire"
+	"github.com/lichendb/lichen/internal/pause"
 )
 
 // Limits of feeds.
@@ -114,11 +115,11 @@ func (f *feed) begin(ctx context.Context, span kvpb.Span, from hlc.Timestamp) {
 // again at what is resolved: what is delivered once more does no harm.
 func (p *feedPart) run(ctx context.Context) error {
 	var r retry
-	var pause time.Duration
+	var again time.Duration
 	for first := true; ; first = false {
 		if !first {
-			pause = min(max(2*pause, feedPause), feedPauseMax)
-			if err := rest(ctx, pause); err != nil {
+			again = min(max(2*again, feedPause), feedPauseMax)
+			if err := pause.For(ctx, again); err != nil {
 				return err
 			}
 		}
@@ -128,11 +129,11 @@ func (p *feedPart) run(ctx context.Context) error {
 			parts := int(p.f.n.Load())
 			req := kvpb.FeedRequest{ID: p.id, Span: p.span, From: p.resolved, NoWait: parts > maxFeedWaits}
 			if err = p.ask(ctx, &req, &resp); err == nil {
-				p.id, pause, r.tried = resp.ID, 0, nil
+				p.id, again, r.tried = resp.ID, 0, nil
 				err = p.deliver(&resp)
 			}
 			if err == nil && req.NoWait && len(resp.Events) == 0 {
-				err = rest(ctx, feedEvery*time.Duration(1+parts/feedFew))
+				err = pause.For(ctx, feedEvery*time.Duration(1+parts/feedFew))
 			}
 		}
 		p.id = 0
@@ -152,17 +153,6 @@ func (p *feedPart) run(ctx context.Context) error {
 
 // feedFew is how many parts ask once in feedEvery.
 const feedFew = 1000
-
-func rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // ask sends one request, when one of the feed's slots is free.
 func (p *feedPart) ask(ctx context.Context, req *kvpb.FeedRequest, resp *kvpb.FeedResponse) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/dist/rangecache"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pause"
 )
 
 // How long a request that finds no leader is tried again, and how fast.
@@ -214,12 +215,8 @@ func (r *retry) rest(ctx context.Context, d *Router, key []byte) error {
 	r.pause = min(max(2*r.pause, minBackoff), maxBackoff)
 	r.idle += r.pause
 	r.tried = r.tried[:0]
-	timer := time.NewTimer(r.pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := pause.For(ctx, r.pause); err != nil {
+		return err
 	}
 	if d.cache != nil && d.cache.Cached(key) != nil {
 		ctx, cancel := context.WithTimeout(ctx, maxReload)

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
@@ -145,7 +146,7 @@ func (r *Replica) settlePart(ctx context.Context, p *part) error {
 			moves++
 		case errors.As(err, &notLeader) && r.lease.Load() != nil:
 			// Its followers have not all answered yet. Who meets the part waits for this.
-			if err := r.pauseSettle(ctx); err != nil {
+			if err := pause.For(ctx, pushFirst); err != nil {
 				return err
 			}
 		default:
@@ -166,17 +167,6 @@ func (sp *spills) knows(p *part) bool {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	return sp.all[p.id] == p
-}
-
-func (r *Replica) pauseSettle(ctx context.Context) error {
-	t := time.NewTimer(pushFirst)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // settle removes the durable locks of a decided part: an aborted one's versions go

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pause"
 )
 
 const (
@@ -98,7 +99,7 @@ func (r *Replica) enterGate(ctx context.Context, id kvpb.TxnID) {
 // awaitThaw waits while the range is frozen. If it became part of another range, the
 // error says so.
 func (r *Replica) awaitThaw(ctx context.Context) error {
-	pause := freezePoll
+	poll := freezePoll
 	for began := time.Now(); ; {
 		switch {
 		case r.Gone():
@@ -108,14 +109,10 @@ func (r *Replica) awaitThaw(ctx context.Context) error {
 		case r.lease.Load() == nil || time.Since(began) > freezePatience:
 			return r.notLeader()
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return ctx.Err()
+		if err := pause.For(ctx, poll); err != nil {
+			return err
 		}
-		pause = min(2*pause, freezePollMost)
+		poll = min(2*poll, freezePollMost)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
 )
@@ -347,12 +348,8 @@ func (n *Node) checkLoop(ctx context.Context) {
 				}
 			}
 		}
-		pause := time.NewTimer(max(checkPause, checkRound/time.Duration(max(led, 1))))
-		select {
-		case <-ctx.Done():
-			pause.Stop()
+		if pause.For(ctx, max(checkPause, checkRound/time.Duration(max(led, 1)))) != nil {
 			return
-		case <-pause.C:
 		}
 		if after = 0; next != nil {
 			after = next.RangeID()

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -169,7 +170,7 @@ func (a *advisoryLocks) acquire(ctx context.Context, s *Session, key []byte, wan
 		if d := s.vals.Fast.LockTimeout; d > 0 && time.Since(began) > d {
 			return false, &kvpb.LockNotAvailableError{Timeout: true}
 		}
-		if err := sleep(ctx, claimPoll); err != nil {
+		if err := pause.For(ctx, claimPoll); err != nil {
 			return false, err
 		}
 	}
@@ -178,17 +179,6 @@ func (a *advisoryLocks) acquire(ctx context.Context, s *Session, key []byte, wan
 func advisoryKeyOf(key []byte) advisoryKey {
 	db, pair, n, _ := keys.DecodeAdvisoryLock(key)
 	return advisoryKey{db, pair, n}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // lockKey gets the row lock.

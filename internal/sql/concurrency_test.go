@@ -177,7 +177,7 @@ func TestFailedBlockReleasesLocks(t *testing.T) {
 	defer b.Close()
 	mustExec(t, a, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
 	mustExec(t, a, "INSERT INTO t VALUES (1, 0)")
-	mustExec(t, b, "SET lock_timeout = '1ms'")
+	mustExec(t, b, "SET lock_timeout = '1min'")
 	fail := func(savepoint string) {
 		t.Helper()
 		mustExec(t, a, "BEGIN ISOLATION LEVEL REPEATABLE READ")
@@ -204,6 +204,7 @@ func TestFailedBlockReleasesLocks(t *testing.T) {
 	}
 	mustExec(t, a, "COMMIT")
 	fail("SAVEPOINT s")
+	mustExec(t, b, "SET lock_timeout = '1ms'")
 	if err := exec1(b, "UPDATE t SET v = v + 1 WHERE k = 1"); pgerr.CodeOf(err) != pgerr.LockNotAvailable {
 		t.Errorf("a row that a savepoint may give back: %v", err)
 	}

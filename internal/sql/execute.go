@@ -11,6 +11,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
@@ -181,14 +182,7 @@ func pauseBefore(ctx context.Context, attempt int) error {
 		return nil
 	}
 	most := min(retryPause<<min(attempt-promptAttempts, 16), maxRetryPause)
-	pause := time.NewTimer(most/2 + rand.N(most/2))
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause.For(ctx, most/2+rand.N(most/2))
 }
 
 // openTxn opens the transaction that the statement needs.
@@ -467,9 +461,8 @@ func (x *execution) close() {
 
 // fillEnv makes env ready for an execution in the open transaction.
 func (s *Session) fillEnv(ctx context.Context, env *exec.Env, params []types.Datum) {
-	s.prepareBuiltin(ctx)
 	*env = exec.Env{
-		Ctx: ctx, Txn: s.execTxn(), Builtin: s.bctx, Params: params, Mem: s.srv.cfg.Mem,
+		Ctx: ctx, Txn: s.execTxn(), Builtin: s.builtinContext(ctx), Params: params, Mem: s.srv.cfg.Mem,
 		Virtual: s.cats, Statements: s, ReadOnly: s.txn.txn.Options().ReadOnly,
 		Constraints: &s.deferral,
 	}

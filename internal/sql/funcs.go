@@ -35,8 +35,6 @@ func (s *Session) builtinContext(ctx context.Context) *builtin.Context {
 	return s.bctx
 }
 
-func (s *Session) prepareBuiltin(ctx context.Context) { s.builtinContext(ctx) }
-
 // sessionFuncs answers what SQL functions ask of the session; Catalog answers
 // what they ask of the catalog.
 type sessionFuncs struct {

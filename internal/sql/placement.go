@@ -161,10 +161,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query,
 		Localities: s.srv.localities(),
 	}
-	env.Optimize = func(ctx context.Context, p *plan.Prepared) (*plan.Prepared, error) {
-		s.optimize(ctx, p, nil)
-		return p, nil
-	}
+	env.Optimize = func(ctx context.Context, p *plan.Prepared) { s.optimize(ctx, p, nil) }
 	if x.res != nil {
 		env.Notice = x.res.Notice
 	}

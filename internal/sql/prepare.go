@@ -191,8 +191,7 @@ func (s *Session) makePlan(ctx context.Context, p *Prepared, params []types.Datu
 }
 
 func (s *Session) optimize(ctx context.Context, p *plan.Prepared, params []types.Datum) {
-	s.prepareBuiltin(ctx)
-	optimizer.Optimize(p, &optimizer.Options{Stats: s.srv.stats, Params: params, Context: s.bctx.Apart()})
+	optimizer.Optimize(p, &optimizer.Options{Stats: s.srv.stats, Params: params, Context: s.builtinContext(ctx).Apart()})
 }
 
 func (s *Session) planKey(p *Prepared) planKey {

@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/replica"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -100,21 +101,7 @@ func (p *pace) wait(ctx context.Context, n int, perSecond int64) error {
 	due := p.next
 	p.next = p.next.Add(time.Duration(float64(n) / float64(perSecond) * float64(time.Second)))
 	p.mu.Unlock()
-	return sleep(ctx, time.Until(due))
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
+	return pause.For(ctx, time.Until(due))
 }
 
 // snapshotVersion is the format of snapshots on the wire (docs/formats/snapshots.md).
@@ -189,7 +176,7 @@ func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap
 			s.opts.Logger.Warn("snapshot not delivered", "range", e.id, "to", to.Store, "err", err)
 		}
 		if busy || err != nil {
-			_ = sleep(ctx, snapshotAgain)
+			_ = pause.For(ctx, snapshotAgain)
 		}
 		done(!busy && err == nil)
 	}()

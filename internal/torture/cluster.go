@@ -22,6 +22,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pause"
 )
 
 // Times that a cluster may take.
@@ -158,7 +159,7 @@ func (n *Node) init(ctx context.Context) error {
 		if !strings.Contains(string(out), "refused") && !strings.Contains(string(out), "closed") || ctx.Err() != nil {
 			return fmt.Errorf("init: %w: %s", err, out)
 		}
-		if err := pause(ctx, 5*pollPace); err != nil {
+		if err := pause.For(ctx, 5*pollPace); err != nil {
 			return err
 		}
 	}
@@ -336,7 +337,7 @@ func (n *Node) AwaitSQL(ctx context.Context) error {
 			defer n.mu.Unlock()
 			return fmt.Errorf("node %d ended: %w: %s", n.ID, n.err, strings.TrimSpace(n.said.String()))
 		}
-		if perr := pause(ctx, pollPace); perr != nil {
+		if perr := pause.For(ctx, pollPace); perr != nil {
 			return fmt.Errorf("node %d does not answer: %w", n.ID, err)
 		}
 	}
@@ -404,7 +405,7 @@ func (c *Cluster) AwaitWhole(ctx context.Context) error {
 			}
 			break
 		}
-		if err := pause(ctx, 10*pollPace); err != nil {
+		if err := pause.For(ctx, 10*pollPace); err != nil {
 			return fmt.Errorf("the ranges are not whole: %s", state)
 		}
 	}
@@ -470,16 +471,4 @@ func (c *Cluster) Destroy() {
 		}
 	}
 	c.Links.Close()
-}
-
-// pause waits, or returns the context's error.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/lichendb/lichen/internal/pause"
 )
 
 // fault is something that ails one node for a while.
@@ -97,11 +99,11 @@ func (s *stage) flapFor(ctx context.Context, n *Node, d time.Duration) error {
 				s.c.Links.Cut(o.ID, n.ID)
 			}
 		}
-		if err := pause(ctx, some(700*time.Millisecond)); err != nil {
+		if err := pause.For(ctx, some(700*time.Millisecond)); err != nil {
 			return err
 		}
 		s.c.Links.HealNode(n.ID)
-		if err := pause(ctx, some(500*time.Millisecond)); err != nil {
+		if err := pause.For(ctx, some(500*time.Millisecond)); err != nil {
 			return err
 		}
 	}
@@ -229,5 +231,5 @@ func breakDisk(ctx context.Context, s *stage, n *Node) error {
 	if err := s.restart(ctx, n); err != nil {
 		return err
 	}
-	return pause(ctx, 3*time.Second)
+	return pause.For(ctx, 3*time.Second)
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/lichendb/lichen/internal/pause"
 )
 
 const (
@@ -97,7 +99,7 @@ func (s *stage) awaitShare(ctx context.Context, n *Node) error {
 				return nil
 			}
 		}
-		if perr := pause(ctx, 25*pollPace); perr != nil {
+		if perr := pause.For(ctx, 25*pollPace); perr != nil {
 			return errors.Join(fmt.Errorf("node %d got no replica in %s", n.ID, shareTime), err)
 		}
 	}
@@ -201,7 +203,7 @@ func (s *stage) replicas(ctx context.Context, n int, wait bool) error {
 		if err == nil && state == "" {
 			return nil
 		}
-		if perr := pause(ctx, 10*pollPace); perr != nil {
+		if perr := pause.For(ctx, 10*pollPace); perr != nil {
 			return errors.Join(fmt.Errorf("the table does not get %d replicas: %s", n, state), err)
 		}
 	}
@@ -231,7 +233,7 @@ func (s *stage) interruptOne(ctx context.Context, sender bool) error {
 	if sender {
 		victim, what = holder, "the sender of a snapshot"
 	}
-	if err := pause(ctx, time.Duration(s.rng.Int64N(int64(300*time.Millisecond)))); err != nil {
+	if err := pause.For(ctx, time.Duration(s.rng.Int64N(int64(300*time.Millisecond)))); err != nil {
 		return err
 	}
 	underWay := receiver.arriving()
@@ -275,7 +277,7 @@ func (s *stage) awaitArrival(ctx context.Context) (*Node, error) {
 				return n, nil
 			}
 		}
-		if err := pause(ctx, linkPoll); err != nil {
+		if err := pause.For(ctx, linkPoll); err != nil {
 			return nil, errors.New("no snapshot is sent")
 		}
 	}

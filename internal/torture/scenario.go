@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lichendb/lichen/internal/pause"
 )
 
 // Bounds that the product promises.
@@ -136,7 +138,7 @@ func (s *stage) watch(ctx context.Context, begun time.Time, d time.Duration, wha
 
 // watchWithin is watch with another bound; 0: there is none.
 func (s *stage) watchWithin(ctx context.Context, begun time.Time, d, bound time.Duration, what string, hurt ...*Node) error {
-	if err := pause(ctx, d); err != nil {
+	if err := pause.For(ctx, d); err != nil {
 		return err
 	}
 	s.res.Events++
@@ -185,7 +187,7 @@ func killOne(ctx context.Context, s *stage, n *Node) error {
 	if err := s.restart(ctx, n); err != nil {
 		return err
 	}
-	return pause(ctx, time.Second+time.Duration(s.rng.Int64N(int64(2*time.Second))))
+	return pause.For(ctx, time.Second+time.Duration(s.rng.Int64N(int64(2*time.Second))))
 }
 
 func pauseOne(ctx context.Context, s *stage, n *Node) error {
@@ -210,7 +212,7 @@ func (s *stage) settle(ctx context.Context, n *Node) error {
 		return err
 	}
 	s.res.Restarts = append(s.res.Restarts, time.Since(begun))
-	return pause(ctx, 3*time.Second)
+	return pause.For(ctx, 3*time.Second)
 }
 
 func cutOff(ctx context.Context, s *stage, n *Node) error {
@@ -315,7 +317,7 @@ func loseQuorum(ctx context.Context, s *stage) error {
 				}
 			}
 		}
-		if err := pause(ctx, 3*time.Second); err != nil {
+		if err := pause.For(ctx, 3*time.Second); err != nil {
 			return err
 		}
 		s.res.Events++
@@ -339,7 +341,7 @@ func loseQuorum(ctx context.Context, s *stage) error {
 				return err
 			}
 		}
-		if err := pause(ctx, 3*time.Second); err != nil {
+		if err := pause.For(ctx, 3*time.Second); err != nil {
 			return err
 		}
 	}
@@ -355,7 +357,7 @@ func (s *stage) writes(ctx context.Context, n *Node) error {
 		if err == nil {
 			return nil
 		}
-		if perr := pause(ctx, 5*pollPace); perr != nil {
+		if perr := pause.For(ctx, 5*pollPace); perr != nil {
 			return fmt.Errorf("node %d: %w", n.ID, err)
 		}
 	}

@@ -3,6 +3,8 @@ package workload
 import (
 	"context"
 	"time"
+
+	"github.com/lichendb/lichen/internal/pause"
 )
 
 // Pacer spaces the operations of one thread.
@@ -27,13 +29,6 @@ func (p *Pacer) Wait(ctx context.Context) {
 	if p.interval == 0 {
 		return
 	}
-	if d := time.Until(p.next); d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
-	}
+	_ = pause.For(ctx, time.Until(p.next)) // who calls looks at ctx
 	p.next = p.next.Add(p.interval)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pause"
 )
 
 // maxUncertain bounds how often one read begins anew because what it met may have
@@ -45,12 +46,8 @@ func (t *Txn) Settle(ctx context.Context) error {
 	}
 	now := t.env.Clock.Now()
 	for now.Less(limit) {
-		passed := time.NewTimer(time.Duration(limit.WallTime - now.WallTime + 1))
-		select {
-		case <-passed.C:
-		case <-ctx.Done():
-			passed.Stop()
-			return ctx.Err()
+		if err := pause.For(ctx, time.Duration(limit.WallTime-now.WallTime+1)); err != nil {
+			return err
 		}
 		now = t.env.Clock.Now()
 	}

@@ -20,12 +20,9 @@ func errNotDomain(t *catalog.Table) error {
 // alterDomain is ALTER DOMAIN. Values that are there are checked before the domain is
 // changed, while the tables that have them are locked.
 func (e *Env) alterDomain(ctx context.Context, st *ast.AlterDomain) error {
-	t, err := e.lockType(ctx, st.Name)
+	t, err := e.lockExisting(ctx, st.Name)
 	if err != nil {
 		return err
-	}
-	if t == nil {
-		return errNoType(st.Name)
 	}
 	if t.UserType.Def.Kind != types.DefDomain {
 		return errNotDomain(t)

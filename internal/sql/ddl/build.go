@@ -176,10 +176,7 @@ func (b *builder) insertion() (*ast.Insert, *scratchResolver) {
 func (b *builder) queryRows(ctx context.Context, defaults *plan.Prepared, values plan.Node) (plan.Node, error) {
 	q := b.spec.query
 	if b.e.Optimize != nil {
-		var err error
-		if q, err = b.e.Optimize(ctx, q); err != nil {
-			return nil, err
-		}
+		b.e.Optimize(ctx, q)
 	}
 	v, ok := values.(*plan.Values)
 	if !ok || len(v.RowExprs) != 1 {

@@ -28,7 +28,7 @@ type Env struct {
 	// they are written in.
 	Query *plan.Prepared
 	// Optimize improves a plan before it runs; nil runs it as planned.
-	Optimize func(context.Context, *plan.Prepared) (*plan.Prepared, error)
+	Optimize func(context.Context, *plan.Prepared)
 	// Presplit takes the borders to make after the commit; nil: ranges are out of
 	// reach.
 	Presplit func(Presplit)

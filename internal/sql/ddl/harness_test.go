@@ -293,10 +293,7 @@ func (s *session) execEnv(ctx context.Context) *exec.Env {
 func (s *session) env() *ddl.Env {
 	return &ddl.Env{
 		Txn: s.txn, Coll: s.coll, User: "root", Exec: s.execEnv(context.Background()), Format: s.bctx.Format,
-		Optimize: func(_ context.Context, p *plan.Prepared) (*plan.Prepared, error) {
-			optimizer.Optimize(p, &optimizer.Options{})
-			return p, nil
-		},
+		Optimize: func(_ context.Context, p *plan.Prepared) { optimizer.Optimize(p, &optimizer.Options{}) },
 		Notice: func(severity string, n *pgerr.Error) {
 			fmt.Fprintf(&s.out, "%s: %s\n", severity, n.Message)
 			if n.Detail != "" {

@@ -198,9 +198,7 @@ func (e *Env) splitKeys(ctx context.Context, x *rowcodec.Index, rows *ast.Select
 		return nil, err
 	}
 	if e.Optimize != nil {
-		if prep, err = e.Optimize(ctx, prep); err != nil {
-			return nil, err
-		}
+		e.Optimize(ctx, prep)
 	}
 	program, err := exec.Compile(prep)
 	if err != nil {

@@ -228,6 +228,15 @@ func (e *Env) lockType(ctx context.Context, n ast.TableName) (*catalog.Table, er
 	}
 }
 
+// lockExisting is lockType of a type that must be there.
+func (e *Env) lockExisting(ctx context.Context, n ast.TableName) (*catalog.Table, error) {
+	t, err := e.lockType(ctx, n)
+	if err == nil && t == nil {
+		err = errNoType(n)
+	}
+	return t, err
+}
+
 func errNoType(n ast.TableName) error {
 	name := n.Table
 	if n.Schema != "" {
@@ -238,12 +247,9 @@ func errNoType(n ast.TableName) error {
 
 // alterEnum is ALTER TYPE ... ADD VALUE and RENAME VALUE.
 func (e *Env) alterEnum(ctx context.Context, st *ast.AlterEnum) error {
-	t, err := e.lockType(ctx, st.Name)
+	t, err := e.lockExisting(ctx, st.Name)
 	if err != nil {
 		return err
-	}
-	if t == nil {
-		return errNoType(st.Name)
 	}
 	if !t.UserType.IsEnum() {
 		return pgerr.New(pgerr.WrongObjectType, "%s is not an enum", t.UserType.SQLName)
@@ -449,12 +455,9 @@ func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
 	if len(st.Name) > 1 {
 		n.Schema = st.Name[len(st.Name)-2]
 	}
-	t, err := e.lockType(ctx, n)
+	t, err := e.lockExisting(ctx, n)
 	if err != nil {
 		return err
-	}
-	if t == nil {
-		return errNoType(n)
 	}
 	switch {
 	case st.Kind == ast.ObjDomain && t.UserType.Def.Kind != types.DefDomain:

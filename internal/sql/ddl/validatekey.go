@@ -26,9 +26,7 @@ func (e *Env) validateForeignKey(ctx context.Context, t, ref *catalog.Table, k *
 		return err
 	}
 	if e.Optimize != nil {
-		if prep, err = e.Optimize(ctx, prep); err != nil {
-			return err
-		}
+		e.Optimize(ctx, prep)
 	}
 	program, err := exec.Compile(prep)
 	if err != nil {

@@ -124,6 +124,20 @@ func (l *atomList) analyse(n *plan.Scan, i int, c plan.Expr) {
 // flipped maps a comparison to the one with its sides exchanged.
 var flipped = map[string]string{"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
+// columnSide returns the column that is one side of a comparison, what it is compared
+// with, and by which operator if the column stands first; -1 if neither is a column or
+// the operator compares nothing. Of two columns it is the first.
+func columnSide(n *plan.Scan, c *plan.Call) (ord int, op string, value plan.Expr) {
+	mirrored, ok := flipped[c.Fn.Name]
+	if !ok || !c.Fn.Operator || len(c.Args) != 2 {
+		return -1, "", nil
+	}
+	if ord = column(n, c.Args[0]); ord >= 0 {
+		return ord, c.Fn.Name, c.Args[1]
+	}
+	return column(n, c.Args[1]), mirrored, c.Args[0]
+}
+
 func (l *atomList) comparison(n *plan.Scan, i int, c *plan.Call) {
 	if !c.Fn.Operator || len(c.Args) != 2 {
 		return
@@ -132,17 +146,9 @@ func (l *atomList) comparison(n *plan.Scan, i int, c *plan.Call) {
 		l.like(n, i, c)
 		return
 	}
-	op, ok := c.Fn.Name, false
-	if _, ok = flipped[op]; !ok {
-		return
-	}
-	value := c.Args[1]
-	ord := column(n, c.Args[0])
+	ord, op, value := columnSide(n, c)
 	if ord < 0 || !fixed(n, ord, value) {
-		value, op = c.Args[0], flipped[op]
-		if ord = column(n, c.Args[1]); ord < 0 || !fixed(n, ord, value) {
-			return
-		}
+		return
 	}
 	a := atom{ord: ord, conj: i, exact: true, value: value}
 	switch op {

@@ -117,15 +117,12 @@ func allSel(conds []plan.Expr, st *TableStats, scan *plan.Scan) float64 {
 // boundOf returns the column of scan that c bounds on one side, -1 if it does no such thing.
 func boundOf(c plan.Expr, scan *plan.Scan) (ord int, lo, hi *plan.Bound) {
 	call, ok := c.(*plan.Call)
-	if !ok || scan == nil || !call.Fn.Operator || len(call.Args) != 2 {
+	if !ok || scan == nil {
 		return -1, nil, nil
 	}
-	op, value := call.Fn.Name, call.Args[1]
-	if ord = column(scan, call.Args[0]); ord < 0 {
-		op, value = flipped[op], call.Args[0]
-		if ord = column(scan, call.Args[1]); ord < 0 {
-			return -1, nil, nil
-		}
+	ord, op, value := columnSide(scan, call)
+	if ord < 0 {
+		return -1, nil, nil
 	}
 	b := &plan.Bound{Values: []plan.Expr{value}, Inclusive: len(op) == 2}
 	switch op {

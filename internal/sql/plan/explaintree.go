@@ -259,17 +259,12 @@ func jsonText(s string) string {
 func writeJSON(b *strings.Builder, v any, depth int) {
 	pad := strings.Repeat("  ", depth)
 	switch v := v.(type) {
-	case string:
-		b.WriteString(jsonText(v))
-	case bool:
-		b.WriteString(strconv.FormatBool(v))
-	case Number:
-		b.WriteString(string(v))
 	case []string:
+		texts := make([]string, len(v))
 		for i, s := range v {
-			v[i] = jsonText(s)
+			texts[i] = jsonText(s)
 		}
-		b.WriteString("[" + strings.Join(v, ", ") + "]")
+		b.WriteString("[" + strings.Join(texts, ", ") + "]")
 	case Group:
 		b.WriteString("{")
 		for i, p := range v {
@@ -290,7 +285,22 @@ func writeJSON(b *strings.Builder, v any, depth int) {
 			writeJSON(b, g, depth+1)
 		}
 		b.WriteString("\n" + pad + "]")
+	default:
+		b.WriteString(plainText(v))
 	}
+}
+
+// plainText prints a value that is neither a list nor a group, as JSON and YAML have it.
+func plainText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return jsonText(v)
+	case bool:
+		return strconv.FormatBool(v)
+	case Number:
+		return string(v)
+	}
+	return ""
 }
 
 // FormatYAML prints groups as EXPLAIN (FORMAT YAML) does.
@@ -317,12 +327,6 @@ func writeYAMLGroup(b *strings.Builder, g Group, depth int, begun bool) {
 		}
 		b.WriteString(p.Name + ": ")
 		switch v := p.Value.(type) {
-		case string:
-			b.WriteString(jsonText(v))
-		case bool:
-			b.WriteString(strconv.FormatBool(v))
-		case Number:
-			b.WriteString(string(v))
 		case []string:
 			for _, s := range v {
 				b.WriteString("\n" + pad + "  - " + jsonText(s))
@@ -331,6 +335,8 @@ func writeYAMLGroup(b *strings.Builder, g Group, depth int, begun bool) {
 			writeYAMLGroup(b, v, depth+1, false)
 		case []Group:
 			writeYAMLGroups(b, v, depth+1)
+		default:
+			b.WriteString(plainText(v))
 		}
 	}
 }
