@@ -206,7 +206,7 @@ func (p *parser) createView(s *ast.CreateView) ast.Statement {
 	}
 	p.expect(kwAs)
 	s.Query = p.query()
-	if recursive {
+	if recursive && p.err == nil {
 		s.Query = recursiveView(s)
 	}
 	if pos := p.pos(); p.accept(kwWith) {
