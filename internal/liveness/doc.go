@@ -22,8 +22,8 @@
 // clock + SupportFor, for all its stores at once. The other answers at once with
 // the support it gives, and repeats it in its own heartbeats. It gives support
 // only to a node that it knows to hear it (each message echoes the time of the
-// latest one from the other side): else a leader that gets no answers would be
-// held in office for ever. It does not renew the support of an earlier life of
+// latest one from the other side), and until no later than echoFor after that time:
+// else a leader that gets no answers would be held in office. It does not renew the support of an earlier life of
 // the asking node; it lets it run out, so that those who followed that life
 // notice, and then begins anew.
 //

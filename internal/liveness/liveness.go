@@ -20,9 +20,11 @@ const (
 	DeadGatewayAfter = 5 * time.Second
 	// LiveFor is how long after its last message a node counts as live.
 	LiveFor = 4 * HeartbeatEvery
-	// echoFor is how old what a requester heard from this node may be for it to
-	// be supported: a node that no answer reaches can't lead.
-	echoFor = 4 * HeartbeatEvery
+	// echoFor is how long past what a requester last heard from this node it is supported
+	// at the most: a node that no answer reaches can't lead, and is not to be supported
+	// much longer than one that is gone. What it has heard is as old as a heartbeat is
+	// late when all is well.
+	echoFor = SupportFor + HeartbeatEvery
 	// minWake keeps the timer from spinning on a clock that stands still.
 	minWake = time.Millisecond
 )

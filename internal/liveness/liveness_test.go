@@ -128,12 +128,13 @@ func TestNewLifeWaitsForTheOld(t *testing.T) {
 }
 
 // TestDeafNode shows that a node that no answer reaches loses the support of
-// those that it still talks to, so that they can elect another leader.
+// those that it still talks to, so that they can elect another leader: not much later
+// than that of one that is gone.
 func TestDeafNode(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, n *network) {
 		n.run(time.Second, nil)
 		n.sever(2, 1, true)
-		n.run(echoFor+SupportFor+HeartbeatEvery, nil)
+		n.run(echoFor+50*time.Millisecond, nil)
 		if n.nodes[2].l.Supports(store(1)) || !n.nodes[3].l.Supports(store(1)) {
 			t.Fatal("node 2 supports a node that does not hear it, or node 3 does not support one that does")
 		}

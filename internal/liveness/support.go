@@ -88,10 +88,11 @@ func (l *Liveness) MayVote() bool {
 // mu held.
 func (l *Liveness) answerAsk(p *peer, m *message, now int64, ev *events) {
 	l.withdrawIfPassed(p, now, ev)
-	if m.echo == 0 || m.to != l.self.Life || l.sinceStart()-m.echo > int64(echoFor) {
+	if m.echo == 0 || m.to != l.self.Life {
 		return // it does not hear this node, so it can't lead
 	}
-	until := min(m.ask, now+int64(SupportFor+l.o.MaxOffset))
+	heard := now - (l.sinceStart() - m.echo)
+	until := min(m.ask, now+int64(SupportFor+l.o.MaxOffset), heard+int64(echoFor))
 	if until <= now {
 		return
 	}

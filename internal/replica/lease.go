@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/plant"
+	pb "go.etcd.io/raft/v3/raftpb"
 )
 
 // lease is a leadership: until when it may answer reads without asking the other
@@ -34,6 +35,8 @@ type supporter struct {
 	// answered is the epoch of the support under which the replica last answered in
 	// this term; a later one may have begun after a vote for somebody else.
 	answered *atomic.Int64
+	// match is the last entry that the replica is known to have.
+	match *atomic.Uint64
 }
 
 // maxVoters bounds the voters of a range.
@@ -293,24 +296,34 @@ func (r *Replica) supporter(d kvpb.ReplicaDescriptor, old [][]supporter) support
 			}
 		}
 	}
-	s.answered = new(atomic.Int64)
+	s.answered, s.match = new(atomic.Int64), new(atomic.Uint64)
 	s.cell = r.deps.Support.From(d.Store)
 	return s
 }
 
 // noteAnswer hears that a replica answered the leader in this term, while its store
 // gave the support of an epoch.
-func (r *Replica) noteAnswer(id kvpb.ReplicaID, term uint64, epoch int64) {
+func (r *Replica) noteAnswer(m *pb.Message, epoch int64) {
 	l := r.lease.Load()
-	if l == nil || l.term != term {
+	if l == nil || l.term != m.GetTerm() {
 		return
 	}
 	for _, q := range l.quorums {
 		for i := range q {
-			if q[i].replica == id && q[i].answered != nil && q[i].answered.Load() < epoch {
-				q[i].answered.Store(epoch)
+			if s := &q[i]; s.replica == kvpb.ReplicaID(m.GetFrom()) && s.answered != nil {
+				s.note(m, epoch)
 			}
 		}
+	}
+}
+
+// note is called in the processing goroutine.
+func (s *supporter) note(m *pb.Message, epoch int64) {
+	if s.answered.Load() < epoch {
+		s.answered.Store(epoch)
+	}
+	if m.GetType() == pb.MsgAppResp && !m.GetReject() && s.match.Load() < m.GetIndex() {
+		s.match.Store(m.GetIndex())
 	}
 }
 

@@ -36,7 +36,7 @@ func (g *group) accepts(m *pb.Message, epoch int64) bool {
 	case pb.MsgTimeoutNow:
 		return g.r.deps.Support == nil || g.r.deps.Support.MayVote()
 	case pb.MsgAppResp, pb.MsgHeartbeatResp:
-		g.r.noteAnswer(kvpb.ReplicaID(m.GetFrom()), m.GetTerm(), epoch)
+		g.r.noteAnswer(m, epoch)
 	case pb.MsgVoteResp, pb.MsgPreVoteResp:
 		if m.GetReject() {
 			g.noteRefusal()
@@ -120,7 +120,7 @@ func (g *group) stir() {
 // hears reports whether another store supports this node's leaderships, so that it
 // is there.
 func (r *Replica) hears(s kvpb.StoreID) bool {
-	return r.deps.Support == nil || r.deps.Clock.Now().Less(r.deps.Support.From(s).Support().Until)
+	return r.deps.Support == nil || r.deps.Clock.Reading().Less(r.deps.Support.From(s).Support().Until)
 }
 
 // resting answers without disturbing the group whether a tick would do nothing.

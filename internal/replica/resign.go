@@ -62,10 +62,54 @@ func (g *group) urge() {
 	to := s.heirs[s.asked%len(s.heirs)]
 	s.asked++
 	s.ticks = urgeTicks
-	g.send(&pb.Message{
-		Type: pb.MsgTimeoutNow.Enum(), From: proto.Uint64(uint64(g.r.replicaID)), To: proto.Uint64(uint64(to)),
-		Term: proto.Uint64(s.term),
-	})
+	g.send(g.r.standNow(to, s.term))
+}
+
+// standNow asks another replica to stand for election in the place of the leader of a term.
+func (r *Replica) standNow(to kvpb.ReplicaID, term uint64) *pb.Message {
+	return &pb.Message{
+		Type: pb.MsgTimeoutNow.Enum(), From: proto.Uint64(uint64(r.replicaID)), To: proto.Uint64(uint64(to)),
+		Term: proto.Uint64(term),
+	}
+}
+
+// Resign ends the replica's leadership of a range that has other voters, if it has one, and
+// asks the n-th best of them to take it. It does so without the group, whose processing
+// goroutine may be waiting for a disk that stands still, and so without handing over row
+// locks. From now on nothing is read in this term here; that disk needs not be there for
+// the others to find each other.
+func (r *Replica) Resign(n int) {
+	l := r.lease.Load()
+	if l == nil || l.alone || r.deps.Send == nil {
+		return
+	}
+	l.given.Store(true) // before the message leaves
+	r.endRest()
+	if heirs := r.heirs(l); len(heirs) > 0 {
+		to := heirs[n%len(heirs)]
+		r.deps.Send(r, to, r.standNow(to.Replica, l.term))
+	}
+}
+
+// heirs returns the voters whose stores are there, who has most of the log first and
+// otherwise in an order that the range's id shifts, so that no store gets all.
+func (r *Replica) heirs(l *lease) []kvpb.ReplicaDescriptor {
+	var list []kvpb.ReplicaDescriptor
+	match := map[kvpb.ReplicaID]uint64{}
+	all := r.Desc().Replicas
+	for i := range all {
+		d := all[(uint64(i)+uint64(r.id))%uint64(len(all))]
+		if in, _ := isVoter(d.Type); in && d.Replica != r.replicaID && r.hears(d.Store) {
+			list = append(list, d)
+		}
+	}
+	for _, s := range l.quorums[0] {
+		if s.match != nil {
+			match[s.replica] = s.match.Load()
+		}
+	}
+	slices.SortStableFunc(list, func(a, b kvpb.ReplicaDescriptor) int { return cmp.Compare(match[b.Replica], match[a.Replica]) })
+	return list
 }
 
 // urgeTick is a tick of a replica that resigned and has heard of no other leader.

@@ -24,9 +24,9 @@
 //     with gaps at most, across reconnections too; but between urgent ones and others
 //     there is no order. (link.establishedLocked puts
 //     what waited in front; Node.replaceInbound waits for the former reader)
-//  3. The receiver's clock has passed the sender's clock at the time of writing
-//     before a handler sees anything of the batch. (conn.seal puts the time in
-//     front; conn.receive updates the clock)
+//  3. The receiver's clock has passed every timestamp that the sender's clock had handed
+//     out at the time of writing before a handler sees anything of the batch. (conn.seal
+//     puts the time in front; conn.receive updates the clock)
 //  4. No byte of a frame is used before its checksum was verified, and no length
 //     on the wire makes the receiver allocate more than MaxPayload at once or
 //     hold more than its named limits. (frameReader.next, parseFrame,

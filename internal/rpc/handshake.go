@@ -203,7 +203,7 @@ func (n *Node) hello(cl class, expect kvpb.NodeID) *hello {
 	return &hello{
 		protocol: n.o.ProtocolVersion, minProtocol: n.o.MinVersion,
 		class: cl, node: n.o.NodeID(), expect: expect,
-		physical: n.o.Clock.PhysicalNow(), clock: n.o.Clock.Now().WallTime,
+		physical: n.o.Clock.PhysicalNow(), clock: n.o.Clock.Reading().WallTime,
 		cluster: n.o.ClusterID(), version: n.o.Version,
 	}
 }

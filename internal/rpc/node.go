@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -34,8 +35,9 @@ type Node struct {
 		sync.RWMutex
 		closed  bool
 		peers   map[kvpb.NodeID]*peer
-		inbound map[inbound]*conn // for messages
-		accepts int               // connections that ServeConn serves
+		inbound map[inbound]*conn  // for messages
+		callers map[*conn]struct{} // on which peers call this node
+		accepts int                // connections that ServeConn serves
 	}
 }
 
@@ -73,6 +75,7 @@ func New(o Options) *Node {
 	n.self.n = n
 	n.mu.peers = map[kvpb.NodeID]*peer{}
 	n.mu.inbound = map[inbound]*conn{}
+	n.mu.callers = map[*conn]struct{}{}
 	return n
 }
 
@@ -240,6 +243,9 @@ func (n *Node) ServeConn(nc net.Conn, first []byte) {
 	if c.class.oneWay() {
 		n.replaceInbound(c)
 		defer n.dropInbound(c)
+	} else {
+		n.noteCaller(c)
+		defer n.dropCaller(c)
 	}
 	if c.peer != 0 && c.peer != n.o.NodeID() {
 		if p := n.knownPeer(c.peer); p != nil {
@@ -288,6 +294,33 @@ func (n *Node) dropInbound(c *conn) {
 	defer n.mu.Unlock()
 	if at := (inbound{c.peer, c.class}); n.mu.inbound[at] == c {
 		delete(n.mu.inbound, at)
+	}
+}
+
+func (n *Node) noteCaller(c *conn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.mu.callers[c] = struct{}{}
+}
+
+func (n *Node) dropCaller(c *conn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.mu.callers, c)
+}
+
+var errHungUp = errors.New("this node answers no calls for a while")
+
+// HangUp ends the calls of other nodes that are under way, by their connections: for their
+// callers the outcome is not known, and they may turn to others. The handlers are told
+// by their contexts, and not waited for: something that does not answer may hold them. New
+// calls are served.
+func (n *Node) HangUp() {
+	n.mu.RLock()
+	callers := slices.Collect(maps.Keys(n.mu.callers))
+	n.mu.RUnlock()
+	for _, c := range callers {
+		c.fail(errHungUp)
 	}
 }
 

@@ -124,9 +124,11 @@ func (c *conn) dropLargeLocked(typ frameType, id uint64) {
 	}
 }
 
-// seal puts the time in front of a batch that is complete.
+// seal puts the time in front of a batch that is complete: no timestamp that this node
+// has handed out before lies above it. It does not wait while a disk that stands still
+// has the clock wait: then others need to hear of this node most.
 func (c *conn) seal(buf []byte) {
-	setFrame(buf, 0, frameClock, uint64(c.n.o.Clock.Now().WallTime))
+	setFrame(buf, 0, frameClock, uint64(c.n.o.Clock.Reading().WallTime))
 }
 
 // write writes until nothing waits. Only who claimed the writing gets here.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/balance/placement"
@@ -79,31 +78,9 @@ func capacity(st *store.Store, cfg *config.Store) (total, used int64) {
 	return cfg.Capacity(total), int64(u.UsedByEngine) + st.Log().Stats().DiskBytes
 }
 
-// supportPause is how long a node asks for no support after the disk of one of several
-// stores came to a stand: the support for the leaderships there ends, and others are
-// elected. Those of the node's other stores pay for it with an election.
-const supportPause = liveness.SupportFor + 2*liveness.HeartbeatEvery
-
-// stalls says until when the node asks for no support.
-type stalls struct{ until atomic.Int64 }
-
-// disksOK reports whether the node may ask for support: its disks answer, or one does
-// and what the others led has gone elsewhere.
-func (n *Node) disksOK() bool {
-	if !n.store.AnyStalled() {
-		return true
-	}
-	return !n.store.AllStalled() && time.Now().UnixNano() > n.stalls.until.Load()
-}
-
-// noteStalls begins the pause of disksOK when a disk has come to a stand.
-func (n *Node) noteStalls(was, is []store.DiskState, now time.Time) {
-	for i := range is {
-		if is[i].Stalled && !was[i].Stalled {
-			n.stalls.until.Store(now.Add(supportPause + n.cfg.MaxOffset).UnixNano())
-		}
-	}
-}
+// disksOK reports whether the node may ask for support: one of its disks answers. What a
+// store leads whose disk does not answer it gives up by itself (store.resign).
+func (n *Node) disksOK() bool { return !n.store.AllStalled() }
 
 func (n *Node) diskStates() []store.DiskState {
 	out := make([]store.DiskState, len(n.store.Stores()))

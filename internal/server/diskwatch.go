@@ -13,7 +13,7 @@ import (
 
 const (
 	// diskLookEvery is how often a node looks at the state of its disk.
-	diskLookEvery = 250 * time.Millisecond
+	diskLookEvery = 100 * time.Millisecond
 	// diskPatience is how long clients wait for a disk that stands still before they
 	// are cut off: nothing of their statements can be stopped.
 	diskPatience = 5 * time.Second
@@ -42,10 +42,12 @@ func (n *Node) watchDisk(ctx context.Context) {
 		if !slices.Equal(is, was) {
 			n.measured.seq.Add(1) // others shall hear of it
 		}
-		n.noteStalls(was, is, now)
 		all := n.store.AllStalled()
 		if all && !stalled {
 			stalledAt = now
+			if n.rpc != nil { // whose requests wait for the disk, in the midst of which none can be told
+				n.rpc.HangUp()
+			}
 		}
 		stalled = all
 		switch {

@@ -77,7 +77,6 @@ type Node struct {
 	settings        *setting.Live
 	placing         placing
 	measured        measurements
-	stalls          stalls
 	ids             rangeIDs
 	checking        checking
 	background      sync.WaitGroup // ends before the store is closed

@@ -261,7 +261,7 @@ func (l *life) abandon() {
 // connect gives a life its network.
 func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
 	s := l.store
-	l.ep = c.net.Start(n.id, Hooks{Stamp: l.hlc.Now, Observe: func(ts hlc.Timestamp) { _ = l.hlc.Update(ts) }})
+	l.ep = c.net.Start(n.id, Hooks{Stamp: l.hlc.Reading, Observe: func(ts hlc.Timestamp) { _ = l.hlc.Update(ts) }})
 	l.live = liveness.New(liveness.Options{
 		Clock: l.hlc, MaxOffset: simOffset, NoPast: !past, Logger: logger,
 		ClockOK:  func() bool { return !s.Disk().Stalled },

@@ -55,7 +55,7 @@ func (p *port) target(to kvpb.NodeID) *port {
 }
 
 func (p *port) Send(to kvpb.NodeID, m rpc.Method, msg []byte) bool {
-	now := p.clock.Now()
+	now := p.clock.Reading() // as rpc does
 	time.AfterFunc(time.Millisecond, func() {
 		if o := p.target(to); o != nil && o.messages[m] != nil {
 			_ = o.clock.Update(now)

@@ -12,13 +12,19 @@ import (
 // How a disk is judged.
 const (
 	// StallAfter is how long a write or sync may take before the disk counts as
-	// stalled. The store's leaderships then move away.
-	StallAfter = 2 * time.Second
+	// stalled. The store's leaderships then move away. Well below what is left of the
+	// clock's bound then (hlc.BoundWindow - hlc.RefreshEvery), and of the 3 s within which
+	// writes succeed again.
+	StallAfter = 1500 * time.Millisecond
 	// wellAfter is how long all operations must have been fast, or have found
 	// space, before the disk counts as well again.
 	wellAfter = 5 * time.Second
 	// diskEvery is how often that is looked at.
-	diskEvery = 200 * time.Millisecond
+	diskEvery = 100 * time.Millisecond
+	// resignAgain is how long the store that stalled waits for its ranges to be led
+	// elsewhere before it asks others to; each time it waits longer, up to resignMost.
+	resignAgain = 300 * time.Millisecond
+	resignMost  = 5 * time.Second
 )
 
 // DiskState is what ails a store's disk.
@@ -35,6 +41,10 @@ type disk struct {
 
 	// The rest belongs to the watching goroutine.
 	slowAt time.Time // when an operation was last seen to be slow
+	// resigned counts how often the leaderships were given up since the disk stands still,
+	// resignAt says when they are again.
+	resigned int
+	resignAt time.Time
 }
 
 // answers begins a time in which the disk answers; stands returns what its end closes.
@@ -69,6 +79,17 @@ func (s *Store) watchDisk() {
 	}
 }
 
+// resign gives the store's leaderships up to other stores, whose ranges need not wait until
+// the support for this one has ended: other stores of the node may go on to use it.
+func (s *Store) resign(now time.Time) {
+	d := &s.disk
+	for _, r := range s.all() {
+		r.Resign(d.resigned)
+	}
+	d.resignAt = now.Add(min(resignAgain<<d.resigned, resignMost))
+	d.resigned = min(d.resigned+1, 10)
+}
+
 func (s *Store) judgeDisk(now time.Time) {
 	d := &s.disk
 	oldest := max(d.watch.Oldest(), d.watch.Worst())
@@ -78,8 +99,12 @@ func (s *Store) judgeDisk(now time.Time) {
 	switch was := d.stalled.Load(); {
 	case !was && oldest > StallAfter:
 		d.stalled.Store(true)
+		d.resigned = 0
+		s.resign(now)
 		close(*d.standing.Load())
 		s.opts.Logger.Error("the disk does not answer: the store's leaderships move away", "dir", s.opts.Dir, "for", oldest)
+	case was && oldest > StallAfter && now.After(d.resignAt):
+		s.resign(now)
 	case was && now.Sub(d.slowAt) > wellAfter:
 		d.stalled.Store(false)
 		d.answers()

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// TestStalledLeader: the disk under a leader comes to a stand, under load or at rest. Others
+// lead soon, though they go on to support the store's node, which may have other stores; and
+// the store leads nothing until its disk is well.
+func TestStalledLeader(t *testing.T) {
+	for _, busy := range []bool{true, false} {
+		t.Run(fmt.Sprintf("busy=%v", busy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testStalledLeader(t, busy) })
+		})
+	}
+}
+
+func testStalledLeader(t *testing.T, busy bool) {
+	c := newTestCluster(t, 3)
+	defer c.closeAll()
+	c.replicate(1)
+	slow := c.nodes[1] // the test asks the first one's clock
+	c.transfer(1, slow)
+	c.put(1, "\x10k", "old")
+	time.Sleep(5 * time.Second)
+	s := slow.s
+	if err := slow.port.clock.Refresh(); err != nil { // as a node does every second
+		t.Fatal(err)
+	}
+	release := make(chan struct{})
+	s.DiskWatch().SetFault(func(op *fs.Op) error {
+		if op.Kind.Mutates() {
+			<-release
+		}
+		return nil
+	})
+	begun := time.Now()
+	if busy {
+		go func() {
+			r, _ := s.Replica(1)
+			m := meta(slow, 1<<40)
+			m.Isolation = kvpb.ReadCommitted
+			_ = r.Commit(t.Context(), &kvpb.CommitRequest{Txn: m, Writes: []kvpb.Write{{Key: []byte("\x10other"), Value: []byte("x")}}}, &kvpb.CommitResponse{})
+		}()
+	} else {
+		go func() { _, _ = s.opts.FS.Create("s/probe", fs.WriteUnspecified) }()
+	}
+	for c.leading(1) == slow || c.leading(1) == nil {
+		if time.Sleep(10 * time.Millisecond); time.Since(begun) > 10*time.Second {
+			t.Fatal("nobody else leads")
+		}
+	}
+	if took := time.Since(begun); took > StallAfter+2*diskEvery+100*time.Millisecond {
+		t.Errorf("another node leads after %v", took)
+	}
+	if took := c.put(1, "\x10k", "new"); took > 100*time.Millisecond {
+		t.Errorf("a write took %v", took)
+	}
+	for _, nd := range c.nodes {
+		if nd != slow && !nd.live.Supports(kvpb.StoreID(slow.id)) {
+			t.Errorf("node %d does not support the stalled node any more", nd.id)
+		}
+	}
+	time.Sleep(2 * time.Second)
+	if r, _ := s.Replica(1); r.Leads() {
+		t.Error("the store with the stalled disk leads")
+	}
+	s.DiskWatch().SetFault(nil)
+	close(release)
+	time.Sleep(2 * wellAfter)
+	if v := c.get(1, "\x10k"); v != "new" {
+		t.Errorf("k = %q", v)
+	}
+	if s.Disk().Stalled {
+		t.Error("the disk still counts as stalled")
+	}
+}
