@@ -53,8 +53,8 @@ func faults() []fault {
 		{"clock -2 s", maxWait, clock("jump=-2s"), nil, clockWell},
 		{"clock +0.1 s", maxWait, clock("jump=100ms"), nil, clockWell},
 		{"clock 5 % fast", maxWait, clock("drift=50000"), nil, clockWell},
-		{"disk stands still", maxStallWait, disk("delay=1m"), nil, diskWell},
-		{"disk slow", maxStallWait, disk("delay=300ms"), nil, diskWell},
+		{"disk stands still", maxWait, disk("delay=1m"), nil, diskWell},
+		{"disk slow", maxWait, disk("delay=300ms"), nil, diskWell},
 		{"disk full", maxWait, disk("fail=enospc"), nil, diskWell},
 		{
 			"scatter", maxWait, func(ctx context.Context, _ *stage, n *Node) error {
@@ -225,7 +225,7 @@ func breakDisk(ctx context.Context, s *stage, n *Node) error {
 			return err
 		}
 	}
-	if err := s.watchWithin(ctx, begun, 5*time.Second, maxStallWait, fmt.Sprintf("node %d: disk fails", n.ID), n); err != nil {
+	if err := s.watchWithin(ctx, begun, 5*time.Second, maxWait, fmt.Sprintf("node %d: disk fails", n.ID), n); err != nil {
 		return err
 	}
 	if err := s.restart(ctx, n); err != nil {

@@ -204,7 +204,9 @@ func (r *round) wide(ctx context.Context, c *client, w *waits) {
 		default:
 			sql = fmt.Sprintf("SELECT v FROM torture_wide WHERE id = %d", id)
 		}
+		begun := time.Now()
 		_, _, err := c.exec(sql)
+		w.did(sql, begun, err)
 		switch {
 		case err != nil:
 			if insert && class(err) == "23505" {
@@ -230,11 +232,22 @@ type waits struct {
 	mu     sync.Mutex
 	last   time.Time
 	spans  []span // longer than a moment
+	slow   []slow // the latest statements that took longer than that
 	writes int
 	reads  int
 }
 
 type span struct{ from, to time.Time }
+
+// slow is a statement that took longer than a moment.
+type slow struct {
+	sql string
+	span
+	err error
+}
+
+// maxSlow bounds the slow statements that are kept of a client.
+const maxSlow = 16
 
 // moment is the least wait that is kept.
 const moment = 100 * time.Millisecond
@@ -248,6 +261,40 @@ func (w *waits) wrote() {
 		w.spans = append(w.spans, span{w.last, now})
 	}
 	w.last = now
+}
+
+// did hears of each statement.
+func (w *waits) did(sql string, begun time.Time, err error) {
+	now := time.Now()
+	if now.Sub(begun) < moment {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.slow) == maxSlow {
+		w.slow = append(w.slow[:0], w.slow[1:]...)
+	}
+	w.slow = append(w.slow, slow{sql, span{begun, now}, err})
+}
+
+// tale tells what the client did since a fault began that took long.
+func (w *waits) tale(begun time.Time) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var b strings.Builder
+	for _, s := range w.slow {
+		if s.to.Before(begun) {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%s from %+.2f s for %.2f s", s.sql, s.from.Sub(begun).Seconds(), s.to.Sub(s.from).Seconds())
+		if s.err != nil {
+			fmt.Fprintf(&b, " (%s)", oneLine(s.err.Error()))
+		}
+	}
+	return b.String()
 }
 
 func (w *waits) read() {

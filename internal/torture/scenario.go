@@ -16,9 +16,8 @@ const (
 	maxWait = 3 * time.Second
 	// maxRefusal is how long a statement may take to fail when there is no quorum.
 	maxRefusal = 10 * time.Second
-	// maxStallWait is how long writes may pause when a disk stands still: that is noticed
-	// after 2 s.
-	maxStallWait = 6 * time.Second
+	// telling is the wait from which on it is told what the client did meanwhile.
+	telling = 1500 * time.Millisecond
 )
 
 // Scenario is something that is done to a cluster under load.
@@ -143,19 +142,22 @@ func (s *stage) watchWithin(ctx context.Context, begun time.Time, d, bound time.
 	}
 	s.res.Events++
 	var most time.Duration
-	var at *Node
+	var at *waits
 	for _, w := range s.round.waits {
 		if slices.Contains(hurt, w.node) {
 			continue
 		}
 		if d := w.longest(begun, time.Now()); d > most {
-			most, at = d, w.node
+			most, at = d, w
 		}
 	}
 	s.res.Waits = append(s.res.Waits, most)
 	fmt.Fprintf(s.o.Progress, "  %s: longest wait for a write elsewhere %.2f s\n", what, most.Seconds())
+	if most > telling {
+		fmt.Fprintf(s.o.Progress, "    at node %d: %s\n", at.node.ID, at.tale(begun))
+	}
 	if bound > 0 && most > bound {
-		s.res.note("%s: a client of node %d waited %.2f s for a write", what, at.ID, most.Seconds())
+		s.res.note("%s: a client of node %d waited %.2f s for a write: %s", what, at.node.ID, most.Seconds(), at.tale(begun))
 		s.c.dump(s.res, len(s.res.Waits))
 		s.res.violation("%s: writes paused for %.2f s, more than %s", what, most.Seconds(), bound)
 	}
@@ -244,7 +246,9 @@ func (s *stage) refuses(ctx context.Context, n *Node) {
 }
 
 func oneWay(ctx context.Context, s *stage, n *Node) error {
-	for _, out := range []bool{true, false} {
+	i := slices.Index(s.c.Nodes, n)
+	for k := range 2 { // the second finds the node without leaderships, so they take turns
+		out := (i+k)%2 == 0
 		begun := time.Now()
 		s.cut(n, out, !out)
 		what := fmt.Sprintf("nothing arrives at node %d", n.ID)
@@ -261,7 +265,6 @@ func oneWay(ctx context.Context, s *stage, n *Node) error {
 	}
 	// One link only: the two nodes hear of each other through the third.
 	begun := time.Now()
-	i := slices.Index(s.c.Nodes, n)
 	o := s.c.Nodes[(i+1)%len(s.c.Nodes)]
 	s.c.Links.Cut(n.ID, o.ID)
 	if err := s.watch(ctx, begun, 8*time.Second, fmt.Sprintf("nothing from node %d arrives at node %d", n.ID, o.ID), n, o); err != nil {
