@@ -34,6 +34,9 @@ const (
 	joinEvery    = 500 * time.Millisecond
 	peersEvery   = 2 * time.Second
 	callDeadline = 3 * time.Second
+	// foreignPatience bounds the look whether the --join addresses are those of another
+	// cluster.
+	foreignPatience = time.Second
 	// sayAgain is how long after a reason was logged it is logged again.
 	sayAgain = 30 * time.Second
 )
@@ -166,6 +169,39 @@ func (n *Node) join(ctx context.Context) error {
 		case <-t.C:
 		}
 	}
+}
+
+// checkJoin refuses the start of a member whose --join addresses lead to another cluster: it
+// would serve as what its store says, which is not what was asked for. Nobody needs to
+// answer; and one node of its own cluster that does is enough.
+func (n *Node) checkJoin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, foreignPatience)
+	defer cancel()
+	type answer struct {
+		addr string
+		id   kvpb.NodeID
+		err  error
+	}
+	answers := make(chan answer, len(n.cfg.Join))
+	for _, addr := range n.cfg.Join {
+		go func() {
+			id, err := n.rpc.WhoIsAt(ctx, addr)
+			answers <- answer{addr, id, err}
+		}()
+	}
+	var foreign error
+	for range n.cfg.Join {
+		a := <-answers
+		var r *rpc.RefusedError
+		switch {
+		case a.err == nil && a.id != 0 && a.id != n.NodeID():
+			return nil
+		case errors.As(a.err, &r) && r.Reason == rpc.RefusedCluster && foreign == nil:
+			foreign = fmt.Errorf("the store in %s is a member of a cluster, and --join leads to another one: %s: %w; give --join the addresses of its own cluster, or an empty --store to join the other one",
+				n.store.First().Dir(), a.addr, a.err)
+		}
+	}
+	return foreign
 }
 
 // joinRefused tells an answer that no repetition will change: another version,

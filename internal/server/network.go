@@ -83,6 +83,11 @@ func (n *Node) startCluster(ctx context.Context) error {
 	if n.cfg.SingleNode {
 		return nil
 	}
+	if n.isMember() {
+		if err := n.checkJoin(ctx); err != nil {
+			return err
+		}
+	}
 	if err := n.join(ctx); err != nil {
 		return err
 	}

@@ -103,6 +103,20 @@ func testRefusedStarts(t *testing.T, c *testNodes) {
 		t.Errorf("another cluster: %v", err)
 	}
 
+	// A cluster of one node that is to join another one. Addresses at which nobody answers do
+	// not matter.
+	alone := fs.NewMem()
+	lone := c.founded(alone, func(*config.Node) {})
+	loneAddr, loneID := lone.AdvertisedAddr(), lone.ClusterID()
+	c.stop(lone)
+	err = c.attempt(alone, log, func(cfg *config.Node) { cfg.Join = []string{"127.0.0.1:1", loneAddr, addr} })
+	if err == nil || !strings.Contains(err.Error(), first.ClusterID()) || !strings.Contains(err.Error(), loneID) || !strings.Contains(err.Error(), "empty --store") {
+		t.Errorf("a cluster of one node told to join another: %v", err)
+	}
+	if err := c.attempt(alone, log, func(cfg *config.Node) { cfg.Join = []string{"127.0.0.1:1"} }); err != nil {
+		t.Errorf("a cluster of one node whose --join address does not answer: %v", err)
+	}
+
 	// A node that was taken out.
 	req, err := json.Marshal(MembershipRequest{Node: 2, To: Decommissioned})
 	if err != nil {
