@@ -14,7 +14,7 @@
 //
 //  1. A text that holds a form of the CockroachDB or YugabyteDB dialect, from
 //     the list of parser.Extension, if without those forms the parsers agree.
-//  2. A statement that Lichen refuses as a whole with 0A000, whose rest it does
+//  2. A statement of the dialects that Lichen refuses as a whole with 0A000, whose rest it does
 //     not read.
 //  3. pg_query takes parameters and numbers with letters behind them in places
 //     where PostgreSQL's parser does not (lenient). A server tells who is right:

@@ -40,7 +40,7 @@ type TableExpr interface {
 }
 
 // Unsupported stands for a statement that PostgreSQL has and Lichen does not
-// model. Its syntax was not checked beyond the leading words.
+// model. Its syntax was checked.
 type Unsupported struct {
 	Loc
 	// Feature names what is missing, e.g. "CREATE TRIGGER".

@@ -241,6 +241,44 @@ type CreateComposite struct {
 	Fields []ColumnDecl
 }
 
+// CreateRange is CREATE TYPE name AS RANGE (parameters).
+type CreateRange struct {
+	Loc
+	Name   TableName
+	Params []Option
+}
+
+// AttributeKind says what ALTER TYPE does to an attribute.
+type AttributeKind uint8
+
+// The changes.
+const (
+	AttributeAdd AttributeKind = iota
+	AttributeDrop
+	AttributeAlter
+	AttributeRename
+)
+
+// AttributeCmd is one change of an attribute of a composite type.
+type AttributeCmd struct {
+	Loc
+	Kind     AttributeKind
+	IfExists bool
+	Name     Name
+	NewName  Name
+	Type     *TypeName
+	Collate  []Name
+	Cascade  bool
+	Restrict bool
+}
+
+// AlterComposite is ALTER TYPE name with changes of attributes.
+type AlterComposite struct {
+	Loc
+	Name TableName
+	Cmds []AttributeCmd
+}
+
 // CreateDomain is CREATE DOMAIN.
 type CreateDomain struct {
 	Loc
@@ -331,5 +369,7 @@ func (*CreateComposite) stmtNode() {}
 func (*CreateDomain) stmtNode()    {}
 func (*AlterDomain) stmtNode()     {}
 func (*AlterEnum) stmtNode()       {}
+func (*AlterComposite) stmtNode()  {}
+func (*CreateRange) stmtNode()     {}
 func (*CreateExtension) stmtNode() {}
 func (*Comment) stmtNode()         {}

@@ -191,7 +191,7 @@ func (p *printer) ddl(s Statement) {
 		p.w(" AS ENUM (")
 		p.list(len(s.Labels), func(i int) { p.str(s.Labels[i]) })
 		p.w(")")
-	case *CreateComposite, *CreateDomain, *AlterDomain, *AlterEnum:
+	case *CreateComposite, *CreateRange, *CreateDomain, *AlterDomain, *AlterEnum, *AlterComposite:
 		p.typeStmt(s)
 	case *CreateExtension:
 		p.w("CREATE EXTENSION ")

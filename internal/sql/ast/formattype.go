@@ -30,8 +30,24 @@ func (p *printer) typeStmt(s Statement) {
 			p.w(" ")
 			p.constraint(c)
 		}
+	case *CreateRange:
+		p.w("CREATE TYPE ")
+		p.name(s.Name)
+		p.w(" AS RANGE (")
+		p.list(len(s.Params), func(i int) {
+			p.ident(s.Params[i].Name)
+			if s.Params[i].Value != nil {
+				p.w(" = ")
+				p.expr(s.Params[i].Value)
+			}
+		})
+		p.w(")")
 	case *AlterDomain:
 		p.alterDomain(s)
+	case *AlterComposite:
+		p.w("ALTER TYPE ")
+		p.name(s.Name)
+		p.list(len(s.Cmds), func(i int) { p.attributeCmd(&s.Cmds[i]) })
 	case *AlterEnum:
 		p.w("ALTER TYPE ")
 		p.name(s.Name)
@@ -50,6 +66,30 @@ func (p *printer) typeStmt(s Statement) {
 			p.str(s.Neighbor)
 		}
 	}
+}
+
+func (p *printer) attributeCmd(c *AttributeCmd) {
+	p.w([...]string{" ADD", " DROP", " ALTER", " RENAME"}[c.Kind])
+	p.w(" ATTRIBUTE ")
+	p.ifExists(c.IfExists)
+	p.ident(c.Name)
+	switch c.Kind {
+	case AttributeRename:
+		p.w(" TO ")
+		p.ident(c.NewName)
+	case AttributeAlter:
+		p.w(" TYPE")
+		fallthrough
+	case AttributeAdd:
+		p.w(" ")
+		p.typeName(c.Type, false)
+		if c.Collate != nil {
+			p.w(" COLLATE ")
+			p.dotted(c.Collate...)
+		}
+	}
+	p.opt(c.Cascade, " CASCADE")
+	p.opt(c.Restrict, " RESTRICT")
 }
 
 func (p *printer) alterDomain(s *AlterDomain) {

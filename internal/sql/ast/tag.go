@@ -83,6 +83,12 @@ func (*AlterDomain) Tag() string { return "ALTER DOMAIN" }
 func (*AlterEnum) Tag() string { return "ALTER TYPE" }
 
 // Tag implements Statement.
+func (*AlterComposite) Tag() string { return "ALTER TYPE" }
+
+// Tag implements Statement.
+func (*CreateRange) Tag() string { return "CREATE TYPE" }
+
+// Tag implements Statement.
 func (*CreateExtension) Tag() string { return "CREATE EXTENSION" }
 
 // Tag implements Statement.

@@ -36,6 +36,9 @@ func (p *parser) alter() ast.Statement {
 	loc := p.loc()
 	p.advance()
 	k := p.tok.kind
+	if (k == kwTable || k == kwIndex) && p.peek() == kwAll || k == kwMaterialized && p.allViews() {
+		return p.refuse(loc, "ALTER")
+	}
 	switch k {
 	case kwTable:
 		p.advance()
@@ -69,11 +72,17 @@ func (p *parser) alter() ast.Statement {
 	return p.alterOther(loc)
 }
 
+// allViews reports whether MATERIALIZED VIEW ALL comes next.
+func (p *parser) allViews() bool {
+	l := p.scan()
+	return l.next().kind == kwView && l.next().kind == kwAll
+}
+
 // alterOther parses ALTER of the less common objects.
 func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 	switch p.tok.kind {
 	case kwUser:
-		if p.peek() != kwMapping {
+		if !p.isUserMapping() {
 			p.advance()
 			return p.alterRole(loc, ast.KindUser)
 		}
@@ -91,21 +100,12 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 			return p.alterObject(loc, k)
 		}
 		if k == ast.ObjType {
-			p.advance()
-			return p.alterEnum(loc)
+			return p.alterType(loc)
 		}
-		return p.skipStatement(loc, "ALTER "+k.String())
+		return p.refuse(loc, "ALTER")
 	case kwDomain:
 		p.advance()
 		return p.alterDomain(loc)
-	case kwSystem:
-		return p.skipStatement(loc, "ALTER SYSTEM")
-	case kwAccess, kwCast, kwTransform: // only created and dropped
-		p.syntaxError()
-		return nil
-	}
-	if what, ok := p.unmodelled(false); ok {
-		return p.skipStatement(loc, "ALTER "+what)
 	}
 	if p.tok.kind == kwRange && p.extends(ExtAlterDialect) {
 		return p.alterRange(loc)
@@ -115,8 +115,7 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 			return p.skipStatement(loc, "ALTER "+upper(w))
 		}
 	}
-	p.syntaxError()
-	return nil
+	return p.refuse(loc, "ALTER")
 }
 
 // alterIsCommon reports whether the object named after the next token is

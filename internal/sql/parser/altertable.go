@@ -6,12 +6,9 @@ import (
 
 // alterTable parses ALTER TABLE after the word TABLE.
 func (p *parser) alterTable(loc ast.Loc, k ast.ObjectKind) ast.Statement {
-	if p.accept(kwAll) {
-		return p.skipStatement(loc, "ALTER "+k.String()+" ALL IN TABLESPACE")
-	}
 	s := &ast.AlterTable{Loc: loc, Kind: k}
 	s.IfExists = p.ifExists()
-	if k == ast.ObjTable {
+	if k == ast.ObjTable || k == ast.ObjForeignTable {
 		var rel ast.TableRef
 		p.relationName(&rel)
 		s.Only, s.Name = rel.Only, rel.Name
@@ -165,6 +162,8 @@ func (p *parser) alterAlter(c *ast.AlterCmd) {
 		c.Kind, c.Params = ast.AlterColumnResetParams, p.storageParams()
 	case p.tok.kind == kwRestart:
 		p.alterIdentity(c)
+	case p.tok.kind == kwOptions:
+		p.foreignOptions()
 	default:
 		p.alterColumnType(c)
 	}
@@ -367,7 +366,7 @@ func (p *parser) alterRest(c *ast.AlterCmd) {
 		if p.tok.kind == kwConcurrently || p.tok.kind == kwFinalize {
 			c.NewName = p.colLabel()
 		}
-	case p.altering != ast.ObjTable && (p.tok.kind == kwDepends || p.is2(kwNo, kwDepends)):
+	case (p.altering == ast.ObjMaterializedView || p.altering == ast.ObjIndex) && (p.tok.kind == kwDepends || p.is2(kwNo, kwDepends)):
 		c.No = p.accept(kwNo)
 		p.advance()
 		p.expect(kwOn)
@@ -376,7 +375,7 @@ func (p *parser) alterRest(c *ast.AlterCmd) {
 	case p.isWord("configure") && p.extends(ExtConfigureZone):
 		p.unsupported(p.pos(), "CONFIGURE ZONE")
 	case p.tok.kind == kwOptions:
-		p.unsupported(p.pos(), "ALTER TABLE ... OPTIONS")
+		p.foreignOptions()
 	default:
 		p.syntaxError()
 	}
@@ -419,4 +418,10 @@ func (p *parser) alterEnable(c *ast.AlterCmd) {
 		p.expect(kwLevel)
 		p.expect(kwSecurity)
 	}
+}
+
+// foreignOptions parses the changes of options that foreign tables have.
+func (p *parser) foreignOptions() {
+	p.unsupportedLate(p.pos(), "ALTER TABLE ... OPTIONS")
+	p.rule("alter_options")
 }

@@ -9,6 +9,7 @@ import (
 func (p *parser) create() ast.Statement {
 	loc := p.loc()
 	p.advance()
+	start := *p
 	orReplace := p.accept2(kwOr, kwReplace)
 	persistence, persistent := p.persistence()
 	switch p.tok.kind {
@@ -24,7 +25,8 @@ func (p *parser) create() ast.Statement {
 		return nil
 	}
 	if orReplace {
-		return p.replaceOther(loc)
+		*p = start
+		return p.refuse(loc, "CREATE")
 	}
 	return p.createOther(loc)
 }
@@ -42,19 +44,6 @@ func (p *parser) createRelation(loc ast.Loc, persistence ast.Persistence) ast.St
 		p.expect(kwView)
 		return p.createMaterializedView(loc, persistence)
 	}
-}
-
-// replaceOther parses CREATE OR REPLACE of what has no syntax tree.
-func (p *parser) replaceOther(loc ast.Loc) ast.Statement {
-	switch p.tok.kind {
-	case kwFunction, kwProcedure, kwAggregate, kwRule, kwTrigger, kwTransform, kwLanguage, kwTrusted,
-		kwProcedural, kwConstraint:
-		if what, ok := p.unmodelled(true); ok {
-			return p.skipStatement(loc, "CREATE "+what)
-		}
-	}
-	p.syntaxError()
-	return nil
 }
 
 // persistence parses TEMPORARY or UNLOGGED; written says one of them stood
@@ -100,13 +89,12 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 		p.advance()
 		return p.createRole(loc, ast.KindGroup)
 	case kwUser:
-		if p.peek() == kwMapping {
-			return p.skipStatement(loc, "CREATE USER MAPPING")
+		if p.isUserMapping() {
+			return p.refuse(loc, "CREATE")
 		}
 		p.advance()
 		return p.createRole(loc, ast.KindUser)
 	case kwType:
-		p.advance()
 		return p.createType(loc)
 	case kwDomain:
 		p.advance()
@@ -118,49 +106,7 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 	if p.isWord("inverted") && p.peek() == kwIndex && p.extends(ExtInvertedIndex) {
 		return p.createIndex(loc)
 	}
-	if what, ok := p.unmodelled(true); ok {
-		return p.skipStatement(loc, "CREATE "+what)
-	}
-	p.syntaxError()
-	return nil
-}
-
-// unmodelled returns the name of a kind of object that exists in PostgreSQL and
-// has no syntax tree, when the next tokens name one; create says they follow
-// CREATE, which takes more words.
-func (p *parser) unmodelled(create bool) (string, bool) {
-	switch p.tok.kind {
-	case kwFunction, kwProcedure, kwTrigger, kwRule, kwPolicy, kwDomain, kwAggregate, kwCast,
-		kwCollation, kwConversion, kwLanguage, kwPublication, kwSubscription, kwStatistics,
-		kwTablespace, kwTransform, kwServer, kwOperator, kwRoutine:
-		return upper(p.tok.str), true
-	case kwAssertion:
-		return "ASSERTION", create
-	case kwConstraint:
-		return "CONSTRAINT TRIGGER", create && p.is2(kwConstraint, kwTrigger)
-	case kwTrusted:
-		return "LANGUAGE", create
-	case kwProcedural:
-		return "LANGUAGE", true
-	case kwDefault:
-		return "CONVERSION", create && p.is2(kwDefault, kwConversion)
-	case kwEvent:
-		return "EVENT TRIGGER", p.is2(kwEvent, kwTrigger)
-	case kwForeign:
-		if p.peek() == kwData {
-			return "FOREIGN DATA WRAPPER", true
-		}
-		return "FOREIGN TABLE", p.is2(kwForeign, kwTable)
-	case kwAccess:
-		return "ACCESS METHOD", p.is2(kwAccess, kwMethod)
-	case kwText:
-		return "TEXT SEARCH", p.is2(kwText, kwSearch)
-	case kwUser:
-		return "USER MAPPING", p.peek() == kwMapping
-	case kwLarge:
-		return "LARGE OBJECT", p.is2(kwLarge, kwObject)
-	}
-	return "", false
+	return p.refuse(loc, "CREATE")
 }
 
 // upper returns an ASCII word in upper case.
@@ -174,17 +120,10 @@ func upper(s string) string {
 	return string(b)
 }
 
-// skipStatement passes over a statement that has no syntax tree. A body in SQL
-// syntax may contain semicolons, so it takes the text to its end.
+// skipStatement passes over a statement of the dialects that has no syntax tree.
 func (p *parser) skipStatement(loc ast.Loc, feature string) ast.Statement {
 	p.notes.Unread = true
 	for p.tok.kind != ';' && p.tok.kind != tokEOF {
-		if p.is2(kwBegin, kwAtomic) {
-			for p.tok.kind != tokEOF {
-				p.advance()
-			}
-			break
-		}
 		p.advance()
 	}
 	return &ast.Unsupported{Loc: loc, Feature: feature}
@@ -350,14 +289,22 @@ func schemaElement(t token) bool {
 	return false
 }
 
-// createType parses CREATE TYPE after these words: enums and composite types;
-// others have no tree.
+// createType parses CREATE TYPE: enums, composite types and ranges; base types have no tree.
 func (p *parser) createType(loc ast.Loc) ast.Statement {
+	start := *p
+	p.advance()
 	s := &ast.CreateEnum{Loc: loc}
 	s.IfNotExists = p.tok.kind == kwIf && p.peek() == kwNot && p.extends(ExtIfNotExists) && p.ifNotExists()
-	s.Name = p.tableName()
-	if p.is2(kwAs, kwEnum) {
-		p.advance()
+	s.Name = p.anyTableName()
+	if p.tok.kind != kwAs {
+		notes := p.notes
+		*p = start
+		p.notes = notes
+		return p.refuse(loc, "CREATE")
+	}
+	p.advance()
+	switch p.tok.kind {
+	case kwEnum:
 		p.advance()
 		p.expect('(')
 		if !p.accept(')') {
@@ -368,19 +315,29 @@ func (p *parser) createType(loc ast.Loc) ast.Statement {
 			p.expect(')')
 		}
 		return s
-	}
-	switch p.tok.kind {
-	case kwAs:
-		if p.peek() == kwRange {
-			return p.skipStatement(loc, "CREATE TYPE AS RANGE")
-		}
+	case kwRange:
 		p.advance()
-		return p.compositeType(loc, s.Name)
-	case '(', ';', tokEOF:
-		return p.skipStatement(loc, "CREATE TYPE (base type)")
+		return &ast.CreateRange{Loc: loc, Name: s.Name, Params: p.definition()}
 	}
-	p.syntaxError()
-	return nil
+	return p.compositeType(loc, s.Name)
+}
+
+// definition parses definition: ( name = value, ... ), where values are optional.
+func (p *parser) definition() []ast.Option {
+	p.expect('(')
+	var list []ast.Option
+	for {
+		o := ast.Option{Loc: p.loc(), Name: p.colLabel()}
+		if p.accept('=') {
+			o.Value = p.defArg()
+		}
+		list = append(list, o)
+		if !p.accept(',') {
+			break
+		}
+	}
+	p.expect(')')
+	return list
 }
 
 // createExtension parses CREATE EXTENSION after these words.

@@ -9,8 +9,8 @@
 // lexer.go with lexstring.go and keyword.go, statement.go (which statement is
 // it), expr.go (precedence climbing) with match.go, exprprimary.go, parens.go,
 // exprfunc.go and window.go, typename.go, select.go with with.go and from.go,
-// dml.go, then one file per area of statements. extension.go lists the forms of
-// the dialects.
+// dml.go, then one file per area of statements. refused.go describes the
+// statements that are read and refused. extension.go lists the forms of the dialects.
 //
 // The parser is recursive descent with one token of lookahead; where
 // PostgreSQL's grammar needs more, it looks ahead on a copy of the lexer.
@@ -30,8 +30,8 @@
 //  5. Printing a tree with ast.Format and parsing it again yields the same tree
 //     (checked by TestFormatRoundTrip and FuzzParse).
 //
-// A statement that PostgreSQL has and ast does not model becomes
-// *ast.Unsupported, never a syntax error.
+// A statement that PostgreSQL has and ast does not model is read by a description
+// of its grammar (refused.go, by ebnf.go) and becomes *ast.Unsupported.
 //
 // Functions are safe for concurrent use; a parser value lives in one call.
 //

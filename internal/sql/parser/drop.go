@@ -34,7 +34,7 @@ func (p *parser) drop() ast.Statement {
 		p.advance()
 		return p.dropRole(loc, ast.KindGroup)
 	case kwUser:
-		if p.peek() != kwMapping {
+		if !p.isUserMapping() {
 			p.advance()
 			return p.dropRole(loc, ast.KindUser)
 		}
@@ -46,11 +46,7 @@ func (p *parser) drop() ast.Statement {
 		s.Cascade, _ = p.dropBehavior()
 		return s
 	}
-	if what, ok := p.unmodelled(false); ok {
-		return p.skipStatement(loc, "DROP "+what)
-	}
-	p.syntaxError()
-	return nil
+	return p.refuse(loc, "DROP")
 }
 
 // dropList parses the rest of DROP kind.
@@ -132,11 +128,7 @@ func (p *parser) comment() ast.Statement {
 	p.advance()
 	p.expect(kwOn)
 	if !p.commentObject(s) {
-		if what, ok := p.unmodelled(false); ok {
-			return p.skipStatement(s.Loc, "COMMENT ON "+what)
-		}
-		p.syntaxError()
-		return s
+		return p.refuse(s.Loc, "COMMENT")
 	}
 	p.expect(kwIs)
 	if p.accept(kwNull) {

@@ -193,7 +193,9 @@ func (p *parser) colNamePrimary() ast.Expr {
 func (p *parser) specialCall() ast.Expr {
 	loc := p.loc()
 	k := p.tok.kind
-	word := p.tok.str
+	if k >= kwXmlattributes && k <= kwXmltable {
+		return p.xml(loc, "EXPRESSION")
+	}
 	p.advance()
 	switch k {
 	case kwCoalesce:
@@ -210,10 +212,6 @@ func (p *parser) specialCall() ast.Expr {
 		}
 		p.expect(')')
 		return p.overlaps(r)
-	case kwXmlattributes, kwXmlconcat, kwXmlelement, kwXmlexists, kwXmlforest, kwXmlnamespaces,
-		kwXmlparse, kwXmlpi, kwXmlroot, kwXmlserialize, kwXmltable:
-		p.unsupported(loc.Pos, "XML function "+word)
-		return nil
 	}
 	if !isSpecialCall(k) {
 		p.syntaxError()

@@ -76,8 +76,8 @@ func (p *parser) primary() ast.Expr {
 func (p *parser) param() ast.Expr {
 	loc, n := p.loc(), p.tok.num
 	if n < 1 || n > MaxParam {
-		p.failf(pgerr.UndefinedParameter, loc.Pos, "there is no parameter %s", p.lex.sql[p.tok.start:p.tok.end])
-		return nil
+		p.failLate(pgerr.New(pgerr.UndefinedParameter, "there is no parameter %s", p.lex.sql[p.tok.start:p.tok.end]), loc.Pos)
+		n = 1
 	}
 	p.advance()
 	if int(n) > p.numParams {
@@ -280,7 +280,8 @@ func (p *parser) reservedPrimary() ast.Expr {
 		p.advance()
 		p.nullsNotDistinct()
 		if p.tok.kind == '(' {
-			p.unsupported(loc.Pos, "the UNIQUE predicate")
+			p.parenQuery()
+			p.failf(pgerr.FeatureNotSupported, loc.Pos, "UNIQUE predicate is not yet implemented")
 		}
 	}
 	if k, ok := sqlValueKind(p.tok.kind); ok {

@@ -99,8 +99,8 @@ func (s Extensions) String() string {
 // Notes is what a parser met beyond PostgreSQL's grammar, and short of it.
 type Notes struct {
 	Extensions Extensions
-	// Unread says there was a statement without a syntax tree, of which only
-	// the first words were read.
+	// Unread says there was a statement of the dialects without a syntax tree,
+	// of which only the first words were read.
 	Unread bool
 }
 

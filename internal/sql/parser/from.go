@@ -127,8 +127,13 @@ func (p *parser) tablePrimary() ast.TableExpr {
 			return p.funcTable(false)
 		}
 	case kwXmltable:
-		p.unsupported(p.pos(), "XMLTABLE")
-		return nil
+		if p.peek() != '(' {
+			break
+		}
+		f := &ast.FuncRef{Loc: p.loc()}
+		p.xml(f.Loc, "FROM")
+		p.funcAlias(f)
+		return f
 	}
 	if p.startsFuncTable() {
 		return p.funcTable(false)

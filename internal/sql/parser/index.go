@@ -26,14 +26,22 @@ func (p *parser) elems(ordered bool) []ast.IndexElem {
 // ((a, b) HASH), appends several.
 func (p *parser) indexElem(list []ast.IndexElem, ordered bool) []ast.IndexElem {
 	e := ast.IndexElem{Loc: p.loc()}
-	switch {
-	case p.startsHashGroup() && p.extends(ExtHashKey):
+	if p.startsHashGroup() && p.extends(ExtHashKey) {
 		return p.hashGroup(list)
+	}
+	p.keyExpr(&e)
+	p.indexElemOptions(&e, ordered)
+	return append(list, e)
+}
+
+// keyExpr parses a column, a function's call or an expression in parentheses.
+func (p *parser) keyExpr(e *ast.IndexElem) {
+	switch {
 	case p.tok.kind == '(':
 		p.advance()
 		if p.startsQuery() { // a query needs parentheses of its own
 			p.syntaxError()
-			return list
+			return
 		}
 		e.X = p.expr()
 		p.expect(')')
@@ -45,8 +53,6 @@ func (p *parser) indexElem(list []ast.IndexElem, ordered bool) []ast.IndexElem {
 			p.notAName()
 		}
 	}
-	p.indexElemOptions(&e, ordered)
-	return append(list, e)
 }
 
 // startsHashGroup reports whether (names) HASH comes next.
@@ -172,7 +178,12 @@ func (p *parser) storageParams() []ast.StorageParam {
 // a type or an operator as a string.
 func (p *parser) defArg() ast.Expr {
 	switch p.tok.kind {
-	case tokInt, tokNum, '+', '-':
+	case '+', '-':
+		if k := p.peek(); k != tokInt && k != tokNum {
+			break
+		}
+		return p.numericOnly()
+	case tokInt, tokNum:
 		return p.numericOnly()
 	case tokString:
 		return p.strLit()
@@ -181,7 +192,7 @@ func (p *parser) defArg() ast.Expr {
 	switch next := p.peek(); {
 	case p.tok.kind == kwOperator && next == '(', !isColLabel(p.tok.kind):
 		p.operator()
-	case next == ',', next == ')', isReserved(p.tok.kind):
+	case next == ',', next == ')', p.tok.kind == kwNone, isReserved(p.tok.kind):
 		return &ast.StrLit{Loc: loc, Val: p.colLabel()}
 	default:
 		p.typeName()

@@ -25,7 +25,8 @@ func (p *parser) isTest(x ast.Expr, restricted bool) ast.Expr {
 		p.checkNonassoc(precIs, restricted)
 		return &ast.IsDistinct{Loc: loc, L: x, R: y, Not: not}
 	case kwDocument:
-		p.unsupported(loc.Pos, "IS DOCUMENT")
+		p.unsupportedLate(loc.Pos, "IS DOCUMENT")
+		p.advance()
 		return x
 	}
 	if restricted {

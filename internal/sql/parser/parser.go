@@ -118,8 +118,10 @@ type parser struct {
 	ahead   token // the one after it, when hasAhead
 	prevEnd int32 // where the last consumed token ended
 	err     *pgerr.Error
+	errAt   int32        // where the token of the error starts
 	late    *pgerr.Error // an error to report if the statement has no other
 
+	furthest dead // of the alternatives given up in the statement
 	hasAhead bool
 	altering ast.ObjectKind // what the commands of the ALTER being parsed are for
 	// pairAt is one more than the offset of a token that began a pair of words
@@ -290,7 +292,7 @@ func (p *parser) scan() lexer {
 func (p *parser) fail(e *pgerr.Error, pos int) {
 	if p.err == nil {
 		e.Position = pos
-		p.err = e
+		p.err, p.errAt = e, p.tok.start
 	}
 	end := int32(len(p.lex.sql))
 	p.tok = token{kind: tokEOF, start: end, end: end}
@@ -336,6 +338,11 @@ func (p *parser) unsupported(pos int, feature string) {
 	if p.err == nil {
 		p.fail(pgerr.Unsupported("%s is not supported", feature), pos)
 	}
+}
+
+// unsupportedLate is unsupported where the rest of the text is to be read first.
+func (p *parser) unsupportedLate(pos int, feature string) {
+	p.failLate(pgerr.Unsupported("%s is not supported", feature), pos)
 }
 
 // charPos returns the 1-based character position of a byte offset.

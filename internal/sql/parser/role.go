@@ -44,27 +44,43 @@ func (p *parser) roleList() []ast.RoleSpec {
 	}
 }
 
+// isUserMapping reports whether USER MAPPING, not a user of that name, comes next.
+func (p *parser) isUserMapping() bool {
+	l := p.scan()
+	if l.next().kind != kwMapping {
+		return false
+	}
+	switch l.next().kind {
+	case kwFor, kwIf:
+		return true
+	}
+	return false
+}
+
 // createRole parses CREATE ROLE|USER|GROUP after that word.
 func (p *parser) createRole(loc ast.Loc, k ast.RoleKind) ast.Statement {
 	s := &ast.CreateRole{Loc: loc, Kind: k}
 	s.IfNotExists = p.ifNotExists()
 	s.Name = p.roleSpec()
 	p.accept(kwWith)
-	s.Options = p.roleOptions()
+	s.Options = p.roleOptions(true)
 	return s
 }
 
 // roleOptions parses the options of CREATE and ALTER ROLE.
-func (p *parser) roleOptions() []ast.Option {
+func (p *parser) roleOptions(create bool) []ast.Option {
 	var list []ast.Option
 	for {
 		o := ast.Option{Loc: p.loc()}
-		if !p.roleOption(&o) {
+		if !create && createsRole(p.tok.kind) || !p.roleOption(&o) {
 			return list
 		}
 		list = append(list, o)
 	}
 }
+
+// createsRole reports whether an option is one of CREATE ROLE only.
+func createsRole(k kind) bool { return k == kwSysid || k == kwAdmin || k == kwRole || k == kwIn }
 
 // roleFlags are the options that are words with an opposite.
 var roleFlags = map[string]ast.Option{
@@ -169,14 +185,14 @@ func (p *parser) alterRole(loc ast.Loc, k ast.RoleKind) ast.Statement {
 		return s
 	}
 	p.accept(kwWith)
-	s.Options = p.roleOptions()
+	s.Options = p.roleOptions(false)
 	return s
 }
 
 // alterGroup parses ALTER GROUP g ADD|DROP USER roles, which grants membership.
 func (p *parser) alterGroup(s *ast.AlterRole) ast.Statement {
 	if s.Name.Kind != ast.RoleNamed {
-		p.unsupported(s.Name.Pos, "ALTER GROUP of a special role")
+		p.unsupportedLate(s.Name.Pos, "ALTER GROUP of a special role")
 	}
 	g := &ast.Grant{Loc: s.Loc, OnRoles: true, Revoke: p.tok.kind == kwDrop}
 	if !g.Revoke && p.tok.kind != kwAdd {
@@ -202,7 +218,7 @@ func (p *parser) setOrReset() *ast.SetVar {
 	}
 	v, ok := st.(*ast.SetVar)
 	if !ok {
-		p.syntaxError()
+		p.unsupportedLate(loc.Pos, "SET TRANSACTION as a property")
 	}
 	return v
 }
@@ -347,11 +363,9 @@ func (p *parser) grantObjects(s *ast.Grant) {
 			}
 		}
 	}
-	if s.Kind == ast.ObjLargeObject {
-		p.numericOnly()
-	}
 	if s.Kind == ast.ObjLargeObject || s.Kind == ast.ObjParameter {
-		p.unsupported(p.pos(), "GRANT ON "+s.Kind.String())
+		p.unsupportedLate(p.pos(), "GRANT ON "+s.Kind.String())
+		p.rule(map[bool]string{true: "numbers", false: "parameters"}[s.Kind == ast.ObjLargeObject])
 		return
 	}
 	switch s.Kind {

@@ -87,11 +87,11 @@ func (p *parser) otherStatement() ast.Statement {
 	case kwReassign:
 		return p.reassignOwned()
 	case kwImport:
-		return p.skipIf(kwForeign, "IMPORT FOREIGN SCHEMA")
+		return p.refuseVerb("IMPORT")
 	case kwLoad:
-		return p.skipIf(tokString, "LOAD")
+		return p.refuseVerb("LOAD")
 	case kwSecurity:
-		return p.skipIf(kwLabel, "SECURITY LABEL")
+		return p.refuseVerb("SECURITY")
 	case tokIdent:
 		return p.dialectStatement()
 	}
@@ -99,15 +99,11 @@ func (p *parser) otherStatement() ast.Statement {
 	return nil
 }
 
-// skipIf skips a statement that is not modelled if its second token is k.
-func (p *parser) skipIf(k kind, feature string) ast.Statement {
+// refuseVerb reads a statement of a verb of which none is supported.
+func (p *parser) refuseVerb(verb string) ast.Statement {
 	loc := p.loc()
 	p.advance()
-	if p.tok.kind != k {
-		p.syntaxError()
-		return nil
-	}
-	return p.skipStatement(loc, feature)
+	return p.refuse(loc, verb)
 }
 
 // dialectStatement parses the statements of the dialects that begin with a word

@@ -204,7 +204,8 @@ func (p *parser) setRest(loc ast.Loc, scope ast.SetScope) ast.Statement {
 		p.setNames(s)
 		return s
 	case p.tok.kind == kwCatalog && next == tokString:
-		p.unsupported(p.pos(), "SET CATALOG")
+		p.advance()
+		p.failf(pgerr.FeatureNotSupported, p.pos(), "current database cannot be changed")
 		return s
 	case p.tok.kind == kwSchema && next == tokString:
 		p.advance()
@@ -223,7 +224,12 @@ func (p *parser) setRest(loc ast.Loc, scope ast.SetScope) ast.Statement {
 		}
 		return s
 	case p.tok.kind == kwXml && next == kwOption:
-		p.unsupported(p.pos(), "SET XML OPTION")
+		p.advance()
+		p.advance()
+		if !p.accept(kwDocument) {
+			p.expect(kwContent)
+		}
+		p.unsupportedLate(loc.Pos, "SET XML OPTION")
 		return s
 	}
 	p.setGeneric(s)

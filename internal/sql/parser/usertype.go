@@ -16,7 +16,7 @@ func (p *parser) compositeType(loc ast.Loc, name ast.TableName) ast.Statement {
 // createDomain parses CREATE DOMAIN after these words.
 func (p *parser) createDomain(loc ast.Loc) ast.Statement {
 	s := &ast.CreateDomain{Loc: loc}
-	s.Name = p.tableName()
+	s.Name = p.anyTableName()
 	p.accept(kwAs)
 	s.Type = p.typeName()
 	d := &ast.ColumnDef{Loc: loc}
@@ -25,21 +25,85 @@ func (p *parser) createDomain(loc ast.Loc) ast.Statement {
 	return s
 }
 
-// alterEnum parses ALTER TYPE name ADD VALUE or RENAME VALUE, from the name on;
-// other changes of types have no tree.
-func (p *parser) alterEnum(loc ast.Loc) ast.Statement {
+// alterType parses ALTER TYPE from the word TYPE on: changes of enums and of the
+// attributes of composite types; those of base types have no tree.
+func (p *parser) alterType(loc ast.Loc) ast.Statement {
 	l := p.scan()
+	l.next()
 	t := l.next()
 	for t.kind == '.' {
 		l.next()
 		t = l.next()
 	}
 	next := l.next()
-	if !(t.kind == kwAdd || t.kind == kwRename) || next.kind != kwValue {
-		return p.skipStatement(loc, "ALTER TYPE")
+	switch {
+	case t.kind == kwSet:
+		return p.refuse(loc, "ALTER")
+	case next.kind == kwValue && (t.kind == kwAdd || t.kind == kwRename):
+		p.advance()
+		return p.alterEnum(loc)
 	}
+	p.advance()
+	return p.alterComposite(loc)
+}
+
+// alterComposite parses what ALTER TYPE does to attributes, from the name on.
+func (p *parser) alterComposite(loc ast.Loc) ast.Statement {
+	s := &ast.AlterComposite{Loc: loc, Name: p.anyTableName()}
+	for p.err == nil {
+		c := ast.AttributeCmd{Loc: p.loc()}
+		p.alterAttribute(&c)
+		s.Cmds = append(s.Cmds, c)
+		if c.Kind == ast.AttributeRename || !p.accept(',') {
+			break
+		}
+		if p.tok.kind == kwRename { // stands alone
+			p.syntaxError()
+		}
+	}
+	return s
+}
+
+// alterAttribute parses one change of an attribute.
+func (p *parser) alterAttribute(c *ast.AttributeCmd) {
+	switch k := p.tok.kind; k {
+	case kwAdd, kwDrop, kwAlter, kwRename:
+		c.Kind = map[kind]ast.AttributeKind{
+			kwAdd: ast.AttributeAdd, kwDrop: ast.AttributeDrop, kwAlter: ast.AttributeAlter, kwRename: ast.AttributeRename,
+		}[k]
+		p.advance()
+	default:
+		p.syntaxError()
+		return
+	}
+	p.expect(kwAttribute)
+	if c.Kind == ast.AttributeDrop {
+		c.IfExists = p.ifExists()
+	}
+	c.Name = p.colID()
+	switch c.Kind {
+	case ast.AttributeRename:
+		p.expect(kwTo)
+		c.NewName = p.colID()
+	case ast.AttributeAlter:
+		if p.accept(kwSet) {
+			p.expect(kwData)
+		}
+		p.expect(kwType)
+		fallthrough
+	case ast.AttributeAdd:
+		c.Type = p.typeName()
+		if p.accept(kwCollate) {
+			c.Collate = p.anyName()
+		}
+	}
+	c.Cascade, c.Restrict = p.dropBehavior()
+}
+
+// alterEnum parses ALTER TYPE name ADD VALUE or RENAME VALUE, from the name on.
+func (p *parser) alterEnum(loc ast.Loc) ast.Statement {
 	s := &ast.AlterEnum{Loc: loc}
-	s.Name = p.tableName()
+	s.Name = p.anyTableName()
 	if s.Rename = p.accept(kwRename); s.Rename {
 		p.expect(kwValue)
 		s.Label = p.str()
