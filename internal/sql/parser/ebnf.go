@@ -37,8 +37,19 @@ type refusedGrammar struct {
 	rules  map[string]pattern
 }
 
-var grammar = sync.OnceValue(func() refusedGrammar {
-	c := ebnf{text: map[string]string{}, rules: map[string]pattern{}}
+var (
+	compileOnce sync.Once
+	compiled    refusedGrammar
+)
+
+// grammar returns the grammar, which the first call compiles.
+func grammar() *refusedGrammar {
+	compileOnce.Do(func() { compiled = compileGrammar() })
+	return &compiled
+}
+
+func compileGrammar() refusedGrammar {
+	c := ebnf{text: map[string]string{}, rules: map[string]pattern{}, primitives: primitives()}
 	for _, l := range lines(rulesText) {
 		name, body, _ := strings.Cut(l, " = ")
 		c.text[name] = body
@@ -56,7 +67,7 @@ var grammar = sync.OnceValue(func() refusedGrammar {
 		g.byVerb[verb] = append(g.byVerb[verb], refusal{feature, c.compile(body)})
 	}
 	return g
-})
+}
 
 // lines joins the lines of a description that go on with those behind them, which
 // are indented.
@@ -145,7 +156,9 @@ var ebnfToken = regexp.MustCompile(`'.'|[A-Za-z_]+,?|\),|[\[\](){}|]`)
 type ebnf struct {
 	text  map[string]string
 	rules map[string]pattern
-	toks  []string // of the description being compiled, those not consumed
+	// primitives are the rules that are written in Go.
+	primitives map[string]func(p *parser)
+	toks       []string // of the description being compiled, those not consumed
 }
 
 func (c *ebnf) compile(body string) pattern {
@@ -264,7 +277,7 @@ func (c *ebnf) word(w string) pattern {
 	if k := keywordNamed(w); k != 0 {
 		return keywordPattern(k)
 	}
-	if f, ok := primitives[w]; ok {
+	if f, ok := c.primitives[w]; ok {
 		return func(p *parser) bool { f(p); return true }
 	}
 	m, ok := c.rules[w]

@@ -191,11 +191,9 @@ object = (TABLE | SEQUENCE | VIEW | MATERIALIZED VIEW | INDEX | FOREIGN TABLE | 
 	| (TYPE | DOMAIN) type | (FUNCTION | PROCEDURE | ROUTINE) signature | AGGREGATE func_name aggr_args
 `
 
-// primitives are the rules that are written in Go.
-var primitives map[string]func(p *parser)
-
-func init() { // for they refer to the grammar
-	primitives = map[string]func(p *parser){
+// primitives returns the rules that are written in Go.
+func primitives() map[string]func(p *parser) {
+	return map[string]func(p *parser){
 		"name":                  func(p *parser) { p.colID() },
 		"label":                 func(p *parser) { p.colLabel() },
 		"word":                  func(p *parser) { p.nonReserved() },
