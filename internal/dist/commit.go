@@ -128,6 +128,7 @@ func (a *across) raise(low hlc.Timestamp) {
 // attempt tries to commit at a.ts. again says that it raised the timestamp, or found
 // other borders, and that another attempt may succeed.
 func (a *across) attempt(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
+	a.req.RenewDeadline()
 	if err := kvpb.CheckDeadline(a.ts, a.req.Deadline); err != nil {
 		return false, err
 	}
@@ -256,6 +257,7 @@ func (a *across) commitOne(ctx context.Context, w *commitPart, resp *kvpb.Commit
 			// happened, and the range refuses what comes without this mark.
 			a.resent = a.resent || r.unknown
 			one.Resent = a.resent
+			one.RenewDeadline()
 			if err = t.Commit(ctx, &one, resp); err == nil {
 				break
 			}

@@ -31,6 +31,7 @@ func (d *Router) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb
 				return d.commitAcross(ctx, req, resp)
 			}
 			req.Resent = r.unknown
+			req.RenewDeadline()
 			if err = t.Commit(ctx, req, resp); err == nil {
 				return nil
 			}

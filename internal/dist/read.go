@@ -3,6 +3,7 @@ package dist
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -39,6 +40,34 @@ func (d *Router) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Loc
 			return err
 		}
 	}
+}
+
+// LockMany implements kvpb.Sender. Ranges are asked at the same time.
+func (d *Router) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) error {
+	resp.Locks = make([]kvpb.LockResponse, len(req.Keys))
+	spans := points(req.Keys)
+	groups, err := d.byRange(ctx, spans)
+	if err != nil {
+		groups = [][]kvpb.Span{spans} // eachPart waits for the addresses, or says what is wrong
+	}
+	return parallel(ctx, len(groups), false, func(ctx context.Context, i int) error {
+		failed := false // an attempt whose locks may have been granted all the same
+		return d.eachPart(ctx, groups[i], func(t target, part []kvpb.Span) error {
+			one := *req
+			one.Keys = keysOf(part)
+			var answer kvpb.LockManyResponse
+			if err := t.LockMany(ctx, &one, &answer); err != nil {
+				failed = true
+				return err
+			}
+			at, _ := slices.BinarySearchFunc(req.Keys, one.Keys[0], bytes.Compare)
+			for j := range answer.Locks {
+				answer.Locks[j].Unsure = failed && !answer.Locks[j].Skipped
+			}
+			copy(resp.Locks[at:], answer.Locks)
+			return nil
+		})
+	})
 }
 
 // Scan implements kvpb.Sender. One call reads from one range; where the range

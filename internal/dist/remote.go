@@ -122,6 +122,20 @@ func (s *Remote) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Loc
 	return s.checked(kvwire.DecodeLockResponse(body, resp))
 }
 
+// LockMany implements kvpb.Sender.
+func (s *Remote) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) error {
+	p := s.begin(kvwire.OpLockMany)
+	p.b = kvwire.AppendLockMany(p.b, req)
+	body, err := s.call(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err = kvwire.DecodeLockManyResponse(body, resp); err == nil && len(resp.Locks) != len(req.Keys) {
+		err = kvwire.ErrDamaged
+	}
+	return s.checked(err)
+}
+
 // Refresh implements kvpb.Sender.
 func (s *Remote) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	p := s.begin(kvwire.OpRefresh)

@@ -34,6 +34,8 @@ func serve(ctx context.Context, stores func(kvpb.RangeID) (kvpb.Sender, error), 
 		c := readCalls.Get().(*readCall)
 		defer c.free()
 		return c.serve(ctx, s, op, body)
+	case kvwire.OpLockMany:
+		return serveLockMany(ctx, s, body)
 	case kvwire.OpRefresh:
 		var req kvpb.RefreshRequest
 		if err := kvwire.DecodeRefresh(body, &req); err != nil {
@@ -127,6 +129,18 @@ func (c *readCall) serve(ctx context.Context, s kvpb.Sender, op kvwire.Op, body 
 
 // responseRoom is what a response takes beside its keys and values.
 const responseRoom = 64
+
+func serveLockMany(ctx context.Context, s kvpb.Sender, body []byte) ([]byte, error) {
+	var req kvpb.LockManyRequest
+	if err := kvwire.DecodeLockMany(body, &req); err != nil {
+		return nil, err
+	}
+	var resp kvpb.LockManyResponse
+	if err := s.LockMany(ctx, &req, &resp); err != nil {
+		return nil, err
+	}
+	return kvwire.AppendLockManyResponse(kvwire.AppendOK(nil), &resp), nil
+}
 
 func serveCommit(ctx context.Context, s kvpb.Sender, body []byte) ([]byte, error) {
 	var req kvpb.CommitRequest

@@ -39,6 +39,7 @@ func TestCommitDeadline(t *testing.T) {
 		keys  []string
 		op    string
 		read  []string
+		renew bool // what is known of the tables is confirmed all the time
 		fails bool
 	}{
 		{name: "in one phase, unnoticed", keys: []string{"a"}, op: "commit"},
@@ -47,6 +48,8 @@ func TestCommitDeadline(t *testing.T) {
 		{name: "across, unnoticed", keys: []string{"a", "i", "q"}, op: "stage"},
 		{name: "across, read meanwhile", keys: []string{"a", "i", "q"}, op: "stage", read: []string{"i"}, fails: true},
 		{name: "across, read committed", iso: kv.ReadCommitted, keys: []string{"a", "q"}, op: "stage", read: []string{"q"}, fails: true},
+		{name: "across, read meanwhile, renewed", keys: []string{"a", "i", "q"}, op: "stage", read: []string{"i"}, renew: true},
+		{name: "across, read committed, renewed", iso: kv.ReadCommitted, keys: []string{"a", "q"}, op: "stage", read: []string{"q"}, renew: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRanges(t, fs.NewMem(), "h", "p")
@@ -62,6 +65,9 @@ func TestCommitDeadline(t *testing.T) {
 			}
 			now := r.clock.Now()
 			txn.Deadline = hlc.Timestamp{WallTime: now.WallTime + int64(time.Second)}
+			if c.renew {
+				txn.Renew = func() hlc.Timestamp { return hlc.Timestamp{WallTime: r.clock.Now().WallTime + int64(time.Second)} }
+			}
 			g.delay(c.op, txn.Deadline, other, c.read...)
 			err := txn.Commit(ctx)
 			g.router.Wait()
@@ -70,7 +76,7 @@ func TestCommitDeadline(t *testing.T) {
 				if want = "old"; !kv.IsRetryable(err) {
 					t.Errorf("the commit returned %v", err)
 				}
-			} else if err != nil || txn.Deadline.Less(txn.CommitTimestamp()) {
+			} else if err != nil || txn.Deadline.Less(txn.CommitTimestamp()) != c.renew {
 				t.Errorf("the commit returned %v, at %s with the deadline %s", err, txn.CommitTimestamp(), txn.Deadline)
 			}
 			var all []string

@@ -71,6 +71,17 @@ func (m *spillModel) write() {
 	}
 }
 
+// ahead locks some keys that may be written next.
+func (m *spillModel) ahead() {
+	var keys [][]byte
+	for range 1 + m.rng.IntN(20) {
+		keys = append(keys, key(m.key()))
+	}
+	if err := m.txn.LockAhead(context.Background(), keys, kv.LockUpdate); err != nil {
+		m.fatalf("lock ahead: %v", err)
+	}
+}
+
 func (m *spillModel) get(sees map[string]string) {
 	k := m.key()
 	v, found, err := m.txn.Get(context.Background(), key(k))
@@ -140,7 +151,9 @@ func (m *spillModel) fetch() {
 
 func (m *spillModel) act() {
 	m.step++
-	switch m.rng.IntN(16) {
+	switch m.rng.IntN(18) {
+	case 16, 17:
+		m.ahead()
 	case 0, 1, 2:
 		m.begin()
 	case 3:

@@ -18,6 +18,9 @@ type Sender interface {
 	// Lock takes a row lock, waiting for it if asked to, and reads the newest
 	// committed version of the key.
 	Lock(ctx context.Context, req *LockRequest, resp *LockResponse) error
+	// LockMany takes the row locks of many keys, as far as nobody stands in their way, and
+	// reads the newest committed version of each.
+	LockMany(ctx context.Context, req *LockManyRequest, resp *LockManyResponse) error
 	// Refresh checks that nothing in the spans changed in (From, To] and makes
 	// sure that nothing will.
 	Refresh(ctx context.Context, req *RefreshRequest) error
@@ -137,6 +140,18 @@ type LockResponse struct {
 	Epoch uint64
 }
 
+// LockManyRequest asks for the row locks of keys, without waiting.
+type LockManyRequest struct {
+	Txn        *TxnMeta
+	Keys       [][]byte // sorted, distinct
+	Strength   Strength
+	HoldsLocks bool // as LockRequest's
+}
+
+// LockManyResponse has an answer for each key. Skipped says that the transaction would have
+// to wait for that lock.
+type LockManyResponse struct{ Locks []LockResponse }
+
 // RefreshRequest asks to move reads from one timestamp to a later one.
 type RefreshRequest struct {
 	Txn      *TxnMeta
@@ -180,6 +195,16 @@ type CommitRequest struct {
 	// Deadline, if set, is the highest timestamp at which the transaction may
 	// commit: what it knows of its tables is known to hold up to then.
 	Deadline hlc.Timestamp
+	// Renew, if set, returns the present Deadline: what is known of the tables may have
+	// been confirmed since the request was made. It stays at the gateway.
+	Renew func() hlc.Timestamp
+}
+
+// RenewDeadline brings the deadline up to date, before another attempt to commit.
+func (r *CommitRequest) RenewDeadline() {
+	if r.Renew != nil {
+		r.Deadline = r.Renew()
+	}
 }
 
 // CheckDeadline returns a retry error if ts lies above a deadline that is set.

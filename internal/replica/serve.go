@@ -298,9 +298,6 @@ func (r *Replica) checkThreshold(ts hlc.Timestamp) error {
 
 // Lock implements kvpb.Sender.
 func (r *Replica) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
-	r.stats.Locks.Add(1)
-	resp.Value, resp.TS, resp.Found, resp.Skipped, resp.Acquired = resp.Value[:0], hlc.Timestamp{}, false, false, false
-	resp.Unsure = false
 	under, err := r.admitWrite(ctx, req.Key)
 	if err != nil {
 		return err
@@ -310,6 +307,46 @@ func (r *Replica) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Lo
 		return err
 	}
 	defer s.leave()
+	return r.lock(ctx, req, resp, under)
+}
+
+// LockMany implements kvpb.Sender.
+func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) error {
+	under, err := r.admitWrite(ctx, req.Keys...)
+	if err != nil {
+		return err
+	}
+	var s lockSection
+	if err := s.enter(r); err != nil {
+		return err
+	}
+	defer s.leave()
+	resp.Locks = make([]kvpb.LockResponse, len(req.Keys))
+	one := kvpb.LockRequest{Txn: req.Txn, Strength: req.Strength, Wait: kvpb.WaitSkip, HoldsLocks: req.HoldsLocks}
+	for i, k := range req.Keys {
+		one.Key = k
+		if err = r.lock(ctx, &one, &resp.Locks[i], under); err != nil {
+			r.releaseNew(txnID(req.Txn), req.Keys[:i], resp.Locks)
+			return err
+		}
+	}
+	return nil
+}
+
+// releaseNew gives up what LockMany has acquired.
+func (r *Replica) releaseNew(id concurrency.TxnID, keys [][]byte, got []kvpb.LockResponse) {
+	for i := range keys {
+		if got[i].Acquired {
+			r.releaseAll(id, keys[i:i+1])
+		}
+	}
+}
+
+// lock takes one lock in a lock section.
+func (r *Replica) lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse, under tenure) error {
+	r.stats.Locks.Add(1)
+	resp.Value, resp.TS, resp.Found, resp.Skipped, resp.Acquired = resp.Value[:0], hlc.Timestamp{}, false, false, false
+	resp.Unsure = false
 	id := txnID(req.Txn)
 	strength := concurrency.Strength(req.Strength)
 	held := concurrency.None
@@ -325,7 +362,7 @@ func (r *Replica) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Lo
 		return err
 	}
 	resp.Epoch = r.epoch.Load()
-	err = r.latest(ctx, req, resp)
+	err := r.latest(ctx, req, resp)
 	if err == nil {
 		err = r.stillUnder(under)
 	}

@@ -17,8 +17,10 @@ import (
 )
 
 const (
-	// settleBytes bounds one command of a clean-up.
+	// settleBytes and settleKeys bound one command of a clean-up: what others write in the
+	// range, or read that was not applied yet, waits behind it.
 	settleBytes = 1 << 20
+	settleKeys  = 4096
 	// settleTimeout bounds one run of it; the sweep begins another.
 	settleTimeout = 10 * time.Minute
 	// settleAttempts bounds how often the range's borders may change meanwhile.
@@ -118,7 +120,7 @@ func (c *chunks) flush() error {
 }
 
 func (c *chunks) added() error {
-	if c.n++; c.b.Len() < settleBytes {
+	if c.n++; c.b.Len() < settleBytes && c.n < settleKeys {
 		return nil
 	}
 	return c.flush()

@@ -78,6 +78,12 @@ func (m *measured) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.L
 	return m.Replica.Lock(ctx, req, resp)
 }
 
+// LockMany implements kvpb.Sender.
+func (m *measured) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) error {
+	m.record(req.Keys[0])
+	return m.Replica.LockMany(ctx, req, resp)
+}
+
 // Commit implements kvpb.Sender.
 func (m *measured) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
 	if len(req.Writes) > 0 {

@@ -187,7 +187,7 @@ func commitSchema(ctx context.Context, c *catalog.Collection, t *kv.Txn) error {
 	if err := c.PreCommit(ctx); err != nil {
 		return err
 	}
-	t.Deadline = c.CommitDeadline()
+	t.Renew = c.CommitDeadline
 	if err := t.Commit(ctx); err != nil {
 		return err
 	}

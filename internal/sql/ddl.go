@@ -54,7 +54,7 @@ func (s *Session) commitOnly(ctx context.Context) error {
 	if err := s.coll.PreCommit(ctx); err != nil {
 		return err
 	}
-	t.txn.Deadline = s.coll.CommitDeadline()
+	t.txn.Renew = s.coll.CommitDeadline
 	if err := t.txn.Commit(ctx); err != nil {
 		return err
 	}

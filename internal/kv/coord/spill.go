@@ -12,8 +12,12 @@ import (
 // writes to the ranges, where they stay invisible until it commits.
 const (
 	maxBufferBytes = 16 << 20
-	// spillChunkBytes bounds one request of a spill.
-	spillChunkBytes = 4 << 20
+	// spillChunkBytes bounds one request of a spill, and so the command that others who
+	// write in the range, or whose messages take the same way, wait behind.
+	spillChunkBytes = 512 << 10
+	// spillOverhead is about what each write takes in that command beside its key and value:
+	// its durable lock.
+	spillOverhead = 128
 	// freeBytes of a write buffer are not charged: most transactions need no more.
 	freeBytes = 32 << 10
 	// chargeBytes is the step in which larger buffers are charged.
@@ -103,7 +107,7 @@ func (t *Txn) spillBuffer(ctx context.Context) error {
 			}
 			req.Writes = append(req.Writes, w)
 			req.Positions = append(req.Positions, uint64(t.spill.base+position))
-			size += len(w.Key) + len(w.Value)
+			size += len(w.Key) + len(w.Value) + spillOverhead
 		})
 		if size >= spillChunkBytes {
 			if err := flush(); err != nil {

@@ -52,11 +52,15 @@ type Txn struct {
 	// Deadline, if set, is the highest timestamp at which the transaction may
 	// commit. Reset clears it.
 	Deadline hlc.Timestamp
+	// Renew, if set, returns the present Deadline; the commit asks before each attempt.
+	// Reset clears it.
+	Renew func() hlc.Timestamp
 
 	buf      Buffer
 	reads    ReadSet
 	locks    []lockedKey
 	doubtful [][]byte      // see lockFailed
+	ahead    ahead         // see LockAhead
 	lockKeys [][]byte      // scratch of commit and release
 	epochs   []uint64      // scratch of commit
 	hasRead  bool          // something was read at the present read timestamp
@@ -123,12 +127,13 @@ func (t *Txn) Reset(o Options) {
 	t.opts = o
 	t.meta = kvpb.TxnMeta{ID: t.env.nextTxnID(), Isolation: o.Isolation}
 	t.state, t.seq = idle, 0
-	t.minTS, t.commitTS, t.Deadline = hlc.Timestamp{}, hlc.Timestamp{}, hlc.Timestamp{}
+	t.minTS, t.commitTS, t.Deadline, t.Renew = hlc.Timestamp{}, hlc.Timestamp{}, hlc.Timestamp{}, nil
 	t.buf.Reset()
 	t.reads.Reset()
 	clear(t.locks)
 	t.locks = t.locks[:0]
 	t.doubtful = nil
+	t.ahead.forget()
 	t.spill = spillState{}
 	t.check = check{}
 	t.certain = hlc.Timestamp{}
@@ -170,6 +175,7 @@ func (t *Txn) BufferBytes() int64 { return t.buf.Bytes() }
 // up to now.
 func (t *Txn) BeginStatement() {
 	t.seq++
+	t.ahead.forget()
 	t.stmtBase = t.spill.base + t.buf.Len()
 	switch {
 	case t.state == idle:
@@ -221,19 +227,11 @@ func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, er
 // than the snapshot makes the transaction move its snapshot, which is a retry error
 // if something that it has read has changed.
 func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) (LockResult, error) {
-	t.lockReq.Key, t.lockReq.Strength, t.lockReq.Wait, t.lockReq.Timeout = key, s, w, t.LockTimeout
-	t.lockReq.HoldsLocks = len(t.locks) > 0
-	resp := &t.lockResp
-	if err := t.env.Sender.Lock(ctx, &t.lockReq, resp); err != nil {
-		t.lockFailed(key)
-		return LockResult{}, err
-	}
-	if resp.Skipped {
-		return LockResult{Skipped: true}, nil
-	}
-	if resp.Acquired || resp.Unsure || len(t.doubtful) > 0 {
-		if err := t.addLock(key, s, resp); err != nil {
-			return LockResult{}, err
+	resp := t.ahead.find(key, s)
+	if resp == nil {
+		resp = &t.lockResp
+		if err := t.requestLock(ctx, key, s, w); err != nil || resp.Skipped {
+			return LockResult{Skipped: err == nil}, err
 		}
 	}
 	if val, del, seq, ok := t.buf.Get(key, t.seq+1); ok {
@@ -257,6 +255,21 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.Wait
 		return LockResult{}, err
 	}
 	return res, nil
+}
+
+// requestLock has a lock granted and notes it; the answer is in t.lockResp.
+func (t *Txn) requestLock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) error {
+	t.lockReq.Key, t.lockReq.Strength, t.lockReq.Wait, t.lockReq.Timeout = key, s, w, t.LockTimeout
+	t.lockReq.HoldsLocks = len(t.locks) > 0
+	resp := &t.lockResp
+	if err := t.env.Sender.Lock(ctx, &t.lockReq, resp); err != nil {
+		t.lockFailed(key)
+		return err
+	}
+	if !resp.Skipped && (resp.Acquired || resp.Unsure || len(t.doubtful) > 0) {
+		return t.addLock(key, s, resp)
+	}
+	return nil
 }
 
 // knownLocks is how many of the last locks are looked at for one that was lost and
@@ -401,6 +414,7 @@ func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) err
 
 // releaseLocks gives up the locks from position n on.
 func (t *Txn) releaseLocks(ctx context.Context, n int, committed bool) error {
+	t.ahead.forget()
 	if n >= len(t.locks) {
 		return nil
 	}
@@ -448,7 +462,7 @@ func (t *Txn) buildCommit() *kvpb.CommitRequest {
 		t.writes = append(t.writes, w)
 	}
 	req := &t.commitReq
-	*req = kvpb.CommitRequest{Txn: &t.meta, Writes: t.writes, Deadline: t.Deadline}
+	*req = kvpb.CommitRequest{Txn: &t.meta, Writes: t.writes, Deadline: t.Deadline, Renew: t.Renew}
 	t.addLocks(req)
 	req.Spilled, req.Anchor, req.SpillSpan = t.state == spilled, t.spill.anchor, t.spill.span
 	req.AllReadsHere, req.MinTS = true, t.minTS
@@ -511,6 +525,7 @@ func (t *Txn) Rollback(ctx context.Context) {
 
 func (t *Txn) finish() {
 	t.state = finished
+	t.ahead = ahead{}
 	t.drop()
 	t.discharge()
 	t.env.unregister(t)

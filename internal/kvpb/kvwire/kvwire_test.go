@@ -40,6 +40,8 @@ func messages() map[string]message {
 		"scan":         msg(AppendScan, DecodeScan),
 		"lock":         msg(AppendLock, DecodeLock),
 		"lock resp":    msg(AppendLockResponse, DecodeLockResponse),
+		"locks":        msg(AppendLockMany, DecodeLockMany),
+		"locks resp":   msg(AppendLockManyResponse, DecodeLockManyResponse),
 		"refresh":      msg(AppendRefresh, DecodeRefresh),
 		"commit":       msg(AppendCommit, DecodeCommit),
 		"commit resp":  msg(AppendCommitResponse, DecodeCommitResponse),
@@ -109,6 +111,7 @@ func fill(t *rapid.T, v reflect.Value, full bool) {
 		for i := range n {
 			fill(t, v.Index(i), full)
 		}
+	case reflect.Func: // it stays where it is
 	default:
 		t.Fatalf("fill: %s", v.Type())
 	}
@@ -130,6 +133,13 @@ func drawMessage(t *rapid.T, m message) any {
 		v.Value = append([]byte{}, v.Value...)
 	case *kvpb.LockResponse:
 		v.Value = append([]byte{}, v.Value...)
+	case *kvpb.LockManyResponse:
+		for i := range v.Locks {
+			v.Locks[i].Value = bytes.Clone(v.Locks[i].Value)
+			if len(v.Locks[i].Value) == 0 {
+				v.Locks[i].Value = nil
+			}
+		}
 	}
 	return v
 }

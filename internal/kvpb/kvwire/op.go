@@ -26,6 +26,8 @@ const (
 	OpSpilled Op = 8
 	OpUnspill Op = 9
 	OpFeed    Op = 10
+	// OpLockMany is a Lock of many keys.
+	OpLockMany Op = 11
 
 	OpWaits Op = 64 // of no range
 )

@@ -131,12 +131,57 @@ func AppendLockResponse(b []byte, resp *kvpb.LockResponse) []byte {
 // DecodeLockResponse reads what AppendLockResponse wrote.
 func DecodeLockResponse(b []byte, resp *kvpb.LockResponse) error {
 	f := reader{b: b}
+	f.lockResponse(resp)
+	return f.err()
+}
+
+func (f *reader) lockResponse(resp *kvpb.LockResponse) {
 	f.flags(&resp.Found, &resp.Skipped, &resp.Acquired, &resp.Unsure)
 	resp.TS = f.timestamp()
 	resp.Epoch = f.uint()
 	resp.Value = append(resp.Value[:0], f.bytes()...)
+}
+
+// AppendLockMany appends the fields of a request.
+func AppendLockMany(b []byte, req *kvpb.LockManyRequest) []byte {
+	b = append(appendTxn(b, req.Txn), byte(req.Strength))
+	return appendKeys(appendFlags(b, req.HoldsLocks), req.Keys)
+}
+
+// DecodeLockMany reads what AppendLockMany wrote.
+func DecodeLockMany(b []byte, req *kvpb.LockManyRequest) error {
+	f := reader{b: b}
+	req.Txn = f.txn(req.Txn)
+	req.Strength = kvpb.Strength(f.byte())
+	f.flags(&req.HoldsLocks)
+	req.Keys = f.keys(req.Keys)
 	return f.err()
 }
+
+// AppendLockManyResponse appends the fields of a response.
+func AppendLockManyResponse(b []byte, resp *kvpb.LockManyResponse) []byte {
+	b = appendUint(b, uint64(len(resp.Locks)))
+	for i := range resp.Locks {
+		b = AppendLockResponse(b, &resp.Locks[i])
+	}
+	return b
+}
+
+// DecodeLockManyResponse reads what AppendLockManyResponse wrote.
+func DecodeLockManyResponse(b []byte, resp *kvpb.LockManyResponse) error {
+	f := reader{b: b}
+	resp.Locks = nil
+	if n := f.count(minLockResponse); n > 0 {
+		resp.Locks = make([]kvpb.LockResponse, n)
+	}
+	for i := range resp.Locks {
+		f.lockResponse(&resp.Locks[i])
+	}
+	return f.err()
+}
+
+// minLockResponse is what a LockResponse takes at least.
+const minLockResponse = 4
 
 // AppendRefresh appends the fields of a request.
 func AppendRefresh(b []byte, req *kvpb.RefreshRequest) []byte {

@@ -283,13 +283,21 @@ func (c *Collection) fence(ctx context.Context) error {
 }
 
 // CommitDeadline returns the highest timestamp at which writes of the transaction
-// may commit: its descriptors are good until then. There is none on a node by itself.
-// If the registration has just ended no commit is in time.
+// may commit: its descriptors are good until then. It rises as the registration is
+// renewed. There is none on a node by itself. If the registration has ended no commit is in
+// time.
 func (c *Collection) CommitDeadline() hlc.Timestamp {
-	if g := c.store.gw; g != nil && c.epoch != 0 {
-		return hlc.Timestamp{WallTime: max(g.validUntil.Load(), 1)}
+	g := c.store.gw
+	if g == nil || c.epoch == 0 {
+		return hlc.Timestamp{}
 	}
-	return hlc.Timestamp{}
+	// In this order: lose ends the validity before it raises the epoch, so what is read
+	// here is not that of a later registration.
+	until := max(g.validUntil.Load(), 1)
+	if g.epoch.Load() != c.epoch {
+		until = 1
+	}
+	return hlc.Timestamp{WallTime: until}
 }
 
 // distrust has everything read again: the node does not know what it has

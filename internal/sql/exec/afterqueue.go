@@ -90,6 +90,11 @@ func (q *afterQueue) postpone(b *keyBatch) error {
 func (q *afterQueue) verify(b *keyBatch) error {
 	r := q.run
 	for i, key := range b.keys {
+		if i%maxAhead == 0 {
+			if err := lockKeysAhead(r, b.keys[i:], kvpb.LockKeyShare); err != nil {
+				return err
+			}
+		}
 		res, err := r.txn.Lock(r.ctx, []byte(key), kvpb.LockKeyShare, kvpb.WaitBlock)
 		if err != nil {
 			return lockError(err, b.watch.Ref.Name)

@@ -25,6 +25,8 @@ type dml struct {
 	hasReturn bool
 	rows      int64 // affected
 	text      scratch
+	// ahead, if set, prepares for the rows of a batch of the input.
+	ahead func(in *Batch) error
 	// refs are the foreign keys of the table, referrers those that refer to it.
 	refs      []*keyWatch
 	referrers []*keyWatch
@@ -57,6 +59,11 @@ func (d *dml) loop(b *Batch, step func(row Row, b *Batch) error) error {
 		ok, err := d.src.fetch(want)
 		if !ok {
 			return err
+		}
+		if d.ahead != nil && d.src.batch.n >= minAhead {
+			if err := d.ahead(&d.src.batch); err != nil {
+				return err
+			}
 		}
 		for i := 0; i < d.src.batch.n; i++ {
 			if err := step(d.src.batch.Row(i), b); err != nil {

@@ -64,6 +64,8 @@ func (t *fakeTxn) BeginStatement() {
 	}
 }
 
+func (t *fakeTxn) LockAhead(context.Context, [][]byte, kvpb.Strength) error { return nil }
+
 func (t *fakeTxn) BeginCheck()                   { t.BeginStatement() }
 func (t *fakeTxn) EndCheck()                     {}
 func (t *fakeTxn) Freshen(context.Context) error { return nil }

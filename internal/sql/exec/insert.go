@@ -56,6 +56,9 @@ func (c *compiler) insert(n *plan.Insert) (operator, error) {
 	if err := c.watches(&ins.dml, n.References, n.Referrers); err != nil {
 		return nil, err
 	}
+	if n.OnConflict == nil {
+		ins.ahead = ins.lockAhead
+	}
 	stored := s
 	if n.OnConflict != nil {
 		if n.OnConflict.Update {

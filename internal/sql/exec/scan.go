@@ -248,6 +248,11 @@ func (s *scanOp) readPage(i, want int) error {
 
 // emitPage decodes entries of the page until b is full.
 func (s *scanOp) emitPage(b *Batch) error {
+	if s.locker != nil && s.filter == nil {
+		if err := s.locker.lockAhead(&s.page, s.pos, min(s.page.Len(), s.pos+b.room())); err != nil {
+			return err
+		}
+	}
 	for s.pos < s.page.Len() && !b.full() {
 		key, value := s.page.Key(s.pos), s.page.Value(s.pos)
 		s.pos++

@@ -1,0 +1,68 @@
+package coord
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// ahead are locks that were taken before they were asked for.
+type ahead struct {
+	strength kvpb.Strength
+	got      map[string]*kvpb.LockResponse
+}
+
+func (a *ahead) forget() {
+	if len(a.got) > 0 {
+		clear(a.got)
+	}
+}
+
+// find returns the answer to a request for a lock that is held already, or nil.
+func (a *ahead) find(key []byte, s kvpb.Strength) *kvpb.LockResponse {
+	if len(a.got) == 0 || s > a.strength {
+		return nil
+	}
+	return a.got[string(key)]
+}
+
+// LockAhead takes locks that the present statement is about to ask for with Lock, one request
+// for all of a range: as far as they are free. Those that are not, Lock waits for. What
+// Lock answers is the same as without it.
+func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s kvpb.Strength) error {
+	t.ahead.forget()
+	if len(keys) == 0 {
+		return nil
+	}
+	keys = slices.Clone(keys)
+	slices.SortFunc(keys, bytes.Compare)
+	keys = slices.CompactFunc(keys, bytes.Equal)
+	req := kvpb.LockManyRequest{Txn: &t.meta, Keys: keys, Strength: s, HoldsLocks: len(t.locks) > 0}
+	var resp kvpb.LockManyResponse
+	if err := t.env.Sender.LockMany(ctx, &req, &resp); err != nil {
+		for _, k := range keys {
+			t.lockFailed(k)
+		}
+		return err
+	}
+	if t.ahead.got == nil {
+		t.ahead.got = make(map[string]*kvpb.LockResponse, len(keys))
+	}
+	t.ahead.strength = s
+	var lost error
+	for i, k := range keys {
+		l := &resp.Locks[i]
+		if l.Skipped {
+			continue
+		}
+		if l.Acquired || l.Unsure || len(t.doubtful) > 0 {
+			if err := t.addLock(k, s, l); err != nil {
+				lost = err // the other locks are noted all the same, to be given up
+			}
+		}
+		t.ahead.got[string(k)] = l
+	}
+	return lost
+}

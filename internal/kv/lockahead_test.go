@@ -1,0 +1,147 @@
+package kv_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// lockCounter counts the requests for single locks, and loses answers for many.
+type lockCounter struct {
+	kvpb.Sender
+	single int
+	lose   bool
+}
+
+func (c *lockCounter) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
+	c.single++
+	return c.Sender.Lock(ctx, req, resp)
+}
+
+func (c *lockCounter) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) error {
+	err := c.Sender.LockMany(ctx, req, resp)
+	if err == nil && c.lose {
+		return errLost
+	}
+	return err
+}
+
+func keysOf(names ...string) (keys [][]byte) {
+	for _, n := range names {
+		keys = append(keys, key(n))
+	}
+	return keys
+}
+
+// Locks taken ahead are held and answered without another request; one that somebody else
+// has is waited for when its turn comes.
+func TestLockAhead(t *testing.T) {
+	ctx := context.Background()
+	c := newRanges(t, fs.NewMem(), "h", "p")
+	defer c.close()
+	other := c.gateway()
+	other.mustSet("old", "a", "i")
+	holder := other.db.Begin(kv.TxnOptions{})
+	holder.BeginStatement()
+	if _, err := holder.Lock(ctx, key("i"), kv.LockUpdate, kv.WaitBlock); err != nil {
+		t.Fatal(err)
+	}
+	sender := &lockCounter{Sender: c.gateway().router}
+	db := kv.NewDB(sender, c.clock, c.gates)
+	lock := func(txn *kv.Txn, name string, calls int) (kv.LockResult, error) {
+		t.Helper()
+		before := sender.single
+		res, err := txn.Lock(ctx, key(name), kv.LockUpdate, kv.WaitError)
+		if got := sender.single - before; got != calls {
+			t.Errorf("the lock of %s took %d requests, want %d", name, got, calls)
+		}
+		return res, err
+	}
+	txn := db.Begin(kv.TxnOptions{})
+	txn.BeginStatement()
+	if err := txn.LockAhead(ctx, keysOf("q", "a", "i", "b", "q"), kv.LockUpdate); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := lock(txn, "a", 0); err != nil || !res.Found || string(res.Value) != "old" || res.Self {
+		t.Errorf("a: %+v, %v", res, err)
+	}
+	if res, err := lock(txn, "q", 0); err != nil || res.Found {
+		t.Errorf("q: %+v, %v", res, err)
+	}
+	var busy *kvpb.LockNotAvailableError
+	if _, err := lock(txn, "i", 1); !errors.As(err, &busy) {
+		t.Errorf("a lock that another transaction has: %v", err)
+	}
+	holder.Rollback(ctx)
+	if res, err := lock(txn, "i", 1); err != nil || string(res.Value) != "old" {
+		t.Errorf("i: %+v, %v", res, err)
+	}
+	if _, err := holderOf(other, "b"); !errors.As(err, &busy) {
+		t.Errorf("a lock that was taken ahead and not asked for yet: %v", err)
+	}
+	if err := txn.Put(key("a"), []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := lock(txn, "a", 0); err != nil || !res.Self || string(res.Value) != "new" {
+		t.Errorf("a, written meanwhile: %+v, %v", res, err)
+	}
+	txn.BeginStatement()
+	if _, err := lock(txn, "a", 1); err != nil { // locks may have gone since
+		t.Error(err)
+	}
+	if err := txn.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := other.get("a"); got != "[new]" {
+		t.Error(got)
+	}
+	for _, n := range []string{"a", "b", "i", "q"} {
+		if held, err := holderOf(other, n); err != nil {
+			t.Errorf("%s is still locked: %v", n, err)
+		} else {
+			held.Rollback(ctx)
+		}
+	}
+	other.router.Wait()
+	c.clean()
+}
+
+// holderOf locks a key for a new transaction, without waiting.
+func holderOf(g *gateway, name string) (*kv.Txn, error) {
+	txn := g.db.Begin(kv.TxnOptions{})
+	txn.BeginStatement()
+	_, err := txn.Lock(context.Background(), key(name), kv.LockUpdate, kv.WaitError)
+	if err != nil {
+		txn.Rollback(context.Background())
+	}
+	return txn, err
+}
+
+// Locks whose answer got lost go with the transaction.
+func TestLockAheadLost(t *testing.T) {
+	ctx := context.Background()
+	c := newRanges(t, fs.NewMem(), "h", "p")
+	defer c.close()
+	other := c.gateway()
+	sender := &lockCounter{Sender: c.gateway().router, lose: true}
+	txn := kv.NewDB(sender, c.clock, c.gates).Begin(kv.TxnOptions{})
+	txn.BeginStatement()
+	if err := txn.LockAhead(ctx, keysOf("a", "b", "q"), kv.LockUpdate); err != errLost {
+		t.Fatal(err)
+	}
+	if _, err := holderOf(other, "q"); err == nil {
+		t.Fatal("the lock was not granted")
+	}
+	txn.Rollback(ctx)
+	for _, n := range []string{"a", "b", "q"} {
+		if held, err := holderOf(other, n); err != nil {
+			t.Errorf("%s is still locked: %v", n, err)
+		} else {
+			held.Rollback(ctx)
+		}
+	}
+}
