@@ -3,6 +3,7 @@ package apply
 import (
 	"encoding/binary"
 
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -28,16 +29,13 @@ func (m *Merge) encode() []byte {
 }
 
 func decodeMerge(p []byte) (*Merge, error) {
-	m := new(Merge)
-	for _, v := range []*uint64{&m.Base, &m.Index} {
-		n, w := binary.Uvarint(p)
-		if w <= 0 {
-			return nil, ErrDamaged
-		}
-		*v, p = n, p[w:]
+	r := encoding.NewReader(p)
+	m := &Merge{Base: r.Uvarint(), Index: r.Uvarint()}
+	if r.Bad() {
+		return nil, ErrDamaged
 	}
 	var err error
-	m.Right, err = DecodeDescriptor(p)
+	m.Right, err = DecodeDescriptor(r.Rest())
 	return m, err
 }
 

@@ -1,24 +1,18 @@
-// Package encoding turns values into bytes and back: ordered forms, in which
-// the order of the bytes is the order of the values, for keys, and short plain
-// forms for everything else.
+// Package encoding turns numbers and byte strings into bytes and back: ordered
+// forms, in which the order of the bytes is the order of the values, for keys
+// (ordered.go), and short plain forms for messages and records (plain.go), which
+// a Reader takes apart.
 //
-// Above it stand keys, the row codec of SQL and every stored structure; below
-// it only the decimal type.
-//
-// Every ordered form comes in two: ascending and, with Desc in its name,
-// descending, which is the same bytes inverted. Read ints.go first, then
-// bytes.go and decimal.go.
+// Above it stand keys and every stored or sent structure; the columns of SQL have
+// forms of their own (sql/rowcodec, sql/types).
 //
 // Invariants
 //
-//  1. For values a and b of one type, a < b exactly if enc(a) < enc(b), and
-//     a = b exactly if the encodings are equal; no encoding is a proper prefix
-//     of another, so values can be concatenated. (TestOrder)
-//  2. A decoder accepts exactly what its encoder writes: a second spelling of a
-//     value would be a second key for one row. (TestCanonical, the fuzz targets)
+//  1. For values a and b of one type, a < b exactly if ordered(a) < ordered(b), and
+//     a = b exactly if the encodings are equal; no ordered encoding is a proper
+//     prefix of another, so values can be concatenated. (TestOrder)
+//  2. A decoder of an ordered form accepts exactly what its encoder writes: a second
+//     spelling of a value would be a second key for one row. (TestCanonical, FuzzDecode)
 //  3. Decoders return an error for any other bytes and never panic or allocate
 //     more than a small multiple of their input. (the fuzz targets)
-//
-// All functions are pure. The package knows no column types and no rows, and
-// where NULL sorts is for the caller to choose with the markers.
 package encoding

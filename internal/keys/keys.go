@@ -139,7 +139,7 @@ func DecodeLock(lockKey []byte) (key []byte, ok bool) {
 	if len(lockKey) == 0 || lockKey[0] != regionLock {
 		return nil, false
 	}
-	key, rest, err := encoding.DecodeBytes(lockKey[1:], nil)
+	key, rest, err := encoding.DecodeBytes(lockKey[1:])
 	return key, err == nil && len(rest) == 0
 }
 

@@ -103,7 +103,7 @@ func kindName(b []byte, names func(byte) string) string {
 
 // prettyInner prints a key embedded in another one, and what follows it.
 func prettyInner(b []byte, nesting int) string {
-	inner, rest, err := encoding.DecodeBytes(b, nil)
+	inner, rest, err := encoding.DecodeBytes(b)
 	if err != nil {
 		return quote(b)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+
+	"github.com/lichendb/lichen/internal/encoding"
 )
 
 // recordType says what a record of a frame is. A record is its type, the
@@ -124,74 +126,42 @@ type entryLoc struct {
 	typ  uint8
 }
 
-// decoder reads a frame's payload.
+// decoder reads a record of a frame's payload.
 type decoder struct {
-	b   []byte // rest of the current record
-	pos int    // position of b[0] in the payload
-	bad bool
+	encoding.Reader
+	end int // of the record, in the payload
 }
 
-func (d *decoder) uvarint() uint64 {
-	x, n := binary.Uvarint(d.b)
-	if n <= 0 {
-		d.bad = true
-		d.b = nil
-		return 0
-	}
-	d.skip(n)
-	return x
-}
-
-func (d *decoder) skip(n int) {
-	if n < 0 || n > len(d.b) {
-		d.bad = true
-		d.b = nil
-		return
-	}
-	d.b = d.b[n:]
-	d.pos += n
-}
-
-// count reads the number of items that follow, each of at least min bytes.
-func (d *decoder) count(min int) int {
-	n := d.uvarint()
-	if n > uint64(len(d.b)/min) {
-		d.bad = true
-		return 0
-	}
-	return int(n)
-}
+// pos is the position in the payload.
+func (d *decoder) pos() int { return d.end - d.Len() }
 
 // decodeRecords calls visit for the n records of a payload. The record and its
 // slices are reused for the next call.
 func decodeRecords(payload []byte, n int, visit func(*record) error) error {
 	var rec record
-	pos := 0
+	rest := encoding.NewReader(payload)
 	for i := range n {
-		d := decoder{b: payload[pos:], pos: pos}
-		if len(d.b) == 0 {
+		if rest.Len() == 0 {
 			return fmt.Errorf("frame ends after %d of %d records", i, n)
 		}
-		rec = record{typ: recordType(d.b[0]), entries: rec.entries[:0]}
-		d.skip(1)
-		body := d.uvarint()
-		if d.bad || body > uint64(len(d.b)) {
+		rec = record{typ: recordType(rest.Byte()), entries: rec.entries[:0]}
+		body := rest.LenBytes()
+		if rest.Bad() {
 			return fmt.Errorf("record %d exceeds its frame", i)
 		}
-		d.b = d.b[:body]
-		pos = d.pos + int(body)
+		d := decoder{encoding.NewReader(body), len(payload) - rest.Len()}
 		if err := rec.decode(&d); err != nil {
 			return err
 		}
-		if d.bad {
+		if d.Bad() {
 			return fmt.Errorf("record %d of type %d is malformed", i, rec.typ)
 		}
 		if err := visit(&rec); err != nil {
 			return err
 		}
 	}
-	if pos != len(payload) {
-		return fmt.Errorf("%d bytes after the last record", len(payload)-pos)
+	if rest.Len() != 0 {
+		return fmt.Errorf("%d bytes after the last record", rest.Len())
 	}
 	return nil
 }
@@ -199,21 +169,23 @@ func decodeRecords(payload []byte, n int, visit func(*record) error) error {
 func (r *record) decode(d *decoder) error {
 	switch r.typ {
 	case recFreed:
-		r.freed = segID(d.uvarint())
+		r.freed = segID(d.Uvarint())
 		return nil
 	case recCheckpoint:
 		r.ckpt = decodeCheckpoint(d)
 		return nil
 	}
-	r.group, r.replica = GroupID(d.uvarint()), d.uvarint()
+	r.group, r.replica = GroupID(d.Uvarint()), d.Uvarint()
 	switch r.typ {
 	case recEntries, recMoved:
 		r.decodeEntries(d)
 	case recHardState:
-		r.hard = HardState{Term: d.uvarint(), Vote: d.uvarint(), Commit: d.uvarint()}
+		r.hard = HardState{Term: d.Uvarint(), Vote: d.Uvarint(), Commit: d.Uvarint()}
 	case recTruncate, recReset:
-		r.mark = Mark{Index: d.uvarint(), Term: d.uvarint()}
-		d.bad = d.bad || r.mark.Index > MaxIndex
+		r.mark = Mark{Index: d.Uvarint(), Term: d.Uvarint()}
+		if r.mark.Index > MaxIndex {
+			d.Fail()
+		}
 	case recDestroy:
 	default:
 		return fmt.Errorf("unknown record type %d", r.typ)
@@ -222,44 +194,39 @@ func (r *record) decode(d *decoder) error {
 }
 
 func (r *record) decodeEntries(d *decoder) {
-	r.first = d.uvarint()
-	n := d.count(1 + 1 + 1 + 4)
+	r.first = d.Uvarint()
+	n := d.Count(1 + 1 + 1 + 4)
 	if r.first == 0 || n == 0 || r.first > MaxIndex || r.first+uint64(n) > MaxIndex {
-		d.bad = true
+		d.Fail()
 	}
 	for range n {
-		if d.bad {
-			return
-		}
-		e := entryLoc{term: d.uvarint()}
-		if len(d.b) > 0 {
-			e.typ = d.b[0]
-		}
-		d.skip(1)
-		size := d.uvarint()
-		e.pos, e.len = uint32(d.pos), uint32(size)
+		e := entryLoc{term: d.Uvarint(), typ: d.Byte()}
+		size := d.Uvarint()
 		if size > MaxAppendBytes {
-			d.bad = true
+			d.Fail()
+		}
+		e.pos, e.len = uint32(d.pos()), uint32(size)
+		d.Take(4 + size)
+		if d.Bad() {
 			return
 		}
-		d.skip(4 + int(size))
 		r.entries = append(r.entries, e)
 	}
 }
 
 func decodeCheckpoint(d *decoder) *checkpoint {
 	c := &checkpoint{}
-	for range d.count(2) {
-		c.segments = append(c.segments, liveSegment{id: segID(d.uvarint()), end: d.uvarint()})
+	for range d.Count(2) {
+		c.segments = append(c.segments, liveSegment{id: segID(d.Uvarint()), end: d.Uvarint()})
 	}
-	for range d.count(8) {
-		g := groupCheckpoint{group: GroupID(d.uvarint())}
-		g.Replica = d.uvarint()
-		g.HardState = HardState{Term: d.uvarint(), Vote: d.uvarint(), Commit: d.uvarint()}
-		g.Truncated = Mark{Index: d.uvarint(), Term: d.uvarint()}
-		g.Last = d.uvarint()
+	for range d.Count(8) {
+		g := groupCheckpoint{group: GroupID(d.Uvarint())}
+		g.Replica = d.Uvarint()
+		g.HardState = HardState{Term: d.Uvarint(), Vote: d.Uvarint(), Commit: d.Uvarint()}
+		g.Truncated = Mark{Index: d.Uvarint(), Term: d.Uvarint()}
+		g.Last = d.Uvarint()
 		if g.Last < g.Truncated.Index || g.Last > MaxIndex {
-			d.bad = true
+			d.Fail()
 		}
 		c.groups = append(c.groups, g)
 	}

@@ -338,44 +338,24 @@ func decodeHandover(b []byte) (h handover, err error) {
 	if len(b) == 0 || b[0] != handoverVersion {
 		return h, fmt.Errorf("%w: unknown form", errHandover)
 	}
-	b = b[1:]
-	uint := func() uint64 {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			b, err = nil, errHandover
-			return 0
-		}
-		b = b[n:]
-		return v
+	r := encoding.NewReader(b[1:])
+	h.term, h.epoch = r.Uvarint(), r.Uvarint()
+	for n := r.Count(1); n > 0; n-- {
+		h.adopted = append(h.adopted, r.Uvarint())
 	}
-	count := func(size int) uint64 {
-		n := uint()
-		if n > uint64(len(b)/size) {
-			b, err = nil, errHandover
-			return 0
-		}
-		return n
+	for n := r.Count(2); n > 0; n-- {
+		h.abandoned = append(h.abandoned, kvpb.TxnID{Hi: r.Uvarint(), Lo: r.Uvarint()})
 	}
-	h.term, h.epoch = uint(), uint()
-	for n := count(1); n > 0; n-- {
-		h.adopted = append(h.adopted, uint())
-	}
-	for n := count(2); n > 0; n-- {
-		h.abandoned = append(h.abandoned, kvpb.TxnID{Hi: uint(), Lo: uint()})
-	}
-	for n := count(4); n > 0; n-- {
-		k := count(1)
-		l := concurrency.Lock{Key: b[:k:k]}
-		b = b[k:]
-		l.Txn = concurrency.TxnID{Hi: uint(), Lo: uint()}
-		if len(b) == 0 {
-			return h, errHandover
-		}
-		l.Strength, b = concurrency.Strength(b[0]), b[1:]
+	for n := r.Count(4); n > 0; n-- {
+		l := concurrency.Lock{Key: r.LenBytes(), Txn: concurrency.TxnID{Hi: r.Uvarint(), Lo: r.Uvarint()}}
+		l.Strength = concurrency.Strength(r.Byte())
 		if l.Strength == concurrency.None || l.Strength > concurrency.Update || l.Txn.IsZero() {
 			return h, errHandover
 		}
 		h.locks = append(h.locks, l)
 	}
-	return h, err
+	if r.Bad() {
+		return h, errHandover
+	}
+	return h, nil
 }

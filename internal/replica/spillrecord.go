@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/storage"
@@ -64,7 +65,7 @@ func (l *lockRecord) encode() []byte {
 	b = appendTS(b, l.ts)
 	b = binary.BigEndian.AppendUint32(b, l.epoch)
 	b = binary.BigEndian.AppendUint64(b, l.position)
-	b = appendField(b, l.anchor)
+	b = encoding.AppendLenBytes(b, l.anchor)
 	if len(l.history) > 0 {
 		b = binary.AppendUvarint(b, uint64(len(l.history)))
 	}
@@ -74,23 +75,23 @@ func (l *lockRecord) encode() []byte {
 			flags = lockDeleted
 		}
 		b = binary.BigEndian.AppendUint64(append(b, flags), w.position)
-		b = appendField(b, w.value)
+		b = encoding.AppendLenBytes(b, w.value)
 	}
 	return b
 }
 
 func decodeLock(p []byte) (l lockRecord, err error) {
-	f := fields{b: p}
-	version, flags := f.byte(), f.byte()
-	l.txn, l.ts, l.epoch, l.position = f.id(), f.ts(), f.uint32(), f.uint64()
-	l.anchor = f.field()
+	r := encoding.NewReader(p)
+	version, flags := r.Byte(), r.Byte()
+	l.txn, l.ts, l.epoch, l.position = readID(&r), readTS(&r), r.Uint32(), r.Uint64()
+	l.anchor = readCopy(&r)
 	l.deleted, l.cut, l.staged = flags&lockDeleted != 0, flags&lockCut != 0, flags&lockStaged != 0
 	if flags&lockHistory != 0 {
-		for n := f.count(); n > 0 && !f.bad; n-- {
-			l.history = append(l.history, spilledWrite{deleted: f.byte()&lockDeleted != 0, position: f.uint64(), value: f.field()})
+		for n := r.Count(10); n > 0 && !r.Bad(); n-- {
+			l.history = append(l.history, spilledWrite{deleted: r.Byte()&lockDeleted != 0, position: r.Uint64(), value: readCopy(&r)})
 		}
 	}
-	if f.bad || version != recordVersion {
+	if r.Bad() || version != recordVersion {
 		return lockRecord{}, fmt.Errorf("%w: durable lock %x", storage.ErrCorrupted, p[:min(len(p), 8)])
 	}
 	return l, nil
@@ -116,25 +117,25 @@ func (r *txnRecord) encode() []byte {
 	b = appendTS(b, r.ts)
 	b = binary.BigEndian.AppendUint32(b, r.epoch)
 	for _, k := range [][]byte{r.anchor, r.span.Key, r.span.EndKey} {
-		b = appendField(b, k)
+		b = encoding.AppendLenBytes(b, k)
 	}
 	b = binary.AppendUvarint(b, uint64(len(r.keys)))
 	for _, k := range r.keys {
-		b = appendField(b, k)
+		b = encoding.AppendLenBytes(b, k)
 	}
 	return b
 }
 
 func decodeRecord(p []byte) (r txnRecord, err error) {
-	f := fields{b: p}
-	version := f.byte()
-	r.status = kvpb.TxnStatus(f.byte())
-	r.id, r.ts, r.epoch = f.id(), f.ts(), f.uint32()
-	r.anchor, r.span.Key, r.span.EndKey = f.field(), f.field(), f.field()
-	for n := f.count(); n > 0 && !f.bad; n-- {
-		r.keys = append(r.keys, f.field())
+	f := encoding.NewReader(p)
+	version := f.Byte()
+	r.status = kvpb.TxnStatus(f.Byte())
+	r.id, r.ts, r.epoch = readID(&f), readTS(&f), f.Uint32()
+	r.anchor, r.span.Key, r.span.EndKey = readCopy(&f), readCopy(&f), readCopy(&f)
+	for n := f.Count(1); n > 0 && !f.Bad(); n-- {
+		r.keys = append(r.keys, readCopy(&f))
 	}
-	if f.bad || version != recordVersion || r.status > kvpb.TxnAborted {
+	if f.Bad() || version != recordVersion || r.status > kvpb.TxnAborted {
 		return txnRecord{}, fmt.Errorf("%w: transaction record %x", storage.ErrCorrupted, p[:min(len(p), 8)])
 	}
 	return r, nil
@@ -149,56 +150,17 @@ func appendTS(b []byte, ts hlc.Timestamp) []byte {
 	return binary.BigEndian.AppendUint32(b, ts.Logical)
 }
 
-func appendField(b, p []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(p))), p...)
-}
-
 func recordID(id kvpb.TxnID) (b [16]byte) {
 	binary.BigEndian.PutUint64(b[:], id.Hi)
 	binary.BigEndian.PutUint64(b[8:], id.Lo)
 	return b
 }
 
-// fields takes a record apart; after the first field that is missing all are zero
-// and bad is set. Byte strings are copies.
-type fields struct {
-	b   []byte
-	bad bool
+func readID(r *encoding.Reader) kvpb.TxnID { return kvpb.TxnID{Hi: r.Uint64(), Lo: r.Uint64()} }
+
+func readTS(r *encoding.Reader) hlc.Timestamp {
+	return hlc.Timestamp{WallTime: int64(r.Uint64()), Logical: r.Uint32()}
 }
 
-func (f *fields) take(n int) []byte {
-	if n > len(f.b) {
-		f.b, f.bad = nil, true
-		return make([]byte, min(n, 16))
-	}
-	p := f.b[:n]
-	f.b = f.b[n:]
-	return p
-}
-
-func (f *fields) byte() byte     { return f.take(1)[0] }
-func (f *fields) uint32() uint32 { return binary.BigEndian.Uint32(f.take(4)) }
-func (f *fields) uint64() uint64 { return binary.BigEndian.Uint64(f.take(8)) }
-func (f *fields) id() kvpb.TxnID { return kvpb.TxnID{Hi: f.uint64(), Lo: f.uint64()} }
-func (f *fields) ts() hlc.Timestamp {
-	return hlc.Timestamp{WallTime: int64(f.uint64()), Logical: f.uint32()}
-}
-
-// count reads a number of byte strings, each of which takes at least a byte.
-func (f *fields) count() int {
-	n, w := binary.Uvarint(f.b)
-	if w <= 0 || n > uint64(len(f.b)-w) {
-		f.b, f.bad = nil, true
-		return 0
-	}
-	f.b = f.b[w:]
-	return int(n)
-}
-
-func (f *fields) field() []byte {
-	n := f.count()
-	if n == 0 {
-		return nil
-	}
-	return append([]byte(nil), f.take(n)...)
-}
+// readCopy reads a byte string into memory of its own; an empty one is nil.
+func readCopy(r *encoding.Reader) []byte { return append([]byte(nil), r.LenBytes()...) }

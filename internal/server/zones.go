@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/config/zone"
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
@@ -214,15 +215,12 @@ func decodeBorder(b []byte) (until hlc.Timestamp, err error) {
 	if len(b) == 0 || b[0] != 1 {
 		return until, bad
 	}
-	wall, w := binary.Varint(b[1:])
-	if w <= 0 {
-		return until, bad
+	r := encoding.NewReader(b[1:])
+	until = hlc.Timestamp{WallTime: r.Varint(), Logical: uint32(r.Uvarint())}
+	if r.Bad() {
+		return hlc.Timestamp{}, bad
 	}
-	logical, v := binary.Uvarint(b[1+w:])
-	if v <= 0 {
-		return until, bad
-	}
-	return hlc.Timestamp{WallTime: wall, Logical: uint32(logical)}, nil
+	return until, nil
 }
 
 // readBorders reads the records of the borders in a span of such records, by the

@@ -2,7 +2,9 @@ package store
 
 import (
 	"encoding/binary"
+	"math"
 
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -81,61 +83,27 @@ func (m *closedMessage) decode(p []byte) error {
 	if len(p) < 2 || p[0] != closedVersion {
 		return errMessage
 	}
-	d := closedDecoder{b: p[2:]}
-	*m = closedMessage{reset: p[1]&1 != 0, store: kvpb.StoreID(d.uvarint()), life: d.varint(), seq: d.uvarint(), closed: d.ts()}
-	for n := d.count(); n > 0 && !d.bad; n-- {
-		m.removed = append(m.removed, kvpb.RangeID(d.uvarint()))
+	r := encoding.NewReader(p[2:])
+	*m = closedMessage{reset: p[1]&1 != 0, store: kvpb.StoreID(r.Uvarint()), life: r.Varint(), seq: r.Uvarint(), closed: readClosedTS(&r)}
+	for n := r.Count(1); n > 0 && !r.Bad(); n-- {
+		m.removed = append(m.removed, kvpb.RangeID(r.Uvarint()))
 	}
-	for n := d.count(); n > 0 && !d.bad; n-- {
-		m.added = append(m.added, closedItem{id: kvpb.RangeID(d.uvarint()), index: d.uvarint()})
+	for n := r.Count(2); n > 0 && !r.Bad(); n-- {
+		m.added = append(m.added, closedItem{id: kvpb.RangeID(r.Uvarint()), index: r.Uvarint()})
 	}
-	for n := d.count(); n > 0 && !d.bad; n-- {
-		m.active = append(m.active, closedItem{id: kvpb.RangeID(d.uvarint()), index: d.uvarint(), ts: d.ts()})
+	for n := r.Count(4); n > 0 && !r.Bad(); n-- {
+		m.active = append(m.active, closedItem{id: kvpb.RangeID(r.Uvarint()), index: r.Uvarint(), ts: readClosedTS(&r)})
 	}
-	if d.bad {
+	if r.Bad() {
 		return errMessage
 	}
 	return nil
 }
 
-// closedDecoder reads numbers; after the first that is missing all are zero.
-type closedDecoder struct {
-	b   []byte
-	bad bool
-}
-
-func (d *closedDecoder) uvarint() uint64 {
-	v, w := binary.Uvarint(d.b)
-	if w <= 0 {
-		d.b, d.bad = nil, true
-		return 0
+func readClosedTS(r *encoding.Reader) hlc.Timestamp {
+	wall, logical := r.Varint(), r.Uvarint()
+	if logical > math.MaxUint32 {
+		r.Fail()
 	}
-	d.b = d.b[w:]
-	return v
-}
-
-func (d *closedDecoder) varint() int64 {
-	v, w := binary.Varint(d.b)
-	if w <= 0 {
-		d.b, d.bad = nil, true
-		return 0
-	}
-	d.b = d.b[w:]
-	return v
-}
-
-// count reads a number of items, each of which takes at least a byte.
-func (d *closedDecoder) count() uint64 {
-	n := d.uvarint()
-	if n > uint64(len(d.b)) {
-		d.b, d.bad = nil, true
-		return 0
-	}
-	return n
-}
-
-func (d *closedDecoder) ts() hlc.Timestamp {
-	wall, logical := d.varint(), d.uvarint()
-	d.bad = d.bad || logical > 1<<32-1
 	return hlc.Timestamp{WallTime: wall, Logical: uint32(logical)}
 }

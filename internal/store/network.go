@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftlog"
@@ -121,23 +122,20 @@ func (e *envelope) decode(p []byte) error {
 	if len(p) == 0 || p[0] != messageVersion {
 		return errMessage
 	}
-	p = p[1:]
-	var v [9]uint64
-	for i := range v {
-		n, w := binary.Uvarint(p)
-		if w <= 0 {
-			return errMessage
-		}
-		v[i], p = n, p[w:]
-	}
-	if v[8] > uint64(len(p)) {
+	r := encoding.NewReader(p[1:])
+	e.id = kvpb.RangeID(r.Uvarint())
+	e.from, e.to = readReplica(&r), readReplica(&r)
+	e.epoch, e.start, e.raft = int64(r.Uvarint()), r.LenBytes(), r.Rest()
+	if r.Bad() {
 		return errMessage
 	}
-	e.id = kvpb.RangeID(v[0])
-	e.from = kvpb.ReplicaDescriptor{Node: kvpb.NodeID(v[1]), Store: kvpb.StoreID(v[2]), Replica: kvpb.ReplicaID(v[3])}
-	e.to = kvpb.ReplicaDescriptor{Node: kvpb.NodeID(v[4]), Store: kvpb.StoreID(v[5]), Replica: kvpb.ReplicaID(v[6])}
-	e.epoch, e.start, e.raft = int64(v[7]), p[:v[8]], p[v[8]:]
 	return nil
+}
+
+func readReplica(r *encoding.Reader) kvpb.ReplicaDescriptor {
+	return kvpb.ReplicaDescriptor{
+		Node: kvpb.NodeID(r.Uvarint()), Store: kvpb.StoreID(r.Uvarint()), Replica: kvpb.ReplicaID(r.Uvarint()),
+	}
 }
 
 func (s *Store) envelope(r *replica.Replica, to kvpb.ReplicaDescriptor) envelope {
