@@ -10,9 +10,9 @@ import (
 )
 
 func TestQuorum(t *testing.T) {
-	for _, c := range [][3]int{{1, 1, 0}, {3, 2, 1}, {5, 3, 2}, {7, 4, 3}, {9, 5, 4}, {2, 2, 0}, {4, 3, 1}} {
-		if q, f := Quorum(c[0]), Tolerance(c[0]); q != c[1] || f != c[2] {
-			t.Errorf("%d voters: quorum %d, tolerance %d", c[0], q, f)
+	for n, want := range map[int]int{1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 7: 4, 9: 5} {
+		if got := Quorum(n); got != want {
+			t.Errorf("%d voters: quorum %d, want %d", n, got, want)
 		}
 	}
 }

@@ -38,9 +38,6 @@ func (r *Range) caughtUp(s kvpb.StoreID, maxBehind uint64) bool {
 // Quorum is how many of n voters must agree.
 func Quorum(n int) int { return n/2 + 1 }
 
-// Tolerance is how many of n voters may fail.
-func Tolerance(n int) int { return n - Quorum(n) }
-
 // UnderReplicated reports whether a range has fewer voters on stores that are not
 // dead than its configuration asks for.
 func (c *Cluster) UnderReplicated(d *kvpb.RangeDescriptor, z *zone.Config) bool {

@@ -41,15 +41,6 @@ func fieldNamed(name string) (*field, error) {
 	return nil, fmt.Errorf("unknown zone variable %q; there are %s", name, strings.Join(known, ", "))
 }
 
-// Names returns the names of all fields in the order in which they are printed.
-func Names() []string {
-	out := make([]string, len(fields))
-	for i, f := range fields {
-		out[i] = f.name
-	}
-	return out
-}
-
 // Known returns an error that names the fields there are unless name is one.
 func Known(name string) error {
 	_, err := fieldNamed(name)

@@ -113,9 +113,9 @@ lease_preferences = '[[+zone=a]]'`; got != want {
 		}
 	}
 	err := c.Set("replicas", "3")
-	for _, name := range Names() {
-		if !strings.Contains(err.Error(), name) {
-			t.Errorf("%v does not name %s", err, name)
+	for _, f := range fields {
+		if !strings.Contains(err.Error(), f.name) {
+			t.Errorf("%v does not name %s", err, f.name)
 		}
 	}
 }

@@ -10,9 +10,6 @@ type Loc struct {
 // Position returns Pos.
 func (l Loc) Position() int { return l.Pos }
 
-// At returns a Loc for a position.
-func At(pos int) Loc { return Loc{Pos: pos} }
-
 // Node is any part of the tree that carries a position.
 type Node interface {
 	Position() int

@@ -7,8 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// CompareInt, CompareFloat and CompareText order values as the operators do;
-// the planner's compiled comparisons use them directly.
+// CompareInt orders integers as the operators do; compiled comparisons use it directly.
 func CompareInt(a, b int64) int {
 	switch {
 	case a < b:
@@ -31,9 +30,6 @@ func CompareFloat(a, b float64) int {
 	}
 	return CompareInt(boolInt(math.IsNaN(a)), boolInt(math.IsNaN(b)))
 }
-
-// CompareText orders text by its bytes, which is the order of C.UTF-8.
-func CompareText(a, b string) int { return strings.Compare(a, b) }
 
 // CompareBpchar orders character(n) values: trailing blanks do not count.
 func CompareBpchar(a, b string) int {

@@ -38,11 +38,6 @@ func parseStored(b []byte) (payload []byte, tombstone bool, err error) {
 	return nil, false, fmt.Errorf("%w: malformed version %x", storage.ErrCorrupted, b[:min(len(b), 16)])
 }
 
-// EncodeVersion appends the engine key of the version of key at ts.
-func EncodeVersion(dst, key []byte, ts hlc.Timestamp) []byte {
-	return storage.AppendEngineKey(dst, key, ts)
-}
-
 // DecodeVersion splits the engine key of a version; key aliases engineKey.
 func DecodeVersion(engineKey []byte) (key []byte, ts hlc.Timestamp, err error) {
 	return storage.DecodeEngineKey(engineKey)
