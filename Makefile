@@ -5,7 +5,7 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell test -z "`g
 LDFLAGS := $(if $(COMMIT),-ldflags '-X github.com/lichendb/lichen/internal/cli.builtFrom=$(COMMIT)')
 SOURCES := $(shell find cmd internal -name '*.go')
 
-.PHONY: help build test lint demo bench soak plants oracle differential clean
+.PHONY: help build test lint logic demo bench soak plants oracle differential clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ lint: ## gofmt, vet, staticcheck
 
 test: lint ## lint and all tests
 	$(GO) test -vet=off ./...
+
+logic: ## the SQL logic tests in all configurations
+	LICHEN_LOGIC=all $(GO) test ./internal/sql ./internal/server -run '^TestLogic$$'
 
 SOAK_MINUTES ?= 30
 SOAK_FROM    ?= 1000

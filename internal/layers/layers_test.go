@@ -24,7 +24,7 @@ var order = [][]string{
 	{"server"},
 	{"sql/support"},
 	{"torture", "workload/killtest", "workload/ycsb", "workload/dvdrental", "workload/ecommerce", "workload/dataset", "workload", "workload/measure", "pgwire", "pgwire/nullserver", "pgwire/wire"},
-	{"sql"},
+	{"sql/logictest", "sql"},
 	{"sql/ddl", "sql/pgcatalog"},
 	{"sql/exec"},
 	{"sql/copyfmt", "sql/optimizer", "sql/planner/plantest", "sql/planner", "sql/plan"},

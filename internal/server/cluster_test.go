@@ -35,11 +35,13 @@ type testNodes struct {
 // machine is does not matter.
 func withNodes(t *testing.T, test func(t *testing.T, c *testNodes)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		t.Cleanup(cancel)
-		test(t, &testNodes{t: t, ctx: ctx, net: newMemNet()})
-	})
+	synctest.Test(t, func(t *testing.T) { test(t, newTestNodes(t)) })
+}
+
+func newTestNodes(t *testing.T) *testNodes {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	return &testNodes{t: t, ctx: ctx, net: newMemNet()}
 }
 
 // options are those of a node on a file system.

@@ -27,14 +27,14 @@ type batchRows struct {
 }
 
 func (r *batchRows) MarkBatch(int) {
-	r.first, r.tag, r.batches = len(r.lines), len(r.tags), r.batches+1
+	r.first, r.tag, r.batches = len(r.Lines), len(r.Tags), r.batches+1
 }
 func (r *batchRows) UnmarkBatch() {}
 func (r *batchRows) RewindBatch() bool {
 	if r.sent {
 		return false
 	}
-	r.lines, r.tags = r.lines[:r.first], r.tags[:r.tag]
+	r.Lines, r.Tags = r.Lines[:r.first], r.Tags[:r.tag]
 	return true
 }
 
@@ -100,9 +100,9 @@ func TestBatchRunsAgain(t *testing.T) {
 			mustExec(t, a, "SET default_transaction_isolation = 'serializable'")
 			mustExec(t, b, "UPSERT INTO t VALUES (1, 0)")
 			change := once(func() { mustExec(t, b, "UPDATE t SET v = 10 WHERE k = 1") })
-			r := &batchRows{rows: rows{fc: a.Format()}, sent: c.sent}
+			r := &batchRows{rows: rows{Format: a.Format()}, sent: c.sent}
 			r.after = func(tag string) {
-				if tag == "SELECT 1" && (c.name != "after a block" || len(r.lines) > 1) {
+				if tag == "SELECT 1" && (c.name != "after a block" || len(r.Lines) > 1) {
 					change()
 				}
 			}
@@ -110,8 +110,8 @@ func TestBatchRunsAgain(t *testing.T) {
 			if code := pgerr.CodeOf(err); err != nil && code != c.code || err == nil && c.code != "" {
 				t.Fatalf("%v (%s), want %q", err, code, c.code)
 			}
-			if err == nil && (fmt.Sprint(r.lines) != c.rows || !slices.Equal(r.tags, c.tags)) {
-				t.Errorf("answered %v, %q; want %s, %q", r.lines, r.tags, c.rows, c.tags)
+			if err == nil && (fmt.Sprint(r.Lines) != c.rows || !slices.Equal(r.Tags, c.tags)) {
+				t.Errorf("answered %v, %q; want %s, %q", r.Lines, r.Tags, c.rows, c.tags)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestCopyRunsAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			mustExec(t, a, "DELETE FROM t")
 			pad := strings.Repeat("x", c.pad)
-			r := &batchRows{rows: rows{fc: a.Format()}, after: func(string) {}, chunks: []string{"1\t" + pad + "\n", "2\t" + pad + "\n3\ty\n"}}
+			r := &batchRows{rows: rows{Format: a.Format()}, after: func(string) {}, chunks: []string{"1\t" + pad + "\n", "2\t" + pad + "\n3\ty\n"}}
 			conflict := error(&kvpb.RetryError{Reason: "planted"})
 			n.sender.beforeCommit.Store(&conflict)
 			err := a.Query(context.Background(), "COPY t FROM STDIN", r)

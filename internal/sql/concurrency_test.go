@@ -9,11 +9,12 @@ import (
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/logictest"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 func exec1(s *sql.Session, text string) error {
-	return s.Query(context.Background(), text, &rows{fc: s.Format()})
+	return s.Query(context.Background(), text, logictest.NewRows(s))
 }
 
 func mustExec(t *testing.T, s *sql.Session, text string) {
@@ -25,11 +26,11 @@ func mustExec(t *testing.T, s *sql.Session, text string) {
 
 func value(t *testing.T, s *sql.Session, text string) string {
 	t.Helper()
-	r := &rows{fc: s.Format()}
+	r := logictest.NewRows(s)
 	if err := s.Query(context.Background(), text, r); err != nil {
 		t.Fatal(err)
 	}
-	return r.lines[0]
+	return r.Lines[0]
 }
 
 func closeNode(t *testing.T, n *node) {
@@ -113,11 +114,11 @@ func bank(t *testing.T, level string) {
 				if err != nil {
 					t.Errorf("transfer: %v (%s)", err, pgerr.CodeOf(err))
 				}
-				r := &rows{fc: s.Format()}
+				r := logictest.NewRows(s)
 				if err := s.Query(context.Background(), "SELECT sum(v) FROM a", r); err != nil {
 					t.Errorf("audit: %v", err)
-				} else if r.lines[0] != fmt.Sprint(accounts*100) {
-					t.Errorf("the total is %s, want %d", r.lines[0], accounts*100)
+				} else if r.Lines[0] != fmt.Sprint(accounts*100) {
+					t.Errorf("the total is %s, want %d", r.Lines[0], accounts*100)
 				}
 			}
 		})
@@ -198,9 +199,9 @@ func TestFailedBlockReleasesLocks(t *testing.T) {
 		t.Error(err)
 	}
 	mustExec(t, a, "ROLLBACK AND CHAIN")
-	r := &rows{fc: a.Format()}
-	if err := a.Query(context.Background(), "SHOW transaction_isolation", r); err != nil || strings.Join(r.lines, "") != "repeatable read" {
-		t.Errorf("after ROLLBACK AND CHAIN: %v %q", err, r.lines)
+	r := logictest.NewRows(a)
+	if err := a.Query(context.Background(), "SHOW transaction_isolation", r); err != nil || strings.Join(r.Lines, "") != "repeatable read" {
+		t.Errorf("after ROLLBACK AND CHAIN: %v %q", err, r.Lines)
 	}
 	mustExec(t, a, "COMMIT")
 	fail("SAVEPOINT s")
@@ -213,8 +214,8 @@ func TestFailedBlockReleasesLocks(t *testing.T) {
 	mustExec(t, a, "COMMIT")
 	fail("")
 	mustExec(t, a, "COMMIT") // rolls back
-	r = &rows{fc: a.Format()}
-	if err := a.Query(context.Background(), "SELECT v FROM t", r); err != nil || strings.Join(r.lines, "") != "11" {
-		t.Errorf("%v %q", err, r.lines)
+	r = logictest.NewRows(a)
+	if err := a.Query(context.Background(), "SELECT v FROM t", r); err != nil || strings.Join(r.Lines, "") != "11" {
+		t.Errorf("%v %q", err, r.Lines)
 	}
 }

@@ -464,7 +464,7 @@ func (s *Session) fillEnv(ctx context.Context, env *exec.Env, params []types.Dat
 	*env = exec.Env{
 		Ctx: ctx, Txn: s.execTxn(), Builtin: s.builtinContext(ctx), Params: params, Mem: s.srv.cfg.Mem,
 		Virtual: s.cats, Statements: s, ReadOnly: s.txn.txn.Options().ReadOnly,
-		Constraints: &s.deferral,
+		Constraints: &s.deferral, BatchRows: s.srv.cfg.BatchRows,
 	}
 }
 

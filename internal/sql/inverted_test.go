@@ -54,11 +54,11 @@ func TestInvertedAgrees(t *testing.T) {
 	defer s.Close()
 	run := func(q string) []string {
 		var out rows
-		out.fc = s.Format()
+		out.Format = s.Format()
 		if err := s.Query(context.Background(), q, &out); err != nil {
 			t.Fatalf("%s: %v", q, err)
 		}
-		return out.lines
+		return out.Lines
 	}
 	g := invertedRows{rand.New(rand.NewPCG(1, 2))}
 	run("create table g (id int primary key, a int[], j jsonb, s text)")

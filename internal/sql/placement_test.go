@@ -11,21 +11,22 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/logictest"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // notices runs a text and returns the notices it gave rise to.
 func notices(t *testing.T, s *sql.Session, text string) string {
 	t.Helper()
-	r := &rows{fc: s.Format()}
+	r := logictest.NewRows(s)
 	if err := s.Query(context.Background(), text, r); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	return strings.Join(r.notices, "\n")
+	return strings.Join(r.Notices, "\n")
 }
 
 func TestWithoutRanges(t *testing.T) {
-	n := newNodeWith(t, fs.NewMem(), nil)
+	n := openNode(t, fs.NewMem(), nodeOptions{ranges: nil})
 	defer closeNode(t, n)
 	s := n.session(t)
 	defer s.Close()
@@ -77,9 +78,9 @@ func TestRangesInTheExtendedProtocol(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rows{fc: s.Format(), cols: p.Columns()}
-		if _, err := s.Execute(ctx, portal, 0, true, r); err != nil || len(r.tags) != 1 {
-			t.Errorf("%s: %v, %v", text, err, r.tags)
+		r := &rows{Format: s.Format(), Cols: p.Columns()}
+		if _, err := s.Execute(ctx, portal, 0, true, r); err != nil || len(r.Tags) != 1 {
+			t.Errorf("%s: %v, %v", text, err, r.Tags)
 		}
 		if err := s.Sync(ctx); err != nil {
 			t.Error(err)
@@ -89,7 +90,7 @@ func TestRangesInTheExtendedProtocol(t *testing.T) {
 	if err == nil {
 		if _, err = s.Bind(ctx, "", p, nil); err == nil {
 			portal, _ := s.Portal("")
-			_, err = s.Execute(ctx, portal, 0, true, &rows{fc: s.Format()})
+			_, err = s.Execute(ctx, portal, 0, true, logictest.NewRows(s))
 		}
 	}
 	if pgerr.CodeOf(err) != pgerr.UndefinedParameter {
@@ -173,8 +174,8 @@ func TestZonesAndDropsAtOnce(t *testing.T) {
 	each("TRUNCATE t%d", pgerr.UndefinedTable)
 	each("DROP TABLE t%d")
 	wg.Wait()
-	r := &rows{fc: setup.Format()}
-	if err := setup.Query(context.Background(), "SHOW ZONE CONFIGURATIONS", r); err != nil || len(r.lines) != 1 {
-		t.Errorf("%v\n%s", err, strings.Join(r.lines, "\n"))
+	r := logictest.NewRows(setup)
+	if err := setup.Query(context.Background(), "SHOW ZONE CONFIGURATIONS", r); err != nil || len(r.Lines) != 1 {
+		t.Errorf("%v\n%s", err, strings.Join(r.Lines, "\n"))
 	}
 }

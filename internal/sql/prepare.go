@@ -191,7 +191,14 @@ func (s *Session) makePlan(ctx context.Context, p *Prepared, params []types.Datu
 }
 
 func (s *Session) optimize(ctx context.Context, p *plan.Prepared, params []types.Datum) {
-	optimizer.Optimize(p, &optimizer.Options{Stats: s.srv.stats, Params: params, Context: s.builtinContext(ctx).Apart()})
+	o := &optimizer.Options{Stats: s.srv.stats, Params: params, Context: s.builtinContext(ctx).Apart()}
+	if off := s.vals.Fast.RulesOff; len(off) > 0 {
+		o.Disabled = map[string]bool{}
+		for _, rule := range off {
+			o.Disabled[rule] = true
+		}
+	}
+	optimizer.Optimize(p, o)
 }
 
 func (s *Session) planKey(p *Prepared) planKey {
@@ -209,14 +216,14 @@ func (s *Session) planKey(p *Prepared) planKey {
 	}
 }
 
-// planSettings are the settings that literals are read under.
+// planSettings are the settings that literals are read and plans are made under.
 func (s *Session) planSettings() string {
 	f := &s.vals.Format
-	if f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && s.vals.Fast.DefaultIntSize == 4 {
+	if f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && s.vals.Fast.DefaultIntSize == 4 && len(s.vals.Fast.RulesOff) == 0 {
 		return ""
 	}
 	return s.setting("TimeZone") + "\x00" + s.setting("DateStyle") + "\x00" + s.setting("IntervalStyle") +
-		"\x00" + s.setting("default_int_size")
+		"\x00" + s.setting("default_int_size") + "\x00" + s.setting("optimizer_rules_off")
 }
 
 func (s *Session) sameKey(p *Prepared) bool {

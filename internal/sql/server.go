@@ -39,6 +39,9 @@ type Config struct {
 	Settings ClusterSettings
 	// SpanSize returns the bytes that a key span takes on disk.
 	SpanSize func(start, end []byte) (int64, error)
+	// BatchRows bounds the batches of rows that statements work on, 0 meaning
+	// exec.BatchRows: tests make it small.
+	BatchRows int
 	// Nodes reaches the servers of other nodes; nil if there are none, ever.
 	Nodes Nodes
 }

@@ -99,6 +99,11 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 		return err
 	}
 	for k, v := range a.Params {
+		if strings.EqualFold(k, "optimizer_rules_off") {
+			if err := checkRules(v); err != nil {
+				return err
+			}
+		}
 		if err := s.vals.SetDefault(k, v); err != nil {
 			return err
 		}

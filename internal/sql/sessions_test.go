@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/logictest"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -93,16 +94,16 @@ func TestMuteNode(t *testing.T) {
 	t.Cleanup(func() { closeNode(t, n) })
 	n.nodes.mute = []kvpb.NodeID{7}
 	s := named(t, n, "a")
-	r := &rows{fc: s.Format()}
+	r := logictest.NewRows(s)
 	if err := s.Query(t.Context(), "SELECT count(*) FROM lichen_internal.cluster_sessions", r); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(r.lines, []string{"1"}) || len(r.notices) != 1 || !strings.Contains(r.notices[0], "node 7 did not answer") {
-		t.Errorf("%q, notices %q", r.lines, r.notices)
+	if !slices.Equal(r.Lines, []string{"1"}) || len(r.Notices) != 1 || !strings.Contains(r.Notices[0], "node 7 did not answer") {
+		t.Errorf("%q, notices %q", r.Lines, r.Notices)
 	}
-	r = &rows{fc: s.Format()}
-	if err := s.Query(t.Context(), "SELECT count(*) FROM lichen_internal.node_sessions", r); err != nil || len(r.notices) != 0 {
-		t.Errorf("%v, notices %q", err, r.notices)
+	r = logictest.NewRows(s)
+	if err := s.Query(t.Context(), "SELECT count(*) FROM lichen_internal.node_sessions", r); err != nil || len(r.Notices) != 0 {
+		t.Errorf("%v, notices %q", err, r.Notices)
 	}
 	if err := exec1(s, "CANCEL SESSION '7.1000.1'"); pgerr.CodeOf(err) != pgerr.CannotConnectNow {
 		t.Errorf("cancel at a node that does not answer: %v", err)

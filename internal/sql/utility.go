@@ -2,12 +2,14 @@ package sql
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/settings"
@@ -109,6 +111,10 @@ func (s *Session) setSetting(
 		if value != s.user {
 			return "", pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", value)
 		}
+	case "optimizer_rules_off":
+		if err := checkRules(value); err != nil {
+			return "", err
+		}
 	}
 	n, err := s.vals.Set(name, value, local)
 	if err != nil {
@@ -119,6 +125,18 @@ func (s *Session) setSetting(
 	}
 	v, _ := s.vals.Get(name)
 	return v, nil
+}
+
+// checkRules refuses names that no rule of the optimizer has.
+func checkRules(list string) error {
+	names, _ := settings.SplitList(list)
+	for _, n := range names {
+		if !slices.Contains(optimizer.Rules(), n) {
+			return pgerr.New(pgerr.InvalidParameterValue, "unknown optimizer rule %q", n).
+				WithHint("The rules are %s.", strings.Join(optimizer.Rules(), ", "))
+		}
+	}
+	return nil
 }
 
 // settingText joins the values of SET as the parameter keeps them.

@@ -230,7 +230,7 @@ func newFinder(ref *plan.Reference) (*finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.op, f.src = op, newSource(op, len(ref.Table.Columns))
+	f.op, f.src = op, newSource(&f.run, op, len(ref.Table.Columns))
 	return f, nil
 }
 

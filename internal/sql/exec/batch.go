@@ -33,9 +33,7 @@ func (b *Batch) Row(i int) Row {
 }
 
 // want empties b and says how many rows of which width are wanted.
-func (b *Batch) want(width, max int) {
-	b.width, b.n, b.max = width, 0, min(max, BatchRows)
-}
+func (b *Batch) want(width, max int) { b.width, b.n, b.max = width, 0, max }
 
 // clear empties b and leaves what is wanted.
 func (b *Batch) clear() { b.n = 0 }

@@ -25,6 +25,8 @@ type Env struct {
 	Statements StatementProvider
 	// Copy yields the rows of a plan.CopyRows; nil otherwise.
 	Copy RowSource
+	// BatchRows bounds the rows of a batch; 0 means the constant BatchRows.
+	BatchRows int
 	// ReadOnly makes writes and row locks fail with 25006.
 	ReadOnly bool
 	// Constraints says when deferrable constraints are checked; nil: at once.
@@ -70,7 +72,9 @@ type run struct {
 	txn    Txn
 	bctx   *builtin.Context
 	params []types.Datum
-	after  *afterQueue
+	// batchRows is the most rows that a source asks its operator for.
+	batchRows int
+	after     *afterQueue
 	// outer holds the values of columns of enclosing rows: what apply joins and
 	// correlated subqueries set before they open their inner plan.
 	outer []types.Datum

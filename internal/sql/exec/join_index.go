@@ -35,7 +35,7 @@ func (c *compiler) indexJoin(n *plan.IndexJoin) (operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &indexJoinOp{run: c.run, scan: op.(*scanOp), src: newSource(op, len(n.Input.Cols))}
+	j := &indexJoinOp{run: c.run, scan: op.(*scanOp), src: newSource(c.run, op, len(n.Input.Cols))}
 	j.many.run = c.run
 	if j.primary, err = rowcodec.Compile(n.Table, n.Table.Primary()); err != nil {
 		return nil, err

@@ -23,13 +23,16 @@ type operator interface {
 // width and a batch of its own.
 type source struct {
 	operator
+	run   *run
 	width int
 	batch Batch
 	pos   int // next row of batch to hand out, see row
 	done  bool
 }
 
-func newSource(op operator, width int) *source { return &source{operator: op, width: width} }
+func newSource(r *run, op operator, width int) *source {
+	return &source{run: r, operator: op, width: width}
+}
 
 // start opens the operator and forgets what was read from it before.
 func (s *source) start() error {
@@ -50,7 +53,7 @@ func (s *source) fetch(max int) (bool, error) {
 	if s.done {
 		return false, nil
 	}
-	s.batch.want(s.width, max)
+	s.batch.want(s.width, min(max, s.run.batchRows))
 	s.pos = 0
 	if err := s.operator.next(&s.batch); err != nil {
 		return false, err
@@ -84,7 +87,7 @@ func (c *compiler) input(n plan.Node) (*source, scope, error) {
 		return nil, nil, err
 	}
 	cols := n.Props().Cols
-	return newSource(op, len(cols)), scopeOf(cols), nil
+	return newSource(c.run, op, len(cols)), scopeOf(cols), nil
 }
 
 // node compiles a plan node to an operator.

@@ -84,6 +84,9 @@ func (p *Program) Open(env *Env) error {
 	if r.bctx = env.Builtin; r.bctx == nil {
 		r.bctx = &p.noCtx
 	}
+	if r.batchRows = env.BatchRows; r.batchRows == 0 {
+		r.batchRows = BatchRows
+	}
 	r.epoch++
 	if r.after = env.after; r.after == nil {
 		p.after.reset(r)
@@ -105,7 +108,7 @@ func (p *Program) Next(max int) (*Batch, error) {
 }
 
 func (p *Program) fetch(max int) (*Batch, error) {
-	if _, err := p.root.fetch(min(max, BatchRows)); err != nil {
+	if _, err := p.root.fetch(max); err != nil {
 		return nil, err
 	}
 	in := &p.root.batch
@@ -153,7 +156,7 @@ func (p *Program) nextHeld(max int) (*Batch, error) {
 			}
 		}
 	}
-	p.result.want(p.width(), max)
+	p.result.want(p.width(), min(max, p.run.batchRows))
 	for ; p.heldPos < p.held.len() && !p.result.full(); p.heldPos++ {
 		p.result.addCopy(p.held.rows[p.heldPos])
 	}

@@ -23,6 +23,7 @@ type Fast struct {
 	DefaultIsolation kvpb.Isolation
 	DefaultReadOnly  bool
 	DefaultIntSize   int
+	RulesOff         []string // rules of the optimizer that are not applied
 	// MinMessages is the least severity of notices that clients get: an index
 	// into Severities.
 	MinMessages     int

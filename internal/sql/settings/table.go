@@ -114,6 +114,9 @@ var registry = []*Param{
 	{Name: "max_parallel_maintenance_workers", Default: "2", NoEffect: true, Why: "statements run on one goroutine", norm: intValue(0, 1024)},
 	{Name: "max_parallel_workers", Default: "8", NoEffect: true, Why: "statements run on one goroutine", norm: intValue(0, 1024)},
 	{Name: "max_parallel_workers_per_gather", Default: "2", NoEffect: true, Why: "statements run on one goroutine", norm: intValue(0, 1024)},
+	{Name: "optimizer_rules_off", Default: "", norm: listValue, Doc: "rules of the optimizer that are not applied", apply: func(v *Values, s string) {
+		v.Fast.RulesOff, _ = SplitList(s)
+	}},
 	{Name: "password_encryption", Default: "scram-sha-256", NoEffect: true, Why: "passwords are not stored", norm: oneOf("scram-sha-256")},
 	{Name: "pg_trgm.similarity_threshold", Default: "0.3", norm: shareValue, Doc: "least similarity of texts for which % is true"},
 	{Name: "plan_cache_mode", Default: "auto", NoEffect: true, Why: "plans are generic", norm: oneOf("auto", "force_generic_plan", "force_custom_plan")},

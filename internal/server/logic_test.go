@@ -1,0 +1,152 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/logictest"
+)
+
+const (
+	// smallRange is how large ranges grow before logicNodes splits them.
+	smallRange = 50
+	// maxSmallRanges bounds the ranges of a script.
+	maxSmallRanges = 50
+)
+
+// logicNodes are nodes on which logic tests run. Sessions are spread over them.
+type logicNodes struct {
+	*testNodes
+	small bool // whether tables are split into small ranges
+	split int  // how many times
+}
+
+// Session implements logictest.Cluster. The first one is not at the node that leads.
+func (l *logicNodes) Session(ctx context.Context, i int) (*sql.Session, error) {
+	n := l.nodes[(i+1)%len(l.nodes)]
+	return n.sql.NewSession(ctx, sql.SessionArgs{User: "root", Database: "defaultdb"})
+}
+
+// Restart implements logictest.Cluster: clusters go on; TestLogic of sql restarts nodes.
+func (l *logicNodes) Restart() error { return nil }
+
+// Settle implements logictest.Cluster. It waits until what is written is certainly past,
+// as otherwise transactions that began before meet it within the clocks' uncertainty; and
+// it splits ranges that have grown, in the middle.
+func (l *logicNodes) Settle(ctx context.Context) error {
+	time.Sleep(l.nodes[0].cfg.MaxOffset + 1)
+	for grown := l.small; grown && l.split < maxSmallRanges; {
+		var err error
+		if grown, err = l.splitOnce(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// splitOnce splits each range that is too large.
+func (l *logicNodes) splitOnce(ctx context.Context) (any bool, err error) {
+	n := l.nodes[0]
+	data := keys.TableDataSpan()
+	for _, r := range n.store.Replicas() {
+		d := r.Desc()
+		start, end := d.StartKey, d.EndKey
+		if !data.Overlaps(keys.Span{Start: start, End: end}) {
+			continue
+		}
+		if bytes.Compare(start, data.Start) < 0 {
+			start = data.Start
+		}
+		if bytes.Compare(end, data.End) > 0 {
+			end = data.End
+		}
+		e := n.store.Of(r).Engine()
+		size, _, err := countRows(e, start, end, 2*smallRange)
+		if err != nil {
+			return false, err
+		}
+		if size <= smallRange {
+			continue
+		}
+		_, mid, err := countRows(e, start, end, size/2)
+		if err != nil {
+			return false, err
+		}
+		if mid = rowStart(mid); bytes.Compare(mid, start) <= 0 {
+			continue
+		}
+		if err := (sqlRanges{n}).SplitAt(ctx, mid, hlc.MaxTimestamp); err != nil {
+			return false, err
+		}
+		any = true
+		l.split++
+	}
+	return any, nil
+}
+
+// Close implements logictest.Cluster: the nodes stop as the test ends.
+func (l *logicNodes) Close() error { l.t.Log("SPLITS", l.split); return nil }
+
+// logicNode is a node by itself whose tables are split into small ranges.
+func logicNode(t *testing.T) logictest.Cluster {
+	c := newTestNodes(t)
+	cfg := c.config()
+	cfg.Stores, cfg.SingleNode = config.Dirs("n"), true
+	c.start(c.listening(cfg, fs.NewMem()))
+	return &logicNodes{testNodes: c, small: true}
+}
+
+// logicCluster are three nodes, each of which has all ranges.
+func logicCluster(small bool) func(t *testing.T) logictest.Cluster {
+	return func(t *testing.T) logictest.Cluster {
+		c := newTestNodes(t)
+		first := c.add()
+		if _, err := first.handleInit(c.ctx, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		c.start(first)
+		second, third := c.add(), c.add()
+		c.start(second, third)
+		c.awaitVoters(first, second, third)
+		// Leaders stay where they are: moving them can cost a transaction its locks (40001).
+		conn := c.connect(first)
+		c.exec(conn, "SET CLUSTER SETTING kv.allocator.range_rebalance_threshold = 10")
+		c.exec(conn, "SET CLUSTER SETTING kv.allocator.load_based_rebalancing = 'off'")
+		return &logicNodes{testNodes: c, small: small}
+	}
+}
+
+// TestLogic runs the logic tests of sql on several nodes and on small ranges: some of the
+// scripts, with LICHEN_LOGIC=all every one.
+func TestLogic(t *testing.T) {
+	files := logictest.Scripts(t, "../sql/testdata/logic")
+	if os.Getenv("LICHEN_LOGIC") != "all" {
+		files = slices.DeleteFunc(files, func(f string) bool {
+			name := strings.TrimSuffix(filepath.Base(f), ".slt")
+			return !slices.Contains(usualScripts, name)
+		})
+	}
+	virtual := func(t *testing.T, test func(t *testing.T)) { synctest.Test(t, test) }
+	for _, cfg := range []logictest.Configuration{
+		{Name: "small ranges", New: logicNode, Within: virtual},
+		{Name: "nodes", New: logicCluster(false), Within: virtual},
+		{Name: "nodes and small ranges", New: logicCluster(true), Within: virtual},
+	} {
+		t.Run(cfg.Name, func(t *testing.T) { logictest.Run(t, files, cfg) })
+	}
+}
+
+// usualScripts are those that always run on several nodes.
+var usualScripts = []string{"select", "merge", "foreignkeys2", "isolation", "windows", "derived", "inverted"}
