@@ -223,10 +223,11 @@ func (s *spanSet) addRange(e *spanExprs, i int, prefix []byte) error {
 		lo, loIncl, hi, hiIncl = hi, hiIncl, lo, loIncl
 	}
 	start := len(s.buf)
-	ok, err := s.appendBound(prefix, lo, i)
-	if err != nil || !ok {
+	k, err := s.appendBound(prefix, lo, i)
+	if err != nil || k < 0 {
 		return err
 	}
+	loIncl = loIncl && k == len(lo)
 	switch {
 	case lo != nil && !loIncl:
 		// Past everything that begins with the bound.
@@ -236,10 +237,11 @@ func (s *spanSet) addRange(e *spanExprs, i int, prefix []byte) error {
 		s.buf = append(s.buf, s.x.NullMark(i)+1)
 	}
 	mid := len(s.buf)
-	if ok, err = s.appendBound(prefix, hi, i); err != nil || !ok {
+	if k, err = s.appendBound(prefix, hi, i); err != nil || k < 0 {
 		s.buf = s.buf[:start]
 		return err
 	}
+	hiIncl = hiIncl && k == len(hi)
 	switch {
 	case hi != nil && !hiIncl:
 	case hi == nil && excludeNull && !s.x.Key[i].NullsFirst:
@@ -255,23 +257,27 @@ func (s *spanSet) addRange(e *spanExprs, i int, prefix []byte) error {
 	return s.add(keySpan{start: start, mid: mid, end: len(s.buf)})
 }
 
-// appendBound appends prefix and the bound's values; false for a NULL value,
-// which no row matches.
-func (s *spanSet) appendBound(prefix []byte, values []evalFn, i int) (bool, error) {
+// appendBound appends prefix and the bound's values, up to one that is NULL, and returns
+// how many: no row whose values before it are the bound's matches. It is -1 if that is the
+// first, so that no row matches at all.
+func (s *spanSet) appendBound(prefix []byte, values []evalFn, i int) (int, error) {
 	start := len(s.buf)
 	s.buf = append(s.buf, prefix...)
 	for j, f := range values {
 		d, err := f(nil)
-		if err == nil && !d.IsNull() {
+		if err == nil {
 			err = s.checkFamily(i+j, d)
 		}
-		if err != nil || d.IsNull() {
+		if err != nil || d.IsNull() && j == 0 {
 			s.buf = s.buf[:start]
-			return false, err
+			return -1, err
+		}
+		if d.IsNull() {
+			return j, nil
 		}
 		s.buf = s.x.AppendKeyDatum(s.buf, i+j, d)
 	}
-	return true, nil
+	return len(values), nil
 }
 
 // normalise sorts the ranges and merges those that overlap.

@@ -18,7 +18,8 @@ const (
 	atomLo // > or >=
 	atomHi // < or <=
 	atomPrefix
-	atomOr // alternatives, each of them a range or a set of values
+	atomOr    // alternatives, each of them a range or a set of values
+	atomTuple // alternatives, each of them a value for each of several columns
 )
 
 // atom is a condition of the form that an index can answer: a column compared
@@ -34,6 +35,7 @@ type atom struct {
 	list      []plan.Expr
 	hi        plan.Expr // atomPrefix: the exclusive upper bound, nil if none
 	arms      []plan.Span
+	ords      []int // atomTuple: the columns, in the order of the arms' values
 }
 
 // atomList is the analysed filter of a scan.
@@ -253,8 +255,10 @@ type constrained struct {
 	index *catalog.Index
 	key   []catalog.IndexColumn
 	span  plan.Span
-	// arms, if any, are alternatives for what follows the span's Eq.
-	arms []plan.Span
+	// arms, if any, are alternatives for what follows the span's Eq; armCols is how many
+	// key columns each binds to a value.
+	arms    []plan.Span
+	armCols int
 	// used tells for each condition whether the span implies it.
 	used []bool
 	// eqCols is how many leading key columns have alternatives, singles how
@@ -271,6 +275,9 @@ type constrained struct {
 // for in.
 const maxVisited = 256
 
+// maxKeys is the most ranges that lists of values multiply out to.
+const maxKeys = 1 << 16
+
 // constrain builds the span of an index from the filter.
 func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *TableStats) constrained {
 	c := constrained{index: ix, key: plan.KeyColumns(n.Table, ix), sel: 1, keys: 1}
@@ -285,6 +292,9 @@ func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *
 			break
 		}
 		m, alternatives := keyMatch(a)
+		if c.keys*alternatives > maxKeys {
+			break // a filter costs less than so many ranges
+		}
 		c.use(l, a)
 		c.span.Eq = append(c.span.Eq, m)
 		c.eqCols++
@@ -298,20 +308,22 @@ func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *
 		}
 		nullable = nullable || a.kind == atomNull
 	}
-	if c.eqCols < ix.HashColumns {
+	c.tuples(l, n.Table, st)
+	bound := c.eqCols + c.armCols
+	if bound < ix.HashColumns {
 		// Only all of them tell the bucket: few buckets are all visited.
 		if ix.Buckets == 0 || ix.Buckets > maxVisited {
 			return constrained{index: ix, key: c.key, sel: 1, keys: 1}
 		}
 		c.keys *= float64(ix.Buckets)
 	}
-	c.any = c.eqCols > 0
-	if ix.Unique && c.eqCols == len(ix.Columns) && !nullable {
+	c.any = bound > 0
+	if ix.Unique && bound == len(ix.Columns) && !nullable {
 		c.point = true
 		c.sel = min(1, c.keys/max(st.Rows, 1))
 		return c
 	}
-	if c.eqCols < len(c.key) {
+	if c.armCols == 0 && c.eqCols < len(c.key) {
 		o.rangeOn(n, l, &c, st)
 	}
 	return c
@@ -421,25 +433,23 @@ func (o *optimizer) rangeOn(n *plan.Scan, l *atomList, c *constrained, st *Table
 	}
 }
 
-// tupleRange uses (a, b) > (x, y) where the key columns are a, b.
+// tupleRange uses (a, b) > (x, y) where the key columns begin with a, b, or with a.
 func (o *optimizer) tupleRange(n *plan.Scan, l *atomList, c *constrained) {
 	for i, e := range l.conjs {
 		r, ok := e.(*plan.RowCompare)
-		if !ok || r.Op == "=" || r.Op == "<>" || c.eqCols+len(r.Left) > len(c.key) {
+		if !ok || r.Op == "=" || r.Op == "<>" {
 			continue
 		}
-		fits := true
-		for k, x := range r.Left {
-			col := c.key[c.eqCols+k]
-			ord := n.Table.ColumnByID(col.Column)
-			fits = fits && column(n, x) == ord && fixed(n, ord, r.Right[k]) &&
-				col.Desc == c.key[c.eqCols].Desc && n.Table.Columns[ord].NotNull
+		op, left, right := r.Op, r.Left, r.Right
+		if column(n, left[0]) < 0 {
+			op, left, right = flipped[op], right, left
 		}
-		if !fits {
+		k, exact := c.tuplePrefix(n, left, right)
+		if k == 0 {
 			continue
 		}
-		b := &plan.Bound{Values: r.Right, Inclusive: len(r.Op) == 2}
-		if r.Op[0] == '>' {
+		b := &plan.Bound{Values: right[:k], Inclusive: len(op) == 2 || k < len(left)}
+		if op[0] == '>' {
 			if c.span.Lo != nil {
 				continue
 			}
@@ -453,8 +463,25 @@ func (o *optimizer) tupleRange(n *plan.Scan, l *atomList, c *constrained) {
 		if c.used == nil {
 			c.used = make([]bool, len(l.conjs))
 		}
-		c.used[i] = true
+		c.used[i] = exact
 		c.sel *= rangeSel
 		c.any = true
 	}
+}
+
+// tuplePrefix returns how many of the columns left follow each other in the key, ordered
+// one way, and whether the keys beyond the values right are exactly the rows beyond them:
+// that is so if they are all of left, and a NULL, which has a place in the key though it
+// compares with nothing, is no matter but in the first, where no bound lets it in.
+func (c *constrained) tuplePrefix(n *plan.Scan, left, right []plan.Expr) (k int, exact bool) {
+	exact = true
+	for ; k < len(left) && c.eqCols+k < len(c.key); k++ {
+		col := c.key[c.eqCols+k]
+		ord := n.Table.ColumnByID(col.Column)
+		if column(n, left[k]) != ord || !fixed(n, ord, right[k]) || col.Desc != c.key[c.eqCols].Desc {
+			break
+		}
+		exact = exact && (k == 0 || n.Table.Columns[ord].NotNull)
+	}
+	return k, exact && k == len(left)
 }

@@ -1,6 +1,8 @@
 package optimizer
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -8,6 +10,10 @@ import (
 // or analyses a disjunction whose arms all constrain one column, such as
 // a BETWEEN 1 AND 2 OR a = 7 OR a > 100.
 func (l *atomList) or(n *plan.Scan, conj int, c *plan.Or) {
+	if a := tuple(n, conj, c); a != nil {
+		l.add(*a)
+		return
+	}
 	a := atom{kind: atomOr, ord: -1, conj: conj, exact: true}
 	for _, arm := range c.Args {
 		sub := atomList{conjs: plan.Conjuncts(arm, nil)}
@@ -33,6 +39,88 @@ func (l *atomList) or(n *plan.Scan, conj int, c *plan.Or) {
 		a.arms = append(a.arms, span)
 	}
 	l.add(a)
+}
+
+// tuple analyses a disjunction each of whose arms gives the same columns a value, such as
+// (a, b) IN ((1, 2), (3, 4)); nil if it is none.
+func tuple(n *plan.Scan, conj int, c *plan.Or) *atom {
+	a := &atom{kind: atomTuple, ord: -1, conj: conj, exact: true}
+	for _, arm := range c.Args {
+		sub := atomList{conjs: plan.Conjuncts(arm, nil)}
+		for k, x := range sub.conjs {
+			sub.analyse(n, k, x)
+		}
+		if slices.ContainsFunc(sub.conjs, neverTrue) {
+			continue // (1, NULL)
+		}
+		a.exact = a.exact && len(sub.atoms) == len(sub.conjs)
+		if len(a.arms) == 0 {
+			for k := range sub.atoms {
+				a.ords = append(a.ords, sub.atoms[k].ord)
+			}
+		}
+		span := plan.Span{}
+		for _, ord := range a.ords {
+			k := sub.single(ord)
+			if k < 0 || sub.atoms[k].kind != atomEq {
+				return nil
+			}
+			span.Eq = append(span.Eq, plan.KeyMatch{Values: []plan.Expr{sub.atoms[k].value}})
+		}
+		if len(sub.atoms) != len(a.ords) || len(a.ords) < 2 {
+			return nil
+		}
+		a.arms = append(a.arms, span)
+	}
+	if len(a.arms) == 0 {
+		return nil
+	}
+	return a
+}
+
+// neverTrue reports whether a condition is the constant NULL or false.
+func neverTrue(e plan.Expr) bool {
+	d, ok := constOf(e)
+	return ok && (d.IsNull() || !d.Bool())
+}
+
+// tuples uses a disjunction over the key columns after the equality prefix, each of which
+// has a value in each arm.
+func (c *constrained) tuples(l *atomList, t *catalog.Table, st *TableStats) {
+	for i := range l.atoms {
+		a := &l.atoms[i]
+		if a.kind != atomTuple || c.keys*float64(len(a.arms)) > maxKeys {
+			continue
+		}
+		var at []int // which value of an arm each key column takes
+		for _, col := range c.key[c.eqCols:] {
+			k := slices.Index(a.ords, t.ColumnByID(col.Column))
+			if k < 0 {
+				break
+			}
+			at = append(at, k)
+		}
+		if len(at) == 0 {
+			continue
+		}
+		sel := 0.0
+		for _, arm := range a.arms {
+			span, s := plan.Span{}, 1.0
+			for _, k := range at {
+				span.Eq = append(span.Eq, arm.Eq[k])
+				s *= st.equal(t, a.ords[k], arm.Eq[k].Values[0])
+			}
+			c.arms = append(c.arms, span)
+			sel += s
+		}
+		c.armCols = len(at)
+		c.sel *= min(1, sel)
+		c.keys *= float64(len(a.arms))
+		if len(at) == len(a.ords) {
+			c.use(l, a)
+		}
+		return
+	}
 }
 
 // armSpan turns the conditions of one arm into a span over the column alone.
