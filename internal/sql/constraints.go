@@ -24,14 +24,14 @@ type deferral struct {
 }
 
 // Deferred implements exec.ConstraintMode.
-func (d *deferral) Deferred(k *catalog.ForeignKey) bool {
-	if mode, ok := d.modes[k.Oid]; ok {
+func (d *deferral) Deferred(oid uint32, initially bool) bool {
+	if mode, ok := d.modes[oid]; ok {
 		return mode
 	}
 	if d.all != ast.Unset {
 		return d.all == ast.Yes
 	}
-	return k.Deferred
+	return initially
 }
 
 // Defer implements exec.ConstraintMode.
@@ -112,7 +112,7 @@ func (s *Session) execSetConstraints(ctx context.Context, st *ast.SetConstraints
 	if st.Deferred {
 		return nil
 	}
-	return s.checkDeferred(ctx, func(c *exec.Deferred) bool { return named[c.Key().Oid] })
+	return s.checkDeferred(ctx, func(c *exec.Deferred) bool { return named[c.Constraint()] })
 }
 
 // namedConstraints adds the deferrable constraints of that name in the first schema
@@ -161,9 +161,15 @@ func constraintOf(t *catalog.Table, name string, out map[uint32]bool) (deferrabl
 		}
 		return t.ForeignKeys[i].Deferrable, true
 	}
-	found = slices.ContainsFunc(t.Checks, func(c catalog.Check) bool { return c.Name == name }) ||
-		slices.ContainsFunc(t.Indexes, func(ix catalog.Index) bool { return ix.Constraint && ix.ConstraintName == name })
-	return false, found
+	for i := range t.Indexes {
+		if ix := &t.Indexes[i]; ix.Constraint && ix.ConstraintName == name {
+			if ix.Deferrable {
+				out[ix.ConstraintOid] = true
+			}
+			return ix.Deferrable, true
+		}
+	}
+	return false, slices.ContainsFunc(t.Checks, func(c catalog.Check) bool { return c.Name == name })
 }
 
 // settledForDDL refuses to change tables that deferred checks wait for.

@@ -90,7 +90,7 @@ func allowed(t *testing.T, err error) {
 		return
 	}
 	switch pgerr.CodeOf(err) {
-	case pgerr.ForeignKeyViolation, pgerr.UniqueViolation, "40001", "40P01", "25P02":
+	case pgerr.ForeignKeyViolation, pgerr.UniqueViolation, "23P01", "40001", "40P01", "25P02":
 	default:
 		t.Errorf("%v (%s)", err, pgerr.CodeOf(err))
 	}

@@ -18,10 +18,13 @@ type check struct {
 // that the transaction has written and, below SERIALIZABLE, what others have
 // committed up to now, which REPEATABLE READ would hide from it. The transaction's
 // snapshot stays where it is, and what is read until EndCheck is not remembered.
-// Nothing may be written in between. At SERIALIZABLE such reads are like all others.
-func (t *Txn) BeginCheck() {
+// Nothing may be written in between. At SERIALIZABLE such reads are like all others,
+// unless they are locked: what the check finds then holds until the transaction ends,
+// by locks that it has, so that there too they see the present and are not remembered.
+func (t *Txn) BeginCheck(locked bool) {
 	t.BeginStatement()
-	if t.opts.Isolation != kvpb.RepeatableRead || !t.opts.AsOf.IsEmpty() {
+	apart := t.opts.Isolation == kvpb.RepeatableRead || locked && t.opts.Isolation == kvpb.Serializable
+	if !apart || !t.opts.AsOf.IsEmpty() {
 		return
 	}
 	t.check = check{active: true, snapshot: t.present(), uncertain: t.meta.UncertainTS}
@@ -33,6 +36,7 @@ func (t *Txn) EndCheck() {
 	if !t.check.active {
 		return
 	}
+	t.minTS = t.minTS.Max(t.meta.ReadTS) // what was found is true from here on
 	t.setReadTS(t.check.snapshot.readTS)
 	t.hasRead, t.meta.UncertainTS = t.check.snapshot.hasRead, t.check.uncertain
 	t.check = check{}

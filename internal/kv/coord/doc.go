@@ -18,8 +18,9 @@
 //	C2. A read-only transaction never writes (checked in write).
 //	C3. A SERIALIZABLE transaction moves its read timestamp only after everything
 //	    it has read was found unchanged (refresh is the only mover but for the
-//	    first statement). At REPEATABLE READ a check of a constraint reads later than
-//	    the snapshot, which stays (BeginCheck, EndCheck; TestCheckKeepsSnapshot).
+//	    first statement). At REPEATABLE READ, and of what
+//	    locks keep as it is, a check of a constraint reads later than the snapshot,
+//	    which stays (BeginCheck, EndCheck; TestCheckKeepsSnapshot).
 //	C4. A key's lock is taken before its row is written, and locks are given up
 //	    only by the commit, by Rollback or by RollbackTo, which turns what they
 //	    protected into reads.

@@ -65,7 +65,7 @@ type Txn struct {
 	epochs   []uint64      // scratch of commit
 	hasRead  bool          // something was read at the present read timestamp
 	certain  hlc.Timestamp // what limits the uncertainty of the next snapshot, see Settle
-	minTS    hlc.Timestamp // newest version seen under a lock
+	minTS    hlc.Timestamp // newest version seen under a lock, or time of a check
 	commitTS hlc.Timestamp
 	spill    spillState
 	stmtBase int // writes before the current statement

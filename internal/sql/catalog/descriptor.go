@@ -126,11 +126,13 @@ type IndexColumn struct {
 
 // Index describes an index; Indexes[0] of a table is its primary index.
 type Index struct {
-	ID      IndexID
-	Oid     uint32
-	Name    string
-	Unique  bool
-	Primary bool // Indexes[0]
+	ID   IndexID
+	Oid  uint32
+	Name string
+	// Unique indexes have one row for each key, at any moment: see Deferrable.
+	Unique bool
+	// Primary is set of Indexes[0], and of the index of a deferrable primary key.
+	Primary bool
 	// Constraint tells that the index backs a PRIMARY KEY or UNIQUE constraint
 	// (ConstraintOid, ConstraintName); a table without a primary key has a
 	// primary index on its hidden row id and no constraint.
@@ -147,6 +149,11 @@ type Index struct {
 	NullsNotDistinct bool `json:",omitempty"`
 	// Exclusion indexes back a constraint EXCLUDE (column WITH =, ...).
 	Exclusion bool `json:",omitempty"`
+	// Deferrable indexes back a constraint that is checked at the end of the statement
+	// or, by default if Deferred is set, of the transaction. Until then several rows may
+	// have a key: their entries are those of an index that is not Unique.
+	Deferrable bool `json:",omitempty"`
+	Deferred   bool `json:",omitempty"`
 	// HashColumns is how many leading columns are hashed: the keys begin with a
 	// bucket of them, of Buckets ones, or of 65536 if that is 0.
 	HashColumns int   `json:",omitempty"`
@@ -265,6 +272,21 @@ func (t *Table) Clone() *Table {
 // HasPrimaryKey reports whether rows are identified by a declared primary key
 // rather than by hidden row ids.
 func (t *Table) HasPrimaryKey() bool { return len(t.Indexes) > 0 && t.Indexes[0].Constraint }
+
+// PrimaryKey returns the index of the declared primary key, nil if there is none. Rows
+// are stored in it unless the key is deferrable: then they are stored by row ids.
+func (t *Table) PrimaryKey() *Index {
+	for i := range t.Indexes {
+		if ix := &t.Indexes[i]; ix.Primary && ix.Constraint {
+			return ix
+		}
+	}
+	return nil
+}
+
+// DeclaredUnique reports whether no two rows may keep the same key, whenever that is
+// checked.
+func (ix *Index) DeclaredUnique() bool { return ix.Unique || ix.Deferrable }
 
 // Total reports whether the index has an entry for every row, made of columns.
 func (ix *Index) Total() bool { return ix.Where == "" }

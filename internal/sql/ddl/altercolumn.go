@@ -305,7 +305,7 @@ func (a *alteration) columnNotNull(ctx context.Context, c *ast.AlterCmd) error {
 	if col.Identity != 0 {
 		return pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", col.Name, a.t.Name).At(c.Pos)
 	}
-	if a.t.HasPrimaryKey() && slices.ContainsFunc(a.t.Primary().Columns, func(k catalog.IndexColumn) bool { return k.Column == col.ID }) {
+	if pk := a.t.PrimaryKey(); pk != nil && slices.ContainsFunc(pk.Columns, func(k catalog.IndexColumn) bool { return k.Column == col.ID }) {
 		return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" is in a primary key", col.Name).At(c.Pos)
 	}
 	col.NotNull = false

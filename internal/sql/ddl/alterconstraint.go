@@ -29,7 +29,7 @@ func (a *alteration) addConstraint(ctx context.Context, c pendingConstraint) err
 		}
 		return a.put(ctx)
 	case ast.ConstrPrimaryKey:
-		if a.t.HasPrimaryKey() {
+		if a.t.PrimaryKey() != nil {
 			return pgerr.New(pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", a.t.Name).At(c.Pos)
 		}
 		return a.addPrimaryKey(ctx, c)
@@ -62,8 +62,41 @@ func (a *alteration) usingIndex(c pendingConstraint) (*catalog.Index, error) {
 	return ix, nil
 }
 
+// insteadOfIndex takes the index that ... USING INDEX names away and returns the
+// constraint that makes one like it.
+func (a *alteration) insteadOfIndex(ctx context.Context, c pendingConstraint) (pendingConstraint, error) {
+	ix, err := a.usingIndex(c)
+	if err != nil {
+		return c, err
+	}
+	k := *c.Constraint
+	k.UsingIndex = ""
+	if k.Name == "" {
+		k.Name = ix.Name
+	}
+	if k.Name != ix.Name {
+		a.noteRenaming(ix.Name, k.Name)
+	}
+	for _, col := range ix.Columns {
+		k.Keys = append(k.Keys, ast.IndexElem{Loc: k.Loc, Column: a.t.Columns[a.t.ColumnByID(col.Column)].Name})
+	}
+	c.Constraint = &k
+	return c, a.e.removeIndex(ctx, a.t, ix.Name)
+}
+
+func (a *alteration) noteRenaming(from, to string) {
+	a.e.skip(pgerr.SuccessfulCompletion, "ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"%s\" to \"%s\"", from, to)
+}
+
 // addUnique adds a UNIQUE constraint.
 func (a *alteration) addUnique(ctx context.Context, c pendingConstraint) error {
+	if c.UsingIndex != "" && deferrable(c.Constraint) {
+		// Its entries become others.
+		var err error
+		if c, err = a.insteadOfIndex(ctx, c); err != nil {
+			return err
+		}
+	}
 	if c.UsingIndex != "" {
 		ix, err := a.usingIndex(c)
 		if err != nil {
@@ -81,7 +114,7 @@ func (a *alteration) addUnique(ctx context.Context, c pendingConstraint) error {
 		}
 		ix.Constraint, ix.ConstraintName = true, name
 		if name != ix.Name {
-			a.e.skip(pgerr.SuccessfulCompletion, "ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"%s\" to \"%s\"", ix.Name, name)
+			a.noteRenaming(ix.Name, name)
 			if err := a.renameIndex(ctx, ix, name); err != nil {
 				return err
 			}
@@ -105,22 +138,13 @@ func (a *alteration) addUnique(ctx context.Context, c pendingConstraint) error {
 // addPrimaryKey makes the rows live under a declared key instead of row ids.
 func (a *alteration) addPrimaryKey(ctx context.Context, c pendingConstraint) error {
 	if c.UsingIndex != "" {
-		ix, err := a.usingIndex(c)
-		if err != nil {
+		var err error
+		if c, err = a.insteadOfIndex(ctx, c); err != nil {
 			return err
 		}
-		k := *c.Constraint
-		k.UsingIndex = ""
-		if k.Name == "" {
-			k.Name = ix.Name
-		}
-		for _, col := range ix.Columns {
-			k.Keys = append(k.Keys, ast.IndexElem{Loc: k.Loc, Column: a.t.Columns[a.t.ColumnByID(col.Column)].Name})
-		}
-		if err := a.e.removeIndex(ctx, a.t, ix.Name); err != nil {
-			return err
-		}
-		c.Constraint = &k
+	}
+	if deferrable(c.Constraint) {
+		return a.addUnique(ctx, c) // the rows stay where they are
 	}
 	schema, err := a.schemaName(ctx)
 	if err != nil {
@@ -236,8 +260,8 @@ func (a *alteration) dropConstraint(ctx context.Context, c *ast.AlterCmd) error 
 
 // changePrimaryKey is the dialect's ALTER PRIMARY KEY USING COLUMNS.
 func (a *alteration) changePrimaryKey(ctx context.Context, c *ast.AlterCmd) error {
-	if a.t.HasPrimaryKey() {
-		name := a.t.Primary().ConstraintName
+	if pk := a.t.PrimaryKey(); pk != nil {
+		name := pk.ConstraintName
 		if err := a.dropConstraint(ctx, &ast.AlterCmd{Loc: c.Loc, Name: name}); err != nil {
 			return err
 		}

@@ -1,9 +1,13 @@
 package ddl
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
@@ -67,7 +71,65 @@ func (e *Env) buildRows(ctx context.Context, spec buildSpec) (rows int64, err er
 	if err := b.run(ctx, program); err != nil {
 		return 0, err
 	}
-	return b.rows, b.out.finish(ctx)
+	if err := b.out.finish(ctx); err != nil {
+		return 0, err
+	}
+	return b.rows, b.verifyClaims(ctx)
+}
+
+// verifyClaims looks for rows with the same key in the deferrable indexes, whose entries
+// do not tell.
+func (b *builder) verifyClaims(ctx context.Context) error {
+	for _, x := range b.indexes {
+		if !x.Desc.Deferrable {
+			continue
+		}
+		b.e.nextCommand()
+		if err := b.verifyClaimsOf(ctx, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) verifyClaimsOf(ctx context.Context, x *rowcodec.Index) error {
+	ords := make([]int, x.Declared)
+	for i := range ords {
+		ords[i] = x.Key[i].Ord
+	}
+	dec, values := x.NewDecoder(ords), make([]types.Datum, len(ords))
+	row := make([]types.Datum, len(b.table.Columns))
+	var page kvpb.ScanResponse
+	var last []byte // the claim of the row before, which has the same one if any has
+	start, end := x.Prefix(), keys.PrefixEnd(x.Prefix())
+	for start != nil {
+		page.Reset()
+		if err := b.e.Txn.Scan(ctx, start, end, kv.ScanOptions{MaxRows: pageEntries}, &page); err != nil {
+			return err
+		}
+		dec.Reset()
+		for i := range page.Len() {
+			if err := dec.Decode(page.Key(i), page.Value(i), values); err != nil {
+				return err
+			}
+			for j, ord := range ords {
+				row[ord] = values[j]
+			}
+			if !x.Claims(row) {
+				continue
+			}
+			var err error
+			if b.key, err = x.AppendClaim(b.key[:0], row); err != nil {
+				return err
+			}
+			if bytes.Equal(b.key, last) {
+				return b.duplicate(x, row)
+			}
+			last = append(last[:0], b.key...)
+		}
+		start = bytes.Clone(page.Resume)
+	}
+	return nil
 }
 
 // builder is one build in progress.

@@ -15,12 +15,9 @@ func unsupportedConstraint(c *ast.Constraint) error {
 	return pgerr.Unsupported("this kind of constraint is not supported").At(c.Pos)
 }
 
-func checkDeferral(c *ast.Constraint) error {
-	if c.Deferrable || c.InitiallyDeferred {
-		return pgerr.Unsupported("deferrable constraints are not supported").At(c.Pos)
-	}
-	return nil
-}
+// deferrable reports whether a constraint may be checked late: whether that was
+// declared, or follows from what was.
+func deferrable(c *ast.Constraint) bool { return c.Deferrable || c.InitiallyDeferred }
 
 func undefinedKeyColumn(name string, pos int) error {
 	return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" named in key does not exist", name).At(pos)
@@ -32,9 +29,6 @@ const dialectPrimary = "primary"
 
 // keyConstraint makes the index of a PRIMARY KEY or UNIQUE constraint.
 func (e *Env) keyConstraint(ctx context.Context, t *catalog.Table, schema string, c pendingConstraint) (catalog.Index, error) {
-	if err := checkDeferral(c.Constraint); err != nil {
-		return catalog.Index{}, err
-	}
 	keys := c.Keys
 	if c.column != "" {
 		keys = []ast.IndexElem{{Loc: c.Loc, Column: c.column}}
@@ -42,7 +36,7 @@ func (e *Env) keyConstraint(ctx context.Context, t *catalog.Table, schema string
 	p := pendingIndex{
 		loc: c.Loc, name: c.Name, unique: true, keys: keys, stored: c.Include, constraint: true,
 		primary: c.Kind == ast.ConstrPrimaryKey, nullsNotDistinct: c.NullsNotDistinct,
-		sharded: c.Sharded, buckets: c.Buckets,
+		sharded: c.Sharded, buckets: c.Buckets, deferrable: deferrable(c.Constraint), deferred: c.InitiallyDeferred,
 	}
 	if p.primary && c.Name == dialectPrimary {
 		p.name = objectName(t.Name, "", "pkey")
@@ -98,8 +92,8 @@ func duplicateConstraint(t *catalog.Table, name string) error {
 
 // addCheck adds a CHECK constraint to t; the caller checks the expression.
 func (e *Env) addCheck(ctx context.Context, t *catalog.Table, c pendingConstraint) error {
-	if err := checkDeferral(c.Constraint); err != nil {
-		return err
+	if deferrable(c.Constraint) {
+		return pgerr.Unsupported("CHECK constraints cannot be marked DEFERRABLE")
 	}
 	text, cols, err := e.checkText(ctx, t, c)
 	if err != nil {

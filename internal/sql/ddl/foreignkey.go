@@ -110,8 +110,11 @@ func foreignKeyColumns(t, ref *catalog.Table, k *catalog.ForeignKey, c pendingCo
 	if len(c.RefCols) > 0 {
 		return nil
 	}
-	if !ref.HasPrimaryKey() {
+	switch pk := ref.PrimaryKey(); {
+	case pk == nil:
 		return pgerr.New(pgerr.UndefinedObject, "there is no primary key for referenced table \"%s\"", ref.Name)
+	case pk.Deferrable:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot use a deferrable primary key for referenced table \"%s\"", ref.Name)
 	}
 	for _, col := range ref.Primary().Columns {
 		k.RefColumns = append(k.RefColumns, col.Column)
@@ -129,18 +132,25 @@ func referencedIndex(ref *catalog.Table, k *catalog.ForeignKey) error {
 			return pgerr.New(invalidForeignKey, "foreign key referenced-columns list must not contain duplicates")
 		}
 	}
+	late := false
 	for i := range ref.Indexes {
 		ix := &ref.Indexes[i]
-		if !ix.Unique || ix.WriteOnly || !ix.Total() || ix.Exclusion || len(ix.Columns) != len(k.RefColumns) {
+		if !ix.DeclaredUnique() || ix.WriteOnly || !ix.Total() || ix.Exclusion || len(ix.Columns) != len(k.RefColumns) {
 			continue
 		}
 		if !slices.ContainsFunc(ix.Columns, func(c catalog.IndexColumn) bool { return !slices.Contains(k.RefColumns, c.Column) }) {
+			if late = ix.Deferrable; late {
+				continue
+			}
 			k.RefIndex = ix.Oid
 			if len(k.Columns) != len(k.RefColumns) {
 				return pgerr.New(invalidForeignKey, "number of referencing and referenced columns for foreign key disagree")
 			}
 			return nil
 		}
+	}
+	if late {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot use a deferrable unique constraint for referenced table \"%s\"", ref.Name)
 	}
 	return pgerr.New(invalidForeignKey, "there is no unique constraint matching given keys for referenced table \"%s\"", ref.Name)
 }

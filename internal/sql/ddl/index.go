@@ -28,6 +28,8 @@ type pendingIndex struct {
 	stored           []ast.Name
 	where            ast.Expr
 	exclusion        bool
+	deferrable       bool
+	deferred         bool
 	// sharded hashes all key columns, to buckets of them; nil: defaultBuckets.
 	sharded bool
 	buckets ast.Expr
@@ -121,7 +123,14 @@ func (e *Env) addBuiltIndex(ctx context.Context, old, t *catalog.Table, ix catal
 	if err := e.checkExprs(ctx, t); err != nil {
 		return err
 	}
-	if err := e.build(ctx, buildSpec{old: old, table: t, indexes: []int{len(t.Indexes) - 1}}); err != nil {
+	spec := buildSpec{old: old, table: t, indexes: []int{len(t.Indexes) - 1}}
+	if ix.Primary {
+		setNotNull(t, ix.Columns)
+		for _, k := range ix.Columns {
+			spec.notNull = append(spec.notNull, k.Column)
+		}
+	}
+	if err := e.build(ctx, spec); err != nil {
 		return err
 	}
 	return e.Coll.Put(ctx, t)
@@ -130,7 +139,8 @@ func (e *Env) addBuiltIndex(ctx context.Context, old, t *catalog.Table, ix catal
 // newIndex makes the descriptor of an index of t. It takes an index id of t but
 // does not add the index.
 func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p pendingIndex) (catalog.Index, error) {
-	ix := catalog.Index{Name: p.name, Unique: p.unique, Primary: p.primary, Constraint: p.constraint}
+	ix := catalog.Index{Name: p.name, Unique: p.unique && !p.deferrable, Primary: p.primary, Constraint: p.constraint}
+	ix.Deferrable, ix.Deferred = p.deferrable, p.deferred
 	ix.NullsNotDistinct, ix.Exclusion = p.nullsNotDistinct && p.unique, p.exclusion
 	if len(p.keys)+len(p.stored) > maxIndexColumns {
 		return ix, pgerr.New(pgerr.TooManyColumns, "cannot use more than %d columns in an index", maxIndexColumns).At(p.loc.Pos)

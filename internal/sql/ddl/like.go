@@ -132,10 +132,13 @@ func (b *tableBuilder) likeIndex(src *catalog.Table, ix *catalog.Index, at ast.L
 	if ix.Constraint {
 		k := &ast.Constraint{
 			Loc: at, Kind: ast.ConstrUnique, Keys: keys, Include: stored, NullsNotDistinct: ix.NullsNotDistinct,
-			Sharded: ix.Buckets > 0, Buckets: buckets,
+			Sharded: ix.Buckets > 0, Buckets: buckets, Deferrable: ix.Deferrable, InitiallyDeferred: ix.Deferred,
 		}
-		if ix.Primary {
+		switch {
+		case ix.Primary:
 			k.Kind = ast.ConstrPrimaryKey
+		case ix.Exclusion:
+			k.Kind, k.Where, k.ExcludeOps = ast.ConstrExclude, where, slices.Repeat([]ast.Operator{{Name: "="}}, len(keys))
 		}
 		b.constraints = append(b.constraints, pendingConstraint{Constraint: k})
 		return

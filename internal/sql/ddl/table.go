@@ -322,10 +322,13 @@ func (b *tableBuilder) primaryKey(ctx context.Context) error {
 		}
 		pk = i
 	}
-	if pk < 0 {
+	if pk < 0 || deferrable(b.constraints[pk].Constraint) {
+		// A key that several rows may have for a while can't be where they are stored.
 		ix, err := b.e.addRowID(ctx, b.t)
 		b.t.Indexes = []catalog.Index{ix}
-		return err
+		if pk < 0 || err != nil {
+			return err
+		}
 	}
 	c := b.constraints[pk]
 	ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, c)
@@ -375,7 +378,8 @@ func (b *tableBuilder) constraint(ctx context.Context, c pendingConstraint) erro
 // covered reports whether a constraint on the same columns is there already.
 func (b *tableBuilder) covered(ix *catalog.Index) bool {
 	return slices.ContainsFunc(b.t.Indexes, func(o catalog.Index) bool {
-		return o.Constraint && !o.Exclusion && o.NullsNotDistinct == ix.NullsNotDistinct && slices.Equal(o.Columns, ix.Columns) && slices.Equal(o.Stored, ix.Stored)
+		return o.Constraint && !o.Exclusion && o.NullsNotDistinct == ix.NullsNotDistinct &&
+			o.Deferrable == ix.Deferrable && o.Deferred == ix.Deferred && slices.Equal(o.Columns, ix.Columns) && slices.Equal(o.Stored, ix.Stored)
 	})
 }
 

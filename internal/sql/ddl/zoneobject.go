@@ -160,7 +160,7 @@ func (o *KeyObject) Name(ctx context.Context, coll *catalog.Collection) string {
 		return "TABLE " + name
 	}
 	index := o.Index.Name
-	if o.Index.Primary && !o.Table.HasPrimaryKey() {
+	if o.Index.ID == o.Table.Primary().ID && !o.Table.HasPrimaryKey() {
 		index = primaryAlias
 	}
 	return "INDEX " + name + "@" + ast.QuoteIdent(index)

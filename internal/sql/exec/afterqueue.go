@@ -10,19 +10,26 @@ import (
 )
 
 // afterQueue is what is left to do when a statement has written its rows: checks of
-// foreign keys, and the actions of those that have some, which may add more.
+// deferrable keys and of foreign keys, and the actions of those that have some, which
+// may add more.
 type afterQueue struct {
 	run      *run
-	batches  []*keyBatch
+	batches  []afterBatch
 	programs map[*plan.Cascade]*Program
 	finders  map[*plan.Reference]*finder
+}
+
+// afterBatch are the keys that one operator noted for one constraint.
+type afterBatch interface {
+	process(q *afterQueue) error
+	close()
 }
 
 // reset empties the queue.
 func (q *afterQueue) reset(r *run) {
 	q.run = r
 	for _, b := range q.batches {
-		b.rows.close()
+		b.close()
 	}
 	q.batches = nil
 }
@@ -31,7 +38,7 @@ func (q *afterQueue) batch(w *keyWatch, width int) *keyBatch {
 	b := &keyBatch{watch: w, seen: map[string]struct{}{}}
 	b.rows.open(q.run, width)
 	if m := q.run.env.Constraints; m != nil && w.Key.Deferrable && (w.referrer == nil || w.referrer.Action == catalog.NoAction) {
-		b.deferred = m.Deferred(w.Key)
+		b.deferred = m.Deferred(w.Key.Oid, w.Key.Deferred)
 	}
 	q.batches = append(q.batches, b)
 	return b
@@ -42,8 +49,8 @@ func (q *afterQueue) drain() error {
 	for len(q.batches) > 0 {
 		b := q.batches[0]
 		q.batches = q.batches[1:]
-		err := q.process(b)
-		b.rows.close()
+		err := b.process(q)
+		b.close()
 		if err != nil {
 			return err
 		}
@@ -54,7 +61,9 @@ func (q *afterQueue) drain() error {
 	return nil
 }
 
-func (q *afterQueue) process(b *keyBatch) error {
+func (b *keyBatch) close() { b.rows.close() }
+
+func (b *keyBatch) process(q *afterQueue) error {
 	switch w := b.watch; {
 	case b.deferred:
 		return q.postpone(b)
@@ -141,7 +150,7 @@ func (q *afterQueue) refuse(b *keyBatch) error {
 			return err
 		}
 	}
-	r.txn.BeginCheck()
+	r.txn.BeginCheck(false)
 	defer r.txn.EndCheck()
 	at := 0
 	found, err := f.find(r, &referredKeys{rows: b.rows.rows, keys: b.keys}, func(pk []byte, i int) (bool, error) {
@@ -302,7 +311,14 @@ func CheckDeferred(ctx context.Context, env *Env, list []*Deferred) error {
 	q.run = r
 	defer q.reset(r)
 	byRef := map[*plan.Reference][2]*keyBatch{}
+	unique := map[*catalog.Index]*claimBatch{}
 	for _, d := range list {
+		if d.ref == nil {
+			if err := q.addClaim(unique, d); err != nil {
+				return err
+			}
+			continue
+		}
 		pair := byRef[d.ref]
 		side := 0
 		if d.referrer {

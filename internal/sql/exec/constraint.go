@@ -118,6 +118,14 @@ func (w *TableWriter) keyDetail(x *rowcodec.Index, row Row) string {
 	return "Key (" + strings.Join(names, ", ") + ")=(" + strings.Join(values, ", ") + ")"
 }
 
+// deferrableArbiter refuses ON CONFLICT with a constraint that is checked too late.
+func (w *TableWriter) deferrableArbiter(ix *catalog.Index) error {
+	e := pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+		"ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
+	e.Schema, e.Table, e.Constraint = w.schema, w.table.Name, constraintName(ix)
+	return e
+}
+
 func (w *TableWriter) duplicateError(x *rowcodec.Index, row Row) error {
 	name := constraintName(x.Desc)
 	if x.Desc.Exclusion {

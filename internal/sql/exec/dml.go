@@ -30,6 +30,7 @@ type dml struct {
 	// refs are the foreign keys of the table, referrers those that refer to it.
 	refs      []*keyWatch
 	referrers []*keyWatch
+	claims    []*claimWatch // its deferrable keys
 }
 
 func (d *dml) affected() int64 { return d.rows }
@@ -172,18 +173,10 @@ func (c *compiler) update(n *plan.Update) (operator, error) {
 	return u, c.returning(&u.dml, n.Returning, all)
 }
 
-// claimStrength is the lock an UPDATE needs: the weaker one unless it changes a
-// column of a unique index.
+// claimStrength is the lock an UPDATE needs: the weaker one unless it changes a key.
 func claimStrength(n *plan.Update) kvpb.Strength {
-	for i := range n.Table.Indexes {
-		if !n.Table.Indexes[i].Unique {
-			continue
-		}
-		for _, k := range n.Table.Indexes[i].Columns {
-			if ord := n.Table.ColumnByID(k.Column); n.New[ord] != n.Old[ord] {
-				return kvpb.LockUpdate
-			}
-		}
+	if n.ChangesKey() {
+		return kvpb.LockUpdate
 	}
 	return kvpb.LockNoKeyUpdate
 }

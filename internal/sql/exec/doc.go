@@ -11,8 +11,8 @@
 // (reading and locking; many keys and ranges go into one request), tokens.go with
 // postings.go (inverted indexes), writer.go
 // (TableWriter, through which every row is written), insert.go, dml.go
-// and merge.go, derive.go (what is computed from rows), foreignkey.go, afterqueue.go
-// and referring.go (foreign keys), and one file per relational operator.
+// and merge.go, derive.go (what is computed from rows), claim.go (deferrable keys), foreignkey.go,
+// afterqueue.go and referring.go (foreign keys), and one file per relational operator.
 //
 // A Program is compiled once for a prepared statement and run many times:
 // operators keep their buffers, so that a point read or write allocates nothing
@@ -49,12 +49,14 @@
 //
 //  6. A point read or update allocates nothing (TestPointAllocations).
 //
-//  7. What a statement leaves to its end, checks of foreign keys and referential
-//     actions, is done before its last row is handed out (Program.settle), or at the
+//  7. What a statement leaves to its end, checks of deferrable and of foreign keys and
+//     referential actions, is done before its last row is handed out (Program.settle), or at the
 //     commit if it was deferred (CheckDeferred). A key that a row refers to is held
 //     with a key-share lock in the referenced index (afterQueue.verify); a key that
 //     goes was locked for update before anybody looks for rows that refer to it, so
-//     of two transactions on both sides one waits for the other.
+//     of two transactions on both sides one waits for the other. A deferrable key has
+//     been verified under the lock on its claim, which is held until the transaction
+//     ends (claimBatch.process; TestDeferrableUnderConcurrency, TestDeferrableWaits).
 //
 //  8. Generated columns, expressions and predicates of indexes are computed in one
 //     place, for all rows that are written (TableWriter.compute, Deriver).

@@ -66,7 +66,7 @@ func (t *fakeTxn) BeginStatement() {
 
 func (t *fakeTxn) LockAhead(context.Context, [][]byte, kvpb.Strength) error { return nil }
 
-func (t *fakeTxn) BeginCheck()                   { t.BeginStatement() }
+func (t *fakeTxn) BeginCheck(bool)               { t.BeginStatement() }
 func (t *fakeTxn) EndCheck()                     {}
 func (t *fakeTxn) Freshen(context.Context) error { return nil }
 

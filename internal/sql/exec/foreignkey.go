@@ -21,26 +21,41 @@ import (
 // ConstraintMode says when deferrable constraints are checked.
 type ConstraintMode interface {
 	// Deferred reports whether a deferrable constraint is checked at the end of the
-	// transaction now.
-	Deferred(k *catalog.ForeignKey) bool
+	// transaction now; initially is what it was declared to be.
+	Deferred(oid uint32, initially bool) bool
 	// Defer keeps a check for the end of the transaction.
 	Defer(d *Deferred) error
 }
 
-// Deferred is a check of a foreign key that waits for the end of the transaction.
+// Deferred is a check of a foreign key, or of a deferrable key, that waits for the end
+// of the transaction.
 type Deferred struct {
-	ref      *plan.Reference
-	referrer bool   // a key that was referred to went away
-	key      string // of the entry in the referenced index
+	ref      *plan.Reference // nil for a deferrable key
+	referrer bool            // a key that was referred to went away
+	key      string          // of the entry in the referenced index; of a deferrable key, the claim
 	values   Row
 	row      string // key of the row that refers, unless referrer
+
+	table  *catalog.Table
+	index  *catalog.Index
+	schema string
 }
 
-// Key returns the constraint.
-func (d *Deferred) Key() *catalog.ForeignKey { return d.ref.Key }
+// Constraint returns the constraint's oid.
+func (d *Deferred) Constraint() uint32 {
+	if d.ref == nil {
+		return d.index.ConstraintOid
+	}
+	return d.ref.Key.Oid
+}
 
-// Tables returns the two tables of the constraint.
-func (d *Deferred) Tables() (from, to *catalog.Table) { return d.ref.Table, d.ref.Ref }
+// Tables returns the two tables of a foreign key, or twice the one of another.
+func (d *Deferred) Tables() (from, to *catalog.Table) {
+	if d.ref == nil {
+		return d.table, d.table
+	}
+	return d.ref.Table, d.ref.Ref
+}
 
 // refKey makes the key of an entry in the index that a foreign key refers to.
 type refKey struct {
@@ -129,8 +144,9 @@ func (b *keyBatch) add(key, child []byte, values Row) error {
 	return nil
 }
 
-// watches prepares the foreign keys of an operator.
+// watches prepares the deferrable keys and the foreign keys of an operator.
 func (c *compiler) watches(d *dml, refs []*plan.Reference, by []*plan.Referrer) error {
+	d.claims = claimWatches(d.writer)
 	for _, r := range refs {
 		k, err := newRefKey(r)
 		if err != nil {
@@ -156,10 +172,19 @@ func (d *dml) forget() {
 	for _, w := range d.referrers {
 		w.batch = nil
 	}
+	for _, w := range d.claims {
+		w.batch = nil
+	}
 }
 
-// wrote notes what a stored row refers to; old is the row it replaces, if any.
+// wrote notes the deferrable keys of a stored row and what it refers to; old is the row
+// it replaces, if any.
 func (d *dml) wrote(old, row Row) error {
+	for _, w := range d.claims {
+		if err := w.note(d, old, row); err != nil {
+			return err
+		}
+	}
 	for _, w := range d.refs {
 		if err := w.refers(d, old, row); err != nil {
 			return err

@@ -24,8 +24,10 @@ type insertOp struct {
 // conflict is a compiled ON CONFLICT.
 type conflict struct {
 	arbiters []int // positions in writer.indexes
-	all      bool  // DO NOTHING without target
-	update   bool
+	// deferrable is an arbiter that cannot be one, as it allows duplicates for a while.
+	deferrable *catalog.Index
+	all        bool // DO NOTHING without target
+	update     bool
 	// soft says that a row that is there keeps its keys: rows that refer to it need
 	// not wait for it, nor it for them.
 	soft  bool
@@ -105,7 +107,13 @@ func (c *compiler) conflict(n *plan.Insert, ins *insertOp, s scope) (*conflict, 
 	pk := keyOrds(w.indexes[0].Index)
 	for i := range w.indexes {
 		x := w.indexes[i].Index
-		if !x.Unique() || !(k.all || isArbiter(oc.Arbiters, x.Desc)) {
+		if !(k.all || isArbiter(oc.Arbiters, x.Desc)) {
+			continue
+		}
+		if x.Desc.Deferrable {
+			k.deferrable = x.Desc
+		}
+		if !x.Unique() {
 			continue
 		}
 		k.arbiters = append(k.arbiters, i)
@@ -131,7 +139,7 @@ func (c *compiler) conflict(n *plan.Insert, ins *insertOp, s scope) (*conflict, 
 // keepsKeys reports whether ON CONFLICT leaves the unique keys of a row as they are.
 func keepsKeys(n *plan.Insert) bool {
 	for i := range n.Table.Indexes {
-		if !n.Table.Indexes[i].Unique {
+		if !n.Table.Indexes[i].DeclaredUnique() {
 			continue
 		}
 		for _, c := range n.Table.Indexes[i].Columns {
@@ -220,6 +228,9 @@ func (ins *insertOp) step(in Row, b *Batch) error {
 // was stored.
 func (ins *insertOp) insertOrUpdate(row Row) (bool, error) {
 	w, k := ins.writer, ins.conflict
+	if k.deferrable != nil {
+		return false, w.deferrableArbiter(k.deferrable)
+	}
 	if err := w.encodeKeys(row); err != nil {
 		return false, err
 	}

@@ -32,8 +32,8 @@ type Txn interface {
 	BeginStatement()
 	// BeginCheck does that for reads that also see what others have committed up to
 	// now, whatever the isolation level, until EndCheck. Nothing may be written in
-	// between.
-	BeginCheck()
+	// between. At SERIALIZABLE they do only if what is found was locked before.
+	BeginCheck(locked bool)
 	EndCheck()
 	// Freshen moves the snapshot of the transaction to now, or returns a retry error
 	// if what it has read has changed.

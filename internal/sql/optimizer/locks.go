@@ -16,7 +16,7 @@ func (o *optimizer) pushLocks(n plan.Node) plan.Node {
 		}
 	case *plan.Update:
 		l := &plan.Locking{Strength: plan.ForNoKeyUpdate}
-		if changesKey(n) {
+		if n.ChangesKey() {
 			l.Strength = plan.ForUpdate
 		}
 		lockScan(n.Input, n.Table, l)
@@ -40,23 +40,6 @@ func lockScan(n plan.Node, t *catalog.Table, l *plan.Locking) bool {
 	case *plan.IndexJoin:
 		n.Locking = l
 		return true
-	}
-	return false
-}
-
-// changesKey reports whether an assignment touches a column of a unique key,
-// which other rows may refer to.
-func changesKey(n *plan.Update) bool {
-	for i := range n.Table.Indexes {
-		if !n.Table.Indexes[i].Unique {
-			continue
-		}
-		for _, c := range n.Table.Indexes[i].Columns {
-			// What changes has another identifier afterwards, generated columns too.
-			if ord := n.Table.ColumnByID(c.Column); n.New[ord] != n.Old[ord] {
-				return true
-			}
-		}
 	}
 	return false
 }

@@ -24,6 +24,8 @@ func pgConstraint(s *snapshot, w *writer) error {
 				kind = "x"
 			}
 			s.constraintCommon(w, t, ix.ConstraintOid, ix.ConstraintName, kind)
+			w.flag("condeferrable", ix.Deferrable)
+			w.flag("condeferred", ix.Deferred)
 			w.oid("conindid", ix.Oid)
 			w.flag("connoinherit", true)
 			var key []int64
@@ -83,7 +85,7 @@ func (s *snapshot) constraintCommon(w *writer, t *catalog.Table, oid uint32, nam
 func (s *snapshot) constraintText(t *catalog.Table, oid uint32, pretty bool) (string, bool) {
 	for _, ix := range visibleIndexes(t) {
 		if ix.Constraint && ix.ConstraintOid == oid {
-			return keyConstraintText(t, ix), true
+			return keyConstraintText(t, ix, pretty), true
 		}
 	}
 	for i := range t.Checks {
@@ -105,7 +107,7 @@ func (s *snapshot) constraintText(t *catalog.Table, oid uint32, pretty bool) (st
 	return "", false
 }
 
-func keyConstraintText(t *catalog.Table, ix *catalog.Index) string {
+func keyConstraintText(t *catalog.Table, ix *catalog.Index, pretty bool) string {
 	names := make([]string, len(ix.Columns))
 	for i, k := range ix.Columns {
 		names[i] = columnName(t, k.Column)
@@ -120,9 +122,20 @@ func keyConstraintText(t *catalog.Table, ix *catalog.Index) string {
 	if ix.Exclusion {
 		text := "EXCLUDE USING btree (" + strings.Join(names, " WITH =, ") + " WITH =)" + includeText(t, ix)
 		if !ix.Total() {
-			text += " WHERE (" + parenthesised(ix.Where) + ")"
+			text += " WHERE (" + predicateText(ix.Where, pretty) + ")"
 		}
-		return text
+		return text + deferralText(ix.Deferrable, ix.Deferred)
 	}
-	return word + " (" + strings.Join(names, ", ") + ")" + includeText(t, ix)
+	return word + " (" + strings.Join(names, ", ") + ")" + includeText(t, ix) + deferralText(ix.Deferrable, ix.Deferred)
+}
+
+// deferralText is when a constraint is checked, unless that is at once.
+func deferralText(deferrable, deferred bool) string {
+	switch {
+	case deferred:
+		return " DEFERRABLE INITIALLY DEFERRED"
+	case deferrable:
+		return " DEFERRABLE"
+	}
+	return ""
 }

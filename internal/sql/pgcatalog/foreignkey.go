@@ -83,12 +83,7 @@ func (s *snapshot) foreignKeyText(t *catalog.Table, k *catalog.ForeignKey) strin
 			b.WriteString(" " + columnList(t, k.DeleteCols))
 		}
 	}
-	if k.Deferrable {
-		b.WriteString(" DEFERRABLE")
-	}
-	if k.Deferred {
-		b.WriteString(" INITIALLY DEFERRED")
-	}
+	b.WriteString(deferralText(k.Deferrable, k.Deferred))
 	if k.NotValid {
 		b.WriteString(" NOT VALID")
 	}

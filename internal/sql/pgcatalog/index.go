@@ -37,7 +37,7 @@ func indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	w.oid("indrelid", t.Oid)
 	w.num("indnatts", int64(len(ix.Columns)+len(ix.Stored)))
 	w.num("indnkeyatts", int64(len(ix.Columns)))
-	w.flag("indisunique", ix.Unique && !ix.Exclusion)
+	w.flag("indisunique", ix.DeclaredUnique() && !ix.Exclusion)
 	w.flag("indisprimary", ix.Primary)
 	for _, c := range [...]string{"indisclustered", "indcheckxmin", "indisreplident"} {
 		w.flag(c, false)
@@ -50,7 +50,7 @@ func indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	if t.Expressions(ix) {
 		w.str("indexprs", expressionsOf(t, ix))
 	}
-	w.flag("indimmediate", true)
+	w.flag("indimmediate", !ix.Deferrable)
 	w.flag("indisvalid", !ix.WriteOnly)
 	w.flag("indisready", true)
 	w.flag("indislive", true)
@@ -101,7 +101,7 @@ func (s *snapshot) qualified(t *catalog.Table) string {
 func indexText(t *catalog.Table, ix *catalog.Index, rel string, pretty bool) string {
 	var b strings.Builder
 	b.WriteString("CREATE ")
-	if ix.Unique && !ix.Exclusion {
+	if ix.DeclaredUnique() && !ix.Exclusion {
 		b.WriteString("UNIQUE ")
 	}
 	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING " + methodOf(ix) + " (")

@@ -13,6 +13,8 @@ type constraint struct {
 	cols []catalog.ColumnID
 	expr string
 	key  *catalog.ForeignKey
+	// deferrable constraints may be checked late, deferred ones are by default.
+	deferrable, deferred bool
 }
 
 // constraints returns the constraints of t; NOT NULL counts as CHECK.
@@ -25,7 +27,7 @@ func (s *snapshot) constraints(t *catalog.Table) []constraint {
 		if !ix.Constraint || ix.Exclusion {
 			continue
 		}
-		c := constraint{name: ix.ConstraintName, kind: "UNIQUE"}
+		c := constraint{name: ix.ConstraintName, kind: "UNIQUE", deferrable: ix.Deferrable, deferred: ix.Deferred}
 		if ix.Primary {
 			c.kind = "PRIMARY KEY"
 		}
@@ -40,7 +42,7 @@ func (s *snapshot) constraints(t *catalog.Table) []constraint {
 	}
 	for i := range t.ForeignKeys {
 		k := &t.ForeignKeys[i]
-		out = append(out, constraint{name: k.Name, kind: "FOREIGN KEY", cols: k.Columns, key: k})
+		out = append(out, constraint{name: k.Name, kind: "FOREIGN KEY", cols: k.Columns, key: k, deferrable: k.Deferrable, deferred: k.Deferred})
 	}
 	schema, _ := s.schemaOf(t)
 	for _, c := range visibleColumns(t) {
@@ -74,8 +76,8 @@ func isTableConstraints(s *snapshot, w *writer) error {
 		s.placeConstraint(w, t, c)
 		s.place(w, "table", t)
 		w.str("constraint_type", c.kind)
-		w.str("is_deferrable", yesNo(c.key != nil && c.key.Deferrable))
-		w.str("initially_deferred", yesNo(c.key != nil && c.key.Deferred))
+		w.str("is_deferrable", yesNo(c.deferrable))
+		w.str("initially_deferred", yesNo(c.deferred))
 		w.str("enforced", "YES")
 		if c.kind == "UNIQUE" {
 			w.str("nulls_distinct", "YES")

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/catalog"
 )
 
@@ -91,6 +93,28 @@ type Update struct {
 	Referrers  []*Referrer
 	Derived    *Derived
 	Schema     string // of the table, for errors
+}
+
+// ChangesKey reports whether an assignment touches a column of a unique key, which
+// other rows may refer to, or may take a row out of the rows that are to have
+// different keys.
+func (n *Update) ChangesKey() bool {
+	// What changes has another identifier afterwards, generated columns too.
+	changes := func(id catalog.ColumnID) bool {
+		ord := n.Table.ColumnByID(id)
+		return n.New[ord] != n.Old[ord]
+	}
+	for i := range n.Table.Indexes {
+		ix := &n.Table.Indexes[i]
+		if !ix.DeclaredUnique() {
+			continue
+		}
+		if slices.ContainsFunc(ix.Columns, func(c catalog.IndexColumn) bool { return changes(c.Column) }) ||
+			ix.Deferrable && slices.ContainsFunc(ix.WhereColumns, changes) {
+			return true
+		}
+	}
+	return false
 }
 
 // Delete deletes rows. Input produces each row once or more.

@@ -53,7 +53,7 @@ func (b *builder) arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Ind
 	if oc.Constraint != "" {
 		for i := range t.Indexes {
 			ix := &t.Indexes[i]
-			if ix.Constraint && ix.ConstraintName == oc.Constraint && ix.Unique && !ix.WriteOnly {
+			if ix.Constraint && ix.ConstraintName == oc.Constraint && ix.DeclaredUnique() && !ix.WriteOnly {
 				return []*catalog.Index{ix}, nil
 			}
 		}
@@ -83,7 +83,7 @@ func (b *builder) arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Ind
 	var out []*catalog.Index
 	for i := range t.Indexes {
 		ix := &t.Indexes[i]
-		if !ix.Unique || ix.WriteOnly || ix.Exclusion || !sameColumns(ix, want) {
+		if !ix.DeclaredUnique() || ix.WriteOnly || ix.Exclusion || !sameColumns(ix, want) {
 			continue
 		}
 		implied := ix.Total()
@@ -168,6 +168,9 @@ func sameColumns(ix *catalog.Index, want []catalog.ColumnID) bool {
 // takes the given values.
 func (b *builder) upsert(t *catalog.Table, targets []int, input plan.Node) *plan.OnConflict {
 	c := &plan.OnConflict{Arbiters: []*catalog.Index{t.Primary()}, Update: true, Old: b.freshRow(t)}
+	if pk := t.PrimaryKey(); pk != nil && pk.Deferrable {
+		c.Arbiters[0] = pk // which the executor refuses, as PostgreSQL does in ON CONFLICT
+	}
 	in := input.Props().Cols
 	for _, ord := range targets {
 		key := false

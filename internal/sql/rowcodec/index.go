@@ -199,12 +199,29 @@ func (k *KeyColumn) nullMark() byte {
 
 // AppendKey appends the key of a row, which has one datum per Table.Columns.
 func (x *Index) AppendKey(dst []byte, row []types.Datum) ([]byte, error) {
-	start := len(dst)
-	dst = append(dst, x.prefix...)
 	n := len(x.Key)
 	if x.unique && !x.hasNull(row) {
 		n = x.Declared
 	}
+	return x.appendKey(dst, row, n)
+}
+
+// AppendClaim appends what all rows with the declared columns of row have in common:
+// what the keys of their entries begin with, and a family, so that it is a key.
+func (x *Index) AppendClaim(dst []byte, row []types.Datum) ([]byte, error) {
+	return x.appendKey(dst, row, x.Declared)
+}
+
+// Claims reports whether a row's claim is one that no other row may have: its index
+// was declared unique and no declared column is NULL.
+func (x *Index) Claims(row []types.Datum) bool {
+	return x.Desc.DeclaredUnique() && !x.hasNull(row)
+}
+
+// appendKey appends the first n columns of the key.
+func (x *Index) appendKey(dst []byte, row []types.Datum, n int) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, x.prefix...)
 	h := x.Desc.HashColumns
 	for i := 0; i < n; i++ {
 		if dst = x.AppendKeyDatum(dst, i, row[x.Key[i].Ord]); i == h-1 {
