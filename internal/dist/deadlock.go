@@ -38,26 +38,38 @@ const (
 	maxAsked = 4096
 )
 
-// absences are the transactions of this gateway for which another node has been asked
-// for a lock, and that node.
+// absences are the transactions of this gateway for which other nodes have been asked
+// for a lock, and those nodes.
 type absences struct {
 	mu   sync.Mutex
-	away map[kvpb.TxnID]kvpb.NodeID
+	away map[kvpb.TxnID][]kvpb.NodeID
 }
 
 func (a *absences) begin(id kvpb.TxnID, n kvpb.NodeID) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.away == nil {
-		a.away = map[kvpb.TxnID]kvpb.NodeID{}
+		a.away = map[kvpb.TxnID][]kvpb.NodeID{}
 	}
-	a.away[id] = n
-	a.mu.Unlock()
+	a.away[id] = append(a.away[id], n)
 }
 
-func (a *absences) end(id kvpb.TxnID) {
+func (a *absences) end(id kvpb.TxnID, n kvpb.NodeID) {
 	a.mu.Lock()
-	delete(a.away, id)
-	a.mu.Unlock()
+	defer a.mu.Unlock()
+	at := a.away[id]
+	if len(at) == 1 {
+		delete(a.away, id)
+	} else {
+		a.away[id] = slices.DeleteFunc(at, func(o kvpb.NodeID) bool { return o == n })
+	}
+}
+
+// Away notes that a transaction of this gateway has asked another node for a lock, and may
+// wait there; back ends that. One may wait on several nodes, once on each.
+func (d *Deadlocks) Away(id kvpb.TxnID, n kvpb.NodeID) (back func()) {
+	d.away.begin(id, n)
+	return func() { d.away.end(id, n) }
 }
 
 // Deadlocks finds deadlocks of which not all waits are on one node. Each node looks
@@ -238,7 +250,7 @@ func (d *Deadlocks) answer(req *kvpb.WaitsRequest) *kvpb.WaitsResponse {
 	d.away.mu.Lock()
 	defer d.away.mu.Unlock()
 	for id := range asked {
-		if n, ok := d.away.away[id]; ok {
+		for _, n := range d.away.away[id] {
 			resp.Away = append(resp.Away, kvpb.Away{Txn: id, Node: n})
 		}
 	}

@@ -122,7 +122,7 @@ func (x *lockTxn) lock(at *lockNode, key string, s concurrency.Strength) bool {
 	if gw := x.id.Gateway(); gw != at.id {
 		away := &x.w.nodes[gw-1].dl.away
 		away.begin(x.id, at.id)
-		defer away.end(x.id)
+		defer away.end(x.id, at.id)
 	}
 	wait, err := at.table.Acquire([]byte(key), x.h, s)
 	if err != nil {

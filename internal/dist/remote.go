@@ -113,7 +113,7 @@ func (s *Remote) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Loc
 	p.b = kvwire.AppendLock(p.b, req)
 	if s.away != nil {
 		s.away.begin(req.Txn.ID, s.Node)
-		defer s.away.end(req.Txn.ID)
+		defer s.away.end(req.Txn.ID, s.Node)
 	}
 	body, err := s.call(ctx, p)
 	if err != nil {

@@ -21,6 +21,11 @@ func (p catalogPeers) Call(ctx context.Context, to kvpb.NodeID, req []byte) ([]b
 	return p.n.rpc.Call(ctx, to, methodCatalog, req)
 }
 
+// Away implements catalog.Peers.
+func (p catalogPeers) Away(txn kvpb.TxnID, to kvpb.NodeID) (back func()) {
+	return p.n.deadlocks.Away(txn, to)
+}
+
 // openCatalog opens the catalog and, in a cluster, makes the node one of those that
 // serve SQL.
 func (n *Node) openCatalog(ctx context.Context) (*catalog.Store, error) {

@@ -18,6 +18,9 @@ import (
 type Peers interface {
 	// Call sends a request to the catalog of another node and waits for the answer.
 	Call(ctx context.Context, to kvpb.NodeID, req []byte) ([]byte, error)
+	// Away hears that a transaction of this node may wait for a lock on another one, until
+	// back is called: what looks for deadlocks follows it there.
+	Away(txn kvpb.TxnID, to kvpb.NodeID) (back func())
 }
 
 // How long a gateway's record is valid, how often it is renewed, and the waits
@@ -38,8 +41,9 @@ const (
 	// watchEvery is how often a node asks whether the transactions whose locks it
 	// holds for others still run.
 	watchEvery = time.Second
-	// maxLockWait ends waits across nodes that may be deadlocks: those are found
-	// only where all waits of the cycle are on one node.
+	// maxLockWait ends waits across nodes that may be deadlocks which nobody finds: the
+	// search follows a transaction to other nodes (Peers.Away), but not to one that does
+	// not answer.
 	maxLockWait = 2 * time.Minute
 	// releaseWait is how long a statement waits for its change to be known
 	// everywhere; the rest happens in the background.

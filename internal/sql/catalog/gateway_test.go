@@ -40,6 +40,8 @@ type peerEnd struct {
 	self kvpb.NodeID
 }
 
+func (p peerEnd) Away(kvpb.TxnID, kvpb.NodeID) (back func()) { return func() {} }
+
 func (p peerEnd) Call(ctx context.Context, to kvpb.NodeID, req []byte) ([]byte, error) {
 	p.net.mu.Lock()
 	s, cut, fault := p.net.stores[to], p.net.cut[to] || p.net.cut[p.self], p.net.fault
