@@ -42,27 +42,44 @@ func (n *Node) watchClock(ctx context.Context) {
 	}
 }
 
+// clockSample is what is known of another node's clock.
+type clockSample struct {
+	ahead, rtt time.Duration
+	ok         bool // it was measured, lately and well
+	live       bool // the node was heard of lately
+}
+
 // clockOffset returns how far this node's clock is ahead of most others', by the
 // smallest such figure, and whether that is too far.
 func (n *Node) clockOffset() (off time.Duration, measured, wrong bool) {
-	limit := n.cfg.MaxOffset / 2
-	all, far := 0, 0
+	var all []clockSample
 	for _, o := range n.live.Nodes() {
 		if o.ID == n.NodeID() || o.Removed {
 			continue
 		}
 		theirs, rtt, ok := n.rpc.FreshOffset(o.ID)
-		if !ok || rtt > clockWatchRTT {
-			continue
+		all = append(all, clockSample{theirs, rtt, ok && rtt <= clockWatchRTT, n.live.Live(o.ID)})
+	}
+	return judgeClock(all, n.cfg.MaxOffset/2)
+}
+
+// judgeClock is clockOffset for some samples. A node that is there and could not be measured
+// says nothing against this clock: else one that is wrong, which is measured whenever
+// it is refused, would outvote the right ones of a busy network.
+func judgeClock(all []clockSample, limit time.Duration) (off time.Duration, measured, wrong bool) {
+	voters, far := 0, 0
+	for _, s := range all {
+		if s.ok || s.live {
+			voters++
 		}
-		all++
-		if theirs.Abs()-rtt/2 > limit {
-			if far++; far == 1 || theirs.Abs() < off.Abs() {
-				off = -theirs
+		measured = measured || s.ok
+		if s.ok && s.ahead.Abs()-s.rtt/2 > limit {
+			if far++; far == 1 || s.ahead.Abs() < off.Abs() {
+				off = -s.ahead
 			}
 		}
 	}
-	return off, all > 0, 2*far > all
+	return off, measured, 2*far > voters
 }
 
 // clockAhead reports whether the node's clock shows times that its physical clock

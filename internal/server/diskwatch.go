@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 const (
 	// diskLookEvery is how often a node looks at the state of its disk.
 	diskLookEvery = 100 * time.Millisecond
-	// diskPatience is how long clients wait for a disk that stands still before they
-	// are cut off: nothing of their statements can be stopped.
+	// diskPatience is how long clients wait for a disk that was found to stand still before
+	// they are cut off: nothing of their statements can be stopped.
 	diskPatience = 5 * time.Second
 	// shedEvery is how often the leaderships that a full store has are offered to
 	// others.
@@ -30,7 +31,7 @@ func (n *Node) watchDisk(ctx context.Context) {
 	defer t.Stop()
 	was := n.diskStates()
 	stalled := false
-	var stalledAt, shedAt time.Time
+	var shedAt time.Time
 	cut := false
 	for attempt := 0; ; {
 		select {
@@ -43,15 +44,12 @@ func (n *Node) watchDisk(ctx context.Context) {
 			n.measured.seq.Add(1) // others shall hear of it
 		}
 		all := n.store.AllStalled()
-		if all && !stalled {
-			stalledAt = now
-			if n.rpc != nil { // whose requests wait for the disk, in the midst of which none can be told
-				n.rpc.HangUp()
-			}
+		if all && !stalled && n.rpc != nil {
+			n.rpc.HangUp() // the requests of others wait for the disk, in the midst of which none can be told
 		}
 		stalled = all
 		switch {
-		case all && !cut && now.Sub(stalledAt) > diskPatience:
+		case all && !cut && n.stuckFor() > store.StallAfter+diskPatience:
 			cut = true
 			n.closeFront(pgerr.New(pgerr.IOError, "the disk of node %d does not answer", n.NodeID()).
 				WithHint("Connect to another node."))
@@ -70,6 +68,16 @@ func (n *Node) watchDisk(ctx context.Context) {
 		}
 		was = is
 	}
+}
+
+// stuckFor returns how long no disk of the node has answered. One that does again counts as
+// stalled for a while, in which clients may stay.
+func (n *Node) stuckFor() time.Duration {
+	least := time.Duration(math.MaxInt64)
+	for _, st := range n.store.Stores() {
+		least = min(least, st.DiskWatch().Oldest())
+	}
+	return least
 }
 
 // sick reports whether the disk of one of a node's stores is full or stands still.

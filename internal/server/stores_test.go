@@ -144,6 +144,41 @@ func testStalledStore(t *testing.T, c *testNodes) {
 	}
 }
 
+// TestShortStall: a disk that stands still for less than clients wait costs none of them its
+// connection, though it counts as stalled for a while longer.
+func TestShortStall(t *testing.T) { withNodes(t, testShortStall) }
+
+func testShortStall(t *testing.T, c *testNodes) {
+	n := c.on(fs.NewMem(), "a")
+	if err := n.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.start(n)
+	conn := c.connect(n)
+	c.exec(conn, "CREATE TABLE t (k INT PRIMARY KEY)")
+	over := make(chan struct{})
+	watch := n.store.First().DiskWatch()
+	watch.SetFault(func(op *fs.Op) error {
+		if op.Kind.Mutates() {
+			<-over
+		}
+		return nil
+	})
+	c.until("a disk that stands still", func() (bool, string) { return n.store.AllStalled(), "" })
+	<-time.After(2 * time.Second)
+	watch.SetFault(nil)
+	close(over)
+	<-time.After(diskPatience - time.Second)
+	if !n.store.AllStalled() {
+		t.Error("the disk counts as well already")
+	}
+	<-time.After(10 * time.Second)
+	if n.store.AllStalled() {
+		t.Error("the disk still counts as stalled")
+	}
+	c.exec(conn, "INSERT INTO t VALUES (1)")
+}
+
 // TestLostStores: a store that its node does not have any more counts as down from when
 // that was first seen, unless its node is silent itself.
 func TestLostStores(t *testing.T) {

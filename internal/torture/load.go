@@ -1,9 +1,11 @@
 package torture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -246,8 +248,12 @@ type slow struct {
 	err error
 }
 
-// maxSlow bounds the slow statements that are kept of a client.
-const maxSlow = 16
+const (
+	// maxSlow bounds the slow statements that are kept of a client.
+	maxSlow = 256
+	// maxTold is how many of them are told, the longest ones.
+	maxTold = 4
+)
 
 // moment is the least wait that is kept.
 const moment = 100 * time.Millisecond
@@ -280,12 +286,11 @@ func (w *waits) did(sql string, begun time.Time, err error) {
 // tale tells what the client did since a fault began that took long.
 func (w *waits) tale(begun time.Time) string {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	since := slices.DeleteFunc(slices.Clone(w.slow), func(s slow) bool { return s.to.Before(begun) })
+	w.mu.Unlock()
+	slices.SortFunc(since, func(a, b slow) int { return cmp.Compare(b.to.Sub(b.from), a.to.Sub(a.from)) })
 	var b strings.Builder
-	for _, s := range w.slow {
-		if s.to.Before(begun) {
-			continue
-		}
+	for _, s := range since[:min(maxTold, len(since))] {
 		if b.Len() > 0 {
 			b.WriteString("; ")
 		}
