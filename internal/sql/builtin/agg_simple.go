@@ -19,10 +19,11 @@ func extremeAggregates() []*Aggregate {
 				sign = -1
 			}
 			a := agg(name+"("+t+") "+t, func(ts []*types.T) Accumulator {
+				acc := &extremeAcc{sign: sign, cmp: cmp, first: t == "bpchar"}
 				if cmp == nil {
-					return &extremeAcc{sign: sign, cmp: compareAs(ts[0])}
+					acc.cmp = compareAs(ts[0])
 				}
-				return &extremeAcc{sign: sign, cmp: cmp}
+				return acc
 			})
 			all = append(all, a.distinctNoop())
 		}
@@ -35,11 +36,13 @@ func compareAs(t *types.T) compareFunc {
 	return func(_ *Context, a, b types.Datum) int { return types.CompareTyped(t, a, b) }
 }
 
-// extremeAcc is min (sign -1) or max (sign 1).
+// extremeAcc is min (sign -1) or max (sign 1). Of values that are equal and look different,
+// such as 0 and -0, it is the last, or the first.
 type extremeAcc struct {
-	sign int
-	cmp  compareFunc
-	best types.Datum
+	sign  int
+	first bool
+	cmp   compareFunc
+	best  types.Datum
 }
 
 // Add implements Accumulator.
@@ -52,7 +55,11 @@ func (a *extremeAcc) add(c *Context, d types.Datum) {
 	if d.IsNull() {
 		return
 	}
-	if a.best.IsNull() || a.cmp(c, d, a.best)*a.sign > 0 {
+	if a.best.IsNull() {
+		a.best = d
+		return
+	}
+	if n := a.cmp(c, d, a.best) * a.sign; n > 0 || n == 0 && !a.first {
 		a.best = d
 	}
 }

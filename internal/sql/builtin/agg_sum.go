@@ -126,6 +126,10 @@ func (a *floatSum) Add(_ *Context, args []types.Datum) error {
 }
 
 func (a *floatSum) add(x float64, n int64) error {
+	if a.n == 0 && !a.avg {
+		a.sum, a.n = x, n // which keeps the sign of -0
+		return nil
+	}
 	s := a.sum + x
 	if a.single {
 		s = float64(float32(s))

@@ -32,7 +32,7 @@ func networkOperators() []*Overload {
 		op("inet + int8 inet", func(_ *Context, a []types.Datum) (types.Datum, error) { return inetAdd(a[0], big.NewInt(a[1].Int())) }),
 		op("int8 + inet inet", func(_ *Context, a []types.Datum) (types.Datum, error) { return inetAdd(a[1], big.NewInt(a[0].Int())) }),
 		op("inet - int8 inet", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return inetAdd(a[0], new(big.Int).Neg(big.NewInt(a[1].Int())))
+			return inetAdd(a[0], big.NewInt(-a[1].Int())) // the least integer stays what it is
 		}),
 		op("inet - inet int8", inetMinus))
 	for _, t := range []string{"macaddr", "macaddr8"} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -424,6 +425,7 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 		}
 	}
 	from := col.Type
+	typeDefault(col, typ)
 	col.Type, col.Domain = typ, nil
 	if err := checkClasses(a.t, col); err != nil {
 		return err
@@ -451,6 +453,18 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 		return err
 	}
 	return a.retypeKeys(ctx, col.ID, true)
+}
+
+// typeDefault gives a default that is a string constant the column's present type, as whose
+// value it is converted to another.
+func typeDefault(col *catalog.Column, to *types.T) {
+	if col.Default == "" || col.Type.Is(to) || col.Type.Family == to.Family && to.Family == types.StringFamily {
+		return
+	}
+	x, err := parser.ParseExpr(col.Default)
+	if _, text := x.(*ast.StrLit); err == nil && text {
+		col.Default += "::" + types.FormatType(col.Type)
+	}
 }
 
 // rebuildColumn builds what holds the column again with its new type.

@@ -245,8 +245,7 @@ func (w *keyWatch) leaves(d *dml, old, row Row) error {
 		width = 2 * n
 		copySlots(w.values[n:], row, w.RefOrds)
 	}
-	key, err := w.of(old, w.RefOrds)
-	if err != nil {
+	if _, err := w.of(old, w.RefOrds); err != nil {
 		return err
 	}
 	if row != nil && !w.moves(row) {
@@ -255,7 +254,7 @@ func (w *keyWatch) leaves(d *dml, old, row Row) error {
 	if w.batch == nil {
 		w.batch = d.run.after.batch(w, width)
 	}
-	return w.batch.add(key, nil, w.values[:width])
+	return w.batch.add(w.buf, nil, w.values[:width]) // not what of returned: moves may have made the buffer anew
 }
 
 // moves reports whether a row's new key is another one than its old key, which was
