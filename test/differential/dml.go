@@ -33,6 +33,25 @@ func dmlStatement(r rng, s *schema) statement {
 	return st
 }
 
+// transaction draws a block with savepoints, some statements of which fail.
+func transaction(r rng, s *schema) []statement {
+	do := func(sql string) statement { return statement{sql: sql, key: "transaction", changes: true} }
+	list := []statement{do("BEGIN" + r.pick("", " ISOLATION LEVEL READ COMMITTED", " ISOLATION LEVEL REPEATABLE READ", " READ ONLY"))}
+	for range 2 + r.IntN(5) {
+		switch r.IntN(6) {
+		case 0:
+			list = append(list, do("SAVEPOINT "+r.pick("a", "b")))
+		case 1:
+			list = append(list, do("ROLLBACK TO "+r.pick("a", "b")))
+		case 2:
+			list = append(list, do(r.pick("RELEASE a", "RELEASE b", "SELECT count(*) FROM "+s.table(r).name)))
+		default:
+			list = append(list, dmlStatement(r, s))
+		}
+	}
+	return append(list, do(r.pick("COMMIT", "COMMIT", "ROLLBACK")))
+}
+
 func (t table) scope(s *schema, alias string) scope {
 	return scope{schema: s, cols: qualified(t, alias)}
 }
@@ -105,7 +124,11 @@ func (t table) merge(r rng, s *schema) string {
 	if r.oneIn(2) {
 		fmt.Fprintf(&b, " WHEN NOT MATCHED AND %s THEN DO NOTHING", source.expr(r, "bool", 2))
 	}
-	fmt.Fprintf(&b, " WHEN NOT MATCHED THEN INSERT (id) VALUES (o.id)")
+	if c := t.cols[1+r.IntN(len(t.cols)-1)]; r.oneIn(2) {
+		fmt.Fprintf(&b, " WHEN NOT MATCHED THEN INSERT (id, %s) VALUES (o.id, %s)", c.name, source.expr(r, c.typ, 1))
+	} else {
+		b.WriteString(" WHEN NOT MATCHED THEN INSERT (id) VALUES (o.id)")
+	}
 	return b.String()
 }
 

@@ -20,7 +20,7 @@ func main() {
 	lichen := flag.String("lichen", "postgres://root@127.0.0.1:26257/defaultdb", "a Lichen node")
 	n := flag.Int("n", 100000, "how many statements to compare")
 	seed := flag.Uint64("seed", 1, "the seed of the first round")
-	only := flag.String("only", "", "generate this kind only: catalog, query, dml, ddl")
+	only := flag.String("only", "", "generate this kind only: catalog, query, dml, ddl, transaction")
 	limit := flag.Duration("time", time.Hour, "end the run after this time")
 	show := flag.Int("show", 200, "how many differences to print")
 	flag.Parse()
@@ -72,6 +72,9 @@ func (t *tester) run(ctx context.Context, n int, seed uint64) error {
 			return err
 		}
 		seed++
+		if seed%10 == 0 {
+			fmt.Printf("%d statements, before seed %d; %d kinds of difference\n", t.asked, seed, len(t.found))
+		}
 	}
 	return nil
 }
@@ -87,9 +90,18 @@ func (t *tester) round(ctx context.Context, seed uint64, n int) error {
 		}
 	}
 	for range n {
-		diverged, err := t.take(ctx, seed, t.draw(r, s))
-		if err != nil || diverged {
-			return err
+		list := []statement{}
+		if t.only == "transaction" || t.only == "" && r.oneIn(20) {
+			list = transaction(r, s)
+		} else {
+			list = append(list, t.draw(r, s))
+		}
+		for _, st := range list {
+			diverged, err := t.take(ctx, seed, st)
+			if err != nil || diverged {
+				t.both(ctx, "ROLLBACK")
+				return err
+			}
 		}
 	}
 	for _, tab := range s.tables {

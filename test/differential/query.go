@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -152,6 +153,8 @@ var aggregates = map[string][]string{
 	"jsonb":    {"jsonb_agg({int4} ORDER BY {=})", "to_jsonb(count(*))", "jsonb_object_agg(coalesce({text}, 'n'), 1)"},
 	"_int4":    {"array_agg({int4} ORDER BY {=})", "array_agg(DISTINCT {int4})", "max({_int4})"},
 	"interval": {"sum({interval})", "max({interval})"},
+	"float8":   {"max({float8})", "min({float8})", "count({float8})::float8"}, "_text": {"array_agg({text} ORDER BY {=})", "max({_text})"}, "int4range": {"range_merge(range_agg({int4range}))", "max({int4range})"},
+	"time": {"max({time})", "min({time})"}, "timestamptz": {"max({timestamptz})"}, "uuid": {"mode() WITHIN GROUP (ORDER BY {uuid})"}, "bytea": {"string_agg({bytea}, '-' ORDER BY {=})"}, "tsvector": {"to_tsvector('simple', string_agg({text}, ' ' ORDER BY {=}))"},
 }
 
 // grouped is a query with GROUP BY: an output is a grouping expression or an
@@ -183,7 +186,8 @@ func (q *query) grouped(types []string, from, where string, s scope) string {
 	sql := fmt.Sprintf("SELECT %s FROM %s%s", items, from, where)
 	if len(groups) > 0 {
 		list := strings.Join(groups, ", ")
-		sql += " GROUP BY " + q.pick(list, list, "ROLLUP ("+list+")", "CUBE ("+list+")", "GROUPING SETS (("+list+"), ())", "GROUPING SETS ("+list+")")
+		sql += " GROUP BY " + q.pick(list, list, "ROLLUP ("+list+")", "CUBE ("+list+")", "GROUPING SETS (("+list+"), ())", "GROUPING SETS ("+list+")",
+			"GROUPING SETS (("+list+"), ROLLUP ("+list+"))", "DISTINCT CUBE ("+list+"), ROLLUP ("+groups[0]+")")
 	}
 	if q.oneIn(4) {
 		sql += " HAVING " + s.fill(q.rng, q.pick(aggregates["bool"]...), 1)
@@ -197,7 +201,9 @@ var windows = map[string][]string{
 	"int8":    {"row_number()", "rank()", "dense_rank()", "count(*)", "sum({int4})"},
 	"text":    {"first_value({text})", "lag({text})", "max({text})", "last_value({text})"},
 	"numeric": {"sum({numeric})", "avg({int4})", "max({numeric})"}, "bool": {"bool_or({bool})", "lead({bool})"}, "date": {"max({date})", "lag({date})"},
-	"timestamp": {"min({timestamp})"}, "jsonb": {"first_value({jsonb})"}, "_int4": {"array_agg({int4})"}, "interval": {"sum({interval})"},
+	"float8": {"max({float8})", "lag({float8})"}, "_text": {"array_agg({text})", "first_value({_text})"}, "int4range": {"lag({int4range})", "max({int4range})"}, "time": {"min({time})"}, "timestamptz": {"last_value({timestamptz})"},
+	"uuid": {"nth_value({uuid}, 2)"}, "bytea": {"string_agg({bytea}, '-')"}, "tsvector": {"lead({tsvector})"},
+	"timestamp": {"min({timestamp})"}, "jsonb": {"first_value({jsonb})", "jsonb_agg({int4})"}, "_int4": {"array_agg({int4})"}, "interval": {"sum({interval})"},
 }
 
 // windowed is a query whose outputs are windows' or plain.
@@ -208,11 +214,32 @@ func (q *query) windowed(types []string, from, where string, s scope) string {
 		}
 		call := s.fill(q.rng, q.pick(windows[t]...), 1)
 		call = call[1 : len(call)-1]
+		if q.oneIn(3) && unorderedCall.MatchString(call) {
+			return call + " OVER (" + q.rangeWindow(s) + ")"
+		}
 		if q.oneIn(8) && (strings.HasPrefix(call, "sum") || strings.HasPrefix(call, "count")) {
 			call += " FILTER (WHERE " + s.expr(q.rng, "bool", 1) + ")"
 		}
 		return call + " OVER (" + q.window(s) + ")"
 	}), from, where)
+}
+
+// unorderedCall matches calls whose value does not depend on the order of the frame's rows.
+var unorderedCall = regexp.MustCompile(`^(sum|count|max|min|avg|bool_or)\(`)
+
+// rangeWindow is a window whose frames reach to values, over an order that need not be
+// total.
+func (q *query) rangeWindow(s scope) string {
+	key, by := q.pick("int4", "numeric", "date", "timestamp"), ""
+	switch key {
+	case "int4", "numeric":
+		by = q.pick("1", "2", "0")
+	default:
+		by = "interval '" + q.pick("1 day", "1 month", "36 hours") + "'"
+	}
+	frame := q.pick("BETWEEN %s PRECEDING AND CURRENT ROW", "BETWEEN %[1]s PRECEDING AND %[1]s FOLLOWING", "BETWEEN CURRENT ROW AND %s FOLLOWING", "BETWEEN UNBOUNDED PRECEDING AND %s PRECEDING")
+	return fmt.Sprintf("ORDER BY %s%s RANGE %s%s", s.expr(q.rng, key, 1), q.pick("", " DESC", " NULLS FIRST"), fmt.Sprintf(frame, by),
+		q.pick("", "", " EXCLUDE CURRENT ROW", " EXCLUDE TIES", " EXCLUDE GROUP"))
 }
 
 // window is a window definition whose order is total.

@@ -17,7 +17,8 @@ type table struct {
 }
 
 // columnTypes are the types of columns besides the key.
-var columnTypes = []string{"int4", "int4", "int8", "text", "text", "numeric", "bool", "date", "timestamp", "jsonb", "_int4", "interval"}
+var columnTypes = []string{"int4", "int4", "int8", "text", "text", "numeric", "bool", "date", "timestamp", "jsonb", "_int4", "interval",
+	"float8", "_text", "int4range", "time", "timestamptz", "uuid", "bytea", "tsvector", "varchar", "int2"}
 
 // small are constants that meet often, so that joins and groups find partners.
 var small = map[string][]string{
@@ -25,6 +26,9 @@ var small = map[string][]string{
 	"numeric": {"0", "1", "1.5", "2.25", "-3.1"}, "bool": {"t", "f"}, "date": {"2024-01-31", "2024-02-29", "2023-12-31"},
 	"timestamp": {"2024-01-31 10:00", "2024-02-29 23:59:59.5"}, "jsonb": {"{\"a\": 1}", "[1, 2]", "null", "\"x\"", "{\"a\": {\"b\": [1]}}"},
 	"_int4": {"{}", "{1}", "{1,2}", "{3,NULL}"}, "interval": {"1 day", "02:30", "-3 days", "01:00:00.5"},
+	"float8": {"0", "1.5", "-2", "0.25", "100"}, "_text": {"{}", "{a}", "{a,b}", "{NULL,\"x y\"}"}, "int4range": {"[1,5)", "empty", "(,3]", "[2,2]", "[4,)"},
+	"time": {"10:00", "23:59:59.5", "00:00"}, "timestamptz": {"2024-01-31 10:00+00", "2024-03-31 01:30+02"}, "uuid": {"00000000-0000-0000-0000-000000000001", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},
+	"bytea": {"", "a", "ab"}, "tsvector": {"", "a:1 b:2", "'b':1A 'c':2"}, "varchar": {"a", "b", "abc", ""}, "int2": {"0", "1", "2", "-3"},
 }
 
 // smallLiteral is a constant of small, at times NULL.
@@ -58,12 +62,16 @@ func newSchema(r rng) *schema {
 			t.cols = append(t.cols, c)
 			defs = append(defs, c.name+" "+typeSQL(c.typ)+columnConstraint(r, c))
 		}
+		if r.oneIn(3) { // one that is computed is not written to: it is no column of t
+			form := r.pick("int GENERATED ALWAYS AS (id * 2) STORED", "text GENERATED ALWAYS AS ('k' || id::text) STORED", "boolean GENERATED ALWAYS AS (id % 2 = 0) STORED")
+			defs = append(defs, "gen "+form+r.pick("", "", " UNIQUE"))
+		}
 		s.tables = append(s.tables, t)
 		s.setup = append(s.setup, fmt.Sprintf("CREATE TABLE %s (%s)", t.name, strings.Join(defs, ", ")))
 		if r.oneIn(2) {
 			c := t.cols[1+r.IntN(len(t.cols)-1)]
-			if c.typ != "jsonb" {
-				s.setup = append(s.setup, fmt.Sprintf("CREATE INDEX ON %s (%s%s)", t.name, c.name, r.pick("", " DESC", " NULLS FIRST")))
+			if !noOrder[c.typ] {
+				s.setup = append(s.setup, fmt.Sprintf("CREATE INDEX ON %s (%s%s%s)%s", t.name, c.name, r.pick("", " DESC", " NULLS FIRST"), r.pick("", ", id", ", id DESC"), r.pick("", "", " WHERE id > 3")))
 			}
 		}
 		for id := range 4 + r.IntN(12) {
@@ -74,15 +82,18 @@ func newSchema(r rng) *schema {
 	return s
 }
 
+// noOrder are types whose values have an order of ours, or none worth an index.
+var noOrder = map[string]bool{"jsonb": true, "tsvector": true}
+
 func columnConstraint(r rng, c tableColumn) string {
 	switch {
-	case r.oneIn(12):
+	case r.oneIn(12) && !noOrder[c.typ]:
 		return " UNIQUE"
 	case r.oneIn(12) && (c.typ == "int4" || c.typ == "numeric"):
 		return fmt.Sprintf(" CHECK (%s < 50)", c.name)
 	case r.oneIn(10):
 		return " DEFAULT " + quote(small[c.typ][0])
-	case r.oneIn(15) && c.typ != "jsonb":
+	case r.oneIn(15) && !noOrder[c.typ]:
 		return " NOT NULL"
 	}
 	return ""
@@ -91,10 +102,11 @@ func columnConstraint(r rng, c tableColumn) string {
 // insert is an INSERT of a row, which constraints may refuse.
 func (t table) insert(r rng, id int) string {
 	vals := []string{fmt.Sprint(id)}
+	names := []string{"id"}
 	for _, c := range t.cols[1:] {
-		vals = append(vals, r.smallLiteral(c.typ))
+		vals, names = append(vals, r.smallLiteral(c.typ)), append(names, c.name)
 	}
-	return fmt.Sprintf("INSERT INTO %s VALUES (%s)", t.name, strings.Join(vals, ", "))
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.name, strings.Join(names, ", "), strings.Join(vals, ", "))
 }
 
 // table draws a table.

@@ -228,6 +228,9 @@ func (w *windowOp) group(i int) int {
 // windowAggregate computes an aggregate over each row's frame. While frames keep
 // their start and only grow, rows are added to one accumulator.
 func windowAggregate(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
+	if f.moving() {
+		return windowAggregateMoving(w, f, out)
+	}
 	st, err := f.agg.newState(w.run)
 	if err != nil {
 		return err
