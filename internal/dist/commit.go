@@ -358,7 +358,7 @@ func (a *across) outcome(resp *kvpb.CommitResponse) (again bool, err error) {
 	if a.staged {
 		resp.CommitTS = a.ts
 		if a.listed {
-			a.finish(a.end(kvpb.EndCommit))
+			a.end(kvpb.EndCommit).finish()
 		}
 	}
 	return false, nil
@@ -422,7 +422,7 @@ func (a *across) twoRounds(ctx context.Context, resp *kvpb.CommitResponse) (agai
 	}
 	resp.CommitTS = answer.CommitTS
 	e.done = true
-	a.finish(e)
+	e.finish()
 	return false, nil
 }
 

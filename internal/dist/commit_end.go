@@ -148,8 +148,8 @@ func (e *ending) endTxn(ctx context.Context, resp *kvpb.EndTxnResponse) error {
 
 // finish removes what is provisional of a decided transaction, in the background
 // if there is room.
-func (a *across) finish(e *ending) {
-	ctx, ok := a.d.finishing.admit()
+func (e *ending) finish() {
+	ctx, ok := e.d.finishing.admit()
 	if !ok {
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 		defer cancel()
@@ -158,7 +158,7 @@ func (a *across) finish(e *ending) {
 	}
 	e.patient = true
 	go func() {
-		defer a.d.finishing.leave()
+		defer e.d.finishing.leave()
 		ctx, cancel := context.WithTimeout(ctx, endTimeout)
 		defer cancel()
 		e.run(ctx)
@@ -178,6 +178,14 @@ func (e *ending) run(ctx context.Context) {
 	}
 }
 
+// decided takes over what the record says.
+func (e *ending) decided(resp *kvpb.EndTxnResponse) {
+	e.done, e.action = true, kvpb.EndAbort
+	if resp.Status == kvpb.TxnCommitted {
+		e.action, e.ts = kvpb.EndCommit, resp.CommitTS
+	}
+}
+
 func (e *ending) step(ctx context.Context) error {
 	if !e.done {
 		var resp kvpb.EndTxnResponse
@@ -187,11 +195,7 @@ func (e *ending) step(ctx context.Context) error {
 		if resp.Forgotten {
 			return nil // others have done all of this
 		}
-		e.done = true
-		e.action = kvpb.EndAbort
-		if resp.Status == kvpb.TxnCommitted {
-			e.action, e.ts = kvpb.EndCommit, resp.CommitTS
-		}
+		e.decided(&resp)
 	}
 	req := kvpb.ResolveRequest{
 		Txn: e.txn.ID, Commit: e.action == kvpb.EndCommit, TS: e.ts, Keys: e.keys, Span: e.span,
@@ -220,14 +224,14 @@ func (a *across) fail(ctx context.Context, cause error, resp *kvpb.CommitRespons
 	if err := e.endTxn(ctx, &answer); err != nil || answer.Forgotten {
 		return &kvpb.AmbiguousCommitError{Cause: cause}
 	}
-	e.done = true
+	e.decided(&answer)
 	if answer.Status == kvpb.TxnCommitted {
-		e.action, e.ts, e.locks = kvpb.EndCommit, answer.CommitTS, a.locksLeft()
+		e.locks = a.locksLeft()
 		resp.CommitTS = answer.CommitTS
-		a.finish(e)
+		e.finish()
 		return nil
 	}
-	a.finish(e)
+	e.finish()
 	if kvpb.Classify(cause) == kvpb.ClassAmbiguous {
 		return &kvpb.RetryError{Reason: "the commit got no answer: " + cause.Error()}
 	}

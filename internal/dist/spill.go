@@ -85,6 +85,9 @@ func (d *Router) spilledReverse(ctx context.Context, req *kvpb.SpilledRequest) (
 // span it is asked for, and refuses what it does not hold any more: nothing is left out
 // because borders moved.
 func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
+	if req.Abort {
+		return d.abortSpilled(ctx, req)
+	}
 	for range maxAttempts {
 		var last kvpb.Span // what the range of the anchor holds
 		if len(req.Span.EndKey) > 0 {
@@ -92,9 +95,6 @@ func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 				if t.desc.ContainsKey(req.Anchor) {
 					last = part[0]
 					return nil
-				}
-				if req.Abort {
-					return t.Resolve(ctx, &kvpb.ResolveRequest{Txn: req.Txn.ID, Span: part[0]})
 				}
 				one := *req
 				one.Span = part[0]
@@ -117,4 +117,30 @@ func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 		}
 	}
 	return &kvpb.RetryError{Reason: "the borders of the ranges moved too often"}
+}
+
+// abortSpilled undoes all that a transaction has spilled. Over several ranges it is undone
+// as soon as its record says so; what is left of it goes in the background, as after a
+// commit, however much that is.
+func (d *Router) abortSpilled(ctx context.Context, req *kvpb.UnspillRequest) error {
+	within := false
+	err := d.route(ctx, req.Anchor, false, func(t target) error {
+		if within = len(req.Span.EndKey) == 0 || holdsSpan(t.desc, req.Span); within {
+			return t.Unspill(ctx, req)
+		}
+		return nil
+	})
+	if within || err != nil {
+		return err
+	}
+	e := &ending{
+		d: d, txn: *req.Txn, anchor: bytes.Clone(req.Anchor), action: kvpb.EndAbort,
+		span: kvpb.Span{Key: bytes.Clone(req.Span.Key), EndKey: bytes.Clone(req.Span.EndKey)},
+	}
+	var answer kvpb.EndTxnResponse
+	if err = e.endTxn(ctx, &answer); err == nil {
+		e.decided(&answer)
+	}
+	e.finish() // it tries again what failed
+	return err
 }

@@ -94,3 +94,43 @@ func TestSpill(t *testing.T) {
 		t.Fatalf("after the restart there are %d rows", n)
 	}
 }
+
+// A rollback of what was spilled over several ranges is over as soon as the record says so,
+// however long it takes to remove the rest.
+func TestRollbackOverRanges(t *testing.T) {
+	ctx := context.Background()
+	c := newRanges(t, fs.NewMem(), "h", "p")
+	defer c.close()
+	other := c.gateway()
+	other.mustSet("old", "a", "i", "q")
+	other.router.Wait()
+	g := c.gateway()
+	g.db.SetSpill(1)
+	txn := g.db.Begin(kv.TxnOptions{})
+	txn.BeginStatement()
+	if err := setAll(ctx, txn, "new", "a", "i", "q"); err != nil {
+		t.Fatal(err)
+	}
+	later := make(chan struct{})
+	g.set(func(op string, _ []byte, after bool) error {
+		if op == "resolve" && !after {
+			<-later
+		}
+		return nil
+	})
+	txn.Rollback(ctx)
+	if got := other.get("a", "i", "q"); got != "[old old old]" {
+		t.Error(got)
+	}
+	other.mustSet("end", "a", "i", "q")
+	close(later)
+	g.router.Wait()
+	if got := other.get("a", "i", "q"); got != "[end end end]" {
+		t.Error(got)
+	}
+	other.router.Wait()
+	for _, r := range c.store.Replicas() {
+		r.Sweep()
+	}
+	c.clean()
+}

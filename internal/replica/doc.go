@@ -137,6 +137,9 @@
 //	     found all parts staged, and what is provisional of it goes only with, or after, the
 //	     command that makes the record say so (commitRecord, makeSure; sweepPart, settle).
 //
+//	R32. The command that ends a transaction tells when, an abort by a negative time: without
+//	     a time an abort would be remembered as a commit (endedAt; TestSpillSteps in sim).
+//
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.
 package replica

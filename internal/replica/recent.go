@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // Limits of what a replica remembers of transactions that have ended.
@@ -158,6 +159,7 @@ func (m *recent) lowest() hlc.Timestamp {
 
 // endedAt returns the timestamp of a command that ends a transaction.
 func endedAt(ts hlc.Timestamp, aborted bool) hlc.Timestamp {
+	must.True(ts.WallTime > 0, "R32: a transaction ended at no time")
 	if aborted {
 		ts.WallTime = -ts.WallTime
 	}

@@ -160,8 +160,12 @@ func (r *Replica) setRecord(rec *record, under tenure, status kvpb.TxnStatus, ts
 
 // forgetRecord deletes a record whose transaction has nothing provisional left.
 func (r *Replica) forgetRecord(rec *record, under tenure, h haste) error {
+	ts := rec.ts
+	if ts.IsEmpty() { // aborted before any attempt to commit
+		ts = r.deps.Clock.Now()
+	}
 	var b apply.Builder
-	b.Reset(rec.id, endedAt(rec.ts, rec.status == kvpb.TxnAborted))
+	b.Reset(rec.id, endedAt(ts, rec.status == kvpb.TxnAborted))
 	b.DeleteRaw(keys.TxnRecord(rec.anchor, recordID(rec.id)))
 	if err := r.group.proposeWith(h, under, b.Bytes()); err != nil {
 		return err

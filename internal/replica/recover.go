@@ -282,7 +282,7 @@ func (r *Replica) sweepPart(ctx context.Context, p *part) {
 	sp.mu.Unlock()
 	switch {
 	case !current || state == partNew:
-	case state == partStaging || state == partPending && !r.gatewayAlive(p.id, false):
+	case state == partStaging || state == partPending && r.forsaken(p):
 		sp.mu.Lock()
 		wanted := p.wanted
 		sp.mu.Unlock()
@@ -292,6 +292,16 @@ func (r *Replica) sweepPart(ctx context.Context, p *part) {
 			r.deps.Logger.Warn("clean up after a transaction", "range", r.id, "err", err)
 		}
 	}
+}
+
+// forsaken reports whether the gateway of a part that was spilled has ended, or has ended
+// the transaction and could not say so here.
+func (r *Replica) forsaken(p *part) bool {
+	if !r.gatewayAlive(p.id, false) {
+		return true
+	}
+	over := r.txnDeps().Over
+	return over != nil && time.Since(p.since) >= tidyAfter && over(p.id)
 }
 
 func (r *Replica) sweepRecord(ctx context.Context, id kvpb.TxnID, age time.Duration) {

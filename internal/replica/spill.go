@@ -34,6 +34,9 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	if !r.gatewayAlive(req.Txn.ID, false) {
 		return errGatewayGone
 	}
+	if _, _, ended := r.recent.find(req.Txn.ID); ended {
+		return errAborted // a late message: nobody would ever remove what it leaves
+	}
 	var s lockSection
 	if err := s.enter(r); err != nil {
 		return err
@@ -89,6 +92,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	if rec != nil {
 		rec.durable = true
 	}
+	r.sweepLater() // its gateway may die, and nobody ever meet what it leaves
 	r.releaseAll(txnID(req.Txn), req.Locks)
 	return nil
 }

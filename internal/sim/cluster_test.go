@@ -97,6 +97,8 @@ type cluster struct {
 	spill  int64         // how large write buffers grow, see kv.DB.SetSpill
 	// onEnd is told of each life before its store is closed.
 	onEnd func(*life)
+	// intercept, if set, stands between the nodes' routers and the replicas they send to.
+	intercept func(l *life, s kvpb.Sender) kvpb.Sender
 	// muted methods are lost on their way from store to store.
 	muted map[rpc.Method]bool
 
@@ -288,9 +290,13 @@ func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
 	l.ep.Handle(dist.MethodWaits, l.serving(func(_ context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
 		return l.dead.Serve(req)
 	}))
-	l.router = dist.NewRouter(dist.Config{
+	cfg := dist.Config{
 		Node: n.id, Local: localRanges{s}, Caller: l.ep, Now: l.hlc.Now, FirstRange: l.book.FindFirstRange, Deadlocks: l.dead, ClosedLag: c.lag,
-	})
+	}
+	if c.intercept != nil {
+		cfg.Intercept = func(s kvpb.Sender) kvpb.Sender { return c.intercept(l, s) }
+	}
+	l.router = dist.NewRouter(cfg)
 	l.ep.Handle(dist.MethodKV, l.serving(func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
 		return dist.Serve(ctx, func(id kvpb.RangeID) (kvpb.Sender, error) {
 			r, ok := s.Replica(id)
