@@ -233,6 +233,7 @@ func (n *Node) bringUp(ctx context.Context) error {
 	})
 	n.serving.Store(n.newFront())
 	n.background.Go(func() { n.clean(ctx, cat) })
+	n.background.Go(func() { n.sql.SweepTemp(ctx) })
 	n.background.Go(func() { n.watchDisk(ctx) })
 	if n.live != nil {
 		n.background.Go(func() { n.watchClock(ctx) })

@@ -48,6 +48,9 @@ func (s *Session) commitOnly(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.endTemp(ctx); err != nil {
+		return err
+	}
 	if err := t.txn.SpillRest(ctx); err != nil {
 		return err
 	}

@@ -60,6 +60,9 @@ func (f *sessionFuncs) SearchPath(implicit bool) []string {
 		if name == "pg_catalog" && !implicit && !f.pathNames("pg_catalog") {
 			continue
 		}
+		if name == f.s.coll.TempSchemaName() && !implicit && !f.pathNames("pg_temp") {
+			continue
+		}
 		out = append(out, name)
 	}
 	return out
@@ -76,6 +79,41 @@ func (f *sessionFuncs) pathNames(schema string) bool {
 
 // BackendPID implements builtin.Session.
 func (f *sessionFuncs) BackendPID() int32 { return f.s.pid }
+
+// TempSchema implements builtin.Session.
+func (f *sessionFuncs) TempSchema() uint32 {
+	for _, d := range f.tempSchemas() {
+		if f.s.coll.OwnTemp(d) {
+			return d.Oid
+		}
+	}
+	return 0
+}
+
+// OtherTempSchema implements builtin.Session.
+func (f *sessionFuncs) OtherTempSchema(oid uint32) bool {
+	for _, d := range f.tempSchemas() {
+		if d.Oid == oid {
+			return !f.s.coll.OwnTemp(d)
+		}
+	}
+	return false
+}
+
+// tempSchemas lists the temporary schemas that the transaction sees.
+func (f *sessionFuncs) tempSchemas() []*catalog.Schema {
+	all, err := f.s.coll.Descriptors(f.s.bctx.Ctx)
+	if err != nil {
+		return nil
+	}
+	var out []*catalog.Schema
+	for _, d := range all {
+		if s, ok := d.(*catalog.Schema); ok && s.Temp != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
 
 // CurrentQuery implements builtin.Session.
 func (f *sessionFuncs) CurrentQuery() string { return f.s.queryText() }

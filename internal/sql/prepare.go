@@ -212,8 +212,18 @@ func (s *Session) planKey(p *Prepared) planKey {
 	}
 	return planKey{
 		text: p.stmt.SQL, params: string(oids), database: uint64(s.db.ID), user: s.user,
-		searchPath: s.setting("search_path"), settings: s.planSettings(),
+		searchPath: s.pathKey(), settings: s.planSettings(),
 	}
+}
+
+// pathKey is what names are looked up by: search_path, and the schema of temporary
+// relations before it.
+func (s *Session) pathKey() string {
+	path := s.setting("search_path")
+	if temp := s.coll.TempSchemaName(); temp != "" {
+		path += "\x00" + temp
+	}
+	return path
 }
 
 // planSettings are the settings that literals are read and plans are made under.
@@ -227,7 +237,7 @@ func (s *Session) planSettings() string {
 }
 
 func (s *Session) sameKey(p *Prepared) bool {
-	return p.key.searchPath == s.setting("search_path") && p.key.settings == s.planSettings()
+	return p.key.searchPath == s.pathKey() && p.key.settings == s.planSettings()
 }
 
 func (s *Session) setting(name string) string {

@@ -116,6 +116,7 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 	ses.pid = base + s.nextPID
 	s.nextPID++
 	s.sessions[ses.pid] = ses
+	ses.coll.SetTempOwner(ses.tempOwner())
 	return ses, nil
 }
 

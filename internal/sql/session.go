@@ -142,6 +142,7 @@ func (s *Session) Close() {
 	}
 	s.ClosePortal("")
 	s.closeCursors()
+	s.dropTemp()
 	s.coll.Close()
 	s.srv.forget(s)
 }

@@ -37,6 +37,9 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 	case *ast.Deallocate:
 		tag, err = s.execDeallocate(st)
 	case *ast.Discard:
+		if st.Kind == ast.DiscardTemp {
+			return "", false, nil // changes the catalog
+		}
 		tag, err = s.execDiscard(ctx, st)
 	case *ast.DeclareCursor:
 		tag, err = "DECLARE CURSOR", s.declareCursor(ctx, x, st)
@@ -307,6 +310,12 @@ func (s *Session) execDiscard(ctx context.Context, st *ast.Discard) (string, err
 		clear(s.statements)
 		s.vals.ResetAll()
 		s.sequences.reset()
+		if name := s.coll.TempSchemaName(); name != "" {
+			if s.txn.open {
+				return "DISCARD ALL", s.dropTempHere(ctx, name)
+			}
+			return "DISCARD ALL", s.dropTempSchema(ctx, name)
+		}
 		return "DISCARD ALL", nil
 	case ast.DiscardPlans:
 		return "DISCARD PLANS", nil
@@ -314,7 +323,7 @@ func (s *Session) execDiscard(ctx context.Context, st *ast.Discard) (string, err
 		s.sequences.reset()
 		return "DISCARD SEQUENCES", nil
 	}
-	return "DISCARD TEMP", nil
+	return "", pgerr.New(pgerr.InternalError, "DISCARD of an unknown kind")
 }
 
 // asOf evaluates the expression of AS OF SYSTEM TIME: a timestamp, an interval

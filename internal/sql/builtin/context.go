@@ -51,6 +51,10 @@ type Session interface {
 	// implicit ones (pg_catalog, temporary) when implicit is set.
 	SearchPath(implicit bool) []string
 	BackendPID() int32
+	// TempSchema returns the oid of the session's temporary schema, 0 if there is none;
+	// OtherTempSchema whether an oid is that of another session's.
+	TempSchema() uint32
+	OtherTempSchema(oid uint32) bool
 	// CurrentQuery is the text the client sent.
 	CurrentQuery() string
 	// Version is what version() returns; it begins with "PostgreSQL 15".

@@ -21,8 +21,6 @@ func nullFunc(*Context, []types.Datum) (types.Datum, error) { return types.Null,
 
 func falseFunc(*Context, []types.Datum) (types.Datum, error) { return types.False, nil }
 
-func zeroFunc(*Context, []types.Datum) (types.Datum, error) { return types.NewInt(0), nil }
-
 func sessionFunctions() []*Overload {
 	name := func(sig string, f func(s Session) string) *Overload {
 		return fn(sig, sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
@@ -58,7 +56,12 @@ func sessionFunctions() []*Overload {
 			return boolOf(s.CancelBackend(int32(a[0].Int()), true))
 		})).volatile().defaults(types.NewInt(0)),
 		fn("pg_blocking_pids(int4) _int4", blockingPIDs).volatile(),
-		fn("pg_my_temp_schema() oid", zeroFunc).stable(), fn("pg_is_other_temp_schema(oid) bool", falseFunc).stable(),
+		fn("pg_my_temp_schema() oid", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+			return types.NewInt(int64(s.TempSchema())), nil
+		})).stable(),
+		fn("pg_is_other_temp_schema(oid) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(s.OtherTempSchema(uint32(a[0].Int()))), nil
+		})).stable(),
 		// PostgreSQL's type is inet; over a local socket all of them are NULL.
 		fn("inet_client_addr() text", nullFunc).nonStrict().stable(), fn("inet_client_port() int4", nullFunc).nonStrict().stable(),
 		fn("inet_server_addr() text", nullFunc).nonStrict().stable(), fn("inet_server_port() int4", nullFunc).nonStrict().stable(),

@@ -25,11 +25,13 @@ func (s *fakeSession) SearchPath(implicit bool) []string {
 	}
 	return []string{"public"}
 }
-func (s *fakeSession) BackendPID() int32    { return 7 }
-func (s *fakeSession) CurrentQuery() string { return "SELECT 1" }
-func (s *fakeSession) Version() string      { return "PostgreSQL 15.0" }
-func (s *fakeSession) StartTime() int64     { return 1 }
-func (s *fakeSession) TransactionID() int64 { return 9 }
+func (s *fakeSession) BackendPID() int32           { return 7 }
+func (s *fakeSession) TempSchema() uint32          { return 0 }
+func (s *fakeSession) OtherTempSchema(uint32) bool { return false }
+func (s *fakeSession) CurrentQuery() string        { return "SELECT 1" }
+func (s *fakeSession) Version() string             { return "PostgreSQL 15.0" }
+func (s *fakeSession) StartTime() int64            { return 1 }
+func (s *fakeSession) TransactionID() int64        { return 9 }
 func (s *fakeSession) Setting(name string) (string, bool) {
 	v, ok := s.settings[name]
 	return v, ok

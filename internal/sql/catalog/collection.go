@@ -28,6 +28,14 @@ type Collection struct {
 	committing bool
 	changes    *changes // nil: none
 
+	temp struct {
+		owner TempOwner
+		used  bool // it may exist
+		// onCommit says that there may be tables to look after at the end of a
+		// transaction.
+		onCommit bool
+	}
+
 	npins  int
 	pins   [inlinePins]atomic.Pointer[object]
 	locked []heldLock

@@ -41,6 +41,7 @@ type Schema struct {
 	Name     string
 	Owner    string
 	Comment  string
+	Temp     *TempOwner `json:",omitempty"` // of a session's temporary schema
 }
 
 // Kind tells what a relation is.
@@ -82,6 +83,7 @@ type Table struct {
 	View         *View     // KindView
 	UserType     *types.T  // KindType
 	Comment      string
+	OnCommit     OnCommit `json:",omitempty"` // of a temporary table
 	// A table without a primary key has a hidden column of row ids. They come
 	// from a generator that is part of the table: its default is nextval of
 	// RowIDOid, its value lives under the index id RowIDStorage.

@@ -21,10 +21,13 @@ func (c *Collection) CurrentDatabase() *Database {
 // SearchPath implements Resolver.
 func (c *Collection) SearchPath() []string {
 	path := c.path.SearchPathSetting()
-	if slices.Contains(path, pgCatalog) {
-		return path
+	if !slices.Contains(path, pgCatalog) {
+		path = append([]string{pgCatalog}, path...)
 	}
-	return append([]string{pgCatalog}, path...)
+	if c.temp.used {
+		path = c.withTemp(path)
+	}
+	return path
 }
 
 // lookup finds what a name stands for, as the transaction sees it.
@@ -110,6 +113,12 @@ func (c *Collection) FindSchema(ctx context.Context, name string) (*Schema, erro
 	if s := c.store.virtual.schemas[name]; s != nil {
 		return s, nil
 	}
+	if name == pgTemp {
+		name = c.tempName()
+		if !c.temp.used {
+			return nil, nil
+		}
+	}
 	d, _, err := c.find(ctx, NameKey{Database: c.db.ID, Name: name})
 	s, _ := d.(*Schema)
 	return s, err
@@ -172,6 +181,8 @@ func (c *Collection) ResolveTable(ctx context.Context, database, schema, name st
 		return nil, err
 	case t == nil:
 		return nil, UndefinedTable(schema, name)
+	case schema != "" && c.Temporary(t) && schema != pgTemp && schema != c.TempSchemaName():
+		return nil, pgerr.Unsupported("cannot access temporary tables of other sessions")
 	case index:
 		return nil, pgerr.New(pgerr.WrongObjectType, "cannot open relation \"%s\"", name).
 			WithDetail("This operation is not supported for indexes.")

@@ -322,6 +322,16 @@ func (s *Store) DatabaseByName(_ context.Context, name string) (*Database, error
 	return nil, pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", name)
 }
 
+// DatabaseByID returns a database.
+func (s *Store) DatabaseByID(id ID) (*Database, error) {
+	if o := s.object(id); o != nil {
+		if d, ok := o.cur.Load().desc.(*Database); ok {
+			return d, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.InvalidCatalogName, "database with id %d does not exist", id)
+}
+
 // eachSession calls f for every session.
 func (s *Store) eachSession(f func(*Collection)) {
 	s.sessionsMu.Lock()

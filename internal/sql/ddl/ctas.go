@@ -23,10 +23,7 @@ func (e *Env) planQuery(ctx context.Context, q ast.Statement) (*plan.Prepared, e
 
 // createTableAs is CREATE TABLE AS.
 func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag string, err error) {
-	switch {
-	case st.Persistence == ast.Temporary:
-		return "", pgerr.Unsupported("temporary tables are not supported").At(st.Pos)
-	case st.Persistence == ast.Unlogged:
+	if st.Persistence == ast.Unlogged {
 		e.noEffect(noUnlogged)
 	}
 	if err := checkTableMethod(st.Using); err != nil {
@@ -39,9 +36,12 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 	if err != nil {
 		return "", err
 	}
-	b, err := e.newTable(ctx, st.Name, st.IfNotExists)
+	b, err := e.newTable(ctx, st.Name, st.Persistence, st.IfNotExists)
 	if err != nil || b == nil {
 		return st.Tag(), err
+	}
+	if err := e.onCommit(b.t, b.schema.Temp != nil, st.OnCommit, st.Pos); err != nil {
+		return "", err
 	}
 	if !st.Materialized {
 		return e.fillFrom(ctx, b, q, st.Cols, st.WithData)
@@ -60,16 +60,13 @@ func (e *Env) selectInto(ctx context.Context, st *ast.Select) (tag string, err e
 	if st.Into == nil {
 		return "", pgerr.New(pgerr.InternalError, "SELECT without INTO is not DDL")
 	}
-	if st.Into.Persistence == ast.Temporary {
-		return "", pgerr.Unsupported("temporary tables are not supported").At(st.Pos)
-	}
 	plain := *st
 	plain.Into = nil
 	q, err := e.planQuery(ctx, &plain)
 	if err != nil {
 		return "", err
 	}
-	b, err := e.newTable(ctx, st.Into.Name, false)
+	b, err := e.newTable(ctx, st.Into.Name, st.Into.Persistence, false)
 	if err != nil {
 		return "", err
 	}

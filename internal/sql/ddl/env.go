@@ -50,6 +50,8 @@ func Handles(stmt ast.Statement) bool {
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
+	case *ast.Discard:
+		return s.Kind == ast.DiscardTemp
 	case *ast.Vacuum:
 		return len(s.Tables) > 0 // which must exist
 	}
@@ -115,6 +117,10 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		err = e.refreshView(ctx, s)
 	case *ast.CreateExtension:
 		err = e.createExtension(s)
+	case *ast.Discard:
+		if name := e.Coll.TempSchemaName(); name != "" {
+			err = DropTemp(ctx, e, name)
+		}
 	case *ast.CreateEnum:
 		err = e.createEnum(ctx, s)
 	case *ast.CreateComposite:

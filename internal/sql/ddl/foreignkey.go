@@ -18,6 +18,9 @@ func (e *Env) addForeignKey(ctx context.Context, t *catalog.Table, schema string
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := e.sameLifetime(t, ref); err != nil {
+		return nil, nil, err
+	}
 	k := catalog.ForeignKey{
 		Table: ref.ID, Full: c.Match == ast.MatchFull, OnUpdate: catalog.RefAction(c.OnUpdate), OnDelete: catalog.RefAction(c.OnDelete),
 		Deferrable: c.Deferrable || c.InitiallyDeferred, Deferred: c.InitiallyDeferred,

@@ -23,6 +23,12 @@ func (e *Env) materialize(ctx context.Context, b *tableBuilder, st *ast.CreateTa
 	if b.t.View, err = e.viewQuery(ctx, sel, q); err != nil {
 		return err
 	}
+	if uses, err := e.usesTemp(ctx, b.t.View); err != nil || uses {
+		if err == nil {
+			err = pgerr.Unsupported("materialized views must not use temporary tables or views").At(st.Pos)
+		}
+		return err
+	}
 	b.t.View.Unpopulated = !st.WithData
 	return nil
 }

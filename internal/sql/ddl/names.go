@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +18,9 @@ func (e *Env) targetSchema(ctx context.Context, n ast.TableName) (*catalog.Schem
 		return nil, pgerr.Unsupported("cross-database references are not implemented: \"%s.%s.%s\"",
 			n.Catalog, n.Schema, n.Table).At(n.Pos)
 	}
+	if n.Schema == "pg_temp" {
+		return e.tempSchema(ctx)
+	}
 	if n.Schema != "" {
 		s, err := e.schemaNamed(ctx, n.Schema, n.Pos)
 		if err != nil {
@@ -24,7 +28,7 @@ func (e *Env) targetSchema(ctx context.Context, n ast.TableName) (*catalog.Schem
 		}
 		return s, notBuiltIn(s, n.Table)
 	}
-	for _, name := range e.Coll.SearchPath() {
+	for _, name := range e.Coll.CreationPath() {
 		s, err := e.Coll.FindSchema(ctx, name)
 		if err != nil {
 			return nil, err
@@ -32,6 +36,9 @@ func (e *Env) targetSchema(ctx context.Context, n ast.TableName) (*catalog.Schem
 		if s != nil && !s.ID.IsVirtual() {
 			return s, nil
 		}
+	}
+	if slices.Contains(e.Coll.CreationPath(), "pg_temp") {
+		return e.tempSchema(ctx)
 	}
 	return nil, pgerr.New(pgerr.InvalidSchemaName, "no schema has been selected to create in").At(n.Pos)
 }

@@ -137,6 +137,9 @@ func (a *alteration) setSchema(ctx context.Context, c *ast.AlterCmd) error {
 	if s.ID == a.t.Schema {
 		return nil
 	}
+	if s.Temp != nil || a.e.Coll.Temporary(a.t) {
+		return pgerr.Unsupported("cannot move objects into or out of temporary schemas").At(c.Pos)
+	}
 	if err := a.unviewed(ctx); err != nil {
 		return err
 	}

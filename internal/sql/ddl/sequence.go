@@ -243,10 +243,7 @@ func setSequenceStart(q *catalog.Sequence, o *sequenceOptions, fresh bool) error
 
 // createSequence is CREATE SEQUENCE.
 func (e *Env) createSequence(ctx context.Context, st *ast.CreateSequence) error {
-	if st.Persistence == ast.Temporary {
-		return pgerr.Unsupported("temporary sequences are not supported").At(st.Pos)
-	}
-	schema, err := e.targetSchema(ctx, st.Name)
+	schema, err := e.targetFor(ctx, st.Name, st.Persistence)
 	if err != nil {
 		return err
 	}

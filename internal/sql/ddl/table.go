@@ -19,8 +19,11 @@ func (e *Env) createTable(ctx context.Context, st *ast.CreateTable) error {
 	if err := e.checkTableOptions(st); err != nil {
 		return err
 	}
-	b, err := e.newTable(ctx, st.Name, st.IfNotExists)
+	b, err := e.newTable(ctx, st.Name, st.Persistence, st.IfNotExists)
 	if err != nil || b == nil {
+		return err
+	}
+	if err := e.onCommit(b.t, b.schema.Temp != nil, st.OnCommit, st.Pos); err != nil {
 		return err
 	}
 	for _, d := range st.Defs {
@@ -36,16 +39,12 @@ func (e *Env) createTable(ctx context.Context, st *ast.CreateTable) error {
 
 func (e *Env) checkTableOptions(st *ast.CreateTable) error {
 	switch {
-	case st.Persistence == ast.Temporary:
-		return pgerr.Unsupported("temporary tables are not supported").At(st.Pos)
 	case len(st.OfType) > 0:
 		return pgerr.Unsupported("typed tables are not supported").At(st.Pos)
 	case st.PartitionOf != nil || st.PartitionBy != nil:
 		return pgerr.Unsupported("partitioned tables are not supported").At(st.Pos)
 	case len(st.Inherits) > 0:
 		return pgerr.Unsupported("table inheritance is not supported").At(st.Pos)
-	case st.OnCommit != ast.OnCommitDefault:
-		return pgerr.New(pgerr.InvalidTableDefinition, "ON COMMIT can only be used on temporary tables").At(st.Pos)
 	}
 	if st.Persistence == ast.Unlogged {
 		e.noEffect(noUnlogged)
@@ -83,8 +82,8 @@ type pendingConstraint struct {
 
 // newTable starts the definition of a table. It returns nil if the name is
 // taken and that is fine.
-func (e *Env) newTable(ctx context.Context, name ast.TableName, ifNotExists bool) (*tableBuilder, error) {
-	schema, err := e.targetSchema(ctx, name)
+func (e *Env) newTable(ctx context.Context, name ast.TableName, p ast.Persistence, ifNotExists bool) (*tableBuilder, error) {
+	schema, err := e.targetFor(ctx, name, p)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,14 @@ func (e *Env) createView(ctx context.Context, st *ast.CreateView) error {
 	if v.View, err = e.viewQuery(ctx, st.Query, q); err != nil {
 		return err
 	}
-	schema, err := e.targetSchema(ctx, st.Name)
+	persistence := st.Persistence
+	if uses, err := e.usesTemp(ctx, v.View); err != nil {
+		return err
+	} else if uses && persistence != ast.Temporary {
+		e.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "view \"%s\" will be a temporary view", v.Name))
+		persistence = ast.Temporary
+	}
+	schema, err := e.targetFor(ctx, st.Name, persistence)
 	if err != nil {
 		return err
 	}
@@ -64,8 +71,6 @@ func (e *Env) createView(ctx context.Context, st *ast.CreateView) error {
 
 func checkViewOptions(st *ast.CreateView) error {
 	switch {
-	case st.Persistence == ast.Temporary:
-		return pgerr.Unsupported("temporary views are not supported").At(st.Pos)
 	case st.Check != ast.CheckNone:
 		return pgerr.Unsupported("WITH CHECK OPTION is not supported").At(st.Pos)
 	case len(st.With) > 0:

@@ -69,7 +69,7 @@ func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, ki
 	} {
 		w.flag(c, false)
 	}
-	w.str("relpersistence", "p")
+	w.str("relpersistence", s.persistence(t))
 	w.str("relkind", kind)
 	w.num("relnatts", int64(natts))
 	w.flag("relispopulated", true)

@@ -68,6 +68,14 @@ func (s *snapshot) schemaOf(t *catalog.Table) (oid uint32, name string) {
 	return 0, ""
 }
 
+// persistence returns relpersistence of a relation.
+func (s *snapshot) persistence(t *catalog.Table) string {
+	if x := s.schemaBy[t.Schema]; x != nil && x.Temp != nil {
+		return "t"
+	}
+	return "p"
+}
+
 func (s *snapshot) schemaName(t *catalog.Table) string {
 	_, name := s.schemaOf(t)
 	return name

@@ -1,0 +1,169 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// Temporary relations are in a schema of their session, which is made with the first
+// of them and dropped with all it holds when the session ends. Other sessions find it
+// by its whole name only. What a node that died has left is dropped by another, or by
+// itself when it is back (sql.Server.SweepTemp).
+
+// pgTemp names the temporary schema of the session that uses it.
+const pgTemp = "pg_temp"
+
+// TempOwner says whose a temporary schema is.
+type TempOwner struct {
+	Node kvpb.NodeID
+	// Life is the node's start, 0 where nodes have no peers.
+	Life int64
+	// Session is the session's name, PID its number on the node.
+	Session string
+	PID     int32
+}
+
+// OnCommit is what the end of a transaction does to a temporary table.
+type OnCommit uint8
+
+// The choices.
+const (
+	PreserveRows OnCommit = iota
+	DeleteRows
+	DropTable
+)
+
+// SetTempOwner says under which name the session makes temporary objects.
+func (c *Collection) SetTempOwner(o TempOwner) {
+	if g := c.store.gw; g != nil {
+		o.Life = g.life
+	}
+	c.temp.owner = o
+}
+
+// TempSchemaName returns the name of the session's temporary schema, "" if it never
+// made one.
+func (c *Collection) TempSchemaName() string {
+	if !c.temp.used {
+		return ""
+	}
+	return c.tempName()
+}
+
+func (c *Collection) tempName() string {
+	return pgTemp + "_" + strconv.FormatInt(int64(c.temp.owner.PID), 10)
+}
+
+// OwnTemp reports whether s is the session's temporary schema.
+func (c *Collection) OwnTemp(s *Schema) bool {
+	return s.Temp != nil && c.temp.used && s.Temp.Session == c.temp.owner.Session
+}
+
+// CreateTempSchema makes the session's temporary schema, or returns it. One of that
+// name that another session left is returned as left: it must be dropped first.
+func (c *Collection) CreateTempSchema(ctx context.Context, owner string) (s *Schema, left bool, err error) {
+	c.temp.used = true
+	if s, err = c.FindSchema(ctx, c.tempName()); err != nil || s != nil {
+		return s, s != nil && !c.OwnTemp(s), err
+	}
+	if s, err = c.CreateSchema(ctx, c.db.ID, c.tempName(), owner); err != nil {
+		return nil, false, err
+	}
+	s = s.clone()
+	o := c.temp.owner
+	s.Temp = &o
+	return s, false, c.Put(ctx, s)
+}
+
+func (s *Schema) clone() *Schema {
+	x := *s
+	return &x
+}
+
+// NoteOnCommit says that the transaction or a later one has something to do with
+// temporary tables when it ends.
+func (c *Collection) NoteOnCommit() { c.temp.onCommit = true }
+
+// TempOnCommit lists the session's temporary tables of which the end of a transaction
+// deletes the rows or that it drops.
+func (c *Collection) TempOnCommit(ctx context.Context) ([]*Table, error) {
+	if !c.temp.onCommit {
+		return nil, nil
+	}
+	s, err := c.FindSchema(ctx, c.tempName())
+	if err != nil || s == nil {
+		return nil, err
+	}
+	all, err := c.Descriptors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Table
+	for _, d := range all {
+		if t, ok := d.(*Table); ok && t.Schema == s.ID && t.OnCommit != PreserveRows {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// Temporary reports whether a relation is temporary.
+func (c *Collection) Temporary(t *Table) bool {
+	s, ok := c.peek(t.Schema).(*Schema)
+	return ok && s.Temp != nil
+}
+
+// CreationPath is SearchPath without the temporary schema, unless search_path names it:
+// where new objects go.
+func (c *Collection) CreationPath() []string {
+	path := c.SearchPath()
+	if c.temp.used && !slices.Contains(c.path.SearchPathSetting(), pgTemp) {
+		path = path[1:]
+	}
+	return path
+}
+
+// withTemp puts the session's temporary schema on a search path: where the path names
+// it, otherwise before everything.
+func (c *Collection) withTemp(path []string) []string {
+	name := c.tempName()
+	i := slices.Index(path, pgTemp)
+	if i < 0 {
+		return append([]string{name}, path...)
+	}
+	path = slices.Clone(path)
+	path[i] = name
+	return path
+}
+
+// TempSchemas lists the temporary schemas of all sessions.
+func (s *Store) TempSchemas() []*Schema {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []*Schema
+	for id := range s.schemas {
+		if d, ok := s.objects[id].cur.Load().desc.(*Schema); ok && d.Temp != nil {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// NodeLives returns the present start of each other node that serves SQL.
+func (s *Store) NodeLives(ctx context.Context) (map[kvpb.NodeID]int64, error) {
+	if s.gw == nil {
+		return nil, nil
+	}
+	ms, err := s.gw.members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lives := map[kvpb.NodeID]int64{}
+	for _, m := range ms.all {
+		lives[m.Node] = m.Life
+	}
+	return lives, nil
+}

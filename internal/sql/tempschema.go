@@ -1,0 +1,153 @@
+package sql
+
+import (
+	"context"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ddl"
+)
+
+// Dropping the temporary relations of sessions that have ended.
+const (
+	// tempDropTimeout bounds what the end of a session takes; the sweep drops what is
+	// left then.
+	tempDropTimeout = 10 * time.Second
+	// tempSweepEvery is how often a node looks for temporary schemas without a session.
+	tempSweepEvery = 30 * time.Second
+	// tempGrace is how long a node must be out of the cluster's sight before others drop
+	// what its sessions have: they may live on.
+	tempGrace = 10 * time.Minute
+	// tempAttempts bounds the attempts of one drop.
+	tempAttempts = 10
+)
+
+// tempOwner is what the session's temporary schema is marked with.
+func (s *Session) tempOwner() catalog.TempOwner {
+	return catalog.TempOwner{Node: s.srv.nodeID(), Session: s.sessionID(), PID: s.pid}
+}
+
+// endTemp does what ON COMMIT of temporary tables says, before the commit.
+func (s *Session) endTemp(ctx context.Context) error {
+	if s.coll.TempSchemaName() == "" || !s.txn.txn.HasWrites() {
+		return nil
+	}
+	x := &execution{s: s}
+	s.fillEnv(ctx, &x.env, nil)
+	return ddl.CommitTemp(ctx, x.ddlEnv(nil))
+}
+
+// dropTemp drops the temporary relations of the session, which is in no transaction.
+func (s *Session) dropTemp() {
+	if name := s.coll.TempSchemaName(); name != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), tempDropTimeout)
+		defer cancel()
+		if err := s.dropTempSchema(ctx, name); err != nil {
+			s.srv.cfg.Logger.Warn("temporary relations are left to be dropped later", "schema", name, "err", err)
+		}
+	}
+}
+
+// dropTempSchema drops a temporary schema in a transaction of its own.
+func (s *Session) dropTempSchema(ctx context.Context, name string) error {
+	for attempt := 1; ; attempt++ {
+		s.startTxn(kv.TxnOptions{Isolation: kv.ReadCommitted})
+		err := s.dropTempHere(ctx, name)
+		if err == nil {
+			err = s.commitOnly(ctx)
+		}
+		if err == nil {
+			return nil
+		}
+		s.rollback(context.WithoutCancel(ctx))
+		if !kv.IsRetryable(err) || attempt == tempAttempts {
+			return err
+		}
+		if err := pauseBefore(ctx, attempt); err != nil {
+			return err
+		}
+	}
+}
+
+// dropTempHere drops a temporary schema in the open transaction.
+func (s *Session) dropTempHere(ctx context.Context, name string) error {
+	s.coll.BeginStatement()
+	s.txn.txn.BeginStatement()
+	x := &execution{s: s}
+	s.fillEnv(ctx, &x.env, nil)
+	return ddl.DropTemp(ctx, x.ddlEnv(nil), name)
+}
+
+// SweepTemp drops the temporary schemas whose sessions are no more, again and again
+// until ctx ends.
+func (s *Server) SweepTemp(ctx context.Context) {
+	tick := time.NewTicker(tempSweepEvery)
+	defer tick.Stop()
+	silent := map[catalog.ID]time.Time{}
+	for {
+		s.sweepTempOnce(ctx, silent)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// sweepTempOnce is one round; silent holds since when the nodes of schemas were not seen.
+func (s *Server) sweepTempOnce(ctx context.Context, silent map[catalog.ID]time.Time) {
+	all := s.cfg.Catalog.TempSchemas()
+	if len(all) == 0 {
+		clear(silent)
+		return
+	}
+	lives, err := s.cfg.Catalog.NodeLives(ctx)
+	if err != nil {
+		return // tried again at the next tick
+	}
+	for _, d := range all {
+		if !s.tempAbandoned(d, lives, silent) {
+			continue
+		}
+		if err := s.dropLeft(ctx, d); err != nil {
+			s.cfg.Logger.Warn("temporary relations of an ended session are still there", "schema", d.Name, "err", err)
+		}
+	}
+}
+
+// tempAbandoned reports whether the session of a temporary schema is no more.
+func (s *Server) tempAbandoned(d *catalog.Schema, lives map[kvpb.NodeID]int64, silent map[catalog.ID]time.Time) bool {
+	if d.Temp.Node == s.nodeID() {
+		ses := s.session(d.Temp.PID)
+		return ses == nil || ses.sessionID() != d.Temp.Session
+	}
+	life, seen := lives[d.Temp.Node]
+	if seen {
+		delete(silent, d.ID)
+		return life != d.Temp.Life
+	}
+	since, known := silent[d.ID]
+	if !known {
+		silent[d.ID] = time.Now()
+		return false
+	}
+	return time.Since(since) >= tempGrace
+}
+
+// dropLeft drops a temporary schema through a session of its own.
+func (s *Server) dropLeft(ctx context.Context, d *catalog.Schema) error {
+	db, err := s.cfg.Catalog.DatabaseByID(d.Database)
+	if err != nil {
+		return err
+	}
+	ses, err := s.NewSession(ctx, SessionArgs{User: "root", Database: db.Name})
+	if err != nil {
+		return err
+	}
+	defer ses.Close()
+	ctx, cancel := context.WithTimeout(ctx, tempDropTimeout)
+	defer cancel()
+	return ses.dropTempSchema(ctx, d.Name)
+}
