@@ -248,8 +248,10 @@ func (c *Commit) writesIn(start, end []byte) bool {
 	if len(c.keys) == 0 || bytes.Compare(c.keys[len(c.keys)-1], start) < 0 {
 		return false
 	}
+	// It may have finished since it was found, and the memory of its keys be in use again:
+	// then any answer will do, as what it wrote is applied.
 	i, _ := slices.BinarySearchFunc(c.keys, start, bytes.Compare)
-	return end == nil || bytes.Compare(c.keys[i], end) < 0
+	return i < len(c.keys) && (end == nil || bytes.Compare(c.keys[i], end) < 0)
 }
 
 // blocks reports whether c may make a version that self has to see at readTS.
