@@ -12,10 +12,10 @@ import (
 // How a disk is judged.
 const (
 	// StallAfter is how long a write or sync may take before the disk counts as
-	// stalled. The store's leaderships then move away. Well below what is left of the
-	// clock's bound then (hlc.BoundWindow - hlc.RefreshEvery), and of the 3 s within which
-	// writes succeed again.
-	StallAfter = 1500 * time.Millisecond
+	// stalled. The store's leaderships then move away. It is below the 3 s within which writes
+	// succeed again, and not lower: a machine that is busy as a whole has all its stores
+	// stall at once, and then none of them leads.
+	StallAfter = 2 * time.Second
 	// wellAfter is how long all operations must have been fast, or have found
 	// space, before the disk counts as well again.
 	wellAfter = 5 * time.Second
@@ -41,6 +41,8 @@ type disk struct {
 
 	// The rest belongs to the watching goroutine.
 	slowAt time.Time // when an operation was last seen to be slow
+	looked time.Time // when that was last looked at
+	since  time.Time // what operations took before says nothing
 	// resigned counts how often the leaderships were given up since the disk stands still,
 	// resignAt says when they are again.
 	resigned int
@@ -90,9 +92,23 @@ func (s *Store) resign(now time.Time) {
 	d.resigned = min(d.resigned+1, 10)
 }
 
+// fair returns how much of the time that an operation has taken counts: what has passed
+// since this process last stood still, by a signal or for want of a processor. Then whoever looks at the
+// disk comes late too.
+func (d *disk) fair(now time.Time, took time.Duration) time.Duration {
+	if !d.looked.IsZero() && now.Sub(d.looked) > diskEvery+StallAfter/4 {
+		d.since = now
+	}
+	d.looked = now
+	if d.since.IsZero() {
+		return took
+	}
+	return min(took, now.Sub(d.since))
+}
+
 func (s *Store) judgeDisk(now time.Time) {
 	d := &s.disk
-	oldest := max(d.watch.Oldest(), d.watch.Worst())
+	oldest := d.fair(now, max(d.watch.Oldest(), d.watch.Worst()))
 	if oldest > StallAfter/2 {
 		d.slowAt = now
 	}
