@@ -63,7 +63,7 @@ func newSchema(r rng) *schema {
 			defs = append(defs, c.name+" "+typeSQL(c.typ)+columnConstraint(r, c))
 		}
 		if r.oneIn(3) { // one that is computed is not written to: it is no column of t
-			form := r.pick("int GENERATED ALWAYS AS (id * 2) STORED", "text GENERATED ALWAYS AS ('k' || id::text) STORED", "boolean GENERATED ALWAYS AS (id % 2 = 0) STORED")
+			form := r.pick("int GENERATED ALWAYS AS (id * 2) STORED", "text GENERATED ALWAYS AS ('k' || id) STORED", "boolean GENERATED ALWAYS AS (id % 2 = 0) STORED")
 			defs = append(defs, "gen "+form+r.pick("", "", " UNIQUE"))
 		}
 		s.tables = append(s.tables, t)

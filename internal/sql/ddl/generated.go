@@ -104,13 +104,30 @@ func immutable(e plan.Expr) bool {
 	plan.WalkExpr(e, func(x plan.Expr) bool {
 		switch x := x.(type) {
 		case *plan.Call:
-			ok = ok && x.Fn.Volatility == builtin.Immutable
+			ok = ok && (x.Fn.Volatility == builtin.Immutable || joinsImmutably(x))
 		case *plan.SessionValue:
 			ok = false
 		}
 		return ok
 	})
 	return ok
+}
+
+// joinsImmutably reports whether a call is text || value of a value whose text is the same
+// under all settings: || is stable, for the sake of dates for example.
+func joinsImmutably(c *plan.Call) bool {
+	if !c.Fn.Operator || c.Fn.Name != "||" || !c.T.Is(types.Text) {
+		return false
+	}
+	return !slices.ContainsFunc(c.Args, func(x plan.Expr) bool {
+		switch t := x.Type(); t.Family {
+		case types.IntFamily:
+			return !t.Is(types.Int2) && !t.Is(types.Int4) && !t.Is(types.Int8) // regclass
+		case types.StringFamily, types.BoolFamily, types.DecimalFamily, types.FloatFamily, types.UUIDFamily, types.TimeFamily:
+			return false
+		}
+		return true
+	})
 }
 
 // expressionColumn returns the hidden column of t that stands for an expression of an

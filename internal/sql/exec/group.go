@@ -196,7 +196,9 @@ func (a *aggCall) feed(r *run, acc *quota.Account, st *aggState, row Row) error 
 // result ends a group: rows kept for ORDER BY are fed now.
 func (a *aggCall) result(r *run, acc *quota.Account, st *aggState) (types.Datum, error) {
 	if st.rows != nil {
-		a.sorter.sort(st.rows.rows, a.order)
+		if err := a.sorter.sort(r, st.rows.rows, a.order); err != nil {
+			return types.Null, err
+		}
 		for _, row := range st.rows.rows {
 			if err := a.feed(r, acc, st, row); err != nil {
 				return types.Null, err

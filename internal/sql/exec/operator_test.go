@@ -423,7 +423,9 @@ func TestSorterAgrees(t *testing.T) {
 			rows = append(rows, Row{rapid.SampledFrom(append(values[typ], types.Null)).Draw(t, "v")})
 		}
 		var s rowSorter
-		s.sort(rows, rowOrdering{k})
+		if err := s.sort(&run{ctx: context.Background()}, rows, rowOrdering{k}); err != nil {
+			t.Fatal(err)
+		}
 		for i := 1; i < len(rows); i++ {
 			if k.compare(rows[i-1][0], rows[i][0]) > 0 {
 				t.Fatalf("%s: %v before %v", typ.Name, rows[i-1], rows[i])

@@ -104,8 +104,7 @@ func (s *sortOp) fill() error {
 	if err := s.store.acc.Grow(int64(s.store.len()) * sortItemSize); err != nil {
 		return memoryError(err)
 	}
-	s.finish()
-	return nil
+	return s.finish()
 }
 
 // take stores the rows of b, or those that may be among the first k.
@@ -133,7 +132,9 @@ func (s *sortOp) take(b *Batch) error {
 
 // prune keeps the first k rows, in a store of their own.
 func (s *sortOp) prune() error {
-	s.finish()
+	if err := s.finish(); err != nil {
+		return err
+	}
 	s.spare.open(s.run, s.src.width)
 	for _, row := range s.store.rows {
 		if _, err := s.spare.add(row); err != nil {
@@ -147,11 +148,14 @@ func (s *sortOp) prune() error {
 }
 
 // finish sorts the store and cuts it to the rows needed.
-func (s *sortOp) finish() {
-	s.sorter.sort(s.store.rows, s.order)
+func (s *sortOp) finish() error {
+	if err := s.sorter.sort(s.run, s.store.rows, s.order); err != nil {
+		return err
+	}
 	if s.limit >= 0 && len(s.store.rows) > s.limit {
 		s.store.rows = s.store.rows[:s.limit]
 	}
+	return nil
 }
 
 // fillGroup reads one group; the first row of the next waits in ahead.
@@ -182,6 +186,5 @@ func (s *sortOp) fillGroup() error {
 			return err
 		}
 	}
-	s.sorter.sort(s.store.rows, s.order)
-	return nil
+	return s.sorter.sort(s.run, s.store.rows, s.order)
 }

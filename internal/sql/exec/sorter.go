@@ -30,14 +30,25 @@ const (
 // keepItems is how much room a sorter keeps between uses.
 const keepItems = 1024
 
-// sort sorts rows; equal ones come in any order, as in PostgreSQL.
-func (s *rowSorter) sort(rows []Row, o rowOrdering) {
+// sort sorts rows; equal ones come in any order, as in PostgreSQL. It fails when the
+// statement is canceled.
+func (s *rowSorter) sort(r *run, rows []Row, o rowOrdering) error {
 	if len(rows) < 2 {
-		return
+		return nil
+	}
+	var canceled error
+	compare := func(a, b Row) int {
+		if canceled == nil {
+			canceled = r.tick()
+		}
+		if canceled != nil {
+			return 0 // so that the sort ends soon
+		}
+		return o.compare(a, b)
 	}
 	if len(o) == 0 || o[0].abbrev == nil {
-		slices.SortFunc(rows, o.compare)
-		return
+		slices.SortFunc(rows, compare)
+		return canceled
 	}
 	s.items = s.items[:0]
 	k := &o[0]
@@ -51,7 +62,7 @@ func (s *rowSorter) sort(rows []Row, o rowOrdering) {
 		case a.abbrev > b.abbrev:
 			return 1
 		}
-		return o.compare(a.row, b.row)
+		return compare(a.row, b.row)
 	})
 	for i := range s.items {
 		rows[i] = s.items[i].row
@@ -60,6 +71,7 @@ func (s *rowSorter) sort(rows []Row, o rowOrdering) {
 	if cap(s.items) > keepItems {
 		s.items = nil
 	}
+	return canceled
 }
 
 // abbreviate returns the abbreviated key of a value.

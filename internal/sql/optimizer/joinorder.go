@@ -1,6 +1,8 @@
 package optimizer
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
@@ -62,13 +64,14 @@ func (c *joinCluster) collect(n plan.Node) {
 	c.conds = plan.Conjuncts(j.On, c.conds)
 }
 
-// rebuild puts the (possibly rewritten) relations back where they were.
+// rebuild puts the (possibly rewritten) relations back where they were. A relation that
+// was an outer join may have become an inner one since: it stays a relation.
 func (c *joinCluster) rebuild(n plan.Node) plan.Node {
 	next := 0
 	var put func(n plan.Node) plan.Node
 	put = func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
-		if !ok || j.Kind != plan.InnerJoin || len(j.Outer) > 0 {
+		if !ok || !slices.Contains(c.joins, j) {
 			next++
 			return c.rels[next-1]
 		}
