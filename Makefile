@@ -5,7 +5,7 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell test -z "`g
 LDFLAGS := $(if $(COMMIT),-ldflags '-X github.com/lichendb/lichen/internal/cli.builtFrom=$(COMMIT)')
 SOURCES := $(shell find cmd internal -name '*.go')
 
-.PHONY: help build test lint logic demo bench soak plants oracle differential clean
+.PHONY: help build test lint logic demo bench soak plants oracle differential mutated clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ LICHEN_URL   ?= postgres://root@127.0.0.1:26257/defaultdb
 
 differential: ## run generated SQL on PostgreSQL 15 (POSTGRES_URL) and Lichen (LICHEN_URL) and compare
 	$(GO) run ./test/differential -n $(DIFFERENTIAL_STATEMENTS) -postgres $(POSTGRES_URL) -lichen $(LICHEN_URL)
+
+mutated: ## run generated and mutated SQL on a node (LICHEN_URL): no panic, no hang, no lost connection
+	$(GO) run ./test/differential -alone -n $(DIFFERENTIAL_STATEMENTS) -lichen $(LICHEN_URL)
 
 demo: $(BIN) ## run a throw-away node with a SQL prompt
 	$(BIN) demo
