@@ -40,6 +40,7 @@ type conn struct {
 	// that what follows in the input can't be understood.
 	broken, desynced bool
 
+	pipe    pipeline
 	queries int64
 	replies int           // since the last yield
 	params  []types.Datum // of the unnamed portal
@@ -158,17 +159,14 @@ func (c *conn) dispatch(typ byte, body []byte) bool {
 	var err error
 	switch typ {
 	case 'Q':
+		c.pipe.end(c)
 		return c.query(body)
-	case 'P':
-		err = c.parse(body)
-	case 'B':
-		err = c.bind(body)
-	case 'D':
-		err = c.describe(body)
-	case 'E':
-		err = c.execute(body)
-	case 'C':
-		err = c.closeObject(body)
+	case 'P', 'B', 'D', 'E', 'C':
+		c.keep(typ, body)
+		if err = c.extended(typ, body); err != nil {
+			c.ses.Fail(err)
+			err = c.again(err, false)
+		}
 	case 'H':
 		return c.flush()
 	case 'S':
@@ -242,8 +240,13 @@ func (c *conn) functionCall() bool {
 
 // sync ends a batch of the extended protocol.
 func (c *conn) sync() bool {
+	defer c.pipe.end(c)
+	err := c.ses.Sync(c.ctx)
+	if err != nil && !c.skip {
+		err = c.again(err, true)
+	}
 	c.skip = false
-	if err := c.ses.Sync(c.ctx); err != nil && !c.answerError(err) {
+	if err != nil && !c.answerError(err) {
 		return false
 	}
 	return c.ready()

@@ -153,7 +153,7 @@ func (c *conn) execute(body []byte) error {
 	}
 	c.queries++
 	c.res.begin(portal.Front.(*rowFormat))
-	suspended, err := c.ses.Execute(c.ctx, portal, int(maxRows), c.wire.SyncFollows(), &c.res)
+	suspended, err := c.ses.Execute(c.ctx, portal, int(maxRows), !c.pipe.behind && c.wire.SyncFollows(), &c.res)
 	if err != nil {
 		return err
 	}

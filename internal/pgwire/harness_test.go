@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -27,6 +28,13 @@ const patience = 5 * time.Minute
 
 // newSQL starts a SQL layer over a store in memory.
 func newSQL(t testing.TB) *sql.Server {
+	t.Helper()
+	srv, _ := newWatchedSQL(t)
+	return srv
+}
+
+// newWatchedSQL also returns the waits for locks.
+func newWatchedSQL(t testing.TB) (*sql.Server, *concurrency.WaitGraph) {
 	t.Helper()
 	clock := hlc.NewSystem(0)
 	st, err := store.Open(store.Options{
@@ -54,7 +62,7 @@ func newSQL(t testing.TB) *sql.Server {
 			t.Error(err)
 		}
 	})
-	return srv
+	return srv, st.Waits()
 }
 
 // newServer starts a server that listens on a TCP port of the loopback, and

@@ -2,7 +2,6 @@ package sql
 
 import (
 	"context"
-	"time"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/parser"
@@ -28,9 +27,8 @@ type batch struct {
 	// first is the statement that began the transaction.
 	first int
 	// fixed says that a statement since then did more than read and write rows.
-	fixed   bool
-	attempt int
-	met     time.Time // when it met its first conflict
+	fixed bool
+	replays
 }
 
 // runBatch runs several statements of a simple query.
@@ -86,16 +84,5 @@ func changesRowsOnly(stmt ast.Statement) bool {
 // again reports whether the statements are to be run again after a conflict, which has
 // rolled their transaction back, and prepares that.
 func (b *batch) again() bool {
-	if b.res == nil || b.fixed || b.s.txn.open || len(b.s.advisory.held) > 0 {
-		return false
-	}
-	if b.attempt++; b.attempt == 1 {
-		b.met = time.Now()
-	}
-	if time.Since(b.met) > maxRetryTime {
-		return false
-	}
-	ctx := b.s.begin(b.text)
-	defer b.s.end()
-	return pauseBefore(ctx, b.attempt) == nil && b.res.RewindBatch()
+	return b.res != nil && !b.fixed && b.next(b.s, b.text) && b.res.RewindBatch()
 }

@@ -184,6 +184,7 @@ func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, last bool, 
 			x = new(execution)
 		}
 		*x = execution{s: s, prepared: p.prepared, params: p.params, alone: !s.txn.open}
+		s.pipelined.note(s, p.prepared.Text, p.prepared.stmt.AST)
 	}
 	x.res, x.maxRows, x.commit = res, maxRows, last
 	if p.x == nil {

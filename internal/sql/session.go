@@ -45,6 +45,7 @@ type Session struct {
 	unnamed    *Prepared
 	portal     *Portal // the unnamed one
 	extended   execution
+	pipelined  pipelined
 	shapes     shapes
 	cursors    map[string]*cursor
 	// cursorNumber is that of the newest cursor.

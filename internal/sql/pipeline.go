@@ -1,0 +1,63 @@
+package sql
+
+import (
+	"time"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/ast"
+)
+
+// replays counts how often several statements were run again after conflicts.
+type replays struct {
+	attempt int
+	met     time.Time // when they met their first conflict
+}
+
+// next reports whether statements of an implicit transaction, which has been rolled back,
+// are to be run once more, and waits as long as they have to before that.
+func (r *replays) next(s *Session, text string) bool {
+	if s.txn.open || len(s.advisory.held) > 0 {
+		return false
+	}
+	if r.attempt++; r.attempt == 1 {
+		r.met = time.Now()
+	}
+	if time.Since(r.met) > maxRetryTime {
+		return false
+	}
+	ctx := s.begin(text)
+	defer s.end()
+	return pauseBefore(ctx, r.attempt) == nil
+}
+
+// pipelined is what a session knows of the statements of the extended protocol that share
+// an implicit transaction: those since the last Sync.
+type pipelined struct {
+	replays
+	text string // of the last one
+	// fixed says that one of them did more than read and write rows.
+	fixed bool
+}
+
+func (p *pipelined) note(s *Session, text string, stmt ast.Statement) {
+	p.text = text
+	if s.txn.block != blockNone || !changesRowsOnly(stmt) {
+		p.fixed = true
+	}
+}
+
+// BeginPipeline says that the next message of the extended protocol is the first after
+// Sync.
+func (s *Session) BeginPipeline() { s.pipelined = pipelined{} }
+
+// RunsAgain reports whether the front may send all that came since BeginPipeline to the
+// session again, if it can take back what it has answered: err, with which it ended, is a
+// conflict, and a rollback has taken back all that was done.
+func (s *Session) RunsAgain(err error) bool {
+	p := &s.pipelined
+	return kv.IsRetryable(err) && !p.fixed && s.txn.block == blockNone && p.next(s, p.text)
+}
+
+// Unanswered returns how much output of several statements a front holds back so that it can
+// be taken back.
+func (s *Session) Unanswered() int { return maxHeld }
