@@ -80,6 +80,9 @@ func (f *sessionFuncs) pathNames(schema string) bool {
 // BackendPID implements builtin.Session.
 func (f *sessionFuncs) BackendPID() int32 { return f.s.pid }
 
+// ExportSnapshot implements builtin.Session.
+func (f *sessionFuncs) ExportSnapshot() string { return snapshotName(f.s.txn.txn.ReadTimestamp()) }
+
 // TempSchema implements builtin.Session.
 func (f *sessionFuncs) TempSchema() uint32 {
 	for _, d := range f.tempSchemas() {

@@ -190,15 +190,15 @@ func literalText(e ast.Expr) (string, error) {
 }
 
 func (s *Session) execSetTransaction(ctx context.Context, st *ast.SetTransaction, res Results) error {
-	if st.Snapshot != "" {
-		return pgerr.Unsupported("SET TRANSACTION SNAPSHOT is not supported")
-	}
 	if st.Session {
 		return s.setCharacteristics(&st.Modes)
 	}
 	if s.txn.block == blockNone {
 		res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks"))
 		return nil
+	}
+	if st.Snapshot != "" {
+		return s.importSnapshot(st.Snapshot)
 	}
 	return s.setTxnModes(ctx, &st.Modes)
 }

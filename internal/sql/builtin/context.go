@@ -61,6 +61,8 @@ type Session interface {
 	Version() string
 	// StartTime is when the node started, microseconds since 2000-01-01 UTC.
 	StartTime() int64
+	// ExportSnapshot returns the name by which other transactions read what this one sees.
+	ExportSnapshot() string
 	// TransactionID returns a number for the current transaction.
 	TransactionID() int64
 	// Setting returns the value SHOW would; ok is false for unknown names.

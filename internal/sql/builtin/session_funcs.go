@@ -47,6 +47,9 @@ func sessionFunctions() []*Overload {
 		fn("current_setting(text) text", sessionFunc(currentSetting)).stable(),
 		fn("current_setting(text,bool) text", sessionFunc(currentSetting)).stable(),
 		fn("set_config(text,text,bool) text", sessionFunc(setConfig)).nonStrict().volatile(),
+		fn("pg_export_snapshot() text", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+			return types.NewString(s.ExportSnapshot()), nil
+		})).volatile(),
 		fn("txid_current() int8", transactionID).stable(), fn("txid_current_if_assigned() int8", transactionID).stable(),
 		fn("pg_is_in_recovery() bool", falseFunc).volatile(),
 		fn("pg_cancel_backend(int4) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {

@@ -105,7 +105,8 @@ func (e *Env) restartSequence(ctx context.Context, id catalog.ID) error {
 // lockTables is LOCK TABLE. There are two strengths: the weak modes let others
 // read and write, the strong ones keep everybody out.
 func (e *Env) lockTables(ctx context.Context, st *ast.LockTable) error {
-	if st.NoWait {
+	// A transaction that reads in the past waits for no one (the workers of pg_dump).
+	if past := !e.Txn.Options().AsOf.IsEmpty(); st.NoWait && !(past && st.Mode <= ast.RowExclusive) {
 		return pgerr.Unsupported("LOCK TABLE ... NOWAIT is not supported").At(st.Pos)
 	}
 	for i := range st.Tables {

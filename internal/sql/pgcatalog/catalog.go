@@ -77,6 +77,7 @@ const (
 	oidPgAttrdef    = 2604
 	oidPgConstraint = 2606
 	oidPgNamespace  = 2615
+	oidPgExtension  = 3079
 )
 
 // VirtualRows implements exec.VirtualProvider.

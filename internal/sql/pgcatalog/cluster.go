@@ -161,6 +161,19 @@ func pgShdescription(s *snapshot, w *writer) error {
 	return nil
 }
 
+// pgExtension lists the one extension that is built in: the schema lichen_internal
+// belongs to it, so that pg_dump leaves it out.
+func pgExtension(_ *snapshot, w *writer) error {
+	w.oid("oid", oidLichenExtension)
+	w.str("extname", "lichen")
+	w.oid("extowner", oidRoot)
+	w.oid("extnamespace", oidLichenInternal)
+	w.flag("extrelocatable", false)
+	w.str("extversion", "1.0")
+	w.done()
+	return nil
+}
+
 // pgDepend lists what clients look for: sequences that belong to columns,
 // defaults that use sequences, and indexes that belong to constraints.
 func pgDepend(s *snapshot, w *writer) error {
@@ -173,6 +186,15 @@ func pgDepend(s *snapshot, w *writer) error {
 		w.num("refobjsubid", refSub)
 		w.str("deptype", kind)
 		w.done()
+	}
+	for _, v := range s.c.h.Coll.VirtualSchemas() {
+		if v.Schema.Oid != oidLichenInternal {
+			continue
+		}
+		row(oidPgNamespace, oidLichenInternal, 0, oidPgExtension, oidLichenExtension, 0, "e")
+		for _, t := range v.Tables {
+			row(oidPgClass, t.Oid, 0, oidPgExtension, oidLichenExtension, 0, "e")
+		}
 	}
 	for _, t := range s.tables {
 		if t.Kind == catalog.KindSequence && t.Sequence.OwnerTable != 0 {

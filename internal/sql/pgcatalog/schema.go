@@ -23,6 +23,7 @@ const (
 	oidPgCatalog         = 11
 	oidInformationSchema = 13200
 	oidLichenInternal    = 14100
+	oidLichenExtension   = 14099
 )
 
 // The names of the built-in schemas.
