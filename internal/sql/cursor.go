@@ -31,6 +31,11 @@ type cursor struct {
 	created  time.Time
 	number   int // of the session's cursors, for savepoints
 
+	// key is the primary key of the table's row that the cursor was on last, at keyPos, if
+	// the query was planned so that it is known.
+	key    exec.Row
+	keyPos int64
+
 	hold, binary bool
 	scroll       ast.Tristate
 	held         bool // its transaction has committed
@@ -73,7 +78,8 @@ func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.Decla
 		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many open cursors (limit %d)", maxCursors)
 	}
 	s.ensureTxn()
-	p := &Prepared{Text: x.prepared.Text, stmt: parser.Statement{AST: st.Query, SQL: ast.Format(st.Query)}}
+	p := &Prepared{Text: x.prepared.Text, rowKeys: true}
+	p.stmt = parser.Statement{AST: st.Query, SQL: "DECLARE CURSOR FOR " + ast.Format(st.Query)} // no plan that others share
 	s.txn.txn.BeginStatement()
 	c, err := s.planFor(ctx, p, nil)
 	if err != nil {
@@ -82,7 +88,7 @@ func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.Decla
 	if c.prep.Modifies {
 		return pgerr.Unsupported("DECLARE CURSOR ... FOR UPDATE/SHARE is not supported")
 	}
-	p.plan, p.cols = c, c.prep.Columns
+	p.plan, p.cols = c, c.prep.Columns[:len(c.prep.Columns)-c.prep.RowKey]
 	s.cursorNumber++
 	cur := &cursor{
 		name: name, prepared: p, cached: c, created: time.Now(), number: s.cursorNumber,
@@ -109,7 +115,7 @@ func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.Decla
 }
 
 func (c *cursor) keepRows(s *Session) {
-	c.rows = exec.NewRowBuffer(s.srv.cfg.Mem, len(c.prepared.cols))
+	c.rows = exec.NewRowBuffer(s.srv.cfg.Mem, len(c.cached.prep.Columns))
 }
 
 // scrollable reports whether the cursor may move backwards: it was declared so, or its
@@ -330,13 +336,16 @@ func (s *Session) execFetch(ctx context.Context, x *execution, st *ast.Fetch) (s
 		defer s.txn.txn.Use(present)
 		c.env.Ctx = ctx
 	}
-	n := int64(0)
+	n, width := int64(0), len(c.prepared.cols)
 	err := c.fetch(s, st, func(row exec.Row) error {
 		n++
+		if len(row) > width {
+			c.key, c.keyPos = exec.CopyRow(c.key, row[width:]), c.pos
+		}
 		if st.Move {
 			return nil
 		}
-		return x.res.Row(row)
+		return x.res.Row(row[:width])
 	})
 	if err != nil {
 		if pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {

@@ -27,9 +27,11 @@ type Prepared struct {
 	params []*types.T       // as declared by the client; nil entries are inferred
 	key    planKey
 	plan   *cachedPlan
-	shaped bool       // literals have become parameters
-	types  []*types.T // resolved parameter types; fixed at Prepare
-	cols   []plan.Column
+	shaped bool // literals have become parameters
+	// rowKeys asks for the keys of the rows too: see planner.Env.RowKeys.
+	rowKeys bool
+	types   []*types.T // resolved parameter types; fixed at Prepare
+	cols    []plan.Column
 
 	made    time.Time // of a named one
 	fromSQL bool      // by PREPARE
@@ -178,7 +180,7 @@ func cacheable(p *plan.Prepared) bool {
 func (s *Session) makePlan(ctx context.Context, p *Prepared, params []types.Datum) (*plan.Prepared, error) {
 	prep, err := planner.Plan(ctx, p.stmt.AST, &planner.Env{
 		Catalog: s.coll, ParamTypes: p.params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
-		Source: statementSource,
+		Source: statementSource, RowKeys: p.rowKeys,
 	})
 	if err != nil {
 		return nil, err

@@ -76,6 +76,9 @@ type Session interface {
 	SetVal(seq uint32, value int64, called bool) error
 	LastVal() (int64, error)
 
+	// CursorKey returns the primary key of the row of a table that a cursor is on.
+	CursorKey(cursor string, table uint32) ([]types.Datum, error)
+
 	// CancelBackend cancels the statement of another session, or with
 	// terminate closes the session; it reports whether there is one.
 	CancelBackend(pid int32, terminate bool) (bool, error)

@@ -55,7 +55,8 @@ func (s *fakeSession) LastVal() (int64, error) {
 	}
 	return s.seq, nil
 }
-func (s *fakeSession) CancelBackend(pid int32, _ bool) (bool, error) { return pid == 7, nil }
+func (s *fakeSession) CursorKey(string, uint32) ([]types.Datum, error) { return nil, nil }
+func (s *fakeSession) CancelBackend(pid int32, _ bool) (bool, error)   { return pid == 7, nil }
 func (s *fakeSession) AdvisoryLock(r AdvisoryLockRequest) (bool, error) {
 	s.locks = append(s.locks, r)
 	return true, nil

@@ -166,6 +166,15 @@ func (t *lockTarget) lock(text *scratch, row Row) (ok, changed bool, err error) 
 	return true, true, nil
 }
 
+// CopyRow makes dst a copy of row that outlives the buffers that row came from.
+func CopyRow(dst, row Row) Row {
+	dst = dst[:0]
+	for _, d := range row {
+		dst = append(dst, copyValue(d))
+	}
+	return dst
+}
+
 // copyValue keeps a datum beyond the buffers it came from.
 func copyValue(d types.Datum) types.Datum {
 	var a scratch

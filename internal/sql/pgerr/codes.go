@@ -40,6 +40,7 @@ const (
 	ForeignKeyViolation                 Code = "23503"
 	UniqueViolation                     Code = "23505"
 	CheckViolation                      Code = "23514"
+	InvalidCursorState                  Code = "24000"
 	InvalidTransactionState             Code = "25000"
 	ActiveSQLTransaction                Code = "25001"
 	ReadOnlySQLTransaction              Code = "25006"

@@ -65,6 +65,10 @@ type Prepared struct {
 	// Columns describe the rows sent to the client; nil if none are sent. Their
 	// IDs are columns of Root, which may produce more (hidden sort keys).
 	Columns []Column
+	// RowTable is set of a cursor's query whose rows are those of one table each: the
+	// last RowKey of Columns are the key of the table's row, and not for the client.
+	RowTable *catalog.Table
+	RowKey   int
 	// Deps are the descriptors the plan depends on.
 	Deps []Dep
 	// NextCol is the first unused column identifier.

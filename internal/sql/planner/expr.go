@@ -121,8 +121,6 @@ func (b *builder) expr3(e ast.Expr, s *scope) (plan.Expr, error) {
 		return plan.NewConst(types.Bit, d), nil
 	case *ast.DefaultExpr:
 		return nil, pgerr.New(pgerr.SyntaxError, "DEFAULT is not allowed in this context").At(e.Pos)
-	case *ast.CurrentOf:
-		return nil, pgerr.Unsupported("WHERE CURRENT OF is not supported").At(e.Pos)
 	case *ast.Grouping:
 		return b.groupingFunc(e, s)
 	case *ast.GroupingSet:

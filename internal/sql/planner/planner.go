@@ -24,6 +24,9 @@ type Env struct {
 	// Source says what a statement in FROM [...] yields: its columns, or a query
 	// that stands for it. nil means that there is none in FROM.
 	Source func(ast.Statement) (query *ast.Select, cols []plan.Column, err error)
+	// RowKeys asks for the keys of the rows that a query reads, for WHERE CURRENT OF,
+	// where it is plain enough: see plan.Prepared.RowTable.
+	RowKeys bool
 	// FixedParams rejects parameters beyond ParamTypes.
 	FixedParams bool
 }
@@ -39,6 +42,9 @@ func Plan(ctx context.Context, stmt ast.Statement, env *Env) (*plan.Prepared, er
 	}
 	if p.ParamTypes, err = b.finishParams(); err != nil {
 		return nil, err
+	}
+	if env.RowKeys {
+		addRowKey(p)
 	}
 	p.Deps = b.deps
 	p.NextCol = b.nextCol + 1

@@ -48,7 +48,12 @@ func (b *builder) dmlSource(ref *ast.TableRef, verb string, from []ast.TableExpr
 	}
 	d.node = acc.node
 	if where != nil {
-		cond, err := b.boolExpr(where, "WHERE", d.scope.in(clauseWhere))
+		var cond plan.Expr
+		if c, ok := where.(*ast.CurrentOf); ok {
+			cond, err = b.currentOf(c, t, scan.Props().Cols)
+		} else {
+			cond, err = b.boolExpr(where, "WHERE", d.scope.in(clauseWhere))
+		}
 		if err != nil {
 			return nil, err
 		}
