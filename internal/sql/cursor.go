@@ -85,8 +85,8 @@ func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.Decla
 	if err != nil {
 		return err
 	}
-	if c.prep.Modifies {
-		return pgerr.Unsupported("DECLARE CURSOR ... FOR UPDATE/SHARE is not supported")
+	if err := checkLocking(st); err != nil {
+		return err
 	}
 	p.plan, p.cols = c, c.prep.Columns[:len(c.prep.Columns)-c.prep.RowKey]
 	s.cursorNumber++
@@ -122,7 +122,7 @@ func (c *cursor) keepRows(s *Session) {
 // query is so plain that PostgreSQL would let it.
 func (c *cursor) scrollable() bool {
 	switch {
-	case c.scroll == ast.No:
+	case c.scroll == ast.No || c.cached.prep.Modifies: // the latter locks rows
 		return false
 	case c.rows != nil:
 		return c.base == 0

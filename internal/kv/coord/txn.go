@@ -3,6 +3,7 @@ package coord
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -97,7 +98,7 @@ type LockResult struct {
 	// Changed says that the value is newer than the statement's snapshot, so
 	// that predicates must be checked again.
 	Changed bool
-	// Self says that this very statement wrote it.
+	// Self says that this very statement wrote it, or one after the snapshot in use.
 	Self bool
 	// Skipped says that WaitSkip met a lock of another transaction.
 	Skipped bool
@@ -234,11 +235,12 @@ func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.Wait
 			return LockResult{Skipped: err == nil}, err
 		}
 	}
-	if val, del, seq, ok := t.buf.Get(key, t.seq+1); ok {
-		return LockResult{Value: val, Found: !del, Self: seq == t.seq}, nil
+	// In an earlier statement's snapshot (Use) what a later one wrote counts as its own.
+	if val, del, seq, ok := t.buf.Get(key, math.MaxInt32); ok {
+		return LockResult{Value: val, Found: !del, Self: seq >= t.seq}, nil
 	}
 	if t.state == spilled {
-		if w, self, ok, err := t.getSpilled(ctx, key, t.seq+1); ok || err != nil {
+		if w, self, ok, err := t.getSpilled(ctx, key, math.MaxInt32); ok || err != nil {
 			return LockResult{Value: w.Value, Found: !w.Deleted, Self: self}, err
 		}
 	}

@@ -102,6 +102,11 @@ const (
 	LockUpdate
 )
 
+// String returns the words of the clause.
+func (s LockStrength) String() string {
+	return [...]string{"FOR KEY SHARE", "FOR SHARE", "FOR NO KEY UPDATE", "FOR UPDATE"}[s]
+}
+
 // LockWait says what to do about a row that is locked by another.
 type LockWait uint8
 

@@ -50,6 +50,7 @@ const (
 	InvalidSQLStatementName             Code = "26000"
 	InvalidAuthorizationSpecification   Code = "28000"
 	DependentObjectsStillExist          Code = "2BP01"
+	InvalidCursorDefinition             Code = "42P11"
 	InvalidCursorName                   Code = "34000"
 	InvalidCatalogName                  Code = "3D000"
 	InvalidSavepointSpecification       Code = "3B001"

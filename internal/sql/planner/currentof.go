@@ -18,7 +18,7 @@ import (
 // orders them.
 func addRowKey(p *plan.Prepared) {
 	sc := rowsOf(p.Root)
-	if sc == nil || p.Modifies {
+	if sc == nil {
 		return
 	}
 	var key []plan.Column
@@ -42,6 +42,8 @@ func rowsOf(n plan.Node) *plan.Scan {
 	case *plan.Sort:
 		return rowsOf(n.Input)
 	case *plan.Limit:
+		return rowsOf(n.Input)
+	case *plan.LockRows:
 		return rowsOf(n.Input)
 	case *plan.With:
 		return rowsOf(n.Body)
@@ -67,6 +69,9 @@ func passOn(n plan.Node, cols []plan.Column) {
 		passOn(n.Input, cols)
 		n.Cols = n.Input.Props().Cols
 	case *plan.Limit:
+		passOn(n.Input, cols)
+		n.Cols = n.Input.Props().Cols
+	case *plan.LockRows:
 		passOn(n.Input, cols)
 		n.Cols = n.Input.Props().Cols
 	case *plan.With:

@@ -6,11 +6,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
-var lockWords = [...]string{
-	ast.LockKeyShare: "FOR KEY SHARE", ast.LockShare: "FOR SHARE",
-	ast.LockNoKeyUpdate: "FOR NO KEY UPDATE", ast.LockUpdate: "FOR UPDATE",
-}
-
 var lockStrengths = [...]plan.LockStrength{
 	ast.LockKeyShare: plan.ForKeyShare, ast.LockShare: plan.ForShare,
 	ast.LockNoKeyUpdate: plan.ForNoKeyUpdate, ast.LockUpdate: plan.ForUpdate,
@@ -42,7 +37,7 @@ func (b *builder) lockRows(q *ast.Select, s *scope, node plan.Node) (plan.Node, 
 		what = "set-returning functions in the target list"
 	}
 	if what != "" {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with %s", lockWords[first.Strength], what)
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with %s", first.Strength, what)
 	}
 	targets, err := lockTargets(q, s)
 	if err != nil || len(targets) == 0 {
@@ -96,12 +91,12 @@ func lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 			it := lockable(s, name.Table)
 			if it == nil {
 				return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" in %s clause not found in FROM clause",
-					name.Table, lockWords[c.Strength]).At(name.Pos)
+					name.Table, c.Strength).At(name.Pos)
 			}
 			switch {
 			case it.sub: // locked inside, see scope.locked
 			case it.table == nil:
-				return nil, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to a %s", lockWords[c.Strength], it.kind()).At(name.Pos)
+				return nil, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to a %s", c.Strength, it.kind()).At(name.Pos)
 			default:
 				add(it, c)
 			}
@@ -166,7 +161,7 @@ func lockTarget(l lockItem, c *ast.LockingClause) (plan.LockTarget, error) {
 	}
 	if l.it.nullable {
 		return plan.LockTarget{}, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to the nullable side of an outer join",
-			lockWords[l.strength]).At(c.Pos)
+			l.strength).At(c.Pos)
 	}
 	t := plan.LockTarget{Scan: sc}
 	t.Strength, t.Wait = lockStrengths[l.strength], lockWaits[l.wait]

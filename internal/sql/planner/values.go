@@ -73,7 +73,7 @@ func (b *builder) orderAndLimit(q *ast.Select, s *scope, p *queryPlan) (*queryPl
 		if q.Op != ast.SetNone {
 			what = "UNION/INTERSECT/EXCEPT"
 		}
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with %s", lockWords[q.Locking[0].Strength], what)
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with %s", q.Locking[0].Strength, what)
 	}
 	list := &targetSet{targets: p.targets, visible: len(p.targets)}
 	out := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}
