@@ -82,6 +82,9 @@ func moveKeys(t *testing.T, s *sql.Session, r *rand.Rand, keys int) (committed i
 	err := exec1(s, "COMMIT")
 	switch allowed(t, err); {
 	case err == nil:
+		if got := value(t, s, duplicates); got != "0" {
+			t.Errorf("%s rows have the key of another", got)
+		}
 		return 1
 	case s.Status() != 'I':
 		t.Error("a transaction outlived its COMMIT")
