@@ -131,6 +131,10 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		err = e.alterDomain(ctx, s)
 	case *ast.AlterEnum:
 		err = e.alterEnum(ctx, s)
+	case *ast.AlterComposite:
+		err = e.alterComposite(ctx, s)
+	case *ast.CreateRange:
+		err = pgerr.Unsupported("CREATE TYPE AS RANGE is not supported").At(s.Pos)
 	default:
 		err = pgerr.Unsupported("%s is not supported", stmt.Tag())
 	}
