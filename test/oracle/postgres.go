@@ -40,6 +40,7 @@ var codes = []struct{ prefix, code string }{
 	{"stack depth limit", "54001"},
 	{"there is no parameter", "42P02"},
 	{"identifier too long", "42622"},
+	{"role name ", "42939"},
 }
 
 func codeOf(e *pgquery.Error) string {

@@ -192,7 +192,7 @@ func (p *parser) defArg() ast.Expr {
 	switch next := p.peek(); {
 	case p.tok.kind == kwOperator && next == '(', !isColLabel(p.tok.kind):
 		p.operator()
-	case next == ',', next == ')', p.tok.kind == kwNone, isReserved(p.tok.kind):
+	case (next == ',' || next == ')') && isFuncName(p.tok.kind), p.tok.kind == kwNone, isReserved(p.tok.kind):
 		return &ast.StrLit{Loc: loc, Val: p.colLabel()}
 	default:
 		p.typeName()
