@@ -54,6 +54,7 @@ func TestMovesDoNotFlush(t *testing.T) {
 		two := c.nodes[1]
 		c.fill(1, "k", 20, 100)
 		var flushes atomic.Int32
+		synctest.Wait() // until the flush of its start is told
 		two.s.eng.OnFlush(func() { flushes.Add(1) })
 		c.change(1, replica.AddLearner, two)
 		time.Sleep(2 * time.Second)
