@@ -110,6 +110,9 @@ func (p schemaPeers) Call(ctx context.Context, to kvpb.NodeID, req []byte) ([]by
 	return p.ep.Call(ctx, to, methodCatalog, req)
 }
 
+// Away does nothing: nobody looks for deadlocks over tables here, they end by their limit.
+func (p schemaPeers) Away(kvpb.TxnID, kvpb.NodeID) (back func()) { return func() {} }
+
 type searchPath []string
 
 func (p searchPath) SearchPathSetting() []string { return p }
