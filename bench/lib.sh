@@ -174,7 +174,8 @@ stop_all() {
 # prepare_dirs: $work for data, $out for raw output.
 prepare_dirs() {
   [ -x "$lichen" ] || die "$lichen is missing: make build"
-  work=$(mktemp -d "${work_parent:-${TMPDIR:-/tmp}}/lichen-bench.XXXXXX")
+  local parent=${work_parent:-${TMPDIR:-/tmp}}
+  mkdir -p "$parent" && work=$(mktemp -d "$parent/lichen-bench.XXXXXX") || die "cannot make a directory in $parent"
   out=${out:-$bench_dir/results/$(date +%Y-%m-%d_%H%M%S)}
   mkdir -p "$out"
   trap stop_all EXIT
