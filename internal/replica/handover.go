@@ -13,18 +13,21 @@ import (
 	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/tracker"
 )
 
 const (
-	// handoverPatience is how long a leader that hands over waits for the requests
-	// under way; new ones are refused meanwhile. If it takes longer, the row locks are
-	// lost with the leadership.
+	// handoverPatience is how long a leader that is to hand over waits until it may, and then
+	// for the requests under way; new ones are refused meanwhile. If those take longer, the
+	// row locks are lost with the leadership.
 	handoverPatience = time.Second
 	// handoverTimeout bounds the whole, handoverCheck is how often the leader looks
 	// whether it has been succeeded.
 	handoverTimeout = 10 * time.Second
 	handoverCheck   = 200 * time.Millisecond
+	// handoverPoll is how often the leader looks whether a handover may begin.
+	handoverPoll = 10 * time.Millisecond
 	// maxHandoverBytes bounds the row locks that are handed over: with more, all are
 	// lost with the leadership.
 	maxHandoverBytes = 8 << 20
@@ -39,6 +42,7 @@ type handing struct {
 	shut   atomic.Bool   // from then on until the next leadership begins
 	empty  chan struct{} // has one when the last one inside left, being shut
 	begun  atomic.Bool   // a transfer is under way
+	giving atomic.Bool   // the locks are, raft has not heard of the transfer yet
 	record chan struct{} // has one while the record of a handover is being written or removed
 	// present is the term of the last entry applied, former the one of the last entry of
 	// another term: of the leadership before. Both belong to the processing goroutine.
@@ -126,8 +130,11 @@ func (s *lockSection) leave() {
 // the row locks. It returns at once.
 func (r *Replica) TransferLeader(to kvpb.ReplicaID) {
 	l := r.lease.Load()
-	if l == nil || l.alone || l.given.Load() || r.Desc().Into != 0 {
-		r.transfer(to)
+	if l == nil {
+		return
+	}
+	if l.alone || l.given.Load() || r.Desc().Into != 0 {
+		r.transfer(l.term, to)
 		return
 	}
 	if r.handing.begun.CompareAndSwap(false, true) {
@@ -135,8 +142,14 @@ func (r *Replica) TransferLeader(to kvpb.ReplicaID) {
 	}
 }
 
-func (r *Replica) transfer(to kvpb.ReplicaID) {
-	r.group.deliver(input{do: func() { r.group.rn.TransferLeader(uint64(to)) }})
+// transfer has raft transfer the leadership of a term. A later one may be this replica's too:
+// it has locks of its own, and a follower would have the leader give its leadership away.
+func (r *Replica) transfer(term uint64, to kvpb.ReplicaID) {
+	r.group.deliver(input{do: func() {
+		if st := r.group.rn.BasicStatus(); st.RaftState == raft.StateLeader && st.GetTerm() == term {
+			r.group.rn.TransferLeader(uint64(to))
+		}
+	}})
 }
 
 // mayLead reports whether a replica is so near the end of the log that it can lead at
@@ -163,10 +176,9 @@ func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
 func (r *Replica) handOver(l *lease, to kvpb.ReplicaID) {
 	ctx, cancel := r.spills.background(handoverTimeout)
 	defer cancel()
-	under, err := r.admitWrite(ctx)
-	if err != nil || under.term != l.term || !r.mayLead(ctx, to) {
+	under, ready := r.awaitHandover(ctx, l, to)
+	if !ready {
 		r.handing.begun.Store(false)
-		r.transfer(to)
 		return
 	}
 	r.handing.shut.Store(true)
@@ -174,18 +186,20 @@ func (r *Replica) handOver(l *lease, to kvpb.ReplicaID) {
 	if !r.handing.wait(handoverPatience) {
 		r.deps.Logger.Info("row locks are not handed over: requests take too long", "range", r.id)
 		r.handing.open()
-		r.transfer(to)
+		r.transfer(l.term, to)
 		return
 	}
 	if now := r.lease.Load(); now == nil || now.term != l.term {
 		return // lost meanwhile; who leads next opens
 	}
+	r.handing.giving.Store(true)
 	l.given.Store(true) // before the locks go
 	locks := r.locks.Len()
 	if locks > 0 {
 		r.giveLocks(l, under)
 	}
-	r.transfer(to)
+	r.transfer(l.term, to)
+	r.handing.giving.Store(false)
 	for ctx.Err() == nil {
 		select {
 		case <-time.After(handoverCheck):
@@ -196,6 +210,34 @@ func (r *Replica) handOver(l *lease, to kvpb.ReplicaID) {
 			return
 		}
 		r.Reclaim() // once raft has given the transfer up
+	}
+}
+
+// awaitHandover waits until this leadership serves, which one that has just begun does not
+// yet, and the other replica could lead at once. A leadership that does not come to serve
+// has no use of its locks: it ends without them. If the other replica stays behind, nothing
+// happens.
+func (r *Replica) awaitHandover(ctx context.Context, l *lease, to kvpb.ReplicaID) (under tenure, ready bool) {
+	late := time.NewTimer(handoverPatience)
+	defer late.Stop()
+	for {
+		under, err := r.admitWrite(ctx)
+		if now := r.lease.Load(); now == nil || now.term != l.term || now.given.Load() {
+			return under, false
+		}
+		if err == nil && under.term == l.term && r.mayLead(ctx, to) {
+			return under, true
+		}
+		select {
+		case <-time.After(handoverPoll):
+		case <-ctx.Done():
+			return under, false
+		case <-late.C:
+			if err != nil {
+				r.transfer(l.term, to)
+			}
+			return under, false
+		}
 	}
 }
 
@@ -274,13 +316,15 @@ func (r *Replica) dropHandover(term uint64) {
 	defer cancel()
 	for {
 		if l := r.lease.Load(); l != nil {
-			if l.term == term {
+			if l.term != term {
+				return
+			}
+			if r.coversNow(l) {
 				break
 			}
-			return
 		}
 		select {
-		case <-time.After(pushFirst): // it is about to be
+		case <-time.After(pushFirst): // it is about to serve
 		case <-ctx.Done():
 			return
 		}

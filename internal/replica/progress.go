@@ -73,6 +73,9 @@ func (r *Replica) Reclaim() {
 		g := r.group
 		st := g.rn.BasicStatus()
 		l := r.lease.Load()
+		if r.handing.giving.Load() {
+			return // its end of the term would come before the record of the locks
+		}
 		if st.RaftState != raft.StateLeader || st.LeadTransferee != raft.None || l == nil || l.alone || !l.given.Load() {
 			return
 		}

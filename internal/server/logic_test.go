@@ -120,10 +120,6 @@ func logicCluster(small bool) func(t *testing.T) logictest.Cluster {
 		second, third := c.add(), c.add()
 		c.start(second, third)
 		c.awaitVoters(first, second, third)
-		// Leaders stay where they are: moving them can cost a transaction its locks (40001).
-		conn := c.connect(first)
-		c.exec(conn, "SET CLUSTER SETTING kv.allocator.range_rebalance_threshold = 10")
-		c.exec(conn, "SET CLUSTER SETTING kv.allocator.load_based_rebalancing = 'off'")
 		return &logicNodes{testNodes: c, small: small}
 	}
 }
