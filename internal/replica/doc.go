@@ -106,7 +106,7 @@
 //	     after it is known that no earlier copy of it has happened or will: none is in flight
 //	     here, none is remembered nor may be forgotten, and the leadership in which that was
 //	     found still stood afterwards (repeats, answerAgain).
-//	R23. A merge takes effect only if the right range has not changed since before it was
+//	R33. A merge takes effect only if the right range has not changed since before it was
 //	    asked whether the border may go (MergeIf, freeze, Renew).
 //	R24. The record of a handover is removed only by the leadership that has read it, and
 //	    before that one hands over itself (dropHandover, handing.record).
@@ -139,6 +139,13 @@
 //
 //	R32. The command that ends a transaction tells when, an abort by a negative time: without
 //	     a time an abort would be remembered as a commit (endedAt; TestSpillSteps in sim).
+//
+//	R34. Raft is asked to transfer a leadership only in its own term, after the record of its row
+//	     locks was proposed or they were given up; until then it isn't reclaimed (transfer,
+//	     handing.giving; TestLocksSurvive in sim).
+//	R35. In a range that was split off a store votes for nobody but the leader under whom the split
+//	     came into the log, while it gives it the support of that time and no leader is known. Support
+//	     given anew counts only for a leader that has applied the split (presume, noteSupporter).
 //
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.

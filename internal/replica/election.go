@@ -268,10 +268,9 @@ func (g *group) noteRefusal() {
 // candidate.
 func (g *group) supportsOther(candidate kvpb.ReplicaID) bool {
 	lead := kvpb.ReplicaID(g.rn.BasicStatus().Lead)
-	if lead == 0 && g.r.presumed != 0 && g.rn.BasicStatus().GetTerm() <= apply.FirstTerm+1 {
-		// A range just split off: the other half's leader may still answer for it.
-		d, ok := g.r.Desc().Replica(g.r.presumed)
-		return ok && d.Replica != candidate && (d.Replica == g.r.replicaID || g.r.deps.Support.Supports(d.Store))
+	if p := g.r.presumed; lead == 0 && p.store != 0 && g.rn.BasicStatus().GetTerm() <= apply.FirstTerm+1 {
+		d, ok := g.r.Desc().Replica(p.store)
+		return ok && d.Replica != candidate && g.r.deps.Support.Granted(p.store).Epoch == p.epoch
 	}
 	if lead == 0 || lead == candidate {
 		return false

@@ -311,15 +311,17 @@ func (r *Replica) noteAnswer(m *pb.Message, epoch int64) {
 	for _, q := range l.quorums {
 		for i := range q {
 			if s := &q[i]; s.replica == kvpb.ReplicaID(m.GetFrom()) && s.answered != nil {
-				s.note(m, epoch)
+				r.group.noteSupporter(s, m, epoch)
 			}
 		}
 	}
 }
 
-// note is called in the processing goroutine.
-func (s *supporter) note(m *pb.Message, epoch int64) {
-	if s.answered.Load() < epoch {
+// noteSupporter notes an answer. Support that begins anew counts only once all that is known
+// to be committed is applied here: its giver was free meanwhile to vote in a range that a
+// split, not applied here yet, has made of a part of this one (supportsOther).
+func (g *group) noteSupporter(s *supporter, m *pb.Message, epoch int64) {
+	if s.answered.Load() < epoch && g.applier.State().Index >= g.rn.BasicStatus().GetCommit() {
 		s.answered.Store(epoch)
 	}
 	if m.GetType() == pb.MsgAppResp && !m.GetReject() && s.match.Load() < m.GetIndex() {
@@ -349,6 +351,9 @@ func (r *Replica) cease() {
 }
 
 func (r *Replica) noteLeader(id uint64) {
+	if id != 0 {
+		r.presumed = presumption{} // who leads now was elected with regard to it
+	}
 	if rid := kvpb.ReplicaID(id); *r.leader.Load() != rid {
 		r.leader.Store(&rid)
 		r.Wake()

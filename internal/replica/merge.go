@@ -50,7 +50,7 @@ func (r *Replica) Merge(ctx context.Context, right *Replica) error {
 // MergeIf is Merge if the border between the two may go. Who makes it stay after may has
 // looked calls Renew at the right range: then the merge does not happen, or has.
 func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.Context) error) error {
-	left, other := r.Desc(), right.Desc() // before may looks (invariant R23)
+	left, other := r.Desc(), right.Desc() // before may looks (invariant R33)
 	if err := mergeable(left, other); err != nil {
 		return err
 	}

@@ -114,8 +114,7 @@ type Replica struct {
 	leader atomic.Pointer[kvpb.ReplicaID] // as far as known
 	// epoch identifies this leadership: locks are lost with it (invariant R6).
 	epoch atomic.Uint64
-	// inherit are the locks that the range was split off with, presumed is the store
-	// that led it then.
+	// inherit are the locks that the range was split off with.
 	inheritMu    sync.Mutex
 	inherit      []concurrency.Lock      // guarded by inheritMu
 	right        atomic.Pointer[Replica] // what the last split here made
@@ -123,7 +122,7 @@ type Replica struct {
 	// inheritAdopted goes with inheritEpoch (merging.adopted).
 	inheritAdopted *[]uint64
 	merging        merging
-	presumed       kvpb.StoreID
+	presumed       presumption
 	outgoing       outgoing // snapshots
 	thresholds     thresholds
 	applied        atomic.Uint64

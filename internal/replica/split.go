@@ -58,9 +58,7 @@ func (r *Replica) split(old, left, right *kvpb.RangeDescriptor) {
 	if r.deps.Closing != nil {
 		r.deps.Closing.Inherit(r.id, n.id, r.applied.Load())
 	}
-	if lead, ok := r.Leader(); ok {
-		n.presumed = lead.Store
-	}
+	n.presumed = r.presume()
 	if r.lease.Load() != nil {
 		r.spills.dropRecordsFrom(right.StartKey)
 		n.inheritMu.Lock()
@@ -79,6 +77,28 @@ func (r *Replica) split(old, left, right *kvpb.RangeDescriptor) {
 	if err := n.Start(); err != nil {
 		r.deps.Logger.Error("split: the new range's replica", "range", right.RangeID, "err", err)
 	}
+}
+
+// presumption is who may still answer for a range that was just split off: the leader of the
+// other half under whom the split came into the log, if it has not applied it yet. It binds
+// this replica's vote while its store has the support of that time, and until somebody
+// leads the new range. The processing goroutine has it.
+type presumption struct {
+	store kvpb.StoreID // 0: nobody
+	epoch int64
+}
+
+// presume returns who is presumed to lead a range that the entry being applied splits off. A
+// leader of a later term has applied the entry before it served.
+func (r *Replica) presume() (p presumption) {
+	lead, ok := r.Leader()
+	if !ok || r.deps.Support == nil || r.handing.present != r.group.rn.BasicStatus().GetTerm() {
+		return p
+	}
+	if p.epoch = r.deps.Support.Granted(lead.Store).Epoch; p.epoch != 0 {
+		p.store = lead.Store
+	}
+	return p
 }
 
 const (

@@ -66,6 +66,20 @@ func (c *cluster) inspect() ([]*kvpb.RangeDescriptor, error) {
 	return descs, c.addressed(descs)
 }
 
+// replicasAt describes the replicas that hold a key.
+func (c *cluster) replicasAt(key []byte) (s string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for _, l := range c.lives() {
+		for _, r := range l.store.Replicas() {
+			if r.Desc().ContainsKey(key) {
+				s += fmt.Sprintf("\n  node %d: %s", l.node.id, r.Describe(ctx))
+			}
+		}
+	}
+	return s
+}
+
 // cover returns the ranges as their leaders know them, which must cover the whole key
 // space without overlap and have all their voters.
 func (c *cluster) cover() (descs []*kvpb.RangeDescriptor, err error) {
@@ -81,7 +95,7 @@ func (c *cluster) cover() (descs []*kvpb.RangeDescriptor, err error) {
 	for at := all.Start; !bytes.Equal(at, all.End); {
 		r, ok := next[string(at)]
 		if !ok {
-			return nil, fmt.Errorf("no range that is led begins at %q", at)
+			return nil, fmt.Errorf("no range that is led begins at %q%s", at, c.replicasAt(at))
 		}
 		d := r.Desc()
 		delete(next, string(at))
