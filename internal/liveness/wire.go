@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -172,15 +173,15 @@ func decode(b []byte) (*message, error) {
 	if b[0] != wireVersion {
 		return nil, errVersion
 	}
-	m, d := &message{}, &decoder{b: b[1:]}
-	for first := true; len(d.b) > 0; first = false {
-		tag := d.byte()
-		s := &decoder{b: d.take(d.uvarint())}
-		if d.bad || first != (tag == tagHead) {
+	m, d := &message{}, newDecoder(b[1:])
+	for first := true; d.Len() > 0; first = false {
+		tag := d.Byte()
+		s := newDecoder(d.LenBytes())
+		if d.Bad() || first != (tag == tagHead) {
 			return nil, errMessage
 		}
 		m.section(tag, s)
-		if s.bad {
+		if s.Bad() {
 			return nil, errMessage
 		}
 	}
@@ -201,7 +202,7 @@ func (m *message) section(tag byte, d *decoder) {
 		m.grant = grantMsg{life: d.fixed(), epoch: d.fixed(), until: d.fixed()}
 	case tagInfo:
 		if len(m.infos) == maxInfos {
-			d.bad = true
+			d.Fail()
 			return
 		}
 		m.infos = append(m.infos, d.info())
@@ -214,105 +215,80 @@ func (m *message) section(tag byte, d *decoder) {
 	}
 }
 
-// decoder reads from b; once bad it returns zero values.
-type decoder struct {
-	b   []byte
-	bad bool
-}
+// decoder takes a message or a section apart; from the first field that is missing on all
+// are zero.
+type decoder struct{ encoding.Reader }
 
-func (d *decoder) take(n uint64) []byte {
-	if d.bad || n > uint64(len(d.b)) {
-		d.bad, d.b = true, nil
-		return nil
-	}
-	p := d.b[:n:n]
-	d.b = d.b[n:]
-	return p
-}
-
-func (d *decoder) byte() byte {
-	if p := d.take(1); p != nil {
-		return p[0]
-	}
-	return 0
-}
+func newDecoder(b []byte) *decoder { return &decoder{encoding.NewReader(b)} }
 
 func (d *decoder) fixed() int64 {
-	if p := d.take(8); p != nil {
+	if p := d.Take(8); p != nil {
 		return int64(binary.LittleEndian.Uint64(p))
 	}
 	return 0
 }
 
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.b)
-	if d.bad || n <= 0 {
-		d.bad, d.b = true, nil
-		return 0
-	}
-	d.b = d.b[n:]
-	return v
-}
-
 func (d *decoder) string() string {
-	n := d.uvarint()
+	n := d.Uvarint()
 	if n > maxString {
-		d.bad = true
+		d.Fail()
 	}
-	return string(d.take(n))
+	return string(d.Take(n))
 }
 
 func (d *decoder) version() version {
-	return version{removed: d.byte()&1 != 0, life: d.fixed(), seq: d.uvarint()}
+	return version{removed: d.Byte()&1 != 0, life: d.fixed(), seq: d.Uvarint()}
 }
 
 func (d *decoder) versions() []nodeVersion {
-	n := d.uvarint()
+	n := d.Uvarint()
 	if n > maxNodes {
-		d.bad = true
+		d.Fail()
 	}
 	var vs []nodeVersion
 	for range n {
-		if d.bad {
+		if d.Bad() {
 			break
 		}
-		vs = append(vs, nodeVersion{kvpb.NodeID(d.uvarint()), d.version()})
+		vs = append(vs, nodeVersion{kvpb.NodeID(d.Uvarint()), d.version()})
 	}
 	return vs
 }
 
 func (d *decoder) info() NodeInfo {
-	n := NodeInfo{ID: kvpb.NodeID(d.uvarint()), Life: d.fixed(), Seq: d.uvarint()}
-	flags := d.byte()
+	n := NodeInfo{ID: kvpb.NodeID(d.Uvarint()), Life: d.fixed(), Seq: d.Uvarint()}
+	flags := d.Byte()
 	n.Draining = flags&bitDraining != 0
 	n.Decommissioning = flags&bitDecommissioning != 0
 	n.Removed = flags&bitRemoved != 0
 	n.Addr, n.SQLAddr, n.HTTPAddr = d.string(), d.string(), d.string()
 	n.Locality, n.Version = d.string(), d.string()
-	stores := d.uvarint()
+	stores := d.Uvarint()
 	if stores > maxStores || n.ID == 0 {
-		d.bad = true
+		d.Fail()
 	}
 	for range stores {
-		if d.bad {
+		if d.Bad() {
 			break
 		}
-		s := &decoder{b: d.take(d.uvarint())}
+		s := newDecoder(d.LenBytes())
 		n.Stores = append(n.Stores, s.store())
-		d.bad = d.bad || s.bad
+		if s.Bad() {
+			d.Fail()
+		}
 	}
 	return n
 }
 
 func (d *decoder) store() StoreInfo {
 	s := StoreInfo{
-		ID:            kvpb.StoreID(d.uvarint()),
+		ID:            kvpb.StoreID(d.Uvarint()),
 		CapacityBytes: d.fixed(), UsedBytes: d.fixed(),
 		Ranges: int(d.fixed()), Leaders: int(d.fixed()),
 		QPS: math.Float64frombits(uint64(d.fixed())), WriteBytesPerSec: math.Float64frombits(uint64(d.fixed())),
 	}
-	if !d.bad && len(d.b) > 0 { // a node of an earlier version does not say
-		flags := d.byte()
+	if !d.Bad() && d.Len() > 0 { // a node of an earlier version does not say
+		flags := d.Byte()
 		s.Stalled, s.Full = flags&bitStalled != 0, flags&bitFull != 0
 	}
 	return s

@@ -25,8 +25,8 @@ func appendUints(b []byte, v []uint64) []byte {
 
 func (f *reader) uints(old []uint64) []uint64 {
 	out := old[:0]
-	for n := f.count(1); n > 0; n-- {
-		out = append(out, f.uint())
+	for n := f.Count(1); n > 0; n-- {
+		out = append(out, f.Uvarint())
 	}
 	return out
 }
@@ -42,7 +42,7 @@ func AppendStage(b []byte, req *kvpb.StageRequest) []byte {
 
 // DecodeStage reads what AppendStage wrote.
 func DecodeStage(b []byte, req *kvpb.StageRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	f.flags(&req.Spilled, &req.Record, &req.Together)
 	req.TS, req.Epoch = f.timestamp(), f.uint32()
@@ -59,9 +59,9 @@ func DecodeStage(b []byte, req *kvpb.StageRequest) error {
 }
 
 func (f *reader) uint32() uint32 {
-	v := f.uint()
+	v := f.Uvarint()
 	if v > 1<<32-1 {
-		f.fail()
+		f.Fail()
 		return 0
 	}
 	return uint32(v)
@@ -74,7 +74,7 @@ func AppendStageResponse(b []byte, resp *kvpb.StageResponse) []byte {
 
 // DecodeStageResponse reads what AppendStageResponse wrote.
 func DecodeStageResponse(b []byte, resp *kvpb.StageResponse) error {
-	f := reader{b: b}
+	f := read(b)
 	resp.Lowest, resp.CommitTS = f.timestamp(), f.timestamp()
 	return f.err()
 }
@@ -88,10 +88,10 @@ func AppendEndTxn(b []byte, req *kvpb.EndTxnRequest) []byte {
 
 // DecodeEndTxn reads what AppendEndTxn wrote.
 func DecodeEndTxn(b []byte, req *kvpb.EndTxnRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.Anchor = f.bytes()
-	req.Action = kvpb.EndAction(f.byte())
+	req.Action = kvpb.EndAction(f.Byte())
 	req.TS, req.Epoch = f.timestamp(), f.uint32()
 	req.Since = f.timestamp()
 	if f.more() {
@@ -108,8 +108,8 @@ func AppendEndTxnResponse(b []byte, resp *kvpb.EndTxnResponse) []byte {
 
 // DecodeEndTxnResponse reads what AppendEndTxnResponse wrote.
 func DecodeEndTxnResponse(b []byte, resp *kvpb.EndTxnResponse) error {
-	f := reader{b: b}
-	resp.Status = kvpb.TxnStatus(f.byte())
+	f := read(b)
+	resp.Status = kvpb.TxnStatus(f.Byte())
 	resp.CommitTS, resp.Lowest = f.timestamp(), f.timestamp()
 	f.flags(&resp.Forgotten)
 	return f.err()
@@ -123,7 +123,7 @@ func AppendResolve(b []byte, req *kvpb.ResolveRequest) []byte {
 
 // DecodeResolve reads what AppendResolve wrote.
 func DecodeResolve(b []byte, req *kvpb.ResolveRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txnID()
 	f.flags(&req.Commit)
 	req.TS = f.timestamp()
@@ -144,11 +144,11 @@ func AppendPush(b []byte, req *kvpb.PushRequest) []byte {
 
 // DecodePush reads what AppendPush wrote.
 func DecodePush(b []byte, req *kvpb.PushRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txnID()
 	req.Anchor = f.bytes()
 	req.TS = f.timestamp()
-	req.Waited = time.Duration(f.int())
+	req.Waited = time.Duration(f.Varint())
 	return f.err()
 }
 
@@ -159,8 +159,8 @@ func AppendPushResponse(b []byte, resp *kvpb.PushResponse) []byte {
 
 // DecodePushResponse reads what AppendPushResponse wrote.
 func DecodePushResponse(b []byte, resp *kvpb.PushResponse) error {
-	f := reader{b: b}
-	resp.Status = kvpb.TxnStatus(f.byte())
+	f := read(b)
+	resp.Status = kvpb.TxnStatus(f.Byte())
 	f.flags(&resp.Above)
 	resp.CommitTS = f.timestamp()
 	return f.err()
@@ -174,7 +174,7 @@ func AppendQueryStaged(b []byte, req *kvpb.QueryStagedRequest) []byte {
 
 // DecodeQueryStaged reads what AppendQueryStaged wrote.
 func DecodeQueryStaged(b []byte, req *kvpb.QueryStagedRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txnID()
 	req.Keys = f.keys(req.Keys)
 	req.TS, req.Epoch = f.timestamp(), f.uint32()
@@ -189,7 +189,7 @@ func AppendQueryStagedResponse(b []byte, resp *kvpb.QueryStagedResponse) []byte 
 
 // DecodeQueryStagedResponse reads what AppendQueryStagedResponse wrote.
 func DecodeQueryStagedResponse(b []byte, resp *kvpb.QueryStagedResponse) error {
-	f := reader{b: b}
+	f := read(b)
 	f.flags(&resp.Present)
 	return f.err()
 }

@@ -34,20 +34,20 @@ func DecodeDescriptor(b []byte) (*kvpb.RangeDescriptor, error) {
 	if len(b) > 0 && b[0] != DescriptorVersion {
 		return nil, fmt.Errorf("kvwire: range descriptor has format version %d, this program reads %d", b[0], DescriptorVersion)
 	}
-	f := reader{b: b}
-	f.byte()
-	d := &kvpb.RangeDescriptor{RangeID: kvpb.RangeID(f.uint())}
+	f := read(b)
+	f.Byte()
+	d := &kvpb.RangeDescriptor{RangeID: kvpb.RangeID(f.Uvarint())}
 	d.StartKey, d.EndKey = bytes.Clone(f.bytes()), bytes.Clone(f.bytes())
-	for n := f.count(4); n > 0; n-- {
+	for n := f.Count(4); n > 0; n-- {
 		d.Replicas = append(d.Replicas, f.replica())
 	}
-	d.NextReplicaID = kvpb.ReplicaID(f.uint())
-	d.Generation = f.uint()
-	d.Borders = f.uint()
-	if len(f.b) > 0 && !f.bad {
-		d.Merging, d.Into, d.IntoGeneration = kvpb.RangeID(f.uint()), kvpb.RangeID(f.uint()), f.uint()
+	d.NextReplicaID = kvpb.ReplicaID(f.Uvarint())
+	d.Generation = f.Uvarint()
+	d.Borders = f.Uvarint()
+	if f.Len() > 0 && !f.Bad() {
+		d.Merging, d.Into, d.IntoGeneration = kvpb.RangeID(f.Uvarint()), kvpb.RangeID(f.Uvarint()), f.Uvarint()
 	}
-	if f.bad {
+	if f.Bad() {
 		return nil, ErrDamaged
 	}
 	return d, nil
@@ -60,8 +60,8 @@ func appendReplica(b []byte, r kvpb.ReplicaDescriptor) []byte {
 
 func (f *reader) replica() kvpb.ReplicaDescriptor {
 	return kvpb.ReplicaDescriptor{
-		Node: kvpb.NodeID(f.uint()), Store: kvpb.StoreID(f.uint()),
-		Replica: kvpb.ReplicaID(f.uint()), Type: kvpb.ReplicaType(f.byte()),
+		Node: kvpb.NodeID(f.Uvarint()), Store: kvpb.StoreID(f.Uvarint()),
+		Replica: kvpb.ReplicaID(f.Uvarint()), Type: kvpb.ReplicaType(f.Byte()),
 	}
 }
 
@@ -80,7 +80,7 @@ func (f *reader) nested() *kvpb.RangeDescriptor {
 	}
 	d, err := DecodeDescriptor(p)
 	if err != nil {
-		f.fail()
+		f.Fail()
 		return nil
 	}
 	return d

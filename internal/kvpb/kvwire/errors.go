@@ -143,17 +143,17 @@ func appendCause(err error, depth int) []byte {
 }
 
 func decodeError(b []byte, depth int) (failure, err error) {
-	f := reader{b: b}
-	code, class := errorCode(f.byte()), kvpb.Class(f.byte())
+	f := read(b)
+	code, class := errorCode(f.Byte()), kvpb.Class(f.Byte())
 	text := string(f.bytes())
-	if f.bad {
+	if f.Bad() {
 		return nil, ErrDamaged
 	}
 	if depth > maxErrorDepth {
 		code = codeOther
 	}
 	typed := f.typedError(code, depth)
-	if f.bad {
+	if f.Bad() {
 		return nil, ErrDamaged
 	}
 	if typed != nil && typed.Error() == text {
@@ -174,7 +174,7 @@ func (f *reader) typedError(code errorCode, depth int) error {
 		return &kvpb.RetryError{Reason: string(f.bytes()), Key: bytes.Clone(f.bytes())}
 	case codeDeadlock:
 		e := &kvpb.DeadlockError{}
-		for n := f.count(2); n > 0; n-- {
+		for n := f.Count(2); n > 0; n-- {
 			e.Cycle = append(e.Cycle, f.txnID())
 		}
 		return e
@@ -183,7 +183,7 @@ func (f *reader) typedError(code errorCode, depth int) error {
 		f.flags(&e.Timeout)
 		return e
 	case codeTooManyLocks:
-		return &kvpb.TooManyLocksError{Limit: int(f.int())}
+		return &kvpb.TooManyLocksError{Limit: int(f.Varint())}
 	case codeSnapshotTooOld:
 		return &kvpb.SnapshotTooOldError{ReadTS: f.timestamp(), Threshold: f.timestamp()}
 	case codeAmbiguousCommit:
@@ -191,11 +191,11 @@ func (f *reader) typedError(code errorCode, depth int) error {
 	case codeDiskFull:
 		return &kvpb.DiskFullError{Cause: f.cause(depth)}
 	case codeTxnTooLarge:
-		return &kvpb.TxnTooLargeError{Bytes: f.int(), Limit: f.int()}
+		return &kvpb.TxnTooLargeError{Bytes: f.Varint(), Limit: f.Varint()}
 	case codeUnavailable:
 		return &kvpb.UnavailableError{Reason: string(f.bytes())}
 	case codeNotLeader:
-		return &kvpb.NotLeaderError{Range: kvpb.RangeID(f.uint()), Leader: f.replica(), Desc: f.nested()}
+		return &kvpb.NotLeaderError{Range: kvpb.RangeID(f.Uvarint()), Leader: f.replica(), Desc: f.nested()}
 	case codeRangeMismatch:
 		return f.rangeMismatch()
 	case codeUncertainty:
@@ -210,16 +210,16 @@ func (f *reader) cause(depth int) error {
 	if !f.more() {
 		return &RemoteError{Text: "unknown cause"}
 	}
-	e, err := decodeError(f.b, depth+1)
+	e, err := decodeError(f.Rest(), depth+1)
 	if err != nil {
-		f.fail()
+		f.Fail()
 	}
 	return e
 }
 
 func (f *reader) rangeMismatch() error {
-	e := &kvpb.RangeMismatchError{Range: kvpb.RangeID(f.uint())}
-	for n := f.count(1); n > 0; n-- {
+	e := &kvpb.RangeMismatchError{Range: kvpb.RangeID(f.Uvarint())}
+	for n := f.Count(1); n > 0; n-- {
 		if d := f.nested(); d != nil {
 			e.Known = append(e.Known, *d)
 		}

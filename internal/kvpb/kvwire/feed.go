@@ -9,8 +9,8 @@ func AppendFeed(b []byte, req *kvpb.FeedRequest) []byte {
 
 // DecodeFeed reads what AppendFeed wrote.
 func DecodeFeed(b []byte, req *kvpb.FeedRequest) error {
-	f := reader{b: b}
-	req.ID, req.Span = f.uint(), f.span()
+	f := read(b)
+	req.ID, req.Span = f.Uvarint(), f.span()
 	req.From = f.timestamp()
 	f.flags(&req.NoWait)
 	return f.err()
@@ -29,9 +29,9 @@ func AppendFeedResponse(b []byte, resp *kvpb.FeedResponse) []byte {
 
 // DecodeFeedResponse reads what AppendFeedResponse wrote. Keys and values alias b.
 func DecodeFeedResponse(b []byte, resp *kvpb.FeedResponse) error {
-	f := reader{b: b}
-	*resp = kvpb.FeedResponse{ID: f.uint(), Resolved: f.timestamp()}
-	for n := f.count(4); n > 0 && !f.bad; n-- {
+	f := read(b)
+	*resp = kvpb.FeedResponse{ID: f.Uvarint(), Resolved: f.timestamp()}
+	for n := f.Count(4); n > 0 && !f.Bad(); n-- {
 		var e kvpb.FeedEvent
 		f.flags(&e.Deleted)
 		e.Key, e.Value = f.bytes(), f.bytes()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -91,106 +92,50 @@ func appendWrites(b []byte, writes []kvpb.Write) []byte {
 //
 // A field that was added to a message later is read with
 //
-//	if f.more() { x = f.uint() }
+//	if f.more() { x = f.Uvarint() }
 //
 // and stays zero in a message of an older node; bytes that are left at the end
 // come from a newer node and are ignored.
-type reader struct {
-	b   []byte
-	bad bool
-}
+type reader struct{ encoding.Reader }
+
+func read(b []byte) reader { return reader{encoding.NewReader(b)} }
 
 func (f *reader) err() error {
-	if f.bad {
+	if f.Bad() {
 		return ErrDamaged
 	}
 	return nil
 }
 
 // more reports whether bytes are left.
-func (f *reader) more() bool { return len(f.b) > 0 && !f.bad }
-
-func (f *reader) fail() { f.b, f.bad = nil, true }
-
-func (f *reader) byte() byte {
-	if len(f.b) == 0 {
-		f.fail()
-		return 0
-	}
-	v := f.b[0]
-	f.b = f.b[1:]
-	return v
-}
-
-func (f *reader) uint() uint64 {
-	v, n := binary.Uvarint(f.b)
-	if n <= 0 {
-		f.fail()
-		return 0
-	}
-	f.b = f.b[n:]
-	return v
-}
-
-func (f *reader) int() int64 {
-	v, n := binary.Varint(f.b)
-	if n <= 0 {
-		f.fail()
-		return 0
-	}
-	f.b = f.b[n:]
-	return v
-}
+func (f *reader) more() bool { return f.Len() > 0 }
 
 // bytes returns the next byte string, which aliases the message.
 func (f *reader) bytes() []byte {
-	n := f.uint()
+	n := f.Uvarint()
 	if n == 0 {
 		return nil
 	}
-	return f.take(n - 1)
-}
-
-// take returns the next n bytes, which alias the message.
-func (f *reader) take(n uint64) []byte {
-	if n > uint64(len(f.b)) {
-		f.fail()
-		return nil
-	}
-	v := f.b[:n:n]
-	f.b = f.b[n:]
-	return v
-}
-
-// count reads the number of elements of a list whose elements take at least size
-// bytes each, so that a damaged number can't make the caller allocate more than
-// the message could fill.
-func (f *reader) count(size int) int {
-	n := f.uint()
-	if n > uint64(len(f.b)/size) {
-		f.fail()
-		return 0
-	}
-	return int(n)
+	return f.Take(n - 1)
 }
 
 func (f *reader) flags(flags ...*bool) {
-	v := f.byte()
+	v := f.Byte()
 	for i, p := range flags {
 		*p = v&(1<<i) != 0
 	}
 }
 
 func (f *reader) timestamp() hlc.Timestamp {
-	wall, logical := f.uint(), f.uint()
+	wall, logical := f.Uvarint(), f.Uvarint()
 	if logical > math.MaxUint32 {
-		f.fail()
+		f.Fail()
 		return hlc.Timestamp{}
 	}
 	return hlc.Timestamp{WallTime: int64(wall), Logical: uint32(logical)}
 }
 
-func (f *reader) txnID() kvpb.TxnID { return kvpb.TxnID{Hi: f.uint(), Lo: f.uint()} }
+func (f *reader) txnID() kvpb.TxnID { return kvpb.TxnID{Hi: f.Uvarint(), Lo: f.Uvarint()} }
 
 // txn reads a transaction into *t, or into a new one if t is nil, and returns it.
 func (f *reader) txn(t *kvpb.TxnMeta) *kvpb.TxnMeta {
@@ -198,7 +143,7 @@ func (f *reader) txn(t *kvpb.TxnMeta) *kvpb.TxnMeta {
 		t = new(kvpb.TxnMeta)
 	}
 	t.ID = f.txnID()
-	t.Isolation = kvpb.Isolation(f.byte())
+	t.Isolation = kvpb.Isolation(f.Byte())
 	t.ReadTS = f.timestamp()
 	t.UncertainTS = f.timestamp()
 	t.StartTS = f.timestamp()
@@ -211,7 +156,7 @@ func (f *reader) span() kvpb.Span { return kvpb.Span{Key: f.bytes(), EndKey: f.b
 // if old is.
 func (f *reader) spans(old []kvpb.Span) []kvpb.Span {
 	out := old[:0]
-	for n := f.count(2); n > 0; n-- {
+	for n := f.Count(2); n > 0; n-- {
 		out = append(out, f.span())
 	}
 	return out
@@ -219,7 +164,7 @@ func (f *reader) spans(old []kvpb.Span) []kvpb.Span {
 
 func (f *reader) keys(old [][]byte) [][]byte {
 	out := old[:0]
-	for n := f.count(1); n > 0; n-- {
+	for n := f.Count(1); n > 0; n-- {
 		out = append(out, f.bytes())
 	}
 	return out
@@ -227,7 +172,7 @@ func (f *reader) keys(old [][]byte) [][]byte {
 
 func (f *reader) writes(old []kvpb.Write) []kvpb.Write {
 	out := old[:0]
-	for n := f.count(2); n > 0; n-- {
+	for n := f.Count(2); n > 0; n-- {
 		out = append(out, kvpb.Write{Key: f.bytes(), Value: f.bytes()})
 	}
 	return out

@@ -43,11 +43,11 @@ func DecodeRequest(b []byte) (op Op, r kvpb.RangeID, body []byte, err error) {
 	if len(b) > 0 && b[0] != Version {
 		return 0, 0, nil, fmt.Errorf("kvwire: request has format version %d, this program reads %d", b[0], Version)
 	}
-	f := reader{b: b}
-	f.byte()
-	op = Op(f.byte())
-	r = kvpb.RangeID(f.uint())
-	return op, r, f.b, f.err()
+	f := read(b)
+	f.Byte()
+	op = Op(f.Byte())
+	r = kvpb.RangeID(f.Uvarint())
+	return op, r, f.Rest(), f.err()
 }
 
 // A response begins with one of these.

@@ -16,7 +16,7 @@ func AppendGet(b []byte, req *kvpb.GetRequest) []byte {
 // DecodeGet reads what AppendGet wrote. As in all requests, the transaction is
 // read into *req.Txn if that is set, and keys alias b.
 func DecodeGet(b []byte, req *kvpb.GetRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.Key = f.bytes()
 	f.flags(&req.MayMove)
@@ -32,7 +32,7 @@ func AppendGetResponse(b []byte, resp *kvpb.GetResponse) []byte {
 
 // DecodeGetResponse reads what AppendGetResponse wrote.
 func DecodeGetResponse(b []byte, resp *kvpb.GetResponse) error {
-	f := reader{b: b}
+	f := read(b)
 	f.flags(&resp.Found)
 	resp.TS = f.timestamp()
 	resp.ReadTS = f.timestamp()
@@ -49,10 +49,10 @@ func AppendScan(b []byte, req *kvpb.ScanRequest) []byte {
 
 // DecodeScan reads what AppendScan wrote.
 func DecodeScan(b []byte, req *kvpb.ScanRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.Start, req.End = f.bytes(), f.bytes()
-	req.MaxKeys, req.MaxBytes = int(f.int()), int(f.int())
+	req.MaxKeys, req.MaxBytes = int(f.Varint()), int(f.Varint())
 	f.flags(&req.Reverse, &req.MayMove)
 	req.Spans = f.spans(req.Spans)
 	return f.err()
@@ -80,24 +80,24 @@ func AppendScanResponse(b []byte, resp *kvpb.ScanResponse) []byte {
 
 // DecodeScanResponse reads what AppendScanResponse wrote.
 func DecodeScanResponse(b []byte, resp *kvpb.ScanResponse) error {
-	f := reader{b: b}
+	f := read(b)
 	resp.Reset()
 	if p := f.bytes(); p != nil {
 		resp.Resume = append([]byte{}, p...)
 	}
 	resp.ReadTS = f.timestamp()
 	end := uint64(0)
-	for n := f.count(2); n > 0; n-- {
-		key, value := f.uint(), f.uint()
+	for n := f.Count(2); n > 0; n-- {
+		key, value := f.Uvarint(), f.Uvarint()
 		if key > math.MaxUint32 || value > math.MaxUint32 || end+key+value > math.MaxUint32 {
-			f.fail()
+			f.Fail()
 			break
 		}
 		resp.Offsets = append(resp.Offsets, uint32(end), uint32(end+key), uint32(end+key+value))
 		end += key + value
 	}
-	resp.Arena = append(resp.Arena, f.take(end)...)
-	if f.bad {
+	resp.Arena = append(resp.Arena, f.Take(end)...)
+	if f.Bad() {
 		resp.Reset() // no offsets that point nowhere
 	}
 	return f.err()
@@ -112,12 +112,12 @@ func AppendLock(b []byte, req *kvpb.LockRequest) []byte {
 
 // DecodeLock reads what AppendLock wrote.
 func DecodeLock(b []byte, req *kvpb.LockRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.Key = f.bytes()
-	req.Strength, req.Wait = kvpb.Strength(f.byte()), kvpb.WaitPolicy(f.byte())
+	req.Strength, req.Wait = kvpb.Strength(f.Byte()), kvpb.WaitPolicy(f.Byte())
 	f.flags(&req.HoldsLocks)
-	req.Timeout = time.Duration(f.int())
+	req.Timeout = time.Duration(f.Varint())
 	return f.err()
 }
 
@@ -130,7 +130,7 @@ func AppendLockResponse(b []byte, resp *kvpb.LockResponse) []byte {
 
 // DecodeLockResponse reads what AppendLockResponse wrote.
 func DecodeLockResponse(b []byte, resp *kvpb.LockResponse) error {
-	f := reader{b: b}
+	f := read(b)
 	f.lockResponse(resp)
 	return f.err()
 }
@@ -138,7 +138,7 @@ func DecodeLockResponse(b []byte, resp *kvpb.LockResponse) error {
 func (f *reader) lockResponse(resp *kvpb.LockResponse) {
 	f.flags(&resp.Found, &resp.Skipped, &resp.Acquired, &resp.Unsure)
 	resp.TS = f.timestamp()
-	resp.Epoch = f.uint()
+	resp.Epoch = f.Uvarint()
 	resp.Value = append(resp.Value[:0], f.bytes()...)
 }
 
@@ -150,9 +150,9 @@ func AppendLockMany(b []byte, req *kvpb.LockManyRequest) []byte {
 
 // DecodeLockMany reads what AppendLockMany wrote.
 func DecodeLockMany(b []byte, req *kvpb.LockManyRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
-	req.Strength = kvpb.Strength(f.byte())
+	req.Strength = kvpb.Strength(f.Byte())
 	f.flags(&req.HoldsLocks)
 	req.Keys = f.keys(req.Keys)
 	return f.err()
@@ -169,9 +169,9 @@ func AppendLockManyResponse(b []byte, resp *kvpb.LockManyResponse) []byte {
 
 // DecodeLockManyResponse reads what AppendLockManyResponse wrote.
 func DecodeLockManyResponse(b []byte, resp *kvpb.LockManyResponse) error {
-	f := reader{b: b}
+	f := read(b)
 	resp.Locks = nil
-	if n := f.count(minLockResponse); n > 0 {
+	if n := f.Count(minLockResponse); n > 0 {
 		resp.Locks = make([]kvpb.LockResponse, n)
 	}
 	for i := range resp.Locks {
@@ -191,7 +191,7 @@ func AppendRefresh(b []byte, req *kvpb.RefreshRequest) []byte {
 
 // DecodeRefresh reads what AppendRefresh wrote.
 func DecodeRefresh(b []byte, req *kvpb.RefreshRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.From, req.To = f.timestamp(), f.timestamp()
 	req.Spans = f.spans(req.Spans)

@@ -12,7 +12,7 @@ func appendTxnIDs(b []byte, ids []kvpb.TxnID) []byte {
 
 func (f *reader) txnIDs() []kvpb.TxnID {
 	var out []kvpb.TxnID
-	for n := f.count(2); n > 0; n-- {
+	for n := f.Count(2); n > 0; n-- {
 		out = append(out, f.txnID())
 	}
 	return out
@@ -25,7 +25,7 @@ func AppendWaits(b []byte, req *kvpb.WaitsRequest) []byte {
 
 // DecodeWaits reads what AppendWaits wrote.
 func DecodeWaits(b []byte, req *kvpb.WaitsRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	f.flags(&req.Exact)
 	req.Txns = f.txnIDs()
 	return f.err()
@@ -48,17 +48,17 @@ func AppendWaitsResponse(b []byte, resp *kvpb.WaitsResponse) []byte {
 
 // DecodeWaitsResponse reads what AppendWaitsResponse wrote.
 func DecodeWaitsResponse(b []byte, resp *kvpb.WaitsResponse) error {
-	f := reader{b: b}
+	f := read(b)
 	resp.Waits, resp.Away = nil, nil
-	for n := f.count(6); n > 0; n-- {
-		w := kvpb.Wait{Txn: f.txnID(), StartTS: f.timestamp(), Number: f.uint()}
+	for n := f.Count(6); n > 0; n-- {
+		w := kvpb.Wait{Txn: f.txnID(), StartTS: f.timestamp(), Number: f.Uvarint()}
 		w.Blockers = f.txnIDs()
 		resp.Waits = append(resp.Waits, w)
 	}
-	for n := f.count(3); n > 0; n-- {
-		resp.Away = append(resp.Away, kvpb.Away{Txn: f.txnID(), Node: kvpb.NodeID(f.uint())})
+	for n := f.Count(3); n > 0; n-- {
+		resp.Away = append(resp.Away, kvpb.Away{Txn: f.txnID(), Node: kvpb.NodeID(f.Uvarint())})
 	}
-	if resp.Over = nil; len(f.b) > 0 { // else of a node that does not say
+	if resp.Over = nil; f.Len() > 0 { // else of a node that does not say
 		resp.Over = f.txnIDs()
 	}
 	return f.err()

@@ -19,14 +19,14 @@ func AppendCommit(b []byte, req *kvpb.CommitRequest) []byte {
 
 // DecodeCommit reads what AppendCommit wrote.
 func DecodeCommit(b []byte, req *kvpb.CommitRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	f.flags(&req.AllReadsHere, &req.Spilled, &req.Resent)
 	req.MinTS, req.At = f.timestamp(), f.timestamp()
 	req.Anchor, req.SpillSpan = f.bytes(), f.span()
 	req.Writes = f.writes(req.Writes)
 	req.Reads = f.spans(req.Reads)
-	req.LockEpoch, req.LockEpochs = f.uint(), f.uints(req.LockEpochs)
+	req.LockEpoch, req.LockEpochs = f.Uvarint(), f.uints(req.LockEpochs)
 	req.Locks = f.keys(req.Locks)
 	if f.more() {
 		req.Deadline = f.timestamp()
@@ -41,7 +41,7 @@ func AppendCommitResponse(b []byte, resp *kvpb.CommitResponse) []byte {
 
 // DecodeCommitResponse reads what AppendCommitResponse wrote.
 func DecodeCommitResponse(b []byte, resp *kvpb.CommitResponse) error {
-	f := reader{b: b}
+	f := read(b)
 	resp.CommitTS, resp.Lowest = f.timestamp(), f.timestamp()
 	return f.err()
 }
@@ -53,7 +53,7 @@ func AppendRelease(b []byte, req *kvpb.ReleaseRequest) []byte {
 
 // DecodeRelease reads what AppendRelease wrote.
 func DecodeRelease(b []byte, req *kvpb.ReleaseRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	f.flags(&req.Committed, &req.Abandoned)
 	req.Locks = f.keys(req.Locks)
@@ -70,14 +70,14 @@ func AppendSpill(b []byte, req *kvpb.SpillRequest) []byte {
 
 // DecodeSpill reads what AppendSpill wrote.
 func DecodeSpill(b []byte, req *kvpb.SpillRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.Anchor = f.bytes()
 	req.Writes, req.Positions = f.writes(req.Writes), f.uints(req.Positions)
 	if len(req.Positions) != len(req.Writes) {
-		f.fail()
+		f.Fail()
 	}
-	req.Keep, req.Statement = f.uint(), f.uint()
+	req.Keep, req.Statement = f.Uvarint(), f.Uvarint()
 	req.Locks = f.keys(req.Locks)
 	return f.err()
 }
@@ -90,11 +90,11 @@ func AppendSpilled(b []byte, req *kvpb.SpilledRequest) []byte {
 
 // DecodeSpilled reads what AppendSpilled wrote.
 func DecodeSpilled(b []byte, req *kvpb.SpilledRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.Span = f.span()
-	req.Below = f.uint()
-	req.MaxBytes = int(f.uint())
+	req.Below = f.Uvarint()
+	req.MaxBytes = int(f.Uvarint())
 	f.flags(&req.Reverse)
 	return f.err()
 }
@@ -112,12 +112,12 @@ func AppendSpilledResponse(b []byte, resp *kvpb.SpilledResponse) []byte {
 
 // DecodeSpilledResponse reads what AppendSpilledResponse wrote.
 func DecodeSpilledResponse(b []byte, resp *kvpb.SpilledResponse) error {
-	f := reader{b: bytes.Clone(b)}
+	f := read(bytes.Clone(b))
 	*resp = kvpb.SpilledResponse{Resume: f.bytes()}
-	for n := f.count(4); n > 0; n-- {
+	for n := f.Count(4); n > 0; n-- {
 		w := kvpb.SpilledWrite{Key: f.bytes(), Value: f.bytes()}
 		f.flags(&w.Deleted)
-		w.Position = f.uint()
+		w.Position = f.Uvarint()
 		resp.Writes = append(resp.Writes, w)
 	}
 	return f.err()
@@ -131,10 +131,10 @@ func AppendUnspill(b []byte, req *kvpb.UnspillRequest) []byte {
 
 // DecodeUnspill reads what AppendUnspill wrote.
 func DecodeUnspill(b []byte, req *kvpb.UnspillRequest) error {
-	f := reader{b: b}
+	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	f.flags(&req.Abort)
 	req.Anchor, req.Span = f.bytes(), f.span()
-	req.From = f.uint()
+	req.From = f.Uvarint()
 	return f.err()
 }
