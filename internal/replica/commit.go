@@ -336,11 +336,8 @@ func (r *Replica) releaseAll(id concurrency.TxnID, keys [][]byte) {
 
 // Release implements kvpb.Sender.
 func (r *Replica) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
-	if _, err := r.admitWrite(ctx, req.Locks...); err != nil {
-		return err
-	}
 	var s lockSection
-	if err := s.enter(r); err != nil {
+	if _, err := s.admit(ctx, r, req.Locks...); err != nil {
 		return err
 	}
 	defer s.leave()

@@ -119,6 +119,14 @@ func (s *lockSection) enter(r *Replica) error {
 	return nil
 }
 
+// admit is admitWrite and enter.
+func (s *lockSection) admit(ctx context.Context, r *Replica, keys ...[]byte) (under tenure, err error) {
+	if under, err = r.admitWrite(ctx, keys...); err == nil {
+		err = s.enter(r)
+	}
+	return under, err
+}
+
 func (s *lockSection) leave() {
 	if s.in {
 		s.in = false

@@ -298,12 +298,9 @@ func (r *Replica) checkThreshold(ts hlc.Timestamp) error {
 
 // Lock implements kvpb.Sender.
 func (r *Replica) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
-	under, err := r.admitWrite(ctx, req.Key)
-	if err != nil {
-		return err
-	}
 	var s lockSection
-	if err := s.enter(r); err != nil {
+	under, err := s.admit(ctx, r, req.Key)
+	if err != nil {
 		return err
 	}
 	defer s.leave()
@@ -312,12 +309,9 @@ func (r *Replica) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Lo
 
 // LockMany implements kvpb.Sender.
 func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) error {
-	under, err := r.admitWrite(ctx, req.Keys...)
-	if err != nil {
-		return err
-	}
 	var s lockSection
-	if err := s.enter(r); err != nil {
+	under, err := s.admit(ctx, r, req.Keys...)
+	if err != nil {
 		return err
 	}
 	defer s.leave()

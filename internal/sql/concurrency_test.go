@@ -33,6 +33,32 @@ func value(t *testing.T, s *sql.Session, text string) string {
 	return r.Lines[0]
 }
 
+// atOnce runs work for several workers at once, each in a session of an isolation level.
+func atOnce(t *testing.T, n *node, level string, workers int, work func(worker int, s *sql.Session)) {
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			s := n.session(t)
+			defer s.Close()
+			if err := exec1(s, fmt.Sprintf("SET default_transaction_isolation = '%s'", level)); err != nil {
+				t.Error(err)
+			}
+			work(w, s)
+		})
+	}
+	wg.Wait()
+}
+
+// answer returns the rows of a text, a line each.
+func answer(t *testing.T, s *sql.Session, text string) string {
+	t.Helper()
+	r := logictest.NewRows(s)
+	if err := s.Query(context.Background(), text, r); err != nil {
+		t.Fatalf("%.200s: %v", text, err)
+	}
+	return strings.Join(r.Lines, "\n")
+}
+
 func closeNode(t *testing.T, n *node) {
 	if err := n.close(); err != nil {
 		t.Error(err)

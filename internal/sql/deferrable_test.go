@@ -3,7 +3,6 @@ package sql_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
@@ -33,21 +32,12 @@ func churnKeys(t *testing.T, level string) {
 		x INT NOT NULL, v INT, EXCLUDE USING btree (x WITH =) WHERE (x > 0) DEFERRABLE INITIALLY DEFERRED)`)
 	const workers, each, keys = 6, 60, 6
 	done := make([]int, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			s := n.session(t)
-			defer s.Close()
-			if err := exec1(s, fmt.Sprintf("SET default_transaction_isolation = '%s'", level)); err != nil {
-				t.Error(err)
-			}
-			r := rand.New(rand.NewPCG(uint64(w), 11))
-			for range each {
-				done[w] += moveKeys(t, s, r, keys)
-			}
-		})
-	}
-	wg.Wait()
+	atOnce(t, n, level, workers, func(w int, s *sql.Session) {
+		r := rand.New(rand.NewPCG(uint64(w), 11))
+		for range each {
+			done[w] += moveKeys(t, s, r, keys)
+		}
+	})
 	if got := value(t, setup, duplicates); got != "0" {
 		t.Errorf("%s rows have the key of another", got)
 	}

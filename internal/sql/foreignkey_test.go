@@ -3,7 +3,6 @@ package sql_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
@@ -37,21 +36,12 @@ func churn(t *testing.T, level string) {
 		mustExec(t, setup, q)
 	}
 	const workers, each, keys = 6, 60, 6
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			s := n.session(t)
-			defer s.Close()
-			if err := exec1(s, fmt.Sprintf("SET default_transaction_isolation = '%s'", level)); err != nil {
-				t.Error(err)
-			}
-			r := rand.New(rand.NewPCG(uint64(w), 7))
-			for i := range each {
-				step(t, s, r, w*each+i, keys)
-			}
-		})
-	}
-	wg.Wait()
+	atOnce(t, n, level, workers, func(w int, s *sql.Session) {
+		r := rand.New(rand.NewPCG(uint64(w), 7))
+		for i := range each {
+			step(t, s, r, w*each+i, keys)
+		}
+	})
 	if got := value(t, setup, orphans); got != "0" {
 		t.Errorf("%s rows refer to nothing", got)
 	}

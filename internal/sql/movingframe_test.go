@@ -1,13 +1,11 @@
 package sql_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
-	"github.com/lichendb/lichen/internal/sql/logictest"
 )
 
 // TestMovingFrames compares aggregates over frames that move with the same over the rows
@@ -17,13 +15,7 @@ func TestMovingFrames(t *testing.T) {
 	defer closeNode(t, n)
 	s := n.session(t)
 	defer s.Close()
-	ask := func(q string) string {
-		r := logictest.NewRows(s)
-		if err := s.Query(context.Background(), q, r); err != nil {
-			t.Fatalf("%s: %v", q, err)
-		}
-		return strings.Join(r.Lines, "\n")
-	}
+	ask := func(q string) string { return answer(t, s, q) }
 	ask(`CREATE TABLE m (id INT PRIMARY KEY, i INT, n NUMERIC, f FLOAT8, s TEXT, v INTERVAL);
 		INSERT INTO m SELECT g, NULLIF(g * 7919 % 101, 50), NULLIF((g * 31 % 17)::numeric, 3) / NULLIF(g % 4, 0) + round(g::numeric / 8, g % 5),
 			sin(g) * 1e10 ^ (g % 3), 'x' || g * 13 % 29, make_interval(days => g % 9, secs => g % 5) FROM generate_series(1, 120) g`)

@@ -1,13 +1,11 @@
 package sql_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
-	"github.com/lichendb/lichen/internal/sql/logictest"
 )
 
 // TestLongLists looks rows up by thousands of values, alone and in pairs, through the
@@ -17,13 +15,7 @@ func TestLongLists(t *testing.T) {
 	defer closeNode(t, n)
 	s := n.session(t)
 	defer s.Close()
-	ask := func(q string) string {
-		r := logictest.NewRows(s)
-		if err := s.Query(context.Background(), q, r); err != nil {
-			t.Fatalf("%.60s: %v", q, err)
-		}
-		return strings.Join(r.Lines, "\n")
-	}
+	ask := func(q string) string { return answer(t, s, q) }
 	ask("CREATE TABLE l (a INT, b INT, PRIMARY KEY (a, b)); INSERT INTO l SELECT i, 2 * i FROM generate_series(1, 20000) i")
 	var single, pairs []string
 	for i := range 5000 {

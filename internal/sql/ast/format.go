@@ -86,6 +86,14 @@ func (p *printer) quoted(n Name) {
 	p.w(QuoteIdent(n))
 }
 
+// collate writes COLLATE, if there is a collation.
+func (p *printer) collate(name []Name) {
+	if name != nil {
+		p.w(" COLLATE ")
+		p.dotted(name...)
+	}
+}
+
 // dotted writes the parts of a qualified name, without those that are empty.
 func (p *printer) dotted(parts ...Name) {
 	first := true

@@ -64,10 +64,7 @@ func (p *printer) alterColumn(c *AlterCmd) {
 	case AlterColumnType:
 		p.w("TYPE ")
 		p.typeName(c.Type, false)
-		if c.Collate != nil {
-			p.w(" COLLATE ")
-			p.dotted(c.Collate...)
-		}
+		p.collate(c.Collate)
 		p.clause(" USING ", c.X)
 	case AlterColumnSetDefault:
 		p.clause("SET DEFAULT ", c.X)

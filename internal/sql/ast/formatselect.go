@@ -233,10 +233,7 @@ func (p *printer) columnDecls(list []ColumnDecl) {
 		p.ident(list[i].Name)
 		p.w(" ")
 		p.typeName(list[i].Type, false)
-		if list[i].Collate != nil {
-			p.w(" COLLATE ")
-			p.dotted(list[i].Collate...)
-		}
+		p.collate(list[i].Collate)
 	})
 	p.w(")")
 }

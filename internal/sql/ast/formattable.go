@@ -142,10 +142,7 @@ func (p *printer) columnDef(d *ColumnDef) {
 		})
 		p.w(")")
 	}
-	if d.Collate != nil {
-		p.w(" COLLATE ")
-		p.dotted(d.Collate...)
-	}
+	p.collate(d.Collate)
 	for _, c := range d.Constraints {
 		p.w(" ")
 		p.constraint(c)
@@ -301,10 +298,7 @@ func (p *printer) indexElem(e IndexElem) {
 	} else {
 		p.ident(e.Column)
 	}
-	if e.Collate != nil {
-		p.w(" COLLATE ")
-		p.dotted(e.Collate...)
-	}
+	p.collate(e.Collate)
 	if e.OpClass != nil {
 		p.w(" ")
 		p.dotted(e.OpClass...)

@@ -11,10 +11,7 @@ func (p *printer) typeStmt(s Statement) {
 			p.ident(s.Fields[i].Name)
 			p.w(" ")
 			p.typeName(s.Fields[i].Type, false)
-			if s.Fields[i].Collate != nil {
-				p.w(" COLLATE ")
-				p.dotted(s.Fields[i].Collate...)
-			}
+			p.collate(s.Fields[i].Collate)
 		})
 		p.w(")")
 	case *CreateDomain:
@@ -22,10 +19,7 @@ func (p *printer) typeStmt(s Statement) {
 		p.name(s.Name)
 		p.w(" AS ")
 		p.typeName(s.Type, false)
-		if s.Collate != nil {
-			p.w(" COLLATE ")
-			p.dotted(s.Collate...)
-		}
+		p.collate(s.Collate)
 		for _, c := range s.Constraints {
 			p.w(" ")
 			p.constraint(c)
@@ -83,10 +77,7 @@ func (p *printer) attributeCmd(c *AttributeCmd) {
 	case AttributeAdd:
 		p.w(" ")
 		p.typeName(c.Type, false)
-		if c.Collate != nil {
-			p.w(" COLLATE ")
-			p.dotted(c.Collate...)
-		}
+		p.collate(c.Collate)
 	}
 	p.opt(c.Cascade, " CASCADE")
 	p.opt(c.Restrict, " RESTRICT")

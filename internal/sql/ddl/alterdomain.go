@@ -75,12 +75,8 @@ func (e *Env) alterDomainDefault(ctx context.Context, t *catalog.Table, def *typ
 func (e *Env) addDomainCheck(ctx context.Context, t *catalog.Table, def *types.Def, c *ast.Constraint) error {
 	switch c.Kind {
 	case ast.ConstrCheck:
-	case ast.ConstrUnique:
-		return pgerr.New(pgerr.SyntaxError, "unique constraints not possible for domains").At(c.Pos)
-	case ast.ConstrPrimaryKey:
-		return pgerr.New(pgerr.SyntaxError, "primary key constraints not possible for domains").At(c.Pos)
-	case ast.ConstrForeignKey:
-		return pgerr.New(pgerr.SyntaxError, "foreign key constraints not possible for domains").At(c.Pos)
+	case ast.ConstrUnique, ast.ConstrPrimaryKey, ast.ConstrForeignKey:
+		return notForDomains(c)
 	default:
 		return pgerr.New(pgerr.SyntaxError, "exclusion constraints not possible for domains").At(c.Pos)
 	}

@@ -151,12 +151,8 @@ func (e *Env) createDomain(ctx context.Context, st *ast.CreateDomain) error {
 			if err := e.domainCheck(ctx, t.Name, def, c); err != nil {
 				return err
 			}
-		case ast.ConstrUnique:
-			return pgerr.New(pgerr.SyntaxError, "unique constraints not possible for domains").At(c.Pos)
-		case ast.ConstrPrimaryKey:
-			return pgerr.New(pgerr.SyntaxError, "primary key constraints not possible for domains").At(c.Pos)
-		case ast.ConstrForeignKey:
-			return pgerr.New(pgerr.SyntaxError, "foreign key constraints not possible for domains").At(c.Pos)
+		case ast.ConstrUnique, ast.ConstrPrimaryKey, ast.ConstrForeignKey:
+			return notForDomains(c)
 		default:
 			return pgerr.Unsupported("this constraint is not supported for domains").At(c.Pos)
 		}
@@ -489,4 +485,12 @@ func unverifiedDomain(c *catalog.Column, pos int) error {
 		}
 	}
 	return nil
+}
+
+// notForDomains is the error for a constraint that only tables have.
+func notForDomains(c *ast.Constraint) error {
+	kind := map[ast.ConstraintKind]string{
+		ast.ConstrUnique: "unique", ast.ConstrPrimaryKey: "primary key", ast.ConstrForeignKey: "foreign key",
+	}[c.Kind]
+	return pgerr.New(pgerr.SyntaxError, "%s constraints not possible for domains", kind).At(c.Pos)
 }

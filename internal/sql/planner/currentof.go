@@ -35,16 +35,8 @@ func rowsOf(n plan.Node) *plan.Scan {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return n
-	case *plan.Project:
-		return rowsOf(n.Input)
-	case *plan.Filter:
-		return rowsOf(n.Input)
-	case *plan.Sort:
-		return rowsOf(n.Input)
-	case *plan.Limit:
-		return rowsOf(n.Input)
-	case *plan.LockRows:
-		return rowsOf(n.Input)
+	case *plan.Project, *plan.Filter, *plan.Sort, *plan.Limit, *plan.LockRows:
+		return rowsOf(n.Children()[0])
 	case *plan.With:
 		return rowsOf(n.Body)
 	}
@@ -62,18 +54,10 @@ func passOn(n plan.Node, cols []plan.Column) {
 				n.Cols, n.Exprs = append(n.Cols, c), append(n.Exprs, plan.Ref(c))
 			}
 		}
-	case *plan.Filter:
-		passOn(n.Input, cols)
-		n.Cols = n.Input.Props().Cols
-	case *plan.Sort:
-		passOn(n.Input, cols)
-		n.Cols = n.Input.Props().Cols
-	case *plan.Limit:
-		passOn(n.Input, cols)
-		n.Cols = n.Input.Props().Cols
-	case *plan.LockRows:
-		passOn(n.Input, cols)
-		n.Cols = n.Input.Props().Cols
+	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.LockRows:
+		in := n.Children()[0]
+		passOn(in, cols)
+		n.Props().Cols = in.Props().Cols
 	case *plan.With:
 		passOn(n.Body, cols)
 		n.Cols = n.Body.Props().Cols

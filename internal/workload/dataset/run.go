@@ -14,9 +14,6 @@ import (
 	"github.com/lichendb/lichen/internal/workload/measure"
 )
 
-// maxShownErrors bounds how many different errors are written while a run goes on.
-const maxShownErrors = 10
-
 // Operation is a statement that a run repeats.
 type Operation struct {
 	Name string // in the report
@@ -46,15 +43,12 @@ type runner struct {
 	set      measure.Set
 	taken    atomic.Int64
 	done     atomic.Int64
-
-	mu     sync.Mutex
-	shown  map[string]bool
-	broken error // why a thread gave up
+	errs     *measure.Errors
 }
 
 // Run runs the operations in turn until there were as many as asked for, and reports.
 func Run(ctx context.Context, ops []Operation, o RunOptions) error {
-	r := &runner{RunOptions: o, ops: ops, shown: map[string]bool{}}
+	r := &runner{RunOptions: o, ops: ops, errs: measure.NewErrors(o.Progress)}
 	for _, op := range ops {
 		r.measured = append(r.measured, r.set.Operation(op.Name))
 	}
@@ -97,9 +91,9 @@ func (r *runner) work(ctx, until context.Context, c *workload.Conn) {
 		}
 		which := int(n % int64(len(r.ops)))
 		if err := r.do(ctx, c, which, n); err != nil {
-			r.failed(r.ops[which].Name, err)
+			r.errs.Failed(r.ops[which].Name, err)
 			if c.Lost() {
-				r.giveUp(fmt.Errorf("connection lost: %w", err))
+				r.errs.GiveUp(fmt.Errorf("connection lost: %w", err))
 				return
 			}
 		}
@@ -122,26 +116,6 @@ func (r *runner) do(ctx context.Context, c *workload.Conn, which int, n int64) e
 	r.measured[which].Record(time.Since(begun), status, err == nil)
 	r.measured[which].Retried(c.TakeRetries())
 	return err
-}
-
-// failed writes an error unless the like was written before.
-func (r *runner) failed(op string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	line := op + ": " + err.Error()
-	if r.shown[line] || len(r.shown) >= maxShownErrors {
-		return
-	}
-	r.shown[line] = true
-	fmt.Fprintln(r.Progress, line)
-}
-
-func (r *runner) giveUp(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.broken == nil {
-		r.broken = err
-	}
 }
 
 // status writes lines of progress until the function it returns is called.
@@ -175,9 +149,9 @@ func (r *runner) finish(ctx context.Context, took time.Duration) error {
 		return err
 	}
 	_, failed := r.set.Counts()
-	switch {
-	case r.broken != nil:
-		return r.broken
+	switch broken := r.errs.Broken(); {
+	case broken != nil:
+		return broken
 	case failed > 0:
 		return fmt.Errorf("%d operations failed", failed)
 	case ctx.Err() != nil:

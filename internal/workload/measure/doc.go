@@ -2,7 +2,7 @@
 // in YCSB's formats: the status line while it runs and the report at its end.
 //
 // Above it are the workloads; below it the HdrHistogram library. Read measure.go
-// (Set, Operation), then report.go.
+// (Set, Operation), then report.go; errors.go has the errors of a run.
 //
 // Invariants
 //

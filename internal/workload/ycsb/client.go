@@ -164,7 +164,7 @@ func (c *client) measured(op *measure.Operation, f func() string) string {
 // failed notes an error and returns its status.
 func (c *client) failed(op string, err error) string {
 	c.err = err
-	c.run.failed(op, err)
+	c.run.errs.Failed(op, err)
 	return statusError
 }
 
@@ -219,7 +219,7 @@ func (c *client) verify(key string, field int, values [][]byte) {
 		}
 		for i, v := range values {
 			if string(v) != string(c.cfg.expected(key, first+i, c.cfg.FieldLength)) {
-				c.run.failed("VERIFY", fmt.Errorf("record %s: field %s has a wrong value", key, c.cfg.field(first+i)))
+				c.run.errs.Failed("VERIFY", fmt.Errorf("record %s: field %s has a wrong value", key, c.cfg.field(first+i)))
 				return statusUnexpected
 			}
 		}

@@ -29,7 +29,7 @@ func (c *client) copyAll(ctx context.Context, s share) {
 		c.run.ops.insert.Record(time.Since(begun), status, err == nil)
 		c.run.ops.insert.Retried(c.conn.TakeRetries())
 		if err != nil {
-			c.run.giveUp(fmt.Errorf("loading: %w", err))
+			c.run.errs.GiveUp(fmt.Errorf("loading: %w", err))
 			return
 		}
 		i += n

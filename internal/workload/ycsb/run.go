@@ -14,9 +14,6 @@ import (
 	"github.com/lichendb/lichen/internal/workload/measure"
 )
 
-// maxShownErrors bounds how many different errors are written while a run goes on.
-const maxShownErrors = 10
-
 // maxParams is how many parameters a statement may have in PostgreSQL's protocol.
 const maxParams = 65535
 
@@ -46,13 +43,11 @@ type runner struct {
 
 	done     atomic.Int64
 	notFound atomic.Int64
-	mu       sync.Mutex
-	shown    map[string]bool
-	broken   error // why a thread gave up
+	errs     *measure.Errors
 }
 
 func newRunner(cfg *Config, out Output, loading bool) *runner {
-	r := &runner{cfg: cfg, out: out, loading: loading, shown: map[string]bool{}}
+	r := &runner{cfg: cfg, out: out, loading: loading, errs: measure.NewErrors(out.Progress)}
 	m, on := cfg.Mix, func(use bool, name string) *measure.Operation {
 		if use {
 			return r.set.Operation(name)
@@ -245,7 +240,7 @@ func (c *client) load(ctx context.Context, s share) {
 	}
 	for i := int64(0); s.next(i); i++ {
 		if status := c.insert(ctx, c.cfg.key(s.first+i), c.run.batch); status == statusError {
-			c.run.giveUp(fmt.Errorf("loading: %w", c.err))
+			c.run.errs.GiveUp(fmt.Errorf("loading: %w", c.err))
 			return
 		}
 		c.run.done.Add(1)
@@ -258,7 +253,7 @@ func (c *client) transactions(ctx context.Context, s share) {
 		c.transaction(ctx)
 		c.run.done.Add(1)
 		if c.conn.Lost() {
-			c.run.giveUp(fmt.Errorf("connection lost: %w", c.err))
+			c.run.errs.GiveUp(fmt.Errorf("connection lost: %w", c.err))
 			return
 		}
 	}
@@ -289,7 +284,7 @@ func (c *client) transaction(ctx context.Context) {
 func (r *runner) cleanup(c *client, ctx context.Context) {
 	c.measured(r.ops.cleanup, func() string {
 		if err := c.flush(ctx); err != nil {
-			r.giveUp(fmt.Errorf("loading the last batch: %w", err))
+			r.errs.GiveUp(fmt.Errorf("loading the last batch: %w", err))
 			return c.failed("CLEANUP", err)
 		}
 		if err := c.conn.Close(ctx); err != nil && !c.conn.Lost() {
@@ -299,27 +294,7 @@ func (r *runner) cleanup(c *client, ctx context.Context) {
 	})
 }
 
-// failed writes an error unless the like was written before.
-func (r *runner) failed(op string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	line := op + ": " + err.Error()
-	if r.shown[line] || len(r.shown) >= maxShownErrors {
-		return
-	}
-	r.shown[line] = true
-	fmt.Fprintln(r.out.Progress, line)
-}
-
 func (r *runner) missing() { r.notFound.Add(1) }
-
-func (r *runner) giveUp(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.broken == nil {
-		r.broken = err
-	}
-}
 
 // status writes lines of progress until the function it returns is called.
 func (r *runner) status(start time.Time, total int64) (stop func()) {
@@ -357,8 +332,8 @@ func (r *runner) finish(ctx context.Context, total int64, took time.Duration) er
 	if err := r.set.Report(r.out.Report, r.done.Load(), took, r.cfg.Percentiles); err != nil {
 		return err
 	}
-	if r.broken != nil {
-		return r.broken
+	if err := r.errs.Broken(); err != nil {
+		return err
 	}
 	_, failed := r.set.Counts()
 	if r.cfg.Mix.Delete > 0 && !r.loading {
