@@ -78,7 +78,7 @@ func (e *Env) addDomainCheck(ctx context.Context, t *catalog.Table, def *types.D
 	case ast.ConstrUnique, ast.ConstrPrimaryKey, ast.ConstrForeignKey:
 		return notForDomains(c)
 	default:
-		return pgerr.New(pgerr.SyntaxError, "exclusion constraints not possible for domains").At(c.Pos)
+		return pgerr.New(pgerr.SyntaxError, "exclusion constraints not possible for domains")
 	}
 	if err := e.domainCheck(ctx, t.Name, def, c); err != nil {
 		return err

@@ -92,9 +92,6 @@ func duplicateConstraint(t *catalog.Table, name string) error {
 
 // addCheck adds a CHECK constraint to t; the caller checks the expression.
 func (e *Env) addCheck(ctx context.Context, t *catalog.Table, c pendingConstraint) error {
-	if deferrable(c.Constraint) {
-		return pgerr.Unsupported("CHECK constraints cannot be marked DEFERRABLE")
-	}
 	text, cols, err := e.checkText(ctx, t, c)
 	if err != nil {
 		return err

@@ -126,6 +126,9 @@ func (e *Env) createDomain(ctx context.Context, st *ast.CreateDomain) error {
 		return err
 	}
 	base, below, err := e.columnType(ctx, st.Name.Table, st.Type)
+	if pgerr.CodeOf(err) == pgerr.InvalidTableDefinition { // a pseudo-type
+		return pgerr.New(pgerr.DatatypeMismatch, "\"%s\" is not a valid base type for a domain", ast.Format(st.Type))
+	}
 	if err != nil {
 		return err
 	}
@@ -136,7 +139,7 @@ func (e *Env) createDomain(ctx context.Context, st *ast.CreateDomain) error {
 	if err := checkCollation(st.Collate, base, st.Pos); err != nil {
 		return err
 	}
-	null := false
+	null, hasDefault := false, false
 	for _, c := range st.Constraints {
 		switch c.Kind {
 		case ast.ConstrNull:
@@ -144,10 +147,17 @@ func (e *Env) createDomain(ctx context.Context, st *ast.CreateDomain) error {
 		case ast.ConstrNotNull:
 			def.NotNull = true
 		case ast.ConstrDefault:
+			if hasDefault {
+				return pgerr.New(pgerr.SyntaxError, "multiple default expressions")
+			}
+			hasDefault = true
 			if def.Default, err = e.defaultText(ctx, c.X); err != nil {
 				return err
 			}
 		case ast.ConstrCheck:
+			if c.NoInherit {
+				return pgerr.New(pgerr.InvalidObjectDefinition, "check constraints for domains cannot be marked NO INHERIT")
+			}
 			if err := e.domainCheck(ctx, t.Name, def, c); err != nil {
 				return err
 			}
@@ -158,7 +168,7 @@ func (e *Env) createDomain(ctx context.Context, st *ast.CreateDomain) error {
 		}
 	}
 	if null && def.NotNull {
-		return pgerr.New(pgerr.SyntaxError, "conflicting NULL/NOT NULL constraints").At(st.Pos)
+		return pgerr.New(pgerr.SyntaxError, "conflicting NULL/NOT NULL constraints")
 	}
 	if err := planner.CheckDomain(ctx, e.plannerEnv(e.Coll), types.NewUserType(t.Oid, t.Name, t.Name, def)); err != nil {
 		return err
@@ -492,5 +502,5 @@ func notForDomains(c *ast.Constraint) error {
 	kind := map[ast.ConstraintKind]string{
 		ast.ConstrUnique: "unique", ast.ConstrPrimaryKey: "primary key", ast.ConstrForeignKey: "foreign key",
 	}[c.Kind]
-	return pgerr.New(pgerr.SyntaxError, "%s constraints not possible for domains", kind).At(c.Pos)
+	return pgerr.New(pgerr.SyntaxError, "%s constraints not possible for domains", kind)
 }

@@ -55,6 +55,10 @@ func (p *parser) constraintAttr(d *ast.ColumnDef) bool {
 			c = d.Constraints[n-1]
 		}
 	}
+	if c == nil && d.Name == "" { // of a domain
+		p.failLate(pgerr.New(pgerr.FeatureNotSupported, "specifying constraint deferrability not supported for domains"), 0)
+		c = &ast.Constraint{}
+	}
 	if c == nil {
 		p.failLate(pgerr.New(pgerr.SyntaxError, "misplaced %s clause", word), loc.Pos)
 		c = &ast.Constraint{}
@@ -309,7 +313,26 @@ func (p *parser) tableConstraint() *ast.Constraint {
 		return c
 	}
 	p.constraintSpec(c)
+	p.checkSpec(c)
 	return c
+}
+
+// checkSpec refuses attributes that the kind of a table's constraint can't have,
+// at no position, as PostgreSQL does.
+func (p *parser) checkSpec(c *ast.Constraint) {
+	kind := map[ast.ConstraintKind]string{
+		ast.ConstrCheck: "CHECK", ast.ConstrUnique: "UNIQUE", ast.ConstrPrimaryKey: "PRIMARY KEY",
+		ast.ConstrForeignKey: "FOREIGN KEY", ast.ConstrExclude: "EXCLUDE",
+	}[c.Kind]
+	check := c.Kind == ast.ConstrCheck
+	switch {
+	case check && (c.Deferrable || c.InitiallyDeferred):
+		p.failf(pgerr.FeatureNotSupported, 0, "%s constraints cannot be marked DEFERRABLE", kind)
+	case c.NotValid && !check && c.Kind != ast.ConstrForeignKey:
+		p.failf(pgerr.FeatureNotSupported, 0, "%s constraints cannot be marked NOT VALID", kind)
+	case c.NoInherit && !check:
+		p.failf(pgerr.FeatureNotSupported, 0, "%s constraints cannot be marked NO INHERIT", kind)
+	}
 }
 
 // constraintSpec parses ConstraintAttributeSpec.

@@ -9,8 +9,8 @@ import (
 // and refuses, each behind the name of its feature, whose first word is consumed
 // already. Shared rules are in rulesText. ebnf.go says how it is written.
 const refusedText = `
-CREATE FUNCTION: [OR REPLACE] FUNCTION func_name '(' [default_arg,] ')' [RETURNS (TABLE '(' (label_word func_type), ')' | func_type)]
-	{func_option} [func_body]
+CREATE FUNCTION: [OR REPLACE] FUNCTION func_name '(' [default_arg,] ')' (RETURNS TABLE '(' (label_word func_type), ')' {func_option} [func_body] no_out_args
+	| [RETURNS func_type] {func_option} [func_body])
 CREATE PROCEDURE: [OR REPLACE] PROCEDURE func_name '(' [default_arg,] ')' {func_option} [func_body]
 CREATE AGGREGATE: [OR REPLACE] AGGREGATE func_name (aggr_args definition | '(' (ident '=' def_arg), ')')
 CREATE OPERATOR CLASS: OPERATOR CLASS any_name [DEFAULT] FOR TYPE type USING name [FAMILY any_name] AS opclass_item,
@@ -152,7 +152,6 @@ fdw_option = HANDLER handler | NO HANDLER | VALIDATOR handler | NO VALIDATOR
 text_search = TEXT SEARCH (PARSER | DICTIONARY | TEMPLATE | CONFIGURATION)
 cast = CAST '(' type AS type ')'
 space_move = ALL IN TABLESPACE name [OWNED BY role,] SET TABLESPACE name [NOWAIT]
-arg_mode = IN [OUT] | OUT | INOUT | VARIADIC
 func_type = [SETOF] label_word '.' label {'.' label} '%' TYPE | type
 arg = arg_mode (label_word func_type | func_type) | label_word arg_mode func_type | label_word func_type | func_type
 default_arg = arg [DEFAULT expr | '=' expr]
@@ -234,9 +233,30 @@ func primitives() map[string]func(p *parser) {
 		"published":             (*parser).published,
 		"any_with":              func(p *parser) { p.expect(kwWith) },
 		"alter_foreign_table":   (*parser).alterForeignTable,
+		"arg_mode":              (*parser).argMode,
+		"no_out_args":           (*parser).noOutArgs,
 		"no_assertions": func(p *parser) {
 			p.failf(pgerr.FeatureNotSupported, 0, "CREATE ASSERTION is not yet implemented")
 		},
+	}
+}
+
+// argMode parses the mode of a function's argument.
+func (p *parser) argMode() {
+	switch {
+	case p.accept(kwIn):
+		p.outArgs = p.accept(kwOut) || p.outArgs
+	case p.accept(kwOut), p.accept(kwInout):
+		p.outArgs = true
+	default:
+		p.expect(kwVariadic)
+	}
+}
+
+// noOutArgs refuses RETURNS TABLE of a function with such arguments.
+func (p *parser) noOutArgs() {
+	if p.outArgs {
+		p.failf(pgerr.SyntaxError, 0, "OUT and INOUT arguments aren't allowed in TABLE functions")
 	}
 }
 
