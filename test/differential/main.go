@@ -162,7 +162,7 @@ func (t *tester) take(ctx context.Context, seed uint64, s statement) (diverged b
 		return false, nil
 	}
 	d := difference{statement: s, seed: seed, what: what, theirs: theirs, ours: ours}
-	if k := known(d); k != "" {
+	if k := t.knownAs(ctx, d); k != "" {
 		t.known[k]++
 		return s.changes, nil
 	}

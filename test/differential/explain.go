@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// onlyTime asks both databases again without their time limit: the answers are
+// alike then.
+func onlyTime(ctx context.Context, t *tester, d difference) bool {
+	t.both(ctx, "SET statement_timeout = '40s'")
+	theirs, ours := t.both(ctx, d.sql)
+	if t.revive(ctx) != nil {
+		return false
+	}
+	t.both(ctx, "SET statement_timeout = '10s'")
+	return compare(d.statement, theirs, ours) == "" || theirs.code == "57014" && ours.code == ""
+}
+
+// ordersDiffer tells whether a unique key was violated in one database, and not in
+// the other, by rows between rather than at the end: where the statement was done
+// no key has duplicates, and where it was refused it has none either when it is
+// done without the constraint.
+func ordersDiffer(ctx context.Context, t *tester, d difference) bool {
+	done, refused, a := t.postgres, t.lichen, d.ours
+	if d.theirs.code != "" {
+		done, refused, a = t.lichen, t.postgres, d.theirs
+	}
+	keys := done.uniqueKeys(ctx)
+	if len(keys) == 0 || done.duplicates(ctx, keys) {
+		return false
+	}
+	if refused.ask(ctx, "BEGIN").code != "" {
+		return true // within a block, which has failed
+	}
+	defer refused.ask(ctx, "ROLLBACK")
+	name := constraintName.FindStringSubmatch(a.message)
+	for _, k := range keys {
+		if name == nil || k.index != name[1] {
+			continue
+		}
+		drop := refused.ask(ctx, fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s CASCADE", k.table, k.index))
+		b := refused.ask(ctx, d.sql)
+		if drop.code == "" && b.code == "" {
+			return !refused.duplicates(ctx, []uniqueKey{k})
+		}
+		return drop.code == "" && b.code == "23505" // another one's turn
+	}
+	return false
+}
+
+var constraintName = regexp.MustCompile(`unique constraint "(.*)"`)
+
+// uniqueKey is a unique index and its columns.
+type uniqueKey struct{ table, index, columns string }
+
+// uniqueKeys lists the unique indexes of columns of the schema that is tested.
+func (s *server) uniqueKeys(ctx context.Context) []uniqueKey {
+	a := s.query(ctx, `SELECT t.relname, i.relname, string_agg(quote_ident(a.attname), ', ')
+		FROM pg_index x JOIN pg_class t ON t.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
+		JOIN pg_attribute a ON a.attrelid = i.oid
+		WHERE x.indisunique AND t.relnamespace = 'diff'::regnamespace GROUP BY 1, 2`)
+	var list []uniqueKey
+	for _, r := range a {
+		list = append(list, uniqueKey{r[0], r[1], r[2]})
+	}
+	return list
+}
+
+// duplicates reports whether rows have equal keys.
+func (s *server) duplicates(ctx context.Context, keys []uniqueKey) bool {
+	for _, k := range keys {
+		some := strings.ReplaceAll(k.columns, ", ", " IS NOT NULL AND ") + " IS NOT NULL"
+		rows := s.query(ctx, fmt.Sprintf("SELECT 1 FROM %s WHERE %s GROUP BY %s HAVING count(*) > 1 LIMIT 1", k.table, some, k.columns))
+		if len(rows) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// query returns the rows of a query as texts, none if it fails.
+func (s *server) query(ctx context.Context, sql string) [][]string {
+	r := s.conn.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
+	var rows [][]string
+	for _, row := range r.Rows {
+		var texts []string
+		for _, v := range row {
+			texts = append(texts, string(v))
+		}
+		rows = append(rows, texts)
+	}
+	return rows
+}
