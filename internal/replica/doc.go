@@ -146,6 +146,11 @@
 //	R35. In a range that was split off a store votes for nobody but the leader under whom the split
 //	     came into the log, while it gives it the support of that time and no leader is known. Support
 //	     given anew counts only for a leader that has applied the split (presume, noteSupporter).
+//	R36. Nothing is written for a replica that was stopped, not even by a disk that takes its
+//	     time: what is removed then does not come back (idle; TestStopWaits in store).
+//	R37. A leader rests only when each follower whose store is there has said that it knows
+//	     all to be committed: one that missed it would never hear it (noteQuiet, takeNote;
+//	     TestRestTellsCommit in store).
 //
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.

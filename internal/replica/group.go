@@ -113,6 +113,7 @@ type group struct {
 		queue   []*proposal
 		inbox   []input
 		stopped error
+		rested  chan struct{} // closed when nobody processes the group any more; nil: nobody waits for that
 		riders  riders
 	}
 
@@ -135,6 +136,8 @@ type group struct {
 	// those of all entries of the batch being applied.
 	props, applied []*proposal
 	idleTicks      int
+	round          uint64                 // goes with heartbeats: how often the group was stirred
+	known          []known                // since the last stir
 	caller         kvpb.ReplicaDescriptor // who wrote last
 	incoming       *IncomingSnapshot      // what raft may take now
 	standTicks     int                    // how long it stands for election yet
@@ -202,6 +205,10 @@ func (g *group) reset() error {
 func (g *group) exclusively(fn func() error) error {
 	g.mu.Lock()
 	must.True(!g.mu.busy && !g.mu.started, "R1: the group is being processed")
+	if g.mu.stopped != nil {
+		g.mu.Unlock()
+		return nil // removed before it began
+	}
 	g.mu.busy = true
 	g.mu.Unlock()
 	g.starting = true
@@ -210,7 +217,9 @@ func (g *group) exclusively(fn func() error) error {
 	g.mu.Lock()
 	g.mu.started = true
 	waiting := len(g.mu.inbox) > 0 || len(g.mu.queue) > 0
-	g.mu.busy = waiting
+	if !waiting {
+		g.rest()
+	}
 	g.mu.Unlock()
 	if waiting {
 		g.r.deps.Schedule(g.work)
@@ -285,7 +294,7 @@ func (g *group) lift() error {
 
 // propose makes a command durable and applies it. command is kept until then.
 func (g *group) propose(under tenure, command []byte) error {
-	return g.enqueue(g.newProposal(under, command), false)
+	return g.enqueue(g.newProposal(under, command))
 }
 
 // proposeKeeping is propose for a command that others must go on to wait for if its
@@ -294,7 +303,7 @@ func (g *group) propose(under tenure, command []byte) error {
 func (g *group) proposeKeeping(under tenure, command []byte, keep func() (known func())) error {
 	p := g.newProposal(under, command)
 	p.keep = keep
-	return g.enqueue(p, false)
+	return g.enqueue(p)
 }
 
 // proposeTogether is propose for a command that is sent at the same time as one to another
@@ -302,14 +311,13 @@ func (g *group) proposeKeeping(under tenure, command []byte, keep func() (known 
 func (g *group) proposeTogether(under tenure, command []byte) error {
 	p := g.newProposal(under, command)
 	p.company = !g.r.deps.Aside // the other one may be on another disk
-	return g.enqueue(p, false)
+	return g.enqueue(p)
 }
 
-// enqueue passes a command through the queue. Once the group is stopped only a
-// barrier gets in, which is a command of no bytes.
-func (g *group) enqueue(p *proposal, barrier bool) error {
+// enqueue passes a command through the queue.
+func (g *group) enqueue(p *proposal) error {
 	g.mu.Lock()
-	if err := g.mu.stopped; err != nil && !barrier {
+	if err := g.mu.stopped; err != nil {
 		g.mu.Unlock()
 		g.proposals.Put(p)
 		return err
@@ -463,7 +471,7 @@ func (g *group) lead(own *proposal) bool {
 		if len(g.mu.queue) == 0 && len(g.mu.inbox) == 0 {
 			done := own == nil || own.done
 			g.own = nil
-			g.mu.busy = false
+			g.rest()
 			g.mu.Unlock()
 			return done
 		}
@@ -691,13 +699,27 @@ func (g *group) stop(reason error) {
 	}
 }
 
-// idle waits until nobody processes the group; after stop it stays so.
+// idle waits until nobody processes the group; after stop it stays so. However long the
+// disk takes: what follows removes what the processing goroutine still writes (invariant R36).
 func (g *group) idle() {
 	g.mu.Lock()
-	busy := g.mu.busy
+	if !g.mu.busy {
+		g.mu.Unlock()
+		return
+	}
+	if g.mu.rested == nil {
+		g.mu.rested = make(chan struct{})
+	}
+	rested := g.mu.rested
 	g.mu.Unlock()
-	if busy {
-		// What was queued before it is done, well or not.
-		_ = g.enqueue(g.newProposal(tenure{term: anyTerm}, nil), true)
+	<-rested
+}
+
+// rest notes that nobody processes the group any more. g.mu is held.
+func (g *group) rest() {
+	g.mu.busy = false
+	if g.mu.rested != nil {
+		close(g.mu.rested)
+		g.mu.rested = nil
 	}
 }

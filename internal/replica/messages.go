@@ -1,7 +1,9 @@
 package replica
 
 import (
+	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"go.etcd.io/raft/v3"
@@ -35,7 +37,10 @@ func (g *group) accepts(m *pb.Message, epoch int64) bool {
 		return g.acceptsVote(m)
 	case pb.MsgTimeoutNow:
 		return g.r.deps.Support == nil || g.r.deps.Support.MayVote()
-	case pb.MsgAppResp, pb.MsgHeartbeatResp:
+	case pb.MsgHeartbeatResp:
+		g.takeNote(m)
+		g.r.noteAnswer(m, epoch)
+	case pb.MsgAppResp:
 		g.r.noteAnswer(m, epoch)
 	case pb.MsgVoteResp, pb.MsgPreVoteResp:
 		if m.GetReject() {
@@ -55,6 +60,8 @@ func (g *group) send(m *pb.Message) {
 	case pb.MsgSnap:
 		g.sendSnapshot(to, m)
 		return
+	case pb.MsgHeartbeat:
+		m.Context = binary.AppendUvarint(binary.AppendUvarint(nil, g.round), m.GetCommit())
 	case pb.MsgTimeoutNow:
 		if l := g.r.lease.Load(); l != nil {
 			l.given.Store(true) // before the message leaves
@@ -110,9 +117,39 @@ func (r *Replica) Wake() {
 	}
 }
 
+// known is what a follower has said it knows to be committed.
+type known struct{ follower, commit uint64 }
+
+// takeNote notes what a follower knows to be committed: it answers a heartbeat after it has
+// taken in what that says, and sends back what goes with it. What it answers to heartbeats
+// from before the last stir does not count, since it may have been restarted meanwhile and
+// forgets what is committed then.
+func (g *group) takeNote(m *pb.Message) {
+	round, n := binary.Uvarint(m.GetContext())
+	commit, w := binary.Uvarint(m.GetContext()[max(n, 0):])
+	m.Context = nil
+	if n <= 0 || w <= 0 || round != g.round || m.GetTerm() != g.led {
+		return
+	}
+	for i := range g.known {
+		if k := &g.known[i]; k.follower == m.GetFrom() {
+			k.commit = max(k.commit, commit)
+			return
+		}
+	}
+	g.known = append(g.known, known{m.GetFrom(), commit})
+}
+
+// knows reports whether a follower has said that it knows an entry to be committed.
+func (g *group) knows(follower, index uint64) bool {
+	return slices.ContainsFunc(g.known, func(k known) bool { return k.follower == follower && k.commit >= index })
+}
+
 // stir makes the leader speak to its followers for a while.
 func (g *group) stir() {
 	g.idleTicks = 0
+	g.round++
+	g.known = g.known[:0]
 	g.r.quiet.Store(false)
 	g.r.Wake()
 }
@@ -152,8 +189,9 @@ func (g *group) tick() {
 	g.electionTick()
 }
 
-// noteQuiet decides whether the leader may rest. It does not wait for followers whose
-// stores are not there: when they come back SupportChanged ends the rest.
+// noteQuiet decides whether the leader may rest: not before its followers have everything
+// and know it to be committed (invariant R37). It does not wait for followers whose stores
+// are not there: when they come back SupportChanged ends the rest.
 func (g *group) noteQuiet() {
 	g.idleTicks++
 	quiet := g.idleTicks > quietTicks && len(g.waiting) == 0
@@ -163,7 +201,7 @@ func (g *group) noteQuiet() {
 			return
 		}
 		least = min(least, p.Match)
-		if p.Match < last {
+		if p.Match < last || !g.knows(id, last) {
 			d, ok := g.r.Desc().ReplicaByID(kvpb.ReplicaID(id))
 			quiet = quiet && ok && !g.r.hears(d.Store)
 		}

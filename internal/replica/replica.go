@@ -195,10 +195,16 @@ func (r *Replica) Start() error {
 	return err
 }
 
-// Stop refuses further writes and waits for those under way.
-func (r *Replica) Stop() {
+// Refuse refuses further writes and answers those who wait for one.
+func (r *Replica) Refuse() {
 	r.cease()
 	r.group.stop(errStopped)
+}
+
+// Stop refuses further writes and waits for those under way: nothing is written for this
+// replica afterwards.
+func (r *Replica) Stop() {
+	r.Refuse()
 	r.group.idle()
 	r.checks.stop()
 	r.endFeeds(errStopped, true)

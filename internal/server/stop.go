@@ -142,7 +142,7 @@ func (n *Node) endUsers() {
 	}
 	n.log.Warn("stopping without an answer of the cluster: other nodes wait until this node's leases have expired")
 	for _, r := range n.store.Replicas() {
-		r.Stop()
+		r.Refuse()
 	}
 	<-done
 }

@@ -34,8 +34,20 @@ func (c *cluster) settled() ([]*kvpb.RangeDescriptor, error) {
 			return descs, nil
 		}
 	}
+	var u *unlike
+	if errors.As(last, &u) { // asking earlier would disturb them
+		return nil, fmt.Errorf("%v after the last client: %w%s", settleWithin, last, c.replicasAt(u.d.StartKey))
+	}
 	return nil, fmt.Errorf("%v after the last client: %w", settleWithin, last)
 }
+
+// unlike says that the replicas of a range do not hold the same.
+type unlike struct {
+	d   *kvpb.RangeDescriptor
+	why error
+}
+
+func (u *unlike) Error() string { return fmt.Sprintf("%s: %v", describe(u.d), u.why) }
 
 // inspect answers whether the ranges cover the key space once, each has its replicas
 // and no others exist, the replicas of each hold the same at one applied index, no
@@ -49,7 +61,7 @@ func (c *cluster) inspect() ([]*kvpb.RangeDescriptor, error) {
 	for _, d := range descs {
 		byID[d.RangeID] = d
 		if err := c.alike(d); err != nil {
-			return nil, fmt.Errorf("%s: %w", describe(d), err)
+			return nil, &unlike{d, err}
 		}
 	}
 	for _, l := range c.lives() {

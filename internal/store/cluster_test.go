@@ -27,6 +27,8 @@ type wire struct {
 	mu    sync.Mutex
 	nodes map[kvpb.NodeID]*port
 	cut   map[[2]kvpb.NodeID]bool
+	// lost, if not nil, says which messages get lost.
+	lost func(from, to kvpb.NodeID, m rpc.Method, msg []byte) bool
 	// onCall, if not nil, sees each call before it arrives; its error is what the
 	// caller gets.
 	onCall func(from, to kvpb.NodeID, m rpc.Method, req []byte) error
@@ -57,12 +59,26 @@ func (p *port) target(to kvpb.NodeID) *port {
 func (p *port) Send(to kvpb.NodeID, m rpc.Method, msg []byte) bool {
 	now := p.clock.Reading() // as rpc does
 	time.AfterFunc(time.Millisecond, func() {
-		if o := p.target(to); o != nil && o.messages[m] != nil {
+		if o := p.target(to); o != nil && o.messages[m] != nil && !p.loses(to, m, msg) {
 			_ = o.clock.Update(now)
 			o.messages[m](p.id, msg)
 		}
 	})
 	return true
+}
+
+func (p *port) loses(to kvpb.NodeID, m rpc.Method, msg []byte) bool {
+	p.w.mu.Lock()
+	lost := p.w.lost
+	p.w.mu.Unlock()
+	return lost != nil && lost(p.id, to, m, msg)
+}
+
+// lose sets which messages get lost from now on.
+func (w *wire) lose(lost func(from, to kvpb.NodeID, m rpc.Method, msg []byte) bool) {
+	w.mu.Lock()
+	w.lost = lost
+	w.mu.Unlock()
 }
 
 func (p *port) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []byte) ([]byte, error) {

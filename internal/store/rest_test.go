@@ -1,0 +1,63 @@
+package store
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/rpc"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// A follower gets a write but nothing that says it is committed, until its leader has been
+// idle for long enough to rest: the leader must not rest before the follower has heard
+// (invariant R37 of package replica).
+func TestRestTellsCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "1")
+		time.Sleep(5 * time.Second)
+		leader := c.leader(1)
+		deaf := kvpb.NodeID(2)
+		if c.leading(1).id == deaf {
+			deaf = 3
+		}
+		c.wire.lose(func(_, to kvpb.NodeID, m rpc.Method, msg []byte) bool {
+			return m == MethodRaft && to == deaf && !bringsEntries(t, msg)
+		})
+		c.put(1, "\x10a", "2")
+		time.Sleep(2 * time.Second)
+		follower, _ := c.nodes[deaf-1].s.Replica(1)
+		if follower.AppliedIndex() == leader.AppliedIndex() {
+			t.Fatal("the follower has heard of the commit")
+		}
+		c.wire.lose(nil)
+		time.Sleep(time.Second)
+		if f, l := follower.AppliedIndex(), leader.AppliedIndex(); f != l {
+			t.Errorf("the follower has applied %d, its leader %d", f, l)
+		}
+		time.Sleep(5 * time.Second)
+		for _, nd := range c.nodes {
+			if n := nd.s.Awake(); n > 0 {
+				t.Errorf("node %d: %d replicas do not rest", nd.id, n)
+			}
+		}
+	})
+}
+
+// bringsEntries reports whether a raft message between stores carries entries.
+func bringsEntries(t *testing.T, msg []byte) bool {
+	var e envelope
+	m := new(pb.Message)
+	if err := e.decode(msg); err != nil {
+		t.Error(err)
+	}
+	if err := proto.Unmarshal(e.raft, m); err != nil {
+		t.Error(err)
+	}
+	return len(m.Entries) > 0
+}
