@@ -156,6 +156,8 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_storage_cache_bytes":           float64(eng.CacheBytes),
 		"lichen_storage_cache_hits_total":      float64(eng.CacheHits),
 		"lichen_storage_cache_misses_total":    float64(eng.CacheMisses),
+		"lichen_storage_version_hits_total":    float64(eng.VersionHits),
+		"lichen_storage_version_misses_total":  float64(eng.VersionMisses),
 	}
 	for _, st := range n.store.Stores() {
 		resting, active := st.RestingRanges()

@@ -12,8 +12,9 @@ import (
 // Batch is a set of writes that become visible together and, after a crash, are
 // there together or not at all. It is not safe for concurrent use.
 type Batch struct {
-	e *Engine
-	b *pebble.Batch
+	e     *Engine
+	b     *pebble.Batch
+	marks []cacheMark // for the time of Commit
 }
 
 // NewBatch returns an empty batch. Close must be called in the end.
@@ -89,7 +90,9 @@ func (b *Batch) Commit() error {
 		return err
 	}
 	e.commits.begin()
+	b.marks = e.versions.announce(b.b, b.marks[:0])
 	err := b.b.Commit(pebble.NoSync)
+	e.versions.settle(b.marks, err == nil)
 	e.commits.end()
 	if err != nil {
 		return fmt.Errorf("storage: commit: %w", err)

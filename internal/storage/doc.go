@@ -6,7 +6,8 @@
 // store; below it Pebble, hlc, must and the file system of package fs.
 //
 // Read Engine and Options first, then Batch (the write side), Reader and
-// DurableReader (iter.go), PooledIter (pool.go: cheap reads), key.go (what an
+// DurableReader (iter.go), PooledIter (pool.go: cheap reads), versioncache.go (reads without
+// the engine), key.go (what an
 // engine key is), Ident (the version file), health.go (errors), fs.go, table.go
 // (tables written beside the engine, and Ingest) and ballast.go.
 //
@@ -39,6 +40,8 @@
 //     committed to its keys before it and, if the caller wants that, all that was
 //     committed before it; it may be durable before what is committed to other keys.
 //     (Ingest, TestIngestCrash, TestIngestFlushes, TestIngestAlone)
+//  10. What the cache of versions answers is the newest version of the key, and what
+//     every iterator opened after that finds. (versionCache, TestVersionCache)
 //
 // Concurrency: an Engine is safe for concurrent use; a Batch and a PooledIter
 // belong to one goroutine. A Commit blocks while all memtables are full; ask

@@ -27,9 +27,10 @@ type Engine struct {
 	ident Ident
 	db    *pebble.DB
 
-	commits commitCount
-	points  iterPool
-	scans   iterPool
+	commits  commitCount
+	versions *versionCache // nil if there is none
+	points   iterPool
+	scans    iterPool
 
 	health health
 	events chan struct{} // capacity 1: a flush or compaction ended
@@ -105,6 +106,7 @@ func (e *Engine) open() error {
 	if err := e.takeBallast(); err != nil {
 		e.opts.Logger.Warn("no space could be set aside", "dir", e.opts.Dir, "err", err)
 	}
+	e.versions = newVersionCache(e, e.opts.VersionCacheBytes)
 	e.wg.Add(1)
 	go e.watch()
 	return nil
@@ -131,6 +133,7 @@ func (e *Engine) Close() error {
 	e.wg.Wait()
 	e.points.sweep()
 	e.scans.sweep()
+	e.versions.close()
 	var err error
 	if !e.health.noSpace.Load() { // else there is no room to flush to; the log has the rest
 		err = e.Flush()

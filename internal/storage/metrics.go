@@ -38,6 +38,8 @@ type Metrics struct {
 	CacheBytes          int64
 	CacheHits           int64
 	CacheMisses         int64
+	VersionHits         uint64 // of the cache of newest versions
+	VersionMisses       uint64
 	FilterHits          int64
 	FilterMisses        int64
 	TombstoneCount      uint64
@@ -70,6 +72,7 @@ func (e *Engine) Metrics() Metrics {
 		OpenIterators:       m.TableIters,
 		ZombieMemTableBytes: m.MemTable.ZombieSize,
 	}
+	out.VersionHits, out.VersionMisses = e.versions.count()
 	for i := range m.Levels {
 		l := &m.Levels[i]
 		out.LiveTables += l.TablesCount

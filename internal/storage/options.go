@@ -48,6 +48,9 @@ type Options struct {
 	// with other engines, made with NewCache.
 	CacheBytes int64
 	Cache      *pebble.Cache
+	// VersionCacheBytes sizes the cache of newest versions; 0 is the share of CacheBytes
+	// that is for one engine alone, negative means none.
+	VersionCacheBytes int64
 	// MemTableBytes is the size of one memtable.
 	MemTableBytes int
 	// MaxConcurrentCompactions is how many compactions may run when there is
@@ -81,6 +84,9 @@ func (o *Options) fill() {
 	}
 	if o.MemTableBytes <= 0 {
 		o.MemTableBytes = memTableBytes(o.CacheBytes)
+	}
+	if o.VersionCacheBytes == 0 {
+		o.VersionCacheBytes = VersionCacheBytes(o.CacheBytes, 1)
 	}
 	if o.MaxConcurrentCompactions <= 0 {
 		o.MaxConcurrentCompactions = 2
@@ -168,8 +174,14 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 	return opts
 }
 
+// VersionCacheBytes is what of a cache of size bytes for so many engines is for the
+// newest versions of each.
+func VersionCacheBytes(size int64, engines int) int64 {
+	return size / versionCacheShare / int64(engines)
+}
+
 // cacheSize is the size to give a Pebble cache for blocks and memtables together, of
-// size bytes with what the allocator loses between the blocks (an eighth): Pebble charges memtables to it, in steady state two for each engine, the one
+// size bytes with the cache of versions and what the allocator loses between the blocks (an eighth): Pebble charges memtables to it, in steady state two for each engine, the one
 // written to and the one being flushed or kept for reuse. Beside memtables that were
 // made larger than a cache of that size stands for, it holds as many bytes of blocks.
 func cacheSize(size int64, memTable, engines int) int64 {
@@ -177,7 +189,7 @@ func cacheSize(size int64, memTable, engines int) int64 {
 	if tables > size/2 {
 		return size + tables
 	}
-	return size - size/8
+	return size - size/8 - size/versionCacheShare
 }
 
 // memTableBytes is the size of a memtable beside a cache of size bytes.

@@ -158,6 +158,7 @@ func (e *Engine) Ingest(tables []string, start, end []byte, after bool) error {
 		return err
 	}
 	e.commits.begin()
+	e.versions.clear()
 	if holds {
 		span := pebble.KeyRange{
 			Start: AppendEngineKey(nil, start, hlc.Timestamp{}),

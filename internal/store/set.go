@@ -39,7 +39,8 @@ func OpenSet(o Options, dirs ...string) (*Set, error) {
 			o.MemTableBytes = int(min(max(o.CacheBytes/n/8, 1<<20), storage.DefaultMemTableBytes))
 		}
 		set.cache = storage.NewCache(o.CacheBytes, o.MemTableBytes, len(dirs))
-		o.shared = &shared{cache: set.cache, waits: concurrency.NewWaitGraph()}
+		versions := storage.VersionCacheBytes(o.CacheBytes, len(dirs))
+		o.shared = &shared{cache: set.cache, versions: versions, waits: concurrency.NewWaitGraph()}
 	}
 	for _, dir := range dirs {
 		o.Dir = dir
@@ -57,8 +58,9 @@ func OpenSet(o Options, dirs ...string) (*Set, error) {
 
 // shared is what the stores of a node have in common, if there are several.
 type shared struct {
-	cache *storage.Cache
-	waits *concurrency.WaitGraph
+	cache    *storage.Cache
+	versions int64 // bytes of each for its newest versions
+	waits    *concurrency.WaitGraph
 }
 
 // open finds out whether the stores belong together, and starts their clock.

@@ -128,8 +128,9 @@ func Open(o Options) (*Store, error) {
 	}
 	s.closing = newClosing(s, o.closedLag())
 	var cache *storage.Cache
+	var versions int64
 	if o.shared != nil {
-		s.waits, cache = o.shared.waits, o.shared.cache
+		s.waits, cache, versions = o.shared.waits, o.shared.cache, o.shared.versions
 	}
 	s.disk.watch = fs.NewWatch(o.FS)
 	s.disk.answers()
@@ -137,8 +138,8 @@ func Open(o Options) (*Store, error) {
 	s.opts.FS = o.FS
 	var err error
 	s.eng, err = storage.Open(storage.Options{
-		FS: o.FS, Dir: o.Dir, CacheBytes: o.CacheBytes, Cache: cache, MemTableBytes: o.MemTableBytes, NoTableStats: o.NoTableStats,
-		Logger: o.Logger, OnFatal: o.OnFatal,
+		FS: o.FS, Dir: o.Dir, CacheBytes: o.CacheBytes, Cache: cache, VersionCacheBytes: versions,
+		MemTableBytes: o.MemTableBytes, NoTableStats: o.NoTableStats, Logger: o.Logger, OnFatal: o.OnFatal,
 	})
 	if err != nil {
 		return nil, err

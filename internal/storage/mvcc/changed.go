@@ -65,6 +65,9 @@ func changedSince(
 }
 
 func pointChanged(eng *storage.Engine, key []byte, after, upTo hlc.Timestamp) (bool, error) {
+	if at, ok := eng.NewestTimestamp(key, upTo); ok {
+		return after.Less(at), nil
+	}
 	it, err := eng.AcquirePoint()
 	if err != nil {
 		return false, err

@@ -8,6 +8,9 @@ import (
 // Get reads key as it was at ts. The payload is appended to buf; the result's
 // Data is the appended part. Of a tombstone, the result has the time.
 func Get(eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte) (Value, bool, error) {
+	if v, found, ok := remembered(eng, key, ts, buf); ok {
+		return v, found, nil
+	}
 	it, err := eng.AcquirePoint()
 	if err != nil {
 		return Value{}, false, err
@@ -45,23 +48,50 @@ func LatestTimestamp(eng *storage.Engine, key []byte) (ts hlc.Timestamp, tombsto
 	return ts, tombstone, found, err
 }
 
+// remembered reads key from the cache of newest versions; ok is false if that can't tell.
+func remembered(eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte) (v Value, found, ok bool) {
+	header, out, at, ok := eng.NewestVersion(key, ts, buf)
+	if !ok {
+		return Value{}, false, false
+	}
+	v = Value{Data: out[len(buf):len(out):len(out)], TS: at}
+	return v, header == headerValue, true
+}
+
 func get(
 	eng *storage.Engine, it *storage.PooledIter, key []byte, ts hlc.Timestamp, buf []byte,
 ) (Value, bool, error) {
-	if ts.IsEmpty() || !it.SeekVersion(key, ts) {
+	// The newest version is worth remembering, and mostly the one asked for.
+	at := hlc.MaxTimestamp
+	if ts.IsEmpty() || !it.SeekVersion(key, at) {
 		return Value{}, false, eng.ReadError(it.Error())
 	}
 	_, vts, err := storage.DecodeEngineKey(it.Key())
 	if err != nil {
 		return Value{}, false, err
 	}
+	newest := vts.LessEq(ts)
+	if !newest {
+		if !it.SeekVersion(key, ts) {
+			return Value{}, false, eng.ReadError(it.Error())
+		}
+		if _, vts, err = storage.DecodeEngineKey(it.Key()); err != nil {
+			return Value{}, false, err
+		}
+	}
 	stored, err := it.ValueAndErr()
 	if err != nil {
 		return Value{}, false, eng.ReadError(err)
 	}
 	payload, tombstone, err := parseStored(stored)
-	if err != nil || tombstone {
+	if err != nil {
 		return Value{TS: vts}, false, err
+	}
+	if newest {
+		it.Remember(key, vts, stored)
+	}
+	if tombstone {
+		return Value{TS: vts}, false, nil
 	}
 	n := len(buf)
 	buf = append(buf, payload...)

@@ -51,6 +51,9 @@ func (r *Reader) scanIter() (it *storage.PooledIter, err error) {
 
 // Get is the function Get on the reader's state.
 func (r *Reader) Get(key []byte, ts hlc.Timestamp, buf []byte) (Value, bool, error) {
+	if v, found, ok := remembered(r.eng, key, ts, buf); ok {
+		return v, found, nil
+	}
 	it, err := r.pointIter()
 	if err != nil {
 		return Value{}, false, err
