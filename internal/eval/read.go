@@ -24,8 +24,8 @@ func Get(eng *storage.Engine, req *kvpb.GetRequest, resp *kvpb.GetResponse) erro
 }
 
 // Latest reads the newest committed version of a key that is locked.
-func Latest(eng *storage.Engine, key []byte, resp *kvpb.LockResponse) error {
-	v, found, err := mvcc.GetLatest(eng, key, resp.Value[:0])
+func Latest(r *mvcc.Reader, key []byte, resp *kvpb.LockResponse) error {
+	v, found, err := r.Get(key, hlc.MaxTimestamp, resp.Value[:0])
 	resp.Found, resp.TS = found, v.TS
 	if found {
 		resp.Value = v.Data

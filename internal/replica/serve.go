@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
 // How long a transaction waits for a lock before it looks for a deadlock, and
@@ -319,12 +320,18 @@ func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp 
 	one := kvpb.LockRequest{Txn: req.Txn, Strength: req.Strength, Wait: kvpb.WaitSkip, HoldsLocks: req.HoldsLocks}
 	for i, k := range req.Keys {
 		one.Key = k
-		if err = r.lock(ctx, &one, &resp.Locks[i], under); err != nil {
+		if err = r.takeLock(ctx, &one, &resp.Locks[i]); err != nil {
 			r.releaseNew(txnID(req.Txn), req.Keys[:i], resp.Locks)
 			return err
 		}
 	}
-	return nil
+	if err = r.latestOfAll(ctx, &one, req.Keys, resp.Locks); err == nil {
+		err = r.stillUnder(under)
+	}
+	if err != nil {
+		r.releaseNew(txnID(req.Txn), req.Keys, resp.Locks)
+	}
+	return err
 }
 
 // releaseNew gives up what LockMany has acquired.
@@ -336,45 +343,88 @@ func (r *Replica) releaseNew(id concurrency.TxnID, keys [][]byte, got []kvpb.Loc
 	}
 }
 
-// lock takes one lock in a lock section.
+// lock takes one lock in a lock section, and reads the key.
 func (r *Replica) lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse, under tenure) error {
-	r.stats.Locks.Add(1)
-	resp.Value, resp.TS, resp.Found, resp.Skipped, resp.Acquired = resp.Value[:0], hlc.Timestamp{}, false, false, false
-	resp.Unsure = false
-	id := txnID(req.Txn)
-	strength := concurrency.Strength(req.Strength)
-	held := concurrency.None
-	if req.HoldsLocks {
-		held = r.locks.Holds(req.Key, id)
-	}
-	resp.Acquired = held == concurrency.None
-	if err := r.acquire(ctx, req, strength, held); err != nil {
-		if errors.Is(err, errSkipLocked) {
-			resp.Skipped, resp.Acquired = true, false
-			return nil
-		}
+	if err := r.takeLock(ctx, req, resp); err != nil || resp.Skipped {
 		return err
 	}
-	resp.Epoch = r.epoch.Load()
 	err := r.latest(ctx, req, resp)
 	if err == nil {
 		err = r.stillUnder(under)
 	}
+	return r.keepOrSkip(req, resp, err)
+}
+
+// takeLock takes one lock, or skips it.
+func (r *Replica) takeLock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
+	r.stats.Locks.Add(1)
+	resp.Value, resp.TS, resp.Found, resp.Skipped, resp.Acquired = resp.Value[:0], hlc.Timestamp{}, false, false, false
+	resp.Unsure = false
+	held := concurrency.None
+	if req.HoldsLocks {
+		held = r.locks.Holds(req.Key, txnID(req.Txn))
+	}
+	err := r.acquire(ctx, req, concurrency.Strength(req.Strength), held)
+	switch {
+	case errors.Is(err, errSkipLocked):
+		resp.Skipped = true
+		return nil
+	case err != nil:
+		return err
+	}
+	resp.Acquired = held == concurrency.None
+	resp.Epoch = r.epoch.Load()
+	return nil
+}
+
+// keepOrSkip gives a lock that was just acquired up if its key could not be read.
+func (r *Replica) keepOrSkip(req *kvpb.LockRequest, resp *kvpb.LockResponse, err error) error {
 	if err != nil && resp.Acquired {
-		r.releaseAll(id, [][]byte{req.Key})
+		r.releaseAll(txnID(req.Txn), [][]byte{req.Key})
+		resp.Acquired = false
 	}
 	if errors.Is(err, errSkipLocked) {
-		resp.Skipped, resp.Acquired = true, false
+		resp.Skipped = true
 		return nil
 	}
 	return err
+}
+
+// latestOfAll reads the keys whose locks LockMany has taken. One iterator does for all: it
+// is opened when all of them are held.
+func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, keys [][]byte, got []kvpb.LockResponse) error {
+	if r.spills.active.Load() == 0 {
+		rd := mvcc.NewReader(r.deps.Engine)
+		defer rd.Close()
+		for i := range keys {
+			if got[i].Skipped {
+				continue
+			}
+			if err := eval.Latest(&rd, keys[i], &got[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range keys {
+		if got[i].Skipped {
+			continue
+		}
+		one.Key = keys[i]
+		if err := r.keepOrSkip(one, &got[i], r.latest(ctx, one, &got[i])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // latest reads the newest committed version of a key whose lock is held. A large
 // transaction that has spilled the key holds it by a durable lock.
 func (r *Replica) latest(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
 	if r.spills.active.Load() == 0 {
-		return eval.Latest(r.deps.Engine, req.Key, resp)
+		rd := mvcc.NewReader(r.deps.Engine)
+		defer rd.Close()
+		return eval.Latest(&rd, req.Key, resp)
 	}
 	if err := r.awaitSpill(ctx, req); err != nil {
 		return err

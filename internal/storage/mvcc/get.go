@@ -20,11 +20,6 @@ func Get(eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte) (Value, 
 	return v, found, err
 }
 
-// GetLatest reads the newest version of key.
-func GetLatest(eng *storage.Engine, key, buf []byte) (Value, bool, error) {
-	return Get(eng, key, hlc.MaxTimestamp, buf)
-}
-
 // Exists reports whether key exists at ts.
 func Exists(eng *storage.Engine, key []byte, ts hlc.Timestamp) (bool, error) {
 	it, err := eng.AcquirePoint()
