@@ -42,9 +42,20 @@ func (c changer) TransferLeader(ctx context.Context, id kvpb.RangeID, to kvpb.St
 	return c.n.atLeader(ctx, &rangeOp{Kind: opLeader, Range: id, Store: to}, nil)
 }
 
-// Split implements balance.Changer.
+// Split implements balance.Changer. A key that may lie within a row, or begin no row, is
+// moved to the next one.
 func (c changer) Split(ctx context.Context, id kvpb.RangeID, key []byte) error {
-	return c.n.atLeader(ctx, &rangeOp{Kind: opSplit, Range: id, Key: rowStart(key)}, nil)
+	at, ok := rowStart(key)
+	if r, here := c.n.store.Replica(id); !ok && here {
+		next, err := c.n.firstRow(key, r.Desc())
+		if err != nil {
+			return err
+		}
+		if at = next; at == nil {
+			return fmt.Errorf("range %d: no row begins at %s or behind it", id, keys.Pretty(key))
+		}
+	}
+	return c.n.atLeader(ctx, &rangeOp{Kind: opSplit, Range: id, Key: at}, nil)
 }
 
 // Merge implements balance.Changer.
@@ -52,16 +63,19 @@ func (c changer) Merge(ctx context.Context, id kvpb.RangeID) error {
 	return c.n.atLeader(ctx, &rangeOp{Kind: opMerge, Range: id}, nil)
 }
 
-// rowStart returns where the row begins whose key, with the number of the column
-// family at its end, this is. A row has one key, so that any other key, such as
-// the start of a scan, may be cut too: it remains a place between rows.
-func rowStart(key []byte) []byte {
-	_, _, _, rest, ok := keys.DecodeIndexPrefix(key)
-	family := keys.AppendFamily(nil, keys.DefaultFamily)
-	if ok && len(rest) > len(family) && string(rest[len(rest)-len(family):]) == string(family) {
-		return key[:len(key)-len(family)]
+// rowStart returns where the row begins whose first key this is, with the number of
+// family 0 at its end. Rows may have more keys, with the numbers of other families: ok is
+// false for those, which cannot be told from other places within a table.
+func rowStart(key []byte) (start []byte, ok bool) {
+	_, _, _, rest, table := keys.DecodeIndexPrefix(key)
+	if !table || len(rest) == 0 {
+		return key, true
 	}
-	return key
+	family := keys.AppendFamily(nil, keys.DefaultFamily)
+	if len(rest) > len(family) && string(rest[len(rest)-len(family):]) == string(family) {
+		return key[:len(key)-len(family)], true
+	}
+	return key, false
 }
 
 // SplitKey implements balance.Changer. The middle of much data is found by the sizes of
@@ -146,7 +160,7 @@ func (n *Node) firstRow(key []byte, d *kvpb.RangeDescriptor) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if k = rowStart(k); string(k) > string(d.StartKey) {
+		if k, ok := rowStart(k); ok && string(k) > string(d.StartKey) {
 			return append([]byte(nil), k...), nil
 		}
 	}

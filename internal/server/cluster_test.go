@@ -29,6 +29,8 @@ type testNodes struct {
 	ctx   context.Context
 	net   *memNet
 	nodes []*Node
+	// families gives each column of a table a family of its own.
+	families bool
 }
 
 // withNodes runs a test of nodes in virtual time, over a network in memory: how slow the
@@ -50,7 +52,7 @@ func (c *testNodes) options(disk fs.FS) Options {
 	if os.Getenv("LICHEN_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("n", len(c.nodes)+1)
 	}
-	return Options{FS: disk, Logger: log, Dial: c.net.dial, Listen: c.net.listen}
+	return Options{FS: disk, Logger: log, Dial: c.net.dial, Listen: c.net.listen, FamilyPerColumn: c.families}
 }
 
 // config is that of a node without stores, which joins the first one unless it is that.
@@ -336,15 +338,23 @@ func TestMiddle(t *testing.T) {
 	}
 }
 
-// TestRowStart cuts the column family off a row's key, and nothing off others.
+// TestRowStart cuts family 0 off the key of a row's first pair; the keys of other pairs
+// begin no row.
 func TestRowStart(t *testing.T) {
 	row := append(keys.IndexPrefix(1, 5, 1), 0x95)
-	if got := rowStart(keys.AppendFamily(slices.Clone(row), keys.DefaultFamily)); !slices.Equal(got, row) {
-		t.Errorf("%x; want %x", got, row)
-	}
-	for _, k := range [][]byte{row, keys.SystemKey("a"), keys.IndexPrefix(1, 5, 1)} {
-		if got := rowStart(k); !slices.Equal(got, k) {
-			t.Errorf("%x; want %x", got, k)
+	first := keys.AppendFamily(slices.Clone(row), keys.DefaultFamily)
+	for _, c := range []struct {
+		key, start []byte
+		ok         bool
+	}{
+		{first, row, true},
+		{keys.AppendFamily(slices.Clone(row), 3), nil, false},
+		{row, nil, false},
+		{keys.SystemKey("a"), keys.SystemKey("a"), true},
+		{keys.IndexPrefix(1, 5, 1), keys.IndexPrefix(1, 5, 1), true},
+	} {
+		if got, ok := rowStart(c.key); ok != c.ok || ok && !slices.Equal(got, c.start) {
+			t.Errorf("%x: %x, %v; want %x, %v", c.key, got, ok, c.start, c.ok)
 		}
 	}
 }

@@ -45,6 +45,9 @@ type Node struct {
 	db     *kv.DB
 	router *dist.Router
 	sql    *sql.Server
+
+	families bool // Options.FamilyPerColumn
+
 	cat    *catalog.Store
 	mem    *quota.Pool
 	ln     net.Listener
@@ -98,6 +101,8 @@ type Options struct {
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	// Listen opens the listeners, for clients and nodes and for HTTP; nil: TCP.
 	Listen func(addr string) (net.Listener, error)
+	// FamilyPerColumn is that of sql.Config.
+	FamilyPerColumn bool
 }
 
 // New opens the store of a node and builds the parts that do not depend on its
@@ -107,7 +112,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
+		cfg: cfg, families: o.FamilyPerColumn, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
 		member: make(chan struct{}), settings: setting.NewLive(baseSettings(&cfg)),
 	}
 	n.rules.moved, n.rules.loading = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -229,7 +234,7 @@ func (n *Node) bringUp(ctx context.Context) error {
 	}
 	n.cat = cat
 	n.sql = sql.NewServer(sql.Config{
-		DB: n.db, Catalog: cat, Mem: n.mem, Version: Version, Logger: n.log, SpanSize: n.spanSize, Ranges: sqlRanges{n}, Nodes: sqlNodes{n}, Settings: sqlSettings{n},
+		DB: n.db, FamilyPerColumn: n.families, Catalog: cat, Mem: n.mem, Version: Version, Logger: n.log, SpanSize: n.spanSize, Ranges: sqlRanges{n}, Nodes: sqlNodes{n}, Settings: sqlSettings{n},
 	})
 	n.serving.Store(n.newFront())
 	n.background.Go(func() { n.clean(ctx, cat) })

@@ -53,6 +53,7 @@ func newNode(t testing.TB, disk fs.FS) *node {
 type nodeOptions struct {
 	ranges    sql.Ranges // access to ranges, nil for none
 	batchRows int        // as of sql.Config
+	families  bool       // FamilyPerColumn of it
 	spill     int64      // as of kv.DB.SetSpill, if not zero
 }
 
@@ -76,7 +77,7 @@ func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	nodes := &fakeNodes{store: st, db: db}
 	fake, _ := o.ranges.(*fakeRanges)
 	return &node{disk: disk, store: st, ranges: fake, nodes: nodes, sender: sender, sql: sql.NewServer(sql.Config{
-		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, Catalog: cat, Mem: quota.NewPool("test", 256<<20), Version: "test",
+		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, FamilyPerColumn: o.families, Catalog: cat, Mem: quota.NewPool("test", 256<<20), Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
 	})}
 }
@@ -136,7 +137,7 @@ func on(o nodeOptions, rulesOff ...string) func(*testing.T) logictest.Cluster {
 }
 
 // TestLogic runs the scripts of testdata/logic, see package logictest, on a node as it
-// is, with small batches, with transactions that spill at once, and without the
+// is, with small batches, with a column family for each column, with transactions that spill at once, and without the
 // optimizer's rules, with LICHEN_LOGIC=all also without each of them. Server has the same
 // for several nodes and small ranges. LICHEN_REWRITE=1 writes the rows that queries
 // returned into the scripts.
@@ -148,6 +149,7 @@ func TestLogic(t *testing.T) {
 	configurations := []logictest.Configuration{
 		local,
 		{Name: "batches", Plans: true, Order: true, New: on(nodeOptions{batchRows: 1})},
+		{Name: "families", Plans: true, Order: true, New: on(nodeOptions{families: true})},
 		{Name: "spills", Plans: true, Order: true, New: on(nodeOptions{spill: 1})},
 		{Name: "rules", New: on(nodeOptions{}, optimizer.Rules()...)},
 	}

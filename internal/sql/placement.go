@@ -158,7 +158,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 	s := x.s
 	env := &ddl.Env{
 		Txn: s.txn.txn, Coll: s.coll, User: s.user, Exec: &x.env, Format: s.Format(),
-		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query,
+		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn,
 		Localities: s.srv.localities(),
 	}
 	env.Optimize = func(ctx context.Context, p *plan.Prepared) { s.optimize(ctx, p, nil) }

@@ -30,6 +30,7 @@ const (
 // all over the table are in it.
 type sample struct {
 	table  *catalog.Table
+	index  *rowcodec.Index
 	dec    *rowcodec.Decoder
 	row    []types.Datum
 	rows   []sampledRow
@@ -55,7 +56,7 @@ func newSample(t *catalog.Table) (*sample, error) {
 	for i := range ords {
 		ords[i] = i
 	}
-	return &sample{table: t, dec: ix.NewDecoder(ords), row: make([]types.Datum, len(ords)), seed: maphash.MakeSeed(), stride: 1}, nil
+	return &sample{table: t, index: ix, dec: ix.NewDecoder(ords), row: make([]types.Datum, len(ords)), seed: maphash.MakeSeed(), stride: 1}, nil
 }
 
 func (s *sample) add(page *kv.ScanResult) error {

@@ -39,6 +39,9 @@ type Config struct {
 	Settings ClusterSettings
 	// SpanSize returns the bytes that a key span takes on disk.
 	SpanSize func(start, end []byte) (int64, error)
+	// FamilyPerColumn gives each column of a new table that states no families one of
+	// its own: for tests.
+	FamilyPerColumn bool
 	// BatchRows bounds the batches of rows that statements work on, 0 meaning
 	// exec.BatchRows: tests make it small.
 	BatchRows int

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 )
 
@@ -172,9 +173,10 @@ func (s *tableStats) count(ctx context.Context, t *catalog.Table) (float64, map[
 	txn.BeginStatement()
 	defer txn.Rollback(ctx)
 	var page kv.ScanResult
+	reader := exec.Rows(txn, sm.index)
 	rows := 0
 	for key := start; key != nil && rows < maxCounted; key = page.Resume {
-		if err := txn.Scan(ctx, key, end, kv.ScanOptions{}, &page); err != nil {
+		if err := reader.Scan(ctx, key, end, kv.ScanOptions{}, &page); err != nil {
 			return 0, nil, err
 		}
 		if err := sm.add(&page); err != nil {

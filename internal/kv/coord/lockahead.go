@@ -8,6 +8,9 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
+// maxAhead bounds the answers that are kept for a statement.
+const maxAhead = 4096
+
 // ahead are locks that were taken before they were asked for.
 type ahead struct {
 	strength kvpb.Strength
@@ -32,7 +35,9 @@ func (a *ahead) find(key []byte, s kvpb.Strength) *kvpb.LockResponse {
 // for all of a range: as far as they are free. Those that are not, Lock waits for. What
 // Lock answers is the same as without it.
 func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s kvpb.Strength) error {
-	t.ahead.forget()
+	if s != t.ahead.strength || len(t.ahead.got)+len(keys) > maxAhead {
+		t.ahead.forget()
+	}
 	if len(keys) == 0 {
 		return nil
 	}

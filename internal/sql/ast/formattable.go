@@ -147,7 +147,12 @@ func (p *printer) columnDef(d *ColumnDef) {
 		p.w(" ")
 		p.constraint(c)
 	}
-	p.optIdent(" FAMILY ", d.Family)
+	if f := d.Family; f != nil {
+		p.opt(f.Create, " CREATE")
+		p.opt(f.IfNotExists, " IF NOT EXISTS")
+		p.w(" FAMILY")
+		p.optIdent(" ", f.Name)
+	}
 }
 
 // constraint prints a column or table constraint.

@@ -77,8 +77,17 @@ type ColumnDef struct {
 	Constraints []*Constraint
 	// Options is the list of OPTIONS (...) of foreign tables.
 	Options []Option
-	// Family is the dialect's [CREATE [IF NOT EXISTS]] FAMILY name.
-	Family Name
+	// Family is the dialect's clause, nil if there is none.
+	Family *ColumnFamily
+}
+
+// ColumnFamily is the dialect's [CREATE [IF NOT EXISTS]] FAMILY name of a column; CREATE
+// FAMILY goes without a name too.
+type ColumnFamily struct {
+	Loc
+	Create      bool
+	IfNotExists bool
+	Name        Name
 }
 
 // ConstraintKind is the kind of a Constraint.

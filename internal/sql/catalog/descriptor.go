@@ -70,6 +70,10 @@ type Table struct {
 	// Columns in attnum order; dropped columns are removed (their ids stay
 	// unused), so attnum is Column.Attnum, not the position.
 	Columns []Column
+	// Families are the column families in the order of their ids, the first one with id
+	// 0; nil if the table states none: then all columns are in that one.
+	Families     []Family `json:",omitempty"`
+	NextFamilyID FamilyID `json:",omitempty"`
 	// Indexes[0] is the primary index for KindTable: the rows themselves.
 	Indexes     []Index
 	Checks      []Check
@@ -249,6 +253,7 @@ func (t *Table) IndexByName(name string) *Index {
 func (t *Table) Clone() *Table {
 	c := *t
 	c.Columns = slices.Clone(t.Columns)
+	c.cloneFamilies()
 	c.Checks = slices.Clone(t.Checks)
 	c.Indexes = slices.Clone(t.Indexes)
 	for i := range c.Indexes {

@@ -6,9 +6,12 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// descriptorFormat is the first byte of a stored descriptor. JSON follows, in
-// which fields of later versions are skipped.
-const descriptorFormat = 1
+// The first byte of a stored descriptor. JSON follows, in which fields of later versions
+// are skipped: a table with families must not be read by who does not know them.
+const (
+	descriptorFormat = 1
+	familiesFormat   = 2
+)
 
 // record is a stored descriptor: one of its fields is set.
 type record struct {
@@ -59,7 +62,11 @@ func encodeDescriptor(d Descriptor) ([]byte, error) {
 	if err != nil {
 		return nil, pgerr.From(err)
 	}
-	return append([]byte{descriptorFormat}, b...), nil
+	format := byte(descriptorFormat)
+	if r.Table != nil && r.Table.Families != nil {
+		format = familiesFormat
+	}
+	return append([]byte{format}, b...), nil
 }
 
 func encodeTable(t *Table) *tableRecord {
@@ -84,9 +91,9 @@ func decodeDescriptor(id ID, b []byte) (Descriptor, error) {
 	if len(b) == 0 {
 		return nil, corrupt(id, "it is empty")
 	}
-	if b[0] != descriptorFormat {
+	if b[0] != descriptorFormat && b[0] != familiesFormat {
 		return nil, pgerr.New(pgerr.DataCorrupted,
-			"catalog descriptor %d has format %d, this version reads format %d", id, b[0], descriptorFormat)
+			"catalog descriptor %d has format %d, this version reads formats %d and %d", id, b[0], descriptorFormat, familiesFormat)
 	}
 	var r record
 	if err := json.Unmarshal(b[1:], &r); err != nil {
@@ -160,6 +167,9 @@ func (t *Table) check() error {
 			return corrupt(t.ID, "column id %d is out of place", c.ID)
 		}
 		ids[c.ID] = true
+	}
+	if err := t.checkFamilies(ids); err != nil {
+		return err
 	}
 	for i := range t.Indexes {
 		if err := t.checkIndex(&t.Indexes[i], ids); err != nil {

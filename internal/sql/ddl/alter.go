@@ -193,6 +193,9 @@ func (a *alteration) renewIndex(ctx context.Context, i int) error {
 	if a.t.Indexes[i].ID, err = a.e.takeIndexID(ctx, a.t); err != nil {
 		return err
 	}
+	if i == 0 {
+		a.t.ForgetLostColumns()
+	}
 	return a.e.moveZone(ctx, a.t, old, a.t.Indexes[i].ID)
 }
 

@@ -45,6 +45,9 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 	if err := appendColumn(a.t, &def.col, def.pos); err != nil {
 		return err
 	}
+	if err := a.family(def); err != nil {
+		return err
+	}
 	if def.generated != nil {
 		if err := a.e.generate(ctx, a.t, pendingGenerated{def.col.Name, def.generated}); err != nil {
 			return err
@@ -125,7 +128,7 @@ func (a *alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
 	}
 	inKey := usesColumn(a.t.Primary(), id)
 	dropIt := func() {
-		a.t.Columns = slices.DeleteFunc(a.t.Columns, func(c catalog.Column) bool { return c.ID == id })
+		a.t.RemoveColumns(func(c *catalog.Column) bool { return c.ID == id })
 	}
 	if !inKey {
 		dropIt()

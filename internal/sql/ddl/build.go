@@ -352,7 +352,7 @@ func (b *builder) row(ctx context.Context, row exec.Row) error {
 		if b.key, err = x.AppendKey(b.key[:0], row); err != nil {
 			return err
 		}
-		if b.value, err = x.AppendValue(b.value[:0], row); err != nil {
+		if b.value, err = firstValue(b.value[:0], x, row); err != nil {
 			return err
 		}
 		ok, err := b.out.add(ctx, i, b.key, b.value, x.UniqueKeyComplete(row))
@@ -362,8 +362,39 @@ func (b *builder) row(ctx context.Context, row exec.Row) error {
 		if !ok {
 			return b.duplicate(x, row)
 		}
+		if err := b.otherPairs(ctx, i, row); err != nil {
+			return err
+		}
 	}
 	return b.tokens(ctx, row)
+}
+
+// firstValue appends the value of an entry, or of the first pair of a row of several.
+func firstValue(dst []byte, x *rowcodec.Index, row exec.Row) ([]byte, error) {
+	if !x.Split() {
+		return x.AppendValue(dst, row)
+	}
+	dst, _, err := x.AppendPair(dst, 0, row)
+	return dst, err
+}
+
+// otherPairs makes the pairs but the first of a row of index i, whose key is at hand.
+func (b *builder) otherPairs(ctx context.Context, i int, row exec.Row) error {
+	x := b.indexes[i]
+	for f := 1; f < x.Families(); f++ {
+		value, there, err := x.AppendPair(b.value[:0], f, row)
+		if err != nil {
+			return err
+		}
+		if b.value = value; !there {
+			continue
+		}
+		x.SetFamily(b.key, f)
+		if _, err := b.out.add(ctx, i, b.key, value, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tokens makes a row's entries of inverted indexes.

@@ -22,6 +22,8 @@ type columnDef struct {
 	// constraints are those that concern the table: keys and checks.
 	constraints []*ast.Constraint
 	generated   ast.Expr // of GENERATED ALWAYS AS (...)
+	virtual     bool     // it says VIRTUAL
+	family      *ast.ColumnFamily
 }
 
 // serialType returns the integer type behind the pseudo-types that also make a
@@ -65,9 +67,7 @@ func (e *Env) columnDef(ctx context.Context, t *catalog.Table, d *ast.ColumnDef)
 	if d.Compression != "" {
 		e.noEffect(noColumnStorage)
 	}
-	if d.Family != "" {
-		e.noEffect(noFamily)
-	}
+	def.family = d.Family
 	if serial != nil {
 		if def.sequence, err = e.columnSequence(ctx, t, &def.col, nil); err != nil {
 			return nil, err
@@ -146,7 +146,10 @@ func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *colu
 				return pgerr.New(pgerr.SyntaxError, "multiple generation clauses specified for column \"%s\" of table \"%s\"", c.Name, t.Name).At(k.Pos)
 			}
 			def.generated = k.X
-			if k.Virtual {
+			if def.virtual = k.Virtual; k.Virtual {
+				if def.family != nil {
+					return virtualInFamily(c.Name, def.family.Pos)
+				}
 				e.noEffect(noVirtual)
 			}
 		default:

@@ -35,6 +35,9 @@ type Env struct {
 	// Localities returns where the nodes of the cluster are, as in
 	// "region=eu,zone=a"; nil if that is not known.
 	Localities func(context.Context) ([]string, error)
+	// FamilyPerColumn gives each column of a new table that states no families one of
+	// its own, and so each column that is added: for tests.
+	FamilyPerColumn bool
 	// Notice sends a notice or warning; nil drops it.
 	Notice func(severity string, n *pgerr.Error)
 }

@@ -29,7 +29,6 @@ var (
 	noStatistics     = noEffect{"SET STATISTICS", "statistics are kept automatically"}
 	noColumnStorage  = noEffect{"SET STORAGE and SET COMPRESSION", "values are stored in the row"}
 	noVirtual        = noEffect{"VIRTUAL", "generated columns are stored"}
-	noFamily         = noEffect{"FAMILY", "all columns are in one family"}
 	noReplicaIdent   = noEffect{"REPLICA IDENTITY", "changes always carry the primary key"}
 	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8 and has no connection limit"}
 	noOids           = noEffect{"OIDS", "tables have no oids"}
@@ -43,7 +42,7 @@ func AcceptedWithoutEffect() []Accepted {
 	var out []Accepted
 	for _, n := range []noEffect{
 		noVacuum, noAnalyze, noReindex, noCluster, noCheckpoint, noCopyFreeze, noStorageParams, noUnlogged,
-		noTablespace, noStatistics, noColumnStorage, noVirtual, noFamily, noReplicaIdent, noDatabaseOption, noOids,
+		noTablespace, noStatistics, noColumnStorage, noVirtual, noReplicaIdent, noDatabaseOption, noOids,
 	} {
 		out = append(out, Accepted{n.what, n.why})
 	}

@@ -73,6 +73,10 @@ type tableBuilder struct {
 	sequences   []*catalog.Table
 	splits      []pendingSplit
 	generated   []pendingGenerated
+	// What the definition says about families; virtual are the columns said to be so.
+	columnFamilies []columnFamily
+	familyDefs     []*ast.FamilyDef
+	virtual        []string
 }
 
 type pendingConstraint struct {
@@ -132,12 +136,7 @@ func (b *tableBuilder) define(ctx context.Context, d ast.TableDef) error {
 	case *ast.LikeClause:
 		return b.like(ctx, d)
 	case *ast.FamilyDef:
-		for _, c := range d.Cols {
-			if _, ok := b.t.ColumnByName(c); !ok {
-				return undefinedKeyColumn(c, d.Pos)
-			}
-		}
-		b.e.noEffect(noFamily)
+		b.familyDefs = append(b.familyDefs, d)
 	default:
 		return pgerr.Unsupported("this element of CREATE TABLE is not supported").At(d.Position())
 	}
@@ -165,6 +164,12 @@ func (b *tableBuilder) addColumn(def *columnDef) error {
 	}
 	if def.generated != nil {
 		b.generated = append(b.generated, pendingGenerated{def.col.Name, def.generated})
+	}
+	if def.family != nil {
+		b.columnFamilies = append(b.columnFamilies, columnFamily{def.col.Name, def.family})
+	}
+	if def.virtual {
+		b.virtual = append(b.virtual, def.col.Name)
 	}
 	for _, c := range def.constraints {
 		b.constraints = append(b.constraints, pendingConstraint{Constraint: c, column: def.col.Name})
@@ -200,6 +205,9 @@ func appendColumn(t *catalog.Table, c *catalog.Column, pos int) error {
 		t.NextAttnum++
 	}
 	t.Columns = append(t.Columns, *c)
+	if t.Families != nil && !c.Virtual {
+		t.Families[0].Columns = append(t.Families[0].Columns, c.ID)
+	}
 	return nil
 }
 
@@ -243,12 +251,15 @@ func (e *Env) addRowID(ctx context.Context, t *catalog.Table) (catalog.Index, er
 
 // removeRowID takes the hidden column away again.
 func removeRowID(t *catalog.Table) {
-	t.Columns = slices.DeleteFunc(t.Columns, func(c catalog.Column) bool { return c.Hidden && !c.Virtual })
+	t.RemoveColumns(func(c *catalog.Column) bool { return c.Hidden && !c.Virtual })
 	t.RowIDOid, t.RowIDStorage = 0, 0
 }
 
 // create completes the definition and stores the table.
 func (b *tableBuilder) create(ctx context.Context) error {
+	if err := b.families(); err != nil {
+		return err
+	}
 	for _, g := range b.generated {
 		if err := b.e.generate(ctx, b.t, g); err != nil {
 			return err
@@ -256,6 +267,11 @@ func (b *tableBuilder) create(ctx context.Context) error {
 	}
 	if err := b.primaryKey(ctx); err != nil {
 		return err
+	}
+	if b.e.FamilyPerColumn {
+		if err := spread(b.t); err != nil {
+			return err
+		}
 	}
 	isKey := func(c pendingConstraint) bool { return c.Kind == ast.ConstrForeignKey }
 	for _, c := range b.constraints {

@@ -167,7 +167,7 @@ func (q *afterQueue) refuse(b *keyBatch) error {
 func (q *afterQueue) holds(f *finder, b *keyBatch, pk []byte, i int) (bool, error) {
 	r := q.run
 	pk = bytes.Clone(pk)
-	res, err := r.txn.Lock(r.ctx, pk, kvpb.LockKeyShare, kvpb.WaitBlock)
+	res, err := f.op.table.over(r.txn).Lock(r.ctx, pk, kvpb.LockKeyShare, kvpb.WaitBlock)
 	if err != nil || !res.Found {
 		return false, lockError(err, b.watch.Table.Name)
 	}
@@ -276,7 +276,7 @@ func (f *finder) find(r *run, keys *referredKeys, each func(pk []byte, i int) (b
 
 // rowRefers reports whether the row under a key exists and refers to want.
 func (f *finder) rowRefers(r *run, pk []byte, want string) (bool, error) {
-	value, found, err := r.txn.Get(r.ctx, pk)
+	value, found, err := f.op.table.over(r.txn).Get(r.ctx, pk)
 	if err != nil || !found {
 		return false, err
 	}

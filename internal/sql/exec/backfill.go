@@ -15,6 +15,7 @@ import (
 // TableReader reads the rows of a table's primary index in key order, as of the
 // statement's start.
 type TableReader struct {
+	x    *rowcodec.Index
 	dec  *rowcodec.Decoder
 	row  Row
 	next []byte // first key of the next page
@@ -31,7 +32,7 @@ func NewTableReader(t *catalog.Table, from []byte) (*TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &TableReader{dec: x.NewDecoder(allOrds(t)), row: make(Row, len(t.Columns)), more: true}
+	r := &TableReader{x: x, dec: x.NewDecoder(allOrds(t)), row: make(Row, len(t.Columns)), more: true}
 	r.next = append(r.next, x.Prefix()...)
 	if from != nil {
 		r.next = bytes.Clone(from)
@@ -47,7 +48,7 @@ func (r *TableReader) Next(ctx context.Context, txn Txn) (row Row, key []byte, e
 		if !r.more {
 			return nil, nil, nil
 		}
-		if err := txn.Scan(ctx, r.next, r.end, kv.ScanOptions{MaxRows: BatchRows}, &r.page); err != nil {
+		if err := Rows(txn, r.x).Scan(ctx, r.next, r.end, kv.ScanOptions{MaxRows: BatchRows}, &r.page); err != nil {
 			return nil, nil, err
 		}
 		r.pos = 0

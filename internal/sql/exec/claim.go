@@ -268,7 +268,7 @@ func (b *claimBatch) count(r *run, key string) (settled bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		res, err := r.txn.Lock(r.ctx, rowKey, kvpb.LockKeyShare, kvpb.WaitBlock)
+		res, err := b.writer.rows(r.txn).Lock(r.ctx, rowKey, kvpb.LockKeyShare, kvpb.WaitBlock)
 		switch {
 		case err != nil:
 			return false, lockError(err, b.writer.table.Name)

@@ -311,7 +311,7 @@ func (k *rowClaim) take(old Row) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	res, err := k.run.txn.Lock(k.run.ctx, key, k.strength, kvpb.WaitBlock)
+	res, err := k.writer.rows(k.run.txn).Lock(k.run.ctx, key, k.strength, kvpb.WaitBlock)
 	if err != nil || res.Self || !res.Found {
 		return false, err
 	}

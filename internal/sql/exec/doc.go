@@ -9,7 +9,7 @@
 // rows move), compiler (plan nodes to operators, expressions to closures:
 // expr*.go), scan.go with spans.go, join_index.go with lookup.go and lock.go
 // (reading and locking; many keys and ranges go into one request), tokens.go with
-// postings.go (inverted indexes), writer.go
+// postings.go (inverted indexes), families.go with writepairs.go (rows of several pairs), writer.go
 // (TableWriter, through which every row is written), insert.go, dml.go
 // and merge.go, derive.go (what is computed from rows), claim.go (deferrable keys), foreignkey.go,
 // afterqueue.go and referring.go (foreign keys), and one file per relational operator.
@@ -60,6 +60,13 @@
 //
 //  8. Generated columns, expressions and predicates of indexes are computed in one
 //     place, for all rows that are written (TableWriter.compute, Deriver).
+//
+//  9. A row whose columns are in several families is locked by the lock on its first pair,
+//     the one of family 0: everybody who locks or writes another pair has taken that one
+//     before, in at least the same strength, so that no one ever waits for another pair
+//     (RowTxn.Lock). Under it the other pairs are locked too, which tells whether the row
+//     changed, in whatever family. Operators see such a row as one entry
+//     (RowTxn; TestRowPages).
 //
 // Concurrency: a Program, and everything it consists of, belongs to one
 // goroutine; plans are only read.

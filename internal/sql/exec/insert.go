@@ -159,14 +159,18 @@ func keepsKeys(n *plan.Insert) bool {
 
 // lockArbiter locks the key of a proposed row: as one that is inserted, or changed if
 // it is there and stays.
-func (ins *insertOp) lockArbiter(key []byte) (kv.LockResult, error) {
+func (ins *insertOp) lockArbiter(x *writerIndex, key []byte) (kv.LockResult, error) {
+	txn := ins.run.txn
+	if x.Primary() {
+		txn = ins.writer.rows(txn)
+	}
 	if ins.conflict.soft {
-		res, err := ins.run.txn.Lock(ins.run.ctx, key, kvpb.LockNoKeyUpdate, kvpb.WaitBlock)
+		res, err := txn.Lock(ins.run.ctx, key, kvpb.LockNoKeyUpdate, kvpb.WaitBlock)
 		if err != nil || res.Found {
 			return res, err
 		}
 	}
-	return ins.run.txn.Lock(ins.run.ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
+	return txn.Lock(ins.run.ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
 }
 
 func isArbiter(list []*catalog.Index, ix *catalog.Index) bool {
@@ -239,7 +243,7 @@ func (ins *insertOp) insertOrUpdate(row Row) (bool, error) {
 		if !x.in || !x.UniqueKeyComplete(row) {
 			continue
 		}
-		res, err := ins.lockArbiter(x.key)
+		res, err := ins.lockArbiter(x, x.key)
 		if err != nil {
 			return false, err
 		}
@@ -296,7 +300,7 @@ func (ins *insertOp) updateExisting(i int, value []byte, self bool) (bool, error
 		if err != nil {
 			return false, err
 		}
-		res, err := ins.lockArbiter(pk)
+		res, err := ins.lockArbiter(&w.indexes[0], pk)
 		if err != nil {
 			return false, err
 		}

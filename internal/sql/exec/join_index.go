@@ -8,6 +8,7 @@ import (
 // indexJoinOp fetches the table's rows for entries of a secondary index.
 type indexJoinOp struct {
 	run     *run
+	rows    rowAccess
 	src     *source
 	scan    *scanOp
 	primary *rowcodec.Index
@@ -36,10 +37,11 @@ func (c *compiler) indexJoin(n *plan.IndexJoin) (operator, error) {
 		return nil, err
 	}
 	j := &indexJoinOp{run: c.run, scan: op.(*scanOp), src: newSource(c.run, op, len(n.Input.Cols))}
-	j.many.run = c.run
 	if j.primary, err = rowcodec.Compile(n.Table, n.Table.Primary()); err != nil {
 		return nil, err
 	}
+	j.rows = c.access(j.primary, n.Ords)
+	j.many.rows = &j.rows
 	j.dec, j.fullRow = j.primary.NewDecoder(n.Ords), make(Row, len(n.Table.Columns))
 	if j.key, err = scopeOf(n.Input.Cols).positions(n.Key); err != nil {
 		return nil, err
@@ -163,7 +165,7 @@ func (j *indexJoinOp) read(in Row) (key, value []byte, found bool, err error) {
 		return nil, nil, false, err
 	}
 	key = j.text.bytes(j.keyBuf)
-	if value, found, err = j.run.txn.Get(j.run.ctx, key); err != nil || !found {
+	if value, found, err = j.rows.txn().Get(j.run.ctx, key); err != nil || !found {
 		return nil, nil, false, err
 	}
 	return key, j.text.bytes(value), true, nil

@@ -13,6 +13,7 @@ import (
 // instead, and must still satisfy the scan's conditions.
 type rowLocker struct {
 	run      *run
+	rows     rowAccess
 	table    *catalog.Table
 	strength kvpb.Strength
 	wait     kvpb.WaitPolicy
@@ -84,6 +85,7 @@ func (c *compiler) rowLocker(n *plan.Scan, x *rowcodec.Index, ords []int, l plan
 		k.allDec, k.fullRow = p.NewDecoder(all), make(Row, len(all))
 	}
 	k.newest = k.primary.NewDecoder(ords)
+	k.rows = c.access(k.primary, ords)
 	return k, nil
 }
 
@@ -106,7 +108,7 @@ func allOrds(t *catalog.Table) []int {
 
 // acquire locks a primary key.
 func (k *rowLocker) acquire(key []byte) (kv.LockResult, error) {
-	res, err := k.run.txn.Lock(k.run.ctx, key, k.strength, k.wait)
+	res, err := k.rows.txn().Lock(k.run.ctx, key, k.strength, k.wait)
 	if err != nil {
 		return res, lockError(err, k.table.Name)
 	}

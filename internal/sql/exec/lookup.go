@@ -18,7 +18,7 @@ const (
 // any order, also twice; get answers them in any order. What it returns lives
 // until the next reset.
 type lookups struct {
-	run  *run
+	rows *rowAccess
 	buf  []byte // of keys
 	ends []int  // of key i in buf
 	// The request's keys, sorted, each once, and their answer.
@@ -71,13 +71,13 @@ func (l *lookups) fetch() error {
 	}
 	l.next = 0
 	takePage(&l.page)
-	return l.run.txn.ScanSpans(l.run.ctx, l.spans, kv.ScanOptions{}, &l.page)
+	return l.rows.txn().ScanSpans(l.rows.run.ctx, l.spans, kv.ScanOptions{}, &l.page)
 }
 
 // get returns the value of a key that was added before fetch.
 func (l *lookups) get(key []byte) (value []byte, found bool, err error) {
 	if l.page.Resume != nil && bytes.Compare(key, l.page.Resume) >= 0 {
-		value, found, err = l.run.txn.Get(l.run.ctx, key)
+		value, found, err = l.rows.txn().Get(l.rows.run.ctx, key)
 		return l.text.bytes(value), found, err
 	}
 	// Mostly they are asked for in order.

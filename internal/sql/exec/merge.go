@@ -136,7 +136,7 @@ func (m *mergeOp) lock() error {
 	if err != nil {
 		return err
 	}
-	res, err := m.run.txn.Lock(m.run.ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
+	res, err := m.writer.rows(m.run.txn).Lock(m.run.ctx, key, kvpb.LockUpdate, kvpb.WaitBlock)
 	switch {
 	case err != nil:
 		return err

@@ -24,6 +24,8 @@ type referringOp struct {
 	primary *rowcodec.Index
 	pkDec   *rowcodec.Decoder // from entries of x, if that is secondary
 	rowDec  *rowcodec.Decoder
+	access  rowAccess // to x
+	table   rowAccess // to the table's rows
 	rows    *lookups
 	pkRow   Row
 	full    Row
@@ -43,7 +45,7 @@ func (c *compiler) referringRows(n *plan.ReferringRows) (operator, error) {
 }
 
 func newReferringOp(r *run, ref *plan.Reference, width int) (*referringOp, error) {
-	o := &referringOp{run: r, ref: ref, width: width, rows: &lookups{run: r}}
+	o := &referringOp{run: r, ref: ref, width: width}
 	var err error
 	if o.key, err = newRefKey(ref); err != nil {
 		return nil, err
@@ -60,6 +62,8 @@ func newReferringOp(r *run, ref *plan.Reference, width int) (*referringOp, error
 		pk := keyOrds(o.primary)
 		o.pkDec, o.pkRow = o.x.NewDecoder(pk), make(Row, len(pk))
 	}
+	o.access, o.table = newRowAccess(r, o.x, allOrds(t)), newRowAccess(r, o.primary, allOrds(t))
+	o.rows = &lookups{rows: &o.table}
 	for i := range n {
 		o.parts = append(o.parts, slices.Index(ref.Key.Columns, ix.Columns[i].Column))
 	}
@@ -123,7 +127,7 @@ func (o *referringOp) read() (bool, error) {
 		}
 	}
 	takePage(&o.page)
-	if err := o.run.txn.ScanSpans(o.run.ctx, o.request, kv.ScanOptions{MaxRows: BatchRows}, &o.page); err != nil {
+	if err := o.access.txn().ScanSpans(o.run.ctx, o.request, kv.ScanOptions{MaxRows: BatchRows}, &o.page); err != nil {
 		return false, err
 	}
 	if o.page.Resume != nil {

@@ -26,6 +26,7 @@ const (
 // complete key with a get, and one by one those that are locked as they are read.
 type scanOp struct {
 	run     *run
+	rows    rowAccess
 	x       *rowcodec.Index
 	dec     *rowcodec.Decoder
 	spans   *spanSet
@@ -50,7 +51,7 @@ func (c *compiler) scan(n *plan.Scan) (operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scanOp{run: c.run, x: x, dec: x.NewDecoder(n.Ords), reverse: n.Reverse}
+	s := &scanOp{run: c.run, rows: c.access(x, n.Ords), x: x, dec: x.NewDecoder(n.Ords), reverse: n.Reverse}
 	if s.spans, err = c.spans(n, x); err != nil {
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func (s *scanOp) readSpans(want int) error {
 	}
 	s.pos = 0
 	takePage(&s.page)
-	if err := s.run.txn.ScanSpans(s.run.ctx, s.request, kv.ScanOptions{MaxRows: rows}, &s.page); err != nil {
+	if err := s.rows.txn().ScanSpans(s.run.ctx, s.request, kv.ScanOptions{MaxRows: rows}, &s.page); err != nil {
 		return err
 	}
 	s.pageRows = min(4*s.pageRows, maxPageRows)
@@ -234,7 +235,7 @@ func (s *scanOp) readPage(i, want int) error {
 	s.pos = 0
 	takePage(&s.page)
 	o := kv.ScanOptions{MaxRows: s.limit(want), Reverse: s.reverse}
-	if err := s.run.txn.Scan(s.run.ctx, start, end, o, &s.page); err != nil {
+	if err := s.rows.txn().Scan(s.run.ctx, start, end, o, &s.page); err != nil {
 		return err
 	}
 	s.pageRows = min(4*s.pageRows, maxPageRows)
@@ -286,7 +287,7 @@ func (s *scanOp) emitPoint(b *Batch, key []byte) error {
 	if s.locker != nil && s.locker.direct {
 		return s.lockPoint(b, key)
 	}
-	value, found, err := s.run.txn.Get(s.run.ctx, key)
+	value, found, err := s.rows.txn().Get(s.run.ctx, key)
 	if err != nil || !found {
 		return err
 	}

@@ -29,6 +29,7 @@ type TableWriter struct {
 	always bool
 	schema string // name of the table's schema, for errors
 
+	split       *RowTxn // nil: a row is one pair
 	changedCols []bool
 	value       []byte
 	probe       []byte
@@ -60,6 +61,9 @@ func NewTableWriter(t *catalog.Table) (*TableWriter, error) {
 		if err := w.addIndex(&t.Indexes[i]); err != nil {
 			return nil, err
 		}
+	}
+	if w.indexes[0].Split() {
+		w.split = newRowTxn(w.indexes[0].Index, allOrds(t))
 	}
 	for i := range t.Columns {
 		if t.Columns[i].NotNull {
@@ -150,7 +154,13 @@ func (w *TableWriter) Upsert(txn Txn, row Row) error {
 	if err := w.CheckNotNull(row); err != nil {
 		return err
 	}
-	return w.InsertLocked(txn, row)
+	if w.split == nil {
+		return w.InsertLocked(txn, row)
+	}
+	if err := w.encodeKeys(row); err != nil {
+		return err
+	}
+	return w.replacePairs(txn, &w.indexes[0], row)
 }
 
 // encodeKeys sets the key of each index for a row.
@@ -184,6 +194,9 @@ func (w *TableWriter) putAll(txn Txn, row Row) error {
 }
 
 func (w *TableWriter) put(txn Txn, x *writerIndex, row Row) error {
+	if x.Split() {
+		return w.putPairs(txn, x, row)
+	}
 	var err error
 	if w.value, err = x.AppendValue(w.value[:0], row); err != nil {
 		return err
@@ -216,15 +229,20 @@ func (w *TableWriter) Update(ctx context.Context, txn Txn, old, row Row) error {
 		if !x.used {
 			continue
 		}
-		if x.was && !(x.in && bytes.Equal(x.key, x.oldKey)) {
-			if err := txn.Delete(x.oldKey); err != nil {
+		stays := x.was && x.in && bytes.Equal(x.key, x.oldKey)
+		if x.was && !stays {
+			if err := w.remove(txn, x, x.oldKey, old); err != nil {
 				return err
 			}
 		}
 		if !x.in {
 			continue
 		}
-		if err := w.put(txn, x, row); err != nil {
+		write := w.put
+		if stays && x.Split() {
+			write = w.updatePairs
+		}
+		if err := write(txn, x, row); err != nil {
 			return err
 		}
 	}
@@ -298,7 +316,7 @@ func (w *TableWriter) Delete(ctx context.Context, txn Txn, row Row) error {
 				return err
 			}
 		}
-		if err := txn.Delete(x.key); err != nil {
+		if err := w.remove(txn, x, x.key, row); err != nil {
 			return err
 		}
 	}

@@ -16,9 +16,8 @@ func (p *parser) columnConstraints(d *ast.ColumnDef) {
 			}
 			p.advance()
 			d.Collate = p.anyName()
-		case p.tok.kind == kwFamily && p.extends(ExtFamily):
-			p.advance()
-			d.Family = p.colID()
+		case (p.tok.kind == kwFamily || p.is2(kwCreate, kwFamily) || p.is2(kwCreate, kwIf)) && p.extends(ExtFamily):
+			p.columnFamily(d)
 		case p.constraintAttr(d):
 		default:
 			c := p.columnConstraint()
@@ -28,6 +27,23 @@ func (p *parser) columnConstraints(d *ast.ColumnDef) {
 			d.Constraints = append(d.Constraints, c)
 		}
 	}
+}
+
+// columnFamily parses the dialect's [CREATE [IF NOT EXISTS]] FAMILY name; after CREATE FAMILY
+// there need not be a name.
+func (p *parser) columnFamily(d *ast.ColumnDef) {
+	f := &ast.ColumnFamily{Loc: p.loc()}
+	if f.Create = p.accept(kwCreate); f.Create {
+		f.IfNotExists = p.ifNotExists()
+	}
+	p.expect(kwFamily)
+	if !f.Create || f.IfNotExists || isColID(p.tok.kind) {
+		f.Name = p.colID()
+	}
+	if d.Family != nil {
+		p.failf(pgerr.SyntaxError, f.Pos, "multiple FAMILY clauses not allowed")
+	}
+	d.Family = f
 }
 
 // constraintAttr parses DEFERRABLE and INITIALLY ... after a column constraint,

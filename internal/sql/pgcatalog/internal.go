@@ -248,3 +248,27 @@ func internalWaits(s *snapshot, w *writer) error {
 	}
 	return nil
 }
+
+// internalFamilies lists the column families of tables that have several, or one with a
+// name of its own.
+func internalFamilies(s *snapshot, w *writer) error {
+	for _, t := range s.tables {
+		for i := range t.Families {
+			f := &t.Families[i]
+			if f.ID != 0 && len(f.Columns) == 0 {
+				continue
+			}
+			names := make([]types.Datum, len(f.Columns))
+			for j, id := range f.Columns {
+				names[j] = types.NewString(t.Columns[t.ColumnByID(id)].Name)
+			}
+			w.str("table_schema", s.schemaName(t))
+			w.str("table_name", t.Name)
+			w.num("family_id", int64(f.ID))
+			w.str("family_name", f.Name)
+			w.set("column_names", types.NewArray(names))
+			w.done()
+		}
+	}
+	return nil
+}

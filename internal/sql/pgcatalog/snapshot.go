@@ -165,6 +165,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"pg_catalog.pg_locks": pgLocks, "pg_catalog.pg_rewrite": pgRewrite, "pg_catalog.pg_timezone_names": pgTimezoneNames,
 		"pg_catalog.pg_cast": pgCast, "pg_catalog.pg_aggregate": pgAggregate, "pg_catalog.pg_amop": pgAmop,
 		"pg_catalog.pg_cursors": pgCursors, "pg_catalog.pg_prepared_statements": pgPreparedStatements,
+		"lichen_internal.column_families":  internalFamilies,
 		"lichen_internal.cluster_sessions": internalSessions, "lichen_internal.node_sessions": internalSessions,
 		"lichen_internal.cluster_queries": internalQueries, "lichen_internal.node_queries": internalQueries,
 		"lichen_internal.cluster_transactions": internalTransactions, "lichen_internal.node_transactions": internalTransactions,

@@ -109,7 +109,23 @@ func drawTable(t *rapid.T) *catalog.Table {
 		{ID: 2, Name: "u", Unique: true, Columns: columns("u"), Stored: []catalog.ColumnID{stored}},
 		{ID: 300, Name: "s", Columns: columns("s"), Stored: []catalog.ColumnID{stored}},
 	}
+	drawFamilies(t, tab)
 	return tab
+}
+
+// drawFamilies distributes the columns of a table over families, some of them empty.
+func drawFamilies(t *rapid.T, tab *catalog.Table) {
+	n := rapid.IntRange(1, 4).Draw(t, "families")
+	if n == 1 {
+		return
+	}
+	for i := range n {
+		tab.Families = append(tab.Families, catalog.Family{ID: catalog.FamilyID(i * i)})
+	}
+	for i := range tab.Columns {
+		f := &tab.Families[rapid.IntRange(0, n-1).Draw(t, "family")]
+		f.Columns = append(f.Columns, tab.Columns[i].ID)
+	}
 }
 
 func indices(n int) []int {
@@ -377,17 +393,31 @@ func FuzzDecode(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	split := *tab
+	for i := range tab.Columns {
+		split.Families = append(split.Families, catalog.Family{ID: catalog.FamilyID(i), Columns: []catalog.ColumnID{catalog.ColumnID(i + 1)}})
+	}
+	several, err := Compile(&split, split.Primary())
+	if err != nil {
+		f.Fatal(err)
+	}
 	ords := indices(len(tab.Columns))
 	f.Add([]byte{}, []byte{1, 0})
 	f.Add([]byte{0x89, 0x40, 0x00, 0x01}, []byte{1, 0, 1, 2, 2})
+	f.Add([]byte{}, []byte{1, 0, 5, 2, 2, 0, 1, 2, 2, 0, 0})
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		key = append(slices.Clone(x.Prefix()), key...)
 		row := make([]types.Datum, len(ords))
-		if err := x.NewDecoder(ords).Decode(key, value, row); err != nil && pgerr.CodeOf(err) != pgerr.DataCorrupted {
-			t.Fatal(err)
+		for _, x := range []*Index{x, several} {
+			if err := x.NewDecoder(ords).Decode(key, value, row); err != nil && pgerr.CodeOf(err) != pgerr.DataCorrupted {
+				t.Fatal(err)
+			}
+			for i := range row {
+				_ = types.AppendEncoded(nil, row[i])
+			}
 		}
-		for i := range row {
-			_ = types.AppendEncoded(nil, row[i])
+		if _, err := several.AppendPart([]byte{1, 0}, value); err != nil && pgerr.CodeOf(err) != pgerr.DataCorrupted {
+			t.Fatal(err)
 		}
 	})
 }

@@ -110,7 +110,8 @@ func (d *Decoder) decodeKey(key []byte, row []types.Datum) bool {
 	return true
 }
 
-// decodeValue merges the value's columns with the wanted ones, both by id.
+// decodeValue merges the value's columns with the wanted ones, both by id, in each of the
+// parts of a row with several families.
 func (d *Decoder) decodeValue(b []byte, row []types.Datum) bool {
 	if len(b) < headerSize || b[0] != valueVersion || b[1]&^knownFlags != 0 {
 		return false
@@ -124,6 +125,10 @@ func (d *Decoder) decodeValue(b []byte, row []types.Datum) bool {
 				return false
 			}
 		}
+		if delta == partMark && d.x.families != nil {
+			b, id, w = b[n:], 0, 0
+			continue
+		}
 		if delta == 0 || delta > maxColumnID-id {
 			return false
 		}
@@ -132,11 +137,11 @@ func (d *Decoder) decodeValue(b []byte, row []types.Datum) bool {
 		for w < len(d.want) && uint64(d.want[w].id) < id {
 			w++
 		}
-		if w == len(d.want) {
+		if w == len(d.want) && d.x.families == nil {
 			return true
 		}
 		var ok bool
-		if uint64(d.want[w].id) != id {
+		if w == len(d.want) || uint64(d.want[w].id) != id {
 			if b, ok = skipEncoded(b); !ok {
 				return false
 			}

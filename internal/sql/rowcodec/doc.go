@@ -9,7 +9,7 @@
 // Main types in reading order: Index (a compiled index: its key columns and
 // what its values hold), Decoder (entry to row for a chosen set of columns),
 // ordered.go and ordered_decode.go (values whose bytes sort as the values do),
-// pretty.go (keys as text).
+// family.go (rows of several pairs), pretty.go (keys as text).
 //
 // Lifetime: a Decoder makes strings that share memory with the key and value
 // given to Decode, or with the decoder's arena. They stay intact as long as
@@ -28,6 +28,13 @@
 //  4. Decode allocates nothing once the arena has grown (TestDecodeAllocs).
 //  5. Two rows have equal unique-index keys only if their key columns are equal
 //     and none is NULL (TestUniqueKeysWithNulls).
+//  6. A row with several families has a pair of family 0, and of each other one exactly
+//     if a column of it is not NULL, or was not before it was dropped (TestFamilies,
+//     TestLostColumns).
+//  7. ReadFamilies names what is needed to see the columns, and that there is such a row
+//     (TestFamilies).
+//  8. The keys of a row's pairs are alike but for the last byte, that of the first one is
+//     0, and no other row's key lies between them (TestFamilyKeys).
 //
 // Concurrency: an Index is immutable and may be shared; a Decoder belongs to one
 // goroutine.

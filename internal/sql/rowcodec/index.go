@@ -51,6 +51,8 @@ type Index struct {
 	prefix  []byte
 	// stored are the columns of the value, by ascending id.
 	stored []storedColumn
+	// families are those of the rows, the first with id 0; nil if rows have one pair.
+	families []family
 }
 
 // storedColumn is a column that the value holds: always, or where the key does
@@ -88,7 +90,11 @@ func Compile(t *catalog.Table, ix *catalog.Index) (*Index, error) {
 			}
 		}
 	}
-	return x, x.compileStored()
+	if err := x.compileStored(); err != nil {
+		return nil, err
+	}
+	x.compileFamilies()
+	return x, nil
 }
 
 func (x *Index) addKeyColumn(c catalog.IndexColumn) error {
@@ -265,13 +271,22 @@ func (x *Index) UniqueKeyComplete(row []types.Datum) bool {
 	return x.primary || (x.unique && !x.hasNull(row))
 }
 
-// AppendValue appends the value of a row's entry.
+// AppendValue appends the value of a row's entry; of one with several families, the
+// values of its pairs as AppendPart puts them together.
 func (x *Index) AppendValue(dst []byte, row []types.Datum) ([]byte, error) {
+	if x.families != nil {
+		return x.appendParts(dst, row)
+	}
+	return appendColumns(dst, x.stored, row)
+}
+
+// appendColumns appends a value that holds columns of a row.
+func appendColumns(dst []byte, columns []storedColumn, row []types.Datum) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, valueVersion, 0)
 	last := catalog.ColumnID(0)
-	for i := range x.stored {
-		s := &x.stored[i]
+	for i := range columns {
+		s := &columns[i]
 		d := row[s.ord]
 		if d.IsNull() || (s.inKey && !s.exact.lossy(d)) {
 			continue

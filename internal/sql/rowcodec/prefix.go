@@ -10,6 +10,6 @@ func IndexPrefix(t *catalog.Table, ix *catalog.Index) []byte {
 	return keys.IndexPrefix(uint64(t.Database), uint64(t.ID), uint64(ix.ID))
 }
 
-// AppendFamily appends the suffix that ends a row's key: column family 0, the
-// only one so far.
+// AppendFamily appends the suffix that ends the key of an entry, and of a row's first
+// pair: column family 0.
 func AppendFamily(dst []byte) []byte { return keys.AppendFamily(dst, keys.DefaultFamily) }
