@@ -47,9 +47,22 @@ func elementOf(decl, t *types.T, array bool) *types.T {
 	return t
 }
 
+// rangeOf returns the range type that an argument of type t gives to the other
+// ranges and multiranges of a call, nil if it is neither.
+func rangeOf(decl, t *types.T) *types.T {
+	switch decl.Oid {
+	case anyRange.Oid:
+		return t
+	case anyMultirange.Oid:
+		return t.Sub
+	}
+	return nil
+}
+
 // bindPoly finds the element types that the two polymorphic families stand for
 // in a call. ok is false when the arguments do not fit together; an element
-// type stays nil when every argument of the family is an unknown literal.
+// type stays nil when every argument of the family is an unknown literal. elem[0]
+// is the range type, if there is one.
 func (o *Overload) bindPoly(argTypes []*types.T) (elem [3]*types.T, ok bool) {
 	var compatible []*types.T
 	for i, t := range argTypes {
@@ -65,6 +78,12 @@ func (o *Overload) bindPoly(argTypes []*types.T) (elem [3]*types.T, ok bool) {
 		if family == 2 {
 			compatible = append(compatible, e)
 			continue
+		}
+		if r := rangeOf(decl, t); r != nil {
+			if elem[0] != nil && !elem[0].Is(r) {
+				return elem, false
+			}
+			elem[0] = r
 		}
 		if elem[1] != nil && !elem[1].Is(e) {
 			return elem, false
@@ -125,8 +144,17 @@ func (o *Overload) Signature(argTypes []*types.T) (params []*types.T, ret *types
 	return params, ret, err
 }
 
-// rangeTypeOf returns the range or multirange type over a subtype.
-func rangeTypeOf(decl, given, sub *types.T) (*types.T, error) {
+// rangeTypeOf returns the range or multirange type over a subtype, which is that
+// of another argument if one tells.
+func rangeTypeOf(decl, given, sub, known *types.T) (*types.T, error) {
+	if known != nil {
+		if decl.Oid == anyRange.Oid {
+			return known, nil
+		}
+		if m, ok := types.MultirangeOf(known); ok {
+			return m, nil
+		}
+	}
 	if given.Sub != nil && (given.Family == types.RangeFamily) == (decl.Oid == anyRange.Oid) {
 		return given, nil
 	}
@@ -155,7 +183,7 @@ func concrete(decl, given *types.T, elem [3]*types.T) (*types.T, error) {
 		}
 		return t, nil
 	case decl.Oid == anyRange.Oid, decl.Oid == anyMultirange.Oid:
-		return rangeTypeOf(decl, given, elem[family])
+		return rangeTypeOf(decl, given, elem[family], elem[0])
 	case family != 0:
 		return plain(elem[family]), nil
 	case decl.Oid == types.Any.Oid && isUnknown(given):

@@ -229,36 +229,51 @@ func rangeFlags(d types.Datum) (lower, upper bool, err error) {
 func rangeConstructors() []*Overload {
 	var all []*Overload
 	for _, t := range []*types.T{types.Int4Range, types.Int8Range, types.NumRange, types.TSRange, types.TSTZRange, types.DateRange} {
-		make := func(_ *Context, a []types.Datum) (types.Datum, error) {
-			v := types.Range{Lower: types.Bound{D: a[0], Inf: a[0].IsNull(), Incl: true}, Upper: types.Bound{D: a[1], Inf: a[1].IsNull()}}
-			if len(a) == 3 {
-				var err error
-				if v.Lower.Incl, v.Upper.Incl, err = rangeFlags(a[2]); err != nil {
-					return types.Null, err
-				}
-			}
-			return types.NewRange(t, v)
-		}
 		m, _ := types.MultirangeOf(t)
-		all = append(all,
-			fn(t.Name+"("+t.Sub.Name+","+t.Sub.Name+") "+t.Name, make).nonStrict(),
-			fn(t.Name+"("+t.Sub.Name+","+t.Sub.Name+",text) "+t.Name, make).nonStrict(),
-			fn(m.Name+"() "+m.Name, func(*Context, []types.Datum) (types.Datum, error) { return types.NewMultirange(nil), nil }),
-			fn(m.Name+"("+t.Name+"...) "+m.Name, func(_ *Context, a []types.Datum) (types.Datum, error) {
-				var rs []types.Range
-				for _, d := range a {
-					if d.IsNull() && len(a) == 1 { // PostgreSQL has a function of one range, which is strict
-						return types.Null, nil
-					}
-					if d.IsNull() {
-						return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "multirange values cannot contain null members")
-					}
-					rs = append(rs, ranges(d)...)
-				}
-				return types.NewMultirange(rs), nil
-			}).nonStrict())
+		all = append(append(all, RangeConstructors(t)...), MultirangeConstructors(m)...)
 	}
 	return all
+}
+
+// RangeConstructors are the functions that make ranges of a type.
+func RangeConstructors(t *types.T) []*Overload {
+	eval := func(_ *Context, a []types.Datum) (types.Datum, error) {
+		v := types.Range{Lower: types.Bound{D: a[0], Inf: a[0].IsNull(), Incl: true}, Upper: types.Bound{D: a[1], Inf: a[1].IsNull()}}
+		if len(a) == 3 {
+			var err error
+			if v.Lower.Incl, v.Upper.Incl, err = rangeFlags(a[2]); err != nil {
+				return types.Null, err
+			}
+		}
+		return types.NewRange(t, v)
+	}
+	sub := plain(t.Sub)
+	return []*Overload{
+		{Name: t.Name, Args: []*types.T{sub, sub}, Ret: t, Eval: eval},
+		{Name: t.Name, Args: []*types.T{sub, sub, types.Text}, Ret: t, Eval: eval},
+	}
+}
+
+// MultirangeConstructors are the functions that make multiranges of a type.
+func MultirangeConstructors(m *types.T) []*Overload {
+	empty := func(*Context, []types.Datum) (types.Datum, error) { return types.NewMultirange(nil), nil }
+	eval := func(_ *Context, a []types.Datum) (types.Datum, error) {
+		var rs []types.Range
+		for _, d := range a {
+			if d.IsNull() && len(a) == 1 { // PostgreSQL has a function of one range, which is strict
+				return types.Null, nil
+			}
+			if d.IsNull() {
+				return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "multirange values cannot contain null members")
+			}
+			rs = append(rs, ranges(d)...)
+		}
+		return types.NewMultirange(rs), nil
+	}
+	return []*Overload{
+		{Name: m.Name, Ret: m, Strict: true, Eval: empty},
+		{Name: m.Name, Args: []*types.T{m.Sub}, Variadic: true, Ret: m, Eval: eval},
+	}
 }
 
 func rangeFunctions() []*Overload {

@@ -16,12 +16,15 @@ type userTypeRecord struct {
 	Name, SQLName string
 	Kind          byte
 	ArrayOid      uint32
-	Labels        []labelRecord       `json:",omitempty"`
-	Fields        []fieldRecord       `json:",omitempty"`
-	Base          *typeRecord         `json:",omitempty"`
-	NotNull       bool                `json:",omitempty"`
-	Default       string              `json:",omitempty"`
-	Checks        []types.DomainCheck `json:",omitempty"`
+	Labels        []labelRecord        `json:",omitempty"`
+	Fields        []fieldRecord        `json:",omitempty"`
+	Base          *typeRecord          `json:",omitempty"`
+	NotNull       bool                 `json:",omitempty"`
+	Default       string               `json:",omitempty"`
+	Checks        []types.DomainCheck  `json:",omitempty"`
+	Multirange    *types.MultirangeDef `json:",omitempty"`
+	Collation     string               `json:",omitempty"`
+	SubDiff       string               `json:",omitempty"`
 }
 
 type labelRecord struct {
@@ -55,6 +58,9 @@ func encodeType(t *types.T) typeRecord {
 	d := &userTypeRecord{
 		Name: u.Name, SQLName: u.SQLName, Kind: byte(u.Def.Kind), ArrayOid: u.Def.ArrayOid,
 		Base: encodeTypePtr(u.Def.Base), NotNull: u.Def.NotNull, Default: u.Def.Default, Checks: u.Def.Checks,
+	}
+	if u.Def.Kind == types.DefRange {
+		d.Multirange, d.Collation, d.SubDiff = &u.Def.Multirange, u.Def.Collation, u.Def.SubDiff
 	}
 	if r.Array {
 		r.Oid = u.Oid
@@ -105,9 +111,20 @@ func decodeType(id ID, r typeRecord, depth int) (*types.T, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case def.Kind == types.DefDomain && def.Base == nil,
-		def.Kind != types.DefDomain && def.Kind != types.DefEnum && def.Kind != types.DefComposite:
+	defined := false
+	switch def.Kind {
+	case types.DefDomain:
+		defined = def.Base != nil
+	case types.DefRange:
+		if defined = def.Base != nil && u.Multirange != nil; defined {
+			def.Multirange, def.Collation, def.SubDiff = *u.Multirange, u.Collation, u.SubDiff
+		}
+	case types.DefMultirange:
+		defined = def.Base != nil && def.Base.Family == types.RangeFamily
+	case types.DefEnum, types.DefComposite:
+		defined = true
+	}
+	if !defined {
 		return nil, corrupt(id, "type %s is not defined", u.Name)
 	}
 	t := types.NewUserType(r.Oid, u.Name, u.SQLName, def)
@@ -247,6 +264,9 @@ func ReplaceType(t, u *types.T) *types.T {
 	def.Fields = nil
 	for _, f := range t.Def.Fields {
 		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: ReplaceType(f.Type, u)})
+	}
+	if def.Kind == types.DefRange || def.Kind == types.DefMultirange {
+		return types.NewUserType(t.Oid, t.Name, t.SQLName, &def)
 	}
 	c := *t
 	c.Def = &def

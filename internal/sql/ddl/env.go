@@ -137,7 +137,7 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 	case *ast.AlterComposite:
 		err = e.alterComposite(ctx, s)
 	case *ast.CreateRange:
-		err = pgerr.Unsupported("CREATE TYPE AS RANGE is not supported").At(s.Pos)
+		err = e.createRange(ctx, s)
 	default:
 		err = pgerr.Unsupported("%s is not supported", stmt.Tag())
 	}

@@ -45,7 +45,7 @@ func (e *Env) defaultText(ctx context.Context, x ast.Expr) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := e.pinSequences(ctx, x); err != nil {
+	if err := e.pinNames(ctx, x); err != nil {
 		return "", err
 	}
 	return ast.Format(x), nil
@@ -74,21 +74,64 @@ func checkExprNode(n ast.Node, plural, singular string) error {
 	return nil
 }
 
-// pinSequences replaces the names of sequences in calls of sequence functions by
-// their oids, in place.
-func (e *Env) pinSequences(ctx context.Context, x ast.Expr) error {
+// pinNames makes an expression or a query mean the same whatever search_path says, in
+// place: the names of sequences in calls of sequence functions become their oids, and
+// user-defined types get their schema.
+func (e *Env) pinNames(ctx context.Context, x ast.Node) error {
 	var err error
 	ast.Walk(x, func(n ast.Node) bool {
-		call, ok := n.(*ast.FuncCall)
-		if !ok || err != nil || len(call.Args) == 0 {
-			return err == nil
+		if err != nil {
+			return false
 		}
-		switch call.Name.Name {
-		case "nextval", "currval", "setval":
-			err = e.pinSequence(ctx, call)
+		switch n := n.(type) {
+		case *ast.TypeName:
+			err = e.pinType(ctx, n)
+		case *ast.FuncCall:
+			err = e.pinFunction(ctx, n)
 		}
 		return err == nil
 	})
+	return err
+}
+
+// pinFunction pins the sequence in a call, or the type whose values the call makes.
+func (e *Env) pinFunction(ctx context.Context, call *ast.FuncCall) error {
+	switch call.Name.Name {
+	case "nextval", "currval", "setval":
+		if len(call.Args) > 0 {
+			return e.pinSequence(ctx, call)
+		}
+	}
+	if call.Name.Schema != "" {
+		return nil
+	}
+	t, err := e.Coll.FindTypeDescriptor(ctx, "", call.Name.Name)
+	if err != nil || t == nil {
+		return err
+	}
+	schema, err := e.Coll.SchemaByID(ctx, t.Schema)
+	if err == nil {
+		call.Name.Schema = schema.Name
+	}
+	return err
+}
+
+// pinType gives the name of a user-defined type its schema.
+func (e *Env) pinType(ctx context.Context, n *ast.TypeName) error {
+	if len(n.Names) != 1 {
+		return nil
+	}
+	if _, err := planner.ResolveType(n, e.DefaultIntSize); pgerr.CodeOf(err) != pgerr.UndefinedObject {
+		return nil
+	}
+	t, err := e.Coll.FindTypeTable(ctx, "", n.Names[0])
+	if err != nil || t == nil {
+		return err
+	}
+	schema, err := e.Coll.SchemaByID(ctx, t.Schema)
+	if err == nil {
+		n.Names = []ast.Name{schema.Name, n.Names[0]}
+	}
 	return err
 }
 
@@ -204,7 +247,7 @@ func (e *Env) checkText(ctx context.Context, t *catalog.Table, c pendingConstrai
 		return true
 	})
 	if err == nil {
-		err = e.pinSequences(ctx, c.X)
+		err = e.pinNames(ctx, c.X)
 	}
 	if err != nil {
 		return "", nil, err

@@ -52,7 +52,7 @@ func (e *Env) rowText(ctx context.Context, t *catalog.Table, x ast.Expr, plural,
 		return true
 	})
 	if err == nil {
-		err = e.pinSequences(ctx, x)
+		err = e.pinNames(ctx, x)
 	}
 	if err != nil {
 		return "", nil, err

@@ -187,6 +187,9 @@ func (e *Env) domainCheck(ctx context.Context, domain string, def *types.Def, c 
 		}
 		return err == nil
 	})
+	if err == nil {
+		err = e.pinNames(ctx, c.X)
+	}
 	if err != nil {
 		return err
 	}
@@ -382,6 +385,10 @@ func (e *Env) dropTypes(ctx context.Context, st *ast.Drop) error {
 		if st.Kind == ast.ObjDomain && t.UserType.Def.Kind != types.DefDomain {
 			return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", n.Table)
 		}
+		if d := t.UserType.Def; d.Kind == types.DefMultirange {
+			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop type %s because type %s requires it", t.UserType.SQLName, d.Base.SQLName).
+				WithHint("You can drop type %s instead.", d.Base.SQLName)
+		}
 		if err := e.dropType(ctx, t, st.Cascade); err != nil {
 			return err
 		}
@@ -398,12 +405,12 @@ func (e *Env) dropType(ctx context.Context, t *catalog.Table, cascade bool) erro
 	var details []string
 	for _, u := range users {
 		if u.Kind == catalog.KindType {
-			details = append(details, "type "+u.UserType.SQLName+" depends on "+self)
+			details = append(details, madeOf(u.UserType, t.UserType)...)
 			continue
 		}
 		for i := range u.Columns {
 			if c := &u.Columns[i]; catalog.UsesType(c.Type, t.Oid) || catalog.UsesType(c.Domain, t.Oid) {
-				details = append(details, "column "+ast.QuoteIdent(c.Name)+" of "+e.describe(ctx, u)+" depends on "+self)
+				details = append(details, "column "+ast.QuoteIdent(c.Name)+" of "+e.describe(ctx, u)+" depends on type "+declaredType(c).SQLName)
 			}
 		}
 	}
@@ -421,6 +428,32 @@ func (e *Env) dropType(ctx context.Context, t *catalog.Table, cascade bool) erro
 		return err
 	}
 	return e.Coll.Remove(ctx, t.ID)
+}
+
+// declaredType is the type that a column was declared with.
+func declaredType(c *catalog.Column) *types.T {
+	if c.Domain != nil {
+		return c.Domain
+	}
+	return c.Type
+}
+
+// madeOf tells how type u is made of type t. A multirange type goes with its
+// range type.
+func madeOf(u, t *types.T) []string {
+	var list []string
+	switch u.Def.Kind {
+	case types.DefMultirange:
+	case types.DefComposite:
+		for _, f := range u.Def.Fields {
+			if catalog.UsesType(f.Type, t.Oid) {
+				list = append(list, "column "+ast.QuoteIdent(f.Name)+" of composite type "+u.SQLName+" depends on type "+f.Type.SQLName)
+			}
+		}
+	default:
+		list = append(list, "type "+u.SQLName+" depends on type "+t.SQLName)
+	}
+	return list
 }
 
 // dropTypeUser drops what of u is made of a type: columns of a table, or another
@@ -471,7 +504,11 @@ func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
 	case st.NewSchema != "":
 		return pgerr.Unsupported("ALTER TYPE SET SCHEMA is not supported").At(st.Pos)
 	case st.Owner != nil:
-		return pgerr.Unsupported("ALTER TYPE OWNER TO is not supported").At(st.Pos)
+		t = t.Clone()
+		if t.Owner, err = e.role(st.Owner); err != nil {
+			return err
+		}
+		return e.Coll.Put(ctx, t)
 	}
 	key := func(name string) catalog.NameKey {
 		return catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: name}
@@ -482,7 +519,16 @@ func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
 	}
 	t = t.Clone()
 	t.Name = st.NewName
-	return e.redefineType(ctx, t, t.UserType.Def)
+	if err := e.redefineType(ctx, t, t.UserType.Def); err != nil || t.UserType.Def.Kind != types.DefMultirange {
+		return err
+	}
+	r, err := e.Coll.TableByOid(ctx, t.UserType.Def.Base.Oid)
+	if err != nil {
+		return err
+	}
+	def := *r.UserType.Def // which knows the name of its multirange type
+	def.Multirange.Name, def.Multirange.SQLName = t.Name, ast.QuoteIdent(t.Name)
+	return e.redefineType(ctx, r, &def)
 }
 
 // unverifiedDomain refuses to add a column of a domain whose constraints the rows

@@ -130,7 +130,7 @@ func (e *Env) viewQuery(ctx context.Context, q *ast.Select, p *plan.Prepared) (*
 	if err := e.expandStars(ctx, sel, sel.With); err != nil {
 		return nil, err
 	}
-	if err := e.pinViewSequences(ctx, sel); err != nil {
+	if err := e.pinNames(ctx, sel); err != nil {
 		return nil, err
 	}
 	v := &catalog.View{}
@@ -179,20 +179,6 @@ func (e *Env) expandStars(ctx context.Context, sel *ast.Select, with *ast.With) 
 	}
 	sel.Items = items
 	return nil
-}
-
-func (e *Env) pinViewSequences(ctx context.Context, sel *ast.Select) error {
-	var err error
-	ast.Walk(sel, func(n ast.Node) bool {
-		if call, ok := n.(*ast.FuncCall); ok && err == nil && len(call.Args) > 0 {
-			switch call.Name.Name {
-			case "nextval", "currval", "setval":
-				err = e.pinSequence(ctx, call)
-			}
-		}
-		return err == nil
-	})
-	return err
 }
 
 // qualifyTables gives every relation its schema and notes it in v with the

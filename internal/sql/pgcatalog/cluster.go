@@ -175,7 +175,8 @@ func pgExtension(_ *snapshot, w *writer) error {
 }
 
 // pgDepend lists what clients look for: sequences that belong to columns,
-// defaults that use sequences, and indexes that belong to constraints.
+// defaults that use sequences, indexes that belong to constraints, and what types and
+// views are made of, which is the order in which pg_dump writes them.
 func pgDepend(s *snapshot, w *writer) error {
 	row := func(class, obj uint32, sub int64, refClass, ref uint32, refSub int64, kind string) {
 		w.oid("classid", class)
@@ -196,7 +197,25 @@ func pgDepend(s *snapshot, w *writer) error {
 			row(oidPgClass, t.Oid, 0, oidPgExtension, oidLichenExtension, 0, "e")
 		}
 	}
+	for _, d := range s.types {
+		for _, used := range s.types {
+			if used.Oid != d.Oid && catalog.UsesType(d.UserType, used.Oid) {
+				kind := "n"
+				if d.UserType.Def.Kind == types.DefMultirange && d.UserType.Def.Base.Oid == used.Oid {
+					kind = "i"
+				}
+				row(oidPgType, d.Oid, 0, oidPgType, used.Oid, 0, kind)
+			}
+		}
+	}
 	for _, t := range s.tables {
+		if t.View != nil {
+			for _, id := range t.View.Uses {
+				if o := s.tableBy[id]; o != nil { // directly, without a rule between
+					row(oidPgClass, t.Oid, 0, oidPgClass, o.Oid, 0, "n")
+				}
+			}
+		}
 		if t.Kind == catalog.KindSequence && t.Sequence.OwnerTable != 0 {
 			if o := s.tableBy[t.Sequence.OwnerTable]; o != nil {
 				kind := "a"

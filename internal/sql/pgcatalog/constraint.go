@@ -85,7 +85,7 @@ func (s *snapshot) constraintCommon(w *writer, t *catalog.Table, oid uint32, nam
 func (s *snapshot) constraintText(t *catalog.Table, oid uint32, pretty bool) (string, bool) {
 	for _, ix := range visibleIndexes(t) {
 		if ix.Constraint && ix.ConstraintOid == oid {
-			return keyConstraintText(t, ix, pretty), true
+			return s.keyConstraintText(t, ix, pretty), true
 		}
 	}
 	for i := range t.Checks {
@@ -107,10 +107,10 @@ func (s *snapshot) constraintText(t *catalog.Table, oid uint32, pretty bool) (st
 	return "", false
 }
 
-func keyConstraintText(t *catalog.Table, ix *catalog.Index, pretty bool) string {
+func (s *snapshot) keyConstraintText(t *catalog.Table, ix *catalog.Index, pretty bool) string {
 	names := make([]string, len(ix.Columns))
 	for i, k := range ix.Columns {
-		names[i] = columnName(t, k.Column)
+		names[i] = s.columnName(t, k.Column)
 	}
 	word := "UNIQUE"
 	if ix.Primary {
@@ -120,13 +120,13 @@ func keyConstraintText(t *catalog.Table, ix *catalog.Index, pretty bool) string 
 		word += " NULLS NOT DISTINCT"
 	}
 	if ix.Exclusion {
-		text := "EXCLUDE USING btree (" + strings.Join(names, " WITH =, ") + " WITH =)" + includeText(t, ix)
+		text := "EXCLUDE USING btree (" + strings.Join(names, " WITH =, ") + " WITH =)" + s.includeText(t, ix)
 		if !ix.Total() {
-			text += " WHERE (" + predicateText(ix.Where, pretty) + ")"
+			text += " WHERE (" + s.predicateText(ix.Where, pretty) + ")"
 		}
 		return text + deferralText(ix.Deferrable, ix.Deferred)
 	}
-	return word + " (" + strings.Join(names, ", ") + ")" + includeText(t, ix) + deferralText(ix.Deferrable, ix.Deferred)
+	return word + " (" + strings.Join(names, ", ") + ")" + s.includeText(t, ix) + deferralText(ix.Deferrable, ix.Deferred)
 }
 
 // deferralText is when a constraint is checked, unless that is at once.

@@ -56,10 +56,10 @@ func (s *snapshot) foreignKeys(w *writer, t *catalog.Table) {
 	}
 }
 
-func columnList(t *catalog.Table, ids []catalog.ColumnID) string {
+func (s *snapshot) columnList(t *catalog.Table, ids []catalog.ColumnID) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
-		names[i] = columnName(t, id)
+		names[i] = s.columnName(t, id)
 	}
 	return "(" + strings.Join(names, ", ") + ")"
 }
@@ -67,9 +67,9 @@ func columnList(t *catalog.Table, ids []catalog.ColumnID) string {
 // foreignKeyText is what pg_get_constraintdef prints of a foreign key.
 func (s *snapshot) foreignKeyText(t *catalog.Table, k *catalog.ForeignKey) string {
 	var b strings.Builder
-	b.WriteString("FOREIGN KEY " + columnList(t, k.Columns) + " REFERENCES ")
+	b.WriteString("FOREIGN KEY " + s.columnList(t, k.Columns) + " REFERENCES ")
 	if ref := s.tableBy[k.Table]; ref != nil {
-		b.WriteString(s.shownName(ref) + columnList(ref, k.RefColumns))
+		b.WriteString(s.shownName(ref) + s.columnList(ref, k.RefColumns))
 	}
 	if k.Full {
 		b.WriteString(" MATCH FULL")
@@ -80,7 +80,7 @@ func (s *snapshot) foreignKeyText(t *catalog.Table, k *catalog.ForeignKey) strin
 	if k.OnDelete != catalog.NoAction {
 		b.WriteString(" ON DELETE " + actionWords[k.OnDelete])
 		if len(k.DeleteCols) > 0 {
-			b.WriteString(" " + columnList(t, k.DeleteCols))
+			b.WriteString(" " + s.columnList(t, k.DeleteCols))
 		}
 	}
 	b.WriteString(deferralText(k.Deferrable, k.Deferred))

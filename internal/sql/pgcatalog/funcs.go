@@ -47,7 +47,10 @@ func (c *Catalog) TypeByOid(oid uint32) (*types.T, bool) {
 		return t, true
 	}
 	t := c.h.Coll.PeekTypeByOid(c.ctx(), oid)
-	return t, t != nil
+	if t == nil {
+		return nil, false
+	}
+	return c.qualified(t), true
 }
 
 // UserByOid implements builtin.Catalog.
@@ -104,22 +107,22 @@ func (c *Catalog) IndexDef(oid uint32, column int32, pretty bool) (string, bool,
 	if t == nil || ix == nil {
 		return "", false, nil
 	}
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return "", false, err
+	}
 	if column > 0 {
 		cols := indexColumns(ix)
 		if int(column) > len(cols) {
 			return "", true, nil
 		}
-		return columnName(t, cols[column-1]), true, nil
+		return s.columnName(t, cols[column-1]), true, nil
 	}
 	rel := ast.QuoteIdent(t.Name)
 	if !pretty || !c.visible(t, t.Name) {
-		s, err := c.snapshot(c.ctx())
-		if err != nil {
-			return "", false, err
-		}
 		rel = s.qualified(t)
 	}
-	return indexText(t, ix, rel, pretty), true, nil
+	return s.indexText(t, ix, rel, pretty), true, nil
 }
 
 // ConstraintDef implements builtin.Catalog.

@@ -25,14 +25,14 @@ func pgIndex(s *snapshot, w *writer) error {
 		}
 		for _, ix := range visibleIndexes(t) {
 			if w.wants("indexrelid", ix.Oid) {
-				indexRow(w, t, ix)
+				s.indexRow(w, t, ix)
 			}
 		}
 	}
 	return nil
 }
 
-func indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
+func (s *snapshot) indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	w.oid("indexrelid", ix.Oid)
 	w.oid("indrelid", t.Oid)
 	w.num("indnatts", int64(len(ix.Columns)+len(ix.Stored)))
@@ -45,10 +45,10 @@ func indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	w.flag("indnullsnotdistinct", ix.NullsNotDistinct)
 	w.flag("indisexclusion", ix.Exclusion)
 	if !ix.Total() {
-		w.str("indpred", ix.Where)
+		w.str("indpred", s.exprText(ix.Where))
 	}
 	if t.Expressions(ix) {
-		w.str("indexprs", expressionsOf(t, ix))
+		w.str("indexprs", s.expressionsOf(t, ix))
 	}
 	w.flag("indimmediate", !ix.Deferrable)
 	w.flag("indisvalid", !ix.WriteOnly)
@@ -85,7 +85,7 @@ func pgIndexes(s *snapshot, w *writer) error {
 			w.str("schemaname", s.schemaName(t))
 			w.str("tablename", t.Name)
 			w.str("indexname", ix.Name)
-			w.str("indexdef", indexText(t, ix, s.qualified(t), false))
+			w.str("indexdef", s.indexText(t, ix, s.qualified(t), false))
 			w.done()
 		}
 	}
@@ -98,7 +98,7 @@ func (s *snapshot) qualified(t *catalog.Table) string {
 }
 
 // indexText is the CREATE INDEX statement of an index on the table named rel.
-func indexText(t *catalog.Table, ix *catalog.Index, rel string, pretty bool) string {
+func (s *snapshot) indexText(t *catalog.Table, ix *catalog.Index, rel string, pretty bool) string {
 	var b strings.Builder
 	b.WriteString("CREATE ")
 	if ix.DeclaredUnique() && !ix.Exclusion {
@@ -109,7 +109,7 @@ func indexText(t *catalog.Table, ix *catalog.Index, rel string, pretty bool) str
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		text := keyText(t, ix, k)
+		text := s.keyText(t, ix, k)
 		if i < ix.HashColumns && ix.Buckets == 0 {
 			text += " HASH"
 		}
@@ -119,12 +119,12 @@ func indexText(t *catalog.Table, ix *catalog.Index, rel string, pretty bool) str
 	if ix.Buckets > 0 {
 		b.WriteString(" USING HASH WITH BUCKET_COUNT = " + strconv.Itoa(int(ix.Buckets)))
 	}
-	b.WriteString(includeText(t, ix))
+	b.WriteString(s.includeText(t, ix))
 	if ix.NullsNotDistinct {
 		b.WriteString(" NULLS NOT DISTINCT")
 	}
 	if !ix.Total() {
-		b.WriteString(" WHERE " + predicateText(ix.Where, pretty))
+		b.WriteString(" WHERE " + s.predicateText(ix.Where, pretty))
 	}
 	return b.String()
 }
@@ -147,37 +147,37 @@ func indexClass(ix *catalog.Index, t *types.T) uint32 {
 
 // keyText is a key column with its operator class and order, where those are not the
 // default.
-func keyText(t *catalog.Table, ix *catalog.Index, k catalog.IndexColumn) string {
-	s := columnName(t, k.Column)
+func (s *snapshot) keyText(t *catalog.Table, ix *catalog.Index, k catalog.IndexColumn) string {
+	text := s.columnName(t, k.Column)
 	if c := inverted.ByName(ix.Inverted); c != nil && !c.Default {
-		s += " " + c.Name
+		text += " " + c.Name
 	}
 	if k.Desc {
-		s += " DESC"
+		text += " DESC"
 		if !k.NullsFirst {
-			s += " NULLS LAST"
+			text += " NULLS LAST"
 		}
 	} else if k.NullsFirst {
-		s += " NULLS FIRST"
+		text += " NULLS FIRST"
 	}
-	return s
+	return text
 }
 
-func includeText(t *catalog.Table, ix *catalog.Index) string {
+func (s *snapshot) includeText(t *catalog.Table, ix *catalog.Index) string {
 	if len(ix.Stored) == 0 {
 		return ""
 	}
 	names := make([]string, len(ix.Stored))
 	for i, id := range ix.Stored {
-		names[i] = columnName(t, id)
+		names[i] = s.columnName(t, id)
 	}
 	return " INCLUDE (" + strings.Join(names, ", ") + ")"
 }
 
-func columnName(t *catalog.Table, id catalog.ColumnID) string {
+func (s *snapshot) columnName(t *catalog.Table, id catalog.ColumnID) string {
 	if ord := t.ColumnByID(id); ord >= 0 {
 		if t.Columns[ord].Virtual {
-			return expressionText(t.Columns[ord].Generated)
+			return expressionText(s.exprText(t.Columns[ord].Generated))
 		}
 		return ast.QuoteIdent(t.Columns[ord].Name)
 	}
@@ -195,7 +195,8 @@ func expressionText(text string) string {
 }
 
 // predicateText is the predicate of an index.
-func predicateText(text string, pretty bool) string {
+func (s *snapshot) predicateText(text string, pretty bool) string {
+	text = s.exprText(text)
 	if x, err := parser.ParseExpr(text); err == nil {
 		if _, ok := x.(*ast.ColumnRef); ok || pretty {
 			return text
@@ -207,7 +208,7 @@ func predicateText(text string, pretty bool) string {
 func parenthesised(text string) string { return "(" + text + ")" }
 
 // expressionsOf lists the expressions in an index's key.
-func expressionsOf(t *catalog.Table, ix *catalog.Index) string {
+func (s *snapshot) expressionsOf(t *catalog.Table, ix *catalog.Index) string {
 	var out []string
 	for _, k := range ix.Columns {
 		if c := &t.Columns[t.ColumnByID(k.Column)]; c.Virtual {

@@ -54,6 +54,27 @@ func (c *Catalog) visible(t *catalog.Table, name string) bool {
 	return found != nil && found.ID == t.ID
 }
 
+// qualified returns a type with the name by which SQL finds it: with its schema where
+// the search path does not lead to it.
+func (c *Catalog) qualified(t *types.T) *types.T {
+	if t.Def == nil && t.Elem != nil && t.Elem.Def != nil {
+		a := *t
+		a.Elem = c.qualified(t.Elem)
+		a.SQLName = a.Elem.SQLName + "[]"
+		return &a
+	}
+	if t.Def == nil || t.Def.ArrayOid == 0 {
+		return t
+	}
+	name, ok := c.relationName(t.Oid)
+	if !ok || name == t.SQLName {
+		return t
+	}
+	q := *t
+	q.SQLName = name
+	return &q
+}
+
 // NameOf implements types.Names.
 func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 	switch t.Oid {
@@ -91,7 +112,7 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 			return ty.SQLName, true
 		}
 		if ty := c.h.Coll.PeekTypeByOid(c.ctx(), oid); ty != nil {
-			return ty.SQLName, true
+			return c.qualified(ty).SQLName, true
 		}
 	}
 	return "", false

@@ -2,6 +2,7 @@ package pgcatalog
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,8 +28,10 @@ func sequencesIn(expr string) []uint32 {
 	return out
 }
 
-// exprText prints a stored expression with the names of sequences.
+// exprText prints a stored expression, or query, with the names of sequences, and of
+// types as the search path finds them.
 func (s *snapshot) exprText(expr string) string {
+	expr = s.plainTypes(expr)
 	if !strings.Contains(expr, "::regclass") {
 		return expr
 	}
@@ -45,11 +48,55 @@ func (s *snapshot) exprText(expr string) string {
 	})
 }
 
+// plainTypes leaves out the schemas of types that are found without.
+func (s *snapshot) plainTypes(text string) string {
+	if len(s.types) == 0 || !strings.Contains(text, ".") {
+		return text
+	}
+	var n ast.Node
+	x, err := parser.ParseExpr(text)
+	if n = x; err != nil {
+		st, err := parser.ParseOne(text)
+		if err != nil {
+			return text
+		}
+		n = st.AST
+	}
+	changed := false
+	plain := func(schema, name ast.Name) bool {
+		found := schema != "" && slices.ContainsFunc(s.types, func(t *catalog.Table) bool {
+			return t.Name == name && s.schemaName(t) == schema && s.c.visible(t, t.Name)
+		})
+		changed = changed || found
+		return found
+	}
+	ast.Walk(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.TypeName:
+			if len(n.Names) == 2 && plain(n.Names[0], n.Names[1]) {
+				n.Names = n.Names[1:]
+			}
+		case *ast.FuncCall:
+			if plain(n.Name.Schema, n.Name.Name) {
+				n.Name.Schema = ""
+			}
+		}
+		return true
+	})
+	if !changed {
+		return text
+	}
+	return ast.Format(n)
+}
+
+// typeName prints a type as format_type does.
+func (s *snapshot) typeName(t *types.T) string { return s.c.qualified(t).SQLName }
+
 // defaultText prints a default as PostgreSQL does: constants that were written
 // without a type show the column's.
 func (s *snapshot) defaultText(c *catalog.Column) string {
 	if c.Generated != "" {
-		return expressionText(c.Generated)
+		return expressionText(s.exprText(c.Generated))
 	}
 	x, err := parser.ParseExpr(c.Default)
 	if err != nil {
@@ -57,7 +104,7 @@ func (s *snapshot) defaultText(c *catalog.Column) string {
 	}
 	switch x := x.(type) {
 	case *ast.StrLit:
-		return constantText(x.Val, c.Type)
+		return s.constantText(x.Val, c.Type)
 	case *ast.IntLit:
 		if x.Val < 0 {
 			typ := types.Int4
@@ -70,8 +117,18 @@ func (s *snapshot) defaultText(c *catalog.Column) string {
 	return s.exprText(c.Default)
 }
 
+// domainDefault prints the default of a domain.
+func (s *snapshot) domainDefault(def *types.Def) string {
+	if x, err := parser.ParseExpr(def.Default); err == nil {
+		if lit, ok := x.(*ast.StrLit); ok {
+			return s.constantText(lit.Val, def.Base)
+		}
+	}
+	return s.exprText(def.Default)
+}
+
 // constantText prints a quoted constant of a type.
-func constantText(text string, t *types.T) string {
+func (s *snapshot) constantText(text string, t *types.T) string {
 	switch t.Oid {
 	case types.Int4.Oid, types.Bool.Oid:
 		d, err := types.ParseText(t.WithTypmod(-1), text, nil)
@@ -85,7 +142,7 @@ func constantText(text string, t *types.T) string {
 	case types.Bpchar.Oid:
 		return ast.QuoteLiteral(text) + "::bpchar"
 	}
-	return ast.QuoteLiteral(text) + "::" + t.SQLName
+	return ast.QuoteLiteral(text) + "::" + s.typeName(t)
 }
 
 // viewText is what pg_get_viewdef prints.

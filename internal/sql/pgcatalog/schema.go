@@ -160,7 +160,42 @@ func supportOf(t *types.T) typeSupport {
 			opclassName: "array_ops", typ: t.Oid,
 		}
 	}
-	return typeSupport{}
+	if t.Def == nil {
+		return typeSupport{}
+	}
+	if t.Def.Kind == types.DefDomain {
+		s := supportOf(t.Def.Base)
+		s.in, s.recv = oidDomainIn, oidDomainRecv
+		return s
+	}
+	return userSupport[t.Def.Kind]
+}
+
+// The functions of domains; what they have besides is their base type's.
+const (
+	oidDomainIn   = 2597
+	oidDomainRecv = 2598
+)
+
+// userSupport has the functions and operator classes of user-defined types, which
+// are those of pseudo-types.
+var userSupport = map[types.DefKind]typeSupport{
+	types.DefEnum: {
+		in: 3506, out: 3507, recv: 3532, send: 3533, names: [4]string{"enum_in", "enum_out", "enum_recv", "enum_send"},
+		opclass: 10069, opfamily: 3522, opclassName: "enum_ops",
+	},
+	types.DefComposite: {
+		in: 2290, out: 2291, recv: 2402, send: 2403, names: [4]string{"record_in", "record_out", "record_recv", "record_send"},
+		opclass: 10034, opfamily: 2994, opclassName: "record_ops",
+	},
+	types.DefRange: {
+		in: 3834, out: 3835, recv: 3836, send: 3837, names: [4]string{"range_in", "range_out", "range_recv", "range_send"},
+		opclass: 10076, opfamily: 3901, opclassName: "range_ops",
+	},
+	types.DefMultirange: {
+		in: 4231, out: 4232, recv: 4233, send: 4234, names: [4]string{"multirange_in", "multirange_out", "multirange_recv", "multirange_send"},
+		opclass: 10080, opfamily: 4199, opclassName: "multirange_ops",
+	},
 }
 
 // opclassOf returns the default operator class of a column's type; varchar

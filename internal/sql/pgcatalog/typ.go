@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,16 +13,16 @@ import (
 func pgType(s *snapshot, w *writer) error {
 	for _, t := range types.All() {
 		if w.wants("oid", t.Oid) {
-			typeRow(w, t, oidPgCatalog)
+			s.typeRow(w, t, oidPgCatalog)
 		}
 	}
 	for _, d := range s.types {
 		schema, _ := s.schemaOf(d)
 		if w.wants("oid", d.Oid) {
-			typeRow(w, d.UserType, schema)
+			s.typeRow(w, d.UserType, schema)
 		}
 		if a, ok := types.ArrayOf(d.UserType); ok && w.wants("oid", a.Oid) {
-			typeRow(w, a, schema)
+			s.typeRow(w, a, schema)
 		}
 	}
 	return nil
@@ -59,25 +60,57 @@ func pgEnum(s *snapshot, w *writer) error {
 	return nil
 }
 
+// rangeFunctions are the functions of a range type for its canonical form and for
+// differences, by oid.
+var rangeFunctions = map[uint32][2]uint32{
+	types.Int4Range.Oid: {3914, 3922}, types.Int8Range.Oid: {3928, 3923}, types.DateRange.Oid: {3915, 3925},
+	types.NumRange.Oid: {0, 3924}, types.TSRange.Oid: {0, 3929}, types.TSTZRange.Oid: {0, 3930},
+}
+
+// rangeFunctionNames are the names of rangeFunctions and of others that serve them.
+var rangeFunctionNames = map[uint32]string{
+	219: "float8mi", 3914: "int4range_canonical", 3915: "daterange_canonical", 3928: "int8range_canonical",
+	3922: "int4range_subdiff", 3923: "int8range_subdiff", 3924: "numrange_subdiff", 3925: "daterange_subdiff",
+	3929: "tsrange_subdiff", 3930: "tstzrange_subdiff",
+}
+
 // pgRange lists the range types.
-func pgRange(_ *snapshot, w *writer) error {
-	for _, t := range types.All() {
-		if t.Family != types.RangeFamily {
+func pgRange(s *snapshot, w *writer) error {
+	list := types.All()
+	for _, d := range s.types {
+		list = append(list, d.UserType)
+	}
+	for _, t := range list {
+		if t.Family != types.RangeFamily || t.Def != nil && t.Def.Kind == types.DefDomain {
 			continue
 		}
 		multi, _ := types.MultirangeOf(t)
+		fns, collation := rangeFunctions[t.Oid], collationOf(t.Sub)
+		if t.Def != nil {
+			for oid, name := range rangeFunctionNames {
+				if name == t.Def.SubDiff {
+					fns[1] = oid
+				}
+			}
+			for _, c := range collations {
+				if c.name == t.Def.Collation {
+					collation = c.oid
+				}
+			}
+		}
 		w.oid("rngtypid", t.Oid)
 		w.oid("rngsubtype", t.Sub.Oid)
 		w.oid("rngmultitypid", multi.Oid)
-		for _, c := range [...]string{"rngcollation", "rngsubopc", "rngcanonical", "rngsubdiff"} {
-			w.oid(c, 0)
-		}
+		w.oid("rngcollation", collation)
+		w.oid("rngsubopc", opclassOf(t.Sub))
+		w.oid("rngcanonical", fns[0])
+		w.oid("rngsubdiff", fns[1])
 		w.done()
 	}
 	return nil
 }
 
-func typeRow(w *writer, t *types.T, schema uint32) {
+func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	info, sup := types.InfoOf(t), supportOf(t)
 	w.oid("oid", t.Oid)
 	w.str("typname", t.Name)
@@ -93,7 +126,7 @@ func typeRow(w *writer, t *types.T, schema uint32) {
 	if w.oid("typrelid", 0); t.Def != nil && t.Def.Kind == types.DefComposite {
 		w.oid("typrelid", t.Oid)
 	}
-	w.oid("typsubscript", 0)
+	w.oid("typsubscript", subscriptOf(t))
 	w.oid("typelem", 0)
 	if t.Elem != nil {
 		w.oid("typelem", t.Elem.Oid)
@@ -110,11 +143,13 @@ func typeRow(w *writer, t *types.T, schema uint32) {
 	w.str("typstorage", string(info.Storage))
 	w.flag("typnotnull", t.Def != nil && t.Def.NotNull)
 	w.num("typtypmod", -1)
-	if t.Def != nil && t.Def.Base != nil {
+	if t.Def != nil && t.Def.Kind == types.DefDomain {
 		w.oid("typbasetype", t.Def.Base.Oid)
 		w.num("typtypmod", int64(t.Def.Base.Typmod))
 		if t.Def.Default != "" {
-			w.text("typdefault", t.Def.Default)
+			text := s.domainDefault(t.Def)
+			w.text("typdefaultbin", text)
+			w.text("typdefault", text)
 		}
 	}
 	w.num("typndims", 0)
@@ -122,11 +157,35 @@ func typeRow(w *writer, t *types.T, schema uint32) {
 	w.done()
 }
 
+// subscriptFunctions are the functions that subscripting is in pg_type.
+var subscriptFunctions = map[uint32]string{6179: "array_subscript_handler", 6180: "raw_array_subscript_handler", 6098: "jsonb_subscript_handler"}
+
+// subscriptOf returns the function for subscripts of a type, 0 if it has none.
+func subscriptOf(t *types.T) uint32 {
+	switch {
+	case t.Is(types.JSONB):
+		return 6098
+	case t.Is(types.Name):
+		return 6180
+	case t.Elem != nil && (t.Def == nil || t.Def.Kind != types.DefDomain):
+		return 6179
+	}
+	return 0
+}
+
 // supportFunctions lists the input and output functions of all types, with the
 // names they have in pg_proc.
 func supportFunctions() map[uint32]string {
 	m := map[uint32]string{
+		oidDomainIn: "domain_in", oidDomainRecv: "domain_recv",
 		oidArrayIn: "array_in", oidArrayOut: "array_out", oidArrayRecv: "array_recv", oidArraySend: "array_send",
+	}
+	maps.Copy(m, rangeFunctionNames)
+	maps.Copy(m, subscriptFunctions)
+	for _, s := range userSupport {
+		for i, oid := range [...]uint32{s.in, s.out, s.recv, s.send} {
+			m[oid] = s.names[i]
+		}
 	}
 	for _, s := range typeSupports() {
 		for i, oid := range [...]uint32{s.in, s.out, s.recv, s.send} {
@@ -145,6 +204,11 @@ func pgOpclass(_ *snapshot, w *writer) error {
 		if s.opclass != 0 {
 			all = append(all, s)
 		}
+	}
+	for kind, pseudo := range map[types.DefKind]uint32{types.DefEnum: 3500, types.DefRange: 3831, types.DefMultirange: 4537} {
+		s := userSupport[kind]
+		s.typ = pseudo
+		all = append(all, &s)
 	}
 	slices.SortFunc(all, func(a, b *typeSupport) int { return int(a.opclass) - int(b.opclass) })
 	for _, s := range all {
@@ -219,6 +283,9 @@ func pgCollation(_ *snapshot, w *writer) error {
 
 // opfamilyNames are the btree operator families of types.txt.
 func opfamilyNames() map[uint32]string {
+	for _, u := range userSupport {
+		m[u.opfamily] = u.opclassName
+	}
 	return map[uint32]string{
 		397: "array_ops", 424: "bool_ops", 426: "bpchar_ops", 428: "bytea_ops", 429: "char_ops", 434: "datetime_ops",
 		1970: "float_ops", 1976: "integer_ops", 1982: "interval_ops", 1988: "numeric_ops", 1989: "oid_ops",

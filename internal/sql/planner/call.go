@@ -11,10 +11,12 @@ import (
 // call plans a call of a function, aggregate or window function.
 func (b *builder) call(e *ast.FuncCall, s *scope) (plan.Expr, error) {
 	name, err := functionName(e)
-	if err != nil {
+	if err != nil && b.userType(e.Name.Schema, e.Name.Name) == nil {
 		return nil, err
 	}
 	switch {
+	case err != nil: // a name of a type in its schema
+		name = e.Name.Name
 	case e.Over != nil:
 		return b.windowCall(e, name, s)
 	case e.WithinGroup || e.Star || len(builtin.Aggregates(name)) > 0:
@@ -47,7 +49,7 @@ func (b *builder) plainFunction(e *ast.FuncCall, name string, s *scope) (plan.Ex
 	if e.Variadic {
 		return b.variadicCall(e, name, args, pos)
 	}
-	return b.function(name, args, pos, e.Pos)
+	return b.functionIn(e.Name.Schema, name, args, pos, e.Pos)
 }
 
 // functionName returns the name to look up, checking its schema.
@@ -80,15 +82,23 @@ func plainCall(e *ast.FuncCall, name string) error {
 	return pgerr.New(pgerr.WrongObjectType, "%s, but %s is not an aggregate function", what, name).At(e.Pos)
 }
 
-// function resolves a function for planned arguments. A name that is a type
-// with one argument is a cast.
+// function resolves a function for planned arguments.
 func (b *builder) function(name string, args []plan.Expr, pos []int, at int) (plan.Expr, error) {
+	return b.functionIn("", name, args, pos, at)
+}
+
+// functionIn is function for a name with its schema. A name that is a type with one
+// argument is a cast.
+func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, at int) (plan.Expr, error) {
 	ts := make([]*types.T, len(args))
 	for i := range args {
 		ts[i] = args[i].Type()
 	}
-	fn, err := builtin.ResolveFunction(name, ts)
+	fn, err := b.resolveFunction(schema, name, ts)
 	if err != nil {
+		if t := b.userType(schema, name); t != nil && len(args) == 1 && isUnknown(ts[0]) {
+			return b.explicitCast(args[0], t, pos[0], at)
+		}
 		if len(args) == 1 && pgerr.CodeOf(err) == pgerr.UndefinedFunction {
 			if t, ok := types.ByName(name); ok && t.Name == name {
 				return b.explicitCast(args[0], t, pos[0], at)
@@ -103,6 +113,42 @@ func (b *builder) function(name string, args []plan.Expr, pos []int, at int) (pl
 	return b.finishCall(fn, args, ts, pos, at)
 }
 
+// resolveFunction finds a function: one that is built in, or one that makes values
+// of a user-defined range type.
+func (b *builder) resolveFunction(schema, name string, ts []*types.T) (*builtin.Overload, error) {
+	fn, err := builtin.ResolveFunction(name, ts)
+	if err == nil || pgerr.CodeOf(err) != pgerr.UndefinedFunction {
+		return fn, err
+	}
+	t := b.userType(schema, name)
+	if t == nil {
+		return nil, err
+	}
+	switch t.Def.Kind {
+	case types.DefRange:
+		return builtin.Resolve(builtin.RangeConstructors(t), ts)
+	case types.DefMultirange:
+		return builtin.Resolve(builtin.MultirangeConstructors(t), ts)
+	}
+	return nil, err
+}
+
+// userType returns the user-defined type with a name, nil if there is none.
+func (b *builder) userType(schema, name string) *types.T {
+	if b.env.Catalog == nil {
+		return nil
+	}
+	tn := &ast.TypeName{Names: []ast.Name{name}}
+	if schema != "" {
+		tn.Names = []ast.Name{schema, name}
+	}
+	t, err := b.typeName(tn)
+	if err != nil || t.Def == nil || t.Def.ArrayOid == 0 {
+		return nil
+	}
+	return t
+}
+
 // variadicCall plans f(..., VARIADIC array).
 func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, pos []int) (plan.Expr, error) {
 	ts := make([]*types.T, len(args))
@@ -115,7 +161,7 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "VARIADIC argument must be an array").At(pos[last])
 	}
 	ts[last] = arr.Elem
-	fn, err := builtin.ResolveFunction(name, ts)
+	fn, err := b.resolveFunction("", name, ts)
 	if err != nil {
 		return nil, pgerr.From(err).At(e.Pos)
 	}

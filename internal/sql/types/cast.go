@@ -63,6 +63,9 @@ func FindCast(from, to *T) (Cast, bool) {
 		if c, ok := recordCast(from, to); ok {
 			return c, true
 		}
+		if to.Family == MultirangeFamily && to.Sub.Oid == from.Oid {
+			return Cast{Context: CastExplicit, Method: 'f', Fn: castToMultirange}, true
+		}
 	}
 	switch {
 	case from.Family == AnyFamily || to.Family == AnyFamily || from.Family == VoidFamily && to.Category() != 'S':

@@ -10,13 +10,15 @@ import (
 // DefKind says what a user-defined type is.
 type DefKind byte
 
-// The kinds, as in pg_type.typtype; DefRow is an anonymous record whose field
-// names are known.
+// The kinds, the first ones as in pg_type.typtype; DefRow is an anonymous record
+// whose field names are known.
 const (
-	DefEnum      DefKind = 'e'
-	DefComposite DefKind = 'c'
-	DefDomain    DefKind = 'd'
-	DefRow       DefKind = 'r'
+	DefEnum       DefKind = 'e'
+	DefComposite  DefKind = 'c'
+	DefDomain     DefKind = 'd'
+	DefMultirange DefKind = 'm'
+	DefRange      DefKind = 'R'
+	DefRow        DefKind = 'r'
 )
 
 // EnumLabel is a label of an enum.
@@ -49,11 +51,23 @@ type Def struct {
 	ArrayOid uint32
 	Labels   []EnumLabel // DefEnum, in order
 	Fields   []FieldDef  // DefComposite, DefRow
-	// DefDomain: the type below, with its modifier, and the constraints.
+	// DefDomain: the type below, with its modifier, and the constraints. Base is
+	// the subtype of a DefRange, and the range type of a DefMultirange.
 	Base    *T
 	NotNull bool
 	Default string
 	Checks  []DomainCheck
+	// DefRange: the multirange type over it, the collation of its subtype as
+	// written, and its function for differences, which nothing calls here.
+	Multirange MultirangeDef
+	Collation  string
+	SubDiff    string
+}
+
+// MultirangeDef is what a range type knows of the multirange type over it.
+type MultirangeDef struct {
+	Oid, ArrayOid uint32
+	Name, SQLName string
 }
 
 // NewUserType returns the type that def defines. A domain has the family of its
@@ -65,6 +79,10 @@ func NewUserType(oid uint32, name, sqlName string, def *Def) *T {
 		t.Family = EnumFamily
 	case DefDomain:
 		t.Family, t.Elem, t.Sub = def.Base.Family, def.Base.Elem, def.Base.Sub
+	case DefRange:
+		t.Family, t.Sub = RangeFamily, def.Base
+	case DefMultirange:
+		t.Family, t.Sub = MultirangeFamily, def.Base
 	default:
 		t.Family = RecordFamily
 	}
@@ -118,11 +136,7 @@ func (def *Def) arrayOf(t *T) *T {
 func userInfo(t *T) Info {
 	switch {
 	case t.Family == ArrayFamily && t.Elem != nil && t.Elem.Def != nil:
-		align := byte('i')
-		if t.Elem.Family == RecordFamily {
-			align = 'd'
-		}
-		return Info{Len: -1, Kind: 'b', Category: 'A', Align: align, Storage: 'x'}
+		return Info{Len: -1, Kind: 'b', Category: 'A', Align: max4(userInfo(t.Elem).Align), Storage: 'x'}
 	case t.Def == nil:
 		return Info{}
 	}
@@ -133,8 +147,23 @@ func userInfo(t *T) Info {
 		i := InfoOf(t.Def.Base)
 		i.Kind, i.Preferred, i.ArrayOid = 'd', false, t.Def.ArrayOid
 		return i
+	case DefRange, DefMultirange:
+		i := Info{Len: -1, Kind: 'r', Category: 'R', Align: max4(InfoOf(t.Sub).Align), Storage: 'x', ArrayOid: t.Def.ArrayOid}
+		if t.Def.Kind == DefMultirange {
+			i.Kind = 'm'
+		}
+		return i
 	}
 	return Info{Len: -1, Kind: 'c', Category: 'C', Align: 'd', Storage: 'x', ArrayOid: t.Def.ArrayOid}
+}
+
+// max4 is the alignment of what has a length and then values: four bytes, or more
+// if the values have more.
+func max4(align byte) byte {
+	if align == 'd' {
+		return 'd'
+	}
+	return 'i'
 }
 
 // NewEnum returns an enum value from its label's rank.

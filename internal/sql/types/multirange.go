@@ -158,6 +158,10 @@ func (m *message) multirange(t *T) (Datum, error) {
 
 // MultirangeOf returns the multirange type of a range type.
 func MultirangeOf(t *T) (*T, bool) {
+	if t.Def != nil && t.Def.Kind == DefRange {
+		m := t.Def.Multirange
+		return NewUserType(m.Oid, m.Name, m.SQLName, &Def{Kind: DefMultirange, ArrayOid: m.ArrayOid, Base: t}), true
+	}
 	for _, m := range []*T{Int4Multirange, Int8Multirange, NumMultirange, TSMultirange, TSTZMultirange, DateMultirange} {
 		if m.Sub.Oid == t.Oid {
 			return m, true
@@ -168,8 +172,10 @@ func MultirangeOf(t *T) (*T, bool) {
 
 func addRangeCasts(add castAdder) {
 	for _, m := range []*T{Int4Multirange, Int8Multirange, NumMultirange, TSMultirange, TSTZMultirange, DateMultirange} {
-		add(m.Sub, CastExplicit, 'f', func(_ *FormatContext, d Datum, _ *T) (Datum, error) {
-			return NewMultirange([]Range{d.Range()}), nil
-		}, m)
+		add(m.Sub, CastExplicit, 'f', castToMultirange, m)
 	}
+}
+
+func castToMultirange(_ *FormatContext, d Datum, _ *T) (Datum, error) {
+	return NewMultirange([]Range{d.Range()}), nil
 }

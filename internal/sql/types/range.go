@@ -125,8 +125,8 @@ func Canonical(t *T, v Range) (Range, error) {
 			return EmptyRange, nil
 		}
 	}
-	if f := t.Sub.Family; f != IntFamily && f != DateFamily {
-		return v, nil
+	if f := t.Sub.Family; f != IntFamily && f != DateFamily || t.Def != nil {
+		return v, nil // no function makes the ranges of user-defined types canonical
 	}
 	if !v.Lower.Inf && !v.Lower.Incl {
 		if err := step(t.Sub, &v.Lower); err != nil {
