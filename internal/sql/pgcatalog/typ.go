@@ -283,10 +283,8 @@ func pgCollation(_ *snapshot, w *writer) error {
 
 // opfamilyNames are the btree operator families of types.txt.
 func opfamilyNames() map[uint32]string {
-	for _, u := range userSupport {
-		m[u.opfamily] = u.opclassName
-	}
 	return map[uint32]string{
+		3522: "enum_ops", 3901: "range_ops", 4199: "multirange_ops",
 		397: "array_ops", 424: "bool_ops", 426: "bpchar_ops", 428: "bytea_ops", 429: "char_ops", 434: "datetime_ops",
 		1970: "float_ops", 1976: "integer_ops", 1982: "interval_ops", 1988: "numeric_ops", 1989: "oid_ops",
 		1991: "oidvector_ops", 1994: "text_ops", 1996: "time_ops", 2000: "timetz_ops", 2968: "uuid_ops",
