@@ -81,6 +81,7 @@ func newYCSB(s *streams, load bool) *cobra.Command {
 	fl.StringVar(&f.exportFile, "exportfile", "", "write the report to a file instead of standard output")
 	if load {
 		fl.BoolVar(&f.load.Drop, "drop", false, "drop the table first")
+		fl.BoolVar(&f.load.Families, "families", false, "make the table with a column family for each field; not for PostgreSQL")
 		fl.StringVar(&f.loader, "data-loader", "insert", "insert or copy")
 	}
 	for _, p := range ycsb.Known() {

@@ -61,11 +61,17 @@ func (c *Config) fieldNames() []string {
 	return names
 }
 
-func (c *Config) createTable() string {
+func (c *Config) createTable(families bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (ycsb_key VARCHAR(255) PRIMARY KEY", c.Table)
 	for _, f := range c.fieldNames() {
 		fmt.Fprintf(&b, ", %s TEXT", f)
+	}
+	if families {
+		b.WriteString(", FAMILY (ycsb_key)")
+		for _, f := range c.fieldNames() {
+			fmt.Fprintf(&b, ", FAMILY (%s)", f)
+		}
 	}
 	return b.String() + ")"
 }

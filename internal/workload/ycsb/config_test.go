@@ -92,10 +92,12 @@ func TestParseConfigRefuses(t *testing.T) {
 func TestStatements(t *testing.T) {
 	c := &Config{Table: "s.t", FieldPrefix: "f", Fields: 2}
 	for got, want := range map[string]string{
-		c.createTable(): "CREATE TABLE IF NOT EXISTS s.t (ycsb_key VARCHAR(255) PRIMARY KEY, f0 TEXT, f1 TEXT)",
-		c.insertSQL(2):  "INSERT INTO s.t (ycsb_key, f0, f1) VALUES ($1, $2, $3), ($4, $5, $6)",
-		c.columns(-1):   "*",
-		c.columns(1):    "f1",
+		c.createTable(false): "CREATE TABLE IF NOT EXISTS s.t (ycsb_key VARCHAR(255) PRIMARY KEY, f0 TEXT, f1 TEXT)",
+		c.createTable(true): "CREATE TABLE IF NOT EXISTS s.t (ycsb_key VARCHAR(255) PRIMARY KEY, f0 TEXT, f1 TEXT, " +
+			"FAMILY (ycsb_key), FAMILY (f0), FAMILY (f1))",
+		c.insertSQL(2): "INSERT INTO s.t (ycsb_key, f0, f1) VALUES ($1, $2, $3), ($4, $5, $6)",
+		c.columns(-1):  "*",
+		c.columns(1):   "f1",
 	} {
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

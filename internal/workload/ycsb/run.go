@@ -26,6 +26,8 @@ type InitOptions struct {
 	Drop bool
 	// Copy loads with COPY instead of INSERT.
 	Copy bool
+	// Families gives each field a column family of its own, in the dialect of CockroachDB.
+	Families bool
 }
 
 // runner is one phase: loading or running.
@@ -87,7 +89,7 @@ func Init(ctx context.Context, cfg *Config, o InitOptions, out Output) error {
 			return err
 		}
 	}
-	if err := conn.Exec(ctx, cfg.createTable()); err != nil {
+	if err := conn.Exec(ctx, cfg.createTable(o.Families)); err != nil {
 		return err
 	}
 	r := newRunner(cfg, out, true)
