@@ -63,6 +63,10 @@ type part struct {
 	// patient: what is provisional may go when that costs nothing; met: somebody has met it
 	// since and waits, or will.
 	patient, met bool
+	// asked are keys that somebody waits to be rid of the part; calling, if set, is closed
+	// when somebody waits.
+	asked   [][]byte
+	calling chan struct{}
 	// sure: its gateway has found all parts staged, so the transaction has committed at ts,
 	// even if the record does not say so yet (invariant R31).
 	sure  bool

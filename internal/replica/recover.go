@@ -226,8 +226,12 @@ func (r *Replica) Sweep() {
 		return
 	}
 	for _, p := range parts {
-		p.settling <- struct{}{}
-		<-p.settling
+		sp.mu.Lock()
+		decided := p.state >= partCommitted
+		sp.mu.Unlock()
+		if decided {
+			<-p.done
+		}
 	}
 	r.sweepOnce(0)
 }
@@ -268,14 +272,14 @@ func (r *Replica) sweepOnce(age time.Duration) {
 	// The parts come first, and each step has its own time: what is done about a record
 	// waits for the parts, this range's own among them.
 	for _, p := range parts {
-		step(func(ctx context.Context) { r.sweepPart(ctx, p) })
+		r.sweepPart(p)
 	}
 	for _, rec := range records {
 		step(func(ctx context.Context) { r.sweepRecord(ctx, rec.id, age) })
 	}
 }
 
-func (r *Replica) sweepPart(ctx context.Context, p *part) {
+func (r *Replica) sweepPart(p *part) {
 	sp := &r.spills
 	sp.mu.Lock()
 	state, current := p.state, sp.all[p.id] == p
@@ -288,9 +292,7 @@ func (r *Replica) sweepPart(ctx context.Context, p *part) {
 		sp.mu.Unlock()
 		r.pushOnce(p, wanted)
 	case state >= partCommitted:
-		if err := r.settlePart(ctx, p); err != nil {
-			r.deps.Logger.Warn("clean up after a transaction", "range", r.id, "err", err)
-		}
+		r.settleLater(p) // it may take its time, and others must not wait for that
 	}
 }
 

@@ -43,6 +43,8 @@ type Deps struct {
 	Wake func(r *Replica)
 	// CheckSlots bounds the checksums computed at a time; nil: unbounded.
 	CheckSlots chan struct{}
+	// SettleSlots bounds the clean-ups that go beyond one command (MaxSettlers); nil: unbounded.
+	SettleSlots chan struct{}
 	// Send sends a raft message to another replica of the range. It may be lost.
 	Send func(r *Replica, to kvpb.ReplicaDescriptor, m *pb.Message)
 	// SendSnapshot streams a snapshot and tells whether it arrived.

@@ -19,8 +19,8 @@ import (
 const (
 	// settleBytes and settleKeys bound one command of a clean-up: what others write in the
 	// range, or read that was not applied yet, waits behind it.
-	settleBytes = 1 << 20
-	settleKeys  = 4096
+	settleBytes = 256 << 10
+	settleKeys  = 1024
 	// settleTimeout bounds one run of it; the sweep begins another.
 	settleTimeout = 10 * time.Minute
 	// settleAttempts bounds how often the range's borders may change meanwhile.
@@ -119,8 +119,10 @@ func (c *chunks) flush() error {
 	return err
 }
 
+func (c *chunks) full() bool { return c.b.Len() >= settleBytes || c.n >= settleKeys }
+
 func (c *chunks) added() error {
-	if c.n++; c.b.Len() < settleBytes && c.n < settleKeys {
+	if c.n++; !c.full() {
 		return nil
 	}
 	return c.flush()
@@ -178,42 +180,28 @@ func (r *Replica) settle(ctx context.Context, p *part) error {
 	if err != nil || !r.spills.knows(p) { // gone, or another leadership's
 		return err
 	}
-	c := &chunks{r: r, p: p, under: under, haste: r.hasteOf(p)}
-	c.begin()
-	one := func(key []byte, rec lockRecord) error {
-		if err := r.settleKey(c, key, rec); err != nil {
+	s := settler{chunks: chunks{r: r, p: p, under: under, haste: r.hasteOf(p)}, began: time.Now()}
+	s.listed, s.rest = r.spills.staged(p), r.spills.bounds(p)
+	s.begin()
+	defer s.leave()
+	for {
+		s.steps++
+		began := time.Now()
+		met := r.spills.takeMet(p)
+		over, err := s.fill(ctx, met)
+		if err == nil {
+			err = s.flush()
+		}
+		if len(met) > 0 {
+			r.spills.tell(p) // also if it failed: they look again
+		}
+		if over || err != nil {
 			return err
 		}
-		c.b.DeleteRaw(keys.Lock(key))
-		return c.added()
-	}
-	if keys := r.spills.staged(p); keys == nil {
-		err = r.eachLock(ctx, p.id, r.spills.bounds(p), one)
-	} else {
-		err = r.eachStaged(p.id, keys, one)
-	}
-	if err != nil {
-		return err
-	}
-	return c.flush()
-}
-
-// eachStaged is eachLock for those of listed keys that are in the range.
-func (r *Replica) eachStaged(id kvpb.TxnID, staged [][]byte, fn func(key []byte, rec lockRecord) error) error {
-	d := r.Desc()
-	for _, key := range staged {
-		if !d.ContainsKey(key) {
-			continue
-		}
-		rec, ok, err := r.lockOf(key)
-		if err == nil && ok && rec.txn == id {
-			err = fn(key, rec)
-		}
-		if err != nil {
+		if err := s.pace(ctx, time.Since(began)); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 func (r *Replica) settleKey(c *chunks, key []byte, rec lockRecord) error {

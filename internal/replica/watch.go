@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -107,6 +108,7 @@ func (r *Replica) watch(p *part) (unwatch func()) {
 	sp := &r.spills
 	sp.mu.Lock()
 	p.watchers++
+	p.call()
 	first := !p.met
 	p.met = true
 	start := !p.watched && !sp.closed && p.state <= partStaging
@@ -254,7 +256,7 @@ func (r *Replica) awaitDecided(ctx context.Context, p *part, req *kvpb.LockReque
 // the keys: what is written over it would be taken for it. While it waits, locks may
 // be handed over to another leader, where the request must go then.
 func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][]byte) error {
-	for _, key := range written {
+	for i, key := range written {
 		for {
 			p, err := r.partHolding(self, key, false)
 			if err != nil {
@@ -264,7 +266,7 @@ func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][
 				break
 			}
 			r.handing.leave()
-			err = r.awaitDone(ctx, p)
+			err = r.awaitFree(ctx, p, written[i:])
 			if !r.handing.reenter() && err == nil {
 				err = r.notLeader()
 			}
@@ -276,14 +278,16 @@ func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][
 	return nil
 }
 
-// awaitDone waits until nothing provisional of the part is left, as long as the
-// replica leads.
-func (r *Replica) awaitDone(ctx context.Context, p *part) error {
+// awaitFree waits until the part may have left the keys, as long as the replica leads.
+func (r *Replica) awaitFree(ctx context.Context, p *part, written [][]byte) error {
 	defer r.watch(p)()
+	event := r.spills.meet(p, written)
 	tick := time.NewTicker(pushMost)
 	defer tick.Stop()
 	for {
 		select {
+		case <-event:
+			return nil
 		case <-p.done:
 			return nil
 		case <-tick.C:
@@ -310,6 +314,10 @@ func (r *Replica) partHolding(self kvpb.TxnID, key []byte, undecided bool) (*par
 		if !p.undecided() { // who takes the lock now writes soon
 			hurry = hurry || p.patient && !p.met
 			p.met = true
+			if len(p.asked) < settleKeys {
+				p.asked = append(p.asked, bytes.Clone(key))
+				p.call()
+			}
 		}
 		if !undecided || p.undecided() {
 			over = append(over, p)

@@ -150,6 +150,9 @@ func TestFarLocks(t *testing.T) {
 		if err := large.Commit(ctx); err != nil {
 			t.Fatal(err)
 		}
+		for parts := 1; parts > 0; parts, _ = f.leaderOf([]byte("\x10z")).Provisional() {
+			<-time.After(time.Second) // what it leaves is removed at leisure
+		}
 		<-time.After(2 * kvpb.FollowerReadLag)
 		for _, n := range f.nodes {
 			if v, took := f.read(n.id, pending, "\x10z"); v != "old" || took > local {
