@@ -179,6 +179,10 @@ func (e *RangeMismatchError) Class() Class { return ClassUser }
 type UncertaintyError struct {
 	Key []byte
 	TS  hlc.Timestamp
+	// Node is the leader's: up to TS its clock counts as observed.
+	Node NodeID
+	// Least is the time of the version that was met, if it is known: to read there may do.
+	Least hlc.Timestamp
 }
 
 // Error implements error.

@@ -40,6 +40,8 @@ type GetRequest struct {
 	// MayMove says that the transaction has read nothing at ReadTS: the range may
 	// answer at a later timestamp, which the response names.
 	MayMove bool
+	// Observed are the nodes' clocks as the transaction has found them.
+	Observed []Observation
 }
 
 // GetResponse carries a value; Value is appended to from [:0].
@@ -49,6 +51,8 @@ type GetResponse struct {
 	Found bool
 	// ReadTS is the timestamp of the read if it moved, else zero.
 	ReadTS hlc.Timestamp
+	// Observed is the leader's clock when the read came, zero if the request named it.
+	Observed Observation
 }
 
 // ScanRequest asks for the keys of [Start, End).
@@ -63,6 +67,8 @@ type ScanRequest struct {
 	// lie in them. They are sorted and disjoint, some of them lie in [Start, End),
 	// and Reverse is not set.
 	Spans []Span
+	// Observed as in GetRequest.
+	Observed []Observation
 }
 
 // ScanResponse holds keys and values in one arena.
@@ -76,6 +82,8 @@ type ScanResponse struct {
 	Resume []byte
 	// ReadTS is the timestamp of the read if it moved, else zero.
 	ReadTS hlc.Timestamp
+	// Observed as in GetResponse.
+	Observed Observation
 }
 
 // Len returns the number of rows.
@@ -110,7 +118,7 @@ func (r *ScanResponse) Truncate(n int) {
 // Reset empties the response and keeps its memory.
 func (r *ScanResponse) Reset() {
 	r.Arena, r.Offsets, r.Resume = r.Arena[:0], r.Offsets[:0], nil
-	r.ReadTS = hlc.Timestamp{}
+	r.ReadTS, r.Observed = hlc.Timestamp{}, Observation{}
 }
 
 // LockRequest asks for a row lock.

@@ -92,3 +92,11 @@ type TxnMeta struct {
 	// StartTS orders transactions by age when a deadlock needs a victim.
 	StartTS hlc.Timestamp
 }
+
+// Observation is a reading of a node's clock, from after a transaction, or a statement at READ
+// COMMITTED, began. What is committed above it under a leadership of that node was
+// committed later.
+type Observation struct {
+	Node NodeID
+	TS   hlc.Timestamp
+}

@@ -13,7 +13,7 @@ import (
 // All returns the names of all plants.
 func All() []Name {
 	return []Name{
-		SkipRefresh, SkipLockCheck, ReadsUnnoted, IgnoreUncertainty,
+		SkipRefresh, SkipLockCheck, ReadsUnnoted, IgnoreUncertainty, ObservedForAll,
 		ReadAfterTimeoutNow, VoteAfterRestart, ForgetReads,
 		AckBeforeSync, TruncateEarly,
 		CollectAboveReaders, IgnoreThreshold,

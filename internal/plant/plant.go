@@ -14,6 +14,9 @@ const (
 	ReadsUnnoted Name = "reads-unnoted"
 	// IgnoreUncertainty takes what lies above a snapshot for later, whatever the clocks.
 	IgnoreUncertainty Name = "ignore-uncertainty"
+	// ObservedForAll takes what a transaction has seen of a node's clock for a bound of what
+	// other leaders have committed before.
+	ObservedForAll Name = "observed-for-all"
 
 	// ReadAfterTimeoutNow lets a leader read under its lease after it has offered the
 	// leadership to another replica.

@@ -9,16 +9,16 @@
 // queue of commands, entries, application), wait.go (waiting for locks),
 // collect.go and threshold.go (garbage). Commits: commit.go (in one phase), part.go (what the leader
 // knows of provisional data), stage.go (a part of a commit in several ranges),
-// spill.go (transactions larger than their gateway's buffer), settle.go (removing
-// what is provisional), record.go and end.go (transaction records, how a commit in several
-// ranges ends), ride.go (commands that nobody waits for), watch.go and recover.go
+// spill.go (transactions larger than their gateway's buffer), settle.go and settler.go (removing
+// what is provisional, and at which pace), record.go and end.go (transaction records, how a commit
+// in several ranges ends), ride.go (commands that nobody waits for), watch.go and recover.go
 // (transactions whose gateway does not finish), recent.go and abandon.go (messages
 // that come twice, late or never). Merges: merge.go (the steps), takeover.go (what
 // becomes of the range merged away, and of those who use it). Time and rest: messages.go
 // (Tick, Wake, SupportChanged), election.go (standing for election). Comparing replicas: checksum.go.
 //
-// Time: closed.go (closed timestamps), follower.go (reads without leadership), feed.go (changes as they
-// are applied).
+// Time: observed.go (what transactions know of this node's clock), closed.go (closed timestamps),
+// follower.go (reads without leadership), feed.go (changes as they are applied).
 //
 // Snapshots: snapshot.go (sending, installing), incoming.go (taking in).
 //
@@ -151,6 +151,12 @@
 //	R37. A leader rests only when each follower whose store is there has said that it knows
 //	     all to be committed: one that missed it would never hear it (noteQuiet, takeNote;
 //	     TestRestTellsCommit in store).
+//	R38. What is committed above certainFrom was committed under this leadership, and this node's
+//	     clock had passed it before anybody heard of it: so what lies above a reading of the clock
+//	     was committed after that. Commands pass the clock on when they are applied (noteCommand),
+//	     a spilled part without one when it is staged (stage.lowest); what comes otherwise
+//	     raises certainFrom before it can be read: leaderships, merges, and parts that were
+//	     written under another leadership (beginLeadership, takeIn, decide; uncertain).
 //
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.

@@ -243,6 +243,7 @@ func (r *Replica) beginLeadership(term uint64) {
 		r.deps.Logger.Error("row locks of the former leader", "range", r.id, "err", err)
 		return
 	}
+	r.raiseCertain()
 	r.handing.open()
 	r.storeLease(term, new(atomic.Bool), nil)
 	if r.ceased.Load() {

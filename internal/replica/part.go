@@ -71,6 +71,9 @@ type part struct {
 	// even if the record does not say so yet (invariant R31).
 	sure  bool
 	since time.Time // the part became known
+	// loaded: its keys were written under another leadership, which alone may know, or have
+	// known, at which time it commits.
+	loaded bool
 }
 
 type partState uint8
@@ -459,6 +462,10 @@ func (r *Replica) decide(p *part, state partState, ts hlc.Timestamp) {
 		sp.mu.Unlock()
 		must.True(same, "R10: transaction %s is both committed and aborted", p.id)
 		return
+	}
+	if p.loaded && state == partCommitted { // before readers take it for committed
+		r.deps.Clock.Forward(ts)
+		r.raiseCertain()
 	}
 	p.state, p.commitTS = state, ts
 	p.tell()

@@ -362,6 +362,7 @@ func (r *Replica) loadSpills() error {
 			p.state, p.from = partStaging, p.ts
 		case rec.status == kvpb.TxnCommitted:
 			p.state, p.commitTS = partCommitted, rec.ts
+			r.deps.Clock.Forward(rec.ts) // its versions move there
 		case rec.status == kvpb.TxnAborted:
 			p.state = partAborted
 		case rec.status == kvpb.TxnPending:
@@ -430,6 +431,7 @@ func (r *Replica) loadParts() (map[kvpb.TxnID]*part, error) {
 		p := found[l.txn]
 		if p == nil {
 			p = newPart(l.txn, l.anchor)
+			p.loaded = true
 			p.ts, p.oldest, p.spilled, p.lo = l.ts, l.ts, !l.staged, bytes.Clone(key)
 			found[l.txn] = p
 		}

@@ -116,6 +116,9 @@ type Replica struct {
 	leader atomic.Pointer[kvpb.ReplicaID] // as far as known
 	// epoch identifies this leadership: locks are lost with it (invariant R6).
 	epoch atomic.Uint64
+	// certainFrom is the time of this node's clock above which everything here was committed
+	// under its own leadership (invariant R38).
+	certainFrom atomic.Int64
 	// inherit are the locks that the range was split off with.
 	inheritMu    sync.Mutex
 	inherit      []concurrency.Lock      // guarded by inheritMu

@@ -50,27 +50,26 @@ func (r *Replica) awaitChange(ctx context.Context, c *concurrency.Commit, ts hlc
 	}
 }
 
-// Get implements kvpb.Sender.
-func (r *Replica) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
-	r.stats.Gets.Add(1)
-	resp.ReadTS = hlc.Timestamp{}
+func (r *Replica) get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
+	resp.ReadTS, resp.Observed = hlc.Timestamp{}, kvpb.Observation{}
 	under, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Key})
 	if err != nil {
 		return r.getClosed(req, resp, err)
 	}
 	ts := req.Txn.ReadTS
-	limit := r.uncertain(req.Txn)
-	if err := r.getAt(ctx, req, limit, resp); err != nil {
+	limit := r.uncertain(req.Txn, req.Observed)
+	resp.Observed = limit.observed
+	if err := r.getAt(ctx, req, limit.ts, resp); err != nil {
 		return err
 	}
-	if !limit.IsEmpty() && ts.Less(resp.TS) {
+	if !limit.ts.IsEmpty() && ts.Less(resp.TS) {
 		// A version within the uncertainty: the read moves if it is the first.
 		if !req.MayMove {
-			return &kvpb.UncertaintyError{Key: bytes.Clone(req.Key), TS: limit}
+			return &kvpb.UncertaintyError{Key: bytes.Clone(req.Key), TS: limit.ts, Node: limit.node, Least: resp.TS}
 		}
-		ts, resp.ReadTS = limit, limit
+		ts, resp.ReadTS = limit.ts, limit.ts
 	}
-	under.upTo = limit
+	under.upTo = limit.ts
 	return r.leaveRead(ts, under)
 }
 
@@ -100,17 +99,16 @@ func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Tim
 	return eval.Get(r.deps.Engine, req, resp)
 }
 
-// Scan implements kvpb.Sender.
-func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
-	r.stats.Scans.Add(1)
+func (r *Replica) scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
 	resp.Reset() // it may hold what another replica read before it could not answer
 	under, err := r.enterRead(ctx, req.Txn.ReadTS, kvpb.Span{Key: req.Start, EndKey: req.End})
 	if err != nil {
 		return r.scanClosed(ctx, req, resp, err)
 	}
-	if limit := r.uncertain(req.Txn); !limit.IsEmpty() {
+	limit := r.uncertain(req.Txn, req.Observed)
+	if !limit.ts.IsEmpty() {
 		if !req.MayMove {
-			under.upTo = limit
+			under.upTo = limit.ts
 			if err := r.settleUncertainty(ctx, req, limit); err != nil {
 				return err
 			}
@@ -118,7 +116,7 @@ func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 			// Nothing was read yet: any timestamp will do, and this one is certain.
 			moved := *req
 			t := *req.Txn
-			t.ReadTS, resp.ReadTS = limit, limit
+			t.ReadTS, resp.ReadTS = limit.ts, limit.ts
 			moved.Txn = &t
 			req = &moved
 		}
@@ -126,13 +124,14 @@ func (r *Replica) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.Sc
 	if err := r.scanAt(ctx, req, resp); err != nil {
 		return err
 	}
+	resp.Observed = limit.observed
 	return r.leaveRead(req.Txn.ReadTS, under)
 }
 
 // settleUncertainty fails if there are versions of the span that are uncertain.
-func (r *Replica) settleUncertainty(ctx context.Context, req *kvpb.ScanRequest, limit hlc.Timestamp) error {
+func (r *Replica) settleUncertainty(ctx context.Context, req *kvpb.ScanRequest, limit limit) error {
 	t := *req.Txn
-	t.ReadTS = limit
+	t.ReadTS = limit.ts
 	spans := []kvpb.Span{{Key: req.Start, EndKey: req.End}}
 	if len(req.Spans) > 0 {
 		spans = clipped(req)
@@ -142,10 +141,10 @@ func (r *Replica) settleUncertainty(ctx context.Context, req *kvpb.ScanRequest, 
 			return err
 		}
 	}
-	err := eval.Refresh(ctx, r.deps.Engine, spans, req.Txn.ReadTS, limit, r.spills.undecided())
+	err := eval.Refresh(ctx, r.deps.Engine, spans, req.Txn.ReadTS, limit.ts, r.spills.undecided())
 	var changed *kvpb.RetryError
 	if errors.As(err, &changed) {
-		return &kvpb.UncertaintyError{Key: changed.Key, TS: limit}
+		return &kvpb.UncertaintyError{Key: changed.Key, TS: limit.ts, Node: limit.node}
 	}
 	return err
 }
@@ -228,20 +227,6 @@ func (r *Replica) enterSpans(ctx context.Context, req *kvpb.ScanRequest) error {
 		}
 	}
 	return nil
-}
-
-// uncertain returns the limit up to which versions may have been committed before
-// the transaction began; zero if none may. What is above this clock's present
-// time was committed after the request came.
-func (r *Replica) uncertain(t *kvpb.TxnMeta) hlc.Timestamp {
-	if t.UncertainTS.LessEq(t.ReadTS) || plant.On(plant.IgnoreUncertainty) {
-		return hlc.Timestamp{}
-	}
-	limit := t.UncertainTS.Min(r.deps.Clock.Now())
-	if limit.LessEq(t.ReadTS) {
-		return hlc.Timestamp{}
-	}
-	return limit
 }
 
 // reading is what a read was admitted under: leaveRead makes sure that it still holds

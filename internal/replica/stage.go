@@ -249,6 +249,7 @@ func (s *stage) lowest() (low hlc.Timestamp, err error) {
 	}
 	low = low.Max(p.ts).Max(p.maxRead.Max(p.passed).Max(s.r.reads.LowWater()).Next())
 	if !s.req.TS.Less(low) {
+		s.r.deps.Clock.Forward(s.req.TS) // no command says so here (invariant R38)
 		p.state, p.from, p.epoch = partStaging, s.req.TS, s.req.Epoch
 		p.passed = hlc.Timestamp{}
 	}

@@ -129,6 +129,7 @@ func (g *group) takeIn(t *apply.Trigger) (*Replica, error) {
 		// Not to be taken for this group's own full disk: it has begun to apply the merge.
 		return nil, fmt.Errorf("range %d: range %d was to be merged into it: %v", g.r.id, id, err)
 	}
+	g.r.raiseCertain() // what others have committed there is about to be here
 	return right, g.applier.Absorb(t.Merge)
 }
 

@@ -13,12 +13,13 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// finder says which runs find a plant: those of make, one of which does within the given
-// number of seeds.
+// finder says which runs find a plant: those of make, or of scene, one of which does within the
+// given number of seeds.
 type finder struct {
 	plant       plant.Name
 	from, seeds uint64
 	make        func(seed uint64) (workload, setting)
+	scene       func(t *testing.T, seed uint64) error
 }
 
 // found elsewhere are the plants that a test of another package finds.
@@ -155,45 +156,49 @@ func dieHalfway(s *script, at time.Duration) {
 }
 
 var finders = []finder{
-	{plant.SkipRefresh, 1, 4, func(seed uint64) (workload, setting) { return withLists(usual(seed), listThink) }},
-	{plant.SkipLockCheck, 1, 20, func(seed uint64) (workload, setting) {
+	{plant: plant.SkipRefresh, from: 1, seeds: 4, make: func(seed uint64) (workload, setting) { return withLists(usual(seed), listThink) }},
+	{plant: plant.SkipLockCheck, from: 1, seeds: 20, make: func(seed uint64) (workload, setting) {
 		return withLists(often(seed, time.Second, map[FaultKind]int{Kill: 3, PowerOff: 1, Split: 2}), 400*time.Millisecond)
 	}},
-	{plant.ReadsUnnoted, 1, 4, func(seed uint64) (workload, setting) { return withBank(usual(seed)) }},
-	{plant.IgnoreUncertainty, 1, 8, func(seed uint64) (workload, setting) {
+	{plant: plant.ReadsUnnoted, from: 1, seeds: 4, make: func(seed uint64) (workload, setting) { return withBank(usual(seed)) }},
+	{plant: plant.IgnoreUncertainty, from: 1, seeds: 8, make: func(seed uint64) (workload, setting) {
 		return withRegisters(often(seed, time.Second, map[FaultKind]int{ClockJump: 3, ClockDrift: 1}))
 	}},
-	{plant.ReadAfterTimeoutNow, 1, 20, func(seed uint64) (workload, setting) {
+	{plant: plant.ObservedForAll, from: 1, seeds: 4, scene: readOfFormer},
+	{plant: plant.ReadAfterTimeoutNow, from: 1, seeds: 20, make: func(seed uint64) (workload, setting) {
 		return withRegisters(setting{nodes: 3, length: scriptLength, plan: scripted(seed, 1500*time.Millisecond, deafenFormer), leases: true})
 	}},
-	{plant.VoteAfterRestart, 1, 20, func(seed uint64) (workload, setting) {
+	{plant: plant.VoteAfterRestart, from: 1, seeds: 20, make: func(seed uint64) (workload, setting) {
 		return withFewRegisters(setting{nodes: 3, length: scriptLength, plan: scripted(seed, 6*time.Second, restartSupporter), leases: true})
 	}},
-	{plant.ForgetReads, 1, 8, func(seed uint64) (workload, setting) {
+	{plant: plant.ForgetReads, from: 1, seeds: 8, make: func(seed uint64) (workload, setting) {
 		return withPast(often(seed, 200*time.Millisecond, map[FaultKind]int{MoveLeader: 1}))
 	}},
-	{plant.CollectAboveReaders, 1, 4, func(seed uint64) (workload, setting) { return withAging(usual(seed)) }},
-	{plant.IgnoreThreshold, 1, 4, func(seed uint64) (workload, setting) { return withAging(usual(seed)) }},
-	{plant.SplitDropsLocks, 1, 4, func(seed uint64) (workload, setting) {
+	{plant: plant.CollectAboveReaders, from: 1, seeds: 4, make: func(seed uint64) (workload, setting) { return withAging(usual(seed)) }},
+	{plant: plant.IgnoreThreshold, from: 1, seeds: 4, make: func(seed uint64) (workload, setting) { return withAging(usual(seed)) }},
+	{plant: plant.SplitDropsLocks, from: 1, seeds: 4, make: func(seed uint64) (workload, setting) {
 		b := heldBank{bank{accounts: 12}}
 		return b, heldSetting(seed, simLength, b)
 	}},
-	{plant.RecoverIncomplete, 1, 20, func(seed uint64) (workload, setting) {
+	{plant: plant.RecoverIncomplete, from: 1, seeds: 20, make: func(seed uint64) (workload, setting) {
 		return withLists(setting{nodes: 3, length: scriptLength, plan: scripted(seed, 5*time.Second, dieHalfway)}, 300*time.Millisecond)
 	}},
-	{plant.CloseOverCommits, 1, 12, func(seed uint64) (workload, setting) { // commits take longer than what is closed lags behind
+	{plant: plant.CloseOverCommits, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { // commits take longer than what is closed lags behind
 		return withSlowPast(often(seed, 500*time.Millisecond, map[FaultKind]int{SlowDisk: 4, SlowLinks: 2}))
 	}},
-	{plant.CloseUnmarked, 1, 12, func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
-	{plant.RestThroughCommits, 1, 12, func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
-	{plant.ClosedUnapplied, 1, 12, func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
-	{plant.FollowerAboveClosed, 1, 12, func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
+	{plant: plant.CloseUnmarked, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
+	{plant: plant.RestThroughCommits, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
+	{plant: plant.ClosedUnapplied, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
+	{plant: plant.FollowerAboveClosed, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
 }
 
 // judge runs a workload and returns the violation it shows, if any.
 func (f finder) judge(t *testing.T, seed uint64) error {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if f.scene != nil {
+		return f.scene(t, seed)
+	}
 	w, o := f.make(seed)
 	s := simulate(t, seed, o, w)
 	if s.h == nil {

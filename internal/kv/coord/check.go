@@ -2,6 +2,7 @@ package coord
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -12,6 +13,7 @@ type check struct {
 	active    bool
 	snapshot  Snapshot
 	uncertain hlc.Timestamp
+	observed  []kvpb.Observation
 }
 
 // BeginCheck starts a part of a statement that verifies a constraint: it sees all
@@ -27,7 +29,7 @@ func (t *Txn) BeginCheck(locked bool) {
 	if !apart || !t.opts.AsOf.IsEmpty() {
 		return
 	}
-	t.check = check{active: true, snapshot: t.present(), uncertain: t.meta.UncertainTS}
+	t.check = check{active: true, snapshot: t.present(), uncertain: t.meta.UncertainTS, observed: slices.Clone(t.observed)}
 	t.newSnapshot(t.env.Clock.Now())
 }
 
@@ -39,6 +41,7 @@ func (t *Txn) EndCheck() {
 	t.minTS = t.minTS.Max(t.meta.ReadTS) // what was found is true from here on
 	t.setReadTS(t.check.snapshot.readTS)
 	t.hasRead, t.meta.UncertainTS = t.check.snapshot.hasRead, t.check.uncertain
+	t.observed = append(t.observed[:0], t.check.observed...)
 	t.check = check{}
 }
 

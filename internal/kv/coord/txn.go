@@ -66,6 +66,7 @@ type Txn struct {
 	epochs   []uint64      // scratch of commit
 	hasRead  bool          // something was read at the present read timestamp
 	certain  hlc.Timestamp // what limits the uncertainty of the next snapshot, see Settle
+	observed []kvpb.Observation
 	minTS    hlc.Timestamp // newest version seen under a lock, or time of a check
 	commitTS hlc.Timestamp
 	spill    spillState
@@ -138,6 +139,7 @@ func (t *Txn) Reset(o Options) {
 	t.spill = spillState{}
 	t.check = check{}
 	t.certain = hlc.Timestamp{}
+	t.observed = t.observed[:0]
 }
 
 // ID returns the transaction's id.

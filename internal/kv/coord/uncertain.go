@@ -3,6 +3,7 @@ package coord
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -15,6 +16,9 @@ import (
 // the limit of the uncertainty does not.
 const maxUncertain = 10
 
+// maxObserved bounds the nodes whose clocks a transaction remembers: requests name them.
+const maxObserved = 16
+
 // newSnapshot makes ts the snapshot of a transaction that begins, or of a statement
 // at READ COMMITTED: nothing was read in it. Versions up to the clocks' offset above
 // it may have been committed before, by gateways whose clocks are ahead.
@@ -23,10 +27,21 @@ func (t *Txn) newSnapshot(ts hlc.Timestamp) {
 	t.hasRead = false
 	if off := t.env.MaxOffset; off > 0 {
 		t.meta.UncertainTS = hlc.Timestamp{WallTime: ts.WallTime + int64(off)}
+		t.observed = t.observed[:0]
+		t.observe(kvpb.Observation{Node: t.meta.ID.Gateway(), TS: ts})
 	}
 	if !t.certain.IsEmpty() { // the statement is run again, and began before that
 		t.meta.UncertainTS, t.certain = t.certain, hlc.Timestamp{}
 	}
+}
+
+// observe notes the first reading of a node's clock since the snapshot began.
+func (t *Txn) observe(o kvpb.Observation) {
+	known := func(k kvpb.Observation) bool { return k.Node == o.Node }
+	if o.Node == 0 || len(t.observed) >= maxObserved || slices.ContainsFunc(t.observed, known) {
+		return
+	}
+	t.observed = append(t.observed, o)
 }
 
 // Uncertain reports whether a read of the present statement may still meet a version that
@@ -65,8 +80,9 @@ func (t *Txn) setReadTS(ts hlc.Timestamp) { t.meta.ReadTS = ts }
 func (t *Txn) mayMove() bool { return !t.hasRead && t.env.MaxOffset > 0 && t.opts.AsOf.IsEmpty() }
 
 // noteRead notes that something was read at the read timestamp, or at moved if the
-// range chose that.
-func (t *Txn) noteRead(moved hlc.Timestamp) {
+// range chose that, and what it has found the clock of the leader to show.
+func (t *Txn) noteRead(moved hlc.Timestamp, o kvpb.Observation) {
+	t.observe(o)
 	if !moved.IsEmpty() {
 		t.setReadTS(moved)
 	}
@@ -77,7 +93,7 @@ func (t *Txn) noteRead(moved hlc.Timestamp) {
 func (t *Txn) getStored(ctx context.Context, key []byte) error {
 	t.getReq.Key = key
 	for n := 0; ; n++ {
-		t.getReq.MayMove = t.mayMove()
+		t.getReq.MayMove, t.getReq.Observed = t.mayMove(), t.observed
 		err := t.env.Sender.Get(ctx, &t.getReq, &t.getResp)
 		if err == nil {
 			break
@@ -86,7 +102,7 @@ func (t *Txn) getStored(ctx context.Context, key []byte) error {
 			return err
 		}
 	}
-	t.noteRead(t.getResp.ReadTS)
+	t.noteRead(t.getResp.ReadTS, t.getResp.Observed)
 	if t.remembersReads() {
 		t.reads.AddKey(key)
 	}
@@ -97,7 +113,7 @@ func (t *Txn) getStored(ctx context.Context, key []byte) error {
 func (t *Txn) scanStored(ctx context.Context, page *kvpb.ScanResponse) error {
 	for n := 0; ; n++ {
 		page.Reset()
-		t.scanReq.MayMove = t.mayMove()
+		t.scanReq.MayMove, t.scanReq.Observed = t.mayMove(), t.observed
 		err := t.env.Sender.Scan(ctx, &t.scanReq, page)
 		if err == nil {
 			break
@@ -106,7 +122,7 @@ func (t *Txn) scanStored(ctx context.Context, page *kvpb.ScanResponse) error {
 			return err
 		}
 	}
-	t.noteRead(page.ReadTS)
+	t.noteRead(page.ReadTS, page.Observed)
 	return nil
 }
 
@@ -121,5 +137,10 @@ func (t *Txn) settleUncertainty(ctx context.Context, err error, attempt int) err
 	if t.hasRead && !t.remembersReads() {
 		return &kvpb.RetryError{Reason: "read within the uncertainty of the clocks", Key: u.Key}
 	}
-	return t.refresh(ctx, u.TS)
+	t.observe(kvpb.Observation{Node: u.Node, TS: u.TS})
+	err = t.refresh(ctx, u.TS)
+	if err != nil && kvpb.Classify(err) == kvpb.ClassRetry && t.meta.ReadTS.Less(u.Least) && u.Least.Less(u.TS) {
+		return t.refresh(ctx, u.Least) // what stands in the way may be from after it
+	}
+	return err
 }

@@ -183,3 +183,61 @@ func TestSettle(t *testing.T) {
 		})
 	}
 }
+
+// crowded is a range whose clock is far above an uncertain version, and where what was read has
+// changed in between.
+type crowded struct {
+	oneVersion
+	asked []kvpb.Observation
+}
+
+func (v *crowded) Get(_ context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
+	*resp = kvpb.GetResponse{}
+	v.asked = append(v.asked[:0], req.Observed...)
+	resp.Observed = kvpb.Observation{Node: 7, TS: req.Txn.ReadTS.Next()}
+	if string(req.Key) != "k" || !req.Txn.ReadTS.Less(v.ts) {
+		return nil
+	}
+	limit := hlc.Timestamp{WallTime: v.ts.WallTime + 1000}
+	return &kvpb.UncertaintyError{Key: req.Key, TS: limit, Least: v.ts, Node: 8}
+}
+
+func (v *crowded) Refresh(_ context.Context, req *kvpb.RefreshRequest) error {
+	if v.refreshed++; v.ts.Less(req.To) {
+		return &kvpb.RetryError{Reason: "stale"}
+	}
+	return nil
+}
+
+// If what was read holds up to the uncertain version and no further, the transaction reads
+// there; and it names the clocks that it has seen, those of this snapshot only.
+func TestUncertainLeast(t *testing.T) {
+	ctx := context.Background()
+	v := new(crowded)
+	env := NewEnv(v, hlc.NewSystem(0), kvpb.GatewayLife(3, 1))
+	env.MaxOffset = time.Second
+	txn := New(env)
+	txn.Reset(Options{Isolation: kvpb.RepeatableRead})
+	txn.BeginStatement()
+	self := kvpb.Observation{Node: txn.ID().Gateway(), TS: txn.ReadTimestamp()}
+	if self.Node == 0 {
+		t.Fatal("the gateway has no node")
+	}
+	v.ts = hlc.Timestamp{WallTime: txn.ReadTimestamp().WallTime + int64(time.Second/2)}
+	if _, _, err := txn.Get(ctx, []byte("other")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := txn.Get(ctx, []byte("k")); err != nil || txn.ReadTimestamp() != v.ts || v.refreshed != 2 {
+		t.Errorf("%v; it reads at %s after %d refreshes, the version is at %s", err, txn.ReadTimestamp(), v.refreshed, v.ts)
+	}
+	want := []kvpb.Observation{self, {Node: 7, TS: self.TS.Next()}, {Node: 8, TS: hlc.Timestamp{WallTime: v.ts.WallTime + 1000}}}
+	if fmt.Sprint(v.asked) != fmt.Sprint(want) {
+		t.Errorf("it named %v, it has seen %v", v.asked, want)
+	}
+	txn.Rollback(ctx)
+	txn.Reset(Options{})
+	txn.BeginStatement()
+	if _, _, err := txn.Get(ctx, []byte("other")); err != nil || len(v.asked) != 1 || v.asked[0].Node != self.Node {
+		t.Errorf("%v; a new transaction named %v", err, v.asked)
+	}
+}

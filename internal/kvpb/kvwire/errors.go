@@ -130,7 +130,8 @@ func errorFields(err error, depth int) (errorCode, []byte) {
 		}
 		return codeRangeMismatch, b
 	case *kvpb.UncertaintyError:
-		return codeUncertainty, appendTimestamp(appendBytes(nil, e.Key), e.TS)
+		b := appendTimestamp(appendBytes(nil, e.Key), e.TS)
+		return codeUncertainty, appendTimestamp(appendUint(b, uint64(e.Node)), e.Least)
 	}
 	return codeOther, nil
 }
@@ -199,7 +200,11 @@ func (f *reader) typedError(code errorCode, depth int) error {
 	case codeRangeMismatch:
 		return f.rangeMismatch()
 	case codeUncertainty:
-		return &kvpb.UncertaintyError{Key: bytes.Clone(f.bytes()), TS: f.timestamp()}
+		e := &kvpb.UncertaintyError{Key: bytes.Clone(f.bytes()), TS: f.timestamp()}
+		if f.more() {
+			e.Node, e.Least = kvpb.NodeID(f.Uvarint()), f.timestamp()
+		}
+		return e
 	}
 	return nil
 }

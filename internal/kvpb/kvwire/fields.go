@@ -61,6 +61,19 @@ func appendTxn(b []byte, t *kvpb.TxnMeta) []byte {
 	return appendTimestamp(b, t.StartTS)
 }
 
+func appendObservation(b []byte, o kvpb.Observation) []byte {
+	return appendTimestamp(appendUint(b, uint64(o.Node)), o.TS)
+}
+
+// appendObservations appends observations at the end of a message.
+func appendObservations(b []byte, all []kvpb.Observation) []byte {
+	b = appendUint(b, uint64(len(all)))
+	for _, o := range all {
+		b = appendObservation(b, o)
+	}
+	return b
+}
+
 func appendSpan(b []byte, s kvpb.Span) []byte { return appendBytes(appendBytes(b, s.Key), s.EndKey) }
 
 func appendSpans(b []byte, spans []kvpb.Span) []byte {
@@ -148,6 +161,27 @@ func (f *reader) txn(t *kvpb.TxnMeta) *kvpb.TxnMeta {
 	t.UncertainTS = f.timestamp()
 	t.StartTS = f.timestamp()
 	return t
+}
+
+// observation reads what appendObservation wrote at the end of a message, the zero one if it
+// is not there.
+func (f *reader) observation() (o kvpb.Observation) {
+	if f.more() {
+		o.Node, o.TS = kvpb.NodeID(f.Uvarint()), f.timestamp()
+	}
+	return o
+}
+
+// observations reads what appendObservations wrote into the memory of old.
+func (f *reader) observations(old []kvpb.Observation) []kvpb.Observation {
+	out := old[:0]
+	if !f.more() {
+		return out
+	}
+	for n := f.Count(3); n > 0; n-- {
+		out = append(out, kvpb.Observation{Node: kvpb.NodeID(f.Uvarint()), TS: f.timestamp()})
+	}
+	return out
 }
 
 func (f *reader) span() kvpb.Span { return kvpb.Span{Key: f.bytes(), EndKey: f.bytes()} }

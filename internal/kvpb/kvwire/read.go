@@ -10,7 +10,7 @@ import (
 // AppendGet appends the fields of a request.
 func AppendGet(b []byte, req *kvpb.GetRequest) []byte {
 	b = appendBytes(appendTxn(b, req.Txn), req.Key)
-	return appendFlags(b, req.MayMove)
+	return appendObservations(appendFlags(b, req.MayMove), req.Observed)
 }
 
 // DecodeGet reads what AppendGet wrote. As in all requests, the transaction is
@@ -20,6 +20,7 @@ func DecodeGet(b []byte, req *kvpb.GetRequest) error {
 	req.Txn = f.txn(req.Txn)
 	req.Key = f.bytes()
 	f.flags(&req.MayMove)
+	req.Observed = f.observations(req.Observed)
 	return f.err()
 }
 
@@ -27,7 +28,7 @@ func DecodeGet(b []byte, req *kvpb.GetRequest) error {
 func AppendGetResponse(b []byte, resp *kvpb.GetResponse) []byte {
 	b = appendTimestamp(appendFlags(b, resp.Found), resp.TS)
 	b = appendTimestamp(b, resp.ReadTS)
-	return appendBytes(b, resp.Value)
+	return appendObservation(appendBytes(b, resp.Value), resp.Observed)
 }
 
 // DecodeGetResponse reads what AppendGetResponse wrote.
@@ -37,6 +38,7 @@ func DecodeGetResponse(b []byte, resp *kvpb.GetResponse) error {
 	resp.TS = f.timestamp()
 	resp.ReadTS = f.timestamp()
 	resp.Value = append(resp.Value[:0], f.bytes()...)
+	resp.Observed = f.observation()
 	return f.err()
 }
 
@@ -44,7 +46,8 @@ func DecodeGetResponse(b []byte, resp *kvpb.GetResponse) error {
 func AppendScan(b []byte, req *kvpb.ScanRequest) []byte {
 	b = appendBytes(appendBytes(appendTxn(b, req.Txn), req.Start), req.End)
 	b = appendInt(appendInt(b, int64(req.MaxKeys)), int64(req.MaxBytes))
-	return appendSpans(appendFlags(b, req.Reverse, req.MayMove), req.Spans)
+	b = appendSpans(appendFlags(b, req.Reverse, req.MayMove), req.Spans)
+	return appendObservations(b, req.Observed)
 }
 
 // DecodeScan reads what AppendScan wrote.
@@ -55,6 +58,7 @@ func DecodeScan(b []byte, req *kvpb.ScanRequest) error {
 	req.MaxKeys, req.MaxBytes = int(f.Varint()), int(f.Varint())
 	f.flags(&req.Reverse, &req.MayMove)
 	req.Spans = f.spans(req.Spans)
+	req.Observed = f.observations(req.Observed)
 	return f.err()
 }
 
@@ -70,12 +74,13 @@ func AppendScanResponse(b []byte, resp *kvpb.ScanResponse) []byte {
 		whole = whole && (i == 0 || o[i] == o[i-1])
 	}
 	if len(o) >= 3 && whole {
-		return append(b, resp.Arena[o[0]:o[len(o)-1]]...)
+		b = append(b, resp.Arena[o[0]:o[len(o)-1]]...)
+	} else {
+		for i := range resp.Len() {
+			b = append(append(b, resp.Key(i)...), resp.Value(i)...)
+		}
 	}
-	for i := range resp.Len() {
-		b = append(append(b, resp.Key(i)...), resp.Value(i)...)
-	}
-	return b
+	return appendObservation(b, resp.Observed)
 }
 
 // DecodeScanResponse reads what AppendScanResponse wrote.
@@ -97,6 +102,7 @@ func DecodeScanResponse(b []byte, resp *kvpb.ScanResponse) error {
 		end += key + value
 	}
 	resp.Arena = append(resp.Arena, f.Take(end)...)
+	resp.Observed = f.observation()
 	if f.Bad() {
 		resp.Reset() // no offsets that point nowhere
 	}

@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// setBoth writes keys in one transaction.
+func setBoth(t *testing.T, db *kv.DB, value string, names ...string) {
+	t.Helper()
+	err := db.Run(context.Background(), func(_ context.Context, txn *kv.Txn) error {
+		for _, n := range names {
+			if err := txn.Put(histKey(n), []byte(value)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A transaction that has read at a node, or whose gateway that is, meets no uncertainty there: what
+// others commit meanwhile came later, however short a time ago.
+func TestObservedClocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 41, 3)
+		c.found("\x10x", "\x10y", "\x10z")
+		c.spread("\x10x", "\x10y")
+		c.spread("", "\x10z")
+		for _, level := range []kv.Isolation{kv.RepeatableRead, kv.Serializable} {
+			for gateway := range 3 {
+				h := &history{cluster: c, level: level, turn: gateway}
+				h.reset()
+				<-time.After(2 * simOffset)
+				x := h.begin()
+				seen := x.read("y") // led by node 2, as z is
+				setBoth(t, c.nodes[2].current().db, "new", "x", "y", "z")
+				seen += x.read("z")
+				if gateway == 0 {
+					seen += x.read("x")
+				}
+				if ok := x.commit(); !ok || seen != "000" && (gateway == 0 || seen != "00") {
+					t.Errorf("%v at node %d: it has seen %q, committed: %v, %v", level, gateway+1, seen, ok, x.err)
+				}
+				late := h.begin()
+				if got := late.read("x") + late.read("y") + late.read("z"); got != "newnewnew" {
+					t.Errorf("%v: a transaction that begins later sees %q", level, got)
+				}
+				late.rollback()
+			}
+		}
+		c.close()
+	})
+}
+
+// readOfFormer lets a transaction at a node that was cut off read what another leader,
+// whose clock is ahead, committed before the transaction began, when this node leads the
+// range: it must see that.
+func readOfFormer(t *testing.T, seed uint64) (err error) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, 50+seed, 3)
+		c.found("\x10x", "\x10y", "\x10z")
+		c.spread("\x10x", "\x10y")
+		behind, ahead := c.nodes[0], c.nodes[1]
+		setBoth(t, ahead.current().db, "old", "y")
+		<-time.After(time.Second)
+
+		heal := c.net.Partition([]kvpb.NodeID{behind.id}, []kvpb.NodeID{ahead.id, c.nodes[2].id})
+		ahead.clock.Jump(simOffset * 2 / 5)
+		setBoth(t, ahead.current().db, "new", "y")
+		ahead.clock.Jump(-simOffset * 2 / 5)
+		txn := behind.current().db.Begin(kv.TxnOptions{Isolation: kv.RepeatableRead})
+		defer txn.Rollback(context.Background())
+		txn.BeginStatement()
+		heal()
+		c.spread("\x10y")
+		v, _, rerr := txn.Get(context.Background(), histKey("y"))
+		if rerr != nil {
+			t.Errorf("the read failed: %v", rerr)
+		}
+		if string(v) != "new" {
+			err = fmt.Errorf("what was committed before a transaction began is not in its snapshot: it reads %q", v)
+		}
+		c.close()
+	})
+	return err
+}
+
+// What a transaction has seen of a node's clock says nothing of what the node's predecessor has
+// committed.
+func TestObservedAcrossLeaders(t *testing.T) {
+	for seed := range uint64(3) {
+		if err := readOfFormer(t, seed); err != nil {
+			t.Error(err)
+		}
+	}
+}
