@@ -3,6 +3,7 @@ package dist
 import (
 	"bytes"
 	"context"
+	"sync"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -89,22 +90,11 @@ func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 		return d.abortSpilled(ctx, req)
 	}
 	for range maxAttempts {
-		var last kvpb.Span // what the range of the anchor holds
-		if len(req.Span.EndKey) > 0 {
-			err := d.eachPart(ctx, []kvpb.Span{req.Span}, func(t target, part []kvpb.Span) error {
-				if t.desc.ContainsKey(req.Anchor) {
-					last = part[0]
-					return nil
-				}
-				one := *req
-				one.Span = part[0]
-				return t.Unspill(ctx, &one)
-			})
-			if err != nil {
-				return err
-			}
+		last, err := d.unspillOthers(ctx, req)
+		if err != nil {
+			return err
 		}
-		err := d.route(ctx, req.Anchor, false, func(t target) error {
+		err = d.route(ctx, req.Anchor, false, func(t target) error {
 			if len(last.EndKey) > 0 && !holdsSpan(t.desc, last) {
 				return errMoved
 			}
@@ -117,6 +107,37 @@ func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 		}
 	}
 	return &kvpb.RetryError{Reason: "the borders of the ranges moved too often"}
+}
+
+// unspillOthers has all ranges undo, at the same time, but for that of the anchor: last is what it
+// holds of the span.
+func (d *Router) unspillOthers(ctx context.Context, req *kvpb.UnspillRequest) (last kvpb.Span, err error) {
+	if len(req.Span.EndKey) == 0 {
+		return last, nil
+	}
+	var mu sync.Mutex
+	err = d.inParallel(ctx, []kvpb.Span{req.Span}, false, func(ctx context.Context, t target, part []kvpb.Span) error {
+		for _, s := range part {
+			if t.desc.ContainsKey(req.Anchor) {
+				mu.Lock()
+				if last.Key == nil || bytes.Compare(s.Key, last.Key) < 0 {
+					last.Key = s.Key
+				}
+				if bytes.Compare(last.EndKey, s.EndKey) < 0 {
+					last.EndKey = s.EndKey
+				}
+				mu.Unlock()
+				continue
+			}
+			one := *req
+			one.Span = s
+			if err := t.Unspill(ctx, &one); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return last, err
 }
 
 // abortSpilled undoes all that a transaction has spilled. Over several ranges it is undone

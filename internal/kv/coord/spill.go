@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"sort"
+	"sync"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 )
@@ -15,6 +16,8 @@ const (
 	// spillChunkBytes bounds one request of a spill, and so the command that others who
 	// write in the range, or whose messages take the same way, wait behind.
 	spillChunkBytes = 512 << 10
+	// spillParallel bounds the requests of a spill that are under way at a time.
+	spillParallel = 8
 	// spillOverhead is about what each write takes in that command beside its key and value:
 	// its durable lock.
 	spillOverhead = 128
@@ -80,26 +83,41 @@ func (t *Txn) SpillRest(ctx context.Context) error {
 
 // spillBuffer gives what is buffered to the ranges.
 func (t *Txn) spillBuffer(ctx context.Context) error {
-	var req kvpb.SpillRequest
-	size, keep := 0, t.oldestKept()
-	flush := func() error {
-		if len(req.Writes) == 0 {
-			return nil
-		}
-		if t.spill.anchor == nil {
-			t.spill.anchor = bytes.Clone(req.Writes[0].Key)
-		}
-		t.spill.span = kvpb.Cover(kvpb.Cover(t.spill.span, req.Writes[0].Key), req.Writes[len(req.Writes)-1].Key)
+	chunks := t.spillChunks()
+	if len(chunks) > 0 {
+		first := chunks[0].Writes[0].Key
+		last := chunks[len(chunks)-1].Writes
+		t.spill.span = kvpb.Cover(kvpb.Cover(t.spill.span, first), last[len(last)-1].Key)
 		t.state = spilled // even if it fails: a part may be there
-		req.Txn, req.Anchor = &t.meta, t.spill.anchor
-		req.Keep, req.Statement = uint64(keep), uint64(t.stmtBase)
-		if err := t.env.Sender.Spill(ctx, &req); err != nil {
+		if t.spill.anchor == nil {
+			// Its range has the record, which those who meet the other parts look for.
+			t.spill.anchor = bytes.Clone(first)
+			if err := t.sendSpills(ctx, chunks[:1]); err != nil {
+				return err
+			}
+			chunks = chunks[1:]
+		}
+		if err := t.sendInParallel(ctx, chunks); err != nil {
 			return err
 		}
-		req, size = kvpb.SpillRequest{}, 0
-		return nil
 	}
+	t.dropSpilledLocks(ctx)
+	t.spill.base += t.buf.Len()
+	t.buf.Reset()
+	t.discharge()
+	return nil
+}
+
+// spillChunks returns the requests that spill what is buffered, in the order of keys.
+func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
+	most := min(spillChunkBytes, int(t.env.spillBytes()/spillParallel))
+	size, keep := most, t.oldestKept()
+	var req *kvpb.SpillRequest
 	for c := t.buf.Seek(nil, t.seq+1); c.Valid(); c.Next() {
+		if size >= most { // all writes of a key go together
+			chunks = append(chunks, kvpb.SpillRequest{Txn: &t.meta, Keep: uint64(keep), Statement: uint64(t.stmtBase)})
+			req, size = &chunks[len(chunks)-1], 0
+		}
 		c.History(keep-t.spill.base, func(position int, val []byte, del bool) {
 			w := kvpb.Write{Key: c.Key()}
 			if !del {
@@ -109,19 +127,36 @@ func (t *Txn) spillBuffer(ctx context.Context) error {
 			req.Positions = append(req.Positions, uint64(t.spill.base+position))
 			size += len(w.Key) + len(w.Value) + spillOverhead
 		})
-		if size >= spillChunkBytes {
-			if err := flush(); err != nil {
-				return err
-			}
+	}
+	return chunks
+}
+
+// sendInParallel sends runs of adjoining requests at the same time: they are probably for
+// different ranges.
+func (t *Txn) sendInParallel(ctx context.Context, chunks []kvpb.SpillRequest) error {
+	var wg sync.WaitGroup
+	errs := make([]error, min(spillParallel, len(chunks)))
+	for i := range errs {
+		run := chunks[i*len(chunks)/len(errs) : (i+1)*len(chunks)/len(errs)]
+		wg.Go(func() { errs[i] = t.sendSpills(ctx, run) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
 		}
 	}
-	if err := flush(); err != nil {
-		return err
+	return nil
+}
+
+func (t *Txn) sendSpills(ctx context.Context, chunks []kvpb.SpillRequest) error {
+	for i := range chunks {
+		chunks[i].Anchor = t.spill.anchor
+		if err := t.env.Sender.Spill(ctx, &chunks[i]); err != nil {
+			return err
+		}
+		chunks[i] = kvpb.SpillRequest{} // its memory may go
 	}
-	t.dropSpilledLocks(ctx)
-	t.spill.base += t.buf.Len()
-	t.buf.Reset()
-	t.discharge()
 	return nil
 }
 
