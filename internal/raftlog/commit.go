@@ -125,7 +125,16 @@ func (l *Log) targetSize() int64 {
 	if l.active == nil {
 		return min(initialSegmentBytes, l.o.SegmentBytes)
 	}
-	return min(l.active.size*segmentGrowth, l.o.SegmentBytes)
+	return min(l.active.size*segmentGrowth, l.mostSpare())
+}
+
+// mostSpare is the size of the largest spare worth having: Shrink would take a larger one
+// away again. mu is held.
+func (l *Log) mostSpare() int64 {
+	if l.janitor.calm {
+		return min(idleSegmentBytes, l.o.SegmentBytes)
+	}
+	return l.o.SegmentBytes
 }
 
 // create makes a spare segment. createMu is held.

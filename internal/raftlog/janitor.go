@@ -23,7 +23,8 @@ type janitorState struct {
 	rewritten *segment
 	tried     map[*segment]bool
 	// calm: nothing but Shrink has changed the active segment since Shrink; large
-	// segments with few live entries need not be old to be written again.
+	// segments with few live entries need not be old to be written again, and spares
+	// are small.
 	calm bool
 }
 
@@ -98,7 +99,7 @@ func (l *Log) needSpare() bool {
 	if a == nil || a == l.janitor.full || a.off < a.size/4 {
 		return false
 	}
-	need := min(a.size, l.o.SegmentBytes)
+	need := min(a.size, l.mostSpare())
 	return !slices.ContainsFunc(l.spares, func(s *segment) bool { return s.size >= need })
 }
 

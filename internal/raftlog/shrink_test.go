@@ -61,3 +61,44 @@ func TestShrink(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A log that is little written to comes to rest, however much of it is needed: Shrink and
+// the janitor don't take away and make spare segments in turns.
+func TestShrinkRests(t *testing.T) {
+	o := testOptions(newTestFS(t))
+	o.SegmentBytes = 16 << 20
+	l, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	// The active segment is the second one, of idleSegmentBytes, and half full.
+	for i := uint64(1); l.Stats().BytesWritten < initialSegmentBytes+idleSegmentBytes/2; i++ {
+		appendN(t, l, 7, i, 1, 1, 10<<10)
+	}
+	var made int64
+	for i := range 10 {
+		if err := l.Shrink(); err != nil {
+			t.Fatal(err)
+		}
+		l.mu.Lock()
+		for l.janitor.running {
+			l.changed.Wait()
+		}
+		l.mu.Unlock()
+		st := l.Stats()
+		if i > 1 && st.Created != made {
+			t.Fatalf("round %d: %d segments were made, %d a round before", i, st.Created, made)
+		}
+		made = st.Created
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.spares) == 0 {
+		t.Error("there is no spare segment")
+	}
+}

@@ -19,8 +19,9 @@ const (
 	// measureEvery is how often stores and ranges are measured: how fast replicas
 	// spread depends on it.
 	measureEvery = time.Second
-	// restRounds is after how many rounds a replica is measured although it rests.
-	restRounds = 10
+	// restRounds is after how many rounds a replica is measured although it rests: a
+	// safeguard, since whatever happens to it shows (visited.unchanged).
+	restRounds = 60
 	// minBetween is the least time between two readings of a counter that give a rate.
 	minBetween = measureEvery / 2
 	// averageOver is how long a rate takes to follow what is measured: a second with

@@ -11,9 +11,9 @@ import (
 
 const (
 	raftTickEvery = 100 * time.Millisecond
-	// wakeAllEvery is how often each replica is asked whether it may still rest: a
+	// wakeRound is after how many ticks each replica was asked whether it may still rest: a
 	// safeguard, since whatever ends a rest wakes the replica itself.
-	wakeAllEvery = 10 * time.Second
+	wakeRound = int(time.Minute / raftTickEvery)
 	// trimEvery is how often replicas give memory back that was not used since.
 	trimEvery = 30 * time.Second
 	// stirPerTick is how many resting leaders speak to a store that is back, per tick: it
@@ -89,20 +89,23 @@ func (s *Store) tickLoop() {
 	defer s.done.Done()
 	tick := time.NewTicker(raftTickEvery)
 	defer tick.Stop()
-	all := time.NewTicker(wakeAllEvery)
-	defer all.Stop()
-	for {
+	for n := 0; ; n = (n + 1) % wakeRound {
 		select {
 		case <-s.stop:
 			return
-		case <-all.C:
-			for _, r := range s.all() {
-				r.Wake()
-			}
 		case <-tick.C:
+			s.wakePart(n)
 			s.ticking.tick()
 			s.elections.tick()
 		}
+	}
+}
+
+// wakePart wakes the replicas whose turn it is at a tick of the round.
+func (s *Store) wakePart(n int) {
+	all := s.all()
+	for _, r := range all[len(all)*n/wakeRound : len(all)*(n+1)/wakeRound] {
+		r.Wake()
 	}
 }
 
