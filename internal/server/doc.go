@@ -25,7 +25,7 @@
 //	N5. A meta record is replaced only by that of a later generation (address.Book.Write).
 //	N6. No node acts on a change of a node's membership before the record of it is
 //	    durable (handleMembership).
-//	N7. A range at rest costs a look at a few words each second, and a measurement in
-//	    restRounds; all records of borders are read when a node has changed some, or
-//	    allBordersEvery (measureStore, visited.unchanged, loadRules).
+//	N7. A range at rest costs nothing but a measurement in restRounds: what ends its rest
+//	    says so (rounds.begin, measured.record, store.Woken). All records of borders are read
+//	    when a node has changed some, or allBordersEvery (loadRules).
 package server

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +21,7 @@ const (
 	// spread depends on it.
 	measureEvery = time.Second
 	// restRounds is after how many rounds a replica is measured although it rests: a
-	// safeguard, since whatever happens to it shows (visited.unchanged).
+	// safeguard, since whatever happens to it wakes it or touches it.
 	restRounds = 60
 	// minBetween is the least time between two readings of a counter that give a rate.
 	minBetween = measureEvery / 2
@@ -42,8 +43,12 @@ type measured struct {
 	progress atomic.Pointer[[]replica.FollowerProgress]
 	merging  atomic.Bool // somebody here is merging, or ending a merge of, the range
 	touched  atomic.Bool // somebody has asked since it was measured
+	node     *measurements
 
 	// The rest belongs to the measuring goroutine.
+	hot      bool                  // to be measured in each round: it does not rest, is asked for, or its size is not known
+	counted  bool                  // among the leaders of its store
+	noticed  *kvpb.RangeDescriptor // by placing
 	sized    sizing
 	requests int64
 	logged   int64
@@ -55,8 +60,8 @@ var _ kvpb.Sender = (*measured)(nil)
 
 // record counts a request to key.
 func (m *measured) record(key []byte) {
-	if !m.touched.Load() {
-		m.touched.Store(true)
+	if !m.touched.Load() && m.touched.CompareAndSwap(false, true) {
+		m.node.touch(m)
 	}
 	m.load.Record(key)
 }
@@ -106,59 +111,92 @@ type measurements struct {
 	seq    atomic.Uint64 // counts the measurements of the stores
 	// halfMerged says that a range with a merge to be ended is led here now.
 	halfMerged chan struct{}
+	mu         sync.Mutex
+	touched    []*measured // since the last round
 	// The rest belongs to the measuring goroutine: rounds by store, and what may be read for
 	// sizes.
 	rounds map[*store.Store]*rounds
 	budget int
 }
 
+// touch hears of the first request to a replica since it was measured.
+func (n *measurements) touch(m *measured) {
+	n.mu.Lock()
+	n.touched = append(n.touched, m)
+	n.mu.Unlock()
+}
+
+// takeTouched returns the replicas somebody has asked since the last round.
+func (n *measurements) takeTouched() []*measured {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list := n.touched
+	n.touched = nil
+	return list
+}
+
 // rounds are the replicas of a store as the last round found them: thousands may be at
 // rest, and a round costs what the others do.
 type rounds struct {
-	n    int
-	all  []*replica.Replica // what list was made of
-	list []visited
+	n       int
+	all     []*replica.Replica // as of the last round
+	hot     []*measured
+	leaders int
 }
 
-// visited is a replica and what was found when it was measured last.
-type visited struct {
-	m       *measured
-	applied uint64
-	noticed *kvpb.RangeDescriptor // by placing
-	// calm: it rests, nobody asks for it and its size is known.
-	calm, leads bool
-}
-
-// of returns the replicas of a store, what was known of them if they are the same as the
-// last time.
-func (r *rounds) of(n *Node, st *store.Store) []visited {
+// begin notes which replicas of a store this round measures: those that the last one found
+// not to rest, those that were woken since, and a part of the others.
+func (r *rounds) begin(n *Node, st *store.Store) {
 	all := st.Replicas()
+	woken, complete := st.Woken()
 	if len(all) != len(r.all) || len(all) > 0 && &all[0] != &r.all[0] { // a list that has changed is another one
-		r.all, r.list = all, make([]visited, len(all))
-		for i := range all {
-			r.list[i].m = n.measured.of(all[i])
-		}
+		r.renew(n, all)
+	}
+	if !complete {
+		woken = all
+	}
+	for _, w := range woken {
+		r.heat(st, n.measured.of(w))
+	}
+	k := r.n % restRounds
+	for _, w := range all[len(all)*k/restRounds : len(all)*(k+1)/restRounds] {
+		r.heat(st, n.measured.of(w))
 	}
 	r.n++
-	return r.list
 }
 
-// unchanged reports whether a replica is as it was measured last, as far as that can be
-// seen without looking at much of it.
-func (v *visited) unchanged() bool {
-	if !v.calm || v.m.touched.Load() || v.m.AppliedIndex() != v.applied {
-		return false
+// renew takes over another list of replicas. Those that are gone are forgotten.
+func (r *rounds) renew(n *Node, all []*replica.Replica) {
+	r.all, r.hot, r.leaders = all, r.hot[:0], 0
+	for _, a := range all {
+		m := n.measured.of(a)
+		if m.noticed == nil { // new
+			m.hot = true
+		}
+		if m.hot {
+			r.hot = append(r.hot, m)
+		}
+		if m.counted {
+			r.leaders++
+		}
 	}
-	rests, leads := v.m.AtRest()
-	return rests && leads == v.leads
+}
+
+// heat has a replica measured in this round, if the store still has it, with data.
+func (r *rounds) heat(st *store.Store, m *measured) {
+	if is, ok := st.Replica(m.RangeID()); m.hot || !ok || is != m.Replica || !is.Initialized() {
+		return
+	}
+	m.hot = true
+	r.hot = append(r.hot, m)
 }
 
 // of returns the measurements of a replica.
-func (*measurements) of(r *replica.Replica) *measured {
+func (n *measurements) of(r *replica.Replica) *measured {
 	if m, ok := r.Companion().(*measured); ok {
 		return m
 	}
-	m, _ := r.SetCompanion(&measured{Replica: r}).(*measured)
+	m, _ := r.SetCompanion(&measured{Replica: r, node: n}).(*measured)
 	return m
 }
 
@@ -185,6 +223,11 @@ func (n *Node) measureLoop(ctx context.Context) {
 func (n *Node) measure(ctx context.Context, now time.Time) {
 	var infos []liveness.StoreInfo
 	n.measured.budget = min(sizesPerRound, n.measured.budget+sizesPerRound)
+	for _, m := range n.measured.takeTouched() {
+		if st := n.store.Of(m.Replica); n.measured.rounds[st] != nil {
+			n.measured.rounds[st].heat(st, m)
+		}
+	}
 	for i, st := range n.store.Stores() {
 		if st.Identity() != (store.Identity{}) {
 			infos = append(infos, n.measureStore(ctx, st, &n.cfg.Stores[i], now, &n.measured.budget))
@@ -202,49 +245,54 @@ func (n *Node) measureStore(ctx context.Context, st *store.Store, cfg *config.St
 		r = &rounds{}
 		n.measured.rounds[st] = r
 	}
-	list, flushes := r.of(n, st), flushesOf(st.Engine())
-	s := liveness.StoreInfo{ID: st.Identity().Store, Ranges: len(list)}
+	r.begin(n, st)
+	s := liveness.StoreInfo{ID: st.Identity().Store, Ranges: len(r.all)}
 	s.CapacityBytes, s.UsedBytes = capacity(st, cfg)
-	for i := range list {
-		v := &list[i]
-		if (i+r.n)%restRounds != 0 && v.unchanged() {
-			if v.leads {
-				s.Leaders++
-			}
-			continue
+	flushes := flushesOf(st.Engine())
+	kept := r.hot[:0]
+	for _, m := range r.hot {
+		was := m.counted
+		m.hot = !n.measureReplica(ctx, st, flushes, m, now, budget)
+		if m.hot {
+			kept = append(kept, m)
 		}
-		n.measureReplica(ctx, st, flushes, v, now, budget)
-		s.WriteBytesPerSec += v.m.writeRate()
-		if v.leads {
-			s.Leaders++
-			s.QPS += v.m.rate()
+		if was {
+			r.leaders--
+		}
+		s.WriteBytesPerSec += m.writeRate()
+		if m.counted {
+			r.leaders++
+			s.QPS += m.rate()
 		}
 	}
+	clear(r.hot[len(kept):])
+	r.hot = kept
+	s.Leaders = r.leaders
 	return s
 }
 
-// measureReplica measures a replica.
-func (n *Node) measureReplica(ctx context.Context, st *store.Store, flushes int64, v *visited, now time.Time, budget *int) {
-	m := v.m
+// measureReplica measures a replica. calm: it rests, nobody asks for it and its size is
+// known, so that the next rounds may pass it over until it is woken or asked.
+func (n *Node) measureReplica(ctx context.Context, st *store.Store, flushes int64, m *measured, now time.Time, budget *int) (calm bool) {
 	rests, led := m.AtRest()
 	m.touched.Store(false)
-	v.applied = m.AppliedIndex()
-	if d := m.Desc(); d != v.noticed {
-		v.noticed = d
+	if d := m.Desc(); d != m.noticed {
+		m.noticed = d
 		n.placing.notice(d)
 	}
 	m.measureRate(now)
 	sized := n.measureSize(st.Engine(), flushes, m, now, budget)
-	v.leads = m.Leads()
-	v.calm = rests && led == v.leads && sized && m.rate() == 0 && m.writeRate() == 0
-	if !v.leads {
+	m.counted = m.Leads()
+	calm = rests && led == m.counted && sized && m.rate() == 0 && m.writeRate() == 0 && !m.Desc().Changing()
+	if !m.counted {
 		m.Reclaim()
-		return
+		return calm
 	}
 	n.endMerge(ctx, m)
 	if len(m.Desc().Replicas) > 1 {
 		m.Progress(func(list []replica.FollowerProgress) { m.progress.Store(&list) })
 	}
+	return calm
 }
 
 func (m *measured) measureRate(now time.Time) {

@@ -27,13 +27,36 @@ type ticking struct {
 	mu    sync.Mutex
 	awake []*replica.Replica
 	stir  []*replica.Replica // leaders that are to speak to their followers
+	// woken are those that have been woken since Woken was called last, some of them more
+	// than once; lost says that they were too many.
+	woken []*replica.Replica
+	lost  bool
 }
+
+// maxWoken bounds the replicas woken that are remembered.
+const maxWoken = 1 << 14
 
 // wake adds a replica that rested.
 func (t *ticking) wake(r *replica.Replica) {
 	t.mu.Lock()
 	t.awake = append(t.awake, r)
+	if len(t.woken) < maxWoken {
+		t.woken = append(t.woken, r)
+	} else {
+		t.lost = true
+	}
 	t.mu.Unlock()
+}
+
+// Woken returns the replicas whose rest has ended since the last call, some of them more
+// than once; not complete: others too.
+func (s *Store) Woken() (list []*replica.Replica, complete bool) {
+	t := &s.ticking
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list, complete = t.woken, !t.lost
+	t.woken, t.lost = nil, false
+	return list, complete
 }
 
 // tick advances the time of those awake and lets go of those that may rest now.
