@@ -478,9 +478,9 @@ func (g *group) lead(own *proposal) bool {
 		if own != nil && own.done {
 			g.own = nil
 			if len(g.mu.inbox) == 0 && !g.aside() {
-				next := g.mu.queue[0]
+				// With the mutex held, so that who gives up waiting now finds it (withdraw).
+				g.mu.queue[0].wake <- wakeLead
 				g.mu.Unlock()
-				next.wake <- wakeLead
 			} else {
 				g.mu.Unlock()
 				g.r.deps.Schedule(g.work)
