@@ -120,7 +120,7 @@ func TestBatchRunsAgain(t *testing.T) {
 // COPY FROM is run again after a conflict with the data that it has read, if that is
 // little enough to have been kept; the client is asked once.
 func TestCopyRunsAgain(t *testing.T) {
-	n := newNode(t, fs.NewMem())
+	n := openNode(t, fs.NewMem(), nodeOptions{mem: 16 << 20}) // of which a quarter keeps such data
 	defer closeNode(t, n)
 	a := n.session(t)
 	defer a.Close()
@@ -129,7 +129,7 @@ func TestCopyRunsAgain(t *testing.T) {
 		name string
 		pad  int
 		code pgerr.Code
-	}{{"kept", 10, ""}, {"too much", 1 << 20, pgerr.SerializationFailure}} {
+	}{{"kept", 10, ""}, {"much", 3 << 19, ""}, {"too much", 5 << 19, pgerr.SerializationFailure}, {"kept again", 3 << 19, ""}} {
 		t.Run(c.name, func(t *testing.T) {
 			mustExec(t, a, "DELETE FROM t")
 			pad := strings.Repeat("x", c.pad)

@@ -89,7 +89,7 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 		if err != nil {
 			return err
 		}
-		x.input = &copyInput{src: src, mem: x.s.srv.cfg.Mem}
+		x.input = &copyInput{src: src, mem: x.s.srv.copies}
 	}
 	x.input.begin()
 	r := copyfmt.NewReader(opts, root.Columns, x.s.Format(), x.input.next)
@@ -103,12 +103,26 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 	return x.completeCopy(ctx, n)
 }
 
-// maxReplay is how much data of COPY FROM is kept, so that the statement can be run again
-// after a conflict: the client is not asked for it twice.
-const maxReplay = 1 << 20
+const (
+	// maxReplay is how much data of COPY FROM is kept, so that the statement can be run again
+	// after a conflict: the client is not asked for it twice.
+	maxReplay = 64 << 20
+	// replayStep is how much memory is reserved for it at a time.
+	replayStep = 64 << 10
+	// chunkOverhead is what a chunk takes beside its bytes.
+	chunkOverhead = 48
+	// replayShare is which part of the node's memory such data may take, all of it together. A
+	// statement that finds none left goes on without.
+	replayShare = 4
+)
 
-// replayStep is how much memory is reserved for it at a time.
-const replayStep = 64 << 10
+// replayPool returns the pool of the data that is kept of COPY FROM.
+func replayPool(mem *quota.Pool) *quota.Pool {
+	if mem == nil {
+		return nil
+	}
+	return mem.Child("data of COPY", mem.Limit()/replayShare)
+}
 
 // copyInput is the data of COPY FROM, of which it keeps the beginning.
 type copyInput struct {
@@ -118,7 +132,7 @@ type copyInput struct {
 	at   int   // chunks of kept that the present attempt has read
 	size int   // bytes of kept
 	held int64 // reserved for them
-	over bool  // more than maxReplay came: there is no further attempt
+	over bool  // more came than could be kept: there is no further attempt
 }
 
 // begin begins an attempt.
@@ -138,7 +152,7 @@ func (c *copyInput) next() ([]byte, error) {
 }
 
 func (c *copyInput) keep(p []byte) {
-	size := c.size + len(p)
+	size := c.size + len(p) + chunkOverhead
 	if size > maxReplay || !c.reserve(int64(size)) {
 		c.over = true
 		c.drop()

@@ -42,7 +42,7 @@
 //	Q8. Of several statements in one simple query those that share an implicit transaction are
 //	    run again together, from the first, if all only read and write rows and nothing of their
 //	    results was sent (batch.again; TestBatchRunsAgain). COPY FROM is run again with the data
-//	    that it has kept, at most maxReplay (copyInput; TestCopyRunsAgain).
+//	    that it has kept, at most maxReplay, if there is memory for it (copyInput; TestCopyRunsAgain).
 //
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
 // come from others and touch only what mu guards and atomics. Server's maps have a mutex.

@@ -1,6 +1,7 @@
 package sql_test
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strings"
@@ -51,6 +52,7 @@ func newNode(t testing.TB, disk fs.FS) *node {
 
 // nodeOptions are what nodes differ by.
 type nodeOptions struct {
+	mem       int64      // for statements; 0: plenty
 	ranges    sql.Ranges // access to ranges, nil for none
 	batchRows int        // as of sql.Config
 	families  bool       // FamilyPerColumn of it
@@ -77,7 +79,7 @@ func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	nodes := &fakeNodes{store: st, db: db}
 	fake, _ := o.ranges.(*fakeRanges)
 	return &node{disk: disk, store: st, ranges: fake, nodes: nodes, sender: sender, sql: sql.NewServer(sql.Config{
-		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, FamilyPerColumn: o.families, Catalog: cat, Mem: quota.NewPool("test", 256<<20), Version: "test",
+		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, FamilyPerColumn: o.families, Catalog: cat, Mem: quota.NewPool("test", cmp.Or(o.mem, 256<<20)), Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
 	})}
 }

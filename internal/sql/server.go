@@ -52,6 +52,7 @@ type Config struct {
 // Server is the SQL layer of a node: what its sessions share.
 type Server struct {
 	cfg     Config
+	copies  *quota.Pool // see replayPool
 	fixed   map[string]string
 	plans   *planCache
 	shapes  shapeSet
@@ -72,7 +73,7 @@ func NewServer(cfg Config) *Server {
 	}
 	return &Server{
 		stats: newTableStats(cfg.DB, cfg.SpanSize, cfg.Logger),
-		cfg:   cfg, plans: newPlanCache(), started: time.Now(),
+		cfg:   cfg, copies: replayPool(cfg.Mem), plans: newPlanCache(), started: time.Now(),
 		sessions: map[int32]*Session{}, nextPID: firstPID,
 		fixed: map[string]string{"server_version": "15.0 (Lichen " + cfg.Version + ")"},
 	}

@@ -1,0 +1,92 @@
+package coord
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// slowSpills takes a second for each request of a spill.
+type slowSpills struct {
+	kvpb.Sender
+	mu      sync.Mutex
+	most    int
+	under   int
+	written map[string]int
+	first   []byte // key of the first request that was answered
+	fail    error
+}
+
+func (s *slowSpills) Spill(_ context.Context, req *kvpb.SpillRequest) error {
+	s.mu.Lock()
+	s.under++
+	s.most = max(s.most, s.under)
+	s.mu.Unlock()
+	<-time.After(time.Second)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.under--
+	if s.first == nil {
+		s.first = bytes.Clone(req.Anchor)
+		if s.most > 1 {
+			return fmt.Errorf("others did not wait for the range of the record")
+		}
+	} else if s.fail != nil {
+		return s.fail
+	}
+	for i := range req.Writes {
+		s.written[string(req.Writes[i].Key)]++
+	}
+	return nil
+}
+
+// A spill's first request comes before all others, which are sent at the same time; each
+// write is sent once, and an error of any is the spill's.
+func TestSpillInParallel(t *testing.T) {
+	for _, fail := range []error{nil, &kvpb.RetryError{Reason: "no"}} {
+		synctest.Test(t, func(t *testing.T) {
+			const rows = 640 // of about 225 bytes
+			s := &slowSpills{written: map[string]int{}, fail: fail}
+			env := NewEnv(s, hlc.NewSystem(0), 1)
+			env.SpillBytes = 16 << 10 // a ninth of it all
+			txn := New(env)
+			txn.Reset(Options{})
+			txn.BeginStatement()
+			began := time.Now()
+			var err error
+			for i := range rows {
+				if err = txn.Put(fmt.Appendf(nil, "k%04d", i*37%rows), make([]byte, 100)); err != nil {
+					break
+				}
+			}
+			if err != fail {
+				t.Fatalf("the spill returned %v", err)
+			}
+			if s.most != spillParallel {
+				t.Errorf("%d requests at a time", s.most)
+			}
+			if fail != nil {
+				return
+			}
+			if err := txn.SpillRest(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			for k, n := range s.written {
+				if n != 1 {
+					t.Errorf("%s was sent %d times", k, n)
+				}
+			}
+			if len(s.written) != rows {
+				t.Errorf("%d rows were sent", len(s.written))
+			}
+			t.Logf("%v, %d at a time", time.Since(began), s.most)
+		})
+	}
+}
