@@ -156,7 +156,9 @@ func TestLogic(t *testing.T) {
 		{Name: "rules", New: on(nodeOptions{}, optimizer.Rules()...)},
 	}
 	if os.Getenv("LICHEN_LOGIC") == "all" {
-		configurations = append(configurations, logictest.Configuration{Name: "batches of 3", Plans: true, Order: true, New: on(nodeOptions{batchRows: 3})})
+		configurations = append(configurations,
+			logictest.Configuration{Name: "families and spills", Plans: true, Order: true, New: on(nodeOptions{families: true, batchRows: 2, spill: 1})},
+			logictest.Configuration{Name: "batches of 3", Plans: true, Order: true, New: on(nodeOptions{batchRows: 3})})
 		for _, r := range optimizer.Rules() {
 			configurations = append(configurations, logictest.Configuration{Name: "without " + r, New: on(nodeOptions{}, r)})
 		}

@@ -17,6 +17,7 @@ type Decoder struct {
 	keySlot []int
 	// want are the columns to look for in the value, by ascending id.
 	want  []wanted
+	parts bool // a value may consist of several: see AppendPart
 	width int
 	arena []byte
 }
@@ -32,7 +33,7 @@ type wanted struct {
 // Table.Columns into a row, in that order. A column that the index does not
 // hold reads NULL.
 func (x *Index) NewDecoder(ords []int) *Decoder {
-	d := &Decoder{x: x, width: len(ords)}
+	d := &Decoder{x: x, parts: x.families != nil, width: len(ords)}
 	keySlot := slices.Repeat([]int{-1}, len(x.Key))
 	lastKey := -1
 	for slot, ord := range ords {
@@ -125,11 +126,14 @@ func (d *Decoder) decodeValue(b []byte, row []types.Datum) bool {
 				return false
 			}
 		}
-		if delta == partMark && d.x.families != nil {
+		if delta == partMark {
+			if !d.parts {
+				return false
+			}
 			b, id, w = b[n:], 0, 0
 			continue
 		}
-		if delta == 0 || delta > maxColumnID-id {
+		if delta > maxColumnID-id {
 			return false
 		}
 		id += delta
@@ -137,17 +141,16 @@ func (d *Decoder) decodeValue(b []byte, row []types.Datum) bool {
 		for w < len(d.want) && uint64(d.want[w].id) < id {
 			w++
 		}
-		if w == len(d.want) && d.x.families == nil {
+		if w == len(d.want) && !d.parts {
 			return true
 		}
-		var ok bool
-		if w == len(d.want) || uint64(d.want[w].id) != id {
-			if b, ok = skipEncoded(b); !ok {
-				return false
-			}
-			continue
+		ok := false
+		if w < len(d.want) && uint64(d.want[w].id) == id {
+			b, ok = decodeInto(&row[d.want[w].slot], b, d.want[w].family)
+		} else {
+			b, ok = skipEncoded(b)
 		}
-		if b, ok = decodeInto(&row[d.want[w].slot], b, d.want[w].family); !ok {
+		if !ok {
 			return false
 		}
 	}
