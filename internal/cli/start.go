@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -367,12 +368,15 @@ func (b *background) await() (said string, err error) {
 	return string(text), err
 }
 
-// reportReady tells the parent that started this process with --background.
+// reportReady tells the parent that started this process with --background, once: later
+// the descriptor belongs to another file, the log's perhaps.
 func reportReady() {
-	if os.Getenv(readyVar) == "" {
+	fd, err := strconv.Atoi(os.Getenv(readyVar))
+	if err != nil {
 		return
 	}
-	if f := os.NewFile(3, "ready"); f != nil {
+	os.Unsetenv(readyVar)
+	if f := os.NewFile(uintptr(fd), "ready"); f != nil {
 		fmt.Fprint(f, "ready")
 		f.Close()
 	}
