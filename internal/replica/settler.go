@@ -18,7 +18,7 @@ const (
 	// these bounds: the range's leader and its followers have others to serve.
 	settleRests   = 8
 	settleRestMin = 10 * time.Millisecond
-	settleRestMax = 250 * time.Millisecond
+	settleRestMax = 2 * time.Second
 )
 
 // settler is one clean-up on its way: command by command, with no iterator open in between.
