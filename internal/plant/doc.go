@@ -10,7 +10,8 @@
 //
 // One plant at most is chosen at a time: by Choose, or for a whole process by the
 // environment variable LICHEN_PLANT. Each is found by a test of its own (make plants):
-// TestPlants of internal/sim, by simulated clusters, and of internal/kv, by power losses.
+// TestPlants of internal/sim, by simulated clusters, of internal/kv, by power losses, and of
+// internal/server, by transactions at several gateways.
 //
 // Invariants:
 //

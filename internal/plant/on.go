@@ -19,6 +19,7 @@ func All() []Name {
 		CollectAboveReaders, IgnoreThreshold,
 		SplitDropsLocks, RecoverIncomplete,
 		CloseOverCommits, CloseUnmarked, RestThroughCommits, ClosedUnapplied, FollowerAboveClosed,
+		SkipClaim,
 	}
 }
 

@@ -51,4 +51,7 @@ const (
 	ClosedUnapplied Name = "closed-unapplied"
 	// FollowerAboveClosed has followers answer reads above what is closed.
 	FollowerAboveClosed Name = "follower-above-closed"
+
+	// SkipClaim counts the rows with a deferrable key without a lock on it.
+	SkipClaim Name = "skip-claim"
 )

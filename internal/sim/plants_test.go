@@ -24,7 +24,7 @@ type finder struct {
 
 // found elsewhere are the plants that a test of another package finds.
 var foundElsewhere = map[plant.Name]string{
-	plant.AckBeforeSync: "internal/kv", plant.TruncateEarly: "internal/kv",
+	plant.AckBeforeSync: "internal/kv", plant.TruncateEarly: "internal/kv", plant.SkipClaim: "internal/server",
 }
 
 // often is a run with faults in quick succession.

@@ -139,6 +139,8 @@ func (a *alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
 		return a.dropConstraint(ctx, c)
 	case ast.AlterRenameConstraint:
 		return a.renameConstraint(ctx, c)
+	case ast.AlterAlterConstraint:
+		return a.alterConstraint(ctx, c)
 	case ast.AlterValidateConstraint:
 		return a.validateConstraint(ctx, c)
 	case ast.AlterPrimaryKey:

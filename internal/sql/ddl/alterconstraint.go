@@ -276,3 +276,18 @@ func (a *alteration) changePrimaryKey(ctx context.Context, c *ast.AlterCmd) erro
 	k.Kind = ast.ConstrPrimaryKey
 	return a.addPrimaryKey(ctx, pendingConstraint{Constraint: &k})
 }
+
+// alterConstraint is ALTER CONSTRAINT, which changes when a foreign key is checked.
+// What is not said is the default, not what was so before.
+func (a *alteration) alterConstraint(ctx context.Context, c *ast.AlterCmd) error {
+	i := a.t.ForeignKeyByName(c.Name)
+	switch {
+	case i < 0 && constraintExists(a.t, c.Name):
+		return pgerr.New(pgerr.WrongObjectType, "constraint \"%s\" of relation \"%s\" is not a foreign key constraint", c.Name, a.t.Name)
+	case i < 0:
+		return a.undefinedConstraint(c)
+	}
+	k := &a.t.ForeignKeys[i]
+	k.Deferrable, k.Deferred = deferrable(c.Constraint), c.Constraint.InitiallyDeferred
+	return a.put(ctx)
+}

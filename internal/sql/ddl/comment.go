@@ -2,10 +2,12 @@ package ddl
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // comment is COMMENT ON. Comments are part of the descriptors.
@@ -15,7 +17,7 @@ func (e *Env) comment(ctx context.Context, st *ast.Comment) error {
 		return e.commentDatabase(ctx, st)
 	case ast.ObjSchema:
 		return e.commentSchema(ctx, st)
-	case ast.ObjTable, ast.ObjView, ast.ObjSequence, ast.ObjIndex:
+	case ast.ObjTable, ast.ObjView, ast.ObjMaterializedView, ast.ObjSequence, ast.ObjIndex:
 		return e.commentRelation(ctx, st, st.Name)
 	case ast.ObjColumn:
 		if len(st.Name) < 2 {
@@ -24,6 +26,10 @@ func (e *Env) comment(ctx context.Context, st *ast.Comment) error {
 		return e.commentColumn(ctx, st)
 	case ast.ObjConstraint:
 		return e.commentConstraint(ctx, st)
+	case ast.ObjType, ast.ObjDomain:
+		return e.commentType(ctx, st)
+	case ast.ObjDomainConstraint:
+		return e.commentDomainConstraint(ctx, st)
 	case ast.ObjExtension:
 		if len(st.Name) == 1 && st.Name[0] == "plpgsql" {
 			return nil // pg_dump comments on the extension that is always there
@@ -89,9 +95,10 @@ func (e *Env) changeRelation(ctx context.Context, n ast.TableName, f func(t *cat
 func (e *Env) commentRelation(ctx context.Context, st *ast.Comment, name []ast.Name) error {
 	n := qualified(name, st.Loc)
 	return e.changeRelation(ctx, n, func(t *catalog.Table, index bool) error {
-		if index != (st.Kind == ast.ObjIndex) || !index && t.Kind != kindOf[st.Kind] {
+		materialized := st.Kind == ast.ObjMaterializedView
+		if index != (st.Kind == ast.ObjIndex) || !index && !materialized && t.Kind != kindOf[st.Kind] || materialized != t.Materialized() {
 			words := map[ast.ObjectKind]string{
-				ast.ObjTable: "a table", ast.ObjView: "a view", ast.ObjSequence: "a sequence", ast.ObjIndex: "an index",
+				ast.ObjTable: "a table", ast.ObjView: "a view", ast.ObjMaterializedView: "a materialized view", ast.ObjSequence: "a sequence", ast.ObjIndex: "an index",
 			}
 			return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not %s", n.Table, words[st.Kind]).At(st.Pos)
 		}
@@ -137,4 +144,37 @@ func (e *Env) commentConstraint(ctx context.Context, st *ast.Comment) error {
 		}
 		return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", name, t.Name).At(st.Pos)
 	})
+}
+
+// commentType is COMMENT ON TYPE and DOMAIN.
+func (e *Env) commentType(ctx context.Context, st *ast.Comment) error {
+	t, err := e.lockExisting(ctx, qualified(st.Name, st.Loc))
+	if err != nil {
+		return err
+	}
+	if st.Kind == ast.ObjDomain && t.UserType.Def.Kind != types.DefDomain {
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", t.Name)
+	}
+	t = t.Clone()
+	t.Comment = st.Text
+	return e.Coll.Put(ctx, t)
+}
+
+// commentDomainConstraint is COMMENT ON CONSTRAINT ... ON DOMAIN.
+func (e *Env) commentDomainConstraint(ctx context.Context, st *ast.Comment) error {
+	t, err := e.lockExisting(ctx, qualified(st.On, st.Loc))
+	if err != nil {
+		return err
+	}
+	def := *t.UserType.Def
+	def.Checks = slices.Clone(def.Checks)
+	i := slices.IndexFunc(def.Checks, func(k types.DomainCheck) bool { return k.Name == st.Name[0] })
+	switch {
+	case def.Kind != types.DefDomain:
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", t.Name)
+	case i < 0:
+		return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for domain %s does not exist", st.Name[0], t.UserType.SQLName)
+	}
+	def.Checks[i].Comment = st.Text
+	return e.redefineType(ctx, t, &def)
 }

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // alterTable parses ALTER TABLE after the word TABLE.
@@ -121,8 +122,12 @@ func (p *parser) alterDrop(c *ast.AlterCmd) {
 func (p *parser) alterAlter(c *ast.AlterCmd) {
 	if p.accept(kwConstraint) {
 		c.Kind, c.Name = ast.AlterAlterConstraint, p.colID()
-		c.Constraint = &ast.Constraint{Loc: p.loc()}
+		c.Constraint = &ast.Constraint{Loc: p.loc(), Kind: ast.ConstrForeignKey}
 		p.constraintSpec(c.Constraint)
+		if c.Constraint.NotValid {
+			p.failf(pgerr.FeatureNotSupported, 0, "FOREIGN KEY constraints cannot be marked NOT VALID")
+		}
+		p.checkSpec(c.Constraint)
 		return
 	}
 	if p.tok.kind == kwPrimary && p.extends(ExtAlterPrimaryKey) {

@@ -132,6 +132,15 @@ func (s *snapshot) comments() []comment {
 		for i := range t.Checks {
 			add(oidPgConstraint, t.Checks[i].Oid, 0, t.Checks[i].Comment)
 		}
+		for i := range t.ForeignKeys {
+			add(oidPgConstraint, t.ForeignKeys[i].Oid, 0, t.ForeignKeys[i].Comment)
+		}
+	}
+	for _, d := range s.types {
+		add(oidPgType, d.Oid, 0, d.Comment)
+		for _, k := range d.UserType.Def.Checks {
+			add(oidPgConstraint, k.Oid, 0, k.Comment)
+		}
 	}
 	return out
 }

@@ -75,7 +75,7 @@ func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool
 		}
 		return "", false, nil
 	}
-	classes := map[string]uint32{"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_namespace": oidPgNamespace}
+	classes := map[string]uint32{"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_namespace": oidPgNamespace, "pg_type": oidPgType}
 	want, known := classes[class]
 	if class != "" && !known {
 		return "", false, nil

@@ -42,7 +42,8 @@ type DomainCheck struct {
 	Name string
 	Expr string
 	// NotValid: values that were there before may break it.
-	NotValid bool `json:",omitempty"`
+	NotValid bool   `json:",omitempty"`
+	Comment  string `json:",omitempty"`
 }
 
 // Def is what a user-defined type adds to a T.
