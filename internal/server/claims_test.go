@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -96,10 +95,8 @@ func moveKeys(ctx context.Context, conn *pgx.Conn, r *rand.Rand) error {
 	if r.IntN(3) > 0 { // verified long before the end
 		list = append(list, "SET CONSTRAINTS ALL IMMEDIATE")
 	}
-	for i, sql := range append(list, "COMMIT") {
-		if i == len(list) {
-			time.Sleep(time.Duration(r.IntN(30)) * time.Millisecond)
-		}
+	list = append(list, fmt.Sprintf("SELECT pg_sleep(0.0%02d)", r.IntN(30)), "COMMIT")
+	for _, sql := range list {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			_, _ = conn.Exec(ctx, "ROLLBACK")
 			return err
