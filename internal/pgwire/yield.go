@@ -4,7 +4,7 @@ import "syscall"
 
 // yieldEvery is after how many replies a connection lets others have the
 // processor.
-const yieldEvery = 8
+const yieldEvery = 4
 
 // yield counts a reply. Connections that answer one after the other keep their
 // thread busy without a pause, and on a processor that clients share, those that

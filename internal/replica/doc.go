@@ -157,6 +157,10 @@
 //	     a spilled part without one when it is staged (stage.lowest); what comes otherwise
 //	     raises certainFrom before it can be read: leaderships, merges, and parts that were
 //	     written under another leadership (beginLeadership, takeIn, decide; uncertain).
+//	R39. Who has voted for another, or has had an answer from a later term, does not stand for
+//	     election for a while, and an answer to its earlier call for votes does not count: its
+//	     own term would end the new leadership, with its row locks, as it begins (yields;
+//	     TestHandoverUndisturbed in store).
 //
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.

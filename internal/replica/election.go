@@ -175,13 +175,18 @@ func (g *group) stand() {
 	case g.r.candidacy.Load() != standing:
 	case !g.leaderless(), g.full():
 		g.r.leaveElection()
-	case !g.mayVote() || time.Now().Before(g.voted.Add(standAgain)): // somebody else is being elected
+	case !g.mayVote(), g.yields():
 		g.r.leaveElection()
 		g.r.enterElection(standAgain)
 	default:
 		g.campaign()
 	}
 }
+
+// yields reports whether somebody else is being elected: this replica stands back for a while,
+// and takes no answer to an earlier call for votes, since by a later term it would end the
+// other's leadership as it begins.
+func (g *group) yields() bool { return time.Now().Before(g.voted.Add(standAgain)) }
 
 func (g *group) campaign() {
 	_ = g.rn.ForgetLeader() // its store has lost our support
@@ -234,6 +239,7 @@ func (g *group) acceptsVote(m *pb.Message) bool {
 		return true
 	case !s.MayVote():
 	case bytes.Equal(m.GetContext(), forced):
+		g.voted = time.Now()
 		return true
 	case !g.supportsOther(candidate):
 		// Raft has its own idea of how long a leader is to be followed.

@@ -141,7 +141,7 @@ type group struct {
 	caller         kvpb.ReplicaDescriptor // who wrote last
 	incoming       *IncomingSnapshot      // what raft may take now
 	standTicks     int                    // how long it stands for election yet
-	voted          time.Time              // for somebody else, perhaps
+	voted          time.Time              // when it last voted for another, perhaps, or heard of a later term
 	dead           bool                   // the range is part of another one (surrender)
 	// broken is why the group ended before its time. Raft is not asked any more then: it
 	// would take what could not be written for durable as soon as something else is.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"go.etcd.io/raft/v3"
@@ -39,15 +40,26 @@ func (g *group) accepts(m *pb.Message, epoch int64) bool {
 		return g.r.deps.Support == nil || g.r.deps.Support.MayVote()
 	case pb.MsgHeartbeatResp:
 		g.takeNote(m)
+		g.noteLaterTerm(m)
 		g.r.noteAnswer(m, epoch)
 	case pb.MsgAppResp:
+		g.noteLaterTerm(m)
 		g.r.noteAnswer(m, epoch)
 	case pb.MsgVoteResp, pb.MsgPreVoteResp:
 		if m.GetReject() {
 			g.noteRefusal()
+		} else if m.GetType() == pb.MsgPreVoteResp && g.yields() {
+			return false
 		}
 	}
 	return true
+}
+
+// noteLaterTerm notes that a follower's answer comes from a later term: somebody is being elected.
+func (g *group) noteLaterTerm(m *pb.Message) {
+	if m.GetTerm() > g.rn.BasicStatus().GetTerm() {
+		g.voted = time.Now()
+	}
 }
 
 // send hands a message to the transport.

@@ -216,6 +216,36 @@ func TestHandoverAfterHandover(t *testing.T) {
 	})
 }
 
+// A leader that hands over does not stand for election as soon as it leads no more: by
+// that it would end the new leadership, and the row locks with it.
+func TestHandoverUndisturbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "old")
+		for range 20 {
+			time.Sleep(time.Second)
+			nd, old := c.leading(1), c.leader(1)
+			heir := c.other(nd)
+			rep, _ := old.Desc().Replica(kvpb.StoreID(heir.id))
+			began := time.Now()
+			old.TransferLeader(rep.Replica)
+			for ; c.leading(1) != heir; time.Sleep(50 * time.Microsecond) {
+				if _, known := old.Leader(); !known { // the clock's ticks come at any moment
+					old.Tick()
+					synctest.Wait()
+					nd.s.elections.tick()
+					nd.s.elections.call()
+				}
+				if time.Since(began) > 100*time.Millisecond {
+					t.Fatal("the handover takes longer than 100 ms")
+				}
+			}
+		}
+	})
+}
+
 // A leadership that was handed over to a node that does not take it, or dies at once,
 // goes on in a later term, elsewhere or here. With the same node it has its locks.
 func TestHandoverToNobody(t *testing.T) {
