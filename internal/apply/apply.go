@@ -198,15 +198,23 @@ func (a *Applier) command(borders uint64, cmd []byte) error {
 	return nil
 }
 
+// isTime reports whether a version may be of that time: that of a command which ends a
+// transaction may be negative.
+func isTime(ts hlc.Timestamp) bool { return hlc.Timestamp{}.Less(ts) }
+
 func (a *Applier) operation(kind opKind, ts hlc.Timestamp, key, value []byte) error {
 	switch kind {
-	case opPut:
+	case opPut, opTombstone:
+		if !isTime(ts) {
+			return fmt.Errorf("%w: a version without a time", ErrDamaged)
+		}
+		if kind == opTombstone {
+			return mvcc.DeleteVersion(a.batch, key, ts)
+		}
 		return mvcc.PutVersion(a.batch, key, ts, value)
-	case opTombstone:
-		return mvcc.DeleteVersion(a.batch, key, ts)
 	case opCollect:
 		g, ok := garbage(value)
-		if !ok {
+		if !ok || !isTime(g.TS) {
 			return ErrDamaged
 		}
 		return mvcc.DropVersion(a.batch, key, g)
