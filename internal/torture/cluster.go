@@ -156,13 +156,23 @@ func (n *Node) init(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if !strings.Contains(string(out), "refused") && !strings.Contains(string(out), "closed") || ctx.Err() != nil {
+		if !listensSoon(string(out)) || ctx.Err() != nil {
 			return fmt.Errorf("init: %w: %s", err, out)
 		}
 		if err := pause.For(ctx, 5*pollPace); err != nil {
 			return err
 		}
 	}
+}
+
+// listensSoon reports whether what init says is of a node that is only being started.
+func listensSoon(out string) bool {
+	for _, s := range []string{"refused", "closed", "reset by peer"} {
+		if strings.Contains(out, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // Addr is where other nodes reach the node.
