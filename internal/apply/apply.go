@@ -203,15 +203,14 @@ func (a *Applier) command(borders uint64, cmd []byte) error {
 func isTime(ts hlc.Timestamp) bool { return hlc.Timestamp{}.Less(ts) }
 
 func (a *Applier) operation(kind opKind, ts hlc.Timestamp, key, value []byte) error {
+	if (kind == opPut || kind == opTombstone) && !isTime(ts) {
+		return fmt.Errorf("%w: a version without a time", ErrDamaged)
+	}
 	switch kind {
-	case opPut, opTombstone:
-		if !isTime(ts) {
-			return fmt.Errorf("%w: a version without a time", ErrDamaged)
-		}
-		if kind == opTombstone {
-			return mvcc.DeleteVersion(a.batch, key, ts)
-		}
+	case opPut:
 		return mvcc.PutVersion(a.batch, key, ts, value)
+	case opTombstone:
+		return mvcc.DeleteVersion(a.batch, key, ts)
 	case opCollect:
 		g, ok := garbage(value)
 		if !ok || !isTime(g.TS) {

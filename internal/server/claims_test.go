@@ -32,13 +32,7 @@ func TestDeferrableKeys(t *testing.T) {
 // values. It returns how many transactions were committed, and how many values were seen
 // to have several rows at once.
 func contendForKeys(t *testing.T, c *testNodes, seed uint64) (done, twice int) {
-	first := c.add()
-	if err := first.Init(); err != nil {
-		t.Fatal(err)
-	}
-	c.start(first)
-	second, third := c.add(), c.add()
-	c.start(second, third)
+	first, second, third := c.three()
 	one := c.connect(first)
 	c.exec(one, "CREATE TABLE t (id INT PRIMARY KEY, k INT UNIQUE DEFERRABLE INITIALLY DEFERRED)")
 	c.exec(one, "INSERT INTO t SELECT i, i FROM generate_series(1, 8) i")

@@ -110,6 +110,19 @@ func (c *testNodes) start(nodes ...*Node) {
 	}
 }
 
+// three starts three nodes, the first of which founds the cluster.
+func (c *testNodes) three() (first, second, third *Node) {
+	c.t.Helper()
+	first = c.add()
+	if err := first.Init(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.start(first)
+	second, third = c.add(), c.add()
+	c.start(second, third)
+	return first, second, third
+}
+
 func (c *testNodes) stop(n *Node) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

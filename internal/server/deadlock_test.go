@@ -41,13 +41,7 @@ func TestObjectDeadlocks(t *testing.T) {
 }
 
 func testObjectDeadlock(t *testing.T, c *testNodes, hold, wait []string) {
-	first := c.add()
-	if err := first.Init(); err != nil {
-		t.Fatal(err)
-	}
-	c.start(first)
-	second, third := c.add(), c.add()
-	c.start(second, third)
+	first, second, third := c.three()
 	one := c.connect(first)
 	for _, table := range []string{"a", "b", "c"} {
 		c.exec(one, "CREATE TABLE "+table+" (k INT PRIMARY KEY, v INT)")

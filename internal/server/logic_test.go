@@ -118,13 +118,7 @@ func logicCluster(small, families bool) func(t *testing.T) logictest.Cluster {
 	return func(t *testing.T) logictest.Cluster {
 		c := newTestNodes(t)
 		c.families = families
-		first := c.add()
-		if _, err := first.handleInit(c.ctx, 0, nil); err != nil {
-			t.Fatal(err)
-		}
-		c.start(first)
-		second, third := c.add(), c.add()
-		c.start(second, third)
+		first, second, third := c.three()
 		c.awaitVoters(first, second, third)
 		return &logicNodes{testNodes: c, small: small}
 	}

@@ -92,7 +92,7 @@ func (b *Batch) Commit() error {
 	e.commits.begin()
 	b.marks = e.versions.announce(b.b, b.marks[:0])
 	err := b.b.Commit(pebble.NoSync)
-	e.versions.settle(b.marks, err == nil)
+	settle(b.marks, err == nil)
 	e.commits.end()
 	if err != nil {
 		return fmt.Errorf("storage: commit: %w", err)

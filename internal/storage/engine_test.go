@@ -342,6 +342,15 @@ func TestDamagedTable(t *testing.T) {
 	}
 }
 
+// raise makes seen n, unless it is that or more.
+func raise(seen *atomic.Int64, n int64) {
+	for {
+		if old := seen.Load(); old >= n || seen.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
 // TestPoolIsFresh has readers acquire pooled iterators while a writer counts up:
 // a reader sees at least what was committed, or seen by anyone, before.
 func TestPoolIsFresh(t *testing.T) {
@@ -350,40 +359,18 @@ func TestPoolIsFresh(t *testing.T) {
 	const last = 2000
 	var seen atomic.Int64
 	var wg sync.WaitGroup
-	read := func() int64 {
-		it, err := e.AcquirePoint()
-		if err != nil {
-			t.Error(err)
-			return last
-		}
-		defer it.Release()
-		if !it.SeekVersion(key, hlc.MaxTimestamp) {
-			return 0
-		}
-		_, ts, err := DecodeEngineKey(it.Key())
-		if err != nil {
-			t.Error(err)
-		}
-		return ts.WallTime
-	}
-	raise := func(n int64) {
-		for {
-			if old := seen.Load(); old >= n || seen.CompareAndSwap(old, n) {
-				return
-			}
-		}
-	}
 	for range 3 {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
 			for n := int64(0); n < last; {
 				floor := seen.Load()
-				if n = read(); n < floor {
+				at, _ := seekNewest(t, e, key)
+				if n = at.WallTime; n < floor {
 					t.Errorf("read %d after %d was seen", n, floor)
 					return
 				}
-				raise(n)
+				raise(&seen, n)
 			}
 		}()
 	}
@@ -393,7 +380,7 @@ func TestPoolIsFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Close()
-		raise(n)
+		raise(&seen, n)
 		if n%500 == 0 {
 			if err := e.StartFlush(); err != nil {
 				t.Fatal(err)

@@ -250,9 +250,10 @@ func (s *cacheShard) add(slot int, hash uint64, key []byte, ts hlc.Timestamp, st
 
 // cacheMark is a pending entry: a commit under way writes a newer version of its key.
 type cacheMark struct {
-	hash uint64
-	key  []byte // this and stored are the batch's
-	ts   hlc.Timestamp
+	shard *cacheShard
+	hash  uint64
+	key   []byte // this and stored are the batch's
+	ts    hlc.Timestamp
 	// stored is the newer version.
 	stored []byte
 }
@@ -303,15 +304,15 @@ func (c *versionCache) mark(m *cacheMark) bool {
 		s.slots[slot] = 0
 		return false
 	}
-	m.hash, en.pending = hash, true
+	m.shard, m.hash, en.pending = s, hash, true
 	return true
 }
 
 // settle makes what was committed the entries of its keys.
-func (c *versionCache) settle(marks []cacheMark, committed bool) {
+func settle(marks []cacheMark, committed bool) {
 	for i := range marks {
 		m := &marks[i]
-		_, s := c.shard(m.key)
+		s := m.shard
 		s.mu.Lock()
 		slot, en, _ := s.find(m.hash, m.key)
 		switch {

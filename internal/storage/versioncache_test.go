@@ -139,17 +139,10 @@ func TestVersionCacheIsFresh(t *testing.T) {
 	key := []byte("n")
 	const last = 2000
 	var seen, hits atomic.Int64
-	raise := func(n int64) {
-		for {
-			if old := seen.Load(); old >= n || seen.CompareAndSwap(old, n) {
-				return
-			}
-		}
-	}
 	var wg sync.WaitGroup
 	for reader := range 4 {
 		wg.Go(func() {
-			for n := int64(0); n < last; raise(n) {
+			for n := int64(0); n < last; raise(&seen, n) {
 				floor := seen.Load()
 				if at, ok := e.NewestTimestamp(key, hlc.MaxTimestamp); ok && reader%2 == 0 {
 					n = at.WallTime
@@ -175,7 +168,7 @@ func TestVersionCacheIsFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Close()
-		raise(n)
+		raise(&seen, n)
 		if n%500 == 0 {
 			if err := e.StartFlush(); err != nil {
 				t.Fatal(err)

@@ -73,11 +73,8 @@ func pointChanged(eng *storage.Engine, key []byte, after, upTo hlc.Timestamp) (b
 		return false, err
 	}
 	defer it.Release()
-	if !it.SeekVersion(key, upTo) {
-		return false, eng.ReadError(it.Error())
-	}
-	_, ts, err := storage.DecodeEngineKey(it.Key())
-	return err == nil && after.Less(ts), err
+	ts, found, err := seek(eng, it, key, upTo)
+	return found && after.Less(ts), err
 }
 
 type changeFinder struct {

@@ -53,26 +53,31 @@ func remembered(eng *storage.Engine, key []byte, ts hlc.Timestamp, buf []byte) (
 	return v, header == headerValue, true
 }
 
+// seek positions the iterator at the newest version of key that is not newer than ts.
+func seek(
+	eng *storage.Engine, it *storage.PooledIter, key []byte, ts hlc.Timestamp,
+) (vts hlc.Timestamp, found bool, err error) {
+	if ts.IsEmpty() || !it.SeekVersion(key, ts) {
+		return vts, false, eng.ReadError(it.Error())
+	}
+	_, vts, err = storage.DecodeEngineKey(it.Key())
+	return vts, err == nil, err
+}
+
 func get(
 	eng *storage.Engine, it *storage.PooledIter, key []byte, ts hlc.Timestamp, buf []byte,
 ) (Value, bool, error) {
+	if ts.IsEmpty() {
+		return Value{}, false, nil
+	}
 	// The newest version is worth remembering, and mostly the one asked for.
-	at := hlc.MaxTimestamp
-	if ts.IsEmpty() || !it.SeekVersion(key, at) {
-		return Value{}, false, eng.ReadError(it.Error())
-	}
-	_, vts, err := storage.DecodeEngineKey(it.Key())
-	if err != nil {
-		return Value{}, false, err
-	}
+	vts, found, err := seek(eng, it, key, hlc.MaxTimestamp)
 	newest := vts.LessEq(ts)
-	if !newest {
-		if !it.SeekVersion(key, ts) {
-			return Value{}, false, eng.ReadError(it.Error())
-		}
-		if _, vts, err = storage.DecodeEngineKey(it.Key()); err != nil {
-			return Value{}, false, err
-		}
+	if found && !newest {
+		vts, found, err = seek(eng, it, key, ts)
+	}
+	if !found {
+		return Value{}, false, err
 	}
 	stored, err := it.ValueAndErr()
 	if err != nil {
@@ -97,10 +102,7 @@ func get(
 func version(
 	eng *storage.Engine, it *storage.PooledIter, key []byte, ts hlc.Timestamp,
 ) (vts hlc.Timestamp, tombstone, found bool, err error) {
-	if ts.IsEmpty() || !it.SeekVersion(key, ts) {
-		return vts, false, false, eng.ReadError(it.Error())
-	}
-	if _, vts, err = storage.DecodeEngineKey(it.Key()); err != nil {
+	if vts, found, err = seek(eng, it, key, ts); !found {
 		return vts, false, false, err
 	}
 	// A tombstone is one byte, and a value that is one byte long is cheap to
