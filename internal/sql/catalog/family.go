@@ -42,17 +42,22 @@ func (t *Table) FamilyByName(name string) *Family {
 	return nil
 }
 
+// StoredColumns returns the columns that rows hold.
+func (t *Table) StoredColumns() (out []ColumnID) {
+	for i := range t.Columns {
+		if !t.Columns[i].Virtual {
+			out = append(out, t.Columns[i].ID)
+		}
+	}
+	return out
+}
+
 // StateFamilies lists the one family of a table that states none.
 func (t *Table) StateFamilies() {
 	if t.Families != nil {
 		return
 	}
-	f := Family{ID: FamilyID(keys.DefaultFamily), Name: DefaultFamilyName}
-	for i := range t.Columns {
-		if !t.Columns[i].Virtual {
-			f.Columns = append(f.Columns, t.Columns[i].ID)
-		}
-	}
+	f := Family{ID: FamilyID(keys.DefaultFamily), Name: DefaultFamilyName, Columns: t.StoredColumns()}
 	t.Families, t.NextFamilyID = []Family{f}, f.ID+1
 }
 

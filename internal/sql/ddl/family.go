@@ -24,7 +24,7 @@ func (b *tableBuilder) families() error {
 		return nil
 	}
 	t := b.t
-	all := stored(t)
+	all := t.StoredColumns()
 	t.Families = []catalog.Family{}
 	for _, c := range b.columnFamilies {
 		f := t.FamilyByName(c.def.Name)
@@ -161,20 +161,10 @@ func familyOf(t *catalog.Table, id catalog.ColumnID) *catalog.Family {
 	return nil
 }
 
-// stored returns the columns that rows hold.
-func stored(t *catalog.Table) (out []catalog.ColumnID) {
-	for i := range t.Columns {
-		if !t.Columns[i].Virtual {
-			out = append(out, t.Columns[i].ID)
-		}
-	}
-	return out
-}
-
 // spread gives each column of a new table a family of its own, as far as there can be so
 // many; with FamilyPerColumn of Env.
 func spread(t *catalog.Table) error {
-	ids := stored(t)
+	ids := t.StoredColumns()
 	if t.Families != nil || len(ids) < 2 {
 		return nil
 	}
