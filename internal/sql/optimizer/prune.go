@@ -72,7 +72,7 @@ func (o *optimizer) pruneRest(n plan.Node, need colSet) plan.Node {
 		n.Input = o.prune(n.Input, below)
 		n.Cols = n.Input.Props().Cols
 	case *plan.Window:
-		o.pruneWindow(n, below)
+		return o.pruneWindow(n, below)
 	case *plan.SetOp:
 		o.pruneSetOp(n, need)
 	case *plan.LockRows:
@@ -253,7 +253,20 @@ func pruneValues(n *plan.Values, need colSet) {
 	}
 }
 
-func (o *optimizer) pruneWindow(n *plan.Window, below colSet) {
+// pruneWindow drops functions whose results nobody reads, and with the last of
+// them the operator and its sort. What only computes something volatile stays:
+// it may have effects.
+func (o *optimizer) pruneWindow(n *plan.Window, below colSet) plan.Node {
+	all := n.Funcs
+	n.Funcs = nil
+	for _, f := range all {
+		if below.has(f.Out.ID) || volatileCall(f) {
+			n.Funcs = append(n.Funcs, f)
+		}
+	}
+	if len(n.Funcs) == 0 {
+		return o.prune(unsorted(n), below)
+	}
 	for _, id := range n.PartitionBy {
 		below.add(id)
 	}
@@ -266,6 +279,25 @@ func (o *optimizer) pruneWindow(n *plan.Window, below colSet) {
 	plan.VisitExprs(n, func(e *plan.Expr) { below.addRefs(*e) })
 	n.Input = o.prune(n.Input, below)
 	n.Cols = windowColumns(n, n.Input.Props().Cols)
+	return n
+}
+
+// volatileCall reports whether one of the expressions of a window function is
+// volatile.
+func volatileCall(f plan.WindowCall) (found bool) {
+	plan.VisitExprs(&plan.Window{Funcs: []plan.WindowCall{f}}, func(e *plan.Expr) {
+		found = found || volatileExpr(*e)
+	})
+	return found
+}
+
+// unsorted is the input of a Window without the sort that the planner put below
+// it for it.
+func unsorted(n *plan.Window) plan.Node {
+	if sort, ok := n.Input.(*plan.Sort); ok && len(n.PartitionBy)+len(n.OrderBy) > 0 {
+		return sort.Input
+	}
+	return n.Input
 }
 
 // windowColumns are a Window's columns: its input's and the results.
