@@ -177,7 +177,7 @@ func (c *cluster) open(n *node) (*life, error) {
 	l.ended, l.end = context.WithCancel(context.Background())
 	logger := slog.New(c.log).With("node", n.id)
 	s, err := store.Open(store.Options{
-		FS: n.disk.FS(), Dir: "store", Clock: l.hlc, CacheBytes: 1 << 20, MemTableBytes: memTable, NoTableStats: true, SegmentBytes: 256 << 10,
+		FS: n.disk.FS(), Dir: "store", Clock: l.hlc, CacheBytes: 1 << 20, MemTableBytes: memTable, NoTableStats: true, SegmentBytes: 64 << 10,
 		Logger: logger, GCTTL: c.ttl, ClosedLag: c.lag, OnFatal: func(err error) { c.story.Addf("node %d: store failed: %v", n.id, err) },
 		OldestRead: func() hlc.Timestamp { return hlc.Timestamp{} },
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -202,17 +203,25 @@ func (n *Network) arrivedLocked(p *packet) {
 		return
 	}
 	l.arrived = append(l.arrived, p)
-	if !l.reading {
-		l.reading = true
+	if l.more == nil {
+		l.more = sync.NewCond(&n.mu)
 		n.wg.Go(func() { n.read(l) })
 	}
+	l.more.Signal()
 }
 
-// read calls the handlers of the messages that have arrived on a link, in order.
+// read calls the handlers of the messages that have arrived on a link, in order, until
+// the network closes.
 func (n *Network) read(l *link) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for len(l.arrived) > 0 {
+	for {
+		for len(l.arrived) == 0 {
+			if n.closed {
+				return
+			}
+			l.more.Wait()
+		}
 		p := l.arrived[0]
 		l.arrived[0] = nil
 		l.arrived = l.arrived[1:]
@@ -225,7 +234,6 @@ func (n *Network) read(l *link) {
 		h(l.from, p.payload)
 		n.mu.Lock()
 	}
-	l.arrived, l.reading = nil, false
 }
 
 // handleLocked runs the handler of a call.

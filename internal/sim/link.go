@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -57,10 +58,10 @@ type link struct {
 	flap     []*flap
 	last     map[rpc.Method]time.Duration // when the latest message arrives
 	inFlight int
-	// Messages that have arrived wait here for the goroutine that is the link's
-	// reader; it exists while there are any.
+	// Messages that have arrived wait here for the link's reader, a goroutine from the
+	// first of them on. It stays: a new one for each would have to grow its stack.
 	arrived []*packet
-	reading bool
+	more    *sync.Cond // the reader has something to do; nil until there is one
 }
 
 // refresh works out the quality.

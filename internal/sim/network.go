@@ -145,6 +145,11 @@ func (n *Network) Close() {
 		for _, c := range n.sortedCallsLocked() {
 			n.finishLocked(c, nil, unknownOutcome(errDied))
 		}
+		for _, l := range n.links {
+			if l.more != nil {
+				l.more.Signal()
+			}
+		}
 	}
 	n.mu.Unlock()
 	n.wg.Wait()

@@ -99,7 +99,7 @@ type Store struct {
 	clockFrom int64 // the bound in it at the start
 	away      mergedAway
 
-	workers   workers
+	workers   *workers
 	ticking   ticking
 	elections *elections
 	news      news
@@ -123,7 +123,7 @@ func Open(o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{
-		opts: o, waits: concurrency.NewWaitGraph(), creating: make(turn, 1),
+		opts: o, waits: concurrency.NewWaitGraph(), workers: newWorkers(), creating: make(turn, 1),
 		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
 		checkSlots: make(chan struct{}, checksAtOnce), settleSlots: make(chan struct{}, replica.MaxSettlers), elections: newElections(),
 		news: news{poke: make(chan struct{}, 1)},
