@@ -77,6 +77,9 @@
 //  7. A reply is never answered, but for one list of versions; so no two nodes
 //     talk in circles. (receive: only heartbeats are answered, and the first
 //     message of a life; answerVersions; TestMutualRemoval, TestIdleCost)
+//  8. Who reads the clock, then a cell, and finds its support passed hears of the one
+//     that follows: OnChange is called after that is in the cell. (takeGrant, which
+//     looks at the clock after publishing; TestPassedUnnoticed)
 //
 // # Concurrency
 //

@@ -132,12 +132,15 @@ func (l *Liveness) takeGrant(p *peer, g grantMsg, now int64, ev *events) {
 	if again && until <= p.got.Until.WallTime {
 		return
 	}
-	if !again || !p.counted {
-		ev.stores(p)
-	}
+	before := p.got.Until
 	p.got = Support{Epoch: g.epoch, Until: hlc.Timestamp{WallTime: until}}
+	anew := !again || !p.counted
 	p.counted = true
 	p.publish()
+	// Whoever looked before that, and found it passed, is to look again (invariant 8).
+	if anew || !l.o.Clock.Reading().Less(before) {
+		ev.stores(p)
+	}
 }
 
 // publish puts the support received from p into the cells of its stores.

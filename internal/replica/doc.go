@@ -149,7 +149,8 @@
 //	R36. Nothing is written for a replica that was stopped, not even by a disk that takes its
 //	     time: what is removed then does not come back (idle; TestStopWaits in store).
 //	R37. A leader rests only when each follower whose store is there has said that it knows
-//	     all to be committed: one that missed it would never hear it (noteQuiet, takeNote;
+//	     all to be committed, looking once more after it has said that it rests: one that missed
+//	     it, or came back just then, would never hear it (noteQuiet, takeNote; TestRestMeetsReturn,
 //	     TestRestTellsCommit in store).
 //	R38. What is committed above certainFrom was committed under this leadership, and this node's
 //	     clock had passed it before anybody heard of it: so what lies above a reading of the clock

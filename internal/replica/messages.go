@@ -167,7 +167,7 @@ func (g *group) stir() {
 }
 
 // hears reports whether another store supports this node's leaderships, so that it
-// is there.
+// is there. The clock is read before the support, as invariant 8 of liveness wants it.
 func (r *Replica) hears(s kvpb.StoreID) bool {
 	return r.deps.Support == nil || r.deps.Clock.Reading().Less(r.deps.Support.From(s).Support().Until)
 }
@@ -203,10 +203,23 @@ func (g *group) tick() {
 
 // noteQuiet decides whether the leader may rest: not before its followers have everything
 // and know it to be committed (invariant R37). It does not wait for followers whose stores
-// are not there: when they come back SupportChanged ends the rest.
+// are not there: when they come back SupportChanged ends the rest, or finds that it has not
+// begun, so that it is for this function to look again.
 func (g *group) noteQuiet() {
 	g.idleTicks++
-	quiet := g.idleTicks > quietTicks && len(g.waiting) == 0
+	quiet := !g.lagging() && g.idleTicks > quietTicks && len(g.waiting) == 0
+	if quiet && !g.r.quiet.Load() {
+		g.r.told.Store(nil)
+	}
+	g.r.quiet.Store(quiet)
+	if quiet && g.lagging() {
+		g.r.quiet.Store(false)
+	}
+}
+
+// lagging reports whether a follower whose store is there lacks something. It notes how far
+// the slowest follower is.
+func (g *group) lagging() (lags bool) {
 	last, least := g.view.state.Last, uint64(math.MaxUint64)
 	g.rn.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
 		if id == uint64(g.r.replicaID) {
@@ -215,14 +228,11 @@ func (g *group) noteQuiet() {
 		least = min(least, p.Match)
 		if p.Match < last || !g.knows(id, last) {
 			d, ok := g.r.Desc().ReplicaByID(kvpb.ReplicaID(id))
-			quiet = quiet && ok && !g.r.hears(d.Store)
+			lags = lags || !ok || g.r.hears(d.Store)
 		}
 	})
 	g.r.minMatch.Store(least)
-	if quiet && !g.r.quiet.Load() {
-		g.r.told.Store(nil)
-	}
-	g.r.quiet.Store(quiet)
+	return lags
 }
 
 // SupportChanged tells the replica that support between its store and another has

@@ -3,6 +3,7 @@ package replica
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -24,7 +25,7 @@ type FollowerProgress struct {
 // another goroutine, unless the replica does not lead. tell must not block, nor
 // change the list. Of a range at rest nothing has changed since the last time.
 func (r *Replica) Progress(tell func([]FollowerProgress)) {
-	if list := r.told.Load(); list != nil && r.quiet.Load() {
+	if list := r.told.Load(); list != nil && r.quiet.Load() && !slices.ContainsFunc(*list, r.lags) {
 		tell(*list)
 		return
 	}
@@ -43,9 +44,9 @@ func (r *Replica) Progress(tell func([]FollowerProgress)) {
 			f := FollowerProgress{Replica: d, Match: p.Match}
 			if last := g.view.state.Last; last > p.Match {
 				f.Behind = last - p.Match
-				if r.hears(d.Store) { // and may have lost them on the way
-					g.stir()
-				}
+			}
+			if r.lags(f) { // and may have lost them on the way
+				g.stir()
 			}
 			list = append(list, f)
 		}
@@ -55,6 +56,9 @@ func (r *Replica) Progress(tell func([]FollowerProgress)) {
 		tell(list)
 	}})
 }
+
+// lags reports whether a follower lacks entries though its store is there.
+func (r *Replica) lags(f FollowerProgress) bool { return f.Behind > 0 && r.hears(f.Replica.Store) }
 
 // Reclaim makes a leader that offered its leadership to another replica, which did
 // not take it, stand for election again: it may not serve in this term any more

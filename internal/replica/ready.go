@@ -273,7 +273,7 @@ func (g *group) applyTrigger(t *apply.Trigger) error {
 	g.r.desc.Store(t.Desc)
 	g.r.endFeeds(g.r.mismatch(), false)
 	g.r.refreshLease()
-	g.r.Wake()
+	g.stir() // a new follower is to hear of it
 	if t.Right != nil {
 		g.r.split(old, t.Desc, t.Right)
 	}

@@ -17,9 +17,6 @@ import (
 const (
 	// watchEvery is how often a change under way is looked at.
 	watchEvery = 10 * time.Millisecond
-	// stirEvery is how often a leader whose new replica has not caught up is told to speak: it
-	// may rest, having taken the store for one that is not there.
-	stirEvery = time.Second
 	// catchUpStall is how long a new replica may make no progress, a snapshot on its
 	// way included, deadPatience how long its node may be silent.
 	catchUpStall = 2 * time.Minute
@@ -299,12 +296,7 @@ func (n *Node) awaitCaughtUp(ctx context.Context, r *replica.Replica, t placemen
 	m := n.measured.of(r)
 	var match uint64
 	moved := time.Now()
-	stirred := moved
 	return watch(ctx, func() (bool, error) {
-		if time.Since(stirred) > stirEvery {
-			r.Stir()
-			stirred = time.Now()
-		}
 		r.Progress(func(list []replica.FollowerProgress) { m.progress.Store(&list) })
 		if list := m.progress.Load(); list != nil {
 			for _, f := range *list {

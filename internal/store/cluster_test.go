@@ -101,10 +101,12 @@ type testNode struct {
 	id   kvpb.NodeID
 	s    *Store
 	live *liveness.Liveness
-	port *port
-	fs   *fs.MemFS
-	life int64
-	wrap func(fs.FS) fs.FS // of the file system
+	// support is live as the store sees it.
+	support *supportOnce
+	port    *port
+	fs      *fs.MemFS
+	life    int64
+	wrap    func(fs.FS) fs.FS // of the file system
 	// onClock, if set, is called by who looks at the clock next, once.
 	onClock atomic.Pointer[func()]
 }
@@ -190,7 +192,8 @@ func (c *testCluster) open(nd *testNode) {
 		OnChange: func(id kvpb.StoreID) { nd.s.SupportChanged(id) },
 	})
 	nd.port.HandleMessage(99, nd.live.Receive)
-	s.Connect(Network{Transport: nd.port, Support: nd.live})
+	nd.support = &supportOnce{Liveness: nd.live}
+	s.Connect(Network{Transport: nd.port, Support: nd.support})
 	if err := s.Start(); err != nil {
 		c.t.Fatal(err)
 	}
