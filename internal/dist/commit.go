@@ -27,19 +27,21 @@ var errMoved = errors.New("dist: the borders of the ranges moved")
 
 // across is a commit in several ranges on its way (docs/decisions/0007).
 type across struct {
-	d      *Router
-	req    *kvpb.CommitRequest
-	ts     hlc.Timestamp // at which to commit
-	readTS hlc.Timestamp // up to which all that was read is known to hold
-	epoch  uint32
-	since  hlc.Timestamp // of the first attempt that may have made a record
-	anchor []byte
-	keys   [][]byte // written, sorted; those of the buffer, not the spilled ones
-	span   kvpb.Span
-	listed bool // the record lists the keys
-	staged bool // a part that writes was sent
-	resent bool // commitOne got no answer once, and asked again
-	parts  []commitPart
+	d        *Router
+	req      *kvpb.CommitRequest
+	ts       hlc.Timestamp // at which to commit
+	readTS   hlc.Timestamp // up to which all that was read is known to hold
+	epoch    uint32
+	since    hlc.Timestamp // of the first attempt that may have made a record
+	anchor   []byte
+	keys     [][]byte // written, sorted; those of the buffer, not the spilled ones
+	span     kvpb.Span
+	listed   bool   // the record lists the keys
+	staged   bool   // a part that writes was sent
+	pinned   bool   // a part does not replace an earlier attempt unless the record does first
+	recorded uint32 // the last attempt that the record is known to have heard of before its parts
+	resent   bool   // commitOne got no answer once, and asked again
+	parts    []commitPart
 }
 
 // commitPart is what a commit does in one range.
@@ -50,6 +52,8 @@ type commitPart struct {
 	epochs  []uint64
 	spilled bool
 	anchor  bool
+	// recorded: the record has heard of the present attempt.
+	recorded bool
 
 	resp kvpb.StageResponse
 	err  error
@@ -161,7 +165,22 @@ func (a *across) attempt(ctx context.Context, resp *kvpb.CommitResponse) (again 
 			return again, err
 		}
 	}
-	a.stage(ctx, (*commitPart).writing)
+	return a.stageWrites(ctx, resp)
+}
+
+// stageWrites stages all parts that write: at once, or the record before the others if one
+// of these waits for that.
+func (a *across) stageWrites(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
+	rest := (*commitPart).writing
+	if a.pinned {
+		a.stage(ctx, func(p *commitPart) bool { return p.anchor })
+		if again, err := a.answers(resp); again || err != nil || !resp.CommitTS.IsEmpty() {
+			return again, err
+		}
+		a.recorded = a.epoch
+		rest = func(p *commitPart) bool { return p.writing() && !p.anchor }
+	}
+	a.stage(ctx, rest)
 	return a.outcome(resp)
 }
 
@@ -175,59 +194,82 @@ func (a *across) confirm(ctx context.Context, resp *kvpb.CommitResponse) (again 
 
 // split sorts what the commit does by range.
 func (a *across) split(ctx context.Context) error {
-	a.parts = a.parts[:0]
-	index := map[kvpb.RangeID]int{}
-	var desc *kvpb.RangeDescriptor
-	at := func(key []byte) (*commitPart, error) {
-		if desc == nil || !desc.ContainsKey(key) {
-			var err error
-			if desc, err = a.d.rangeOf(ctx, key); err != nil {
-				return nil, err
-			}
-		}
-		i, ok := index[desc.RangeID]
-		if !ok {
-			i = len(a.parts)
-			index[desc.RangeID] = i
-			a.parts = append(a.parts, commitPart{key: key})
-		}
-		return &a.parts[i], nil
-	}
+	s := sorting{d: a.d, parts: a.parts[:0]}
+	err := a.sort(ctx, &s)
+	a.parts = s.parts
+	return err
+}
+
+func (a *across) sort(ctx context.Context, s *sorting) error {
 	if a.req.Spilled {
 		groups, err := a.d.byRange(ctx, []kvpb.Span{a.req.SpillSpan})
 		if err != nil {
 			return err
 		}
 		for _, g := range groups {
-			p, err := at(g[0].Key)
+			p, err := s.at(ctx, g[0].Key)
 			if err != nil {
 				return err
 			}
 			p.spilled = true
 		}
 	}
-	for _, w := range a.req.Writes {
-		p, err := at(w.Key)
+	all := commitPart{writes: a.req.Writes, locks: a.req.Locks, epochs: a.req.LockEpochs, anchor: a.anchor != nil}
+	if len(all.epochs) == 0 {
+		all.epochs = slices.Repeat([]uint64{a.req.LockEpoch}, len(all.locks))
+	}
+	return s.addPart(ctx, &all, a.anchor)
+}
+
+// sorting sorts what a commit does by range.
+type sorting struct {
+	d     *Router
+	parts []commitPart
+	index map[kvpb.RangeID]int
+	desc  *kvpb.RangeDescriptor // of the last key
+}
+
+// at returns the part of the range that is believed to hold a key.
+func (s *sorting) at(ctx context.Context, key []byte) (*commitPart, error) {
+	if s.desc == nil || !s.desc.ContainsKey(key) {
+		desc, err := s.d.rangeOf(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		s.desc = desc
+	}
+	i, ok := s.index[s.desc.RangeID]
+	if !ok {
+		i = len(s.parts)
+		if s.index == nil {
+			s.index = map[kvpb.RangeID]int{}
+		}
+		s.index[s.desc.RangeID] = i
+		s.parts = append(s.parts, commitPart{key: key})
+	}
+	return &s.parts[i], nil
+}
+
+// addPart adds what one part does; anchor is the key of the record, if the part writes that.
+func (s *sorting) addPart(ctx context.Context, all *commitPart, anchor []byte) error {
+	for _, w := range all.writes {
+		p, err := s.at(ctx, w.Key)
 		if err != nil {
 			return err
 		}
 		p.writes = append(p.writes, w)
 	}
-	for i, k := range a.req.Locks {
-		p, err := at(k)
+	for i, k := range all.locks {
+		p, err := s.at(ctx, k)
 		if err != nil {
 			return err
 		}
-		e := a.req.LockEpoch
-		if i < len(a.req.LockEpochs) {
-			e = a.req.LockEpochs[i]
-		}
-		p.locks, p.epochs = append(p.locks, k), append(p.epochs, e)
+		p.locks, p.epochs = append(p.locks, k), append(p.epochs, all.epochs[i])
 	}
-	if a.anchor == nil {
+	if !all.anchor {
 		return nil
 	}
-	p, err := at(a.anchor)
+	p, err := s.at(ctx, anchor)
 	if err == nil {
 		p.anchor = true
 	}
@@ -283,7 +325,7 @@ func (a *across) stage(ctx context.Context, which func(*commitPart) bool) {
 	var own *commitPart // one of them here, without a goroutine
 	for i := range a.parts {
 		p := &a.parts[i]
-		p.resp, p.err = kvpb.StageResponse{}, nil
+		p.resp, p.err, p.recorded = kvpb.StageResponse{}, nil, a.recorded == a.epoch
 		if !which(p) {
 			continue
 		}
@@ -319,11 +361,67 @@ func (a *across) here(ctx context.Context, which func(*commitPart) bool) (n int)
 	return n
 }
 
+// stagePart stages a part. If its range turns out to have been split, each piece of the part
+// goes where its keys are, in the same attempt: to begin anew with all parts takes so long, if
+// the transaction is large, that more borders may have moved by then.
 func (a *across) stagePart(ctx context.Context, p *commitPart, together bool) error {
+	err := a.sendPart(ctx, p, together)
+	for n := 0; err == errMoved && n < maxAttempts; n++ {
+		var pieces []commitPart
+		if pieces, err = a.cut(ctx, p); err != nil {
+			break
+		}
+		err = a.sendPieces(ctx, p, pieces, together)
+	}
+	if p.anchor && a.since.IsEmpty() && (err != nil || p.resp.Lowest.IsEmpty()) {
+		a.since = a.ts
+	}
+	return err
+}
+
+// cut returns the pieces of a part between the borders that are known now. Of a spilled part
+// nobody knows them here, and a piece that only locks would have to agree before anything is
+// staged (invariant D8): these begin anew.
+func (a *across) cut(ctx context.Context, p *commitPart) ([]commitPart, error) {
+	s := sorting{d: a.d}
+	if p.spilled {
+		return nil, errMoved
+	}
+	if err := s.addPart(ctx, p, a.anchor); err != nil {
+		return nil, err
+	}
+	for i := range s.parts {
+		if a.listed && p.writing() && !s.parts[i].writing() {
+			return nil, errMoved
+		}
+	}
+	return s.parts, nil
+}
+
+// sendPieces sends the pieces of a part, that of the anchor first: it is the first key.
+func (a *across) sendPieces(ctx context.Context, p *commitPart, pieces []commitPart, together bool) error {
+	recorded := p.recorded
+	p.resp = kvpb.StageResponse{}
+	for i := range pieces {
+		piece := &pieces[i]
+		piece.recorded = recorded
+		if err := a.sendPart(ctx, piece, together); err != nil {
+			return err
+		}
+		recorded = recorded || piece.anchor && piece.resp == kvpb.StageResponse{}
+		p.resp.Lowest = p.resp.Lowest.Max(piece.resp.Lowest)
+		p.resp.CommitTS = p.resp.CommitTS.Max(piece.resp.CommitTS)
+		p.resp.Pinned = p.resp.Pinned || piece.resp.Pinned
+	}
+	return nil
+}
+
+// sendPart sends a part to its range; errMoved says that it does not lie in one.
+func (a *across) sendPart(ctx context.Context, p *commitPart, together bool) error {
 	req := kvpb.StageRequest{
 		Txn: a.req.Txn, TS: a.ts, Epoch: a.epoch, Anchor: a.anchor,
 		Writes: p.writes, Locks: p.locks, LockEpochs: p.epochs, Spilled: p.spilled, Record: p.anchor,
-		Deadline: a.req.Deadline,
+		Deadline: a.req.Deadline, Recorded: p.recorded,
 	}
 	if p.anchor && a.listed {
 		req.Keys = a.keys
@@ -331,7 +429,7 @@ func (a *across) stagePart(ctx context.Context, p *commitPart, together bool) er
 	if p.anchor && !a.listed {
 		req.Span = a.span
 	}
-	err := a.d.route(ctx, p.key, p.writing(), func(t target) error {
+	return a.d.route(ctx, p.key, p.writing(), func(t target) error {
 		for i := range p.writes {
 			if !t.desc.ContainsKey(p.writes[i].Key) {
 				return errMoved
@@ -343,10 +441,6 @@ func (a *across) stagePart(ctx context.Context, p *commitPart, together bool) er
 		req.Together = together && p.writing() && a.d.isHere(t)
 		return t.Stage(ctx, &req, &p.resp)
 	})
-	if p.anchor && a.since.IsEmpty() && (err != nil || p.resp.Lowest.IsEmpty()) {
-		a.since = a.ts
-	}
-	return err
 }
 
 // outcome says what the answers to the parts mean when all have been sent.
@@ -368,9 +462,10 @@ func (a *across) outcome(resp *kvpb.CommitResponse) (again bool, err error) {
 // attempt must follow, or the transaction has committed.
 func (a *across) answers(resp *kvpb.CommitResponse) (again bool, err error) {
 	var low hlc.Timestamp
-	moved := false
+	moved, pinned := false, false
 	for i := range a.parts {
 		p := &a.parts[i]
+		pinned = pinned || p.resp.Pinned
 		switch {
 		case p.err == errMoved:
 			moved = true
@@ -381,6 +476,7 @@ func (a *across) answers(resp *kvpb.CommitResponse) (again bool, err error) {
 		}
 		low = low.Max(p.resp.Lowest)
 	}
+	a.pinned = a.pinned || pinned
 	switch {
 	case !resp.CommitTS.IsEmpty():
 		return false, nil
@@ -389,10 +485,8 @@ func (a *across) answers(resp *kvpb.CommitResponse) (again bool, err error) {
 	case !low.IsEmpty():
 		a.raise(low)
 		return true, nil
-	case moved:
-		return true, nil
 	}
-	return false, nil
+	return moved || pinned, nil
 }
 
 // twoRounds commits a transaction whose record does not list its keys: first its
@@ -405,6 +499,7 @@ func (a *across) twoRounds(ctx context.Context, resp *kvpb.CommitResponse) (agai
 		if again || err != nil {
 			return again, err
 		}
+		a.recorded = a.epoch
 	}
 	e := a.end(kvpb.EndCommit)
 	var answer kvpb.EndTxnResponse

@@ -47,7 +47,7 @@
 //
 //	D8. Nothing of a commit that others may recover is staged before every range that it has
 //	    only locked has agreed to its timestamp: a recovery looks for staged keys alone
-//	    (across.confirm; TestLostLockAndCoordinator in kv)
+//	    (across.confirm, across.cut; TestLostLockAndCoordinator in kv)
 //
 // A Router keeps no state but its cache of addresses and is safe for concurrent
 // use. A request for a range that this node leads is a function call: nothing is

@@ -107,7 +107,7 @@ func stopAndRestart(t *testing.T, n int) {
 
 // What a recovery has counted as staged is not replaced by a later attempt at another
 // timestamp, neither in the next leadership nor by the leader of a half of the range: the
-// recovery may commit the first attempt.
+// recovery may commit the first attempt. It no longer may when the record has heard of the later one.
 func TestCountedPartStays(t *testing.T) {
 	ctx := context.Background()
 	for _, then := range []string{"nothing", "restart", "split"} {
@@ -116,24 +116,21 @@ func TestCountedPartStays(t *testing.T) {
 		c.gateway().mustSet("old", "a", "i", "q")
 		id := kvpb.TxnID{Hi: c.gateway().life, Lo: 1}
 		first := c.clock.Now()
-		stage := func(ts hlc.Timestamp, epoch uint32) error {
+		stage := func(ts hlc.Timestamp, epoch uint32, recorded bool) (resp kvpb.StageResponse) {
 			s, _, err := c.store.Lookup(key("i"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			req := kvpb.StageRequest{
 				Txn: &kvpb.TxnMeta{ID: id, ReadTS: first}, TS: ts, Epoch: epoch, Anchor: key("a"),
-				Writes: []kvpb.Write{{Key: key("i"), Value: []byte("new")}},
+				Writes: []kvpb.Write{{Key: key("i"), Value: []byte("new")}}, Recorded: recorded,
 			}
-			var resp kvpb.StageResponse
-			if err := s.Stage(ctx, &req, &resp); err != nil || resp.Lowest.IsEmpty() {
-				return err
+			if err := s.Stage(ctx, &req, &resp); err != nil || !resp.Lowest.IsEmpty() {
+				t.Fatalf("not below %v: %v", resp.Lowest, err)
 			}
-			return fmt.Errorf("not below %v", resp.Lowest)
+			return resp
 		}
-		if err := stage(first, 1); err != nil {
-			t.Fatal(err)
-		}
+		stage(first, 1, false)
 		query := kvpb.QueryStagedRequest{Txn: id, Keys: [][]byte{key("i")}, TS: first, Epoch: 1}
 		var counted kvpb.QueryStagedResponse
 		if err := c.peers.router.QueryStaged(ctx, &query, &counted); err != nil || !counted.Present {
@@ -155,12 +152,21 @@ func TestCountedPartStays(t *testing.T) {
 			c.waitFor("i")
 			c.connect()
 		}
-		if err := stage(c.clock.Now(), 2); !kv.IsRetryable(err) {
-			t.Errorf("%s: a later attempt: %v", then, err)
-		}
 		query.Peek = true
-		if err := c.peers.router.QueryStaged(ctx, &query, &counted); err != nil || !counted.Present {
-			t.Errorf("%s: afterwards the first attempt's key is staged: %t, %v", then, counted.Present, err)
+		stays := func() bool {
+			if err := c.peers.router.QueryStaged(ctx, &query, &counted); err != nil {
+				t.Fatal(err)
+			}
+			return counted.Present
+		}
+		if !stage(c.clock.Now(), 2, false).Pinned || !stays() {
+			t.Errorf("%s: a later attempt has replaced what was counted", then)
+		}
+		if stage(c.clock.Now(), 3, true).Pinned || stays() {
+			t.Errorf("%s: an attempt that the record has heard of did not replace what was counted", then)
+		}
+		if stage(c.clock.Now(), 4, false).Pinned {
+			t.Errorf("%s: nobody has counted the third attempt's keys", then)
 		}
 		c.close()
 	}

@@ -79,12 +79,20 @@ type StageRequest struct {
 	// Together says that another part is sent to a range of the same node at the same
 	// time, so that both may share a sync.
 	Together bool
+	// Recorded says that the record says already that this attempt has begun: nobody
+	// commits an earlier one any more.
+	Recorded bool
 }
 
 // StageResponse answers a StageRequest. If Lowest is set the range can't commit at
 // the timestamp and wrote nothing; it could at Lowest. CommitTS is set if the
-// transaction turned out to be committed already.
-type StageResponse struct{ Lowest, CommitTS hlc.Timestamp }
+// transaction turned out to be committed already. Pinned says that somebody who recovers
+// the commit may have counted what an earlier attempt staged here: nothing was written, and
+// nothing will be but of a request that is Recorded.
+type StageResponse struct {
+	Lowest, CommitTS hlc.Timestamp
+	Pinned           bool
+}
 
 // EndAction is what EndTxn does.
 type EndAction uint8

@@ -72,9 +72,9 @@
 //	R12. A recovery aborts only after no missing key can be staged at its timestamp
 //	    any more, under this leader or the next (QueryStaged). It commits only keys that are
 //	    still staged as it has counted them: no other attempt replaces those that were counted,
-//	    nor those that another leadership has left, which may have been (stage.ended, loadParts).
-//	    An attempt that finds such a part fails, and the record says what became of its
-//	    transaction.
+//	    nor those that another leadership has left, which may have been, before the record says
+//	    that it has begun (stage.ended, loadParts; across.stageWrites in dist). A record that is
+//	    being recovered says nothing else meanwhile (record.latch).
 //	R13. A record goes only when nothing provisional of its transaction is left in any
 //	    range, and an ended transaction does not begin again (forgetRecord,
 //	    stage.ended, recent). A range answers for a span only if it holds all of it, and says

@@ -192,8 +192,11 @@ func (s *stage) ended() (done bool, err error) {
 		return true, nil
 	case s.p.state == partAborted:
 		return true, errAborted
-	case s.p.epoch > s.req.Epoch || s.p.pinned && s.p.epoch != s.req.Epoch:
+	case s.p.epoch > s.req.Epoch:
 		return true, errSuperseded
+	case s.p.pinned && s.p.epoch != s.req.Epoch && s.rec == nil && !s.req.Recorded:
+		s.resp.Pinned = true
+		return true, nil
 	}
 	return false, nil
 }
@@ -352,6 +355,7 @@ func (s *stage) note() {
 		slices.SortFunc(all, bytes.Compare)
 	}
 	p.keys, p.lo, p.hi = all, all[0], next(all[len(all)-1])
+	p.pinned = p.pinned && p.epoch == s.req.Epoch // what was counted of an earlier attempt is void
 	p.state, p.ts, p.from, p.epoch = partStaging, s.req.TS, s.req.TS, s.req.Epoch
 	s.r.startSweepLocked()
 }

@@ -33,7 +33,7 @@ func (f *reader) uints(old []uint64) []uint64 {
 
 // AppendStage appends the fields of a request.
 func AppendStage(b []byte, req *kvpb.StageRequest) []byte {
-	b = appendFlags(appendTxn(b, req.Txn), req.Spilled, req.Record, req.Together)
+	b = appendFlags(appendTxn(b, req.Txn), req.Spilled, req.Record, req.Together, req.Recorded)
 	b = appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch))
 	b = appendWrites(appendBytes(b, req.Anchor), req.Writes)
 	b = appendUints(appendKeys(b, req.Locks), req.LockEpochs)
@@ -44,7 +44,7 @@ func AppendStage(b []byte, req *kvpb.StageRequest) []byte {
 func DecodeStage(b []byte, req *kvpb.StageRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
-	f.flags(&req.Spilled, &req.Record, &req.Together)
+	f.flags(&req.Spilled, &req.Record, &req.Together, &req.Recorded)
 	req.TS, req.Epoch = f.timestamp(), f.uint32()
 	req.Anchor = f.bytes()
 	req.Writes = f.writes(req.Writes)
@@ -69,13 +69,16 @@ func (f *reader) uint32() uint32 {
 
 // AppendStageResponse appends the fields of a response.
 func AppendStageResponse(b []byte, resp *kvpb.StageResponse) []byte {
-	return appendTimestamp(appendTimestamp(b, resp.Lowest), resp.CommitTS)
+	return appendFlags(appendTimestamp(appendTimestamp(b, resp.Lowest), resp.CommitTS), resp.Pinned)
 }
 
 // DecodeStageResponse reads what AppendStageResponse wrote.
 func DecodeStageResponse(b []byte, resp *kvpb.StageResponse) error {
 	f := read(b)
 	resp.Lowest, resp.CommitTS = f.timestamp(), f.timestamp()
+	if f.more() {
+		f.flags(&resp.Pinned)
+	}
 	return f.err()
 }
 
