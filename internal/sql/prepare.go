@@ -31,6 +31,7 @@ type Prepared struct {
 	// rowKeys asks for the keys of the rows too: see planner.Env.RowKeys.
 	rowKeys bool
 	types   []*types.T // resolved parameter types; fixed at Prepare
+	domains []domainParam
 	cols    []plan.Column
 
 	made    time.Time // of a named one

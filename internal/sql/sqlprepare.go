@@ -30,6 +30,9 @@ func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
 			return err
 		}
 		p.params = append(p.params, t.BaseType())
+		if t.OfDomain() {
+			p.domains = append(p.domains, domainParam{len(p.params) - 1, tn})
+		}
 	}
 	s.ensureTxn()
 	c, err := s.planFor(ctx, p, nil)
@@ -57,12 +60,30 @@ func (x *execution) bindExecute(ctx context.Context, st *ast.Execute) error {
 	params := make([]types.Datum, len(st.Args))
 	s.ensureTxn()
 	for i, arg := range st.Args {
+		arg = p.domainArg(i, arg)
 		if params[i], err = s.evalAs(ctx, arg, p.types[i]); err != nil {
 			return err
 		}
 	}
 	x.prepared, x.params = p, params
 	return nil
+}
+
+// domainParam is a parameter that PREPARE declares to be of a domain, or of an array
+// of one. Within the statement it is of the type below.
+type domainParam struct {
+	n  int
+	as *ast.TypeName
+}
+
+// domainArg makes an argument of EXECUTE checked by the domain of its parameter.
+func (p *Prepared) domainArg(n int, arg ast.Expr) ast.Expr {
+	for _, d := range p.domains {
+		if d.n == n {
+			return &ast.Cast{Loc: ast.Loc{Pos: arg.Position()}, X: arg, Type: d.as}
+		}
+	}
+	return arg
 }
 
 // explained is EXPLAIN of the prepared statement instead of EXECUTE.

@@ -104,7 +104,7 @@ type Column struct {
 	Type    *types.T // with its typmod; of a domain, the type below it
 	Domain  *types.T // the domain, else nil
 	NotNull bool
-	// Default is the default expression as SQL text, "" for none.
+	// Default is the default expression as SQL text, "" for none of its own.
 	Default string
 	// Hidden columns (the generated row id of a table without primary key) are
 	// not part of *, and \d does not show them.
@@ -120,6 +120,15 @@ type Column struct {
 	// those indexes and nothing else: rows do not hold them. Their name is their text.
 	Virtual bool `json:",omitempty"`
 	Comment string
+}
+
+// DefaultText is the expression of the column's default, its own or its domain's; ""
+// for none.
+func (c *Column) DefaultText() string {
+	if c.Default == "" && c.Generated == "" && c.Domain != nil && c.Domain.IsDomain() {
+		return c.Domain.Def.Default
+	}
+	return c.Default
 }
 
 // IndexColumn is one key column of an index.

@@ -27,9 +27,6 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 	if err != nil {
 		return err
 	}
-	if err := unverifiedDomain(&def.col, d.Pos); err != nil {
-		return err
-	}
 	if def.sequence != nil {
 		schema, err := a.schemaName(ctx)
 		if err != nil {
@@ -60,7 +57,7 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 	if def.col.NotNull {
 		spec.notNull = []catalog.ColumnID{def.col.ID}
 	}
-	if def.col.Default != "" || def.generated != nil {
+	if def.col.DefaultText() != "" || def.generated != nil {
 		if err := a.renewPrimary(ctx); err != nil {
 			return err
 		}
@@ -70,6 +67,9 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 		return err
 	}
 	if err := a.put(ctx); err != nil {
+		return err
+	}
+	if err := a.e.verifyColumnDomain(ctx, a.t.ID, &def.col); err != nil {
 		return err
 	}
 	return a.columnConstraints(ctx, def)
@@ -280,7 +280,7 @@ func (a *alteration) columnDefault(ctx context.Context, c *ast.AlterCmd) error {
 	}
 	col.Default = ""
 	if c.Kind == ast.AlterColumnSetDefault {
-		if col.Default, err = a.e.defaultText(ctx, c.X); err != nil {
+		if err := a.e.setDefault(ctx, col, c.X); err != nil {
 			return err
 		}
 		if err := a.e.checkExprs(ctx, a.t); err != nil {
@@ -414,9 +414,6 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 	if err := a.unviewedColumn(ctx, col, "cannot alter type of a column used by a view or rule"); err != nil {
 		return err
 	}
-	if domain != nil {
-		return pgerr.Unsupported("altering a column's type to a domain is not supported").At(c.Pos)
-	}
 	if list := generatedFrom(a.t, col.ID); len(list) > 0 {
 		return pgerr.Unsupported("cannot alter type of a column used by a generated column").
 			WithDetail("Column \"%s\" is used by generated column \"%s\".", col.Name, list[0].Name)
@@ -429,7 +426,7 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 	}
 	from := col.Type
 	typeDefault(col, typ)
-	col.Type, col.Domain = typ, nil
+	col.Type, col.Domain = typ, domain
 	if err := checkClasses(a.t, col); err != nil {
 		return err
 	}
@@ -447,12 +444,18 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 		if err := a.retypeKeys(ctx, col.ID, false); err != nil {
 			return err
 		}
-		return a.put(ctx)
+		if err := a.put(ctx); err != nil {
+			return err
+		}
+		return a.e.verifyColumnDomain(ctx, a.t.ID, col)
 	}
 	if err := a.rebuildColumn(ctx, col, c.X); err != nil {
 		return castError(err, col, c)
 	}
 	if err := a.put(ctx); err != nil {
+		return err
+	}
+	if err := a.e.verifyColumnDomain(ctx, a.t.ID, col); err != nil {
 		return err
 	}
 	return a.retypeKeys(ctx, col.ID, true)

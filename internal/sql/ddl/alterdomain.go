@@ -53,22 +53,18 @@ func (e *Env) alterDomain(ctx context.Context, st *ast.AlterDomain) error {
 	return e.redefineType(ctx, t, &def)
 }
 
-// alterDomainDefault is SET DEFAULT and DROP DEFAULT. A column has taken its domain's
-// default over when it was made, and none tells whether it was its own.
+// alterDomainDefault is SET DEFAULT and DROP DEFAULT, which columns without a default
+// of their own follow.
 func (e *Env) alterDomainDefault(ctx context.Context, t *catalog.Table, def *types.Def, st *ast.AlterDomain) error {
-	users, err := e.usersOfType(ctx, t)
-	if err != nil {
+	def.Default = ""
+	if st.X == nil {
+		return nil
+	}
+	var err error
+	if def.Default, err = e.defaultText(ctx, st.X); err != nil || def.Default == "" {
 		return err
 	}
-	if len(users) > 0 {
-		return pgerr.Unsupported("changing the default of a domain that columns or types use is not supported").
-			WithHint("Change the defaults of the columns.").At(st.Pos)
-	}
-	def.Default = ""
-	if st.X != nil {
-		def.Default, err = e.defaultText(ctx, st.X)
-	}
-	return err
+	return e.checkDomain(ctx, t, def)
 }
 
 // addDomainCheck is ALTER DOMAIN ... ADD.
@@ -83,7 +79,7 @@ func (e *Env) addDomainCheck(ctx context.Context, t *catalog.Table, def *types.D
 	if err := e.domainCheck(ctx, t.Name, def, c); err != nil {
 		return err
 	}
-	if err := planner.CheckDomain(ctx, e.plannerEnv(e.Coll), types.NewUserType(t.Oid, t.Name, t.Name, def)); err != nil {
+	if err := e.checkDomain(ctx, t, def); err != nil {
 		return err
 	}
 	k := &def.Checks[len(def.Checks)-1]
@@ -147,8 +143,15 @@ func (e *Env) verifyDomain(ctx context.Context, t *catalog.Table, k *types.Domai
 			return err
 		}
 		for i := range u.Columns {
-			if !catalog.UsesType(u.Columns[i].Domain, t.Oid) {
+			domain := u.Columns[i].Domain
+			if !catalog.UsesType(domain, t.Oid) {
 				continue
+			}
+			for domain.IsDomain() && domain.Oid != t.Oid {
+				domain = domain.Def.Base
+			}
+			if !domain.IsDomain() {
+				return pgerr.Unsupported("cannot alter type \"%s\" because column \"%s.%s\" uses it", t.Name, u.Name, u.Columns[i].Name)
 			}
 			if err := e.verifyDomainColumn(ctx, u, &u.Columns[i], k); err != nil {
 				return err
@@ -182,6 +185,34 @@ func (e *Env) verifyDomainColumn(ctx context.Context, t *catalog.Table, c *catal
 		return pgerr.New(pgerr.NotNullViolation, "column \"%s\" of table \"%s\" contains null values", c.Name, t.Name)
 	}
 	return pgerr.New(pgerr.CheckViolation, "column \"%s\" of table \"%s\" contains values that violate the new constraint", c.Name, t.Name)
+}
+
+// verifyColumnDomain looks for a value of the column of a table, as this command has
+// left it, that its domain does not allow.
+func (e *Env) verifyColumnDomain(ctx context.Context, table catalog.ID, col *catalog.Column) error {
+	if col.Domain == nil {
+		return nil
+	}
+	e.nextCommand()
+	t, err := e.Coll.TableByID(ctx, table)
+	if err != nil {
+		return err
+	}
+	domain, array := col.Domain, ""
+	if !domain.IsDomain() {
+		domain, array = domain.Elem, "[]"
+	}
+	d, err := e.Coll.TableByOid(ctx, domain.Oid)
+	if err != nil {
+		return err
+	}
+	schema, err := e.Coll.SchemaByID(ctx, d.Schema)
+	if err != nil {
+		return err
+	}
+	_, err = e.scratchRows(ctx, t, "SELECT count("+ast.QuoteIdent(col.Name)+"::"+ast.QuoteIdent(schema.Name)+"."+ast.QuoteIdent(d.Name)+array+
+		") FROM "+ast.QuoteIdent(scratchSchema)+"."+ast.QuoteIdent(scratchOld))
+	return err
 }
 
 // scratchRows runs a query in which scratchOld stands for a table.

@@ -55,9 +55,6 @@ func (e *Env) columnDef(ctx context.Context, t *catalog.Table, d *ast.ColumnDef)
 		if def.col.Type, def.col.Domain, err = e.columnType(ctx, d.Name, d.Type); err != nil {
 			return nil, err
 		}
-		if dom := def.col.Domain; dom != nil {
-			def.col.Default = dom.Def.Default
-		}
 	} else if len(d.Type.ArrayDims) > 0 {
 		return nil, pgerr.Unsupported("array of serial is not implemented").At(d.Type.Pos)
 	}
@@ -82,7 +79,7 @@ func (e *Env) columnType(ctx context.Context, column string, tn *ast.TypeName) (
 	if t, err = planner.FindType(ctx, tn, e.DefaultIntSize, e.Coll); err != nil {
 		return nil, nil, err
 	}
-	if t.Def != nil && t.Def.Kind == types.DefDomain {
+	if t.OfDomain() {
 		return t.BaseType(), t, nil
 	}
 	if t.Family == types.RecordFamily && t.Def != nil && t.Def.ArrayOid == 0 {
@@ -182,8 +179,7 @@ func identityType(t *types.T, pos int) error {
 func (e *Env) columnValue(ctx context.Context, t *catalog.Table, def *columnDef, k *ast.Constraint) error {
 	var err error
 	if k.Kind == ast.ConstrDefault {
-		def.col.Default, err = e.defaultText(ctx, k.X)
-		return err
+		return e.setDefault(ctx, &def.col, k.X)
 	}
 	if err := identityType(def.col.Type, k.Pos); err != nil {
 		return err

@@ -195,6 +195,7 @@ type dropper struct {
 	explain []dependency
 	columns []droppedDefault
 	keys    []droppedKey
+	domains []string // whose defaults use dropped sequences
 	all     []*catalog.Table
 }
 
@@ -304,8 +305,18 @@ func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 			}
 			d.target(o)
 		}
-		if o.Kind == catalog.KindTable && t.Kind == catalog.KindSequence {
+		if t.Kind != catalog.KindSequence || d.schema != nil && o.Schema == d.schema.ID {
+			continue
+		}
+		if o.Kind == catalog.KindTable {
 			d.defaults(ctx, o, t, on)
+		}
+		if ty := o.UserType; o.Kind == catalog.KindType && ty.IsDomain() && strings.Contains(ty.Def.Default, sequenceRef(t.Oid)) {
+			if d.cascade {
+				return pgerr.Unsupported("dropping domain %s with the sequence of its default is not supported", ty.SQLName).
+					WithHint("Drop the default of the domain first.")
+			}
+			d.domains = append(d.domains, "type "+ty.SQLName+" depends on "+on)
 		}
 	}
 	return nil
@@ -345,6 +356,7 @@ func (d *dropper) report(ctx context.Context) error {
 		names = append(names, k.text)
 		details = append(details, k.text+" depends on "+k.on)
 	}
+	details = append(details, d.domains...)
 	if len(details) == 0 {
 		return nil
 	}

@@ -20,6 +20,15 @@ func nextvalOf(oid uint32) string {
 	return "nextval(" + sequenceRef(oid) + ")"
 }
 
+// setDefault is DEFAULT of a column. That of NULL takes the place of its domain's.
+func (e *Env) setDefault(ctx context.Context, c *catalog.Column, x ast.Expr) (err error) {
+	c.Default, err = e.defaultText(ctx, x)
+	if err == nil && c.Default == "" && c.DefaultText() != "" {
+		c.Default = "NULL"
+	}
+	return err
+}
+
 // sequenceRef is how stored expressions name a sequence.
 func sequenceRef(oid uint32) string { return "'" + strconv.FormatUint(uint64(oid), 10) + "'::regclass" }
 

@@ -101,6 +101,11 @@ func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
 			pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", s.Name)); err != nil {
 			return err
 		}
+		if err := e.renameTypeTexts(ctx, s.Database, old.Name, func(schema, name ast.Name) (ast.Name, ast.Name, bool) {
+			return s.Name, name, schema == old.Name
+		}); err != nil {
+			return err
+		}
 	}
 	if st.Owner != nil {
 		if s.Owner, err = e.role(st.Owner); err != nil {

@@ -134,7 +134,10 @@ func (e *Env) createDomain(ctx context.Context, st *ast.CreateDomain) error {
 	}
 	def := &types.Def{Kind: types.DefDomain, Base: base}
 	if below != nil {
-		def.Base, def.Default = below, below.Def.Default
+		def.Base = below
+	}
+	if below != nil && below.IsDomain() {
+		def.Default = below.Def.Default
 	}
 	if err := checkCollation(st.Collate, base, st.Pos); err != nil {
 		return err
@@ -170,10 +173,15 @@ func (e *Env) createDomain(ctx context.Context, st *ast.CreateDomain) error {
 	if null && def.NotNull {
 		return pgerr.New(pgerr.SyntaxError, "conflicting NULL/NOT NULL constraints")
 	}
-	if err := planner.CheckDomain(ctx, e.plannerEnv(e.Coll), types.NewUserType(t.Oid, t.Name, t.Name, def)); err != nil {
+	if err := e.checkDomain(ctx, t, def); err != nil {
 		return err
 	}
 	return e.addType(ctx, t, def)
+}
+
+// checkDomain looks for errors in the expressions of a domain.
+func (e *Env) checkDomain(ctx context.Context, t *catalog.Table, def *types.Def) error {
+	return planner.CheckDomain(ctx, e.plannerEnv(e.Coll), types.NewUserType(t.Oid, t.Name, t.Name, def))
 }
 
 func (e *Env) domainCheck(ctx context.Context, domain string, def *types.Def, c *ast.Constraint) error {
@@ -451,7 +459,7 @@ func madeOf(u, t *types.T) []string {
 			}
 		}
 	default:
-		list = append(list, "type "+u.SQLName+" depends on type "+t.SQLName)
+		list = append(list, "type "+u.SQLName+" depends on type "+u.Def.Base.SQLName)
 	}
 	return list
 }
@@ -495,6 +503,11 @@ func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
 		n.Schema = st.Name[len(st.Name)-2]
 	}
 	t, err := e.lockExisting(ctx, n)
+	if pgerr.CodeOf(err) == pgerr.UndefinedObject {
+		if r, rerr := e.Coll.FindTypeTable(ctx, n.Schema, n.Table); rerr == nil && r != nil {
+			return pgerr.New(pgerr.WrongObjectType, "%s is a table's row type", ast.QuoteIdent(n.Table)).WithHint("Use ALTER TABLE instead.")
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -502,7 +515,7 @@ func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
 	case st.Kind == ast.ObjDomain && t.UserType.Def.Kind != types.DefDomain:
 		return errNotDomain(t)
 	case st.NewSchema != "":
-		return pgerr.Unsupported("ALTER TYPE SET SCHEMA is not supported").At(st.Pos)
+		return e.moveType(ctx, t, st)
 	case st.Owner != nil:
 		t = t.Clone()
 		if t.Owner, err = e.role(st.Owner); err != nil {
@@ -510,16 +523,8 @@ func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
 		}
 		return e.Coll.Put(ctx, t)
 	}
-	key := func(name string) catalog.NameKey {
-		return catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: name}
-	}
-	if err := e.moveName(ctx, key(t.Name), key(st.NewName), catalog.NameEntry{ID: t.ID},
-		pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", st.NewName)); err != nil {
-		return err
-	}
-	t = t.Clone()
-	t.Name = st.NewName
-	if err := e.redefineType(ctx, t, t.UserType.Def); err != nil || t.UserType.Def.Kind != types.DefMultirange {
+	if err := e.callType(ctx, t, t.Schema, st.NewName, pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", st.NewName)); err != nil ||
+		t.UserType.Def.Kind != types.DefMultirange {
 		return err
 	}
 	r, err := e.Coll.TableByOid(ctx, t.UserType.Def.Base.Oid)
@@ -527,20 +532,51 @@ func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
 		return err
 	}
 	def := *r.UserType.Def // which knows the name of its multirange type
-	def.Multirange.Name, def.Multirange.SQLName = t.Name, ast.QuoteIdent(t.Name)
+	def.Multirange.Name, def.Multirange.SQLName = st.NewName, ast.QuoteIdent(st.NewName)
 	return e.redefineType(ctx, r, &def)
 }
 
-// unverifiedDomain refuses to add a column of a domain whose constraints the rows
-// that are there might break: they are checked for new rows only.
-func unverifiedDomain(c *catalog.Column, pos int) error {
-	for t := c.Domain; t != nil && t.Def != nil && t.Def.Kind == types.DefDomain; t = t.Def.Base {
-		if t.Def.NotNull || len(t.Def.Checks) > 0 && (c.Default != "" || c.Generated != "") {
-			return pgerr.Unsupported("adding a column of domain %s, whose constraints existing rows might break, is not supported", c.Domain.SQLName).
-				WithHint("Add the column with the domain's base type and a CHECK constraint.").At(pos)
-		}
+// moveType is ALTER TYPE ... SET SCHEMA.
+func (e *Env) moveType(ctx context.Context, t *catalog.Table, st *ast.AlterObject) error {
+	s, err := e.schemaNamed(ctx, st.NewSchema, 0)
+	if err != nil {
+		return err
 	}
-	return nil
+	if err := notBuiltIn(s, t.Name); err != nil || s.ID == t.Schema {
+		return err
+	}
+	if s.Temp != nil || e.Coll.Temporary(t) {
+		return pgerr.Unsupported("cannot move objects into or out of temporary schemas").At(st.Pos)
+	}
+	return e.callType(ctx, t, s.ID, t.Name,
+		pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists in schema \"%s\"", t.Name, s.Name))
+}
+
+// callType gives type t another schema and name, in what is stored too; taken is the
+// error if something has that name.
+func (e *Env) callType(ctx context.Context, t *catalog.Table, schema catalog.ID, name string, taken error) error {
+	key := func(s catalog.ID, n string) catalog.NameKey {
+		return catalog.NameKey{Database: t.Database, Schema: s, Name: n}
+	}
+	if err := e.moveName(ctx, key(t.Schema, t.Name), key(schema, name), catalog.NameEntry{ID: t.ID}, taken); err != nil {
+		return err
+	}
+	from, err := e.Coll.SchemaByID(ctx, t.Schema)
+	if err != nil {
+		return err
+	}
+	to, err := e.Coll.SchemaByID(ctx, schema)
+	if err != nil {
+		return err
+	}
+	c := t.Clone()
+	c.Schema, c.Name = schema, name
+	if err := e.redefineType(ctx, c, c.UserType.Def); err != nil {
+		return err
+	}
+	return e.renameTypeTexts(ctx, t.Database, t.Name, func(s, n ast.Name) (ast.Name, ast.Name, bool) {
+		return to.Name, name, s == from.Name && n == t.Name
+	})
 }
 
 // notForDomains is the error for a constraint that only tables have.

@@ -33,7 +33,7 @@ func (c *compiler) expr(e plan.Expr, s scope) (evalFn, error) {
 		return c.cast(e, s)
 	case *plan.And, *plan.Or, *plan.Not, *plan.Is, *plan.IsDistinct:
 		return c.logic(e, s)
-	case *plan.Case, *plan.CaseOperand, *plan.Coalesce, *plan.NullIf, *plan.MinMax:
+	case *plan.Case, *plan.CaseOperand, *plan.AllElements, *plan.Coalesce, *plan.NullIf, *plan.MinMax:
 		return c.conditional(e, s)
 	case *plan.InList:
 		return c.inList(e, s)

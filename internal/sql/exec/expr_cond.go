@@ -10,6 +10,8 @@ func (c *compiler) conditional(e plan.Expr, s scope) (evalFn, error) {
 	switch e := e.(type) {
 	case *plan.Case:
 		return c.caseExpr(e, s)
+	case *plan.AllElements:
+		return c.allElements(e, s)
 	case *plan.CaseOperand:
 		r, slot := c.run, c.operand
 		return func(Row) (types.Datum, error) { return r.operand[slot], nil }, nil
@@ -77,6 +79,36 @@ func (c *compiler) caseExpr(e *plan.Case, s scope) (evalFn, error) {
 			return types.Null, nil
 		}
 		return other(row)
+	}, nil
+}
+
+// allElements compiles a condition over the elements of an array, in a slot of its
+// own like the operands of CASE.
+func (c *compiler) allElements(e *plan.AllElements, s scope) (evalFn, error) {
+	array, err := c.expr(e.Array, s)
+	if err != nil {
+		return nil, err
+	}
+	r, slot, outer := c.run, len(c.run.operand), c.operand
+	r.operand = append(r.operand, types.Null)
+	c.operand = slot
+	cond, err := c.expr(e.Cond, s)
+	c.operand = outer
+	if err != nil {
+		return nil, err
+	}
+	return func(row Row) (types.Datum, error) {
+		d, err := array(row)
+		if err != nil || d.IsNull() {
+			return types.Null, err
+		}
+		for _, x := range d.ArrayElems() {
+			r.operand[slot] = x
+			if ok, err := cond(row); err != nil || !ok.IsNull() && !ok.Bool() {
+				return types.NewBool(false), err
+			}
+		}
+		return types.NewBool(true), nil
 	}, nil
 }
 

@@ -65,8 +65,12 @@ func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 	w.str("data_type", dataType(c.Type))
 	typeColumns(w, c.Type)
 	w.str("udt_catalog", s.db.Name)
-	w.str("udt_schema", s.typeSchema(c.Type))
-	w.str("udt_name", c.Type.Name)
+	udt := c.Type
+	if c.Domain != nil && !c.Domain.IsDomain() {
+		udt = c.Domain // an array of a domain is no domain
+	}
+	w.str("udt_schema", s.typeSchema(udt))
+	w.str("udt_name", udt.Name)
 	w.str("dtd_identifier", strconv.Itoa(int(c.Attnum)))
 	w.str("is_self_referencing", "NO")
 	w.str("is_identity", yesNo(c.Identity != 0))

@@ -105,6 +105,8 @@ func (s *snapshot) defaultText(c *catalog.Column) string {
 	switch x := x.(type) {
 	case *ast.StrLit:
 		return s.constantText(x.Val, c.Type)
+	case *ast.NullLit:
+		return "NULL::" + s.typeName(c.Type)
 	case *ast.IntLit:
 		if x.Val < 0 {
 			typ := types.Int4

@@ -75,6 +75,9 @@ func sameNode2(a, b Expr) bool {
 	case *Case:
 		b, ok := b.(*Case)
 		return ok && len(a.Whens) == len(b.Whens) && (a.Operand == nil) == (b.Operand == nil) && a.OperandElse == b.OperandElse && sameType(a.T, b.T)
+	case *AllElements:
+		_, ok := b.(*AllElements)
+		return ok
 	case *CaseOperand:
 		b, ok := b.(*CaseOperand)
 		return ok && sameType(a.T, b.T)

@@ -119,7 +119,12 @@ type Case struct {
 	T           *types.T
 }
 
-// CaseOperand is the operand of the innermost enclosing Case with an Operand.
+// AllElements is true unless Cond is false for an element of Array, for which
+// CaseOperand stands in Cond; NULL for a NULL array.
+type AllElements struct{ Array, Cond Expr }
+
+// CaseOperand is the operand of the innermost enclosing Case with an Operand, or
+// the element of an AllElements.
 type CaseOperand struct{ T *types.T }
 
 // Coalesce yields its first argument that is not NULL.
@@ -260,6 +265,9 @@ func (e *IsDistinct) Type() *types.T { return types.Bool }
 
 // Type implements Expr.
 func (e *Case) Type() *types.T { return e.T }
+
+// Type implements Expr.
+func (e *AllElements) Type() *types.T { return types.Bool }
 
 // Type implements Expr.
 func (e *CaseOperand) Type() *types.T { return e.T }

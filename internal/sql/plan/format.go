@@ -66,6 +66,8 @@ func (f *formatter) expr(e Expr) string {
 		return "(" + f.expr(e.Left) + " IS " + not + "DISTINCT FROM " + f.expr(e.Right) + ")"
 	case *Case:
 		return f.caseExpr(e)
+	case *AllElements:
+		return f.allElements(e)
 	case *CaseOperand:
 		if n := len(f.operand); n > 0 {
 			return f.operand[n-1]
@@ -163,6 +165,13 @@ func (f *formatter) caseExpr(e *Case) string {
 		b.WriteString(" ELSE " + f.expr(e.Else))
 	}
 	return b.String() + " END"
+}
+
+func (f *formatter) allElements(e *AllElements) string {
+	array := f.expr(e.Array)
+	f.operand = append(f.operand, "element")
+	defer func() { f.operand = f.operand[:len(f.operand)-1] }()
+	return "(" + f.expr(e.Cond) + " FOR ALL ELEMENTS OF " + array + ")"
 }
 
 func (f *formatter) subscript(e *Subscript) string {

@@ -173,6 +173,9 @@ func Args(e Expr, f func(*Expr)) {
 			one(&e.Whens[i].Result)
 		}
 		one(&e.Else)
+	case *AllElements:
+		one(&e.Array)
+		one(&e.Cond)
 	case *Coalesce:
 		visitList(e.Args, one)
 	case *NullIf:
@@ -284,6 +287,9 @@ func cloneExpr(e Expr) Expr {
 	case *Case:
 		c := *e
 		c.Whens = append([]When(nil), e.Whens...)
+		return &c
+	case *AllElements:
+		c := *e
 		return &c
 	case *Coalesce:
 		return &Coalesce{Args: list(e.Args), T: e.T}

@@ -2,6 +2,8 @@ package planner
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
@@ -11,16 +13,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
-
-// domainOf returns the constraints of a domain and of the domains below it.
-func domainOf(t *types.T) (checks []types.DomainCheck, notNull bool) {
-	for t != nil && t.Def != nil && t.Def.Kind == types.DefDomain {
-		checks = append(checks, t.Def.Checks...)
-		notNull = notNull || t.Def.NotNull
-		t = t.Def.Base
-	}
-	return checks, notNull
-}
 
 // domainScope is the scope of a domain's constraint: VALUE is the only name.
 func domainScope(value plan.Expr) *scope { return &scope{clause: clauseCheck, domainValue: value} }
@@ -38,47 +30,69 @@ func (b *builder) domainCond(k *types.DomainCheck, value plan.Expr) (plan.Expr, 
 	return x, nil
 }
 
-// domainValue plans a value of a domain: x, already of the domain's base type,
-// with the constraints checked.
-func (b *builder) domainValue(x plan.Expr, t *types.T, at int) (plan.Expr, error) {
-	checks, notNull := domainOf(t)
-	if len(checks) == 0 && !notNull {
-		return x, nil
+// domainConds plans what a value of a domain, or of an array of one, has to fulfil:
+// first the constraints of the type below, of each domain by their names. Errors name
+// the domain of the value, which is name.
+func (b *builder) domainConds(t *types.T, name string, value plan.Expr) ([]plan.CheckExpr, error) {
+	switch {
+	case !t.OfDomain():
+		return nil, nil
+	case !t.IsDomain():
+		return b.elementConds(t.Elem, value)
 	}
-	base := x.Type()
-	value := &plan.CaseOperand{T: base}
-	c := &plan.Case{Operand: x, T: base, OperandElse: true}
-	raise := func(constraint string) (plan.Expr, error) {
-		fn, err := builtin.ResolveFunction("lichen_domain_error", []*types.T{types.Text, types.Text})
-		if err != nil {
-			return nil, err
-		}
-		call := &plan.Call{Fn: fn, T: types.Text, Pos: at, Args: []plan.Expr{
-			plan.NewConst(types.Text, types.NewString(t.SQLName)), plan.NewConst(types.Text, types.NewString(constraint)),
-		}}
-		y, ok, err := b.coerce(call, base, plan.CastExplicit, at)
-		if err == nil && !ok {
-			err = pgerr.Unsupported("domains over type %s are not supported", base.SQLName)
-		}
-		return y, err
+	list, err := b.domainConds(t.Def.Base, name, value)
+	if err != nil {
+		return nil, err
 	}
-	if notNull {
-		r, err := raise("")
-		if err != nil {
-			return nil, err
-		}
-		c.Whens = append(c.Whens, plan.When{Cond: &plan.Is{Arg: value, Kind: plan.IsNull}, Result: r})
+	if t.Def.NotNull {
+		notNull := plan.CheckExpr{Domain: name, Cond: &plan.Is{Arg: value, Kind: plan.IsNotNull}}
+		list = slices.Insert(list, 0, notNull)
 	}
+	checks := slices.SortedFunc(slices.Values(t.Def.Checks), func(x, y types.DomainCheck) int { return strings.Compare(x.Name, y.Name) })
 	for i := range checks {
 		cond, err := b.domainCond(&checks[i], value)
 		if err != nil {
 			return nil, err
 		}
-		r, err := raise(checks[i].Name)
+		list = append(list, plan.CheckExpr{Name: checks[i].Name, Domain: name, Cond: cond})
+	}
+	return list, nil
+}
+
+// elementConds plans what the elements of an array of a domain have to fulfil.
+func (b *builder) elementConds(t *types.T, array plan.Expr) ([]plan.CheckExpr, error) {
+	list, err := b.domainConds(t, t.SQLName, &plan.CaseOperand{T: t.BaseType()})
+	for i := range list {
+		list[i].Cond = &plan.AllElements{Array: array, Cond: list[i].Cond}
+	}
+	return list, err
+}
+
+// domainValue plans a value of a domain, or of an array of one: x, already of the
+// type below, with the constraints checked.
+func (b *builder) domainValue(x plan.Expr, t *types.T, at int) (plan.Expr, error) {
+	base := x.Type()
+	conds, err := b.domainConds(t, t.SQLName, &plan.CaseOperand{T: base})
+	if err != nil || len(conds) == 0 {
+		return x, err
+	}
+	fn, err := builtin.ResolveFunction("lichen_domain_error", []*types.T{types.Text, types.Text})
+	if err != nil {
+		return nil, err
+	}
+	c := &plan.Case{Operand: x, T: base, OperandElse: true}
+	for _, k := range conds {
+		call := &plan.Call{Fn: fn, T: types.Text, Pos: at, Args: []plan.Expr{
+			plan.NewConst(types.Text, types.NewString(k.Domain)), plan.NewConst(types.Text, types.NewString(k.Name)),
+		}}
+		raise, ok, err := b.coerce(call, base, plan.CastExplicit, at)
+		if err == nil && !ok {
+			err = pgerr.Unsupported("domains over type %s are not supported", base.SQLName)
+		}
 		if err != nil {
 			return nil, err
 		}
-		c.Whens = append(c.Whens, plan.When{Cond: &plan.Is{Arg: cond, Kind: plan.IsFalse}, Result: r})
+		c.Whens = append(c.Whens, plan.When{Cond: &plan.Is{Arg: k.Cond, Kind: plan.IsFalse}, Result: raise})
 	}
 	return c, nil
 }
@@ -92,23 +106,19 @@ func (b *builder) domainChecks(t *catalog.Table, row []plan.ColID) ([]plan.Check
 		if c.Domain == nil {
 			continue
 		}
-		value := &plan.ColRef{Col: row[ord], T: c.Type, Name: c.Name}
-		checks, notNull := domainOf(c.Domain)
-		if notNull {
-			out = append(out, plan.CheckExpr{Domain: c.Domain.SQLName, Ord: ord, Cond: &plan.Is{Arg: value, Kind: plan.IsNotNull}})
+		list, err := b.domainConds(c.Domain, c.Domain.SQLName, &plan.ColRef{Col: row[ord], T: c.Type, Name: c.Name})
+		if err != nil {
+			return nil, err
 		}
-		for i := range checks {
-			cond, err := b.domainCond(&checks[i], value)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, plan.CheckExpr{Domain: c.Domain.SQLName, Ord: ord, Name: checks[i].Name, Cond: cond})
+		for i := range list {
+			list[i].Ord = ord
 		}
+		out = append(out, list...)
 	}
 	return out, nil
 }
 
-// CheckDomain plans the constraints of a domain, to find errors in them.
+// CheckDomain plans the constraints and the default of a domain, to find errors in them.
 func CheckDomain(ctx context.Context, env *Env, t *types.T) error {
 	b := &builder{ctx: ctx, env: env}
 	for i := range t.Def.Checks {
@@ -116,7 +126,8 @@ func CheckDomain(ctx context.Context, env *Env, t *types.T) error {
 			return err
 		}
 	}
-	return nil
+	_, err := b.defaultExpr(&catalog.Column{Name: t.Name, Type: t.BaseType(), Default: t.Def.Default})
+	return err
 }
 
 // isDomainValue reports whether a name is VALUE in a domain's constraint.

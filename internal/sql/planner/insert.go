@@ -279,10 +279,11 @@ func checkGenerated(st *ast.Insert, t *catalog.Table, ord int) error {
 
 // defaultExpr plans a column's default, NULL if it has none.
 func (b *builder) defaultExpr(c *catalog.Column) (plan.Expr, error) {
-	if c.Default == "" {
+	text := c.DefaultText()
+	if text == "" {
 		return plan.NewNull(c.Type), nil
 	}
-	e, err := parser.ParseExpr(c.Default)
+	e, err := parser.ParseExpr(text)
 	if err != nil {
 		return nil, err
 	}

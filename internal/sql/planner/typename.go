@@ -107,7 +107,15 @@ func findType(ctx context.Context, tn *ast.TypeName, defaultIntSize int, r catal
 	if len(tn.Names) == 2 {
 		schema = tn.Names[0]
 	}
-	d, ferr := finder.FindTypeTable(ctx, schema, tn.Names[len(tn.Names)-1])
+	name := tn.Names[len(tn.Names)-1]
+	d, ferr := finder.FindTypeTable(ctx, schema, name)
+	if elem, ok := strings.CutPrefix(name, "_"); ok && d == nil && ferr == nil {
+		if d, ferr = finder.FindTypeTable(ctx, schema, elem); d != nil {
+			array := *tn
+			array.ArrayDims = []int{-1}
+			tn = &array
+		}
+	}
 	if ferr != nil {
 		return nil, nil, ferr
 	}
@@ -126,8 +134,8 @@ func userType(u *types.T, tn *ast.TypeName) (*types.T, error) {
 	if len(tn.ArrayDims) == 0 {
 		return u, nil
 	}
-	if u.Def.Kind == types.DefDomain {
-		return nil, pgerr.Unsupported("arrays of domains are not supported").At(tn.Pos)
+	if base := u.BaseType(); u.IsDomain() && base.Elem != nil {
+		return nil, pgerr.Unsupported("arrays of a domain over an array type are not supported").At(tn.Pos)
 	}
 	if u.Def.ArrayOid == 0 {
 		return nil, pgerr.Unsupported("arrays of a table's row type are not supported").At(tn.Pos)
@@ -147,7 +155,11 @@ func (b *builder) cast(e *ast.Cast, s *scope) (plan.Expr, error) {
 		return nil, err
 	}
 	if a, ok := e.X.(*ast.ArrayExpr); ok && t.Elem != nil {
-		return b.arrayExpr(a, s, t)
+		x, err := b.arrayExpr(a, s, t.BaseType())
+		if err != nil || !t.OfDomain() {
+			return x, err
+		}
+		return b.domainValue(x, t, e.Pos)
 	}
 	x, err := b.expr(e.X, s)
 	if err != nil {
@@ -161,7 +173,7 @@ func (b *builder) explicitCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr
 	if t.Family == types.AnyFamily || t.Oid == types.Unknown.Oid || t.Family == types.VoidFamily {
 		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", x.Type().SQLName, t.SQLName).At(at)
 	}
-	if t.Def != nil && t.Def.Kind == types.DefDomain {
+	if t.OfDomain() {
 		base, err := b.explicitCast(x, t.BaseType(), xpos, at)
 		if err != nil {
 			return nil, err

@@ -115,12 +115,26 @@ func (t *T) FieldByName(name string) int {
 	return -1
 }
 
-// BaseType returns the type below a domain, and t itself for other types.
+// IsDomain reports whether t is a domain.
+func (t *T) IsDomain() bool { return t.Def != nil && t.Def.Kind == DefDomain }
+
+// OfDomain reports whether t is a domain, or an array of one.
+func (t *T) OfDomain() bool {
+	return t.IsDomain() || t.Def == nil && t.Elem != nil && t.Elem.IsDomain()
+}
+
+// BaseType returns the type below a domain, arrays of that for an array of a domain,
+// and t itself for other types.
 func (t *T) BaseType() *T {
-	for t.Def != nil && t.Def.Kind == DefDomain {
+	for t.IsDomain() {
 		t = t.Def.Base
 	}
-	return t
+	if !t.OfDomain() {
+		return t
+	}
+	a, ok := ArrayOf(t.Elem.BaseType())
+	must.True(ok, "types: no arrays of what is below %s", t.Elem.Name)
+	return a
 }
 
 // IsEnum reports whether t is an enum.
