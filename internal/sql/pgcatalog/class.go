@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -28,6 +30,9 @@ func (s *snapshot) classRow(w *writer, t *catalog.Table) {
 	s.classCommon(w, t, t.Oid, t.Name, kind, len(visibleColumns(t)))
 	if kind == "r" {
 		w.oid("relam", oidHeap)
+	}
+	if kind != "S" {
+		w.oid("reltype", t.Oid)
 	}
 	w.flag("relhasindex", len(visibleIndexes(t)) > 0)
 	w.flag("relispopulated", !t.Materialized() || !t.View.Unpopulated)
@@ -88,12 +93,8 @@ func pgAttribute(s *snapshot, w *writer) error {
 			if !w.wants("attrelid", ix.Oid) {
 				continue
 			}
-			n := int16(1)
-			for _, id := range indexColumns(ix) {
-				c := t.Columns[t.ColumnByID(id)]
-				c.Default, c.Identity = "", 0
-				attributeRow(w, ix.Oid, n, &c, false, false)
-				n++
+			for i, c := range indexAttributes(t, ix) {
+				attributeRow(w, ix.Oid, int16(i+1), &c, false, false)
 			}
 		}
 	}
@@ -119,6 +120,30 @@ func indexColumns(ix *catalog.Index) []catalog.ColumnID {
 		out = append(out, k.Column)
 	}
 	return append(out, ix.Stored...)
+}
+
+// indexAttributes are the columns of an index as pg_attribute has them. Those of
+// expressions are called as PostgreSQL would: lower, expr, expr1.
+func indexAttributes(t *catalog.Table, ix *catalog.Index) []catalog.Column {
+	var out []catalog.Column
+	taken := map[string]bool{}
+	for _, id := range indexColumns(ix) {
+		c := t.Columns[t.ColumnByID(id)]
+		if c.Virtual {
+			base := "expr"
+			if x, err := parser.ParseExpr(c.Generated); err == nil {
+				base = planner.IndexColumnName(x)
+			}
+			c.Name = base
+			for n := 1; taken[c.Name]; n++ {
+				c.Name = base + strconv.Itoa(n)
+			}
+		}
+		taken[c.Name] = true
+		c.Default, c.Identity, c.Generated = "", 0, ""
+		out = append(out, c)
+	}
+	return out
 }
 
 func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull, dropped bool) {
@@ -237,7 +262,7 @@ func pgTables(s *snapshot, w *writer) error {
 		w.str("tableowner", t.Owner)
 		w.flag("hasindexes", len(visibleIndexes(t)) > 0)
 		w.flag("hasrules", false)
-		w.flag("hastriggers", false)
+		w.flag("hastriggers", len(t.ForeignKeys)+len(t.References) > 0)
 		w.flag("rowsecurity", false)
 		w.done()
 	}

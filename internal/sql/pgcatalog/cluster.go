@@ -276,3 +276,13 @@ func pgTimezoneNames(_ *snapshot, w *writer) error {
 	}
 	return nil
 }
+
+// pgStatDatabase lists the databases; what PostgreSQL counts of each is not known here.
+func pgStatDatabase(s *snapshot, w *writer) error {
+	for _, d := range s.databases {
+		w.oid("datid", d.Oid)
+		w.str("datname", d.Name)
+		w.done()
+	}
+	return nil
+}

@@ -104,6 +104,9 @@ func dataType(t *types.T) string {
 	if t.Elem != nil {
 		return "ARRAY"
 	}
+	if t.Def != nil {
+		return "USER-DEFINED"
+	}
 	return t.SQLName
 }
 
@@ -272,6 +275,34 @@ func isTablePrivileges(s *snapshot, w *writer) error {
 			w.str("privilege_type", p)
 			w.str("is_grantable", "YES")
 			w.str("with_hierarchy", yesNo(p == "SELECT"))
+			w.done()
+		}
+	}
+	return nil
+}
+
+// isElementTypes is information_schema.element_types.
+func isElementTypes(s *snapshot, w *writer) error {
+	for _, t := range s.relations() {
+		if t.Kind == catalog.KindSequence {
+			continue
+		}
+		for _, c := range visibleColumns(t) {
+			if c.Type.Elem == nil || c.Domain != nil && c.Domain.IsDomain() {
+				continue
+			}
+			elem := c.Type.Elem
+			s.place(w, "object", t)
+			w.str("object_type", "TABLE") // views too
+			w.str("collection_type_identifier", strconv.Itoa(int(c.Attnum)))
+			w.str("data_type", dataType(elem))
+			if c.Domain != nil {
+				elem = c.Domain.Elem
+			}
+			w.str("udt_catalog", s.db.Name)
+			w.str("udt_schema", s.typeSchema(elem))
+			w.str("udt_name", elem.Name)
+			w.str("dtd_identifier", "a"+strconv.Itoa(int(c.Attnum)))
 			w.done()
 		}
 	}

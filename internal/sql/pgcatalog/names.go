@@ -114,6 +114,9 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 		if ty := c.h.Coll.PeekTypeByOid(c.ctx(), oid); ty != nil {
 			return c.qualified(ty).SQLName, true
 		}
+		if t, ix := c.byOid(oid); t != nil && ix == nil { // a row type
+			return c.relationName(oid)
+		}
 	}
 	return "", false
 }

@@ -162,7 +162,8 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"pg_catalog.pg_statio_all_tables": pgStatUserTables, "pg_catalog.pg_statio_user_tables": pgStatUserTables,
 		"pg_catalog.pg_statio_all_indexes": pgStatUserIndexes, "pg_catalog.pg_statio_user_indexes": pgStatUserIndexes,
 		"pg_catalog.pg_stat_user_tables": pgStatUserTables, "pg_catalog.pg_stat_user_indexes": pgStatUserIndexes,
-		"pg_catalog.pg_locks": pgLocks, "pg_catalog.pg_rewrite": pgRewrite, "pg_catalog.pg_timezone_names": pgTimezoneNames,
+		"pg_catalog.pg_stat_database": pgStatDatabase,
+		"pg_catalog.pg_locks":         pgLocks, "pg_catalog.pg_rewrite": pgRewrite, "pg_catalog.pg_timezone_names": pgTimezoneNames,
 		"pg_catalog.pg_cast": pgCast, "pg_catalog.pg_aggregate": pgAggregate, "pg_catalog.pg_amop": pgAmop,
 		"pg_catalog.pg_cursors": pgCursors, "pg_catalog.pg_prepared_statements": pgPreparedStatements,
 		"lichen_internal.column_families":  internalFamilies,
@@ -185,6 +186,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"information_schema.information_schema_catalog_name": isCatalogName,
 		"information_schema.table_privileges":                isTablePrivileges,
 		"information_schema.role_table_grants":               isTablePrivileges,
+		"information_schema.element_types":                   isElementTypes,
 		"information_schema.view_table_usage":                isViewTableUsage,
 	}
 })

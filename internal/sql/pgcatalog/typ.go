@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/inverted"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -23,6 +24,12 @@ func pgType(s *snapshot, w *writer) error {
 		}
 		if a, ok := types.ArrayOf(d.UserType); ok && w.wants("oid", a.Oid) {
 			s.typeRow(w, a, schema)
+		}
+	}
+	for _, t := range s.relations() { // their row types
+		if t.Kind != catalog.KindSequence && w.wants("oid", t.Oid) {
+			schema, _ := s.schemaOf(t)
+			s.typeRow(w, catalog.RowType(t), schema)
 		}
 	}
 	return nil

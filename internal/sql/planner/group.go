@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -402,7 +403,8 @@ func (g *grouping) available(id plan.ColID) bool {
 // that column id belongs to.
 func (g *grouping) determined(id plan.ColID) bool {
 	for _, it := range g.sel.items {
-		if it.table == nil || len(it.table.Indexes) == 0 || !it.table.Primary().Constraint {
+		key := primaryKey(it.table)
+		if len(key) == 0 {
 			continue
 		}
 		own := false
@@ -412,8 +414,8 @@ func (g *grouping) determined(id plan.ColID) bool {
 		if !own {
 			continue
 		}
-		for _, k := range it.table.Primary().Columns {
-			c := &it.cols[it.table.ColumnByID(k.Column)]
+		for _, k := range key {
+			c := &it.cols[it.table.ColumnByID(k)]
 			if i := plan.FindCol(g.keys, c.col.ID); i < 0 || !g.inAllSets(i) {
 				return false
 			}
@@ -421,6 +423,20 @@ func (g *grouping) determined(id plan.ColID) bool {
 		return true
 	}
 	return false
+}
+
+// primaryKey lists the columns of a table's primary key; that of a catalog is its oid.
+func primaryKey(t *catalog.Table) (cols []catalog.ColumnID) {
+	switch {
+	case t == nil:
+	case t.Kind == catalog.KindVirtual && t.Columns[0].Name == "oid":
+		cols = append(cols, t.Columns[0].ID)
+	case len(t.Indexes) > 0 && t.Primary().Constraint:
+		for _, k := range t.Primary().Columns {
+			cols = append(cols, k.Column)
+		}
+	}
+	return cols
 }
 
 // name returns what a column is called in messages: "t.a".

@@ -178,6 +178,14 @@ func columnName(e ast.Expr) string {
 	return name
 }
 
+// IndexColumnName is the name PostgreSQL gives the column of an index on an expression.
+func IndexColumnName(e ast.Expr) string {
+	if name, _ := figureName(e); name != "" {
+		return name
+	}
+	return "expr"
+}
+
 // figureName returns a name and how good it is: 2 for a real name, 1 for that
 // of a type, 0 for none.
 func figureName(e ast.Expr) (string, int) {
