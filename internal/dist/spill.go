@@ -22,10 +22,10 @@ func (d *Router) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 			for n = 0; n < len(rest.Writes) && t.desc.ContainsKey(rest.Writes[n].Key); {
 				n++
 			}
-			part.Writes, part.Positions, part.Locks = rest.Writes[:n], rest.Positions[:n], nil
-			for _, k := range req.Locks {
+			part.Writes, part.Positions, part.Locks, part.LockEpochs = rest.Writes[:n], rest.Positions[:n], nil, nil
+			for i, k := range req.Locks {
 				if t.desc.ContainsKey(k) {
-					part.Locks = append(part.Locks, k)
+					part.Locks, part.LockEpochs = append(part.Locks, k), append(part.LockEpochs, req.LockEpochs[i])
 				}
 			}
 			return t.Spill(ctx, &part)

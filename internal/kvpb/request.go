@@ -251,7 +251,10 @@ type SpillRequest struct {
 	// of each key, the newest write below it is kept, and all later ones but those that
 	// the same statement has replaced. Statement is where the present one began.
 	Keep, Statement uint64
-	Locks           [][]byte // row locks that the durable locks of the writes replace
+	// Locks are the row locks that the durable locks of the writes replace, LockEpochs the
+	// leaderships that granted them: they must be held still.
+	Locks      [][]byte
+	LockEpochs []uint64
 	// Anchor is the first key that the transaction spilled: its record is there.
 	Anchor []byte
 }

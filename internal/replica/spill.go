@@ -2,6 +2,7 @@ package replica
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -67,6 +68,9 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	if err := r.enterSpill(p, req, under); err != nil {
 		return err
 	}
+	if err := r.checkReplaced(req); err != nil {
+		return err
+	}
 	b := builders.Get().(*apply.Builder)
 	defer builders.Put(b)
 	b.Reset(kvpb.TxnID{}, p.ts)
@@ -94,6 +98,22 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	}
 	r.sweepLater() // its gateway may die, and nobody ever meet what it leaves
 	r.releaseAll(txnID(req.Txn), req.Locks)
+	return nil
+}
+
+// checkReplaced checks that the row locks are still held that the spill's durable ones replace:
+// others may have written the keys of those that were lost. If the spill comes again its durable
+// locks may be there.
+func (r *Replica) checkReplaced(req *kvpb.SpillRequest) error {
+	for i, k := range req.Locks {
+		lost := r.checkLocks(txnID(req.Txn), req.Locks[i:i+1], 0, req.LockEpochs[min(i, len(req.LockEpochs)):], nil)
+		if lost == nil {
+			continue
+		}
+		if l, ok, err := r.lockOf(k); err != nil || !ok || l.txn != req.Txn.ID {
+			return cmp.Or(err, lost)
+		}
+	}
 	return nil
 }
 

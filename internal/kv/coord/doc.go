@@ -37,6 +37,10 @@
 //	    to, or read below, is kept when writes are spilled (oldestKept, Cursor.History;
 //	    TestSpilledHistories in kv). What was seen under locks that went with a spill counts as
 //	    read when the writes are undone (spillRollback).
+//	C9. A spill names the leaderships that granted the row locks which its durable locks replace,
+//	    and fails if one was lost: others may have written the key since. Then no statement of
+//	    the transaction is run again in it (spillChunks, replica's checkReplaced;
+//	    TestSpillWithoutItsLocks in kv).
 //
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

@@ -3,6 +3,7 @@ package coord
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sort"
 	"sync"
 
@@ -83,6 +84,12 @@ func (t *Txn) SpillRest(ctx context.Context) error {
 
 // spillBuffer gives what is buffered to the ranges.
 func (t *Txn) spillBuffer(ctx context.Context) error {
+	err := t.sendBuffer(ctx)
+	t.doomed = t.doomed || err != nil && kvpb.Classify(err) == kvpb.ClassRetry
+	return err
+}
+
+func (t *Txn) sendBuffer(ctx context.Context) error {
 	chunks := t.spillChunks()
 	if len(chunks) > 0 {
 		first := chunks[0].Writes[0].Key
@@ -101,7 +108,7 @@ func (t *Txn) spillBuffer(ctx context.Context) error {
 			return err
 		}
 	}
-	t.dropSpilledLocks(ctx)
+	t.dropSpilledLocks()
 	t.spill.base += t.buf.Len()
 	t.buf.Reset()
 	t.discharge()
@@ -112,6 +119,8 @@ func (t *Txn) spillBuffer(ctx context.Context) error {
 func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 	most := min(spillChunkBytes, int(t.env.spillBytes()/spillParallel))
 	size, keep := most, t.oldestKept()
+	locks := slices.Clone(t.locks)
+	slices.SortFunc(locks, func(a, b lockedKey) int { return bytes.Compare(a.key, b.key) })
 	var req *kvpb.SpillRequest
 	for c := t.buf.Seek(nil, t.seq+1); c.Valid(); c.Next() {
 		if size >= most { // all writes of a key go together
@@ -127,6 +136,11 @@ func (t *Txn) spillChunks() (chunks []kvpb.SpillRequest) {
 			req.Positions = append(req.Positions, uint64(t.spill.base+position))
 			size += len(w.Key) + len(w.Value) + spillOverhead
 		})
+		for ; len(locks) > 0 && bytes.Compare(locks[0].key, c.Key()) <= 0; locks = locks[1:] {
+			if l := &locks[0]; bytes.Equal(l.key, c.Key()) {
+				req.Locks, req.LockEpochs = append(req.Locks, l.key), append(req.LockEpochs, l.epoch)
+			}
+		}
 	}
 	return chunks
 }
@@ -176,22 +190,17 @@ func (t *Txn) keepHistory() {
 	}
 }
 
-// dropSpilledLocks gives up the row locks that durable locks now stand for.
-func (t *Txn) dropSpilledLocks(ctx context.Context) {
+// dropSpilledLocks forgets the row locks that durable locks now stand for: the spill has
+// released them.
+func (t *Txn) dropSpilledLocks() {
 	kept := t.locks[:0]
-	t.lockKeys = t.lockKeys[:0]
 	for _, l := range t.locks {
-		if _, _, _, ok := t.buf.Get(l.key, t.seq+1); ok {
-			t.lockKeys = append(t.lockKeys, l.key)
-		} else {
+		if _, _, _, ok := t.buf.Get(l.key, t.seq+1); !ok {
 			kept = append(kept, l)
 		}
 	}
 	clear(t.locks[len(kept):])
 	t.locks = kept
-	if len(t.lockKeys) > 0 {
-		_ = t.env.Sender.Release(ctx, &kvpb.ReleaseRequest{Txn: &t.meta, Locks: t.lockKeys})
-	}
 }
 
 // visibleBelow is the position below which a read sees own writes: those of

@@ -61,6 +61,7 @@ type Txn struct {
 	reads    ReadSet
 	locks    []lockedKey
 	doubtful [][]byte      // see lockFailed
+	doomed   bool          // a lock was lost: no statement of it helps if run again
 	ahead    ahead         // see LockAhead
 	lockKeys [][]byte      // scratch of commit and release
 	epochs   []uint64      // scratch of commit
@@ -134,7 +135,7 @@ func (t *Txn) Reset(o Options) {
 	t.reads.Reset()
 	clear(t.locks)
 	t.locks = t.locks[:0]
-	t.doubtful = nil
+	t.doubtful, t.doomed = nil, false
 	t.ahead.forget()
 	t.spill = spillState{}
 	t.check = check{}
@@ -288,6 +289,7 @@ func (t *Txn) addLock(key []byte, s kvpb.Strength, resp *kvpb.LockResponse) erro
 			if !resp.Acquired {
 				return nil // held all along, perhaps by way of a merge; else the commit finds out by the epoch
 			}
+			t.doomed = true
 			return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: cloneKey(key)}
 		}
 	}
@@ -403,9 +405,9 @@ func (t *Txn) RollbackTo(ctx context.Context, sp Savepoint) error {
 // RetryStatement prepares the current statement, which began at sp, to run
 // again after a retry error: it undoes the statement and moves the snapshot to
 // now. It returns the retry error of what stands in the way: earlier statements
-// whose results would differ.
+// whose results would differ, or the transaction's end.
 func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) error {
-	if t.opts.Isolation != kvpb.ReadCommitted && t.seq > 1 && !t.remembersReads() {
+	if t.doomed || t.opts.Isolation != kvpb.ReadCommitted && t.seq > 1 && !t.remembersReads() {
 		return cause // nothing says whether earlier statements would read the same
 	}
 	if err := t.spillRollback(ctx, sp); err != nil {

@@ -65,7 +65,7 @@ func AppendSpill(b []byte, req *kvpb.SpillRequest) []byte {
 	b = appendBytes(appendTxn(b, req.Txn), req.Anchor)
 	b = appendUints(appendWrites(b, req.Writes), req.Positions)
 	b = appendUint(appendUint(b, req.Keep), req.Statement)
-	return appendKeys(b, req.Locks)
+	return appendUints(appendKeys(b, req.Locks), req.LockEpochs)
 }
 
 // DecodeSpill reads what AppendSpill wrote.
@@ -79,6 +79,9 @@ func DecodeSpill(b []byte, req *kvpb.SpillRequest) error {
 	}
 	req.Keep, req.Statement = f.Uvarint(), f.Uvarint()
 	req.Locks = f.keys(req.Locks)
+	if f.more() {
+		req.LockEpochs = f.uints(req.LockEpochs)
+	}
 	return f.err()
 }
 
