@@ -31,9 +31,12 @@ func (d *Router) route(ctx context.Context, key []byte, commit bool, fn func(t t
 }
 
 // rangeOf returns the range that is believed to hold key.
-func (d *Router) rangeOf(ctx context.Context, key []byte) (*kvpb.RangeDescriptor, error) {
-	if d.loc != nil {
-		_, desc, err := d.loc.Lookup(key)
+func (d *Router) rangeOf(ctx context.Context, key []byte) (desc *kvpb.RangeDescriptor, err error) {
+	if d.loc != nil { // a split that is being applied is waited for
+		err = d.route(ctx, key, false, func(t target) error {
+			desc = t.desc
+			return nil
+		})
 		return desc, err
 	}
 	e, err := d.cache.Find(ctx, key)
