@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -56,6 +57,8 @@ type Cluster struct {
 	// extras are nodes that scenarios started, or tried to, beyond those.
 	extras []*Node
 	o      ClusterOptions
+	// nextPort is the next to try, above firstFreePort and modulo freePorts.
+	nextPort int
 
 	mu     sync.Mutex
 	deaths []string // of processes that nobody ended
@@ -86,7 +89,7 @@ type Node struct {
 // StartCluster starts nodes and makes them a cluster whose ranges have all their
 // replicas.
 func StartCluster(ctx context.Context, o ClusterOptions) (*Cluster, error) {
-	c := &Cluster{Links: NewLinks(), o: o}
+	c := &Cluster{Links: NewLinks(), o: o, nextPort: rand.IntN(freePorts)}
 	for i := range o.Nodes {
 		n, err := c.newNode(i)
 		if err != nil {
@@ -109,18 +112,37 @@ func (c *Cluster) newNode(i int) (*Node, error) {
 			ports[k] = c.o.FirstPort + 4*i + k
 			continue
 		}
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+		var err error
+		if ports[k], err = c.freePort(); err != nil {
 			return nil, err
 		}
-		ports[k] = ln.Addr().(*net.TCPAddr).Port
-		_ = ln.Close()
 	}
 	at := func(k int) string { return "127.0.0.1:" + strconv.Itoa(ports[k]) }
 	n := &Node{SQL: at(0), HTTP: at(1), dir: filepath.Join(c.o.Dir, fmt.Sprintf("node%d", i+1)), c: c}
 	var err error
 	n.proxy, err = c.Links.front(at(2), n.SQL)
 	return n, err
+}
+
+// Ports are picked from here on, below those that Linux gives to outgoing connections: a
+// node finds its own still free when it starts, again and again.
+const (
+	firstFreePort = 20000
+	freePorts     = 12768
+	portTries     = 100
+)
+
+// freePort finds a port at which nobody listens, another one each time.
+func (c *Cluster) freePort() (port int, err error) {
+	for range portTries {
+		port = firstFreePort + c.nextPort%freePorts
+		c.nextPort++
+		var ln net.Listener
+		if ln, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			return port, ln.Close()
+		}
+	}
+	return 0, fmt.Errorf("no free port in %d tries: %w", portTries, err)
 }
 
 // found starts all nodes, founds the cluster, and learns who is who.
