@@ -3,6 +3,11 @@ package replica
 import (
 	"context"
 	"fmt"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/tracker"
 )
 
 // Describe tells the state of the replica and its raft group, for people.
@@ -10,9 +15,9 @@ func (r *Replica) Describe(ctx context.Context) string {
 	told := make(chan string, 1)
 	r.group.deliver(input{do: func() {
 		g := r.group
-		told <- fmt.Sprintf("replica %d of %+v; %+v; applied %+v; led term %d, serves %v; candidacy %d, presumed %d; on their way %d+%d; log ends at %d",
+		told <- fmt.Sprintf("replica %d of %+v; %+v; applied %+v; led term %d, serves %v; candidacy %d, presumed %d; on their way %d+%d; log ends at %d; rests %v, quiet %v, idle for %d ticks%s",
 			r.replicaID, *r.Desc(), g.rn.BasicStatus(), g.applier.State(), g.led, r.Leads(), r.candidacy.Load(), r.presumed.store,
-			len(g.appending), len(g.waiting), g.view.state.Last)
+			len(g.appending), len(g.waiting), g.view.state.Last, r.asleep.Load(), r.quiet.Load(), g.idleTicks, g.describeFollowers())
 	}})
 	select {
 	case s := <-told:
@@ -20,4 +25,14 @@ func (r *Replica) Describe(ctx context.Context) string {
 	case <-ctx.Done():
 		return fmt.Sprintf("replica %d of %+v: does not answer", r.replicaID, *r.Desc())
 	}
+}
+
+// describeFollowers tells what a leader knows of the other replicas.
+func (g *group) describeFollowers() string {
+	var b strings.Builder
+	g.rn.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
+		d, ok := g.r.Desc().ReplicaByID(kvpb.ReplicaID(id))
+		fmt.Fprintf(&b, "; follower %d, there %v: %s, knows all %v", id, ok && g.r.hears(d.Store), p.String(), g.knows(id, g.view.state.Last))
+	})
+	return b.String()
 }

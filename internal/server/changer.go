@@ -167,8 +167,14 @@ func (n *Node) firstRow(key []byte, d *kvpb.RangeDescriptor) ([]byte, error) {
 	return nil, it.Error()
 }
 
-// changeReplicas changes the members of a range that is led here.
+// changeReplicas changes the members of a range that is led here, when others have done so:
+// placement would take the learner of a change under way for one that was left over.
 func (n *Node) changeReplicas(ctx context.Context, r *replica.Replica, cs []placement.Change) error {
+	m := n.measured.of(r)
+	if err := m.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer m.changing.Store(false)
 	if len(cs) == 0 {
 		return n.leaveJoint(ctx, r)
 	}
@@ -196,6 +202,17 @@ func (n *Node) changeReplicas(ctx context.Context, r *replica.Replica, cs []plac
 		return err
 	}
 	return n.leaveJoint(ctx, r)
+}
+
+// takeTurn waits until nobody here changes the range's replicas.
+func (m *measured) takeTurn(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	err := watch(ctx, func() (bool, error) { return m.changing.CompareAndSwap(false, true), nil })
+	if err != nil {
+		return fmt.Errorf("range %d: another change of its replicas is under way: %w", m.RangeID(), err)
+	}
+	return nil
 }
 
 // planReplicas checks changes to a range that a store leads and sorts them into the
@@ -311,7 +328,10 @@ func (n *Node) awaitCaughtUp(ctx context.Context, r *replica.Replica, t placemen
 				}
 			}
 		}
+		_, member := r.Desc().Replica(t.Store)
 		switch {
+		case !member:
+			return false, fmt.Errorf("range %d: the new replica on store %d was removed", r.RangeID(), t.Store)
 		case time.Since(moved) > catchUpStall:
 			return false, fmt.Errorf("range %d: the replica on store %d does not catch up", r.RangeID(), t.Store)
 		case !n.live.Live(t.Node) && time.Since(n.live.LastHeard(t.Node)) > deadPatience:

@@ -42,6 +42,7 @@ type measured struct {
 	writes   atomic.Uint64 // the same, of the bytes per second that go into the log
 	progress atomic.Pointer[[]replica.FollowerProgress]
 	merging  atomic.Bool // somebody here is merging, or ending a merge of, the range
+	changing atomic.Bool // somebody here is changing its replicas
 	touched  atomic.Bool // somebody has asked since it was measured
 	node     *measurements
 
