@@ -27,7 +27,7 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 		return err
 	}
 	var s lockSection
-	if err := s.enter(r); err != nil {
+	if err := s.enter(ctx, r); err != nil {
 		return err
 	}
 	defer s.leave()

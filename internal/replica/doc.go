@@ -43,10 +43,12 @@
 //	R5. Whoever waits for a command hears of it when it was applied, or when another
 //	    entry has taken its place or may have (waitersOf, wakeApplied, await).
 //	R6. A commit under another leadership than its locks fails, unless that one handed
-//	    them to the present one, directly and whole (checkLocks: epoch). Locks are
+//	    them on, whole, and no other has changed any since (checkLocks: epoch). Locks are
 //	    handed over by a leader that has let out every request that changes them and
-//	    serves nothing any more in its term, and taken over only by the leadership whose
-//	    first entry follows the last one of that term (handOver, takeOver).
+//	    serves nothing any more in its term (handOver). Each leadership that finds the record
+//	    takes them over, and lets no such request in before it has removed it: so while the
+//	    record is there nobody has (takeOver, dropHandover, lockSection.enter;
+//	    TestHandoverTwice in store).
 //	R7. A read is in the timestamp cache before it looks for commits in flight, a
 //	    commit is announced before it looks into the timestamp cache: one of the
 //	    two sees the other (Get, Scan; Commit).

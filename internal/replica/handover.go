@@ -13,6 +13,8 @@ import (
 	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/pause"
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/tracker"
 )
@@ -28,6 +30,8 @@ const (
 	handoverCheck   = 200 * time.Millisecond
 	// handoverPoll is how often the leader looks whether a handover may begin.
 	handoverPoll = 10 * time.Millisecond
+	// takenPoll is how often a request looks whether the record of the locks was removed.
+	takenPoll = time.Millisecond
 	// maxHandoverBytes bounds the row locks that are handed over: with more, all are
 	// lost with the leadership.
 	maxHandoverBytes = 8 << 20
@@ -43,6 +47,9 @@ type handing struct {
 	empty  chan struct{} // has one when the last one inside left, being shut
 	begun  atomic.Bool   // a transfer is under way
 	giving atomic.Bool   // the locks are, raft has not heard of the transfer yet
+	// taken is the term of the leadership that has found the record of a handover, until it has
+	// removed it; else 0. Until then nothing changes row locks (invariant R6).
+	taken  atomic.Uint64
 	record chan struct{} // has one while the record of a handover is being written or removed
 	// present is the term of the last entry applied, former the one of the last entry of
 	// another term: of the leadership before. Both belong to the processing goroutine.
@@ -52,12 +59,11 @@ type handing struct {
 // enter admits a request that changes row locks; it calls leave, also before it waits
 // for others.
 func (h *handing) enter() bool {
-	h.inside.Add(1)
-	if h.shut.Load() {
-		h.leave()
-		return false
+	if h.reenter() {
+		return true
 	}
-	return true
+	h.leave()
+	return false
 }
 
 func (h *handing) leave() {
@@ -88,7 +94,7 @@ func (h *handing) wait(patience time.Duration) bool {
 // reports by false: the locks may be on their way then.
 func (h *handing) reenter() bool {
 	h.inside.Add(1)
-	return !h.shut.Load()
+	return !h.shut.Load() && h.taken.Load() == 0
 }
 
 // open lets requests in again.
@@ -111,18 +117,26 @@ type lockSection struct {
 	in bool
 }
 
-func (s *lockSection) enter(r *Replica) error {
+// enter waits while the leadership has not removed the record of the locks that it took over.
+func (s *lockSection) enter(ctx context.Context, r *Replica) error {
 	s.r = r
-	if s.in = r.handing.enter(); !s.in {
-		return r.notLeader()
+	for began := time.Now(); ; {
+		if s.in = r.handing.enter(); s.in {
+			return nil
+		}
+		if r.handing.shut.Load() || r.lease.Load() == nil || time.Since(began) > handoverPatience {
+			return r.notLeader()
+		}
+		if err := pause.For(ctx, takenPoll); err != nil {
+			return err
+		}
 	}
-	return nil
 }
 
 // admit is admitWrite and enter.
 func (s *lockSection) admit(ctx context.Context, r *Replica, keys ...[]byte) (under tenure, err error) {
 	if under, err = r.admitWrite(ctx, keys...); err == nil {
-		err = s.enter(r)
+		err = s.enter(ctx, r)
 	}
 	return under, err
 }
@@ -275,9 +289,11 @@ func (r *Replica) giveLocks(l *lease, under tenure) {
 	}
 }
 
-// takeOver takes over the row locks that the leadership before this one handed over.
-// It runs when a leadership begins, after what is provisional was loaded.
+// takeOver takes over the row locks that a leadership before this one handed over: while its
+// record is there no other has changed any. It runs when a leadership begins, after what is
+// provisional was loaded.
 func (r *Replica) takeOver(term uint64) error {
+	r.handing.taken.Store(0)
 	p, ok, err := r.deps.Engine.GetUnversioned(keys.RangeHandover(uint64(r.id)), nil)
 	if err != nil || !ok {
 		return err
@@ -286,15 +302,14 @@ func (r *Replica) takeOver(term uint64) error {
 	if err != nil {
 		return err
 	}
-	if h.term == r.handing.former {
-		r.epoch.Store(h.epoch)
-		r.merging.adopted.Store(&h.adopted)
-		r.locks.Install(r.unfinished(h.locks))
-		for _, id := range h.abandoned {
-			r.abandoned.add(id)
-		}
+	must.True(h.term < term, "R6: leadership %d finds the locks of leadership %d", term, h.term)
+	r.epoch.Store(h.epoch)
+	r.merging.adopted.Store(&h.adopted)
+	r.locks.Install(r.unfinished(h.locks))
+	for _, id := range h.abandoned {
+		r.abandoned.add(id)
 	}
-	r.spills.run(func() { r.dropHandover(term) })
+	r.handing.taken.Store(term)
 	return nil
 }
 
@@ -318,41 +333,45 @@ func (r *Replica) unfinished(locks []concurrency.Lock) []concurrency.Lock {
 }
 
 // dropHandover removes the record of a handover that the leadership of a term has read
-// (invariant R24).
+// (invariant R24), and lets requests in that change row locks. It ends with the leadership.
 func (r *Replica) dropHandover(term uint64) {
-	ctx, cancel := r.spills.background(proposalTimeout)
-	defer cancel()
-	for {
-		if l := r.lease.Load(); l != nil {
-			if l.term != term {
-				return
-			}
-			if r.coversNow(l) {
-				break
-			}
+	for r.spills.isOpen() {
+		if l := r.lease.Load(); l == nil || l.term != term {
+			return
 		}
-		select {
-		case <-time.After(pushFirst): // it is about to serve
-		case <-ctx.Done():
+		ctx, cancel := r.spills.background(proposalTimeout)
+		err := r.tryDropHandover(ctx, term)
+		if err == nil {
+			r.handing.taken.CompareAndSwap(term, 0) // a later leadership may have found another
+		} else {
+			r.deps.Logger.Debug("removing a handover", "range", r.id, "err", err)
+			_ = pause.For(ctx, pushFirst) // it is about to serve, or to end
+		}
+		cancel()
+		if err == nil {
 			return
 		}
 	}
-	var b apply.Builder
-	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
-	b.DeleteRaw(keys.RangeHandover(uint64(r.id)))
+}
+
+func (r *Replica) tryDropHandover(ctx context.Context, term uint64) error {
 	select {
 	case r.handing.record <- struct{}{}:
 		defer func() { <-r.handing.record }()
 	case <-ctx.Done():
-		return
+		return ctx.Err()
 	}
 	under, err := r.admitWrite(ctx) // refused once this leadership hands over
-	if err == nil && under.term == term {
-		err = r.group.propose(under, b.Bytes())
-	}
 	if err != nil {
-		r.deps.Logger.Debug("removing a handover", "range", r.id, "err", err) // a later leadership does
+		return err
 	}
+	if under.term != term {
+		return r.notLeader()
+	}
+	var b apply.Builder
+	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
+	b.DeleteRaw(keys.RangeHandover(uint64(r.id)))
+	return r.group.propose(under, b.Bytes())
 }
 
 // handover is what a leader hands to the next one.

@@ -249,6 +249,9 @@ func (r *Replica) beginLeadership(term uint64) {
 	if r.ceased.Load() {
 		r.cease()
 	}
+	if r.handing.taken.Load() == term {
+		r.spills.run(func() { r.dropHandover(term) })
+	}
 	if r.deps.OnLeader != nil {
 		r.deps.OnLeader(r)
 	}

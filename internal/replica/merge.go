@@ -60,6 +60,9 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 	if !r.Leads() || !right.Leads() {
 		return fmt.Errorf("%w: they have different leaders", ErrNotNow)
 	}
+	if r.handing.taken.Load() != 0 { // the record tells of locks of what was split off since
+		return fmt.Errorf("%w: row locks are being taken over", ErrNotNow)
+	}
 	// A replica that is away, or far behind, would keep the range frozen.
 	err := errors.Join(r.awaitFollowers(ctx, 1, confirmWait), right.awaitFollowers(ctx, right.AppliedIndex(), confirmWait))
 	if err != nil {

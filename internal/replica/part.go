@@ -162,6 +162,13 @@ func (sp *spills) run(fn func()) {
 	}
 }
 
+// isOpen reports whether the replica is not stopping.
+func (sp *spills) isOpen() bool {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	return !sp.closed
+}
+
 // stopping is closed when the replica stops; sp.mu is held.
 func (sp *spills) stopping() chan struct{} {
 	if sp.closing == nil {

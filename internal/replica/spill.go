@@ -39,7 +39,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 		return errAborted // a late message: nobody would ever remove what it leaves
 	}
 	var s lockSection
-	if err := s.enter(r); err != nil {
+	if err := s.enter(ctx, r); err != nil {
 		return err
 	}
 	defer s.leave()

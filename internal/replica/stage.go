@@ -43,7 +43,7 @@ func (r *Replica) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.
 	}
 	r.enterGate(ctx, req.Txn.ID)
 	var in lockSection
-	if err := in.enter(r); err != nil {
+	if err := in.enter(ctx, r); err != nil {
 		return err
 	}
 	defer in.leave()
@@ -426,7 +426,7 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	}
 	var s lockSection
 	if len(req.Locks) > 0 { // else it must get through: requests under way wait for it
-		if err := s.enter(r); err != nil {
+		if err := s.enter(ctx, r); err != nil {
 			return err
 		}
 		defer s.leave()

@@ -246,6 +246,62 @@ func TestHandoverUndisturbed(t *testing.T) {
 	})
 }
 
+// The heir of a leadership takes over its row locks and dies before it could remove the record
+// of them. It has granted and released none by then, so who leads next takes over the same
+// locks; from then on the record is gone, and what is released stays so.
+func TestHandoverTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "old")
+		first := c.leading(1)
+		heir := c.other(first)
+		dbs := map[*testNode]*kv.DB{}
+		for _, nd := range c.nodes {
+			dbs[nd] = c.gateway(nd)
+		}
+		holder := dbs[first].Begin(kv.TxnOptions{})
+		holder.BeginStatement()
+		mustLock(t, holder, "\x10a")
+		rep, _ := c.leader(1).Desc().Replica(kvpb.StoreID(heir.id))
+		c.leader(1).TransferLeader(rep.Replica)
+		for c.leading(1) != heir {
+			time.Sleep(50 * time.Microsecond)
+		}
+		taken := c.leader(1)
+		heir.port.down = true // what it sent a moment ago does not arrive
+		if n := taken.Locks().Len(); n != 1 {
+			t.Fatalf("the heir holds %d locks", n)
+		}
+		early := dbs[heir].Begin(kv.TxnOptions{})
+		early.BeginStatement()
+		soon, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		defer cancel()
+		if _, err := early.Lock(soon, []byte("\x10b"), kv.LockUpdate, kv.WaitBlock); err == nil {
+			t.Error("the heir grants locks that its successor does not hear of")
+		}
+		for c.leader(1) == nil || c.leader(1) == taken {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err := holder.Put([]byte("\x10a"), []byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		if err := holder.Commit(context.Background()); err != nil {
+			t.Errorf("commit: %v", err)
+		}
+		heir.port.down = false
+		early.Rollback(context.Background())
+		c.transfer(1, heir)
+		if n := c.leader(1).Locks().Len(); n != 0 {
+			t.Errorf("%d locks came back", n)
+		}
+		if v := c.get(1, "\x10a"); v != "new" {
+			t.Errorf("value %q", v)
+		}
+	})
+}
+
 // A leadership that was handed over to a node that does not take it, or dies at once,
 // goes on in a later term, elsewhere or here. With the same node it has its locks.
 func TestHandoverToNobody(t *testing.T) {
