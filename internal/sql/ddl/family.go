@@ -20,8 +20,11 @@ type columnFamily struct {
 // the columns' own clauses first, then the FAMILY elements. Other columns are in the
 // first one.
 func (b *tableBuilder) families() error {
-	if len(b.columnFamilies) == 0 && len(b.familyDefs) == 0 {
-		return nil
+	defs := b.familyDefs
+	if len(b.columnFamilies) == 0 && len(defs) == 0 {
+		if defs = b.likedFamilies; len(defs) == 0 {
+			return nil
+		}
 	}
 	t := b.t
 	all := t.StoredColumns()
@@ -38,7 +41,7 @@ func (b *tableBuilder) families() error {
 			return err
 		}
 	}
-	for _, d := range b.familyDefs {
+	for _, d := range defs {
 		f, err := addFamily(t, d.Name, d.Pos)
 		if err != nil {
 			return err

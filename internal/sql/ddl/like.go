@@ -40,8 +40,29 @@ func (b *tableBuilder) like(ctx context.Context, l *ast.LikeClause) error {
 		for i := range src.Indexes {
 			b.likeIndex(src, &src.Indexes[i], l.Loc)
 		}
+		b.likeFamilies(src, l.Loc)
 	}
 	return nil
+}
+
+// likeFamilies asks for families like those of src, which like its indexes say how rows
+// are stored.
+func (b *tableBuilder) likeFamilies(src *catalog.Table, at ast.Loc) {
+	for i := range src.Families {
+		f := &src.Families[i]
+		d := &ast.FamilyDef{Loc: at, Name: f.Name}
+		if slices.ContainsFunc(b.likedFamilies, func(o *ast.FamilyDef) bool { return o.Name == d.Name }) {
+			d.Name = "" // of another LIKE: chosen anew
+		}
+		for _, id := range f.Columns {
+			if c := &src.Columns[src.ColumnByID(id)]; !c.Hidden {
+				d.Cols = append(d.Cols, c.Name)
+			}
+		}
+		if len(d.Cols) > 0 || f.ID == 0 {
+			b.likedFamilies = append(b.likedFamilies, d)
+		}
+	}
 }
 
 func (b *tableBuilder) likeColumn(ctx context.Context, c *catalog.Column, has func(ast.LikeOption) bool) error {

@@ -76,6 +76,7 @@ type tableBuilder struct {
 	// What the definition says about families; virtual are the columns said to be so.
 	columnFamilies []columnFamily
 	familyDefs     []*ast.FamilyDef
+	likedFamilies  []*ast.FamilyDef // of LIKE, which any other statement about families outweighs
 	virtual        []string
 }
 

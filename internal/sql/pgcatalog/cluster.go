@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -111,7 +112,7 @@ type comment struct {
 
 // comments returns the comments on the objects of the current database.
 func (s *snapshot) comments() []comment {
-	var out []comment
+	out := slices.Clone(textSearchComments)
 	add := func(class, obj uint32, sub int32, text string) {
 		if text != "" {
 			out = append(out, comment{class, obj, sub, text})

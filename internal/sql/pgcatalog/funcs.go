@@ -75,7 +75,8 @@ func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool
 		}
 		return "", false, nil
 	}
-	classes := map[string]uint32{"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_namespace": oidPgNamespace, "pg_type": oidPgType}
+	classes := map[string]uint32{"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_namespace": oidPgNamespace, "pg_type": oidPgType,
+		"pg_ts_config": oidPgTSConfig, "pg_ts_dict": oidPgTSDict, "pg_ts_parser": oidPgTSParser, "pg_ts_template": oidPgTSTemplate}
 	want, known := classes[class]
 	if class != "" && !known {
 		return "", false, nil

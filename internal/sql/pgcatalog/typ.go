@@ -189,6 +189,7 @@ func supportFunctions() map[uint32]string {
 	}
 	maps.Copy(m, rangeFunctionNames)
 	maps.Copy(m, subscriptFunctions)
+	maps.Copy(m, textSearchFunctions)
 	for _, s := range userSupport {
 		for i, oid := range [...]uint32{s.in, s.out, s.recv, s.send} {
 			m[oid] = s.names[i]
