@@ -35,6 +35,8 @@ const (
 	// maxHandoverBytes bounds the row locks that are handed over: with more, all are
 	// lost with the leadership.
 	maxHandoverBytes = 8 << 20
+	// maxOffered is with how many row locks a leadership is offered, which are no more bytes.
+	maxOffered = 1 << 16
 	// handoverVersion is the format of the record.
 	handoverVersion = 1
 )
@@ -149,8 +151,13 @@ func (s *lockSection) leave() {
 }
 
 // TransferLeader makes another replica the leader, if it has the log, and hands it
-// the row locks. It returns at once.
-func (r *Replica) TransferLeader(to kvpb.ReplicaID) {
+// the row locks; if that can't be, the leadership goes without them. It returns at once.
+func (r *Replica) TransferLeader(to kvpb.ReplicaID) { r.beginTransfer(to, false) }
+
+// OfferLeader is TransferLeader if the row locks can go too: nothing happens otherwise.
+func (r *Replica) OfferLeader(to kvpb.ReplicaID) { r.beginTransfer(to, true) }
+
+func (r *Replica) beginTransfer(to kvpb.ReplicaID, whole bool) {
 	l := r.lease.Load()
 	if l == nil {
 		return
@@ -160,7 +167,7 @@ func (r *Replica) TransferLeader(to kvpb.ReplicaID) {
 		return
 	}
 	if r.handing.begun.CompareAndSwap(false, true) {
-		r.spills.run(func() { r.handOver(l, to) })
+		r.spills.run(func() { r.handOver(l, to, whole) })
 	}
 }
 
@@ -194,21 +201,23 @@ func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
 // handOver writes the row locks into the range for the next leadership, and ends this
 // one. From the moment at which it takes them this leader serves nothing any more,
 // even if it stays leader: only a leadership of a later term does, perhaps its own
-// (Reclaim), and takes the locks over.
-func (r *Replica) handOver(l *lease, to kvpb.ReplicaID) {
+// (Reclaim), and takes the locks over. whole is that of OfferLeader.
+func (r *Replica) handOver(l *lease, to kvpb.ReplicaID, whole bool) {
 	ctx, cancel := r.spills.background(handoverTimeout)
 	defer cancel()
-	under, ready := r.awaitHandover(ctx, l, to)
-	if !ready {
+	under, ready := r.awaitHandover(ctx, l, to, whole)
+	if !ready || whole && r.locks.Len() > maxOffered {
 		r.handing.begun.Store(false)
 		return
 	}
 	r.handing.shut.Store(true)
 	began := time.Now()
 	if !r.handing.wait(handoverPatience) {
-		r.deps.Logger.Info("row locks are not handed over: requests take too long", "range", r.id)
+		r.deps.Logger.Info("row locks are not handed over: requests take too long", "range", r.id, "stays", whole)
 		r.handing.open()
-		r.transfer(l.term, to)
+		if !whole {
+			r.transfer(l.term, to)
+		}
 		return
 	}
 	if now := r.lease.Load(); now == nil || now.term != l.term {
@@ -239,7 +248,7 @@ func (r *Replica) handOver(l *lease, to kvpb.ReplicaID) {
 // yet, and the other replica could lead at once. A leadership that does not come to serve
 // has no use of its locks: it ends without them. If the other replica stays behind, nothing
 // happens.
-func (r *Replica) awaitHandover(ctx context.Context, l *lease, to kvpb.ReplicaID) (under tenure, ready bool) {
+func (r *Replica) awaitHandover(ctx context.Context, l *lease, to kvpb.ReplicaID, whole bool) (under tenure, ready bool) {
 	late := time.NewTimer(handoverPatience)
 	defer late.Stop()
 	for {
@@ -255,7 +264,7 @@ func (r *Replica) awaitHandover(ctx context.Context, l *lease, to kvpb.ReplicaID
 		case <-ctx.Done():
 			return under, false
 		case <-late.C:
-			if err != nil {
+			if err != nil && !whole {
 				r.transfer(l.term, to)
 			}
 			return under, false

@@ -381,7 +381,7 @@ func (n *Node) transferLeader(ctx context.Context, r *replica.Replica, to kvpb.S
 	}
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
-	r.TransferLeader(rep.Replica)
+	r.OfferLeader(rep.Replica) // no move is worth the transactions of its row locks
 	err := watch(ctx, func() (bool, error) {
 		now, ok := r.Leader()
 		return ok && now.Store == to && !r.Leads(), nil

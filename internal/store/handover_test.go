@@ -16,6 +16,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/rpc"
 )
 
 // gateway makes a node a gateway to the ranges, as a server does.
@@ -298,6 +299,46 @@ func TestHandoverTwice(t *testing.T) {
 		}
 		if v := c.get(1, "\x10a"); v != "new" {
 			t.Errorf("value %q", v)
+		}
+	})
+}
+
+// A leadership that is only offered stays where it is while a request that may change row locks
+// takes too long, here the commit of another transaction: the locks would be lost.
+func TestOfferKeepsLocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "old")
+		first, lead := c.leading(1), c.leader(1)
+		db := c.gateway(first)
+		holder, other := db.Begin(kv.TxnOptions{}), db.Begin(kv.TxnOptions{})
+		for txn, key := range map[*kv.Txn]string{holder: "\x10a", other: "\x10b"} {
+			txn.BeginStatement()
+			mustLock(t, txn, key)
+			if err := txn.Put([]byte(key), []byte("new")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rep, _ := lead.Desc().Replica(kvpb.StoreID(c.other(first).id))
+		c.wire.lose(func(_, to kvpb.NodeID, m rpc.Method, _ []byte) bool { return to == first.id && m != 99 })
+		done := make(chan error)
+		go func() { done <- other.Commit(context.Background()) }()
+		time.Sleep(10 * time.Millisecond)
+		lead.OfferLeader(rep.Replica)
+		time.Sleep(1100 * time.Millisecond)
+		c.wire.lose(nil)
+		if err := errors.Join(<-done, holder.Commit(context.Background())); err != nil {
+			t.Error(err)
+		}
+		if c.leader(1) != lead {
+			t.Error("the leadership went")
+		}
+		lead.OfferLeader(rep.Replica)
+		time.Sleep(time.Second)
+		if c.leader(1) == lead {
+			t.Error("the leadership did not go though nothing was in its way")
 		}
 	})
 }
