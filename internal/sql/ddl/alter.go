@@ -98,6 +98,9 @@ func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 	if a.t.Kind == catalog.KindView && c.Kind == ast.AlterRenameColumn {
 		return pgerr.Unsupported("renaming a column of a view is not supported").At(c.Pos)
 	}
+	if a.t.Kind == catalog.KindView && (c.Kind == ast.AlterColumnSetDefault || c.Kind == ast.AlterColumnDropDefault) {
+		return pgerr.Unsupported("defaults of a view's columns are not supported").At(c.Pos)
+	}
 	if a.t.Kind != catalog.KindTable || a.t.Materialized() && c.Kind != ast.AlterRenameColumn {
 		return pgerr.New(pgerr.WrongObjectType, "ALTER action cannot be performed on relation \"%s\"", a.t.Name).
 			WithDetail("This operation is not supported for this kind of relation.").At(c.Pos)

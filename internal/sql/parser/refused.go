@@ -212,7 +212,7 @@ func primitives() map[string]func(p *parser) {
 		"simple_type":           func(p *parser) { p.simpleType(false) },
 		"type":                  func(p *parser) { p.typeName() },
 		"def_arg":               func(p *parser) { p.defArg() },
-		"statement":             func(p *parser) { p.statement() },
+		"statement":             (*parser).bodyStatement,
 		"from_list":             func(p *parser) { p.fromList() },
 		"var_name":              func(p *parser) { p.varName() },
 		"set_generic":           func(p *parser) { p.setGeneric(&ast.SetVar{}) },
@@ -239,6 +239,16 @@ func primitives() map[string]func(p *parser) {
 			p.failf(pgerr.FeatureNotSupported, 0, "CREATE ASSERTION is not yet implemented")
 		},
 	}
+}
+
+// bodyStatement parses a statement of a function's body, whose END ends the body and no
+// transaction.
+func (p *parser) bodyStatement() {
+	if p.tok.kind == kwEnd || p.tok.kind == kwBegin {
+		p.syntaxError()
+		return
+	}
+	p.statement()
 }
 
 // argMode parses the mode of a function's argument.
