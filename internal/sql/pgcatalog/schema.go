@@ -154,7 +154,7 @@ func supportOf(t *types.T) typeSupport {
 	if s := typeSupports()[t.Oid]; s != nil {
 		return *s
 	}
-	if t.Elem != nil {
+	if t.Elem != nil && t.Def == nil {
 		return typeSupport{
 			in: oidArrayIn, out: oidArrayOut, recv: oidArrayRecv, send: oidArraySend, opclass: 10000, opfamily: 397,
 			opclassName: "array_ops", typ: t.Oid,

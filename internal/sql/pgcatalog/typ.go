@@ -135,7 +135,7 @@ func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	}
 	w.oid("typsubscript", subscriptOf(t))
 	w.oid("typelem", 0)
-	if t.Elem != nil {
+	if t.Elem != nil && t.Def == nil {
 		w.oid("typelem", t.Elem.Oid)
 	}
 	w.oid("typarray", info.ArrayOid)

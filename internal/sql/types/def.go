@@ -150,7 +150,7 @@ func (def *Def) arrayOf(t *T) *T {
 // userInfo returns the pg_type properties of a user-defined type.
 func userInfo(t *T) Info {
 	switch {
-	case t.Family == ArrayFamily && t.Elem != nil && t.Elem.Def != nil:
+	case t.Def == nil && t.Elem != nil && t.Elem.Def != nil:
 		return Info{Len: -1, Kind: 'b', Category: 'A', Align: max4(userInfo(t.Elem).Align), Storage: 'x'}
 	case t.Def == nil:
 		return Info{}
