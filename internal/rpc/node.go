@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lichendb/lichen/internal/crew"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
 )
@@ -22,6 +23,7 @@ type Node struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // readers, writers, handlers, attempts
+	crew   *crew.Crew     // has writers and handlers done
 	stats  counters
 
 	running atomic.Int64 // handlers of calls
@@ -65,7 +67,7 @@ var _ Transport = (*Node)(nil)
 // New returns a node without connections; they are made when used.
 func New(o Options) *Node {
 	o.setDefaults()
-	n := &Node{o: o, limits: limits{
+	n := &Node{o: o, crew: crew.New(0), limits: limits{
 		queueBytes: MaxQueueBytes, queueMessages: MaxQueueMessages, pendingCalls: MaxPendingCalls,
 		callsPerConn: MaxCallsPerConn, callsPerNode: MaxCallsPerNode, partialBytes: MaxPartialBytes,
 		inbound: MaxInbound,
@@ -87,6 +89,7 @@ func (n *Node) Close() {
 	n.mu.Unlock()
 	n.cancel()
 	n.wg.Wait()
+	n.crew.Close()
 }
 
 // enter makes Close wait until leave; false: the node is closed.

@@ -55,7 +55,7 @@ func (c *conn) claimLocked() bool {
 // kickLocked makes sure that what waits will be written.
 func (c *conn) kickLocked() {
 	if c.claimLocked() {
-		go c.write()
+		c.n.crew.Go(c.write)
 	}
 }
 

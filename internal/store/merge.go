@@ -74,7 +74,7 @@ func (s *Store) merged(left, right *replica.Replica) {
 	a.forward[id] = left
 	a.order = append(a.order, id)
 	a.mu.Unlock()
-	s.workers.schedule(right.Stop)
+	s.workers.Go(right.Stop)
 }
 
 // MergedInto returns the descriptor of the range that a range became part of, as far

@@ -75,7 +75,7 @@ func (s *Store) deps() replica.Deps {
 	return replica.Deps{
 		TxnDeps: txns,
 		Engine:  s.eng, Log: s.log, Clock: s.opts.Clock, Logger: s.opts.Logger, Store: s.Identity().Store,
-		AdmitWrite: s.admitWrite, Waits: s.waits, Schedule: s.workers.schedule, Wake: s.ticking.wake,
+		AdmitWrite: s.admitWrite, Waits: s.waits, Schedule: s.workers.Go, Wake: s.ticking.wake,
 		CheckSlots: s.checkSlots, SettleSlots: s.settleSlots, Aside: s.opts.shared != nil, Stalled: s.disk.stands,
 		Send: s.send, SendSnapshot: s.sendSnapshot, Absorb: s.absorb, Support: s.net.Support,
 		Elections:    s.elections,
@@ -210,7 +210,7 @@ func (s *Store) createFor(e envelope, m *pb.Message) {
 		return
 	}
 	e.start, e.raft = bytes.Clone(e.start), nil // who reads messages uses their memory again
-	s.workers.schedule(func() {
+	s.workers.Go(func() {
 		defer s.creations.Add(-1)
 		switch r, err := s.create(&e); {
 		case err != nil:

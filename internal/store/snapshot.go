@@ -153,7 +153,7 @@ func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap
 	sn.mu.Unlock()
 	if closed {
 		snap.Close()
-		s.workers.schedule(func() { done(false) })
+		s.workers.Go(func() { done(false) })
 		return
 	}
 	if busy {

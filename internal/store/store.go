@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/crew"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -18,6 +19,11 @@ import (
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/storage"
 )
+
+// maxWorkers bounds the goroutines that process raft groups. Most of them wait for the
+// log, whose next sync is for all who wait: when a node dies thousands of groups elect
+// leaders, and the fewer syncs they take the sooner that is done.
+const maxWorkers = 512
 
 // turn is a mutex that is held while the disk works: a channel, so that those who wait
 // for a stalled disk are at rest where time is virtual.
@@ -99,7 +105,7 @@ type Store struct {
 	clockFrom int64 // the bound in it at the start
 	away      mergedAway
 
-	workers   *workers
+	workers   *crew.Crew // processes raft groups
 	ticking   ticking
 	elections *elections
 	news      news
@@ -123,7 +129,7 @@ func Open(o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{
-		opts: o, waits: concurrency.NewWaitGraph(), workers: newWorkers(), creating: make(turn, 1),
+		opts: o, waits: concurrency.NewWaitGraph(), workers: crew.New(maxWorkers), creating: make(turn, 1),
 		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
 		checkSlots: make(chan struct{}, checksAtOnce), settleSlots: make(chan struct{}, replica.MaxSettlers), elections: newElections(),
 		news: news{poke: make(chan struct{}, 1)},
@@ -220,7 +226,7 @@ func (s *Store) halt() {
 	for _, r := range s.all() {
 		r.Stop()
 	}
-	s.workers.close()
+	s.workers.Close()
 }
 
 func (s *Store) closeFiles() error {
