@@ -70,7 +70,7 @@ func delicate(n Name) bool {
 	switch n {
 	case "partition", "range", "rows", "groups", "rollup", "cube", "operator", "double", "index", "sets",
 		"family", "inverted", "hash", "split", "storing", "covering", "unsplit", "upsert", "locality",
-		"virtual", "bucket_count", "configure", "priority", "nulls", "of", "within", "filter", "over":
+		"virtual", "configure", "priority", "nulls", "of", "within", "filter", "over":
 		return true
 	}
 	return false

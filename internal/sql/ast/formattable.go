@@ -105,18 +105,20 @@ func (p *printer) inlineIndex(d *InlineIndex) {
 		p.w(" ")
 	}
 	p.indexElems(d.Keys)
-	p.sharded(d.Sharded, d.Buckets)
+	p.opt(d.Sharded, " USING HASH")
 	p.parenIdents(" STORING ", d.Storing)
-	p.params(" WITH ", d.With)
+	p.indexParams(d.Buckets, d.With)
 	p.clause(" WHERE ", d.Where)
 }
 
-// sharded prints the dialect's USING HASH.
-func (p *printer) sharded(sharded bool, buckets Expr) {
-	if sharded {
-		p.w(" USING HASH")
-		p.clause(" WITH bucket_count = ", buckets)
+// indexParams prints the storage parameters of an index. The bucket count of the dialect's
+// USING HASH is among them: as what it is given as may be wrong, WITH bucket_count = may not
+// do, which takes nothing but a number.
+func (p *printer) indexParams(buckets Expr, with []StorageParam) {
+	if buckets != nil {
+		with = append([]StorageParam{{Name: "bucket_count", Value: buckets}}, with...)
 	}
+	p.params(" WITH ", with)
 }
 
 // alwaysQuoted writes a name in quotes and a space, or nothing for no name: so
@@ -214,8 +216,8 @@ func (p *printer) keyConstraint(c *Constraint) {
 }
 
 func (p *printer) keyStorage(c *Constraint) {
-	p.sharded(c.Sharded, c.Buckets)
-	p.params(" WITH ", c.With)
+	p.opt(c.Sharded, " USING HASH")
+	p.indexParams(c.Buckets, c.With)
 	p.optIdent(" USING INDEX TABLESPACE ", c.Tablespace)
 	p.split(c.SplitInto, nil)
 }
@@ -361,10 +363,10 @@ func (p *printer) createIndex(s *CreateIndex) {
 	p.optIdent(" USING ", s.Method)
 	p.w(" ")
 	p.indexElems(s.Keys)
-	p.sharded(s.Sharded, s.Buckets)
+	p.opt(s.Sharded, " USING HASH")
 	p.parenIdents(" INCLUDE ", s.Include)
 	p.opt(s.NullsNotDistinct, " NULLS NOT DISTINCT")
-	p.params(" WITH ", s.With)
+	p.indexParams(s.Buckets, s.With)
 	p.optIdent(" TABLESPACE ", s.Tablespace)
 	p.split(s.SplitInto, s.SplitAt)
 	p.clause(" WHERE ", s.Where)
