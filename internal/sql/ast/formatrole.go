@@ -53,7 +53,11 @@ func (p *printer) roleOptions(list []Option) {
 		case *BoolLit:
 			p.w([...]string{"NO", ""}[btoi(v.Val)], strings.ToUpper(o.Name))
 		case *Row:
-			p.w(strings.ToUpper(strings.ReplaceAll(o.Name, "_", " ")), " ")
+			if o.Name == "role" {
+				p.w("USER ") // which ALTER ROLE takes as well
+			} else {
+				p.w(strings.ToUpper(strings.ReplaceAll(o.Name, "_", " ")), " ")
+			}
 			p.list(len(v.Elems), func(i int) {
 				if s, ok := v.Elems[i].(*StrLit); ok {
 					p.ident(s.Val)
