@@ -35,6 +35,10 @@ func TestPrint(t *testing.T) {
 		`$[0, 2 to last]`:             `$[0,2 to last]`,
 		`exists($.a) && ($.b == 1)`:   `(exists ($."a") && $."b" == 1)`,
 		`$.a like_regex "x" flag "q"`: `($."a" like_regex "x" flag "q")`,
+		`($.a * $.b).c + 2`:           `(($."a" * $."b")."c" + 2)`,
+		`(!($.a == 1)).b + 3`:         `((!($."a" == 1))."b" + 3)`,
+		`(exists ($.a)).type()`:       `(exists ($."a")).type()`,
+		`(($.a > 1) is unknown).b`:    `(($."a" > 1) is unknown)."b"`,
 	} {
 		p, err := Parse(in, same)
 		if err != nil {

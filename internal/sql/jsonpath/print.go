@@ -57,10 +57,11 @@ func priority(k Kind) int {
 }
 
 // node prints n and what follows it. inKey says that it stands after a path,
-// brackets that an operator needs parentheses.
+// brackets that an operator needs parentheses: it does too if something follows, which
+// PostgreSQL forgets, so that what it prints means something else.
 func (w *writer) node(n *Node, inKey, brackets bool) {
 	for ; n != nil; n, inKey, brackets = n.Next, true, true {
-		w.item(n, inKey, brackets)
+		w.item(n, inKey, brackets || n.Next != nil)
 	}
 }
 
@@ -111,17 +112,23 @@ func (w *writer) item(n *Node, inKey, brackets bool) {
 		w.node(n.Left, false, false)
 		w.s(")")
 	case Not:
+		w.open(n.Next != nil)
 		w.s("!(")
 		w.node(n.Left, false, false)
 		w.s(")")
+		w.shut(n.Next != nil)
 	case IsUnknown:
+		w.open(n.Next != nil)
 		w.s("(")
 		w.node(n.Left, false, false)
 		w.s(") is unknown")
+		w.shut(n.Next != nil)
 	case Exists:
+		w.open(n.Next != nil)
 		w.s("exists (")
 		w.node(n.Left, false, false)
 		w.s(")")
+		w.shut(n.Next != nil)
 	case LikeRegex:
 		w.open(brackets)
 		w.operand(n.Left, n.Kind)
