@@ -19,7 +19,7 @@ import (
 // planner's.
 func statements(tb testing.TB) []string {
 	var out []string
-	for _, pattern := range []string{"testdata/*", "../planner/testdata/*"} {
+	for _, pattern := range []string{"testdata/golden/*", "../planner/testdata/*"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			tb.Fatal(err)

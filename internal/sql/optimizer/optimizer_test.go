@@ -32,7 +32,7 @@ func (s fixedStats) Stats(t *catalog.Table) *optimizer.TableStats {
 // plan, canonical, optimized or with any one rule off, must satisfy
 // plan.Verify.
 func TestGolden(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/golden", func(t *testing.T, path string) {
 		cat := &plantest.Catalog{}
 		stats := fixedStats{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
