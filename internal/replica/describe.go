@@ -3,11 +3,11 @@ package replica
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/kvpb"
-	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/tracker"
 )
 
 // Describe tells the state of the replica and its raft group, for people.
@@ -30,9 +30,11 @@ func (r *Replica) Describe(ctx context.Context) string {
 // describeFollowers tells what a leader knows of the other replicas.
 func (g *group) describeFollowers() string {
 	var b strings.Builder
-	g.rn.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
+	progress := g.rn.Status().Progress // WithProgress hands out what can't be printed
+	for _, id := range slices.Sorted(maps.Keys(progress)) {
+		p := progress[id]
 		d, ok := g.r.Desc().ReplicaByID(kvpb.ReplicaID(id))
 		fmt.Fprintf(&b, "; follower %d, there %v: %s, knows all %v", id, ok && g.r.hears(d.Store), p.String(), g.knows(id, g.view.state.Last))
-	})
+	}
 	return b.String()
 }
