@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -182,11 +183,39 @@ func literalText(e ast.Expr) (string, error) {
 		text, err := literalText(v.X)
 		return v.Op.Name + text, err
 	case *ast.Cast:
+		if v.Type.Names[len(v.Type.Names)-1] == types.Interval.Name {
+			return intervalZone(v)
+		}
 		return literalText(v.X)
 	case *ast.ColumnRef:
 		return ast.Format(v), nil
 	}
 	return "", pgerr.New(pgerr.SyntaxError, "SET takes literals only").At(e.Position())
+}
+
+// intervalZone returns the time zone that SET TIME ZONE INTERVAL names.
+func intervalZone(c *ast.Cast) (string, error) {
+	t, err := planner.ResolveType(c.Type, 8)
+	if err != nil {
+		return "", err
+	}
+	text, err := literalText(c.X)
+	if err != nil {
+		return "", err
+	}
+	d, err := types.ParseText(t, text, &types.FormatContext{})
+	if err != nil {
+		return "", err
+	}
+	v := d.Interval()
+	bad := pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"TimeZone\": \"INTERVAL '%s'\"", types.FormatDatum(t, d, &types.FormatContext{}))
+	switch {
+	case v.Months != 0:
+		return "", bad.WithDetail("Cannot specify months in time zone interval.")
+	case v.Days != 0:
+		return "", bad.WithDetail("Cannot specify days in time zone interval.")
+	}
+	return types.OffsetZone(int(v.Micros / 1e6)), nil
 }
 
 func (s *Session) execSetTransaction(ctx context.Context, st *ast.SetTransaction, res Results) error {

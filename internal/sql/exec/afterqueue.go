@@ -206,8 +206,11 @@ func (q *afterQueue) cascade(b *keyBatch) error {
 	env := *r.env
 	env.Ctx, env.Params, env.Copy = r.ctx, nil, nil
 	env.after, env.keys = q, &referredKeys{rows: b.rows.rows, keys: b.keys}
-	_, err := p.Run(&env, nil)
-	return err
+	if _, err := p.Run(&env, nil); err != nil || b.watch.referrer.Action != catalog.SetDefault {
+		return err
+	}
+	// A row whose defaults are the key that went away still refers to it.
+	return q.refuse(b)
 }
 
 func (q *afterQueue) finder(ref *plan.Reference) (*finder, error) {

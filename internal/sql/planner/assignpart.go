@@ -9,43 +9,68 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
+// partAssign plans assignments to a part of a column.
+type partAssign struct {
+	b      *builder
+	s      *scope
+	target *ast.Target
+	column *catalog.Column
+	value  func(c *catalog.Column) (plan.Expr, error)
+}
+
 // partValue plans the new value of a column of which a part is assigned: old is
 // its value so far; value plans what is assigned, for a column of a type.
 func (b *builder) partValue(target *ast.Target, c *catalog.Column, old plan.Expr, s *scope,
 	value func(c *catalog.Column) (plan.Expr, error)) (plan.Expr, error) {
-	part := func(t *types.T) (plan.Expr, error) {
-		p := *c
-		p.Type, p.Domain = t, nil
-		return value(&p)
+	p := partAssign{b: b, s: s, target: target, column: c, value: value}
+	return p.part(c.Type, old, target.Path)
+}
+
+// part plans what becomes of old, a value of type t, when the part at path is assigned.
+func (p *partAssign) part(t *types.T, old plan.Expr, path []ast.TargetStep) (plan.Expr, error) {
+	if len(path) == 0 {
+		c := *p.column
+		c.Type, c.Domain = t, nil
+		return p.value(&c)
 	}
-	first := &target.Path[0]
+	n := 0
+	slice := false
+	for n < len(path) && path[n].Index != nil {
+		slice = slice || path[n].Index.Slice
+		n++
+	}
 	switch {
-	case first.Field != "":
-		return b.setField(target, c, old, part)
-	case c.Type.Oid == types.JSONB.Oid:
-		return b.setJSON(target, old, s, part)
-	case c.Type.Elem == nil:
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", c.Type.SQLName).At(target.Pos)
-	case first.Index.Slice:
-		return b.setSlice(target, c, old, s, part)
+	case n == 0:
+		return p.field(t, old, path)
+	case t.Oid == types.JSONB.Oid:
+		return p.json(old, path)
+	case t.Elem == nil:
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.SQLName).At(p.target.Pos)
+	case slice:
+		return p.slice(t, old, path)
 	}
-	v, err := part(c.Type.Elem.WithTypmod(c.Type.Typmod))
+	return p.element(t, old, path[:n], path[n:])
+}
+
+// element assigns to old[i], or to a part of that.
+func (p *partAssign) element(t *types.T, old plan.Expr, index, rest []ast.TargetStep) (plan.Expr, error) {
+	sub := &plan.Subscript{Arg: old, T: t.Elem.WithTypmod(t.Typmod)}
+	for i := range index {
+		x, err := p.b.subscriptInt(index[i].Index.Lo, p.s)
+		if err != nil {
+			return nil, err
+		}
+		sub.Lower, sub.Upper = append(sub.Lower, nil), append(sub.Upper, x)
+	}
+	v, err := p.part(sub.T, sub, rest)
 	if err != nil {
 		return nil, err
 	}
 	args := []plan.Expr{old, v}
-	for i := range target.Path {
-		step := &target.Path[i]
-		if step.Index == nil || step.Index.Slice {
-			return nil, pgerr.Unsupported("assigning to this part of a column is not supported").At(target.Pos)
-		}
-		x, err := b.subscriptInt(step.Index.Lo, s)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, x)
+	for _, x := range sub.Upper {
+		args = append(args, plan.CopyExpr(x))
 	}
-	return b.assignCall("lichen_set_element", args, target.Pos)
+	return p.b.assignCall("lichen_set_element", args, p.target.Pos)
 }
 
 // assignCall plans a call whose result replaces a column's value.
@@ -72,71 +97,106 @@ func (b *builder) subscriptInt(e ast.Expr, s *scope) (plan.Expr, error) {
 	return v, err
 }
 
-func (b *builder) setSlice(target *ast.Target, c *catalog.Column, old plan.Expr, s *scope, part func(*types.T) (plan.Expr, error)) (plan.Expr, error) {
-	if len(target.Path) > 1 {
-		return nil, pgerr.Unsupported("assigning to a slice of a multidimensional array is not supported").At(target.Pos)
+func (p *partAssign) slice(t *types.T, old plan.Expr, path []ast.TargetStep) (plan.Expr, error) {
+	if len(path) > 1 {
+		return nil, pgerr.Unsupported("assigning to a slice of a multidimensional array, or to parts of one, is not supported").At(p.target.Pos)
 	}
-	v, err := part(c.Type)
+	v, err := p.part(t, old, nil)
 	if err != nil {
 		return nil, err
 	}
-	ix := target.Path[0].Index
-	lo, err := b.subscriptInt(ix.Lo, s)
+	ix := path[0].Index
+	lo, err := p.b.subscriptInt(ix.Lo, p.s)
 	if err != nil {
 		return nil, err
 	}
-	hi, err := b.subscriptInt(ix.Hi, s)
+	hi, err := p.b.subscriptInt(ix.Hi, p.s)
 	if err != nil {
 		return nil, err
 	}
-	return b.assignCall("lichen_set_slice", []plan.Expr{old, v, lo, hi}, target.Pos)
+	return p.b.assignCall("lichen_set_slice", []plan.Expr{old, v, lo, hi}, p.target.Pos)
 }
 
-func (b *builder) setJSON(target *ast.Target, old plan.Expr, s *scope, part func(*types.T) (plan.Expr, error)) (plan.Expr, error) {
-	v, err := part(types.JSONB)
+func (p *partAssign) json(old plan.Expr, path []ast.TargetStep) (plan.Expr, error) {
+	v, err := p.part(types.JSONB, old, nil)
 	if err != nil {
 		return nil, err
 	}
 	args := []plan.Expr{old, v}
-	for i := range target.Path {
-		step := &target.Path[i]
+	for i := range path {
+		step := &path[i]
 		if step.Index == nil || step.Index.Slice {
-			return nil, pgerr.New(pgerr.DatatypeMismatch, "jsonb subscript does not support slices").At(target.Pos)
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "jsonb subscript does not support slices").At(p.target.Pos)
 		}
-		x, err := b.typed(step.Index.Lo, s)
+		x, err := p.b.typed(step.Index.Lo, p.s)
 		if err != nil {
 			return nil, err
 		}
 		if t := x.Type(); t.Family != types.IntFamily && !t.IsString() {
-			return nil, pgerr.New(pgerr.DatatypeMismatch, "subscript type %s is not supported", t.SQLName).At(target.Pos)
+			return nil, pgerr.New(pgerr.DatatypeMismatch, "subscript type %s is not supported", t.SQLName).At(p.target.Pos)
 		}
 		args = append(args, x)
 	}
-	return b.assignCall("lichen_set_json", args, target.Pos)
+	return p.b.assignCall("lichen_set_json", args, p.target.Pos)
 }
 
-func (b *builder) setField(target *ast.Target, c *catalog.Column, old plan.Expr, part func(*types.T) (plan.Expr, error)) (plan.Expr, error) {
-	name := target.Path[0].Field
-	i := c.Type.FieldByName(name)
+// field assigns to (old).name, or to a part of that.
+func (p *partAssign) field(t *types.T, old plan.Expr, path []ast.TargetStep) (plan.Expr, error) {
+	name := path[0].Field
+	i := t.FieldByName(name)
 	switch {
-	case c.Type.Family != types.RecordFamily:
+	case t.Family != types.RecordFamily:
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot assign to field \"%s\" of column \"%s\" because its type %s is not a composite type",
-			name, c.Name, c.Type.SQLName).At(target.Pos)
+			name, p.column.Name, t.SQLName).At(p.target.Pos)
 	case i < 0:
 		return nil, pgerr.New(pgerr.UndefinedColumn, "cannot assign to field \"%s\" of column \"%s\" because there is no such column in data type %s",
-			name, c.Name, c.Type.SQLName).At(target.Pos)
-	case len(target.Path) > 1:
-		return nil, pgerr.Unsupported("assigning to this part of a column is not supported").At(target.Pos)
+			name, p.column.Name, t.SQLName).At(p.target.Pos)
 	}
-	v, err := part(c.Type.Fields()[i].Type)
+	typ := t.Fields()[i].Type
+	v, err := p.part(typ, &plan.FieldSelect{Arg: old, Field: i, Name: name, T: typ}, path[1:])
 	if err != nil {
 		return nil, err
 	}
 	fn, err := builtin.ResolveFunction("lichen_set_field", []*types.T{types.Record, types.Int4, v.Type()})
 	if err != nil {
-		return nil, pgerr.From(err).At(target.Pos)
+		return nil, pgerr.From(err).At(p.target.Pos)
 	}
-	return &plan.Call{Fn: fn, Args: []plan.Expr{old, plan.NewConst(types.Int4, types.NewInt(int64(i))), v}, T: c.Type, Pos: target.Pos}, nil
+	return &plan.Call{Fn: fn, Args: []plan.Expr{plan.CopyExpr(old), plan.NewConst(types.Int4, types.NewInt(int64(i))), v}, T: t, Pos: p.target.Pos}, nil
+}
+
+// partType returns the type of the part of a column that a target names.
+func partType(t *types.T, path []ast.TargetStep) *types.T {
+	for len(path) > 0 && t != nil {
+		step := &path[0]
+		path = path[1:]
+		if i := t.FieldByName(step.Field); step.Field != "" {
+			if i < 0 {
+				return nil
+			}
+			t = t.Fields()[i].Type
+			continue
+		}
+		if t.Oid == types.JSONB.Oid || step.Index.Slice {
+			return t
+		}
+		for len(path) > 0 && path[0].Index != nil {
+			path = path[1:]
+		}
+		t = t.Elem
+	}
+	return t
+}
+
+// noPartDefault rejects DEFAULT for a part of a column.
+func noPartDefault(target *ast.Target, x ast.Expr) error {
+	_, ok := x.(*ast.DefaultExpr)
+	switch {
+	case !ok || len(target.Path) == 0:
+		return nil
+	case target.Path[0].Index != nil:
+		return pgerr.New(pgerr.FeatureNotSupported, "cannot set an array element to DEFAULT").At(target.Pos)
+	}
+	return pgerr.New(pgerr.FeatureNotSupported, "cannot set a subfield to DEFAULT").At(target.Pos)
 }
 
 // columnNow returns the value of a column of the row that UPDATE changes.

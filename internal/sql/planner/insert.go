@@ -93,14 +93,42 @@ func insertTargets(st *ast.Insert, t *catalog.Table) ([]int, error) {
 		switch {
 		case !ok:
 			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c.Column, t.Name).At(c.Pos)
-		case len(c.Path) > 0:
-			return nil, pgerr.Unsupported("inserting into parts of a column is not supported").At(c.Pos)
+		case len(c.Path) > 0 && !wholeBefore(st.Cols[:i], c.Column): // parts of one value
 		case containsInt(out, ord):
 			return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Column).At(c.Pos)
 		}
 		out = append(out, ord)
 	}
 	return out, nil
+}
+
+// wholeBefore reports whether targets name a column, and not a part of it.
+func wholeBefore(targets []ast.Target, column ast.Name) bool {
+	for i := range targets {
+		if targets[i].Column == column && len(targets[i].Path) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// insertTarget returns the part of the column that value i of INSERT is for, or nil
+// for all of it.
+func insertTarget(st *ast.Insert, i int) *ast.Target {
+	if i < len(st.Cols) && len(st.Cols[i].Path) > 0 {
+		return &st.Cols[i]
+	}
+	return nil
+}
+
+// insertPart puts a value into a part of what a column has got so far, which is NULL to
+// begin with.
+func (b *builder) insertPart(target *ast.Target, c *catalog.Column, old plan.Expr, s *scope,
+	value func(c *catalog.Column) (plan.Expr, error)) (plan.Expr, error) {
+	if old == nil {
+		old = plan.NewNull(c.Type)
+	}
+	return b.partValue(target, c, old, s, value)
 }
 
 // freshRow allocates identifiers for a row of t.
@@ -144,14 +172,20 @@ func (b *builder) insertSource(st *ast.Insert, t *catalog.Table, targets []int, 
 		if err := checkGenerated(st, t, targets[i]); err != nil {
 			return nil, err
 		}
-		if _, err := b.convertLiteral(p.node, &p.targets[i], t.Columns[targets[i]].Type); err != nil {
+		typ := t.Columns[targets[i]].Type
+		if part := insertTarget(st, i); part != nil {
+			if typ = partType(typ, part.Path); typ == nil {
+				continue
+			}
+		}
+		if _, err := b.convertLiteral(p.node, &p.targets[i], typ); err != nil {
 			return nil, err
 		}
 	}
 	n := &plan.Project{Input: p.node}
 	for ord := range t.Columns {
 		c := &t.Columns[ord]
-		x, err := b.insertColumn(c, indexOf(targets, ord), p)
+		x, err := b.insertColumn(st, c, targets, ord, p, s)
 		if err != nil {
 			return nil, err
 		}
@@ -161,13 +195,30 @@ func (b *builder) insertSource(st *ast.Insert, t *catalog.Table, targets []int, 
 	return n, nil
 }
 
-// insertColumn is the value of a column in INSERT ... SELECT: target i of the
-// query, or the default.
-func (b *builder) insertColumn(c *catalog.Column, i int, p *queryPlan) (plan.Expr, error) {
-	if i < 0 || i >= len(p.targets) {
+// insertColumn is the value of column ord in INSERT ... SELECT: the query's target for
+// it or those for parts of it, or the default.
+func (b *builder) insertColumn(st *ast.Insert, c *catalog.Column, targets []int, ord int, p *queryPlan, s *scope) (plan.Expr, error) {
+	var x plan.Expr
+	for i := range p.targets {
+		if targets[i] != ord {
+			continue
+		}
+		value := func(c *catalog.Column) (plan.Expr, error) {
+			return b.assign(p.targets[i].ref(), c.Name, c.Type, p.targets[i].pos)
+		}
+		part := insertTarget(st, i)
+		if part == nil {
+			return value(c)
+		}
+		var err error
+		if x, err = b.insertPart(part, c, x, s, value); err != nil {
+			return nil, err
+		}
+	}
+	if x == nil {
 		return b.defaultExpr(c)
 	}
-	return b.assign(p.targets[i].ref(), c.Name, c.Type, p.targets[i].pos)
+	return x, nil
 }
 
 func indexOf(list []int, x int) int {
@@ -202,6 +253,7 @@ func (b *builder) insertValues(st *ast.Insert, t *catalog.Table, targets []int, 
 	width := len(rows[0])
 	defaults := make([]plan.Expr, len(t.Columns))
 	all := make([]plan.Expr, len(rows)*len(t.Columns))
+	var err error
 	for r, row := range rows {
 		if len(row) != width {
 			return nil, pgerr.New(pgerr.SyntaxError, "VALUES lists must all be the same length").At(rowPos(row, st.Pos))
@@ -215,15 +267,9 @@ func (b *builder) insertValues(st *ast.Insert, t *catalog.Table, targets []int, 
 		out := all[:len(t.Columns):len(t.Columns)]
 		all = all[len(t.Columns):]
 		for i, x := range row {
-			ord := targets[i]
-			if _, ok := x.(*ast.DefaultExpr); ok {
-				continue
-			}
-			v, err := b.insertValue(st, t, ord, x, vs)
-			if err != nil {
+			if out[targets[i]], err = b.insertItem(st, t, targets, i, x, out[targets[i]], vs); err != nil {
 				return nil, err
 			}
-			out[ord] = v
 		}
 		for ord := range out {
 			if out[ord] != nil {
@@ -242,6 +288,28 @@ func (b *builder) insertValues(st *ast.Insert, t *catalog.Table, targets []int, 
 		n.RowExprs[r] = out
 	}
 	return n, nil
+}
+
+// insertItem plans value i of a row; nil stands for the default. old is what the column
+// has got from values before it, for parts of it.
+func (b *builder) insertItem(st *ast.Insert, t *catalog.Table, targets []int, i int, x ast.Expr, old plan.Expr, s *scope) (plan.Expr, error) {
+	ord, part := targets[i], insertTarget(st, i)
+	if part != nil {
+		if err := noPartDefault(part, x); err != nil {
+			return nil, err
+		}
+		return b.insertPart(part, &t.Columns[ord], old, s, func(c *catalog.Column) (plan.Expr, error) {
+			v, err := b.expr(x, s)
+			if err != nil {
+				return nil, err
+			}
+			return b.assign(v, c.Name, c.Type, x.Position())
+		})
+	}
+	if _, ok := x.(*ast.DefaultExpr); ok {
+		return nil, nil
+	}
+	return b.insertValue(st, t, ord, x, s)
 }
 
 // insertValue plans one value; OVERRIDING USER VALUE ignores those given for

@@ -98,10 +98,7 @@ func (b *builder) mergeValues(w *ast.MergeWhen, t *catalog.Table, s *scope) ([]p
 	}
 	row := make([]plan.Expr, len(t.Columns))
 	for i, x := range w.Values {
-		if _, ok := x.(*ast.DefaultExpr); ok {
-			continue
-		}
-		if row[targets[i]], err = b.insertValue(ins, t, targets[i], x, s); err != nil {
+		if row[targets[i]], err = b.insertItem(ins, t, targets, i, x, row[targets[i]], s); err != nil {
 			return nil, err
 		}
 	}

@@ -159,7 +159,7 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 		return nil, err
 	}
 	if len(sel.srfs) > 0 {
-		node = projectSet(node, sel.srfs)
+		node = projectSets(node, sel.srfs)
 	}
 	node = b.project(node, list)
 	return b.finishSelect(q, s, node, list, keys, distinct)
@@ -194,6 +194,30 @@ func filter(n plan.Node, cond plan.Expr) plan.Node {
 	f := &plan.Filter{Input: n, Cond: cond}
 	f.Cols = n.Props().Cols
 	return f
+}
+
+// projectSets calls set-returning functions, and those whose arguments need results of
+// others above these.
+func projectSets(n plan.Node, funcs []plan.SetFunc) plan.Node {
+	var levels [][]plan.SetFunc
+	above := map[plan.ColID]int{} // level at which a result may be used
+	for _, f := range funcs {
+		at := 0
+		for _, a := range f.Call.Args {
+			plan.Refs(a, func(c plan.ColID) { at = max(at, above[c]) })
+		}
+		for _, c := range f.Out {
+			above[c.ID] = at + 1
+		}
+		if at == len(levels) {
+			levels = append(levels, nil)
+		}
+		levels[at] = append(levels[at], f)
+	}
+	for _, l := range levels {
+		n = projectSet(n, l)
+	}
+	return n
 }
 
 func projectSet(n plan.Node, funcs []plan.SetFunc) plan.Node {

@@ -188,6 +188,9 @@ func (b *builder) setClauses(list []ast.SetClause, t *catalog.Table, s *scope) (
 	for i := range list {
 		sc := &list[i]
 		if !sc.Multi {
+			if err := noPartDefault(&sc.Targets[0], sc.X); err != nil {
+				return nil, err
+			}
 			err := assign(&sc.Targets[0], func(c *catalog.Column) (plan.Expr, error) { return b.setValue(sc.X, c, s) })
 			if err != nil {
 				return nil, err
@@ -244,6 +247,11 @@ func (b *builder) multiSet(sc *ast.SetClause, s *scope, assign func(*ast.Target,
 		return pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(sc.X.Position())
 	}
 	for i := range sc.Targets {
+		if exprs != nil {
+			if err := noPartDefault(&sc.Targets[i], exprs[i]); err != nil {
+				return err
+			}
+		}
 		err := assign(&sc.Targets[i], func(c *catalog.Column) (plan.Expr, error) {
 			if values != nil {
 				return b.assign(values[i], c.Name, c.Type, sc.X.Position())

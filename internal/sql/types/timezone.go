@@ -92,12 +92,15 @@ func LoadZone(value string, fc *FormatContext) (*time.Location, bool) {
 	if !(hours > -168 && hours < 168) {
 		return nil, false
 	}
-	east := int(hours * 3600)
-	name := "<" + string(appendZone(nil, east)) + ">" + string(appendZone(nil, -east))
+	return parsePosixZone(OffsetZone(int(hours * 3600)))
+}
+
+// OffsetZone returns the POSIX specification of a zone some seconds east of Greenwich.
+func OffsetZone(east int) string {
 	if east == 0 {
-		name = "<+00>-00"
+		return "<+00>-00"
 	}
-	return parsePosixZone(name)
+	return "<" + string(appendZone(nil, east)) + ">" + string(appendZone(nil, -east))
 }
 
 // namedZone returns the time zone of a full name, in any case, or of a POSIX
