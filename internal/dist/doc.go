@@ -49,8 +49,14 @@
 //	    only locked has agreed to its timestamp: a recovery looks for staged keys alone
 //	    (across.confirm, across.cut; TestLostLockAndCoordinator in kv)
 //
-// A Router keeps no state but its cache of addresses and is safe for concurrent
-// use. A request for a range that this node leads is a function call: nothing is
+//	D9. What a node's clock shows in an answer stands for those only who had asked before the
+//	    question left: what others committed before they began lies below it (askClock;
+//	    TestClocksAreFresh in sim)
+//
+// clocks.go asks other nodes for their clocks.
+//
+// A Router keeps no state but its cache of addresses, and which nodes it has asked lately, and is safe for
+// concurrent use. A request for a range that this node leads is a function call: nothing is
 // encoded or allocated. It takes no locks and knows nothing of transactions but
 // where their parts go.
 package dist

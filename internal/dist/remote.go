@@ -28,7 +28,8 @@ type Remote struct {
 	Node   kvpb.NodeID
 	Range  kvpb.RangeID
 
-	away *absences // notes requests for locks; nil: nothing does
+	away  *absences  // notes requests for locks; nil: nothing does
+	clock *peerClock // notes requests; nil: nothing does
 }
 
 var _ kvpb.Sender = (*Remote)(nil)
@@ -69,6 +70,9 @@ func (s *Remote) begin(op kvwire.Op) *buffer {
 // call sends a request and frees its buffer. The response is the caller's.
 func (s *Remote) call(ctx context.Context, p *buffer) ([]byte, error) {
 	defer p.free()
+	if s.clock != nil {
+		s.clock.use()
+	}
 	answer, err := s.Caller.Call(ctx, s.Node, MethodKV, p.b)
 	if err != nil {
 		return nil, &callError{node: s.Node, cause: err}

@@ -60,6 +60,7 @@ type Router struct {
 	cache   *rangecache.Cache
 	lookups chan struct{} // slots
 
+	clocks    clocks
 	finishing finisher
 	hurry     atomic.Bool // see Hurry
 }
@@ -180,7 +181,7 @@ func (d *Router) choose(e *rangecache.Entry, r *retry) (target, error) {
 }
 
 func (d *Router) remote(e *rangecache.Entry, n kvpb.NodeID) target {
-	s := &Remote{Caller: d.cfg.Caller, Node: n, Range: e.Desc().RangeID}
+	s := &Remote{Caller: d.cfg.Caller, Node: n, Range: e.Desc().RangeID, clock: d.clocks.peer(n)}
 	if d.cfg.Deadlocks != nil {
 		s.away = &d.cfg.Deadlocks.away
 	}

@@ -63,6 +63,12 @@ func (db *DB) SetSpill(bytes int64) { db.env.SpillBytes = bytes }
 // 0, as at first, if there are none. It must be called before the first transaction.
 func (db *DB) SetMaxOffset(d time.Duration) { db.env.MaxOffset = d }
 
+// SetClocks says how to read the clocks of other nodes (coord.Env.Clocks). It must be called
+// before the first transaction.
+func (db *DB) SetClocks(read func(context.Context, []kvpb.Observation) []kvpb.Observation) {
+	db.env.Clocks = read
+}
+
 // Begin returns a new transaction. Its snapshot is taken by its first statement.
 func (db *DB) Begin(o TxnOptions) *Txn {
 	t := coord.New(db.env)

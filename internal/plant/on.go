@@ -13,7 +13,7 @@ import (
 // All returns the names of all plants.
 func All() []Name {
 	return []Name{
-		SkipRefresh, SkipLockCheck, ReadsUnnoted, IgnoreUncertainty, ObservedForAll,
+		SkipRefresh, SkipLockCheck, ReadsUnnoted, IgnoreUncertainty, ObservedForAll, StaleClock,
 		ReadAfterTimeoutNow, VoteAfterRestart, ForgetReads,
 		AckBeforeSync, TruncateEarly,
 		CollectAboveReaders, IgnoreThreshold,

@@ -17,6 +17,9 @@ const (
 	// ObservedForAll takes what a transaction has seen of a node's clock for a bound of what
 	// other leaders have committed before.
 	ObservedForAll Name = "observed-for-all"
+	// StaleClock takes a node's clock as it was before a transaction began for one that was
+	// read since.
+	StaleClock Name = "stale-clock"
 
 	// ReadAfterTimeoutNow lets a leader read under its lease after it has offered the
 	// leadership to another replica.

@@ -47,6 +47,9 @@ func (n *Node) network() {
 	n.rpc.Handle(dist.MethodWaits, func(_ context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
 		return n.deadlocks.Serve(req)
 	})
+	n.rpc.Handle(dist.MethodClock, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+		return dist.ServeClock(n.clock), nil
+	})
 	n.rpc.Handle(dist.MethodKV, func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
 		return dist.Serve(ctx, n.sender, req), nil
 	})

@@ -264,6 +264,7 @@ func (n *Node) openGateway(ctx context.Context) {
 	n.db = kv.NewDB(n.router, n.clock, kvpb.GatewayLife(id.Node, startOf(n.life)))
 	n.db.SetMemory(n.mem)
 	n.db.SetMaxOffset(n.clock.MaxOffset())
+	n.db.SetClocks(n.router.Clocks)
 	if n.deadlocks != nil {
 		n.deadlocks.SetOver(n.db.Over)
 	}

@@ -217,6 +217,7 @@ func (c *cluster) open(n *node) (*life, error) {
 	l.live.Start()
 	l.db = kv.NewDB(l.router, l.hlc, kvpb.GatewayLife(n.id, uint64(l.began)>>16))
 	l.db.SetMaxOffset(simOffset)
+	l.db.SetClocks(l.router.Clocks)
 	l.db.SetSpill(c.spill)
 	l.dead.SetOver(l.db.Over)
 	s.ConnectTxns(l.txnDeps())
@@ -297,6 +298,9 @@ func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
 		cfg.Intercept = func(s kvpb.Sender) kvpb.Sender { return c.intercept(l, s) }
 	}
 	l.router = dist.NewRouter(cfg)
+	l.ep.Handle(dist.MethodClock, l.serving(func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+		return dist.ServeClock(l.hlc), nil
+	}))
 	l.ep.Handle(dist.MethodKV, l.serving(func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
 		return dist.Serve(ctx, func(id kvpb.RangeID) (kvpb.Sender, error) {
 			r, ok := s.Replica(id)

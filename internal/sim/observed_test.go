@@ -103,3 +103,95 @@ func TestObservedAcrossLeaders(t *testing.T) {
 		}
 	}
 }
+
+// meet begins a transaction as the first statement of a block does.
+func meet(n *node, level kv.Isolation) *kv.Txn {
+	t := n.current().db.Begin(kv.TxnOptions{Isolation: level})
+	t.Meet(context.Background())
+	t.BeginStatement()
+	return t
+}
+
+// A transaction that has asked other nodes for their clocks meets no uncertainty where it comes
+// for the first time, whatever others have committed there meanwhile.
+func TestMeet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		c := newCluster(t, 43, 3)
+		c.found("\x10x", "\x10y", "\x10z")
+		c.spread("\x10x", "\x10y", "\x10z")
+		for round := range 4 {
+			for i, n := range c.nodes {
+				h := &history{cluster: c}
+				h.reset()
+				<-time.After(2 * simOffset)
+				for _, level := range []kv.Isolation{kv.RepeatableRead, kv.Serializable} {
+					other := c.nodes[(i+1)%3].current().db
+					setBoth(t, other, "old", "x", "y", "z")
+					txn := meet(n, level)
+					var seen string
+					for _, k := range []string{"x", "y", "z"} {
+						v, _, err := txn.Get(ctx, histKey(k))
+						if err != nil && round > 0 { // in the first the nodes are strangers
+							t.Errorf("%v at node %d: %v", level, n.id, err)
+						}
+						if seen += string(v); err == nil && string(v) != "old" {
+							t.Errorf("%v at node %d: it sees %q", level, n.id, seen)
+						}
+						setBoth(t, other, "new", "x", "y", "z")
+					}
+					txn.Rollback(ctx)
+				}
+			}
+		}
+		c.close()
+	})
+}
+
+// staleClock lets a transaction begin while a question for another node's clock is under way,
+// after which that node has committed: it must see that.
+func staleClock(t *testing.T, seed uint64) (err error) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		c := newCluster(t, 60+seed, 3)
+		c.found("\x10x", "\x10y", "\x10z")
+		c.spread("\x10x", "\x10y")
+		behind, ahead, third := c.nodes[0], c.nodes[1], c.nodes[2]
+		setBoth(t, ahead.current().db, "old", "y")
+		for range 3 { // the nodes come to know each other
+			txn := meet(behind, kv.RepeatableRead)
+			if _, _, err := txn.Get(ctx, histKey("y")); err != nil {
+				t.Error(err)
+			}
+			txn.Rollback(ctx)
+		}
+		ahead.clock.Jump(simOffset * 2 / 5)
+		heal := c.net.Cut(third.id, behind.id) // who would tell it what the clock of the other shows
+		c.net.SetQuality(behind.id, ahead.id, Quality{Latency: 200 * time.Microsecond, Timeout: time.Second})
+		c.net.SetQuality(ahead.id, behind.id, Quality{Latency: 20 * time.Millisecond, Timeout: time.Second})
+		go func() { meet(behind, kv.RepeatableRead).Rollback(ctx) }()
+		<-time.After(time.Millisecond)
+		setBoth(t, ahead.current().db, "new", "y")
+		txn := meet(behind, kv.RepeatableRead)
+		v, _, rerr := txn.Get(ctx, histKey("y"))
+		if rerr != nil {
+			t.Errorf("the read failed: %v", rerr)
+		}
+		if string(v) != "new" {
+			err = fmt.Errorf("what was committed before a transaction began is not in its snapshot: it reads %q", v)
+		}
+		txn.Rollback(ctx)
+		heal()
+		c.close()
+	})
+	return err
+}
+
+// A clock's reading says nothing to a transaction that began after it was taken.
+func TestClocksAreFresh(t *testing.T) {
+	for seed := range uint64(3) {
+		if err := staleClock(t, seed); err != nil {
+			t.Error(err)
+		}
+	}
+}

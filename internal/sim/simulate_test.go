@@ -354,6 +354,9 @@ func (s *simulation) transact(
 ) {
 	p := s.h.Begin(check.Op{Client: client, Kind: kind})
 	t := l.db.Begin(o)
+	if client%2 == 0 {
+		t.Meet(ctx) // as blocks of statements do
+	}
 	t.BeginStatement()
 	err := fn(t, &p.Op)
 	outcome := check.Failed

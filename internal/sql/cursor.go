@@ -80,7 +80,7 @@ func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.Decla
 	s.ensureTxn()
 	p := &Prepared{Text: x.prepared.Text, rowKeys: true}
 	p.stmt = parser.Statement{AST: st.Query, SQL: "DECLARE CURSOR FOR " + ast.Format(st.Query)} // no plan that others share
-	s.txn.txn.BeginStatement()
+	s.beginStatement(ctx)
 	c, err := s.planFor(ctx, p, nil)
 	if err != nil {
 		return err

@@ -110,7 +110,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		}
 		txn := s.txn.txn
-		txn.BeginStatement()
+		s.beginStatement(ctx)
 		sp := txn.StatementStart()
 		err := x.attempt(ctx)
 		victim := x.victimAlone(err)

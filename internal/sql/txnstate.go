@@ -80,6 +80,17 @@ func (s *Session) startTxn(o kv.TxnOptions) {
 	s.coll.Begin(t.txn)
 }
 
+// beginStatement begins a statement of the transaction that is open. The later ones of a block
+// can't begin anew where clocks are uncertain once its client has seen what the first has read:
+// so the first one asks other nodes for theirs.
+func (s *Session) beginStatement(ctx context.Context) {
+	t := &s.txn
+	if t.block == blockOpen {
+		t.txn.Meet(ctx)
+	}
+	t.txn.BeginStatement()
+}
+
 // commit ends the transaction, block or implicit, for good.
 func (s *Session) commit(ctx context.Context) error {
 	t := &s.txn

@@ -42,5 +42,8 @@
 //	    the transaction is run again in it (spillChunks, replica's checkReplaced;
 //	    TestSpillWithoutItsLocks in kv).
 //
+//	C10. What a transaction knows of a node's clock was read after its snapshot began, or after
+//	     it had asked for it in order to begin (Meet, newSnapshot, observe; TestMeet).
+//
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

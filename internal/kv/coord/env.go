@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,9 @@ type Env struct {
 	// MaxOffset is how far the clocks of other gateways may be ahead of this one; 0
 	// if there are none.
 	MaxOffset time.Duration
+	// Clocks appends readings of other nodes' clocks from after the call, as many as come at
+	// once; this node's clock has passed them then. nil: no transaction asks for them.
+	Clocks func(context.Context, []kvpb.Observation) []kvpb.Observation
 	// Mem is charged for write buffers; nil means no limit.
 	Mem *quota.Pool
 	// SpillBytes is how large a write buffer grows before its writes go to the ranges;

@@ -68,7 +68,8 @@ type Txn struct {
 	hasRead  bool          // something was read at the present read timestamp
 	certain  hlc.Timestamp // what limits the uncertainty of the next snapshot, see Settle
 	observed []kvpb.Observation
-	minTS    hlc.Timestamp // newest version seen under a lock, or time of a check
+	met      []kvpb.Observation // what Meet has found
+	minTS    hlc.Timestamp      // newest version seen under a lock, or time of a check
 	commitTS hlc.Timestamp
 	spill    spillState
 	stmtBase int // writes before the current statement
@@ -140,7 +141,7 @@ func (t *Txn) Reset(o Options) {
 	t.spill = spillState{}
 	t.check = check{}
 	t.certain = hlc.Timestamp{}
-	t.observed = t.observed[:0]
+	t.observed, t.met = t.observed[:0], t.met[:0]
 }
 
 // ID returns the transaction's id.
@@ -198,6 +199,9 @@ func (t *Txn) begin() {
 		ts = t.env.Clock.Now()
 		t.meta.StartTS = ts
 		t.newSnapshot(ts)
+		for _, o := range t.met {
+			t.observe(o)
+		}
 	}
 	t.env.register(t)
 }

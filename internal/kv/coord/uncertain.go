@@ -35,6 +35,17 @@ func (t *Txn) newSnapshot(ts hlc.Timestamp) {
 	}
 }
 
+// Meet has other nodes tell their clocks before the first statement begins, of a transaction that
+// will have answered some when it meets a conflict: nothing that those nodes have committed is
+// uncertain to a snapshot that is taken after that. Otherwise what they commit
+// between then and the first read there is, though it came later.
+func (t *Txn) Meet(ctx context.Context) {
+	if t.state != idle || t.env.Clocks == nil || t.opts.Isolation == kvpb.ReadCommitted || !t.opts.AsOf.IsEmpty() {
+		return
+	}
+	t.met = t.env.Clocks(ctx, t.met[:0])
+}
+
 // observe notes the first reading of a node's clock since the snapshot began.
 func (t *Txn) observe(o kvpb.Observation) {
 	known := func(k kvpb.Observation) bool { return k.Node == o.Node }

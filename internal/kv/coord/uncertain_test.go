@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,5 +240,46 @@ func TestUncertainLeast(t *testing.T) {
 	txn.BeginStatement()
 	if _, _, err := txn.Get(ctx, []byte("other")); err != nil || len(v.asked) != 1 || v.asked[0].Node != self.Node {
 		t.Errorf("%v; a new transaction named %v", err, v.asked)
+	}
+}
+
+// A transaction asks for clocks before its first statement only, above READ COMMITTED, and
+// names them in what it reads.
+func TestMeet(t *testing.T) {
+	ctx := context.Background()
+	v := new(crowded)
+	env := NewEnv(v, hlc.NewSystem(0), kvpb.GatewayLife(3, 1))
+	env.MaxOffset = time.Second
+	asked := 0
+	env.Clocks = func(_ context.Context, dst []kvpb.Observation) []kvpb.Observation {
+		asked++
+		return append(dst, kvpb.Observation{Node: 9, TS: env.Clock.Now()})
+	}
+	for _, c := range []struct {
+		o    Options
+		asks bool
+	}{
+		{Options{Isolation: kvpb.Serializable}, true},
+		{Options{Isolation: kvpb.RepeatableRead, ReadOnly: true}, true},
+		{Options{Isolation: kvpb.ReadCommitted}, false},
+		{Options{AsOf: env.Clock.Now(), ReadOnly: true}, false},
+	} {
+		asked = 0
+		txn := New(env)
+		txn.Reset(c.o)
+		txn.Meet(ctx)
+		txn.BeginStatement()
+		if _, _, err := txn.Get(ctx, []byte("other")); err != nil {
+			t.Fatal(err)
+		}
+		knows := slices.ContainsFunc(v.asked, func(o kvpb.Observation) bool {
+			return o.Node == 9 && o.TS.Less(txn.ReadTimestamp())
+		})
+		txn.Meet(ctx)
+		txn.BeginStatement()
+		if want := map[bool]int{true: 1}[c.asks]; asked != want || knows != c.asks {
+			t.Errorf("%+v: asked %d times; it names the clock, below its snapshot: %v", c.o, asked, knows)
+		}
+		txn.Rollback(ctx)
 	}
 }
