@@ -98,12 +98,12 @@ func (s *Server) Cancel(pid int32, secret uint32) {
 // CancelBackend implements builtin.Session.
 func (f *sessionFuncs) CancelBackend(pid int32, terminate bool) (bool, error) {
 	if pid <= 0 {
-		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL server process", pid))
+		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
 		return false, nil
 	}
 	found, err := f.s.srv.cancelAt(f.s.bctx.Ctx, pidNode(pid), &cancelRequest{PID: pid, Terminate: terminate})
 	if !found && err == nil {
-		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL server process", pid))
+		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
 	}
 	return found, err
 }

@@ -80,6 +80,9 @@ func (f *sessionFuncs) pathNames(schema string) bool {
 // BackendPID implements builtin.Session.
 func (f *sessionFuncs) BackendPID() int32 { return f.s.pid }
 
+// ClientAddr implements builtin.Session.
+func (f *sessionFuncs) ClientAddr() string { return f.s.remote }
+
 // ExportSnapshot implements builtin.Session.
 func (f *sessionFuncs) ExportSnapshot() string { return snapshotName(f.s.txn.txn.ReadTimestamp()) }
 

@@ -49,7 +49,7 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 	case *ast.Cancel:
 		tag, err = s.execCancel(ctx, st)
 	case *ast.CloseCursor:
-		tag, err = "CLOSE CURSOR", s.closeCursor(st)
+		tag, err = st.Tag(), s.closeCursor(st)
 	default:
 		if v, ok := stmt.(*ast.Vacuum); ok && !v.AnalyzeOnly && s.txn.block != blockNone {
 			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "VACUUM cannot run inside a transaction block")

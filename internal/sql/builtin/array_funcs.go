@@ -187,7 +187,7 @@ func arrayCat(_ *Context, args []types.Datum) (types.Datum, error) {
 	dims, ok := catDims(a.Dims, b.Dims)
 	if !ok {
 		return types.Null, pgerr.New(pgerr.ArraySubscriptError, "cannot concatenate incompatible arrays").WithDetail(
-			"Arrays with differing dimensions are not compatible for concatenation.")
+			"Arrays with differing element dimensions are not compatible for concatenation.")
 	}
 	elems := make([]types.Datum, 0, len(a.Elems)+len(b.Elems))
 	return types.NewArrayDims(dims, append(append(elems, a.Elems...), b.Elems...)), nil

@@ -376,7 +376,7 @@ func encodeText(s, encoding string) (string, error) {
 		for _, r := range s {
 			if r > 0xff {
 				return "", pgerr.New(pgerr.UntranslatableCharacter,
-					"character with byte sequence 0x%x in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"", string(r))
+					"character with byte sequence %# x in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"", string(r))
 			}
 			b = append(b, byte(r))
 		}

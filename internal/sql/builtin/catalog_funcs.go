@@ -159,6 +159,16 @@ func definitionFunctions() []*Overload {
 	pretty := func(a []types.Datum, i int) bool { return i < len(a) && a[i].Bool() }
 	oid := func(a []types.Datum) uint32 { return uint32(a[0].Int()) }
 	view := func(s Session, a []types.Datum) (string, bool, error) { return s.ViewDef(oid(a), pretty(a, 1)) }
+	viewNamed := func(s Session, a []types.Datum) (string, bool, error) {
+		o, ok, err := s.LookupReg(types.Regclass, a[0].Str())
+		if err == nil && !ok {
+			err = pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", a[0].Str())
+		}
+		if err != nil {
+			return "", false, err
+		}
+		return s.ViewDef(o, pretty(a, 1))
+	}
 	constraint := func(s Session, a []types.Datum) (string, bool, error) { return s.ConstraintDef(oid(a), pretty(a, 1)) }
 	index := func(s Session, a []types.Datum) (string, bool, error) {
 		return s.IndexDef(oid(a), int32(intArg(a, 1, 0)), pretty(a, 2))
@@ -171,6 +181,8 @@ func definitionFunctions() []*Overload {
 	}
 	return []*Overload{
 		def("pg_get_viewdef(oid) text", view), def("pg_get_viewdef(oid,bool) text", view),
+		def("pg_get_viewdef(oid,int4) text", func(s Session, a []types.Datum) (string, bool, error) { return s.ViewDef(oid(a), true) }),
+		def("pg_get_viewdef(text) text", viewNamed), def("pg_get_viewdef(text,bool) text", viewNamed),
 		def("pg_get_constraintdef(oid) text", constraint), def("pg_get_constraintdef(oid,bool) text", constraint),
 		def("pg_get_indexdef(oid) text", index), def("pg_get_indexdef(oid,int4,bool) text", index),
 		// PostgreSQL's first argument is a pg_node_tree; here expressions are kept as text.

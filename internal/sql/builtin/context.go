@@ -51,6 +51,8 @@ type Session interface {
 	// implicit ones (pg_catalog, temporary) when implicit is set.
 	SearchPath(implicit bool) []string
 	BackendPID() int32
+	// ClientAddr is the client's address and port, if it has one.
+	ClientAddr() string
 	// TempSchema returns the oid of the session's temporary schema, 0 if there is none;
 	// OtherTempSchema whether an oid is that of another session's.
 	TempSchema() uint32

@@ -46,11 +46,70 @@ func toTimestamp(c *Context, a []types.Datum) (types.Datum, error) {
 	if !r.has[fieldZoneHour] {
 		return timestampTZResult(validTimestamp(c.toUTC(ts)))
 	}
-	off := int64(r.val[fieldZoneHour])*3600 + int64(r.val[fieldZoneMinute])*60
+	return timestampTZResult(validTimestamp(ts - int64(r.zone())*types.MicrosPerSec))
+}
+
+// zone returns the time zone that was read, in seconds east.
+func (r *dateReader) zone() int {
+	off := r.val[fieldZoneHour]*3600 + r.val[fieldZoneMinute]*60
 	if r.zoneNegative {
-		off = -off
+		return -off
 	}
-	return timestampTZResult(validTimestamp(ts - off*types.MicrosPerSec))
+	return off
+}
+
+// standardSeparators are what a template of the SQL standard has between its fields.
+const standardSeparators = "-./,':; "
+
+// readStandard reads a date by a template of the SQL standard: input and template agree
+// character by character, and end together.
+func readStandard(s, format string) (*dateReader, error) {
+	r := &dateReader{whole: s, in: s, tokens: parseDateFormat(format), exact: true}
+	bad := func(format string, args ...any) (*dateReader, error) {
+		return nil, pgerr.New(pgerr.InvalidDatetimeFormat, format, args...)
+	}
+	for i := range r.tokens {
+		if t := &r.tokens[i]; t.field == fieldNone && !t.quoted && !strings.Contains(standardSeparators, t.literal) {
+			return bad("invalid datetime format separator: \"%s\"", t.literal)
+		}
+	}
+	for i := range r.tokens {
+		t := &r.tokens[i]
+		switch {
+		case r.in == "":
+			return bad("input string is too short for datetime format")
+		case t.field != fieldNone:
+			if err := r.field(i); err != nil {
+				return nil, err
+			}
+		case !strings.HasPrefix(r.in, t.literal) && t.quoted:
+			return bad("unmatched format character \"%s\"", t.literal)
+		case !strings.HasPrefix(r.in, t.literal):
+			return bad("unmatched format separator \"%s\"", t.literal)
+		default:
+			r.in = r.in[len(t.literal):]
+		}
+	}
+	if strings.TrimLeft(r.in, " \t\n\r\v\f") != "" {
+		return bad("trailing characters remain in input string after datetime format")
+	}
+	return r, nil
+}
+
+// kinds reports what a template has fields of.
+func (r *dateReader) kinds() (dated, timed, zoned bool) {
+	for i := range r.tokens {
+		switch f := r.tokens[i].field; f {
+		case fieldNone, fieldExact:
+		case fieldZone, fieldOffset, fieldZoneHour, fieldZoneMinute:
+			zoned = true
+		case fieldMeridiem, fieldHour12, fieldHour24, fieldMinute, fieldSecond, fieldFraction, fieldMillis, fieldMicros, fieldDaySeconds:
+			timed = true
+		default:
+			dated = true
+		}
+	}
+	return dated, timed, zoned
 }
 
 // dateReader reads a date by a format.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/lichendb/lichen/internal/sql/jsonpath"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -28,6 +29,7 @@ type pathItem struct {
 	types.JSONValue
 	time  types.Datum
 	timeT *types.T
+	east  int // of a timestamptz, the zone it was written in, in seconds
 }
 
 func jsonItem(v types.JSONValue) pathItem { return pathItem{JSONValue: v} }
@@ -39,8 +41,14 @@ func (i pathItem) json(c *Context) types.JSONValue {
 	if !i.isTime() {
 		return i.JSONValue
 	}
-	w := jsonWriter{fc: c.isoFormat()}
-	v, err := types.ParseJSON(string(w.scalar(nil, i.timeT, i.time)))
+	fc := *c.isoFormat()
+	fc.TimeZone = time.FixedZone("", i.east)
+	w := jsonWriter{fc: &fc}
+	text := string(w.scalar(nil, i.timeT, i.time))
+	if sign := strings.LastIndexAny(text, "+-"); i.timeT == types.TimeTZ && !strings.Contains(text[sign:], ":") {
+		text = text[:len(text)-1] + `:00"` // zones have minutes here
+	}
+	v, err := types.ParseJSON(text)
 	if err != nil {
 		return types.JSONValue{}
 	}

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/jsonpath"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -26,7 +27,11 @@ func (x *pathExec) datetime(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 		return pgerr.New(codeInvalidDatetimeArg, "jsonpath item method .datetime() can only be applied to a string")
 	}
 	if n.Left != nil {
-		return pgerr.Unsupported("jsonpath item method .datetime() with a template is not supported")
+		i, err := x.templated(v.Str, n.Left.Str)
+		if err != nil {
+			return err
+		}
+		return x.next(n, i, emit)
 	}
 	for _, f := range pathTimeFormats {
 		if !f.re.MatchString(v.Str) {
@@ -37,10 +42,86 @@ func (x *pathExec) datetime(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 		if err != nil {
 			return err
 		}
-		return x.next(n, pathItem{time: d, timeT: f.t}, emit)
+		i := pathItem{time: d, timeT: f.t}
+		if f.t == types.TimestampTZ {
+			if i.east, err = zoneIn(v.Str); err != nil {
+				return err
+			}
+		}
+		return x.next(n, i, emit)
 	}
 	return pgerr.New(codeInvalidDatetimeArg, "datetime format is not recognized: \"%s\"", v.Str).
 		WithHint("Use a datetime template argument to specify the input data format.")
+}
+
+// zoneIn returns the zone at the end of an ISO timestamp, in seconds east.
+func zoneIn(s string) (int, error) {
+	d, err := types.ParseText(types.TimeTZ, "00:00"+s[strings.LastIndexAny(s, "+-"):], nil)
+	if err != nil {
+		return 0, err
+	}
+	_, west := d.TimeTZ()
+	return -int(west), nil
+}
+
+// templated reads a date or time by a template; what the template has decides the type.
+func (x *pathExec) templated(s, template string) (pathItem, error) {
+	r, err := readStandard(s, template)
+	if err != nil {
+		return pathItem{}, err
+	}
+	dated, timed, zoned := r.kinds()
+	t := types.Date
+	switch {
+	case dated && timed && zoned:
+		t = types.TimestampTZ
+	case dated && timed:
+		t = types.Timestamp
+	case dated && zoned:
+		return pathItem{}, pgerr.New(pgerr.InvalidDatetimeFormat, "datetime format is zoned but not timed")
+	case timed && zoned:
+		t = types.TimeTZ
+	case timed:
+		t = types.Time
+	case !dated:
+		return pathItem{}, pgerr.New(pgerr.InvalidDatetimeFormat, "datetime format is not dated and not timed")
+	}
+	if zoned && !r.has[fieldZoneHour] {
+		return pathItem{}, pgerr.New(pgerr.InvalidDatetimeFormat, "missing time zone in input string for type %s", t.Name)
+	}
+	east := r.zone()
+	d, err := r.datum(t, east)
+	return pathItem{time: d, timeT: t, east: east}, err
+}
+
+// datum puts what was read together as a value of a type.
+func (r *dateReader) datum(t *types.T, east int) (types.Datum, error) {
+	micros, err := r.time()
+	if err != nil {
+		return types.Null, err
+	}
+	switch t {
+	case types.Time:
+		return types.NewTime(micros), nil
+	case types.TimeTZ:
+		return types.NewTimeTZ(micros, int32(-east)), nil
+	}
+	days, err := r.date()
+	if err != nil {
+		return types.Null, err
+	}
+	if t == types.Date {
+		return types.NewDate(days), nil
+	}
+	ts, err := types.TimestampFromDate(days)
+	if err != nil {
+		return types.Null, err
+	}
+	ts += micros
+	if t == types.TimestampTZ {
+		return timestampTZResult(validTimestamp(ts - int64(east)*types.MicrosPerSec))
+	}
+	return timestampResult(validTimestamp(ts))
 }
 
 // compareTimes compares two dates or times; ok is false if they do not compare.

@@ -33,7 +33,7 @@ func mathFunctions() []*Overload {
 			return types.NewFloat(atan2Degrees(a[0].Float(), a[1].Float())), nil
 		}),
 		trig("sind(float8) float8", sinDegrees), trig("cosd(float8) float8", cosDegrees), trig("tand(float8) float8", tanDegrees),
-		trig("cotd(float8) float8", func(x float64) float64 { return cosDegrees(x) / sinDegrees(x) }),
+		trig("cotd(float8) float8", cotDegrees),
 		ranged("asind(float8) float8", -1, 1, asinDegrees),
 		ranged("acosd(float8) float8", -1, 1, acosDegrees),
 		f("atand(float8) float8", atanDegrees),
@@ -212,6 +212,13 @@ func cosDegrees(x float64) float64 {
 		return 0
 	}
 	return sign * math.Cos(x*(math.Pi/180))
+}
+
+func cotDegrees(x float64) float64 {
+	if t := tanDegrees(x); math.Abs(t) == 1 {
+		return t
+	}
+	return cosDegrees(x) / sinDegrees(x)
 }
 
 func tanDegrees(x float64) float64 {

@@ -37,7 +37,7 @@ func otherFunctions() []*Overload {
 }
 
 // sizeUnits are the units of pg_size_bytes, in powers of 1024.
-var sizeUnits = map[string]int{"": 0, "b": 0, "bytes": 0, "kb": 1, "mb": 2, "gb": 3, "tb": 4, "pb": 5}
+var sizeUnits = map[string]int{"": 0, "bytes": 0, "kb": 1, "mb": 2, "gb": 3, "tb": 4, "pb": 5}
 
 func pgSizeBytes(_ *Context, a []types.Datum) (types.Datum, error) {
 	s := strings.TrimSpace(a[0].Str())
@@ -53,7 +53,7 @@ func pgSizeBytes(_ *Context, a []types.Datum) (types.Datum, error) {
 	if !ok {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid size: \"%s\"", a[0].Str()).
 			WithDetail("Invalid size unit: \"%s\".", strings.TrimSpace(s[i:])).
-			WithHint("Valid units are \"bytes\", \"B\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".")
+			WithHint("Valid units are \"bytes\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".")
 	}
 	for range power {
 		if d, err = MulDecimal(d, types.NewDecimalInt(1024, 0)); err != nil {

@@ -69,6 +69,7 @@ type Overload struct {
 	Strict     bool
 	Volatility Volatility
 	Operator   bool
+	code       bool // behind an operator
 	// Eval is nil where the call must be bound first, see Bound.
 	Eval EvalFunc
 	// SRF is set for set-returning functions, and Eval and Bind are nil then.

@@ -25,6 +25,9 @@ func privilegeFunctions() []*Overload {
 			}
 		}
 	}
+	for _, user := range []string{"", "name,", "oid,"} {
+		all = append(all, privilege("has_parameter_privilege("+user+"text,text) bool", "parameter"))
+	}
 	for _, role := range []string{"name", "oid"} {
 		for _, user := range []string{"", "name,", "oid,"} {
 			all = append(all, privilege("pg_has_role("+user+role+",text) bool", "role"))

@@ -21,6 +21,7 @@ type registry struct {
 	aggregates map[string][]*Overload
 	all        []*Overload // functions and operators, in declaration order
 	allAggs    []*Aggregate
+	codes      map[string]*Overload // function behind the operator of a key
 }
 
 var builtins = sync.OnceValue(buildRegistry)
@@ -88,6 +89,22 @@ func MissingOperators() []string {
 	return missing
 }
 
+// postgresFunctions are the names of PostgreSQL's functions.
+var postgresFunctions = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for line := range strings.Lines(pgOids) {
+		_, key, _ := strings.Cut(line, " ")
+		name, _, _ := strings.Cut(key, "(")
+		names[name] = true
+	}
+	return names
+})
+
+// postgresOnly reports whether PostgreSQL has a function of a name, and this system none.
+func postgresOnly(name string) bool {
+	return postgresFunctions()[name] && len(Functions(name)) == 0 && len(Aggregates(name)) == 0
+}
+
 // canonicalOperator maps the operator spellings that mean another.
 func canonicalOperator(name string) string {
 	if name == "!=" {
@@ -102,6 +119,7 @@ func buildRegistry() *registry {
 		binary:     map[string][]*Overload{},
 		prefix:     map[string][]*Overload{},
 		aggregates: map[string][]*Overload{},
+		codes:      map[string]*Overload{},
 	}
 	for _, family := range [][]*Overload{
 		comparisonOperators(), integerOperators(), floatOperators(), bitOperators(), numericOperators(),
@@ -111,10 +129,11 @@ func buildRegistry() *registry {
 		arrayFunctions(), seriesFunctions(), jsonFunctions(), sequenceFunctions(), sessionFunctions(),
 		domainFunctions(), otherFunctions(), encodingFunctions(), assignFunctions(), enumFunctions(), networkOperators(), networkFunctions(), bitStringOperators(), bitStringFunctions(),
 		rangeOperators(), rangeFunctions(), textSearchOperators(), textSearchFunctions(), jsonMoreOperators(), jsonMoreFunctions(), jsonpathFunctions(),
-		uuidFunctions(), trigramFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(),
+		hashFunctions(), infoFunctions(), uuidFunctions(), trigramFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(),
 	} {
 		r.add(family)
 	}
+	r.addAliases()
 	for _, a := range aggregates() {
 		r.addAggregate(a)
 	}

@@ -11,6 +11,9 @@ import (
 // the given argument types, unknown literals being types.Unknown. Errors:
 // 42883 when none fits, 42725 when several fit equally well.
 func ResolveFunction(name string, argTypes []*types.T) (*Overload, error) {
+	if postgresOnly(name) {
+		return nil, pgerr.Unsupported("function %s is not supported", callText(name, false, argTypes))
+	}
 	return resolve(name, false, Functions(name), argTypes)
 }
 

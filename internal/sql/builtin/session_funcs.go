@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"net/netip"
+
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -65,9 +67,22 @@ func sessionFunctions() []*Overload {
 		fn("pg_is_other_temp_schema(oid) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return types.NewBool(s.OtherTempSchema(uint32(a[0].Int()))), nil
 		})).stable(),
-		// PostgreSQL's type is inet; over a local socket all of them are NULL.
-		fn("inet_client_addr() text", nullFunc).nonStrict().stable(), fn("inet_client_port() int4", nullFunc).nonStrict().stable(),
-		fn("inet_server_addr() text", nullFunc).nonStrict().stable(), fn("inet_server_port() int4", nullFunc).nonStrict().stable(),
+		fn("inet_client_addr() inet", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+			at, err := netip.ParseAddrPort(s.ClientAddr())
+			if err != nil {
+				return types.Null, nil // not over TCP
+			}
+			return types.ParseText(types.Inet, at.Addr().Unmap().WithZone("").String(), nil)
+		})).stable(),
+		fn("inet_client_port() int4", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+			at, err := netip.ParseAddrPort(s.ClientAddr())
+			if err != nil {
+				return types.Null, nil
+			}
+			return types.NewInt(int64(at.Port())), nil
+		})).stable(),
+		// A session does not know which of the node's addresses it came in by.
+		fn("inet_server_addr() inet", nullFunc).nonStrict().stable(), fn("inet_server_port() int4", nullFunc).nonStrict().stable(),
 	}
 }
 

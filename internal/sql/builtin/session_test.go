@@ -26,6 +26,7 @@ func (s *fakeSession) SearchPath(implicit bool) []string {
 	return []string{"public"}
 }
 func (s *fakeSession) BackendPID() int32           { return 7 }
+func (s *fakeSession) ClientAddr() string          { return "127.0.0.1:5" }
 func (s *fakeSession) ExportSnapshot() string      { return "1-1-1" }
 func (s *fakeSession) TempSchema() uint32          { return 0 }
 func (s *fakeSession) OtherTempSchema(uint32) bool { return false }

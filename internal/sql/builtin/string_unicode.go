@@ -6,8 +6,6 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -16,17 +14,8 @@ func formatUint(n uint64, base int) string { return strconv.FormatUint(n, base) 
 
 // normalize is normalize(text, form).
 func normalize(_ *Context, a []types.Datum) (types.Datum, error) {
-	var f norm.Form
-	switch strings.ToUpper(a[1].Str()) {
-	case "NFC":
-		f = norm.NFC
-	case "NFD":
-		f = norm.NFD
-	case "NFKC":
-		f = norm.NFKC
-	case "NFKD":
-		f = norm.NFKD
-	default:
+	f, ok := normalForms[strings.ToUpper(a[1].Str())]
+	if !ok {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid normalization form: %s", a[1].Str())
 	}
 	return text(f.String(a[0].Str()))

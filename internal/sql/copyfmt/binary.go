@@ -234,7 +234,7 @@ func (r *Reader) nextBinary(row []types.Datum) (bool, error) {
 }
 
 func (r *Reader) binaryContext() string {
-	at := fmt.Sprintf("COPY %s, line %d", r.Table, r.binary.row)
+	at := fmt.Sprintf(copyContext+"%s, line %d", r.Table, r.binary.row)
 	if r.col >= 0 {
 		at += ", column " + r.cols[r.col].name
 	}

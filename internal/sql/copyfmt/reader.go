@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 
@@ -220,15 +221,21 @@ func (r *Reader) header() (bool, error) {
 	return more, nil
 }
 
+// copyContext is what the context of an error in the data begins with.
+const copyContext = "COPY "
+
 // Locate adds where in the data it was met to an error of reading a row or of
 // storing it. Errors that are not for the client stay as they are.
 func (r *Reader) Locate(err error) error {
 	var e *pgerr.Error
-	if !errors.As(err, &e) || e.Context != "" {
+	if !errors.As(err, &e) || strings.Contains(e.Context, copyContext) {
 		return err
 	}
 	located := *e
-	located.Context = r.context()
+	if located.Context != "" {
+		located.Context += "\n" // within the value
+	}
+	located.Context += r.context()
 	return &located
 }
 
@@ -236,7 +243,7 @@ func (r *Reader) context() string {
 	if r.binary != nil {
 		return r.binaryContext()
 	}
-	at := fmt.Sprintf("COPY %s, line %d", r.Table, r.lines.number)
+	at := fmt.Sprintf(copyContext+"%s, line %d", r.Table, r.lines.number)
 	switch {
 	case r.haveLine && r.col >= 0 && r.fields.fields[r.col].null:
 		return fmt.Sprintf("%s, column %s: null input", at, r.cols[r.col].name)

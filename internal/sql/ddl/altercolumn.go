@@ -328,7 +328,7 @@ func (a *alteration) columnIdentity(ctx context.Context, c *ast.AlterCmd) error 
 	}
 	if col.Identity == 0 {
 		if c.IfExists {
-			a.e.skip(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is not an identity column, skipping", col.Name, a.t.Name)
+			a.e.skip(pgerr.SuccessfulCompletion, "column \"%s\" of relation \"%s\" is not an identity column, skipping", col.Name, a.t.Name)
 			return nil
 		}
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is not an identity column", col.Name, a.t.Name).At(c.Pos)
@@ -371,12 +371,12 @@ func (a *alteration) addIdentity(ctx context.Context, c *ast.AlterCmd, col *cata
 		return err
 	}
 	switch {
+	case !col.NotNull:
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" must be declared NOT NULL before identity can be added", col.Name, a.t.Name).At(c.Pos)
 	case col.Identity != 0:
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is already an identity column", col.Name, a.t.Name).At(c.Pos)
 	case col.Default != "":
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" already has a default value", col.Name, a.t.Name).At(c.Pos)
-	case !col.NotNull:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" must be declared NOT NULL before identity can be added", col.Name, a.t.Name).At(c.Pos)
 	}
 	def := &columnDef{col: *col, pos: c.Pos}
 	if err := a.e.columnValue(ctx, a.t, def, c.Constraint); err != nil {

@@ -446,6 +446,10 @@ func (b *builder) duplicate(x *rowcodec.Index, row exec.Row) error {
 		}
 		k := &x.Key[i]
 		cols += b.table.Columns[k.Ord].Name
+		if row[k.Ord].IsNull() {
+			vals += "null"
+			continue
+		}
 		vals += types.FormatDatum(k.Type, row[k.Ord], b.e.Format)
 	}
 	if x.Desc.Exclusion {

@@ -47,6 +47,9 @@ func (e *Env) refreshView(ctx context.Context, st *ast.RefreshView) error {
 		return pgerr.New(pgerr.SyntaxError, "REFRESH options CONCURRENTLY and WITH NO DATA cannot be used together").At(st.Pos)
 	case st.Concurrently && old.View.Unpopulated:
 		return pgerr.Unsupported("CONCURRENTLY cannot be used when the materialized view is not populated")
+	case st.Concurrently && !hasWholeUnique(old):
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot refresh materialized view \"%s\" concurrently", old.Name).
+			WithHint("Create a unique index with no WHERE clause on one or more columns of the materialized view.")
 	}
 	a := &alteration{e: e, old: old, t: old.Clone()}
 	spec := buildSpec{table: a.t}
@@ -70,6 +73,17 @@ func (e *Env) refreshView(ctx context.Context, st *ast.RefreshView) error {
 		}
 	}
 	return a.put(ctx)
+}
+
+// hasWholeUnique reports whether one of t's indexes is a unique one of columns, for every
+// row. The primary key of a materialized view is hidden.
+func hasWholeUnique(t *catalog.Table) bool {
+	for i := range t.Indexes {
+		if ix := &t.Indexes[i]; i > 0 && ix.Unique && ix.Total() && !t.Expressions(ix) {
+			return true
+		}
+	}
+	return false
 }
 
 // objectKind is the kind of object that a relation is for DROP and ALTER.

@@ -261,6 +261,16 @@ func pgDepend(s *snapshot, w *writer) error {
 }
 
 // pgTimezoneNames lists the time zones with their offsets at present.
+func pgTimezoneAbbrevs(_ *snapshot, w *writer) error {
+	types.EachZoneAbbrev(func(name string, east int32, daylight bool) {
+		w.str("abbrev", name)
+		w.set("utc_offset", types.NewInterval(types.IntervalValue{Micros: int64(east) * types.MicrosPerSec}))
+		w.flag("is_dst", daylight)
+		w.done()
+	})
+	return nil
+}
+
 func pgTimezoneNames(_ *snapshot, w *writer) error {
 	now := time.Now()
 	for _, name := range types.ZoneNames() {

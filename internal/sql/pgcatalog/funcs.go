@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/keys"
@@ -156,7 +157,7 @@ func (c *Catalog) FunctionDef(oid uint32, part builtin.FunctionPart) (string, bo
 	}
 	switch part {
 	case builtin.FunctionArguments, builtin.FunctionIdentityArguments:
-		return functionArguments(o), true, nil
+		return functionArguments(o, part == builtin.FunctionArguments), true, nil
 	case builtin.FunctionResult:
 		return functionResult(o), true, nil
 	}
@@ -297,7 +298,43 @@ func (c *Catalog) HasPrivilege(req builtin.PrivilegeCheck) (has, ok bool, err er
 	if req.User == "" && req.UserOid != 0 && req.UserOid != oidRoot {
 		return false, false, nil
 	}
-	return c.objectExists(req)
+	has, ok, err = c.objectExists(req)
+	if err == nil && !knownPrivileges(req.Kind, req.Privilege) {
+		err = pgerr.New(pgerr.InvalidParameterValue, "unrecognized privilege type: \"%s\"", req.Privilege)
+	}
+	return has, ok, err
+}
+
+// privileges are those that each kind of object has.
+var privileges = map[string][]string{
+	"table":                {"select", "insert", "update", "delete", "truncate", "references", "trigger", "rule"},
+	"column":               {"select", "insert", "update", "references"},
+	"any_column":           {"select", "insert", "update", "references"},
+	"sequence":             {"usage", "select", "update"},
+	"database":             {"create", "temporary", "temp", "connect"},
+	"schema":               {"create", "usage"},
+	"function":             {"execute"},
+	"language":             {"usage"},
+	"type":                 {"usage"},
+	"tablespace":           {"create"},
+	"foreign_data_wrapper": {"usage"},
+	"server":               {"usage"},
+	"parameter":            {"set", "alter system"},
+	"role":                 {"usage", "member"},
+}
+
+// knownPrivileges reports whether all words of a list are privileges of a kind of object.
+func knownPrivileges(kind, list string) bool {
+	for word := range strings.SplitSeq(strings.ToLower(list), ",") {
+		word = strings.TrimSuffix(strings.TrimSpace(word), " with grant option")
+		if kind == "role" {
+			word = strings.TrimSuffix(word, " with admin option")
+		}
+		if !slices.Contains(privileges[kind], word) {
+			return false
+		}
+	}
+	return true
 }
 
 // objectExists answers for an object: true, or an error if a name means nothing,
@@ -305,16 +342,25 @@ func (c *Catalog) HasPrivilege(req builtin.PrivilegeCheck) (has, ok bool, err er
 func (c *Catalog) objectExists(req builtin.PrivilegeCheck) (bool, bool, error) {
 	switch req.Kind {
 	case "table", "column", "any_column", "sequence":
-		if req.Object != "" {
-			_, err := c.OidOf(types.Regclass, req.Object)
-			return err == nil, err == nil, err
-		}
-		t, _ := c.byOid(req.ObjectOid)
-		return t != nil, t != nil, nil
+		return c.relationExists(req)
 	case "schema":
-		if req.Object != "" {
-			_, err := c.OidOf(types.Regnamespace, req.Object)
-			return err == nil, err == nil, err
+		return c.namedExists(types.Regnamespace, req)
+	case "function":
+		return c.namedExists(types.Regprocedure, req)
+	case "type":
+		return c.namedExists(types.Regtype, req)
+	case "role":
+		return c.namedExists(types.Regrole, req)
+	case "foreign_data_wrapper", "server":
+		if req.Object == "" {
+			return false, false, nil
+		}
+		kind := strings.ReplaceAll(strings.Replace(req.Kind, "_", "-", 1), "_", " ")
+		return false, false, pgerr.New(pgerr.UndefinedObject, "%s \"%s\" does not exist", kind, req.Object)
+	case "tablespace", "language":
+		known := map[string][]string{"tablespace": {"pg_default", "pg_global"}, "language": {"internal", "c", "sql", "plpgsql"}}[req.Kind]
+		if req.Object != "" && !slices.Contains(known, req.Object) {
+			return false, false, pgerr.New(pgerr.UndefinedObject, "%s \"%s\" does not exist", req.Kind, req.Object)
 		}
 	case "database":
 		if req.Object != "" {
@@ -324,6 +370,41 @@ func (c *Catalog) objectExists(req builtin.PrivilegeCheck) (bool, bool, error) {
 			}
 			return ok, ok, err
 		}
+	}
+	return true, true, nil
+}
+
+// namedExists answers for an object that a reg type names.
+func (c *Catalog) namedExists(reg *types.T, req builtin.PrivilegeCheck) (bool, bool, error) {
+	if req.Object == "" {
+		return true, true, nil
+	}
+	_, err := c.OidOf(reg, req.Object)
+	return err == nil, err == nil, err
+}
+
+// relationExists answers for a relation, or a column of one.
+func (c *Catalog) relationExists(req builtin.PrivilegeCheck) (bool, bool, error) {
+	oid := req.ObjectOid
+	if req.Object != "" {
+		var err error
+		if oid, err = c.OidOf(types.Regclass, req.Object); err != nil {
+			return false, false, err
+		}
+	}
+	t, _ := c.byOid(oid)
+	switch {
+	case t == nil:
+		return req.Object != "", req.Object != "", nil
+	case req.Kind == "sequence" && t.Kind != catalog.KindSequence:
+		return false, false, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", req.Object)
+	case req.Column != "":
+		if _, ok := t.ColumnByName(req.Column); !ok {
+			return false, false, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", req.Column, t.Name)
+		}
+	case req.ColumnNum != 0:
+		known := slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return c.Attnum == req.ColumnNum })
+		return known, known, nil
 	}
 	return true, true, nil
 }

@@ -227,11 +227,18 @@ func TestPrivileges(t *testing.T) {
 			t.Errorf("%+v: %v %v %v", req, h, o, err)
 		}
 	}
-	check(builtin.PrivilegeCheck{Kind: "table", Object: "pg_class"}, true, true, "")
+	check(builtin.PrivilegeCheck{Kind: "table", Object: "pg_class", Privilege: "select, INSERT with grant option"}, true, true, "")
 	check(builtin.PrivilegeCheck{Kind: "table", Object: "nosuch"}, false, false, pgerr.UndefinedTable)
-	check(builtin.PrivilegeCheck{Kind: "table", ObjectOid: 1}, false, false, "")
+	check(builtin.PrivilegeCheck{Kind: "table", ObjectOid: 1, Privilege: "select"}, false, false, "")
+	check(builtin.PrivilegeCheck{Kind: "column", Object: "pg_class", Column: "relname", Privilege: "select"}, true, true, "")
+	check(builtin.PrivilegeCheck{Kind: "column", Object: "pg_class", Column: "nosuch", Privilege: "select"}, false, false, pgerr.UndefinedColumn)
+	check(builtin.PrivilegeCheck{Kind: "sequence", Object: "pg_class", Privilege: "usage"}, false, false, pgerr.WrongObjectType)
+	check(builtin.PrivilegeCheck{Kind: "server", Object: "nosuch", Privilege: "usage"}, false, false, pgerr.UndefinedObject)
 	check(builtin.PrivilegeCheck{Kind: "database", Object: "nosuch"}, false, false, pgerr.InvalidCatalogName)
 	check(builtin.PrivilegeCheck{Kind: "schema", Object: "public", User: "nobody"}, false, false, pgerr.UndefinedObject)
+	if _, _, err := c.HasPrivilege(builtin.PrivilegeCheck{Kind: "table", Object: "pg_class", Privilege: "execute"}); pgerr.CodeOf(err) != pgerr.InvalidParameterValue {
+		t.Errorf("a privilege that tables do not have: %v", err)
+	}
 }
 
 // A condition on an oid column spares the other rows.

@@ -2,8 +2,10 @@ package pgcatalog
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -24,7 +26,9 @@ func pgProc(_ *snapshot, w *writer) error {
 	support := supportFunctions()
 	ids := make([]uint32, 0, len(support))
 	for oid := range support {
-		ids = append(ids, oid)
+		if functionByOid(oid) == nil { // float8mi can be called
+			ids = append(ids, oid)
+		}
 	}
 	slices.Sort(ids)
 	for _, oid := range ids {
@@ -79,8 +83,14 @@ func procRow(w *writer, o *builtin.Overload, kind string) {
 	w.num("pronargdefaults", int64(o.Defaults))
 	w.oid("prorettype", listedType(ret))
 	w.set("proargtypes", vector(args))
-	if len(o.OutNames) > 0 {
+	if names := o.ArgNames(); len(o.OutNames) > 0 {
 		outColumns(w, o)
+	} else if len(names) > 0 {
+		var list []types.Datum
+		for _, n := range names {
+			list = append(list, types.NewString(n))
+		}
+		w.set("proargnames", types.NewArray(list))
 	}
 	w.str("prosrc", o.Name)
 	w.done()
@@ -91,9 +101,14 @@ func procRow(w *writer, o *builtin.Overload, kind string) {
 func outColumns(w *writer, o *builtin.Overload) {
 	var typ []uint32
 	var modes, names []types.Datum
-	for _, t := range o.Args {
+	declared := o.ArgNames()
+	for i, t := range o.Args {
+		name := ""
+		if i < len(declared) {
+			name = declared[i]
+		}
 		typ = append(typ, t.Oid)
-		modes, names = append(modes, types.NewString("i")), append(names, types.NewString(""))
+		modes, names = append(modes, types.NewString("i")), append(names, types.NewString(name))
 	}
 	for i, t := range o.OutTypes {
 		typ = append(typ, t.Oid)
@@ -119,33 +134,54 @@ func functionByOid(oid uint32) *builtin.Overload {
 	return nil
 }
 
-// functionArguments prints the argument types of a function.
-func functionArguments(o *builtin.Overload) string {
+// functionArguments prints the arguments of a function, with or without their defaults.
+func functionArguments(o *builtin.Overload, defaults bool) string {
 	parts := make([]string, len(o.Args))
+	names := o.ArgNames()
 	for i, t := range o.Args {
 		parts[i] = t.SQLName
-		if o.Variadic && i == len(o.Args)-1 {
-			parts[i] = "VARIADIC " + t.SQLName
+		if i < len(names) && names[i] != "" {
+			parts[i] = names[i] + " " + parts[i]
 		}
+		if o.Variadic && i == len(o.Args)-1 {
+			parts[i] = "VARIADIC " + parts[i]
+		}
+		if d := i - (len(o.Args) - o.Defaults); defaults && d >= 0 {
+			parts[i] += " DEFAULT " + defaultText(t, o.DefaultArgs[d])
+		}
+	}
+	for i, name := range o.OutNames {
+		parts = append(parts, "OUT "+name+" "+o.OutTypes[i].SQLName)
 	}
 	return strings.Join(parts, ", ")
 }
 
+// defaultText prints the default of an argument.
+func defaultText(t *types.T, d types.Datum) string {
+	text := types.FormatDatum(t, d, &types.FormatContext{})
+	switch {
+	case d.IsNull():
+		return "NULL::" + t.SQLName
+	case t.Family == types.FloatFamily && !strings.ContainsAny(text, ".eIN"):
+		return text + ".0"
+	case t.Family == types.IntFamily || t.Family == types.FloatFamily || t.Family == types.DecimalFamily:
+		return text
+	case t.Family == types.BoolFamily:
+		return strconv.FormatBool(d.Bool())
+	}
+	return ast.QuoteLiteral(text) + "::" + t.SQLName
+}
+
 // functionResult prints what a function returns.
 func functionResult(o *builtin.Overload) string {
-	switch {
-	case len(o.OutNames) > 0:
-		cols := make([]string, len(o.OutNames))
-		for i := range cols {
-			cols[i] = o.OutNames[i] + " " + o.OutTypes[i].SQLName
-		}
-		return "TABLE(" + strings.Join(cols, ", ") + ")"
-	case o.Ret == nil:
-		return "record"
-	case o.IsSRF():
-		return "SETOF " + o.Ret.SQLName
+	name := "record"
+	if o.Ret != nil && len(o.OutNames) == 0 {
+		name = o.Ret.SQLName
 	}
-	return o.Ret.SQLName
+	if o.IsSRF() {
+		return "SETOF " + name
+	}
+	return name
 }
 
 // pgOperator lists the operators.
@@ -173,9 +209,14 @@ func pgOperator(_ *snapshot, w *writer) error {
 		w.oid("oprleft", left)
 		w.oid("oprright", right)
 		w.oid("oprresult", listedType(ret))
-		for _, c := range [...]string{"oprcom", "oprnegate", "oprcode", "oprrest", "oprjoin"} {
+		for _, c := range [...]string{"oprcom", "oprnegate", "oprrest", "oprjoin"} {
 			w.oid(c, 0)
 		}
+		code := uint32(0)
+		if f := o.OperatorCode(); f != nil {
+			code = f.Oid
+		}
+		w.oid("oprcode", code)
 		w.done()
 	}
 	return nil

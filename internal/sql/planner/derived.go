@@ -49,7 +49,11 @@ func (b *builder) computedColumns(t *catalog.Table, row []plan.ColID, virtual bo
 		if err != nil {
 			return nil, withoutPosition(err)
 		}
-		s := &scope{clause: clauseGenerated, items: []*item{rowItem(t, t.Name, row)}}
+		clause := clauseGenerated
+		if c.Hidden {
+			clause = clauseIndexExpr
+		}
+		s := &scope{clause: clause, items: []*item{rowItem(t, t.Name, row)}}
 		x, err := b.expr(e, s)
 		if err == nil {
 			x, err = b.assign(x, c.Name, c.Type, 0)

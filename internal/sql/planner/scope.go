@@ -31,6 +31,7 @@ const (
 	clauseFilter
 	clauseConflict
 	clauseGenerated
+	clauseIndexExpr
 	clauseIndexWhere
 )
 
@@ -41,7 +42,7 @@ var clauseNames = [...]string{
 	clauseFrom: "functions in FROM", clauseValues: "VALUES", clauseInsertTarget: "INSERT", clauseUpdateSet: "UPDATE",
 	clauseReturning: "RETURNING", clauseCheck: "check constraints", clauseDefault: "DEFAULT expressions",
 	clauseWindow: "window definitions", clauseFilter: "FILTER", clauseConflict: "ON CONFLICT",
-	clauseGenerated: "column generation expressions", clauseIndexWhere: "index predicates",
+	clauseGenerated: "column generation expressions", clauseIndexWhere: "index predicates", clauseIndexExpr: "index expressions",
 }
 
 // scope is what names can mean at one place of one query level.

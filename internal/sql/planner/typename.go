@@ -2,6 +2,7 @@ package planner
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -96,6 +97,12 @@ func FindType(ctx context.Context, tn *ast.TypeName, defaultIntSize int, r catal
 	return t, err
 }
 
+// unsupportedTypes are types of PostgreSQL that do not exist here.
+var unsupportedTypes = []string{
+	"aclitem", "box", "cid", "circle", "cstring", "gtsvector", "line", "lseg", "money", "path", "pg_lsn", "pg_node_tree",
+	"pg_snapshot", "point", "polygon", "refcursor", "regdictionary", "tid", "txid_snapshot", "xid8", "xml",
+}
+
 // findType is FindType that returns the descriptor of a user-defined type too.
 func findType(ctx context.Context, tn *ast.TypeName, defaultIntSize int, r catalog.Resolver) (*types.T, *catalog.Table, error) {
 	t, err := ResolveType(tn, defaultIntSize)
@@ -118,6 +125,9 @@ func findType(ctx context.Context, tn *ast.TypeName, defaultIntSize int, r catal
 	}
 	if ferr != nil {
 		return nil, nil, ferr
+	}
+	if d == nil && slices.Contains(unsupportedTypes, name) && (schema == "" || schema == "pg_catalog") {
+		return nil, nil, pgerr.Unsupported("type \"%s\" is not supported", name).At(tn.Pos)
 	}
 	if d == nil {
 		return nil, nil, err

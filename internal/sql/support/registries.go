@@ -110,8 +110,8 @@ func writeOperators(b *bufio.Writer) {
 }
 
 func writeFunctions(b *bufio.Writer) {
-	b.WriteString("\n## Functions\n\nCOALESCE, NULLIF, GREATEST, LEAST, GROUPING and what else is syntax stands with the statements.\n\n| function | signatures |\n|---|---|\n")
-	writeGroup(b, slices.DeleteFunc(slices.Clone(builtin.All()), func(o *builtin.Overload) bool { return o.Operator }))
+	b.WriteString("\n## Functions\n\nCOALESCE, NULLIF, GREATEST, LEAST, GROUPING and what else is syntax stands with the statements.\nThe functions behind operators (`texteq` for `=`) can be called too.\n\n| function | signatures |\n|---|---|\n")
+	writeGroup(b, slices.DeleteFunc(slices.Clone(builtin.All()), func(o *builtin.Overload) bool { return o.Operator || o.IsOperatorCode() }))
 	b.WriteString("\n### Aggregates\n\n| aggregate | signatures |\n|---|---|\n")
 	var aggs []*builtin.Overload
 	for _, a := range builtin.AllAggregates() {

@@ -45,7 +45,8 @@ type JSONField struct {
 // escapes are decoded, numbers are numeric.
 func ParseJSON(s string) (JSONValue, error) {
 	p := jsonParser{s: s, build: true}
-	return p.document()
+	v, err := p.document()
+	return v, p.located(err)
 }
 
 // ValidateJSON checks JSON text by the looser rules of type json, which keeps
@@ -53,7 +54,7 @@ func ParseJSON(s string) (JSONValue, error) {
 func ValidateJSON(s string) error {
 	p := jsonParser{s: s}
 	_, err := p.document()
-	return err
+	return p.located(err)
 }
 
 // jsonParser is a recursive descent parser over a one-token lookahead.
@@ -81,6 +82,32 @@ const (
 
 func errJSON(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type json").WithDetail(format, args...)
+}
+
+// maxJSONContext is how much of a line an error shows, in bytes.
+const maxJSONContext = 50
+
+// located adds to a syntax error where it is: the line, and what of it was read.
+func (p *jsonParser) located(err error) error {
+	if c := pgerr.CodeOf(err); err == nil || c != pgerr.InvalidTextRepresentation && c != pgerr.UntranslatableCharacter {
+		return err
+	}
+	e := pgerr.From(err)
+	line := strings.LastIndexByte(p.s[:p.pos], '\n') + 1
+	from := line
+	for p.pos-from >= maxJSONContext {
+		_, n := utf8.DecodeRuneInString(p.s[from:])
+		from += n
+	}
+	before, after := "...", "..."
+	if from-line <= len(before) {
+		from, before = line, ""
+	}
+	if p.pos == len(p.s) || p.s[p.pos] == '\n' || p.s[p.pos] == '\r' {
+		after = ""
+	}
+	e.Context = "JSON data, line " + strconv.Itoa(strings.Count(p.s[:p.pos], "\n")+1) + ": " + before + p.s[from:p.pos] + after
+	return e
 }
 
 func (p *jsonParser) errToken(tok string) error { return errJSON("Token \"%s\" is invalid.", tok) }
@@ -260,7 +287,8 @@ func (p *jsonParser) wordEnd(i int) int {
 func (p *jsonParser) lexWord() error {
 	end := p.wordEnd(p.pos)
 	if end == p.pos {
-		return p.errToken(p.s[p.pos : p.pos+1])
+		p.pos++
+		return p.errToken(p.s[p.pos-1 : p.pos])
 	}
 	p.tok = p.s[p.pos:end]
 	p.pos = end
@@ -281,10 +309,10 @@ func (p *jsonParser) lexNumber() error {
 	i, ok := scanJSONNumber(p.s, p.pos)
 	end := p.wordEnd(i)
 	p.tok = p.s[p.pos:end]
+	p.pos, p.kind = end, jsonNumber
 	if !ok || end != i {
 		return p.errToken(p.tok)
 	}
-	p.pos, p.kind = end, jsonNumber
 	return nil
 }
 
@@ -339,6 +367,7 @@ func (p *jsonParser) lexString() error {
 		l.out = append(l.out, p.s[start+1:i]...)
 	}
 	if err := l.run(); err != nil {
+		p.pos = min(l.i, len(p.s))
 		return err
 	}
 	p.str, p.tok = string(l.out), p.s[start:l.i]
@@ -357,6 +386,7 @@ type jsonStringLexer struct {
 }
 
 func (l *jsonStringLexer) errEnd() error {
+	l.i = len(l.s)
 	return errJSON("Token \"%s\" is invalid.", l.s[l.start:])
 }
 
@@ -373,6 +403,9 @@ func (l *jsonStringLexer) run() error {
 			continue
 		}
 		if l.high != 0 {
+			if c == '"' {
+				l.i++
+			}
 			return errJSON("Unicode low surrogate must follow a high surrogate.")
 		}
 		l.i++
@@ -401,7 +434,8 @@ func (l *jsonStringLexer) escape() error {
 	k := strings.IndexByte(`"\/bfnrt`, c)
 	if k < 0 {
 		_, n := utf8.DecodeRuneInString(l.s[l.i:])
-		return errJSON("Escape sequence \"\\%s\" is invalid.", l.s[l.i:l.i+n])
+		l.i += n
+		return errJSON("Escape sequence \"\\%s\" is invalid.", l.s[l.i-n:l.i])
 	}
 	l.i++
 	if l.build {
@@ -423,6 +457,10 @@ func (l *jsonStringLexer) unicode() error {
 	}
 	n, err := strconv.ParseUint(l.s[l.i:end], 16, 32)
 	if err != nil {
+		for isHex(l.s[l.i]) {
+			l.i++
+		}
+		l.i++
 		return errJSON(`"\u" must be followed by four hexadecimal digits.`)
 	}
 	l.i = end

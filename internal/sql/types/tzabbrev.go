@@ -1,6 +1,9 @@
 package types
 
-import "sort"
+import (
+	"sort"
+	"strings"
+)
 
 // zoneAbbrev is a time zone abbreviation accepted in input.
 type zoneAbbrev struct {
@@ -59,4 +62,17 @@ func lookupAbbrev(name string) (int32, bool) {
 		return zoneAbbrevs[i].east, true
 	}
 	return 0, false
+}
+
+// daylightAbbrevs are those of the abbreviations that stand for daylight saving time.
+const daylightAbbrevs = "" +
+	" ACDT ACSST ADT AEDT AESST AKDT ALMST AWSST AZOST BDST BRST BST CADT CDT CEST CETDST CHADT CLST CLT " +
+	"EASST EAST EDT EEST EETDST EGST FJST FNST IDT KDT KGST LHDT MDT MEST MESZ METDST MSD MUST NDT NZDT " +
+	"PDT PKST PMDT PYST SADT ULAST UYST UZST WADT WDT WETDST WGST YEKST "
+
+// EachZoneAbbrev calls f for every abbreviation, in order.
+func EachZoneAbbrev(f func(name string, east int32, daylight bool)) {
+	for _, a := range zoneAbbrevs {
+		f(a.name, a.east, strings.Contains(daylightAbbrevs, " "+a.name+" "))
+	}
 }

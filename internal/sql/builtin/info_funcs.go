@@ -1,0 +1,125 @@
+package builtin
+
+import (
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/textsearch"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// infoFunctions declares functions that tell about values and the server.
+func infoFunctions() []*Overload {
+	constant := func(sig string, d types.Datum) *Overload {
+		return fn(sig, func(*Context, []types.Datum) (types.Datum, error) { return d, nil }).stable()
+	}
+	tokenColumns := []string{"tokid", "alias", "description"}
+	tokenTypes := []*types.T{types.Int4, types.Text, types.Text}
+	return []*Overload{
+		fnBind("pg_column_size(any) int4", columnSize).stable(),
+		fn("pg_column_compression(any) text", nullFunc).stable(),
+		fn("is_normalized(text,text) bool", isNormalized).defaults(types.NewString("NFC")),
+		fn("similar_escape(text,text) text", similarEscape).nonStrict(),
+		// There are no triggers, no JIT compiler, no notifications and no replicas of PostgreSQL's kind.
+		constant("pg_trigger_depth() int4", types.NewInt(0)),
+		constant("pg_jit_available() bool", types.False),
+		constant("pg_notification_queue_usage() float8", types.NewFloat(0)).volatile(),
+		constant("pg_safe_snapshot_blocking_pids(int4) _int4", types.NewArray(nil)).volatile(),
+		srf("pg_listening_channels() setof text", noRows).stable(),
+		fn("pg_relation_filepath(regclass) text", nullFunc).stable(),
+		fn("getpgusername() name", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
+			return types.NewString(s.CurrentUser()), nil
+		})).stable(),
+		srf("pg_timezone_abbrevs() setof record", zoneAbbrevs).stable().columns(
+			[]string{"abbrev", "utc_offset", "is_dst"}, []*types.T{types.Text, types.Interval, types.Bool}),
+		srf("ts_token_type(text) setof record", tokenKinds).columns(tokenColumns, tokenTypes),
+		srf("ts_token_type(oid) setof record", tokenKinds).columns(tokenColumns, tokenTypes),
+		fn("ts_lexize(text,text) _text", lexize),
+	}
+}
+
+// varlenaHeader is how much PostgreSQL keeps before a value of variable length.
+const varlenaHeader = 4
+
+// columnSize is pg_column_size: what a value of a fixed width takes in PostgreSQL, and for
+// others the bytes of the value with PostgreSQL's header.
+func columnSize(b Binding) (EvalFunc, error) {
+	t := b.Types[0]
+	width := int64(types.InfoOf(t).Len)
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		switch {
+		case width > 0:
+			return types.NewInt(width), nil
+		case t.IsString() || isUnknown(t) || t.Is(types.Bytea):
+			return types.NewInt(int64(len(a[0].Str())) + varlenaHeader), nil
+		}
+		return types.NewInt(int64(len(types.AppendEncoded(nil, a[0]))) + varlenaHeader), nil
+	}, nil
+}
+
+var normalForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
+
+// isNormalized is is_normalized(text, form).
+func isNormalized(_ *Context, a []types.Datum) (types.Datum, error) {
+	form, ok := normalForms[strings.ToUpper(a[1].Str())]
+	if !ok {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid normalization form: %s", a[1].Str())
+	}
+	return types.NewBool(form.IsNormalString(a[0].Str())), nil
+}
+
+// similarEscape is similar_to_escape with a NULL for the default escape character.
+func similarEscape(c *Context, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.Null, nil
+	}
+	if a[1].IsNull() {
+		a = a[:1]
+	}
+	return similarToEscape(c, a)
+}
+
+// zoneAbbrevs lists the abbreviations of time zones that input may have.
+func zoneAbbrevs(*Context, []types.Datum) (RowIterator, error) {
+	var rows [][]types.Datum
+	types.EachZoneAbbrev(func(name string, east int32, dst bool) {
+		rows = append(rows, []types.Datum{types.NewString(name),
+			types.NewInterval(types.IntervalValue{Micros: int64(east) * types.MicrosPerSec}), types.NewBool(dst)})
+	})
+	return &tableRows{rows: rows}, nil
+}
+
+// defaultParserOid is the oid of the only text search parser.
+const defaultParserOid = 3722
+
+// tokenKinds lists the kinds of tokens that the text search parser tells apart.
+func tokenKinds(_ *Context, a []types.Datum) (RowIterator, error) {
+	switch {
+	case a[0].Family() == types.IntFamily && a[0].Int() != defaultParserOid:
+		return nil, pgerr.New(pgerr.InternalError, "cache lookup failed for text search parser %d", a[0].Int())
+	case a[0].Family() != types.IntFamily && strings.TrimPrefix(a[0].Str(), "pg_catalog.") != "default":
+		return nil, pgerr.New(pgerr.UndefinedObject, "text search parser \"%s\" does not exist", a[0].Str())
+	}
+	var rows [][]types.Datum
+	for i, k := range textsearch.TokenKinds {
+		rows = append(rows, []types.Datum{types.NewInt(int64(i) + 1), types.NewString(k[0]), types.NewString(k[1])})
+	}
+	return &tableRows{rows: rows}, nil
+}
+
+// lexize is ts_lexize: what a dictionary makes of a word. PostgreSQL's first argument is a
+// regdictionary, which literals become as well.
+func lexize(_ *Context, a []types.Datum) (types.Datum, error) {
+	dictionaries := map[string]textsearch.Config{"simple": textsearch.Simple, "english_stem": textsearch.English}
+	cfg, ok := dictionaries[strings.TrimPrefix(a[0].Str(), "pg_catalog.")]
+	if !ok {
+		return types.Null, pgerr.New(pgerr.UndefinedObject, "text search dictionary \"%s\" does not exist", a[0].Str())
+	}
+	var words []types.Datum
+	for _, w := range cfg.Lexize(a[1].Str()) {
+		words = append(words, types.NewString(w))
+	}
+	return types.NewArray(words), nil
+}
