@@ -33,6 +33,15 @@ type border struct {
 // borderPos is the place of a border; b is -1 before the first one.
 type borderPos struct{ b, i int }
 
+// clone returns a copy, which shares the bytes of the keys.
+func (m *spanMap) clone() *spanMap {
+	by := &spanMap{blocks: make([][]border, len(m.blocks)), n: m.n, keyBytes: m.keyBytes, latest: m.latest}
+	for i, b := range m.blocks {
+		by.blocks[i] = append(make([]border, 0, blockBorders), b...)
+	}
+	return by
+}
+
 // seek returns the last border at or before key, and whether it is at key.
 func (m *spanMap) seek(key []byte) (p borderPos, exact bool) {
 	p.b = sort.Search(len(m.blocks), func(b int) bool {

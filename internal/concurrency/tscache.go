@@ -43,7 +43,6 @@ type TimestampCacheOptions struct {
 // memory worth mentioning before the first read and after Shrink. All
 // methods are safe for concurrent use.
 type TimestampCache struct {
-	seed     maphash.Seed
 	maxSlots int
 	// maxBorders and maxSpanBytes are of spans.
 	maxBorders, maxSpanBytes int
@@ -58,6 +57,7 @@ type TimestampCache struct {
 // none, with all its slots locked: who has locked a slot and finds the table still
 // in place may use it.
 type keyTable struct {
+	seed  maphash.Seed
 	slots []keySlot    // length a power of two
 	used  atomic.Int64 // slots with a mark
 }
@@ -76,14 +76,20 @@ func NewTimestampCache(o TimestampCacheOptions, lowWater hlc.Timestamp) *Timesta
 		}
 		return v
 	}
-	c := &TimestampCache{seed: maphash.MakeSeed(), maxSlots: 1 << bits.Len(uint(orDefault(o.KeySlots, DefaultKeySlots)-1))}
+	c := &TimestampCache{maxSlots: 1 << bits.Len(uint(orDefault(o.KeySlots, DefaultKeySlots)-1))}
 	c.maxBorders = orDefault(o.SpanCount, DefaultSpanCount)
 	c.maxSpanBytes = orDefault(o.SpanBytes, DefaultSpanBytes)
 	c.lowWater.Store(&lowWater)
 	return c
 }
 
-func (t *keyTable) slot(hash uint64) *keySlot { return &t.slots[hash&uint64(len(t.slots)-1)] }
+func newKeyTable(slots int) *keyTable {
+	return &keyTable{seed: maphash.MakeSeed(), slots: make([]keySlot, slots)}
+}
+
+func (t *keyTable) slot(key []byte) *keySlot {
+	return &t.slots[maphash.Bytes(t.seed, key)&uint64(len(t.slots)-1)]
+}
 
 // AddKey records that txn read key at ts. The zero TxnID reads on nobody's
 // behalf: the read counts for every transaction.
@@ -91,14 +97,13 @@ func (c *TimestampCache) AddKey(key []byte, ts hlc.Timestamp, txn TxnID) {
 	if !c.reads.Load() {
 		c.reads.Store(true)
 	}
-	hash := maphash.Bytes(c.seed, key)
 	for {
 		t := c.keys.Load()
 		if t == nil {
 			c.grow(nil)
 			continue
 		}
-		s := t.slot(hash)
+		s := t.slot(key)
 		s.mu.Lock()
 		if c.keys.Load() != t {
 			s.mu.Unlock()
@@ -126,7 +131,7 @@ func (c *TimestampCache) grow(old *keyTable) {
 	if old != nil {
 		n = min(growSlots*len(old.slots), c.maxSlots)
 	}
-	c.replace(old, &keyTable{slots: make([]keySlot, n)})
+	c.replace(old, newKeyTable(n))
 }
 
 // replace puts another table, or none, into the place of old. The caller holds growing.
@@ -172,6 +177,42 @@ func (c *TimestampCache) Shrink() bool {
 		sp.clear()
 	}
 	return true
+}
+
+// Inherit makes the cache, which must not be in use yet, remember all reads that were added to o
+// before.
+func (c *TimestampCache) Inherit(o *TimestampCache) {
+	c.reads.Store(true)
+	o.growing.Lock()
+	t := o.keys.Load().clone()
+	o.growing.Unlock()
+	c.growing.Lock() // Shrink may be about
+	c.keys.Store(t)
+	c.growing.Unlock()
+	if sp := o.spans.Load(); sp != nil {
+		c.spans.Store(sp.clone(c.RaiseLowWater))
+	}
+	c.RaiseLowWater(o.LowWater()) // afterwards: marks that have gone are in it
+}
+
+// clone returns a copy of a table that is not replaced meanwhile.
+func (t *keyTable) clone() *keyTable {
+	if t == nil {
+		return nil
+	}
+	by := &keyTable{seed: t.seed, slots: make([]keySlot, len(t.slots))}
+	used := int64(0)
+	for i := range t.slots {
+		s := &t.slots[i]
+		s.mu.Lock()
+		by.slots[i].mark = s.mark
+		s.mu.Unlock()
+		if !by.slots[i].mark.latest().IsEmpty() {
+			used++
+		}
+	}
+	by.used.Store(used)
+	return by
 }
 
 // AddSpan records that txn read [start, end) at ts; a nil end is unbounded.
@@ -221,13 +262,12 @@ func (c *TimestampCache) getKey(key []byte, self TxnID) hlc.Timestamp {
 }
 
 func (c *TimestampCache) getSlot(key []byte, self TxnID) hlc.Timestamp {
-	hash := maphash.Bytes(c.seed, key)
 	for {
 		t := c.keys.Load()
 		if t == nil {
 			return hlc.Timestamp{}
 		}
-		s := t.slot(hash)
+		s := t.slot(key)
 		s.mu.Lock()
 		ts := s.mark.get(self)
 		s.mu.Unlock()

@@ -84,6 +84,20 @@ func (c *spanCache) fold(r *recentSpan) {
 	c.cur.add(r.start, end, r.mark)
 }
 
+// clone returns a copy that tells another what it drops.
+func (c *spanCache) clone(drop func(hlc.Timestamp)) *spanCache {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	by := &spanCache{maxBorders: c.maxBorders, maxBytes: c.maxBytes, drop: drop, recent: c.recent, hand: c.hand, cur: c.cur.clone()}
+	for i := range by.recent { // the buffers are used again
+		by.recent[i].start, by.recent[i].end = bytes.Clone(by.recent[i].start), bytes.Clone(by.recent[i].end)
+	}
+	if c.old != nil {
+		by.old = c.old.clone()
+	}
+	return by
+}
+
 // get returns the latest read of a span with key by a transaction other than self.
 func (c *spanCache) get(key []byte, self TxnID) hlc.Timestamp {
 	var ts hlc.Timestamp

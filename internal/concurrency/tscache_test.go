@@ -2,7 +2,6 @@ package concurrency
 
 import (
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"sync"
 	"testing"
@@ -100,7 +99,7 @@ func runReadModel(t *rapid.T, o TimestampCacheOptions, exact bool) {
 	c := NewTimestampCache(o, ts(1))
 	for exact {
 		c = NewTimestampCache(o, ts(1))
-		c.keys.Store(&keyTable{slots: make([]keySlot, c.maxSlots)})
+		c.keys.Store(newKeyTable(c.maxSlots))
 		if !sharedSlots(c, probes) {
 			break
 		}
@@ -131,6 +130,15 @@ func runReadModel(t *rapid.T, o TimestampCacheOptions, exact bool) {
 				c.Shrink()
 			}
 		},
+		"inherit": func(*rapid.T) { // what is read afterwards goes to the heir alone
+			former := c
+			c = NewTimestampCache(o, hlc.Timestamp{})
+			c.Inherit(former)
+			for _, k := range probes {
+				former.AddKey(k, ts(1<<20), TxnID{})
+				former.AddSpan(k, nil, ts(1<<20), TxnID{})
+			}
+		},
 		"many": func(t *rapid.T) { // fills the table
 			for i := range rapid.IntRange(0, 40).Draw(t, "n") {
 				k, at := fmt.Appendf(nil, "many%d", i), drawTS(t)
@@ -148,7 +156,7 @@ func runReadModel(t *rapid.T, o TimestampCacheOptions, exact bool) {
 func sharedSlots(c *TimestampCache, keys [][]byte) bool {
 	seen := map[*keySlot]bool{}
 	for _, k := range keys {
-		s := c.keys.Load().slot(maphash.Bytes(c.seed, k))
+		s := c.keys.Load().slot(k)
 		if seen[s] {
 			return true
 		}

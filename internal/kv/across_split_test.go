@@ -112,3 +112,46 @@ func TestResolveBeyondBorder(t *testing.T) {
 		}
 	}
 }
+
+// What was read before a split is not written below afterwards, and what nobody has read commits
+// where it would have without the split.
+func TestSplitKeepsReads(t *testing.T) {
+	c := newRanges(t, fs.NewMem())
+	defer c.close()
+	ctx := context.Background()
+	g := c.gateway()
+	begin := func() *kv.Txn {
+		txn := g.db.Begin(kv.TxnOptions{Isolation: kv.Serializable})
+		txn.BeginStatement()
+		return txn
+	}
+	early, unread, reader := begin(), begin(), begin()
+	var page kv.ScanResult
+	if err := reader.Scan(ctx, key("i"), key("k"), kv.ScanOptions{}, &page); err != nil || page.Len() != 0 {
+		t.Fatalf("%d rows, %v", page.Len(), err)
+	}
+	if _, found, err := reader.Get(ctx, key("m")); err != nil || found {
+		t.Fatal(found, err)
+	}
+	for _, border := range []string{"h", "l"} {
+		if err := c.replicaOf(border).Split(ctx, key(border), kvpb.RangeID(border[0])); err != nil {
+			t.Fatal(err)
+		}
+		c.waitFor(border)
+	}
+	c.connect()
+	below := reader.ReadTimestamp()
+	if err := setAll(ctx, early, "new", "j", "m"); err != nil {
+		t.Fatal(err)
+	}
+	if err := early.Commit(ctx); err != nil || early.CommitTimestamp().LessEq(below) {
+		t.Errorf("%v: it commits at %v, below the read at %v", err, early.CommitTimestamp(), below)
+	}
+	if err := setAll(ctx, unread, "new", "q"); err != nil {
+		t.Fatal(err)
+	}
+	if err := unread.Commit(ctx); err != nil || unread.CommitTimestamp() != unread.ReadTimestamp() {
+		t.Errorf("%v: it commits at %v though nobody has read since %v", err, unread.CommitTimestamp(), unread.ReadTimestamp())
+	}
+	reader.Rollback(ctx)
+}

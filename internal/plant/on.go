@@ -17,7 +17,7 @@ func All() []Name {
 		ReadAfterTimeoutNow, VoteAfterRestart, ForgetReads,
 		AckBeforeSync, TruncateEarly,
 		CollectAboveReaders, IgnoreThreshold,
-		SplitDropsLocks, RecoverIncomplete,
+		SplitDropsLocks, SplitForgetsReads, RecoverIncomplete,
 		CloseOverCommits, CloseUnmarked, RestThroughCommits, ClosedUnapplied, FollowerAboveClosed,
 		SkipClaim,
 	}

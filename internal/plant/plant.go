@@ -41,6 +41,8 @@ const (
 
 	// SplitDropsLocks loses the row locks of the new range.
 	SplitDropsLocks Name = "split-drops-locks"
+	// SplitForgetsReads lets the new range begin with an empty timestamp cache.
+	SplitForgetsReads Name = "split-forgets-reads"
 	// RecoverIncomplete commits a staged transaction of which a write is missing.
 	RecoverIncomplete Name = "recover-incomplete"
 

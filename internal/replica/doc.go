@@ -164,6 +164,11 @@
 //	     election for a while, and an answer to its earlier call for votes does not count: its
 //	     own term would end the new leadership, with its row locks, as it begins (yields;
 //	     TestHandoverUndisturbed in store).
+//	R40. A range that was split off begins with the locks and the timestamp cache of the other
+//	     half only at the leader of that, and if nobody has led it in between: nobody else has read
+//	     there then. What is copied is complete, since a read, or a commit that keeps something
+//	     as it was, fails if it finds the border when it has noted what it read (split,
+//	     inheritOther, leaveRead, stillUnder; TestSplitKeepsReads in kv).
 //
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.

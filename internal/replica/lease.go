@@ -216,26 +216,19 @@ func (r *Replica) beginLeadership(term uint64) {
 	now := r.deps.Clock.Now()
 	r.lastWrite.Store(now.WallTime)
 	r.swept.begin(now.WallTime)
-	if !plant.On(plant.ForgetReads) {
-		r.reads.RaiseLowWater(now.Max(r.ClosedHere())) // which lies below it
-	}
 	r.epoch.Store(uint64(now.WallTime))
 	r.merging.adopted.Store(nil)
-	r.inheritMu.Lock()
-	if r.inherit != nil {
-		if r.handing.former == apply.FirstTerm { // nobody led the new range in between
-			r.locks.Install(r.inherit)
-			r.epoch.Store(r.inheritEpoch)
-			r.merging.adopted.Store(r.inheritAdopted)
-		}
-		r.inherit = nil
+	low := now.Max(r.ClosedHere()) // which lies below it
+	if r.inheritOther() {
+		r.reads.RaiseLowWater(r.ClosedHere())
+	} else if !plant.On(plant.ForgetReads) {
+		r.reads.RaiseLowWater(low)
 	}
-	r.inheritMu.Unlock()
 	if err := r.loadThreshold(); err != nil {
 		r.deps.Logger.Error("collection threshold", "range", r.id, "err", err)
 		return
 	}
-	if err := r.loadSpills(); err != nil {
+	if err := r.loadSpills(low); err != nil {
 		r.deps.Logger.Error("durable locks", "range", r.id, "err", err)
 		return
 	}
@@ -255,6 +248,22 @@ func (r *Replica) beginLeadership(term uint64) {
 	if r.deps.OnLeader != nil {
 		r.deps.OnLeader(r)
 	}
+}
+
+// inheritOther takes over what the leader of the range that this one was split off from
+// knew of it, and reports whether that was this replica's store: nobody has led the range in
+// between (invariant R40).
+func (r *Replica) inheritOther() bool {
+	r.inheritMu.Lock()
+	defer r.inheritMu.Unlock()
+	inherits := r.inherits && r.handing.former == apply.FirstTerm
+	if inherits {
+		r.locks.Install(r.inherit)
+		r.epoch.Store(r.inheritEpoch)
+		r.merging.adopted.Store(r.inheritAdopted)
+	}
+	r.inherit, r.inherits = nil, false
+	return inherits
 }
 
 // refreshLease makes the lease follow a change of the descriptor.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
@@ -341,11 +342,11 @@ func (r *Replica) sweepRecord(ctx context.Context, id kvpb.TxnID, age time.Durat
 
 // loadSpills finds what is provisional in the range when a leadership begins. A
 // transaction whose gateway may be alive stays undecided: this leader knows no
-// more than that.
-func (r *Replica) loadSpills() error {
+// more than that. What others have read there lies below low.
+func (r *Replica) loadSpills(low hlc.Timestamp) error {
 	sp := &r.spills
 	d := r.Desc()
-	records, err := r.loadRecords(keys.Span{Start: d.StartKey, End: d.EndKey}, true)
+	records, err := r.loadRecords(keys.Span{Start: d.StartKey, End: d.EndKey}, true, low)
 	if err != nil {
 		return err
 	}
@@ -353,7 +354,6 @@ func (r *Replica) loadSpills() error {
 	if err != nil {
 		return err
 	}
-	low := r.reads.LowWater()
 	for id, p := range parts {
 		p.maxRead = low
 		rec := records[id]
@@ -394,8 +394,8 @@ func (r *Replica) loadSpills() error {
 }
 
 // loadRecords reads the records whose anchors lie in a span of keys. loaded says that
-// they are from before this leadership.
-func (r *Replica) loadRecords(anchors keys.Span, loaded bool) (map[kvpb.TxnID]*record, error) {
+// they are from before this leadership, low that others have been told of no later commit.
+func (r *Replica) loadRecords(anchors keys.Span, loaded bool, low hlc.Timestamp) (map[kvpb.TxnID]*record, error) {
 	span := keys.TxnRecordSpan(anchors)
 	it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})
 	if err != nil {
@@ -412,7 +412,7 @@ func (r *Replica) loadRecords(anchors keys.Span, loaded bool) (map[kvpb.TxnID]*r
 		if rec.txnRecord, err = decodeRecord(v); err != nil {
 			return nil, err
 		}
-		rec.minCommit = r.reads.LowWater()
+		rec.minCommit = low
 		if rec.status == kvpb.TxnPending && !r.gatewayAlive(rec.id, loaded) {
 			// Nobody can commit it any more, and every leader concludes the same.
 			rec.status = kvpb.TxnAborted

@@ -119,8 +119,10 @@ type Replica struct {
 	// certainFrom is the time of this node's clock above which everything here was committed
 	// under its own leadership (invariant R38).
 	certainFrom atomic.Int64
-	// inherit are the locks that the range was split off with.
+	// inherit are the locks that the range was split off with, at the leader of the other half
+	// (inherits).
 	inheritMu    sync.Mutex
+	inherits     bool                    // guarded by inheritMu
 	inherit      []concurrency.Lock      // guarded by inheritMu
 	right        atomic.Pointer[Replica] // what the last split here made
 	inheritEpoch uint64

@@ -63,12 +63,16 @@ func (r *Replica) split(old, left, right *kvpb.RangeDescriptor) {
 		r.spills.dropRecordsFrom(right.StartKey)
 		n.inheritMu.Lock()
 		r.right.Store(n) // from now on releases of what is taken out here go there too
+		n.inherits = true
 		n.inherit = r.locks.Extract(right.StartKey, right.EndKey)
 		if plant.On(plant.SplitDropsLocks) {
 			n.inherit = n.inherit[:0]
 		}
 		n.inheritEpoch = r.epoch.Load()
 		n.inheritAdopted = r.merging.adopted.Load()
+		if !plant.On(plant.SplitForgetsReads) {
+			n.reads.Inherit(r.reads) // reads that come later find the border (invariant R40)
+		}
 		n.inheritMu.Unlock()
 		if !n.onlyVoter() { // else Start makes it the leader
 			defer n.spills.run(n.campaignUntilLed)

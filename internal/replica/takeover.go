@@ -228,11 +228,10 @@ func (r *Replica) carryOver(right *Replica, t *apply.Trigger) {
 
 // takeRecords makes the records of transactions in a span known.
 func (r *Replica) takeRecords(span keys.Span) error {
-	found, err := r.loadRecords(span, false)
+	found, err := r.loadRecords(span, false, r.deps.Clock.Now().Max(r.reads.LowWater()))
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	now := r.deps.Clock.Now()
 	sp := &r.spills
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
@@ -240,7 +239,6 @@ func (r *Replica) takeRecords(span keys.Span) error {
 		sp.records = map[kvpb.TxnID]*record{}
 	}
 	for id, rec := range found {
-		rec.minCommit = rec.minCommit.Max(now)
 		sp.records[id] = rec // one that is here is from before a split
 	}
 	r.startSweepLocked()

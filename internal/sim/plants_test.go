@@ -181,6 +181,9 @@ var finders = []finder{
 		b := heldBank{bank{accounts: 12}}
 		return b, heldSetting(seed, simLength, b)
 	}},
+	{plant: plant.SplitForgetsReads, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) {
+		return withLists(often(seed, 200*time.Millisecond, map[FaultKind]int{SplitRange: 3, MergeRanges: 3}), 300*time.Millisecond)
+	}},
 	{plant: plant.RecoverIncomplete, from: 1, seeds: 20, make: func(seed uint64) (workload, setting) {
 		return withLists(setting{nodes: 3, length: scriptLength, plan: scripted(seed, 5*time.Second, dieHalfway)}, 300*time.Millisecond)
 	}},
