@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -169,6 +170,66 @@ func TestCountedPartStays(t *testing.T) {
 			t.Errorf("%s: nobody has counted the third attempt's keys", then)
 		}
 		c.close()
+	}
+}
+
+// replaceCounted has a later attempt of a commit come to a range just when a recovery, which
+// goes on to commit the earlier one, has counted its keys there. What a transaction has written
+// must be there from its commit timestamp on, all of it.
+func replaceCounted(t *testing.T) error {
+	ctx := context.Background()
+	c := newRanges(t, fs.NewMem(), "h", "p")
+	defer c.close()
+	other := c.gateway()
+	other.mustSet("old", "a", "i")
+	life := c.gateway().life
+	first := c.clock.Now()
+	stage := func(name string, ts hlc.Timestamp, epoch uint32) error {
+		req := kvpb.StageRequest{
+			Txn: &kvpb.TxnMeta{ID: kvpb.TxnID{Hi: life, Lo: 1}, ReadTS: first}, TS: ts, Epoch: epoch, Anchor: key("a"),
+			Writes: []kvpb.Write{{Key: key(name), Value: []byte("new")}},
+		}
+		if name == "a" {
+			req.Record, req.Keys = true, [][]byte{key("a"), key("i")}
+		}
+		s, _, err := c.store.Lookup(key(name))
+		if err != nil {
+			return err
+		}
+		return s.Stage(ctx, &req, new(kvpb.StageResponse))
+	}
+	if err := errors.Join(stage("a", first, 1), stage("i", first, 1)); err != nil {
+		t.Fatal(err)
+	}
+	var later sync.Once
+	c.peers.set(func(op string, k []byte, after bool) (err error) {
+		if op == "query" && after && bytes.Equal(k, key("i")) {
+			later.Do(func() {
+				c.alive.Store(life, true) // it was sent before its gateway died
+				err = stage("i", c.clock.Now(), 2)
+				c.alive.Store(life, false)
+			})
+		}
+		return err
+	})
+	c.alive.Store(life, false)
+	if got := other.get("a", "i"); got != "[new new]" {
+		return fmt.Errorf("after the recovery: %s", got)
+	}
+	past := other.db.Begin(kv.TxnOptions{ReadOnly: true, AsOf: first})
+	defer past.Rollback(ctx)
+	past.BeginStatement()
+	for _, name := range []string{"a", "i"} {
+		if v, _, err := past.Get(ctx, key(name)); err != nil || string(v) != "new" {
+			return fmt.Errorf("at the time of the commit %s is %q, %v", name, v, err)
+		}
+	}
+	return nil
+}
+
+func TestCountedIsNotReplaced(t *testing.T) {
+	if err := replaceCounted(t); err != nil {
+		t.Error(err)
 	}
 }
 

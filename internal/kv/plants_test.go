@@ -26,6 +26,18 @@ func TestPlants(t *testing.T) {
 	}
 }
 
+// TestPlantsMessages plants what messages in a certain order must show.
+func TestPlantsMessages(t *testing.T) {
+	t.Run(string(plant.CountedReplaced), func(t *testing.T) {
+		defer plant.Choose(plant.CountedReplaced)()
+		if err := replaceCounted(t); err != nil {
+			t.Logf("found: %v", err)
+			return
+		}
+		t.Error("not found")
+	})
+}
+
 // firstLoss returns what the first power loss shows that shows anything.
 func firstLoss(c *crasher, writes uint64) error {
 	for _, cr := range c.crashes {

@@ -17,7 +17,8 @@ func All() []Name {
 		ReadAfterTimeoutNow, VoteAfterRestart, ForgetReads,
 		AckBeforeSync, TruncateEarly,
 		CollectAboveReaders, IgnoreThreshold,
-		SplitDropsLocks, SplitForgetsReads, RecoverIncomplete,
+		SplitDropsLocks, SplitForgetsReads, LocksBesideRecord,
+		CountedReplaced, RecoverIncomplete,
 		CloseOverCommits, CloseUnmarked, RestThroughCommits, ClosedUnapplied, FollowerAboveClosed,
 		SkipClaim,
 	}

@@ -41,6 +41,12 @@ const (
 
 	// SplitDropsLocks loses the row locks of the new range.
 	SplitDropsLocks Name = "split-drops-locks"
+	// LocksBesideRecord lets a leader change the row locks that were handed to it while their
+	// record still says how they were.
+	LocksBesideRecord Name = "locks-beside-record"
+	// CountedReplaced replaces what a recovery has counted as staged before the record has heard
+	// of the later attempt.
+	CountedReplaced Name = "counted-replaced"
 	// SplitForgetsReads lets the new range begin with an empty timestamp cache.
 	SplitForgetsReads Name = "split-forgets-reads"
 	// RecoverIncomplete commits a staged transaction of which a write is missing.

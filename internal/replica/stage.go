@@ -194,7 +194,7 @@ func (s *stage) ended() (done bool, err error) {
 		return true, errAborted
 	case s.p.epoch > s.req.Epoch:
 		return true, errSuperseded
-	case s.p.pinned && s.p.epoch != s.req.Epoch && s.rec == nil && !s.req.Recorded:
+	case s.p.pinned && s.p.epoch != s.req.Epoch && s.rec == nil && !s.req.Recorded && !plant.On(plant.CountedReplaced):
 		s.resp.Pinned = true
 		return true, nil
 	}

@@ -251,6 +251,13 @@ func TestHandoverUndisturbed(t *testing.T) {
 // of them. It has granted and released none by then, so who leads next takes over the same
 // locks; from then on the record is gone, and what is released stays so.
 func TestHandoverTwice(t *testing.T) {
+	if err := handoverTwice(t); err != nil {
+		t.Error(err)
+	}
+}
+
+func handoverTwice(t *testing.T) (wrong error) {
+	fail := func(format string, args ...any) { wrong = errors.Join(wrong, fmt.Errorf(format, args...)) }
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestCluster(t, 3)
 		defer c.closeAll()
@@ -280,7 +287,7 @@ func TestHandoverTwice(t *testing.T) {
 		soon, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 		defer cancel()
 		if _, err := early.Lock(soon, []byte("\x10b"), kv.LockUpdate, kv.WaitBlock); err == nil {
-			t.Error("the heir grants locks that its successor does not hear of")
+			fail("the heir grants locks that its successor does not hear of")
 		}
 		for c.leader(1) == nil || c.leader(1) == taken {
 			time.Sleep(10 * time.Millisecond)
@@ -289,18 +296,19 @@ func TestHandoverTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := holder.Commit(context.Background()); err != nil {
-			t.Errorf("commit: %v", err)
+			fail("commit: %w", err)
 		}
 		heir.port.down = false
 		early.Rollback(context.Background())
 		c.transfer(1, heir)
 		if n := c.leader(1).Locks().Len(); n != 0 {
-			t.Errorf("%d locks came back", n)
+			fail("%d locks came back", n)
 		}
 		if v := c.get(1, "\x10a"); v != "new" {
-			t.Errorf("value %q", v)
+			fail("value %q", v)
 		}
 	})
+	return wrong
 }
 
 // A leadership that is only offered stays where it is while a request that may change row locks

@@ -1,0 +1,21 @@
+//go:build plants
+
+package store
+
+import (
+	"testing"
+
+	"github.com/lichendb/lichen/internal/plant"
+)
+
+// TestPlants plants what a handover of row locks whose heir dies must show.
+func TestPlants(t *testing.T) {
+	t.Run(string(plant.LocksBesideRecord), func(t *testing.T) {
+		defer plant.Choose(plant.LocksBesideRecord)()
+		if err := handoverTwice(t); err != nil {
+			t.Logf("found: %v", err)
+			return
+		}
+		t.Error("not found")
+	})
+}
