@@ -20,6 +20,8 @@ const (
 	// lists. A larger transaction commits in two rounds: its record alone decides.
 	maxStagedKeys  = 2048
 	maxStagedBytes = 128 << 10
+	// maxJoint bounds the parts that one goroutine takes through the groups of this node.
+	maxJoint = 8
 )
 
 // errMoved says that the borders of ranges moved between two looks at them.
@@ -321,8 +323,8 @@ func (a *across) commitOne(ctx context.Context, w *commitPart, resp *kvpb.Commit
 func (a *across) stage(ctx context.Context, which func(*commitPart) bool) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxParallel)
-	together := a.here(ctx, which) > 1
-	var own *commitPart // one of them here, without a goroutine
+	here := a.here(ctx, which)
+	var own *commitPart // one of the others, without a goroutine
 	for i := range a.parts {
 		p := &a.parts[i]
 		p.resp, p.err, p.recorded = kvpb.StageResponse{}, nil, a.recorded == a.epoch
@@ -330,53 +332,102 @@ func (a *across) stage(ctx context.Context, which func(*commitPart) bool) {
 			continue
 		}
 		a.staged = a.staged || p.writing()
-		if own == nil {
+		if slices.ContainsFunc(here, func(h partHere) bool { return h.part == p }) {
+			continue
+		}
+		if own == nil && len(here) == 0 {
 			own = p
 			continue
 		}
 		slots <- struct{}{}
 		wg.Go(func() {
-			p.err = a.stagePart(ctx, p, together)
+			p.err = a.stagePart(ctx, p)
 			<-slots
 		})
 	}
 	if own != nil {
-		own.err = a.stagePart(ctx, own, together)
+		own.err = a.stagePart(ctx, own)
 	}
+	a.stageHere(ctx, here)
 	wg.Wait()
 }
 
-// here counts the parts that write, of those that which names, in ranges that this node is
-// believed to lead.
-func (a *across) here(ctx context.Context, which func(*commitPart) bool) (n int) {
+// partHere is a part in a range that this node is believed to lead.
+type partHere struct {
+	part  *commitPart
+	to    kvpb.Joiner
+	start []byte // of the range
+}
+
+// here returns the parts that write, of those that which names, in ranges that this node is
+// believed to lead, in the order of the ranges; nil unless there are several.
+func (a *across) here(ctx context.Context, which func(*commitPart) bool) []partHere {
+	var found []partHere
 	for i := range a.parts {
 		p := &a.parts[i]
 		if !which(p) || !p.writing() {
 			continue
 		}
-		if t, err := a.d.find(ctx, p.key, &retry{}); err == nil && a.d.isHere(t) {
-			n++
+		t, err := a.d.find(ctx, p.key, &retry{})
+		if err != nil || !a.d.isHere(t) || !a.within(p, t.desc) {
+			continue
+		}
+		if to, ok := t.Sender.(kvpb.Joiner); ok {
+			found = append(found, partHere{part: p, to: to, start: t.desc.StartKey})
 		}
 	}
-	return n
+	if len(found) < 2 || len(found) > maxJoint {
+		return nil
+	}
+	slices.SortFunc(found, func(x, y partHere) int { return bytes.Compare(x.start, y.start) })
+	return found
+}
+
+// stageHere stages parts in ranges of this node on this goroutine. What can't be done so is
+// sent like other parts.
+func (a *across) stageHere(ctx context.Context, here []partHere) {
+	if len(here) == 0 {
+		return
+	}
+	parts := make([]kvpb.StagePart, len(here))
+	reqs := make([]kvpb.StageRequest, len(here))
+	for i, h := range here {
+		reqs[i] = a.request(h.part)
+		parts[i] = kvpb.StagePart{Sender: h.to, Req: &reqs[i]}
+	}
+	here[0].to.StageJoint(ctx, parts)
+	for i, h := range here {
+		h.part.resp = parts[i].Resp
+		if parts[i].Err != nil {
+			h.part.err = a.stagePart(ctx, h.part)
+		} else {
+			a.tried(h.part, nil)
+		}
+	}
 }
 
 // stagePart stages a part. If its range turns out to have been split, each piece of the part
 // goes where its keys are, in the same attempt: to begin anew with all parts takes so long, if
 // the transaction is large, that more borders may have moved by then.
-func (a *across) stagePart(ctx context.Context, p *commitPart, together bool) error {
-	err := a.sendPart(ctx, p, together)
+func (a *across) stagePart(ctx context.Context, p *commitPart) error {
+	err := a.sendPart(ctx, p)
 	for n := 0; err == errMoved && n < maxAttempts; n++ {
 		var pieces []commitPart
 		if pieces, err = a.cut(ctx, p); err != nil {
 			break
 		}
-		err = a.sendPieces(ctx, p, pieces, together)
+		err = a.sendPieces(ctx, p, pieces)
 	}
+	a.tried(p, err)
+	return err
+}
+
+// tried notes that there may be a record, once the part of the anchor was staged or may have
+// been.
+func (a *across) tried(p *commitPart, err error) {
 	if p.anchor && a.since.IsEmpty() && (err != nil || p.resp.Lowest.IsEmpty()) {
 		a.since = a.ts
 	}
-	return err
 }
 
 // cut returns the pieces of a part between the borders that are known now. Of a spilled part
@@ -399,13 +450,13 @@ func (a *across) cut(ctx context.Context, p *commitPart) ([]commitPart, error) {
 }
 
 // sendPieces sends the pieces of a part, that of the anchor first: it is the first key.
-func (a *across) sendPieces(ctx context.Context, p *commitPart, pieces []commitPart, together bool) error {
+func (a *across) sendPieces(ctx context.Context, p *commitPart, pieces []commitPart) error {
 	recorded := p.recorded
 	p.resp = kvpb.StageResponse{}
 	for i := range pieces {
 		piece := &pieces[i]
 		piece.recorded = recorded
-		if err := a.sendPart(ctx, piece, together); err != nil {
+		if err := a.sendPart(ctx, piece); err != nil {
 			return err
 		}
 		recorded = recorded || piece.anchor && piece.resp == kvpb.StageResponse{}
@@ -417,7 +468,28 @@ func (a *across) sendPieces(ctx context.Context, p *commitPart, pieces []commitP
 }
 
 // sendPart sends a part to its range; errMoved says that it does not lie in one.
-func (a *across) sendPart(ctx context.Context, p *commitPart, together bool) error {
+func (a *across) sendPart(ctx context.Context, p *commitPart) error {
+	req := a.request(p)
+	return a.d.route(ctx, p.key, p.writing(), func(t target) error {
+		if !a.within(p, t.desc) {
+			return errMoved
+		}
+		return t.Stage(ctx, &req, &p.resp)
+	})
+}
+
+// within reports whether a part lies in a range.
+func (a *across) within(p *commitPart, desc *kvpb.RangeDescriptor) bool {
+	for i := range p.writes {
+		if !desc.ContainsKey(p.writes[i].Key) {
+			return false
+		}
+	}
+	return holdsKeys(desc, p.locks) && (!p.anchor || desc.ContainsKey(a.anchor))
+}
+
+// request returns what asks for a part.
+func (a *across) request(p *commitPart) kvpb.StageRequest {
 	req := kvpb.StageRequest{
 		Txn: a.req.Txn, TS: a.ts, Epoch: a.epoch, Anchor: a.anchor,
 		Writes: p.writes, Locks: p.locks, LockEpochs: p.epochs, Spilled: p.spilled, Record: p.anchor,
@@ -429,18 +501,7 @@ func (a *across) sendPart(ctx context.Context, p *commitPart, together bool) err
 	if p.anchor && !a.listed {
 		req.Span = a.span
 	}
-	return a.d.route(ctx, p.key, p.writing(), func(t target) error {
-		for i := range p.writes {
-			if !t.desc.ContainsKey(p.writes[i].Key) {
-				return errMoved
-			}
-		}
-		if !holdsKeys(t.desc, p.locks) || p.anchor && !t.desc.ContainsKey(a.anchor) {
-			return errMoved
-		}
-		req.Together = together && p.writing() && a.d.isHere(t)
-		return t.Stage(ctx, &req, &p.resp)
-	})
+	return req
 }
 
 // outcome says what the answers to the parts mean when all have been sent.

@@ -153,8 +153,8 @@ func (d *Router) inParallel(
 	})
 }
 
-// parallel runs fn for 0 to n-1, at most maxParallel at a time. After an error it
-// cancels the others, unless all is set, and returns the first.
+// parallel runs fn for 0 to n-1, at most maxParallel at a time, the last one itself. After an
+// error it cancels the others, unless all is set, and returns the first.
 func parallel(ctx context.Context, n int, all bool, fn func(ctx context.Context, i int) error) error {
 	if n == 1 {
 		return fn(ctx, 0)
@@ -166,23 +166,28 @@ func parallel(ctx context.Context, n int, all bool, fn func(ctx context.Context,
 		once  sync.Once
 		first error
 	)
+	run := func(i int) {
+		if err := fn(ctx, i); err != nil {
+			once.Do(func() { first = err })
+			if !all {
+				cancel()
+			}
+		}
+	}
 	slots := make(chan struct{}, maxParallel)
 	for i := range n {
 		slots <- struct{}{}
 		if ctx.Err() != nil && !all {
 			break
 		}
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		if i == n-1 {
+			run(i)
+			break
+		}
+		wg.Go(func() {
 			defer func() { <-slots }()
-			if err := fn(ctx, i); err != nil {
-				once.Do(func() { first = err })
-				if !all {
-					cancel()
-				}
-			}
-		}()
+			run(i)
+		})
 	}
 	wg.Wait()
 	if first == nil {

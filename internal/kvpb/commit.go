@@ -76,9 +76,6 @@ type StageRequest struct {
 	Span   Span
 	// Deadline is that of the CommitRequest: no attempt goes beyond it.
 	Deadline hlc.Timestamp
-	// Together says that another part is sent to a range of the same node at the same
-	// time, so that both may share a sync.
-	Together bool
 	// Recorded says that the record says already that this attempt has begun: nobody
 	// commits an earlier one any more.
 	Recorded bool
@@ -92,6 +89,22 @@ type StageRequest struct {
 type StageResponse struct {
 	Lowest, CommitTS hlc.Timestamp
 	Pinned           bool
+}
+
+// StagePart is one of several requests to ranges of one node that belong to one commit.
+type StagePart struct {
+	Sender Joiner // for the request's range
+	Req    *StageRequest
+	Resp   StageResponse
+	Err    error
+}
+
+// Joiner is a Sender whose replica is on this node.
+type Joiner interface {
+	Sender
+	// StageJoint is Stage for several parts of a commit, in the order of their keys and in a
+	// different range each, of which the first is this one.
+	StageJoint(ctx context.Context, parts []StagePart)
 }
 
 // EndAction is what EndTxn does.

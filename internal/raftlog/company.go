@@ -50,14 +50,14 @@ func (c *company) arrived() {
 }
 
 // awaitCompany holds the sync of the only append in the queue back for a moment if another
-// one is likely to come, or known to. mu is held, but not throughout.
-func (l *Log) awaitCompany(known bool) {
+// one is likely to come. mu is held, but not throughout.
+func (l *Log) awaitCompany() {
 	c := &l.company
 	if !c.alone.IsZero() {
 		c.note(false) // nothing has followed
 	}
 	began := time.Now()
-	if known || c.seen >= companyLikely {
+	if c.seen >= companyLikely {
 		limit := c.limit()
 		for n := 0; len(l.next.reqs) == 1; n++ {
 			if past := time.Since(began); past >= limit || past == 0 && n >= companyYields {

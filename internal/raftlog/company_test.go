@@ -62,7 +62,7 @@ func TestCompanyMayStayAway(t *testing.T) {
 		go func() {
 			var err error
 			for i := uint64(1); i <= n && err == nil; i++ {
-				err = l.Append([]Write{{Group: g + 1, Replica: 1, Entries: entries(g+1, i, 1, 1, 10), Company: true}})
+				err = l.Append([]Write{{Group: g + 1, Replica: 1, Entries: entries(g+1, i, 1, 1, 10)}})
 			}
 			done <- err
 		}()

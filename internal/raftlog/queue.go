@@ -2,7 +2,6 @@ package raftlog
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -48,10 +47,6 @@ type request struct {
 	wake chan struct{} // Append: signalled when done, or to lead
 	lead bool
 	err  error
-}
-
-func (r *request) expectsCompany() bool {
-	return slices.ContainsFunc(r.ws, func(w Write) bool { return w.Company })
 }
 
 // getRequest returns an empty request. The pool is the log's own: what it holds are
@@ -106,7 +101,7 @@ func (l *Log) submit(r *request) error {
 		l.mu.Lock()
 	} else {
 		l.leading = true
-		l.awaitCompany(r.expectsCompany())
+		l.awaitCompany()
 	}
 	f := l.leadBatch()
 	l.handOff()

@@ -42,9 +42,6 @@ type Write struct {
 	Entries []Entry
 	// HardState, if not nil, replaces the group's.
 	HardState *HardState
-	// Company says that another write is about to come from elsewhere, which the sync
-	// should cover too: it waits for that, a moment at the most.
-	Company bool
 }
 
 // State is the durable state of one group, entries aside.

@@ -8,7 +8,8 @@
 // Read replica.go (Replica), serve.go (requests, the commit), group.go (raft: the
 // queue of commands, entries, application), wait.go (waiting for locks),
 // collect.go and threshold.go (garbage). Commits: commit.go (in one phase), part.go (what the leader
-// knows of provisional data), stage.go (a part of a commit in several ranges),
+// knows of provisional data), stage.go (a part of a commit in several ranges), joint.go (several
+// parts of one commit at one go),
 // spill.go (transactions larger than their gateway's buffer), settle.go and settler.go (removing
 // what is provisional, and at which pace), record.go and end.go (transaction records, how a commit
 // in several ranges ends), ride.go (commands that nobody waits for), watch.go and recover.go
@@ -169,6 +170,9 @@
 //	     there then. What is copied is complete, since a read, or a commit that keeps something
 //	     as it was, fails if it finds the border when it has noted what it read (split,
 //	     inheritOther, leaveRead, stillUnder; TestSplitKeepsReads in kv).
+//	R41. Who processes a group waits for the processing of no range but such as lie to its
+//	     right: the parts of a commit are taken through their groups in the order of their
+//	     keys (StageJoint), and a merge takes in the range on the right (takeIn).
 //
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.

@@ -53,8 +53,6 @@ type proposal struct {
 	// keep, if not nil, is called when the proposer stops waiting, what it returns when
 	// the outcome is known.
 	keep func() (known func())
-	// company: a command to another range of this store is about to follow.
-	company bool
 }
 
 // tenure is what a command was evaluated under: it must not take effect under
@@ -124,7 +122,7 @@ type group struct {
 	own      *proposal
 	applier  apply.Applier
 	entry    []byte
-	company  bool // the next append expects another one
+	joint    *joint // the next append goes together with those of other groups
 	spare    []*proposal
 	inputs   []input
 	writes   []raftlog.Write
@@ -306,14 +304,6 @@ func (g *group) proposeKeeping(under tenure, command []byte, keep func() (known 
 	return g.enqueue(p)
 }
 
-// proposeTogether is propose for a command that is sent at the same time as one to another
-// range of this store, with which it shares a sync if it can.
-func (g *group) proposeTogether(under tenure, command []byte) error {
-	p := g.newProposal(under, command)
-	p.company = !g.r.deps.Aside // the other one may be on another disk
-	return g.enqueue(p)
-}
-
 // enqueue passes a command through the queue.
 func (g *group) enqueue(p *proposal) error {
 	g.mu.Lock()
@@ -332,7 +322,7 @@ func (g *group) enqueue(p *proposal) error {
 	case lead && g.lead(p):
 		return g.release(p)
 	}
-	return g.await(p)
+	return g.await(p, 0)
 }
 
 func (g *group) newProposal(under tenure, command []byte) *proposal {
@@ -340,7 +330,7 @@ func (g *group) newProposal(under tenure, command []byte) *proposal {
 	if p == nil {
 		p = &proposal{wake: make(chan wakeup, 1)}
 	}
-	p.command, p.err, p.done, p.under, p.keep, p.company = command, nil, false, under, nil, false
+	p.command, p.err, p.done, p.under, p.keep = command, nil, false, under, nil
 	return p
 }
 
@@ -348,8 +338,9 @@ func (g *group) newProposal(under tenure, command []byte) *proposal {
 // stores, and who waits for an answer must not wait for this one's disk for ever.
 func (g *group) aside() bool { return g.r.deps.Aside && !g.r.onlyVoter() }
 
-// await waits for a proposal, processing the group when asked to.
-func (g *group) await(p *proposal) error {
+// await waits for a proposal, processing the group when asked to. waited is for how long the
+// caller has waited already.
+func (g *group) await(p *proposal, waited time.Duration) error {
 	if g.r.onlyVoter() { // nobody else to wait for
 		for <-p.wake == wakeLead {
 			if g.lead(p) {
@@ -358,7 +349,7 @@ func (g *group) await(p *proposal) error {
 		}
 		return g.release(p)
 	}
-	timeout := time.NewTimer(proposalTimeout)
+	timeout := time.NewTimer(proposalTimeout - waited)
 	defer timeout.Stop()
 	halted := g.halted
 	var stalled <-chan struct{}
@@ -470,13 +461,13 @@ func (g *group) lead(own *proposal) bool {
 		g.mu.Lock()
 		if len(g.mu.queue) == 0 && len(g.mu.inbox) == 0 {
 			done := own == nil || own.done
-			g.own = nil
+			g.own, g.joint = nil, nil
 			g.rest()
 			g.mu.Unlock()
 			return done
 		}
 		if own != nil && own.done {
-			g.own = nil
+			g.own, g.joint = nil, nil
 			if len(g.mu.inbox) == 0 && !g.aside() {
 				// With the mutex held, so that who gives up waiting now finds it (withdraw).
 				g.mu.queue[0].wake <- wakeLead
@@ -616,7 +607,6 @@ func (g *group) coalesce(batch []*proposal) int {
 			continue
 		}
 		g.entry = apply.AppendEntry(g.entry, p.under.borders, p.command)
-		g.company = g.company || p.company
 	}
 	return n
 }

@@ -145,8 +145,9 @@ type spills struct {
 	all     map[kvpb.TxnID]*part
 	records map[kvpb.TxnID]*record
 	sweeps  bool
-	closing chan struct{}
 	closed  bool
+	life    context.Context // ends when the replica stops; nil until somebody needs it
+	end     context.CancelFunc
 	wg      sync.WaitGroup
 }
 
@@ -169,15 +170,15 @@ func (sp *spills) isOpen() bool {
 	return !sp.closed
 }
 
-// stopping is closed when the replica stops; sp.mu is held.
-func (sp *spills) stopping() chan struct{} {
-	if sp.closing == nil {
-		sp.closing = make(chan struct{})
+// lifetime ends when the replica stops; sp.mu is held.
+func (sp *spills) lifetime() context.Context {
+	if sp.life == nil {
+		sp.life, sp.end = context.WithCancel(context.Background())
 		if sp.closed {
-			close(sp.closing)
+			sp.end()
 		}
 	}
-	return sp.closing
+	return sp.life
 }
 
 // stop ends what runs in the background and waits for it.
@@ -185,8 +186,8 @@ func (sp *spills) stop() {
 	sp.mu.Lock()
 	if !sp.closed {
 		sp.closed = true
-		if sp.closing != nil {
-			close(sp.closing)
+		if sp.end != nil {
+			sp.end()
 		}
 	}
 	sp.mu.Unlock()
@@ -195,18 +196,9 @@ func (sp *spills) stop() {
 
 // background returns a context for work that ends with the replica.
 func (sp *spills) background(limit time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	sp.mu.Lock()
-	stopping := sp.stopping()
-	sp.mu.Unlock()
-	go func() {
-		select {
-		case <-stopping:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
+	defer sp.mu.Unlock()
+	return context.WithTimeout(sp.lifetime(), limit)
 }
 
 func newPart(id kvpb.TxnID, anchor []byte) *part {
@@ -461,6 +453,13 @@ func (sp *spills) undecided() mvcc.Hidden {
 // decide sets what became of a part whose latch the caller holds, wakes who waits
 // for it and removes what is provisional in the background.
 func (r *Replica) decide(p *part, state partState, ts hlc.Timestamp) {
+	if r.noteDecided(p, state, ts) {
+		r.settleLater(p)
+	}
+}
+
+// noteDecided is decide without the removal; false if it was known.
+func (r *Replica) noteDecided(p *part, state partState, ts hlc.Timestamp) bool {
 	must.True(state == partCommitted || state == partAborted, "R10: undecided")
 	sp := &r.spills
 	sp.mu.Lock()
@@ -468,7 +467,7 @@ func (r *Replica) decide(p *part, state partState, ts hlc.Timestamp) {
 		same := p.state == state || sp.all[p.id] != p
 		sp.mu.Unlock()
 		must.True(same, "R10: transaction %s is both committed and aborted", p.id)
-		return
+		return false
 	}
 	if p.loaded && state == partCommitted { // before readers take it for committed
 		r.deps.Clock.Forward(ts)
@@ -477,21 +476,29 @@ func (r *Replica) decide(p *part, state partState, ts hlc.Timestamp) {
 	p.state, p.commitTS = state, ts
 	p.tell()
 	sp.mu.Unlock()
-	r.settleLater(p)
+	return true
 }
 
 // decideLatched is decide for those who do not hold the latch.
 func (r *Replica) decideLatched(ctx context.Context, p *part, status kvpb.TxnStatus, ts hlc.Timestamp) error {
+	news, err := r.noteDecidedLatched(ctx, p, status, ts)
+	if news {
+		r.settleLater(p)
+	}
+	return err
+}
+
+// noteDecidedLatched is noteDecided for those who do not hold the latch.
+func (r *Replica) noteDecidedLatched(ctx context.Context, p *part, status kvpb.TxnStatus, ts hlc.Timestamp) (news bool, err error) {
 	if err := r.spills.latch(ctx, p); err != nil {
-		return err
+		return false, err
 	}
 	defer r.spills.leave(p)
+	state := partAborted
 	if status == kvpb.TxnCommitted {
-		r.decide(p, partCommitted, ts)
-	} else {
-		r.decide(p, partAborted, ts)
+		state = partCommitted
 	}
-	return nil
+	return r.noteDecided(p, state, ts), nil
 }
 
 // Provisional returns how many transactions have provisional data in the range,

@@ -95,13 +95,21 @@ func (g *group) append(ents []*pb.Entry, hs raftlog.HardState) error {
 		})
 	}
 	g.writes = append(g.writes[:0], raftlog.Write{
-		Group: g.view.group, Replica: uint64(g.r.replicaID), Entries: g.entries, HardState: &hs, Company: g.company,
+		Group: g.view.group, Replica: uint64(g.r.replicaID), Entries: g.entries, HardState: &hs,
 	})
-	g.company = false
 	g.r.stats.LogBytes.Add(int64(bytes))
-	err := g.view.log.Append(g.writes)
+	err := g.write()
 	clear(g.entries)
 	return err
+}
+
+// write makes g.writes durable.
+func (g *group) write() error {
+	if j := g.joint; j != nil {
+		g.joint = nil
+		return j.append(g.view.log, g.writes)
+	}
+	return g.view.log.Append(g.writes)
 }
 
 // handleApply applies committed entries. Raft hands out only entries that are

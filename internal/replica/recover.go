@@ -187,7 +187,7 @@ func (r *Replica) startSweepLocked() {
 		return
 	}
 	sp.sweeps = true
-	stopping := sp.stopping()
+	stopping := sp.lifetime().Done()
 	sp.wg.Go(func() { r.sweep(stopping) })
 }
 
@@ -385,7 +385,7 @@ func (r *Replica) loadSpills(low hlc.Timestamp) error {
 		p.wake()
 	}
 	if len(parts)+len(records) > 0 && !sp.closed {
-		stopping := sp.stopping()
+		stopping := sp.lifetime().Done()
 		sp.wg.Go(func() { r.sweepFirst(stopping) })
 		r.startSweepLocked()
 	}

@@ -74,7 +74,7 @@ func (g *group) proposePatiently(under tenure, command []byte, seen uint64) erro
 		rs.timer.Reset(ridePatience)
 	}
 	g.mu.Unlock()
-	return g.await(p)
+	return g.await(p, 0)
 }
 
 // hurries returns how often somebody was in a hurry.

@@ -403,10 +403,14 @@ func (r *Replica) settleLater(p *part) {
 	r.spills.run(func() {
 		ctx, cancel := r.spills.background(settleTimeout)
 		defer cancel()
-		if err := r.settlePart(ctx, p); err != nil {
-			r.deps.Logger.Debug("clean up after a transaction; the sweep goes on with it",
-				"range", r.id, "err", err)
-			r.sweepLater()
-		}
+		r.settleOrSweep(ctx, p)
 	})
+}
+
+// settleOrSweep removes what is left of a decided part, or has the sweep do so.
+func (r *Replica) settleOrSweep(ctx context.Context, p *part) {
+	if err := r.settlePart(ctx, p); err != nil {
+		r.deps.Logger.Debug("clean up after a transaction; the sweep goes on with it", "range", r.id, "err", err)
+		r.sweepLater()
+	}
 }

@@ -23,6 +23,13 @@ var (
 
 // Stage implements kvpb.Committer.
 func (r *Replica) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse) error {
+	return r.stage(ctx, req, resp, r.group.propose)
+}
+
+// stage is Stage with propose to make a command durable and apply it.
+func (r *Replica) stage(
+	ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse, propose func(tenure, []byte) error,
+) error {
 	*resp = kvpb.StageResponse{}
 	written := make([][]byte, len(req.Writes))
 	for i := range req.Writes {
@@ -58,7 +65,7 @@ func (r *Replica) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.
 			return err
 		}
 	}
-	s := stage{r: r, req: req, resp: resp, under: under, written: written}
+	s := stage{r: r, req: req, resp: resp, under: under, written: written, send: propose}
 	return s.run(ctx)
 }
 
@@ -113,6 +120,7 @@ type stage struct {
 	resp    *kvpb.StageResponse
 	under   tenure
 	written [][]byte
+	send    func(tenure, []byte) error // proposes a command
 
 	rec *record // latched, nil if the record is in another range
 	p   *part   // latched
@@ -278,11 +286,7 @@ func (s *stage) propose() error {
 		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
 	}
 	if s.rec != nil || len(s.written) > 0 {
-		propose := s.r.group.propose
-		if s.req.Together {
-			propose = s.r.group.proposeTogether
-		}
-		if err := propose(s.under, b.Bytes()); err != nil {
+		if err := s.send(s.under, b.Bytes()); err != nil {
 			if kvpb.Classify(err) == kvpb.ClassAmbiguous {
 				if s.rec != nil {
 					s.rec.unknown = true
@@ -449,9 +453,15 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 		p.patient = true
 		sp.mu.Unlock()
 	}
-	err = r.decideLatched(ctx, p, status, req.TS)
+	news, err := r.noteDecidedLatched(ctx, p, status, req.TS)
 	r.releaseAll(id, req.Locks)
 	s.leave()
+	switch {
+	case news && sp.staged(p) != nil: // not much
+		r.settleOrSweep(ctx, p)
+	case news:
+		r.settleLater(p)
+	}
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (r *Replica) watch(p *part) (unwatch func()) {
 	start := !p.watched && !sp.closed && p.state <= partStaging
 	if start {
 		p.watched = true
-		stopping := sp.stopping()
+		stopping := sp.lifetime().Done()
 		sp.wg.Go(func() { r.pushUntilDecided(p, stopping) })
 	}
 	sp.mu.Unlock()

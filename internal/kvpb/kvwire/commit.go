@@ -33,7 +33,7 @@ func (f *reader) uints(old []uint64) []uint64 {
 
 // AppendStage appends the fields of a request.
 func AppendStage(b []byte, req *kvpb.StageRequest) []byte {
-	b = appendFlags(appendTxn(b, req.Txn), req.Spilled, req.Record, req.Together, req.Recorded)
+	b = appendFlags(appendTxn(b, req.Txn), req.Spilled, req.Record, req.Recorded)
 	b = appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch))
 	b = appendWrites(appendBytes(b, req.Anchor), req.Writes)
 	b = appendUints(appendKeys(b, req.Locks), req.LockEpochs)
@@ -44,7 +44,7 @@ func AppendStage(b []byte, req *kvpb.StageRequest) []byte {
 func DecodeStage(b []byte, req *kvpb.StageRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
-	f.flags(&req.Spilled, &req.Record, &req.Together, &req.Recorded)
+	f.flags(&req.Spilled, &req.Record, &req.Recorded)
 	req.TS, req.Epoch = f.timestamp(), f.uint32()
 	req.Anchor = f.bytes()
 	req.Writes = f.writes(req.Writes)

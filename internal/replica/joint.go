@@ -1,0 +1,150 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/raftlog"
+)
+
+// joint takes the parts that one commit has in several ranges of this store through their
+// groups, all on the goroutine of the request: to wake another one for each costs more than
+// its part does.
+//
+// First all parts are evaluated, one inside the other (stage). Then the goroutine processes
+// the first group; where that would append its entry it goes on to the next group, and so
+// on, and the innermost append writes the entries of all of them with one sync. A group that
+// somebody else is processing is left to a goroutine of its own.
+//
+// While it processes one group it so waits for others, as one that applies a merge waits for
+// the range on its right (takeIn): both only for ranges of higher keys (invariant R41).
+type joint struct {
+	began time.Time
+	parts []jointPart
+	next  int // part to enter
+	// carried is what the groups entered so far are about to append.
+	carried []raftlog.Write
+	written bool
+	err     error // of writing it
+}
+
+// jointPart is a command on its way.
+type jointPart struct {
+	g    *group
+	prop *proposal
+	done bool       // prop was answered
+	away chan error // brings the outcome of a part that another goroutine waits for
+	err  error
+}
+
+// StageJoint implements kvpb.Joiner.
+func (r *Replica) StageJoint(ctx context.Context, parts []kvpb.StagePart) {
+	for i := range parts[1:] { // who sends them may have an old view of one of the ranges
+		if l, r := parts[i].Sender.(joinable).self(), parts[i+1].Sender.(joinable).self(); !l.isLeftOf(r) {
+			for i := range parts {
+				parts[i].Err = parts[i].Sender.(joinable).self().mismatch()
+			}
+			return
+		}
+	}
+	j := &joint{parts: make([]jointPart, 0, len(parts))}
+	j.stage(ctx, parts)
+}
+
+// isLeftOf reports whether the range begins at lower keys than another: where a range begins
+// never changes.
+func (r *Replica) isLeftOf(o *Replica) bool {
+	return bytes.Compare(r.Desc().StartKey, o.Desc().StartKey) < 0
+}
+
+// joinable is a Replica, or something around it.
+type joinable interface{ self() *Replica }
+
+func (r *Replica) self() *Replica { return r }
+
+// stage evaluates the first of parts and, when its command is ready, the others. The last
+// one has all commands proposed.
+func (j *joint) stage(ctx context.Context, parts []kvpb.StagePart) {
+	if len(parts) == 0 {
+		j.run()
+		return
+	}
+	p, ready := &parts[0], false
+	r := p.Sender.(joinable).self()
+	p.Err = r.stage(ctx, p.Req, &p.Resp, func(under tenure, command []byte) error {
+		ready = true
+		i := len(j.parts)
+		j.parts = append(j.parts, jointPart{g: r.group, prop: r.group.newProposal(under, command)})
+		j.stage(ctx, parts[1:])
+		return j.parts[i].err
+	})
+	if !ready { // it was refused, or there was nothing to do
+		j.stage(ctx, parts[1:])
+	}
+}
+
+// run takes all commands through their groups and waits for them.
+func (j *joint) run() {
+	j.began = time.Now()
+	j.advance()
+	for i := range j.parts {
+		p := &j.parts[i]
+		switch {
+		case p.away != nil:
+			p.err = <-p.away
+		case p.done:
+			p.err = p.g.release(p.prop)
+		default: // in an entry, which other replicas must have
+			p.err = p.g.await(p.prop, time.Since(j.began))
+		}
+	}
+}
+
+// advance enters the groups that are left. Those entered first are left last.
+func (j *joint) advance() {
+	for j.next < len(j.parts) {
+		p := &j.parts[j.next]
+		must.True(j.next == 0 || j.parts[j.next-1].g.r.isLeftOf(p.g.r), "R41: range %d is not on the right of what is processed", p.g.r.id)
+		j.next++
+		j.enter(p)
+	}
+}
+
+// enter has a group process a command, here if nobody else does.
+func (j *joint) enter(p *jointPart) {
+	g := p.g
+	if g.r.deps.Aside || !g.board(p.prop) { // stores that share the node have logs of their own
+		p.away = make(chan error, 1)
+		go func() { p.away <- g.enqueue(p.prop) }()
+		return
+	}
+	g.joint = j
+	p.done = g.lead(p.prop)
+}
+
+// board makes the caller the processing goroutine of a group at rest, with a command in its
+// queue; false if the group is not at rest.
+func (g *group) board(p *proposal) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mu.stopped != nil || !g.mu.started || g.mu.busy {
+		return false
+	}
+	g.mu.busy = true
+	g.mu.queue = g.mu.riders.board(append(g.mu.queue, p))
+	return true
+}
+
+// append makes durable what a group has to write, with what those entered before it and
+// after it have.
+func (j *joint) append(log *raftlog.Log, ws []raftlog.Write) error {
+	j.carried = append(j.carried, ws...)
+	j.advance()
+	if !j.written {
+		j.written, j.err = true, log.Append(j.carried)
+	}
+	return j.err
+}
