@@ -39,6 +39,7 @@ type gateway struct {
 	life   uint64
 	router *dist.Router
 	db     *kv.DB
+	direct bool // its messages are calls of the replicas, as on the node that leads the ranges
 
 	mu sync.Mutex
 	// meet is called before and after each message; an error stops it, or replaces
@@ -132,6 +133,13 @@ func (c *ranges) close() {
 	}
 }
 
+// local returns a gateway on the node of the replicas.
+func (c *ranges) local() *gateway {
+	g := c.gateway()
+	g.direct = true
+	return g
+}
+
 func (c *ranges) gateway() *gateway {
 	c.gates++
 	g := &gateway{c: c, life: c.gates}
@@ -166,6 +174,9 @@ func (g *gateway) call(op string, key []byte, fn func() error) error {
 // Lookup implements dist.Locator.
 func (g *gateway) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
 	s, d, err := g.c.store.Lookup(key)
+	if g.direct {
+		return s, d, err
+	}
 	return &line{Sender: s, g: g}, d, err
 }
 

@@ -99,10 +99,10 @@ func (r *Replica) asStaged(p *part, rec *record) (bool, error) {
 	sp := &r.spills
 	sp.mu.Lock()
 	staged := sp.all[p.id] == p && p.state == partStaging && !p.spilled && p.keys != nil && p.ts == rec.ts && p.epoch == rec.epoch
-	all := p.keys
+	all, exact := p.keys, p.exact
 	sp.mu.Unlock()
-	if !staged {
-		return false, nil
+	if !staged || exact {
+		return staged, nil
 	}
 	return r.staged(p.id, all, rec.ts, rec.epoch)
 }

@@ -44,7 +44,10 @@ type part struct {
 	commitTS hlc.Timestamp
 	epoch    uint32
 	keys     [][]byte // staged keys, sorted; nil if any between lo and hi may be one
-	lo, hi   []byte   // bounds of the keys, hi exclusive
+	// exact: each of keys has a durable lock, of the last attempt: this leadership has
+	// applied the command that staged all of them.
+	exact  bool
+	lo, hi []byte // bounds of the keys, hi exclusive
 	// cut is where a split took the end of the range away after what is being proposed
 	// for the part was announced, nil if none did.
 	cut []byte
@@ -316,6 +319,14 @@ func (sp *spills) staged(p *part) [][]byte {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	return p.keys
+}
+
+// exact reports whether nothing but the durable locks of a decided part's listed keys need go,
+// or their versions with them, and all of these are known to be there.
+func (sp *spills) exact(p *part) bool {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	return p.exact && (p.state == partAborted || p.commitTS == p.ts)
 }
 
 // bounds returns where a part may have keys.

@@ -60,7 +60,7 @@ func TestCutParts(t *testing.T) {
 		for _, k := range keys {
 			s.written = append(s.written, key(k))
 		}
-		s.note()
+		s.note(true)
 	}
 	expect := func(what string, p *part, want string) {
 		t.Helper()

@@ -181,7 +181,7 @@ func (r *Replica) settle(ctx context.Context, p *part) error {
 		return err
 	}
 	s := settler{chunks: chunks{r: r, p: p, under: under, haste: r.hasteOf(p)}, began: time.Now()}
-	s.listed, s.rest = r.spills.staged(p), r.spills.bounds(p)
+	s.listed, s.rest, s.exact = r.spills.staged(p), r.spills.bounds(p), r.spills.exact(p)
 	s.begin()
 	defer s.leave()
 	for {

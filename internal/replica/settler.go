@@ -26,6 +26,7 @@ type settler struct {
 	chunks
 	listed [][]byte  // staged keys that are left; nil if they are not listed
 	rest   kvpb.Span // else: where what is left lies
+	exact  bool      // the locks of listed keys need not be read
 	slot   bool      // it has one of the store's
 	began  time.Time
 	steps  int
@@ -76,7 +77,7 @@ func (s *settler) these(listed, already [][]byte) (n int, err error) {
 		if !d.ContainsKey(key) || among(already, key) {
 			continue
 		}
-		rec, ok, err := s.r.lockOf(key)
+		rec, ok, err := s.lock(key)
 		if err == nil && ok && rec.txn == s.p.id {
 			err = s.one(key, rec)
 		}
@@ -85,6 +86,14 @@ func (s *settler) these(listed, already [][]byte) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// lock returns the durable lock of a listed key.
+func (s *settler) lock(key []byte) (rec lockRecord, ok bool, err error) {
+	if s.exact {
+		return lockRecord{txn: s.p.id, ts: s.p.ts}, true, nil
+	}
+	return s.r.lockOf(key)
 }
 
 func (s *settler) one(key []byte, rec lockRecord) error {

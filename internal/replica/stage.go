@@ -291,7 +291,7 @@ func (s *stage) propose() error {
 				if s.rec != nil {
 					s.rec.unknown = true
 				}
-				s.note()
+				s.note(false)
 			}
 			return err
 		}
@@ -300,7 +300,7 @@ func (s *stage) propose() error {
 		s.rec.txnRecord, s.rec.durable, s.rec.since = next, true, time.Now()
 		s.r.sweepLater()
 	}
-	s.note()
+	s.note(true)
 	// The durable locks stand for them, also where a split or a merge has taken them.
 	s.r.releaseAll(txnID(s.req.Txn), s.written)
 	return nil
@@ -334,8 +334,9 @@ func (s *stage) build(b *apply.Builder) error {
 	return nil
 }
 
-// note makes readers see the part: what of it is still in this range.
-func (s *stage) note() {
+// note makes readers see the part: what of it is still in this range. sure says that it is
+// staged.
+func (s *stage) note(sure bool) {
 	if len(s.written) == 0 {
 		return
 	}
@@ -359,6 +360,7 @@ func (s *stage) note() {
 		slices.SortFunc(all, bytes.Compare)
 	}
 	p.keys, p.lo, p.hi = all, all[0], next(all[len(all)-1])
+	p.exact = sure && len(all) == written
 	p.pinned = p.pinned && p.epoch == s.req.Epoch // what was counted of an earlier attempt is void
 	p.state, p.ts, p.from, p.epoch = partStaging, s.req.TS, s.req.TS, s.req.Epoch
 	s.r.startSweepLocked()
