@@ -78,7 +78,7 @@ func testJointBankBesideMerges(t *testing.T) {
 			select {
 			case <-stop:
 				return
-			case <-time.After(2 * time.Millisecond):
+			case <-time.After(time.Duration(1 + rnd.IntN(4e6))): // not in step with pauses of requests
 			}
 			at := []string{"b", "h", "j", "p", "r"}[rnd.IntN(5)]
 			left, right := c.sides(at)

@@ -239,7 +239,8 @@ func (r *Replica) commitSpilled(
 		rec.unknown = kvpb.Classify(err) == kvpb.ClassAmbiguous
 		return err
 	}
-	rec.txnRecord, rec.local = next, true
+	rec.take(next)
+	rec.local = true
 	r.decide(p, partCommitted, ts)
 	r.lastWrite.Store(ts.WallTime)
 	resp.CommitTS = ts

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/hlc"
@@ -63,7 +62,7 @@ func (r *Replica) commitRecord(ctx context.Context, rec *record, under tenure, t
 		rec.unknown = kvpb.Classify(err) == kvpb.ClassAmbiguous
 		return err
 	}
-	rec.txnRecord, rec.durable, rec.since = next, true, time.Now()
+	rec.stored(next)
 	r.spills.settled(p, ts)
 	return nil
 }

@@ -29,6 +29,18 @@ type record struct {
 	minCommit hlc.Timestamp
 }
 
+// take sets what a record says. Whose it is, and where, stays as it is: that is read without
+// the latch too.
+func (rec *record) take(next txnRecord) {
+	rec.status, rec.ts, rec.epoch, rec.keys, rec.span = next.status, next.ts, next.epoch, next.keys, next.span
+}
+
+// stored notes what the range's record says now.
+func (rec *record) stored(next txnRecord) {
+	rec.take(next)
+	rec.durable, rec.since = true, time.Now()
+}
+
 // enterRecord returns the record of a transaction, a new one if there is none,
 // latched.
 func (sp *spills) enterRecord(ctx context.Context, id kvpb.TxnID, anchor []byte) (*record, error) {
@@ -135,9 +147,11 @@ func (r *Replica) syncRecord(rec *record, under tenure) error {
 		return err
 	}
 	if ok {
-		if rec.txnRecord, err = decodeRecord(p); err != nil {
+		now, err := decodeRecord(p)
+		if err != nil {
 			return err
 		}
+		rec.take(now)
 	}
 	rec.durable, rec.unknown = ok, false
 	return nil
@@ -154,7 +168,7 @@ func (r *Replica) setRecord(rec *record, under tenure, status kvpb.TxnStatus, ts
 		rec.unknown = kvpb.Classify(err) == kvpb.ClassAmbiguous
 		return err
 	}
-	rec.txnRecord, rec.durable, rec.since = next, true, time.Now()
+	rec.stored(next)
 	return nil
 }
 

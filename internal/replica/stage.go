@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/concurrency"
@@ -297,7 +296,7 @@ func (s *stage) propose() error {
 		}
 	}
 	if s.rec != nil {
-		s.rec.txnRecord, s.rec.durable, s.rec.since = next, true, time.Now()
+		s.rec.stored(next)
 		s.r.sweepLater()
 	}
 	s.note(true)
