@@ -37,6 +37,10 @@ type Engine struct {
 	quit   chan struct{}
 	wg     sync.WaitGroup
 	closed atomic.Bool
+	// reading counts the reads of keys under way, unread has one when the last has ended, the
+	// store being closed.
+	reading atomic.Int64
+	unread  chan struct{}
 
 	onFlush struct {
 		sync.Mutex
@@ -49,7 +53,7 @@ type Engine struct {
 // store in use, a store of another version and a damaged one are refused.
 func Open(opts Options) (*Engine, error) {
 	opts.fill()
-	e := &Engine{opts: opts, events: make(chan struct{}, 1), quit: make(chan struct{})}
+	e := &Engine{opts: opts, events: make(chan struct{}, 1), quit: make(chan struct{}), unread: make(chan struct{}, 1)}
 	e.health.failed = make(chan struct{})
 	e.fs = newEngineFS(opts.FS, e)
 	e.points.e, e.scans.e = e, e
@@ -123,8 +127,8 @@ func lockStore(fs vfs.FS, dir string) (io.Closer, error) {
 // Ident returns who the store is.
 func (e *Engine) Ident() Ident { return e.ident }
 
-// Close flushes and closes the engine. No write may be under way or follow; reads that
-// begin later fail with ErrClosed.
+// Close flushes and closes the engine. No write may be under way or follow, and no iterator be
+// open; reads that begin later fail with ErrClosed.
 func (e *Engine) Close() error {
 	if e.closed.Swap(true) {
 		return nil
@@ -141,9 +145,13 @@ func (e *Engine) Close() error {
 	if err := e.Err(); err != nil {
 		// The goroutine that met the error may hold locks of Pebble, so nobody waits
 		// for it; but its background work, which would try again and again, is to end.
-		go func() { _ = e.db.Close() }()
+		go func() {
+			e.awaitReads()
+			_ = e.db.Close()
+		}()
 		return errors.Join(err, e.lock.Close())
 	}
+	e.awaitReads()
 	return errors.Join(err, e.db.Close(), e.lock.Close())
 }
 

@@ -73,6 +73,35 @@ func TestReadAfterClose(t *testing.T) {
 	}
 }
 
+// So is one that the store is closed under.
+func TestReadDuringClose(t *testing.T) {
+	for range 20 {
+		e := open(t, Options{ClusterID: NewID()})
+		for i := range 20 {
+			set(t, e, fmt.Sprint("k", i), "v")
+			if i%5 == 0 {
+				if err := e.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var readers sync.WaitGroup
+		for range 4 {
+			readers.Go(func() {
+				var err error
+				for err == nil {
+					_, _, err = e.GetUnversioned([]byte("k7"), nil)
+				}
+				if !errors.Is(err, ErrClosed) {
+					t.Error(err)
+				}
+			})
+		}
+		_ = e.Close() // it may find that they read
+		readers.Wait()
+	}
+}
+
 // The end of a bubble is that of all goroutines of it, and of no others: those of engines
 // that failed in other tests may still be there.
 func TestCloseKeepsEverythingAndLeaksNothing(t *testing.T) {

@@ -3,7 +3,6 @@ package storage
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/cockroachkvs"
@@ -47,8 +46,12 @@ func (e *Engine) NewIter(o IterOptions) (*Iterator, error) { return e.newIter(o,
 // GetUnversioned appends the value of an unversioned key to buf and reports
 // whether the key exists.
 func (e *Engine) GetUnversioned(key, buf []byte) (value []byte, found bool, err error) {
+	if !e.beginRead() {
+		return buf, false, ErrClosed
+	}
+	defer e.endRead()
 	var scratch [64]byte
-	v, closer, err := e.get(AppendEngineKey(scratch[:0], key, hlc.Timestamp{}))
+	v, closer, err := e.db.Get(AppendEngineKey(scratch[:0], key, hlc.Timestamp{}))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return buf, false, nil
 	}
@@ -118,9 +121,30 @@ func (e *Engine) newIter(o IterOptions, durable bool) (*Iterator, error) {
 	return it, nil
 }
 
-func (e *Engine) get(key []byte) (v []byte, c io.Closer, err error) {
-	defer refuseClosed(&err)
-	return e.db.Get(key)
+// beginRead notes that a key is being read, until endRead; false once the store is being closed.
+func (e *Engine) beginRead() bool {
+	e.reading.Add(1)
+	if e.closed.Load() {
+		e.endRead()
+		return false
+	}
+	return true
+}
+
+func (e *Engine) endRead() {
+	if e.reading.Add(-1) == 0 && e.closed.Load() {
+		select {
+		case e.unread <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// awaitReads waits until nobody reads a key: Pebble must not be closed under them.
+func (e *Engine) awaitReads() {
+	for e.reading.Load() > 0 {
+		<-e.unread
+	}
 }
 
 func (e *Engine) openIter(o *pebble.IterOptions) (it *pebble.Iterator, err error) {
