@@ -115,6 +115,9 @@ func (s *Session) setSetting(
 		if value != s.user {
 			return "", pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", value)
 		}
+	case "seed":
+		v, _ := s.vals.Get(name)
+		return v, s.setSeed(value)
 	case "optimizer_rules_off":
 		if err := checkRules(value); err != nil {
 			return "", err
@@ -129,6 +132,19 @@ func (s *Session) setSetting(
 	}
 	v, _ := s.vals.Get(name)
 	return v, nil
+}
+
+// setSeed is SET seed, which nothing but random() sees.
+func (s *Session) setSeed(value string) error {
+	seed, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"seed\": \"%s\"", value)
+	}
+	if !(seed >= -1 && seed <= 1) {
+		return pgerr.New(pgerr.InvalidParameterValue, "%s is outside the valid range for parameter \"seed\" (-1 .. 1)", value)
+	}
+	s.bctx.SeedRandom(seed)
+	return nil
 }
 
 // checkRules refuses names that no rule of the optimizer has.

@@ -229,7 +229,7 @@ func (c *Context) random() *rand.Rand {
 	return c.rng
 }
 
-// seedRandom is setseed(): the same seed gives the same sequence.
-func (c *Context) seedRandom(seed float64) {
+// SeedRandom is setseed(): the same seed gives the same sequence.
+func (c *Context) SeedRandom(seed float64) {
 	c.rng = rand.New(rand.NewPCG(uint64(int64(seed*(1<<62))), 0x9e3779b97f4a7c15))
 }

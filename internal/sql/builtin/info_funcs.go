@@ -98,7 +98,7 @@ const defaultParserOid = 3722
 func tokenKinds(_ *Context, a []types.Datum) (RowIterator, error) {
 	switch {
 	case a[0].Family() == types.IntFamily && a[0].Int() != defaultParserOid:
-		return nil, pgerr.New(pgerr.InternalError, "cache lookup failed for text search parser %d", a[0].Int())
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "there is no text search parser %d", a[0].Int())
 	case a[0].Family() != types.IntFamily && strings.TrimPrefix(a[0].Str(), "pg_catalog.") != "default":
 		return nil, pgerr.New(pgerr.UndefinedObject, "text search parser \"%s\" does not exist", a[0].Str())
 	}

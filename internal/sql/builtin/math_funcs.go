@@ -146,7 +146,7 @@ func setSeed(c *Context, args []types.Datum) (types.Datum, error) {
 	if s < -1 || s > 1 || math.IsNaN(s) {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "setseed parameter %v is out of allowed range [-1,1]", s)
 	}
-	c.seedRandom(s)
+	c.SeedRandom(s)
 	return types.VoidDatum, nil
 }
 

@@ -1,6 +1,9 @@
 package jsonpath
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func same(s string) (string, error) { return s, nil }
 
@@ -45,6 +48,35 @@ func TestPrint(t *testing.T) {
 			t.Errorf("%s: %v", in, err)
 		} else if got := p.String(); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestDepth checks that the limit holds for the tree: what is within it prints as a text
+// that can be read again, however that is nested.
+func TestDepth(t *testing.T) {
+	nested := func(open, in, shut string) func(int) string {
+		return func(n int) string { return strings.Repeat(open, n) + in + strings.Repeat(shut, n) }
+	}
+	for _, build := range []func(int) string{
+		nested("+", "0", ""), nested("-", "$", ""), nested("1 + ", "1", ""), nested("(1 * ", "2", ")"),
+		nested("!(", "$ == 1", ")"), nested("exists ($ ? (", "$ == 1", "))"), nested("$[", "0", "]"), nested("", "$", ".a"),
+		nested("(", "$", ".a)"), nested("(", "1 == 1", ") is unknown"), nested("", "1 == 1", " && 1 == 1"),
+	} {
+		longest := 0
+		for _, n := range []int{1, 10, MaxDepth / 3, MaxDepth/3 + 1, MaxDepth / 2, MaxDepth - 2, MaxDepth - 1, MaxDepth, MaxDepth + 1, MaxDepth + 5, 4 * MaxDepth} {
+			p, err := Parse(build(n), same)
+			if err != nil {
+				continue
+			}
+			longest = n
+			text := p.String()
+			if q, err := Parse(text, same); err != nil || q.String() != text {
+				t.Errorf("%.30q... of depth %d prints as what gives %v", build(n), n, err)
+			}
+		}
+		if longest < MaxDepth/3 || longest > MaxDepth+1 {
+			t.Errorf("%.30q...: nests up to %d", build(longest), longest)
 		}
 	}
 }

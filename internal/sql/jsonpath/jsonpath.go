@@ -1,7 +1,11 @@
 package jsonpath
 
-// MaxDepth bounds how deep expressions nest.
+// MaxDepth bounds how deep expressions nest, and how many accessors follow one item.
 const MaxDepth = 1000
+
+// maxTextDepth bounds how deep the text nests: what a level of the tree is printed as
+// takes up to three of the parser's, and parentheses that say nothing may come on top.
+const maxTextDepth = 4 * MaxDepth
 
 // AnyLevel is the level "last" of .**{...}.
 const AnyLevel = 1<<32 - 1

@@ -33,6 +33,9 @@ func Parse(s string, number func(string) (string, error)) (*Path, error) {
 	if p.kind != tokEnd {
 		return nil, p.errSyntax()
 	}
+	if !shallow(path.Root, MaxDepth) {
+		return nil, errTooDeep()
+	}
 	return path, nil
 }
 
@@ -57,11 +60,31 @@ func (p *parser) expect(s string) error {
 }
 
 func (p *parser) enter() error {
-	if p.depth++; p.depth > MaxDepth {
-		return pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
-			WithDetail("A jsonpath nests deeper than %d levels.", MaxDepth)
+	if p.depth++; p.depth > maxTextDepth {
+		return errTooDeep()
 	}
 	return nil
+}
+
+func errTooDeep() error {
+	return pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
+		WithDetail("A jsonpath nests deeper than %d levels.", MaxDepth)
+}
+
+// shallow reports whether n and what follows it nest at most levels deep, and no more
+// than MaxDepth accessors follow an item.
+func shallow(n *Node, levels int) bool {
+	for count := 0; n != nil; n, count = n.Next, count+1 {
+		if levels == 0 || count > MaxDepth || !shallow(n.Left, levels-1) || !shallow(n.Right, levels-1) {
+			return false
+		}
+		for _, s := range n.Subs {
+			if !shallow(s.From, levels-1) || !shallow(s.To, levels-1) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // predicate returns n if it is a predicate that may be an operand of && and ||.
@@ -105,7 +128,7 @@ func (p *parser) binary(ops map[string]Kind, operand func() (*Node, error), chec
 			break
 		}
 		if n > MaxDepth {
-			return nil, p.enterFail()
+			return nil, errTooDeep()
 		}
 		if left, err = check(left); err != nil {
 			return nil, err
@@ -123,11 +146,6 @@ func (p *parser) binary(ops map[string]Kind, operand func() (*Node, error), chec
 		left = &Node{Kind: kind, Left: left, Right: right}
 	}
 	return left, nil
-}
-
-func (p *parser) enterFail() error {
-	p.depth = MaxDepth
-	return p.enter()
 }
 
 var comparisons = map[string]Kind{
@@ -334,7 +352,7 @@ func (p *parser) accessors() (*Node, error) {
 			return n, nil
 		}
 		if count > MaxDepth {
-			return nil, p.enterFail()
+			return nil, errTooDeep()
 		}
 		end.Next = next
 		end = next

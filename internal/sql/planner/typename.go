@@ -178,13 +178,25 @@ func (b *builder) cast(e *ast.Cast, s *scope) (plan.Expr, error) {
 	return b.explicitCast(x, t, e.X.Position(), e.Pos)
 }
 
+// domainBase converts x to the type below a domain, or an array of one. The elements of
+// a literal are read as the domain's input does: too long ones are not cut.
+func (b *builder) domainBase(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, error) {
+	if isUnknown(x.Type()) && !t.IsDomain() {
+		y, ok, err := b.coerce(x, t.BaseType(), plan.CastAssignment, xpos)
+		if ok || err != nil {
+			return y, err
+		}
+	}
+	return b.explicitCast(x, t.BaseType(), xpos, at)
+}
+
 // explicitCast converts x to t as CAST does.
 func (b *builder) explicitCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, error) {
 	if t.Family == types.AnyFamily || t.Oid == types.Unknown.Oid || t.Family == types.VoidFamily {
 		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", x.Type().SQLName, t.SQLName).At(at)
 	}
 	if t.OfDomain() {
-		base, err := b.explicitCast(x, t.BaseType(), xpos, at)
+		base, err := b.domainBase(x, t, xpos, at)
 		if err != nil {
 			return nil, err
 		}

@@ -127,6 +127,7 @@ var registry = []*Param{
 	{Name: "search_path", Default: "\"$user\", public", norm: listValue, apply: func(v *Values, s string) {
 		v.Fast.SearchPath, _ = SplitList(s)
 	}},
+	{Name: "seed", Default: "unavailable"}, // random() has it
 	{Name: "seq_page_cost", Default: "1", NoEffect: true, Why: "the planner chooses by cost alone", norm: floatValue},
 	{Name: "server_encoding", Default: "UTF8", ReadOnly: true, Report: true},
 	{Name: "server_version", Default: "15.0", ReadOnly: true, Report: true},
