@@ -153,13 +153,18 @@ func (x *execution) runPlacement(ctx context.Context, stmt ast.Statement) error 
 	return x.res.Complete(stmt.Tag())
 }
 
+func (s *Session) defaultTablespace() string {
+	v, _ := s.vals.Get("default_tablespace")
+	return v
+}
+
 // ddlEnv is what ddl works with in this execution.
 func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 	s := x.s
 	env := &ddl.Env{
 		Txn: s.txn.txn, Coll: s.coll, User: s.user, Exec: &x.env, Format: s.Format(),
 		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn,
-		Localities: s.srv.localities(),
+		Localities: s.srv.localities(), DefaultTablespace: s.defaultTablespace(),
 	}
 	env.Optimize = func(ctx context.Context, p *plan.Prepared) { s.optimize(ctx, p, nil) }
 	if x.res != nil {

@@ -113,6 +113,24 @@ type AlterDatabase struct {
 	Set     *SetVar
 }
 
+// CreateTablespace is CREATE TABLESPACE; without HasLocation it is YugabyteDB's form,
+// where With says where replicas live.
+type CreateTablespace struct {
+	Loc
+	Name        Name
+	Owner       *RoleSpec
+	HasLocation bool
+	Location    string
+	With        []StorageParam
+}
+
+// DropTablespace is DROP TABLESPACE.
+type DropTablespace struct {
+	Loc
+	IfExists bool
+	Name     Name
+}
+
 // CreateSchema is CREATE SCHEMA. Name may be "" when Owner gives it.
 type CreateSchema struct {
 	Loc
@@ -354,22 +372,24 @@ type Comment struct {
 	Null bool
 }
 
-func (*CreateDatabase) stmtNode()  {}
-func (*DropDatabase) stmtNode()    {}
-func (*AlterDatabase) stmtNode()   {}
-func (*CreateSchema) stmtNode()    {}
-func (*AlterObject) stmtNode()     {}
-func (*Drop) stmtNode()            {}
-func (*CreateSequence) stmtNode()  {}
-func (*AlterSequence) stmtNode()   {}
-func (*CreateView) stmtNode()      {}
-func (*RefreshView) stmtNode()     {}
-func (*CreateEnum) stmtNode()      {}
-func (*CreateComposite) stmtNode() {}
-func (*CreateDomain) stmtNode()    {}
-func (*AlterDomain) stmtNode()     {}
-func (*AlterEnum) stmtNode()       {}
-func (*AlterComposite) stmtNode()  {}
-func (*CreateRange) stmtNode()     {}
-func (*CreateExtension) stmtNode() {}
-func (*Comment) stmtNode()         {}
+func (*CreateDatabase) stmtNode()   {}
+func (*DropDatabase) stmtNode()     {}
+func (*CreateTablespace) stmtNode() {}
+func (*DropTablespace) stmtNode()   {}
+func (*AlterDatabase) stmtNode()    {}
+func (*CreateSchema) stmtNode()     {}
+func (*AlterObject) stmtNode()      {}
+func (*Drop) stmtNode()             {}
+func (*CreateSequence) stmtNode()   {}
+func (*AlterSequence) stmtNode()    {}
+func (*CreateView) stmtNode()       {}
+func (*RefreshView) stmtNode()      {}
+func (*CreateEnum) stmtNode()       {}
+func (*CreateComposite) stmtNode()  {}
+func (*CreateDomain) stmtNode()     {}
+func (*AlterDomain) stmtNode()      {}
+func (*AlterEnum) stmtNode()        {}
+func (*AlterComposite) stmtNode()   {}
+func (*CreateRange) stmtNode()      {}
+func (*CreateExtension) stmtNode()  {}
+func (*Comment) stmtNode()          {}

@@ -154,6 +154,12 @@ func (p *printer) ddl(s Statement) {
 		p.opt(s.Restrict, " RESTRICT")
 	case *AlterDatabase:
 		p.alterDatabase(s)
+	case *CreateTablespace:
+		p.createTablespace(s)
+	case *DropTablespace:
+		p.w("DROP TABLESPACE ")
+		p.ifExists(s.IfExists)
+		p.ident(s.Name)
 	case *CreateSchema:
 		p.createSchema(s)
 	case *AlterObject:
@@ -244,6 +250,20 @@ func (p *printer) alterDatabase(s *AlterDatabase) {
 	case AlterDatabaseRefresh:
 		p.w(" REFRESH COLLATION VERSION")
 	}
+}
+
+func (p *printer) createTablespace(s *CreateTablespace) {
+	p.w("CREATE TABLESPACE ")
+	p.ident(s.Name)
+	if s.Owner != nil {
+		p.w(" OWNER ")
+		p.role(*s.Owner)
+	}
+	if s.HasLocation {
+		p.w(" LOCATION ")
+		p.str(s.Location)
+	}
+	p.params(" WITH ", s.With)
 }
 
 func (p *printer) createSchema(s *CreateSchema) {

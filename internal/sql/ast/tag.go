@@ -43,6 +43,12 @@ func (*CreateDatabase) Tag() string { return "CREATE DATABASE" }
 // Tag implements Statement.
 func (*DropDatabase) Tag() string { return "DROP DATABASE" }
 
+// Tag is the command tag.
+func (*CreateTablespace) Tag() string { return "CREATE TABLESPACE" }
+
+// Tag is the command tag.
+func (*DropTablespace) Tag() string { return "DROP TABLESPACE" }
+
 // Tag implements Statement.
 func (*AlterDatabase) Tag() string { return "ALTER DATABASE" }
 

@@ -55,6 +55,9 @@ func (r *registry) addAliases() {
 			alias := *o
 			alias.Name, alias.Operator, alias.code = name, false, o.Operator
 			key := alias.key()
+			if declared := r.functions[name]; have[key] == nil && len(declared) > 0 {
+				have[key] = declared[0] // jsonb_extract_path, behind #>, is variadic
+			}
 			if have[key] == nil {
 				have[key] = &alias
 				aliases = append(aliases, &alias)

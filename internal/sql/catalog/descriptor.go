@@ -88,6 +88,7 @@ type Table struct {
 	UserType     *types.T  // KindType
 	Comment      string
 	OnCommit     OnCommit `json:",omitempty"` // of a temporary table
+	Tablespace   string   `json:",omitempty"` // "" is pg_default
 	// A table without a primary key has a hidden column of row ids. They come
 	// from a generator that is part of the table: its default is nextval of
 	// RowIDOid, its value lives under the index id RowIDStorage.
@@ -154,6 +155,8 @@ type Index struct {
 	Constraint     bool
 	ConstraintOid  uint32
 	ConstraintName string
+	// Tablespace is "" where the table is.
+	Tablespace string `json:",omitempty"`
 	Columns        []IndexColumn
 	Stored         []ColumnID // INCLUDE / STORING
 	// Where is the predicate of a partial index, as SQL text over the columns

@@ -83,11 +83,11 @@ func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 		return a.put(ctx)
 	}
 	if n, ok := noEffectCommands[c.Kind]; ok {
-		if c.Kind == ast.AlterSetTablespace && c.NewName != "pg_default" {
-			return pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", c.NewName).At(c.Pos)
-		}
 		a.e.noEffect(n)
 		return nil
+	}
+	if c.Kind == ast.AlterSetTablespace && a.t.Kind == catalog.KindTable {
+		return a.setTablespace(ctx, c)
 	}
 	if a.index {
 		return pgerr.New(pgerr.WrongObjectType, "ALTER action is not supported for index \"%s\"", a.name).At(c.Pos)
@@ -114,7 +114,7 @@ var noEffectCommands = map[ast.AlterKind]noEffect{
 	ast.AlterColumnStorage: noColumnStorage, ast.AlterColumnCompression: noColumnStorage,
 	ast.AlterSetParams: noStorageParams, ast.AlterResetParams: noStorageParams, ast.AlterClusterOn: noCluster,
 	ast.AlterSetWithoutCluster: noCluster, ast.AlterSetWithoutOids: noOids, ast.AlterSetLogged: noUnlogged,
-	ast.AlterSetUnlogged: noUnlogged, ast.AlterReplicaIdentity: noReplicaIdent, ast.AlterSetTablespace: noTablespace,
+	ast.AlterSetUnlogged: noUnlogged, ast.AlterReplicaIdentity: noReplicaIdent,
 }
 
 // tableCommand runs a command that only tables have.

@@ -47,8 +47,10 @@ func (e *Env) keyConstraint(ctx context.Context, t *catalog.Table, schema string
 		}
 		p.exclusion, p.where = true, c.Where
 	}
-	if err := e.ignoreStorage(c.With, c.Tablespace); err != nil {
-		return catalog.Index{}, err
+	e.ignoreStorage(c.With)
+	if c.Tablespace != "" && c.Tablespace != catalog.DefaultTablespace {
+		return catalog.Index{}, pgerr.Unsupported("USING INDEX TABLESPACE is not supported").At(c.Pos).
+			WithHint("ALTER INDEX ... SET TABLESPACE moves the index of a constraint.")
 	}
 	ix, err := e.newIndex(ctx, t, schema, p)
 	if err != nil {

@@ -29,9 +29,7 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 	if err := checkTableMethod(st.Using); err != nil {
 		return "", err
 	}
-	if err := e.ignoreStorage(st.With, st.Tablespace); err != nil {
-		return "", err
-	}
+	e.ignoreStorage(st.With)
 	q, err := e.planQuery(ctx, st.Query)
 	if err != nil {
 		return "", err
@@ -44,12 +42,12 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 		return "", err
 	}
 	if !st.Materialized {
-		return e.fillFrom(ctx, b, q, st.Cols, st.WithData)
+		return e.fillFrom(ctx, b, q, st.Cols, st.Tablespace, st.WithData)
 	}
 	if err := e.materialize(ctx, b, st, q); err != nil {
 		return "", err
 	}
-	if tag, err = e.fillFrom(ctx, b, q, st.Cols, st.WithData); !st.WithData {
+	if tag, err = e.fillFrom(ctx, b, q, st.Cols, st.Tablespace, st.WithData); !st.WithData {
 		tag = st.Tag()
 	}
 	return tag, err
@@ -70,15 +68,22 @@ func (e *Env) selectInto(ctx context.Context, st *ast.Select) (tag string, err e
 	if err != nil {
 		return "", err
 	}
-	return e.fillFrom(ctx, b, q, nil, true)
+	return e.fillFrom(ctx, b, q, nil, "", true)
 }
 
 // fillFrom gives the new table the columns of the query, and its rows.
-func (e *Env) fillFrom(ctx context.Context, b *tableBuilder, q *plan.Prepared, names []ast.Name, data bool) (string, error) {
+func (e *Env) fillFrom(ctx context.Context, b *tableBuilder, q *plan.Prepared, names []ast.Name, tablespace string, data bool) (string, error) {
 	if err := queryColumns(b.t, q, names); err != nil {
 		return "", err
 	}
+	ts, err := b.choosePlace(ctx, tablespace)
+	if err != nil {
+		return "", err
+	}
 	if err := b.create(ctx); err != nil {
+		return "", err
+	}
+	if err := e.placeTable(ctx, b.t, ts); err != nil {
 		return "", err
 	}
 	if !data {

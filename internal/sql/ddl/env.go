@@ -23,6 +23,9 @@ type Env struct {
 	Exec           *exec.Env
 	Format         *types.FormatContext
 	DefaultIntSize int
+	// DefaultTablespace is where tables and indexes go whose statement names none; "" is
+	// pg_default.
+	DefaultTablespace string
 	// Query is the query of CREATE TABLE AS, CREATE VIEW and SELECT INTO. It is
 	// planned again from its syntax, since views are stored in another form than
 	// they are written in.
@@ -49,7 +52,7 @@ func Handles(stmt ast.Statement) bool {
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateTable, *ast.CreateTableAs, *ast.CreateIndex,
 		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable,
 		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum,
-		*ast.AlterComposite, *ast.CreateRange:
+		*ast.AlterComposite, *ast.CreateRange, *ast.CreateTablespace, *ast.DropTablespace:
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
@@ -84,6 +87,10 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		err = e.dropDatabase(ctx, s)
 	case *ast.AlterDatabase:
 		err = e.alterDatabase(ctx, s)
+	case *ast.CreateTablespace:
+		err = e.createTablespace(ctx, s)
+	case *ast.DropTablespace:
+		err = e.dropTablespace(ctx, s)
 	case *ast.CreateSchema:
 		err = e.createSchema(ctx, s)
 	case *ast.AlterObject:

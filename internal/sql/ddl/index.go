@@ -50,7 +50,8 @@ func (e *Env) inlineIndex(d *ast.InlineIndex) (pendingIndex, error) {
 	if p.method, err = accessMethod(d.Loc, d.Method, d.Inverted); err != nil {
 		return p, err
 	}
-	return p, e.ignoreStorage(d.With, "")
+	e.ignoreStorage(d.With)
+	return p, nil
 }
 
 // accessMethod checks the method of an index; the dialect's INVERTED means GIN.
@@ -79,7 +80,9 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	if err != nil {
 		return err
 	}
-	if err := e.ignoreStorage(st.With, st.Tablespace); err != nil {
+	e.ignoreStorage(st.With)
+	ts, err := e.chosenTablespace(ctx, st.Tablespace)
+	if err != nil {
 		return err
 	}
 	old, err := e.lockTable(ctx, st.Table.Name)
@@ -107,6 +110,12 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	})
 	if err != nil {
 		return err
+	}
+	if ts != nil {
+		ix.Tablespace = ts.Name
+		if err := e.place(ctx, indexObject(t, &ix), ts); err != nil {
+			return err
+		}
 	}
 	if err := e.addBuiltIndex(ctx, old, t, ix); err != nil {
 		return err

@@ -25,7 +25,6 @@ var (
 	noCopyFreeze     = noEffect{"COPY FREEZE", "rows need no freezing"}
 	noStorageParams  = noEffect{"storage parameters", "the storage engine has its own settings"}
 	noUnlogged       = noEffect{"UNLOGGED", "all tables are logged"}
-	noTablespace     = noEffect{"TABLESPACE", "there is only pg_default"}
 	noStatistics     = noEffect{"SET STATISTICS", "statistics are kept automatically"}
 	noColumnStorage  = noEffect{"SET STORAGE and SET COMPRESSION", "values are stored in the row"}
 	noVirtual        = noEffect{"VIRTUAL", "generated columns are stored"}
@@ -42,7 +41,7 @@ func AcceptedWithoutEffect() []Accepted {
 	var out []Accepted
 	for _, n := range []noEffect{
 		noVacuum, noAnalyze, noReindex, noCluster, noCheckpoint, noCopyFreeze, noStorageParams, noUnlogged,
-		noTablespace, noStatistics, noColumnStorage, noVirtual, noReplicaIdent, noDatabaseOption, noOids,
+		noStatistics, noColumnStorage, noVirtual, noReplicaIdent, noDatabaseOption, noOids,
 	} {
 		out = append(out, Accepted{n.what, n.why})
 	}
@@ -100,16 +99,9 @@ func CopyFreeze() *pgerr.Error { return noCopyFreeze.notice() }
 
 func (e *Env) noEffect(n noEffect) { e.notice("NOTICE", n.notice()) }
 
-// ignoreStorage accepts WITH (...) and TABLESPACE.
-func (e *Env) ignoreStorage(params []ast.StorageParam, tablespace ast.Name) error {
+// ignoreStorage accepts WITH (...).
+func (e *Env) ignoreStorage(params []ast.StorageParam) {
 	if len(params) > 0 {
 		e.noEffect(noStorageParams)
 	}
-	if tablespace != "" {
-		if tablespace != "pg_default" {
-			return pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", tablespace)
-		}
-		e.noEffect(noTablespace)
-	}
-	return nil
 }

@@ -31,7 +31,14 @@ func (e *Env) createTable(ctx context.Context, st *ast.CreateTable) error {
 			return err
 		}
 	}
+	ts, err := b.choosePlace(ctx, st.Tablespace)
+	if err != nil {
+		return err
+	}
 	if err := b.create(ctx); err != nil {
+		return err
+	}
+	if err := e.placeTable(ctx, b.t, ts); err != nil {
 		return err
 	}
 	return e.presplit(ctx, b.t, b.t.Primary(), st.SplitInto, st.SplitAt)
@@ -52,7 +59,8 @@ func (e *Env) checkTableOptions(st *ast.CreateTable) error {
 	if err := checkTableMethod(st.Using); err != nil {
 		return err
 	}
-	return e.ignoreStorage(st.With, st.Tablespace)
+	e.ignoreStorage(st.With)
+	return nil
 }
 
 func checkTableMethod(name ast.Name) error {

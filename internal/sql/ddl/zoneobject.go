@@ -66,7 +66,7 @@ func FindKeyObject(ctx context.Context, coll *catalog.Collection, src ast.RangeS
 	if ix == nil {
 		return KeyObject{}, pgerr.New(pgerr.UndefinedObject, "index \"%s\" of table \"%s\" does not exist", name, t.Name).At(n.Pos)
 	}
-	return KeyObject{Kind: zone.KindIndex, Span: indexSpan(t, ix.ID), Table: t, Index: ix}, nil
+	return indexObject(t, ix), nil
 }
 
 // TableObject returns the object of a table.

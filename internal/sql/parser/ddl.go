@@ -82,6 +82,9 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 	case kwSchema:
 		p.advance()
 		return p.createSchema(loc)
+	case kwTablespace:
+		p.advance()
+		return p.createTablespace(loc)
 	case kwRole:
 		p.advance()
 		return p.createRole(loc, ast.KindRole)
@@ -247,6 +250,23 @@ func (p *parser) booleanOrString() ast.Expr {
 	}
 	p.syntaxError()
 	return nil
+}
+
+// createTablespace parses CREATE TABLESPACE after these words.
+func (p *parser) createTablespace(loc ast.Loc) ast.Statement {
+	s := &ast.CreateTablespace{Loc: loc, Name: p.colID()}
+	if p.accept(kwOwner) {
+		r := p.roleSpec()
+		s.Owner = &r
+	}
+	if p.tok.kind != kwWith || !p.extends(ExtTablespace) {
+		p.expect(kwLocation)
+		s.HasLocation, s.Location = true, p.str()
+	}
+	if p.accept(kwWith) {
+		s.With = p.storageParams()
+	}
+	return s
 }
 
 // createSchema parses CREATE SCHEMA after these words.

@@ -27,6 +27,11 @@ func (p *parser) drop() ast.Statement {
 	case kwDatabase:
 		p.advance()
 		return p.dropDatabase(loc)
+	case kwTablespace:
+		p.advance()
+		s := &ast.DropTablespace{Loc: loc, IfExists: p.ifExists()}
+		s.Name = p.colID()
+		return s
 	case kwRole:
 		p.advance()
 		return p.dropRole(loc, ast.KindRole)

@@ -40,6 +40,7 @@ const (
 	ExtIfNotExists
 	ExtDropBehavior
 	ExtExplainOptions
+	ExtTablespace
 	numExtensions
 )
 
@@ -77,6 +78,7 @@ var extensionNames = [numExtensions]string{
 	ExtIfNotExists:     "IF NOT EXISTS of databases, types and views",
 	ExtDropBehavior:    "CASCADE and RESTRICT of databases",
 	ExtExplainOptions:  "EXPLAIN ANALYZE (options)",
+	ExtTablespace:      "CREATE TABLESPACE without LOCATION",
 }
 
 // String describes the form.

@@ -46,6 +46,7 @@ func (s *snapshot) classRow(w *writer, t *catalog.Table) {
 
 func (s *snapshot) indexClassRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	s.classCommon(w, t, ix.Oid, ix.Name, "i", len(ix.Columns)+len(ix.Stored))
+	w.oid("reltablespace", s.tablespaceOid(ix.Tablespace))
 	if w.oid("relam", oidBtree); ix.Inverted != "" {
 		w.oid("relam", oidGIN)
 	}
@@ -62,6 +63,7 @@ func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, ki
 	for _, c := range [...]string{"reltype", "reloftype", "relam", "reltablespace", "reltoastrelid", "relrewrite"} {
 		w.oid(c, 0)
 	}
+	w.oid("reltablespace", s.tablespaceOid(t.Tablespace))
 	w.oid("relowner", oidRoot)
 	w.oid("relfilenode", oid)
 	for _, c := range [...]string{"relpages", "relallvisible", "relchecks", "relfrozenxid", "relminmxid"} {
@@ -260,6 +262,9 @@ func pgTables(s *snapshot, w *writer) error {
 		w.str("schemaname", s.schemaName(t))
 		w.str("tablename", t.Name)
 		w.str("tableowner", t.Owner)
+		if t.Tablespace != "" {
+			w.str("tablespace", t.Tablespace)
+		}
 		w.flag("hasindexes", len(visibleIndexes(t)) > 0)
 		w.flag("hasrules", false)
 		w.flag("hastriggers", len(t.ForeignKeys)+len(t.References) > 0)

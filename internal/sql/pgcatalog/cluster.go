@@ -93,14 +93,37 @@ var tablespaces = [...]struct {
 }{{oidPgDefault, "pg_default"}, {oidPgGlobal, "pg_global"}}
 
 // pgTablespace lists the tablespaces.
-func pgTablespace(_ *snapshot, w *writer) error {
+func pgTablespace(s *snapshot, w *writer) error {
 	for _, t := range tablespaces {
 		w.oid("oid", t.oid)
 		w.str("spcname", t.name)
 		w.oid("spcowner", oidRoot)
 		w.done()
 	}
-	return nil
+	own, err := s.c.h.Coll.Tablespaces(s.ctx)
+	for i := range own {
+		w.oid("oid", own[i].Oid)
+		w.str("spcname", own[i].Name)
+		w.oid("spcowner", oidRoot)
+		w.set("spcoptions", types.NewArray([]types.Datum{types.NewString("replica_placement=" + own[i].Placement)}))
+		w.done()
+	}
+	return err
+}
+
+// tablespaceOid returns the oid of a tablespace, 0 for the default one as pg_class has it.
+func (s *snapshot) tablespaceOid(name string) uint32 {
+	if name == "" {
+		return 0
+	}
+	if s.spaces == nil {
+		s.spaces = map[string]uint32{}
+		own, _ := s.c.h.Coll.Tablespaces(s.ctx) // who reads them next meets the error
+		for i := range own {
+			s.spaces[own[i].Name] = own[i].Oid
+		}
+	}
+	return s.spaces[name]
 }
 
 // comment is an entry of pg_description.

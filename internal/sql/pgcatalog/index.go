@@ -85,6 +85,9 @@ func pgIndexes(s *snapshot, w *writer) error {
 			w.str("schemaname", s.schemaName(t))
 			w.str("tablename", t.Name)
 			w.str("indexname", ix.Name)
+			if ix.Tablespace != "" {
+				w.str("tablespace", ix.Tablespace)
+			}
 			w.str("indexdef", s.indexText(t, ix, s.qualified(t), false))
 			w.done()
 		}

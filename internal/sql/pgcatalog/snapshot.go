@@ -19,6 +19,7 @@ type snapshot struct {
 	types     []*catalog.Table  // user-defined types of the current database
 	schemaBy  map[catalog.ID]*catalog.Schema
 	tableBy   map[catalog.ID]*catalog.Table
+	spaces    map[string]uint32 // oids of tablespaces; see tablespaceOid
 }
 
 func (c *Catalog) snapshot(ctx context.Context) (*snapshot, error) {

@@ -45,7 +45,7 @@ var registry = []*Param{
 	}},
 	{Name: "default_statistics_target", Default: "100", NoEffect: true, Why: "statistics are collected by themselves", norm: intValue(1, 10000)},
 	{Name: "default_table_access_method", Default: "heap", NoEffect: true, Why: "there is one", norm: oneOf("heap")},
-	{Name: "default_tablespace", Default: "", NoEffect: true, Why: "there is one"},
+	{Name: "default_tablespace", Default: ""},
 	{Name: "default_text_search_config", Default: "pg_catalog.english", norm: textSearchConfig},
 	{Name: "default_toast_compression", Default: "pglz", NoEffect: true, Why: "blocks are compressed as a whole", norm: oneOf("pglz", "lz4")},
 	{Name: "default_transaction_deferrable", Default: "off", NoEffect: true, Why: "serializable reads never wait for a safe snapshot", norm: boolValue},
