@@ -157,8 +157,8 @@ type Index struct {
 	ConstraintName string
 	// Tablespace is "" where the table is.
 	Tablespace string `json:",omitempty"`
-	Columns        []IndexColumn
-	Stored         []ColumnID // INCLUDE / STORING
+	Columns    []IndexColumn
+	Stored     []ColumnID // INCLUDE / STORING
 	// Where is the predicate of a partial index, as SQL text over the columns
 	// WhereColumns, "" for none: only rows for which it is true have entries.
 	Where        string     `json:",omitempty"`

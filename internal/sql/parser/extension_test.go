@@ -42,6 +42,7 @@ func TestExtensions(t *testing.T) {
 		ExtIfNotExists:     "create database if not exists d",
 		ExtDropBehavior:    "drop database d cascade",
 		ExtExplainOptions:  "explain analyze (verbose) select 1",
+		ExtTablespace:      `create tablespace t with (a = 1)`,
 	}
 	for e := range numExtensions {
 		sql, listed := examples[e]
