@@ -194,6 +194,7 @@ func (ins *insertOp) step(in Row, b *Batch) error {
 		// The stored row, unless there is a conflict, is the proposed one.
 		n := len(ins.writer.table.Columns)
 		copy(ins.combined, row)
+		clear(ins.combined[n : 2*n])
 		copy(ins.combined[2*n:], in)
 		visible = ins.combined
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // rewriteSchema is where DDL resolves the tables it rewrites: there rows keep the
@@ -51,9 +52,26 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 	}
 	if len(st.Returning) > 0 {
 		it := rowItem(t, aliasOf(st.Table), n.New)
+		if !st.Upsert {
+			it.xmax = insertXmax(n)
+		}
 		n.Cols, n.Returning, err = b.returning(st.Returning, []*item{it}, s)
 	}
 	return n, err
+}
+
+// insertXmax is xmax in RETURNING of INSERT: 0 of a row that is new. Statements tell so
+// what ON CONFLICT DO UPDATE has inserted.
+func insertXmax(n *plan.Insert) plan.Expr {
+	zero := plan.NewConst(types.Xid, types.NewInt(0))
+	if n.OnConflict == nil || !n.OnConflict.Update {
+		return zero
+	}
+	pk := n.Table.ColumnByID(n.Table.Primary().Columns[0].Column)
+	c := &n.Table.Columns[pk]
+	old := &plan.ColRef{Col: n.OnConflict.Old[pk], T: c.Type, Name: c.Name}
+	updated := plan.When{Cond: &plan.Is{Arg: old, Kind: plan.IsNotNull}, Result: plan.NewConst(types.Xid, types.NewInt(1))}
+	return &plan.Case{Whens: []plan.When{updated}, Else: zero, T: types.Xid}
 }
 
 // writable resolves the target of a data-modifying statement.

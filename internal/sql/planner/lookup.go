@@ -206,7 +206,13 @@ func (b *builder) systemColumn(name string, it *item, level, from *scope, pos in
 			return nil, pgerr.Unsupported("system column \"tableoid\" of an outer join is not supported").At(pos)
 		}
 		return &plan.Case{Whens: []plan.When{{Cond: &plan.Is{Arg: key, Kind: plan.IsNotNull}, Result: oid}}, T: types.Oid}, nil
-	case "ctid", "xmin", "xmax", "cmin", "cmax":
+	case "xmax":
+		if it.xmax != nil && level == from {
+			return plan.CopyExpr(it.xmax), nil
+		}
+		return nil, pgerr.Unsupported("system column \"xmax\" is not supported here").At(pos).
+			WithHint("INSERT knows it in RETURNING: 0 of rows that were inserted.")
+	case "ctid", "xmin", "cmin", "cmax":
 		return nil, pgerr.Unsupported("system column \"%s\" is not supported", name).At(pos)
 	}
 	return nil, nil

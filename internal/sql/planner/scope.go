@@ -103,6 +103,8 @@ type item struct {
 	sub, cte, working, join bool
 	// scan is the plan that produces the columns, for locking clauses.
 	scan plan.Node
+	// xmax stands for the system column of that name, where it is known.
+	xmax plan.Expr
 }
 
 // scopeCol is a column of an item.
