@@ -31,24 +31,27 @@ func jsonOperators() []*Overload {
 		op("jsonb - text jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return jsonDelete(a[0].JSONB(), a[1].Str())
 		}),
-		op("jsonb - _text jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			if len(a[1].ArrayDims()) > 1 {
-				return types.Null, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
-			}
-			var keys []string
-			for _, k := range a[1].Array().Elems {
-				if !k.IsNull() {
-					keys = append(keys, k.Str())
-				}
-			}
-			return jsonDelete(a[0].JSONB(), keys...)
-		}),
+		op("jsonb - _text jsonb", jsonDeleteKeys),
 		op("jsonb - int4 jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return jsonDeleteAt(a[0].JSONB(), a[1].Int())
 		}),
 		op("jsonb ? text bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewBool(jsonHasKey(a[0].JSONB(), a[1].Str())), nil
 		}))
+}
+
+// jsonDeleteKeys is jsonb - text[].
+func jsonDeleteKeys(_ *Context, a []types.Datum) (types.Datum, error) {
+	if len(a[1].ArrayDims()) > 1 {
+		return types.Null, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
+	}
+	var keys []string
+	for _, k := range a[1].Array().Elems {
+		if !k.IsNull() {
+			keys = append(keys, k.Str())
+		}
+	}
+	return jsonDelete(a[0].JSONB(), keys...)
 }
 
 func jsonFunctions() []*Overload {

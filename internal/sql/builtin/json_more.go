@@ -36,6 +36,9 @@ func jsonMoreFunctions() []*Overload {
 	all := []*Overload{
 		fn("json_extract_path(json,text...) json", jsonExtract(true, false)), fn("jsonb_extract_path(jsonb,text...) jsonb", jsonExtract(false, false)),
 		fn("json_extract_path_text(json,text...) text", jsonExtract(true, true)), fn("jsonb_extract_path_text(jsonb,text...) text", jsonExtract(false, true)),
+		fn("jsonb_delete(jsonb,text...) jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return jsonDeleteKeys(c, []types.Datum{a[0], types.NewArray(append([]types.Datum(nil), a[1:]...))})
+		}),
 		fn("jsonb_set(jsonb,_text,jsonb,bool) jsonb", jsonbSet).defaults(types.True),
 		fn("jsonb_set_lax(jsonb,_text,jsonb,bool,text) jsonb", jsonbSetLax).nonStrict().defaults(types.True, types.NewString("use_json_null")),
 		fn("jsonb_insert(jsonb,_text,jsonb,bool) jsonb", jsonbInsert).defaults(types.False),

@@ -26,11 +26,14 @@ var functionAliases = map[string][]string{
 	"div(numeric,numeric)": {"numeric_div_trunc"},
 	"length(text)":         {"textlen"},
 	"~~(text,text)":        {"like"},
-	"~~(name,text)":        {"like"},
-	"~~(bytea,bytea)":      {"like"},
-	"!~~(text,text)":       {"notlike"},
-	"!~~(name,text)":       {"notlike"},
-	"!~~(bytea,bytea)":     {"notlike"},
+	// PostgreSQL's type is xid8.
+	"txid_current()":             {"pg_current_xact_id"},
+	"txid_current_if_assigned()": {"pg_current_xact_id_if_assigned"},
+	"~~(name,text)":              {"like"},
+	"~~(bytea,bytea)":            {"like"},
+	"!~~(text,text)":             {"notlike"},
+	"!~~(name,text)":             {"notlike"},
+	"!~~(bytea,bytea)":           {"notlike"},
 }
 
 // addAliases gives operators the names under which they can be called as functions, and
@@ -55,8 +58,8 @@ func (r *registry) addAliases() {
 			alias := *o
 			alias.Name, alias.Operator, alias.code = name, false, o.Operator
 			key := alias.key()
-			if declared := r.functions[name]; have[key] == nil && len(declared) > 0 {
-				have[key] = declared[0] // jsonb_extract_path, behind #>, is variadic
+			if v := r.variadic(name); have[key] == nil && v != nil && o.Operator && o.Args[len(o.Args)-1].Elem != nil {
+				have[key] = v // jsonb_extract_path, behind #>
 			}
 			if have[key] == nil {
 				have[key] = &alias
@@ -68,6 +71,16 @@ func (r *registry) addAliases() {
 		}
 	}
 	r.add(aliases)
+}
+
+// variadic returns a variadic function of a name, nil if there is none.
+func (r *registry) variadic(name string) *Overload {
+	for _, o := range r.functions[name] {
+		if o.Variadic {
+			return o
+		}
+	}
+	return nil
 }
 
 // IsOperatorCode reports whether o is the function behind an operator, and nothing else.

@@ -99,7 +99,7 @@ func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, a
 		if t := b.userType(schema, name); t != nil && len(args) == 1 && isUnknown(ts[0]) {
 			return b.explicitCast(args[0], t, pos[0], at)
 		}
-		if len(args) == 1 && pgerr.CodeOf(err) == pgerr.UndefinedFunction {
+		if len(args) == 1 && noFunction(err) {
 			if t, ok := types.ByName(name); ok && t.Name == name {
 				return b.explicitCast(args[0], t, pos[0], at)
 			}
@@ -117,7 +117,7 @@ func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, a
 // of a user-defined range type.
 func (b *builder) resolveFunction(schema, name string, ts []*types.T) (*builtin.Overload, error) {
 	fn, err := builtin.ResolveFunction(name, ts)
-	if err == nil || pgerr.CodeOf(err) != pgerr.UndefinedFunction {
+	if err == nil || !noFunction(err) {
 		return fn, err
 	}
 	t := b.userType(schema, name)
@@ -131,6 +131,13 @@ func (b *builder) resolveFunction(schema, name string, ts []*types.T) (*builtin.
 		return builtin.Resolve(builtin.MultirangeConstructors(t), ts)
 	}
 	return nil, err
+}
+
+// noFunction reports whether an error says that there is no function of a name: none at
+// all, or one of PostgreSQL's that is not supported.
+func noFunction(err error) bool {
+	c := pgerr.CodeOf(err)
+	return c == pgerr.UndefinedFunction || c == pgerr.FeatureNotSupported
 }
 
 // userType returns the user-defined type with a name, nil if there is none.
