@@ -7,9 +7,9 @@ import (
 
 // Polymorphic pseudo-types for enums, ranges and multiranges.
 var (
-	anyEnum       = &types.T{Family: types.AnyFamily, Oid: 3500, Typmod: -1, Name: "anyenum", SQLName: "anyenum"}
-	anyRange      = &types.T{Family: types.AnyFamily, Oid: 3831, Typmod: -1, Name: "anyrange", SQLName: "anyrange"}
-	anyMultirange = &types.T{Family: types.AnyFamily, Oid: 4537, Typmod: -1, Name: "anymultirange", SQLName: "anymultirange"}
+	anyEnum       = types.AnyEnum
+	anyRange      = types.AnyRange
+	anyMultirange = types.AnyMultirange
 )
 
 func enumFunctions() []*Overload {

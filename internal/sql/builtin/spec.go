@@ -7,11 +7,11 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// Pseudo-types that only signatures know, beside those of types.
+// The polymorphic pseudo-types.
 var (
-	anyNonArray        = &types.T{Family: types.AnyFamily, Oid: 2776, Typmod: -1, Name: "anynonarray", SQLName: "anynonarray"}
-	anyCompatible      = &types.T{Family: types.AnyFamily, Oid: 5077, Typmod: -1, Name: "anycompatible", SQLName: "anycompatible"}
-	anyCompatibleArray = &types.T{Family: types.AnyFamily, Oid: 5078, Typmod: -1, Name: "anycompatiblearray", SQLName: "anycompatiblearray"}
+	anyNonArray        = types.AnyNonArray
+	anyCompatible      = types.AnyCompatible
+	anyCompatibleArray = types.AnyCompatibleArray
 )
 
 // signatureTypes are the names that a signature may use, as in pg_type.

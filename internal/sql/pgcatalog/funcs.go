@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -144,7 +145,13 @@ func (c *Catalog) ConstraintDef(oid uint32, pretty bool) (string, bool, error) {
 
 // ExprDef implements builtin.Catalog. Expressions in the catalogs are printed
 // already.
-func (c *Catalog) ExprDef(expr string, _ uint32, _ bool) (string, bool, error) {
+func (c *Catalog) ExprDef(expr string, _ uint32, pretty bool) (string, bool, error) {
+	if pretty && strings.HasPrefix(expr, "(") {
+		inner := expr[1 : len(expr)-1]
+		if x, err := parser.ParseExpr(inner); err == nil && "("+ast.Format(x)+")" == expr {
+			return inner, true, nil // the parentheses are around the whole
+		}
+	}
 	return expr, true, nil
 }
 

@@ -155,6 +155,13 @@ var (
 	AnyArray   = scalar(AnyFamily, 2277, "anyarray", "anyarray")
 	AnyElement = scalar(AnyFamily, 2283, "anyelement", "anyelement")
 
+	AnyNonArray        = scalar(AnyFamily, 2776, "anynonarray", "anynonarray")
+	AnyCompatible      = scalar(AnyFamily, 5077, "anycompatible", "anycompatible")
+	AnyCompatibleArray = scalar(AnyFamily, 5078, "anycompatiblearray", "anycompatiblearray")
+	AnyEnum            = scalar(AnyFamily, 3500, "anyenum", "anyenum")
+	AnyRange           = scalar(AnyFamily, 3831, "anyrange", "anyrange")
+	AnyMultirange      = scalar(AnyFamily, 4537, "anymultirange", "anymultirange")
+
 	BoolArray         = arrayOf(Bool, 1000)
 	ByteaArray        = arrayOf(Bytea, 1001)
 	CharArray         = arrayOf(Char, 1002)
