@@ -36,16 +36,32 @@ func (ins *insertOp) lockAhead(in *Batch) error {
 	return ins.run.txn.LockAhead(ins.run.ctx, keys, kvpb.LockUpdate)
 }
 
-// lockAhead locks the rows of a page of the primary index from position pos to end.
-func (k *rowLocker) lockAhead(page *kvpb.ScanResponse, pos, end int) error {
-	if end-pos < minAhead || k.pkDec != nil || k.wait != kvpb.WaitBlock {
+// lockAhead locks rows by their primary keys, if they are enough to be worth it and the
+// statement waits for locks: in the order in which it comes to them then.
+func (k *rowLocker) lockAhead(keys [][]byte) error {
+	if len(keys) < minAhead || k.wait != kvpb.WaitBlock {
 		return nil
 	}
-	keys := make([][]byte, 0, end-pos)
-	for i := pos; i < end; i++ {
-		keys = append(keys, page.Key(i))
-	}
 	return lockError(k.run.txn.LockAhead(k.run.ctx, keys, k.strength), k.table.Name)
+}
+
+// lockPointsAhead locks the rows of the complete keys that come next, of which b has room for.
+func (s *scanOp) lockPointsAhead(b *Batch) error {
+	if s.cur < s.ahead {
+		return nil
+	}
+	s.keys = s.keys[:0]
+	for s.ahead = s.cur; s.ahead < len(s.spans.list) && len(s.keys) < b.room(); s.ahead++ {
+		i := s.ahead
+		if s.reverse {
+			i = len(s.spans.list) - 1 - i
+		}
+		if !s.spans.list[i].point {
+			break
+		}
+		s.keys = append(s.keys, s.spans.first(i))
+	}
+	return s.locker.lockAhead(s.keys)
 }
 
 // lockKeysAhead locks the keys that rows refer to.

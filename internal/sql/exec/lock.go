@@ -115,19 +115,20 @@ func (k *rowLocker) acquire(key []byte) (kv.LockResult, error) {
 	return res, nil
 }
 
-// lock locks the row of an index entry and reports whether it is to be
-// returned; row then holds its newest version.
-func (k *rowLocker) lock(s *scanOp, entryKey, entryValue []byte, row Row) (bool, error) {
-	key := entryKey
-	if k.pkDec != nil {
-		if err := k.pkDec.Decode(entryKey, entryValue, k.pkRow); err != nil {
-			return false, err
-		}
-		var err error
-		if key, err = k.primaryKey(k.pkRow); err != nil {
-			return false, err
-		}
+// keyOf returns the primary key of an index entry's row, valid until the next call.
+func (k *rowLocker) keyOf(entryKey, entryValue []byte) ([]byte, error) {
+	if k.pkDec == nil {
+		return entryKey, nil
 	}
+	if err := k.pkDec.Decode(entryKey, entryValue, k.pkRow); err != nil {
+		return nil, err
+	}
+	return k.primaryKey(k.pkRow)
+}
+
+// lock locks a row that the scan has found by its primary key, and reports whether it is to be
+// returned; row then holds its newest version.
+func (k *rowLocker) lock(s *scanOp, key []byte, row Row) (bool, error) {
 	res, err := k.acquire(key)
 	if err != nil || res.Skipped || !res.Found || res.Self {
 		return false, err

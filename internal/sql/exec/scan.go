@@ -44,6 +44,11 @@ type scanOp struct {
 	pos      int // next entry of page
 	pageRows int
 	text     scratch
+
+	// For locks: the keys of rows that are about to be locked, and up to which range they have
+	// been taken ahead.
+	keys  [][]byte
+	ahead int
 }
 
 func (c *compiler) scan(n *plan.Scan) (operator, error) {
@@ -77,7 +82,7 @@ func (s *scanOp) open() error {
 	if s.locker != nil && s.run.env.ReadOnly {
 		return errReadOnly(s.locker.verb())
 	}
-	s.cur, s.started, s.pos = 0, false, 0
+	s.cur, s.started, s.pos, s.ahead = 0, false, 0, 0
 	s.page.Reset()
 	s.pageRows = firstPageRows
 	if s.filter == nil {
@@ -109,7 +114,7 @@ func (s *scanOp) more() (bool, error) {
 	if s.tokens == nil || s.tokens.rows == nil {
 		return false, nil
 	}
-	s.cur = 0
+	s.cur, s.ahead = 0, 0
 	err := s.tokens.fill(s.spans)
 	return len(s.spans.list) > 0, err
 }
@@ -139,6 +144,11 @@ func (s *scanOp) next(b *Batch) error {
 		}
 		i, several := s.spanIndex(), s.several()
 		if s.spans.list[i].point && !several {
+			if s.locker != nil && s.locker.direct {
+				if err := s.lockPointsAhead(b); err != nil {
+					return err
+				}
+			}
 			s.cur++
 			if err := s.emitPoint(b, s.spans.first(i)); err != nil {
 				return err
@@ -247,13 +257,10 @@ func (s *scanOp) readPage(i, want int) error {
 	return nil
 }
 
-// emitPage decodes entries of the page until b is full.
+// emitPage decodes entries of the page until b is full, and locks their rows.
 func (s *scanOp) emitPage(b *Batch) error {
-	if s.locker != nil && s.filter == nil {
-		if err := s.locker.lockAhead(&s.page, s.pos, min(s.page.Len(), s.pos+b.room())); err != nil {
-			return err
-		}
-	}
+	first := b.n
+	s.keys = s.keys[:0]
 	for s.pos < s.page.Len() && !b.full() {
 		key, value := s.page.Key(s.pos), s.page.Value(s.pos)
 		s.pos++
@@ -263,7 +270,7 @@ func (s *scanOp) emitPage(b *Batch) error {
 		}
 		ok, err := s.pass(row)
 		if ok && s.locker != nil {
-			ok, err = s.locker.lock(s, key, value, row)
+			err = s.pick(key, value)
 		}
 		if err != nil {
 			return err
@@ -272,6 +279,41 @@ func (s *scanOp) emitPage(b *Batch) error {
 			b.drop()
 		}
 	}
+	if s.locker == nil {
+		return nil
+	}
+	return s.lockPicked(b, first)
+}
+
+// pick notes the primary key of a row that is to be locked.
+func (s *scanOp) pick(key, value []byte) error {
+	pk, err := s.locker.keyOf(key, value)
+	if err == nil && s.locker.pkDec != nil {
+		pk = s.text.bytes(pk)
+	}
+	s.keys = append(s.keys, pk)
+	return err
+}
+
+// lockPicked locks the rows of b from first on, whose keys were picked, and drops those that
+// are not to be returned.
+func (s *scanOp) lockPicked(b *Batch, first int) error {
+	if err := s.locker.lockAhead(s.keys); err != nil {
+		return err
+	}
+	kept := first
+	for i, key := range s.keys {
+		row := b.Row(first + i)
+		ok, err := s.locker.lock(s, key, row)
+		if err != nil {
+			return err
+		}
+		if ok {
+			copy(b.Row(kept), row)
+			kept++
+		}
+	}
+	b.truncate(kept)
 	return nil
 }
 
@@ -298,7 +340,9 @@ func (s *scanOp) emitPoint(b *Batch, key []byte) error {
 	}
 	ok, err := s.pass(row)
 	if ok && s.locker != nil {
-		ok, err = s.locker.lock(s, key, value, row)
+		if key, err = s.locker.keyOf(key, value); err == nil {
+			ok, err = s.locker.lock(s, key, row)
+		}
 	}
 	if !ok {
 		b.drop()
