@@ -32,10 +32,17 @@ type node struct {
 	sender *faultySender
 }
 
-// faultySender is a way to the ranges on which a commit can be made to fail.
+// faultySender is a way to the ranges on which a commit can be made to fail, and which counts
+// requests for one row lock.
 type faultySender struct {
 	kvpb.Sender
+	locks        atomic.Int64
 	beforeCommit atomic.Pointer[error] // of the next one, which does not happen
+}
+
+func (s *faultySender) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
+	s.locks.Add(1)
+	return s.Sender.Lock(ctx, req, resp)
 }
 
 func (s *faultySender) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {

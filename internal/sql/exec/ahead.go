@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"bytes"
+
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
@@ -62,6 +64,21 @@ func (s *scanOp) lockPointsAhead(b *Batch) error {
 		s.keys = append(s.keys, s.spans.first(i))
 	}
 	return s.locker.lockAhead(s.keys)
+}
+
+// lockAhead locks the rows of a batch of the input, whose columns stand at positions old of it;
+// row has room for one.
+func (k *rowClaim) lockAhead(in *Batch, old []int, row Row) error {
+	keys := make([][]byte, 0, in.n)
+	for i := range in.n {
+		copySlots(row, in.Row(i), old)
+		key, err := k.writer.PrimaryKey(row)
+		if err != nil {
+			break // take will say so
+		}
+		keys = append(keys, bytes.Clone(key))
+	}
+	return k.run.txn.LockAhead(k.run.ctx, keys, k.strength)
 }
 
 // lockKeysAhead locks the keys that rows refer to.

@@ -62,6 +62,27 @@ func (b *Batch) addCopy(row Row) { copy(b.add(), row) }
 // drop removes the last row.
 func (b *Batch) drop() { b.n-- }
 
+// keep drops the rows from position first on that fn, which counts from there, does not want.
+func (b *Batch) keep(first int, fn func(i int, row Row) (bool, error)) error {
+	kept := first
+	for i := first; i < b.n; i++ {
+		row := b.Row(i)
+		ok, err := fn(i-first, row)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if kept != i {
+			copy(b.Row(kept), row)
+		}
+		kept++
+	}
+	b.truncate(kept)
+	return nil
+}
+
 // truncate keeps the first n rows.
 func (b *Batch) truncate(n int) { b.n = n }
 

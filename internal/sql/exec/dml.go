@@ -170,6 +170,9 @@ func (c *compiler) update(n *plan.Update) (operator, error) {
 	if err := c.watches(&u.dml, n.References, n.Referrers); err != nil {
 		return nil, err
 	}
+	if !u.claim.locked {
+		u.ahead = func(in *Batch) error { return u.claim.lockAhead(in, u.old, u.oldRow) }
+	}
 	return u, c.returning(&u.dml, n.Returning, all)
 }
 
@@ -247,6 +250,9 @@ func (c *compiler) delete(n *plan.Delete) (operator, error) {
 	}
 	if err := c.watches(&d.dml, nil, n.Referrers); err != nil {
 		return nil, err
+	}
+	if !d.claim.locked {
+		d.ahead = func(in *Batch) error { return d.claim.lockAhead(in, d.old, d.oldRow) }
 	}
 	return d, c.returning(&d.dml, n.Returning, s)
 }

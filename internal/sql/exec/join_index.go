@@ -28,7 +28,8 @@ type indexJoinOp struct {
 	// many are the rows of the entries up to position until of the input's batch.
 	many  lookups
 	until int
-	most  int // entries to look up at a time
+	most  int      // entries to look up at a time
+	keys  [][]byte // of rows that are about to be locked
 }
 
 func (c *compiler) indexJoin(n *plan.IndexJoin) (operator, error) {
@@ -82,9 +83,22 @@ func (j *indexJoinOp) close() {
 }
 
 func (j *indexJoinOp) next(b *Batch) error {
+	for {
+		if err := j.read(b); err != nil || b.n == 0 || j.locker == nil || j.direct() {
+			return err
+		}
+		if err := j.lockRead(b); err != nil || b.n > 0 {
+			return err
+		}
+	}
+}
+
+// read fills b with rows, which are locked if they are read by that.
+func (j *indexJoinOp) read(b *Batch) error {
 	b.clear()
 	j.text.reset()
 	j.dec.Reset()
+	j.keys = j.keys[:0]
 	for !b.full() && j.left != 0 {
 		if j.src.pos >= j.src.batch.n {
 			ok, err := j.src.fetch(j.wanted(b))
@@ -93,7 +107,11 @@ func (j *indexJoinOp) next(b *Batch) error {
 			}
 			j.until = 0
 		}
-		if j.src.pos >= j.until && !j.direct() {
+		if j.src.pos >= j.until && j.direct() {
+			if err := j.lockAhead(b); err != nil {
+				return err
+			}
+		} else if j.src.pos >= j.until {
 			if b.n > 0 {
 				return nil // its rows live in what would be replaced
 			}
@@ -154,8 +172,31 @@ func (j *indexJoinOp) appendKey(dst []byte, in Row) ([]byte, error) {
 	return j.primary.AppendKey(dst, j.fullRow)
 }
 
-// read returns the key and value of the row of an entry.
-func (j *indexJoinOp) read(in Row) (key, value []byte, found bool, err error) {
+// lockAhead locks the rows of the next entries of the input's batch.
+func (j *indexJoinOp) lockAhead(b *Batch) (err error) {
+	n := min(j.src.batch.n-j.src.pos, b.room())
+	j.until = j.src.pos + n
+	j.keys = j.keys[:0]
+	for i := j.src.pos; i < j.until; i++ {
+		if j.keyBuf, err = j.appendKey(j.keyBuf[:0], j.src.batch.Row(i)); err != nil {
+			return err
+		}
+		j.keys = append(j.keys, j.text.bytes(j.keyBuf))
+	}
+	return j.locker.lockAhead(j.keys)
+}
+
+// lockRead locks the rows of b, whose keys are known, and drops those that are not to be
+// returned.
+func (j *indexJoinOp) lockRead(b *Batch) error {
+	if err := j.locker.lockAhead(j.keys); err != nil {
+		return err
+	}
+	return b.keep(0, func(i int, row Row) (bool, error) { return j.lockRow(j.keys[i], row, true) })
+}
+
+// entry returns the key and value of the row of an entry.
+func (j *indexJoinOp) entry(in Row) (key, value []byte, found bool, err error) {
 	if len(j.many.ends) > 0 {
 		key = j.many.key(j.src.pos - 1 - (j.until - len(j.many.ends)))
 		value, found, err = j.many.get(key)
@@ -185,7 +226,7 @@ func (j *indexJoinOp) fetch(in Row, b *Batch) (bool, error) {
 		}
 		return ok, err
 	}
-	key, value, found, err := j.read(in)
+	key, value, found, err := j.entry(in)
 	if err != nil || !found {
 		return false, err
 	}
@@ -197,13 +238,14 @@ func (j *indexJoinOp) fetch(in Row, b *Batch) (bool, error) {
 	if j.filter != nil {
 		ok, err = j.filter(row)
 	}
-	if ok && err == nil && j.locker != nil {
-		ok, err = j.lockRow(key, row, true)
-	}
-	if !ok {
+	if !ok || err != nil {
 		b.drop()
+		return false, err
 	}
-	return ok, err
+	if j.locker != nil {
+		j.keys = append(j.keys, key)
+	}
+	return true, nil
 }
 
 // lockRow locks a row and decodes its newest version. A row that has not been

@@ -18,6 +18,7 @@ type lockRowsOp struct {
 	// change; they cannot be computed again here.
 	computed bool
 	text     scratch
+	keys     [][]byte // of rows that are about to be locked
 }
 
 // lockTarget is one table.
@@ -95,25 +96,31 @@ func (l *lockRowsOp) next(b *Batch) error {
 			return err
 		}
 		l.text.reset()
-		kept := 0
-		for i := 0; i < b.n; i++ {
-			row := b.Row(i)
-			ok, err := l.lock(row)
-			if err != nil {
+		if len(l.targets) == 1 {
+			if err := l.lockAhead(b); err != nil {
 				return err
 			}
-			if !ok {
-				continue
-			}
-			if kept != i {
-				copy(b.Row(kept), row)
-			}
-			kept++
 		}
-		if b.truncate(kept); kept > 0 {
-			return nil
+		if err := b.keep(0, func(_ int, row Row) (bool, error) { return l.lock(row) }); err != nil || b.n > 0 {
+			return err
 		}
 	}
+}
+
+// lockAhead locks what the rows of b are made of, of the only table.
+func (l *lockRowsOp) lockAhead(b *Batch) error {
+	t := &l.targets[0]
+	l.keys = l.keys[:0]
+	for i := range b.n {
+		ok, err := t.encodeKey(b.Row(i))
+		if err != nil {
+			return err
+		}
+		if ok {
+			l.keys = append(l.keys, l.text.bytes(t.rowLocker.key))
+		}
+	}
+	return t.lockAhead(l.keys)
 }
 
 // lock locks what a row is made of and reports whether to return it.
@@ -135,19 +142,26 @@ func (l *lockRowsOp) lock(row Row) (bool, error) {
 	return true, nil
 }
 
-// lock locks one table's row and brings its columns up to date.
-func (t *lockTarget) lock(text *scratch, row Row) (ok, changed bool, err error) {
+// encodeKey puts the key of the table's row into rowLocker.key; false if there is none, on the
+// missing side of an outer join.
+func (t *lockTarget) encodeKey(row Row) (ok bool, err error) {
 	if t.fullRow == nil {
 		t.fullRow = make(Row, len(t.table.Columns))
 	}
 	for i, p := range t.key {
 		if row[p].IsNull() {
-			return true, false, nil // the missing side of an outer join
+			return false, nil
 		}
 		t.fullRow[t.primary.Key[i].Ord] = row[p]
 	}
-	if t.rowLocker.key, err = t.primary.AppendKey(t.rowLocker.key[:0], t.fullRow); err != nil {
-		return false, false, err
+	t.rowLocker.key, err = t.primary.AppendKey(t.rowLocker.key[:0], t.fullRow)
+	return err == nil, err
+}
+
+// lock locks one table's row and brings its columns up to date.
+func (t *lockTarget) lock(text *scratch, row Row) (ok, changed bool, err error) {
+	if ok, err = t.encodeKey(row); !ok {
+		return err == nil, false, err
 	}
 	res, err := t.acquire(t.rowLocker.key)
 	if err != nil || res.Skipped || !res.Found || res.Self {

@@ -301,20 +301,7 @@ func (s *scanOp) lockPicked(b *Batch, first int) error {
 	if err := s.locker.lockAhead(s.keys); err != nil {
 		return err
 	}
-	kept := first
-	for i, key := range s.keys {
-		row := b.Row(first + i)
-		ok, err := s.locker.lock(s, key, row)
-		if err != nil {
-			return err
-		}
-		if ok {
-			copy(b.Row(kept), row)
-			kept++
-		}
-	}
-	b.truncate(kept)
-	return nil
+	return b.keep(first, func(i int, row Row) (bool, error) { return s.locker.lock(s, s.keys[i], row) })
 }
 
 func (s *scanOp) pass(row Row) (bool, error) {
