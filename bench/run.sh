@@ -5,16 +5,18 @@
 #
 #   bench/run.sh [--quick] [--only=pgbench,sysbench,ycsb,rw] [--tests=REGEXP] [--rounds=3]
 #                [--seconds=10] [--isolation="read committed"] [--scale=10] [--tables=4]
-#                [--table-size=100000] [--records=100000] [--work=DIR] [--out=DIR] [--keep]
+#                [--table-size=100000] [--records=100000] [--nodes=1] [--rand-type=special]
+#                [--work=DIR] [--out=DIR] [--keep]
 #
 # --quick is one round of 3 seconds with less data. Both servers sync every commit to
 # the same file system; PostgreSQL has the locale C.UTF-8 and a shared_buffers of 1 GB.
-# --isolation is the default level of transactions on both sides.
+# --isolation is the default level of transactions on both sides. With --nodes=N Lichen is a
+# cluster of N nodes on this machine, and sysbench's threads go through all of them.
 set -u -o pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 rounds=3 seconds=10 isolation="read committed" only=pgbench,sysbench,ycsb,rw tests=.
-scale=10 tables=4 table_size=100000 records=100000
+scale=10 tables=4 table_size=100000 records=100000 nodes=1 rand_type=special
 for a in "$@"; do
   v=${a#*=}
   case $a in
@@ -28,6 +30,8 @@ for a in "$@"; do
     --tables=*) tables=$v ;;
     --table-size=*) table_size=$v ;;
     --records=*) records=$v ;;
+    --nodes=*) nodes=$v ;;
+    --rand-type=*) rand_type=$v ;;
     *) common_option "$a" ;;
   esac
 done
@@ -96,19 +100,35 @@ sysbench_at() { # PORT SCRIPT ARGUMENT…
   local port=$1 script=$2
   shift 2
   timeout $((seconds * 3 + 300)) sysbench "$script" --db-driver=pgsql --pgsql-host=127.0.0.1 --pgsql-port="$port" --pgsql-user=root \
-    --pgsql-db=defaultdb --tables="$tables" --table-size="$table_size" --threads=16 --percentile=99 "$@"
+    --pgsql-db=defaultdb --tables="$tables" --table-size="$table_size" --threads=16 --percentile=99 --rand-type="$rand_type" "$@"
+}
+
+# sysbench_through LOG SCRIPT PORT…: 16 threads through all ports, each with a log of its own.
+sysbench_through() {
+  local log=$1 script=$2 i=0 p failed=0 running=()
+  shift 2
+  for p in "$@"; do
+    sysbench_at "$p" "$script" --time="$seconds" --threads=$(((16 - i + $# - 1) / $#)) run >"$log.$i" 2>&1 &
+    running+=("$!")
+    i=$((i + 1))
+  done
+  for p in "${running[@]}"; do wait "$p" || failed=1; done
+  cat "$log".? >"$log"
+  return $failed
 }
 
 run_sysbench() { # TEST SYSTEM PORT ROUND SCRIPT
   local test=$1 system=$2 port=$3 round=$4 script=$5 log=$out/$1.$2.$4
-  if ! sysbench_at "$port" "$script" --time="$seconds" run >"$log" 2>&1; then
+  local ports=("$port")
+  [ "$system" = lichen ] && [ "$nodes" -gt 1 ] && [ "$script" != bulk_insert ] && ports=("${node_port[@]}")
+  if ! sysbench_through "$log" "$script" "${ports[@]}"; then
     record "$test" "$system" "$round" failed - "$(grep -m1 -iE 'FATAL|error' "$log" | tr '\t' ' ' | cut -c1-100)"
     return
   fi
   record "$test" "$system" "$round" \
-    "$(sed -n 's/.*transactions: .*(\([0-9.]*\) per sec.*/\1/p' "$log")" \
-    "$(awk '/99th percentile:/{print $3}' "$log")" \
-    "$(awk '/ignored errors:/{print $3}' "$log")"
+    "$(sed -n 's/.*transactions: .*(\([0-9.]*\) per sec.*/\1/p' "$log" | awk '{n += $1} END {print n}')" \
+    "$(awk '/99th percentile:/{if ($3 > n) n = $3} END {print n}' "$log")" \
+    "$(awk '/ignored errors:/{n += $3} END {print n+0}' "$log")"
 }
 
 sysbench_tests() {
@@ -170,7 +190,13 @@ ycsb_tests() {
 }
 
 start_postgres
-start_lichen
+if [ "$nodes" = 1 ]; then
+  start_lichen
+else
+  plan_nodes "$nodes"
+  start_cluster "$nodes"
+  lichen_port=${node_port[1]}
+fi
 wants pgbench && pgbench_tests
 wants sysbench && sysbench_tests
 wants ycsb && ycsb_tests
