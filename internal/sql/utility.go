@@ -54,6 +54,9 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 		if v, ok := stmt.(*ast.Vacuum); ok && !v.AnalyzeOnly && s.txn.block != blockNone {
 			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "VACUUM cannot run inside a transaction block")
 		}
+		if _, ok := stmt.(*ast.LockTable); ok && s.txn.block == blockNone {
+			return "", true, pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
+		}
 		if ddl.Handles(stmt) {
 			return "", false, nil
 		}

@@ -106,6 +106,9 @@ func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, a
 		}
 		return nil, pgerr.From(err).At(at)
 	}
+	if name == "pg_typeof" && isUnknown(ts[0]) { // which other functions take for text
+		return plan.NewConst(types.Regtype, types.NewInt(int64(types.Unknown.Oid))), nil
+	}
 	for i := len(args); i < len(fn.Args) && fn.Defaults > 0; i++ {
 		d := fn.DefaultArgs[i-(len(fn.Args)-fn.Defaults)]
 		args, pos, ts = append(args, plan.NewConst(fn.Args[i], d)), append(pos, at), append(ts, fn.Args[i])

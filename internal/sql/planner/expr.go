@@ -223,7 +223,7 @@ func (b *builder) collate(e *ast.Collate, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.Type().Family != types.StringFamily {
+	if t := x.Type(); t.Family != types.StringFamily && (t.Elem == nil || t.Elem.Family != types.StringFamily) {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", x.Type().SQLName).At(e.Pos)
 	}
 	switch name := e.Name[len(e.Name)-1]; name {
