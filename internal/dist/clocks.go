@@ -20,10 +20,10 @@ import (
 const MethodClock rpc.Method = 18
 
 const (
-	// clockNear is within what time a node usually answers that is waited for, and
-	// clockPatience how long.
-	clockNear     = 10 * time.Millisecond
-	clockPatience = 30 * time.Millisecond
+	// clockNear is within what time a node usually answers that is waited for, one of the same
+	// region: every block waits so long. clockPatience is how long it waits at the most.
+	clockNear     = 5 * time.Millisecond
+	clockPatience = 20 * time.Millisecond
 	// clockTimeout bounds a question that nobody waits for any more.
 	clockTimeout = time.Second
 	// clockNeeded is how long a node counts as one that transactions read at after a request
