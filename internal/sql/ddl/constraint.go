@@ -60,6 +60,9 @@ func (e *Env) keyConstraint(ctx context.Context, t *catalog.Table, schema string
 	if p.primary && c.Name == dialectPrimary {
 		ix.ConstraintName = dialectPrimary
 	}
+	if t.IndexByName(ix.ConstraintName) != nil {
+		return ix, pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", ix.ConstraintName)
+	}
 	if constraintExists(t, ix.ConstraintName) {
 		return ix, duplicateConstraint(t, ix.ConstraintName)
 	}

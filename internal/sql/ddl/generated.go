@@ -60,14 +60,17 @@ func (e *Env) rowText(ctx context.Context, t *catalog.Table, x ast.Expr, plural,
 	return ast.Format(x), cols, nil
 }
 
-// generate gives a column of t its expression.
-func (e *Env) generate(ctx context.Context, t *catalog.Table, g pendingGenerated) error {
+// generate gives a column of t its expression. All are the columns that get one in the
+// same statement, g among them.
+func (e *Env) generate(ctx context.Context, t *catalog.Table, g pendingGenerated, all ...pendingGenerated) error {
 	text, cols, err := e.rowText(ctx, t, g.x, "column generation expressions", "column generation expression")
 	if err != nil {
 		return err
 	}
 	for _, id := range cols {
-		if c := &t.Columns[t.ColumnByID(id)]; c.Generated != "" || c.Name == g.column {
+		c := &t.Columns[t.ColumnByID(id)]
+		pending := slices.ContainsFunc(all, func(o pendingGenerated) bool { return o.column == c.Name })
+		if c.Generated != "" || c.Name == g.column || pending {
 			return pgerr.New(pgerr.InvalidObjectDefinition, "cannot use generated column \"%s\" in column generation expression", c.Name).
 				WithDetail("A generated column cannot reference another generated column.").At(g.x.Position())
 		}

@@ -270,7 +270,7 @@ func (b *tableBuilder) create(ctx context.Context) error {
 		return err
 	}
 	for _, g := range b.generated {
-		if err := b.e.generate(ctx, b.t, g); err != nil {
+		if err := b.e.generate(ctx, b.t, g, b.generated...); err != nil {
 			return err
 		}
 	}
