@@ -29,9 +29,10 @@ logic: ## the SQL logic tests in all configurations
 SOAK_MINUTES ?= 30
 SOAK_FROM    ?= 1000
 
-soak: ## simulate as many seeds of all workloads as SOAK_MINUTES allow, from SOAK_FROM on
+soak: $(BIN) ## simulate as many seeds of all workloads as SOAK_MINUTES allow, from SOAK_FROM on, then run generated and mutated SQL
 	LICHEN_SIM_SOAK=$(SOAK_MINUTES)m LICHEN_SIM_FROM=$(SOAK_FROM) \
 		$(GO) test ./internal/sim -run '^TestSoak$$' -v -timeout $$(( $(SOAK_MINUTES) + 10 ))m
+	$(GO) run ./test/differential -alone -start $(BIN) -seed $(SOAK_FROM) -n 1000000 -time $$(( $(SOAK_MINUTES) * 10 ))s
 
 plants: $(BIN) ## plant bugs (internal/plant) and see that the tests find each
 	@if grep -q skip-lock-check $(BIN); then echo "planted bugs are in $(BIN)"; exit 1; fi

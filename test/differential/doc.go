@@ -4,11 +4,15 @@
 //
 //	go run ./test/differential -postgres URL -lichen URL -n 100000 -seed 1
 //
+// With -alone half of the statements are mutated and run on Lichen only, which must neither
+// fail inside, hang nor end. With -start PROGRAM the run has a node of its own.
+//
 // Both databases should be empty: the program creates and drops tables in the
 // schema diff. A run depends on the seed only. Each difference is printed,
 // shrunk, with the seed of its round: -seed S -rounds 1 repeats it alone.
 //
-// Reading order: main.go (rounds and the report), server.go (asking a database),
+// Reading order: main.go (rounds and the report), server.go (asking a database), node.go (a node
+// of the run's own),
 // compare.go, shrink.go; then the generators: values.go (constants of each type),
 // catalog.go (calls of functions and operators, casts), schema.go (tables and
 // data), expr.go and query.go (SELECT), dml.go, ddl.go. known.go holds the

@@ -24,23 +24,52 @@ func main() {
 	limit := flag.Duration("time", time.Hour, "end the run after this time")
 	show := flag.Int("show", 200, "how many differences to print")
 	alone := flag.Bool("alone", false, "run the statements, half of them mutated, on Lichen only, and look for internal errors, lost connections and what goes on after its time limit")
+	start := flag.String("start", "", "the program of a Lichen node to start for the run, instead of -lichen")
 	flag.Parse()
-	t := &tester{
-		postgres: &server{name: "PostgreSQL", url: *postgres}, lichen: &server{name: "Lichen", url: *lichen},
-		only: *only, until: time.Now().Add(*limit), known: map[string]int{}, found: map[string]*finding{},
+	os.Exit(withNode(*start, lichen, func() int {
+		return runAll(*postgres, *lichen, *only, *n, *seed, *limit, *show, *alone)
+	}))
+}
+
+// withNode runs fn with a node of its own, if a program is named. A node that does not end as it
+// should fails the run.
+func withNode(program string, url *string, fn func() int) int {
+	if program == "" {
+		return fn()
 	}
-	if *alone {
-		r := newRNG(*seed)
+	n, err := startNode(program)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "differential:", err)
+		return 2
+	}
+	*url = n.url
+	code := fn()
+	if err := n.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "differential: the node:", err)
+		return 2
+	}
+	return code
+}
+
+// runAll runs statements and reports what it finds; it returns the program's exit code.
+func runAll(postgres, lichen, only string, n int, seed uint64, limit time.Duration, show int, alone bool) int {
+	t := &tester{
+		postgres: &server{name: "PostgreSQL", url: postgres}, lichen: &server{name: "Lichen", url: lichen},
+		only: only, until: time.Now().Add(limit), known: map[string]int{}, found: map[string]*finding{},
+	}
+	if alone {
+		r := newRNG(seed)
 		t.mutations = &r
 	}
-	if err := t.run(context.Background(), *n, *seed); err != nil {
+	if err := t.run(context.Background(), n, seed); err != nil {
 		fmt.Fprintln(os.Stderr, "differential:", err)
-		os.Exit(2)
+		return 2
 	}
-	t.report(os.Stdout, *show)
+	t.report(os.Stdout, show)
 	if len(t.found) > 0 {
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 // finding is a difference and how often it was met.
