@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"sync"
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
@@ -51,7 +50,7 @@ type arrival struct {
 	msg  *pb.Message
 	desc *kvpb.RangeDescriptor
 
-	mu    sync.Mutex // held while a part is taken in
+	latch chan struct{} // held (full) while a part is taken in, for as long as that takes the disk
 	snap  *replica.IncomingSnapshot
 	next  uint32 // the sequence number of the next chunk
 	over  bool
@@ -98,7 +97,7 @@ func (s *Store) beginArrival(key arrivalKey, p []byte) error {
 	if err := json.Unmarshal(p, &head); err != nil {
 		return err
 	}
-	a := &arrival{s: s, key: key}
+	a := &arrival{s: s, key: key, latch: make(chan struct{}, 1)}
 	if err := a.env.decode(head.Envelope); err != nil {
 		return err
 	}
@@ -125,8 +124,8 @@ func (s *Store) beginArrival(key arrivalKey, p []byte) error {
 	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.latch <- struct{}{}
+	defer func() { <-a.latch }()
 	a.snap, err = replica.NewIncoming(s.eng, s.opts.FS, dir, a.desc, head.State, head.Threshold)
 	if err != nil {
 		a.endLocked()
@@ -218,8 +217,8 @@ func (s *Store) placeFor(a *arrival) error {
 // chunk takes in a chunk. A snapshot with one that is damaged or not in its turn is
 // given up.
 func (a *arrival) chunk(body []byte) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.latch <- struct{}{}
+	defer func() { <-a.latch }()
 	if a.over {
 		return fmt.Errorf("store: unknown snapshot")
 	}
@@ -249,8 +248,8 @@ func (a *arrival) add(body []byte) error {
 
 // install hands a snapshot that is complete to its replica.
 func (a *arrival) install(body []byte) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.latch <- struct{}{}
+	defer func() { <-a.latch }()
 	if a.over {
 		return fmt.Errorf("store: unknown snapshot")
 	}
@@ -281,8 +280,8 @@ func (a *arrival) install(body []byte) error {
 
 // end gives a snapshot up, unless it is over.
 func (a *arrival) end() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.latch <- struct{}{}
+	defer func() { <-a.latch }()
 	a.endLocked()
 }
 
