@@ -130,6 +130,9 @@ func (f *sessionFuncs) Version() string { return f.s.srv.VersionString() }
 // StartTime implements builtin.Session.
 func (f *sessionFuncs) StartTime() int64 { return pgMicros(f.s.srv.started) }
 
+// UniqueID implements builtin.Session.
+func (f *sessionFuncs) UniqueID() int64 { return f.s.srv.uniqueID(time.Now()) }
+
 // TransactionID implements builtin.Session. The number is unique on this node
 // and rises; it is not the id by which the key-value layers know the transaction.
 func (f *sessionFuncs) TransactionID() int64 {

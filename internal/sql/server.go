@@ -64,6 +64,7 @@ type Server struct {
 	nextPID  int32
 
 	txnNumbers atomic.Int64
+	idTicks    atomic.Int64 // of the newest id; see uniqueID
 }
 
 // NewServer returns a server without sessions.

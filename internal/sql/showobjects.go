@@ -16,12 +16,21 @@ var showQueries = map[ast.ShowKind]string{
 	ast.ShowSchemas: `SELECT n.nspname AS schema_name, r.rolname AS owner
 		FROM pg_catalog.pg_namespace n LEFT JOIN pg_catalog.pg_roles r ON r.oid = n.nspowner ORDER BY 1`,
 	ast.ShowTables: `SELECT n.nspname AS schema_name, c.relname AS table_name,
-		CASE c.relkind WHEN 'r' THEN 'table' WHEN 'v' THEN 'view' WHEN 'S' THEN 'sequence' END AS type
+		CASE c.relkind WHEN 'r' THEN 'table' WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view' WHEN 'S' THEN 'sequence' END AS type
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.relkind IN ('r', 'v', 'S') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'lichen_internal') ORDER BY 1, 2`,
+		WHERE c.relkind IN ('r', 'v', 'm', 'S') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'lichen_internal') ORDER BY 1, 2`,
 	ast.ShowSequences: `SELECT n.nspname AS sequence_schema, c.relname AS sequence_name
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.relkind = 'S' ORDER BY 1, 2`,
+	ast.ShowTypes: `SELECT n.nspname AS schema, t.typname AS name, r.rolname AS owner
+		FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+		LEFT JOIN pg_catalog.pg_roles r ON r.oid = t.typowner LEFT JOIN pg_catalog.pg_class c ON c.oid = t.typrelid
+		WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'lichen_internal')
+		AND (t.typtype IN ('e', 'd', 'r') OR t.typtype = 'c' AND c.relkind = 'c') ORDER BY 1, 2`,
+	ast.ShowEnums: `SELECT n.nspname AS schema, t.typname AS name,
+		ARRAY(SELECT e.enumlabel::text FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder) AS values, r.rolname AS owner
+		FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+		LEFT JOIN pg_catalog.pg_roles r ON r.oid = t.typowner WHERE t.typtype = 'e' ORDER BY 1, 2`,
 	ast.ShowUsers: `SELECT rolname AS username FROM pg_catalog.pg_roles ORDER BY 1`,
 	ast.ShowRoles: `SELECT rolname AS username FROM pg_catalog.pg_roles ORDER BY 1`,
 	ast.ShowSessions: `SELECT node_id, session_id, pid, user_name, database_name, application_name, client_address, state, query,
@@ -34,19 +43,27 @@ var showQueries = map[ast.ShowKind]string{
 
 // showTableQueries are those about one relation.
 var showTableQueries = map[ast.ShowKind]string{
-	ast.ShowColumns: `SELECT a.attname AS column_name, pg_catalog.format_type(a.atttypid, a.atttypmod) AS data_type,
-		NOT a.attnotnull AS is_nullable, pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS column_default
-		FROM pg_catalog.pg_attribute a
-		LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-		WHERE a.attrelid = %T AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
-	ast.ShowIndexes: `SELECT i.relname AS index_name, NOT x.indisunique AS non_unique,
-		pg_catalog.pg_get_indexdef(x.indexrelid) AS definition
-		FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid
-		WHERE x.indrelid = %T ORDER BY 1`,
-	ast.ShowConstraints: `SELECT conname AS constraint_name,
-		CASE contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' WHEN 'c' THEN 'CHECK' ELSE 'FOREIGN KEY' END AS constraint_type,
-		pg_catalog.pg_get_constraintdef(oid) AS details
-		FROM pg_catalog.pg_constraint WHERE conrelid = %T ORDER BY 1`,
+	ast.ShowColumns: `SELECT column_name, column_type AS data_type, nullable AS is_nullable, default_expr AS column_default,
+		generation_expr AS generation_expression,
+		ARRAY(SELECT i.relname::text FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid
+			WHERE x.indrelid = descriptor_id AND (x.indisprimary OR column_id = ANY (x.indkey)) ORDER BY 1) AS indices,
+		hidden AS is_hidden
+		FROM lichen_internal.table_columns WHERE descriptor_id = %T ORDER BY column_id`,
+	ast.ShowIndexes: `SELECT t.relname AS table_name, i.relname AS index_name, NOT x.indisunique AS non_unique, k.n AS seq_in_index,
+		coalesce(a.attname::text, pg_catalog.pg_get_indexdef(i.oid, k.n::int, true)) AS column_name,
+		pg_catalog.pg_get_indexdef(i.oid, k.n::int, true) AS definition,
+		CASE WHEN k.n > x.indnkeyatts THEN 'N/A' WHEN x.indoption[k.n - 1] & 1 = 1 THEN 'DESC' ELSE 'ASC' END AS direction,
+		k.n > x.indnkeyatts AS storing, false AS implicit, true AS visible
+		FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid JOIN pg_catalog.pg_class t ON t.oid = x.indrelid
+		CROSS JOIN LATERAL unnest(x.indkey) WITH ORDINALITY AS k (attnum, n)
+		LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.attnum
+		WHERE x.indrelid = %T ORDER BY index_name, seq_in_index`,
+	ast.ShowConstraints: `SELECT t.relname AS table_name, k.conname AS constraint_name,
+		CASE k.contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' WHEN 'c' THEN 'CHECK' WHEN 'x' THEN 'EXCLUDE' ELSE 'FOREIGN KEY' END AS constraint_type,
+		pg_catalog.pg_get_constraintdef(k.oid, true) AS details, k.convalidated AS validated
+		FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class t ON t.oid = k.conrelid WHERE k.conrelid = %T ORDER BY 1, 2`,
+	ast.ShowCreate: `SELECT descriptor_name AS table_name, create_statement
+		FROM lichen_internal.create_statements WHERE descriptor_id = %T`,
 }
 
 // rewriteShow turns a dialect SHOW into the query that answers it.
@@ -56,7 +73,7 @@ func rewriteShow(p parser.Statement) (parser.Statement, error) {
 		return p, nil
 	}
 	text, ok := showQueries[st.Kind]
-	if t, about := showTableQueries[st.Kind]; about && st.Name != nil {
+	if t, about := showTableQueries[st.Kind]; about && st.Name != nil && isRelation(st.Object) {
 		text, ok = replaceTable(t, st.Name), true
 	} else if st.Name != nil {
 		ok = false
@@ -69,6 +86,11 @@ func rewriteShow(p parser.Statement) (parser.Statement, error) {
 		return p, err
 	}
 	return stmts[0], nil
+}
+
+// isRelation reports whether an object of a kind is found by the name of a relation.
+func isRelation(k ast.ObjectKind) bool {
+	return k == ast.ObjTable || k == ast.ObjView || k == ast.ObjSequence
 }
 
 func replaceTable(text string, name *ast.TableName) string {

@@ -15,6 +15,13 @@ func Format(n Node) string {
 	return p.b.String()
 }
 
+// FormatOperand prints an expression as SQL, in parentheses where an operator would need them.
+func FormatOperand(x Expr) string {
+	var p printer
+	p.operand(x)
+	return p.b.String()
+}
+
 // String prints the type as SQL.
 func (t *TypeName) String() string { return Format(t) }
 

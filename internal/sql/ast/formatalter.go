@@ -74,6 +74,10 @@ func (p *printer) alterColumn(c *AlterCmd) {
 		p.w("SET NOT NULL")
 	case AlterColumnDropNotNull:
 		p.w("DROP NOT NULL")
+	case AlterColumnSetVisible:
+		p.w("SET VISIBLE")
+	case AlterColumnSetNotVisible:
+		p.w("SET NOT VISIBLE")
 	case AlterColumnDropExpr:
 		p.w("DROP EXPRESSION")
 		p.opt(c.IfExists, " IF EXISTS")

@@ -1,7 +1,5 @@
 package ast
 
-import "strings"
-
 func (p *printer) createTable(s *CreateTable) {
 	p.w("CREATE ", persistenceWords[s.Persistence], "TABLE ")
 	p.ifNotExists(s.IfNotExists)
@@ -107,6 +105,7 @@ func (p *printer) inlineIndex(d *InlineIndex) {
 	p.indexElems(d.Keys)
 	p.opt(d.Sharded, " USING HASH")
 	p.parenIdents(" STORING ", d.Storing)
+	p.opt(d.NullsNotDistinct, " NULLS NOT DISTINCT")
 	p.indexParams(d.Buckets, d.With)
 	p.clause(" WHERE ", d.Where)
 }
@@ -125,7 +124,7 @@ func (p *printer) indexParams(buckets Expr, with []StorageParam) {
 // that the name of an inline definition is not taken for a type.
 func (p *printer) alwaysQuoted(n Name) {
 	if n != "" {
-		p.w(`"`, strings.ReplaceAll(n, `"`, `""`), `" `)
+		p.w(Quoted(n), " ")
 	}
 }
 
@@ -145,6 +144,7 @@ func (p *printer) columnDef(d *ColumnDef) {
 		p.w(")")
 	}
 	p.collate(d.Collate)
+	p.opt(d.NotVisible, " NOT VISIBLE")
 	for _, c := range d.Constraints {
 		p.w(" ")
 		p.constraint(c)

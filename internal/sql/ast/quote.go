@@ -21,8 +21,11 @@ func QuoteIdent(name Name) string {
 	if !needsQuotes(name) {
 		return name
 	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	return Quoted(name)
 }
+
+// Quoted returns name in double quotes.
+func Quoted(name Name) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // needsQuotes reports whether the bare name would not read back as itself.
 func needsQuotes(name Name) bool {

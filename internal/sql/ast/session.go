@@ -166,13 +166,14 @@ const (
 	ShowZoneConfigurations
 	ShowTransactions
 	ShowFunctions
+	ShowEnums
 )
 
 // showKindNames is indexed by ShowKind.
 var showKindNames = [...]string{
 	"DATABASES", "SCHEMAS", "TABLES", "COLUMNS", "INDEXES", "CONSTRAINTS", "CREATE",
 	"SEQUENCES", "TYPES", "USERS", "ROLES", "GRANTS", "SESSIONS", "QUERIES", "JOBS", "STATISTICS",
-	"ALL CLUSTER SETTINGS", "CLUSTER SETTING", "ZONE CONFIGURATIONS", "TRANSACTIONS", "FUNCTIONS",
+	"ALL CLUSTER SETTINGS", "CLUSTER SETTING", "ZONE CONFIGURATIONS", "TRANSACTIONS", "FUNCTIONS", "ENUMS",
 }
 
 // String returns the SQL words after SHOW.

@@ -72,6 +72,8 @@ type ColumnDef struct {
 	Type        *TypeName
 	Collate     []Name
 	Compression Name
+	// NotVisible is the dialect's NOT VISIBLE: the column is not part of *.
+	NotVisible bool
 	// Constraints are those of the column, in order. A DEFAULT, NOT NULL,
 	// GENERATED and REFERENCES is one too.
 	Constraints []*Constraint
@@ -219,8 +221,10 @@ type InlineIndex struct {
 	Sharded  bool
 	Buckets  Expr
 	Storing  []Name
-	With     []StorageParam
-	Where    Expr
+	// NullsNotDistinct is written as in CREATE INDEX.
+	NullsNotDistinct bool
+	With             []StorageParam
+	Where            Expr
 }
 
 // FamilyDef is the dialect's FAMILY [name] (cols).

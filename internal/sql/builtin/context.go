@@ -67,6 +67,9 @@ type Session interface {
 	ExportSnapshot() string
 	// TransactionID returns a number for the current transaction.
 	TransactionID() int64
+	// UniqueID returns a number that no call has returned before on any node; see
+	// unique_rowid.
+	UniqueID() int64
 	// Setting returns the value SHOW would; ok is false for unknown names.
 	Setting(name string) (value string, ok bool)
 	// SetSetting is SET or, with local, SET LOCAL; it returns the new value.

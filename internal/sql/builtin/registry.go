@@ -126,7 +126,7 @@ func buildRegistry() *registry {
 		stringOperators(), patternOperators(), datetimeOperators(), arrayOperators(), jsonOperators(),
 		mathFunctions(), numericFunctions(), stringFunctions(), byteFunctions(), quoteFunctions(),
 		regexpFunctions(), clockFunctions(), followerFunctions(), datetimeFunctions(), extractFunctions(), formattingFunctions(),
-		arrayFunctions(), seriesFunctions(), jsonFunctions(), sequenceFunctions(), sessionFunctions(),
+		arrayFunctions(), seriesFunctions(), jsonFunctions(), sequenceFunctions(), uniqueIDFunctions(), sessionFunctions(),
 		domainFunctions(), otherFunctions(), encodingFunctions(), assignFunctions(), enumFunctions(), networkOperators(), networkFunctions(), bitStringOperators(), bitStringFunctions(),
 		rangeOperators(), rangeFunctions(), textSearchOperators(), textSearchFunctions(), jsonMoreOperators(), jsonMoreFunctions(), jsonpathFunctions(),
 		hashFunctions(), infoFunctions(), uuidFunctions(), trigramFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(),

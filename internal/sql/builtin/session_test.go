@@ -34,6 +34,7 @@ func (s *fakeSession) CurrentQuery() string        { return "SELECT 1" }
 func (s *fakeSession) Version() string             { return "PostgreSQL 15.0" }
 func (s *fakeSession) StartTime() int64            { return 1 }
 func (s *fakeSession) TransactionID() int64        { return 9 }
+func (s *fakeSession) UniqueID() int64             { return 5<<15 | 3 }
 func (s *fakeSession) Setting(name string) (string, bool) {
 	v, ok := s.settings[name]
 	return v, ok

@@ -110,6 +110,9 @@ type Column struct {
 	// Hidden columns (the generated row id of a table without primary key) are
 	// not part of *, and \d does not show them.
 	Hidden bool
+	// NotVisible columns are ordinary ones, of which * and statements without a list of
+	// columns leave out the name.
+	NotVisible bool `json:",omitempty"`
 	// OwnsSequence is the sequence a SERIAL or identity column owns, or 0.
 	OwnsSequence ID
 	Identity     byte // 'a' ALWAYS, 'd' BY DEFAULT, 0 none
@@ -131,6 +134,9 @@ func (c *Column) DefaultText() string {
 	}
 	return c.Default
 }
+
+// InStar reports whether the column is part of *.
+func (c *Column) InStar() bool { return !c.Hidden && !c.NotVisible }
 
 // IndexColumn is one key column of an index.
 type IndexColumn struct {

@@ -157,7 +157,7 @@ func TypeOf(t *Table) *types.T {
 func RowType(t *Table) *types.T {
 	def := &types.Def{Kind: types.DefComposite}
 	for i := range t.Columns {
-		if c := &t.Columns[i]; !c.Hidden {
+		if c := &t.Columns[i]; c.InStar() {
 			def.Fields = append(def.Fields, types.FieldDef{Name: c.Name, Type: c.Type})
 		}
 	}

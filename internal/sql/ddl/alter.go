@@ -130,6 +130,8 @@ func (a *alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
 		return a.columnDefault(ctx, c)
 	case ast.AlterColumnSetNotNull, ast.AlterColumnDropNotNull:
 		return a.columnNotNull(ctx, c)
+	case ast.AlterColumnSetVisible, ast.AlterColumnSetNotVisible:
+		return a.columnVisible(ctx, c)
 	case ast.AlterColumnAddIdentity, ast.AlterColumnSetIdentity, ast.AlterColumnDropIdentity:
 		return a.columnIdentity(ctx, c)
 	case ast.AlterColumnDropExpr:

@@ -316,6 +316,16 @@ func (a *alteration) columnNotNull(ctx context.Context, c *ast.AlterCmd) error {
 	return a.put(ctx)
 }
 
+// columnVisible is the dialect's SET VISIBLE and SET NOT VISIBLE.
+func (a *alteration) columnVisible(ctx context.Context, c *ast.AlterCmd) error {
+	col, err := a.column(c.Name, c.Pos)
+	if err != nil {
+		return err
+	}
+	col.NotVisible = c.Kind == ast.AlterColumnSetNotVisible
+	return a.put(ctx)
+}
+
 // columnIdentity is ADD GENERATED, SET GENERATED (with sequence options) and
 // DROP IDENTITY.
 func (a *alteration) columnIdentity(ctx context.Context, c *ast.AlterCmd) error {

@@ -45,7 +45,7 @@ func serialType(tn *ast.TypeName) *types.T {
 
 // columnDef checks a column definition of table t.
 func (e *Env) columnDef(ctx context.Context, t *catalog.Table, d *ast.ColumnDef) (*columnDef, error) {
-	def := &columnDef{col: catalog.Column{Name: d.Name}, pos: d.Pos}
+	def := &columnDef{col: catalog.Column{Name: d.Name, NotVisible: d.NotVisible}, pos: d.Pos}
 	if d.Type == nil {
 		return nil, pgerr.New(pgerr.SyntaxError, "column \"%s\" needs a type", d.Name).At(d.Pos)
 	}

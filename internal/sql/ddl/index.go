@@ -45,7 +45,7 @@ const (
 // inlineIndex is the INDEX element of CREATE TABLE.
 func (e *Env) inlineIndex(d *ast.InlineIndex) (pendingIndex, error) {
 	p := pendingIndex{loc: d.Loc, name: d.Name, unique: d.Unique, keys: d.Keys, stored: d.Storing}
-	p.where, p.sharded, p.buckets = d.Where, d.Sharded, d.Buckets
+	p.where, p.sharded, p.buckets, p.nullsNotDistinct = d.Where, d.Sharded, d.Buckets, d.NullsNotDistinct
 	var err error
 	if p.method, err = accessMethod(d.Loc, d.Method, d.Inverted); err != nil {
 		return p, err

@@ -66,7 +66,7 @@ func (b *tableBuilder) likeFamilies(src *catalog.Table, at ast.Loc) {
 }
 
 func (b *tableBuilder) likeColumn(ctx context.Context, c *catalog.Column, has func(ast.LikeOption) bool) error {
-	def := &columnDef{col: catalog.Column{Name: c.Name, Type: c.Type, Domain: c.Domain, NotNull: c.NotNull}}
+	def := &columnDef{col: catalog.Column{Name: c.Name, Type: c.Type, Domain: c.Domain, NotNull: c.NotNull, NotVisible: c.NotVisible}}
 	if has(ast.LikeComments) {
 		def.col.Comment = c.Comment
 	}

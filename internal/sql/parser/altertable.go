@@ -199,6 +199,12 @@ func (p *parser) alterColumnSet(c *ast.AlterCmd) {
 		p.advance()
 		c.Kind, c.X = ast.AlterColumnSetDefault, p.expr()
 	case kwNot:
+		if p.isNotVisible() && p.extends(ExtNotVisible) {
+			p.advance()
+			p.advance()
+			c.Kind = ast.AlterColumnSetNotVisible
+			return
+		}
 		p.advance()
 		p.expect(kwNull)
 		c.Kind = ast.AlterColumnSetNotNull
@@ -222,6 +228,11 @@ func (p *parser) alterColumnSet(c *ast.AlterCmd) {
 			c.NewName = p.colID()
 		}
 	default:
+		if p.isWord("visible") && p.extends(ExtNotVisible) {
+			p.advance()
+			c.Kind = ast.AlterColumnSetVisible
+			return
+		}
 		p.identityOption(c)
 		p.alterIdentity(c)
 	}

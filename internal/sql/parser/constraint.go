@@ -16,6 +16,10 @@ func (p *parser) columnConstraints(d *ast.ColumnDef) {
 			}
 			p.advance()
 			d.Collate = p.anyName()
+		case p.isNotVisible() && d.Name != "" && p.extends(ExtNotVisible): // a domain has no name
+			p.advance()
+			p.advance()
+			d.NotVisible = true
 		case (p.tok.kind == kwFamily || p.is2(kwCreate, kwFamily) || p.is2(kwCreate, kwIf)) && p.extends(ExtFamily):
 			p.columnFamily(d)
 		case p.constraintAttr(d):
@@ -27,6 +31,11 @@ func (p *parser) columnConstraints(d *ast.ColumnDef) {
 			d.Constraints = append(d.Constraints, c)
 		}
 	}
+}
+
+// isNotVisible reports whether NOT VISIBLE comes next.
+func (p *parser) isNotVisible() bool {
+	return p.tok.kind == kwNot && p.tokenIsWord(p.peekToken(), "visible")
 }
 
 // columnFamily parses the dialect's [CREATE [IF NOT EXISTS]] FAMILY name; after CREATE FAMILY
@@ -128,6 +137,7 @@ func (p *parser) columnConstraint() *ast.Constraint {
 	case kwUnique:
 		p.advance()
 		c.Kind = ast.ConstrUnique
+		p.withoutIndex()
 		c.NullsNotDistinct = p.nullsNotDistinct()
 		p.keyStorage(c)
 	case kwPrimary:
@@ -143,6 +153,11 @@ func (p *parser) columnConstraint() *ast.Constraint {
 		c.Kind, c.X = ast.ConstrDefault, p.bExpr()
 	case kwGenerated:
 		p.generated(c)
+	case kwOn:
+		if p.peek() == kwUpdate && p.extends(ExtOnUpdate) {
+			p.unsupported(c.Pos, "ON UPDATE of a column")
+		}
+		return p.noConstraint(c)
 	case kwAs:
 		if !p.extends(ExtComputed) {
 			return p.noConstraint(c)
@@ -188,6 +203,13 @@ func (p *parser) keyStorage(c *ast.Constraint) {
 	p.splits(&c.SplitInto, &at)
 	if at != nil {
 		p.unsupported(p.pos(), "SPLIT AT in a constraint")
+	}
+}
+
+// withoutIndex refuses the dialect's UNIQUE WITHOUT INDEX.
+func (p *parser) withoutIndex() {
+	if p.is2(kwWithout, kwIndex) && p.extends(ExtUniqueWithoutIndex) {
+		p.unsupported(p.pos(), "UNIQUE WITHOUT INDEX")
 	}
 }
 
@@ -307,6 +329,7 @@ func (p *parser) tableConstraint() *ast.Constraint {
 			p.expect(kwKey)
 		} else {
 			p.advance()
+			p.withoutIndex()
 			c.NullsNotDistinct = p.nullsNotDistinct()
 		}
 		if p.accept2(kwUsing, kwIndex) {

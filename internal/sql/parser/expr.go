@@ -143,8 +143,11 @@ func (p *parser) infix(x ast.Expr, min prec, restricted bool) ast.Expr {
 			p.advance()
 			x = &ast.Collate{Loc: loc, X: x, Name: p.anyName()}
 		case precCast:
-			loc := p.loc()
+			loc, end := p.loc(), p.tok.end
 			p.advance()
+			if p.tok.kind == ':' && p.tok.start == end && p.extends(ExtAnnotation) {
+				p.advance()
+			}
 			x = &ast.Cast{Loc: loc, Style: ast.CastColons, X: x, Type: p.typeName()}
 		default:
 			x = p.binary(x, pr, restricted)

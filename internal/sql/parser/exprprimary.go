@@ -51,6 +51,9 @@ func (p *parser) primary() ast.Expr {
 		return p.parenthesised()
 	case tokBit, tokHex:
 		p.advance()
+		if b, ok := escapedBytes(t.str); ok && t.kind == tokBit && !p.strict {
+			return bytesLiteral(loc, b)
+		}
 		return &ast.BitLit{Loc: loc, Val: t.str, Hex: t.kind == tokHex}
 	}
 	if !isKeyword(t.kind) {

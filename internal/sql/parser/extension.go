@@ -41,6 +41,11 @@ const (
 	ExtDropBehavior
 	ExtExplainOptions
 	ExtTablespace
+	ExtNotVisible
+	ExtAnnotation
+	ExtOnUpdate
+	ExtPartitions
+	ExtUniqueWithoutIndex
 	numExtensions
 )
 
@@ -52,7 +57,7 @@ var extensionNames = [numExtensions]string{
 	ExtBackup:          "BACKUP and RESTORE",
 	ExtShow:            "SHOW of objects",
 	ExtClusterSetting:  "SET and RESET CLUSTER SETTING",
-	ExtAlterDialect:    "ALTER RANGE, PARTITION and JOB",
+	ExtAlterDialect:    "ALTER RANGE, PARTITION and JOB, EXPERIMENTAL_... of tables",
 	ExtConfigureZone:   "CONFIGURE ZONE",
 	ExtLocality:        "LOCALITY",
 	ExtSplit:           "SPLIT INTO, SPLIT AT and UNSPLIT",
@@ -79,6 +84,12 @@ var extensionNames = [numExtensions]string{
 	ExtDropBehavior:    "CASCADE and RESTRICT of databases",
 	ExtExplainOptions:  "EXPLAIN ANALYZE (options)",
 	ExtTablespace:      "CREATE TABLESPACE without LOCATION",
+	ExtNotVisible:      "NOT VISIBLE columns",
+	ExtAnnotation:      "x:::type",
+	ExtOnUpdate:        "ON UPDATE of columns",
+	ExtPartitions:      "partitions in PARTITION BY",
+
+	ExtUniqueWithoutIndex: "UNIQUE WITHOUT INDEX",
 }
 
 // String describes the form.

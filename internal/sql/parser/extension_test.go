@@ -43,6 +43,12 @@ func TestExtensions(t *testing.T) {
 		ExtDropBehavior:    "drop database d cascade",
 		ExtExplainOptions:  "explain analyze (verbose) select 1",
 		ExtTablespace:      `create tablespace t with (a = 1)`,
+		ExtNotVisible:      "create table t (a int not visible)",
+		ExtAnnotation:      "select 1:::int8",
+		ExtOnUpdate:        "",
+		ExtPartitions:      "",
+
+		ExtUniqueWithoutIndex: "",
 	}
 	for e := range numExtensions {
 		sql, listed := examples[e]

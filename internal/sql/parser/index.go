@@ -260,12 +260,28 @@ func (p *parser) createIndex(loc ast.Loc) ast.Statement {
 	if p.accept(kwTablespace) {
 		s.Tablespace = p.colID()
 	}
+	p.indexPartitions()
 	p.splits(&s.SplitInto, &s.SplitAt)
 	if p.accept(kwWhere) {
 		s.Where = p.expr()
 	}
 	p.splits(&s.SplitInto, &s.SplitAt)
+	p.indexVisibility()
 	return s
+}
+
+// indexPartitions refuses the dialect's PARTITION BY of an index.
+func (p *parser) indexPartitions() {
+	if p.tok.kind == kwPartition && p.extends(ExtPartitions) {
+		p.unsupported(p.pos(), "PARTITION BY of an index")
+	}
+}
+
+// indexVisibility refuses the dialect's NOT VISIBLE of an index.
+func (p *parser) indexVisibility() {
+	if p.isNotVisible() && p.extends(ExtNotVisible) {
+		p.unsupported(p.pos(), "NOT VISIBLE of an index")
+	}
 }
 
 // includeCols parses INCLUDE, or the dialect's STORING and COVERING.

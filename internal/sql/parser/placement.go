@@ -12,6 +12,8 @@ func (p *parser) alterRanges(loc ast.Loc, src ast.RangeSource, ifExists bool) as
 	switch {
 	case p.isConfigureZone():
 		return p.configureZone(loc, ast.ZoneTarget{Source: src}, ifExists)
+	case p.isExperimental() && p.extends(ExtAlterDialect):
+		return p.skipStatement(loc, upper(p.tok.str))
 	case ifExists:
 	case (p.isWord("split") && (p.peek() == kwAt || p.peek() == kwInto) || p.isWord("unsplit")) && p.extends(ExtSplit):
 		return p.split(loc, src)
@@ -19,6 +21,12 @@ func (p *parser) alterRanges(loc ast.Loc, src ast.RangeSource, ifExists bool) as
 		return p.scatter(loc, src)
 	}
 	return nil
+}
+
+// isExperimental reports whether one of the dialect's words that begin with EXPERIMENTAL_
+// comes next.
+func (p *parser) isExperimental() bool {
+	return p.isWord(p.tok.str) && strings.HasPrefix(p.tok.str, "experimental_")
 }
 
 // split parses SPLIT AT query [WITH EXPIRATION x], SPLIT INTO n TABLETS and UNSPLIT AT

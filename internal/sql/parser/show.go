@@ -36,7 +36,7 @@ func (p *parser) show() ast.Statement {
 // plainLists are the lists that stand alone or take FROM name.
 var plainLists = map[string]ast.ShowKind{
 	"databases": ast.ShowDatabases, "schemas": ast.ShowSchemas, "tables": ast.ShowTables,
-	"sequences": ast.ShowSequences, "types": ast.ShowTypes, "users": ast.ShowUsers, "roles": ast.ShowRoles,
+	"sequences": ast.ShowSequences, "types": ast.ShowTypes, "enums": ast.ShowEnums, "users": ast.ShowUsers, "roles": ast.ShowRoles,
 	"sessions": ast.ShowSessions, "queries": ast.ShowQueries, "statements": ast.ShowQueries,
 	"jobs": ast.ShowJobs, "transactions": ast.ShowTransactions, "functions": ast.ShowFunctions,
 }
@@ -142,6 +142,8 @@ func (p *parser) showCluster(s *ast.ShowObjects, word string, next token) ast.St
 		p.advance()
 		s.Kind = ast.ShowZoneConfigurations
 		return s
+	case p.isExperimental() && next.kind != tokEOF && next.kind != ';':
+		return p.skipStatement(s.Loc, "SHOW "+upper(word))
 	case word == "savepoint" || word == "trace" || word == "syntax" || word == "backup":
 		if next.kind != tokEOF && next.kind != ';' {
 			return p.skipStatement(s.Loc, "SHOW "+upper(word))

@@ -30,9 +30,8 @@ func (p *parser) createTable(loc ast.Loc, persistence ast.Persistence) ast.State
 		s.Inherits = p.tableNames()
 		p.expect(')')
 	}
-	if p.accept(kwPartition) {
-		p.expect(kwBy)
-		s.PartitionBy = p.partitionBy()
+	if p.tok.kind == kwPartition {
+		s.PartitionBy = p.partitions()
 	}
 	if p.accept(kwUsing) {
 		s.Using = p.colID()
@@ -225,14 +224,17 @@ func (p *parser) inlineIndex() ast.TableDef {
 		p.hashSharding(&d.Sharded, &d.Buckets)
 	}
 	d.Storing = p.includeCols()
+	d.NullsNotDistinct = p.nullsNotDistinct()
 	if p.is2(kwWith, '(') {
 		p.advance()
 		d.With = p.storageParams()
 		p.takeBuckets(&d.With, d.Sharded, &d.Buckets)
 	}
+	p.indexPartitions()
 	if p.accept(kwWhere) {
 		d.Where = p.expr()
 	}
+	p.indexVisibility()
 	return d
 }
 
@@ -344,6 +346,25 @@ func (p *parser) optTypedDefs() []ast.TableDef {
 	}
 	p.expect(')')
 	return list
+}
+
+// partitions parses PARTITION BY of a table. The dialect has the partitions there too,
+// and says PARTITION ALL BY and PARTITION BY NOTHING.
+func (p *parser) partitions() *ast.PartitionBy {
+	loc := p.pos()
+	p.advance()
+	if p.tok.kind == kwAll && p.extends(ExtPartitions) {
+		p.unsupported(loc, "PARTITION ALL BY")
+	}
+	p.expect(kwBy)
+	if p.tok.kind == kwNothing && p.peek() != '(' && p.extends(ExtPartitions) {
+		p.unsupported(loc, "PARTITION BY NOTHING")
+	}
+	b := p.partitionBy()
+	if p.is2('(', kwPartition) && p.extends(ExtPartitions) {
+		p.unsupported(loc, "PARTITION BY with partitions")
+	}
+	return b
 }
 
 // partitionBy parses strategy (keys).

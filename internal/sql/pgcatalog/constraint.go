@@ -102,7 +102,7 @@ func (s *snapshot) constraintText(t *catalog.Table, oid uint32, pretty bool) (st
 		}
 	}
 	if k := t.ForeignKey(oid); k != nil {
-		return s.foreignKeyText(t, k), true
+		return s.foreignKeyText(t, k, s.shownName), true
 	}
 	return "", false
 }

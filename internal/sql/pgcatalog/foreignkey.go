@@ -64,12 +64,13 @@ func (s *snapshot) columnList(t *catalog.Table, ids []catalog.ColumnID) string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-// foreignKeyText is what pg_get_constraintdef prints of a foreign key.
-func (s *snapshot) foreignKeyText(t *catalog.Table, k *catalog.ForeignKey) string {
+// foreignKeyText is what pg_get_constraintdef prints of a foreign key; name is how it
+// writes the other table's name.
+func (s *snapshot) foreignKeyText(t *catalog.Table, k *catalog.ForeignKey, name func(*catalog.Table) string) string {
 	var b strings.Builder
 	b.WriteString("FOREIGN KEY " + s.columnList(t, k.Columns) + " REFERENCES ")
 	if ref := s.tableBy[k.Table]; ref != nil {
-		b.WriteString(s.shownName(ref) + s.columnList(ref, k.RefColumns))
+		b.WriteString(name(ref) + s.columnList(ref, k.RefColumns))
 	}
 	if k.Full {
 		b.WriteString(" MATCH FULL")

@@ -108,20 +108,7 @@ func (s *snapshot) indexText(t *catalog.Table, ix *catalog.Index, rel string, pr
 		b.WriteString("UNIQUE ")
 	}
 	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING " + methodOf(ix) + " (")
-	for i, k := range ix.Columns {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		text := s.keyText(t, ix, k)
-		if i < ix.HashColumns && ix.Buckets == 0 {
-			text += " HASH"
-		}
-		b.WriteString(text)
-	}
-	b.WriteString(")")
-	if ix.Buckets > 0 {
-		b.WriteString(" USING HASH WITH BUCKET_COUNT = " + strconv.Itoa(int(ix.Buckets)))
-	}
+	b.WriteString(s.keysText(t, ix) + ")" + bucketsText(ix))
 	b.WriteString(s.includeText(t, ix))
 	if ix.NullsNotDistinct {
 		b.WriteString(" NULLS NOT DISTINCT")
@@ -130,6 +117,26 @@ func (s *snapshot) indexText(t *catalog.Table, ix *catalog.Index, rel string, pr
 		b.WriteString(" WHERE " + s.predicateText(ix.Where, pretty))
 	}
 	return b.String()
+}
+
+// keysText are the key columns of an index.
+func (s *snapshot) keysText(t *catalog.Table, ix *catalog.Index) string {
+	keys := make([]string, len(ix.Columns))
+	for i, k := range ix.Columns {
+		keys[i] = s.keyText(t, ix, k)
+		if i < ix.HashColumns && ix.Buckets == 0 {
+			keys[i] += " HASH"
+		}
+	}
+	return strings.Join(keys, ", ")
+}
+
+// bucketsText is the clause of an index whose keys are hashed to a number of buckets.
+func bucketsText(ix *catalog.Index) string {
+	if ix.Buckets == 0 {
+		return ""
+	}
+	return " USING HASH WITH BUCKET_COUNT = " + strconv.Itoa(int(ix.Buckets))
 }
 
 // methodOf is the name of an index's access method.

@@ -44,11 +44,11 @@ func (b *builder) copyStmt(st *ast.Copy) (plan.Node, []plan.Column, error) {
 	return n, nil, nil
 }
 
-// copyColumns resolves the column list, all visible columns if there is none.
+// copyColumns resolves the column list; without one it is what * stands for.
 func copyColumns(st *ast.Copy, t *catalog.Table) ([]int, error) {
 	var out []int
 	for i := range t.Columns {
-		if len(st.Cols) == 0 && !t.Columns[i].Hidden {
+		if len(st.Cols) == 0 && t.Columns[i].InStar() {
 			out = append(out, i)
 		}
 	}

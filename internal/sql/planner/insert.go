@@ -99,7 +99,7 @@ func insertTargets(st *ast.Insert, t *catalog.Table) ([]int, error) {
 	var out []int
 	if len(st.Cols) == 0 {
 		for i := range t.Columns {
-			if !t.Columns[i].Hidden {
+			if t.Columns[i].InStar() {
 				out = append(out, i)
 			}
 		}

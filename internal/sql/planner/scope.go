@@ -150,7 +150,7 @@ func tableItem(t *catalog.Table, alias, schema string, cols []plan.Column, node 
 	it := &item{alias: alias, schema: schema, table: t, relVisible: true, colsVisible: true, scan: node}
 	it.cols = make([]scopeCol, len(cols))
 	for i := range cols {
-		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], hidden: t.Columns[i].Hidden}
+		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], hidden: !t.Columns[i].InStar()}
 		if t.Columns[i].Virtual {
 			it.cols[i].name = "" // nothing refers to it by name
 		}
