@@ -25,14 +25,21 @@ func pgSettings(s *snapshot, w *writer) error {
 			doc = strings.TrimSuffix("no effect: "+p.Why, ": ")
 		}
 		w.str("name", p.Name)
-		w.str("setting", value)
+		k := p.Kind()
+		w.str("setting", p.Plain(value))
+		w.text("unit", k.Unit)
 		w.str("category", "Settings")
 		w.str("short_desc", doc)
 		w.str("context", map[bool]string{true: "internal", false: "user"}[p.ReadOnly])
-		w.str("vartype", "string")
+		w.str("vartype", k.Type)
+		w.text("min_val", k.Min)
+		w.text("max_val", k.Max)
+		if k.Enum != nil {
+			w.set("enumvals", texts(k.Enum))
+		}
 		w.str("source", map[bool]string{true: "default", false: "session"}[value == p.Default])
-		w.str("boot_val", p.Default)
-		w.str("reset_val", p.Default)
+		w.str("boot_val", p.Plain(p.Default))
+		w.str("reset_val", p.Plain(p.Default))
 		w.flag("pending_restart", false)
 		w.done()
 	}

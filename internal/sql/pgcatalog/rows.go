@@ -104,3 +104,11 @@ func yesNo(b bool) string {
 	}
 	return "NO"
 }
+
+func texts(v []string) types.Datum {
+	elems := make([]types.Datum, len(v))
+	for i, s := range v {
+		elems[i] = types.NewString(s)
+	}
+	return types.NewArray(elems)
+}

@@ -1,10 +1,7 @@
 package settings
 
 import (
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -53,20 +50,25 @@ type Param struct {
 	Why      string
 	Doc      string
 
-	norm  func(string) (string, bool) // canonical form of a value, false if invalid
+	is    Kind
 	hint  string
 	apply func(v *Values, value string)
 }
 
 func (p *Param) check(value string) (string, error) {
-	if p.norm == nil {
+	if p.is.norm == nil {
 		return value, nil
 	}
-	n, ok := p.norm(value)
+	n, ok := p.is.norm(value)
 	if !ok {
 		e := pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", p.Name, value)
-		if p.hint != "" {
+		switch k := p.is; {
+		case p.hint != "":
 			e = e.WithHint("%s", p.hint)
+		case k.Min != "":
+			e = e.WithHint("Valid are numbers from %s to %s.", k.Min, strings.TrimSpace(k.Max+" "+k.Unit))
+		case k.Enum != nil:
+			e = e.WithHint("Available values: %s.", strings.Join(k.Enum, ", "))
 		}
 		return "", e
 	}
@@ -96,108 +98,6 @@ func lookup(name string) *Param {
 
 // All returns every parameter, sorted by name.
 func All() []*Param { return registry }
-
-func boolValue(s string) (string, bool) {
-	switch s := strings.ToLower(s); {
-	case s == "on", s == "1", s != "" && strings.HasPrefix("true", s), s != "" && strings.HasPrefix("yes", s):
-		return "on", true
-	case s == "off", s == "of", s == "0", s != "" && strings.HasPrefix("false", s), s != "" && strings.HasPrefix("no", s):
-		return "off", true
-	}
-	return "", false
-}
-
-func oneOf(values ...string) func(string) (string, bool) {
-	return func(s string) (string, bool) {
-		s = strings.ToLower(s)
-		return s, slices.Contains(values, s)
-	}
-}
-
-func intValue(lo, hi int64) func(string) (string, bool) {
-	return func(s string) (string, bool) {
-		n, err := strconv.ParseInt(strings.TrimSpace(s), 0, 64)
-		return strconv.FormatInt(n, 10), err == nil && n >= lo && n <= hi
-	}
-}
-
-func floatValue(s string) (string, bool) {
-	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	return strconv.FormatFloat(f, 'g', -1, 64), err == nil && !math.IsNaN(f)
-}
-
-// shareValue accepts a number from 0 to 1.
-func shareValue(s string) (string, bool) {
-	v, ok := floatValue(s)
-	f, err := strconv.ParseFloat(v, 64)
-	return v, ok && err == nil && f >= 0 && f <= 1
-}
-
-// sizeValue accepts a number of kilobytes or one with a unit, and keeps the form.
-func sizeValue(s string) (string, bool) {
-	num := strings.TrimRight(s, "kKMGTB ")
-	_, err := strconv.ParseInt(num, 10, 64)
-	unit := strings.TrimSpace(s[len(num):])
-	return s, err == nil && slices.Contains([]string{"", "B", "kB", "MB", "GB", "TB"}, unit)
-}
-
-var timeUnits = []struct {
-	name string
-	unit time.Duration
-}{
-	{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond},
-	{"us", time.Microsecond},
-}
-
-func parseTimeout(s string) (time.Duration, bool) {
-	s = strings.TrimSpace(s)
-	num := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz ")
-	f, err := strconv.ParseFloat(num, 64)
-	if err != nil || f < 0 {
-		return 0, false
-	}
-	unit := time.Millisecond
-	if u := strings.TrimSpace(s[len(num):]); u != "" {
-		i := slices.IndexFunc(timeUnits, func(t struct {
-			name string
-			unit time.Duration
-		}) bool {
-			return t.name == u
-		})
-		if i < 0 {
-			return 0, false
-		}
-		unit = timeUnits[i].unit
-	}
-	if d := f * float64(unit); d <= float64(math.MaxInt32)*float64(time.Millisecond) {
-		return time.Duration(d).Round(time.Millisecond), true
-	}
-	return 0, false
-}
-
-// timeoutValue prints a duration in the largest unit that divides it, as SHOW does.
-func timeoutValue(s string) (string, bool) {
-	d, ok := parseTimeout(s)
-	if !ok {
-		return "", false
-	}
-	if d == 0 {
-		return "0", true
-	}
-	for _, u := range timeUnits {
-		if d%u.unit == 0 {
-			return fmt.Sprintf("%d%s", d/u.unit, u.name), true
-		}
-	}
-	return "", false
-}
-
-func timeout(set func(*Fast, time.Duration)) func(*Values, string) {
-	return func(v *Values, s string) {
-		d, _ := parseTimeout(s)
-		set(&v.Fast, d)
-	}
-}
 
 // ParseIsolation reads an isolation level's name.
 func ParseIsolation(s string) (kvpb.Isolation, bool) {
