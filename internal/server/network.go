@@ -42,6 +42,7 @@ func (n *Node) network() {
 	})
 	n.handleCluster()
 	n.handleRanges()
+	n.handleSpanSize()
 	n.handleSQL()
 	n.deadlocks = dist.NewDeadlocks(n.NodeID, n.store.Waits(), n.rpc)
 	n.rpc.Handle(dist.MethodWaits, func(_ context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {

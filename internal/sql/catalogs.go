@@ -16,7 +16,7 @@ func (s *Session) newCatalogs() *pgcatalog.Catalog {
 			}
 			return s.bctx.Ctx
 		},
-		Setting: s.showValue, SpanSize: s.srv.cfg.SpanSize,
+		Setting: s.showValue, Size: s.srv.size(),
 		Report: s.report, Warn: s.warnSoon, Cursors: s.listCursors, Prepared: s.listPrepared,
 	})
 }

@@ -113,6 +113,8 @@ func (f *fakeRanges) Scatter(_ context.Context, span keys.Span) error {
 	return nil
 }
 
+func (f *fakeRanges) Size(context.Context, keys.Span) (int64, error) { return 1000, nil }
+
 func (f *fakeRanges) Nodes(context.Context) ([]sql.NodeInfo, error) {
 	return []sql.NodeInfo{
 		{Node: 1, Stores: []kvpb.StoreID{1}, Locality: "region=eu,zone=a"},

@@ -25,6 +25,8 @@ type Ranges interface {
 	// Scatter moves the replicas and leaders of the ranges in span to stores drawn
 	// at random, as far as the placement rules allow.
 	Scatter(ctx context.Context, span keys.Span) error
+	// Size estimates the bytes of the rows in span, as they are now and are kept once.
+	Size(ctx context.Context, span keys.Span) (int64, error)
 	// Nodes returns the nodes of the cluster that were not removed.
 	Nodes(ctx context.Context) ([]NodeInfo, error)
 }
@@ -77,6 +79,15 @@ func (s *Server) ranges() (Ranges, error) {
 		return nil, pgerr.Unsupported("this server has no access to the ranges of the cluster")
 	}
 	return s.cfg.Ranges, nil
+}
+
+// size returns how to find the size of the rows in a span; nil if the server does not
+// know.
+func (s *Server) size() func(context.Context, keys.Span) (int64, error) {
+	if s.cfg.Ranges == nil {
+		return nil
+	}
+	return s.cfg.Ranges.Size
 }
 
 // localities returns where the nodes are, for ddl; nil if the server does not know.

@@ -128,11 +128,11 @@ type Catalog interface {
 	FunctionDef(oid uint32, part FunctionPart) (string, bool, error)
 	// SerialSequence names the sequence behind a serial column.
 	SerialSequence(table, column string) (string, bool, error)
-	// RelationSize returns bytes on disk of a relation, per part.
+	// RelationSize estimates the bytes of a relation's rows as they are now, per part.
 	RelationSize(oid uint32, part SizePart) (int64, bool, error)
-	// DatabaseSize returns bytes on disk of a database.
+	// DatabaseSize does so for a database.
 	DatabaseSize(oid uint32) (int64, bool, error)
-	// TablespaceSize returns bytes on disk of a tablespace, by oid or, if that is 0, by
+	// TablespaceSize does so for a tablespace, by oid or, if that is 0, by
 	// name.
 	TablespaceSize(oid uint32, name string) (int64, bool, error)
 	// LookupDatabase finds a database by name.

@@ -3,6 +3,7 @@ package pgcatalog
 import (
 	"context"
 
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
@@ -26,8 +27,8 @@ type Host struct {
 	// Cursors and Prepared list the session's own.
 	Cursors  func() []Cursor
 	Prepared func() []PreparedStatement
-	// SpanSize returns the bytes on disk of a key span.
-	SpanSize func(start, end []byte) (int64, error)
+	// Size estimates the bytes of the rows in a key span; nil if nothing is known.
+	Size func(ctx context.Context, span keys.Span) (int64, error)
 }
 
 // Catalog answers what a session asks about the catalog.

@@ -232,10 +232,10 @@ func (c *Catalog) RelationSize(oid uint32, part builtin.SizePart) (int64, bool, 
 }
 
 func (c *Catalog) size(s keys.Span) (int64, bool, error) {
-	if c.h.SpanSize == nil {
+	if c.h.Size == nil {
 		return 0, false, nil
 	}
-	n, err := c.h.SpanSize(s.Start, s.End)
+	n, err := c.h.Size(c.ctx(), s)
 	return n, err == nil, err
 }
 
@@ -266,7 +266,7 @@ func (c *Catalog) TablespaceSize(oid uint32, name string) (int64, bool, error) {
 	return 0, false, nil
 }
 
-// databasesSize returns bytes on disk of all databases.
+// databasesSize returns the bytes of all databases.
 func (c *Catalog) databasesSize() (sum int64, ok bool, err error) {
 	s, err := c.snapshot(c.ctx())
 	if err != nil {
