@@ -5,14 +5,20 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
+// DomainName is what errors call a domain.
+type DomainName struct {
+	Schema, Name string
+	SQLName      string // with the schema where the search path does not lead to it
+}
+
 // DomainError says that a value breaks a constraint of a domain; without a name
 // it is the domain's NOT NULL.
-func DomainError(domain, constraint string) error {
-	if constraint == "" {
-		return pgerr.New(pgerr.NotNullViolation, "domain %s does not allow null values", domain)
+func DomainError(d DomainName, constraint string) error {
+	e := pgerr.New(pgerr.NotNullViolation, "domain %s does not allow null values", d.SQLName)
+	if constraint != "" {
+		e = pgerr.New(pgerr.CheckViolation, "value for domain %s violates check constraint \"%s\"", d.SQLName, constraint)
 	}
-	e := pgerr.New(pgerr.CheckViolation, "value for domain %s violates check constraint \"%s\"", domain, constraint)
-	e.Constraint = constraint
+	e.Schema, e.DataType, e.Constraint = d.Schema, d.Name, constraint
 	return e
 }
 
@@ -20,8 +26,8 @@ func DomainError(domain, constraint string) error {
 // belong there.
 func domainFunctions() []*Overload {
 	return []*Overload{
-		fn("lichen_domain_error(text,text) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return types.Null, DomainError(a[0].Str(), a[1].Str())
+		fn("lichen_domain_error(text,text,text,text) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.Null, DomainError(DomainName{a[0].Str(), a[1].Str(), a[2].Str()}, a[3].Str())
 		}).volatile(),
 	}
 }

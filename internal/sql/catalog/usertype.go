@@ -143,6 +143,9 @@ type TypeFinder interface {
 	// FindTypeTable returns the descriptor of a type by its name, nil if there is
 	// none; an empty schema means the search path. A relation is a type too.
 	FindTypeTable(ctx context.Context, schema, name string) (*Table, error)
+	// PeekTypeSchema returns the schema of a user-defined type, "" if there is no such
+	// type, and whether the search path leads to the type. It pins nothing.
+	PeekTypeSchema(ctx context.Context, oid uint32) (schema string, visible bool)
 }
 
 // TypeOf returns the type that a descriptor found by FindTypeTable stands for.
@@ -223,6 +226,20 @@ func (c *Collection) PeekTypeByOid(ctx context.Context, oid uint32) *types.T {
 		}
 	}
 	return nil
+}
+
+// PeekTypeSchema implements TypeFinder.
+func (c *Collection) PeekTypeSchema(ctx context.Context, oid uint32) (schema string, visible bool) {
+	t := c.PeekByOid(ctx, oid)
+	if t == nil {
+		return "", false
+	}
+	d, err := c.Peek(ctx, t.Schema)
+	if err != nil || d == nil {
+		return "", false
+	}
+	found := c.PeekRelation(ctx, t.Name)
+	return d.Ident().Name, found != nil && found.ID == t.ID
 }
 
 // UsesType reports whether t is the type with the given oid, or is made of it.

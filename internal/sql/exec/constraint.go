@@ -21,7 +21,7 @@ const exclusionViolation pgerr.Code = "23P01"
 // check is a compiled CHECK constraint.
 type check struct {
 	name   string
-	domain string // whose constraint it is, "" for one of the table
+	domain builtin.DomainName // whose constraint it is, unnamed for one of the table
 	cond   evalFn
 }
 
@@ -45,7 +45,7 @@ func (w *TableWriter) runChecks(list []check, input, row Row) error {
 			return err
 		}
 		if !d.IsNull() && !d.Bool() {
-			if list[i].domain != "" {
+			if list[i].domain.Name != "" {
 				return builtin.DomainError(list[i].domain, list[i].name)
 			}
 			e := pgerr.New(pgerr.CheckViolation, "new row for relation %q violates check constraint %q", w.table.Name, list[i].name)

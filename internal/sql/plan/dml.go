@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 )
 
@@ -10,9 +11,9 @@ import (
 // false (NULL passes), with error 23514 naming the constraint.
 type CheckExpr struct {
 	Name string
-	// Domain is the domain whose constraint this is, "" for one of the table; a
+	// Domain is the domain whose constraint this is, unnamed for one of the table; a
 	// constraint without a name is its NOT NULL.
-	Domain string
+	Domain builtin.DomainName
 	Ord    int  // of the column, for a domain's constraint
 	Cond   Expr // over the statement's New columns
 }

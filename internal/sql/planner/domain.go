@@ -30,10 +30,24 @@ func (b *builder) domainCond(k *types.DomainCheck, value plan.Expr) (plan.Expr, 
 	return x, nil
 }
 
+// domainName is what errors call a domain.
+func (b *builder) domainName(t *types.T) builtin.DomainName {
+	d := builtin.DomainName{Name: t.Name, SQLName: t.SQLName}
+	finder, ok := b.env.Catalog.(catalog.TypeFinder)
+	if !ok || !t.IsDomain() {
+		return d
+	}
+	var visible bool
+	if d.Schema, visible = finder.PeekTypeSchema(b.ctx, t.Oid); d.Schema != "" && !visible {
+		d.SQLName = ast.QuoteIdent(d.Schema) + "." + ast.QuoteIdent(d.Name)
+	}
+	return d
+}
+
 // domainConds plans what a value of a domain, or of an array of one, has to fulfil:
 // first the constraints of the type below, of each domain by their names. Errors name
 // the domain of the value, which is name.
-func (b *builder) domainConds(t *types.T, name string, value plan.Expr) ([]plan.CheckExpr, error) {
+func (b *builder) domainConds(t *types.T, name builtin.DomainName, value plan.Expr) ([]plan.CheckExpr, error) {
 	switch {
 	case !t.OfDomain():
 		return nil, nil
@@ -61,7 +75,7 @@ func (b *builder) domainConds(t *types.T, name string, value plan.Expr) ([]plan.
 
 // elementConds plans what the elements of an array of a domain have to fulfil.
 func (b *builder) elementConds(t *types.T, array plan.Expr) ([]plan.CheckExpr, error) {
-	list, err := b.domainConds(t, t.SQLName, &plan.CaseOperand{T: t.BaseType()})
+	list, err := b.domainConds(t, b.domainName(t), &plan.CaseOperand{T: t.BaseType()})
 	for i := range list {
 		list[i].Cond = &plan.AllElements{Array: array, Cond: list[i].Cond}
 	}
@@ -72,19 +86,20 @@ func (b *builder) elementConds(t *types.T, array plan.Expr) ([]plan.CheckExpr, e
 // type below, with the constraints checked.
 func (b *builder) domainValue(x plan.Expr, t *types.T, at int) (plan.Expr, error) {
 	base := x.Type()
-	conds, err := b.domainConds(t, t.SQLName, &plan.CaseOperand{T: base})
+	conds, err := b.domainConds(t, b.domainName(t), &plan.CaseOperand{T: base})
 	if err != nil || len(conds) == 0 {
 		return x, err
 	}
-	fn, err := builtin.ResolveFunction("lichen_domain_error", []*types.T{types.Text, types.Text})
+	fn, err := builtin.ResolveFunction("lichen_domain_error", []*types.T{types.Text, types.Text, types.Text, types.Text})
 	if err != nil {
 		return nil, err
 	}
 	c := &plan.Case{Operand: x, T: base, OperandElse: true}
 	for _, k := range conds {
-		call := &plan.Call{Fn: fn, T: types.Text, Pos: at, Args: []plan.Expr{
-			plan.NewConst(types.Text, types.NewString(k.Domain)), plan.NewConst(types.Text, types.NewString(k.Name)),
-		}}
+		call := &plan.Call{Fn: fn, T: types.Text, Pos: at}
+		for _, s := range []string{k.Domain.Schema, k.Domain.Name, k.Domain.SQLName, k.Name} {
+			call.Args = append(call.Args, plan.NewConst(types.Text, types.NewString(s)))
+		}
 		raise, ok, err := b.coerce(call, base, plan.CastExplicit, at)
 		if err == nil && !ok {
 			err = pgerr.Unsupported("domains over type %s are not supported", base.SQLName)
@@ -106,7 +121,7 @@ func (b *builder) domainChecks(t *catalog.Table, row []plan.ColID) ([]plan.Check
 		if c.Domain == nil {
 			continue
 		}
-		list, err := b.domainConds(c.Domain, c.Domain.SQLName, &plan.ColRef{Col: row[ord], T: c.Type, Name: c.Name})
+		list, err := b.domainConds(c.Domain, b.domainName(c.Domain), &plan.ColRef{Col: row[ord], T: c.Type, Name: c.Name})
 		if err != nil {
 			return nil, err
 		}

@@ -115,7 +115,7 @@ func affected(checks []plan.CheckExpr, t *catalog.Table, set []plan.SetCol) []pl
 	var out []plan.CheckExpr
 	for i := range checks {
 		for _, sc := range set {
-			if checks[i].Domain != "" {
+			if checks[i].Domain.Name != "" {
 				if checks[i].Ord == sc.Ord {
 					out = append(out, checks[i])
 					break
