@@ -40,6 +40,7 @@ func catalogFunctions() []*Overload {
 	all = append(all, definitionFunctions()...)
 	all = append(all, sizeFunctions()...)
 	all = append(all, aclFunctions()...)
+	all = append(all, objectFunctions()...)
 	return append(all,
 		fn("format_type(oid,int4) text", formatType).nonStrict().stable(),
 		fnBind("pg_typeof(any) regtype", func(b Binding) (EvalFunc, error) {

@@ -137,6 +137,14 @@ type Catalog interface {
 	TablespaceSize(oid uint32, name string) (int64, bool, error)
 	// LookupDatabase finds a database by name.
 	LookupDatabase(name string) (uint32, bool, error)
+	// DescribeObject names an object, by the oid of its catalog table, its own and a column
+	// number or 0.
+	DescribeObject(class, oid uint32, sub int32) (ObjectName, bool, error)
+	// SequenceParameters returns the row of pg_sequence_parameters.
+	SequenceParameters(oid uint32) ([]types.Datum, error)
+	// IndexKeys returns the access method of an index, the order of its key columns and
+	// the number of the others.
+	IndexKeys(oid uint32) (method uint32, keys []KeyOrder, included int, ok bool)
 	// HasPrivilege answers the has_*_privilege functions.
 	HasPrivilege(req PrivilegeCheck) (has, ok bool, err error)
 }

@@ -104,6 +104,16 @@ func (s *fakeSession) TablespaceSize(oid uint32, _ string) (int64, bool, error) 
 	return 6, oid == 1, nil
 }
 func (s *fakeSession) DatabaseSize(oid uint32) (int64, bool, error) { return 5, oid == 1, nil }
+func (s *fakeSession) DescribeObject(uint32, uint32, int32) (ObjectName, bool, error) {
+	return ObjectName{}, false, nil
+}
+
+func (s *fakeSession) SequenceParameters(uint32) ([]types.Datum, error) {
+	return make([]types.Datum, 7), nil
+}
+
+func (s *fakeSession) IndexKeys(uint32) (uint32, []KeyOrder, int, bool) { return 0, nil, 0, false }
+
 func (s *fakeSession) LookupDatabase(name string) (uint32, bool, error) {
 	return 1, name == "defaultdb", nil
 }

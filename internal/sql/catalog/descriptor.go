@@ -144,6 +144,10 @@ type IndexColumn struct {
 	Desc   bool
 	// NullsFirst as in PostgreSQL: default false for ASC, true for DESC.
 	NullsFirst bool
+	// OpClass and Collation are names that were written, and change nothing: all classes
+	// that a type has order alike, and so do all collations.
+	OpClass   string `json:",omitempty"`
+	Collation string `json:",omitempty"`
 }
 
 // Index describes an index; Indexes[0] of a table is its primary index.
@@ -200,7 +204,9 @@ type Check struct {
 	Columns []ColumnID
 	// NotValid says that rows from before the constraint were never verified.
 	NotValid bool `json:",omitempty"`
-	Comment  string
+	// NoInherit was written, and changes nothing: no table inherits.
+	NoInherit bool `json:",omitempty"`
+	Comment   string
 }
 
 // Sequence describes a sequence's definition; its value lives in a key of its

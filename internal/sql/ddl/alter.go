@@ -82,6 +82,9 @@ func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 		}
 		return a.put(ctx)
 	}
+	if c.Kind == ast.AlterSetParams {
+		return a.e.ignoreStorage(c.Params, a.storage())
+	}
 	if n, ok := noEffectCommands[c.Kind]; ok {
 		a.e.noEffect(n)
 		return nil
@@ -108,11 +111,22 @@ func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 	return a.tableCommand(ctx, c)
 }
 
+// storage returns the names of the storage parameters that what is altered may have.
+func (a *alteration) storage() []string {
+	switch {
+	case a.index:
+		return indexStorage
+	case a.t.Kind == catalog.KindView:
+		return viewStorage
+	}
+	return tableStorage
+}
+
 // noEffectCommands are accepted without effect.
 var noEffectCommands = map[ast.AlterKind]noEffect{
 	ast.AlterColumnStatistics: noStatistics, ast.AlterColumnSetParams: noStatistics, ast.AlterColumnResetParams: noStatistics,
 	ast.AlterColumnStorage: noColumnStorage, ast.AlterColumnCompression: noColumnStorage,
-	ast.AlterSetParams: noStorageParams, ast.AlterResetParams: noStorageParams, ast.AlterClusterOn: noCluster,
+	ast.AlterResetParams: noStorageParams, ast.AlterClusterOn: noCluster,
 	ast.AlterSetWithoutCluster: noCluster, ast.AlterSetWithoutOids: noOids, ast.AlterSetLogged: noUnlogged,
 	ast.AlterSetUnlogged: noUnlogged, ast.AlterReplicaIdentity: noReplicaIdent,
 }

@@ -47,7 +47,9 @@ func (e *Env) keyConstraint(ctx context.Context, t *catalog.Table, schema string
 		}
 		p.exclusion, p.where = true, c.Where
 	}
-	e.ignoreStorage(c.With)
+	if err := e.ignoreStorage(c.With, indexStorage); err != nil {
+		return catalog.Index{}, err
+	}
 	if c.Tablespace != "" && c.Tablespace != catalog.DefaultTablespace {
 		return catalog.Index{}, pgerr.Unsupported("USING INDEX TABLESPACE is not supported").At(c.Pos).
 			WithHint("ALTER INDEX ... SET TABLESPACE moves the index of a constraint.")
@@ -101,7 +103,7 @@ func (e *Env) addCheck(ctx context.Context, t *catalog.Table, c pendingConstrain
 	if err != nil {
 		return err
 	}
-	k := catalog.Check{Name: c.Name, Expr: text, Columns: cols}
+	k := catalog.Check{Name: c.Name, Expr: text, Columns: cols, NoInherit: c.NoInherit}
 	switch {
 	case k.Name == "":
 		part := ""

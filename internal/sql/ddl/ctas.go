@@ -29,7 +29,9 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 	if err := checkTableMethod(st.Using); err != nil {
 		return "", err
 	}
-	e.ignoreStorage(st.With)
+	if err := e.ignoreStorage(st.With, tableStorage); err != nil {
+		return "", err
+	}
 	q, err := e.planQuery(ctx, st.Query)
 	if err != nil {
 		return "", err

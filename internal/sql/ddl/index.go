@@ -50,8 +50,7 @@ func (e *Env) inlineIndex(d *ast.InlineIndex) (pendingIndex, error) {
 	if p.method, err = accessMethod(d.Loc, d.Method, d.Inverted); err != nil {
 		return p, err
 	}
-	e.ignoreStorage(d.With)
-	return p, nil
+	return p, e.ignoreStorage(d.With, indexStorage)
 }
 
 // accessMethod checks the method of an index; the dialect's INVERTED means GIN.
@@ -80,7 +79,9 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	if err != nil {
 		return err
 	}
-	e.ignoreStorage(st.With)
+	if err := e.ignoreStorage(st.With, indexStorage); err != nil {
+		return err
+	}
 	ts, err := e.chosenTablespace(ctx, st.Tablespace)
 	if err != nil {
 		return err
@@ -347,13 +348,21 @@ func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexEle
 	if err := rowcodec.CheckOrderable(col.Type); err != nil {
 		return c, pgerr.From(err).At(k.Pos)
 	}
-	c.Column = col.ID
+	c.Column, c.OpClass, c.Collation = col.ID, lastName(k.OpClass), lastName(k.Collate)
 	c.Desc = k.Dir == ast.DirDesc
 	c.NullsFirst = c.Desc
 	if k.Nulls != ast.NullsDefault {
 		c.NullsFirst = k.Nulls == ast.NullsFirst
 	}
 	return c, nil
+}
+
+// lastName is a name without its schema, "" if there is none.
+func lastName(name []ast.Name) string {
+	if len(name) == 0 {
+		return ""
+	}
+	return name[len(name)-1]
 }
 
 // checkOpClass accepts the default operator class of a type, and the pattern

@@ -94,7 +94,7 @@ func (b *tableBuilder) likeColumn(ctx context.Context, c *catalog.Column, has fu
 }
 
 func (b *tableBuilder) likeCheck(ctx context.Context, src *catalog.Table, k *catalog.Check, comments bool) error {
-	n := catalog.Check{Name: k.Name, Expr: k.Expr}
+	n := catalog.Check{Name: k.Name, Expr: k.Expr, NoInherit: k.NoInherit}
 	for _, id := range k.Columns {
 		ord, _ := b.t.ColumnByName(src.Columns[src.ColumnByID(id)].Name)
 		n.Columns = append(n.Columns, b.t.Columns[ord].ID)
@@ -126,6 +126,12 @@ func (b *tableBuilder) likeIndex(src *catalog.Table, ix *catalog.Index, at ast.L
 		}
 		if c.NullsFirst {
 			k.Nulls = ast.NullsFirst
+		}
+		if c.OpClass != "" {
+			k.OpClass = []ast.Name{c.OpClass}
+		}
+		if c.Collation != "" {
+			k.Collate = []ast.Name{c.Collation}
 		}
 		if ix.Inverted != "" {
 			k.Dir, k.Nulls, k.OpClass = ast.DirDefault, ast.NullsDefault, []ast.Name{ix.Inverted}

@@ -59,8 +59,7 @@ func (e *Env) checkTableOptions(st *ast.CreateTable) error {
 	if err := checkTableMethod(st.Using); err != nil {
 		return err
 	}
-	e.ignoreStorage(st.With)
-	return nil
+	return e.ignoreStorage(st.With, tableStorage)
 }
 
 func checkTableMethod(name ast.Name) error {

@@ -61,8 +61,8 @@ const (
 	oidPgDefault      = 1663
 	oidPgGlobal       = 1664
 	oidHeap           = 2
-	oidBtree          = 403
-	oidGIN            = 2742
+	oidBtree          = builtin.OidBtree
+	oidGIN            = builtin.OidGIN
 	oidDefaultCollate = 100
 	oidInternalLang   = 12
 	utf8Encoding      = 6
@@ -74,6 +74,7 @@ const (
 	oidPgAttribute  = 1249
 	oidPgProc       = 1255
 	oidPgClass      = 1259
+	oidPgAuthid     = 1260
 	oidPgDatabase   = 1262
 	oidPgAttrdef    = 2604
 	oidPgConstraint = 2606

@@ -41,7 +41,7 @@ func pgConstraint(s *snapshot, w *writer) error {
 				continue
 			}
 			s.constraintCommon(w, t, k.Oid, k.Name, "c")
-			w.flag("connoinherit", false)
+			w.flag("connoinherit", k.NoInherit)
 			var key []int64
 			for _, id := range k.Columns {
 				key = append(key, int64(attnum(t, id)))
@@ -91,14 +91,17 @@ func (s *snapshot) constraintText(t *catalog.Table, oid uint32, pretty bool) (st
 	for i := range t.Checks {
 		if t.Checks[i].Oid == oid {
 			x := s.exprText(t.Checks[i].Expr)
-			valid := ""
+			marks := ""
+			if t.Checks[i].NoInherit {
+				marks = " NO INHERIT"
+			}
 			if t.Checks[i].NotValid {
-				valid = " NOT VALID"
+				marks += " NOT VALID"
 			}
 			if pretty {
-				return "CHECK (" + x + ")" + valid, true
+				return "CHECK (" + x + ")" + marks, true
 			}
-			return "CHECK ((" + x + "))" + valid, true
+			return "CHECK ((" + x + "))" + marks, true
 		}
 	}
 	if k := t.ForeignKey(oid); k != nil {

@@ -54,13 +54,13 @@ func (s *snapshot) indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	w.flag("indisvalid", !ix.WriteOnly)
 	w.flag("indisready", true)
 	w.flag("indislive", true)
-	var keys, collations, classes, options []int64
+	var keys, ordering, classes, options []int64
 	for _, id := range indexColumns(ix) {
 		keys = append(keys, int64(attnum(t, id)))
 	}
 	for _, k := range ix.Columns {
 		typ := t.Columns[t.ColumnByID(k.Column)].Type
-		collations = append(collations, int64(collationOf(typ)))
+		ordering = append(ordering, int64(keyCollation(k, typ)))
 		classes = append(classes, int64(indexClass(ix, typ)))
 		o := int64(0)
 		if k.Desc {
@@ -72,7 +72,7 @@ func (s *snapshot) indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 		options = append(options, o)
 	}
 	w.set("indkey", vector(keys))
-	w.set("indcollation", vector(collations))
+	w.set("indcollation", vector(ordering))
 	w.set("indclass", vector(classes))
 	w.set("indoption", vector(options))
 	w.done()
@@ -155,12 +155,28 @@ func indexClass(ix *catalog.Index, t *types.T) uint32 {
 	return opclassOf(t)
 }
 
+// keyCollation is the collation of a key column.
+func keyCollation(k catalog.IndexColumn, t *types.T) uint32 {
+	for _, c := range collations {
+		if c.name == k.Collation {
+			return c.oid
+		}
+	}
+	return collationOf(t)
+}
+
 // keyText is a key column with its operator class and order, where those are not the
 // default.
 func (s *snapshot) keyText(t *catalog.Table, ix *catalog.Index, k catalog.IndexColumn) string {
 	text := s.columnName(t, k.Column)
+	if k.Collation != "" && k.Collation != defaultCollation {
+		text += " COLLATE " + ast.QuoteIdent(k.Collation)
+	}
 	if c := inverted.ByName(ix.Inverted); c != nil && !c.Default {
 		text += " " + c.Name
+	}
+	if k.OpClass != "" && k.OpClass != opclassNameOf(t.Columns[t.ColumnByID(k.Column)].Type) {
+		text += " " + ast.QuoteIdent(k.OpClass)
 	}
 	if k.Desc {
 		text += " DESC"

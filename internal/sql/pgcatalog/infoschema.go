@@ -64,13 +64,15 @@ func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 	w.str("is_nullable", yesNo(!c.NotNull))
 	w.str("data_type", dataType(c.Type))
 	typeColumns(w, c.Type)
-	w.str("udt_catalog", s.db.Name)
 	udt := c.Type
-	if c.Domain != nil && !c.Domain.IsDomain() {
+	switch {
+	case c.Domain == nil:
+	case c.Domain.IsDomain():
+		s.named(w, "domain", s.typeSchema(c.Domain), c.Domain.Name)
+	default:
 		udt = c.Domain // an array of a domain is no domain
 	}
-	w.str("udt_schema", s.typeSchema(udt))
-	w.str("udt_name", udt.Name)
+	s.named(w, "udt", s.typeSchema(udt), udt.Name)
 	w.str("dtd_identifier", strconv.Itoa(int(c.Attnum)))
 	w.str("is_self_referencing", "NO")
 	w.str("is_identity", yesNo(c.Identity != 0))

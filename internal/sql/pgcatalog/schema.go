@@ -198,11 +198,15 @@ var userSupport = map[types.DefKind]typeSupport{
 	},
 }
 
-// opclassOf returns the default operator class of a column's type; varchar
-// uses that of text.
-func opclassOf(t *types.T) uint32 {
+// opclassOf and opclassNameOf return the default operator class of a column's type;
+// varchar uses that of text.
+func opclassOf(t *types.T) uint32 { return classSupport(t).opclass }
+
+func opclassNameOf(t *types.T) string { return classSupport(t).opclassName }
+
+func classSupport(t *types.T) typeSupport {
 	if t.Is(types.Varchar) {
 		t = types.Text
 	}
-	return supportOf(t).opclass
+	return supportOf(t)
 }

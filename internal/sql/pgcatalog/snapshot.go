@@ -191,6 +191,14 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"information_schema.table_privileges":                isTablePrivileges,
 		"information_schema.role_table_grants":               isTablePrivileges,
 		"information_schema.element_types":                   isElementTypes,
+		"information_schema.attributes":                      isAttributes,
+		"information_schema.user_defined_types":              isUserDefinedTypes,
+		"information_schema.domains":                         isDomains,
+		"information_schema.domain_constraints":              isDomainConstraints,
+		"information_schema.domain_udt_usage":                isDomainUDTUsage,
+		"information_schema.column_domain_usage":             isColumnDomainUsage,
+		"information_schema.column_privileges":               isColumnPrivileges,
+		"information_schema.role_column_grants":              isColumnPrivileges,
 		"information_schema.view_table_usage":                isViewTableUsage,
 	}
 })

@@ -37,7 +37,7 @@ func pgType(s *snapshot, w *writer) error {
 
 // typeSchema names the schema of a type: that of its elements for an array.
 func (s *snapshot) typeSchema(t *types.T) string {
-	if t.Elem != nil {
+	if t.Elem != nil && t.Def == nil {
 		t = t.Elem
 	}
 	if t.Def != nil {
@@ -261,6 +261,8 @@ func pgAm(_ *snapshot, w *writer) error {
 	return nil
 }
 
+const defaultCollation = "default"
+
 // collations are those that there are; all order by bytes.
 var collations = [...]struct {
 	oid            uint32
@@ -268,7 +270,7 @@ var collations = [...]struct {
 	encoding       int64
 	locale         string
 }{
-	{oidDefaultCollate, "default", "d", -1, ""}, {950, "C", "c", -1, "C"}, {951, "POSIX", "c", -1, "POSIX"},
+	{oidDefaultCollate, defaultCollation, "d", -1, ""}, {950, "C", "c", -1, "C"}, {951, "POSIX", "c", -1, "POSIX"},
 	{12547, "ucs_basic", "c", utf8Encoding, "C"}, {12548, "C.UTF-8", "c", utf8Encoding, "C.UTF-8"},
 }
 

@@ -1,0 +1,128 @@
+package builtin
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// ObjectName is what an object of the catalog is called.
+type ObjectName struct {
+	Kind     string // "table", "table column", …
+	Schema   string // "" if it is in none
+	Name     string // "" if that and the schema don't tell it from others
+	Identity string // names it alone
+	Text     string // for people
+}
+
+// KeyOrder is how a key column of an index is ordered.
+type KeyOrder struct{ Desc, NullsFirst bool }
+
+// The oids of the access methods of indexes.
+const (
+	OidBtree = 403
+	OidGIN   = 2742
+)
+
+func objectFunctions() []*Overload {
+	describe := func(c *Context, a []types.Datum) (o ObjectName, ok bool, err error) {
+		s, err := c.session()
+		if err != nil {
+			return o, false, err
+		}
+		return s.DescribeObject(uint32(a[0].Int()), uint32(a[1].Int()), int32(a[2].Int()))
+	}
+	return []*Overload{
+		fn("pg_describe_object(oid,oid,int4) text", func(c *Context, a []types.Datum) (types.Datum, error) {
+			o, ok, err := describe(c, a)
+			return textOrNull(o.Text, ok, err)
+		}).stable(),
+		srf("pg_identify_object(oid,oid,int4) setof record", func(c *Context, a []types.Datum) (RowIterator, error) {
+			o, _, err := describe(c, a)
+			row := make([]types.Datum, 4)
+			for i, v := range []string{o.Kind, o.Schema, o.Name, o.Identity} {
+				if v != "" {
+					row[i] = types.NewString(v)
+				}
+			}
+			return &tableRows{rows: [][]types.Datum{row}}, err
+		}).stable().columns([]string{"type", "schema", "name", "identity"}, []*types.T{types.Text, types.Text, types.Text, types.Text}),
+		srf("pg_sequence_parameters(oid) setof record", func(c *Context, a []types.Datum) (RowIterator, error) {
+			s, err := c.session()
+			if err != nil {
+				return nil, err
+			}
+			row, err := s.SequenceParameters(uint32(a[0].Int()))
+			return &tableRows{rows: [][]types.Datum{row}}, err
+		}).stable().columns(
+			[]string{"start_value", "minimum_value", "maximum_value", "increment", "cycle_option", "cache_size", "data_type"},
+			[]*types.T{types.Int8, types.Int8, types.Int8, types.Int8, types.Bool, types.Int8, types.Oid}),
+		fn("pg_indexam_has_property(oid,text) bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return methodProperty(uint32(a[0].Int()), strings.ToLower(a[1].Str())), nil
+		}).stable(),
+		fn("pg_index_has_property(regclass,text) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			method, _, _, ok := s.IndexKeys(uint32(a[0].Int()))
+			if !ok {
+				return types.Null, nil
+			}
+			return indexProperty(method, strings.ToLower(a[1].Str())), nil
+		})).stable(),
+		fn("pg_index_column_has_property(regclass,int4,text) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			method, keys, included, ok := s.IndexKeys(uint32(a[0].Int()))
+			n := int(a[1].Int())
+			if !ok || n < 1 || n > len(keys)+included {
+				return types.Null, nil
+			}
+			var key *KeyOrder
+			if n <= len(keys) {
+				key = &keys[n-1]
+			}
+			return columnProperty(method, key, strings.ToLower(a[2].Str())), nil
+		})).stable(),
+	}
+}
+
+// methodProperty tells what indexes of a method may be; inverted ones have one column.
+func methodProperty(method uint32, name string) types.Datum {
+	switch name {
+	case "can_order", "can_unique", "can_multi_col", "can_exclude", "can_include":
+		if method == OidBtree || method == OidGIN {
+			return types.NewBool(method == OidBtree)
+		}
+	}
+	return types.Null
+}
+
+// indexProperty tells what an index of a method is good for.
+func indexProperty(method uint32, name string) types.Datum {
+	switch name {
+	case "clusterable", "index_scan", "backward_scan":
+		return types.NewBool(method == OidBtree)
+	case "bitmap_scan":
+		return types.True
+	}
+	return types.Null
+}
+
+// columnProperty tells how a column of an index is ordered and found; key is nil for
+// those that are only included.
+func columnProperty(method uint32, key *KeyOrder, name string) types.Datum {
+	ordered := key != nil && method == OidBtree
+	switch name {
+	case "asc", "desc", "nulls_first", "nulls_last", "search_array", "search_nulls":
+		if key == nil {
+			return types.Null
+		}
+		return types.NewBool(ordered && map[string]bool{
+			"asc": !key.Desc, "desc": key.Desc, "nulls_first": key.NullsFirst, "nulls_last": !key.NullsFirst,
+			"search_array": true, "search_nulls": true,
+		}[name])
+	case "orderable":
+		return types.NewBool(ordered)
+	case "distance_orderable":
+		return types.False
+	case "returnable":
+		return types.NewBool(method == OidBtree)
+	}
+	return types.Null
+}

@@ -1,0 +1,212 @@
+package pgcatalog
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// relationKinds name the kinds of relations.
+var relationKinds = map[string]string{
+	"r": "table", "v": "view", "m": "materialized view", "S": "sequence", "c": "composite type",
+}
+
+// DescribeObject implements builtin.Catalog, for the catalogs whose objects users make or
+// refer to.
+func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o builtin.ObjectName, ok bool, err error) {
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return o, false, err
+	}
+	switch class {
+	case oidPgClass:
+		o, ok = s.describeRelation(oid, sub)
+	case oidPgType:
+		o, ok = s.describeType(oid)
+	case oidPgConstraint:
+		o, ok = s.describeConstraint(oid)
+	case oidPgAttrdef:
+		o, ok = s.describeDefault(oid)
+	case oidPgProc:
+		o, ok = s.describeFunction(oid)
+	case oidPgNamespace:
+		for _, x := range s.schemas {
+			if x.Oid == oid {
+				return plainName("schema", x.Name), true, nil
+			}
+		}
+	case oidPgDatabase:
+		for _, d := range s.databases {
+			if d.Oid == oid {
+				return plainName("database", d.Name), true, nil
+			}
+		}
+	case oidPgAuthid:
+		for _, r := range roles {
+			if r.oid == oid {
+				return plainName("role", r.name), true, nil
+			}
+		}
+	}
+	return o, ok, nil
+}
+
+// plainName is the name of what is in no schema.
+func plainName(kind, name string) builtin.ObjectName {
+	return builtin.ObjectName{Kind: kind, Name: ast.QuoteIdent(name), Identity: ast.QuoteIdent(name), Text: kind + " " + name}
+}
+
+// describeRelation describes a relation or an index, or a column of one.
+func (s *snapshot) describeRelation(oid uint32, sub int32) (builtin.ObjectName, bool) {
+	t, ix := s.c.byOid(oid)
+	if t == nil {
+		for _, d := range s.composites() {
+			if d.Oid == oid {
+				t = d
+			}
+		}
+	}
+	if t == nil {
+		return builtin.ObjectName{}, false
+	}
+	kind, name := relationKinds[relkind(t)], t.Name
+	if ix != nil {
+		kind, name = "index", ix.Name
+	}
+	o := builtin.ObjectName{Kind: kind, Schema: ast.QuoteIdent(s.schemaName(t)), Name: ast.QuoteIdent(name)}
+	o.Identity = o.Schema + "." + o.Name
+	o.Text = kind + " " + o.Identity
+	if s.c.visible(t, name) {
+		o.Text = kind + " " + o.Name
+	}
+	if sub == 0 {
+		return o, true
+	}
+	column, ok := columnNumbered(t, ix, sub)
+	o.Kind += " column"
+	o.Identity += "." + ast.QuoteIdent(column)
+	o.Text = "column " + column + " of " + o.Text
+	return o, ok
+}
+
+// columnNumbered returns the name of a column of a relation, or of an index of it.
+func columnNumbered(t *catalog.Table, ix *catalog.Index, num int32) (string, bool) {
+	if ix != nil {
+		if cols := indexAttributes(t, ix); num > 0 && int(num) <= len(cols) {
+			return cols[num-1].Name, true
+		}
+		return "", false
+	}
+	for _, c := range visibleColumns(t) {
+		if int32(c.Attnum) == num {
+			return c.Name, true
+		}
+	}
+	return "", false
+}
+
+func (s *snapshot) describeType(oid uint32) (builtin.ObjectName, bool) {
+	t, ok := s.c.TypeByOid(oid)
+	if !ok {
+		return builtin.ObjectName{}, false
+	}
+	o := builtin.ObjectName{
+		Kind: "type", Schema: ast.QuoteIdent(s.typeSchema(t)), Name: ast.QuoteIdent(t.Name), Identity: t.SQLName, Text: "type " + t.SQLName,
+	}
+	if t.Def != nil {
+		o.Identity = o.Schema + "." + o.Name
+	}
+	return o, true
+}
+
+func (s *snapshot) describeFunction(oid uint32) (builtin.ObjectName, bool) {
+	text, ok := callableName(types.Regprocedure, oid)
+	return builtin.ObjectName{Kind: "function", Schema: namePgCatalog, Identity: namePgCatalog + "." + text, Text: "function " + text}, ok
+}
+
+func (s *snapshot) describeConstraint(oid uint32) (builtin.ObjectName, bool) {
+	for _, t := range s.tables {
+		if name := constraintNamed(t, oid); name != "" {
+			on, _ := s.describeRelation(t.Oid, 0)
+			return builtin.ObjectName{
+				Kind: "table constraint", Schema: on.Schema, Identity: ast.QuoteIdent(name) + " on " + on.Identity,
+				Text: "constraint " + name + " on " + on.Text,
+			}, true
+		}
+	}
+	for _, d := range s.types {
+		for _, k := range d.UserType.Def.Checks {
+			if k.Oid == oid {
+				on, _ := s.describeType(d.Oid)
+				return builtin.ObjectName{
+					Kind: "domain constraint", Schema: on.Schema, Identity: ast.QuoteIdent(k.Name) + " on " + on.Identity,
+					Text: "constraint " + k.Name,
+				}, true
+			}
+		}
+	}
+	return builtin.ObjectName{}, false
+}
+
+// constraintNamed returns the name of a constraint of t, "" if it has none of that oid.
+func constraintNamed(t *catalog.Table, oid uint32) string {
+	for _, ix := range visibleIndexes(t) {
+		if ix.Constraint && ix.ConstraintOid == oid {
+			return ix.ConstraintName
+		}
+	}
+	for i := range t.Checks {
+		if t.Checks[i].Oid == oid {
+			return t.Checks[i].Name
+		}
+	}
+	if k := t.ForeignKey(oid); k != nil {
+		return k.Name
+	}
+	return ""
+}
+
+func (s *snapshot) describeDefault(oid uint32) (builtin.ObjectName, bool) {
+	for _, t := range s.tables {
+		for _, c := range visibleColumns(t) {
+			if hasDefault(c) && attrdefOid(t, c) == oid {
+				o, ok := s.describeRelation(t.Oid, int32(c.Attnum))
+				return builtin.ObjectName{Kind: "default value", Identity: "for " + o.Identity, Text: "default value for " + o.Text}, ok
+			}
+		}
+	}
+	return builtin.ObjectName{}, false
+}
+
+// SequenceParameters implements builtin.Catalog.
+func (c *Catalog) SequenceParameters(oid uint32) ([]types.Datum, error) {
+	t, ix := c.byOid(oid)
+	if t == nil {
+		return nil, pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", oid)
+	}
+	if ix != nil || t.Kind != catalog.KindSequence {
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", t.Name)
+	}
+	q := t.Sequence
+	return []types.Datum{
+		types.NewInt(q.Start), types.NewInt(q.Min), types.NewInt(q.Max), types.NewInt(q.Increment), types.NewBool(q.Cycle),
+		types.NewInt(q.Cache), types.NewInt(int64(q.Type.Oid)),
+	}, nil
+}
+
+// IndexKeys implements builtin.Catalog.
+func (c *Catalog) IndexKeys(oid uint32) (method uint32, keys []builtin.KeyOrder, included int, ok bool) {
+	t, ix := c.byOid(oid)
+	if t == nil || ix == nil {
+		return 0, nil, 0, false
+	}
+	for _, k := range ix.Columns {
+		keys = append(keys, builtin.KeyOrder{Desc: k.Desc, NullsFirst: k.NullsFirst})
+	}
+	if method = oidBtree; ix.Inverted != "" {
+		method = oidGIN
+	}
+	return method, keys, len(ix.Stored), true
+}
