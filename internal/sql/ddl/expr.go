@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // nextvalOf is the default of a column that takes its values from a sequence.
@@ -125,12 +126,19 @@ func (e *Env) pinFunction(ctx context.Context, call *ast.FuncCall) error {
 	return err
 }
 
-// pinType gives the name of a user-defined type its schema.
+// pinType gives the name of a user-defined type its schema, and a type that only the
+// dialects call so PostgreSQL's name.
 func (e *Env) pinType(ctx context.Context, n *ast.TypeName) error {
 	if len(n.Names) != 1 {
 		return nil
 	}
 	if _, err := planner.ResolveType(n, e.DefaultIntSize); pgerr.CodeOf(err) != pgerr.UndefinedObject {
+		if name, ok := types.DialectName(n.Names[0], len(n.Typmods) > 0); ok {
+			n.Names = []ast.Name{name}
+			if len(n.Typmods) > 0 {
+				n.Names = []ast.Name{"pg_catalog", name} // as the parser has types with words of their own
+			}
+		}
 		return nil
 	}
 	t, err := e.Coll.FindTypeTable(ctx, "", n.Names[0])

@@ -148,6 +148,21 @@ var aliases = map[string]*T{
 	"bool": Bool, "boolean": Bool, `"char"`: Char,
 }
 
+// DialectName returns PostgreSQL's name of a type that only the dialects call alias; sized
+// says that a length follows.
+func DialectName(alias string, sized bool) (string, bool) {
+	switch alias {
+	case "string":
+		if sized {
+			return Varchar.Name, true
+		}
+		return Text.Name, true
+	case "bytes", "blob", "int64", "int32", "int16":
+		return aliases[alias].Name, true
+	}
+	return "", false
+}
+
 func indexByName() map[string]*T {
 	m := make(map[string]*T, 8*len(registry))
 	for _, r := range registry {
