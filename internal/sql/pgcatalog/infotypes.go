@@ -141,3 +141,73 @@ func isColumnPrivileges(s *snapshot, w *writer) error {
 		}
 	})
 }
+
+// isColumnUDTUsage is information_schema.column_udt_usage: the types of columns.
+func isColumnUDTUsage(s *snapshot, w *writer) error {
+	return s.eachColumn(func(t *catalog.Table, c *catalog.Column) {
+		udt := c.Type
+		if c.Domain != nil && !c.Domain.IsDomain() {
+			udt = c.Domain
+		}
+		s.named(w, "udt", s.typeSchema(udt), udt.Name)
+		s.place(w, "table", t)
+		w.str("column_name", c.Name)
+		w.done()
+	})
+}
+
+// grants emits that root, and everybody if public is set, may use what the rest of the
+// row names.
+func grants(w *writer, privilege string, public bool, name func()) {
+	for _, grantee := range [...]string{catalog.RootUser, "PUBLIC"} {
+		if grantee == "PUBLIC" && !public {
+			continue
+		}
+		w.str("grantor", catalog.RootUser)
+		w.str("grantee", grantee)
+		name()
+		w.str("privilege_type", privilege)
+		w.str("is_grantable", yesNo(grantee == catalog.RootUser))
+		w.done()
+	}
+}
+
+// isUDTPrivileges is information_schema.udt_privileges: of composite types, and of the row
+// types of tables and views.
+func isUDTPrivileges(s *snapshot, w *writer) error {
+	for _, t := range append(s.composites(), s.tables...) {
+		if t.Kind != catalog.KindSequence {
+			grants(w, "TYPE USAGE", true, func() { s.place(w, "udt", t) })
+		}
+	}
+	return nil
+}
+
+// isUsagePrivileges is information_schema.usage_privileges, of domains and sequences.
+func isUsagePrivileges(s *snapshot, w *writer) error {
+	object := func(d *catalog.Table, kind string) {
+		grants(w, "USAGE", kind == "DOMAIN", func() {
+			s.place(w, "object", d)
+			w.str("object_type", kind)
+		})
+	}
+	for _, t := range s.tables {
+		if t.Kind == catalog.KindSequence {
+			object(t, "SEQUENCE")
+		}
+	}
+	return s.eachType(types.DefDomain, func(d *catalog.Table, _ *types.Def) { object(d, "DOMAIN") })
+}
+
+// isCollationSets is information_schema.collation_character_set_applicability.
+func isCollationSets(s *snapshot, w *writer) error {
+	for _, c := range collations {
+		if c.name == defaultCollation {
+			continue
+		}
+		s.named(w, "collation", namePgCatalog, c.name)
+		w.str("character_set_name", "UTF8")
+		w.done()
+	}
+	return nil
+}
