@@ -107,16 +107,20 @@ var (
 	tableStorage = strings.Fields(`autovacuum_ fillfactor log_autovacuum_min_duration oids parallel_workers toast_tuple_target
 		user_catalog_table vacuum_index_cleanup vacuum_truncate
 		colocated colocation colocation_id exclude_data_from_backup infer_rbr_ row_type_oid schema_locked sql_stats_ table_oid
-		tablegroup_oid ttl ttl_`)
+		tablegroup_oid`)
 	indexStorage = strings.Fields(`autosummarize buffering deduplicate_items fastupdate fillfactor gin_pending_list_limit
 		pages_per_range
 		bucket_count colocation_id geometry_ s2_ table_oid tablegroup_oid`)
 	viewStorage = []string{"check_option", "security_barrier", "security_invoker"}
 )
 
-// ignoreStorage accepts WITH (...), if there are such parameters.
+// ignoreStorage accepts WITH (...), if there are such parameters, but those by which
+// CockroachDB deletes rows.
 func (e *Env) ignoreStorage(params []ast.StorageParam, known []string) error {
 	for _, p := range params {
+		if p.Name == "ttl" || strings.HasPrefix(p.Name, "ttl_") {
+			return pgerr.Unsupported("row-level TTL (storage parameter \"%s\") is not supported", p.Name).At(p.Pos)
+		}
 		if p.Namespace != "" && p.Namespace != "toast" {
 			return pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter namespace \"%s\"", p.Namespace)
 		}

@@ -109,6 +109,11 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 	if p.isWord("inverted") && p.peek() == kwIndex && p.extends(ExtInvertedIndex) {
 		return p.createIndex(loc)
 	}
+	for _, w := range [...]string{"changefeed", "schedule", "tablegroup"} {
+		if k := p.peek(); p.isWord(w) && k != tokEOF && k != ';' && p.extends(ExtCreateDialect) {
+			return p.skipStatement(loc, "CREATE "+upper(w))
+		}
+	}
 	return p.refuse(loc, "CREATE")
 }
 

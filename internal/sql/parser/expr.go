@@ -143,16 +143,21 @@ func (p *parser) infix(x ast.Expr, min prec, restricted bool) ast.Expr {
 			p.advance()
 			x = &ast.Collate{Loc: loc, X: x, Name: p.anyName()}
 		case precCast:
-			loc, end := p.loc(), p.tok.end
-			p.advance()
-			if p.tok.kind == ':' && p.tok.start == end && p.extends(ExtAnnotation) {
-				p.advance()
-			}
-			x = &ast.Cast{Loc: loc, Style: ast.CastColons, X: x, Type: p.typeName()}
+			x = p.cast(x)
 		default:
 			x = p.binary(x, pr, restricted)
 		}
 	}
+}
+
+// cast parses what follows x: ::type, or the dialect's :::type.
+func (p *parser) cast(x ast.Expr) ast.Expr {
+	loc, end := p.loc(), p.tok.end
+	p.advance()
+	if p.tok.kind == ':' && p.tok.start == end && p.extends(ExtAnnotation) {
+		p.advance()
+	}
+	return &ast.Cast{Loc: loc, Style: ast.CastColons, X: x, Type: p.typeName()}
 }
 
 // isLabel reports whether the next token, an operator, is in fact the label of

@@ -46,6 +46,8 @@ const (
 	ExtOnUpdate
 	ExtPartitions
 	ExtUniqueWithoutIndex
+	ExtCreateDialect
+	ExtSequence
 	numExtensions
 )
 
@@ -59,7 +61,7 @@ var extensionNames = [numExtensions]string{
 	ExtClusterSetting:  "SET and RESET CLUSTER SETTING",
 	ExtAlterDialect:    "ALTER RANGE, PARTITION and JOB, EXPERIMENTAL_... of tables",
 	ExtConfigureZone:   "CONFIGURE ZONE",
-	ExtLocality:        "LOCALITY",
+	ExtLocality:        "LOCALITY, INTERLEAVE, TABLEGROUP and COLOCATION",
 	ExtSplit:           "SPLIT INTO, SPLIT AT and UNSPLIT",
 	ExtScatter:         "SCATTER",
 	ExtHashKey:         "HASH on key columns",
@@ -90,6 +92,8 @@ var extensionNames = [numExtensions]string{
 	ExtPartitions:      "partitions in PARTITION BY",
 
 	ExtUniqueWithoutIndex: "UNIQUE WITHOUT INDEX",
+	ExtCreateDialect:      "CREATE CHANGEFEED, SCHEDULE and TABLEGROUP",
+	ExtSequence:           "PER NODE CACHE and VIRTUAL of sequences",
 }
 
 // String describes the form.

@@ -49,6 +49,8 @@ func TestExtensions(t *testing.T) {
 		ExtPartitions:      "",
 
 		ExtUniqueWithoutIndex: "",
+		ExtCreateDialect:      "create tablegroup g",
+		ExtSequence:           "create sequence s per node cache 10",
 	}
 	for e := range numExtensions {
 		sql, listed := examples[e]

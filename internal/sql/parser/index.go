@@ -165,6 +165,9 @@ func (p *parser) storageParams() []ast.StorageParam {
 		if p.accept('=') {
 			s.Value = p.defArg()
 		}
+		if s.Value != nil && p.tok.kind == tokCast && p.extends(ExtAnnotation) {
+			s.Value = p.cast(s.Value)
+		}
 		list = append(list, s)
 		if !p.accept(',') {
 			break
@@ -260,6 +263,7 @@ func (p *parser) createIndex(loc ast.Loc) ast.Statement {
 	if p.accept(kwTablespace) {
 		s.Tablespace = p.colID()
 	}
+	p.placement()
 	p.indexPartitions()
 	p.splits(&s.SplitInto, &s.SplitAt)
 	if p.accept(kwWhere) {

@@ -23,6 +23,25 @@ func (p *parser) alterRanges(loc ast.Loc, src ast.RangeSource, ifExists bool) as
 	return nil
 }
 
+// placement refuses what the dialects say behind a table or an index about where its rows
+// lie.
+func (p *parser) placement() {
+	feature := ""
+	switch {
+	case p.isWord("locality"):
+		feature = "LOCALITY"
+	case p.isWord("interleave") && p.peek() == kwIn:
+		feature = "INTERLEAVE IN PARENT"
+	case p.isWord("tablegroup"):
+		feature = "TABLEGROUP"
+	case p.tok.kind == kwNo && p.tokenIsWord(p.peekToken(), "colocation"):
+		feature = "NO COLOCATION"
+	}
+	if feature != "" && p.extends(ExtLocality) {
+		p.unsupported(p.pos(), feature)
+	}
+}
+
 // isExperimental reports whether one of the dialect's words that begin with EXPERIMENTAL_
 // comes next.
 func (p *parser) isExperimental() bool {

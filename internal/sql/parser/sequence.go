@@ -32,6 +32,13 @@ func (p *parser) sequenceOption(o *ast.SequenceOption) bool {
 		o.Kind, o.Type = ast.SeqAs, p.simpleType(false)
 	case p.accept(kwCache):
 		o.Kind, o.Value = ast.SeqCache, p.numericOnly()
+	case p.isWord("per") && p.tokenIsWord(p.peekToken(), "node") && p.extends(ExtSequence): // what CACHE means here
+		p.advance()
+		p.advance()
+		p.expect(kwCache)
+		o.Kind, o.Value = ast.SeqCache, p.numericOnly()
+	case p.isWord("virtual") && p.extends(ExtSequence):
+		p.unsupported(p.pos(), "VIRTUAL of a sequence")
 	case p.accept(kwCycle):
 		o.Kind = ast.SeqCycle
 	case p.accept2(kwNo, kwCycle):

@@ -42,9 +42,7 @@ func (p *parser) createTable(loc ast.Loc, persistence ast.Persistence) ast.State
 		s.Tablespace = p.colID()
 	}
 	p.splits(&s.SplitInto, &s.SplitAt)
-	if p.isWord("locality") && p.extends(ExtLocality) {
-		p.unsupported(p.pos(), "LOCALITY")
-	}
+	p.placement()
 	return s
 }
 
@@ -168,6 +166,12 @@ func (p *parser) dialectDef() ast.TableDef {
 		if p.namesInlineDef(l) && p.extends(ExtInlineIndex) {
 			return p.inlineIndex()
 		}
+	case p.isWord("vector") && p.peek() == kwIndex:
+		l := p.scan()
+		l.next()
+		if p.namesInlineDef(l) && p.extends(ExtInlineIndex) {
+			p.unsupported(p.pos(), "VECTOR INDEX")
+		}
 	case p.tok.kind == kwFamily && p.namesInlineDef(p.scan()) && p.extends(ExtFamily):
 		f := &ast.FamilyDef{Loc: p.loc()}
 		p.advance()
@@ -230,6 +234,7 @@ func (p *parser) inlineIndex() ast.TableDef {
 		d.With = p.storageParams()
 		p.takeBuckets(&d.With, d.Sharded, &d.Buckets)
 	}
+	p.placement()
 	p.indexPartitions()
 	if p.accept(kwWhere) {
 		d.Where = p.expr()
