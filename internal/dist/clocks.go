@@ -92,7 +92,7 @@ func (c *clocks) needed() []*peerClock {
 	since := time.Now().Add(-clockNeeded).UnixNano()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	list := make([]*peerClock, 0, min(len(c.peers), 2*maxClocks))
+	var list []*peerClock
 	for _, p := range c.peers {
 		if p.used.Load() >= since {
 			list = append(list, p)
@@ -113,6 +113,9 @@ func (d *Router) Clocks(ctx context.Context, dst []kvpb.Observation) []kvpb.Obse
 		return dst
 	}
 	peers := d.clocks.needed()
+	if len(peers) == 0 {
+		return dst
+	}
 	asked := make([]*question, len(peers))
 	for i, p := range peers {
 		asked[i] = d.askClock(p)
