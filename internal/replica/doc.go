@@ -173,6 +173,11 @@
 //	R41. Who processes a group waits for the processing of no range but such as lie to its
 //	     right: the parts of a commit are taken through their groups in the order of their
 //	     keys (StageJoint), and a merge takes in the range on the right (takeIn).
+//	R42. A store that has made the log of a range for a split knows after a crash that the split
+//	     is committed, and applies it again when it starts: the replica that was split may hear of
+//	     nothing any more, but that it was removed, and without it the new range's replica, whose
+//	     log has answered for it, could never be there again (prepareSplit; TestSplitStaysCommitted
+//	     in store).
 //
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.

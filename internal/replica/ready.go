@@ -167,7 +167,7 @@ func (g *group) applyEntry(e *pb.Entry) error {
 	if t == nil && cc == nil {
 		return nil
 	}
-	if err := g.applyTrigger(t); err != nil {
+	if err := g.applyTrigger(t, e.GetIndex()); err != nil {
 		return err
 	}
 	if cc != nil && t != nil { // else another change came first
@@ -251,10 +251,23 @@ func (g *group) wakeApplied() {
 	g.applied = g.applied[:0]
 }
 
-// applyTrigger carries out what a command says about the range itself.
-func (g *group) applyTrigger(t *apply.Trigger) error {
+// prepareSplit makes the log of the range that the entry at index splits off. A crash may undo
+// the split in the engine, but then it is known to be committed: this replica applies it again
+// though nobody may tell it so any more (invariant R42).
+func (g *group) prepareSplit(right *kvpb.RangeDescriptor, index uint64) error {
+	hs := g.view.state.HardState
+	hs.Commit = max(hs.Commit, index)
+	err := g.r.deps.PrepareSplit(right, raftlog.Write{Group: g.view.group, Replica: uint64(g.r.replicaID), HardState: &hs})
+	if err == nil {
+		g.view.state.HardState = hs
+	}
+	return err
+}
+
+// applyTrigger carries out what a command, in the entry at index, says about the range itself.
+func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	if t != nil && t.Right != nil {
-		if err := g.r.deps.PrepareSplit(t.Right); err != nil {
+		if err := g.prepareSplit(t.Right, index); err != nil {
 			return err
 		}
 	}

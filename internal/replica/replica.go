@@ -60,8 +60,8 @@ type Deps struct {
 	// Elections says when a replica stands for election; nil: as soon as it wants to.
 	Elections Elections
 	// PrepareSplit makes the log of a range that is about to come into being
-	// durable; Split makes its replica.
-	PrepareSplit func(right *kvpb.RangeDescriptor) error
+	// durable, in one step with a write of the range that it is split off from; Split makes its replica.
+	PrepareSplit func(right *kvpb.RangeDescriptor, left raftlog.Write) error
 	Split        func(left *Replica, right *kvpb.RangeDescriptor) (*Replica, error)
 	// Neighbour returns the store's replica of a range that is being merged into
 	// another one, Merged hears that this has happened.

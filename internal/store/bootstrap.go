@@ -82,7 +82,7 @@ func (s *Store) Bootstrap(id Identity) error {
 		Replicas:      []kvpb.ReplicaDescriptor{{Node: id.Node, Store: id.Store, Replica: first}},
 		NextReplicaID: first + 1, Generation: 1, Borders: 1,
 	}
-	if err := s.beginLog(desc.RangeID, first, raftlog.HardState{}); err != nil {
+	if err := s.log.Append([]raftlog.Write{newLog(desc.RangeID, first, raftlog.HardState{})}); err != nil {
 		return err
 	}
 	b := s.eng.NewBatch()
@@ -103,16 +103,16 @@ func (s *Store) Bootstrap(id Identity) error {
 	return nil
 }
 
-// beginLog makes the log of a new range, keeping the vote of hs.
-func (s *Store) beginLog(id kvpb.RangeID, rep kvpb.ReplicaID, hs raftlog.HardState) error {
+// newLog returns what makes the log of a new range, keeping the vote of hs.
+func newLog(id kvpb.RangeID, rep kvpb.ReplicaID, hs raftlog.HardState) raftlog.Write {
 	if hs.Term < apply.FirstTerm {
 		hs = raftlog.HardState{Term: apply.FirstTerm}
 	}
 	hs.Commit = apply.FirstIndex
-	return s.log.Append([]raftlog.Write{{
+	return raftlog.Write{
 		Group: raftlog.GroupID(id), Replica: uint64(rep), Reset: &raftlog.Mark{Index: apply.FirstIndex, Term: apply.FirstTerm},
 		HardState: &hs,
-	}})
+	}
 }
 
 // loadReplicas finds the replicas whose descriptors the engine holds.

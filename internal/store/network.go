@@ -436,9 +436,10 @@ func (s *Store) noteDescriptor(r *replica.Replica, old *kvpb.RangeDescriptor) {
 	}
 }
 
-// prepareSplit makes the log of a new range, before its state is in the engine.
-// After a crash the log may be there already, and hold votes.
-func (s *Store) prepareSplit(right *kvpb.RangeDescriptor) error {
+// prepareSplit makes the log of a new range, before its state is in the engine, in one step
+// with what left says of the range that is split. After a crash the log may be there already,
+// and hold votes.
+func (s *Store) prepareSplit(right *kvpb.RangeDescriptor, left raftlog.Write) error {
 	rep, ok := right.Replica(s.Identity().Store)
 	if !ok {
 		return nil
@@ -454,11 +455,11 @@ func (s *Store) prepareSplit(right *kvpb.RangeDescriptor) error {
 	st, ok := s.log.State(raftlog.GroupID(right.RangeID))
 	switch {
 	case !ok || st.Replica != uint64(rep.Replica):
-		return s.beginLog(right.RangeID, rep.Replica, raftlog.HardState{})
+		return s.log.Append([]raftlog.Write{newLog(right.RangeID, rep.Replica, raftlog.HardState{}), left})
 	case st.Last >= apply.FirstIndex:
 		return nil
 	}
-	return s.beginLog(right.RangeID, rep.Replica, st.HardState)
+	return s.log.Append([]raftlog.Write{newLog(right.RangeID, rep.Replica, st.HardState), left})
 }
 
 // split makes the replica of a range that a split has made.

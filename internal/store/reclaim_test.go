@@ -70,3 +70,30 @@ func TestCollectAtTheRangesTTL(t *testing.T) {
 		}
 	})
 }
+
+// TestSplitStaysCommitted: a store that has applied a split and lost its power, and whose replica
+// of the range that was split has been taken away meanwhile, has its replica of the new range.
+func TestSplitStaysCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.split("m")
+		nd := c.other(c.nodeOf(c.leader(1)), c.nodeOf(c.leader(2)))
+		time.Sleep(time.Second)
+		if r, ok := nd.s.Replica(2); !ok || !r.Initialized() {
+			t.Fatal("the split was not applied")
+		}
+		c.crash(nd, 1)
+		c.change(1, replica.Remove, nd)
+		c.open(nd)
+		c.introduce()
+		time.Sleep(10 * time.Second)
+		if r, ok := nd.s.Replica(2); !ok || !r.Initialized() {
+			t.Errorf("no replica of the new range: %t", ok)
+		}
+		if _, ok := nd.s.Replica(1); ok {
+			t.Error("the replica that was taken away is there")
+		}
+	})
+}
