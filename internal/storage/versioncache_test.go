@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -169,6 +170,9 @@ func TestVersionCacheIsFresh(t *testing.T) {
 		}
 		b.Close()
 		raise(&seen, n)
+		for yields := 0; n == last/2 && hits.Load() == 0 && yields < 1e6; yields++ {
+			runtime.Gosched() // the readers may not have begun
+		}
 		if n%500 == 0 {
 			if err := e.StartFlush(); err != nil {
 				t.Fatal(err)
