@@ -62,12 +62,13 @@ func (b *Batch) addCopy(row Row) { copy(b.add(), row) }
 // drop removes the last row.
 func (b *Batch) drop() { b.n-- }
 
-// keep drops the rows from position first on that fn, which counts from there, does not want.
-func (b *Batch) keep(first int, fn func(i int, row Row) (bool, error)) error {
+// keep drops the rows from position first on that fn, which is asked once for each of them in
+// order, does not want.
+func (b *Batch) keep(first int, fn func(row Row) (bool, error)) error {
 	kept := first
 	for i := first; i < b.n; i++ {
 		row := b.Row(i)
-		ok, err := fn(i-first, row)
+		ok, err := fn(row)
 		if err != nil {
 			return err
 		}

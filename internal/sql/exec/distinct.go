@@ -53,22 +53,8 @@ func (d *distinctOp) next(b *Batch) error {
 		if err := d.input.next(b); err != nil || b.n == 0 {
 			return err
 		}
-		kept := 0
-		for i := 0; i < b.n; i++ {
-			first, err := d.first(b.Row(i))
-			if err != nil {
-				return err
-			}
-			if !first {
-				continue
-			}
-			if kept != i {
-				copy(b.Row(kept), b.Row(i))
-			}
-			kept++
-		}
-		if b.truncate(kept); kept > 0 {
-			return nil
+		if err := b.keep(0, d.first); err != nil || b.n > 0 {
+			return err
 		}
 	}
 }

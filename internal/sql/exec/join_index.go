@@ -192,7 +192,11 @@ func (j *indexJoinOp) lockRead(b *Batch) error {
 	if err := j.locker.lockAhead(j.keys); err != nil {
 		return err
 	}
-	return b.keep(0, func(i int, row Row) (bool, error) { return j.lockRow(j.keys[i], row, true) })
+	i := -1
+	return b.keep(0, func(row Row) (bool, error) {
+		i++
+		return j.lockRow(j.keys[i], row, true)
+	})
 }
 
 // entry returns the key and value of the row of an entry.

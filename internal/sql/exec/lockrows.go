@@ -101,7 +101,7 @@ func (l *lockRowsOp) next(b *Batch) error {
 				return err
 			}
 		}
-		if err := b.keep(0, func(_ int, row Row) (bool, error) { return l.lock(row) }); err != nil || b.n > 0 {
+		if err := b.keep(0, l.lock); err != nil || b.n > 0 {
 			return err
 		}
 	}

@@ -301,7 +301,11 @@ func (s *scanOp) lockPicked(b *Batch, first int) error {
 	if err := s.locker.lockAhead(s.keys); err != nil {
 		return err
 	}
-	return b.keep(first, func(i int, row Row) (bool, error) { return s.locker.lock(s, s.keys[i], row) })
+	i := -1
+	return b.keep(first, func(row Row) (bool, error) {
+		i++
+		return s.locker.lock(s, s.keys[i], row)
+	})
 }
 
 func (s *scanOp) pass(row Row) (bool, error) {

@@ -95,23 +95,8 @@ func (f *filterOp) next(b *Batch) error {
 		if err := f.input.next(b); err != nil || b.n == 0 {
 			return err
 		}
-		kept := 0
-		for i := 0; i < b.n; i++ {
-			row := b.Row(i)
-			ok, err := f.cond(row)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				continue
-			}
-			if kept != i {
-				copy(b.Row(kept), row)
-			}
-			kept++
-		}
-		if b.truncate(kept); kept > 0 {
-			return nil
+		if err := b.keep(0, f.cond); err != nil || b.n > 0 {
+			return err
 		}
 		if err := f.run.canceled(); err != nil {
 			return err

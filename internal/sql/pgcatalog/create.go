@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -135,7 +136,7 @@ func (s *snapshot) createTable(t *catalog.Table) string {
 func (s *snapshot) columnText(t *catalog.Table, c *catalog.Column) string {
 	text := ast.QuoteIdent(c.Name) + " "
 	q := s.tableBy[c.OwnsSequence]
-	serial := q != nil && c.Identity == 0 && c.NotNull && plainSequence(t, c, q) && len(sequencesIn(c.Default)) == 1 && sequencesIn(c.Default)[0] == q.Oid
+	serial := q != nil && c.Identity == 0 && c.NotNull && plainSequence(t, c, q) && slices.Equal(sequencesIn(c.Default), []uint32{q.Oid})
 	if serial {
 		text += map[uint32]string{types.Int2.Oid: "smallserial", types.Int4.Oid: "serial", types.Int8.Oid: "bigserial"}[c.Type.Oid]
 	} else {
