@@ -54,7 +54,7 @@ func TestCompany(t *testing.T) {
 func TestCompanyMayStayAway(t *testing.T) {
 	l := mustOpen(t, newTestFS(t))
 	l.mu.Lock()
-	l.company.sync = time.Millisecond
+	l.company.sync, l.company.seen = time.Millisecond, companySure
 	l.mu.Unlock()
 	const n = 20
 	done := make(chan error)

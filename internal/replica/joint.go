@@ -116,7 +116,7 @@ func (j *joint) advance() {
 // enter has a group process a command, here if nobody else does.
 func (j *joint) enter(p *jointPart) {
 	g := p.g
-	if g.r.deps.Aside || !g.board(p.prop) { // stores that share the node have logs of their own
+	if g.r.deps.Aside || !g.occupy(p.prop) { // stores that share the node have logs of their own
 		p.away = make(chan error, 1)
 		go func() { p.away <- g.enqueue(p.prop) }()
 		return
@@ -125,9 +125,9 @@ func (j *joint) enter(p *jointPart) {
 	p.done = g.lead(p.prop)
 }
 
-// board makes the caller the processing goroutine of a group at rest, with a command in its
+// occupy makes the caller the processing goroutine of a group at rest, with a command in its
 // queue; false if the group is not at rest.
-func (g *group) board(p *proposal) bool {
+func (g *group) occupy(p *proposal) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.mu.stopped != nil || !g.mu.started || g.mu.busy {
