@@ -32,6 +32,7 @@ var shown = []struct{ name, sql string }{
 	{"rowids", "CREATE TABLE rowids (a INT8, rowid INT8 NOT VISIBLE NOT NULL DEFAULT unique_rowid(), CONSTRAINT rowids_pkey PRIMARY KEY (rowid ASC))"},
 	{"empty", "CREATE TABLE empty ()"},
 	{"v", `CREATE VIEW v (x, "Y") AS SELECT a, count(*) FROM plain WHERE b <> 'y' GROUP BY a`},
+	{"uv", "CREATE VIEW uv WITH (check_option = local) AS SELECT a, b FROM plain WHERE a > 0; ALTER VIEW uv ALTER b SET DEFAULT 'q'"},
 	{"mv", "CREATE MATERIALIZED VIEW mv AS SELECT id FROM keyed; CREATE INDEX mvi ON mv (id)"},
 }
 

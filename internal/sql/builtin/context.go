@@ -145,6 +145,10 @@ type Catalog interface {
 	// IndexKeys returns the access method of an index, the order of its key columns and
 	// the number of the others.
 	IndexKeys(oid uint32) (method uint32, keys []KeyOrder, included int, ok bool)
+	// RelationUpdatable says what can be done with rows of a relation: INSERT, UPDATE and
+	// DELETE are bits as in pg_relation_is_updatable; ColumnUpdatable is about a column.
+	RelationUpdatable(oid uint32) (int, error)
+	ColumnUpdatable(oid uint32, attnum int16) (bool, error)
 	// HasPrivilege answers the has_*_privilege functions.
 	HasPrivilege(req PrivilegeCheck) (has, ok bool, err error)
 }

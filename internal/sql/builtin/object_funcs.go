@@ -57,6 +57,14 @@ func objectFunctions() []*Overload {
 		}).stable().columns(
 			[]string{"start_value", "minimum_value", "maximum_value", "increment", "cycle_option", "cache_size", "data_type"},
 			[]*types.T{types.Int8, types.Int8, types.Int8, types.Int8, types.Bool, types.Int8, types.Oid}),
+		fn("pg_relation_is_updatable(regclass,bool) int4", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			events, err := s.RelationUpdatable(uint32(a[0].Int()))
+			return types.NewInt(int64(events)), err
+		})).stable(),
+		fn("pg_column_is_updatable(regclass,int2,bool) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			ok, err := s.ColumnUpdatable(uint32(a[0].Int()), int16(a[1].Int()))
+			return types.NewBool(ok), err
+		})).stable(),
 		fn("pg_indexam_has_property(oid,text) bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return methodProperty(uint32(a[0].Int()), strings.ToLower(a[1].Str())), nil
 		}).stable(),

@@ -108,6 +108,8 @@ func (s *fakeSession) DescribeObject(uint32, uint32, int32) (ObjectName, bool, e
 	return ObjectName{}, false, nil
 }
 
+func (s *fakeSession) RelationUpdatable(uint32) (int, error)       { return 0, nil }
+func (s *fakeSession) ColumnUpdatable(uint32, int16) (bool, error) { return false, nil }
 func (s *fakeSession) SequenceParameters(uint32) ([]types.Datum, error) {
 	return make([]types.Datum, 7), nil
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -237,6 +238,27 @@ type View struct {
 	// Unpopulated says that a materialized view has no rows yet.
 	Unpopulated bool `json:",omitempty"`
 	UsesColumns [][]ColumnID
+	// Options are the view's parameters as pg_class has them: name=value.
+	Options []string `json:",omitempty"`
+}
+
+// The values of a view's check_option.
+const (
+	CheckLocal    = "local"
+	CheckCascaded = "cascaded"
+)
+
+// CheckOption is WITH CHECK OPTION of the view, "" for none.
+func (v *View) CheckOption() string { return v.Option("check_option") }
+
+// Option returns the value of a parameter, "" if it is not set.
+func (v *View) Option(name string) string {
+	for _, o := range v.Options {
+		if k, value, _ := strings.Cut(o, "="); k == name {
+			return value
+		}
+	}
+	return ""
 }
 
 // Primary returns the primary index.

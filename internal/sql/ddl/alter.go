@@ -55,7 +55,7 @@ func checkAlterKind(st *ast.AlterTable, t *catalog.Table, index bool) error {
 		ok, what = t.Materialized(), "a materialized view"
 	}
 	if !ok {
-		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not %s", st.Name.Table, what).At(st.Name.Pos)
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not %s", st.Name.Table, what)
 	}
 	return nil
 }
@@ -82,6 +82,10 @@ func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 		}
 		return a.put(ctx)
 	}
+	isView := a.t.Kind == catalog.KindView
+	if isView && (c.Kind == ast.AlterSetParams || c.Kind == ast.AlterResetParams) {
+		return a.viewParams(ctx, c)
+	}
 	if c.Kind == ast.AlterSetParams {
 		return a.e.ignoreStorage(c.Params, a.storage())
 	}
@@ -98,17 +102,45 @@ func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 	if c.Kind == ast.AlterSetSchema {
 		return a.setSchema(ctx, c)
 	}
-	if a.t.Kind == catalog.KindView && c.Kind == ast.AlterRenameColumn {
-		return pgerr.Unsupported("renaming a column of a view is not supported").At(c.Pos)
+	if isView && c.Kind == ast.AlterRenameColumn {
+		return a.renameViewColumn(ctx, c)
 	}
-	if a.t.Kind == catalog.KindView && (c.Kind == ast.AlterColumnSetDefault || c.Kind == ast.AlterColumnDropDefault) {
-		return pgerr.Unsupported("defaults of a view's columns are not supported").At(c.Pos)
+	if isView && (c.Kind == ast.AlterColumnSetDefault || c.Kind == ast.AlterColumnDropDefault) {
+		return a.viewDefault(ctx, c)
 	}
 	if a.t.Kind != catalog.KindTable || a.t.Materialized() && c.Kind != ast.AlterRenameColumn {
-		return pgerr.New(pgerr.WrongObjectType, "ALTER action cannot be performed on relation \"%s\"", a.t.Name).
-			WithDetail("This operation is not supported for this kind of relation.").At(c.Pos)
+		return a.wrongKind(c)
 	}
 	return a.tableCommand(ctx, c)
+}
+
+// wrongKind refuses a command that is for tables only.
+func (a *alteration) wrongKind(c *ast.AlterCmd) error {
+	action, kinds := "ALTER action", "this kind of relation"
+	if name := alterActions[c.Kind]; name != "" {
+		action += " " + name
+	}
+	switch {
+	case a.t.Materialized():
+		kinds = "materialized views"
+	case a.t.Kind == catalog.KindView:
+		kinds = "views"
+	case a.t.Kind == catalog.KindSequence:
+		kinds = "sequences"
+	}
+	return pgerr.New(pgerr.WrongObjectType, "%s cannot be performed on relation \"%s\"", action, a.t.Name).
+		WithDetail("This operation is not supported for %s.", kinds)
+}
+
+// alterActions names commands in errors.
+var alterActions = map[ast.AlterKind]string{
+	ast.AlterAddColumn: "ADD COLUMN", ast.AlterDropColumn: "DROP COLUMN", ast.AlterColumnType: "ALTER COLUMN ... SET DATA TYPE",
+	ast.AlterColumnSetDefault: "ALTER COLUMN ... SET DEFAULT", ast.AlterColumnDropDefault: "ALTER COLUMN ... DROP DEFAULT",
+	ast.AlterColumnSetNotNull: "ALTER COLUMN ... SET NOT NULL", ast.AlterColumnDropNotNull: "ALTER COLUMN ... DROP NOT NULL",
+	ast.AlterColumnDropExpr: "ALTER COLUMN ... DROP EXPRESSION", ast.AlterColumnAddIdentity: "ALTER COLUMN ... ADD IDENTITY",
+	ast.AlterColumnSetIdentity: "ALTER COLUMN ... SET", ast.AlterColumnDropIdentity: "ALTER COLUMN ... DROP IDENTITY",
+	ast.AlterAddConstraint: "ADD CONSTRAINT", ast.AlterAlterConstraint: "ALTER CONSTRAINT",
+	ast.AlterValidateConstraint: "VALIDATE CONSTRAINT", ast.AlterDropConstraint: "DROP CONSTRAINT",
 }
 
 // storage returns the names of the storage parameters that what is altered may have.
@@ -116,8 +148,6 @@ func (a *alteration) storage() []string {
 	switch {
 	case a.index:
 		return indexStorage
-	case a.t.Kind == catalog.KindView:
-		return viewStorage
 	}
 	return tableStorage
 }

@@ -308,7 +308,7 @@ func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 		if t.Kind != catalog.KindSequence || d.schema != nil && o.Schema == d.schema.ID {
 			continue
 		}
-		if o.Kind == catalog.KindTable {
+		if o.Kind == catalog.KindTable || o.Kind == catalog.KindView {
 			d.defaults(ctx, o, t, on)
 		}
 		if ty := o.UserType; o.Kind == catalog.KindType && ty.IsDomain() && strings.Contains(ty.Def.Default, sequenceRef(t.Oid)) {

@@ -112,7 +112,7 @@ func (e *Env) lockTable(ctx context.Context, n ast.TableName) (*catalog.Table, e
 	case t == nil:
 		return nil, undefinedRelation(n)
 	case index || t.Kind != catalog.KindTable:
-		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", n.Table).At(n.Pos)
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", n.Table)
 	}
 	return t, nil
 }

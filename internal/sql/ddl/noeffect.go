@@ -32,6 +32,7 @@ var (
 	noVirtual        = noEffect{"VIRTUAL", "generated columns are stored"}
 	noReplicaIdent   = noEffect{"REPLICA IDENTITY", "changes always carry the primary key"}
 	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8 and has no connection limit"}
+	noViewSecurity   = noEffect{"security_barrier and security_invoker", "every user may read every table"}
 	noOids           = noEffect{"OIDS", "tables have no oids"}
 )
 
@@ -43,7 +44,7 @@ func AcceptedWithoutEffect() []Accepted {
 	var out []Accepted
 	for _, n := range []noEffect{
 		noVacuum, noAnalyze, noReindex, noCluster, noCheckpoint, noCopyFreeze, noStorageParams, noUnlogged,
-		noStatistics, noColumnStorage, noVirtual, noReplicaIdent, noDatabaseOption, noOids,
+		noStatistics, noColumnStorage, noVirtual, noReplicaIdent, noDatabaseOption, noViewSecurity, noOids,
 	} {
 		out = append(out, Accepted{n.what, n.why})
 	}
@@ -111,7 +112,7 @@ var (
 	indexStorage = strings.Fields(`autosummarize buffering deduplicate_items fastupdate fillfactor gin_pending_list_limit
 		pages_per_range
 		bucket_count colocation_id geometry_ s2_ table_oid tablegroup_oid`)
-	viewStorage = []string{"check_option", "security_barrier", "security_invoker"}
+	viewStorage = []string{checkOption, "security_barrier", "security_invoker"}
 )
 
 // ignoreStorage accepts WITH (...), if there are such parameters, but those by which

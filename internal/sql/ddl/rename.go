@@ -88,10 +88,10 @@ func (a *alteration) renameConstraint(ctx context.Context, c *ast.AlterCmd) erro
 func (a *alteration) renameColumn(ctx context.Context, c *ast.AlterCmd) error {
 	ord, ok := visibleColumn(a.t, c.Name)
 	if !ok {
-		return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", c.Name).At(c.Pos)
+		return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", c.Name)
 	}
 	if _, taken := a.t.ColumnByName(c.NewName); taken {
-		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", c.NewName, a.t.Name).At(c.Pos)
+		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", c.NewName, a.t.Name)
 	}
 	col := &a.t.Columns[ord]
 	if err := a.unviewedColumn(ctx, col, "renaming a column used by a view is not supported"); err != nil {

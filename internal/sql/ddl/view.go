@@ -16,7 +16,7 @@ import (
 // relation has its schema and every * its columns, so that it means the same
 // whatever search_path says and whatever columns are added later.
 func (e *Env) createView(ctx context.Context, st *ast.CreateView) error {
-	if err := checkViewOptions(st); err != nil {
+	if err := checkViewQuery(st); err != nil {
 		return err
 	}
 	q, err := e.planQuery(ctx, st.Query)
@@ -30,6 +30,12 @@ func (e *Env) createView(ctx context.Context, st *ast.CreateView) error {
 		return err
 	}
 	if v.View, err = e.viewQuery(ctx, st.Query, q); err != nil {
+		return err
+	}
+	if v.View.Options, err = viewOptions(st); err != nil {
+		return err
+	}
+	if err := e.checkOptions(ctx, v); err != nil {
 		return err
 	}
 	persistence := st.Persistence
@@ -69,12 +75,8 @@ func (e *Env) createView(ctx context.Context, st *ast.CreateView) error {
 	return e.Coll.Put(ctx, v)
 }
 
-func checkViewOptions(st *ast.CreateView) error {
+func checkViewQuery(st *ast.CreateView) error {
 	switch {
-	case st.Check != ast.CheckNone:
-		return pgerr.Unsupported("WITH CHECK OPTION is not supported").At(st.Pos)
-	case len(st.With) > 0:
-		return pgerr.Unsupported("view option \"%s\" is not supported", st.With[0].Name).At(st.Pos)
 	case st.Query.Into != nil:
 		return pgerr.New(pgerr.SyntaxError, "views must not contain SELECT INTO").At(st.Pos)
 	case len(st.Query.Locking) > 0:
@@ -109,6 +111,7 @@ func (e *Env) replaceView(ctx context.Context, st *ast.CreateView, old *catalog.
 			return pgerr.New(pgerr.InvalidTableDefinition, "cannot change data type of view column \"%s\" from %s to %s",
 				o.Name, types.FormatType(o.Type), types.FormatType(n.Type))
 		}
+		n.Default = o.Default
 	}
 	if slices.Contains(v.View.Uses, old.ID) {
 		return pgerr.New(pgerr.InvalidObjectDefinition, "infinite recursion detected in rules for relation \"%s\"", v.Name)

@@ -22,6 +22,7 @@ const exclusionViolation pgerr.Code = "23P01"
 type check struct {
 	name   string
 	domain builtin.DomainName // whose constraint it is, unnamed for one of the table
+	view   string             // whose WITH CHECK OPTION it is
 	cond   evalFn
 }
 
@@ -32,14 +33,17 @@ func (c *compiler) checks(list []plan.CheckExpr, s scope) ([]check, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = check{k.Name, k.Domain, cond}
+		out[i] = check{k.Name, k.Domain, k.View, cond}
 	}
 	return out, nil
 }
 
-// runChecks evaluates CHECK constraints over input, for the stored row.
+// runChecks evaluates CHECK constraints over input, for the row to store.
 func (w *TableWriter) runChecks(list []check, input, row Row) error {
 	for i := range list {
+		if list[i].view != "" {
+			continue
+		}
 		d, err := list[i].cond(input)
 		if err != nil {
 			return err
@@ -52,6 +56,25 @@ func (w *TableWriter) runChecks(list []check, input, row Row) error {
 			e.Detail = w.failingRow(row)
 			e.Schema, e.Table, e.Constraint = w.schema, w.table.Name, list[i].name
 			return e
+		}
+	}
+	return nil
+}
+
+// runOptions evaluates WITH CHECK OPTION of views over input, for the row that was
+// stored: other constraints come first.
+func (w *TableWriter) runOptions(list []check, input, row Row) error {
+	for i := range list {
+		if list[i].view == "" {
+			continue
+		}
+		d, err := list[i].cond(input)
+		if err != nil {
+			return err
+		}
+		if d.IsNull() || !d.Bool() {
+			return pgerr.New(pgerr.WithCheckOptionViolation, "new row violates check option for view \"%s\"", list[i].view).
+				WithDetail("%s", w.failingRow(row))
 		}
 	}
 	return nil

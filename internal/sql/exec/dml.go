@@ -219,6 +219,9 @@ func (u *updateOp) step(in Row, b *Batch) error {
 	if err := u.wrote(u.oldRow, row); err != nil {
 		return err
 	}
+	if err := u.writer.runOptions(u.checks, u.combined, row); err != nil {
+		return err
+	}
 	return u.emit(u.combined, b)
 }
 

@@ -226,6 +226,9 @@ func (ins *insertOp) step(in Row, b *Batch) error {
 			return err
 		}
 	}
+	if err := ins.writer.runOptions(ins.checks, visible, visible[:len(row)]); err != nil {
+		return err
+	}
 	return ins.emit(visible, b)
 }
 

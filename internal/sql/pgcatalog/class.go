@@ -38,6 +38,9 @@ func (s *snapshot) classRow(w *writer, t *catalog.Table) {
 	w.flag("relispopulated", !t.Materialized() || !t.View.Unpopulated)
 	w.num("relchecks", int64(len(t.Checks)))
 	w.flag("relhasrules", kind == "v")
+	if list := viewOptions(t); list != nil {
+		w.set("reloptions", types.NewArray(list))
+	}
 	// PostgreSQL keeps foreign keys by triggers, and psql looks for them only there.
 	w.flag("relhastriggers", len(t.ForeignKeys)+len(t.References) > 0)
 	w.str("relreplident", map[bool]string{true: "d", false: "n"}[t.Kind == catalog.KindTable])

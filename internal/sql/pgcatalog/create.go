@@ -42,7 +42,13 @@ func (s *snapshot) createText(t *catalog.Table) (kind, text string) {
 		}
 		return "materialized view", text
 	case "v":
-		return "view", "CREATE " + s.temporary(t) + "VIEW " + s.createdView(t)
+		text = "CREATE " + s.temporary(t) + "VIEW " + s.createdView(t)
+		for _, c := range visibleColumns(t) {
+			if c.Default != "" {
+				text += ";\nALTER VIEW " + s.createdName(t) + " ALTER COLUMN " + ast.QuoteIdent(c.Name) + " SET DEFAULT " + s.defaultText(c)
+			}
+		}
+		return "view", text
 	case "S":
 		return "sequence", s.createSequence(t)
 	}
@@ -71,7 +77,11 @@ func (s *snapshot) createdView(t *catalog.Table) string {
 	for i, c := range cols {
 		names[i] = ast.QuoteIdent(c.Name)
 	}
-	return s.createdName(t) + " (" + strings.Join(names, ", ") + ") AS " + s.exprText(t.View.Query)
+	options := ""
+	if len(t.View.Options) > 0 {
+		options = " WITH (" + strings.Join(t.View.Options, ", ") + ")"
+	}
+	return s.createdName(t) + " (" + strings.Join(names, ", ") + ")" + options + " AS " + s.exprText(t.View.Query)
 }
 
 func (s *snapshot) createSequence(t *catalog.Table) string {

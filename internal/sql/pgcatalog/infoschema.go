@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -29,12 +30,13 @@ func (s *snapshot) place(w *writer, prefix string, t *catalog.Table) {
 func isTables(s *snapshot, w *writer) error {
 	for _, t := range s.relations() {
 		kind := relkind(t)
-		if kind == "S" {
+		if kind == "S" || t.Materialized() {
 			continue
 		}
 		s.place(w, "table", t)
 		w.str("table_type", map[string]string{"r": "BASE TABLE", "v": "VIEW"}[kind])
-		w.str("is_insertable_into", yesNo(t.Kind == catalog.KindTable))
+		events, _ := s.updatable(t)
+		w.str("is_insertable_into", yesNo(events&planner.CanInsert != 0))
 		w.str("is_typed", "NO")
 		w.done()
 	}
@@ -44,7 +46,7 @@ func isTables(s *snapshot, w *writer) error {
 // isColumns is information_schema.columns.
 func isColumns(s *snapshot, w *writer) error {
 	for _, t := range s.relations() {
-		if t.Kind == catalog.KindSequence {
+		if t.Kind == catalog.KindSequence || t.Materialized() {
 			continue
 		}
 		for _, c := range visibleColumns(t) {
@@ -84,7 +86,7 @@ func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 		w.str("is_generated", "ALWAYS")
 		w.str("generation_expression", parenthesised(c.Generated))
 	}
-	w.str("is_updatable", yesNo(t.Kind == catalog.KindTable))
+	w.str("is_updatable", yesNo(s.columnUpdatable(t, c)))
 	w.done()
 }
 
@@ -167,12 +169,7 @@ func isViews(s *snapshot, w *writer) error {
 		}
 		s.place(w, "table", t)
 		w.str("view_definition", s.viewText(t))
-		w.str("check_option", "NONE")
-		for _, c := range [...]string{
-			"is_updatable", "is_insertable_into", "is_trigger_updatable", "is_trigger_deletable", "is_trigger_insertable_into",
-		} {
-			w.str(c, "NO")
-		}
+		s.viewUpdatable(w, t)
 		w.done()
 	}
 	return nil

@@ -11,6 +11,9 @@ import (
 // false (NULL passes), with error 23514 naming the constraint.
 type CheckExpr struct {
 	Name string
+	// View is the view whose WITH CHECK OPTION this is: it fails, with 44000, unless
+	// Cond is true when the row is written.
+	View string
 	// Domain is the domain whose constraint this is, unnamed for one of the table; a
 	// constraint without a name is its NOT NULL.
 	Domain builtin.DomainName

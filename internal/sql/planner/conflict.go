@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -8,9 +10,9 @@ import (
 )
 
 // onConflict plans ON CONFLICT; input produces the proposed rows.
-func (b *builder) onConflict(st *ast.Insert, t *catalog.Table, input plan.Node) (*plan.OnConflict, error) {
+func (b *builder) onConflict(st *ast.Insert, ch *changed, input plan.Node) (*plan.OnConflict, error) {
 	oc := st.OnConflict
-	arbiters, err := b.arbiters(oc, t)
+	arbiters, err := b.arbiters(oc, ch)
 	if err != nil {
 		return nil, err
 	}
@@ -28,13 +30,20 @@ func (b *builder) onConflict(st *ast.Insert, t *catalog.Table, input plan.Node) 
 			WithHint("For example, ON CONFLICT (column_name).").At(oc.Pos)
 	}
 	c.Update = true
-	c.Old = b.freshRow(t)
-	existing := rowItem(t, aliasOf(st.Table), c.Old)
-	excluded := rowItem(t, "excluded", plan.IDs(input.Props().Cols))
+	c.Old = b.freshRow(ch.base)
+	existing, err := b.row(ch, c.Old)
+	if err != nil {
+		return nil, err
+	}
+	excluded, err := b.row(ch, plan.IDs(input.Props().Cols))
+	if err != nil {
+		return nil, err
+	}
+	excluded.alias = "excluded"
 	s := &scope{items: []*item{existing, excluded}, clause: clauseUpdateSet}
 	// Bare names in SET and WHERE mean the existing row or are ambiguous, as in
 	// PostgreSQL; the targets of SET are the table's columns in any case.
-	if c.Set, err = b.setClauses(oc.Set, t, s); err != nil {
+	if c.Set, err = b.setClauses(oc.Set, ch, changeInsert, s); err != nil {
 		return nil, err
 	}
 	if oc.Where != nil {
@@ -49,28 +58,32 @@ func noArbiter() *pgerr.Error {
 }
 
 // arbiters finds the unique indexes that ON CONFLICT refers to; nil means any.
-func (b *builder) arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Index, error) {
+func (b *builder) arbiters(oc *ast.OnConflict, c *changed) ([]*catalog.Index, error) {
+	t := c.base
 	if oc.Constraint != "" {
-		for i := range t.Indexes {
-			ix := &t.Indexes[i]
+		for i := range c.rel.Indexes {
+			ix := &c.rel.Indexes[i]
 			if ix.Constraint && ix.ConstraintName == oc.Constraint && ix.DeclaredUnique() && !ix.WriteOnly {
 				return []*catalog.Index{ix}, nil
 			}
 		}
-		return nil, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", oc.Constraint, t.Name)
+		return nil, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", oc.Constraint, c.rel.Name)
 	}
 	if len(oc.Target) == 0 {
 		return nil, nil
 	}
 	row := b.freshRow(t)
-	want, err := b.conflictColumns(oc, t, row)
+	want, err := b.conflictColumns(oc, c, row)
 	if err != nil {
 		return nil, err
 	}
 	var given []plan.Expr
 	if oc.TargetWhere != nil {
-		s := &scope{clause: clauseIndexWhere, items: []*item{rowItem(t, t.Name, row)}}
-		cond, err := b.boolExpr(oc.TargetWhere, "WHERE", s)
+		it, err := b.row(c, row)
+		if err != nil {
+			return nil, err
+		}
+		cond, err := b.boolExpr(oc.TargetWhere, "WHERE", &scope{clause: clauseIndexWhere, items: []*item{it}})
 		if err != nil {
 			return nil, err
 		}
@@ -101,45 +114,59 @@ func (b *builder) arbiters(oc *ast.OnConflict, t *catalog.Table) ([]*catalog.Ind
 }
 
 // conflictColumns resolves the columns and expressions of an inference.
-func (b *builder) conflictColumns(oc *ast.OnConflict, t *catalog.Table, row []plan.ColID) ([]catalog.ColumnID, error) {
+func (b *builder) conflictColumns(oc *ast.OnConflict, c *changed, row []plan.ColID) ([]catalog.ColumnID, error) {
+	it, err := b.row(c, row)
+	if err != nil {
+		return nil, err
+	}
 	var want []catalog.ColumnID
 	for i := range oc.Target {
 		e := &oc.Target[i]
-		name := e.Column
-		ref, ok := e.X.(*ast.ColumnRef)
-		if ok {
-			name = ref.Column
+		x := e.X
+		if x == nil {
+			x = &ast.ColumnRef{Loc: ast.Loc{Pos: e.Pos}, Column: e.Column}
 		}
-		var id catalog.ColumnID
-		if e.X != nil && !ok {
-			computed, err := b.computedColumns(t, row, true)
-			if err != nil {
-				return nil, err
-			}
-			x, err := b.expr(e.X, &scope{clause: clauseIndexWhere, items: []*item{rowItem(t, t.Name, row)}})
-			if err != nil {
-				return nil, err
-			}
-			for _, c := range computed {
-				if plan.ExprEqual(c.Value, x) {
-					id = t.Columns[c.Ord].ID
-				}
-			}
-			if id == 0 {
-				return nil, noArbiter()
-			}
-		} else {
-			ord, ok := t.ColumnByName(name)
-			if !ok || t.Columns[ord].Virtual {
-				return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(e.Pos)
-			}
-			id = t.Columns[ord].ID
+		if ref, ok := x.(*ast.ColumnRef); ok && !it.has(ref.Column) {
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Column).At(e.Pos)
+		}
+		v, err := b.expr(x, &scope{clause: clauseIndexWhere, items: []*item{it}})
+		if err != nil {
+			return nil, err
+		}
+		id, err := b.indexedColumn(c.base, row, v)
+		if err != nil {
+			return nil, err
 		}
 		if !containsID(want, id) {
 			want = append(want, id)
 		}
 	}
 	return want, nil
+}
+
+// has reports whether the item has a column of the name.
+func (it *item) has(column ast.Name) bool {
+	return slices.ContainsFunc(it.cols, func(c scopeCol) bool { return c.name == column && column != "" })
+}
+
+// indexedColumn finds the column of t that is x, or the one by which an index on that
+// expression knows it.
+func (b *builder) indexedColumn(t *catalog.Table, row []plan.ColID, x plan.Expr) (catalog.ColumnID, error) {
+	if r, ok := x.(*plan.ColRef); ok {
+		if ord := slices.Index(row, r.Col); ord >= 0 {
+			return t.Columns[ord].ID, nil
+		}
+	}
+	computed, err := b.computedColumns(t, row, true)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range computed {
+		if plan.ExprEqual(c.Value, x) {
+			return t.Columns[c.Ord].ID, nil
+		}
+	}
+	return 0, noArbiter()
 }
 
 func containsID(list []catalog.ColumnID, id catalog.ColumnID) bool {

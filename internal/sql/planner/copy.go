@@ -68,8 +68,15 @@ func copyColumns(st *ast.Copy, t *catalog.Table) ([]int, error) {
 // copyFrom plans an Insert of the rows that the client will send.
 func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
 	b.modifies = true
-	t, err := b.writable(st.Table.Name, "copy to")
+	t, err := b.resolveTable(st.Table.Name)
 	if err != nil {
+		return err
+	}
+	if t.Kind == catalog.KindView {
+		return pgerr.New(pgerr.WrongObjectType, "cannot copy to view \"%s\"", t.Name).
+			WithHint("To enable copying to a view, provide an INSTEAD OF INSERT trigger.")
+	}
+	if err := checkWritable(t, st.Table.Name, "copy to"); err != nil {
 		return err
 	}
 	ords, err := copyColumns(st, t)

@@ -145,6 +145,13 @@ func CheckDomain(ctx context.Context, env *Env, t *types.T) error {
 	return err
 }
 
+// CheckDefault plans the default of a column, to find errors in it.
+func CheckDefault(ctx context.Context, env *Env, c *catalog.Column) error {
+	b := &builder{ctx: ctx, env: env}
+	_, err := b.defaultExpr(c)
+	return err
+}
+
 // isDomainValue reports whether a name is VALUE in a domain's constraint.
 func (s *scope) isDomainValue(e *ast.ColumnRef) bool {
 	return s.domainValue != nil && e.Table == "" && e.Column == "value"

@@ -18,15 +18,16 @@ const codeGeneratedAlways pgerr.Code = "428C9"
 
 // insert plans INSERT and UPSERT.
 func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
-	t, err := b.writable(st.Table.Name, "insert into")
+	c, err := b.changeable(st.Table, changeInsert)
 	if err != nil {
 		return nil, err
 	}
-	targets, err := insertTargets(st, t)
+	t := c.base
+	targets, err := insertTargets(st, c)
 	if err != nil {
 		return nil, err
 	}
-	input, err := b.insertSource(st, t, targets, s)
+	input, err := b.insertSource(st, c, targets, s)
 	if err != nil {
 		return nil, err
 	}
@@ -37,27 +38,32 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 	case st.Upsert:
 		n.OnConflict = b.upsert(t, targets, input)
 	case st.OnConflict != nil:
-		if n.OnConflict, err = b.onConflict(st, t, input); err != nil {
+		if n.OnConflict, err = b.onConflict(st, c, input); err != nil {
 			return nil, err
 		}
 	}
 	if n.OnConflict != nil && n.OnConflict.Update {
 		n.New = b.freshRow(t)
 	}
-	if n.Checks, err = b.checks(t, n.New); err != nil {
+	if n.Checks, err = b.rowChecks(c, n.New); err != nil {
 		return nil, err
 	}
 	if err := b.finishInsert(n); err != nil {
 		return nil, err
 	}
 	if len(st.Returning) > 0 {
-		it := rowItem(t, aliasOf(st.Table), n.New)
-		if !st.Upsert {
+		it, err := b.row(c, n.New)
+		if err != nil {
+			return nil, err
+		}
+		if !st.Upsert && it.table != nil {
 			it.xmax = insertXmax(n)
 		}
-		n.Cols, n.Returning, err = b.returning(st.Returning, []*item{it}, s)
+		if n.Cols, n.Returning, err = b.returning(st.Returning, []*item{it}, s); err != nil {
+			return nil, err
+		}
 	}
-	return n, err
+	return n, nil
 }
 
 // insertXmax is xmax in RETURNING of INSERT: 0 of a row that is new. Statements tell so
@@ -74,50 +80,64 @@ func insertXmax(n *plan.Insert) plan.Expr {
 	return &plan.Case{Whens: []plan.When{updated}, Else: zero, T: types.Xid}
 }
 
-// writable resolves the target of a data-modifying statement.
-func (b *builder) writable(name ast.TableName, verb string) (*catalog.Table, error) {
-	t, err := b.resolveTable(name)
-	if err != nil {
-		return nil, err
-	}
+// checkWritable refuses changes of what is neither a table nor a view.
+func checkWritable(t *catalog.Table, name ast.TableName, verb string) error {
 	switch t.Kind {
 	case catalog.KindTable:
 		if t.Materialized() && name.Schema != rewriteSchema {
-			return nil, pgerr.New(pgerr.WrongObjectType, "cannot change materialized view \"%s\"", t.Name)
+			return pgerr.New(pgerr.WrongObjectType, "cannot change materialized view \"%s\"", t.Name)
 		}
-		return t, nil
-	case catalog.KindView:
-		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot %s view \"%s\"", verb, t.Name).At(name.Pos)
+		return nil
 	case catalog.KindVirtual:
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", t.Name)
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", t.Name)
 	}
-	return nil, pgerr.New(pgerr.WrongObjectType, "cannot %s \"%s\"", verb, t.Name).At(name.Pos)
+	return pgerr.New(pgerr.WrongObjectType, "cannot %s \"%s\"", verb, t.Name).At(name.Pos)
 }
 
-// insertTargets returns the positions of the columns that are given values.
-func insertTargets(st *ast.Insert, t *catalog.Table) ([]int, error) {
-	var out []int
+// insertTargets returns the positions of the columns that are given values. Those of a
+// view that is written without a list of columns may be -1: see checkTargets.
+func insertTargets(st *ast.Insert, c *changed) ([]int, error) {
+	var out, named []int
 	if len(st.Cols) == 0 {
-		for i := range t.Columns {
-			if t.Columns[i].InStar() {
-				out = append(out, i)
+		for i := range c.rel.Columns {
+			if c.rel.Columns[i].InStar() {
+				out = append(out, c.ords[i])
 			}
 		}
 		return out, nil
 	}
 	for i := range st.Cols {
-		c := &st.Cols[i]
-		ord, ok := t.ColumnByName(c.Column)
+		tc := &st.Cols[i]
+		at, ord, err := c.column(tc.Column, tc.Pos, changeInsert)
 		switch {
-		case !ok:
-			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c.Column, t.Name).At(c.Pos)
-		case len(c.Path) > 0 && !wholeBefore(st.Cols[:i], c.Column): // parts of one value
-		case containsInt(out, ord):
-			return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Column).At(c.Pos)
+		case err != nil:
+			return nil, err
+		case len(tc.Path) > 0 && !wholeBefore(st.Cols[:i], tc.Column): // parts of one value
+		case containsInt(named, at):
+			return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", tc.Column).At(tc.Pos)
 		}
-		out = append(out, ord)
+		named, out = append(named, at), append(out, ord)
 	}
 	return out, nil
+}
+
+// checkTargets verifies that the columns of a view that get values are columns of the
+// table, and different ones.
+func checkTargets(st *ast.Insert, c *changed, targets []int) error {
+	if c.view == nil {
+		return nil
+	}
+	for i, ord := range targets {
+		if ord < 0 { // there is no list of columns: all of the view's have their turn
+			return c.assignable(i, changeInsert)
+		}
+		if len(st.Cols) == 0 || len(st.Cols[i].Path) == 0 {
+			if containsInt(targets[:i], ord) {
+				return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", c.base.Columns[ord].Name)
+			}
+		}
+	}
+	return nil
 }
 
 // wholeBefore reports whether targets name a column, and not a part of it.
@@ -170,13 +190,13 @@ func rowItem(t *catalog.Table, alias string, ids []plan.ColID) *item {
 }
 
 // insertSource plans the rows to insert: complete rows of the table.
-func (b *builder) insertSource(st *ast.Insert, t *catalog.Table, targets []int, s *scope) (plan.Node, error) {
-	q := st.Source
+func (b *builder) insertSource(st *ast.Insert, c *changed, targets []int, s *scope) (plan.Node, error) {
+	q, t := st.Source, c.shown
 	if q == nil {
-		return b.insertValues(st, t, nil, [][]ast.Expr{nil}, s)
+		return b.insertValues(st, c, nil, [][]ast.Expr{nil}, s)
 	}
 	if q.Values != nil && q.With == nil && len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil {
-		return b.insertValues(st, t, targets, q.Values, s)
+		return b.insertValues(st, c, targets, q.Values, s)
 	}
 	inner := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}
 	p, err := b.query(q, inner, queryOpts{keepUnknown: true})
@@ -186,8 +206,11 @@ func (b *builder) insertSource(st *ast.Insert, t *catalog.Table, targets []int, 
 	if err := checkCount(st, len(targets), len(p.targets), targetPos(p, q.Pos)); err != nil {
 		return nil, err
 	}
+	if err := checkTargets(st, c, targets[:len(p.targets)]); err != nil {
+		return nil, err
+	}
 	for i := range p.targets {
-		if err := checkGenerated(st, t, targets[i]); err != nil {
+		if err := checkGenerated(st, c.base, targets[i]); err != nil {
 			return nil, err
 		}
 		typ := t.Columns[targets[i]].Type
@@ -260,8 +283,8 @@ func checkCount(st *ast.Insert, targets, values, pos int) error {
 }
 
 // insertValues plans INSERT ... VALUES as a Values node of complete rows.
-func (b *builder) insertValues(st *ast.Insert, t *catalog.Table, targets []int, rows [][]ast.Expr, s *scope) (plan.Node, error) {
-	vs := s.in(clauseValues)
+func (b *builder) insertValues(st *ast.Insert, c *changed, targets []int, rows [][]ast.Expr, s *scope) (plan.Node, error) {
+	vs, t := s.in(clauseValues), c.shown
 	n := &plan.Values{RowExprs: make([][]plan.Expr, len(rows))}
 	n.Cols = make([]plan.Column, len(t.Columns))
 	for ord := range t.Columns {
@@ -282,10 +305,15 @@ func (b *builder) insertValues(st *ast.Insert, t *catalog.Table, targets []int, 
 		if err := checkCount(st, len(targets), width, st.Pos); err != nil && st.Source != nil {
 			return nil, err
 		}
+		if r == 0 {
+			if err := checkTargets(st, c, targets[:width]); err != nil {
+				return nil, err
+			}
+		}
 		out := all[:len(t.Columns):len(t.Columns)]
 		all = all[len(t.Columns):]
 		for i, x := range row {
-			if out[targets[i]], err = b.insertItem(st, t, targets, i, x, out[targets[i]], vs); err != nil {
+			if out[targets[i]], err = b.insertItem(st, c, targets, i, x, out[targets[i]], vs); err != nil {
 				return nil, err
 			}
 		}
@@ -310,13 +338,13 @@ func (b *builder) insertValues(st *ast.Insert, t *catalog.Table, targets []int, 
 
 // insertItem plans value i of a row; nil stands for the default. old is what the column
 // has got from values before it, for parts of it.
-func (b *builder) insertItem(st *ast.Insert, t *catalog.Table, targets []int, i int, x ast.Expr, old plan.Expr, s *scope) (plan.Expr, error) {
+func (b *builder) insertItem(st *ast.Insert, c *changed, targets []int, i int, x ast.Expr, old plan.Expr, s *scope) (plan.Expr, error) {
 	ord, part := targets[i], insertTarget(st, i)
 	if part != nil {
 		if err := noPartDefault(part, x); err != nil {
 			return nil, err
 		}
-		return b.insertPart(part, &t.Columns[ord], old, s, func(c *catalog.Column) (plan.Expr, error) {
+		return b.insertPart(part, &c.shown.Columns[ord], old, s, func(c *catalog.Column) (plan.Expr, error) {
 			v, err := b.expr(x, s)
 			if err != nil {
 				return nil, err
@@ -327,17 +355,17 @@ func (b *builder) insertItem(st *ast.Insert, t *catalog.Table, targets []int, i 
 	if _, ok := x.(*ast.DefaultExpr); ok {
 		return nil, nil
 	}
-	return b.insertValue(st, t, ord, x, s)
+	return b.insertValue(st, c, ord, x, s)
 }
 
 // insertValue plans one value; OVERRIDING USER VALUE ignores those given for
 // identity columns.
-func (b *builder) insertValue(st *ast.Insert, t *catalog.Table, ord int, x ast.Expr, s *scope) (plan.Expr, error) {
-	c := &t.Columns[ord]
+func (b *builder) insertValue(st *ast.Insert, ch *changed, ord int, x ast.Expr, s *scope) (plan.Expr, error) {
+	c := &ch.shown.Columns[ord]
 	if c.Identity != 0 && st.Overriding == ast.OverridingUser {
 		return b.defaultExpr(c)
 	}
-	if err := checkGenerated(st, t, ord); err != nil {
+	if err := checkGenerated(st, ch.base, ord); err != nil {
 		return nil, err
 	}
 	v, err := b.expr(x, s)
@@ -388,6 +416,16 @@ func withoutPosition(err error) error {
 	e := *pgerr.From(err)
 	e.Position = 0
 	return &e
+}
+
+// rowChecks plans what a new row of the relation has to fulfil.
+func (b *builder) rowChecks(c *changed, row []plan.ColID) ([]plan.CheckExpr, error) {
+	list, err := b.checks(c.base, row)
+	if err != nil {
+		return nil, err
+	}
+	views, err := b.viewChecks(c, row)
+	return append(list, views...), err
 }
 
 // checks plans the CHECK constraints of t over a row.

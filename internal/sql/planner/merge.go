@@ -9,8 +9,15 @@ import (
 
 // merge plans MERGE: the source joined with the table, and what to do with each row.
 func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
-	t, err := b.writable(st.Table.Name, "merge into")
+	t, err := b.resolveTable(st.Table.Name)
 	if err != nil {
+		return nil, err
+	}
+	if t.Kind == catalog.KindView {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "cannot execute MERGE on relation \"%s\"", t.Name).
+			WithDetail("This operation is not supported for views.")
+	}
+	if err := checkWritable(t, st.Table.Name, "merge into"); err != nil {
 		return nil, err
 	}
 	scan := b.scan(t, aliasOf(st.Table))
@@ -70,9 +77,9 @@ func (b *builder) mergeActions(st *ast.Merge, n *plan.Merge, both, source *scope
 		}
 		switch w.Action {
 		case ast.MergeUpdate:
-			a.Set, err = b.setClauses(w.Set, n.Table, s.in(clauseUpdateSet))
+			a.Set, err = b.setClauses(w.Set, changedTable(n.Table, n.Alias), changeUpdate, s.in(clauseUpdateSet))
 		case ast.MergeInsert:
-			a.Values, err = b.mergeValues(w, n.Table, s.in(clauseValues))
+			a.Values, err = b.mergeValues(w, changedTable(n.Table, n.Alias), s.in(clauseValues))
 		}
 		if err != nil {
 			return err
@@ -83,9 +90,9 @@ func (b *builder) mergeActions(st *ast.Merge, n *plan.Merge, both, source *scope
 }
 
 // mergeValues plans the row of an INSERT action.
-func (b *builder) mergeValues(w *ast.MergeWhen, t *catalog.Table, s *scope) ([]plan.Expr, error) {
+func (b *builder) mergeValues(w *ast.MergeWhen, c *changed, s *scope) ([]plan.Expr, error) {
 	ins := &ast.Insert{Loc: w.Loc, Table: &ast.TableRef{}, Cols: w.Cols, Overriding: w.Overriding}
-	targets, err := insertTargets(ins, t)
+	targets, err := insertTargets(ins, c)
 	if err != nil {
 		return nil, err
 	}
@@ -96,15 +103,15 @@ func (b *builder) mergeValues(w *ast.MergeWhen, t *catalog.Table, s *scope) ([]p
 	} else if err := checkCount(ins, len(targets), len(w.Values), w.Pos); err != nil {
 		return nil, err
 	}
-	row := make([]plan.Expr, len(t.Columns))
+	row := make([]plan.Expr, len(c.base.Columns))
 	for i, x := range w.Values {
-		if row[targets[i]], err = b.insertItem(ins, t, targets, i, x, row[targets[i]], s); err != nil {
+		if row[targets[i]], err = b.insertItem(ins, c, targets, i, x, row[targets[i]], s); err != nil {
 			return nil, err
 		}
 	}
 	for ord := range row {
 		if row[ord] == nil {
-			if row[ord], err = b.defaultExpr(&t.Columns[ord]); err != nil {
+			if row[ord], err = b.defaultExpr(&c.base.Columns[ord]); err != nil {
 				return nil, err
 			}
 		}

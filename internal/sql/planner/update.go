@@ -10,31 +10,41 @@ import (
 // dmlSource plans what UPDATE and DELETE share: the target table joined with
 // further tables, the condition, and the dialect's ORDER BY and LIMIT.
 type dmlSource struct {
-	table *catalog.Table
+	*changed
 	scan  plan.Node
 	scope *scope
 	node  plan.Node
 }
 
-func (b *builder) dmlSource(ref *ast.TableRef, verb string, from []ast.TableExpr, where ast.Expr, s *scope) (*dmlSource, error) {
-	t, err := b.writable(ref.Name, verb)
+func (b *builder) dmlSource(ref *ast.TableRef, kind changeKind, from []ast.TableExpr, where ast.Expr, s *scope) (*dmlSource, error) {
+	c, err := b.changeable(ref, kind)
 	if err != nil {
 		return nil, err
 	}
-	scan := b.scan(t, aliasOf(ref))
+	scan := b.scan(c.base, c.bottom().alias)
 	if err := b.noteDerived(scan.(*plan.Scan)); err != nil {
 		return nil, err
 	}
 	if err := b.indexHint(ref, scan); err != nil {
 		return nil, err
 	}
-	it := tableItem(t, aliasOf(ref), "", scan.Props().Cols, scan)
+	it, err := b.row(c, plan.IDs(scan.Props().Cols))
+	if err != nil {
+		return nil, err
+	}
 	if ref.Alias.Name == "" {
 		it.schema = ref.Name.Schema
 	}
-	d := &dmlSource{table: t, scan: scan}
+	d := &dmlSource{changed: c, scan: scan}
 	d.scope = &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, items: []*item{it}}
 	acc := &fromItem{node: scan}
+	quals, err := b.quals(c, plan.IDs(scan.Props().Cols))
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range quals {
+		acc.node = filter(acc.node, q)
+	}
 	for _, te := range from {
 		f, err := b.tableExpr(te, d.scope)
 		if err != nil {
@@ -49,8 +59,10 @@ func (b *builder) dmlSource(ref *ast.TableRef, verb string, from []ast.TableExpr
 	d.node = acc.node
 	if where != nil {
 		var cond plan.Expr
-		if c, ok := where.(*ast.CurrentOf); ok {
-			cond, err = b.currentOf(c, t, scan.Props().Cols)
+		if k, ok := where.(*ast.CurrentOf); ok && c.view != nil {
+			return nil, pgerr.Unsupported("WHERE CURRENT OF on a view is not implemented")
+		} else if ok {
+			cond, err = b.currentOf(k, c.base, scan.Props().Cols)
 		} else {
 			cond, err = b.boolExpr(where, "WHERE", d.scope.in(clauseWhere))
 		}
@@ -88,26 +100,37 @@ func (b *builder) orderAndLimitDML(d *dmlSource, order []ast.OrderItem, limit as
 
 // update plans UPDATE.
 func (b *builder) update(st *ast.Update, s *scope) (plan.Node, error) {
-	d, err := b.dmlSource(st.Table, "update", st.From, st.Where, s)
+	d, err := b.dmlSource(st.Table, changeUpdate, st.From, st.Where, s)
 	if err != nil {
 		return nil, err
 	}
-	set, err := b.setClauses(st.Set, d.table, d.scope.in(clauseUpdateSet))
+	set, err := b.setClauses(st.Set, d.changed, changeUpdate, d.scope.in(clauseUpdateSet))
 	if err != nil {
 		return nil, err
 	}
 	if err := b.orderAndLimitDML(d, st.OrderBy, st.Limit); err != nil {
 		return nil, err
 	}
-	n := &plan.Update{Table: d.table, Alias: aliasOf(st.Table), Input: d.node, Set: set, Old: plan.IDs(d.scan.Props().Cols)}
+	n := &plan.Update{Table: d.base, Alias: d.bottom().alias, Input: d.node, Set: set, Old: plan.IDs(d.scan.Props().Cols)}
 	if err := b.finishUpdate(n); err != nil {
 		return nil, err
 	}
-	if len(st.Returning) > 0 {
-		items := append([]*item{rowItem(d.table, aliasOf(st.Table), n.New)}, d.scope.items[1:]...)
-		n.Cols, n.Returning, err = b.returning(st.Returning, items, s)
+	views, err := b.viewChecks(d.changed, n.New)
+	if err != nil {
+		return nil, err
 	}
-	return n, err
+	n.Checks = append(n.Checks, views...)
+	if len(st.Returning) > 0 {
+		it, err := b.row(d.changed, n.New)
+		if err != nil {
+			return nil, err
+		}
+		items := append([]*item{it}, d.scope.items[1:]...)
+		if n.Cols, n.Returning, err = b.returning(st.Returning, items, s); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
 }
 
 // affected keeps the checks that an assignment to the given columns can break.
@@ -133,14 +156,14 @@ func affected(checks []plan.CheckExpr, t *catalog.Table, set []plan.SetCol) []pl
 
 // delete plans DELETE.
 func (b *builder) delete(st *ast.Delete, s *scope) (plan.Node, error) {
-	d, err := b.dmlSource(st.Table, "delete from", st.Using, st.Where, s)
+	d, err := b.dmlSource(st.Table, changeDelete, st.Using, st.Where, s)
 	if err != nil {
 		return nil, err
 	}
 	if err := b.orderAndLimitDML(d, st.OrderBy, st.Limit); err != nil {
 		return nil, err
 	}
-	n := &plan.Delete{Table: d.table, Alias: aliasOf(st.Table), Input: d.node, Old: plan.IDs(d.scan.Props().Cols)}
+	n := &plan.Delete{Table: d.base, Alias: d.bottom().alias, Input: d.node, Old: plan.IDs(d.scan.Props().Cols)}
 	if err := b.finishDelete(n); err != nil {
 		return nil, err
 	}
@@ -151,13 +174,13 @@ func (b *builder) delete(st *ast.Delete, s *scope) (plan.Node, error) {
 }
 
 // setClauses plans the assignments of UPDATE and ON CONFLICT DO UPDATE.
-func (b *builder) setClauses(list []ast.SetClause, t *catalog.Table, s *scope) ([]plan.SetCol, error) {
+func (b *builder) setClauses(list []ast.SetClause, c *changed, kind changeKind, s *scope) ([]plan.SetCol, error) {
 	var out []plan.SetCol
+	t := c.shown
 	assign := func(target *ast.Target, value func(c *catalog.Column) (plan.Expr, error)) error {
-		ord, ok := t.ColumnByName(target.Column)
-		switch {
-		case !ok:
-			return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", target.Column, t.Name).At(target.Pos)
+		at, ord, err := c.column(target.Column, target.Pos, kind)
+		if err != nil {
+			return err
 		}
 		for i, have := range out {
 			if have.Ord == ord && len(target.Path) > 0 { // another part of it
@@ -166,7 +189,7 @@ func (b *builder) setClauses(list []ast.SetClause, t *catalog.Table, s *scope) (
 				return err
 			}
 			if have.Ord == ord {
-				return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", target.Column)
+				return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", c.sameColumn(target.Column, ord))
 			}
 		}
 		if len(target.Path) > 0 {
@@ -178,7 +201,7 @@ func (b *builder) setClauses(list []ast.SetClause, t *catalog.Table, s *scope) (
 			out = append(out, plan.SetCol{Ord: ord, Value: v})
 			return err
 		}
-		v, err := value(&t.Columns[ord])
+		v, err := value(c.assigned(at, ord))
 		if err != nil {
 			return err
 		}

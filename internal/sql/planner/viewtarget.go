@@ -1,0 +1,267 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// Rows are changed through a simple view by changing those of the table below it: names
+// mean what the view's query says of them, its conditions restrict the rows, and the
+// columns that are columns of the table below can be assigned to.
+
+// changed is the relation that a statement changes, under the name that it was given.
+type changed struct {
+	rel   *catalog.Table
+	alias string
+	// view and below are of a view: its query, and what that selects from.
+	view  *simpleView
+	below *changed
+	// base is the table whose rows change, ords are the positions there of the columns of
+	// rel, -1 for those that nothing can be assigned to.
+	base *catalog.Table
+	ords []int
+	// shown is the table under the names and with the defaults that the view gives its
+	// columns; those that the view does not show have no name.
+	shown *catalog.Table
+}
+
+// changeKind is what a statement does with the rows of a view.
+type changeKind struct {
+	verb       string // "cannot verb view"
+	doing, why string // for the hint
+	assigns    bool
+}
+
+var (
+	changeInsert = changeKind{"insert into", "inserting into", "INSERT", true}
+	changeUpdate = changeKind{"update", "updating", "UPDATE", true}
+	changeDelete = changeKind{"delete from", "deleting from", "DELETE", false}
+)
+
+// changedTable is a table that is changed under its own name.
+func changedTable(t *catalog.Table, alias string) *changed {
+	c := &changed{rel: t, alias: alias, base: t, shown: t, ords: make([]int, len(t.Columns))}
+	for i := range c.ords {
+		c.ords[i] = i
+	}
+	return c
+}
+
+// changeable resolves the target of INSERT, UPDATE or DELETE.
+func (b *builder) changeable(ref *ast.TableRef, kind changeKind) (*changed, error) {
+	t, err := b.resolveTable(ref.Name)
+	if err != nil {
+		return nil, err
+	}
+	if t.Kind != catalog.KindView {
+		if err := checkWritable(t, ref.Name, kind.verb); err != nil {
+			return nil, err
+		}
+		return changedTable(t, aliasOf(ref)), nil
+	}
+	if err := b.enterQuery(); err != nil {
+		return nil, err
+	}
+	defer b.leaveQuery()
+	v, err := readView(t)
+	if err != nil {
+		return nil, err
+	}
+	if v.why != "" {
+		return nil, kind.refused(t, v.why)
+	}
+	if from, err := b.resolveTable(v.from.Name); err != nil {
+		return nil, withoutPosition(err)
+	} else if from.Materialized() || from.Kind == catalog.KindSequence {
+		return nil, kind.refused(t, whyNotOne)
+	}
+	below, err := b.changeable(v.from, kind)
+	if err != nil {
+		return nil, withoutPosition(err)
+	}
+	return throughView(ref, t, v, below, kind)
+}
+
+// refused is 55000 for a view whose rows are not those of one relation.
+func (k changeKind) refused(v *catalog.Table, why string) error {
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot %s view \"%s\"", k.verb, v.Name).WithDetail("%s", why).
+		WithHint("To enable %s the view, provide an INSTEAD OF %s trigger or an unconditional ON %s DO INSTEAD rule.", k.doing, k.why, k.why)
+}
+
+// throughView maps the columns of view t to those of the table at the bottom.
+func throughView(ref *ast.TableRef, t *catalog.Table, v *simpleView, below *changed, kind changeKind) (*changed, error) {
+	shown := *below.shown
+	shown.Name, shown.Columns = t.Name, slices.Clone(shown.Columns)
+	for i := range shown.Columns {
+		shown.Columns[i].Name = ""
+	}
+	c := &changed{rel: t, alias: aliasOf(ref), view: v, below: below, base: below.base, shown: &shown}
+	any := false
+	for i := range t.Columns {
+		ord, _ := v.column(i, below.rel)
+		any = any || ord >= 0
+		if ord >= 0 {
+			ord = below.ords[ord]
+		}
+		c.ords = append(c.ords, ord)
+		if ord < 0 {
+			if kind == changeInsert && t.Columns[i].Default != "" { // which is a value to assign
+				return nil, c.assignable(i, kind)
+			}
+			continue
+		}
+		if col := &shown.Columns[ord]; col.Name == "" {
+			col.Name = t.Columns[i].Name
+			if d := t.Columns[i].Default; d != "" {
+				col.Default = d
+			}
+		}
+	}
+	if !any && kind.assigns {
+		return nil, kind.refused(t, whyNoColumns)
+	}
+	return c, nil
+}
+
+// bottom is the table as the innermost view names it.
+func (c *changed) bottom() *changed {
+	for c.view != nil {
+		c = c.below
+	}
+	return c
+}
+
+// column finds a column of the relation by name: its position there, and in the table.
+func (c *changed) column(name string, pos int, kind changeKind) (at, ord int, err error) {
+	at, ok := c.rel.ColumnByName(name)
+	if !ok {
+		return 0, 0, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, c.rel.Name).At(pos)
+	}
+	return at, c.ords[at], c.assignable(at, kind)
+}
+
+// assigned is the column at position ord of the table as UPDATE sees it: DEFAULT is the
+// default that a view has for its column at, and no other.
+func (c *changed) assigned(at, ord int) *catalog.Column {
+	if c.view == nil {
+		return &c.base.Columns[ord]
+	}
+	col := c.shown.Columns[ord]
+	col.Default, col.Domain = c.rel.Columns[at].Default, nil
+	return &col
+}
+
+// sameColumn names a column that is assigned to twice, the second time under a name:
+// under two names it is that of the table.
+func (c *changed) sameColumn(name ast.Name, ord int) ast.Name {
+	if c.shown.Columns[ord].Name == name {
+		return name
+	}
+	return c.base.Columns[ord].Name
+}
+
+// assignable refuses assignments to column i of a view that is no column of the table.
+func (c *changed) assignable(i int, kind changeKind) error {
+	if c.ords[i] >= 0 {
+		return nil
+	}
+	ord, why := c.view.column(i, c.below.rel)
+	if ord >= 0 {
+		return c.below.assignable(ord, kind)
+	}
+	return pgerr.New(pgerr.FeatureNotSupported, "cannot %s column \"%s\" of view \"%s\"", kind.verb, c.rel.Columns[i].Name, c.rel.Name).
+		WithDetail("%s", why)
+}
+
+// row makes the item through which names refer to the relation's row, where the row of
+// the table has the given identifiers.
+func (b *builder) row(c *changed, ids []plan.ColID) (*item, error) {
+	if c.view == nil {
+		return rowItem(c.rel, c.alias, ids), nil
+	}
+	it, err := b.row(c.below, ids)
+	if err != nil {
+		return nil, err
+	}
+	return b.viewRow(c, it)
+}
+
+// viewRow makes the item of a view's row from that of the row below.
+func (b *builder) viewRow(c *changed, below *item) (*item, error) {
+	s, err := c.view.scope(below)
+	if err != nil {
+		return nil, err
+	}
+	ts, err := b.targetList(c.view.query.Items, s)
+	if err != nil {
+		return nil, withoutPosition(err)
+	}
+	it := &item{alias: c.alias, relVisible: true, colsVisible: true, sub: true}
+	for i := range ts {
+		x, err := b.coerceText(ts[i].expr, 0)
+		if err != nil {
+			return nil, err
+		}
+		vc := &c.rel.Columns[i]
+		sc := scopeCol{name: vc.Name, col: plan.Column{Name: vc.Name, Type: x.Type(), TableOid: c.rel.Oid, Attnum: vc.Attnum}}
+		if r, ok := x.(*plan.ColRef); ok {
+			sc.col.ID = r.Col
+		} else {
+			sc.expr = x
+		}
+		it.cols = append(it.cols, sc)
+	}
+	return it, nil
+}
+
+// quals returns the conditions of the views over a row of the table, the innermost first.
+func (b *builder) quals(c *changed, ids []plan.ColID) ([]plan.Expr, error) {
+	if c.view == nil {
+		return nil, nil
+	}
+	out, err := b.quals(c.below, ids)
+	if err != nil || c.view.query.Where == nil {
+		return out, err
+	}
+	x, err := b.viewQual(c, ids)
+	return append(out, x), err
+}
+
+// viewQual plans the condition of one view over a row of the table.
+func (b *builder) viewQual(c *changed, ids []plan.ColID) (plan.Expr, error) {
+	it, err := b.row(c.below, ids)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.view.scope(it)
+	if err != nil {
+		return nil, err
+	}
+	x, err := b.boolExpr(c.view.query.Where, "WHERE", s.in(clauseWhere))
+	return x, withoutPosition(err)
+}
+
+// viewChecks plans WITH CHECK OPTION of the views over a new row, the innermost first: a
+// view checks its own condition, and with CASCADED those of all below have to hold.
+func (b *builder) viewChecks(c *changed, row []plan.ColID) ([]plan.CheckExpr, error) {
+	var out []plan.CheckExpr
+	cascaded := false
+	for ; c.view != nil; c = c.below {
+		option := c.rel.View.CheckOption()
+		cascaded = cascaded || option == catalog.CheckCascaded
+		if !cascaded && option == "" || c.view.query.Where == nil {
+			continue
+		}
+		x, err := b.viewQual(c, row)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, plan.CheckExpr{View: c.rel.Name, Cond: x})
+	}
+	slices.Reverse(out)
+	return out, nil
+}
