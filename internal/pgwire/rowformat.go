@@ -72,7 +72,7 @@ func encodingOf(t *types.T, code int16) encoding {
 	switch {
 	case t.Family == types.StringFamily && t.Oid != types.Char.Oid:
 		return encRaw
-	case code == formatText && t.Family == types.IntFamily && !t.IsReg():
+	case code == formatText && (t.IsInteger() || t.Is(types.Oid)):
 		return encIntText
 	case code == formatText && t.Family == types.JSONFamily:
 		return encRaw
@@ -80,15 +80,12 @@ func encodingOf(t *types.T, code int16) encoding {
 		return encText
 	case t.Family == types.BytesFamily:
 		return encRaw
-	case t.Family == types.IntFamily:
-		switch t.Len() {
-		case 2:
-			return encInt2
-		case 4:
-			return encInt4
-		case 8:
-			return encInt8
-		}
+	case t.Family == types.IntFamily && t.Len() == 4:
+		return encInt4
+	case t.Is(types.Int2):
+		return encInt2
+	case t.Is(types.Int8):
+		return encInt8
 	}
 	return encBinary
 }

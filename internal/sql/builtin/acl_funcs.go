@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -39,24 +40,24 @@ func aclDefault(kind string) (public, owner string, ok bool) {
 
 func aclFunctions() []*Overload {
 	return []*Overload{
-		fn("acldefault(char,oid) _text", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+		fn("acldefault(char,oid) _aclitem", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			public, owner, ok := aclDefault(a[0].Str())
 			if !ok {
 				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "unrecognized object type abbreviation: %s", a[0].Str())
 			}
-			name, known := s.UserByOid(uint32(a[1].Int()))
-			if !known {
-				name = formatUint(uint64(uint32(a[1].Int())), 10)
-			}
+			role := uint32(a[1].Int())
 			var items []types.Datum
 			if public != "" {
-				items = append(items, types.NewString("="+public+"/"+name))
+				items = append(items, types.NewACLItem(types.ACLItemValue{Grantor: role, Privileges: types.ACLBits(public)}))
 			}
 			if owner != "" {
-				items = append(items, types.NewString(name+"="+owner+"/"+name))
+				items = append(items, types.NewACLItem(types.ACLItemValue{Grantee: role, Grantor: role, Privileges: types.ACLBits(owner)}))
 			}
 			return types.NewArray(items), nil
-		})).stable(),
+		}),
+		fn("makeaclitem(oid,oid,text,bool) aclitem", makeACLItem),
+		srf("aclexplode(_aclitem) setof record", explodeACL).stable().columns(
+			[]string{"grantor", "grantee", "privilege_type", "is_grantable"}, []*types.T{types.Oid, types.Oid, types.Text, types.Bool}),
 		srf("pg_options_to_table(_text) setof record", optionsToTable).stable().columns(
 			[]string{"option_name", "option_value"}, []*types.T{types.Text, types.Text}),
 	}
@@ -75,6 +76,44 @@ func optionsToTable(_ *Context, a []types.Datum) (RowIterator, error) {
 			row[1] = types.NewString(value)
 		}
 		rows = append(rows, row)
+	}
+	return &tableRows{rows: rows}, nil
+}
+
+// makeACLItem is makeaclitem(grantee, grantor, privilege, grantable).
+func makeACLItem(_ *Context, a []types.Datum) (types.Datum, error) {
+	v := types.ACLItemValue{Grantee: uint32(a[0].Int()), Grantor: uint32(a[1].Int())}
+	name := strings.ToUpper(a[2].Str())
+	if name == "TEMP" {
+		name = "TEMPORARY"
+	}
+	i := slices.Index(types.ACLPrivileges[:], name)
+	switch {
+	case i >= 0:
+		v.Privileges = 1 << i
+	case name != "RULE": // a privilege that is no more
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "unrecognized privilege type: \"%s\"", a[2].Str())
+	}
+	if a[3].Bool() {
+		v.Grantables = v.Privileges
+	}
+	return types.NewACLItem(v), nil
+}
+
+// explodeACL lists what an access control list grants, a row for each privilege.
+func explodeACL(_ *Context, a []types.Datum) (RowIterator, error) {
+	var rows [][]types.Datum
+	for _, d := range a[0].ArrayElems() {
+		if d.IsNull() {
+			return nil, pgerr.New(pgerr.NullValueNotAllowed, "ACL arrays must not contain null values")
+		}
+		v := d.ACLItem()
+		for i, name := range types.ACLPrivileges {
+			if v.Privileges>>i&1 != 0 {
+				rows = append(rows, []types.Datum{types.NewInt(int64(v.Grantor)), types.NewInt(int64(v.Grantee)),
+					types.NewString(name), types.NewBool(v.Grantables>>i&1 != 0)})
+			}
+		}
 	}
 	return &tableRows{rows: rows}, nil
 }

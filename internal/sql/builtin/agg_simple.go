@@ -11,7 +11,7 @@ func extremeAggregates() []*Aggregate {
 	}
 	var all []*Aggregate
 	for _, t := range []string{"int2", "int4", "int8", "oid", "float4", "float8", "numeric", "date", "time", "timetz",
-		"timestamp", "timestamptz", "interval", "text", "bpchar", "anyarray", "anyenum", "inet"} {
+		"timestamp", "timestamptz", "interval", "text", "bpchar", "anyarray", "anyenum", "inet", "money", "xid8", "pg_lsn", "tid"} {
 		cmp := cmps[t]
 		for _, name := range []string{"min", "max"} {
 			sign := 1

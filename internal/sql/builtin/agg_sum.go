@@ -24,7 +24,7 @@ func sumAggregates() []*Aggregate {
 	return []*Aggregate{
 		agg("sum(int2) int8", ints(sumInt8)), agg("sum(int4) int8", ints(sumInt8)), agg("sum(int8) numeric", ints(sumNumeric)),
 		agg("sum(float4) float4", floats(true, false)).ordered(), agg("sum(float8) float8", floats(false, false)).ordered(),
-		agg("sum(numeric) numeric", nums(false)), agg("sum(interval) interval", ivs(false)),
+		agg("sum(money) money", ints(sumMoney)), agg("sum(numeric) numeric", nums(false)), agg("sum(interval) interval", ivs(false)),
 		agg("avg(int2) numeric", ints(avgNumeric)), agg("avg(int4) numeric", ints(avgNumeric)), agg("avg(int8) numeric", ints(avgNumeric)),
 		agg("avg(float4) float8", floats(false, true)).ordered(), agg("avg(float8) float8", floats(false, true)).ordered(),
 		agg("avg(numeric) numeric", nums(true)), agg("avg(interval) interval", ivs(true)),
@@ -35,6 +35,7 @@ type intOutput uint8
 
 const (
 	sumInt8 intOutput = iota
+	sumMoney
 	sumNumeric
 	avgNumeric
 )
@@ -69,10 +70,12 @@ func (a *intSum) Result(*Context) (types.Datum, error) {
 		return types.Null, nil
 	}
 	fits := a.hi == int64(a.lo)>>63
-	if a.out == sumInt8 {
-		if !fits {
-			return types.Null, fail(errInt8Range)
-		}
+	switch {
+	case a.out == sumMoney && !fits:
+		return types.Null, fail(errMoneyRange)
+	case a.out == sumInt8 && !fits:
+		return types.Null, fail(errInt8Range)
+	case a.out == sumInt8 || a.out == sumMoney:
 		return types.NewInt(int64(a.lo)), nil
 	}
 	sum := oneDecimal(int64(a.lo))

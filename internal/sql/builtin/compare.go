@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -193,12 +194,27 @@ func comparisonOperators() []*Overload {
 	return append(all, anyArrayComparisons()...)
 }
 
+// comparableElems checks that the elements of arrays have what an operator needs.
+func comparableElems(operator string, t *types.T) error {
+	needs, has := "an equality operator", types.HasEquality(t)
+	if operator != "=" && operator != "<>" {
+		needs, has = "a comparison function", types.HasOrder(t)
+	}
+	if has || t.Elem == nil {
+		return nil
+	}
+	return pgerr.New(pgerr.UndefinedFunction, "could not identify %s for type %s", needs, t.Elem.SQLName)
+}
+
 // anyArrayComparisons declares the comparisons of arrays, which compare their
 // elements as the element type does.
 func anyArrayComparisons() []*Overload {
 	mk := func(name string, holds func(int) bool) *Overload {
 		return opBind("anyarray "+name+" anyarray bool", func(b Binding) (EvalFunc, error) {
 			t := b.Types[0]
+			if err := comparableElems(name, t); err != nil {
+				return nil, err
+			}
 			return func(_ *Context, args []types.Datum) (types.Datum, error) {
 				return types.NewBool(holds(types.CompareTyped(t, args[0], args[1]))), nil
 			}, nil

@@ -70,7 +70,8 @@ func (w *jsonWriter) scalar(dst []byte, t *types.T, d types.Datum) []byte {
 	s := types.FormatDatum(t, d, w.fc)
 	switch d.Family() {
 	case types.IntFamily, types.FloatFamily, types.DecimalFamily:
-		if c := s[len(s)-1]; !t.IsReg() && c >= '0' && c <= '9' {
+		number := d.Family() != types.IntFamily || t.IsInteger()
+		if c := s[len(s)-1]; number && c >= '0' && c <= '9' {
 			return append(dst, s...)
 		}
 	case types.TimestampFamily, types.TimestampTZFamily:

@@ -26,14 +26,11 @@ var functionAliases = map[string][]string{
 	"div(numeric,numeric)": {"numeric_div_trunc"},
 	"length(text)":         {"textlen"},
 	"~~(text,text)":        {"like"},
-	// PostgreSQL's type is xid8.
-	"txid_current()":             {"pg_current_xact_id"},
-	"txid_current_if_assigned()": {"pg_current_xact_id_if_assigned"},
-	"~~(name,text)":              {"like"},
-	"~~(bytea,bytea)":            {"like"},
-	"!~~(text,text)":             {"notlike"},
-	"!~~(name,text)":             {"notlike"},
-	"!~~(bytea,bytea)":           {"notlike"},
+	"~~(name,text)":        {"like"},
+	"~~(bytea,bytea)":      {"like"},
+	"!~~(text,text)":       {"notlike"},
+	"!~~(name,text)":       {"notlike"},
+	"!~~(bytea,bytea)":     {"notlike"},
 }
 
 // addAliases gives operators the names under which they can be called as functions, and

@@ -123,6 +123,11 @@ func parsedDatum(r *rand.Rand, t *types.T) types.Datum {
 		texts = []string{"", "a & !b", "a <-> b | c:*"}
 	case types.JSONPathFamily:
 		texts = []string{"$", "strict $.a[*] ? (@ > 1)", "$[last] + 1", "$.**.size()", "$.keyvalue().datetime()"}
+	case types.OpaqueFamily:
+		texts = []string{"10:20:10,14", "1:1:"}
+		if t.Is(types.ACLItem) {
+			texts = []string{"=r/10", "17=ar*A/4294967295"}
+		}
 	case types.VoidFamily, types.RecordFamily, types.AnyFamily, types.EnumFamily:
 		return types.Null
 	}

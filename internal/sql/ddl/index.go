@@ -341,9 +341,9 @@ func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexEle
 	if err := checkOpClass(k, col.Type); err != nil {
 		return c, err
 	}
-	if col.Type.Is(types.JSON) {
-		return c, pgerr.New(pgerr.UndefinedObject, "data type json has no default operator class for access method \"btree\"").
-			WithHint("You must specify an operator class for the index or define a default operator class for the data type.").At(k.Pos)
+	if !types.HasOrder(col.Type) {
+		return c, pgerr.New(pgerr.UndefinedObject, "data type %s has no default operator class for access method \"btree\"", col.Type.SQLName).
+			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
 	}
 	if err := rowcodec.CheckOrderable(col.Type); err != nil {
 		return c, pgerr.From(err).At(k.Pos)

@@ -135,7 +135,7 @@ func (e *Env) rangeSubtype(ctx context.Context, p rangeParams) (*types.T, error)
 			return nil, err
 		}
 	}
-	if rowcodec.CheckOrderable(sub) != nil || sub.Is(types.JSON) {
+	if rowcodec.CheckOrderable(sub) != nil || !types.HasOrder(sub) {
 		return nil, pgerr.New(pgerr.UndefinedObject, "data type %s has no default operator class for access method \"btree\"", types.FormatType(sub)).
 			WithHint("You must specify an operator class for the range type or define a default operator class for the subtype.")
 	}

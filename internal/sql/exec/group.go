@@ -123,7 +123,7 @@ func (a *aggCall) newState(r *run) (aggState, error) {
 	st := aggState{acc: a.fn.New(a.types)}
 	if a.distinct {
 		for _, t := range a.types {
-			if t.Family == types.JSONFamily && t.Oid == types.JSON.Oid {
+			if !types.HasEquality(t) {
 				return st, pgerr.New(pgerr.UndefinedFunction, "could not identify an equality operator for type %s", t.SQLName)
 			}
 		}

@@ -188,7 +188,7 @@ func (a *arena) copyDatum(d types.Datum, acc *quota.Account) (types.Datum, error
 		}
 		return a.copyEncoded(d, acc)
 	case types.ArrayFamily, types.RecordFamily, types.IntervalFamily, types.EnumFamily, types.InetFamily, types.MACFamily,
-		types.BitFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily:
+		types.BitFamily, types.RangeFamily, types.MultirangeFamily, types.TSVectorFamily, types.TSQueryFamily, types.JSONPathFamily, types.OpaqueFamily:
 		return a.copyEncoded(d, acc)
 	default:
 		return d, nil

@@ -248,7 +248,8 @@ func pgNamespace(s *snapshot, w *writer) error {
 		if x.Owner == catalog.DatabaseOwnerRole {
 			w.oid("nspowner", oidDatabaseOwner)
 			w.set("nspacl", types.NewArray([]types.Datum{
-				types.NewString(x.Owner + "=UC/" + x.Owner), types.NewString("=U/" + x.Owner),
+				types.NewACLItem(types.ACLItemValue{Grantee: oidDatabaseOwner, Grantor: oidDatabaseOwner, Privileges: types.ACLBits("UC")}),
+				types.NewACLItem(types.ACLItemValue{Grantor: oidDatabaseOwner, Privileges: types.ACLBits("U")}),
 			}))
 		}
 		w.done()

@@ -299,7 +299,7 @@ func opfamilyNames() map[uint32]string {
 		1970: "float_ops", 1976: "integer_ops", 1982: "interval_ops", 1988: "numeric_ops", 1989: "oid_ops",
 		1991: "oidvector_ops", 1994: "text_ops", 1996: "time_ops", 2000: "timetz_ops", 2968: "uuid_ops",
 		2994: "record_ops", 4033: "jsonb_ops", 1974: "network_ops", 1984: "macaddr_ops", 3371: "macaddr8_ops",
-		423: "bit_ops", 2002: "varbit_ops",
+		423: "bit_ops", 2002: "varbit_ops", 2099: "money_ops", 2789: "tid_ops", 3253: "pg_lsn_ops", 5067: "xid8_ops",
 	}
 }
 

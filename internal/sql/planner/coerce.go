@@ -117,6 +117,10 @@ func (b *builder) noteLiteral(s string, t *types.T, d types.Datum) {
 		if t.IsReg() {
 			b.uncacheable = true
 		}
+	case types.OpaqueFamily:
+		if t.Oid == types.ACLItem.Oid { // it names roles
+			b.uncacheable = true
+		}
 	case types.ArrayFamily:
 		if t.Elem.Family != types.StringFamily {
 			b.noteLiteral(s, t.Elem, types.NewInt(0))

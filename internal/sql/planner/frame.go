@@ -85,7 +85,7 @@ func (b *builder) rangeFrame(w *windowGroup, pos int) error {
 	r := &rangeFrame{key: key, offset: types.Interval}
 	switch key.Type().Family {
 	case types.IntFamily:
-		if key.Type().Oid == types.Oid.Oid {
+		if !key.Type().IsInteger() {
 			return errRangeType(key.Type()).At(pos)
 		}
 		r.offset = types.Int8

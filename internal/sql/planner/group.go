@@ -127,8 +127,12 @@ func (b *builder) aggregateArgs(e *ast.FuncCall, name string, s *scope) (*plan.A
 	a.Distinct = e.Distinct
 	if e.Distinct {
 		for i := range args {
-			if err := orderable(args[i].Type(), pos[i]); err != nil {
+			if err := distinguishable(args[i].Type(), pos[i]); err != nil {
 				return nil, err
+			}
+			if t := args[i].Type(); !types.HasOrder(t) {
+				return nil, pgerr.New(pgerr.UndefinedFunction, "could not identify an ordering operator for type %s", t.SQLName).
+					WithDetail("Aggregates with DISTINCT must be able to sort their inputs.").At(pos[i])
 			}
 		}
 	}

@@ -196,7 +196,7 @@ func (r *groupResolver) key(e ast.Expr) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := r.b.sortable(r.list, t); err != nil {
+	if err := r.b.groupable(r.list, t); err != nil {
 		return 0, err
 	}
 	x := r.list.targets[t].expr

@@ -337,6 +337,9 @@ func (b *builder) minMax(e *ast.MinMax, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !types.HasOrder(t) {
+		return nil, pgerr.New(pgerr.UndefinedFunction, "could not identify a comparison function for type %s", t.SQLName)
+	}
 	less, err := comparator("<", t, e.Pos)
 	if err != nil {
 		return nil, err

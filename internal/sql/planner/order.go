@@ -2,7 +2,6 @@ package planner
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -72,31 +71,37 @@ func (b *builder) orderBy(items []ast.OrderItem, l *targetSet, s *scope) ([]sort
 	return keys, nil
 }
 
-// sortable settles the type of an entry that is sorted or grouped by and checks
-// that the type has an order.
-func (b *builder) sortable(l *targetSet, i int) error {
+// sortable settles the type of an entry that is sorted by and checks that the type has an order.
+func (b *builder) sortable(l *targetSet, i int) error { return b.settle(l, i, orderable) }
+
+// groupable settles the type of an entry that is grouped by and checks that its values can be
+// told apart.
+func (b *builder) groupable(l *targetSet, i int) error { return b.settle(l, i, distinguishable) }
+
+func (b *builder) settle(l *targetSet, i int, check func(t *types.T, pos int) error) error {
 	t := &l.targets[i]
 	var err error
 	if t.expr, err = b.coerceText(t.expr, t.pos); err != nil {
 		return err
 	}
-	return orderable(t.expr.Type(), t.pos)
+	return check(t.expr.Type(), t.pos)
 }
 
+// orderable checks that values of type t can be sorted.
 func orderable(t *types.T, pos int) error {
-	switch t.Family {
-	case types.JSONFamily, types.ArrayFamily, types.RecordFamily:
-	default:
+	if types.HasOrder(t) {
 		return nil
 	}
-	if t.Family == types.RecordFamily || t.Oid == types.JSONB.Oid {
+	return pgerr.New(pgerr.UndefinedFunction, "could not identify an ordering operator for type %s", t.SQLName).
+		WithHint("Use an explicit ordering operator or modify the query.").At(pos)
+}
+
+// distinguishable checks that values of type t can be told apart.
+func distinguishable(t *types.T, pos int) error {
+	if types.HasEquality(t) {
 		return nil
 	}
-	if _, err := builtin.ResolveOperator("<", []*types.T{t, t}); err != nil {
-		return pgerr.New(pgerr.UndefinedFunction, "could not identify an ordering operator for type %s", t.SQLName).
-			WithHint("Use an explicit ordering operator or modify the query.").At(pos)
-	}
-	return nil
+	return pgerr.New(pgerr.UndefinedFunction, "could not identify an equality operator for type %s", t.SQLName).At(pos)
 }
 
 // listEntry resolves an item of ORDER BY, GROUP BY or DISTINCT ON to an entry of
@@ -172,7 +177,7 @@ func (b *builder) distinctKeys(q *ast.Select, l *targetSet, keys []sortKey, s *s
 			}
 		}
 		for i := 0; i < l.visible; i++ {
-			if err := b.sortable(l, i); err != nil {
+			if err := b.groupable(l, i); err != nil {
 				return nil, err
 			}
 		}
@@ -184,7 +189,7 @@ func (b *builder) distinctKeys(q *ast.Select, l *targetSet, keys []sortKey, s *s
 		if err != nil {
 			return nil, err
 		}
-		if err := b.sortable(l, t); err != nil {
+		if err := b.groupable(l, t); err != nil {
 			return nil, err
 		}
 		if !containsInt(on, t) {

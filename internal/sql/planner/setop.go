@@ -49,7 +49,7 @@ func (b *builder) combine(q *ast.Select, l, r *queryPlan) (*queryPlan, error) {
 		}
 		ts[i] = t
 		if !q.All || q.Op != ast.SetUnion {
-			if err := orderable(t, l.targets[i].pos); err != nil {
+			if err := distinguishable(t, l.targets[i].pos); err != nil {
 				return nil, err
 			}
 		}

@@ -99,8 +99,7 @@ func FindType(ctx context.Context, tn *ast.TypeName, defaultIntSize int, r catal
 
 // unsupportedTypes are types of PostgreSQL that do not exist here.
 var unsupportedTypes = []string{
-	"aclitem", "box", "cid", "circle", "cstring", "gtsvector", "line", "lseg", "money", "path", "pg_lsn", "pg_node_tree",
-	"pg_snapshot", "point", "polygon", "refcursor", "regdictionary", "tid", "txid_snapshot", "xid8", "xml",
+	"box", "circle", "cstring", "gtsvector", "line", "lseg", "path", "pg_node_tree", "point", "polygon", "xml",
 }
 
 // findType is FindType that returns the descriptor of a user-defined type too.

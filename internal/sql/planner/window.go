@@ -210,7 +210,7 @@ func (b *builder) windowSpec(spec *ast.WindowSpec, named int, s *scope) (*window
 		w.partition, w.order = base.partition, base.order
 	}
 	for _, e := range spec.PartitionBy {
-		x, err := b.windowExpr(e, &ws)
+		x, err := b.windowExpr(e, &ws, distinguishable)
 		if err != nil {
 			return nil, err
 		}
@@ -218,7 +218,7 @@ func (b *builder) windowSpec(spec *ast.WindowSpec, named int, s *scope) (*window
 	}
 	for i := range spec.OrderBy {
 		o := &spec.OrderBy[i]
-		x, err := b.windowExpr(o.X, &ws)
+		x, err := b.windowExpr(o.X, &ws, orderable)
 		if err != nil {
 			return nil, err
 		}
@@ -250,13 +250,13 @@ func checkInherited(spec *ast.WindowSpec, base *windowGroup, framed bool) error 
 	return err.At(spec.Pos)
 }
 
-// windowExpr plans an expression of PARTITION BY or ORDER BY.
-func (b *builder) windowExpr(e ast.Expr, s *scope) (plan.Expr, error) {
+// windowExpr plans an expression of PARTITION BY or ORDER BY, whose type must pass a check.
+func (b *builder) windowExpr(e ast.Expr, s *scope, check func(t *types.T, pos int) error) (plan.Expr, error) {
 	x, err := b.typed(e, s)
 	if err != nil {
 		return nil, err
 	}
-	return x, orderable(x.Type(), e.Position())
+	return x, check(x.Type(), e.Position())
 }
 
 // window finds a definition among the first n of the WINDOW clause, -1 if there

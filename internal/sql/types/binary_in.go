@@ -86,7 +86,13 @@ func (m *message) value(t *T) (Datum, error) {
 		switch t.Len() {
 		case 2:
 			return NewInt(int64(int16(m.uint16()))), nil
+		case 6: // tid
+			block := m.uint32()
+			return NewTID(block, m.uint16()), nil
 		case 8:
+			if t.Oid == Xid8.Oid || t.Oid == PgLSN.Oid {
+				return NewUint64(uint64(m.int64())), nil
+			}
 			return NewInt(m.int64()), nil
 		}
 		if t.Oid == Int4.Oid {
@@ -134,6 +140,8 @@ func (m *message) value(t *T) (Datum, error) {
 			return Null, errBinary("unsupported jsonpath version number: %d", v[0])
 		}
 		return parseJSONPath(m.rest())
+	case OpaqueFamily:
+		return m.opaque(t)
 	case NullFamily, AnyFamily:
 		return Null, pgerr.Unsupported("cannot accept a value of type %s", t.SQLName)
 	}

@@ -22,7 +22,12 @@ func AppendBinary(dst []byte, t *T, d Datum) []byte {
 		switch t.Len() {
 		case 2:
 			return be.AppendUint16(dst, uint16(d.n))
+		case 6: // tid
+			return be.AppendUint16(be.AppendUint32(dst, uint32(d.n>>16)), uint16(d.n))
 		case 8:
+			if t.Oid == Xid8.Oid || t.Oid == PgLSN.Oid {
+				return be.AppendUint64(dst, d.Uint64())
+			}
 			return be.AppendUint64(dst, uint64(d.n))
 		}
 		return be.AppendUint32(dst, uint32(d.n))
@@ -77,6 +82,8 @@ func AppendBinary(dst []byte, t *T, d Datum) []byte {
 		return appendTextSearchBinary(dst, d)
 	case JSONPathFamily:
 		return append(append(dst, jsonpathVersion), d.s...)
+	case OpaqueFamily:
+		return appendOpaqueBinary(dst, t, d)
 	}
 	return dst
 }

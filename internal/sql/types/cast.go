@@ -144,6 +144,7 @@ func castTable() map[castKey]Cast {
 	addBitCasts(add)
 	addNetworkCasts(add)
 	addRangeCasts(add)
+	addSystemCasts(add)
 	return m
 }
 

@@ -29,7 +29,7 @@ func addNumericCasts(add castAdder) {
 
 func addOidCasts(add castAdder) {
 	const i, a = CastImplicit, CastAssignment
-	oids := []*T{Oid, Regclass, Regtype, Regproc, Regnamespace, Regconfig, Regprocedure, Regoper, Regoperator, Regrole, Regcollation}
+	oids := []*T{Oid, Regclass, Regtype, Regproc, Regnamespace, Regconfig, Regprocedure, Regoper, Regoperator, Regrole, Regcollation, Regdictionary}
 	for _, t := range oids {
 		add(Int2, i, 'f', castIntOid, t)
 		add(Int4, i, 'b', castIntOid, t)

@@ -43,7 +43,7 @@ func Compare(a, b Datum) int {
 		return compareArrays(nil, a, b)
 	case RecordFamily:
 		return compareRecords(a, b)
-	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily:
+	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily:
 		return strings.Compare(a.s, b.s)
 	case BitFamily:
 		return cmp.Or(strings.Compare(a.s, b.s), cmp.Compare(a.n, b.n))
@@ -67,6 +67,28 @@ func CompareTyped(t *T, a, b Datum) int {
 		return compareArrays(t.Elem, a, b)
 	}
 	return Compare(a, b)
+}
+
+// HasOrder reports whether values of t have an order, a btree operator class in PostgreSQL.
+func HasOrder(t *T) bool {
+	for t.Elem != nil {
+		t = t.Elem
+	}
+	return HasEquality(t) && t.Oid != Xid.Oid && t.Oid != CID.Oid && t.Oid != ACLItem.Oid
+}
+
+// HasEquality reports whether values of t can be told apart, in PostgreSQL by an operator class.
+func HasEquality(t *T) bool {
+	for t.Elem != nil {
+		t = t.Elem
+	}
+	switch t.Family {
+	case JSONFamily:
+		return t.Oid == JSONB.Oid
+	case OpaqueFamily:
+		return t.Oid == ACLItem.Oid
+	}
+	return t.Family != JSONPathFamily
 }
 
 // CompareFloats orders floats with NaN equal to itself and above the rest.
@@ -194,7 +216,7 @@ func AppendHashKey(dst []byte, d Datum) []byte {
 		for _, f := range fields {
 			dst = AppendHashKeyTyped(dst, f.Type, f.Datum)
 		}
-	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, InetFamily:
+	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, InetFamily, OpaqueFamily:
 		return appendStringKey(dst, d.s)
 	case BitFamily:
 		return appendStringKey(appendKey64(dst, uint64(d.n)), d.s)

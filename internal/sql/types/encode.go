@@ -152,7 +152,7 @@ func (r *reader) datum(depth int) Datum {
 		months, days := r.int32(), r.int32()
 		return NewInterval(IntervalValue{Months: months, Days: days, Micros: r.varint()})
 	case StringFamily, BytesFamily, UUIDFamily, JSONFamily, ArrayFamily, RecordFamily, EnumFamily, InetFamily, MACFamily,
-		RangeFamily, MultirangeFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily:
+		RangeFamily, MultirangeFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily:
 		return Datum{fam: f, s: r.take(r.uvarint())}
 	case BitFamily:
 		n := r.uvarint()

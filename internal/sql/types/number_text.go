@@ -36,8 +36,10 @@ func intBounds(t *T) (lo, hi int64) {
 		return math.MinInt16, math.MaxInt16
 	case Int4.Oid:
 		return math.MinInt32, math.MaxInt32
-	case Int8.Oid:
+	case Int8.Oid, Money.Oid, Xid8.Oid, PgLSN.Oid:
 		return math.MinInt64, math.MaxInt64
+	case TID.Oid:
+		return 0, 1<<48 - 1
 	}
 	return 0, math.MaxUint32 // oid and its kin
 }
@@ -83,15 +85,11 @@ func parseInt(t *T, s string) (Datum, error) {
 func parseOid(t *T, s string) (Datum, error) {
 	u := trimSpace(s)
 	neg := false
-	base := 10
 	if u != "" && (u[0] == '-' || u[0] == '+') {
 		neg = u[0] == '-'
 		u = u[1:]
 	}
-	if t.Oid == Xid.Oid { // any base, and no complaint: as PostgreSQL does
-		base = 0
-	}
-	n, err := strconv.ParseUint(strings.ReplaceAll(u, "_", "?"), base, 64)
+	n, err := strconv.ParseUint(strings.ReplaceAll(u, "_", "?"), 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return Null, errValueRange(t, s)

@@ -173,6 +173,12 @@ func sampleTexts(typ *T) []string {
 		return []string{"{}", "{[1,5),[7,9)}", "{(,)}", "{[1,2],[3,4]}"}
 	case DateMultirange.Oid, TSMultirange.Oid, TSTZMultirange.Oid:
 		return []string{"{}", "{[2020-01-01,2021-01-01),[2022-01-01,)}"}
+	case PgSnapshot.Oid, TxidSnapshot.Oid:
+		return []string{"1:1:", "10:20:10,14,15", "5:9223372036854775807:6"}
+	case ACLItem.Oid:
+		return []string{"=/10", "=r/10", "17=ar*wdDxtXUCTcsA*/4294967295"}
+	case Refcursor.Oid:
+		return []string{"", "c", "a b"}
 	case CIDR.Oid:
 		return []string{"10.0.0.0/8", "10", "192.168.1", "::/0", "2001:db8::/32", "10.0.0.0/16"}
 	}

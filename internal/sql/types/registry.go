@@ -92,6 +92,16 @@ var registry = []registered{
 	reg(TSVector, TSVectorArray, -1, false, "bUfix"),
 	reg(TSQuery, TSQueryArray, -1, false, "bUfip"),
 	reg(Regconfig, RegconfigArray, 4, true, "bNfip"),
+	reg(Regdictionary, RegdictionaryArray, 4, true, "bNfip"),
+	reg(Money, MoneyArray, 8, true, "bNfdp"),
+	reg(TID, TIDArray, 6, false, "bUfsp"),
+	reg(CID, CIDArray, 4, true, "bUfip"),
+	reg(Xid8, Xid8Array, 8, true, "bUfdp"),
+	reg(PgLSN, PgLSNArray, 8, true, "bUfdp"),
+	reg(ACLItem, ACLItemArray, 12, false, "bUfip"),
+	reg(Refcursor, RefcursorArray, -1, false, "bUfix"),
+	reg(PgSnapshot, PgSnapshotArray, -1, false, "bUfdx"),
+	reg(TxidSnapshot, TxidSnapshotArray, -1, false, "bUfdx"),
 	reg(Int4Range, Int4RangeArray, -1, false, "rRfix"),
 	reg(NumRange, NumRangeArray, -1, false, "rRfix"),
 	reg(TSRange, TSRangeArray, -1, false, "rRfdx"),
@@ -256,11 +266,15 @@ func (t *T) Len() int16 { return InfoOf(t).Len }
 // IsString reports whether t is one of the string types.
 func (t *T) IsString() bool { return t.Family == StringFamily }
 
+// IsInteger reports whether t is one of the integer types, and no other whose values are
+// kept as integers.
+func (t *T) IsInteger() bool { return t.Oid == Int4.Oid || t.Oid == Int8.Oid || t.Oid == Int2.Oid }
+
 // IsReg reports whether t is an object identifier alias (regclass and so on).
 func (t *T) IsReg() bool {
 	switch t.Oid {
 	case Regproc.Oid, Regclass.Oid, Regtype.Oid, Regnamespace.Oid, Regconfig.Oid, Regprocedure.Oid, Regoper.Oid, Regoperator.Oid,
-		Regrole.Oid, Regcollation.Oid:
+		Regrole.Oid, Regcollation.Oid, Regdictionary.Oid:
 		return true
 	}
 	return false

@@ -64,6 +64,8 @@ func parseText(t *T, s string, fc *FormatContext) (Datum, error) {
 		return parseTextSearch(t, s)
 	case JSONPathFamily:
 		return parseJSONPath(s)
+	case OpaqueFamily:
+		return parseOpaque(t, s, fc)
 	}
 	return Null, pgerr.Unsupported("cannot accept a value of type %s", t.SQLName)
 }
@@ -73,10 +75,7 @@ func parseText(t *T, s string, fc *FormatContext) (Datum, error) {
 func AppendText(dst []byte, t *T, d Datum, fc *FormatContext) []byte {
 	switch d.fam {
 	case IntFamily:
-		if t.IsReg() {
-			return appendReg(dst, t, uint32(d.n), fc)
-		}
-		return strconv.AppendInt(dst, d.n, 10)
+		return appendIntText(dst, t, d, fc)
 	case StringFamily:
 		if t.Oid == Char.Oid {
 			return appendChar(dst, d.s)
@@ -117,6 +116,8 @@ func AppendText(dst []byte, t *T, d Datum, fc *FormatContext) []byte {
 		return appendMultirange(dst, t, d, fc)
 	case TSVectorFamily, TSQueryFamily, JSONPathFamily:
 		return append(dst, d.s...)
+	case OpaqueFamily:
+		return appendOpaque(dst, t, d, fc)
 	}
 	return dst
 }
@@ -134,10 +135,40 @@ func parseIntText(t *T, s string, fc *FormatContext) (Datum, error) {
 	switch {
 	case t.IsReg():
 		return parseReg(t, s, fc)
-	case t.Oid == Oid.Oid || t.Oid == Xid.Oid:
+	case t.Oid == Oid.Oid:
 		return parseOid(t, s)
 	}
+	switch t.Oid {
+	case Money.Oid:
+		return parseMoney(s)
+	case Xid.Oid, CID.Oid, Xid8.Oid:
+		return parseUnsigned(t, s), nil
+	case PgLSN.Oid:
+		return parseLSN(s)
+	case TID.Oid:
+		return parseTID(s)
+	}
 	return parseInt(t, s)
+}
+
+func appendIntText(dst []byte, t *T, d Datum, fc *FormatContext) []byte {
+	if t.IsInteger() {
+		return strconv.AppendInt(dst, d.n, 10)
+	}
+	switch t.Oid {
+	case Money.Oid:
+		return appendMoney(dst, d.n)
+	case Xid8.Oid:
+		return strconv.AppendUint(dst, d.Uint64(), 10)
+	case PgLSN.Oid:
+		return appendLSN(dst, d.Uint64())
+	case TID.Oid:
+		return appendTID(dst, d)
+	}
+	if t.IsReg() {
+		return appendReg(dst, t, uint32(d.n), fc)
+	}
+	return strconv.AppendInt(dst, d.n, 10)
 }
 
 func parseJSONText(t *T, s string) (Datum, error) {
@@ -165,8 +196,11 @@ func parseReg(t *T, s string, fc *FormatContext) (Datum, error) {
 			return d, nil
 		}
 	}
-	if t.Oid == Regconfig.Oid {
+	switch t.Oid {
+	case Regconfig.Oid:
 		return parseRegconfig(s)
+	case Regdictionary.Oid:
+		return parseRegdictionary(s)
 	}
 	if t.Oid == Regtype.Oid {
 		if u, ok := ByName(typeNameOnly(s)); ok {
@@ -207,8 +241,11 @@ func appendReg(dst []byte, t *T, oid uint32, fc *FormatContext) []byte {
 	if oid == 0 {
 		return append(dst, '-')
 	}
-	if t.Oid == Regconfig.Oid {
+	switch t.Oid {
+	case Regconfig.Oid:
 		return appendRegconfig(dst, oid)
+	case Regdictionary.Oid:
+		return appendRegdictionary(dst, oid)
 	}
 	if fc != nil && fc.Names != nil {
 		if name, ok := fc.Names.NameOf(t, oid); ok {

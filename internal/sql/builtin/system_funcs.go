@@ -1,0 +1,115 @@
+package builtin
+
+import (
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// systemOperators declares the operators of PostgreSQL's own bookkeeping types.
+func systemOperators() []*Overload {
+	all := append(intComparisons("xid8", "xid8"), intComparisons("pg_lsn", "pg_lsn")...)
+	all = append(all, intComparisons("tid", "tid")...)
+	equal := func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return types.NewBool(types.Compare(a[0], a[1]) == 0), nil
+	}
+	gone := func(name string) EvalFunc {
+		return func(*Context, []types.Datum) (types.Datum, error) {
+			return types.Null, pgerr.New(pgerr.FeatureNotSupported, "%s is no longer supported", name)
+		}
+	}
+	return append(all,
+		op("cid = cid bool", equal), op("aclitem = aclitem bool", equal),
+		op("_aclitem @> aclitem bool", aclContains),
+		op("_aclitem + aclitem _aclitem", gone("aclinsert")), op("_aclitem - aclitem _aclitem", gone("aclremove")),
+		op("pg_lsn - pg_lsn numeric", lsnDiff),
+		op("pg_lsn + numeric pg_lsn", func(_ *Context, a []types.Datum) (types.Datum, error) { return lsnAdd(a[0], a[1]) }),
+		op("numeric + pg_lsn pg_lsn", func(_ *Context, a []types.Datum) (types.Datum, error) { return lsnAdd(a[1], a[0]) }),
+		op("pg_lsn - numeric pg_lsn", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			if a[1].IsNaN() {
+				return types.Null, pgerr.New(pgerr.FeatureNotSupported, "cannot subtract NaN from pg_lsn")
+			}
+			return lsnAdd(a[0], NegDecimal(a[1]))
+		}))
+}
+
+// aclContains reports whether some item of a list grants what another does.
+func aclContains(_ *Context, a []types.Datum) (types.Datum, error) {
+	want := a[1].ACLItem()
+	for _, d := range a[0].ArrayElems() {
+		if d.IsNull() {
+			return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "ACL arrays must not contain null values")
+		}
+		v := d.ACLItem()
+		if v.Grantee == want.Grantee && v.Grantor == want.Grantor &&
+			v.Privileges&want.Privileges == want.Privileges && v.Grantables&want.Grantables == want.Grantables {
+			return types.True, nil
+		}
+	}
+	return types.False, nil
+}
+
+// lsnDecimal is a position in the log as a number.
+func lsnDecimal(d types.Datum) types.Datum {
+	u := d.Uint64()
+	n, _ := MulDecimal(types.NewDecimalInt(int64(u>>1), 0), types.NewDecimalInt(2, 0))
+	n, _ = AddDecimal(n, types.NewDecimalInt(int64(u&1), 0))
+	return n
+}
+
+func lsnDiff(_ *Context, a []types.Datum) (types.Datum, error) {
+	return SubDecimal(lsnDecimal(a[0]), lsnDecimal(a[1]))
+}
+
+func lsnAdd(lsn, n types.Datum) (types.Datum, error) {
+	if n.IsNaN() {
+		return types.Null, pgerr.New(pgerr.FeatureNotSupported, "cannot add NaN to pg_lsn")
+	}
+	sum, err := AddDecimal(lsnDecimal(lsn), n)
+	if err != nil {
+		return types.Null, err
+	}
+	return lsnOf(sum)
+}
+
+// lsnOf is a number as a position in the log.
+func lsnOf(n types.Datum) (types.Datum, error) {
+	switch {
+	case n.IsNaN():
+		return types.Null, pgerr.New(pgerr.FeatureNotSupported, "cannot convert NaN to pg_lsn")
+	case n.IsInf():
+		return types.Null, pgerr.New(pgerr.FeatureNotSupported, "cannot convert infinity to pg_lsn")
+	}
+	// Signed numbers have half the range: PostgreSQL's numbers less 2^63 are the datum's.
+	n = types.RoundDecimal(n, 0)
+	half := types.NewDecimalInt(1<<62, 0)
+	for range 2 {
+		var err error
+		if n, err = SubDecimal(n, half); err != nil {
+			return types.Null, err
+		}
+	}
+	d, err := castToInt8(n)
+	if err != nil {
+		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "pg_lsn out of range")
+	}
+	return d, nil
+}
+
+func castToInt8(n types.Datum) (types.Datum, error) {
+	cast, _ := types.FindCast(types.Numeric, types.Int8)
+	return cast.Fn(nil, n, types.Int8)
+}
+
+func systemFunctions() []*Overload {
+	return []*Overload{
+		fn("pg_lsn(numeric) pg_lsn", func(_ *Context, a []types.Datum) (types.Datum, error) { return lsnOf(a[0]) }),
+		fn("pg_wal_lsn_diff(pg_lsn,pg_lsn) numeric", lsnDiff),
+		fn("xid(xid8) xid", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewInt(int64(uint32(a[0].Uint64()))), nil
+		}),
+		fn("pg_current_xact_id() xid8", func(c *Context, a []types.Datum) (types.Datum, error) {
+			d, err := transactionID(c, a)
+			return types.NewUint64(uint64(d.Int())), err
+		}).stable(),
+	}
+}
