@@ -84,11 +84,14 @@ func (s *Session) checkDeferred(ctx context.Context, want func(*exec.Deferred) b
 
 // execSetConstraints is SET CONSTRAINTS.
 func (s *Session) execSetConstraints(ctx context.Context, st *ast.SetConstraints, res Results) error {
-	if s.txn.block == blockNone {
+	outside := s.txn.block == blockNone
+	if outside {
 		res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks"))
-		return nil
 	}
 	d := &s.deferral
+	if st.All && outside {
+		return nil
+	}
 	if st.All {
 		d.all, d.modes = ast.No, nil
 		if st.Deferred {
@@ -102,6 +105,9 @@ func (s *Session) execSetConstraints(ctx context.Context, st *ast.SetConstraints
 		if err := s.namedConstraints(ctx, &st.Names[i], named); err != nil {
 			return err
 		}
+	}
+	if outside {
+		return nil
 	}
 	if d.modes == nil {
 		d.modes = map[uint32]bool{}

@@ -15,7 +15,7 @@ func assignFunctions() []*Overload {
 	field.RetType = func(args []*types.T) *types.T { return args[0] }
 	return []*Overload{
 		fn("lichen_set_element(anyarray,anyelement,int4...) anyarray", setElement).nonStrict(),
-		fn("lichen_set_slice(anyarray,anyarray,int4,int4) anyarray", setSlice).nonStrict(),
+		fn("lichen_set_slice(anyarray,anyarray,int8,int4...) anyarray", setSlice).nonStrict(),
 		fn("lichen_set_json(jsonb,jsonb,any...) jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return SetJSONElement(a[0], a[2:], a[1])
 		}).nonStrict(),
@@ -88,46 +88,125 @@ func growArray(a *types.Array, lo, hi int64) error {
 	return nil
 }
 
+// setSlice replaces the slice of an array whose bounds follow the mask of those
+// that were given: the lower and the upper one of each dimension. The shape of
+// the source does not matter, as in PostgreSQL: its elements are taken in turn.
 func setSlice(_ *Context, args []types.Datum) (types.Datum, error) {
-	if args[1].IsNull() {
-		return args[0], nil
-	}
-	src := args[1].Array()
 	var a types.Array
 	if !args[0].IsNull() {
 		a = args[0].Array()
 	}
-	if len(a.Dims) > 1 || len(src.Dims) > 1 {
-		return types.Null, pgerr.Unsupported("assigning to a slice of a multidimensional array is not supported")
+	if args[1].IsNull() {
+		return types.NewArrayDims(a.Dims, a.Elems), nil
 	}
-	if len(a.Dims) == 0 && (args[2].IsNull() || args[3].IsNull()) {
+	src := args[1].Array().Elems
+	bounds, given := args[3:], args[2].Int()
+	if len(bounds)%2 != 0 {
+		return types.Null, errSubscript("wrong number of array subscripts")
+	}
+	if len(bounds)/2 > types.MaxArrayDims {
+		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (%d)", len(bounds)/2, types.MaxArrayDims)
+	}
+	for i := range bounds {
+		if given>>i&1 != 0 && bounds[i].IsNull() {
+			return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "array subscript in assignment must not be null")
+		}
+	}
+	if len(a.Dims) == 0 {
+		return newSlice(src, given, bounds)
+	}
+	box, err := sliceBox(&a, given, bounds)
+	if err != nil {
+		return types.Null, err
+	}
+	if box.size() > int64(len(src)) {
+		return types.Null, errSubscript("source array too small")
+	}
+	if len(a.Dims) == 1 {
+		if err := growArray(&a, box.lo[0], box.hi[0]); err != nil {
+			return types.Null, err
+		}
+	}
+	box.fill(&a, src)
+	return types.NewArrayDims(a.Dims, a.Elems), nil
+}
+
+// newSlice makes an array of a slice of one that was empty.
+func newSlice(src []types.Datum, given int64, bounds []types.Datum) (types.Datum, error) {
+	dims := make([]types.ArrayDim, len(bounds)/2)
+	if given != 1<<len(bounds)-1 {
 		return types.Null, errSubscript("array slice subscript must provide both boundaries").
 			WithDetail("When assigning to a slice of an empty array value, slice boundaries must be fully specified.")
 	}
-	lo, hi := int64(1), int64(0)
-	if len(a.Dims) == 1 {
-		lo, hi = int64(a.Dims[0].Lower), int64(a.Dims[0].Lower)+int64(a.Dims[0].Len)-1
+	size := int64(1)
+	for i := range dims {
+		lo, hi := bounds[2*i].Int(), bounds[2*i+1].Int()
+		if lo > hi {
+			return types.Null, errSubscript("upper bound cannot be less than lower bound")
+		}
+		if size *= hi - lo + 1; size > int64(len(src)) {
+			return types.Null, errSubscript("source array too small")
+		}
+		dims[i] = types.ArrayDim{Len: int32(hi - lo + 1), Lower: int32(lo)}
 	}
-	if !args[2].IsNull() {
-		lo = args[2].Int()
+	return types.NewArrayDims(dims, src[:size]), nil
+}
+
+// arrayBox is a slice of an array: the subscripts from lo to hi in each dimension.
+type arrayBox struct{ lo, hi []int64 }
+
+// sliceBox returns the slice of a with the given bounds; only an array of one
+// dimension may grow by it.
+func sliceBox(a *types.Array, given int64, bounds []types.Datum) (arrayBox, error) {
+	var x arrayBox
+	if len(bounds)/2 > len(a.Dims) {
+		return x, errSubscript("wrong number of array subscripts")
 	}
-	if !args[3].IsNull() {
-		hi = args[3].Int()
+	for i, d := range a.Dims {
+		first, last := int64(d.Lower), int64(d.Lower)+int64(d.Len)-1
+		lo, hi := first, last
+		if given>>(2*i)&1 != 0 {
+			lo = bounds[2*i].Int()
+		}
+		if given>>(2*i+1)&1 != 0 {
+			hi = bounds[2*i+1].Int()
+		}
+		switch {
+		case lo > hi:
+			return x, errSubscript("upper bound cannot be less than lower bound")
+		case len(a.Dims) > 1 && (lo < first || hi > last):
+			return x, errSubscript("array subscript out of range")
+		}
+		x.lo, x.hi = append(x.lo, lo), append(x.hi, hi)
 	}
-	if lo > hi {
-		return types.Null, errSubscript("upper bound cannot be less than lower bound")
+	return x, nil
+}
+
+// size returns the number of elements.
+func (x *arrayBox) size() int64 {
+	n := int64(1)
+	for i := range x.lo {
+		n *= x.hi[i] - x.lo[i] + 1
 	}
-	if int64(len(src.Elems)) < hi-lo+1 {
-		return types.Null, errSubscript("source array too small")
+	return n
+}
+
+// fill puts the elements of src in turn into the slice of a.
+func (x *arrayBox) fill(a *types.Array, src []types.Datum) {
+	at := append([]int64(nil), x.lo...)
+	for _, v := range src[:x.size()] {
+		pos := int64(0)
+		for i, d := range a.Dims {
+			pos = pos*int64(d.Len) + at[i] - int64(d.Lower)
+		}
+		a.Elems[pos] = v
+		for i := len(at) - 1; i >= 0; i-- {
+			if at[i]++; at[i] <= x.hi[i] {
+				break
+			}
+			at[i] = x.lo[i]
+		}
 	}
-	if len(a.Dims) == 0 {
-		a = types.Array{Dims: []types.ArrayDim{{Len: 1, Lower: int32(lo)}}, Elems: []types.Datum{types.Null}}
-	}
-	if err := growArray(&a, lo, hi); err != nil {
-		return types.Null, err
-	}
-	copy(a.Elems[lo-int64(a.Dims[0].Lower):], src.Elems[:hi-lo+1])
-	return types.NewArrayDims(a.Dims, a.Elems), nil
 }
 
 func bindSetField(b Binding) (EvalFunc, error) {

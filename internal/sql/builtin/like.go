@@ -204,12 +204,16 @@ func similarToEscape(_ *Context, a []types.Datum) (types.Datum, error) {
 	if err := checkEscape(esc); err != nil {
 		return types.Null, err
 	}
-	return text(similarPattern(a[0].Str(), esc))
+	p, err := similarPattern(a[0].Str(), esc)
+	if err != nil {
+		return types.Null, err
+	}
+	return text(p)
 }
 
 // similarPattern does the work of similarToEscape. Two escaped double quotes
 // delimit the part that SUBSTRING ... SIMILAR extracts.
-func similarPattern(p, esc string) string {
+func similarPattern(p, esc string) (string, error) {
 	var b strings.Builder
 	b.WriteString("^(?:")
 	quotes, inBracket := 0, false
@@ -222,7 +226,9 @@ func similarPattern(p, esc string) string {
 			c = p[i : i+n]
 			i += n
 			if c == `"` && !inBracket {
-				quotes++
+				if quotes++; quotes > 2 {
+					return "", pgerr.New(pgerr.InvalidUseOfEscapeCharacter, "SQL regular expression may not contain more than two escape-double-quote separators")
+				}
 				writeSimilarQuote(&b, quotes)
 				continue
 			}
@@ -260,7 +266,7 @@ func similarPattern(p, esc string) string {
 		}
 	}
 	b.WriteString(")$")
-	return b.String()
+	return b.String(), nil
 }
 
 // writeSimilarQuote makes the part between the two separators the first

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -28,12 +29,21 @@ const (
 	markWordEnd    = "WE_"
 	markWordEdge   = "WY_"
 	markNoWordEdge = "WN_"
+	markLongest    = "GL_" // the longest match of what is within is preferred
+	markShortest   = "GS_"
 )
 
 // mark writes the beginning of a named group; each has a name of its own.
 func (t *translator) mark(name string) {
 	t.marks++
 	t.out.WriteString("(?P<" + name + strconv.Itoa(t.marks) + ">")
+}
+
+// markFrom puts what was written since start into a named group.
+func (t *translator) markFrom(start int, name string) {
+	t.marks++
+	t.out.b = slices.Insert(t.out.b, start, []byte("(?P<"+name+strconv.Itoa(t.marks)+">")...)
+	t.out.WriteString(")")
 }
 
 // backtracker is an expression that is matched by trying all ways.
@@ -91,6 +101,23 @@ func (b *backtracker) find(s string, start int) ([]int, error) {
 		i += max(n, 1)
 	}
 	return nil, nil
+}
+
+// within finds the groups of a match that is known as a whole.
+func (b *backtracker) within(s string, m []int) ([]int, error) {
+	r := &btRun{s: s, caps: slices.Repeat([]int{-1}, 2*(b.groups+1))}
+	b.prog(r, m[0], func(end int) bool {
+		if end != m[1] {
+			return false
+		}
+		r.best = slices.Clone(r.caps)
+		r.best[0], r.best[1] = m[0], m[1]
+		return true
+	})
+	if r.best == nil && r.err == nil {
+		r.best = m
+	}
+	return r.best, r.err
 }
 
 // btCompiler turns a parsed expression into nodes.
@@ -344,6 +371,8 @@ func (c *btCompiler) capture(re *syntax.Regexp) btNode {
 		return backRefNode(group, strings.Contains(re.Name, "_i"))
 	case strings.HasPrefix(re.Name, "L"):
 		return lookNode(re.Name[:3], c.node(re.Sub[0]))
+	case strings.HasPrefix(re.Name, "G"):
+		return orderedNode(c.node(re.Sub[0]), re.Name[:3] == markShortest)
 	}
 	return wordNode(re.Name[:3])
 }
@@ -363,6 +392,28 @@ func captureNode(group int, n btNode) btNode {
 			return true
 		}
 		r.caps[2*group], r.caps[2*group+1] = from, to
+		return false
+	}
+}
+
+// orderedNode tries the ways in which n matches by their length.
+func orderedNode(n btNode, short bool) btNode {
+	return func(r *btRun, i int, k func(int) bool) bool {
+		var ends []int
+		n(r, i, func(j int) bool {
+			ends = append(ends, j)
+			return false
+		})
+		slices.Sort(ends)
+		ends = slices.Compact(ends)
+		if !short {
+			slices.Reverse(ends)
+		}
+		for _, end := range ends {
+			if n(r, i, func(j int) bool { return j == end && k(j) }) {
+				return true
+			}
+		}
 		return false
 	}
 }

@@ -83,8 +83,12 @@ func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) error 
 	}
 	if re.context {
 		for _, m := range re.re.FindAllStringSubmatchIndex(s, -1) {
-			if m[0] >= start && !f(m) {
-				break
+			if m[0] < start {
+				continue
+			}
+			m, err := re.withGroups(s, m)
+			if err != nil || !f(m) {
+				return err
 			}
 		}
 		return nil
@@ -99,8 +103,9 @@ func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) error 
 				m[i] += start
 			}
 		}
-		if !f(m) {
-			return nil
+		m, err := re.withGroups(s, m)
+		if err != nil || !f(m) {
+			return err
 		}
 		start = m[1]
 		if m[0] == m[1] {
@@ -457,7 +462,11 @@ func substringSimilar(c *Context, a []types.Datum) (types.Datum, error) {
 	if err := checkEscape(a[2].Str()); err != nil {
 		return types.Null, err
 	}
-	re, err := c.regexp(similarPattern(a[1].Str(), a[2].Str()), regexpFlags{})
+	p, err := similarPattern(a[1].Str(), a[2].Str())
+	if err != nil {
+		return types.Null, err
+	}
+	re, err := c.regexp(p, regexpFlags{})
 	if err != nil {
 		return types.Null, err
 	}

@@ -91,6 +91,8 @@ type translator struct {
 	groups  int  // capturing groups
 	context bool // matches depend on the text before where the search begins
 	words   bool // there are word constraints
+	// long and short tell which preferences the quantifiers have.
+	long, short bool
 }
 
 // outBuf collects output that may still get something put before its end part.
@@ -117,6 +119,9 @@ type compiledRegexp struct {
 	// bt matches instead of re where re is nil, or where the text is not ASCII and
 	// words is set.
 	bt *backtracker
+	// parts finds the groups of a match where some of the quantifiers prefer long
+	// matches and some short ones; re then finds what matches as a whole only.
+	parts *backtracker
 }
 
 // by returns the backtracking matcher if that is what s needs.
@@ -167,7 +172,15 @@ func (re *compiledRegexp) find(s string) ([]int, error) {
 	if err := re.check(s); err != nil {
 		return nil, err
 	}
-	return re.re.FindStringSubmatchIndex(s), nil
+	return re.withGroups(s, re.re.FindStringSubmatchIndex(s))
+}
+
+// withGroups finds the groups of the match m of re, which is returned with them.
+func (re *compiledRegexp) withGroups(s string, m []int) ([]int, error) {
+	if re.parts == nil || m == nil {
+		return m, nil
+	}
+	return re.parts.within(s, m)
 }
 
 func badRegexp(reason string) error {
@@ -188,6 +201,7 @@ func compileRegexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
 		bt, err := backtrackRegexp(pattern, flags)
 		return &compiledRegexp{bt: bt}, err
 	}
+	mixed := t.long && t.short && t.groups > 0
 	if err == nil && prefer == greedShort {
 		t = &translator{in: pattern, flags: flags, allShort: true}
 		_, err = t.translate()
@@ -203,8 +217,11 @@ func compileRegexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
 		re.Longest()
 	}
 	out := &compiledRegexp{re: re, context: t.context, words: t.words}
-	if out.words {
+	if out.words || mixed {
 		out.bt, err = backtrackRegexp(pattern, flags)
+	}
+	if mixed {
+		out.parts = out.bt
 	}
 	return out, err
 }
@@ -361,13 +378,18 @@ func (t *translator) quantified() (greed, error) {
 	if lazy || t.allShort {
 		t.out.WriteString("?")
 	}
-	switch {
-	case fixed && !lazy:
+	if fixed && !lazy {
 		return g, nil
-	case lazy:
-		return greedShort, nil
 	}
-	return greedLong, nil
+	t.long, t.short = t.long || !lazy, t.short || lazy
+	own, name := greedLong, markLongest
+	if lazy {
+		own, name = greedShort, markShortest
+	}
+	if t.full && g != greedNone && g != own {
+		t.markFrom(start, name)
+	}
+	return own, nil
 }
 
 // quantifier reads *, +, ? or {m,n} and returns it in the syntax of package

@@ -60,6 +60,10 @@ func Handles(stmt ast.Statement) bool {
 		return s.Kind == ast.DiscardTemp
 	case *ast.Vacuum:
 		return len(s.Tables) > 0 // which must exist
+	case *ast.Reindex:
+		return s.Name.Table != ""
+	case *ast.Cluster:
+		return s.Table != nil
 	}
 	return false
 }
@@ -67,7 +71,8 @@ func Handles(stmt ast.Statement) bool {
 // onlyLocksWeakly reports whether a statement is a LOCK TABLE that lets others read
 // and write, which transactions that only read may use (pg_dump does).
 func onlyLocksWeakly(stmt ast.Statement) bool {
-	if _, ok := stmt.(*ast.Vacuum); ok {
+	switch stmt.(type) {
+	case *ast.Vacuum, *ast.Reindex, *ast.Cluster:
 		return true
 	}
 	l, ok := stmt.(*ast.LockTable)
@@ -123,6 +128,10 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		return e.configureZone(ctx, s)
 	case *ast.Vacuum:
 		err = e.vacuum(ctx, s)
+	case *ast.Reindex:
+		err = e.reindex(ctx, s)
+	case *ast.Cluster:
+		err = e.cluster(ctx, s)
 	case *ast.RefreshView:
 		err = e.refreshView(ctx, s)
 	case *ast.CreateExtension:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -94,6 +95,61 @@ func (e *Env) vacuum(ctx context.Context, s *ast.Vacuum) error {
 	if n, ok := NoEffect(s); ok {
 		e.notice("NOTICE", n)
 	}
+	return nil
+}
+
+// reindex is REINDEX, which has no effect; but what it names must exist.
+func (e *Env) reindex(ctx context.Context, s *ast.Reindex) error {
+	var err error
+	switch s.Kind {
+	case ast.ObjIndex, ast.ObjTable:
+		err = e.reindexRelation(ctx, s)
+	case ast.ObjSchema:
+		var schema *catalog.Schema
+		if schema, err = e.Coll.FindSchema(ctx, s.Name.Table); err == nil && schema == nil {
+			err = pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", s.Name.Table)
+		}
+	default:
+		if db := e.Coll.CurrentDatabase().Name; s.Name.Table != db {
+			err = pgerr.Unsupported("can only reindex the currently open database")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	e.noEffect(noReindex)
+	return nil
+}
+
+func (e *Env) reindexRelation(ctx context.Context, s *ast.Reindex) error {
+	t, index, err := e.Coll.FindRelation(ctx, s.Name.Catalog, s.Name.Schema, s.Name.Table)
+	switch {
+	case err != nil:
+		return err
+	case t == nil:
+		return undefinedRelation(s.Name)
+	case s.Kind == ast.ObjIndex && !index:
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not an index", s.Name.Table)
+	case s.Kind == ast.ObjTable && (index || t.Kind != catalog.KindTable && t.Kind != catalog.KindVirtual):
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table or materialized view", s.Name.Table)
+	}
+	return nil
+}
+
+// cluster is CLUSTER, which has no effect; but what it names must exist.
+func (e *Env) cluster(ctx context.Context, s *ast.Cluster) error {
+	t, index, err := e.relation(ctx, *s.Table)
+	switch {
+	case err != nil:
+		return err
+	case t == nil:
+		return undefinedRelation(*s.Table)
+	case index || t.Kind != catalog.KindTable:
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table or materialized view", s.Table.Table)
+	case s.Index != "" && t.IndexByName(s.Index) == nil:
+		return pgerr.New(pgerr.UndefinedObject, "index \"%s\" for table \"%s\" does not exist", s.Index, t.Name)
+	}
+	e.noEffect(noCluster)
 	return nil
 }
 

@@ -23,6 +23,7 @@ const (
 	SequenceGeneratorLimitExceeded      Code = "2200H"
 	InvalidTimeZoneDisplacementValue    Code = "22009"
 	InvalidEscapeSequence               Code = "22025"
+	InvalidUseOfEscapeCharacter         Code = "2200C"
 	SubstringError                      Code = "22011"
 	DivisionByZero                      Code = "22012"
 	IntervalFieldOverflow               Code = "22015"

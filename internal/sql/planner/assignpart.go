@@ -47,7 +47,7 @@ func (p *partAssign) part(t *types.T, old plan.Expr, path []ast.TargetStep) (pla
 	case t.Elem == nil:
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.SQLName).At(p.target.Pos)
 	case slice:
-		return p.slice(t, old, path)
+		return p.slice(t, old, path[:n], path[n:])
 	}
 	return p.element(t, old, path[:n], path[n:])
 }
@@ -97,24 +97,36 @@ func (b *builder) subscriptInt(e ast.Expr, s *scope) (plan.Expr, error) {
 	return v, err
 }
 
-func (p *partAssign) slice(t *types.T, old plan.Expr, path []ast.TargetStep) (plan.Expr, error) {
-	if len(path) > 1 {
-		return nil, pgerr.Unsupported("assigning to a slice of a multidimensional array, or to parts of one, is not supported").At(p.target.Pos)
-	}
-	v, err := p.part(t, old, nil)
+// slice assigns to old[l:u][...]. Beside slices a subscript i means 1:i.
+func (p *partAssign) slice(t *types.T, old plan.Expr, index, rest []ast.TargetStep) (plan.Expr, error) {
+	v, err := p.part(t, old, rest)
 	if err != nil {
 		return nil, err
 	}
-	ix := path[0].Index
-	lo, err := p.b.subscriptInt(ix.Lo, p.s)
-	if err != nil {
-		return nil, err
+	var given int64
+	var bounds []plan.Expr
+	bound := func(e ast.Expr) error {
+		x, err := p.b.subscriptInt(e, p.s)
+		if e != nil {
+			given |= 1 << len(bounds)
+		}
+		bounds = append(bounds, x)
+		return err
 	}
-	hi, err := p.b.subscriptInt(ix.Hi, p.s)
-	if err != nil {
-		return nil, err
+	for i := range index {
+		lo, hi := index[i].Index.Lo, index[i].Index.Hi
+		if !index[i].Index.Slice {
+			lo, hi = &ast.IntLit{Val: 1}, lo
+		}
+		if err := bound(lo); err != nil {
+			return nil, err
+		}
+		if err := bound(hi); err != nil {
+			return nil, err
+		}
 	}
-	return p.b.assignCall("lichen_set_slice", []plan.Expr{old, v, lo, hi}, p.target.Pos)
+	args := append([]plan.Expr{old, v, plan.NewConst(types.Int8, types.NewInt(given))}, bounds...)
+	return p.b.assignCall("lichen_set_slice", args, p.target.Pos)
 }
 
 func (p *partAssign) json(old plan.Expr, path []ast.TargetStep) (plan.Expr, error) {

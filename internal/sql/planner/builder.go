@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 
+	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -37,6 +38,9 @@ type builder struct {
 	// records holds the fields of columns of type record, where known.
 	records map[plan.ColID][]field
 	consts  []plan.Const // block that constants are taken from
+	// outward remembers the enclosing query that an aggregate or GROUPING belongs
+	// to, nil for none.
+	outward map[ast.Node]*selectState
 }
 
 // maxConsts is how many constants are allocated at a time, at most.

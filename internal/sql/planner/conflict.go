@@ -9,8 +9,9 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
-// onConflict plans ON CONFLICT; input produces the proposed rows.
-func (b *builder) onConflict(st *ast.Insert, ch *changed, input plan.Node) (*plan.OnConflict, error) {
+// onConflict plans ON CONFLICT of an INSERT in the scope outer; input produces
+// the proposed rows.
+func (b *builder) onConflict(st *ast.Insert, ch *changed, input plan.Node, outer *scope) (*plan.OnConflict, error) {
 	oc := st.OnConflict
 	arbiters, err := b.arbiters(oc, ch)
 	if err != nil {
@@ -40,7 +41,7 @@ func (b *builder) onConflict(st *ast.Insert, ch *changed, input plan.Node) (*pla
 		return nil, err
 	}
 	excluded.alias = "excluded"
-	s := &scope{items: []*item{existing, excluded}, clause: clauseUpdateSet}
+	s := &scope{parent: outer.parent, bound: outer.bound, ctes: outer.ctes, items: []*item{existing, excluded}, clause: clauseUpdateSet}
 	// Bare names in SET and WHERE mean the existing row or are ambiguous, as in
 	// PostgreSQL; the targets of SET are the table's columns in any case.
 	if c.Set, err = b.setClauses(oc.Set, ch, changeInsert, s); err != nil {

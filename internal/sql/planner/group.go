@@ -16,6 +16,11 @@ func (b *builder) aggregateCall(e *ast.FuncCall, name string, s *scope) (plan.Ex
 	if level := b.outerAggregate(e, s); level != nil {
 		return b.aggregateOf(level, e, name, s)
 	}
+	return b.aggregateHere(e, name, s)
+}
+
+// aggregateHere plans an aggregate of the query of s.
+func (b *builder) aggregateHere(e *ast.FuncCall, name string, s *scope) (*plan.ColRef, error) {
 	if err := checkAggregate(e, name, s); err != nil {
 		return nil, err
 	}
@@ -32,13 +37,11 @@ func (b *builder) aggregateCall(e *ast.FuncCall, name string, s *scope) (plan.Ex
 	if _, hypothetical, ok := builtin.OrderedSet(name); ok && !hypothetical && !e.WithinGroup {
 		return nil, pgerr.New(pgerr.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", name).At(e.Pos)
 	}
-	if err := b.aggregateLevel(a, e, s); err != nil {
-		return nil, err
-	}
 	sel := s.sel
 	for i := range sel.aggs {
 		if sameAgg(&sel.aggs[i], a) {
-			return plan.Ref(sel.aggs[i].Out), nil
+			out := sel.aggs[i].Out
+			return &plan.ColRef{Col: out.ID, T: out.Type, Name: out.Name, Pos: e.Pos}, nil
 		}
 	}
 	a.Out.ID = b.newCol()
@@ -62,6 +65,13 @@ func checkAggregate(e *ast.FuncCall, name string, s *scope) error {
 		return pgerr.New(pgerr.GroupingError, "aggregate function calls cannot be nested").At(e.Pos)
 	case !allowed:
 		return pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in %s", clauseNames[s.clause]).At(e.Pos)
+	}
+	return checkAggregateArgs(e, name)
+}
+
+// checkAggregateArgs checks how the arguments of an aggregate are written.
+func checkAggregateArgs(e *ast.FuncCall, name string) error {
+	switch {
 	case e.Variadic:
 		return pgerr.Unsupported("VARIADIC arguments of aggregates are not supported").At(e.Pos)
 	case e.Star && len(e.Args) == 0 && name != "count":
@@ -197,32 +207,6 @@ func anyEqual(list []plan.Expr, x plan.Expr) bool {
 	return false
 }
 
-// aggregateLevel rejects aggregates whose arguments all belong to an enclosing
-// query where outerAggregate does not tell: they would be that query's
-// aggregates.
-func (b *builder) aggregateLevel(a *plan.Agg, e *ast.FuncCall, s *scope) error {
-	if !e.WithinGroup && !hasQuery(e) {
-		return nil
-	}
-	refs, local := 0, 0
-	each := func(id plan.ColID) {
-		refs++
-		for _, r := range s.outer() {
-			if r.Col == id {
-				return
-			}
-		}
-		local++
-	}
-	for _, x := range a.Args {
-		plan.Refs(x, each)
-	}
-	if refs > 0 && local == 0 {
-		return pgerr.Unsupported("an aggregate over columns of an outer query only is not supported").At(e.Pos)
-	}
-	return nil
-}
-
 func sameAgg(a, c *plan.Agg) bool {
 	if a.Fn != c.Fn || a.Distinct != c.Distinct || len(a.Args) != len(c.Args) || len(a.OrderBy) != len(c.OrderBy) {
 		return false
@@ -352,6 +336,12 @@ func (g *grouping) rewriteAll(l *targetSet, having *plan.Expr) error {
 			if err := g.rewrite(&g.sel.srfs[i].Call.Args[j]); err != nil {
 				return err
 			}
+		}
+	}
+	for _, x := range g.sel.direct {
+		x = plan.CopyExpr(x)
+		if err := g.rewrite(&x); err != nil {
+			return pgerr.From(err).WithDetail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
 		}
 	}
 	for i := range g.sel.subRefs {

@@ -214,6 +214,19 @@ func (r *groupResolver) key(e ast.Expr) (int, error) {
 
 // groupingFunc plans GROUPING(...) and returns the column of its result.
 func (b *builder) groupingFunc(e *ast.Grouping, s *scope) (plan.Expr, error) {
+	if level := b.outerLevel(e, e.Args, s); level != nil {
+		ref, err := b.groupingHere(e, level)
+		if err != nil {
+			return nil, err
+		}
+		s.useOuter(ref, level)
+		return ref, nil
+	}
+	return b.groupingHere(e, s)
+}
+
+// groupingHere plans GROUPING(...) of the query of s.
+func (b *builder) groupingHere(e *ast.Grouping, s *scope) (*plan.ColRef, error) {
 	switch {
 	case s.inAgg:
 		return nil, pgerr.New(pgerr.GroupingError, "aggregate function calls cannot contain grouping operations").At(e.Pos)

@@ -38,7 +38,7 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 	case st.Upsert:
 		n.OnConflict = b.upsert(t, targets, input)
 	case st.OnConflict != nil:
-		if n.OnConflict, err = b.onConflict(st, c, input); err != nil {
+		if n.OnConflict, err = b.onConflict(st, c, input, s); err != nil {
 			return nil, err
 		}
 	}

@@ -85,7 +85,7 @@ func (b *builder) joinExpr(te *ast.Join, s *scope) (*fromItem, error) {
 		on, err = b.using(te, kind, l, r, f)
 	case te.On != nil:
 		onScope := *s
-		onScope.items, onScope.clause, onScope.sel = f.items, clauseJoin, nil
+		onScope.items, onScope.clause, onScope.sel, onScope.beside = f.items, clauseJoin, nil, s.items
 		on, err = b.boolExpr(te.On, "JOIN/ON", &onScope)
 	}
 	if err != nil {

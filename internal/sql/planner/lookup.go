@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -102,11 +103,9 @@ func (b *builder) findItem(e *ast.ColumnRef, s *scope) (found, error) {
 		name = e.Schema + "." + name
 	}
 	for lv := s; lv != nil; lv = lv.parent {
-		for _, it := range lv.beside {
-			if it.relVisible && it.alias == e.Table {
-				return found{}, pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", name).
-					WithHint("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", name).At(e.Pos)
-			}
+		if lv.hides(e.Table) {
+			return found{}, pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", name).
+				WithHint("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", name).At(e.Pos)
 		}
 		for _, it := range lv.items {
 			if it.table != nil && it.table.Name == e.Table && it.alias != e.Table {
@@ -116,6 +115,13 @@ func (b *builder) findItem(e *ast.ColumnRef, s *scope) (found, error) {
 		}
 	}
 	return found{}, pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", name).At(e.Pos)
+}
+
+// hides reports whether the query has an entry of FROM with the name, which
+// cannot be referred to from here.
+func (s *scope) hides(alias ast.Name) bool {
+	named := func(it *item) bool { return it.alias == alias }
+	return slices.ContainsFunc(s.beside, named) || slices.ContainsFunc(s.items, named)
 }
 
 // useColumn makes the reference and records it at every query it leaves.
@@ -224,6 +230,14 @@ const maxTypoDistance = 3
 // noColumn is 42703 with a hint about columns of similar names.
 func noColumn(msg, table, column string, s *scope) *pgerr.Error {
 	err := pgerr.New(pgerr.UndefinedColumn, "%s", msg)
+	for lv := s; lv != nil && table == ""; lv = lv.parent {
+		for _, it := range lv.beside {
+			if slices.ContainsFunc(it.cols, func(c scopeCol) bool { return c.name == column }) {
+				return err.WithHint("There is a column named \"%s\" in table \"%s\", but it cannot be referenced from this part of the query.",
+					column, it.alias)
+			}
+		}
+	}
 	best := min(maxTypoDistance, len(column)/2) + 1
 	var names []string
 	for lv := s; lv != nil; lv = lv.parent {

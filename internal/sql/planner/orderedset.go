@@ -18,7 +18,7 @@ func (b *builder) orderedSetArgs(e *ast.FuncCall, name string, s *scope) (*plan.
 		return nil, b.noOrderedSet(e, name, s)
 	}
 	if !ok {
-		return nil, pgerr.New(pgerr.WrongObjectType, "%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", name).At(e.Pos)
+		return nil, notOrderedSet(e, name)
 	}
 	if e.Distinct {
 		return nil, pgerr.New(pgerr.SyntaxError, "cannot use DISTINCT with WITHIN GROUP").At(e.Pos)
@@ -26,6 +26,10 @@ func (b *builder) orderedSetArgs(e *ast.FuncCall, name string, s *scope) (*plan.
 	args, pos, err := b.exprList(e.Args, s)
 	if err != nil {
 		return nil, err
+	}
+	direct := len(args)
+	if hypothetical && direct != len(e.OrderBy) {
+		return nil, b.noHypothetical(e, name, args, s)
 	}
 	var sorted, flags []plan.Expr
 	for i := range e.OrderBy {
@@ -45,7 +49,7 @@ func (b *builder) orderedSetArgs(e *ast.FuncCall, name string, s *scope) (*plan.
 		if nulls {
 			flag |= builtin.HypotheticalNullsFirst
 		}
-		if hypothetical && i < len(args) {
+		if hypothetical {
 			pair := []plan.Expr{args[i], x}
 			if _, err := b.common(pair, []int{pos[i], o.X.Position()}, "WITHIN GROUP"); err != nil {
 				return nil, err
@@ -54,45 +58,81 @@ func (b *builder) orderedSetArgs(e *ast.FuncCall, name string, s *scope) (*plan.
 		}
 		sorted, flags = append(sorted, x), append(flags, plan.NewConst(types.Int4, types.NewInt(flag)))
 	}
+	args = append(args, sorted...)
 	if hypothetical {
-		if len(args) != len(sorted) {
-			return nil, pgerr.New(pgerr.UndefinedFunction, "function %s does not exist", name).WithHint(
-				"To use the hypothetical-set aggregate %s, the number of hypothetical direct arguments (here %d) must match the number of ordering columns (here %d).",
-				name, len(args), len(sorted)).At(e.Pos)
-		}
-		args = append(append(args, sorted...), flags...)
-	} else {
-		args = append(args, sorted...)
+		args = append(args, flags...)
 	}
 	for len(pos) < len(args) {
 		pos = append(pos, e.Pos)
 	}
-	return b.finishOrderedSet(e, name, as, args, pos, s)
+	a, err := b.boundAggregate(e, name, as, args, pos, s)
+	if err != nil {
+		return nil, err
+	}
+	if s.sel != nil {
+		s.sel.direct = append(s.sel.direct, a.Args[:direct]...)
+	}
+	return a, b.aggregateOrder(a, e, s)
+}
+
+// noHypothetical says that direct arguments and ordering columns of a
+// hypothetical-set aggregate differ in number.
+func (b *builder) noHypothetical(e *ast.FuncCall, name string, args []plan.Expr, s *scope) error {
+	sorted, err := b.orderTypes(e, s)
+	if err != nil {
+		return err
+	}
+	return pgerr.New(pgerr.UndefinedFunction, "function %s(%s) does not exist", name, typeNames(append(typesOf(args), sorted...))).WithHint(
+		"To use the hypothetical-set aggregate %s, the number of hypothetical direct arguments (here %d) must match the number of ordering columns (here %d).",
+		name, len(args), len(sorted)).At(e.Pos)
+}
+
+// orderTypes returns the types of the ordering columns of an aggregate.
+func (b *builder) orderTypes(e *ast.FuncCall, s *scope) ([]*types.T, error) {
+	list := make([]ast.Expr, len(e.OrderBy))
+	for i := range list {
+		list[i] = e.OrderBy[i].X
+	}
+	xs, _, err := b.exprList(list, s)
+	return typesOf(xs), err
+}
+
+func typesOf(xs []plan.Expr) []*types.T {
+	ts := make([]*types.T, len(xs))
+	for i := range xs {
+		ts[i] = xs[i].Type()
+	}
+	return ts
+}
+
+// typeNames joins names of types as in the name of a function.
+func typeNames(ts []*types.T) string {
+	names := make([]string, len(ts))
+	for i := range ts {
+		names[i] = ts[i].SQLName
+	}
+	return strings.Join(names, ", ")
 }
 
 // noOrderedSet says that there is no ordered-set aggregate of the name of a plain
 // one.
 func (b *builder) noOrderedSet(e *ast.FuncCall, name string, s *scope) error {
-	var ts []string
-	all := append([]ast.Expr(nil), e.Args...)
-	for i := range e.OrderBy {
-		all = append(all, e.OrderBy[i].X)
+	args, _, err := b.exprList(e.Args, s)
+	if err != nil {
+		return err
 	}
-	for _, x := range all {
-		p, err := b.expr(x, s)
-		if err != nil {
-			return err
-		}
-		ts = append(ts, p.Type().SQLName)
+	sorted, err := b.orderTypes(e, s)
+	if err != nil {
+		return err
 	}
-	return pgerr.New(pgerr.UndefinedFunction, "function %s(%s) does not exist", name, strings.Join(ts, ", ")).
+	ts := append(typesOf(args), sorted...)
+	if _, err := builtin.ResolveAggregate(name, ts); err == nil {
+		return notOrderedSet(e, name)
+	}
+	return pgerr.New(pgerr.UndefinedFunction, "function %s(%s) does not exist", name, typeNames(ts)).
 		WithHint("There is an aggregate function %s, but it is not an ordered-set aggregate.", name).At(e.Pos)
 }
 
-func (b *builder) finishOrderedSet(e *ast.FuncCall, name, as string, args []plan.Expr, pos []int, s *scope) (*plan.Agg, error) {
-	a, err := b.boundAggregate(e, name, as, args, pos, s)
-	if err != nil {
-		return nil, err
-	}
-	return a, b.aggregateOrder(a, e, s)
+func notOrderedSet(e *ast.FuncCall, name string) error {
+	return pgerr.New(pgerr.WrongObjectType, "%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", name).At(e.Pos)
 }

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -51,6 +53,14 @@ func (b *builder) rowFields(e *ast.Row, s *scope) ([]plan.Expr, error) {
 		fields = append(fields, f)
 	}
 	return fields, nil
+}
+
+// hasStar reports whether t.* is among the elements of a row.
+func hasStar(e *ast.Row) bool {
+	return slices.ContainsFunc(e.Elems, func(x ast.Expr) bool {
+		ref, ok := x.(*ast.ColumnRef)
+		return ok && ref.Star
+	})
 }
 
 // rowCompareAST plans a comparison of two row constructors.

@@ -253,6 +253,13 @@ func (b *builder) multiSet(sc *ast.SetClause, s *scope, assign func(*ast.Target,
 	var exprs []ast.Expr
 	switch x := sc.X.(type) {
 	case *ast.Row:
+		if hasStar(x) {
+			var err error
+			if values, err = b.rowFields(x, s); err != nil {
+				return err
+			}
+			break
+		}
 		exprs = x.Elems
 	case *ast.Subquery:
 		v, err := b.rowValue(x, len(sc.Targets), s)
@@ -266,7 +273,7 @@ func (b *builder) multiSet(sc *ast.SetClause, s *scope, assign func(*ast.Target,
 	default:
 		return pgerr.New(pgerr.FeatureNotSupported, "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression").At(sc.X.Position())
 	}
-	if values == nil && len(exprs) != len(sc.Targets) {
+	if len(exprs)+len(values) != len(sc.Targets) {
 		return pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(sc.X.Position())
 	}
 	for i := range sc.Targets {

@@ -94,7 +94,7 @@ func (b *builder) windowCall(e *ast.FuncCall, name string, s *scope) (plan.Expr,
 		return nil, pgerr.New(pgerr.GroupingError, "aggregate function calls cannot contain window function calls").At(e.Pos)
 	case e.Distinct:
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "DISTINCT is not implemented for window functions").At(e.Pos)
-	case len(e.OrderBy) > 0:
+	case len(e.OrderBy) > 0 && !e.WithinGroup:
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "aggregate ORDER BY is not implemented for window functions").At(e.Pos)
 	}
 	inner := *s
@@ -126,6 +126,9 @@ func (b *builder) windowCall(e *ast.FuncCall, name string, s *scope) (plan.Expr,
 // windowFunc resolves the function and plans its arguments.
 func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.WindowCall, error) {
 	if e.Star || len(builtin.Aggregates(name)) > 0 {
+		if err := checkWindowAggregate(e, name); err != nil {
+			return nil, err
+		}
 		a, err := b.aggregateArgs(e, name, s)
 		if err != nil {
 			return nil, err
@@ -165,6 +168,14 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 		call.Out.Type = args[0].Type().WithTypmod(-1)
 	}
 	return call, nil
+}
+
+// checkWindowAggregate checks that an aggregate can be a window function.
+func checkWindowAggregate(e *ast.FuncCall, name string) error {
+	if e.WithinGroup {
+		return pgerr.Unsupported("OVER is not supported for ordered-set aggregate %s", name).At(e.Pos)
+	}
+	return checkAggregateArgs(e, name)
 }
 
 // window plans what stands in OVER.
