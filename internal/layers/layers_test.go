@@ -31,7 +31,7 @@ var order = [][]string{
 	{"sql/inverted", "sql/rowcodec", "sql/catalog"},
 	{"sql/builtin"},
 	{"sql/parser", "sql/ast", "sql/settings"},
-	{"sql/types", "sql/jsonpath", "sql/textsearch", "sql/trigram"},
+	{"sql/types", "sql/jsonpath", "sql/textsearch", "sql/trigram", "sql/collation"},
 	{"balance", "balance/placement"},
 	{"kv/address", "kv", "kv/coord"},
 	{"dist", "dist/rangecache"},

@@ -71,6 +71,7 @@ type ColumnDef struct {
 	// Type is nil in typed tables and partitions (OF, PARTITION OF).
 	Type        *TypeName
 	Collate     []Name
+	CollateAt   Loc
 	Compression Name
 	// NotVisible is the dialect's NOT VISIBLE: the column is not part of *.
 	NotVisible bool

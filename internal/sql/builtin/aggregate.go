@@ -67,6 +67,7 @@ func aggregates() []*Aggregate {
 	all = append(all, bitStringAggregates()...)
 	all = append(all, regressionAggregates()...)
 	all = append(all, orderedAggregates()...)
+	all = append(all, collationAggregates()...)
 	return append(all, collectAggregates()...)
 }
 

@@ -129,7 +129,7 @@ func buildRegistry() *registry {
 		arrayFunctions(), seriesFunctions(), jsonFunctions(), sequenceFunctions(), uniqueIDFunctions(), sessionFunctions(),
 		domainFunctions(), otherFunctions(), encodingFunctions(), assignFunctions(), enumFunctions(), networkOperators(), networkFunctions(), bitStringOperators(), bitStringFunctions(),
 		rangeOperators(), rangeFunctions(), textSearchOperators(), textSearchFunctions(), jsonMoreOperators(), jsonMoreFunctions(), jsonpathFunctions(),
-		hashFunctions(), infoFunctions(), uuidFunctions(), trigramFunctions(), moneyOperators(), moneyFunctions(), systemOperators(), systemFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(),
+		hashFunctions(), infoFunctions(), uuidFunctions(), trigramFunctions(), moneyOperators(), moneyFunctions(), systemOperators(), systemFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(), collationFunctions(),
 	} {
 		r.add(family)
 	}

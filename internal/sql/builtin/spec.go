@@ -27,7 +27,7 @@ var signatureTypes = func() map[string]*types.T {
 		types.Regprocedure, types.Regoper, types.Regoperator, types.Regrole, types.Regcollation,
 		types.Record, types.Void, types.UUID, types.JSONB, types.Int2Vector, types.OidVector,
 		types.Any, types.AnyArray, types.AnyElement, anyNonArray, anyCompatible, anyCompatibleArray,
-		types.TextArray, types.Int4Array, types.Int8Array, types.NameArray, types.Float8Array, types.OidArray,
+		types.TextArray, types.ByteaArray, types.Int4Array, types.Int8Array, types.NameArray, types.Float8Array, types.OidArray,
 		types.NumericArray, types.JSONPath, types.Inet, types.CIDR, types.MACAddr, types.MACAddr8,
 		types.Bit, types.Varbit, types.TSVector, types.TSQuery, types.Regconfig, types.CharArray, types.Float4Array, types.IntervalArray,
 		types.Int4Range, types.Int8Range, types.NumRange, types.TSRange, types.TSTZRange, types.DateRange,

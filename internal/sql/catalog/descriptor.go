@@ -55,6 +55,7 @@ const (
 	KindView
 	KindVirtual // rows are computed (pg_catalog, information_schema)
 	KindType    // a user-defined type; it has no rows
+	KindCollation
 )
 
 // Table describes a relation. Descriptors are immutable once published: a
@@ -84,9 +85,10 @@ type Table struct {
 	NextColumnID ColumnID
 	NextIndexID  IndexID
 	NextAttnum   int16
-	Sequence     *Sequence // KindSequence
-	View         *View     // KindView
-	UserType     *types.T  // KindType
+	Sequence     *Sequence     // KindSequence
+	View         *View         // KindView
+	UserType     *types.T      // KindType
+	Collation    *CollationDef `json:",omitempty"` // KindCollation
 	Comment      string
 	OnCommit     OnCommit `json:",omitempty"` // of a temporary table
 	Tablespace   string   `json:",omitempty"` // "" is pg_default
@@ -145,10 +147,11 @@ type IndexColumn struct {
 	Desc   bool
 	// NullsFirst as in PostgreSQL: default false for ASC, true for DESC.
 	NullsFirst bool
-	// OpClass and Collation are names that were written, and change nothing: all classes
-	// that a type has order alike, and so do all collations.
-	OpClass   string `json:",omitempty"`
-	Collation string `json:",omitempty"`
+	// OpClass is the name that was written, and changes nothing: all classes that a type
+	// has order alike.
+	OpClass string `json:",omitempty"`
+	// Collate is the collation that was written, nil for the column's.
+	Collate *types.Collation `json:",omitempty"`
 }
 
 // Index describes an index; Indexes[0] of a table is its primary index.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // The first byte of a stored descriptor. JSON follows, in which fields of later versions
@@ -46,6 +47,9 @@ type typeRecord struct {
 	// the elements.
 	User  *userTypeRecord `json:",omitempty"`
 	Array bool            `json:",omitempty"`
+	// Collation is set where it is not the type's own. What it says never changes, but
+	// for the name.
+	Collation *types.Collation `json:",omitempty"`
 }
 
 func encodeDescriptor(d Descriptor) ([]byte, error) {
@@ -193,6 +197,10 @@ func (t *Table) check() error {
 	case KindView:
 		if t.View == nil || len(t.View.UsesColumns) != len(t.View.Uses) {
 			return corrupt(t.ID, "no view definition")
+		}
+	case KindCollation:
+		if t.Collation == nil {
+			return corrupt(t.ID, "no collation definition")
 		}
 	case KindType:
 		if t.UserType == nil || t.UserType.Def == nil {

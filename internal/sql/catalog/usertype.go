@@ -23,7 +23,6 @@ type userTypeRecord struct {
 	Default       string               `json:",omitempty"`
 	Checks        []types.DomainCheck  `json:",omitempty"`
 	Multirange    *types.MultirangeDef `json:",omitempty"`
-	Collation     string               `json:",omitempty"`
 	SubDiff       string               `json:",omitempty"`
 }
 
@@ -47,7 +46,7 @@ func encodeTypePtr(t *types.T) *typeRecord {
 }
 
 func encodeType(t *types.T) typeRecord {
-	r := typeRecord{Oid: t.Oid, Typmod: t.Typmod}
+	r := typeRecord{Oid: t.Oid, Typmod: t.Typmod, Collation: t.Declared()}
 	u := t
 	if t.Elem != nil && t.Def == nil && t.Elem.Def != nil {
 		u, r.Array = t.Elem, true
@@ -60,7 +59,7 @@ func encodeType(t *types.T) typeRecord {
 		Base: encodeTypePtr(u.Def.Base), NotNull: u.Def.NotNull, Default: u.Def.Default, Checks: u.Def.Checks,
 	}
 	if u.Def.Kind == types.DefRange {
-		d.Multirange, d.Collation, d.SubDiff = &u.Def.Multirange, u.Def.Collation, u.Def.SubDiff
+		d.Multirange, d.SubDiff = &u.Def.Multirange, u.Def.SubDiff
 	}
 	if r.Array {
 		r.Oid = u.Oid
@@ -91,7 +90,7 @@ func decodeType(id ID, r typeRecord, depth int) (*types.T, error) {
 		if !ok {
 			return nil, corrupt(id, "unknown type %d", r.Oid)
 		}
-		return t.WithTypmod(r.Typmod), nil
+		return r.modify(t), nil
 	}
 	u := r.User
 	def := &types.Def{Kind: types.DefKind(u.Kind), ArrayOid: u.ArrayOid, NotNull: u.NotNull, Default: u.Default, Checks: u.Checks}
@@ -117,7 +116,7 @@ func decodeType(id ID, r typeRecord, depth int) (*types.T, error) {
 		defined = def.Base != nil
 	case types.DefRange:
 		if defined = def.Base != nil && u.Multirange != nil; defined {
-			def.Multirange, def.Collation, def.SubDiff = *u.Multirange, u.Collation, u.SubDiff
+			def.Multirange, def.SubDiff = *u.Multirange, u.SubDiff
 		}
 	case types.DefMultirange:
 		defined = def.Base != nil && def.Base.Family == types.RangeFamily
@@ -135,7 +134,20 @@ func decodeType(id ID, r typeRecord, depth int) (*types.T, error) {
 		}
 		t = a
 	}
-	return t.WithTypmod(r.Typmod), nil
+	return r.modify(t), nil
+}
+
+// modify returns t with the modifier and the collation of a column.
+func (r *typeRecord) modify(t *types.T) *types.T {
+	t = t.WithTypmod(r.Typmod)
+	if r.Collation == nil {
+		return t
+	}
+	c := types.CollationByOid(r.Collation.Oid)
+	if c == nil {
+		c = r.Collation
+	}
+	return t.WithCollation(c)
 }
 
 // TypeFinder is a Resolver that knows user-defined types.

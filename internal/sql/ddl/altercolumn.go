@@ -418,7 +418,7 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 	if err != nil {
 		return err
 	}
-	if err := checkCollation(c.Collate, typ, c.Pos); err != nil {
+	if typ, err = a.e.collated(ctx, c.Collate, typ, c.Pos); err != nil {
 		return err
 	}
 	if err := a.unviewedColumn(ctx, col, "cannot alter type of a column used by a view or rule"); err != nil {
@@ -439,6 +439,11 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 	col.Type, col.Domain = typ, domain
 	if err := checkClasses(a.t, col); err != nil {
 		return err
+	}
+	if inKey(a.t, col.ID) {
+		if err := byteKey(typ); err != nil {
+			return err
+		}
 	}
 	if col.Identity != 0 {
 		switch typ.Oid {

@@ -108,5 +108,5 @@ func (e *Env) attributeType(ctx context.Context, t *catalog.Table, c *ast.Attrib
 	case catalog.UsesType(ft, t.Oid):
 		return nil, pgerr.New(pgerr.InvalidTableDefinition, "composite type %s cannot be made a member of itself", t.Name)
 	}
-	return ft, checkCollation(c.Collate, ft, c.Pos)
+	return e.collated(ctx, c.Collate, ft, c.Pos)
 }

@@ -3,7 +3,6 @@ package ddl
 import (
 	"context"
 	"math"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -58,7 +57,7 @@ func (e *Env) columnDef(ctx context.Context, t *catalog.Table, d *ast.ColumnDef)
 	} else if len(d.Type.ArrayDims) > 0 {
 		return nil, pgerr.Unsupported("array of serial is not implemented").At(d.Type.Pos)
 	}
-	if err := checkCollation(d.Collate, def.col.Type, d.Pos); err != nil {
+	if def.col.Type, err = e.collated(ctx, d.Collate, def.col.Type, d.CollateAt.Pos); err != nil {
 		return nil, err
 	}
 	if d.Compression != "" {
@@ -93,25 +92,6 @@ func (e *Env) columnType(ctx context.Context, column string, tn *ast.TypeName) (
 		return nil, nil, pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type unknown", column).At(tn.Pos)
 	}
 	return t, nil, nil
-}
-
-// checkCollation accepts the collations that order by code point.
-func checkCollation(name []ast.Name, t *types.T, pos int) error {
-	if len(name) == 0 {
-		return nil
-	}
-	e := t
-	for e.Elem != nil {
-		e = e.Elem
-	}
-	if !e.IsString() {
-		return pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", types.FormatType(t)).At(pos)
-	}
-	switch name[len(name)-1] {
-	case "default", "C", "POSIX", "C.UTF-8", "C.utf8", "ucs_basic":
-		return nil
-	}
-	return pgerr.Unsupported("collation \"%s\" is not supported", strings.Join(name, ".")).At(pos)
 }
 
 // columnConstraints applies the constraints written with a column.

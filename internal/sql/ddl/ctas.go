@@ -113,6 +113,9 @@ func queryColumns(t *catalog.Table, q *plan.Prepared, names []ast.Name) error {
 		if c.Type.Is(types.Unknown) {
 			c.Type = types.Text
 		}
+		if c.Type.Declared() == types.NoCollation {
+			return errNoCollation(t, &c)
+		}
 		if err := appendColumn(t, &c, 0); err != nil {
 			return err
 		}

@@ -328,7 +328,7 @@ func (e *Env) keyColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem,
 		return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(k.Pos)
 	}
 	col := &t.Columns[ord]
-	return col, checkCollation(k.Collate, col.Type, k.Pos)
+	return col, nil
 }
 
 // indexColumn checks one key column.
@@ -348,7 +348,10 @@ func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexEle
 	if err := rowcodec.CheckOrderable(col.Type); err != nil {
 		return c, pgerr.From(err).At(k.Pos)
 	}
-	c.Column, c.OpClass, c.Collation = col.ID, lastName(k.OpClass), lastName(k.Collate)
+	c.Column, c.OpClass = col.ID, lastName(k.OpClass)
+	if c.Collate, err = e.keyCollation(ctx, k, col); err != nil {
+		return c, err
+	}
 	c.Desc = k.Dir == ast.DirDesc
 	c.NullsFirst = c.Desc
 	if k.Nulls != ast.NullsDefault {

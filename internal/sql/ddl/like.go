@@ -38,7 +38,7 @@ func (b *tableBuilder) like(ctx context.Context, l *ast.LikeClause) error {
 	}
 	if has(ast.LikeIndexes) {
 		for i := range src.Indexes {
-			b.likeIndex(src, &src.Indexes[i], l.Loc)
+			b.likeIndex(ctx, src, &src.Indexes[i], l.Loc)
 		}
 		b.likeFamilies(src, l.Loc)
 	}
@@ -113,7 +113,7 @@ func (b *tableBuilder) likeCheck(ctx context.Context, src *catalog.Table, k *cat
 
 // likeIndex asks for an index, or key constraint, like one of src; the name is
 // chosen anew.
-func (b *tableBuilder) likeIndex(src *catalog.Table, ix *catalog.Index, at ast.Loc) {
+func (b *tableBuilder) likeIndex(ctx context.Context, src *catalog.Table, ix *catalog.Index, at ast.Loc) {
 	if ix.Primary && !ix.Constraint {
 		return
 	}
@@ -130,8 +130,8 @@ func (b *tableBuilder) likeIndex(src *catalog.Table, ix *catalog.Index, at ast.L
 		if c.OpClass != "" {
 			k.OpClass = []ast.Name{c.OpClass}
 		}
-		if c.Collation != "" {
-			k.Collate = []ast.Name{c.Collation}
+		if c.Collate != nil {
+			k.Collate = b.e.collationRef(ctx, c.Collate)
 		}
 		if ix.Inverted != "" {
 			k.Dir, k.Nulls, k.OpClass = ast.DirDefault, ast.NullsDefault, []ast.Name{ix.Inverted}

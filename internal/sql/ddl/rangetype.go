@@ -74,7 +74,7 @@ func (e *Env) createRange(ctx context.Context, st *ast.CreateRange) error {
 	if def.Base, err = e.rangeSubtype(ctx, p); err != nil {
 		return err
 	}
-	if def.Collation, err = rangeCollation(p, def.Base); err != nil {
+	if def.Base, err = e.rangeCollation(ctx, p, def.Base); err != nil {
 		return err
 	}
 	if p["canonical"] != nil { // nor has PostgreSQL one for a type that is not there yet
@@ -142,15 +142,26 @@ func (e *Env) rangeSubtype(ctx context.Context, p rangeParams) (*types.T, error)
 	return sub.WithTypmod(-1), nil
 }
 
-func rangeCollation(p rangeParams, sub *types.T) (string, error) {
+func (e *Env) rangeCollation(ctx context.Context, p rangeParams, sub *types.T) (*types.T, error) {
 	n, given := p.name("collation")
 	switch {
 	case given && !sub.IsString():
-		return "", pgerr.New(pgerr.WrongObjectType, "range collation specified but subtype does not support collation")
+		return nil, pgerr.New(pgerr.WrongObjectType, "range collation specified but subtype does not support collation")
 	case !given:
-		return "", nil
+		return sub, nil
 	}
-	return n.Table, checkCollation([]ast.Name{n.Table}, sub, 0)
+	name := []ast.Name{n.Table}
+	if n.Schema != "" {
+		name = []ast.Name{n.Schema, n.Table}
+	}
+	c, err := e.collation(ctx, name, sub, 0)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Bytewise() { // ranges compare their bounds by bytes
+		return nil, pgerr.Unsupported("a range type under the collation \"%s\" is not supported", c.Name)
+	}
+	return sub.WithCollation(c), nil
 }
 
 // subDiffs are the functions that may be named as subtype_diff, by their subtype.

@@ -111,7 +111,7 @@ func (e *Env) createComposite(ctx context.Context, st *ast.CreateComposite) erro
 		if domain != nil {
 			return pgerr.Unsupported("fields of a domain type are not supported").At(f.Pos)
 		}
-		if err := checkCollation(f.Collate, ft, f.Pos); err != nil {
+		if ft, err = e.collated(ctx, f.Collate, ft, f.Pos); err != nil {
 			return err
 		}
 		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: ft})
@@ -139,7 +139,7 @@ func (e *Env) createDomain(ctx context.Context, st *ast.CreateDomain) error {
 	if below != nil && below.IsDomain() {
 		def.Default = below.Def.Default
 	}
-	if err := checkCollation(st.Collate, base, st.Pos); err != nil {
+	if def.Base, err = e.collated(ctx, st.Collate, def.Base, st.Pos); err != nil {
 		return err
 	}
 	null, hasDefault := false, false

@@ -14,6 +14,7 @@ func (p *parser) columnConstraints(d *ast.ColumnDef) {
 				p.failf(pgerr.SyntaxError, p.pos(), "multiple COLLATE clauses not allowed")
 				return
 			}
+			d.CollateAt = p.loc()
 			p.advance()
 			d.Collate = p.anyName()
 		case p.isNotVisible() && d.Name != "" && p.extends(ExtNotVisible): // a domain has no name

@@ -198,21 +198,6 @@ func hasDefault(c *catalog.Column) bool {
 	return (c.Default != "" || c.Generated != "") && c.Identity == 0 && !c.Hidden
 }
 
-// collationOf returns the collation of a type's values, 0 for none.
-func collationOf(t *types.T) uint32 {
-	e := t
-	for e.Elem != nil {
-		e = e.Elem
-	}
-	switch {
-	case e.Is(types.Name):
-		return 950 // names always sort as in C
-	case e.IsString() && !e.Is(types.Char):
-		return oidDefaultCollate
-	}
-	return 0
-}
-
 // attrdefOid makes the oid of a column's default; defaults have none of their
 // own.
 func attrdefOid(t *catalog.Table, c *catalog.Column) uint32 {

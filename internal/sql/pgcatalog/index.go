@@ -157,10 +157,8 @@ func indexClass(ix *catalog.Index, t *types.T) uint32 {
 
 // keyCollation is the collation of a key column.
 func keyCollation(k catalog.IndexColumn, t *types.T) uint32 {
-	for _, c := range collations {
-		if c.name == k.Collation {
-			return c.oid
-		}
+	if k.Collate != nil {
+		return k.Collate.Oid
 	}
 	return collationOf(t)
 }
@@ -169,8 +167,8 @@ func keyCollation(k catalog.IndexColumn, t *types.T) uint32 {
 // default.
 func (s *snapshot) keyText(t *catalog.Table, ix *catalog.Index, k catalog.IndexColumn) string {
 	text := s.columnName(t, k.Column)
-	if k.Collation != "" && k.Collation != defaultCollation {
-		text += " COLLATE " + ast.QuoteIdent(k.Collation)
+	if k.Collate != nil {
+		text += " COLLATE " + s.c.collationName(k.Collate)
 	}
 	if c := inverted.ByName(ix.Inverted); c != nil && !c.Default {
 		text += " " + c.Name

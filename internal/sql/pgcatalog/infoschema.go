@@ -66,6 +66,7 @@ func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 	w.str("is_nullable", yesNo(!c.NotNull))
 	w.str("data_type", dataType(c.Type))
 	typeColumns(w, c.Type)
+	s.collationColumns(w, c.Type)
 	udt := c.Type
 	switch {
 	case c.Domain == nil:
@@ -231,18 +232,6 @@ func isCharacterSets(s *snapshot, w *writer) error {
 	w.str("default_collate_schema", namePgCatalog)
 	w.str("default_collate_name", defaultLocale)
 	w.done()
-	return nil
-}
-
-// isCollations is information_schema.collations.
-func isCollations(s *snapshot, w *writer) error {
-	for _, name := range [...]string{"default", "C", "POSIX", "ucs_basic", "C.UTF-8"} {
-		w.str("collation_catalog", s.db.Name)
-		w.str("collation_schema", namePgCatalog)
-		w.str("collation_name", name)
-		w.str("pad_attribute", "NO PAD")
-		w.done()
-	}
 	return nil
 }
 

@@ -198,16 +198,3 @@ func isUsagePrivileges(s *snapshot, w *writer) error {
 	}
 	return s.eachType(types.DefDomain, func(d *catalog.Table, _ *types.Def) { object(d, "DOMAIN") })
 }
-
-// isCollationSets is information_schema.collation_character_set_applicability.
-func isCollationSets(s *snapshot, w *writer) error {
-	for _, c := range collations {
-		if c.name == defaultCollation {
-			continue
-		}
-		s.named(w, "collation", namePgCatalog, c.name)
-		w.str("character_set_name", "UTF8")
-		w.done()
-	}
-	return nil
-}

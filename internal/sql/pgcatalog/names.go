@@ -102,11 +102,7 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 			}
 		}
 	case types.Regcollation.Oid:
-		for _, l := range collations {
-			if l.oid == oid {
-				return ast.QuoteIdent(l.name), true
-			}
-		}
+		return c.collationByOid(oid)
 	case types.Regtype.Oid:
 		if ty, ok := types.ByOid(oid); ok {
 			return ty.SQLName, true
@@ -173,12 +169,7 @@ func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
 		}
 		return 0, pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", last)
 	case types.Regcollation.Oid:
-		for _, l := range collations {
-			if l.name == last {
-				return l.oid, nil
-			}
-		}
-		return 0, pgerr.New(pgerr.UndefinedObject, "collation \"%s\" for encoding \"UTF8\" does not exist", last)
+		return c.collationOid(parts)
 	}
 	return 0, pgerr.New(pgerr.UndefinedObject, "\"%s\" does not exist", name)
 }

@@ -17,9 +17,11 @@ type snapshot struct {
 	schemas   []*catalog.Schema // of the current database, built-in ones included
 	tables    []*catalog.Table  // stored relations of the current database
 	types     []*catalog.Table  // user-defined types of the current database
-	schemaBy  map[catalog.ID]*catalog.Schema
-	tableBy   map[catalog.ID]*catalog.Table
-	spaces    map[string]uint32 // oids of tablespaces; see tablespaceOid
+	// collations are the user-defined ones.
+	collations []*catalog.Table
+	schemaBy   map[catalog.ID]*catalog.Schema
+	tableBy    map[catalog.ID]*catalog.Table
+	spaces     map[string]uint32 // oids of tablespaces; see tablespaceOid
 }
 
 func (c *Catalog) snapshot(ctx context.Context) (*snapshot, error) {
@@ -45,6 +47,8 @@ func (c *Catalog) snapshot(ctx context.Context) (*snapshot, error) {
 		case *catalog.Table:
 			switch {
 			case d.Database != s.db.ID:
+			case d.Kind == catalog.KindCollation:
+				s.collations = append(s.collations, d)
 			case d.Kind == catalog.KindType:
 				s.types = append(s.types, d)
 			default:

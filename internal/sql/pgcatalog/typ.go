@@ -99,11 +99,6 @@ func pgRange(s *snapshot, w *writer) error {
 					fns[1] = oid
 				}
 			}
-			for _, c := range collations {
-				if c.name == t.Def.Collation {
-					collation = c.oid
-				}
-			}
 		}
 		w.oid("rngtypid", t.Oid)
 		w.oid("rngsubtype", t.Sub.Oid)
@@ -256,36 +251,6 @@ func pgAm(_ *snapshot, w *writer) error {
 		w.str("amname", a.name)
 		w.oid("amhandler", 0)
 		w.str("amtype", a.kind)
-		w.done()
-	}
-	return nil
-}
-
-const defaultCollation = "default"
-
-// collations are those that there are; all order by bytes.
-var collations = [...]struct {
-	oid            uint32
-	name, provider string
-	encoding       int64
-	locale         string
-}{
-	{oidDefaultCollate, defaultCollation, "d", -1, ""}, {950, "C", "c", -1, "C"}, {951, "POSIX", "c", -1, "POSIX"},
-	{12547, "ucs_basic", "c", utf8Encoding, "C"}, {12548, "C.UTF-8", "c", utf8Encoding, "C.UTF-8"},
-}
-
-// pgCollation lists the collations, which all order by code point.
-func pgCollation(_ *snapshot, w *writer) error {
-	for _, c := range collations {
-		w.oid("oid", c.oid)
-		w.str("collname", c.name)
-		w.oid("collnamespace", oidPgCatalog)
-		w.oid("collowner", oidRoot)
-		w.str("collprovider", c.provider)
-		w.flag("collisdeterministic", true)
-		w.num("collencoding", c.encoding)
-		w.text("collcollate", c.locale)
-		w.text("collctype", c.locale)
 		w.done()
 	}
 	return nil

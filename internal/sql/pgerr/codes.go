@@ -87,6 +87,8 @@ const (
 	InvalidTableDefinition              Code = "42P16"
 	InvalidObjectDefinition             Code = "42P17"
 	IndeterminateDatatype               Code = "42P18"
+	CollationMismatch                   Code = "42P21"
+	IndeterminateCollation              Code = "42P22"
 	InvalidRecursion                    Code = "42P19"
 	InsufficientPrivilege               Code = "42501"
 	WindowingError                      Code = "42P20"

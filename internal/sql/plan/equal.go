@@ -50,7 +50,7 @@ func sameNode(a, b Expr) bool {
 		return ok && a.Fn == b.Fn && a.VariadicArray == b.VariadicArray && sameType(a.T, b.T)
 	case *Cast:
 		b, ok := b.(*Cast)
-		return ok && a.Mode == b.Mode && sameType(a.T, b.T)
+		return ok && a.Mode == b.Mode && sameType(a.T, b.T) && (a.Mode != CastCollate || a.T.Collation().Oid == b.T.Collation().Oid)
 	case *And:
 		_, ok := b.(*And)
 		return ok

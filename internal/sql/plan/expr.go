@@ -57,6 +57,8 @@ const (
 	CastImplicit CastMode = iota
 	CastAssignment
 	CastExplicit
+	// CastCollate is COLLATE: it changes the collation and no value.
+	CastCollate
 )
 
 // Cast converts Arg to T, modifier included.
@@ -64,6 +66,7 @@ type Cast struct {
 	Arg  Expr
 	T    *types.T
 	Mode CastMode
+	Pos  int // of COLLATE, else 0
 }
 
 // And is three-valued conjunction of two or more conditions.

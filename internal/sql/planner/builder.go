@@ -41,6 +41,8 @@ type builder struct {
 	// outward remembers the enclosing query that an aggregate or GROUPING belongs
 	// to, nil for none.
 	outward map[ast.Node]*selectState
+	// explicitCollations tells that there was a COLLATE clause: others may conflict.
+	explicitCollations bool
 }
 
 // maxConsts is how many constants are allocated at a time, at most.

@@ -109,6 +109,9 @@ func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, a
 	if name == "pg_typeof" && isUnknown(ts[0]) { // which other functions take for text
 		return plan.NewConst(types.Regtype, types.NewInt(int64(types.Unknown.Oid))), nil
 	}
+	if name == "pg_collation_for" {
+		return b.collationFor(args[0])
+	}
 	for i := len(args); i < len(fn.Args) && fn.Defaults > 0; i++ {
 		d := fn.DefaultArgs[i-(len(fn.Args)-fn.Defaults)]
 		args, pos, ts = append(args, plan.NewConst(fn.Args[i], d)), append(pos, at), append(ts, fn.Args[i])
@@ -190,7 +193,7 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 			return nil, err
 		}
 	}
-	return &plan.Call{Fn: fn, Args: args, T: ret, VariadicArray: true, Pos: e.Pos}, nil
+	return b.collateCall(&plan.Call{Fn: fn, Args: args, T: ret, VariadicArray: true, Pos: e.Pos})
 }
 
 const hintLateral = "You might be able to move the set-returning function into a LATERAL FROM item."
@@ -233,12 +236,17 @@ func (b *builder) srfColumns(c *plan.Call) []plan.Column {
 		return out
 	}
 	if len(c.Fn.OutTypes) == 0 {
-		return []plan.Column{{ID: b.newCol(), Name: c.Fn.Name, Type: c.T}}
+		return []plan.Column{{ID: b.newCol(), Name: c.Fn.Name, Type: outType(c)}}
 	}
 	out := make([]plan.Column, len(c.Fn.OutTypes))
 	for i, t := range c.Fn.OutTypes {
 		if t.Family == types.AnyFamily { // a polymorphic output follows the argument
 			t = polymorphicOut(t, c)
+		}
+		if t.Collatable() && len(c.Args) > 0 {
+			if coll := collationOfAll(c.Args); coll.strength != noCollation {
+				t = coll.of(t)
+			}
 		}
 		out[i] = plan.Column{ID: b.newCol(), Name: c.Fn.OutNames[i], Type: t}
 	}

@@ -186,6 +186,7 @@ func (b *builder) common(es []plan.Expr, pos []int, context string) (*types.T, e
 	if err != nil {
 		return nil, pgerr.From(err).At(mismatch(ts, pos))
 	}
+	t = t.WithCollation(nil)
 	for i := range es {
 		if es[i], err = b.coerceArg(es[i], t, pos[i]); err != nil {
 			return nil, err

@@ -121,7 +121,7 @@ func (b *builder) recursiveCTE(c *ast.CTE, q *ast.Select, e *cteEntry, s *scope)
 	}
 	ts := make([]*types.T, len(first.targets))
 	for i := range ts {
-		if ts[i] = first.targets[i].expr.Type(); isUnknown(ts[i]) {
+		if ts[i] = first.targets[i].col.Type; isUnknown(ts[i]) {
 			ts[i] = types.Text
 		}
 	}

@@ -23,11 +23,24 @@ func (b *builder) domainCond(k *types.DomainCheck, value plan.Expr) (plan.Expr, 
 	if err != nil {
 		return nil, withoutPosition(err)
 	}
-	x, err := b.boolExpr(e, "CHECK", domainScope(value))
+	x, err := b.boolExpr(e, "CHECK", domainScope(baseCollated(value)))
 	if err != nil {
 		return nil, withoutPosition(err)
 	}
 	return x, nil
+}
+
+// baseCollated is VALUE, whose collation is that of the base type, not the domain's.
+func baseCollated(value plan.Expr) plan.Expr {
+	switch v := value.(type) {
+	case *plan.ColRef:
+		c := *v
+		c.T = v.T.WithCollation(nil)
+		return &c
+	case *plan.CaseOperand:
+		return &plan.CaseOperand{T: v.T.WithCollation(nil)}
+	}
+	return value
 }
 
 // domainName is what errors call a domain.

@@ -217,23 +217,6 @@ func (b *builder) isTruth(e *ast.IsTruth, s *scope) (plan.Expr, error) {
 	return &plan.Is{Arg: x, Kind: kind}, nil
 }
 
-// collate accepts the collations that order as the default one does.
-func (b *builder) collate(e *ast.Collate, s *scope) (plan.Expr, error) {
-	x, err := b.typed(e.X, s)
-	if err != nil {
-		return nil, err
-	}
-	if t := x.Type(); t.Family != types.StringFamily && (t.Elem == nil || t.Elem.Family != types.StringFamily) {
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", x.Type().SQLName).At(e.Pos)
-	}
-	switch name := e.Name[len(e.Name)-1]; name {
-	case "default", "C", "POSIX", "ucs_basic", "C.UTF-8", "C.utf8":
-		return x, nil
-	default:
-		return nil, pgerr.New(pgerr.UndefinedObject, "collation \"%s\" for encoding \"UTF8\" does not exist", name).At(e.Pos)
-	}
-}
-
 // sqlKinds maps the syntax tree's session values to the plan's.
 var sqlKinds = [...]plan.SessionKind{
 	ast.CurrentDate: plan.CurrentDate, ast.CurrentTime: plan.CurrentTime, ast.CurrentTimestamp: plan.CurrentTimestamp,

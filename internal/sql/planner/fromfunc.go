@@ -84,7 +84,7 @@ func (b *builder) setRows(te *ast.FuncRef, ff *fromFuncs, name string) plan.Node
 func (b *builder) scalarRow(te *ast.FuncRef, ff *fromFuncs, name string) plan.Node {
 	n := &plan.Project{Input: oneRow(), Exprs: ff.scalars}
 	for i, x := range ff.scalars {
-		n.Cols = append(n.Cols, plan.Column{ID: b.newCol(), Name: ff.names[i], Type: x.Type()})
+		n.Cols = append(n.Cols, plan.Column{ID: b.newCol(), Name: ff.names[i], Type: outType(x)})
 	}
 	if te.Ordinality {
 		n.Cols = append(n.Cols, plan.Column{ID: b.newCol(), Name: "ordinality", Type: types.Int8, NotNull: true})
@@ -97,7 +97,7 @@ func (b *builder) scalarRow(te *ast.FuncRef, ff *fromFuncs, name string) plan.No
 // its fields.
 func (b *builder) compositeRow(te *ast.FuncRef, x plan.Expr) plan.Node {
 	in := &plan.Project{Input: oneRow(), Exprs: []plan.Expr{x}}
-	whole := plan.Column{ID: b.newCol(), Name: te.Alias.Name, Type: x.Type()}
+	whole := plan.Column{ID: b.newCol(), Name: te.Alias.Name, Type: outType(x)}
 	in.Cols = []plan.Column{whole}
 	n := &plan.Project{Input: in}
 	for i, f := range x.Type().Fields() {

@@ -114,6 +114,9 @@ func (b *builder) boundAggregate(e *ast.FuncCall, name, as string, args []plan.E
 		}
 	}
 	a := &plan.Agg{Fn: fn, Args: args, Out: plan.Column{Name: name, Type: ret}}
+	if err := b.collateAggregate(a, as, e.Pos); err != nil {
+		return nil, err
+	}
 	if e.Filter != nil {
 		fs := *s
 		fs.clause = clauseFilter
@@ -144,6 +147,9 @@ func (b *builder) aggregateArgs(e *ast.FuncCall, name string, s *scope) (*plan.A
 				return nil, pgerr.New(pgerr.UndefinedFunction, "could not identify an ordering operator for type %s", t.SQLName).
 					WithDetail("Aggregates with DISTINCT must be able to sort their inputs.").At(pos[i])
 			}
+			if err := b.distinctArg(a, i); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := b.aggregateOrder(a, e, s); err != nil {
@@ -153,11 +159,34 @@ func (b *builder) aggregateArgs(e *ast.FuncCall, name string, s *scope) (*plan.A
 		// PostgreSQL finds duplicates by sorting, and the result shows it.
 		for _, x := range args {
 			if _, isConst := x.(*plan.Const); !isConst {
-				a.OrderBy = append(a.OrderBy, b.aggregateKey(x, s))
+				key, err := b.ordering(x)
+				if err != nil {
+					return nil, err
+				}
+				a.OrderBy = append(a.OrderBy, b.aggregateKey(key, s))
 			}
 		}
 	}
 	return a, nil
+}
+
+// distinctArg checks an argument of an aggregate with DISTINCT; count takes the sort keys of a
+// nondeterministic collation.
+func (b *builder) distinctArg(a *plan.Agg, i int) error {
+	if i >= len(a.Args) || a.Fn.DistinctNoop {
+		return nil
+	}
+	x, err := b.identity(a.Args[i])
+	switch {
+	case err != nil:
+		return err
+	case !hasSortKey(x):
+		return nil
+	case a.Fn.Name != "count":
+		return pgerr.Unsupported("%s(DISTINCT ...) over a nondeterministic collation is not supported", a.Fn.Name)
+	}
+	a.Args[i] = x
+	return nil
 }
 
 // aggregateKey returns the column of a sort key of an aggregate; expressions
@@ -168,7 +197,7 @@ func (b *builder) aggregateKey(x plan.Expr, s *scope) plan.SortKey {
 	}
 	key := plan.SortKey{Col: b.newCol()}
 	s.sel.aggOrder = append(s.sel.aggOrder, x)
-	s.sel.aggCols = append(s.sel.aggCols, plan.Column{ID: key.Col, Name: "?column?", Type: x.Type()})
+	s.sel.aggCols = append(s.sel.aggCols, plan.Column{ID: key.Col, Name: "?column?", Type: outType(x)})
 	return key
 }
 
@@ -189,6 +218,9 @@ func (b *builder) aggregateOrder(a *plan.Agg, e *ast.FuncCall, s *scope) error {
 		}
 		desc, nulls, err := direction(o)
 		if err != nil {
+			return err
+		}
+		if x, err = b.ordering(x); err != nil {
 			return err
 		}
 		key := b.aggregateKey(x, s)
@@ -255,6 +287,9 @@ type grouping struct {
 	// sets leave out is another column below, as it may be NULL above only.
 	from []plan.ColID
 	sets [][]int // nil for a single grouping set
+	// values are the columns above that keys of a nondeterministic collation stand for: any
+	// value of the group.
+	values map[int]plan.Column
 }
 
 // aggregate puts a GroupBy over node and rewrites what is computed above it.
@@ -271,7 +306,9 @@ func (b *builder) aggregate(node plan.Node, sel *selectState, group groupClause,
 	compute := func(c plan.Column, x plan.Expr) {
 		pre.Cols, pre.Exprs = append(pre.Cols, c), append(pre.Exprs, x)
 	}
-	b.groupKeys(g, compute)
+	if err := b.groupKeys(g, compute); err != nil {
+		return nil, err
+	}
 	for i, x := range sel.aggOrder {
 		compute(sel.aggCols[i], x)
 	}
@@ -291,9 +328,18 @@ func (b *builder) aggregate(node plan.Node, sel *selectState, group groupClause,
 }
 
 // groupKeys names the columns of the keys above and below the groups.
-func (b *builder) groupKeys(g *grouping, compute func(plan.Column, plan.Expr)) {
+func (b *builder) groupKeys(g *grouping, compute func(plan.Column, plan.Expr)) error {
 	for k, x := range g.exprs {
 		optional := !g.inAllSets(k)
+		if collated := collationOf(x); x.Type().Collatable() && collated.is.Nondeterministic {
+			if optional {
+				return pgerr.Unsupported("grouping sets over a nondeterministic collation are not supported")
+			}
+			if err := b.groupByKey(g, k, compute); err != nil {
+				return err
+			}
+			continue
+		}
 		if r, ok := x.(*plan.ColRef); ok {
 			if i := plan.FindCol(g.input, r.Col); i >= 0 {
 				c := g.input[i]
@@ -308,10 +354,38 @@ func (b *builder) groupKeys(g *grouping, compute func(plan.Column, plan.Expr)) {
 				continue
 			}
 		}
-		c := plan.Column{ID: b.newCol(), Name: "?column?", Type: x.Type()}
+		c := plan.Column{ID: b.newCol(), Name: "?column?", Type: outType(x)}
 		g.keys, g.from = append(g.keys, c), append(g.from, c.ID)
 		compute(c, x)
 	}
+	return nil
+}
+
+// groupByKey groups by the sort keys of expression k, for which any of its values in a group
+// stands above.
+func (b *builder) groupByKey(g *grouping, k int, compute func(plan.Column, plan.Expr)) error {
+	x := g.exprs[k]
+	key, err := b.identity(x)
+	if err != nil {
+		return err
+	}
+	fn, err := builtin.ResolveAggregate("collation_any", []*types.T{x.Type()})
+	if err != nil {
+		return err
+	}
+	c := plan.Column{ID: b.newCol(), Name: "?column?", Type: key.Type()}
+	g.keys, g.from = append(g.keys, c), append(g.from, c.ID)
+	compute(c, key)
+	value := plan.Column{ID: b.newCol(), Name: "?column?", Type: outType(x)}
+	if r, ok := x.(*plan.ColRef); ok {
+		value.Name = r.Name
+	}
+	g.sel.aggs = append(g.sel.aggs, plan.Agg{Fn: fn, Args: []plan.Expr{uncollated(x)}, Out: value})
+	if g.values == nil {
+		g.values = map[int]plan.Column{}
+	}
+	g.values[k] = value
+	return nil
 }
 
 // rewriteAll rewrites everything that is evaluated above the groups.
@@ -357,7 +431,11 @@ func (g *grouping) rewriteAll(l *targetSet, having *plan.Expr) error {
 func (g *grouping) rewrite(x *plan.Expr) error {
 	for i, e := range g.exprs {
 		if plan.ExprEqual(*x, e) {
-			*x = plan.Ref(g.keys[i])
+			c, stands := g.values[i]
+			if !stands {
+				c = g.keys[i]
+			}
+			*x = plan.Ref(c)
 			return nil
 		}
 	}

@@ -203,6 +203,9 @@ func (r *groupResolver) key(e ast.Expr) (int, error) {
 	if ref := aggregateIn(x, r.s.sel); ref != nil {
 		return 0, pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in GROUP BY").At(e.Position())
 	}
+	if _, err := r.b.identity(x); err != nil {
+		return 0, err
+	}
 	for i, have := range r.out.exprs {
 		if plan.ExprEqual(have, x) {
 			return i, nil

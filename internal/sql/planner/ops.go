@@ -69,7 +69,7 @@ func (b *builder) finishCall(fn *builtin.Overload, args []plan.Expr, ts []*types
 			return nil, err
 		}
 	}
-	return &plan.Call{Fn: fn, Args: args, T: ret, Pos: at}, nil
+	return b.collateCall(&plan.Call{Fn: fn, Args: args, T: ret, Pos: at})
 }
 
 // compare resolves a comparison of l and r and returns the operator with both
@@ -191,7 +191,14 @@ func (b *builder) in(e *ast.In, s *scope) (plan.Expr, error) {
 			return nil, err
 		}
 	}
-	eq, left, _, err := b.compare("=", left, list[0], e.X.Position(), pos[0], e.Pos)
+	by, err := keyedBy(true, append([]plan.Expr{left}, list...)...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		list[i] = by.operand(list[i])
+	}
+	eq, left, _, err := b.compare("=", by.operand(left), list[0], e.X.Position(), pos[0], e.Pos)
 	if err != nil {
 		return nil, err
 	}
@@ -325,7 +332,27 @@ func (b *builder) quantified(e *ast.Quantified, s *scope) (plan.Expr, error) {
 			return nil, err
 		}
 	}
-	return &plan.AnyAll{Left: l, Array: arr, Op: fn, All: e.All}, nil
+	return b.anyAll(&plan.AnyAll{Left: l, Array: arr, Op: fn, All: e.All}, e.Pos)
+}
+
+// anyAll makes a comparison with the elements of an array follow their collation.
+func (b *builder) anyAll(x *plan.AnyAll, at int) (plan.Expr, error) {
+	equality, compares := comparisonKinds[x.Op.Name]
+	if !compares {
+		c := &plan.Call{Fn: x.Op, Args: []plan.Expr{x.Left, x.Array}, T: types.Bool, Pos: at}
+		y, err := b.collateCall(c)
+		if err == nil && y != plan.Expr(c) {
+			err = pgerr.Unsupported("operator %s with ANY or ALL is not supported under this collation", x.Op.Name).At(at)
+		}
+		return x, err
+	}
+	by, err := keyedBy(equality, x.Left, x.Array)
+	if err != nil {
+		return nil, err
+	}
+	x.Left, x.Array = by.operand(x.Left), by.operand(x.Array)
+	x.Op, err = by.operator(x.Op, x.Left, at)
+	return x, err
 }
 
 func (b *builder) minMax(e *ast.MinMax, s *scope) (plan.Expr, error) {
@@ -344,7 +371,11 @@ func (b *builder) minMax(e *ast.MinMax, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan.MinMax{Args: args, Least: e.Least, Less: less, T: t}, nil
+	by, err := keyedBy(false, args...)
+	if err != nil {
+		return nil, err
+	}
+	return by.minMax(&plan.MinMax{Args: args, Least: e.Least, Less: less, T: t}, e.Pos)
 }
 
 func (b *builder) nullIf(e *ast.NullIf, s *scope) (plan.Expr, error) {

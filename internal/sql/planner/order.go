@@ -10,6 +10,7 @@ import (
 // sortKey is an ORDER BY item resolved to an entry of the select list.
 type sortKey struct {
 	target           int
+	by               int // the entry that holds what is compared: sort keys, or target itself
 	desc, nullsFirst bool
 }
 
@@ -18,7 +19,7 @@ func (l *targetSet) sortKeys(keys []sortKey) []plan.SortKey {
 	var out []plan.SortKey
 next:
 	for _, k := range keys {
-		id := l.targets[k.target].col.ID
+		id := l.targets[k.by].col.ID
 		for i := range out {
 			if out[i].Col == id { // a repeated key changes nothing
 				continue next
@@ -66,7 +67,15 @@ func (b *builder) orderBy(items []ast.OrderItem, l *targetSet, s *scope) ([]sort
 		if err != nil {
 			return nil, err
 		}
-		keys = append(keys, sortKey{t, desc, nulls})
+		x, err := b.ordering(l.targets[t].expr)
+		if err != nil {
+			return nil, err
+		}
+		by := t
+		if x != l.targets[t].expr {
+			by = l.add(x, o.X.Position())
+		}
+		keys = append(keys, sortKey{t, by, desc, nulls})
 	}
 	return keys, nil
 }
@@ -85,6 +94,23 @@ func (b *builder) settle(l *targetSet, i int, check func(t *types.T, pos int) er
 		return err
 	}
 	return check(t.expr.Type(), t.pos)
+}
+
+// distinguish settles the type of an entry whose duplicates are removed, and what tells its
+// values apart.
+func (b *builder) distinguish(l *targetSet, i int) error {
+	if err := b.groupable(l, i); err != nil {
+		return err
+	}
+	x, err := b.identity(l.targets[i].expr)
+	if err != nil {
+		return err
+	}
+	if hasSortKey(x) {
+		same := l.add(x, l.targets[i].pos)
+		l.targets[i].same = same
+	}
+	return nil
 }
 
 // orderable checks that values of type t can be sorted.
@@ -177,7 +203,7 @@ func (b *builder) distinctKeys(q *ast.Select, l *targetSet, keys []sortKey, s *s
 			}
 		}
 		for i := 0; i < l.visible; i++ {
-			if err := b.groupable(l, i); err != nil {
+			if err := b.distinguish(l, i); err != nil {
 				return nil, err
 			}
 		}
@@ -189,7 +215,7 @@ func (b *builder) distinctKeys(q *ast.Select, l *targetSet, keys []sortKey, s *s
 		if err != nil {
 			return nil, err
 		}
-		if err := b.groupable(l, t); err != nil {
+		if err := b.distinguish(l, t); err != nil {
 			return nil, err
 		}
 		if !containsInt(on, t) {

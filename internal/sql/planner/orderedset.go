@@ -54,7 +54,11 @@ func (b *builder) orderedSetArgs(e *ast.FuncCall, name string, s *scope) (*plan.
 			if _, err := b.common(pair, []int{pos[i], o.X.Position()}, "WITHIN GROUP"); err != nil {
 				return nil, err
 			}
-			args[i], x = pair[0], pair[1]
+			by, err := keyedBy(false, pair...)
+			if err != nil {
+				return nil, err
+			}
+			args[i], x = by.operand(pair[0]), by.operand(pair[1])
 		}
 		sorted, flags = append(sorted, x), append(flags, plan.NewConst(types.Int4, types.NewInt(flag)))
 	}

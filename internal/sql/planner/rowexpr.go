@@ -102,14 +102,17 @@ func (b *builder) rowCompare(op ast.Operator, l, r []plan.Expr, at int) (plan.Ex
 		if err != nil {
 			return nil, err
 		}
-		c.Eq = append(c.Eq, eq)
 		if c.Op != "<>" {
 			var less *builtin.Overload
 			if less, x, y, err = b.compare("<", l[i], r[i], at, at, at); err != nil {
 				return nil, err
 			}
 			c.Less = append(c.Less, less)
+			if eq, err = b.equalityOf(eq, x, at); err != nil {
+				return nil, err
+			}
 		}
+		c.Eq = append(c.Eq, eq)
 		c.Left[i], c.Right[i] = x, y
 	}
 	return c, nil

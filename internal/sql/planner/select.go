@@ -235,7 +235,11 @@ func projectSet(n plan.Node, funcs []plan.SetFunc) plan.Node {
 func (b *builder) distinctNode(n plan.Node, list *targetSet, on []int) plan.Node {
 	d := &plan.Distinct{Input: n, On: on != nil}
 	d.Cols, d.Order = n.Props().Cols, n.Props().Order
-	add := func(id plan.ColID) {
+	add := func(t *target) {
+		id := t.col.ID
+		if t.same > 0 {
+			id = list.targets[t.same].col.ID
+		}
 		for _, k := range d.Keys {
 			if k == id {
 				return
@@ -245,11 +249,11 @@ func (b *builder) distinctNode(n plan.Node, list *targetSet, on []int) plan.Node
 	}
 	if on == nil {
 		for i := 0; i < list.visible; i++ {
-			add(list.targets[i].col.ID)
+			add(&list.targets[i])
 		}
 	}
 	for _, i := range on {
-		add(list.targets[i].col.ID)
+		add(&list.targets[i])
 	}
 	return d
 }

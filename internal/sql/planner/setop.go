@@ -47,8 +47,18 @@ func (b *builder) combine(q *ast.Select, l, r *queryPlan) (*queryPlan, error) {
 		if err != nil {
 			return nil, pgerr.From(err).At(r.targets[i].pos)
 		}
-		ts[i] = t
+		c := collationOf(l.targets[i].expr)
+		c.merge(collationOf(r.targets[i].expr))
+		if ts[i] = t.WithCollation(nil); t.Collatable() && !isUnknown(t) {
+			if c.err != nil {
+				return nil, c.err
+			}
+			ts[i] = c.of(t)
+		}
 		if !q.All || q.Op != ast.SetUnion {
+			if err := b.setOpCollation(&c, t); err != nil {
+				return nil, err
+			}
 			if err := distinguishable(t, l.targets[i].pos); err != nil {
 				return nil, err
 			}

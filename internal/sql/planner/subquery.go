@@ -34,7 +34,7 @@ func (b *builder) subqueryExpr(e *ast.Subquery, s *scope) (plan.Expr, error) {
 	if len(p.targets) != 1 {
 		return nil, pgerr.New(pgerr.SyntaxError, "subquery must return only one column").At(e.Pos)
 	}
-	t := p.targets[0].expr.Type()
+	t := p.targets[0].col.Type
 	if e.Kind == ast.SubqueryScalar {
 		return b.newSubquery(plan.ScalarSubquery, p, outer, t), nil
 	}
@@ -42,7 +42,7 @@ func (b *builder) subqueryExpr(e *ast.Subquery, s *scope) (plan.Expr, error) {
 	if !ok {
 		return nil, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", t.SQLName).At(e.Pos)
 	}
-	return b.newSubquery(plan.ArraySubquery, p, outer, at), nil
+	return b.newSubquery(plan.ArraySubquery, p, outer, at.WithCollation(t.Collation())), nil
 }
 
 // quantifiedQuery plans L op ANY|ALL (query), IN and NOT IN.
@@ -81,6 +81,9 @@ func (b *builder) quantifiedQuery(l ast.Expr, op ast.Operator, all, not bool, q 
 		if ordered := op.Name != "=" && op.Name != "<>" && op.Name != "!="; ordered && i < len(left)-1 {
 			eq, _, _, err := b.compareOp(ast.Operator{Name: "="}, left[i], p.targets[i].ref(), at)
 			if err != nil {
+				return nil, err
+			}
+			if eq, err = b.equalityOf(eq, x, at); err != nil {
 				return nil, err
 			}
 			sub.Eqs = append(sub.Eqs, eq)
@@ -140,7 +143,7 @@ func (b *builder) rowValue(q *ast.Subquery, n int, s *scope) ([]plan.Expr, error
 	sub := b.newSubquery(plan.RowSubquery, p, outer, types.Record)
 	out := make([]plan.Expr, n)
 	for i := range out {
-		out[i] = &plan.FieldSelect{Arg: sub, Field: i, Name: p.targets[i].name, T: p.targets[i].expr.Type()}
+		out[i] = &plan.FieldSelect{Arg: sub, Field: i, Name: p.targets[i].name, T: p.targets[i].col.Type}
 	}
 	return out, nil
 }

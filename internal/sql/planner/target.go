@@ -13,6 +13,9 @@ type target struct {
 	pos  int
 	// col is the column that holds it, once projected.
 	col plan.Column
+	// same is the hidden entry that tells its values apart, where that is another one: sort
+	// keys of a nondeterministic collation.
+	same int
 }
 
 func (t *target) ref() plan.Expr {
@@ -66,6 +69,11 @@ func (b *builder) targetList(items []ast.SelectItem, s *scope) ([]target, error)
 		name := it.Alias
 		if name == "" {
 			name = columnName(it.X)
+		}
+		if b.explicitCollations {
+			if c := collationOf(x); c.err != nil {
+				return nil, c.err
+			}
 		}
 		out = append(out, target{name: name, expr: x, pos: it.X.Position()})
 	}
@@ -151,7 +159,7 @@ func (b *builder) project(n plan.Node, l *targetSet) plan.Node {
 	p.Exprs = make([]plan.Expr, 0, len(l.targets))
 	for i := range l.targets {
 		t := &l.targets[i]
-		t.col = plan.Column{Name: t.name, Type: t.expr.Type()}
+		t.col = plan.Column{Name: t.name, Type: outType(t.expr)}
 		if r, ok := t.expr.(*plan.ColRef); ok {
 			if j := plan.FindCol(in, r.Col); j >= 0 {
 				t.col.ID, t.col.TableOid, t.col.Attnum, t.col.NotNull = r.Col, in[j].TableOid, in[j].Attnum, in[j].NotNull

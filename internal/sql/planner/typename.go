@@ -199,7 +199,11 @@ func (b *builder) explicitCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr
 		if err != nil {
 			return nil, err
 		}
-		return b.domainValue(base, t, at)
+		v, err := b.domainValue(base, t, at)
+		if err != nil || t.BaseType().Declared() == nil {
+			return v, err
+		}
+		return &plan.Cast{Arg: v, T: t.BaseType(), Mode: plan.CastExplicit}, nil
 	}
 	y, ok, err := b.coerce(x, t, plan.CastExplicit, xpos)
 	if err != nil {

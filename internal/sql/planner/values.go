@@ -5,6 +5,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"slices"
 	"strconv"
 )
 
@@ -62,7 +63,12 @@ func (b *builder) valuesType(exprs []plan.Expr, pos []int, opts queryOpts) (*typ
 			return types.Unknown, nil
 		}
 	}
-	return b.common(exprs, pos, "VALUES")
+	t, err := b.common(exprs, pos, "VALUES")
+	if err != nil {
+		return nil, err
+	}
+	c := collationOfAll(exprs)
+	return c.of(t), c.err
 }
 
 // orderAndLimit applies ORDER BY, LIMIT and locking clauses to a query that is
@@ -84,7 +90,7 @@ func (b *builder) orderAndLimit(q *ast.Select, s *scope, p *queryPlan) (*queryPl
 		return nil, err
 	}
 	if len(list.targets) > list.visible {
-		if q.Op != ast.SetNone {
+		if q.Op != ast.SetNone && slices.ContainsFunc(keys, func(k sortKey) bool { return k.target >= list.visible }) {
 			return nil, pgerr.New(pgerr.FeatureNotSupported, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause").
 				WithDetail("Only result column names can be used, not expressions or functions.").
 				WithHint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.").

@@ -165,7 +165,11 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 	}
 	call := &plan.WindowCall{Name: name, Args: args, Out: plan.Column{Name: name, Type: sig.ret}}
 	if sig.ret == nil {
-		call.Out.Type = args[0].Type().WithTypmod(-1)
+		c := collationOfAll(args)
+		if c.err != nil {
+			return nil, c.err
+		}
+		call.Out.Type = c.of(args[0].Type().WithTypmod(-1))
 	}
 	return call, nil
 }
@@ -222,6 +226,9 @@ func (b *builder) windowSpec(spec *ast.WindowSpec, named int, s *scope) (*window
 	}
 	for _, e := range spec.PartitionBy {
 		x, err := b.windowExpr(e, &ws, distinguishable)
+		if err == nil {
+			x, err = b.identity(x)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -230,6 +237,9 @@ func (b *builder) windowSpec(spec *ast.WindowSpec, named int, s *scope) (*window
 	for i := range spec.OrderBy {
 		o := &spec.OrderBy[i]
 		x, err := b.windowExpr(o.X, &ws, orderable)
+		if err == nil {
+			x, err = b.ordering(x)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -326,7 +336,7 @@ func (b *builder) planWindows(node plan.Node, sel *selectState) (plan.Node, erro
 			if r, ok := x.(*plan.ColRef); ok && plan.FindCol(pre.Cols, r.Col) >= 0 {
 				return r.Col
 			}
-			c := plan.Column{ID: b.newCol(), Name: "?column?", Type: x.Type()}
+			c := plan.Column{ID: b.newCol(), Name: "?column?", Type: outType(x)}
 			pre.Cols, pre.Exprs = append(pre.Cols, c), append(pre.Exprs, x)
 			return c.ID
 		}

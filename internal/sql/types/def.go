@@ -58,10 +58,9 @@ type Def struct {
 	NotNull bool
 	Default string
 	Checks  []DomainCheck
-	// DefRange: the multirange type over it, the collation of its subtype as
-	// written, and its function for differences, which nothing calls here.
+	// DefRange: the multirange type over it, and its function for differences, which
+	// nothing calls here.
 	Multirange MultirangeDef
-	Collation  string
 	SubDiff    string
 }
 

@@ -51,6 +51,8 @@ type T struct {
 	// SQLName is what format_type prints without a modifier: "integer",
 	// "timestamp with time zone", "integer[]".
 	SQLName string
+	// collation is set where values have another one than the type says, see Collation.
+	collation *Collation
 }
 
 // WithTypmod returns t with another modifier.

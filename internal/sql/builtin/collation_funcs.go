@@ -1,0 +1,155 @@
+package builtin
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/collation"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// The functions of this file are what the planner makes of operations under collations whose
+// order is not that of bytes.
+
+func collationFunctions() []*Overload {
+	key := fnBind("collation_key(any,text,bool) bytea", bindCollationKey)
+	key.RetType = func(args []*types.T) *types.T {
+		if args[0].Elem != nil {
+			return types.ByteaArray
+		}
+		return types.Bytea
+	}
+	inCase := func(f func(r *collation.Rules, s string) string) BindFunc {
+		return func(b Binding) (EvalFunc, error) {
+			return withRules(b, func(r *collation.Rules, a []types.Datum) (types.Datum, error) { return text(f(r, a[0].Str())) })
+		}
+	}
+	return []*Overload{
+		key,
+		fnBind("collation_upper(text,text) text", inCase((*collation.Rules).Upper)),
+		fnBind("collation_lower(text,text) text", inCase((*collation.Rules).Lower)),
+		fnBind("collation_initcap(text,text) text", inCase((*collation.Rules).Title)),
+		fn("collation_least(_bytea,anyarray) anyelement", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return collatedExtreme(a, -1), nil
+		}),
+		fn("collation_greatest(_bytea,anyarray) anyelement", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			return collatedExtreme(a, 1), nil
+		}),
+	}
+}
+
+// withRules makes a function of the rules of the locale that is its second argument, found
+// once if that is a constant.
+func withRules(b Binding, f func(*collation.Rules, []types.Datum) (types.Datum, error)) (EvalFunc, error) {
+	if d, ok := b.constArg(1); ok {
+		r, err := collation.Of(d.Str())
+		if err != nil {
+			return nil, err
+		}
+		return func(_ *Context, a []types.Datum) (types.Datum, error) { return f(r, a) }, nil
+	}
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		r, err := collation.Of(a[1].Str())
+		if err != nil {
+			return types.Null, err
+		}
+		return f(r, a)
+	}, nil
+}
+
+// bindCollationKey makes collation_key(value, locale, whether ties are broken by bytes): what a
+// string sorts by, for an array the array of that.
+func bindCollationKey(b Binding) (EvalFunc, error) {
+	t := b.Types[0]
+	array := t.Elem != nil
+	for t.Elem != nil {
+		t = t.Elem
+	}
+	blanks := t.BaseType().Is(types.Bpchar)
+	key := func(r *collation.Rules, d types.Datum, ties bool) types.Datum {
+		s := d.Str()
+		if blanks { // they do not count
+			s = strings.TrimRight(s, " ")
+		}
+		return types.NewBytes(string(r.Key(nil, s, ties)))
+	}
+	return withRules(b, func(r *collation.Rules, a []types.Datum) (types.Datum, error) {
+		ties := a[2].Bool()
+		if !array {
+			return key(r, a[0], ties), nil
+		}
+		arr := a[0].Array()
+		keys := make([]types.Datum, len(arr.Elems))
+		for i, x := range arr.Elems {
+			if !x.IsNull() {
+				keys[i] = key(r, x, ties)
+			}
+		}
+		return types.NewArrayDims(arr.Dims, keys), nil
+	})
+}
+
+// collatedExtreme returns the value whose key is the least (sign -1) or greatest.
+func collatedExtreme(a []types.Datum, sign int) types.Datum {
+	keys, values := a[0].Array().Elems, a[1].Array().Elems
+	best := -1
+	for i, k := range keys {
+		if i < len(values) && !k.IsNull() && (best < 0 || strings.Compare(k.Str(), keys[best].Str())*sign > 0) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return types.Null
+	}
+	return values[best]
+}
+
+// collationAggregates are min and max of values by their sort keys, and any value of a group.
+func collationAggregates() []*Aggregate {
+	extreme := func(sign int) func([]*types.T) Accumulator {
+		return func(ts []*types.T) Accumulator { return &keyedAcc{sign: sign, cmp: compareAs(ts[0])} }
+	}
+	return []*Aggregate{
+		agg("collation_min(any,anyelement) anyelement", extreme(-1)).distinctNoop(),
+		agg("collation_max(any,anyelement) anyelement", extreme(1)).distinctNoop(),
+		agg("collation_any(anyelement) anyelement", func([]*types.T) Accumulator { return &keyedAcc{} }).distinctNoop(),
+	}
+}
+
+// keyedAcc keeps the value with the least or greatest key, or the first value.
+type keyedAcc struct {
+	sign       int
+	cmp        compareFunc // nil: the first value
+	key, value types.Datum
+}
+
+// Add implements Accumulator.
+func (a *keyedAcc) Add(_ *Context, args []types.Datum) error {
+	a.add(args[0], args[len(args)-1])
+	return nil
+}
+
+func (a *keyedAcc) add(key, value types.Datum) {
+	switch {
+	case key.IsNull():
+	case a.key.IsNull(), a.cmp != nil && a.cmp(nil, key, a.key)*a.sign > 0:
+		a.key, a.value = key, value
+	}
+}
+
+// Result implements Accumulator.
+func (a *keyedAcc) Result(*Context) (types.Datum, error) { return a.value, nil }
+
+// Reset implements Accumulator.
+func (a *keyedAcc) Reset() { a.key, a.value = types.Null, types.Null }
+
+// Merge implements Accumulator.
+func (a *keyedAcc) Merge(other Accumulator) error {
+	b := mergeable[*keyedAcc](other)
+	a.add(b.key, b.value)
+	return nil
+}
+
+// SizeBytes implements Accumulator.
+func (a *keyedAcc) SizeBytes() int64 {
+	return accumulatorBytes + int64(len(a.key.Str())+len(a.value.Str()))
+}

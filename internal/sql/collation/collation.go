@@ -1,0 +1,129 @@
+package collation
+
+import (
+	"sync"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// Version names the rules, as pg_collation.collversion: those of CLDR that x/text has.
+const Version = "CLDR-" + collate.CLDRVersion
+
+// maxRules bounds the locales whose rules are kept; a database has a handful.
+const maxRules = 256
+
+// Rules are those of a locale.
+type Rules struct {
+	tag language.Tag
+	// sorters and the casers keep state while they work, so each goroutine has its own.
+	sorters             sync.Pool
+	upper, lower, title sync.Pool
+}
+
+// sorter is a collator with its buffer.
+type sorter struct {
+	c   *collate.Collator
+	buf collate.Buffer
+}
+
+var rules = struct {
+	sync.RWMutex
+	m map[string]*Rules
+}{m: map[string]*Rules{}}
+
+// Of returns the rules of a locale; 22023 if it is not one.
+func Of(locale string) (*Rules, error) {
+	rules.RLock()
+	r := rules.m[locale]
+	rules.RUnlock()
+	if r != nil {
+		return r, nil
+	}
+	tag, err := language.Parse(locale)
+	if err != nil {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "\"%s\" is not a locale: %v", locale, err).
+			WithHint("Write a language tag such as de, sv-SE or und-u-ks-level2.")
+	}
+	if err := supported(locale, tag); err != nil {
+		return nil, err
+	}
+	r = newRules(tag)
+	rules.Lock()
+	defer rules.Unlock()
+	if len(rules.m) < maxRules {
+		rules.m[locale] = r
+	}
+	return r, nil
+}
+
+// french are the locales that compare accents from the end of words, which x/text does only
+// when told.
+var french = map[string]bool{"fr-CA": true}
+
+func newRules(tag language.Tag) *Rules {
+	if b, _, r := tag.Raw(); french[b.String()+"-"+r.String()] && tag.TypeForKey("kb") == "" {
+		if t, err := tag.SetTypeForKey("kb", "true"); err == nil {
+			tag = t
+		}
+	}
+	return &Rules{
+		tag:     tag,
+		sorters: sync.Pool{New: func() any { return &sorter{c: collate.New(tag, collate.OptionsFromTag(tag))} }},
+		upper:   sync.Pool{New: func() any { c := cases.Upper(tag); return &c }},
+		lower:   sync.Pool{New: func() any { c := cases.Lower(tag); return &c }},
+		title:   sync.Pool{New: func() any { c := cases.Title(tag); return &c }},
+	}
+}
+
+// unsupported are the attributes of a tag that change orders and that x/text does not know:
+// which case comes first, whole scripts before others, and what is variable.
+var unsupported = []string{"kf", "kr", "kv", "kh"}
+
+// supported refuses what would be a wrong order.
+func supported(locale string, tag language.Tag) error {
+	for _, key := range unsupported {
+		if v := tag.TypeForKey(key); v != "" && v != "false" && v != "no" {
+			return pgerr.Unsupported("the attribute %s of the collation locale \"%s\" is not supported", key, locale)
+		}
+	}
+	return nil
+}
+
+// Key appends to dst what s sorts by. With ties set strings that the locale takes for
+// equal follow each other in the order of their bytes.
+func (r *Rules) Key(dst []byte, s string, ties bool) []byte {
+	so := r.sorters.Get().(*sorter)
+	defer r.sorters.Put(so)
+	so.buf.Reset()
+	key := so.c.KeyFromString(&so.buf, s)
+	if !ties {
+		return append(dst, key...)
+	}
+	// The key ends before anything that it could go on with: zeros are escaped.
+	for _, c := range key {
+		if dst = append(dst, c); c == 0 {
+			dst = append(dst, 0xff)
+		}
+	}
+	dst = append(dst, 0, 1)
+	return append(dst, s...)
+}
+
+func inCase(p *sync.Pool, s string) string {
+	c := p.Get().(*cases.Caser)
+	defer p.Put(c)
+	return c.String(s)
+}
+
+// Upper returns s in upper case.
+func (r *Rules) Upper(s string) string { return inCase(&r.upper, s) }
+
+// Lower returns s in lower case.
+func (r *Rules) Lower(s string) string { return inCase(&r.lower, s) }
+
+// Title returns s with words that begin in upper case and go on in lower case.
+func (r *Rules) Title(s string) string { return inCase(&r.title, s) }

@@ -1,0 +1,140 @@
+package collation
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+func mustOf(t testing.TB, locale string) *Rules {
+	t.Helper()
+	r, err := Of(locale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestOrder compares with what PostgreSQL 15 with ICU 72 answers.
+func TestOrder(t *testing.T) {
+	for locale, want := range map[string]string{
+		"und":                     "_ - 1 10 2 a A å ä Ä a-b ab æ az č ch cz d l ll lz n ñ nz o ö ø oe ss ß ü y z Z ž",
+		"de":                      "_ - 1 10 2 a A å ä Ä a-b ab æ az č ch cz d l ll lz n ñ nz o ö ø oe ss ß ü y z Z ž",
+		"de-u-co-phonebk":         "_ - 1 10 2 a A å a-b ab æ ä Ä az č ch cz d l ll lz n ñ nz o ø oe ö ss ß ü y z Z ž",
+		"sv":                      "_ - 1 10 2 a A a-b ab az č ch cz d l ll lz n ñ nz o oe ss ß y ü z Z ž å ä Ä æ ö ø",
+		"es":                      "_ - 1 10 2 a A å ä Ä a-b ab æ az č ch cz d l ll lz n nz ñ o ö ø oe ss ß ü y z Z ž",
+		"cs":                      "_ - 1 10 2 a A å ä Ä a-b ab æ az cz č d ch l ll lz n ñ nz o ö ø oe ss ß ü y z Z ž",
+		"und-u-kn-true":           "_ - 1 2 10 a A å ä Ä a-b ab æ az č ch cz d l ll lz n ñ nz o ö ø oe ss ß ü y z Z ž",
+		"und-u-ka-shifted":        "- _ 1 10 2 a A å ä Ä a-b ab æ az č ch cz d l ll lz n ñ nz o ö ø oe ss ß ü y z Z ž",
+		"und-u-ks-level2":         "_ - 1 10 2 A a å Ä ä a-b ab æ az č ch cz d l ll lz n ñ nz o ö ø oe ss ß ü y Z z ž",
+		"tr":                      "a ç h ı I i İ j",
+		"da":                      "y ü z æ ä ø ö å",
+		"de-AT":                   "a ä b",
+		"zh":                      "北 上 中",
+		"hr":                      "c č ć d dž đ e l lj m n nj o s š z ž",
+		"fr-CA":                   "cote côte coté côté",
+		"hu":                      "c cs d dz dzs e gy h ly m ny o ö ő p",
+		"lt":                      "a ą c č i y j s š z ž",
+		"und-u-kc-true-ks-level1": "a A b",
+	} {
+		r := mustOf(t, locale)
+		words := strings.Fields(want)
+		got := slices.Clone(words)
+		slices.Reverse(got)
+		slices.SortFunc(got, func(a, b string) int { return bytes.Compare(r.Key(nil, a, true), r.Key(nil, b, true)) })
+		if !slices.Equal(got, words) {
+			t.Errorf("%s:\n got %s\nwant %s", locale, strings.Join(got, " "), want)
+		}
+	}
+}
+
+// TestKeys checks invariant 1: keys with ties broken differ for different strings and order as
+// those without do.
+func TestKeys(t *testing.T) {
+	locales := []string{"und", "de", "sv", "tr", "und-u-ks-level1", "und-u-ka-shifted", "ja"}
+	rapid.Check(t, func(t *rapid.T) {
+		r, err := Of(rapid.SampledFrom(locales).Draw(t, "locale"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		letters := rapid.StringOfN(rapid.SampledFrom([]rune("aAäÄbz -_1é́ß中\u0301")), 0, 6, -1)
+		a, b := letters.Draw(t, "a"), letters.Draw(t, "b")
+		loose := bytes.Compare(r.Key(nil, a, false), r.Key(nil, b, false))
+		want := loose
+		if loose == 0 {
+			want = strings.Compare(a, b)
+		}
+		if got := bytes.Compare(r.Key(nil, a, true), r.Key(nil, b, true)); got != want {
+			t.Fatalf("%q and %q: %d, want %d", a, b, got, want)
+		}
+	})
+}
+
+func TestEquality(t *testing.T) {
+	for _, c := range []struct {
+		locale, a, b string
+		same         bool
+	}{
+		{"und-u-ks-level2", "Ä", "ä", true}, {"und-u-ks-level2", "a", "ä", false},
+		{"und-u-ks-level1", "a", "Ä", true}, {"und", "a", "A", false},
+		{"und", "\u00e9", "e\u0301", true}, // one letter, and two that make it
+	} {
+		r := mustOf(t, c.locale)
+		if same := bytes.Equal(r.Key(nil, c.a, false), r.Key(nil, c.b, false)); same != c.same {
+			t.Errorf("%s: %q = %q is %v", c.locale, c.a, c.b, same)
+		}
+	}
+}
+
+func TestCase(t *testing.T) {
+	tr := mustOf(t, "tr")
+	if u, l := tr.Upper("iı"), tr.Lower("Iİ"); u != "İI" || l != "ıi" {
+		t.Errorf("Turkish: %s %s", u, l)
+	}
+	if u := mustOf(t, "de").Upper("straße"); u != "STRASSE" {
+		t.Errorf("German: %s", u)
+	}
+	if s := mustOf(t, "en").Title("hello WORLD"); s != "Hello World" {
+		t.Errorf("English: %s", s)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for locale, code := range map[string]pgerr.Code{
+		"not a locale": pgerr.InvalidParameterValue, "de-u-kf-upper": pgerr.FeatureNotSupported, "und-u-kr-grek": pgerr.FeatureNotSupported,
+	} {
+		if _, err := Of(locale); pgerr.CodeOf(err) != code {
+			t.Errorf("%s: %v", locale, err)
+		}
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	r := mustOf(t, "sv")
+	want := r.Key(nil, "åäö", true)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 200 {
+				if !bytes.Equal(r.Key(nil, "åäö", true), want) {
+					t.Error("another key")
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkKey(b *testing.B) {
+	r := mustOf(b, "de")
+	var buf []byte
+	for b.Loop() {
+		buf = r.Key(buf[:0], "Straßenbahnhaltestelle", true)
+	}
+}

@@ -1,0 +1,107 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// collation finds the collation that a COLLATE clause gives to a type, nil without one.
+func (e *Env) collation(ctx context.Context, name []ast.Name, t *types.T, pos int) (*types.Collation, error) {
+	if len(name) == 0 {
+		return nil, nil
+	}
+	if !t.Collatable() {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", types.FormatType(t.WithTypmod(-1))).At(pos)
+	}
+	c, _, err := planner.FindCollation(ctx, name, e.Coll)
+	if err != nil {
+		return nil, pgerr.From(err).At(pos)
+	}
+	return c, nil
+}
+
+// collated returns t with the collation of a COLLATE clause.
+func (e *Env) collated(ctx context.Context, name []ast.Name, t *types.T, pos int) (*types.T, error) {
+	c, err := e.collation(ctx, name, t, pos)
+	if err != nil || c == nil {
+		return t, err
+	}
+	return t.WithCollation(c), nil
+}
+
+// collationRef is the name by which SQL refers to a collation from anywhere.
+func (e *Env) collationRef(ctx context.Context, c *types.Collation) []ast.Name {
+	if c.BuiltIn() {
+		return []ast.Name{"pg_catalog", c.Name}
+	}
+	if d := e.Coll.PeekByOid(ctx, c.Oid); d != nil {
+		if s, err := e.Coll.Peek(ctx, d.Schema); err == nil && s != nil {
+			return []ast.Name{s.Ident().Name, d.Name}
+		}
+	}
+	return []ast.Name{c.Name}
+}
+
+// keyCollation is the collation written for a key, nil if it is the column's. Keys are stored
+// in the order of their bytes, which tells equal strings of nondeterministic collations apart.
+func (e *Env) keyCollation(ctx context.Context, k *ast.IndexElem, col *catalog.Column) (*types.Collation, error) {
+	c, err := e.collation(ctx, k.Collate, col.Type, k.Pos)
+	if err != nil {
+		return nil, err
+	}
+	own := col.Type.Collation()
+	switch {
+	case c == nil && own == types.NoCollation:
+		return nil, pgerr.New(pgerr.IndeterminateCollation, "could not determine which collation to use for index expression").
+			WithHint("Use the COLLATE clause to set the collation explicitly.")
+	case c == nil:
+		c = own
+	}
+	if err := byteKey(col.Type.WithCollation(c)); err != nil {
+		return nil, pgerr.From(err).At(k.Pos)
+	}
+	if c == nil || own != nil && c.Oid == own.Oid {
+		return nil, nil
+	}
+	return c, nil
+}
+
+// errNoCollation says that the query of a table or view leaves the collation of a column open.
+func errNoCollation(t *catalog.Table, c *catalog.Column) error {
+	err := pgerr.New(pgerr.IndeterminateCollation, "no collation was derived for column \"%s\" with collatable type %s", c.Name, c.Type.SQLName)
+	if t.Kind == catalog.KindView && !t.Materialized() {
+		err = pgerr.New(pgerr.IndeterminateCollation, "could not determine which collation to use for view column \"%s\"", c.Name)
+	}
+	return err.WithHint("Use the COLLATE clause to set the collation explicitly.")
+}
+
+// byteKey refuses types whose values are equal though their bytes differ as parts of keys.
+func byteKey(t *types.T) error {
+	if c := t.Collation(); c != nil && c.Nondeterministic {
+		return pgerr.Unsupported("keys with the nondeterministic collation \"%s\" are not supported", c.Name)
+	}
+	return nil
+}
+
+// inKey reports whether a column is part of the key of an index or of a foreign key.
+func inKey(t *catalog.Table, id catalog.ColumnID) bool {
+	for i := range t.Indexes {
+		for _, k := range t.Indexes[i].Columns {
+			if k.Column == id && k.Collate == nil {
+				return true
+			}
+		}
+	}
+	for i := range t.ForeignKeys {
+		if slices.Contains(t.ForeignKeys[i].Columns, id) {
+			return true
+		}
+	}
+	return false
+}
