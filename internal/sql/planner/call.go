@@ -49,7 +49,13 @@ func (b *builder) plainFunction(e *ast.FuncCall, name string, s *scope) (plan.Ex
 	if e.Variadic {
 		return b.variadicCall(e, name, args, pos)
 	}
-	return b.functionIn(e.Name.Schema, name, args, pos, e.Pos)
+	x, err := b.functionIn(e.Name.Schema, name, args, pos, e.Pos)
+	if err != nil && len(args) == 1 && e.Name.Schema == "" && noFunction(err) {
+		if f := b.fieldNamed(args[0], e.Name.Name); f != nil { // name(row) is row.name
+			return f, nil
+		}
+	}
+	return x, err
 }
 
 // functionName returns the name to look up, checking its schema.
@@ -198,11 +204,24 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 
 const hintLateral = "You might be able to move the set-returning function into a LATERAL FROM item."
 
+// takesSets reports whether functions that return sets may stand in the clause.
+func (s *scope) takesSets() bool {
+	switch s.clause {
+	case clauseSelect, clauseOrderBy, clauseGroupBy, clauseDistinctOn, clauseValues:
+		return s.sel != nil
+	}
+	return false
+}
+
 // setReturning replaces a set-returning call in a select list by its output
 // columns.
 func (b *builder) setReturning(c *plan.Call, s *scope) (plan.Expr, error) {
-	if s.sel == nil || s.clause != clauseSelect && s.clause != clauseOrderBy && s.clause != clauseGroupBy && s.clause != clauseDistinctOn {
+	if !s.takesSets() {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", clauseNames[s.clause]).At(c.Pos)
+	}
+	if s.inWindow {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "window function calls cannot contain set-returning function calls").
+			WithHint(hintLateral).At(c.Pos)
 	}
 	if s.inAgg {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "aggregate function calls cannot contain set-returning function calls").

@@ -285,6 +285,9 @@ func checkCount(st *ast.Insert, targets, values, pos int) error {
 // insertValues plans INSERT ... VALUES as a Values node of complete rows.
 func (b *builder) insertValues(st *ast.Insert, c *changed, targets []int, rows [][]ast.Expr, s *scope) (plan.Node, error) {
 	vs, t := s.in(clauseValues), c.shown
+	if len(rows) == 1 { // functions that return sets make several rows of it
+		vs.sel = &selectState{}
+	}
 	n := &plan.Values{RowExprs: make([][]plan.Expr, len(rows))}
 	n.Cols = make([]plan.Column, len(t.Columns))
 	for ord := range t.Columns {
@@ -332,6 +335,11 @@ func (b *builder) insertValues(st *ast.Insert, c *changed, targets []int, rows [
 			out[ord], defaults[ord] = d, d
 		}
 		n.RowExprs[r] = out
+	}
+	if vs.sel != nil && len(vs.sel.srfs) > 0 {
+		p := &plan.Project{Input: projectSets(oneRow(), vs.sel.srfs), Exprs: n.RowExprs[0]}
+		p.Cols = n.Cols
+		return p, nil
 	}
 	return n, nil
 }

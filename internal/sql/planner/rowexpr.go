@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
@@ -300,17 +301,28 @@ func (b *builder) fieldSelect(e *ast.FieldSelect, s *scope) (plan.Expr, error) {
 			}
 		}
 	}
-	fields := b.fieldsOf(x)
-	for i := range fields {
-		if fields[i].name == e.Field {
-			return &plan.FieldSelect{Arg: x, Field: i, Name: e.Field, T: fields[i].typ}, nil
-		}
+	if f := b.fieldNamed(x, e.Field); f != nil {
+		return f, nil
 	}
 	if x.Type().Family != types.RecordFamily {
 		return nil, pgerr.New(pgerr.WrongObjectType, "column notation .%s applied to type %s, which is not a composite type",
 			e.Field, x.Type().SQLName).At(e.Pos)
 	}
+	if x.Type().Def != nil {
+		return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" not found in data type %s", e.Field, x.Type().SQLName).At(e.X.Position())
+	}
 	return nil, pgerr.New(pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field).At(e.X.Position())
+}
+
+// fieldNamed plans the field of a record with a name, nil if there is none.
+func (b *builder) fieldNamed(x plan.Expr, name ast.Name) plan.Expr {
+	fields := b.fieldsOf(x)
+	for i := range fields {
+		if fields[i].name == name {
+			return &plan.FieldSelect{Arg: x, Field: i, Name: name, T: fields[i].typ}
+		}
+	}
+	return nil
 }
 
 // fieldsOf returns the fields of a record where they are known.
@@ -319,7 +331,7 @@ func (b *builder) fieldsOf(x plan.Expr) []field {
 	case *plan.RowCtor:
 		fields := make([]field, len(x.Fields))
 		for i, f := range x.Fields {
-			fields[i].typ = f.Type()
+			fields[i] = field{name: "f" + strconv.Itoa(i+1), typ: f.Type()}
 			if i < len(x.Names) {
 				fields[i].name = x.Names[i]
 			}

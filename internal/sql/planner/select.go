@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -149,6 +151,7 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 	if err := b.finishTargets(list); err != nil {
 		return nil, err
 	}
+	node = sel.expandKeys(node, group.exprs)
 	if len(q.GroupBy) > 0 || len(sel.aggs) > 0 || len(sel.groupings) > 0 || having != nil {
 		if node, err = b.aggregate(node, sel, group, list, &having); err != nil {
 			return nil, err
@@ -165,6 +168,37 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 	}
 	node = b.project(node, list)
 	return b.finishSelect(q, s, node, list, keys, distinct)
+}
+
+// expandKeys calls the set-returning functions that rows are grouped by, and
+// those that these need, below the groups.
+func (sel *selectState) expandKeys(node plan.Node, keys []plan.Expr) plan.Node {
+	if len(sel.srfs) == 0 {
+		return node
+	}
+	need := map[plan.ColID]bool{}
+	note := func(id plan.ColID) { need[id] = true }
+	for _, x := range keys {
+		plan.Refs(x, note)
+	}
+	var below, above []plan.SetFunc
+	for _, f := range slices.Backward(sel.srfs) { // arguments precede calls
+		if !slices.ContainsFunc(f.Out, func(c plan.Column) bool { return need[c.ID] }) {
+			above = append(above, f)
+			continue
+		}
+		below = append(below, f)
+		for _, x := range f.Call.Args {
+			plan.Refs(x, note)
+		}
+	}
+	if len(below) == 0 {
+		return node
+	}
+	slices.Reverse(below)
+	slices.Reverse(above)
+	sel.srfs = above
+	return projectSets(node, below)
 }
 
 // finishSelect adds what follows the projection: DISTINCT, ORDER BY, row

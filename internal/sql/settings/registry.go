@@ -60,6 +60,9 @@ func (p *Param) check(value string) (string, error) {
 		return value, nil
 	}
 	n, ok := p.is.norm(value)
+	if _, is := boolValue(value); !ok && p.is.Type == "bool" && !is {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "parameter %q requires a Boolean value", p.Name)
+	}
 	if !ok {
 		e := pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", p.Name, value)
 		switch k := p.is; {
