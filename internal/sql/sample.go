@@ -113,7 +113,9 @@ func (s *sample) columns(total float64) map[catalog.ColumnID]*optimizer.ColumnSt
 		return out
 	}
 	for c := range s.table.Columns {
-		out[s.table.Columns[c].ID] = s.column(c, total)
+		if !s.table.Columns[c].Virtual { // rows do not tell of those
+			out[s.table.Columns[c].ID] = s.column(c, total)
+		}
 	}
 	return out
 }

@@ -18,6 +18,7 @@ var shown = []struct{ name, sql string }{
 	{"s", "CREATE SEQUENCE s AS INT START 5 INCREMENT 3 MAXVALUE 50 CYCLE"},
 	{"uses_s", "CREATE TABLE uses_s (k INT8 PRIMARY KEY DEFAULT nextval('s'), v BOOL DEFAULT (1 IS NULL), w TIMESTAMPTZ(3) DEFAULT (now() AT TIME ZONE 'UTC'))"},
 	{"computed", "CREATE TABLE computed (a INT, b INT GENERATED ALWAYS AS (a * 2) STORED, c TEXT NOT NULL, d TEXT AS (upper(c)) STORED, PRIMARY KEY (a DESC))"},
+	{"virtual", "CREATE TABLE virtual (a INT, b INT AS (a * 2) VIRTUAL, c INT, UNIQUE (b), INDEX (a, (b + c)), CHECK (b > 0), FAMILY x (a), FAMILY y (c))"},
 	{"indexes", `CREATE TABLE indexes (a INT, b INT, c TEXT, j JSONB, INDEX (a DESC, b), INDEX "varchar" (b) STORING (c), UNIQUE INDEX u (a, b) WHERE c IS NOT NULL,
 		INVERTED INDEX inv (j), INDEX ex ((a + b), lower(c)) WHERE a > 0, INDEX hs (a) USING HASH WITH (bucket_count = 4), INDEX (c NULLS FIRST), INDEX tri USING gin (c gin_trgm_ops))`},
 	{"distinct_nulls", "CREATE TABLE distinct_nulls (a INT, b INT); CREATE UNIQUE INDEX dn ON distinct_nulls (a) INCLUDE (b) NULLS NOT DISTINCT"},

@@ -123,8 +123,9 @@ type Column struct {
 	// SQL text, "" for an ordinary column; BaseColumns are those it reads.
 	Generated   string     `json:",omitempty"`
 	BaseColumns []ColumnID `json:",omitempty"`
-	// Virtual columns stand for the expressions of indexes. They are hidden, part of
-	// those indexes and nothing else: rows do not hold them. Their name is their text.
+	// Virtual columns are generated ones that rows do not hold: who reads a row computes
+	// them. Hidden ones stand for expressions of indexes and are part of those and
+	// nothing else; their name is their text.
 	Virtual bool `json:",omitempty"`
 	Comment string
 }
@@ -137,6 +138,12 @@ func (c *Column) DefaultText() string {
 	}
 	return c.Default
 }
+
+// IndexExpression reports whether the column stands for an expression of indexes.
+func (c *Column) IndexExpression() bool { return c.Virtual && c.Hidden }
+
+// Computed reports whether the column is computed when it is read.
+func (c *Column) Computed() bool { return c.Virtual && !c.Hidden }
 
 // InStar reports whether the column is part of *.
 func (c *Column) InStar() bool { return !c.Hidden && !c.NotVisible }
@@ -350,7 +357,7 @@ func (ix *Index) Total() bool { return ix.Where == "" }
 // Expressions reports whether the key of ix, an index of t, has expressions in it.
 func (t *Table) Expressions(ix *Index) bool {
 	for _, c := range ix.Columns {
-		if i := t.ColumnByID(c.Column); i >= 0 && t.Columns[i].Virtual {
+		if i := t.ColumnByID(c.Column); i >= 0 && t.Columns[i].IndexExpression() {
 			return true
 		}
 	}

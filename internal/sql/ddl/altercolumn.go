@@ -57,7 +57,7 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 	if def.col.NotNull {
 		spec.notNull = []catalog.ColumnID{def.col.ID}
 	}
-	if def.col.DefaultText() != "" || def.generated != nil {
+	if def.col.DefaultText() != "" || def.generated != nil && !def.col.Virtual {
 		if err := a.renewPrimary(ctx); err != nil {
 			return err
 		}
@@ -278,6 +278,13 @@ func (a *alteration) columnDefault(ctx context.Context, c *ast.AlterCmd) error {
 	if col.Identity != 0 {
 		return pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", col.Name, a.t.Name).At(c.Pos)
 	}
+	if col.Generated != "" {
+		err := pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is a generated column", col.Name, a.t.Name)
+		if c.Kind == ast.AlterColumnDropDefault {
+			return err.WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.")
+		}
+		return err
+	}
 	col.Default = ""
 	if c.Kind == ast.AlterColumnSetDefault {
 		if err := a.e.setDefault(ctx, col, c.X); err != nil {
@@ -420,6 +427,10 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 	}
 	if typ, err = a.e.collated(ctx, c.Collate, typ, c.Pos); err != nil {
 		return err
+	}
+	if col.Generated != "" && c.X != nil {
+		return pgerr.New(pgerr.InvalidColumnDefinition, "cannot specify USING when altering type of generated column").
+			WithDetail("Column \"%s\" is a generated column.", col.Name)
 	}
 	if err := a.unviewedColumn(ctx, col, "cannot alter type of a column used by a view or rule"); err != nil {
 		return err

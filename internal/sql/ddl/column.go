@@ -21,7 +21,6 @@ type columnDef struct {
 	// constraints are those that concern the table: keys and checks.
 	constraints []*ast.Constraint
 	generated   ast.Expr // of GENERATED ALWAYS AS (...)
-	virtual     bool     // it says VIRTUAL
 	family      *ast.ColumnFamily
 }
 
@@ -123,11 +122,8 @@ func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *colu
 				return pgerr.New(pgerr.SyntaxError, "multiple generation clauses specified for column \"%s\" of table \"%s\"", c.Name, t.Name).At(k.Pos)
 			}
 			def.generated = k.X
-			if def.virtual = k.Virtual; k.Virtual {
-				if def.family != nil {
-					return virtualInFamily(c.Name, def.family.Pos)
-				}
-				e.noEffect(noVirtual)
+			if c.Virtual = k.Virtual; k.Virtual && def.family != nil {
+				return virtualInFamily(c.Name, def.family.Pos)
 			}
 		default:
 			def.constraints = append(def.constraints, k)

@@ -70,7 +70,7 @@ func (b *tableBuilder) place(f *catalog.Family, column string, pos int) error {
 	if !ok {
 		return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" named in family does not exist", column).At(pos)
 	}
-	if slices.Contains(b.virtual, column) {
+	if b.t.Columns[ord].Virtual {
 		return virtualInFamily(column, pos)
 	}
 	id := b.t.Columns[ord].ID
@@ -91,7 +91,7 @@ func virtualInFamily(column string, pos int) error {
 func (a *alteration) family(def *columnDef) error {
 	c := def.family
 	if c == nil {
-		if !a.e.FamilyPerColumn || !isSpread(a.t) || a.t.NextFamilyID >= catalog.MaxFamilies {
+		if def.col.Virtual || !a.e.FamilyPerColumn || !isSpread(a.t) || a.t.NextFamilyID >= catalog.MaxFamilies {
 			return nil
 		}
 		c = &ast.ColumnFamily{Create: true}

@@ -74,6 +74,9 @@ func foreignKeyColumn(t *catalog.Table, name string) (catalog.ColumnID, error) {
 	if !ok {
 		return 0, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" referenced in foreign key constraint does not exist", name)
 	}
+	if t.Columns[ord].Virtual {
+		return 0, pgerr.Unsupported("foreign key constraints on virtual generated columns are not supported")
+	}
 	return t.Columns[ord].ID, nil
 }
 

@@ -42,7 +42,7 @@ func (e *Env) rowText(ctx context.Context, t *catalog.Table, x ast.Expr, plural,
 		}
 		ref.Catalog, ref.Schema, ref.Table = "", "", ""
 		ord, ok := t.ColumnByName(ref.Column)
-		if !ok || t.Columns[ord].Virtual {
+		if !ok || t.Columns[ord].IndexExpression() {
 			err = pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Column).At(ref.Pos)
 			return false
 		}
@@ -88,7 +88,7 @@ func checkDerived(t *catalog.Table, d *plan.Derived) error {
 	}
 	for _, c := range d.Columns {
 		if !immutable(c.Value) {
-			if t.Columns[c.Ord].Virtual {
+			if t.Columns[c.Ord].IndexExpression() {
 				return pgerr.New(pgerr.InvalidObjectDefinition, "functions in index expression must be marked IMMUTABLE")
 			}
 			return pgerr.New(pgerr.InvalidObjectDefinition, "generation expression is not immutable")
@@ -141,7 +141,7 @@ func (e *Env) expressionColumn(ctx context.Context, t *catalog.Table, x ast.Expr
 		return nil, err
 	}
 	for i := range t.Columns {
-		if c := &t.Columns[i]; c.Virtual && c.Generated == text {
+		if c := &t.Columns[i]; c.IndexExpression() && c.Generated == text {
 			return c, nil
 		}
 	}
@@ -191,7 +191,7 @@ func (e *Env) expressionType(ctx context.Context, t *catalog.Table, text string)
 // dropUnusedExpressions removes the hidden columns of t that no index has any more.
 func dropUnusedExpressions(t *catalog.Table) {
 	t.Columns = slices.DeleteFunc(t.Columns, func(c catalog.Column) bool {
-		return c.Virtual && !slices.ContainsFunc(t.Indexes, func(ix catalog.Index) bool {
+		return c.IndexExpression() && !slices.ContainsFunc(t.Indexes, func(ix catalog.Index) bool {
 			return slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return k.Column == c.ID })
 		})
 	})
@@ -205,7 +205,7 @@ func dependsOn(t *catalog.Table, ix *catalog.Index, id catalog.ColumnID) bool {
 	}
 	return slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool {
 		ord := t.ColumnByID(k.Column)
-		return ord >= 0 && t.Columns[ord].Virtual && slices.Contains(t.Columns[ord].BaseColumns, id)
+		return ord >= 0 && t.Columns[ord].IndexExpression() && slices.Contains(t.Columns[ord].BaseColumns, id)
 	})
 }
 
@@ -213,7 +213,7 @@ func dependsOn(t *catalog.Table, ix *catalog.Index, id catalog.ColumnID) bool {
 func generatedFrom(t *catalog.Table, id catalog.ColumnID) []*catalog.Column {
 	var out []*catalog.Column
 	for i := range t.Columns {
-		if c := &t.Columns[i]; c.Generated != "" && !c.Virtual && slices.Contains(c.BaseColumns, id) {
+		if c := &t.Columns[i]; c.Generated != "" && !c.Hidden && slices.Contains(c.BaseColumns, id) {
 			out = append(out, c)
 		}
 	}
@@ -228,10 +228,14 @@ func (a *alteration) dropExpression(ctx context.Context, c *ast.AlterCmd) error 
 	}
 	if col.Generated == "" {
 		if c.IfExists {
-			a.e.skip(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is not a stored generated column, skipping", col.Name, a.t.Name)
+			a.e.skip(pgerr.SuccessfulCompletion, "column \"%s\" of relation \"%s\" is not a stored generated column, skipping", col.Name, a.t.Name)
 			return nil
 		}
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is not a stored generated column", col.Name, a.t.Name)
+	}
+	if col.Virtual {
+		return pgerr.Unsupported("ALTER TABLE / DROP EXPRESSION is not supported for virtual generated columns").
+			WithDetail("Column \"%s\" of relation \"%s\" is a virtual generated column.", col.Name, a.t.Name)
 	}
 	col.Generated, col.BaseColumns = "", nil
 	return a.put(ctx)
@@ -263,7 +267,7 @@ func renameInDerived(t *catalog.Table, id catalog.ColumnID, from, to string) err
 		if c.Generated, err = renameInExpr(c.Generated, from, to); err != nil {
 			return err
 		}
-		if c.Virtual {
+		if c.IndexExpression() {
 			c.Name = expressionName(c.Generated)
 		}
 	}

@@ -172,6 +172,9 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 		if err != nil {
 			return ix, err
 		}
+		if p.primary && t.Columns[t.ColumnByID(c.Column)].Virtual {
+			return ix, pgerr.Unsupported("primary keys on virtual generated columns are not supported").At(p.loc.Pos)
+		}
 		name := keyName(t, c.Column)
 		for _, o := range ix.Columns {
 			if o.Column == c.Column && p.constraint {
@@ -256,7 +259,7 @@ func (e *Env) indexName(ctx context.Context, t *catalog.Table, schema string, p 
 // keyName is the part of an index's name that stands for a key column.
 func keyName(t *catalog.Table, id catalog.ColumnID) string {
 	c := &t.Columns[t.ColumnByID(id)]
-	if !c.Virtual {
+	if !c.IndexExpression() {
 		return c.Name
 	}
 	if x, err := parser.ParseExpr(c.Generated); err == nil {
@@ -319,7 +322,7 @@ func (e *Env) keyColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem,
 	}
 	ord, ok := t.ColumnByName(name)
 	if ok && t.Columns[ord].Hidden {
-		ok = t.Columns[ord].Virtual && k.X != nil
+		ok = t.Columns[ord].IndexExpression() && k.X != nil
 	}
 	if !ok {
 		if constraint {

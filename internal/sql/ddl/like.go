@@ -88,7 +88,7 @@ func (b *tableBuilder) likeColumn(ctx context.Context, c *catalog.Column, has fu
 		if err != nil {
 			return err
 		}
-		def.generated = x
+		def.generated, def.col.Virtual = x, c.Virtual
 	}
 	return b.addColumn(def)
 }
@@ -136,7 +136,7 @@ func (b *tableBuilder) likeIndex(ctx context.Context, src *catalog.Table, ix *ca
 		if ix.Inverted != "" {
 			k.Dir, k.Nulls, k.OpClass = ast.DirDefault, ast.NullsDefault, []ast.Name{ix.Inverted}
 		}
-		if col := &src.Columns[src.ColumnByID(c.Column)]; col.Virtual {
+		if col := &src.Columns[src.ColumnByID(c.Column)]; col.IndexExpression() {
 			k.Column = ""
 			if k.X, _ = parser.ParseExpr(col.Generated); k.X == nil {
 				return

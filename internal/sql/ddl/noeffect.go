@@ -30,7 +30,6 @@ var (
 	noUnlogged       = noEffect{"UNLOGGED", "all tables are logged"}
 	noStatistics     = noEffect{"SET STATISTICS", "statistics are kept automatically"}
 	noColumnStorage  = noEffect{"SET STORAGE and SET COMPRESSION", "values are stored in the row"}
-	noVirtual        = noEffect{"VIRTUAL", "generated columns are stored"}
 	noReplicaIdent   = noEffect{"REPLICA IDENTITY", "changes always carry the primary key"}
 	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8 and has no connection limit"}
 	noViewSecurity   = noEffect{"security_barrier and security_invoker", "every user may read every table"}
@@ -45,7 +44,7 @@ func AcceptedWithoutEffect() []Accepted {
 	var out []Accepted
 	for _, n := range []noEffect{
 		noVacuum, noAnalyze, noReindex, noCluster, noCheckpoint, noCopyFreeze, noStorageParams, noUnlogged,
-		noStatistics, noColumnStorage, noVirtual, noReplicaIdent, noDatabaseOption, noViewSecurity, noOids,
+		noStatistics, noColumnStorage, noReplicaIdent, noDatabaseOption, noViewSecurity, noOids,
 	} {
 		out = append(out, Accepted{n.what, n.why})
 	}

@@ -75,7 +75,7 @@ func eachText(t *catalog.Table, f func(string) (string, error)) error {
 		c := &t.Columns[i]
 		one(&c.Default)
 		one(&c.Generated)
-		if c.Virtual {
+		if c.IndexExpression() {
 			c.Name = expressionName(c.Generated)
 		}
 	}

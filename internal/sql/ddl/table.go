@@ -80,11 +80,10 @@ type tableBuilder struct {
 	sequences   []*catalog.Table
 	splits      []pendingSplit
 	generated   []pendingGenerated
-	// What the definition says about families; virtual are the columns said to be so.
+	// What the definition says about families.
 	columnFamilies []columnFamily
 	familyDefs     []*ast.FamilyDef
 	likedFamilies  []*ast.FamilyDef // of LIKE, which any other statement about families outweighs
-	virtual        []string
 }
 
 type pendingConstraint struct {
@@ -175,9 +174,6 @@ func (b *tableBuilder) addColumn(def *columnDef) error {
 	}
 	if def.family != nil {
 		b.columnFamilies = append(b.columnFamilies, columnFamily{def.col.Name, def.family})
-	}
-	if def.virtual {
-		b.virtual = append(b.virtual, def.col.Name)
 	}
 	for _, c := range def.constraints {
 		b.constraints = append(b.constraints, pendingConstraint{Constraint: c, column: def.col.Name})

@@ -101,7 +101,10 @@ func (w *TableWriter) failingRow(row Row) string {
 			b.WriteString(", ")
 		}
 		first = false
-		s := w.text(w.table.Columns[i].Type, row[i])
+		s := "virtual" // not everywhere it is computed
+		if !w.table.Columns[i].Computed() {
+			s = w.text(w.table.Columns[i].Type, row[i])
+		}
 		if len(s) > maxDetailField {
 			cut := maxDetailField
 			for cut > 0 && !utf8.RuneStart(s[cut]) {

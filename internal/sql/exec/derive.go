@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -11,7 +12,7 @@ import (
 // derivation computes what a table derives from its rows.
 type derivation struct {
 	cols  []setter // generated columns
-	virt  []setter // expressions of indexes
+	virt  []setter // expressions of indexes, columns that rows do not hold
 	conds map[catalog.IndexID]predFn
 }
 
@@ -21,7 +22,8 @@ func (c *compiler) derivation(t *catalog.Table, d *plan.Derived) (*derivation, e
 	}
 	s := scope(d.Cols)
 	out := &derivation{conds: map[catalog.IndexID]predFn{}}
-	set, err := c.setters(d.Columns, s)
+	needed := slices.DeleteFunc(slices.Clone(d.Columns), func(sc plan.SetCol) bool { return !computedOnWrite(t, &t.Columns[sc.Ord]) })
+	set, err := c.setters(needed, s)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +40,14 @@ func (c *compiler) derivation(t *catalog.Table, d *plan.Derived) (*derivation, e
 		}
 	}
 	return out, nil
+}
+
+// computedOnWrite reports whether a generated column is computed when a row is written: one
+// that rows do not hold only if indexes do, or if its value can be a wrong one.
+func computedOnWrite(t *catalog.Table, c *catalog.Column) bool {
+	return !c.Virtual || c.NotNull || c.Domain != nil || slices.ContainsFunc(t.Indexes, func(ix catalog.Index) bool {
+		return slices.Contains(ix.Stored, c.ID) || slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return k.Column == c.ID })
+	})
 }
 
 func computeAll(list []setter, row Row) error {

@@ -134,7 +134,7 @@ func indexAttributes(t *catalog.Table, ix *catalog.Index) []catalog.Column {
 	taken := map[string]bool{}
 	for _, id := range indexColumns(ix) {
 		c := t.Columns[t.ColumnByID(id)]
-		if c.Virtual {
+		if c.IndexExpression() {
 			base := "expr"
 			if x, err := parser.ParseExpr(c.Generated); err == nil {
 				base = planner.IndexColumnName(x)
@@ -182,7 +182,7 @@ func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull, 
 		w.str("attidentity", string(c.Identity))
 	}
 	w.str("attgenerated", "")
-	if c.Generated != "" && !c.Virtual {
+	if c.Generated != "" && !c.Hidden { // PostgreSQL 15 and its tools know no virtual ones
 		w.str("attgenerated", "s")
 	}
 	w.flag("attisdropped", dropped)

@@ -166,7 +166,7 @@ func (s *snapshot) columnText(t *catalog.Table, c *catalog.Column) string {
 			text += " (SEQUENCE NAME " + s.createdName(q) + " " + sequenceText(q.Sequence) + ")"
 		}
 	case c.Generated != "":
-		text += " GENERATED ALWAYS AS (" + s.exprText(c.Generated) + ") STORED"
+		text += " GENERATED ALWAYS AS (" + s.exprText(c.Generated) + map[bool]string{false: ") STORED", true: ") VIRTUAL"}[c.Virtual]
 	case c.Default != "":
 		text += " DEFAULT " + operandText(s.defaultText(c))
 	}

@@ -200,7 +200,7 @@ func (s *snapshot) includeText(t *catalog.Table, ix *catalog.Index) string {
 
 func (s *snapshot) columnName(t *catalog.Table, id catalog.ColumnID) string {
 	if ord := t.ColumnByID(id); ord >= 0 {
-		if t.Columns[ord].Virtual {
+		if t.Columns[ord].IndexExpression() {
 			return expressionText(s.exprText(t.Columns[ord].Generated))
 		}
 		return ast.QuoteIdent(t.Columns[ord].Name)
@@ -235,7 +235,7 @@ func parenthesised(text string) string { return "(" + text + ")" }
 func (s *snapshot) expressionsOf(t *catalog.Table, ix *catalog.Index) string {
 	var out []string
 	for _, k := range ix.Columns {
-		if c := &t.Columns[t.ColumnByID(k.Column)]; c.Virtual {
+		if c := &t.Columns[t.ColumnByID(k.Column)]; c.IndexExpression() {
 			out = append(out, c.Generated)
 		}
 	}

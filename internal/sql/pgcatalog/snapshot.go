@@ -140,7 +140,7 @@ func visibleIndexes(t *catalog.Table) []*catalog.Index {
 // attnum returns the number of a column.
 func attnum(t *catalog.Table, id catalog.ColumnID) int16 {
 	if ord := t.ColumnByID(id); ord >= 0 {
-		if t.Columns[ord].Virtual {
+		if t.Columns[ord].IndexExpression() {
 			return 0 // an expression
 		}
 		return t.Columns[ord].Attnum

@@ -84,6 +84,7 @@ const (
 	DuplicateTable                      Code = "42P07"
 	AmbiguousParameter                  Code = "42P08"
 	InvalidColumnReference              Code = "42P10"
+	InvalidColumnDefinition             Code = "42611"
 	InvalidTableDefinition              Code = "42P16"
 	InvalidObjectDefinition             Code = "42P17"
 	IndeterminateDatatype               Code = "42P18"

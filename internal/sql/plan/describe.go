@@ -199,7 +199,7 @@ func (p *printer) spans(n *Scan) []string {
 // indexColumn is a key column of an index as conditions show it.
 func (p *printer) indexColumn(n *Scan, id catalog.ColumnID) string {
 	c := &n.Table.Columns[n.Table.ColumnByID(id)]
-	if c.Virtual {
+	if c.IndexExpression() {
 		return c.Name // an expression
 	}
 	for j, ord := range n.Ords {

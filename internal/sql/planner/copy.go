@@ -44,11 +44,12 @@ func (b *builder) copyStmt(st *ast.Copy) (plan.Node, []plan.Column, error) {
 	return n, nil, nil
 }
 
-// copyColumns resolves the column list; without one it is what * stands for.
+// copyColumns resolves the column list; without one it is what * stands for, but for
+// generated columns.
 func copyColumns(st *ast.Copy, t *catalog.Table) ([]int, error) {
 	var out []int
 	for i := range t.Columns {
-		if len(st.Cols) == 0 && t.Columns[i].InStar() {
+		if len(st.Cols) == 0 && t.Columns[i].InStar() && t.Columns[i].Generated == "" {
 			out = append(out, i)
 		}
 	}
@@ -56,9 +57,12 @@ func copyColumns(st *ast.Copy, t *catalog.Table) ([]int, error) {
 		ord, ok := t.ColumnByName(name)
 		switch {
 		case !ok:
-			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, t.Name).At(st.Pos)
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, t.Name)
+		case t.Columns[ord].Generated != "":
+			return nil, pgerr.New(pgerr.InvalidColumnReference, "column \"%s\" is a generated column", name).
+				WithDetail("Generated columns cannot be used in COPY.")
 		case containsInt(out, ord):
-			return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", name).At(st.Pos)
+			return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", name)
 		}
 		out = append(out, ord)
 	}
@@ -102,8 +106,11 @@ func (b *builder) copyFrom(st *ast.Copy, n *plan.Copy) error {
 	}
 	var input plan.Node = p
 	if st.Where != nil {
-		s := &scope{clause: clauseWhere, items: []*item{rowItem(t, t.Name, plan.IDs(p.Cols))}}
-		cond, err := b.boolExpr(st.Where, "WHERE", s)
+		it, err := b.rowItem(t, t.Name, plan.IDs(p.Cols))
+		if err != nil {
+			return err
+		}
+		cond, err := b.boolExpr(st.Where, "WHERE", &scope{clause: clauseWhere, items: []*item{it}})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -36,13 +38,63 @@ func (b *builder) derived(t *catalog.Table) (*plan.Derived, error) {
 	return d, err
 }
 
-// computedColumns plans the generated columns of t over a row, or only those that
-// stand for expressions of indexes.
+// computedColumns plans the generated columns of t over a row, or only those that rows do
+// not hold.
 func (b *builder) computedColumns(t *catalog.Table, row []plan.ColID, virtual bool) ([]plan.SetCol, error) {
+	return b.computedWhere(t, row, func(c *catalog.Column) bool { return c.Virtual || !virtual })
+}
+
+// computeItem makes the columns of a table's row that are computed known by their names.
+func (b *builder) computeItem(it *item) error {
+	t := it.table
+	if !slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return c.Computed() }) {
+		return nil
+	}
+	ids := make([]plan.ColID, len(it.cols))
+	for i := range ids {
+		ids[i] = it.cols[i].col.ID
+	}
+	list, err := b.computedWhere(t, ids, (*catalog.Column).Computed)
+	for _, sc := range list {
+		c := &it.cols[sc.Ord]
+		c.name, c.expr, c.computed = t.Columns[sc.Ord].Name, sc.Value, true
+	}
+	return err
+}
+
+// computeBelow makes the plan of an item of FROM compute what is computed from its rows: an
+// outer join above it yields NULL where there is no row, not what is computed from NULLs.
+func (b *builder) computeBelow(f *fromItem) {
+	p := &plan.Project{Input: f.node}
+	for _, it := range f.items {
+		for i := range it.cols {
+			c := &it.cols[i]
+			if !c.computed {
+				continue
+			}
+			at := slices.IndexFunc(p.Exprs, func(x plan.Expr) bool { return plan.ExprEqual(x, c.expr) })
+			if at < 0 {
+				at = len(p.Exprs)
+				c.col.ID, c.col.Type = b.newCol(), c.expr.Type()
+				p.Cols, p.Exprs = append(p.Cols, c.col), append(p.Exprs, c.expr)
+			}
+			c.col.ID, c.expr, c.computed = p.Cols[at].ID, nil, false
+		}
+	}
+	if len(p.Exprs) == 0 {
+		return
+	}
+	for _, c := range f.node.Props().Cols {
+		p.Cols, p.Exprs = append(p.Cols, c), append(p.Exprs, plan.Ref(c))
+	}
+	f.node = p
+}
+
+func (b *builder) computedWhere(t *catalog.Table, row []plan.ColID, wanted func(c *catalog.Column) bool) ([]plan.SetCol, error) {
 	var out []plan.SetCol
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		if c.Generated == "" || virtual && !c.Virtual {
+		if c.Generated == "" || !wanted(c) {
 			continue
 		}
 		e, err := parser.ParseExpr(c.Generated)
@@ -53,8 +105,13 @@ func (b *builder) computedColumns(t *catalog.Table, row []plan.ColID, virtual bo
 		if c.Hidden {
 			clause = clauseIndexExpr
 		}
-		s := &scope{clause: clause, items: []*item{rowItem(t, t.Name, row)}}
-		x, err := b.expr(e, s)
+		it := storedItem(t, t.Name, row)
+		if c.Hidden { // an index may be on computed columns
+			if err := b.computeItem(it); err != nil {
+				return nil, err
+			}
+		}
+		x, err := b.expr(e, &scope{clause: clause, items: []*item{it}})
 		if err == nil {
 			x, err = b.assign(x, c.Name, c.Type, 0)
 		}
@@ -78,8 +135,11 @@ func (b *builder) predicates(t *catalog.Table, row []plan.ColID) ([]plan.IndexPr
 		if err != nil {
 			return nil, withoutPosition(err)
 		}
-		s := &scope{clause: clauseIndexWhere, items: []*item{rowItem(t, t.Name, row)}}
-		x, err := b.boolExpr(e, "WHERE", s)
+		it, err := b.rowItem(t, t.Name, row)
+		if err != nil {
+			return nil, err
+		}
+		x, err := b.boolExpr(e, "WHERE", &scope{clause: clauseIndexWhere, items: []*item{it}})
 		if err != nil {
 			return nil, withoutPosition(err)
 		}
@@ -113,7 +173,7 @@ func generatedBy(t *catalog.Table, set []plan.SetCol) []plan.SetCol {
 		if c.Generated == "" {
 			continue
 		}
-		for _, sc := range set {
+		for _, sc := range out { // an index may be on an expression over generated columns
 			if containsID(c.BaseColumns, t.Columns[sc.Ord].ID) {
 				out = append(out[:len(out):len(out)], plan.SetCol{Ord: i})
 				break

@@ -140,6 +140,9 @@ func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
 		return nil, err
 	}
 	it := tableItem(t, aliasOf(te), "", node.Props().Cols, node)
+	if err := b.computeItem(it); err != nil {
+		return nil, err
+	}
 	if te.Alias.Name == "" {
 		it.schema = te.Name.Schema
 	}

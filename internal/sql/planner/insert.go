@@ -180,7 +180,13 @@ func (b *builder) freshRow(t *catalog.Table) []plan.ColID {
 
 // rowItem makes the item through which names refer to a row of t with the
 // given identifiers.
-func rowItem(t *catalog.Table, alias string, ids []plan.ColID) *item {
+func (b *builder) rowItem(t *catalog.Table, alias string, ids []plan.ColID) (*item, error) {
+	it := storedItem(t, alias, ids)
+	return it, b.computeItem(it)
+}
+
+// storedItem is a rowItem without the columns that are computed.
+func storedItem(t *catalog.Table, alias string, ids []plan.ColID) *item {
 	cols := make([]plan.Column, len(ids))
 	for i := range ids {
 		c := &t.Columns[i]
@@ -438,7 +444,11 @@ func (b *builder) rowChecks(c *changed, row []plan.ColID) ([]plan.CheckExpr, err
 
 // checks plans the CHECK constraints of t over a row.
 func (b *builder) checks(t *catalog.Table, row []plan.ColID) ([]plan.CheckExpr, error) {
-	s := &scope{clause: clauseCheck, items: []*item{rowItem(t, t.Name, row)}}
+	it, err := b.rowItem(t, t.Name, row)
+	if err != nil {
+		return nil, err
+	}
+	s := &scope{clause: clauseCheck, items: []*item{it}}
 	out := make([]plan.CheckExpr, 0, len(t.Checks))
 	for i := range t.Checks {
 		e, err := parser.ParseExpr(t.Checks[i].Expr)

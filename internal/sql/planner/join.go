@@ -73,6 +73,12 @@ func (b *builder) joinExpr(te *ast.Join, s *scope) (*fromItem, error) {
 		return nil, err
 	}
 	kind := joinKinds[te.Kind]
+	if kind == plan.RightJoin || kind == plan.FullJoin {
+		b.computeBelow(l)
+	}
+	if kind == plan.LeftJoin || kind == plan.FullJoin {
+		b.computeBelow(r)
+	}
 	here, rest := splitLateral(l.node, r.lateral)
 	if len(here) > 0 && (kind == plan.RightJoin || kind == plan.FullJoin) {
 		return nil, errLateral(l.items, r.lateral)

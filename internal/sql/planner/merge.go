@@ -25,6 +25,9 @@ func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
 		return nil, err
 	}
 	target := tableItem(t, aliasOf(st.Table), "", scan.Props().Cols, scan)
+	if err := b.computeItem(target); err != nil {
+		return nil, err
+	}
 	both := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}
 	src, err := b.tableExpr(st.Using, both)
 	if err != nil {

@@ -113,6 +113,8 @@ type scopeCol struct {
 	col    plan.Column
 	expr   plan.Expr // what a reference means if it is not col: a merged USING column
 	hidden bool      // not part of *
+	// computed columns are not in the rows of their table: expr computes them from others.
+	computed bool
 }
 
 func (b *builder) rootScope() *scope { return &scope{} }
@@ -152,7 +154,7 @@ func tableItem(t *catalog.Table, alias, schema string, cols []plan.Column, node 
 	for i := range cols {
 		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], hidden: !t.Columns[i].InStar()}
 		if t.Columns[i].Virtual {
-			it.cols[i].name = "" // nothing refers to it by name
+			it.cols[i].name = "" // nothing refers to it by name, unless computeItem has been there
 		}
 	}
 	return it

@@ -169,7 +169,7 @@ func (v *simpleView) column(i int, below *catalog.Table) (ord int, why string) {
 	at := 0
 	for ord := range below.Columns {
 		c := &below.Columns[ord]
-		if c.Virtual {
+		if c.IndexExpression() {
 			continue
 		}
 		name := c.Name

@@ -181,7 +181,7 @@ func (c *changed) assignable(i int, kind changeKind) error {
 // the table has the given identifiers.
 func (b *builder) row(c *changed, ids []plan.ColID) (*item, error) {
 	if c.view == nil {
-		return rowItem(c.rel, c.alias, ids), nil
+		return b.rowItem(c.rel, c.alias, ids)
 	}
 	it, err := b.row(c.below, ids)
 	if err != nil {
