@@ -26,6 +26,7 @@ var order = [][]string{
 	{"torture", "workload/killtest", "workload/ycsb", "workload/dvdrental", "workload/ecommerce", "workload/dataset", "workload", "workload/measure", "pgwire", "pgwire/nullserver", "pgwire/wire"},
 	{"sql/logictest", "sql"},
 	{"sql/ddl", "sql/pgcatalog"},
+	{"sql/deparse"},
 	{"sql/exec"},
 	{"sql/copyfmt", "sql/optimizer", "sql/planner/plantest", "sql/planner", "sql/plan"},
 	{"sql/inverted", "sql/rowcodec", "sql/catalog"},

@@ -16,7 +16,7 @@ func (s *Session) newCatalogs() *pgcatalog.Catalog {
 			}
 			return s.bctx.Ctx
 		},
-		Setting: s.showValue, Size: s.srv.size(),
+		Format: s.Format, Setting: s.showValue, Size: s.srv.size(),
 		Report: s.report, Warn: s.warnSoon, Cursors: s.listCursors, Prepared: s.listPrepared,
 	})
 }

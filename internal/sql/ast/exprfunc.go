@@ -147,9 +147,10 @@ const (
 	ExcludeTies
 )
 
-// Frame is a window's frame clause. Without BETWEEN, End is CURRENT ROW.
+// Frame is a window's frame clause. Without BETWEEN (Short), End is CURRENT ROW.
 type Frame struct {
 	Loc
+	Short     bool
 	Unit      FrameUnit
 	Start     FrameBound
 	End       FrameBound

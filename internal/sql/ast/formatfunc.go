@@ -161,10 +161,13 @@ func (p *printer) windowSpec(w *WindowSpec) {
 }
 
 func (p *printer) frame(f *Frame) {
-	p.w([...]string{"RANGE", "ROWS", "GROUPS"}[f.Unit], " BETWEEN ")
+	p.w([...]string{"RANGE ", "ROWS ", "GROUPS "}[f.Unit])
+	p.opt(!f.Short, "BETWEEN ")
 	p.bound(f.Start)
-	p.w(" AND ")
-	p.bound(f.End)
+	if !f.Short {
+		p.w(" AND ")
+		p.bound(f.End)
+	}
 	p.w([...]string{"", " EXCLUDE CURRENT ROW", " EXCLUDE GROUP", " EXCLUDE TIES"}[f.Exclusion])
 }
 

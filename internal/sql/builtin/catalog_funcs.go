@@ -159,7 +159,7 @@ func definitionFunctions() []*Overload {
 	}
 	pretty := func(a []types.Datum, i int) bool { return i < len(a) && a[i].Bool() }
 	oid := func(a []types.Datum) uint32 { return uint32(a[0].Int()) }
-	view := func(s Session, a []types.Datum) (string, bool, error) { return s.ViewDef(oid(a), pretty(a, 1)) }
+	view := func(s Session, a []types.Datum) (string, bool, error) { return s.ViewDef(oid(a), pretty(a, 1), 0) }
 	viewNamed := func(s Session, a []types.Datum) (string, bool, error) {
 		o, ok, err := s.LookupReg(types.Regclass, a[0].Str())
 		if err == nil && !ok {
@@ -168,7 +168,7 @@ func definitionFunctions() []*Overload {
 		if err != nil {
 			return "", false, err
 		}
-		return s.ViewDef(o, pretty(a, 1))
+		return s.ViewDef(o, pretty(a, 1), 0)
 	}
 	constraint := func(s Session, a []types.Datum) (string, bool, error) { return s.ConstraintDef(oid(a), pretty(a, 1)) }
 	index := func(s Session, a []types.Datum) (string, bool, error) {
@@ -182,7 +182,9 @@ func definitionFunctions() []*Overload {
 	}
 	return []*Overload{
 		def("pg_get_viewdef(oid) text", view), def("pg_get_viewdef(oid,bool) text", view),
-		def("pg_get_viewdef(oid,int4) text", func(s Session, a []types.Datum) (string, bool, error) { return s.ViewDef(oid(a), true) }),
+		def("pg_get_viewdef(oid,int4) text", func(s Session, a []types.Datum) (string, bool, error) {
+			return s.ViewDef(oid(a), true, int(a[1].Int()))
+		}),
 		def("pg_get_viewdef(text) text", viewNamed), def("pg_get_viewdef(text,bool) text", viewNamed),
 		def("pg_get_constraintdef(oid) text", constraint), def("pg_get_constraintdef(oid,bool) text", constraint),
 		def("pg_get_indexdef(oid) text", index), def("pg_get_indexdef(oid,int4,bool) text", index),

@@ -121,7 +121,7 @@ type Catalog interface {
 	Description(oid uint32, catalog string, sub int32) (string, bool, error)
 	// ViewDef, IndexDef, ConstraintDef and ExprDef print definitions. column is
 	// 0 for the whole index.
-	ViewDef(oid uint32, pretty bool) (string, bool, error)
+	ViewDef(oid uint32, pretty bool, wrap int) (string, bool, error)
 	IndexDef(oid uint32, column int32, pretty bool) (string, bool, error)
 	ConstraintDef(oid uint32, pretty bool) (string, bool, error)
 	ExprDef(expr string, relation uint32, pretty bool) (string, bool, error)

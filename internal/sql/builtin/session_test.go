@@ -78,7 +78,7 @@ func (s *fakeSession) UserByOid(oid uint32) (string, bool) {
 func (s *fakeSession) Description(oid uint32, _ string, sub int32) (string, bool, error) {
 	return "a comment", oid == 100 && sub == 0, nil
 }
-func (s *fakeSession) ViewDef(oid uint32, _ bool) (string, bool, error) {
+func (s *fakeSession) ViewDef(oid uint32, _ bool, _ int) (string, bool, error) {
 	return "SELECT 1", oid == 100, nil
 }
 func (s *fakeSession) IndexDef(oid uint32, column int32, _ bool) (string, bool, error) {

@@ -61,7 +61,7 @@ func (p *parser) frame() *ast.Frame {
 		f.End = p.frameBound()
 		p.checkFrame(f, startPos, endPos)
 	} else {
-		f.Start = p.frameBound()
+		f.Short, f.Start = true, p.frameBound()
 		f.End = ast.FrameBound{Kind: ast.CurrentRow}
 		switch f.Start.Kind {
 		case ast.UnboundedFollowing:

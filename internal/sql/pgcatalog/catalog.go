@@ -18,6 +18,8 @@ type Host struct {
 	Context func() context.Context
 	// User is the current user.
 	User string
+	// Format returns the settings for values as text; nil means the defaults.
+	Format func() *types.FormatContext
 	// Setting returns the value of a configuration parameter.
 	Setting func(name string) (string, bool)
 	// Report asks the nodes of the cluster what goes on; nil if nothing is known.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/deparse"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -217,7 +218,7 @@ func pgAttrdef(s *snapshot, w *writer) error {
 			w.oid("oid", attrdefOid(t, c))
 			w.oid("adrelid", t.Oid)
 			w.num("adnum", int64(c.Attnum))
-			w.str("adbin", s.defaultText(c))
+			w.str("adbin", s.defaultText(t, c))
 			w.done()
 		}
 	}
@@ -272,7 +273,7 @@ func pgViews(s *snapshot, w *writer) error {
 		w.str("schemaname", s.schemaName(t))
 		w.str("viewname", t.Name)
 		w.str("viewowner", t.Owner)
-		w.str("definition", s.viewText(t))
+		w.str("definition", s.viewText(t, deparse.Layout{}))
 		w.done()
 	}
 	return nil
@@ -289,7 +290,7 @@ func pgMatviews(s *snapshot, w *writer) error {
 		w.str("matviewowner", t.Owner)
 		w.flag("hasindexes", len(visibleIndexes(t)) > 0)
 		w.flag("ispopulated", !t.View.Unpopulated)
-		w.str("definition", s.viewText(t))
+		w.str("definition", s.viewText(t, deparse.Layout{}))
 		w.done()
 	}
 	return nil

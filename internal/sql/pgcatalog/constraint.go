@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // pgConstraint lists keys and CHECK constraints.
@@ -52,7 +53,7 @@ func pgConstraint(s *snapshot, w *writer) error {
 			if k.NotValid {
 				w.flag("convalidated", false)
 			}
-			w.str("conbin", s.exprText(k.Expr))
+			w.str("conbin", s.expr(k.Expr, t, types.Bool, false))
 			w.done()
 		}
 		s.foreignKeys(w, t)
@@ -90,24 +91,25 @@ func (s *snapshot) constraintText(t *catalog.Table, oid uint32, pretty bool) (st
 	}
 	for i := range t.Checks {
 		if t.Checks[i].Oid == oid {
-			x := s.exprText(t.Checks[i].Expr)
-			marks := ""
-			if t.Checks[i].NoInherit {
-				marks = " NO INHERIT"
-			}
-			if t.Checks[i].NotValid {
-				marks += " NOT VALID"
-			}
-			if pretty {
-				return "CHECK (" + x + ")" + marks, true
-			}
-			return "CHECK ((" + x + "))" + marks, true
+			return "CHECK " + s.checkText(t, &t.Checks[i], pretty), true
 		}
 	}
 	if k := t.ForeignKey(oid); k != nil {
 		return s.foreignKeyText(t, k, s.shownName), true
 	}
 	return "", false
+}
+
+// checkText is what stands behind CHECK.
+func (s *snapshot) checkText(t *catalog.Table, k *catalog.Check, pretty bool) string {
+	text := parenthesised(s.expr(k.Expr, t, types.Bool, pretty))
+	if k.NoInherit {
+		text += " NO INHERIT"
+	}
+	if k.NotValid {
+		text += " NOT VALID"
+	}
+	return text
 }
 
 func (s *snapshot) keyConstraintText(t *catalog.Table, ix *catalog.Index, pretty bool) string {
@@ -125,7 +127,7 @@ func (s *snapshot) keyConstraintText(t *catalog.Table, ix *catalog.Index, pretty
 	if ix.Exclusion {
 		text := "EXCLUDE USING btree (" + strings.Join(names, " WITH =, ") + " WITH =)" + s.includeText(t, ix)
 		if !ix.Total() {
-			text += " WHERE (" + s.predicateText(ix.Where, pretty) + ")"
+			text += " WHERE (" + s.expr(ix.Where, t, types.Bool, pretty) + ")"
 		}
 		return text + deferralText(ix.Deferrable, ix.Deferred)
 	}

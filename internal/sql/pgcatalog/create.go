@@ -45,7 +45,7 @@ func (s *snapshot) createText(t *catalog.Table) (kind, text string) {
 		text = "CREATE " + s.temporary(t) + "VIEW " + s.createdView(t)
 		for _, c := range visibleColumns(t) {
 			if c.Default != "" {
-				text += ";\nALTER VIEW " + s.createdName(t) + " ALTER COLUMN " + ast.QuoteIdent(c.Name) + " SET DEFAULT " + s.defaultText(c)
+				text += ";\nALTER VIEW " + s.createdName(t) + " ALTER COLUMN " + ast.QuoteIdent(c.Name) + " SET DEFAULT " + s.defaultText(t, c)
 			}
 		}
 		return "view", text
@@ -168,7 +168,7 @@ func (s *snapshot) columnText(t *catalog.Table, c *catalog.Column) string {
 	case c.Generated != "":
 		text += " GENERATED ALWAYS AS (" + s.exprText(c.Generated) + map[bool]string{false: ") STORED", true: ") VIRTUAL"}[c.Virtual]
 	case c.Default != "":
-		text += " DEFAULT " + operandText(s.defaultText(c))
+		text += " DEFAULT " + operandText(s.defaultText(t, c))
 	}
 	return text
 }
@@ -214,7 +214,7 @@ func (s *snapshot) inlineIndexText(t *catalog.Table, ix *catalog.Index) string {
 	default:
 		text = "INDEX " + ast.Quoted(ix.Name)
 	}
-	text += " (" + s.keysText(t, ix) + ")"
+	text += " (" + s.keysText(t, ix, false) + ")"
 	if ix.Constraint {
 		return text + s.includeText(t, ix) + bucketsText(ix) + deferralText(ix.Deferrable, ix.Deferred)
 	}
@@ -223,7 +223,7 @@ func (s *snapshot) inlineIndexText(t *catalog.Table, ix *catalog.Index) string {
 		text += " NULLS NOT DISTINCT"
 	}
 	if !ix.Total() {
-		text += " WHERE " + s.predicateText(ix.Where, false)
+		text += " WHERE " + s.expr(ix.Where, t, types.Bool, false)
 	}
 	return text
 }
@@ -262,7 +262,7 @@ func internalColumns(s *snapshot, w *writer) error {
 			case c.Generated != "":
 				w.str("generation_expr", s.exprText(c.Generated))
 			case c.Default != "":
-				w.str("default_expr", s.defaultText(c))
+				w.str("default_expr", s.defaultText(t, c))
 			}
 			w.flag("hidden", c.NotVisible)
 			w.done()

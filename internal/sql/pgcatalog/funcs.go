@@ -8,7 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/deparse"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -92,7 +92,7 @@ func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool
 }
 
 // ViewDef implements builtin.Catalog.
-func (c *Catalog) ViewDef(oid uint32, _ bool) (string, bool, error) {
+func (c *Catalog) ViewDef(oid uint32, pretty bool, wrap int) (string, bool, error) {
 	t, ix := c.byOid(oid)
 	if t == nil || ix != nil || t.View == nil {
 		return "", false, nil
@@ -101,7 +101,7 @@ func (c *Catalog) ViewDef(oid uint32, _ bool) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	return s.viewText(t), true, nil
+	return s.viewText(t, deparse.Layout{Pretty: pretty, Wrap: wrap}), true, nil
 }
 
 // IndexDef implements builtin.Catalog.
@@ -119,7 +119,7 @@ func (c *Catalog) IndexDef(oid uint32, column int32, pretty bool) (string, bool,
 		if int(column) > len(cols) {
 			return "", true, nil
 		}
-		return s.columnName(t, cols[column-1]), true, nil
+		return s.keyColumn(t, cols[column-1], pretty), true, nil
 	}
 	rel := ast.QuoteIdent(t.Name)
 	if !pretty || !c.visible(t, t.Name) {
@@ -143,16 +143,17 @@ func (c *Catalog) ConstraintDef(oid uint32, pretty bool) (string, bool, error) {
 	return text, ok, nil
 }
 
-// ExprDef implements builtin.Catalog. Expressions in the catalogs are printed
-// already.
-func (c *Catalog) ExprDef(expr string, _ uint32, pretty bool) (string, bool, error) {
-	if pretty && strings.HasPrefix(expr, "(") {
-		inner := expr[1 : len(expr)-1]
-		if x, err := parser.ParseExpr(inner); err == nil && "("+ast.Format(x)+")" == expr {
-			return inner, true, nil // the parentheses are around the whole
-		}
+// ExprDef implements builtin.Catalog. Expressions in the catalogs are printed already;
+// pretty, they are printed from what was stored.
+func (c *Catalog) ExprDef(expr string, relation uint32, pretty bool) (string, bool, error) {
+	if !pretty {
+		return expr, true, nil
 	}
-	return expr, true, nil
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return "", false, err
+	}
+	return s.prettyExpr(expr, relation), true, nil
 }
 
 // FunctionDef implements builtin.Catalog. Built-in functions have no definition

@@ -45,10 +45,10 @@ func (s *snapshot) indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	w.flag("indnullsnotdistinct", ix.NullsNotDistinct)
 	w.flag("indisexclusion", ix.Exclusion)
 	if !ix.Total() {
-		w.str("indpred", s.exprText(ix.Where))
+		w.str("indpred", s.expr(ix.Where, t, types.Bool, false))
 	}
 	if t.Expressions(ix) {
-		w.str("indexprs", s.expressionsOf(t, ix))
+		w.str("indexprs", s.keyExprs(t, ix))
 	}
 	w.flag("indimmediate", !ix.Deferrable)
 	w.flag("indisvalid", !ix.WriteOnly)
@@ -108,22 +108,22 @@ func (s *snapshot) indexText(t *catalog.Table, ix *catalog.Index, rel string, pr
 		b.WriteString("UNIQUE ")
 	}
 	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING " + methodOf(ix) + " (")
-	b.WriteString(s.keysText(t, ix) + ")" + bucketsText(ix))
+	b.WriteString(s.keysText(t, ix, pretty) + ")" + bucketsText(ix))
 	b.WriteString(s.includeText(t, ix))
 	if ix.NullsNotDistinct {
 		b.WriteString(" NULLS NOT DISTINCT")
 	}
 	if !ix.Total() {
-		b.WriteString(" WHERE " + s.predicateText(ix.Where, pretty))
+		b.WriteString(" WHERE " + s.expr(ix.Where, t, types.Bool, pretty))
 	}
 	return b.String()
 }
 
 // keysText are the key columns of an index.
-func (s *snapshot) keysText(t *catalog.Table, ix *catalog.Index) string {
+func (s *snapshot) keysText(t *catalog.Table, ix *catalog.Index, pretty bool) string {
 	keys := make([]string, len(ix.Columns))
 	for i, k := range ix.Columns {
-		keys[i] = s.keyText(t, ix, k)
+		keys[i] = s.keyText(t, ix, k, pretty)
 		if i < ix.HashColumns && ix.Buckets == 0 {
 			keys[i] += " HASH"
 		}
@@ -165,8 +165,8 @@ func keyCollation(k catalog.IndexColumn, t *types.T) uint32 {
 
 // keyText is a key column with its operator class and order, where those are not the
 // default.
-func (s *snapshot) keyText(t *catalog.Table, ix *catalog.Index, k catalog.IndexColumn) string {
-	text := s.columnName(t, k.Column)
+func (s *snapshot) keyText(t *catalog.Table, ix *catalog.Index, k catalog.IndexColumn, pretty bool) string {
+	text := s.keyColumn(t, k.Column, pretty)
 	if k.Collate != nil {
 		text += " COLLATE " + s.c.collationName(k.Collate)
 	}
@@ -199,9 +199,14 @@ func (s *snapshot) includeText(t *catalog.Table, ix *catalog.Index) string {
 }
 
 func (s *snapshot) columnName(t *catalog.Table, id catalog.ColumnID) string {
+	return s.keyColumn(t, id, false)
+}
+
+// keyColumn is a key column, which may be an expression.
+func (s *snapshot) keyColumn(t *catalog.Table, id catalog.ColumnID, pretty bool) string {
 	if ord := t.ColumnByID(id); ord >= 0 {
 		if t.Columns[ord].IndexExpression() {
-			return expressionText(s.exprText(t.Columns[ord].Generated))
+			return s.keyExpr(t.Columns[ord].Generated, t, pretty)
 		}
 		return ast.QuoteIdent(t.Columns[ord].Name)
 	}
@@ -218,26 +223,4 @@ func expressionText(text string) string {
 	return parenthesised(text)
 }
 
-// predicateText is the predicate of an index.
-func (s *snapshot) predicateText(text string, pretty bool) string {
-	text = s.exprText(text)
-	if x, err := parser.ParseExpr(text); err == nil {
-		if _, ok := x.(*ast.ColumnRef); ok || pretty {
-			return text
-		}
-	}
-	return expressionText(text)
-}
-
 func parenthesised(text string) string { return "(" + text + ")" }
-
-// expressionsOf lists the expressions in an index's key.
-func (s *snapshot) expressionsOf(t *catalog.Table, ix *catalog.Index) string {
-	var out []string
-	for _, k := range ix.Columns {
-		if c := &t.Columns[t.ColumnByID(k.Column)]; c.IndexExpression() {
-			out = append(out, c.Generated)
-		}
-	}
-	return strings.Join(out, ", ")
-}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // constraint is a constraint of a table as information_schema shows it.
@@ -38,7 +39,7 @@ func (s *snapshot) constraints(t *catalog.Table) []constraint {
 	}
 	for i := range t.Checks {
 		k := &t.Checks[i]
-		out = append(out, constraint{name: k.Name, kind: "CHECK", cols: k.Columns, expr: "(" + s.exprText(k.Expr) + ")"})
+		out = append(out, constraint{name: k.Name, kind: "CHECK", cols: k.Columns, expr: s.checkText(t, k, false)})
 	}
 	for i := range t.ForeignKeys {
 		k := &t.ForeignKeys[i]
@@ -145,8 +146,18 @@ func isConstraintTableUsage(s *snapshot, w *writer) error {
 	})
 }
 
-// isCheckConstraints is information_schema.check_constraints.
+// isCheckConstraints is information_schema.check_constraints, those of domains included.
 func isCheckConstraints(s *snapshot, w *writer) error {
+	err := s.eachType(types.DefDomain, func(d *catalog.Table, def *types.Def) {
+		for i := range def.Checks {
+			s.named(w, "constraint", s.schemaName(d), def.Checks[i].Name)
+			w.str("check_clause", s.domainCheckText(d, &def.Checks[i], false))
+			w.done()
+		}
+	})
+	if err != nil {
+		return err
+	}
 	return s.eachConstraint(func(t *catalog.Table, c *constraint) {
 		if c.kind != "CHECK" {
 			return

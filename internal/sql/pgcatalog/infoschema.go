@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/deparse"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -61,7 +62,7 @@ func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 	w.str("column_name", c.Name)
 	w.num("ordinal_position", int64(c.Attnum))
 	if hasDefault(c) && c.Generated == "" {
-		w.str("column_default", s.defaultText(c))
+		w.str("column_default", s.defaultText(t, c))
 	}
 	w.str("is_nullable", yesNo(!c.NotNull))
 	w.str("data_type", dataType(c.Type))
@@ -85,7 +86,7 @@ func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 	w.str("is_generated", "NEVER")
 	if c.Generated != "" {
 		w.str("is_generated", "ALWAYS")
-		w.str("generation_expression", parenthesised(c.Generated))
+		w.str("generation_expression", s.defaultText(t, c))
 	}
 	w.str("is_updatable", yesNo(s.columnUpdatable(t, c)))
 	w.done()
@@ -169,7 +170,7 @@ func isViews(s *snapshot, w *writer) error {
 			continue
 		}
 		s.place(w, "table", t)
-		w.str("view_definition", s.viewText(t))
+		w.str("view_definition", s.viewText(t, deparse.Layout{}))
 		s.viewUpdatable(w, t)
 		w.done()
 	}

@@ -92,60 +92,15 @@ func (s *snapshot) plainTypes(text string) string {
 // typeName prints a type as format_type does.
 func (s *snapshot) typeName(t *types.T) string { return s.c.qualified(t).SQLName }
 
-// defaultText prints a default as PostgreSQL does: constants that were written
-// without a type show the column's.
-func (s *snapshot) defaultText(c *catalog.Column) string {
+// defaultText prints a default of a column of t, or the expression that generates it.
+func (s *snapshot) defaultText(t *catalog.Table, c *catalog.Column) string {
 	if c.Generated != "" {
-		return expressionText(s.exprText(c.Generated))
+		return s.expr(c.Generated, t, c.Type, false)
 	}
-	x, err := parser.ParseExpr(c.Default)
-	if err != nil {
-		return c.Default
-	}
-	switch x := x.(type) {
-	case *ast.StrLit:
-		return s.constantText(x.Val, c.Type)
-	case *ast.NullLit:
-		return "NULL::" + s.typeName(c.Type)
-	case *ast.IntLit:
-		if x.Val < 0 {
-			typ := types.Int4
-			if x.Val < -1<<31 {
-				typ = types.Int8
-			}
-			return "'" + strconv.FormatInt(x.Val, 10) + "'::" + typ.SQLName
-		}
-	}
-	return s.exprText(c.Default)
+	return s.expr(c.Default, t, c.Type, false)
 }
 
 // domainDefault prints the default of a domain.
 func (s *snapshot) domainDefault(def *types.Def) string {
-	if x, err := parser.ParseExpr(def.Default); err == nil {
-		if lit, ok := x.(*ast.StrLit); ok {
-			return s.constantText(lit.Val, def.Base)
-		}
-	}
-	return s.exprText(def.Default)
+	return s.expr(def.Default, nil, def.Base, false)
 }
-
-// constantText prints a quoted constant of a type.
-func (s *snapshot) constantText(text string, t *types.T) string {
-	switch t.Oid {
-	case types.Int4.Oid, types.Bool.Oid:
-		d, err := types.ParseText(t.WithTypmod(-1), text, nil)
-		switch {
-		case err != nil:
-		case t.Is(types.Bool):
-			return strconv.FormatBool(d.Bool())
-		case d.Int() >= 0:
-			return strconv.FormatInt(d.Int(), 10)
-		}
-	case types.Bpchar.Oid:
-		return ast.QuoteLiteral(text) + "::bpchar"
-	}
-	return ast.QuoteLiteral(text) + "::" + s.typeName(t)
-}
-
-// viewText is what pg_get_viewdef prints.
-func (s *snapshot) viewText(t *catalog.Table) string { return " " + s.exprText(t.View.Query) + ";" }

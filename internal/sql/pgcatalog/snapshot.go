@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/deparse"
 )
 
 // snapshot is the catalog at one moment, as the session sees it.
@@ -22,6 +23,7 @@ type snapshot struct {
 	schemaBy   map[catalog.ID]*catalog.Schema
 	tableBy    map[catalog.ID]*catalog.Table
 	spaces     map[string]uint32 // oids of tablespaces; see tablespaceOid
+	printer    *deparse.Env      // see deparser
 }
 
 func (c *Catalog) snapshot(ctx context.Context) (*snapshot, error) {

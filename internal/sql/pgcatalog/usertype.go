@@ -1,8 +1,6 @@
 package pgcatalog
 
 import (
-	"strings"
-
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -39,34 +37,29 @@ func (s *snapshot) domainConstraints(w *writer) {
 			w.oid("conrelid", 0)
 			w.oid("contypid", d.Oid)
 			w.flag("connoinherit", false)
-			w.str("conbin", domainExpr(s, k.Expr))
+			w.str("conbin", s.valueExpr(k.Expr, d.UserType.BaseType(), false))
 			w.done()
 		}
 	}
 }
 
-// domainExpr prints the expression of a domain's constraint.
-func domainExpr(s *snapshot, expr string) string {
-	x := s.exprText(expr)
-	for _, cut := range []string{" ", "(", ")", ","} {
-		x = strings.ReplaceAll(x, "value"+cut, "VALUE"+cut)
-	}
-	return x
-}
-
 // domainConstraintText is what pg_get_constraintdef prints for one of a domain.
 func (s *snapshot) domainConstraintText(oid uint32, pretty bool) (string, bool) {
 	for _, d := range s.types {
-		for _, k := range d.UserType.Def.Checks {
-			if k.Oid != oid {
-				continue
+		for i := range d.UserType.Def.Checks {
+			if k := &d.UserType.Def.Checks[i]; k.Oid == oid {
+				return "CHECK " + s.domainCheckText(d, k, pretty), true
 			}
-			x := domainExpr(s, k.Expr)
-			if pretty {
-				return "CHECK (" + x + ")", true
-			}
-			return "CHECK ((" + x + "))", true
 		}
 	}
 	return "", false
+}
+
+// domainCheckText is what stands behind CHECK.
+func (s *snapshot) domainCheckText(d *catalog.Table, k *types.DomainCheck, pretty bool) string {
+	text := parenthesised(s.valueExpr(k.Expr, d.UserType.BaseType(), pretty))
+	if k.NotValid {
+		text += " NOT VALID"
+	}
+	return text
 }

@@ -49,7 +49,11 @@ func (b *builder) plainFunction(e *ast.FuncCall, name string, s *scope) (plan.Ex
 	if e.Variadic {
 		return b.variadicCall(e, name, args, pos)
 	}
+	ts := b.env.Notes.argTypes(args)
 	x, err := b.functionIn(e.Name.Schema, name, args, pos, e.Pos)
+	if err == nil {
+		b.env.Notes.noteFunction(e, x, ts)
+	}
 	if err != nil && len(args) == 1 && e.Name.Schema == "" && noFunction(err) {
 		if f := b.fieldNamed(args[0], e.Name.Name); f != nil { // name(row) is row.name
 			return f, nil

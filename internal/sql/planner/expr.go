@@ -12,6 +12,15 @@ import (
 // expr plans an expression. Literals and parameters may come out with type
 // types.Unknown; the caller coerces them.
 func (b *builder) expr(e ast.Expr, s *scope) (plan.Expr, error) {
+	x, err := b.expr1(e, s)
+	if err == nil {
+		b.env.Notes.noteExpr(e, x)
+	}
+	return x, err
+}
+
+// expr1 plans the frequent kinds of expressions.
+func (b *builder) expr1(e ast.Expr, s *scope) (plan.Expr, error) {
 	switch e := e.(type) {
 	case *ast.ColumnRef:
 		if e.Star {

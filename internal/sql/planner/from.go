@@ -60,6 +60,14 @@ func checkAliases(have, add []*item) error {
 
 // tableExpr plans one item of FROM; s holds the items to its left.
 func (b *builder) tableExpr(te ast.TableExpr, s *scope) (*fromItem, error) {
+	f, err := b.fromItem(te, s)
+	if err == nil {
+		b.env.Notes.noteRelation(te, f)
+	}
+	return f, err
+}
+
+func (b *builder) fromItem(te ast.TableExpr, s *scope) (*fromItem, error) {
 	switch te := te.(type) {
 	case *ast.TableRef:
 		return b.tableRef(te, s)
@@ -270,7 +278,7 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromIt
 		}
 	}
 	it := colsItem(aliasOf(te), cols)
-	it.sub = true
+	it.sub, it.view = true, t
 	if te.Alias.Name == "" {
 		it.schema = te.Name.Schema
 	}

@@ -113,6 +113,7 @@ func (b *builder) boundAggregate(e *ast.FuncCall, name, as string, args []plan.E
 			return nil, err
 		}
 	}
+	b.env.Notes.noteCall(e, params)
 	a := &plan.Agg{Fn: fn, Args: args, Out: plan.Column{Name: name, Type: ret}}
 	if err := b.collateAggregate(a, as, e.Pos); err != nil {
 		return nil, err

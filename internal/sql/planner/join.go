@@ -144,6 +144,9 @@ func aliasJoin(te *ast.Join, f *fromItem) error {
 			j.cols = append(j.cols, it.cols...)
 		}
 	}
+	for i := range j.cols {
+		j.cols[i].home = j
+	}
 	f.items = []*item{j}
 	return renameCols(j, te.Alias.Cols)
 }
@@ -156,6 +159,7 @@ func (b *builder) using(te *ast.Join, kind plan.JoinKind, l, r, f *fromItem) (pl
 	if te.Natural {
 		names = commonNames(l.items, r.items)
 	}
+	b.env.Notes.noteUsing(te, names)
 	j := &item{colsVisible: true}
 	var conds []plan.Expr
 	for _, n := range names {
@@ -221,7 +225,7 @@ func (b *builder) mergedColumn(kind plan.JoinKind, name string, l, r *scopeCol, 
 	c := *l
 	c.name = name
 	if _, plainRef := args[0].(*plan.ColRef); !plainRef {
-		c.expr = args[0]
+		c.expr, c.home = args[0], nil
 	}
 	return c, nil
 }

@@ -24,6 +24,7 @@ func (b *builder) columnRef(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 	}
 	for i := range it.it.cols {
 		if it.it.cols[i].name == e.Column {
+			b.env.Notes.noteColumn(e, &it.it.cols[i])
 			return b.useColumn(&it.it.cols[i], it.level, s, e.Pos), nil
 		}
 	}
@@ -42,6 +43,7 @@ func (b *builder) starRef(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.env.Notes.noteRow(e, f.it)
 	return b.wholeRow(f.it, f.level, s, e.Pos), nil
 }
 
@@ -69,12 +71,14 @@ func (b *builder) bareColumn(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 			}
 		}
 		if hit != nil {
+			b.env.Notes.noteColumn(e, hit)
 			return b.useColumn(hit, lv, s, e.Pos), nil
 		}
 	}
 	for lv := s; lv != nil; lv = lv.parent { // a whole row
 		for _, it := range lv.items {
 			if it.relVisible && it.alias == e.Column {
+				b.env.Notes.noteRow(e, it)
 				return b.wholeRow(it, lv, s, e.Pos), nil
 			}
 		}

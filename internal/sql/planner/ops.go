@@ -409,6 +409,13 @@ func (b *builder) caseExpr(e *ast.Case, s *scope) (plan.Expr, error) {
 	}
 	results := make([]plan.Expr, 0, len(e.Whens)+1)
 	pos := make([]int, 0, len(e.Whens)+1)
+	if e.Else != nil { // what it is comes first in finding the type
+		x, err := b.expr(e.Else, s)
+		if err != nil {
+			return nil, err
+		}
+		results, pos = append(results, x), append(pos, e.Else.Position())
+	}
 	for i := range e.Whens {
 		w := &e.Whens[i]
 		cond, err := b.caseCond(c.Operand, w, s)
@@ -422,22 +429,15 @@ func (b *builder) caseExpr(e *ast.Case, s *scope) (plan.Expr, error) {
 		c.Whens = append(c.Whens, plan.When{Cond: cond})
 		results, pos = append(results, res), append(pos, w.Result.Position())
 	}
-	if e.Else != nil {
-		x, err := b.expr(e.Else, s)
-		if err != nil {
-			return nil, err
-		}
-		results, pos = append(results, x), append(pos, e.Else.Position())
-	}
 	t, err := b.common(results, pos, "CASE")
 	if err != nil {
 		return nil, err
 	}
+	if e.Else != nil {
+		c.Else, results = results[0], results[1:]
+	}
 	for i := range c.Whens {
 		c.Whens[i].Result = results[i]
-	}
-	if e.Else != nil {
-		c.Else = results[len(c.Whens)]
 	}
 	c.T = t
 	return c, nil

@@ -27,6 +27,8 @@ type Env struct {
 	// RowKeys asks for the keys of the rows that a query reads, for WHERE CURRENT OF,
 	// where it is plain enough: see plan.Prepared.RowTable.
 	RowKeys bool
+	// Notes, if not nil, take down how expressions and names are understood.
+	Notes *Notes
 	// FixedParams rejects parameters beyond ParamTypes.
 	FixedParams bool
 }

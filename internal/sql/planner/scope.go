@@ -90,6 +90,7 @@ type item struct {
 	alias  string
 	schema string // of a table named without an alias
 	table  *catalog.Table
+	view   *catalog.Table // a view that stands here
 	cols   []scopeCol
 	// relVisible: alias.column finds it; colsVisible: column alone finds it.
 	relVisible, colsVisible bool
@@ -105,6 +106,7 @@ type item struct {
 	scan plan.Node
 	// xmax stands for the system column of that name, where it is known.
 	xmax plan.Expr
+	rel  *Relation // once noted
 }
 
 // scopeCol is a column of an item.
@@ -115,6 +117,7 @@ type scopeCol struct {
 	hidden bool      // not part of *
 	// computed columns are not in the rows of their table: expr computes them from others.
 	computed bool
+	home     *item // through which it is named; nil if a join computes it
 }
 
 func (b *builder) rootScope() *scope { return &scope{} }
@@ -152,7 +155,7 @@ func tableItem(t *catalog.Table, alias, schema string, cols []plan.Column, node 
 	it := &item{alias: alias, schema: schema, table: t, relVisible: true, colsVisible: true, scan: node}
 	it.cols = make([]scopeCol, len(cols))
 	for i := range cols {
-		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], hidden: !t.Columns[i].InStar()}
+		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], hidden: !t.Columns[i].InStar(), home: it}
 		if t.Columns[i].Virtual {
 			it.cols[i].name = "" // nothing refers to it by name, unless computeItem has been there
 		}
@@ -165,7 +168,7 @@ func colsItem(alias string, cols []plan.Column) *item {
 	it := &item{alias: alias, relVisible: true, colsVisible: true}
 	it.cols = make([]scopeCol, len(cols))
 	for i := range cols {
-		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i]}
+		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], home: it}
 	}
 	return it
 }

@@ -89,6 +89,7 @@ func (b *builder) expandStar(e *ast.ColumnRef, s *scope) ([]target, error) {
 	addItem := func(it *item, level *scope) {
 		for i := range it.cols {
 			if !it.cols[i].hidden {
+				b.env.Notes.noteStar(e, &it.cols[i], len(out) == 0)
 				out = append(out, target{name: it.cols[i].name, expr: b.useColumn(&it.cols[i], level, s, e.Pos), pos: e.Pos})
 			}
 		}
@@ -177,7 +178,9 @@ func (b *builder) project(n plan.Node, l *targetSet) plan.Node {
 	return p
 }
 
-// columnName is the name PostgreSQL gives an output column without alias.
+// ColumnName is the name PostgreSQL gives an output column without alias.
+func ColumnName(e ast.Expr) string { return columnName(e) }
+
 func columnName(e ast.Expr) string {
 	name, _ := figureName(e)
 	if name == "" {

@@ -163,6 +163,7 @@ func (b *builder) cast(e *ast.Cast, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.env.Notes.noteCast(e, t)
 	if a, ok := e.X.(*ast.ArrayExpr); ok && t.Elem != nil {
 		x, err := b.arrayExpr(a, s, t.BaseType())
 		if err != nil || !t.OfDomain() {

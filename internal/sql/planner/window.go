@@ -154,15 +154,16 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 			return nil, err
 		}
 	}
+	params := make([]*types.T, len(args))
 	for i := range args {
-		t := sig.args[i]
-		if t == nil {
-			t = args[0].Type()
+		if params[i] = sig.args[i]; params[i] == nil {
+			params[i] = args[0].Type()
 		}
-		if args[i], err = b.coerceArg(args[i], t, pos[i]); err != nil {
+		if args[i], err = b.coerceArg(args[i], params[i], pos[i]); err != nil {
 			return nil, err
 		}
 	}
+	b.env.Notes.noteCall(e, params)
 	call := &plan.WindowCall{Name: name, Args: args, Out: plan.Column{Name: name, Type: sig.ret}}
 	if sig.ret == nil {
 		c := collationOfAll(args)

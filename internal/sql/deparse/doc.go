@@ -1,0 +1,19 @@
+// Package deparse prints expressions and queries that the catalog holds as text the way
+// PostgreSQL prints what it has stored: with every name and type as it was understood,
+// implicit casts written out where PostgreSQL shows them, IN and BETWEEN as the
+// operators that they stand for, stars expanded, and its line breaks and indentation.
+// Tools compare these texts.
+//
+// Above it: pgcatalog. Below it: planner, which says how the names and types of a text
+// are understood (planner.Notes), builtin, ast, types.
+//
+// Reading order: Env and what it offers (deparse.go); expressions: node.go (what is
+// printed), resolve.go, resolveop.go, resolvecall.go (syntax trees to nodes), print.go,
+// printcall.go, simple.go (where parentheses may be left out); queries: query.go, from.go,
+// names.go.
+//
+// Invariant: what is printed reads back with the same meaning. Texts that cannot be
+// understood any more are errors; the caller then has the stored text.
+//
+// It does not: look anything up, or choose what is printed where.
+package deparse

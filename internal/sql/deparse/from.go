@@ -1,0 +1,253 @@
+package deparse
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// from prints the FROM clause.
+func (d *deparser) from(list []ast.TableExpr) {
+	for i, te := range list {
+		if i == 0 {
+			d.keyword(" FROM ", -indentStep, indentStep, 2)
+			d.fromItem(te)
+			continue
+		}
+		d.w(", ")
+		text := d.apart(func() { d.fromItem(te) })
+		if strings.HasPrefix(text, "\n") {
+			d.trimSpaces()
+		} else if d.lineLen()+len(text) > d.layout.Wrap {
+			d.keyword("", -indentStep, indentStep, indentVar)
+		}
+		d.w(text)
+	}
+}
+
+// fromItem prints an item of FROM.
+func (d *deparser) fromItem(te ast.TableExpr) {
+	switch te := te.(type) {
+	case *ast.TableRef:
+		d.tableRef(te)
+	case *ast.SubqueryRef:
+		d.lateral(te.Lateral)
+		d.w("(")
+		d.nested(te.Query, true)
+		d.w(")")
+		d.alias(te, te.Alias.Cols)
+	case *ast.FuncRef:
+		d.funcRef(te)
+	case *ast.Join:
+		d.join(te)
+	default:
+		d.unsupported(te)
+	}
+}
+
+func (d *deparser) lateral(yes bool) {
+	if yes {
+		d.w("LATERAL ")
+	}
+}
+
+// alias prints the name of an item that has to have one.
+func (d *deparser) alias(te ast.TableExpr, cols []ast.Name) {
+	r := d.notes.Relations[te]
+	name, ok := d.names.of(r)
+	if !ok {
+		d.unsupported(te)
+		return
+	}
+	d.w(" ", ast.QuoteIdent(name))
+	if names, renamed := distinctNames(r.Columns); len(cols) > 0 || renamed {
+		d.columnList(names)
+	}
+}
+
+// distinctNames numbers names that come again.
+func distinctNames(names []ast.Name) (out []ast.Name, renamed bool) {
+	seen := map[ast.Name]bool{}
+	for _, n := range names {
+		unique := n
+		for i := 1; seen[unique]; i++ {
+			unique, renamed = n+"_"+strconv.Itoa(i), true
+		}
+		seen[unique] = true
+		out = append(out, unique)
+	}
+	return out, renamed
+}
+
+func (d *deparser) tableRef(te *ast.TableRef) {
+	r := d.notes.Relations[te]
+	if r == nil {
+		d.unsupported(te)
+		return
+	}
+	own := te.Name.Table
+	if te.Only {
+		d.w("ONLY ")
+	}
+	if r.View != nil {
+		own = r.View.Name
+		d.w(d.env.RelationName(r.View))
+	} else {
+		d.w(ast.QuoteIdent(own))
+	}
+	name, _ := d.names.of(r)
+	if te.Alias.Name != "" || name != own {
+		d.w(" ", ast.QuoteIdent(name))
+	}
+	if len(te.Alias.Cols) > 0 {
+		d.columnList(r.Columns)
+	}
+	if s := te.Sample; s != nil {
+		d.w(" TABLESAMPLE ", ast.QuoteIdent(s.Method.Name), " (")
+		for i, x := range s.Args {
+			if i > 0 {
+				d.w(", ")
+			}
+			d.expr(d.coerce(d.resolve(x), types.Float4), false)
+		}
+		d.w(")")
+		if s.Repeatable != nil {
+			d.w(" REPEATABLE (")
+			d.expr(d.coerce(d.resolve(s.Repeatable), types.Float8), false)
+			d.w(")")
+		}
+	}
+}
+
+// funcRef prints functions in FROM, with the names of all their columns.
+func (d *deparser) funcRef(te *ast.FuncRef) {
+	d.lateral(te.Lateral || d.usesNeighbours(te))
+	unnest := !slices.ContainsFunc(te.Funcs, func(f ast.FuncItem) bool {
+		c, ok := f.Call.(*ast.FuncCall)
+		return !ok || c.Name.Name != "unnest" || len(c.Args) != 1 || f.Cols != nil
+	})
+	switch {
+	case len(te.Funcs) == 1 && (te.Funcs[0].Cols == nil || !te.Ordinality):
+		d.expr(d.settle(d.resolve(te.Funcs[0].Call)), true)
+	case unnest:
+		d.w("UNNEST(")
+		for i, f := range te.Funcs {
+			if i > 0 {
+				d.w(", ")
+			}
+			d.expr(d.resolve(f.Call.(*ast.FuncCall).Args[0]), true)
+		}
+		d.w(")")
+	default:
+		d.w("ROWS FROM(")
+		for i, f := range te.Funcs {
+			if i > 0 {
+				d.w(", ")
+			}
+			d.expr(d.settle(d.resolve(f.Call)), true)
+			if f.Cols != nil {
+				d.w(" AS ")
+				d.columnDecls(f.Cols)
+			}
+		}
+		d.w(")")
+	}
+	if te.Ordinality {
+		d.w(" WITH ORDINALITY")
+	}
+	r := d.notes.Relations[te]
+	name, ok := d.names.of(r)
+	if !ok {
+		d.unsupported(te)
+		return
+	}
+	d.w(" ", ast.QuoteIdent(name))
+	decls := te.Cols
+	if decls == nil && len(te.Funcs) == 1 {
+		decls = te.Funcs[0].Cols
+	}
+	if decls != nil && !te.Ordinality {
+		d.columnDecls(decls)
+		return
+	}
+	d.columnList(r.Columns)
+}
+
+// usesNeighbours reports whether functions use columns of the same FROM.
+func (d *deparser) usesNeighbours(te *ast.FuncRef) (found bool) {
+	for _, f := range te.Funcs {
+		ast.Walk(f.Call, func(n ast.Node) bool {
+			if ref, ok := n.(*ast.ColumnRef); ok {
+				_, here := d.names.names[d.notes.Columns[ref].Relation]
+				found = found || here
+			}
+			return !found
+		})
+	}
+	return found
+}
+
+// columnDecls prints a column definition list.
+func (d *deparser) columnDecls(list []ast.ColumnDecl) {
+	d.w("(")
+	for i, c := range list {
+		if i > 0 {
+			d.w(", ")
+		}
+		t, err := planner.FindType(d.ctx, c.Type, d.env.Planner.DefaultIntSize, d.env.Planner.Catalog)
+		if err != nil {
+			d.fail(err)
+			return
+		}
+		d.w(ast.QuoteIdent(c.Name), " ", d.typeText(t))
+	}
+	d.w(")")
+}
+
+func (d *deparser) join(j *ast.Join) {
+	named := j.Alias.Name != ""
+	around := !d.layout.Pretty || named
+	if around {
+		d.w("(")
+	}
+	d.fromItem(j.L)
+	word := [...]string{ast.JoinInner: " JOIN ", ast.JoinLeft: " LEFT JOIN ", ast.JoinRight: " RIGHT JOIN ", ast.JoinFull: " FULL JOIN ", ast.JoinCross: " CROSS JOIN "}[j.Kind]
+	using := d.notes.Using[j]
+	if j.Natural && len(using) == 0 && j.Kind == ast.JoinInner {
+		word = " CROSS JOIN "
+	}
+	d.keyword(word, -indentStep, indentStep, indentJoin)
+	right, isJoin := j.R.(*ast.Join)
+	paren := d.layout.Pretty && isJoin && right.Alias.Name == ""
+	if paren {
+		d.w("(")
+	}
+	d.fromItem(j.R)
+	if paren {
+		d.w(")")
+	}
+	switch {
+	case len(using) > 0:
+		d.w(" USING (", identList(using), ")")
+		if j.UsingAlias != "" {
+			d.w(" AS ", ast.QuoteIdent(j.UsingAlias))
+		}
+	case j.On != nil:
+		d.w(" ON ")
+		d.open()
+		d.expr(d.coerce(d.resolve(j.On), types.Bool), false)
+		d.close()
+	case j.Natural && j.Kind != ast.JoinInner:
+		d.w(" ON TRUE")
+	}
+	if around {
+		d.w(")")
+	}
+	if named {
+		d.alias(j, j.Alias.Cols)
+	}
+}

@@ -1,0 +1,94 @@
+package deparse
+
+import (
+	"strconv"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/planner"
+)
+
+// namespace holds the names of the relations of a query, each of which differs from
+// those of the queries around it.
+type namespace struct {
+	outer *namespace
+	names map[*planner.Relation]string
+	taken map[string]bool
+}
+
+// add gives a relation a name: the one it has, or that with a number.
+func (n *namespace) add(r *planner.Relation, name string) {
+	if n.names == nil {
+		n.names = map[*planner.Relation]string{}
+	}
+	if n.taken == nil {
+		n.taken = map[string]bool{}
+	}
+	unique := name
+	for i := 1; n.used(unique); i++ {
+		unique = name + "_" + strconv.Itoa(i)
+	}
+	n.names[r], n.taken[unique] = unique, true
+}
+
+func (n *namespace) used(name string) bool {
+	for ; n != nil; n = n.outer {
+		if n.taken[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// of returns the name of a relation of this query or one around it.
+func (n *namespace) of(r *planner.Relation) (string, bool) {
+	for ; n != nil; n = n.outer {
+		if name, ok := n.names[r]; ok {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// enter names the relations of a query's FROM in the order in which they stand there.
+func (d *deparser) enter(from []ast.TableExpr) {
+	d.names = &namespace{outer: d.names}
+	for _, te := range from {
+		d.nameItems(te)
+	}
+}
+
+func (d *deparser) leave() { d.names = d.names.outer }
+
+func (d *deparser) nameItems(te ast.TableExpr) {
+	if j, ok := te.(*ast.Join); ok {
+		d.nameItems(j.L)
+		d.nameItems(j.R)
+	}
+	r := d.notes.Relations[te]
+	if r == nil {
+		return
+	}
+	name := r.Alias
+	if name == "" {
+		name = "unnamed_subquery"
+	}
+	d.names.add(r, name)
+}
+
+// columnText is how a column is called.
+func (d *deparser) columnText(c planner.NotedColumn) string {
+	if c.Relation == nil {
+		return ast.QuoteIdent(c.Name)
+	}
+	name, ok := d.names.of(c.Relation)
+	if !ok {
+		d.unsupported(c)
+	}
+	switch {
+	case c.Name == "":
+		return ast.QuoteIdent(name) + ".*"
+	case d.bare:
+		return ast.QuoteIdent(c.Name)
+	}
+	return ast.QuoteIdent(name) + "." + ast.QuoteIdent(c.Name)
+}

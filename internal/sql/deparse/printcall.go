@@ -1,0 +1,240 @@
+package deparse
+
+import (
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// callExpr prints a call of a function, an aggregate or a window function.
+func (d *deparser) callExpr(n *node) {
+	if n.kind == grammar {
+		d.grammarCall(n)
+		return
+	}
+	d.w(n.text, "(")
+	x := n.syntax
+	if x == nil {
+		d.exprs(n.args)
+		d.w(")")
+		return
+	}
+	if x.Distinct {
+		d.w("DISTINCT ")
+	}
+	if x.Star {
+		d.w("*")
+	}
+	for i, a := range n.args {
+		if i > 0 {
+			d.w(", ")
+		}
+		if x.Variadic && i == len(n.args)-1 {
+			d.w("VARIADIC ")
+		}
+		d.expr(a, true)
+	}
+	if len(x.OrderBy) > 0 {
+		var params []*types.T
+		if x.WithinGroup {
+			d.w(") WITHIN GROUP (ORDER BY ")
+			params = d.notes.Params[x][len(n.args):]
+		} else {
+			d.w(" ORDER BY ")
+		}
+		d.orderItems(x.OrderBy, nil, false, params...)
+	}
+	if n.els != nil {
+		d.w(") FILTER (WHERE ")
+		d.expr(n.els, false)
+	}
+	d.w(")")
+	d.over(x.Over)
+}
+
+// over prints the window of a call.
+func (d *deparser) over(w *ast.WindowSpec) {
+	switch {
+	case w == nil:
+	case w.Name != "":
+		d.w(" OVER ", ast.QuoteIdent(w.Name))
+	default:
+		d.w(" OVER ")
+		d.windowSpec(w)
+	}
+}
+
+// windowSpec prints the definition of a window.
+func (d *deparser) windowSpec(w *ast.WindowSpec) {
+	d.w("(")
+	sep := ""
+	if w.Ref != "" {
+		d.w(ast.QuoteIdent(w.Ref))
+		sep = " "
+	}
+	if len(w.PartitionBy) > 0 {
+		d.w(sep, "PARTITION BY ")
+		for i, e := range w.PartitionBy {
+			if i > 0 {
+				d.w(", ")
+			}
+			d.sortExpr(d.settle(d.resolve(e)))
+		}
+		sep = " "
+	}
+	if len(w.OrderBy) > 0 {
+		d.w(sep, "ORDER BY ")
+		d.orderItems(w.OrderBy, nil, false)
+		sep = " "
+	}
+	if w.Frame != nil {
+		d.w(sep)
+		d.frame(w.Frame)
+	}
+	d.w(")")
+}
+
+func (d *deparser) frame(f *ast.Frame) {
+	d.w([...]string{ast.FrameRange: "RANGE ", ast.FrameRows: "ROWS ", ast.FrameGroups: "GROUPS "}[f.Unit])
+	if f.Short {
+		d.bound(f.Start)
+	} else {
+		d.w("BETWEEN ")
+		d.bound(f.Start)
+		d.w(" AND ")
+		d.bound(f.End)
+	}
+	d.w([...]string{"", " EXCLUDE CURRENT ROW", " EXCLUDE GROUP", " EXCLUDE TIES"}[f.Exclusion])
+}
+
+func (d *deparser) bound(b ast.FrameBound) {
+	if b.Offset != nil {
+		n := d.resolve(b.Offset)
+		if n.unknown() {
+			d.unsupported(b)
+			return
+		}
+		d.expr(n, false)
+	}
+	d.w([...]string{
+		ast.UnboundedPreceding: "UNBOUNDED PRECEDING", ast.OffsetPreceding: " PRECEDING", ast.CurrentRow: "CURRENT ROW",
+		ast.OffsetFollowing: " FOLLOWING", ast.UnboundedFollowing: "UNBOUNDED FOLLOWING",
+	}[b.Kind])
+}
+
+// grammarCall prints a call that has a grammar of its own.
+func (d *deparser) grammarCall(n *node) {
+	a := n.args
+	arg := func(i int) func() { return func() { d.expr(a[i], false) } }
+	operand := func(i int) func() { return func() { d.operand(a[i], false, n) } }
+	switch n.syntax.Syntax {
+	case ast.SyntaxExtract:
+		d.phrase("EXTRACT(", a[0].datum.Str(), " FROM ", arg(1), ")")
+	case ast.SyntaxOverlay:
+		d.phrase("OVERLAY(", arg(0), " PLACING ", arg(1), " FROM ", arg(2))
+		if len(a) > 3 {
+			d.phrase(" FOR ", arg(3))
+		}
+		d.w(")")
+	case ast.SyntaxPosition:
+		d.phrase("POSITION((", arg(1), ") IN (", arg(0), "))")
+	case ast.SyntaxSubstring:
+		d.phrase("SUBSTRING(", arg(0), " FROM ", arg(1))
+		if len(a) > 2 {
+			d.phrase(" FOR ", arg(2))
+		}
+		d.w(")")
+	case ast.SyntaxSubstringSimilar:
+		d.phrase("SUBSTRING(", arg(0), " SIMILAR ", arg(1), " ESCAPE ", arg(2), ")")
+	case ast.SyntaxTrimBoth, ast.SyntaxTrimLeading, ast.SyntaxTrimTrailing:
+		d.w([...]string{"TRIM(BOTH ", "TRIM(LEADING ", "TRIM(TRAILING "}[n.syntax.Syntax-ast.SyntaxTrimBoth])
+		if len(a) > 1 {
+			d.phrase(arg(1), " ")
+		}
+		d.phrase("FROM ", arg(0), ")")
+	case ast.SyntaxNormalize:
+		d.phrase("NORMALIZE(", arg(0))
+		if len(a) > 1 {
+			d.phrase(", ", a[1].datum.Str())
+		}
+		d.w(")")
+	case ast.SyntaxIsNormalized:
+		d.phrase("(", operand(0), " IS")
+		if len(a) > 1 {
+			d.phrase(" ", a[1].datum.Str())
+		}
+		d.w(" NORMALIZED)")
+	case ast.SyntaxCollationFor:
+		d.phrase("COLLATION FOR (", arg(0), ")")
+	case ast.SyntaxAtTimeZone:
+		d.phrase("(", operand(1), " AT TIME ZONE ", operand(0), ")")
+	case ast.SyntaxOverlaps:
+		d.phrase("((", arg(0), ", ", arg(1), ") OVERLAPS (", arg(2), ", ", arg(3), "))")
+	}
+}
+
+// phrase prints words and operands in turn.
+func (d *deparser) phrase(parts ...any) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			d.w(p)
+		case func():
+			p()
+		}
+	}
+}
+
+// orderItems prints the items of ORDER BY. outs are the outputs that names and
+// numbers mean; by number, items are printed as these. params are types that they are
+// converted to, if any.
+func (d *deparser) orderItems(items []ast.OrderItem, outs []output, byNumber bool, params ...*types.T) {
+	for i := range items {
+		it := &items[i]
+		if i > 0 {
+			d.w(", ")
+		}
+		n := d.listEntry(it.X, outs, byNumber)
+		if i < len(params) {
+			n = d.coerce(n, params[i])
+		}
+		d.sortExpr(n)
+		desc := it.Dir == ast.DirDesc || it.Using.Name == ">"
+		switch {
+		case !desc && it.Nulls == ast.NullsFirst:
+			d.w(" NULLS FIRST")
+		case desc && it.Nulls == ast.NullsLast:
+			d.w(" DESC NULLS LAST")
+		case desc:
+			d.w(" DESC")
+		}
+	}
+}
+
+// sortExpr prints what is sorted or grouped by, so that it is not taken for a number
+// or a grouping set.
+func (d *deparser) sortExpr(n *node) {
+	switch {
+	case n.kind == constant:
+		d.constant(n, 1)
+		return
+	case n.column != "" || n.row || n.number:
+		d.expr(n, true)
+		return
+	}
+	paren := d.layout.Pretty || n.kind == call || n.kind == grammar || n.kind == convert && !n.relabel
+	if paren {
+		d.w("(")
+	}
+	d.expr(n, true)
+	if paren {
+		d.w(")")
+	}
+}
+
+// rowType is the type of a whole row.
+func (d *deparser) rowType(n *node) string {
+	if n.table != nil {
+		return d.env.RelationName(n.table)
+	}
+	return types.Record.SQLName
+}

@@ -1,0 +1,202 @@
+package planner
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Notes say how planning understood the nodes of a syntax tree, for printing it with
+// all that was left to be understood: see Env.Notes. Of a node that is planned more
+// than once, the last time counts.
+type Notes struct {
+	// Types are the types of expressions, before their context converts them:
+	// types.Unknown of literals.
+	Types map[ast.Expr]*types.T
+	// Casts are the types that casts name, domains included.
+	Casts map[*ast.Cast]*types.T
+	// Params are the types that arguments of calls are converted to.
+	Params map[*ast.FuncCall][]*types.T
+	// Columns are what column references mean, Stars what * and t.* stand for.
+	Columns map[*ast.ColumnRef]NotedColumn
+	Stars   map[*ast.ColumnRef][]NotedColumn
+	// Relations are the relations that items of FROM make.
+	Relations map[ast.TableExpr]*Relation
+	// Using are the columns that joins merge, those of NATURAL ones too.
+	Using map[*ast.Join][]ast.Name
+}
+
+// Relation is an item of FROM.
+type Relation struct {
+	Alias string // under which its columns are found; "" if none
+	Table *catalog.Table
+	View  *catalog.Table // the table, or the view
+	// Columns are the names of its columns, under which the query finds them, and
+	// Types their types.
+	Columns []ast.Name
+	Types   []*types.T
+}
+
+// NotedColumn is a column of a relation. Name is "" for a row as a whole; Relation is
+// nil for a column that a join computes from both sides.
+type NotedColumn struct {
+	Relation *Relation
+	Name     ast.Name
+	Type     *types.T
+}
+
+// NewNotes returns empty notes, to be filled in by planning.
+func NewNotes() *Notes {
+	return &Notes{
+		Types: map[ast.Expr]*types.T{}, Casts: map[*ast.Cast]*types.T{}, Params: map[*ast.FuncCall][]*types.T{},
+		Columns: map[*ast.ColumnRef]NotedColumn{}, Stars: map[*ast.ColumnRef][]NotedColumn{},
+		Relations: map[ast.TableExpr]*Relation{}, Using: map[*ast.Join][]ast.Name{},
+	}
+}
+
+// Annotate plans an expression over the columns of t, if it is not nil, or over a
+// VALUE of type value, and returns its notes.
+func Annotate(ctx context.Context, env *Env, e ast.Expr, t *catalog.Table, value *types.T) (*Notes, *Relation, error) {
+	noting := *env
+	noting.Notes = NewNotes()
+	b := &builder{ctx: ctx, env: &noting}
+	s := &scope{clause: clauseGenerated}
+	var rel *Relation
+	if t != nil {
+		it, err := b.rowItem(t, t.Name, b.freshRow(t))
+		if err != nil {
+			return nil, nil, err
+		}
+		s.items = []*item{it}
+		rel = it.relation()
+	}
+	if value != nil {
+		s.domainValue = plan.NewNull(value)
+	}
+	_, err := b.expr(e, s)
+	return noting.Notes, rel, err
+}
+
+// noteExpr notes the type of an expression.
+func (n *Notes) noteExpr(e ast.Expr, x plan.Expr) {
+	if n != nil {
+		n.Types[e] = x.Type()
+	}
+}
+
+// noteCast notes the type that a cast names.
+func (n *Notes) noteCast(e *ast.Cast, t *types.T) {
+	if n != nil {
+		n.Casts[e] = t
+	}
+}
+
+// noteCall notes the types that the arguments of a call are converted to.
+func (n *Notes) noteCall(e *ast.FuncCall, params []*types.T) {
+	if n != nil {
+		n.Params[e] = params
+	}
+}
+
+// argTypes are the types of planned arguments, if they are to be noted.
+func (n *Notes) argTypes(args []plan.Expr) []*types.T {
+	if n == nil {
+		return nil
+	}
+	ts := make([]*types.T, len(args))
+	for i, x := range args {
+		ts[i] = x.Type()
+	}
+	return ts
+}
+
+// noteFunction is noteCall for a planned call of a function with arguments of types ts.
+func (n *Notes) noteFunction(e *ast.FuncCall, x plan.Expr, ts []*types.T) {
+	c, ok := x.(*plan.Call)
+	if n == nil || !ok || c.VariadicArray {
+		return
+	}
+	params, _, err := c.Fn.Signature(ts)
+	if err != nil {
+		return
+	}
+	for i := range params {
+		if last := len(c.Fn.Args) - 1; c.Fn.Args[min(i, last)].Oid == types.Any.Oid {
+			params[i] = types.Any
+		}
+	}
+	n.noteCall(e, params)
+}
+
+// noteColumn notes what a reference to a column means.
+func (n *Notes) noteColumn(e *ast.ColumnRef, c *scopeCol) {
+	if n != nil {
+		n.Columns[e] = c.noted()
+	}
+}
+
+// noteRow notes a reference to a whole row.
+func (n *Notes) noteRow(e *ast.ColumnRef, it *item) {
+	if n != nil {
+		n.Columns[e] = NotedColumn{Relation: it.relation()}
+	}
+}
+
+// noteStar adds a column to those that a star stands for.
+func (n *Notes) noteStar(e *ast.ColumnRef, c *scopeCol, first bool) {
+	if n == nil {
+		return
+	}
+	if first {
+		n.Stars[e] = nil
+	}
+	n.Stars[e] = append(n.Stars[e], c.noted())
+}
+
+// noteRelation notes the relation of an item of FROM.
+func (n *Notes) noteRelation(te ast.TableExpr, f *fromItem) {
+	if n == nil {
+		return
+	}
+	j, ok := te.(*ast.Join)
+	if ok && j.Alias.Name == "" {
+		return // its relations are those of its sides
+	}
+	n.Relations[te] = f.items[0].relation()
+}
+
+// noteUsing notes the columns that a join merges.
+func (n *Notes) noteUsing(te *ast.Join, names []ast.Name) {
+	if n != nil {
+		n.Using[te] = names
+	}
+}
+
+func (c *scopeCol) noted() NotedColumn {
+	n := NotedColumn{Name: c.name, Type: c.col.Type}
+	if c.home != nil {
+		n.Relation = c.home.relation()
+	}
+	return n
+}
+
+// relation describes an item; its columns have their final names by then.
+func (it *item) relation() *Relation {
+	if it.rel != nil {
+		return it.rel
+	}
+	it.rel = &Relation{Alias: it.alias, Table: it.table, View: it.view}
+	if it.table != nil {
+		it.rel.View = it.table
+	}
+	for i := range it.cols {
+		if c := &it.cols[i]; !c.hidden {
+			it.rel.Columns = append(it.rel.Columns, c.name)
+			it.rel.Types = append(it.rel.Types, c.col.Type)
+		}
+	}
+	return it.rel
+}
