@@ -83,8 +83,9 @@ func (c *Collection) get(ctx context.Context, id ID) (Descriptor, error) {
 }
 
 // find returns the descriptor that a name stands for, pinned, with the entry;
-// nil if there is none. DDL may rename it while find waits for the pin: then it
-// looks again.
+// nil if there is none, or if this transaction has taken the name for what it is
+// about to make. DDL may rename it while find waits for the pin: then it looks
+// again.
 func (c *Collection) find(ctx context.Context, k NameKey) (Descriptor, NameEntry, error) {
 	if err := c.enter(ctx); err != nil {
 		return nil, NameEntry{}, err
@@ -104,6 +105,12 @@ func (c *Collection) find(ctx context.Context, k NameKey) (Descriptor, NameEntry
 		}
 		if ok && again == e && d != nil {
 			return d, e, nil
+		}
+		if c.changes != nil && c.changes.names[k] != nil && d == nil {
+			return nil, NameEntry{}, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, NameEntry{}, err
 		}
 	}
 }

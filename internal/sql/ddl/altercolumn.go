@@ -32,10 +32,7 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 		if err != nil {
 			return err
 		}
-		if err := a.e.ownedSequence(ctx, a.t, schema, def); err != nil {
-			return err
-		}
-		if err := a.e.Coll.Put(ctx, def.sequence); err != nil {
+		if err := a.e.ownedSequence(ctx, a.t, schema, def, a.t.NextColumnID); err != nil {
 			return err
 		}
 	}
@@ -403,11 +400,7 @@ func (a *alteration) addIdentity(ctx context.Context, c *ast.AlterCmd, col *cata
 	if err != nil {
 		return err
 	}
-	if err := a.e.ownedSequence(ctx, a.t, schema, def); err != nil {
-		return err
-	}
-	def.sequence.Sequence.OwnerColumn = col.ID
-	if err := a.e.Coll.Put(ctx, def.sequence); err != nil {
+	if err := a.e.ownedSequence(ctx, a.t, schema, def, col.ID); err != nil {
 		return err
 	}
 	*col = def.col

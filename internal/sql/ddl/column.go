@@ -189,9 +189,9 @@ func (e *Env) columnSequence(ctx context.Context, t *catalog.Table, c *catalog.C
 	return s, nil
 }
 
-// ownedSequence names the sequence of a column of t and ties it to the column,
-// which is about to be added.
-func (e *Env) ownedSequence(ctx context.Context, t *catalog.Table, schema string, def *columnDef) error {
+// ownedSequence makes the sequence of a column of t, which may be about to be
+// added. Columns after it may use the sequence.
+func (e *Env) ownedSequence(ctx context.Context, t *catalog.Table, schema string, def *columnDef, id catalog.ColumnID) error {
 	s := def.sequence
 	if def.seqName != nil {
 		s.Name = def.seqName.Table
@@ -201,8 +201,11 @@ func (e *Env) ownedSequence(ctx context.Context, t *catalog.Table, schema string
 			return err
 		}
 	}
-	s.Sequence.OwnerTable, s.Sequence.OwnerColumn = t.ID, t.NextColumnID
-	return e.addRelation(ctx, s, s.Name, false)
+	s.Sequence.OwnerTable, s.Sequence.OwnerColumn = t.ID, id
+	if err := e.addRelation(ctx, s, s.Name, false); err != nil {
+		return err
+	}
+	return e.Coll.Put(ctx, s)
 }
 
 // boundsOf returns the bounds of an integer type.

@@ -78,10 +78,9 @@ func (b *tableBuilder) likeColumn(ctx context.Context, c *catalog.Column, has fu
 		if err := b.e.columnValue(ctx, b.t, def, k); err != nil {
 			return err
 		}
-		if err := b.e.ownedSequence(ctx, b.t, b.schema.Name, def); err != nil {
+		if err := b.e.ownedSequence(ctx, b.t, b.schema.Name, def, b.t.NextColumnID); err != nil {
 			return err
 		}
-		b.sequences = append(b.sequences, def.sequence)
 	}
 	if c.Generated != "" && has(ast.LikeGenerated) {
 		x, err := parser.ParseExpr(c.Generated)

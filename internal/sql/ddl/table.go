@@ -77,7 +77,6 @@ type tableBuilder struct {
 	// constraints and indexes are made once all columns are known.
 	constraints []pendingConstraint
 	indexes     []pendingIndex
-	sequences   []*catalog.Table
 	splits      []pendingSplit
 	generated   []pendingGenerated
 	// What the definition says about families.
@@ -157,10 +156,9 @@ func (b *tableBuilder) column(ctx context.Context, d *ast.ColumnDef) error {
 		return err
 	}
 	if def.sequence != nil {
-		if err := b.e.ownedSequence(ctx, b.t, b.schema.Name, def); err != nil {
+		if err := b.e.ownedSequence(ctx, b.t, b.schema.Name, def, b.t.NextColumnID); err != nil {
 			return err
 		}
-		b.sequences = append(b.sequences, def.sequence)
 	}
 	return b.addColumn(def)
 }
@@ -305,11 +303,6 @@ func (b *tableBuilder) create(ctx context.Context) error {
 	}
 	if err := b.e.checkExprs(ctx, b.t); err != nil {
 		return err
-	}
-	for _, s := range b.sequences {
-		if err := b.e.Coll.Put(ctx, s); err != nil {
-			return err
-		}
 	}
 	if err := b.e.Coll.Put(ctx, b.t); err != nil {
 		return err
