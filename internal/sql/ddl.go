@@ -3,7 +3,9 @@ package sql
 import (
 	"context"
 
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -59,12 +61,16 @@ func (s *Session) commitOnly(ctx context.Context) error {
 	}
 	t.txn.Renew = s.coll.CommitDeadline
 	if err := t.txn.Commit(ctx); err != nil {
+		if kvpb.Classify(err) == kvpb.ClassAmbiguous {
+			s.endID(txnUnknown, hlc.Timestamp{})
+		}
 		return err
 	}
+	s.endID(txnCommitted, t.txn.CommitTimestamp())
 	s.coll.Committed(ctx)
 	s.vals.Commit()
 	s.cursorsHeld()
-	t.open, t.id = false, 0
+	t.open = false
 	s.txnStart.Store(0)
 	s.advisory.endTxn(s)
 	s.afterCommit(ctx)

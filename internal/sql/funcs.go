@@ -133,15 +133,6 @@ func (f *sessionFuncs) StartTime() int64 { return pgMicros(f.s.srv.started) }
 // UniqueID implements builtin.Session.
 func (f *sessionFuncs) UniqueID() int64 { return f.s.srv.uniqueID(time.Now()) }
 
-// TransactionID implements builtin.Session. The number is unique on this node
-// and rises; it is not the id by which the key-value layers know the transaction.
-func (f *sessionFuncs) TransactionID() int64 {
-	if f.s.txn.id == 0 {
-		f.s.txn.id = f.s.srv.nextTxnNumber()
-	}
-	return f.s.txn.id
-}
-
 // Setting implements builtin.Session.
 func (f *sessionFuncs) Setting(name string) (string, bool) { return f.s.showValue(name) }
 

@@ -44,12 +44,14 @@ type Nodes interface {
 type question struct {
 	Report *pgcatalog.ReportRequest `json:",omitempty"`
 	Cancel *cancelRequest           `json:",omitempty"`
+	Txns   *txnQuestion             `json:",omitempty"`
 }
 
 // answer is what it gets: of Cancel, whether there was something to cancel.
 type answer struct {
 	Report *pgcatalog.Report `json:",omitempty"`
 	Found  bool              `json:",omitempty"`
+	Txns   *txnAnswer        `json:",omitempty"`
 }
 
 // Answer answers the question of another node.
@@ -64,6 +66,9 @@ func (s *Server) Answer(req []byte) ([]byte, error) {
 	}
 	if q.Cancel != nil {
 		a.Found = s.cancelHere(q.Cancel)
+	}
+	if q.Txns != nil {
+		a.Txns = s.answerTxns(q.Txns)
 	}
 	return json.Marshal(a)
 }

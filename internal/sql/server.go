@@ -63,8 +63,8 @@ type Server struct {
 	sessions map[int32]*Session
 	nextPID  int32
 
-	txnNumbers atomic.Int64
-	idTicks    atomic.Int64 // of the newest id; see uniqueID
+	txnIDs  txnIDs
+	idTicks atomic.Int64 // of the newest id; see uniqueID
 }
 
 // NewServer returns a server without sessions.
@@ -155,8 +155,6 @@ func (s *Server) TerminateAll() {
 		ses.interrupt(errTerminated)
 	}
 }
-
-func (s *Server) nextTxnNumber() int64 { return s.txnNumbers.Add(1) + 1000 }
 
 // Close ends background work; the sessions are closed by their fronts.
 func (s *Server) Close() { s.stats.close() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -119,7 +120,8 @@ func (s *Session) rollback(ctx context.Context) {
 }
 
 func (s *Session) endTxn() {
-	s.txn.open, s.txn.block, s.txn.id = false, blockNone, 0
+	s.endID(txnAborted, hlc.Timestamp{}) // unless it was committed
+	s.txn.open, s.txn.block = false, blockNone
 	s.txnStart.Store(0)
 	s.closeTxnPortals()
 	s.closeTxnCursors()
@@ -132,6 +134,7 @@ func (s *Session) undo(ctx context.Context) {
 	t := &s.txn
 	t.options = t.txn.Options()
 	t.txn.Rollback(ctx)
+	s.endID(txnAborted, hlc.Timestamp{})
 	s.coll.RolledBack(ctx)
 	s.vals.Rollback()
 	s.rangeOps = nil

@@ -46,7 +46,7 @@ func objectFunctions() []*Overload {
 				}
 			}
 			return &tableRows{rows: [][]types.Datum{row}}, err
-		}).stable().columns([]string{"type", "schema", "name", "identity"}, []*types.T{types.Text, types.Text, types.Text, types.Text}),
+		}).stable().columns([]string{"type", "schema", "name", "identity"}, []*types.T{types.Text, types.Text, types.Text, types.Text}).one(),
 		srf("pg_sequence_parameters(oid) setof record", func(c *Context, a []types.Datum) (RowIterator, error) {
 			s, err := c.session()
 			if err != nil {
@@ -56,7 +56,7 @@ func objectFunctions() []*Overload {
 			return &tableRows{rows: [][]types.Datum{row}}, err
 		}).stable().columns(
 			[]string{"start_value", "minimum_value", "maximum_value", "increment", "cycle_option", "cache_size", "data_type"},
-			[]*types.T{types.Int8, types.Int8, types.Int8, types.Int8, types.Bool, types.Int8, types.Oid}),
+			[]*types.T{types.Int8, types.Int8, types.Int8, types.Int8, types.Bool, types.Int8, types.Oid}).one(),
 		fn("pg_relation_is_updatable(regclass,bool) int4", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			events, err := s.RelationUpdatable(uint32(a[0].Int()))
 			return types.NewInt(int64(events)), err

@@ -80,6 +80,8 @@ type Overload struct {
 	// record; nil for one column of type Ret named like the function.
 	OutNames []string
 	OutTypes []*types.T
+	// OneRow says that it returns one row at most: PostgreSQL declares no set.
+	OneRow bool
 	// bindSRF replaces SRF where the argument types matter; recordSRF where a
 	// column definition list says what is returned.
 	bindSRF   func(Binding) (SRFFunc, error)
@@ -147,6 +149,9 @@ func (o *Overload) columns(names []string, ts []*types.T) *Overload {
 	o.OutNames, o.OutTypes = names, ts
 	return o
 }
+
+// one declares that what is made as a set is one row.
+func (o *Overload) one() *Overload { o.OneRow = true; return o }
 
 // argType returns the declared type of argument i.
 func (o *Overload) argType(i int) *types.T {

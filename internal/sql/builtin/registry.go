@@ -129,7 +129,8 @@ func buildRegistry() *registry {
 		arrayFunctions(), seriesFunctions(), jsonFunctions(), sequenceFunctions(), uniqueIDFunctions(), sessionFunctions(),
 		domainFunctions(), otherFunctions(), encodingFunctions(), assignFunctions(), enumFunctions(), networkOperators(), networkFunctions(), bitStringOperators(), bitStringFunctions(),
 		rangeOperators(), rangeFunctions(), textSearchOperators(), textSearchFunctions(), jsonMoreOperators(), jsonMoreFunctions(), jsonpathFunctions(),
-		hashFunctions(), infoFunctions(), uuidFunctions(), trigramFunctions(), moneyOperators(), moneyFunctions(), systemOperators(), systemFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(), collationFunctions(),
+		hashFunctions(), infoFunctions(), uuidFunctions(), trigramFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(), collationFunctions(),
+		moneyOperators(), moneyFunctions(), systemOperators(), systemFunctions(), transactionFunctions(),
 	} {
 		r.add(family)
 	}

@@ -52,7 +52,6 @@ func sessionFunctions() []*Overload {
 		fn("pg_export_snapshot() text", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
 			return types.NewString(s.ExportSnapshot()), nil
 		})).volatile(),
-		fn("txid_current() int8", transactionID).stable(), fn("txid_current_if_assigned() int8", transactionID).stable(),
 		fn("pg_is_in_recovery() bool", falseFunc).volatile(),
 		fn("pg_cancel_backend(int4) bool", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
 			return boolOf(s.CancelBackend(int32(a[0].Int()), false))
@@ -121,12 +120,6 @@ func currentSchemas(s Session, a []types.Datum) (types.Datum, error) {
 func startTime(c *Context, a []types.Datum) (types.Datum, error) {
 	return sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
 		return types.NewTimestampTZ(s.StartTime()), nil
-	})(c, a)
-}
-
-func transactionID(c *Context, a []types.Datum) (types.Datum, error) {
-	return sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
-		return types.NewInt(s.TransactionID()), nil
 	})(c, a)
 }
 

@@ -107,9 +107,5 @@ func systemFunctions() []*Overload {
 		fn("xid(xid8) xid", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewInt(int64(uint32(a[0].Uint64()))), nil
 		}),
-		fn("pg_current_xact_id() xid8", func(c *Context, a []types.Datum) (types.Datum, error) {
-			d, err := transactionID(c, a)
-			return types.NewUint64(uint64(d.Int())), err
-		}).stable(),
 	}
 }

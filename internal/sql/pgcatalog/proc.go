@@ -64,7 +64,7 @@ func procRow(w *writer, o *builtin.Overload, kind string) {
 	w.oid("prolang", oidInternalLang)
 	w.float("procost", 1)
 	w.float("prorows", 0)
-	if o.IsSRF() {
+	if o.IsSRF() && !o.OneRow {
 		w.float("prorows", 1000)
 	}
 	w.oid("provariadic", 0)
@@ -76,7 +76,7 @@ func procRow(w *writer, o *builtin.Overload, kind string) {
 	w.flag("prosecdef", false)
 	w.flag("proleakproof", false)
 	w.flag("proisstrict", o.Strict)
-	w.flag("proretset", o.IsSRF())
+	w.flag("proretset", o.IsSRF() && !o.OneRow)
 	w.str("provolatile", [...]string{"i", "s", "v"}[o.Volatility])
 	w.str("proparallel", "s")
 	w.num("pronargs", int64(len(args)))
@@ -141,7 +141,7 @@ func functionArguments(o *builtin.Overload, defaults bool) string {
 	for i, t := range o.Args {
 		parts[i] = t.SQLName
 		if i < len(names) && names[i] != "" {
-			parts[i] = names[i] + " " + parts[i]
+			parts[i] = ast.QuoteIdent(names[i]) + " " + parts[i]
 		}
 		if o.Variadic && i == len(o.Args)-1 {
 			parts[i] = "VARIADIC " + parts[i]
@@ -151,7 +151,7 @@ func functionArguments(o *builtin.Overload, defaults bool) string {
 		}
 	}
 	for i, name := range o.OutNames {
-		parts = append(parts, "OUT "+name+" "+o.OutTypes[i].SQLName)
+		parts = append(parts, "OUT "+ast.QuoteIdent(name)+" "+o.OutTypes[i].SQLName)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -178,7 +178,7 @@ func functionResult(o *builtin.Overload) string {
 	if o.Ret != nil && len(o.OutNames) == 0 {
 		name = o.Ret.SQLName
 	}
-	if o.IsSRF() {
+	if o.IsSRF() && !o.OneRow {
 		return "SETOF " + name
 	}
 	return name
