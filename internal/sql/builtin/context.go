@@ -140,6 +140,14 @@ type Catalog interface {
 	// DescribeObject names an object, by the oid of its catalog table, its own and a column
 	// number or 0.
 	DescribeObject(class, oid uint32, sub int32) (ObjectName, bool, error)
+	// ObjectAddress names an object for ObjectByAddress, which finds it, in the form of
+	// pg_identify_object_as_address.
+	ObjectAddress(class, oid uint32, sub int32) (ObjectAddress, bool, error)
+	ObjectByAddress(a ObjectAddress) (class, oid uint32, sub int32, err error)
+	// RelationRows returns the rows of a relation of pg_catalog.
+	RelationRows(relation string) (columns []string, rows [][]types.Datum, err error)
+	// SequenceLastValue returns the last value that was taken, ok is false if there is none.
+	SequenceLastValue(oid uint32) (value int64, ok bool, err error)
 	// SequenceParameters returns the row of pg_sequence_parameters.
 	SequenceParameters(oid uint32) ([]types.Datum, error)
 	// IndexKeys returns the access method of an index, the order of its key columns and

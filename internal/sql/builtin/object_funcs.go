@@ -3,6 +3,7 @@ package builtin
 import (
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -13,6 +14,12 @@ type ObjectName struct {
 	Name     string // "" if that and the schema don't tell it from others
 	Identity string // names it alone
 	Text     string // for people
+}
+
+// ObjectAddress names an object by its kind and by lists of names; see pg_get_object_address.
+type ObjectAddress struct {
+	Kind        string
+	Names, Args []string
 }
 
 // KeyOrder is how a key column of an index is ordered.
@@ -47,6 +54,17 @@ func objectFunctions() []*Overload {
 			}
 			return &tableRows{rows: [][]types.Datum{row}}, err
 		}).stable().columns([]string{"type", "schema", "name", "identity"}, []*types.T{types.Text, types.Text, types.Text, types.Text}).one(),
+		srf("pg_identify_object_as_address(oid,oid,int4) setof record", identifyAsAddress).stable().columns(
+			[]string{"type", "object_names", "object_args"}, []*types.T{types.Text, types.TextArray, types.TextArray}).one(),
+		srf("pg_get_object_address(text,_text,_text) setof record", getObjectAddress).stable().columns(
+			[]string{"classid", "objid", "objsubid"}, []*types.T{types.Oid, types.Oid, types.Int4}).one(),
+		fn("pg_sequence_last_value(regclass) int8", sessionFunc(func(s Session, a []types.Datum) (types.Datum, error) {
+			n, ok, err := s.SequenceLastValue(uint32(a[0].Int()))
+			if err != nil || !ok {
+				return types.Null, err
+			}
+			return types.NewInt(n), nil
+		})).volatile(),
 		srf("pg_sequence_parameters(oid) setof record", func(c *Context, a []types.Datum) (RowIterator, error) {
 			s, err := c.session()
 			if err != nil {
@@ -133,4 +151,46 @@ func columnProperty(method uint32, key *KeyOrder, name string) types.Datum {
 		return types.NewBool(method == OidBtree)
 	}
 	return types.Null
+}
+
+func identifyAsAddress(c *Context, a []types.Datum) (RowIterator, error) {
+	s, err := c.session()
+	if err != nil {
+		return nil, err
+	}
+	addr, ok, err := s.ObjectAddress(uint32(a[0].Int()), uint32(a[1].Int()), int32(a[2].Int()))
+	row := []types.Datum{types.Null, types.Null, types.Null}
+	if addr.Kind != "" {
+		row[0] = types.NewString(addr.Kind)
+	}
+	if ok {
+		row[1], row[2] = textArray(addr.Names), textArray(addr.Args)
+	}
+	return &tableRows{rows: [][]types.Datum{row}}, err
+}
+
+func textArray(list []string) types.Datum {
+	elems := make([]types.Datum, len(list))
+	for i, s := range list {
+		elems[i] = types.NewString(s)
+	}
+	return types.NewArray(elems)
+}
+
+func getObjectAddress(c *Context, a []types.Datum) (RowIterator, error) {
+	s, err := c.session()
+	if err != nil {
+		return nil, err
+	}
+	addr := ObjectAddress{Kind: a[0].Str()}
+	for i, list := range []*[]string{&addr.Names, &addr.Args} {
+		for _, d := range a[i+1].ArrayElems() {
+			if d.IsNull() {
+				return nil, pgerr.New(pgerr.InvalidParameterValue, "name or argument lists may not contain nulls")
+			}
+			*list = append(*list, d.Str())
+		}
+	}
+	class, oid, sub, err := s.ObjectByAddress(addr)
+	return &tableRows{rows: [][]types.Datum{{types.NewInt(int64(class)), types.NewInt(int64(oid)), types.NewInt(int64(sub))}}}, err
 }

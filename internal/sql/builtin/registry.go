@@ -131,6 +131,7 @@ func buildRegistry() *registry {
 		rangeOperators(), rangeFunctions(), textSearchOperators(), textSearchFunctions(), jsonMoreOperators(), jsonMoreFunctions(), jsonpathFunctions(),
 		hashFunctions(), infoFunctions(), uuidFunctions(), trigramFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(), collationFunctions(),
 		moneyOperators(), moneyFunctions(), systemOperators(), systemFunctions(), transactionFunctions(),
+		viewFunctions(), statisticsFunctions(), recoveryFunctions(), supportFunctionList(), imageOperators(),
 	} {
 		r.add(family)
 	}

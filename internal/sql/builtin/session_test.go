@@ -108,6 +108,22 @@ func (s *fakeSession) DescribeObject(uint32, uint32, int32) (ObjectName, bool, e
 	return ObjectName{}, false, nil
 }
 
+func (s *fakeSession) ObjectAddress(uint32, uint32, int32) (ObjectAddress, bool, error) {
+	return ObjectAddress{}, false, nil
+}
+
+func (s *fakeSession) ObjectByAddress(ObjectAddress) (class, oid uint32, sub int32, err error) {
+	return 0, 0, 0, nil
+}
+
+func (s *fakeSession) RelationRows(string) (columns []string, rows [][]types.Datum, err error) {
+	return nil, nil, nil
+}
+
+func (s *fakeSession) SequenceLastValue(uint32) (value int64, ok bool, err error) {
+	return 0, false, nil
+}
+
 func (s *fakeSession) RelationUpdatable(uint32) (int, error)       { return 0, nil }
 func (s *fakeSession) ColumnUpdatable(uint32, int16) (bool, error) { return false, nil }
 func (s *fakeSession) SequenceParameters(uint32) ([]types.Datum, error) {

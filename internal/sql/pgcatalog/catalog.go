@@ -82,6 +82,7 @@ const (
 	oidPgConstraint = 2606
 	oidPgNamespace  = 2615
 	oidPgExtension  = 3079
+	oidPgTablespace = 1213
 )
 
 // VirtualRows implements exec.VirtualProvider.

@@ -50,6 +50,9 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o builtin.Object
 			}
 		}
 	}
+	if !ok {
+		o = builtin.ObjectName{Kind: missingKinds[class]}
+	}
 	return o, ok, nil
 }
 

@@ -156,8 +156,7 @@ func (c *Catalog) ExprDef(expr string, relation uint32, pretty bool) (string, bo
 	return s.prettyExpr(expr, relation), true, nil
 }
 
-// FunctionDef implements builtin.Catalog. Built-in functions have no definition
-// in SQL.
+// FunctionDef implements builtin.Catalog.
 func (c *Catalog) FunctionDef(oid uint32, part builtin.FunctionPart) (string, bool, error) {
 	o := functionByOid(oid)
 	if o == nil {
@@ -169,7 +168,10 @@ func (c *Catalog) FunctionDef(oid uint32, part builtin.FunctionPart) (string, bo
 	case builtin.FunctionResult:
 		return functionResult(o), true, nil
 	}
-	return "", false, pgerr.Unsupported("built-in functions have no definition to print")
+	if len(builtin.Aggregates(o.Name)) > 0 && len(builtin.Functions(o.Name)) == 0 {
+		return "", false, pgerr.New(pgerr.WrongObjectType, "\"%s\" is an aggregate function", o.Name)
+	}
+	return functionDefinition(o), true, nil
 }
 
 // SerialSequence implements builtin.Catalog.

@@ -174,6 +174,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"pg_catalog.pg_ts_parser": pgTSParser, "pg_catalog.pg_ts_template": pgTSTemplate,
 		"pg_catalog.pg_locks": pgLocks, "pg_catalog.pg_rewrite": pgRewrite, "pg_catalog.pg_timezone_names": pgTimezoneNames, "pg_catalog.pg_timezone_abbrevs": pgTimezoneAbbrevs,
 		"pg_catalog.pg_cast": pgCast, "pg_catalog.pg_aggregate": pgAggregate, "pg_catalog.pg_amop": pgAmop,
+		"pg_catalog.pg_available_extensions": pgAvailableExtensions, "pg_catalog.pg_available_extension_versions": pgAvailableExtensionVersions,
 		"pg_catalog.pg_cursors": pgCursors, "pg_catalog.pg_prepared_statements": pgPreparedStatements,
 		"lichen_internal.column_families":   internalFamilies,
 		"lichen_internal.create_statements": internalCreate, "lichen_internal.table_columns": internalColumns,

@@ -1,0 +1,347 @@
+package pgcatalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// missingKinds name objects of a catalog that are not there.
+var missingKinds = map[uint32]string{oidPgClass: "relation", oidPgType: "type"}
+
+// ObjectAddress implements builtin.Catalog.
+func (c *Catalog) ObjectAddress(class, oid uint32, sub int32) (builtin.ObjectAddress, bool, error) {
+	o, ok, err := c.DescribeObject(class, oid, sub)
+	if err != nil || !ok {
+		return builtin.ObjectAddress{Kind: missingKinds[class]}, false, err
+	}
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return builtin.ObjectAddress{}, false, err
+	}
+	a := builtin.ObjectAddress{Kind: o.Kind}
+	switch class {
+	case oidPgClass:
+		a.Names = s.relationAddress(oid, sub)
+	case oidPgType:
+		a.Names = []string{o.Identity}
+	case oidPgProc:
+		f := functionByOid(oid)
+		if f == nil {
+			return a, false, nil
+		}
+		a.Names = []string{namePgCatalog, f.Name}
+		a.Args = argumentNames(f)
+	case oidPgConstraint:
+		a.Names, a.Args = s.constraintAddress(oid)
+	case oidPgAttrdef:
+		for _, t := range s.tables {
+			for _, col := range visibleColumns(t) {
+				if hasDefault(col) && attrdefOid(t, col) == oid {
+					a.Names = s.relationAddress(t.Oid, int32(col.Attnum))
+				}
+			}
+		}
+	default:
+		a.Names = []string{strings.Trim(o.Name, `"`)}
+	}
+	return a, true, nil
+}
+
+// relationAddress names a relation or an index, or a column of one, with its schema.
+func (s *snapshot) relationAddress(oid uint32, sub int32) []string {
+	t, ix := s.c.byOid(oid)
+	if t == nil {
+		return nil
+	}
+	names := []string{s.schemaName(t), t.Name}
+	if ix != nil {
+		names[1] = ix.Name
+	}
+	if column, ok := columnNumbered(t, ix, sub); ok {
+		names = append(names, column)
+	}
+	return names
+}
+
+func (s *snapshot) constraintAddress(oid uint32) (names, args []string) {
+	for _, t := range s.tables {
+		if name := constraintNamed(t, oid); name != "" {
+			return append(s.relationAddress(t.Oid, 0), name), nil
+		}
+	}
+	for _, d := range s.types {
+		for _, k := range d.UserType.Def.Checks {
+			if k.Oid == oid {
+				o, _ := s.describeType(d.Oid)
+				return []string{o.Identity}, []string{k.Name}
+			}
+		}
+	}
+	return nil, nil
+}
+
+// addressKinds are the kinds of objects that an address may be of, with the length of their
+// list of names: -1 for any.
+var addressKinds = map[string]int{
+	"table": -1, "view": -1, "materialized view": -1, "index": -1, "sequence": -1, "foreign table": -1,
+	"table column": -1, "view column": -1, "materialized view column": -1, "index column": -1,
+	"table constraint": -1, "default value": -1, "domain constraint": 1, "type": 1, "schema": 1, "database": 1, "role": 1,
+	"function": -1, "aggregate": -1, "procedure": -1, "routine": -1, "tablespace": 1,
+}
+
+// ObjectByAddress implements builtin.Catalog.
+func (c *Catalog) ObjectByAddress(a builtin.ObjectAddress) (class, oid uint32, sub int32, err error) {
+	length, known := addressKinds[a.Kind]
+	switch {
+	case !known:
+		return 0, 0, 0, pgerr.New(pgerr.InvalidParameterValue, "unrecognized object type \"%s\"", a.Kind)
+	case len(a.Names) == 0:
+		return 0, 0, 0, pgerr.New(pgerr.InvalidParameterValue, "name list length must be at least %d", 1)
+	case length == 1 && len(a.Names) != 1:
+		return 0, 0, 0, pgerr.New(pgerr.InvalidParameterValue, "name list length must be exactly %d", 1)
+	}
+	switch a.Kind {
+	case "type":
+		oid, err = c.typeOid(a.Names[0])
+		return oidPgType, oid, 0, err
+	case "domain constraint":
+		return c.domainConstraint(a)
+	case "schema":
+		oid, err = c.OidOf(types.Regnamespace, ast.QuoteIdent(a.Names[0]))
+		return oidPgNamespace, oid, 0, err
+	case "role":
+		oid, err = c.OidOf(types.Regrole, ast.QuoteIdent(a.Names[0]))
+		return oidPgAuthid, oid, 0, err
+	case "database":
+		oid, ok, err := c.LookupDatabase(a.Names[0])
+		if err == nil && !ok {
+			err = pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", a.Names[0])
+		}
+		return oidPgDatabase, oid, 0, err
+	case "tablespace":
+		s, err := c.snapshot(c.ctx())
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		switch oid = s.tablespaceOid(a.Names[0]); {
+		case a.Names[0] == "pg_default":
+			oid = oidPgDefault
+		case a.Names[0] == "pg_global":
+			oid = oidPgGlobal
+		case oid == 0:
+			err = pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", a.Names[0])
+		}
+		return oidPgTablespace, oid, 0, err
+	case "function", "aggregate", "procedure", "routine":
+		oid, err = c.functionAt(a)
+		return oidPgProc, oid, 0, err
+	case "table constraint", "default value":
+		return c.partOfTable(a)
+	}
+	return c.relationAt(a)
+}
+
+// relationAt finds a relation or a column of one.
+func (c *Catalog) relationAt(a builtin.ObjectAddress) (class, oid uint32, sub int32, err error) {
+	kind, isColumn := strings.CutSuffix(a.Kind, " column")
+	names := a.Names
+	if isColumn {
+		if len(names) < 2 {
+			return 0, 0, 0, pgerr.New(pgerr.SyntaxError, "column name must be qualified")
+		}
+		names = names[:len(names)-1]
+	}
+	t, ix, err := c.namedRelation(names)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	oid = t.Oid
+	actual, name := relationKinds[relkind(t)], t.Name
+	if ix != nil {
+		oid, actual, name = ix.Oid, "index", ix.Name
+	}
+	if actual != kind && !isColumn {
+		article := "a"
+		if kind == "index" {
+			article = "an"
+		}
+		return 0, 0, 0, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not %s %s", name, article, kind)
+	}
+	if isColumn {
+		column := a.Names[len(names)]
+		for _, col := range visibleColumns(t) {
+			if ix == nil && col.Name == column {
+				return oidPgClass, oid, int32(col.Attnum), nil
+			}
+		}
+		return 0, 0, 0, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", column, name)
+	}
+	return oidPgClass, oid, 0, nil
+}
+
+// namedRelation finds a relation or index by its name, which a schema and a database may precede.
+func (c *Catalog) namedRelation(names []string) (*catalog.Table, *catalog.Index, error) {
+	last := names[len(names)-1]
+	schema := ""
+	if len(names) > 1 {
+		schema = names[len(names)-2]
+	}
+	oid, err := c.relationOid(names, schema, last)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, ix := c.byOid(oid)
+	if t == nil {
+		return nil, nil, catalog.UndefinedTable(schema, last)
+	}
+	return t, ix, nil
+}
+
+// partOfTable finds a constraint or a default.
+func (c *Catalog) partOfTable(a builtin.ObjectAddress) (class, oid uint32, sub int32, err error) {
+	if len(a.Names) < 2 {
+		if a.Kind == "default value" {
+			return 0, 0, 0, pgerr.New(pgerr.SyntaxError, "column name must be qualified")
+		}
+		return 0, 0, 0, pgerr.New(pgerr.SyntaxError, "must specify relation and object name")
+	}
+	last := a.Names[len(a.Names)-1]
+	t, _, err := c.namedRelation(a.Names[:len(a.Names)-1])
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if a.Kind == "default value" {
+		for _, col := range visibleColumns(t) {
+			if col.Name == last && hasDefault(col) {
+				return oidPgAttrdef, attrdefOid(t, col), 0, nil
+			}
+		}
+		return 0, 0, 0, pgerr.New(pgerr.UndefinedColumn, "default value for column \"%s\" of relation \"%s\" does not exist", last, t.Name)
+	}
+	if oid := constraintOf(t, last); oid != 0 {
+		return oidPgConstraint, oid, 0, nil
+	}
+	return 0, 0, 0, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", last, t.Name)
+}
+
+// constraintOf returns the oid of the constraint of t with a name, 0 if there is none.
+func constraintOf(t *catalog.Table, name string) uint32 {
+	for _, ix := range visibleIndexes(t) {
+		if ix.Constraint && ix.ConstraintName == name {
+			return ix.ConstraintOid
+		}
+	}
+	for i := range t.Checks {
+		if t.Checks[i].Name == name {
+			return t.Checks[i].Oid
+		}
+	}
+	for i := range t.ForeignKeys {
+		if t.ForeignKeys[i].Name == name {
+			return t.ForeignKeys[i].Oid
+		}
+	}
+	return 0
+}
+
+func (c *Catalog) domainConstraint(a builtin.ObjectAddress) (class, oid uint32, sub int32, err error) {
+	if len(a.Args) != 1 {
+		return 0, 0, 0, pgerr.New(pgerr.InvalidParameterValue, "argument list length must be exactly %d", 1)
+	}
+	if oid, err = c.typeOid(a.Names[0]); err != nil {
+		return 0, 0, 0, err
+	}
+	t, _ := c.TypeByOid(oid)
+	if t != nil && t.Def != nil {
+		for _, k := range t.Def.Checks {
+			if k.Name == a.Args[0] {
+				return oidPgConstraint, k.Oid, 0, nil
+			}
+		}
+	}
+	return 0, 0, 0, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for domain %s does not exist", a.Args[0], a.Names[0])
+}
+
+// functionAt finds a function by its name and the types of its arguments.
+func (c *Catalog) functionAt(a builtin.ObjectAddress) (uint32, error) {
+	oids, err := c.argumentOids(a.Args, false)
+	if err != nil {
+		return 0, err
+	}
+	name := a.Names[len(a.Names)-1]
+	if len(a.Names) == 1 || a.Names[len(a.Names)-2] == namePgCatalog {
+		candidates := slices.Clone(builtin.Functions(name))
+		for _, agg := range builtin.Aggregates(name) {
+			candidates = append(candidates, &agg.Overload)
+		}
+		for _, o := range candidates {
+			if hasArguments(o, oids) {
+				return o.Oid, nil
+			}
+		}
+	}
+	kind := a.Kind
+	if kind == "routine" {
+		kind = "function"
+	}
+	return 0, pgerr.New(pgerr.UndefinedFunction, "%s %s(%s) does not exist", kind, strings.Join(a.Names, "."), strings.Join(a.Args, ", "))
+}
+
+// SequenceLastValue implements builtin.Catalog.
+func (c *Catalog) SequenceLastValue(oid uint32) (int64, bool, error) {
+	t, ix := c.byOid(oid)
+	switch {
+	case t == nil:
+		return 0, false, pgerr.New(pgerr.UndefinedTable, "could not open relation with OID %d", oid)
+	case ix != nil:
+		return 0, false, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", ix.Name)
+	case t.Kind != catalog.KindSequence:
+		return 0, false, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", t.Name)
+	}
+	return c.h.Coll.Store().SequenceValue(c.ctx(), t)
+}
+
+// extension is one that CREATE EXTENSION takes for installed.
+type extension struct{ name, version, comment string }
+
+var extensions = []extension{
+	{"lichen", "1.0", "what this database has and PostgreSQL has not"},
+	{"pg_trgm", "1.6", "trigrams: how similar texts are, and indexes for parts of texts"},
+	{"plpgsql", "1.0", "accepted: there are no functions in languages"},
+	{"uuid-ossp", "1.1", "ways to make UUIDs"},
+}
+
+// pgAvailableExtensions lists the extensions, which are all there.
+func pgAvailableExtensions(_ *snapshot, w *writer) error {
+	for _, e := range extensions {
+		w.str("name", e.name)
+		w.text("default_version", e.version)
+		w.text("installed_version", e.version)
+		w.text("comment", e.comment)
+		w.done()
+	}
+	return nil
+}
+
+// pgAvailableExtensionVersions lists their versions.
+func pgAvailableExtensionVersions(_ *snapshot, w *writer) error {
+	for _, e := range extensions {
+		w.str("name", e.name)
+		w.text("version", e.version)
+		for _, c := range [...]string{"installed", "trusted"} {
+			w.flag(c, true)
+		}
+		for _, c := range [...]string{"superuser", "relocatable"} {
+			w.flag(c, false)
+		}
+		w.text("comment", e.comment)
+		w.done()
+	}
+	return nil
+}
