@@ -149,6 +149,7 @@ type AlterObject struct {
 	NewName   Name // RENAME TO
 	NewSchema Name // SET SCHEMA
 	Owner     *RoleSpec
+	Refresh   bool // REFRESH VERSION of a collation
 }
 
 // Drop drops objects of one kind.
@@ -264,6 +265,15 @@ type CreateRange struct {
 	Loc
 	Name   TableName
 	Params []Option
+}
+
+// CreateCollation is CREATE COLLATION: by attributes, or a copy of another one.
+type CreateCollation struct {
+	Loc
+	IfNotExists bool
+	Name        TableName
+	Params      []Option
+	From        []Name
 }
 
 // AttributeKind says what ALTER TYPE does to an attribute.
@@ -391,5 +401,6 @@ func (*AlterDomain) stmtNode()      {}
 func (*AlterEnum) stmtNode()        {}
 func (*AlterComposite) stmtNode()   {}
 func (*CreateRange) stmtNode()      {}
+func (*CreateCollation) stmtNode()  {}
 func (*CreateExtension) stmtNode()  {}
 func (*Comment) stmtNode()          {}

@@ -167,6 +167,7 @@ func (p *printer) ddl(s Statement) {
 		p.dotted(s.Name...)
 		p.optIdent(" RENAME TO ", s.NewName)
 		p.optIdent(" SET SCHEMA ", s.NewSchema)
+		p.opt(s.Refresh, " REFRESH VERSION")
 		if s.Owner != nil {
 			p.w(" OWNER TO ")
 			p.role(*s.Owner)
@@ -197,7 +198,7 @@ func (p *printer) ddl(s Statement) {
 		p.w(" AS ENUM (")
 		p.list(len(s.Labels), func(i int) { p.str(s.Labels[i]) })
 		p.w(")")
-	case *CreateComposite, *CreateRange, *CreateDomain, *AlterDomain, *AlterEnum, *AlterComposite:
+	case *CreateComposite, *CreateRange, *CreateCollation, *CreateDomain, *AlterDomain, *AlterEnum, *AlterComposite:
 		p.typeStmt(s)
 	case *CreateExtension:
 		p.w("CREATE EXTENSION ")

@@ -27,15 +27,19 @@ func (p *printer) typeStmt(s Statement) {
 	case *CreateRange:
 		p.w("CREATE TYPE ")
 		p.name(s.Name)
-		p.w(" AS RANGE (")
-		p.list(len(s.Params), func(i int) {
-			p.ident(s.Params[i].Name)
-			if s.Params[i].Value != nil {
-				p.w(" = ")
-				p.expr(s.Params[i].Value)
-			}
-		})
-		p.w(")")
+		p.w(" AS RANGE ")
+		p.definition(s.Params)
+	case *CreateCollation:
+		p.w("CREATE COLLATION ")
+		p.ifNotExists(s.IfNotExists)
+		p.name(s.Name)
+		if len(s.From) > 0 {
+			p.w(" FROM ")
+			p.dotted(s.From...)
+			break
+		}
+		p.w(" ")
+		p.definition(s.Params)
 	case *AlterDomain:
 		p.alterDomain(s)
 	case *AlterComposite:
@@ -115,4 +119,17 @@ func (p *printer) alterDomain(s *AlterDomain) {
 		p.w(" VALIDATE CONSTRAINT ")
 		p.ident(s.Con)
 	}
+}
+
+// definition writes (name = value, ...), where values are optional.
+func (p *printer) definition(list []Option) {
+	p.w("(")
+	p.list(len(list), func(i int) {
+		p.ident(list[i].Name)
+		if list[i].Value != nil {
+			p.w(" = ")
+			p.expr(list[i].Value)
+		}
+	})
+	p.w(")")
 }

@@ -95,6 +95,9 @@ func (*AlterComposite) Tag() string { return "ALTER TYPE" }
 func (*CreateRange) Tag() string { return "CREATE TYPE" }
 
 // Tag implements Statement.
+func (*CreateCollation) Tag() string { return "CREATE COLLATION" }
+
+// Tag implements Statement.
 func (*CreateExtension) Tag() string { return "CREATE EXTENSION" }
 
 // Tag implements Statement.

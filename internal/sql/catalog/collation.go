@@ -19,6 +19,8 @@ type CollationDef struct {
 	// Locale is ICU's. Collate and Ctype are those of libc.
 	Locale         string `json:",omitempty"`
 	Collate, Ctype string `json:",omitempty"`
+	// AnyEncoding is set of copies of C and POSIX.
+	AnyEncoding bool `json:",omitempty"`
 	// Nondeterministic collations take strings for equal that differ.
 	Nondeterministic bool `json:",omitempty"`
 	// Rules is the locale whose order it has, "" for that of bytes.
@@ -34,7 +36,7 @@ func (d *CollationDef) Type(t *Table) *types.Collation {
 
 // Encoding is the encoding that the collation is for, -1 for any.
 func (d *CollationDef) Encoding() int64 {
-	if d.Provider == ProviderLibc && d.Collate != "C" && d.Collate != "POSIX" {
+	if d.Provider == ProviderLibc && !d.AnyEncoding {
 		return 6
 	}
 	return -1
@@ -43,6 +45,14 @@ func (d *CollationDef) Encoding() int64 {
 // CollationName is under what name a collation is found in its schema: collations have a name
 // space of their own.
 func CollationName(name string) string { return "collation\x00" + name }
+
+// StoredName is under what name t is found in its schema.
+func (t *Table) StoredName() string {
+	if t.Kind == KindCollation {
+		return CollationName(t.Name)
+	}
+	return t.Name
+}
 
 // CollationFinder is a Resolver that knows user-defined collations.
 type CollationFinder interface {

@@ -28,6 +28,8 @@ func (e *Env) comment(ctx context.Context, st *ast.Comment) error {
 		return e.commentConstraint(ctx, st)
 	case ast.ObjType, ast.ObjDomain:
 		return e.commentType(ctx, st)
+	case ast.ObjCollation:
+		return e.commentCollation(ctx, st)
 	case ast.ObjDomainConstraint:
 		return e.commentDomainConstraint(ctx, st)
 	case ast.ObjExtension:

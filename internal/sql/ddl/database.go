@@ -203,7 +203,7 @@ func (e *Env) dropFromDatabase(ctx context.Context, db catalog.ID, x catalog.Des
 
 // removeTable removes a relation's names and descriptor, not its data.
 func (e *Env) removeTable(ctx context.Context, t *catalog.Table) error {
-	if err := e.removeRelationName(ctx, t, t.Name); err != nil {
+	if err := e.removeRelationName(ctx, t, t.StoredName()); err != nil {
 		return err
 	}
 	for i := range t.Indexes {

@@ -29,6 +29,8 @@ func (e *Env) drop(ctx context.Context, st *ast.Drop) error {
 		return e.dropSchemas(ctx, st)
 	case ast.ObjType, ast.ObjDomain:
 		return e.dropTypes(ctx, st)
+	case ast.ObjCollation:
+		return e.dropCollations(ctx, st)
 	}
 	if st.IfExists && st.Kind != ast.ObjExtension {
 		for _, n := range st.Names {
@@ -431,7 +433,7 @@ func (e *Env) dropRelation(ctx context.Context, t *catalog.Table, gone map[catal
 	if err := e.removeTable(ctx, t); err != nil {
 		return err
 	}
-	if t.Kind == catalog.KindView || t.Kind == catalog.KindType {
+	if t.Kind != catalog.KindTable && t.Kind != catalog.KindSequence {
 		return nil
 	}
 	span := keys.TableSpan(uint64(t.Database), uint64(t.ID))

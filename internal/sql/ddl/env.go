@@ -52,7 +52,7 @@ func Handles(stmt ast.Statement) bool {
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateTable, *ast.CreateTableAs, *ast.CreateIndex,
 		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable,
 		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum,
-		*ast.AlterComposite, *ast.CreateRange, *ast.CreateTablespace, *ast.DropTablespace:
+		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace:
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
@@ -154,6 +154,8 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		err = e.alterComposite(ctx, s)
 	case *ast.CreateRange:
 		err = e.createRange(ctx, s)
+	case *ast.CreateCollation:
+		err = e.createCollation(ctx, s)
 	default:
 		err = pgerr.Unsupported("%s is not supported", stmt.Tag())
 	}

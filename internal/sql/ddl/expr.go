@@ -98,6 +98,8 @@ func (e *Env) pinNames(ctx context.Context, x ast.Node) error {
 			err = e.pinType(ctx, n)
 		case *ast.FuncCall:
 			err = e.pinFunction(ctx, n)
+		case *ast.Collate:
+			err = e.pinCollation(ctx, n)
 		}
 		return err == nil
 	})

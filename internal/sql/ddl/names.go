@@ -201,7 +201,7 @@ func columnsPart(cols []string) string {
 func (e *Env) describe(ctx context.Context, t *catalog.Table) string {
 	kind := map[catalog.Kind]string{
 		catalog.KindTable: "table", catalog.KindView: "view", catalog.KindSequence: "sequence",
-		catalog.KindType: "type",
+		catalog.KindType: "type", catalog.KindCollation: "collation",
 	}[t.Kind]
 	if t.Materialized() {
 		kind = "materialized view"
@@ -210,6 +210,12 @@ func (e *Env) describe(ctx context.Context, t *catalog.Table) string {
 }
 
 func (e *Env) displayName(ctx context.Context, t *catalog.Table) string {
+	if t.Kind == catalog.KindCollation {
+		if found, err := e.Coll.FindCollation(ctx, "", t.Name); err == nil && found != nil && found.ID == t.ID {
+			return ast.QuoteIdent(t.Name)
+		}
+		return qualifiedName(ctx, e.Coll, t)
+	}
 	if found, _, err := e.Coll.FindRelation(ctx, "", "", t.Name); err == nil && found != nil && found.ID == t.ID {
 		return ast.QuoteIdent(t.Name)
 	}

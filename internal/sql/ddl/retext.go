@@ -11,14 +11,17 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// newTypeName tells by which name stored texts call a type from now on; ok is false
-// for a type whose name stays.
-type newTypeName func(schema, name ast.Name) (newSchema, newName ast.Name, ok bool)
+// newName tells by which name stored texts call an object from now on; ok is false for
+// one whose name stays.
+type newName func(schema, name ast.Name) (newSchema, newName ast.Name, ok bool)
 
-// renameTypeTexts makes the expressions and queries stored in a database call types by
-// new names: texts name types as pinNames has left them. Texts without the word old
-// have nothing to change.
-func (e *Env) renameTypeTexts(ctx context.Context, db catalog.ID, old string, f newTypeName) error {
+// renamed are the new names of types and of collations, nil where those stay.
+type renamed struct{ types, collations newName }
+
+// renameInTexts makes the expressions and queries stored in a database call types and
+// collations by new names: texts name them as pinNames has left them. Texts without the
+// word old have nothing to change.
+func (e *Env) renameInTexts(ctx context.Context, db catalog.ID, old string, f renamed) error {
 	all, err := e.tablesOf(ctx, db)
 	if err != nil {
 		return err
@@ -32,14 +35,14 @@ func (e *Env) renameTypeTexts(ctx context.Context, db catalog.ID, old string, f 
 		if !mentions {
 			continue
 		}
-		if err := e.renameTypeTextsOf(ctx, t.ID, f); err != nil {
+		if err := e.renameInTextsOf(ctx, t.ID, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *Env) renameTypeTextsOf(ctx context.Context, id catalog.ID, f newTypeName) error {
+func (e *Env) renameInTextsOf(ctx context.Context, id catalog.ID, f renamed) error {
 	if err := e.Coll.LockExclusive(ctx, id); err != nil {
 		return err
 	}
@@ -50,7 +53,7 @@ func (e *Env) renameTypeTextsOf(ctx context.Context, id catalog.ID, f newTypeNam
 	t = t.Clone()
 	changed := false
 	err = eachText(t, func(s string) (string, error) {
-		text, err := renameTypesIn(s, f)
+		text, err := renameIn(s, f)
 		changed = changed || text != s
 		return text, err
 	})
@@ -103,8 +106,8 @@ func eachText(t *catalog.Table, f func(string) (string, error)) error {
 	return err
 }
 
-// renameTypesIn renames the types in an expression or a query.
-func renameTypesIn(text string, f newTypeName) (string, error) {
+// renameIn renames types and collations in an expression or a query.
+func renameIn(text string, f renamed) (string, error) {
 	var root ast.Node
 	root, err := parser.ParseExpr(text)
 	if err != nil {
@@ -118,14 +121,14 @@ func renameTypesIn(text string, f newTypeName) (string, error) {
 	ast.Walk(root, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.TypeName:
-			if len(n.Names) != 2 {
+			changed = f.types.rename(&n.Names) || changed
+		case *ast.Collate:
+			changed = f.collations.rename(&n.Name) || changed
+		case *ast.FuncCall: // that makes values of a range type
+			if f.types == nil {
 				break
 			}
-			if schema, name, ok := f(n.Names[0], n.Names[1]); ok {
-				n.Names, changed = []ast.Name{schema, name}, true
-			}
-		case *ast.FuncCall: // that makes values of a range type
-			if schema, name, ok := f(n.Name.Schema, n.Name.Name); ok {
+			if schema, name, ok := f.types(n.Name.Schema, n.Name.Name); ok {
 				n.Name.Schema, n.Name.Name, changed = schema, name, true
 			}
 		}
@@ -135,4 +138,16 @@ func renameTypesIn(text string, f newTypeName) (string, error) {
 		return text, nil
 	}
 	return ast.Format(root), nil
+}
+
+// rename replaces a name of two parts and reports whether there is a new one.
+func (f newName) rename(names *[]ast.Name) bool {
+	if f == nil || len(*names) != 2 {
+		return false
+	}
+	schema, name, ok := f((*names)[0], (*names)[1])
+	if ok {
+		*names = []ast.Name{schema, name}
+	}
+	return ok
 }

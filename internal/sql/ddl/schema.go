@@ -76,6 +76,9 @@ func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
 	if st.Kind == ast.ObjType || st.Kind == ast.ObjDomain {
 		return e.renameType(ctx, st)
 	}
+	if st.Kind == ast.ObjCollation {
+		return e.alterCollation(ctx, st)
+	}
 	if st.Kind != ast.ObjSchema {
 		return pgerr.Unsupported("ALTER %s is not supported", st.Kind).At(st.Pos)
 	}
@@ -101,9 +104,8 @@ func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
 			pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", s.Name)); err != nil {
 			return err
 		}
-		if err := e.renameTypeTexts(ctx, s.Database, old.Name, func(schema, name ast.Name) (ast.Name, ast.Name, bool) {
-			return s.Name, name, schema == old.Name
-		}); err != nil {
+		moved := func(schema, name ast.Name) (ast.Name, ast.Name, bool) { return s.Name, name, schema == old.Name }
+		if err := e.renameInTexts(ctx, s.Database, old.Name, renamed{types: moved, collations: moved}); err != nil {
 			return err
 		}
 	}

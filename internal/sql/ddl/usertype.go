@@ -574,9 +574,9 @@ func (e *Env) callType(ctx context.Context, t *catalog.Table, schema catalog.ID,
 	if err := e.redefineType(ctx, c, c.UserType.Def); err != nil {
 		return err
 	}
-	return e.renameTypeTexts(ctx, t.Database, t.Name, func(s, n ast.Name) (ast.Name, ast.Name, bool) {
+	return e.renameInTexts(ctx, t.Database, t.Name, renamed{types: func(s, n ast.Name) (ast.Name, ast.Name, bool) {
 		return to.Name, name, s == from.Name && n == t.Name
-	})
+	}})
 }
 
 // notForDomains is the error for a constraint that only tables have.

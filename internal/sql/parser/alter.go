@@ -106,6 +106,9 @@ func (p *parser) alterOther(loc ast.Loc) ast.Statement {
 	case kwDomain:
 		p.advance()
 		return p.alterDomain(loc)
+	case kwCollation:
+		p.advance()
+		return p.alterObject(loc, ast.ObjCollation)
 	}
 	if p.tok.kind == kwRange && p.extends(ExtAlterDialect) {
 		return p.alterRange(loc)
@@ -142,7 +145,7 @@ func (p *parser) alterIsCommon() bool {
 // alterObject parses name RENAME TO, OWNER TO or SET SCHEMA.
 func (p *parser) alterObject(loc ast.Loc, k ast.ObjectKind) ast.Statement {
 	s := &ast.AlterObject{Loc: loc, Kind: k}
-	if k == ast.ObjType {
+	if k == ast.ObjType || k == ast.ObjCollation {
 		s.Name = p.anyName()
 	} else {
 		s.Name = []ast.Name{p.colID()}
@@ -156,6 +159,8 @@ func (p *parser) alterObject(loc ast.Loc, k ast.ObjectKind) ast.Statement {
 		p.expect(kwTo)
 		r := p.roleSpec()
 		s.Owner = &r
+	case k == ast.ObjCollation && p.accept2(kwRefresh, kwVersion):
+		s.Refresh = true
 	default:
 		p.syntaxError()
 	}

@@ -105,6 +105,9 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 	case kwExtension:
 		p.advance()
 		return p.createExtension(loc)
+	case kwCollation:
+		p.advance()
+		return p.createCollation(loc)
 	}
 	if p.isWord("inverted") && p.peek() == kwIndex && p.extends(ExtInvertedIndex) {
 		return p.createIndex(loc)
@@ -363,6 +366,19 @@ func (p *parser) definition() []ast.Option {
 	}
 	p.expect(')')
 	return list
+}
+
+// createCollation parses CREATE COLLATION after these words.
+func (p *parser) createCollation(loc ast.Loc) ast.Statement {
+	s := &ast.CreateCollation{Loc: loc}
+	s.IfNotExists = p.ifNotExists()
+	s.Name = p.anyTableName()
+	if p.accept(kwFrom) {
+		s.From = p.anyName()
+	} else {
+		s.Params = p.definition()
+	}
+	return s
 }
 
 // createExtension parses CREATE EXTENSION after these words.

@@ -18,7 +18,6 @@ CREATE OPERATOR FAMILY: OPERATOR FAMILY any_name USING name
 CREATE OPERATOR: OPERATOR any_operator definition
 CREATE TYPE (base type): TYPE any_name [definition]
 CREATE TEXT SEARCH: text_search any_name definition
-CREATE COLLATION: COLLATION [IF NOT EXISTS] any_name (definition | FROM any_name)
 CREATE CAST: cast (WITH FUNCTION signature | WITHOUT FUNCTION | WITH INOUT) [AS (IMPLICIT | ASSIGNMENT)]
 CREATE CONVERSION: [DEFAULT] CONVERSION any_name FOR string TO string FROM any_name
 CREATE LANGUAGE: [OR REPLACE] [TRUSTED] [PROCEDURAL] LANGUAGE name
@@ -51,7 +50,6 @@ ALTER OPERATOR CLASS: OPERATOR CLASS any_name USING name (rename | owner | move)
 ALTER OPERATOR FAMILY: OPERATOR FAMILY any_name USING name (rename | owner | move | ADD opclass_item, | DROP opclass_drop,)
 ALTER OPERATOR: OPERATOR operator_types (owner | move | SET '(' operator_def, ')')
 ALTER TYPE: TYPE any_name SET '(' operator_def, ')'
-ALTER COLLATION: COLLATION any_name (rename | owner | move | REFRESH VERSION)
 ALTER CONVERSION: CONVERSION any_name (rename | owner | move)
 ALTER LANGUAGE: [PROCEDURAL] LANGUAGE name (rename | owner)
 ALTER LARGE OBJECT: LARGE OBJECT number owner

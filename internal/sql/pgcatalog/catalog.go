@@ -73,6 +73,7 @@ const (
 // Oids of the catalogs that others refer to.
 const (
 	oidPgType       = 1247
+	oidPgCollation  = 3456
 	oidPgAttribute  = 1249
 	oidPgProc       = 1255
 	oidPgClass      = 1259

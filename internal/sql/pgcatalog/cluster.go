@@ -160,6 +160,9 @@ func (s *snapshot) comments() []comment {
 			add(oidPgConstraint, t.ForeignKeys[i].Oid, 0, t.ForeignKeys[i].Comment)
 		}
 	}
+	for _, d := range s.collations {
+		add(oidPgCollation, d.Oid, 0, d.Comment)
+	}
 	for _, d := range s.types {
 		add(oidPgType, d.Oid, 0, d.Comment)
 		for _, k := range d.UserType.Def.Checks {
@@ -241,6 +244,7 @@ func pgDepend(s *snapshot, w *writer) error {
 			}
 		}
 	}
+	s.collationDepends(row)
 	for _, t := range s.tables {
 		if t.View != nil {
 			for _, id := range t.View.Uses {

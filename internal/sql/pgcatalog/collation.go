@@ -185,3 +185,41 @@ func (c *Catalog) collationOid(parts []string) (uint32, error) {
 	}
 	return 0, types.UndefinedCollation(strings.Join(parts, "."))
 }
+
+// collationDepends lists what is made with user-defined collations, of which pg_dump writes
+// those first.
+func (s *snapshot) collationDepends(row func(class, obj uint32, sub int64, refClass, ref uint32, refSub int64, kind string)) {
+	for _, l := range s.collations {
+		for _, d := range s.types {
+			if catalog.UsesCollation(d.UserType, l.Oid) {
+				row(oidPgType, d.Oid, 0, oidPgCollation, l.Oid, 0, "n")
+			}
+		}
+		for _, t := range s.tables {
+			for _, c := range visibleColumns(t) {
+				if catalog.UsesCollation(c.Type, l.Oid) {
+					row(oidPgClass, t.Oid, int64(c.Attnum), oidPgCollation, l.Oid, 0, "n")
+				}
+			}
+			for _, ix := range visibleIndexes(t) {
+				for _, k := range ix.Columns {
+					if k.Collate != nil && k.Collate.Oid == l.Oid {
+						row(oidPgClass, ix.Oid, 0, oidPgCollation, l.Oid, 0, "n")
+					}
+				}
+			}
+		}
+	}
+}
+
+// collateText is the COLLATE clause of a column, "" where it has the collation of its type.
+func (s *snapshot) collateText(c *catalog.Column) string {
+	own, usual := c.Type.Collation(), c.Type.WithCollation(nil).Collation()
+	if c.Domain != nil {
+		usual = c.Domain.Collation()
+	}
+	if own == nil || own.Oid == usual.Oid {
+		return ""
+	}
+	return " COLLATE " + s.c.collationName(own)
+}

@@ -150,7 +150,7 @@ func (s *snapshot) columnText(t *catalog.Table, c *catalog.Column) string {
 	if serial {
 		text += map[uint32]string{types.Int2.Oid: "smallserial", types.Int4.Oid: "serial", types.Int8.Oid: "bigserial"}[c.Type.Oid]
 	} else {
-		text += s.declaredType(c)
+		text += s.declaredType(c) + s.collateText(c)
 	}
 	if c.NotVisible {
 		text += " NOT VISIBLE"

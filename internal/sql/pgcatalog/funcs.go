@@ -29,6 +29,15 @@ func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err 
 	case "type":
 		_, ok = c.TypeByOid(oid)
 		return ok, ok, nil
+	case "collation":
+		if types.CollationByOid(oid) != nil {
+			return true, true, nil
+		}
+		t := c.h.Coll.PeekByOid(c.ctx(), oid)
+		if ok = t != nil && t.Kind == catalog.KindCollation; !ok {
+			return false, false, nil
+		}
+		return c.collationVisible(t), true, nil
 	case "function":
 		ok = functionByOid(oid) != nil
 		return ok, ok, nil
@@ -77,7 +86,7 @@ func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool
 		}
 		return "", false, nil
 	}
-	classes := map[string]uint32{"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_namespace": oidPgNamespace, "pg_type": oidPgType,
+	classes := map[string]uint32{"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_namespace": oidPgNamespace, "pg_type": oidPgType, "pg_collation": oidPgCollation,
 		"pg_ts_config": oidPgTSConfig, "pg_ts_dict": oidPgTSDict, "pg_ts_parser": oidPgTSParser, "pg_ts_template": oidPgTSTemplate}
 	want, known := classes[class]
 	if class != "" && !known {

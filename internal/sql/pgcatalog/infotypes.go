@@ -53,6 +53,7 @@ func isAttributes(s *snapshot, w *writer) error {
 			w.str("is_nullable", "YES")
 			w.str("data_type", dataType(t))
 			typeColumns(w, t)
+			s.collationColumns(w, t)
 			s.named(w, "attribute_udt", s.typeSchema(t), t.Name)
 			w.str("dtd_identifier", strconv.Itoa(i+1))
 			w.str("is_derived_reference_attribute", "NO")
@@ -70,6 +71,7 @@ func isDomains(s *snapshot, w *writer) error {
 			w.str("data_type", s.typeName(def.Base))
 		}
 		typeColumns(w, def.Base)
+		s.collationColumns(w, def.Base)
 		if def.Default != "" {
 			w.str("domain_default", s.domainDefault(def))
 		}

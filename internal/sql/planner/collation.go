@@ -232,7 +232,11 @@ func FindCollation(ctx context.Context, names []ast.Name, cat any) (*types.Colla
 			return c, nil, nil
 		}
 	}
-	return nil, nil, types.UndefinedCollation(strings.Join(names, "."))
+	err := types.UndefinedCollation(strings.Join(names, "."))
+	if locale := strings.ReplaceAll(name, "_", "-"); strings.Contains(locale, "-u-") {
+		err = err.WithHint("Make it: CREATE COLLATION %s (provider = icu, locale = '%s', deterministic = false).", ast.QuoteIdent(name), locale)
+	}
+	return nil, nil, err
 }
 
 // sortKeyOf is the call that computes the key by which values of x order under c: bytes,

@@ -147,7 +147,7 @@ func isDDL(stmt ast.Statement) bool {
 	switch stmt.(type) {
 	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.CreateSchema, *ast.AlterObject,
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.RefreshView, *ast.CreateEnum,
-		*ast.CreateExtension, *ast.CreateTable, *ast.CreateIndex, *ast.AlterTable, *ast.Truncate:
+		*ast.CreateExtension, *ast.CreateCollation, *ast.CreateTable, *ast.CreateIndex, *ast.AlterTable, *ast.Truncate:
 		return true
 	}
 	return false

@@ -75,8 +75,20 @@ func CollationByLocale(locale string) *Collation {
 	if base == "C" {
 		return CollationByName("C.utf8")
 	}
-	return CollationByName(strings.ReplaceAll(base, "_", "-") + suffixICU)
+	return localeIndex()[strings.ToLower(strings.ReplaceAll(base, "_", "-"))]
 }
+
+// localeIndex holds the collations of ICU by their locales in lower case, as names that are
+// not quoted come.
+var localeIndex = sync.OnceValue(func() map[string]*Collation {
+	m := map[string]*Collation{}
+	for _, c := range Collations() {
+		if c.Locale != "" {
+			m[strings.ToLower(c.Locale)] = c
+		}
+	}
+	return m
+})
 
 // CollationByOid returns a built-in collation, nil if there is none with the oid.
 func CollationByOid(oid uint32) *Collation {

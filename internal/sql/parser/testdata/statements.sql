@@ -75,3 +75,5 @@ select -- comment
 select /* a /* nested */ comment */ 1, 2 -- end
 select a.index, a.type, abort, absolute, access, t.select, t.from from t
 select row.a, grouping.b, int.c, values.d, exists.e, interval.f, position.g from t
+create collation if not exists s.c (provider = icu, locale = 'de', deterministic = false)
+create collation c from pg_catalog."C"; alter collation s.c refresh version; alter collation c rename to d; alter collation c set schema s
