@@ -60,6 +60,10 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 		if ddl.Handles(stmt) {
 			return "", false, nil
 		}
+		if n, ok := ddl.NothingToDrop(stmt); ok {
+			x.res.Notice("NOTICE", n)
+			return stmt.Tag(), true, nil
+		}
 		if n, ok := ddl.NoEffect(stmt); ok {
 			x.res.Notice("NOTICE", n)
 			return stmt.Tag(), true, nil

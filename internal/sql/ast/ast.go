@@ -42,6 +42,8 @@ type Unsupported struct {
 	Loc
 	// Feature names what is missing, e.g. "CREATE TRIGGER".
 	Feature string
+	// IfExists is what a DROP ... IF EXISTS names, as written.
+	IfExists string
 }
 
 // ReturnsRows reports whether a statement sends a row description and rows.

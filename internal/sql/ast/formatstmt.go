@@ -55,6 +55,10 @@ func (p *printer) stmt(s Statement) {
 		p.copy(s)
 	case *Unsupported:
 		p.w(s.Feature)
+		if s.IfExists != "" {
+			p.w(" IF EXISTS ")
+			p.w(s.IfExists)
+		}
 	default:
 		p.ddl(s)
 	}

@@ -32,7 +32,8 @@ func (e *Env) drop(ctx context.Context, st *ast.Drop) error {
 	case ast.ObjCollation:
 		return e.dropCollations(ctx, st)
 	}
-	if st.IfExists && st.Kind != ast.ObjExtension {
+	builtIn := func(n ast.TableName) bool { return slices.Contains(extensions, n.Table) }
+	if st.IfExists && (st.Kind != ast.ObjExtension || !slices.ContainsFunc(st.Names, builtIn)) {
 		for _, n := range st.Names {
 			e.skip(pgerr.SuccessfulCompletion, "%s \"%s\" does not exist, skipping", strings.ToLower(st.Kind.String()), n.Table)
 		}

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -180,10 +181,13 @@ func (e *Env) skip(code pgerr.Code, format string, args ...any) {
 // later reads.
 func (e *Env) nextCommand() { e.Txn.BeginStatement() }
 
-// createExtension accepts IF NOT EXISTS for what is always there: the extension that
-// PostgreSQL always has, and those of uuid-ossp and pg_trgm.
+// extensions are always there: the one that PostgreSQL always has, and those whose
+// functions are built in.
+var extensions = []string{"plpgsql", "uuid-ossp", "pg_trgm"}
+
+// createExtension accepts IF NOT EXISTS for what is always there.
 func (e *Env) createExtension(s *ast.CreateExtension) error {
-	if s.Name == "plpgsql" || s.Name == "uuid-ossp" || s.Name == "pg_trgm" {
+	if slices.Contains(extensions, s.Name) {
 		if s.IfNotExists {
 			e.skip(pgerr.DuplicateObject, "extension \"%s\" already exists, skipping", s.Name)
 			return nil

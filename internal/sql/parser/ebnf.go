@@ -115,10 +115,23 @@ func (p *parser) xml(loc ast.Loc, verb string) ast.Expr {
 func (p *parser) refused(loc ast.Loc, verb string) ast.Statement {
 	for _, r := range grammar().byVerb[verb] {
 		if p.try(r.body) {
-			return &ast.Unsupported{Loc: loc, Feature: r.feature}
+			return &ast.Unsupported{Loc: loc, Feature: r.feature, IfExists: p.droppedIfExists(loc)}
 		}
 	}
 	return nil
+}
+
+// ifExists matches the beginning of a DROP ... IF EXISTS, up to what it names.
+var ifExists = regexp.MustCompile(`(?i)^drop\s+(?:[a-z]+\s+){1,4}?if\s+exists\s+`)
+
+// droppedIfExists returns what the DROP ... IF EXISTS that was just read names,
+// empty if it is none.
+func (p *parser) droppedIfExists(loc ast.Loc) string {
+	text := p.lex.sql[loc.Pos-1 : p.prevEnd]
+	if head := ifExists.FindString(text); head != "" {
+		return text[len(head):]
+	}
+	return ""
 }
 
 // dead is a syntax error that ended one alternative, and the token it was at.

@@ -77,6 +77,9 @@ func (b *builder) statement(stmt ast.Statement) (plan.Node, []plan.Column, error
 	case *ast.CreateView:
 		return b.withQuery(s, s.Query)
 	case *ast.Unsupported:
+		if s.IfExists != "" {
+			break
+		}
 		return nil, nil, pgerr.Unsupported("%s is not supported", s.Feature).At(s.Pos)
 	}
 	if isDDL(stmt) {
