@@ -170,8 +170,8 @@ func (f *sessionFuncs) NextVal(oid uint32) (int64, error) {
 		return 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute nextval() in a read-only transaction")
 	}
 	n, err := f.s.srv.cfg.Catalog.NextVal(f.s.bctx.Ctx, t)
-	if err != nil {
-		return 0, err
+	if err != nil || t.Sequence.OfRowIDs() {
+		return n, err
 	}
 	q := &f.s.sequences
 	if q.current == nil {

@@ -237,7 +237,13 @@ type Sequence struct {
 	// First is the value that the first nextval of this storage returns: Start,
 	// or what RESTART WITH said.
 	First int64
+
+	rowIDs bool // of hidden row ids: see Table.rowIDs
 }
+
+// OfRowIDs reports whether the sequence makes the hidden row ids of a table, which
+// sessions do not see as a sequence.
+func (s *Sequence) OfRowIDs() bool { return s.rowIDs }
 
 // View is a view's query as SQL text, names fully qualified.
 type View struct {

@@ -258,7 +258,7 @@ func (t *Table) rowIDs() *Table {
 		Name: t.Name + "_" + "rowid", Kind: KindSequence,
 		Sequence: &Sequence{
 			Type: types.Int8, Start: 1, First: 1, Increment: 1, Min: 1, Max: math.MaxInt64,
-			Cache: rowIDCache, Storage: t.RowIDStorage,
+			Cache: rowIDCache, Storage: t.RowIDStorage, rowIDs: true,
 		},
 	}
 }
