@@ -44,7 +44,7 @@ func catalogFunctions() []*Overload {
 	return append(all,
 		fn("format_type(oid,int4) text", formatType).nonStrict().stable(),
 		fnBind("pg_typeof(any) regtype", func(b Binding) (EvalFunc, error) {
-			d := types.NewInt(int64(b.Types[0].Oid))
+			d := types.NewInt(int64(b.Types[0].Shown().Oid))
 			return func(*Context, []types.Datum) (types.Datum, error) { return d, nil }, nil
 		}).nonStrict().stable(),
 		fnBind("pg_collation_for(any) text", func(b Binding) (EvalFunc, error) {

@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -14,6 +16,7 @@ func CommonType(ts []*types.T, context string) (*types.T, error) {
 	if len(ts) == 0 {
 		return types.Text, nil
 	}
+	ts = undomained(ts)
 	t := ts[0]
 	for _, next := range ts[1:] {
 		switch {
@@ -47,4 +50,28 @@ func CommonType(ts []*types.T, context string) (*types.T, error) {
 		}
 	}
 	return t, nil
+}
+
+// undomained returns types as they are if all are of one domain, else the types below. An
+// array of a domain is one also beside literals.
+func undomained(ts []*types.T) []*types.T {
+	same := true
+	var first *types.T
+	for _, t := range ts {
+		if isUnknown(t) {
+			continue
+		}
+		if first == nil {
+			first = t
+		}
+		same = same && t.Shown().Oid == first.Shown().Oid
+	}
+	if same && (first == nil || !first.Shown().IsDomain() || !slices.ContainsFunc(ts, isUnknown)) {
+		return ts
+	}
+	out := make([]*types.T, len(ts))
+	for i, t := range ts {
+		out[i] = t.WithDomain(nil)
+	}
+	return out
 }

@@ -292,7 +292,7 @@ func assumeKnownType(fits []*Overload, argTypes []*types.T) []*Overload {
 func callText(name string, operator bool, argTypes []*types.T) string {
 	names := make([]string, len(argTypes))
 	for i, t := range argTypes {
-		names[i] = t.SQLName
+		names[i] = t.Shown().SQLName
 	}
 	switch {
 	case operator && len(names) == 1:

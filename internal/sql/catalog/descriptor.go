@@ -130,6 +130,9 @@ type Column struct {
 	Comment string
 }
 
+// ValueType is the type of the column's values as expressions have it.
+func (c *Column) ValueType() *types.T { return c.Type.WithDomain(c.Domain) }
+
 // DefaultText is the expression of the column's default, its own or its domain's; ""
 // for none.
 func (c *Column) DefaultText() string {

@@ -102,12 +102,18 @@ func queryColumns(t *catalog.Table, q *plan.Prepared, names []ast.Name) error {
 		return pgerr.New(pgerr.SyntaxError, "too many column names were specified")
 	}
 	for i := range q.Columns {
-		c := catalog.Column{Name: q.Columns[i].Name, Type: q.Columns[i].Type}
+		typ := q.Columns[i].Type
+		c := catalog.Column{Name: q.Columns[i].Name, Type: typ.WithDomain(nil), Domain: typ.Domain()}
 		if i < len(names) {
 			c.Name = names[i]
 		}
 		switch c.Type.Family {
-		case types.RecordFamily, types.VoidFamily, types.AnyFamily:
+		case types.RecordFamily:
+			if def := c.Type.Def; def != nil && def.Kind == types.DefComposite && def.ArrayOid != 0 {
+				break
+			}
+			fallthrough
+		case types.VoidFamily, types.AnyFamily:
 			return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", c.Name, c.Type.SQLName)
 		}
 		if c.Type.Is(types.Unknown) {

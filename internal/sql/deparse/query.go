@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -40,19 +39,19 @@ func (d *deparser) outputs(q *ast.Select) []output {
 		case *ast.ColumnRef:
 			if x.Star {
 				for _, c := range d.notes.Stars[x] {
-					out = append(out, output{name: c.Name, typ: c.Type, col: c})
+					out = append(out, output{name: c.Name, typ: c.Type.Shown(), col: c})
 				}
 				continue
 			}
 		case *ast.FieldSelect:
 			if x.Star {
 				for _, f := range d.fields(x.X) {
-					out = append(out, output{name: f.Name, typ: f.Type, field: x.X})
+					out = append(out, output{name: f.Name, typ: f.Type.Shown(), field: x.X})
 				}
 				continue
 			}
 		}
-		o := output{name: it.Alias, typ: d.notes.Types[it.X], x: it.X}
+		o := output{name: it.Alias, typ: d.typeOf(it.X), x: it.X}
 		if o.name == "" {
 			o.name = planner.ColumnName(it.X)
 		}
@@ -63,21 +62,12 @@ func (d *deparser) outputs(q *ast.Select) []output {
 
 // fields are those of a record.
 func (d *deparser) fields(e ast.Expr) []types.FieldDef {
-	t := d.notes.Types[e]
-	if t == nil || t.Fields() == nil {
+	t := d.typeOf(e)
+	if t.Fields() == nil {
 		d.unsupported(e)
 		return nil
 	}
 	return t.Fields()
-}
-
-func (d *deparser) commonOf(what string, ts ...*types.T) *types.T {
-	t, err := builtin.CommonType(ts, what)
-	if err != nil {
-		d.fail(err)
-		return types.Text
-	}
-	return t
 }
 
 func (d *deparser) valueOutputs(rows [][]ast.Expr) []output {
@@ -85,7 +75,7 @@ func (d *deparser) valueOutputs(rows [][]ast.Expr) []output {
 	for i := range rows[0] {
 		var ts []*types.T
 		for _, row := range rows {
-			ts = append(ts, d.notes.Types[row[i]])
+			ts = append(ts, d.typeOf(row[i]))
 		}
 		out = append(out, output{name: "column" + strconv.Itoa(i+1), typ: d.commonOf("VALUES", ts...)})
 	}

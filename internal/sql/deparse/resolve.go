@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -39,8 +40,8 @@ func (d *deparser) resolve(e ast.Expr) *node {
 	case *ast.Collate:
 		x := d.settle(d.resolve(e.X))
 		n := &node{kind: collate, typ: x.typ, args: []*node{x}}
-		if t := d.notes.Types[e]; t != nil && t.Collation() != nil {
-			n.text = d.env.CollationName(t.Collation())
+		if c := d.typeOf(e).Collation(); c != nil {
+			n.text = d.env.CollationName(c)
 		} else {
 			d.unsupported(e)
 		}
@@ -53,13 +54,22 @@ func (d *deparser) resolve(e ast.Expr) *node {
 		return d.subscript(e)
 	case *ast.FieldSelect:
 		x := d.resolve(e.X)
-		return &node{kind: field, typ: d.notes.Types[e], text: ast.QuoteIdent(e.Field), args: []*node{x}}
+		return &node{kind: field, typ: d.typeOf(e), text: ast.QuoteIdent(e.Field), args: []*node{x}}
 	case *ast.SQLValue:
-		return &node{kind: word, typ: d.notes.Types[e], text: ast.Format(e)}
+		return &node{kind: word, typ: d.typeOf(e), text: ast.Format(e)}
 	case *ast.Grouping:
 		return &node{kind: special, typ: types.Int4, text: "GROUPING(", args: d.list(e.Args)}
 	}
 	return d.resolveOp(e)
+}
+
+// typeOf is the type that an expression is said to have: a domain, if it is of one.
+func (d *deparser) typeOf(e ast.Expr) *types.T {
+	if t := d.notes.Types[e]; t != nil {
+		return t.Shown()
+	}
+	d.unsupported(e)
+	return types.Text
 }
 
 func (d *deparser) list(es []ast.Expr) []*node {
@@ -73,17 +83,19 @@ func (d *deparser) list(es []ast.Expr) []*node {
 func (d *deparser) columnRef(e *ast.ColumnRef) *node {
 	c, ok := d.notes.Columns[e]
 	if !ok { // VALUE, which is no column
-		return &node{kind: word, typ: d.notes.Types[e], text: "VALUE"}
+		return &node{kind: word, typ: d.typeOf(e), text: "VALUE"}
 	}
 	n := d.noted(c)
-	n.typ = d.notes.Types[e]
+	n.typ = d.typeOf(e)
 	return n
 }
 
 func (d *deparser) noted(c planner.NotedColumn) *node {
-	n := &node{kind: word, typ: c.Type, text: d.columnText(c), column: c.Name, row: c.Name == ""}
+	n := &node{kind: word, typ: types.Record, text: d.columnText(c), column: c.Name, row: c.Name == ""}
 	if n.row {
 		n.table = c.Relation.Table
+	} else {
+		n.typ = c.Type.Shown()
 	}
 	return n
 }
@@ -123,9 +135,11 @@ func (d *deparser) settle(n *node) *node {
 
 // coerce converts implicitly.
 func (d *deparser) coerce(n *node, t *types.T) *node {
-	switch {
-	case t == nil || n.typ == nil && !n.unknown():
+	if t == nil {
 		return n
+	}
+	t = t.Shown()
+	switch {
 	case n.unknown():
 		if t.Family == types.AnyFamily && t.Oid != types.Any.Oid {
 			t = types.Text
@@ -159,7 +173,7 @@ func (d *deparser) convert(n *node, t *types.T, implicit bool) *node {
 		c.typ = t
 		return &c
 	}
-	c, _ := types.FindCast(n.typ, t)
+	c, _ := types.FindCast(n.typ.BaseType(), t.BaseType())
 	return &node{kind: convert, typ: t, args: []*node{n}, implicit: implicit, relabel: c.Fn == nil}
 }
 
@@ -232,7 +246,6 @@ func (d *deparser) rowTo(n *node, t *types.T) *node {
 // array makes ARRAY[...]; want is the type that a cast asks for.
 func (d *deparser) array(e *ast.ArrayExpr, want *types.T) *node {
 	n := &node{kind: special, text: "ARRAY["}
-	var ts []*types.T
 	for _, x := range e.Elems {
 		var el *node
 		if a, ok := x.(*ast.ArrayExpr); ok {
@@ -240,7 +253,7 @@ func (d *deparser) array(e *ast.ArrayExpr, want *types.T) *node {
 		} else {
 			el = d.resolve(x)
 		}
-		n.args, ts = append(n.args, el), append(ts, el.typ)
+		n.args = append(n.args, el)
 	}
 	if want != nil {
 		n.typ = want.WithTypmod(-1)
@@ -251,12 +264,7 @@ func (d *deparser) array(e *ast.ArrayExpr, want *types.T) *node {
 		}
 		return n
 	}
-	t, err := builtin.CommonType(ts, "ARRAY")
-	if err != nil {
-		d.fail(err)
-		return n
-	}
-	d.coerceAll(n.args, t)
+	t := d.common(n.args, "ARRAY")
 	if n.typ = t; t.Elem == nil {
 		n.typ, _ = types.ArrayOf(t.WithTypmod(-1))
 	}
@@ -275,20 +283,40 @@ func (d *deparser) common(list []*node, what string) *types.T {
 	for i, n := range list {
 		ts[i] = n.typ
 	}
-	t, err := builtin.CommonType(ts, what)
-	if err != nil {
-		d.fail(err)
-		return types.Text
-	}
+	t := d.commonOf(what, ts...)
 	d.coerceAll(list, t)
 	return t
 }
 
-func (d *deparser) row(e *ast.Row) *node {
-	n := &node{kind: special, text: "ROW(", typ: d.notes.Types[e], args: d.rowFields(e)}
-	if n.typ == nil {
-		n.typ = types.Record
+// commonOf is the type that alternatives have together: a domain if all are of it.
+func (d *deparser) commonOf(what string, ts ...*types.T) *types.T {
+	t, err := commonType(what, ts)
+	if err != nil {
+		d.fail(err)
+		return types.Text
 	}
+	return t
+}
+
+func commonType(what string, ts []*types.T) (*types.T, error) {
+	marked := make([]*types.T, len(ts))
+	for i, t := range ts {
+		if t == nil {
+			return nil, pgerr.New(pgerr.InternalError, "an expression without a type")
+		}
+		if marked[i] = t; t.OfDomain() {
+			marked[i] = t.BaseType().WithDomain(t)
+		}
+	}
+	t, err := builtin.CommonType(marked, what)
+	if err != nil {
+		return nil, err
+	}
+	return t.Shown(), nil
+}
+
+func (d *deparser) row(e *ast.Row) *node {
+	n := &node{kind: special, text: "ROW(", typ: types.Record, args: d.rowFields(e)}
 	for i := range n.args {
 		n.args[i] = d.settle(n.args[i])
 	}
@@ -311,7 +339,7 @@ func (d *deparser) rowFields(e *ast.Row) []*node {
 }
 
 func (d *deparser) subscript(e *ast.Subscript) *node {
-	n := &node{kind: subscript, typ: d.notes.Types[e], args: []*node{d.resolve(e.X)}}
+	n := &node{kind: subscript, typ: d.typeOf(e), args: []*node{d.resolve(e.X)}}
 	bound := func(x ast.Expr) *node {
 		if x == nil {
 			return nil
@@ -328,7 +356,7 @@ func (d *deparser) subscript(e *ast.Subscript) *node {
 }
 
 func (d *deparser) subquery(e *ast.Subquery) *node {
-	n := &node{kind: subquery, typ: d.notes.Types[e], sub: &sublink{query: e.Query}}
+	n := &node{kind: subquery, typ: d.typeOf(e), sub: &sublink{query: e.Query}}
 	switch e.Kind {
 	case ast.SubqueryExists:
 		n.sub.mid, n.sub.paren = "EXISTS ", true

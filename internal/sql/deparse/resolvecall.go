@@ -7,7 +7,7 @@ import (
 
 // call makes the node of a call, its arguments converted.
 func (d *deparser) call(e *ast.FuncCall) *node {
-	n := &node{kind: call, typ: d.notes.Types[e], syntax: e, text: d.functionName(e.Name)}
+	n := &node{kind: call, typ: d.typeOf(e), syntax: e, text: d.functionName(e.Name)}
 	params := d.notes.Params[e]
 	for i, x := range e.Args {
 		if a, ok := x.(*ast.NamedArg); ok {

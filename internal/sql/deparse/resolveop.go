@@ -44,7 +44,7 @@ func (d *deparser) resolveOp(e ast.Expr) *node {
 		return d.alternatives("GREATEST(", "GREATEST", e.Args)
 	case *ast.NullIf:
 		eq := d.binary("=", e.L, e.R)
-		return &node{kind: special, text: "NULLIF(", typ: d.notes.Types[e], args: eq.args}
+		return &node{kind: special, text: "NULLIF(", typ: d.typeOf(e), args: eq.args}
 	}
 	d.unsupported(e)
 	return &node{kind: constant, typ: types.Text, null: true}
@@ -72,7 +72,7 @@ func (d *deparser) operator(name string, args ...*node) *node {
 	n := &node{kind: operator, typ: types.Bool, text: name, args: args}
 	ts := make([]*types.T, len(args))
 	for i, a := range args {
-		ts[i] = a.typ
+		ts[i] = a.typ.BaseType()
 	}
 	fn, err := builtin.ResolveOperator(name, ts)
 	if err != nil {
@@ -229,7 +229,7 @@ func (d *deparser) inArray(e *ast.In, op string) *node {
 	for i, x := range list {
 		ts[i] = x.typ
 	}
-	t, err := builtin.CommonType(ts, "IN")
+	t, err := commonType("IN", ts)
 	if err != nil || t.Family == types.RecordFamily && t.Def == nil {
 		return nil
 	}
@@ -275,7 +275,7 @@ func (d *deparser) overArray(op string, any bool, x, array *node) *node {
 		elem = array.typ.Elem
 	}
 	eq := d.operator(op, x, &node{kind: word, typ: elem})
-	params := eq.paramTypes(d, op, x.typ, elem)
+	params := eq.paramTypes(d, op, x.typ.BaseType(), elem.BaseType())
 	if params == nil {
 		return n
 	}

@@ -125,6 +125,22 @@ func (b *builder) domainValue(x plan.Expr, t *types.T, at int) (plan.Expr, error
 	return c, nil
 }
 
+// retyped returns x as of type t, which differs in the domain only.
+func retyped(x plan.Expr, t *types.T) plan.Expr {
+	if x.Type() == t {
+		return x
+	}
+	switch x := x.(type) {
+	case *plan.ColRef:
+		c := *x
+		c.T = t
+		return &c
+	case *plan.Const:
+		return plan.NewConst(t, x.D)
+	}
+	return &plan.Cast{Arg: x, T: t, Mode: plan.CastImplicit}
+}
+
 // domainChecks plans the constraints of the domains of a table's columns as
 // CHECK constraints of a new row.
 func (b *builder) domainChecks(t *catalog.Table, row []plan.ColID) ([]plan.CheckExpr, error) {

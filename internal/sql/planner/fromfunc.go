@@ -184,6 +184,7 @@ func (b *builder) funcItem(e ast.Expr, ff *fromFuncs, s *scope) error {
 	if err != nil {
 		return err
 	}
+	b.env.Notes.noteExpr(call, x)
 	return ff.add(b, x, name, e.Position())
 }
 

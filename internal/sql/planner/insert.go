@@ -190,7 +190,7 @@ func storedItem(t *catalog.Table, alias string, ids []plan.ColID) *item {
 	cols := make([]plan.Column, len(ids))
 	for i := range ids {
 		c := &t.Columns[i]
-		cols[i] = plan.Column{ID: ids[i], Name: c.Name, Type: c.Type, TableOid: t.Oid, Attnum: c.Attnum, NotNull: c.NotNull}
+		cols[i] = plan.Column{ID: ids[i], Name: c.Name, Type: c.ValueType(), TableOid: t.Oid, Attnum: c.Attnum, NotNull: c.NotNull}
 	}
 	return tableItem(t, alias, "", cols, nil)
 }

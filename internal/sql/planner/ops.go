@@ -394,6 +394,7 @@ func (b *builder) nullIf(e *ast.NullIf, s *scope) (plan.Expr, error) {
 	if isUnknown(l.Type()) {
 		l = lc
 	}
+	l = retyped(l, l.Type().WithDomain(nil))
 	return &plan.NullIf{Left: l, LeftCmp: lc, RightCmp: rc, Eq: eq}, nil
 }
 

@@ -169,7 +169,10 @@ func (b *builder) cast(e *ast.Cast, s *scope) (plan.Expr, error) {
 		if err != nil || !t.OfDomain() {
 			return x, err
 		}
-		return b.domainValue(x, t, e.Pos)
+		if x, err = b.domainValue(x, t, e.Pos); err != nil {
+			return nil, err
+		}
+		return retyped(x, x.Type().WithDomain(t)), nil
 	}
 	x, err := b.expr(e.X, s)
 	if err != nil {
@@ -201,10 +204,13 @@ func (b *builder) explicitCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr
 			return nil, err
 		}
 		v, err := b.domainValue(base, t, at)
-		if err != nil || t.BaseType().Declared() == nil {
-			return v, err
+		if err != nil {
+			return nil, err
 		}
-		return &plan.Cast{Arg: v, T: t.BaseType(), Mode: plan.CastExplicit}, nil
+		if t.BaseType().Declared() == nil {
+			return retyped(v, v.Type().WithDomain(t)), nil
+		}
+		return &plan.Cast{Arg: v, T: t.BaseType().WithDomain(t), Mode: plan.CastExplicit}, nil
 	}
 	y, ok, err := b.coerce(x, t, plan.CastExplicit, xpos)
 	if err != nil {
@@ -215,6 +221,9 @@ func (b *builder) explicitCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr
 	}
 	if y.Type().Oid == t.Oid && y.Type().Typmod != t.Typmod { // x::varchar of a varchar(3)
 		return &plan.Cast{Arg: y, T: t, Mode: plan.CastExplicit}, nil
+	}
+	if y.Type().Oid == t.Oid {
+		y = retyped(y, y.Type().WithDomain(t.Domain()))
 	}
 	return y, nil
 }

@@ -218,6 +218,14 @@ func ByName(name string) (*T, bool) {
 // ArrayOf returns the type of arrays of t; a modifier of t carries over. An
 // array is its own array type, as dimensions are not part of a type.
 func ArrayOf(t *T) (*T, bool) {
+	if d := t.domain; d != nil && d.IsDomain() {
+		a, ok := ArrayOf(t.WithDomain(nil))
+		if !ok || t.Elem != nil { // there are no arrays of a domain over an array
+			return a, ok
+		}
+		of, _ := ArrayOf(d)
+		return a.WithDomain(of), true
+	}
 	if t.Def != nil {
 		return t.Def.arrayOf(t), true
 	}

@@ -53,6 +53,8 @@ type T struct {
 	SQLName string
 	// collation is set where values have another one than the type says, see Collation.
 	collation *Collation
+	// domain is set where values are known to be of a domain over this type, see Domain.
+	domain *T
 }
 
 // WithTypmod returns t with another modifier.
