@@ -17,6 +17,9 @@ func infoFunctions() []*Overload {
 	}
 	tokenColumns := []string{"tokid", "alias", "description"}
 	tokenTypes := []*types.T{types.Int4, types.Text, types.Text}
+	parsed, parsedTypes := []string{"tokid", "token"}, []*types.T{types.Int4, types.Text}
+	debugColumns := []string{"alias", "description", "token", "dictionaries", "dictionary", "lexemes"}
+	debugTypes := []*types.T{types.Text, types.Text, types.Text, types.RegdictionaryArray, types.Regdictionary, types.TextArray}
 	return []*Overload{
 		fnBind("pg_column_size(any) int4", columnSize).stable(),
 		fn("pg_column_compression(any) text", nullFunc).stable(),
@@ -36,7 +39,16 @@ func infoFunctions() []*Overload {
 			[]string{"abbrev", "utc_offset", "is_dst"}, []*types.T{types.Text, types.Interval, types.Bool}),
 		srf("ts_token_type(text) setof record", tokenKinds).columns(tokenColumns, tokenTypes),
 		srf("ts_token_type(oid) setof record", tokenKinds).columns(tokenColumns, tokenTypes),
-		fn("ts_lexize(text,text) _text", lexize),
+		srf("ts_parse(text,text) setof record", parseTokens).stable().columns(parsed, parsedTypes),
+		srf("ts_parse(oid,text) setof record", parseTokens).columns(parsed, parsedTypes),
+		srf("ts_debug(text) setof record", func(c *Context, a []types.Datum) (RowIterator, error) {
+			return debugTokens(c.defaultConfig(), a[0].Str()), nil
+		}).stable().columns(debugColumns, debugTypes),
+		srf("ts_debug(regconfig,text) setof record", func(_ *Context, a []types.Datum) (RowIterator, error) {
+			cfg, err := textConfig(a[0].Int())
+			return debugTokens(cfg, a[1].Str()), err
+		}).stable().columns(debugColumns, debugTypes),
+		fn("ts_lexize(regdictionary,text) _text", lexize),
 	}
 }
 
@@ -94,13 +106,21 @@ func zoneAbbrevs(*Context, []types.Datum) (RowIterator, error) {
 // defaultParserOid is the oid of the only text search parser.
 const defaultParserOid = 3722
 
+// textParser checks the name or oid of the only text search parser.
+func textParser(d types.Datum) error {
+	switch {
+	case d.Family() == types.IntFamily && d.Int() != defaultParserOid:
+		return pgerr.New(pgerr.InvalidParameterValue, "there is no text search parser %d", d.Int())
+	case d.Family() != types.IntFamily && strings.TrimPrefix(d.Str(), "pg_catalog.") != "default":
+		return pgerr.New(pgerr.UndefinedObject, "text search parser \"%s\" does not exist", d.Str())
+	}
+	return nil
+}
+
 // tokenKinds lists the kinds of tokens that the text search parser tells apart.
 func tokenKinds(_ *Context, a []types.Datum) (RowIterator, error) {
-	switch {
-	case a[0].Family() == types.IntFamily && a[0].Int() != defaultParserOid:
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "there is no text search parser %d", a[0].Int())
-	case a[0].Family() != types.IntFamily && strings.TrimPrefix(a[0].Str(), "pg_catalog.") != "default":
-		return nil, pgerr.New(pgerr.UndefinedObject, "text search parser \"%s\" does not exist", a[0].Str())
+	if err := textParser(a[0]); err != nil {
+		return nil, err
 	}
 	var rows [][]types.Datum
 	for i, k := range textsearch.TokenKinds {
@@ -109,17 +129,43 @@ func tokenKinds(_ *Context, a []types.Datum) (RowIterator, error) {
 	return &tableRows{rows: rows}, nil
 }
 
-// lexize is ts_lexize: what a dictionary makes of a word. PostgreSQL's first argument is a
-// regdictionary, which literals become as well.
+// parseTokens is ts_parse.
+func parseTokens(_ *Context, a []types.Datum) (RowIterator, error) {
+	if err := textParser(a[0]); err != nil {
+		return nil, err
+	}
+	var rows [][]types.Datum
+	for _, t := range textsearch.Parse(a[1].Str()) {
+		rows = append(rows, []types.Datum{types.NewInt(int64(t.Kind)), types.NewString(t.Text)})
+	}
+	return &tableRows{rows: rows}, nil
+}
+
+// debugTokens lists the tokens of a text with what the configuration's dictionary makes of them.
+func debugTokens(cfg textsearch.Config, s string) RowIterator {
+	var rows [][]types.Datum
+	for _, t := range textsearch.Parse(s) {
+		kind := textsearch.TokenKinds[t.Kind-1]
+		row := []types.Datum{types.NewString(kind[0]), types.NewString(kind[1]), types.NewString(t.Text), types.NewArray(nil), types.Null, types.Null}
+		if dict, ok := cfg.Dictionary(t.Kind); ok {
+			oid := types.NewInt(types.DictSimple)
+			if dict == textsearch.English {
+				oid = types.NewInt(types.DictEnglish)
+			}
+			row[3], row[4], row[5] = types.NewArray([]types.Datum{oid}), oid, textArray(dict.Lexize(t.Text))
+		}
+		rows = append(rows, row)
+	}
+	return &tableRows{rows: rows}
+}
+
+// lexize is ts_lexize: what a dictionary makes of a word.
 func lexize(_ *Context, a []types.Datum) (types.Datum, error) {
-	dictionaries := map[string]textsearch.Config{"simple": textsearch.Simple, "english_stem": textsearch.English}
-	cfg, ok := dictionaries[strings.TrimPrefix(a[0].Str(), "pg_catalog.")]
-	if !ok {
-		return types.Null, pgerr.New(pgerr.UndefinedObject, "text search dictionary \"%s\" does not exist", a[0].Str())
+	switch a[0].Int() {
+	case types.DictSimple:
+		return textArray(textsearch.Simple.Lexize(a[1].Str())), nil
+	case types.DictEnglish:
+		return textArray(textsearch.English.Lexize(a[1].Str())), nil
 	}
-	var words []types.Datum
-	for _, w := range cfg.Lexize(a[1].Str()) {
-		words = append(words, types.NewString(w))
-	}
-	return types.NewArray(words), nil
+	return types.Null, pgerr.New(pgerr.UndefinedObject, "cache lookup failed for text search dictionary %d", a[0].Int())
 }

@@ -16,7 +16,7 @@ func trigramFunctions() []*Overload {
 	distance := func(_ *Context, a []types.Datum) (types.Datum, error) {
 		return types.NewFloat(float64(1 - similarity(a))), nil
 	}
-	return []*Overload{
+	return append(wordSimilarityFunctions(), []*Overload{
 		fn("show_trgm(text) _text", showTrigrams),
 		fn("similarity(text,text) float4", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewFloat(float64(similarity(a))), nil
@@ -27,22 +27,67 @@ func trigramFunctions() []*Overload {
 			return types.NewFloat(float64(c.similarityThreshold())), nil
 		}).stable(),
 		fn("set_limit(float4) float4", sessionFunc(setSimilarity)).volatile(),
+	}...)
+}
+
+// wordSimilarityFunctions are those that compare a text with a part of another: with any, and
+// strictly with whole words.
+func wordSimilarityFunctions() []*Overload {
+	var all []*Overload
+	for _, f := range []struct {
+		name, setting                    string
+		initial                          float32
+		is, isBy, distance, distanceFrom string // operators
+	}{
+		{"word_similarity", "pg_trgm.word_similarity_threshold", 0.6, "<%", "%>", "<<->", "<->>"},
+		{"strict_word_similarity", "pg_trgm.strict_word_similarity_threshold", 0.5, "<<%", "%>>", "<<<->", "<->>>"},
+	} {
+		strict := f.name != "word_similarity"
+		likeness := func(a []types.Datum, swap bool) float32 {
+			part, whole := a[0].Str(), a[1].Str()
+			if swap {
+				part, whole = whole, part
+			}
+			return trigram.WordSimilarity(part, whole, strict)
+		}
+		holds := func(swap bool) EvalFunc {
+			return func(c *Context, a []types.Datum) (types.Datum, error) {
+				return types.NewBool(likeness(a, swap) >= c.threshold(f.setting, f.initial)), nil
+			}
+		}
+		distance := func(swap bool) EvalFunc {
+			return func(_ *Context, a []types.Datum) (types.Datum, error) {
+				return types.NewFloat(float64(1 - likeness(a, swap))), nil
+			}
+		}
+		all = append(all,
+			fn(f.name+"(text,text) float4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+				return types.NewFloat(float64(likeness(a, false))), nil
+			}),
+			op("text "+f.is+" text bool", holds(false)).stable(), fn(f.name+"_op(text,text) bool", holds(false)).stable(),
+			op("text "+f.isBy+" text bool", holds(true)).stable(), fn(f.name+"_commutator_op(text,text) bool", holds(true)).stable(),
+			op("text "+f.distance+" text float4", distance(false)), fn(f.name+"_dist_op(text,text) float4", distance(false)),
+			op("text "+f.distanceFrom+" text float4", distance(true)), fn(f.name+"_dist_commutator_op(text,text) float4", distance(true)))
 	}
+	return all
 }
 
 func similarity(a []types.Datum) float32 {
 	return trigram.Similarity(trigram.Of(a[0].Str()), trigram.Of(a[1].Str()))
 }
 
-func (c *Context) similarityThreshold() float32 {
+func (c *Context) similarityThreshold() float32 { return c.threshold(similarityThreshold, 0.3) }
+
+// threshold returns a setting of pg_trgm, or what it is at first.
+func (c *Context) threshold(setting string, initial float32) float32 {
 	if c.Session != nil {
-		if v, ok := c.Session.Setting(similarityThreshold); ok {
+		if v, ok := c.Session.Setting(setting); ok {
 			if f, err := strconv.ParseFloat(v, 32); err == nil {
 				return float32(f)
 			}
 		}
 	}
-	return 0.3
+	return initial
 }
 
 func isSimilar(c *Context, a []types.Datum) (types.Datum, error) {

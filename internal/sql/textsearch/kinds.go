@@ -42,3 +42,15 @@ func (c Config) Lexize(word string) []string {
 	}
 	return []string{StemEnglish(w)}
 }
+
+// Dictionary returns the configuration whose words the dictionary of a kind of tokens, by its
+// number, is for; tokens of some kinds are passed over.
+func (c Config) Dictionary(kind int) (Config, bool) {
+	switch kind {
+	case numBlank, numTag, numProtocol, numEntity:
+		return 0, false
+	case numASCIIWord, numWord, numASCIIHWord, numHWord, numASCIIPart, numPart:
+		return c, true
+	}
+	return Simple, true
+}

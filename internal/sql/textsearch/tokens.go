@@ -46,14 +46,16 @@ func ahead(s string, i, limit int) string { return s[:min(len(s), i+limit)] }
 // token is a piece of text; from and to tell where it stands.
 type token struct {
 	kind     tokenKind
+	part     bool // of a hyphenated word
 	text     string
 	from, to int
 }
 
 // tokenizer walks over a text.
 type tokenizer struct {
-	s    string
-	emit func(token)
+	s     string
+	emit  func(token)
+	blank bool // what came last is
 }
 
 // eachToken calls f for every token of a text, in order. Parts of a hyphenated
@@ -66,8 +68,13 @@ func eachToken(s string, f func(token)) {
 }
 
 func (t *tokenizer) out(kind tokenKind, from, to int) int {
-	t.emit(token{kind, t.s[from:to], from, to})
+	t.blank = kind == tokenBlank
+	t.emit(token{kind: kind, text: t.s[from:to], from: from, to: to})
 	return to
+}
+
+func (t *tokenizer) outPart(kind tokenKind, from, to int) {
+	t.emit(token{kind: kind, part: true, text: t.s[from:to], from: from, to: to})
 }
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
@@ -107,6 +114,9 @@ func (t *tokenizer) next(i int) int {
 			return t.out(tokenEntity, i, end)
 		}
 	case '/', '~':
+		if c == '~' && t.blank { // it is one more blank
+			break
+		}
 		if end := fileEnd(t.s, i); end > 0 {
 			return t.out(tokenFile, i, end)
 		}
@@ -234,11 +244,14 @@ func (t *tokenizer) word(i int) int {
 		}
 	}
 	t.out(whole, i, last)
-	for _, p := range parts {
+	for i, p := range parts {
+		if i > 0 {
+			t.out(tokenBlank, p.from-1, p.from)
+		}
 		if p.letters {
-			t.out(kind(p), p.from, p.to)
+			t.outPart(kind(p), p.from, p.to)
 		} else {
-			t.out(tokenInt, p.from, p.to)
+			t.outPart(tokenInt, p.from, p.to)
 		}
 	}
 	return last

@@ -125,6 +125,102 @@ func Similarity(a, b []Trigram) float32 {
 	return float32(shared) / float32(len(a)+len(b)-shared)
 }
 
+// place is a trigram where it stands in a text; first and last tell the ends of its word.
+type place struct {
+	t           Trigram
+	first, last bool
+}
+
+// inOrder returns the trigrams of a text as they stand there.
+func inOrder(s string) []place {
+	var out []place
+	for len(s) > 0 {
+		var word string
+		if word, s = nextWord(s); word == "" {
+			continue
+		}
+		ts := appendTrigrams(nil, "  "+word+" ")
+		for i, t := range ts {
+			out = append(out, place{t, i == 0, i == len(ts)-1})
+		}
+	}
+	return out
+}
+
+// extent is a stretch of a text's trigrams that is compared with a set: how many different ones
+// are in it, and how many of them are in the set.
+type extent struct{ from, distinct, shared int }
+
+func (e extent) similarity(set int) float32 {
+	return float32(e.shared) / float32(set+e.distinct-e.shared)
+}
+
+// WordSimilarity is the similarity of the trigrams of a to those of the stretch of b that is
+// most like them; with strict, of whole words. The end of the stretch goes from the first trigram to
+// the last, its beginning follows for as long as that makes it better.
+func WordSimilarity(a, b string, strict bool) float32 {
+	set := Of(a)
+	places := inOrder(b)
+	if len(set) == 0 || len(places) == 0 {
+		return 0
+	}
+	best := float32(0)
+	begun := strict
+	var e extent
+	newest := map[Trigram]int{} // where those of the stretch stand last
+	for i, p := range places {
+		_, wanted := slices.BinarySearchFunc(set, p.t, compare)
+		if !begun && !wanted {
+			continue
+		}
+		if !begun {
+			begun, e.from = true, i
+		}
+		if _, have := newest[p.t]; !have {
+			e.distinct++
+			e.shared += count(wanted)
+		}
+		newest[p.t] = i
+		if strict && !p.last || !strict && !wanted {
+			continue
+		}
+		from := e.from
+		e = shorten(e, places[:i+1], set, newest, strict)
+		best = max(best, e.similarity(len(set)))
+		for ; from < e.from; from++ {
+			if t := places[from].t; newest[t] == from {
+				delete(newest, t)
+			}
+		}
+	}
+	return best
+}
+
+// shorten moves the beginning of a stretch, which ends with places, to where it is most like
+// the set.
+func shorten(e extent, places []place, set []Trigram, newest map[Trigram]int, strict bool) extent {
+	best := e
+	for ; e.from < len(places); e.from++ {
+		p := places[e.from]
+		if (!strict || p.first) && e.similarity(len(set)) > best.similarity(len(set)) {
+			best = e
+		}
+		if newest[p.t] == e.from {
+			_, wanted := slices.BinarySearchFunc(set, p.t, compare)
+			e.distinct--
+			e.shared -= count(wanted)
+		}
+	}
+	return best
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // Pattern returns trigrams that every text matching a LIKE pattern has, whatever its
 // case.
 func Pattern(pattern string) []Trigram {

@@ -1,0 +1,95 @@
+package textsearch
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Token is a piece of a text as ts_parse shows it: the number of its kind, an index of
+// TokenKinds plus one.
+type Token struct {
+	Kind int
+	Text string
+}
+
+// The numbers of PostgreSQL's kinds of tokens.
+const (
+	numASCIIWord = iota + 1
+	numWord
+	numNumWord
+	numEmail
+	numURL
+	numHost
+	numScientific
+	numVersion
+	numNumPart
+	numPart
+	numASCIIPart
+	numBlank
+	numTag
+	numProtocol
+	numNumHWord
+	numASCIIHWord
+	numHWord
+	numPath
+	numFile
+	numFloat
+	numInt
+	numUint
+	numEntity
+)
+
+// Parse takes a text apart; blanks that follow one another are one token.
+func Parse(s string) []Token {
+	var out []Token
+	blank := 0 // end of the blanks that the last token is
+	eachToken(s, func(t token) {
+		kind := t.number()
+		if kind == numBlank && !t.part && t.from == blank && len(out) > 0 && out[len(out)-1].Kind == numBlank && !beginsBlank(t.text) {
+			out[len(out)-1].Text += t.text
+			blank = t.to
+			return
+		}
+		out = append(out, Token{kind, t.text})
+		if blank = 0; kind == numBlank {
+			blank = t.to
+		}
+	})
+	return out
+}
+
+// beginsBlank reports whether a character ends the blanks before it, as it may begin something.
+func beginsBlank(s string) bool { return strings.Contains("<-+&/", s) }
+
+// number is the number of a token's kind.
+func (t token) number() int {
+	ascii := true
+	for i := range len(t.text) {
+		ascii = ascii && t.text[i] < utf8.RuneSelf
+	}
+	switch t.kind {
+	case tokenASCIIWord:
+		return pick(t.part, numASCIIPart, numASCIIWord)
+	case tokenWord:
+		return pick(t.part, numPart, numWord)
+	case tokenNumWord:
+		return pick(t.part, numNumPart, numNumWord)
+	case tokenHWord:
+		return pick(ascii, numASCIIHWord, numHWord)
+	case tokenInt:
+		return pick(strings.ContainsAny(t.text[:1], "+-"), numInt, numUint)
+	case tokenFloat:
+		return pick(strings.ContainsAny(t.text, "eE"), numScientific, numFloat)
+	}
+	return map[tokenKind]int{
+		tokenBlank: numBlank, tokenEmail: numEmail, tokenURL: numURL, tokenHost: numHost, tokenPath: numPath, tokenFile: numFile,
+		tokenVersion: numVersion, tokenTag: numTag, tokenEntity: numEntity, tokenProtocol: numProtocol, tokenNumHWord: numNumHWord,
+	}[t.kind]
+}
+
+func pick(b bool, yes, no int) int {
+	if b {
+		return yes
+	}
+	return no
+}
