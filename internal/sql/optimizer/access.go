@@ -323,17 +323,43 @@ func scanOrder(n *plan.Scan, p *path) []plan.SortKey {
 			continue // one value only
 		}
 		ord := n.Table.ColumnByID(c.Column)
-		at := indexOf(n.Ords, ord)
-		if at < 0 {
+		id := orderID(n, ord)
+		if id == 0 {
 			break
 		}
-		k := plan.SortKey{Col: n.Cols[at].ID, Desc: c.Desc, NullsFirst: c.NullsFirst}
+		k := plan.SortKey{Col: id, Desc: c.Desc, NullsFirst: c.NullsFirst}
 		if n.Reverse {
 			k.Desc, k.NullsFirst = !k.Desc, !k.NullsFirst
 		}
 		out = append(out, k)
 	}
 	return out
+}
+
+// orderID is how orders name the column at ord of a scan's table, 0 if they don't.
+func orderID(n *plan.Scan, ord int) plan.ColID {
+	if at := indexOf(n.Ords, ord); at >= 0 {
+		return n.Cols[at].ID
+	}
+	for i := range n.Computed {
+		if n.Computed[i].Ord == ord {
+			return n.Computed[i].ID
+		}
+	}
+	return 0
+}
+
+// orderOrd is the inverse of orderID, -1 for columns that are not the scan's.
+func orderOrd(n *plan.Scan, id plan.ColID) int {
+	if at := plan.FindCol(n.Cols, id); at >= 0 {
+		return n.Ords[at]
+	}
+	for i := range n.Computed {
+		if n.Computed[i].ID == id {
+			return n.Computed[i].Ord
+		}
+	}
+	return -1
 }
 
 func indexOf(list []int, x int) int {
@@ -359,11 +385,11 @@ func matchOrder(n *plan.Scan, c *constrained, want []plan.SortKey, reverse bool)
 	next := c.singles
 	hashed := next < c.index.HashColumns // the entries come by bucket
 	for _, k := range want {
-		at := plan.FindCol(n.Cols, k.Col)
-		if at < 0 {
+		ord := orderOrd(n, k.Col)
+		if ord < 0 {
 			return false
 		}
-		col := &n.Table.Columns[n.Ords[at]]
+		col := &n.Table.Columns[ord]
 		if bound(c, n, col.ID) {
 			continue // one value only: any order will do
 		}

@@ -156,6 +156,7 @@ func (l *atomList) comparison(n *plan.Scan, i int, c *plan.Call) {
 	switch op {
 	case "=":
 		a.kind = atomEq
+		l.bySortKey(n, a)
 	case "<", "<=":
 		a.kind, a.inclusive = atomHi, op == "<="
 	default:
@@ -174,7 +175,49 @@ func (l *atomList) inList(n *plan.Scan, i int, c *plan.InList) {
 			return
 		}
 	}
-	l.add(atom{kind: atomIn, ord: ord, conj: i, exact: true, list: c.List})
+	a := atom{kind: atomIn, ord: ord, conj: i, exact: true, list: c.List}
+	l.bySortKey(n, a)
+	l.add(a)
+}
+
+// bySortKey adds what the equality a says about sort keys of its column that indexes hold:
+// under deterministic collations they are equal if the values are.
+func (l *atomList) bySortKey(n *plan.Scan, a atom) {
+	for i := range n.Computed {
+		key, ok := n.Computed[i].Value.(*plan.Call)
+		if !ok || key.Fn.Name != "collation_key" || column(n, key.Args[0]) != a.ord {
+			continue
+		}
+		if ties, known := constOf(key.Args[2]); !known || ties.IsNull() || !ties.Bool() {
+			continue
+		}
+		keyOf := func(x plan.Expr) plan.Expr {
+			c := *key
+			c.Args = append([]plan.Expr{retyped(x, key.Args[0].Type())}, key.Args[1:]...)
+			return foldExpr(&c)
+		}
+		b := a
+		b.ord = n.Computed[i].Ord
+		if b.value != nil {
+			b.value = keyOf(b.value)
+		}
+		b.list = nil
+		for _, x := range a.list {
+			b.list = append(b.list, keyOf(x))
+		}
+		l.add(b)
+	}
+}
+
+// retyped is x as a value of type t, which has the same representation.
+func retyped(x plan.Expr, t *types.T) plan.Expr {
+	if c, ok := x.(*plan.Const); ok {
+		return plan.NewConst(t, c.D)
+	}
+	if x.Type().Is(t) {
+		return x
+	}
+	return &plan.Cast{Arg: x, T: t}
 }
 
 func (l *atomList) test(n *plan.Scan, i int, c *plan.Is) {

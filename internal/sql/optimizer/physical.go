@@ -237,12 +237,13 @@ func (o *optimizer) project(n *plan.Project, w wanted) {
 	inner.order = nil
 	for _, k := range w.order {
 		i := plan.FindCol(n.Cols, k.Col)
-		r, ok := n.Exprs[max(i, 0)].(*plan.ColRef)
-		if i < 0 || !ok {
+		if i >= 0 {
+			k.Col = orderedAs(n.Input, n.Exprs[i])
+		}
+		if i < 0 || k.Col == 0 {
 			inner = w.unordered().unlimited()
 			break
 		}
-		k.Col = r.Col
 		inner.order = append(inner.order, k)
 	}
 	n.Input = o.physical(n.Input, inner)
@@ -252,7 +253,7 @@ func (o *optimizer) project(n *plan.Project, w wanted) {
 	for _, k := range in.Order {
 		id := plan.ColID(0)
 		for i, e := range n.Exprs {
-			if r, ok := e.(*plan.ColRef); ok && r.Col == k.Col {
+			if orderedAs(n.Input, e) == k.Col {
 				id = n.Cols[i].ID
 			}
 		}
@@ -262,6 +263,27 @@ func (o *optimizer) project(n *plan.Project, w wanted) {
 		k.Col = id
 		n.Order = append(n.Order, k)
 	}
+}
+
+// orderedAs is the column by which the order of e over n is known: the one that it is, or
+// the one that an index below holds it in; 0 for none.
+func orderedAs(n plan.Node, e plan.Expr) plan.ColID {
+	if r, ok := e.(*plan.ColRef); ok {
+		return r.Col
+	}
+	switch n := n.(type) {
+	case *plan.Filter:
+		return orderedAs(n.Input, e)
+	case *plan.IndexJoin:
+		return orderedAs(n.Input, e)
+	case *plan.Scan:
+		for i := range n.Computed {
+			if plan.ExprEqual(n.Computed[i].Value, e) {
+				return n.Computed[i].ID
+			}
+		}
+	}
+	return 0
 }
 
 // sort drops a sort whose input can be read in order, or makes it a partial or

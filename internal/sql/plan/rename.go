@@ -68,7 +68,7 @@ func renameNode(n Node, m func(ColID) ColID) {
 	switch n := n.(type) {
 	case *Scan:
 		for i := range n.Computed {
-			n.Computed[i].Value = renameExpr(n.Computed[i].Value, m)
+			n.Computed[i].ID, n.Computed[i].Value = m(n.Computed[i].ID), renameExpr(n.Computed[i].Value, m)
 		}
 		for i := range n.Predicates {
 			n.Predicates[i].Cond = renameExpr(n.Predicates[i].Cond, m)

@@ -118,10 +118,18 @@ type Scan struct {
 	// Locking, if set, locks each row that passes Filter.
 	Locking *Locking
 	// Computed are the expressions, over the table's columns, that hidden columns of
-	// its indexes hold; Predicates are those of its partial indexes. Conditions are
-	// compared with them; nothing evaluates them.
-	Computed   []SetCol
+	// its indexes hold; Predicates are those of its partial indexes. Conditions and
+	// orders are compared with them; nothing evaluates them.
+	Computed   []ComputedCol
 	Predicates []IndexPredicate
+}
+
+// ComputedCol is a hidden column at Ord of a table, which holds Value. No operator produces
+// it; ID is how orders name it.
+type ComputedCol struct {
+	Ord   int
+	ID    ColID
+	Value Expr
 }
 
 // TokenScan reads an inverted index: of each list of conditions one must hold.

@@ -155,9 +155,12 @@ func (b *builder) noteDerived(n *plan.Scan) error {
 		return nil
 	}
 	ids := plan.IDs(n.Cols)
-	var err error
-	if n.Computed, err = b.computedColumns(n.Table, ids, true); err != nil {
+	list, err := b.computedColumns(n.Table, ids, true)
+	if err != nil {
 		return err
+	}
+	for _, c := range list {
+		n.Computed = append(n.Computed, plan.ComputedCol{Ord: c.Ord, ID: ids[c.Ord], Value: c.Value})
 	}
 	n.Predicates, err = b.predicates(n.Table, ids)
 	return err
