@@ -5,6 +5,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -51,12 +52,8 @@ func reads(n plan.Node, t *catalog.Table, locked bool) bool {
 // checkLocking refuses the cursors that can't lock the rows that are fetched from them,
 // and those that write.
 func checkLocking(st *ast.DeclareCursor) error {
-	if w := st.Query.With; w != nil {
-		for _, c := range w.CTEs {
-			if _, ok := c.Stmt.(*ast.Select); !ok {
-				return pgerr.Unsupported("DECLARE CURSOR must not contain data-modifying statements in WITH")
-			}
-		}
+	if planner.ChangesRows(st.Query) {
+		return pgerr.Unsupported("DECLARE CURSOR must not contain data-modifying statements in WITH")
 	}
 	if len(st.Query.Locking) == 0 {
 		return nil

@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,10 +46,13 @@ func parseExplain(opts []ast.Option) (o explainOptions, err error) {
 		if err != nil {
 			return o, err
 		}
+		given[name] = on
 		if on && !can {
+			if name == "wal" && !hasOption(opts, "analyze") {
+				return o, pgerr.New(pgerr.InvalidParameterValue, "EXPLAIN option WAL requires ANALYZE")
+			}
 			return o, pgerr.Unsupported("EXPLAIN option %q is not supported", name).At(opt.Pos)
 		}
-		given[name] = on
 	}
 	or := func(name string, otherwise bool) bool {
 		if v, ok := given[name]; ok {
@@ -62,6 +66,10 @@ func parseExplain(opts []ast.Option) (o explainOptions, err error) {
 		return o, pgerr.New(pgerr.InvalidParameterValue, "EXPLAIN option TIMING requires ANALYZE")
 	}
 	return o, nil
+}
+
+func hasOption(opts []ast.Option, name ast.Name) bool {
+	return slices.ContainsFunc(opts, func(o ast.Option) bool { return o.Name == name })
 }
 
 // explainFlag reads the value of an option that is on or off.
@@ -111,9 +119,9 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 	if err != nil {
 		return err
 	}
-	switch s := st.Stmt.(type) {
-	case *ast.CreateTableAs, *ast.DeclareCursor:
-		return pgerr.Unsupported("EXPLAIN of %s is not supported", s.Tag()).At(st.Pos)
+	skip, err := x.checkExplained(ctx, st, &o)
+	if err != nil {
+		return err
 	}
 	var e explained
 	if o.summary {
@@ -121,12 +129,15 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 			return err
 		}
 	}
-	if o.analyze {
+	if _, utility := root.Input.(*plan.DDL); o.analyze && !utility && !skip {
 		if e.execution, err = x.explainAnalyze(ctx, root, &o); err != nil {
 			return err
 		}
 	}
-	lines := e.render(root.Input, &o)
+	var lines []string
+	if !skip {
+		lines = e.render(root.Input, &o)
+	}
 	if err := x.endImplicit(ctx); err != nil {
 		return err
 	}
@@ -146,6 +157,46 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 	return x.res.Complete("EXPLAIN")
 }
 
+// checkExplained refuses what cannot be explained. Of CREATE TABLE AS with IF NOT EXISTS
+// there may be nothing to show.
+func (x *execution) checkExplained(ctx context.Context, st *ast.Explain, o *explainOptions) (skip bool, err error) {
+	creates := false
+	switch s := st.Stmt.(type) {
+	case *ast.CreateTableAs:
+		if _, ok := s.Query.(*ast.Execute); ok {
+			return false, pgerr.Unsupported("EXPLAIN of %s with EXECUTE is not supported", s.Tag()).At(st.Pos)
+		}
+		t, _, err := x.s.coll.FindRelation(ctx, s.Name.Catalog, s.Name.Schema, s.Name.Table)
+		if err != nil {
+			return false, err
+		}
+		exists := pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", s.Name.Table)
+		switch {
+		case t != nil && s.IfNotExists:
+			exists.Message += ", skipping"
+			x.res.Notice("NOTICE", exists)
+			return true, nil
+		case t != nil:
+			return false, exists
+		}
+		creates = true
+	case *ast.Select:
+		creates = s.Into != nil
+	}
+	if creates && o.analyze {
+		return false, pgerr.Unsupported("EXPLAIN ANALYZE of %s is not supported", st.Stmt.Tag()).At(st.Pos)
+	}
+	return false, nil
+}
+
+// noPlan is what EXPLAIN sends of REFRESH, by format.
+var noPlan = map[string]string{
+	"text": "Utility statements have no plan structure",
+	"json": "[\n  \"Utility Statement\"\n]",
+	"yaml": "- \"Utility Statement\"",
+	"xml":  "<explain xmlns=\"http://www.postgresql.org/2009/explain\">\n  <Utility-Statement />\n</explain>",
+}
+
 // planningTime plans the statement once more, and tells how long that took: the plan
 // that is shown may be an older one.
 func (x *execution) planningTime(ctx context.Context) (time.Duration, error) {
@@ -158,6 +209,9 @@ func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
 
 // render makes the rows that EXPLAIN sends: a line each as text, else a single one.
 func (e *explained) render(root plan.Node, o *explainOptions) []string {
+	if _, ok := root.(*plan.DDL); ok {
+		return []string{noPlan[o.format]}
+	}
 	if o.format == "text" {
 		lines := plan.Format(root, o.ExplainOptions)
 		if o.summary {

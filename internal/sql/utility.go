@@ -118,6 +118,11 @@ func (s *Session) setSetting(
 		if value != "none" && value != s.user {
 			return "", pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", value)
 		}
+	case "database":
+		if local {
+			return "", pgerr.Unsupported("SET LOCAL database is not supported")
+		}
+		return value, s.execUse(ctx, value)
 	case "session_authorization":
 		if value != s.user {
 			return "", pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", value)
@@ -283,6 +288,8 @@ func (s *Session) showValue(name string) (string, bool) {
 		return onOff(s.currentOptions().ReadOnly), true
 	case "session_authorization":
 		return s.user, true
+	case "database":
+		return s.db.Name, true
 	}
 	return s.vals.Get(name)
 }
@@ -448,7 +455,7 @@ func parseHLC(s string, bad error) (ts hlc.Timestamp, err error) {
 // execUse is the dialect's USE database.
 func (s *Session) execUse(ctx context.Context, name string) error {
 	if s.txn.block != blockNone {
-		return pgerr.New(pgerr.ActiveSQLTransaction, "USE cannot run inside a transaction block")
+		return pgerr.New(pgerr.ActiveSQLTransaction, "the database cannot be changed inside a transaction block")
 	}
 	db, err := s.srv.cfg.Catalog.DatabaseByName(ctx, name)
 	if err != nil {

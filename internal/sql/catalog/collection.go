@@ -24,6 +24,8 @@ type Collection struct {
 	// historical says that the transaction reads AS OF a time: descriptors are
 	// read as they were then.
 	historical bool
+	// noWait says that waiting for an object is an error: see NoWait.
+	noWait     bool
 	statements int // of the transaction
 	committing bool
 	changes    *changes // nil: none

@@ -596,3 +596,43 @@ func testOneNodeCleans(t *testing.T) {
 		t.Errorf("what the other node dropped was cleared %d times", cleared)
 	}
 }
+
+// TestNoWaitElsewhere: NoWait does not wait for the sessions of other nodes either, nor for
+// those that change the stored descriptor.
+func TestNoWaitElsewhere(t *testing.T) { synctest.Test(t, testNoWaitElsewhere) }
+
+func testNoWaitElsewhere(t *testing.T) {
+	c := openGateways(t, 2, 5*time.Second)
+	defer c.close()
+	a, b := c.table("a"), c.table("b")
+	reader, changer, other := c.nodes[1].session(t), c.nodes[0].session(t), c.nodes[1].session(t)
+	reader.begin(kv.TxnOptions{})
+	reader.find("a")
+	changer.begin(kv.TxnOptions{})
+	start := time.Now()
+	var busy *kvpb.LockNotAvailableError
+	if err := changer.NoWait(func() error { return changer.LockExclusive(ctx, a) }); !errors.As(err, &busy) || busy.Timeout {
+		t.Fatalf("locking a table that another node uses: %v", err)
+	}
+	if d := time.Since(start); d >= c.nodes[1].cat.gw.poll {
+		t.Errorf("it waited for %v", d)
+	}
+	changer.rollback()
+	changer.begin(kv.TxnOptions{})
+	if err := changer.NoWait(func() error { return changer.LockExclusive(ctx, b) }); err != nil {
+		t.Fatal(err)
+	}
+	other.begin(kv.TxnOptions{})
+	if err := other.NoWait(func() error { return other.LockExclusive(ctx, b) }); !errors.As(err, &busy) || busy.Timeout {
+		t.Errorf("locking a table that another node has locked: %v", err)
+	}
+	other.rollback()
+	changer.rollback()
+	reader.commit()
+	time.Sleep(c.nodes[1].cat.gw.poll) // until the other node knows how the transactions ended
+	changer.begin(kv.TxnOptions{})
+	if err := changer.NoWait(func() error { return changer.LockExclusive(ctx, a) }); err != nil {
+		t.Errorf("locking a table that nobody uses any more: %v", err)
+	}
+	changer.rollback()
+}

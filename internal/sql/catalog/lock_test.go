@@ -207,3 +207,32 @@ func TestPinStress(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestNoWait: what would have to be waited for is an error, and leaves nothing behind.
+func TestNoWait(t *testing.T) {
+	n, a, b := twoTables(t)
+	defer n.close(t)
+	user, changer, late := n.session(t), n.session(t), n.session(t)
+	user.begin(kv.TxnOptions{})
+	user.find("a")
+	changer.begin(kv.TxnOptions{})
+	var busy *kvpb.LockNotAvailableError
+	if err := changer.NoWait(func() error { return changer.LockExclusive(ctx, a) }); !errors.As(err, &busy) || busy.Timeout {
+		t.Fatalf("locking a table in use: %v", err)
+	}
+	if err := changer.NoWait(func() error { return changer.LockExclusive(ctx, b) }); err != nil {
+		t.Fatalf("locking a table that nobody uses: %v", err)
+	}
+	late.begin(kv.TxnOptions{})
+	late.find("a") // whom the lock that failed does not keep out
+	err := late.NoWait(func() error { _, err := late.TableByID(ctx, b); return err })
+	if busy = nil; !errors.As(err, &busy) {
+		t.Fatalf("using a locked table: %v", err)
+	}
+	user.commit()
+	late.rollback()
+	if err := changer.LockExclusive(ctx, a); err != nil {
+		t.Error(err)
+	}
+	changer.rollback()
+}

@@ -112,6 +112,9 @@ func (w changer) AppendBlockers(dst []concurrency.TxnID) []concurrency.TxnID {
 // await waits on ch for source's blockers: until it yields, the transaction is
 // chosen to break a deadlock, lock_timeout passes or the statement ends.
 func (c *Collection) await(ctx context.Context, ch <-chan struct{}, source concurrency.BlockerSource) error {
+	if c.noWait {
+		return &kvpb.LockNotAvailableError{}
+	}
 	start, lockTimeout := c.start, time.Duration(0)
 	if c.txn != nil {
 		start, lockTimeout = c.txn.ReadTimestamp(), c.txn.LockTimeout
@@ -151,6 +154,14 @@ func (c *Collection) await(ctx context.Context, ch <-chan struct{}, source concu
 			return ctx.Err()
 		}
 	}
+}
+
+// NoWait calls f, in which nothing waits for an object that another transaction uses:
+// that is a LockNotAvailableError, as it is if the answer of another node is not yes.
+func (c *Collection) NoWait(f func() error) error {
+	c.noWait = true
+	defer func() { c.noWait = false }()
+	return f()
 }
 
 // LockExclusive locks a descriptor for a change: it waits until no other
@@ -196,7 +207,11 @@ func (c *Collection) lockStored(ctx context.Context, id ID) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c.waiting.Store(&storedWait{id, cancel})
-	_, err := c.txn.Lock(ctx, descriptorKey(id), kv.LockUpdate, kv.WaitBlock)
+	wait := kv.WaitBlock
+	if c.noWait {
+		wait = kvpb.WaitError
+	}
+	_, err := c.txn.Lock(ctx, descriptorKey(id), kv.LockUpdate, wait)
 	c.waiting.Store(nil)
 	if err != nil {
 		if cause := context.Cause(ctx); kv.IsRetryable(cause) {

@@ -49,7 +49,7 @@ func (g *gateway) lockPeers(ctx context.Context, c *Collection, id ID) (hlc.Time
 	start, holds := c.txn.ReadTimestamp(), slices.Clone(c.stored)
 	err = eachMember(ms.all, func(m member) error {
 		defer g.peers.Away(kvpb.TxnID(c.txnID()), m.Node)()
-		req := &peerRequest{Kind: askLock, Txn: c.txnID(), Start: start, IDs: []ID{id}, Holds: holds}
+		req := &peerRequest{Kind: askLock, Txn: c.txnID(), Start: start, IDs: []ID{id}, Holds: holds, NoWait: c.noWait}
 		got, err := g.lockAt(ctx, m, req)
 		mu.Lock()
 		since = since.Max(got)
@@ -88,6 +88,8 @@ func (g *gateway) lockAt(ctx context.Context, m member, req *peerRequest) (hlc.T
 			return a.Since, &kvpb.DeadlockError{}
 		case ctx.Err() != nil:
 			return a.Since, context.Cause(ctx)
+		case err == nil && req.NoWait:
+			return a.Since, &kvpb.LockNotAvailableError{}
 		case err == nil:
 			continue // it waits for its sessions
 		}

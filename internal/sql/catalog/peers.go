@@ -34,6 +34,7 @@ type peerRequest struct {
 	Start       hlc.Timestamp
 	IDs         []ID      `json:",omitempty"`
 	Holds       []ID      `json:",omitempty"` // descriptors whose stored form is locked
+	NoWait      bool      `json:",omitempty"` // grant the lock at once or not
 	Names       []NameKey `json:",omitempty"`
 	// Committed asks to read IDs and Names again.
 	Committed bool                `json:",omitempty"`
@@ -179,7 +180,7 @@ func (g *gateway) lockFor(ctx context.Context, from kvpb.NodeID, req *peerReques
 	if r.over {
 		return errRemoteOver
 	}
-	r.c.stored = req.Holds
+	r.c.stored, r.c.noWait = req.Holds, req.NoWait
 	ids := slices.Clone(req.IDs)
 	slices.Sort(ids)
 	for _, id := range ids {
@@ -188,7 +189,10 @@ func (g *gateway) lockFor(ctx context.Context, from kvpb.NodeID, req *peerReques
 		}
 		since, err := g.lockOne(ctx, r, id)
 		var dead *kvpb.DeadlockError
+		var busy *kvpb.LockNotAvailableError
 		switch {
+		case errors.As(err, &busy):
+			return nil
 		case errors.As(err, &dead):
 			a.Deadlock = true
 			return nil

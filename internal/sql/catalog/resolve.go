@@ -18,6 +18,25 @@ func (c *Collection) CurrentDatabase() *Database {
 	return c.db
 }
 
+// InSchema calls f, for which search_path begins with a schema.
+func (c *Collection) InSchema(name string, f func() error) error {
+	outer := c.path
+	c.path = pathWith{name, outer}
+	defer func() { c.path = outer }()
+	return f()
+}
+
+// pathWith is a search_path with one more schema before it.
+type pathWith struct {
+	first string
+	SearchPathSource
+}
+
+// SearchPathSetting implements SearchPathSource.
+func (p pathWith) SearchPathSetting() []string {
+	return append([]string{p.first}, p.SearchPathSource.SearchPathSetting()...)
+}
+
 // SearchPath implements Resolver.
 func (c *Collection) SearchPath() []string {
 	path := c.path.SearchPathSetting()

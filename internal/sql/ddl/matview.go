@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
 )
 
 // A materialized view is a table that nobody writes but REFRESH: it has the query of
@@ -18,6 +19,9 @@ func (e *Env) materialize(ctx context.Context, b *tableBuilder, st *ast.CreateTa
 	sel, ok := st.Query.(*ast.Select)
 	if !ok {
 		return pgerr.Unsupported("%s is not supported as the query of a materialized view", st.Query.Tag()).At(st.Pos)
+	}
+	if planner.ChangesRows(sel) {
+		return pgerr.Unsupported("materialized views must not use data-modifying statements in WITH")
 	}
 	var err error
 	if b.t.View, err = e.viewQuery(ctx, sel, q); err != nil {

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -18,11 +19,8 @@ func (e *Env) createSchema(ctx context.Context, st *ast.CreateSchema) error {
 	if name == "" {
 		name = owner
 	}
-	if err := reservedSchema(name, st.Pos); err != nil {
+	if err := reservedSchema(name); err != nil {
 		return err
-	}
-	if len(st.Elements) > 0 {
-		return pgerr.Unsupported("CREATE SCHEMA with schema elements is not supported").At(st.Pos)
 	}
 	s, err := e.Coll.FindSchema(ctx, name)
 	if err != nil {
@@ -32,17 +30,63 @@ func (e *Env) createSchema(ctx context.Context, st *ast.CreateSchema) error {
 		e.skip(pgerr.DuplicateSchema, "schema \"%s\" already exists, skipping", name)
 		return nil
 	}
-	_, err = e.Coll.CreateSchema(ctx, e.Coll.CurrentDatabase().ID, name, owner)
-	return err
+	elements, err := orderElements(name, st.Elements)
+	if err != nil {
+		return err
+	}
+	if _, err := e.Coll.CreateSchema(ctx, e.Coll.CurrentDatabase().ID, name, owner); err != nil {
+		return err
+	}
+	return e.Coll.InSchema(name, func() error { return e.createElements(ctx, elements) })
 }
 
-func reservedSchema(name string, pos int) error {
+// orderElements puts the objects of CREATE SCHEMA into an order in which they can be
+// created, as PostgreSQL does: an element may use those of kinds that come before its own.
+func orderElements(schema string, list []ast.Statement) ([]ast.Statement, error) {
+	var sequences, tables, views, indexes []ast.Statement
+	for _, st := range list {
+		var name *ast.TableName
+		switch st := st.(type) {
+		case *ast.CreateSequence:
+			name, sequences = &st.Name, append(sequences, st)
+		case *ast.CreateTable:
+			name, tables = &st.Name, append(tables, st)
+		case *ast.CreateView:
+			name, views = &st.Name, append(views, st)
+		case *ast.CreateIndex:
+			name, indexes = &st.Table.Name, append(indexes, st)
+		case *ast.Unsupported:
+			return nil, pgerr.Unsupported("%s is not supported", st.Feature).At(st.Pos)
+		default:
+			return nil, pgerr.Unsupported("%s within CREATE SCHEMA is not supported", st.Tag()).At(st.Position())
+		}
+		if name.Schema == "" {
+			name.Schema = schema
+		} else if name.Schema != schema {
+			return nil, pgerr.New(pgerr.InvalidSchemaDefinition, "CREATE specifies a schema (%s) different from the one being created (%s)", name.Schema, schema)
+		}
+	}
+	return slices.Concat(sequences, tables, views, indexes), nil
+}
+
+// createElements runs the statements within CREATE SCHEMA, each on what the ones before left.
+func (e *Env) createElements(ctx context.Context, list []ast.Statement) error {
+	for _, st := range list {
+		e.nextCommand()
+		if _, err := Exec(ctx, e, st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func reservedSchema(name string) error {
 	if len(name) >= 3 && name[:3] == "pg_" {
 		return pgerr.New(pgerr.ReservedName, "unacceptable schema name \"%s\"", name).
-			WithDetail("The prefix \"pg_\" is reserved for system schemas.").At(pos)
+			WithDetail("The prefix \"pg_\" is reserved for system schemas.")
 	}
 	if name == "information_schema" || name == "lichen_internal" {
-		return pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", name).At(pos)
+		return pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", name)
 	}
 	return nil
 }
@@ -92,7 +136,7 @@ func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
 	}
 	s := *old
 	if st.NewName != "" {
-		if err := reservedSchema(st.NewName, st.Pos); err != nil {
+		if err := reservedSchema(st.NewName); err != nil {
 			return err
 		}
 		if err := e.unviewedSchema(ctx, old); err != nil {

@@ -101,29 +101,3 @@ func (e *Env) restartSequence(ctx context.Context, id catalog.ID) error {
 	}
 	return e.Coll.Put(ctx, s)
 }
-
-// lockTables is LOCK TABLE. There are two strengths: the weak modes let others
-// read and write, the strong ones keep everybody out.
-func (e *Env) lockTables(ctx context.Context, st *ast.LockTable) error {
-	// A transaction that reads in the past waits for no one (the workers of pg_dump).
-	if past := !e.Txn.Options().AsOf.IsEmpty(); st.NoWait && !(past && st.Mode <= ast.RowExclusive) {
-		return pgerr.Unsupported("LOCK TABLE ... NOWAIT is not supported").At(st.Pos)
-	}
-	for i := range st.Tables {
-		n := st.Tables[i].Name
-		if st.Mode <= ast.RowExclusive {
-			t, err := e.Coll.ResolveTable(ctx, n.Catalog, n.Schema, n.Table)
-			if err != nil {
-				return err
-			}
-			if t.Kind != catalog.KindTable && t.Kind != catalog.KindView {
-				return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table or view", n.Table).At(n.Pos)
-			}
-			continue
-		}
-		if _, err := e.lockTable(ctx, n); err != nil {
-			return err
-		}
-	}
-	return nil
-}

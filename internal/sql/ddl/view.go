@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -79,6 +80,8 @@ func checkViewQuery(st *ast.CreateView) error {
 	switch {
 	case st.Query.Into != nil:
 		return pgerr.New(pgerr.SyntaxError, "views must not contain SELECT INTO").At(st.Pos)
+	case planner.ChangesRows(st.Query):
+		return pgerr.Unsupported("views must not contain data-modifying statements in WITH")
 	case len(st.Query.Locking) > 0:
 		return pgerr.Unsupported("row locks in views are not supported").At(st.Pos)
 	}

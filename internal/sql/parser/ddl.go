@@ -300,6 +300,9 @@ func (p *parser) createSchema(loc ast.Loc) ast.Statement {
 		case kwGrant:
 			s.Elements = append(s.Elements, p.grant())
 		default:
+			if s.IfNotExists && len(s.Elements) > 0 {
+				p.failf(pgerr.FeatureNotSupported, s.Elements[0].Position(), "CREATE SCHEMA IF NOT EXISTS cannot include schema elements")
+			}
 			return s
 		}
 	}

@@ -85,6 +85,7 @@ const (
 	AmbiguousParameter                  Code = "42P08"
 	InvalidColumnReference              Code = "42P10"
 	InvalidColumnDefinition             Code = "42611"
+	InvalidSchemaDefinition             Code = "42P15"
 	InvalidTableDefinition              Code = "42P16"
 	InvalidObjectDefinition             Code = "42P17"
 	IndeterminateDatatype               Code = "42P18"

@@ -85,6 +85,9 @@ func (b *builder) fromItem(te ast.TableExpr, s *scope) (*fromItem, error) {
 
 // statementRef plans FROM [SHOW ...].
 func (b *builder) statementRef(te *ast.StatementRef, s *scope) (*fromItem, error) {
+	if _, ok := returningOf(te.Stmt); ok {
+		return nil, pgerr.Unsupported("%s in FROM is only supported at the top level of a statement", te.Stmt.Tag()).At(te.Pos)
+	}
 	if b.env.Source == nil {
 		return nil, pgerr.Unsupported("a statement in FROM is not supported here").At(te.Pos)
 	}

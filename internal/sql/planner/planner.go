@@ -61,6 +61,15 @@ func (b *builder) statement(stmt ast.Statement) (plan.Node, []plan.Column, error
 	case *ast.Select:
 		return b.topSelect(s)
 	case *ast.Insert:
+		source, with, err := hoistFrom(s.Source, s.With)
+		if err != nil {
+			return nil, nil, err
+		}
+		if with != s.With {
+			c := *s
+			c.Source, c.With = source, with
+			s = &c
+		}
 		return b.dml(s.With, func(sc *scope) (plan.Node, error) { return b.insert(s, sc) })
 	case *ast.Update:
 		return b.dml(s.With, func(sc *scope) (plan.Node, error) { return b.update(s, sc) })
@@ -94,6 +103,13 @@ func (b *builder) topSelect(s *ast.Select) (plan.Node, []plan.Column, error) {
 		q := *s
 		q.Into = nil
 		return b.withQuery(s, &q)
+	}
+	s, with, err := hoistFrom(s, s.With)
+	if err != nil {
+		return nil, nil, err
+	}
+	if with != s.With { // s is a copy
+		s.With = with
 	}
 	q, err := b.query(s, b.rootScope(), queryOpts{})
 	if err != nil {
@@ -136,13 +152,31 @@ func (b *builder) withQuery(stmt ast.Statement, query ast.Statement) (plan.Node,
 }
 
 func (b *builder) explain(s *ast.Explain) (plan.Node, []plan.Column, error) {
-	root, _, err := b.statement(s.Stmt)
+	root, _, err := b.statement(queryOf(s.Stmt))
 	if err != nil {
 		return nil, nil, err
 	}
 	e := &plan.Explain{Stmt: s, Input: root}
 	e.Cols = []plan.Column{{ID: b.newCol(), Name: "QUERY PLAN", Type: types.Text}}
 	return e, e.Cols, nil
+}
+
+// queryOf is what EXPLAIN shows of a statement that makes a relation or a cursor of the
+// rows of a query: the query.
+func queryOf(stmt ast.Statement) ast.Statement {
+	switch s := stmt.(type) {
+	case *ast.CreateTableAs:
+		return s.Query
+	case *ast.DeclareCursor:
+		return s.Query
+	case *ast.Select:
+		if s.Into != nil {
+			q := *s
+			q.Into = nil
+			return &q
+		}
+	}
+	return stmt
 }
 
 // isDDL reports whether stmt changes the catalog.

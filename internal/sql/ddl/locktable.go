@@ -1,0 +1,89 @@
+package ddl
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// lockTables is LOCK TABLE. There are two strengths: the weak modes let others
+// read and write, the strong ones keep everybody out.
+func (e *Env) lockTables(ctx context.Context, st *ast.LockTable) error {
+	for i := range st.Tables {
+		n := st.Tables[i].Name
+		lock := func() error { return e.lockNamed(ctx, n, st.Mode) }
+		err := error(nil)
+		if st.NoWait {
+			err = e.Coll.NoWait(lock)
+		} else {
+			err = lock()
+		}
+		var busy *kvpb.LockNotAvailableError
+		if errors.As(err, &busy) && !busy.Timeout {
+			err = pgerr.New(pgerr.LockNotAvailable, "could not obtain lock on relation \"%s\"", n.Table)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockNamed locks a table, or a view and what it reads.
+func (e *Env) lockNamed(ctx context.Context, n ast.TableName, mode ast.LockMode) error {
+	t, index, err := e.Coll.FindRelation(ctx, n.Catalog, n.Schema, n.Table)
+	if err == nil && t != nil && !index && mode > ast.RowExclusive {
+		t, index, err = e.lockRelation(ctx, n)
+	}
+	switch {
+	case err != nil:
+		return err
+	case t == nil:
+		return catalog.UndefinedTable(n.Schema, n.Table)
+	}
+	kinds := ""
+	switch {
+	case index:
+		kinds = "indexes"
+	case t.Materialized():
+		kinds = "materialized views"
+	case t.Kind == catalog.KindSequence:
+		kinds = "sequences"
+	}
+	if kinds != "" {
+		return pgerr.New(pgerr.WrongObjectType, "cannot lock relation \"%s\"", n.Table).
+			WithDetail("This operation is not supported for %s.", kinds)
+	}
+	return e.lockViewed(ctx, t, mode, map[catalog.ID]bool{t.ID: true})
+}
+
+// lockViewed locks what a view reads, and what the views among that read; done are those
+// that are locked. Weak locks are pins, which reading the descriptor takes.
+func (e *Env) lockViewed(ctx context.Context, t *catalog.Table, mode ast.LockMode, done map[catalog.ID]bool) error {
+	if t.Kind != catalog.KindView {
+		return nil
+	}
+	for _, id := range t.View.Uses {
+		if done[id] {
+			continue
+		}
+		done[id] = true
+		if mode > ast.RowExclusive {
+			if err := e.Coll.LockExclusive(ctx, id); err != nil {
+				return err
+			}
+		}
+		u, err := e.Coll.TableByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := e.lockViewed(ctx, u, mode, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
