@@ -84,7 +84,7 @@ func checkDatabaseOption(o *ast.Option) error {
 			return nil
 		}
 		return pgerr.Unsupported("locale \"%s\" is not supported", optionText(o)).At(o.Pos)
-	case "template", "connection_limit", "allow_connections", "is_template", "oid", "strategy":
+	case "template", "connection_limit", "allow_connections", "is_template", "oid", "strategy", "colocation", "colocated":
 		return nil
 	case "tablespace":
 		if text == "" || text == "pg_default" {

@@ -64,9 +64,11 @@ func accessMethod(at ast.Loc, method ast.Name, isInverted bool) (ast.Name, error
 			return method, nil
 		}
 		return "", pgerr.New(pgerr.SyntaxError, "an inverted index can't use access method \"%s\"", method).At(at.Pos)
-	case "ybgin":
+	case "ybgin": // YugabyteDB's names, which its dumps have
 		return methodGIN, nil
-	case "gist", "spgist", "brin", "lsm", "prefix":
+	case "lsm":
+		return "", nil
+	case "gist", "spgist", "brin", "prefix":
 		return "", pgerr.Unsupported("access method \"%s\" is not supported", method).At(at.Pos)
 	}
 	return "", pgerr.New(pgerr.UndefinedObject, "access method \"%s\" does not exist", method).At(at.Pos)

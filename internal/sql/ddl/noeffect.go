@@ -31,7 +31,7 @@ var (
 	noStatistics     = noEffect{"SET STATISTICS", "statistics are kept automatically"}
 	noColumnStorage  = noEffect{"SET STORAGE and SET COMPRESSION", "values are stored in the row"}
 	noReplicaIdent   = noEffect{"REPLICA IDENTITY", "changes always carry the primary key"}
-	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8 and has no connection limit"}
+	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8, has no connection limit and keeps each table by itself"}
 	noViewSecurity   = noEffect{"security_barrier and security_invoker", "every user may read every table"}
 	noOids           = noEffect{"OIDS", "tables have no oids"}
 )

@@ -48,6 +48,7 @@ const (
 	ExtUniqueWithoutIndex
 	ExtCreateDialect
 	ExtSequence
+	ExtNonconcurrently
 	numExtensions
 )
 
@@ -94,6 +95,7 @@ var extensionNames = [numExtensions]string{
 	ExtUniqueWithoutIndex: "UNIQUE WITHOUT INDEX",
 	ExtCreateDialect:      "CREATE CHANGEFEED, SCHEDULE and TABLEGROUP",
 	ExtSequence:           "PER NODE CACHE and VIRTUAL of sequences",
+	ExtNonconcurrently:    "CREATE INDEX NONCONCURRENTLY",
 }
 
 // String describes the form.

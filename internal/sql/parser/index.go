@@ -237,6 +237,9 @@ func (p *parser) createIndex(loc ast.Loc) ast.Statement {
 	s.Inverted = p.acceptWord("inverted")
 	p.expect(kwIndex)
 	s.Concurrently = p.accept(kwConcurrently)
+	if !s.Concurrently && p.isWord("nonconcurrently") && p.peek() != kwOn && p.extends(ExtNonconcurrently) {
+		p.advance()
+	}
 	if p.ifNotExists() {
 		s.IfNotExists = true
 		s.Name = p.colID()
