@@ -162,6 +162,9 @@ type IndexColumn struct {
 	OpClass string `json:",omitempty"`
 	// Collate is the collation that was written, nil for the column's.
 	Collate *types.Collation `json:",omitempty"`
+	// SortKey tells that Column is an expression that the index was not asked for: the sort
+	// keys, under a language's collation, of the column that the expression reads.
+	SortKey bool `json:",omitempty"`
 }
 
 // Index describes an index; Indexes[0] of a table is its primary index.
@@ -371,6 +374,28 @@ func (t *Table) Expressions(ix *Index) bool {
 		}
 	}
 	return false
+}
+
+// Declared returns an index of t as it was asked for: with columns where its key has their
+// sort keys.
+func (t *Table) Declared(ix *Index) *Index {
+	if !slices.ContainsFunc(ix.Columns, func(c IndexColumn) bool { return c.SortKey }) {
+		return ix
+	}
+	out := *ix
+	out.Columns = slices.Clone(ix.Columns)
+	for i := range out.Columns {
+		out.Columns[i].Column = t.DeclaredKey(&out.Columns[i])
+	}
+	return &out
+}
+
+// DeclaredKey is the column that a key column was asked for.
+func (t *Table) DeclaredKey(c *IndexColumn) ColumnID {
+	if c.SortKey {
+		return t.Columns[t.ColumnByID(c.Column)].BaseColumns[0]
+	}
+	return c.Column
 }
 
 // Materialized reports whether the table is a materialized view.

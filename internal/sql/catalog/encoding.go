@@ -220,6 +220,9 @@ func (t *Table) checkIndex(ix *Index, columns map[ColumnID]bool) error {
 		if !columns[c.Column] {
 			return corrupt(t.ID, "index %d has no column %d", ix.ID, c.Column)
 		}
+		if c.SortKey && len(t.Columns[t.ColumnByID(c.Column)].BaseColumns) != 1 {
+			return corrupt(t.ID, "index %d has sort keys of no column", ix.ID)
+		}
 	}
 	if ix.HashColumns < 0 || ix.HashColumns > len(ix.Columns) || ix.Buckets < 0 || ix.Buckets > 1<<16 {
 		return corrupt(t.ID, "index %d hashes %d columns to %d buckets", ix.ID, ix.HashColumns, ix.Buckets)

@@ -433,7 +433,7 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 			WithDetail("Column \"%s\" is used by generated column \"%s\".", col.Name, list[0].Name)
 	}
 	for i := range a.t.Indexes {
-		if ix := &a.t.Indexes[i]; dependsOn(a.t, ix, col.ID) && !usesColumn(ix, col.ID) {
+		if ix := a.t.Declared(&a.t.Indexes[i]); dependsOn(a.t, ix, col.ID) && !usesColumn(ix, col.ID) {
 			return pgerr.Unsupported("altering the type of a column used by an index expression or predicate is not supported").
 				WithDetail("Index \"%s\" uses column \"%s\".", ix.Name, col.Name)
 		}
@@ -459,7 +459,13 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 	if err := a.e.checkExprs(ctx, a.t); err != nil {
 		return castDefaultError(err, col)
 	}
-	if c.X == nil && sameStorage(from, typ) {
+	id := col.ID
+	resorted, err := a.resortKeys(ctx, id)
+	if err != nil {
+		return err
+	}
+	col = &a.t.Columns[a.t.ColumnByID(id)]
+	if c.X == nil && sameStorage(from, typ) && !resorted {
 		if err := a.retypeKeys(ctx, col.ID, false); err != nil {
 			return err
 		}
@@ -508,9 +514,9 @@ func (a *alteration) rebuildColumn(ctx context.Context, col *catalog.Column, usi
 	}
 	inKey := usesColumn(a.t.Primary(), col.ID)
 	for i := range a.t.Indexes {
-		if i == 0 || inKey || usesColumn(&a.t.Indexes[i], col.ID) {
+		if ix := a.t.Declared(&a.t.Indexes[i]); i == 0 || inKey || usesColumn(ix, col.ID) {
 			renew := a.renewAlike
-			if inKey || slices.ContainsFunc(a.t.Indexes[i].Columns, func(k catalog.IndexColumn) bool { return k.Column == col.ID }) {
+			if inKey || slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return k.Column == col.ID }) {
 				renew = a.renewIndex
 			}
 			if err := renew(ctx, i); err != nil {
@@ -520,6 +526,32 @@ func (a *alteration) rebuildColumn(ctx context.Context, col *catalog.Column, usi
 		}
 	}
 	return a.e.build(ctx, spec)
+}
+
+// resortKeys makes the sort keys of a column that indexes have those under its new collation,
+// and reports whether there are such indexes.
+func (a *alteration) resortKeys(ctx context.Context, id catalog.ColumnID) (bool, error) {
+	found := false
+	for i := range a.t.Indexes {
+		for j := range a.t.Indexes[i].Columns {
+			k := &a.t.Indexes[i].Columns[j]
+			if !k.SortKey || a.t.DeclaredKey(k) != id {
+				continue
+			}
+			found = true
+			k.Column, k.SortKey = id, false
+			if !a.t.Columns[a.t.ColumnByID(id)].Type.Collatable() {
+				k.Collate = nil
+			}
+			if err := a.e.sortKeys(ctx, a.t, k); err != nil {
+				return false, err
+			}
+		}
+	}
+	if found {
+		dropUnusedExpressions(a.t)
+	}
+	return found, nil
 }
 
 // sameStorage reports whether all values of one type are stored alike, and

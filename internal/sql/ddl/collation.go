@@ -3,6 +3,7 @@ package ddl
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -81,6 +82,26 @@ func errNoCollation(t *catalog.Table, c *catalog.Column) error {
 	return err.WithHint("Use the COLLATE clause to set the collation explicitly.")
 }
 
+// sortKeys makes a key column one of sort keys, where a language's collation orders it: then the
+// index has rows in that order. The pattern operator classes ask for the order of bytes.
+func (e *Env) sortKeys(ctx context.Context, t *catalog.Table, k *catalog.IndexColumn) error {
+	col := &t.Columns[t.ColumnByID(k.Column)]
+	c := k.Collate
+	if c == nil {
+		c = col.Type.Collation()
+	}
+	if c == nil || c.Bytewise() || col.Virtual || col.Type.Elem != nil || strings.HasSuffix(k.OpClass, "_pattern_ops") {
+		return nil
+	}
+	key, err := e.expressionColumn(ctx, t, &ast.FuncCall{Name: ast.FuncName{Name: "collation_key"}, Args: []ast.Expr{
+		&ast.ColumnRef{Column: col.Name}, &ast.StrLit{Val: c.Locale}, &ast.BoolLit{Val: true},
+	}})
+	if err == nil {
+		k.Column, k.SortKey = key.ID, true
+	}
+	return err
+}
+
 // byteKey refuses types whose values are equal though their bytes differ as parts of keys.
 func byteKey(t *types.T) error {
 	if c := t.Collation(); c != nil && c.Nondeterministic {
@@ -92,7 +113,7 @@ func byteKey(t *types.T) error {
 // inKey reports whether a column is part of the key of an index or of a foreign key.
 func inKey(t *catalog.Table, id catalog.ColumnID) bool {
 	for i := range t.Indexes {
-		for _, k := range t.Indexes[i].Columns {
+		for _, k := range t.Declared(&t.Indexes[i]).Columns {
 			if k.Column == id && k.Collate == nil {
 				return true
 			}

@@ -174,10 +174,15 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 		if err != nil {
 			return ix, err
 		}
+		name := keyName(t, c.Column)
+		if !p.unique && !p.constraint && (p.method == "" || p.method == "btree") && !p.sharded && !p.keys[i].Hash {
+			if err := e.sortKeys(ctx, t, &c); err != nil {
+				return ix, err
+			}
+		}
 		if p.primary && t.Columns[t.ColumnByID(c.Column)].Virtual {
 			return ix, pgerr.Unsupported("primary keys on virtual generated columns are not supported").At(p.loc.Pos)
 		}
-		name := keyName(t, c.Column)
 		for _, o := range ix.Columns {
 			if o.Column == c.Column && p.constraint {
 				return ix, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" appears twice in %s constraint", name, kindOfKey(p)).At(p.keys[i].Pos)

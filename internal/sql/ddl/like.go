@@ -113,6 +113,7 @@ func (b *tableBuilder) likeCheck(ctx context.Context, src *catalog.Table, k *cat
 // likeIndex asks for an index, or key constraint, like one of src; the name is
 // chosen anew.
 func (b *tableBuilder) likeIndex(ctx context.Context, src *catalog.Table, ix *catalog.Index, at ast.Loc) {
+	ix = src.Declared(ix)
 	if ix.Primary && !ix.Constraint {
 		return
 	}

@@ -21,7 +21,7 @@ func (c *Catalog) byOid(oid uint32) (t *catalog.Table, ix *catalog.Index) {
 	}
 	for i := range t.Indexes {
 		if t.Indexes[i].Oid == oid {
-			return t, &t.Indexes[i]
+			return t, t.Declared(&t.Indexes[i])
 		}
 	}
 	return nil, nil

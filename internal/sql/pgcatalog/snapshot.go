@@ -133,7 +133,7 @@ func visibleIndexes(t *catalog.Table) []*catalog.Index {
 	var out []*catalog.Index
 	for i := range t.Indexes {
 		if i > 0 || t.HasPrimaryKey() {
-			out = append(out, &t.Indexes[i])
+			out = append(out, t.Declared(&t.Indexes[i]))
 		}
 	}
 	return out
