@@ -32,7 +32,7 @@ func CommonType(ts []*types.T, context string) (*types.T, error) {
 			nc, _ := typeCategory(next)
 			if tc != nc {
 				return nil, pgerr.New(pgerr.DatatypeMismatch, "%s types %s and %s cannot be matched",
-					context, t.SQLName, next.SQLName)
+					context, t.Shown().SQLName, next.Shown().SQLName)
 			}
 			if !preferred && canCoerce(t, next) && !canCoerce(next, t) {
 				t = next
@@ -46,7 +46,7 @@ func CommonType(ts []*types.T, context string) (*types.T, error) {
 	for _, u := range ts {
 		if !canCoerce(u, t) {
 			return nil, pgerr.New(pgerr.CannotCoerce, "%s could not convert type %s to %s",
-				context, u.SQLName, t.SQLName)
+				context, u.Shown().SQLName, t.Shown().SQLName)
 		}
 	}
 	return t, nil

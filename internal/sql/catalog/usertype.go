@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"github.com/lichendb/lichen/internal/sql/ast"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -252,6 +253,30 @@ func (c *Collection) PeekTypeSchema(ctx context.Context, oid uint32) (schema str
 	}
 	found := c.PeekRelation(ctx, t.Name)
 	return d.Ident().Name, found != nil && found.ID == t.ID
+}
+
+// Qualified returns a type with the name by which SQL finds it: with its schema where the
+// search path does not lead to it.
+func Qualified(ctx context.Context, f TypeFinder, t *types.T) *types.T {
+	if d := t.Domain(); d != nil {
+		return Qualified(ctx, f, t.WithDomain(nil)).WithDomain(Qualified(ctx, f, d))
+	}
+	if t.Def == nil && t.Elem != nil && t.Elem.Def != nil {
+		a := *t
+		a.Elem = Qualified(ctx, f, t.Elem)
+		a.SQLName = a.Elem.SQLName + "[]"
+		return &a
+	}
+	if t.Def == nil || t.Def.ArrayOid == 0 {
+		return t
+	}
+	schema, visible := f.PeekTypeSchema(ctx, t.Oid)
+	if schema == "" || visible {
+		return t
+	}
+	q := *t
+	q.SQLName = ast.QuoteIdent(schema) + "." + ast.QuoteIdent(t.Name)
+	return &q
 }
 
 // UsesType reports whether t is the type with the given oid, or is made of it.

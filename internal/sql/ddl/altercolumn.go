@@ -457,7 +457,7 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 		}
 	}
 	if err := a.e.checkExprs(ctx, a.t); err != nil {
-		return castDefaultError(err, col)
+		return castDefaultError(err, col.Name, a.e.typeText(ctx, col))
 	}
 	id := col.ID
 	resorted, err := a.resortKeys(ctx, id)
@@ -475,7 +475,7 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 		return a.e.verifyColumnDomain(ctx, a.t.ID, col)
 	}
 	if err := a.rebuildColumn(ctx, col, c.X); err != nil {
-		return castError(err, col, c)
+		return castError(err, col.Name, a.e.typeText(ctx, col), c)
 	}
 	if err := a.put(ctx); err != nil {
 		return err
@@ -564,27 +564,32 @@ func sameStorage(from, to *types.T) bool {
 	return from.Is(to) && from.Typmod == to.Typmod
 }
 
-func castDefaultError(err error, col *catalog.Column) error {
+func castDefaultError(err error, name, typ string) error {
 	var pe *pgerr.Error
 	if errors.As(err, &pe) && pe.Code == pgerr.DatatypeMismatch && strings.Contains(pe.Message, "default expression") {
 		return pgerr.New(pgerr.DatatypeMismatch, "default for column \"%s\" cannot be cast automatically to type %s",
-			col.Name, types.FormatType(col.Type))
+			name, typ)
 	}
 	return err
 }
 
+// typeText is what errors call the type that a column was declared with.
+func (e *Env) typeText(ctx context.Context, c *catalog.Column) string {
+	return types.FormatType(catalog.Qualified(ctx, e.Coll, declaredType(c)))
+}
+
 // castError words a failed conversion as PostgreSQL does.
-func castError(err error, col *catalog.Column, c *ast.AlterCmd) error {
+func castError(err error, name, typ string, c *ast.AlterCmd) error {
 	var pe *pgerr.Error
 	if !errors.As(err, &pe) || pe.Code != pgerr.DatatypeMismatch || !strings.Contains(pe.Message, "but expression is of type") {
 		return err
 	}
 	if c.X != nil {
 		return pgerr.New(pgerr.DatatypeMismatch, "result of USING clause for column \"%s\" cannot be cast automatically to type %s",
-			col.Name, types.FormatType(col.Type)).WithHint("You might need to add an explicit cast.")
+			name, typ).WithHint("You might need to add an explicit cast.")
 	}
-	return pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" cannot be cast automatically to type %s", col.Name, types.FormatType(col.Type)).
-		WithHint("You might need to specify \"USING %s::%s\".", ast.QuoteIdent(col.Name), types.FormatType(col.Type))
+	return pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" cannot be cast automatically to type %s", name, typ).
+		WithHint("You might need to specify \"USING %s::%s\".", ast.QuoteIdent(name), typ)
 }
 
 // unviewedColumn fails if a view uses the column.

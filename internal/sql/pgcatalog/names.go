@@ -56,24 +56,7 @@ func (c *Catalog) visible(t *catalog.Table, name string) bool {
 
 // qualified returns a type with the name by which SQL finds it: with its schema where
 // the search path does not lead to it.
-func (c *Catalog) qualified(t *types.T) *types.T {
-	if t.Def == nil && t.Elem != nil && t.Elem.Def != nil {
-		a := *t
-		a.Elem = c.qualified(t.Elem)
-		a.SQLName = a.Elem.SQLName + "[]"
-		return &a
-	}
-	if t.Def == nil || t.Def.ArrayOid == 0 {
-		return t
-	}
-	name, ok := c.relationName(t.Oid)
-	if !ok || name == t.SQLName {
-		return t
-	}
-	q := *t
-	q.SQLName = name
-	return &q
-}
+func (c *Catalog) qualified(t *types.T) *types.T { return catalog.Qualified(c.ctx(), c.h.Coll, t) }
 
 // NameOf implements types.Names.
 func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {

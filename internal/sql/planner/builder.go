@@ -31,6 +31,7 @@ type builder struct {
 	nextCTE     int
 	nextSub     int
 	modifies    bool
+	qualify     bool // see planAs
 	uncacheable bool
 	// untyped are uses of parameters that take the type other uses determine.
 	untyped  []*plan.Param

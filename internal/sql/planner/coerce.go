@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -136,7 +137,7 @@ func (b *builder) coerceArg(e plan.Expr, t *types.T, pos int) (plan.Expr, error)
 		return nil, err
 	}
 	if !ok {
-		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", e.Type().SQLName, t.SQLName).At(pos)
+		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", e.Type().Shown().SQLName, t.SQLName).At(pos)
 	}
 	return x, nil
 }
@@ -149,7 +150,7 @@ func (b *builder) coerceBool(e plan.Expr, what string, pos int) (plan.Expr, erro
 	}
 	if !ok {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "argument of %s must be type boolean, not type %s",
-			what, e.Type().SQLName).At(pos)
+			what, e.Type().Shown().SQLName).At(pos)
 	}
 	return x, nil
 }
@@ -163,14 +164,14 @@ func (b *builder) coerceText(e plan.Expr, pos int) (plan.Expr, error) {
 }
 
 // assign coerces a value that is stored in a column.
-func (b *builder) assign(e plan.Expr, column string, t *types.T, pos int) (plan.Expr, error) {
-	x, ok, err := b.coerce(e, t, plan.CastAssignment, pos)
+func (b *builder) assign(e plan.Expr, c *catalog.Column, pos int) (plan.Expr, error) {
+	x, ok, err := b.coerce(e, b.shown(c.Type), plan.CastAssignment, pos)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" is of type %s but expression is of type %s",
-			column, t.SQLName, e.Type().SQLName).
+			c.Name, b.shown(c.ValueType()).Shown().SQLName, e.Type().Shown().SQLName).
 			WithHint("You will need to rewrite or cast the expression.").At(pos)
 	}
 	return x, nil
@@ -196,9 +197,10 @@ func (b *builder) common(es []plan.Expr, pos []int, context string) (*types.T, e
 }
 
 // mismatch guesses which of several types an error is about: the first that is
-// of another category than the first known one.
+// of another category than the first known one, or of another type.
 func mismatch(ts []*types.T, pos []int) int {
 	var first *types.T
+	at := pos[0]
 	for i, t := range ts {
 		switch {
 		case isUnknown(t):
@@ -206,7 +208,9 @@ func mismatch(ts []*types.T, pos []int) int {
 			first = t
 		case first.Category() != t.Category():
 			return pos[i]
+		case !first.Is(t) && at == pos[0]:
+			at = pos[i]
 		}
 	}
-	return pos[0]
+	return at
 }

@@ -113,7 +113,7 @@ func (b *builder) computedWhere(t *catalog.Table, row []plan.ColID, wanted func(
 		}
 		x, err := b.expr(e, &scope{clause: clause, items: []*item{it}})
 		if err == nil {
-			x, err = b.assign(x, c.Name, c.Type, 0)
+			x, err = b.assign(x, c, 0)
 		}
 		if err != nil {
 			return nil, withoutPosition(err)

@@ -168,7 +168,7 @@ func (b *builder) cascadeSet(r *plan.Reference, rows *plan.ReferringRows, action
 			src := &r.Ref.Columns[r.RefOrds[i]]
 			col := plan.Column{ID: b.newCol(), Name: src.Name, Type: src.Type}
 			rows.Cols = append(rows.Cols, col)
-			value, err = b.assign(plan.Ref(col), c.Name, c.Type, 0)
+			value, err = b.assign(plan.Ref(col), c, 0)
 		default:
 			value = plan.NewNull(c.Type)
 		}

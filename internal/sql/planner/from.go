@@ -195,7 +195,7 @@ func (b *builder) scan(t *catalog.Table, alias string) plan.Node {
 	ords := make([]int, len(t.Columns))
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		cols[i] = plan.Column{ID: b.newCol(), Name: c.Name, Type: c.ValueType(), TableOid: t.Oid, Attnum: c.Attnum, NotNull: c.NotNull}
+		cols[i] = plan.Column{ID: b.newCol(), Name: c.Name, Type: b.shown(c.ValueType()), TableOid: t.Oid, Attnum: c.Attnum, NotNull: c.NotNull}
 		ords[i] = i
 	}
 	if t.Kind != catalog.KindTable {

@@ -182,6 +182,9 @@ func (b *builder) freshRow(t *catalog.Table) []plan.ColID {
 // given identifiers.
 func (b *builder) rowItem(t *catalog.Table, alias string, ids []plan.ColID) (*item, error) {
 	it := storedItem(t, alias, ids)
+	for i := range it.cols {
+		it.cols[i].col.Type = b.shown(it.cols[i].col.Type)
+	}
 	return it, b.computeItem(it)
 }
 
@@ -251,7 +254,7 @@ func (b *builder) insertColumn(st *ast.Insert, c *catalog.Column, targets []int,
 			continue
 		}
 		value := func(c *catalog.Column) (plan.Expr, error) {
-			return b.assign(p.targets[i].ref(), c.Name, c.Type, p.targets[i].pos)
+			return b.assign(p.targets[i].ref(), c, p.targets[i].pos)
 		}
 		part := insertTarget(st, i)
 		if part == nil {
@@ -363,7 +366,7 @@ func (b *builder) insertItem(st *ast.Insert, c *changed, targets []int, i int, x
 			if err != nil {
 				return nil, err
 			}
-			return b.assign(v, c.Name, c.Type, x.Position())
+			return b.assign(v, c, x.Position())
 		})
 	}
 	if _, ok := x.(*ast.DefaultExpr); ok {
@@ -386,7 +389,7 @@ func (b *builder) insertValue(st *ast.Insert, ch *changed, ord int, x ast.Expr, 
 	if err != nil {
 		return nil, err
 	}
-	return b.assign(v, c.Name, c.Type, x.Position())
+	return b.assign(v, c, x.Position())
 }
 
 // checkGenerated rejects values for GENERATED ALWAYS columns.
@@ -417,7 +420,7 @@ func (b *builder) defaultExpr(c *catalog.Column) (plan.Expr, error) {
 	}
 	x, err := b.expr(e, &scope{clause: clauseDefault})
 	if err == nil {
-		x, err = b.assign(x, c.Name, c.Type, 0)
+		x, err = b.assign(x, c, 0)
 	}
 	return x, withoutPosition(err)
 }

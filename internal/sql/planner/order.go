@@ -289,7 +289,7 @@ func (b *builder) limitExpr(e ast.Expr, what string, s *scope) (plan.Expr, error
 		return nil, err
 	}
 	if !ok {
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "argument of %s must be type bigint, not type %s", what, x.Type().SQLName).At(e.Position())
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "argument of %s must be type bigint, not type %s", what, x.Type().Shown().SQLName).At(e.Position())
 	}
 	return y, constantOf(y, s, what, e.Position())
 }

@@ -35,8 +35,26 @@ type Env struct {
 
 // Plan plans a statement.
 func Plan(ctx context.Context, stmt ast.Statement, env *Env) (*plan.Prepared, error) {
-	b := &builder{ctx: ctx, env: env}
+	p, err := planAs(ctx, stmt, env, false)
+	if err == nil {
+		return p, nil
+	}
+	if _, again := planAs(ctx, stmt, env, true); again != nil { // it says the same with the types' full names
+		return nil, again
+	}
+	return nil, err
+}
+
+// planAs plans a statement; qualify says that types have their schema in their names
+// where the search path does not lead to them.
+func planAs(ctx context.Context, stmt ast.Statement, env *Env, qualify bool) (*plan.Prepared, error) {
+	b := &builder{ctx: ctx, env: env, qualify: qualify}
 	b.params = append(b.params, env.ParamTypes...)
+	for i, t := range b.params {
+		if t != nil {
+			b.params[i] = b.shown(t)
+		}
+	}
 	p := &plan.Prepared{Stmt: stmt}
 	var err error
 	if p.Root, p.Columns, err = b.statement(stmt); err != nil {

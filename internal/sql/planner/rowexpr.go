@@ -306,10 +306,10 @@ func (b *builder) fieldSelect(e *ast.FieldSelect, s *scope) (plan.Expr, error) {
 	}
 	if x.Type().Family != types.RecordFamily {
 		return nil, pgerr.New(pgerr.WrongObjectType, "column notation .%s applied to type %s, which is not a composite type",
-			e.Field, x.Type().SQLName).At(e.Pos)
+			e.Field, x.Type().Shown().SQLName).At(e.Pos)
 	}
 	if x.Type().Def != nil {
-		return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" not found in data type %s", e.Field, x.Type().SQLName).At(e.X.Position())
+		return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" not found in data type %s", e.Field, x.Type().Shown().SQLName).At(e.X.Position())
 	}
 	return nil, pgerr.New(pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field).At(e.X.Position())
 }

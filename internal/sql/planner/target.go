@@ -123,7 +123,7 @@ func (b *builder) expandRecord(e *ast.FieldSelect, s *scope) ([]target, error) {
 	}
 	fields := b.fieldsOf(x)
 	if fields == nil {
-		return nil, pgerr.New(pgerr.WrongObjectType, "type %s is not composite", x.Type().SQLName).At(e.Pos)
+		return nil, pgerr.New(pgerr.WrongObjectType, "type %s is not composite", x.Type().Shown().SQLName).At(e.Pos)
 	}
 	var out []target
 	for i, f := range fields {

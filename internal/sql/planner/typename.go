@@ -88,7 +88,19 @@ func (b *builder) typeName(tn *ast.TypeName) (*types.T, error) {
 	if d != nil {
 		b.noteTable(d)
 	}
-	return t, err
+	if err != nil {
+		return nil, err
+	}
+	return b.shown(t), nil
+}
+
+// shown returns a type with the name that errors call it by.
+func (b *builder) shown(t *types.T) *types.T {
+	finder, ok := b.env.Catalog.(catalog.TypeFinder)
+	if !b.qualify || !ok {
+		return t
+	}
+	return catalog.Qualified(b.ctx, finder, t)
 }
 
 // FindType is ResolveType with the user-defined types of a catalog.
@@ -154,7 +166,7 @@ func userType(u *types.T, tn *ast.TypeName) (*types.T, error) {
 }
 
 func cannotCast(from, to *types.T, pos int) *pgerr.Error {
-	return pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", from.SQLName, to.SQLName).At(pos)
+	return pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", from.Shown().SQLName, to.Shown().SQLName).At(pos)
 }
 
 // cast plans an explicit cast.
@@ -196,7 +208,7 @@ func (b *builder) domainBase(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, 
 // explicitCast converts x to t as CAST does.
 func (b *builder) explicitCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, error) {
 	if t.Family == types.AnyFamily || t.Oid == types.Unknown.Oid || t.Family == types.VoidFamily {
-		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", x.Type().SQLName, t.SQLName).At(at)
+		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", x.Type().Shown().SQLName, t.SQLName).At(at)
 	}
 	if t.OfDomain() {
 		base, err := b.domainBase(x, t, xpos, at)

@@ -244,7 +244,7 @@ func (b *builder) setValue(x ast.Expr, c *catalog.Column, s *scope) (plan.Expr, 
 	if err != nil {
 		return nil, err
 	}
-	return b.assign(v, c.Name, c.Type, x.Position())
+	return b.assign(v, c, x.Position())
 }
 
 // multiSet plans (a, b) = (x, y) and (a, b) = (SELECT ...).
@@ -284,7 +284,7 @@ func (b *builder) multiSet(sc *ast.SetClause, s *scope, assign func(*ast.Target,
 		}
 		err := assign(&sc.Targets[i], func(c *catalog.Column) (plan.Expr, error) {
 			if values != nil {
-				return b.assign(values[i], c.Name, c.Type, sc.X.Position())
+				return b.assign(values[i], c, sc.X.Position())
 			}
 			return b.setValue(exprs[i], c, s)
 		})
