@@ -52,7 +52,7 @@ func (c *testNodes) options(disk fs.FS) Options {
 	if os.Getenv("LICHEN_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("n", len(c.nodes)+1)
 	}
-	return Options{FS: disk, Logger: log, Dial: c.net.dial, Listen: c.net.listen, FamilyPerColumn: c.families}
+	return Options{FS: disk, Logger: log, Dial: c.net.dialer(len(c.nodes)), Listen: c.net.listen, FamilyPerColumn: c.families}
 }
 
 // config is that of a node without stores, which joins the first one unless it is that.

@@ -18,9 +18,45 @@ type memNet struct {
 	mu        sync.Mutex
 	listeners map[string]*memListener // by port
 	last      int                     // the port that was given out last
+	conns     []memLink
+	cut       map[int]bool // nodes that nobody reaches, nor they others
 }
 
-func newMemNet() *memNet { return &memNet{listeners: map[string]*memListener{}} }
+// memLink is a connection from a node, -1 for a client, to a port.
+type memLink struct {
+	from int
+	port string
+	conn *memConn
+}
+
+// isolate cuts a node that listens at addr off from all others, until it is joined again.
+func (m *memNet) isolate(node int, addr net.Addr) {
+	_, port, _ := net.SplitHostPort(addr.String())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cut[node] = true
+	delete(m.listeners, port)
+	for _, l := range m.conns {
+		if l.from == node || l.port == port {
+			_ = l.conn.Close()
+			_ = l.conn.peer.Close()
+		}
+	}
+}
+
+// rejoin lets a node reach others again.
+func (m *memNet) rejoin(node int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cut[node] = false
+}
+
+// dialer is net.Dialer.DialContext of a node.
+func (m *memNet) dialer(node int) func(ctx context.Context, addr string) (net.Conn, error) {
+	return func(ctx context.Context, addr string) (net.Conn, error) { return m.dialFrom(ctx, node, addr) }
+}
+
+func newMemNet() *memNet { return &memNet{listeners: map[string]*memListener{}, cut: map[int]bool{}} }
 
 // listen is net.Listen.
 func (m *memNet) listen(addr string) (net.Listener, error) {
@@ -42,19 +78,26 @@ func (m *memNet) listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// dial is net.Dialer.DialContext.
+// dial is net.Dialer.DialContext of a client.
 func (m *memNet) dial(ctx context.Context, addr string) (net.Conn, error) {
+	return m.dialFrom(ctx, -1, addr)
+}
+
+func (m *memNet) dialFrom(ctx context.Context, node int, addr string) (net.Conn, error) {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
-	l := m.listeners[port]
+	l, cut := m.listeners[port], m.cut[node]
 	m.mu.Unlock()
-	if l == nil {
+	if l == nil || cut {
 		return nil, fmt.Errorf("nobody listens at %s", addr)
 	}
 	near, far := memPipe(memAddr{"127.0.0.1", "1"}, l.addr)
+	m.mu.Lock()
+	m.conns = append(m.conns, memLink{node, port, near})
+	m.mu.Unlock()
 	select {
 	case l.calls <- far:
 		return near, nil
