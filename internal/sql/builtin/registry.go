@@ -168,9 +168,8 @@ func (r *registry) addAggregate(a *Aggregate) {
 //go:embed oids.txt
 var pgOids string
 
-// assignOids gives everything PostgreSQL's oid, and the functions it lacks one
-// that depends on the set of signatures only, not on the order of declaration.
-func (r *registry) assignOids() {
+// postgresOids are the oids of pgOids by signature.
+var postgresOids = sync.OnceValue(func() map[string]uint32 {
 	known := map[string]uint32{}
 	for _, line := range strings.Split(strings.TrimSpace(pgOids), "\n") {
 		num, key, _ := strings.Cut(line, " ")
@@ -178,6 +177,16 @@ func (r *registry) assignOids() {
 		must.NoError(err, "builtin: oids.txt: line %q", line)
 		known[key] = uint32(oid)
 	}
+	return known
+})
+
+// PostgresOid returns the oid that PostgreSQL gives a signature, 0 if it has none.
+func PostgresOid(o *Overload) uint32 { return postgresOids()[o.key()] }
+
+// assignOids gives everything PostgreSQL's oid, and the functions it lacks one
+// that depends on the set of signatures only, not on the order of declaration.
+func (r *registry) assignOids() {
+	known := postgresOids()
 	overloads := append([]*Overload(nil), r.all...)
 	for _, a := range r.allAggs {
 		overloads = append(overloads, &a.Overload)

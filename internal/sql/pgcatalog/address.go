@@ -1,7 +1,6 @@
 package pgcatalog
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -276,11 +275,7 @@ func (c *Catalog) functionAt(a builtin.ObjectAddress) (uint32, error) {
 	}
 	name := a.Names[len(a.Names)-1]
 	if len(a.Names) == 1 || a.Names[len(a.Names)-2] == namePgCatalog {
-		candidates := slices.Clone(builtin.Functions(name))
-		for _, agg := range builtin.Aggregates(name) {
-			candidates = append(candidates, &agg.Overload)
-		}
-		for _, o := range candidates {
+		for _, o := range functionsNamed(name) {
 			if hasArguments(o, oids) {
 				return o.Oid, nil
 			}

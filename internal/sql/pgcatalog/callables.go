@@ -138,11 +138,7 @@ func (c *Catalog) procedureOid(text string) (uint32, error) {
 		return 0, undefined
 	}
 	last := names[len(names)-1]
-	candidates := slices.Clone(builtin.Functions(last))
-	for _, a := range builtin.Aggregates(last) {
-		candidates = append(candidates, &a.Overload)
-	}
-	for _, o := range candidates {
+	for _, o := range functionsNamed(last) {
 		if hasArguments(o, oids) {
 			return o.Oid, nil
 		}

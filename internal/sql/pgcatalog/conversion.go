@@ -18,7 +18,7 @@ func pgCast(_ *snapshot, w *writer) error {
 		w.oid("oid", oid)
 		w.oid("castsource", from.Oid)
 		w.oid("casttarget", to.Oid)
-		w.oid("castfunc", 0) // the functions of casts have no names of their own
+		w.oid("castfunc", castFunctions().of[[2]uint32{from.Oid, to.Oid}])
 		w.str("castcontext", string(rune(c.Context)))
 		w.str("castmethod", string(rune(c.Method)))
 		w.done()

@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,7 +72,7 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 		}
 	case types.Regproc.Oid:
 		if o := functionByOid(oid); o != nil {
-			return o.Name, true
+			return functionName(o.Name), true
 		}
 		if name, ok := supportFunctions()[oid]; ok {
 			return name, true
@@ -98,6 +99,35 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// functionName prints a function's name, with its schema if the name alone does not tell it from
+// others.
+func functionName(name string) string {
+	n := 0
+	for _, o := range functionsNamed(name) {
+		if o.Oid < builtin.FirstOwnOid {
+			n++
+		}
+	}
+	if n > 1 {
+		return namePgCatalog + "." + ast.QuoteIdent(name)
+	}
+	return ast.QuoteIdent(name)
+}
+
+// functionsNamed returns all functions and aggregates of a name.
+func functionsNamed(name string) []*builtin.Overload {
+	out := slices.Clone(builtin.Functions(name))
+	for _, a := range builtin.Aggregates(name) {
+		out = append(out, &a.Overload)
+	}
+	for _, o := range castFunctions().added {
+		if o.Name == name {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // schemas returns the schemas of the current database.
@@ -182,15 +212,12 @@ func functionOid(schema, name string) (uint32, error) {
 	if schema != "" && schema != namePgCatalog {
 		return 0, undefined
 	}
-	fs := builtin.Functions(name)
-	aggs := builtin.Aggregates(name)
+	fs := functionsNamed(name)
 	switch {
-	case len(fs)+len(aggs) > 1:
+	case len(fs) > 1:
 		return 0, pgerr.New(pgerr.AmbiguousFunction, "more than one function named \"%s\"", name)
 	case len(fs) == 1:
 		return fs[0].Oid, nil
-	case len(aggs) == 1:
-		return aggs[0].Oid, nil
 	}
 	for oid, n := range supportFunctions() {
 		if n == name {

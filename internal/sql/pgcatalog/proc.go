@@ -23,6 +23,11 @@ func pgProc(_ *snapshot, w *writer) error {
 			procRow(w, &a.Overload, "a")
 		}
 	}
+	for _, o := range castFunctions().added {
+		if w.wants("oid", o.Oid) {
+			procRow(w, o, "f")
+		}
+	}
 	support := supportFunctions()
 	ids := make([]uint32, 0, len(support))
 	for oid := range support {
@@ -129,6 +134,11 @@ func functionByOid(oid uint32) *builtin.Overload {
 	for _, a := range builtin.AllAggregates() {
 		if a.Oid == oid {
 			return &a.Overload
+		}
+	}
+	for _, o := range castFunctions().added {
+		if o.Oid == oid {
+			return o
 		}
 	}
 	return nil
