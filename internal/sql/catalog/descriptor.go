@@ -390,6 +390,12 @@ func (t *Table) Declared(ix *Index) *Index {
 	return &out
 }
 
+// DeclaredOrd is the position in t.Columns of the column that the i-th one of the key of ix
+// was asked for.
+func (t *Table) DeclaredOrd(ix *Index, i int) int {
+	return t.ColumnByID(t.DeclaredKey(&ix.Columns[i]))
+}
+
 // DeclaredKey is the column that a key column was asked for.
 func (t *Table) DeclaredKey(c *IndexColumn) ColumnID {
 	if c.SortKey {

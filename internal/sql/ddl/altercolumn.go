@@ -445,8 +445,8 @@ func (a *alteration) columnType(ctx context.Context, c *ast.AlterCmd) error {
 		return err
 	}
 	if inKey(a.t, col.ID) {
-		if err := byteKey(typ); err != nil {
-			return err
+		if k := typ.Collation(); k != nil && k.Nondeterministic {
+			return errByteKey(k)
 		}
 	}
 	if col.Identity != 0 {
@@ -543,7 +543,7 @@ func (a *alteration) resortKeys(ctx context.Context, id catalog.ColumnID) (bool,
 			if !a.t.Columns[a.t.ColumnByID(id)].Type.Collatable() {
 				k.Collate = nil
 			}
-			if err := a.e.sortKeys(ctx, a.t, k); err != nil {
+			if err := a.e.sortKeys(ctx, a.t, k, a.t.Indexes[i].Unique); err != nil {
 				return false, err
 			}
 		}

@@ -444,13 +444,14 @@ func (b *builder) duplicate(x *rowcodec.Index, row exec.Row) error {
 		if i > 0 {
 			cols, vals = cols+", ", vals+", "
 		}
-		k := &x.Key[i]
-		cols += b.table.Columns[k.Ord].Name
-		if row[k.Ord].IsNull() {
+		ord := b.table.DeclaredOrd(x.Desc, i)
+		c := &b.table.Columns[ord]
+		cols += c.Name
+		if row[ord].IsNull() {
 			vals += "null"
 			continue
 		}
-		vals += types.FormatDatum(k.Type, row[k.Ord], b.e.Format)
+		vals += types.FormatDatum(c.Type, row[ord], b.e.Format)
 	}
 	if x.Desc.Exclusion {
 		return e.WithDetail("Key (%s)=(%s) conflicts with key (%s)=(%s).", cols, vals, cols, vals)

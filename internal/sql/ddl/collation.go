@@ -49,8 +49,7 @@ func (e *Env) collationRef(ctx context.Context, c *types.Collation) []ast.Name {
 	return []ast.Name{c.Name}
 }
 
-// keyCollation is the collation written for a key, nil if it is the column's. Keys are stored
-// in the order of their bytes, which tells equal strings of nondeterministic collations apart.
+// keyCollation is the collation written for a key, nil if it is the column's.
 func (e *Env) keyCollation(ctx context.Context, k *ast.IndexElem, col *catalog.Column) (*types.Collation, error) {
 	c, err := e.collation(ctx, k.Collate, col.Type, k.Pos)
 	if err != nil {
@@ -63,9 +62,6 @@ func (e *Env) keyCollation(ctx context.Context, k *ast.IndexElem, col *catalog.C
 			WithHint("Use the COLLATE clause to set the collation explicitly.")
 	case c == nil:
 		c = own
-	}
-	if err := byteKey(col.Type.WithCollation(c)); err != nil {
-		return nil, pgerr.From(err).At(k.Pos)
 	}
 	if c == nil || own != nil && c.Oid == own.Oid {
 		return nil, nil
@@ -83,18 +79,15 @@ func errNoCollation(t *catalog.Table, c *catalog.Column) error {
 }
 
 // sortKeys makes a key column one of sort keys, where a language's collation orders it: then the
-// index has rows in that order. The pattern operator classes ask for the order of bytes.
-func (e *Env) sortKeys(ctx context.Context, t *catalog.Table, k *catalog.IndexColumn) error {
-	col := &t.Columns[t.ColumnByID(k.Column)]
-	c := k.Collate
-	if c == nil {
-		c = col.Type.Collation()
-	}
-	if c == nil || c.Bytewise() || col.Virtual || col.Type.Elem != nil || strings.HasSuffix(k.OpClass, "_pattern_ops") {
+// index has rows in that order. The pattern operator classes ask for the order of bytes. That
+// also serves unique indexes, unless the collation takes strings for equal that differ.
+func (e *Env) sortKeys(ctx context.Context, t *catalog.Table, k *catalog.IndexColumn, unique bool) error {
+	col, c := &t.Columns[t.ColumnByID(k.Column)], keyedBy(t, k)
+	if c == nil || c.Bytewise() || unique && !c.Nondeterministic || col.Virtual || col.Type.Elem != nil || strings.HasSuffix(k.OpClass, "_pattern_ops") {
 		return nil
 	}
 	key, err := e.expressionColumn(ctx, t, &ast.FuncCall{Name: ast.FuncName{Name: "collation_key"}, Args: []ast.Expr{
-		&ast.ColumnRef{Column: col.Name}, &ast.StrLit{Val: c.Locale}, &ast.BoolLit{Val: true},
+		&ast.ColumnRef{Column: col.Name}, &ast.StrLit{Val: c.Locale}, &ast.BoolLit{Val: !c.Nondeterministic},
 	}})
 	if err == nil {
 		k.Column, k.SortKey = key.ID, true
@@ -102,12 +95,26 @@ func (e *Env) sortKeys(ctx context.Context, t *catalog.Table, k *catalog.IndexCo
 	return err
 }
 
-// byteKey refuses types whose values are equal though their bytes differ as parts of keys.
-func byteKey(t *types.T) error {
-	if c := t.Collation(); c != nil && c.Nondeterministic {
-		return pgerr.Unsupported("keys with the nondeterministic collation \"%s\" are not supported", c.Name)
+// keyedBy is the collation of a key column that is not one of sort keys, nil if its type has
+// none.
+func keyedBy(t *catalog.Table, k *catalog.IndexColumn) *types.Collation {
+	if k.Collate != nil {
+		return k.Collate
+	}
+	return t.Columns[t.ColumnByID(k.Column)].Type.Collation()
+}
+
+// byteKey refuses keys that are compared by their bytes though others are equal too.
+func byteKey(t *catalog.Table, k *catalog.IndexColumn) error {
+	if c := keyedBy(t, k); !k.SortKey && c != nil && c.Nondeterministic {
+		return errByteKey(c)
 	}
 	return nil
+}
+
+func errByteKey(c *types.Collation) error {
+	return pgerr.Unsupported("keys with the nondeterministic collation \"%s\" are not supported", c.Name).
+		WithHint("CREATE UNIQUE INDEX makes such a column unique.")
 }
 
 // inKey reports whether a column is part of the key of an index or of a foreign key.

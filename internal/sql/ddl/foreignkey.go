@@ -189,8 +189,8 @@ func columnNames(t *catalog.Table, ids []catalog.ColumnID) []string {
 func compatibleKeys(t, ref *catalog.Table, k *catalog.ForeignKey) error {
 	for i := range k.Columns {
 		a, b := &t.Columns[t.ColumnByID(k.Columns[i])], &ref.Columns[ref.ColumnByID(k.RefColumns[i])]
-		if err := byteKey(a.Type); err != nil {
-			return err
+		if c := a.Type.Collation(); c != nil && c.Nondeterministic {
+			return errByteKey(c)
 		}
 		if sameKeyType(a.Type, b.Type) {
 			continue

@@ -175,10 +175,13 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 			return ix, err
 		}
 		name := keyName(t, c.Column)
-		if !p.unique && !p.constraint && (p.method == "" || p.method == "btree") && !p.sharded && !p.keys[i].Hash {
-			if err := e.sortKeys(ctx, t, &c); err != nil {
+		if ordered := !p.constraint && (p.method == "" || p.method == "btree") && !p.sharded && !p.keys[i].Hash; ordered {
+			if err := e.sortKeys(ctx, t, &c, p.unique); err != nil {
 				return ix, err
 			}
+		}
+		if err := byteKey(t, &c); err != nil {
+			return ix, pgerr.From(err).At(p.keys[i].Pos)
 		}
 		if p.primary && t.Columns[t.ColumnByID(c.Column)].Virtual {
 			return ix, pgerr.Unsupported("primary keys on virtual generated columns are not supported").At(p.loc.Pos)

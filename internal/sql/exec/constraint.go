@@ -137,9 +137,10 @@ func constraintName(ix *catalog.Index) string {
 func (w *TableWriter) keyDetail(x *rowcodec.Index, row Row) string {
 	var names, values []string
 	for i := range x.Declared {
-		k := &x.Key[i]
-		names = append(names, w.table.Columns[k.Ord].Name)
-		values = append(values, w.text(k.Type, row[k.Ord]))
+		ord := w.table.DeclaredOrd(x.Desc, i)
+		c := &w.table.Columns[ord]
+		names = append(names, c.Name)
+		values = append(values, w.text(c.Type, row[ord]))
 	}
 	return "Key (" + strings.Join(names, ", ") + ")=(" + strings.Join(values, ", ") + ")"
 }

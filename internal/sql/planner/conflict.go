@@ -97,7 +97,7 @@ func (b *builder) arbiters(oc *ast.OnConflict, c *changed) ([]*catalog.Index, er
 	var out []*catalog.Index
 	for i := range t.Indexes {
 		ix := &t.Indexes[i]
-		if !ix.DeclaredUnique() || ix.WriteOnly || ix.Exclusion || !sameColumns(ix, want) {
+		if !ix.DeclaredUnique() || ix.WriteOnly || ix.Exclusion || !sameColumns(t.Declared(ix), want) {
 			continue
 		}
 		implied := ix.Total()
