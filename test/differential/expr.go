@@ -10,6 +10,8 @@ type scope struct {
 	schema *schema
 	cols   []tableColumn // names are qualified
 	keys   []string      // columns that tell rows apart
+	// repeats tells that rows may be alike in all columns, keys included.
+	repeats bool
 }
 
 // column draws a column of a type, "" if there is none.

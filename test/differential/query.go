@@ -82,7 +82,9 @@ func (q *query) simple(types []string, depth int) string {
 	case 0:
 		return q.grouped(types, from, where, s)
 	case 1:
-		return q.windowed(types, from, where, s)
+		if !s.repeats {
+			return q.windowed(types, from, where, s)
+		}
 	}
 	distinct := q.pick("", "", "", "", "DISTINCT ")
 	return fmt.Sprintf("SELECT %s%s FROM %s%s", distinct, q.items(types, func(t string) string { return s.expr(q.rng, t, 3) }), from, where)
@@ -101,7 +103,10 @@ func (q *query) from(depth int) (string, scope) {
 	text, s := q.source(depth)
 	for q.oneIn(2) && len(s.keys) < 4 {
 		right, rs := q.source(depth - 1)
-		both := scope{schema: q.schema, cols: append(append([]tableColumn{}, s.cols...), rs.cols...), keys: append(append([]string{}, s.keys...), rs.keys...)}
+		both := scope{
+			schema: q.schema, cols: append(append([]tableColumn{}, s.cols...), rs.cols...), keys: append(append([]string{}, s.keys...), rs.keys...),
+			repeats: s.repeats || rs.repeats,
+		}
 		switch q.IntN(6) {
 		case 0:
 			text = fmt.Sprintf("%s CROSS JOIN %s", text, right)
@@ -133,7 +138,7 @@ func (q *query) source(depth int) (string, scope) {
 	a := q.name("a")
 	if depth > 0 && q.oneIn(5) {
 		types := []string{"int4", exprTypes[q.IntN(len(exprTypes))], exprTypes[q.IntN(len(exprTypes))]}
-		s := scope{schema: q.schema}
+		s := scope{schema: q.schema, repeats: true}
 		for i, t := range types {
 			s.cols = append(s.cols, tableColumn{fmt.Sprintf("%s.c%d", a, i), t})
 			s.keys = append(s.keys, fmt.Sprintf("%s.c%d", a, i))
@@ -186,7 +191,11 @@ func (q *query) grouped(types []string, from, where string, s scope) string {
 				form = "grouping(" + strings.Join(groups, ", ") + ")"
 			}
 		}
-		return s.fill(q.rng, form, 2)
+		call := s.fill(q.rng, form, 2)
+		if q.oneIn(8) { // an aggregate of the query around it
+			call = "(SELECT " + call + ")"
+		}
+		return call
 	})
 	sql := fmt.Sprintf("SELECT %s FROM %s%s", items, from, where)
 	if len(groups) > 0 {

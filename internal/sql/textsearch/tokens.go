@@ -216,8 +216,8 @@ func (t *tokenizer) word(i int) int {
 		if !letters || end+1 >= len(t.s) || t.s[end] != '-' {
 			break
 		}
-		if r, _ := utf8.DecodeRuneInString(t.s[end+1:]); !isLetter(r) {
-			break
+		if !startsWithLetter(strings.TrimLeft(t.s[end+1:], "0123456789")) {
+			break // a number, with its sign
 		}
 		at = end + 1
 	}
@@ -254,7 +254,15 @@ func (t *tokenizer) word(i int) int {
 			t.outPart(tokenInt, p.from, p.to)
 		}
 	}
+	if last < len(t.s) && t.s[last] == '-' { // not the sign of a number
+		last = t.out(tokenBlank, last, last+1)
+	}
 	return last
+}
+
+func startsWithLetter(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return isLetter(r)
 }
 
 // tagEnd returns where a markup tag ends, 0 if there is none.
