@@ -2,11 +2,13 @@ package deparse
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -61,13 +63,35 @@ func (e *Env) Query(ctx context.Context, text string, cols []ast.Name, l Layout)
 	}
 	env := *e.Planner
 	env.Notes = planner.NewNotes()
-	if _, err := planner.Plan(ctx, q, &env); err != nil {
+	p, err := planner.Plan(ctx, q, &env)
+	if err != nil {
 		return "", err
 	}
 	d := &deparser{ctx: ctx, env: e, layout: l, notes: env.Notes}
 	d.names = &namespace{taken: map[string]bool{"old": true, "new": true}} // those of PostgreSQL's rule
 	d.query(q, cols, true, nil)
-	return string(d.buf), d.err
+	if d.err != nil {
+		return "", d.err
+	}
+	out := string(d.buf)
+	return out, e.readsBack(ctx, out, p.Columns)
+}
+
+// readsBack checks that a printed query is one, of columns of the same types.
+func (e *Env) readsBack(ctx context.Context, text string, cols []plan.Column) error {
+	st, err := parser.ParseOne(text)
+	if err != nil {
+		return err
+	}
+	p, err := planner.Plan(ctx, st.AST, e.Planner)
+	if err != nil {
+		return err
+	}
+	same := func(a, b plan.Column) bool { return a.Type.Shown().Oid == b.Type.Shown().Oid }
+	if !slices.EqualFunc(p.Columns, cols, same) {
+		return pgerr.New(pgerr.InternalError, "the printed query yields other columns")
+	}
+	return nil
 }
 
 // Expr prints an expression over the columns of t, if it is not nil, or over a VALUE of
@@ -78,7 +102,29 @@ func (e *Env) Expr(ctx context.Context, text string, t *catalog.Table, value, wa
 		return "", err
 	}
 	d.expr(n, false)
-	return string(d.buf), d.err
+	if d.err != nil {
+		return "", d.err
+	}
+	out := string(d.buf)
+	_, _, err = e.annotate(ctx, out, t, value)
+	return out, err
+}
+
+// annotate plans an expression for its notes.
+func (e *Env) annotate(ctx context.Context, text string, t *catalog.Table, value *types.T) (ast.Expr, *deparser, error) {
+	x, err := parser.ParseExpr(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	notes, rel, err := planner.Annotate(ctx, e.Planner, x, t, value)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := &deparser{ctx: ctx, env: e, notes: notes, names: &namespace{}, bare: true}
+	if rel != nil {
+		d.names.add(rel, rel.Alias)
+	}
+	return x, d, nil
 }
 
 // Key prints an expression as the key of an index: in parentheses unless it is a call.
@@ -95,18 +141,11 @@ func (e *Env) Key(ctx context.Context, text string, t *catalog.Table, l Layout) 
 }
 
 func (e *Env) resolve(ctx context.Context, text string, t *catalog.Table, value, want *types.T, l Layout) (*deparser, *node, error) {
-	x, err := parser.ParseExpr(text)
+	x, d, err := e.annotate(ctx, text, t, value)
 	if err != nil {
 		return nil, nil, err
 	}
-	notes, rel, err := planner.Annotate(ctx, e.Planner, x, t, value)
-	if err != nil {
-		return nil, nil, err
-	}
-	d := &deparser{ctx: ctx, env: e, layout: l, notes: notes, names: &namespace{}, bare: true}
-	if rel != nil {
-		d.names.add(rel, rel.Alias)
-	}
+	d.layout = l
 	n := d.resolve(x)
 	if want != nil {
 		n = d.assign(n, want)

@@ -12,7 +12,7 @@
 // printcall.go, simple.go (where parentheses may be left out); queries: query.go, from.go,
 // names.go.
 //
-// Invariant: what is printed reads back with the same meaning. Texts that cannot be
+// Invariant: what is printed reads back as what it was (Env.readsBack, Env.Expr). Texts that cannot be
 // understood any more are errors; the caller then has the stored text.
 //
 // It does not: look anything up, or choose what is printed where.

@@ -1,7 +1,6 @@
 package deparse
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -126,22 +125,13 @@ func (d *deparser) tableRef(te *ast.TableRef) {
 // funcRef prints functions in FROM, with the names of all their columns.
 func (d *deparser) funcRef(te *ast.FuncRef) {
 	d.lateral(te.Lateral || d.usesNeighbours(te))
-	unnest := !slices.ContainsFunc(te.Funcs, func(f ast.FuncItem) bool {
-		c, ok := f.Call.(*ast.FuncCall)
-		return !ok || c.Name.Name != "unnest" || len(c.Args) != 1 || f.Cols != nil
-	})
-	switch {
+	switch arrays := unnested(te); {
+	case arrays != nil:
+		d.w("UNNEST(")
+		d.exprs(d.list(arrays))
+		d.w(")")
 	case len(te.Funcs) == 1 && (te.Funcs[0].Cols == nil || !te.Ordinality):
 		d.expr(d.settle(d.resolve(te.Funcs[0].Call)), true)
-	case unnest:
-		d.w("UNNEST(")
-		for i, f := range te.Funcs {
-			if i > 0 {
-				d.w(", ")
-			}
-			d.expr(d.resolve(f.Call.(*ast.FuncCall).Args[0]), true)
-		}
-		d.w(")")
 	default:
 		d.w("ROWS FROM(")
 		for i, f := range te.Funcs {
@@ -175,6 +165,23 @@ func (d *deparser) funcRef(te *ast.FuncRef) {
 		return
 	}
 	d.columnList(r.Columns)
+}
+
+// unnested are the arrays of several calls of unnest side by side, which may be one with
+// several arguments; nil if te is something else.
+func unnested(te *ast.FuncRef) []ast.Expr {
+	var out []ast.Expr
+	for _, f := range te.Funcs {
+		c, ok := f.Call.(*ast.FuncCall)
+		if !ok || c.Name.Name != "unnest" || f.Cols != nil || len(te.Funcs) > 1 && len(c.Args) != 1 {
+			return nil
+		}
+		out = append(out, c.Args...)
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	return out
 }
 
 // usesNeighbours reports whether functions use columns of the same FROM.

@@ -78,6 +78,9 @@ func (d *deparser) nameItems(te ast.TableExpr) {
 // columnText is how a column is called.
 func (d *deparser) columnText(c planner.NotedColumn) string {
 	if c.Relation == nil {
+		if c.Name == "" {
+			d.unsupported(c)
+		}
 		return ast.QuoteIdent(c.Name)
 	}
 	name, ok := d.names.of(c.Relation)

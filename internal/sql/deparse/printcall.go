@@ -88,30 +88,38 @@ func (d *deparser) windowSpec(w *ast.WindowSpec) {
 	}
 	if w.Frame != nil {
 		d.w(sep)
-		d.frame(w.Frame)
+		d.frame(w)
 	}
 	d.w(")")
 }
 
-func (d *deparser) frame(f *ast.Frame) {
+func (d *deparser) frame(w *ast.WindowSpec) {
+	f, offset := w.Frame, types.Int8
+	if f.Unit == ast.FrameRange && len(w.OrderBy) > 0 {
+		offset = d.typeOf(w.OrderBy[0].X).BaseType()
+		switch offset.Family {
+		case types.DateFamily, types.TimeFamily, types.TimeTZFamily, types.TimestampFamily, types.TimestampTZFamily:
+			offset = types.Interval
+		}
+	}
 	d.w([...]string{ast.FrameRange: "RANGE ", ast.FrameRows: "ROWS ", ast.FrameGroups: "GROUPS "}[f.Unit])
 	if f.Short {
-		d.bound(f.Start)
+		d.bound(f.Start, offset)
 	} else {
 		d.w("BETWEEN ")
-		d.bound(f.Start)
+		d.bound(f.Start, offset)
 		d.w(" AND ")
-		d.bound(f.End)
+		d.bound(f.End, offset)
 	}
 	d.w([...]string{"", " EXCLUDE CURRENT ROW", " EXCLUDE GROUP", " EXCLUDE TIES"}[f.Exclusion])
 }
 
-func (d *deparser) bound(b ast.FrameBound) {
+// bound prints an end of a frame; literals are of type t.
+func (d *deparser) bound(b ast.FrameBound, t *types.T) {
 	if b.Offset != nil {
 		n := d.resolve(b.Offset)
 		if n.unknown() {
-			d.unsupported(b)
-			return
+			n = d.coerce(n, t.WithTypmod(-1))
 		}
 		d.expr(n, false)
 	}

@@ -17,6 +17,8 @@ type output struct {
 	x     ast.Expr
 	col   planner.NotedColumn
 	field ast.Expr // the record
+	// values marks a column of VALUES.
+	values bool
 }
 
 // outputs are the columns of a query.
@@ -77,7 +79,7 @@ func (d *deparser) valueOutputs(rows [][]ast.Expr) []output {
 		for _, row := range rows {
 			ts = append(ts, d.typeOf(row[i]))
 		}
-		out = append(out, output{name: "column" + strconv.Itoa(i+1), typ: d.commonOf("VALUES", ts...)})
+		out = append(out, output{name: "column" + strconv.Itoa(i+1), typ: d.commonOf("VALUES", ts...), values: true})
 	}
 	return out
 }
@@ -91,6 +93,8 @@ func (d *deparser) outputNode(o output, want *types.T) *node {
 			n = d.coerce(n, want.WithTypmod(-1))
 		}
 		return d.settle(n)
+	case o.values:
+		return &node{kind: word, typ: o.typ, text: `"*VALUES*".` + o.name, column: o.name}
 	case o.field != nil:
 		return &node{kind: field, typ: o.typ, text: ast.QuoteIdent(o.name), args: []*node{d.resolve(o.field)}}
 	}

@@ -92,10 +92,11 @@ func (d *deparser) columnRef(e *ast.ColumnRef) *node {
 
 func (d *deparser) noted(c planner.NotedColumn) *node {
 	n := &node{kind: word, typ: types.Record, text: d.columnText(c), column: c.Name, row: c.Name == ""}
-	if n.row {
-		n.table = c.Relation.Table
-	} else {
+	switch {
+	case !n.row && c.Type != nil:
 		n.typ = c.Type.Shown()
+	case c.Relation != nil:
+		n.table = c.Relation.Table
 	}
 	return n
 }

@@ -12,6 +12,9 @@ func (d *deparser) call(e *ast.FuncCall) *node {
 	for i, x := range e.Args {
 		if a, ok := x.(*ast.NamedArg); ok {
 			v := d.resolve(a.X)
+			if i < len(params) {
+				v = d.coerce(v, params[i])
+			}
 			n.args = append(n.args, &node{kind: named, typ: v.typ, text: ast.QuoteIdent(a.Name) + " => ", args: []*node{d.settle(v)}})
 			continue
 		}

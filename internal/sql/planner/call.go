@@ -203,6 +203,7 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 			return nil, err
 		}
 	}
+	b.env.Notes.noteCall(e, params)
 	return b.collateCall(&plan.Call{Fn: fn, Args: args, T: ret, VariadicArray: true, Pos: e.Pos})
 }
 

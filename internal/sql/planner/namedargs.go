@@ -55,6 +55,9 @@ func (b *builder) namedCall(e *ast.FuncCall, name string, s *scope) (plan.Expr, 
 		if _, err := builtin.Resolve([]*builtin.Overload{o}, ts); err != nil {
 			continue
 		}
+		if params, _, err := o.Signature(ts); err == nil {
+			b.env.Notes.noteNamed(e, o.ArgNames(), params)
+		}
 		return b.finishCall(o, args, ts, at, e.Pos)
 	}
 	var text []string

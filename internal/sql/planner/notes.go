@@ -2,6 +2,7 @@ package planner
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -131,6 +132,22 @@ func (n *Notes) noteFunction(e *ast.FuncCall, x plan.Expr, ts []*types.T) {
 	n.noteCall(e, params)
 }
 
+// noteNamed is noteCall for a call with names of arguments.
+func (n *Notes) noteNamed(e *ast.FuncCall, names []string, params []*types.T) {
+	if n == nil {
+		return
+	}
+	list := make([]*types.T, len(e.Args))
+	for i, x := range e.Args {
+		at := i
+		if a, ok := x.(*ast.NamedArg); ok {
+			at = slices.Index(names, a.Name)
+		}
+		list[i] = params[at]
+	}
+	n.noteCall(e, list)
+}
+
 // noteColumn notes what a reference to a column means.
 func (n *Notes) noteColumn(e *ast.ColumnRef, c *scopeCol) {
 	if n != nil {
@@ -140,7 +157,11 @@ func (n *Notes) noteColumn(e *ast.ColumnRef, c *scopeCol) {
 
 // noteRow notes a reference to a whole row.
 func (n *Notes) noteRow(e *ast.ColumnRef, it *item) {
-	if n != nil {
+	switch {
+	case n == nil:
+	case it.scalarFunc && len(it.cols) > 0: // a column after all
+		n.noteColumn(e, &it.cols[0])
+	default:
 		n.Columns[e] = NotedColumn{Relation: it.relation()}
 	}
 }

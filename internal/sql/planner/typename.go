@@ -207,6 +207,9 @@ func (b *builder) domainBase(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, 
 
 // explicitCast converts x to t as CAST does.
 func (b *builder) explicitCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, error) {
+	if t.Oid == types.Unknown.Oid && isUnknown(x.Type()) {
+		return x, nil
+	}
 	if t.Family == types.AnyFamily || t.Oid == types.Unknown.Oid || t.Family == types.VoidFamily {
 		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", x.Type().Shown().SQLName, t.SQLName).At(at)
 	}
