@@ -60,6 +60,34 @@ func Of(locale string) (*Rules, error) {
 	return r, nil
 }
 
+// alike are languages whose order x/text does not have, or does not find, and that of which it
+// is: Bosnian and Serbian in Latin letters order as Croatian does.
+var alike = map[string]language.Base{
+	"nb": language.MustParseBase("nn"), "no": language.MustParseBase("nn"), "bs": language.MustParseBase("hr"),
+	"sr-Latn": language.MustParseBase("hr"), "gl": language.MustParseBase("es"), "ceb": language.MustParseBase("fil"),
+}
+
+// ordered is the tag under which x/text has the order of a language.
+func ordered(tag language.Tag) language.Tag {
+	base, script, region := tag.Raw()
+	name := base.String()
+	switch script.String() {
+	case "Zzzz":
+	case "Latn":
+		if name == "sr" {
+			name += "-Latn"
+		}
+	default:
+		return tag
+	}
+	if to, ok := alike[name]; ok {
+		if t, err := language.Compose(to, region, tag.Extensions()); err == nil {
+			return t
+		}
+	}
+	return tag
+}
+
 // french are the locales that compare accents from the end of words, which x/text does only
 // when told.
 var french = map[string]bool{"fr-CA": true}
@@ -70,9 +98,10 @@ func newRules(tag language.Tag) *Rules {
 			tag = t
 		}
 	}
+	order := ordered(tag)
 	return &Rules{
 		tag:     tag,
-		sorters: sync.Pool{New: func() any { return &sorter{c: collate.New(tag, collate.OptionsFromTag(tag))} }},
+		sorters: sync.Pool{New: func() any { return &sorter{c: collate.New(order, collate.OptionsFromTag(order))} }},
 		upper:   sync.Pool{New: func() any { c := cases.Upper(tag); return &c }},
 		lower:   sync.Pool{New: func() any { c := cases.Lower(tag); return &c }},
 		title:   sync.Pool{New: func() any { c := cases.Title(tag); return &c }},
