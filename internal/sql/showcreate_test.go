@@ -1,6 +1,7 @@
 package sql_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,5 +91,42 @@ func TestShowCreate(t *testing.T) {
 )`
 	if got := value(t, s, "SELECT create_statement FROM [SHOW CREATE rowids]"); got != want {
 		t.Errorf("shown %s\nwant %s", got, want)
+	}
+}
+
+// TestShowCreateAll checks that the statements of SHOW CREATE ALL TABLES make what they were
+// shown of, in the order in which they come.
+func TestShowCreateAll(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	s := n.session(t)
+	defer s.Close()
+	const need = "CREATE SCHEMA other; CREATE TYPE mood AS ENUM ('sad', 'glad'); CREATE DOMAIN positive AS INT DEFAULT 1 CHECK (value > 0)"
+	mustExec(t, s, need)
+	for _, r := range shown {
+		mustExec(t, s, r.sql)
+	}
+	mustExec(t, s, `CREATE TABLE other.a (x SERIAL PRIMARY KEY, y INT); CREATE TABLE other.b (z INT PRIMARY KEY REFERENCES other.a);
+		ALTER TABLE other.a ADD FOREIGN KEY (y) REFERENCES other.b; CREATE SEQUENCE other.q OWNED BY other.a.y;
+		CREATE VIEW below AS SELECT 1 AS one; CREATE VIEW above AS SELECT one FROM below; CREATE OR REPLACE VIEW below AS SELECT 1 AS one, z FROM other.b;
+		CREATE TEMP TABLE passing (a INT)`)
+	list := func() []string {
+		const all = "SELECT string_agg(create_statement, E'\x01') FROM [SHOW CREATE ALL TABLES]"
+		return strings.Split(value(t, s, all), "\x01")
+	}
+	want := list()
+	for _, sql := range []string{"CREATE DATABASE again", "SET database = again", need} {
+		mustExec(t, s, sql)
+	}
+	for _, text := range want {
+		if err := exec1(s, text); err != nil {
+			t.Fatalf("%s\n%v", text, err)
+		}
+	}
+	got := list()
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("made again:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

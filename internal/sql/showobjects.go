@@ -57,13 +57,50 @@ var showTableQueries = map[ast.ShowKind]string{
 		FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid JOIN pg_catalog.pg_class t ON t.oid = x.indrelid
 		CROSS JOIN LATERAL unnest(x.indkey) WITH ORDINALITY AS k (attnum, n)
 		LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.attnum
-		WHERE x.indrelid = %T ORDER BY index_name, seq_in_index`,
+		WHERE x.indrelid = %T
+		UNION ALL SELECT t.relname, i.relname, NOT x.indisunique, x.indnatts + row_number() OVER (PARTITION BY i.oid ORDER BY k.n),
+		a.attname::text, pg_catalog.quote_ident(a.attname),
+		CASE WHEN x.indisunique THEN 'N/A' WHEN p.indoption[k.n - 1] & 1 = 1 THEN 'DESC' ELSE 'ASC' END, x.indisunique, true, true
+		FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid JOIN pg_catalog.pg_class t ON t.oid = x.indrelid
+		JOIN pg_catalog.pg_index p ON p.indrelid = x.indrelid AND p.indisprimary
+		CROSS JOIN LATERAL unnest(p.indkey) WITH ORDINALITY AS k (attnum, n)
+		JOIN pg_catalog.pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.attnum
+		WHERE x.indrelid = %T AND NOT x.indisprimary AND k.n <= p.indnkeyatts AND k.attnum <> ALL (x.indkey)
+		ORDER BY index_name, seq_in_index`,
 	ast.ShowConstraints: `SELECT t.relname AS table_name, k.conname AS constraint_name,
 		CASE k.contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' WHEN 'c' THEN 'CHECK' WHEN 'x' THEN 'EXCLUDE' ELSE 'FOREIGN KEY' END AS constraint_type,
 		pg_catalog.pg_get_constraintdef(k.oid, true) AS details, k.convalidated AS validated
 		FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class t ON t.oid = k.conrelid WHERE k.conrelid = %T ORDER BY 1, 2`,
 	ast.ShowCreate: `SELECT descriptor_name AS table_name, create_statement
 		FROM lichen_internal.create_statements WHERE descriptor_id = %T`,
+}
+
+// showCreateQueries are SHOW CREATE of what is no table, and of all of a kind. %N stands for
+// the name as a literal.
+var showCreateQueries = map[ast.ObjectKind]struct{ one, all string }{
+	ast.ObjTable: {all: `SELECT create_statement FROM lichen_internal.create_all_statements ORDER BY position`},
+	ast.ObjSchema: {
+		one: `SELECT nspname AS schema_name, 'CREATE SCHEMA ' || pg_catalog.quote_ident(nspname) AS create_statement
+			FROM pg_catalog.pg_namespace WHERE oid = pg_catalog.quote_ident(%N)::pg_catalog.regnamespace`,
+		all: `SELECT 'CREATE SCHEMA ' || pg_catalog.quote_ident(nspname) || ';' AS create_statement FROM pg_catalog.pg_namespace
+			WHERE nspname NOT LIKE 'pg\_%' AND nspname NOT IN ('information_schema', 'lichen_internal', 'public') ORDER BY nspname`,
+	},
+	ast.ObjDatabase: {one: `SELECT CASE WHEN pg_catalog.has_database_privilege(%N, 'CONNECT') THEN %N END AS database_name,
+		'CREATE DATABASE ' || pg_catalog.quote_ident(%N) AS create_statement`},
+	ast.ObjIndex: {one: `SELECT c.relname AS index_name, pg_catalog.pg_get_indexdef(c.oid) AS create_statement
+		FROM pg_catalog.pg_class c WHERE c.oid = %T AND c.relkind = 'i'`},
+}
+
+// showCreateQuery returns the query behind SHOW CREATE of a kind of object, "" if there is none.
+func showCreateQuery(st *ast.ShowObjects) string {
+	q := showCreateQueries[st.Object]
+	if st.All || st.Name == nil {
+		return q.all
+	}
+	if q.one == "" {
+		return ""
+	}
+	return strings.ReplaceAll(replaceTable(q.one, st.Name), "%N", ast.QuoteLiteral(st.Name.Table)+"::text")
 }
 
 // rewriteShow turns a dialect SHOW into the query that answers it.
@@ -78,7 +115,13 @@ func rewriteShow(p parser.Statement) (parser.Statement, error) {
 	} else if st.Name != nil {
 		ok = false
 	}
-	if !ok || st.WithComment || st.WithDetails || st.All {
+	all := st.All
+	if st.Kind == ast.ShowCreate && !ok {
+		if text = showCreateQuery(st); text != "" {
+			ok, all = true, false
+		}
+	}
+	if !ok || st.WithComment || st.WithDetails || all {
 		return p, pgerr.Unsupported("SHOW %s is not supported in this form", st.Kind).At(st.Pos)
 	}
 	stmts, err := parser.Parse(text)
@@ -101,10 +144,5 @@ func replaceTable(text string, name *ast.TableName) string {
 		}
 	}
 	literal := ast.QuoteLiteral(strings.Join(parts, ".")) + "::pg_catalog.regclass"
-	for i := 0; i+1 < len(text); i++ {
-		if text[i] == '%' && text[i+1] == 'T' {
-			return text[:i] + literal + text[i+2:]
-		}
-	}
-	return text
+	return strings.ReplaceAll(text, "%T", literal)
 }

@@ -25,6 +25,29 @@ func escapedBytes(text string) (out []byte, ok bool) {
 	return out, ok
 }
 
+// escapedBits reads b'...' with an escaped quote in it: PostgreSQL ends the constant there,
+// and refuses it for its backslash. All of it must be bytes, so that nothing else is met.
+func (l *lexer) escapedBits(start int) (token, bool) {
+	s, quoted := l.sql, false
+	if l.strict {
+		return token{}, false
+	}
+	for i := start + 2; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			quoted = quoted || s[i] == '\''
+		case s[i] == '\'':
+			if _, ok := escapedBytes(s[start+2 : i]); !ok || !quoted {
+				return token{}, false
+			}
+			l.pos = i + 1
+			return token{kind: tokBit, start: int32(start), end: int32(l.pos), str: s[start+2 : i]}, true
+		}
+	}
+	return token{}, false
+}
+
 // byteEscape returns the byte that stands behind a backslash, and the length of what says so;
 // 0 if that is no escape.
 func byteEscape(s string) (b byte, n int) {
@@ -46,7 +69,7 @@ func byteEscape(s string) (b byte, n int) {
 		return '\t', 1
 	case 'v':
 		return '\v', 1
-	case '\\', '"':
+	case '\\', '"', '\'':
 		return s[0], 1
 	case 'x':
 		if v, digits := hexDigits(s[1:], 2); digits == 2 {

@@ -23,7 +23,9 @@ type token struct {
 type lexer struct {
 	sql string
 	pos int
-	err *pgerr.Error // set with the first tokError; position is a byte offset
+	// strict reads no constant of the dialects.
+	strict bool
+	err    *pgerr.Error // set with the first tokError; position is a byte offset
 }
 
 // Character classes, by byte.
@@ -221,6 +223,9 @@ func (l *lexer) prefixed(c byte) (token, bool) {
 	case 'e', 'E':
 		return l.escapeString(start), true
 	case 'b', 'B':
+		if t, ok := l.escapedBits(start); ok {
+			return t, true
+		}
 		return l.plainString(start, start+2, tokBit), true
 	case 'x', 'X':
 		return l.plainString(start, start+2, tokHex), true

@@ -159,7 +159,7 @@ type parser struct {
 // init makes p ready to read sql; false after an error. The callers keep the
 // parser on their stack.
 func (p *parser) init(sql string) bool {
-	p.lex.sql = sql
+	p.lex.sql, p.lex.strict = sql, p.strict
 	p.ascii = isASCII(sql)
 	if p.err = checkText(sql, p.ascii); p.err != nil {
 		return false

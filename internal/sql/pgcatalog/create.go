@@ -50,9 +50,9 @@ func (s *snapshot) createText(t *catalog.Table) (kind, text string) {
 		}
 		return "view", text
 	case "S":
-		return "sequence", s.createSequence(t)
+		return "sequence", s.createSequence(t, true)
 	}
-	return "table", s.createTable(t)
+	return "table", s.createTable(t, true)
 }
 
 // temporary is the word of CREATE for relations that end with their session.
@@ -84,13 +84,23 @@ func (s *snapshot) createdView(t *catalog.Table) string {
 	return s.createdName(t) + " (" + strings.Join(names, ", ") + ")" + options + " AS " + s.exprText(t.View.Query)
 }
 
-func (s *snapshot) createSequence(t *catalog.Table) string {
+// createSequence makes a sequence, that belongs to its column if owned says so.
+func (s *snapshot) createSequence(t *catalog.Table, owned bool) string {
 	q := t.Sequence
 	text := "CREATE " + s.temporary(t) + "SEQUENCE " + s.createdName(t) + " AS " + q.Type.SQLName + " " + sequenceText(q)
-	if owner := s.tableBy[q.OwnerTable]; owner != nil {
-		text += " OWNED BY " + s.createdName(owner) + "." + s.columnName(owner, q.OwnerColumn)
+	if owner := s.tableBy[q.OwnerTable]; owner != nil && owned {
+		text += s.ownedBy(owner, t)
 	}
 	return text
+}
+
+func (s *snapshot) ownedBy(owner, q *catalog.Table) string {
+	return " OWNED BY " + s.createdName(owner) + "." + s.columnName(owner, q.Sequence.OwnerColumn)
+}
+
+// isSerial reports whether a column is written as SERIAL, which makes its sequence q.
+func isSerial(t *catalog.Table, c *catalog.Column, q *catalog.Table) bool {
+	return c.Identity == 0 && c.NotNull && plainSequence(t, c, q) && slices.Equal(sequencesIn(c.Default), []uint32{q.Oid})
 }
 
 // sequenceText are the options of a sequence but its type and owner.
@@ -111,7 +121,8 @@ func plainSequence(t *catalog.Table, c *catalog.Column, q *catalog.Table) bool {
 		o.Increment == 1 && o.Min == 1 && o.Max == top && o.Start == 1 && o.Cache == 1 && !o.Cycle
 }
 
-func (s *snapshot) createTable(t *catalog.Table) string {
+// createTable makes a table, with its foreign keys if keys says so.
+func (s *snapshot) createTable(t *catalog.Table, keys bool) string {
 	var defs []string
 	for _, c := range visibleColumns(t) {
 		defs = append(defs, s.columnText(t, c))
@@ -124,8 +135,9 @@ func (s *snapshot) createTable(t *catalog.Table) string {
 		defs = append(defs, "CONSTRAINT "+ast.QuoteIdent(t.Checks[i].Name)+" "+text)
 	}
 	for i := range t.ForeignKeys {
-		k := &t.ForeignKeys[i]
-		defs = append(defs, "CONSTRAINT "+ast.QuoteIdent(k.Name)+" "+s.foreignKeyText(t, k, s.createdName))
+		if keys {
+			defs = append(defs, s.createdKey(t, &t.ForeignKeys[i]))
+		}
 	}
 	defs = append(defs, familyTexts(t)...)
 	body := ""
@@ -146,7 +158,7 @@ func (s *snapshot) createTable(t *catalog.Table) string {
 func (s *snapshot) columnText(t *catalog.Table, c *catalog.Column) string {
 	text := ast.QuoteIdent(c.Name) + " "
 	q := s.tableBy[c.OwnsSequence]
-	serial := q != nil && c.Identity == 0 && c.NotNull && plainSequence(t, c, q) && slices.Equal(sequencesIn(c.Default), []uint32{q.Oid})
+	serial := q != nil && isSerial(t, c, q)
 	if serial {
 		text += map[uint32]string{types.Int2.Oid: "smallserial", types.Int4.Oid: "serial", types.Int8.Oid: "bigserial"}[c.Type.Oid]
 	} else {

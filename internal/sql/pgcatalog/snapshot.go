@@ -177,7 +177,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"pg_catalog.pg_available_extensions": pgAvailableExtensions, "pg_catalog.pg_available_extension_versions": pgAvailableExtensionVersions,
 		"pg_catalog.pg_cursors": pgCursors, "pg_catalog.pg_prepared_statements": pgPreparedStatements,
 		"lichen_internal.column_families":   internalFamilies,
-		"lichen_internal.create_statements": internalCreate, "lichen_internal.table_columns": internalColumns,
+		"lichen_internal.create_statements": internalCreate, "lichen_internal.create_all_statements": internalCreateAll, "lichen_internal.table_columns": internalColumns,
 		"lichen_internal.cluster_sessions": internalSessions, "lichen_internal.node_sessions": internalSessions,
 		"lichen_internal.cluster_queries": internalQueries, "lichen_internal.node_queries": internalQueries,
 		"lichen_internal.cluster_transactions": internalTransactions, "lichen_internal.node_transactions": internalTransactions,
