@@ -15,7 +15,7 @@
 // and zones placement.go, split.go, showranges.go, showsurvival.go, showzones.go; ranges.go is what
 // they ask of the cluster. report.go (what goes on at all nodes: sessions, locks,
 // waits) and cancel.go ask other nodes' servers through Nodes; advisory.go has the
-// advisory locks.
+// advisory locks, txnids.go the numbers of transactions and what snapshots see of them.
 //
 // Invariants:
 //
@@ -43,6 +43,9 @@
 //	    run again together, from the first, if all only read and write rows and nothing of their
 //	    results was sent (batch.again; TestBatchRunsAgain). COPY FROM is run again with the data
 //	    that it has kept, at most maxReplay, if there is memory for it (copyInput; TestCopyRunsAgain).
+//	Q9. A snapshot of transactions' numbers names as seen only those whose effects the statement
+//	    sees, and no node gives a number below its end afterwards (Snapshot, txnIDs.unseen, raise;
+//	    TestTransactionSnapshots, TestTransactionsOfOtherNodes).
 //
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
 // come from others and touch only what mu guards and atomics. Server's maps have a mutex.

@@ -79,8 +79,8 @@ func (t *txnIDs) end(e endedTxn) {
 	t.ended = slices.Clone(t.ended[maxEndedTxns:])
 }
 
-// floor returns the ticks of the next number, not below those of a time, and keeps numbers
-// below it from being given; so does raise with the floor of another node.
+// floor returns the ticks of the next number, not below those of a time: no number below them is
+// given any more.
 func (t *txnIDs) floor(now time.Time) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,6 +88,7 @@ func (t *txnIDs) floor(now time.Time) int64 {
 	return t.ticks + 1
 }
 
+// raise keeps numbers below the floor of another node from being given.
 func (t *txnIDs) raise(floor int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

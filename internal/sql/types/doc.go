@@ -12,7 +12,7 @@
 // binary_out.go), Compare and AppendHashKey (compare.go), FindCast and
 // ApplyTypmod (cast.go, typmod_apply.go), Extract, AddInterval and their kin
 // (datetime_*.go). Def (def.go) is what a user-defined type adds to a T; the types
-// with a payload of their own are in bits.go, inet.go, range.go, multirange.go,
+// with a payload of their own are in system.go, money.go, aclitem.go, bits.go, inet.go, range.go, multirange.go,
 // record_text.go and textsearch.go.
 //
 // Invariants:

@@ -86,9 +86,6 @@ func parseTID(s string) (Datum, error) {
 		return Null, errSyntax(TID, s)
 	}
 	block, rest := scanUint(in, 10)
-	if rest == in { // no digits: 0
-		rest = strings.TrimLeft(in, " ")
-	}
 	in, ok = strings.CutPrefix(rest, ",")
 	if !ok || block > math.MaxUint32 && block < 1<<64-1<<31 {
 		return Null, errSyntax(TID, s)
