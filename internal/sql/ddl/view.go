@@ -114,6 +114,10 @@ func (e *Env) replaceView(ctx context.Context, st *ast.CreateView, old *catalog.
 			return pgerr.New(pgerr.InvalidTableDefinition, "cannot change data type of view column \"%s\" from %s to %s",
 				o.Name, types.FormatType(o.Type), types.FormatType(n.Type))
 		}
+		if o.Type.Collatable() && o.Type.Collation().Oid != n.Type.Collation().Oid {
+			return pgerr.New(pgerr.InvalidTableDefinition, "cannot change collation of view column \"%s\" from \"%s\" to \"%s\"",
+				o.Name, o.Type.Collation().Name, n.Type.Collation().Name)
+		}
 		n.Default = o.Default
 	}
 	if slices.Contains(v.View.Uses, old.ID) {
