@@ -94,9 +94,10 @@ func (a *alteration) renameColumn(ctx context.Context, c *ast.AlterCmd) error {
 		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", c.NewName, a.t.Name)
 	}
 	col := &a.t.Columns[ord]
-	if err := a.unviewedColumn(ctx, col, "renaming a column used by a view is not supported"); err != nil {
-		return err
-	}
+	return a.renameUsedColumn(ctx, col, c.NewName, func() error { return a.renameOwnColumn(ctx, col, c) })
+}
+
+func (a *alteration) renameOwnColumn(ctx context.Context, col *catalog.Column, c *ast.AlterCmd) error {
 	for i := range a.t.Checks {
 		k := &a.t.Checks[i]
 		if !slices.Contains(k.Columns, col.ID) {

@@ -137,12 +137,15 @@ func (e *Env) viewQuery(ctx context.Context, q *ast.Select, p *plan.Prepared) (*
 	if !ok {
 		return nil, pgerr.New(pgerr.InternalError, "a view's query does not read as it was written")
 	}
-	if err := e.expandStars(ctx, sel, sel.With); err != nil {
-		return nil, err
-	}
 	if err := e.pinNames(ctx, sel); err != nil {
 		return nil, err
 	}
+	env := e.plannerEnv(e.Coll)
+	env.Notes = planner.NewNotes()
+	if _, err := planner.Plan(ctx, sel, env); err != nil {
+		return nil, err
+	}
+	fixColumns(sel, env.Notes)
 	v := &catalog.View{}
 	if err := e.qualifyTables(ctx, sel, v); err != nil {
 		return nil, err
@@ -156,39 +159,6 @@ func (e *Env) viewQuery(ctx context.Context, q *ast.Select, p *plan.Prepared) (*
 	}
 	v.Query = ast.Format(sel)
 	return v, nil
-}
-
-// expandStars replaces each * of the outermost SELECTs by the columns it stands
-// for now. Those further in may stay: what is above them names its columns.
-func (e *Env) expandStars(ctx context.Context, sel *ast.Select, with *ast.With) error {
-	if sel.Op != ast.SetNone {
-		if err := e.expandStars(ctx, sel.L, with); err != nil {
-			return err
-		}
-		return e.expandStars(ctx, sel.R, with)
-	}
-	var items []ast.SelectItem
-	for _, it := range sel.Items {
-		ref, ok := it.X.(*ast.ColumnRef)
-		if !ok || !ref.Star {
-			items = append(items, it)
-			continue
-		}
-		own := with
-		if sel.With != nil {
-			own = sel.With
-		}
-		p, err := e.planQuery(ctx, &ast.Select{With: own, Items: []ast.SelectItem{it}, From: sel.From})
-		if err != nil {
-			return err
-		}
-		for _, c := range p.Columns {
-			x := &ast.ColumnRef{Loc: ref.Loc, Catalog: ref.Catalog, Schema: ref.Schema, Table: ref.Table, Column: c.Name}
-			items = append(items, ast.SelectItem{X: x})
-		}
-	}
-	sel.Items = items
-	return nil
 }
 
 // qualifyTables gives every relation its schema and notes it in v with the

@@ -144,9 +144,8 @@ func (a *alteration) renameViewColumn(ctx context.Context, c *ast.AlterCmd) erro
 	if _, taken := a.t.ColumnByName(c.NewName); taken {
 		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", c.NewName, a.t.Name)
 	}
-	if err := a.unviewedColumn(ctx, &a.t.Columns[ord], "renaming a column used by a view is not supported"); err != nil {
-		return err
-	}
-	a.t.Columns[ord].Name = c.NewName
-	return a.put(ctx)
+	return a.renameUsedColumn(ctx, &a.t.Columns[ord], c.NewName, func() error {
+		a.t.Columns[ord].Name = c.NewName
+		return a.put(ctx)
+	})
 }
