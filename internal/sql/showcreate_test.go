@@ -25,6 +25,7 @@ var shown = []struct{ name, sql string }{
 	{"distinct_nulls", "CREATE TABLE distinct_nulls (a INT, b INT); CREATE UNIQUE INDEX dn ON distinct_nulls (a) INCLUDE (b) NULLS NOT DISTINCT"},
 	{"hashed", "CREATE TABLE hashed (a INT, b INT, c INT, PRIMARY KEY ((a, b) HASH, c DESC))"},
 	{"sharded", "CREATE TABLE sharded (a INT PRIMARY KEY USING HASH WITH (bucket_count = 8), b INT, UNIQUE (b) USING HASH)"},
+	{"changing", "CREATE TABLE changing (a INT PRIMARY KEY, b TIMESTAMPTZ DEFAULT now() ON UPDATE now(), c TEXT ON UPDATE 'a' || 'b')"},
 	{"families", `CREATE TABLE families (k INT PRIMARY KEY, a INT, b BYTES, c STRING, FAMILY "primary" (k, a), FAMILY f2 (b), FAMILY (c))`},
 	{"parent", "CREATE TABLE parent (a INT, b INT, PRIMARY KEY (a, b), UNIQUE (b))"},
 	{"child", `CREATE TABLE child (id INT PRIMARY KEY, a INT, b INT REFERENCES parent (b) ON DELETE SET NULL, self INT REFERENCES child DEFERRABLE INITIALLY DEFERRED,

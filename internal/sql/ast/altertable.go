@@ -22,6 +22,8 @@ const (
 	AlterColumnType                           // Name, Type, Collate, X (USING)
 	AlterColumnSetDefault                     // Name, X
 	AlterColumnDropDefault                    // Name
+	AlterColumnSetOnUpdate                    // Name, X; dialect
+	AlterColumnDropOnUpdate                   // Name; dialect
 	AlterColumnSetNotNull                     // Name
 	AlterColumnDropNotNull                    // Name
 	AlterColumnSetVisible                     // Name; dialect

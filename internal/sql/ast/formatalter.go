@@ -70,6 +70,10 @@ func (p *printer) alterColumn(c *AlterCmd) {
 		p.clause("SET DEFAULT ", c.X)
 	case AlterColumnDropDefault:
 		p.w("DROP DEFAULT")
+	case AlterColumnSetOnUpdate:
+		p.clause("SET ON UPDATE ", c.X)
+	case AlterColumnDropOnUpdate:
+		p.w("DROP ON UPDATE")
 	case AlterColumnSetNotNull:
 		p.w("SET NOT NULL")
 	case AlterColumnDropNotNull:

@@ -171,6 +171,9 @@ func (p *printer) constraint(c *Constraint) {
 	case ConstrDefault:
 		p.w("DEFAULT ")
 		p.operand(c.X)
+	case ConstrOnUpdate:
+		p.w("ON UPDATE ")
+		p.operand(c.X)
 	case ConstrIdentity:
 		p.generated(c)
 		p.w(" AS IDENTITY")

@@ -102,6 +102,7 @@ const (
 	ConstrNull ConstraintKind = iota
 	ConstrNotNull
 	ConstrDefault
+	ConstrOnUpdate  // ON UPDATE X; dialect
 	ConstrIdentity  // GENERATED ALWAYS|BY DEFAULT AS IDENTITY (options)
 	ConstrGenerated // GENERATED ALWAYS AS (X) STORED|VIRTUAL
 	ConstrCheck

@@ -110,6 +110,9 @@ type Column struct {
 	NotNull bool
 	// Default is the default expression as SQL text, "" for none of its own.
 	Default string
+	// OnUpdate is the value that a row gets when it is changed without the column being
+	// assigned to, as SQL text, "" for none: the column keeps its value.
+	OnUpdate string `json:",omitempty"`
 	// Hidden columns (the generated row id of a table without primary key) are
 	// not part of *, and \d does not show them.
 	Hidden bool

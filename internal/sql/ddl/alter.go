@@ -172,6 +172,8 @@ func (a *alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
 		return a.columnType(ctx, c)
 	case ast.AlterColumnSetDefault, ast.AlterColumnDropDefault:
 		return a.columnDefault(ctx, c)
+	case ast.AlterColumnSetOnUpdate, ast.AlterColumnDropOnUpdate:
+		return a.columnOnUpdate(ctx, c)
 	case ast.AlterColumnSetNotNull, ast.AlterColumnDropNotNull:
 		return a.columnNotNull(ctx, c)
 	case ast.AlterColumnSetVisible, ast.AlterColumnSetNotVisible:

@@ -103,6 +103,13 @@ func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *colu
 			null = true
 		case ast.ConstrNotNull:
 			c.NotNull = true
+		case ast.ConstrOnUpdate:
+			if c.OnUpdate != "" {
+				return pgerr.New(pgerr.SyntaxError, "multiple ON UPDATE values specified for column \"%s\" of table \"%s\"", c.Name, t.Name).At(k.Pos)
+			}
+			if err := e.setOnUpdate(ctx, c, k.X); err != nil {
+				return err
+			}
 		case ast.ConstrDefault, ast.ConstrIdentity:
 			if hasDefault {
 				if k.Kind == ast.ConstrIdentity {
@@ -135,6 +142,9 @@ func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *colu
 			kind = "identity"
 		}
 		return pgerr.New(pgerr.SyntaxError, "both %s and generation expression specified for column \"%s\" of table \"%s\"", kind, c.Name, t.Name).At(d.Pos)
+	}
+	if (def.generated != nil || c.Identity != 0) && c.OnUpdate != "" {
+		return generatedOnUpdate(c, t)
 	}
 	if null && c.NotNull {
 		return pgerr.New(pgerr.SyntaxError, "conflicting NULL/NOT NULL declarations for column \"%s\" of table \"%s\"", c.Name, t.Name).At(d.Pos)

@@ -71,7 +71,7 @@ func (b *tableBuilder) likeColumn(ctx context.Context, c *catalog.Column, has fu
 		def.col.Comment = c.Comment
 	}
 	if c.Identity == 0 && has(ast.LikeDefaults) {
-		def.col.Default = c.Default
+		def.col.Default, def.col.OnUpdate = c.Default, c.OnUpdate
 	}
 	if c.Identity != 0 && has(ast.LikeIdentity) {
 		k := &ast.Constraint{Kind: ast.ConstrIdentity, Always: c.Identity == 'a'}

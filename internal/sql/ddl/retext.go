@@ -77,6 +77,7 @@ func eachText(t *catalog.Table, f func(string) (string, error)) error {
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		one(&c.Default)
+		one(&c.OnUpdate)
 		one(&c.Generated)
 		if c.IndexExpression() {
 			c.Name = expressionName(c.Generated)

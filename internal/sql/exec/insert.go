@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -83,6 +84,9 @@ func (c *compiler) insert(n *plan.Insert) (operator, error) {
 // replacesAll reports whether an UPSERT's update overwrites every column that is
 // not part of the key, so that nothing of the old row remains.
 func replacesAll(n *plan.Insert) bool {
+	if slices.ContainsFunc(n.Table.Columns, func(c catalog.Column) bool { return c.OnUpdate != "" }) {
+		return false // a row that is there gets other values than a new one
+	}
 	set := make([]bool, len(n.Table.Columns))
 	for _, sc := range n.OnConflict.Set {
 		set[sc.Ord] = true

@@ -198,6 +198,14 @@ func (p *parser) alterColumnSet(c *ast.AlterCmd) {
 	case kwDefault:
 		p.advance()
 		c.Kind, c.X = ast.AlterColumnSetDefault, p.expr()
+	case kwOn:
+		if p.peek() != kwUpdate || !p.extends(ExtOnUpdate) {
+			p.syntaxError()
+			return
+		}
+		p.advance()
+		p.advance()
+		c.Kind, c.X = ast.AlterColumnSetOnUpdate, p.expr()
 	case kwNot:
 		if p.isNotVisible() && p.extends(ExtNotVisible) {
 			p.advance()
@@ -283,6 +291,14 @@ func (p *parser) alterColumnDrop(c *ast.AlterCmd) {
 	case kwDefault:
 		p.advance()
 		c.Kind = ast.AlterColumnDropDefault
+	case kwOn:
+		if p.peek() != kwUpdate || !p.extends(ExtOnUpdate) {
+			p.syntaxError()
+			return
+		}
+		p.advance()
+		p.advance()
+		c.Kind = ast.AlterColumnDropOnUpdate
 	case kwNot:
 		p.advance()
 		p.expect(kwNull)

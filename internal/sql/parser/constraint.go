@@ -156,7 +156,10 @@ func (p *parser) columnConstraint() *ast.Constraint {
 		p.generated(c)
 	case kwOn:
 		if p.peek() == kwUpdate && p.extends(ExtOnUpdate) {
-			p.unsupported(c.Pos, "ON UPDATE of a column")
+			p.advance()
+			p.advance()
+			c.Kind, c.X = ast.ConstrOnUpdate, p.bExpr()
+			break
 		}
 		return p.noConstraint(c)
 	case kwAs:

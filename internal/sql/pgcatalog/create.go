@@ -182,6 +182,9 @@ func (s *snapshot) columnText(t *catalog.Table, c *catalog.Column) string {
 	case c.Default != "":
 		text += " DEFAULT " + operandText(s.defaultText(t, c))
 	}
+	if c.OnUpdate != "" {
+		text += " ON UPDATE " + operandText(s.exprText(c.OnUpdate))
+	}
 	return text
 }
 

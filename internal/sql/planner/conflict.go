@@ -47,6 +47,9 @@ func (b *builder) onConflict(st *ast.Insert, ch *changed, input plan.Node, outer
 	if c.Set, err = b.setClauses(oc.Set, ch, changeInsert, s); err != nil {
 		return nil, err
 	}
+	if c.Set, err = b.withOnUpdate(ch.base, c.Set); err != nil {
+		return nil, err
+	}
 	if oc.Where != nil {
 		c.Where, err = b.boolExpr(oc.Where, "WHERE", s.in(clauseConflict))
 	}
@@ -194,7 +197,7 @@ func sameColumns(ix *catalog.Index, want []catalog.ColumnID) bool {
 
 // upsert is the conflict action of UPSERT: the row with the same primary key
 // takes the given values.
-func (b *builder) upsert(t *catalog.Table, targets []int, input plan.Node) *plan.OnConflict {
+func (b *builder) upsert(t *catalog.Table, targets []int, input plan.Node) (*plan.OnConflict, error) {
 	c := &plan.OnConflict{Arbiters: []*catalog.Index{t.Primary()}, Update: true, Old: b.freshRow(t)}
 	if pk := t.PrimaryKey(); pk != nil && pk.Deferrable {
 		c.Arbiters[0] = pk // which the executor refuses, as PostgreSQL does in ON CONFLICT
@@ -211,6 +214,9 @@ func (b *builder) upsert(t *catalog.Table, targets []int, input plan.Node) *plan
 	}
 	if len(c.Set) == 0 {
 		c.Update = false // nothing to change
+		return c, nil
 	}
-	return c
+	var err error
+	c.Set, err = b.withOnUpdate(t, c.Set)
+	return c, err
 }

@@ -182,6 +182,10 @@ func (b *builder) cascadeSet(r *plan.Reference, rows *plan.ReferringRows, action
 
 // finishUpdate completes an Update whose input and assignments are planned.
 func (b *builder) finishUpdate(n *plan.Update) error {
+	var err error
+	if n.Set, err = b.withOnUpdate(n.Table, n.Set); err != nil {
+		return err
+	}
 	n.New = append(n.New, n.Old...)
 	set := generatedBy(n.Table, n.Set)
 	for _, sc := range set {

@@ -36,7 +36,9 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 	case st.Upsert && st.OnConflict != nil:
 		return nil, pgerr.New(pgerr.SyntaxError, "UPSERT cannot be combined with ON CONFLICT").At(st.OnConflict.Pos)
 	case st.Upsert:
-		n.OnConflict = b.upsert(t, targets, input)
+		if n.OnConflict, err = b.upsert(t, targets, input); err != nil {
+			return nil, err
+		}
 	case st.OnConflict != nil:
 		if n.OnConflict, err = b.onConflict(st, c, input, s); err != nil {
 			return nil, err

@@ -81,6 +81,9 @@ func (b *builder) mergeActions(st *ast.Merge, n *plan.Merge, both, source *scope
 		switch w.Action {
 		case ast.MergeUpdate:
 			a.Set, err = b.setClauses(w.Set, changedTable(n.Table, n.Alias), changeUpdate, s.in(clauseUpdateSet))
+			if err == nil {
+				a.Set, err = b.withOnUpdate(n.Table, a.Set)
+			}
 		case ast.MergeInsert:
 			a.Values, err = b.mergeValues(w, changedTable(n.Table, n.Alias), s.in(clauseValues))
 		}

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -293,4 +295,21 @@ func (b *builder) multiSet(sc *ast.SetClause, s *scope, assign func(*ast.Target,
 		}
 	}
 	return nil
+}
+
+// withOnUpdate adds the values that columns of a changed row get by ON UPDATE, unless they
+// are assigned to.
+func (b *builder) withOnUpdate(t *catalog.Table, set []plan.SetCol) ([]plan.SetCol, error) {
+	for ord := range t.Columns {
+		c := &t.Columns[ord]
+		if c.OnUpdate == "" || slices.ContainsFunc(set, func(sc plan.SetCol) bool { return sc.Ord == ord }) {
+			continue
+		}
+		x, err := b.defaultExpr(&catalog.Column{Name: c.Name, Type: c.Type, Default: c.OnUpdate})
+		if err != nil {
+			return nil, err
+		}
+		set = append(slices.Clip(set), plan.SetCol{Ord: ord, Value: x})
+	}
+	return set, nil
 }
