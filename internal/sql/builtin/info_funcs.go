@@ -107,19 +107,24 @@ func zoneAbbrevs(*Context, []types.Datum) (RowIterator, error) {
 const defaultParserOid = 3722
 
 // textParser checks the name or oid of the only text search parser.
-func textParser(d types.Datum) error {
+func textParser(c *Context, d types.Datum) error {
 	switch {
 	case d.Family() == types.IntFamily && d.Int() != defaultParserOid:
 		return pgerr.New(pgerr.InvalidParameterValue, "there is no text search parser %d", d.Int())
 	case d.Family() != types.IntFamily && strings.TrimPrefix(d.Str(), "pg_catalog.") != "default":
+		if schema, _, ok := strings.Cut(d.Str(), "."); ok && c.Format != nil && c.Format.Names != nil {
+			if _, err := c.Format.Names.OidOf(types.Regnamespace, `"`+strings.ReplaceAll(schema, `"`, `""`)+`"`); err != nil {
+				return err
+			}
+		}
 		return pgerr.New(pgerr.UndefinedObject, "text search parser \"%s\" does not exist", d.Str())
 	}
 	return nil
 }
 
 // tokenKinds lists the kinds of tokens that the text search parser tells apart.
-func tokenKinds(_ *Context, a []types.Datum) (RowIterator, error) {
-	if err := textParser(a[0]); err != nil {
+func tokenKinds(c *Context, a []types.Datum) (RowIterator, error) {
+	if err := textParser(c, a[0]); err != nil {
 		return nil, err
 	}
 	var rows [][]types.Datum
@@ -130,8 +135,8 @@ func tokenKinds(_ *Context, a []types.Datum) (RowIterator, error) {
 }
 
 // parseTokens is ts_parse.
-func parseTokens(_ *Context, a []types.Datum) (RowIterator, error) {
-	if err := textParser(a[0]); err != nil {
+func parseTokens(c *Context, a []types.Datum) (RowIterator, error) {
+	if err := textParser(c, a[0]); err != nil {
 		return nil, err
 	}
 	var rows [][]types.Datum

@@ -55,15 +55,15 @@ func supportFunctionList() []*Overload {
 		}),
 		fn("to_ascii(text) text", func(_ *Context, a []types.Datum) (types.Datum, error) { return toASCII(a[0], "UTF8") }),
 		fn("to_ascii(text,name) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			name := strings.ToUpper(a[1].Str())
-			if i := slices.Index(asciiSources, name); i < 0 && encodingNumber(name) < 0 {
+			name := encodingName(encodingNumber(a[1].Str()))
+			if name == "" {
 				return types.Null, pgerr.New(pgerr.UndefinedObject, "%s is not a valid encoding name", a[1].Str())
 			}
 			return toASCII(a[0], name)
 		}),
 		fn("to_ascii(text,int4) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			name, ok := map[int64]string{encodingUTF8: "UTF8", 8: "LATIN1", 9: "LATIN2", 16: "LATIN9", 29: "WIN1250"}[a[1].Int()]
-			if !ok {
+			name := encodingName(a[1].Int())
+			if name == "" {
 				return types.Null, pgerr.New(pgerr.UndefinedObject, "%d is not a valid encoding code", a[1].Int())
 			}
 			return toASCII(a[0], name)

@@ -136,11 +136,24 @@ const (
 // dictNames are the text search dictionaries.
 var dictNames = map[string]int64{"simple": DictSimple, "english_stem": DictEnglish}
 
-func parseRegdictionary(s string) (Datum, error) {
+func parseRegdictionary(s string, fc *FormatContext) (Datum, error) {
 	if o, ok := dictNames[typeNameOnly(s)]; ok {
 		return NewInt(o), nil
 	}
+	if err := checkSchema(s, fc); err != nil {
+		return Null, err
+	}
 	return Null, pgerr.New(pgerr.UndefinedObject, "text search dictionary \"%s\" does not exist", s)
+}
+
+// checkSchema returns an error if a qualified name names a schema that does not exist.
+func checkSchema(name string, fc *FormatContext) error {
+	schema, _, ok := strings.Cut(name, ".")
+	if !ok || fc == nil || fc.Names == nil {
+		return nil
+	}
+	_, err := fc.Names.OidOf(Regnamespace, schema)
+	return err
 }
 
 func appendRegdictionary(dst []byte, oid uint32) []byte {

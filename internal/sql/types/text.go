@@ -198,9 +198,9 @@ func parseReg(t *T, s string, fc *FormatContext) (Datum, error) {
 	}
 	switch t.Oid {
 	case Regconfig.Oid:
-		return parseRegconfig(s)
+		return parseRegconfig(s, fc)
 	case Regdictionary.Oid:
-		return parseRegdictionary(s)
+		return parseRegdictionary(s, fc)
 	}
 	if t.Oid == Regtype.Oid {
 		if u, ok := ByName(typeNameOnly(s)); ok {

@@ -28,9 +28,12 @@ func ConfigName(oid int64) (string, bool) {
 	return "", false
 }
 
-func parseRegconfig(s string) (Datum, error) {
+func parseRegconfig(s string, fc *FormatContext) (Datum, error) {
 	if o, ok := configNames[typeNameOnly(s)]; ok {
 		return NewInt(o), nil
+	}
+	if err := checkSchema(s, fc); err != nil {
+		return Null, err
 	}
 	return Null, pgerr.New(pgerr.UndefinedObject, "text search configuration \"%s\" does not exist", s)
 }
