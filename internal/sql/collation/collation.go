@@ -1,6 +1,7 @@
 package collation
 
 import (
+	"strings"
 	"sync"
 
 	"golang.org/x/text/cases"
@@ -42,6 +43,9 @@ func Of(locale string) (*Rules, error) {
 	rules.RUnlock()
 	if r != nil {
 		return r, nil
+	}
+	if locale == "C" {
+		return ascii, nil
 	}
 	tag, err := language.Parse(locale)
 	if err != nil {
@@ -125,6 +129,9 @@ func supported(locale string, tag language.Tag) error {
 // Key appends to dst what s sorts by. With ties set strings that the locale takes for
 // equal follow each other in the order of their bytes.
 func (r *Rules) Key(dst []byte, s string, ties bool) []byte {
+	if r == ascii {
+		return append(dst, s...)
+	}
 	so := r.sorters.Get().(*sorter)
 	defer r.sorters.Put(so)
 	so.buf.Reset()
@@ -142,6 +149,35 @@ func (r *Rules) Key(dst []byte, s string, ties bool) []byte {
 	return append(dst, s...)
 }
 
+// ascii are the rules of the locale C, as far as they are about case.
+var ascii = &Rules{}
+
+// asciiCase returns s with the letters from a case in another.
+func asciiCase(s string, from, to byte) string {
+	return strings.Map(func(c rune) rune {
+		if c >= rune(from) && c <= rune(from)+'z'-'a' {
+			return c - rune(from) + rune(to)
+		}
+		return c
+	}, s)
+}
+
+// asciiTitle returns s with words of ASCII letters and digits that begin in upper case.
+func asciiTitle(s string) string {
+	in := false
+	return strings.Map(func(c rune) rune {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		switch {
+		case letter && in:
+			c |= 0x20
+		case letter:
+			c &^= 0x20
+		}
+		in = letter || c >= '0' && c <= '9'
+		return c
+	}, s)
+}
+
 func inCase(p *sync.Pool, s string) string {
 	c := p.Get().(*cases.Caser)
 	defer p.Put(c)
@@ -149,10 +185,25 @@ func inCase(p *sync.Pool, s string) string {
 }
 
 // Upper returns s in upper case.
-func (r *Rules) Upper(s string) string { return inCase(&r.upper, s) }
+func (r *Rules) Upper(s string) string {
+	if r == ascii {
+		return asciiCase(s, 'a', 'A')
+	}
+	return inCase(&r.upper, s)
+}
 
 // Lower returns s in lower case.
-func (r *Rules) Lower(s string) string { return inCase(&r.lower, s) }
+func (r *Rules) Lower(s string) string {
+	if r == ascii {
+		return asciiCase(s, 'A', 'a')
+	}
+	return inCase(&r.lower, s)
+}
 
 // Title returns s with words that begin in upper case and go on in lower case.
-func (r *Rules) Title(s string) string { return inCase(&r.title, s) }
+func (r *Rules) Title(s string) string {
+	if r == ascii {
+		return asciiTitle(s)
+	}
+	return inCase(&r.title, s)
+}

@@ -82,12 +82,16 @@ func collationOf(x plan.Expr) collation {
 		from = []plan.Expr{x.Arg}
 	case *plan.Call:
 		from = x.Args
+	case *plan.Subquery:
+		if c := x.T.Collation(); c != nil && c.Oid == 0 { // its own query could not tell
+			return collation{strength: conflictingCollations, is: c, other: c}
+		}
 	case *plan.Coalesce:
 		from = x.Args
 	case *plan.MinMax:
 		from = x.Args
 	case *plan.NullIf:
-		from = []plan.Expr{x.LeftCmp, x.RightCmp}
+		from = []plan.Expr{x.Left}
 	case *plan.ArrayCtor:
 		from = x.Elems
 	case *plan.Subscript:
@@ -140,6 +144,21 @@ func (c *collation) of(t *types.T) *types.T {
 	return t.WithCollation(c.is)
 }
 
+// given is x with the collation c, which it does not show by itself.
+func (c *collation) given(x plan.Expr) plan.Expr {
+	t := x.Type()
+	if c.is == nil || !t.Collatable() || c.strength == conflictingCollations {
+		return x
+	}
+	mode := plan.CastExplicit
+	if c.strength == explicitCollation {
+		mode = plan.CastCollate
+	} else if d := collationOf(x); d.is != nil && d.is.Oid == c.is.Oid {
+		return x
+	}
+	return &plan.Cast{Arg: x, T: t.WithCollation(c.is), Mode: mode, Pos: c.pos}
+}
+
 // decided fails unless it is clear which collation an operation is to use; what names
 // the operation.
 func (c *collation) decided(what string) error {
@@ -154,7 +173,7 @@ func (c *collation) decided(what string) error {
 
 // sortable fails if there are several collations that a query could sort or group by.
 func (c *collation) sortable() error {
-	if c.err == nil && c.strength == conflictingCollations {
+	if c.err == nil && c.strength == conflictingCollations && c.is.Oid != 0 && c.other.Oid != 0 {
 		return pgerr.New(pgerr.CollationMismatch, "collation mismatch between implicit collations \"%s\" and \"%s\"", c.is.Name, c.other.Name).
 			WithHint("You can choose the collation by applying the COLLATE clause to one or both expressions.").At(c.otherPos)
 	}
@@ -339,6 +358,9 @@ func (b *builder) collateCall(c *plan.Call) (plan.Expr, error) {
 			c.Args[i] = uncollated(c.Args[i])
 		}
 	}
+	if coll.is.ASCII() {
+		return b.inLanguage(c, &types.Collation{Locale: asciiLocale})
+	}
 	if coll.is.Bytewise() {
 		return c, nil
 	}
@@ -353,6 +375,9 @@ func (b *builder) collateCall(c *plan.Call) (plan.Expr, error) {
 	fn, err := comparator(c.Fn.Name, l.Type(), c.Pos)
 	return &plan.Call{Fn: fn, Args: []plan.Expr{l, r}, T: c.T, Pos: c.Pos}, err
 }
+
+// asciiLocale is the locale that knows the case of ASCII letters only.
+const asciiLocale = "C"
 
 // collationUse names what a call needs the collation of its operands for as PostgreSQL does,
 // "" if it needs none.
@@ -476,6 +501,20 @@ func keyedBy(equality bool, operands ...plan.Expr) (keyed, error) {
 		return keyed{}, nil
 	}
 	return keyed{c.is}, nil
+}
+
+// keyedList is keyedBy for the equality of left with each of list. Unless they are constants,
+// PostgreSQL compares one by one: alike tells that all have one collation.
+func keyedList(left plan.Expr, list []plan.Expr) (by keyed, alike bool, err error) {
+	by, err = keyedBy(true, append([]plan.Expr{left}, list...)...)
+	if err == nil || !left.Type().Collatable() {
+		return by, true, err
+	}
+	columns := false
+	for _, x := range list {
+		plan.Refs(x, func(plan.ColID) { columns = true })
+	}
+	return by, !columns, err
 }
 
 // operand is what of x is compared.

@@ -191,7 +191,10 @@ func (b *builder) in(e *ast.In, s *scope) (plan.Expr, error) {
 			return nil, err
 		}
 	}
-	by, err := keyedBy(true, append([]plan.Expr{left}, list...)...)
+	by, alike, err := keyedList(left, list)
+	if !alike {
+		return b.inOr(e, s)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -387,15 +390,19 @@ func (b *builder) nullIf(e *ast.NullIf, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	c := collationOfAll([]plan.Expr{l, r})
 	eq, lc, rc, err := b.compare("=", l, r, e.L.Position(), e.R.Position(), e.Pos)
 	if err != nil {
 		return nil, err
 	}
 	if isUnknown(l.Type()) {
 		l = lc
+		if hasSortKey(lc) {
+			l = lc.(*plan.Call).Args[0]
+		}
 	}
 	l = retyped(l, l.Type().WithDomain(nil))
-	return &plan.NullIf{Left: l, LeftCmp: lc, RightCmp: rc, Eq: eq}, nil
+	return c.given(&plan.NullIf{Left: l, LeftCmp: lc, RightCmp: rc, Eq: eq}), nil
 }
 
 // caseExpr plans both forms of CASE.

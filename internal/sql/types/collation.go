@@ -109,6 +109,9 @@ func (c *Collation) BuiltIn() bool { return CollationByOid(c.Oid) != nil }
 // Bytewise reports whether c orders strings by their bytes.
 func (c *Collation) Bytewise() bool { return c.Locale == "" }
 
+// ASCII reports whether c knows the case of ASCII letters only.
+func (c *Collation) ASCII() bool { return c == CCollation || c.Name == "POSIX" && c.BuiltIn() }
+
 // UndefinedCollation returns 42704 for a name as it was written.
 func UndefinedCollation(name string) *pgerr.Error {
 	return pgerr.New(pgerr.UndefinedObject, "collation \"%s\" for encoding \"UTF8\" does not exist", name)
