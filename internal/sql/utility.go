@@ -309,7 +309,7 @@ func (s *Session) execShow(x *execution, st *ast.Show) error {
 	}
 	v, ok := s.showValue(st.Name)
 	if !ok {
-		return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", st.Name)
+		return settings.Unrecognized(st.Name)
 	}
 	if err := x.announce([]plan.Column{textColumn(settingName(st.Name))}); err != nil {
 		return err

@@ -14,7 +14,12 @@ func ResolveFunction(name string, argTypes []*types.T) (*Overload, error) {
 	if postgresOnly(name) {
 		return nil, pgerr.Unsupported("function %s is not supported", callText(name, false, argTypes))
 	}
-	return resolve(name, false, Functions(name), argTypes)
+	candidates := Functions(name)
+	fn, err := resolve(name, false, candidates, argTypes)
+	if err != nil && len(candidates) == 0 && len(aggregateOverloads(name)) == 0 {
+		err = pgerr.From(err).WithSuggestion("function", name, callable)
+	}
+	return fn, err
 }
 
 // ResolveOperator picks the operator for one (prefix) or two operands.
@@ -325,6 +330,15 @@ func noMatch(name string, operator bool, argTypes []*types.T) *pgerr.Error {
 	}
 	return pgerr.New(pgerr.UndefinedFunction, "function %s does not exist",
 		callText(name, false, argTypes)).WithHint("%s", hint)
+}
+
+// callable yields the names of functions that are not for the database itself.
+func callable(yield func(string) bool) {
+	for _, name := range Names() {
+		if !strings.HasPrefix(name, "lichen_") && !yield(name) {
+			return
+		}
+	}
 }
 
 // ambiguous is 42725 in PostgreSQL's words.

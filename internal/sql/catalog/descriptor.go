@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -297,6 +298,20 @@ func (t *Table) ColumnByName(name string) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// UndefinedColumn is 42703 for a column that the table has not, with the name that
+// may be meant.
+func (t *Table) UndefinedColumn(name string) *pgerr.Error {
+	names := func(yield func(string) bool) {
+		for i := range t.Columns {
+			if !t.Columns[i].Virtual && !yield(t.Columns[i].Name) {
+				return
+			}
+		}
+	}
+	return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, t.Name).
+		WithSuggestion("column", name, names)
 }
 
 // ColumnByID returns the position of a column in t.Columns, -1 if absent.

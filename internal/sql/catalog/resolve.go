@@ -206,7 +206,7 @@ func (c *Collection) ResolveTable(ctx context.Context, database, schema, name st
 	case err != nil:
 		return nil, err
 	case t == nil:
-		return nil, UndefinedTable(schema, name)
+		return nil, c.UndefinedRelation(ctx, schema, name)
 	case schema != "" && c.Temporary(t) && schema != pgTemp && schema != c.TempSchemaName():
 		return nil, pgerr.Unsupported("cannot access temporary tables of other sessions")
 	case index:
@@ -222,6 +222,25 @@ func UndefinedTable(schema, name string) error {
 		name = schema + "." + name
 	}
 	return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
+}
+
+// UndefinedRelation is UndefinedTable with the name that may be meant.
+func (c *Collection) UndefinedRelation(ctx context.Context, schema, name string) error {
+	path := c.SearchPath()
+	if schema != "" {
+		path = []string{schema}
+	}
+	var names []string
+	for _, p := range path {
+		s, err := c.FindSchema(ctx, p)
+		if err != nil {
+			return err
+		}
+		if s != nil {
+			names = append(names, c.store.namesIn(s)...)
+		}
+	}
+	return pgerr.From(UndefinedTable(schema, name)).WithSuggestion("relation", name, slices.Values(names))
 }
 
 // TableByID implements Resolver.

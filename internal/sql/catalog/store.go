@@ -235,6 +235,26 @@ func (s *Store) object(id ID) *object {
 	return s.objects[id]
 }
 
+// namesIn lists the relations of a schema, and its indexes.
+func (s *Store) namesIn(schema *Schema) (names []string) {
+	if schema.ID.IsVirtual() {
+		for k := range s.virtual.names {
+			if k.Schema == schema.ID {
+				names = append(names, k.Name)
+			}
+		}
+		return names
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for k := range s.names {
+		if k.Database == schema.Database && k.Schema == schema.ID {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
 func (s *Store) name(k NameKey) (NameEntry, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

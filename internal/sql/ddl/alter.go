@@ -17,7 +17,7 @@ func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 	}
 	if t == nil {
 		if !st.IfExists {
-			return undefinedRelation(st.Name)
+			return e.undefinedRelation(ctx, st.Name)
 		}
 		e.skip(pgerr.SuccessfulCompletion, "relation \"%s\" does not exist, skipping", st.Name.Table)
 		return nil
@@ -214,7 +214,7 @@ func (a *alteration) column(name string, pos int) (*catalog.Column, error) {
 }
 
 func undefinedColumn(t *catalog.Table, name string, pos int) error {
-	return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, t.Name).At(pos)
+	return t.UndefinedColumn(name).At(pos)
 }
 
 func (a *alteration) undefinedConstraint(c *ast.AlterCmd) error {

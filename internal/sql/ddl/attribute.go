@@ -19,7 +19,7 @@ func (e *Env) alterComposite(ctx context.Context, st *ast.AlterComposite) error 
 		return err
 	}
 	if t == nil || t.UserType.Def.Kind != types.DefComposite {
-		return undefinedRelation(st.Name)
+		return e.undefinedRelation(ctx, st.Name)
 	}
 	def := *t.UserType.Def
 	def.Fields = slices.Clone(def.Fields)

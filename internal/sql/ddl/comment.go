@@ -85,7 +85,7 @@ func (e *Env) changeRelation(ctx context.Context, n ast.TableName, f func(t *cat
 		return err
 	}
 	if t == nil {
-		return undefinedRelation(n)
+		return e.undefinedRelation(ctx, n)
 	}
 	t = t.Clone()
 	if err := f(t, index); err != nil {

@@ -181,7 +181,7 @@ func (e *Env) pinSequence(ctx context.Context, call *ast.FuncCall) error {
 		return err
 	}
 	if t == nil {
-		return undefinedRelation(name)
+		return e.undefinedRelation(ctx, name)
 	}
 	call.Args[0] = &ast.Cast{
 		Loc: lit.Loc, Style: ast.CastColons,

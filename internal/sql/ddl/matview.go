@@ -44,7 +44,7 @@ func (e *Env) refreshView(ctx context.Context, st *ast.RefreshView) error {
 	case err != nil:
 		return err
 	case old == nil:
-		return undefinedRelation(st.Name)
+		return e.undefinedRelation(ctx, st.Name)
 	case index || !old.Materialized():
 		return pgerr.Unsupported("\"%s\" is not a materialized view", st.Name.Table)
 	case st.Concurrently && !st.WithData:

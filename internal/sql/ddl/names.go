@@ -110,15 +110,15 @@ func (e *Env) lockTable(ctx context.Context, n ast.TableName) (*catalog.Table, e
 	case err != nil:
 		return nil, err
 	case t == nil:
-		return nil, undefinedRelation(n)
+		return nil, e.undefinedRelation(ctx, n)
 	case index || t.Kind != catalog.KindTable:
 		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", n.Table)
 	}
 	return t, nil
 }
 
-func undefinedRelation(n ast.TableName) error {
-	return pgerr.From(catalog.UndefinedTable(n.Schema, n.Table)).At(n.Pos)
+func (e *Env) undefinedRelation(ctx context.Context, n ast.TableName) error {
+	return pgerr.From(e.Coll.UndefinedRelation(ctx, n.Schema, n.Table)).At(n.Pos)
 }
 
 // nameExists reports whether a relation or index of that name is in the schema.

@@ -83,11 +83,11 @@ func (e *Env) vacuum(ctx context.Context, s *ast.Vacuum) error {
 			return err
 		}
 		if t == nil {
-			return undefinedRelation(v.Name)
+			return e.undefinedRelation(ctx, v.Name)
 		}
 		for _, c := range v.Cols {
 			if _, ok := t.ColumnByName(c); !ok {
-				return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c, t.Name)
+				return t.UndefinedColumn(c)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (e *Env) reindexRelation(ctx context.Context, s *ast.Reindex) error {
 	case err != nil:
 		return err
 	case t == nil:
-		return undefinedRelation(s.Name)
+		return e.undefinedRelation(ctx, s.Name)
 	case s.Kind == ast.ObjIndex && !index:
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not an index", s.Name.Table)
 	case s.Kind == ast.ObjTable && (index || t.Kind != catalog.KindTable && t.Kind != catalog.KindVirtual):
@@ -142,7 +142,7 @@ func (e *Env) cluster(ctx context.Context, s *ast.Cluster) error {
 	case err != nil:
 		return err
 	case t == nil:
-		return undefinedRelation(*s.Table)
+		return e.undefinedRelation(ctx, *s.Table)
 	case index || t.Kind != catalog.KindTable:
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table or materialized view", s.Table.Table)
 	case s.Index != "" && t.IndexByName(s.Index) == nil:

@@ -283,7 +283,7 @@ func (e *Env) alterSequence(ctx context.Context, st *ast.AlterSequence) error {
 			e.skip(pgerr.SuccessfulCompletion, "relation \"%s\" does not exist, skipping", st.Name.Table)
 			return nil
 		}
-		return undefinedRelation(st.Name)
+		return e.undefinedRelation(ctx, st.Name)
 	}
 	if old.Kind != catalog.KindSequence {
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", st.Name.Table).At(st.Name.Pos)

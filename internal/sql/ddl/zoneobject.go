@@ -44,7 +44,7 @@ func FindKeyObject(ctx context.Context, coll *catalog.Collection, src ast.RangeS
 	case err != nil:
 		return KeyObject{}, err
 	case t == nil:
-		return KeyObject{}, undefinedRelation(n)
+		return KeyObject{}, pgerr.From(coll.UndefinedRelation(ctx, n.Schema, n.Table)).At(n.Pos)
 	case t.ID.IsVirtual():
 		return KeyObject{}, pgerr.New(pgerr.WrongObjectType, "\"%s\" is computed and has no ranges", t.Name).At(n.Pos)
 	case src.Kind == ast.ObjIndex && src.Index == "" && !isIndex:

@@ -57,7 +57,7 @@ func copyColumns(st *ast.Copy, t *catalog.Table) ([]int, error) {
 		ord, ok := t.ColumnByName(name)
 		switch {
 		case !ok:
-			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, t.Name)
+			return nil, t.UndefinedColumn(name)
 		case t.Columns[ord].Generated != "":
 			return nil, pgerr.New(pgerr.InvalidColumnReference, "column \"%s\" is a generated column", name).
 				WithDetail("Generated columns cannot be used in COPY.")

@@ -228,9 +228,6 @@ func (b *builder) systemColumn(name string, it *item, level, from *scope, pos in
 	return nil, nil
 }
 
-// maxTypoDistance is how many edits away a suggested name may be.
-const maxTypoDistance = 3
-
 // noColumn is 42703 with a hint about columns of similar names.
 func noColumn(msg, table, column string, s *scope) *pgerr.Error {
 	err := pgerr.New(pgerr.UndefinedColumn, "%s", msg)
@@ -242,7 +239,7 @@ func noColumn(msg, table, column string, s *scope) *pgerr.Error {
 			}
 		}
 	}
-	best := min(maxTypoDistance, len(column)/2) + 1
+	best := pgerr.TypoLimit(column) + 1
 	var names []string
 	for lv := s; lv != nil; lv = lv.parent {
 		for _, it := range lv.items {
@@ -250,7 +247,7 @@ func noColumn(msg, table, column string, s *scope) *pgerr.Error {
 				continue
 			}
 			for i := range it.cols {
-				d := editDistance(column, it.cols[i].name, best)
+				d := pgerr.EditDistance(column, it.cols[i].name, best)
 				if d == 0 && table == "" || d > best || it.cols[i].hidden {
 					continue
 				}
@@ -260,7 +257,7 @@ func noColumn(msg, table, column string, s *scope) *pgerr.Error {
 				if d < best {
 					best, names = d, names[:0]
 				}
-				if d == best && d <= min(maxTypoDistance, len(column)/2) {
+				if d == best && d <= pgerr.TypoLimit(column) {
 					names = append(names, it.alias+"."+it.cols[i].name)
 				}
 			}
@@ -273,28 +270,4 @@ func noColumn(msg, table, column string, s *scope) *pgerr.Error {
 		return err.WithHint("Perhaps you meant to reference the column \"%s\" or the column \"%s\".", names[0], names[1])
 	}
 	return err
-}
-
-// editDistance is the Levenshtein distance, at least limit+1 if larger than
-// limit.
-func editDistance(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		prev := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			prev, row[j] = row[j], min(row[j]+1, row[j-1]+1, prev+cost)
-		}
-	}
-	return row[len(b)]
 }

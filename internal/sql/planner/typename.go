@@ -17,7 +17,7 @@ import (
 func ResolveType(tn *ast.TypeName, defaultIntSize int) (*types.T, error) {
 	name := strings.Join(tn.Names, ".")
 	undefined := func() error {
-		return pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", name).At(tn.Pos)
+		return pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", name).WithSuggestion("type", name, types.AllNames).At(tn.Pos)
 	}
 	if tn.PctType {
 		return nil, pgerr.Unsupported("type reference %s%%TYPE is not supported", name).At(tn.Pos)

@@ -139,7 +139,7 @@ func (c *changed) bottom() *changed {
 func (c *changed) column(name string, pos int, kind changeKind) (at, ord int, err error) {
 	at, ok := c.rel.ColumnByName(name)
 	if !ok {
-		return 0, 0, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, c.rel.Name).At(pos)
+		return 0, 0, c.rel.UndefinedColumn(name).At(pos)
 	}
 	return at, c.ords[at], c.assignable(at, kind)
 }

@@ -89,6 +89,15 @@ func canonical(name string) string {
 	return strings.ToLower(name)
 }
 
+// parameterNames yields the names of all parameters.
+func parameterNames(yield func(string) bool) {
+	for _, p := range registry {
+		if !yield(p.Name) {
+			return
+		}
+	}
+}
+
 func lookup(name string) *Param {
 	i, ok := slices.BinarySearchFunc(registry, name, func(p *Param, n string) int {
 		return strings.Compare(strings.ToLower(p.Name), n)

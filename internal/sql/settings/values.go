@@ -92,7 +92,7 @@ func (v *Values) Set(name, value string, local bool) (notice *pgerr.Error, err e
 	p := lookup(name)
 	switch {
 	case p == nil && !strings.Contains(name, "."):
-		return nil, pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", name)
+		return nil, Unrecognized(name)
 	case p == nil:
 		v.store(name, value, local)
 		return nil, nil
@@ -110,6 +110,12 @@ func (v *Values) Set(name, value string, local bool) (notice *pgerr.Error, err e
 	return notice, nil
 }
 
+// Unrecognized is 42704 for a parameter that there is not.
+func Unrecognized(name string) error {
+	return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", name).
+		WithSuggestion("parameter", name, parameterNames)
+}
+
 // CantChange is the SQLSTATE of a change to a read-only parameter.
 const CantChange pgerr.Code = "55P02"
 
@@ -117,7 +123,7 @@ const CantChange pgerr.Code = "55P02"
 func (v *Values) Reset(name string, local bool) error {
 	name = canonical(name)
 	if lookup(name) == nil && !strings.Contains(name, ".") {
-		return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", name)
+		return Unrecognized(name)
 	}
 	value := v.Default(name)
 	v.store(name, value, local)

@@ -316,10 +316,12 @@ func entityEnd(s string, i int) int {
 }
 
 // numberEnd returns where a number begins at i ends, and its kind: 12, -1.5,
-// 1e10, 8.3.0 (a version). A number does not end in the middle of a word.
+// 1e10, 8.3.0 (a version). Without a sign a number does not end in the middle of a
+// word.
 func numberEnd(s string, i int) (int, tokenKind) {
 	j := i
-	if s[j] == '-' || s[j] == '+' {
+	signed := s[j] == '-' || s[j] == '+'
+	if signed {
 		j++
 	}
 	digits := func() bool {
@@ -343,7 +345,7 @@ func numberEnd(s string, i int) (int, tokenKind) {
 		kind = tokenFloat
 	}
 	if dots > 1 {
-		if s[i] == '-' || s[i] == '+' {
+		if signed {
 			return 0, 0
 		}
 		kind = tokenVersion
@@ -359,7 +361,7 @@ func numberEnd(s string, i int) (int, tokenKind) {
 			j = save
 		}
 	}
-	if j < len(s) && dots == 0 {
+	if j < len(s) && dots == 0 && !signed {
 		if r, _ := utf8.DecodeRuneInString(s[j:]); isLetter(r) {
 			return 0, 0
 		}

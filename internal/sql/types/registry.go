@@ -203,6 +203,15 @@ func ByOid(oid uint32) (*T, bool) {
 	return r.t, ok
 }
 
+// AllNames yields the names that ByName knows, but those of arrays.
+func AllNames(yield func(string) bool) {
+	for name := range byName {
+		if !strings.HasSuffix(name, "[]") && !strings.HasPrefix(name, "_") && !yield(name) {
+			return
+		}
+	}
+}
+
 // ByName returns the type a name denotes in SQL, without a modifier: a
 // pg_type name, a standard spelling ("character varying", "integer[]") or a
 // dialect's ("string", "bytes", "int64"). It ignores case. As in SQL, char is
