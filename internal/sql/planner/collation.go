@@ -506,15 +506,23 @@ func keyedBy(equality bool, operands ...plan.Expr) (keyed, error) {
 // keyedList is keyedBy for the equality of left with each of list. Unless they are constants,
 // PostgreSQL compares one by one: alike tells that all have one collation.
 func keyedList(left plan.Expr, list []plan.Expr) (by keyed, alike bool, err error) {
-	by, err = keyedBy(true, append([]plan.Expr{left}, list...)...)
-	if err == nil || !left.Type().Collatable() {
-		return by, true, err
-	}
+	all := append([]plan.Expr{left}, list...)
+	by, err = keyedBy(true, all...)
 	columns := false
 	for _, x := range list {
 		plan.Refs(x, func(plan.ColID) { columns = true })
 	}
-	return by, !columns, err
+	if !columns || !left.Type().Collatable() {
+		return by, true, err
+	}
+	merged := collationOfAll(all)
+	for _, x := range list {
+		one := collationOfAll([]plan.Expr{left, x})
+		if one.err != nil || merged.err != nil || one.is == nil || merged.is == nil || one.strength != merged.strength || one.is.Oid != merged.is.Oid {
+			return by, false, err
+		}
+	}
+	return by, true, err
 }
 
 // operand is what of x is compared.
