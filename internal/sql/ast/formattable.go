@@ -367,7 +367,10 @@ func (p *printer) createIndex(s *CreateIndex) {
 	p.w(" ")
 	p.indexElems(s.Keys)
 	p.opt(s.Sharded, " USING HASH")
-	p.parenIdents(" INCLUDE ", s.Include)
+	if len(s.Include) > 0 {
+		p.w(" INCLUDE ")
+		p.indexElems(s.Include)
+	}
 	p.opt(s.NullsNotDistinct, " NULLS NOT DISTINCT")
 	p.indexParams(s.Buckets, s.With)
 	p.optIdent(" TABLESPACE ", s.Tablespace)

@@ -18,6 +18,16 @@ type TableName struct {
 	Table   Name
 }
 
+// Parts returns the parts of the name that are given.
+func (n TableName) Parts() (parts []Name) {
+	for _, part := range []Name{n.Catalog, n.Schema, n.Table} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
 // String prints the name with quotes where needed.
 func (n TableName) String() string { return joinIdents(n.Catalog, n.Schema, n.Table) }
 

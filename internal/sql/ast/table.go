@@ -283,8 +283,9 @@ type CreateIndex struct {
 	Table        TableRef
 	Method       Name // "" for the default
 	Keys         []IndexElem
-	// Include holds INCLUDE, STORING and COVERING columns.
-	Include          []Name
+	// Include holds INCLUDE, STORING and COVERING columns, which the grammar
+	// takes for keys.
+	Include          []IndexElem
 	NullsNotDistinct bool
 	Sharded          bool // dialect: USING HASH after the columns
 	Buckets          Expr

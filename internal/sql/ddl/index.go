@@ -74,6 +74,33 @@ func accessMethod(at ast.Loc, method ast.Name, isInverted bool) (ast.Name, error
 	return "", pgerr.New(pgerr.UndefinedObject, "access method \"%s\" does not exist", method).At(at.Pos)
 }
 
+// includedColumns returns the columns of INCLUDE, which have none of the properties
+// of keys.
+func includedColumns(list []ast.IndexElem) (names []ast.Name, err error) {
+	for i := range list {
+		el, what := &list[i], ""
+		switch {
+		case el.X != nil:
+			return nil, pgerr.Unsupported("expressions are not supported in included columns")
+		case el.Collate != nil:
+			what = "a collation"
+		case el.OpClass != nil:
+			what = "an operator class"
+		case el.Hash:
+			what = "HASH"
+		case el.Dir != ast.DirDefault:
+			what = "ASC/DESC options"
+		case el.Nulls != ast.NullsDefault:
+			what = "NULLS FIRST/LAST options"
+		}
+		if what != "" {
+			return nil, pgerr.New(pgerr.InvalidObjectDefinition, "including column does not support %s", what)
+		}
+		names = append(names, el.Column)
+	}
+	return names, nil
+}
+
 // createIndex is CREATE INDEX. CONCURRENTLY makes no difference: writers of the
 // table wait while the index is built.
 func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
@@ -106,9 +133,13 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 			return nil
 		}
 	}
+	stored, err := includedColumns(st.Include)
+	if err != nil {
+		return err
+	}
 	t := old.Clone()
 	ix, err := e.newIndex(ctx, t, schema.Name, pendingIndex{
-		loc: st.Loc, name: st.Name, unique: st.Unique, keys: st.Keys, stored: st.Include, nullsNotDistinct: st.NullsNotDistinct,
+		loc: st.Loc, name: st.Name, unique: st.Unique, keys: st.Keys, stored: stored, nullsNotDistinct: st.NullsNotDistinct,
 		where: st.Where, sharded: st.Sharded, buckets: st.Buckets, method: method,
 	})
 	if err != nil {

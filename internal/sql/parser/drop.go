@@ -158,7 +158,11 @@ var commentKinds = map[kind]ast.ObjectKind{
 func (p *parser) commentObject(s *ast.Comment) bool {
 	if k, ok := commentKinds[p.tok.kind]; ok {
 		p.advance()
-		s.Kind, s.Name = k, p.anyName()
+		if s.Kind = k; k == ast.ObjType || k == ast.ObjDomain {
+			s.Name = p.typeAsName().Parts()
+		} else {
+			s.Name = p.anyName()
+		}
 		return true
 	}
 	switch p.tok.kind {
@@ -183,12 +187,7 @@ func (p *parser) commentObject(s *ast.Comment) bool {
 		}[p.tok.kind]
 		p.advance()
 		n, args := p.functionWithArgs()
-		for _, part := range []ast.Name{n.Catalog, n.Schema, n.Table} {
-			if part != "" {
-				s.Name = append(s.Name, part)
-			}
-		}
-		s.Args = args
+		s.Name, s.Args = n.Parts(), args
 	default:
 		return false
 	}

@@ -1,6 +1,8 @@
 package parser
 
 import (
+	"strings"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -52,6 +54,9 @@ func (p *parser) primary() ast.Expr {
 	case tokBit, tokHex:
 		p.advance()
 		if b, ok := escapedBytes(t.str); ok && t.kind == tokBit && !p.strict {
+			if strings.Contains(t.str, `\'`) {
+				p.extends(ExtBytesQuote)
+			}
 			return bytesLiteral(loc, b)
 		}
 		return &ast.BitLit{Loc: loc, Val: t.str, Hex: t.kind == tokHex}

@@ -49,6 +49,7 @@ const (
 	ExtCreateDialect
 	ExtSequence
 	ExtNonconcurrently
+	ExtBytesQuote
 	numExtensions
 )
 
@@ -96,6 +97,7 @@ var extensionNames = [numExtensions]string{
 	ExtCreateDialect:      "CREATE CHANGEFEED, SCHEDULE and TABLEGROUP",
 	ExtSequence:           "PER NODE CACHE and VIRTUAL of sequences",
 	ExtNonconcurrently:    "CREATE INDEX NONCONCURRENTLY",
+	ExtBytesQuote:         `b'\''`,
 }
 
 // String describes the form.

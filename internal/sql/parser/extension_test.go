@@ -51,6 +51,7 @@ func TestExtensions(t *testing.T) {
 		ExtUniqueWithoutIndex: "",
 		ExtCreateDialect:      "create tablegroup g",
 		ExtSequence:           "create sequence s per node cache 10",
+		ExtBytesQuote:         `select b'\''`,
 		ExtNonconcurrently:    "CREATE INDEX NONCONCURRENTLY i ON t (a)",
 	}
 	for e := range numExtensions {

@@ -2,7 +2,6 @@ package parser
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // indexElems parses ( index_params ).
@@ -301,32 +300,15 @@ func (p *parser) includeCols() []ast.Name {
 	return nil
 }
 
-// includeElems is includeCols of CREATE INDEX, where the grammar has index keys
-// and only columns have a meaning.
-func (p *parser) includeElems() []ast.Name {
-	if p.tok.kind != kwInclude {
-		return p.includeCols()
+// includeElems is includeCols of CREATE INDEX, where the grammar has index keys.
+func (p *parser) includeElems() []ast.IndexElem {
+	if p.tok.kind == kwInclude {
+		p.advance()
+		return p.indexElems()
 	}
-	p.advance()
-	var cols []ast.Name
-	for _, e := range p.indexElems() {
-		var msg string
-		switch {
-		case e.X != nil:
-			p.failf(pgerr.FeatureNotSupported, 0, "expressions are not supported in included columns")
-		case e.Collate != nil:
-			msg = "a collation"
-		case e.OpClass != nil:
-			msg = "an operator class"
-		case e.Dir != ast.DirDefault:
-			msg = "ASC/DESC options"
-		case e.Nulls != ast.NullsDefault:
-			msg = "NULLS FIRST/LAST options"
-		}
-		if msg != "" {
-			p.failf(pgerr.InvalidObjectDefinition, 0, "including column does not support %s", msg)
-		}
-		cols = append(cols, e.Column)
+	var cols []ast.IndexElem
+	for _, name := range p.includeCols() {
+		cols = append(cols, ast.IndexElem{Column: name})
 	}
 	return cols
 }

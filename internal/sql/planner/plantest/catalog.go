@@ -166,7 +166,11 @@ func (c *Catalog) createIndex(st *ast.CreateIndex) error {
 	if err != nil {
 		return err
 	}
-	ix := c.index(t, st.Name, st.Keys, st.Include)
+	var included []ast.Name
+	for _, e := range st.Include {
+		included = append(included, e.Column)
+	}
+	ix := c.index(t, st.Name, st.Keys, included)
 	ix.Unique = st.Unique
 	t.Indexes = append(t.Indexes, ix)
 	return nil
