@@ -39,6 +39,9 @@ type builder struct {
 	// records holds the fields of columns of type record, where known.
 	records map[plan.ColID][]field
 	consts  []plan.Const // block that constants are taken from
+	// rowSets are the functions that return sets in the VALUES of an INSERT: its
+	// only row, of which they make several.
+	rowSets []plan.SetFunc
 	// outward remembers the enclosing query that an aggregate or GROUPING belongs
 	// to, nil for none.
 	outward map[ast.Node]*selectState

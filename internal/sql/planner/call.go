@@ -212,10 +212,10 @@ const hintLateral = "You might be able to move the set-returning function into a
 // takesSets reports whether functions that return sets may stand in the clause.
 func (s *scope) takesSets() bool {
 	switch s.clause {
-	case clauseSelect, clauseOrderBy, clauseGroupBy, clauseDistinctOn, clauseValues:
+	case clauseSelect, clauseOrderBy, clauseGroupBy, clauseDistinctOn:
 		return s.sel != nil
 	}
-	return false
+	return s.takesRowSets
 }
 
 // setReturning replaces a set-returning call in a select list by its output
@@ -236,9 +236,13 @@ func (b *builder) setReturning(c *plan.Call, s *scope) (plan.Expr, error) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", s.noSets).
 			WithHint(hintLateral).At(c.Pos)
 	}
-	for i := range s.sel.srfs { // ORDER BY and GROUP BY repeat what the list has
-		if plan.ExprEqual(s.sel.srfs[i].Call, c) && s.clause != clauseSelect {
-			return b.srfResult(&s.sel.srfs[i]), nil
+	sets := &b.rowSets
+	if s.sel != nil {
+		sets = &s.sel.srfs
+	}
+	for i := range *sets { // ORDER BY and GROUP BY repeat what the list has
+		if plan.ExprEqual((*sets)[i].Call, c) && s.clause != clauseSelect && !s.takesRowSets {
+			return b.srfResult(&(*sets)[i]), nil
 		}
 	}
 	if c.Fn.NeedsColumns() {
@@ -246,7 +250,7 @@ func (b *builder) setReturning(c *plan.Call, s *scope) (plan.Expr, error) {
 			WithHint("Provide a non-null record argument, or call the function in the FROM clause using a column definition list.").At(c.Pos)
 	}
 	f := plan.SetFunc{Call: c, Out: b.srfColumns(c)}
-	s.sel.srfs = append(s.sel.srfs, f)
+	*sets = append(*sets, f)
 	return b.srfResult(&f), nil
 }
 

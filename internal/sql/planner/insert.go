@@ -103,7 +103,7 @@ func insertTargets(st *ast.Insert, c *changed) ([]int, error) {
 	if len(st.Cols) == 0 {
 		for i := range c.rel.Columns {
 			if c.rel.Columns[i].InStar() {
-				out = append(out, c.ords[i])
+				out = append(out, c.ord(i))
 			}
 		}
 		return out, nil
@@ -296,9 +296,9 @@ func checkCount(st *ast.Insert, targets, values, pos int) error {
 // insertValues plans INSERT ... VALUES as a Values node of complete rows.
 func (b *builder) insertValues(st *ast.Insert, c *changed, targets []int, rows [][]ast.Expr, s *scope) (plan.Node, error) {
 	vs, t := s.in(clauseValues), c.shown
-	if len(rows) == 1 { // functions that return sets make several rows of it
-		vs.sel = &selectState{}
-	}
+	outer := b.rowSets
+	b.rowSets, vs.takesRowSets = nil, len(rows) == 1
+	defer func() { b.rowSets = outer }()
 	n := &plan.Values{RowExprs: make([][]plan.Expr, len(rows))}
 	n.Cols = make([]plan.Column, len(t.Columns))
 	for ord := range t.Columns {
@@ -347,8 +347,8 @@ func (b *builder) insertValues(st *ast.Insert, c *changed, targets []int, rows [
 		}
 		n.RowExprs[r] = out
 	}
-	if vs.sel != nil && len(vs.sel.srfs) > 0 {
-		p := &plan.Project{Input: projectSets(oneRow(), vs.sel.srfs), Exprs: n.RowExprs[0]}
+	if len(b.rowSets) > 0 {
+		p := &plan.Project{Input: projectSets(oneRow(), b.rowSets), Exprs: n.RowExprs[0]}
 		p.Cols = n.Cols
 		return p, nil
 	}

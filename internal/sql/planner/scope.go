@@ -61,6 +61,8 @@ type scope struct {
 	// inAgg is set while the arguments of an aggregate are planned, inWindow
 	// while those of a window function are.
 	inAgg, inWindow bool
+	// takesRowSets is set for the only row of the VALUES of an INSERT.
+	takesRowSets bool
 	// noSets names the construct whose arguments are planned, where they cannot
 	// return sets.
 	noSets string

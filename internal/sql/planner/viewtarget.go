@@ -21,7 +21,7 @@ type changed struct {
 	view  *simpleView
 	below *changed
 	// base is the table whose rows change, ords are the positions there of the columns of
-	// rel, -1 for those that nothing can be assigned to.
+	// a view, -1 for those that nothing can be assigned to; see ord.
 	base *catalog.Table
 	ords []int
 	// shown is the table under the names and with the defaults that the view gives its
@@ -44,11 +44,16 @@ var (
 
 // changedTable is a table that is changed under its own name.
 func changedTable(t *catalog.Table, alias string) *changed {
-	c := &changed{rel: t, alias: alias, base: t, shown: t, ords: make([]int, len(t.Columns))}
-	for i := range c.ords {
-		c.ords[i] = i
+	return &changed{rel: t, alias: alias, base: t, shown: t}
+}
+
+// ord returns the position in the table of column i of the relation, -1 if nothing can
+// be assigned to it.
+func (c *changed) ord(i int) int {
+	if c.view == nil {
+		return i
 	}
-	return c
+	return c.ords[i]
 }
 
 // changeable resolves the target of INSERT, UPDATE or DELETE.
@@ -105,7 +110,7 @@ func throughView(ref *ast.TableRef, t *catalog.Table, v *simpleView, below *chan
 		ord, _ := v.column(i, below.rel)
 		any = any || ord >= 0
 		if ord >= 0 {
-			ord = below.ords[ord]
+			ord = below.ord(ord)
 		}
 		c.ords = append(c.ords, ord)
 		if ord < 0 {
@@ -141,7 +146,7 @@ func (c *changed) column(name string, pos int, kind changeKind) (at, ord int, er
 	if !ok {
 		return 0, 0, c.rel.UndefinedColumn(name).At(pos)
 	}
-	return at, c.ords[at], c.assignable(at, kind)
+	return at, c.ord(at), c.assignable(at, kind)
 }
 
 // assigned is the column at position ord of the table as UPDATE sees it: DEFAULT is the
@@ -166,7 +171,7 @@ func (c *changed) sameColumn(name ast.Name, ord int) ast.Name {
 
 // assignable refuses assignments to column i of a view that is no column of the table.
 func (c *changed) assignable(i int, kind changeKind) error {
-	if c.ords[i] >= 0 {
+	if c.ord(i) >= 0 {
 		return nil
 	}
 	ord, why := c.view.column(i, c.below.rel)
