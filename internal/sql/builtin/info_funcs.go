@@ -111,7 +111,7 @@ func textParser(c *Context, d types.Datum) error {
 	switch {
 	case d.Family() == types.IntFamily && d.Int() != defaultParserOid:
 		return pgerr.New(pgerr.InvalidParameterValue, "there is no text search parser %d", d.Int())
-	case d.Family() != types.IntFamily && strings.Contains(d.Str(), " "):
+	case d.Family() != types.IntFamily && (d.Str() == "" || strings.Contains(d.Str(), " ")):
 		return pgerr.New(pgerr.InvalidName, "invalid name syntax")
 	case d.Family() != types.IntFamily && strings.TrimPrefix(d.Str(), "pg_catalog.") != "default":
 		if schema, _, ok := strings.Cut(d.Str(), "."); ok && c.Format != nil && c.Format.Names != nil {

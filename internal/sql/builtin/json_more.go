@@ -512,6 +512,9 @@ func editJSON(a []types.Datum, val types.JSONValue, edit jsonEdit) (types.Datum,
 	if isJSONScalar(v) {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot %s path in scalar", pick(edit == editDelete, "delete", "set"))
 	}
+	if (edit == editReplace || edit == editDelete) && len(v.Elems)+len(v.Fields) == 0 { // whatever the path
+		return a[0], nil
+	}
 	out, err := jsonSetPath(v, keys, 1, val, edit)
 	if err != nil {
 		return types.Null, err

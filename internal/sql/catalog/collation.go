@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -63,23 +62,13 @@ type CollationFinder interface {
 
 // FindCollation implements CollationFinder.
 func (c *Collection) FindCollation(ctx context.Context, schema, name string) (*Table, error) {
-	path := []string{schema}
-	if schema == "" {
-		path = c.SearchPath()
+	schemas, err := c.schemasFor(ctx, schema)
+	if err != nil {
+		return nil, err
 	}
-	for _, p := range path {
-		s, err := c.FindSchema(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		if s == nil && schema != "" {
-			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", schema)
-		}
-		if s == nil {
-			continue
-		}
+	for _, s := range schemas {
 		if s.ID.IsVirtual() {
-			if p == pgCatalog && types.CollationByName(name) != nil {
+			if s.Name == pgCatalog && types.CollationByName(name) != nil {
 				return nil, nil
 			}
 			continue

@@ -150,6 +150,27 @@ func (c *Collection) FindSchema(ctx context.Context, name string) (*Schema, erro
 	return s, err
 }
 
+// schemasFor returns the schemas where a name is looked for: the one it is qualified
+// with, which must exist, else those of the search path.
+func (c *Collection) schemasFor(ctx context.Context, schema string) (list []*Schema, err error) {
+	path := []string{schema}
+	if schema == "" {
+		path = c.SearchPath()
+	}
+	for _, p := range path {
+		s, err := c.FindSchema(ctx, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case s != nil:
+			list = append(list, s)
+		case schema != "":
+			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", schema)
+		}
+	}
+	return list, nil
+}
+
 // FindDatabase returns a database, or nil.
 func (c *Collection) FindDatabase(ctx context.Context, name string) (*Database, error) {
 	d, _, err := c.find(ctx, NameKey{Name: name})

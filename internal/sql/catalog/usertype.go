@@ -4,7 +4,6 @@ import (
 	"context"
 	"github.com/lichendb/lichen/internal/sql/ast"
 
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -192,19 +191,12 @@ func (c *Collection) FindTypeDescriptor(ctx context.Context, schema, name string
 
 // FindTypeTable implements TypeFinder.
 func (c *Collection) FindTypeTable(ctx context.Context, schema, name string) (*Table, error) {
-	path := []string{schema}
-	if schema == "" {
-		path = c.SearchPath()
+	schemas, err := c.schemasFor(ctx, schema)
+	if err != nil {
+		return nil, err
 	}
-	for _, p := range path {
-		s, err := c.FindSchema(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		if s == nil && schema != "" {
-			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", schema)
-		}
-		if s == nil || s.ID.IsVirtual() {
+	for _, s := range schemas {
+		if s.ID.IsVirtual() {
 			continue
 		}
 		t, index, err := c.findIn(ctx, s, name)

@@ -270,25 +270,24 @@ func (d *deparser) caseOf(n *node) {
 
 func (d *deparser) fieldExpr(n *node) {
 	x := n.args[0]
-	if x.kind == subscript || x.kind == field {
-		d.expr(x, true)
-	} else {
-		d.w("(")
-		d.expr(x, true)
-		d.w(")")
-	}
+	d.container(x, x.kind == subscript || x.kind == field)
 	d.w(".", n.text)
+}
+
+// container prints what a field or an element is taken of, in parentheses unless it is plain.
+func (d *deparser) container(x *node, plain bool) {
+	if plain {
+		d.expr(x, true)
+		return
+	}
+	d.w("(")
+	d.expr(x, true)
+	d.w(")")
 }
 
 func (d *deparser) subscriptExpr(n *node) {
 	x := n.args[0]
-	if x.kind == word || x.kind == field {
-		d.expr(x, true)
-	} else {
-		d.w("(")
-		d.expr(x, true)
-		d.w(")")
-	}
+	d.container(x, x.kind == word || x.kind == field)
 	for _, ix := range n.index {
 		d.w("[")
 		if ix.lo != nil {
