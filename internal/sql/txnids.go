@@ -88,11 +88,13 @@ func (t *txnIDs) floor(now time.Time) int64 {
 	return t.ticks + 1
 }
 
-// raise keeps numbers below the floor of another node from being given.
-func (t *txnIDs) raise(floor int64) {
+// raise keeps numbers below the floor of another node from being given. It returns the
+// ticks of the newest one.
+func (t *txnIDs) raise(floor int64) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ticks = max(t.ticks, floor-1)
+	return t.ticks
 }
 
 // unseen returns the numbers below a floor of transactions whose effects are not visible at a
@@ -145,6 +147,7 @@ type txnQuestion struct {
 type txnAnswer struct {
 	Unseen    []int64 `json:",omitempty"`
 	Forgotten bool    `json:",omitempty"`
+	Newest    int64   `json:",omitempty"` // the ticks of the newest number
 	Status    string  `json:",omitempty"`
 	Future    bool    `json:",omitempty"`
 }
@@ -154,9 +157,9 @@ func (s *Server) answerTxns(q *txnQuestion) *txnAnswer {
 		status, err := s.txnIDs.status(q.Status)
 		return &txnAnswer{Status: status, Future: err != nil}
 	}
-	s.txnIDs.raise(q.Floor)
+	newest := s.txnIDs.raise(q.Floor)
 	ids, ok := s.txnIDs.unseen(q.At, q.Floor)
-	return &txnAnswer{Unseen: ids, Forgotten: !ok}
+	return &txnAnswer{Unseen: ids, Forgotten: !ok, Newest: newest}
 }
 
 // endID notes how the session's transaction ended, if it has a number.
@@ -186,15 +189,16 @@ func (f *sessionFuncs) AssignedTransactionID() (int64, bool) {
 
 // Snapshot returns what the current statement sees.
 func (f *sessionFuncs) Snapshot() (v types.SnapshotValue, err error) {
-	srv, at := f.s.srv, f.s.txn.txn.ReadTimestamp()
-	q := txnQuestion{At: at, Floor: srv.txnIDs.floor(time.Now())}
-	ids, ok := srv.txnIDs.unseen(at, q.Floor)
-	answers, err := f.s.askAll(f.s.bctx.Ctx, &question{Txns: &q})
+	srv := f.s.srv
+	q := txnQuestion{At: f.s.txn.txn.ReadTimestamp(), Floor: srv.txnIDs.floor(time.Now())}
+	ids, ok, newest, err := f.unseen(&q)
+	if err == nil && newest >= q.Floor { // the clock of a node is ahead
+		srv.txnIDs.raise(newest + 1)
+		q.Floor = srv.txnIDs.floor(time.Now())
+		ids, ok, _, err = f.unseen(&q)
+	}
 	if err != nil {
 		return v, err
-	}
-	for _, a := range answers {
-		ids, ok = append(ids, a.Txns.Unseen...), ok && !a.Txns.Forgotten
 	}
 	if !ok {
 		return v, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "which transactions the snapshot sees is not known any more").
@@ -208,6 +212,18 @@ func (f *sessionFuncs) Snapshot() (v types.SnapshotValue, err error) {
 		v.Xip = append(v.Xip, uint64(id))
 	}
 	return v, nil
+}
+
+// unseen asks all nodes for the numbers below the floor of a question of transactions that a
+// snapshot does not see; ok is false if one has forgotten too much. newest are the ticks of
+// the newest number that one of the other nodes had given.
+func (f *sessionFuncs) unseen(q *txnQuestion) (ids []int64, ok bool, newest int64, err error) {
+	ids, ok = f.s.srv.txnIDs.unseen(q.At, q.Floor)
+	answers, err := f.s.askAll(f.s.bctx.Ctx, &question{Txns: q})
+	for _, a := range answers {
+		ids, ok, newest = append(ids, a.Txns.Unseen...), ok && !a.Txns.Forgotten, max(newest, a.Txns.Newest)
+	}
+	return ids, ok, newest, err
 }
 
 // askAll asks all other nodes; one that does not answer is an error.

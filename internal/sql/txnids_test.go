@@ -1,10 +1,13 @@
 package sql_test
 
 import (
+	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -82,6 +85,23 @@ func TestTransactionsOfOtherNodes(t *testing.T) {
 		if got := value(t, there, "SELECT pg_visible_in_snapshot(pg_current_xact_id(), '"+snap+"')"); got != "f" {
 			t.Fatalf("a number was given below the end of %s", snap)
 		}
+	}
+
+	// A node whose clock is ahead gives numbers that others would not reach for long.
+	ahead, _ := strconv.ParseInt(id, 10, 64)
+	if _, err := m.sql.Answer(fmt.Appendf(nil, `{"Txns":{"Floor":%d}}`, ahead>>builtin.UniqueIDNodeBits+1e12)); err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, there, "BEGIN")
+	id = value(t, there, "SELECT pg_current_xact_id()")
+	during := value(t, here, "SELECT pg_current_snapshot()")
+	if got := value(t, here, "SELECT x FROM pg_snapshot_xip('"+during+"') x"); got != id {
+		t.Errorf("%s goes on at the node that is ahead, but the snapshot is %s", id, during)
+	}
+	mustExec(t, there, "COMMIT")
+	after := value(t, here, "SELECT pg_current_snapshot()")
+	if got := value(t, here, "SELECT pg_visible_in_snapshot('"+id+"', '"+after+"')"); got != "t" {
+		t.Errorf("%s has committed at the node that is ahead, but the snapshot is %s", id, after)
 	}
 	n.nodes.mute = []kvpb.NodeID{7}
 	if err := exec1(here, "SELECT pg_current_snapshot()"); pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
