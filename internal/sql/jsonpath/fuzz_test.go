@@ -29,14 +29,15 @@ func FuzzParse(f *testing.F) {
 
 func TestPrint(t *testing.T) {
 	for in, want := range map[string]string{
-		`$`:                           `$`,
-		`lax $.a.b [ * ]`:             `$."a"."b"[*]`,
-		`strict $ ? (@.x>1||@.y<2)`:   `strict $?(@."x" > 1 || @."y" < 2)`,
-		`$.a + 1`:                     `($."a" + 1)`,
-		`-$.a * (2 + 3)`:              `(-$."a" * (2 + 3))`,
-		`$.**{2}.size()`:              `$.**{2}.size()`,
-		`$[0, 2 to last]`:             `$[0,2 to last]`,
-		`exists($.a) && ($.b == 1)`:   `(exists ($."a") && $."b" == 1)`,
+		`$`:                         `$`,
+		`lax $.a.b [ * ]`:           `$."a"."b"[*]`,
+		`strict $ ? (@.x>1||@.y<2)`: `strict $?(@."x" > 1 || @."y" < 2)`,
+		`$.a + 1`:                   `($."a" + 1)`,
+		`-$.a * (2 + 3)`:            `(-$."a" * (2 + 3))`,
+		`$.**{2}.size()`:            `$.**{2}.size()`,
+		`$[0, 2 to last]`:           `$[0,2 to last]`,
+		`exists($.a) && ($.b == 1)`: `(exists ($."a") && $."b" == 1)`,
+		`- -+1`:                     `1`, `-0`: `0`, `-(1 + 2)`: `(-(1 + 2))`, `-1 .type()`: `(-(1).type())`, `(-1).type()`: `(-1).type()`,
 		`$.a like_regex "x" flag "q"`: `($."a" like_regex "x" flag "q")`,
 		`($.a * $.b).c + 2`:           `(($."a" * $."b")."c" + 2)`,
 		`(!($.a == 1)).b + 3`:         `((!($."a" == 1))."b" + 3)`,
@@ -59,7 +60,7 @@ func TestDepth(t *testing.T) {
 		return func(n int) string { return strings.Repeat(open, n) + in + strings.Repeat(shut, n) }
 	}
 	for _, build := range []func(int) string{
-		nested("+", "0", ""), nested("-", "$", ""), nested("1 + ", "1", ""), nested("(1 * ", "2", ")"),
+		nested("+", "$", ""), nested("-", "$", ""), nested("1 + ", "1", ""), nested("(1 * ", "2", ")"),
 		nested("!(", "$ == 1", ")"), nested("exists ($ ? (", "$ == 1", "))"), nested("$[", "0", "]"), nested("", "$", ".a"),
 		nested("(", "$", ".a)"), nested("(", "1 == 1", ") is unknown"), nested("", "1 == 1", " && 1 == 1"),
 	} {

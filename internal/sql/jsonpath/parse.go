@@ -291,7 +291,24 @@ func (p *parser) unary() (*Node, error) {
 	if arg, err = p.expression(arg); err != nil {
 		return nil, err
 	}
+	if arg.Kind == Number && arg.Next == nil { // the sign is the number's
+		if kind == Minus {
+			arg.Str = negated(arg.Str)
+		}
+		return arg, nil
+	}
 	return &Node{Kind: kind, Left: arg}, nil
+}
+
+// negated returns the text of a number with the other sign; zero has none.
+func negated(s string) string {
+	if positive, ok := strings.CutPrefix(s, "-"); ok {
+		return positive
+	}
+	if strings.Trim(s, "0.") == "" {
+		return s
+	}
+	return "-" + s
 }
 
 // parens parses ( ... ).
