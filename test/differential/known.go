@@ -43,6 +43,7 @@ var knownDifferences = []knownDifference{
 	knownAs("errors in parts of a query that yield nothing", `^query`, ``, `^(no error|error|SQLSTATE `+emptyErrors+` for) `+emptyErrors+`$`),
 	knownAs("errors in parts of a query that yield nothing", `^dml`, ``, `^(no )?error `+emptyErrors+`$`),
 	knownAs("which of several errors is reported", `^dml`, `ON CONFLICT`, `^SQLSTATE 42P10 for`),
+	knownAs("which of several errors is reported", `^dml`, ``, `^SQLSTATE 25006 for 22`),
 	knownAs("rows of MERGE come in another order", `^dml`, `^MERGE`, `^(no )?error 23505$`).onlyIf(ordersDiffer),
 	knownAs("time limits of large joins", `^query`, ``, `^(no )?error 57014$`).onlyIf(onlyTime),
 	knownAs("time limits of large joins", `^query`, `(CROSS|FULL) JOIN|, t\d a\d`, `^SQLSTATE (53200 for 57014|57014 for 22\w+)$`),
