@@ -108,24 +108,25 @@ const defaultParserOid = 3722
 
 // textParser checks the name or oid of the only text search parser.
 func textParser(c *Context, d types.Datum) error {
-	name := ""
-	if d.Family() != types.IntFamily {
-		name = strings.TrimSpace(d.Str())
-	}
-	switch {
-	case d.Family() == types.IntFamily && d.Int() != defaultParserOid:
-		return pgerr.New(pgerr.InvalidParameterValue, "there is no text search parser %d", d.Int())
-	case d.Family() != types.IntFamily && (name == "" || strings.Contains(name, " ")):
-		return pgerr.New(pgerr.InvalidName, "invalid name syntax")
-	case d.Family() != types.IntFamily && strings.TrimPrefix(name, "pg_catalog.") != "default":
-		if schema, _, ok := strings.Cut(d.Str(), "."); ok && c.Format != nil && c.Format.Names != nil {
-			if _, err := c.Format.Names.OidOf(types.Regnamespace, `"`+strings.ReplaceAll(schema, `"`, `""`)+`"`); err != nil {
-				return err
-			}
+	if d.Family() == types.IntFamily {
+		if d.Int() != defaultParserOid {
+			return pgerr.New(pgerr.InvalidParameterValue, "there is no text search parser %d", d.Int())
 		}
-		return pgerr.New(pgerr.UndefinedObject, "text search parser \"%s\" does not exist", name)
+		return nil
 	}
-	return nil
+	name := strings.TrimSpace(d.Str())
+	if name == "" || strings.Contains(name, " ") {
+		return pgerr.New(pgerr.InvalidName, "invalid name syntax")
+	}
+	if strings.TrimPrefix(name, "pg_catalog.") == "default" {
+		return nil
+	}
+	if schema, _, ok := strings.Cut(name, "."); ok && c.Format != nil && c.Format.Names != nil {
+		if _, err := c.Format.Names.OidOf(types.Regnamespace, `"`+strings.ReplaceAll(schema, `"`, `""`)+`"`); err != nil {
+			return err
+		}
+	}
+	return pgerr.New(pgerr.UndefinedObject, "text search parser \"%s\" does not exist", name)
 }
 
 // tokenKinds lists the kinds of tokens that the text search parser tells apart.

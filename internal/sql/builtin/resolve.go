@@ -14,12 +14,16 @@ func ResolveFunction(name string, argTypes []*types.T) (*Overload, error) {
 	if postgresOnly(name) {
 		return nil, pgerr.Unsupported("function %s is not supported", callText(name, false, argTypes))
 	}
-	candidates := Functions(name)
-	fn, err := resolve(name, false, candidates, argTypes)
-	if err != nil && len(candidates) == 0 && len(aggregateOverloads(name)) == 0 {
-		err = pgerr.From(err).WithSuggestion("function", name, callable)
+	return resolve(name, false, Functions(name), argTypes)
+}
+
+// SuggestFunction adds the function that may be meant to the error for a name that
+// none has.
+func SuggestFunction(name string, err error) error {
+	if pgerr.CodeOf(err) != pgerr.UndefinedFunction || len(Functions(name)) > 0 || len(aggregateOverloads(name)) > 0 {
+		return err
 	}
-	return fn, err
+	return pgerr.From(err).WithSuggestion("function", name, callable)
 }
 
 // ResolveOperator picks the operator for one (prefix) or two operands.

@@ -54,15 +54,24 @@ func (d *deparser) lateral(yes bool) {
 	}
 }
 
-// alias prints the name of an item that has to have one.
-func (d *deparser) alias(te ast.TableExpr, cols []ast.Name) {
-	r := d.notes.Relations[te]
+// itemName prints the name of an item that has to have one; false if it has none.
+func (d *deparser) itemName(te ast.TableExpr) (r *planner.Relation, ok bool) {
+	r = d.notes.Relations[te]
 	name, ok := d.names.of(r)
 	if !ok {
 		d.unsupported(te)
-		return
+		return nil, false
 	}
 	d.w(" ", ast.QuoteIdent(name))
+	return r, true
+}
+
+// alias prints the name of an item, with its columns if they have others.
+func (d *deparser) alias(te ast.TableExpr, cols []ast.Name) {
+	r, ok := d.itemName(te)
+	if !ok {
+		return
+	}
 	if names, renamed := distinctNames(r.Columns); len(cols) > 0 || renamed {
 		d.columnList(names)
 	}
@@ -149,13 +158,10 @@ func (d *deparser) funcRef(te *ast.FuncRef) {
 	if te.Ordinality {
 		d.w(" WITH ORDINALITY")
 	}
-	r := d.notes.Relations[te]
-	name, ok := d.names.of(r)
+	r, ok := d.itemName(te)
 	if !ok {
-		d.unsupported(te)
 		return
 	}
-	d.w(" ", ast.QuoteIdent(name))
 	decls := te.Cols
 	if decls == nil && len(te.Funcs) == 1 {
 		decls = te.Funcs[0].Cols

@@ -199,13 +199,9 @@ func (p *parser) alterColumnSet(c *ast.AlterCmd) {
 		p.advance()
 		c.Kind, c.X = ast.AlterColumnSetDefault, p.expr()
 	case kwOn:
-		if p.peek() != kwUpdate || !p.extends(ExtOnUpdate) {
-			p.syntaxError()
-			return
+		if p.onUpdate() {
+			c.Kind, c.X = ast.AlterColumnSetOnUpdate, p.expr()
 		}
-		p.advance()
-		p.advance()
-		c.Kind, c.X = ast.AlterColumnSetOnUpdate, p.expr()
 	case kwNot:
 		if p.isNotVisible() && p.extends(ExtNotVisible) {
 			p.advance()
@@ -285,6 +281,17 @@ func (p *parser) identityOption(c *ast.AlterCmd) {
 	c.SeqOptions = append(c.SeqOptions, o)
 }
 
+// onUpdate parses the dialect's ON UPDATE of a column; false after a syntax error.
+func (p *parser) onUpdate() bool {
+	if p.peek() != kwUpdate || !p.extends(ExtOnUpdate) {
+		p.syntaxError()
+		return false
+	}
+	p.advance()
+	p.advance()
+	return true
+}
+
 // alterColumnDrop parses what follows ALTER column DROP.
 func (p *parser) alterColumnDrop(c *ast.AlterCmd) {
 	switch p.tok.kind {
@@ -292,13 +299,9 @@ func (p *parser) alterColumnDrop(c *ast.AlterCmd) {
 		p.advance()
 		c.Kind = ast.AlterColumnDropDefault
 	case kwOn:
-		if p.peek() != kwUpdate || !p.extends(ExtOnUpdate) {
-			p.syntaxError()
-			return
+		if p.onUpdate() {
+			c.Kind = ast.AlterColumnDropOnUpdate
 		}
-		p.advance()
-		p.advance()
-		c.Kind = ast.AlterColumnDropOnUpdate
 	case kwNot:
 		p.advance()
 		p.expect(kwNull)

@@ -228,7 +228,7 @@ func (p *parser) checkConstraint(c *ast.Constraint) {
 
 // generated parses GENERATED ALWAYS|BY DEFAULT AS IDENTITY|(x) STORED.
 func (p *parser) generated(c *ast.Constraint) {
-	p.advance()
+	p.expect(kwGenerated)
 	pos := p.pos()
 	if p.accept(kwAlways) {
 		c.Always = true

@@ -143,7 +143,7 @@ func (p *parser) typeFuncPrimary() ast.Expr {
 	loc := p.loc()
 	next := p.peek()
 	switch {
-	case t.kind == kwCurrentSchema && next != '(':
+	case t.kind == kwCurrentSchema && next != '(' && next != tokString:
 		return p.sqlValue(ast.CurrentSchema)
 	case t.kind == kwCollation && next == kwFor:
 		p.advance()

@@ -231,19 +231,9 @@ func (c *Catalog) partOfTable(a builtin.ObjectAddress) (class, oid uint32, sub i
 
 // constraintOf returns the oid of the constraint of t with a name, 0 if there is none.
 func constraintOf(t *catalog.Table, name string) uint32 {
-	for _, ix := range visibleIndexes(t) {
-		if ix.Constraint && ix.ConstraintName == name {
-			return ix.ConstraintOid
-		}
-	}
-	for i := range t.Checks {
-		if t.Checks[i].Name == name {
-			return t.Checks[i].Oid
-		}
-	}
-	for i := range t.ForeignKeys {
-		if t.ForeignKeys[i].Name == name {
-			return t.ForeignKeys[i].Oid
+	for oid, n := range constraints(t) {
+		if n == name {
+			return oid
 		}
 	}
 	return 0

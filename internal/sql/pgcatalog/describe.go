@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"iter"
 )
 
 // relationKinds name the kinds of relations.
@@ -155,20 +156,33 @@ func (s *snapshot) describeConstraint(oid uint32) (builtin.ObjectName, bool) {
 
 // constraintNamed returns the name of a constraint of t, "" if it has none of that oid.
 func constraintNamed(t *catalog.Table, oid uint32) string {
-	for _, ix := range visibleIndexes(t) {
-		if ix.Constraint && ix.ConstraintOid == oid {
-			return ix.ConstraintName
+	for o, name := range constraints(t) {
+		if o == oid {
+			return name
 		}
-	}
-	for i := range t.Checks {
-		if t.Checks[i].Oid == oid {
-			return t.Checks[i].Name
-		}
-	}
-	if k := t.ForeignKey(oid); k != nil {
-		return k.Name
 	}
 	return ""
+}
+
+// constraints yields the oids and names of the constraints of t.
+func constraints(t *catalog.Table) iter.Seq2[uint32, string] {
+	return func(yield func(uint32, string) bool) {
+		for _, ix := range visibleIndexes(t) {
+			if ix.Constraint && !yield(ix.ConstraintOid, ix.ConstraintName) {
+				return
+			}
+		}
+		for i := range t.Checks {
+			if !yield(t.Checks[i].Oid, t.Checks[i].Name) {
+				return
+			}
+		}
+		for i := range t.ForeignKeys {
+			if !yield(t.ForeignKeys[i].Oid, t.ForeignKeys[i].Name) {
+				return
+			}
+		}
+	}
 }
 
 func (s *snapshot) describeDefault(oid uint32) (builtin.ObjectName, bool) {

@@ -53,13 +53,14 @@ func (b *builder) plainFunction(e *ast.FuncCall, name string, s *scope) (plan.Ex
 	x, err := b.functionIn(e.Name.Schema, name, args, pos, e.Pos)
 	if err == nil {
 		b.env.Notes.noteFunction(e, x, ts)
+		return x, nil
 	}
-	if err != nil && len(args) == 1 && e.Name.Schema == "" && noFunction(err) {
+	if len(args) == 1 && e.Name.Schema == "" && noFunction(err) {
 		if f := b.fieldNamed(args[0], e.Name.Name); f != nil { // name(row) is row.name
 			return f, nil
 		}
 	}
-	return x, err
+	return nil, builtin.SuggestFunction(name, err)
 }
 
 // functionName returns the name to look up, checking its schema.
@@ -237,12 +238,12 @@ func (b *builder) setReturning(c *plan.Call, s *scope) (plan.Expr, error) {
 			WithHint(hintLateral).At(c.Pos)
 	}
 	sets := &b.rowSets
-	if s.sel != nil {
+	if !s.takesRowSets {
 		sets = &s.sel.srfs
-	}
-	for i := range *sets { // ORDER BY and GROUP BY repeat what the list has
-		if plan.ExprEqual((*sets)[i].Call, c) && s.clause != clauseSelect && !s.takesRowSets {
-			return b.srfResult(&(*sets)[i]), nil
+		for i := range *sets { // ORDER BY and GROUP BY repeat what the list has
+			if plan.ExprEqual((*sets)[i].Call, c) && s.clause != clauseSelect {
+				return b.srfResult(&(*sets)[i]), nil
+			}
 		}
 	}
 	if c.Fn.NeedsColumns() {

@@ -252,8 +252,8 @@ func renameCols(it *item, names []ast.Name) error {
 	return nil
 }
 
-// viewRef expands a view.
-func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromItem, error) {
+// viewQuery reads the query of a view.
+func viewQuery(t *catalog.Table) (*ast.Select, error) {
 	st, err := parser.ParseOne(t.View.Query)
 	if err != nil {
 		return nil, err
@@ -261,6 +261,15 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromIt
 	q, ok := st.AST.(*ast.Select)
 	if !ok {
 		return nil, pgerr.New(pgerr.InternalError, "the definition of view \"%s\" is not a query", t.Name)
+	}
+	return q, nil
+}
+
+// viewRef expands a view.
+func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromItem, error) {
+	q, err := viewQuery(t)
+	if err != nil {
+		return nil, err
 	}
 	p, err := b.query(s.locked(q, aliasOf(te)), b.rootScope(), queryOpts{})
 	if err != nil {

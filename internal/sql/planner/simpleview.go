@@ -4,8 +4,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/parser"
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // Why views and their columns cannot be changed, as PostgreSQL words it.
@@ -33,13 +31,9 @@ type simpleView struct {
 
 // readView looks at the query of a view. What it selects from is not looked up.
 func readView(t *catalog.Table) (*simpleView, error) {
-	st, err := parser.ParseOne(t.View.Query)
+	q, err := viewQuery(t)
 	if err != nil {
 		return nil, err
-	}
-	q, ok := st.AST.(*ast.Select)
-	if !ok {
-		return nil, pgerr.New(pgerr.InternalError, "the definition of view \"%s\" is not a query", t.Name)
 	}
 	v := &simpleView{query: q, why: notSimple(q)}
 	if v.why == "" {

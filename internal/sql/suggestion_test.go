@@ -1,0 +1,31 @@
+package sql_test
+
+import (
+	"testing"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// Errors about names that there are not name those that may be meant.
+func TestSuggestions(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	t.Cleanup(func() { closeNode(t, n) })
+	s := named(t, n, "s")
+	mustExec(t, s, "CREATE TABLE customers (customer_id INT PRIMARY KEY, email TEXT)")
+	for text, want := range map[string]string{
+		"SELECT * FROM customer":                    `Perhaps you meant the relation "customers".`,
+		"ALTER TABLE custmers ADD COLUMN x INT":     `Perhaps you meant the relation "customers".`,
+		"SELECT emial FROM customers":               `Perhaps you meant to reference the column "customers.email".`,
+		"INSERT INTO customers (emial) VALUES ('')": `Perhaps you meant the column "email".`,
+		"ALTER TABLE customers DROP COLUMN emial":   `Perhaps you meant the column "email".`,
+		"SELECT lowerr('A')":                        `Perhaps you meant the function "lower".`,
+		"SELECT * FROM generate_serie(1, 2)":        `Perhaps you meant the function "generate_series".`,
+		"SELECT 1::integr":                          `Perhaps you meant the type "integer".`,
+		"SET work_memm = 1":                         `Perhaps you meant the parameter "work_mem".`,
+	} {
+		if got := pgerr.From(exec1(s, text)).Hint; got != want {
+			t.Errorf("%s: hint %q, want %q", text, got, want)
+		}
+	}
+}
