@@ -223,10 +223,8 @@ func (p *parser) wordPrec() prec {
 		case kwBetween, kwIn, kwLike, kwIlike, kwSimilar:
 			return precMatch
 		}
-	case kwAt:
-		if p.is2(kwAt, kwTime) {
-			return precAt
-		}
+	case kwAt: // no name of an output: only AT TIME ZONE may follow
+		return precAt
 	case kwCollate:
 		return precCollate
 	}
