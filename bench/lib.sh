@@ -171,16 +171,19 @@ stop_all() {
   [ -n "${keep:-}" ] || rm -rf "$work"
 }
 
-# prepare_dirs: $work for data, $out for raw output.
+# prepare_dirs: $work for data, $out for raw output, which git ignores.
 prepare_dirs() {
   [ -x "$lichen" ] || die "$lichen is missing: make build"
   local parent=${work_parent:-${TMPDIR:-/tmp}}
   mkdir -p "$parent" && work=$(mktemp -d "$parent/lichen-bench.XXXXXX") || die "cannot make a directory in $parent"
-  out=${out:-$bench_dir/results/$(date +%Y-%m-%d_%H%M%S)}
+  out=${out:-$bench_dir/out/$(date +%Y-%m-%d_%H%M%S)}
   mkdir -p "$out"
   trap stop_all EXIT
   trap 'exit 130' INT TERM
 }
+
+# keep_summary: prints what it reads and keeps it in bench/results, under the name of $out.
+keep_summary() { tee "$bench_dir/results/$(basename "$out").txt"; }
 
 # record TEST SYSTEM ROUND THROUGHPUT P99_MS ERRORS
 record() {

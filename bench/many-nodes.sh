@@ -171,6 +171,6 @@ done
   echo "Five nodes: $ranges ranges, YCSB $workload, 3 x $threads connections, $records records, $(nproc) processors, $(date -u +%Y-%m-%dT%H:%MZ)"
   "$lichen" version
   cat "$out/phases.txt" "$verdicts"
-} | tee "$out/summary.txt"
+} | keep_summary
 note "raw output: $out"
 ! grep -q ^FAIL "$verdicts"

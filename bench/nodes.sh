@@ -201,5 +201,5 @@ wants large && form "$large"
   echo "Nodes on one machine, $(nproc) processors shared by all nodes and clients, $seconds s each, $(date -u +%Y-%m-%dT%H:%MZ)"
   "$lichen" version
   cat "$table"
-} | tee "$out/summary.txt"
+} | keep_summary
 note "raw output: $out"

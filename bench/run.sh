@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares Lichen with PostgreSQL 15 in one run on one machine: the same clients
-# against both, alternating, medians of several rounds. Prints a table; raw output
-# and the table are kept in bench/results.
+# against both, alternating, medians of several rounds. Prints a table and
+# keeps it in bench/results; raw output goes to bench/out, which git ignores.
 #
 #   bench/run.sh [--quick] [--only=pgbench,sysbench,ycsb,rw] [--tests=REGEXP] [--rounds=3]
 #                [--seconds=10] [--isolation="read committed"] [--scale=10] [--tables=4]
@@ -204,11 +204,10 @@ wants ycsb && ycsb_tests
   echo "Lichen against PostgreSQL 15: $rounds rounds of $seconds s, isolation $isolation, $(nproc) processors, $(date -u +%Y-%m-%dT%H:%MZ)"
   "$lichen" version
   [ -f "$out/raw.tsv" ] && summarize "$out/raw.tsv"
-} | tee "$out/summary.txt"
+} | keep_summary
 if wants rw; then
   stop_all
   pids=()
-  "$bench_dir/rw.sh" --rounds="$rounds" --seconds="$seconds" --scale="$scale" --out="$out/rw" ${work_parent:+--work="$work_parent"} |
-    tee -a "$out/summary.txt"
+  "$bench_dir/rw.sh" --rounds="$rounds" --seconds="$seconds" --scale="$scale" --out="${out}_rw" ${work_parent:+--work="$work_parent"}
 fi
 note "raw output: $out"

@@ -83,4 +83,4 @@ awk -F'\t' '
       a = median(tps[t[i], "null"]); b = median(tps[t[i], "lichen"])
       printf "%-8s %12.0f %12.0f %7s\n", t[i], a, b, (a > 0 && b > 0) ? sprintf("%.2f", b / a) : "-"
     }
-  }' "$out/raw.tsv" | tee "$out/summary.txt"
+  }' "$out/raw.tsv" | keep_summary
