@@ -14,7 +14,8 @@ const maxRecentBytes = 8 << 20
 
 // logView shows a group's part of the store's log to raft. Entries that were
 // appended a moment ago are served as they are, without a look into the log:
-// raft asks for them again when it hands them out for application.
+// raft asks for them again when it hands them out for application. Raft keeps the
+// slices that Entries returns, so their array is never changed in place.
 type logView struct {
 	log   *raftlog.Log
 	group raftlog.GroupID

@@ -52,6 +52,11 @@
 // each call's handler has a goroutine, and so has each link on which messages
 // wait for their handler. Close ends them.
 //
+// What stops virtual time, so that a test hangs until its limit: a mutex that is held
+// over a wait, for a disk or a peer (use a channel of one place), and a loop that retries
+// without a pause. A package-level pool of things with channels carries them from one
+// test's time into another's: a pool belongs to its owner.
+//
 // It does not choose the order in which goroutines run that are woken at one
 // instant, nor which ready case a select takes: what depends on that may differ
 // between runs of one seed. So may a run in which payloads differ, such as by
