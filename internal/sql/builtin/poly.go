@@ -8,22 +8,47 @@ import (
 // plain strips a modifier: results of functions carry none.
 func plain(t *types.T) *types.T { return t.WithTypmod(-1) }
 
-// polyKinds sorts the polymorphic pseudo-types into the two families that are
+// polyKind sorts the polymorphic pseudo-types into the two families that are
 // resolved independently, each as element or array.
 func polyKind(t *types.T) (family int, array bool) {
 	switch t.Oid {
-	case types.AnyElement.Oid, anyNonArray.Oid:
+	case types.AnyElement.Oid, anyNonArray.Oid, anyEnum.Oid, anyRange.Oid, anyMultirange.Oid:
 		return 1, false
 	case types.AnyArray.Oid:
 		return 1, true
-	case anyEnum.Oid, anyRange.Oid, anyMultirange.Oid:
-		return 1, false
-	case anyCompatible.Oid:
+	case anyCompatible.Oid, types.AnyCompatibleNonArray.Oid, types.AnyCompatibleRange.Oid, types.AnyCompatibleMultirange.Oid:
 		return 2, false
 	case anyCompatibleArray.Oid:
 		return 2, true
 	}
 	return 0, false
+}
+
+// IsPolymorphic reports whether a type stands for those of a call's arguments.
+func IsPolymorphic(t *types.T) bool {
+	family, _ := polyKind(t)
+	return family != 0
+}
+
+// StandsFor reports whether a cast to the pseudo-type decl leaves values of type t as they are.
+func StandsFor(decl, t *types.T) bool {
+	if decl.Is(types.Any) {
+		return true
+	}
+	family, array := polyKind(decl)
+	switch {
+	case family == 0:
+		return false
+	case isUnknown(t):
+		return !array && !decl.Is(anyEnum) && !isAnyRange(decl) && !isAnyMultirange(decl)
+	}
+	return elementOf(decl, t, array) != nil
+}
+
+func isAnyRange(t *types.T) bool { return t.Is(anyRange) || t.Is(types.AnyCompatibleRange) }
+
+func isAnyMultirange(t *types.T) bool {
+	return t.Is(anyMultirange) || t.Is(types.AnyCompatibleMultirange)
 }
 
 // elementOf returns the type that an argument of type t gives the type
@@ -33,16 +58,14 @@ func elementOf(decl, t *types.T, array bool) *types.T {
 	case array:
 		return t.Elem
 	case decl.Oid == anyEnum.Oid && !t.IsEnum(),
-		decl.Oid == anyRange.Oid && t.Family != types.RangeFamily,
-		decl.Oid == anyMultirange.Oid && t.Family != types.MultirangeFamily:
+		isAnyRange(decl) && t.Family != types.RangeFamily,
+		isAnyMultirange(decl) && t.Family != types.MultirangeFamily,
+		(decl.Is(anyNonArray) || decl.Is(types.AnyCompatibleNonArray)) && t.Elem != nil:
 		return nil
-	case decl.Oid == anyRange.Oid:
+	case isAnyRange(decl):
 		return t.Sub
-	case decl.Oid == anyMultirange.Oid:
+	case isAnyMultirange(decl):
 		return t.Sub.Sub
-	}
-	if decl.Oid == anyNonArray.Oid && t.Elem != nil {
-		return nil
 	}
 	return t
 }

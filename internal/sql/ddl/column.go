@@ -80,17 +80,18 @@ func (e *Env) columnType(ctx context.Context, column string, tn *ast.TypeName) (
 	if t.OfDomain() {
 		return t.BaseType(), t, nil
 	}
+	return t, nil, checkColumnType(column, t)
+}
+
+// checkColumnType returns an error if there are no columns of a type.
+func checkColumnType(column string, t *types.T) error {
+	if p := t.Pseudo(); p != nil {
+		return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", column, p.SQLName)
+	}
 	if t.Family == types.RecordFamily && t.Def != nil && t.Def.ArrayOid == 0 {
-		return nil, nil, pgerr.Unsupported("columns of a table's row type are not supported").At(tn.Pos)
+		return pgerr.Unsupported("columns of a table's row type are not supported")
 	}
-	switch {
-	case t.Family == types.AnyFamily, t.Family == types.VoidFamily, t.Family == types.RecordFamily && t.Def == nil:
-		return nil, nil, pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", column, t.SQLName).At(tn.Pos)
-	}
-	if t.Is(types.Unknown) {
-		return nil, nil, pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type unknown", column).At(tn.Pos)
-	}
-	return t, nil, nil
+	return nil
 }
 
 // columnConstraints applies the constraints written with a column.

@@ -107,17 +107,11 @@ func queryColumns(t *catalog.Table, q *plan.Prepared, names []ast.Name) error {
 		if i < len(names) {
 			c.Name = names[i]
 		}
-		switch c.Type.Family {
-		case types.RecordFamily:
-			if def := c.Type.Def; def != nil && def.Kind == types.DefComposite && def.ArrayOid != 0 {
-				break
-			}
-			fallthrough
-		case types.VoidFamily, types.AnyFamily:
-			return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", c.Name, c.Type.SQLName)
-		}
 		if c.Type.Is(types.Unknown) {
 			c.Type = types.Text
+		}
+		if err := checkColumnType(c.Name, c.Type); err != nil {
+			return err
 		}
 		if c.Type.Declared() == types.NoCollation {
 			return errNoCollation(t, &c)

@@ -127,7 +127,7 @@ func (e *Env) createDomain(ctx context.Context, st *ast.CreateDomain) error {
 	}
 	base, below, err := e.columnType(ctx, st.Name.Table, st.Type)
 	if pgerr.CodeOf(err) == pgerr.InvalidTableDefinition { // a pseudo-type
-		return pgerr.New(pgerr.DatatypeMismatch, "\"%s\" is not a valid base type for a domain", ast.Format(st.Type))
+		return pgerr.New(pgerr.DatatypeMismatch, "\"%s\" is not a valid base type for a domain", strings.Join(st.Type.Names, "."))
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -17,7 +18,11 @@ import (
 func ResolveType(tn *ast.TypeName, defaultIntSize int) (*types.T, error) {
 	name := strings.Join(tn.Names, ".")
 	undefined := func() error {
-		return pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", name).WithSuggestion("type", name, types.AllNames).At(tn.Pos)
+		shown := name
+		if len(tn.ArrayDims) > 0 {
+			shown += "[]"
+		}
+		return pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", shown).WithSuggestion("type", name, types.AllNames).At(tn.Pos)
 	}
 	if tn.PctType {
 		return nil, pgerr.Unsupported("type reference %s%%TYPE is not supported", name).At(tn.Pos)
@@ -111,7 +116,7 @@ func FindType(ctx context.Context, tn *ast.TypeName, defaultIntSize int, r catal
 
 // unsupportedTypes are types of PostgreSQL that do not exist here.
 var unsupportedTypes = []string{
-	"box", "circle", "cstring", "gtsvector", "line", "lseg", "path", "pg_node_tree", "point", "polygon", "xml",
+	"box", "circle", "gtsvector", "line", "lseg", "path", "pg_node_tree", "point", "polygon", "xml",
 }
 
 // findType is FindType that returns the descriptor of a user-defined type too.
@@ -205,13 +210,31 @@ func (b *builder) domainBase(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, 
 	return b.explicitCast(x, t.BaseType(), xpos, at)
 }
 
+// pseudoCast is a cast to a pseudo-type that has no values: x itself if the type stands for x's,
+// otherwise an error.
+func pseudoCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, error) {
+	from := x.Type()
+	switch {
+	case builtin.StandsFor(t, from):
+		return x, nil
+	case isUnknown(from) && !t.Is(types.Internal) && !t.Is(types.AnyEnum):
+		return nil, pgerr.Unsupported("cannot accept a value of type %s", t.Name).At(xpos)
+	case from.IsString() && !builtin.IsPolymorphic(t) && !t.Is(types.Internal):
+		return nil, pgerr.Unsupported("cannot accept a value of type %s", t.Name)
+	}
+	return nil, cannotCast(from, t, at)
+}
+
 // explicitCast converts x to t as CAST does.
 func (b *builder) explicitCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, error) {
 	if t.Oid == types.Unknown.Oid && isUnknown(x.Type()) {
 		return x, nil
 	}
-	if t.Family == types.AnyFamily || t.Oid == types.Unknown.Oid || t.Family == types.VoidFamily {
-		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", x.Type().Shown().SQLName, t.SQLName).At(at)
+	if t.Oid == types.Unknown.Oid {
+		return nil, cannotCast(x.Type(), t, at)
+	}
+	if t.Family == types.AnyFamily {
+		return pseudoCast(x, t, xpos, at)
 	}
 	if t.OfDomain() {
 		base, err := b.domainBase(x, t, xpos, at)

@@ -72,7 +72,7 @@ func FindCast(from, to *T) (Cast, bool) {
 		return Cast{}, false
 	case to.Category() == 'S':
 		return Cast{Context: CastAssignment, Method: 'i', Fn: castToText(from)}, true
-	case from.Category() == 'S' && to.Family != VoidFamily:
+	case from.Category() == 'S':
 		return Cast{Context: CastExplicit, Method: 'i', Fn: castFromText}, true
 	}
 	return Cast{}, false

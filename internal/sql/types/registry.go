@@ -79,6 +79,19 @@ var registry = []registered{
 	reg(AnyEnum, nil, 4, true, "pPfip"),
 	reg(AnyRange, nil, -1, false, "pPfdx"),
 	reg(AnyMultirange, nil, -1, false, "pPfdx"),
+	reg(AnyCompatibleNonArray, nil, 4, true, "pPfip"),
+	reg(AnyCompatibleRange, nil, -1, false, "pPfdx"),
+	reg(AnyCompatibleMultirange, nil, -1, false, "pPfdx"),
+	reg(Internal, nil, 8, true, "pPfdp"),
+	reg(Trigger, nil, 4, true, "pPfip"),
+	reg(EventTrigger, nil, 4, true, "pPfip"),
+	reg(LanguageHandler, nil, 4, true, "pPfip"),
+	reg(FDWHandler, nil, 4, true, "pPfip"),
+	reg(TSMHandler, nil, 4, true, "pPfip"),
+	reg(IndexAMHandler, nil, 4, true, "pPfip"),
+	reg(TableAMHandler, nil, 4, true, "pPfip"),
+	reg(DDLCommand, nil, 8, true, "pPfdp"),
+	reg(CString, CStringArray, -2, false, "pPfcp"),
 	reg(Void, nil, 4, true, "pPfip"),
 	reg(UUID, UUIDArray, 16, false, "bUfcp"),
 	reg(JSONB, JSONBArray, -1, false, "bUfix"),
@@ -279,6 +292,18 @@ func (t *T) Preferred() bool { return InfoOf(t).Preferred }
 
 // Len returns pg_type.typlen.
 func (t *T) Len() int16 { return InfoOf(t).Len }
+
+// Pseudo returns the pseudo-type that keeps t from being the type of a column: t itself or the
+// type of its elements, nil if there is none.
+func (t *T) Pseudo() *T {
+	switch {
+	case InfoOf(t).Kind == 'p':
+		return t
+	case t.Elem != nil:
+		return t.Elem.Pseudo()
+	}
+	return nil
+}
 
 // IsString reports whether t is one of the string types.
 func (t *T) IsString() bool { return t.Family == StringFamily }

@@ -201,7 +201,7 @@ func appendOpaqueBinary(dst []byte, t *T, d Datum) []byte {
 
 // opaque reads the binary form.
 func (m *message) opaque(t *T) (Datum, error) {
-	if t.Oid == ACLItem.Oid || t.Oid == Refcursor.Oid {
+	if t.Oid != PgSnapshot.Oid && t.Oid != TxidSnapshot.Oid {
 		return parseOpaque(t, m.rest(), nil)
 	}
 	n := m.int32()

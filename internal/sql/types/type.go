@@ -177,6 +177,24 @@ var (
 	AnyRange           = scalar(AnyFamily, 3831, "anyrange", "anyrange")
 	AnyMultirange      = scalar(AnyFamily, 4537, "anymultirange", "anymultirange")
 
+	AnyCompatibleNonArray   = scalar(AnyFamily, 5079, "anycompatiblenonarray", "anycompatiblenonarray")
+	AnyCompatibleRange      = scalar(AnyFamily, 5080, "anycompatiblerange", "anycompatiblerange")
+	AnyCompatibleMultirange = scalar(AnyFamily, 4538, "anycompatiblemultirange", "anycompatiblemultirange")
+
+	// Pseudo-types that no function here takes or returns, but pg_proc lists.
+	Internal        = scalar(AnyFamily, 2281, "internal", "internal")
+	Trigger         = scalar(AnyFamily, 2279, "trigger", "trigger")
+	EventTrigger    = scalar(AnyFamily, 3838, "event_trigger", "event_trigger")
+	LanguageHandler = scalar(AnyFamily, 2280, "language_handler", "language_handler")
+	FDWHandler      = scalar(AnyFamily, 3115, "fdw_handler", "fdw_handler")
+	TSMHandler      = scalar(AnyFamily, 3310, "tsm_handler", "tsm_handler")
+	IndexAMHandler  = scalar(AnyFamily, 325, "index_am_handler", "index_am_handler")
+	TableAMHandler  = scalar(AnyFamily, 269, "table_am_handler", "table_am_handler")
+	DDLCommand      = scalar(AnyFamily, 32, "pg_ddl_command", "pg_ddl_command")
+
+	// CString is a pseudo-type with values: what input functions read and output functions return.
+	CString = scalar(OpaqueFamily, 2275, "cstring", "cstring")
+
 	BoolArray         = arrayOf(Bool, 1000)
 	ByteaArray        = arrayOf(Bytea, 1001)
 	CharArray         = arrayOf(Char, 1002)
@@ -248,4 +266,5 @@ var (
 	RefcursorArray     = arrayOf(Refcursor, 2201)
 	PgSnapshotArray    = arrayOf(PgSnapshot, 5039)
 	TxidSnapshotArray  = arrayOf(TxidSnapshot, 2949)
+	CStringArray       = arrayOf(CString, 1263)
 )
