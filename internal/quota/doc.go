@@ -17,8 +17,8 @@
 //  3. No pool's use is below zero: Pool.Release asserts it.
 //
 // Concurrency: a Pool may be used by many goroutines; an Account belongs to one.
-// An Account reserves in chunks, so the atomic counters of the shared pools are
-// touched once per 64 KiB, not once per row.
+// An Account reserves in chunks that grow with it, so the atomic counters of the shared pools
+// are touched once per 64 KiB of a large one, not once per row.
 //
 // It does not allocate or measure memory: callers say how much they hold.
 package quota

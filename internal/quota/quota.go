@@ -7,8 +7,13 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 )
 
-// chunk is the granularity in which an Account reserves from its pool.
-const chunk = 64 << 10
+// An Account reserves from its pool in steps of firstChunk at first, which double with
+// what it holds up to chunk: a statement may have tens of thousands of accounts that hold
+// little, one for each group.
+const (
+	firstChunk = 256
+	chunk      = 64 << 10
+)
 
 // ExceededError says that a pool could not give the bytes asked for.
 type ExceededError struct {
@@ -123,7 +128,7 @@ func (a *Account) Grow(n int64) error {
 func (a *Account) reserve(want int64) error {
 	need := want - a.reserved
 	// Holders that grow large take larger chunks: an eighth of what they have.
-	round := max(int64(chunk), (a.reserved/8)&^(chunk-1))
+	round := max(firstChunk, min(a.reserved, chunk), (a.reserved/8)&^(chunk-1))
 	rounded := (need + round - 1) / round * round
 	if a.pool.Reserve(rounded) == nil {
 		a.reserved += rounded

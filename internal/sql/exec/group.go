@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"unsafe"
+
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -128,11 +130,13 @@ func (a *aggCall) newState(r *run) (aggState, error) {
 			}
 		}
 		t := newKeyTable(a.types)
+		t.text.start = fewBytes
 		st.seen = &t
 		st.seen.open(r)
 	}
 	if a.order != nil {
-		st.rows = &rowStore{}
+		st.rows = &rowStore{few: true}
+		st.rows.text.start = fewBytes
 		st.rows.open(r, a.width)
 	}
 	return st, nil
@@ -216,10 +220,32 @@ func (g *groupOp) newStates() ([]aggState, error) {
 			return nil, err
 		}
 	}
-	if err := g.acc.Grow(int64(len(sts)) * 128); err != nil {
+	if err := g.acc.Grow(g.stateSize()); err != nil {
 		return nil, memoryError(err)
 	}
 	return sts, nil
+}
+
+// Sizes of the states of aggregates that are charged beside what the states hold.
+const (
+	aggStateSize = 128
+	// keyTableSize includes the map, which is empty at first.
+	keyTableSize = int64(unsafe.Sizeof(keyTable{})) + 8*mapEntrySize
+	rowStoreSize = int64(unsafe.Sizeof(rowStore{}))
+)
+
+// stateSize is what the states of one group take when they are empty.
+func (g *groupOp) stateSize() int64 {
+	n := int64(len(g.aggs)) * aggStateSize
+	for i := range g.aggs {
+		if g.aggs[i].distinct {
+			n += keyTableSize
+		}
+		if g.aggs[i].order != nil {
+			n += rowStoreSize
+		}
+	}
+	return n
 }
 
 func (g *groupOp) open() error {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"strings"
 	"unsafe"
 
@@ -26,7 +27,8 @@ type rowStore struct {
 	slots []types.Datum // what is left of the current chunk
 	first []types.Datum // the first chunk, kept
 	text  arena
-	chunk int // datums of the current chunk, 0 before the first
+	chunk int  // datums of the current chunk, 0 before the first
+	few   bool // there are many such stores, each with few rows
 }
 
 // keepRows is how many rows' headers a store keeps room for between uses.
@@ -52,6 +54,14 @@ func (s *rowStore) close() {
 
 func (s *rowStore) len() int { return len(s.rows) }
 
+// least is how many rows the store makes room for at first: n, or fewer.
+func (s *rowStore) least(n int) int {
+	if s.few {
+		return n / 4
+	}
+	return n
+}
+
 // add stores a copy of row and returns it.
 func (s *rowStore) add(row Row) (Row, error) {
 	dst, err := s.slot()
@@ -64,7 +74,7 @@ func (s *rowStore) add(row Row) (Row, error) {
 		}
 	}
 	if len(s.rows) == cap(s.rows) {
-		n := max(16, 2*cap(s.rows))
+		n := max(s.least(16), 2*cap(s.rows))
 		if err := s.acc.Grow(int64(n-cap(s.rows)) * sliceSize); err != nil {
 			return nil, memoryError(err)
 		}
@@ -90,7 +100,7 @@ func (s *rowStore) slot() (Row, error) {
 
 func (s *rowStore) nextChunk() error {
 	initial := s.chunk == 0
-	s.chunk = min(max(2*s.chunk, 8*s.width), max(storeChunkDatums, s.width))
+	s.chunk = min(max(2*s.chunk, s.least(8)*s.width), max(storeChunkDatums, s.width))
 	if initial && len(s.first) >= s.width {
 		s.chunk = len(s.first)
 	}
@@ -123,7 +133,14 @@ type arena struct {
 	free  []byte // what is left of the current chunk
 	first []byte // a chunk kept from one use to the next
 	next  int    // size of the current chunk, 0 before the first
+	start int    // size of the first chunk, 0 meaning arenaStart
 }
+
+const (
+	arenaStart = 512
+	// fewBytes begins an arena of which there are many, each with little in it.
+	fewBytes = 64
+)
 
 // reset empties the arena; only the chunk it keeps is used again.
 func (a *arena) reset() { a.free, a.next = nil, 0 }
@@ -152,7 +169,7 @@ func (a *arena) copyString(s string, acc *quota.Account) (string, error) {
 
 func (a *arena) nextChunk(need int, acc *quota.Account) error {
 	initial := a.next == 0
-	a.next = max(min(max(2*a.next, 512), storeChunkBytes), need)
+	a.next = max(min(max(2*a.next, cmp.Or(a.start, arenaStart)), storeChunkBytes), need)
 	if initial && len(a.first) >= need {
 		a.next = len(a.first)
 	}
