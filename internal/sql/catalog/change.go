@@ -16,6 +16,11 @@ type changes struct {
 	// The newest state of what the log mentions; nil stands for absent.
 	descs map[ID]Descriptor
 	names map[NameKey]*NameEntry
+	// byOid maps the oids of the objects in descs, and of their parts, to their ids.
+	byOid map[uint32]ID
+	// contents is what the transaction sees, nil if that was not asked for since the last
+	// change.
+	contents *contents
 	// cleanups are the records of spans to clear that the transaction wrote or
 	// deleted (see cleanup.go).
 	cleanups []cleanupID
@@ -31,7 +36,7 @@ type change struct {
 }
 
 func newChanges() *changes {
-	return &changes{descs: map[ID]Descriptor{}, names: map[NameKey]*NameEntry{}}
+	return &changes{descs: map[ID]Descriptor{}, names: map[NameKey]*NameEntry{}, byOid: map[uint32]ID{}}
 }
 
 func (ch *changes) add(e change) {
@@ -40,11 +45,34 @@ func (ch *changes) add(e change) {
 }
 
 func (ch *changes) apply(e change) {
+	ch.contents = nil
 	if e.isName {
 		ch.names[e.name] = e.entry
-	} else {
-		ch.descs[e.id] = e.desc
+		return
 	}
+	if old := ch.descs[e.id]; old != nil {
+		for oid := range oidsOf(old) {
+			delete(ch.byOid, oid)
+		}
+	}
+	ch.descs[e.id] = e.desc
+	if e.desc != nil {
+		for oid := range oidsOf(e.desc) {
+			ch.byOid[oid] = e.id
+		}
+	}
+}
+
+// tableByOid returns the changed table that has an oid, or an index or row ids with it;
+// nil if there is none, or no change.
+func (ch *changes) tableByOid(oid uint32) *Table {
+	if ch == nil {
+		return nil
+	}
+	if t, ok := ch.descs[ch.byOid[oid]].(*Table); ok && t.hasOid(oid) {
+		return t
+	}
+	return nil
 }
 
 func (ch *changes) truncate(n int) {
@@ -52,6 +80,7 @@ func (ch *changes) truncate(n int) {
 	ch.log = nil
 	clear(ch.descs)
 	clear(ch.names)
+	clear(ch.byOid)
 	for _, e := range log {
 		ch.add(e)
 	}

@@ -24,6 +24,7 @@ type Collection struct {
 	// historical says that the transaction reads AS OF a time: descriptors are
 	// read as they were then.
 	historical bool
+	past       *past // what it reads: see ReadPast
 	// noWait says that waiting for an object is an error: see NoWait.
 	noWait     bool
 	statements int // of the transaction
@@ -102,6 +103,7 @@ func (c *Collection) Begin(txn *kv.Txn) {
 	c.txnHi.Store(id.Hi)
 	c.txnLo.Store(id.Lo)
 	c.historical, c.statements, c.committing = false, 0, false
+	c.past = nil
 	c.epoch = 0
 }
 

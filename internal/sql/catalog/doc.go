@@ -9,7 +9,7 @@
 // Reading order: descriptor.go (what is described), resolver.go (what planning
 // asks), Store (store.go: the committed versions of a node), object (object.go:
 // locks on one descriptor), Collection (collection.go: one session's view),
-// resolve.go and change.go (its reads and writes), sequence.go (values of
+// resolve.go and change.go (its reads and writes), listing.go (reads of all there is, and by oid), sequence.go (values of
 // sequences), usertype.go (types, whose definition every user holds a copy of),
 // cleanup.go (data of dropped objects), temp.go (schemas of temporary relations). Where several nodes serve SQL:
 // gateway (gateway.go: whether the node may use its cache), member.go (the records
@@ -67,6 +67,13 @@
 //  13. What was read back is published in the order it was read
 //     (gateway.rereads), and only if it differs from what is there
 //     (Store.publishFresh).
+//
+// Of listings and lookups without a pin:
+//
+//  14. They show what the transaction sees: its own changes over what was committed last,
+//     or the past that it reads. A listing is made once for all sessions and dropped with
+//     the generation it is of, or with the next change of the transaction that it belongs
+//     to (Store.committed, changes.apply, TestListing).
 //
 // Concurrency: a Store is safe for concurrent use. A Collection belongs to one
 // session; other goroutines only look at its pins.

@@ -281,12 +281,8 @@ func (c *Collection) TableByOid(ctx context.Context, oid uint32) (*Table, error)
 	if t := c.store.virtual.byOid[oid]; t != nil {
 		return t, nil
 	}
-	if c.changes != nil {
-		for _, d := range c.changes.descs {
-			if t, ok := d.(*Table); ok && t.hasOid(oid) {
-				return t.withOid(oid), nil
-			}
-		}
+	if t := c.changes.tableByOid(oid); t != nil {
+		return t.withOid(oid), nil
 	}
 	if err := c.enter(ctx); err != nil {
 		return nil, err
@@ -342,52 +338,6 @@ func (c *Collection) Peek(ctx context.Context, id ID) (Descriptor, error) {
 	return c.peek(id), nil
 }
 
-// Descriptors returns all stored descriptors that the transaction sees, in the
-// order of their ids, without pinning them.
-func (c *Collection) Descriptors(ctx context.Context) ([]Descriptor, error) {
-	var out []Descriptor
-	if c.historical {
-		err := scanSystem(ctx, c.txn, sysDescriptor, func(k, v []byte) error {
-			id, err := decodeIDSuffix(k)
-			if err != nil {
-				return err
-			}
-			d, err := decodeDescriptor(id, v)
-			out = append(out, d)
-			return err
-		})
-		return out, err
-	}
-	changed := func(id ID) bool {
-		if c.changes == nil {
-			return false
-		}
-		_, ok := c.changes.descs[id]
-		return ok
-	}
-	c.store.mu.RLock()
-	for id, o := range c.store.objects {
-		if !changed(id) {
-			out = append(out, o.cur.Load().desc)
-		}
-	}
-	c.store.mu.RUnlock()
-	if c.changes != nil {
-		for _, d := range c.changes.descs {
-			if d != nil {
-				out = append(out, d)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b Descriptor) int {
-		if a.Ident().ID < b.Ident().ID {
-			return -1
-		}
-		return 1
-	})
-	return out, nil
-}
-
 // VirtualSchemas returns the built-in schemas.
 func (c *Collection) VirtualSchemas() []VirtualSchema { return c.store.virtual.all }
 
@@ -396,12 +346,8 @@ func (c *Collection) PeekByOid(ctx context.Context, oid uint32) *Table {
 	if t := c.store.virtual.byOid[oid]; t != nil {
 		return t
 	}
-	if c.changes != nil {
-		for _, d := range c.changes.descs {
-			if t, ok := d.(*Table); ok && t.hasOid(oid) {
-				return t
-			}
-		}
+	if t := c.changes.tableByOid(oid); t != nil {
+		return t
 	}
 	c.store.mu.RLock()
 	id, ok := c.store.byOid[oid]
@@ -450,9 +396,19 @@ func (c *Collection) PeekRelation(ctx context.Context, name string) *Table {
 		if err != nil || !ok {
 			continue
 		}
-		if t, ok := c.peek(e.ID).(*Table); ok {
+		if t := c.peekTable(ctx, e.ID); t != nil {
 			return t
 		}
 	}
 	return nil
+}
+
+// peekTable is Peek for a table, nil if there is none.
+func (c *Collection) peekTable(ctx context.Context, id ID) *Table {
+	d, err := c.Peek(ctx, id)
+	if err != nil {
+		return nil
+	}
+	t, _ := d.(*Table)
+	return t
 }

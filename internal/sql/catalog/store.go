@@ -49,9 +49,12 @@ type Store struct {
 
 	mu      sync.RWMutex
 	objects map[ID]*object
-	byOid   map[uint32]ID
+	byOid   map[uint32]ID // see oidsOf
 	names   map[NameKey]NameEntry
 	schemas map[ID]ID // schema → database
+
+	// contents lists the descriptors of some generation, nil if nobody has asked.
+	contents atomic.Pointer[contents]
 
 	sessionsMu sync.Mutex
 	sessions   map[*Collection]struct{}
@@ -204,27 +207,17 @@ func (s *Store) setDescriptor(id ID, d Descriptor, since hlc.Timestamp) {
 		delete(s.schemas, id)
 		return
 	}
-	switch d := d.(type) {
-	case *Schema:
+	if d, ok := d.(*Schema); ok {
 		s.schemas[id] = d.Database
-	case *Table:
-		s.byOid[d.Oid] = id
-		if d.RowIDOid != 0 {
-			s.byOid[d.RowIDOid] = id
-		}
-		for i := range d.Indexes {
-			s.byOid[d.Indexes[i].Oid] = id
-		}
+	}
+	for oid := range oidsOf(d) {
+		s.byOid[oid] = id
 	}
 }
 
 func (s *Store) forgetOids(d Descriptor) {
-	if t, ok := d.(*Table); ok {
-		delete(s.byOid, t.Oid)
-		delete(s.byOid, t.RowIDOid)
-		for i := range t.Indexes {
-			delete(s.byOid, t.Indexes[i].Oid)
-		}
+	for oid := range oidsOf(d) {
+		delete(s.byOid, oid)
 	}
 }
 

@@ -97,13 +97,12 @@ func (c *Collection) TempOnCommit(ctx context.Context) ([]*Table, error) {
 	if err != nil || s == nil {
 		return nil, err
 	}
-	all, err := c.Descriptors(ctx)
-	if err != nil {
+	if err := c.ReadPast(ctx); err != nil {
 		return nil, err
 	}
 	var out []*Table
-	for _, d := range all {
-		if t, ok := d.(*Table); ok && t.Schema == s.ID && t.OnCommit != PreserveRows {
+	for _, t := range c.Listing().Relations {
+		if t.Schema == s.ID && t.OnCommit != PreserveRows {
 			out = append(out, t)
 		}
 	}

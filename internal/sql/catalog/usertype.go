@@ -213,22 +213,19 @@ func (c *Collection) FindTypeTable(ctx context.Context, schema, name string) (*T
 // PeekTypeByOid returns a user-defined type, or the array of one, without a pin;
 // nil if there is none.
 func (c *Collection) PeekTypeByOid(ctx context.Context, oid uint32) *types.T {
-	all, err := c.Descriptors(ctx)
-	if err != nil {
+	if c.ReadPast(ctx) != nil {
 		return nil
 	}
-	for _, d := range all {
-		t, ok := d.(*Table)
-		if !ok || t.Kind != KindType {
-			continue
-		}
-		switch oid {
-		case t.Oid:
-			return t.UserType
-		case t.UserType.Def.ArrayOid:
-			a, _ := types.ArrayOf(t.UserType)
-			return a
-		}
+	t, ok := c.PeekOwner(oid).(*Table)
+	if !ok || t.Kind != KindType {
+		return nil
+	}
+	switch oid {
+	case t.Oid:
+		return t.UserType
+	case t.UserType.Def.ArrayOid:
+		a, _ := types.ArrayOf(t.UserType)
+		return a
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func pgStatActivity(s *snapshot, w *writer) error {
 		return err
 	}
 	dbs := map[string]uint32{}
-	for _, d := range s.databases {
+	for _, d := range s.databases() {
 		dbs[d.Name] = d.Oid
 	}
 	waits := r.waitOf()
@@ -95,7 +95,7 @@ func pgStatActivity(s *snapshot, w *writer) error {
 // The views of all tables list no others: the catalog is not stored in tables that
 // could be read or written.
 func pgStatUserTables(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.Kind == catalog.KindTable {
 			w.oid("relid", t.Oid)
 			w.str("schemaname", s.schemaName(t))
@@ -108,7 +108,7 @@ func pgStatUserTables(s *snapshot, w *writer) error {
 
 // pgStatUserIndexes lists the user's indexes; activity is not counted.
 func pgStatUserIndexes(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		for _, ix := range visibleIndexes(t) {
 			w.oid("relid", t.Oid)
 			w.oid("indexrelid", ix.Oid)
@@ -135,7 +135,7 @@ func pgLocks(s *snapshot, w *writer) error {
 		}
 	}
 	for _, l := range s.c.h.Coll.Store().Locks() {
-		t := s.tableBy[l.ID]
+		t := s.tableByID(l.ID)
 		if t == nil {
 			continue
 		}
@@ -170,7 +170,7 @@ func (s *snapshot) keyLocks(r *Report, w *writer) {
 			s.advisoryLock(w, catalog.ID(db), pair, n, l.Strength)
 		} else {
 			db, table, _, _, ok := keys.DecodeIndexPrefix(l.Key)
-			t := s.tableBy[catalog.ID(table)]
+			t := s.tableByID(catalog.ID(table))
 			if !ok || t == nil || t.Database != catalog.ID(db) {
 				continue
 			}
@@ -196,7 +196,7 @@ func (s *snapshot) keyLocks(r *Report, w *writer) {
 // halves of its number, and 1 for one 64-bit number or 2 for two 32-bit ones.
 func (s *snapshot) advisoryLock(w *writer, db catalog.ID, pair bool, n int64, strength kvpb.Strength) {
 	w.str("locktype", "advisory")
-	for _, d := range s.databases {
+	for _, d := range s.databases() {
 		if d.ID == db {
 			w.oid("database", d.Oid)
 		}

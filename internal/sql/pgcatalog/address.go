@@ -39,12 +39,8 @@ func (c *Catalog) ObjectAddress(class, oid uint32, sub int32) (builtin.ObjectAdd
 	case oidPgConstraint:
 		a.Names, a.Args = s.constraintAddress(oid)
 	case oidPgAttrdef:
-		for _, t := range s.tables {
-			for _, col := range visibleColumns(t) {
-				if hasDefault(col) && attrdefOid(t, col) == oid {
-					a.Names = s.relationAddress(t.Oid, int32(col.Attnum))
-				}
-			}
+		if t, col := s.defaultByOid(oid); t != nil {
+			a.Names = s.relationAddress(t.Oid, int32(col.Attnum))
 		}
 	default:
 		a.Names = []string{strings.Trim(o.Name, `"`)}
@@ -69,17 +65,19 @@ func (s *snapshot) relationAddress(oid uint32, sub int32) []string {
 }
 
 func (s *snapshot) constraintAddress(oid uint32) (names, args []string) {
-	for _, t := range s.tables {
-		if name := constraintNamed(t, oid); name != "" {
-			return append(s.relationAddress(t.Oid, 0), name), nil
-		}
-	}
-	for _, d := range s.types {
-		for _, k := range d.UserType.Def.Checks {
+	t := s.ownerOf(oid)
+	switch {
+	case t == nil:
+	case t.Kind == catalog.KindType:
+		for _, k := range t.UserType.Def.Checks {
 			if k.Oid == oid {
-				o, _ := s.describeType(d.Oid)
+				o, _ := s.describeType(t.Oid)
 				return []string{o.Identity}, []string{k.Name}
 			}
+		}
+	default:
+		if name := constraintNamed(t, oid); name != "" {
+			return append(s.relationAddress(t.Oid, 0), name), nil
 		}
 	}
 	return nil, nil

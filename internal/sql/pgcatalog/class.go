@@ -205,9 +205,30 @@ func attrdefOid(t *catalog.Table, c *catalog.Column) uint32 {
 	return 1<<31 | (t.Oid&0x1fffff)<<10 | uint32(c.Attnum)&0x3ff
 }
 
+// defaultByOid returns the column with a default of that oid, and its table; nil if there
+// is none. The oid has the last bits of the table's.
+func (s *snapshot) defaultByOid(oid uint32) (*catalog.Table, *catalog.Column) {
+	if oid>>31 == 0 {
+		return nil, nil
+	}
+	const span = 1 << 21
+	for o := uint64(oid >> 10 & (span - 1)); o < 1<<32; o += span {
+		t := s.ownerOf(uint32(o))
+		if t == nil || t.Oid != uint32(o) {
+			continue
+		}
+		for _, c := range visibleColumns(t) {
+			if hasDefault(c) && attrdefOid(t, c) == oid {
+				return t, c
+			}
+		}
+	}
+	return nil, nil
+}
+
 // pgAttrdef lists defaults.
 func pgAttrdef(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if !w.wants("adrelid", t.Oid) {
 			continue
 		}
@@ -227,7 +248,7 @@ func pgAttrdef(s *snapshot, w *writer) error {
 
 // pgNamespace lists schemas.
 func pgNamespace(s *snapshot, w *writer) error {
-	for _, x := range s.schemas {
+	for _, x := range s.schemas() {
 		w.oid("oid", x.Oid)
 		w.str("nspname", x.Name)
 		w.oid("nspowner", oidRoot)
@@ -266,7 +287,7 @@ func pgTables(s *snapshot, w *writer) error {
 
 // pgViews is the view of views.
 func pgViews(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.Kind != catalog.KindView {
 			continue
 		}
@@ -281,7 +302,7 @@ func pgViews(s *snapshot, w *writer) error {
 
 // pgMatviews is the view of materialized views.
 func pgMatviews(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if !t.Materialized() {
 			continue
 		}
@@ -298,7 +319,7 @@ func pgMatviews(s *snapshot, w *writer) error {
 
 // pgRewrite lists the rule of each view.
 func pgRewrite(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.Kind != catalog.KindView {
 			continue
 		}
@@ -317,7 +338,7 @@ func pgRewrite(s *snapshot, w *writer) error {
 
 // pgSequence lists the definitions of sequences.
 func pgSequence(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.Kind != catalog.KindSequence || !w.wants("seqrelid", t.Oid) {
 			continue
 		}
@@ -337,7 +358,7 @@ func pgSequence(s *snapshot, w *writer) error {
 
 // pgSequences is the view of sequences.
 func pgSequences(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.Kind != catalog.KindSequence {
 			continue
 		}

@@ -1,7 +1,6 @@
 package pgcatalog
 
 import (
-	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -13,7 +12,7 @@ const defaultLocale = "C.UTF-8"
 
 // pgDatabase lists databases.
 func pgDatabase(s *snapshot, w *writer) error {
-	for _, d := range s.databases {
+	for _, d := range s.databases() {
 		w.oid("oid", d.Oid)
 		w.str("datname", d.Name)
 		w.oid("datdba", oidRoot)
@@ -133,60 +132,94 @@ type comment struct {
 	text       string
 }
 
-// comments returns the comments on the objects of the current database.
-func (s *snapshot) comments() []comment {
-	out := slices.Clone(textSearchComments)
-	add := func(class, obj uint32, sub int32, text string) {
-		if text != "" {
-			out = append(out, comment{class, obj, sub, text})
+// commentSink takes the comment on an object, "" for none.
+type commentSink func(class, obj uint32, sub int32, text string)
+
+// eachComment passes on the comments on the objects of the current database.
+func (s *snapshot) eachComment(f commentSink) {
+	for _, c := range textSearchComments {
+		f(c.class, c.obj, c.sub, c.text)
+	}
+	for _, x := range s.schemas() {
+		f(oidPgNamespace, x.Oid, 0, x.Comment)
+	}
+	for _, list := range [...][]*catalog.Table{s.tables(), s.collations(), s.types()} {
+		for _, t := range list {
+			commentsOn(t, f)
 		}
 	}
-	for _, x := range s.schemas {
-		add(oidPgNamespace, x.Oid, 0, x.Comment)
+}
+
+// commentsOn passes on the comments on a relation, collation or type and its parts.
+func commentsOn(t *catalog.Table, f commentSink) {
+	switch t.Kind {
+	case catalog.KindCollation:
+		f(oidPgCollation, t.Oid, 0, t.Comment)
+		return
+	case catalog.KindType:
+		f(oidPgType, t.Oid, 0, t.Comment)
+		for _, k := range t.UserType.Def.Checks {
+			f(oidPgConstraint, k.Oid, 0, k.Comment)
+		}
+		return
 	}
-	for _, t := range s.tables {
-		add(oidPgClass, t.Oid, 0, t.Comment)
-		for i := range t.Columns {
-			add(oidPgClass, t.Oid, int32(t.Columns[i].Attnum), t.Columns[i].Comment)
-		}
-		for i := range t.Indexes {
-			add(oidPgClass, t.Indexes[i].Oid, 0, t.Indexes[i].Comment)
-			add(oidPgConstraint, t.Indexes[i].ConstraintOid, 0, t.Indexes[i].ConstraintComment)
-		}
-		for i := range t.Checks {
-			add(oidPgConstraint, t.Checks[i].Oid, 0, t.Checks[i].Comment)
-		}
-		for i := range t.ForeignKeys {
-			add(oidPgConstraint, t.ForeignKeys[i].Oid, 0, t.ForeignKeys[i].Comment)
+	f(oidPgClass, t.Oid, 0, t.Comment)
+	for i := range t.Columns {
+		f(oidPgClass, t.Oid, int32(t.Columns[i].Attnum), t.Columns[i].Comment)
+	}
+	for i := range t.Indexes {
+		f(oidPgClass, t.Indexes[i].Oid, 0, t.Indexes[i].Comment)
+		f(oidPgConstraint, t.Indexes[i].ConstraintOid, 0, t.Indexes[i].ConstraintComment)
+	}
+	for i := range t.Checks {
+		f(oidPgConstraint, t.Checks[i].Oid, 0, t.Checks[i].Comment)
+	}
+	for i := range t.ForeignKeys {
+		f(oidPgConstraint, t.ForeignKeys[i].Oid, 0, t.ForeignKeys[i].Comment)
+	}
+}
+
+// commentOn returns the comment on an object of a catalog, any catalog if class is 0.
+func (s *snapshot) commentOn(class, oid uint32, sub int32) (text string) {
+	match := func(k, o uint32, n int32, t string) {
+		if t != "" && text == "" && o == oid && n == sub && (class == 0 || k == class) {
+			text = t
 		}
 	}
-	for _, d := range s.collations {
-		add(oidPgCollation, d.Oid, 0, d.Comment)
+	for _, c := range textSearchComments {
+		match(c.class, c.obj, c.sub, c.text)
 	}
-	for _, d := range s.types {
-		add(oidPgType, d.Oid, 0, d.Comment)
-		for _, k := range d.UserType.Def.Checks {
-			add(oidPgConstraint, k.Oid, 0, k.Comment)
+	switch d := s.c.h.Coll.PeekOwner(oid).(type) {
+	case *catalog.Schema:
+		if d.Database == s.db.ID {
+			match(oidPgNamespace, d.Oid, 0, d.Comment)
+		}
+	case *catalog.Table:
+		if d.Database == s.db.ID {
+			commentsOn(d, match)
 		}
 	}
-	return out
+	return text
 }
 
 // pgDescription lists comments.
 func pgDescription(s *snapshot, w *writer) error {
-	for _, c := range s.comments() {
-		w.oid("objoid", c.obj)
-		w.oid("classoid", c.class)
-		w.num("objsubid", int64(c.sub))
-		w.str("description", c.text)
+	s.eachComment(func(class, obj uint32, sub int32, text string) {
+		if text == "" {
+			return
+		}
+		w.oid("objoid", obj)
+		w.oid("classoid", class)
+		w.num("objsubid", int64(sub))
+		w.str("description", text)
 		w.done()
-	}
+	})
 	return nil
 }
 
 // pgShdescription lists comments on databases.
 func pgShdescription(s *snapshot, w *writer) error {
-	for _, d := range s.databases {
+	for _, d := range s.databases() {
 		if d.Comment != "" {
 			w.oid("objoid", d.Oid)
 			w.oid("classoid", oidPgDatabase)
@@ -233,8 +266,8 @@ func pgDepend(s *snapshot, w *writer) error {
 			row(oidPgClass, t.Oid, 0, oidPgExtension, oidLichenExtension, 0, "e")
 		}
 	}
-	for _, d := range s.types {
-		for _, used := range s.types {
+	for _, d := range s.types() {
+		for _, used := range s.types() {
 			if used.Oid != d.Oid && catalog.UsesType(d.UserType, used.Oid) {
 				kind := "n"
 				if d.UserType.Def.Kind == types.DefMultirange && d.UserType.Def.Base.Oid == used.Oid {
@@ -245,16 +278,16 @@ func pgDepend(s *snapshot, w *writer) error {
 		}
 	}
 	s.collationDepends(row)
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.View != nil {
 			for _, id := range t.View.Uses {
-				if o := s.tableBy[id]; o != nil { // directly, without a rule between
+				if o := s.tableByID(id); o != nil { // directly, without a rule between
 					row(oidPgClass, t.Oid, 0, oidPgClass, o.Oid, 0, "n")
 				}
 			}
 		}
 		if t.Kind == catalog.KindSequence && t.Sequence.OwnerTable != 0 {
-			if o := s.tableBy[t.Sequence.OwnerTable]; o != nil {
+			if o := s.tableByID(t.Sequence.OwnerTable); o != nil {
 				kind := "a"
 				if ord := o.ColumnByID(t.Sequence.OwnerColumn); ord >= 0 && o.Columns[ord].Identity != 0 {
 					kind = "i"
@@ -317,7 +350,7 @@ func pgTimezoneNames(_ *snapshot, w *writer) error {
 
 // pgStatDatabase lists the databases; what PostgreSQL counts of each is not known here.
 func pgStatDatabase(s *snapshot, w *writer) error {
-	for _, d := range s.databases {
+	for _, d := range s.databases() {
 		w.oid("datid", d.Oid)
 		w.str("datname", d.Name)
 		w.done()

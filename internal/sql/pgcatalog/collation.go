@@ -42,7 +42,7 @@ func pgCollation(s *snapshot, w *writer) error {
 		w.str("collprovider", provider)
 		w.done()
 	}
-	for _, t := range s.collations {
+	for _, t := range s.collations() {
 		s.userCollation(t, w)
 	}
 	return nil
@@ -88,7 +88,7 @@ func (s *snapshot) eachCollation(f func(schema, name string)) {
 			f(namePgCatalog, c.Name)
 		}
 	}
-	for _, t := range s.collations {
+	for _, t := range s.collations() {
 		f(s.schemaName(t), t.Name)
 	}
 }
@@ -124,10 +124,8 @@ func (s *snapshot) collationColumns(w *writer, t *types.T) {
 	}
 	schema, name := namePgCatalog, c.Name
 	if !c.BuiltIn() {
-		for _, d := range s.collations {
-			if d.Oid == c.Oid {
-				schema, name = s.schemaName(d), d.Name
-			}
+		if d := s.ownerOf(c.Oid); d != nil {
+			schema, name = s.schemaName(d), d.Name
 		}
 	}
 	s.named(w, "collation", schema, name)
@@ -189,13 +187,13 @@ func (c *Catalog) collationOid(parts []string) (uint32, error) {
 // collationDepends lists what is made with user-defined collations, of which pg_dump writes
 // those first.
 func (s *snapshot) collationDepends(row func(class, obj uint32, sub int64, refClass, ref uint32, refSub int64, kind string)) {
-	for _, l := range s.collations {
-		for _, d := range s.types {
+	for _, l := range s.collations() {
+		for _, d := range s.types() {
 			if catalog.UsesCollation(d.UserType, l.Oid) {
 				row(oidPgType, d.Oid, 0, oidPgCollation, l.Oid, 0, "n")
 			}
 		}
-		for _, t := range s.tables {
+		for _, t := range s.tables() {
 			for _, c := range visibleColumns(t) {
 				if catalog.UsesCollation(c.Type, l.Oid) {
 					row(oidPgClass, t.Oid, int64(c.Attnum), oidPgCollation, l.Oid, 0, "n")

@@ -9,7 +9,7 @@ import (
 
 // pgConstraint lists keys and CHECK constraints.
 func pgConstraint(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if !w.wants("conrelid", t.Oid) {
 			continue
 		}

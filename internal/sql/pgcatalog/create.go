@@ -14,7 +14,7 @@ import (
 // internalCreate lists the statements that make the relations of the database as they
 // are, for SHOW CREATE.
 func internalCreate(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if !w.wants("descriptor_id", t.Oid) {
 			continue
 		}
@@ -88,7 +88,7 @@ func (s *snapshot) createdView(t *catalog.Table) string {
 func (s *snapshot) createSequence(t *catalog.Table, owned bool) string {
 	q := t.Sequence
 	text := "CREATE " + s.temporary(t) + "SEQUENCE " + s.createdName(t) + " AS " + q.Type.SQLName + " " + sequenceText(q)
-	if owner := s.tableBy[q.OwnerTable]; owner != nil && owned {
+	if owner := s.tableByID(q.OwnerTable); owner != nil && owned {
 		text += s.ownedBy(owner, t)
 	}
 	return text
@@ -157,7 +157,7 @@ func (s *snapshot) createTable(t *catalog.Table, keys bool) string {
 // columnText is the definition of a column, without constraints of the table.
 func (s *snapshot) columnText(t *catalog.Table, c *catalog.Column) string {
 	text := ast.QuoteIdent(c.Name) + " "
-	q := s.tableBy[c.OwnsSequence]
+	q := s.tableByID(c.OwnsSequence)
 	serial := q != nil && isSerial(t, c, q)
 	if serial {
 		text += map[uint32]string{types.Int2.Oid: "smallserial", types.Int4.Oid: "serial", types.Int8.Oid: "bigserial"}[c.Type.Oid]

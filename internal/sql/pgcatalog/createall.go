@@ -22,12 +22,12 @@ func internalCreateAll(s *snapshot, w *writer) error {
 func (s *snapshot) createAll() []string {
 	var sequences, tables, views, links []string
 	seen := map[catalog.ID]bool{}
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		switch kind := relkind(t); {
 		case s.persistence(t) == "t":
 		case kind == "S" && !s.implicit(t):
 			sequences = append(sequences, s.createSequence(t, false))
-			if owner := s.tableBy[t.Sequence.OwnerTable]; owner != nil {
+			if owner := s.tableByID(t.Sequence.OwnerTable); owner != nil {
 				links = append(links, "ALTER SEQUENCE "+s.qualified(t)+s.ownedBy(owner, t))
 			}
 		case kind == "r":
@@ -50,7 +50,7 @@ func (s *snapshot) createViews(t *catalog.Table, seen map[catalog.ID]bool, list 
 	}
 	seen[t.ID] = true
 	for _, id := range t.View.Uses {
-		if u := s.tableBy[id]; u != nil && u.View != nil {
+		if u := s.tableByID(id); u != nil && u.View != nil {
 			list = s.createViews(u, seen, list)
 		}
 	}
@@ -61,7 +61,7 @@ func (s *snapshot) createViews(t *catalog.Table, seen map[catalog.ID]bool, list 
 // implicit reports whether a sequence is made with the column that owns it: one of SERIAL,
 // or an identity.
 func (s *snapshot) implicit(q *catalog.Table) bool {
-	owner := s.tableBy[q.Sequence.OwnerTable]
+	owner := s.tableByID(q.Sequence.OwnerTable)
 	if owner == nil {
 		return false
 	}

@@ -80,14 +80,11 @@ func (s *snapshot) viewText(t *catalog.Table, l deparse.Layout) string {
 
 // typeNamed finds a user-defined type, a relation being one too; nil if there is none.
 func (s *snapshot) typeNamed(schema, name string) *catalog.Table {
-	for _, list := range [...][]*catalog.Table{s.types, s.tables} {
-		for _, t := range list {
-			if t.Name == name && t.Kind != catalog.KindSequence && s.schemaName(t) == schema {
-				return t
-			}
-		}
+	t := s.find(schema, name)
+	if t == nil || t.Name != name || t.ID.IsVirtual() || t.Kind == catalog.KindSequence || t.Kind == catalog.KindCollation {
+		return nil
 	}
-	return nil
+	return t
 }
 
 // stillCatalog finds what stored texts name, in a snapshot of the catalog: nothing is
@@ -108,24 +105,15 @@ func (s stillCatalog) ResolveTable(ctx context.Context, _, schema, name string) 
 		}
 		return nil, catalog.UndefinedTable(schema, name)
 	}
-	for _, t := range s.tables {
-		if t.Name == name && s.schemaName(t) == schema {
-			return t, nil
-		}
-	}
-	for _, v := range s.c.h.Coll.VirtualSchemas() {
-		for _, t := range v.Tables {
-			if t.Name == name && v.Schema.Name == schema {
-				return t, nil
-			}
-		}
+	if t := s.find(schema, name); t != nil && t.Name == name && t.Kind != catalog.KindType && t.Kind != catalog.KindCollation {
+		return t, nil
 	}
 	return nil, catalog.UndefinedTable(schema, name)
 }
 
 // TableByID implements catalog.Resolver.
 func (s stillCatalog) TableByID(_ context.Context, id catalog.ID) (*catalog.Table, error) {
-	if t := s.tableBy[id]; t != nil {
+	if t := s.tableByID(id); t != nil {
 		return t, nil
 	}
 	return nil, catalog.UndefinedTable("", "")
@@ -141,7 +129,7 @@ func (s stillCatalog) TableByOid(_ context.Context, oid uint32) (*catalog.Table,
 
 // SchemaByID implements catalog.Resolver.
 func (s stillCatalog) SchemaByID(_ context.Context, id catalog.ID) (*catalog.Schema, error) {
-	if x := s.schemaBy[id]; x != nil {
+	if x := s.schemaByID(id); x != nil {
 		return x, nil
 	}
 	return nil, catalog.UndefinedTable("", "")
@@ -178,10 +166,8 @@ func (s stillCatalog) FindCollation(_ context.Context, schema, name string) (*ca
 		path = s.SearchPath()
 	}
 	for _, p := range path {
-		for _, t := range s.collations {
-			if t.Name == name && s.schemaName(t) == p {
-				return t, nil
-			}
+		if t := s.find(p, catalog.CollationName(name)); t != nil {
+			return t, nil
 		}
 	}
 	return nil, nil
@@ -203,7 +189,7 @@ func (s *snapshot) keyExprs(t *catalog.Table, ix *catalog.Index) string {
 func (s *snapshot) prettyExpr(text string, relation uint32) string {
 	t, _ := s.c.byOid(relation)
 	if t == nil {
-		for _, d := range s.types {
+		for _, d := range s.types() {
 			for _, k := range d.UserType.Def.Checks {
 				if base := d.UserType.BaseType(); s.valueExpr(k.Expr, base, false) == text {
 					return s.valueExpr(k.Expr, base, true)

@@ -33,16 +33,12 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o builtin.Object
 	case oidPgProc:
 		o, ok = s.describeFunction(oid)
 	case oidPgNamespace:
-		for _, x := range s.schemas {
-			if x.Oid == oid {
-				return plainName("schema", x.Name), true, nil
-			}
+		if x := s.schemaByOid(oid); x != nil {
+			return plainName("schema", x.Name), true, nil
 		}
 	case oidPgDatabase:
-		for _, d := range s.databases {
-			if d.Oid == oid {
-				return plainName("database", d.Name), true, nil
-			}
+		if d, ok := s.c.h.Coll.PeekOwner(oid).(*catalog.Database); ok {
+			return plainName("database", d.Name), true, nil
 		}
 	case oidPgAuthid:
 		for _, r := range roles {
@@ -65,12 +61,8 @@ func plainName(kind, name string) builtin.ObjectName {
 // describeRelation describes a relation or an index, or a column of one.
 func (s *snapshot) describeRelation(oid uint32, sub int32) (builtin.ObjectName, bool) {
 	t, ix := s.c.byOid(oid)
-	if t == nil {
-		for _, d := range s.composites() {
-			if d.Oid == oid {
-				t = d
-			}
-		}
+	if d := s.ownerOf(oid); t == nil && d != nil {
+		t = compositeRelation(d)
 	}
 	if t == nil {
 		return builtin.ObjectName{}, false
@@ -131,24 +123,26 @@ func (s *snapshot) describeFunction(oid uint32) (builtin.ObjectName, bool) {
 }
 
 func (s *snapshot) describeConstraint(oid uint32) (builtin.ObjectName, bool) {
-	for _, t := range s.tables {
+	t := s.ownerOf(oid)
+	switch {
+	case t == nil:
+	case t.Kind == catalog.KindType:
+		for _, k := range t.UserType.Def.Checks {
+			if k.Oid == oid {
+				on, _ := s.describeType(t.Oid)
+				return builtin.ObjectName{
+					Kind: "domain constraint", Schema: on.Schema, Identity: ast.QuoteIdent(k.Name) + " on " + on.Identity,
+					Text: "constraint " + k.Name,
+				}, true
+			}
+		}
+	default:
 		if name := constraintNamed(t, oid); name != "" {
 			on, _ := s.describeRelation(t.Oid, 0)
 			return builtin.ObjectName{
 				Kind: "table constraint", Schema: on.Schema, Identity: ast.QuoteIdent(name) + " on " + on.Identity,
 				Text: "constraint " + name + " on " + on.Text,
 			}, true
-		}
-	}
-	for _, d := range s.types {
-		for _, k := range d.UserType.Def.Checks {
-			if k.Oid == oid {
-				on, _ := s.describeType(d.Oid)
-				return builtin.ObjectName{
-					Kind: "domain constraint", Schema: on.Schema, Identity: ast.QuoteIdent(k.Name) + " on " + on.Identity,
-					Text: "constraint " + k.Name,
-				}, true
-			}
 		}
 	}
 	return builtin.ObjectName{}, false
@@ -186,15 +180,12 @@ func constraints(t *catalog.Table) iter.Seq2[uint32, string] {
 }
 
 func (s *snapshot) describeDefault(oid uint32) (builtin.ObjectName, bool) {
-	for _, t := range s.tables {
-		for _, c := range visibleColumns(t) {
-			if hasDefault(c) && attrdefOid(t, c) == oid {
-				o, ok := s.describeRelation(t.Oid, int32(c.Attnum))
-				return builtin.ObjectName{Kind: "default value", Identity: "for " + o.Identity, Text: "default value for " + o.Text}, ok
-			}
-		}
+	t, c := s.defaultByOid(oid)
+	if t == nil {
+		return builtin.ObjectName{}, false
 	}
-	return builtin.ObjectName{}, false
+	o, ok := s.describeRelation(t.Oid, int32(c.Attnum))
+	return builtin.ObjectName{Kind: "default value", Identity: "for " + o.Identity, Text: "default value for " + o.Text}, ok
 }
 
 // SequenceParameters implements builtin.Catalog.

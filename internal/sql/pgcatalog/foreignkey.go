@@ -29,7 +29,7 @@ func attnums(t *catalog.Table, ids []catalog.ColumnID) []int64 {
 func (s *snapshot) foreignKeys(w *writer, t *catalog.Table) {
 	for i := range t.ForeignKeys {
 		k := &t.ForeignKeys[i]
-		ref := s.tableBy[k.Table]
+		ref := s.tableByID(k.Table)
 		if ref == nil || !w.wants("oid", k.Oid) {
 			continue
 		}
@@ -69,7 +69,7 @@ func (s *snapshot) columnList(t *catalog.Table, ids []catalog.ColumnID) string {
 func (s *snapshot) foreignKeyText(t *catalog.Table, k *catalog.ForeignKey, name func(*catalog.Table) string) string {
 	var b strings.Builder
 	b.WriteString("FOREIGN KEY " + s.columnList(t, k.Columns) + " REFERENCES ")
-	if ref := s.tableBy[k.Table]; ref != nil {
+	if ref := s.tableByID(k.Table); ref != nil {
 		b.WriteString(name(ref) + s.columnList(ref, k.RefColumns))
 	}
 	if k.Full {
@@ -101,10 +101,10 @@ func (s *snapshot) shownName(t *catalog.Table) string {
 
 // isReferentialConstraints is information_schema.referential_constraints.
 func isReferentialConstraints(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		for i := range t.ForeignKeys {
 			k := &t.ForeignKeys[i]
-			ref := s.tableBy[k.Table]
+			ref := s.tableByID(k.Table)
 			if ref == nil {
 				continue
 			}

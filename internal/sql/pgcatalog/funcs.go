@@ -79,25 +79,24 @@ func (c *Catalog) Description(oid uint32, class string, sub int32) (string, bool
 		return "", false, err
 	}
 	if class == "pg_database" {
-		for _, d := range s.databases {
-			if d.Oid == oid && d.Comment != "" {
-				return d.Comment, true, nil
-			}
+		if d, ok := s.c.h.Coll.PeekOwner(oid).(*catalog.Database); ok {
+			return d.Comment, d.Comment != "", nil
 		}
 		return "", false, nil
 	}
-	classes := map[string]uint32{"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_namespace": oidPgNamespace, "pg_type": oidPgType, "pg_collation": oidPgCollation,
-		"pg_ts_config": oidPgTSConfig, "pg_ts_dict": oidPgTSDict, "pg_ts_parser": oidPgTSParser, "pg_ts_template": oidPgTSTemplate}
-	want, known := classes[class]
+	want, known := commentClasses[class]
 	if class != "" && !known {
 		return "", false, nil
 	}
-	for _, k := range s.comments() {
-		if k.obj == oid && k.sub == sub && (class == "" || k.class == want) {
-			return k.text, true, nil
-		}
-	}
-	return "", false, nil
+	text := s.commentOn(want, oid, sub)
+	return text, text != "", nil
+}
+
+// commentClasses are the catalogs of the objects that comments may be on.
+var commentClasses = map[string]uint32{
+	"pg_class": oidPgClass, "pg_constraint": oidPgConstraint, "pg_namespace": oidPgNamespace, "pg_type": oidPgType,
+	"pg_collation": oidPgCollation, "pg_ts_config": oidPgTSConfig, "pg_ts_dict": oidPgTSDict,
+	"pg_ts_parser": oidPgTSParser, "pg_ts_template": oidPgTSTemplate,
 }
 
 // ViewDef implements builtin.Catalog.
@@ -143,12 +142,15 @@ func (c *Catalog) ConstraintDef(oid uint32, pretty bool) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	for _, t := range s.tables {
-		if text, ok := s.constraintText(t, oid, pretty); ok {
-			return text, true, nil
-		}
+	t := s.ownerOf(oid)
+	if t == nil {
+		return "", false, nil
 	}
-	text, ok := s.domainConstraintText(oid, pretty)
+	if t.Kind == catalog.KindType {
+		text, ok := s.domainConstraintText(t, oid, pretty)
+		return text, ok, nil
+	}
+	text, ok := s.constraintText(t, oid, pretty)
 	return text, ok, nil
 }
 
@@ -204,7 +206,7 @@ func (c *Catalog) SerialSequence(table, column string) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	q := s.tableBy[t.Columns[ord].OwnsSequence]
+	q := s.tableByID(t.Columns[ord].OwnsSequence)
 	if q == nil {
 		return "", false, nil
 	}
@@ -257,10 +259,8 @@ func (c *Catalog) DatabaseSize(oid uint32) (int64, bool, error) {
 	if err != nil {
 		return 0, false, err
 	}
-	for _, d := range s.databases {
-		if d.Oid == oid {
-			return c.size(keys.DatabaseSpan(uint64(d.ID)))
-		}
+	if d, ok := s.c.h.Coll.PeekOwner(oid).(*catalog.Database); ok {
+		return c.size(keys.DatabaseSpan(uint64(d.ID)))
 	}
 	return 0, false, nil
 }
@@ -284,7 +284,7 @@ func (c *Catalog) databasesSize() (sum int64, ok bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	for _, d := range s.databases {
+	for _, d := range s.databases() {
 		n, ok, err := c.size(keys.DatabaseSpan(uint64(d.ID)))
 		if err != nil || !ok {
 			return 0, ok, err
@@ -300,7 +300,7 @@ func (c *Catalog) LookupDatabase(name string) (uint32, bool, error) {
 	if err != nil {
 		return 0, false, err
 	}
-	for _, d := range s.databases {
+	for _, d := range s.databases() {
 		if d.Name == name {
 			return d.Oid, true, nil
 		}

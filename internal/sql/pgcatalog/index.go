@@ -19,7 +19,7 @@ const (
 
 // pgIndex lists indexes.
 func pgIndex(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if !w.wants("indrelid", t.Oid) {
 			continue
 		}
@@ -80,7 +80,7 @@ func (s *snapshot) indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 
 // pgIndexes is the view of indexes.
 func pgIndexes(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		for _, ix := range visibleIndexes(t) {
 			w.str("schemaname", s.schemaName(t))
 			w.str("tablename", t.Name)

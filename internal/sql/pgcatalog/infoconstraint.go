@@ -57,7 +57,7 @@ func (s *snapshot) constraints(t *catalog.Table) []constraint {
 
 // eachConstraint calls f for every constraint.
 func (s *snapshot) eachConstraint(f func(t *catalog.Table, c *constraint)) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		for _, c := range s.constraints(t) {
 			f(t, &c)
 		}
@@ -99,7 +99,7 @@ func isKeyColumnUsage(s *snapshot, w *writer) error {
 			w.str("column_name", t.Columns[t.ColumnByID(id)].Name)
 			w.num("ordinal_position", int64(i+1))
 			if c.key != nil {
-				if ref := s.tableBy[c.key.Table]; ref != nil {
+				if ref := s.tableByID(c.key.Table); ref != nil {
 					w.num("position_in_unique_constraint", uniquePosition(ref, c.key, i))
 				}
 			}
@@ -113,7 +113,7 @@ func isConstraintColumnUsage(s *snapshot, w *writer) error {
 	return s.eachConstraint(func(t *catalog.Table, c *constraint) {
 		cols, of := c.cols, t
 		if c.key != nil { // the columns that it refers to
-			if of = s.tableBy[c.key.Table]; of == nil {
+			if of = s.tableByID(c.key.Table); of == nil {
 				return
 			}
 			cols = c.key.RefColumns
@@ -136,7 +136,7 @@ func isConstraintTableUsage(s *snapshot, w *writer) error {
 		}
 		of := t
 		if c.key != nil {
-			if of = s.tableBy[c.key.Table]; of == nil {
+			if of = s.tableByID(c.key.Table); of == nil {
 				return
 			}
 		}

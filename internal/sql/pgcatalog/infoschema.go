@@ -11,7 +11,7 @@ import (
 
 // isSchemata is information_schema.schemata.
 func isSchemata(s *snapshot, w *writer) error {
-	for _, x := range s.schemas {
+	for _, x := range s.schemas() {
 		w.str("catalog_name", s.db.Name)
 		w.str("schema_name", x.Name)
 		w.str("schema_owner", x.Owner)
@@ -94,7 +94,7 @@ func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 
 func (s *snapshot) identityColumns(w *writer, c *catalog.Column) {
 	w.str("identity_generation", map[byte]string{'a': "ALWAYS", 'd': "BY DEFAULT"}[c.Identity])
-	q := s.tableBy[c.OwnsSequence]
+	q := s.tableByID(c.OwnsSequence)
 	if q == nil || q.Sequence == nil {
 		return
 	}
@@ -165,7 +165,7 @@ func typeColumns(w *writer, t *types.T) {
 
 // isViews is information_schema.views.
 func isViews(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.Kind != catalog.KindView {
 			continue
 		}
@@ -179,12 +179,12 @@ func isViews(s *snapshot, w *writer) error {
 
 // isViewTableUsage is information_schema.view_table_usage.
 func isViewTableUsage(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.Kind != catalog.KindView {
 			continue
 		}
 		for _, id := range t.View.Uses {
-			if u := s.tableBy[id]; u != nil {
+			if u := s.tableByID(id); u != nil {
 				s.place(w, "view", t)
 				s.place(w, "table", u)
 				w.done()
@@ -196,7 +196,7 @@ func isViewTableUsage(s *snapshot, w *writer) error {
 
 // isSequences is information_schema.sequences.
 func isSequences(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.Kind != catalog.KindSequence || s.isIdentity(t) {
 			continue
 		}
@@ -216,7 +216,7 @@ func isSequences(s *snapshot, w *writer) error {
 
 // isIdentity reports whether a sequence is that of an identity column.
 func (s *snapshot) isIdentity(q *catalog.Table) bool {
-	o := s.tableBy[q.Sequence.OwnerTable]
+	o := s.tableByID(q.Sequence.OwnerTable)
 	if o == nil {
 		return false
 	}
@@ -253,7 +253,7 @@ func isCatalogName(s *snapshot, w *writer) error {
 // isTablePrivileges is information_schema.table_privileges: root may do
 // everything.
 func isTablePrivileges(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.Kind == catalog.KindSequence {
 			continue
 		}

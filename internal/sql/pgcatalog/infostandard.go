@@ -111,7 +111,7 @@ func isDataTypePrivileges(s *snapshot, w *writer) error {
 		w.str("dtd_identifier", strconv.Itoa(id))
 		w.done()
 	}
-	for _, d := range s.types {
+	for _, d := range s.types() {
 		switch def := d.UserType.Def; def.Kind {
 		case types.DefComposite:
 			for i := range def.Fields {

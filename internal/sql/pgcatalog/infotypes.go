@@ -16,7 +16,7 @@ func (s *snapshot) named(w *writer, prefix, schema, name string) {
 
 // eachType calls f for the user-defined types of a kind.
 func (s *snapshot) eachType(kind types.DefKind, f func(d *catalog.Table, def *types.Def)) error {
-	for _, d := range s.types {
+	for _, d := range s.types() {
 		if def := d.UserType.Def; def.Kind == kind {
 			f(d, def)
 		}
@@ -105,7 +105,7 @@ func isDomainConstraints(s *snapshot, w *writer) error {
 
 // eachColumn calls f for the columns of stored tables and views.
 func (s *snapshot) eachColumn(f func(t *catalog.Table, c *catalog.Column)) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.Kind == catalog.KindSequence || t.Materialized() {
 			continue
 		}
@@ -177,7 +177,7 @@ func grants(w *writer, privilege string, public bool, name func()) {
 // isUDTPrivileges is information_schema.udt_privileges: of composite types, and of the row
 // types of tables and views.
 func isUDTPrivileges(s *snapshot, w *writer) error {
-	for _, t := range append(s.composites(), s.tables...) {
+	for _, t := range append(s.composites(), s.tables()...) {
 		if t.Kind != catalog.KindSequence {
 			grants(w, "TYPE USAGE", true, func() { s.place(w, "udt", t) })
 		}
@@ -193,7 +193,7 @@ func isUsagePrivileges(s *snapshot, w *writer) error {
 			w.str("object_type", kind)
 		})
 	}
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		if t.Kind == catalog.KindSequence {
 			object(t, "SEQUENCE")
 		}

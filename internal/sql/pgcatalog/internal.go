@@ -142,7 +142,7 @@ func (s *snapshot) lockPlace(w *writer, key []byte) {
 		return
 	}
 	s.databaseName(w, catalog.ID(db))
-	t := s.tableBy[catalog.ID(table)]
+	t := s.tableByID(catalog.ID(table))
 	if t == nil || t.Database != catalog.ID(db) {
 		return
 	}
@@ -157,7 +157,7 @@ func (s *snapshot) lockPlace(w *writer, key []byte) {
 }
 
 func (s *snapshot) databaseName(w *writer, id catalog.ID) {
-	for _, d := range s.databases {
+	for _, d := range s.databases() {
 		if d.ID == id {
 			w.str("database_name", d.Name)
 		}
@@ -252,7 +252,7 @@ func internalWaits(s *snapshot, w *writer) error {
 // internalFamilies lists the column families of tables that have several, or one with a
 // name of its own.
 func internalFamilies(s *snapshot, w *writer) error {
-	for _, t := range s.tables {
+	for _, t := range s.tables() {
 		for i := range t.Families {
 			f := &t.Families[i]
 			if f.ID != 0 && len(f.Columns) == 0 {

@@ -65,9 +65,9 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 	case types.Regclass.Oid:
 		return c.relationName(oid)
 	case types.Regnamespace.Oid:
-		for _, s := range c.schemas() {
-			if s.Oid == oid {
-				return ast.QuoteIdent(s.Name), true
+		if s, err := c.snapshot(c.ctx()); err == nil {
+			if x := s.schemaByOid(oid); x != nil {
+				return ast.QuoteIdent(x.Name), true
 			}
 		}
 	case types.Regproc.Oid:
@@ -128,15 +128,6 @@ func functionsNamed(name string) []*builtin.Overload {
 		}
 	}
 	return out
-}
-
-// schemas returns the schemas of the current database.
-func (c *Catalog) schemas() []*catalog.Schema {
-	s, err := c.snapshot(c.ctx())
-	if err != nil {
-		return nil
-	}
-	return s.schemas
 }
 
 // OidOf implements types.Names.

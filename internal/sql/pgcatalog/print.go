@@ -2,7 +2,6 @@ package pgcatalog
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,7 +49,7 @@ func (s *snapshot) exprText(expr string) string {
 
 // plainTypes leaves out the schemas of types that are found without.
 func (s *snapshot) plainTypes(text string) string {
-	if len(s.types) == 0 || !strings.Contains(text, ".") {
+	if !strings.Contains(text, ".") {
 		return text
 	}
 	var n ast.Node
@@ -64,9 +63,11 @@ func (s *snapshot) plainTypes(text string) string {
 	}
 	changed := false
 	plain := func(schema, name ast.Name) bool {
-		found := schema != "" && slices.ContainsFunc(s.types, func(t *catalog.Table) bool {
-			return t.Name == name && s.schemaName(t) == schema && s.c.visible(t, t.Name)
-		})
+		found := false
+		if schema != "" {
+			t := s.find(schema, name)
+			found = t != nil && t.Kind == catalog.KindType && t.Name == name && s.c.visible(t, t.Name)
+		}
 		changed = changed || found
 		return found
 	}

@@ -9,67 +9,126 @@ import (
 	"github.com/lichendb/lichen/internal/sql/deparse"
 )
 
-// snapshot is the catalog at one moment, as the session sees it.
+// snapshot is the catalog as the session sees it. Making one costs nothing: what is looked
+// up is found in the session's Collection, and the lists are its Listing.
 type snapshot struct {
-	c         *Catalog
-	ctx       context.Context
-	db        *catalog.Database
-	databases []*catalog.Database
-	schemas   []*catalog.Schema // of the current database, built-in ones included
-	tables    []*catalog.Table  // stored relations of the current database
-	types     []*catalog.Table  // user-defined types of the current database
-	// collations are the user-defined ones.
-	collations []*catalog.Table
-	schemaBy   map[catalog.ID]*catalog.Schema
-	tableBy    map[catalog.ID]*catalog.Table
-	spaces     map[string]uint32 // oids of tablespaces; see tablespaceOid
-	printer    *deparse.Env      // see deparser
+	c       *Catalog
+	ctx     context.Context
+	db      *catalog.Database
+	all     *catalog.Listing  // nil until a list is asked for
+	spaces  map[string]uint32 // oids of tablespaces; see tablespaceOid
+	printer *deparse.Env      // see deparser
 }
 
 func (c *Catalog) snapshot(ctx context.Context) (*snapshot, error) {
-	all, err := c.h.Coll.Descriptors(ctx)
-	if err != nil {
+	if err := c.h.Coll.ReadPast(ctx); err != nil {
 		return nil, err
 	}
-	s := &snapshot{
-		c: c, ctx: ctx, db: c.h.Coll.CurrentDatabase(),
-		schemaBy: map[catalog.ID]*catalog.Schema{}, tableBy: map[catalog.ID]*catalog.Table{},
-	}
-	for _, v := range c.h.Coll.VirtualSchemas() {
-		s.addSchema(v.Schema)
-	}
-	for _, d := range all {
-		switch d := d.(type) {
-		case *catalog.Database:
-			s.databases = append(s.databases, d)
-		case *catalog.Schema:
-			if d.Database == s.db.ID {
-				s.addSchema(d)
-			}
-		case *catalog.Table:
-			switch {
-			case d.Database != s.db.ID:
-			case d.Kind == catalog.KindCollation:
-				s.collations = append(s.collations, d)
-			case d.Kind == catalog.KindType:
-				s.types = append(s.types, d)
-			default:
-				s.tables = append(s.tables, d)
-				s.tableBy[d.ID] = d
-			}
-		}
-	}
-	return s, nil
+	return &snapshot{c: c, ctx: ctx, db: c.h.Coll.CurrentDatabase()}, nil
 }
 
-func (s *snapshot) addSchema(x *catalog.Schema) {
-	s.schemas = append(s.schemas, x)
-	s.schemaBy[x.ID] = x
+// listing has the objects of the current database.
+func (s *snapshot) listing() *catalog.Listing {
+	if s.all == nil {
+		s.all = s.c.h.Coll.Listing()
+	}
+	return s.all
+}
+
+// databases are those of the cluster.
+func (s *snapshot) databases() []*catalog.Database { return s.listing().Databases }
+
+// schemas are those of the current database, built-in ones first.
+func (s *snapshot) schemas() []*catalog.Schema {
+	var out []*catalog.Schema
+	for _, v := range s.c.h.Coll.VirtualSchemas() {
+		out = append(out, v.Schema)
+	}
+	return append(out, s.listing().Schemas...)
+}
+
+// tables are the stored relations of the current database, types its user-defined types
+// and collations its user-defined collations.
+func (s *snapshot) tables() []*catalog.Table     { return s.listing().Relations }
+func (s *snapshot) types() []*catalog.Table      { return s.listing().Types }
+func (s *snapshot) collations() []*catalog.Table { return s.listing().Collations }
+
+// tableByID returns a stored relation of the current database, nil if there is none.
+func (s *snapshot) tableByID(id catalog.ID) *catalog.Table {
+	if s.all != nil {
+		return s.all.Relation(id)
+	}
+	return s.stored(s.peek(id))
+}
+
+// stored is d if it is a stored relation of the current database, else nil.
+func (s *snapshot) stored(d catalog.Descriptor) *catalog.Table {
+	t, ok := d.(*catalog.Table)
+	if !ok || t.Database != s.db.ID || t.Kind == catalog.KindType || t.Kind == catalog.KindCollation {
+		return nil
+	}
+	return t
+}
+
+// peek returns a descriptor, nil if there is none.
+func (s *snapshot) peek(id catalog.ID) catalog.Descriptor {
+	d, err := s.c.h.Coll.Peek(s.ctx, id)
+	if err != nil {
+		return nil
+	}
+	return d
+}
+
+// schemaByID returns a schema of the current database or a built-in one, nil if there is
+// none.
+func (s *snapshot) schemaByID(id catalog.ID) *catalog.Schema {
+	x, ok := s.peek(id).(*catalog.Schema)
+	if !ok || x.Database != s.db.ID && !id.IsVirtual() {
+		return nil
+	}
+	return x
+}
+
+// schemaByOid returns a schema of the current database or a built-in one, nil if there is
+// none.
+func (s *snapshot) schemaByOid(oid uint32) *catalog.Schema {
+	for _, v := range s.c.h.Coll.VirtualSchemas() {
+		if v.Schema.Oid == oid {
+			return v.Schema
+		}
+	}
+	if x, ok := s.c.h.Coll.PeekOwner(oid).(*catalog.Schema); ok && x.Database == s.db.ID {
+		return x
+	}
+	return nil
+}
+
+// find returns what has a name in a schema: a relation, a type or the table of an index;
+// nil if there is nothing.
+func (s *snapshot) find(schema, name string) *catalog.Table {
+	x := s.c.h.Coll.PeekSchemaNamed(s.ctx, schema)
+	switch {
+	case x == nil:
+		return nil
+	case x.ID.IsVirtual():
+		return s.c.h.Coll.BuiltInNamed(x.ID, name)
+	}
+	return s.c.h.Coll.PeekNamed(s.ctx, x.ID, name)
+}
+
+// ownerOf returns the relation or type of the current database that has an oid or a part
+// with it, nil if there is none.
+func (s *snapshot) ownerOf(oid uint32) *catalog.Table {
+	t, ok := s.c.h.Coll.PeekOwner(oid).(*catalog.Table)
+	if !ok || t.Database != s.db.ID {
+		return nil
+	}
+	return t
 }
 
 // schemaOf returns the oid and name of a relation's schema.
 func (s *snapshot) schemaOf(t *catalog.Table) (oid uint32, name string) {
-	if x := s.schemaBy[t.Schema]; x != nil {
+	if x := s.schemaByID(t.Schema); x != nil {
 		return x.Oid, x.Name
 	}
 	return 0, ""
@@ -77,7 +136,7 @@ func (s *snapshot) schemaOf(t *catalog.Table) (oid uint32, name string) {
 
 // persistence returns relpersistence of a relation.
 func (s *snapshot) persistence(t *catalog.Table) string {
-	if x := s.schemaBy[t.Schema]; x != nil && x.Temp != nil {
+	if x := s.schemaByID(t.Schema); x != nil && x.Temp != nil {
 		return "t"
 	}
 	return "p"
@@ -90,7 +149,7 @@ func (s *snapshot) schemaName(t *catalog.Table) string {
 
 // relations returns the stored and the built-in relations.
 func (s *snapshot) relations() []*catalog.Table {
-	out := slices.Clone(s.tables)
+	out := slices.Clone(s.tables())
 	for _, v := range s.c.h.Coll.VirtualSchemas() {
 		out = append(out, v.Tables...)
 	}

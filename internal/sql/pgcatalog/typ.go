@@ -17,7 +17,7 @@ func pgType(s *snapshot, w *writer) error {
 			s.typeRow(w, t, oidPgCatalog)
 		}
 	}
-	for _, d := range s.types {
+	for _, d := range s.types() {
 		schema, _ := s.schemaOf(d)
 		if w.wants("oid", d.Oid) {
 			s.typeRow(w, d.UserType, schema)
@@ -41,10 +41,8 @@ func (s *snapshot) typeSchema(t *types.T) string {
 		t = t.Elem
 	}
 	if t.Def != nil {
-		for _, d := range s.types {
-			if d.Oid == t.Oid {
-				return s.schemaName(d)
-			}
+		if d := s.ownerOf(t.Oid); d != nil {
+			return s.schemaName(d)
 		}
 	}
 	return namePgCatalog
@@ -52,7 +50,7 @@ func (s *snapshot) typeSchema(t *types.T) string {
 
 // pgEnum lists the labels of enums.
 func pgEnum(s *snapshot, w *writer) error {
-	for _, d := range s.types {
+	for _, d := range s.types() {
 		if !w.wants("enumtypid", d.Oid) {
 			continue
 		}
@@ -84,7 +82,7 @@ var rangeFunctionNames = map[uint32]string{
 // pgRange lists the range types.
 func pgRange(s *snapshot, w *writer) error {
 	list := types.All()
-	for _, d := range s.types {
+	for _, d := range s.types() {
 		list = append(list, d.UserType)
 	}
 	for _, t := range list {

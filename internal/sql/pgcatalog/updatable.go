@@ -13,10 +13,8 @@ import (
 // can be changed.
 func (s *snapshot) updatable(t *catalog.Table) (events int, columns []bool) {
 	return planner.Updatable(t, func(n ast.TableName) *catalog.Table {
-		for _, r := range s.tables {
-			if r.Name == n.Table && s.schemaName(r) == n.Schema {
-				return r
-			}
+		if r := s.stored(s.find(n.Schema, n.Table)); r != nil && r.Name == n.Table {
+			return r
 		}
 		return nil
 	})

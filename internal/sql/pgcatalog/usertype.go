@@ -9,22 +9,29 @@ import (
 // have them.
 func (s *snapshot) composites() []*catalog.Table {
 	var out []*catalog.Table
-	for _, d := range s.types {
-		if d.UserType.Def.Kind != types.DefComposite {
-			continue
+	for _, d := range s.types() {
+		if t := compositeRelation(d); t != nil {
+			out = append(out, t)
 		}
-		t := &catalog.Table{ID: d.ID, Oid: d.Oid, Database: d.Database, Schema: d.Schema, Name: d.Name, Kind: catalog.KindType}
-		for i, f := range d.UserType.Def.Fields {
-			t.Columns = append(t.Columns, catalog.Column{ID: catalog.ColumnID(i + 1), Attnum: int16(i + 1), Name: f.Name, Type: f.Type})
-		}
-		out = append(out, t)
 	}
 	return out
 }
 
+// compositeRelation is a composite type as a relation, nil for another type.
+func compositeRelation(d *catalog.Table) *catalog.Table {
+	if d.Kind != catalog.KindType || d.UserType.Def.Kind != types.DefComposite {
+		return nil
+	}
+	t := &catalog.Table{ID: d.ID, Oid: d.Oid, Database: d.Database, Schema: d.Schema, Name: d.Name, Kind: catalog.KindType}
+	for i, f := range d.UserType.Def.Fields {
+		t.Columns = append(t.Columns, catalog.Column{ID: catalog.ColumnID(i + 1), Attnum: int16(i + 1), Name: f.Name, Type: f.Type})
+	}
+	return t
+}
+
 // domainConstraints lists the constraints of domains.
 func (s *snapshot) domainConstraints(w *writer) {
-	for _, d := range s.types {
+	for _, d := range s.types() {
 		if !w.wants("contypid", d.Oid) {
 			continue
 		}
@@ -44,12 +51,10 @@ func (s *snapshot) domainConstraints(w *writer) {
 }
 
 // domainConstraintText is what pg_get_constraintdef prints for one of a domain.
-func (s *snapshot) domainConstraintText(oid uint32, pretty bool) (string, bool) {
-	for _, d := range s.types {
-		for i := range d.UserType.Def.Checks {
-			if k := &d.UserType.Def.Checks[i]; k.Oid == oid {
-				return "CHECK " + s.domainCheckText(d, k, pretty), true
-			}
+func (s *snapshot) domainConstraintText(d *catalog.Table, oid uint32, pretty bool) (string, bool) {
+	for i := range d.UserType.Def.Checks {
+		if k := &d.UserType.Def.Checks[i]; k.Oid == oid {
+			return "CHECK " + s.domainCheckText(d, k, pretty), true
 		}
 	}
 	return "", false
