@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/generate"
 )
 
 // callable is a function, aggregate or operator that both databases have.
@@ -53,7 +55,7 @@ func readShared(ctx context.Context, postgres, lichen *server) (*shared, error) 
 	for row := range theirTypes {
 		oid, name, _ := strings.Cut(row, "\x00")
 		names[oid] = name
-		if ourTypes[row] && constants[name] != nil {
+		if ourTypes[row] && generate.Constants[name] != nil {
 			s.types = append(s.types, name)
 		}
 	}
@@ -128,7 +130,7 @@ var polymorphic = map[string]string{
 
 func (c callable) callable() bool {
 	for _, a := range c.args {
-		if a != "" && constants[a] == nil && polymorphic[a] == "" {
+		if a != "" && generate.Constants[a] == nil && polymorphic[a] == "" {
 			return false
 		}
 	}
@@ -148,20 +150,20 @@ var elements = []map[string]string{
 }
 
 // arguments draws constants for a callable.
-func (c callable) arguments(r rng) []string {
+func (c callable) arguments(r generate.Rand) []string {
 	e := elements[r.IntN(len(elements))]
 	var list []string
 	for _, a := range c.args {
 		if p := polymorphic[a]; p != "" {
 			a = e[p]
 		}
-		list = append(list, r.literal(a))
+		list = append(list, r.Literal(a))
 	}
 	return list
 }
 
 // catalogStatement draws a call of a function or operator, or a cast.
-func (s *shared) catalogStatement(r rng) statement {
+func (s *shared) catalogStatement(r generate.Rand) statement {
 	switch n := r.IntN(10); {
 	case n < 5:
 		return callStatement(r, s.functions[r.IntN(len(s.functions))])
@@ -172,13 +174,13 @@ func (s *shared) catalogStatement(r rng) statement {
 	}
 }
 
-func callStatement(r rng, f callable) statement {
+func callStatement(r generate.Rand, f callable) statement {
 	if f.kind != "f" {
 		return aggregateStatement(r, f)
 	}
 	args := strings.Join(f.arguments(r), ", ")
 	st := statement{sql: fmt.Sprintf("SELECT %s(%s)", f.name, args), key: "function " + f.String(), ordered: true}
-	if r.oneIn(4) {
+	if r.OneIn(4) {
 		st.sql = fmt.Sprintf("SELECT * FROM %s(%s)", f.name, args)
 		st.key += " in FROM"
 	}
@@ -186,7 +188,7 @@ func callStatement(r rng, f callable) statement {
 }
 
 // aggregateStatement calls an aggregate or window function over a few rows.
-func aggregateStatement(r rng, f callable) statement {
+func aggregateStatement(r generate.Rand, f callable) statement {
 	var rows []string
 	e := r.IntN(len(elements))
 	var names []string
@@ -199,7 +201,7 @@ func aggregateStatement(r rng, f callable) statement {
 			if p := polymorphic[a]; p != "" {
 				a = elements[e][p]
 			}
-			row = append(row, r.literal(a))
+			row = append(row, r.Literal(a))
 		}
 		rows = append(rows, "("+strings.Join(row, ", ")+")")
 	}
@@ -207,9 +209,9 @@ func aggregateStatement(r rng, f callable) statement {
 	if len(f.args) == 0 && f.kind == "a" {
 		call = f.name + "(*)"
 	}
-	if f.kind == "w" || r.oneIn(3) {
-		call += " OVER (" + r.pick("", "ORDER BY o", "ORDER BY o ROWS 1 PRECEDING", "ORDER BY o DESC") + ")"
-	} else if len(f.args) > 0 && r.oneIn(4) {
+	if f.kind == "w" || r.OneIn(3) {
+		call += " OVER (" + r.Pick("", "ORDER BY o", "ORDER BY o ROWS 1 PRECEDING", "ORDER BY o DESC") + ")"
+	} else if len(f.args) > 0 && r.OneIn(4) {
 		call = fmt.Sprintf("%s(%s ORDER BY o DESC)", f.name, strings.Join(names, ", "))
 	}
 	return statement{
@@ -218,7 +220,7 @@ func aggregateStatement(r rng, f callable) statement {
 	}
 }
 
-func operatorStatement(r rng, o callable) statement {
+func operatorStatement(r generate.Rand, o callable) statement {
 	args := o.arguments(r)
 	sql := fmt.Sprintf("SELECT %s %s %s", args[0], o.name, args[1])
 	if o.args[0] == "" {
@@ -227,11 +229,11 @@ func operatorStatement(r rng, o callable) statement {
 	return statement{sql: sql, key: "operator " + o.args[0] + " " + o.name + " " + o.args[1], ordered: true}
 }
 
-func castStatement(r rng, c [2]string) statement {
-	target := typeSQL(c[1])
+func castStatement(r generate.Rand, c [2]string) statement {
+	target := generate.TypeSQL(c[1])
 	switch {
-	case r.oneIn(6) && slices.Contains([]string{"numeric", "varchar", "bpchar", "varbit", "bit", "timestamp", "time", "interval"}, c[1]):
+	case r.OneIn(6) && slices.Contains([]string{"numeric", "varchar", "bpchar", "varbit", "bit", "timestamp", "time", "interval"}, c[1]):
 		target += fmt.Sprintf("(%d)", r.IntN(8))
 	}
-	return statement{sql: fmt.Sprintf("SELECT (%s)::%s", r.literal(c[0]), target), key: "cast " + c[0] + " to " + c[1], ordered: true}
+	return statement{sql: fmt.Sprintf("SELECT (%s)::%s", r.Literal(c[0]), target), key: "cast " + c[0] + " to " + c[1], ordered: true}
 }

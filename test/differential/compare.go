@@ -10,9 +10,10 @@ import (
 // statement is a generated statement.
 type statement struct {
 	sql     string
-	ordered bool   // its rows have a total order
-	key     string // what it tries: differences with the same key are told once
-	changes bool   // a difference makes the two databases diverge
+	ordered bool     // its rows have a total order
+	key     string   // what it tries: differences with the same key are told once
+	changes bool     // a difference makes the two databases diverge
+	before  []string // what ran before it in the same block
 }
 
 // difference is a statement that two databases answer differently.
@@ -42,7 +43,9 @@ func compare(s statement, theirs, ours answer) string {
 		return "types"
 	case !sameRows(theirs.rows, ours.rows, s.ordered):
 		return "rows"
-	case !slices.Equal(theirs.columns, ours.columns):
+	case !slices.EqualFunc(theirs.columns, ours.columns, func(a, b column) bool { return a.typmod == b.typmod }):
+		return "type modifiers"
+	case !slices.EqualFunc(theirs.columns, ours.columns, func(a, b column) bool { return a.name == b.name }):
 		return "column names"
 	case theirs.tag != ours.tag:
 		return "command tag"
@@ -89,7 +92,7 @@ func (a answer) String() string {
 	}
 	var types []string
 	for _, c := range a.columns {
-		types = append(types, fmt.Sprintf("%s:%d", c.name, c.oid))
+		types = append(types, fmt.Sprintf("%s:%d/%d", c.name, c.oid, c.typmod))
 	}
 	const most = 4
 	rows := a.rows

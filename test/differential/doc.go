@@ -9,12 +9,10 @@
 //
 // Both databases should be empty: the program creates and drops tables in the
 // schema diff. A run depends on the seed only. Each difference is printed,
-// shrunk, with the seed of its round: -seed S -rounds 1 repeats it alone.
+// shrunk, with the seed of its round: -seed S -n 1 repeats that round alone.
 //
 // Reading order: main.go (rounds and the report), server.go (asking a database), node.go (a node
-// of the run's own),
-// compare.go, shrink.go; then the generators: values.go (constants of each type),
-// catalog.go (calls of functions and operators, casts), schema.go (tables and
-// data), expr.go and query.go (SELECT), dml.go, ddl.go. known.go holds the
+// of the run's own), compare.go, shrink.go. Statements come from internal/sql/generate; catalog.go
+// adds calls of the functions and operators that both catalogs list, and casts. known.go holds the
 // differences that docs/differences.md explains.
 package main

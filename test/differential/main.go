@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lichendb/lichen/internal/sql/generate"
 )
 
 // perRound is how many statements run over one schema.
@@ -20,7 +22,7 @@ func main() {
 	lichen := flag.String("lichen", "postgres://root@127.0.0.1:26257/defaultdb", "a Lichen node")
 	n := flag.Int("n", 100000, "how many statements to compare")
 	seed := flag.Uint64("seed", 1, "the seed of the first round")
-	only := flag.String("only", "", "generate this kind only: catalog, query, dml, ddl, transaction")
+	only := flag.String("only", "", "draw from these productions of statements only, separated by commas; catalog for calls of functions")
 	limit := flag.Duration("time", time.Hour, "end the run after this time")
 	show := flag.Int("show", 200, "how many differences to print")
 	alone := flag.Bool("alone", false, "run the statements, half of them mutated, on Lichen only, and look for internal errors, lost connections and what goes on after its time limit")
@@ -55,10 +57,10 @@ func withNode(program string, url *string, fn func() int) int {
 func runAll(postgres, lichen, only string, n int, seed uint64, limit time.Duration, show int, alone bool) int {
 	t := &tester{
 		postgres: &server{name: "PostgreSQL", url: postgres}, lichen: &server{name: "Lichen", url: lichen},
-		only: only, until: time.Now().Add(limit), known: map[string]int{}, found: map[string]*finding{},
+		only: only, until: time.Now().Add(limit), known: map[string]int{}, found: map[string]*finding{}, coverage: generate.NewCoverage(),
 	}
 	if alone {
-		r := newRNG(seed)
+		r := generate.NewRand(seed)
 		t.mutations = &r
 	}
 	if err := t.run(context.Background(), n, seed); err != nil {
@@ -83,7 +85,8 @@ type tester struct {
 	only             string
 	until            time.Time
 	shared           *shared
-	mutations        *rng // if not nil Lichen is alone
+	mutations        *generate.Rand // if not nil Lichen is alone
+	coverage         *generate.Coverage
 	asked            int
 	failed           int // statements both refused
 	known            map[string]int
@@ -106,7 +109,7 @@ func (t *tester) run(ctx context.Context, n int, seed uint64) error {
 	}
 	fmt.Printf("%d types, %d functions, %d operators, %d casts in common\n", len(t.shared.types), len(t.shared.functions), len(t.shared.operators), len(t.shared.casts))
 	for t.asked < n && time.Now().Before(t.until) {
-		if err := t.round(ctx, seed, min(perRound, n-t.asked)); err != nil {
+		if err := t.round(ctx, seed, perRound); err != nil {
 			return err
 		}
 		seed++
@@ -117,65 +120,88 @@ func (t *tester) run(ctx context.Context, n int, seed uint64) error {
 	return nil
 }
 
-// round makes a schema and compares statements over it, until one that changes
+// round makes a schema and compares cases over it, until one that changes
 // rows made the databases differ.
 func (t *tester) round(ctx context.Context, seed uint64, n int) error {
-	r := newRNG(seed)
-	s := newSchema(r)
-	for _, sql := range s.setup {
-		if diverged, err := t.take(ctx, seed, statement{sql: sql, key: "setup", changes: true}); err != nil || diverged {
+	g := generate.New(seed)
+	defer t.coverage.Merge(g.Coverage)
+	for _, sql := range g.Schema.Setup {
+		if diverged, err := t.take(ctx, seed, alone("setup", sql, true)); err != nil || diverged {
 			return err
 		}
 	}
-	for range n {
-		list := []statement{}
-		if t.only == "transaction" || t.only == "" && r.oneIn(20) {
-			list = transaction(r, s)
-		} else {
-			list = append(list, t.draw(r, s))
-		}
-		for _, st := range list {
-			diverged, err := t.take(ctx, seed, st)
-			if err != nil || diverged {
-				t.both(ctx, "ROLLBACK")
-				return err
-			}
+	for before := t.asked; t.asked-before < n && time.Now().Before(t.until); {
+		c := t.draw(g)
+		diverged, err := t.take(ctx, seed, c)
+		if err != nil || diverged {
+			return err
 		}
 	}
-	for _, tab := range s.tables {
-		if _, err := t.take(ctx, seed, statement{sql: "SELECT * FROM " + tab.name, key: "contents"}); err != nil {
+	for _, tab := range g.Schema.Tables {
+		if _, err := t.take(ctx, seed, alone("contents", "SELECT * FROM "+tab.Name, false)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// draw draws a statement of some kind.
-func (t *tester) draw(r rng, s *schema) statement {
-	kind := t.only
-	if kind == "" {
-		kind = r.pick("catalog", "catalog", "catalog", "catalog", "query", "query", "query", "dml", "ddl")
-	}
-	switch kind {
-	case "catalog":
-		return t.shared.catalogStatement(r)
-	case "query":
-		return queryStatement(r, s)
-	case "dml":
-		return dmlStatement(r, s)
-	default:
-		return ddlStatement(r, s)
-	}
+// alone is a case of one statement.
+func alone(key, sql string, changes bool) generate.Case {
+	return generate.Case{Key: key, Steps: []generate.Step{{SQL: sql}}, Changes: changes}
 }
 
-// take compares one statement and reports whether the databases differ from then on.
-func (t *tester) take(ctx context.Context, seed uint64, s statement) (diverged bool, err error) {
+// draw draws a case of some kind.
+func (t *tester) draw(g *generate.Generator) generate.Case {
+	if t.only == "catalog" || t.only == "" && g.OneIn(4) {
+		st := t.shared.catalogStatement(g.Rand)
+		return generate.Case{Key: st.key, Steps: []generate.Step{{SQL: st.sql, Ordered: st.ordered}}}
+	}
+	if t.only == "" {
+		return g.Case()
+	}
+	return g.Case(t.only)
+}
+
+// take compares a case, statement by statement, and reports whether the databases differ from then on.
+// What changes rows stays if both databases answer alike.
+func (t *tester) take(ctx context.Context, seed uint64, c generate.Case) (diverged bool, err error) {
+	block := !c.Blocks && (c.Changes || len(c.Steps) > 1)
+	if block {
+		t.both(ctx, "BEGIN")
+	}
+	var before []string
+	different := false
+	for _, st := range c.Steps {
+		s := statement{sql: st.SQL, ordered: st.Ordered, key: c.Key, changes: c.Blocks, before: before}
+		if different, err = t.takeOne(ctx, seed, s, block || c.Blocks); err != nil || different {
+			break
+		}
+		before = append(before, st.SQL)
+	}
+	switch {
+	case block && c.Changes && !different && err == nil:
+		theirs, ours := t.both(ctx, "COMMIT")
+		return theirs.tag != ours.tag || theirs.code != ours.code, nil
+	case block || c.Blocks:
+		t.both(ctx, "ROLLBACK")
+	}
+	if c.Blocks || different { // settings and prepared statements outlive a transaction
+		t.both(ctx, "DISCARD ALL")
+		for _, q := range settings {
+			t.both(ctx, q)
+		}
+	}
+	return different && c.Blocks, err
+}
+
+// takeOne compares one statement and reports whether the answers differ.
+func (t *tester) takeOne(ctx context.Context, seed uint64, s statement, inBlock bool) (different bool, err error) {
 	t.asked++
-	if t.mutations != nil && s.key != "setup" && t.mutations.oneIn(2) {
-		s.sql, s.key = t.mutations.mutate(s.sql), "mutated"
+	if t.mutations != nil && s.key != "setup" && t.mutations.OneIn(2) {
+		s.sql, s.key = mutate(*t.mutations, s.sql), "mutated"
 	}
 	var theirs, ours answer
-	if s.changes {
+	if inBlock {
 		theirs, ours = t.both(ctx, s.sql)
 	} else {
 		theirs, ours = t.isolated(ctx, s)
@@ -193,16 +219,16 @@ func (t *tester) take(ctx context.Context, seed uint64, s statement) (diverged b
 	d := difference{statement: s, seed: seed, what: what, theirs: theirs, ours: ours}
 	if k := t.knownAs(ctx, d); k != "" {
 		t.known[k]++
-		return s.changes, nil
+		return true, nil
 	}
 	t.note(ctx, d)
-	return s.changes, t.revive(ctx)
+	return true, t.revive(ctx)
 }
 
 // note keeps a difference, shrunk if it is the first of its kind.
 func (t *tester) note(ctx context.Context, d difference) {
 	key := d.key + ": " + d.what
-	if d.key == "query" || d.key == "dml" || d.key == "mutated" {
+	if !strings.HasPrefix(d.key, "function") && !strings.HasPrefix(d.key, "operator") && !strings.HasPrefix(d.key, "cast") && !strings.HasPrefix(d.key, "aggregate") && !strings.HasPrefix(d.key, "ddl") {
 		// Where only the order differs, leaving out a part of it would leave no difference.
 		order := d.what == "rows" && sameRows(d.theirs.rows, d.ours.rows, false)
 		if !d.changes && !order && len(t.found) < 400 {
@@ -241,10 +267,13 @@ func (t *tester) both(ctx context.Context, sql string) (theirs, ours answer) {
 
 // isolated asks both databases; what the statement changes is rolled back.
 func (t *tester) isolated(ctx context.Context, s statement) (theirs, ours answer) {
-	if strings.HasPrefix(s.sql, "SELECT") || strings.HasPrefix(s.sql, "WITH") {
+	if len(s.before) == 0 && (strings.HasPrefix(s.sql, "SELECT") || strings.HasPrefix(s.sql, "WITH")) {
 		return t.both(ctx, s.sql)
 	}
 	t.both(ctx, "BEGIN")
+	for _, sql := range s.before {
+		t.both(ctx, sql)
+	}
 	theirs, ours = t.both(ctx, s.sql)
 	t.both(ctx, "ROLLBACK")
 	return theirs, ours
@@ -273,11 +302,16 @@ func (t *tester) report(w io.Writer, show int) {
 		}
 		return keys[i] < keys[j]
 	})
+	t.coverage.Report(w)
 	for i, k := range keys {
 		if i == show {
 			break
 		}
 		f := t.found[k]
-		fmt.Fprintf(w, "\n%d x %s: %s (seed %d)\n  %s\n  PostgreSQL: %s\n  Lichen:     %s\n", f.times, f.key, f.what, f.seed, f.sql, f.theirs, f.ours)
+		fmt.Fprintf(w, "\n%d x %s: %s (seed %d)\n", f.times, f.key, f.what, f.seed)
+		for _, sql := range f.before {
+			fmt.Fprintf(w, "  %s;\n", sql)
+		}
+		fmt.Fprintf(w, "  %s\n  PostgreSQL: %s\n  Lichen:     %s\n", f.sql, f.theirs, f.ours)
 	}
 }

@@ -22,8 +22,9 @@ type server struct {
 
 // column is what a database says of a result's column.
 type column struct {
-	name string
-	oid  uint32
+	name   string
+	oid    uint32
+	typmod int32
 }
 
 // answer is all that is compared about a statement.
@@ -38,6 +39,7 @@ type answer struct {
 var settings = []string{
 	"SET timezone = 'UTC'", "SET datestyle = 'ISO, MDY'", "SET intervalstyle = 'postgres'", "SET extra_float_digits = 1",
 	"SET search_path = diff, public", "SET statement_timeout = '10s'", "SET client_min_messages = 'error'", "SET bytea_output = 'hex'",
+	"SET default_transaction_isolation = 'serializable'",
 }
 
 func (s *server) connect(ctx context.Context) error {
@@ -61,7 +63,7 @@ func (s *server) ask(ctx context.Context, sql string) answer {
 	r := s.conn.ExecParams(ctx, sql, nil, nil, nil, nil)
 	var a answer
 	for _, f := range r.FieldDescriptions() {
-		a.columns = append(a.columns, column{f.Name, f.DataTypeOID})
+		a.columns = append(a.columns, column{f.Name, f.DataTypeOID, f.TypeModifier})
 	}
 	for r.NextRow() {
 		a.rows = append(a.rows, rowText(r.Values()))

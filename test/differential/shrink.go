@@ -4,6 +4,8 @@ import (
 	"context"
 	"regexp"
 	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/generate"
 )
 
 // shrinkBudget bounds how many statements shrinking one difference may run.
@@ -13,7 +15,7 @@ var tokenPattern = regexp.MustCompile(`(?s)E?'(?:[^'\\]|''|\\.)*'|"[^"]*"|[\pL_]
 
 // mutate changes a few tokens of a statement: leaves them out, repeats them, exchanges
 // them, or puts something else in their place.
-func (r rng) mutate(sql string) string {
+func mutate(r generate.Rand, sql string) string {
 	list := tokenPattern.FindAllString(sql, -1)
 	for range 1 + r.IntN(4) {
 		if len(list) < 2 {
@@ -28,7 +30,7 @@ func (r rng) mutate(sql string) string {
 		case 2:
 			list[i], list[k] = list[k], list[i]
 		case 3:
-			list[i] = r.pick("NULL", "0", "-1", "9223372036854775807", "1e308", "''", "'{}'", "*", "(SELECT 1)", "ROW(1, NULL)", "ARRAY[1, NULL]", "default", "'infinity'", "2147483648", "(", ")", "DISTINCT", "OVER ()", "::text")
+			list[i] = r.Pick("NULL", "0", "-1", "9223372036854775807", "1e308", "''", "'{}'", "*", "(SELECT 1)", "ROW(1, NULL)", "ARRAY[1, NULL]", "default", "'infinity'", "2147483648", "(", ")", "DISTINCT", "OVER ()", "::text")
 		default:
 			n := min(r.IntN(8), len(list)-i)
 			list = append(list[:i+n:i+n], list[i:]...)

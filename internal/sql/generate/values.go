@@ -1,4 +1,4 @@
-package main
+package generate
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// constants are texts of values of each type, among them the edges and some that
+// Constants are texts of values of each type, among them the edges and some that
 // the type does not take.
-var constants = map[string][]string{
+var Constants = map[string][]string{
 	"bool":        {"t", "f", "true", "no"},
 	"int2":        {"0", "1", "-1", "7", "32767", "-32768"},
 	"int4":        {"0", "1", "-1", "2", "3", "10", "100", "2147483647", "-2147483648"},
@@ -60,29 +60,64 @@ var constants = map[string][]string{
 	"_jsonb":   {"{}", "{1,\"{}\"}"},
 }
 
-// rng draws what the generators need.
-type rng struct{ *rand.Rand }
+// Rand draws what the generators need.
+type Rand struct{ *rand.Rand }
 
-func newRNG(seed uint64) rng { return rng{rand.New(rand.NewPCG(seed, 7))} }
+// NewRand returns the source of a seed.
+func NewRand(seed uint64) Rand { return Rand{rand.New(rand.NewPCG(seed, 7))} }
 
-func (r rng) pick(list ...string) string { return list[r.IntN(len(list))] }
+// Pick draws one of a list.
+func (r Rand) Pick(list ...string) string { return list[r.IntN(len(list))] }
 
-// oneIn is true once in n times.
-func (r rng) oneIn(n int) bool { return r.IntN(n) == 0 }
+// OneIn is true once in n times.
+func (r Rand) OneIn(n int) bool { return r.IntN(n) == 0 }
 
-// literal is a constant of a type as SQL, at times NULL.
-func (r rng) literal(typ string) string {
-	list := constants[typ]
-	if len(list) == 0 || r.oneIn(12) {
+// Literal is a constant of a type as SQL, at times NULL.
+func (r Rand) Literal(typ string) string {
+	list := Constants[typ]
+	if len(list) == 0 || r.OneIn(12) {
 		return "NULL::" + typ
 	}
-	return quote(list[r.IntN(len(list))]) + "::" + typeSQL(typ)
+	return quote(r.Pick(list...)) + "::" + TypeSQL(typ)
 }
 
-// typeSQL is how a type's catalog name is written in SQL.
-func typeSQL(typ string) string {
+// small are constants that meet often, so that joins and groups find partners.
+var small = map[string][]string{
+	"int4": {"0", "1", "2", "3", "4", "-1", "100"}, "int8": {"0", "1", "2", "5000000000"}, "text": {"a", "b", "ab", "", "Z", "ü"},
+	"numeric": {"0", "1", "1.5", "2.25", "-3.1"}, "bool": {"t", "f"}, "date": {"2024-01-31", "2024-02-29", "2023-12-31"},
+	"timestamp": {"2024-01-31 10:00", "2024-02-29 23:59:59.5"}, "jsonb": {"{\"a\": 1}", "[1, 2]", "null", "\"x\"", "{\"a\": {\"b\": [1]}}"},
+	"_int4": {"{}", "{1}", "{1,2}", "{3,NULL}"}, "interval": {"1 day", "02:30", "-3 days", "01:00:00.5"},
+	"float8": {"0", "1.5", "-2", "0.25", "100"}, "_text": {"{}", "{a}", "{a,b}", "{NULL,\"x y\"}"}, "int4range": {"[1,5)", "empty", "(,3]", "[2,2]", "[4,)"},
+	"time": {"10:00", "23:59:59.5", "00:00"}, "timestamptz": {"2024-01-31 10:00+00", "2024-03-31 01:30+02"}, "uuid": {"00000000-0000-0000-0000-000000000001", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},
+	"bytea": {"", "a", "ab"}, "tsvector": {"", "a:1 b:2", "'b':1A 'c':2"}, "varchar": {"a", "b", "abc", ""}, "int2": {"0", "1", "2", "-3"}, "bpchar": {"a", "b ", ""},
+	"varchar(4)": {"a", "ab", "abcd", ""}, "char(3)": {"a", "ab ", "abc"}, "numeric(6,2)": {"1.50", "-2.25", "0", "1000.01"}, "timestamp(0)": {"2024-01-31 10:00"},
+	"pair": {"(1,a)", "(,)", "(2,\"x y\")", "(1,)"}, "_pair": {"{}", "{\"(1,a)\"}", "{\"(2,b)\",NULL}", "{\"(,)\",\"(3,ab)\"}"},
+	"posint": {"1", "2", "7"}, "mood": {"sad", "ok", "happy"},
+}
+
+// SmallLiteral is a constant of small, at times NULL.
+func (r Rand) SmallLiteral(typ string) string {
+	if r.OneIn(7) {
+		return "NULL"
+	}
+	return quote(r.Pick(small[typ]...))
+}
+
+// constant is a constant with its type where the text alone would not tell.
+func (r Rand) constant(typ string) string {
+	v := r.SmallLiteral(typ)
+	if v != "NULL" && (typ == "int4" || typ == "numeric") {
+		if n := strings.Trim(v, "'"); n[0] != '-' {
+			return n
+		}
+	}
+	return v + "::" + TypeSQL(typ)
+}
+
+// TypeSQL is how a type's catalog name is written in SQL.
+func TypeSQL(typ string) string {
 	if elem, ok := strings.CutPrefix(typ, "_"); ok {
-		return typeSQL(elem) + "[]"
+		return TypeSQL(elem) + "[]"
 	}
 	if typ == "char" {
 		return `"char"`

@@ -1,0 +1,162 @@
+package generate
+
+import (
+	"fmt"
+	"strings"
+)
+
+// dml is a case of one statement that changes rows.
+func (g *Generator) dml(sql string, t Table) Case {
+	if g.OneIn(2) {
+		s := t.scope(t.Name)
+		sql += " RETURNING " + g.Pick("*", t.Name+".id", "id, "+t.Cols[1].Name, g.Expr(s, "int4", 2)+", "+g.Expr(s, "text", 2), t.Name)
+	}
+	return Case{Key: "dml", Steps: steps(sql), Changes: true}
+}
+
+// insertion is an INSERT of literals, of computed values or of a query's rows.
+func (g *Generator) insertion(t Table) string {
+	c := t.Cols[1+g.IntN(len(t.Cols)-1)]
+	switch g.IntN(4) {
+	case 0:
+		return t.insert(g.Rand, g.IntN(30))
+	case 1:
+		d := t.Cols[1+g.IntN(len(t.Cols)-1)]
+		if d == c {
+			return fmt.Sprintf("INSERT INTO %s (id, %s) VALUES (%d, %s)", t.Name, c.Name, 16+g.IntN(20), g.untyped(&Scope{}, c.Type, 2))
+		}
+		return fmt.Sprintf("INSERT INTO %s (id, %s, %s) VALUES (%d, %s, %s), (%d, DEFAULT, %s)", t.Name, c.Name, d.Name, 16+g.IntN(20), g.untyped(&Scope{}, c.Type, 2), g.untyped(&Scope{}, d.Type, 2), 16+g.IntN(20), g.untyped(&Scope{}, d.Type, 2))
+	case 2:
+		return fmt.Sprintf("INSERT INTO %s (id, %s) SELECT 20 + row_number() OVER (ORDER BY x), x FROM (%s) s(x)", t.Name, c.Name, g.Query(nil, []string{c.Type}, 3))
+	}
+	o := g.Schema.table(g.Rand)
+	s := o.scope("o")
+	return fmt.Sprintf("INSERT INTO %s (id, %s) SELECT o.id + 20, %s FROM %s o WHERE %s", t.Name, c.Name, g.Expr(s, c.Type, 3), o.Name, g.Expr(s, "bool", 2))
+}
+
+func (g *Generator) insertCase() Case {
+	t := g.Schema.table(g.Rand)
+	return g.dml(g.insertion(t), t)
+}
+
+func (g *Generator) conflictCase() Case {
+	t := g.Schema.table(g.Rand)
+	return g.dml(t.insert(g.Rand, g.IntN(20))+g.onConflict(t), t)
+}
+
+func (g *Generator) onConflict(t Table) string {
+	if g.OneIn(3) {
+		return " ON CONFLICT DO NOTHING"
+	}
+	s := t.scope(t.Name)
+	s.Cols = append(s.Cols, qualified(t.Cols, "excluded")...)
+	action := "DO UPDATE SET " + g.assignments(t, s, 2)
+	if g.OneIn(3) {
+		action += " WHERE " + g.Expr(s, "bool", 2)
+	}
+	target := "(" + g.Pick("id", "id", "id", t.Cols[1].Name) + ")"
+	if t.partial != "" && g.OneIn(2) {
+		target = "(" + t.partial + ") WHERE id > " + g.Pick("5", "5", "6", "3") + g.Pick("", " AND id < 100")
+	}
+	return " ON CONFLICT " + target + " " + action
+}
+
+// assignments is a SET clause.
+func (g *Generator) assignments(t Table, s *Scope, depth int) string {
+	var list []string
+	used := map[string]bool{}
+	for range 1 + g.IntN(2) {
+		c := t.Cols[g.IntN(len(t.Cols))]
+		if used[c.Name] {
+			continue
+		}
+		used[c.Name] = true
+		value := g.untyped(s, c.Type, depth)
+		if g.OneIn(10) {
+			value = "DEFAULT"
+		}
+		list = append(list, c.Name+" = "+value)
+	}
+	if c := t.Cols[len(t.Cols)-1]; !used[c.Name] && len(t.Cols) > 2 && g.OneIn(6) {
+		if d := t.Cols[len(t.Cols)-2]; !used[d.Name] {
+			list = append(list, fmt.Sprintf("(%s, %s) = (SELECT * FROM (%s) m ORDER BY 1, 2 LIMIT 1)", c.Name, d.Name, g.Query(s, []string{c.Type, d.Type}, depth)))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// updateCase is an UPDATE, at times of rows joined with another table's where each meets one row
+// at most.
+func (g *Generator) updateCase() Case {
+	t := g.Schema.table(g.Rand)
+	s := t.scope(t.Name)
+	if !g.OneIn(3) {
+		return g.dml(fmt.Sprintf("UPDATE %s SET %s WHERE %s", t.Name, g.assignments(t, s, 3), g.Expr(s, "bool", 3)), t)
+	}
+	o := g.Schema.table(g.Rand)
+	s.Cols = append(s.Cols, qualified(o.Cols, "o")...)
+	sql := fmt.Sprintf("UPDATE %s SET %s FROM %s o WHERE o.id = %s.id AND %s", t.Name, g.assignments(t, s, 3), o.Name, t.Name, g.operand(s, "bool", 2))
+	return g.dml(sql, t)
+}
+
+func (g *Generator) deleteCase() Case {
+	t := g.Schema.table(g.Rand)
+	s := t.scope(t.Name)
+	if !g.OneIn(3) {
+		return g.dml(fmt.Sprintf("DELETE FROM %s WHERE %s", t.Name, g.Expr(s, "bool", 3)), t)
+	}
+	o := g.Schema.table(g.Rand)
+	s.Cols = append(s.Cols, qualified(o.Cols, "o")...)
+	return g.dml(fmt.Sprintf("DELETE FROM %s USING %s o WHERE o.id = %s.id AND %s", t.Name, o.Name, t.Name, g.operand(s, "bool", 2)), t)
+}
+
+func (g *Generator) mergeCase() Case {
+	t, o := g.Schema.table(g.Rand), g.Schema.table(g.Rand)
+	source := o.scope("o")
+	both := t.scope("t").beside(source)
+	var b strings.Builder
+	fmt.Fprintf(&b, "MERGE INTO %s t USING %s o ON t.id = o.id", t.Name, o.Name)
+	if g.OneIn(2) {
+		fmt.Fprintf(&b, " WHEN MATCHED AND %s THEN DELETE", g.Expr(both, "bool", 2))
+	}
+	if g.OneIn(2) {
+		fmt.Fprintf(&b, " WHEN MATCHED THEN UPDATE SET %s", g.assignments(t, both, 2))
+	}
+	if g.OneIn(2) {
+		fmt.Fprintf(&b, " WHEN NOT MATCHED AND %s THEN DO NOTHING", g.Expr(source, "bool", 2))
+	}
+	if c := t.Cols[1+g.IntN(len(t.Cols)-1)]; g.OneIn(2) {
+		fmt.Fprintf(&b, " WHEN NOT MATCHED THEN INSERT (id, %s) VALUES (o.id, %s)", c.Name, g.untyped(source, c.Type, 2))
+	} else {
+		b.WriteString(" WHEN NOT MATCHED THEN INSERT (id) VALUES (o.id)")
+	}
+	return Case{Key: "dml", Steps: steps(b.String()), Changes: true}
+}
+
+// modifyingWith changes rows in WITH, whose main query does not see the changes.
+func (g *Generator) modifyingWith() Case {
+	t := g.Schema.table(g.Rand)
+	s := t.scope(t.Name)
+	change := g.Pick("DELETE FROM "+t.Name+" WHERE "+g.Expr(s, "bool", 2), "UPDATE "+t.Name+" SET "+g.assignments(t, s, 2)+" WHERE "+g.Expr(s, "bool", 2), g.insertion(t))
+	ch := cte{name: "ch", cols: t.Cols}
+	types := g.types()
+	return Case{Key: "dml", Changes: true, Steps: steps(fmt.Sprintf("WITH ch AS (%s RETURNING %s) %s", change, names(t.Cols), g.Query(&Scope{ctes: []cte{ch}}, types, 3)))}
+}
+
+// transactionCase is a block with savepoints, some statements of which fail.
+func (g *Generator) transactionCase() Case {
+	list := steps("BEGIN" + g.Pick("", " ISOLATION LEVEL READ COMMITTED", " ISOLATION LEVEL REPEATABLE READ", " READ ONLY", " ISOLATION LEVEL SERIALIZABLE"))
+	for range 2 + g.IntN(5) {
+		switch g.IntN(7) {
+		case 0:
+			list = append(list, Step{SQL: "SAVEPOINT " + g.Pick("a", "b")})
+		case 1:
+			list = append(list, Step{SQL: "ROLLBACK TO " + g.Pick("a", "b")})
+		case 2:
+			list = append(list, Step{SQL: g.Pick("RELEASE a", "RELEASE b", "SELECT count(*) FROM "+g.Schema.table(g.Rand).Name, "SET CONSTRAINTS ALL IMMEDIATE", g.showMode(), g.mode())})
+		default:
+			list = append(list, g.Case("INSERT", "ON CONFLICT", "UPDATE", "DELETE").Steps...)
+		}
+	}
+	return Case{Steps: append(list, Step{SQL: g.Pick("COMMIT", "COMMIT", "ROLLBACK", "COMMIT AND CHAIN", "ROLLBACK AND CHAIN")}, Step{SQL: "ROLLBACK"}), Blocks: true}
+}
