@@ -185,14 +185,14 @@ func (c *conn) dispatch(typ byte, body []byte) bool {
 }
 
 // failed answers an error within the extended protocol: nothing is done until
-// Sync.
+// Sync. The error leaves at once: the client may wait for it before it sends that.
 func (c *conn) failed(err error) bool {
 	c.ses.Fail(err)
 	if !c.answerError(err) {
 		return false
 	}
 	c.skip = true
-	return c.flushIfLong()
+	return c.flush()
 }
 
 // answerError sends an error and reports whether the connection goes on.

@@ -108,7 +108,11 @@ func (c *conn) describe(body []byte) error {
 		if err != nil {
 			return err
 		}
-		return c.describeRows(portal.Prepared(), portal.Front.(*rowFormat))
+		if err := c.describable(portal.Prepared()); err != nil {
+			return err
+		}
+		c.describeRows(portal.Prepared(), portal.Front.(*rowFormat))
+		return nil
 	}
 	return pgerr.New(pgerr.ProtocolViolation, "invalid DESCRIBE message subtype %d", kind)
 }
@@ -118,26 +122,32 @@ func (c *conn) describeStatement(p *sql.Prepared) error {
 	if st.paramDesc == nil {
 		st.paramDesc = appendParamDescription(nil, p.ParamTypes())
 	}
-	start := c.wire.Pending()
-	c.wire.Raw(st.paramDesc)
-	if err := c.describeRows(p, st.textFormat(p)); err != nil {
-		c.wire.Truncate(start)
+	if err := c.describable(p); err != nil {
 		return err
+	}
+	c.wire.Raw(st.paramDesc)
+	if err := c.ses.Revalidate(p); err != nil {
+		return err
+	}
+	c.describeRows(p, st.textFormat(p))
+	return nil
+}
+
+// describable refuses to describe rows in a failed transaction block.
+func (c *conn) describable(p *sql.Prepared) error {
+	if p.Columns() != nil && c.ses.Status() == 'E' {
+		return pgerr.New(pgerr.InFailedSQLTransaction,
+			"current transaction is aborted, commands ignored until end of transaction block")
 	}
 	return nil
 }
 
-func (c *conn) describeRows(p *sql.Prepared, f *rowFormat) error {
+func (c *conn) describeRows(p *sql.Prepared, f *rowFormat) {
 	if p.Columns() == nil {
 		c.wire.Empty('n')
-		return nil
-	}
-	if c.ses.Status() == 'E' {
-		return pgerr.New(pgerr.InFailedSQLTransaction,
-			"current transaction is aborted, commands ignored until end of transaction block")
+		return
 	}
 	c.wire.Raw(f.desc)
-	return nil
 }
 
 func (c *conn) execute(body []byte) error {

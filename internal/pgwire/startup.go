@@ -194,10 +194,12 @@ func checkReplication(value string) error {
 	return pgerr.Unsupported("replication connections are not supported")
 }
 
-// negotiate appends NegotiateProtocolVersion: 3.0, without the named options.
+// negotiate appends NegotiateProtocolVersion: 3.0, without the named options. The
+// version has its major part too, which the protocol's description leaves out and
+// clients expect.
 func (c *conn) negotiate(unknown []string) {
 	c.wire.Begin('v')
-	c.wire.Int32(0)
+	c.wire.Int32(protocolMajor << 16)
 	c.wire.Int32(int32(len(unknown)))
 	for _, name := range unknown {
 		c.wire.String(name)

@@ -120,7 +120,7 @@ func TestNegotiateProtocol(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, ok := m.(*pgproto3.NegotiateProtocolVersion)
-	if !ok || n.NewestMinorProtocol != 0 || !reflect.DeepEqual(n.UnrecognizedOptions, []string{"_pq_.wish"}) {
+	if !ok || n.NewestMinorProtocol != 3<<16 || !reflect.DeepEqual(n.UnrecognizedOptions, []string{"_pq_.wish"}) {
 		t.Errorf("got %+v", m)
 	}
 	c.until('Z')

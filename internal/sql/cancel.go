@@ -105,6 +105,7 @@ func (f *sessionFuncs) CancelBackend(pid int32, terminate bool) (bool, error) {
 	if !found && err == nil {
 		f.s.warnSoon(pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
 	}
+	f.s.struck = f.s.struck || found && pid == f.s.pid
 	return found, err
 }
 
@@ -139,7 +140,7 @@ func (s *Session) execCancel(ctx context.Context, st *ast.Cancel) (string, error
 			n++
 		}
 	}
-	return fmt.Sprintf("%s %d", st.Tag(), n), nil
+	return fmt.Sprintf("%s %d", st.Tag(), n), ctx.Err() // it may have been this session
 }
 
 // cancelIDs evaluates what CANCEL names.

@@ -46,16 +46,14 @@ func (x *execution) copyTo(ctx context.Context, root *plan.Copy, opts *copyfmt.O
 	if err := x.res.CopyOut(len(root.Columns), opts.Binary()); err != nil {
 		return err
 	}
-	w := copyfmt.NewWriter(opts, root.Columns, x.s.Format())
-	if first := w.Header(); first != nil {
-		if err := x.res.CopyData(first); err != nil {
-			return err
-		}
+	out := copyOutput{w: copyfmt.NewWriter(opts, root.Columns, x.s.Format()), res: x.res}
+	if err := out.begin(opts.Binary()); err != nil {
+		return err
 	}
 	_, err = pr.Run(&x.env, func(b *exec.Batch) error {
 		for i := range b.Len() {
 			x.rows++
-			if err := x.res.CopyData(w.Row(b.Row(i))); err != nil {
+			if err := out.send(out.w.Row(b.Row(i))); err != nil {
 				return err
 			}
 			if h, err = x.holdOn(ctx, h, maxHeld); err != nil {
@@ -67,8 +65,8 @@ func (x *execution) copyTo(ctx context.Context, root *plan.Copy, opts *copyfmt.O
 	if err != nil {
 		return err
 	}
-	if t := w.Trailer(); t != nil {
-		if err := x.res.CopyData(t); err != nil {
+	if t := out.w.Trailer(); t != nil {
+		if err := out.send(t); err != nil {
 			return err
 		}
 	}
@@ -76,6 +74,36 @@ func (x *execution) copyTo(ctx context.Context, root *plan.Copy, opts *copyfmt.O
 		return err
 	}
 	return x.completeCopy(ctx, x.rows)
+}
+
+// copyOutput sends what COPY TO writes.
+type copyOutput struct {
+	w   *copyfmt.Writer
+	res Results
+	// header is that of the binary format, until it is sent.
+	header []byte
+}
+
+// begin writes the header. That of the binary format goes out in one message with what
+// follows it, where clients look for it.
+func (o *copyOutput) begin(binary bool) error {
+	h := o.w.Header()
+	if binary {
+		o.header = bytes.Clone(h)
+		return nil
+	}
+	if h == nil {
+		return nil
+	}
+	return o.res.CopyData(h)
+}
+
+func (o *copyOutput) send(p []byte) error {
+	if o.header != nil {
+		p = append(o.header, p...)
+		o.header = nil
+	}
+	return o.res.CopyData(p)
 }
 
 func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt.Options) error {

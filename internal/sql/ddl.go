@@ -33,6 +33,9 @@ func (x *execution) endImplicit(ctx context.Context) error {
 	if !x.commit || x.s.txn.block != blockNone {
 		return nil
 	}
+	if x.s.struck {
+		return ctx.Err()
+	}
 	err := x.s.commitOnly(ctx)
 	x.committed = err == nil
 	return err

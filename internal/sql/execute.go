@@ -275,6 +275,9 @@ func (x *execution) stream(ctx context.Context) error {
 				return err
 			}
 			x.rows++
+			if x.s.struck {
+				return ctx.Err()
+			}
 			if h, err = x.holdOn(ctx, h, maxHeld); err != nil {
 				return err
 			}

@@ -111,13 +111,8 @@ func (s *Session) prepare(ctx context.Context, p *Prepared) error {
 	if endsBlock(p.stmt.AST) {
 		return nil
 	}
-	ctx2 := s.begin(p.Text)
-	defer s.end()
-	s.ensureTxn()
-	c, err := s.planFor(ctx2, p, nil)
+	c, err := s.planApart(p)
 	if err != nil {
-		err = s.translate(ctx2, err)
-		s.fail(ctx2)
 		return err
 	}
 	p.plan, p.types, p.cols = c, c.prep.ParamTypes, s.resultColumns(c.prep)
@@ -125,6 +120,35 @@ func (s *Session) prepare(ctx context.Context, p *Prepared) error {
 		p.params = p.types // later plans keep the types the client was told of
 	}
 	return nil
+}
+
+// planApart plans p outside its execution.
+func (s *Session) planApart(p *Prepared) (*cachedPlan, error) {
+	ctx := s.begin(p.Text)
+	defer s.end()
+	s.ensureTxn()
+	c, err := s.planFor(ctx, p, nil)
+	if err != nil {
+		err = s.translate(ctx, err)
+		s.fail(ctx)
+	}
+	return c, err
+}
+
+// Revalidate reports why p can't be executed as its client knows it, if the catalog has
+// changed since it was planned: 0A000 if its rows have.
+func (s *Session) Revalidate(p *Prepared) error {
+	if p.plan == nil || p.plan.generation.Load() == s.coll.Generation() {
+		return nil
+	}
+	if p.cols == nil || s.txn.block == blockFailed || s.coll.Modified() {
+		return nil // the execution will tell
+	}
+	c, err := s.planApart(p)
+	if err == nil {
+		p.plan = c
+	}
+	return err
 }
 
 // planFor returns a valid plan for p: its own, a cached one or a new one. If params, the
@@ -144,6 +168,9 @@ func (s *Session) planFor(ctx context.Context, p *Prepared, params []types.Datum
 		if c := s.srv.plans.get(p.key); c != nil && c.stats == stats && !guessed(c) &&
 			(c.generation.Load() == gen || s.coll.Valid(ctx, c.prep.Deps)) {
 			c.generation.Store(gen)
+			if err := s.sameResult(p, c.prep); err != nil {
+				return nil, err
+			}
 			return c, s.coll.PinAll(ctx, c.prep.Deps)
 		}
 	}
@@ -158,15 +185,22 @@ func (s *Session) planFor(ctx context.Context, p *Prepared, params []types.Datum
 	if shared && !prep.Uncacheable && cacheable(prep) {
 		s.srv.plans.put(c)
 	}
-	if p.plan != nil && p.cols != nil && !slices.EqualFunc(s.resultColumns(prep), p.cols, sameColumn) {
-		e := pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
-		e.Routine = "RevalidateCachedQuery" // pgjdbc prepares again when it sees this
-		return nil, e
-	}
-	return c, nil
+	return c, s.sameResult(p, prep)
 }
 
-func sameColumn(a, b plan.Column) bool { return a.Type.Oid == b.Type.Oid && a.Name == b.Name }
+// sameResult refuses another plan of p whose rows are not those that its client was told of.
+func (s *Session) sameResult(p *Prepared, prep *plan.Prepared) error {
+	if p.plan == nil || p.cols == nil || slices.EqualFunc(s.resultColumns(prep), p.cols, sameColumn) {
+		return nil
+	}
+	e := pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+	e.Routine = "RevalidateCachedQuery" // pgjdbc prepares again when it sees this
+	return e
+}
+
+func sameColumn(a, b plan.Column) bool {
+	return a.Type.Oid == b.Type.Oid && a.Type.Typmod == b.Type.Typmod && a.Name == b.Name
+}
 
 // cacheable reports whether a plan is worth keeping: statements that the session
 // executes from their syntax have none.

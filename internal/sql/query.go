@@ -93,6 +93,9 @@ func (s *Session) Bind(_ context.Context, name string, p *Prepared, params []typ
 		return nil, pgerr.New(pgerr.ProtocolViolation,
 			"bind message supplies %d parameters, but prepared statement %q requires %d", len(params), p.Name, len(p.types))
 	}
+	if err := s.Revalidate(p); err != nil {
+		return nil, err
+	}
 	if name == "" {
 		s.closeUnnamedPortal()
 		if s.portal == nil {

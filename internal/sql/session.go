@@ -57,6 +57,9 @@ type Session struct {
 	sequences sequenceState
 	advisory  advisoryLocks
 	txnStart  atomic.Int64 // of the open transaction, in nanoseconds of Unix time; else 0
+	// struck says that the running statement has cancelled itself, or ended its session: it
+	// goes no further than the row that did.
+	struck bool
 	// rangeOps wait for the commit, warnings for the end of the statement.
 	rangeOps []rangeOp
 	warnings []*pgerr.Error
@@ -227,6 +230,7 @@ func (s *Session) Terminated() bool {
 // serves statement after statement until one is cancelled.
 func (s *Session) begin(text string) *stmtContext {
 	s.advisory.enter(s)
+	s.struck = false
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.ctx == nil || s.mu.ctx.Err() != nil && !s.mu.terminated {

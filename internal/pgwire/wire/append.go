@@ -19,10 +19,6 @@ func (c *Conn) End() int {
 	return n
 }
 
-// Truncate takes back what was appended since Pending was n; nothing may have
-// been flushed meanwhile.
-func (c *Conn) Truncate(n int) { c.out = c.out[:n] }
-
 // Abandon takes back the message that Begin began.
 func (c *Conn) Abandon() { c.out = c.out[:c.start] }
 

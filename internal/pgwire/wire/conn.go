@@ -148,14 +148,27 @@ func (c *Conn) header() (typ byte, n int, err error) {
 // Buffered reports whether input waits to be read.
 func (c *Conn) Buffered() bool { return c.r < c.w }
 
-// SyncFollows reports whether the next message is Sync. It waits for it, if the output may
-// wait that long: a client gets no answer before it has sent Sync or Flush. The body of the
-// message before is not valid afterwards.
+// syncPatience is how long SyncFollows waits. A client that has more to send sends it at
+// once; one that waits for an error, or for COPY to begin, may send nothing.
+const syncPatience = 5 * time.Millisecond
+
+// SyncFollows reports whether the next message is Sync, as far as that can be told soon. The
+// body of the message before is not valid afterwards.
 func (c *Conn) SyncFollows() bool {
-	if c.w-c.r < headerSize && c.need(headerSize) != nil {
-		return false // the next read fails too
+	if c.w-c.r < headerSize && !c.soon(headerSize) {
+		return false
 	}
 	return c.in[c.r] == 'S'
+}
+
+// soon makes n bytes of input available, if they come within syncPatience. What else keeps
+// them away, the next read meets too.
+func (c *Conn) soon(n int) bool {
+	if c.SetReadDeadline(time.Now().Add(syncPatience)) != nil {
+		return false
+	}
+	err := c.need(n)
+	return c.SetReadDeadline(time.Time{}) == nil && err == nil
 }
 
 // StartupMessage reads a message of the start-up phase, which has no type: its

@@ -1,6 +1,11 @@
 package exec
 
-import "github.com/lichendb/lichen/internal/sql/types"
+import (
+	"errors"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
 
 // Limits of batches.
 const (
@@ -22,6 +27,9 @@ type Batch struct {
 	n     int
 	max   int // the most rows the consumer wants; operators may return fewer
 	data  []types.Datum
+	// err is what the operator met behind the rows: the consumer gets it in place of
+	// the rows after them, if it asks for these.
+	err error
 }
 
 // Len returns the number of rows.
@@ -33,7 +41,7 @@ func (b *Batch) Row(i int) Row {
 }
 
 // want empties b and says how many rows of which width are wanted.
-func (b *Batch) want(width, max int) { b.width, b.n, b.max = width, 0, max }
+func (b *Batch) want(width, max int) { b.width, b.n, b.max, b.err = width, 0, max, nil }
 
 // clear empties b and leaves what is wanted.
 func (b *Batch) clear() { b.n = 0 }
@@ -63,13 +71,14 @@ func (b *Batch) addCopy(row Row) { copy(b.add(), row) }
 func (b *Batch) drop() { b.n-- }
 
 // keep drops the rows from position first on that fn, which is asked once for each of them in
-// order, does not want.
+// order, does not want. After an error b has those before it.
 func (b *Batch) keep(first int, fn func(row Row) (bool, error)) error {
 	kept := first
 	for i := first; i < b.n; i++ {
 		row := b.Row(i)
 		ok, err := fn(row)
 		if err != nil {
+			b.truncate(kept)
 			return err
 		}
 		if !ok {
@@ -86,6 +95,18 @@ func (b *Batch) keep(first int, fn func(row Row) (bool, error)) error {
 
 // truncate keeps the first n rows.
 func (b *Batch) truncate(n int) { b.n = n }
+
+// stopAt ends b before the row at position n, which can't be computed: what came before
+// it is returned first. Other errors, after which a statement may be run again, come
+// without rows.
+func (b *Batch) stopAt(n int, err error) error {
+	var final *pgerr.Error
+	if n == 0 || !errors.As(err, &final) {
+		return err
+	}
+	b.n, b.err = n, err
+	return nil
+}
 
 // release gives back the memory of a batch that had grown.
 func (b *Batch) release() {

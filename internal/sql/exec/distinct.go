@@ -53,8 +53,14 @@ func (d *distinctOp) next(b *Batch) error {
 		if err := d.input.next(b); err != nil || b.n == 0 {
 			return err
 		}
-		if err := b.keep(0, d.first); err != nil || b.n > 0 {
-			return err
+		if err := b.keep(0, d.first); err != nil {
+			return b.stopAt(b.n, err)
+		}
+		if b.n > 0 {
+			return nil
+		}
+		if b.err != nil {
+			return b.err
 		}
 	}
 }

@@ -104,6 +104,9 @@ func (l *lockRowsOp) next(b *Batch) error {
 		if err := b.keep(0, l.lock); err != nil || b.n > 0 {
 			return err
 		}
+		if b.err != nil {
+			return b.err
+		}
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 type operator interface {
 	open() error
 	// next empties b and fills it with up to b.max rows; none means the end.
-	// It is not called again after the end. The rows live until the next call
-	// of next, open or close.
+	// It is not called again after the end, nor after Batch.err. The rows live until
+	// the next call of next, open or close.
 	next(b *Batch) error
 	close()
 }
@@ -52,6 +52,9 @@ func (s *source) stop() {
 func (s *source) fetch(max int) (bool, error) {
 	if s.done {
 		return false, nil
+	}
+	if err := s.batch.err; err != nil {
+		return false, err
 	}
 	s.batch.want(s.width, min(max, s.run.batchRows))
 	s.pos = 0

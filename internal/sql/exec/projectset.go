@@ -158,13 +158,13 @@ func (p *projectSetOp) next(b *Batch) error {
 			}
 			for i := range p.funcs {
 				if err := p.funcs[i].begin(p.run, row); err != nil {
-					return err
+					return b.stopAt(b.n, err)
 				}
 			}
 			p.row, p.ord = row, 0
 		}
 		if err := p.emit(b); err != nil {
-			return err
+			return b.stopAt(b.n-1, err)
 		}
 		if err := p.run.tick(); err != nil {
 			return err

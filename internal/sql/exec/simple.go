@@ -63,7 +63,7 @@ func (v *valuesOp) next(b *Batch) error {
 			}
 			d, err := cell.fn(nil)
 			if err != nil {
-				return err
+				return b.stopAt(b.n-1, err)
 			}
 			row[i] = d
 		}
@@ -95,8 +95,14 @@ func (f *filterOp) next(b *Batch) error {
 		if err := f.input.next(b); err != nil || b.n == 0 {
 			return err
 		}
-		if err := b.keep(0, f.cond); err != nil || b.n > 0 {
-			return err
+		if err := b.keep(0, f.cond); err != nil {
+			return b.stopAt(b.n, err)
+		}
+		if b.n > 0 {
+			return nil
+		}
+		if b.err != nil {
+			return b.err
 		}
 		if err := f.run.canceled(); err != nil {
 			return err
@@ -149,7 +155,7 @@ func (p *projectOp) next(b *Batch) error {
 		for j, f := range p.exprs {
 			d, err := f(in)
 			if err != nil {
-				return err
+				return b.stopAt(i, err)
 			}
 			out[j] = d
 		}
@@ -223,14 +229,20 @@ func (l *limitOp) next(b *Batch) error {
 			return err
 		}
 		if l.skip >= int64(b.n) {
-			l.skip -= int64(b.n)
+			if l.skip -= int64(b.n); b.err != nil {
+				return b.err
+			}
 			continue
 		}
 		if l.skip > 0 {
 			b.shift(int(l.skip))
 			l.skip = 0
 		}
-		return l.cut(b)
+		err := l.cut(b)
+		if l.left == 0 {
+			b.err = nil // behind the rows that are wanted
+		}
+		return err
 	}
 	b.clear()
 	return nil
