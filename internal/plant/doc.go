@@ -11,8 +11,8 @@
 // One plant at most is chosen at a time: by Choose, or for a whole process by the
 // environment variable LICHEN_PLANT. Each is found by a test of its own (make plants):
 // TestPlants of internal/sim, by simulated clusters, of internal/kv, by power losses and by messages
-// in a certain order, of internal/store, by a handover whose heir dies, and of internal/server, by
-// transactions at several gateways.
+// in a certain order, of internal/store, by a handover whose heir dies, of internal/server, by
+// transactions at several gateways, and of internal/sql/exec, by rows with values of other types.
 //
 // Invariants:
 //

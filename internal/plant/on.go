@@ -20,7 +20,7 @@ func All() []Name {
 		SplitDropsLocks, SplitForgetsReads, LocksBesideRecord,
 		CountedReplaced, RecoverIncomplete,
 		CloseOverCommits, CloseUnmarked, RestThroughCommits, ClosedUnapplied, FollowerAboveClosed,
-		SkipClaim,
+		SkipClaim, WriteUnchecked,
 	}
 }
 

@@ -63,6 +63,8 @@ const (
 	// FollowerAboveClosed has followers answer reads above what is closed.
 	FollowerAboveClosed Name = "follower-above-closed"
 
+	// WriteUnchecked writes values that are not of their columns' types.
+	WriteUnchecked Name = "write-unchecked"
 	// SkipClaim counts the rows with a deferrable key without a lock on it.
 	SkipClaim Name = "skip-claim"
 )

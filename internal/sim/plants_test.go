@@ -25,7 +25,7 @@ type finder struct {
 // found elsewhere are the plants that a test of another package finds.
 var foundElsewhere = map[plant.Name]string{
 	plant.AckBeforeSync: "internal/kv", plant.TruncateEarly: "internal/kv", plant.SkipClaim: "internal/server",
-	plant.LocksBesideRecord: "internal/store", plant.CountedReplaced: "internal/kv",
+	plant.LocksBesideRecord: "internal/store", plant.WriteUnchecked: "internal/sql/exec", plant.CountedReplaced: "internal/kv",
 }
 
 // often is a run with faults in quick succession.

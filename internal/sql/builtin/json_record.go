@@ -30,7 +30,8 @@ func jsonRecordFunctions() []*Overload {
 		toSet := srf(t+"_to_recordset("+t+") setof record", nil).stable()
 		toSet.recordSRF = func(rt *types.T) SRFFunc {
 			return func(c *Context, a []types.Datum) (RowIterator, error) {
-				return populateRows(c, rt, nil, newJSONPart(a[0], raw), t+"_to_recordset")
+				rows, err := populateRows(c, rt, nil, newJSONPart(a[0], raw), t+"_to_recordset")
+				return &tableRows{rows: rows}, err
 			}
 		}
 		all = append(all, one, set, toRecord, toSet)
@@ -71,7 +72,16 @@ func bindPopulateSet(t string, raw bool) func(Binding) (SRFFunc, error) {
 			if a[1].IsNull() {
 				return newSliceRows(nil), nil
 			}
-			return populateRows(c, rt, baseRow(c, rt, a[0]), newJSONPart(a[1], raw), t+"_populate_recordset")
+			rows, err := populateRows(c, rt, baseRow(c, rt, a[0]), newJSONPart(a[1], raw), t+"_populate_recordset")
+			if err != nil {
+				return nil, err
+			}
+			ts := fieldTypes(rt)
+			values := make([]types.Datum, len(rows))
+			for i := range rows {
+				values[i] = types.NewRecord(ts, rows[i])
+			}
+			return newSliceRows(values), nil
 		}, nil
 	}
 }
@@ -99,7 +109,7 @@ func baseRow(c *Context, t *types.T, d types.Datum) []types.Datum {
 	return row
 }
 
-func populateRows(c *Context, t *types.T, base []types.Datum, p jsonPart, name string) (RowIterator, error) {
+func populateRows(c *Context, t *types.T, base []types.Datum, p jsonPart, name string) ([][]types.Datum, error) {
 	kind, ms, err := p.members()
 	if err != nil {
 		return nil, err
@@ -122,7 +132,7 @@ func populateRows(c *Context, t *types.T, base []types.Datum, p jsonPart, name s
 		}
 		rows = append(rows, row)
 	}
-	return &tableRows{rows: rows}, nil
+	return rows, nil
 }
 
 func (p jsonPart) kind() types.JSONKind {

@@ -97,6 +97,32 @@ func errFieldExists(t *catalog.Table, name string) error {
 	return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", name, t.Name)
 }
 
+// maxTypeLevels bounds how deep composite types nest: each level may double the quotes in
+// the text of a value, and what is stored nests no deeper than types.T.Fits allows.
+const maxTypeLevels = 16
+
+// levels returns how many composite types stand within each other in t.
+func levels(t *types.T) int {
+	n := 0
+	switch {
+	case t == nil:
+	case t.Elem != nil:
+		n = levels(t.Elem)
+	case t.IsDomain():
+		n = levels(t.Def.Base)
+	case t.Family == types.RecordFamily:
+		for _, f := range t.Fields() {
+			n = max(n, levels(f.Type))
+		}
+		n++
+	}
+	return n
+}
+
+func errTypeTooDeep() error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "composite types nest deeper than %d levels", maxTypeLevels)
+}
+
 // attributeType is the type that a field gets.
 func (e *Env) attributeType(ctx context.Context, t *catalog.Table, c *ast.AttributeCmd) (*types.T, error) {
 	ft, domain, err := e.columnType(ctx, c.Name, c.Type)
@@ -107,6 +133,8 @@ func (e *Env) attributeType(ctx context.Context, t *catalog.Table, c *ast.Attrib
 		return nil, pgerr.Unsupported("fields of a domain type are not supported").At(c.Pos)
 	case catalog.UsesType(ft, t.Oid):
 		return nil, pgerr.New(pgerr.InvalidTableDefinition, "composite type %s cannot be made a member of itself", t.Name)
+	case levels(ft) >= maxTypeLevels:
+		return nil, errTypeTooDeep()
 	}
 	return e.collated(ctx, c.Collate, ft, c.Pos)
 }

@@ -50,7 +50,7 @@ func (e *Env) buildRows(ctx context.Context, spec buildSpec) (rows int64, err er
 	if len(spec.indexes) == 0 && len(spec.checks) == 0 && len(spec.notNull) == 0 {
 		return 0, nil
 	}
-	b := &builder{e: e, spec: spec, table: spec.table}
+	b := &builder{e: e, spec: spec, table: spec.table, check: rowcodec.NewRowCheck(spec.table)}
 	schema, err := e.Coll.SchemaByID(ctx, spec.table.Schema)
 	if err != nil {
 		return 0, err
@@ -143,6 +143,7 @@ type builder struct {
 	inverted []*inverted.Index
 	rowIndex *rowcodec.Index
 	rowKey   []byte
+	check    *rowcodec.RowCheck // of what is written
 	checks   []plan.CheckExpr
 	notNull  []int
 	derived  *exec.Deriver
@@ -341,6 +342,9 @@ func (b *builder) row(ctx context.Context, row exec.Row) error {
 		}
 	}
 	row = row[:n]
+	if err := b.check.Check(row); err != nil {
+		return err
+	}
 	for i, x := range b.indexes {
 		in, err := b.derived.Has(x.Desc, row)
 		if err != nil {

@@ -111,6 +111,9 @@ func (e *Env) createComposite(ctx context.Context, st *ast.CreateComposite) erro
 		if domain != nil {
 			return pgerr.Unsupported("fields of a domain type are not supported").At(f.Pos)
 		}
+		if levels(ft) >= maxTypeLevels {
+			return errTypeTooDeep()
+		}
 		if ft, err = e.collated(ctx, f.Collate, ft, f.Pos); err != nil {
 			return err
 		}

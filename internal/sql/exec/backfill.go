@@ -91,6 +91,9 @@ func BackfillIndex(ctx context.Context, txn Txn, t *catalog.Table, ix *catalog.I
 		if n == maxRows {
 			return bytes.Clone(rowKey), nil
 		}
+		if err := w.check.Check(row); err != nil {
+			return nil, err
+		}
 		if key, err = x.AppendKey(key[:0], row); err != nil {
 			return nil, err
 		}

@@ -68,6 +68,11 @@
 //     changed, in whatever family. Operators see such a row as one entry
 //     (RowTxn; TestRowPages).
 //
+//  10. No row is written that could not be read: each datum is of its column's type, and
+//     fails with an internal error otherwise, whatever the statement was compiled from
+//     (rowcodec.RowCheck, called by TableWriter.newKeys and Update, and by index builds;
+//     TestWriteUnfit).
+//
 // Concurrency: a Program, and everything it consists of, belongs to one
 // goroutine; plans are only read.
 //

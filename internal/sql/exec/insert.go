@@ -243,7 +243,7 @@ func (ins *insertOp) insertOrUpdate(row Row) (bool, error) {
 	if k.deferrable != nil {
 		return false, w.deferrableArbiter(k.deferrable)
 	}
-	if err := w.encodeKeys(row); err != nil {
+	if err := w.newKeys(row); err != nil {
 		return false, err
 	}
 	for _, i := range k.arbiters {

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -29,6 +30,10 @@ type setFunc struct {
 	at, n  int                 // output columns
 	spread bool                // VARIADIC array
 	call   *plan.Call          // if spread
+	// fields are those of the composite values that are results, if each is to be its
+	// fields; of an anonymous record only the values know their types.
+	fields               []types.FieldDef
+	composite, anonymous bool
 }
 
 func (c *compiler) projectSet(n *plan.ProjectSet) (operator, error) {
@@ -64,6 +69,9 @@ func (c *compiler) projectSet(n *plan.ProjectSet) (operator, error) {
 
 func (c *compiler) setFunc(n *plan.SetFunc, s scope) (setFunc, error) {
 	f := setFunc{fn: n.Call.Fn, spread: n.Call.VariadicArray}
+	if f.composite = n.Spread; f.composite {
+		f.fields, f.anonymous = n.Call.T.Fields(), n.Call.T.Oid == types.Record.Oid
+	}
 	var err error
 	if f.args, err = c.exprs(n.Call.Args, s); err != nil {
 		return f, err
@@ -122,6 +130,9 @@ func (f *setFunc) step(text *scratch, out Row) (bool, error) {
 		f.iter = nil
 		return false, nil
 	}
+	if f.composite {
+		return true, f.spreadValue(vals[0], out)
+	}
 	for i := range out {
 		if i < len(vals) {
 			if out[i], err = text.datum(vals[i]); err != nil {
@@ -130,6 +141,29 @@ func (f *setFunc) step(text *scratch, out Row) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// spreadValue puts the fields of a composite value into out.
+func (f *setFunc) spreadValue(d types.Datum, out Row) error {
+	if d.IsNull() {
+		return nil
+	}
+	fields := d.Record()
+	if len(fields) != len(out) {
+		return errRowMismatch().WithDetail("Returned row contains %d attributes, but query expects %d.", len(fields), len(out))
+	}
+	for i := range fields {
+		if want := f.fields[i].Type; f.anonymous && fields[i].TypeOid() != want.Shown().Oid {
+			return errRowMismatch().WithDetail("Returned type %s at ordinal position %d, but query expects %s.",
+				fields[i].Type.SQLName, i+1, want.Shown().SQLName)
+		}
+		out[i] = fields[i].Datum
+	}
+	return nil
+}
+
+func errRowMismatch() *pgerr.Error {
+	return pgerr.New(pgerr.DatatypeMismatch, "function return row and query-specified return row do not match")
 }
 
 func (p *projectSetOp) open() error {

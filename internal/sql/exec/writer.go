@@ -22,6 +22,7 @@ type TableWriter struct {
 	indexes []writerIndex // the primary first
 	tokens  []tokenWriter // of the inverted indexes
 	notNull []int
+	check   *rowcodec.RowCheck
 	fc      *types.FormatContext
 	derived *derivation
 	// always makes Update write rows that do not change too, so that a statement that
@@ -56,7 +57,7 @@ func (x *writerIndex) has(row Row) (bool, error) {
 
 // NewTableWriter returns a writer of rows of t.
 func NewTableWriter(t *catalog.Table) (*TableWriter, error) {
-	w := &TableWriter{table: t, changedCols: make([]bool, len(t.Columns))}
+	w := &TableWriter{table: t, check: rowcodec.NewRowCheck(t), changedCols: make([]bool, len(t.Columns))}
 	for i := range t.Indexes {
 		if err := w.addIndex(&t.Indexes[i]); err != nil {
 			return nil, err
@@ -120,7 +121,7 @@ func (w *TableWriter) Insert(ctx context.Context, txn Txn, row Row) error {
 	if err := w.CheckNotNull(row); err != nil {
 		return err
 	}
-	if err := w.encodeKeys(row); err != nil {
+	if err := w.newKeys(row); err != nil {
 		return err
 	}
 	for i := range w.indexes {
@@ -142,7 +143,7 @@ func (w *TableWriter) Insert(ctx context.Context, txn Txn, row Row) error {
 // InsertLocked adds a row whose unique keys the caller has locked and found
 // absent.
 func (w *TableWriter) InsertLocked(txn Txn, row Row) error {
-	if err := w.encodeKeys(row); err != nil {
+	if err := w.newKeys(row); err != nil {
 		return err
 	}
 	return w.putAll(txn, row)
@@ -157,10 +158,18 @@ func (w *TableWriter) Upsert(txn Txn, row Row) error {
 	if w.split == nil {
 		return w.InsertLocked(txn, row)
 	}
-	if err := w.encodeKeys(row); err != nil {
+	if err := w.newKeys(row); err != nil {
 		return err
 	}
 	return w.replacePairs(txn, &w.indexes[0], row)
+}
+
+// newKeys is encodeKeys for a row that is about to be written, which it checks.
+func (w *TableWriter) newKeys(row Row) error {
+	if err := w.check.Check(row); err != nil {
+		return err
+	}
+	return w.encodeKeys(row)
 }
 
 // encodeKeys sets the key of each index for a row.
@@ -217,6 +226,9 @@ func (w *TableWriter) Update(ctx context.Context, txn Txn, old, row Row) error {
 	}
 	if !any && !w.always {
 		return nil
+	}
+	if err := w.check.Check(row); err != nil {
+		return err
 	}
 	if err := w.encodeChanged(old, row); err != nil {
 		return err

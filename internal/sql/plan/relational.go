@@ -33,6 +33,9 @@ type SetFunc struct {
 	// Out are the columns that hold its result: one, or one per field for a
 	// function that returns records.
 	Out []Column
+	// Spread says that each result is one composite value, whose fields Out are:
+	// a NULL has NULL fields.
+	Spread bool
 }
 
 // ProjectSet produces, for each row of Input, the rows of Funcs side by side,

@@ -255,15 +255,20 @@ func (b *builder) setReturning(c *plan.Call, s *scope) (plan.Expr, error) {
 	return b.srfResult(&f), nil
 }
 
+// rowsOf makes a set-returning call one of FROM, where a composite value is its fields.
+func (b *builder) rowsOf(c *plan.Call) plan.SetFunc {
+	if len(c.Fn.OutTypes) > 0 || c.T.Family != types.RecordFamily || c.T.Def == nil {
+		return plan.SetFunc{Call: c, Out: b.srfColumns(c)}
+	}
+	f := plan.SetFunc{Call: c, Spread: true}
+	for _, d := range c.T.Fields() {
+		f.Out = append(f.Out, plan.Column{ID: b.newCol(), Name: d.Name, Type: d.Type})
+	}
+	return f
+}
+
 // srfColumns allocates the output columns of a set-returning call.
 func (b *builder) srfColumns(c *plan.Call) []plan.Column {
-	if defs := c.T.Fields(); len(c.Fn.OutTypes) == 0 && defs != nil { // rows of a composite type
-		out := make([]plan.Column, len(defs))
-		for i, f := range defs {
-			out[i] = plan.Column{ID: b.newCol(), Name: f.Name, Type: f.Type}
-		}
-		return out
-	}
 	if len(c.Fn.OutTypes) == 0 {
 		return []plan.Column{{ID: b.newCol(), Name: c.Fn.Name, Type: outType(c)}}
 	}
@@ -299,7 +304,7 @@ func polymorphicOut(t *types.T, c *plan.Call) *types.T {
 }
 
 func (b *builder) srfResult(f *plan.SetFunc) plan.Expr {
-	if len(f.Call.Fn.OutTypes) == 1 || len(f.Call.Fn.OutTypes) == 0 && f.Call.T.Fields() == nil {
+	if len(f.Call.Fn.OutTypes) <= 1 {
 		return plan.Ref(f.Out[0])
 	}
 	row := &plan.RowCtor{}

@@ -47,7 +47,7 @@ func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 	} else if len(ff.scalars) > 0 {
 		f.node = b.scalarRow(te, &ff, name)
 	} else {
-		single = single && len(ff.sets[0].Call.Fn.OutTypes) == 0 && ff.sets[0].Call.T.Fields() == nil
+		single = single && len(ff.sets[0].Call.Fn.OutTypes) == 0 && !ff.sets[0].Spread
 		f.node = b.setRows(te, &ff, name)
 	}
 	cols := f.node.Props().Cols
@@ -63,6 +63,9 @@ func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 	})
 	it := colsItem(name, cols)
 	it.scalarFunc = single || len(ff.sets) == 1 && len(ff.scalars) == 0 && len(ff.sets[0].Call.Fn.OutTypes) == 1 && !te.Ordinality
+	if len(ff.sets) == 1 && ff.sets[0].Spread && !te.Ordinality && ff.sets[0].Call.T.Oid != types.Record.Oid {
+		it.rowType = ff.sets[0].Call.T
+	}
 	f.items = []*item{it}
 	return f, renameCols(it, te.Alias.Cols)
 }
@@ -118,7 +121,7 @@ func (b *builder) defineColumns(ff *fromFuncs, decls []ast.ColumnDecl, pos int) 
 		last = &ff.sets[n-1]
 	}
 	if len(decls) == 0 {
-		if last != nil && last.Call.Fn.NeedsColumns() {
+		if last != nil && needsColumns(last.Call) {
 			return errColumnList(pos)
 		}
 		return nil
@@ -134,14 +137,33 @@ func (b *builder) defineColumns(ff *fromFuncs, decls []ast.ColumnDecl, pos int) 
 	if last == nil {
 		return pgerr.New(pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"").At(pos)
 	}
-	fn, ok := last.Call.Fn.WithColumns(names, ts)
-	if !ok {
+	if !needsColumns(last.Call) && last.Call.T.Oid != types.Record.Oid {
 		return pgerr.New(pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"").At(pos)
 	}
 	call := *last.Call
-	call.Fn = fn
-	last.Call, last.Out = &call, b.srfColumns(&call)
+	if fn, ok := call.Fn.WithColumns(names, ts); ok {
+		call.Fn = fn
+		last.Call, last.Out = &call, b.srfColumns(&call)
+		return nil
+	}
+	call.T = rowType(names, ts)
+	*last = b.rowsOf(&call)
 	return nil
+}
+
+// needsColumns reports whether a call in FROM needs a column definition list: it returns
+// records of which it does not say what they are.
+func needsColumns(c *plan.Call) bool {
+	return c.Fn.NeedsColumns() || len(c.Fn.OutTypes) == 0 && c.T.Oid == types.Record.Oid && c.T.Def == nil
+}
+
+// rowType returns the record type of named columns.
+func rowType(names []string, ts []*types.T) *types.T {
+	fields := make([]types.FieldDef, len(names))
+	for i := range names {
+		fields[i] = types.FieldDef{Name: names[i], Type: ts[i]}
+	}
+	return types.NewRowType(fields)
 }
 
 func addRef(list []plan.ColRef, id plan.ColID) []plan.ColRef {
@@ -202,7 +224,7 @@ func (ff *fromFuncs) add(b *builder, x plan.Expr, name string, pos int) error {
 		ff.name = name
 	}
 	if c, ok := x.(*plan.Call); ok && c.Fn.IsSRF() {
-		ff.sets = append(ff.sets, plan.SetFunc{Call: c, Out: b.srfColumns(c)})
+		ff.sets = append(ff.sets, b.rowsOf(c))
 		return nil
 	}
 	if !ff.several {
@@ -213,11 +235,11 @@ func (ff *fromFuncs) add(b *builder, x plan.Expr, name string, pos int) error {
 	if err != nil {
 		return err
 	}
-	out := b.srfColumns(c)
-	if len(out) == 1 {
-		out[0].Name = name
+	f := b.rowsOf(c)
+	if !f.Spread {
+		f.Out[0].Name = name
 	}
-	ff.sets = append(ff.sets, plan.SetFunc{Call: c, Out: out})
+	ff.sets = append(ff.sets, f)
 	return nil
 }
 

@@ -181,6 +181,9 @@ func (b *builder) wholeRow(it *item, level, from *scope, pos int) plan.Expr {
 	if it.nullable && it.table != nil {
 		row.NullRow = b.neverNull(it, level, from, pos)
 	}
+	if it.rowType != nil {
+		return &plan.Cast{Arg: row, T: it.rowType, Mode: plan.CastImplicit}
+	}
 	return row
 }
 

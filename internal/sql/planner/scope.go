@@ -4,6 +4,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // clause names the part of a query that an expression stands in, for errors
@@ -101,6 +102,9 @@ type item struct {
 	// scalarFunc marks a function in FROM that returns one scalar column: its
 	// alias means the column, not a row.
 	scalarFunc bool
+	// rowType is the composite type of which rows are values, if they are of a function
+	// that returns them.
+	rowType *types.T
 	// sub marks a subquery or view, cte a WITH query, working the reference of
 	// one to itself, join a join's alias.
 	sub, cte, working, join bool

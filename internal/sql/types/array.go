@@ -115,6 +115,14 @@ type Field struct {
 	unknownOid uint32
 }
 
+// TypeOid returns the oid of the field's type.
+func (f *Field) TypeOid() uint32 {
+	if f.unknownOid != 0 {
+		return f.unknownOid
+	}
+	return f.Type.Oid
+}
+
 // NewRecord returns a record of the given fields; types and fields have the
 // same length.
 func NewRecord(ts []*T, fields []Datum) Datum {
