@@ -6,7 +6,9 @@ import (
 )
 
 // withOp makes CTEs available to its body. They are evaluated when they are
-// read, as far as they are read; those that modify data run first, to the end.
+// read, as far as they are read; those that modify data run first, to the end. A body
+// that runs again, for another row of an enclosing query, finds their rows again, unless
+// they depend on that row.
 type withOp struct {
 	run  *run
 	ctes []*cteState
@@ -22,6 +24,8 @@ type cteState struct {
 	started   bool
 	done      bool
 	modifies  bool
+	varies    bool   // its rows depend on columns of enclosing rows
+	epoch     uint64 // execution that the rows belong to
 	recursive *source
 	// pos and recPos are the columns that the rounds hand on, in the rows of the
 	// two plans.
@@ -37,11 +41,12 @@ type cteState struct {
 func (c *compiler) with(n *plan.With) (operator, error) {
 	w := &withOp{run: c.run}
 	for _, cte := range n.CTEs {
-		st := &cteState{run: c.run, modifies: cte.Modifies}
+		st := &cteState{run: c.run, modifies: cte.Modifies, varies: len(cte.Outer) > 0}
 		c.ctes[cte.ID] = st
 		if err := c.cte(st, cte); err != nil {
 			return nil, err
 		}
+		c.onClose(st.reset)
 		w.ctes = append(w.ctes, st)
 	}
 	var err error
@@ -78,7 +83,10 @@ func (c *compiler) cte(st *cteState, cte *plan.CTE) error {
 
 func (w *withOp) open() error {
 	for _, st := range w.ctes {
-		st.reset()
+		if st.varies || st.epoch != w.run.epoch {
+			st.reset()
+			st.epoch = w.run.epoch
+		}
 	}
 	for _, st := range w.ctes {
 		for st.modifies && !st.done {
@@ -95,7 +103,9 @@ func (w *withOp) next(b *Batch) error { return w.body.next(b) }
 func (w *withOp) close() {
 	w.body.close()
 	for _, st := range w.ctes {
-		st.reset()
+		if st.varies {
+			st.reset()
+		}
 	}
 }
 

@@ -65,6 +65,7 @@ const (
 	ReservedName                        Code = "42939"
 	DuplicateColumn                     Code = "42701"
 	AmbiguousColumn                     Code = "42702"
+	AmbiguousAlias                      Code = "42P09"
 	UndefinedColumn                     Code = "42703"
 	UndefinedObject                     Code = "42704"
 	DuplicateObject                     Code = "42710"

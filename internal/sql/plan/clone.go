@@ -107,7 +107,7 @@ func cloneNode2(n Node) Node {
 			if e.Recursive != nil {
 				d.Recursive = Clone(e.Recursive)
 			}
-			d.Cols, d.RecursiveCols = slices.Clone(e.Cols), slices.Clone(e.RecursiveCols)
+			d.Cols, d.RecursiveCols, d.Outer = slices.Clone(e.Cols), slices.Clone(e.RecursiveCols), slices.Clone(e.Outer)
 			c.CTEs[i] = &d
 		}
 		c.Body = Clone(n.Body)

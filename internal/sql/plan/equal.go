@@ -1,9 +1,14 @@
 package plan
 
-import "github.com/lichendb/lichen/internal/sql/types"
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
 
 // ExprEqual reports whether a and b are the same expression, positions aside.
-// Subqueries are equal only to themselves; calls of volatile functions compare
+// Subqueries are the same if they have the same text, within one query; calls of volatile functions compare
 // like others, so callers that merge expressions check for them.
 func ExprEqual(a, b Expr) bool {
 	if a == b {
@@ -114,8 +119,21 @@ func sameNode2(a, b Expr) bool {
 	case *SessionValue:
 		b, ok := b.(*SessionValue)
 		return ok && a.Kind == b.Kind && a.Precision == b.Precision
+	case *Subquery:
+		b, ok := b.(*Subquery)
+		return ok && sameSubquery(a, b)
 	}
 	return false
+}
+
+// sameSubquery compares subqueries by what was written: within a query, names mean the same.
+func sameSubquery(a, b *Subquery) bool {
+	if a.Level == 0 || a.Level != b.Level || a.Kind != b.Kind || a.Not != b.Not || a.OpName != b.OpName || !sameType(a.T, b.T) {
+		return false
+	}
+	same := func(x, y ColRef) bool { return x.Col == y.Col }
+	return slices.EqualFunc(a.Outer, b.Outer, same) && slices.Equal(a.Ops, b.Ops) &&
+		(a.Source == b.Source || ast.Format(a.Source) == ast.Format(b.Source))
 }
 
 // sameBounds compares which subscripts are present.

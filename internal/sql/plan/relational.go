@@ -176,12 +176,19 @@ type CTE struct {
 	Dedup     bool
 	// RecursiveCols are the columns of Recursive that feed Cols.
 	RecursiveCols []ColID
+	// Round stands for the previous round: queries within Recursive that read its rows
+	// through another CTE have Round among their outer columns.
+	Round ColID
+	// Outer are the columns of enclosing rows that the CTE's rows depend on: it is
+	// evaluated anew for each of them.
+	Outer []ColID
 	// Modifies marks a data-modifying statement: it runs to completion even if
 	// nothing reads it.
 	Modifies bool
 }
 
-// With evaluates its CTEs on demand, each at most once, and Body.
+// With evaluates its CTEs on demand, each at most once for given values of its Outer
+// columns, and Body.
 type With struct {
 	Base
 	CTEs []*CTE

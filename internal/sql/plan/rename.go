@@ -106,6 +106,7 @@ func renameNode(n Node, m func(ColID) ColID) {
 		for _, c := range n.CTEs {
 			renameIDs(c.Cols, m)
 			renameIDs(c.RecursiveCols, m)
+			renameIDs(c.Outer, m)
 		}
 	case *CTEScan:
 		renameIDs(n.SourceCols, m)

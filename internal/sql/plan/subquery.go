@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -50,6 +51,10 @@ type Subquery struct {
 	Not bool
 	// ID numbers the subquery for EXPLAIN ("SubPlan 1").
 	ID int
+	// Source is the query as it was written, Level the query whose expression it is, 0 where
+	// that cannot group: two of one text in one level are the same (ExprEqual).
+	Source *ast.Select
+	Level  int
 }
 
 // Type implements Expr.

@@ -43,13 +43,7 @@ func (v *verifier) node(n Node) error {
 		return fmt.Errorf("scan of CTE %d (%s) that no With defines", s.ID, s.Name)
 	}
 	for i, c := range n.Children() {
-		var err error
-		if j, ok := n.(*Join); ok && i == 1 {
-			err = v.with(j.Outer, func() error { return v.node(c) })
-		} else {
-			err = v.node(c)
-		}
-		if err != nil {
+		if err := v.with(given(n, i), func() error { return v.node(c) }); err != nil {
 			return err
 		}
 	}
@@ -67,6 +61,26 @@ func (v *verifier) node(n Node) error {
 		return err
 	}
 	return conditions(n)
+}
+
+// given are the columns that n sets for its child number i.
+func given(n Node, i int) []ColID {
+	switch n := n.(type) {
+	case *Join:
+		if i == 1 {
+			return n.Outer
+		}
+	case *With:
+		for _, c := range n.CTEs {
+			if i--; c.Recursive != nil {
+				if i == 0 {
+					return []ColID{c.Round}
+				}
+				i--
+			}
+		}
+	}
+	return nil
 }
 
 func (v *verifier) knows(id int) bool {

@@ -30,6 +30,7 @@ type builder struct {
 	depth       int // of queries
 	nextCTE     int
 	nextSub     int
+	nextLevel   int
 	modifies    bool
 	qualify     bool // see planAs
 	uncacheable bool
@@ -45,6 +46,10 @@ type builder struct {
 	// outward remembers the enclosing query that an aggregate or GROUPING belongs
 	// to, nil for none.
 	outward map[ast.Node]*selectState
+	// text is what is planned, the statement or the definition of a view; rowNames are the
+	// names in it that may mean a whole row, once somebody asked.
+	text     ast.Node
+	rowNames map[ast.Name]bool
 	// explicitCollations tells that there was a COLLATE clause: others may conflict.
 	explicitCollations bool
 }

@@ -39,12 +39,24 @@ func (b *builder) cte(c *ast.CTE, recursive bool, s *scope) (*cteEntry, error) {
 	b.nextCTE++
 	e := &cteEntry{name: c.Name, cte: &plan.CTE{ID: b.nextCTE, Name: c.Name}}
 	e.cte.Materialized = c.Materialize == ast.MaterializeAlways
-	inner := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}
+	inner := &scope{parent: s.parent, bound: &boundary{within: s.bound}, ctes: s.ctes}
 	if recursive {
 		if err := checkRecursion(c); err != nil {
 			return nil, err
 		}
 	}
+	if err := b.cteQuery(c, recursive, e, inner); err != nil {
+		return nil, err
+	}
+	e.outer = inner.outer()
+	for i := range e.outer {
+		e.cte.Outer = append(e.cte.Outer, e.outer[i].Col)
+	}
+	return e, nil
+}
+
+// cteQuery plans the query of a common table expression.
+func (b *builder) cteQuery(c *ast.CTE, recursive bool, e *cteEntry, inner *scope) error {
 	if c.Search != nil || c.Cycle != nil {
 		return b.searchedCTE(c, recursive, e, inner)
 	}
@@ -55,13 +67,13 @@ func (b *builder) cte(c *ast.CTE, recursive bool, s *scope) (*cteEntry, error) {
 	if recursive && q.Op == ast.SetUnion && refersTo(q, c.Name) {
 		return b.recursiveCTE(c, q, e, inner)
 	}
-	p, err := b.query(q, inner, queryOpts{})
+	p, err := b.relation(q, inner)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.cte.Plan = p.node
 	e.cols = columnsOf(p.targets, c.Cols)
-	return e, checkCTECols(c, len(e.cols))
+	return checkCTECols(c, len(e.cols))
 }
 
 func checkCTECols(c *ast.CTE, n int) error {
@@ -73,9 +85,9 @@ func checkCTECols(c *ast.CTE, n int) error {
 }
 
 // modifyingCTE plans INSERT, UPDATE or DELETE in WITH.
-func (b *builder) modifyingCTE(c *ast.CTE, e *cteEntry, s *scope) (*cteEntry, error) {
+func (b *builder) modifyingCTE(c *ast.CTE, e *cteEntry, s *scope) error {
 	if s.parent != nil || b.depth > 1 {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "WITH clause containing a data-modifying statement must be at the top level").At(c.Pos)
+		return pgerr.New(pgerr.FeatureNotSupported, "WITH clause containing a data-modifying statement must be at the top level").At(c.Pos)
 	}
 	b.modifies = true
 	e.cte.Modifies = true
@@ -89,15 +101,15 @@ func (b *builder) modifyingCTE(c *ast.CTE, e *cteEntry, s *scope) (*cteEntry, er
 	case *ast.Delete:
 		with, f = st.With, func(sc *scope) (plan.Node, error) { return b.delete(st, sc) }
 	default:
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "MERGE not supported in WITH query").At(c.Pos)
+		return pgerr.New(pgerr.FeatureNotSupported, "MERGE not supported in WITH query").At(c.Pos)
 	}
 	ctes, err := b.with(with, s)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	n, err := f(s)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.cte.Plan = wrapWith(n, ctes)
 	e.cols = append(e.cols, n.Props().Cols...)
@@ -106,18 +118,18 @@ func (b *builder) modifyingCTE(c *ast.CTE, e *cteEntry, s *scope) (*cteEntry, er
 			e.cols[i].Name = c.Cols[i]
 		}
 	}
-	return e, checkCTECols(c, len(e.cols))
+	return checkCTECols(c, len(e.cols))
 }
 
 // recursiveCTE plans a UNION whose right side may refer to the name defined.
-func (b *builder) recursiveCTE(c *ast.CTE, q *ast.Select, e *cteEntry, s *scope) (*cteEntry, error) {
+func (b *builder) recursiveCTE(c *ast.CTE, q *ast.Select, e *cteEntry, s *scope) error {
 	var err error
 	if e.inner, err = b.with(q.With, s); err != nil {
-		return nil, err
+		return err
 	}
 	first, err := b.setOpSide(q.L, &scope{parent: s.parent, bound: s.bound, ctes: s.ctes})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ts := make([]*types.T, len(first.targets))
 	for i := range ts {
@@ -125,9 +137,10 @@ func (b *builder) recursiveCTE(c *ast.CTE, q *ast.Select, e *cteEntry, s *scope)
 			ts[i] = types.Text
 		}
 	}
+	b.separate(first)
 	node, ids, err := b.convert(first, ts)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.cte.Plan = node
 	for i, id := range ids {
@@ -137,27 +150,29 @@ func (b *builder) recursiveCTE(c *ast.CTE, q *ast.Select, e *cteEntry, s *scope)
 		}
 	}
 	if err := checkCTECols(c, len(ids)); err != nil {
-		return nil, err
+		return err
 	}
-	e.working = true
-	rs := &scope{parent: s.parent, bound: s.bound, ctes: append(append([]*cteEntry(nil), s.ctes...), e)}
+	e.working, e.cte.Round = true, b.newCol()
+	e.outer = []plan.ColRef{{Col: e.cte.Round, T: types.Int8, Name: c.Name}}
+	bound := &boundary{within: s.bound, round: e.cte.Round}
+	rs := &scope{parent: s.parent, bound: bound, ctes: append(append([]*cteEntry(nil), s.ctes...), e)}
 	second, err := b.setOpSide(q.R, rs)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.working = false
 	if !e.used { // no recursion after all
 		return b.plainUnionCTE(q, e, first, second)
 	}
 	if len(second.targets) != len(ts) {
-		return nil, pgerr.New(pgerr.SyntaxError, "each UNION query must have the same number of columns").At(targetPos(second, q.R.Pos))
+		return pgerr.New(pgerr.SyntaxError, "each UNION query must have the same number of columns").At(targetPos(second, q.R.Pos))
 	}
 	if err := recursiveTypes(c, second, ts, first); err != nil {
-		return nil, err
+		return err
 	}
 	e.cte.Recursive, e.cte.RecursiveCols, err = b.convert(second, ts)
 	e.cte.Cols, e.cte.Dedup = ids, !q.All
-	return e, err
+	return err
 }
 
 // recursiveTypes checks that the recursive term yields the first term's types.
@@ -179,27 +194,28 @@ func recursiveTypes(c *ast.CTE, second *queryPlan, ts []*types.T, first *queryPl
 }
 
 // plainUnionCTE finishes WITH RECURSIVE whose UNION does not recurse.
-func (b *builder) plainUnionCTE(q *ast.Select, e *cteEntry, l, r *queryPlan) (*cteEntry, error) {
+func (b *builder) plainUnionCTE(q *ast.Select, e *cteEntry, l, r *queryPlan) error {
 	p, err := b.combine(q, l, r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if p, err = b.orderAndLimit(q, &scope{}, p); err != nil {
-		return nil, err
+		return err
 	}
 	e.cte.Plan = p.node
 	for i := range e.cols {
 		e.cols[i].ID, e.cols[i].Type = p.targets[i].col.ID, p.targets[i].col.Type
 	}
-	return e, nil
+	return nil
 }
 
 // cteRef plans a reference to a CTE.
-func (b *builder) cteRef(te *ast.TableRef, e *cteEntry) (*fromItem, error) {
+func (b *builder) cteRef(te *ast.TableRef, e *cteEntry, s *scope) (*fromItem, error) {
 	if len(e.cols) == 0 && e.cte.Modifies {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "WITH query \"%s\" does not have a RETURNING clause", e.name).At(te.Pos)
 	}
 	e.used = true
+	s.useCTE(e)
 	n := &plan.CTEScan{ID: e.cte.ID, Name: e.name, Working: e.working}
 	for _, c := range e.cols {
 		n.SourceCols = append(n.SourceCols, c.ID)

@@ -50,7 +50,7 @@ func checkAliases(have, add []*item) error {
 			continue
 		}
 		for _, h := range have {
-			if h.relVisible && h.alias == a.alias && (h.schema == a.schema || h.schema == "" || a.schema == "") {
+			if h.relVisible && h.alias == a.alias && (h.plain == nil || a.plain == nil || h.plain.ID == a.plain.ID) {
 				return pgerr.New(pgerr.DuplicateAlias, "table name \"%s\" specified more than once", a.alias)
 			}
 		}
@@ -119,7 +119,7 @@ func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
 			if te.Sample != nil {
 				return nil, errSample(te)
 			}
-			return b.cteRef(te, c)
+			return b.cteRef(te, c, s)
 		}
 	}
 	t, err := b.resolveTable(te.Name)
@@ -150,13 +150,11 @@ func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
 	if err := b.indexHint(te, node); err != nil {
 		return nil, err
 	}
-	it := tableItem(t, aliasOf(te), "", node.Props().Cols, node)
+	it := tableItem(t, aliasOf(te), node.Props().Cols, node)
 	if err := b.computeItem(it); err != nil {
 		return nil, err
 	}
-	if te.Alias.Name == "" {
-		it.schema = te.Name.Schema
-	}
+	it.named(te, t)
 	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
 	}
@@ -271,7 +269,10 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromIt
 	if err != nil {
 		return nil, err
 	}
-	p, err := b.query(s.locked(q, aliasOf(te)), b.rootScope(), queryOpts{})
+	text, names := b.text, b.rowNames
+	b.text, b.rowNames = q, nil
+	p, err := b.relation(s.locked(q, aliasOf(te)), b.rootScope())
+	b.text, b.rowNames = text, names
 	if err != nil {
 		e := *pgerr.From(err)
 		e.Position = 0 // it would point into another text
@@ -291,9 +292,7 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromIt
 	}
 	it := colsItem(aliasOf(te), cols)
 	it.sub, it.view = true, t
-	if te.Alias.Name == "" {
-		it.schema = te.Name.Schema
-	}
+	it.named(te, t)
 	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
 	}
@@ -307,7 +306,7 @@ func (b *builder) subqueryRef(te *ast.SubqueryRef, s *scope) (*fromItem, error) 
 		outer = &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, clause: clauseFrom, beside: s.items}
 	}
 	inner := outer.child()
-	p, err := b.query(s.locked(te.Query, te.Alias.Name), inner, queryOpts{})
+	p, err := b.relation(s.locked(te.Query, te.Alias.Name), inner)
 	if err != nil {
 		return nil, err
 	}

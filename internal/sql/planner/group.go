@@ -280,10 +280,11 @@ func aggregateIn(x plan.Expr, sel *selectState) (ref *plan.ColRef) {
 // grouping rewrites expressions over a query's input to expressions over its
 // groups.
 type grouping struct {
-	sel   *selectState
-	input []plan.Column
-	keys  []plan.Column // of the groups
-	exprs []plan.Expr   // what each key was computed from
+	sel     *selectState
+	input   []plan.Column
+	keys    []plan.Column // of the groups
+	exprs   []plan.Expr   // what each key was computed from
+	entries []int         // of the select list that are keys
 	// from are the columns below that hold the keys. A key that some grouping
 	// sets leave out is another column below, as it may be NULL above only.
 	from []plan.ColID
@@ -295,7 +296,7 @@ type grouping struct {
 
 // aggregate puts a GroupBy over node and rewrites what is computed above it.
 func (b *builder) aggregate(node plan.Node, sel *selectState, group groupClause, l *targetSet, having *plan.Expr) (plan.Node, error) {
-	g := &grouping{sel: sel, input: node.Props().Cols, exprs: group.exprs}
+	g := &grouping{sel: sel, input: node.Props().Cols, exprs: group.exprs, entries: group.entries}
 	if !group.plain() {
 		g.sets = group.sets
 	}
@@ -351,6 +352,9 @@ func (b *builder) groupKeys(g *grouping, compute func(plan.Column, plan.Expr)) e
 					g.from[k], c.NotNull = below.ID, false
 					compute(below, x)
 				}
+				if plan.FindCol(g.keys, c.ID) >= 0 { // it is another key, too
+					c.ID = b.newCol()
+				}
 				g.keys = append(g.keys, c)
 				continue
 			}
@@ -392,6 +396,10 @@ func (b *builder) groupByKey(g *grouping, k int, compute func(plan.Column, plan.
 // rewriteAll rewrites everything that is evaluated above the groups.
 func (g *grouping) rewriteAll(l *targetSet, having *plan.Expr) error {
 	for i := range l.targets {
+		if k := slices.Index(g.entries, i); k >= 0 {
+			l.targets[i].expr = g.above(k)
+			continue
+		}
 		if err := g.rewrite(&l.targets[i].expr); err != nil {
 			return err
 		}
@@ -419,24 +427,22 @@ func (g *grouping) rewriteAll(l *targetSet, having *plan.Expr) error {
 			return pgerr.From(err).WithDetail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
 		}
 	}
-	for i := range g.sel.subRefs {
-		r := &g.sel.subRefs[i]
-		if !g.available(r.Col) {
-			return pgerr.New(pgerr.GroupingError, "subquery uses ungrouped column \"%s\" from outer query", g.name(r)).At(r.Pos)
-		}
-	}
 	return nil
+}
+
+// above is what stands for key k above the groups.
+func (g *grouping) above(k int) plan.Expr {
+	if c, stands := g.values[k]; stands {
+		return plan.Ref(c)
+	}
+	return plan.Ref(g.keys[k])
 }
 
 // rewrite replaces grouped expressions in *x by their keys.
 func (g *grouping) rewrite(x *plan.Expr) error {
 	for i, e := range g.exprs {
 		if plan.ExprEqual(*x, e) {
-			c, stands := g.values[i]
-			if !stands {
-				c = g.keys[i]
-			}
-			*x = plan.Ref(c)
+			*x = g.above(i)
 			return nil
 		}
 	}
@@ -445,6 +451,13 @@ func (g *grouping) rewrite(x *plan.Expr) error {
 			return pgerr.New(pgerr.GroupingError, "column \"%s\" must appear in the GROUP BY clause or be used in an aggregate function", g.name(r)).At(r.Pos)
 		}
 		return nil
+	}
+	if sub, ok := (*x).(*plan.Subquery); ok {
+		for i := range sub.Outer {
+			if r := &sub.Outer[i]; !g.available(r.Col) {
+				return pgerr.New(pgerr.GroupingError, "subquery uses ungrouped column \"%s\" from outer query", g.name(r)).At(r.Pos)
+			}
+		}
 	}
 	var err error
 	plan.Args(*x, func(a *plan.Expr) {

@@ -16,11 +16,13 @@ const (
 	maxGroupingArgs = 31
 )
 
-// groupClause is a resolved GROUP BY: the distinct expressions, and the sets of
-// their positions that rows are grouped by.
+// groupClause is a resolved GROUP BY: the expressions, the entries of the select list
+// that hold them, and the sets of their positions that rows are grouped by. Different entries
+// are different keys, though they may be equal: a set may have one of them only.
 type groupClause struct {
-	exprs []plan.Expr
-	sets  [][]int
+	exprs   []plan.Expr
+	entries []int
+	sets    [][]int
 }
 
 // plain reports whether there is one grouping set: every expression.
@@ -59,7 +61,9 @@ func (b *builder) groupBy(q *ast.Select, l *targetSet, s *scope) (groupClause, e
 	if q.GroupDistinct {
 		sets = distinctSets(sets)
 	}
-	r.out.sets = sets
+	if r.out.sets = sets; r.out.plain() {
+		r.out.merge()
+	}
 	return r.out, nil
 }
 
@@ -206,13 +210,24 @@ func (r *groupResolver) key(e ast.Expr) (int, error) {
 	if _, err := r.b.identity(x); err != nil {
 		return 0, err
 	}
-	for i, have := range r.out.exprs {
-		if plan.ExprEqual(have, x) {
-			return i, nil
+	if i := slices.Index(r.out.entries, t); i >= 0 {
+		return i, nil
+	}
+	r.out.exprs, r.out.entries = append(r.out.exprs, x), append(r.out.entries, t)
+	return len(r.out.exprs) - 1, nil
+}
+
+// merge drops the keys that equal others, where there is one set: rows are grouped by
+// all of them.
+func (g *groupClause) merge() {
+	exprs, entries := g.exprs, g.entries
+	g.exprs, g.entries, g.sets[0] = nil, nil, []int{}
+	for i, x := range exprs {
+		if !anyEqual(g.exprs, x) {
+			g.sets[0] = append(g.sets[0], len(g.exprs))
+			g.exprs, g.entries = append(g.exprs, x), append(g.entries, entries[i])
 		}
 	}
-	r.out.exprs = append(r.out.exprs, x)
-	return len(r.out.exprs) - 1, nil
 }
 
 // groupingFunc plans GROUPING(...) and returns the column of its result.

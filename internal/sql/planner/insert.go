@@ -197,7 +197,7 @@ func storedItem(t *catalog.Table, alias string, ids []plan.ColID) *item {
 		c := &t.Columns[i]
 		cols[i] = plan.Column{ID: ids[i], Name: c.Name, Type: c.ValueType(), TableOid: t.Oid, Attnum: c.Attnum, NotNull: c.NotNull}
 	}
-	return tableItem(t, alias, "", cols, nil)
+	return tableItem(t, alias, cols, nil)
 }
 
 // insertSource plans the rows to insert: complete rows of the table.

@@ -4,6 +4,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // newJoin makes a join with the columns of both sides. lateral are left columns
@@ -97,7 +98,12 @@ func (b *builder) joinExpr(te *ast.Join, s *scope) (*fromItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	markNullable(kind, l.items, r.items)
+	if kind == plan.RightJoin || kind == plan.FullJoin {
+		b.nullable(l)
+	}
+	if kind == plan.LeftJoin || kind == plan.FullJoin {
+		b.nullable(r)
+	}
 	f.node = newJoin(kind, l.node, r.node, on, here)
 	if te.Alias.Name != "" {
 		if err := aliasJoin(te, f); err != nil {
@@ -122,18 +128,41 @@ func errLateral(items []*item, refs []plan.ColRef) error {
 	return pgerr.New(pgerr.InvalidColumnReference, "invalid reference to a FROM-clause entry to the left")
 }
 
-// markNullable notes which rows an outer join may replace by NULLs.
-func markNullable(kind plan.JoinKind, l, r []*item) {
-	if kind == plan.RightJoin || kind == plan.FullJoin {
-		for _, it := range l {
-			it.nullable = true
+// nullable notes that an outer join may replace the rows of f by NULLs. Where nothing else
+// tells such a row from one whose columns are NULL, a column that the join sees as true does.
+func (b *builder) nullable(f *fromItem) {
+	var p *plan.Project
+	for _, it := range f.items {
+		it.nullable = true
+		if it.join || it.scalarFunc || it.present != nil || neverNull(it) != nil || !b.namesRow(it.alias) {
+			continue
 		}
-	}
-	if kind == plan.LeftJoin || kind == plan.FullJoin {
-		for _, it := range r {
-			it.nullable = true
+		if p == nil {
+			p = passing(f.node)
 		}
+		c := plan.Column{ID: b.newCol(), Name: "?column?", Type: types.Bool, NotNull: true}
+		p.Cols, p.Exprs = append(p.Cols, c), append(p.Exprs, plan.NewConst(types.Bool, types.True))
+		it.present = &scopeCol{col: c}
 	}
+	if p != nil {
+		f.node = p
+	}
+}
+
+// namesRow reports whether the statement may refer to whole rows of a relation.
+func (b *builder) namesRow(alias ast.Name) bool {
+	if b.rowNames == nil {
+		b.rowNames = map[ast.Name]bool{}
+		ast.Walk(b.text, func(n ast.Node) bool {
+			if c, ok := n.(*ast.ColumnRef); ok && c.Star {
+				b.rowNames[c.Table] = true
+			} else if ok && c.Table == "" {
+				b.rowNames[c.Column] = true
+			}
+			return true
+		})
+	}
+	return b.rowNames[alias]
 }
 
 // aliasJoin hides the parts of (a JOIN b) AS j behind j.

@@ -88,6 +88,9 @@ func lockTargets(q *ast.Select, s *scope) ([]lockItem, error) {
 			continue
 		}
 		for _, name := range c.Of {
+			if name.Schema != "" {
+				return nil, pgerr.New(pgerr.SyntaxError, "%s must specify unqualified relation names", c.Strength).At(name.Pos)
+			}
 			it := lockable(s, name.Table)
 			if it == nil {
 				return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" in %s clause not found in FROM clause",

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -95,30 +96,49 @@ func (b *builder) bareColumn(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 
 // findItem finds the relation that qualifies a column.
 func (b *builder) findItem(e *ast.ColumnRef, s *scope) (found, error) {
+	var rel *catalog.Table
+	if e.Schema != "" {
+		t, err := b.env.Catalog.ResolveTable(b.ctx, e.Catalog, e.Schema, e.Table)
+		if err != nil {
+			return found{}, b.missingItem(e, s)
+		}
+		rel = t
+	}
 	for lv := s; lv != nil; lv = lv.parent {
+		var hit *item
 		for _, it := range lv.items {
-			if it.relVisible && it.alias == e.Table && (e.Schema == "" || e.Schema == it.schema) {
-				return found{it, lv}, nil
+			if !it.relVisible || it.alias != e.Table || rel != nil && (it.plain == nil || it.plain.ID != rel.ID) {
+				continue
 			}
+			if hit != nil {
+				return found{}, pgerr.New(pgerr.AmbiguousAlias, "table reference \"%s\" is ambiguous", e.Table).At(e.Pos)
+			}
+			hit = it
+		}
+		if hit != nil {
+			return found{hit, lv}, nil
 		}
 	}
-	name := e.Table
-	if e.Schema != "" {
-		name = e.Schema + "." + name
-	}
+	return found{}, b.missingItem(e, s)
+}
+
+// missingItem is 42P01 for a qualifier that means nothing here.
+func (b *builder) missingItem(e *ast.ColumnRef, s *scope) *pgerr.Error {
+	rel, err := b.env.Catalog.ResolveTable(b.ctx, e.Catalog, e.Schema, e.Table)
 	for lv := s; lv != nil; lv = lv.parent {
 		if lv.hides(e.Table) {
-			return found{}, pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", name).
-				WithHint("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", name).At(e.Pos)
+			return pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", e.Table).
+				WithHint("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", e.Table).At(e.Pos)
 		}
 		for _, it := range lv.items {
-			if it.table != nil && it.table.Name == e.Table && it.alias != e.Table {
-				return found{}, pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", name).
+			same := it.table != nil && err == nil && it.table.ID == rel.ID
+			if same && it.alias != e.Table {
+				return pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", e.Table).
 					WithHint("Perhaps you meant to reference the table alias \"%s\".", it.alias).At(e.Pos)
 			}
 		}
 	}
-	return found{}, pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", name).At(e.Pos)
+	return pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", e.Table).At(e.Pos)
 }
 
 // hides reports whether the query has an entry of FROM with the name, which
@@ -134,26 +154,12 @@ func (b *builder) useColumn(c *scopeCol, level, from *scope, pos int) plan.Expr 
 	if from != level {
 		plan.WalkExpr(x, func(x plan.Expr) bool {
 			if r, ok := x.(*plan.ColRef); ok {
-				noteOuter(r, level, from, pos)
+				from.useOuter(r, level)
 			}
 			return true
 		})
 	}
 	return x
-}
-
-// noteOuter records r, a column of level used in from, at the queries between.
-func noteOuter(r *plan.ColRef, level, from *scope, pos int) {
-	crossed := false
-	for lv := from; lv != level; lv = lv.parent {
-		if lv.bound != nil {
-			lv.bound.add(r)
-			crossed = true
-		}
-	}
-	if crossed && level.sel != nil && !level.inAgg && level.aboveGroups() {
-		level.sel.subRefs = append(level.sel.subRefs, *r)
-	}
 }
 
 // aboveGroups reports whether the clause is evaluated after GROUP BY.
@@ -178,8 +184,8 @@ func (b *builder) wholeRow(it *item, level, from *scope, pos int) plan.Expr {
 		row.Fields = append(row.Fields, b.useColumn(&it.cols[i], level, from, pos))
 		row.Names = append(row.Names, it.cols[i].name)
 	}
-	if it.nullable && it.table != nil {
-		row.NullRow = b.neverNull(it, level, from, pos)
+	if c := neverNull(it); c != nil && it.nullable {
+		row.NullRow = b.useColumn(c, level, from, pos)
 	}
 	if it.rowType != nil {
 		return &plan.Cast{Arg: row, T: it.rowType, Mode: plan.CastImplicit}
@@ -187,17 +193,20 @@ func (b *builder) wholeRow(it *item, level, from *scope, pos int) plan.Expr {
 	return row
 }
 
-// neverNull returns a column of the table it that is NULL only where an outer join
-// found no row; nil if there is none.
-func (b *builder) neverNull(it *item, level, from *scope, pos int) plan.Expr {
+// neverNull returns a column of it that is NULL only where an outer join found no row; nil
+// if there is none.
+func neverNull(it *item) *scopeCol {
+	if it.present != nil || it.table == nil {
+		return it.present
+	}
 	if len(it.table.Indexes) > 0 {
 		if key := it.table.Primary().Columns; len(key) > 0 {
-			return b.useColumn(&it.cols[it.table.ColumnByID(key[0].Column)], level, from, pos)
+			return &it.cols[it.table.ColumnByID(key[0].Column)]
 		}
 	}
 	for i := range it.table.Columns {
 		if it.table.Columns[i].NotNull {
-			return b.useColumn(&it.cols[i], level, from, pos)
+			return &it.cols[i]
 		}
 	}
 	return nil
@@ -214,11 +223,11 @@ func (b *builder) systemColumn(name string, it *item, level, from *scope, pos in
 		if !it.nullable {
 			return oid, nil
 		}
-		key := b.neverNull(it, level, from, pos)
+		key := neverNull(it)
 		if key == nil {
 			return nil, pgerr.Unsupported("system column \"tableoid\" of an outer join is not supported").At(pos)
 		}
-		return &plan.Case{Whens: []plan.When{{Cond: &plan.Is{Arg: key, Kind: plan.IsNotNull}, Result: oid}}, T: types.Oid}, nil
+		return &plan.Case{Whens: []plan.When{{Cond: &plan.Is{Arg: b.useColumn(key, level, from, pos), Kind: plan.IsNotNull}, Result: oid}}, T: types.Oid}, nil
 	case "xmax":
 		if it.xmax != nil && level == from {
 			return plan.CopyExpr(it.xmax), nil

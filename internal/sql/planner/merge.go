@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -24,7 +26,8 @@ func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
 	if err := b.noteDerived(scan.(*plan.Scan)); err != nil {
 		return nil, err
 	}
-	target := tableItem(t, aliasOf(st.Table), "", scan.Props().Cols, scan)
+	target := tableItem(t, aliasOf(st.Table), scan.Props().Cols, scan)
+	target.named(st.Table, t)
 	if err := b.computeItem(target); err != nil {
 		return nil, err
 	}
@@ -33,7 +36,7 @@ func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkAliases(src.items, []*item{target}); err != nil {
+	if slices.ContainsFunc(src.items, func(it *item) bool { return it.relVisible && it.alias == target.alias }) {
 		return nil, pgerr.New(pgerr.DuplicateAlias, "name \"%s\" specified more than once", aliasOf(st.Table)).
 			WithDetail("The name is used both as MERGE target table and data source.")
 	}
@@ -80,12 +83,12 @@ func (b *builder) mergeActions(st *ast.Merge, n *plan.Merge, both, source *scope
 		}
 		switch w.Action {
 		case ast.MergeUpdate:
-			a.Set, err = b.setClauses(w.Set, changedTable(n.Table, n.Alias), changeUpdate, s.in(clauseUpdateSet))
+			a.Set, err = b.setClauses(w.Set, changedTable(n.Table, st.Table), changeUpdate, s.in(clauseUpdateSet))
 			if err == nil {
 				a.Set, err = b.withOnUpdate(n.Table, a.Set)
 			}
 		case ast.MergeInsert:
-			a.Values, err = b.mergeValues(w, changedTable(n.Table, n.Alias), s.in(clauseValues))
+			a.Values, err = b.mergeValues(w, changedTable(n.Table, st.Table), s.in(clauseValues))
 		}
 		if err != nil {
 			return err

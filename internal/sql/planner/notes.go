@@ -63,7 +63,7 @@ func NewNotes() *Notes {
 func Annotate(ctx context.Context, env *Env, e ast.Expr, t *catalog.Table, value *types.T) (*Notes, *Relation, error) {
 	noting := *env
 	noting.Notes = NewNotes()
-	b := &builder{ctx: ctx, env: &noting}
+	b := &builder{ctx: ctx, env: &noting, text: e}
 	s := &scope{clause: clauseGenerated}
 	var rel *Relation
 	if t != nil {

@@ -100,9 +100,7 @@ func (b *builder) aggregateOf(level *scope, e *ast.FuncCall, name string, s *sco
 // level.
 func (s *scope) useOuter(ref *plan.ColRef, level *scope) {
 	for ; s != level; s = s.parent {
-		if s.bound != nil {
-			s.bound.add(ref)
-		}
+		s.bound.add(ref)
 	}
 }
 
@@ -110,18 +108,13 @@ func (s *scope) useOuter(ref *plan.ColRef, level *scope) {
 type outerMark struct {
 	bounds []*boundary
 	refs   []int
-	sels   []*selectState
-	subs   []int
 }
 
 func markOuter(s *scope) *outerMark {
 	m := &outerMark{}
 	for lv := s; lv != nil; lv = lv.parent {
-		if lv.bound != nil {
-			m.bounds, m.refs = append(m.bounds, lv.bound), append(m.refs, len(lv.bound.refs))
-		}
-		if lv.sel != nil {
-			m.sels, m.subs = append(m.sels, lv.sel), append(m.subs, len(lv.sel.subRefs))
+		for bd := lv.bound; bd != nil; bd = bd.within {
+			m.bounds, m.refs = append(m.bounds, bd), append(m.refs, len(bd.refs))
 		}
 	}
 	return m
@@ -131,8 +124,5 @@ func markOuter(s *scope) *outerMark {
 func (m *outerMark) undo() {
 	for i, bd := range m.bounds {
 		bd.refs = bd.refs[:m.refs[i]]
-	}
-	for i, sel := range m.sels {
-		sel.subRefs = sel.subRefs[:m.subs[i]]
 	}
 }

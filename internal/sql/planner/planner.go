@@ -48,7 +48,7 @@ func Plan(ctx context.Context, stmt ast.Statement, env *Env) (*plan.Prepared, er
 // planAs plans a statement; qualify says that types have their schema in their names
 // where the search path does not lead to them.
 func planAs(ctx context.Context, stmt ast.Statement, env *Env, qualify bool) (*plan.Prepared, error) {
-	b := &builder{ctx: ctx, env: env, qualify: qualify}
+	b := &builder{ctx: ctx, env: env, qualify: qualify, text: stmt}
 	b.params = append(b.params, env.ParamTypes...)
 	for i, t := range b.params {
 		if t != nil {

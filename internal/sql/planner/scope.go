@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -76,10 +78,23 @@ type scope struct {
 	domainValue plan.Expr
 }
 
-// boundary collects the columns of enclosing queries that a subquery uses.
-type boundary struct{ refs []plan.ColRef }
+// boundary collects the columns of enclosing queries that a subquery, or a query
+// of WITH, uses.
+type boundary struct {
+	refs []plan.ColRef
+	// within is the boundary of the query that a WITH query belongs to: what that
+	// one uses, this one does.
+	within *boundary
+	// round is the plan.CTE.Round of the recursive query whose recursive term this
+	// is: nobody outside knows it.
+	round plan.ColID
+}
 
 func (bd *boundary) add(r *plan.ColRef) {
+	if bd == nil || bd.round != 0 && bd.round == r.Col {
+		return
+	}
+	bd.within.add(r)
 	for i := range bd.refs {
 		if bd.refs[i].Col == r.Col {
 			return
@@ -90,15 +105,18 @@ func (bd *boundary) add(r *plan.ColRef) {
 
 // item is an entry of FROM that names can refer to.
 type item struct {
-	alias  string
-	schema string // of a table named without an alias
-	table  *catalog.Table
-	view   *catalog.Table // a view that stands here
-	cols   []scopeCol
+	alias string
+	table *catalog.Table
+	view  *catalog.Table // a view that stands here
+	// plain is the table or view, if it has no alias: its name may be qualified.
+	plain *catalog.Table
+	cols  []scopeCol
 	// relVisible: alias.column finds it; colsVisible: column alone finds it.
 	relVisible, colsVisible bool
 	// nullable tells that an outer join may make the whole row NULL.
 	nullable bool
+	// present, if set, is a column that is NULL only where an outer join found no row.
+	present *scopeCol
 	// scalarFunc marks a function in FROM that returns one scalar column: its
 	// alias means the column, not a row.
 	scalarFunc bool
@@ -157,8 +175,8 @@ func (s *scope) outer() []plan.ColRef {
 }
 
 // tableItem makes the item of a table read by node, with all its columns.
-func tableItem(t *catalog.Table, alias, schema string, cols []plan.Column, node plan.Node) *item {
-	it := &item{alias: alias, schema: schema, table: t, relVisible: true, colsVisible: true, scan: node}
+func tableItem(t *catalog.Table, alias string, cols []plan.Column, node plan.Node) *item {
+	it := &item{alias: alias, table: t, relVisible: true, colsVisible: true, scan: node}
 	it.cols = make([]scopeCol, len(cols))
 	for i := range cols {
 		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], hidden: !t.Columns[i].InStar(), home: it}
@@ -167,6 +185,13 @@ func tableItem(t *catalog.Table, alias, schema string, cols []plan.Column, node 
 		}
 	}
 	return it
+}
+
+// named notes that it is relation t as ref names it.
+func (it *item) named(ref *ast.TableRef, t *catalog.Table) {
+	if ref.Alias.Name == "" {
+		it.plain = t
+	}
 }
 
 // colsItem makes an item of plain columns.
@@ -199,6 +224,22 @@ type cteEntry struct {
 	seen, shown int
 	// inner are the queries of a WITH clause of its own.
 	inner []*plan.CTE
+	// outer are the columns that its rows depend on: those of enclosing queries and
+	// rounds of enclosing recursions.
+	outer []plan.ColRef
+}
+
+// useCTE records at the queries between s and the one that defines e that they use
+// what e depends on: read again with other values there, it has other rows.
+func (s *scope) useCTE(e *cteEntry) {
+	for lv := s; lv != nil; lv = lv.parent {
+		for i := range e.outer {
+			lv.bound.add(&e.outer[i])
+		}
+		if slices.Contains(lv.ctes, e) {
+			return
+		}
+	}
 }
 
 // findCTE looks a CTE name up through the enclosing queries.

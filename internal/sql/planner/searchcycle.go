@@ -23,10 +23,10 @@ type extraColumn struct {
 
 // searchedCTE plans a recursive query with a SEARCH or CYCLE clause: as one
 // whose terms are wrapped in queries that compute the clauses' columns.
-func (b *builder) searchedCTE(c *ast.CTE, recursive bool, e *cteEntry, s *scope) (*cteEntry, error) {
+func (b *builder) searchedCTE(c *ast.CTE, recursive bool, e *cteEntry, s *scope) error {
 	q, ok := c.Stmt.(*ast.Select)
 	if !ok || !recursive || q.Op != ast.SetUnion {
-		return nil, pgerr.New(pgerr.SyntaxError, "WITH query is not recursive").At(c.Pos)
+		return pgerr.New(pgerr.SyntaxError, "WITH query is not recursive").At(c.Pos)
 	}
 	for _, side := range []*ast.Select{q.L, q.R} {
 		if side.Op != ast.SetNone {
@@ -34,31 +34,31 @@ func (b *builder) searchedCTE(c *ast.CTE, recursive bool, e *cteEntry, s *scope)
 			if side == q.R {
 				which = "right"
 			}
-			return nil, pgerr.New(pgerr.FeatureNotSupported,
+			return pgerr.New(pgerr.FeatureNotSupported,
 				"with a SEARCH or CYCLE clause, the %s side of the UNION must be a SELECT", which).At(c.Pos)
 		}
 	}
 	first, err := b.setOpSide(q.L, &scope{parent: s.parent, bound: s.bound, ctes: s.ctes})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var cols []ast.Name
 	for i := range first.targets {
 		cols = append(cols, first.targets[i].name)
 	}
 	if err := checkCTECols(c, len(cols)); err != nil {
-		return nil, err
+		return err
 	}
 	copy(cols, c.Cols)
 	if err := checkSearch(c, cols); err != nil {
-		return nil, err
+		return err
 	}
 	alias := recursiveAlias(q.R.From, c.Name)
 	if !refersTo(q.R, c.Name) {
-		return nil, pgerr.New(pgerr.SyntaxError, "WITH query is not recursive").At(c.Pos)
+		return pgerr.New(pgerr.SyntaxError, "WITH query is not recursive").At(c.Pos)
 	}
 	if alias == "" || q.With != nil {
-		return nil, pgerr.Unsupported("SEARCH and CYCLE of a query that refers to itself in a subquery are not supported").At(c.Pos)
+		return pgerr.Unsupported("SEARCH and CYCLE of a query that refers to itself in a subquery are not supported").At(c.Pos)
 	}
 	extras := searchColumns(c)
 	e.seen, e.shown = len(cols), len(cols)+len(extras)

@@ -48,6 +48,48 @@ func (q *queryPlan) visible() plan.Node {
 	return p
 }
 
+// relation plans a query that stands for a relation: its columns are apart, though they
+// may have the same values.
+func (b *builder) relation(q *ast.Select, s *scope) (*queryPlan, error) {
+	p, err := b.query(q, s, queryOpts{})
+	if err == nil {
+		b.separate(p)
+	}
+	return p, err
+}
+
+// separate gives every target an identifier of its own.
+func (b *builder) separate(q *queryPlan) {
+	var p *plan.Project
+	for i := range q.targets {
+		t := &q.targets[i]
+		if !slices.ContainsFunc(q.targets[:i], func(o target) bool { return o.col.ID == t.col.ID }) {
+			continue
+		}
+		if p == nil {
+			p = passing(q.node)
+		}
+		x := t.ref()
+		t.col.ID = b.newCol()
+		b.noteRecord(t.col.ID, x)
+		t.expr = t.ref()
+		p.Cols, p.Exprs = append(p.Cols, t.col), append(p.Exprs, x)
+	}
+	if p != nil {
+		q.node = p
+	}
+}
+
+// passing makes a projection that passes the columns of n on.
+func passing(n plan.Node) *plan.Project {
+	p := &plan.Project{Input: n}
+	p.Cols = slices.Clone(n.Props().Cols)
+	for _, c := range p.Cols {
+		p.Exprs = append(p.Exprs, plan.Ref(c))
+	}
+	return p
+}
+
 // selectState is what a SELECT collects while its expressions are planned.
 type selectState struct {
 	aggs []plan.Agg
@@ -60,11 +102,9 @@ type selectState struct {
 	groupings []groupingCall
 	windows   []*windowGroup
 	srfs      []plan.SetFunc
-	// subRefs are this query's columns that its subqueries use, outside of
-	// aggregates.
-	subRefs []plan.ColRef
-	named   []*ast.WindowSpec
-	items   []*item // of FROM
+	named     []*ast.WindowSpec
+	items     []*item // of FROM
+	level     int     // tells it from the statement's other queries
 }
 
 // query plans a query of any form in its own scope s. AS OF SYSTEM TIME at the
@@ -112,7 +152,8 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 	if err != nil {
 		return nil, err
 	}
-	sel := &selectState{named: q.Windows, items: s.items}
+	b.nextLevel++
+	sel := &selectState{named: q.Windows, items: s.items, level: b.nextLevel}
 	s.sel = sel
 	targets, err := b.targetList(q.Items, s.in(clauseSelect))
 	if err != nil {

@@ -188,9 +188,6 @@ func (v *simpleView) column(i int, below *catalog.Table) (ord int, why string) {
 func (v *simpleView) scope(below *item) (*scope, error) {
 	it := *below
 	it.alias, it.cols = aliasOf(v.from), append([]scopeCol(nil), it.cols...)
-	if v.from.Alias.Name == "" {
-		it.schema = v.from.Name.Schema
-	}
 	return &scope{items: []*item{&it}}, renameCols(&it, v.from.Alias.Cols)
 }
 

@@ -17,9 +17,14 @@ func (b *builder) subqueryPlan(q *ast.Select, s *scope, opts queryOpts) (*queryP
 	return p, inner.outer(), nil
 }
 
-func (b *builder) newSubquery(kind plan.SubqueryKind, p *queryPlan, outer []plan.ColRef, t *types.T) *plan.Subquery {
+// newSubquery makes the expression in s that query q, planned as p, is part of.
+func (b *builder) newSubquery(kind plan.SubqueryKind, q *ast.Select, p *queryPlan, outer []plan.ColRef, t *types.T, s *scope) *plan.Subquery {
 	b.nextSub++
-	return &plan.Subquery{Kind: kind, Plan: p.visible(), Outer: outer, T: t, ID: b.nextSub}
+	x := &plan.Subquery{Kind: kind, Plan: p.visible(), Outer: outer, T: t, ID: b.nextSub, Source: q}
+	if s.sel != nil {
+		x.Level = s.sel.level
+	}
+	return x
 }
 
 // subqueryExpr plans (SELECT ...), EXISTS and ARRAY(SELECT ...).
@@ -29,20 +34,20 @@ func (b *builder) subqueryExpr(e *ast.Subquery, s *scope) (plan.Expr, error) {
 		return nil, err
 	}
 	if e.Kind == ast.SubqueryExists {
-		return b.newSubquery(plan.ExistsSubquery, p, outer, types.Bool), nil
+		return b.newSubquery(plan.ExistsSubquery, e.Query, p, outer, types.Bool, s), nil
 	}
 	if len(p.targets) != 1 {
 		return nil, pgerr.New(pgerr.SyntaxError, "subquery must return only one column").At(e.Pos)
 	}
 	t := p.targets[0].col.Type
 	if e.Kind == ast.SubqueryScalar {
-		return b.newSubquery(plan.ScalarSubquery, p, outer, t), nil
+		return b.newSubquery(plan.ScalarSubquery, e.Query, p, outer, t, s), nil
 	}
 	at, ok := types.ArrayOf(t.WithTypmod(-1))
 	if !ok {
 		return nil, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", t.SQLName).At(e.Pos)
 	}
-	return b.newSubquery(plan.ArraySubquery, p, outer, at.WithCollation(t.Collation())), nil
+	return b.newSubquery(plan.ArraySubquery, e.Query, p, outer, at.WithCollation(t.Collation()), s), nil
 }
 
 // quantifiedQuery plans L op ANY|ALL (query), IN and NOT IN.
@@ -65,7 +70,7 @@ func (b *builder) quantifiedQuery(l ast.Expr, op ast.Operator, all, not bool, q 
 	if all {
 		kind = plan.AllSubquery
 	}
-	sub := b.newSubquery(kind, p, outer, types.Bool)
+	sub := b.newSubquery(kind, q, p, outer, types.Bool, s)
 	sub.OpName, sub.Not = op.Name, not
 	if op.Name == "!=" {
 		sub.OpName = "<>"
@@ -140,7 +145,7 @@ func (b *builder) rowValue(q *ast.Subquery, n int, s *scope) ([]plan.Expr, error
 	case len(p.targets) > n:
 		return nil, pgerr.New(pgerr.SyntaxError, "subquery has too many columns").At(q.Pos)
 	}
-	sub := b.newSubquery(plan.RowSubquery, p, outer, types.Record)
+	sub := b.newSubquery(plan.RowSubquery, q.Query, p, outer, types.Record, s)
 	out := make([]plan.Expr, n)
 	for i := range out {
 		out[i] = &plan.FieldSelect{Arg: sub, Field: i, Name: p.targets[i].name, T: p.targets[i].col.Type}

@@ -34,9 +34,6 @@ func (b *builder) dmlSource(ref *ast.TableRef, kind changeKind, from []ast.Table
 	if err != nil {
 		return nil, err
 	}
-	if ref.Alias.Name == "" {
-		it.schema = ref.Name.Schema
-	}
 	d := &dmlSource{changed: c, scan: scan}
 	d.scope = &scope{parent: s.parent, bound: s.bound, ctes: s.ctes, items: []*item{it}}
 	acc := &fromItem{node: scan}

@@ -16,6 +16,7 @@ import (
 // changed is the relation that a statement changes, under the name that it was given.
 type changed struct {
 	rel   *catalog.Table
+	ref   *ast.TableRef
 	alias string
 	// view and below are of a view: its query, and what that selects from.
 	view  *simpleView
@@ -43,8 +44,8 @@ var (
 )
 
 // changedTable is a table that is changed under its own name.
-func changedTable(t *catalog.Table, alias string) *changed {
-	return &changed{rel: t, alias: alias, base: t, shown: t}
+func changedTable(t *catalog.Table, ref *ast.TableRef) *changed {
+	return &changed{rel: t, ref: ref, alias: aliasOf(ref), base: t, shown: t}
 }
 
 // ord returns the position in the table of column i of the relation, -1 if nothing can
@@ -66,7 +67,7 @@ func (b *builder) changeable(ref *ast.TableRef, kind changeKind) (*changed, erro
 		if err := checkWritable(t, ref.Name, kind.verb); err != nil {
 			return nil, err
 		}
-		return changedTable(t, aliasOf(ref)), nil
+		return changedTable(t, ref), nil
 	}
 	if err := b.enterQuery(); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func throughView(ref *ast.TableRef, t *catalog.Table, v *simpleView, below *chan
 	for i := range shown.Columns {
 		shown.Columns[i].Name = ""
 	}
-	c := &changed{rel: t, alias: aliasOf(ref), view: v, below: below, base: below.base, shown: &shown}
+	c := &changed{rel: t, ref: ref, alias: aliasOf(ref), view: v, below: below, base: below.base, shown: &shown}
 	any := false
 	for i := range t.Columns {
 		ord, _ := v.column(i, below.rel)
@@ -185,6 +186,14 @@ func (c *changed) assignable(i int, kind changeKind) error {
 // row makes the item through which names refer to the relation's row, where the row of
 // the table has the given identifiers.
 func (b *builder) row(c *changed, ids []plan.ColID) (*item, error) {
+	it, err := b.unnamedRow(c, ids)
+	if err == nil {
+		it.named(c.ref, c.rel)
+	}
+	return it, err
+}
+
+func (b *builder) unnamedRow(c *changed, ids []plan.ColID) (*item, error) {
 	if c.view == nil {
 		return b.rowItem(c.rel, c.alias, ids)
 	}
