@@ -11,7 +11,7 @@ func (g *Generator) dml(sql string, t Table) Case {
 		s := t.scope(t.Name)
 		sql += " RETURNING " + g.Pick("*", t.Name+".id", "id, "+t.Cols[1].Name, g.Expr(s, "int4", 2)+", "+g.Expr(s, "text", 2), t.Name)
 	}
-	return Case{Key: "dml", Steps: steps(sql), Changes: true}
+	return Case{Key: "dml", Steps: steps(sql, "SELECT * FROM "+t.Name), Changes: true}
 }
 
 // insertion is an INSERT of literals, of computed values or of a query's rows.
@@ -130,7 +130,7 @@ func (g *Generator) mergeCase() Case {
 	} else {
 		b.WriteString(" WHEN NOT MATCHED THEN INSERT (id) VALUES (o.id)")
 	}
-	return Case{Key: "dml", Steps: steps(b.String()), Changes: true}
+	return Case{Key: "dml", Steps: steps(b.String(), "SELECT * FROM "+t.Name), Changes: true}
 }
 
 // modifyingWith changes rows in WITH, whose main query does not see the changes.
@@ -140,7 +140,7 @@ func (g *Generator) modifyingWith() Case {
 	change := g.Pick("DELETE FROM "+t.Name+" WHERE "+g.Expr(s, "bool", 2), "UPDATE "+t.Name+" SET "+g.assignments(t, s, 2)+" WHERE "+g.Expr(s, "bool", 2), g.insertion(t))
 	ch := cte{name: "ch", cols: t.Cols}
 	types := g.types()
-	return Case{Key: "dml", Changes: true, Steps: steps(fmt.Sprintf("WITH ch AS (%s RETURNING %s) %s", change, names(t.Cols), g.Query(&Scope{ctes: []cte{ch}}, types, 3)))}
+	return Case{Key: "dml", Changes: true, Steps: steps(fmt.Sprintf("WITH ch AS (%s RETURNING %s) %s", change, names(t.Cols), g.Query(&Scope{ctes: []cte{ch}}, types, 3)), "SELECT * FROM "+t.Name)}
 }
 
 // transactionCase is a block with savepoints, some statements of which fail.

@@ -260,7 +260,7 @@ func (g *Generator) wholeRow(s *Scope, typ string, _ int) string {
 	case "jsonb":
 		return "to_jsonb(" + row + ")"
 	case "int8":
-		return g.Pick("(SELECT count("+row+"))", "num_nonnulls("+row+".*)::int8", "(SELECT count(*) FROM (SELECT "+row+".*) r)")
+		return g.Pick("(SELECT count(r) FROM (SELECT "+row+".*) r)", "num_nonnulls("+row+".*)::int8", "(SELECT count(*) FROM (SELECT "+row+".*) r)")
 	}
 	return ""
 }
