@@ -29,7 +29,7 @@ func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
 		if err != nil {
 			return err
 		}
-		p.params = append(p.params, t.BaseType())
+		p.params = append(p.params, t.BaseType().WithTypmod(-1)) // as in PostgreSQL
 		if t.OfDomain() {
 			p.domains = append(p.domains, domainParam{len(p.params) - 1, tn})
 		}

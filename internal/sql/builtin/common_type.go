@@ -11,7 +11,8 @@ import (
 // GREATEST and IN lists give to expressions of the given types (manual, 10.5).
 // context names the construct for the message ("UNION", "CASE", ...). All
 // unknown gives text. Earlier types win ties, so the order matters: CASE puts
-// the type of its ELSE first. The modifier survives only if all types share it.
+// the type of its ELSE first. The modifier survives only if all types share it, and none
+// is unknown: a literal beside a varchar(3) is as long as it likes.
 func CommonType(ts []*types.T, context string) (*types.T, error) {
 	if len(ts) == 0 {
 		return types.Text, nil
@@ -42,6 +43,9 @@ func CommonType(ts []*types.T, context string) (*types.T, error) {
 	}
 	if isUnknown(t) {
 		return types.Text, nil
+	}
+	if slices.ContainsFunc(ts, isUnknown) {
+		t = plain(t)
 	}
 	for _, u := range ts {
 		if !canCoerce(u, t) {

@@ -199,7 +199,7 @@ func concrete(decl, given *types.T, elem [3]*types.T) (*types.T, error) {
 	family, array := polyKind(decl)
 	switch {
 	case family != 0 && array:
-		t, ok := types.ArrayOf(elem[family])
+		t, ok := types.ArrayOf(plain(elem[family]))
 		if !ok {
 			return nil, pgerr.New(pgerr.UndefinedObject,
 				"could not find array type for data type %s", elem[family].SQLName)

@@ -278,7 +278,9 @@ func (e *Env) checkText(ctx context.Context, t *catalog.Table, c pendingConstrai
 // planning an insertion of a row of defaults.
 func (e *Env) checkExprs(ctx context.Context, t *catalog.Table) error {
 	st := &ast.Insert{Table: &ast.TableRef{Name: ast.TableName{Schema: scratchSchema, Table: scratchNew}}}
-	prep, err := planner.Plan(ctx, st, e.plannerEnv(&scratchResolver{Collection: e.Coll, table: t}))
+	env := e.plannerEnv(&scratchResolver{Collection: e.Coll, table: t})
+	env.AnyLength = true
+	prep, err := planner.Plan(ctx, st, env)
 	if err != nil {
 		return defaultMessage(err)
 	}

@@ -360,7 +360,7 @@ func foldCoalesce(e *plan.Coalesce) plan.Expr {
 	return &plan.Coalesce{Args: out, T: e.T}
 }
 
-func sameType(a, b *types.T) bool { return a.Oid == b.Oid && a.Typmod == b.Typmod }
+func sameType(a, b *types.T) bool { return a.Shown().Oid == b.Shown().Oid && a.Typmod == b.Typmod }
 
 // foldCase drops arms that are never taken and what follows one that always is.
 func foldCase(e *plan.Case) plan.Expr {

@@ -165,7 +165,11 @@ func (b *builder) coerceText(e plan.Expr, pos int) (plan.Expr, error) {
 
 // assign coerces a value that is stored in a column.
 func (b *builder) assign(e plan.Expr, c *catalog.Column, pos int) (plan.Expr, error) {
-	x, ok, err := b.coerce(e, b.shown(c.Type), plan.CastAssignment, pos)
+	t := b.shown(c.Type)
+	if b.env.AnyLength {
+		t = t.WithTypmod(-1)
+	}
+	x, ok, err := b.coerce(e, t, plan.CastAssignment, pos)
 	if err != nil {
 		return nil, err
 	}

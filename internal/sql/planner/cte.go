@@ -2,6 +2,7 @@ package planner
 
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -175,18 +176,17 @@ func (b *builder) recursiveCTE(c *ast.CTE, q *ast.Select, e *cteEntry, s *scope)
 	return err
 }
 
-// recursiveTypes checks that the recursive term yields the first term's types.
+// recursiveTypes checks that the types of both terms together are those of the first one.
 func recursiveTypes(c *ast.CTE, second *queryPlan, ts []*types.T, first *queryPlan) error {
 	for i := range ts {
-		t := second.targets[i].expr.Type()
-		if isUnknown(t) || t.Is(ts[i]) {
-			continue
+		all, err := builtin.CommonType([]*types.T{ts[i], second.targets[i].expr.Type()}, "UNION")
+		if err != nil {
+			return pgerr.From(err).At(second.targets[i].pos)
 		}
-		cast, ok := types.FindCast(t, ts[i])
-		if !ok || cast.Context != types.CastImplicit {
+		if !all.Is(ts[i]) || all.Typmod != ts[i].Typmod {
 			return pgerr.New(pgerr.DatatypeMismatch,
 				"recursive query \"%s\" column %d has type %s in non-recursive term but type %s overall",
-				c.Name, i+1, ts[i].SQLName, t.SQLName).
+				c.Name, i+1, types.FormatType(ts[i]), types.FormatType(all)).
 				WithHint("Cast the output of the non-recursive term to the correct type.").At(first.targets[i].pos)
 		}
 	}

@@ -164,7 +164,7 @@ func (b *builder) domainChecks(t *catalog.Table, row []plan.ColID) ([]plan.Check
 
 // CheckDomain plans the constraints and the default of a domain, to find errors in them.
 func CheckDomain(ctx context.Context, env *Env, t *types.T) error {
-	b := &builder{ctx: ctx, env: env}
+	b := &builder{ctx: ctx, env: env.forChecks()}
 	for i := range t.Def.Checks {
 		if _, err := b.domainCond(&t.Def.Checks[i], plan.NewNull(t.BaseType())); err != nil {
 			return err
@@ -176,9 +176,16 @@ func CheckDomain(ctx context.Context, env *Env, t *types.T) error {
 
 // CheckDefault plans the default of a column, to find errors in it.
 func CheckDefault(ctx context.Context, env *Env, c *catalog.Column) error {
-	b := &builder{ctx: ctx, env: env}
+	b := &builder{ctx: ctx, env: env.forChecks()}
 	_, err := b.defaultExpr(c)
 	return err
+}
+
+// forChecks returns the environment to plan expressions in that are only looked at.
+func (env *Env) forChecks() *Env {
+	e := *env
+	e.AnyLength = true
+	return &e
 }
 
 // isDomainValue reports whether a name is VALUE in a domain's constraint.

@@ -417,13 +417,16 @@ func (b *builder) caseExpr(e *ast.Case, s *scope) (plan.Expr, error) {
 	}
 	results := make([]plan.Expr, 0, len(e.Whens)+1)
 	pos := make([]int, 0, len(e.Whens)+1)
-	if e.Else != nil { // what it is comes first in finding the type
-		x, err := b.expr(e.Else, s)
-		if err != nil {
+	var otherwise plan.Expr = plan.NewNull(types.Unknown) // what it is comes first in finding the type
+	at := e.Pos
+	if e.Else != nil {
+		var err error
+		if otherwise, err = b.expr(e.Else, s); err != nil {
 			return nil, err
 		}
-		results, pos = append(results, x), append(pos, e.Else.Position())
+		at = e.Else.Position()
 	}
+	results, pos = append(results, otherwise), append(pos, at)
 	for i := range e.Whens {
 		w := &e.Whens[i]
 		cond, err := b.caseCond(c.Operand, w, s)
@@ -442,10 +445,10 @@ func (b *builder) caseExpr(e *ast.Case, s *scope) (plan.Expr, error) {
 		return nil, err
 	}
 	if e.Else != nil {
-		c.Else, results = results[0], results[1:]
+		c.Else = results[0]
 	}
 	for i := range c.Whens {
-		c.Whens[i].Result = results[i]
+		c.Whens[i].Result = results[i+1]
 	}
 	c.T = t
 	return c, nil

@@ -31,6 +31,8 @@ type Env struct {
 	Notes *Notes
 	// FixedParams rejects parameters beyond ParamTypes.
 	FixedParams bool
+	// AnyLength leaves it to who stores a value to see whether it is too long for its column.
+	AnyLength bool
 }
 
 // Plan plans a statement.

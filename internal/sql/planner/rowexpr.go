@@ -164,7 +164,7 @@ func (b *builder) arrayExpr(e *ast.ArrayExpr, s *scope, want *types.T) (plan.Exp
 	if err != nil {
 		return nil, err
 	}
-	at, ok := types.ArrayOf(t.WithTypmod(-1))
+	at, ok := types.ArrayOf(t)
 	if !ok {
 		return nil, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", t.SQLName).At(e.Pos)
 	}

@@ -56,7 +56,8 @@ func (w *windowGroup) eachExpr(f func(*plan.Expr) error) error {
 
 // windowFuncs are the functions that exist for windows only: the declared
 // types of their arguments (nil is any) and result (nil is the first
-// argument's), and how many arguments may be left out.
+// argument's), and how many arguments may be left out. Where the first and the third one
+// are of any type, they are of one.
 var windowFuncs = map[string]struct {
 	args     []*types.T
 	optional int
@@ -149,15 +150,14 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 	if len(args) > len(sig.args) || len(args) < len(sig.args)-sig.optional {
 		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s with %d arguments does not exist", name, len(args)).At(e.Pos)
 	}
-	if len(args) > 0 && sig.args[0] == nil {
-		if args[0], err = b.coerceText(args[0], pos[0]); err != nil {
-			return nil, err
-		}
+	value, err := b.windowValue(name, args, pos, e.Pos)
+	if err != nil {
+		return nil, err
 	}
 	params := make([]*types.T, len(args))
 	for i := range args {
 		if params[i] = sig.args[i]; params[i] == nil {
-			params[i] = args[0].Type()
+			params[i] = value
 		}
 		if args[i], err = b.coerceArg(args[i], params[i], pos[i]); err != nil {
 			return nil, err
@@ -170,9 +170,31 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 		if c.err != nil {
 			return nil, c.err
 		}
-		call.Out.Type = c.of(args[0].Type().WithTypmod(-1))
+		call.Out.Type = c.of(value)
 	}
 	return call, nil
+}
+
+// windowValue finds the type of what a window function takes from rows: that of its first
+// argument, in common with the third one if there is one.
+func (b *builder) windowValue(name string, args []plan.Expr, pos []int, at int) (*types.T, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	var err error
+	if len(args) < 3 {
+		args[0], err = b.coerceText(args[0], pos[0])
+		return args[0].Type().WithTypmod(-1), err
+	}
+	pair := []plan.Expr{args[0], args[2]}
+	t, err := b.common(pair, []int{pos[0], pos[2]}, name)
+	if err != nil {
+		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s(%s, %s, %s) does not exist", name,
+			args[0].Type().Shown().SQLName, args[1].Type().Shown().SQLName, args[2].Type().Shown().SQLName).
+			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.").At(at)
+	}
+	args[0], args[2] = pair[0], pair[1]
+	return t.WithTypmod(-1), nil
 }
 
 // checkWindowAggregate checks that an aggregate can be a window function.
