@@ -18,6 +18,8 @@ type changes struct {
 	names map[NameKey]*NameEntry
 	// byOid maps the oids of the objects in descs, and of their parts, to their ids.
 	byOid map[uint32]ID
+	// schemas are the ids of the schemas in descs, some of them twice.
+	schemas []ID
 	// contents is what the transaction sees, nil if that was not asked for since the last
 	// change.
 	contents *contents
@@ -56,6 +58,9 @@ func (ch *changes) apply(e change) {
 		}
 	}
 	ch.descs[e.id] = e.desc
+	if _, ok := e.desc.(*Schema); ok {
+		ch.schemas = append(ch.schemas, e.id)
+	}
 	if e.desc != nil {
 		for oid := range oidsOf(e.desc) {
 			ch.byOid[oid] = e.id
@@ -81,6 +86,7 @@ func (ch *changes) truncate(n int) {
 	clear(ch.descs)
 	clear(ch.names)
 	clear(ch.byOid)
+	ch.schemas = nil
 	for _, e := range log {
 		ch.add(e)
 	}

@@ -16,6 +16,7 @@ type Listing struct {
 	Databases  []*Database // of the cluster
 	Schemas    []*Schema
 	Relations  []*Table // tables, views, sequences
+	Views      []*Table // those of Relations with a query
 	Types      []*Table
 	Collations []*Table
 }
@@ -40,6 +41,9 @@ func newListing(all []Descriptor, db ID) *Listing {
 				l.Types = append(l.Types, d)
 			default:
 				l.Relations = append(l.Relations, d)
+				if d.View != nil {
+					l.Views = append(l.Views, d)
+				}
 			}
 		}
 	}
@@ -270,6 +274,37 @@ func (p *past) owner(oid uint32) Descriptor {
 	return nil
 }
 
+// PeekSchemas returns the schemas of the session's database, in the order of their ids,
+// without pinning them. ReadPast has come before.
+func (c *Collection) PeekSchemas() []*Schema {
+	if c.historical {
+		return c.Listing().Schemas
+	}
+	var ids []ID
+	c.store.mu.RLock()
+	for id, db := range c.store.schemas {
+		if db == c.db.ID {
+			ids = append(ids, id)
+		}
+	}
+	c.store.mu.RUnlock()
+	if c.changes != nil {
+		for _, id := range c.changes.schemas {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	var out []*Schema
+	for _, id := range ids {
+		if s, ok := c.peek(id).(*Schema); ok && s.Database == c.db.ID {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // PeekNamed returns the relation or type, or the table of the index, that has a name in a
 // stored schema of the session's database, without pinning it; nil if there is none.
 func (c *Collection) PeekNamed(ctx context.Context, schema ID, name string) *Table {
@@ -297,6 +332,9 @@ func (c *Collection) PeekSchemaNamed(ctx context.Context, name string) *Schema {
 	s, _ := d.(*Schema)
 	return s
 }
+
+// BuiltInByOid returns a built-in relation, nil if there is none with that oid.
+func (c *Collection) BuiltInByOid(oid uint32) *Table { return c.store.virtual.byOid[oid] }
 
 // BuiltInNamed returns the relation of that name in a built-in schema, nil if there is none.
 func (c *Collection) BuiltInNamed(schema ID, name string) *Table {

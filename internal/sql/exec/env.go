@@ -43,18 +43,23 @@ type RowSource interface {
 	NextRow(row Row) (bool, error)
 }
 
-// VirtualConstraint says that only rows whose column at position Ord of the
-// table's columns equals Value are needed. Providers may ignore it.
-type VirtualConstraint struct {
-	Ord   int
-	Value types.Datum
+// VirtualRequest says which rows of a virtual table are wanted, and what of them.
+type VirtualRequest struct {
+	Table *catalog.Table
+	// Need tells, by position in Table.Columns, which columns matter; what the others hold
+	// does not. Nil means all.
+	Need []bool
+	// Index and Keys ask for the rows that have one of the keys, each given once, in the
+	// columns of the index; a nil Index for all rows.
+	Index *catalog.Index
+	Keys  []Row
 }
 
 // VirtualProvider computes the rows of virtual tables.
 type VirtualProvider interface {
-	// VirtualRows calls emit for every row of t, which has one datum per column
-	// of t; emit keeps no reference to the slice. An error of emit ends the call.
-	VirtualRows(ctx context.Context, t *catalog.Table, eq []VirtualConstraint, emit func(Row) error) error
+	// VirtualRows calls emit for every row that is asked for, with one datum per column
+	// of the table; emit keeps no reference to the slice. An error of emit ends the call.
+	VirtualRows(ctx context.Context, req *VirtualRequest, emit func(Row) error) error
 }
 
 // StatementProvider runs statements that stand in FROM.

@@ -110,6 +110,9 @@ func (c *compiler) node(n plan.Node) (operator, error) {
 func (c *compiler) bare(n plan.Node) (operator, error) {
 	switch n := n.(type) {
 	case *plan.Scan:
+		if n.Virtual() {
+			return c.virtualTable(n)
+		}
 		return c.scan(n)
 	case *plan.IndexJoin:
 		return c.indexJoin(n)

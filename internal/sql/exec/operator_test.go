@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -231,13 +232,18 @@ func TestPortal(t *testing.T) {
 	}
 }
 
-type virtualRows struct{ seen []VirtualConstraint }
+// virtualRows computes the rows (0, v0), (1, v1) and (2, v2), and notes how many were asked
+// for by key.
+type virtualRows struct{ keys int }
 
-func (v *virtualRows) VirtualRows(_ context.Context, t *catalog.Table, eq []VirtualConstraint, emit func(Row) error) error {
-	v.seen = eq
-	row := make(Row, len(t.Columns))
-	for i := range 3 {
-		row[0], row[1] = types.NewInt(int64(i)), types.NewString(fmt.Sprint("v", i))
+func (v *virtualRows) VirtualRows(_ context.Context, req *VirtualRequest, emit func(Row) error) error {
+	row := make(Row, len(req.Table.Columns))
+	v.keys += len(req.Keys)
+	for i := range int64(3) {
+		row[0], row[1] = types.NewInt(i), types.NewString(fmt.Sprint("v", i))
+		if req.Index != nil && !slices.ContainsFunc(req.Keys, func(k Row) bool { return k[0].Int() == i }) {
+			continue
+		}
 		if err := emit(row); err != nil {
 			return err
 		}
@@ -247,12 +253,31 @@ func (v *virtualRows) VirtualRows(_ context.Context, t *catalog.Table, eq []Virt
 
 func TestVirtualTables(t *testing.T) {
 	w := newWorld(t)
-	w.table("v", "n int4; s text; primary (n)").Kind = catalog.KindVirtual
-	w.virtual = &virtualRows{}
+	v := w.table("v", "n int4; s text")
+	v.Kind = catalog.KindVirtual
+	v.Indexes = append([]catalog.Index{{ID: 1, Name: "v"}}, catalog.Index{
+		ID: 2, Name: "v_n", Unique: true, HashColumns: 1, Columns: []catalog.IndexColumn{{Column: v.Columns[0].ID}}, Stored: []catalog.ColumnID{v.Columns[1].ID},
+	})
+	rows := &virtualRows{}
+	w.optimize = true
+	w.virtual = rows
 	w.check(
 		"select s from v where n > 0", "v1 v2",
+		"select s from v limit 1", "v0",
 		"select x.s, y.n from v x join v y on x.n = y.n order by 1", "v0|0 v1|1 v2|2",
 	)
+	rows.keys = 0
+	w.check(
+		"select s from v where n = 1", "v1",
+		"select s from v where n in (2, 0, 2, 7, null) order by n", "v0 v2",
+		"select s from v where n = any(array[1, 1])", "v1",
+		"select s from v where n = null", "",
+		"select s from v where n in (1, 2) and s = 'v2'", "v2",
+		"select (select s from v where n = a.x) from (values (1), (5)) a(x)", "v1 NULL",
+	)
+	if rows.keys != 1+3+1+2+2 {
+		t.Errorf("%d keys were looked up", rows.keys)
+	}
 }
 
 // TestLockRowsRechecks: a join's row changes while the statement waits for it.

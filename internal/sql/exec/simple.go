@@ -3,8 +3,6 @@ package exec
 import (
 	"math"
 
-	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -314,86 +312,6 @@ func (t *tieBreaker) cut(l *limitOp, b *Batch) error {
 	}
 	return nil
 }
-
-// virtualOp reads a table whose rows are computed.
-type virtualOp struct {
-	run    *run
-	table  *catalog.Table
-	stmt   ast.Statement
-	ords   []int
-	eqOrds []int
-	eq     []evalFn
-	filter predFn
-	store  rowStore
-	pos    int
-}
-
-func (c *compiler) virtualScan(n *plan.VirtualScan) (operator, error) {
-	v := &virtualOp{run: c.run, table: n.Table, stmt: n.Stmt, ords: n.Ords}
-	for _, e := range n.Eq {
-		f, err := c.expr(e.Value, nil)
-		if err != nil {
-			return nil, err
-		}
-		v.eqOrds, v.eq = append(v.eqOrds, e.Ord), append(v.eq, f)
-	}
-	var err error
-	v.filter, err = c.pred(n.Filter, scopeOf(n.Cols))
-	return v, err
-}
-
-func (v *virtualOp) open() error {
-	v.pos = 0
-	v.store.open(v.run, len(v.ords))
-	var eq []VirtualConstraint
-	for i, f := range v.eq {
-		d, err := f(nil)
-		if err != nil {
-			return err
-		}
-		if d.IsNull() {
-			return nil // equality with NULL: no row
-		}
-		eq = append(eq, VirtualConstraint{Ord: v.eqOrds[i], Value: d})
-	}
-	row := make(Row, len(v.ords))
-	return v.provide(eq, func(full Row) error {
-		if len(full) != len(v.table.Columns) {
-			return pgerr.New(pgerr.InternalError, "virtual table %q yielded %d columns of %d",
-				v.table.Name, len(full), len(v.table.Columns))
-		}
-		copySlots(row, full, v.ords)
-		if v.filter != nil {
-			if ok, err := v.filter(row); !ok {
-				return err
-			}
-		}
-		_, err := v.store.add(row)
-		return err
-	})
-}
-
-// provide has the rows computed.
-func (v *virtualOp) provide(eq []VirtualConstraint, emit func(Row) error) error {
-	env := v.run.env
-	switch {
-	case v.stmt != nil && env.Statements != nil:
-		return env.Statements.StatementRows(v.run.ctx, v.stmt, emit)
-	case v.stmt == nil && env.Virtual != nil:
-		return env.Virtual.VirtualRows(v.run.ctx, v.table, eq, emit)
-	}
-	return pgerr.Unsupported("virtual table %q is not available here", v.table.Name)
-}
-
-func (v *virtualOp) next(b *Batch) error {
-	b.clear()
-	for ; v.pos < v.store.len() && !b.full(); v.pos++ {
-		b.addCopy(v.store.rows[v.pos])
-	}
-	return nil
-}
-
-func (v *virtualOp) close() { v.store.close() }
 
 // copyRowsOp reads the rows that the client sends.
 type copyRowsOp struct{ run *run }

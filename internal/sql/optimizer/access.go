@@ -64,6 +64,9 @@ func (o *optimizer) accessPath(n *plan.Scan, w wanted) plan.Node {
 			continue
 		}
 		p := o.path(n, ix, atoms, &st, outputs, w)
+		if n.Virtual() && i > 0 && !p.c.any {
+			continue // it answers lookups only
+		}
 		if p.c.point && p.c.keys == 1 && i == 0 {
 			best = p
 			break
@@ -140,7 +143,7 @@ func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *T
 	}
 	p.startup = costSeek
 	p.total = costSeek*max(p.c.keys, 1) + p.scanned*perRow
-	if len(w.order) > 0 {
+	if len(w.order) > 0 && !n.Virtual() {
 		p.ordered, p.reverse = indexOrder(n, &p.c, w.order)
 	}
 	p.weigh(w)

@@ -11,7 +11,7 @@ func (o *optimizer) physical(n plan.Node, w wanted) plan.Node {
 	case *plan.Scan:
 		return o.bounded(o.accessPath(n, w), w)
 	case *plan.VirtualScan:
-		o.virtualScan(n)
+		virtualScan(n)
 	case *plan.Values:
 		n.Rows = float64(len(n.RowExprs))
 		n.Total = n.Rows * costTuple
@@ -209,26 +209,10 @@ func constantIn(n plan.Node, id plan.ColID) bool {
 	return false
 }
 
-func (o *optimizer) virtualScan(n *plan.VirtualScan) {
-	n.Rows = DefaultRows
-	for _, c := range plan.Conjuncts(n.Filter, nil) {
-		call, ok := c.(*plan.Call)
-		n.Rows *= selectivity(c, nil, nil)
-		if !ok || !call.Fn.Operator || call.Fn.Name != "=" {
-			continue
-		}
-		for i := range call.Args {
-			r, isRef := call.Args[i].(*plan.ColRef)
-			other := call.Args[1-i]
-			if !isRef || plan.FindCol(n.Cols, r.Col) < 0 || refsAny(other, n.Cols) || hasSubquery(other) || volatileExpr(other) {
-				continue
-			}
-			ord := n.Ords[plan.FindCol(n.Cols, r.Col)]
-			n.Eq = append(n.Eq, plan.VirtualEq{Ord: ord, Value: other})
-			break
-		}
-	}
-	n.Total = DefaultRows * costRow
+// virtualScan estimates a relation that is computed as a whole: mostly a few rows.
+func virtualScan(n *plan.VirtualScan) {
+	n.Rows = DefaultRows * selectivity(n.Filter, nil, nil)
+	n.Total = DefaultRows * (costRow + operators(n.Filter))
 }
 
 // project maps the wanted order to the input and back.

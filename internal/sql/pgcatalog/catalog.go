@@ -87,19 +87,51 @@ const (
 )
 
 // VirtualRows implements exec.VirtualProvider.
-func (c *Catalog) VirtualRows(ctx context.Context, t *catalog.Table, eq []exec.VirtualConstraint, emit func(exec.Row) error) error {
+func (c *Catalog) VirtualRows(ctx context.Context, req *exec.VirtualRequest, emit func(exec.Row) error) error {
+	t := req.Table
 	if t.Kind == catalog.KindSequence {
 		return c.sequenceRow(ctx, t, emit)
 	}
-	gen := generatorOf(t)
-	if gen == nil {
+	fixed, gen := fixedOf(t), generatorOf(t)
+	if fixed == nil && gen == nil {
 		return nil // a catalog of things that do not exist here
 	}
 	s, err := c.snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	w := &writer{t: t, ords: builtIns().ords[t.ID], row: make(exec.Row, len(t.Columns)), eq: eq, emit: emit}
+	w := newWriter(req, emit)
+	if req.Index == nil {
+		return w.rows(s, fixed, gen)
+	}
+	by := lookups[qualifiedName(t)][req.Index.ID-2].by
+	for _, key := range req.Keys {
+		w.key = key
+		s.scope = nil
+		s.scope = s.scopeOf(by, key[0])
+		if err := w.rows(s, fixed, gen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows emits the rows that have the key, or all.
+func (w *writer) rows(s *snapshot, fixed *fixedRows, gen generator) error {
+	if fixed != nil {
+		list := fixed.rows
+		if w.key != nil {
+			list = fixed.with(w.index, w.key)
+		}
+		for _, r := range list {
+			if err := w.emit(r); err != nil {
+				return err
+			}
+		}
+	}
+	if gen == nil {
+		return nil
+	}
 	if err := gen(s, w); err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ func collationOf(t *types.T) uint32 {
 	return 0
 }
 
-// pgCollation lists the collations, the built-in ones first.
-func pgCollation(s *snapshot, w *writer) error {
+// builtInCollations lists the collations that are no part of any database.
+func builtInCollations(_ *snapshot, w *writer) error {
 	for _, c := range types.Collations() {
 		w.oid("oid", c.Oid)
 		w.str("collname", c.Name)
@@ -42,6 +42,11 @@ func pgCollation(s *snapshot, w *writer) error {
 		w.str("collprovider", provider)
 		w.done()
 	}
+	return nil
+}
+
+// pgCollation lists the collations of the database.
+func pgCollation(s *snapshot, w *writer) error {
 	for _, t := range s.collations() {
 		s.userCollation(t, w)
 	}
@@ -182,32 +187,6 @@ func (c *Catalog) collationOid(parts []string) (uint32, error) {
 		return l.Oid, nil
 	}
 	return 0, types.UndefinedCollation(strings.Join(parts, "."))
-}
-
-// collationDepends lists what is made with user-defined collations, of which pg_dump writes
-// those first.
-func (s *snapshot) collationDepends(row func(class, obj uint32, sub int64, refClass, ref uint32, refSub int64, kind string)) {
-	for _, l := range s.collations() {
-		for _, d := range s.types() {
-			if catalog.UsesCollation(d.UserType, l.Oid) {
-				row(oidPgType, d.Oid, 0, oidPgCollation, l.Oid, 0, "n")
-			}
-		}
-		for _, t := range s.tables() {
-			for _, c := range visibleColumns(t) {
-				if catalog.UsesCollation(c.Type, l.Oid) {
-					row(oidPgClass, t.Oid, int64(c.Attnum), oidPgCollation, l.Oid, 0, "n")
-				}
-			}
-			for _, ix := range visibleIndexes(t) {
-				for _, k := range ix.Columns {
-					if k.Collate != nil && k.Collate.Oid == l.Oid {
-						row(oidPgClass, ix.Oid, 0, oidPgCollation, l.Oid, 0, "n")
-					}
-				}
-			}
-		}
-	}
 }
 
 // collateText is the COLLATE clause of a column, "" where it has the collation of its type.

@@ -10,7 +10,8 @@
 //
 // Reading order: schema.go (the relations and their columns, read from
 // tables.txt), Catalog (catalog.go), snapshot.go (what a relation's rows are
-// made from), rows.go (how they are made), then the relations by area: class.go,
+// made from), rows.go (how they are made), lookup.go (the indexes of relations, by which a part
+// of the rows is made), fixed.go (rows that never change), then the relations by area: class.go,
 // index.go, constraint.go, typ.go, proc.go, cluster.go, activity.go, report.go
 // (what the nodes tell of their sessions and locks) and internal.go, infoschema
 // files; print.go (definitions) and names.go.
@@ -25,6 +26,9 @@
 //  2. Rows agree across relations: every oid that refers to another relation is
 //     found there, or is 0 (TestReferences).
 //  3. Listings pin nothing: they never wait for DDL, and may be overtaken by it.
+//  4. A lookup by an index yields the rows that reading the whole relation does, those
+//     with the key: a generator makes all rows of the objects in its scope, the scope has
+//     all objects with such rows, and the writer drops the others (TestCatalogIndexes).
 //
 // Concurrency: a Catalog belongs to one session.
 //

@@ -68,7 +68,7 @@ func column(t *testing.T, c *Catalog, table, column string) []types.Datum {
 		t.Fatalf("%s has no column %s", table, column)
 	}
 	var out []types.Datum
-	err = c.VirtualRows(context.Background(), tab, nil, func(r exec.Row) error { out = append(out, r[ord]); return nil })
+	err = c.VirtualRows(context.Background(), &exec.VirtualRequest{Table: tab}, func(r exec.Row) error { out = append(out, r[ord]); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestColumns(t *testing.T) {
 					t.Errorf("%s: column %d has number %d", tab.Name, i+1, tab.Columns[i].Attnum)
 				}
 			}
-			err := c.VirtualRows(context.Background(), tab, nil, func(r exec.Row) error {
+			err := c.VirtualRows(context.Background(), &exec.VirtualRequest{Table: tab}, func(r exec.Row) error {
 				for i := range r {
 					col := &tab.Columns[i]
 					switch {
@@ -241,17 +241,17 @@ func TestPrivileges(t *testing.T) {
 	}
 }
 
-// A condition on an oid column spares the other rows.
-func TestConstraintPushdown(t *testing.T) {
+// A lookup yields the rows with its keys, and reads no list of all objects.
+func TestLookup(t *testing.T) {
 	c := newCatalog(t)
 	tab, err := c.h.Coll.ResolveTable(context.Background(), "", "pg_catalog", "pg_attribute")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ord, _ := tab.ColumnByName("attrelid")
+	i := slices.IndexFunc(tab.Indexes, func(ix catalog.Index) bool { return ix.Name == "pg_attribute_attrelid_index" })
 	var names []string
-	eq := []exec.VirtualConstraint{{Ord: ord, Value: types.NewInt(oidPgAttrdef)}}
-	err = c.VirtualRows(context.Background(), tab, eq, func(r exec.Row) error { names = append(names, r[1].Str()); return nil })
+	req := &exec.VirtualRequest{Table: tab, Index: &tab.Indexes[i], Keys: []exec.Row{{types.NewInt(oidPgAttrdef)}, {types.NewInt(-1)}}}
+	err = c.VirtualRows(context.Background(), req, func(r exec.Row) error { names = append(names, r[1].Str()); return nil })
 	if err != nil || !slices.Equal(names, []string{"oid", "adrelid", "adnum", "adbin"}) {
 		t.Errorf("got %v, %v", names, err)
 	}

@@ -13,32 +13,58 @@ import (
 type writer struct {
 	t    *catalog.Table
 	ords map[string]int
+	next int // the column after the one that was set last: most are set in order
 	row  exec.Row
-	eq   []exec.VirtualConstraint
-	emit func(exec.Row) error
-	err  error
+	need []bool // nil: all columns
+	// key is what rows must have in the columns of index, which are at keyOrds, to be
+	// emitted; nil for all rows.
+	index   *catalog.Index
+	keyOrds []int
+	key     exec.Row
+	emit    func(exec.Row) error
+	err     error
 }
 
-// generator produces the rows of a relation.
+func newWriter(req *exec.VirtualRequest, emit func(exec.Row) error) *writer {
+	t := req.Table
+	w := &writer{t: t, ords: builtIns().ords[t.ID], row: make(exec.Row, len(t.Columns)), need: req.Need, index: req.Index, emit: emit}
+	if req.Index != nil {
+		for _, c := range req.Index.Columns {
+			w.keyOrds = append(w.keyOrds, t.ColumnByID(c.Column))
+		}
+	}
+	return w
+}
+
+// generator produces the rows of a relation: all of what the lists of the snapshot have.
 type generator func(s *snapshot, w *writer) error
 
 // wants reports whether rows whose column has the value v are needed.
 func (w *writer) wants(column string, v uint32) bool {
-	ord, ok := w.ords[column]
-	if !ok {
-		return true
-	}
-	for i := range w.eq {
-		if e := &w.eq[i]; e.Ord == ord && !e.Value.IsNull() && e.Value.Family() == types.IntFamily && uint32(e.Value.Int()) != v {
+	for i, d := range w.key {
+		if w.t.Columns[w.keyOrds[i]].Name == column && !d.IsNull() && d.Int() != int64(v) {
 			return false
 		}
 	}
 	return true
 }
 
+// needs reports whether a column is needed: what it takes time to compute may be left out
+// otherwise.
+func (w *writer) needs(column string) bool {
+	ord, ok := w.ords[column]
+	return ok && (w.need == nil || w.need[ord])
+}
+
 func (w *writer) set(column string, d types.Datum) {
+	if w.next < len(w.row) && w.t.Columns[w.next].Name == column {
+		w.row[w.next] = d
+		w.next++
+		return
+	}
 	if ord, ok := w.ords[column]; ok {
 		w.row[ord] = d
+		w.next = ord + 1
 	}
 }
 
@@ -63,10 +89,21 @@ func (w *writer) time(column string, t time.Time) {
 
 // done emits the row.
 func (w *writer) done() {
-	if w.err == nil {
+	if w.err == nil && w.matches() {
 		w.err = w.emit(w.row)
 	}
 	clear(w.row)
+	w.next = 0
+}
+
+// matches reports whether the row has the key.
+func (w *writer) matches() bool {
+	for i, d := range w.key {
+		if x := w.row[w.keyOrds[i]]; x.IsNull() != d.IsNull() || !d.IsNull() && types.Compare(x, d) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // oids and ints make array values.

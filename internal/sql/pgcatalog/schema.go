@@ -91,6 +91,7 @@ func (b *builtIn) table(schema catalog.ID, name string, f []string) *catalog.Tab
 		})
 		ords[col] = i
 	}
+	t.Indexes = virtualIndexes(t, f[0], ords)
 	b.ords[t.ID] = ords
 	return t
 }

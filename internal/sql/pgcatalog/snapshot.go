@@ -16,6 +16,7 @@ type snapshot struct {
 	ctx     context.Context
 	db      *catalog.Database
 	all     *catalog.Listing  // nil until a list is asked for
+	scope   *scope            // what the lists are confined to, nil for everything
 	spaces  map[string]uint32 // oids of tablespaces; see tablespaceOid
 	printer *deparse.Env      // see deparser
 }
@@ -40,18 +41,38 @@ func (s *snapshot) databases() []*catalog.Database { return s.listing().Database
 
 // schemas are those of the current database, built-in ones first.
 func (s *snapshot) schemas() []*catalog.Schema {
+	if s.scope != nil {
+		return s.scope.schemas
+	}
 	var out []*catalog.Schema
 	for _, v := range s.c.h.Coll.VirtualSchemas() {
 		out = append(out, v.Schema)
 	}
-	return append(out, s.listing().Schemas...)
+	return append(out, s.c.h.Coll.PeekSchemas()...)
 }
 
 // tables are the stored relations of the current database, types its user-defined types
 // and collations its user-defined collations.
-func (s *snapshot) tables() []*catalog.Table     { return s.listing().Relations }
-func (s *snapshot) types() []*catalog.Table      { return s.listing().Types }
-func (s *snapshot) collations() []*catalog.Table { return s.listing().Collations }
+func (s *snapshot) tables() []*catalog.Table {
+	if s.scope != nil {
+		return s.scope.tables
+	}
+	return s.listing().Relations
+}
+
+func (s *snapshot) types() []*catalog.Table {
+	if s.scope != nil {
+		return s.scope.types
+	}
+	return s.listing().Types
+}
+
+func (s *snapshot) collations() []*catalog.Table {
+	if s.scope != nil {
+		return s.scope.collations
+	}
+	return s.listing().Collations
+}
 
 // tableByID returns a stored relation of the current database, nil if there is none.
 func (s *snapshot) tableByID(id catalog.ID) *catalog.Table {
@@ -107,10 +128,15 @@ func (s *snapshot) schemaByOid(oid uint32) *catalog.Schema {
 // nil if there is nothing.
 func (s *snapshot) find(schema, name string) *catalog.Table {
 	x := s.c.h.Coll.PeekSchemaNamed(s.ctx, schema)
-	switch {
-	case x == nil:
+	if x == nil {
 		return nil
-	case x.ID.IsVirtual():
+	}
+	return s.in(x, name)
+}
+
+// in is find in a schema that is at hand.
+func (s *snapshot) in(x *catalog.Schema, name string) *catalog.Table {
+	if x.ID.IsVirtual() {
 		return s.c.h.Coll.BuiltInNamed(x.ID, name)
 	}
 	return s.c.h.Coll.PeekNamed(s.ctx, x.ID, name)
@@ -150,6 +176,9 @@ func (s *snapshot) schemaName(t *catalog.Table) string {
 // relations returns the stored and the built-in relations.
 func (s *snapshot) relations() []*catalog.Table {
 	out := slices.Clone(s.tables())
+	if s.scope != nil {
+		return append(out, s.scope.builtIn...)
+	}
 	for _, v := range s.c.h.Coll.VirtualSchemas() {
 		out = append(out, v.Tables...)
 	}
@@ -190,6 +219,9 @@ func visibleColumns(t *catalog.Table) []*catalog.Column {
 // visibleIndexes are all indexes but the primary one on hidden row ids.
 func visibleIndexes(t *catalog.Table) []*catalog.Index {
 	var out []*catalog.Index
+	if t.ID.IsVirtual() {
+		return nil // they are of no use to others
+	}
 	for i := range t.Indexes {
 		if i > 0 || t.HasPrimaryKey() {
 			out = append(out, t.Declared(&t.Indexes[i]))
@@ -216,9 +248,9 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"pg_catalog.pg_enum": pgEnum, "pg_catalog.pg_range": pgRange,
 		"pg_catalog.pg_class": pgClass, "pg_catalog.pg_attribute": pgAttribute, "pg_catalog.pg_attrdef": pgAttrdef,
 		"pg_catalog.pg_namespace": pgNamespace, "pg_catalog.pg_index": pgIndex, "pg_catalog.pg_indexes": pgIndexes,
-		"pg_catalog.pg_constraint": pgConstraint, "pg_catalog.pg_matviews": pgMatviews, "pg_catalog.pg_type": pgType, "pg_catalog.pg_proc": pgProc,
-		"pg_catalog.pg_operator": pgOperator, "pg_catalog.pg_opclass": pgOpclass, "pg_catalog.pg_am": pgAm, "pg_catalog.pg_opfamily": pgOpfamily,
-		"pg_catalog.pg_collation": pgCollation, "pg_catalog.pg_language": pgLanguage, "pg_catalog.pg_database": pgDatabase,
+		"pg_catalog.pg_constraint": pgConstraint, "pg_catalog.pg_matviews": pgMatviews, "pg_catalog.pg_type": pgType,
+
+		"pg_catalog.pg_collation": pgCollation, "pg_catalog.pg_database": pgDatabase,
 		"pg_catalog.pg_authid": pgAuthid, "pg_catalog.pg_roles": pgRoles, "pg_catalog.pg_user": pgUser,
 		"pg_catalog.pg_shadow": pgUser, "pg_catalog.pg_tablespace": pgTablespace, "pg_catalog.pg_description": pgDescription,
 		"pg_catalog.pg_shdescription": pgShdescription, "pg_catalog.pg_depend": pgDepend, "pg_catalog.pg_extension": pgExtension, "pg_catalog.pg_tables": pgTables,
@@ -232,7 +264,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 		"pg_catalog.pg_ts_config":     pgTSConfig, "pg_catalog.pg_ts_config_map": pgTSConfigMap, "pg_catalog.pg_ts_dict": pgTSDict,
 		"pg_catalog.pg_ts_parser": pgTSParser, "pg_catalog.pg_ts_template": pgTSTemplate,
 		"pg_catalog.pg_locks": pgLocks, "pg_catalog.pg_rewrite": pgRewrite, "pg_catalog.pg_timezone_names": pgTimezoneNames, "pg_catalog.pg_timezone_abbrevs": pgTimezoneAbbrevs,
-		"pg_catalog.pg_cast": pgCast, "pg_catalog.pg_aggregate": pgAggregate, "pg_catalog.pg_amop": pgAmop,
+
 		"pg_catalog.pg_available_extensions": pgAvailableExtensions, "pg_catalog.pg_available_extension_versions": pgAvailableExtensionVersions,
 		"pg_catalog.pg_cursors": pgCursors, "pg_catalog.pg_prepared_statements": pgPreparedStatements,
 		"lichen_internal.column_families":   internalFamilies,
@@ -285,7 +317,20 @@ var generators = sync.OnceValue(func() map[string]generator {
 	}
 })
 
-func generatorOf(t *catalog.Table) generator {
+// fixedGenerators make rows that are always the same. They are given no snapshot.
+var fixedGenerators = sync.OnceValue(func() map[string]generator {
+	return map[string]generator{
+		"pg_catalog.pg_type": builtInTypes, "pg_catalog.pg_proc": pgProc, "pg_catalog.pg_operator": pgOperator,
+		"pg_catalog.pg_opclass": pgOpclass, "pg_catalog.pg_am": pgAm, "pg_catalog.pg_opfamily": pgOpfamily,
+		"pg_catalog.pg_cast": pgCast, "pg_catalog.pg_aggregate": pgAggregate, "pg_catalog.pg_amop": pgAmop,
+		"pg_catalog.pg_language": pgLanguage, "pg_catalog.pg_collation": builtInCollations,
+	}
+})
+
+func generatorOf(t *catalog.Table) generator { return generators()[qualifiedName(t)] }
+
+// qualifiedName is how tables.txt calls a virtual table.
+func qualifiedName(t *catalog.Table) string {
 	schema := namePgCatalog
 	switch t.Schema {
 	case virtualID(oidInformationSchema):
@@ -293,5 +338,5 @@ func generatorOf(t *catalog.Table) generator {
 	case virtualID(oidLichenInternal):
 		schema = nameLichenInternal
 	}
-	return generators()[schema+"."+t.Name]
+	return schema + "." + t.Name
 }

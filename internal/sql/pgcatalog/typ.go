@@ -10,13 +10,16 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// pgType lists the types.
-func pgType(s *snapshot, w *writer) error {
+// builtInTypes lists the types that are no part of any database.
+func builtInTypes(s *snapshot, w *writer) error {
 	for _, t := range types.All() {
-		if w.wants("oid", t.Oid) {
-			s.typeRow(w, t, oidPgCatalog)
-		}
+		s.typeRow(w, t, oidPgCatalog)
 	}
+	return nil
+}
+
+// pgType lists the types of the database.
+func pgType(s *snapshot, w *writer) error {
 	for _, d := range s.types() {
 		schema, _ := s.schemaOf(d)
 		if w.wants("oid", d.Oid) {

@@ -29,7 +29,7 @@ func cloneNode(n Node) Node {
 		return &c
 	case *VirtualScan:
 		c := *n
-		c.Ords, c.Eq = slices.Clone(n.Ords), slices.Clone(n.Eq)
+		c.Ords = slices.Clone(n.Ords)
 		return &c
 	case *Join:
 		c := *n

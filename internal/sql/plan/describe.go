@@ -131,7 +131,7 @@ func (p *printer) scan(n *Scan) (string, []string) {
 	case n.Tokens != nil:
 		title = "Index Scan using " + quoteName(n.Tokens.Index.Name) + " on " + table
 		details = append(details, p.tokens(n))
-	case n.Secondary():
+	case n.Secondary() && !n.Virtual():
 		title = "Index Only Scan" + dir + " using " + quoteName(n.Index.Name) + " on " + table
 	case n.Spans == nil && !n.Ordered && !n.Reverse:
 		title = "Seq Scan on " + table

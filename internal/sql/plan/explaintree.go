@@ -192,7 +192,7 @@ func nodeType(e *ExplainNode) (string, Group) {
 		switch {
 		case n.Tokens != nil:
 			return "Index Scan", append(Group{{"Scan Direction", "Forward"}, {"Index Name", n.Tokens.Index.Name}}, relation(n.Table.Name, n.Alias)...)
-		case n.Secondary():
+		case n.Secondary() && !n.Virtual():
 			return scan("Index Only Scan", n)
 		case strings.HasPrefix(e.Title, "Seq Scan"):
 			return "Seq Scan", relation(n.Table.Name, n.Alias)

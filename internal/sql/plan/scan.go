@@ -148,6 +148,10 @@ type TokenCond struct {
 // Children implements Node.
 func (n *Scan) Children() []Node { return nil }
 
+// Virtual reports whether the rows are computed: those that the spans of a hash index ask
+// for. Every index of a virtual table has all columns.
+func (n *Scan) Virtual() bool { return n.Table.Kind == catalog.KindVirtual }
+
 // Secondary reports whether the scan reads another index than the primary.
 func (n *Scan) Secondary() bool {
 	return n.Index != n.Table.Primary() && n.Index.ID != n.Table.Primary().ID
@@ -173,25 +177,16 @@ type IndexJoin struct {
 // Children implements Node.
 func (n *IndexJoin) Children() []Node { return []Node{n.Input} }
 
-// VirtualScan reads a table whose rows are computed (pg_catalog,
-// information_schema).
+// VirtualScan reads a relation whose rows are computed and that has no indexes: a sequence,
+// or a statement in FROM.
 type VirtualScan struct {
 	Base
 	Table *catalog.Table
 	Alias string
 	Ords  []int
-	// Stmt is the statement whose rows these are, FROM [SHOW ...]; nil for a table.
-	Stmt ast.Statement
-	// Eq are equality constraints on columns, a hint that lets the provider
-	// compute fewer rows; Filter repeats them.
-	Eq     []VirtualEq
+	// Stmt is the statement whose rows these are, FROM [SHOW ...]; nil for a sequence.
+	Stmt   ast.Statement
 	Filter Expr
-}
-
-// VirtualEq constrains the column at position Ord of Table.Columns.
-type VirtualEq struct {
-	Ord   int
-	Value Expr
 }
 
 // Children implements Node.

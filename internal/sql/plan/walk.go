@@ -30,9 +30,6 @@ func VisitExprs(n Node, f func(*Expr)) {
 		one(&n.Filter)
 		bound(&n.Bound)
 	case *VirtualScan:
-		for i := range n.Eq {
-			one(&n.Eq[i].Value)
-		}
 		one(&n.Filter)
 	case *Join:
 		visitList(n.LeftKeys, one)

@@ -196,7 +196,7 @@ func (b *builder) scan(t *catalog.Table, alias string) plan.Node {
 		cols[i] = plan.Column{ID: b.newCol(), Name: c.Name, Type: b.shown(c.ValueType()), TableOid: t.Oid, Attnum: c.Attnum, NotNull: c.NotNull}
 		ords[i] = i
 	}
-	if t.Kind != catalog.KindTable {
+	if len(t.Indexes) == 0 {
 		v := &plan.VirtualScan{Table: t, Alias: alias, Ords: ords}
 		v.Cols = cols
 		return v

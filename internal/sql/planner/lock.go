@@ -159,7 +159,7 @@ func lockable(s *scope, alias string) *item {
 
 func lockTarget(l lockItem, c *ast.LockingClause) (plan.LockTarget, error) {
 	sc, ok := l.it.scan.(*plan.Scan)
-	if !ok {
+	if !ok || sc.Virtual() {
 		return plan.LockTarget{}, pgerr.New(pgerr.WrongObjectType, "cannot lock rows in relation \"%s\"", l.it.table.Name).At(c.Pos)
 	}
 	if l.it.nullable {

@@ -1,0 +1,74 @@
+package pgcatalog
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// fixedRows are rows of a virtual table that never change: they are made once, as many as
+// there are built-in functions or types.
+type fixedRows struct {
+	once sync.Once
+	rows []exec.Row
+	// indexes maps, for each index of the table, the keys to the rows that have them.
+	indexes map[catalog.IndexID]map[string][]exec.Row
+}
+
+// allFixed has the fixed rows of the tables that have some.
+var allFixed = sync.OnceValue(func() map[catalog.ID]*fixedRows {
+	m := map[catalog.ID]*fixedRows{}
+	for _, v := range Schemas() {
+		for _, t := range v.Tables {
+			if fixedGenerators()[qualifiedName(t)] != nil {
+				m[t.ID] = &fixedRows{}
+			}
+		}
+	}
+	return m
+})
+
+// fixedOf returns the fixed rows of a table, nil if it has none.
+func fixedOf(t *catalog.Table) *fixedRows {
+	f := allFixed()[t.ID]
+	if f != nil {
+		f.once.Do(func() { f.make(t) })
+	}
+	return f
+}
+
+func (f *fixedRows) make(t *catalog.Table) {
+	w := newWriter(&exec.VirtualRequest{Table: t}, func(r exec.Row) error {
+		f.rows = append(f.rows, slices.Clone(r))
+		return nil
+	})
+	err := fixedGenerators()[qualifiedName(t)](nil, w)
+	must.True(err == nil, "fixed rows of %s: %v", t.Name, err)
+	f.indexes = map[catalog.IndexID]map[string][]exec.Row{}
+	var buf []byte
+	for i := range t.Indexes[1:] {
+		ix := &t.Indexes[i+1]
+		m := map[string][]exec.Row{}
+		for _, r := range f.rows {
+			buf = buf[:0]
+			for _, c := range ix.Columns {
+				buf = types.AppendEncoded(buf, r[t.ColumnByID(c.Column)])
+			}
+			m[string(buf)] = append(m[string(buf)], r)
+		}
+		f.indexes[ix.ID] = m
+	}
+}
+
+// with returns the rows that have a key.
+func (f *fixedRows) with(ix *catalog.Index, key exec.Row) []exec.Row {
+	var buf []byte
+	for _, d := range key {
+		buf = types.AppendEncoded(buf, d)
+	}
+	return f.indexes[ix.ID][string(buf)]
+}

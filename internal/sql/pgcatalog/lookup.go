@@ -1,0 +1,261 @@
+package pgcatalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// lookup is an index of a virtual table: rows are found by the values of its columns.
+type lookup struct {
+	columns string // separated by blanks
+	unique  bool
+	// by tells what in the catalog has the rows with a key.
+	by finder
+}
+
+// finder says how the objects are found that make the rows with a key: those, and perhaps
+// others. What it finds goes by the first column.
+type finder uint8
+
+const (
+	// byNothing: only fixed rows have such keys.
+	byNothing finder = iota
+	// byOid: the key is the oid of the object or of a part of it.
+	byOid
+	// byOidIfAny: the same, but some objects have 0 there.
+	byOidIfAny
+	// byName: it is the name of a relation, a type or an index.
+	byName
+	// byTypeName: it is the name of a type, which may be the array of another.
+	byTypeName
+	// bySchemaName: it is the name of a schema.
+	bySchemaName
+	// byReferenced: it is the oid of a table or an index that the object, or a foreign
+	// key of it, refers to.
+	byReferenced
+	// byReferencedName: it is the name of such a table.
+	byReferencedName
+	// byObject: it is the oid of what depends on something, defaults included.
+	byObject
+	// byDependedOn: it is the oid of what something depends on.
+	byDependedOn
+	// byDatabase: it is about a database, of which there are few.
+	byDatabase
+)
+
+// lookups are the indexes of virtual tables, as far as rows are found in less time than all
+// are made in.
+var lookups = map[string][]lookup{
+	"pg_catalog.pg_class":      {{"oid", true, byOid}, {"relname", false, byName}, {"relname relnamespace", false, byName}},
+	"pg_catalog.pg_attribute":  {{"attrelid", false, byOid}, {"attrelid attnum", true, byOid}, {"attrelid attname", true, byOid}},
+	"pg_catalog.pg_attrdef":    {{"oid", false, byObject}, {"adrelid", false, byOid}, {"adrelid adnum", true, byOid}},
+	"pg_catalog.pg_index":      {{"indexrelid", true, byOid}, {"indrelid", false, byOid}},
+	"pg_catalog.pg_constraint": {{"oid", true, byOid}, {"conrelid", false, byOidIfAny}, {"contypid", false, byOidIfAny}, {"confrelid", false, byReferenced}, {"conindid", false, byReferenced}},
+	"pg_catalog.pg_type":       {{"oid", true, byOid}, {"typrelid", false, byOidIfAny}, {"typname", false, byTypeName}, {"typname typnamespace", false, byTypeName}},
+	"pg_catalog.pg_enum":       {{"oid", true, byOid}, {"enumtypid", false, byOid}},
+	"pg_catalog.pg_range":      {{"rngtypid", true, byOid}},
+	"pg_catalog.pg_namespace":  {{"oid", true, byOid}, {"nspname", true, bySchemaName}},
+	"pg_catalog.pg_sequence":   {{"seqrelid", true, byOid}},
+	"pg_catalog.pg_rewrite":    {{"ev_class", false, byOid}},
+	"pg_catalog.pg_collation":  {{"oid", true, byOid}},
+	"pg_catalog.pg_description": {
+		{"objoid", false, byOid}, {"objoid classoid", false, byOid}, {"objoid classoid objsubid", true, byOid},
+	},
+	"pg_catalog.pg_depend": {
+		{"objid", false, byObject}, {"objid classid", false, byObject}, {"objid classid objsubid", false, byObject},
+		{"refobjid", false, byDependedOn}, {"refobjid refclassid", false, byDependedOn}, {"refobjid refclassid refobjsubid", false, byDependedOn},
+	},
+	"pg_catalog.pg_database":      {{"oid", true, byDatabase}, {"datname", true, byDatabase}},
+	"pg_catalog.pg_shdescription": {{"objoid", false, byDatabase}, {"objoid classoid", false, byDatabase}},
+
+	"pg_catalog.pg_proc":      {{"oid", true, byNothing}, {"proname", false, byNothing}},
+	"pg_catalog.pg_operator":  {{"oid", true, byNothing}, {"oprname", false, byNothing}},
+	"pg_catalog.pg_aggregate": {{"aggfnoid", true, byNothing}},
+	"pg_catalog.pg_cast":      {{"oid", true, byNothing}, {"castsource casttarget", true, byNothing}},
+	"pg_catalog.pg_am":        {{"oid", true, byNothing}, {"amname", true, byNothing}},
+	"pg_catalog.pg_opclass":   {{"oid", true, byNothing}},
+	"pg_catalog.pg_opfamily":  {{"oid", true, byNothing}},
+	"pg_catalog.pg_amop":      {{"amopfamily", false, byNothing}},
+	"pg_catalog.pg_language":  {{"oid", true, byNothing}},
+
+	"pg_catalog.pg_tables":              {{"tablename", false, byName}},
+	"pg_catalog.pg_views":               {{"viewname", false, byName}},
+	"pg_catalog.pg_matviews":            {{"matviewname", false, byName}},
+	"pg_catalog.pg_indexes":             {{"tablename", false, byName}, {"indexname", false, byName}},
+	"pg_catalog.pg_sequences":           {{"sequencename", false, byName}},
+	"pg_catalog.pg_stat_all_tables":     {{"relid", true, byOid}, {"relname", false, byName}},
+	"pg_catalog.pg_stat_user_tables":    {{"relid", true, byOid}, {"relname", false, byName}},
+	"pg_catalog.pg_statio_all_tables":   {{"relid", true, byOid}, {"relname", false, byName}},
+	"pg_catalog.pg_statio_user_tables":  {{"relid", true, byOid}, {"relname", false, byName}},
+	"pg_catalog.pg_stat_all_indexes":    {{"relid", false, byOid}, {"indexrelid", true, byOid}, {"relname", false, byName}},
+	"pg_catalog.pg_stat_user_indexes":   {{"relid", false, byOid}, {"indexrelid", true, byOid}, {"relname", false, byName}},
+	"pg_catalog.pg_statio_all_indexes":  {{"relid", false, byOid}, {"indexrelid", true, byOid}, {"relname", false, byName}},
+	"pg_catalog.pg_statio_user_indexes": {{"relid", false, byOid}, {"indexrelid", true, byOid}, {"relname", false, byName}},
+
+	"information_schema.tables":                  {{"table_name", false, byName}},
+	"information_schema.columns":                 {{"table_name", false, byName}},
+	"information_schema.views":                   {{"table_name", false, byName}},
+	"information_schema.sequences":               {{"sequence_name", false, byName}},
+	"information_schema.table_constraints":       {{"table_name", false, byName}},
+	"information_schema.key_column_usage":        {{"table_name", false, byName}},
+	"information_schema.constraint_column_usage": {{"table_name", false, byReferencedName}},
+	"information_schema.constraint_table_usage":  {{"table_name", false, byReferencedName}},
+	"information_schema.table_privileges":        {{"table_name", false, byName}},
+	"information_schema.column_privileges":       {{"table_name", false, byName}},
+	"information_schema.element_types":           {{"object_name", false, byName}},
+
+	"lichen_internal.create_statements": {{"descriptor_id", true, byOid}, {"descriptor_name", false, byName}},
+	"lichen_internal.table_columns":     {{"descriptor_id", false, byOid}, {"descriptor_name", false, byName}},
+}
+
+// virtualIndexes are the indexes of a virtual table: the first one for reading all of it,
+// the others hash indexes of its lookups, in their order.
+func virtualIndexes(t *catalog.Table, qualified string, ords map[string]int) []catalog.Index {
+	var all []catalog.ColumnID
+	for i := range t.Columns {
+		all = append(all, t.Columns[i].ID)
+	}
+	out := []catalog.Index{{ID: 1, Name: t.Name, Stored: all}}
+	for _, l := range lookups[qualified] {
+		names := strings.Fields(l.columns)
+		ix := catalog.Index{
+			ID: catalog.IndexID(len(out) + 1), Name: t.Name + "_" + strings.Join(names, "_") + "_index",
+			Unique: l.unique, HashColumns: len(names), Stored: all,
+		}
+		for _, n := range names {
+			ix.Columns = append(ix.Columns, catalog.IndexColumn{Column: t.Columns[ords[n]].ID})
+		}
+		out = append(out, ix)
+	}
+	return out
+}
+
+// scope are the objects that a generator is to make rows of.
+type scope struct {
+	tables, types, collations, builtIn []*catalog.Table
+	schemas                            []*catalog.Schema
+}
+
+// add takes an object of the session's database into the scope.
+func (x *scope) add(s *snapshot, d catalog.Descriptor) {
+	switch d := d.(type) {
+	case *catalog.Schema:
+		x.schemas = append(x.schemas, d)
+	case *catalog.Table:
+		if slices.ContainsFunc(x.tables, func(t *catalog.Table) bool { return t.ID == d.ID }) {
+			return
+		}
+		switch {
+		case d.ID.IsVirtual():
+			x.builtIn = append(x.builtIn, d)
+		case d.Database != s.db.ID:
+		case d.Kind == catalog.KindType:
+			x.types = append(x.types, d)
+		case d.Kind == catalog.KindCollation:
+			x.collations = append(x.collations, d)
+		default:
+			x.tables = append(x.tables, d)
+		}
+	}
+}
+
+// scopeOf returns what makes the rows whose key begins with a value; nil stands for
+// everything.
+func (s *snapshot) scopeOf(by finder, key types.Datum) *scope {
+	x := &scope{}
+	if key.IsNull() || (by == byOidIfAny || by == byReferenced) && key.Int() == 0 {
+		return nil // what has none
+	}
+	switch by {
+	case byName, byTypeName, bySchemaName, byReferencedName:
+		s.withName(x, by, key.Str())
+	case byDatabase:
+		return nil
+	case byNothing:
+	default:
+		if oid := uint32(key.Int()); int64(oid) == key.Int() {
+			return s.withOid(x, by, oid)
+		}
+	}
+	return x
+}
+
+// withName adds what has a name.
+func (s *snapshot) withName(x *scope, by finder, name string) {
+	if by == bySchemaName {
+		if d := s.c.h.Coll.PeekSchemaNamed(s.ctx, name); d != nil {
+			x.add(s, d)
+		}
+		return
+	}
+	for _, schema := range s.schemas() {
+		t := s.in(schema, name)
+		if t == nil {
+			continue
+		}
+		x.add(s, t)
+		if by == byReferencedName {
+			s.addReferring(x, t)
+		}
+	}
+	if by == byTypeName && strings.HasPrefix(name, "_") {
+		x.types = s.listing().Types // arrays have no names to look up
+	}
+}
+
+// withOid adds what an oid leads to.
+func (s *snapshot) withOid(x *scope, by finder, oid uint32) *scope {
+	if t := s.c.h.Coll.BuiltInByOid(oid); t != nil {
+		x.add(s, t)
+	}
+	if d := s.schemaByOid(oid); d != nil {
+		x.add(s, d)
+	}
+	t := s.ownerOf(oid)
+	if d, _ := s.defaultByOid(oid); by == byObject && d != nil {
+		t = d
+	}
+	if t == nil {
+		return x
+	}
+	x.add(s, t)
+	switch by {
+	case byReferenced:
+		s.addReferring(x, t)
+	case byDependedOn:
+		return s.addDependents(x, t)
+	}
+	return x
+}
+
+// addReferring adds the tables whose foreign keys refer to t.
+func (s *snapshot) addReferring(x *scope, t *catalog.Table) {
+	for _, r := range t.References {
+		if d := s.tableByID(r.Table); d != nil {
+			x.add(s, d)
+		}
+	}
+}
+
+// addDependents adds what may depend on t: the sequences of its columns and, as nothing
+// tells which, all views and types. Any table may use a sequence, type or collation.
+func (s *snapshot) addDependents(x *scope, t *catalog.Table) *scope {
+	if t.Kind != catalog.KindTable && t.Kind != catalog.KindView {
+		return nil
+	}
+	for i := range t.Columns {
+		if q := s.tableByID(t.Columns[i].OwnsSequence); q != nil {
+			x.add(s, q)
+		}
+	}
+	x.types = s.listing().Types
+	for _, v := range s.listing().Views {
+		if v.ID != t.ID {
+			x.add(s, v)
+		}
+	}
+	return x
+}
