@@ -239,7 +239,9 @@ func pgAttrdef(s *snapshot, w *writer) error {
 			w.oid("oid", attrdefOid(t, c))
 			w.oid("adrelid", t.Oid)
 			w.num("adnum", int64(c.Attnum))
-			w.str("adbin", s.defaultText(t, c))
+			if w.needs("adbin") {
+				w.str("adbin", s.defaultText(t, c))
+			}
 			w.done()
 		}
 	}
@@ -294,7 +296,9 @@ func pgViews(s *snapshot, w *writer) error {
 		w.str("schemaname", s.schemaName(t))
 		w.str("viewname", t.Name)
 		w.str("viewowner", t.Owner)
-		w.str("definition", s.viewText(t, deparse.Layout{}))
+		if w.needs("definition") {
+			w.str("definition", s.viewText(t, deparse.Layout{}))
+		}
 		w.done()
 	}
 	return nil
@@ -311,7 +315,9 @@ func pgMatviews(s *snapshot, w *writer) error {
 		w.str("matviewowner", t.Owner)
 		w.flag("hasindexes", len(visibleIndexes(t)) > 0)
 		w.flag("ispopulated", !t.View.Unpopulated)
-		w.str("definition", s.viewText(t, deparse.Layout{}))
+		if w.needs("definition") {
+			w.str("definition", s.viewText(t, deparse.Layout{}))
+		}
 		w.done()
 	}
 	return nil

@@ -53,7 +53,9 @@ func pgConstraint(s *snapshot, w *writer) error {
 			if k.NotValid {
 				w.flag("convalidated", false)
 			}
-			w.str("conbin", s.expr(k.Expr, t, types.Bool, false))
+			if w.needs("conbin") {
+				w.str("conbin", s.expr(k.Expr, t, types.Bool, false))
+			}
 			w.done()
 		}
 		s.foreignKeys(w, t)

@@ -18,12 +18,14 @@ func internalCreate(s *snapshot, w *writer) error {
 		if !w.wants("descriptor_id", t.Oid) {
 			continue
 		}
-		kind, text := s.createText(t)
 		w.str("schema_name", s.schemaName(t))
 		w.oid("descriptor_id", t.Oid)
 		w.str("descriptor_name", t.Name)
-		w.str("descriptor_type", kind)
-		w.str("create_statement", text)
+		if w.needs("create_statement") || w.needs("descriptor_type") {
+			kind, text := s.createText(t)
+			w.str("descriptor_type", kind)
+			w.str("create_statement", text)
+		}
 		w.done()
 	}
 	return nil

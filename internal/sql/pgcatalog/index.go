@@ -44,10 +44,10 @@ func (s *snapshot) indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	}
 	w.flag("indnullsnotdistinct", ix.NullsNotDistinct)
 	w.flag("indisexclusion", ix.Exclusion)
-	if !ix.Total() {
+	if !ix.Total() && w.needs("indpred") {
 		w.str("indpred", s.expr(ix.Where, t, types.Bool, false))
 	}
-	if t.Expressions(ix) {
+	if t.Expressions(ix) && w.needs("indexprs") {
 		w.str("indexprs", s.keyExprs(t, ix))
 	}
 	w.flag("indimmediate", !ix.Deferrable)
@@ -88,7 +88,9 @@ func pgIndexes(s *snapshot, w *writer) error {
 			if ix.Tablespace != "" {
 				w.str("tablespace", ix.Tablespace)
 			}
-			w.str("indexdef", s.indexText(t, ix, s.qualified(t), false))
+			if w.needs("indexdef") {
+				w.str("indexdef", s.indexText(t, ix, s.qualified(t), false))
+			}
 			w.done()
 		}
 	}

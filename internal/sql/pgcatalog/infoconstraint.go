@@ -12,8 +12,10 @@ type constraint struct {
 	name string
 	kind string // "PRIMARY KEY", "UNIQUE", "FOREIGN KEY" or "CHECK"
 	cols []catalog.ColumnID
-	expr string
-	key  *catalog.ForeignKey
+	// check or notNull is what a CHECK is of.
+	check   *catalog.Check
+	notNull *catalog.Column
+	key     *catalog.ForeignKey
 	// deferrable constraints may be checked late, deferred ones are by default.
 	deferrable, deferred bool
 }
@@ -39,7 +41,7 @@ func (s *snapshot) constraints(t *catalog.Table) []constraint {
 	}
 	for i := range t.Checks {
 		k := &t.Checks[i]
-		out = append(out, constraint{name: k.Name, kind: "CHECK", cols: k.Columns, expr: s.checkText(t, k, false)})
+		out = append(out, constraint{name: k.Name, kind: "CHECK", cols: k.Columns, check: k})
 	}
 	for i := range t.ForeignKeys {
 		k := &t.ForeignKeys[i]
@@ -49,7 +51,7 @@ func (s *snapshot) constraints(t *catalog.Table) []constraint {
 	for _, c := range visibleColumns(t) {
 		if c.NotNull {
 			name := strconv.Itoa(int(schema)) + "_" + strconv.Itoa(int(t.Oid)) + "_" + strconv.Itoa(int(c.Attnum)) + "_not_null"
-			out = append(out, constraint{name: name, kind: "CHECK", expr: c.Name + " IS NOT NULL"})
+			out = append(out, constraint{name: name, kind: "CHECK", notNull: c})
 		}
 	}
 	return out
@@ -163,7 +165,12 @@ func isCheckConstraints(s *snapshot, w *writer) error {
 			return
 		}
 		s.placeConstraint(w, t, c)
-		w.str("check_clause", c.expr)
+		switch {
+		case c.notNull != nil:
+			w.str("check_clause", c.notNull.Name+" IS NOT NULL")
+		case w.needs("check_clause"):
+			w.str("check_clause", s.checkText(t, c.check, false))
+		}
 		w.done()
 	})
 }

@@ -61,7 +61,7 @@ func isColumns(s *snapshot, w *writer) error {
 func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 	w.str("column_name", c.Name)
 	w.num("ordinal_position", int64(c.Attnum))
-	if hasDefault(c) && c.Generated == "" {
+	if hasDefault(c) && c.Generated == "" && w.needs("column_default") {
 		w.str("column_default", s.defaultText(t, c))
 	}
 	w.str("is_nullable", yesNo(!c.NotNull))
@@ -86,9 +86,13 @@ func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 	w.str("is_generated", "NEVER")
 	if c.Generated != "" {
 		w.str("is_generated", "ALWAYS")
-		w.str("generation_expression", s.defaultText(t, c))
+		if w.needs("generation_expression") {
+			w.str("generation_expression", s.defaultText(t, c))
+		}
 	}
-	w.str("is_updatable", yesNo(s.columnUpdatable(t, c)))
+	if w.needs("is_updatable") {
+		w.str("is_updatable", yesNo(s.columnUpdatable(t, c)))
+	}
 	w.done()
 }
 

@@ -44,7 +44,9 @@ func (s *snapshot) domainConstraints(w *writer) {
 			w.oid("conrelid", 0)
 			w.oid("contypid", d.Oid)
 			w.flag("connoinherit", false)
-			w.str("conbin", s.valueExpr(k.Expr, d.UserType.BaseType(), false))
+			if w.needs("conbin") {
+				w.str("conbin", s.valueExpr(k.Expr, d.UserType.BaseType(), false))
+			}
 			w.done()
 		}
 	}
