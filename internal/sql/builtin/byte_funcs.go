@@ -323,11 +323,11 @@ func encodingFunctions() []*Overload {
 		fn("convert_from(bytea,name) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			s, err := decodeText(a[0].Str(), a[1].Str())
 			return types.NewString(s), err
-		}),
+		}).stable(),
 		fn("convert_to(text,name) bytea", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			s, err := encodeText(a[0].Str(), a[1].Str())
 			return types.NewBytes(s), err
-		}),
+		}).stable(),
 		fn("convert(bytea,name,name) bytea", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			s, err := decodeText(a[0].Str(), a[1].Str())
 			if err != nil {
@@ -335,7 +335,7 @@ func encodingFunctions() []*Overload {
 			}
 			s, err = encodeText(s, a[2].Str())
 			return types.NewBytes(s), err
-		}),
+		}).stable(),
 	}
 }
 

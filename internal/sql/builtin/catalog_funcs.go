@@ -189,7 +189,7 @@ func definitionFunctions() []*Overload {
 		def("pg_get_constraintdef(oid) text", constraint), def("pg_get_constraintdef(oid,bool) text", constraint),
 		def("pg_get_indexdef(oid) text", index), def("pg_get_indexdef(oid,int4,bool) text", index),
 		// PostgreSQL's first argument is a pg_node_tree; here expressions are kept as text.
-		def("pg_get_expr(text,oid) text", expr), def("pg_get_expr(text,oid,bool) text", expr),
+		def("pg_get_expr(pg_node_tree,oid) text", expr), def("pg_get_expr(pg_node_tree,oid,bool) text", expr),
 		def("pg_get_functiondef(oid) text", function(FunctionWhole)), def("pg_get_function_arguments(oid) text", function(FunctionArguments)),
 		def("pg_get_function_identity_arguments(oid) text", function(FunctionIdentityArguments)), def("pg_get_function_result(oid) text", function(FunctionResult)),
 		// Objects that do not exist in this system: whatever the oid, there is none.
@@ -314,12 +314,12 @@ func miscFunctions() []*Overload {
 	return []*Overload{
 		count("num_nulls(any...) int4", true), count("num_nonnulls(any...) int4", false),
 		// information_schema's helper, which drivers use to take index keys apart.
-		srf("_pg_expandarray(int2vector) setof record", expandArray).columns([]string{"x", "n"}, []*types.T{types.Int2, types.Int4}),
+		srf("_pg_expandarray(anyarray) setof record", expandArray).columns([]string{"x", "n"}, []*types.T{types.AnyElement, types.Int4}),
 		// No table is partitioned; psql asks before it lists foreign keys.
-		srf("pg_partition_ancestors(regclass) setof regclass", noRows).stable(),
-		srf("pg_partition_tree(regclass) setof record", noRows).stable().columns(
+		srf("pg_partition_ancestors(regclass) setof regclass", noRows).volatile(),
+		srf("pg_partition_tree(regclass) setof record", noRows).volatile().columns(
 			[]string{"relid", "parentrelid", "isleaf", "level"}, []*types.T{types.Regclass, types.Regclass, types.Bool, types.Int4}),
-		fn("pg_partition_root(regclass) regclass", nullFunc).stable(),
+		fn("pg_partition_root(regclass) regclass", nullFunc),
 		srf("pg_timezone_names() setof record", zoneNames).stable().columns(
 			[]string{"name", "abbrev", "utc_offset", "is_dst"}, []*types.T{types.Text, types.Text, types.Interval, types.Bool}),
 	}
@@ -327,10 +327,17 @@ func miscFunctions() []*Overload {
 
 func noRows(*Context, []types.Datum) (RowIterator, error) { return newSliceRows(nil), nil }
 
-// expandArray yields the elements of an array, each with its number.
+// expandArray yields the elements of an array, each with its number; those of more than one
+// dimension are NULL, as a single subscript of such an array is.
 func expandArray(_ *Context, a []types.Datum) (RowIterator, error) {
 	var rows [][]types.Datum
+	dims := a[0].ArrayDims()
 	for i, e := range a[0].ArrayElems() {
+		if len(dims) > 1 {
+			if e = types.Null; i == int(dims[0].Len) {
+				break
+			}
+		}
 		rows = append(rows, []types.Datum{e, types.NewInt(int64(i) + 1)})
 	}
 	return &tableRows{rows: rows}, nil

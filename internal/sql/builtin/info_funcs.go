@@ -27,7 +27,7 @@ func infoFunctions() []*Overload {
 		fn("similar_escape(text,text) text", similarEscape).nonStrict(),
 		// There are no triggers, no JIT compiler, no notifications and no replicas of PostgreSQL's kind.
 		constant("pg_trigger_depth() int4", types.NewInt(0)),
-		constant("pg_jit_available() bool", types.False),
+		constant("pg_jit_available() bool", types.False).volatile(),
 		constant("pg_notification_queue_usage() float8", types.NewFloat(0)).volatile(),
 		constant("pg_safe_snapshot_blocking_pids(int4) _int4", types.NewArray(nil)).volatile(),
 		srf("pg_listening_channels() setof text", noRows).stable(),
@@ -37,7 +37,7 @@ func infoFunctions() []*Overload {
 		})).stable(),
 		srf("pg_timezone_abbrevs() setof record", zoneAbbrevs).stable().columns(
 			[]string{"abbrev", "utc_offset", "is_dst"}, []*types.T{types.Text, types.Interval, types.Bool}),
-		srf("ts_token_type(text) setof record", tokenKinds).columns(tokenColumns, tokenTypes),
+		srf("ts_token_type(text) setof record", tokenKinds).stable().columns(tokenColumns, tokenTypes),
 		srf("ts_token_type(oid) setof record", tokenKinds).columns(tokenColumns, tokenTypes),
 		srf("ts_parse(text,text) setof record", parseTokens).stable().columns(parsed, parsedTypes),
 		srf("ts_parse(oid,text) setof record", parseTokens).columns(parsed, parsedTypes),

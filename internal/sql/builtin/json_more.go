@@ -52,10 +52,10 @@ func jsonMoreFunctions() []*Overload {
 		fn("jsonb_strip_nulls(jsonb) jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewJSONB(stripNulls(a[0].JSONB())), nil
 		}),
-		fn("json_build_array() json", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("[]"), nil }),
-		fn("jsonb_build_array() jsonb", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("[]"), nil }),
-		fn("json_build_object() json", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("{}"), nil }),
-		fn("jsonb_build_object() jsonb", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("{}"), nil }),
+		fn("json_build_array() json", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("[]"), nil }).stable(),
+		fn("jsonb_build_array() jsonb", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("[]"), nil }).stable(),
+		fn("json_build_object() json", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("{}"), nil }).stable(),
+		fn("jsonb_build_object() jsonb", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("{}"), nil }).stable(),
 		fn("json_object(_text) json", jsonObject(false)), fn("json_object(_text,_text) json", jsonObject(false)),
 		fn("jsonb_object(_text) jsonb", jsonObject(true)), fn("jsonb_object(_text,_text) jsonb", jsonObject(true)),
 		fnBind("array_to_json(anyarray,bool) json", bindPrettyJSON).stable(),

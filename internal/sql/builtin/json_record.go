@@ -17,7 +17,7 @@ func jsonRecordFunctions() []*Overload {
 			set = srf("json_populate_recordset(anyelement,json,bool) setof anyelement", nil).nonStrict().stable().defaults(types.False)
 		}
 		set.bindSRF = bindPopulateSet(t, raw)
-		toRecord := srf(t+"_to_record("+t+") record", nil).stable()
+		toRecord := srf(t+"_to_record("+t+") record", nil).stable().one()
 		toRecord.recordSRF = func(rt *types.T) SRFFunc {
 			return func(c *Context, a []types.Datum) (RowIterator, error) {
 				row, err := populateRow(c, rt, nil, newJSONPart(a[0], raw), t+"_to_record")

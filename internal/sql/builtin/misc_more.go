@@ -20,7 +20,7 @@ func otherFunctions() []*Overload {
 		fn("length(bytea,name) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			s, err := decodeText(a[0].Str(), a[1].Str())
 			return types.NewInt(int64(len([]rune(s)))), err
-		}),
+		}).stable(),
 		fn("pg_size_bytes(text) int8", pgSizeBytes),
 		fn("oidvectortypes(oidvector) text", func(c *Context, a []types.Datum) (types.Datum, error) {
 			var names []string

@@ -55,9 +55,6 @@ func (r *registry) addAliases() {
 			alias := *o
 			alias.Name, alias.Operator, alias.code = name, false, o.Operator
 			key := alias.key()
-			if v := r.variadic(name); have[key] == nil && v != nil && o.Operator && o.Args[len(o.Args)-1].Elem != nil {
-				have[key] = v // jsonb_extract_path, behind #>
-			}
 			if have[key] == nil {
 				have[key] = &alias
 				aliases = append(aliases, &alias)
@@ -68,16 +65,6 @@ func (r *registry) addAliases() {
 		}
 	}
 	r.add(aliases)
-}
-
-// variadic returns a variadic function of a name, nil if there is none.
-func (r *registry) variadic(name string) *Overload {
-	for _, o := range r.functions[name] {
-		if o.Variadic {
-			return o
-		}
-	}
-	return nil
 }
 
 // IsOperatorCode reports whether o is the function behind an operator, and nothing else.

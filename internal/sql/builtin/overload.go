@@ -70,6 +70,7 @@ type Overload struct {
 	Volatility Volatility
 	Operator   bool
 	code       bool // behind an operator
+	unlisted   bool // see Listed
 	// Eval is nil where the call must be bound first, see Bound.
 	Eval EvalFunc
 	// SRF is set for set-returning functions, and Eval and Bind are nil then.
@@ -102,6 +103,10 @@ func (o *Overload) Bound(b Binding) (EvalFunc, error) {
 
 // IsSRF reports whether o returns a set.
 func (o *Overload) IsSRF() bool { return o.SRF != nil || o.bindSRF != nil || o.recordSRF != nil }
+
+// Listed reports whether pg_proc lists o: not what the planner alone calls, and not what is
+// syntax in PostgreSQL.
+func (o *Overload) Listed() bool { return !o.unlisted }
 
 // BoundSRF is Bound for set-returning functions.
 func (o *Overload) BoundSRF(b Binding) (SRFFunc, error) {

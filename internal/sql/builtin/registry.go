@@ -2,12 +2,14 @@ package builtin
 
 import (
 	_ "embed" // for oids.txt
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // FirstOwnOid is the first oid given to functions that PostgreSQL lacks.
@@ -140,6 +142,7 @@ func buildRegistry() *registry {
 		r.addAggregate(a)
 	}
 	r.assignOids()
+	r.unlist()
 	return r
 }
 
@@ -203,11 +206,43 @@ func (r *registry) assignOids() {
 	}
 }
 
-// key renders a signature: "abs(int4)", "int4 + int4".
+// syntaxNames are functions here that PostgreSQL's grammar has.
+var syntaxNames = []string{
+	"current_catalog", "current_date", "current_role", "current_time", "current_timestamp", "localtime", "localtimestamp", "user",
+}
+
+// unlist marks what pg_proc does not list.
+func (r *registry) unlist() {
+	mark := func(o *Overload) {
+		own := strings.HasPrefix(o.Name, "lichen_") || strings.HasPrefix(o.Name, "collation_")
+		cast := len(o.Args) == 1 && o.Args[0].Is(types.Any) && o.Ret.Name == o.Name
+		o.unlisted = o.Oid >= FirstOwnOid && (own || cast || slices.Contains(syntaxNames, o.Name))
+	}
+	for _, o := range r.all {
+		mark(o)
+	}
+	for _, a := range r.allAggs {
+		mark(&a.Overload)
+	}
+}
+
+// SchemaOf returns the schema that the functions of a name are in.
+func SchemaOf(name string) string {
+	if strings.HasPrefix(name, "_pg_") {
+		return "information_schema"
+	}
+	return "pg_catalog"
+}
+
+// key renders a signature as pg_proc has it: "abs(int4)", "+(int4,int4)". What a variadic
+// function takes is an array there.
 func (o *Overload) key() string {
 	names := make([]string, len(o.Args))
 	for i, a := range o.Args {
 		names[i] = a.Name
+		if array, ok := types.ArrayOf(a); o.Variadic && i == len(o.Args)-1 && ok {
+			names[i] = array.Name
+		}
 	}
 	return o.Name + "(" + strings.Join(names, ",") + ")"
 }

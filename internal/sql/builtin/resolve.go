@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -15,6 +16,18 @@ func ResolveFunction(name string, argTypes []*types.T) (*Overload, error) {
 		return nil, pgerr.Unsupported("function %s is not supported", callText(name, false, argTypes))
 	}
 	return resolve(name, false, Functions(name), argTypes)
+}
+
+// ResolveVariadic is ResolveFunction for a call whose last argument is the array of a variadic one;
+// argTypes has the type of its elements there.
+func ResolveVariadic(name string, argTypes []*types.T) (*Overload, error) {
+	var candidates []*Overload
+	for _, o := range Functions(name) {
+		if o.Variadic && len(o.Args) == len(argTypes) {
+			candidates = append(candidates, o)
+		}
+	}
+	return resolve(name, false, candidates, argTypes)
 }
 
 // SuggestFunction adds the function that may be meant to the error for a name that
@@ -70,6 +83,7 @@ func resolve(name string, operator bool, candidates []*Overload, argTypes []*typ
 	}
 	fits = preferFewerDefaults(fits)
 	if len(fits) > 1 {
+		fits = preferPlain(fits, len(argTypes))
 		fits = selectCandidates(fits, argTypes)
 	}
 	switch len(fits) {
@@ -144,6 +158,26 @@ func canCoerce(from, to *types.T) bool {
 		return true // checked by bindPoly
 	}
 	return implicitCast(from, to)
+}
+
+// preferPlain drops variadic candidates where another takes the same types as they are.
+func preferPlain(fits []*Overload, args int) []*Overload {
+	same := func(a, b *Overload) bool {
+		for i := range args {
+			if !a.argType(i).Is(b.argType(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	var kept []*Overload
+	for _, o := range fits {
+		plain := func(p *Overload) bool { return !p.Variadic && len(p.Args) == args && same(o, p) }
+		if !o.Variadic || !slices.ContainsFunc(fits, plain) {
+			kept = append(kept, o)
+		}
+	}
+	return kept
 }
 
 // preferFewerDefaults drops candidates that need default arguments where

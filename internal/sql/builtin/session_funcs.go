@@ -79,7 +79,7 @@ func sessionFunctions() []*Overload {
 				return types.Null, nil
 			}
 			return types.NewInt(int64(at.Port())), nil
-		})).stable(),
+		})).nonStrict().stable(),
 		// A session does not know which of the node's addresses it came in by.
 		fn("inet_server_addr() inet", nullFunc).nonStrict().stable(), fn("inet_server_port() int4", nullFunc).nonStrict().stable(),
 	}

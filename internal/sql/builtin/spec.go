@@ -19,7 +19,7 @@ var signatureTypes = func() map[string]*types.T {
 	m := map[string]*types.T{}
 	for _, t := range []*types.T{
 		types.Bool, types.Bytea, types.Char, types.Name, types.Int8, types.Int2, types.Int4,
-		types.Regproc, types.Text, types.Oid, types.Xid, types.Xid8, types.CID, types.TID, types.PgLSN, types.Money,
+		types.Regproc, types.Text, types.PgNodeTree, types.Oid, types.Xid, types.Xid8, types.CID, types.TID, types.PgLSN, types.Money,
 		types.ACLItem, types.ACLItemArray, types.PgSnapshot, types.TxidSnapshot, types.Refcursor, types.Regdictionary, types.RegdictionaryArray,
 		types.JSON, types.Float4, types.Float8,
 		types.Bpchar, types.Varchar, types.Date, types.Time, types.Timestamp, types.TimestampTZ,

@@ -30,12 +30,12 @@ func (c *Catalog) ObjectAddress(class, oid uint32, sub int32) (builtin.ObjectAdd
 	case oidPgType:
 		a.Names = []string{o.Identity}
 	case oidPgProc:
-		f := functionByOid(oid)
-		if f == nil {
+		r := routines().byOid[oid]
+		if r == nil {
 			return a, false, nil
 		}
-		a.Names = []string{namePgCatalog, f.Name}
-		a.Args = argumentNames(f)
+		a.Names = []string{r.schemaName(), r.name}
+		a.Args = typeNames(r.args)
 	case oidPgConstraint:
 		a.Names, a.Args = s.constraintAddress(oid)
 	case oidPgAttrdef:
@@ -262,11 +262,13 @@ func (c *Catalog) functionAt(a builtin.ObjectAddress) (uint32, error) {
 		return 0, err
 	}
 	name := a.Names[len(a.Names)-1]
-	if len(a.Names) == 1 || a.Names[len(a.Names)-2] == namePgCatalog {
-		for _, o := range functionsNamed(name) {
-			if hasArguments(o, oids) {
-				return o.Oid, nil
-			}
+	schema := namePgCatalog
+	if len(a.Names) > 1 {
+		schema = a.Names[len(a.Names)-2]
+	}
+	for _, r := range routines().byName[name] {
+		if schema == r.schemaName() && hasArguments(r.args, oids) {
+			return r.oid, nil
 		}
 	}
 	kind := a.Kind

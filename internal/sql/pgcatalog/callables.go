@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -17,11 +16,11 @@ const missingArgument = "NONE"
 // without them: the text of regprocedure, regoperator and regoper.
 func callableName(t *types.T, oid uint32) (string, bool) {
 	if t.Is(types.Regprocedure) {
-		o := functionByOid(oid)
-		if o == nil {
+		r := routines().byOid[oid]
+		if r == nil {
 			return "", false
 		}
-		return ast.QuoteIdent(o.Name) + "(" + strings.Join(argumentNames(o), ",") + ")", true
+		return r.signature(), true
 	}
 	o := operatorByOid(oid)
 	switch {
@@ -33,7 +32,7 @@ func callableName(t *types.T, oid uint32) (string, bool) {
 		}
 		return o.Name, true
 	}
-	return o.Name + "(" + strings.Join(argumentNames(o), ",") + ")", true
+	return o.Name + "(" + strings.Join(operandNames(o), ",") + ")", true
 }
 
 func operatorByOid(oid uint32) *builtin.Overload {
@@ -49,14 +48,11 @@ func operatorsNamed(name string) []*builtin.Overload {
 	return slices.Concat(builtin.Operators(name, true), builtin.Operators(name, false))
 }
 
-// argumentNames are the argument types as format_type prints them.
-func argumentNames(o *builtin.Overload) []string {
-	var names []string
-	if o.Operator && len(o.Args) == 1 {
-		names = append(names, missingArgument)
-	}
-	for _, a := range o.Args {
-		names = append(names, a.SQLName)
+// operandNames are the types of an operator's operands as format_type prints them.
+func operandNames(o *builtin.Overload) []string {
+	names := typeNames(o.Args)
+	if len(names) == 1 {
+		return []string{missingArgument, names[0]}
 	}
 	return names
 }
@@ -107,11 +103,11 @@ func (c *Catalog) argumentOids(args []string, none bool) ([]uint32, error) {
 	return oids, nil
 }
 
-func hasArguments(o *builtin.Overload, oids []uint32) bool {
-	if len(o.Args) != len(oids) {
+func hasArguments(args []*types.T, oids []uint32) bool {
+	if len(args) != len(oids) {
 		return false
 	}
-	for i, a := range o.Args {
+	for i, a := range args {
 		if a.Oid != oids[i] {
 			return false
 		}
@@ -134,13 +130,13 @@ func (c *Catalog) procedureOid(text string) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(names) > 1 && names[len(names)-2] != namePgCatalog {
-		return 0, undefined
+	schema := namePgCatalog
+	if len(names) > 1 {
+		schema = names[len(names)-2]
 	}
-	last := names[len(names)-1]
-	for _, o := range functionsNamed(last) {
-		if hasArguments(o, oids) {
-			return o.Oid, nil
+	for _, r := range routines().byName[names[len(names)-1]] {
+		if schema == r.schemaName() && hasArguments(r.args, oids) {
+			return r.oid, nil
 		}
 	}
 	return 0, undefined
@@ -199,7 +195,7 @@ func (c *Catalog) operatorWithOid(text string) (uint32, error) {
 		oids = oids[1:]
 	}
 	for _, o := range builtin.Operators(name, unary) {
-		if hasArguments(o, oids) {
+		if hasArguments(o.Args, oids) {
 			return o.Oid, nil
 		}
 	}

@@ -18,7 +18,7 @@ func pgCast(_ *snapshot, w *writer) error {
 		w.oid("oid", oid)
 		w.oid("castsource", from.Oid)
 		w.oid("casttarget", to.Oid)
-		w.oid("castfunc", castFunctions().of[[2]uint32{from.Oid, to.Oid}])
+		w.oid("castfunc", castFunctions()[[2]uint32{from.Oid, to.Oid}])
 		w.str("castcontext", string(rune(c.Context)))
 		w.str("castmethod", string(rune(c.Method)))
 		w.done()
@@ -30,12 +30,17 @@ func pgCast(_ *snapshot, w *writer) error {
 // pgAggregate lists what aggregates have beyond their rows of pg_proc. Their
 // transition functions can't be called and have no oids.
 func pgAggregate(_ *snapshot, w *writer) error {
-	for _, a := range builtin.AllAggregates() {
-		if !w.wants("aggfnoid", a.Oid) {
+	for _, r := range routines().all {
+		if r.kind != 'a' || !w.wants("aggfnoid", r.oid) {
 			continue
 		}
-		w.oid("aggfnoid", a.Oid)
-		w.str("aggkind", "n")
+		kind, direct, ok := r.orderedSet()
+		if !ok {
+			kind = 'n'
+		}
+		w.oid("aggfnoid", r.oid)
+		w.str("aggkind", string(kind))
+		w.num("aggnumdirectargs", int64(direct))
 		for _, c := range [...]string{
 			"aggtransfn", "aggfinalfn", "aggcombinefn", "aggserialfn", "aggdeserialfn", "aggmtransfn", "aggminvtransfn",
 			"aggmfinalfn", "aggsortop", "aggtranstype", "aggmtranstype",
@@ -46,7 +51,7 @@ func pgAggregate(_ *snapshot, w *writer) error {
 		w.flag("aggmfinalextra", false)
 		w.str("aggfinalmodify", "r")
 		w.str("aggmfinalmodify", "r")
-		for _, c := range [...]string{"aggnumdirectargs", "aggtransspace", "aggmtransspace"} {
+		for _, c := range [...]string{"aggtransspace", "aggmtransspace"} {
 			w.num(c, 0)
 		}
 		w.done()

@@ -39,8 +39,8 @@ func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err 
 		}
 		return c.collationVisible(t), true, nil
 	case "function":
-		ok = functionByOid(oid) != nil
-		return ok, ok, nil
+		r := routines().byOid[oid]
+		return r != nil && r.schema == oidPgCatalog, r != nil, nil
 	case "operator":
 		for _, o := range builtin.All() {
 			if o.Operator && o.Oid == oid {
@@ -169,20 +169,20 @@ func (c *Catalog) ExprDef(expr string, relation uint32, pretty bool) (string, bo
 
 // FunctionDef implements builtin.Catalog.
 func (c *Catalog) FunctionDef(oid uint32, part builtin.FunctionPart) (string, bool, error) {
-	o := functionByOid(oid)
-	if o == nil {
+	r := routines().byOid[oid]
+	if r == nil {
 		return "", false, nil
 	}
 	switch part {
 	case builtin.FunctionArguments, builtin.FunctionIdentityArguments:
-		return functionArguments(o, part == builtin.FunctionArguments), true, nil
+		return r.arguments(part == builtin.FunctionArguments), true, nil
 	case builtin.FunctionResult:
-		return functionResult(o), true, nil
+		return r.result(), true, nil
 	}
-	if len(builtin.Aggregates(o.Name)) > 0 && len(builtin.Functions(o.Name)) == 0 {
-		return "", false, pgerr.New(pgerr.WrongObjectType, "\"%s\" is an aggregate function", o.Name)
+	if r.kind == 'a' {
+		return "", false, pgerr.New(pgerr.WrongObjectType, "\"%s\" is an aggregate function", r.name)
 	}
-	return functionDefinition(o), true, nil
+	return r.definition(), true, nil
 }
 
 // SerialSequence implements builtin.Catalog.

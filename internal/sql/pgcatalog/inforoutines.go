@@ -3,28 +3,12 @@ package pgcatalog
 import (
 	"strconv"
 
-	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// eachRoutine calls f for every function and aggregate.
-func eachRoutine(f func(o *builtin.Overload, aggregate bool)) {
-	for _, o := range builtin.All() {
-		if !o.Operator {
-			f(o, false)
-		}
-	}
-	for _, o := range castFunctions().added {
-		f(o, false)
-	}
-	for _, a := range builtin.AllAggregates() {
-		f(&a.Overload, true)
-	}
-}
-
 // routinePlace names a function and its signature.
-func (s *snapshot) routinePlace(w *writer, o *builtin.Overload) {
-	s.named(w, "specific", namePgCatalog, o.Name+"_"+strconv.FormatUint(uint64(o.Oid), 10))
+func (s *snapshot) routinePlace(w *writer, r *routine) {
+	s.named(w, "specific", r.schemaName(), r.name+"_"+strconv.FormatUint(uint64(r.oid), 10))
 }
 
 // routineType is the data_type of what a function takes or returns.
@@ -37,72 +21,63 @@ func routineType(t *types.T) string {
 
 // isRoutines is information_schema.routines: the built-in functions, for there are no others.
 func isRoutines(s *snapshot, w *writer) error {
-	eachRoutine(func(o *builtin.Overload, aggregate bool) {
-		ret := types.Record
-		if o.Ret != nil && len(o.OutNames) == 0 {
-			ret = o.Ret
-		}
-		s.routinePlace(w, o)
-		s.named(w, "routine", namePgCatalog, o.Name)
-		if !aggregate {
+	for _, r := range routines().all {
+		s.routinePlace(w, r)
+		s.named(w, "routine", r.schemaName(), r.name)
+		if r.kind == 'f' {
 			w.str("routine_type", "FUNCTION")
 		}
-		w.str("data_type", routineType(ret))
-		s.named(w, "type_udt", namePgCatalog, ret.Name)
+		w.str("data_type", routineType(r.ret))
+		s.named(w, "type_udt", namePgCatalog, r.ret.Name)
 		w.str("dtd_identifier", "0")
 		w.str("routine_body", "EXTERNAL")
-		w.str("routine_definition", o.Name)
+		w.str("routine_definition", r.source)
 		w.str("external_language", "INTERNAL")
 		w.str("parameter_style", "GENERAL")
-		w.str("is_deterministic", yesNo(o.Volatility == builtin.Immutable))
+		w.str("is_deterministic", yesNo(r.volatility == 'i'))
 		w.str("sql_data_access", "MODIFIES")
-		w.str("is_null_call", yesNo(o.Strict))
+		w.str("is_null_call", yesNo(r.strict))
 		w.str("schema_level_routine", "YES")
 		w.num("max_dynamic_result_sets", 0)
 		w.str("security_type", "INVOKER")
 		w.str("as_locator", "NO")
 		w.str("is_udt_dependent", "NO")
 		w.done()
-	})
+	}
 	return nil
 }
 
 // isParameters is information_schema.parameters.
 func isParameters(s *snapshot, w *writer) error {
-	eachRoutine(func(o *builtin.Overload, _ bool) {
-		names := o.ArgNames()
-		for i, t := range append(append([]*types.T(nil), o.Args...), o.OutTypes...) {
-			s.routinePlace(w, o)
+	for _, r := range routines().all {
+		for i, p := range r.parameters() {
+			s.routinePlace(w, r)
 			w.num("ordinal_position", int64(i+1))
-			w.str("parameter_mode", "IN")
-			if out := i - len(o.Args); out >= 0 {
-				w.str("parameter_mode", "OUT")
-				w.text("parameter_name", o.OutNames[out])
-			} else if i < len(names) {
-				w.text("parameter_name", names[i])
+			w.str("parameter_mode", map[byte]string{'o': "OUT", 'b': "INOUT"}[p.mode])
+			if p.mode == 'i' || p.mode == 'v' {
+				w.str("parameter_mode", "IN")
 			}
+			w.text("parameter_name", p.name)
 			w.str("is_result", "NO")
 			w.str("as_locator", "NO")
-			w.str("data_type", routineType(t))
-			s.named(w, "udt", namePgCatalog, t.Name)
+			w.str("data_type", routineType(p.t))
+			s.named(w, "udt", namePgCatalog, p.t.Name)
 			w.str("dtd_identifier", strconv.Itoa(i+1))
-			if d := i - (len(o.Args) - o.Defaults); d >= 0 && i < len(o.Args) {
-				w.str("parameter_default", defaultText(t, o.DefaultArgs[d]))
-			}
+			w.text("parameter_default", p.defaultText)
 			w.done()
 		}
-	})
+	}
 	return nil
 }
 
 // isRoutinePrivileges is information_schema.routine_privileges, and role_routine_grants:
 // everybody may call functions.
 func isRoutinePrivileges(s *snapshot, w *writer) error {
-	eachRoutine(func(o *builtin.Overload, _ bool) {
-		grants(w, "EXECUTE", true, func() {
-			s.routinePlace(w, o)
-			s.named(w, "routine", namePgCatalog, o.Name)
+	for _, r := range routines().all {
+		grants(w, "EXECUTE", !r.restricted, func() {
+			s.routinePlace(w, r)
+			s.named(w, "routine", r.schemaName(), r.name)
 		})
-	})
+	}
 	return nil
 }

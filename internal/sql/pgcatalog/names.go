@@ -1,12 +1,10 @@
 package pgcatalog
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -71,11 +69,8 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 			}
 		}
 	case types.Regproc.Oid:
-		if o := functionByOid(oid); o != nil {
-			return functionName(o.Name), true
-		}
-		if name, ok := supportFunctions()[oid]; ok {
-			return name, true
+		if r := routines().byOid[oid]; r != nil {
+			return r.qualifiedName(), true
 		}
 	case types.Regprocedure.Oid, types.Regoper.Oid, types.Regoperator.Oid:
 		return callableName(t, oid)
@@ -99,35 +94,6 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// functionName prints a function's name, with its schema if the name alone does not tell it from
-// others.
-func functionName(name string) string {
-	n := 0
-	for _, o := range functionsNamed(name) {
-		if o.Oid < builtin.FirstOwnOid {
-			n++
-		}
-	}
-	if n > 1 {
-		return namePgCatalog + "." + ast.QuoteIdent(name)
-	}
-	return ast.QuoteIdent(name)
-}
-
-// functionsNamed returns all functions and aggregates of a name.
-func functionsNamed(name string) []*builtin.Overload {
-	out := slices.Clone(builtin.Functions(name))
-	for _, a := range builtin.Aggregates(name) {
-		out = append(out, &a.Overload)
-	}
-	for _, o := range castFunctions().added {
-		if o.Name == name {
-			out = append(out, o)
-		}
-	}
-	return out
 }
 
 // OidOf implements types.Names.
@@ -199,23 +165,19 @@ func (c *Catalog) relationOid(parts []string, schema, name string) (uint32, erro
 }
 
 func functionOid(schema, name string) (uint32, error) {
-	undefined := pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", name)
-	if schema != "" && schema != namePgCatalog {
-		return 0, undefined
-	}
-	fs := functionsNamed(name)
-	switch {
-	case len(fs) > 1:
-		return 0, pgerr.New(pgerr.AmbiguousFunction, "more than one function named \"%s\"", name)
-	case len(fs) == 1:
-		return fs[0].Oid, nil
-	}
-	for oid, n := range supportFunctions() {
-		if n == name {
-			return oid, nil
+	var found []*routine
+	for _, r := range routines().byName[name] {
+		if schema == "" && r.schema == oidPgCatalog || schema == r.schemaName() {
+			found = append(found, r)
 		}
 	}
-	return 0, undefined
+	switch {
+	case len(found) > 1:
+		return 0, pgerr.New(pgerr.AmbiguousFunction, "more than one function named \"%s\"", name)
+	case len(found) == 1:
+		return found[0].oid, nil
+	}
+	return 0, pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", name)
 }
 
 func (c *Catalog) typeOid(name string) (uint32, error) {

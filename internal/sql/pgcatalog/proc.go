@@ -1,7 +1,6 @@
 package pgcatalog
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -10,42 +9,18 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// pgProc lists functions and aggregates, and the functions of types, which
-// cannot be called.
+// pgProc lists functions and aggregates, and what types are made of.
 func pgProc(_ *snapshot, w *writer) error {
-	for _, o := range builtin.All() {
-		if !o.Operator && w.wants("oid", o.Oid) {
-			procRow(w, o, "f")
-		}
-	}
-	for _, a := range builtin.AllAggregates() {
-		if w.wants("oid", a.Oid) {
-			procRow(w, &a.Overload, "a")
-		}
-	}
-	for _, o := range castFunctions().added {
-		if w.wants("oid", o.Oid) {
-			procRow(w, o, "f")
-		}
-	}
-	support := supportFunctions()
-	ids := make([]uint32, 0, len(support))
-	for oid := range support {
-		if functionByOid(oid) == nil { // float8mi can be called
-			ids = append(ids, oid)
-		}
-	}
-	slices.Sort(ids)
-	for _, oid := range ids {
-		if w.wants("oid", oid) {
-			procRow(w, &builtin.Overload{Oid: oid, Name: support[oid], Ret: types.Void, Strict: true}, "f")
+	for _, r := range routines().all {
+		if w.wants("oid", r.oid) {
+			procRow(w, r)
 		}
 	}
 	return nil
 }
 
-// listedType returns the oid of a type, or that of "any" for the pseudo-types of
-// signatures that pg_type does not list.
+// listedType returns the oid of a type, or that of "any" for what signatures call types and
+// pg_type does not list.
 func listedType(t *types.T) uint32 {
 	if _, ok := types.ByOid(t.Oid); ok {
 		return t.Oid
@@ -53,117 +28,50 @@ func listedType(t *types.T) uint32 {
 	return types.Any.Oid
 }
 
-func procRow(w *writer, o *builtin.Overload, kind string) {
-	args := make([]int64, len(o.Args))
-	for i, t := range o.Args {
-		args[i] = int64(listedType(t))
-	}
-	ret := types.Record
-	if o.Ret != nil {
-		ret = o.Ret
-	}
-	w.oid("oid", o.Oid)
-	w.str("proname", o.Name)
-	w.oid("pronamespace", oidPgCatalog)
+func procRow(w *writer, r *routine) {
+	w.oid("oid", r.oid)
+	w.str("proname", r.name)
+	w.oid("pronamespace", r.schema)
 	w.oid("proowner", oidRoot)
 	w.oid("prolang", oidInternalLang)
-	w.float("procost", 1)
-	w.float("prorows", 0)
-	if o.IsSRF() && !o.OneRow {
-		w.float("prorows", 1000)
-	}
-	w.oid("provariadic", 0)
-	if o.Variadic && len(o.Args) > 0 {
-		w.oid("provariadic", listedType(o.Args[len(o.Args)-1]))
-	}
+	w.float("procost", r.cost)
+	w.float("prorows", r.rows)
+	w.oid("provariadic", r.variadic)
 	w.oid("prosupport", 0)
-	w.str("prokind", kind)
+	w.str("prokind", string(r.kind))
 	w.flag("prosecdef", false)
-	w.flag("proleakproof", false)
-	w.flag("proisstrict", o.Strict)
-	w.flag("proretset", o.IsSRF() && !o.OneRow)
-	w.str("provolatile", [...]string{"i", "s", "v"}[o.Volatility])
-	w.str("proparallel", "s")
-	w.num("pronargs", int64(len(args)))
-	w.num("pronargdefaults", int64(o.Defaults))
-	w.oid("prorettype", listedType(ret))
-	w.set("proargtypes", vector(args))
-	if names := o.ArgNames(); len(o.OutNames) > 0 {
-		outColumns(w, o)
-	} else if len(names) > 0 {
-		var list []types.Datum
-		for _, n := range names {
-			list = append(list, types.NewString(n))
-		}
-		w.set("proargnames", types.NewArray(list))
+	w.flag("proleakproof", r.leakproof)
+	w.flag("proisstrict", r.strict)
+	w.flag("proretset", r.set)
+	w.str("provolatile", string(r.volatility))
+	w.str("proparallel", string(r.parallel))
+	w.num("pronargs", int64(len(r.args)))
+	w.num("pronargdefaults", int64(r.defaults))
+	w.oid("prorettype", listedType(r.ret))
+	w.set("proargtypes", vector(typeOids(r.args)))
+	if r.modes != "" {
+		w.set("proallargtypes", ints(typeOids(r.all)))
+		w.set("proargmodes", texts(strings.Split(r.modes, "")))
 	}
-	w.str("prosrc", o.Name)
+	if len(r.names) > 0 {
+		w.set("proargnames", texts(r.names))
+	}
+	w.text("proargdefaults", r.defaultList())
+	w.str("prosrc", r.source)
+	if r.restricted {
+		w.set("proacl", types.NewArray([]types.Datum{
+			types.NewACLItem(types.ACLItemValue{Grantee: oidRoot, Grantor: oidRoot, Privileges: types.ACLBits("X")}),
+		}))
+	}
 	w.done()
 }
 
-// outColumns sets the names and types of the columns of a set-returning
-// function.
-func outColumns(w *writer, o *builtin.Overload) {
-	var typ []uint32
-	var modes, names []types.Datum
-	declared := o.ArgNames()
-	for i, t := range o.Args {
-		name := ""
-		if i < len(declared) {
-			name = declared[i]
-		}
-		typ = append(typ, t.Oid)
-		modes, names = append(modes, types.NewString("i")), append(names, types.NewString(name))
+func typeOids(list []*types.T) []int64 {
+	out := make([]int64, len(list))
+	for i, t := range list {
+		out[i] = int64(listedType(t))
 	}
-	for i, t := range o.OutTypes {
-		typ = append(typ, t.Oid)
-		modes, names = append(modes, types.NewString("o")), append(names, types.NewString(o.OutNames[i]))
-	}
-	w.set("proallargtypes", oids(typ))
-	w.set("proargmodes", types.NewArray(modes))
-	w.set("proargnames", types.NewArray(names))
-}
-
-// functionByOid finds a function or aggregate.
-func functionByOid(oid uint32) *builtin.Overload {
-	for _, o := range builtin.All() {
-		if o.Oid == oid && !o.Operator {
-			return o
-		}
-	}
-	for _, a := range builtin.AllAggregates() {
-		if a.Oid == oid {
-			return &a.Overload
-		}
-	}
-	for _, o := range castFunctions().added {
-		if o.Oid == oid {
-			return o
-		}
-	}
-	return nil
-}
-
-// functionArguments prints the arguments of a function, with or without their defaults.
-func functionArguments(o *builtin.Overload, defaults bool) string {
-	parts := make([]string, len(o.Args))
-	names := o.ArgNames()
-	for i, t := range o.Args {
-		parts[i] = t.SQLName
-		if i < len(names) && names[i] != "" {
-			parts[i] = ast.QuoteIdent(names[i]) + " " + parts[i]
-		}
-		if o.Variadic && i == len(o.Args)-1 {
-			parts[i] = "VARIADIC " + parts[i]
-		}
-		if d := i - (len(o.Args) - o.Defaults); defaults && d >= 0 {
-			parts[i] += " DEFAULT " + defaultText(t, o.DefaultArgs[d])
-		}
-	}
-	for i, name := range o.OutNames {
-		parts = append(parts, "OUT "+ast.QuoteIdent(name)+" "+o.OutTypes[i].SQLName)
-	}
-	return strings.Join(parts, ", ")
+	return out
 }
 
 // defaultText prints the default of an argument.
@@ -180,18 +88,6 @@ func defaultText(t *types.T, d types.Datum) string {
 		return strconv.FormatBool(d.Bool())
 	}
 	return ast.QuoteLiteral(text) + "::" + t.SQLName
-}
-
-// functionResult prints what a function returns.
-func functionResult(o *builtin.Overload) string {
-	name := "record"
-	if o.Ret != nil && len(o.OutNames) == 0 {
-		name = o.Ret.SQLName
-	}
-	if o.IsSRF() && !o.OneRow {
-		return "SETOF " + name
-	}
-	return name
 }
 
 // pgOperator lists the operators.

@@ -18,13 +18,6 @@ const (
 	oidSnowballTemplate = 13150
 )
 
-// textSearchFunctions are the names of the functions of the parser and the templates,
-// which SQL cannot call.
-var textSearchFunctions = map[uint32]string{
-	3717: "prsd_start", 3718: "prsd_nexttoken", 3719: "prsd_end", 3720: "prsd_headline", 3721: "prsd_lextype",
-	3725: "dsimple_init", 3726: "dsimple_lexize", 13148: "dsnowball_init", 13149: "dsnowball_lexize",
-}
-
 // textSearchComments describe text search.
 var textSearchComments = []comment{
 	{oidPgTSConfig, types.ConfigSimple, 0, "simple configuration"},

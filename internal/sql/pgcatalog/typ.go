@@ -1,9 +1,7 @@
 package pgcatalog
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/inverted"
@@ -160,9 +158,6 @@ func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	w.done()
 }
 
-// subscriptFunctions are the functions that subscripting is in pg_type.
-var subscriptFunctions = map[uint32]string{6179: "array_subscript_handler", 6180: "raw_array_subscript_handler", 6098: "jsonb_subscript_handler"}
-
 // subscriptOf returns the function for subscripts of a type, 0 if it has none.
 func subscriptOf(t *types.T) uint32 {
 	switch {
@@ -174,31 +169,6 @@ func subscriptOf(t *types.T) uint32 {
 		return 6179
 	}
 	return 0
-}
-
-// supportFunctions lists the input and output functions of all types, with the
-// names they have in pg_proc.
-func supportFunctions() map[uint32]string {
-	m := map[uint32]string{
-		oidDomainIn: "domain_in", oidDomainRecv: "domain_recv",
-		oidArrayIn: "array_in", oidArrayOut: "array_out", oidArrayRecv: "array_recv", oidArraySend: "array_send",
-	}
-	maps.Copy(m, rangeFunctionNames)
-	maps.Copy(m, subscriptFunctions)
-	maps.Copy(m, textSearchFunctions)
-	for _, s := range userSupport {
-		for i, oid := range [...]uint32{s.in, s.out, s.recv, s.send} {
-			m[oid] = s.names[i]
-		}
-	}
-	for _, s := range typeSupports() {
-		for i, oid := range [...]uint32{s.in, s.out, s.recv, s.send} {
-			if oid != 0 {
-				m[oid] = strings.TrimPrefix(s.names[i], "pg_catalog.")
-			}
-		}
-	}
-	return m
 }
 
 // pgOpclass lists the default btree operator classes and those of inverted indexes.

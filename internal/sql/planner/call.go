@@ -66,7 +66,7 @@ func (b *builder) plainFunction(e *ast.FuncCall, name string, s *scope) (plan.Ex
 // functionName returns the name to look up, checking its schema.
 func functionName(e *ast.FuncCall) (string, error) {
 	switch e.Name.Schema {
-	case "", "pg_catalog", "information_schema":
+	case "", builtin.SchemaOf(e.Name.Name):
 		return e.Name.Name, nil
 	}
 	return "", pgerr.New(pgerr.UndefinedFunction, "function %s does not exist", e.Name.String()).
@@ -180,17 +180,20 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 		ts[i] = args[i].Type()
 	}
 	last := len(args) - 1
-	arr := ts[last]
-	if arr.Elem == nil {
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "VARIADIC argument must be an array").At(pos[last])
+	literal := isUnknown(ts[last])
+	if !literal {
+		ts[last] = ts[last].Elem
 	}
-	ts[last] = arr.Elem
-	fn, err := b.resolveFunction("", name, ts)
+	notArray := pgerr.New(pgerr.DatatypeMismatch, "VARIADIC argument must be an array").At(pos[last])
+	if ts[last] == nil {
+		return nil, notArray
+	}
+	fn, err := b.resolveVariadic(e.Name.Schema, name, ts)
 	if err != nil {
 		return nil, pgerr.From(err).At(e.Pos)
 	}
-	if !fn.Variadic || len(fn.Args) != len(args) {
-		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s is not variadic", name).At(e.Pos)
+	if literal && fn.Args[last].Is(types.Any) {
+		return nil, notArray
 	}
 	params, ret, err := fn.Signature(ts)
 	if err != nil {
@@ -206,6 +209,16 @@ func (b *builder) variadicCall(e *ast.FuncCall, name string, args []plan.Expr, p
 	}
 	b.env.Notes.noteCall(e, params)
 	return b.collateCall(&plan.Call{Fn: fn, Args: args, T: ret, VariadicArray: true, Pos: e.Pos})
+}
+
+// resolveVariadic finds the function of a call with an array in the place of its last arguments;
+// ts has the type of the elements there.
+func (b *builder) resolveVariadic(schema, name string, ts []*types.T) (*builtin.Overload, error) {
+	fn, err := builtin.ResolveVariadic(name, ts)
+	if t := b.userType(schema, name); noFunction(err) && t != nil && t.Def.Kind == types.DefMultirange {
+		return builtin.Resolve(builtin.MultirangeConstructors(t), ts)
+	}
+	return fn, err
 }
 
 const hintLateral = "You might be able to move the set-returning function into a LATERAL FROM item."

@@ -157,6 +157,7 @@ func addStringCasts(add castAdder) {
 	add(Int4, e, 'f', func(_ *FormatContext, d Datum, _ *T) (Datum, error) { return NewBool(d.n != 0), nil }, Bool)
 	add(Bpchar, i, 'f', castTrim, Text, Varchar, Name)
 	add(Bpchar, a, 'f', castToChar, Char)
+	add(PgNodeTree, i, 'b', nil, Text)
 	add(Text, i, 'b', nil, Bpchar, Varchar)
 	add(Text, a, 'f', castToChar, Char)
 	add(Text, i, 'f', castTrimName, Name)

@@ -211,6 +211,9 @@ func inputTypes() []*T {
 		case AnyFamily, RecordFamily, VoidFamily:
 			continue
 		}
+		if t == PgNodeTree { // no input
+			continue
+		}
 		ts = append(ts, t)
 	}
 	return ts

@@ -48,6 +48,7 @@ var registry = []registered{
 	reg(Oid, OidArray, 4, true, "bNtip"),
 	reg(Xid, XidArray, 4, true, "bUfip"),
 	reg(OidVector, OidVectorArray, -1, false, "bAfip"),
+	reg(PgNodeTree, nil, -1, false, "bZfix"),
 	reg(JSON, JSONArray, -1, false, "bUfix"),
 	reg(Float4, Float4Array, 4, true, "bNfip"),
 	reg(Float8, Float8Array, 8, true, "bNtdp"),

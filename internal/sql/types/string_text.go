@@ -45,6 +45,9 @@ func parseString(t *T, s string) (Datum, error) {
 	if t.Oid == Char.Oid {
 		return NewString(charByte(s)), nil
 	}
+	if t.Oid == PgNodeTree.Oid {
+		return Null, pgerr.Unsupported("cannot accept a value of type %s", t.SQLName)
+	}
 	if err := VerifyUTF8(s); err != nil {
 		return Null, err
 	}

@@ -103,6 +103,7 @@ var (
 	Text          = scalar(StringFamily, 25, "text", "text")
 	Oid           = scalar(IntFamily, 26, "oid", "oid")
 	Xid           = scalar(IntFamily, 28, "xid", "xid")
+	PgNodeTree    = scalar(StringFamily, 194, "pg_node_tree", "pg_node_tree") // an expression in the catalogs
 	JSON          = scalar(JSONFamily, 114, "json", "json")
 	Float4        = scalar(FloatFamily, 700, "float4", "real")
 	Float8        = scalar(FloatFamily, 701, "float8", "double precision")

@@ -1,0 +1,353 @@
+package pgcatalog
+
+import (
+	"cmp"
+	_ "embed" // for procs.txt
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// procsText lists, per function that PostgreSQL has too: oid and name; prokind,
+// provolatile, proparallel and flags (S strict, R returns a set, L leakproof, P only
+// superusers may call it); procost, prorows, provariadic, prorettype, proargtypes,
+// proallargtypes, proargmodes, proargnames, pronargdefaults, prosrc (= for the name).
+//
+//go:embed procs.txt
+var procsText string
+
+// routine is a row of pg_proc: a function, an aggregate or a window function, or what
+// a type is made of and SQL cannot call.
+type routine struct {
+	oid, schema uint32
+	name        string
+	kind        byte // prokind
+	volatility  byte
+	parallel    byte
+	strict, set bool
+	leakproof   bool
+	restricted  bool // to superusers
+	cost, rows  float64
+	variadic    uint32
+	ret         *types.T
+	args        []*types.T // those of the input
+	all         []*types.T // all, if any is not plain input
+	modes       string     // of all
+	names       []string   // of all, or of args
+	defaults    int
+	source      string
+	overload    *builtin.Overload // nil if calls have another form, or none
+}
+
+// routineList is pg_proc by what it is looked up by.
+type routineList struct {
+	all    []*routine // by oid
+	byOid  map[uint32]*routine
+	byName map[string][]*routine
+}
+
+var routines = sync.OnceValue(func() *routineList {
+	l := &routineList{byOid: map[uint32]*routine{}, byName: map[string][]*routine{}}
+	for line := range strings.Lines(procsText) {
+		l.add(parseRoutine(strings.Fields(line)))
+	}
+	for _, o := range builtin.All() {
+		if !o.Operator {
+			l.attach(o, 'f')
+		}
+	}
+	for _, a := range builtin.AllAggregates() {
+		l.attach(&a.Overload, 'a')
+	}
+	slices.SortFunc(l.all, func(a, b *routine) int { return cmp.Compare(a.oid, b.oid) })
+	return l
+})
+
+func (l *routineList) add(r *routine) {
+	l.all = append(l.all, r)
+	l.byOid[r.oid] = r
+	l.byName[r.name] = append(l.byName[r.name], r)
+}
+
+// attach ties a function to its row, or makes one for what PostgreSQL lacks.
+func (l *routineList) attach(o *builtin.Overload, kind byte) {
+	switch r := l.byOid[o.Oid]; {
+	case r != nil:
+		r.overload = o
+	case o.Oid >= builtin.FirstOwnOid && o.Listed():
+		l.add(ownRoutine(o, kind))
+	}
+}
+
+// parseRoutine reads a line of procs.txt.
+func parseRoutine(f []string) *routine {
+	r := &routine{
+		oid: number(f[0]), schema: oidPgCatalog, name: f[1], kind: f[2][0], volatility: f[2][1], parallel: f[2][2],
+		strict: strings.Contains(f[2][3:], "S"), set: strings.Contains(f[2][3:], "R"),
+		leakproof: strings.Contains(f[2][3:], "L"), restricted: strings.Contains(f[2][3:], "P"),
+		cost: float64(number(f[3])), rows: float64(number(f[4])), variadic: number(f[5]), ret: listedTypes(f[6])[0],
+		args: listedTypes(f[7]), all: listedTypes(f[8]), defaults: int(number(f[11])), source: f[12],
+	}
+	if f[9] != "-" {
+		r.modes = f[9]
+	}
+	if f[10] != "-" {
+		r.names = strings.Split(f[10], ",")
+	}
+	if r.source == "=" {
+		r.source = r.name
+	}
+	if builtin.SchemaOf(r.name) == nameInformationSchema {
+		r.schema = oidInformationSchema
+	}
+	return r
+}
+
+func number(s string) uint32 {
+	n, err := strconv.ParseUint(s, 10, 32)
+	must.NoError(err, "procs.txt: number %q", s)
+	return uint32(n)
+}
+
+func listedTypes(s string) []*types.T {
+	if s == "-" {
+		return nil
+	}
+	var list []*types.T
+	for _, f := range strings.Split(s, ",") {
+		t, ok := types.ByOid(number(f))
+		must.True(ok, "procs.txt: no type %s", f)
+		list = append(list, t)
+	}
+	return list
+}
+
+// ownRoutine is the row of a function that PostgreSQL does not have.
+func ownRoutine(o *builtin.Overload, kind byte) *routine {
+	r := &routine{
+		oid: o.Oid, schema: oidPgCatalog, name: o.Name, kind: kind, volatility: "isv"[o.Volatility], parallel: 's',
+		strict: o.Strict, set: o.IsSRF() && !o.OneRow, cost: 1, ret: types.Record, args: o.Args, names: o.ArgNames(),
+		defaults: o.Defaults, source: o.Name, overload: o,
+	}
+	if o.Ret != nil {
+		r.ret = o.Ret
+	}
+	if r.set {
+		r.rows = 1000
+	}
+	if o.Variadic {
+		r.variadic = o.Args[len(o.Args)-1].Oid
+	}
+	if len(o.OutNames) > 0 {
+		declared := r.names
+		r.names = nil
+		for i, t := range o.Args {
+			name := ""
+			if i < len(declared) {
+				name = declared[i]
+			}
+			r.all, r.names, r.modes = append(r.all, t), append(r.names, name), r.modes+"i"
+		}
+		for i, t := range o.OutTypes {
+			r.all, r.names, r.modes = append(r.all, t), append(r.names, o.OutNames[i]), r.modes+"o"
+		}
+	}
+	return r
+}
+
+func (r *routine) schemaName() string {
+	if r.schema == oidInformationSchema {
+		return nameInformationSchema
+	}
+	return namePgCatalog
+}
+
+// qualifiedName prints the name, with the schema if the name alone does not tell the routine
+// from others.
+func (r *routine) qualifiedName() string {
+	if r.schema != oidPgCatalog || len(routines().byName[r.name]) > 1 {
+		return r.schemaName() + "." + ast.QuoteIdent(r.name)
+	}
+	return ast.QuoteIdent(r.name)
+}
+
+// signature prints the name with the types of the arguments.
+func (r *routine) signature() string {
+	name := ast.QuoteIdent(r.name)
+	if r.schema != oidPgCatalog {
+		name = r.schemaName() + "." + name
+	}
+	return name + "(" + strings.Join(typeNames(r.args), ",") + ")"
+}
+
+func typeNames(list []*types.T) []string {
+	names := make([]string, len(list))
+	for i, t := range list {
+		names[i] = t.SQLName
+	}
+	return names
+}
+
+// parameter is an argument or a column of the result.
+type parameter struct {
+	t    *types.T
+	name string
+	mode byte // as in proargmodes
+	// defaultText prints the value that it has if it is left out, "" for none.
+	defaultText string
+}
+
+// parameters lists all of a routine's.
+func (r *routine) parameters() []parameter {
+	list := r.all
+	if list == nil {
+		list = r.args
+	}
+	out := make([]parameter, len(list))
+	in := 0
+	for i, t := range list {
+		p := parameter{t: t, mode: 'i'}
+		if r.modes != "" {
+			p.mode = r.modes[i]
+		}
+		if i < len(r.names) {
+			p.name = r.names[i]
+		}
+		if p.mode == 'i' || p.mode == 'v' {
+			if r.modes == "" && r.variadic != 0 && i == len(list)-1 {
+				p.mode = 'v'
+			}
+			p.defaultText = r.defaultText(in)
+			in++
+		}
+		out[i] = p
+	}
+	return out
+}
+
+// defaultText prints the default of an input argument.
+func (r *routine) defaultText(i int) string {
+	d := i - (len(r.args) - r.defaults)
+	if d < 0 || r.overload == nil || d >= len(r.overload.DefaultArgs) {
+		return ""
+	}
+	return defaultText(r.args[i], r.overload.DefaultArgs[d])
+}
+
+// defaultList prints the defaults, as pg_get_expr shows proargdefaults.
+func (r *routine) defaultList() string {
+	var list []string
+	for i := range r.args {
+		if d := r.defaultText(i); d != "" {
+			list = append(list, d)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// text prints a parameter as in a definition.
+func (p *parameter) text(defaults bool) string {
+	s := p.t.SQLName
+	if p.name != "" {
+		s = ast.QuoteIdent(p.name) + " " + s
+	}
+	switch p.mode {
+	case 'v':
+		s = "VARIADIC " + s
+	case 'o':
+		s = "OUT " + s
+	case 'b':
+		s = "INOUT " + s
+	}
+	if defaults && p.defaultText != "" {
+		s += " DEFAULT " + p.defaultText
+	}
+	return s
+}
+
+// orderedSet tells of an aggregate that is called with WITHIN GROUP: aggkind, and how
+// many arguments stand before it.
+func (r *routine) orderedSet() (kind byte, direct int, ok bool) {
+	if r.kind != 'a' {
+		return 0, 0, false
+	}
+	_, hypothetical, ok := builtin.OrderedSet(r.name)
+	switch {
+	case hypothetical:
+		return 'h', 1, true
+	case r.name == "mode":
+		return 'o', 0, true
+	}
+	return 'o', 1, ok
+}
+
+// arguments prints the arguments, with or without their defaults.
+func (r *routine) arguments(defaults bool) string {
+	var parts []string
+	for _, p := range r.parameters() {
+		if p.mode != 't' {
+			parts = append(parts, p.text(defaults))
+		}
+	}
+	kind, direct, ok := r.orderedSet()
+	if !ok {
+		return strings.Join(parts, ", ")
+	}
+	ordered := parts[direct:]
+	if kind == 'h' { // the ordered arguments are like the direct ones
+		ordered = parts
+	}
+	return strings.TrimLeft(strings.Join(parts[:direct], ", ")+" ORDER BY "+strings.Join(ordered, ", "), " ")
+}
+
+// result prints what the routine returns.
+func (r *routine) result() string {
+	var columns []string
+	for _, p := range r.parameters() {
+		if p.mode == 't' {
+			columns = append(columns, p.text(false))
+		}
+	}
+	switch {
+	case columns != nil:
+		return "TABLE(" + strings.Join(columns, ", ") + ")"
+	case r.set:
+		return "SETOF " + r.ret.SQLName
+	}
+	return r.ret.SQLName
+}
+
+// definition prints the routine as pg_get_functiondef does: its code is a name of this
+// system's.
+func (r *routine) definition() string {
+	var b strings.Builder
+	b.WriteString("CREATE OR REPLACE FUNCTION " + namePgCatalog + "." + ast.QuoteIdent(r.name) + "(" + r.arguments(true) + ")\n")
+	b.WriteString(" RETURNS " + r.result() + "\n LANGUAGE internal\n")
+	var attributes strings.Builder
+	for _, w := range []struct {
+		text string
+		on   bool
+	}{
+		{" WINDOW", r.kind == 'w'}, {" IMMUTABLE", r.volatility == 'i'}, {" STABLE", r.volatility == 's'},
+		{" PARALLEL SAFE", r.parallel == 's'}, {" PARALLEL RESTRICTED", r.parallel == 'r'}, {" STRICT", r.strict},
+		{" LEAKPROOF", r.leakproof}, {" COST " + formatCost(r.cost), r.cost != 1},
+		{" ROWS " + formatCost(r.rows), r.rows != 0 && r.rows != 1000},
+	} {
+		if w.on {
+			attributes.WriteString(w.text)
+		}
+	}
+	if attributes.Len() > 0 {
+		b.WriteString(attributes.String() + "\n")
+	}
+	b.WriteString("AS $function$" + r.source + "$function$\n")
+	return b.String()
+}
+
+func formatCost(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

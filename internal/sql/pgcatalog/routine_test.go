@@ -1,0 +1,89 @@
+package pgcatalog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// differently lists functions that are declared differently here, on purpose.
+var differently = map[string]string{
+	"age(timestamptz,timestamptz) interval":     "depends on the time zone",
+	"json_to_recordset(json) record":            "no rows come of NULL either way",
+	"jsonb_to_recordset(jsonb) record":          "no rows come of NULL either way",
+	"int4multirange(_int4range) int4multirange": "looks at its ranges one by one",
+	"int8multirange(_int8range) int8multirange": "looks at its ranges one by one",
+	"nummultirange(_numrange) nummultirange":    "looks at its ranges one by one",
+	"tsmultirange(_tsrange) tsmultirange":       "looks at its ranges one by one",
+	"tstzmultirange(_tstzrange) tstzmultirange": "looks at its ranges one by one",
+	"datemultirange(_daterange) datemultirange": "looks at its ranges one by one",
+}
+
+// Every function that PostgreSQL has too has a line in procs.txt, and behaves as it says.
+func TestRoutines(t *testing.T) {
+	check := func(o *builtin.Overload) {
+		r := routines().byOid[o.Oid]
+		switch {
+		case r == nil && o.Oid < builtin.FirstOwnOid:
+			t.Errorf("%v has no line in procs.txt; PostgreSQL's oid is %d", o, o.Oid)
+		case r == nil || o.Oid >= builtin.FirstOwnOid || differently[o.String()] != "":
+		case r.strict != o.Strict && len(o.Args) > 0:
+			t.Errorf("%v: strict is %v, in PostgreSQL %v", o, o.Strict, r.strict)
+		case r.volatility != "isv"[o.Volatility]:
+			t.Errorf("%v: volatility is %c, in PostgreSQL %c", o, "isv"[o.Volatility], r.volatility)
+		case r.set != (o.IsSRF() && !o.OneRow):
+			t.Errorf("%v: returns a set here or in PostgreSQL, not in both", o)
+		case r.defaults != o.Defaults, (r.variadic != 0) != o.Variadic:
+			t.Errorf("%v: takes %d arguments by default, in PostgreSQL %d", o, o.Defaults, r.defaults)
+		case o.Ret != nil && r.ret != o.Ret && len(o.OutNames) == 0:
+			t.Errorf("%v: returns %s in PostgreSQL", o, r.ret.Name)
+		}
+	}
+	for _, o := range builtin.All() {
+		if !o.Operator {
+			check(o)
+		}
+	}
+	for _, a := range builtin.AllAggregates() {
+		if r := routines().byOid[a.Oid]; a.Oid < builtin.FirstOwnOid && (r == nil || r.kind != 'a') {
+			t.Errorf("%v has no line in procs.txt", &a.Overload)
+		}
+	}
+}
+
+// What pg_proc lists can be called, or is what a type is made of.
+func TestListedRoutines(t *testing.T) {
+	parts := map[uint32]bool{}
+	for _, typ := range types.All() {
+		s := supportOf(typ)
+		for _, oid := range []uint32{s.in, s.out, s.recv, s.send} {
+			parts[oid] = true
+		}
+		parts[subscriptOf(typ)] = true
+	}
+	for _, s := range userSupport {
+		parts[s.in], parts[s.out], parts[s.recv], parts[s.send] = true, true, true, true
+	}
+	parts[oidDomainIn], parts[oidDomainRecv] = true, true
+	for _, oid := range castFunctions() {
+		parts[oid] = true
+	}
+	windows := map[string]bool{}
+	for _, name := range planner.WindowFunctions() {
+		windows[name] = true
+	}
+	for _, r := range routines().all {
+		callable := r.overload != nil || len(builtin.Functions(r.name)) > 0
+		ofParser := strings.HasPrefix(r.name, "prsd_") || strings.HasPrefix(r.name, "dsimple_") || strings.HasPrefix(r.name, "dsnowball_")
+		ofModifier := strings.Contains(r.name, "typmod")
+		if r.kind == 'f' && !callable && !parts[r.oid] && !ofParser && !ofModifier {
+			t.Errorf("%s does not exist here, oid %d", r.signature(), r.oid)
+		}
+		if r.kind == 'w' && !windows[r.name] {
+			t.Errorf("%s is no window function here", r.signature())
+		}
+	}
+}
