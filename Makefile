@@ -5,7 +5,7 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell test -z "`g
 LDFLAGS := $(if $(COMMIT),-ldflags '-X github.com/lichendb/lichen/internal/cli.builtFrom=$(COMMIT)')
 SOURCES := $(shell find cmd internal -name '*.go')
 
-.PHONY: help build test lint logic demo bench soak plants oracle differential mutated clean
+.PHONY: help build test lint logic demo bench soak plants oracle differential metamorphic mutated clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,7 +37,7 @@ soak: $(BIN) ## simulate as many seeds of all workloads as SOAK_MINUTES allow, f
 plants: $(BIN) ## plant bugs (internal/plant) and see that the tests find each
 	@if grep -q skip-lock-check $(BIN); then echo "planted bugs are in $(BIN)"; exit 1; fi
 	$(GO) vet -tags plants ./internal/...
-	$(GO) test -tags plants -vet=off ./internal/sim ./internal/kv ./internal/store ./internal/server ./internal/sql/exec -run '^TestPlants' -v -timeout 60m
+	$(GO) test -tags plants -vet=off ./internal/sim ./internal/kv ./internal/store ./internal/server ./internal/sql/exec ./internal/sql -run '^TestPlants' -v -timeout 60m
 
 ORACLE_STATEMENTS ?= 60000
 
@@ -50,6 +50,9 @@ LICHEN_URL   ?= postgres://root@127.0.0.1:26257/defaultdb
 
 differential: ## run generated SQL on PostgreSQL 15 (POSTGRES_URL) and Lichen (LICHEN_URL) and compare
 	$(GO) run ./test/differential -n $(DIFFERENTIAL_STATEMENTS) -postgres $(POSTGRES_URL) -lichen $(LICHEN_URL)
+
+metamorphic: ## check on a node (LICHEN_URL) that answers of generated SQL relate to each other as they must
+	$(GO) run ./test/differential -relations -n $(DIFFERENTIAL_STATEMENTS) -lichen $(LICHEN_URL)
 
 mutated: ## run generated and mutated SQL on a node (LICHEN_URL): no panic, no hang, no lost connection
 	$(GO) run ./test/differential -alone -n $(DIFFERENTIAL_STATEMENTS) -lichen $(LICHEN_URL)

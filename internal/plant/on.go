@@ -21,6 +21,8 @@ func All() []Name {
 		CountedReplaced, RecoverIncomplete,
 		CloseOverCommits, CloseUnmarked, RestThroughCommits, ClosedUnapplied, FollowerAboveClosed,
 		SkipClaim, WriteUnchecked,
+		FilterBelowOuter, OuterUnchecked, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
+		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
 	}
 }
 

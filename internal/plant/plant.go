@@ -67,4 +67,31 @@ const (
 	WriteUnchecked Name = "write-unchecked"
 	// SkipClaim counts the rows with a deferrable key without a lock on it.
 	SkipClaim Name = "skip-claim"
+
+	// FilterBelowOuter pushes a condition on the other side of an outer join below it.
+	FilterBelowOuter Name = "filter-below-outer"
+	// OuterUnchecked makes inner joins of outer ones whose rows the conditions above would keep.
+	OuterUnchecked Name = "outer-unchecked"
+	// NullInAntiJoin makes an anti join of NOT IN without looking for NULL.
+	NullInAntiJoin Name = "null-in-anti-join"
+	// MergedColumns takes two columns of a type for one.
+	MergedColumns Name = "merged-columns"
+	// VolatileTwice computes a volatile expression wherever its column is named.
+	VolatileTwice Name = "volatile-twice"
+	// ResidualDropped forgets the conditions that the spans of an index do not answer.
+	ResidualDropped Name = "residual-dropped"
+	// SpanShort ends the span of an index before its last value.
+	SpanShort Name = "span-short"
+	// StaleSubquery keeps the value of a subquery for other rows of the query around it.
+	StaleSubquery Name = "stale-subquery"
+	// StaleWith keeps the rows of a WITH for other rows of the query around it.
+	StaleWith Name = "stale-with"
+	// EmptyAggregate returns no row for aggregates over no rows.
+	EmptyAggregate Name = "empty-aggregate"
+	// TypmodLost stores values without regard to the modifier of their column's type.
+	TypmodLost Name = "typmod-lost"
+	// StalePlan executes a prepared statement as it was planned, whatever has changed.
+	StalePlan Name = "stale-plan"
+	// CursorSkips loses a row between two fetches.
+	CursorSkips Name = "cursor-skips"
 )

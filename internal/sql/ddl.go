@@ -17,9 +17,7 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	if err := s.settledForDDL(ctx, root.Stmt); err != nil {
 		return err
 	}
-	env := x.ddlEnv(root.Query)
-	env.ParamTypes = x.prepared.types
-	tag, err := ddl.Exec(ctx, env, root.Stmt)
+	tag, err := ddl.Exec(ctx, x.ddlEnv(root.Query), root.Stmt)
 	if err != nil {
 		return err
 	}
@@ -50,7 +48,7 @@ func (s *Session) commitOnly(ctx context.Context) error {
 	if err := s.checkDeferred(ctx, nil); err != nil {
 		return err
 	}
-	if len(s.portals) > 0 {
+	if len(s.cursors) > 0 {
 		if err := s.holdCursors(ctx); err != nil {
 			return err
 		}

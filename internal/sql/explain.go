@@ -291,8 +291,8 @@ func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
 		}
 		return nil
 	case *ast.Fetch:
-		if p := s.portals[string(st.Cursor)]; p != nil && !st.Move {
-			return p.cols
+		if c := s.cursors[string(st.Cursor)]; c != nil && !st.Move {
+			return c.prepared.cols
 		}
 		return nil
 	}

@@ -28,8 +28,9 @@ func (c checkedSession) Query(ctx context.Context, text string) ([]string, error
 // metamorphicSettings are those of the sessions that are checked.
 var metamorphicSettings = []string{"SET search_path = diff, public", "SET statement_timeout = '2s'", "SET timezone = 'UTC'"}
 
-// findWrongAnswer runs checks over the schemas of seeds, until one finds something.
-func findWrongAnswer(t *testing.T, n *node, from, seeds uint64, checks int, kinds ...string) (found *metamorphic.Finding, ran int) {
+// findWrongAnswer checks relations, or all if none is named, over the schemas of seeds, until a
+// check finds something.
+func findWrongAnswer(t *testing.T, n *node, from, seeds uint64, checks int, relations ...string) (found *metamorphic.Finding, ran int) {
 	db := checkedSession{n.session(t)}
 	defer db.s.Close()
 	for _, q := range metamorphicSettings {
@@ -39,7 +40,7 @@ func findWrongAnswer(t *testing.T, n *node, from, seeds uint64, checks int, kind
 	}
 	all := generate.NewCoverage()
 	for seed := from; seed < from+seeds; seed++ {
-		c := metamorphic.New(seed, optimizer.Rules(), kinds...)
+		c := metamorphic.New(seed, optimizer.Rules(), relations...)
 		if err := c.Setup(context.Background(), db); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,7 @@ func TestMetamorphic(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if f, _ := findWrongAnswer(t, n, 1, 3, 150); f != nil {
+	if f, _ := findWrongAnswer(t, n, 1, 2, 150); f != nil {
 		t.Error(f)
 	}
 }

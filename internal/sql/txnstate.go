@@ -29,7 +29,7 @@ type savepoint struct {
 	coll     catalog.Savepoint
 	settings int
 	rangeOps int
-	portals  int // number of the newest portal
+	cursors  int // number of the newest cursor
 	advisory int // advisory locks of the transaction
 	deferral deferral
 }
@@ -124,6 +124,7 @@ func (s *Session) endTxn() {
 	s.txn.open, s.txn.block = false, blockNone
 	s.txnStart.Store(0)
 	s.closeTxnPortals()
+	s.closeTxnCursors()
 	s.advisory.endTxn(s)
 }
 
@@ -137,7 +138,7 @@ func (s *Session) undo(ctx context.Context) {
 	s.coll.RolledBack(ctx)
 	s.vals.Rollback()
 	s.rangeOps = nil
-	s.closeTxnPortals()
+	s.closeTxnCursors()
 	s.advisory.endTxn(s)
 	t.open = false
 }
@@ -148,6 +149,7 @@ func (s *Session) fail(ctx context.Context) {
 	switch s.txn.block {
 	case blockOpen:
 		s.txn.block = blockFailed
+		s.closeTxnPortals()
 		if len(s.txn.savepoints) == 0 {
 			s.undo(ctx)
 		}
@@ -247,7 +249,7 @@ func (s *Session) execSavepoint(name string) error {
 	}
 	s.txn.savepoints = append(s.txn.savepoints, savepoint{
 		name: name, kv: s.txn.txn.Savepoint(), coll: s.coll.Savepoint(), settings: s.vals.Mark(),
-		rangeOps: len(s.rangeOps), deferral: s.deferral.mark(), portals: s.portalNumber, advisory: len(s.advisory.inTxn),
+		rangeOps: len(s.rangeOps), deferral: s.deferral.mark(), cursors: s.cursorNumber, advisory: len(s.advisory.inTxn),
 	})
 	return nil
 }
@@ -278,7 +280,7 @@ func (s *Session) execRollbackTo(ctx context.Context, name string) error {
 	s.vals.RollbackTo(sp.settings)
 	s.rangeOps = s.rangeOps[:sp.rangeOps]
 	s.deferral = sp.deferral.mark()
-	s.closePortalsSince(sp.portals)
+	s.closeCursorsSince(sp.cursors)
 	s.advisory.rollbackTo(ctx, s, sp.advisory)
 	s.txn.savepoints = s.txn.savepoints[:i+1]
 	s.txn.block = blockOpen

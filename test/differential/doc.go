@@ -11,6 +11,9 @@
 // schema diff. A run depends on the seed only. Each difference is printed,
 // shrunk, with the seed of its round: -seed S -n 1 repeats that round alone.
 //
+// With -relations nothing is compared with PostgreSQL: package metamorphic checks on Lichen that
+// answers relate to each other as they must (relations.go).
+//
 // Reading order: main.go (rounds and the report), server.go (asking a database), node.go (a node
 // of the run's own), compare.go, shrink.go. Statements come from internal/sql/generate; catalog.go
 // adds calls of the functions and operators that both catalogs list, and casts. known.go holds the

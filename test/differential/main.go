@@ -26,9 +26,13 @@ func main() {
 	limit := flag.Duration("time", time.Hour, "end the run after this time")
 	show := flag.Int("show", 200, "how many differences to print")
 	alone := flag.Bool("alone", false, "run the statements, half of them mutated, on Lichen only, and look for internal errors, lost connections and what goes on after its time limit")
+	relations := flag.Bool("relations", false, "check on Lichen only that answers relate to each other as they must (package metamorphic)")
 	start := flag.String("start", "", "the program of a Lichen node to start for the run, instead of -lichen")
 	flag.Parse()
 	os.Exit(withNode(*start, lichen, func() int {
+		if *relations {
+			return runRelations(*lichen, *n, *seed, *limit)
+		}
 		return runAll(*postgres, *lichen, *only, *n, *seed, *limit, *show, *alone)
 	}))
 }

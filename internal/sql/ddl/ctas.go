@@ -14,14 +14,7 @@ import (
 
 // planQuery plans a query that is part of the statement.
 func (e *Env) planQuery(ctx context.Context, q ast.Statement) (*plan.Prepared, error) {
-	return e.planQueryWith(ctx, q, nil)
-}
-
-// planQueryWith plans a query with parameters of the given types.
-func (e *Env) planQueryWith(ctx context.Context, q ast.Statement, params []*types.T) (*plan.Prepared, error) {
-	env := e.plannerEnv(e.Coll)
-	env.ParamTypes = params
-	prep, err := planner.Plan(ctx, q, env)
+	prep, err := planner.Plan(ctx, q, e.plannerEnv(e.Coll))
 	if err == nil && prep.Columns == nil {
 		return nil, pgerr.Unsupported("%s is not supported as the query of this statement", q.Tag())
 	}
@@ -39,10 +32,7 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 	if err := e.ignoreStorage(st.With, tableStorage); err != nil {
 		return "", err
 	}
-	if st.Materialized && len(e.ParamTypes) > 0 {
-		return "", pgerr.Unsupported("materialized views may not be defined using bound parameters")
-	}
-	q, err := e.planQueryWith(ctx, st.Query, e.ParamTypes)
+	q, err := e.planQuery(ctx, st.Query)
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +62,7 @@ func (e *Env) selectInto(ctx context.Context, st *ast.Select) (tag string, err e
 	}
 	plain := *st
 	plain.Into = nil
-	q, err := e.planQueryWith(ctx, &plain, e.ParamTypes)
+	q, err := e.planQuery(ctx, &plain)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -41,7 +42,7 @@ type cteState struct {
 func (c *compiler) with(n *plan.With) (operator, error) {
 	w := &withOp{run: c.run}
 	for _, cte := range n.CTEs {
-		st := &cteState{run: c.run, modifies: cte.Modifies, varies: len(cte.Outer) > 0}
+		st := &cteState{run: c.run, modifies: cte.Modifies, varies: len(cte.Outer) > 0 && !plant.On(plant.StaleWith)}
 		c.ctes[cte.ID] = st
 		if err := c.cte(st, cte); err != nil {
 			return nil, err

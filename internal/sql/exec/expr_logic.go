@@ -75,7 +75,7 @@ func (c *compiler) is(e *plan.Is, s scope) (evalFn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Arg.Type().Family == types.RecordFamily && (e.Kind == plan.IsNull || e.Kind == plan.IsNotNull) {
+	if e.OfFields() {
 		return isNullRecord(arg, e.Kind == plan.IsNull), nil
 	}
 	var test func(d types.Datum) bool

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -26,7 +27,7 @@ func (c *compiler) subquery(e *plan.Subquery, s scope) (evalFn, error) {
 	for i := range e.Outer {
 		ids[i] = e.Outer[i].Col
 	}
-	p := &subplan{run: c.run, copies: c.bindOuter(ids, s), cacheable: len(ids) == 0}
+	p := &subplan{run: c.run, copies: c.bindOuter(ids, s), cacheable: len(ids) == 0 || plant.On(plant.StaleSubquery)}
 	var inner scope
 	var err error
 	if p.src, inner, err = c.input(e.Plan); err != nil {

@@ -3,6 +3,7 @@ package exec
 import (
 	"unsafe"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -384,7 +385,7 @@ func (g *groupOp) addRow(sts []aggState, row Row) error {
 // nextOrdered returns groups as they end. A scalar aggregation is one group,
 // there even without input.
 func (g *groupOp) nextOrdered(b *Batch) error {
-	if g.scalar && !g.inGroup && !g.drained {
+	if g.scalar && !g.inGroup && !g.drained && !plant.On(plant.EmptyAggregate) {
 		if err := g.beginGroup(nil); err != nil {
 			return err
 		}
@@ -413,6 +414,10 @@ func (g *groupOp) nextOrdered(b *Batch) error {
 				if err := g.beginGroup(g.vals); err != nil {
 					return err
 				}
+			}
+		} else if plant.On(plant.EmptyAggregate) && !g.inGroup {
+			if err := g.beginGroup(nil); err != nil {
+				return err
 			}
 		}
 		if err := g.addRow(g.current, row); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -241,7 +242,7 @@ func (s *spanSet) addRange(e *spanExprs, i int, prefix []byte) error {
 		s.buf = s.buf[:start]
 		return err
 	}
-	hiIncl = hiIncl && k == len(hi)
+	hiIncl = hiIncl && k == len(hi) && !plant.On(plant.SpanShort)
 	switch {
 	case hi != nil && !hiIncl:
 	case hi == nil && excludeNull && !s.x.Key[i].NullsFirst:

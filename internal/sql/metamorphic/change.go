@@ -1,6 +1,7 @@
 package metamorphic
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/lichendb/lichen/internal/sql/generate"
@@ -16,16 +17,24 @@ func (c *Checker) changed() (generate.Table, *generate.Scope) {
 	return t, s
 }
 
+// unmodified are the types without the modifiers that columns have.
+var unmodified = map[string]string{"numeric(6,2)": "numeric", "varchar(4)": "text", "char(3)": "text", "timestamp(0)": "timestamp"}
+
 // update stores an expression's values: they are those that a query computes, cast to the
 // column's type.
 func (c *Checker) update() (string, error) {
 	t, s := c.changed()
 	col := t.Cols[1+c.IntN(len(t.Cols)-1)]
-	source := col.Type
-	if source == "numeric(6,2)" || source == "varchar(4)" || source == "char(3)" {
-		source = map[string]string{"numeric(6,2)": "numeric", "varchar(4)": "text", "char(3)": "text"}[source]
+	for _, other := range t.Cols { // those whose values a modifier cuts come first
+		if unmodified[other.Type] != "" && c.OneIn(2) {
+			col = other
+		}
 	}
+	source := cmp.Or(unmodified[col.Type], col.Type)
 	e, p := c.computed(s, source), c.predicate(s)
+	if source == "numeric" && c.OneIn(2) {
+		e = "(" + e + ") / 7"
+	}
 	want, err := c.ask(fmt.Sprintf("SELECT id, (%s)::%s FROM %s WHERE %s", e, generate.TypeSQL(col.Type), t.Name, p))
 	if err != nil {
 		return "", err

@@ -70,6 +70,15 @@ func relations() []relation {
 	}
 }
 
+// Relations lists the names of all relations.
+func Relations() []string {
+	var list []string
+	for _, r := range relations() {
+		list = append(list, r.name)
+	}
+	return list
+}
+
 // Checker checks relations over one schema.
 type Checker struct {
 	*generate.Generator

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -233,6 +234,9 @@ func (o *optimizer) build(n *plan.Scan, p *path, atoms *atomList, outputs int) p
 		n.Point = p.c.point
 	}
 	n.Index, n.Reverse, n.Ordered, n.Tokens = p.c.index, p.reverse, p.ordered, p.tokens
+	if plant.On(plant.ResidualDropped) && p.c.any {
+		residual = nil
+	}
 	n.Filter = plan.ConjoinAll(residual)
 	if o.on(RulePrune) {
 		dropUnused(n, outputs)

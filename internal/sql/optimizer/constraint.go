@@ -222,7 +222,7 @@ func retyped(x plan.Expr, t *types.T) plan.Expr {
 
 func (l *atomList) test(n *plan.Scan, i int, c *plan.Is) {
 	ord := column(n, c.Arg)
-	if ord < 0 {
+	if ord < 0 || c.OfFields() {
 		return
 	}
 	switch c.Kind {

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
@@ -42,7 +43,7 @@ func (o *optimizer) semiJoin(input plan.Node, cond plan.Expr) plan.Node {
 			return nil // evaluated once as it is
 		}
 	case plan.AnySubquery:
-		if s.OpName != "=" || not && !neverNull(input, s) {
+		if s.OpName != "=" || not && !neverNull(input, s) && !plant.On(plant.NullInAntiJoin) {
 			return nil // with NULLs, NOT IN is something else
 		}
 		for _, l := range s.Left {

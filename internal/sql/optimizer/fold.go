@@ -233,6 +233,9 @@ func foldNot(e *plan.Not) plan.Expr {
 	case *plan.Not:
 		return a.Arg
 	case *plan.Is:
+		if a.OfFields() {
+			return e
+		}
 		c := *a
 		c.Kind ^= 1 // each test is followed by its negation
 		return &c
@@ -257,11 +260,8 @@ func foldNot(e *plan.Not) plan.Expr {
 }
 
 func foldIs(e *plan.Is) plan.Expr {
-	if r, ok := e.Arg.(*plan.RowCtor); ok && len(r.Fields) > 0 {
-		return e
-	}
 	d, ok := constOf(e.Arg)
-	if !ok || d.Family() == types.RecordFamily {
+	if !ok || e.OfFields() && !d.IsNull() {
 		return e
 	}
 	v := false

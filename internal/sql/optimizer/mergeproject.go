@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
@@ -27,7 +28,8 @@ func mergeProject(n *plan.Project) {
 		case *plan.ColRef, *plan.Const, *plan.Param:
 			continue
 		}
-		if uses[i] > 1 || volatileExpr(e) || hasSubquery(e) {
+		volatile := volatileExpr(e) && !plant.On(plant.VolatileTwice)
+		if uses[i] > 1 && !plant.On(plant.VolatileTwice) || volatile || hasSubquery(e) {
 			blocked = true
 		}
 	}
@@ -38,6 +40,9 @@ func mergeProject(n *plan.Project) {
 		n.Exprs[i] = plan.MapExpr(e, func(x plan.Expr) plan.Expr {
 			if r, ok := x.(*plan.ColRef); ok {
 				if k := plan.FindCol(in.Cols, r.Col); k >= 0 {
+					if plant.On(plant.MergedColumns) && in.Exprs[0].Type() == in.Exprs[k].Type() {
+						k = 0
+					}
 					return in.Exprs[k]
 				}
 			}

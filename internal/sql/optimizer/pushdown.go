@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
@@ -201,7 +202,7 @@ func (o *optimizer) pushJoin(n *plan.Join, conds []plan.Expr) plan.Node {
 			above = append(above, c)
 		case refsOnly(c, rc) && n.Kind != plan.RightJoin:
 			left = append(left, c)
-		case refsOnly(c, lc) && n.Kind != plan.LeftJoin:
+		case refsOnly(c, lc) && (n.Kind != plan.LeftJoin || plant.On(plant.FilterBelowOuter)):
 			right = append(right, c)
 		case n.Kind == plan.InnerJoin:
 			on = append(on, c)
@@ -282,6 +283,9 @@ func rejectsNull(cond plan.Expr, cols []plan.Column) bool {
 		}
 		return true
 	case *plan.Is:
+		if plant.On(plant.OuterUnchecked) {
+			return nullOnNull(c.Arg, cols)
+		}
 		switch c.Kind {
 		case plan.IsNotNull, plan.IsTrue, plan.IsFalse, plan.IsNotUnknown:
 			return nullOnNull(c.Arg, cols)
@@ -304,7 +308,7 @@ func nullOnNull(e plan.Expr, cols []plan.Column) bool {
 	case *plan.InList:
 		return nullOnNull(e.Left, cols)
 	case *plan.Call:
-		if !e.Fn.Strict {
+		if !e.Fn.Strict && !plant.On(plant.OuterUnchecked) {
 			return false
 		}
 		for _, a := range e.Args {

@@ -89,7 +89,7 @@ const (
 	IsNotTrue
 	IsFalse
 	IsNotFalse
-	IsUnknown
+	IsUnknown // of any type, a record's fields do not matter
 	IsNotUnknown
 )
 
@@ -97,6 +97,12 @@ const (
 type Is struct {
 	Arg  Expr
 	Kind IsKind
+}
+
+// OfFields reports whether the test looks at the fields of a record: then neither IS NULL nor
+// IS NOT NULL is true of a record that has both, and one is not the other's negation.
+func (e *Is) OfFields() bool {
+	return e.Kind <= IsNotNull && e.Arg.Type().Family == types.RecordFamily
 }
 
 // IsDistinct is IS [NOT] DISTINCT FROM; Eq is the equality operator. The

@@ -3,6 +3,7 @@ package planner
 import (
 	"strings"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -26,7 +27,7 @@ func castAllowed(ctx types.CastContext, mode plan.CastMode) bool {
 // representation leave e as it is.
 func (b *builder) coerce(e plan.Expr, t *types.T, mode plan.CastMode, pos int) (x plan.Expr, ok bool, err error) {
 	from := e.Type()
-	if from == t || from.Oid == t.Oid && (t.Typmod < 0 || t.Typmod == from.Typmod) {
+	if from == t || from.Oid == t.Oid && (t.Typmod < 0 || t.Typmod == from.Typmod || plant.On(plant.TypmodLost)) {
 		return e, true, nil
 	}
 	if isUnknown(from) {

@@ -72,7 +72,7 @@ func (b *builder) domainConds(t *types.T, name builtin.DomainName, value plan.Ex
 		return nil, err
 	}
 	if t.Def.NotNull {
-		notNull := plan.CheckExpr{Domain: name, Cond: &plan.Is{Arg: value, Kind: plan.IsNotNull}}
+		notNull := plan.CheckExpr{Domain: name, Cond: &plan.Is{Arg: value, Kind: plan.IsNotUnknown}}
 		list = slices.Insert(list, 0, notNull)
 	}
 	checks := slices.SortedFunc(slices.Values(t.Def.Checks), func(x, y types.DomainCheck) int { return strings.Compare(x.Name, y.Name) })

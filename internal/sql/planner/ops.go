@@ -105,11 +105,15 @@ func (b *builder) isDistinct(e *ast.IsDistinct, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Against NULL it is a test for NULL, whatever the type.
+	// Against NULL it is a test for NULL, whatever the type: of a record as a value, not of its
+	// fields.
 	if c, ok := r.(*plan.Const); ok && c.D.IsNull() && isUnknown(c.T) {
 		kind := plan.IsNotNull
+		if l.Type().Family == types.RecordFamily {
+			kind = plan.IsNotUnknown
+		}
 		if e.Not {
-			kind = plan.IsNull
+			kind ^= 1 // each test is followed by its negation
 		}
 		if l, err = b.coerceText(l, e.L.Position()); err != nil {
 			return nil, err

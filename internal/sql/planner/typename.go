@@ -211,12 +211,15 @@ func (b *builder) domainBase(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, 
 }
 
 // pseudoCast is a cast to a pseudo-type that has no values: x itself if the type stands for x's,
-// otherwise an error.
+// NULL, otherwise an error.
 func pseudoCast(x plan.Expr, t *types.T, xpos, at int) (plan.Expr, error) {
 	from := x.Type()
+	constant, isConst := x.(*plan.Const)
 	switch {
 	case builtin.StandsFor(t, from):
 		return x, nil
+	case isConst && constant.D.IsNull() && isUnknown(from) && builtin.IsPolymorphic(t) && !t.Is(types.AnyEnum):
+		return plan.NewNull(t), nil // which no input function sees
 	case isUnknown(from) && !t.Is(types.Internal) && !t.Is(types.AnyEnum):
 		return nil, pgerr.Unsupported("cannot accept a value of type %s", t.Name).At(xpos)
 	case from.IsString() && !builtin.IsPolymorphic(t) && !t.Is(types.Internal):

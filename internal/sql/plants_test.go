@@ -1,0 +1,52 @@
+//go:build plants
+
+package sql_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/plant"
+)
+
+// sqlPlants are the planted bugs of SQL, with the relation between statements that shows each
+// within the checks of plantSeeds schemas.
+var sqlPlants = map[plant.Name]string{
+	plant.FilterBelowOuter: "outer join", plant.OuterUnchecked: "outer join", plant.NullInAntiJoin: "NOT IN and NOT EXISTS",
+	plant.MergedColumns: "equal columns", plant.VolatileTwice: "sequence", plant.ResidualDropped: "partition of WHERE", plant.SpanShort: "DELETE",
+	plant.StaleSubquery: "row by row", plant.StaleWith: "row by row", plant.EmptyAggregate: "reference engine", plant.TypmodLost: "UPDATE",
+	plant.StalePlan: "prepared over DDL", plant.CursorSkips: "cursor",
+}
+
+const (
+	plantSeeds  = 40
+	plantChecks = 200 // of each schema
+)
+
+// TestPlants plants each bug and requires that it is found, and that without one nothing is.
+func TestPlants(t *testing.T) {
+	run := func(t *testing.T, name plant.Name, seeds uint64, relations ...string) bool {
+		defer plant.Choose(name)()
+		n := newNode(t, fs.NewMem())
+		defer func() { _ = n.close() }() // a planted bug may have left anything
+		start := time.Now()
+		f, ran := findWrongAnswer(t, n, 1, seeds, plantChecks, relations...)
+		if f != nil {
+			t.Logf("found after %d checks and %v: %v", ran, time.Since(start).Round(time.Millisecond), f)
+		}
+		return f != nil
+	}
+	t.Run("none", func(t *testing.T) {
+		if run(t, "", plantSeeds/4) {
+			t.Error("a wrong answer without a planted bug")
+		}
+	})
+	for name, relation := range sqlPlants {
+		t.Run(string(name), func(t *testing.T) {
+			if !run(t, name, plantSeeds, relation) {
+				t.Error("not found")
+			}
+		})
+	}
+}
