@@ -3,6 +3,8 @@ package sql
 import (
 	"context"
 
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 )
 
@@ -41,4 +43,22 @@ func (s *Session) listPrepared() []pgcatalog.PreparedStatement {
 		out = append(out, x)
 	}
 	return out
+}
+
+// planStats are the statistics that plans are made by: what was counted of tables, and what
+// the catalog knows of virtual ones.
+type planStats struct{ *Session }
+
+// Stats implements optimizer.StatsSource.
+func (s planStats) Stats(t *catalog.Table) *optimizer.TableStats {
+	if t.Kind == catalog.KindVirtual {
+		return s.cats.Stats(t)
+	}
+	return s.srv.stats.Stats(t)
+}
+
+// statsEpoch changes when plans made before may be bad ones: some table's statistics have
+// changed much, or the catalog's size has.
+func (s *Session) statsEpoch() uint64 {
+	return s.srv.stats.epoch.Load()<<8 | s.coll.Store().Magnitude()
 }

@@ -161,7 +161,7 @@ func (s *Session) planFor(ctx context.Context, p *Prepared, params []types.Datum
 		return p.plan, nil
 	}
 	gen := s.coll.Generation()
-	stats := s.srv.stats.epoch.Load()
+	stats := s.statsEpoch()
 	guessed := func(c *cachedPlan) bool { return len(params) > 0 && c.prep.Guessed }
 	if p.plan != nil && !guessed(p.plan) && p.plan.generation.Load() == gen && p.plan.stats == stats && !s.coll.Modified() && s.sameKey(p) {
 		return p.plan, s.coll.PinAll(ctx, p.plan.prep.Deps)
@@ -232,7 +232,7 @@ func (s *Session) makePlan(ctx context.Context, p *Prepared, params []types.Datu
 }
 
 func (s *Session) optimize(ctx context.Context, p *plan.Prepared, params []types.Datum) {
-	o := &optimizer.Options{Stats: s.srv.stats, Params: params, Context: s.builtinContext(ctx).Apart()}
+	o := &optimizer.Options{Stats: planStats{s}, Params: params, Context: s.builtinContext(ctx).Apart()}
 	if off := s.vals.Fast.RulesOff; len(off) > 0 {
 		o.Disabled = map[string]bool{}
 		for _, rule := range off {

@@ -116,3 +116,48 @@ func TestListing(t *testing.T) {
 	expect(other, []*Table{a}, "c")
 	other.rollback()
 }
+
+// TestCounts compares the counts, which change with each object, with those of all there is.
+func TestCounts(t *testing.T) {
+	n := openNode(t, fs.NewMem())
+	defer n.close(t)
+	s := n.session(t)
+	same := func() {
+		t.Helper()
+		fresh := &Store{counts: map[ID]*Counts{}}
+		for _, d := range n.cat.committed().all {
+			fresh.note(d, 1)
+		}
+		if got, want := s.Counts(), fresh.counts[s.db.ID]; got != *want {
+			t.Errorf("counts %+v, want %+v", got, *want)
+		}
+	}
+	same()
+	s.begin(kv.TxnOptions{})
+	a := s.create("a")
+	s.create("b")
+	s.commit()
+	same()
+	before := s.Counts()
+	if before.Tables != 2 || before.Columns != 4 || before.Checks != 2 {
+		t.Errorf("counts %+v", before)
+	}
+	s.begin(kv.TxnOptions{})
+	a = a.Clone()
+	a.Checks, a.Comment = nil, "a table"
+	if err := s.Put(ctx, a); err != nil {
+		t.Fatal(err)
+	}
+	if s.Counts() != before {
+		t.Error("a change that is not committed is counted")
+	}
+	s.commit()
+	same()
+	s.begin(kv.TxnOptions{})
+	s.drop(a)
+	s.commit()
+	same()
+	if s.Counts().Tables != 1 {
+		t.Errorf("counts %+v", s.Counts())
+	}
+}

@@ -68,7 +68,7 @@ func (g *gateway) loadAll(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.objects
-	s.objects, s.byOid, s.schemas = map[ID]*object{}, map[uint32]ID{}, map[ID]ID{}
+	s.objects, s.byOid, s.schemas, s.counts = map[ID]*object{}, map[uint32]ID{}, map[ID]ID{}, map[ID]*Counts{}
 	s.names = img.names
 	for id, d := range img.descs {
 		// Plans that were made from the old object must not fit a later version.
@@ -87,6 +87,7 @@ func (g *gateway) loadAll(ctx context.Context) error {
 	for _, r := range g.remote {
 		r.replace(s.objects)
 	}
+	s.setMagnitude()
 	s.generation.Add(1)
 	return nil
 }

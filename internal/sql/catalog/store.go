@@ -52,7 +52,9 @@ type Store struct {
 	byOid   map[uint32]ID // see oidsOf
 	names   map[NameKey]NameEntry
 	schemas map[ID]ID // schema → database
+	counts  map[ID]*Counts
 
+	magnitude atomic.Int32 // see Magnitude
 	// contents lists the descriptors of some generation, nil if nobody has asked.
 	contents atomic.Pointer[contents]
 
@@ -64,7 +66,7 @@ type Store struct {
 func NewStore(o Options) *Store {
 	s := &Store{
 		db: o.DB, waits: o.Waits,
-		objects: map[ID]*object{}, byOid: map[uint32]ID{}, names: map[NameKey]NameEntry{}, schemas: map[ID]ID{},
+		objects: map[ID]*object{}, byOid: map[uint32]ID{}, names: map[NameKey]NameEntry{}, schemas: map[ID]ID{}, counts: map[ID]*Counts{},
 		sessions: map[*Collection]struct{}{},
 	}
 	if s.waits == nil {
@@ -155,6 +157,7 @@ func (s *Store) load(ctx context.Context) error {
 			s.setDescriptor(id, d, hlc.Timestamp{})
 		}
 		s.names = img.names
+		s.setMagnitude()
 		s.mu.Unlock()
 		return s.loadCleanups(ctx, txn)
 	})
@@ -197,6 +200,7 @@ func (s *Store) setDescriptor(id ID, d Descriptor, since hlc.Timestamp) {
 		s.objects[id] = o
 	} else if old := o.cur.Load().desc; old != nil {
 		s.forgetOids(old)
+		s.note(old, -1)
 		if d != nil && d.Ident().Version <= old.Ident().Version {
 			d = d.withVersion(old.Ident().Version + 1)
 		}
@@ -213,6 +217,7 @@ func (s *Store) setDescriptor(id ID, d Descriptor, since hlc.Timestamp) {
 	for oid := range oidsOf(d) {
 		s.byOid[oid] = id
 	}
+	s.note(d, 1)
 }
 
 func (s *Store) forgetOids(d Descriptor) {
@@ -279,6 +284,7 @@ func (s *Store) publish(ch *changes, since hlc.Timestamp) {
 	for id := range renamed {
 		s.supersedeContents(id)
 	}
+	s.setMagnitude()
 	s.generation.Add(1)
 }
 
