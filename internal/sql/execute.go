@@ -198,7 +198,9 @@ func (x *execution) openTxn(ctx context.Context) error {
 		return err
 	}
 	if !s.txn.open {
-		s.startTxn(kv.TxnOptions{Isolation: s.vals.Fast.DefaultIsolation, ReadOnly: true, AsOf: ts})
+		m := s.defaultModes()
+		m.readOnly = true
+		s.startTxn(kv.TxnOptions{Isolation: s.vals.Fast.DefaultIsolation, ReadOnly: true, AsOf: ts}, m)
 		return nil
 	}
 	o := s.txn.txn.Options()
@@ -466,7 +468,7 @@ func (x *execution) close() {
 func (s *Session) fillEnv(ctx context.Context, env *exec.Env, params []types.Datum) {
 	*env = exec.Env{
 		Ctx: ctx, Txn: s.execTxn(), Builtin: s.builtinContext(ctx), Params: params, Mem: s.srv.cfg.Mem,
-		Virtual: s.cats, Statements: s, ReadOnly: s.txn.txn.Options().ReadOnly,
+		Virtual: s.cats, Statements: s, ReadOnly: s.readOnly(),
 		Constraints: &s.deferral, BatchRows: s.srv.cfg.BatchRows,
 	}
 }

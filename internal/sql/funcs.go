@@ -166,7 +166,7 @@ func (f *sessionFuncs) NextVal(oid uint32) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if f.s.currentOptions().ReadOnly {
+	if f.s.readOnly() {
 		return 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute nextval() in a read-only transaction")
 	}
 	n, err := f.s.srv.cfg.Catalog.NextVal(f.s.bctx.Ctx, t)

@@ -162,7 +162,8 @@ func (s *Session) defaultTablespace() string {
 func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 	s := x.s
 	env := &ddl.Env{
-		Txn: s.txn.txn, Coll: s.coll, User: s.user, Exec: &x.env, Format: s.Format(),
+		ReadOnly: s.readOnly(),
+		Txn:      s.txn.txn, Coll: s.coll, User: s.user, Exec: &x.env, Format: s.Format(),
 		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn,
 		Localities: s.srv.localities(), DefaultTablespace: s.defaultTablespace(),
 	}

@@ -201,7 +201,7 @@ func (x *execution) rangeTarget(ctx context.Context, src ast.RangeSource) (ddl.K
 
 // writable refuses statements that change ranges in a read-only transaction.
 func (x *execution) writable(tag string) error {
-	if o := x.s.txn.txn.Options(); o.ReadOnly || !o.AsOf.IsEmpty() {
+	if x.s.readOnly() {
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", tag)
 	}
 	return nil

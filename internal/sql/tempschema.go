@@ -53,7 +53,7 @@ func (s *Session) dropTemp() {
 // dropTempSchema drops a temporary schema in a transaction of its own.
 func (s *Session) dropTempSchema(ctx context.Context, name string) error {
 	for attempt := 1; ; attempt++ {
-		s.startTxn(kv.TxnOptions{Isolation: kv.ReadCommitted})
+		s.startTxn(kv.TxnOptions{Isolation: kv.ReadCommitted}, txnModes{})
 		err := s.dropTempHere(ctx, name)
 		if err == nil {
 			err = s.commitOnly(ctx)

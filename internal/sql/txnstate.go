@@ -32,6 +32,7 @@ type savepoint struct {
 	cursors  int // number of the newest cursor
 	advisory int // advisory locks of the transaction
 	deferral deferral
+	modes    txnModes
 }
 
 // txnState is the session's transaction. Outside a block a transaction is
@@ -40,7 +41,8 @@ type savepoint struct {
 type txnState struct {
 	txn        *kv.Txn // nil or finished when none is open
 	block      block
-	open       bool          // txn is open, block or implicit
+	open       bool // txn is open, block or implicit
+	modes      txnModes
 	options    kv.TxnOptions // of a failed block that is not open any more
 	savepoints []savepoint
 	start      time.Time
@@ -61,12 +63,13 @@ func (s *Session) Status() byte {
 // ensureTxn opens a transaction unless one is open.
 func (s *Session) ensureTxn() {
 	if !s.txn.open {
-		s.startTxn(s.txnOptions())
+		s.startTxn(s.txnOptions(), s.defaultModes())
 	}
 }
 
-func (s *Session) startTxn(o kv.TxnOptions) {
+func (s *Session) startTxn(o kv.TxnOptions, m txnModes) {
 	t := &s.txn
+	t.modes = m
 	if t.txn == nil {
 		t.txn = s.srv.cfg.DB.Begin(o)
 	} else {
@@ -170,14 +173,15 @@ func (s *Session) execTxnControl(ctx context.Context, stmt ast.Statement, res Re
 		if s.txn.block == blockNone {
 			res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "there is no transaction in progress"))
 		}
-		o := s.chainOptions()
+		o, m := s.chainOptions(), s.txn.modes
 		s.rollback(ctx)
-		return "ROLLBACK", s.chain(st.Chain, o)
+		return "ROLLBACK", s.chain(st.Chain, o, m)
 	case *ast.Savepoint:
 		return "SAVEPOINT", s.execSavepoint(string(st.Name))
 	case *ast.Release:
 		i, err := s.findSavepoint("RELEASE SAVEPOINT", string(st.Name))
 		if err == nil {
+			s.txn.modes = s.txn.savepoints[i].modes // as in PostgreSQL
 			s.txn.savepoints = s.txn.savepoints[:i]
 		}
 		return "RELEASE", err
@@ -205,10 +209,10 @@ func (s *Session) execBegin(ctx context.Context, st *ast.Begin, res Results) (st
 }
 
 func (s *Session) execCommit(ctx context.Context, st *ast.Commit, res Results) (string, error) {
-	o := s.chainOptions()
+	o, m := s.chainOptions(), s.txn.modes
 	if s.txn.block == blockFailed {
 		s.rollback(ctx)
-		return "ROLLBACK", s.chain(st.Chain, o)
+		return "ROLLBACK", s.chain(st.Chain, o, m)
 	}
 	if s.txn.block == blockNone {
 		if st.Chain {
@@ -219,7 +223,7 @@ func (s *Session) execCommit(ctx context.Context, st *ast.Commit, res Results) (
 	if err := s.commit(ctx); err != nil {
 		return "", err
 	}
-	return "COMMIT", s.chain(st.Chain, o)
+	return "COMMIT", s.chain(st.Chain, o, m)
 }
 
 func (s *Session) chainOptions() kv.TxnOptions {
@@ -232,9 +236,9 @@ func (s *Session) chainOptions() kv.TxnOptions {
 	return s.txnOptions()
 }
 
-func (s *Session) chain(chain bool, o kv.TxnOptions) error {
+func (s *Session) chain(chain bool, o kv.TxnOptions, m txnModes) error {
 	if chain {
-		s.startTxn(o)
+		s.startTxn(o, m)
 		s.txn.block = blockOpen
 	}
 	return nil
@@ -249,7 +253,7 @@ func (s *Session) execSavepoint(name string) error {
 	}
 	s.txn.savepoints = append(s.txn.savepoints, savepoint{
 		name: name, kv: s.txn.txn.Savepoint(), coll: s.coll.Savepoint(), settings: s.vals.Mark(),
-		rangeOps: len(s.rangeOps), deferral: s.deferral.mark(), cursors: s.cursorNumber, advisory: len(s.advisory.inTxn),
+		rangeOps: len(s.rangeOps), deferral: s.deferral.mark(), cursors: s.cursorNumber, advisory: len(s.advisory.inTxn), modes: s.txn.modes,
 	})
 	return nil
 }
@@ -278,51 +282,12 @@ func (s *Session) execRollbackTo(ctx context.Context, name string) error {
 	}
 	s.coll.RollbackTo(sp.coll)
 	s.vals.RollbackTo(sp.settings)
+	s.txn.modes = sp.modes
 	s.rangeOps = s.rangeOps[:sp.rangeOps]
 	s.deferral = sp.deferral.mark()
 	s.closeCursorsSince(sp.cursors)
 	s.advisory.rollbackTo(ctx, s, sp.advisory)
 	s.txn.savepoints = s.txn.savepoints[:i+1]
 	s.txn.block = blockOpen
-	return nil
-}
-
-// setTxnModes applies the modes of BEGIN and SET TRANSACTION to the open
-// transaction.
-func (s *Session) setTxnModes(ctx context.Context, m *ast.TxnModes) error {
-	o := s.txn.txn.Options()
-	switch m.Isolation {
-	case ast.Serializable:
-		o.Isolation = kv.Serializable
-	case ast.RepeatableRead:
-		o.Isolation = kv.RepeatableRead
-	case ast.ReadCommitted, ast.ReadUncommitted:
-		o.Isolation = kv.ReadCommitted
-	}
-	switch m.ReadOnly {
-	case ast.Yes:
-		o.ReadOnly = true
-	case ast.No:
-		o.ReadOnly = false
-	}
-	if m.AsOf != nil {
-		ts, err := s.asOf(ctx, m.AsOf)
-		if err != nil {
-			return err
-		}
-		o.AsOf, o.ReadOnly = ts, true
-	}
-	if o == s.txn.txn.Options() {
-		return nil
-	}
-	if !s.txn.txn.SetOptions(o) {
-		if m.Isolation == ast.IsolationDefault && m.AsOf == nil && (m.ReadOnly == ast.Yes || m.ReadOnly == ast.No && !s.txn.txn.HasWrites()) {
-			if m.ReadOnly == ast.No {
-				return pgerr.New(pgerr.ActiveSQLTransaction, "transaction read-write mode must be set before any query")
-			}
-			return pgerr.New(pgerr.ActiveSQLTransaction, "transaction read-only mode must be set before any query")
-		}
-		return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
-	}
 	return nil
 }

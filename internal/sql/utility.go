@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,14 +107,12 @@ func (s *Session) setSetting(
 	ctx context.Context, name, value string, local bool, notice func(string, *pgerr.Error),
 ) (string, error) {
 	switch strings.ToLower(name) {
-	case "transaction_isolation":
-		l, ok := settings.ParseIsolation(value)
-		if !ok {
-			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", name, value)
+	case "transaction_isolation", "transaction_read_only", "transaction_deferrable":
+		value, err := settings.Check(name, value)
+		if err != nil {
+			return "", err
 		}
-		s.ensureTxn()
-		modes := map[string]ast.Isolation{"serializable": ast.Serializable, "repeatable read": ast.RepeatableRead, "read committed": ast.ReadCommitted}
-		return l.String(), s.setTxnModes(ctx, &ast.TxnModes{Isolation: modes[l.String()]})
+		return s.setModeText(ctx, strings.ToLower(name), value)
 	case "role":
 		if value != "none" && value != s.user {
 			return "", pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", value)
@@ -173,25 +172,22 @@ func checkRules(list string) error {
 
 // settingText joins the values of SET as the parameter keeps them.
 func settingText(st *ast.SetVar) (string, error) {
+	list, quoted := settings.IsList(st.Name)
+	if len(st.Values) > 1 && !list {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "SET %s takes only one argument", st.Name)
+	}
 	var parts []string
 	for _, v := range st.Values {
 		text, err := literalText(v)
 		if err != nil {
 			return "", err
 		}
-		if len(st.Values) > 1 || st.Name == "search_path" {
-			text = quoteListItem(text)
+		if quoted {
+			text = ast.QuoteIdent(ast.Name(text))
 		}
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", "), nil
-}
-
-func quoteListItem(s string) string {
-	if s != strings.ToLower(s) || strings.ContainsAny(s, " ,\"$") || s == "" {
-		return `"` + s + `"`
-	}
-	return s
 }
 
 func literalText(e ast.Expr) (string, error) {
@@ -270,11 +266,13 @@ func (s *Session) setCharacteristics(m *ast.TxnModes) error {
 			return err
 		}
 	}
-	switch m.ReadOnly {
-	case ast.Yes:
-		return set("default_transaction_read_only", "on")
-	case ast.No:
-		return set("default_transaction_read_only", "off")
+	if m.ReadOnly != ast.Unset {
+		if err := set("default_transaction_read_only", onOff(m.ReadOnly == ast.Yes)); err != nil {
+			return err
+		}
+	}
+	if m.Deferrable != ast.Unset {
+		return set("default_transaction_deferrable", onOff(m.Deferrable == ast.Yes))
 	}
 	return nil
 }
@@ -283,9 +281,11 @@ func (s *Session) setCharacteristics(m *ast.TxnModes) error {
 func (s *Session) showValue(name string) (string, bool) {
 	switch strings.ToLower(name) {
 	case "transaction_isolation":
-		return s.currentOptions().Isolation.String(), true
+		return s.isolationName(), true
 	case "transaction_read_only":
-		return onOff(s.currentOptions().ReadOnly), true
+		return onOff(s.readOnly()), true
+	case "transaction_deferrable":
+		return onOff(s.currentModes().deferrable), true
 	case "session_authorization":
 		return s.user, true
 	case "database":
@@ -394,21 +394,29 @@ func (s *Session) asOf(ctx context.Context, e ast.Expr) (hlc.Timestamp, error) {
 	}
 	now := s.srv.cfg.DB.Clock().Now()
 	ts, err := s.asOfDatum(d, t, now)
-	if err != nil {
+	bad := ""
+	switch {
+	case err != nil:
 		return hlc.Timestamp{}, err
+	case now.Less(ts):
+		bad = "cannot specify timestamp in the future"
+	case ts.WallTime == 0:
+		bad = "zero timestamp is invalid"
+	case ts.WallTime < 0:
+		bad = "timestamp before 1970-01-01T00:00:00Z is invalid"
+	default:
+		return ts, nil
 	}
-	if now.Less(ts) {
-		return ts, pgerr.New(pgerr.InvalidParameterValue, "AS OF SYSTEM TIME: cannot specify timestamp in the future").At(e.Position())
-	}
-	return ts, nil
+	return hlc.Timestamp{}, pgerr.New(pgerr.InvalidParameterValue, "AS OF SYSTEM TIME: %s", bad).At(e.Position())
 }
 
 func (s *Session) asOfDatum(d types.Datum, t *types.T, now hlc.Timestamp) (hlc.Timestamp, error) {
 	const epoch = 946684800_000_000 // 2000-01-01 in microseconds of Unix time
-	at := func(micros int64) hlc.Timestamp { return hlc.Timestamp{WallTime: (micros + epoch) * 1000} }
+	at := func(micros int64) hlc.Timestamp { return wallTime(float64(micros)+epoch, (micros+epoch)*1000) }
 	back := func(iv types.IntervalValue) hlc.Timestamp {
-		micros := iv.Micros + (int64(iv.Days)+30*int64(iv.Months))*86400_000_000
-		return hlc.Timestamp{WallTime: now.WallTime + micros*1000}
+		days := int64(iv.Days) + 30*int64(iv.Months)
+		rough := float64(now.WallTime)/1000 + float64(iv.Micros) + float64(days)*86400e6
+		return wallTime(rough, now.WallTime+(iv.Micros+days*86400_000_000)*1000)
 	}
 	bad := pgerr.New(pgerr.InvalidParameterValue, "AS OF SYSTEM TIME: expected a timestamp, an interval or a decimal number")
 	switch t.Family {
@@ -436,10 +444,23 @@ func (s *Session) asOfDatum(d types.Datum, t *types.T, now hlc.Timestamp) (hlc.T
 	return hlc.Timestamp{}, bad
 }
 
+// wallTime is a time in nanoseconds, which did not overflow if it is near micros; what is too
+// far away lies at the end of time.
+func wallTime(micros float64, nanos int64) hlc.Timestamp {
+	const most = math.MaxInt64 / 1000
+	if micros >= most || micros <= -most {
+		nanos = math.MaxInt64
+		if micros < 0 {
+			nanos = math.MinInt64
+		}
+	}
+	return hlc.Timestamp{WallTime: nanos}
+}
+
 // parseHLC reads nanoseconds with the logical part as ten decimals.
 func parseHLC(s string, bad error) (ts hlc.Timestamp, err error) {
 	wall, logical, _ := strings.Cut(s, ".")
-	if ts.WallTime, err = strconv.ParseInt(wall, 10, 64); err != nil || ts.WallTime <= 0 {
+	if ts.WallTime, err = strconv.ParseInt(wall, 10, 64); err != nil || ts.WallTime < 0 {
 		return ts, bad
 	}
 	if logical != "" {

@@ -160,6 +160,9 @@ func (t *Txn) SetOptions(o Options) bool {
 	return true
 }
 
+// Begun reports whether the transaction has had a statement, so that its options are fixed.
+func (t *Txn) Begun() bool { return t.state != idle }
+
 // ReadTimestamp returns the snapshot of the current statement, zero before the
 // first.
 func (t *Txn) ReadTimestamp() hlc.Timestamp { return t.meta.ReadTS }

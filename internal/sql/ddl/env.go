@@ -15,8 +15,10 @@ import (
 
 // Env is what one statement works with.
 type Env struct {
-	Txn  *kv.Txn
-	Coll *catalog.Collection
+	// ReadOnly refuses every change.
+	ReadOnly bool
+	Txn      *kv.Txn
+	Coll     *catalog.Collection
 	// User owns what is created.
 	User string
 	// Exec is the environment of queries that run as part of the statement; nil
@@ -83,7 +85,7 @@ func onlyLocksWeakly(stmt ast.Statement) bool {
 // Exec executes a statement and returns its command tag. If it fails, what it
 // did is undone by rolling back to before the statement.
 func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err error) {
-	if o := e.Txn.Options(); (o.ReadOnly || !o.AsOf.IsEmpty()) && !onlyLocksWeakly(stmt) {
+	if e.ReadOnly && !onlyLocksWeakly(stmt) {
 		return "", pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", stmt.Tag())
 	}
 	switch s := stmt.(type) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -19,8 +20,10 @@ type Fast struct {
 	IdleTimeout      time.Duration
 	DefaultIsolation kvpb.Isolation
 	DefaultReadOnly  bool
-	DefaultIntSize   int
-	RulesOff         []string // rules of the optimizer that are not applied
+	// DefaultDeferrable and DefaultUncommitted are what transactions show, without effect.
+	DefaultDeferrable, DefaultUncommitted bool
+	DefaultIntSize                        int
+	RulesOff                              []string // rules of the optimizer that are not applied
 	// MinMessages is the least severity of notices that clients get: an index
 	// into Severities.
 	MinMessages     int
@@ -50,8 +53,11 @@ type Param struct {
 	Why      string
 	Doc      string
 
-	is    Kind
-	hint  string
+	is   Kind
+	hint string
+	list bool // of identifiers
+	// merge replaces is where a value says a part of what holds then.
+	merge func(v *Values, value, reset string) (string, error)
 	apply func(v *Values, value string)
 }
 
@@ -64,8 +70,10 @@ func (p *Param) check(value string) (string, error) {
 		return "", pgerr.New(pgerr.InvalidParameterValue, "parameter %q requires a Boolean value", p.Name)
 	}
 	if !ok {
-		e := pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", p.Name, value)
+		e := pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"%s\": \"%s\"", p.Name, value)
 		switch k := p.is; {
+		case p.list:
+			e = e.WithDetail("List syntax is invalid.")
 		case p.hint != "":
 			e = e.WithHint("%s", p.hint)
 		case k.Min != "":
@@ -118,85 +126,86 @@ func ParseIsolation(s string) (kvpb.Isolation, bool) {
 		return kvpb.Serializable, true
 	case "repeatable read":
 		return kvpb.RepeatableRead, true
-	case "read committed", "read uncommitted":
+	case "read committed", readUncommitted:
 		return kvpb.ReadCommitted, true
 	}
 	return 0, false
 }
 
+// readUncommitted is READ COMMITTED, which it does not say of itself.
+const readUncommitted = "read uncommitted"
+
 func isolationValue(s string) (string, bool) {
-	l, ok := ParseIsolation(s)
-	return l.String(), ok
+	_, ok := ParseIsolation(s)
+	return strings.ToLower(s), ok
 }
 
-// SplitList splits a list of identifiers as search_path has it; quotes protect.
+// Check returns the canonical form of a value that a parameter may have.
+func Check(name, value string) (string, error) {
+	p := lookup(canonical(name))
+	if p == nil {
+		return "", Unrecognized(name)
+	}
+	return p.check(value)
+}
+
+// IsList reports whether a parameter is a list, and whether SET quotes its elements.
+func IsList(name string) (list, quoted bool) {
+	switch canonical(name) {
+	case "search_path", "temp_tablespaces":
+		return true, true
+	case "datestyle", "optimizer_rules_off":
+		return true, false
+	}
+	return false, false
+}
+
+// SplitList splits a list of identifiers as search_path has it; quotes protect, two of
+// them within quotes are one. A list of blanks is empty.
 func SplitList(s string) ([]string, bool) {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return nil, true
+	}
 	var out []string
-	for rest := strings.TrimSpace(s); rest != ""; {
-		var item string
-		if rest[0] == '"' {
-			end := strings.IndexByte(rest[1:], '"')
-			if end < 0 {
-				return nil, false
-			}
-			item, rest = rest[1:1+end], strings.TrimSpace(rest[end+2:])
-		} else {
-			end := strings.IndexByte(rest, ',')
-			if end < 0 {
-				end = len(rest)
-			}
-			item, rest = strings.ToLower(strings.TrimSpace(rest[:end])), rest[end:]
+	for {
+		item, rest, ok := listItem(s)
+		if !ok {
+			return nil, false
 		}
 		out = append(out, item)
-		if rest == "" {
-			break
+		if rest = strings.TrimSpace(rest); rest == "" {
+			return out, true
 		}
 		if rest[0] != ',' {
 			return nil, false
 		}
-		rest = strings.TrimSpace(rest[1:])
+		s = strings.TrimSpace(rest[1:])
 	}
-	return out, true
+}
+
+// listItem reads the identifier with which s begins.
+func listItem(s string) (item, rest string, ok bool) {
+	if !strings.HasPrefix(s, `"`) {
+		end := strings.IndexFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+		if end < 0 {
+			end = len(s)
+		}
+		return strings.ToLower(s[:end]), s[end:], end > 0
+	}
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] != '"':
+		case i+1 < len(s) && s[i+1] == '"':
+			i++
+		default:
+			return strings.ReplaceAll(s[1:i], `""`, `"`), s[i+1:], true
+		}
+	}
+	return "", "", false
 }
 
 func listValue(s string) (string, bool) { _, ok := SplitList(s); return s, ok }
-
-func dateStyleValue(s string) (string, bool) {
-	d, ok := ParseDateStyle(s)
-	return FormatDateStyle(d), ok
-}
-
-// ParseDateStyle reads a DateStyle setting.
-func ParseDateStyle(s string) (d types.DateStyle, ok bool) {
-	for _, w := range strings.Split(s, ",") {
-		switch strings.ToLower(strings.TrimSpace(w)) {
-		case "iso":
-			d.Format = types.DateISO
-		case "sql":
-			d.Format = types.DateSQL
-		case "postgres":
-			d.Format = types.DatePostgres
-		case "german":
-			d.Format, d.Order = types.DateGerman, types.OrderDMY
-		case "mdy", "us", "noneuro", "noneuropean":
-			d.Order = types.OrderMDY
-		case "dmy", "euro", "european":
-			d.Order = types.OrderDMY
-		case "ymd":
-			d.Order = types.OrderYMD
-		case "default":
-			d = types.DateStyle{}
-		default:
-			return d, false
-		}
-	}
-	return d, true
-}
-
-// FormatDateStyle prints a DateStyle setting.
-func FormatDateStyle(d types.DateStyle) string {
-	return [...]string{"ISO", "SQL", "Postgres", "German"}[d.Format] + ", " + [...]string{"MDY", "DMY", "YMD"}[d.Order]
-}
 
 var intervalStyles = []string{"postgres", "postgres_verbose", "sql_standard", "iso_8601"}
 

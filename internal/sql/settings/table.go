@@ -38,8 +38,8 @@ var registry = []*Param{
 	{Name: "cpu_tuple_cost", Default: "0.01", NoEffect: true, Why: "the planner chooses by cost alone", is: cost},
 	{Name: "cursor_tuple_fraction", Default: "0.1", NoEffect: true, Why: "the planner chooses by cost alone", is: fraction(0, 1)},
 	{Name: "data_checksums", Default: "on", ReadOnly: true},
-	{Name: "DateStyle", Default: "ISO, MDY", Report: true, is: text(dateStyleValue), apply: func(v *Values, s string) {
-		v.Format.DateStyle, _ = ParseDateStyle(s)
+	{Name: "DateStyle", Default: "ISO, MDY", Report: true, is: Kind{Type: "string"}, merge: setDateStyle, apply: func(v *Values, s string) {
+		v.Format.DateStyle, _ = parseDateStyle(s)
 	}},
 	{Name: "default_int_size", Default: "4", is: enum("4", "8"), Doc: "bytes of a column declared INT", apply: func(v *Values, s string) {
 		v.Fast.DefaultIntSize, _ = strconv.Atoi(s)
@@ -49,9 +49,12 @@ var registry = []*Param{
 	{Name: "default_tablespace", Default: ""},
 	{Name: "default_text_search_config", Default: "pg_catalog.english", is: text(textSearchConfig)},
 	{Name: "default_toast_compression", Default: "pglz", NoEffect: true, Why: "blocks are compressed as a whole", is: enum("pglz", "lz4")},
-	{Name: "default_transaction_deferrable", Default: "off", NoEffect: true, Why: "serializable reads never wait for a safe snapshot", is: boolean},
+	{Name: "default_transaction_deferrable", Default: "off", NoEffect: true, Why: "serializable reads never wait for a safe snapshot", is: boolean, apply: func(v *Values, s string) {
+		v.Fast.DefaultDeferrable = s == "on"
+	}},
 	{Name: "default_transaction_isolation", Default: "serializable", is: text(isolationValue), apply: func(v *Values, s string) {
 		v.Fast.DefaultIsolation, _ = ParseIsolation(s)
+		v.Fast.DefaultUncommitted = s == readUncommitted
 	}},
 	{Name: "default_transaction_read_only", Default: "off", Report: true, is: boolean, apply: func(v *Values, s string) {
 		v.Fast.DefaultReadOnly = s == "on"
@@ -127,7 +130,7 @@ var registry = []*Param{
 	{Name: "random_page_cost", Default: "4", NoEffect: true, Why: "the planner chooses by cost alone", is: cost},
 	{Name: "role", Default: "none"},
 	{Name: "row_security", Default: "on", NoEffect: true, Why: "there are no row security policies", is: boolean},
-	{Name: "search_path", Default: "\"$user\", public", is: text(listValue), apply: func(v *Values, s string) {
+	{Name: "search_path", Default: "\"$user\", public", is: text(listValue), list: true, apply: func(v *Values, s string) {
 		v.Fast.SearchPath, _ = SplitList(s)
 	}},
 	{Name: "seed", Default: "unavailable"}, // random() has it

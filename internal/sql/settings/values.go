@@ -99,7 +99,12 @@ func (v *Values) Set(name, value string, local bool) (notice *pgerr.Error, err e
 	case p.ReadOnly:
 		return nil, pgerr.New(CantChange, "parameter %q cannot be changed", name)
 	}
-	if value, err = p.check(value); err != nil {
+	if p.merge != nil {
+		value, err = p.merge(v, value, v.Default(name))
+	} else {
+		value, err = p.check(value)
+	}
+	if err != nil {
 		return nil, err
 	}
 	v.store(name, value, local)
