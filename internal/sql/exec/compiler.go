@@ -17,6 +17,7 @@ type compiler struct {
 	operand int
 	ctes    map[int]*cteState
 	depth   int
+	demand  *demand // of the innermost consumer that may stop; nil: there is none
 	// closers free what operators and expressions keep for a whole execution.
 	closers []func()
 	profile *Profile // of EXPLAIN ANALYZE, else nil

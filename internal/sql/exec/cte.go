@@ -41,10 +41,15 @@ type cteState struct {
 
 func (c *compiler) with(n *plan.With) (operator, error) {
 	w := &withOp{run: c.run}
+	stops := c.demand != nil || mayStop(n.Body)
 	for _, cte := range n.CTEs {
 		st := &cteState{run: c.run, modifies: cte.Modifies, varies: len(cte.Outer) > 0 && !plant.On(plant.StaleWith)}
 		c.ctes[cte.ID] = st
-		if err := c.cte(st, cte); err != nil {
+		read := c.entirely
+		if stops && !cte.Modifies {
+			read = c.partly
+		}
+		if err := read(func() error { return c.cte(st, cte) }); err != nil {
 			return nil, err
 		}
 		c.onClose(st.reset)

@@ -6,7 +6,7 @@
 //
 // Main types in reading order: Env and Txn (what an execution works with),
 // Program (a compiled statement: Open, Next, Close), operator and Batch (how
-// rows move), compiler (plan nodes to operators, expressions to closures:
+// rows move; demand.go: how many at a time), compiler (plan nodes to operators, expressions to closures:
 // expr*.go), scan.go with spans.go, join_index.go with lookup.go and lock.go
 // (reading and locking; many keys and ranges go into one request), tokens.go with
 // postings.go (inverted indexes), families.go with writepairs.go (rows of several pairs), writer.go

@@ -21,6 +21,9 @@ func bindingOf(args []plan.Expr) builtin.Binding {
 
 // call compiles a function or operator call.
 func (c *compiler) call(e *plan.Call, s scope) (evalFn, error) {
+	if c.demand != nil && e.Fn.Volatility == builtin.Volatile {
+		c.demand.volatile++
+	}
 	if f, ok, err := c.fastCall(e, s); ok || err != nil {
 		return f, err
 	}

@@ -30,7 +30,16 @@ func (c *compiler) subquery(e *plan.Subquery, s scope) (evalFn, error) {
 	p := &subplan{run: c.run, copies: c.bindOuter(ids, s), cacheable: len(ids) == 0 || plant.On(plant.StaleSubquery)}
 	var inner scope
 	var err error
-	if p.src, inner, err = c.input(e.Plan); err != nil {
+	compile := func() (err error) {
+		p.src, inner, err = c.input(e.Plan)
+		return err
+	}
+	if e.Kind == plan.ExistsSubquery {
+		err = c.partly(compile)
+	} else {
+		err = compile()
+	}
+	if err != nil {
 		return nil, err
 	}
 	switch e.Kind {

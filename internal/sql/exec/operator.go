@@ -28,10 +28,11 @@ type source struct {
 	batch Batch
 	pos   int // next row of batch to hand out, see row
 	done  bool
+	most  int // rows to ask for at a time
 }
 
 func newSource(r *run, op operator, width int) *source {
-	return &source{run: r, operator: op, width: width}
+	return &source{run: r, operator: op, width: width, most: BatchRows}
 }
 
 // start opens the operator and forgets what was read from it before.
@@ -56,7 +57,7 @@ func (s *source) fetch(max int) (bool, error) {
 	if err := s.batch.err; err != nil {
 		return false, err
 	}
-	s.batch.want(s.width, min(max, s.run.batchRows))
+	s.batch.want(s.width, min(max, s.most, s.run.batchRows))
 	s.pos = 0
 	if err := s.operator.next(&s.batch); err != nil {
 		return false, err
@@ -90,7 +91,11 @@ func (c *compiler) input(n plan.Node) (*source, scope, error) {
 		return nil, nil, err
 	}
 	cols := n.Props().Cols
-	return newSource(c.run, op, len(cols)), scopeOf(cols), nil
+	src := newSource(c.run, op, len(cols))
+	if c.demand != nil {
+		c.demand.sources = append(c.demand.sources, src)
+	}
+	return src, scopeOf(cols), nil
 }
 
 // node compiles a plan node to an operator.
@@ -99,7 +104,7 @@ func (c *compiler) node(n plan.Node) (operator, error) {
 		return nil, err
 	}
 	defer c.leave()
-	op, err := c.bare(n)
+	op, err := c.demanded(n)
 	if c.profile != nil && err == nil {
 		op = c.profile.measure(n, op)
 	}

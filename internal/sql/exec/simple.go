@@ -170,7 +170,11 @@ type limitOp struct {
 }
 
 func (c *compiler) limit(n *plan.Limit) (operator, error) {
-	input, err := c.node(n.Input)
+	var input operator
+	err := c.partly(func() (err error) {
+		input, err = c.node(n.Input)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func column(n *plan.Scan, e plan.Expr) int {
 // fixed reports whether e has one value for the whole scan, of a family whose
 // encoding orders like column ord.
 func fixed(n *plan.Scan, ord int, e plan.Expr) bool {
-	return n.Table.Columns[ord].Type.Family == e.Type().Family && refsOnly(e, n.Cols) && !volatileExpr(e)
+	return n.Table.Columns[ord].Type.Family == e.Type().Family && refsOnly(e, n.Cols) && !plan.Volatile(e)
 }
 
 func (l *atomList) add(a atom) { l.atoms = append(l.atoms, a) }
@@ -103,7 +103,7 @@ func (l *atomList) analyse(n *plan.Scan, i int, c plan.Expr) {
 	case *plan.AnyAll:
 		ord := column(n, c.Left)
 		if ord >= 0 && !c.All && c.Op.Name == "=" && c.Array.Type().Elem != nil &&
-			n.Table.Columns[ord].Type.Family == c.Array.Type().Elem.Family && refsOnly(c.Array, n.Cols) && !volatileExpr(c.Array) {
+			n.Table.Columns[ord].Type.Family == c.Array.Type().Elem.Family && refsOnly(c.Array, n.Cols) && !plan.Volatile(c.Array) {
 			l.add(atom{kind: atomArray, ord: ord, conj: i, exact: true, value: c.Array})
 		}
 	case *plan.Is:

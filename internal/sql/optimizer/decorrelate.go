@@ -47,14 +47,14 @@ func (o *optimizer) semiJoin(input plan.Node, cond plan.Expr) plan.Node {
 			return nil // with NULLs, NOT IN is something else
 		}
 		for _, l := range s.Left {
-			if hasSubquery(l) || volatileExpr(l) {
+			if hasSubquery(l) || plan.Volatile(l) {
 				return nil
 			}
 		}
 	default:
 		return nil
 	}
-	if !pure(s.Plan) {
+	if !plan.Pure(s.Plan) {
 		return nil
 	}
 	inner, on, ok := o.detach(s)

@@ -9,7 +9,7 @@ import (
 // index or of a join.
 func commonFactors(e plan.Expr) plan.Expr {
 	or, ok := e.(*plan.Or)
-	if !ok || volatileExpr(or) {
+	if !ok || plan.Volatile(or) {
 		return e
 	}
 	var common []plan.Expr
@@ -66,7 +66,7 @@ func withoutAny(list, drop []plan.Expr) []plan.Expr {
 func (o *optimizer) restrictByArms(c *joinCluster) {
 	for _, cond := range c.conds {
 		or, ok := cond.(*plan.Or)
-		if !ok || volatileExpr(or) || hasSubquery(or) {
+		if !ok || plan.Volatile(or) || hasSubquery(or) {
 			continue
 		}
 		for i, r := range c.rels {

@@ -23,7 +23,7 @@
 //  2. No rule raises an error at plan time: what fails to fold is left for the
 //     executor (foldCall, foldCast).
 //  3. Volatile expressions are neither duplicated nor moved to where they would
-//     be evaluated more or less often (volatileExpr at every move).
+//     be evaluated more or less often (plan.Volatile at every move).
 //  4. The result satisfies plan.Verify (TestGolden, FuzzPlan).
 //
 // Concurrency: an optimization belongs to one goroutine. The plan given is

@@ -48,7 +48,7 @@ func (o *optimizer) inlineCTEs(n plan.Node) plan.Node {
 		case c.Modifies || c.Recursive != nil:
 			kept = append(kept, c)
 		case uses == 0:
-		case uses > 1 || c.Materialized || !pure(c.Plan):
+		case uses > 1 || c.Materialized || !plan.Pure(c.Plan):
 			kept = append(kept, c)
 		default:
 			o.substitute(w, w.CTEs[i+1:], c)
@@ -113,18 +113,4 @@ func countUses(n plan.Node, id int) (uses int) {
 		}
 	})
 	return uses
-}
-
-// pure reports whether a plan has no effects: no writes, locks or volatile
-// calls.
-func pure(n plan.Node) bool {
-	ok := true
-	everyNode(n, func(n plan.Node) {
-		switch n.(type) {
-		case *plan.LockRows, *plan.Insert, *plan.Update, *plan.Delete, *plan.Merge:
-			ok = false
-		}
-		plan.VisitExprs(n, func(e *plan.Expr) { ok = ok && !volatileExpr(*e) })
-	})
-	return ok
 }

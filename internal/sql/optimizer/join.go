@@ -16,7 +16,7 @@ type equiKey struct {
 func equiKeys(on plan.Expr, lc, rc []plan.Column) (keys []equiKey, rest []plan.Expr) {
 	for _, c := range plan.Conjuncts(on, nil) {
 		call, ok := c.(*plan.Call)
-		if !ok || !call.Fn.Operator || call.Fn.Name != "=" || len(call.Args) != 2 || volatileExpr(c) {
+		if !ok || !call.Fn.Operator || call.Fn.Name != "=" || len(call.Args) != 2 || plan.Volatile(c) {
 			rest = append(rest, c)
 			continue
 		}
@@ -269,7 +269,7 @@ func (o *optimizer) lookupInto(n *plan.Join, outer plan.Node, inner *plan.Scan, 
 	// The join's conditions become the scan's, with the outer columns fixed.
 	var onlyOuter []plan.Expr
 	for _, cond := range plan.Conjuncts(n.On, nil) {
-		if refsAny(cond, inner.Cols) && !volatileExpr(cond) {
+		if refsAny(cond, inner.Cols) && !plan.Volatile(cond) {
 			inner.Filter = plan.Conjoin(inner.Filter, cond)
 		} else {
 			onlyOuter = append(onlyOuter, cond)

@@ -334,8 +334,8 @@ func (o *optimizer) limit(n *plan.Limit) {
 }
 
 func hasVolatileBound(n *plan.Limit) bool {
-	return n.Count != nil && (volatileExpr(n.Count) || hasSubquery(n.Count)) ||
-		n.Offset != nil && (volatileExpr(n.Offset) || hasSubquery(n.Offset))
+	return n.Count != nil && (plan.Volatile(n.Count) || hasSubquery(n.Count)) ||
+		n.Offset != nil && (plan.Volatile(n.Offset) || hasSubquery(n.Offset))
 }
 
 // groupBy groups ordered input without a hash table.

@@ -158,7 +158,7 @@ func (o *optimizer) pruneProject(n *plan.Project, need colSet) plan.Node {
 	var cols []plan.Column
 	var exprs []plan.Expr
 	for i, e := range n.Exprs {
-		if !need.has(n.Cols[i].ID) && !volatileExpr(e) {
+		if !need.has(n.Cols[i].ID) && !plan.Volatile(e) {
 			continue
 		}
 		cols, exprs = append(cols, n.Cols[i]), append(exprs, e)
@@ -234,7 +234,7 @@ func pruneValues(n *plan.Values, need colSet) {
 	}
 	for _, row := range n.RowExprs {
 		for _, e := range row {
-			if volatileExpr(e) {
+			if plan.Volatile(e) {
 				return
 			}
 		}
@@ -286,7 +286,7 @@ func (o *optimizer) pruneWindow(n *plan.Window, below colSet) plan.Node {
 // volatile.
 func volatileCall(f plan.WindowCall) (found bool) {
 	plan.VisitExprs(&plan.Window{Funcs: []plan.WindowCall{f}}, func(e *plan.Expr) {
-		found = found || volatileExpr(*e)
+		found = found || plan.Volatile(*e)
 	})
 	return found
 }

@@ -77,7 +77,7 @@ func filtered(n plan.Node, conds []plan.Expr) plan.Node {
 // splitVolatile separates conditions that must stay where they are.
 func splitVolatile(conds []plan.Expr) (movable, rest []plan.Expr) {
 	for _, c := range conds {
-		if volatileExpr(c) {
+		if plan.Volatile(c) {
 			rest = append(rest, c)
 		} else {
 			movable = append(movable, c)
@@ -90,7 +90,7 @@ func splitVolatile(conds []plan.Expr) (movable, rest []plan.Expr) {
 // one of them, and may move below.
 func splitBy(conds []plan.Expr, keys []plan.ColID) (below, above []plan.Expr) {
 	for _, c := range conds {
-		refs, ok := 0, !volatileExpr(c)
+		refs, ok := 0, !plan.Volatile(c)
 		plan.Refs(c, func(id plan.ColID) {
 			refs++
 			found := false
@@ -124,12 +124,12 @@ func (o *optimizer) pushProject(n *plan.Project, conds []plan.Expr) plan.Node {
 
 // throughProject rewrites a condition over n's columns to one over its input.
 func throughProject(n *plan.Project, cond plan.Expr) (plan.Expr, bool) {
-	if volatileExpr(cond) {
+	if plan.Volatile(cond) {
 		return nil, false
 	}
 	ok := true
 	plan.Refs(cond, func(id plan.ColID) {
-		if i := plan.FindCol(n.Cols, id); i >= 0 && (volatileExpr(n.Exprs[i]) || hasSubquery(n.Exprs[i])) {
+		if i := plan.FindCol(n.Cols, id); i >= 0 && (plan.Volatile(n.Exprs[i]) || hasSubquery(n.Exprs[i])) {
 			ok = false
 		}
 	})
@@ -162,7 +162,7 @@ func throughProject(n *plan.Project, cond plan.Expr) (plan.Expr, bool) {
 func (o *optimizer) pushSetOp(n *plan.SetOp, conds []plan.Expr) plan.Node {
 	var left, right, above []plan.Expr
 	for _, c := range conds {
-		if volatileExpr(c) || hasSubquery(c) {
+		if plan.Volatile(c) || hasSubquery(c) {
 			above = append(above, c)
 			continue
 		}
@@ -194,7 +194,7 @@ func (o *optimizer) pushJoin(n *plan.Join, conds []plan.Expr) plan.Node {
 	lc, rc := n.Left.Props().Cols, n.Right.Props().Cols
 	var left, right, on, above []plan.Expr
 	for _, c := range conds {
-		vol := volatileExpr(c)
+		vol := plan.Volatile(c)
 		switch {
 		case vol:
 			above = append(above, c)
@@ -214,7 +214,7 @@ func (o *optimizer) pushJoin(n *plan.Join, conds []plan.Expr) plan.Node {
 		toLeft := n.Kind == plan.InnerJoin || n.Kind == plan.RightJoin || n.Kind == plan.SemiJoin
 		toRight := n.Kind != plan.FullJoin && n.Kind != plan.RightJoin
 		switch {
-		case volatileExpr(c):
+		case plan.Volatile(c):
 			on = append(on, c)
 		case toRight && refsOnly(c, lc) && refsAny(c, rc):
 			right = append(right, c)

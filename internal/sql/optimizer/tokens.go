@@ -90,7 +90,7 @@ func tokenCond(n *plan.Scan, class *inverted.Class, ord int, c *plan.Call) (plan
 		}
 	}
 	t := n.Table.Columns[ord].Type
-	if !class.Supports(op) || !refsOnly(value, n.Cols) || volatileExpr(value) || !operandFits(t, value.Type()) {
+	if !class.Supports(op) || !refsOnly(value, n.Cols) || plan.Volatile(value) || !operandFits(t, value.Type()) {
 		return plan.TokenCond{}, false
 	}
 	if d, ok := constOf(value); ok && !d.IsNull() {

@@ -207,7 +207,6 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 	if len(sel.srfs) > 0 {
 		node = projectSets(node, sel.srfs)
 	}
-	node = b.project(node, list)
 	return b.finishSelect(q, s, node, list, keys, distinct)
 }
 
@@ -242,9 +241,11 @@ func (sel *selectState) expandKeys(node plan.Node, keys []plan.Expr) plan.Node {
 	return projectSets(node, below)
 }
 
-// finishSelect adds what follows the projection: DISTINCT, ORDER BY, row
+// finishSelect adds the projection and what follows it: DISTINCT, ORDER BY, row
 // locks, LIMIT.
 func (b *builder) finishSelect(q *ast.Select, s *scope, node plan.Node, list *targetSet, keys []sortKey, distinct []int) (*queryPlan, error) {
+	late := list.late(q, keys, distinct)
+	node = b.project(node, list, late)
 	sort := list.sortKeys(keys)
 	if q.Distinct && len(q.DistinctOn) == 0 {
 		node = b.distinctNode(node, list, nil)
@@ -261,6 +262,7 @@ func (b *builder) finishSelect(q *ast.Select, s *scope, node plan.Node, list *ta
 	if err != nil {
 		return nil, err
 	}
+	node = b.projectLate(node, list, late)
 	if node, err = b.limit(q, s, node, sort); err != nil {
 		return nil, err
 	}

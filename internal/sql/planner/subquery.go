@@ -34,6 +34,7 @@ func (b *builder) subqueryExpr(e *ast.Subquery, s *scope) (plan.Expr, error) {
 		return nil, err
 	}
 	if e.Kind == ast.SubqueryExists {
+		p.node, p.targets = unprojected(p.node), nil
 		return b.newSubquery(plan.ExistsSubquery, e.Query, p, outer, types.Bool, s), nil
 	}
 	if len(p.targets) != 1 {
@@ -48,6 +49,19 @@ func (b *builder) subqueryExpr(e *ast.Subquery, s *scope) (plan.Expr, error) {
 		return nil, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", t.SQLName).At(e.Pos)
 	}
 	return b.newSubquery(plan.ArraySubquery, e.Query, p, outer, at.WithCollation(t.Collation()), s), nil
+}
+
+// unprojected drops what computes the columns of a query that only has to have a row.
+func unprojected(n plan.Node) plan.Node {
+	switch n := n.(type) {
+	case *plan.Project:
+		return n.Input
+	case *plan.Sort:
+		return unprojected(n.Input)
+	case *plan.Distinct:
+		return unprojected(n.Input)
+	}
+	return n
 }
 
 // quantifiedQuery plans L op ANY|ALL (query), IN and NOT IN.

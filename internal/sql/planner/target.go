@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -152,30 +154,77 @@ func (b *builder) finishTargets(l *targetSet) error {
 	return nil
 }
 
-// project computes the targets over n and fills in their columns.
-func (b *builder) project(n plan.Node, l *targetSet) plan.Node {
-	in := n.Props().Cols
+// late returns the entries that are computed of the sorted rows: volatile ones, which
+// nothing sorts by. Their values then follow the order of the result, and no row that
+// LIMIT drops has any.
+func (l *targetSet) late(q *ast.Select, keys []sortKey, distinct []int) []int {
+	if len(keys) == 0 || q.Distinct && len(q.DistinctOn) == 0 {
+		return nil
+	}
+	var out []int
+	for i := range l.targets {
+		sorts := func(k sortKey) bool { return k.target == i || k.by == i }
+		same := func(t target) bool { return t.same == i && i > 0 }
+		if plan.Volatile(l.targets[i].expr) && !slices.ContainsFunc(keys, sorts) &&
+			!slices.Contains(distinct, i) && !slices.ContainsFunc(l.targets, same) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// project computes the targets over n, but those in late, whose columns it passes on, and
+// fills in their columns.
+func (b *builder) project(n plan.Node, l *targetSet, late []int) plan.Node {
 	p := &plan.Project{Input: n}
 	p.Cols = make([]plan.Column, 0, len(l.targets))
 	p.Exprs = make([]plan.Expr, 0, len(l.targets))
 	for i := range l.targets {
-		t := &l.targets[i]
-		t.col = plan.Column{Name: t.name, Type: outType(t.expr)}
-		if r, ok := t.expr.(*plan.ColRef); ok {
-			if j := plan.FindCol(in, r.Col); j >= 0 {
-				t.col.ID, t.col.TableOid, t.col.Attnum, t.col.NotNull = r.Col, in[j].TableOid, in[j].Attnum, in[j].NotNull
-			}
-		}
-		if t.col.ID == 0 {
-			t.col.ID = b.newCol()
-			b.noteRecord(t.col.ID, t.expr)
-		}
-		if plan.FindCol(p.Cols, t.col.ID) < 0 {
-			p.Cols = append(p.Cols, t.col)
-			p.Exprs = append(p.Exprs, t.expr)
+		if !slices.Contains(late, i) {
+			b.projectTarget(p, &l.targets[i])
 		}
 	}
+	in := n.Props().Cols
+	for _, i := range late {
+		plan.Refs(l.targets[i].expr, func(id plan.ColID) {
+			if j := plan.FindCol(in, id); j >= 0 && plan.FindCol(p.Cols, id) < 0 {
+				p.Cols, p.Exprs = append(p.Cols, in[j]), append(p.Exprs, plan.Ref(in[j]))
+			}
+		})
+	}
 	return p
+}
+
+// projectLate computes the targets in late over n.
+func (b *builder) projectLate(n plan.Node, l *targetSet, late []int) plan.Node {
+	if len(late) == 0 {
+		return n
+	}
+	p := passing(n)
+	p.Order = n.Props().Order
+	for _, i := range late {
+		b.projectTarget(p, &l.targets[i])
+	}
+	return p
+}
+
+// projectTarget adds t to p, unless p has its column.
+func (b *builder) projectTarget(p *plan.Project, t *target) {
+	in := p.Input.Props().Cols
+	t.col = plan.Column{Name: t.name, Type: outType(t.expr)}
+	if r, ok := t.expr.(*plan.ColRef); ok {
+		if j := plan.FindCol(in, r.Col); j >= 0 {
+			t.col.ID, t.col.TableOid, t.col.Attnum, t.col.NotNull = r.Col, in[j].TableOid, in[j].Attnum, in[j].NotNull
+		}
+	}
+	if t.col.ID == 0 {
+		t.col.ID = b.newCol()
+		b.noteRecord(t.col.ID, t.expr)
+	}
+	if plan.FindCol(p.Cols, t.col.ID) < 0 {
+		p.Cols = append(p.Cols, t.col)
+		p.Exprs = append(p.Exprs, t.expr)
+	}
 }
 
 // ColumnName is the name PostgreSQL gives an output column without alias.

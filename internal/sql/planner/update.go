@@ -87,7 +87,7 @@ func (b *builder) orderAndLimitDML(d *dmlSource, order []ast.OrderItem, limit as
 	for _, c := range d.node.Props().Cols {
 		list.add(plan.Ref(c), 0)
 	}
-	d.node = b.project(d.node, list)
+	d.node = b.project(d.node, list, nil)
 	if sort := list.sortKeys(keys); len(sort) > 0 {
 		n := &plan.Sort{Input: d.node, Keys: sort}
 		n.Cols, n.Order = d.node.Props().Cols, sort

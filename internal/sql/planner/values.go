@@ -96,7 +96,7 @@ func (b *builder) orderAndLimit(q *ast.Select, s *scope, p *queryPlan) (*queryPl
 				WithHint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.").
 				At(q.OrderBy[0].X.Position())
 		}
-		p.node = b.project(p.node, list)
+		p.node = b.project(p.node, list, nil)
 		p.targets = list.targets[:list.visible]
 	}
 	sort := list.sortKeys(keys)
