@@ -9,7 +9,8 @@ import (
 )
 
 // alterTable is ALTER TABLE, INDEX, VIEW and SEQUENCE. Its commands run one
-// after the other, each on what the one before left.
+// after the other, by phases, each on what the one before left; but changes of types are one
+// command, which computes all values of the rows that the statement found.
 func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 	t, index, err := e.lockRelation(ctx, st.Name)
 	if err != nil {
@@ -25,15 +26,16 @@ func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 	if err := checkAlterKind(st, t, index); err != nil {
 		return err
 	}
-	for i, cmd := range st.Cmds {
+	found := t
+	for i, cmds := range inPhases(st.Cmds) {
 		if i > 0 {
 			e.nextCommand()
 		}
 		if t, err = e.Coll.TableByID(ctx, t.ID); err != nil {
 			return err
 		}
-		a := &alteration{e: e, old: t, t: t.Clone(), index: index, name: st.Name.Table, kind: st.Kind}
-		if err := a.command(ctx, cmd); err != nil {
+		a := &alteration{e: e, found: found, old: t, t: t.Clone(), index: index, name: st.Name.Table, kind: st.Kind, types: cmds}
+		if err := a.command(ctx, cmds[0]); err != nil {
 			return err
 		}
 	}
@@ -63,9 +65,11 @@ func checkAlterKind(st *ast.AlterTable, t *catalog.Table, index bool) error {
 // alteration is one command of ALTER on a relation.
 type alteration struct {
 	e     *Env
-	old   *catalog.Table
-	t     *catalog.Table // the changed form
-	index bool           // name is that of an index of t
+	found *catalog.Table  // before the first command of the statement
+	old   *catalog.Table  // before this one
+	t     *catalog.Table  // the changed form
+	types []*ast.AlterCmd // the changes of types of the statement, if this is one
+	index bool            // name is that of an index of t
 	name  string
 	kind  ast.ObjectKind
 }
@@ -169,7 +173,7 @@ func (a *alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
 	case ast.AlterDropColumn:
 		return a.dropColumn(ctx, c)
 	case ast.AlterColumnType:
-		return a.columnType(ctx, c)
+		return a.columnTypes(ctx)
 	case ast.AlterColumnSetDefault, ast.AlterColumnDropDefault:
 		return a.columnDefault(ctx, c)
 	case ast.AlterColumnSetOnUpdate, ast.AlterColumnDropOnUpdate:

@@ -1,0 +1,304 @@
+package ddl
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// typeChange is one ALTER COLUMN TYPE of a statement.
+type typeChange struct {
+	cmd      *ast.AlterCmd
+	id       catalog.ColumnID
+	from     *types.T
+	resorted bool // there are indexes with its sort keys
+}
+
+// columnTypes is ALTER COLUMN TYPE, of all columns whose types the statement changes: the rows
+// and the indexes that hold them are built again, once, unless their stored form
+// stays the same.
+func (a *alteration) columnTypes(ctx context.Context) error {
+	list := make([]typeChange, 0, len(a.types))
+	for _, c := range a.types {
+		col, err := a.column(c.Name, c.Pos)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(list, func(ch typeChange) bool { return ch.id == col.ID }) {
+			return pgerr.New(pgerr.FeatureNotSupported, "cannot alter type of column \"%s\" twice", c.Name)
+		}
+		list = append(list, typeChange{cmd: c, id: col.ID, from: col.Type})
+		if err := a.retype(ctx, c, col); err != nil {
+			return err
+		}
+	}
+	if err := a.e.checkExprs(ctx, a.t); err != nil {
+		return a.castDefaultError(ctx, err, list)
+	}
+	rewrite := false
+	for i := range list {
+		ch := &list[i]
+		var err error
+		if ch.resorted, err = a.resortKeys(ctx, ch.id); err != nil {
+			return err
+		}
+		rewrite = rewrite || ch.resorted || ch.cmd.X != nil || !sameStorage(ch.from, a.columnByID(ch.id).Type)
+	}
+	if !rewrite {
+		return a.retyped(ctx, list, false)
+	}
+	if err := a.rebuildColumns(ctx, list); err != nil {
+		return a.castError(ctx, err, list)
+	}
+	return a.retyped(ctx, list, true)
+}
+
+func (a *alteration) columnByID(id catalog.ColumnID) *catalog.Column {
+	return &a.t.Columns[a.t.ColumnByID(id)]
+}
+
+// retyped stores the table and verifies what its new types are subject to: foreign keys and
+// the constraints of domains.
+func (a *alteration) retyped(ctx context.Context, list []typeChange, rewritten bool) error {
+	keys := func() error {
+		for _, ch := range list {
+			if err := a.retypeKeys(ctx, ch.id, rewritten); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if !rewritten {
+		if err := keys(); err != nil {
+			return err
+		}
+	}
+	if err := a.put(ctx); err != nil {
+		return err
+	}
+	for _, ch := range list {
+		if err := a.e.verifyColumnDomain(ctx, a.t.ID, a.columnByID(ch.id)); err != nil {
+			return err
+		}
+	}
+	if rewritten {
+		return keys()
+	}
+	return nil
+}
+
+// retype gives a column the type that c says.
+func (a *alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.Column) error {
+	typ, domain, err := a.e.columnType(ctx, col.Name, c.Type)
+	if err != nil {
+		return err
+	}
+	if typ, err = a.e.collated(ctx, c.Collate, typ, c.Pos); err != nil {
+		return err
+	}
+	if col.Generated != "" && c.X != nil {
+		return pgerr.New(pgerr.InvalidColumnDefinition, "cannot specify USING when altering type of generated column").
+			WithDetail("Column \"%s\" is a generated column.", col.Name)
+	}
+	if err := a.unviewedColumn(ctx, col, "cannot alter type of a column used by a view or rule"); err != nil {
+		return err
+	}
+	if list := generatedFrom(a.t, col.ID); len(list) > 0 {
+		return pgerr.Unsupported("cannot alter type of a column used by a generated column").
+			WithDetail("Column \"%s\" is used by generated column \"%s\".", col.Name, list[0].Name)
+	}
+	for i := range a.t.Indexes {
+		if ix := a.t.Declared(&a.t.Indexes[i]); dependsOn(a.t, ix, col.ID) && !usesColumn(ix, col.ID) {
+			return pgerr.Unsupported("altering the type of a column used by an index expression or predicate is not supported").
+				WithDetail("Index \"%s\" uses column \"%s\".", ix.Name, col.Name)
+		}
+	}
+	typeDefault(col, typ)
+	col.Type, col.Domain = typ, domain
+	if err := checkClasses(a.t, col); err != nil {
+		return err
+	}
+	if inKey(a.t, col.ID) {
+		if k := typ.Collation(); k != nil && k.Nondeterministic {
+			return errByteKey(k)
+		}
+	}
+	if col.Identity != 0 {
+		switch typ.Oid {
+		case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
+		default:
+			return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint").At(c.Pos)
+		}
+	}
+	return nil
+}
+
+// typeDefault gives a default that is a string constant the column's present type, as whose
+// value it is converted to another.
+func typeDefault(col *catalog.Column, to *types.T) {
+	if col.Default == "" || col.Type.Is(to) || col.Type.Family == to.Family && to.Family == types.StringFamily {
+		return
+	}
+	x, err := parser.ParseExpr(col.Default)
+	if _, text := x.(*ast.StrLit); err == nil && text {
+		col.Default += "::" + types.FormatType(col.Type)
+	}
+}
+
+// rebuildColumns builds what holds the columns again with their new types. Their values are
+// computed of the rows that the statement found, columns that it has dropped included, unless
+// the rows have moved since.
+func (a *alteration) rebuildColumns(ctx context.Context, list []typeChange) error {
+	spec := buildSpec{old: a.old, table: a.t, values: map[catalog.ColumnID]ast.Expr{}}
+	if a.found.Primary().ID == a.old.Primary().ID {
+		spec.old = a.found
+	}
+	for _, ch := range list {
+		if ch.cmd.X != nil {
+			spec.values[ch.id] = ch.cmd.X
+		}
+		if a.columnByID(ch.id).NotNull {
+			spec.notNull = append(spec.notNull, ch.id)
+		}
+	}
+	changes := func(id catalog.ColumnID) bool {
+		return slices.ContainsFunc(list, func(ch typeChange) bool { return ch.id == id })
+	}
+	for i := range a.t.Checks {
+		if slices.ContainsFunc(a.t.Checks[i].Columns, changes) {
+			spec.checks = append(spec.checks, a.t.Checks[i].Name)
+		}
+	}
+	var err error
+	if spec.indexes, err = a.renewHolding(ctx, changes); err != nil {
+		return err
+	}
+	return a.e.build(ctx, spec)
+}
+
+// renewHolding gives fresh ids to the indexes that hold columns that change, and returns
+// their positions: all of them if the primary key changes.
+func (a *alteration) renewHolding(ctx context.Context, changes func(catalog.ColumnID) bool) ([]int, error) {
+	inKeys := func(ix *catalog.Index) bool {
+		return slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return changes(k.Column) })
+	}
+	all := inKeys(a.t.Primary()) || slices.ContainsFunc(a.t.Primary().Stored, changes)
+	var out []int
+	for i := range a.t.Indexes {
+		ix := a.t.Declared(&a.t.Indexes[i])
+		if i > 0 && !all && !inKeys(ix) && !slices.ContainsFunc(ix.Stored, changes) {
+			continue
+		}
+		renew := a.renewAlike
+		if all || inKeys(ix) {
+			renew = a.renewIndex
+		}
+		if err := renew(ctx, i); err != nil {
+			return nil, err
+		}
+		out = append(out, i)
+	}
+	return out, nil
+}
+
+// resortKeys makes the sort keys of a column that indexes have those under its new collation,
+// and reports whether there are such indexes.
+func (a *alteration) resortKeys(ctx context.Context, id catalog.ColumnID) (bool, error) {
+	found := false
+	for i := range a.t.Indexes {
+		for j := range a.t.Indexes[i].Columns {
+			k := &a.t.Indexes[i].Columns[j]
+			if !k.SortKey || a.t.DeclaredKey(k) != id {
+				continue
+			}
+			found = true
+			k.Column, k.SortKey = id, false
+			if !a.t.Columns[a.t.ColumnByID(id)].Type.Collatable() {
+				k.Collate = nil
+			}
+			if err := a.e.sortKeys(ctx, a.t, k, a.t.Indexes[i].Unique); err != nil {
+				return false, err
+			}
+		}
+	}
+	if found {
+		dropUnusedExpressions(a.t)
+	}
+	return found, nil
+}
+
+// sameStorage reports whether all values of one type are stored alike, and
+// valid, in the other.
+func sameStorage(from, to *types.T) bool {
+	text := func(t *types.T) bool { return t.Is(types.Text) || t.Is(types.Varchar) }
+	if text(from) && text(to) {
+		return to.Typmod < 0 || from.Is(types.Varchar) && from.Typmod >= 0 && from.Typmod <= to.Typmod
+	}
+	return from.Is(to) && from.Typmod == to.Typmod
+}
+
+// changeOf returns the change whose column a type error is about, nil if it is another error.
+func (a *alteration) changeOf(err error, list []typeChange, what string) *typeChange {
+	var pe *pgerr.Error
+	if !errors.As(err, &pe) || pe.Code != pgerr.DatatypeMismatch || !strings.Contains(pe.Message, what) {
+		return nil
+	}
+	for i := range list {
+		if strings.HasPrefix(pe.Message, "column \""+list[i].cmd.Name+"\" is of type ") {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// castDefaultError words a default that does not fit the new type as PostgreSQL does.
+func (a *alteration) castDefaultError(ctx context.Context, err error, list []typeChange) error {
+	ch := a.changeOf(err, list, "but default expression is of type")
+	if ch == nil {
+		return err
+	}
+	return pgerr.New(pgerr.DatatypeMismatch, "default for column \"%s\" cannot be cast automatically to type %s",
+		ch.cmd.Name, a.e.typeText(ctx, a.columnByID(ch.id)))
+}
+
+// typeText is what errors call the type that a column was declared with.
+func (e *Env) typeText(ctx context.Context, c *catalog.Column) string {
+	return types.FormatType(catalog.Qualified(ctx, e.Coll, declaredType(c)))
+}
+
+// castError words a failed conversion as PostgreSQL does.
+func (a *alteration) castError(ctx context.Context, err error, list []typeChange) error {
+	ch := a.changeOf(err, list, "but expression is of type")
+	if ch == nil {
+		return err
+	}
+	name, typ := ch.cmd.Name, a.e.typeText(ctx, a.columnByID(ch.id))
+	if ch.cmd.X != nil {
+		return pgerr.New(pgerr.DatatypeMismatch, "result of USING clause for column \"%s\" cannot be cast automatically to type %s",
+			name, typ).WithHint("You might need to add an explicit cast.")
+	}
+	return pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" cannot be cast automatically to type %s", name, typ).
+		WithHint("You might need to specify \"USING %s::%s\".", ast.QuoteIdent(name), typ)
+}
+
+// unviewedColumn fails if a view uses the column.
+func (a *alteration) unviewedColumn(ctx context.Context, col *catalog.Column, message string) error {
+	all, err := a.e.tablesOf(ctx, a.t.Database)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		if v.View != nil && viewUses(v, a.t.ID, col.ID) {
+			return pgerr.Unsupported("%s", message).
+				WithDetail("%s depends on column \"%s\"", a.e.describe(ctx, v), col.Name)
+		}
+	}
+	return nil
+}
