@@ -54,7 +54,6 @@ var knownDifferences = []knownDifference{
 	knownAs("which of equal values is returned", `^query`, `UNION|INTERSECT|EXCEPT|DISTINCT|(max|min)\(`, `^rows`).onlyIf(equalRows),
 	knownAs("right with the least integer", `^function right\(`, `-2147483648`, `^rows`),
 	knownAs("overlay beyond the least integer", `^function overlay\((bit|varbit)`, `2147483647|-2147483648`, ``),
-	knownAs("scale of 16383 digits", `^function (trunc|round)\(numeric,int4\)`, `2147483647`, `^rows`),
 	knownAs("empty char as bpchar", `^cast char to bpchar`, ``, `^rows`),
 	knownAs("an ordered-set aggregate as a window function", `^aggregate (percentile_|mode)`, ` OVER `, `42809$`),
 	knownAs("jsonb_to_record of NULL in a select list", `^function jsonb?_to_record\(`, `NULL`, `^error 0A000`),

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/cockroachdb/apd/v3"
@@ -203,6 +204,31 @@ func (t *numericTotal) add(d types.Datum) {
 	t.big.Add(&t.big, alignedCoeff(d, t.scale))
 }
 
+// addSquare adds d², which may be larger than a numeric.
+func (t *numericTotal) addSquare(d types.Datum) {
+	if coeff, scale, ok := d.SmallDecimal(); ok && absUint(coeff) <= math.MaxInt32 {
+		t.add(types.NewDecimalInt(coeff*coeff, 2*scale))
+		return
+	}
+	if special(d) {
+		t.add(mulSpecial(d, d))
+		return
+	}
+	x, scale := signedCoeff(d), 2*d.DecimalScale()
+	x.Mul(x, x)
+	t.rescale(max(t.scale, scale))
+	if up := t.scale - scale; up > 0 {
+		x.Mul(x, pow10Big(int64(up)))
+	}
+	t.big.Add(&t.big, x)
+}
+
+// coeff is the sum of finite values, times 10^scale.
+func (t *numericTotal) coeff() *apd.BigInt {
+	var sum apd.BigInt
+	return sum.Add(&t.big, apd.NewBigInt(t.small))
+}
+
 func (t *numericTotal) addSmall(v int64) {
 	s := t.small + v
 	if (s > t.small) == (v > 0) || v == 0 {
@@ -236,8 +262,7 @@ func (t *numericTotal) value() (types.Datum, error) {
 	if t.big.Sign() == 0 {
 		return types.NewDecimalInt(t.small, t.scale), nil
 	}
-	var sum apd.BigInt
-	return decimalOf(sum.Add(&t.big, apd.NewBigInt(t.small)), t.scale)
+	return decimalOf(t.coeff(), t.scale)
 }
 
 func (t *numericTotal) reset() {
@@ -245,12 +270,17 @@ func (t *numericTotal) reset() {
 	t.big.SetInt64(0)
 }
 
-func (t *numericTotal) merge(o *numericTotal) error {
-	v, err := o.value()
-	if err == nil {
-		t.add(v)
+func (t *numericTotal) merge(o *numericTotal) {
+	if !o.special.IsNull() {
+		t.add(o.special)
+		return
 	}
-	return err
+	t.rescale(o.scale)
+	x := o.coeff()
+	if up := t.scale - o.scale; up > 0 {
+		x.Mul(x, pow10Big(int64(up)))
+	}
+	t.big.Add(&t.big, x)
 }
 
 func (t *numericTotal) size() int64 { return accumulatorBytes + int64(t.big.Size()) }
@@ -293,7 +323,8 @@ func (a *numericSum) Reset() {
 func (a *numericSum) Merge(other Accumulator) error {
 	b := mergeable[*numericSum](other)
 	a.n += b.n
-	return a.total.merge(&b.total)
+	a.total.merge(&b.total)
+	return nil
 }
 
 // SizeBytes implements Accumulator.

@@ -3,6 +3,8 @@ package builtin
 import (
 	"math"
 
+	"github.com/cockroachdb/apd/v3"
+
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -44,13 +46,9 @@ func (a *numericVariance) Add(_ *Context, args []types.Datum) error {
 	case types.IntFamily:
 		d = oneDecimal(d.Int())
 	}
-	sq, err := MulDecimal(d, d)
-	if err != nil {
-		return err
-	}
 	a.n++
 	a.sum.add(d)
-	a.square.add(sq)
+	a.square.addSquare(d)
 	return nil
 }
 
@@ -62,10 +60,7 @@ func (a *numericVariance) Result(*Context) (types.Datum, error) {
 	if !a.sum.special.IsNull() {
 		return types.DecimalNaN, nil
 	}
-	num, err := a.numerator()
-	if err != nil {
-		return types.Null, err
-	}
+	num := a.numerator()
 	if num.DecimalSign() <= 0 {
 		return oneDecimal(0), nil
 	}
@@ -85,23 +80,24 @@ func (a *numericVariance) Result(*Context) (types.Datum, error) {
 	return sqrtToScale(v, scale)
 }
 
-// numerator is n × Σx² - (Σx)².
-func (a *numericVariance) numerator() (types.Datum, error) {
-	sum, err := a.sum.value()
-	if err != nil {
-		return types.Null, err
+// numerator is n × Σx² - (Σx)². It and the sums may be larger than a numeric, and
+// have more digits behind the point, while the variance is one.
+func (a *numericVariance) numerator() types.Datum {
+	sum, square := a.sum.coeff(), a.square.coeff()
+	sum.Mul(sum, sum)
+	square.Mul(square, apd.NewBigInt(a.n))
+	scale := 2 * a.sum.scale
+	if up := scale - a.square.scale; up > 0 {
+		square.Mul(square, pow10Big(int64(up)))
+	} else {
+		sum.Mul(sum, pow10Big(int64(-up)))
+		scale = a.square.scale
 	}
-	if sum, err = MulDecimal(sum, sum); err != nil {
-		return types.Null, err
-	}
-	sq, err := a.square.value()
-	if err != nil {
-		return types.Null, err
-	}
-	if sq, err = MulDecimal(sq, oneDecimal(a.n)); err != nil {
-		return types.Null, err
-	}
-	return SubDecimal(sq, sum)
+	x := apd.Decimal{Exponent: -scale}
+	square.Sub(square, sum)
+	x.Negative = square.Sign() < 0
+	x.Coeff.Abs(square)
+	return types.NewDecimal(&x)
 }
 
 // Reset implements Accumulator.
@@ -115,10 +111,9 @@ func (a *numericVariance) Reset() {
 func (a *numericVariance) Merge(other Accumulator) error {
 	b := mergeable[*numericVariance](other)
 	a.n += b.n
-	if err := a.sum.merge(&b.sum); err != nil {
-		return err
-	}
-	return a.square.merge(&b.square)
+	a.sum.merge(&b.sum)
+	a.square.merge(&b.square)
+	return nil
 }
 
 // SizeBytes implements Accumulator.

@@ -172,7 +172,7 @@ func overlayBits(_ *Context, a []types.Datum) (types.Datum, error) {
 func findBits(d, part types.Datum) types.Datum {
 	_, n := d.Bits()
 	_, m := part.Bits()
-	if n == 0 && m > 0 || m > n {
+	if n == 0 || m > n {
 		return types.NewInt(0)
 	}
 next:

@@ -2,8 +2,6 @@ package builtin
 
 import (
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -60,10 +58,19 @@ func datetimeFunctions() []*Overload {
 			if err != nil {
 				return types.Null, err
 			}
-			if west, ok := numericZone(a[6].Str()); ok {
-				return timestampTZResult(validTimestamp(ts + west*types.MicrosPerSec))
+			zone := a[6].Str()
+			if zone != "" && zone[0] >= '0' && zone[0] <= '9' {
+				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid input syntax for type numeric time zone: \"%s\"", zone).
+					WithHint("Numeric time zones must have \"-\" or \"+\" as first character.")
 			}
-			return zoneToUTC(c, a[6].Str(), ts)
+			west, numeric, err := types.NumericZone(zone)
+			switch {
+			case err != nil:
+				return types.Null, err
+			case !numeric:
+				return zoneToUTC(c, zone, ts)
+			}
+			return timestampTZResult(validTimestamp(ts + int64(west)*types.MicrosPerSec))
 		}).stable(),
 		fn("make_interval(int4,int4,int4,int4,int4,int4,float8) interval", makeInterval).defaults(
 			types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewInt(0), types.NewFloat(0)),
@@ -124,18 +131,18 @@ func zoneFunctions() []*Overload {
 			if a[1].InfSign() != 0 {
 				return types.NewTimestamp(a[1].Int()), nil
 			}
-			loc, err := types.ZoneForExpr(a[0].Str(), c.Format)
+			z, err := types.ZoneForExpr(a[0].Str(), c.Format)
 			if err != nil {
 				return types.Null, err
 			}
-			return timestampResult(validTimestamp(types.LocalFromUTC(a[1].Int(), loc)))
+			return timestampResult(validTimestamp(types.LocalFromUTC(a[1].Int(), z.At(a[1].Int()))))
 		}),
 		fn("timezone(text,timetz) timetz", func(c *Context, a []types.Datum) (types.Datum, error) {
-			loc, err := types.ZoneForExpr(a[0].Str(), c.Format)
+			z, err := types.ZoneForExpr(a[0].Str(), c.Format)
 			if err != nil {
 				return types.Null, err
 			}
-			east, _ := types.OffsetAt(loc, c.TxnTime)
+			east, _ := types.OffsetAt(z.At(c.TxnTime), c.TxnTime)
 			return rezoneTime(a[1], int64(-east)), nil
 		}).stable(),
 		fn("timezone(interval,timestamp) timestamptz", func(_ *Context, a []types.Datum) (types.Datum, error) {
@@ -173,36 +180,11 @@ func zoneToUTC(c *Context, zone string, ts int64) (types.Datum, error) {
 	if ts == types.TimestampInf || ts == types.TimestampNegInf {
 		return types.NewTimestampTZ(ts), nil
 	}
-	loc, err := types.ZoneForExpr(zone, c.Format)
+	z, err := types.ZoneForExpr(zone, c.Format)
 	if err != nil {
 		return types.Null, err
 	}
-	return timestampTZResult(validTimestamp(types.UTCFromLocal(ts, loc)))
-}
-
-// numericZone reads a zone given as +hh[[:]mm[[:]ss]], east of UTC, and returns
-// its seconds west.
-func numericZone(s string) (int64, bool) {
-	if s == "" || s[0] != '+' && s[0] != '-' {
-		return 0, false
-	}
-	digits := strings.ReplaceAll(s[1:], ":", "")
-	if len(digits) == 1 || len(digits) == 3 {
-		digits = "0" + digits
-	}
-	n, err := strconv.ParseUint((digits + "0000")[:min(6, len(digits)+4)], 10, 32)
-	if err != nil || len(digits) == 0 || len(digits) > 6 || len(digits)%2 != 0 {
-		return 0, false
-	}
-	h, m, sec := n/10000, n/100%100, n%100
-	if h > 15 || m > 59 || sec > 59 {
-		return 0, false
-	}
-	west := -int64(h*3600 + m*60 + sec)
-	if s[0] == '-' {
-		west = -west
-	}
-	return west, true
+	return timestampTZResult(validTimestamp(types.UTCFromLocal(ts, z.AtLocal(ts))))
 }
 
 // intervalZone reads an interval as a zone and returns its seconds west of UTC.

@@ -43,20 +43,44 @@ func toTimestamp(c *Context, a []types.Datum) (types.Datum, error) {
 		return types.Null, err
 	}
 	ts += micros
-	if !r.has[fieldZoneHour] {
-		return timestampTZResult(validTimestamp(c.toUTC(ts)))
+	if r.has[fieldZoneHour] || r.has[fieldZoneMinute] {
+		east, err := r.zone()
+		if err != nil {
+			return types.Null, err
+		}
+		ts -= int64(east) * types.MicrosPerSec
+	} else {
+		ts = c.toUTC(ts)
 	}
-	return timestampTZResult(validTimestamp(ts - int64(r.zone())*types.MicrosPerSec))
+	d, err := timestampTZResult(validTimestamp(ts))
+	if err != nil {
+		return types.Null, err
+	}
+	return r.fitted(d, types.TimestampTZ)
 }
 
 // zone returns the time zone that was read, in seconds east.
-func (r *dateReader) zone() int {
-	off := r.val[fieldZoneHour]*3600 + r.val[fieldZoneMinute]*60
-	if r.zoneNegative {
-		return -off
+func (r *dateReader) zone() (int, error) {
+	h, m := r.val[fieldZoneHour], r.val[fieldZoneMinute]
+	if h < 0 || h > maxZoneHour || m < 0 || m > 59 {
+		return 0, pgerr.New(pgerr.InvalidTimeZoneDisplacementValue, "time zone displacement out of range: \"%s\"", r.whole)
 	}
-	return off
+	if r.zoneNegative {
+		h, m = -h, -m
+	}
+	return h*3600 + m*60, nil
 }
+
+// fitted rounds a time to the digits of FF1 to FF6 where the template has one.
+func (r *dateReader) fitted(d types.Datum, t *types.T) (types.Datum, error) {
+	if r.precision == 0 {
+		return d, nil
+	}
+	return types.ApplyTypmod(d, t.WithTypmod(int32(r.precision)), true)
+}
+
+// maxZoneHour is the last hour of a numeric time zone, either side of Greenwich.
+const maxZoneHour = 15
 
 // standardSeparators are what a template of the SQL standard has between its fields.
 const standardSeparators = "-./,':; "
@@ -124,6 +148,8 @@ type dateReader struct {
 	bc, pm bool
 	half   bool // a 12-hour clock is in use
 	yearN  int  // digits that the year was given with
+
+	precision int // digits of FF1 to FF6, 0 for none
 
 	gregorian, iso bool
 	zoneNegative   bool
@@ -257,10 +283,15 @@ func (r *dateReader) number(i, width int) (v, used int, err error) {
 			WithDetail("Value must be in the range %d to %d.", -1<<31, 1<<31-1)
 	}
 	r.in = in[n:]
+	r.skipOrdinal(t)
+	return int(v64), n, nil
+}
+
+// skipOrdinal skips the st, nd, rd or th behind a number, whichever it is.
+func (r *dateReader) skipOrdinal(t dateToken) {
 	if t.ordinal != 0 {
 		r.in = r.in[min(2, len(r.in)):]
 	}
-	return int(v64), n, nil
 }
 
 func (r *dateReader) badValue(s string, t dateToken, detail string) *pgerr.Error {
@@ -378,6 +409,7 @@ func (r *dateReader) yearComma(t dateToken) error {
 		return pgerr.New(pgerr.InvalidDatetimeFormat, "invalid input string for \"Y,YYY\"")
 	}
 	r.in = r.in[n:]
+	r.skipOrdinal(t)
 	r.yearN = 4
 	return r.set(fieldYear, a*1000+b, t.text)
 }
@@ -415,8 +447,11 @@ func (r *dateReader) numeric(i int) error {
 		for ; used < digits; used++ {
 			v *= 10
 		}
-		if t.field == fieldMillis {
+		switch t.field {
+		case fieldMillis:
 			return r.set(fieldMillis, v, t.text)
+		case fieldFraction:
+			r.precision = t.n
 		}
 		return r.set(fieldMicros, v, t.text)
 	case fieldYear, fieldISOYear:
@@ -435,8 +470,6 @@ func (r *dateReader) numeric(i int) error {
 // fullYear completes a year of fewer than four digits to the one nearest 2020.
 func fullYear(y int) int {
 	switch {
-	case y < 0:
-		return y
 	case y < 70:
 		return y + 2000
 	case y < 100:
@@ -519,8 +552,8 @@ func (r *dateReader) yearValue() int {
 			return (cc-1)*100 + 1
 		}
 	}
-	if r.bc && y > 0 {
-		return 1 - y
+	if r.bc {
+		y = -y
 	}
 	if y < 0 {
 		return y + 1

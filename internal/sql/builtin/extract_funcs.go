@@ -45,10 +45,10 @@ func truncInZone(c *Context, a []types.Datum) (types.Datum, error) {
 	if a[1].InfSign() != 0 {
 		return a[1], nil
 	}
-	loc, err := types.ZoneForExpr(a[2].Str(), c.Format)
+	z, err := types.ZoneForExpr(a[2].Str(), c.Format)
 	if err != nil {
 		return types.Null, err
 	}
-	fc := types.FormatContext{TimeZone: loc}
+	fc := types.FormatContext{TimeZone: z.At(a[1].Int())}
 	return timestampTZResult(types.TruncTimestampTZ(a[0].Str(), a[1].Int(), &fc))
 }

@@ -89,8 +89,14 @@ func (x *pathExec) templated(s, template string) (pathItem, error) {
 	if zoned && !r.has[fieldZoneHour] {
 		return pathItem{}, pgerr.New(pgerr.InvalidDatetimeFormat, "missing time zone in input string for type %s", t.Name)
 	}
-	east := r.zone()
+	east, err := r.zone()
+	if err != nil {
+		return pathItem{}, err
+	}
 	d, err := r.datum(t, east)
+	if err == nil && t != types.Date {
+		d, err = r.fitted(d, t)
+	}
 	return pathItem{time: d, timeT: t, east: east}, err
 }
 

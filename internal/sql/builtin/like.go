@@ -156,15 +156,28 @@ func patternOperators() []*Overload {
 }
 
 // likeEscape rewrites a LIKE pattern with another escape character (or none,
-// for an empty one) to one with backslash: LIKE ... ESCAPE.
-func likeEscape(_ *Context, a []types.Datum) (types.Datum, error) {
-	p, esc := a[0].Str(), a[1].Str()
-	if err := checkEscape(esc); err != nil {
-		return types.Null, err
+// for an empty one) to one with backslash: LIKE ... ESCAPE. Patterns are of bytes or
+// of characters.
+func likeEscape(bytes bool) EvalFunc {
+	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		p, esc := a[0].Str(), a[1].Str()
+		if esc != "" && charLen(esc, bytes) != len(esc) {
+			return types.Null, errEscape()
+		}
+		if esc == `\` {
+			return a[0], nil
+		}
+		p = withBackslash(p, esc, bytes)
+		if bytes {
+			return types.NewBytes(p), nil
+		}
+		return text(p)
 	}
-	if esc == `\` {
-		return a[0], nil
-	}
+}
+
+// withBackslash is a pattern with backslashes where it has esc, and in pairs where
+// it has backslashes.
+func withBackslash(p, esc string, bytes bool) string {
 	var b strings.Builder
 	for i := 0; i < len(p); {
 		switch {
@@ -172,7 +185,7 @@ func likeEscape(_ *Context, a []types.Datum) (types.Datum, error) {
 			b.WriteByte('\\')
 			i += len(esc)
 			if i < len(p) {
-				n := charLen(p[i:], false)
+				n := charLen(p[i:], bytes)
 				b.WriteString(p[i : i+n])
 				i += n
 			}
@@ -184,15 +197,19 @@ func likeEscape(_ *Context, a []types.Datum) (types.Datum, error) {
 			i++
 		}
 	}
-	return text(b.String())
+	return b.String()
 }
 
 func checkEscape(esc string) error {
 	if utf8.RuneCountInString(esc) > 1 {
-		return pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
-			WithHint("Escape string must be empty or one character.")
+		return errEscape()
 	}
 	return nil
+}
+
+func errEscape() error {
+	return pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
+		WithHint("Escape string must be empty or one character.")
 }
 
 // similarToEscape turns a SIMILAR TO pattern into a regular expression.

@@ -215,10 +215,25 @@ func cosDegrees(x float64) float64 {
 }
 
 func cotDegrees(x float64) float64 {
-	if t := tanDegrees(x); math.Abs(t) == 1 {
-		return t
+	sign := 1.0
+	if x = math.Mod(x, 360); x < 0 {
+		x, sign = -x, -sign
 	}
-	return cosDegrees(x) / sinDegrees(x)
+	if x > 180 {
+		x, sign = 360-x, -sign
+	}
+	if x > 90 {
+		x, sign = 180-x, -sign
+	}
+	switch x {
+	case 0:
+		return sign / x // an infinity, by the sign of zero
+	case 45:
+		return sign
+	case 90:
+		return 0 // never minus zero
+	}
+	return sign * cosDegrees(x) / sinDegrees(x)
 }
 
 func tanDegrees(x float64) float64 {

@@ -17,6 +17,14 @@ func otherFunctions() []*Overload {
 			}
 			return types.NewTimestamp(ts + a[1].Int()), nil
 		}),
+		fn("timestamptz(date,time) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
+			ts, err := types.TimestampFromDate(a[0].Int())
+			if err != nil || a[0].IsInf() {
+				return types.NewTimestampTZ(ts), err
+			}
+			return timestampTZResult(validTimestamp(c.toUTC(ts + a[1].Int())))
+		}).stable(),
+		fn("timestamptz(date,timetz) timestamptz", dateTimeTZ(0, 1)),
 		fn("length(bytea,name) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			s, err := decodeText(a[0].Str(), a[1].Str())
 			return types.NewInt(int64(len([]rune(s)))), err

@@ -62,11 +62,16 @@ func negate(n *apd.BigInt) {
 func decimalOf(n *apd.BigInt, scale int32) (types.Datum, error) {
 	x := apd.Decimal{Exponent: -scale, Negative: n.Sign() < 0}
 	x.Coeff.Abs(n)
-	// 3.33 bits make a digit; only huge numbers need to be counted exactly.
-	if x.Coeff.BitLen() > 3*types.MaxDecimalDigits && x.NumDigits()-int64(scale) > types.MaxDecimalDigits {
+	if tooLarge(&x) {
 		return types.Null, fail(errNumericOverflow)
 	}
 	return types.NewDecimal(&x), nil
+}
+
+// tooLarge reports whether x has more digits before the point than a numeric can.
+func tooLarge(x *apd.Decimal) bool {
+	// 3.33 bits make a digit; only huge numbers need to be counted exactly.
+	return x.Coeff.BitLen() > 3*types.MaxDecimalDigits && x.NumDigits()+int64(x.Exponent) > types.MaxDecimalDigits
 }
 
 // AddDecimal returns a + b at the larger scale of the two.

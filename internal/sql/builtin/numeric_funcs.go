@@ -45,9 +45,19 @@ func numericFunctions() []*Overload {
 	}
 }
 
+// toScale declares round or trunc to a scale, which reaches from before the first
+// digit that a numeric can have to its last.
 func toScale(f func(d types.Datum, scale int32) types.Datum) EvalFunc {
 	return func(_ *Context, a []types.Datum) (types.Datum, error) {
-		return f(a[0], int32(min(max(a[1].Int(), -maxResultScale), maxResultScale))), nil
+		d := f(a[0], int32(min(max(a[1].Int(), -types.MaxDecimalDigits-1), types.MaxDecimalScale)))
+		if special(d) || a[1].Int() >= 0 {
+			return d, nil
+		}
+		var x apd.Decimal
+		if tooLarge(d.Decimal(&x)) { // rounded up to one digit more
+			return types.Null, fail(errNumericOverflow)
+		}
+		return d, nil
 	}
 }
 

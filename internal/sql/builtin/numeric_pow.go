@@ -108,16 +108,12 @@ func powInt(base types.Datum, n int64) (types.Datum, error) {
 		return types.NewDecimalInt(0, scale), nil
 	}
 	precision := 1 + int(scale) + int(weight) + int(math.Log(math.Abs(float64(n)))) + guardDigits
-	ctx := inexact(precision)
-	var x, r apd.Decimal
+	var x apd.Decimal
 	base.Decimal(&x)
 	negative := x.Negative && n%2 != 0
-	x.Negative = false
-	if err := powBits(ctx, &r, &x, absUint(n)); err != nil {
-		return types.Null, fail(errNumericOverflow)
-	}
+	r := powBits(&x, absUint(n), precision)
 	if n < 0 {
-		if _, err := ctx.Quo(&r, apd.New(1, 0), &r); err != nil {
+		if _, err := inexact(precision).Quo(&r, apd.New(1, 0), &r); err != nil {
 			return types.Null, fail(errNumericOverflow)
 		}
 	}
@@ -125,21 +121,28 @@ func powInt(base types.Datum, n int64) (types.Datum, error) {
 	return rounded(&r, scale, nil)
 }
 
-// powBits raises x to n ≥ 1 by squaring, rounding every step to ctx.
-func powBits(ctx *apd.Context, r, x *apd.Decimal, n uint64) error {
-	r.SetInt64(1)
+// powBits raises the absolute value of x to n ≥ 1 by squaring, to a number of digits at
+// each step. Package apd ends at exponents of 100000, numerics do not.
+func powBits(x *apd.Decimal, n uint64, precision int) apd.Decimal {
+	square := apd.Decimal{Exponent: x.Exponent}
+	square.Coeff.Set(&x.Coeff)
+	r := *apd.New(1, 0)
+	times := func(a, b *apd.Decimal) {
+		a.Exponent += b.Exponent
+		a.Coeff.Mul(&a.Coeff, &b.Coeff)
+		if drop := a.NumDigits() - int64(precision); drop > 0 {
+			a.Coeff.Quo(&a.Coeff, pow10Big(drop))
+			a.Exponent += int32(drop)
+		}
+	}
 	for {
 		if n&1 == 1 {
-			if _, err := ctx.Mul(r, r, x); err != nil {
-				return err
-			}
+			times(&r, &square)
 		}
 		if n >>= 1; n == 0 {
-			return nil
+			return r
 		}
-		if _, err := ctx.Mul(x, x, x); err != nil {
-			return err
-		}
+		times(&square, &square)
 	}
 }
 

@@ -65,12 +65,14 @@ type Overload struct {
 	Ret         *types.T
 	// RetType computes the result type of the few overloads whose result
 	// follows no rule that Signature knows; usually nil.
-	RetType    func(args []*types.T) *types.T
-	Strict     bool
-	Volatility Volatility
-	Operator   bool
-	code       bool // behind an operator
-	unlisted   bool // see Listed
+	RetType func(args []*types.T) *types.T
+	Strict  bool
+	// NullListEmpty: a null array for the variadic arguments stands for none, not for a null result.
+	NullListEmpty bool
+	Volatility    Volatility
+	Operator      bool
+	code          bool // behind an operator
+	unlisted      bool // see Listed
 	// Eval is nil where the call must be bound first, see Bound.
 	Eval EvalFunc
 	// SRF is set for set-returning functions, and Eval and Bind are nil then.
@@ -140,6 +142,11 @@ func (o *Overload) stable() *Overload   { o.Volatility = Stable; return o }
 func (o *Overload) volatile() *Overload { o.Volatility = Volatile; return o }
 func (o *Overload) nonStrict() *Overload {
 	o.Strict = false
+	return o
+}
+
+func (o *Overload) nullListEmpty() *Overload {
+	o.NullListEmpty = true
 	return o
 }
 

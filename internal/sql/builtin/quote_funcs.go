@@ -66,7 +66,7 @@ func quoteFunctions() []*Overload {
 		}).nonStrict().stable(),
 		fn("parse_ident(text,bool) _text", parseIdent).defaults(types.True),
 		fnBind("format(text) text", bindFormat).nonStrict().stable(),
-		fnBind("format(text,any...) text", bindFormat).nonStrict().stable(),
+		fnBind("format(text,any...) text", bindFormat).nonStrict().stable().nullListEmpty(),
 	}
 }
 

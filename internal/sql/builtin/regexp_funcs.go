@@ -82,16 +82,7 @@ func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) error 
 		return err
 	}
 	if re.context {
-		for _, m := range re.re.FindAllStringSubmatchIndex(s, -1) {
-			if m[0] < start {
-				continue
-			}
-			m, err := re.withGroups(s, m)
-			if err != nil || !f(m) {
-				return err
-			}
-		}
-		return nil
+		return re.eachInContext(s, start, f)
 	}
 	for start <= len(s) {
 		m := re.re.FindStringSubmatchIndex(s[start:])
@@ -113,6 +104,47 @@ func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) error 
 		}
 	}
 	return nil
+}
+
+// eachInContext is each for an expression whose matches depend on the text before
+// them, which therefore is always searched as a whole. Package regexp leaves out an
+// empty match right behind another one.
+func (re *compiledRegexp) eachInContext(s string, start int, f func(m []int) bool) error {
+	all := re.re.FindAllStringSubmatchIndex(s, -1)
+	for i, found := range all {
+		if found[0] < start {
+			continue
+		}
+		m, err := re.withGroups(s, found)
+		if err != nil || !f(m) {
+			return err
+		}
+		end := found[1]
+		if end == found[0] || i+1 < len(all) && all[i+1][0] == end {
+			continue
+		}
+		if m := re.emptyAt(s, end); m != nil && !f(m) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// emptyAt returns the match that begins and ends at a byte offset behind the
+// beginning of s, nil if there is none.
+func (re *compiledRegexp) emptyAt(s string, at int) []int {
+	_, n := utf8.DecodeLastRuneInString(s[:at])
+	m := re.behind().FindStringSubmatchIndex(s[at-n:])
+	if m == nil || m[1] != n {
+		return nil
+	}
+	m[0] = n
+	for i := range m {
+		if m[i] >= 0 {
+			m[i] += at - n
+		}
+	}
+	return m
 }
 
 // nth returns the nth match (from 1) at or after byte offset start.
@@ -166,7 +198,7 @@ func regexpArgs(c *Context, a []types.Datum, flagArg int, name, instead string) 
 func regexpFunctions() []*Overload {
 	return []*Overload{
 		fn("similar_to_escape(text) text", similarToEscape), fn("similar_to_escape(text,text) text", similarToEscape),
-		fn("like_escape(text,text) text", likeEscape),
+		fn("like_escape(text,text) text", likeEscape(false)), fn("like_escape(bytea,bytea) bytea", likeEscape(true)),
 		fn("regexp_match(text,text) _text", regexpMatch), fn("regexp_match(text,text,text) _text", regexpMatch),
 		srf("regexp_matches(text,text) setof _text", regexpMatches), srf("regexp_matches(text,text,text) setof _text", regexpMatches),
 		fn("regexp_replace(text,text,text) text", regexpReplaceFlags), fn("regexp_replace(text,text,text,text) text", regexpReplaceFlags),

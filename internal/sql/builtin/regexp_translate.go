@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -122,6 +123,8 @@ type compiledRegexp struct {
 	// parts finds the groups of a match where some of the quantifiers prefer long
 	// matches and some short ones; re then finds what matches as a whole only.
 	parts *backtracker
+	// behind returns what matches one character and then re.
+	behind func() *regexp.Regexp
 }
 
 // by returns the backtracking matcher if that is what s needs.
@@ -217,6 +220,13 @@ func compileRegexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
 		re.Longest()
 	}
 	out := &compiledRegexp{re: re, context: t.context, words: t.words}
+	out.behind = sync.OnceValue(func() *regexp.Regexp {
+		b := regexp.MustCompile(`\A(?s:.)(?:` + re.String() + `)`)
+		if prefer != greedShort {
+			b.Longest()
+		}
+		return b
+	})
 	if out.words || mixed {
 		out.bt, err = backtrackRegexp(pattern, flags)
 	}

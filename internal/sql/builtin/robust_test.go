@@ -334,7 +334,7 @@ func FuzzPatterns(f *testing.F) {
 		_, _ = toDate(&c, []types.Datum{a, b})
 		_, _ = toTimestamp(&c, []types.Datum{a, b})
 		_, _ = toNumber(&c, []types.Datum{a, b})
-		_, _ = likeEscape(&c, []types.Datum{a, b})
+		_, _ = likeEscape(false)(&c, []types.Datum{a, b})
 		_, _ = numberToChar(numberInput{value: types.NewDecimalInt(-12345, 2)}, pattern)
 		_, _ = numberToChar(numberInput{float: 1e10, digits: 6}, pattern)
 		_, _ = timestampToChar(types.NewTimestamp(1), pattern, dateParts{})

@@ -56,8 +56,8 @@ func (s *numericSeries) Next() ([]types.Datum, bool, error) {
 	}
 	s.row[0] = s.next
 	n, err := AddDecimal(s.next, s.step)
-	if err != nil {
-		return nil, false, err
+	if err != nil { // no numeric lies beyond, so the series ends
+		n = infinityOf(s.step.DecimalSign())
 	}
 	s.next = n
 	return s.row[:], true, nil

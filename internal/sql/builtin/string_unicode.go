@@ -55,7 +55,7 @@ func unistr(_ *Context, a []types.Datum) (types.Datum, error) {
 		case r >= 0xd800 && r < 0xdc00:
 			high = r
 		case !utf8.ValidRune(r) || r == 0:
-			return types.Null, pgerr.New(pgerr.SyntaxError, "invalid Unicode code point: %04X", r)
+			return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid Unicode code point: %04X", r)
 		default:
 			b.WriteRune(r)
 		}

@@ -93,11 +93,14 @@ func (c *compiler) variadicCall(e *plan.Call, args []evalFn) evalFn {
 			if err != nil {
 				return types.Null, err
 			}
-			if d.IsNull() && (strict || i == len(args)-1) {
+			if d.IsNull() && (strict || i == len(args)-1 && !e.Fn.NullListEmpty) {
 				return types.Null, nil
 			}
 			if i < len(args)-1 {
 				vals = append(vals, d)
+				continue
+			}
+			if d.IsNull() {
 				continue
 			}
 			for _, x := range d.ArrayElems() {

@@ -41,7 +41,8 @@ func (g *groupOp) emptySets() error {
 	return nil
 }
 
-// addToSets adds a row to its group of every grouping set.
+// addToSets adds a row to its group of every grouping set. Direct arguments of
+// aggregates find the keys that a set leaves out NULL.
 func (g *groupOp) addToSets(row Row) error {
 	copySlots(g.input, row, g.keys)
 	for i, has := range g.sets {
@@ -50,11 +51,15 @@ func (g *groupOp) addToSets(row Row) error {
 			if has[k] {
 				g.vals[k] = g.input[k]
 			}
+			row[g.keys[k]] = g.vals[k]
 		}
 		g.vals[len(g.keys)] = types.NewInt(int64(i))
 		if err := g.addToGroup(row); err != nil {
 			return err
 		}
+	}
+	for k, slot := range g.keys {
+		row[slot] = g.input[k]
 	}
 	return nil
 }

@@ -329,6 +329,23 @@ func (b *builder) aggregate(node plan.Node, sel *selectState, group groupClause,
 	return n, nil
 }
 
+// keyBelow is the column below the groups that holds the key which a column above is:
+// NULL while a row is added to a group of a set without it.
+func (g *grouping) keyBelow(x plan.Expr) plan.Expr {
+	r, ok := x.(*plan.ColRef)
+	if !ok {
+		return x
+	}
+	for k := range g.keys {
+		if g.keys[k].ID == r.Col {
+			below := *r
+			below.Col = g.from[k]
+			return &below
+		}
+	}
+	return x
+}
+
 // groupKeys names the columns of the keys above and below the groups.
 func (b *builder) groupKeys(g *grouping, compute func(plan.Column, plan.Expr)) error {
 	for k, x := range g.exprs {
@@ -421,10 +438,13 @@ func (g *grouping) rewriteAll(l *targetSet, having *plan.Expr) error {
 			}
 		}
 	}
-	for _, x := range g.sel.direct {
-		x = plan.CopyExpr(x)
+	for _, arg := range g.sel.direct {
+		x := plan.CopyExpr(*arg)
 		if err := g.rewrite(&x); err != nil {
 			return pgerr.From(err).WithDetail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
+		}
+		if g.sets != nil {
+			*arg = plan.MapExpr(x, g.keyBelow)
 		}
 	}
 	return nil

@@ -239,6 +239,7 @@ func (b *builder) using(te *ast.Join, kind plan.JoinKind, l, r, f *fromItem) (pl
 // mergedColumn is what a USING column means in the join's output.
 func (b *builder) mergedColumn(kind plan.JoinKind, name string, l, r *scopeCol, pos int) (scopeCol, error) {
 	args := []plan.Expr{l.ref(pos), r.ref(pos)}
+	rightType := args[1].Type()
 	t, err := b.common(args, []int{pos, pos}, "JOIN/USING")
 	if err != nil {
 		return scopeCol{}, err
@@ -248,11 +249,14 @@ func (b *builder) mergedColumn(kind plan.JoinKind, name string, l, r *scopeCol, 
 		c := scopeCol{name: name, expr: &plan.Coalesce{Args: args, T: t}}
 		c.col.Type = t
 		return c, nil
-	case kind == plan.RightJoin:
+	case kind == plan.RightJoin, kind == plan.InnerJoin && !l.col.Type.Is(t) && rightType.Is(t):
 		l, args = r, args[1:]
 	}
 	c := *l
 	c.name = name
+	if !args[0].Type().Is(t) { // of the same representation
+		args[0] = &plan.Cast{Arg: args[0], T: t, Mode: plan.CastImplicit}
+	}
 	if _, plainRef := args[0].(*plan.ColRef); !plainRef {
 		c.expr, c.home = args[0], nil
 	}

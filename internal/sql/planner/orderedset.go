@@ -74,7 +74,9 @@ func (b *builder) orderedSetArgs(e *ast.FuncCall, name string, s *scope) (*plan.
 		return nil, err
 	}
 	if s.sel != nil {
-		s.sel.direct = append(s.sel.direct, a.Args[:direct]...)
+		for i := range a.Args[:direct] {
+			s.sel.direct = append(s.sel.direct, &a.Args[i])
+		}
 	}
 	return a, b.aggregateOrder(a, e, s)
 }

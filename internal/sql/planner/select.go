@@ -96,8 +96,8 @@ type selectState struct {
 	// aggOrder holds the ORDER BY expressions of aggregates that need columns.
 	aggOrder []plan.Expr
 	aggCols  []plan.Column
-	// direct are the direct arguments of ordered-set aggregates.
-	direct []plan.Expr
+	// direct are the direct arguments of ordered-set aggregates, where these keep them.
+	direct []*plan.Expr
 	// groupings are the GROUPING calls.
 	groupings []groupingCall
 	windows   []*windowGroup

@@ -66,6 +66,7 @@ type dateDecoder struct {
 	prefix    unit // what the next number is, told by a word before it
 	west      int  // zone, seconds west of UTC
 	zone      *time.Location
+	abbrev    string // of the zone, whose offset goes by it; see ExprZone
 	badZone   string
 }
 
@@ -264,7 +265,10 @@ func (d *dateDecoder) date(s string) (fieldSet, dateErr) {
 }
 
 func (d *dateDecoder) wordField(i int, s string) (fieldSet, dateErr) {
-	if east, ok := lookupAbbrev(strings.ToUpper(s)); ok {
+	if upper := strings.ToUpper(s); zonesOfAbbrevs[upper] != "" {
+		d.abbrev = upper
+		return d.namedZone(zonesOfAbbrevs[upper])
+	} else if east, ok := lookupAbbrev(upper); ok {
 		d.west = -int(east)
 		return setZone, dateOK
 	}
@@ -410,6 +414,9 @@ func (d *dateDecoder) settleZone(at Civil) dateErr {
 		return dateBadFormat
 	}
 	local := DaysFromCivil(at.Year, at.Month, at.Day)*MicrosPerDay + at.TimeMicros()
+	if d.abbrev != "" {
+		loc = ExprZone{loc: loc, abbrev: d.abbrev}.AtLocal(local)
+	}
 	d.west = int((UTCFromLocal(local, loc) - local) / MicrosPerSec)
 	return dateOK
 }
@@ -421,10 +428,14 @@ func (d *dateDecoder) finishTime() dateErr {
 	if d.have&setTime != setTime {
 		return dateBadFormat
 	}
-	if d.have&setDate == setDate {
+	switch d.have & setDate {
+	case setDate:
 		return d.settleZone(d.c)
+	case 0:
+	default:
+		return dateBadFormat // a part of a date
 	}
-	if d.zone != nil && !fixedZone(d.zone, d.fc.NowMicros()) {
+	if d.zone != nil && d.abbrev == "" && !fixedZone(d.zone, d.fc.NowMicros()) {
 		return dateBadFormat // its offset depends on the date, which is missing
 	}
 	at := d.now()

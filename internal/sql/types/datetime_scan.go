@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // clock is a time written with colons; the hour may be large in an interval.
@@ -100,6 +102,17 @@ func decodeZoneOffset(s string) (west int, err dateErr) {
 		west = -west
 	}
 	return west, dateOK
+}
+
+// NumericZone reads a time zone given as an offset east of UTC, such as +5, +0530 or
+// -05:30:15, and returns its seconds west. Other zones are not numeric; an offset that is
+// out of range is an error.
+func NumericZone(s string) (west int, numeric bool, err error) {
+	west, bad := decodeZoneOffset(s)
+	if bad == dateZoneOverflow {
+		return 0, false, pgerr.New(pgerr.InvalidParameterValue, "numeric time zone \"%s\" out of range", s)
+	}
+	return west, bad == dateOK, nil
 }
 
 // leadingInt reads the digits s starts with (none read as zero); false when

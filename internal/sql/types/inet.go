@@ -273,8 +273,10 @@ func NetworkOf(d Datum) Datum {
 }
 
 func parseMAC(t *T, s string) (Datum, error) {
+	if t.Len() == 8 {
+		return parseMAC8(s)
+	}
 	u := trimSpace(s)
-	want := int(t.Len())
 	var b []byte
 	var seps []byte
 	var groups []int
@@ -297,18 +299,48 @@ func parseMAC(t *T, s string) (Datum, error) {
 		digits = 0
 	}
 	groups = append(groups, digits)
-	if !validMACGroups(groups, seps, want) {
+	if !validMACGroups(groups, seps) {
 		return Null, errInet(t, s)
 	}
-	if want == 8 && len(b) == 6 {
+	return Datum{fam: MACFamily, s: string(b)}, nil
+}
+
+// parseMAC8 reads six or eight bytes, behind any of which a separator may stand,
+// the same one wherever there is one.
+func parseMAC8(s string) (Datum, error) {
+	u := trimSpace(s)
+	var b []byte
+	var sep byte
+	for u != "" && len(b) < 8 {
+		hi, ok := hexDigit(u[0])
+		if !ok || len(u) == 1 {
+			return Null, errInet(MACAddr8, s)
+		}
+		lo, ok := hexDigit(u[1])
+		if !ok {
+			return Null, errInet(MACAddr8, s)
+		}
+		b, u = append(b, hi<<4|lo), u[2:]
+		if u == "" || strings.IndexByte(":-.", u[0]) < 0 {
+			continue
+		}
+		if sep != 0 && u[0] != sep {
+			return Null, errInet(MACAddr8, s)
+		}
+		sep, u = u[0], u[1:]
+	}
+	switch {
+	case len(b) == 6:
 		b = append(b[:3:3], 0xff, 0xfe, b[3], b[4], b[5])
+	case len(b) != 8 || u != "":
+		return Null, errInet(MACAddr8, s)
 	}
 	return Datum{fam: MACFamily, s: string(b)}, nil
 }
 
 // validMACGroups accepts one to four bytes per group, groups of one size, one
 // kind of separator.
-func validMACGroups(groups []int, seps []byte, want int) bool {
+func validMACGroups(groups []int, seps []byte) bool {
 	total := 0
 	for _, g := range groups {
 		total += g
@@ -317,11 +349,11 @@ func validMACGroups(groups []int, seps []byte, want int) bool {
 		}
 	}
 	for _, c := range seps {
-		if c != seps[0] || c == '.' && groups[0] != 4 || c == ':' && groups[0] == 4 && want == 6 {
+		if c != seps[0] || c == '.' && groups[0] != 4 || c == ':' && groups[0] == 4 {
 			return false
 		}
 	}
-	return total == 2*want || want == 8 && total == 12
+	return total == 12
 }
 
 func appendMAC(dst []byte, s string) []byte {

@@ -230,7 +230,7 @@ func (d *intervalDecoder) clock(s string, negative bool) (fieldSet, dateErr) {
 	}
 	d.sum.micros = v.micros
 	d.unit = unitDay
-	return setTime, dateOK
+	return setTime | setSeconds, dateOK
 }
 
 func (d *intervalDecoder) word(s string) (fieldSet, dateErr) {

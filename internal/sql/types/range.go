@@ -128,7 +128,7 @@ func Canonical(t *T, v Range) (Range, error) {
 	if f := t.Sub.Family; f != IntFamily && f != DateFamily || t.Def != nil {
 		return v, nil // no function makes the ranges of user-defined types canonical
 	}
-	if !v.Lower.Inf && !v.Lower.Incl {
+	if !v.Lower.Inf && !v.Lower.Incl && !v.Lower.D.IsInf() {
 		if err := step(t.Sub, &v.Lower); err != nil {
 			return v, err
 		}
@@ -277,7 +277,7 @@ func (r *rangeReader) bound() (text string, inf bool, err error) {
 	if r.s != "" && strings.IndexByte(",)]", r.s[0]) >= 0 {
 		return "", true, nil
 	}
-	text, rest, ok := readQuoted(r.s, ",)]([")
+	text, rest, ok := readQuoted(r.s, ",)]")
 	if !ok {
 		return "", false, r.err("Unexpected end of input.")
 	}

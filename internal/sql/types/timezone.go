@@ -118,14 +118,19 @@ func namedZone(name string, fc *FormatContext) (*time.Location, bool) {
 
 // ZoneForExpr returns the zone of AT TIME ZONE: an abbreviation, a
 // name or a POSIX specification.
-func ZoneForExpr(name string, fc *FormatContext) (*time.Location, error) {
-	if east, ok := lookupAbbrev(strings.ToUpper(name)); ok {
-		return time.FixedZone(strings.ToUpper(name), int(east)), nil
+func ZoneForExpr(name string, fc *FormatContext) (ExprZone, error) {
+	upper := strings.ToUpper(name)
+	if east, ok := lookupAbbrev(upper); ok {
+		if zone := zonesOfAbbrevs[upper]; zone != "" {
+			loc, _ := namedZone(zone, fc)
+			return ExprZone{loc: loc, abbrev: upper}, nil
+		}
+		return ExprZone{loc: time.FixedZone(upper, int(east))}, nil
 	}
 	if loc, ok := namedZone(name, fc); ok {
-		return loc, nil
+		return ExprZone{loc: loc}, nil
 	}
-	return nil, pgerr.New(pgerr.InvalidParameterValue, "time zone \"%s\" not recognized", name)
+	return ExprZone{}, pgerr.New(pgerr.InvalidParameterValue, "time zone \"%s\" not recognized", name)
 }
 
 // OffsetAt returns loc's offset east of UTC, in seconds, and its abbreviation

@@ -3,6 +3,7 @@ package types
 import (
 	"sort"
 	"strings"
+	"time"
 )
 
 // zoneAbbrev is a time zone abbreviation accepted in input.
@@ -62,6 +63,77 @@ func lookupAbbrev(name string) (int32, bool) {
 		return zoneAbbrevs[i].east, true
 	}
 	return 0, false
+}
+
+// zonesOfAbbrevs are the zones of those abbreviations whose offset has changed in the
+// course of time: zoneAbbrevs has what they mean now.
+var zonesOfAbbrevs = map[string]string{
+	"AMST": "Asia/Yerevan", "ANAST": "Asia/Anadyr", "ANAT": "Asia/Anadyr", "ARST": "America/Argentina/Buenos_Aires",
+	"ART": "America/Argentina/Buenos_Aires", "AZST": "Asia/Baku", "AZT": "Asia/Baku", "CKT": "Pacific/Rarotonga",
+	"CLT": "America/Santiago", "DAVT": "Antarctica/Davis", "EASST": "Pacific/Easter", "EAST": "Pacific/Easter",
+	"FKST": "Atlantic/Stanley", "FKT": "Atlantic/Stanley", "GEST": "Asia/Tbilisi", "GET": "Asia/Tbilisi",
+	"GYT": "America/Guyana", "IOT": "Indian/Chagos", "IRKST": "Asia/Irkutsk", "IRKT": "Asia/Irkutsk",
+	"KGT": "Asia/Bishkek", "KOST": "Pacific/Kosrae", "KRAST": "Asia/Krasnoyarsk", "KRAT": "Asia/Krasnoyarsk",
+	"LHDT": "Australia/Lord_Howe", "LINT": "Pacific/Kiritimati", "LKT": "Asia/Colombo", "MAGST": "Asia/Magadan",
+	"MAGT": "Asia/Magadan", "MAWT": "Antarctica/Mawson", "MSK": "Europe/Moscow", "NOVST": "Asia/Novosibirsk",
+	"NOVT": "Asia/Novosibirsk", "NUT": "Pacific/Niue", "OMSST": "Asia/Omsk", "OMST": "Asia/Omsk",
+	"PETST": "Asia/Kamchatka", "PETT": "Asia/Kamchatka", "PYT": "America/Asuncion", "SGT": "Asia/Singapore",
+	"TKT": "Pacific/Fakaofo", "TMT": "Asia/Ashgabat", "ULAT": "Asia/Ulaanbaatar", "VET": "America/Caracas",
+	"VLAST": "Asia/Vladivostok", "VLAT": "Asia/Vladivostok", "VOLT": "Europe/Volgograd", "YAKST": "Asia/Yakutsk",
+	"YAKT": "Asia/Yakutsk", "YEKT": "Asia/Yekaterinburg",
+}
+
+// ExprZone is a time zone as AT TIME ZONE names it. The offset of an abbreviation may
+// depend on the time at which it is used.
+type ExprZone struct {
+	loc    *time.Location
+	abbrev string // of a zone that has used it for more than one offset, else empty
+}
+
+// At returns the zone as it is meant at an instant.
+func (z ExprZone) At(micros int64) *time.Location {
+	if z.abbrev == "" {
+		return z.loc
+	}
+	return time.FixedZone(z.abbrev, offsetOfAbbrev(z.abbrev, TimeFromMicros(micros).In(z.loc)))
+}
+
+// AtLocal is At for the reading of a clock.
+func (z ExprZone) AtLocal(local int64) *time.Location {
+	if z.abbrev == "" {
+		return z.loc
+	}
+	return z.At(UTCFromLocal(local, z.loc))
+}
+
+// lastTransitionYear bounds the search for an abbreviation in zones whose rules go on for ever.
+const lastTransitionYear = 2037
+
+// offsetOfAbbrev is the offset east that an abbreviation stood for last in the zone of t,
+// up to t, or first after it; of one that the zone does not use, the offset at t.
+func offsetOfAbbrev(abbrev string, t time.Time) int {
+	for at := t; ; {
+		if name, east := at.Zone(); name == abbrev {
+			return east
+		}
+		start, _ := at.ZoneBounds()
+		if start.IsZero() {
+			break
+		}
+		at = start.Add(-1)
+	}
+	for at := t; at.Year() <= lastTransitionYear; {
+		_, end := at.ZoneBounds()
+		if end.IsZero() {
+			break
+		}
+		if name, east := end.Zone(); name == abbrev {
+			return east
+		}
+		at = end
+	}
+	_, east := t.Zone()
+	return east
 }
 
 // daylightAbbrevs are those of the abbreviations that stand for daylight saving time.

@@ -243,8 +243,8 @@ func TestZones(t *testing.T) {
 			t.Errorf("zone %q is %v", value, loc)
 		}
 	}
-	if loc, err := ZoneForExpr("pst", fc); err != nil || UTCFromLocal(0, loc) != 8*MicrosPerHour {
-		t.Errorf("zone pst: %v, %v", loc, err)
+	if z, err := ZoneForExpr("pst", fc); err != nil || UTCFromLocal(0, z.AtLocal(0)) != 8*MicrosPerHour {
+		t.Errorf("zone pst: %v, %v", z, err)
 	}
 	if _, err := ZoneForExpr("foo", fc); err == nil || goldenError(err) != `! 22023 time zone "foo" not recognized` {
 		t.Errorf("zone foo: %v", err)
