@@ -23,6 +23,7 @@ func All() []Name {
 		SkipClaim, WriteUnchecked,
 		FilterBelowOuter, OuterUnchecked, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
+		StatisticsUnheard,
 	}
 }
 

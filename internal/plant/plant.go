@@ -94,4 +94,7 @@ const (
 	StalePlan Name = "stale-plan"
 	// CursorSkips loses a row between two fetches.
 	CursorSkips Name = "cursor-skips"
+
+	// StatisticsUnheard has a node plan by the statistics that were stored when it started.
+	StatisticsUnheard Name = "statistics-unheard"
 )

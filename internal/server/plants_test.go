@@ -22,3 +22,13 @@ func TestPlants(t *testing.T) {
 	}
 	t.Error("not found")
 }
+
+// TestStatisticsPlant plants a node that does not hear of the statistics of others.
+func TestStatisticsPlant(t *testing.T) {
+	defer plant.Choose(plant.StatisticsUnheard)()
+	heard := true
+	withNodes(t, func(t *testing.T, c *testNodes) { heard = statisticsHeard(c) })
+	if heard {
+		t.Error("not found")
+	}
+}

@@ -19,8 +19,20 @@ func (s *Session) newCatalogs() *pgcatalog.Catalog {
 			return s.bctx.Ctx
 		},
 		Format: s.Format, Setting: s.showValue, Size: s.srv.size(),
-		Report: s.report, Warn: s.warnSoon, Cursors: s.listCursors, Prepared: s.listPrepared,
+		Report: s.report, Warn: s.warnSoon, Contents: s.listContents, Cursors: s.listCursors, Prepared: s.listPrepared,
 	})
+}
+
+func (s *Session) listContents(t *catalog.Table) pgcatalog.Contents {
+	st, grown, changed := s.srv.stats.known(t)
+	if own := s.contents.analysed[t.ID]; own != nil && own.Index == t.Primary().ID {
+		st, grown, changed = own, 0, 0
+	}
+	c := pgcatalog.Contents{Statistics: st, Live: max(grown, 0), Changed: changed}
+	if st != nil {
+		c.Live = max(st.Rows+grown, 0)
+	}
+	return c
 }
 
 func (s *Session) listCursors() []pgcatalog.Cursor {
@@ -45,16 +57,19 @@ func (s *Session) listPrepared() []pgcatalog.PreparedStatement {
 	return out
 }
 
-// planStats are the statistics that plans are made by: what was counted of tables, and what
-// the catalog knows of virtual ones.
+// planStats are the statistics that plans are made by: those of tables as the transaction
+// knows them, and what the catalog knows of virtual ones.
 type planStats struct{ *Session }
 
 // Stats implements optimizer.StatsSource.
 func (s planStats) Stats(t *catalog.Table) *optimizer.TableStats {
-	if t.Kind == catalog.KindVirtual {
+	switch t.Kind {
+	case catalog.KindVirtual:
 		return s.cats.Stats(t)
+	case catalog.KindTable:
+		return statsFor(s.tableContents(t))
 	}
-	return s.srv.stats.Stats(t)
+	return nil
 }
 
 // statsEpoch changes when plans made before may be bad ones: some table's statistics have

@@ -127,7 +127,7 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 	if err != nil {
 		return r.Locate(err)
 	}
-	x.s.srv.stats.note(root.Table, n)
+	x.s.noteRows(root.Table, n, n)
 	return x.completeCopy(ctx, n)
 }
 

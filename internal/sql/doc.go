@@ -11,10 +11,12 @@
 // statement on its way), txnstate.go (transaction blocks), prepare.go and
 // plancache.go (plans and when they are renewed), shape.go (simple queries that
 // differ in integers only share a plan), then a file per kind of
-// statement: utility.go, copy.go, cursor.go, explain.go, ddl.go, and about ranges
+// statement: utility.go, copy.go, cursor.go, explain.go, analyze.go, ddl.go, and about ranges
 // and zones placement.go, split.go, showranges.go, showsurvival.go, showzones.go; ranges.go is what
 // they ask of the cluster. report.go (what goes on at all nodes: sessions, locks,
-// waits) and cancel.go ask other nodes' servers through Nodes; advisory.go has the
+// waits) and cancel.go ask other nodes' servers through Nodes; stats.go (what is known of the contents of
+// tables), contents.go (what a transaction adds to it), analysis.go and sample.go (how it is
+// found out) belong together; advisory.go has the
 // advisory locks, txnids.go the numbers of transactions and what snapshots see of them.
 //
 // Invariants:
@@ -47,7 +49,14 @@
 //	    sees, and no node gives a number below its end afterwards (Snapshot, txnIDs.unseen, raise;
 //	    TestTransactionSnapshots, TestTransactionsOfOtherNodes).
 //
+//	Q10. Statistics are no part of a transaction: what ANALYZE collects in one serves it and is
+//	    stored after its commit, and rows count as changed from then on (contentsCommitted;
+//	    TestStatisticsInTransactions). So a session meets no conflict over them.
+//	Q11. Every node plans by the newest stored statistics (tableStats.follow;
+//	    TestStatisticsOfAllNodes, TestStatisticsSurviveRestart).
+//
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
 // come from others and touch only what mu guards and atomics. Server's maps have a mutex.
-// stats counts tables in a goroutine that runs while there is something to count.
+// tableStats analyses tables in a goroutine that runs while there is something to do, and
+// follows the stored statistics in another.
 package sql

@@ -13,7 +13,6 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/sql/ast"
-	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -228,6 +227,9 @@ func (x *execution) attempt(ctx context.Context) error {
 	case *plan.Explain:
 		return x.runExplain(ctx, c.prep, root)
 	case *plan.Utility:
+		if v, ok := root.Stmt.(*ast.Vacuum); ok {
+			return x.runVacuum(ctx, v)
+		}
 		if placementColumns(root.Stmt) != nil {
 			return x.runPlacement(ctx, root.Stmt)
 		}
@@ -456,9 +458,7 @@ func (x *execution) close() {
 	if x.program == nil {
 		return
 	}
-	if t := writtenTable(x.cached.prep.Root); t != nil {
-		x.s.srv.stats.note(t, x.program.RowsAffected())
-	}
+	x.s.noteWritten(x.cached.prep.Root, x.program.RowsAffected())
 	x.program.Close()
 	x.cached.release(x.program)
 	x.program = nil
@@ -471,15 +471,4 @@ func (s *Session) fillEnv(ctx context.Context, env *exec.Env, params []types.Dat
 		Virtual: s.cats, Statements: s, ReadOnly: s.readOnly(),
 		Constraints: &s.deferral, BatchRows: s.srv.cfg.BatchRows,
 	}
-}
-
-// writtenTable returns the table whose rows a plan writes, nil if none.
-func writtenTable(n plan.Node) *catalog.Table {
-	switch n := n.(type) {
-	case *plan.Insert:
-		return n.Table
-	case *plan.Delete:
-		return n.Table
-	}
-	return nil // an update leaves the number of rows as it is
 }

@@ -266,9 +266,7 @@ func (x *execution) explainAnalyze(ctx context.Context, root *plan.Explain, o *e
 	if err != nil {
 		return 0, err
 	}
-	if t := writtenTable(root.Input); t != nil {
-		x.s.srv.stats.note(t, n)
-	}
+	x.s.noteWritten(root.Input, n)
 	o.Actual = profile.Of
 	return time.Since(start), nil
 }

@@ -163,11 +163,11 @@ func (s *Session) planFor(ctx context.Context, p *Prepared, params []types.Datum
 	gen := s.coll.Generation()
 	stats := s.statsEpoch()
 	guessed := func(c *cachedPlan) bool { return len(params) > 0 && c.prep.Guessed }
-	if p.plan != nil && !guessed(p.plan) && p.plan.generation.Load() == gen && p.plan.stats == stats && !s.coll.Modified() && s.sameKey(p) {
+	if p.plan != nil && !guessed(p.plan) && p.plan.generation.Load() == gen && p.plan.stats == stats && !s.ownCatalog() && s.sameKey(p) {
 		return p.plan, s.coll.PinAll(ctx, p.plan.prep.Deps)
 	}
 	p.key = s.planKey(p)
-	shared := !s.coll.Modified()
+	shared := !s.ownCatalog()
 	if shared {
 		if c := s.srv.plans.get(p.key); c != nil && c.stats == stats && !guessed(c) &&
 			(c.generation.Load() == gen || s.coll.Valid(ctx, c.prep.Deps)) {
@@ -205,6 +205,10 @@ func (s *Session) sameResult(p *Prepared, prep *plan.Prepared) error {
 func sameColumn(a, b plan.Column) bool {
 	return a.Type.Oid == b.Type.Oid && a.Type.Typmod == b.Type.Typmod && a.Name == b.Name
 }
+
+// ownCatalog reports whether the transaction sees another catalog than others, or other
+// statistics.
+func (s *Session) ownCatalog() bool { return s.coll.Modified() || s.contents.analysed != nil }
 
 // cacheable reports whether a plan is worth keeping: statements that the session
 // executes from their syntax have none.

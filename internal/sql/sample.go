@@ -8,19 +8,23 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// maxSample bounds the rows of a table that are looked at for the number of
-// distinct values of its columns.
-const maxSample = 4000
+// The rows of a table that are looked at for what its columns hold: not more than
+// maxSample, fewer of a table with so many columns that they have more than
+// maxSampleValues, but leastSample.
+const (
+	maxSample       = 10_000
+	maxSampleValues = 400_000
+	leastSample     = 500
+)
 
 // Limits of what is kept of a column's values.
 const (
 	histogramBuckets = 32
-	maxCommon        = 8
+	maxCommon        = 25
 	// maxStatText is how much of a text is compared.
 	maxStatText = 32
 )
@@ -31,11 +35,12 @@ const (
 type sample struct {
 	table  *catalog.Table
 	index  *rowcodec.Index
+	ords   []int // of the columns
 	dec    *rowcodec.Decoder
 	row    []types.Datum
 	rows   []sampledRow
-	seed   maphash.Seed
 	key    []byte // scratch
+	limit  int    // of rows
 	stride int
 	seen   int
 }
@@ -45,18 +50,30 @@ type sample struct {
 type sampledRow struct {
 	hashes []uint64
 	values []types.Datum
+	widths []int32
 }
 
-func newSample(t *catalog.Table) (*sample, error) {
+// hashSeed is that of all hashes.
+var hashSeed = maphash.MakeSeed()
+
+// newSample takes samples of some columns of a table, nil being all.
+func newSample(t *catalog.Table, columns []catalog.ColumnID) (*sample, error) {
 	ix, err := rowcodec.Compile(t, t.Primary())
 	if err != nil {
 		return nil, err
 	}
-	ords := make([]int, len(t.Columns))
-	for i := range ords {
-		ords[i] = i
+	var ords []int
+	for i := range t.Columns {
+		// Rows do not tell of virtual columns.
+		if c := &t.Columns[i]; !c.Virtual && (columns == nil || slices.Contains(columns, c.ID)) {
+			ords = append(ords, i)
+		}
 	}
-	return &sample{table: t, index: ix, dec: ix.NewDecoder(ords), row: make([]types.Datum, len(ords)), seed: maphash.MakeSeed(), stride: 1}, nil
+	return &sample{
+		table: t, index: ix, ords: ords, dec: ix.NewDecoder(ords), row: make([]types.Datum, len(ords)),
+		stride: 1,
+		limit:  max(min(maxSample, maxSampleValues/max(len(ords), 1)), leastSample),
+	}, nil
 }
 
 func (s *sample) add(page *kv.ScanResult) error {
@@ -68,19 +85,31 @@ func (s *sample) add(page *kv.ScanResult) error {
 		if err := s.dec.Decode(page.Key(i), page.Value(i), s.row); err != nil {
 			return err
 		}
-		r := sampledRow{make([]uint64, len(s.row)), make([]types.Datum, len(s.row))}
+		r := sampledRow{make([]uint64, len(s.row)), make([]types.Datum, len(s.row)), make([]int32, len(s.row))}
 		for c, d := range s.row {
 			if !d.IsNull() {
 				s.key = types.AppendHashKey(s.key[:0], d)
-				r.hashes[c] = max(maphash.Bytes(s.seed, s.key), 1)
-				r.values[c] = keptValue(d)
+				r.hashes[c] = max(maphash.Bytes(hashSeed, s.key), 1)
+				r.values[c], r.widths[c] = keptValue(d), int32(s.width(c, d))
 			}
 		}
-		if s.rows = append(s.rows, r); len(s.rows) == maxSample {
+		if s.rows = append(s.rows, r); len(s.rows) == s.limit {
 			s.thin()
 		}
 	}
 	return nil
+}
+
+// width is how many bytes a value of column c takes, as PostgreSQL counts them.
+func (s *sample) width(c int, d types.Datum) int {
+	if n := s.table.Columns[s.ords[c]].Type.Len(); n > 0 {
+		return int(n)
+	}
+	if d.Family() == types.StringFamily || d.Family() == types.BytesFamily {
+		return len(d.Str()) + 1
+	}
+	s.key = types.AppendEncoded(s.key[:0], d)
+	return len(s.key)
 }
 
 // thin drops every other row.
@@ -91,6 +120,19 @@ func (s *sample) thin() {
 	}
 	clear(s.rows[len(kept):])
 	s.rows, s.stride = kept, 2*s.stride
+}
+
+// thinTo drops rows at equal distances so that at most n are left.
+func (s *sample) thinTo(n int) {
+	n = max(n, 1)
+	if len(s.rows) <= n {
+		return
+	}
+	kept := make([]sampledRow, 0, s.limit)
+	for i := range n {
+		kept = append(kept, s.rows[i*len(s.rows)/n])
+	}
+	s.rows = kept
 }
 
 // keptValue copies a value for a histogram, the beginning of a long text; NULL if its
@@ -107,15 +149,13 @@ func keptValue(d types.Datum) types.Datum {
 }
 
 // columns estimates the columns of a table of total rows.
-func (s *sample) columns(total float64) map[catalog.ColumnID]*optimizer.ColumnStats {
-	out := map[catalog.ColumnID]*optimizer.ColumnStats{}
+func (s *sample) columns(total float64) map[catalog.ColumnID]*catalog.ColumnStatistics {
+	out := map[catalog.ColumnID]*catalog.ColumnStatistics{}
 	if len(s.rows) == 0 {
 		return out
 	}
-	for c := range s.table.Columns {
-		if !s.table.Columns[c].Virtual { // rows do not tell of those
-			out[s.table.Columns[c].ID] = s.column(c, total)
-		}
+	for i, ord := range s.ords {
+		out[s.table.Columns[ord].ID] = s.column(i, total)
 	}
 	return out
 }
@@ -128,15 +168,16 @@ type counted struct {
 
 // column estimates a column: its distinct values by the estimator of Haas and Stokes
 // (1998) from those that the sample has once.
-func (s *sample) column(c int, total float64) *optimizer.ColumnStats {
+func (s *sample) column(c int, total float64) *catalog.ColumnStatistics {
 	counts := map[uint64]*counted{}
 	var values []types.Datum
-	nulls := 0
+	nulls, width := 0, 0.0
 	for _, r := range s.rows {
 		if r.hashes[c] == 0 {
 			nulls++
 			continue
 		}
+		width += float64(r.widths[c])
 		if !r.values[c].IsNull() {
 			values = append(values, r.values[c])
 		}
@@ -155,26 +196,28 @@ func (s *sample) column(c int, total float64) *optimizer.ColumnStats {
 	if n < total && d > 0 {
 		d = n * d / (n - once + once*n/total)
 	}
-	return &optimizer.ColumnStats{
-		Distinct: min(max(d, 1), total), Nulls: float64(nulls) / n,
+	return &catalog.ColumnStatistics{
+		Distinct: min(max(d, 1), total), Nulls: float64(nulls) / n, Width: width / max(n-float64(nulls), 1),
 		Common: commonValues(counts, n), Bounds: histogram(values),
 	}
 }
 
-// commonValues returns the values that are clearly more frequent than the average.
-func commonValues(counts map[uint64]*counted, rows float64) []optimizer.CommonValue {
+// commonValues returns the values that are clearly more frequent than the average, or all
+// if they are few.
+func commonValues(counts map[uint64]*counted, rows float64) []catalog.CommonValue {
 	var often []*counted
+	few := len(counts) <= maxCommon
 	for _, k := range counts {
-		if k.n > 1 && !k.value.IsNull() && float64(k.n)*float64(len(counts)) > 1.25*rows {
+		if k.n > 1 && !k.value.IsNull() && (few || float64(k.n)*float64(len(counts)) > 1.25*rows) {
 			often = append(often, k)
 		}
 	}
 	slices.SortFunc(often, func(a, b *counted) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), types.Compare(a.value, b.value))
 	})
-	var out []optimizer.CommonValue
+	var out []catalog.CommonValue
 	for _, k := range often[:min(len(often), maxCommon)] {
-		out = append(out, optimizer.CommonValue{Value: k.value, Share: float64(k.n) / rows})
+		out = append(out, catalog.CommonValue{Value: k.value, Share: float64(k.n) / rows})
 	}
 	return out
 }
@@ -191,13 +234,4 @@ func histogram(values []types.Datum) []types.Datum {
 		out[i] = values[i*(len(values)-1)/buckets]
 	}
 	return out
-}
-
-// optimizerStats presents the counts of a table to the optimizer.
-func (c *tableCount) optimizerStats() *optimizer.TableStats {
-	cols := c.columns
-	return &optimizer.TableStats{
-		Rows:   max(c.rows, 1),
-		Column: func(id catalog.ColumnID) *optimizer.ColumnStats { return cols[id] },
-	}
 }

@@ -45,6 +45,9 @@ type Config struct {
 	// BatchRows bounds the batches of rows that statements work on, 0 meaning
 	// exec.BatchRows: tests make it small.
 	BatchRows int
+	// NoAutoStats has tables analysed by ANALYZE only: for tests whose plans must not change
+	// on the way.
+	NoAutoStats bool
 	// Nodes reaches the servers of other nodes; nil if there are none, ever.
 	Nodes Nodes
 }
@@ -73,7 +76,7 @@ func NewServer(cfg Config) *Server {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Server{
-		stats: newTableStats(cfg.DB, cfg.SpanSize, cfg.Logger),
+		stats: newTableStats(&cfg),
 		cfg:   cfg, copies: replayPool(cfg.Mem), plans: newPlanCache(), started: time.Now(),
 		sessions: map[int32]*Session{}, nextPID: firstPID,
 		fixed: map[string]string{"server_version": "15.0 (Lichen " + cfg.Version + ")"},
@@ -98,6 +101,7 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 		srv: s, user: a.User, remote: a.RemoteAddr, vals: settings.New(s.fixed),
 		statements: map[string]*Prepared{}, portals: map[string]*Portal{}, started: time.Now(),
 	}
+	s.stats.follow(ctx)
 	ses.coll = s.cfg.Catalog.NewCollection()
 	if err := ses.connect(ctx, a); err != nil {
 		return nil, err

@@ -59,7 +59,8 @@ type Session struct {
 	txnStart  atomic.Int64 // of the open transaction, in nanoseconds of Unix time; else 0
 	// struck says that the running statement has cancelled itself, or ended its session: it
 	// goes no further than the row that did.
-	struck bool
+	struck   bool
+	contents contentsInTxn
 	// rangeOps wait for the commit, warnings for the end of the statement.
 	rangeOps []rangeOp
 	warnings []*pgerr.Error

@@ -55,6 +55,7 @@ func (s *Session) presplit(p ddl.Presplit) {
 // afterCommit does what waited for the commit, for tables that exist now. The
 // commit stands whatever comes of it, so that a failure is a warning.
 func (s *Session) afterCommit(ctx context.Context) {
+	s.contentsCommitted(ctx)
 	ops := s.rangeOps
 	s.rangeOps = nil
 	for i := range ops {

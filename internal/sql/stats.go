@@ -8,210 +8,437 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 )
 
-// When and how tables are counted.
+// When tables are analysed without ANALYZE.
 const (
-	// countAfterRows and countAfterShare: a table is counted again when so many
+	// collectAfterRows and collectAfterShare: a table is analysed again when so many
 	// rows, and so large a share of it, have changed.
-	countAfterRows  = 500
-	countAfterShare = 0.2
-	// countInPast is how far in the past a count reads: it then pushes no writer.
-	countInPast = time.Second
-	// maxCounted bounds the rows that one count reads; a larger table is taken to
-	// have as many more as its size on disk says.
-	maxCounted = 1_000_000
-	// replanFactor is the change of a table's size at which plans are made anew.
-	replanFactor = 2
-	// maxCountQueue bounds the tables that wait to be counted.
-	maxCountQueue = 1024
+	collectAfterRows  = 500
+	collectAfterShare = 0.2
+	// collectEvery is the least time from one collection of a table to the next, unless
+	// its size has changed by sizeFactor since.
+	collectEvery = time.Minute
+	sizeFactor   = 2
+	// collectInPast is how far in the past a collection reads: it then pushes no writer.
+	collectInPast = time.Second
+	// maxCollectQueue bounds the tables that wait for a collection.
+	maxCollectQueue = 1024
+	// loadPatience is how long the first session waits for the stored statistics;
+	// followPause passes before a node that has lost the feed of them reads all again.
+	loadPatience = 5 * time.Second
+	followPause  = 5 * time.Second
 )
 
-// tableStats keeps the sizes of tables, counted in the background when they have
-// changed enough. A table that was never counted has none.
+// tableStats is what a node knows of the contents of tables: the statistics that are
+// stored, which it follows, and how many rows have changed here since they were
+// collected. It has tables analysed in the background when they have changed enough.
 type tableStats struct {
-	db       *kv.DB
-	spanSize func(start, end []byte) (int64, error)
-	log      *slog.Logger
+	db     *kv.DB
+	cat    *catalog.Store
+	log    *slog.Logger
+	sizes  tableSizes
+	manual bool // as of Config.NoAutoStats
+	// past and every are collectInPast and collectEvery but in tests.
+	past, every time.Duration
 	// epoch rises when plans made before may be bad ones.
 	epoch atomic.Uint64
 
-	mu      sync.Mutex
-	tables  map[catalog.ID]*tableCount
-	queue   []*catalog.Table
-	running bool
-	closed  bool
-	timer   *time.Timer
-	wg      sync.WaitGroup // the running drain
-	stop    context.CancelFunc
-	ctx     context.Context
+	mu     sync.Mutex
+	tables map[catalog.ID]*tableContents
+	queue  []collection
+	wake   chan struct{} // the queue has changed
+	busy   bool          // somebody works on the queue
+	closed bool
+	wg     sync.WaitGroup
+	ctx    context.Context
+	stop   context.CancelFunc
+	// following and loaded say that the stored statistics are followed, and are there.
+	following sync.Once
+	loaded    chan struct{}
 }
 
-type tableCount struct {
-	index   catalog.IndexID // that was counted: TRUNCATE changes it
-	rows    float64
-	columns map[catalog.ColumnID]*optimizer.ColumnStats
-	known   bool
-	changed int64
-	queued  bool
+// tableContents is what is known of one table.
+type tableContents struct {
+	stored *catalog.Statistics // nil if there are none
+	at     hlc.Timestamp       // when they were stored
+	// What has changed here since they were collected: index is the primary index that
+	// it is about, grown is rows inserted less rows deleted.
+	index          catalog.IndexID
+	grown, changed int64
+	planned        float64 // the rows that epoch has last risen for
+	queued         bool
 }
 
-var _ optimizer.StatsSource = (*tableStats)(nil)
+// collection is a table to be analysed when it is due.
+type collection struct {
+	table *catalog.Table
+	due   int64
+}
 
-func newTableStats(db *kv.DB, spanSize func(start, end []byte) (int64, error), log *slog.Logger) *tableStats {
-	s := &tableStats{db: db, spanSize: spanSize, log: log, tables: map[catalog.ID]*tableCount{}}
+func newTableStats(cfg *Config) *tableStats {
+	s := &tableStats{
+		db: cfg.DB, cat: cfg.Catalog, log: cfg.Logger, manual: cfg.NoAutoStats, past: collectInPast, every: collectEvery, sizes: tableSizes{cfg.SpanSize, cfg.Ranges},
+		tables: map[catalog.ID]*tableContents{}, wake: make(chan struct{}, 1), loaded: make(chan struct{}),
+	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
-// Stats implements optimizer.StatsSource.
-func (s *tableStats) Stats(t *catalog.Table) *optimizer.TableStats {
-	if t.Kind != catalog.KindTable {
-		return nil
+// statsFor is the statistics that a table is planned by, given those that are known and
+// how many rows have been added since; nil if nothing is known.
+func statsFor(st *catalog.Statistics, grown float64) *optimizer.TableStats {
+	if st == nil {
+		if grown <= optimizer.DefaultRows {
+			return nil
+		}
+		return &optimizer.TableStats{Rows: grown}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.tables[t.ID]
-	if c == nil || !c.known || c.index != t.Primary().ID {
-		s.enqueueLocked(t)
-		return nil
-	}
-	return c.optimizerStats()
+	rows := max(st.Rows+grown, 1)
+	return &optimizer.TableStats{Rows: rows, Column: func(id catalog.ColumnID) *catalog.ColumnStatistics {
+		return grownColumn(st, st.Columns[id], rows)
+	}}
 }
 
-// note tells that a committed or running statement has changed n rows of t.
-func (s *tableStats) note(t *catalog.Table, n int64) {
-	if n == 0 || t.Kind != catalog.KindTable {
+// growingShare is the share of distinct values in the rows from which on new rows are
+// taken to bring new values.
+const growingShare = 0.1
+
+// grownColumn is a column of a table that has got another number of rows.
+func grownColumn(st *catalog.Statistics, c *catalog.ColumnStatistics, rows float64) *catalog.ColumnStatistics {
+	if c == nil || rows == st.Rows || c.Distinct < growingShare*st.Rows {
+		return c
+	}
+	grown := *c
+	grown.Distinct = max(c.Distinct*rows/max(st.Rows, 1), 1)
+	return &grown
+}
+
+// lookup returns the statistics of a table and how many rows have been added since. A
+// table of which nothing is known is to be analysed soon.
+func (s *tableStats) lookup(t *catalog.Table) (st *catalog.Statistics, grown float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, grown, _ = s.knownLocked(t)
+	if st == nil {
+		s.enqueueLocked(t, s.now())
+	}
+	return st, grown
+}
+
+// known returns the statistics of a table, nil if there are none, how many rows have been
+// added since, and how many have changed.
+func (s *tableStats) known(t *catalog.Table) (st *catalog.Statistics, grown float64, changed int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.knownLocked(t)
+}
+
+func (s *tableStats) knownLocked(t *catalog.Table) (st *catalog.Statistics, grown float64, changed int64) {
+	c := s.tables[t.ID]
+	if c == nil {
+		return nil, 0, 0
+	}
+	index := t.Primary().ID
+	if c.index == index {
+		grown, changed = float64(c.grown), c.changed
+	}
+	if c.stored != nil && c.stored.Index == index {
+		st = c.stored
+	}
+	return st, grown, changed
+}
+
+// now is a time after all that this node has heard of.
+func (s *tableStats) now() int64 { return s.db.Clock().Now().WallTime }
+
+// note tells that a transaction has changed rows of t, which has grown by so many.
+func (s *tableStats) note(t *catalog.Table, grown, changed int64) {
+	if t.Kind != catalog.KindTable {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.countLocked(t)
-	c.changed += n
-	if c.changed >= countAfterRows && float64(c.changed) >= countAfterShare*c.rows {
-		s.enqueueLocked(t)
+	c := s.contentsLocked(t.ID)
+	if index := t.Primary().ID; c.index != index {
+		c.index, c.grown, c.changed = index, 0, 0
 	}
+	c.grown += grown
+	c.changed += changed
+
+	rows, last := 0.0, int64(0)
+	if st, _, _ := s.knownLocked(t); st != nil {
+		rows, last = st.Rows, st.At
+	}
+	if c.changed < collectAfterRows || float64(c.changed) < collectAfterShare*rows {
+		return
+	}
+	due := s.now()
+	if size := rows + float64(c.grown); max(size, rows) < sizeFactor*min(size, rows) {
+		due = max(due, last+int64(s.every))
+	}
+	if size := rows + float64(c.grown); size > sizeFactor*max(c.planned, optimizer.DefaultRows) {
+		c.planned = size
+		s.epoch.Add(1)
+	}
+	s.enqueueLocked(t, due)
 }
 
-func (s *tableStats) countLocked(t *catalog.Table) *tableCount {
-	c := s.tables[t.ID]
+func (s *tableStats) contentsLocked(id catalog.ID) *tableContents {
+	c := s.tables[id]
 	if c == nil {
-		c = &tableCount{}
-		s.tables[t.ID] = c
+		c = &tableContents{}
+		s.tables[id] = c
 	}
 	return c
 }
 
-func (s *tableStats) enqueueLocked(t *catalog.Table) {
-	c := s.countLocked(t)
-	if c.queued || s.closed || len(s.queue) >= maxCountQueue {
+func (s *tableStats) enqueueLocked(t *catalog.Table, due int64) {
+	if s.manual || s.closed {
 		return
 	}
-	c.queued = true
-	s.queue = append(s.queue, t)
-	if !s.running {
-		s.running = true
-		s.wg.Add(1)
-		// By then what is counted is visible in the past.
-		s.timer = time.AfterFunc(countInPast, func() { s.drain(); s.wg.Done() })
+	if c := s.contentsLocked(t.ID); !c.queued && len(s.queue) < maxCollectQueue {
+		c.queued = true
+		s.queue = append(s.queue, collection{t, due})
+	} else if i := s.queued(t.ID); i >= 0 && due < s.queue[i].due {
+		s.queue[i].due = due
+	} else {
+		return
+	}
+	if !s.busy {
+		s.busy = true
+		s.wg.Go(s.drain)
+		return
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
 	}
 }
 
-// drain counts the tables in the queue, then ends.
+// queued is the position of a table in the queue, -1 if it is not there.
+func (s *tableStats) queued(id catalog.ID) int {
+	for i := range s.queue {
+		if s.queue[i].table.ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// drain analyses the tables in the queue as they become due, then ends.
 func (s *tableStats) drain() {
 	for {
-		s.mu.Lock()
-		if len(s.queue) == 0 || s.closed {
-			s.running = false
-			s.mu.Unlock()
+		t, wait := s.next()
+		switch {
+		case t != nil:
+
+			if err := s.collect(s.ctx, t); err != nil {
+
+			}
+			continue
+		case wait < 0:
 			return
 		}
-		t := s.queue[0]
-		s.queue = s.queue[1:]
-		c := s.tables[t.ID]
-		c.queued, c.changed = false, 0
-		s.mu.Unlock()
-		rows, cols, err := s.count(s.ctx, t)
-		if err != nil {
-			s.log.Info("count rows", "table", t.Name, "err", err) // the next change tries again
-			continue
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-s.wake:
+		case <-s.ctx.Done():
 		}
-		s.set(t, rows, cols)
+		timer.Stop()
 	}
 }
 
-func (s *tableStats) set(t *catalog.Table, rows float64, cols map[catalog.ColumnID]*optimizer.ColumnStats) {
+// next takes a table from the queue that is due, and was so long ago that a collection sees
+// why; otherwise it says how long the first one waits, or -1 if the queue is at its end.
+func (s *tableStats) next() (*catalog.Table, time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.tables[t.ID]
-	old := c.rows
-	if !c.known {
-		old = optimizer.DefaultRows
+	if len(s.queue) == 0 || s.closed {
+		s.busy = false
+		return nil, -1
 	}
-	first := !c.known
-	c.rows, c.columns, c.known, c.index = rows, cols, true, t.Primary().ID
-	if first || rows > replanFactor*old || old > replanFactor*rows {
+	first := 0
+	for i := range s.queue {
+		if s.queue[i].due < s.queue[first].due {
+			first = i
+		}
+	}
+	t, wait := s.queue[first].table, s.queue[first].due+int64(s.past)-s.db.Clock().PhysicalNow()
+	if wait > 0 {
+		return nil, time.Duration(wait)
+	}
+	s.queue = append(s.queue[:first], s.queue[first+1:]...)
+	s.tables[t.ID].queued = false
+	return t, 0
+}
+
+// collect analyses a table as it was a moment ago and stores what it finds.
+func (s *tableStats) collect(ctx context.Context, t *catalog.Table) error {
+	s.mu.Lock()
+	c := s.contentsLocked(t.ID)
+	grown, changed := c.grown, c.changed
+	s.mu.Unlock()
+	txn := s.db.Begin(kv.TxnOptions{ReadOnly: true, AsOf: hlc.Timestamp{WallTime: s.db.Clock().PhysicalNow() - int64(s.past)}})
+	txn.BeginStatement()
+	defer txn.Rollback(ctx)
+	a := analysis{table: t, txn: txn, sizes: s.sizes}
+	st, err := a.run(ctx)
+	if err != nil {
+		return err
+	}
+
+	st.AutoAnalyzed, st.AutoAnalyzeCount = st.At, 1
+	return s.store(ctx, t.ID, st, func(c *tableContents) {
+		c.grown -= grown
+		c.changed = max(c.changed-changed, 0)
+	})
+}
+
+// store stores what was collected of a table, if it is still there; forget is what has
+// become of the changes counted here.
+func (s *tableStats) store(ctx context.Context, id catalog.ID, st *catalog.Statistics, forget func(*tableContents)) error {
+	if !s.cat.Exists(id) {
+		return nil
+	}
+	var txn *kv.Txn
+	var stored *catalog.Statistics
+	err := s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) (err error) {
+		txn = t
+		stored, err = catalog.PutStatistics(ctx, t, id, st)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+
+	s.set(id, stored, txn.CommitTimestamp(), forget)
+	return nil
+}
+
+// set takes in statistics that are stored at a time; forget is what has become of the
+// changes counted here.
+func (s *tableStats) set(id catalog.ID, st *catalog.Statistics, at hlc.Timestamp, forget func(*tableContents)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.contentsLocked(id)
+	if at.LessEq(c.at) || st == nil && c.stored == nil {
+		return
+	}
+	old := c.stored
+	c.stored, c.at = st, at
+	if st == nil {
+		if !c.queued {
+			delete(s.tables, id)
+		}
+		return
+	}
+	if old == nil || old.At != st.At {
+		if c.index != st.Index {
+			c.index, c.grown, c.changed = st.Index, 0, 0
+		} else {
+			forget(c)
+		}
+	}
+	c.planned = max(st.Rows, 1)
+	if old == nil || old.Analyzed != st.Analyzed || optimizer.Differ(old, st) {
 		s.epoch.Add(1)
 	}
 }
 
-// count returns the number of rows of t a moment ago, and what its columns hold.
-func (s *tableStats) count(ctx context.Context, t *catalog.Table) (float64, map[catalog.ColumnID]*optimizer.ColumnStats, error) {
-	sm, err := newSample(t)
-	if err != nil {
-		return 0, nil, err
+// follow makes the stored statistics known here, those of now at once and those that any
+// node stores later as they come.
+func (s *tableStats) follow(ctx context.Context) {
+	s.following.Do(func() {
+		s.wg.Go(func() {
+			loaded := sync.OnceFunc(func() { close(s.loaded) })
+			for s.ctx.Err() == nil {
+				err := s.followOnce(s.ctx, loaded)
+				loaded()
+				if s.ctx.Err() == nil {
+					s.log.Debug("statistics are read again", "err", err)
+					_ = pause.For(s.ctx, followPause)
+				}
+			}
+			loaded()
+		})
+	})
+	ctx, cancel := context.WithTimeout(ctx, loadPatience)
+	defer cancel()
+	select {
+	case <-s.loaded:
+	case <-ctx.Done():
 	}
-	prefix := keys.IndexPrefix(uint64(t.Database), uint64(t.ID), uint64(t.Primary().ID))
-	start, end := prefix, keys.PrefixEnd(prefix)
-	now := s.db.Clock().PhysicalNow()
-	txn := s.db.Begin(kv.TxnOptions{ReadOnly: true, AsOf: hlc.Timestamp{WallTime: now - int64(countInPast)}})
-	txn.BeginStatement()
-	defer txn.Rollback(ctx)
-	var page kv.ScanResult
-	reader := exec.Rows(txn, sm.index)
-	rows := 0
-	for key := start; key != nil && rows < maxCounted; key = page.Resume {
-		if err := reader.Scan(ctx, key, end, kv.ScanOptions{}, &page); err != nil {
-			return 0, nil, err
-		}
-		if err := sm.add(&page); err != nil {
-			return 0, nil, err
-		}
-		rows += page.Len()
-	}
-	total, err := s.extrapolate(start, page.Resume, end, float64(rows))
-	return total, sm.columns(total), err
 }
 
-// extrapolate estimates the rows in [start, end) from those in [start, resume).
-func (s *tableStats) extrapolate(start, resume, end []byte, rows float64) (float64, error) {
-	if resume == nil || s.spanSize == nil {
-		return rows, nil
-	}
-	part, err := s.spanSize(start, resume)
+// followOnce reads the stored statistics, calls loaded, and then follows changes until
+// that fails.
+func (s *tableStats) followOnce(ctx context.Context, loaded func()) error {
+	var at hlc.Timestamp
+	found := map[catalog.ID]*catalog.Statistics{}
+	err := s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		clear(found)
+		err := catalog.EachStatistics(ctx, t, func(id catalog.ID, st *catalog.Statistics) { found[id] = st })
+		at = t.ReadTimestamp()
+		return err
+	})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	whole, err := s.spanSize(start, end)
-	if err != nil || part <= 0 || whole <= part {
-		return rows, err
+	for id, st := range found {
+		s.set(id, st, at, forgetChanges)
 	}
-	return rows * float64(whole) / float64(part), nil
+	for _, id := range s.storedTables() {
+		if found[id] == nil {
+			s.set(id, nil, at, forgetChanges)
+		}
+	}
+	loaded()
+	span := catalog.StatisticsSpan()
+	return s.db.Feed(ctx, span.Start, span.End, at, func(events []kv.FeedEvent, _ hlc.Timestamp) error {
+		if plant.On(plant.StatisticsUnheard) {
+			return nil
+		}
+		for _, e := range events {
+			if e.Deleted {
+				e.Value = nil
+			}
+			if id, st, err := catalog.DecodeStatistics(e.Key, e.Value); err == nil {
+				s.set(id, st, e.TS, forgetChanges)
+			}
+		}
+		return nil
+	})
 }
 
-// close ends the counting and waits for it.
+// storedTables returns the tables that have statistics.
+func (s *tableStats) storedTables() (ids []catalog.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, c := range s.tables {
+		if c.stored != nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// forgetChanges is for statistics that another node has collected: they are newer than
+// most of what was counted here.
+func forgetChanges(c *tableContents) { c.grown, c.changed = 0, 0 }
+
+// close ends the work in the background and waits for it.
 func (s *tableStats) close() {
 	s.mu.Lock()
 	s.closed = true
-	if s.timer != nil && s.timer.Stop() {
-		s.wg.Done()
-	}
 	s.mu.Unlock()
 	s.stop()
+	s.following.Do(func() { close(s.loaded) })
 	s.wg.Wait()
 }

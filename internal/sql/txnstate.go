@@ -119,6 +119,7 @@ func (s *Session) rollback(ctx context.Context) {
 	}
 	s.vals.Rollback()
 	s.rangeOps = nil
+	s.contents = contentsInTxn{}
 	s.endTxn()
 }
 
@@ -142,6 +143,7 @@ func (s *Session) undo(ctx context.Context) {
 	s.vals.Rollback()
 	s.rangeOps = nil
 	s.closeTxnCursors()
+	s.contents = contentsInTxn{}
 	s.advisory.endTxn(s)
 	t.open = false
 }
@@ -284,6 +286,7 @@ func (s *Session) execRollbackTo(ctx context.Context, name string) error {
 	s.vals.RollbackTo(sp.settings)
 	s.txn.modes = sp.modes
 	s.rangeOps = s.rangeOps[:sp.rangeOps]
+	s.contents.analysed = nil
 	s.deferral = sp.deferral.mark()
 	s.closeCursorsSince(sp.cursors)
 	s.advisory.rollbackTo(ctx, s, sp.advisory)

@@ -210,7 +210,10 @@ func (cl *Cleaner) Pass(ctx context.Context) (int, error) {
 			n++
 		}
 	}
-	return n, nil
+	if n == 0 {
+		return 0, nil
+	}
+	return n, cl.Store.sweepStatistics(ctx)
 }
 
 func (cl *Cleaner) due(now hlc.Timestamp) map[cleanupID]cleanupRecord {

@@ -14,6 +14,7 @@ const (
 	sysNextID     = "cat/next-id"
 	sysNextOid    = "cat/next-oid"
 	sysCleanup    = "cat/cleanup/"
+	sysStatistics = "cat/stat/"
 )
 
 // NameKey is a name in its name space: databases have neither parent nor

@@ -329,6 +329,9 @@ func (s *Store) DB() *kv.DB { return s.db }
 // catalog.
 func (s *Store) Generation() uint64 { return s.generation.Load() }
 
+// Exists reports whether a committed object has the id.
+func (s *Store) Exists(id ID) bool { return s.object(id) != nil }
+
 // DatabaseByName returns a database, or 3D000.
 func (s *Store) DatabaseByName(_ context.Context, name string) (*Database, error) {
 	if e, ok := s.name(NameKey{Name: name}); ok {

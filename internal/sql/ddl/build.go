@@ -74,6 +74,9 @@ func (e *Env) buildRows(ctx context.Context, spec buildSpec) (rows int64, err er
 	if err := b.out.finish(ctx); err != nil {
 		return 0, err
 	}
+	if e.Filled != nil {
+		e.Filled(spec.table, b.rows, slices.Contains(spec.indexes, 0))
+	}
 	return b.rows, b.verifyClaims(ctx)
 }
 

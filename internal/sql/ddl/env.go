@@ -44,6 +44,9 @@ type Env struct {
 	// FamilyPerColumn gives each column of a new table that states no families one of
 	// its own, and so each column that is added: for tests.
 	FamilyPerColumn bool
+	// Filled is told when the rows of a table were written into new indexes, how many they
+	// are, and whether the primary index is one of them; nil: nobody wants to know.
+	Filled func(t *catalog.Table, rows int64, primary bool)
 	// Notice sends a notice or warning; nil drops it.
 	Notice func(severity string, n *pgerr.Error)
 }
@@ -61,8 +64,6 @@ func Handles(stmt ast.Statement) bool {
 		return true // SELECT INTO
 	case *ast.Discard:
 		return s.Kind == ast.DiscardTemp
-	case *ast.Vacuum:
-		return len(s.Tables) > 0 // which must exist
 	case *ast.Reindex:
 		return s.Name.Table != ""
 	case *ast.Cluster:
@@ -75,7 +76,7 @@ func Handles(stmt ast.Statement) bool {
 // and write, which transactions that only read may use (pg_dump does).
 func onlyLocksWeakly(stmt ast.Statement) bool {
 	switch stmt.(type) {
-	case *ast.Vacuum, *ast.Reindex, *ast.Cluster:
+	case *ast.Reindex, *ast.Cluster:
 		return true
 	}
 	l, ok := stmt.(*ast.LockTable)
@@ -129,8 +130,6 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		err = e.lockTables(ctx, s)
 	case *ast.ConfigureZone:
 		return e.configureZone(ctx, s)
-	case *ast.Vacuum:
-		err = e.vacuum(ctx, s)
 	case *ast.Reindex:
 		err = e.reindex(ctx, s)
 	case *ast.Cluster:

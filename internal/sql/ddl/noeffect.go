@@ -21,14 +21,13 @@ type noEffect struct {
 // NOTICE; everything else that is not supported is an error.
 var (
 	noVacuum         = noEffect{"VACUUM", "old row versions are collected in the background"}
-	noAnalyze        = noEffect{"ANALYZE", "statistics are kept automatically"}
 	noReindex        = noEffect{"REINDEX", "indexes need no rebuilding"}
 	noCluster        = noEffect{"CLUSTER", "rows are always stored in the order of the primary key"}
 	noCheckpoint     = noEffect{"CHECKPOINT", "the log is the database's own"}
 	noCopyFreeze     = noEffect{"COPY FREEZE", "rows need no freezing"}
 	noStorageParams  = noEffect{"storage parameters", "the storage engine has its own settings"}
 	noUnlogged       = noEffect{"UNLOGGED", "all tables are logged"}
-	noStatistics     = noEffect{"SET STATISTICS", "statistics are kept automatically"}
+	noStatistics     = noEffect{"SET STATISTICS", "the rows that ANALYZE looks at are enough for every column"}
 	noColumnStorage  = noEffect{"SET STORAGE and SET COMPRESSION", "values are stored in the row"}
 	noReplicaIdent   = noEffect{"REPLICA IDENTITY", "changes always carry the primary key"}
 	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8, has no connection limit and keeps each table by itself"}
@@ -43,7 +42,7 @@ type Accepted struct{ What, Why string }
 func AcceptedWithoutEffect() []Accepted {
 	var out []Accepted
 	for _, n := range []noEffect{
-		noVacuum, noAnalyze, noReindex, noCluster, noCheckpoint, noCopyFreeze, noStorageParams, noUnlogged,
+		noVacuum, noReindex, noCluster, noCheckpoint, noCopyFreeze, noStorageParams, noUnlogged,
 		noStatistics, noColumnStorage, noReplicaIdent, noDatabaseOption, noViewSecurity, noOids,
 	} {
 		out = append(out, Accepted{n.what, n.why})
@@ -58,12 +57,7 @@ func (n noEffect) notice() *pgerr.Error {
 // NoEffect returns the notice for a statement that is accepted without effect;
 // ok is false for every other statement.
 func NoEffect(stmt ast.Statement) (n *pgerr.Error, ok bool) {
-	switch s := stmt.(type) {
-	case *ast.Vacuum:
-		if s.AnalyzeOnly {
-			return noAnalyze.notice(), true
-		}
-		return noVacuum.notice(), true
+	switch stmt.(type) {
 	case *ast.Reindex:
 		return noReindex.notice(), true
 	case *ast.Cluster:
@@ -72,29 +66,6 @@ func NoEffect(stmt ast.Statement) (n *pgerr.Error, ok bool) {
 		return noCheckpoint.notice(), true
 	}
 	return nil, false
-}
-
-// vacuum is VACUUM and ANALYZE of tables, which have no effect; but tables and
-// columns must exist.
-func (e *Env) vacuum(ctx context.Context, s *ast.Vacuum) error {
-	for _, v := range s.Tables {
-		t, _, err := e.Coll.FindRelation(ctx, v.Name.Catalog, v.Name.Schema, v.Name.Table)
-		if err != nil {
-			return err
-		}
-		if t == nil {
-			return e.undefinedRelation(ctx, v.Name)
-		}
-		for _, c := range v.Cols {
-			if _, ok := t.ColumnByName(c); !ok {
-				return t.UndefinedColumn(c)
-			}
-		}
-	}
-	if n, ok := NoEffect(s); ok {
-		e.notice("NOTICE", n)
-	}
-	return nil
 }
 
 // reindex is REINDEX, which has no effect; but what it names must exist.
@@ -151,6 +122,9 @@ func (e *Env) cluster(ctx context.Context, s *ast.Cluster) error {
 	e.noEffect(noCluster)
 	return nil
 }
+
+// Vacuum returns the notice for VACUUM.
+func Vacuum() *pgerr.Error { return noVacuum.notice() }
 
 // CopyFreeze returns the notice for COPY ... (FREEZE).
 func CopyFreeze() *pgerr.Error { return noCopyFreeze.notice() }

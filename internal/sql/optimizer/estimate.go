@@ -43,10 +43,10 @@ func selectivity(cond plan.Expr, st *TableStats, scan *plan.Scan) float64 {
 		return 1 - selectivity(c.Arg, st, scan)
 	case *plan.Is:
 		if c.Kind == plan.IsNull {
-			return nullSel
+			return nullsSel(c.Arg, st, scan)
 		}
 		if c.Kind == plan.IsNotNull {
-			return 1 - nullSel
+			return 1 - nullsSel(c.Arg, st, scan)
 		}
 		return otherSel
 	case *plan.InList:
@@ -61,6 +61,18 @@ func selectivity(cond plan.Expr, st *TableStats, scan *plan.Scan) float64 {
 		return callSel(c, st, scan)
 	}
 	return otherSel
+}
+
+// nullsSel estimates the share of rows for which e is NULL.
+func nullsSel(e plan.Expr, st *TableStats, scan *plan.Scan) float64 {
+	if scan != nil {
+		if ord := column(scan, e); ord >= 0 {
+			if c := st.column(scan.Table, ord); c != nil {
+				return max(c.Nulls, leastSel)
+			}
+		}
+	}
+	return nullSel
 }
 
 // equalSel estimates how many rows have one value of e.

@@ -20,7 +20,7 @@ import (
 type eventStats struct{}
 
 func (eventStats) Stats(t *catalog.Table) *optimizer.TableStats {
-	return &optimizer.TableStats{Rows: 1e6, Column: func(id catalog.ColumnID) *optimizer.ColumnStats {
+	return &optimizer.TableStats{Rows: 1e6, Column: func(id catalog.ColumnID) *catalog.ColumnStatistics {
 		for i := range t.Columns {
 			if t.Columns[i].ID == id {
 				return eventColumns[t.Columns[i].Name]
@@ -30,11 +30,11 @@ func (eventStats) Stats(t *catalog.Table) *optimizer.TableStats {
 	}}
 }
 
-var eventColumns = map[string]*optimizer.ColumnStats{
+var eventColumns = map[string]*catalog.ColumnStatistics{
 	"at": {Distinct: 1e6, Bounds: []types.Datum{
 		types.NewInt(0), types.NewInt(250_000), types.NewInt(500_000), types.NewInt(750_000), types.NewInt(1_000_000),
 	}},
-	"state": {Distinct: 100, Nulls: 0.01, Common: []optimizer.CommonValue{{Value: types.NewInt(1), Share: 0.9}}},
+	"state": {Distinct: 100, Nulls: 0.01, Common: []catalog.CommonValue{{Value: types.NewInt(1), Share: 0.9}}},
 }
 
 // planOf plans a statement over the events by the values given, and tells whether it

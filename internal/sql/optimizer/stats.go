@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"math"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -38,26 +39,9 @@ type TableStats struct {
 	Rows float64
 	// Column returns what is known of a column, nil where that is nothing. A nil
 	// function knows nothing.
-	Column func(id catalog.ColumnID) *ColumnStats
+	Column func(id catalog.ColumnID) *catalog.ColumnStatistics
 
 	values *valueSource
-}
-
-// ColumnStats describe the values of a column.
-type ColumnStats struct {
-	// Distinct is the number of distinct values, Nulls the share of NULLs in the rows.
-	Distinct, Nulls float64
-	// Common are values that many rows have.
-	Common []CommonValue
-	// Bounds are values in ascending order with equally many rows from each to the
-	// next, the least and the greatest among them; nil if the order is not known.
-	Bounds []types.Datum
-}
-
-// CommonValue is a value and its share in the rows.
-type CommonValue struct {
-	Value types.Datum
-	Share float64
 }
 
 // StatsSource provides table statistics.
@@ -79,7 +63,7 @@ func (o *optimizer) stats(t *catalog.Table) TableStats {
 }
 
 // column returns what is known of a column of t, nil if nothing.
-func (s *TableStats) column(t *catalog.Table, ord int) *ColumnStats {
+func (s *TableStats) column(t *catalog.Table, ord int) *catalog.ColumnStatistics {
 	if s == nil || s.Column == nil {
 		return nil
 	}
@@ -160,7 +144,7 @@ func (s *TableStats) between(t *catalog.Table, ord int, lo, hi *plan.Bound) floa
 
 // below estimates the share of the values below a bound; equal ones count if an upper
 // bound includes them, or a lower one excludes them.
-func (s *TableStats) below(c *ColumnStats, b *plan.Bound, upper bool) (share float64, known bool) {
+func (s *TableStats) below(c *catalog.ColumnStatistics, b *plan.Bound, upper bool) (share float64, known bool) {
 	if b == nil || c == nil || len(c.Bounds) < 2 {
 		return 0, false
 	}
@@ -171,11 +155,12 @@ func (s *TableStats) below(c *ColumnStats, b *plan.Bound, upper bool) (share flo
 	if !ok || d.Family() != c.Bounds[0].Family() {
 		return 0, false
 	}
-	return c.below(d, upper == b.Inclusive), true
+	return shareBelow(c, d, upper == b.Inclusive), true
 }
 
-// below estimates the share of the values that are less than d, or equal if asked for.
-func (c *ColumnStats) below(d types.Datum, orEqual bool) float64 {
+// shareBelow estimates the share of a column's values that are less than d, or equal if
+// asked for.
+func shareBelow(c *catalog.ColumnStatistics, d types.Datum, orEqual bool) float64 {
 	i, _ := slices.BinarySearchFunc(c.Bounds, d, func(b, d types.Datum) int {
 		if n := types.Compare(b, d); n != 0 || !orEqual {
 			return n
@@ -211,4 +196,48 @@ func position(d types.Datum) (float64, bool) {
 		return d.Float(), true
 	}
 	return 0, false
+}
+
+const (
+	// replanFactor is the change of a number of rows, or of distinct values, at which plans
+	// are made anew, replanShare that of a share of the rows.
+	replanFactor = 2
+	replanShare  = 0.1
+)
+
+// Differ reports whether plans made by some statistics of a table, nil if there were none,
+// may be bad ones by others.
+func Differ(a, b *catalog.Statistics) bool {
+	if a == nil || b == nil || a.Index != b.Index || len(a.Columns) != len(b.Columns) || apart(a.Rows, b.Rows) {
+		return true
+	}
+	for id, c := range b.Columns {
+		if old := a.Columns[id]; old == nil || columnsDiffer(old, c) {
+			return true
+		}
+	}
+	return false
+}
+
+func columnsDiffer(a, b *catalog.ColumnStatistics) bool {
+	if apart(a.Distinct, b.Distinct) || math.Abs(a.Nulls-b.Nulls) > replanShare || math.Abs(commonest(a)-commonest(b)) > replanShare {
+		return true
+	}
+	if len(a.Bounds) < 2 || len(b.Bounds) < 2 {
+		return len(a.Bounds) != len(b.Bounds)
+	}
+	mid, last := b.Bounds[len(b.Bounds)/2], a.Bounds[len(a.Bounds)-1]
+	if mid.Family() != last.Family() {
+		return true
+	}
+	return math.Abs(shareBelow(a, mid, false)-0.5) > replanShare || shareBelow(b, last, true) < 1-replanShare
+}
+
+func apart(a, b float64) bool { return max(a, b, 1) > replanFactor*max(min(a, b), 1) }
+
+func commonest(c *catalog.ColumnStatistics) float64 {
+	if len(c.Common) == 0 {
+		return 0
+	}
+	return c.Common[0].Share
 }

@@ -90,22 +90,6 @@ func pgStatActivity(s *snapshot, w *writer) error {
 	return nil
 }
 
-// pgStatUserTables lists the user's tables; activity is not counted.
-//
-// The views of all tables list no others: the catalog is not stored in tables that
-// could be read or written.
-func pgStatUserTables(s *snapshot, w *writer) error {
-	for _, t := range s.tables() {
-		if t.Kind == catalog.KindTable {
-			w.oid("relid", t.Oid)
-			w.str("schemaname", s.schemaName(t))
-			w.str("relname", t.Name)
-			w.done()
-		}
-	}
-	return nil
-}
-
 // pgStatUserIndexes lists the user's indexes; activity is not counted.
 func pgStatUserIndexes(s *snapshot, w *writer) error {
 	for _, t := range s.tables() {

@@ -29,6 +29,8 @@ type Host struct {
 	// Cursors and Prepared list the session's own.
 	Cursors  func() []Cursor
 	Prepared func() []PreparedStatement
+	// Contents returns what is known of the contents of a table; nil if nothing ever is.
+	Contents func(t *catalog.Table) Contents
 	// Size estimates the bytes of the rows in a key span; nil if nothing is known.
 	Size func(ctx context.Context, span keys.Span) (int64, error)
 }

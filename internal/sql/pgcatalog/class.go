@@ -73,7 +73,7 @@ func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, ki
 	for _, c := range [...]string{"relpages", "relallvisible", "relchecks", "relfrozenxid", "relminmxid"} {
 		w.num(c, 0)
 	}
-	w.float("reltuples", -1) // never analysed
+	w.float("reltuples", s.tuples(t))
 	for _, c := range [...]string{
 		"relhasindex", "relisshared", "relhasrules", "relhastriggers", "relhassubclass", "relrowsecurity",
 		"relforcerowsecurity", "relispartition",

@@ -152,16 +152,16 @@ func (c *Catalog) Stats(t *catalog.Table) *optimizer.TableStats {
 
 func (s *size) stats(t *catalog.Table, fixed *fixedRows) *optimizer.TableStats {
 	rows := max(float64(s.rows), 1)
-	return &optimizer.TableStats{Rows: rows, Column: func(id catalog.ColumnID) *optimizer.ColumnStats {
+	return &optimizer.TableStats{Rows: rows, Column: func(id catalog.ColumnID) *catalog.ColumnStatistics {
 		name := t.Columns[t.ColumnByID(id)].Name
-		out := &optimizer.ColumnStats{}
+		out := &catalog.ColumnStatistics{}
 		if n, ok := s.distinct[name]; ok {
 			out.Distinct = max(float64(n), 1)
 		} else if out.Distinct = fixed.distinct(t, id); out.Distinct == 0 && s.most[name] == nil && s.from[name] == nil {
 			return nil
 		}
 		for _, v := range s.most[name] {
-			out.Common = append(out.Common, optimizer.CommonValue{Value: types.NewString(v.value), Share: float64(v.count) / rows})
+			out.Common = append(out.Common, catalog.CommonValue{Value: types.NewString(v.value), Share: float64(v.count) / rows})
 			out.Distinct = max(out.Distinct, float64(len(out.Common)))
 		}
 		for _, v := range s.from[name] {

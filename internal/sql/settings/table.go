@@ -44,7 +44,7 @@ var registry = []*Param{
 	{Name: "default_int_size", Default: "4", is: enum("4", "8"), Doc: "bytes of a column declared INT", apply: func(v *Values, s string) {
 		v.Fast.DefaultIntSize, _ = strconv.Atoi(s)
 	}},
-	{Name: "default_statistics_target", Default: "100", NoEffect: true, Why: "statistics are collected by themselves", is: integer(1, 10000)},
+	{Name: "default_statistics_target", Default: "100", NoEffect: true, Why: "the rows that ANALYZE looks at are enough", is: integer(1, 10000)},
 	{Name: "default_table_access_method", Default: "heap", NoEffect: true, Why: "there is one", is: enum("heap")},
 	{Name: "default_tablespace", Default: ""},
 	{Name: "default_text_search_config", Default: "pg_catalog.english", is: text(textSearchConfig)},

@@ -1,0 +1,29 @@
+package sql
+
+import (
+	"context"
+	"testing"
+)
+
+// CollectAtOnce has statistics collected when CollectDue asks for them, of now.
+func (s *Server) CollectAtOnce() {
+	s.stats.mu.Lock()
+	defer s.stats.mu.Unlock()
+	s.stats.busy, s.stats.past, s.stats.every = true, 0, 0
+}
+
+// CollectDue analyses the tables that have changed enough, and returns how many there are.
+func (s *Server) CollectDue(t testing.TB) (n int) {
+	t.Helper()
+	for {
+		table, _ := s.stats.next()
+		if table == nil {
+			s.CollectAtOnce()
+			return n
+		}
+		if err := s.stats.collect(context.Background(), table); err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+}

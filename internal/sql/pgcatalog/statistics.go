@@ -1,0 +1,132 @@
+package pgcatalog
+
+import (
+	"time"
+
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// Contents is what is known of the contents of a table.
+type Contents struct {
+	// Statistics are those that were collected last, nil if there are none.
+	Statistics *catalog.Statistics
+	// Live estimates the rows of now, Changed is how many have changed since.
+	Live    float64
+	Changed int64
+}
+
+// contents returns what is known of the contents of a table.
+func (s *snapshot) contents(t *catalog.Table) Contents {
+	if s.c.h.Contents == nil || t.Kind != catalog.KindTable {
+		return Contents{}
+	}
+	return s.c.h.Contents(t)
+}
+
+// tuples is pg_class.reltuples: -1 if the table was never analysed.
+func (s *snapshot) tuples(t *catalog.Table) float64 {
+	if st := s.contents(t).Statistics; st != nil {
+		return st.Rows
+	}
+	return -1
+}
+
+// pgStatUserTables lists the user's tables with what is known of their rows; reads are
+// not counted.
+//
+// The views of all tables list no others: the catalog is not stored in tables that
+// could be read or written.
+func pgStatUserTables(s *snapshot, w *writer) error {
+	for _, t := range s.tables() {
+		if t.Kind != catalog.KindTable || !w.wants("relid", t.Oid) {
+			continue
+		}
+		w.oid("relid", t.Oid)
+		w.str("schemaname", s.schemaName(t))
+		w.str("relname", t.Name)
+		c := s.contents(t)
+		w.num("n_live_tup", int64(c.Live))
+		w.num("n_mod_since_analyze", c.Changed)
+		if st := c.Statistics; st != nil {
+			w.time("last_analyze", wallTime(st.Analyzed))
+			w.time("last_autoanalyze", wallTime(st.AutoAnalyzed))
+			w.num("analyze_count", st.AnalyzeCount)
+			w.num("autoanalyze_count", st.AutoAnalyzeCount)
+		} else {
+			w.num("analyze_count", 0)
+			w.num("autoanalyze_count", 0)
+		}
+		w.done()
+	}
+	return nil
+}
+
+func wallTime(nanos int64) time.Time {
+	if nanos == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos)
+}
+
+// pgStats lists what is known of the values of columns.
+func pgStats(s *snapshot, w *writer) error {
+	for _, t := range s.tables() {
+		st := s.contents(t).Statistics
+		if st == nil {
+			continue
+		}
+		for _, col := range visibleColumns(t) {
+			c := st.Columns[col.ID]
+			if c == nil {
+				continue
+			}
+			w.str("schemaname", s.schemaName(t))
+			w.str("tablename", t.Name)
+			w.str("attname", col.Name)
+			w.flag("inherited", false)
+			columnStats(s, w, st, col.Type, c)
+			w.done()
+		}
+	}
+	return nil
+}
+
+// relativeDistinct is the share of distinct values in the rows from which on pg_stats
+// gives their number as such a share, negative.
+const relativeDistinct = 0.1
+
+func columnStats(s *snapshot, w *writer, st *catalog.Statistics, t *types.T, c *catalog.ColumnStatistics) {
+	w.float("null_frac", c.Nulls)
+	w.num("avg_width", int64(c.Width+0.5))
+	distinct := c.Distinct
+	switch {
+	case c.Nulls == 1:
+		distinct = 0
+	case distinct > relativeDistinct*st.Rows:
+		distinct = -min(distinct/max(st.Rows, 1), 1)
+	}
+	w.float("n_distinct", distinct)
+	var values, shares, bounds []types.Datum
+	for _, v := range c.Common {
+		values, shares = append(values, s.valueText(t, v.Value)), append(shares, types.NewFloat(v.Share))
+	}
+	for _, v := range c.Bounds {
+		bounds = append(bounds, s.valueText(t, v))
+	}
+	if values != nil {
+		w.set("most_common_vals", types.NewArray(values))
+		w.set("most_common_freqs", types.NewArray(shares))
+	}
+	if bounds != nil {
+		w.set("histogram_bounds", types.NewArray(bounds))
+	}
+}
+
+func (s *snapshot) valueText(t *types.T, d types.Datum) types.Datum {
+	var fc *types.FormatContext
+	if s.c.h.Format != nil {
+		fc = s.c.h.Format()
+	}
+	return types.NewString(string(types.AppendText(nil, t, d, fc)))
+}
