@@ -70,6 +70,7 @@ const (
 	oidDefaultCollate = 100
 	oidInternalLang   = 12
 	utf8Encoding      = 6
+	firstUserOid      = 16384
 )
 
 // Oids of the catalogs that others refer to.

@@ -14,6 +14,9 @@ import (
 // pgClass lists relations and indexes.
 func pgClass(s *snapshot, w *writer) error {
 	for _, t := range append(s.relations(), s.composites()...) {
+		if w.ended() {
+			break
+		}
 		if w.wants("oid", t.Oid) {
 			s.classRow(w, t)
 		}
@@ -28,7 +31,7 @@ func pgClass(s *snapshot, w *writer) error {
 
 func (s *snapshot) classRow(w *writer, t *catalog.Table) {
 	kind := relkind(t)
-	s.classCommon(w, t, t.Oid, t.Name, kind, len(visibleColumns(t)))
+	s.classCommon(w, t, t.Oid, t.Name, kind, countVisible(t))
 	if kind == "r" {
 		w.oid("relam", oidHeap)
 	}
@@ -89,6 +92,9 @@ func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, ki
 // pgAttribute lists the columns of relations and indexes.
 func pgAttribute(s *snapshot, w *writer) error {
 	for _, t := range append(s.relations(), s.composites()...) {
+		if w.ended() {
+			break
+		}
 		if w.wants("attrelid", t.Oid) {
 			for _, c := range visibleColumns(t) {
 				attributeRow(w, t.Oid, c.Attnum, c, c.NotNull, false)

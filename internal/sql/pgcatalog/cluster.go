@@ -186,8 +186,10 @@ func (s *snapshot) commentOn(class, oid uint32, sub int32) (text string) {
 			text = t
 		}
 	}
-	for _, c := range textSearchComments {
-		match(c.class, c.obj, c.sub, c.text)
+	if oid < firstUserOid {
+		for _, c := range textSearchComments {
+			match(c.class, c.obj, c.sub, c.text)
+		}
 	}
 	switch d := s.c.h.Coll.PeekOwner(oid).(type) {
 	case *catalog.Schema:

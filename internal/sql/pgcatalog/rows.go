@@ -13,9 +13,12 @@ import (
 type writer struct {
 	t    *catalog.Table
 	ords map[string]int
-	next int // the column after the one that was set last: most are set in order
 	row  exec.Row
-	need []bool // nil: all columns
+	// last is the column that was set last, -1 at the beginning of a row, and follow has
+	// at last+1 the one that was set after it before: rows are mostly made alike.
+	last   int
+	follow []int
+	need   []bool // nil: all columns
 	// key is what rows must have in the columns of index, which are at keyOrds, to be
 	// emitted; nil for all rows.
 	index   *catalog.Index
@@ -27,7 +30,7 @@ type writer struct {
 
 func newWriter(req *exec.VirtualRequest, emit func(exec.Row) error) *writer {
 	t := req.Table
-	w := &writer{t: t, ords: builtIns().ords[t.ID], row: make(exec.Row, len(t.Columns)), need: req.Need, index: req.Index, emit: emit}
+	w := &writer{t: t, ords: builtIns().ords[t.ID], row: make(exec.Row, len(t.Columns)), last: -1, follow: make([]int, len(t.Columns)+1), need: req.Need, index: req.Index, emit: emit}
 	if req.Index != nil {
 		for _, c := range req.Index.Columns {
 			w.keyOrds = append(w.keyOrds, t.ColumnByID(c.Column))
@@ -57,15 +60,15 @@ func (w *writer) needs(column string) bool {
 }
 
 func (w *writer) set(column string, d types.Datum) {
-	if w.next < len(w.row) && w.t.Columns[w.next].Name == column {
-		w.row[w.next] = d
-		w.next++
-		return
+	ord := w.follow[w.last+1]
+	if w.t.Columns[ord].Name != column {
+		var ok bool
+		if ord, ok = w.ords[column]; !ok {
+			return
+		}
+		w.follow[w.last+1] = ord
 	}
-	if ord, ok := w.ords[column]; ok {
-		w.row[ord] = d
-		w.next = ord + 1
-	}
+	w.row[ord], w.last = d, ord
 }
 
 func (w *writer) str(column, v string)           { w.set(column, types.NewString(v)) }
@@ -93,8 +96,11 @@ func (w *writer) done() {
 		w.err = w.emit(w.row)
 	}
 	clear(w.row)
-	w.next = 0
+	w.last = -1
 }
+
+// ended reports whether no more rows are wanted: making them would be in vain.
+func (w *writer) ended() bool { return w.err != nil }
 
 // matches reports whether the row has the key.
 func (w *writer) matches() bool {

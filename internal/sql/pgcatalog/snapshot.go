@@ -17,6 +17,7 @@ type snapshot struct {
 	db      *catalog.Database
 	all     *catalog.Listing  // nil until a list is asked for
 	scope   *scope            // what the lists are confined to, nil for everything
+	schema  *catalog.Schema   // that was found last
 	spaces  map[string]uint32 // oids of tablespaces; see tablespaceOid
 	printer *deparse.Env      // see deparser
 }
@@ -103,10 +104,14 @@ func (s *snapshot) peek(id catalog.ID) catalog.Descriptor {
 // schemaByID returns a schema of the current database or a built-in one, nil if there is
 // none.
 func (s *snapshot) schemaByID(id catalog.ID) *catalog.Schema {
+	if s.schema != nil && s.schema.ID == id {
+		return s.schema
+	}
 	x, ok := s.peek(id).(*catalog.Schema)
 	if !ok || x.Database != s.db.ID && !id.IsVirtual() {
 		return nil
 	}
+	s.schema = x
 	return x
 }
 
@@ -214,6 +219,16 @@ func visibleColumns(t *catalog.Table) []*catalog.Column {
 		}
 	}
 	return out
+}
+
+// countVisible is the number of visibleColumns.
+func countVisible(t *catalog.Table) (n int) {
+	for i := range t.Columns {
+		if !t.Columns[i].Hidden {
+			n++
+		}
+	}
+	return n
 }
 
 // visibleIndexes are all indexes but the primary one on hidden row ids.
