@@ -48,6 +48,9 @@
 //	Q9. A snapshot of transactions' numbers names as seen only those whose effects the statement
 //	    sees, and no node gives a number below its end afterwards (Snapshot, txnIDs.unseen, raise;
 //	    TestTransactionSnapshots, TestTransactionsOfOtherNodes).
+//	Q10. A session that is alone never sees 40001: nothing that it writes beside its transaction,
+//	    a sequence's values for one, is something that the transaction has read (coord's C11;
+//	    TestLogic/blocks runs all scripts in serializable blocks, lonesession.slt).
 //
 //	Q10. Statistics are no part of a transaction: what ANALYZE collects in one serves it and is
 //	    stored after its commit, and rows count as changed from then on (contentsCommitted;

@@ -147,8 +147,8 @@ func on(o nodeOptions, rulesOff ...string) func(*testing.T) logictest.Cluster {
 }
 
 // TestLogic runs the scripts of testdata/logic, see package logictest, on a node as it
-// is, with small batches, with a column family for each column, with transactions that spill at once, and without the
-// optimizer's rules, with LICHEN_LOGIC=all also without each of them. Server has the same
+// is, with small batches, with a column family for each column, with transactions that spill at once, in blocks of several
+// statements, and without the optimizer's rules, with LICHEN_LOGIC=all also without each of them. Server has the same
 // for several nodes and small ranges. LICHEN_REWRITE=1 writes the rows that queries
 // returned into the scripts.
 func TestLogic(t *testing.T) {
@@ -161,6 +161,7 @@ func TestLogic(t *testing.T) {
 		{Name: "batches", Plans: true, Order: true, New: on(nodeOptions{batchRows: 1})},
 		{Name: "families", Plans: true, Order: true, New: on(nodeOptions{families: true})},
 		{Name: "spills", Plans: true, Order: true, New: on(nodeOptions{spill: 1})},
+		{Name: "blocks", Order: true, Blocks: true, New: on(nodeOptions{})},
 		{Name: "rules", New: on(nodeOptions{}, optimizer.Rules()...)},
 	}
 	if os.Getenv("LICHEN_LOGIC") == "all" {

@@ -45,5 +45,10 @@
 //	C10. What a transaction knows of a node's clock was read after its snapshot began, or after
 //	     it had asked for it in order to begin (Meet, newSnapshot, observe; TestMeet).
 //
+//	C11. What is remembered of many reads reaches over no table that was not read, as long as
+//	     there are fewer tables than maxCondensed: what a session writes beside its transaction,
+//	     a sequence's value for one, is nothing that the transaction has read
+//	     (ReadSet.condense; TestReadSetCovers).
+//
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

@@ -2,20 +2,26 @@ package coord
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// maxReadSpans bounds how many spans a transaction remembers; beyond it they
-// are merged into the one span that covers them all, which is safe (a refresh
-// may then fail without need) and small.
-const maxReadSpans = 4096
+// maxReadSpans bounds how many spans a transaction remembers; beyond it they become
+// maxCondensed, which cover them. That is safe: a refresh may then fail without need.
+const (
+	maxReadSpans = 4096
+	maxCondensed = maxReadSpans / 4
+)
 
 // ReadSet is what a SERIALIZABLE transaction has read: what a refresh must find
 // unchanged for the transaction to move to a later timestamp.
 type ReadSet struct {
 	spans []kvpb.Span
 	arena []byte
+	// condensed are how many spans, the first ones, stand for what was read before: which
+	// of it they were is not known any more.
+	condensed int
 }
 
 // Len returns the number of spans: a position that Truncate takes.
@@ -30,13 +36,16 @@ func (r *ReadSet) Reset() {
 		*r = ReadSet{}
 		return
 	}
-	r.spans, r.arena = r.spans[:0], r.arena[:0]
+	r.spans, r.arena, r.condensed = r.spans[:0], r.arena[:0], 0
 }
 
-// Truncate forgets the spans from position n on. After a merge into one span,
-// positions before it mean that span.
+// Truncate forgets the spans from position n on, but for what was condensed: some of it may
+// have been read before, unless nothing was.
 func (r *ReadSet) Truncate(n int) {
-	if n < len(r.spans) {
+	if n == 0 {
+		r.condensed = 0
+	}
+	if n = max(n, r.condensed); n < len(r.spans) {
 		r.spans = r.spans[:n]
 	}
 }
@@ -71,22 +80,84 @@ func (r *ReadSet) AddSpan(start, end []byte) {
 }
 
 func (r *ReadSet) add(s kvpb.Span) {
-	r.spans = append(r.spans, s)
-	if len(r.spans) < maxReadSpans {
-		return
+	if r.spans = append(r.spans, s); len(r.spans) >= maxReadSpans {
+		r.condense()
 	}
-	cover := kvpb.Span{Key: s.Key, EndKey: append(bytes.Clone(s.Key), 0)}
-	for _, s := range r.spans {
-		end := s.EndKey
-		if len(end) == 0 {
-			end = append(bytes.Clone(s.Key), 0)
-		}
-		if bytes.Compare(s.Key, cover.Key) < 0 {
-			cover.Key = s.Key
-		}
-		if bytes.Compare(end, cover.EndKey) > 0 {
-			cover.EndKey = end
+}
+
+// condense makes few spans of many. Those of a table are joined before any that lie far from
+// each other are: no span reaches over the keys of other tables, which a transaction's own
+// session may write beside it, those of a sequence for one, while it leaves room for as many
+// spans as there are tables.
+func (r *ReadSet) condense() {
+	slices.SortFunc(r.spans, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
+	out := r.spans[:1]
+	for _, s := range r.spans[1:] {
+		if last := &out[len(out)-1]; bytes.Compare(s.Key, spanEnd(last)) <= 0 {
+			join(last, s)
+		} else {
+			out = append(out, s)
 		}
 	}
-	r.spans = append(r.spans[:0], cover)
+	if r.spans = out; len(out) > maxCondensed {
+		r.spans = joinNearest(out, len(out)-maxCondensed)
+	}
+	r.condensed = len(r.spans)
+}
+
+// joinNearest joins n pairs of neighbours among sorted spans, those whose keys begin alike
+// the longest.
+func joinNearest(spans []kvpb.Span, n int) []kvpb.Span {
+	var count [maxPrefix + 1]int // of pairs, by the length of what they have in common
+	for i := 1; i < len(spans); i++ {
+		count[commonPrefix(spans[i-1].Key, spans[i].Key)]++
+	}
+	at := maxPrefix
+	for ; count[at] < n; at-- {
+		n -= count[at]
+	}
+	out := spans[:1]
+	key := spans[0].Key // of the span before, which may have been joined
+	for _, s := range spans[1:] {
+		l := commonPrefix(key, s.Key)
+		key = s.Key
+		switch {
+		case l > at:
+			join(&out[len(out)-1], s)
+		case l == at && n > 0:
+			n--
+			join(&out[len(out)-1], s)
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// maxPrefix bounds the common prefixes of keys that are told apart.
+const maxPrefix = 255
+
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b), maxPrefix)
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// spanEnd is the first key behind a span.
+func spanEnd(s *kvpb.Span) []byte {
+	if len(s.EndKey) > 0 {
+		return s.EndKey
+	}
+	return append(bytes.Clone(s.Key), 0)
+}
+
+// join makes a span reach to the end of a later one.
+func join(s *kvpb.Span, later kvpb.Span) {
+	if end := spanEnd(&later); bytes.Compare(end, spanEnd(s)) > 0 {
+		s.EndKey = end
+	}
 }

@@ -37,6 +37,9 @@ type Configuration struct {
 	// are not compared.
 	Rewrite func(path, script string) error
 	New     func(t *testing.T) Cluster
+	// Blocks puts statements that succeed into serializable transaction blocks, several
+	// into each.
+	Blocks bool
 	// Within runs a script's test, in virtual time for example; nil: it runs as it is.
 	Within func(t *testing.T, test func(t *testing.T))
 }
@@ -105,6 +108,7 @@ type script struct {
 	cluster  Cluster
 	sessions map[string]*sql.Session
 	cur      string
+	blocks   blocks
 	out      strings.Builder // the script with the rows that came
 }
 
@@ -126,6 +130,7 @@ func runScript(t *testing.T, path string, cfg *Configuration) {
 			t.Error(err)
 		}
 	}()
+	defer sc.endBlock("the end")
 	for i, r := range records {
 		if i > 0 {
 			sc.out.WriteString("\n")
@@ -169,8 +174,10 @@ func (sc *script) run(at string, lines []string) {
 	switch head := strings.Fields(lines[0]); head[0] {
 	case "skip":
 	case "session":
+		sc.endBlock(at)
 		sc.cur = head[1]
 	case "restart":
+		sc.endBlock(at)
 		sc.closeAll()
 		if err := sc.cluster.Restart(); err != nil {
 			sc.t.Fatal(err)
@@ -179,6 +186,13 @@ func (sc *script) run(at string, lines []string) {
 		sc.ask(at, head, lines[1:])
 	default:
 		sc.t.Fatalf("%s: unknown record %q", at, lines[0])
+	}
+}
+
+// endBlock commits the block that is open, if there is one.
+func (sc *script) endBlock(at string) {
+	if err := sc.blocks.end(); err != nil {
+		sc.t.Errorf("%s: the commit of a block: %v (%s)", at, err, pgerr.CodeOf(err))
 	}
 }
 
@@ -191,6 +205,11 @@ func (sc *script) ask(at string, head, lines []string) {
 	text := strings.Join(stmt, "\n")
 	sc.out.WriteString(text + "\n")
 	s := sc.session()
+	if sc.cfg.Blocks {
+		if err := sc.blocks.before(s, head, text); err != nil {
+			sc.t.Errorf("%s: a block before %s: %v (%s)", at, text, err, pgerr.CodeOf(err))
+		}
+	}
 	r := NewRows(s)
 	err := s.Query(context.Background(), text, r)
 	if head[0] == "statement" {

@@ -1,0 +1,75 @@
+package coord
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// TestReadSetCovers reads keys and spans of some tables at random and checks that all of
+// them stay covered through Truncate, that what lies between tables is not, and that there
+// never are too many spans.
+func TestReadSetCovers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const tables = 5
+		var r ReadSet
+		var all []kvpb.Span
+		key := func(table, n int) []byte { return fmt.Appendf(nil, "table%02d/%06d", 2*table, n) }
+		for range rapid.IntRange(1, 4).Draw(t, "statements") {
+			from, table := r.Len(), rapid.IntRange(0, tables-1).Draw(t, "table")
+			step := rapid.IntRange(1, 7).Draw(t, "step")
+			var read []kvpb.Span
+			for i := range rapid.IntRange(0, 2*maxReadSpans).Draw(t, "reads") {
+				s := kvpb.Span{Key: key((table+i)%tables, i*step%9973)}
+				if i%11 == 0 {
+					s.EndKey = append(bytes.Clone(s.Key), "/9"...)
+					r.AddSpan(s.Key, s.EndKey)
+				} else {
+					r.AddKey(s.Key)
+				}
+				read = append(read, s)
+			}
+			if rapid.Bool().Draw(t, "again") {
+				r.Truncate(from)
+			} else {
+				all = append(all, read...)
+			}
+		}
+		checkCovered(t, &r, all)
+		for table := range tables {
+			between := fmt.Appendf(nil, "table%02d/sequence", 2*table+1)
+			for _, s := range r.Spans() {
+				if s.Contains(between) {
+					t.Fatalf("%q reaches over another table", s)
+				}
+			}
+		}
+	})
+}
+
+// checkCovered checks that each read key lies in a span, and each read span begins and ends
+// in spans.
+func checkCovered(t *rapid.T, r *ReadSet, all []kvpb.Span) {
+	if r.Len() >= maxReadSpans {
+		t.Fatalf("%d spans", r.Len())
+	}
+	sorted := slices.SortedFunc(slices.Values(r.Spans()), func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
+	var ends []byte // the furthest one of the spans so far
+	last := 0
+	slices.SortFunc(all, func(a, b kvpb.Span) int { return bytes.Compare(a.Key, b.Key) })
+	for _, s := range all {
+		for ; last < len(sorted) && bytes.Compare(sorted[last].Key, s.Key) <= 0; last++ {
+			if end := spanEnd(&sorted[last]); bytes.Compare(end, ends) > 0 {
+				ends = end
+			}
+		}
+		if bytes.Compare(spanEnd(&s), ends) > 0 {
+			t.Fatalf("%q is not covered", s)
+		}
+	}
+}
