@@ -1,25 +1,17 @@
 package optimizer
 
 import (
-	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
-
-// relSet is a set of relations of a cluster.
-type relSet uint32
-
-func (s relSet) has(i int) bool       { return s&(1<<i) != 0 }
-func (s relSet) with(i int) relSet    { return s | 1<<i }
-func (s relSet) within(t relSet) bool { return s&^t == 0 }
 
 // joinGraph is what the order of joins is chosen by: how large the relations of a
 // cluster are and what connects them.
 type joinGraph struct {
 	rels  []graphRel
 	edges []graphEdge
+	of    [][]int // the edges of each relation
 }
 
 // graphRel is a relation: its rows after its own conditions, those of its whole table,
@@ -37,39 +29,48 @@ type graphEdge struct {
 	lookups relSet
 }
 
+func (g *joinGraph) addEdge(e graphEdge) {
+	for i := range g.rels {
+		if e.rels.has(i) {
+			g.of[i] = append(g.of[i], len(g.edges))
+		}
+	}
+	g.edges = append(g.edges, e)
+}
+
 func (o *optimizer) newJoinGraph(c *joinCluster) *joinGraph {
-	g := &joinGraph{}
+	g := &joinGraph{of: make([][]int, len(c.rels))}
 	for _, r := range c.rels {
 		g.rels = append(g.rels, o.graphRel(r))
 	}
-	pairs := map[relSet][]equiKey{}
-	var order []relSet
-	for _, cond := range c.conds {
-		set := c.relsOf(cond)
-		if bits.OnesCount32(uint32(set)) == 2 {
-			a, b := lowest(set), highest(set)
-			if keys, _ := equiKeys(cond, c.rels[a].Props().Cols, c.rels[b].Props().Cols); len(keys) == 1 {
-				if pairs[set] == nil {
-					order = append(order, set)
+	pairs := map[[2]int][]equiKey{}
+	var order [][2]int
+	for i, cond := range c.conds {
+		set := c.sets[i]
+		if set.len() == 2 {
+			p := [2]int{set.next(0), set.next(set.next(0) + 1)}
+			if keys, _ := equiKeys(cond, c.rels[p[0]].Props().Cols, c.rels[p[1]].Props().Cols); len(keys) == 1 {
+				if pairs[p] == nil {
+					order = append(order, p)
 				}
-				pairs[set] = append(pairs[set], keys[0])
+				pairs[p] = append(pairs[p], keys[0])
 				continue
 			}
 		}
-		g.edges = append(g.edges, graphEdge{rels: set, sel: selectivity(cond, nil, nil)})
+		g.addEdge(graphEdge{rels: set, sel: selectivity(cond, nil, nil), lookups: newRelSet(len(c.rels))})
 	}
-	for _, set := range order {
-		a, b := lowest(set), highest(set)
-		e := graphEdge{rels: set, sel: o.keysSel(c.rels[a], c.rels[b], pairs[set])}
-		for _, k := range pairs[set] {
-			if leadsIndex(c.rels[a], k.left) {
-				e.lookups = e.lookups.with(a)
+	for _, p := range order {
+		l, r := c.rels[p[0]], c.rels[p[1]]
+		e := graphEdge{rels: newRelSet(len(c.rels), p[0], p[1]), sel: o.keysSel(l, r, pairs[p]), lookups: newRelSet(len(c.rels))}
+		for _, k := range pairs[p] {
+			if leadsIndex(l, k.left) {
+				e.lookups.add(p[0])
 			}
-			if leadsIndex(c.rels[b], k.right) {
-				e.lookups = e.lookups.with(b)
+			if leadsIndex(r, k.right) {
+				e.lookups.add(p[1])
 			}
 		}
-		g.edges = append(g.edges, e)
+		g.addEdge(e)
 	}
 	return g
 }
@@ -136,32 +137,12 @@ func (o *optimizer) reached(n *plan.Scan, st *TableStats) float64 {
 	return rows
 }
 
-func lowest(s relSet) int  { return bits.TrailingZeros32(uint32(s)) }
-func highest(s relSet) int { return 31 - bits.LeadingZeros32(uint32(s)) }
-
-// relsOf returns the relations that cond refers to.
-func (c *joinCluster) relsOf(cond plan.Expr) (s relSet) {
-	plan.Refs(cond, func(id plan.ColID) {
-		for i, r := range c.rels {
-			if plan.FindCol(r.Props().Cols, id) >= 0 {
-				s = s.with(i)
-			}
-		}
-	})
-	return s
-}
-
-// size estimates the rows of the join of s.
-func (g *joinGraph) size(s relSet) float64 {
-	rows := 1.0
-	for i := range g.rels {
-		if s.has(i) {
-			rows *= g.rels[i].rows
-		}
-	}
-	for i := range g.edges {
-		if g.edges[i].rels.within(s) {
-			rows *= g.edges[i].sel
+// joined estimates the rows of the join of relation i to those of s, which are so many.
+func (g *joinGraph) joined(s relSet, rows float64, i int) float64 {
+	rows *= g.rels[i].rows
+	for _, k := range g.of[i] {
+		if g.edges[k].rels.withinAnd(s, i) {
+			rows *= g.edges[k].sel
 		}
 	}
 	return rows
@@ -172,9 +153,9 @@ func (g *joinGraph) size(s relSet) float64 {
 func (g *joinGraph) step(s relSet, rows float64, i int, out float64) float64 {
 	r := &g.rels[i]
 	linked, lookup, matches := false, false, r.whole
-	for k := range g.edges {
+	for _, k := range g.of[i] {
 		e := &g.edges[k]
-		if !e.rels.has(i) || !e.rels.within(s.with(i)) || e.rels == 1<<i {
+		if !e.rels.withinAnd(s, i) || e.rels.len() == 1 {
 			continue
 		}
 		linked = true
@@ -196,65 +177,6 @@ func (g *joinGraph) step(s relSet, rows float64, i int, out float64) float64 {
 
 // first is what beginning with relation i costs.
 func (g *joinGraph) first(i int) float64 { return g.rels[i].read }
-
-// search compares all orders: of each set of relations it keeps the cheapest way to
-// join it, smaller sets first.
-func (g *joinGraph) search() []int {
-	type best struct {
-		cost, rows float64
-		last       int8
-	}
-	n := len(g.rels)
-	sets := make([]best, 1<<n)
-	for s := relSet(1); int(s) < len(sets); s++ {
-		b := best{cost: math.Inf(1), rows: max(g.size(s), 1)}
-		for i := range n {
-			if !s.has(i) {
-				continue
-			}
-			rest := s &^ (1 << i)
-			cost := g.first(i)
-			if rest != 0 {
-				cost = sets[rest].cost + g.step(rest, sets[rest].rows, i, b.rows)
-			}
-			if cost < b.cost {
-				b.cost, b.last = cost, int8(i)
-			}
-		}
-		sets[s] = b
-	}
-	order := make([]int, n)
-	for s, k := relSet(len(sets)-1), n-1; k >= 0; k-- {
-		order[k] = int(sets[s].last)
-		s &^= 1 << order[k]
-	}
-	return order
-}
-
-// greedy begins with the smallest relation and adds the cheapest one next.
-func (g *joinGraph) greedy() []int {
-	start := 0
-	for i := range g.rels {
-		if g.rels[i].rows < g.rels[start].rows {
-			start = i
-		}
-	}
-	order, set, rows := []int{start}, relSet(0).with(start), g.rels[start].rows
-	for len(order) < len(g.rels) {
-		next, cost, size := -1, 0.0, 0.0
-		for i := range g.rels {
-			if set.has(i) {
-				continue
-			}
-			out := max(g.size(set.with(i)), 1)
-			if c := g.step(set, rows, i, out) + out*costTuple; next < 0 || c < cost {
-				next, cost, size = i, c, out
-			}
-		}
-		order, set, rows = append(order, next), set.with(next), size
-	}
-	return order
-}
 
 // leadsIndex reports whether e is the first column of an index of n's table.
 func leadsIndex(n plan.Node, e plan.Expr) bool {

@@ -6,14 +6,9 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
-const (
-	// maxJoinRelations bounds the joins that are reordered together; larger ones
-	// keep the written order.
-	maxJoinRelations = 32
-	// maxJoinSearch bounds those whose orders are all compared; larger ones are put
-	// together step by step, the cheapest next.
-	maxJoinSearch = 10
-)
+// maxJoinRelations bounds the joins that are reordered together; larger ones keep the
+// written order.
+const maxJoinRelations = 1024
 
 // orderJoins reorders inner joins into the left-deep tree that is estimated to cost
 // least.
@@ -34,14 +29,8 @@ func (o *optimizer) orderJoins(n plan.Node) plan.Node {
 	if len(c.rels) < 3 || len(c.rels) > maxJoinRelations {
 		return c.rebuild(j)
 	}
-	g := o.newJoinGraph(&c)
-	var order []int
-	if len(c.rels) <= maxJoinSearch {
-		order = g.search()
-	} else {
-		order = g.greedy()
-	}
-	return c.inOrder(order, j.Cols)
+	c.resolve()
+	return c.inOrder(o.newJoinGraph(&c).order(), j.Cols)
 }
 
 // joinCluster is a set of relations joined by inner joins.
@@ -49,6 +38,27 @@ type joinCluster struct {
 	rels  []plan.Node
 	conds []plan.Expr
 	joins []*plan.Join
+	// sets are the relations that each condition refers to; see resolve.
+	sets []relSet
+}
+
+// resolve finds out which relations the conditions refer to.
+func (c *joinCluster) resolve() {
+	owner := map[plan.ColID]int{}
+	for i, r := range c.rels {
+		for _, col := range r.Props().Cols {
+			owner[col.ID] = i
+		}
+	}
+	for _, cond := range c.conds {
+		set := newRelSet(len(c.rels))
+		plan.Refs(cond, func(id plan.ColID) {
+			if i, ok := owner[id]; ok {
+				set.add(i)
+			}
+		})
+		c.sets = append(c.sets, set)
+	}
 }
 
 // collect flattens nested inner joins.
@@ -85,8 +95,10 @@ func (c *joinCluster) rebuild(n plan.Node) plan.Node {
 // inOrder builds the left-deep tree that joins the relations in the given order.
 func (c *joinCluster) inOrder(order []int, cols []plan.Column) plan.Node {
 	tree := c.rels[order[0]]
+	joined := newRelSet(len(c.rels), order[0])
 	for _, i := range order[1:] {
-		tree = c.joinNext(tree, i)
+		joined.add(i)
+		tree = c.joinNext(tree, i, joined)
 	}
 	tree = filtered(tree, c.conds)
 	if j, ok := tree.(*plan.Join); ok {
@@ -106,37 +118,21 @@ func orderedCols(have, want []plan.Column) []plan.Column {
 	return out
 }
 
-// covered reports whether the relations of the cluster that cond refers to are
-// all among the given columns.
-func (c *joinCluster) covered(cond plan.Expr, tc, rc []plan.Column) bool {
-	ok := true
-	plan.Refs(cond, func(id plan.ColID) {
-		if plan.FindCol(tc, id) >= 0 || plan.FindCol(rc, id) >= 0 {
-			return
-		}
-		for _, r := range c.rels {
-			if plan.FindCol(r.Props().Cols, id) >= 0 {
-				ok = false
-			}
-		}
-	})
-	return ok
-}
-
-// joinNext joins relation i to the tree with all conditions that now apply.
-func (c *joinCluster) joinNext(tree plan.Node, i int) plan.Node {
+// joinNext joins relation i, the last of joined, to the tree with all conditions that now
+// apply.
+func (c *joinCluster) joinNext(tree plan.Node, i int, joined relSet) plan.Node {
 	j := &plan.Join{Kind: plan.InnerJoin, Left: tree, Right: c.rels[i]}
-	tc, rc := tree.Props().Cols, c.rels[i].Props().Cols
-	j.Cols = append(append(j.Cols, tc...), rc...)
-	var on, later []plan.Expr
-	for _, cond := range c.conds {
-		if c.covered(cond, tc, rc) {
+	j.Cols = append(append(j.Cols, tree.Props().Cols...), c.rels[i].Props().Cols...)
+	var on, conds []plan.Expr
+	var sets []relSet
+	for k, cond := range c.conds {
+		if c.sets[k].within(joined) {
 			on = append(on, cond)
 		} else {
-			later = append(later, cond)
+			conds, sets = append(conds, cond), append(sets, c.sets[k])
 		}
 	}
-	c.conds = later
+	c.conds, c.sets = conds, sets
 	j.On = plan.ConjoinAll(on)
 	return j
 }
