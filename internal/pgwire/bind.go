@@ -39,15 +39,15 @@ func (c *conn) bind(body []byte) error {
 	if err := m.Err(); err != nil {
 		return err
 	}
-	format, err := frontOf(p).format(p, c.formats)
-	if err != nil {
-		return err
-	}
 	portalName := string(name)
 	if err := types.VerifyUTF8(portalName); err != nil {
 		return err
 	}
 	portal, err := c.ses.Bind(c.ctx, portalName, p, params)
+	if err != nil {
+		return err
+	}
+	format, err := frontOf(p, portal.Columns()).format(c.formats)
 	if err != nil {
 		return err
 	}

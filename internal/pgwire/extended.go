@@ -1,39 +1,48 @@
 package pgwire
 
 import (
+	"unsafe"
+
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // statement is what the front keeps of a prepared statement (Prepared.Front).
 type statement struct {
+	cols         []plan.Column // what the formats are for
 	text, binary *rowFormat
 	mixed        *rowFormat // as of the last Bind that asked for both
 	paramDesc    []byte     // ParameterDescription
 }
 
-func frontOf(p *sql.Prepared) *statement {
-	if st, ok := p.Front.(*statement); ok {
-		return st
+// frontOf returns what is kept of p, for rows of the given columns: those of FETCH and
+// EXECUTE change.
+func frontOf(p *sql.Prepared, cols []plan.Column) *statement {
+	st, ok := p.Front.(*statement)
+	switch {
+	case !ok:
+		st = &statement{cols: cols}
+		p.Front = st
+	case unsafe.SliceData(st.cols) != unsafe.SliceData(cols):
+		*st = statement{cols: cols, paramDesc: st.paramDesc}
 	}
-	st := &statement{}
-	p.Front = st
 	return st
 }
 
 // textFormat returns the format of rows that are all text.
-func (st *statement) textFormat(p *sql.Prepared) *rowFormat {
+func (st *statement) textFormat() *rowFormat {
 	if st.text == nil {
-		st.text = newRowFormat(p.Columns(), nil)
+		st.text = newRowFormat(st.cols, nil)
 	}
 	return st.text
 }
 
 // format returns the format of rows with the given result format codes.
-func (st *statement) format(p *sql.Prepared, codes []int16) (*rowFormat, error) {
-	cols := p.Columns()
+func (st *statement) format(codes []int16) (*rowFormat, error) {
+	cols := st.cols
 	if len(codes) > 1 && len(codes) != len(cols) {
 		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message has %d result formats but query has %d columns",
 			len(codes), len(cols))
@@ -51,7 +60,7 @@ func (st *statement) format(p *sql.Prepared, codes []int16) (*rowFormat, error) 
 	}
 	switch {
 	case text:
-		return st.textFormat(p), nil
+		return st.textFormat(), nil
 	case binary:
 		if st.binary == nil {
 			st.binary = newRowFormat(cols, codes[:1])
@@ -108,42 +117,50 @@ func (c *conn) describe(body []byte) error {
 		if err != nil {
 			return err
 		}
-		if err := c.describable(portal.Prepared()); err != nil {
+		if err := c.describable(portal.Columns()); err != nil {
 			return err
 		}
-		c.describeRows(portal.Prepared(), portal.Front.(*rowFormat))
+		c.describeRows(portal.Columns(), portalFormat(portal))
 		return nil
 	}
 	return pgerr.New(pgerr.ProtocolViolation, "invalid DESCRIBE message subtype %d", kind)
 }
 
+// portalFormat returns the format of the rows of a portal; a cursor's is text.
+func portalFormat(p *sql.Portal) *rowFormat {
+	if f, ok := p.Front.(*rowFormat); ok {
+		return f
+	}
+	return frontOf(p.Prepared(), p.Columns()).textFormat()
+}
+
 func (c *conn) describeStatement(p *sql.Prepared) error {
-	st := frontOf(p)
+	st := frontOf(p, p.Columns())
 	if st.paramDesc == nil {
 		st.paramDesc = appendParamDescription(nil, p.ParamTypes())
 	}
-	if err := c.describable(p); err != nil {
+	if err := c.describable(p.Columns()); err != nil {
 		return err
 	}
 	c.wire.Raw(st.paramDesc)
 	if err := c.ses.Revalidate(p); err != nil {
 		return err
 	}
-	c.describeRows(p, st.textFormat(p))
+	c.describeRows(p.Columns(), st.textFormat())
 	return nil
 }
 
 // describable refuses to describe rows in a failed transaction block.
-func (c *conn) describable(p *sql.Prepared) error {
-	if p.Columns() != nil && c.ses.Status() == 'E' {
+func (c *conn) describable(cols []plan.Column) error {
+	if cols != nil && c.ses.Status() == 'E' {
 		return pgerr.New(pgerr.InFailedSQLTransaction,
 			"current transaction is aborted, commands ignored until end of transaction block")
 	}
 	return nil
 }
 
-func (c *conn) describeRows(p *sql.Prepared, f *rowFormat) {
-	if p.Columns() == nil {
+func (c *conn) describeRows(cols []plan.Column, f *rowFormat) {
+	if cols == nil {
 		c.wire.Empty('n')
 		return
 	}
@@ -162,7 +179,7 @@ func (c *conn) execute(body []byte) error {
 		return err
 	}
 	c.queries++
-	c.res.begin(portal.Front.(*rowFormat))
+	c.res.begin(portalFormat(portal))
 	suspended, err := c.ses.Execute(c.ctx, portal, int(maxRows), !c.pipe.behind && c.wire.SyncFollows(), &c.res)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -48,7 +49,7 @@ func newWatchedSQL(t testing.TB) (*sql.Server, *concurrency.WaitGraph) {
 		t.Fatal(err)
 	}
 	db := kv.NewDB(dist.New(st), clock, uint64(clock.Now().WallTime))
-	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits()})
+	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits(), Virtual: pgcatalog.Schemas()})
 	if err := cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (s *Session) runBatch(stmts []parser.Statement, text string, res Results) e
 			return err
 		}
 		b.note(i, stmt.AST)
-		p := &Prepared{Text: text, stmt: stmt}
+		p := &Prepared{Text: text, stmt: stmt, noParams: true}
 		conflict, err := s.runSimple(p, false, i == len(stmts)-1, res)
 		if err == nil {
 			continue

@@ -37,10 +37,15 @@ func (s *Session) listContents(t *catalog.Table) pgcatalog.Contents {
 
 func (s *Session) listCursors() []pgcatalog.Cursor {
 	var out []pgcatalog.Cursor
-	for _, c := range s.cursors {
-		out = append(out, pgcatalog.Cursor{
-			Name: c.name, Statement: c.prepared.Text, Hold: c.hold, Binary: c.binary, Scrollable: c.scrollable(), Created: c.created,
-		})
+	for _, p := range s.listedPortals() {
+		l := pgcatalog.Cursor{Name: p.Name, Statement: p.prepared.Text, Created: p.created}
+		if l.Created.IsZero() {
+			l.Created = s.txn.start
+		}
+		if c := p.cursor; c != nil {
+			l.Hold, l.Binary, l.Scrollable = c.hold, c.binary, c.scrollable()
+		}
+		out = append(out, l)
 	}
 	return out
 }

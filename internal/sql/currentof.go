@@ -11,14 +11,15 @@ import (
 
 // CursorKey implements builtin.Session: the row that WHERE CURRENT OF means.
 func (f *sessionFuncs) CursorKey(name string, table uint32) ([]types.Datum, error) {
-	c := f.s.cursors[name]
-	switch {
-	case c == nil:
-		return nil, pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", name)
-	case c.held:
+	p, err := f.s.namedPortal(ast.Name(name))
+	if err != nil {
+		return nil, err
+	}
+	c := p.cursor
+	if c != nil && c.held {
 		return nil, pgerr.New(pgerr.InvalidCursorState, "cursor %q is held from a previous transaction", name)
 	}
-	if t := c.cached.prep.RowTable; t == nil || t.Oid != table || !reads(c.cached.prep.Root, t, false) {
+	if c == nil || !c.reads(table) {
 		target := ""
 		if t := f.s.coll.PeekByOid(f.s.bctx.Ctx, table); t != nil {
 			target = t.Name
@@ -29,6 +30,15 @@ func (f *sessionFuncs) CursorKey(name string, table uint32) ([]types.Datum, erro
 		return nil, pgerr.New(pgerr.InvalidCursorState, "cursor %q is not positioned on a row", name)
 	}
 	return c.key, nil
+}
+
+// reads reports whether the rows of the cursor are those of a table.
+func (c *cursor) reads(table uint32) bool {
+	if c.cached == nil {
+		return false
+	}
+	t := c.cached.prep.RowTable
+	return t != nil && t.Oid == table && reads(c.cached.prep.Root, t, false)
 }
 
 // reads reports whether a plan yields the rows of t as it finds them. A sort, which

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/plant"
@@ -14,23 +14,18 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// maxCursors bounds the open cursors of a session.
-const maxCursors = 10_000
-
-// cursor is an open cursor: a query that runs as it is fetched from. One that moves
-// backwards keeps the rows that it has read; one that was declared WITH HOLD keeps, at
-// the commit, all that are left.
+// cursor is a place in the rows of a portal. Its query runs as it is fetched from, or its
+// rows are stored. One that moves backwards keeps the rows that it has read; one that was
+// declared WITH HOLD keeps, at the commit, all that are left.
 type cursor struct {
-	name     string
 	prepared *Prepared
-	cached   *cachedPlan
+	cached   *cachedPlan   // nil if the rows were stored from the first on
 	program  *exec.Program // nil once all rows are in rows
-	env      exec.Env
+	env      *exec.Env
 	snapshot kv.Snapshot
-	created  time.Time
-	number   int // of the session's cursors, for savepoints
 
 	// key is the primary key of the table's row that the cursor was on last, at keyPos, if
 	// the query was planned so that it is known.
@@ -69,50 +64,49 @@ func (c *cursor) closeProgram() {
 
 // declareCursor is DECLARE name CURSOR FOR query.
 func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.DeclareCursor) error {
-	name := string(st.Name)
-	switch {
-	case s.txn.block == blockNone && !st.Hold:
+	if s.txn.block == blockNone && !st.Hold {
 		return pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
-	case s.cursors[name] != nil:
-		return pgerr.New(pgerr.DuplicateCursor, "cursor %q already exists", name)
-	case len(s.cursors) >= maxCursors:
-		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many open cursors (limit %d)", maxCursors)
-	}
-	s.ensureTxn()
-	p := &Prepared{Text: x.prepared.Text, rowKeys: true}
-	p.stmt = parser.Statement{AST: st.Query, SQL: "DECLARE CURSOR FOR " + ast.Format(st.Query)} // no plan that others share
-	s.beginStatement(ctx)
-	c, err := s.planFor(ctx, p, nil)
-	if err != nil {
-		return err
 	}
 	if err := checkLocking(st); err != nil {
 		return err
 	}
-	p.plan, p.cols = c, c.prep.Columns[:len(c.prep.Columns)-c.prep.RowKey]
-	s.cursorNumber++
-	cur := &cursor{
-		name: name, prepared: p, cached: c, created: time.Now(), number: s.cursorNumber,
-		hold: st.Hold, binary: st.Binary, scroll: st.Scroll,
-	}
-	p.Text = x.prepared.stmt.SQL
-	if cur.program, err = c.program(); err != nil {
+	s.ensureTxn()
+	p := &Prepared{Text: x.prepared.stmt.SQL, params: x.prepared.types, noParams: true, rowKeys: true}
+	p.stmt = parser.Statement{AST: st.Query, SQL: "DECLARE CURSOR FOR " + ast.Format(st.Query)} // no plan that others share
+	params := slices.Clone(x.params)                                                            // the portal of DECLARE closes first
+	c := &cursor{prepared: p, hold: st.Hold, binary: st.Binary, scroll: st.Scroll}
+	portal := &Portal{Name: string(st.Name), prepared: p, params: params, cursor: c}
+	if err := s.addPortal(portal); err != nil {
 		return err
 	}
-	s.fillEnv(ctx, &cur.env, nil)
-	if s.cursors == nil {
-		s.cursors = map[string]*cursor{}
-	}
-	s.cursors[name] = cur
-	cur.snapshot = s.txn.txn.Snapshot()
-	if st.Scroll == ast.Yes {
-		cur.keepRows(s)
-	}
-	if err := cur.program.Open(&cur.env); err != nil {
-		s.dropCursor(cur)
+	s.beginStatement(ctx)
+	if err := s.openCursor(ctx, c, params); err != nil {
+		s.ClosePortal(portal.Name)
 		return err
 	}
+	portal.cols = p.cols
 	return nil
+}
+
+// openCursor begins the query of a cursor.
+func (s *Session) openCursor(ctx context.Context, c *cursor, params []types.Datum) (err error) {
+	s.ensureTxn()
+	if c.cached, err = s.planFor(ctx, c.prepared, params); err != nil {
+		return err
+	}
+	if p, prep := c.prepared, c.cached.prep; p.cols == nil {
+		p.plan, p.types, p.cols = c.cached, prep.ParamTypes, prep.Columns[:len(prep.Columns)-prep.RowKey]
+	}
+	if c.program, err = c.cached.program(); err != nil {
+		return err
+	}
+	c.env = &exec.Env{}
+	s.fillEnv(ctx, c.env, params)
+	c.snapshot = s.txn.txn.Snapshot()
+	if c.scroll == ast.Yes {
+		c.keepRows(s)
+	}
+	return c.program.Open(c.env)
 }
 
 func (c *cursor) keepRows(s *Session) {
@@ -170,7 +164,7 @@ func (c *cursor) turn(s *Session) error {
 	c.keepRows(s)
 	c.program.Close()
 	c.done = false
-	return c.program.Open(&c.env)
+	return c.program.Open(c.env)
 }
 
 // more reads rows until the i-th is there; false if there are not so many.
@@ -328,35 +322,23 @@ type BinaryColumns interface {
 
 // execFetch is FETCH and MOVE.
 func (s *Session) execFetch(ctx context.Context, x *execution, st *ast.Fetch) (string, error) {
-	c := s.cursors[string(st.Cursor)]
-	if c == nil {
-		return "", pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", string(st.Cursor))
+	p, err := s.namedPortal(st.Cursor)
+	if err != nil {
+		return "", err
 	}
+	c, err := s.cursorOf(ctx, p, x.res)
+	if err != nil {
+		return "", err
+	}
+	emit := func(exec.Row) error { return nil }
 	if !st.Move {
 		if err := x.announceCursor(c); err != nil {
 			return "", err
 		}
+		emit = func(row exec.Row) error { return x.res.Row(row) }
 	}
-	if !c.held {
-		present := s.txn.txn.Use(c.snapshot)
-		defer s.txn.txn.Use(present)
-		c.env.Ctx = ctx
-	}
-	n, width := int64(0), len(c.prepared.cols)
-	err := c.fetch(s, st, func(row exec.Row) error {
-		n++
-		if len(row) > width {
-			c.key, c.keyPos = exec.CopyRow(c.key, row[width:]), c.pos
-		}
-		if st.Move {
-			return nil
-		}
-		return x.res.Row(row[:width])
-	})
+	n, err := s.moveCursor(ctx, p, st, emit)
 	if err != nil {
-		if pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
-			s.dropCursor(c) // its program can't go on
-		}
 		return "", err
 	}
 	if st.Move {
@@ -365,10 +347,38 @@ func (s *Session) execFetch(ctx context.Context, x *execution, st *ast.Fetch) (s
 	return fmt.Sprintf("FETCH %d", n), nil
 }
 
+// moveCursor goes where FETCH says and returns how many rows it came by, each of which it
+// shows to emit.
+func (s *Session) moveCursor(ctx context.Context, p *Portal, st *ast.Fetch, emit func(exec.Row) error) (n int64, err error) {
+	c := p.cursor
+	if c.program != nil {
+		present := s.txn.txn.Use(c.snapshot)
+		defer s.txn.txn.Use(present)
+		s.builtinContext(ctx)
+		c.program.Continue(ctx)
+	}
+	width := len(c.prepared.cols)
+	err = c.fetch(s, st, func(row exec.Row) error {
+		n++
+		if len(row) > width {
+			c.key, c.keyPos = exec.CopyRow(c.key, row[width:]), c.pos
+		}
+		return emit(row[:width])
+	})
+	if err != nil && pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
+		p.close() // its program can't go on
+		delete(s.portals, p.Name)
+	}
+	return n, err
+}
+
 // announceCursor announces the columns of a cursor, in a simple query in the format of
 // its declaration.
 func (x *execution) announceCursor(c *cursor) error {
-	if !c.binary || !x.describe {
+	if !x.describe {
+		return x.checkColumns(c.prepared.cols)
+	}
+	if !c.binary {
 		return x.announce(c.prepared.cols)
 	}
 	res, ok := x.res.(BinaryColumns)
@@ -379,55 +389,31 @@ func (x *execution) announceCursor(c *cursor) error {
 	return res.BinaryColumns(c.prepared.cols)
 }
 
-func (s *Session) closeCursor(st *ast.CloseCursor) error {
-	if st.All {
-		s.closeCursors()
+// checkColumns refuses to send rows that are not those that the portal was described with.
+func (x *execution) checkColumns(cols []plan.Column) error {
+	if sameColumns(cols, x.cols) {
 		return nil
 	}
-	c := s.cursors[string(st.Name)]
-	if c == nil {
-		return pgerr.New(pgerr.InvalidCursorName, "cursor %q does not exist", string(st.Name))
-	}
-	s.dropCursor(c)
-	return nil
+	return errResultChanged()
 }
 
-func (s *Session) dropCursor(c *cursor) {
-	c.close()
-	delete(s.cursors, c.name)
-}
-
-// closeCursors closes all cursors.
-func (s *Session) closeCursors() {
-	for _, c := range s.cursors {
-		s.dropCursor(c)
+func (s *Session) closeCursor(st *ast.CloseCursor) error {
+	if st.All {
+		s.closePortals()
+		return nil
 	}
-}
-
-// closeTxnCursors closes the cursors that end with the transaction.
-func (s *Session) closeTxnCursors() {
-	for _, c := range s.cursors {
-		if !c.held {
-			s.dropCursor(c)
-		}
+	p, err := s.namedPortal(st.Name)
+	if err == nil {
+		s.ClosePortal(p.Name)
 	}
-}
-
-// closeCursorsSince closes the cursors that were declared after the one of a number: a
-// savepoint before them was returned to.
-func (s *Session) closeCursorsSince(number int) {
-	for _, c := range s.cursors {
-		if c.number > number {
-			s.dropCursor(c)
-		}
-	}
+	return err
 }
 
 // holdCursors reads what is left of the cursors WITH HOLD before their transaction
 // commits.
 func (s *Session) holdCursors(ctx context.Context) error {
-	for _, c := range s.cursors {
-		if c.hold && !c.held {
+	for _, p := range s.portals {
+		if c := p.cursor; c != nil && c.hold && !c.held {
 			if err := c.persist(ctx, s); err != nil {
 				return err
 			}
@@ -439,7 +425,7 @@ func (s *Session) holdCursors(ctx context.Context) error {
 func (c *cursor) persist(ctx context.Context, s *Session) error {
 	present := s.txn.txn.Use(c.snapshot)
 	defer s.txn.txn.Use(present)
-	c.env.Ctx = ctx
+	c.program.Continue(ctx)
 	if c.rows == nil {
 		if c.scrollable() {
 			if err := c.turn(s); err != nil {
@@ -459,7 +445,9 @@ func (c *cursor) persist(ctx context.Context, s *Session) error {
 
 // cursorsHeld notes that the transaction has committed.
 func (s *Session) cursorsHeld() {
-	for _, c := range s.cursors {
-		c.held = c.held || c.hold
+	for _, p := range s.portals {
+		if c := p.cursor; c != nil {
+			c.held = c.held || c.hold
+		}
 	}
 }

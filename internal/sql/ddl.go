@@ -17,7 +17,9 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	if err := s.settledForDDL(ctx, root.Stmt); err != nil {
 		return err
 	}
-	tag, err := ddl.Exec(ctx, x.ddlEnv(root.Query), root.Stmt)
+	env := x.ddlEnv(root.Query)
+	env.ParamTypes = x.prepared.types
+	tag, err := ddl.Exec(ctx, env, root.Stmt)
 	if err != nil {
 		return err
 	}
@@ -48,7 +50,7 @@ func (s *Session) commitOnly(ctx context.Context) error {
 	if err := s.checkDeferred(ctx, nil); err != nil {
 		return err
 	}
-	if len(s.cursors) > 0 {
+	if len(s.portals) > 0 {
 		if err := s.holdCursors(ctx); err != nil {
 			return err
 		}

@@ -40,6 +40,7 @@ type execution struct {
 	s        *Session
 	prepared *Prepared
 	params   []types.Datum
+	cols     []plan.Column // of the portal
 	res      Results
 	maxRows  int
 	// describe says that the columns are announced before the rows (simple query).
@@ -433,7 +434,8 @@ var (
 // resume continues a suspended execution.
 func (x *execution) resume(ctx context.Context) error {
 	x.suspended = false
-	x.env.Ctx, x.s.bctx.Ctx = ctx, ctx
+	x.program.Continue(ctx)
+	x.s.bctx.Ctx = ctx
 	x.rows = 0
 	present := x.s.txn.txn.Use(x.snapshot)
 	err := x.stream(ctx)

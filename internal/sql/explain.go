@@ -289,8 +289,8 @@ func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
 		}
 		return nil
 	case *ast.Fetch:
-		if c := s.cursors[string(st.Cursor)]; c != nil && !st.Move {
-			return c.prepared.cols
+		if p := s.portals[string(st.Cursor)]; p != nil && !st.Move {
+			return p.cols
 		}
 		return nil
 	}

@@ -3,7 +3,6 @@ package sql
 import (
 	"context"
 	"encoding/binary"
-	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/plant"
@@ -29,6 +28,9 @@ type Prepared struct {
 	key    planKey
 	plan   *cachedPlan
 	shaped bool // literals have become parameters
+	// noParams refuses parameters beyond params: the statement came without a client that
+	// supplies them.
+	noParams bool
 	// rowKeys asks for the keys of the rows too: see planner.Env.RowKeys.
 	rowKeys bool
 	types   []*types.T // resolved parameter types; fixed at Prepare
@@ -194,9 +196,13 @@ func (s *Session) planFor(ctx context.Context, p *Prepared, params []types.Datum
 
 // sameResult refuses another plan of p whose rows are not those that its client was told of.
 func (s *Session) sameResult(p *Prepared, prep *plan.Prepared) error {
-	if p.plan == nil || p.cols == nil || slices.EqualFunc(s.resultColumns(prep), p.cols, sameColumn) {
+	if p.plan == nil || p.cols == nil || sameColumns(s.resultColumns(prep), p.cols) {
 		return nil
 	}
+	return errResultChanged()
+}
+
+func errResultChanged() error {
 	e := pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
 	e.Routine = "RevalidateCachedQuery" // pgjdbc prepares again when it sees this
 	return e
@@ -223,7 +229,7 @@ func cacheable(p *plan.Prepared) bool {
 func (s *Session) makePlan(ctx context.Context, p *Prepared, params []types.Datum) (*plan.Prepared, error) {
 	prep, err := planner.Plan(ctx, p.stmt.AST, &planner.Env{
 		Catalog: s.coll, ParamTypes: p.params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
-		Source: statementSource, RowKeys: p.rowKeys,
+		Source: statementSource, RowKeys: p.rowKeys, FixedParams: p.noParams,
 	})
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 const (
 	// maxStatements bounds the prepared statements a session holds.
 	maxStatements = 100_000
-	// maxPortals bounds the open portals of a session.
+	// maxPortals bounds the open portals of a session, cursors among them.
 	maxPortals = 10_000
 )
 
@@ -47,9 +47,8 @@ type Session struct {
 	extended   execution
 	pipelined  pipelined
 	shapes     shapes
-	cursors    map[string]*cursor
-	// cursorNumber is that of the newest cursor.
-	cursorNumber int
+	// portalNumber is that of the newest portal with a name.
+	portalNumber int
 
 	txn       txnState
 	deferral  deferral
@@ -142,11 +141,8 @@ func (s *Session) Format() *types.FormatContext { return &s.vals.Format }
 func (s *Session) Close() {
 	s.rollback(context.Background())
 	s.advisory.close(s)
-	for name := range s.portals {
-		s.ClosePortal(name)
-	}
-	s.ClosePortal("")
-	s.closeCursors()
+	s.closePortals()
+	s.closeUnnamedPortal()
 	s.dropTemp()
 	s.coll.Close()
 	s.srv.forget(s)

@@ -127,16 +127,19 @@ func TestAdvisoryDeadlocks(t *testing.T) {
 		first := run(a, c.a2)
 		waiting(t, admin, "a")
 		second := run(b, c.b2)
+		victim, other, rest := a, b, second
 		var err error
-		select { // the victim's session gives its locks up, and the other one goes on
+		select {
 		case err = <-first:
-			mustExec(t, a, "ROLLBACK; SELECT pg_advisory_unlock_all()")
-			if e := <-second; e != nil {
-				t.Errorf("%s: the survivor: %v", c.a2, e)
-			}
 		case err = <-second:
-			mustExec(t, b, "ROLLBACK; SELECT pg_advisory_unlock_all()")
-			if e := <-first; e != nil {
+			victim, other, rest = b, a, first
+		}
+		if err == nil { // the survivor told first
+			victim, err, rest = other, <-rest, nil
+		}
+		mustExec(t, victim, "ROLLBACK; SELECT pg_advisory_unlock_all()") // the other session goes on
+		if rest != nil {
+			if e := <-rest; e != nil {
 				t.Errorf("%s: the survivor: %v", c.a2, e)
 			}
 		}

@@ -130,7 +130,7 @@ func (s *Session) queryByShape(text string, res Results) (done, learn bool, sh *
 	if sh.stmt.AST == nil || sh.off.Load() {
 		return false, false, nil, nil
 	}
-	s.closeUnnamedPortal()
+	s.dropUnnamed()
 	p := x.prepared[sh]
 	if p == nil {
 		if x.prepared == nil || len(x.prepared) >= maxSessionShapes {

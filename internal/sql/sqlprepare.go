@@ -65,6 +65,11 @@ func (x *execution) bindExecute(ctx context.Context, st *ast.Execute) error {
 			return err
 		}
 	}
+	if !x.describe {
+		if err := x.checkColumns(p.cols); err != nil {
+			return err
+		}
+	}
 	x.prepared, x.params = p, params
 	return nil
 }

@@ -29,7 +29,7 @@ type savepoint struct {
 	coll     catalog.Savepoint
 	settings int
 	rangeOps int
-	cursors  int // number of the newest cursor
+	portals  int // number of the newest portal
 	advisory int // advisory locks of the transaction
 	deferral deferral
 	modes    txnModes
@@ -128,7 +128,6 @@ func (s *Session) endTxn() {
 	s.txn.open, s.txn.block = false, blockNone
 	s.txnStart.Store(0)
 	s.closeTxnPortals()
-	s.closeTxnCursors()
 	s.advisory.endTxn(s)
 }
 
@@ -142,7 +141,7 @@ func (s *Session) undo(ctx context.Context) {
 	s.coll.RolledBack(ctx)
 	s.vals.Rollback()
 	s.rangeOps = nil
-	s.closeTxnCursors()
+	s.closeTxnPortals()
 	s.contents = contentsInTxn{}
 	s.advisory.endTxn(s)
 	t.open = false
@@ -154,7 +153,6 @@ func (s *Session) fail(ctx context.Context) {
 	switch s.txn.block {
 	case blockOpen:
 		s.txn.block = blockFailed
-		s.closeTxnPortals()
 		if len(s.txn.savepoints) == 0 {
 			s.undo(ctx)
 		}
@@ -255,7 +253,7 @@ func (s *Session) execSavepoint(name string) error {
 	}
 	s.txn.savepoints = append(s.txn.savepoints, savepoint{
 		name: name, kv: s.txn.txn.Savepoint(), coll: s.coll.Savepoint(), settings: s.vals.Mark(),
-		rangeOps: len(s.rangeOps), deferral: s.deferral.mark(), cursors: s.cursorNumber, advisory: len(s.advisory.inTxn), modes: s.txn.modes,
+		rangeOps: len(s.rangeOps), deferral: s.deferral.mark(), portals: s.portalNumber, advisory: len(s.advisory.inTxn), modes: s.txn.modes,
 	})
 	return nil
 }
@@ -288,7 +286,7 @@ func (s *Session) execRollbackTo(ctx context.Context, name string) error {
 	s.rangeOps = s.rangeOps[:sp.rangeOps]
 	s.contents.analysed = nil
 	s.deferral = sp.deferral.mark()
-	s.closeCursorsSince(sp.cursors)
+	s.closePortalsSince(sp.portals)
 	s.advisory.rollbackTo(ctx, s, sp.advisory)
 	s.txn.savepoints = s.txn.savepoints[:i+1]
 	s.txn.block = blockOpen

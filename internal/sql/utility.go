@@ -363,8 +363,7 @@ func (s *Session) execDiscard(ctx context.Context, st *ast.Discard) (string, err
 		if s.txn.block != blockNone {
 			return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
-		s.closeTxnPortals()
-		s.closeCursors()
+		s.closePortals()
 		s.advisory.unlockAll(ctx, s)
 		clear(s.statements)
 		s.vals.ResetAll()

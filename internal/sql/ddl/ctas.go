@@ -14,7 +14,14 @@ import (
 
 // planQuery plans a query that is part of the statement.
 func (e *Env) planQuery(ctx context.Context, q ast.Statement) (*plan.Prepared, error) {
-	prep, err := planner.Plan(ctx, q, e.plannerEnv(e.Coll))
+	return e.planQueryWith(ctx, q, nil)
+}
+
+// planQueryWith plans a query with parameters of the given types.
+func (e *Env) planQueryWith(ctx context.Context, q ast.Statement, params []*types.T) (*plan.Prepared, error) {
+	env := e.plannerEnv(e.Coll)
+	env.ParamTypes = params
+	prep, err := planner.Plan(ctx, q, env)
 	if err == nil && prep.Columns == nil {
 		return nil, pgerr.Unsupported("%s is not supported as the query of this statement", q.Tag())
 	}
@@ -32,7 +39,10 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 	if err := e.ignoreStorage(st.With, tableStorage); err != nil {
 		return "", err
 	}
-	q, err := e.planQuery(ctx, st.Query)
+	if st.Materialized && len(e.ParamTypes) > 0 {
+		return "", pgerr.Unsupported("materialized views may not be defined using bound parameters")
+	}
+	q, err := e.planQueryWith(ctx, st.Query, e.ParamTypes)
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +72,7 @@ func (e *Env) selectInto(ctx context.Context, st *ast.Select) (tag string, err e
 	}
 	plain := *st
 	plain.Into = nil
-	q, err := e.planQuery(ctx, &plain)
+	q, err := e.planQueryWith(ctx, &plain, e.ParamTypes)
 	if err != nil {
 		return "", err
 	}

@@ -29,6 +29,9 @@ type Env struct {
 	// DefaultTablespace is where tables and indexes go whose statement names none; "" is
 	// pg_default.
 	DefaultTablespace string
+	// ParamTypes are those of the parameters that Exec has for the query of CREATE TABLE AS
+	// and SELECT INTO.
+	ParamTypes []*types.T
 	// Query is the query of CREATE TABLE AS, CREATE VIEW and SELECT INTO. It is
 	// planned again from its syntax, since views are stored in another form than
 	// they are written in.

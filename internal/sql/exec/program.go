@@ -95,6 +95,13 @@ func (p *Program) Open(env *Env) error {
 	return p.root.start()
 }
 
+// Continue says that an execution that stopped in between goes on for another statement,
+// with whose context it ends.
+func (p *Program) Continue(ctx context.Context) {
+	p.run.ctx = ctx
+	p.run.env.Ctx = ctx
+}
+
 // Next returns the next rows, at most max of them (0: as many as are convenient),
 // and an empty batch at the end. Rows stay intact until the next call. A portal
 // that stops in between simply calls Next again later.

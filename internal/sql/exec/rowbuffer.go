@@ -17,6 +17,12 @@ func NewRowBuffer(mem *quota.Pool, width int) *RowBuffer {
 // Add appends copies of the rows of a batch.
 func (b *RowBuffer) Add(rows *Batch) error { return b.store.addBatch(rows) }
 
+// AddRow appends a copy of a row.
+func (b *RowBuffer) AddRow(row Row) error {
+	_, err := b.store.add(row)
+	return err
+}
+
 // Len returns the number of rows.
 func (b *RowBuffer) Len() int { return b.store.len() }
 

@@ -105,6 +105,9 @@ func (b *builder) statement(stmt ast.Statement) (plan.Node, []plan.Column, error
 		return b.withQuery(s, s.Query)
 	case *ast.CreateView:
 		return b.withQuery(s, s.Query)
+	case *ast.DeclareCursor: // for its parameters
+		_, _, err := b.statement(s.Query)
+		return &plan.Utility{Stmt: s}, nil, err
 	case *ast.Unsupported:
 		if s.IfExists != "" {
 			break
