@@ -39,7 +39,7 @@ type answer struct {
 var settings = []string{
 	"SET timezone = 'UTC'", "SET datestyle = 'ISO, MDY'", "SET intervalstyle = 'postgres'", "SET extra_float_digits = 1",
 	"SET search_path = diff, public", "SET statement_timeout = '10s'", "SET client_min_messages = 'error'", "SET bytea_output = 'hex'",
-	"SET default_transaction_isolation = 'serializable'",
+	"SET default_transaction_isolation = 'repeatable read'",
 }
 
 func (s *server) connect(ctx context.Context) error {

@@ -4,12 +4,16 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/lichendb/lichen/internal/sql/generate"
 )
 
-// shrinkBudget bounds how many statements shrinking one difference may run.
-const shrinkBudget = 300
+// shrinkBudget and shrinkTime bound how many statements shrinking one difference may run, and for how long.
+const (
+	shrinkBudget = 300
+	shrinkTime   = 3 * time.Second
+)
 
 var tokenPattern = regexp.MustCompile(`(?s)E?'(?:[^'\\]|''|\\.)*'|"[^"]*"|[\pL_][\pL\pN_.$]*|\d+(?:\.\d+)?|::|[-+*/<>=~!@#%^&|?]+|\s+|.`)
 
@@ -42,9 +46,9 @@ func mutate(r generate.Rand, sql string) string {
 // shrink leaves pieces out of a statement as long as the same difference shows.
 func (t *tester) shrink(ctx context.Context, d difference) difference {
 	list := tokenPattern.FindAllString(d.sql, -1)
-	budget := shrinkBudget
+	budget, until := shrinkBudget, time.Now().Add(shrinkTime)
 	for n := max(1, len(list)/2); n > 0; n /= 2 {
-		for i := 0; i+n <= len(list) && budget > 0; {
+		for i := 0; i+n <= len(list) && budget > 0 && time.Now().Before(until); {
 			rest := append(list[:i:i], list[i+n:]...)
 			s := d.statement
 			s.sql = strings.Join(rest, "")

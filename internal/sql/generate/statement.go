@@ -193,7 +193,7 @@ func (g *Generator) sequenceCase() Case {
 // sessionCase changes settings and looks at what they do.
 func (g *Generator) sessionCase() Case {
 	if g.OneIn(3) {
-		return Case{Steps: steps("BEGIN "+g.Pick("", "ISOLATION LEVEL READ UNCOMMITTED", "ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE", "READ ONLY", "READ WRITE", "NOT DEFERRABLE"),
+		return Case{Steps: steps("BEGIN "+g.Pick("", "ISOLATION LEVEL READ UNCOMMITTED", "ISOLATION LEVEL SERIALIZABLE, READ ONLY", "READ ONLY", "READ WRITE", "NOT DEFERRABLE"),
 			g.Pick("SELECT 1", "SAVEPOINT a"), g.mode(), g.showMode(), g.Pick("ROLLBACK TO a", "SAVEPOINT a", "RELEASE a"), g.mode(), g.showMode(), "SAVEPOINT b", g.mode(), "ROLLBACK TO b", g.showMode(), "COMMIT", g.showMode(), "ROLLBACK"), Blocks: true}
 	}
 	name, value := g.setting()
