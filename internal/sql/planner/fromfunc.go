@@ -22,7 +22,7 @@ type fromFuncs struct {
 func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 	fs := s.in(clauseFrom)
 	fs.sel = nil
-	ff := fromFuncs{several: len(te.Funcs) > 1}
+	ff := fromFuncs{several: len(te.Funcs) > 1 || te.Ordinality}
 	for i := range te.Funcs {
 		if err := b.funcItem(te.Funcs[i].Call, &ff, fs); err != nil {
 			return nil, err
@@ -40,18 +40,20 @@ func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 		name = ff.name
 	}
 	f := &fromItem{}
-	single := len(ff.sets)+len(ff.scalars) == 1 && !te.Ordinality
-	if len(ff.scalars) == 1 && !te.Ordinality && ff.scalars[0].Type().Fields() != nil {
-		single = false
+	named := len(te.Funcs) == 1 && len(ff.sets)+len(ff.scalars) == 1 // after the alias
+	single := named && !te.Ordinality
+	if len(ff.scalars) == 1 && ff.scalars[0].Type().Fields() != nil {
+		single, named = false, false
 		f.node = b.compositeRow(te, ff.scalars[0])
 	} else if len(ff.scalars) > 0 {
-		f.node = b.scalarRow(te, &ff, name)
+		f.node = b.scalarRow(&ff)
 	} else {
-		single = single && len(ff.sets[0].Call.Fn.OutTypes) == 0 && !ff.sets[0].Spread
+		plain := len(ff.sets[0].Call.Fn.OutTypes) == 0 && !ff.sets[0].Spread
+		single, named = single && plain, named && plain
 		f.node = b.setRows(te, &ff, name)
 	}
 	cols := f.node.Props().Cols
-	if single { // the alias names the column too
+	if named {
 		cols[0].Name = name
 	}
 	plan.VisitExprs(f.node, func(e *plan.Expr) {
@@ -84,14 +86,10 @@ func (b *builder) setRows(te *ast.FuncRef, ff *fromFuncs, name string) plan.Node
 }
 
 // scalarRow makes the one row of functions that return no set.
-func (b *builder) scalarRow(te *ast.FuncRef, ff *fromFuncs, name string) plan.Node {
+func (b *builder) scalarRow(ff *fromFuncs) plan.Node {
 	n := &plan.Project{Input: oneRow(), Exprs: ff.scalars}
 	for i, x := range ff.scalars {
 		n.Cols = append(n.Cols, plan.Column{ID: b.newCol(), Name: ff.names[i], Type: outType(x)})
-	}
-	if te.Ordinality {
-		n.Cols = append(n.Cols, plan.Column{ID: b.newCol(), Name: "ordinality", Type: types.Int8, NotNull: true})
-		n.Exprs = append(n.Exprs, plan.NewConst(types.Int8, types.NewInt(1)))
 	}
 	return n
 }

@@ -25,11 +25,6 @@ func (b *builder) binaryOp(e *ast.BinaryOp, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	lrow, lIsRow := l.(*plan.RowCtor)
-	rrow, rIsRow := r.(*plan.RowCtor)
-	if lIsRow && rIsRow && isComparison(e.Op.Name) {
-		return b.rowCompare(e.Op, lrow.Fields, rrow.Fields, e.Pos)
-	}
 	return b.operator(e.Op, []plan.Expr{l, r}, []int{e.L.Position(), e.R.Position()}, e.Pos)
 }
 
@@ -399,13 +394,19 @@ func (b *builder) nullIf(e *ast.NullIf, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isUnknown(l.Type()) {
-		l = lc
-		if hasSortKey(lc) {
-			l = lc.(*plan.Call).Args[0]
-		}
+	// The value is the operator's left operand, and of its type.
+	params, _, err := eq.Signature([]*types.T{l.Type(), r.Type()})
+	if err != nil {
+		return nil, pgerr.From(err).At(e.Pos)
+	}
+	l = lc
+	if hasSortKey(lc) {
+		l = lc.(*plan.Call).Args[0]
 	}
 	l = retyped(l, l.Type().WithDomain(nil))
+	if t := params[0]; t.Family == types.StringFamily && t.Oid != l.Type().Oid {
+		l = retyped(l, t) // which reads values of its kin as they are
+	}
 	return c.given(&plan.NullIf{Left: l, LeftCmp: lc, RightCmp: rc, Eq: eq}), nil
 }
 

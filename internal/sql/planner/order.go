@@ -222,15 +222,15 @@ func (b *builder) distinctKeys(q *ast.Select, l *targetSet, keys []sortKey, s *s
 			on = append(on, t)
 		}
 	}
-	// The leading ORDER BY keys must be exactly these.
-	seen := 0
-	for i, k := range keys {
-		if containsInt(on, k.target) {
-			if i != seen {
-				return nil, distinctOnMismatch(q)
-			}
-			seen++
-		} else if seen < len(on) {
+	// The leading ORDER BY keys must be exactly these. What comes again sorts nothing.
+	var order []int
+	for _, k := range keys {
+		if !containsInt(order, k.target) {
+			order = append(order, k.target)
+		}
+	}
+	for _, t := range order[:min(len(order), len(on))] {
+		if !containsInt(on, t) {
 			return nil, distinctOnMismatch(q)
 		}
 	}

@@ -121,7 +121,7 @@ func (b *builder) leftRow(l ast.Expr, s *scope) ([]plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if row, ok := x.(*plan.RowCtor); ok {
+	if row, ok := x.(*plan.RowCtor); ok && row.Names == nil { // a relation's row is one value
 		return row.Fields, nil
 	}
 	return []plan.Expr{x}, nil

@@ -272,7 +272,7 @@ func figureName(e ast.Expr) (string, int) {
 		return figureName(e.X)
 	case *ast.Case:
 		if e.Else != nil {
-			if name, strength := figureName(e.Else); strength > 0 {
+			if name, strength := figureName(e.Else); strength > 1 {
 				return name, strength
 			}
 		}
