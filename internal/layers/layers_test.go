@@ -33,6 +33,7 @@ var order = [][]string{
 	{"sql/inverted", "sql/rowcodec", "sql/catalog"},
 	{"sql/builtin"},
 	{"sql/parser", "sql/ast", "sql/settings"},
+	{"sql/charset"},
 	{"sql/types", "sql/jsonpath", "sql/textsearch", "sql/trigram", "sql/collation"},
 	{"balance", "balance/placement"},
 	{"kv/address", "kv", "kv/coord"},

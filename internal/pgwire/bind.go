@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -23,7 +24,7 @@ const maxSharedText = 2 << 10
 
 func (c *conn) bind(body []byte) error {
 	m := wire.NewBody(body)
-	name, stmt := m.String(), m.String()
+	name, stmt := m.String(), c.name(m.String())
 	if m.Failed() {
 		return m.Err()
 	}
@@ -39,8 +40,8 @@ func (c *conn) bind(body []byte) error {
 	if err := m.Err(); err != nil {
 		return err
 	}
-	portalName := string(name)
-	if err := types.VerifyUTF8(portalName); err != nil {
+	portalName, err := c.text(name)
+	if err != nil {
 		return err
 	}
 	portal, err := c.ses.Bind(c.ctx, portalName, p, params)
@@ -88,7 +89,7 @@ func (c *conn) bindParams(m *wire.Body, p *sql.Prepared, portal []byte) ([]types
 	} else {
 		params = make([]types.Datum, n)
 	}
-	r := paramReader{fc: c.ses.Format(), rest: m.Rest()}
+	r := paramReader{fc: c.ses.Format(), enc: c.ses.Encoding(), rest: m.Rest()}
 	for i := range params {
 		format := int16(formatText)
 		if len(c.formats) == 1 {
@@ -122,6 +123,7 @@ func locateParam(err error, portal []byte, n int, format int16) error {
 // would then be allocated for every message.
 type paramReader struct {
 	fc   *types.FormatContext
+	enc  *charset.Encoding
 	rest []byte // the message from the first value on
 	copy string // of rest, made when needed
 }
@@ -139,11 +141,29 @@ func (r *paramReader) next(m *wire.Body, t *types.T, format int16) (types.Datum,
 	if m.Failed() {
 		return types.Null, m.Err()
 	}
+	if r.enc != nil {
+		return r.decode(t, b, format)
+	}
 	switch format {
 	case formatText:
 		return types.ParseText(t, r.text(t, b, at), r.fc)
 	case formatBinary:
 		return types.ParseBinary(t, b)
+	}
+	return types.Null, errFormatCode(format)
+}
+
+// decode makes a datum of a value in another encoding than UTF8.
+func (r *paramReader) decode(t *types.T, b []byte, format int16) (types.Datum, error) {
+	switch format {
+	case formatText:
+		s, err := r.enc.DecodeString(string(b))
+		if err != nil {
+			return types.Null, err
+		}
+		return types.ParseText(t, s, r.fc)
+	case formatBinary:
+		return types.ParseBinaryText(t, b, r.enc.DecodeString)
 	}
 	return types.Null, errFormatCode(format)
 }

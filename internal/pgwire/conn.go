@@ -217,13 +217,14 @@ func (c *conn) query(body []byte) bool {
 	m := wire.NewBody(body)
 	raw := m.String()
 	err := m.Err()
+	var text string
 	if err == nil {
-		text := string(raw)
-		if err = types.VerifyUTF8(text); err == nil {
-			c.queries++
-			c.res.begin(nil)
-			err = c.ses.Query(c.ctx, text, &c.res)
-		}
+		text, err = c.text(raw)
+	}
+	if err == nil {
+		c.queries++
+		c.res.begin(nil)
+		err = c.ses.Query(c.ctx, text, &c.res)
 	}
 	if err != nil && !c.answerError(err) {
 		return false
@@ -256,7 +257,7 @@ func (c *conn) sync() bool {
 // wait for the client.
 func (c *conn) ready() bool {
 	for _, p := range c.ses.TakeParamChanges() {
-		c.wire.ParameterStatus(p.Name, p.Value)
+		c.wire.ParameterStatus(p.Name, c.shown(p.Value))
 	}
 	c.wire.ReadyForQuery(c.ses.Status())
 	if !c.flush() {

@@ -33,7 +33,7 @@ func (s *copySource) Next() ([]byte, error) {
 			return nil, s.finish(io.EOF)
 		case 'f':
 			m := wire.NewBody(body)
-			reason := string(m.String())
+			reason := string(s.c.name(m.String()))
 			return nil, s.finish(pgerr.New(pgerr.QueryCanceled, "COPY from stdin failed: %s", reason))
 		case 'H', 'S':
 			// Libraries send these behind any Execute, not knowing that it was COPY.

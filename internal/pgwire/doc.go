@@ -5,8 +5,8 @@
 // startup.go (from the first byte to ReadyForQuery), auth.go (encryption and who the
 // client is), conn.go (conn: the loop over
 // messages), extended.go and bind.go (prepared statements and portals),
-// results.go and rowformat.go (what sql sends back), copy.go, errors.go and
-// metrics.go.
+// results.go and rowformat.go (what sql sends back), encoding.go (clients with other
+// encodings than UTF8), copy.go, errors.go and metrics.go.
 //
 // Invariants:
 //

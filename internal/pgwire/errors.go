@@ -44,13 +44,13 @@ func (c *conn) appendReport(typ byte, severity string, e *pgerr.Error) {
 			value = strings.ReplaceAll(value, "\x00", "?") // it would end the field
 		}
 		w.Byte(code)
-		w.String(value)
+		w.String(c.shown(value))
 	}
 	field('S', severity)
 	field('V', severity)
 	field('C', string(e.Code))
 	w.Byte('M') // the one field that must be there even if empty
-	w.String(strings.ReplaceAll(e.Message, "\x00", "?"))
+	w.String(c.shown(strings.ReplaceAll(e.Message, "\x00", "?")))
 	field('D', e.Detail)
 	field('H', e.Hint)
 	if e.Position > 0 {

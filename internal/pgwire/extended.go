@@ -7,7 +7,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // statement is what the front keeps of a prepared statement (Prepared.Front).
@@ -78,8 +77,7 @@ func errFormatCode(code int16) error {
 
 func (c *conn) parse(body []byte) error {
 	m := wire.NewBody(body)
-	name := string(m.String())
-	text := string(m.String())
+	rawName, rawText := m.String(), m.String()
 	c.oids = c.oids[:0]
 	for n := int(uint16(m.Int16())); n > 0 && !m.Failed(); n-- {
 		c.oids = append(c.oids, uint32(m.Int32()))
@@ -87,10 +85,13 @@ func (c *conn) parse(body []byte) error {
 	if err := m.Err(); err != nil {
 		return err
 	}
-	for _, s := range []string{name, text} {
-		if err := types.VerifyUTF8(s); err != nil {
-			return err
-		}
+	name, err := c.text(rawName)
+	if err != nil {
+		return err
+	}
+	text, err := c.text(rawText)
+	if err != nil {
+		return err
 	}
 	if _, err := c.ses.Prepare(c.ctx, name, text, c.oids); err != nil {
 		return err
@@ -101,7 +102,7 @@ func (c *conn) parse(body []byte) error {
 
 func (c *conn) describe(body []byte) error {
 	m := wire.NewBody(body)
-	kind, name := m.Byte(), m.String()
+	kind, name := m.Byte(), c.name(m.String())
 	if err := m.Err(); err != nil {
 		return err
 	}
@@ -120,8 +121,7 @@ func (c *conn) describe(body []byte) error {
 		if err := c.describable(portal.Columns()); err != nil {
 			return err
 		}
-		c.describeRows(portal.Columns(), portalFormat(portal))
-		return nil
+		return c.describeRows(portal.Columns(), portalFormat(portal))
 	}
 	return pgerr.New(pgerr.ProtocolViolation, "invalid DESCRIBE message subtype %d", kind)
 }
@@ -146,8 +146,7 @@ func (c *conn) describeStatement(p *sql.Prepared) error {
 	if err := c.ses.Revalidate(p); err != nil {
 		return err
 	}
-	c.describeRows(p.Columns(), st.textFormat())
-	return nil
+	return c.describeRows(p.Columns(), st.textFormat())
 }
 
 // describable refuses to describe rows in a failed transaction block.
@@ -159,17 +158,17 @@ func (c *conn) describable(cols []plan.Column) error {
 	return nil
 }
 
-func (c *conn) describeRows(cols []plan.Column, f *rowFormat) {
+func (c *conn) describeRows(cols []plan.Column, f *rowFormat) error {
 	if cols == nil {
 		c.wire.Empty('n')
-		return
+		return nil
 	}
-	c.wire.Raw(f.desc)
+	return c.sendDescription(f)
 }
 
 func (c *conn) execute(body []byte) error {
 	m := wire.NewBody(body)
-	name := m.String()
+	name := c.name(m.String())
 	maxRows := max(m.Int32(), 0)
 	if err := m.Err(); err != nil {
 		return err
@@ -192,7 +191,7 @@ func (c *conn) execute(body []byte) error {
 
 func (c *conn) closeObject(body []byte) error {
 	m := wire.NewBody(body)
-	kind, name := m.Byte(), m.String()
+	kind, name := m.Byte(), c.name(m.String())
 	if err := m.Err(); err != nil {
 		return err
 	}

@@ -60,15 +60,13 @@ func (r *results) begin(f *rowFormat) { r.format = f }
 func (r *results) Columns(cols []plan.Column) error {
 	r.simple.set(cols)
 	r.format = &r.simple
-	r.c.wire.Raw(r.simple.desc)
-	return nil
+	return r.c.sendDescription(r.format)
 }
 
 // BinaryColumns implements sql.BinaryColumns.
 func (r *results) BinaryColumns(cols []plan.Column) error {
 	r.format = newRowFormat(cols, []int16{formatBinary})
-	r.c.wire.Raw(r.format.desc)
-	return nil
+	return r.c.sendDescription(r.format)
 }
 
 // Row implements sql.Results.
@@ -78,8 +76,16 @@ func (r *results) Row(row []types.Datum) error {
 	}
 	w := r.c.wire
 	w.Begin('D')
-	b := r.format.appendRow(w.Out(), row, r.c.ses.Format())
-	w.SetOut(b)
+	if enc := r.c.ses.Encoding(); enc != nil {
+		b, err := r.format.appendRowIn(w.Out(), row, r.c.ses.Format(), enc)
+		w.SetOut(b)
+		if err != nil {
+			w.Abandon()
+			return err
+		}
+	} else {
+		w.SetOut(r.format.appendRow(w.Out(), row, r.c.ses.Format()))
+	}
 	if n := w.End(); n > maxRow {
 		w.Abandon()
 		return errRowTooLong()

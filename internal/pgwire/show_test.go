@@ -2,7 +2,9 @@ package pgwire
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -21,7 +23,7 @@ func show(m pgproto3.BackendMessage) string {
 	case *pgproto3.RowDescription:
 		var cols []string
 		for _, f := range m.Fields {
-			cols = append(cols, fmt.Sprintf("%s:%d:%d:%d:%d", f.Name, f.DataTypeOID, f.DataTypeSize, f.TypeModifier, f.Format))
+			cols = append(cols, fmt.Sprintf("%s:%d:%d:%d:%d", shown(string(f.Name)), f.DataTypeOID, f.DataTypeSize, f.TypeModifier, f.Format))
 		}
 		return "T " + strings.Join(cols, " ")
 	case *pgproto3.DataRow:
@@ -66,8 +68,16 @@ func show(m pgproto3.BackendMessage) string {
 	return fmt.Sprintf("? %T", m)
 }
 
+// shown returns text as it is, or quoted if it is not UTF8.
+func shown(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
 func showError(typ string, e *pgproto3.NoticeResponse) string {
-	s := fmt.Sprintf("%s %s %s %s", typ, e.Severity, e.Code, e.Message)
+	s := fmt.Sprintf("%s %s %s %s", typ, e.Severity, e.Code, shown(e.Message))
 	for _, f := range []struct{ name, value string }{
 		{"detail", e.Detail}, {"hint", e.Hint}, {"where", e.Where}, {"table", e.TableName}, {"column", e.ColumnName},
 		{"constraint", e.ConstraintName},

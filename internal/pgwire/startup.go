@@ -59,7 +59,7 @@ func (c *conn) start() error {
 	c.wire.Int32(0)
 	c.wire.End()
 	for _, p := range c.ses.ParamStatus() {
-		c.wire.ParameterStatus(p.Name, p.Value)
+		c.wire.ParameterStatus(p.Name, c.shown(p.Value))
 	}
 	c.ses.TakeParamChanges()
 	c.wire.Begin('K') // BackendKeyData

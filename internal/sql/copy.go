@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/copyfmt"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
@@ -53,7 +53,7 @@ func (x *execution) copyTo(ctx context.Context, root *plan.Copy, opts *copyfmt.O
 	_, err = pr.Run(&x.env, func(b *exec.Batch) error {
 		for i := range b.Len() {
 			x.rows++
-			if err := out.send(out.w.Row(b.Row(i))); err != nil {
+			if err := out.row(b.Row(i)); err != nil {
 				return err
 			}
 			if h, err = x.holdOn(ctx, h, maxHeld); err != nil {
@@ -87,7 +87,10 @@ type copyOutput struct {
 // begin writes the header. That of the binary format goes out in one message with what
 // follows it, where clients look for it.
 func (o *copyOutput) begin(binary bool) error {
-	h := o.w.Header()
+	h, err := o.w.Header()
+	if err != nil {
+		return err
+	}
 	if binary {
 		o.header = bytes.Clone(h)
 		return nil
@@ -96,6 +99,14 @@ func (o *copyOutput) begin(binary bool) error {
 		return nil
 	}
 	return o.res.CopyData(h)
+}
+
+func (o *copyOutput) row(row exec.Row) error {
+	line, err := o.w.Row(row)
+	if err != nil {
+		return err
+	}
+	return o.send(line)
 }
 
 func (o *copyOutput) send(p []byte) error {
@@ -219,7 +230,8 @@ func (x *execution) completeCopy(ctx context.Context, n int64) error {
 
 // copyOptions reads the options of COPY and checks that they fit together.
 func (x *execution) copyOptions(st *ast.Copy, root *plan.Copy) (*copyfmt.Options, error) {
-	o := &copyfmt.Options{}
+	o := &copyfmt.Options{Encoding: x.s.Encoding()}
+	var encoding *charset.Encoding
 	for _, opt := range st.Options {
 		name := string(opt.Name)
 		switch name {
@@ -241,16 +253,26 @@ func (x *execution) copyOptions(st *ast.Copy, root *plan.Copy) (*copyfmt.Options
 		switch {
 		case name == "freeze":
 			x.res.Notice("NOTICE", ddl.CopyFreeze())
-		case name == "encoding" && !strings.EqualFold(strings.ReplaceAll(text, "-", ""), "utf8"):
-			return nil, pgerr.Unsupported("COPY encoding %q is not supported", text).At(opt.Pos)
 		case name == "encoding":
+			if encoding = charset.Find(text); encoding == nil {
+				return nil, pgerr.New(pgerr.InvalidParameterValue, "argument to option \"encoding\" must be a valid encoding name").At(opt.Pos)
+			}
 		default:
 			if err := o.Set(name, text); err != nil {
 				return nil, pgerr.From(err).At(opt.Pos)
 			}
 		}
 	}
-	return o, o.Validate(root.From)
+	if err := o.Validate(root.From); err != nil || encoding == nil || o.Binary() { // text in the binary format is the client's
+		return o, err
+	}
+	if !encoding.Supported() {
+		return nil, encoding.Unsupported()
+	}
+	if o.Encoding = encoding; encoding.Plain() {
+		o.Encoding = nil
+	}
+	return o, nil
 }
 
 // copyColumns resolves the columns of FORCE_QUOTE and the like.

@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/settings"
@@ -136,6 +137,9 @@ func (s *Session) Secret() uint32 { return s.secret }
 
 // Format returns the settings for text forms.
 func (s *Session) Format() *types.FormatContext { return &s.vals.Format }
+
+// Encoding returns what the client's text is converted from and to; nil if that is UTF8.
+func (s *Session) Encoding() *charset.Encoding { return s.vals.Fast.Encoding }
 
 // Close rolls back and gives everything up.
 func (s *Session) Close() {

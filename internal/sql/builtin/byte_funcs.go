@@ -10,6 +10,7 @@ import (
 	"math/bits"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -316,8 +317,8 @@ func randomUUID(*Context, []types.Datum) (types.Datum, error) {
 	return types.NewUUID(string(b[:])), nil
 }
 
-// encodingFunctions declares the conversions between encodings; UTF8 is the only
-// one that text has, LATIN1 and SQL_ASCII can be read and written.
+// encodingFunctions declares the conversions between encodings; UTF8 is the only one that
+// text has.
 func encodingFunctions() []*Overload {
 	return []*Overload{
 		fn("convert_from(bytea,name) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
@@ -329,58 +330,44 @@ func encodingFunctions() []*Overload {
 			return types.NewBytes(s), err
 		}).stable(),
 		fn("convert(bytea,name,name) bytea", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			to := charset.Find(a[2].Str())
+			if to == nil {
+				return types.Null, errEncodingName("destination", a[2].Str())
+			}
 			s, err := decodeText(a[0].Str(), a[1].Str())
 			if err != nil {
 				return types.Null, err
 			}
-			s, err = encodeText(s, a[2].Str())
+			s, err = to.EncodeString(s)
 			return types.NewBytes(s), err
+		}).stable(),
+		fn("length(bytea,name) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			e := charset.Find(a[1].Str())
+			if e == nil {
+				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid encoding name \"%s\"", a[1].Str())
+			}
+			n, err := e.Length([]byte(a[0].Str()))
+			return types.NewInt(n), err
 		}).stable(),
 	}
 }
 
-// encodingKind returns the encoding that a name stands for.
-func encodingKind(name string) string {
-	k := strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(name))
-	switch k {
-	case "utf8", "unicode":
-		return "utf8"
-	case "latin1", "iso88591":
-		return "latin1"
-	case "sqlascii":
-		return "sqlascii"
-	}
-	return ""
+func errEncodingName(which, name string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "invalid %s encoding name \"%s\"", which, name)
 }
 
 func decodeText(s, encoding string) (string, error) {
-	switch encodingKind(encoding) {
-	case "utf8", "sqlascii":
-		return s, types.VerifyUTF8(s)
-	case "latin1":
-		var b strings.Builder
-		for i := 0; i < len(s); i++ {
-			b.WriteRune(rune(s[i]))
-		}
-		return b.String(), types.VerifyUTF8(b.String())
+	e := charset.Find(encoding)
+	if e == nil {
+		return "", errEncodingName("source", encoding)
 	}
-	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid source encoding name \"%s\"", encoding)
+	return e.DecodeString(s)
 }
 
 func encodeText(s, encoding string) (string, error) {
-	switch encodingKind(encoding) {
-	case "utf8", "sqlascii":
-		return s, nil
-	case "latin1":
-		var b []byte
-		for _, r := range s {
-			if r > 0xff {
-				return "", pgerr.New(pgerr.UntranslatableCharacter,
-					"character with byte sequence %# x in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"", string(r))
-			}
-			b = append(b, byte(r))
-		}
-		return string(b), nil
+	e := charset.Find(encoding)
+	if e == nil {
+		return "", errEncodingName("destination", encoding)
 	}
-	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid destination encoding name \"%s\"", encoding)
+	return e.EncodeString(s)
 }

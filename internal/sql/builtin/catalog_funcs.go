@@ -1,8 +1,7 @@
 package builtin
 
 import (
-	"strings"
-
+	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -72,54 +71,34 @@ func catalogFunctions() []*Overload {
 			return textOrNull(s.Description(uint32(a[0].Int()), "pg_class", int32(a[1].Int())))
 		})).stable(),
 		fn("pg_encoding_to_char(int4) name", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return types.NewString(encodingName(a[0].Int())), nil
+			if e := charset.ByID(int(a[0].Int())); e != nil {
+				return types.NewString(e.Name), nil
+			}
+			return types.NewString(""), nil
 		}).stable(),
 		fn("pg_char_to_encoding(name) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return types.NewInt(encodingNumber(a[0].Str())), nil
+			if e := charset.Find(a[0].Str()); e != nil {
+				return types.NewInt(int64(e.ID)), nil
+			}
+			return types.NewInt(-1), nil
 		}).stable(),
-		fn("pg_client_encoding() name", utf8Name).stable(), fn("getdatabaseencoding() name", utf8Name).stable(),
+		fn("pg_client_encoding() name", clientEncoding).stable(), fn("getdatabaseencoding() name", utf8Name).stable(),
 		fn("pg_encoding_max_length(int4) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			switch a[0].Int() {
-			case encodingUTF8:
-				return types.NewInt(4), nil
-			case encodingASCII:
-				return types.NewInt(1), nil
+			if e := charset.ByID(int(a[0].Int())); e != nil {
+				return types.NewInt(int64(e.Longest())), nil
 			}
 			return types.Null, nil
 		}),
 	)
 }
 
-// encodings lists PostgreSQL's encodings by number; text here is always UTF8.
-var encodings = strings.Fields(`SQL_ASCII EUC_JP EUC_CN EUC_KR EUC_TW EUC_JIS_2004 UTF8 MULE_INTERNAL LATIN1 LATIN2
-	LATIN3 LATIN4 LATIN5 LATIN6 LATIN7 LATIN8 LATIN9 LATIN10 WIN1256 WIN1258 WIN866 WIN874 KOI8R WIN1251 WIN1252
-	ISO_8859_5 ISO_8859_6 ISO_8859_7 ISO_8859_8 WIN1250 WIN1253 WIN1254 WIN1255 WIN1257 KOI8U SJIS BIG5 GBK UHC
-	GB18030 JOHAB SHIFT_JIS_2004`)
-
-const (
-	encodingASCII = 0
-	encodingUTF8  = 6
-)
-
-func encodingName(n int64) string {
-	if n < 0 || n >= int64(len(encodings)) {
-		return ""
+// clientEncoding is pg_client_encoding().
+func clientEncoding(c *Context, _ []types.Datum) (types.Datum, error) {
+	if c.Session == nil {
+		return types.NewString("UTF8"), nil
 	}
-	return encodings[n]
-}
-
-func encodingNumber(s string) int64 {
-	plain := strings.NewReplacer("-", "", "_", "")
-	s = plain.Replace(strings.ToUpper(s))
-	if s == "UNICODE" {
-		return encodingUTF8
-	}
-	for i, e := range encodings {
-		if plain.Replace(e) == s {
-			return int64(i)
-		}
-	}
-	return -1
+	v, _ := c.Session.Setting("client_encoding")
+	return types.NewString(v), nil
 }
 
 func utf8Name(*Context, []types.Datum) (types.Datum, error) { return types.NewString("UTF8"), nil }

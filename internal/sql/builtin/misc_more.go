@@ -25,10 +25,6 @@ func otherFunctions() []*Overload {
 			return timestampTZResult(validTimestamp(c.toUTC(ts + a[1].Int())))
 		}).stable(),
 		fn("timestamptz(date,timetz) timestamptz", dateTimeTZ(0, 1)),
-		fn("length(bytea,name) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			s, err := decodeText(a[0].Str(), a[1].Str())
-			return types.NewInt(int64(len([]rune(s)))), err
-		}).stable(),
 		fn("pg_size_bytes(text) int8", pgSizeBytes),
 		fn("oidvectortypes(oidvector) text", func(c *Context, a []types.Datum) (types.Datum, error) {
 			var names []string

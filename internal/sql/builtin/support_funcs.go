@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -55,18 +56,18 @@ func supportFunctionList() []*Overload {
 		}),
 		fn("to_ascii(text) text", func(_ *Context, a []types.Datum) (types.Datum, error) { return toASCII(a[0], "UTF8") }),
 		fn("to_ascii(text,name) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			name := encodingName(encodingNumber(a[1].Str()))
-			if name == "" {
+			e := charset.Find(a[1].Str())
+			if e == nil {
 				return types.Null, pgerr.New(pgerr.UndefinedObject, "%s is not a valid encoding name", a[1].Str())
 			}
-			return toASCII(a[0], name)
+			return toASCII(a[0], e.Name)
 		}),
 		fn("to_ascii(text,int4) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			name := encodingName(a[1].Int())
-			if name == "" {
+			e := charset.ByID(int(a[1].Int()))
+			if e == nil {
 				return types.Null, pgerr.New(pgerr.UndefinedObject, "%d is not a valid encoding code", a[1].Int())
 			}
-			return toASCII(a[0], name)
+			return toASCII(a[0], e.Name)
 		}),
 		fn("pg_settings_get_flags(text) _text", sessionFunc(settingFlags)).stable(),
 	}

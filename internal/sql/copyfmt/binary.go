@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -49,7 +50,7 @@ func (w *Writer) binaryHeader() []byte {
 }
 
 // binaryRow makes a row: the number of fields, and each with its length.
-func (w *Writer) binaryRow(row []types.Datum) []byte {
+func (w *Writer) binaryRow(row []types.Datum) ([]byte, error) {
 	be := binary.BigEndian
 	w.line = be.AppendUint16(w.line[:0], uint16(len(w.cols)))
 	for i := range w.cols {
@@ -58,10 +59,17 @@ func (w *Writer) binaryRow(row []types.Datum) []byte {
 		if row[i].IsNull() {
 			continue
 		}
-		w.line = types.AppendBinary(w.line, w.cols[i].Type, row[i])
+		d := row[i]
+		if w.o.Encoding != nil {
+			var err error
+			if d, err = types.BinaryText(w.cols[i].Type, d, w.o.Encoding.EncodeString); err != nil {
+				return nil, err
+			}
+		}
+		w.line = types.AppendBinary(w.line, w.cols[i].Type, d)
 		be.PutUint32(w.line[at:], uint32(len(w.line)-at-4))
 	}
-	return w.line
+	return w.line, nil
 }
 
 // Trailer returns what ends the data, nil if nothing does.
@@ -115,9 +123,10 @@ func (r *byteReader) int32() (int32, error) {
 
 // binaryReader makes rows of the binary format.
 type binaryReader struct {
-	bytes byteReader
-	row   int
-	begun bool
+	encoding *charset.Encoding // of text; nil: it is UTF8
+	bytes    byteReader
+	row      int
+	begun    bool
 }
 
 func badBinary(format string, args ...any) error {
@@ -205,6 +214,9 @@ func (b *binaryReader) value(t *types.T) (types.Datum, error) {
 	p, err := b.bytes.take(int(n))
 	if err != nil {
 		return types.Null, unexpectedEnd(err)
+	}
+	if b.encoding != nil {
+		return types.ParseBinaryText(t, p, b.encoding.DecodeString)
 	}
 	return types.ParseBinary(t, p)
 }

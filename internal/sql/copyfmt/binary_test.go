@@ -17,9 +17,9 @@ func binaryData(t *testing.T) (data string, rows [][]types.Datum) {
 		{types.NewString(""), types.Null, types.False},
 	}
 	w := NewWriter(parseOptions(t, "format binary", cols, false), cols, nil)
-	data = string(w.Header())
+	data = written(t, w.Header)
 	for _, r := range rows {
-		data += string(w.Row(r))
+		data += line(t, w, r)
 	}
 	return data + string(w.Trailer()), rows
 }

@@ -254,7 +254,7 @@ func runCase(t testing.TB, c goldenCase, input string, size int) goldenCase {
 	r.Table = "t"
 	w := NewWriter(parseOptions(t, c.Options, cols, false), cols, types.NewFormatContext())
 	got := goldenCase{Options: c.Options, Cols: c.Cols}
-	output := string(w.Header())
+	output := written(t, w.Header)
 	row := make([]types.Datum, len(cols))
 	for {
 		more, err := r.NextRow(row)
@@ -274,7 +274,7 @@ func runCase(t testing.TB, c goldenCase, input string, size int) goldenCase {
 			}
 		}
 		got.Rows = append(got.Rows, texts)
-		output += string(w.Row(row))
+		output += line(t, w, row)
 	}
 	got.Output = strconv.Quote(output)
 	return got

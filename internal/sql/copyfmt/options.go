@@ -3,6 +3,7 @@ package copyfmt
 import (
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -32,6 +33,9 @@ func (o option) or(def string) string {
 // Options are those of one COPY. The zero value is the text format with its
 // defaults; Validate must be called after the last Set.
 type Options struct {
+	// Encoding is that of the data; nil: it is UTF8.
+	Encoding *charset.Encoding
+
 	format, delimiter, null, header, quote, escape option
 
 	forceQuote, forceNotNull, forceNull []bool

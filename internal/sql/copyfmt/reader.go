@@ -60,12 +60,15 @@ const (
 // next returns the next chunk of data, which must stay intact until the
 // following call, and io.EOF after the last.
 func NewReader(o *Options, cols []plan.Column, fc *types.FormatContext, next func() ([]byte, error)) *Reader {
+	if o.Encoding != nil && !o.binary {
+		next = (&decoder{encoding: o.Encoding, next: next}).chunk
+	}
 	r := &Reader{
 		o: o, fc: fc, col: -1, lines: lineReader{o: o, next: next},
 		fields: fieldSplitter{o: o, limit: len(cols)},
 	}
 	if o.binary {
-		r.binary = &binaryReader{bytes: byteReader{next: next}}
+		r.binary = &binaryReader{bytes: byteReader{next: next}, encoding: o.Encoding}
 	}
 	for i := range cols {
 		c := column{name: cols[i].Name, typ: cols[i].Type, how: kindOf(cols[i].Type)}

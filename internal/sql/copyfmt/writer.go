@@ -14,6 +14,7 @@ type Writer struct {
 	fc   *types.FormatContext
 	line []byte
 	tmp  []byte
+	out  []byte // the line in another encoding
 	// special marks the bytes that can't stand in a line as they are.
 	special [256]bool
 }
@@ -37,12 +38,12 @@ func NewWriter(o *Options, cols []plan.Column, fc *types.FormatContext) *Writer 
 
 // Header returns the header line, nil if there is none. It is valid until the
 // next call.
-func (w *Writer) Header() []byte {
+func (w *Writer) Header() ([]byte, error) {
 	if w.o.binary {
-		return w.binaryHeader()
+		return w.binaryHeader(), nil
 	}
 	if w.o.headerMode == headerNone {
-		return nil
+		return nil, nil
 	}
 	w.line = w.line[:0]
 	for i := range w.cols {
@@ -52,11 +53,22 @@ func (w *Writer) Header() []byte {
 		w.protect(start, false)
 	}
 	w.line = append(w.line, '\n')
-	return w.line
+	return w.encoded()
 }
 
-// Row returns a row's line with its newline. It is valid until the next call.
-func (w *Writer) Row(row []types.Datum) []byte {
+// encoded returns the line in the encoding of the data.
+func (w *Writer) encoded() ([]byte, error) {
+	if w.o.Encoding == nil {
+		return w.line, nil
+	}
+	var err error
+	w.out, err = w.o.Encoding.Encode(w.out[:0], w.line)
+	return w.out, err
+}
+
+// Row returns a row's line with its newline. It is valid until the next call. It fails
+// with 22P05 if the encoding does not have a character.
+func (w *Writer) Row(row []types.Datum) ([]byte, error) {
 	if w.o.binary {
 		return w.binaryRow(row)
 	}
@@ -72,7 +84,7 @@ func (w *Writer) Row(row []types.Datum) []byte {
 		w.protect(start, w.o.forceQuote != nil && w.o.forceQuote[i])
 	}
 	w.line = append(w.line, '\n')
-	return w.line
+	return w.encoded()
 }
 
 func (w *Writer) delimit(col int) {

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -28,6 +29,8 @@ type Fast struct {
 	// into Severities.
 	MinMessages     int
 	ApplicationName string
+	// Encoding is what text is converted from and to for the client; nil: it is UTF8.
+	Encoding *charset.Encoding
 }
 
 var defaultFast = Fast{
@@ -220,12 +223,14 @@ func zoneValue(s string) (string, bool) {
 	return loc.String(), true
 }
 
+// encodingValue takes the encodings that text can be converted to.
 func encodingValue(s string) (string, bool) {
-	switch strings.ToLower(strings.NewReplacer("-", "", "_", "", "'", "").Replace(s)) {
-	case "utf8", "unicode":
-		return "UTF8", true
-	case "sqlascii":
-		return "SQL_ASCII", true
+	e := charset.Find(s)
+	switch {
+	case e == nil || !e.Supported():
+		return "", false
+	case s == "UNICODE":
+		return s, true // as PostgreSQL shows it
 	}
-	return "", false
+	return e.Name, true
 }

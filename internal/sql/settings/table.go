@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -27,7 +28,11 @@ var registry = []*Param{
 		}
 	}},
 	{Name: "check_function_bodies", Default: "on", NoEffect: true, Why: "there are no function bodies to check", is: boolean},
-	{Name: "client_encoding", Default: "UTF8", Report: true, is: text(encodingValue), hint: "Only UTF8 is supported."},
+	{Name: "client_encoding", Default: "UTF8", Report: true, is: text(encodingValue), apply: func(v *Values, s string) {
+		if v.Fast.Encoding = charset.Find(s); v.Fast.Encoding.Plain() {
+			v.Fast.Encoding = nil
+		}
+	}},
 	{Name: "client_min_messages", Default: "notice", is: enum(Severities...), apply: func(v *Values, s string) {
 		v.Fast.MinMessages = slices.Index(Severities, s)
 	}},

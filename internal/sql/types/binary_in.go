@@ -14,8 +14,12 @@ const maxZoneOffset = 16 * 3600
 // ParseBinary reads the binary wire form of a value of type t, PostgreSQL's
 // receive function, and applies t's modifier as an assignment does. b is not
 // kept.
-func ParseBinary(t *T, b []byte) (Datum, error) {
-	m := message{b: b}
+func ParseBinary(t *T, b []byte) (Datum, error) { return ParseBinaryText(t, b, nil) }
+
+// ParseBinaryText is ParseBinary of a form whose text is in another encoding, from which
+// decode converts it.
+func ParseBinaryText(t *T, b []byte, decode func(string) (string, error)) (Datum, error) {
+	m := message{b: b, decode: decode}
 	d, err := m.value(t)
 	if err == nil {
 		err = m.err
@@ -34,6 +38,8 @@ type message struct {
 	b     []byte
 	err   error
 	depth int
+	// decode converts text; nil: it is UTF8.
+	decode func(string) (string, error)
 }
 
 func (m *message) take(n int) []byte {
@@ -72,6 +78,16 @@ func (m *message) int64() int64 {
 
 // rest takes everything left.
 func (m *message) rest() string { return string(m.take(len(m.b))) }
+
+// restText is rest of text.
+func (m *message) restText() string {
+	s := m.rest()
+	if m.decode == nil || m.err != nil {
+		return s
+	}
+	s, m.err = m.decode(s)
+	return s
+}
 
 func errBinary(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidBinaryRepresentation, format, args...)
@@ -122,7 +138,7 @@ func (m *message) value(t *T) (Datum, error) {
 	case RecordFamily:
 		return m.record(t)
 	case EnumFamily:
-		return parseEnum(t, m.rest())
+		return parseEnum(t, m.restText())
 	case InetFamily:
 		return m.inet(t)
 	case MACFamily:
@@ -139,7 +155,7 @@ func (m *message) value(t *T) (Datum, error) {
 		if v := m.take(1); len(v) == 1 && v[0] != jsonpathVersion {
 			return Null, errBinary("unsupported jsonpath version number: %d", v[0])
 		}
-		return parseJSONPath(m.rest())
+		return parseJSONPath(m.restText())
 	case OpaqueFamily:
 		return m.opaque(t)
 	case NullFamily, AnyFamily:
@@ -156,7 +172,10 @@ func (m *message) text(t *T) (Datum, error) {
 		}
 		return NewString(string(b)), nil
 	}
-	s := m.rest()
+	s := m.restText()
+	if m.err != nil {
+		return Null, m.err
+	}
 	if err := VerifyUTF8(s); err != nil {
 		return Null, err
 	}
@@ -176,7 +195,11 @@ func (m *message) json(t *T) (Datum, error) {
 			return Null, m.err
 		}
 	}
-	return parseJSONText(t, m.rest())
+	s := m.restText()
+	if m.err != nil {
+		return Null, m.err
+	}
+	return parseJSONText(t, s)
 }
 
 func (m *message) dateTime(t *T) (Datum, error) {
@@ -341,7 +364,7 @@ func (m *message) sized(t *T, n int32) (d Datum, whole bool, err error) {
 	if m.err != nil {
 		return Null, false, m.err
 	}
-	in := message{b: b, depth: m.depth + 1}
+	in := message{b: b, depth: m.depth + 1, decode: m.decode}
 	if d, err = in.value(t); err == nil {
 		err = in.err
 	}
