@@ -91,6 +91,9 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 	if name == "" {
 		name = "defaultdb"
 	}
+	if catalog.TemplateByName(name) != nil {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "database \"%s\" is not currently accepting connections", name)
+	}
 	db, err := s.srv.cfg.Catalog.DatabaseByName(ctx, name)
 	if err != nil {
 		return err

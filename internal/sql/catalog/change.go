@@ -207,6 +207,9 @@ func (c *Collection) RemoveName(ctx context.Context, k NameKey) error {
 
 // CreateDatabase makes a database with its schema public.
 func (c *Collection) CreateDatabase(ctx context.Context, name, owner string) (*Database, error) {
+	if TemplateByName(name) != nil {
+		return nil, DuplicateDatabaseError(name)
+	}
 	d := &Database{Name: name, Owner: owner}
 	var err error
 	if d.ID, err = c.NewID(ctx); err != nil {
@@ -220,7 +223,7 @@ func (c *Collection) CreateDatabase(ctx context.Context, name, owner string) (*D
 		return nil, err
 	}
 	if taken {
-		return nil, pgerr.New(pgerr.DuplicateDatabase, "database \"%s\" already exists", name)
+		return nil, DuplicateDatabaseError(name)
 	}
 	if err := c.Put(ctx, d); err != nil {
 		return nil, err

@@ -91,12 +91,6 @@ const firstUserOid = 16384
 // The databases that a new cluster has.
 var bootstrapDatabases = [...]string{"defaultdb", "postgres"}
 
-// RootUser owns what Bootstrap creates.
-const RootUser = "root"
-
-// DatabaseOwnerRole owns the schema public: it stands for who owns the database.
-const DatabaseOwnerRole = "pg_database_owner"
-
 // bootstrapAttempts bounds how often Bootstrap looks whether another node was
 // first.
 const bootstrapAttempts = 10

@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// role resolves a role name; there is only the user who is connected.
+// role resolves the name of a role that is to own something.
 func (e *Env) role(r *ast.RoleSpec) (string, error) {
 	switch {
 	case r == nil:
@@ -19,7 +19,7 @@ func (e *Env) role(r *ast.RoleSpec) (string, error) {
 		return "", pgerr.New(pgerr.ReservedName, "role name \"public\" is reserved").At(r.Pos)
 	case r.Kind != ast.RoleNamed || r.Name == e.User || r.Name == catalog.RootUser:
 		return e.User, nil
-	case r.Name == catalog.DatabaseOwnerRole:
+	case catalog.RoleByName(r.Name) != nil:
 		return r.Name, nil
 	}
 	return "", pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", r.Name).At(r.Pos)
@@ -99,6 +99,9 @@ func checkDatabaseOption(o *ast.Option) error {
 
 // lockDatabase finds a database and locks it; nil if there is none.
 func (e *Env) lockDatabase(ctx context.Context, name string) (*catalog.Database, error) {
+	if catalog.TemplateByName(name) != nil {
+		return nil, pgerr.Unsupported("template databases cannot be changed")
+	}
 	for {
 		d, err := e.Coll.FindDatabase(ctx, name)
 		if err != nil || d == nil {
@@ -123,6 +126,9 @@ func undefinedDatabase(name string) error {
 
 // dropDatabase is DROP DATABASE.
 func (e *Env) dropDatabase(ctx context.Context, st *ast.DropDatabase) error {
+	if catalog.TemplateByName(st.Name) != nil {
+		return pgerr.New(pgerr.WrongObjectType, "cannot drop a template database")
+	}
 	d, err := e.lockDatabase(ctx, st.Name)
 	if err != nil {
 		return err
@@ -241,8 +247,11 @@ func (e *Env) alterDatabase(ctx context.Context, st *ast.AlterDatabase) error {
 			return err
 		}
 		d.Name = st.NewName
+		if catalog.TemplateByName(d.Name) != nil {
+			return catalog.DuplicateDatabaseError(d.Name)
+		}
 		if err := e.moveName(ctx, catalog.NameKey{Name: old.Name}, catalog.NameKey{Name: d.Name}, catalog.NameEntry{ID: d.ID},
-			pgerr.New(pgerr.DuplicateDatabase, "database \"%s\" already exists", d.Name)); err != nil {
+			catalog.DuplicateDatabaseError(d.Name)); err != nil {
 			return err
 		}
 	case ast.AlterDatabaseOwner:

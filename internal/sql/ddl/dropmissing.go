@@ -34,7 +34,7 @@ func NothingToDrop(stmt ast.Statement) (n *pgerr.Error, ok bool) {
 		var names []string
 		for i := range s.Names {
 			r := &s.Names[i]
-			if r.Kind != ast.RoleNamed || r.Name == catalog.RootUser || r.Name == catalog.DatabaseOwnerRole {
+			if r.Kind != ast.RoleNamed || catalog.RoleByName(r.Name) != nil {
 				return nil, false
 			}
 			names = append(names, "\""+r.Name+"\"")

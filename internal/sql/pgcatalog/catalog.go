@@ -60,7 +60,7 @@ func (c *Catalog) ctx() context.Context {
 
 // The oids of the roles and of what has fixed oids.
 const (
-	oidRoot           = 10
+	oidRoot           = catalog.RootOid
 	oidDatabaseOwner  = 6171
 	oidPgDefault      = 1663
 	oidPgGlobal       = 1664

@@ -32,16 +32,20 @@ func pgClass(s *snapshot, w *writer) error {
 func (s *snapshot) classRow(w *writer, t *catalog.Table) {
 	kind := relkind(t)
 	s.classCommon(w, t, t.Oid, t.Name, kind, countVisible(t))
-	if kind == "r" {
+	if kind == "r" || kind == "m" {
 		w.oid("relam", oidHeap)
 	}
 	if kind != "S" {
 		w.oid("reltype", t.Oid)
 	}
+	if t.Kind == catalog.KindVirtual {
+		w.set("relacl", aclOf("arwdDxt", publicMay(t)))
+		w.flag("relisshared", builtIns().isShared[t.Oid])
+	}
 	w.flag("relhasindex", len(visibleIndexes(t)) > 0)
 	w.flag("relispopulated", !t.Materialized() || !t.View.Unpopulated)
 	w.num("relchecks", int64(len(t.Checks)))
-	w.flag("relhasrules", kind == "v")
+	w.flag("relhasrules", kind == "v" || kind == "m")
 	if list := viewOptions(t); list != nil {
 		w.set("reloptions", types.NewArray(list))
 	}
@@ -49,6 +53,24 @@ func (s *snapshot) classRow(w *writer, t *catalog.Table) {
 	w.flag("relhastriggers", len(t.ForeignKeys)+len(t.References) > 0)
 	w.str("relreplident", map[bool]string{true: "d", false: "n"}[t.Kind == catalog.KindTable])
 	w.done()
+}
+
+// restricted are the relations of pg_catalog that only superusers may read.
+var restricted = []string{
+	"pg_authid", "pg_backend_memory_contexts", "pg_config", "pg_file_settings", "pg_hba_file_rules", "pg_ident_file_mappings",
+	"pg_largeobject", "pg_replication_origin_status", "pg_shadow", "pg_shmem_allocations", "pg_statistic", "pg_statistic_ext_data",
+	"pg_subscription", "pg_user_mapping",
+}
+
+// publicMay returns the letters of what every role may do with a built-in relation.
+func publicMay(t *catalog.Table) string {
+	switch {
+	case slices.Contains(restricted, t.Name):
+		return ""
+	case t.Name == "pg_settings":
+		return "rw"
+	}
+	return "r"
 }
 
 func (s *snapshot) indexClassRow(w *writer, t *catalog.Table, ix *catalog.Index) {
@@ -71,7 +93,7 @@ func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, ki
 		w.oid(c, 0)
 	}
 	w.oid("reltablespace", s.tablespaceOid(t.Tablespace))
-	w.oid("relowner", oidRoot)
+	w.oid("relowner", ownerOid(t.Owner))
 	w.oid("relfilenode", oid)
 	for _, c := range [...]string{"relpages", "relallvisible", "relchecks", "relfrozenxid", "relminmxid"} {
 		w.num(c, 0)
@@ -259,13 +281,15 @@ func pgNamespace(s *snapshot, w *writer) error {
 	for _, x := range s.schemas() {
 		w.oid("oid", x.Oid)
 		w.str("nspname", x.Name)
-		w.oid("nspowner", oidRoot)
-		if x.Owner == catalog.DatabaseOwnerRole {
-			w.oid("nspowner", oidDatabaseOwner)
+		w.oid("nspowner", ownerOid(x.Owner))
+		switch {
+		case x.Owner == catalog.DatabaseOwnerRole:
 			w.set("nspacl", types.NewArray([]types.Datum{
 				types.NewACLItem(types.ACLItemValue{Grantee: oidDatabaseOwner, Grantor: oidDatabaseOwner, Privileges: types.ACLBits("UC")}),
 				types.NewACLItem(types.ACLItemValue{Grantor: oidDatabaseOwner, Privileges: types.ACLBits("U")}),
 			}))
+		case x.Oid == oidPgCatalog || x.Oid == oidInformationSchema:
+			w.set("nspacl", aclOf("UC", "U"))
 		}
 		w.done()
 	}

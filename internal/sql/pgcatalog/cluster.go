@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -12,60 +13,114 @@ const defaultLocale = "C.UTF-8"
 
 // pgDatabase lists databases.
 func pgDatabase(s *snapshot, w *writer) error {
+	for _, t := range catalog.Templates {
+		databaseRow(w, t.Oid, t.Name, oidRoot)
+		w.flag("datistemplate", true)
+		w.flag("datallowconn", false)
+		w.set("datacl", aclOf("CTc", "c"))
+		w.done()
+	}
 	for _, d := range s.databases() {
-		w.oid("oid", d.Oid)
-		w.str("datname", d.Name)
-		w.oid("datdba", oidRoot)
-		w.num("encoding", utf8Encoding)
-		w.str("datlocprovider", "c")
-		w.flag("datistemplate", false)
-		w.flag("datallowconn", true)
-		w.num("datconnlimit", -1)
-		w.num("datfrozenxid", 0)
-		w.num("datminmxid", 0)
-		w.oid("dattablespace", oidPgDefault)
-		w.str("datcollate", defaultLocale)
-		w.str("datctype", defaultLocale)
+		databaseRow(w, d.Oid, d.Name, ownerOid(d.Owner))
 		w.done()
 	}
 	return nil
 }
 
-// pgAuthid lists the roles: there is one.
+func databaseRow(w *writer, oid uint32, name string, owner uint32) {
+	w.oid("oid", oid)
+	w.str("datname", name)
+	w.oid("datdba", owner)
+	w.num("encoding", utf8Encoding)
+	w.str("datlocprovider", "c")
+	w.flag("datistemplate", false)
+	w.flag("datallowconn", true)
+	w.num("datconnlimit", -1)
+	w.num("datfrozenxid", 0)
+	w.num("datminmxid", 0)
+	w.oid("dattablespace", oidPgDefault)
+	w.str("datcollate", defaultLocale)
+	w.str("datctype", defaultLocale)
+}
+
+// aclOf is an acl by which root has some privileges and everybody others, by their letters; "" for
+// none.
+func aclOf(root, public string) types.Datum {
+	items := []types.Datum{types.NewACLItem(types.ACLItemValue{Grantee: oidRoot, Grantor: oidRoot, Privileges: types.ACLBits(root)})}
+	if public != "" {
+		items = append(items, types.NewACLItem(types.ACLItemValue{Grantor: oidRoot, Privileges: types.ACLBits(public)}))
+	}
+	return types.NewArray(items)
+}
+
+// ownerOid is the oid of who owns a descriptor.
+func ownerOid(name string) uint32 {
+	if r := catalog.RoleByName(name); r != nil {
+		return r.Oid
+	}
+	return oidRoot
+}
+
+// pgAuthid lists the roles.
 func pgAuthid(_ *snapshot, w *writer) error {
-	for _, r := range roles {
-		r.columns(w)
+	for i := range catalog.Roles {
+		roleColumns(w, &catalog.Roles[i])
 		w.done()
 	}
 	return nil
 }
 
-// role is a role that there always is.
-type role struct {
-	oid  uint32
-	name string
-	// all says that it may do everything; otherwise it can't even log in.
-	all bool
-}
-
-var roles = [...]role{{oidRoot, catalog.RootUser, true}, {oidDatabaseOwner, catalog.DatabaseOwnerRole, false}}
-
-func (r *role) columns(w *writer) {
-	w.oid("oid", r.oid)
-	w.str("rolname", r.name)
-	for _, c := range [...]string{
-		"rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin", "rolreplication", "rolbypassrls",
-	} {
-		w.flag(c, r.all || c == "rolinherit")
+func roleColumns(w *writer, r *catalog.Role) {
+	w.oid("oid", r.Oid)
+	w.str("rolname", r.Name)
+	w.flag("rolinherit", true)
+	w.flag("rolcanlogin", r.Login)
+	for _, c := range [...]string{"rolsuper", "rolcreaterole", "rolcreatedb", "rolreplication", "rolbypassrls"} {
+		w.flag(c, r.Superuser)
 	}
 	w.num("rolconnlimit", -1)
 }
 
 // pgRoles is the view of roles.
 func pgRoles(_ *snapshot, w *writer) error {
-	for _, r := range roles {
-		r.columns(w)
+	for i := range catalog.Roles {
+		roleColumns(w, &catalog.Roles[i])
 		w.str("rolpassword", "********")
+		w.done()
+	}
+	return nil
+}
+
+// pgAuthMembers lists which roles are members of which.
+func pgAuthMembers(_ *snapshot, w *writer) error {
+	for i := range catalog.Roles {
+		for _, of := range catalog.Roles[i].MemberOf {
+			w.oid("roleid", of)
+			w.oid("member", catalog.Roles[i].Oid)
+			w.oid("grantor", oidRoot)
+			w.flag("admin_option", false)
+			w.done()
+		}
+	}
+	return nil
+}
+
+// pgGroup is the view of roles that cannot log in, by its older name.
+func pgGroup(_ *snapshot, w *writer) error {
+	for i := range catalog.Roles {
+		group := &catalog.Roles[i]
+		if group.Login {
+			continue
+		}
+		var members []uint32
+		for _, r := range catalog.Roles {
+			if slices.Contains(r.MemberOf, group.Oid) {
+				members = append(members, r.Oid)
+			}
+		}
+		w.str("groname", group.Name)
+		w.oid("grosysid", group.Oid)
+		w.set("grolist", oids(members))
 		w.done()
 	}
 	return nil
@@ -73,15 +128,21 @@ func pgRoles(_ *snapshot, w *writer) error {
 
 // pgUser is the view of roles that may log in, also under its older name.
 func pgUser(_ *snapshot, w *writer) error {
-	w.str("usename", catalog.RootUser)
-	w.oid("usesysid", oidRoot)
-	for _, c := range [...]string{"usecreatedb", "usesuper", "userepl", "usebypassrls"} {
-		w.flag(c, true)
+	for i := range catalog.Roles {
+		r := &catalog.Roles[i]
+		if !r.Login {
+			continue
+		}
+		w.str("usename", r.Name)
+		w.oid("usesysid", r.Oid)
+		for _, c := range [...]string{"usecreatedb", "usesuper", "userepl", "usebypassrls"} {
+			w.flag(c, r.Superuser)
+		}
+		if w.t.Name == "pg_user" {
+			w.str("passwd", "********")
+		}
+		w.done()
 	}
-	if w.t.Name == "pg_user" {
-		w.str("passwd", "********")
-	}
-	w.done()
 	return nil
 }
 

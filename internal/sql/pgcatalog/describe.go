@@ -41,10 +41,8 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o builtin.Object
 			return plainName("database", d.Name), true, nil
 		}
 	case oidPgAuthid:
-		for _, r := range roles {
-			if r.oid == oid {
-				return plainName("role", r.name), true, nil
-			}
+		if r := catalog.RoleByOid(oid); r != nil {
+			return plainName("role", r.Name), true, nil
 		}
 	}
 	if !ok {

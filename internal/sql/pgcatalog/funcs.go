@@ -1,9 +1,6 @@
 package pgcatalog
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
@@ -11,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/deparse"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"slices"
 )
 
 // ObjectVisible implements builtin.Catalog.
@@ -66,10 +64,10 @@ func (c *Catalog) TypeByOid(oid uint32) (*types.T, bool) {
 
 // UserByOid implements builtin.Catalog.
 func (c *Catalog) UserByOid(oid uint32) (string, bool) {
-	if oid == oidDatabaseOwner {
-		return catalog.DatabaseOwnerRole, true
+	if r := catalog.RoleByOid(oid); r != nil {
+		return r.Name, true
 	}
-	return catalog.RootUser, oid == oidRoot
+	return "", false
 }
 
 // Description implements builtin.Catalog.
@@ -262,7 +260,8 @@ func (c *Catalog) DatabaseSize(oid uint32) (int64, bool, error) {
 	if d, ok := s.c.h.Coll.PeekOwner(oid).(*catalog.Database); ok {
 		return c.size(keys.DatabaseSpan(uint64(d.ID)))
 	}
-	return 0, false, nil
+	isOid := func(t catalog.Template) bool { return t.Oid == oid }
+	return 0, slices.ContainsFunc(catalog.Templates, isOid), nil
 }
 
 // TablespaceSize implements builtin.Catalog: every database is in pg_default.
@@ -296,6 +295,9 @@ func (c *Catalog) databasesSize() (sum int64, ok bool, err error) {
 
 // LookupDatabase implements builtin.Catalog.
 func (c *Catalog) LookupDatabase(name string) (uint32, bool, error) {
+	if t := catalog.TemplateByName(name); t != nil {
+		return t.Oid, true, nil
+	}
 	s, err := c.snapshot(c.ctx())
 	if err != nil {
 		return 0, false, err
@@ -306,124 +308,4 @@ func (c *Catalog) LookupDatabase(name string) (uint32, bool, error) {
 		}
 	}
 	return 0, false, nil
-}
-
-// HasPrivilege implements builtin.Catalog: root, the only role, may do
-// everything to what exists.
-func (c *Catalog) HasPrivilege(req builtin.PrivilegeCheck) (has, ok bool, err error) {
-	if req.User != "" && req.User != catalog.RootUser && !strings.EqualFold(req.User, "public") {
-		return false, false, pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", req.User)
-	}
-	if req.User == "" && req.UserOid != 0 && req.UserOid != oidRoot {
-		return false, false, nil
-	}
-	has, ok, err = c.objectExists(req)
-	if err == nil && !knownPrivileges(req.Kind, req.Privilege) {
-		err = pgerr.New(pgerr.InvalidParameterValue, "unrecognized privilege type: \"%s\"", req.Privilege)
-	}
-	return has, ok, err
-}
-
-// privileges are those that each kind of object has.
-var privileges = map[string][]string{
-	"table":                {"select", "insert", "update", "delete", "truncate", "references", "trigger", "rule"},
-	"column":               {"select", "insert", "update", "references"},
-	"any_column":           {"select", "insert", "update", "references"},
-	"sequence":             {"usage", "select", "update"},
-	"database":             {"create", "temporary", "temp", "connect"},
-	"schema":               {"create", "usage"},
-	"function":             {"execute"},
-	"language":             {"usage"},
-	"type":                 {"usage"},
-	"tablespace":           {"create"},
-	"foreign_data_wrapper": {"usage"},
-	"server":               {"usage"},
-	"parameter":            {"set", "alter system"},
-	"role":                 {"usage", "member"},
-}
-
-// knownPrivileges reports whether all words of a list are privileges of a kind of object.
-func knownPrivileges(kind, list string) bool {
-	for word := range strings.SplitSeq(strings.ToLower(list), ",") {
-		word = strings.TrimSuffix(strings.TrimSpace(word), " with grant option")
-		if kind == "role" {
-			word = strings.TrimSuffix(word, " with admin option")
-		}
-		if !slices.Contains(privileges[kind], word) {
-			return false
-		}
-	}
-	return true
-}
-
-// objectExists answers for an object: true, or an error if a name means nothing,
-// or nothing if an oid does.
-func (c *Catalog) objectExists(req builtin.PrivilegeCheck) (bool, bool, error) {
-	switch req.Kind {
-	case "table", "column", "any_column", "sequence":
-		return c.relationExists(req)
-	case "schema":
-		return c.namedExists(types.Regnamespace, req)
-	case "function":
-		return c.namedExists(types.Regprocedure, req)
-	case "type":
-		return c.namedExists(types.Regtype, req)
-	case "role":
-		return c.namedExists(types.Regrole, req)
-	case "foreign_data_wrapper", "server":
-		if req.Object == "" {
-			return false, false, nil
-		}
-		kind := strings.ReplaceAll(strings.Replace(req.Kind, "_", "-", 1), "_", " ")
-		return false, false, pgerr.New(pgerr.UndefinedObject, "%s \"%s\" does not exist", kind, req.Object)
-	case "tablespace", "language":
-		known := map[string][]string{"tablespace": {"pg_default", "pg_global"}, "language": {"internal", "c", "sql", "plpgsql"}}[req.Kind]
-		if req.Object != "" && !slices.Contains(known, req.Object) {
-			return false, false, pgerr.New(pgerr.UndefinedObject, "%s \"%s\" does not exist", req.Kind, req.Object)
-		}
-	case "database":
-		if req.Object != "" {
-			_, ok, err := c.LookupDatabase(req.Object)
-			if err == nil && !ok {
-				err = pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", req.Object)
-			}
-			return ok, ok, err
-		}
-	}
-	return true, true, nil
-}
-
-// namedExists answers for an object that a reg type names.
-func (c *Catalog) namedExists(reg *types.T, req builtin.PrivilegeCheck) (bool, bool, error) {
-	if req.Object == "" {
-		return true, true, nil
-	}
-	_, err := c.OidOf(reg, req.Object)
-	return err == nil, err == nil, err
-}
-
-// relationExists answers for a relation, or a column of one.
-func (c *Catalog) relationExists(req builtin.PrivilegeCheck) (bool, bool, error) {
-	oid := req.ObjectOid
-	if req.Object != "" {
-		var err error
-		if oid, err = c.OidOf(types.Regclass, req.Object); err != nil {
-			return false, false, err
-		}
-	}
-	t, _ := c.byOid(oid)
-	switch {
-	case t == nil:
-		return req.Object != "", req.Object != "", nil
-	case req.Kind == "sequence" && t.Kind != catalog.KindSequence:
-		return false, false, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", req.Object)
-	case req.Column != "":
-		if _, ok := t.ColumnByName(req.Column); !ok {
-			return false, false, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", req.Column, t.Name)
-		}
-	case req.ColumnNum != 0:
-		known := slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return c.Attnum == req.ColumnNum })
-		return known, known, nil
-	}
-	return true, true, nil
 }

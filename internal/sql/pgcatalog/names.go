@@ -75,10 +75,8 @@ func (c *Catalog) NameOf(t *types.T, oid uint32) (string, bool) {
 	case types.Regprocedure.Oid, types.Regoper.Oid, types.Regoperator.Oid:
 		return callableName(t, oid)
 	case types.Regrole.Oid:
-		for _, r := range roles {
-			if r.oid == oid {
-				return ast.QuoteIdent(r.name), true
-			}
+		if r := catalog.RoleByOid(oid); r != nil {
+			return ast.QuoteIdent(r.Name), true
 		}
 	case types.Regcollation.Oid:
 		return c.collationByOid(oid)
@@ -132,10 +130,8 @@ func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
 	case types.Regproc.Oid:
 		return functionOid(schema, last)
 	case types.Regrole.Oid:
-		for _, r := range roles {
-			if r.name == last {
-				return r.oid, nil
-			}
+		if r := catalog.RoleByName(last); r != nil {
+			return r.Oid, nil
 		}
 		return 0, pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", last)
 	case types.Regcollation.Oid:

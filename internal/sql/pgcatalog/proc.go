@@ -59,9 +59,7 @@ func procRow(w *writer, r *routine) {
 	w.text("proargdefaults", r.defaultList())
 	w.str("prosrc", r.source)
 	if r.restricted {
-		w.set("proacl", types.NewArray([]types.Datum{
-			types.NewACLItem(types.ACLItemValue{Grantee: oidRoot, Grantor: oidRoot, Privileges: types.ACLBits("X")}),
-		}))
+		w.set("proacl", aclOf("X", ""))
 	}
 	w.done()
 }

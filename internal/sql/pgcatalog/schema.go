@@ -12,7 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// tablesText lists the relations: schema.name, oid, kind (r or v) and the
+// tablesText lists the relations: schema.name, oid, kind (r, v, or s for a shared table) and the
 // columns as name:type, with ! after the type of those that are never NULL.
 //
 //go:embed tables.txt
@@ -38,8 +38,9 @@ func virtualID(oid uint32) catalog.ID { return catalog.VirtualBase + catalog.ID(
 // builtIn is what tables.txt describes.
 type builtIn struct {
 	schemas []catalog.VirtualSchema
-	// isView tells the relations that are views in PostgreSQL.
-	isView map[uint32]bool
+	// isView tells the relations that are views in PostgreSQL, isShared those that all databases
+	// share.
+	isView, isShared map[uint32]bool
 	// ords maps the column names of each relation to their positions.
 	ords map[catalog.ID]map[string]int
 }
@@ -50,7 +51,7 @@ var builtIns = sync.OnceValue(parseTables)
 func Schemas() []catalog.VirtualSchema { return builtIns().schemas }
 
 func parseTables() *builtIn {
-	b := &builtIn{isView: map[uint32]bool{}, ords: map[catalog.ID]map[string]int{}}
+	b := &builtIn{isView: map[uint32]bool{}, isShared: map[uint32]bool{}, ords: map[catalog.ID]map[string]int{}}
 	schema := func(name string, oid uint32) *catalog.VirtualSchema {
 		b.schemas = append(b.schemas, catalog.VirtualSchema{Schema: &catalog.Schema{
 			ID: virtualID(oid), Oid: oid, Version: 1, Name: name, Owner: catalog.RootUser,
@@ -79,7 +80,7 @@ func (b *builtIn) table(schema catalog.ID, name string, f []string) *catalog.Tab
 		ID: virtualID(uint32(n)), Oid: uint32(n), Version: 1, Schema: schema, Name: name, Owner: catalog.RootUser,
 		Kind: catalog.KindVirtual, NextColumnID: catalog.ColumnID(len(f) - 2), NextAttnum: int16(len(f) - 2),
 	}
-	b.isView[t.Oid] = f[2] == "v"
+	b.isView[t.Oid], b.isShared[t.Oid] = f[2] == "v", f[2] == "s"
 	ords := map[string]int{}
 	for i, c := range f[3:] {
 		col, typ, _ := strings.Cut(c, ":")
