@@ -11,10 +11,11 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// procsText lists, per function that PostgreSQL has too: oid and name; prokind,
+// procsText lists PostgreSQL's functions, but those of types that do not exist here: oid and name; prokind,
 // provolatile, proparallel and flags (S strict, R returns a set, L leakproof, P only
 // superusers may call it); procost, prorows, provariadic, prorettype, proargtypes,
 // proallargtypes, proargmodes, proargnames, pronargdefaults, prosrc (= for the name).
@@ -54,16 +55,24 @@ type routineList struct {
 
 var routines = sync.OnceValue(func() *routineList {
 	l := &routineList{byOid: map[uint32]*routine{}, byName: map[string][]*routine{}}
+	known := map[uint32]*routine{}
 	for line := range strings.Lines(procsText) {
-		l.add(parseRoutine(strings.Fields(line)))
+		r := parseRoutine(strings.Fields(line))
+		known[r.oid] = r
 	}
 	for _, o := range builtin.All() {
 		if !o.Operator {
-			l.attach(o, 'f')
+			l.attach(known[o.Oid], o, 'f')
 		}
 	}
 	for _, a := range builtin.AllAggregates() {
-		l.attach(&a.Overload, 'a')
+		l.attach(known[a.Oid], &a.Overload, 'a')
+	}
+	parts := partsOfTypes()
+	for _, r := range known {
+		if r.overload == nil && (parts[r.oid] || r.calledOtherwise()) {
+			l.add(r)
+		}
 	}
 	slices.SortFunc(l.all, func(a, b *routine) int { return cmp.Compare(a.oid, b.oid) })
 	return l
@@ -75,14 +84,51 @@ func (l *routineList) add(r *routine) {
 	l.byName[r.name] = append(l.byName[r.name], r)
 }
 
-// attach ties a function to its row, or makes one for what PostgreSQL lacks.
-func (l *routineList) attach(o *builtin.Overload, kind byte) {
-	switch r := l.byOid[o.Oid]; {
+// attach adds a function with its row, or one made for what PostgreSQL lacks.
+func (l *routineList) attach(r *routine, o *builtin.Overload, kind byte) {
+	switch {
 	case r != nil:
 		r.overload = o
-	case o.Oid >= builtin.FirstOwnOid && o.Listed():
+		l.add(r)
+	case o.Listed():
 		l.add(ownRoutine(o, kind))
 	}
+}
+
+// calledOtherwise reports whether calls of the routine, which has no overload of its own, mean
+// something all the same.
+func (r *routine) calledOtherwise() bool {
+	switch r.kind {
+	case 'w':
+		return slices.Contains(planner.WindowFunctions(), r.name)
+	case 'a':
+		_, _, ok := r.orderedSet()
+		return ok
+	}
+	// A multirange of one range is one of several.
+	return r.ret.Family == types.MultirangeFamily && r.name == r.ret.Name
+}
+
+// partsOfTypes are the functions that types, casts and text search are made of.
+func partsOfTypes() map[uint32]bool {
+	parts := map[uint32]bool{oidDomainIn: true, oidDomainRecv: true}
+	add := func(s *typeSupport) { parts[s.in], parts[s.out], parts[s.recv], parts[s.send] = true, true, true, true }
+	for _, t := range types.All() {
+		s := supportOf(t)
+		add(&s)
+		mod := typmodFunctions(t)
+		parts[mod[0]], parts[mod[1]], parts[subscriptOf(t)] = true, true, true
+	}
+	for _, s := range userSupport {
+		add(&s)
+	}
+	for _, oid := range castFunctions() {
+		parts[oid] = true
+	}
+	for _, oid := range textSearchParts {
+		parts[oid] = true
+	}
+	return parts
 }
 
 // parseRoutine reads a line of procs.txt.

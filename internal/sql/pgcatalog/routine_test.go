@@ -1,12 +1,9 @@
 package pgcatalog
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
-	"github.com/lichendb/lichen/internal/sql/planner"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // differently lists functions that are declared differently here, on purpose.
@@ -50,40 +47,6 @@ func TestRoutines(t *testing.T) {
 	for _, a := range builtin.AllAggregates() {
 		if r := routines().byOid[a.Oid]; a.Oid < builtin.FirstOwnOid && (r == nil || r.kind != 'a') {
 			t.Errorf("%v has no line in procs.txt", &a.Overload)
-		}
-	}
-}
-
-// What pg_proc lists can be called, or is what a type is made of.
-func TestListedRoutines(t *testing.T) {
-	parts := map[uint32]bool{}
-	for _, typ := range types.All() {
-		s := supportOf(typ)
-		for _, oid := range []uint32{s.in, s.out, s.recv, s.send} {
-			parts[oid] = true
-		}
-		parts[subscriptOf(typ)] = true
-	}
-	for _, s := range userSupport {
-		parts[s.in], parts[s.out], parts[s.recv], parts[s.send] = true, true, true, true
-	}
-	parts[oidDomainIn], parts[oidDomainRecv] = true, true
-	for _, oid := range castFunctions() {
-		parts[oid] = true
-	}
-	windows := map[string]bool{}
-	for _, name := range planner.WindowFunctions() {
-		windows[name] = true
-	}
-	for _, r := range routines().all {
-		callable := r.overload != nil || len(builtin.Functions(r.name)) > 0
-		ofParser := strings.HasPrefix(r.name, "prsd_") || strings.HasPrefix(r.name, "dsimple_") || strings.HasPrefix(r.name, "dsnowball_")
-		ofModifier := strings.Contains(r.name, "typmod")
-		if r.kind == 'f' && !callable && !parts[r.oid] && !ofParser && !ofModifier {
-			t.Errorf("%s does not exist here, oid %d", r.signature(), r.oid)
-		}
-		if r.kind == 'w' && !windows[r.name] {
-			t.Errorf("%s is no window function here", r.signature())
 		}
 	}
 }

@@ -18,6 +18,9 @@ const (
 	oidSnowballTemplate = 13150
 )
 
+// textSearchParts are the functions of the parser and of the templates of dictionaries.
+var textSearchParts = [...]uint32{3717, 3718, 3719, 3720, 3721, 3725, 3726, 13148, 13149}
+
 // textSearchComments describe text search.
 var textSearchComments = []comment{
 	{oidPgTSConfig, types.ConfigSimple, 0, "simple configuration"},

@@ -129,7 +129,10 @@ func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	}
 	w.oid("typsubscript", subscriptOf(t))
 	w.oid("typelem", 0)
-	if t.Elem != nil && t.Def == nil {
+	switch {
+	case t.Is(types.Name): // a name can be subscripted
+		w.oid("typelem", types.Char.Oid)
+	case t.Elem != nil && t.Def == nil:
 		w.oid("typelem", t.Elem.Oid)
 	}
 	w.oid("typarray", info.ArrayOid)
@@ -137,9 +140,11 @@ func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	w.oid("typoutput", sup.out)
 	w.oid("typreceive", sup.recv)
 	w.oid("typsend", sup.send)
-	for _, c := range [...]string{"typmodin", "typmodout", "typanalyze", "typbasetype"} {
-		w.oid(c, 0)
-	}
+	mod := typmodFunctions(t)
+	w.oid("typmodin", mod[0])
+	w.oid("typmodout", mod[1])
+	w.oid("typanalyze", 0)
+	w.oid("typbasetype", 0)
 	w.str("typalign", string(info.Align))
 	w.str("typstorage", string(info.Storage))
 	w.flag("typnotnull", t.Def != nil && t.Def.NotNull)
@@ -156,6 +161,40 @@ func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	w.num("typndims", 0)
 	w.oid("typcollation", collationOf(t))
 	w.done()
+}
+
+// typmodFunctions are the functions that read and print a type's modifier, 0 if it has none;
+// arrays have those of their elements.
+func typmodFunctions(t *types.T) [2]uint32 {
+	if t.Def != nil {
+		return [2]uint32{}
+	}
+	if t.Elem != nil {
+		t = t.Elem
+	}
+	switch t.Oid {
+	case types.Bpchar.Oid:
+		return [2]uint32{2913, 2914}
+	case types.Varchar.Oid:
+		return [2]uint32{2915, 2916}
+	case types.Numeric.Oid:
+		return [2]uint32{2917, 2918}
+	case types.Bit.Oid:
+		return [2]uint32{2919, 2920}
+	case types.Varbit.Oid:
+		return [2]uint32{2902, 2921}
+	case types.Interval.Oid:
+		return [2]uint32{2903, 2904}
+	case types.Timestamp.Oid:
+		return [2]uint32{2905, 2906}
+	case types.TimestampTZ.Oid:
+		return [2]uint32{2907, 2908}
+	case types.Time.Oid:
+		return [2]uint32{2909, 2910}
+	case types.TimeTZ.Oid:
+		return [2]uint32{2911, 2912}
+	}
+	return [2]uint32{}
 }
 
 // subscriptOf returns the function for subscripts of a type, 0 if it has none.
