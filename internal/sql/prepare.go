@@ -156,7 +156,7 @@ func (s *Session) Revalidate(p *Prepared) error {
 
 // planFor returns a valid plan for p: its own, a cached one or a new one. If params, the
 // parameters of an execution, are known for the first time, and matter for the choice of
-// the plan, it is made anew by them.
+// the plan, it is made anew by them; one that depends on them is made for each execution.
 func (s *Session) planFor(ctx context.Context, p *Prepared, params []types.Datum) (*cachedPlan, error) {
 	s.coll.BeginStatement()
 	if plant.On(plant.StalePlan) && p.plan != nil {
@@ -164,7 +164,7 @@ func (s *Session) planFor(ctx context.Context, p *Prepared, params []types.Datum
 	}
 	gen := s.coll.Generation()
 	stats := s.statsEpoch()
-	guessed := func(c *cachedPlan) bool { return len(params) > 0 && c.prep.Guessed }
+	guessed := func(c *cachedPlan) bool { return len(params) > 0 && (c.prep.Guessed || c.prep.ByValues) }
 	if p.plan != nil && !guessed(p.plan) && p.plan.generation.Load() == gen && p.plan.stats == stats && !s.ownCatalog() && s.sameKey(p) {
 		return p.plan, s.coll.PinAll(ctx, p.plan.prep.Deps)
 	}
@@ -229,12 +229,12 @@ func cacheable(p *plan.Prepared) bool {
 func (s *Session) makePlan(ctx context.Context, p *Prepared, params []types.Datum) (*plan.Prepared, error) {
 	prep, err := planner.Plan(ctx, p.stmt.AST, &planner.Env{
 		Catalog: s.coll, ParamTypes: p.params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
-		Source: statementSource, RowKeys: p.rowKeys, FixedParams: p.noParams,
+		Source: statementSource, RowKeys: p.rowKeys, FixedParams: p.noParams, Values: params,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if p.shaped && readsPartly(prep.Root) {
+	if p.shaped && (prep.ByValues || readsPartly(prep.Root)) {
 		return nil, errShapeless
 	}
 	s.optimize(ctx, prep, params)

@@ -3,7 +3,6 @@ package ddl
 import (
 	"context"
 	"math"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -412,6 +411,17 @@ func lastName(name []ast.Name) string {
 	return name[len(name)-1]
 }
 
+// stringClass reports whether an operator class of strings accepts type t, and whether it is one.
+func stringClass(name ast.Name, t *types.T) (ok, known bool) {
+	switch name {
+	case "text_ops", "varchar_ops", "text_pattern_ops", "varchar_pattern_ops":
+		return t.Is(types.Text) || t.Is(types.Varchar), true
+	case "bpchar_ops", "bpchar_pattern_ops":
+		return t.Is(types.Bpchar) || t.Is(types.Text) || t.Is(types.Varchar), true
+	}
+	return false, false
+}
+
 // checkOpClass accepts the default operator class of a type, and the pattern
 // classes, which order as the only collation does.
 func checkOpClass(k *ast.IndexElem, t *types.T) error {
@@ -423,8 +433,10 @@ func checkOpClass(k *ast.IndexElem, t *types.T) error {
 		if name == t.Name+"_ops" {
 			return nil
 		}
-		if t.IsString() && (name == "text_ops" || strings.HasSuffix(name, "_pattern_ops")) {
+		if ok, known := stringClass(name, t); ok {
 			return nil
+		} else if known {
+			return pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", name, t.SQLName)
 		}
 	}
 	return pgerr.Unsupported("operator class \"%s\" is not supported", name).At(k.Pos)

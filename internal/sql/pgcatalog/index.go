@@ -58,10 +58,10 @@ func (s *snapshot) indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	for _, id := range indexColumns(ix) {
 		keys = append(keys, int64(attnum(t, id)))
 	}
-	for _, k := range ix.Columns {
+	for i, k := range ix.Columns {
 		typ := t.Columns[t.ColumnByID(k.Column)].Type
 		ordering = append(ordering, int64(keyCollation(k, typ)))
-		classes = append(classes, int64(indexClass(ix, typ)))
+		classes = append(classes, int64(indexClass(ix, &ix.Columns[i], typ)))
 		o := int64(0)
 		if k.Desc {
 			o |= indoptionDesc
@@ -150,9 +150,14 @@ func methodOf(ix *catalog.Index) string {
 }
 
 // indexClass is the operator class of a key column.
-func indexClass(ix *catalog.Index, t *types.T) uint32 {
+func indexClass(ix *catalog.Index, k *catalog.IndexColumn, t *types.T) uint32 {
 	if c := inverted.ByName(ix.Inverted); c != nil {
 		return c.Oid
+	}
+	for i := range otherClasses {
+		if otherClasses[i].name == k.OpClass {
+			return otherClasses[i].oid
+		}
 	}
 	return opclassOf(t)
 }

@@ -210,7 +210,18 @@ func subscriptOf(t *types.T) uint32 {
 	return 0
 }
 
-// pgOpclass lists the default btree operator classes and those of inverted indexes.
+// otherClasses are the btree operator classes that an index may ask for besides the default ones.
+var otherClasses = [...]struct {
+	oid, family, input uint32
+	name               string
+}{
+	{4217, 2095, types.Text.Oid, "text_pattern_ops"},
+	{4218, 2095, types.Text.Oid, "varchar_pattern_ops"},
+	{4219, 2097, types.Bpchar.Oid, "bpchar_pattern_ops"},
+	{10044, 1994, types.Text.Oid, "varchar_ops"},
+}
+
+// pgOpclass lists the btree operator classes and those of inverted indexes.
 func pgOpclass(_ *snapshot, w *writer) error {
 	var all []*typeSupport
 	for _, s := range typeSupports() {
@@ -224,17 +235,23 @@ func pgOpclass(_ *snapshot, w *writer) error {
 		all = append(all, &s)
 	}
 	slices.SortFunc(all, func(a, b *typeSupport) int { return int(a.opclass) - int(b.opclass) })
-	for _, s := range all {
-		w.oid("oid", s.opclass)
+	btree := func(oid, family, input uint32, name string, isDefault bool) {
+		w.oid("oid", oid)
 		w.oid("opcmethod", oidBtree)
-		w.str("opcname", s.opclassName)
+		w.str("opcname", name)
 		w.oid("opcnamespace", oidPgCatalog)
 		w.oid("opcowner", oidRoot)
-		w.oid("opcfamily", s.opfamily)
-		w.oid("opcintype", s.typ)
-		w.flag("opcdefault", true)
+		w.oid("opcfamily", family)
+		w.oid("opcintype", input)
+		w.flag("opcdefault", isDefault)
 		w.oid("opckeytype", 0)
 		w.done()
+	}
+	for _, s := range all {
+		btree(s.opclass, s.opfamily, s.typ, s.opclassName, true)
+	}
+	for _, c := range otherClasses {
+		btree(c.oid, c.family, c.input, c.name, false)
 	}
 	for _, c := range inverted.Classes() {
 		w.oid("oid", c.Oid)
@@ -274,6 +291,7 @@ func opfamilyNames() map[uint32]string {
 		1970: "float_ops", 1976: "integer_ops", 1982: "interval_ops", 1988: "numeric_ops", 1989: "oid_ops",
 		1991: "oidvector_ops", 1994: "text_ops", 1996: "time_ops", 2000: "timetz_ops", 2968: "uuid_ops",
 		2994: "record_ops", 4033: "jsonb_ops", 1974: "network_ops", 1984: "macaddr_ops", 3371: "macaddr8_ops",
+		2095: "text_pattern_ops", 2097: "bpchar_pattern_ops",
 		423: "bit_ops", 2002: "varbit_ops", 2099: "money_ops", 2789: "tid_ops", 3253: "pg_lsn_ops", 5067: "xid8_ops",
 	}
 }

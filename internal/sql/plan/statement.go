@@ -78,6 +78,9 @@ type Prepared struct {
 	// Uncacheable tells that the plan holds values that were folded from the
 	// session's state, so that it must not be reused.
 	Uncacheable bool
+	// ByValues tells that the plan depends on the values of parameters: each execution has
+	// its own, and one that was made without them says what the statement returns only.
+	ByValues bool
 	// Guessed tells that costs would be estimated better with the values of parameters.
 	Guessed bool
 }

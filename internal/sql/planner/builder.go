@@ -34,6 +34,7 @@ type builder struct {
 	modifies    bool
 	qualify     bool // see planAs
 	uncacheable bool
+	byValues    bool // see plan.Prepared.ByValues
 	// untyped are uses of parameters that take the type other uses determine.
 	untyped  []*plan.Param
 	cascades map[cascadeKey]*plan.Cascade

@@ -97,24 +97,45 @@ func (b *builder) arbiters(oc *ast.OnConflict, c *changed) ([]*catalog.Index, er
 	if err != nil {
 		return nil, err
 	}
-	var out []*catalog.Index
+	fits := func(ix *catalog.Index) bool {
+		return ix.DeclaredUnique() && !ix.WriteOnly && !ix.Exclusion && sameColumns(t.Declared(ix), want)
+	}
+	var out, partial []*catalog.Index
 	for i := range t.Indexes {
-		ix := &t.Indexes[i]
-		if !ix.DeclaredUnique() || ix.WriteOnly || ix.Exclusion || !sameColumns(t.Declared(ix), want) {
+		if ix := &t.Indexes[i]; !fits(ix) {
 			continue
-		}
-		implied := ix.Total()
-		for _, p := range preds {
-			implied = implied || p.Index == ix.ID && plan.Implies(given, p.Cond)
-		}
-		if implied {
+		} else if ix.Total() || slices.ContainsFunc(preds, func(p plan.IndexPredicate) bool { return p.Index == ix.ID && b.implies(given, p.Cond) }) {
 			out = append(out, ix)
+		} else {
+			partial = append(partial, ix)
 		}
 	}
-	if len(out) == 0 {
+	if len(out) == 0 && (len(partial) == 0 || !b.byValues || b.env.Values != nil) {
 		return nil, noArbiter()
 	}
 	return out, nil
+}
+
+// implies reports whether a condition of ON CONFLICT implies that of an index, for the values
+// of the execution at hand where it has parameters.
+func (b *builder) implies(given []plan.Expr, cond plan.Expr) bool {
+	if plan.Implies(given, cond) {
+		return true
+	}
+	any := false
+	bound := make([]plan.Expr, len(given))
+	for i, g := range given {
+		bound[i] = plan.MapExpr(g, func(x plan.Expr) plan.Expr {
+			p, ok := x.(*plan.Param)
+			any = any || ok
+			if !ok || p.Index >= len(b.env.Values) {
+				return x
+			}
+			return plan.NewConst(p.T, b.env.Values[p.Index])
+		})
+	}
+	b.byValues = b.byValues || any
+	return any && b.env.Values != nil && plan.Implies(bound, cond)
 }
 
 // conflictColumns resolves the columns and expressions of an inference.

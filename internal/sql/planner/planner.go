@@ -29,6 +29,8 @@ type Env struct {
 	RowKeys bool
 	// Notes, if not nil, take down how expressions and names are understood.
 	Notes *Notes
+	// Values are the parameters of the execution that is planned, nil if there is none yet.
+	Values []types.Datum
 	// FixedParams rejects parameters beyond ParamTypes.
 	FixedParams bool
 	// AnyLength leaves it to who stores a value to see whether it is too long for its column.
@@ -71,7 +73,7 @@ func planAs(ctx context.Context, stmt ast.Statement, env *Env, qualify bool) (*p
 	p.Deps = b.deps
 	p.NextCol = b.nextCol + 1
 	p.Modifies = b.modifies
-	p.Uncacheable = b.uncacheable
+	p.Uncacheable, p.ByValues = b.uncacheable || b.byValues, b.byValues
 	return p, nil
 }
 
