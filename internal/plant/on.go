@@ -24,6 +24,7 @@ func All() []Name {
 		FilterBelowOuter, OuterUnchecked, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
 		StatisticsUnheard,
+		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, TypesInTurn,
 	}
 }
 

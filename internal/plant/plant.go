@@ -86,6 +86,16 @@ const (
 	StaleSubquery Name = "stale-subquery"
 	// StaleWith keeps the rows of a WITH for other rows of the query around it.
 	StaleWith Name = "stale-with"
+	// RoundForgotten keeps, in a recursion, the rows of a WITH for the rounds that follow.
+	RoundForgotten Name = "round-forgotten"
+	// KeysMerged takes equal expressions of GROUP BY for one key.
+	KeysMerged Name = "keys-merged"
+	// RowOfNulls makes a row of NULLs of the row that an outer join adds.
+	RowOfNulls Name = "row-of-nulls"
+	// VolatileEarly calls the volatile functions of a select list before its rows are sorted.
+	VolatileEarly Name = "volatile-early"
+	// TypesInTurn changes the types of one ALTER TABLE one after the other.
+	TypesInTurn Name = "types-in-turn"
 	// EmptyAggregate returns no row for aggregates over no rows.
 	EmptyAggregate Name = "empty-aggregate"
 	// TypmodLost stores values without regard to the modifier of their column's type.

@@ -3,6 +3,7 @@ package ddl
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
 )
 
@@ -59,7 +60,8 @@ func inPhases(cmds []*ast.AlterCmd) [][]*ast.AlterCmd {
 	}
 	var out [][]*ast.AlterCmd
 	for i, c := range cmds {
-		if last := len(out) - 1; i > 0 && c.Kind == ast.AlterColumnType && cmds[i-1].Kind == c.Kind {
+		together := i > 0 && c.Kind == ast.AlterColumnType && cmds[i-1].Kind == c.Kind
+		if last := len(out) - 1; together && !plant.On(plant.TypesInTurn) {
 			out[last] = append(out[last], c)
 			continue
 		}

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -211,6 +212,9 @@ func (r *groupResolver) key(e ast.Expr) (int, error) {
 		return 0, err
 	}
 	if i := slices.Index(r.out.entries, t); i >= 0 {
+		return i, nil
+	}
+	if i := slices.IndexFunc(r.out.exprs, func(e plan.Expr) bool { return plan.ExprEqual(e, x) }); i >= 0 && plant.On(plant.KeysMerged) {
 		return i, nil
 	}
 	r.out.exprs, r.out.entries = append(r.out.exprs, x), append(r.out.entries, t)

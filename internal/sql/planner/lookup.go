@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -184,7 +185,7 @@ func (b *builder) wholeRow(it *item, level, from *scope, pos int) plan.Expr {
 		row.Fields = append(row.Fields, b.useColumn(&it.cols[i], level, from, pos))
 		row.Names = append(row.Names, it.cols[i].name)
 	}
-	if c := neverNull(it); c != nil && it.nullable {
+	if c := neverNull(it); c != nil && it.nullable && !plant.On(plant.RowOfNulls) {
 		row.NullRow = b.useColumn(c, level, from, pos)
 	}
 	if it.rowType != nil {

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -234,7 +235,9 @@ type cteEntry struct {
 func (s *scope) useCTE(e *cteEntry) {
 	for lv := s; lv != nil; lv = lv.parent {
 		for i := range e.outer {
-			lv.bound.add(&e.outer[i])
+			if !e.working || !plant.On(plant.RoundForgotten) {
+				lv.bound.add(&e.outer[i])
+			}
 		}
 		if slices.Contains(lv.ctes, e) {
 			return

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -158,7 +159,7 @@ func (b *builder) finishTargets(l *targetSet) error {
 // nothing sorts by. Their values then follow the order of the result, and no row that
 // LIMIT drops has any.
 func (l *targetSet) late(q *ast.Select, keys []sortKey, distinct []int) []int {
-	if len(keys) == 0 || q.Distinct && len(q.DistinctOn) == 0 {
+	if len(keys) == 0 || q.Distinct && len(q.DistinctOn) == 0 || plant.On(plant.VolatileEarly) {
 		return nil
 	}
 	var out []int

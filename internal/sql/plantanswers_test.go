@@ -1,0 +1,45 @@
+//go:build plants
+
+package sql_test
+
+import (
+	"testing"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/plant"
+)
+
+// TestPlantsAnswers plants the bugs that statements have to be written for, and requires that the
+// answer of each shows it.
+func TestPlantsAnswers(t *testing.T) {
+	for _, c := range []struct {
+		plant              plant.Name
+		setup, query, want string
+	}{
+		{plant.RoundForgotten, "", "WITH RECURSIVE r AS (SELECT 1 a UNION ALL (WITH w AS (SELECT a FROM r WHERE a < 4) SELECT (SELECT a FROM w) + 1 FROM w)) SELECT sum(a) FROM (SELECT a FROM r LIMIT 4) s", "10"},
+		{plant.KeysMerged, "", "SELECT count(*) FROM (SELECT i, i FROM generate_series(1, 2) i GROUP BY ROLLUP (1, 2)) s(a, b) WHERE b IS NULL", "3"},
+		{plant.RowOfNulls, "", "SELECT count(s), count(*) FROM (VALUES (1), (2)) v(x) LEFT JOIN (SELECT 1 AS x) s USING (x)", "1  2"},
+		{plant.VolatileEarly, "CREATE SEQUENCE q", "SELECT nextval('q'), i FROM generate_series(1, 9) i ORDER BY i DESC LIMIT 1", "1  9"},
+		{plant.TypesInTurn, "CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES (1, 2); ALTER TABLE t ALTER a TYPE INT USING b, ALTER b TYPE INT USING a", "SELECT * FROM t", "2  1"},
+	} {
+		t.Run(string(c.plant), func(t *testing.T) {
+			answerOf := func(name plant.Name) string {
+				defer plant.Choose(name)()
+				n := newNode(t, fs.NewMem())
+				defer closeNode(t, n)
+				s := n.session(t)
+				defer s.Close()
+				if c.setup != "" {
+					answer(t, s, c.setup)
+				}
+				return answer(t, s, c.query)
+			}
+			if got := answerOf(""); got != c.want {
+				t.Errorf("%s: %s; want %s", c.query, got, c.want)
+			}
+			if got := answerOf(c.plant); got == c.want {
+				t.Errorf("%s: not found by %s", c.plant, c.query)
+			}
+		})
+	}
+}
