@@ -51,11 +51,10 @@
 //	Q10. A session that is alone never sees 40001: nothing that it writes beside its transaction,
 //	    a sequence's values for one, is something that the transaction has read (coord's C11;
 //	    TestLogic/blocks runs all scripts in serializable blocks, lonesession.slt).
-//
-//	Q10. Statistics are no part of a transaction: what ANALYZE collects in one serves it and is
+//	Q11. Statistics are no part of a transaction: what ANALYZE collects in one serves it and is
 //	    stored after its commit, and rows count as changed from then on (contentsCommitted;
 //	    TestStatisticsInTransactions). So a session meets no conflict over them.
-//	Q11. Every node plans by the newest stored statistics (tableStats.follow;
+//	Q12. Every node plans by the newest stored statistics (tableStats.follow;
 //	    TestStatisticsOfAllNodes, TestStatisticsSurviveRestart).
 //
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity

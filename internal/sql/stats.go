@@ -237,9 +237,8 @@ func (s *tableStats) drain() {
 		t, wait := s.next()
 		switch {
 		case t != nil:
-
 			if err := s.collect(s.ctx, t); err != nil {
-
+				s.log.Info("analyse", "table", t.Name, "err", err) // the next plan or change asks again
 			}
 			continue
 		case wait < 0:
