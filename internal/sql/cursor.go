@@ -268,6 +268,9 @@ func (c *cursor) to(s *Session, i int64, emit func(exec.Row) error) error {
 		}
 		return c.forward(1, emit)
 	}
+	if i <= 0 && c.pos == 0 {
+		return nil
+	}
 	if err := c.turn(s); err != nil {
 		return err
 	}
@@ -281,6 +284,21 @@ func (c *cursor) to(s *Session, i int64, emit func(exec.Row) error) error {
 	return emit(c.row(i))
 }
 
+// stay shows the row that the cursor is on again, which MOVE only counts: it is nil then.
+func (c *cursor) stay(s *Session, move bool, emit func(exec.Row) error) error {
+	on := c.pos > 0 && !c.done
+	if c.rows != nil {
+		on = c.pos > 0 && c.pos <= c.base+int64(c.rows.Len())
+	}
+	switch {
+	case !on:
+		return nil
+	case move:
+		return emit(nil)
+	}
+	return c.to(s, c.pos, emit)
+}
+
 // fetch goes where FETCH says.
 func (c *cursor) fetch(s *Session, st *ast.Fetch, emit func(exec.Row) error) error {
 	n := st.Count
@@ -288,8 +306,14 @@ func (c *cursor) fetch(s *Session, st *ast.Fetch, emit func(exec.Row) error) err
 	case ast.FetchAll:
 		return c.forward(math.MaxInt64, emit)
 	case ast.FetchBackwardAll:
+		if st.Move && c.pos == 0 {
+			return nil
+		}
 		return c.backward(s, math.MaxInt64, emit)
 	case ast.FetchRelative:
+		if n == 0 {
+			return c.stay(s, st.Move, emit)
+		}
 		return c.to(s, c.pos+n, emit)
 	case ast.FetchAbsolute:
 		if n >= 0 {
@@ -303,11 +327,13 @@ func (c *cursor) fetch(s *Session, st *ast.Fetch, emit func(exec.Row) error) err
 		}
 		return c.to(s, c.base+int64(c.rows.Len())+1+n, emit)
 	case ast.FetchBackward:
-		n = -n
+		if n = -n; n == 0 && !st.Move && !c.scrollable() {
+			return c.turn(s) // its error
+		}
 	}
 	switch {
 	case n == 0:
-		return c.to(s, c.pos, emit)
+		return c.stay(s, st.Move, emit)
 	case n < 0:
 		return c.backward(s, -n, emit)
 	}
@@ -362,6 +388,9 @@ func (s *Session) moveCursor(ctx context.Context, p *Portal, st *ast.Fetch, emit
 		n++
 		if len(row) > width {
 			c.key, c.keyPos = exec.CopyRow(c.key, row[width:]), c.pos
+		}
+		if row == nil {
+			return nil
 		}
 		return emit(row[:width])
 	})
