@@ -61,6 +61,9 @@ func (c *conn) keep(typ byte, body []byte) {
 
 // extended executes a message of the extended protocol.
 func (c *conn) extended(typ byte, body []byte) error {
+	if err := c.ses.Tick(); err != nil {
+		return err
+	}
 	switch typ {
 	case 'P':
 		return c.parse(body)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
@@ -342,8 +343,9 @@ func (x *execution) runHeld(ctx context.Context) error {
 		}
 		more = false
 	}
-	if err := x.endImplicit(ctx); err != nil {
-		return err
+	failed := x.endImplicit(ctx)
+	if failed != nil && !violation(failed) {
+		return failed
 	}
 	if err := x.announce(x.cached.prep.Columns); err != nil {
 		return err
@@ -365,7 +367,20 @@ func (x *execution) runHeld(ctx context.Context) error {
 			return err
 		}
 	}
-	return x.res.Complete(x.tag())
+	if failed != nil && x.describe { // the commit is part of a simple query
+		return failed
+	}
+	if err := x.res.Complete(x.tag()); err != nil {
+		return err
+	}
+	return failed
+}
+
+// violation reports whether err, with which a commit has failed, is that of a deferred
+// constraint: the statement itself has succeeded, and its answer comes first.
+func violation(err error) bool {
+	var e *pgerr.Error
+	return errors.As(err, &e) && strings.HasPrefix(string(e.Code), "23")
 }
 
 func (x *execution) announce(cols []plan.Column) error {

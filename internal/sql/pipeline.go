@@ -37,6 +37,9 @@ type pipelined struct {
 	text string // of the last one
 	// fixed says that one of them did more than read and write rows.
 	fixed bool
+	// began is when the first message of the present statement came, if there is a
+	// statement_timeout, which runs from there to the end of Execute.
+	began time.Time
 }
 
 func (p *pipelined) note(s *Session, text string, stmt ast.Statement) {
@@ -49,6 +52,20 @@ func (p *pipelined) note(s *Session, text string, stmt ast.Statement) {
 // BeginPipeline says that the next message of the extended protocol is the first after
 // Sync.
 func (s *Session) BeginPipeline() { s.pipelined = pipelined{} }
+
+// Tick says that a message of the extended protocol has come: 57014 if its statement has
+// taken longer than statement_timeout allows.
+func (s *Session) Tick() error {
+	d := s.vals.Fast.StatementTimeout
+	switch p := &s.pipelined; {
+	case d <= 0:
+	case p.began.IsZero():
+		p.began = time.Now()
+	case time.Since(p.began) >= d:
+		return errStmtTimeout
+	}
+	return nil
+}
 
 // RunsAgain reports whether the front may send all that came since BeginPipeline to the
 // session again, if it can take back what it has answered: err, with which it ended, is a

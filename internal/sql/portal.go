@@ -191,6 +191,7 @@ func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, last bool, 
 	}
 	ctx := s.begin(p.prepared.Text)
 	defer s.end()
+	defer func() { s.pipelined.began = time.Time{} }()
 	switch {
 	case p.cursor != nil:
 		suspended, err = s.executeCursor(ctx, p, maxRows, res)

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/parser"
@@ -11,6 +12,7 @@ import (
 // implicit transaction, as far as they don't begin and end one themselves; the
 // first error ends the text.
 func (s *Session) Query(ctx context.Context, text string, res Results) error {
+	s.pipelined.began = time.Time{}
 	done, learn, sh, err := s.queryByShape(text, res)
 	if done {
 		return err
@@ -74,6 +76,7 @@ func (s *Session) Sync(context.Context) error {
 	if s.txn.block != blockNone {
 		return nil
 	}
+	s.pipelined.began = time.Time{}
 	defer s.closeUnnamedPortal()
 	if !s.txn.open {
 		s.closeTxnPortals() // the commit came with the last statement

@@ -249,6 +249,9 @@ func (s *Session) begin(text string) *stmtContext {
 	s.mu.statement++
 	s.mu.application = s.vals.Fast.ApplicationName
 	if d := s.vals.Fast.StatementTimeout; d > 0 {
+		if from := s.pipelined.began; !from.IsZero() {
+			d -= s.mu.began.Sub(from)
+		}
 		ctx := s.mu.ctx
 		s.mu.timer = time.AfterFunc(d, func() { s.timeout(ctx) })
 	}
