@@ -37,7 +37,6 @@ var knownDifferences = []knownDifference{
 	knownAs("time arithmetic beyond the range is refused", `^function (age|make_interval|timestamp(tz)?_mi)|^operator (timestamp|timestamptz|interval)`, ``, `^error 22008`),
 	knownAs("a series from -infinity ends", `^function generate_series\(timestamp`, `infinity`, `no error 57014`),
 	knownAs("22023 where PostgreSQL has an internal error", ``, ``, `^SQLSTATE 22\w+ for XX000`),
-	knownAs("acldefault returns text[]", `^function acldefault`, ``, `^types`),
 	knownAs("partitioned tables, GRANT and other features refused", `^ddl`, ``, `^SQLSTATE 0A000|^error 0A000`),
 	knownAs("which of several violations is reported", `^dml|^transaction|^PREPARE|^several ALTER|^ddl ALTER TABLE \{t\} ALTER \{c\} TYPE`, ``, `^SQLSTATE (2[23]\w+ for 2[23]|22\w+ for 42804)`),
 	knownAs("errors in parts of a query that yield nothing", `^(query|dml|CREATE|cursor|PREPARE|transaction|session|sequence)`, ``, `^(no error|error|SQLSTATE `+emptyErrors+` for) `+emptyErrors+`$`),

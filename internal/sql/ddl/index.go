@@ -100,8 +100,7 @@ func includedColumns(list []ast.IndexElem) (names []ast.Name, err error) {
 	return names, nil
 }
 
-// createIndex is CREATE INDEX. CONCURRENTLY makes no difference: writers of the
-// table wait while the index is built.
+// createIndex is CREATE INDEX.
 func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	method, err := accessMethod(st.Loc, st.Method, st.Inverted)
 	if err != nil {
@@ -110,6 +109,7 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	if err := e.ignoreStorage(st.With, indexStorage); err != nil {
 		return err
 	}
+	e.ignoreConcurrently(st.Concurrently)
 	ts, err := e.chosenTablespace(ctx, st.Tablespace)
 	if err != nil {
 		return err

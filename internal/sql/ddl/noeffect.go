@@ -33,6 +33,7 @@ var (
 	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8, has no connection limit and keeps each table by itself"}
 	noViewSecurity   = noEffect{"security_barrier and security_invoker", "every user may read every table"}
 	noOids           = noEffect{"OIDS", "tables have no oids"}
+	noConcurrently   = noEffect{"CONCURRENTLY", "readers and writers of the table wait until it is done"}
 )
 
 // Accepted is a feature that is accepted without effect, for the page that lists them.
@@ -43,7 +44,7 @@ func AcceptedWithoutEffect() []Accepted {
 	var out []Accepted
 	for _, n := range []noEffect{
 		noVacuum, noReindex, noCluster, noCheckpoint, noCopyFreeze, noStorageParams, noUnlogged,
-		noStatistics, noColumnStorage, noReplicaIdent, noDatabaseOption, noViewSecurity, noOids,
+		noStatistics, noColumnStorage, noReplicaIdent, noDatabaseOption, noViewSecurity, noOids, noConcurrently,
 	} {
 		out = append(out, Accepted{n.what, n.why})
 	}
@@ -143,6 +144,13 @@ var (
 		bucket_count colocation_id geometry_ s2_ table_oid tablegroup_oid`)
 	viewStorage = []string{checkOption, "security_barrier", "security_invoker"}
 )
+
+// ignoreConcurrently accepts CONCURRENTLY, if it was written.
+func (e *Env) ignoreConcurrently(written bool) {
+	if written {
+		e.noEffect(noConcurrently)
+	}
+}
 
 // ignoreStorage accepts WITH (...), if there are such parameters, but those by which
 // CockroachDB deletes rows.
