@@ -72,6 +72,9 @@ func (b *builder) targetList(items []ast.SelectItem, s *scope) ([]target, error)
 		name := it.Alias
 		if name == "" {
 			name = columnName(it.X)
+			if sub, ok := x.(*plan.Subquery); ok && sub.Kind == plan.ScalarSubquery {
+				name = sub.Plan.Props().Cols[0].Name // whatever a star stood for
+			}
 		}
 		if b.explicitCollations {
 			if c := collationOf(x); c.err != nil {
@@ -347,7 +350,7 @@ func subqueryName(e *ast.Subquery) (string, int) {
 		if q.Items[0].Alias != "" {
 			return q.Items[0].Alias, 2
 		}
-		return figureName(q.Items[0].X)
+		return columnName(q.Items[0].X), 2
 	}
 	return "", 0
 }
