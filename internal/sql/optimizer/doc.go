@@ -6,7 +6,7 @@
 //
 // Reading order: Options, Optimize and the list of rules (optimizer.go), the
 // logical rules in the order they run, one file each (inlinecte.go, fold.go,
-// decorrelate.go, pushdown.go, distinct.go, minmax.go, joinorder.go
+// decorrelate.go, pushdown.go, distinct.go, minmax.go, outerjoin.go, joinorder.go
 // with joingraph.go, joinsearch.go and disjunction.go, prune.go), then the physical pass: physical.go (sorts, limits, grouping),
 // access.go, constraint.go and tokens.go (indexes), join.go (algorithms), locks.go; and
 // the estimates (stats.go, estimate.go).

@@ -15,6 +15,7 @@ const (
 	RuleOuterJoins   = "simplify_outer_joins"
 	RuleDistinct     = "eliminate_distinct"
 	RuleMinMax       = "min_max_index"
+	RuleRaiseOuter   = "raise_outer_joins"
 	RuleJoinOrder    = "join_order"
 	RulePrune        = "prune_columns"
 	RuleIndexes      = "index_selection"
@@ -36,7 +37,7 @@ const maxNested = 200
 func Rules() []string {
 	return []string{
 		RuleInlineCTE, RuleFold, RuleDecorrelate, RulePushFilters, RuleOuterJoins, RuleDistinct, RuleMinMax,
-		RuleJoinOrder, RulePrune, RuleIndexes, RuleLookupJoin, RuleHashJoin, RuleMergeJoin, RuleSort, RuleTopK,
+		RuleRaiseOuter, RuleJoinOrder, RulePrune, RuleIndexes, RuleLookupJoin, RuleHashJoin, RuleMergeJoin, RuleSort, RuleTopK,
 		RuleOrderedGroup, RuleLimit, RuleLocks,
 	}
 }
@@ -171,6 +172,9 @@ func (o *optimizer) logical(n plan.Node) plan.Node {
 	}
 	if o.on(RuleMinMax) {
 		n = o.minMax(n)
+	}
+	if o.on(RuleRaiseOuter) {
+		n = o.raiseOuterJoins(n)
 	}
 	if o.on(RuleJoinOrder) {
 		n = o.orderJoins(n)

@@ -98,7 +98,36 @@ func (s *snapshot) defaultText(t *catalog.Table, c *catalog.Column) string {
 	if c.Generated != "" {
 		return s.expr(c.Generated, t, c.Type, false)
 	}
-	return s.expr(c.Default, t, c.Type, false)
+	return s.columnDefault(c, t)
+}
+
+// maxDefaults is how many different defaults a snapshot remembers the text of.
+const maxDefaults = 1024
+
+// printedDefault is what the text of a default follows from, which reads no columns.
+type printedDefault struct {
+	expr        string
+	typ, domain uint32
+	typmod      int32
+}
+
+// columnDefault prints a column's own default: those of many columns are alike.
+func (s *snapshot) columnDefault(c *catalog.Column, t *catalog.Table) string {
+	k := printedDefault{expr: c.Default, typ: c.Type.Oid, typmod: c.Type.Typmod}
+	if c.Domain != nil {
+		k.domain = c.Domain.Oid
+	}
+	text, ok := s.defaults[k]
+	if !ok {
+		text = s.expr(c.Default, t, c.Type, false)
+		if s.defaults == nil {
+			s.defaults = map[printedDefault]string{}
+		}
+		if len(s.defaults) < maxDefaults && c.Default != "" {
+			s.defaults[k] = text
+		}
+	}
+	return text
 }
 
 // domainDefault prints the default of a domain.

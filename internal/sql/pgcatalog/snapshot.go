@@ -20,6 +20,8 @@ type snapshot struct {
 	schema  *catalog.Schema   // that was found last
 	spaces  map[string]uint32 // oids of tablespaces; see tablespaceOid
 	printer *deparse.Env      // see deparser
+
+	defaults map[printedDefault]string // see columnDefault
 }
 
 func (c *Catalog) snapshot(ctx context.Context) (*snapshot, error) {

@@ -147,6 +147,9 @@ func (c *Catalog) Stats(t *catalog.Table) *optimizer.TableStats {
 	if fixed != nil {
 		sz.rows += len(fixed.rows)
 	}
+	if gen != nil {
+		fixed = nil // it does not tell how other rows' values spread
+	}
 	return sz.stats(t, fixed)
 }
 

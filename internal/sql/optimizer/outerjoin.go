@@ -1,0 +1,72 @@
+package optimizer
+
+import (
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// mostPerRow is how many rows for each of its own a join may leave of an input whose outer
+// join is done after it: about one.
+const mostPerRow = 1.01
+
+// raiseOuterJoins turns (a LEFT JOIN b) JOIN c into (a JOIN c) LEFT JOIN b where c has
+// nothing to do with b and leaves no more rows of a than there are: b then need be read for
+// these only, and a and c are free to be joined in any order with what else there is. A
+// LATERAL b, which is read for each row of a, is treated alike.
+func (o *optimizer) raiseOuterJoins(n plan.Node) plan.Node {
+	eachChild(n, o.raiseOuterJoins)
+	j, ok := n.(*plan.Join)
+	if !ok || j.Kind != plan.InnerJoin || len(j.Outer) > 0 || plan.Volatile(j.On) {
+		return n
+	}
+	if left, ok := unwrapped(j.Left).(*plan.Join); ok && o.raises(j, left, j.Right) {
+		return o.raise(j, left, &j.Left)
+	}
+	if right, ok := unwrapped(j.Right).(*plan.Join); ok && o.raises(j, right, j.Left) {
+		return o.raise(j, right, &j.Right)
+	}
+	return n
+}
+
+// raises reports whether the outer join, an input of j beside other, is better done after j.
+func (o *optimizer) raises(j, outer *plan.Join, other plan.Node) bool {
+	lateral := outer.Kind == plan.InnerJoin && len(outer.Outer) > 0
+	if outer.Kind != plan.LeftJoin && !lateral || refsAny(j.On, outer.Right.Props().Cols) {
+		return false
+	}
+	if plan.Volatile(outer.On) || !plan.Pure(outer.Right) {
+		return false
+	}
+	keys, rest := equiKeys(j.On, outer.Left.Props().Cols, other.Props().Cols)
+	if len(keys) == 0 {
+		return false
+	}
+	share := o.rough(other) * o.keysSel(outer.Left, other, keys)
+	for _, c := range rest {
+		share *= selectivity(c, nil, nil)
+	}
+	return share <= mostPerRow
+}
+
+// unwrapped is n without projections that do nothing but leave out columns.
+func unwrapped(n plan.Node) plan.Node {
+	p, ok := n.(*plan.Project)
+	if !ok {
+		return n
+	}
+	for i, e := range p.Exprs {
+		if r, ok := e.(*plan.ColRef); !ok || r.Col != p.Cols[i].ID {
+			return n
+		}
+	}
+	return unwrapped(p.Input)
+}
+
+// raise puts the outer join, which stands at input, above j, and goes on below it.
+func (o *optimizer) raise(j, outer *plan.Join, input *plan.Node) plan.Node {
+	all := j.Cols
+	*input = outer.Left
+	j.Cols = append(append([]plan.Column(nil), j.Left.Props().Cols...), j.Right.Props().Cols...)
+	outer.Left = o.raiseOuterJoins(j)
+	outer.Cols = all
+	return outer
+}
