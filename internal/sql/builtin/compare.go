@@ -182,9 +182,10 @@ func comparisonOperators() []*Overload {
 	for _, t := range []string{"date", "time", "timestamp", "timestamptz"} {
 		all = append(all, intComparisons(t, t)...)
 	}
-	for _, t := range []string{"timetz", "interval", "numeric", "jsonb", "oidvector", "record"} {
+	for _, t := range []string{"timetz", "interval", "numeric", "jsonb", "oidvector"} {
 		all = append(all, sixOperators(t, t, compareDatums)...)
 	}
+	all = append(all, recordComparisons("", types.CompareTyped)...)
 	all = append(all, sixOperators("date", "timestamp", compareDateTimestamp)...)
 	all = append(all, sixOperators("timestamp", "date", compareTimestampDate)...)
 	all = append(all, stableAll(sixOperators("date", "timestamptz", compareDateTZ))...)

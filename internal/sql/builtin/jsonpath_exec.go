@@ -311,7 +311,7 @@ func (x *pathExec) anyLevel(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 			return err
 		}
 	}
-	if v.isTime() {
+	if v.isTime() || n.Last == 0 {
 		return nil
 	}
 	var walk func(v types.JSONValue, level uint32) error

@@ -1,24 +1,19 @@
 package builtin
 
 import (
-	"regexp"
-	"strings"
-
 	"github.com/lichendb/lichen/internal/sql/jsonpath"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// pathTimeFormats are the ISO forms that datetime() reads without a template.
-var pathTimeFormats = []struct {
-	re *regexp.Regexp
-	t  *types.T
-}{
-	{regexp.MustCompile(`^\d{4}-\d\d?-\d\d?$`), types.Date},
-	{regexp.MustCompile(`^\d\d?:\d\d:\d\d(\.\d{1,6})?[+-]\d\d(:\d\d)?$`), types.TimeTZ},
-	{regexp.MustCompile(`^\d\d?:\d\d:\d\d(\.\d{1,6})?$`), types.Time},
-	{regexp.MustCompile(`^\d{4}-\d\d?-\d\d?[ T]\d\d?:\d\d:\d\d(\.\d{1,6})? ?[+-]\d\d(:\d\d)?$`), types.TimestampTZ},
-	{regexp.MustCompile(`^\d{4}-\d\d?-\d\d?[ T]\d\d?:\d\d:\d\d(\.\d{1,6})?$`), types.Timestamp},
+// pathTimeFormats are the ISO forms that datetime() reads without a template: a date, then
+// times, then both; with what ends in a zone before what does not.
+var pathTimeFormats = []string{
+	"YYYY-MM-DD",
+	"HH24:MI:SS.USTZH:TZM", "HH24:MI:SS.USTZH", "HH24:MI:SSTZH:TZM", "HH24:MI:SSTZH", "HH24:MI:SS.US", "HH24:MI:SS",
+	"YYYY-MM-DD HH24:MI:SS.USTZH:TZM", "YYYY-MM-DD HH24:MI:SS.USTZH", "YYYY-MM-DD HH24:MI:SSTZH:TZM", "YYYY-MM-DD HH24:MI:SSTZH",
+	`YYYY-MM-DD"T"HH24:MI:SS.USTZH:TZM`, `YYYY-MM-DD"T"HH24:MI:SS.USTZH`, `YYYY-MM-DD"T"HH24:MI:SSTZH:TZM`, `YYYY-MM-DD"T"HH24:MI:SSTZH`,
+	"YYYY-MM-DD HH24:MI:SS.US", "YYYY-MM-DD HH24:MI:SS", `YYYY-MM-DD"T"HH24:MI:SS.US`, `YYYY-MM-DD"T"HH24:MI:SS`,
 }
 
 // datetime is the method of that name.
@@ -34,34 +29,16 @@ func (x *pathExec) datetime(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 		return x.next(n, i, emit)
 	}
 	for _, f := range pathTimeFormats {
-		if !f.re.MatchString(v.Str) {
-			continue
+		i, err := x.templated(v.Str, f)
+		if err == nil {
+			return x.next(n, i, emit)
 		}
-		fc := x.c.isoFormat()
-		d, err := types.ParseText(f.t, v.Str, fc)
-		if err != nil {
+		if !soft(err) {
 			return err
 		}
-		i := pathItem{time: d, timeT: f.t}
-		if f.t == types.TimestampTZ {
-			if i.east, err = zoneIn(v.Str); err != nil {
-				return err
-			}
-		}
-		return x.next(n, i, emit)
 	}
 	return pgerr.New(codeInvalidDatetimeArg, "datetime format is not recognized: \"%s\"", v.Str).
 		WithHint("Use a datetime template argument to specify the input data format.")
-}
-
-// zoneIn returns the zone at the end of an ISO timestamp, in seconds east.
-func zoneIn(s string) (int, error) {
-	d, err := types.ParseText(types.TimeTZ, "00:00"+s[strings.LastIndexAny(s, "+-"):], nil)
-	if err != nil {
-		return 0, err
-	}
-	_, west := d.TimeTZ()
-	return -int(west), nil
 }
 
 // templated reads a date or time by a template; what the template has decides the type.

@@ -129,17 +129,7 @@ func settingFlags(s Session, a []types.Datum) (types.Datum, error) {
 // imageOperators declares the comparisons of records by how their fields are stored: 1.0 is
 // not 1.00.
 func imageOperators() []*Overload {
-	mk := func(name string, holds func(int) bool) *Overload {
-		return op("record *"+name+" record bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			c, err := compareImages(a[0].Record(), a[1].Record())
-			return types.NewBool(holds(c)), err
-		})
-	}
-	all := []*Overload{
-		mk("=", func(c int) bool { return c == 0 }), mk("<>", func(c int) bool { return c != 0 }),
-		mk("<", func(c int) bool { return c < 0 }), mk("<=", func(c int) bool { return c <= 0 }),
-		mk(">", func(c int) bool { return c > 0 }), mk(">=", func(c int) bool { return c >= 0 }),
-	}
+	all := recordComparisons("*", compareImage)
 	for _, name := range []string{"<", "<=", ">", ">="} { // of C, which order as the others do
 		for _, o := range sixOperators("bpchar", "bpchar", compareBpchars) {
 			if o.Name == name {
@@ -151,14 +141,32 @@ func imageOperators() []*Overload {
 	return all
 }
 
-func compareImages(x, y []types.Field) (int, error) {
+// recordComparisons declares the comparisons of records whose operators' names begin
+// with prefix; f compares values of a type.
+func recordComparisons(prefix string, f func(t *types.T, a, b types.Datum) int) []*Overload {
+	mk := func(name string, holds func(int) bool) *Overload {
+		return op("record "+prefix+name+" record bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			c, err := compareRecords(a[0].Record(), a[1].Record(), f)
+			return types.NewBool(holds(c)), err
+		})
+	}
+	return []*Overload{
+		mk("=", func(c int) bool { return c == 0 }), mk("<>", func(c int) bool { return c != 0 }),
+		mk("<", func(c int) bool { return c < 0 }), mk("<=", func(c int) bool { return c <= 0 }),
+		mk(">", func(c int) bool { return c > 0 }), mk(">=", func(c int) bool { return c >= 0 }),
+	}
+}
+
+// compareRecords compares field by field; fields of different types are an error, once
+// those before them are equal.
+func compareRecords(x, y []types.Field, f func(t *types.T, a, b types.Datum) int) (int, error) {
 	for i := range min(len(x), len(y)) {
 		a, b := x[i], y[i]
 		if !a.Type.Is(b.Type) {
 			return 0, pgerr.New(pgerr.DatatypeMismatch, "cannot compare dissimilar column types %s and %s at record column %d",
 				a.Type.SQLName, b.Type.SQLName, i+1)
 		}
-		if c := compareImage(a.Type, a.Datum, b.Datum); c != 0 {
+		if c := f(a.Type, a.Datum, b.Datum); c != 0 {
 			return c, nil
 		}
 	}

@@ -168,9 +168,10 @@ func TypeOf(t *Table) *types.T {
 	return RowType(t)
 }
 
-// RowType returns the composite type of a relation's rows.
+// RowType returns the composite type of a relation's rows. Arrays of it are arrays of
+// records.
 func RowType(t *Table) *types.T {
-	def := &types.Def{Kind: types.DefComposite}
+	def := &types.Def{Kind: types.DefComposite, ArrayOid: types.RecordArray.Oid}
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.InStar() {
 			def.Fields = append(def.Fields, types.FieldDef{Name: c.Name, Type: c.Type})

@@ -88,7 +88,7 @@ func checkColumnType(column string, t *types.T) error {
 	if p := t.Pseudo(); p != nil {
 		return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", column, p.SQLName)
 	}
-	if t.Family == types.RecordFamily && t.Def != nil && t.Def.ArrayOid == 0 {
+	if t.OfRelation() {
 		return pgerr.Unsupported("columns of a table's row type are not supported")
 	}
 	return nil

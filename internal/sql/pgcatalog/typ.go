@@ -135,7 +135,9 @@ func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	case t.Elem != nil && t.Def == nil:
 		w.oid("typelem", t.Elem.Oid)
 	}
-	w.oid("typarray", info.ArrayOid)
+	if w.oid("typarray", 0); !t.OfRelation() {
+		w.oid("typarray", info.ArrayOid)
+	}
 	w.oid("typinput", sup.in)
 	w.oid("typoutput", sup.out)
 	w.oid("typreceive", sup.recv)

@@ -190,6 +190,8 @@ type RowCtor struct {
 	// NullRow, when set, is a column that is NULL only if the whole row is
 	// absent (the nullable side of an outer join): the record is then NULL.
 	NullRow Expr
+	// T is the composite type of the relation that the row is of, nil for other rows.
+	T *types.T
 }
 
 // RowCompare compares two rows field by field: Op is one of = <> < <= > >=.
@@ -301,6 +303,9 @@ func (e *ArrayCtor) Type() *types.T { return e.T }
 
 // Type implements Expr.
 func (e *RowCtor) Type() *types.T {
+	if e.T != nil {
+		return e.T
+	}
 	if len(e.Names) == 0 || len(e.Names) != len(e.Fields) {
 		return types.Record
 	}

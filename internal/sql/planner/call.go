@@ -25,7 +25,7 @@ func (b *builder) call(e *ast.FuncCall, s *scope) (plan.Expr, error) {
 		return nil, pgerr.New(pgerr.WrongObjectType, "window function %s requires an OVER clause", name).At(e.Pos)
 	}
 	if err := plainCall(e, name); err != nil {
-		return nil, err
+		return nil, b.missingFunction(e, name, s, err)
 	}
 	x, err := b.plainFunction(e, name, s)
 	if err != nil {
@@ -35,6 +35,18 @@ func (b *builder) call(e *ast.FuncCall, s *scope) (plan.Expr, error) {
 		return b.setReturning(c, s)
 	}
 	return x, nil
+}
+
+// missingFunction returns err, which says what is wrong with the form of a call, unless
+// there is no function of the name at all: then it says so.
+func (b *builder) missingFunction(e *ast.FuncCall, name string, s *scope, err error) error {
+	if len(builtin.Functions(name)) > 0 {
+		return err
+	}
+	if _, missing := b.plainFunction(e, name, s); missing != nil {
+		return missing
+	}
+	return err
 }
 
 // plainFunction plans a call of a function that is no aggregate.
@@ -167,7 +179,7 @@ func (b *builder) userType(schema, name string) *types.T {
 		tn.Names = []ast.Name{schema, name}
 	}
 	t, err := b.typeName(tn)
-	if err != nil || t.Def == nil || t.Def.ArrayOid == 0 {
+	if err != nil || t.Def == nil || t.OfRelation() {
 		return nil
 	}
 	return t

@@ -208,6 +208,9 @@ func (r *groupResolver) key(e ast.Expr) (int, error) {
 	if ref := aggregateIn(x, r.s.sel); ref != nil {
 		return 0, pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in GROUP BY").At(e.Position())
 	}
+	if windowIn(x, r.s.sel) {
+		return 0, pgerr.New(pgerr.WindowingError, "window functions are not allowed in GROUP BY").At(e.Position())
+	}
 	if _, err := r.b.identity(x); err != nil {
 		return 0, err
 	}

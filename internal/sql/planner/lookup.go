@@ -188,10 +188,21 @@ func (b *builder) wholeRow(it *item, level, from *scope, pos int) plan.Expr {
 	if c := neverNull(it); c != nil && it.nullable && !plant.On(plant.RowOfNulls) {
 		row.NullRow = b.useColumn(c, level, from, pos)
 	}
+	if t := it.rowsOf(); t != nil && !t.ID.IsVirtual() {
+		row.T = catalog.RowType(t)
+	}
 	if it.rowType != nil {
 		return &plan.Cast{Arg: row, T: it.rowType, Mode: plan.CastImplicit}
 	}
 	return row
+}
+
+// rowsOf is the table or view whose rows those of it are, nil if they are of no relation.
+func (it *item) rowsOf() *catalog.Table {
+	if it.view != nil {
+		return it.view
+	}
+	return it.table
 }
 
 // neverNull returns a column of it that is NULL only where an outer join found no row; nil

@@ -92,6 +92,11 @@ func comparator(op string, t *types.T, at int) (*builtin.Overload, error) {
 }
 
 func (b *builder) isDistinct(e *ast.IsDistinct, s *scope) (plan.Expr, error) {
+	lr, lok := e.L.(*ast.Row)
+	rr, rok := e.R.(*ast.Row)
+	if lok && rok {
+		return b.rowsDistinct(e, lr, rr, s)
+	}
 	l, err := b.expr(e.L, s)
 	if err != nil {
 		return nil, err
@@ -120,6 +125,37 @@ func (b *builder) isDistinct(e *ast.IsDistinct, s *scope) (plan.Expr, error) {
 		return nil, err
 	}
 	return &plan.IsDistinct{Left: l, Right: r, Eq: eq, Not: e.Not}, nil
+}
+
+// rowsDistinct plans IS [NOT] DISTINCT FROM of two row constructors, field by field.
+func (b *builder) rowsDistinct(e *ast.IsDistinct, l, r *ast.Row, s *scope) (plan.Expr, error) {
+	lf, err := b.rowFields(l, s)
+	if err != nil {
+		return nil, err
+	}
+	rf, err := b.rowFields(r, s)
+	if err != nil {
+		return nil, err
+	}
+	if len(lf) != len(rf) {
+		return nil, pgerr.New(pgerr.SyntaxError, "unequal number of entries in row expressions").At(e.Pos)
+	}
+	if len(lf) == 0 {
+		return plan.NewConst(types.Bool, types.NewBool(e.Not)), nil
+	}
+	alike := make([]plan.Expr, len(lf))
+	for i := range lf {
+		eq, x, y, err := b.compare("=", lf[i], rf[i], e.Pos, e.Pos, e.Pos)
+		if err != nil {
+			return nil, err
+		}
+		alike[i] = &plan.IsDistinct{Left: x, Right: y, Eq: eq, Not: true}
+	}
+	all := plan.ConjoinAll(alike)
+	if e.Not {
+		return all, nil
+	}
+	return &plan.Not{Arg: all}, nil
 }
 
 // between plans X BETWEEN Lo AND Hi as two comparisons; X is planned for each,

@@ -18,7 +18,7 @@ func (b *builder) orderedSetArgs(e *ast.FuncCall, name string, s *scope) (*plan.
 		return nil, b.noOrderedSet(e, name, s)
 	}
 	if !ok {
-		return nil, notOrderedSet(e, name)
+		return nil, b.missingFunction(e, name, s, notOrderedSet(e, name))
 	}
 	if e.Distinct {
 		return nil, pgerr.New(pgerr.SyntaxError, "cannot use DISTINCT with WITHIN GROUP").At(e.Pos)

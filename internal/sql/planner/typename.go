@@ -163,7 +163,7 @@ func userType(u *types.T, tn *ast.TypeName) (*types.T, error) {
 	if base := u.BaseType(); u.IsDomain() && base.Elem != nil {
 		return nil, pgerr.Unsupported("arrays of a domain over an array type are not supported").At(tn.Pos)
 	}
-	if u.Def.ArrayOid == 0 {
+	if u.OfRelation() {
 		return nil, pgerr.Unsupported("arrays of a table's row type are not supported").At(tn.Pos)
 	}
 	a, _ := types.ArrayOf(u)

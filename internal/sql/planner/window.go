@@ -124,6 +124,20 @@ func (b *builder) windowCall(e *ast.FuncCall, name string, s *scope) (plan.Expr,
 	return plan.Ref(call.Out), nil
 }
 
+// windowIn reports whether x needs the result of a window function of the query.
+func windowIn(x plan.Expr, sel *selectState) bool {
+	if len(sel.windows) == 0 {
+		return false
+	}
+	found := false
+	plan.Refs(x, func(id plan.ColID) {
+		for _, w := range sel.windows {
+			found = found || slices.ContainsFunc(w.funcs, func(c plan.WindowCall) bool { return c.Out.ID == id })
+		}
+	})
+	return found
+}
+
 // windowFunc resolves the function and plans its arguments.
 func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.WindowCall, error) {
 	if e.Star || len(builtin.Aggregates(name)) > 0 {
@@ -138,7 +152,8 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 	}
 	sig, ok := windowFuncs[name]
 	if !ok {
-		return nil, pgerr.New(pgerr.WrongObjectType, "OVER specified, but %s is not a window function nor an aggregate function", name).At(e.Pos)
+		return nil, b.missingFunction(e, name, s, pgerr.New(pgerr.WrongObjectType,
+			"OVER specified, but %s is not a window function nor an aggregate function", name).At(e.Pos))
 	}
 	if e.Filter != nil {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "FILTER is not implemented for non-aggregate window functions").At(e.Pos)

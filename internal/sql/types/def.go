@@ -114,6 +114,11 @@ func (t *T) FieldByName(name string) int {
 	return -1
 }
 
+// OfRelation reports whether t is the type of a relation's rows, which has no arrays of its own.
+func (t *T) OfRelation() bool {
+	return t.Def != nil && t.Def.Kind == DefComposite && t.Def.ArrayOid == RecordArray.Oid
+}
+
 // IsDomain reports whether t is a domain.
 func (t *T) IsDomain() bool { return t.Def != nil && t.Def.Kind == DefDomain }
 
