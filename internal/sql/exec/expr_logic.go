@@ -202,53 +202,6 @@ func (c *compiler) inList(e *plan.InList, s scope) (evalFn, error) {
 	}, nil
 }
 
-// datumSet is the right side of an IN over many constants.
-type datumSet struct {
-	t    *types.T
-	keys map[string]struct{}
-	null bool // a NULL is among them
-	buf  []byte
-}
-
-// constSet returns the set of an IN list of constants that is long enough to
-// hash and whose type compares as its hash key does; else nil.
-func constSet(e *plan.InList) *datumSet {
-	t := e.Eq.Args[0]
-	if len(e.List) < 8 || fastCompare(t) == nil || e.Eq.Args[1].Family != t.Family {
-		return nil
-	}
-	set := &datumSet{t: t, keys: make(map[string]struct{}, len(e.List))}
-	for _, x := range e.List {
-		k, ok := x.(*plan.Const)
-		if !ok {
-			return nil
-		}
-		if k.D.IsNull() {
-			set.null = true
-			continue
-		}
-		set.keys[string(types.AppendHashKeyTyped(nil, t, k.D))] = struct{}{}
-	}
-	return set
-}
-
-func (set *datumSet) eval(left evalFn, not bool) evalFn {
-	return func(row Row) (types.Datum, error) {
-		d, err := left(row)
-		if err != nil || d.IsNull() {
-			return types.Null, err
-		}
-		set.buf = types.AppendHashKeyTyped(set.buf[:0], set.t, d)
-		if _, ok := set.keys[string(set.buf)]; ok {
-			return types.NewBool(!not), nil
-		}
-		if set.null {
-			return types.Null, nil
-		}
-		return types.NewBool(not), nil
-	}
-}
-
 // anyAll compiles op ANY|ALL over an array.
 func (c *compiler) anyAll(e *plan.AnyAll, s scope) (evalFn, error) {
 	left, err := c.expr(e.Left, s)
@@ -268,14 +221,25 @@ func (c *compiler) anyAll(e *plan.AnyAll, s scope) (evalFn, error) {
 		return nil, err
 	}
 	all := e.All
+	same := c.arraySet(e)
 	return func(row Row) (types.Datum, error) {
 		a, err := left(row)
 		if err != nil {
 			return types.Null, err
 		}
+		if set := same.made(); set != nil {
+			return set.test(a, all), nil
+		}
 		list, err := arr(row)
 		if err != nil || list.IsNull() {
 			return types.Null, err
+		}
+		set, err := same.of(list)
+		if err != nil {
+			return types.Null, err
+		}
+		if set != nil {
+			return set.test(a, all), nil
 		}
 		null := false
 		for _, b := range list.ArrayElems() {

@@ -254,21 +254,7 @@ func (q *quantifier) decide(row Row) (types.Datum, error) {
 
 // probe looks the left value up in the set.
 func (q *quantifier) probe() (types.Datum, error) {
-	d := q.vals[0]
-	if len(q.set.keys) == 0 && !q.set.null {
-		return types.False, nil
-	}
-	if d.IsNull() {
-		return types.Null, nil
-	}
-	q.set.buf = types.AppendHashKeyTyped(q.set.buf[:0], q.set.t, d)
-	if _, ok := q.set.keys[string(q.set.buf)]; ok {
-		return types.True, nil
-	}
-	if q.set.null {
-		return types.Null, nil
-	}
-	return types.False, nil
+	return q.set.test(q.vals[0], false), nil
 }
 
 // compared returns the right sides of the subquery's next row, nil at the end.
