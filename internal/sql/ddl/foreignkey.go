@@ -298,8 +298,12 @@ func (e *Env) dropReferrers(ctx context.Context, t *catalog.Table, list []referr
 			WithDetail("%s", details).WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
 	e.cascadeNotice(names)
-	for _, r := range list {
-		if err := e.dropReferrer(ctx, t, r.table.ID, r.key.Oid); err != nil {
+	oids := make([]uint32, len(list)) // the keys of t itself move as others are dropped
+	for i, r := range list {
+		oids[i] = r.key.Oid
+	}
+	for i, r := range list {
+		if err := e.dropReferrer(ctx, t, r.table.ID, oids[i]); err != nil {
 			return err
 		}
 	}
