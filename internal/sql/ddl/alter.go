@@ -95,7 +95,7 @@ func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 	}
 	if n, ok := noEffectCommands[c.Kind]; ok {
 		a.e.noEffect(n)
-		return nil
+		return a.checkNamed(c)
 	}
 	if c.Kind == ast.AlterSetTablespace && a.t.Kind == catalog.KindTable {
 		return a.setTablespace(ctx, c)
@@ -163,6 +163,23 @@ var noEffectCommands = map[ast.AlterKind]noEffect{
 	ast.AlterResetParams: noStorageParams, ast.AlterClusterOn: noCluster,
 	ast.AlterSetWithoutCluster: noCluster, ast.AlterSetWithoutOids: noOids, ast.AlterSetLogged: noUnlogged,
 	ast.AlterSetUnlogged: noUnlogged, ast.AlterReplicaIdentity: noReplicaIdent,
+}
+
+// checkNamed checks that what a command without effect names is there.
+func (a *alteration) checkNamed(c *ast.AlterCmd) error {
+	switch c.Kind {
+	case ast.AlterColumnStatistics, ast.AlterColumnSetParams, ast.AlterColumnResetParams, ast.AlterColumnStorage, ast.AlterColumnCompression:
+		if a.index {
+			return nil // columns of indexes have numbers
+		}
+		_, err := a.column(c.Name, c.Pos)
+		return err
+	case ast.AlterClusterOn, ast.AlterReplicaIdentity:
+		if c.Name != "" && a.t.IndexByName(c.Name) == nil {
+			return pgerr.New(pgerr.UndefinedObject, "index \"%s\" for table \"%s\" does not exist", c.Name, a.t.Name)
+		}
+	}
+	return nil
 }
 
 // tableCommand runs a command that only tables have.
