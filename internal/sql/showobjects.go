@@ -124,11 +124,7 @@ func rewriteShow(p parser.Statement) (parser.Statement, error) {
 	if !ok || st.WithComment || st.WithDetails || all {
 		return p, pgerr.Unsupported("SHOW %s is not supported in this form", st.Kind).At(st.Pos)
 	}
-	stmts, err := parser.Parse(text)
-	if err != nil {
-		return p, err
-	}
-	return stmts[0], nil
+	return parser.ParseStored(text)
 }
 
 // isRelation reports whether an object of a kind is found by the name of a relation.

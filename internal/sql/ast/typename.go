@@ -13,7 +13,9 @@ type TypeName struct {
 	// DefaultInt says the type was written INT or INTEGER, which
 	// default_int_size may widen.
 	DefaultInt bool
-	Setof      bool
+	// Stored says that the text is the server's own, where INT is INT4.
+	Stored bool
+	Setof  bool
 	// ArrayDims has one entry per array dimension: the size written, or -1.
 	ArrayDims []int
 	// PctType says the name is table.column%TYPE.

@@ -131,6 +131,9 @@ func (e *Env) pinFunction(ctx context.Context, call *ast.FuncCall) error {
 // pinType gives the name of a user-defined type its schema, and a type that only the
 // dialects call so PostgreSQL's name.
 func (e *Env) pinType(ctx context.Context, n *ast.TypeName) error {
+	if n.DefaultInt && !n.Stored && e.DefaultIntSize == 8 { // INT is INT4 in what is stored
+		n.Names, n.DefaultInt = []ast.Name{"pg_catalog", "int8"}, false
+	}
 	if len(n.Names) != 1 {
 		return nil
 	}

@@ -66,7 +66,7 @@ func (e *Env) refreshView(ctx context.Context, st *ast.RefreshView) error {
 	}
 	a.t.View.Unpopulated = !st.WithData
 	if st.WithData {
-		stmt, err := parser.ParseOne(a.t.View.Query)
+		stmt, err := parser.ParseStored(a.t.View.Query)
 		if err != nil {
 			return err
 		}

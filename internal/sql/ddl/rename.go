@@ -238,7 +238,7 @@ func (a *alteration) renameInView(ctx context.Context, v *catalog.Table, name st
 	if err != nil {
 		return err
 	}
-	st, err := parser.ParseOne(v.View.Query)
+	st, err := parser.ParseStored(v.View.Query)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func renameIn(text string, f renamed) (string, error) {
 	var root ast.Node
 	root, err := parser.ParseExpr(text)
 	if err != nil {
-		st, err := parser.ParseOne(text)
+		st, err := parser.ParseStored(text)
 		if err != nil {
 			return "", err
 		}

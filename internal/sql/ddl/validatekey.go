@@ -16,7 +16,7 @@ import (
 // validateForeignKey verifies that all rows of t refer to rows of ref. Both tables
 // are locked.
 func (e *Env) validateForeignKey(ctx context.Context, t, ref *catalog.Table, k *catalog.ForeignKey) error {
-	st, err := parser.ParseOne(orphansQuery(t, ref, k))
+	st, err := parser.ParseStored(orphansQuery(t, ref, k))
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (a *alteration) renameUsedColumn(ctx context.Context, col *catalog.Column, 
 		}
 	}
 	for _, v := range changed { // they still mean something
-		st, err := parser.ParseOne(v.View.Query)
+		st, err := parser.ParseStored(v.View.Query)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (c *viewColumn) renameIn(ctx context.Context, e *Env, v *catalog.Table) (*c
 	if err != nil {
 		return nil, err
 	}
-	st, err := parser.ParseOne(cur.View.Query)
+	st, err := parser.ParseStored(cur.View.Query)
 	if err != nil {
 		return nil, err
 	}

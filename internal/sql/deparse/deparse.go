@@ -53,7 +53,7 @@ type deparser struct {
 
 // Query prints the query of a view with the given columns.
 func (e *Env) Query(ctx context.Context, text string, cols []ast.Name, l Layout) (string, error) {
-	st, err := parser.ParseOne(text)
+	st, err := parser.ParseStored(text)
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +79,7 @@ func (e *Env) Query(ctx context.Context, text string, cols []ast.Name, l Layout)
 
 // readsBack checks that a printed query is one, of columns of the same types.
 func (e *Env) readsBack(ctx context.Context, text string, cols []plan.Column) error {
-	st, err := parser.ParseOne(text)
+	st, err := parser.ParseStored(text)
 	if err != nil {
 		return err
 	}

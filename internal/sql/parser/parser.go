@@ -67,7 +67,17 @@ func (p *parser) parse(sql string) ([]Statement, error) {
 // ParseOne parses a text of at most one statement, as the extended protocol and
 // PREPARE require. AST is nil when the text is empty.
 func ParseOne(sql string) (Statement, error) {
-	stmts, err := Parse(sql)
+	return parseOne(&parser{}, sql)
+}
+
+// ParseStored is ParseOne for what the server has written itself, as ParseExpr is: it means
+// the same whatever the session's settings are, INT is INT4.
+func ParseStored(sql string) (Statement, error) {
+	return parseOne(&parser{stored: true}, sql)
+}
+
+func parseOne(p *parser, sql string) (Statement, error) {
+	stmts, err := p.parse(sql)
 	if err != nil {
 		return Statement{}, err
 	}
@@ -81,9 +91,9 @@ func ParseOne(sql string) (Statement, error) {
 	}
 }
 
-// ParseExpr parses a single expression, such as a stored default.
+// ParseExpr parses a single expression that is stored, such as a default: see ParseStored.
 func ParseExpr(sql string) (ast.Expr, error) {
-	var p parser
+	p := parser{stored: true}
 	if !p.init(sql) {
 		return nil, p.err
 	}
@@ -113,6 +123,7 @@ func ParseTypeName(sql string) (*ast.TypeName, error) {
 
 // parser is the state of one call.
 type parser struct {
+	stored  bool // the text is the server's own
 	lex     lexer
 	tok     token // the next token
 	ahead   token // the one after it, when hasAhead

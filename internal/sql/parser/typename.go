@@ -45,7 +45,7 @@ func (p *parser) simpleType(literal bool) *ast.TypeName {
 	case kwInt, kwInteger:
 		p.advance()
 		t := systemType(loc, "int4")
-		t.DefaultInt = true
+		t.DefaultInt, t.Stored = true, p.stored
 		return t
 	case kwSmallint, kwBigint, kwReal, kwBoolean:
 		p.advance()

@@ -76,7 +76,7 @@ func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 	default:
 		udt = c.Domain // an array of a domain is no domain
 	}
-	s.named(w, "udt", s.typeSchema(udt), udt.Name)
+	s.named(w, "udt", s.typeSchema(udt), s.typname(udt))
 	w.str("dtd_identifier", strconv.Itoa(int(c.Attnum)))
 	w.str("is_self_referencing", "NO")
 	w.str("is_identity", yesNo(c.Identity != 0))

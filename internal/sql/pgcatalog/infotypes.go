@@ -54,7 +54,7 @@ func isAttributes(s *snapshot, w *writer) error {
 			w.str("data_type", dataType(t))
 			typeColumns(w, t)
 			s.collationColumns(w, t)
-			s.named(w, "attribute_udt", s.typeSchema(t), t.Name)
+			s.named(w, "attribute_udt", s.typeSchema(t), s.typname(t))
 			w.str("dtd_identifier", strconv.Itoa(i+1))
 			w.str("is_derived_reference_attribute", "NO")
 			w.done()
@@ -151,7 +151,7 @@ func isColumnUDTUsage(s *snapshot, w *writer) error {
 		if c.Domain != nil && !c.Domain.IsDomain() {
 			udt = c.Domain
 		}
-		s.named(w, "udt", s.typeSchema(udt), udt.Name)
+		s.named(w, "udt", s.typeSchema(udt), s.typname(udt))
 		s.place(w, "table", t)
 		w.str("column_name", c.Name)
 		w.done()

@@ -55,7 +55,7 @@ func (s *snapshot) plainTypes(text string) string {
 	var n ast.Node
 	x, err := parser.ParseExpr(text)
 	if n = x; err != nil {
-		st, err := parser.ParseOne(text)
+		st, err := parser.ParseStored(text)
 		if err != nil {
 			return text
 		}

@@ -2,6 +2,7 @@ package pgcatalog
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/inverted"
@@ -47,6 +48,47 @@ func (s *snapshot) typeSchema(t *types.T) string {
 		}
 	}
 	return namePgCatalog
+}
+
+// typname is the name of a type, which for arrays of user-defined ones depends on what else
+// there is.
+func (s *snapshot) typname(t *types.T) string {
+	if t.Def == nil && t.Elem != nil && t.Elem.Def != nil {
+		if d := s.ownerOf(t.Oid); d != nil {
+			return s.arrayName(d)
+		}
+	}
+	return t.Name
+}
+
+// arrayName is the name of the arrays of a type: its own behind as many underscores as it
+// takes to be no other type's, nor the arrays' of an older one.
+func (s *snapshot) arrayName(d *catalog.Table) string {
+	name := "_" + d.Name
+	schema := s.schemaByID(d.Schema)
+	for schema != nil && (s.typeIn(schema, name) != nil || s.namesOlderArrays(schema, d, name)) {
+		name = "_" + name
+	}
+	return name
+}
+
+// namesOlderArrays reports whether the arrays of a type that is older than d have a name.
+func (s *snapshot) namesOlderArrays(schema *catalog.Schema, d *catalog.Table, name string) bool {
+	for elem := name; strings.HasPrefix(elem, "_"); {
+		elem = elem[1:]
+		if o := s.typeIn(schema, elem); o != nil && o.Oid < d.Oid && s.arrayName(o) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// typeIn returns the type, or the relation that is one, of a name in a schema.
+func (s *snapshot) typeIn(schema *catalog.Schema, name string) *catalog.Table {
+	if t := s.in(schema, name); t != nil && t.Kind != catalog.KindSequence && t.Kind != catalog.KindCollation {
+		return t
+	}
+	return nil
 }
 
 // pgEnum lists the labels of enums.
@@ -114,7 +156,7 @@ func pgRange(s *snapshot, w *writer) error {
 func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	info, sup := types.InfoOf(t), supportOf(t)
 	w.oid("oid", t.Oid)
-	w.str("typname", t.Name)
+	w.str("typname", s.typname(t))
 	w.oid("typnamespace", schema)
 	w.oid("typowner", oidRoot)
 	w.num("typlen", int64(info.Len))

@@ -252,7 +252,7 @@ func renameCols(it *item, names []ast.Name) error {
 
 // viewQuery reads the query of a view.
 func viewQuery(t *catalog.Table) (*ast.Select, error) {
-	st, err := parser.ParseOne(t.View.Query)
+	st, err := parser.ParseStored(t.View.Query)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func ResolveType(tn *ast.TypeName, defaultIntSize int) (*types.T, error) {
 	if !ok || t.Family == types.AnyFamily && len(tn.ArrayDims) > 0 {
 		return nil, undefined()
 	}
-	if tn.DefaultInt && defaultIntSize == 8 {
+	if tn.DefaultInt && !tn.Stored && defaultIntSize == 8 {
 		t = types.Int8
 	}
 	t, err := applyTypmods(t, tn)
