@@ -2,6 +2,7 @@ package builtin
 
 import (
 	_ "embed" // for keywords.txt
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -31,6 +32,7 @@ func keywords() []keyword {
 			all = append(all, keyword{w, words[0][0]})
 		}
 	}
+	slices.SortFunc(all, func(a, b keyword) int { return strings.Compare(a.word, b.word) })
 	return all
 }
 

@@ -25,8 +25,8 @@ func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err 
 		}
 		return c.visible(t, name), true, nil
 	case "type":
-		_, ok = c.TypeByOid(oid)
-		return ok, ok, nil
+		visible, ok = c.typeVisible(oid)
+		return visible, ok, nil
 	case "collation":
 		if types.CollationByOid(oid) != nil {
 			return true, true, nil
@@ -38,7 +38,7 @@ func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err 
 		return c.collationVisible(t), true, nil
 	case "function":
 		r := routines().byOid[oid]
-		return r != nil && r.schema == oidPgCatalog, r != nil, nil
+		return r != nil && slices.Contains(c.h.Coll.SearchPath(), r.schemaName()), r != nil, nil
 	case "operator":
 		for _, o := range builtin.All() {
 			if o.Operator && o.Oid == oid {
@@ -47,7 +47,38 @@ func (c *Catalog) ObjectVisible(kind string, oid uint32) (visible, ok bool, err 
 		}
 		return false, false, nil
 	}
-	return true, true, nil // what is left lives in pg_catalog
+	return c.ofSystem(kind, oid)
+}
+
+// systemRelations list the objects that are in pg_catalog all, by kind.
+var systemRelations = map[string]string{
+	"opclass": "pg_opclass", "opfamily": "pg_opfamily", "conversion": "pg_conversion", "statistics_obj": "pg_statistic_ext",
+	"ts_config": "pg_ts_config", "ts_dict": "pg_ts_dict", "ts_parser": "pg_ts_parser", "ts_template": "pg_ts_template",
+}
+
+// ofSystem is ObjectVisible for an object of a kind of which all are in pg_catalog.
+func (c *Catalog) ofSystem(kind string, oid uint32) (visible, ok bool, err error) {
+	columns, rows, err := c.RelationRows(systemRelations[kind])
+	at := slices.Index(columns, "oid")
+	ok = slices.ContainsFunc(rows, func(r []types.Datum) bool { return uint32(r[at].Int()) == oid })
+	return ok, ok, err
+}
+
+// typeVisible reports whether the search path finds a type, or that of an array's elements, by its
+// name; ok is false if there is no such type.
+func (c *Catalog) typeVisible(oid uint32) (visible, ok bool) {
+	if _, ok := types.ByOid(oid); ok {
+		return true, true
+	}
+	if t := c.h.Coll.PeekTypeByOid(c.ctx(), oid); t != nil {
+		if t.Def == nil && t.Elem != nil {
+			t = t.Elem
+		}
+		_, visible = c.h.Coll.PeekTypeSchema(c.ctx(), t.Oid)
+		return visible, true
+	}
+	t, ix := c.byOid(oid) // a row type
+	return t != nil && ix == nil && c.visible(t, t.Name), t != nil && ix == nil
 }
 
 // TypeByOid implements builtin.Catalog.
