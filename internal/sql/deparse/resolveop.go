@@ -151,15 +151,55 @@ func (d *deparser) truthTest(e *ast.IsTruth) *node {
 }
 
 func (d *deparser) isDistinct(e *ast.IsDistinct) *node {
+	if n := d.rowsDistinct(e); n != nil {
+		return n
+	}
 	l, r := d.resolve(e.L), d.resolve(e.R)
 	switch {
 	case r.null && r.unknown():
-		return d.nullTest(l, !e.Not)
+		return d.distinctFromNull(l, e.Not)
 	case l.null && l.unknown():
-		return d.nullTest(r, !e.Not)
+		return d.distinctFromNull(r, e.Not)
 	}
-	eq := d.operator("=", l, r)
-	n := &node{kind: distinct, typ: types.Bool, text: " IS DISTINCT FROM ", args: eq.args}
+	n := d.distinct(l, r)
+	if e.Not {
+		return bools(not, n)
+	}
+	return n
+}
+
+// distinct compares two values.
+func (d *deparser) distinct(l, r *node) *node {
+	return &node{kind: distinct, typ: types.Bool, text: " IS DISTINCT FROM ", args: d.operator("=", l, r).args}
+}
+
+// distinctFromNull is a test for NULL, which of a record is another than IS NULL is.
+func (d *deparser) distinctFromNull(x *node, negated bool) *node {
+	if x.typ == nil || x.typ.Family != types.RecordFamily {
+		return d.nullTest(x, !negated)
+	}
+	text := " IS DISTINCT FROM NULL"
+	if negated {
+		text = " IS NOT DISTINCT FROM NULL"
+	}
+	return &node{kind: test, typ: types.Bool, text: text, args: []*node{x}}
+}
+
+// rowsDistinct compares two rows field by field, nil if they are not written as rows.
+func (d *deparser) rowsDistinct(e *ast.IsDistinct) *node {
+	l, lok := e.L.(*ast.Row)
+	r, rok := e.R.(*ast.Row)
+	if !lok || !rok || len(l.Elems) != len(r.Elems) || len(l.Elems) == 0 {
+		return nil
+	}
+	var parts []*node
+	for i := range l.Elems {
+		parts = append(parts, d.distinct(d.resolve(l.Elems[i]), d.resolve(r.Elems[i])))
+	}
+	n := parts[0]
+	if len(parts) > 1 {
+		n = bools(or, parts...)
+	}
 	if e.Not {
 		return bools(not, n)
 	}

@@ -34,8 +34,8 @@ func (b *builder) coerce(e plan.Expr, t *types.T, mode plan.CastMode, pos int) (
 		x, err := b.coerceUnknown(e, t, mode, pos)
 		return x, true, err
 	}
-	if t.Family == types.AnyFamily {
-		return e, true, nil
+	if t.Family == types.AnyFamily || t.Is(types.Record) && from.Family == types.RecordFamily {
+		return e, true, nil // a composite value keeps its fields' names
 	}
 	cast, found := types.FindCast(from, t)
 	if !found || !castAllowed(cast.Context, mode) {

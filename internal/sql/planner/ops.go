@@ -435,9 +435,12 @@ func (b *builder) nullIf(e *ast.NullIf, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, pgerr.From(err).At(e.Pos)
 	}
-	l = lc
-	if hasSortKey(lc) {
+	switch {
+	case l.Type().Family == types.RecordFamily: // a composite value stays what it is
+	case hasSortKey(lc):
 		l = lc.(*plan.Call).Args[0]
+	default:
+		l = lc
 	}
 	l = retyped(l, l.Type().WithDomain(nil))
 	if t := params[0]; t.Family == types.StringFamily && t.Oid != l.Type().Oid {
