@@ -128,11 +128,15 @@ func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *T
 	if !ix.Total() {
 		p.scanned = max(p.scanned*partialSel, 1)
 	}
-	sel, ops := 1.0, 0.0
+	sel, fetched, ops := 1.0, 1.0, 0.0
 	for i, c := range atoms.conjs {
 		if p.c.used == nil || !p.c.used[i] {
-			sel *= selectivity(c, st, n)
+			left := selectivity(c, st, n)
+			sel *= left
 			ops += operators(c)
+			if p.c.any && coversExpr(n, ix, c) {
+				fetched *= left // checked before the row is read: see indexJoin
+			}
 		}
 	}
 	p.rows = max(p.scanned*sel, 0)
@@ -140,7 +144,7 @@ func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *T
 	if ix.ID == n.Table.Primary().ID {
 		perRow = costRow + ops
 	} else if !p.covering {
-		perRow += costFetch
+		perRow += fetched * costFetch
 	}
 	p.startup = costSeek
 	p.total = costSeek*max(p.c.keys, 1) + p.scanned*perRow
