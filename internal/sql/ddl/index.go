@@ -172,8 +172,10 @@ func (e *Env) addBuiltIndex(ctx context.Context, old, t *catalog.Table, ix catal
 			spec.notNull = append(spec.notNull, k.Column)
 		}
 	}
-	if err := e.build(ctx, spec); err != nil {
-		return err
+	if t.View == nil || !t.View.Unpopulated { // else there is nothing to fill it with
+		if err := e.build(ctx, spec); err != nil {
+			return err
+		}
 	}
 	return e.Coll.Put(ctx, t)
 }

@@ -296,6 +296,32 @@ func pgNamespace(s *snapshot, w *writer) error {
 	return nil
 }
 
+// pgInitPrivs lists the privileges that the system's objects have had from the beginning,
+// which are what they have: pg_dump leaves out what has not changed.
+func pgInitPrivs(s *snapshot, w *writer) error {
+	row := func(oid, class uint32, acl types.Datum) {
+		w.oid("objoid", oid)
+		w.oid("classoid", class)
+		w.num("objsubid", 0)
+		w.str("privtype", "i")
+		w.set("initprivs", acl)
+		w.done()
+	}
+	row(oidPgCatalog, oidPgNamespace, aclOf("UC", "U"))
+	row(oidInformationSchema, oidPgNamespace, aclOf("UC", "U"))
+	for _, t := range s.relations() {
+		if t.Kind == catalog.KindVirtual {
+			row(t.Oid, oidPgClass, aclOf("arwdDxt", publicMay(t)))
+		}
+	}
+	for _, r := range routines().all {
+		if r.restricted {
+			row(r.oid, oidPgProc, aclOf("X", ""))
+		}
+	}
+	return nil
+}
+
 // pgTables is the view of tables.
 func pgTables(s *snapshot, w *writer) error {
 	for _, t := range s.relations() {

@@ -264,7 +264,7 @@ var generators = sync.OnceValue(func() map[string]generator {
 	return map[string]generator{
 		"pg_catalog.pg_enum": pgEnum, "pg_catalog.pg_range": pgRange,
 		"pg_catalog.pg_class": pgClass, "pg_catalog.pg_attribute": pgAttribute, "pg_catalog.pg_attrdef": pgAttrdef,
-		"pg_catalog.pg_namespace": pgNamespace, "pg_catalog.pg_index": pgIndex, "pg_catalog.pg_indexes": pgIndexes,
+		"pg_catalog.pg_namespace": pgNamespace, "pg_catalog.pg_init_privs": pgInitPrivs, "pg_catalog.pg_index": pgIndex, "pg_catalog.pg_indexes": pgIndexes,
 		"pg_catalog.pg_constraint": pgConstraint, "pg_catalog.pg_matviews": pgMatviews, "pg_catalog.pg_type": pgType,
 
 		"pg_catalog.pg_collation": pgCollation, "pg_catalog.pg_database": pgDatabase,
