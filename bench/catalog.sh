@@ -67,6 +67,6 @@ awk -F'\t' '
     for (i = 1; i <= m; i++) {
       split(order[i], k, "\t")
       p = ms["postgres", k[1], k[2]]; l = ms["lichen", k[1], k[2]]
-      printf "%7s  %-36s %14.2f %12.2f %7.2f\n", k[1], k[2], p, l, p > 0 ? l / p : 0
+      printf "%7s  %-36s %14.2f %12.2f %7.2f\n", k[1], k[2], p, l, (p > 0 ? l / p : 0)
     }
   }' "$out/raw.tsv" | keep_summary

@@ -34,9 +34,9 @@ type Collection struct {
 	temp struct {
 		owner TempOwner
 		used  bool // it may exist
-		// onCommit says that there may be tables to look after at the end of a
-		// transaction.
-		onCommit bool
+		// onCommit are the tables to look after at the end of a transaction, and perhaps
+		// some that are gone.
+		onCommit []ID
 	}
 
 	npins  int

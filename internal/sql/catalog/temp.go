@@ -83,30 +83,25 @@ func (s *Schema) clone() *Schema {
 	return &x
 }
 
-// NoteOnCommit says that the transaction or a later one has something to do with
-// temporary tables when it ends.
-func (c *Collection) NoteOnCommit() { c.temp.onCommit = true }
+// NoteOnCommit says that the transaction or a later one has something to do with a
+// temporary table when it ends.
+func (c *Collection) NoteOnCommit(t *Table) {
+	if !slices.Contains(c.temp.onCommit, t.ID) {
+		c.temp.onCommit = append(c.temp.onCommit, t.ID)
+	}
+}
 
 // TempOnCommit lists the session's temporary tables of which the end of a transaction
-// deletes the rows or that it drops.
-func (c *Collection) TempOnCommit(ctx context.Context) ([]*Table, error) {
-	if !c.temp.onCommit {
-		return nil, nil
-	}
-	s, err := c.FindSchema(ctx, c.tempName())
-	if err != nil || s == nil {
-		return nil, err
-	}
-	if err := c.ReadPast(ctx); err != nil {
-		return nil, err
-	}
-	var out []*Table
-	for _, t := range c.Listing().Relations {
-		if t.Schema == s.ID && t.OnCommit != PreserveRows {
+// deletes the rows or that it drops, as they are now. It forgets those that are gone.
+func (c *Collection) TempOnCommit() (out []*Table) {
+	c.temp.onCommit = slices.DeleteFunc(c.temp.onCommit, func(id ID) bool {
+		t, ok := c.peek(id).(*Table)
+		if ok && t.OnCommit != PreserveRows {
 			out = append(out, t)
 		}
-	}
-	return out, nil
+		return !ok && c.store.object(id) == nil
+	})
+	return out
 }
 
 // Temporary reports whether a relation is temporary.

@@ -61,7 +61,7 @@ func (e *Env) onCommit(t *catalog.Table, temporary bool, o ast.OnCommit, pos int
 	default:
 		return nil
 	}
-	e.Coll.NoteOnCommit()
+	e.Coll.NoteOnCommit(t)
 	return nil
 }
 
@@ -94,9 +94,9 @@ func (e *Env) usesTemp(ctx context.Context, v *catalog.View) (bool, error) {
 // CommitTemp does to the session's temporary tables what their ON COMMIT says. The
 // transaction commits next.
 func CommitTemp(ctx context.Context, e *Env) error {
-	list, err := e.Coll.TempOnCommit(ctx)
-	if err != nil || len(list) == 0 {
-		return err
+	list := e.Coll.TempOnCommit()
+	if len(list) == 0 {
+		return nil
 	}
 	e.Notice = nil
 	e.nextCommand()
