@@ -160,6 +160,16 @@ func (s *Session) closeTxnPortals() {
 	}
 }
 
+// stopPortals ends what runs in a transaction that has failed. The portals stay until it is
+// rolled back.
+func (s *Session) stopPortals() {
+	for _, p := range s.portals {
+		if p.cursor == nil || !p.cursor.held {
+			p.close()
+		}
+	}
+}
+
 // closePortalsSince closes the portals that are newer than the one of a number: a
 // savepoint before them was returned to.
 func (s *Session) closePortalsSince(number int) {
@@ -188,6 +198,9 @@ func (p *Portal) close() {
 func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, last bool, res Results) (suspended bool, err error) {
 	if p.prepared.stmt.AST == nil {
 		return false, res.Empty()
+	}
+	if s.txn.block == blockFailed && !endsBlock(p.prepared.stmt.AST) {
+		return false, errFailedBlock()
 	}
 	ctx := s.begin(p.prepared.Text)
 	defer s.end()
@@ -252,9 +265,6 @@ func (s *Session) executionOf(p *Portal, kept bool) *execution {
 
 // executeCursor sends what comes next from a portal with a cursor.
 func (s *Session) executeCursor(ctx context.Context, p *Portal, maxRows int, res Results) (suspended bool, err error) {
-	if s.txn.block == blockFailed {
-		return false, errFailedBlock()
-	}
 	s.pipelined.fixed = true // where the cursor was is not known again
 	want := int64(maxRows)
 	if want == 0 {

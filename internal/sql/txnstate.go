@@ -141,7 +141,7 @@ func (s *Session) undo(ctx context.Context) {
 	s.coll.RolledBack(ctx)
 	s.vals.Rollback()
 	s.rangeOps = nil
-	s.closeTxnPortals()
+	s.stopPortals()
 	s.contents = contentsInTxn{}
 	s.advisory.endTxn(s)
 	t.open = false
