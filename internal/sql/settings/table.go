@@ -19,6 +19,7 @@ var registry = []*Param{
 		v.Fast.ApplicationName = s
 	}},
 	{Name: "array_nulls", Default: "on", NoEffect: true, Why: "NULL in array text always means NULL", is: alwaysOn},
+	{Name: "autovacuum", Default: "on", ReadOnly: true},
 	{Name: "backslash_quote", Default: "safe_encoding", NoEffect: true, Why: "strings conform to the standard", is: enum("safe_encoding", "on", "off")},
 	{Name: "block_size", Default: "8192", ReadOnly: true},
 	{Name: "bytea_output", Default: "hex", is: enum("escape", "hex"), apply: func(v *Values, s string) {
@@ -36,6 +37,7 @@ var registry = []*Param{
 	{Name: "client_min_messages", Default: "notice", is: enum(Severities...), apply: func(v *Values, s string) {
 		v.Fast.MinMessages = slices.Index(Severities, s)
 	}},
+	{Name: "cluster_name", Default: "", ReadOnly: true},
 	{Name: "commit_delay", Default: "0", NoEffect: true, Why: "commits are grouped by themselves", is: integer(0, 100000)},
 	{Name: "constraint_exclusion", Default: "partition", NoEffect: true, Why: "the planner chooses by cost alone", is: enum("partition", "on", "off")},
 	{Name: "cpu_index_tuple_cost", Default: "0.005", NoEffect: true, Why: "the planner chooses by cost alone", is: cost},
@@ -46,6 +48,7 @@ var registry = []*Param{
 	{Name: "DateStyle", Default: "ISO, MDY", Report: true, is: Kind{Type: "string"}, merge: setDateStyle, apply: func(v *Values, s string) {
 		v.Format.DateStyle, _ = parseDateStyle(s)
 	}},
+	{Name: "debug_assertions", Default: "off", ReadOnly: true},
 	{Name: "default_int_size", Default: "4", is: enum("4", "8"), Doc: "bytes of a column declared INT", apply: func(v *Values, s string) {
 		v.Fast.DefaultIntSize, _ = strconv.Atoi(s)
 	}},
@@ -123,6 +126,9 @@ var registry = []*Param{
 	{Name: "max_parallel_maintenance_workers", Default: "2", NoEffect: true, Why: "statements run on one goroutine", is: integer(0, 1024)},
 	{Name: "max_parallel_workers", Default: "8", NoEffect: true, Why: "statements run on one goroutine", is: integer(0, 1024)},
 	{Name: "max_parallel_workers_per_gather", Default: "2", NoEffect: true, Why: "statements run on one goroutine", is: integer(0, 1024)},
+	{Name: "max_prepared_transactions", Default: "0", ReadOnly: true},
+	{Name: "max_replication_slots", Default: "0", ReadOnly: true},
+	{Name: "max_wal_senders", Default: "0", ReadOnly: true},
 	{Name: "optimizer_rules_off", Default: "", is: text(listValue), Doc: "rules of the optimizer that are not applied", apply: func(v *Values, s string) {
 		v.Fast.RulesOff, _ = SplitList(s)
 	}},
@@ -144,9 +150,12 @@ var registry = []*Param{
 	{Name: "server_version", Default: "15.0", ReadOnly: true, Report: true},
 	{Name: "server_version_num", Default: "150000", ReadOnly: true},
 	{Name: "session_authorization", Default: "root", Report: true},
+	{Name: "session_replication_role", Default: "origin", NoEffect: true, Why: "there are no triggers and rules of users", is: enum("origin", "local"), hint: "Foreign keys cannot be switched off."},
+	{Name: "shared_preload_libraries", Default: "", ReadOnly: true},
 	{Name: "ssl", Default: "off", ReadOnly: true},
 	{Name: "standard_conforming_strings", Default: "on", Report: true, is: alwaysOn, hint: "Only \"on\" is supported."},
 	{Name: "statement_timeout", Default: "0", is: milliseconds(0, math.MaxInt32), apply: timeout(func(f *Fast, d time.Duration) { f.StatementTimeout = d })},
+	{Name: "superuser_reserved_connections", Default: "0", ReadOnly: true},
 	{Name: "synchronize_seqscans", Default: "on", NoEffect: true, Why: "a scan begins where its table does", is: boolean},
 	{Name: "synchronous_commit", Default: "on", NoEffect: true, Why: "every commit is durable when it is acknowledged", is: enum("on", "off", "local", "remote_write", "remote_apply", "true", "false", "yes", "no", "1", "0")},
 	{Name: "tcp_keepalives_count", Default: "0", NoEffect: true, Why: "the system's defaults hold", is: integer(0, math.MaxInt32)},
