@@ -137,12 +137,3 @@ func (s *server) described(ctx context.Context, before []string, sql string) ([]
 	}
 	return list, nil
 }
-
-// rowTypes tells whether types differ only where PostgreSQL has a table's row type and Lichen
-// records.
-func rowTypes(_ context.Context, _ *tester, d difference) bool {
-	const record, recordArray = 2249, 2287
-	return sameRows(d.theirs.rows, d.ours.rows, d.ordered) && slices.EqualFunc(d.theirs.columns, d.ours.columns, func(a, b column) bool {
-		return sameTypes([]column{a}, []column{b}) || a.oid >= firstUserOid && (b.oid == record || b.oid == recordArray)
-	})
-}

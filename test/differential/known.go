@@ -43,7 +43,6 @@ var knownDifferences = []knownDifference{
 	knownAs("modifiers of types that planning finds", ``, ``, `^type modifiers`).onlyIf(modifiersOfPlan),
 	knownAs("a cast row compared with a query's", ``, `ROW\(.*\) (NOT )?(IN|=|<|>|<>|>=) `, `^no error 42601`),
 	knownAs("functions of a type's input and output", `^function \w*(in|out|send|recv)\(`, ``, `0A000`),
-	knownAs("the type of a row as a whole", ``, `\b(a\d+|t\d|o|t)\b`, `^types`).onlyIf(rowTypes),
 	knownAs("which of several errors is reported", `^(dml|transaction|PREPARE)`, `ON CONFLICT`, `^SQLSTATE 42P10 for`),
 	knownAs("which of several errors is reported", `^(dml|transaction)`, ``, `^SQLSTATE (2\w+) for 25006|^SQLSTATE 25006 for 2`),
 	knownAs("rows of MERGE come in another order", `^dml`, `^MERGE`, `^(no )?error 23505$`).onlyIf(ordersDiffer),
