@@ -45,7 +45,7 @@ func (o *optimizer) physicalRest(n plan.Node, w wanted) {
 	case *plan.ProjectSet:
 		n.Input = o.physical(n.Input, wanted{})
 		in := n.Input.Props()
-		n.Cols = setColumns(n, in.Cols)
+		n.Cols, n.Order = setColumns(n, in.Cols), in.Order
 		n.Rows = max(in.Rows, 1) * srfCount(n)
 		n.Startup, n.Total = in.Startup, in.Total+n.Rows*costTuple
 	case *plan.SetOp:

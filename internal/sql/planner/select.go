@@ -192,6 +192,7 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 	if err := b.finishTargets(list); err != nil {
 		return nil, err
 	}
+	list.postpone(q, sel.srfs, keys, distinct)
 	node = sel.expandKeys(node, group.exprs)
 	if len(q.GroupBy) > 0 || len(sel.aggs) > 0 || len(sel.groupings) > 0 || having != nil {
 		if node, err = b.aggregate(node, sel, group, list, &having); err != nil {
@@ -204,7 +205,7 @@ func (b *builder) simpleSelect(q *ast.Select, s *scope, opts queryOpts) (*queryP
 	if node, err = b.planWindows(node, sel); err != nil {
 		return nil, err
 	}
-	if len(sel.srfs) > 0 {
+	if !list.lateSets {
 		node = projectSets(node, sel.srfs)
 	}
 	return b.finishSelect(q, s, node, list, keys, distinct)
@@ -244,8 +245,7 @@ func (sel *selectState) expandKeys(node plan.Node, keys []plan.Expr) plan.Node {
 // finishSelect adds the projection and what follows it: DISTINCT, ORDER BY, row
 // locks, LIMIT.
 func (b *builder) finishSelect(q *ast.Select, s *scope, node plan.Node, list *targetSet, keys []sortKey, distinct []int) (*queryPlan, error) {
-	late := list.late(q, keys, distinct)
-	node = b.project(node, list, late)
+	node = b.project(node, list, s.sel.srfs)
 	sort := list.sortKeys(keys)
 	if q.Distinct && len(q.DistinctOn) == 0 {
 		node = b.distinctNode(node, list, nil)
@@ -262,7 +262,7 @@ func (b *builder) finishSelect(q *ast.Select, s *scope, node plan.Node, list *ta
 	if err != nil {
 		return nil, err
 	}
-	node = b.projectLate(node, list, late)
+	node = b.projectLate(node, list, s.sel.srfs)
 	if node, err = b.limit(q, s, node, sort); err != nil {
 		return nil, err
 	}
@@ -301,7 +301,7 @@ func projectSets(n plan.Node, funcs []plan.SetFunc) plan.Node {
 
 func projectSet(n plan.Node, funcs []plan.SetFunc) plan.Node {
 	p := &plan.ProjectSet{Input: n, Funcs: funcs}
-	p.Cols = append(p.Cols, n.Props().Cols...)
+	p.Cols, p.Order = append(p.Cols, n.Props().Cols...), n.Props().Order
 	for i := range funcs {
 		p.Cols = append(p.Cols, funcs[i].Out...)
 	}

@@ -31,6 +31,10 @@ type targetSet struct {
 	targets []target
 	visible int
 	opts    queryOpts
+	// late are the entries that are computed of the sorted rows, see postpone; lateSets says
+	// that the set-returning functions are called for these rows too.
+	late     []int
+	lateSets bool
 }
 
 // add returns the position of an entry equal to x, adding a hidden one.
@@ -158,55 +162,90 @@ func (b *builder) finishTargets(l *targetSet) error {
 	return nil
 }
 
-// late returns the entries that are computed of the sorted rows: volatile ones, which
-// nothing sorts by. Their values then follow the order of the result, and no row that
-// LIMIT drops has any.
-func (l *targetSet) late(q *ast.Select, keys []sortKey, distinct []int) []int {
+// postpone settles what is computed of the sorted rows: entries that nothing sorts by, if
+// they are volatile or use a set-returning function. The values of volatile ones then follow
+// the order of the result, no row that LIMIT drops has any, and DISTINCT ON keeps all rows
+// that the functions make of a row it keeps. If rows are sorted by the result of one such
+// function, all are called before: they make their rows together.
+func (l *targetSet) postpone(q *ast.Select, sets []plan.SetFunc, keys []sortKey, distinct []int) {
 	if len(keys) == 0 || q.Distinct && len(q.DistinctOn) == 0 || plant.On(plant.VolatileEarly) {
-		return nil
+		return
 	}
-	var out []int
+	l.lateSets = len(sets) > 0
 	for i := range l.targets {
-		sorts := func(k sortKey) bool { return k.target == i || k.by == i }
-		same := func(t target) bool { return t.same == i && i > 0 }
-		if plan.Volatile(l.targets[i].expr) && !slices.ContainsFunc(keys, sorts) &&
-			!slices.Contains(distinct, i) && !slices.ContainsFunc(l.targets, same) {
-			out = append(out, i)
+		if l.lateSets && l.sorts(i, keys, distinct) && usesSets(l.targets[i].expr, sets) {
+			l.lateSets = false
 		}
 	}
-	return out
+	for i := range l.targets {
+		x := l.targets[i].expr
+		if (plan.Volatile(x) || l.lateSets && usesSets(x, sets)) && !l.sorts(i, keys, distinct) {
+			l.late = append(l.late, i)
+		}
+	}
 }
 
-// project computes the targets over n, but those in late, whose columns it passes on, and
-// fills in their columns.
-func (b *builder) project(n plan.Node, l *targetSet, late []int) plan.Node {
+// sorts reports whether rows are sorted or told apart by entry i.
+func (l *targetSet) sorts(i int, keys []sortKey, distinct []int) bool {
+	key := func(k sortKey) bool { return k.target == i || k.by == i }
+	same := func(t target) bool { return t.same == i && i > 0 }
+	return slices.ContainsFunc(keys, key) || slices.Contains(distinct, i) || slices.ContainsFunc(l.targets, same)
+}
+
+// usesSets reports whether x uses a result of one of sets.
+func usesSets(x plan.Expr, sets []plan.SetFunc) bool {
+	found := false
+	plan.Refs(x, func(id plan.ColID) {
+		for i := range sets {
+			found = found || plan.FindCol(sets[i].Out, id) >= 0
+		}
+	})
+	return found
+}
+
+// project computes the targets over n, but the late ones, and fills in their columns. What
+// those need it passes on, and what sets need if they are called late.
+func (b *builder) project(n plan.Node, l *targetSet, sets []plan.SetFunc) plan.Node {
 	p := &plan.Project{Input: n}
 	p.Cols = make([]plan.Column, 0, len(l.targets))
 	p.Exprs = make([]plan.Expr, 0, len(l.targets))
 	for i := range l.targets {
-		if !slices.Contains(late, i) {
+		if !slices.Contains(l.late, i) {
 			b.projectTarget(p, &l.targets[i])
 		}
 	}
-	in := n.Props().Cols
-	for _, i := range late {
-		plan.Refs(l.targets[i].expr, func(id plan.ColID) {
-			if j := plan.FindCol(in, id); j >= 0 && plan.FindCol(p.Cols, id) < 0 {
-				p.Cols, p.Exprs = append(p.Cols, in[j]), append(p.Exprs, plan.Ref(in[j]))
-			}
-		})
+	for _, i := range l.late {
+		passRefs(p, l.targets[i].expr)
+	}
+	for i := 0; l.lateSets && i < len(sets); i++ {
+		for _, x := range sets[i].Call.Args {
+			passRefs(p, x)
+		}
 	}
 	return p
 }
 
-// projectLate computes the targets in late over n.
-func (b *builder) projectLate(n plan.Node, l *targetSet, late []int) plan.Node {
-	if len(late) == 0 {
+// passRefs passes on the columns of p's input that x uses.
+func passRefs(p *plan.Project, x plan.Expr) {
+	in := p.Input.Props().Cols
+	plan.Refs(x, func(id plan.ColID) {
+		if j := plan.FindCol(in, id); j >= 0 && plan.FindCol(p.Cols, id) < 0 {
+			p.Cols, p.Exprs = append(p.Cols, in[j]), append(p.Exprs, plan.Ref(in[j]))
+		}
+	})
+}
+
+// projectLate computes the late targets over n.
+func (b *builder) projectLate(n plan.Node, l *targetSet, sets []plan.SetFunc) plan.Node {
+	if l.lateSets {
+		n = projectSets(n, sets)
+	}
+	if len(l.late) == 0 {
 		return n
 	}
 	p := passing(n)
 	p.Order = n.Props().Order
-	for _, i := range late {
+	for _, i := range l.late {
 		b.projectTarget(p, &l.targets[i])
 	}
 	return p
