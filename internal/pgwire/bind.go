@@ -148,7 +148,11 @@ func (r *paramReader) next(m *wire.Body, t *types.T, format int16) (types.Datum,
 	case formatText:
 		return types.ParseText(t, r.text(t, b, at), r.fc)
 	case formatBinary:
-		return types.ParseBinary(t, b)
+		d, err := types.ParseBinary(t, b)
+		if err == nil {
+			err = types.CheckFields(t, d, r.fc)
+		}
+		return d, err
 	}
 	return types.Null, errFormatCode(format)
 }
@@ -163,7 +167,11 @@ func (r *paramReader) decode(t *types.T, b []byte, format int16) (types.Datum, e
 		}
 		return types.ParseText(t, s, r.fc)
 	case formatBinary:
-		return types.ParseBinaryText(t, b, r.enc.DecodeString)
+		d, err := types.ParseBinaryText(t, b, r.enc.DecodeString)
+		if err == nil {
+			err = types.CheckFields(t, d, r.fc)
+		}
+		return d, err
 	}
 	return types.Null, errFormatCode(format)
 }

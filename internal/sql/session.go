@@ -103,6 +103,7 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 	s.cats = s.newCatalogs()
 	s.vals.Format.Names = s.cats
 	s.vals.Format.TypeByOid = s.cats.TypeByOid
+	s.vals.Format.CheckDomain = (&domainInputs{s: s}).check
 	if err := s.setDefaults(); err != nil {
 		return err
 	}

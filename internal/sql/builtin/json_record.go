@@ -154,14 +154,17 @@ func populateRow(c *Context, t *types.T, base []types.Datum, p jsonPart, name st
 	row := make([]types.Datum, len(t.Fields()))
 	for i, f := range t.Fields() {
 		v, ok := p.field(f.Name)
-		if !ok {
-			if base != nil {
-				row[i] = base[i]
-			}
+		if !ok && base != nil {
+			row[i] = base[i]
 			continue
 		}
-		var err error
-		if row[i], err = populateValue(c, f.Type, v, f.Name); err != nil {
+		if ok {
+			var err error
+			if row[i], err = populateValue(c, f.Type, v, f.Name); err != nil {
+				return nil, err
+			}
+		}
+		if err := types.CheckField(c.Format, f.Type, row[i]); err != nil {
 			return nil, err
 		}
 	}

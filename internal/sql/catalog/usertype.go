@@ -33,8 +33,9 @@ type labelRecord struct {
 }
 
 type fieldRecord struct {
-	Name string
-	Type typeRecord
+	Name   string
+	Type   typeRecord
+	Domain *typeRecord `json:",omitempty"`
 }
 
 func encodeTypePtr(t *types.T) *typeRecord {
@@ -68,7 +69,7 @@ func encodeType(t *types.T) typeRecord {
 		d.Labels = append(d.Labels, labelRecord{l.Oid, l.Name, []byte(l.Rank)})
 	}
 	for _, f := range u.Def.Fields {
-		d.Fields = append(d.Fields, fieldRecord{f.Name, encodeType(f.Type)})
+		d.Fields = append(d.Fields, fieldRecord{f.Name, encodeType(f.Type), encodeTypePtr(f.Type.Domain())})
 	}
 	r.User = d
 	return r
@@ -101,6 +102,13 @@ func decodeType(id ID, r typeRecord, depth int) (*types.T, error) {
 		t, err := decodeType(id, f.Type, depth+1)
 		if err != nil {
 			return nil, err
+		}
+		if f.Domain != nil {
+			domain, err := decodeType(id, *f.Domain, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			t = t.WithDomain(domain)
 		}
 		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: t})
 	}
@@ -174,7 +182,7 @@ func RowType(t *Table) *types.T {
 	def := &types.Def{Kind: types.DefComposite, ArrayOid: types.RecordArray.Oid}
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.InStar() {
-			def.Fields = append(def.Fields, types.FieldDef{Name: c.Name, Type: c.Type})
+			def.Fields = append(def.Fields, types.FieldDef{Name: c.Name, Type: c.ValueType()})
 		}
 	}
 	return types.NewUserType(t.Oid, t.Name, t.Name, def)
@@ -274,7 +282,7 @@ func UsesType(t *types.T, oid uint32) bool {
 	switch {
 	case t == nil:
 		return false
-	case t.Oid == oid:
+	case t.Oid == oid || UsesType(t.Domain(), oid):
 		return true
 	case t.Elem != nil && UsesType(t.Elem, oid):
 		return true
@@ -294,6 +302,8 @@ func ReplaceType(t, u *types.T) *types.T {
 	switch {
 	case t == nil || !UsesType(t, u.Oid):
 		return t
+	case t.Domain() != nil:
+		return ReplaceType(t.WithDomain(nil), u).WithDomain(ReplaceType(t.Domain(), u))
 	case t.Oid == u.Oid:
 		return u.WithTypmod(t.Typmod)
 	case t.Def == nil && t.Elem != nil:

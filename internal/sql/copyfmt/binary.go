@@ -123,6 +123,7 @@ func (r *byteReader) int32() (int32, error) {
 
 // binaryReader makes rows of the binary format.
 type binaryReader struct {
+	fc       *types.FormatContext
 	encoding *charset.Encoding // of text; nil: it is UTF8
 	bytes    byteReader
 	row      int
@@ -215,10 +216,15 @@ func (b *binaryReader) value(t *types.T) (types.Datum, error) {
 	if err != nil {
 		return types.Null, unexpectedEnd(err)
 	}
+	var decode func(string) (string, error)
 	if b.encoding != nil {
-		return types.ParseBinaryText(t, p, b.encoding.DecodeString)
+		decode = b.encoding.DecodeString
 	}
-	return types.ParseBinary(t, p)
+	d, err := types.ParseBinaryText(t, p, decode)
+	if err == nil {
+		err = types.CheckFields(t, d, b.fc)
+	}
+	return d, err
 }
 
 // nextBinary is NextRow for the binary format.

@@ -68,7 +68,7 @@ func NewReader(o *Options, cols []plan.Column, fc *types.FormatContext, next fun
 		fields: fieldSplitter{o: o, limit: len(cols)},
 	}
 	if o.binary {
-		r.binary = &binaryReader{bytes: byteReader{next: next}, encoding: o.Encoding}
+		r.binary = &binaryReader{fc: fc, bytes: byteReader{next: next}, encoding: o.Encoding}
 	}
 	for i := range cols {
 		c := column{name: cols[i].Name, typ: cols[i].Type, how: kindOf(cols[i].Type)}

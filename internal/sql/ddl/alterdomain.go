@@ -144,13 +144,13 @@ func (e *Env) verifyDomain(ctx context.Context, t *catalog.Table, k *types.Domai
 		}
 		for i := range u.Columns {
 			domain := u.Columns[i].Domain
-			if !catalog.UsesType(domain, t.Oid) {
+			if !usesType(&u.Columns[i], t.Oid) {
 				continue
 			}
-			for domain.IsDomain() && domain.Oid != t.Oid {
+			for domain != nil && domain.IsDomain() && domain.Oid != t.Oid {
 				domain = domain.Def.Base
 			}
-			if !domain.IsDomain() {
+			if domain == nil || !domain.IsDomain() { // it is within a value
 				return pgerr.Unsupported("cannot alter type \"%s\" because column \"%s.%s\" uses it", t.Name, u.Name, u.Columns[i].Name)
 			}
 			if err := e.verifyDomainColumn(ctx, u, &u.Columns[i], k); err != nil {

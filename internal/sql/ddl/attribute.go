@@ -45,7 +45,7 @@ func (e *Env) unstored(ctx context.Context, t *catalog.Table) error {
 	}
 	for _, u := range users {
 		for i := range u.Columns {
-			if c := &u.Columns[i]; catalog.UsesType(c.Type, t.Oid) || catalog.UsesType(c.Domain, t.Oid) {
+			if c := &u.Columns[i]; usesType(c, t.Oid) {
 				return pgerr.Unsupported("cannot alter type \"%s\" because column \"%s.%s\" uses it", t.Name, u.Name, c.Name)
 			}
 		}
@@ -129,12 +129,11 @@ func (e *Env) attributeType(ctx context.Context, t *catalog.Table, c *ast.Attrib
 	switch {
 	case err != nil:
 		return nil, err
-	case domain != nil:
-		return nil, pgerr.Unsupported("fields of a domain type are not supported").At(c.Pos)
-	case catalog.UsesType(ft, t.Oid):
+	case catalog.UsesType(ft.WithDomain(domain), t.Oid):
 		return nil, pgerr.New(pgerr.InvalidTableDefinition, "composite type %s cannot be made a member of itself", t.Name)
 	case levels(ft) >= maxTypeLevels:
 		return nil, errTypeTooDeep()
 	}
-	return e.collated(ctx, c.Collate, ft, c.Pos)
+	ft, err = e.collated(ctx, c.Collate, ft, c.Pos)
+	return ft.WithDomain(domain), err
 }

@@ -108,16 +108,13 @@ func (e *Env) createComposite(ctx context.Context, st *ast.CreateComposite) erro
 		if err != nil {
 			return err
 		}
-		if domain != nil {
-			return pgerr.Unsupported("fields of a domain type are not supported").At(f.Pos)
-		}
 		if levels(ft) >= maxTypeLevels {
 			return errTypeTooDeep()
 		}
 		if ft, err = e.collated(ctx, f.Collate, ft, f.Pos); err != nil {
 			return err
 		}
-		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: ft})
+		def.Fields = append(def.Fields, types.FieldDef{Name: f.Name, Type: ft.WithDomain(domain)})
 	}
 	return e.addType(ctx, t, def)
 }
@@ -374,7 +371,7 @@ func (e *Env) usersOfType(ctx context.Context, t *catalog.Table) ([]*catalog.Tab
 			return o.ID == t.ID
 		}
 		return !slices.ContainsFunc(o.Columns, func(c catalog.Column) bool {
-			return catalog.UsesType(c.Type, t.Oid) || catalog.UsesType(c.Domain, t.Oid)
+			return usesType(&c, t.Oid)
 		})
 	}), nil
 }
@@ -420,7 +417,7 @@ func (e *Env) dropType(ctx context.Context, t *catalog.Table, cascade bool) erro
 			continue
 		}
 		for i := range u.Columns {
-			if c := &u.Columns[i]; catalog.UsesType(c.Type, t.Oid) || catalog.UsesType(c.Domain, t.Oid) {
+			if c := &u.Columns[i]; isOf(declaredType(c), t.Oid) {
 				details = append(details, "column "+ast.QuoteIdent(c.Name)+" of "+e.describe(ctx, u)+" depends on type "+declaredType(c).SQLName)
 			}
 		}
@@ -441,6 +438,16 @@ func (e *Env) dropType(ctx context.Context, t *catalog.Table, cascade bool) erro
 	return e.Coll.Remove(ctx, t.ID)
 }
 
+// usesType reports whether a column is of a type, or of one that is made of it.
+func usesType(c *catalog.Column, oid uint32) bool {
+	return catalog.UsesType(c.Type, oid) || catalog.UsesType(c.Domain, oid)
+}
+
+// isOf reports whether t is the type with the given oid, or an array of it.
+func isOf(t *types.T, oid uint32) bool {
+	return t != nil && (t.Oid == oid || t.Def == nil && t.Elem != nil && t.Elem.Oid == oid)
+}
+
 // declaredType is the type that a column was declared with.
 func declaredType(c *catalog.Column) *types.T {
 	if c.Domain != nil {
@@ -457,18 +464,21 @@ func madeOf(u, t *types.T) []string {
 	case types.DefMultirange:
 	case types.DefComposite:
 		for _, f := range u.Def.Fields {
-			if catalog.UsesType(f.Type, t.Oid) {
-				list = append(list, "column "+ast.QuoteIdent(f.Name)+" of composite type "+u.SQLName+" depends on type "+f.Type.SQLName)
+			if isOf(f.Type.Shown(), t.Oid) {
+				list = append(list, "column "+ast.QuoteIdent(f.Name)+" of composite type "+u.SQLName+" depends on type "+f.Type.Shown().SQLName)
 			}
 		}
 	default:
+		if !isOf(u.Def.Base, t.Oid) {
+			return nil
+		}
 		list = append(list, "type "+u.SQLName+" depends on type "+u.Def.Base.SQLName)
 	}
 	return list
 }
 
-// dropTypeUser drops what of u is made of a type: columns of a table, or another
-// type as a whole.
+// dropTypeUser drops what of u is of a type: columns of a table, fields of a composite
+// type, or another type as a whole.
 func (e *Env) dropTypeUser(ctx context.Context, u *catalog.Table, oid uint32) error {
 	if err := e.Coll.LockExclusive(ctx, u.ID); err != nil {
 		return err
@@ -477,7 +487,10 @@ func (e *Env) dropTypeUser(ctx context.Context, u *catalog.Table, oid uint32) er
 	if err != nil {
 		return nil // dropped with another one
 	}
-	if u.Kind == catalog.KindType {
+	if u.Kind == catalog.KindType && u.UserType.Def.Kind == types.DefComposite {
+		return e.dropFields(ctx, u, oid)
+	}
+	if u.Kind == catalog.KindType && isOf(u.UserType.Def.Base, oid) {
 		return e.dropType(ctx, u, true)
 	}
 	if u.Kind != catalog.KindTable {
@@ -489,7 +502,7 @@ func (e *Env) dropTypeUser(ctx context.Context, u *catalog.Table, oid uint32) er
 	}
 	st := &ast.AlterTable{Kind: ast.ObjTable, Name: ast.TableName{Schema: d.Ident().Name, Table: u.Name}}
 	for i := range u.Columns {
-		if c := &u.Columns[i]; catalog.UsesType(c.Type, oid) || catalog.UsesType(c.Domain, oid) {
+		if c := &u.Columns[i]; isOf(declaredType(c), oid) {
 			st.Cmds = append(st.Cmds, &ast.AlterCmd{Kind: ast.AlterDropColumn, Name: c.Name, Cascade: true})
 		}
 	}
@@ -497,6 +510,20 @@ func (e *Env) dropTypeUser(ctx context.Context, u *catalog.Table, oid uint32) er
 		return nil
 	}
 	return e.alterTable(ctx, st)
+}
+
+// dropFields drops the fields of a composite type that are of a type.
+func (e *Env) dropFields(ctx context.Context, t *catalog.Table, oid uint32) error {
+	st := &ast.AlterComposite{Name: e.nameOf(ctx, t)}
+	for _, f := range t.UserType.Def.Fields {
+		if isOf(f.Type.Shown(), oid) {
+			st.Cmds = append(st.Cmds, ast.AttributeCmd{Kind: ast.AttributeDrop, Name: f.Name, Cascade: true})
+		}
+	}
+	if len(st.Cmds) == 0 {
+		return nil
+	}
+	return e.alterComposite(ctx, st)
 }
 
 // renameType is ALTER TYPE ... RENAME TO, and SET SCHEMA and OWNER TO of types.

@@ -235,7 +235,7 @@ func (d *deparser) castTo(n *node, t *types.T) *node {
 func (d *deparser) rowTo(n *node, t *types.T) *node {
 	row := &node{kind: special, typ: t, text: n.text, cast: true}
 	for i, f := range t.Fields() {
-		x := d.castTo(n.args[i], f.Type)
+		x := d.castTo(n.args[i], f.Type.Shown())
 		if x.kind == convert {
 			x.implicit = true
 		}

@@ -199,6 +199,9 @@ func attributeRow(w *writer, rel uint32, num int16, c *catalog.Column, notNull, 
 	}
 	w.num("attcacheoff", -1)
 	w.num("atttypmod", int64(c.Type.Typmod))
+	if c.Domain != nil {
+		w.num("atttypmod", -1)
+	}
 	w.flag("attbyval", info.ByVal)
 	w.str("attalign", string(info.Align))
 	w.str("attstorage", string(info.Storage))

@@ -134,6 +134,7 @@ func (p *typeParts) add(t *types.T) {
 	if c := t.Declared(); c != nil && !c.BuiltIn() && !slices.Contains(p.collations, c.Oid) {
 		p.collations = append(p.collations, c.Oid)
 	}
+	p.add(t.Domain())
 	p.add(t.Elem)
 	if t.Def == nil {
 		return

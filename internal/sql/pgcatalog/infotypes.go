@@ -24,14 +24,6 @@ func (s *snapshot) eachType(kind types.DefKind, f func(d *catalog.Table, def *ty
 	return nil
 }
 
-// underlying returns the type that values of a domain are of, and other types as they are.
-func underlying(t *types.T) *types.T {
-	for t.IsDomain() {
-		t = t.Def.Base
-	}
-	return t
-}
-
 // isUserDefinedTypes is information_schema.user_defined_types: the composite types.
 func isUserDefinedTypes(s *snapshot, w *writer) error {
 	return s.eachType(types.DefComposite, func(d *catalog.Table, _ *types.Def) {
@@ -46,15 +38,18 @@ func isUserDefinedTypes(s *snapshot, w *writer) error {
 func isAttributes(s *snapshot, w *writer) error {
 	return s.eachType(types.DefComposite, func(d *catalog.Table, def *types.Def) {
 		for i, f := range def.Fields {
-			t := underlying(f.Type)
+			t, udt := f.Type, f.Type.Shown()
 			s.place(w, "udt", d)
 			w.str("attribute_name", f.Name)
 			w.num("ordinal_position", int64(i+1))
 			w.str("is_nullable", "YES")
 			w.str("data_type", dataType(t))
+			if udt.IsDomain() {
+				w.str("data_type", "USER-DEFINED")
+			}
 			typeColumns(w, t)
 			s.collationColumns(w, t)
-			s.named(w, "attribute_udt", s.typeSchema(t), s.typname(t))
+			s.named(w, "attribute_udt", s.typeSchema(udt), s.typname(udt))
 			w.str("dtd_identifier", strconv.Itoa(i+1))
 			w.str("is_derived_reference_attribute", "NO")
 			w.done()

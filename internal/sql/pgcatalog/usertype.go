@@ -24,7 +24,8 @@ func compositeRelation(d *catalog.Table) *catalog.Table {
 	}
 	t := &catalog.Table{ID: d.ID, Oid: d.Oid, Database: d.Database, Schema: d.Schema, Name: d.Name, Kind: catalog.KindType}
 	for i, f := range d.UserType.Def.Fields {
-		t.Columns = append(t.Columns, catalog.Column{ID: catalog.ColumnID(i + 1), Attnum: int16(i + 1), Name: f.Name, Type: f.Type})
+		t.Columns = append(t.Columns, catalog.Column{ID: catalog.ColumnID(i + 1), Attnum: int16(i + 1), Name: f.Name,
+			Type: f.Type.WithDomain(nil), Domain: f.Type.Domain()})
 	}
 	return t
 }

@@ -26,8 +26,18 @@ func (b *builder) partValue(target *ast.Target, c *catalog.Column, old plan.Expr
 	return p.part(c.Type, old, target.Path)
 }
 
-// part plans what becomes of old, a value of type t, when the part at path is assigned.
+// part plans what becomes of old, a value of type t, when the part at path is assigned. A
+// value of a domain has to fulfil its constraints.
 func (p *partAssign) part(t *types.T, old plan.Expr, path []ast.TargetStep) (plan.Expr, error) {
+	x, err := p.undomained(t.WithDomain(nil), old, path)
+	if err != nil || t.Domain() == nil {
+		return x, err
+	}
+	return p.b.domainValue(x, t.Domain(), p.target.Pos)
+}
+
+// undomained is part for the type below a domain.
+func (p *partAssign) undomained(t *types.T, old plan.Expr, path []ast.TargetStep) (plan.Expr, error) {
 	if len(path) == 0 {
 		c := *p.column
 		c.Type, c.Domain = t, nil

@@ -174,6 +174,21 @@ func CheckDomain(ctx context.Context, env *Env, t *types.T) error {
 	return err
 }
 
+// DomainInput plans what reads a value of a domain, or of an array of one: $1, of the type
+// below, with the constraints checked.
+func DomainInput(ctx context.Context, env *Env, t *types.T) (*plan.Prepared, error) {
+	b := &builder{ctx: ctx, env: env}
+	base := t.BaseType()
+	x, err := b.domainValue(&plan.Param{T: base}, t, 0)
+	if err != nil {
+		return nil, err
+	}
+	out := plan.Column{ID: b.newCol(), Type: base}
+	root := &plan.Project{Input: oneRow(), Exprs: []plan.Expr{x}}
+	root.Cols = []plan.Column{out}
+	return &plan.Prepared{Root: root, Columns: root.Cols, ParamTypes: []*types.T{base}, NextCol: b.nextCol + 1}, nil
+}
+
 // CheckDefault plans the default of a column, to find errors in it.
 func CheckDefault(ctx context.Context, env *Env, c *catalog.Column) error {
 	b := &builder{ctx: ctx, env: env.forChecks()}

@@ -130,7 +130,10 @@ func (b *builder) defineColumns(ff *fromFuncs, decls []ast.ColumnDecl, pos int) 
 		if err != nil {
 			return err
 		}
-		names[i], ts[i] = decls[i].Name, t.BaseType()
+		names[i], ts[i] = decls[i].Name, t
+		if t.OfDomain() {
+			ts[i] = t.BaseType().WithDomain(t)
+		}
 	}
 	if last == nil {
 		return pgerr.New(pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"").At(pos)

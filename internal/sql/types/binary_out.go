@@ -210,7 +210,7 @@ func appendRecordBinary(dst []byte, t *T, d Datum) []byte {
 	fields := typedFields(t, d)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(fields)))
 	for _, f := range fields {
-		dst = binary.BigEndian.AppendUint32(dst, f.Type.Oid)
+		dst = binary.BigEndian.AppendUint32(dst, f.Type.Shown().Oid)
 		dst = appendSized(dst, f.Type, f.Datum)
 	}
 	return dst

@@ -73,6 +73,9 @@ type FormatContext struct {
 	Names            Names      // nil: no catalog
 	// TypeByOid finds user-defined types, for fields of records; nil: none.
 	TypeByOid func(oid uint32) (*T, bool)
+	// CheckDomain returns an error if d breaks a constraint of the domain t, or of the one that
+	// t is an array of; nil: records with fields of domains can't be made.
+	CheckDomain func(t *T, d Datum) error
 }
 
 // NewFormatContext returns PostgreSQL's default settings, in UTC.

@@ -1,5 +1,7 @@
 package types
 
+import "github.com/lichendb/lichen/internal/sql/pgerr"
+
 // Domain returns the domain that values of t are of, or the array of one, nil if they
 // are of t itself. Expressions have the type below a domain, which decides what can be
 // done with them; the domain is what pg_typeof and new columns are told.
@@ -27,4 +29,40 @@ func (t *T) Shown() *T {
 		return t.domain
 	}
 	return t
+}
+
+// CheckField returns an error if d may not be the value of a field of type t: the domain that
+// t was declared as forbids it.
+func CheckField(fc *FormatContext, t *T, d Datum) error {
+	switch {
+	case t.domain == nil:
+		return nil
+	case fc == nil || fc.CheckDomain == nil:
+		return pgerr.Unsupported("values of domain %s cannot be checked here", t.domain.SQLName)
+	}
+	return fc.CheckDomain(t.domain, d)
+}
+
+// CheckFields returns an error if a field of a record within d, a value of type t, has a value
+// that its domain forbids. It is for values that were read without a context.
+func CheckFields(t *T, d Datum, fc *FormatContext) error {
+	switch {
+	case d.IsNull():
+	case t.Family == ArrayFamily && t.Elem != nil && t.Elem.Family == RecordFamily:
+		for _, e := range d.ArrayElems() {
+			if err := CheckFields(t.Elem, e, fc); err != nil {
+				return err
+			}
+		}
+	case t.Family == RecordFamily:
+		for _, f := range typedFields(t, d) {
+			if err := CheckFields(f.Type, f.Datum, fc); err != nil {
+				return err
+			}
+			if err := CheckField(fc, f.Type, f.Datum); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -35,14 +35,16 @@ func convertRecord(fc *FormatContext, from *T, d Datum, to *T) (Datum, error) {
 	ts, ds := make([]*T, len(defs)), make([]Datum, len(defs))
 	for i, f := range fields {
 		ts[i] = defs[i].Type
-		if f.IsNull() {
-			continue
+		if !f.IsNull() {
+			v, err := convertField(fc, f, ts[i])
+			if err != nil {
+				return Null, err
+			}
+			ds[i] = v
 		}
-		v, err := convertField(fc, f, ts[i])
-		if err != nil {
+		if err := CheckField(fc, ts[i], ds[i]); err != nil {
 			return Null, err
 		}
-		ds[i] = v
 	}
 	return NewRecord(ts, ds), nil
 }

@@ -96,10 +96,12 @@ func parseRecord(t *T, s string, fc *FormatContext) (Datum, error) {
 		if err != nil {
 			return Null, err
 		}
-		if null {
-			continue
+		if !null {
+			if ds[i], err = ParseText(f.Type, text, fc); err != nil {
+				return Null, err
+			}
 		}
-		if ds[i], err = ParseText(f.Type, text, fc); err != nil {
+		if err := CheckField(fc, f.Type, ds[i]); err != nil {
 			return Null, err
 		}
 	}
@@ -131,9 +133,9 @@ func (m *message) record(t *T) (Datum, error) {
 	ts, ds := make([]*T, len(defs)), make([]Datum, len(defs))
 	for i, f := range defs {
 		ts[i] = f.Type
-		if oid := m.uint32(); oid != f.Type.Oid && m.err == nil {
+		if oid, want := m.uint32(), f.Type.Shown(); oid != want.Oid && m.err == nil {
 			return Null, pgerr.New(pgerr.DatatypeMismatch,
-				"binary data has type %d instead of expected %d (%s) in record column %d", oid, f.Type.Oid, f.Type.SQLName, i+1)
+				"binary data has type %d instead of expected %d (%s) in record column %d", oid, want.Oid, want.SQLName, i+1)
 		}
 		size := m.int32()
 		if size == -1 {
