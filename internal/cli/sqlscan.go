@@ -8,7 +8,10 @@ import (
 // statementScanner finds the ends of statements in text that arrives line by line:
 // a semicolon outside of quotes, comments and parentheses.
 type statementScanner struct {
-	text   strings.Builder
+	text strings.Builder
+	// escapes says that backslashes are escapes in '...': standard_conforming_strings is off.
+	escapes bool
+
 	quote  byte   // ' or " or $ while inside of quotes
 	escape bool   // the string has backslash escapes
 	tag    string // $tag$ that ends the dollar quotes
@@ -30,7 +33,7 @@ func (s *statementScanner) blank() bool {
 // rest returns an unfinished statement and forgets it.
 func (s *statementScanner) rest() string {
 	t := strings.TrimSpace(s.text.String())
-	*s = statementScanner{}
+	*s = statementScanner{escapes: s.escapes}
 	return t
 }
 
@@ -57,7 +60,7 @@ func (s *statementScanner) line(line string) (out []scanned) {
 			i += 2
 		case c == '\'' || c == '"':
 			s.quote = c
-			s.escape = c == '\'' && i > 0 && (line[i-1] == 'e' || line[i-1] == 'E') && (i < 2 || !isWord(line[i-2]))
+			s.escape = c == '\'' && (s.escapes || escapePrefix(line[:i]))
 			i++
 		case c == '$' && (i == 0 || !isWord(line[i-1])):
 			if tag := dollarTag(line[i:]); tag != "" {
@@ -128,6 +131,12 @@ func dollarTag(s string) string {
 		}
 	}
 	return s[:end+2]
+}
+
+// escapePrefix reports whether the E of E'...' is the end of s.
+func escapePrefix(s string) bool {
+	n := len(s)
+	return n > 0 && (s[n-1] == 'e' || s[n-1] == 'E') && (n < 2 || !isWord(s[n-2]))
 }
 
 func isWord(c byte) bool {

@@ -233,6 +233,9 @@ func (sh *shell) finishInput() error {
 
 // line executes what a line completes.
 func (sh *shell) line(line string) error {
+	if sh.conn != nil {
+		sh.scan.escapes = sh.conn.ParameterStatus("standard_conforming_strings") == "off"
+	}
 	for _, s := range sh.scan.line(line) {
 		var err error
 		if s.command != "" {

@@ -67,8 +67,8 @@ func (c *conn) appendReport(typ byte, severity string, e *pgerr.Error) {
 	w.End()
 }
 
-// sendNotice appends NoticeResponse, if the client wants notices so minor.
-func (c *conn) sendNotice(severity string, e *pgerr.Error) {
+// Notice appends NoticeResponse, if the client wants notices so minor.
+func (c *conn) Notice(severity string, e *pgerr.Error) {
 	if !c.ses.WantsNotice(severity) {
 		return
 	}

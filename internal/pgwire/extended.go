@@ -93,7 +93,7 @@ func (c *conn) parse(body []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.ses.Prepare(c.ctx, name, text, c.oids); err != nil {
+	if _, err := c.ses.Prepare(c.ctx, name, text, c.oids, c); err != nil {
 		return err
 	}
 	c.wire.Empty('1')

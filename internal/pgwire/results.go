@@ -113,7 +113,7 @@ func (r *results) Empty() error {
 }
 
 // Notice implements sql.Results.
-func (r *results) Notice(severity string, e *pgerr.Error) { r.c.sendNotice(severity, e) }
+func (r *results) Notice(severity string, e *pgerr.Error) { r.c.Notice(severity, e) }
 
 // CopyOut implements sql.Results.
 func (r *results) CopyOut(columns int, binary bool) error {

@@ -51,7 +51,7 @@ func benchSession(b *testing.B, rows int) *sql.Session {
 func benchPrepared(b *testing.B, s *sql.Session, text string, params func(i int) []types.Datum) {
 	b.Helper()
 	ctx := context.Background()
-	p, err := s.Prepare(ctx, "p", text, nil)
+	p, err := s.Prepare(ctx, "p", text, nil, &discard{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestRangesInTheExtendedProtocol(t *testing.T) {
 		"SHOW RANGE FROM TABLE t FOR ROW (1)":    "start_key end_key range_id range_size_mb lease_holder lease_holder_locality replicas replica_localities voting_replicas non_voting_replicas split_enforced_until",
 		"SHOW ZONE CONFIGURATION FOR RANGE meta": "target raw_config_sql",
 	} {
-		p, err := s.Prepare(ctx, "", text, nil)
+		p, err := s.Prepare(ctx, "", text, nil, &discard{})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -86,7 +86,7 @@ func TestRangesInTheExtendedProtocol(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	p, err := s.Prepare(ctx, "", "ALTER TABLE t SPLIT AT VALUES ($1)", nil)
+	p, err := s.Prepare(ctx, "", "ALTER TABLE t SPLIT AT VALUES ($1)", nil, &discard{})
 	if err == nil {
 		if _, err = s.Bind(ctx, "", p, nil); err == nil {
 			portal, _ := s.Portal("")

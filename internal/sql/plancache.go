@@ -26,6 +26,7 @@ type planKey struct {
 	searchPath string
 	user       string
 	settings   string
+	escapes    bool // parser.Statement.Escapes
 }
 
 // cachedPlan is a plan with programs compiled from it. Programs carry state and

@@ -48,15 +48,17 @@ func (p *Prepared) ParamTypes() []*types.T { return p.types }
 func (p *Prepared) Columns() []plan.Column { return p.cols }
 
 // Prepare parses and plans a statement under a name, "" being the unnamed one,
-// which is replaced. A zero oid in paramTypes means that the type is inferred.
-func (s *Session) Prepare(ctx context.Context, name, text string, paramTypes []uint32) (*Prepared, error) {
+// which is replaced. A zero oid in paramTypes means that the type is inferred. n gets the
+// warnings of the parser.
+func (s *Session) Prepare(ctx context.Context, name, text string, paramTypes []uint32, n Noticer) (*Prepared, error) {
 	if name != "" && s.statements[name] != nil {
 		return nil, pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
 	}
 	if len(s.statements) >= maxStatements {
 		return nil, pgerr.New(pgerr.ConfigurationLimitExceeded, "too many prepared statements (limit %d)", maxStatements)
 	}
-	stmts, err := parser.Parse(text)
+	stmts, warnings, err := parser.ParseStrings(text, s.stringOptions())
+	warn(n, warnings)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +265,7 @@ func (s *Session) planKey(p *Prepared) planKey {
 	}
 	return planKey{
 		text: p.stmt.SQL, params: string(oids), database: uint64(s.db.ID), user: s.user,
-		searchPath: s.pathKey(), settings: s.planSettings(),
+		searchPath: s.pathKey(), settings: s.planSettings(), escapes: p.stmt.Escapes,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // Query runs the statements of a simple query. Several statements share one
@@ -31,7 +32,8 @@ func (s *Session) Query(ctx context.Context, text string, res Results) error {
 // queryAsIs runs the statements of a simple query as they are.
 func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error {
 	s.dropUnnamed()
-	stmts, err := parser.Parse(text)
+	stmts, warnings, err := parser.ParseStrings(text, s.stringOptions())
+	warn(res, warnings)
 	if err != nil {
 		s.fail(ctx)
 		return err
@@ -49,6 +51,24 @@ func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error
 	}
 	_, err = s.runSimple(&Prepared{Text: text, stmt: stmt, noParams: true}, true, true, res)
 	return err
+}
+
+// stringOptions are how the session's settings have string constants read.
+func (s *Session) stringOptions() parser.Options {
+	f := &s.vals.Fast
+	safe := f.Encoding == nil || !f.Encoding.ClientOnly()
+	return parser.Options{
+		Escapes:      s.vals.Format.Escapes,
+		Warn:         !f.NoEscapeWarning,
+		RefuseQuotes: f.BackslashQuote == "off" || f.BackslashQuote == "safe_encoding" && !safe,
+	}
+}
+
+// warn sends the warnings of the parser.
+func warn(n Noticer, warnings []*pgerr.Error) {
+	for _, w := range warnings {
+		n.Notice("WARNING", w)
+	}
 }
 
 // runSimple runs one statement of a simple query; alone says that it is the only

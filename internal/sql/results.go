@@ -23,8 +23,7 @@ type Results interface {
 	Complete(tag string) error
 	// Empty stands in for Complete when the statement text is empty.
 	Empty() error
-	// Notice sends a notice or warning.
-	Notice(severity string, e *pgerr.Error)
+	Noticer
 	// CopyOut begins COPY TO STDOUT with columns of the given number; CopyData
 	// sends one line or chunk; CopyDone ends it.
 	CopyOut(columns int, binary bool) error
@@ -33,6 +32,12 @@ type Results interface {
 	// CopyIn asks the client for data of COPY FROM STDIN. The source must be read
 	// to its end, also after an error of the statement, unless the client is gone.
 	CopyIn(columns int, binary bool) (CopySource, error)
+}
+
+// Noticer takes what a client is told beside results and errors.
+type Noticer interface {
+	// Notice sends a notice or warning.
+	Notice(severity string, e *pgerr.Error)
 }
 
 // Holder is implemented by results that can hold back more of a statement's output than

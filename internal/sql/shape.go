@@ -120,8 +120,8 @@ func intType(v int64) *types.T {
 // has not, and then whether the shape is to be learned if the query succeeds.
 func (s *Session) queryByShape(text string, res Results) (done, learn bool, sh *shape, err error) {
 	x := &s.shapes
-	if !x.shapeKey(text) {
-		return false, false, nil, nil
+	if o := s.stringOptions(); o.Escapes || o.RefuseQuotes || !x.shapeKey(text) {
+		return false, false, nil, nil // shapes are read by the standard
 	}
 	sh = s.srv.shapes.get(x.key)
 	if sh == nil {

@@ -57,6 +57,10 @@ func (e *Encoding) Longest() int { return e.longest }
 // says nothing about its bytes.
 func (e *Encoding) Plain() bool { return e.ID == utf8ID || e.ID == sqlASCII }
 
+// ClientOnly reports whether no database can have the encoding: a byte of ASCII may be part
+// of another character in it.
+func (e *Encoding) ClientOnly() bool { return e.ID >= firstClientOnly }
+
 // Supported reports whether text can be converted.
 func (e *Encoding) Supported() bool { return e.Plain() || e.single != nil || e.multi != nil }
 

@@ -32,6 +32,8 @@ type definition struct {
 const (
 	sqlASCII = 0
 	utf8ID   = 6
+	// firstClientOnly is SJIS: databases may have the encodings before it.
+	firstClientOnly = 35
 )
 
 // What Windows' code pages don't define, where ISO has controls.

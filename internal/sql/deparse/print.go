@@ -206,16 +206,22 @@ func (d *deparser) constantText(n *node) (text string, plain bool) {
 		}
 		return "false", true
 	case types.Unknown.Oid:
-		return quote(n.literal), true
+		return d.quote(n.literal), true
 	}
 	if plain {
 		return s, true
 	}
-	return quote(s), false
+	return d.quote(s), false
 }
 
-// quote puts a constant in quotes as standard_conforming_strings has them.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+// quote puts a constant in quotes, for a session that reads it with its own
+// standard_conforming_strings.
+func (d *deparser) quote(s string) string {
+	if d.env.Format.Escapes {
+		s = strings.ReplaceAll(s, `\`, `\\`)
+	}
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
 
 // convertExpr prints a cast.
 func (d *deparser) convertExpr(n *node, implicit bool) {

@@ -35,6 +35,7 @@
 //
 // Functions are safe for concurrent use; a parser value lives in one call.
 //
-// The package does not resolve names, check types or look at settings: it always
-// reads with standard_conforming_strings on.
+// The package does not resolve names, check types or look at settings: the session says
+// how its string constants are read (Options); all else is read with
+// standard_conforming_strings on.
 package parser

@@ -25,7 +25,11 @@ type lexer struct {
 	pos int
 	// strict reads no constant of the dialects.
 	strict bool
-	err    *pgerr.Error // set with the first tokError; position is a byte offset
+	// strings says how constants are read; escapeAt is where the last one with escapes has
+	// its first.
+	strings  Options
+	escapeAt int
+	err      *pgerr.Error // set with the first tokError; position is a byte offset
 }
 
 // Character classes, by byte.
@@ -84,6 +88,9 @@ func (l *lexer) next() token {
 	}
 	switch c {
 	case '\'':
+		if l.strings.Escapes {
+			return l.escapeString(l.pos, l.pos+1)
+		}
 		return l.plainString(l.pos, l.pos+1, tokString)
 	case '"':
 		return l.quotedIdent(l.pos, l.pos+1)
@@ -221,7 +228,7 @@ func (l *lexer) prefixed(c byte) (token, bool) {
 	}
 	switch c {
 	case 'e', 'E':
-		return l.escapeString(start), true
+		return l.escapeString(start, start+2), true
 	case 'b', 'B':
 		if t, ok := l.escapedBits(start); ok {
 			return t, true

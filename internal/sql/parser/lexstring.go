@@ -115,12 +115,13 @@ func (l *lexer) quotedIdent(start, i int) token {
 	return token{kind: tokIdent, start: int32(start), end: int32(l.pos), str: truncateIdent(name)}
 }
 
-// escapeString reads E'...' with backslash escapes.
-func (l *lexer) escapeString(start int) token {
+// escapeString reads a string with backslash escapes whose text begins at i; start is
+// where its prefix is.
+func (l *lexer) escapeString(start, i int) token {
 	s := l.sql
 	var b []byte
 	raw := false // an escape produced a byte that needs checking
-	i := start + 2
+	l.escapeAt = -1
 	for {
 		if i >= len(s) {
 			return l.failNear(start, len(s), "unterminated quoted string")
@@ -128,6 +129,12 @@ func (l *lexer) escapeString(start int) token {
 		c := s[i]
 		switch {
 		case c == '\\':
+			if l.strings.RefuseQuotes && i+1 < len(s) && s[i+1] == '\'' {
+				return l.fail(start, errUnsafeQuote())
+			}
+			if l.escapeAt < 0 {
+				l.escapeAt = i
+			}
 			n, isRaw, ok := l.escape(&b, i)
 			if !ok {
 				return token{kind: tokError, start: int32(start), end: int32(len(s))}
@@ -150,7 +157,9 @@ func (l *lexer) escapeString(start int) token {
 			l.pos = i + 1
 			if raw {
 				if err := checkUTF8(string(b)); err != nil {
-					return l.fail(-1, err)
+					t := l.fail(-1, err) // without a position
+					t.start = int32(start)
+					return t
 				}
 			}
 			return token{kind: tokString, start: int32(start), end: int32(l.pos), str: string(b)}
@@ -301,6 +310,10 @@ func errSurrogatePair() *pgerr.Error {
 
 // unicodeString reads U&'...' [UESCAPE 'c'].
 func (l *lexer) unicodeString(start int) token {
+	if l.strings.Escapes {
+		return l.fail(start, pgerr.New(pgerr.FeatureNotSupported, "unsafe use of string constant with Unicode escapes").
+			WithDetail("String constants with Unicode escapes cannot be used when standard_conforming_strings is off."))
+	}
 	t := l.plainString(start, start+3, tokString)
 	return l.unescapeToken(t, start, start+3)
 }

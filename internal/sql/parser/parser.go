@@ -25,6 +25,9 @@ type Statement struct {
 	Offset int
 	// NumParams is the highest $n in the statement.
 	NumParams int
+	// Escapes says that SQL was read with Options.Escapes, and may mean something else
+	// without.
+	Escapes bool
 }
 
 // Parse parses a text of statements separated by semicolons. Empty statements
@@ -124,6 +127,7 @@ func ParseTypeName(sql string) (*ast.TypeName, error) {
 // parser is the state of one call.
 type parser struct {
 	stored  bool // the text is the server's own
+	strings Options
 	lex     lexer
 	tok     token // the next token
 	ahead   token // the one after it, when hasAhead
@@ -170,7 +174,7 @@ type parser struct {
 // init makes p ready to read sql; false after an error. The callers keep the
 // parser on their stack.
 func (p *parser) init(sql string) bool {
-	p.lex.sql, p.lex.strict = sql, p.strict
+	p.lex.sql, p.lex.strict, p.lex.strings = sql, p.strict, p.strings
 	p.ascii = isASCII(sql)
 	if p.err = checkText(sql, p.ascii); p.err != nil {
 		return false
@@ -248,7 +252,7 @@ func errInvalidUTF8(s string) *pgerr.Error {
 func (p *parser) oneStatement() Statement {
 	p.depth, p.maxDepth, p.chained, p.numParams = 0, 0, 0, 0
 	start := p.tok.start
-	s := Statement{AST: p.statement(), Offset: int(start), NumParams: p.numParams}
+	s := Statement{AST: p.statement(), Offset: int(start), NumParams: p.numParams, Escapes: p.strings.Escapes}
 	if p.err == nil {
 		s.SQL = p.lex.sql[start:p.prevEnd]
 		p.checkHeight(s.AST)

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	goparser "go/parser"
 	gotoken "go/token"
+	"slices"
 	"strings"
 	"testing"
 
@@ -250,6 +251,51 @@ func TestReturnsRows(t *testing.T) {
 		}
 		if got := sqlast.ReturnsRows(s.AST); got != want {
 			t.Errorf("%s: %t", sql, got)
+		}
+	}
+}
+
+// TestStringOptions checks how strings are read with the options, and the warnings.
+func TestStringOptions(t *testing.T) {
+	off := Options{Escapes: true, Warn: true}
+	for _, c := range []struct {
+		sql      string
+		o        Options
+		want     string // the value of the last constant, or the error
+		warnings []int
+	}{
+		{`select 'a\nb'`, Options{}, `a\nb`, nil},
+		{`select 'a\nb'`, off, "a\nb", []int{8}},
+		{`select 'a\nb'`, Options{Escapes: true}, "a\nb", nil},
+		{`select E'\n', n'\'', 'c\\'`, off, `c\`, []int{16, 22}},
+		{`select 'é', 'a\u0041\n'`, off, "aA\n", []int{13}},
+		{"select $$a\\n$$", off, `a\n`, nil},
+		{`select '\n', a b 'c\\' d '\t'`, off, `syntax error at or near "'c\\'"`, []int{8, 18}},
+		{`select '\u00'`, off, "invalid Unicode escape", nil},
+		{`select '\xff'`, off, `invalid byte sequence for encoding "UTF8": 0xff`, []int{8}},
+		{`select U&'a'`, off, "unsafe use of string constant with Unicode escapes", nil},
+		{`select E'\''`, Options{RefuseQuotes: true}, `unsafe use of \' in a string literal`, nil},
+		{`select '\'`, Options{RefuseQuotes: true}, `\`, nil},
+	} {
+		stmts, warnings, err := ParseStrings(c.sql, c.o)
+		var at []int
+		for _, w := range warnings {
+			at = append(at, w.Position)
+		}
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			items := stmts[0].AST.(*sqlast.Select).Items
+			x := items[len(items)-1].X
+			lit, ok := x.(*sqlast.StrLit)
+			if !ok {
+				t.Fatalf("%s: %T", c.sql, x)
+			}
+			got = lit.Val
+		}
+		if got != c.want || !slices.Equal(at, c.warnings) {
+			t.Errorf("%s: %q, warnings at %v", c.sql, got, at)
 		}
 	}
 }

@@ -34,6 +34,7 @@ const (
 	InvalidTablesampleArgument          Code = "2202H"
 	InvalidTextRepresentation           Code = "22P02"
 	InvalidBinaryRepresentation         Code = "22P03"
+	NonstandardUseOfEscapeCharacter     Code = "22P06"
 	BadCopyFileFormat                   Code = "22P04"
 	UntranslatableCharacter             Code = "22P05"
 	IntegrityConstraintViolation        Code = "23000"

@@ -29,12 +29,16 @@ type Fast struct {
 	// into Severities.
 	MinMessages     int
 	ApplicationName string
+	// NoEscapeWarning is escape_string_warning turned off.
+	NoEscapeWarning bool
+	BackslashQuote  string
 	// Encoding is what text is converted from and to for the client; nil: it is UTF8.
 	Encoding *charset.Encoding
 }
 
 var defaultFast = Fast{
-	SearchPath: []string{"$user", "public"}, DefaultIntSize: 4, MinMessages: slices.Index(Severities, "notice"),
+	SearchPath: []string{"$user", "public"}, DefaultIntSize: 4, BackslashQuote: "safe_encoding",
+	MinMessages: slices.Index(Severities, "notice"),
 }
 
 // Severities are the values of client_min_messages, least first.

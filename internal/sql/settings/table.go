@@ -20,7 +20,9 @@ var registry = []*Param{
 	}},
 	{Name: "array_nulls", Default: "on", NoEffect: true, Why: "NULL in array text always means NULL", is: alwaysOn},
 	{Name: "autovacuum", Default: "on", ReadOnly: true},
-	{Name: "backslash_quote", Default: "safe_encoding", NoEffect: true, Why: "strings conform to the standard", is: enum("safe_encoding", "on", "off")},
+	{Name: "backslash_quote", Default: "safe_encoding", is: enum("safe_encoding", "on", "off"), apply: func(v *Values, s string) {
+		v.Fast.BackslashQuote = s
+	}},
 	{Name: "block_size", Default: "8192", ReadOnly: true},
 	{Name: "bytea_output", Default: "hex", is: enum("escape", "hex"), apply: func(v *Values, s string) {
 		v.Format.ByteaOutput = types.ByteaHex
@@ -88,7 +90,9 @@ var registry = []*Param{
 	{Name: "enable_seqscan", Default: "on", NoEffect: true, Why: "the planner chooses by cost alone", is: boolean},
 	{Name: "enable_sort", Default: "on", NoEffect: true, Why: "the planner chooses by cost alone", is: boolean},
 	{Name: "enable_tidscan", Default: "on", NoEffect: true, Why: "the planner chooses by cost alone", is: boolean},
-	{Name: "escape_string_warning", Default: "on", NoEffect: true, Why: "strings conform to the standard", is: boolean},
+	{Name: "escape_string_warning", Default: "on", is: boolean, apply: func(v *Values, s string) {
+		v.Fast.NoEscapeWarning = s == "off"
+	}},
 	{Name: "extra_float_digits", Default: "1", is: integer(-15, 3), apply: func(v *Values, s string) {
 		v.Format.ExtraFloatDigits, _ = strconv.Atoi(s)
 	}},
@@ -153,7 +157,9 @@ var registry = []*Param{
 	{Name: "session_replication_role", Default: "origin", NoEffect: true, Why: "there are no triggers and rules of users", is: enum("origin", "local"), hint: "Foreign keys cannot be switched off."},
 	{Name: "shared_preload_libraries", Default: "", ReadOnly: true},
 	{Name: "ssl", Default: "off", ReadOnly: true},
-	{Name: "standard_conforming_strings", Default: "on", Report: true, is: alwaysOn, hint: "Only \"on\" is supported."},
+	{Name: "standard_conforming_strings", Default: "on", Report: true, is: boolean, apply: func(v *Values, s string) {
+		v.Format.Escapes = s == "off"
+	}},
 	{Name: "statement_timeout", Default: "0", is: milliseconds(0, math.MaxInt32), apply: timeout(func(f *Fast, d time.Duration) { f.StatementTimeout = d })},
 	{Name: "superuser_reserved_connections", Default: "0", ReadOnly: true},
 	{Name: "synchronize_seqscans", Default: "on", NoEffect: true, Why: "a scan begins where its table does", is: boolean},

@@ -68,6 +68,7 @@ type FormatContext struct {
 	IntervalStyle    IntervalStyle
 	ExtraFloatDigits int // 1 by default: shortest exact output
 	ByteaOutput      ByteaOutput
+	Escapes          bool       // backslashes in '...' are escapes: standard_conforming_strings is off
 	Now              time.Time  // start of the transaction, for 'now' and 'today'
 	Zones            *ZoneCache // parsed time zones; nil loads them each time
 	Names            Names      // nil: no catalog

@@ -1,0 +1,83 @@
+package parser
+
+import (
+	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// Options say how the string constants of a text are read. The zero value is the standard:
+// what the server writes itself is read so.
+type Options struct {
+	// Escapes makes backslashes escapes in '...' as they are in E'...', and refuses
+	// U&'...': standard_conforming_strings is off.
+	Escapes bool
+	// Warn warns of the escapes in '...': escape_string_warning.
+	Warn bool
+	// RefuseQuotes refuses \': backslash_quote.
+	RefuseQuotes bool
+}
+
+// ParseStrings is Parse with string constants read by o. It returns warnings even with an
+// error: those of the text before it.
+func ParseStrings(sql string, o Options) (stmts []Statement, warnings []*pgerr.Error, err error) {
+	p := parser{strings: o}
+	stmts, err = p.parse(sql)
+	if o.Escapes && o.Warn && strings.IndexByte(sql, '\\') >= 0 {
+		warnings = p.escapeWarnings(sql)
+	}
+	return stmts, warnings, err
+}
+
+// escapeWarnings reads the text once more, up to the token of the error if there was one:
+// the parser looks ahead and back, and one string gives one warning.
+func (p *parser) escapeWarnings(sql string) (warnings []*pgerr.Error) {
+	l := lexer{sql: sql, strings: p.strings}
+	for {
+		l.escapeAt = -1
+		t := l.next()
+		if t.kind == tokEOF || p.err != nil && t.start > p.errAt {
+			return warnings
+		}
+		if l.escapeAt >= 0 && sql[t.start] == '\'' {
+			if w := escapeWarning(sql[l.escapeAt:]); w != nil {
+				w.Position = p.charPos(int(t.start))
+				warnings = append(warnings, w)
+			}
+		}
+		if t.kind == tokError {
+			return warnings
+		}
+	}
+}
+
+// escapeWarning is the warning for the escape at the start of s; nil if it is an error.
+func escapeWarning(s string) *pgerr.Error {
+	var use, hint string
+	switch {
+	case len(s) < 2:
+		return nil
+	case s[1] == '\'':
+		use, hint = `\'`, "Use '' to write quotes in strings, or use the escape string syntax (E'...')."
+	case s[1] == '\\':
+		use, hint = `\\`, `Use the escape string syntax for backslashes, e.g., E'\\'.`
+	default:
+		if l := (lexer{sql: s}); (s[1] == 'u' || s[1] == 'U') && !l.hasEscapeDigits() {
+			return nil
+		}
+		use, hint = "escape", `Use the escape string syntax for escapes, e.g., E'\r\n'.`
+	}
+	return pgerr.New(pgerr.NonstandardUseOfEscapeCharacter, "nonstandard use of %s in a string literal", use).
+		WithHint("%s", hint)
+}
+
+// hasEscapeDigits reports whether the text begins with a whole Unicode escape.
+func (l *lexer) hasEscapeDigits() bool {
+	_, end := l.escapeDigits(0)
+	return end > 0
+}
+
+func errUnsafeQuote() *pgerr.Error {
+	return pgerr.New(pgerr.NonstandardUseOfEscapeCharacter, `unsafe use of \' in a string literal`).
+		WithHint(`Use '' to write quotes in strings. \' is insecure in client-only encodings.`)
+}
