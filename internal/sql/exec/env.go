@@ -53,6 +53,16 @@ type VirtualRequest struct {
 	// columns of the index; a nil Index for all rows.
 	Index *catalog.Index
 	Keys  []Row
+	// Tests are conditions of the filter that drops rows afterwards: a row that does not
+	// meet one of them need not be made, but may be.
+	Tests []ColumnTest
+}
+
+// ColumnTest is a condition on one column.
+type ColumnTest struct {
+	Ord int // the position in Table.Columns
+	// Passes reports whether a row with the value d in the column may meet the condition.
+	Passes func(d types.Datum) bool
 }
 
 // VirtualProvider computes the rows of virtual tables.

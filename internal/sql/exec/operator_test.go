@@ -233,8 +233,8 @@ func TestPortal(t *testing.T) {
 }
 
 // virtualRows computes the rows (0, v0), (1, v1) and (2, v2), and notes how many were asked
-// for by key.
-type virtualRows struct{ keys int }
+// for by key and how many were left out because they do not pass a test.
+type virtualRows struct{ keys, left int }
 
 func (v *virtualRows) VirtualRows(_ context.Context, req *VirtualRequest, emit func(Row) error) error {
 	row := make(Row, len(req.Table.Columns))
@@ -242,6 +242,10 @@ func (v *virtualRows) VirtualRows(_ context.Context, req *VirtualRequest, emit f
 	for i := range int64(3) {
 		row[0], row[1] = types.NewInt(i), types.NewString(fmt.Sprint("v", i))
 		if req.Index != nil && !slices.ContainsFunc(req.Keys, func(k Row) bool { return k[0].Int() == i }) {
+			continue
+		}
+		if slices.ContainsFunc(req.Tests, func(c ColumnTest) bool { return !c.Passes(row[c.Ord]) }) {
+			v.left++
 			continue
 		}
 		if err := emit(row); err != nil {
@@ -277,6 +281,18 @@ func TestVirtualTables(t *testing.T) {
 	)
 	if rows.keys != 1+3+1+2+2 {
 		t.Errorf("%d keys were looked up", rows.keys)
+	}
+	rows.left = 0
+	w.check(
+		"select s from v where s = 'v1'", "v1",
+		"select n from v where s in ('v0', 'v2', 'v7') and n < 7 order by n", "0 2",
+		"select n from v where s = 'v1' or n = 0 order by n", "0 1",
+		"select n from v where s not in ('v1', 'v2')", "0",
+		"select n from v where s in ('v1', null)", "1",
+		"select n from v where s = 'v' || n order by n", "0 1 2",
+	)
+	if rows.left != 2+1+2 {
+		t.Errorf("%d rows were left out", rows.left)
 	}
 }
 

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -72,8 +73,63 @@ func (c *compiler) virtualTable(n *plan.Scan) (operator, error) {
 	if v.filter, err = c.pred(n.Filter, scopeOf(n.Cols)); err != nil {
 		return nil, err
 	}
+	if n.Spans == nil {
+		if req.Tests, err = c.columnTests(n); err != nil {
+			return nil, err
+		}
+	}
 	v.bound, err = c.bound(n.Bound)
 	return v, err
+}
+
+// columnTests compiles the conditions of a scan's filter that compare a column with constants.
+func (c *compiler) columnTests(n *plan.Scan) ([]ColumnTest, error) {
+	var tests []ColumnTest
+	for _, cond := range plan.Conjuncts(n.Filter, nil) {
+		col := columnOfConsts(cond)
+		if col == nil {
+			continue
+		}
+		i := slices.IndexFunc(n.Cols, func(c plan.Column) bool { return c.ID == col.Col })
+		if i < 0 {
+			continue
+		}
+		test, err := c.pred(cond, scopeOf(n.Cols))
+		if err != nil {
+			return nil, err
+		}
+		row := make(Row, len(n.Cols))
+		tests = append(tests, ColumnTest{Ord: n.Ords[i], Passes: func(d types.Datum) bool {
+			row[i] = d
+			ok, err := test(row)
+			return ok || err != nil // an error is the filter's to raise, if it comes to this condition
+		}})
+	}
+	return tests, nil
+}
+
+// columnOfConsts returns the column that a condition demands to be one of some constants,
+// nil if it does something else.
+func columnOfConsts(e plan.Expr) *plan.ColRef {
+	var left plan.Expr
+	var values []plan.Expr
+	switch e := e.(type) {
+	case *plan.Call:
+		if e.Fn.Operator && e.Fn.Name == "=" && len(e.Args) == 2 {
+			left, values = e.Args[0], e.Args[1:]
+		}
+	case *plan.InList:
+		if !e.Not {
+			left, values = e.Left, e.List
+		}
+	}
+	for _, v := range values {
+		if _, ok := v.(*plan.Const); !ok {
+			return nil
+		}
+	}
+	col, _ := left.(*plan.ColRef)
+	return col
 }
 
 // errEnough ends the computing of rows once there are as many as are wanted.

@@ -3,6 +3,7 @@ package optimizer
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -158,12 +159,24 @@ func callSel(c *plan.Call, st *TableStats, scan *plan.Scan) float64 {
 		return comparedSel(c, st, scan)
 	case "<>":
 		return 1 - comparedSel(c, st, scan)
-	case "~~", "~~*", "~", "~*":
+	case "~~", "~~*":
+		return likeSel(c, st, scan)
+	case "~", "~*":
 		return matchSel
 	case "!~~", "!~~*", "!~", "!~*":
 		return 1 - matchSel
 	}
 	return rangeSel
+}
+
+// likeSel estimates the share of rows that match a pattern. Tools ask for everything with
+// the pattern %, which all values match but NULL.
+func likeSel(c *plan.Call, st *TableStats, scan *plan.Scan) float64 {
+	d, ok := constOf(c.Args[1])
+	if ok && d.Family() == types.StringFamily && d.Str() != "" && strings.Trim(d.Str(), "%") == "" {
+		return 1 - nullsSel(c.Args[0], st, scan)
+	}
+	return matchSel
 }
 
 // comparedSel estimates the share of rows for which two values are equal.

@@ -87,6 +87,12 @@ func TestEstimatesByValue(t *testing.T) {
 			t.Errorf("%s: guessed %v\n%s", c.where, guessed, text)
 		}
 	}
+	for pattern, hash := range map[string]bool{"%": true, "%%": true, "a%": false, "%a%": false, "": false} {
+		text, _ := planOf(t, "SELECT b.at FROM events a JOIN events b ON b.id = a.state WHERE a.payload LIKE '"+pattern+"'")
+		if strings.Contains(text, "Hash Join") != hash {
+			t.Errorf("LIKE '%s':\n%s", pattern, text)
+		}
+	}
 	if _, guessed := planOf(t, "SELECT payload FROM events WHERE at >= $1"); !guessed {
 		t.Error("a plan without the value of its parameter does not say so")
 	}

@@ -13,12 +13,16 @@ import (
 
 // pgClass lists relations and indexes.
 func pgClass(s *snapshot, w *writer) error {
+	indexes := w.wantsText("relkind", "i")
 	for _, t := range append(s.relations(), s.composites()...) {
 		if w.ended() {
 			break
 		}
-		if w.wants("oid", t.Oid) {
-			s.classRow(w, t)
+		if kind := relkind(t); w.wants("oid", t.Oid) && w.wantsText("relkind", kind) {
+			s.classRow(w, t, kind)
+		}
+		if !indexes {
+			continue
 		}
 		for _, ix := range visibleIndexes(t) {
 			if w.wants("oid", ix.Oid) {
@@ -29,8 +33,7 @@ func pgClass(s *snapshot, w *writer) error {
 	return nil
 }
 
-func (s *snapshot) classRow(w *writer, t *catalog.Table) {
-	kind := relkind(t)
+func (s *snapshot) classRow(w *writer, t *catalog.Table, kind string) {
 	s.classCommon(w, t, t.Oid, t.Name, kind, countVisible(t))
 	if kind == "r" || kind == "m" {
 		w.oid("relam", oidHeap)
@@ -98,7 +101,9 @@ func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, ki
 	for _, c := range [...]string{"relpages", "relallvisible", "relchecks", "relfrozenxid", "relminmxid"} {
 		w.num(c, 0)
 	}
-	w.float("reltuples", s.tuples(t))
+	if w.needs("reltuples") {
+		w.float("reltuples", s.tuples(t))
+	}
 	for _, c := range [...]string{
 		"relhasindex", "relisshared", "relhasrules", "relhastriggers", "relhassubclass", "relrowsecurity",
 		"relforcerowsecurity", "relispartition",

@@ -24,13 +24,14 @@ type writer struct {
 	index   *catalog.Index
 	keyOrds []int
 	key     exec.Row
+	tests   []exec.ColumnTest
 	emit    func(exec.Row) error
 	err     error
 }
 
 func newWriter(req *exec.VirtualRequest, emit func(exec.Row) error) *writer {
 	t := req.Table
-	w := &writer{t: t, ords: builtIns().ords[t.ID], row: make(exec.Row, len(t.Columns)), last: -1, follow: make([]int, len(t.Columns)+1), need: req.Need, index: req.Index, emit: emit}
+	w := &writer{t: t, ords: builtIns().ords[t.ID], row: make(exec.Row, len(t.Columns)), last: -1, follow: make([]int, len(t.Columns)+1), need: req.Need, index: req.Index, tests: req.Tests, emit: emit}
 	if req.Index != nil {
 		for _, c := range req.Index.Columns {
 			w.keyOrds = append(w.keyOrds, t.ColumnByID(c.Column))
@@ -46,6 +47,17 @@ type generator func(s *snapshot, w *writer) error
 func (w *writer) wants(column string, v uint32) bool {
 	for i, d := range w.key {
 		if w.t.Columns[w.keyOrds[i]].Name == column && !d.IsNull() && d.Int() != int64(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// wantsText is wants of a column of texts that no index has: rows with the value v may be
+// left out if the filter would drop them.
+func (w *writer) wantsText(column, v string) bool {
+	for _, t := range w.tests {
+		if w.t.Columns[t.Ord].Name == column && !t.Passes(types.NewString(v)) {
 			return false
 		}
 	}
