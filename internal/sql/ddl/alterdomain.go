@@ -61,7 +61,7 @@ func (e *Env) alterDomainDefault(ctx context.Context, t *catalog.Table, def *typ
 		return nil
 	}
 	var err error
-	if def.Default, err = e.defaultText(ctx, st.X); err != nil || def.Default == "" {
+	if def.Default, err = e.defaultText(ctx, st.X, def.Base); err != nil || def.Default == "" {
 		return err
 	}
 	return e.checkDomain(ctx, t, def)

@@ -23,7 +23,7 @@ func nextvalOf(oid uint32) string {
 
 // setDefault is DEFAULT of a column. That of NULL takes the place of its domain's.
 func (e *Env) setDefault(ctx context.Context, c *catalog.Column, x ast.Expr) (err error) {
-	c.Default, err = e.defaultText(ctx, x)
+	c.Default, err = e.defaultText(ctx, x, c.Type)
 	if err == nil && c.Default == "" && c.DefaultText() != "" {
 		c.Default = "NULL"
 	}
@@ -33,9 +33,9 @@ func (e *Env) setDefault(ctx context.Context, c *catalog.Column, x ast.Expr) (er
 // sequenceRef is how stored expressions name a sequence.
 func sequenceRef(oid uint32) string { return "'" + strconv.FormatUint(uint64(oid), 10) + "'::regclass" }
 
-// defaultText checks the form of a DEFAULT expression and returns the text to
-// store; its type is checked by checkExprs. DEFAULT NULL is no default.
-func (e *Env) defaultText(ctx context.Context, x ast.Expr) (string, error) {
+// defaultText checks the form of a DEFAULT expression of a column of type want and returns
+// the text to store; its type is checked by checkExprs. DEFAULT NULL is no default.
+func (e *Env) defaultText(ctx context.Context, x ast.Expr, want *types.T) (string, error) {
 	if _, ok := x.(*ast.NullLit); ok {
 		return "", nil
 	}
@@ -58,7 +58,7 @@ func (e *Env) defaultText(ctx context.Context, x ast.Expr) (string, error) {
 	if err := e.pinNames(ctx, x); err != nil {
 		return "", err
 	}
-	return ast.Format(x), nil
+	return e.fixLiterals(ctx, ast.Format(x), nil, nil, want), nil
 }
 
 // checkExprNode refuses what no stored expression may contain.
@@ -274,7 +274,7 @@ func (e *Env) checkText(ctx context.Context, t *catalog.Table, c pendingConstrai
 	if err != nil {
 		return "", nil, err
 	}
-	return ast.Format(c.X), cols, nil
+	return e.fixLiterals(ctx, ast.Format(c.X), t, nil, nil), cols, nil
 }
 
 // checkExprs has the planner check the defaults and CHECK constraints of t by

@@ -23,8 +23,9 @@ type pendingGenerated struct {
 
 // rowText checks the form of an expression over the columns of t, strips what would
 // not survive a renaming of the table, and returns the text to store with the columns
-// it uses. plural and singular name its kind in messages.
-func (e *Env) rowText(ctx context.Context, t *catalog.Table, x ast.Expr, plural, singular string) (string, []catalog.ColumnID, error) {
+// it uses. want is the type of the column that it is assigned to, if any; plural and
+// singular name its kind in messages.
+func (e *Env) rowText(ctx context.Context, t *catalog.Table, x ast.Expr, want *types.T, plural, singular string) (string, []catalog.ColumnID, error) {
 	var cols []catalog.ColumnID
 	var err error
 	ast.Walk(x, func(n ast.Node) bool {
@@ -57,13 +58,14 @@ func (e *Env) rowText(ctx context.Context, t *catalog.Table, x ast.Expr, plural,
 	if err != nil {
 		return "", nil, err
 	}
-	return ast.Format(x), cols, nil
+	return e.fixLiterals(ctx, ast.Format(x), t, nil, want), cols, nil
 }
 
 // generate gives a column of t its expression. All are the columns that get one in the
 // same statement, g among them.
 func (e *Env) generate(ctx context.Context, t *catalog.Table, g pendingGenerated, all ...pendingGenerated) error {
-	text, cols, err := e.rowText(ctx, t, g.x, "column generation expressions", "column generation expression")
+	ord, _ := t.ColumnByName(g.column)
+	text, cols, err := e.rowText(ctx, t, g.x, t.Columns[ord].Type, "column generation expressions", "column generation expression")
 	if err != nil {
 		return err
 	}
@@ -75,7 +77,6 @@ func (e *Env) generate(ctx context.Context, t *catalog.Table, g pendingGenerated
 				WithDetail("A generated column cannot reference another generated column.").At(g.x.Position())
 		}
 	}
-	ord, _ := t.ColumnByName(g.column)
 	t.Columns[ord].Generated, t.Columns[ord].BaseColumns = text, cols
 	return nil
 }
@@ -136,7 +137,7 @@ func joinsImmutably(c *plan.Call) bool {
 // expressionColumn returns the hidden column of t that stands for an expression of an
 // index, which it makes if there is none.
 func (e *Env) expressionColumn(ctx context.Context, t *catalog.Table, x ast.Expr) (*catalog.Column, error) {
-	text, cols, err := e.rowText(ctx, t, x, "index expressions", "index expression")
+	text, cols, err := e.rowText(ctx, t, x, nil, "index expressions", "index expression")
 	if err != nil {
 		return nil, err
 	}

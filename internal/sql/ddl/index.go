@@ -239,7 +239,7 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 	}
 	if p.where != nil {
 		var err error
-		if ix.Where, ix.WhereColumns, err = e.rowText(ctx, t, p.where, "index predicates", "index predicate"); err != nil {
+		if ix.Where, ix.WhereColumns, err = e.rowText(ctx, t, p.where, nil, "index predicates", "index predicate"); err != nil {
 			return ix, err
 		}
 	}

@@ -16,7 +16,7 @@ func (e *Env) setOnUpdate(ctx context.Context, c *catalog.Column, x ast.Expr) (e
 		c.OnUpdate = "NULL"
 		return nil
 	}
-	if c.OnUpdate, err = e.defaultText(ctx, x); err != nil {
+	if c.OnUpdate, err = e.defaultText(ctx, x, c.Type); err != nil {
 		return err
 	}
 	if strings.Contains(c.OnUpdate, "::regclass") { // nothing would keep the sequence

@@ -154,7 +154,7 @@ func (e *Env) createDomain(ctx context.Context, st *ast.CreateDomain) error {
 				return pgerr.New(pgerr.SyntaxError, "multiple default expressions")
 			}
 			hasDefault = true
-			if def.Default, err = e.defaultText(ctx, c.X); err != nil {
+			if def.Default, err = e.defaultText(ctx, c.X, def.Base); err != nil {
 				return err
 			}
 		case ast.ConstrCheck:
@@ -218,7 +218,8 @@ func (e *Env) domainCheck(ctx context.Context, domain string, def *types.Def, c 
 	if err != nil {
 		return err
 	}
-	def.Checks = append(def.Checks, types.DomainCheck{Oid: oid, Name: name, Expr: ast.Format(c.X)})
+	text := e.fixLiterals(ctx, ast.Format(c.X), nil, def.Base.BaseType(), nil)
+	def.Checks = append(def.Checks, types.DomainCheck{Oid: oid, Name: name, Expr: text})
 	return nil
 }
 

@@ -146,6 +146,7 @@ func (e *Env) viewQuery(ctx context.Context, q *ast.Select, p *plan.Prepared) (*
 		return nil, err
 	}
 	fixColumns(sel, env.Notes)
+	e.restateLiterals(env.Notes)
 	v := &catalog.View{}
 	if err := e.qualifyTables(ctx, sel, v); err != nil {
 		return nil, err

@@ -116,7 +116,7 @@ func (e *Env) annotate(ctx context.Context, text string, t *catalog.Table, value
 	if err != nil {
 		return nil, nil, err
 	}
-	notes, rel, err := planner.Annotate(ctx, e.Planner, x, t, value)
+	notes, rel, err := planner.Annotate(ctx, e.Planner, x, t, value, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -66,7 +66,11 @@ func (b *builder) coerceUnknown(e plan.Expr, t *types.T, mode plan.CastMode, pos
 		if e.D.IsNull() {
 			return plan.NewNull(t), nil
 		}
-		return b.literal(e.D.Str(), t, mode, pos)
+		x, err := b.literal(e.D.Str(), t, mode, pos)
+		if err == nil {
+			b.env.Notes.noteRead(e, x)
+		}
+		return x, err
 	case *plan.Param:
 		p, err := b.setParam(e, t, pos)
 		if err != nil || t.Typmod < 0 {

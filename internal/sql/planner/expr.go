@@ -35,7 +35,9 @@ func (b *builder) expr1(e ast.Expr, s *scope) (plan.Expr, error) {
 		}
 		return b.constant(types.Int8, types.NewInt(e.Val)), nil
 	case *ast.StrLit:
-		return b.constant(types.Unknown, types.NewString(e.Val)), nil
+		c := b.constant(types.Unknown, types.NewString(e.Val))
+		b.env.Notes.noteQuoted(e, c)
+		return c, nil
 	case *ast.NullLit:
 		return plan.NewNull(types.Unknown), nil
 	case *ast.BoolLit:

@@ -21,6 +21,10 @@ type Notes struct {
 	Casts map[*ast.Cast]*types.T
 	// Params are the types that arguments of calls are converted to.
 	Params map[*ast.FuncCall][]*types.T
+	// Literals are the values that quoted constants are read as, of types other than text.
+	Literals map[*ast.StrLit]*plan.Const
+	// quoted are the quoted constants that constants of unknown type stand for.
+	quoted map[*plan.Const]*ast.StrLit
 	// Columns are what column references mean, Stars what * and t.* stand for.
 	Columns map[*ast.ColumnRef]NotedColumn
 	Stars   map[*ast.ColumnRef][]NotedColumn
@@ -53,14 +57,16 @@ type NotedColumn struct {
 func NewNotes() *Notes {
 	return &Notes{
 		Types: map[ast.Expr]*types.T{}, Casts: map[*ast.Cast]*types.T{}, Params: map[*ast.FuncCall][]*types.T{},
+		Literals: map[*ast.StrLit]*plan.Const{}, quoted: map[*plan.Const]*ast.StrLit{},
 		Columns: map[*ast.ColumnRef]NotedColumn{}, Stars: map[*ast.ColumnRef][]NotedColumn{},
 		Relations: map[ast.TableExpr]*Relation{}, Using: map[*ast.Join][]ast.Name{},
 	}
 }
 
 // Annotate plans an expression over the columns of t, if it is not nil, or over a
-// VALUE of type value, and returns its notes.
-func Annotate(ctx context.Context, env *Env, e ast.Expr, t *catalog.Table, value *types.T) (*Notes, *Relation, error) {
+// VALUE of type value, and returns its notes. want, if it is not nil, is the type of the
+// column that the expression is assigned to.
+func Annotate(ctx context.Context, env *Env, e ast.Expr, t *catalog.Table, value, want *types.T) (*Notes, *Relation, error) {
 	noting := *env
 	noting.Notes = NewNotes()
 	b := &builder{ctx: ctx, env: &noting, text: e}
@@ -77,7 +83,10 @@ func Annotate(ctx context.Context, env *Env, e ast.Expr, t *catalog.Table, value
 	if value != nil {
 		s.domainValue = plan.NewNull(value)
 	}
-	_, err := b.expr(e, s)
+	x, err := b.expr(e, s)
+	if err == nil && want != nil {
+		_, err = b.assign(x, &catalog.Column{Type: want}, e.Position())
+	}
 	return noting.Notes, rel, err
 }
 
@@ -85,6 +94,23 @@ func Annotate(ctx context.Context, env *Env, e ast.Expr, t *catalog.Table, value
 func (n *Notes) noteExpr(e ast.Expr, x plan.Expr) {
 	if n != nil {
 		n.Types[e] = x.Type()
+	}
+}
+
+// noteQuoted notes the constant of unknown type that stands for a quoted one.
+func (n *Notes) noteQuoted(e *ast.StrLit, c *plan.Const) {
+	if n != nil {
+		n.quoted[c] = e
+	}
+}
+
+// noteRead notes what a constant of unknown type is read as.
+func (n *Notes) noteRead(c *plan.Const, read plan.Expr) {
+	if n == nil {
+		return
+	}
+	if v, ok := read.(*plan.Const); ok && n.quoted[c] != nil {
+		n.Literals[n.quoted[c]] = v
 	}
 }
 
