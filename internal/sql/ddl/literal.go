@@ -39,7 +39,7 @@ func (e *Env) restateLiterals(notes *planner.Notes) bool {
 		format.Names, format.TypeByOid = e.Format.Names, e.Format.TypeByOid
 	}
 	for lit, c := range notes.Literals {
-		if readUnderSettings(c.T) {
+		if c != nil && readUnderSettings(c.T) {
 			lit.Val, found = types.FormatDatum(c.T, c.D, format), true
 		}
 	}

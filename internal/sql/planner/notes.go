@@ -21,7 +21,8 @@ type Notes struct {
 	Casts map[*ast.Cast]*types.T
 	// Params are the types that arguments of calls are converted to.
 	Params map[*ast.FuncCall][]*types.T
-	// Literals are the values that quoted constants are read as, of types other than text.
+	// Literals are the values that quoted constants are read as, of types other than text;
+	// nil for one that is read as several types, as in 'x' BETWEEN a AND b.
 	Literals map[*ast.StrLit]*plan.Const
 	// quoted are the quoted constants that constants of unknown type stand for.
 	quoted map[*plan.Const]*ast.StrLit
@@ -109,9 +110,15 @@ func (n *Notes) noteRead(c *plan.Const, read plan.Expr) {
 	if n == nil {
 		return
 	}
-	if v, ok := read.(*plan.Const); ok && n.quoted[c] != nil {
-		n.Literals[n.quoted[c]] = v
+	v, ok := read.(*plan.Const)
+	lit := n.quoted[c]
+	if !ok || lit == nil {
+		return
 	}
+	if before, again := n.Literals[lit]; again && (before == nil || before.T.Oid != v.T.Oid) {
+		v = nil
+	}
+	n.Literals[lit] = v
 }
 
 // noteCast notes the type that a cast names.
