@@ -5,49 +5,77 @@ import (
 	"strings"
 )
 
-// finder returns the positions at which an operand occurs, ascending, and
-// whether it occurs at all.
-type finder func(q *Query) (positions []int, found bool)
+// truth is whether a document has something. A document without positions may
+// have a phrase: nothing tells.
+type truth uint8
 
-// Match reports whether a document fits a query.
-func Match(v Vector, q *Query) bool {
-	return q != nil && execute(q, func(o *Query) ([]int, bool) { return v.positionsOf(o) })
+const (
+	no truth = iota
+	maybe
+	yes
+)
+
+func truthOf(b bool) truth {
+	if b {
+		return yes
+	}
+	return no
 }
 
+// finder tells whether an operand occurs. Where the positions count, as in a phrase,
+// it returns these too, ascending; maybe means that some are not known.
+type finder func(q *Query, positions bool) ([]int, truth)
+
+// Match reports whether a document fits a query.
+func Match(v Vector, q *Query) bool { return q != nil && execute(q, v.positionsOf) }
+
 // positionsOf finds an operand in v.
-func (v Vector) positionsOf(q *Query) (out []int, found bool) {
+func (v Vector) positionsOf(q *Query, positions bool) (out []int, found truth) {
 	i, ok := v.Find(q.Word)
 	if !q.Prefix {
 		if !ok {
-			return nil, false
+			return nil, no
 		}
-		return v[i].positionsOf(q.Weights)
+		return v[i].positionsOf(q.Weights, positions)
 	}
 	for ; i < len(v) && strings.HasPrefix(v[i].Word, q.Word); i++ {
-		ps, ok := v[i].positionsOf(q.Weights)
-		found = found || ok
+		ps, has := v[i].positionsOf(q.Weights, positions)
+		if has == maybe || has == yes && !positions {
+			return nil, has
+		}
+		found = max(found, has)
 		out = append(out, ps...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out), found
 }
 
-func (l Lexeme) positionsOf(weights uint8) (out []int, found bool) {
-	for _, p := range l.Positions {
-		if weights == 0 || weights&(1<<p.Weight) != 0 {
-			out = append(out, int(p.Pos))
+func (l Lexeme) positionsOf(weights uint8, positions bool) (out []int, found truth) {
+	if len(l.Positions) == 0 {
+		// Without positions there are no weights either: the lexeme fits every weight.
+		if positions {
+			return nil, maybe
 		}
+		return nil, yes
 	}
-	// A lexeme without positions counts as of weight D.
-	bare := len(l.Positions) == 0 && (weights == 0 || weights&(1<<WeightD) != 0)
-	return out, len(out) > 0 || bare
+	for _, p := range l.Positions {
+		if weights != 0 && weights&(1<<p.Weight) == 0 {
+			continue
+		}
+		if !positions {
+			return nil, yes
+		}
+		out = append(out, int(p.Pos))
+	}
+	return out, truthOf(len(out) > 0)
 }
 
+// execute reports whether q is true. A phrase that may match does not.
 func execute(q *Query, find finder) bool {
 	switch q.Op {
 	case OpValue:
-		_, ok := find(q)
-		return ok
+		_, found := find(q, false)
+		return found == yes
 	case OpNot:
 		return !execute(q.Left, find)
 	case OpAnd:
@@ -55,8 +83,8 @@ func execute(q *Query, find finder) bool {
 	case OpOr:
 		return execute(q.Left, find) || execute(q.Right, find)
 	}
-	_, ok := phrase(q, find)
-	return ok
+	_, found := phrase(q, find)
+	return found == yes
 }
 
 // span is where a part of a phrase matches: at the positions, or with negate
@@ -103,35 +131,45 @@ func merge(l, r span, lshift, rshift, keep int) []int {
 }
 
 // phrase matches an operand of a phrase.
-func phrase(q *Query, find finder) (span, bool) {
+func phrase(q *Query, find finder) (span, truth) {
 	switch q.Op {
 	case OpValue:
-		ps, _ := find(q)
-		return span{pos: ps}, len(ps) > 0
+		ps, found := find(q, true)
+		return span{pos: ps}, found
 	case OpNot:
-		s, ok := phrase(q.Left, find)
-		switch {
-		case !ok:
-			return span{negate: true}, true
-		case len(s.pos) > 0:
-			s.negate = !s.negate
-			return s, true
-		case s.negate:
-			return span{}, false
-		}
-		return span{negate: true}, true
+		return phraseNot(phrase(q.Left, find))
 	}
-	l, lok := phrase(q.Left, find)
-	if !lok && q.Op != OpOr {
-		return span{}, false
+	l, lfound := phrase(q.Left, find)
+	if lfound == no && q.Op != OpOr {
+		return span{}, no
 	}
-	r, rok := phrase(q.Right, find)
+	r, rfound := phrase(q.Right, find)
 	if q.Op == OpOr {
-		return phraseOr(l, r, lok, rok)
+		return phraseOr(l, r, lfound, rfound)
 	}
-	if !rok {
-		return span{}, false
+	if least := min(lfound, rfound); least != yes {
+		return span{}, least
 	}
+	return phraseAnd(q, l, r)
+}
+
+func phraseNot(s span, found truth) (span, truth) {
+	switch {
+	case found == maybe:
+		return span{}, maybe
+	case found == no:
+		return span{negate: true}, yes
+	case len(s.pos) > 0:
+		s.negate = !s.negate
+		return s, yes
+	case s.negate:
+		return span{}, no
+	}
+	return span{negate: true}, yes
+}
+
+// phraseAnd joins what both operands of q, an AND or a phrase, match.
+func phraseAnd(q *Query, l, r span) (span, truth) {
 	var lshift, rshift, width int
 	if q.Op == OpPhrase {
 		lshift = int(q.Distance) + r.width
@@ -145,7 +183,7 @@ func phrase(q *Query, find finder) (span, bool) {
 	case l.negate && r.negate:
 		out.pos = merge(l, r, lshift, rshift, keepBoth|keepLeft|keepRight)
 		out.negate = true
-		return out, true
+		return out, yes
 	case l.negate:
 		out.pos = merge(l, r, lshift, rshift, keepRight)
 	case r.negate:
@@ -153,17 +191,20 @@ func phrase(q *Query, find finder) (span, bool) {
 	default:
 		out.pos = merge(l, r, lshift, rshift, keepBoth)
 	}
-	return out, len(out.pos) > 0
+	return out, truthOf(len(out.pos) > 0)
 }
 
-func phraseOr(l, r span, lok, rok bool) (span, bool) {
-	if !lok && !rok {
-		return span{}, false
+func phraseOr(l, r span, lfound, rfound truth) (span, truth) {
+	if lfound == maybe || rfound == maybe {
+		return span{}, maybe
 	}
-	if !lok {
+	if lfound == no && rfound == no {
+		return span{}, no
+	}
+	if lfound == no {
 		l = span{}
 	}
-	if !rok {
+	if rfound == no {
 		r = span{}
 	}
 	out := span{width: max(l.width, r.width)}
@@ -171,14 +212,14 @@ func phraseOr(l, r span, lok, rok bool) (span, bool) {
 	switch {
 	case l.negate && r.negate:
 		out.pos, out.negate = merge(l, r, lshift, rshift, keepBoth), true
-		return out, true
+		return out, yes
 	case l.negate:
 		out.pos, out.negate = merge(l, r, lshift, rshift, keepLeft), true
-		return out, true
+		return out, yes
 	case r.negate:
 		out.pos, out.negate = merge(l, r, lshift, rshift, keepRight), true
-		return out, true
+		return out, yes
 	}
 	out.pos = merge(l, r, lshift, rshift, keepBoth|keepLeft|keepRight)
-	return out, len(out.pos) > 0
+	return out, truthOf(len(out.pos) > 0)
 }

@@ -220,9 +220,9 @@ func (s seenWords) add(e docEntry, backwards bool) {
 	}
 }
 
-func (s seenWords) find(q *Query) ([]int, bool) {
+func (s seenWords) find(q *Query, _ bool) ([]int, truth) {
 	ps := s[q.Word]
-	return ps, len(ps) > 0
+	return ps, truthOf(len(ps) > 0)
 }
 
 // nextCover finds the next shortest part from entry start on.
