@@ -140,13 +140,19 @@ func (e *Env) viewQuery(ctx context.Context, q *ast.Select, p *plan.Prepared) (*
 	if err := e.pinNames(ctx, sel); err != nil {
 		return nil, err
 	}
-	env := e.plannerEnv(e.Coll)
-	env.Notes = planner.NewNotes()
-	if _, err := planner.Plan(ctx, sel, env); err != nil {
+	notes, err := e.noted(ctx, sel)
+	if err != nil {
 		return nil, err
 	}
-	fixColumns(sel, env.Notes)
-	e.restateLiterals(env.Notes)
+	if wrapJoins(sel, notes) {
+		if notes, err = e.noted(ctx, sel); err != nil {
+			return nil, err
+		}
+	}
+	if err := fixColumns(sel, notes); err != nil {
+		return nil, err
+	}
+	e.restateLiterals(notes)
 	v := &catalog.View{}
 	if err := e.qualifyTables(ctx, sel, v); err != nil {
 		return nil, err
@@ -160,6 +166,14 @@ func (e *Env) viewQuery(ctx context.Context, q *ast.Select, p *plan.Prepared) (*
 	}
 	v.Query = ast.Format(sel)
 	return v, nil
+}
+
+// noted plans a query and returns how it was understood.
+func (e *Env) noted(ctx context.Context, q *ast.Select) (*planner.Notes, error) {
+	env := e.plannerEnv(e.Coll)
+	env.Notes = planner.NewNotes()
+	_, err := planner.Plan(ctx, q, env)
+	return env.Notes, err
 }
 
 // qualifyTables gives every relation its schema and notes it in v with the

@@ -150,7 +150,7 @@ func (c *viewColumn) renameItems(items []ast.SelectItem) []ast.SelectItem {
 
 // expand returns the columns that a star stands for.
 func (c *viewColumn) expand(star *ast.ColumnRef) []ast.SelectItem {
-	out := expandStar(star, c.notes)
+	out := expandStar(star, c.notes, nil)
 	for i, col := range c.notes.Stars[star] {
 		if c.meant(col) {
 			out[i].X.(*ast.ColumnRef).Column, out[i].Alias = c.new, c.old
@@ -159,15 +159,20 @@ func (c *viewColumn) expand(star *ast.ColumnRef) []ast.SelectItem {
 	return out
 }
 
-// expandStar returns the columns that a star stands for.
-func expandStar(star *ast.ColumnRef, notes *planner.Notes) []ast.SelectItem {
+// expandStar returns the columns that a star stands for, called as in names.
+func expandStar(star *ast.ColumnRef, notes *planner.Notes, names uniqueNames) []ast.SelectItem {
 	var out []ast.SelectItem
 	for _, col := range notes.Stars[star] {
+		it := ast.SelectItem{}
 		ref := &ast.ColumnRef{Loc: star.Loc, Column: col.Name}
 		if col.Relation != nil {
 			ref.Table = col.Relation.Alias
 		}
-		out = append(out, ast.SelectItem{X: ref})
+		if name := names.of(col); name != col.Name {
+			ref.Column, it.Alias = name, col.Name
+		}
+		it.X = ref
+		out = append(out, it)
 	}
 	return out
 }
@@ -175,24 +180,33 @@ func expandStar(star *ast.ColumnRef, notes *planner.Notes) []ast.SelectItem {
 // fixColumns makes a query read the columns that it reads now whatever columns are added
 // to its relations: stars become what they stand for, and natural joins name the columns
 // that they join by.
-func fixColumns(q ast.Node, notes *planner.Notes) {
+func fixColumns(q ast.Node, notes *planner.Notes) error {
+	names, err := tellApart(q, notes)
+	if err != nil {
+		return err
+	}
 	ast.Walk(q, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Select:
-			var items []ast.SelectItem
-			for _, it := range n.Items {
-				if ref, ok := it.X.(*ast.ColumnRef); ok && ref.Star {
-					items = append(items, expandStar(ref, notes)...)
-				} else {
-					items = append(items, it)
-				}
-			}
-			n.Items = items
+			n.Items = expandStars(n.Items, notes, names)
 		case *ast.Join:
 			fixNatural(n, notes.Using[n])
 		}
 		return true
 	})
+	return nil
+}
+
+func expandStars(items []ast.SelectItem, notes *planner.Notes, names uniqueNames) []ast.SelectItem {
+	var out []ast.SelectItem
+	for _, it := range items {
+		if ref, ok := it.X.(*ast.ColumnRef); ok && ref.Star {
+			out = append(out, expandStar(ref, notes, names)...)
+		} else {
+			out = append(out, it)
+		}
+	}
+	return out
 }
 
 func fixNatural(j *ast.Join, using []ast.Name) {

@@ -108,11 +108,12 @@ func (d *deparser) tableRef(te *ast.TableRef) {
 		d.w(ast.QuoteIdent(own))
 	}
 	name, _ := d.names.of(r)
-	if te.Alias.Name != "" || name != own {
+	columns, numbered := distinctNames(r.Columns)
+	if te.Alias.Name != "" || name != own || numbered {
 		d.w(" ", ast.QuoteIdent(name))
 	}
-	if len(te.Alias.Cols) > 0 {
-		d.columnList(r.Columns)
+	if len(te.Alias.Cols) > 0 || numbered {
+		d.columnList(columns)
 	}
 	if s := te.Sample; s != nil {
 		d.w(" TABLESAMPLE ", ast.QuoteIdent(s.Method.Name), " (")
@@ -170,7 +171,8 @@ func (d *deparser) funcRef(te *ast.FuncRef) {
 		d.columnDecls(decls)
 		return
 	}
-	d.columnList(r.Columns)
+	columns, _ := distinctNames(r.Columns)
+	d.columnList(columns)
 }
 
 // unnested are the arrays of several calls of unnest side by side, which may be one with

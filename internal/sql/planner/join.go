@@ -174,7 +174,7 @@ func aliasJoin(te *ast.Join, f *fromItem) error {
 		}
 	}
 	for i := range j.cols {
-		j.cols[i].home = j
+		j.cols[i].at, j.cols[i].home = int32(i), j
 	}
 	f.items = []*item{j}
 	return renameCols(j, te.Alias.Cols)

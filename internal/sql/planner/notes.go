@@ -51,6 +51,7 @@ type Relation struct {
 type NotedColumn struct {
 	Relation *Relation
 	Name     ast.Name
+	At       int // its place in Relation.Columns, which tells it from others of its name
 	Type     *types.T
 }
 
@@ -232,7 +233,17 @@ func (n *Notes) noteUsing(te *ast.Join, names []ast.Name) {
 func (c *scopeCol) noted() NotedColumn {
 	n := NotedColumn{Name: c.name, Type: c.col.Type}
 	if c.home != nil {
-		n.Relation = c.home.relation()
+		n.Relation, n.At = c.home.relation(), c.home.shownBefore(int(c.at))
+	}
+	return n
+}
+
+// shownBefore counts the columns before one that * stands for.
+func (it *item) shownBefore(at int) (n int) {
+	for i := range at {
+		if !it.cols[i].hidden {
+			n++
+		}
 	}
 	return n
 }

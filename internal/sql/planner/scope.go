@@ -142,6 +142,7 @@ type scopeCol struct {
 	hidden bool      // not part of *
 	// computed columns are not in the rows of their table: expr computes them from others.
 	computed bool
+	at       int32 // its place in home
 	home     *item // through which it is named; nil if a join computes it
 }
 
@@ -180,7 +181,7 @@ func tableItem(t *catalog.Table, alias string, cols []plan.Column, node plan.Nod
 	it := &item{alias: alias, table: t, relVisible: true, colsVisible: true, scan: node}
 	it.cols = make([]scopeCol, len(cols))
 	for i := range cols {
-		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], hidden: !t.Columns[i].InStar(), home: it}
+		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], hidden: !t.Columns[i].InStar(), at: int32(i), home: it}
 		if t.Columns[i].Virtual {
 			it.cols[i].name = "" // nothing refers to it by name, unless computeItem has been there
 		}
@@ -200,7 +201,7 @@ func colsItem(alias string, cols []plan.Column) *item {
 	it := &item{alias: alias, relVisible: true, colsVisible: true}
 	it.cols = make([]scopeCol, len(cols))
 	for i := range cols {
-		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], home: it}
+		it.cols[i] = scopeCol{name: cols[i].Name, col: cols[i], at: int32(i), home: it}
 	}
 	return it
 }
