@@ -93,6 +93,9 @@ type Table struct {
 	Comment      string
 	OnCommit     OnCommit `json:",omitempty"` // of a temporary table
 	Tablespace   string   `json:",omitempty"` // "" is pg_default
+	// Options are the storage parameters as pg_class has them: name=value. They change
+	// nothing. Those of a view are in View.
+	Options []string `json:",omitempty"`
 	// A table without a primary key has a hidden column of row ids. They come
 	// from a generator that is part of the table: its default is nextval of
 	// RowIDOid, its value lives under the index id RowIDStorage.
@@ -188,8 +191,10 @@ type Index struct {
 	ConstraintName string
 	// Tablespace is "" where the table is.
 	Tablespace string `json:",omitempty"`
-	Columns    []IndexColumn
-	Stored     []ColumnID // INCLUDE / STORING
+	// Options are the storage parameters, as those of a Table.
+	Options []string `json:",omitempty"`
+	Columns []IndexColumn
+	Stored  []ColumnID // INCLUDE / STORING
 	// Where is the predicate of a partial index, as SQL text over the columns
 	// WhereColumns, "" for none: only rows for which it is true have entries.
 	Where        string     `json:",omitempty"`
@@ -275,7 +280,7 @@ const (
 )
 
 // CheckOption is WITH CHECK OPTION of the view, "" for none.
-func (v *View) CheckOption() string { return v.Option("check_option") }
+func (v *View) CheckOption() string { return strings.ToLower(v.Option("check_option")) }
 
 // Option returns the value of a parameter, "" if it is not set.
 func (v *View) Option(name string) string {

@@ -90,8 +90,8 @@ func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 	if isView && (c.Kind == ast.AlterSetParams || c.Kind == ast.AlterResetParams) {
 		return a.viewParams(ctx, c)
 	}
-	if c.Kind == ast.AlterSetParams {
-		return a.e.ignoreStorage(c.Params, a.storage())
+	if c.Kind == ast.AlterSetParams || c.Kind == ast.AlterResetParams {
+		return a.storageParams(ctx, c)
 	}
 	if n, ok := noEffectCommands[c.Kind]; ok {
 		a.e.noEffect(n)
@@ -145,22 +145,14 @@ var alterActions = map[ast.AlterKind]string{
 	ast.AlterColumnSetIdentity: "ALTER COLUMN ... SET", ast.AlterColumnDropIdentity: "ALTER COLUMN ... DROP IDENTITY",
 	ast.AlterAddConstraint: "ADD CONSTRAINT", ast.AlterAlterConstraint: "ALTER CONSTRAINT",
 	ast.AlterValidateConstraint: "VALIDATE CONSTRAINT", ast.AlterDropConstraint: "DROP CONSTRAINT",
-}
-
-// storage returns the names of the storage parameters that what is altered may have.
-func (a *alteration) storage() []string {
-	switch {
-	case a.index:
-		return indexStorage
-	}
-	return tableStorage
+	ast.AlterSetParams: "SET", ast.AlterResetParams: "RESET",
 }
 
 // noEffectCommands are accepted without effect.
 var noEffectCommands = map[ast.AlterKind]noEffect{
 	ast.AlterColumnStatistics: noStatistics, ast.AlterColumnSetParams: noStatistics, ast.AlterColumnResetParams: noStatistics,
 	ast.AlterColumnStorage: noColumnStorage, ast.AlterColumnCompression: noColumnStorage,
-	ast.AlterResetParams: noStorageParams, ast.AlterClusterOn: noCluster,
+	ast.AlterClusterOn:         noCluster,
 	ast.AlterSetWithoutCluster: noCluster, ast.AlterSetWithoutOids: noOids, ast.AlterSetLogged: noUnlogged,
 	ast.AlterSetUnlogged: noUnlogged, ast.AlterReplicaIdentity: noReplicaIdent,
 }

@@ -47,7 +47,8 @@ func (e *Env) keyConstraint(ctx context.Context, t *catalog.Table, schema string
 		}
 		p.exclusion, p.where = true, c.Where
 	}
-	if err := e.ignoreStorage(c.With, indexStorage); err != nil {
+	var err error
+	if p.options, err = e.storageOptions(nil, c.With, indexParameters(c.Method)); err != nil {
 		return catalog.Index{}, err
 	}
 	if c.Tablespace != "" && c.Tablespace != catalog.DefaultTablespace {

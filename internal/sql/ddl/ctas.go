@@ -36,7 +36,8 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 	if err := checkTableMethod(st.Using); err != nil {
 		return "", err
 	}
-	if err := e.ignoreStorage(st.With, tableStorage); err != nil {
+	options, err := e.tableOptions(st.With)
+	if err != nil {
 		return "", err
 	}
 	if st.Materialized && len(e.ParamTypes) > 0 {
@@ -50,6 +51,7 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 	if err != nil || b == nil {
 		return st.Tag(), err
 	}
+	b.t.Options = options
 	if err := e.onCommit(b.t, b.schema.Temp != nil, st.OnCommit, st.Pos); err != nil {
 		return "", err
 	}

@@ -33,6 +33,7 @@ type pendingIndex struct {
 	sharded bool
 	buckets ast.Expr
 	method  ast.Name
+	options []string
 }
 
 // Buckets of USING HASH: so many if it does not say, and at most.
@@ -49,7 +50,8 @@ func (e *Env) inlineIndex(d *ast.InlineIndex) (pendingIndex, error) {
 	if p.method, err = accessMethod(d.Loc, d.Method, d.Inverted); err != nil {
 		return p, err
 	}
-	return p, e.ignoreStorage(d.With, indexStorage)
+	p.options, err = e.storageOptions(nil, d.With, indexParameters(p.method))
+	return p, err
 }
 
 // accessMethod checks the method of an index; the dialect's INVERTED means GIN.
@@ -106,7 +108,8 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	if err != nil {
 		return err
 	}
-	if err := e.ignoreStorage(st.With, indexStorage); err != nil {
+	options, err := e.storageOptions(nil, st.With, indexParameters(method))
+	if err != nil {
 		return err
 	}
 	e.ignoreConcurrently(st.Concurrently)
@@ -139,7 +142,7 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	t := old.Clone()
 	ix, err := e.newIndex(ctx, t, schema.Name, pendingIndex{
 		loc: st.Loc, name: st.Name, unique: st.Unique, keys: st.Keys, stored: stored, nullsNotDistinct: st.NullsNotDistinct,
-		where: st.Where, sharded: st.Sharded, buckets: st.Buckets, method: method,
+		where: st.Where, sharded: st.Sharded, buckets: st.Buckets, method: method, options: options,
 	})
 	if err != nil {
 		return err
@@ -184,7 +187,7 @@ func (e *Env) addBuiltIndex(ctx context.Context, old, t *catalog.Table, ix catal
 // does not add the index.
 func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p pendingIndex) (catalog.Index, error) {
 	ix := catalog.Index{Name: p.name, Unique: p.unique && !p.deferrable, Primary: p.primary, Constraint: p.constraint}
-	ix.Deferrable, ix.Deferred = p.deferrable, p.deferred
+	ix.Deferrable, ix.Deferred, ix.Options = p.deferrable, p.deferred, p.options
 	ix.NullsNotDistinct, ix.Exclusion = p.nullsNotDistinct && p.unique, p.exclusion
 	if len(p.keys)+len(p.stored) > maxIndexColumns {
 		return ix, pgerr.New(pgerr.TooManyColumns, "cannot use more than %d columns in an index", maxIndexColumns).At(p.loc.Pos)

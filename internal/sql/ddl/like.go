@@ -160,6 +160,7 @@ func (b *tableBuilder) likeIndex(ctx context.Context, src *catalog.Table, ix *ca
 		k := &ast.Constraint{
 			Loc: at, Kind: ast.ConstrUnique, Keys: keys, Include: stored, NullsNotDistinct: ix.NullsNotDistinct,
 			Sharded: ix.Buckets > 0, Buckets: buckets, Deferrable: ix.Deferrable, InitiallyDeferred: ix.Deferred,
+			With: writtenOptions(ix.Options),
 		}
 		switch {
 		case ix.Primary:
@@ -177,5 +178,6 @@ func (b *tableBuilder) likeIndex(ctx context.Context, src *catalog.Table, ix *ca
 	b.indexes = append(b.indexes, pendingIndex{
 		method: method, loc: at, unique: ix.Unique, keys: keys, stored: slices.Clip(stored), where: where,
 		nullsNotDistinct: ix.NullsNotDistinct, sharded: ix.Buckets > 0, buckets: buckets,
+		options: ix.Options,
 	})
 }

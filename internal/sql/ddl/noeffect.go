@@ -2,8 +2,6 @@ package ddl
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -132,44 +130,9 @@ func CopyFreeze() *pgerr.Error { return noCopyFreeze.notice() }
 
 func (e *Env) noEffect(n noEffect) { e.notice("NOTICE", n.notice()) }
 
-// The storage parameters that there are, in PostgreSQL and in the dialects. A name that
-// ends in _ stands for all that begin with it.
-var (
-	tableStorage = strings.Fields(`autovacuum_ fillfactor log_autovacuum_min_duration oids parallel_workers toast_tuple_target
-		user_catalog_table vacuum_index_cleanup vacuum_truncate
-		colocated colocation colocation_id exclude_data_from_backup infer_rbr_ row_type_oid schema_locked sql_stats_ table_oid
-		tablegroup_oid`)
-	indexStorage = strings.Fields(`autosummarize buffering deduplicate_items fastupdate fillfactor gin_pending_list_limit
-		pages_per_range
-		bucket_count colocation_id geometry_ s2_ table_oid tablegroup_oid`)
-	viewStorage = []string{checkOption, "security_barrier", "security_invoker"}
-)
-
 // ignoreConcurrently accepts CONCURRENTLY, if it was written.
 func (e *Env) ignoreConcurrently(written bool) {
 	if written {
 		e.noEffect(noConcurrently)
 	}
-}
-
-// ignoreStorage accepts WITH (...), if there are such parameters, but those by which
-// CockroachDB deletes rows.
-func (e *Env) ignoreStorage(params []ast.StorageParam, known []string) error {
-	for _, p := range params {
-		if p.Name == "ttl" || strings.HasPrefix(p.Name, "ttl_") {
-			return pgerr.Unsupported("row-level TTL (storage parameter \"%s\") is not supported", p.Name).At(p.Pos)
-		}
-		if p.Namespace != "" && p.Namespace != "toast" {
-			return pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter namespace \"%s\"", p.Namespace)
-		}
-		if !slices.ContainsFunc(known, func(k string) bool {
-			return p.Name == k || strings.HasSuffix(k, "_") && strings.HasPrefix(p.Name, k)
-		}) {
-			return pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter \"%s\"", p.Name)
-		}
-	}
-	if len(params) > 0 {
-		e.noEffect(noStorageParams)
-	}
-	return nil
 }

@@ -23,6 +23,9 @@ func (e *Env) createTable(ctx context.Context, st *ast.CreateTable) error {
 	if err != nil || b == nil {
 		return err
 	}
+	if b.t.Options, err = e.tableOptions(st.With); err != nil {
+		return err
+	}
 	if err := e.onCommit(b.t, b.schema.Temp != nil, st.OnCommit, st.Pos); err != nil {
 		return err
 	}
@@ -56,10 +59,7 @@ func (e *Env) checkTableOptions(st *ast.CreateTable) error {
 	if st.Persistence == ast.Unlogged {
 		e.noEffect(noUnlogged)
 	}
-	if err := checkTableMethod(st.Using); err != nil {
-		return err
-	}
-	return e.ignoreStorage(st.With, tableStorage)
+	return checkTableMethod(st.Using)
 }
 
 func checkTableMethod(name ast.Name) error {

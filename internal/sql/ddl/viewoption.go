@@ -3,13 +3,11 @@ package ddl
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 const checkOption = "check_option"
@@ -24,54 +22,7 @@ func viewOptions(st *ast.CreateView) ([]string, error) {
 		}
 		params = append(slices.Clip(params), ast.StorageParam{Loc: st.Loc, Name: checkOption, Value: &ast.StrLit{Val: value}})
 	}
-	return setViewOptions(nil, params)
-}
-
-// setViewOptions adds parameters to those that a view has.
-func setViewOptions(options []string, params []ast.StorageParam) ([]string, error) {
-	for i := range params {
-		p := &params[i]
-		if p.Namespace != "" {
-			return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter namespace \"%s\"", p.Namespace)
-		}
-		if slices.ContainsFunc(params[:i], func(o ast.StorageParam) bool { return o.Name == p.Name }) {
-			return nil, pgerr.New(pgerr.InvalidParameterValue, "parameter \"%s\" specified more than once", p.Name)
-		}
-	}
-	for i := range params {
-		value, err := viewOption(&params[i])
-		if err != nil {
-			return nil, err
-		}
-		options = append(resetViewOption(options, params[i].Name), params[i].Name+"="+value)
-	}
-	return options, nil
-}
-
-func resetViewOption(options []string, name string) []string {
-	return slices.DeleteFunc(slices.Clone(options), func(o string) bool { return strings.HasPrefix(o, name+"=") })
-}
-
-// viewOption returns the value of a parameter, as it was written.
-func viewOption(p *ast.StorageParam) (string, error) {
-	value := "true"
-	if p.Value != nil {
-		value = paramText(&ast.Option{Value: p.Value})
-	}
-	switch {
-	case !slices.Contains(viewStorage, p.Name):
-		return "", pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter \"%s\"", p.Name)
-	case p.Name != checkOption:
-		if _, err := types.ParseText(types.Bool, value, nil); err != nil {
-			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for boolean option \"%s\": %s", p.Name, value)
-		}
-	case !strings.EqualFold(value, catalog.CheckLocal) && !strings.EqualFold(value, catalog.CheckCascaded):
-		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for enum option \"%s\": %s", p.Name, value).
-			WithDetail("Valid values are \"local\" and \"cascaded\".")
-	default:
-		value = strings.ToLower(value)
-	}
-	return value, nil
+	return viewParameters.set(nil, params)
 }
 
 // checkOptions verifies that the view can have its options: its rows have to be those of
@@ -100,14 +51,14 @@ func (e *Env) checkOptions(ctx context.Context, v *catalog.Table) error {
 func (a *alteration) viewParams(ctx context.Context, c *ast.AlterCmd) error {
 	v := *a.t.View
 	a.t.View = &v
+	var err error
 	if c.Kind == ast.AlterResetParams {
-		for _, p := range c.Params {
-			v.Options = resetViewOption(v.Options, p.Name)
+		if v.Options, err = resetOptions(v.Options, c.Params); err != nil {
+			return err
 		}
 		return a.put(ctx)
 	}
-	var err error
-	if v.Options, err = setViewOptions(v.Options, c.Params); err != nil {
+	if v.Options, err = viewParameters.set(v.Options, c.Params); err != nil {
 		return err
 	}
 	if err := a.e.checkOptions(ctx, a.t); err != nil {

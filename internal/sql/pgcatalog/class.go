@@ -49,9 +49,7 @@ func (s *snapshot) classRow(w *writer, t *catalog.Table, kind string) {
 	w.flag("relispopulated", !t.Materialized() || !t.View.Unpopulated)
 	w.num("relchecks", int64(len(t.Checks)))
 	w.flag("relhasrules", kind == "v" || kind == "m")
-	if list := viewOptions(t); list != nil {
-		w.set("reloptions", types.NewArray(list))
-	}
+	w.reloptions(optionsOf(t))
 	// PostgreSQL keeps foreign keys by triggers, and psql looks for them only there.
 	w.flag("relhastriggers", len(t.ForeignKeys)+len(t.References) > 0)
 	w.str("relreplident", map[bool]string{true: "d", false: "n"}[t.Kind == catalog.KindTable])
@@ -83,6 +81,7 @@ func (s *snapshot) indexClassRow(w *writer, t *catalog.Table, ix *catalog.Index)
 		w.oid("relam", oidGIN)
 	}
 	w.str("relreplident", "n")
+	w.reloptions(ix.Options)
 	w.done()
 }
 

@@ -127,7 +127,7 @@ func (s *snapshot) keyConstraintText(t *catalog.Table, ix *catalog.Index, pretty
 		word += " NULLS NOT DISTINCT"
 	}
 	if ix.Exclusion {
-		text := "EXCLUDE USING btree (" + strings.Join(names, " WITH =, ") + " WITH =)" + s.includeText(t, ix)
+		text := "EXCLUDE USING btree (" + strings.Join(names, " WITH =, ") + " WITH =)" + s.includeText(t, ix) + optionsText(ix.Options)
 		if !ix.Total() {
 			text += " WHERE (" + s.expr(ix.Where, t, types.Bool, pretty) + ")"
 		}

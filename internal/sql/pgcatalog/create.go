@@ -79,11 +79,7 @@ func (s *snapshot) createdView(t *catalog.Table) string {
 	for i, c := range cols {
 		names[i] = ast.QuoteIdent(c.Name)
 	}
-	options := ""
-	if len(t.View.Options) > 0 {
-		options = " WITH (" + strings.Join(t.View.Options, ", ") + ")"
-	}
-	return s.createdName(t) + " (" + strings.Join(names, ", ") + ")" + options + " AS " + s.exprText(t.View.Query)
+	return s.createdName(t) + " (" + strings.Join(names, ", ") + ")" + optionsText(optionsOf(t)) + " AS " + s.exprText(t.View.Query)
 }
 
 // createSequence makes a sequence, that belongs to its column if owned says so.
@@ -146,7 +142,7 @@ func (s *snapshot) createTable(t *catalog.Table, keys bool) string {
 	if len(defs) > 0 {
 		body = "\n\t" + strings.Join(defs, ",\n\t") + "\n"
 	}
-	text := "CREATE " + s.temporary(t) + "TABLE " + s.createdName(t) + " (" + body + ")"
+	text := "CREATE " + s.temporary(t) + "TABLE " + s.createdName(t) + " (" + body + ")" + optionsText(t.Options)
 	if s.persistence(t) == "t" {
 		text += map[catalog.OnCommit]string{catalog.DeleteRows: " ON COMMIT DELETE ROWS", catalog.DropTable: " ON COMMIT DROP"}[t.OnCommit]
 	}
@@ -233,12 +229,13 @@ func (s *snapshot) inlineIndexText(t *catalog.Table, ix *catalog.Index) string {
 	}
 	text += " (" + s.keysText(t, ix, false) + ")"
 	if ix.Constraint {
-		return text + s.includeText(t, ix) + bucketsText(ix) + deferralText(ix.Deferrable, ix.Deferred)
+		return text + s.includeText(t, ix) + bucketsText(ix) + optionsText(ix.Options) + deferralText(ix.Deferrable, ix.Deferred)
 	}
 	text += bucketsText(ix) + s.includeText(t, ix)
 	if ix.NullsNotDistinct {
 		text += " NULLS NOT DISTINCT"
 	}
+	text += optionsText(ix.Options)
 	if !ix.Total() {
 		text += " WHERE " + s.expr(ix.Where, t, types.Bool, false)
 	}

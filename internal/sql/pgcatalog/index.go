@@ -115,6 +115,7 @@ func (s *snapshot) indexText(t *catalog.Table, ix *catalog.Index, rel string, pr
 	if ix.NullsNotDistinct {
 		b.WriteString(" NULLS NOT DISTINCT")
 	}
+	b.WriteString(optionsText(ix.Options))
 	if !ix.Total() {
 		b.WriteString(" WHERE " + s.expr(ix.Where, t, types.Bool, pretty))
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/planner"
-	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // updatable says what can be done with the rows of a relation, and which of its columns
@@ -77,15 +76,4 @@ func (s *snapshot) viewUpdatable(w *writer, t *catalog.Table) {
 	for _, c := range [...]string{"is_trigger_updatable", "is_trigger_deletable", "is_trigger_insertable_into"} {
 		w.str(c, "NO")
 	}
-}
-
-// viewOptions are the parameters of a view as an array, nil for none.
-func viewOptions(t *catalog.Table) []types.Datum {
-	var out []types.Datum
-	if t.Kind == catalog.KindView {
-		for _, o := range t.View.Options {
-			out = append(out, types.NewString(o))
-		}
-	}
-	return out
 }
