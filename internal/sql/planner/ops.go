@@ -129,11 +129,7 @@ func (b *builder) isDistinct(e *ast.IsDistinct, s *scope) (plan.Expr, error) {
 
 // rowsDistinct plans IS [NOT] DISTINCT FROM of two row constructors, field by field.
 func (b *builder) rowsDistinct(e *ast.IsDistinct, l, r *ast.Row, s *scope) (plan.Expr, error) {
-	lf, err := b.rowFields(l, s)
-	if err != nil {
-		return nil, err
-	}
-	rf, err := b.rowFields(r, s)
+	lf, rf, err := b.bothRowFields(l, r, s)
 	if err != nil {
 		return nil, err
 	}

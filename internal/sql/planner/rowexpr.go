@@ -64,13 +64,18 @@ func hasStar(e *ast.Row) bool {
 	})
 }
 
+// bothRowFields plans the fields of two row constructors, the left one's first.
+func (b *builder) bothRowFields(l, r *ast.Row, s *scope) (lf, rf []plan.Expr, err error) {
+	if lf, err = b.rowFields(l, s); err != nil {
+		return nil, nil, err
+	}
+	rf, err = b.rowFields(r, s)
+	return lf, rf, err
+}
+
 // rowCompareAST plans a comparison of two row constructors.
 func (b *builder) rowCompareAST(e *ast.BinaryOp, l, r *ast.Row, s *scope) (plan.Expr, error) {
-	lf, err := b.rowFields(l, s)
-	if err != nil {
-		return nil, err
-	}
-	rf, err := b.rowFields(r, s)
+	lf, rf, err := b.bothRowFields(l, r, s)
 	if err != nil {
 		return nil, err
 	}
