@@ -5,8 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -120,7 +122,7 @@ func (t *tester) run(ctx context.Context, n int, seed uint64) error {
 		}
 		seed++
 		if seed%10 == 0 {
-			fmt.Printf("%d statements, before seed %d; %d kinds of difference\n", t.asked, seed, len(t.found))
+			fmt.Printf("%d statements, before seed %d; %d known kinds of difference, %d new\n", t.asked, seed, len(t.known), len(t.found))
 		}
 	}
 	return nil
@@ -192,9 +194,6 @@ func (t *tester) take(ctx context.Context, seed uint64, g *generate.Generator, c
 	}
 	if c.Blocks || different { // settings and prepared statements outlive a transaction
 		t.both(ctx, "DISCARD ALL")
-		for _, q := range settings {
-			t.both(ctx, q)
-		}
 	}
 	return different && c.Blocks, err
 }
@@ -322,9 +321,9 @@ func (t *tester) revive(ctx context.Context) error {
 
 // report prints what was found, the most frequent first.
 func (t *tester) report(w io.Writer, show int) {
-	fmt.Fprintf(w, "%d statements, of which both refused %d; %d kinds of difference\n", t.asked, t.failed, len(t.found))
-	for name, n := range t.known {
-		fmt.Fprintf(w, "known: %6d  %s\n", n, name)
+	fmt.Fprintf(w, "%d statements, of which both refused %d; %d known kinds of difference, %d new\n", t.asked, t.failed, len(t.known), len(t.found))
+	for _, name := range slices.Sorted(maps.Keys(t.known)) {
+		fmt.Fprintf(w, "known: %6d  %s\n", t.known[name], name)
 	}
 	var keys []string
 	for k := range t.found {

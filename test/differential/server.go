@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -35,23 +36,22 @@ type answer struct {
 	tag           string
 }
 
-// settings are those on which results depend.
-var settings = []string{
-	"SET timezone = 'UTC'", "SET datestyle = 'ISO, MDY'", "SET intervalstyle = 'postgres'", "SET extra_float_digits = 1",
-	"SET search_path = diff, public", "SET statement_timeout = '10s'", "SET client_min_messages = 'error'", "SET bytea_output = 'hex'",
-	"SET default_transaction_isolation = 'repeatable read'",
+// settings are those on which results depend. They come with the connection, so that RESET
+// goes back to them.
+var settings = map[string]string{
+	"timezone": "UTC", "datestyle": "ISO, MDY", "intervalstyle": "postgres", "extra_float_digits": "1",
+	"search_path": "diff, public", "statement_timeout": "10s", "client_min_messages": "error", "bytea_output": "hex",
+	"default_transaction_isolation": "repeatable read",
 }
 
 func (s *server) connect(ctx context.Context) error {
-	conn, err := pgconn.Connect(ctx, s.url)
+	cfg, err := pgconn.ParseConfig(s.url)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
-	s.conn = conn
-	for _, q := range settings {
-		if a := s.ask(ctx, q); a.code != "" {
-			return fmt.Errorf("%s: %s: %s", s.name, q, a.message)
-		}
+	maps.Copy(cfg.RuntimeParams, settings)
+	if s.conn, err = pgconn.ConnectConfig(ctx, cfg); err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	return nil
 }

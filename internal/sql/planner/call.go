@@ -68,8 +68,8 @@ func (b *builder) plainFunction(e *ast.FuncCall, name string, s *scope) (plan.Ex
 		return x, nil
 	}
 	if len(args) == 1 && e.Name.Schema == "" && noFunction(err) {
-		if f := b.fieldNamed(args[0], e.Name.Name); f != nil { // name(row) is row.name
-			return f, nil
+		if f, err := b.fieldNamed(args[0], e.Name.Name, e.Pos); f != nil || err != nil { // name(row) is row.name
+			return f, err
 		}
 	}
 	return nil, builtin.SuggestFunction(name, err)

@@ -5,6 +5,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"slices"
 )
 
 // fromFuncs is what the functions of one FROM item plan to.
@@ -140,6 +141,11 @@ func (b *builder) defineColumns(ff *fromFuncs, decls []ast.ColumnDecl, pos int) 
 	}
 	if !needsColumns(last.Call) && last.Call.T.Oid != types.Record.Oid {
 		return pgerr.New(pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"").At(pos)
+	}
+	for i, n := range names {
+		if slices.Contains(names[:i], n) {
+			return pgerr.New(pgerr.DuplicateColumn, "column name \"%s\" specified more than once", n)
+		}
 	}
 	call := *last.Call
 	if fn, ok := call.Fn.WithColumns(names, ts); ok {

@@ -191,7 +191,10 @@ func (b *builder) using(te *ast.Join, kind plan.JoinKind, l, r, f *fromItem) (pl
 	b.env.Notes.noteUsing(te, names)
 	j := &item{colsVisible: true}
 	var conds []plan.Expr
-	for _, n := range names {
+	for i, n := range names {
+		if containsName(names[:i], n) {
+			return nil, pgerr.New(pgerr.DuplicateColumn, "column name \"%s\" appears more than once in USING clause", n)
+		}
 		lc, err := usingColumn(l.items, n, "left")
 		if err != nil {
 			return nil, err

@@ -24,16 +24,37 @@ func (b *builder) columnRef(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range it.it.cols {
-		if it.it.cols[i].name == e.Column {
-			b.env.Notes.noteColumn(e, &it.it.cols[i])
-			return b.useColumn(&it.it.cols[i], it.level, s, e.Pos), nil
-		}
+	c, err := columnNamed(it.it.cols, e.Column, e.Pos)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		b.env.Notes.noteColumn(e, c)
+		return b.useColumn(c, it.level, s, e.Pos), nil
 	}
 	if x, err := b.systemColumn(e.Column, it.it, it.level, s, e.Pos); x != nil || err != nil {
 		return x, err
 	}
 	return nil, noColumn(fmt.Sprintf("column %s.%s does not exist", e.Table, e.Column), e.Table, e.Column, s).At(e.Pos)
+}
+
+// columnNamed finds the one column of a name, nil if there is none. Two are an error.
+func columnNamed(cols []scopeCol, name ast.Name, pos int) (*scopeCol, error) {
+	var hit *scopeCol
+	for i := range cols {
+		if cols[i].name != name {
+			continue
+		}
+		if hit != nil {
+			return nil, ambiguousColumn(name, pos)
+		}
+		hit = &cols[i]
+	}
+	return hit, nil
+}
+
+func ambiguousColumn(name ast.Name, pos int) error {
+	return pgerr.New(pgerr.AmbiguousColumn, "column reference \"%s\" is ambiguous", name).At(pos)
 }
 
 // starRef plans t.* where a single value is wanted: the whole row.
@@ -62,14 +83,15 @@ func (b *builder) bareColumn(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 			if !it.colsVisible {
 				continue
 			}
-			for i := range it.cols {
-				if it.cols[i].name != e.Column {
-					continue
-				}
-				if hit != nil {
-					return nil, pgerr.New(pgerr.AmbiguousColumn, "column reference \"%s\" is ambiguous", e.Column).At(e.Pos)
-				}
-				hit = &it.cols[i]
+			c, err := columnNamed(it.cols, e.Column, e.Pos)
+			if err != nil {
+				return nil, err
+			}
+			if c != nil && hit != nil {
+				return nil, ambiguousColumn(e.Column, e.Pos)
+			}
+			if c != nil {
+				hit = c
 			}
 		}
 		if hit != nil {
@@ -85,12 +107,8 @@ func (b *builder) bareColumn(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 			}
 		}
 	}
-	for lv := s; lv != nil; lv = lv.parent {
-		for _, it := range lv.items {
-			if x, err := b.systemColumn(e.Column, it, lv, s, e.Pos); x != nil || err != nil {
-				return x, err
-			}
-		}
+	if x, err := b.bareSystemColumn(e, s); x != nil || err != nil {
+		return x, err
 	}
 	return nil, noColumn(fmt.Sprintf("column \"%s\" does not exist", e.Column), "", e.Column, s).At(e.Pos)
 }
@@ -222,6 +240,26 @@ func neverNull(it *item) *scopeCol {
 		}
 	}
 	return nil
+}
+
+// bareSystemColumn is the system column of the one table of the innermost query that has
+// any.
+func (b *builder) bareSystemColumn(e *ast.ColumnRef, s *scope) (hit plan.Expr, err error) {
+	for lv := s; lv != nil && hit == nil; lv = lv.parent {
+		for _, it := range lv.items {
+			x, err := b.systemColumn(e.Column, it, lv, s, e.Pos)
+			if err != nil {
+				return nil, err
+			}
+			if x != nil && hit != nil {
+				return nil, ambiguousColumn(e.Column, e.Pos)
+			}
+			if x != nil {
+				hit = x
+			}
+		}
+	}
+	return hit, nil
 }
 
 // systemColumn answers for the columns every table of PostgreSQL has.

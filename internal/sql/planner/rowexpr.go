@@ -299,15 +299,8 @@ func (b *builder) fieldSelect(e *ast.FieldSelect, s *scope) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if row, ok := x.(*plan.RowCtor); ok {
-		for i, n := range row.Names {
-			if n == e.Field {
-				return row.Fields[i], nil
-			}
-		}
-	}
-	if f := b.fieldNamed(x, e.Field); f != nil {
-		return f, nil
+	if f, err := b.fieldNamed(x, e.Field, e.Pos); f != nil || err != nil {
+		return f, err
 	}
 	if x.Type().Family != types.RecordFamily {
 		return nil, pgerr.New(pgerr.WrongObjectType, "column notation .%s applied to type %s, which is not a composite type",
@@ -319,15 +312,24 @@ func (b *builder) fieldSelect(e *ast.FieldSelect, s *scope) (plan.Expr, error) {
 	return nil, pgerr.New(pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field).At(e.X.Position())
 }
 
-// fieldNamed plans the field of a record with a name, nil if there is none.
-func (b *builder) fieldNamed(x plan.Expr, name ast.Name) plan.Expr {
+// fieldNamed plans the field of a record with a name, nil if there is none. Two columns of
+// the name are an error in a relation's row; of the fields of other records the first counts.
+func (b *builder) fieldNamed(x plan.Expr, name ast.Name, pos int) (plan.Expr, error) {
+	if row, ok := x.(*plan.RowCtor); ok {
+		if i := slices.Index(row.Names, name); i >= 0 {
+			if slices.Contains(row.Names[i+1:], name) {
+				return nil, ambiguousColumn(name, pos)
+			}
+			return row.Fields[i], nil
+		}
+	}
 	fields := b.fieldsOf(x)
 	for i := range fields {
 		if fields[i].name == name {
-			return &plan.FieldSelect{Arg: x, Field: i, Name: name, T: fields[i].typ}
+			return &plan.FieldSelect{Arg: x, Field: i, Name: name, T: fields[i].typ}, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // fieldsOf returns the fields of a record where they are known.
