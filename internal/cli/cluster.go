@@ -181,7 +181,7 @@ func (f *clusterFlags) create(s *streams, dir string) error {
 	for i, p := range ports {
 		l.Nodes = append(l.Nodes, l.newNode(i+1, p))
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	if err := l.save(); err != nil {

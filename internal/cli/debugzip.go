@@ -3,15 +3,11 @@ package cli
 import (
 	"archive/zip"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -36,8 +32,8 @@ func newDebugZip(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "zip FILE",
 		Short: "Collect what is needed to look into a cluster's problem",
-		Long: "Collect what is needed to look into a cluster's problem: the nodes, their metrics, goroutines and heaps, their\n" +
-			"replicas, and the placement of ranges. Rows of tables are not among it, but keys are. What can't be had is named\n" +
+		Long: "Collect what is needed to look into a cluster's problem: the nodes, their logs, metrics, goroutines and heaps,\n" +
+			"their replicas, and the placement of ranges. Rows of tables are not among it, but keys are. What can't be had is named\n" +
 			"in the file instead.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -122,6 +118,7 @@ func (f *zipFlags) collect(z *zipFile, nodes []server.NodeStatus) error {
 			{"metrics.txt", "/_status/vars"},
 			{"goroutines.txt", "/debug/pprof/goroutine?debug=2"},
 			{"heap.pprof", "/debug/pprof/heap"},
+			{"lichen.log", "/_debug/log"},
 		} {
 			err = errors.Join(err, z.add(dir+item.name, func(ctx context.Context, w io.Writer) error {
 				if werr != nil {
@@ -194,16 +191,13 @@ func (f *zipFlags) web() (*webClient, error) {
 	case c == nil:
 		return &webClient{scheme: "http"}, nil
 	}
-	pem, err := os.ReadFile(filepath.Join(f.certsDir, security.CACert))
+	cfg, err := security.ClientTLS(f.certsDir, security.RootName)
 	if err != nil {
 		return nil, err
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate", security.CACert)
-	}
+	cfg.NextProtos = nil
 	web := &webClient{scheme: "https"}
-	web.http.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	web.http.Transport = &http.Transport{TLSClientConfig: cfg}
 	return web, nil
 }
 

@@ -105,6 +105,10 @@ listen psql
     mode tcp
     balance leastconn
     option httpchk GET /health?ready=1
+
+    # A node that stops turns not ready and goes on serving for the cluster setting
+    # server.shutdown.initial_wait, which must be longer than two checks.
+    default-server inter 1s fall 2
 `, port)
 	// The load balancer asks only whether the node is ready; it shows no certificate
 	// and need not know the cluster's.

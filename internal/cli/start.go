@@ -79,10 +79,12 @@ func (f *startFlags) common(c *cobra.Command) {
 	fl := c.Flags()
 	f.flags = fl
 	fl.BoolVar(&f.node.Insecure, "insecure", false, "run without encryption and authentication")
+	fl.BoolVar(&f.node.FaultHooks, "fault-hooks", false, "serve /_debug/fault, by which tests break the node")
+	_ = fl.MarkHidden("fault-hooks")
 	addCertsDir(fl, &f.node.CertsDir)
 	fl.StringArrayVarP(&f.stores, "store", "s", []string{config.DefaultStore}, "directory of a store: DIR, or path=DIR,size=SIZE, where size (bytes, 1TB or 80% of the disk) is what it counts for; once for each disk")
-	fl.StringVar(&f.node.ListenAddr, "listen-addr", f.node.ListenAddr, "address for SQL clients and other nodes, host:port")
-	fl.StringVar(&f.node.HTTPAddr, "http-addr", f.node.HTTPAddr, "address for HTTP, host:port")
+	fl.StringVar(&f.node.ListenAddr, "listen-addr", f.node.ListenAddr, "address for SQL clients and other nodes, host:port; with --insecure localhost unless given")
+	fl.StringVar(&f.node.HTTPAddr, "http-addr", f.node.HTTPAddr, "address for HTTP, host:port; with --insecure localhost unless given")
 	fl.StringVar(&f.cache, "cache", "", "size of the block cache: bytes, 512MiB, or 25% of memory")
 	fl.StringVar(&f.memory, "max-memory", "", "memory for all but the cache, most of it for statements: bytes, 1GiB, or 25% of memory")
 	fl.BoolVar(&f.background, "background", false, "return when the node serves, or waits for a cluster, leaving it running")
@@ -106,26 +108,52 @@ func (f *startFlags) complete() (err error) {
 			return usageError{fmt.Errorf("--max-memory: %w", err)}
 		}
 	}
-	f.node.ListenAddr = config.WithPort(f.node.ListenAddr, config.DefaultPort)
-	f.node.HTTPAddr = config.WithPort(f.node.HTTPAddr, config.DefaultHTTPPort)
-	if !f.node.SingleNode && len(f.node.Join) == 0 {
-		return usageError{errors.New("--join is missing: give the addresses of a few nodes of the cluster, this one among them " +
-			"(for a cluster of one node, run start-single-node)")}
-	}
-	for i, a := range f.node.Join {
-		f.node.Join[i] = config.WithPort(strings.TrimSpace(a), config.DefaultPort)
-	}
-	if f.node.AdvertiseAddr != "" {
-		port := config.DefaultPort
-		if _, p, err := net.SplitHostPort(f.node.ListenAddr); err == nil && p != "0" {
-			port = p
-		}
-		f.node.AdvertiseAddr = config.WithPort(f.node.AdvertiseAddr, port)
+	if err := f.completeAddresses(); err != nil {
+		return usageError{err}
 	}
 	if err := f.node.Validate(); err != nil {
 		return usageError{err}
 	}
 	return nil
+}
+
+// completeAddresses adds ports to addresses. A node that is open to all listens on this
+// machine only, unless told otherwise.
+func (f *startFlags) completeAddresses() error {
+	n := &f.node
+	if n.Insecure && !f.flags.Changed("listen-addr") {
+		n.ListenAddr = "localhost"
+	}
+	if n.Insecure && !f.flags.Changed("http-addr") {
+		n.HTTPAddr = "localhost"
+	}
+	n.ListenAddr = config.WithPort(n.ListenAddr, config.DefaultPort)
+	n.HTTPAddr = config.WithPort(n.HTTPAddr, config.DefaultHTTPPort)
+	if !n.SingleNode && len(n.Join) == 0 {
+		return errors.New("--join is missing: give the addresses of a few nodes of the cluster, this one among them " +
+			"(for a cluster of one node, run start-single-node)")
+	}
+	for i, a := range n.Join {
+		n.Join[i] = config.WithPort(strings.TrimSpace(a), config.DefaultPort)
+		if host := hostOf(n.Join[i]); n.Insecure && !f.flags.Changed("listen-addr") && !isLoopback(host) {
+			return fmt.Errorf("--join names another machine, %s, which can't reach this node: with --insecure it listens on localhost only; "+
+				"give --listen-addr=:%s to let every machine in, without encryption and authentication", host, config.DefaultPort)
+		}
+	}
+	if n.AdvertiseAddr != "" {
+		port := config.DefaultPort
+		if _, p, err := net.SplitHostPort(n.ListenAddr); err == nil && p != "0" {
+			port = p
+		}
+		n.AdvertiseAddr = config.WithPort(n.AdvertiseAddr, port)
+	}
+	return nil
+}
+
+// isLoopback reports whether a host is this machine as only it itself sees it.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // parseStores reads what --store was given. Two names of one directory are found by
@@ -177,6 +205,9 @@ func (f *startFlags) run(s *streams) error {
 		return f.startChild(s)
 	}
 	begun := time.Now()
+	if err := keepPrivate(f.node.Dirs()); err != nil {
+		return err
+	}
 	logDir := filepath.Join(f.node.Stores[0].Path, "logs")
 	logFile, err := obs.OpenLog(logDir)
 	if err != nil {
@@ -190,7 +221,7 @@ func (f *startFlags) run(s *streams) error {
 	}
 	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
-	n, err := server.New(f.node, server.Options{FS: fs.Disk(), Logger: obs.NewLogger(logFile)})
+	n, err := server.New(f.node, server.Options{FS: fs.Disk(), Logger: obs.NewLogger(logFile), LogDir: logDir})
 	if err != nil {
 		return err
 	}

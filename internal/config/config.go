@@ -33,6 +33,9 @@ type Node struct {
 	ListenAddr, HTTPAddr string
 	// Insecure turns authentication and encryption off.
 	Insecure bool
+	// FaultHooks serves /_debug/fault, by which tests break the clock, the disks and
+	// commits. Only a node that is Insecure may have it.
+	FaultHooks bool
 	// AdvertiseAddr is where other nodes reach this one; empty: ListenAddr.
 	AdvertiseAddr string
 	// Join are addresses of nodes of the cluster, empty for a node by itself.
@@ -89,6 +92,8 @@ func (n *Node) Validate() error {
 		return err
 	}
 	switch {
+	case n.FaultHooks && !n.Insecure:
+		return fmt.Errorf("--fault-hooks is for tests: it needs --insecure")
 	case n.CacheBytes < 1<<20:
 		return fmt.Errorf("--cache must be at least 1MiB")
 	case n.MaxMemory < 16<<20:

@@ -20,6 +20,9 @@ const MaxLogBytes = 64 << 20
 // LogName is the file name of the log within its directory.
 const LogName = "lichen.log"
 
+// OldLogName is the file name of what was written before, once the log was cut off.
+const OldLogName = LogName + ".1"
+
 // Log is a log file that is cut off at a size.
 type Log struct {
 	mu   sync.Mutex
@@ -30,7 +33,7 @@ type Log struct {
 
 // OpenLog opens the log in dir, which is made if need be.
 func OpenLog(dir string) (*Log, error) {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("log directory: %w", err)
 	}
 	l := &Log{path: filepath.Join(dir, LogName)}
@@ -38,7 +41,7 @@ func OpenLog(dir string) (*Log, error) {
 }
 
 func (l *Log) open() error {
-	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
@@ -68,7 +71,7 @@ func (l *Log) rotate() error {
 	if err := l.f.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(l.path, l.path+".1"); err != nil {
+	if err := os.Rename(l.path, filepath.Join(filepath.Dir(l.path), OldLogName)); err != nil {
 		return err
 	}
 	return l.open()

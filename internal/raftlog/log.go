@@ -135,7 +135,7 @@ func Open(o Options) (*Log, error) {
 }
 
 func makeDir(f fs.FS, dir string) error {
-	if err := f.MkdirAll(dir, 0o755); err != nil {
+	if err := f.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	if err := fs.SyncDir(f, f.PathDir(dir)); err != nil {

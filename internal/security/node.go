@@ -104,11 +104,11 @@ func (n *Node) ServerTLS() *tls.Config {
 	})
 }
 
-// HTTPServerTLS is for browsers and monitoring, which are not asked for
-// certificates.
+// HTTPServerTLS is for browsers and monitoring. Who shows a certificate, as admins do,
+// must have it from this cluster's CA.
 func (n *Node) HTTPServerTLS() *tls.Config {
 	return n.perHandshake(func(b *bundle, _ *tls.ClientHelloInfo) *tls.Config {
-		return b.server(tls.NoClientCert, "h2", "http/1.1")
+		return b.server(tls.VerifyClientCertIfGiven, "h2", "http/1.1")
 	})
 }
 

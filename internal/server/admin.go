@@ -186,6 +186,7 @@ func (n *Node) nodes() []NodeStatus {
 			}
 		}
 	}
+	quorum := !n.quorumGone() // which every statement of any node needs
 	out := make([]NodeStatus, 0, len(infos))
 	for _, i := range infos {
 		s := NodeStatus{
@@ -196,10 +197,10 @@ func (n *Node) nodes() []NodeStatus {
 			s.StartedAt = time.Unix(0, i.Life)
 		}
 		if i.ID == n.NodeID() {
-			s.UpdatedAt, s.Live, s.Available = time.Now(), true, n.ready.Load() && !i.Removed
+			s.UpdatedAt, s.Live, s.Available = time.Now(), true, n.notReady() == "" && !i.Removed
 		} else {
 			s.UpdatedAt, s.Live = n.live.LastHeard(i.ID), n.live.Live(i.ID)
-			s.Available = s.Live && !i.Draining && !i.Removed
+			s.Available = s.Live && !i.Draining && !i.Removed && quorum
 		}
 		for _, st := range i.Stores {
 			if !i.Removed { // what it told last

@@ -17,7 +17,8 @@
 //
 //	N1. Parts are stopped in the reverse of the order in which they were started
 //	    (Stop).
-//	N2. /health?ready=1 answers 200 only while the node accepts SQL (ready).
+//	N2. /health?ready=1 answers 200 only while the node accepts SQL and has a quorum for
+//	    what every statement needs (notReady).
 //	N3. The range of the meta records holds nothing else and never splits
 //	    (splitFirstRange, splitRange).
 //	N4. The placement of replicas begins once the rules are known, so that none is

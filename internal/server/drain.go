@@ -24,6 +24,9 @@ const (
 	otherHeirAfter = 2 * time.Second
 	// quorumPoll is how often a draining node looks whether there still is a quorum.
 	quorumPoll = 100 * time.Millisecond
+	// askedLately is how long a question for readiness counts: who asks is a load
+	// balancer, which asks again much sooner.
+	askedLately = 30 * time.Second
 )
 
 // leaving is how far a node is with ending its service.
@@ -35,15 +38,19 @@ type leaving struct {
 }
 
 // beginDrain begins to end the node's service, unless that was begun already: it is
-// no longer ready, hands over the ranges that it leads, and ends the connections
-// of its clients.
+// no longer ready, waits until load balancers know that, hands over the ranges that it
+// leads, and ends the connections of its clients.
 func (n *Node) beginDrain() {
 	n.leave.once.Do(func() {
+		balanced := time.Since(time.Unix(0, n.readyAsked.Load())) < askedLately
 		n.ready.Store(false)
 		n.draining.Store(true)
 		n.measured.seq.Add(1) // others shall hear of it
 		go func() {
 			begun := time.Now()
+			if balanced {
+				n.awaitLoadBalancers()
+			}
 			defer func() {
 				close(n.leave.done)
 				n.log.Info("drained", "took", time.Since(begun))
@@ -62,6 +69,22 @@ func (n *Node) beginDrain() {
 			}
 		}()
 	})
+}
+
+// awaitLoadBalancers goes on serving until load balancers have seen that the node is not
+// ready any more: they send no new clients then.
+func (n *Node) awaitLoadBalancers() {
+	over := time.NewTimer(n.settings.Get().DrainWait)
+	defer over.Stop()
+	again := time.NewTicker(quorumPoll)
+	defer again.Stop()
+	for !n.quorumGone() { // without a quorum nothing is served
+		select {
+		case <-over.C:
+			return
+		case <-again.C:
+		}
+	}
 }
 
 // endSessions ends the connections of clients. That some had to be cut off because
@@ -102,10 +125,8 @@ func (n *Node) quorumGone() bool {
 	}
 	descs := []*kvpb.RangeDescriptor{n.addresses.Known()}
 	record := membershipKey(n.NodeID())
-	for _, r := range n.store.Replicas() {
-		if r.Initialized() && r.Desc().ContainsKey(record) {
-			descs = append(descs, r.Desc())
-		}
+	if r := n.store.At(record); r != nil && r.Initialized() {
+		descs = append(descs, r.Desc())
 	}
 	for _, d := range descs {
 		if d == nil {

@@ -1,51 +1,135 @@
 package server
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"net/http/pprof"
+	"os"
+	"path/filepath"
+	"time"
 
+	"github.com/lichendb/lichen/internal/obs"
+	"github.com/lichendb/lichen/internal/security"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// httpHandler serves health and metrics.
+// httpHandler serves health, the status page, metrics, and what looks into the process.
+// What changes the node is refused to pages of other sites.
 func (n *Node) httpHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", n.statusPage)
+	mux.HandleFunc("/health", n.health)
+	mux.HandleFunc("/_status/vars", n.metricsHandler())
+	for path, h := range n.debugHandlers() {
+		mux.HandleFunc(path, n.adminOnly(h))
+	}
+	return http.NewCrossOriginProtection().Handler(mux)
+}
+
+// metricsHandler serves the metrics, to all or to admins only, as the cluster setting
+// server.metrics.require_admin says.
+func (n *Node) metricsHandler() http.HandlerFunc {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(newCollector(n))
-	mux := http.NewServeMux()
-	mux.HandleFunc("/health", n.health)
-	mux.Handle("/_status/vars", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
-	if n.clockFault != nil {
-		mux.Handle("/_debug/fault/clock", n.clockFault)
+	open := promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP
+	guarded := n.adminOnly(open)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if n.settings.Get().MetricsRequireAdmin {
+			guarded(w, r)
+			return
+		}
+		open(w, r)
 	}
-	if n.cfg.Insecure {
-		mux.Handle("/_debug/fault/disk", newDiskFaults(n.store))
+}
+
+// debugHandlers are the handlers for admins, by path.
+func (n *Node) debugHandlers() map[string]http.HandlerFunc {
+	h := map[string]http.HandlerFunc{
+		"/debug/pprof/":        pprof.Index,
+		"/debug/pprof/profile": pprof.Profile,
+		"/debug/pprof/trace":   pprof.Trace,
 	}
-	if n.cfg.Insecure && !n.cfg.SingleNode {
-		mux.Handle("/_debug/fault/commit", &n.commitFault)
+	if n.logDir != "" {
+		h["GET /_debug/log"] = n.serveLog
 	}
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
+	if n.cfg.FaultHooks {
+		h["/_debug/fault/clock"] = n.clockFault.ServeHTTP
+		h["/_debug/fault/disk"] = newDiskFaults(n.store).ServeHTTP
+		if !n.cfg.SingleNode {
+			h["/_debug/fault/commit"] = n.commitFault.ServeHTTP
+		}
+	}
+	return h
+}
+
+// isAdmin reports whether a request may see everything: it shows the certificate of
+// root, or the node is open to all.
+func (n *Node) isAdmin(r *http.Request) bool {
+	if n.certs == nil {
+		return true
+	}
+	return r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && r.TLS.PeerCertificates[0].Subject.CommonName == security.RootName
+}
+
+// adminOnly keeps others from a handler.
+func (n *Node) adminOnly(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !n.isAdmin(r) {
+			http.Error(w, "only for admins: connect with the client certificate of root (lichen cert create-client root)", http.StatusForbidden)
+			return
+		}
+		h(w, r)
+	}
+}
+
+// serveLog answers with the node's log, the older of its files first.
+func (n *Node) serveLog(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	for _, name := range []string{obs.OldLogName, obs.LogName} {
+		f, err := os.Open(filepath.Join(n.logDir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the log was never cut off
+		}
+		if err == nil {
+			_, err = io.Copy(w, f)
+			_ = f.Close() // it was only read
+		}
+		if err != nil {
+			fmt.Fprintf(w, "\nERROR: %v\n", err)
+		}
+	}
 }
 
 // health answers 200 while the process lives, and with ready=1 only while it
 // accepts SQL: what a load balancer asks.
 func (n *Node) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	if ready := r.URL.Query().Get("ready"); ready != "" && ready != "0" && (!n.ready.Load() || n.clockBad.Load()) {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		status := "starting"
-		switch {
-		case n.draining.Load():
-			status = "draining"
-		case n.clockBad.Load():
-			status = "clock off"
+	if ready := r.URL.Query().Get("ready"); ready != "" && ready != "0" {
+		n.readyAsked.Store(time.Now().UnixNano())
+		if why := n.notReady(); why != "" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprintf(w, `{"status":%q}`+"\n", why)
+			return
 		}
-		fmt.Fprintf(w, `{"status":%q}`+"\n", status)
-		return
 	}
 	fmt.Fprintln(w, `{"status":"ok"}`)
+}
+
+// notReady says why the node does not accept SQL, "" if it does.
+func (n *Node) notReady() string {
+	switch {
+	case n.draining.Load():
+		return "draining"
+	case n.clockBad.Load():
+		return "clock off"
+	case !n.ready.Load():
+		return "starting"
+	case n.quorumGone():
+		return "no quorum"
+	}
+	return ""
 }

@@ -46,7 +46,8 @@ type Node struct {
 	router *dist.Router
 	sql    *sql.Server
 
-	families bool // Options.FamilyPerColumn
+	families bool   // Options.FamilyPerColumn
+	logDir   string // Options.LogDir
 
 	cat    *catalog.Store
 	mem    *quota.Pool
@@ -86,10 +87,11 @@ type Node struct {
 	joined          bool
 	openDB          atomic.Pointer[kv.DB]
 	serving         atomic.Pointer[pgwire.Server]
-	fronts          sync.Mutex  // orders changes of serving with the begin of a drain
-	clockBad        atomic.Bool // the clock is off, nothing is served
-	clockFault      *clockFault // nil unless insecure
-	commitFault     commitFault // of use only if insecure
+	fronts          sync.Mutex   // orders changes of serving with the begin of a drain
+	clockBad        atomic.Bool  // the clock is off, nothing is served
+	readyAsked      atomic.Int64 // when a load balancer last asked whether the node is ready, Unix nanoseconds
+	clockFault      *clockFault  // nil without config.Node.FaultHooks
+	commitFault     commitFault  // of use only with config.Node.FaultHooks
 }
 
 // Options are what New needs beside the configuration.
@@ -101,6 +103,9 @@ type Options struct {
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	// Listen opens the listeners, for clients and nodes and for HTTP; nil: TCP.
 	Listen func(addr string) (net.Listener, error)
+	// LogDir is the directory of the node's logs, which admins may read over HTTP; empty:
+	// there is none.
+	LogDir string
 	// FamilyPerColumn is that of sql.Config.
 	FamilyPerColumn bool
 }
@@ -112,7 +117,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg, families: o.FamilyPerColumn, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
+		cfg: cfg, families: o.FamilyPerColumn, logDir: o.LogDir, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
 		member: make(chan struct{}), settings: setting.NewLive(baseSettings(&cfg)),
 	}
 	n.rules.moved, n.rules.loading = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -123,7 +128,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		offset = 0 // its clock is the only one
 	}
 	n.clock = hlc.NewSystem(offset)
-	if cfg.Insecure {
+	if cfg.FaultHooks {
 		n.clockFault = newClockFault()
 		n.clock = hlc.New(n.clockFault.read, offset)
 	}
@@ -256,7 +261,7 @@ func (n *Node) openGateway(ctx context.Context) {
 			Node: id.Node, Local: localRanges{n}, Caller: n.rpc, FirstRange: n.addresses.FindFirstRange, Now: n.clock.Now,
 			Deadlocks: n.deadlocks, Distance: n.distance, Live: n.live.Live,
 		}
-		if n.cfg.Insecure {
+		if n.cfg.FaultHooks {
 			c.Intercept = n.commitFault.intercept
 		}
 		n.router = dist.NewRouter(c)

@@ -209,11 +209,11 @@ func (n *Node) Start() error {
 	if len(join) == 0 {
 		join = append(join, n.Addr())
 	}
-	if err := os.MkdirAll(n.dir, 0o755); err != nil {
+	if err := os.MkdirAll(n.dir, 0o700); err != nil {
 		return err
 	}
 	args := append([]string{
-		"start", "--insecure", "--store=" + n.dir, "--listen-addr=" + n.SQL, "--http-addr=" + n.HTTP,
+		"start", "--insecure", "--fault-hooks", "--store=" + n.dir, "--listen-addr=" + n.SQL, "--http-addr=" + n.HTTP,
 		"--advertise-addr=" + cmp.Or(n.advertise, n.Addr()), "--join=" + strings.Join(join, ","),
 		"--cache=64MiB", "--max-memory=256MiB",
 	}, n.c.o.Flags...)

@@ -23,7 +23,7 @@ func TestOrder(t *testing.T) {
 // Each setting sets one field, and no two the same.
 func TestText(t *testing.T) {
 	other := map[Type][]string{
-		Duration: {"7s"}, Size: {"5MiB"}, Int: {"123", "8"}, Float: {"0.77"}, Bool: {"false"},
+		Duration: {"7s"}, Size: {"5MiB"}, Int: {"123", "8"}, Float: {"0.77"}, Bool: {"false", "true"},
 		Choice: {"off", "SQL, DMY", "iso_8601"},
 	}
 	seen := map[int]string{}

@@ -12,6 +12,9 @@ import (
 type Values struct {
 	DeadAfter    time.Duration
 	DrainTimeout time.Duration
+	DrainWait    time.Duration
+
+	MetricsRequireAdmin bool
 
 	SnapshotRate int64
 
@@ -39,6 +42,7 @@ func Default() Values {
 	return Values{
 		DeadAfter:    5 * time.Minute,
 		DrainTimeout: 10 * time.Second,
+		DrainWait:    3 * time.Second,
 		SnapshotRate: 32 << 20,
 		SplitByLoad:  true, SplitQPS: 10000,
 		Merge: true, MergePause: 50 * time.Millisecond,
