@@ -90,9 +90,12 @@ type Table struct {
 	View         *View         // KindView
 	UserType     *types.T      // KindType
 	Collation    *CollationDef `json:",omitempty"` // KindCollation
-	Comment      string
-	OnCommit     OnCommit `json:",omitempty"` // of a temporary table
-	Tablespace   string   `json:",omitempty"` // "" is pg_default
+	// RowArrayOid is the oid of the type for arrays of the relation's rows; 0 if there is
+	// none: of sequences, and of relations as they were stored before there were such types.
+	RowArrayOid uint32 `json:",omitempty"`
+	Comment     string
+	OnCommit    OnCommit `json:",omitempty"` // of a temporary table
+	Tablespace  string   `json:",omitempty"` // "" is pg_default
 	// Options are the storage parameters as pg_class has them: name=value. They change
 	// nothing. Those of a view are in View.
 	Options []string `json:",omitempty"`

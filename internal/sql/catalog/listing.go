@@ -190,7 +190,7 @@ func oidsOf(d Descriptor) iter.Seq[uint32] {
 		case *Schema:
 			some(d.Oid)
 		case *Table:
-			_ = some(d.Oid) && some(d.RowIDOid) && d.partOids(some)
+			_ = some(d.Oid) && some(d.RowIDOid) && some(d.RowArrayOid) && d.partOids(some)
 		}
 	}
 }

@@ -24,6 +24,7 @@ type userTypeRecord struct {
 	Checks        []types.DomainCheck  `json:",omitempty"`
 	Multirange    *types.MultirangeDef `json:",omitempty"`
 	SubDiff       string               `json:",omitempty"`
+	Relation      bool                 `json:",omitempty"`
 }
 
 type labelRecord struct {
@@ -58,6 +59,7 @@ func encodeType(t *types.T) typeRecord {
 	d := &userTypeRecord{
 		Name: u.Name, SQLName: u.SQLName, Kind: byte(u.Def.Kind), ArrayOid: u.Def.ArrayOid,
 		Base: encodeTypePtr(u.Def.Base), NotNull: u.Def.NotNull, Default: u.Def.Default, Checks: u.Def.Checks,
+		Relation: u.Def.Relation,
 	}
 	if u.Def.Kind == types.DefRange {
 		d.Multirange, d.SubDiff = &u.Def.Multirange, u.Def.SubDiff
@@ -94,7 +96,9 @@ func decodeType(id ID, r typeRecord, depth int) (*types.T, error) {
 		return r.modify(t), nil
 	}
 	u := r.User
-	def := &types.Def{Kind: types.DefKind(u.Kind), ArrayOid: u.ArrayOid, NotNull: u.NotNull, Default: u.Default, Checks: u.Checks}
+	def := &types.Def{
+		Kind: types.DefKind(u.Kind), ArrayOid: u.ArrayOid, NotNull: u.NotNull, Default: u.Default, Checks: u.Checks, Relation: u.Relation,
+	}
 	for _, l := range u.Labels {
 		def.Labels = append(def.Labels, types.EnumLabel{Oid: l.Oid, Name: l.Name, Rank: string(l.Rank)})
 	}
@@ -176,16 +180,23 @@ func TypeOf(t *Table) *types.T {
 	return RowType(t)
 }
 
-// RowType returns the composite type of a relation's rows. Arrays of it are arrays of
-// records.
+// HasRows reports whether t is a relation with a type of its rows.
+func (t *Table) HasRows() bool {
+	return t.Kind == KindTable || t.Kind == KindView || t.Kind == KindVirtual
+}
+
+// RowType returns the composite type of a relation's rows.
 func RowType(t *Table) *types.T {
-	def := &types.Def{Kind: types.DefComposite, ArrayOid: types.RecordArray.Oid}
+	def := &types.Def{Kind: types.DefComposite, ArrayOid: types.RecordArray.Oid, Relation: true}
+	if t.RowArrayOid != 0 {
+		def.ArrayOid = t.RowArrayOid
+	}
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.InStar() {
 			def.Fields = append(def.Fields, types.FieldDef{Name: c.Name, Type: c.ValueType()})
 		}
 	}
-	return types.NewUserType(t.Oid, t.Name, t.Name, def)
+	return types.NewUserType(t.Oid, t.Name, ast.QuoteIdent(t.Name), def)
 }
 
 // FindTypeDescriptor returns the descriptor of a user-defined type, nil if there
@@ -219,21 +230,22 @@ func (c *Collection) FindTypeTable(ctx context.Context, schema, name string) (*T
 	return nil, nil
 }
 
-// PeekTypeByOid returns a user-defined type, or the array of one, without a pin;
-// nil if there is none.
+// PeekTypeByOid returns a user-defined type, one of the rows of a stored relation, or the
+// array of one, without a pin; nil if there is none.
 func (c *Collection) PeekTypeByOid(ctx context.Context, oid uint32) *types.T {
 	if c.ReadPast(ctx) != nil {
 		return nil
 	}
 	t, ok := c.PeekOwner(oid).(*Table)
-	if !ok || t.Kind != KindType {
+	if !ok || t.Kind != KindType && !t.HasRows() {
 		return nil
 	}
+	u := TypeOf(t)
 	switch oid {
-	case t.Oid:
-		return t.UserType
-	case t.UserType.Def.ArrayOid:
-		a, _ := types.ArrayOf(t.UserType)
+	case u.Oid:
+		return u
+	case u.Def.ArrayOid:
+		a, _ := types.ArrayOf(u)
 		return a
 	}
 	return nil

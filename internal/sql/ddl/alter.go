@@ -215,7 +215,7 @@ func (a *alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
 	return pgerr.Unsupported("this ALTER TABLE command is not supported").At(c.Pos)
 }
 
-func (a *alteration) put(ctx context.Context) error { return a.e.Coll.Put(ctx, a.t) }
+func (a *alteration) put(ctx context.Context) error { return a.e.putRelation(ctx, a.t) }
 
 // column finds a column by name.
 func (a *alteration) column(name string, pos int) (*catalog.Column, error) {

@@ -25,6 +25,9 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 	if err != nil {
 		return err
 	}
+	if err := notMember(a.t, def.col.ValueType()); err != nil {
+		return err
+	}
 	if def.sequence != nil {
 		schema, err := a.schemaName(ctx)
 		if err != nil {
@@ -53,6 +56,9 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 		spec.notNull = []catalog.ColumnID{def.col.ID}
 	}
 	if def.col.DefaultText() != "" || def.generated != nil && !def.col.Virtual {
+		if err := a.unstoredRows(ctx); err != nil {
+			return err
+		}
 		if err := a.renewPrimary(ctx); err != nil {
 			return err
 		}
@@ -145,7 +151,7 @@ func (a *alteration) dropGenerated(ctx context.Context, id catalog.ColumnID, cas
 	if len(list) == 0 {
 		return nil
 	}
-	on := "column " + ast.QuoteIdent(a.t.Columns[a.t.ColumnByID(id)].Name) + " of " + a.e.describe(ctx, a.t)
+	on := "column " + a.t.Columns[a.t.ColumnByID(id)].Name + " of " + a.e.describe(ctx, a.t)
 	var names []string
 	for _, c := range list {
 		names = append(names, "column "+ast.QuoteIdent(c.Name)+" of "+a.e.describe(ctx, a.t))
@@ -184,7 +190,7 @@ func (a *alteration) dropGenerated(ctx context.Context, id catalog.ColumnID, cas
 // those that refer to it.
 func (a *alteration) dropKeysOf(ctx context.Context, id catalog.ColumnID, cascade bool) error {
 	e := a.e
-	what := "column " + ast.QuoteIdent(a.t.Columns[a.t.ColumnByID(id)].Name) + " of " + e.describe(ctx, a.t)
+	what := "column " + a.t.Columns[a.t.ColumnByID(id)].Name + " of " + e.describe(ctx, a.t)
 	list, err := e.referrers(ctx, a.t, func(k *catalog.ForeignKey) bool { return slices.Contains(k.RefColumns, id) })
 	if err != nil {
 		return err
@@ -213,7 +219,7 @@ func usesColumn(ix *catalog.Index, id catalog.ColumnID) bool {
 func (a *alteration) dropColumnDependents(ctx context.Context, ord int, cascade bool) error {
 	e, col := a.e, &a.t.Columns[ord]
 	d := e.newDropper(cascade)
-	on := "column " + ast.QuoteIdent(col.Name) + " of " + e.describe(ctx, a.t)
+	on := "column " + col.Name + " of " + e.describe(ctx, a.t)
 	all, err := e.tablesOf(ctx, a.t.Database)
 	if err != nil {
 		return err

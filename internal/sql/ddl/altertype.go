@@ -103,11 +103,17 @@ func (a *alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 	if typ, err = a.e.collated(ctx, c.Collate, typ, c.Pos); err != nil {
 		return err
 	}
+	if err := notMember(a.t, typ.WithDomain(domain)); err != nil {
+		return err
+	}
 	if col.Generated != "" && c.X != nil {
 		return pgerr.New(pgerr.InvalidColumnDefinition, "cannot specify USING when altering type of generated column").
 			WithDetail("Column \"%s\" is a generated column.", col.Name)
 	}
 	if err := a.unviewedColumn(ctx, col, "cannot alter type of a column used by a view or rule"); err != nil {
+		return err
+	}
+	if err := a.unstoredRows(ctx); err != nil {
 		return err
 	}
 	if list := generatedFrom(a.t, col.ID); len(list) > 0 {

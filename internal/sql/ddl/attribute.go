@@ -10,9 +10,17 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// alterComposite is ALTER TYPE ... ADD, DROP, ALTER and RENAME ATTRIBUTE. Stored values
-// have the fields of their time, so only a type that no relation has columns of gets
-// others; a name is changed at any time.
+// attributes are the fields of a composite type that a statement changes.
+type attributes struct {
+	t       *catalog.Table
+	def     types.Def
+	from    []int    // see types.Reshape
+	renamed []string // fields with new names, under the old ones, and
+	dropped []string
+}
+
+// alterComposite is ALTER TYPE ... ADD, DROP, ALTER and RENAME ATTRIBUTE. Stored values get
+// the fields that are added and lose those that are dropped.
 func (e *Env) alterComposite(ctx context.Context, st *ast.AlterComposite) error {
 	t, err := e.lockType(ctx, st.Name)
 	if err != nil {
@@ -21,44 +29,58 @@ func (e *Env) alterComposite(ctx context.Context, st *ast.AlterComposite) error 
 	if t == nil || t.UserType.Def.Kind != types.DefComposite {
 		return e.undefinedRelation(ctx, st.Name)
 	}
-	def := *t.UserType.Def
-	def.Fields = slices.Clone(def.Fields)
+	a := &attributes{t: t, def: *t.UserType.Def}
+	a.def.Fields = slices.Clone(a.def.Fields)
+	for i := range a.def.Fields {
+		a.from = append(a.from, i)
+	}
 	for i := range st.Cmds {
-		c := &st.Cmds[i]
-		if c.Kind != ast.AttributeRename {
-			if err := e.unstored(ctx, t); err != nil {
-				return err
-			}
-		}
-		if err := e.alterAttribute(ctx, t, &def, c); err != nil {
+		if err := e.alterAttribute(ctx, a, &st.Cmds[i]); err != nil {
 			return err
 		}
 	}
-	return e.redefineType(ctx, t, &def)
-}
-
-// unstored refuses to change the fields of a type that a relation has a column of.
-func (e *Env) unstored(ctx context.Context, t *catalog.Table) error {
-	users, err := e.usersOfType(ctx, t)
-	if err != nil {
+	c := t.Clone()
+	c.UserType = types.NewUserType(t.Oid, t.Name, ast.QuoteIdent(t.Name), &a.def)
+	if err := e.Coll.Put(ctx, c); err != nil {
 		return err
 	}
-	for _, u := range users {
-		for i := range u.Columns {
-			if c := &u.Columns[i]; usesType(c, t.Oid) {
-				return pgerr.Unsupported("cannot alter type \"%s\" because column \"%s.%s\" uses it", t.Name, u.Name, c.Name)
-			}
+	r := &types.Reshape{Oid: t.Oid, Fields: a.def.Fields, From: a.from}
+	if _, err := e.renewUsers(ctx, c, c.UserType, r, len(t.UserType.Def.Fields)); err != nil {
+		return err
+	}
+	return e.unreadFields(ctx, a)
+}
+
+// unreadFields fails if something reads fields that are gone.
+func (e *Env) unreadFields(ctx context.Context, a *attributes) error {
+	for _, name := range a.dropped {
+		if err := e.unread(ctx, a.t.Database, name, displayField(a.t, name), false); err != nil {
+			return err
+		}
+	}
+	for _, name := range a.renamed {
+		if err := e.unread(ctx, a.t.Database, name, displayField(a.t, name), true); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// alterAttribute changes one field of a definition.
-func (e *Env) alterAttribute(ctx context.Context, t *catalog.Table, def *types.Def, c *ast.AttributeCmd) error {
-	at := func(name string) int {
-		return slices.IndexFunc(def.Fields, func(f types.FieldDef) bool { return f.Name == name })
+// unstored refuses to change the type of a field whose values a relation holds.
+func (e *Env) unstored(ctx context.Context, t *catalog.Table) error {
+	u, c, err := e.storedIn(ctx, t)
+	if err != nil || u == nil {
+		return err
 	}
-	i := at(c.Name)
+	return pgerr.Unsupported("cannot alter type \"%s\" because column \"%s.%s\" uses it", t.Name, u.Name, c.Name)
+}
+
+// alterAttribute changes one field.
+func (e *Env) alterAttribute(ctx context.Context, a *attributes, c *ast.AttributeCmd) error {
+	at := func(name string) int {
+		return slices.IndexFunc(a.def.Fields, func(f types.FieldDef) bool { return f.Name == name })
+	}
+	i, t := at(c.Name), a.t
 	switch {
 	case c.Kind == ast.AttributeAdd:
 		if i >= 0 {
@@ -66,7 +88,7 @@ func (e *Env) alterAttribute(ctx context.Context, t *catalog.Table, def *types.D
 		}
 		ft, err := e.attributeType(ctx, t, c)
 		if err == nil {
-			def.Fields = append(def.Fields, types.FieldDef{Name: c.Name, Type: ft})
+			a.def.Fields, a.from = append(a.def.Fields, types.FieldDef{Name: c.Name, Type: ft}), append(a.from, -1)
 		}
 		return err
 	case i < 0 && c.IfExists:
@@ -77,18 +99,23 @@ func (e *Env) alterAttribute(ctx context.Context, t *catalog.Table, def *types.D
 	case i < 0:
 		return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c.Name, t.Name)
 	case c.Kind == ast.AttributeDrop:
-		def.Fields = slices.Delete(def.Fields, i, i+1)
+		a.def.Fields, a.from = slices.Delete(a.def.Fields, i, i+1), slices.Delete(a.from, i, i+1)
+		a.dropped = append(a.dropped, c.Name)
 		return nil
 	case c.Kind == ast.AttributeRename:
 		if at(c.NewName) >= 0 {
 			return errFieldExists(t, c.NewName)
 		}
-		def.Fields[i].Name = c.NewName
+		a.def.Fields[i].Name = c.NewName
+		a.renamed = append(a.renamed, c.Name)
 		return nil
+	}
+	if err := e.unstored(ctx, t); err != nil {
+		return err
 	}
 	ft, err := e.attributeType(ctx, t, c)
 	if err == nil {
-		def.Fields[i].Type = ft
+		a.def.Fields[i].Type = ft
 	}
 	return err
 }

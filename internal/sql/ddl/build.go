@@ -29,6 +29,8 @@ type buildSpec struct {
 	old, table *catalog.Table
 	// values are expressions over old's columns for columns of table that change.
 	values map[catalog.ColumnID]ast.Expr
+	// reshape, if set, is applied to the values that keep their column.
+	reshape *types.Reshape
 	// indexes are the positions in table.Indexes of the indexes to fill.
 	indexes []int
 	// checks are the CHECK constraints, notNull the columns, to verify.
@@ -328,6 +330,7 @@ func (b *builder) run(ctx context.Context, program *exec.Program) error {
 // row verifies one row and makes its entries.
 func (b *builder) row(ctx context.Context, row exec.Row) error {
 	b.rows++
+	b.reshape(row)
 	if err := b.derived.Compute(row[:len(b.table.Columns)]); err != nil {
 		return err
 	}
@@ -374,6 +377,19 @@ func (b *builder) row(ctx context.Context, row exec.Row) error {
 		}
 	}
 	return b.tokens(ctx, row)
+}
+
+// reshape gives the values of a changed composite type its present fields.
+func (b *builder) reshape(row exec.Row) {
+	r := b.spec.reshape
+	if r == nil {
+		return
+	}
+	for i := range b.table.Columns {
+		if old := b.spec.old.ColumnByID(b.table.Columns[i].ID); old >= 0 {
+			row[i] = r.Apply(b.spec.old.Columns[old].Type, row[i])
+		}
+	}
 }
 
 // firstValue appends the value of an entry, or of the first pair of a row of several.

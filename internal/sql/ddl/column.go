@@ -88,8 +88,8 @@ func checkColumnType(column string, t *types.T) error {
 	if p := t.Pseudo(); p != nil {
 		return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", column, p.SQLName)
 	}
-	if t.OfRelation() {
-		return pgerr.Unsupported("columns of a table's row type are not supported")
+	if levels(t) > maxTypeLevels {
+		return errTypeTooDeep()
 	}
 	return nil
 }

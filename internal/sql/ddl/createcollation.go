@@ -468,7 +468,7 @@ func (e *Env) typeUser(ctx context.Context, o *catalog.Table, oid uint32) []coll
 	var out []collationUser
 	for _, f := range o.UserType.Def.Fields {
 		if catalog.UsesCollation(f.Type, oid) {
-			out = append(out, collationUser{text: "column " + ast.QuoteIdent(f.Name) + " of composite type " + o.UserType.SQLName, drop: func(ctx context.Context) error {
+			out = append(out, collationUser{text: "column " + f.Name + " of composite type " + o.UserType.SQLName, drop: func(ctx context.Context) error {
 				return e.alterComposite(ctx, &ast.AlterComposite{Name: e.nameOf(ctx, o), Cmds: []ast.AttributeCmd{{Kind: ast.AttributeDrop, Name: f.Name, Cascade: true}}})
 			}})
 		}
@@ -485,7 +485,7 @@ func (e *Env) columnUsers(ctx context.Context, o *catalog.Table, oid uint32) []c
 		if c.Virtual || !catalog.UsesCollation(c.Type, oid) || catalog.UsesCollation(c.Domain, oid) {
 			continue // of a domain: it goes with that
 		}
-		out = append(out, collationUser{text: "column " + ast.QuoteIdent(c.Name) + " of " + what, drop: func(ctx context.Context) error {
+		out = append(out, collationUser{text: "column " + c.Name + " of " + what, drop: func(ctx context.Context) error {
 			return e.alterTable(ctx, &ast.AlterTable{Kind: ast.ObjTable, Name: e.nameOf(ctx, o),
 				Cmds: []*ast.AlterCmd{{Kind: ast.AlterDropColumn, Name: c.Name, Cascade: true}}})
 		}})

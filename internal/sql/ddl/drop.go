@@ -198,8 +198,11 @@ type dropper struct {
 	explain []dependency
 	columns []droppedDefault
 	keys    []droppedKey
-	domains []string // whose defaults use dropped sequences
+	domains []string        // whose defaults use dropped sequences
+	typed   []typeDependent // of the types of dropped rows
 	all     []*catalog.Table
+	used    map[uint32]bool // the types that something of all is made of
+	casts   []string        // the stored texts of all that may name a type
 }
 
 // dependency says that an object must go because of another one.
@@ -253,6 +256,7 @@ func (d *dropper) run(ctx context.Context) error {
 	if d.all, err = d.e.tablesOf(ctx, d.objects[0].Database); err != nil {
 		return err
 	}
+	d.used, d.casts = usedTypes(d.all), castTexts(d.all)
 	for i := 0; i < len(d.objects); i++ {
 		if err := d.expand(ctx, d.objects[i]); err != nil {
 			return err
@@ -271,6 +275,9 @@ func (d *dropper) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := d.dropTyped(ctx); err != nil {
+		return err
+	}
 	for _, t := range d.objects {
 		if err := d.e.dropRelation(ctx, t, d.in); err != nil {
 			return err
@@ -283,6 +290,13 @@ func (d *dropper) run(ctx context.Context) error {
 func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 	e := d.e
 	on := e.describe(ctx, t)
+	if d.used[t.Oid] || d.named(ctx, t) {
+		typed, err := e.typeDependents(ctx, t)
+		if err != nil {
+			return err
+		}
+		d.typed = append(d.typed, typed...)
+	}
 	list, err := e.referrers(ctx, t, func(k *catalog.ForeignKey) bool { return k.Table == t.ID })
 	if err != nil {
 		return err
@@ -330,7 +344,7 @@ func (d *dropper) defaults(ctx context.Context, o, t *catalog.Table, on string) 
 	for i := range o.Columns {
 		c := &o.Columns[i]
 		if strings.Contains(c.Default, sequenceRef(t.Oid)) {
-			text := "default value for column " + ast.QuoteIdent(c.Name) + " of " + d.e.describe(ctx, o)
+			text := "default value for column " + c.Name + " of " + d.e.describe(ctx, o)
 			d.columns = append(d.columns, droppedDefault{o.ID, c.ID, text, on})
 		}
 	}
@@ -359,6 +373,12 @@ func (d *dropper) report(ctx context.Context) error {
 		names = append(names, k.text)
 		details = append(details, k.text+" depends on "+k.on)
 	}
+	for _, x := range d.typed {
+		if !d.in[x.in] {
+			names = append(names, x.text)
+			details = append(details, x.text+" depends on "+x.on)
+		}
+	}
 	details = append(details, d.domains...)
 	if len(details) == 0 {
 		return nil
@@ -383,6 +403,41 @@ func (e *Env) cascadeNotice(names []string) {
 	}
 	n := pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(names))
 	e.notice("NOTICE", n.WithDetail("drop cascades to %s", strings.Join(names, "\ndrop cascades to ")))
+}
+
+// named reports whether a stored text may name the type that t defines.
+func (d *dropper) named(ctx context.Context, t *catalog.Table) bool {
+	name := qualifiedName(ctx, d.e.Coll, t)
+	return slices.ContainsFunc(d.casts, func(s string) bool { return strings.Contains(s, name) })
+}
+
+// dropTyped drops the columns, fields and types that go with the types of the objects.
+func (d *dropper) dropTyped(ctx context.Context) error {
+	outside := func(x typeDependent) bool { return !d.in[x.in] }
+	if !slices.ContainsFunc(d.typed, outside) {
+		return nil
+	}
+	for _, t := range d.objects {
+		if !d.used[t.Oid] && !d.named(ctx, t) {
+			continue
+		}
+		if err := d.e.dropReaders(ctx, t, d.in); err != nil {
+			return err
+		}
+		users, err := d.e.usersOfType(ctx, t)
+		if err != nil {
+			return err
+		}
+		for _, u := range users {
+			if d.in[u.ID] {
+				continue
+			}
+			if err := d.e.dropTypeUser(ctx, u, t.Oid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (d *dropper) dropDefault(ctx context.Context, c droppedDefault) error {

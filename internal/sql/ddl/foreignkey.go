@@ -274,7 +274,7 @@ func (e *Env) referrers(ctx context.Context, t *catalog.Table, want func(*catalo
 }
 
 func (e *Env) describeKey(ctx context.Context, r referrer) string {
-	return "constraint " + ast.QuoteIdent(r.key.Name) + " on " + e.describe(ctx, r.table)
+	return "constraint " + r.key.Name + " on " + e.describe(ctx, r.table)
 }
 
 // dropReferrers drops the foreign keys that need something of t, which the caller
@@ -337,7 +337,7 @@ func (e *Env) dropIndexReferrers(ctx context.Context, t *catalog.Table, ix *cata
 	}
 	what := "index " + ast.QuoteIdent(ix.Name)
 	if ix.Constraint {
-		what = "constraint " + ast.QuoteIdent(ix.ConstraintName) + " on " + e.describe(ctx, t)
+		what = "constraint " + ix.ConstraintName + " on " + e.describe(ctx, t)
 	}
 	return e.dropReferrers(ctx, t, list, cascade, what, "index "+ast.QuoteIdent(ix.Name))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // targetSchema finds the schema in which a new object goes.
@@ -61,11 +62,24 @@ func notBuiltIn(s *catalog.Schema, object string) error {
 
 // addRelation takes the name of a relation or index in its schema.
 func (e *Env) addRelation(ctx context.Context, t *catalog.Table, name string, index bool) error {
+	if err := e.rowArrays(ctx, t); err != nil {
+		return err
+	}
 	k := catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: name}
 	taken, err := e.Coll.AddName(ctx, k, catalog.NameEntry{ID: t.ID, Index: index})
 	if err == nil && taken {
 		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", name)
 	}
+	return err
+}
+
+// rowArrays gives a relation a type for arrays of its rows, if it has none.
+func (e *Env) rowArrays(ctx context.Context, t *catalog.Table) error {
+	if t.RowArrayOid != 0 || !t.HasRows() {
+		return nil
+	}
+	var err error
+	t.RowArrayOid, err = e.Coll.NewOid(ctx)
 	return err
 }
 
@@ -215,6 +229,9 @@ func (e *Env) displayName(ctx context.Context, t *catalog.Table) string {
 			return ast.QuoteIdent(t.Name)
 		}
 		return qualifiedName(ctx, e.Coll, t)
+	}
+	if t.Kind == catalog.KindType {
+		return types.FormatType(catalog.Qualified(ctx, e.Coll, t.UserType))
 	}
 	if found, _, err := e.Coll.FindRelation(ctx, "", "", t.Name); err == nil && found != nil && found.ID == t.ID {
 		return ast.QuoteIdent(t.Name)

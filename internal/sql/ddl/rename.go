@@ -27,7 +27,16 @@ func (a *alteration) rename(ctx context.Context, c *ast.AlterCmd) error {
 	if err := a.moveRelationName(ctx, old, c.NewName, false); err != nil {
 		return err
 	}
-	return a.put(ctx)
+	if err := a.put(ctx); err != nil {
+		return err
+	}
+	schema, err := a.schemaName(ctx)
+	if err != nil {
+		return err
+	}
+	return a.e.renameInTexts(ctx, a.t.Database, old, renamed{types: func(s, n ast.Name) (ast.Name, ast.Name, bool) {
+		return schema, c.NewName, s == schema && n == old
+	}})
 }
 
 func (a *alteration) moveRelationName(ctx context.Context, from, to string, index bool) error {

@@ -27,12 +27,7 @@ func (e *Env) renameInTexts(ctx context.Context, db catalog.ID, old string, f re
 		return err
 	}
 	for _, t := range all {
-		mentions := false
-		_ = eachText(t.Clone(), func(s string) (string, error) {
-			mentions = mentions || strings.Contains(s, old)
-			return s, nil
-		})
-		if !mentions {
+		if !mentions(t, old) {
 			continue
 		}
 		if err := e.renameInTextsOf(ctx, t.ID, f); err != nil {
@@ -40,6 +35,16 @@ func (e *Env) renameInTexts(ctx context.Context, db catalog.ID, old string, f re
 		}
 	}
 	return nil
+}
+
+// mentions reports whether a word is in a stored text of t.
+func mentions(t *catalog.Table, word string) bool {
+	found := false
+	_ = eachText(t.Clone(), func(s string) (string, error) {
+		found = found || strings.Contains(s, word)
+		return s, nil
+	})
+	return found
 }
 
 func (e *Env) renameInTextsOf(ctx context.Context, id catalog.ID, f renamed) error {

@@ -336,29 +336,8 @@ func (e *Env) redefineType(ctx context.Context, t *catalog.Table, def *types.Def
 	if err := e.Coll.Put(ctx, c); err != nil {
 		return err
 	}
-	users, err := e.usersOfType(ctx, t)
-	if err != nil {
-		return err
-	}
-	for _, u := range users {
-		if err := e.Coll.LockExclusive(ctx, u.ID); err != nil {
-			return err
-		}
-		cur, err := e.Coll.TableByID(ctx, u.ID)
-		if err != nil {
-			return err
-		}
-		cur = cur.Clone()
-		for i := range cur.Columns {
-			cur.Columns[i].Type = catalog.ReplaceType(cur.Columns[i].Type, c.UserType)
-			cur.Columns[i].Domain = catalog.ReplaceType(cur.Columns[i].Domain, c.UserType)
-		}
-		cur.UserType = catalog.ReplaceType(cur.UserType, c.UserType)
-		if err := e.Coll.Put(ctx, cur); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := e.renewUsers(ctx, t, c.UserType, nil, 0)
+	return err
 }
 
 // usersOfType lists the relations and types that are made of type t.
@@ -406,37 +385,121 @@ func (e *Env) dropTypes(ctx context.Context, st *ast.Drop) error {
 }
 
 func (e *Env) dropType(ctx context.Context, t *catalog.Table, cascade bool) error {
-	users, err := e.usersOfType(ctx, t)
+	list, err := e.typeDependents(ctx, t)
 	if err != nil {
 		return err
 	}
-	self := "type " + t.UserType.SQLName
-	var details []string
-	for _, u := range users {
-		if u.Kind == catalog.KindType {
-			details = append(details, madeOf(u.UserType, t.UserType)...)
-			continue
-		}
-		for i := range u.Columns {
-			if c := &u.Columns[i]; isOf(declaredType(c), t.Oid) {
-				details = append(details, "column "+ast.QuoteIdent(c.Name)+" of "+e.describe(ctx, u)+" depends on type "+declaredType(c).SQLName)
-			}
-		}
-	}
-	if len(details) > 0 && !cascade {
-		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", self).
-			WithDetail("%s", strings.Join(details, "\n")).
+	if len(list) > 0 && !cascade {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop type %s because other objects depend on it", t.UserType.SQLName).
+			WithDetail("%s", strings.Join(dependences(list), "\n")).
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	if len(list) > 0 {
+		var names []string
+		for _, d := range list {
+			names = append(names, d.text)
+		}
+		e.cascadeNotice(names)
+	}
+	return e.removeType(ctx, t)
+}
+
+// removeType drops a locked type and what depends on it.
+func (e *Env) removeType(ctx context.Context, t *catalog.Table) error {
+	if err := e.dropReaders(ctx, t, nil); err != nil {
+		return err
+	}
+	if err := e.dropTypeUsers(ctx, t); err != nil {
+		return err
+	}
+	if err := e.removeRelationName(ctx, t, t.Name); err != nil {
+		return err
+	}
+	return e.Coll.Remove(ctx, t.ID)
+}
+
+// dropTypeUsers drops what depends on a type, which t defines.
+func (e *Env) dropTypeUsers(ctx context.Context, t *catalog.Table) error {
+	users, err := e.usersOfType(ctx, t)
+	if err != nil {
+		return err
 	}
 	for _, u := range users {
 		if err := e.dropTypeUser(ctx, u, t.Oid); err != nil {
 			return err
 		}
 	}
-	if err := e.removeRelationName(ctx, t, t.Name); err != nil {
-		return err
+	return nil
+}
+
+// typeDependent is a column, a field or a type that goes with a type.
+type typeDependent struct {
+	in       catalog.ID // what has it, or is it
+	text, on string
+}
+
+func dependences(list []typeDependent) []string {
+	var out []string
+	for _, d := range list {
+		out = append(out, d.text+" depends on "+d.on)
 	}
-	return e.Coll.Remove(ctx, t.ID)
+	return out
+}
+
+// typeDependents lists what goes with the type that t defines: first what is made of its
+// arrays. A view goes with the columns that it reads.
+func (e *Env) typeDependents(ctx context.Context, t *catalog.Table) ([]typeDependent, error) {
+	users, err := e.usersOfType(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	var out []typeDependent
+	for _, arrays := range [...]bool{true, false} {
+		for _, u := range users {
+			list, err := e.typeDependentsIn(ctx, u, func(o *types.T) bool { return isOf(o, t.Oid) && (o.Oid != t.Oid) == arrays })
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, list...)
+		}
+	}
+	readers, err := e.readers(ctx, t)
+	return append(out, readers...), err
+}
+
+// typeName is what errors call a type.
+func (e *Env) typeName(ctx context.Context, t *types.T) string {
+	return types.FormatType(catalog.Qualified(ctx, e.Coll, t.WithTypmod(-1)))
+}
+
+// typeDependentsIn lists what of u is of a type, and what goes with that.
+func (e *Env) typeDependentsIn(ctx context.Context, u *catalog.Table, is func(*types.T) bool) ([]typeDependent, error) {
+	on := func(t *types.T) string { return "type " + e.typeName(ctx, t) }
+	var out []typeDependent
+	if u.Kind == catalog.KindTable {
+		for i := range u.Columns {
+			if c := &u.Columns[i]; !c.Hidden && is(declaredType(c)) {
+				out = append(out, typeDependent{u.ID, "column " + c.Name + " of " + e.describe(ctx, u), on(declaredType(c))})
+			}
+		}
+	}
+	if u.Kind != catalog.KindType || u.UserType.Def.Kind == types.DefMultirange { // which goes with its range type
+		return out, nil
+	}
+	def := u.UserType.Def
+	if def.Kind == types.DefComposite {
+		for _, f := range def.Fields {
+			if is(f.Type.Shown()) {
+				out = append(out, typeDependent{u.ID, displayField(u, f.Name), on(f.Type.Shown())})
+			}
+		}
+		return out, nil
+	}
+	if !is(def.Base) {
+		return nil, nil
+	}
+	more, err := e.typeDependents(ctx, u)
+	return append([]typeDependent{{u.ID, e.describe(ctx, u), on(def.Base)}}, more...), err
 }
 
 // usesType reports whether a column is of a type, or of one that is made of it.
@@ -457,33 +520,13 @@ func declaredType(c *catalog.Column) *types.T {
 	return c.Type
 }
 
-// madeOf tells how type u is made of type t. A multirange type goes with its
-// range type.
-func madeOf(u, t *types.T) []string {
-	var list []string
-	switch u.Def.Kind {
-	case types.DefMultirange:
-	case types.DefComposite:
-		for _, f := range u.Def.Fields {
-			if isOf(f.Type.Shown(), t.Oid) {
-				list = append(list, "column "+ast.QuoteIdent(f.Name)+" of composite type "+u.SQLName+" depends on type "+f.Type.Shown().SQLName)
-			}
-		}
-	default:
-		if !isOf(u.Def.Base, t.Oid) {
-			return nil
-		}
-		list = append(list, "type "+u.SQLName+" depends on type "+u.Def.Base.SQLName)
-	}
-	return list
-}
-
 // dropTypeUser drops what of u is of a type: columns of a table, fields of a composite
 // type, or another type as a whole.
 func (e *Env) dropTypeUser(ctx context.Context, u *catalog.Table, oid uint32) error {
 	if err := e.Coll.LockExclusive(ctx, u.ID); err != nil {
 		return err
 	}
+	e.nextCommand()
 	u, err := e.Coll.TableByID(ctx, u.ID)
 	if err != nil {
 		return nil // dropped with another one
@@ -492,7 +535,7 @@ func (e *Env) dropTypeUser(ctx context.Context, u *catalog.Table, oid uint32) er
 		return e.dropFields(ctx, u, oid)
 	}
 	if u.Kind == catalog.KindType && isOf(u.UserType.Def.Base, oid) {
-		return e.dropType(ctx, u, true)
+		return e.removeType(ctx, u)
 	}
 	if u.Kind != catalog.KindTable {
 		return nil // a view goes with the columns that it reads

@@ -123,8 +123,8 @@ func (e *Env) replaceView(ctx context.Context, st *ast.CreateView, old *catalog.
 	if slices.Contains(v.View.Uses, old.ID) {
 		return pgerr.New(pgerr.InvalidObjectDefinition, "infinite recursion detected in rules for relation \"%s\"", v.Name)
 	}
-	v.ID, v.Oid, v.Owner, v.Comment = old.ID, old.Oid, old.Owner, old.Comment
-	return e.Coll.Put(ctx, v)
+	v.ID, v.Oid, v.Owner, v.Comment, v.RowArrayOid = old.ID, old.Oid, old.Owner, old.Comment, old.RowArrayOid
+	return e.putRelation(ctx, v)
 }
 
 // viewQuery makes the stored form of a view's query, planned as p.

@@ -145,10 +145,12 @@ func (x *scope) add(s *snapshot, d catalog.Descriptor) {
 	case *catalog.Schema:
 		x.schemas = append(x.schemas, d)
 	case *catalog.Table:
-		if slices.ContainsFunc(x.tables, func(t *catalog.Table) bool { return t.ID == d.ID }) {
+		same := func(t *catalog.Table) bool { return t.ID == d.ID }
+		if slices.ContainsFunc(x.tables, same) || slices.ContainsFunc(x.types, same) {
 			return
 		}
 		switch {
+		case d.ID.IsVirtual() && slices.Contains(x.builtIn, d):
 		case d.ID.IsVirtual():
 			x.builtIn = append(x.builtIn, d)
 		case d.Database != s.db.ID:
@@ -192,6 +194,9 @@ func (s *snapshot) withName(x *scope, by finder, name string) {
 		return
 	}
 	for _, schema := range s.schemas() {
+		if by == byTypeName {
+			s.addElements(x, schema, name)
+		}
 		t := s.in(schema, name)
 		if t == nil {
 			continue
@@ -201,8 +206,15 @@ func (s *snapshot) withName(x *scope, by finder, name string) {
 			s.addReferring(x, t)
 		}
 	}
-	if by == byTypeName && strings.HasPrefix(name, "_") {
-		x.types = s.listing().Types // arrays have no names to look up
+}
+
+// addElements adds the types whose arrays may have a name: see arrayName.
+func (s *snapshot) addElements(x *scope, schema *catalog.Schema, name string) {
+	for strings.HasPrefix(name, "_") {
+		name = name[1:]
+		if t := s.in(schema, name); t != nil {
+			x.add(s, t)
+		}
 	}
 }
 

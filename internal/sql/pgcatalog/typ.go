@@ -29,9 +29,16 @@ func pgType(s *snapshot, w *writer) error {
 		}
 	}
 	for _, t := range s.relations() { // their row types
-		if t.Kind != catalog.KindSequence && w.wants("oid", t.Oid) {
-			schema, _ := s.schemaOf(t)
-			s.typeRow(w, catalog.RowType(t), schema)
+		if t.Kind == catalog.KindSequence {
+			continue
+		}
+		schema, _ := s.schemaOf(t)
+		row := catalog.RowType(t)
+		if w.wants("oid", t.Oid) {
+			s.typeRow(w, row, schema)
+		}
+		if a, ok := types.ArrayOf(row); ok && row.HasArrays() && w.wants("oid", a.Oid) {
+			s.typeRow(w, a, schema)
 		}
 	}
 	return nil
@@ -177,7 +184,7 @@ func (s *snapshot) typeRow(w *writer, t *types.T, schema uint32) {
 	case t.Elem != nil && t.Def == nil:
 		w.oid("typelem", t.Elem.Oid)
 	}
-	if w.oid("typarray", 0); !t.OfRelation() {
+	if w.oid("typarray", 0); t.Def == nil || t.HasArrays() {
 		w.oid("typarray", info.ArrayOid)
 	}
 	w.oid("typinput", sup.in)

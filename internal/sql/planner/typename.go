@@ -163,8 +163,8 @@ func userType(u *types.T, tn *ast.TypeName) (*types.T, error) {
 	if base := u.BaseType(); u.IsDomain() && base.Elem != nil {
 		return nil, pgerr.Unsupported("arrays of a domain over an array type are not supported").At(tn.Pos)
 	}
-	if u.OfRelation() {
-		return nil, pgerr.Unsupported("arrays of a table's row type are not supported").At(tn.Pos)
+	if !u.HasArrays() {
+		return nil, pgerr.Unsupported("type \"%s\" has no array type", u.Name).At(tn.Pos)
 	}
 	a, _ := types.ArrayOf(u)
 	return a, nil

@@ -52,6 +52,9 @@ type Def struct {
 	ArrayOid uint32
 	Labels   []EnumLabel // DefEnum, in order
 	Fields   []FieldDef  // DefComposite, DefRow
+	// Relation says that a DefComposite is the type of a relation's rows. Its ArrayOid is
+	// that of record[] if the relation has no type for arrays of them.
+	Relation bool
 	// DefDomain: the type below, with its modifier, and the constraints. Base is
 	// the subtype of a DefRange, and the range type of a DefMultirange.
 	Base    *T
@@ -114,10 +117,11 @@ func (t *T) FieldByName(name string) int {
 	return -1
 }
 
-// OfRelation reports whether t is the type of a relation's rows, which has no arrays of its own.
-func (t *T) OfRelation() bool {
-	return t.Def != nil && t.Def.Kind == DefComposite && t.Def.ArrayOid == RecordArray.Oid
-}
+// OfRelation reports whether t is the type of a relation's rows.
+func (t *T) OfRelation() bool { return t.Def != nil && t.Def.Relation }
+
+// HasArrays reports whether the user-defined type t has a type of arrays.
+func (t *T) HasArrays() bool { return t.Def != nil && t.Def.ArrayOid != RecordArray.Oid }
 
 // IsDomain reports whether t is a domain.
 func (t *T) IsDomain() bool { return t.Def != nil && t.Def.Kind == DefDomain }
