@@ -1,8 +1,11 @@
 package sql
 
 import (
+	"bytes"
 	"cmp"
 	"hash/maphash"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -16,22 +19,23 @@ import (
 // maxSample, fewer of a table with so many columns that they have more than
 // maxSampleValues, but leastSample.
 const (
-	maxSample       = 10_000
-	maxSampleValues = 400_000
+	maxSample       = 30_000
+	maxSampleValues = 600_000
 	leastSample     = 500
 )
 
 // Limits of what is kept of a column's values.
 const (
-	histogramBuckets = 32
-	maxCommon        = 25
-	// maxStatText is how much of a text is compared.
-	maxStatText = 32
+	histogramBuckets = 100
+	maxCommon        = 100
+	// commonBeyond is by how many standard deviations a value must be more frequent than
+	// values are that all are equally frequent: some are by chance.
+	commonBeyond = 4
 )
 
-// sample collects the values of a table's columns from some of its rows: every
-// stride-th one, the stride doubling when the sample is full, so that rows from
-// all over the table are in it.
+// sample collects the values of a table's columns from some of its rows: one of each
+// stride, which doubles when the sample is full, so that rows from all over the table are
+// in it.
 type sample struct {
 	table  *catalog.Table
 	index  *rowcodec.Index
@@ -43,6 +47,17 @@ type sample struct {
 	limit  int    // of rows
 	stride int
 	seen   int
+	// pick is the row of the present stride, which ends with strideEnd.
+	pick, strideEnd int
+	random          *rand.Rand // always the same numbers
+
+	// leading is the column that the key begins with, if others follow, else -1: its runs
+	// of equal values are counted in all rows that are seen, for equal ones follow each other.
+	leading  int
+	leads    *rowcodec.Decoder
+	lead     []byte // the hash key of its last value
+	runs     int
+	leadings []types.Datum
 }
 
 // sampledRow holds for each column the hash of its value, 0 for NULL, and the value
@@ -69,16 +84,62 @@ func newSample(t *catalog.Table, columns []catalog.ColumnID) (*sample, error) {
 			ords = append(ords, i)
 		}
 	}
-	return &sample{
+	s := &sample{
 		table: t, index: ix, ords: ords, dec: ix.NewDecoder(ords), row: make([]types.Datum, len(ords)),
-		stride: 1,
-		limit:  max(min(maxSample, maxSampleValues/max(len(ords), 1)), leastSample),
-	}, nil
+		stride:  1,
+		limit:   max(min(maxSample, maxSampleValues/max(len(ords), 1)), leastSample),
+		random:  rand.New(rand.NewPCG(1, 2)),
+		leading: -1,
+	}
+	s.follow()
+	return s, nil
+}
+
+// follow has the runs of the key's first column counted.
+func (s *sample) follow() {
+	key := s.index.Desc.Columns
+	if len(key) < 2 || s.index.Desc.HashColumns > 0 {
+		return
+	}
+	ord := s.table.ColumnByID(key[0].Column)
+	if s.leading = slices.Index(s.ords, ord); s.leading >= 0 {
+		s.leads, s.leadings = s.index.NewDecoder([]int{ord}), make([]types.Datum, 1)
+	}
+}
+
+// picks says whether the row that was seen last is in the sample: any one of each stride,
+// for what the table holds may follow a rhythm.
+func (s *sample) picks() bool {
+	if s.seen > s.strideEnd {
+		s.strideEnd += s.stride
+		s.pick = s.strideEnd - s.random.IntN(s.stride)
+	}
+	return s.seen == s.pick
+}
+
+// run counts a row whose first column has another value than the one before.
+func (s *sample) run(key, value []byte) error {
+	if s.leading < 0 {
+		return nil
+	}
+	s.leads.Reset()
+	if err := s.leads.Decode(key, value, s.leadings); err != nil {
+		return err
+	}
+	s.key = types.AppendHashKey(s.key[:0], s.leadings[0])
+	if s.runs == 0 || !bytes.Equal(s.key, s.lead) {
+		s.runs++
+		s.lead = append(s.lead[:0], s.key...)
+	}
+	return nil
 }
 
 func (s *sample) add(page *kv.ScanResult) error {
 	for i := range page.Len() {
-		if s.seen++; s.seen%s.stride != 0 {
+		if err := s.run(page.Key(i), page.Value(i)); err != nil {
+			return err
+		}
+		if s.seen++; !s.picks() {
 			continue
 		}
 		s.dec.Reset()
@@ -88,7 +149,7 @@ func (s *sample) add(page *kv.ScanResult) error {
 		r := sampledRow{make([]uint64, len(s.row)), make([]types.Datum, len(s.row)), make([]int32, len(s.row))}
 		for c, d := range s.row {
 			if !d.IsNull() {
-				s.key = types.AppendHashKey(s.key[:0], d)
+				s.key = types.AppendHashKeyTyped(s.key[:0], s.table.Columns[s.ords[c]].Type, d)
 				r.hashes[c] = max(maphash.Bytes(hashSeed, s.key), 1)
 				r.values[c], r.widths[c] = keptValue(d), int32(s.width(c, d))
 			}
@@ -112,11 +173,11 @@ func (s *sample) width(c int, d types.Datum) int {
 	return len(s.key)
 }
 
-// thin drops every other row.
+// thin drops one of each two rows.
 func (s *sample) thin() {
 	kept := s.rows[:0]
-	for i := 1; i < len(s.rows); i += 2 {
-		kept = append(kept, s.rows[i])
+	for i := 0; i+1 < len(s.rows); i += 2 {
+		kept = append(kept, s.rows[i+s.random.IntN(2)])
 	}
 	clear(s.rows[len(kept):])
 	s.rows, s.stride = kept, 2*s.stride
@@ -143,7 +204,7 @@ func keptValue(d types.Datum) types.Datum {
 		types.TimestampFamily, types.TimestampTZFamily, types.BoolFamily:
 		return d.Clone()
 	case types.StringFamily:
-		return types.NewString(strings.Clone(d.Str()[:min(len(d.Str()), maxStatText)]))
+		return types.NewString(strings.Clone(catalog.CutStatistic(d).Str()))
 	}
 	return types.Null
 }
@@ -196,24 +257,33 @@ func (s *sample) column(c int, total float64) *catalog.ColumnStatistics {
 	if n < total && d > 0 {
 		d = n * d / (n - once + once*n/total)
 	}
+	if c == s.leading {
+		d = min(d, total*float64(s.runs)/float64(s.seen))
+	}
+	d = min(max(d, 1), total)
+	of := s.table.Columns[s.ords[c]].Type
 	return &catalog.ColumnStatistics{
-		Distinct: min(max(d, 1), total), Nulls: float64(nulls) / n, Width: width / max(n-float64(nulls), 1),
-		Common: commonValues(counts, n), Bounds: histogram(values),
+		Distinct: d, Nulls: float64(nulls) / n, Width: width / max(n-float64(nulls), 1),
+		Common: commonValues(counts, of, n, d), Bounds: histogram(values, of),
 	}
 }
 
-// commonValues returns the values that are clearly more frequent than the average, or all
-// if they are few.
-func commonValues(counts map[uint64]*counted, rows float64) []catalog.CommonValue {
+// commonValues returns the values of a column, which has so many distinct ones, that are
+// clearly more frequent than the average, or all if they are few.
+func commonValues(counts map[uint64]*counted, of *types.T, rows, distinct float64) []catalog.CommonValue {
+	average := rows / distinct
+	least := average + commonBeyond*math.Sqrt(average) + 1
+	if len(counts) <= maxCommon && distinct < 1.1*float64(len(counts)) {
+		least = 2
+	}
 	var often []*counted
-	few := len(counts) <= maxCommon
 	for _, k := range counts {
-		if k.n > 1 && !k.value.IsNull() && (few || float64(k.n)*float64(len(counts)) > 1.25*rows) {
+		if float64(k.n) >= least && !k.value.IsNull() {
 			often = append(often, k)
 		}
 	}
 	slices.SortFunc(often, func(a, b *counted) int {
-		return cmp.Or(cmp.Compare(b.n, a.n), types.Compare(a.value, b.value))
+		return cmp.Or(cmp.Compare(b.n, a.n), types.CompareTyped(of, a.value, b.value))
 	})
 	var out []catalog.CommonValue
 	for _, k := range often[:min(len(often), maxCommon)] {
@@ -223,11 +293,11 @@ func commonValues(counts map[uint64]*counted, rows float64) []catalog.CommonValu
 }
 
 // histogram returns bounds between which there are equally many values.
-func histogram(values []types.Datum) []types.Datum {
+func histogram(values []types.Datum, of *types.T) []types.Datum {
 	if len(values) < 2 {
 		return nil
 	}
-	slices.SortFunc(values, types.Compare)
+	slices.SortFunc(values, func(a, b types.Datum) int { return types.CompareTyped(of, a, b) })
 	buckets := min(histogramBuckets, len(values)-1)
 	out := make([]types.Datum, buckets+1)
 	for i := range out {

@@ -100,7 +100,7 @@ func statsFor(st *catalog.Statistics, grown float64) *optimizer.TableStats {
 		return &optimizer.TableStats{Rows: grown}
 	}
 	rows := max(st.Rows+grown, 1)
-	return &optimizer.TableStats{Rows: rows, Column: func(id catalog.ColumnID) *catalog.ColumnStatistics {
+	return &optimizer.TableStats{Rows: rows, Known: st.Rows, Column: func(id catalog.ColumnID) *catalog.ColumnStatistics {
 		return grownColumn(st, st.Columns[id], rows)
 	}}
 }

@@ -132,3 +132,18 @@ func TestReplanByStatistics(t *testing.T) {
 		t.Errorf("by what is known: %s", got)
 	}
 }
+
+// TestStatisticsOfRhythms: what a table holds in a rhythm does not fool a sample of its
+// rows, and what its key begins with is known by how often it changes.
+func TestStatisticsOfRhythms(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	s := n.session(t)
+	defer s.Close()
+	mustExec(t, s, "CREATE TABLE offers (part INT, shop INT, PRIMARY KEY (part, shop))")
+	mustExec(t, s, "INSERT INTO offers SELECT i / 4, (i / 4 + i % 4 * 250) % 1000 FROM generate_series(0, 63999) i; ANALYZE offers")
+	const columns = "SELECT n_distinct, most_common_vals FROM pg_stats WHERE tablename = 'offers' ORDER BY attname"
+	if got := answer(t, s, columns); got != "-0.25  NULL\n1000  NULL" {
+		t.Errorf("part and shop: %s", got)
+	}
+}

@@ -40,6 +40,17 @@ type ColumnStatistics struct {
 	Bounds []types.Datum
 }
 
+// maxStatisticText is how much of a text is kept in statistics.
+const maxStatisticText = 128
+
+// CutStatistic returns a value as statistics hold it: a long text without its end.
+func CutStatistic(d types.Datum) types.Datum {
+	if d.Family() == types.StringFamily && len(d.Str()) > maxStatisticText {
+		return types.NewString(d.Str()[:maxStatisticText])
+	}
+	return d
+}
+
 // CommonValue is a value and its share in the rows.
 type CommonValue struct {
 	Value types.Datum

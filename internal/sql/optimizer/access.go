@@ -128,17 +128,7 @@ func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *T
 	if !ix.Total() {
 		p.scanned = max(p.scanned*partialSel, 1)
 	}
-	sel, fetched, ops := 1.0, 1.0, 0.0
-	for i, c := range atoms.conjs {
-		if p.c.used == nil || !p.c.used[i] {
-			left := selectivity(c, st, n)
-			sel *= left
-			ops += operators(c)
-			if p.c.any && coversExpr(n, ix, c) {
-				fetched *= left // checked before the row is read: see indexJoin
-			}
-		}
-	}
+	sel, fetched, ops := o.residual(n, &p, atoms, st)
 	p.rows = max(p.scanned*sel, 0)
 	perRow := costIndexRow + ops
 	if ix.ID == n.Table.Primary().ID {
@@ -153,6 +143,32 @@ func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *T
 	}
 	p.weigh(w)
 	return p
+}
+
+// residual estimates what the conditions that a path's spans do not answer leave of its
+// rows, what those leave of them that are checked before the row is read (see indexJoin),
+// and what checking a row costs.
+func (o *optimizer) residual(n *plan.Scan, p *path, atoms *atomList, st *TableStats) (sel, fetched, ops float64) {
+	var left []plan.Expr
+	covered := 0 // they come first
+	for i, c := range atoms.conjs {
+		if p.c.used != nil && p.c.used[i] {
+			continue
+		}
+		ops += operators(c)
+		left = append(left, c)
+		if p.c.any && !p.covering && coversExpr(n, p.c.index, c) {
+			left[covered], left[len(left)-1] = c, left[covered]
+			covered++
+		}
+	}
+	sel, fetched = allSel(left, st, n), 1
+	if covered == len(left) {
+		fetched = sel
+	} else if covered > 0 {
+		fetched = allSel(left[:covered], st, n)
+	}
+	return sel, fetched, ops
 }
 
 // weigh adds to a path's cost what its consumer has to do.

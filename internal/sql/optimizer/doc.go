@@ -7,9 +7,9 @@
 // Reading order: Options, Optimize and the list of rules (optimizer.go), the
 // logical rules in the order they run, one file each (inlinecte.go, fold.go,
 // decorrelate.go, pushdown.go, distinct.go, minmax.go, outerjoin.go, joinorder.go
-// with joingraph.go, joinsearch.go and disjunction.go, prune.go), then the physical pass: physical.go (sorts, limits, grouping),
+// with joingraph.go, joinsearch.go, equivalence.go and disjunction.go, prune.go), then the physical pass: physical.go (sorts, limits, grouping),
 // access.go, constraint.go and tokens.go (indexes), join.go (algorithms), locks.go; and
-// the estimates (stats.go, estimate.go).
+// the estimates (stats.go, estimate.go, cardinality.go).
 //
 // The logical rules transform the tree; the physical pass walks it once from
 // the top, telling each operator which order and how many rows its consumer

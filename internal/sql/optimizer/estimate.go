@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -161,6 +162,11 @@ func callSel(c *plan.Call, st *TableStats, scan *plan.Scan) float64 {
 		return 1 - comparedSel(c, st, scan)
 	case "~~", "~~*":
 		return likeSel(c, st, scan)
+	}
+	if s, ok := sampledSel(c, st, scan); ok {
+		return s
+	}
+	switch c.Fn.Name {
 	case "~", "~*":
 		return matchSel
 	case "!~~", "!~~*", "!~", "!~*":
@@ -176,7 +182,112 @@ func likeSel(c *plan.Call, st *TableStats, scan *plan.Scan) float64 {
 	if ok && d.Family() == types.StringFamily && d.Str() != "" && strings.Trim(d.Str(), "%") == "" {
 		return 1 - nullsSel(c.Args[0], st, scan)
 	}
+	if s, ok := sampledSel(c, st, scan); ok {
+		return s
+	}
 	return matchSel
+}
+
+// leastSampled is how many values of a column must be known to go by them.
+const leastSampled = 10
+
+// sampledSel estimates the share of rows for which an operator is true by what it is for
+// the values of the only column in it that are known; ok tells whether there are enough.
+func sampledSel(c *plan.Call, st *TableStats, scan *plan.Scan) (sel float64, ok bool) {
+	if scan == nil || st == nil || st.values == nil {
+		return 0, false
+	}
+	col := onlyColumn(c)
+	at := plan.FindCol(scan.Cols, col)
+	if at < 0 {
+		return 0, false
+	}
+	known := st.column(scan.Table, scan.Ords[at])
+	if known == nil {
+		return 0, false
+	}
+	of := scan.Table.Columns[scan.Ords[at]].Type
+	common := 0.0
+	for _, v := range known.Common {
+		met, ok := st.values.meets(c, col, v.Value)
+		if !ok {
+			return 0, false
+		}
+		common += v.Share
+		if met {
+			sel += v.Share
+		}
+	}
+	rest := max(1-common-known.Nulls, 0)
+	n, met := 0, 0
+	for _, v := range known.Bounds {
+		if slices.ContainsFunc(known.Common, func(c catalog.CommonValue) bool { return types.CompareTyped(of, c.Value, v) == 0 }) {
+			continue
+		}
+		is, ok := st.values.meets(c, col, v)
+		if !ok {
+			return 0, false
+		}
+		n++
+		if is {
+			met++
+		}
+	}
+	if rest < leastRest {
+		return min(max(sel, leastSel), 1), true
+	}
+	if n < leastSampled {
+		return 0, false
+	}
+	least := 0.5 / float64(n) // none or all of some are not none or all of many
+	return sel + rest*min(max(float64(met)/float64(n), least), 1-least), true
+}
+
+// leastRest is the share of the rows without common values that is worth to be estimated.
+const leastRest = 0.01
+
+// onlyColumn returns the only column in an operator's arguments that its value can be
+// computed by for some of the column's values while a plan is made, 0 if it is not so: a
+// function may take long but for values of fixed size.
+func onlyColumn(c *plan.Call) plan.ColID {
+	only, fits := plan.ColID(0), true
+	plan.WalkExpr(c, func(e plan.Expr) bool {
+		switch e := e.(type) {
+		case *plan.ColRef:
+			fits = fits && (only == 0 || only == e.Col)
+			only = e.Col
+		case *plan.Const, *plan.Param:
+		case *plan.Cast:
+		case *plan.Call:
+			fits = fits && (e.Fn.Operator || fixedSize(e))
+		default:
+			fits = false
+		}
+		return fits
+	})
+	if !fits {
+		return 0
+	}
+	return only
+}
+
+// fixedSize reports whether a call is one of values of fixed size that returns another.
+func fixedSize(c *plan.Call) bool {
+	for _, a := range c.Args {
+		if _, ok := a.(*plan.Const); !ok && !ofFixedSize(a.Type()) {
+			return false
+		}
+	}
+	return ofFixedSize(c.T)
+}
+
+func ofFixedSize(t *types.T) bool {
+	switch t.Family {
+	case types.BoolFamily, types.IntFamily, types.FloatFamily, types.DecimalFamily, types.DateFamily, types.TimeFamily,
+		types.TimestampFamily, types.TimestampTZFamily, types.IntervalFamily:
+		return true
+	}
+	return false
 }
 
 // comparedSel estimates the share of rows for which two values are equal.
@@ -189,6 +300,9 @@ func comparedSel(c *plan.Call, st *TableStats, scan *plan.Scan) float64 {
 	}
 	if ord := column(scan, c.Args[1]); ord >= 0 {
 		return st.equal(scan.Table, ord, c.Args[0])
+	}
+	if s, ok := sampledSel(c, st, scan); ok {
+		return s
 	}
 	return eqSel
 }
@@ -247,12 +361,4 @@ func limited(b plan.RowBound, rows float64) float64 {
 		skip = rows * defaultLimit
 	}
 	return min(n+skip, rows)
-}
-
-// groups estimates the number of groups among rows by a number of keys.
-func groups(rows float64, keys int) float64 {
-	if keys == 0 {
-		return 1
-	}
-	return max(1, min(rows, math.Pow(DefaultDistinct, float64(keys)), rows*0.5+1))
 }

@@ -62,9 +62,9 @@ func (o *optimizer) join(n *plan.Join, w wanted) plan.Node {
 	mergeLeft, mergeRight := o.rawScan(n.Left), o.rawScan(n.Right)
 	n.Left = o.physical(n.Left, lw)
 	n.Right = o.physical(n.Right, wanted{})
-	alt := o.lookupJoin(n, keys, rawLeft, rawRight)
 	l, r := n.Left.Props(), n.Right.Props()
-	n.Rows = o.joinRows(n, keys, rest)
+	n.Rows = o.joinRows(n, l.Rows, r.Rows, keys, rest)
+	alt := o.lookupJoin(n, keys, rawLeft, rawRight)
 	merge := o.mergeJoin(n, keys, rest, mergeLeft, mergeRight)
 	if len(keys) == 0 || !o.on(RuleHashJoin) {
 		n.Algo = plan.LoopJoin
@@ -159,29 +159,6 @@ func mirrored(k plan.JoinKind) (plan.JoinKind, bool) {
 	return k, false
 }
 
-// joinRows estimates the rows of a join.
-func (o *optimizer) joinRows(n *plan.Join, keys []equiKey, rest []plan.Expr) float64 {
-	l, r := max(n.Left.Props().Rows, 1), max(n.Right.Props().Rows, 1)
-	sel := o.keysSel(n.Left, n.Right, keys)
-	for _, c := range rest {
-		sel *= selectivity(c, nil, nil)
-	}
-	rows := l * r * sel
-	switch n.Kind {
-	case plan.LeftJoin:
-		rows = max(rows, l)
-	case plan.RightJoin:
-		rows = max(rows, r)
-	case plan.FullJoin:
-		rows = max(rows, l, r)
-	case plan.SemiJoin:
-		rows = min(l, rows)
-	case plan.AntiJoin:
-		rows = max(l-min(l, rows), l*0.1)
-	}
-	return max(rows, 1)
-}
-
 // rawScan copies n if it is a scan, to plan it in another way as well.
 func (o *optimizer) rawScan(n plan.Node) *plan.Scan {
 	s, ok := n.(*plan.Scan)
@@ -212,7 +189,7 @@ func (o *optimizer) lookupJoin(n *plan.Join, keys []equiKey, rawLeft, rawRight *
 	case plan.RightJoin:
 		backward = o.lookupInto(n, n.Right, rawLeft, plan.LeftJoin)
 	case plan.SemiJoin:
-		if d := distinctRight(n, keys); d != nil {
+		if d := o.distinctRight(n, keys); d != nil {
 			backward = o.lookupInto(n, d, rawLeft, plan.InnerJoin)
 		}
 	}
@@ -225,7 +202,7 @@ func (o *optimizer) lookupJoin(n *plan.Join, keys []equiKey, rawLeft, rawRight *
 // distinctRight returns the right side of a semi join without duplicates of its
 // keys, so that the join can be an inner one; nil if the condition is more than
 // the keys or the keys are computed.
-func distinctRight(n *plan.Join, keys []equiKey) plan.Node {
+func (o *optimizer) distinctRight(n *plan.Join, keys []equiKey) plan.Node {
 	if len(plan.Conjuncts(n.On, nil)) != len(keys) {
 		return nil
 	}
@@ -243,7 +220,7 @@ func distinctRight(n *plan.Join, keys []equiKey) plan.Node {
 	}
 	if len(in.Cols) == len(d.Keys) {
 		d.Cols = in.Cols
-		d.Rows, d.Startup, d.Total = groups(in.Rows, len(d.Keys)), in.Startup, in.Total+in.Rows*costHash
+		d.Rows, d.Startup, d.Total = o.groups(n.Right, in.Rows, d.Keys), in.Startup, in.Total+in.Rows*costHash
 		return d
 	}
 	// What is distinct must be the keys alone.
@@ -255,7 +232,7 @@ func distinctRight(n *plan.Join, keys []equiKey) plan.Node {
 	}
 	p.Rows, p.Startup, p.Total = in.Rows, in.Startup, in.Total
 	d.Input, d.Cols = p, p.Cols
-	d.Rows = groups(in.Rows, len(d.Keys))
+	d.Rows = o.groups(n.Right, in.Rows, d.Keys)
 	d.Startup, d.Total = in.Startup, in.Total+in.Rows*costHash
 	return d
 }
@@ -287,13 +264,7 @@ func (o *optimizer) lookupInto(n *plan.Join, outer plan.Node, inner *plan.Scan, 
 		}
 	}
 	l, r := outer.Props(), right.Props()
-	j.Rows = max(l.Rows*r.Rows, 1)
-	switch kind {
-	case plan.SemiJoin:
-		j.Rows = max(l.Rows*min(r.Rows, 1), 1)
-	case plan.LeftJoin, plan.AntiJoin:
-		j.Rows = max(j.Rows, l.Rows, 1)
-	}
+	j.Rows = n.Rows
 	j.Startup, j.Total = l.Startup+r.Startup, l.Total+max(l.Rows, 1)*(r.Total+costTuple)
 	j.Order = l.Order
 	return j

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -27,6 +28,9 @@ type graphEdge struct {
 	// lookups are those of two relations that the keys allow to read by an index for
 	// each row of the other.
 	lookups relSet
+	// classes are those of the equal columns that it is about, if it is about nothing else:
+	// once they are known to be equal it leaves all rows.
+	classes uint64
 }
 
 func (g *joinGraph) addEdge(e graphEdge) {
@@ -44,6 +48,7 @@ func (o *optimizer) newJoinGraph(c *joinCluster) *joinGraph {
 		g.rels = append(g.rels, o.graphRel(r))
 	}
 	pairs := map[[2]int][]equiKey{}
+	classes := map[[2]int][]int{}
 	var order [][2]int
 	for i, cond := range c.conds {
 		set := c.sets[i]
@@ -53,15 +58,16 @@ func (o *optimizer) newJoinGraph(c *joinCluster) *joinGraph {
 				if pairs[p] == nil {
 					order = append(order, p)
 				}
-				pairs[p] = append(pairs[p], keys[0])
+				pairs[p], classes[p] = append(pairs[p], keys[0]), append(classes[p], c.classes[i])
 				continue
 			}
 		}
-		g.addEdge(graphEdge{rels: set, sel: selectivity(cond, nil, nil), lookups: newRelSet(len(c.rels))})
+		g.addEdge(graphEdge{rels: set, sel: o.leaves([]plan.Expr{cond}, c.rels...), lookups: newRelSet(len(c.rels))})
 	}
 	for _, p := range order {
 		l, r := c.rels[p[0]], c.rels[p[1]]
 		e := graphEdge{rels: newRelSet(len(c.rels), p[0], p[1]), sel: o.keysSel(l, r, pairs[p]), lookups: newRelSet(len(c.rels))}
+		e.classes = classMask(classes[p])
 		for _, k := range pairs[p] {
 			if leadsIndex(l, k.left) {
 				e.lookups.add(p[0])
@@ -72,7 +78,22 @@ func (o *optimizer) newJoinGraph(c *joinCluster) *joinGraph {
 		}
 		g.addEdge(e)
 	}
+	for _, of := range g.of {
+		slices.SortStableFunc(of, func(a, b int) int { return cmp.Compare(g.edges[a].sel, g.edges[b].sel) })
+	}
 	return g
+}
+
+// classMask is the set of classes, empty if one of them is none or beyond what the set
+// holds.
+func classMask(classes []int) (mask uint64) {
+	for _, c := range classes {
+		if c == noClass || c >= 64 {
+			return 0
+		}
+		mask |= 1 << c
+	}
+	return mask
 }
 
 func (o *optimizer) graphRel(n plan.Node) graphRel {
@@ -99,17 +120,16 @@ func (o *optimizer) rough(n plan.Node) float64 {
 	case *plan.Values:
 		return float64(len(n.RowExprs))
 	case *plan.Filter:
-		return max(o.rough(n.Input)*selectivity(n.Cond, nil, nil), 1)
+		return max(o.rough(n.Input)*o.leaves(plan.Conjuncts(n.Cond, nil), n.Input), 1)
 	case *plan.GroupBy:
-		return groups(o.rough(n.Input), len(n.Keys))
+		return o.groups(n.Input, o.rough(n.Input), n.Keys)
+	case *plan.Distinct:
+		return o.groups(n.Input, o.rough(n.Input), n.Keys)
 	case *plan.Limit:
 		return limited(plan.RowBound{Count: n.Count, Offset: n.Offset}, o.rough(n.Input))
 	case *plan.Join:
-		l := o.rough(n.Left)
-		if n.Kind == plan.SemiJoin || n.Kind == plan.AntiJoin {
-			return max(l*otherSel, 1)
-		}
-		return max(l, o.rough(n.Right))
+		keys, rest := equiKeys(n.On, n.Left.Props().Cols, n.Right.Props().Cols)
+		return o.joinRows(n, o.rough(n.Left), o.rough(n.Right), keys, rest)
 	case *plan.SetOp:
 		return o.rough(n.Left) + o.rough(n.Right)
 	case *plan.CTEScan:
@@ -140,28 +160,37 @@ func (o *optimizer) reached(n *plan.Scan, st *TableStats) float64 {
 // joined estimates the rows of the join of relation i to those of s, which are so many.
 func (g *joinGraph) joined(s relSet, rows float64, i int) float64 {
 	rows *= g.rels[i].rows
+	equal := uint64(0)
 	for _, k := range g.of[i] {
-		if g.edges[k].rels.withinAnd(s, i) {
-			rows *= g.edges[k].sel
+		e := &g.edges[k]
+		if e.rels.withinAnd(s, i) && !e.follows(equal) {
+			rows *= e.sel
+			equal |= e.classes
 		}
 	}
 	return rows
+}
+
+// follows reports whether the edge's conditions hold where the classes are equal.
+func (e *graphEdge) follows(equal uint64) bool {
+	return e.classes != 0 && e.classes&^equal == 0
 }
 
 // step estimates what joining relation i to the rows of s costs, s being joined
 // already: by hashing it or by looking it up, whichever is cheaper.
 func (g *joinGraph) step(s relSet, rows float64, i int, out float64) float64 {
 	r := &g.rels[i]
-	linked, lookup, matches := false, false, r.whole
+	linked, lookup, matches, equal := false, false, r.whole, uint64(0)
 	for _, k := range g.of[i] {
 		e := &g.edges[k]
 		if !e.rels.withinAnd(s, i) || e.rels.len() == 1 {
 			continue
 		}
 		linked = true
-		if e.lookups.has(i) {
+		if e.lookups.has(i) && !e.follows(equal) {
 			lookup = true
 			matches *= e.sel
+			equal |= e.classes
 		}
 	}
 	passed := out * costTuple
@@ -195,54 +224,4 @@ func leadsIndex(n plan.Node, e plan.Expr) bool {
 		}
 	}
 	return false
-}
-
-// keysSel estimates what equality of the keys leaves of the product of two inputs: one
-// row of the other for each value, as many values as the side with more of them has.
-func (o *optimizer) keysSel(l, r plan.Node, keys []equiKey) float64 {
-	var le, re []plan.Expr
-	for _, k := range keys {
-		le, re = append(le, k.left), append(re, k.right)
-	}
-	return 1 / max(o.distinctOf(l, le), o.distinctOf(r, re), 1)
-}
-
-// distinctOf estimates how many different combinations of values exprs have in the
-// tables below n, whatever conditions n's rows meet: those of one table are no more
-// than it has rows.
-func (o *optimizer) distinctOf(n plan.Node, exprs []plan.Expr) float64 {
-	type table struct {
-		scan          *plan.Scan
-		values, whole float64
-	}
-	var tables []table
-	total := 1.0
-	for _, e := range exprs {
-		s := sourceOf(n, e)
-		if s == nil {
-			total *= DefaultDistinct
-			continue
-		}
-		st := o.stats(s.Table)
-		i := slices.IndexFunc(tables, func(t table) bool { return t.scan == s })
-		if i < 0 {
-			i, tables = len(tables), append(tables, table{s, 1, max(st.Rows, 1)})
-		}
-		tables[i].values *= st.distinct(s.Table, column(s, e))
-	}
-	for _, t := range tables {
-		total *= min(t.values, t.whole)
-	}
-	return total
-}
-
-// sourceOf finds the scan below n that e is a column of, nil if it is none.
-func sourceOf(n plan.Node, e plan.Expr) (found *plan.Scan) {
-	plan.Walk(n, func(n plan.Node) bool {
-		if s, ok := n.(*plan.Scan); ok && found == nil && column(s, e) >= 0 {
-			found = s
-		}
-		return found == nil
-	})
-	return found
 }

@@ -30,6 +30,7 @@ func (o *optimizer) orderJoins(n plan.Node) plan.Node {
 		return c.rebuild(j)
 	}
 	c.resolve()
+	c.implied()
 	return c.inOrder(o.newJoinGraph(&c).order(), j.Cols)
 }
 
@@ -40,6 +41,8 @@ type joinCluster struct {
 	joins []*plan.Join
 	// sets are the relations that each condition refers to; see resolve.
 	sets []relSet
+	// classes are those of equal columns that each condition is of; see implied.
+	classes []int
 }
 
 // resolve finds out which relations the conditions refer to.
@@ -123,16 +126,18 @@ func orderedCols(have, want []plan.Column) []plan.Column {
 func (c *joinCluster) joinNext(tree plan.Node, i int, joined relSet) plan.Node {
 	j := &plan.Join{Kind: plan.InnerJoin, Left: tree, Right: c.rels[i]}
 	j.Cols = append(append(j.Cols, tree.Props().Cols...), c.rels[i].Props().Cols...)
-	var on, conds []plan.Expr
-	var sets []relSet
-	for k, cond := range c.conds {
+	var apply, left []int
+	for k := range c.conds {
 		if c.sets[k].within(joined) {
-			on = append(on, cond)
+			apply = append(apply, k)
 		} else {
-			conds, sets = append(conds, cond), append(sets, c.sets[k])
+			left = append(left, k)
 		}
 	}
-	c.conds, c.sets = conds, sets
-	j.On = plan.ConjoinAll(on)
+	j.On = plan.ConjoinAll(c.sufficient(apply, i))
+	for at, k := range left {
+		c.conds[at], c.sets[at], c.classes[at] = c.conds[k], c.sets[k], c.classes[k]
+	}
+	c.conds, c.sets, c.classes = c.conds[:len(left)], c.sets[:len(left)], c.classes[:len(left)]
 	return j
 }

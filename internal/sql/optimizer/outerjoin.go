@@ -40,11 +40,7 @@ func (o *optimizer) raises(j, outer *plan.Join, other plan.Node) bool {
 	if len(keys) == 0 {
 		return false
 	}
-	share := o.rough(other) * o.keysSel(outer.Left, other, keys)
-	for _, c := range rest {
-		share *= selectivity(c, nil, nil)
-	}
-	return share <= mostPerRow
+	return o.rough(other)*o.keysSel(outer.Left, other, keys)*o.leaves(rest, outer.Left, other) <= mostPerRow
 }
 
 // unwrapped is n without projections that do nothing but leave out columns.

@@ -19,7 +19,7 @@ func (o *optimizer) physical(n plan.Node, w wanted) plan.Node {
 		n.Input = o.physical(n.Input, w.unlimited())
 		in := n.Input.Props()
 		n.Cols, n.Order = in.Cols, in.Order
-		n.Rows = in.Rows * selectivity(n.Cond, nil, nil)
+		n.Rows = in.Rows * o.leaves(plan.Conjuncts(n.Cond, nil), n.Input)
 		n.Startup, n.Total = in.Startup, in.Total+in.Rows*operators(n.Cond)
 	case *plan.Project:
 		o.project(n, w)
@@ -350,13 +350,7 @@ func (o *optimizer) groupBy(n *plan.GroupBy) {
 	n.Input = o.physical(n.Input, w)
 	in := n.Input.Props()
 	n.Ordered = len(n.Keys) > 0 && len(w.order) > 0 && grouped(in.Order, n.Keys, n.Input)
-	n.Rows = groups(in.Rows, len(n.Keys))
-	if n.Sets != nil {
-		n.Rows = 0
-		for _, set := range n.Sets {
-			n.Rows += groups(in.Rows, len(set))
-		}
-	}
+	n.Rows = o.groupRows(n, in.Rows)
 	if n.Ordered {
 		markOrdered(n.Input)
 	}
@@ -418,7 +412,7 @@ func (o *optimizer) distinct(n *plan.Distinct, w wanted) {
 	in := n.Input.Props()
 	n.Cols = in.Cols
 	n.Ordered = grouped(in.Order, n.Keys, n.Input)
-	n.Rows = groups(in.Rows, len(n.Keys))
+	n.Rows = o.groups(n.Input, in.Rows, n.Keys)
 	n.Startup, n.Total = in.Startup, in.Total+in.Rows*costHash
 	n.Order = nil
 	if n.Ordered || n.On {

@@ -37,6 +37,8 @@ const (
 // TableStats describe the contents of a table.
 type TableStats struct {
 	Rows float64
+	// Known is how many rows there were when the columns were looked at, 0 if they never were.
+	Known float64
 	// Column returns what is known of a column, nil where that is nothing. A nil
 	// function knows nothing.
 	Column func(id catalog.ColumnID) *catalog.ColumnStatistics
@@ -96,9 +98,10 @@ func (s *TableStats) equal(t *catalog.Table, ord int, e plan.Expr) float64 {
 	if !ok || d.IsNull() || d.Family() != c.Common[0].Value.Family() {
 		return other
 	}
+	d = catalog.CutStatistic(d)
 	rest := 1 - c.Nulls
 	for _, v := range c.Common {
-		if types.Compare(v.Value, d) == 0 {
+		if types.CompareTyped(t.Columns[ord].Type, v.Value, d) == 0 {
 			return v.Share
 		}
 		rest -= v.Share
@@ -118,9 +121,9 @@ func (s *TableStats) anyOf(t *catalog.Table, ord int, list []plan.Expr) float64 
 // between estimates the share of rows whose column ord lies between two bounds, each of
 // one value; nil is no bound.
 func (s *TableStats) between(t *catalog.Table, ord int, lo, hi *plan.Bound) float64 {
-	c := s.column(t, ord)
-	from, knowLo := s.below(c, lo, false)
-	to, knowHi := s.below(c, hi, true)
+	c, of := s.column(t, ord), t.Columns[ord].Type
+	from, knowLo := s.below(c, of, lo, false)
+	to, knowHi := s.below(c, of, hi, true)
 	switch {
 	case lo != nil && hi != nil && !knowLo && !knowHi:
 		return boundedSel
@@ -139,12 +142,24 @@ func (s *TableStats) between(t *catalog.Table, ord int, lo, hi *plan.Bound) floa
 	case hi == nil:
 		to = 1
 	}
+	if lo != nil && from == 1 {
+		return max(s.added(), leastSel)
+	}
 	return max((to-from)*(1-c.Nulls), leastSel)
+}
+
+// added is the share of rows that came after the columns were looked at. Mostly they have
+// greater numbers and later times than all rows before.
+func (s *TableStats) added() float64 {
+	if s.Known <= 0 {
+		return 0
+	}
+	return max(1-s.Known/max(s.Rows, 1), 0)
 }
 
 // below estimates the share of the values below a bound; equal ones count if an upper
 // bound includes them, or a lower one excludes them.
-func (s *TableStats) below(c *catalog.ColumnStatistics, b *plan.Bound, upper bool) (share float64, known bool) {
+func (s *TableStats) below(c *catalog.ColumnStatistics, of *types.T, b *plan.Bound, upper bool) (share float64, known bool) {
 	if b == nil || c == nil || len(c.Bounds) < 2 {
 		return 0, false
 	}
@@ -155,14 +170,14 @@ func (s *TableStats) below(c *catalog.ColumnStatistics, b *plan.Bound, upper boo
 	if !ok || d.Family() != c.Bounds[0].Family() {
 		return 0, false
 	}
-	return shareBelow(c, d, upper == b.Inclusive), true
+	return shareBelow(c, of, catalog.CutStatistic(d), upper == b.Inclusive), true
 }
 
-// shareBelow estimates the share of a column's values that are less than d, or equal if
-// asked for.
-func shareBelow(c *catalog.ColumnStatistics, d types.Datum, orEqual bool) float64 {
+// shareBelow estimates the share of the values of a column of a type that are less than d,
+// or equal if asked for.
+func shareBelow(c *catalog.ColumnStatistics, of *types.T, d types.Datum, orEqual bool) float64 {
 	i, _ := slices.BinarySearchFunc(c.Bounds, d, func(b, d types.Datum) int {
-		if n := types.Compare(b, d); n != 0 || !orEqual {
+		if n := types.CompareTyped(of, b, d); n != 0 || !orEqual {
 			return n
 		}
 		return -1
@@ -230,7 +245,7 @@ func columnsDiffer(a, b *catalog.ColumnStatistics) bool {
 	if mid.Family() != last.Family() {
 		return true
 	}
-	return math.Abs(shareBelow(a, mid, false)-0.5) > replanShare || shareBelow(b, last, true) < 1-replanShare
+	return math.Abs(shareBelow(a, types.Unknown, mid, false)-0.5) > replanShare || shareBelow(b, types.Unknown, last, true) < 1-replanShare
 }
 
 func apart(a, b float64) bool { return max(a, b, 1) > replanFactor*max(min(a, b), 1) }

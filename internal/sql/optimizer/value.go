@@ -13,6 +13,9 @@ type valueSource struct {
 	ctx    *builtin.Context
 	// missed says that a parameter was asked for that has no value yet.
 	missed bool
+	// If column is not 0 it has the value in this row.
+	column plan.ColID
+	row    types.Datum
 }
 
 // of returns the value that e has for the whole statement, if that can be told.
@@ -20,6 +23,8 @@ func (v *valueSource) of(e plan.Expr) (types.Datum, bool) {
 	switch e := e.(type) {
 	case *plan.Const:
 		return e.D, true
+	case *plan.ColRef:
+		return v.row, e.Col == v.column
 	case *plan.Param:
 		if e.Index < len(v.params) {
 			return v.params[e.Index], true
@@ -59,4 +64,13 @@ func (v *valueSource) call(e *plan.Call) (types.Datum, bool) {
 	}
 	d, err := e.Fn.Call(v.ctx, ts, args)
 	return d, err == nil
+}
+
+// meets reports whether a condition is true if a column has a value; ok is false if that
+// can't be told.
+func (v *valueSource) meets(cond plan.Expr, column plan.ColID, value types.Datum) (met, ok bool) {
+	v.column, v.row = column, value
+	d, ok := v.of(cond)
+	v.column, v.row = 0, types.Null
+	return ok && d.IsTrue(), ok
 }
