@@ -8,9 +8,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// alterTable is ALTER TABLE, INDEX, VIEW and SEQUENCE. Its commands run one
-// after the other, by phases, each on what the one before left; but changes of types are one
-// command, which computes all values of the rows that the statement found.
+// alterTable is ALTER TABLE, INDEX, VIEW and SEQUENCE. Where there are several commands, what
+// the catalog has against any of them comes before what rows have: see examine.
 func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 	t, index, err := e.lockRelation(ctx, st.Name)
 	if err != nil {
@@ -26,15 +25,37 @@ func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 	if err := checkAlterKind(st, t, index); err != nil {
 		return err
 	}
-	found := t
+	if len(st.Cmds) == 1 {
+		return e.runCommands(ctx, st, t, index)
+	}
+	if rewrites(st.Cmds) {
+		if err := e.examine(ctx, st, t, index); err != nil {
+			return err
+		}
+	}
+	return e.runVerifyingLast(ctx, st, t, index)
+}
+
+// runCommands runs the commands one after the other, by phases, each on what the one before
+// left; but changes of types are one command, which computes all values of the rows that the
+// statement found.
+func (e *Env) runCommands(ctx context.Context, st *ast.AlterTable, found *catalog.Table, index bool) error {
+	keysChecked := false
 	for i, cmds := range inPhases(st.Cmds) {
 		if i > 0 {
 			e.nextCommand()
 		}
-		if t, err = e.Coll.TableByID(ctx, t.ID); err != nil {
+		t, err := e.Coll.TableByID(ctx, found.ID)
+		if err != nil {
 			return err
 		}
 		a := &alteration{e: e, found: found, old: t, t: t.Clone(), index: index, name: st.Name.Table, kind: st.Kind, types: cmds}
+		if !keysChecked && phaseOf(cmds[0]) > phaseColumns {
+			if err := a.checkKeys(st.Cmds); err != nil {
+				return err
+			}
+			keysChecked = true
+		}
 		if err := a.command(ctx, cmds[0]); err != nil {
 			return err
 		}

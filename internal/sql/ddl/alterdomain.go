@@ -226,7 +226,7 @@ func (e *Env) scratchRows(ctx context.Context, t *catalog.Table, query string) (
 		return nil, err
 	}
 	program, err := exec.Compile(prep)
-	if err != nil {
+	if err != nil || e.withoutRows {
 		return nil, err
 	}
 	env := exec.Env{}

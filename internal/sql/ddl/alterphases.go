@@ -1,10 +1,12 @@
 package ddl
 
 import (
+	"context"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 )
 
 // The phases of ALTER TABLE, PostgreSQL's: what goes makes room for what comes, columns are
@@ -47,14 +49,7 @@ func phaseOf(c *ast.AlterCmd) int {
 // inPhases orders the commands of a statement. Those that change types come together, the others
 // one by one. A statement that renames is none of PostgreSQL's: its commands run as written.
 func inPhases(cmds []*ast.AlterCmd) [][]*ast.AlterCmd {
-	renames := func(c *ast.AlterCmd) bool {
-		switch c.Kind {
-		case ast.AlterRename, ast.AlterRenameColumn, ast.AlterRenameConstraint:
-			return true
-		}
-		return false
-	}
-	if !slices.ContainsFunc(cmds, renames) {
+	if !renames(cmds) {
 		cmds = slices.Clone(cmds)
 		slices.SortStableFunc(cmds, func(a, b *ast.AlterCmd) int { return phaseOf(a) - phaseOf(b) })
 	}
@@ -68,4 +63,97 @@ func inPhases(cmds []*ast.AlterCmd) [][]*ast.AlterCmd {
 		out = append(out, []*ast.AlterCmd{c})
 	}
 	return out
+}
+
+// renames reports whether a statement is the dialect's, with commands that rename.
+func renames(cmds []*ast.AlterCmd) bool {
+	return slices.ContainsFunc(cmds, func(c *ast.AlterCmd) bool {
+		switch c.Kind {
+		case ast.AlterRename, ast.AlterRenameColumn, ast.AlterRenameConstraint:
+			return true
+		}
+		return false
+	})
+}
+
+// rewrites reports whether PostgreSQL would write all rows anew: for other types, and for new
+// columns with a value of each row's own.
+func rewrites(cmds []*ast.AlterCmd) bool {
+	own := func(k *ast.Constraint) bool {
+		return k.Kind == ast.ConstrGenerated || k.Kind == ast.ConstrIdentity
+	}
+	return slices.ContainsFunc(cmds, func(c *ast.AlterCmd) bool {
+		if c.Kind != ast.AlterAddColumn {
+			return c.Kind == ast.AlterColumnType
+		}
+		return serialType(c.Def.Type) != nil || slices.ContainsFunc(c.Def.Constraints, own)
+	})
+}
+
+// examine runs the commands of a statement that rewrites rows on the catalog alone, and undoes
+// that: PostgreSQL too changes the catalog in all phases before it reads the first row, and
+// before any of them it looks at the changes of types.
+func (e *Env) examine(ctx context.Context, st *ast.AlterTable, t *catalog.Table, index bool) error {
+	trial := *e
+	trial.withoutRows = true
+	trial.Notice, trial.Presplit, trial.Filled = nil, nil, nil
+	start, changes := e.Txn.StatementStart(), e.Coll.Savepoint()
+	if t.Kind == catalog.KindTable && !index && !renames(st.Cmds) {
+		for _, c := range st.Cmds {
+			if c.Kind != ast.AlterColumnType {
+				continue
+			}
+			a := &alteration{e: &trial, found: t, old: t, t: t.Clone()}
+			if err := a.prepareType(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	if err := trial.runCommands(ctx, st, t, index); err != nil {
+		return err
+	}
+	if err := e.Txn.RollbackTo(ctx, start); err != nil {
+		return err
+	}
+	e.Coll.RollbackTo(changes)
+	return nil
+}
+
+// runVerifyingLast runs the commands of a statement. Rows are verified once all commands have
+// run; unique indexes are built when it is their turn.
+func (e *Env) runVerifyingLast(ctx context.Context, st *ast.AlterTable, t *catalog.Table, index bool) error {
+	var later []func() error
+	run := *e
+	run.later = &later
+	if err := run.runCommands(ctx, st, t, index); err != nil {
+		return err
+	}
+	for _, verify := range later {
+		e.nextCommand()
+		if err := verify(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkKeys checks that the columns of new keys are there, which PostgreSQL does before it
+// makes the first of them.
+func (a *alteration) checkKeys(cmds []*ast.AlterCmd) error {
+	for _, c := range cmds {
+		if c.Kind != ast.AlterAddConstraint || c.Constraint.Kind != ast.ConstrPrimaryKey && c.Constraint.Kind != ast.ConstrUnique {
+			continue
+		}
+		var names []ast.Name
+		for _, k := range c.Constraint.Keys {
+			if _, ok := visibleColumn(a.t, k.Column); k.Column != "" && !ok {
+				return undefinedColumn(a.t, k.Column, k.Pos)
+			}
+			if slices.Contains(names, k.Column) {
+				return repeatedKey(k.Column, c.Constraint.Kind == ast.ConstrPrimaryKey).At(k.Pos)
+			}
+			names = append(names, k.Column)
+		}
+	}
+	return nil
 }

@@ -31,10 +31,15 @@ func (a *alteration) columnTypes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(list, func(ch typeChange) bool { return ch.id == col.ID }) {
-			return pgerr.New(pgerr.FeatureNotSupported, "cannot alter type of column \"%s\" twice", c.Name)
+		ch := typeChange{cmd: c, id: col.ID, from: col.Type}
+		if i := slices.IndexFunc(list, func(ch typeChange) bool { return ch.id == col.ID }); i >= 0 {
+			if !col.Type.Is(list[i].from) || col.Type.Typmod != list[i].from.Typmod {
+				return pgerr.New(pgerr.FeatureNotSupported, "cannot alter type of column \"%s\" twice", c.Name)
+			}
+			list[i] = ch // that one changed nothing but values, which this one computes
+		} else {
+			list = append(list, ch)
 		}
-		list = append(list, typeChange{cmd: c, id: col.ID, from: col.Type})
 		if err := a.retype(ctx, c, col); err != nil {
 			return err
 		}
@@ -94,8 +99,31 @@ func (a *alteration) retyped(ctx context.Context, list []typeChange, rewritten b
 	return nil
 }
 
-// retype gives a column the type that c says.
-func (a *alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.Column) error {
+// prepareType checks one ALTER COLUMN TYPE by itself, on the table as the statement found it.
+func (a *alteration) prepareType(ctx context.Context, c *ast.AlterCmd) error {
+	col, err := a.column(c.Name, c.Pos)
+	if err != nil {
+		return err
+	}
+	if err := a.declareType(ctx, c, col); err != nil {
+		return err
+	}
+	change := []typeChange{{cmd: c, id: col.ID}}
+	spec := buildSpec{old: a.old, table: a.t, values: map[catalog.ColumnID]ast.Expr{}}
+	if c.X != nil {
+		spec.values[col.ID] = c.X
+	}
+	// What rests on the columns is checked in its phase.
+	a.t.Checks, a.t.ForeignKeys, a.t.Indexes = nil, nil, a.t.Indexes[:1]
+	for i := range a.t.Columns {
+		a.t.Columns[i].Default, a.t.Columns[i].Generated = "", ""
+	}
+	_, err = (&builder{e: a.e, spec: spec, table: a.t}).plan(ctx)
+	return a.castError(ctx, err, change)
+}
+
+// declareType finds the type that c says, gives it to the column, and checks the form of USING.
+func (a *alteration) declareType(ctx context.Context, c *ast.AlterCmd, col *catalog.Column) error {
 	typ, domain, err := a.e.columnType(ctx, col.Name, c.Type)
 	if err != nil {
 		return err
@@ -110,6 +138,34 @@ func (a *alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 		return pgerr.New(pgerr.InvalidColumnDefinition, "cannot specify USING when altering type of generated column").
 			WithDetail("Column \"%s\" is a generated column.", col.Name)
 	}
+	if err := checkTransform(c.X); err != nil {
+		return err
+	}
+	col.Type, col.Domain = typ, domain
+	return nil
+}
+
+// checkTransform refuses what USING may not contain.
+func checkTransform(x ast.Expr) (err error) {
+	if x == nil {
+		return nil
+	}
+	ast.Walk(x, func(n ast.Node) bool {
+		if err == nil {
+			err = checkExprNode(n, "transform expressions", "transform expression")
+		}
+		return err == nil
+	})
+	return err
+}
+
+// retype gives a column the type that c says.
+func (a *alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.Column) error {
+	was := *col
+	if err := a.declareType(ctx, c, col); err != nil {
+		return err
+	}
+	typ := col.Type
 	if err := a.unviewedColumn(ctx, col, "cannot alter type of a column used by a view or rule"); err != nil {
 		return err
 	}
@@ -126,8 +182,7 @@ func (a *alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 				WithDetail("Index \"%s\" uses column \"%s\".", ix.Name, col.Name)
 		}
 	}
-	typeDefault(col, typ)
-	col.Type, col.Domain = typ, domain
+	typeDefault(col, was.Type)
 	if err := checkClasses(a.t, col); err != nil {
 		return err
 	}
@@ -146,15 +201,15 @@ func (a *alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 	return nil
 }
 
-// typeDefault gives a default that is a string constant the column's present type, as whose
-// value it is converted to another.
-func typeDefault(col *catalog.Column, to *types.T) {
-	if col.Default == "" || col.Type.Is(to) || col.Type.Family == to.Family && to.Family == types.StringFamily {
+// typeDefault gives a default that is a string constant the type that the column had, as whose
+// value it is converted to the present one.
+func typeDefault(col *catalog.Column, from *types.T) {
+	if col.Default == "" || col.Type.Is(from) || col.Type.Family == from.Family && from.Family == types.StringFamily {
 		return
 	}
 	x, err := parser.ParseExpr(col.Default)
 	if _, text := x.(*ast.StrLit); err == nil && text {
-		col.Default += "::" + types.FormatType(col.Type)
+		col.Default += "::" + types.FormatType(from)
 	}
 }
 

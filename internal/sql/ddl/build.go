@@ -67,17 +67,26 @@ func (e *Env) buildRows(ctx context.Context, spec buildSpec) (rows int64, err er
 	}
 	b.out = newSink(e, b.indexes, b.prefixes())
 	program, err := exec.CompileNode(root, nil)
-	if err != nil {
+	if err != nil || e.withoutRows {
 		return 0, err
 	}
+	if e.later != nil && len(spec.indexes) == 0 {
+		*e.later = append(*e.later, func() error { return b.run(ctx, program) })
+		return 0, nil
+	}
+	return b.fill(ctx, program)
+}
+
+// fill writes the entries of the indexes.
+func (b *builder) fill(ctx context.Context, program *exec.Program) (rows int64, err error) {
 	if err := b.run(ctx, program); err != nil {
 		return 0, err
 	}
 	if err := b.out.finish(ctx); err != nil {
 		return 0, err
 	}
-	if e.Filled != nil {
-		e.Filled(spec.table, b.rows, slices.Contains(spec.indexes, 0))
+	if b.e.Filled != nil {
+		b.e.Filled(b.spec.table, b.rows, slices.Contains(b.spec.indexes, 0))
 	}
 	return b.rows, b.verifyClaims(ctx)
 }

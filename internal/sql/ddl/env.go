@@ -52,6 +52,11 @@ type Env struct {
 	Filled func(t *catalog.Table, rows int64, primary bool)
 	// Notice sends a notice or warning; nil drops it.
 	Notice func(severity string, n *pgerr.Error)
+
+	// withoutRows leaves rows alone: nothing reads, verifies or writes them.
+	withoutRows bool
+	// later takes what is verified once all commands of a statement have run; nil: at once.
+	later *[]func() error
 }
 
 // Handles reports whether Exec executes the statement.

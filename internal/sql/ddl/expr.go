@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -55,10 +56,11 @@ func (e *Env) defaultText(ctx context.Context, x ast.Expr, want *types.T) (strin
 	if err != nil {
 		return "", err
 	}
-	if err := e.pinNames(ctx, x); err != nil {
+	text, err := e.pinnedText(ctx, x)
+	if err != nil {
 		return "", err
 	}
-	return e.fixLiterals(ctx, ast.Format(x), nil, nil, want), nil
+	return e.fixLiterals(ctx, text, nil, nil, want), nil
 }
 
 // checkExprNode refuses what no stored expression may contain.
@@ -82,6 +84,19 @@ func checkExprNode(n ast.Node, plural, singular string) error {
 		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", n.N).At(n.Pos)
 	}
 	return nil
+}
+
+// pinnedText is an expression's text with its names pinned. The expression stays as it was
+// written: its statement may run again, after other objects have got the names.
+func (e *Env) pinnedText(ctx context.Context, x ast.Expr) (string, error) {
+	st, err := parser.ParseOne(ast.Format(&ast.Select{Items: []ast.SelectItem{{X: x}}}))
+	if err != nil {
+		return "", err
+	}
+	if err := e.pinNames(ctx, st.AST); err != nil {
+		return "", e.pinNames(ctx, x) // the same error, at its place in the statement
+	}
+	return ast.Format(st.AST.(*ast.Select).Items[0].X), nil
 }
 
 // pinNames makes an expression or a query mean the same whatever search_path says, in
@@ -268,13 +283,14 @@ func (e *Env) checkText(ctx context.Context, t *catalog.Table, c pendingConstrai
 		}
 		return true
 	})
-	if err == nil {
-		err = e.pinNames(ctx, c.X)
-	}
 	if err != nil {
 		return "", nil, err
 	}
-	return e.fixLiterals(ctx, ast.Format(c.X), t, nil, nil), cols, nil
+	text, err := e.pinnedText(ctx, c.X)
+	if err != nil {
+		return "", nil, err
+	}
+	return e.fixLiterals(ctx, text, t, nil, nil), cols, nil
 }
 
 // checkExprs has the planner check the defaults and CHECK constraints of t by

@@ -52,13 +52,14 @@ func (e *Env) rowText(ctx context.Context, t *catalog.Table, x ast.Expr, want *t
 		}
 		return true
 	})
-	if err == nil {
-		err = e.pinNames(ctx, x)
-	}
 	if err != nil {
 		return "", nil, err
 	}
-	return e.fixLiterals(ctx, ast.Format(x), t, nil, want), cols, nil
+	text, err := e.pinnedText(ctx, x)
+	if err != nil {
+		return "", nil, err
+	}
+	return e.fixLiterals(ctx, text, t, nil, want), cols, nil
 }
 
 // generate gives a column of t its expression. All are the columns that get one in the

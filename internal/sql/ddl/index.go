@@ -223,7 +223,7 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 		}
 		for _, o := range ix.Columns {
 			if o.Column == c.Column && p.constraint {
-				return ix, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" appears twice in %s constraint", name, kindOfKey(p)).At(p.keys[i].Pos)
+				return ix, repeatedKey(name, p.primary).At(p.keys[i].Pos)
 			}
 		}
 		names = append(names, name)
@@ -282,11 +282,12 @@ func (e *Env) takeIndexID(ctx context.Context, t *catalog.Table) (catalog.IndexI
 	return id, nil
 }
 
-func kindOfKey(p pendingIndex) string {
-	if p.primary {
-		return "primary key"
+func repeatedKey(column ast.Name, primary bool) *pgerr.Error {
+	kind := "unique"
+	if primary {
+		kind = "primary key"
 	}
-	return "unique"
+	return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" appears twice in %s constraint", column, kind)
 }
 
 func (e *Env) indexName(ctx context.Context, t *catalog.Table, schema string, p pendingIndex, cols []string) (string, error) {

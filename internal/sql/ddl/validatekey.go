@@ -29,9 +29,19 @@ func (e *Env) validateForeignKey(ctx context.Context, t, ref *catalog.Table, k *
 		e.Optimize(ctx, prep)
 	}
 	program, err := exec.Compile(prep)
-	if err != nil {
+	if err != nil || e.withoutRows {
 		return err
 	}
+	verify := func() error { return e.findOrphan(ctx, t, ref, k, program) }
+	if e.later != nil {
+		*e.later = append(*e.later, verify)
+		return nil
+	}
+	return verify()
+}
+
+// findOrphan runs an orphansQuery.
+func (e *Env) findOrphan(ctx context.Context, t, ref *catalog.Table, k *catalog.ForeignKey, program *exec.Program) error {
 	env := exec.Env{}
 	if e.Exec != nil {
 		env = *e.Exec
