@@ -31,6 +31,8 @@ type testNodes struct {
 	nodes []*Node
 	// families gives each column of a table a family of its own.
 	families bool
+	// noAutoStats has tables analysed by ANALYZE only.
+	noAutoStats bool
 }
 
 // withNodes runs a test of nodes in virtual time, over a network in memory: how slow the
@@ -52,7 +54,7 @@ func (c *testNodes) options(disk fs.FS) Options {
 	if os.Getenv("LICHEN_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("n", len(c.nodes)+1)
 	}
-	return Options{FS: disk, Logger: log, Dial: c.net.dialer(len(c.nodes)), Listen: c.net.listen, FamilyPerColumn: c.families}
+	return Options{FS: disk, Logger: log, Dial: c.net.dialer(len(c.nodes)), Listen: c.net.listen, FamilyPerColumn: c.families, NoAutoStats: c.noAutoStats}
 }
 
 // config is that of a node without stores, which joins the first one unless it is that.

@@ -104,9 +104,17 @@ func (l *logicNodes) splitOnce(ctx context.Context) (any bool, err error) {
 // Close implements logictest.Cluster: the nodes stop as the test ends.
 func (l *logicNodes) Close() error { l.t.Log("SPLITS", l.split); return nil }
 
+// newLogicNodes are nodes that collect no statistics on their own: how much time splits take
+// between two statements must not show in what scripts see.
+func newLogicNodes(t *testing.T) *testNodes {
+	c := newTestNodes(t)
+	c.noAutoStats = true
+	return c
+}
+
 // logicNode is a node by itself whose tables are split into small ranges.
 func logicNode(t *testing.T) logictest.Cluster {
-	c := newTestNodes(t)
+	c := newLogicNodes(t)
 	cfg := c.config()
 	cfg.Stores, cfg.SingleNode = config.Dirs("n"), true
 	c.start(c.listening(cfg, fs.NewMem()))
@@ -116,7 +124,7 @@ func logicNode(t *testing.T) logictest.Cluster {
 // logicCluster are three nodes, each of which has all ranges.
 func logicCluster(small, families bool) func(t *testing.T) logictest.Cluster {
 	return func(t *testing.T) logictest.Cluster {
-		c := newTestNodes(t)
+		c := newLogicNodes(t)
 		c.families = families
 		first, second, third := c.three()
 		c.awaitVoters(first, second, third)

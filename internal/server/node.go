@@ -46,8 +46,8 @@ type Node struct {
 	router *dist.Router
 	sql    *sql.Server
 
-	families bool   // Options.FamilyPerColumn
-	logDir   string // Options.LogDir
+	families, noAutoStats bool   // Options.FamilyPerColumn, Options.NoAutoStats
+	logDir                string // Options.LogDir
 
 	cat    *catalog.Store
 	mem    *quota.Pool
@@ -106,8 +106,8 @@ type Options struct {
 	// LogDir is the directory of the node's logs, which admins may read over HTTP; empty:
 	// there is none.
 	LogDir string
-	// FamilyPerColumn is that of sql.Config.
-	FamilyPerColumn bool
+	// FamilyPerColumn and NoAutoStats are those of sql.Config.
+	FamilyPerColumn, NoAutoStats bool
 }
 
 // New opens the store of a node and builds the parts that do not depend on its
@@ -117,7 +117,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg, families: o.FamilyPerColumn, logDir: o.LogDir, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
+		cfg: cfg, families: o.FamilyPerColumn, noAutoStats: o.NoAutoStats, logDir: o.LogDir, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
 		member: make(chan struct{}), settings: setting.NewLive(baseSettings(&cfg)),
 	}
 	n.rules.moved, n.rules.loading = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -239,7 +239,7 @@ func (n *Node) bringUp(ctx context.Context) error {
 	}
 	n.cat = cat
 	n.sql = sql.NewServer(sql.Config{
-		DB: n.db, FamilyPerColumn: n.families, Catalog: cat, Mem: n.mem, Version: Version, Logger: n.log, SpanSize: n.spanSize, Ranges: sqlRanges{n}, Nodes: sqlNodes{n}, Settings: sqlSettings{n},
+		DB: n.db, FamilyPerColumn: n.families, NoAutoStats: n.noAutoStats, Catalog: cat, Mem: n.mem, Version: Version, Logger: n.log, SpanSize: n.spanSize, Ranges: sqlRanges{n}, Nodes: sqlNodes{n}, Settings: sqlSettings{n},
 	})
 	n.serving.Store(n.newFront())
 	n.background.Go(func() { n.clean(ctx, cat) })
