@@ -23,6 +23,7 @@ const maxIdle = 16
 // Crew runs functions. It is safe for concurrent use.
 type Crew struct {
 	limit int // of goroutines; 0: none
+	fatal func(error)
 	wg    sync.WaitGroup
 
 	mu      sync.Mutex
@@ -34,8 +35,9 @@ type Crew struct {
 	closed bool
 }
 
-// New returns a Crew of at most so many goroutines; 0 sets no limit.
-func New(limit int) *Crew { return &Crew{limit: limit} }
+// New returns a Crew of at most so many goroutines; 0 sets no limit. fatal is told if a
+// function panics, which ends the process; nil: nobody is.
+func New(limit int, fatal func(error)) *Crew { return &Crew{limit: limit, fatal: fatal} }
 
 // Go runs fn soon.
 func (c *Crew) Go(fn func()) {
@@ -55,6 +57,7 @@ func (c *Crew) Go(fn func()) {
 }
 
 func (c *Crew) work(fn func()) {
+	defer must.Report(c.fatal)
 	own := make(chan func(), 1)
 	for fn != nil {
 		fn()

@@ -10,7 +10,7 @@ import (
 // A Crew without a limit begins everything at once, and keeps some of its goroutines.
 func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(0)
+		c := New(0, nil)
 		const n = 3 * maxIdle
 		release := make(chan struct{})
 		var begun sync.WaitGroup
@@ -41,7 +41,7 @@ func TestAtOnce(t *testing.T) {
 // Beyond the limit functions wait, and begin in order.
 func TestLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(2)
+		c := New(2, nil)
 		var mu sync.Mutex
 		var order []int
 		running := 0
@@ -74,7 +74,7 @@ func TestLimit(t *testing.T) {
 // Close waits for what is given to Go while it waits.
 func TestGoWhileClosing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(1)
+		c := New(1, nil)
 		last := false
 		c.Go(func() {
 			time.Sleep(time.Second)

@@ -109,6 +109,7 @@ func (c *clocks) needed() []*peerClock {
 // those that answer at once have shown since it was called. Who is far
 // away, or silent, is asked but not waited for.
 func (d *Router) Clocks(ctx context.Context, dst []kvpb.Observation) []kvpb.Observation {
+	defer must.Report(d.cfg.OnFatal)
 	if d.loc != nil || d.cfg.Caller == nil {
 		return dst
 	}

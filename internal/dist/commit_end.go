@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 const (
@@ -240,6 +241,7 @@ func (a *across) fail(ctx context.Context, cause error, resp *kvpb.CommitRespons
 
 // Stage implements kvpb.Committer.
 func (d *Router) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse) error {
+	defer must.Report(d.cfg.OnFatal)
 	key := req.Anchor
 	if len(req.Writes) > 0 {
 		key = req.Writes[0].Key
@@ -251,16 +253,19 @@ func (d *Router) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.S
 
 // EndTxn implements kvpb.Committer.
 func (d *Router) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvpb.EndTxnResponse) error {
+	defer must.Report(d.cfg.OnFatal)
 	return d.route(ctx, req.Anchor, true, func(t target) error { return t.EndTxn(ctx, req, resp) })
 }
 
 // Push implements kvpb.Committer.
 func (d *Router) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.PushResponse) error {
+	defer must.Report(d.cfg.OnFatal)
 	return d.route(ctx, req.Anchor, false, func(t target) error { return t.Push(ctx, req, resp) })
 }
 
 // Resolve implements kvpb.Committer. All ranges are asked, whatever happens in one.
 func (d *Router) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
+	defer must.Report(d.cfg.OnFatal)
 	spans := points(req.Keys)
 	if len(req.Keys) == 0 && len(req.Span.EndKey) > 0 {
 		spans = []kvpb.Span{req.Span}
@@ -282,6 +287,7 @@ func (d *Router) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 
 // QueryStaged implements kvpb.Committer.
 func (d *Router) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest, resp *kvpb.QueryStagedResponse) error {
+	defer must.Report(d.cfg.OnFatal)
 	var mu sync.Mutex
 	resp.Present = true
 	return d.inParallel(ctx, points(req.Keys), false, func(ctx context.Context, t target, part []kvpb.Span) error {

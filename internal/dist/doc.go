@@ -55,6 +55,10 @@
 //
 // clocks.go asks other nodes for their clocks.
 //
+//	D10. A panic in a request, here or in what it calls, ends the process: it may be on the goroutine of
+//	    a client, who would otherwise be told of an error of his own while a range stands
+//	    still half-way (must.Report; TestPanicBelowEnds in server)
+//
 // A Router keeps no state but its cache of addresses, and which nodes it has asked lately, and is safe for
 // concurrent use. A request for a range that this node leads is a function call: nothing is
 // encoded or allocated. It takes no locks and knows nothing of transactions but

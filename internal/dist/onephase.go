@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // errSplitMeanwhile is why a commit without an answer can't be sent again: its
@@ -15,6 +16,7 @@ var errSplitMeanwhile = errors.New("the range was split before the commit was an
 // transaction has written and locked and, at SERIALIZABLE, read; otherwise across
 // ranges. It sets req.AllReadsHere and req.Resent.
 func (d *Router) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
+	defer must.Report(d.cfg.OnFatal)
 	key := commitKey(req)
 	if key == nil {
 		return errors.New("dist: a commit without keys")

@@ -6,10 +6,12 @@ import (
 	"slices"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // Get implements kvpb.Sender.
 func (d *Router) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetResponse) error {
+	defer must.Report(d.cfg.OnFatal)
 	r := d.reading(req.Txn)
 	for {
 		t, err := d.find(ctx, req.Key, &r)
@@ -27,6 +29,7 @@ func (d *Router) Get(ctx context.Context, req *kvpb.GetRequest, resp *kvpb.GetRe
 // Lock implements kvpb.Sender. A lock may be asked for again: who has it already
 // gets it.
 func (d *Router) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
+	defer must.Report(d.cfg.OnFatal)
 	var r retry
 	for {
 		t, err := d.find(ctx, req.Key, &r)
@@ -44,6 +47,7 @@ func (d *Router) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.Loc
 
 // LockMany implements kvpb.Sender. Ranges are asked at the same time.
 func (d *Router) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *kvpb.LockManyResponse) error {
+	defer must.Report(d.cfg.OnFatal)
 	resp.Locks = make([]kvpb.LockResponse, len(req.Keys))
 	spans := points(req.Keys)
 	groups, err := d.byRange(ctx, spans)
@@ -73,6 +77,7 @@ func (d *Router) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp *
 // Scan implements kvpb.Sender. One call reads from one range; where the range
 // ends before the span does, the response says where to go on.
 func (d *Router) Scan(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.ScanResponse) error {
+	defer must.Report(d.cfg.OnFatal)
 	if bytes.Compare(req.Start, req.End) >= 0 {
 		resp.Reset()
 		return nil

@@ -400,12 +400,12 @@ func (l *local) Get(context.Context, *kvpb.GetRequest, *kvpb.GetResponse) error 
 func TestLocatorRetries(t *testing.T) {
 	inWorld(t, func(*world, *Router) {
 		l := &local{errs: []error{&kvpb.NotLeaderError{}, &kvpb.RangeMismatchError{}, &kvpb.NotLeaderError{}}}
-		if err := get(New(l), "b"); err != nil {
+		if err := get(New(l, nil), "b"); err != nil {
 			t.Error(err)
 		}
 		down := &kvpb.UnavailableError{Reason: "stopping"}
 		l.errs = []error{down, nil}
-		if err := get(New(l), "b"); !errors.Is(err, down) {
+		if err := get(New(l, nil), "b"); !errors.Is(err, down) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -44,6 +44,9 @@ type Config struct {
 	// Live reports whether a node was heard of lately, for errors that say who is
 	// missing; nil: they don't.
 	Live func(kvpb.NodeID) bool
+	// OnFatal is told of a panic in a request, after which nothing may go on (invariant D10);
+	// nil: nobody is.
+	OnFatal func(error)
 	// Intercept stands between the router and each replica that it sends to, for tests
 	// of faults: it returns what to send to instead. nil: nothing does.
 	Intercept func(kvpb.Sender) kvpb.Sender
@@ -67,8 +70,8 @@ type Router struct {
 
 var _ kvpb.Sender = (*Router)(nil)
 
-// New returns a router over ranges that are all on this node.
-func New(l Locator) *Router { return &Router{loc: l} }
+// New returns a router over ranges that are all on this node. fatal is Config.OnFatal.
+func New(l Locator, fatal func(error)) *Router { return &Router{loc: l, cfg: Config{OnFatal: fatal}} }
 
 // NewRouter returns a router over the ranges of a cluster.
 func NewRouter(c Config) *Router {

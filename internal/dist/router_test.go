@@ -82,7 +82,7 @@ func scanAll(t *testing.T, d *dist.Router, start, end string, reverse bool) {
 // Requests are cut at range borders (invariant D1).
 func TestSplitAtBorders(t *testing.T) {
 	var log []string
-	d := dist.New(three(&log))
+	d := dist.New(three(&log), nil)
 	scanAll(t, d, "c", "t", false)
 	scanAll(t, d, "c", "t", true)
 	req := kvpb.RefreshRequest{Spans: []kvpb.Span{{Key: []byte("b")}, {Key: []byte("g"), EndKey: []byte("q")}, {Key: []byte("x")}}}

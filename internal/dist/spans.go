@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // maxParallel bounds how many ranges one request is sent to at a time.
@@ -198,6 +199,7 @@ func parallel(ctx context.Context, n int, all bool, fn func(ctx context.Context,
 
 // Refresh implements kvpb.Sender. Ranges are asked at the same time.
 func (d *Router) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
+	defer must.Report(d.cfg.OnFatal)
 	if len(req.Spans) == 0 {
 		return nil
 	}
@@ -231,6 +233,7 @@ const releaseWait = time.Second
 // for ranges that nobody leads, or that are cut off: its client has an error to
 // hear of.
 func (d *Router) Release(ctx context.Context, req *kvpb.ReleaseRequest) error {
+	defer must.Report(d.cfg.OnFatal)
 	if d.loc != nil || req.Committed || req.Abandoned || len(req.Locks) == 0 {
 		return d.release(ctx, req)
 	}

@@ -6,11 +6,13 @@ import (
 	"sync"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // Spill implements kvpb.Spiller. The range of the anchor comes first, which has the
 // transaction's record: whoever meets one of the other writes finds it.
 func (d *Router) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
+	defer must.Report(d.cfg.OnFatal)
 	rest := *req
 	if rest.Anchor == nil {
 		rest.Anchor = req.Writes[0].Key
@@ -40,6 +42,7 @@ func (d *Router) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 
 // Spilled implements kvpb.Spiller. One call reads from one range, as with Scan.
 func (d *Router) Spilled(ctx context.Context, req *kvpb.SpilledRequest) (resp kvpb.SpilledResponse, err error) {
+	defer must.Report(d.cfg.OnFatal)
 	if len(req.Span.EndKey) > 0 && req.Reverse {
 		return d.spilledReverse(ctx, req)
 	}
@@ -86,6 +89,7 @@ func (d *Router) spilledReverse(ctx context.Context, req *kvpb.SpilledRequest) (
 // span it is asked for, and refuses what it does not hold any more: nothing is left out
 // because borders moved.
 func (d *Router) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
+	defer must.Report(d.cfg.OnFatal)
 	if req.Abort {
 		return d.abortSpilled(ctx, req)
 	}

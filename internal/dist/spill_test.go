@@ -49,7 +49,7 @@ func TestUnspillInParallel(t *testing.T) {
 			s.desc = kvpb.RangeDescriptor{RangeID: id, StartKey: []byte(b[:1]), EndKey: []byte(b[1:])}
 			all = append(all, s)
 		}
-		d := dist.New(all)
+		d := dist.New(all, nil)
 		defer d.Close()
 		req := &kvpb.UnspillRequest{Txn: &kvpb.TxnMeta{}, Anchor: []byte("g"), Span: kvpb.Span{Key: []byte("b"), EndKey: []byte("q")}}
 		if err := d.Unspill(context.Background(), req); err != nil {

@@ -143,7 +143,7 @@ func (c *ranges) local() *gateway {
 func (c *ranges) gateway() *gateway {
 	c.gates++
 	g := &gateway{c: c, life: c.gates}
-	g.router = dist.New(g)
+	g.router = dist.New(g, nil)
 	g.db = kv.NewDB(g.router, c.clock, g.life)
 	c.gws = append(c.gws, g)
 	return g

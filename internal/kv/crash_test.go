@@ -40,7 +40,7 @@ func openCrash(f fs.FS) (*store.Store, *kv.DB, error) {
 	if err := s.Start(); err != nil {
 		return nil, nil, err
 	}
-	return s, kv.NewDB(dist.New(s), c, uint64(c.Now().WallTime)), nil
+	return s, kv.NewDB(dist.New(s, nil), c, uint64(c.Now().WallTime)), nil
 }
 
 // pair writes the same number under two keys, in one transaction.

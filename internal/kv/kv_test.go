@@ -24,7 +24,7 @@ func open(t testing.TB, f fs.FS) (*store.Store, *kv.DB) {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return s, kv.NewDB(dist.New(s), c, uint64(c.Now().WallTime))
+	return s, kv.NewDB(dist.New(s, nil), c, uint64(c.Now().WallTime))
 }
 
 func key(s string) []byte { return append(keys.TablePrefix(1, 1), s...) }
@@ -122,7 +122,7 @@ func BenchmarkUpdate(b *testing.B) {
 			if err := s.Start(); err != nil {
 				b.Fatal(err)
 			}
-			db := kv.NewDB(dist.New(s), c, 1)
+			db := kv.NewDB(dist.New(s, nil), c, 1)
 			b.ReportAllocs()
 			b.ResetTimer()
 			var wg sync.WaitGroup

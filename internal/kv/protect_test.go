@@ -46,7 +46,7 @@ func newProtected(t *testing.T) *protectedStore {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.store.Close() })
-	p.db = kv.NewDB(dist.New(p.store), clock, 1)
+	p.db = kv.NewDB(dist.New(p.store, nil), clock, 1)
 	return p
 }
 

@@ -37,6 +37,12 @@ func newSQL(t testing.TB) *sql.Server {
 // newWatchedSQL also returns the waits for locks.
 func newWatchedSQL(t testing.TB) (*sql.Server, *concurrency.WaitGraph) {
 	t.Helper()
+	return newSQLOf(t, func(*sql.Config) {})
+}
+
+// newSQLOf has change say what the SQL layer is made of.
+func newSQLOf(t testing.TB, change func(*sql.Config)) (*sql.Server, *concurrency.WaitGraph) {
+	t.Helper()
 	clock := hlc.NewSystem(0)
 	st, err := store.Open(store.Options{
 		Bootstrap: true,
@@ -48,15 +54,17 @@ func newWatchedSQL(t testing.TB) (*sql.Server, *concurrency.WaitGraph) {
 	if err := st.Start(); err != nil {
 		t.Fatal(err)
 	}
-	db := kv.NewDB(dist.New(st), clock, uint64(clock.Now().WallTime))
+	db := kv.NewDB(dist.New(st, nil), clock, uint64(clock.Now().WallTime))
 	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits(), Virtual: pgcatalog.Schemas()})
 	if err := cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	srv := sql.NewServer(sql.Config{
+	cfg := sql.Config{
 		DB: db, Catalog: cat, Mem: quota.NewPool("test", 256<<20), Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
-	})
+	}
+	change(&cfg)
+	srv := sql.NewServer(cfg)
 	t.Cleanup(func() {
 		srv.Close()
 		if err := st.Close(); err != nil {

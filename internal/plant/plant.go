@@ -107,4 +107,7 @@ const (
 
 	// StatisticsUnheard has a node plan by the statistics that were stored when it started.
 	StatisticsUnheard Name = "statistics-unheard"
+
+	// PanicSurvived lets a node go on after a panic below kv.
+	PanicSurvived Name = "panic-survived"
 )

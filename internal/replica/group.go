@@ -201,6 +201,7 @@ func (g *group) reset() error {
 // exclusively starts a group: it runs fn as the processing goroutine. What has come
 // in before, from other replicas that were faster, is processed afterwards.
 func (g *group) exclusively(fn func() error) error {
+	defer must.Report(g.r.deps.OnFatal)
 	g.mu.Lock()
 	must.True(!g.mu.busy && !g.mu.started, "R1: the group is being processed")
 	if g.mu.stopped != nil {
@@ -456,6 +457,7 @@ func (g *group) work() { g.lead(nil) }
 // reports whether own is done. With own still on its way and nothing else to do
 // it returns too.
 func (g *group) lead(own *proposal) bool {
+	defer must.Report(g.r.deps.OnFatal)
 	g.own = own
 	for {
 		g.mu.Lock()

@@ -28,6 +28,9 @@ type Deps struct {
 	Clock  *hlc.Clock
 	Logger *slog.Logger
 	Store  kvpb.StoreID
+	// OnFatal is told of a panic while a group was processed, which ends the process; nil:
+	// nobody is.
+	OnFatal func(error)
 	// AdmitWrite returns an error while the store can't take writes (disk full).
 	AdmitWrite func() error
 	// Waits is the graph of transactions waiting for one another on this node.

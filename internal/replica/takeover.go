@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/pause"
 )
 
@@ -135,6 +136,7 @@ func (g *group) takeIn(t *apply.Trigger) (*Replica, error) {
 
 // seize runs fn as the processing goroutine and returns when it has run.
 func (g *group) seize(fn func() error) error {
+	defer must.Report(g.r.deps.OnFatal)
 	g.mu.Lock()
 	if err := g.mu.stopped; err != nil {
 		g.mu.Unlock()

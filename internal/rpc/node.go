@@ -67,7 +67,7 @@ var _ Transport = (*Node)(nil)
 // New returns a node without connections; they are made when used.
 func New(o Options) *Node {
 	o.setDefaults()
-	n := &Node{o: o, crew: crew.New(0), limits: limits{
+	n := &Node{o: o, crew: crew.New(0, o.OnFatal), limits: limits{
 		queueBytes: MaxQueueBytes, queueMessages: MaxQueueMessages, pendingCalls: MaxPendingCalls,
 		callsPerConn: MaxCallsPerConn, callsPerNode: MaxCallsPerNode, partialBytes: MaxPartialBytes,
 		inbound: MaxInbound,

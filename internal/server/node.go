@@ -22,6 +22,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv/address"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/pgwire"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/replica"
@@ -181,15 +182,22 @@ func (n *Node) ownOldestRead() hlc.Timestamp {
 	return hlc.Timestamp{}
 }
 
+// fatalExit is the exit code of a node whose store can't go on.
+const fatalExit = 7
+
 // fatal ends the process: the store can't go on, and what it would say from now
 // on could be wrong.
 func (n *Node) fatal(err error) {
 	n.log.Error("the store failed; the node ends", "err", err)
 	fmt.Fprintf(os.Stderr, "ERROR: the store at %s failed: %v\n", strings.Join(n.cfg.Dirs(), " or "), err)
-	if len(n.cfg.Stores) > 1 {
+	var bug *must.PanicError
+	switch {
+	case errors.As(err, &bug):
+		fmt.Fprintln(os.Stderr, "HINT: this is a bug. What was acknowledged is on disk: start the node again, and report the lines above.")
+	case len(n.cfg.Stores) > 1:
 		fmt.Fprintln(os.Stderr, "HINT: start the node without the --store whose disk is broken: its replicas are made anew on others.")
 	}
-	os.Exit(7)
+	os.Exit(fatalExit)
 }
 
 // Start starts the parts and listens. A new node of a cluster returns only when it
@@ -255,11 +263,11 @@ func (n *Node) bringUp(ctx context.Context) error {
 func (n *Node) openGateway(ctx context.Context) {
 	id := n.store.Identity()
 	if n.cfg.SingleNode {
-		n.router = dist.New(n.store.First())
+		n.router = dist.New(n.store.First(), n.fatal)
 	} else {
 		c := dist.Config{
 			Node: id.Node, Local: localRanges{n}, Caller: n.rpc, FirstRange: n.addresses.FindFirstRange, Now: n.clock.Now,
-			Deadlocks: n.deadlocks, Distance: n.distance, Live: n.live.Live,
+			Deadlocks: n.deadlocks, Distance: n.distance, Live: n.live.Live, OnFatal: n.fatal,
 		}
 		if n.cfg.FaultHooks {
 			c.Intercept = n.commitFault.intercept

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/plant"
@@ -23,12 +24,20 @@ func TestPlants(t *testing.T) {
 	t.Error("not found")
 }
 
-// TestStatisticsPlant plants a node that does not hear of the statistics of others.
-func TestStatisticsPlant(t *testing.T) {
+// TestPlantsStatistics plants a node that does not hear of the statistics of others.
+func TestPlantsStatistics(t *testing.T) {
 	defer plant.Choose(plant.StatisticsUnheard)()
 	heard := true
 	withNodes(t, func(t *testing.T, c *testNodes) { heard = statisticsHeard(c) })
 	if heard {
 		t.Error("not found")
+	}
+}
+
+// TestPlantsPanic plants a node that goes on after a panic of the goroutine that ran a range.
+func TestPlantsPanic(t *testing.T) {
+	out, code := runDoomed(t, "TestPanicBelowEnds", "LICHEN_PLANT="+string(plant.PanicSurvived))
+	if code == fatalExit || !strings.Contains(out, livesOn) {
+		t.Errorf("not found: exit code %d: %s", code, out)
 	}
 }

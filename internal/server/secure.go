@@ -48,7 +48,7 @@ func (n *Node) ReloadCerts() error {
 // newRPC builds what speaks with other nodes and with the command line.
 func (n *Node) newRPC() {
 	o := rpc.Options{
-		ClusterID: n.ClusterID, NodeID: n.NodeID, Version: Version, Clock: n.clock, MaxOffset: n.cfg.MaxOffset, Logger: n.log,
+		ClusterID: n.ClusterID, NodeID: n.NodeID, Version: Version, Clock: n.clock, MaxOffset: n.cfg.MaxOffset, Logger: n.log, OnFatal: n.fatal,
 		Resolve: func(id kvpb.NodeID) (string, bool) {
 			if n.live == nil {
 				return "", false

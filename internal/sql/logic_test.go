@@ -77,7 +77,7 @@ func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	if err := st.Start(); err != nil {
 		t.Fatal(err)
 	}
-	sender := &faultySender{Sender: dist.New(st)}
+	sender := &faultySender{Sender: dist.New(st, nil)}
 	db := kv.NewDB(sender, clock, uint64(clock.Now().WallTime))
 	db.SetSpill(o.spill)
 	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits(), Virtual: pgcatalog.Schemas()})

@@ -129,7 +129,7 @@ func Open(o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{
-		opts: o, waits: concurrency.NewWaitGraph(), workers: crew.New(maxWorkers), creating: make(turn, 1),
+		opts: o, waits: concurrency.NewWaitGraph(), workers: crew.New(maxWorkers, o.OnFatal), creating: make(turn, 1),
 		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
 		checkSlots: make(chan struct{}, checksAtOnce), settleSlots: make(chan struct{}, replica.MaxSettlers), elections: newElections(),
 		news: news{poke: make(chan struct{}, 1)},

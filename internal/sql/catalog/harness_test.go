@@ -29,7 +29,7 @@ func openNode(t testing.TB, disk fs.FS) *node {
 	if err := st.Start(); err != nil {
 		t.Fatal(err)
 	}
-	db := kv.NewDB(dist.New(st), clock, uint64(clock.Now().WallTime))
+	db := kv.NewDB(dist.New(st, nil), clock, uint64(clock.Now().WallTime))
 	n := &node{disk: disk, store: st, db: db, cat: NewStore(Options{DB: db, Waits: st.Waits()})}
 	if err := n.cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func newCluster(t testing.TB, disk fs.FS) *cluster {
 	if err := st.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, disk: disk, store: st, db: kv.NewDB(dist.New(st), clock, uint64(clock.Now().WallTime))}
+	c := &cluster{t: t, disk: disk, store: st, db: kv.NewDB(dist.New(st, nil), clock, uint64(clock.Now().WallTime))}
 	c.cat = catalog.NewStore(catalog.Options{DB: c.db, Waits: st.Waits(), Virtual: pgcatalog.Schemas()})
 	if err := c.cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func newCatalog(t *testing.T) *Catalog {
 			t.Error(err)
 		}
 	})
-	db := kv.NewDB(dist.New(st), clock, 1)
+	db := kv.NewDB(dist.New(st, nil), clock, 1)
 	cat := catalog.NewStore(catalog.Options{DB: db, Waits: st.Waits(), Virtual: Schemas()})
 	if err := cat.Bootstrap(context.Background()); err != nil {
 		t.Fatal(err)
