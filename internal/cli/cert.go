@@ -26,12 +26,19 @@ func newCert(s *streams) *cobra.Command {
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newCertCA(), newCertNode(), newCertClient(), newCertList(s))
+	c.AddCommand(newCertCA(s), newCertNode(s), newCertClient(s), newCertList(s))
 	return c
 }
 
 // certFlags are the flags of the commands that make certificates.
 type certFlags struct{ security.Creator }
+
+// newCertFlags are flags of a command that says which files it made.
+func newCertFlags(s *streams) *certFlags {
+	f := &certFlags{}
+	f.Wrote = func(path string) { fmt.Fprintln(s.out, "wrote "+path) }
+	return f
+}
 
 func (f *certFlags) add(c *cobra.Command, lifetime time.Duration) {
 	fl := c.Flags()
@@ -55,8 +62,8 @@ func (f *certFlags) run(create func() error) error {
 	return create()
 }
 
-func newCertCA() *cobra.Command {
-	f := &certFlags{}
+func newCertCA(s *streams) *cobra.Command {
+	f := newCertFlags(s)
 	c := &cobra.Command{
 		Use:   "create-ca --ca-key=FILE",
 		Short: "Make the cluster's CA: " + security.CACert + " and the key with which it signs",
@@ -67,8 +74,8 @@ func newCertCA() *cobra.Command {
 	return c
 }
 
-func newCertNode() *cobra.Command {
-	f := &certFlags{}
+func newCertNode(s *streams) *cobra.Command {
+	f := newCertFlags(s)
 	c := &cobra.Command{
 		Use:   "create-node HOST... --ca-key=FILE",
 		Short: "Make a node's certificate: " + security.NodeCert + " and " + security.NodeKey,
@@ -86,8 +93,8 @@ func newCertNode() *cobra.Command {
 	return c
 }
 
-func newCertClient() *cobra.Command {
-	f := &certFlags{}
+func newCertClient(s *streams) *cobra.Command {
+	f := newCertFlags(s)
 	c := &cobra.Command{
 		Use:   "create-client USER --ca-key=FILE",
 		Short: "Make a client's certificate: " + security.ClientCert("USER") + " and " + security.ClientKey("USER"),

@@ -51,13 +51,15 @@ func newRoot(s *streams) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.Version = versionText()
+	root.SetVersionTemplate("{{.Version}}")
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for its flags", err, c.CommandPath())}
 	})
-	root.AddCommand(newStart(s), newStartSingleNode(s), newInit(s), newTorture(s), newVersion(s))
+	root.AddCommand(newStart(s), newStartSingleNode(s), newStop(s), newInit(s), newTorture(s), newVersion(s))
 	root.AddCommand(clientCommands(s)...)
 	return root
 }

@@ -3,10 +3,11 @@ package cli
 import "github.com/spf13/cobra"
 
 // urlVar names the environment variable with the server that clients connect to,
-// and defaultURL is that server without it.
+// and defaultURL is that server without it; defaultDatabase is that of a URL without one.
 const (
-	urlVar     = "LICHEN_URL"
-	defaultURL = "postgresql://root@localhost:26257/defaultdb?sslmode=disable"
+	defaultDatabase = "defaultdb"
+	urlVar          = "LICHEN_URL"
+	defaultURL      = "postgresql://root@localhost:26257/defaultdb?sslmode=disable"
 )
 
 // clientCommands are the commands that talk to a running node.

@@ -153,9 +153,7 @@ func (l *localCluster) save() error {
 
 func (f *clusterFlags) create(s *streams, dir string) error {
 	if f.rf == 0 {
-		if f.rf = defaultRF; f.nodes < defaultRF {
-			f.rf = 1
-		}
+		f.rf = replicasOf(f.nodes)
 	}
 	switch {
 	case f.nodes < 1 || f.nodes > maxClusterNodes:
@@ -194,6 +192,14 @@ func (f *clusterFlags) create(s *streams, dir string) error {
 	return nil
 }
 
+// replicasOf returns how many replicas a range gets in a new cluster.
+func replicasOf(nodes int) int {
+	if nodes < defaultRF {
+		return 1
+	}
+	return defaultRF
+}
+
 func (l *localCluster) newNode(number int, p portPair) localNode {
 	return localNode{
 		Number: number, Store: filepath.Join(l.dir, fmt.Sprintf("node%d", number)),
@@ -229,7 +235,30 @@ func (l *localCluster) found() error {
 			return err
 		}
 	}
-	return l.awaitSQL(ctx)
+	if err := l.awaitSQL(ctx); err != nil {
+		return err
+	}
+	return awaitReplicas(ctx, sqlURL(l.Nodes[0].SQL, ""), l.RF)
+}
+
+// awaitReplicas waits until every range has so many replicas, as a cluster is said to have.
+func awaitReplicas(ctx context.Context, url string, replicas int) error {
+	c, err := pgconn.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	few := fmt.Sprintf("SELECT 1 FROM [SHOW RANGES] WHERE cardinality(voting_replicas) < %d", replicas)
+	for {
+		results, err := c.Exec(ctx, few).ReadAll()
+		if err != nil {
+			return fmt.Errorf("waiting for %d replicas of each range: %w", replicas, err)
+		}
+		if len(results[0].Rows) == 0 {
+			return nil
+		}
+		<-time.After(clusterPoll)
+	}
 }
 
 // awaitSQL waits until all nodes serve clients.

@@ -129,8 +129,13 @@ func (f *demoFlags) serve(s *streams, d *demoCluster) error {
 		return err
 	}
 	cfg.RuntimeParams["application_name"] = "lichen demo"
+	ctx, cancel := context.WithTimeout(context.Background(), clusterFormTime)
+	defer cancel()
+	if err := awaitReplicas(ctx, url, replicasOf(len(d.nodes))); err != nil {
+		return err
+	}
 	if f.sample == "retail" {
-		if err := loadRetail(cfg); err != nil {
+		if err := loadRetail(cfg, false); err != nil {
 			return fmt.Errorf("sample data: %w", err)
 		}
 	}

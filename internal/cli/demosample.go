@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/spf13/cobra"
 )
 
 // Sizes of the retail sample.
@@ -17,6 +19,7 @@ const (
 	sampleOrders   = 2000
 	sampleReviews  = 1000
 	sampleRows     = 250 // rows of one INSERT
+	sampleTime     = time.Minute
 )
 
 const retailTables = `
@@ -101,16 +104,53 @@ func (g *retail) review(id int) string {
 
 func money(cents int) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) }
 
-// loadRetail makes the sample's tables and fills them.
-func loadRetail(cfg *pgconn.Config) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+// newRetailInit loads the sample into any cluster, as lichen demo --sample does into its own.
+func newRetailInit(s *streams) *cobra.Command {
+	f := &setFlags{}
+	c := &cobra.Command{
+		Use:   "retail [URL]",
+		Short: "Sample data of a shop, for first steps: four small tables",
+		Long: "Make and fill the tables products, users, orders and reviews, those of lichen demo --sample=retail.\n\n" +
+			"URL is any PostgreSQL server; without it that of the environment variable " + urlVar + ",\nor " + defaultURL + ".",
+		Args: anyArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError{errors.New("give one URL")}
+			}
+			target, err := f.target(args)
+			if err != nil {
+				return usageError{err}
+			}
+			cfg, err := target.Config()
+			if err != nil {
+				return usageError{err}
+			}
+			if err := loadRetail(cfg, f.drop); err != nil {
+				return suggestDrop(err, f.drop)
+			}
+			fmt.Fprintf(s.out, "loaded %d products, %d users, %d orders and %d reviews\n", sampleProducts, sampleUsers, sampleOrders, sampleReviews)
+			return nil
+		},
+	}
+	f.security.add(c.Flags())
+	c.Flags().BoolVar(&f.drop, "drop", false, "drop the tables first")
+	return c
+}
+
+// loadRetail makes the sample's tables and fills them; drop drops those of before.
+func loadRetail(cfg *pgconn.Config, drop bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), sampleTime)
 	defer cancel()
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, retailTables).ReadAll(); err != nil {
+	tables := retailTables
+	if drop {
+		tables = "DROP TABLE IF EXISTS products, users, orders, reviews CASCADE;" + tables
+	}
+	if _, err := conn.Exec(ctx, tables).ReadAll(); err != nil {
 		return err
 	}
 	g := &retail{r: rand.New(rand.NewPCG(1, 1))}

@@ -108,7 +108,8 @@ func newNodeStatus(s *streams) *cobra.Command {
 		Short: "Show the state of the nodes, or of one",
 		Long: "Show the state of the nodes as the node at --host knows it. is_live: it was heard of a moment ago;\n" +
 			"is_available: it serves clients, too; updated_at: when it was last heard of. With --stores it shows each store\n" +
-			"of each node: how much of its disk is used, and whether that is ok, full or does not answer.",
+			"of each node: its disk, how much of that is available, how much the store itself uses, and whether the disk is ok,\n" +
+			"full or does not answer.",
 		Args: anyArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
@@ -198,7 +199,7 @@ func printStores(s *streams, format string, nodes []server.NodeStatus, only kvpb
 			}
 			rows = append(rows, []string{
 				fmt.Sprint(st.ID), fmt.Sprint(n.ID), n.Addr, strconv.FormatBool(n.Live), fmt.Sprint(st.Ranges), fmt.Sprint(st.Leaders),
-				fmt.Sprint(st.Capacity), fmt.Sprint(st.Used), disk,
+				fmt.Sprint(st.Capacity), fmt.Sprint(st.Available), fmt.Sprint(st.Used), disk,
 			})
 		}
 	}
@@ -206,7 +207,7 @@ func printStores(s *streams, format string, nodes []server.NodeStatus, only kvpb
 		return fmt.Errorf("there is no node %d in this cluster", only)
 	}
 	return printRows(s.out, format, []string{
-		"store", "node", "address", "is_live", "ranges", "leaders", "capacity_bytes", "used_bytes", "disk",
+		"store", "node", "address", "is_live", "ranges", "leaders", "capacity_bytes", "available_bytes", "used_bytes", "disk",
 	}, rows)
 }
 

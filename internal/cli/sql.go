@@ -142,8 +142,11 @@ func parseTarget(base, host, port, user, database string) (*pgconn.Config, error
 	if user != "" {
 		cfg.User = user
 	}
-	if database != "" {
+	switch {
+	case database != "":
 		cfg.Database = database
+	case cfg.Database == "":
+		cfg.Database = defaultDatabase
 	}
 	if _, ok := cfg.RuntimeParams["application_name"]; !ok {
 		cfg.RuntimeParams["application_name"] = "lichen sql"

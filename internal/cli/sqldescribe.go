@@ -44,6 +44,8 @@ FROM pg_catalog.pg_namespace n WHERE n.nspname !~ '^pg_' AND n.nspname <> 'infor
 		kinds = "'v', 'm'"
 	case `\ds`:
 		kinds = "'S'"
+	case `\df`:
+		return sh.list("List of functions", fmt.Sprintf(listFunctions, functionCondition(arg)))
 	default:
 		return fmt.Errorf(`unknown command; \? lists them`)
 	}
@@ -54,6 +56,26 @@ FROM pg_catalog.pg_namespace n WHERE n.nspname !~ '^pg_' AND n.nspname <> 'infor
   JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid JOIN pg_catalog.pg_class t ON t.oid = i.indrelid`
 	}
 	return sh.list("List of relations", fmt.Sprintf(listRelations, column, join, kinds, nameCondition(arg)))
+}
+
+const listFunctions = `SELECT n.nspname AS "Schema", p.proname AS "Name", pg_catalog.pg_get_function_result(p.oid) AS "Result data type",
+  pg_catalog.pg_get_function_arguments(p.oid) AS "Argument data types",
+  CASE p.prokind WHEN 'a' THEN 'agg' WHEN 'w' THEN 'window' WHEN 'p' THEN 'proc' ELSE 'func' END AS "Type"
+FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+WHERE %s
+ORDER BY 1, 2, 4`
+
+// functionCondition selects the functions that a pattern names, and without one those that
+// do not come with the server.
+func functionCondition(pattern string) string {
+	schema, name, ok := strings.Cut(pattern, ".")
+	switch {
+	case pattern == "":
+		return "n.nspname NOT IN ('pg_catalog', 'information_schema')"
+	case !ok:
+		return "p.proname ~ " + literal(nameRegexp(pattern)) + " AND pg_catalog.pg_function_is_visible(p.oid)"
+	}
+	return "n.nspname ~ " + literal(nameRegexp(schema)) + " AND p.proname ~ " + literal(nameRegexp(name))
 }
 
 // nameCondition selects the relations that a pattern names: * and ? stand for any

@@ -19,6 +19,8 @@ Queries
   \g, \gx            execute what was entered, or the last statement again (\gx: one line per column)
   \p                 show what was entered
   \r                 forget what was entered
+  \e [FILE]          edit what was entered, or the last statement, or a file, and execute it
+  \o [FILE]          write results to a file, or to the terminal again
 Objects
   \l                 databases
   \d [NAME]          a table, index or sequence; without NAME all of them
@@ -26,10 +28,12 @@ Objects
   \di [NAME]         indexes
   \ds [NAME]         sequences
   \dv [NAME]         views
+  \df [NAME]         functions
   \dn                schemas
   \du                users
 Files and programs
   \i FILE            execute the statements of a file
+  \copy …            COPY from or to a file of this machine: \copy t FROM 'file' WITH (FORMAT csv)
   \! COMMAND         run a command of the operating system
   \echo TEXT         print a text
 Nodes of lichen demo
@@ -91,6 +95,12 @@ func (sh *shell) dispatch(name, arg string) error {
 			sh.cfg.Database, sh.cfg.User, sh.cfg.Host, sh.cfg.Port)
 	case `\i`:
 		return sh.include(arg)
+	case `\e`:
+		return sh.edit(arg)
+	case `\o`:
+		return sh.redirect(arg)
+	case `\copy`:
+		return sh.copyFile(arg)
 	case `\demo`:
 		if sh.demo == nil {
 			return errors.New("only lichen demo has nodes to be shut down and added")

@@ -49,6 +49,9 @@ type shell struct {
 	last     string // the last statement, for \g
 	demo     func(arg string) error
 
+	file     *os.File  // \o's, nil: none
+	terminal io.Writer // where results go without file
+
 	// running is the connection while a statement runs on it, for interrupts.
 	running atomic.Pointer[pgconn.PgConn]
 }
@@ -80,8 +83,9 @@ func isTerminal(stream any) bool {
 
 // runShell connects and executes what the flags or the standard input say. welcome,
 // unless nil, is printed once a prompt is certain.
-func runShell(s *streams, cfg *pgconn.Config, f *shellFlags, welcome func(io.Writer)) error {
-	sh := &shell{streams: s, cfg: cfg, format: f.format, echo: f.echo, demo: f.demo}
+func runShell(s *streams, cfg *pgconn.Config, f *shellFlags, welcome func(io.Writer)) (err error) {
+	own := *s // \o changes where results go
+	sh := &shell{streams: &own, cfg: cfg, format: f.format, echo: f.echo, demo: f.demo}
 	sh.interactive = len(f.execute) == 0 && f.file == "" && isTerminal(s.in) && isTerminal(s.out)
 	sh.errexit = !sh.interactive
 	for _, o := range f.sets {
@@ -93,6 +97,7 @@ func runShell(s *streams, cfg *pgconn.Config, f *shellFlags, welcome func(io.Wri
 		return err
 	}
 	defer func() { sh.conn.Close(context.Background()) }()
+	defer func() { err = errors.Join(err, sh.redirect("")) }()
 	defer sh.cancelOnInterrupt()()
 	if sh.interactive {
 		if welcome != nil {
@@ -100,7 +105,7 @@ func runShell(s *streams, cfg *pgconn.Config, f *shellFlags, welcome func(io.Wri
 		}
 		return sh.prompt()
 	}
-	err := sh.batch(f)
+	err = sh.batch(f)
 	if errors.Is(err, errQuit) {
 		err = nil
 	}

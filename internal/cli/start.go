@@ -34,6 +34,7 @@ type startFlags struct {
 	node          config.Node
 	cache, memory string
 	background    bool
+	pidFile       string
 	stores        []string
 	flags         *pflag.FlagSet
 }
@@ -88,6 +89,7 @@ func (f *startFlags) common(c *cobra.Command) {
 	fl.StringVar(&f.cache, "cache", "", "size of the block cache: bytes, 512MiB, or 25% of memory")
 	fl.StringVar(&f.memory, "max-memory", "", "memory for all but the cache, most of it for statements: bytes, 1GiB, or 25% of memory")
 	fl.BoolVar(&f.background, "background", false, "return when the node serves, or waits for a cluster, leaving it running")
+	fl.StringVar(&f.pidFile, "pid-file", "", "file into which the node writes its process id while it runs")
 	fl.DurationVar(&f.node.Drain, "drain-wait", f.node.Drain, "how long running statements may take to end at a stop")
 }
 
@@ -233,6 +235,10 @@ func (f *startFlags) run(s *streams) error {
 	if err := f.awaitStart(s, n, started, stop); err != nil {
 		return err
 	}
+	if err := writePID(f.pidFile); err != nil {
+		return errors.Join(err, n.Stop(context.Background()))
+	}
+	defer removePID(f.pidFile)
 	f.printBanner(s.out, n, begun, logDir)
 	reportReady()
 	sig := <-stop
@@ -456,6 +462,7 @@ func (f *startFlags) printBanner(w io.Writer, n *server.Node, begun time.Time, l
 	line("status", status)
 	line("clusterID", n.ClusterID())
 	line("nodeID", fmt.Sprint(n.NodeID()))
+	line("stop", "lichen stop --store="+c.Stores[0].Path)
 }
 
 // sqlURL is where root connects to a node.

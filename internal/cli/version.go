@@ -21,15 +21,18 @@ func newVersion(s *streams) *cobra.Command {
 				fmt.Fprintln(s.out, server.Version)
 				return nil
 			}
-			fmt.Fprintf(s.out, "Version:   %s\n", server.Version)
-			fmt.Fprintf(s.out, "Commit:    %s\n", commit())
-			fmt.Fprintf(s.out, "Platform:  %s %s\n", runtime.GOOS, runtime.GOARCH)
-			fmt.Fprintf(s.out, "Go:        %s\n", runtime.Version())
+			fmt.Fprint(s.out, versionText())
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&tagOnly, "build-tag", false, "print only the version's name")
 	return c
+}
+
+// versionText says what the program is and what it was built from and for.
+func versionText() string {
+	return fmt.Sprintf("Version:   %s\nCommit:    %s\nPlatform:  %s %s\nGo:        %s\n",
+		server.Version, commit(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
 // builtFrom is the commit the program was built from, with a + if the files differed

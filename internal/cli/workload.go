@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/workload/ycsb"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,7 +27,7 @@ func newWorkload(s *streams) *cobra.Command {
 	}
 	initCmd := &cobra.Command{Use: "init", Short: "Make and load a workload's tables", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	initCmd.AddCommand(newYCSB(s, true), newDVDRentalInit(s), newECommerceInit(s))
+	initCmd.AddCommand(newYCSB(s, true), newDVDRentalInit(s), newECommerceInit(s), newRetailInit(s))
 	runCmd := &cobra.Command{Use: "run", Short: "Run a workload's operations", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	runCmd.AddCommand(newYCSB(s, false), newDVDRentalRun(s), newECommerceRun(s))
@@ -87,6 +89,7 @@ func newYCSB(s *streams, load bool) *cobra.Command {
 	for _, p := range ycsb.Known() {
 		fl.String(p.Name, p.Default, p.Help)
 	}
+	tellPreset(fl)
 	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		switch name {
 		case "threads", "concurrency":
@@ -97,6 +100,17 @@ func newYCSB(s *streams, load bool) *cobra.Command {
 		return pflag.NormalizedName(name)
 	})
 	return c
+}
+
+// tellPreset has the help show the defaults that hold as long as nothing is said about the
+// workload: those of workload A.
+func tellPreset(fl *pflag.FlagSet) {
+	preset, err := ycsb.Preset("A")
+	must.NoError(err, "the workload A of YCSB")
+	fl.Lookup("workload").DefValue = "A, unless proportions are given"
+	for name, value := range preset {
+		fl.Lookup(name).DefValue = value + ", by workload A"
+	}
 }
 
 // config puts the properties together.
@@ -198,5 +212,15 @@ func (f *ycsbFlags) run(s *streams, fl *pflag.FlagSet, args []string, load bool)
 	default:
 		return usageError{fmt.Errorf("--data-loader: %q is neither insert nor copy", f.loader)}
 	}
-	return ycsb.Init(ctx, cfg, f.load, out)
+	return suggestDrop(ycsb.Init(ctx, cfg, f.load, out), f.load.Drop)
+}
+
+// suggestDrop adds to the error of a load that met the rows or tables of an earlier one how
+// to begin anew.
+func suggestDrop(err error, dropped bool) error {
+	var pe *pgconn.PgError
+	if dropped || !errors.As(err, &pe) || pe.Code != "23505" && pe.Code != "42P07" {
+		return err
+	}
+	return fmt.Errorf("%w\nHINT:  the workload was loaded before: give --drop to drop its tables first", err)
 }

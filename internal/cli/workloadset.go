@@ -100,9 +100,10 @@ func (f *setFlags) init(ctx context.Context, s *streams, t workload.Target, set 
 	if f.scale <= 0 || f.scale > 1000 || f.threads < 1 {
 		return usageError{errors.New("--scale must be above 0 and at most 1000, --threads at least 1")}
 	}
-	return set().Init(ctx, dataset.InitOptions{
+	err := set().Init(ctx, dataset.InitOptions{
 		Target: t, Drop: f.drop, Threads: f.threads, Seed: f.seed, Report: s.out, Progress: s.err, Every: f.every,
 	})
+	return suggestDrop(err, f.drop)
 }
 
 func (f *setFlags) run(ctx context.Context, s *streams, t workload.Target, ops []dataset.Operation) error {

@@ -37,7 +37,8 @@ type NodeInfo struct {
 // StoreInfo is what the nodes of a cluster know about a store.
 type StoreInfo struct {
 	ID                       kvpb.StoreID
-	CapacityBytes, UsedBytes int64
+	CapacityBytes, UsedBytes int64 // of its disk, or of its share of it
+	OwnBytes                 int64 // what the store itself takes
 	Ranges, Leaders          int
 	QPS, WriteBytesPerSec    float64
 	// Stalled and Full say that its disk does not answer or has no room: it should

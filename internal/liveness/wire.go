@@ -159,6 +159,7 @@ func appendInfo(b []byte, n *NodeInfo) []byte {
 		p = appendFixed(p, s.CapacityBytes, s.UsedBytes, int64(s.Ranges), int64(s.Leaders),
 			int64(math.Float64bits(s.QPS)), int64(math.Float64bits(s.WriteBytesPerSec)))
 		p = append(p, bitIf(s.Stalled, bitStalled)|bitIf(s.Full, bitFull))
+		p = appendFixed(p, s.OwnBytes)
 		b = binary.AppendUvarint(b, uint64(len(p)))
 		b = append(b, p...)
 	}
@@ -290,6 +291,9 @@ func (d *decoder) store() StoreInfo {
 	if !d.Bad() && d.Len() > 0 { // a node of an earlier version does not say
 		flags := d.Byte()
 		s.Stalled, s.Full = flags&bitStalled != 0, flags&bitFull != 0
+	}
+	if !d.Bad() && d.Len() > 0 {
+		s.OwnBytes = d.fixed()
 	}
 	return s
 }

@@ -25,7 +25,7 @@ func drawInfo(t *rapid.T) NodeInfo {
 	for range rapid.IntRange(0, 3).Draw(t, "stores") {
 		n.Stores = append(n.Stores, StoreInfo{
 			ID: kvpb.StoreID(rapid.Uint64().Draw(t, "store")), CapacityBytes: rapid.Int64().Draw(t, "cap"),
-			UsedBytes: rapid.Int64().Draw(t, "used"), Ranges: rapid.Int().Draw(t, "ranges"), Leaders: rapid.Int().Draw(t, "leaders"),
+			UsedBytes: rapid.Int64().Draw(t, "used"), OwnBytes: rapid.Int64().Draw(t, "own"), Ranges: rapid.Int().Draw(t, "ranges"), Leaders: rapid.Int().Draw(t, "leaders"),
 			QPS: rapid.Float64().Draw(t, "qps"), WriteBytesPerSec: rapid.Float64().Draw(t, "write"),
 		})
 	}

@@ -62,6 +62,8 @@ type Creator struct {
 	Overwrite bool
 	// Now is the time of creation; zero means the present.
 	Now time.Time
+	// Wrote is told the path of each file that was made; nil: nobody is.
+	Wrote func(path string)
 }
 
 // CA makes the CA's certificate and key.
@@ -291,7 +293,15 @@ func (c *Creator) sign(tmpl, parent *x509.Certificate, key, parentKey crypto.Sig
 	if c.PKCS8 {
 		files = append(files, newFile{keyPath + binarySuffix, keyDER, keyMode})
 	}
-	return install(c.FS, files...)
+	if err := install(c.FS, files...); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if c.Wrote != nil {
+			c.Wrote(f.path)
+		}
+	}
+	return nil
 }
 
 // date is how messages give times.

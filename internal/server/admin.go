@@ -66,7 +66,9 @@ type NodeStatus struct {
 type StoreStatus struct {
 	ID              kvpb.StoreID
 	Ranges, Leaders int
-	Capacity, Used  int64 // bytes
+	Capacity        int64 // bytes of its disk, or of its share of it
+	Available       int64 // of these
+	Used            int64 // bytes that the store takes
 	Stalled, Full   bool  // its disk does not answer, or has no room
 }
 
@@ -207,7 +209,7 @@ func (n *Node) nodes() []NodeStatus {
 				s.Ranges += st.Ranges
 				s.Leaders += st.Leaders
 				s.Stores = append(s.Stores, StoreStatus{
-					ID: st.ID, Ranges: st.Ranges, Leaders: st.Leaders, Capacity: st.CapacityBytes, Used: st.UsedBytes,
+					ID: st.ID, Ranges: st.Ranges, Leaders: st.Leaders, Capacity: st.CapacityBytes, Available: max(st.CapacityBytes-st.UsedBytes, 0), Used: st.OwnBytes,
 					Stalled: st.Stalled, Full: st.Full,
 				})
 			}

@@ -38,7 +38,7 @@ const (
 	// cluster.
 	foreignPatience = time.Second
 	// sayAgain is how long after a reason was logged it is logged again.
-	sayAgain = 30 * time.Second
+	sayAgain = time.Minute
 )
 
 // InitAnswer tells the id of a new cluster.
@@ -233,11 +233,22 @@ func (r *reasons) note(addr string, err error) {
 	text := strings.TrimPrefix(err.Error(), rpc.ErrNotSent.Error()+": ")
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s := r.last[addr]; s.text == text && time.Since(s.at) < sayAgain {
+	if s := r.last[addr]; withoutPorts(s.text) == withoutPorts(text) && time.Since(s.at) < sayAgain {
 		return
 	}
 	r.last[addr] = said{text, time.Now()}
 	r.log.Warn(r.what, "addr", addr, "reason", text)
+}
+
+// withoutPorts takes the numbers from a reason: the port from which this node called differs
+// each time.
+func withoutPorts(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // Unanswered says of each --join address that does not answer why, for a node that waits

@@ -75,7 +75,12 @@ func capacity(st *store.Store, cfg *config.Store) (total, used int64) {
 		return total, int64(u.Total - min(u.Available, u.Total))
 	}
 	// Others use the disk as well: of it counts what the store has taken.
-	return cfg.Capacity(total), int64(u.UsedByEngine) + st.Log().Stats().DiskBytes
+	return cfg.Capacity(total), ownBytes(st)
+}
+
+// ownBytes returns what a store takes of its disk.
+func ownBytes(st *store.Store) int64 {
+	return int64(st.Engine().DiskUsage().UsedByEngine) + st.Log().Stats().DiskBytes
 }
 
 // disksOK reports whether the node may ask for support: one of its disks answers. What a

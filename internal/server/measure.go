@@ -249,6 +249,7 @@ func (n *Node) measureStore(ctx context.Context, st *store.Store, cfg *config.St
 	r.begin(n, st)
 	s := liveness.StoreInfo{ID: st.Identity().Store, Ranges: len(r.all)}
 	s.CapacityBytes, s.UsedBytes = capacity(st, cfg)
+	s.OwnBytes = ownBytes(st)
 	flushes := flushesOf(st.Engine())
 	kept := r.hot[:0]
 	for _, m := range r.hot {

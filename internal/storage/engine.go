@@ -18,6 +18,9 @@ import (
 // stateDir is the subdirectory of the store that holds Pebble's files.
 const stateDir = "state"
 
+// lockName is the file of the store that the process locks which has it open.
+const lockName = "LOCK"
+
 // Engine is the state of one store: a sorted map of keys to values, most of
 // them versioned, in one Pebble without a write-ahead log.
 type Engine struct {
@@ -117,7 +120,7 @@ func (e *Engine) open() error {
 }
 
 func lockStore(fs vfs.FS, dir string) (io.Closer, error) {
-	lock, err := fs.Lock(fs.PathJoin(dir, "LOCK"))
+	lock, err := fs.Lock(fs.PathJoin(dir, lockName))
 	if err != nil {
 		return nil, fmt.Errorf("%w by another process: %s (stop that one, or give this one another directory): %w", ErrInUse, dir, err)
 	}
