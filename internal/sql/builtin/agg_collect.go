@@ -91,6 +91,20 @@ type arrayAcc struct {
 	bytes  int64
 }
 
+// NestArrays makes an array of arrays of one shape, as array_agg does.
+func NestArrays(arrays []types.Datum) (types.Datum, error) {
+	if len(arrays) == 0 {
+		return types.NewArray(nil), nil
+	}
+	a := &arrayAcc{nested: true}
+	for _, d := range arrays {
+		if err := a.addArray(d); err != nil {
+			return types.Null, err
+		}
+	}
+	return a.Result(nil)
+}
+
 // Add implements Accumulator.
 func (a *arrayAcc) Add(_ *Context, args []types.Datum) error {
 	a.bytes += int64(len(args[0].Str()))

@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"strconv"
+
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -17,6 +19,7 @@ func jsonRecordFunctions() []*Overload {
 			set = srf("json_populate_recordset(anyelement,json,bool) setof anyelement", nil).nonStrict().stable().defaults(types.False)
 		}
 		set.bindSRF = bindPopulateSet(t, raw)
+		one.listSRF, set.listSRF = populateListed(raw, false, t+"_populate_record"), populateListed(raw, true, t+"_populate_recordset")
 		toRecord := srf(t+"_to_record("+t+") record", nil).stable().one()
 		toRecord.recordSRF = func(rt *types.T) SRFFunc {
 			return func(c *Context, a []types.Datum) (RowIterator, error) {
@@ -43,15 +46,37 @@ func errNotComposite(name string) error {
 	return pgerr.New(pgerr.DatatypeMismatch, "first argument of %s must be a row type", name)
 }
 
+func errNoRowType(name string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "could not determine row type for result of %s", name).
+		WithHint("Provide a non-null record argument, or call the function in the FROM clause using a column definition list.")
+}
+
+// rowTypeOf returns the type of the rows that a call makes: that of the record argument if
+// the call does not tell, whose fields are called f1, f2 and so on.
+func rowTypeOf(c *Context, t *types.T, d types.Datum, name string) (*types.T, error) {
+	if t.Fields() != nil {
+		return t, nil
+	}
+	if d.IsNull() {
+		return nil, errNoRowType(name)
+	}
+	var fields []types.FieldDef
+	for i, f := range types.RecordFields(t, d, c.Format) {
+		fields = append(fields, types.FieldDef{Name: "f" + strconv.Itoa(i+1), Type: f.Type})
+	}
+	return types.NewRowType(fields), nil
+}
+
 func bindPopulate(t string, raw bool) BindFunc {
+	name := t + "_populate_record"
 	return func(b Binding) (EvalFunc, error) {
-		rt := b.Types[0]
-		if rt.Fields() == nil {
-			return nil, errNotComposite(t + "_populate_record")
+		if b.Types[0].Family != types.RecordFamily {
+			return nil, errNotComposite(name)
 		}
 		return func(c *Context, a []types.Datum) (types.Datum, error) {
-			if a[1].IsNull() {
-				return a[0], nil
+			rt, err := rowTypeOf(c, b.Types[0], a[0], name)
+			if err != nil || a[1].IsNull() {
+				return a[0], err
 			}
 			row, err := populateRow(c, rt, baseRow(c, rt, a[0]), newJSONPart(a[1], raw), "populate_composite")
 			if err != nil {
@@ -63,16 +88,20 @@ func bindPopulate(t string, raw bool) BindFunc {
 }
 
 func bindPopulateSet(t string, raw bool) func(Binding) (SRFFunc, error) {
+	name := t + "_populate_recordset"
 	return func(b Binding) (SRFFunc, error) {
-		rt := b.Types[0]
-		if rt.Fields() == nil {
-			return nil, errNotComposite(t + "_populate_recordset")
+		if b.Types[0].Family != types.RecordFamily {
+			return nil, errNotComposite(name)
 		}
 		return func(c *Context, a []types.Datum) (RowIterator, error) {
 			if a[1].IsNull() {
 				return newSliceRows(nil), nil
 			}
-			rows, err := populateRows(c, rt, baseRow(c, rt, a[0]), newJSONPart(a[1], raw), t+"_populate_recordset")
+			rt, err := rowTypeOf(c, b.Types[0], a[0], name)
+			if err != nil {
+				return nil, err
+			}
+			rows, err := populateRows(c, rt, baseRow(c, rt, a[0]), newJSONPart(a[1], raw), name)
 			if err != nil {
 				return nil, err
 			}
@@ -84,6 +113,58 @@ func bindPopulateSet(t string, raw bool) func(Binding) (SRFFunc, error) {
 			return newSliceRows(values), nil
 		}, nil
 	}
+}
+
+// populateListed makes the rows of a call that a column definition list describes; list is
+// their type. A record argument says what they are, and has to be alike.
+func populateListed(raw, set bool, name string) func(list *types.T) SRFFunc {
+	return func(list *types.T) SRFFunc {
+		return func(c *Context, a []types.Datum) (RowIterator, error) {
+			rt := list
+			if !a[0].IsNull() {
+				var err error
+				if rt, err = rowTypeOf(c, types.Record, a[0], name); err != nil {
+					return nil, err
+				}
+				if err := sameRow(rt, list); err != nil {
+					return nil, err
+				}
+			}
+			base := baseRow(c, rt, a[0])
+			switch {
+			case a[1].IsNull() && set:
+				return &tableRows{}, nil
+			case a[1].IsNull() && base == nil:
+				return &tableRows{rows: [][]types.Datum{make([]types.Datum, len(list.Fields()))}}, nil
+			case a[1].IsNull():
+				return &tableRows{rows: [][]types.Datum{base}}, nil
+			case set:
+				rows, err := populateRows(c, rt, base, newJSONPart(a[1], raw), name)
+				return &tableRows{rows: rows}, err
+			}
+			row, err := populateRow(c, rt, base, newJSONPart(a[1], raw), "populate_composite")
+			return &tableRows{rows: [][]types.Datum{row}}, err
+		}
+	}
+}
+
+// sameRow fails if the columns of rows are not what a column definition list says.
+func sameRow(t, list *types.T) error {
+	err := pgerr.New(pgerr.DatatypeMismatch, "function return row and query-specified return row do not match")
+	have, want := t.Fields(), list.Fields()
+	if len(have) != len(want) {
+		attributes := "attributes"
+		if len(have) == 1 {
+			attributes = "attribute"
+		}
+		return err.WithDetail("Returned row contains %d %s, but query expects %d.", len(have), attributes, len(want))
+	}
+	for i := range have {
+		if h, w := have[i].Type, want[i].Type; !h.Is(w) {
+			return err.WithDetail("Returned type %s at ordinal position %d, but query expects %s.", types.FormatType(h), i+1, types.FormatType(w))
+		}
+	}
+	return nil
 }
 
 func fieldTypes(t *types.T) []*types.T {
@@ -262,7 +343,11 @@ func populateArray(c *Context, t *types.T, p jsonPart, key string) (types.Datum,
 // WithColumns returns a function that returns records as one with the columns
 // that a column definition list names; false if the function has its own.
 func (o *Overload) WithColumns(names []string, ts []*types.T) (*Overload, bool) {
-	if o.recordSRF == nil {
+	rows := o.recordSRF
+	if rows == nil {
+		rows = o.listSRF
+	}
+	if rows == nil {
 		return nil, false
 	}
 	var fields []types.FieldDef
@@ -271,9 +356,13 @@ func (o *Overload) WithColumns(names []string, ts []*types.T) (*Overload, bool) 
 	}
 	c := *o
 	c.OutNames, c.OutTypes = names, ts
-	c.SRF = o.recordSRF(types.NewRowType(fields))
+	c.SRF, c.Eval, c.bind, c.bindSRF = rows(types.NewRowType(fields)), nil, nil, nil
 	return &c, true
 }
+
+// TakesColumns reports whether o, which returns one value, can be given a column definition
+// list.
+func (o *Overload) TakesColumns() bool { return o.listSRF != nil && !o.IsSRF() }
 
 // NeedsColumns reports whether a call of o needs a column definition list.
 func (o *Overload) NeedsColumns() bool { return o.recordSRF != nil && len(o.OutTypes) == 0 }

@@ -89,6 +89,9 @@ type Overload struct {
 	// column definition list says what is returned.
 	bindSRF   func(Binding) (SRFFunc, error)
 	recordSRF func(t *types.T) SRFFunc
+	// listSRF is what returns the rows in place of the function where one that can do
+	// without a column definition list is given one.
+	listSRF func(t *types.T) SRFFunc
 
 	agg *Aggregate
 }

@@ -2,8 +2,9 @@ package catalog
 
 import (
 	"context"
-	"github.com/lichendb/lichen/internal/sql/ast"
+	"slices"
 
+	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -28,9 +29,10 @@ type userTypeRecord struct {
 }
 
 type labelRecord struct {
-	Oid  uint32
-	Name string
-	Rank []byte
+	Oid   uint32
+	Name  string
+	Rank  []byte
+	Order float32 `json:",omitempty"`
 }
 
 type fieldRecord struct {
@@ -68,7 +70,7 @@ func encodeType(t *types.T) typeRecord {
 		r.Oid = u.Oid
 	}
 	for _, l := range u.Def.Labels {
-		d.Labels = append(d.Labels, labelRecord{l.Oid, l.Name, []byte(l.Rank)})
+		d.Labels = append(d.Labels, labelRecord{l.Oid, l.Name, []byte(l.Rank), l.Order})
 	}
 	for _, f := range u.Def.Fields {
 		d.Fields = append(d.Fields, fieldRecord{f.Name, encodeType(f.Type), encodeTypePtr(f.Type.Domain())})
@@ -100,7 +102,10 @@ func decodeType(id ID, r typeRecord, depth int) (*types.T, error) {
 		Kind: types.DefKind(u.Kind), ArrayOid: u.ArrayOid, NotNull: u.NotNull, Default: u.Default, Checks: u.Checks, Relation: u.Relation,
 	}
 	for _, l := range u.Labels {
-		def.Labels = append(def.Labels, types.EnumLabel{Oid: l.Oid, Name: l.Name, Rank: string(l.Rank)})
+		def.Labels = append(def.Labels, types.EnumLabel{Oid: l.Oid, Name: l.Name, Rank: string(l.Rank), Order: l.Order})
+	}
+	if !slices.ContainsFunc(def.Labels, func(l types.EnumLabel) bool { return l.Order != 0 }) {
+		types.NumberLabels(def.Labels) // as they were stored before they had orders
 	}
 	for _, f := range u.Fields {
 		t, err := decodeType(id, f.Type, depth+1)

@@ -79,6 +79,7 @@ func (e *Env) createEnum(ctx context.Context, st *ast.CreateEnum) error {
 		}
 		def.Labels = append(def.Labels, types.EnumLabel{Oid: oid, Name: label, Rank: rank})
 	}
+	types.NumberLabels(def.Labels)
 	return e.addType(ctx, t, def)
 }
 
@@ -324,7 +325,13 @@ func (e *Env) alterEnum(ctx context.Context, st *ast.AlterEnum) error {
 	if err != nil {
 		return err
 	}
-	def.Labels = slices.Insert(def.Labels, pos, types.EnumLabel{Oid: oid, Name: st.Label, Rank: types.RankBetween(lo, hi)})
+	label := types.EnumLabel{Oid: oid, Name: st.Label, Rank: types.RankBetween(lo, hi)}
+	var ok bool
+	if label.Order, ok = types.OrderBetween(def.Labels, pos); !ok {
+		types.NumberLabels(def.Labels)
+		label.Order, _ = types.OrderBetween(def.Labels, pos)
+	}
+	def.Labels = slices.Insert(def.Labels, pos, label)
 	return e.redefineType(ctx, t, &def)
 }
 

@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -52,7 +53,8 @@ func (c *compiler) subquery(e *plan.Subquery, s scope) (evalFn, error) {
 			return types.NewBool((row != nil) != not), err
 		}), nil
 	case plan.ArraySubquery:
-		return p.wrap(p.array), nil
+		nested := e.Plan.Props().Cols[0].Type.SubArray()
+		return p.wrap(func() (types.Datum, error) { return p.array(nested) }), nil
 	case plan.RowSubquery:
 		return p.wrap(p.record(e.Plan.Props().Cols)), nil
 	}
@@ -128,8 +130,8 @@ func (p *subplan) record(cols []plan.Column) func() (types.Datum, error) {
 	}
 }
 
-// array collects the single column of all rows.
-func (p *subplan) array() (types.Datum, error) {
+// array collects the single column of all rows; nested says that it has arrays.
+func (p *subplan) array(nested bool) (types.Datum, error) {
 	var acc quota.Account
 	acc.Init(p.run.env.Mem)
 	defer acc.Close()
@@ -151,8 +153,8 @@ func (p *subplan) array() (types.Datum, error) {
 		}
 		elems = append(elems, d)
 	}
-	if len(elems) > 0 && elems[0].Family() == types.ArrayFamily {
-		return nestArrays(elems)
+	if nested {
+		return builtin.NestArrays(elems)
 	}
 	return types.NewArray(elems), nil
 }

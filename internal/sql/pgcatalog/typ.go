@@ -104,10 +104,10 @@ func pgEnum(s *snapshot, w *writer) error {
 		if !w.wants("enumtypid", d.Oid) {
 			continue
 		}
-		for i, l := range d.UserType.Def.Labels {
+		for _, l := range d.UserType.Def.Labels {
 			w.oid("oid", l.Oid)
 			w.oid("enumtypid", d.Oid)
-			w.float("enumsortorder", float64(i+1))
+			w.float("enumsortorder", float64(l.Order))
 			w.str("enumlabel", l.Name)
 			w.done()
 		}

@@ -1,11 +1,12 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
-	"slices"
 )
 
 // fromFuncs is what the functions of one FROM item plan to.
@@ -57,12 +58,15 @@ func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 	if named {
 		cols[0].Name = name
 	}
-	plan.VisitExprs(f.node, func(e *plan.Expr) {
-		plan.Refs(*e, func(id plan.ColID) {
-			if s.owns(id) {
-				f.lateral = addRef(f.lateral, id)
-			}
+	plan.Walk(f.node, func(n plan.Node) bool {
+		plan.VisitExprs(n, func(e *plan.Expr) {
+			plan.Refs(*e, func(id plan.ColID) {
+				if s.owns(id) {
+					f.lateral = addRef(f.lateral, id)
+				}
+			})
 		})
+		return true
 	})
 	it := colsItem(name, cols)
 	it.scalarFunc = single || len(ff.sets) == 1 && len(ff.scalars) == 0 && len(ff.sets[0].Call.Fn.OutTypes) == 1 && !te.Ordinality
@@ -119,6 +123,12 @@ func (b *builder) defineColumns(ff *fromFuncs, decls []ast.ColumnDecl, pos int) 
 	if n := len(ff.sets); n > 0 {
 		last = &ff.sets[n-1]
 	}
+	if last == nil && ff.ofRecord() {
+		call, _ := ff.scalars[0].(*plan.Call)
+		last, ff.scalars, ff.names = &plan.SetFunc{Call: call}, nil, nil
+		ff.sets = append(ff.sets, *last)
+		last = &ff.sets[0]
+	}
 	if len(decls) == 0 {
 		if last != nil && needsColumns(last.Call) {
 			return errColumnList(pos)
@@ -156,6 +166,16 @@ func (b *builder) defineColumns(ff *fromFuncs, decls []ast.ColumnDecl, pos int) 
 	call.T = rowType(names, ts)
 	*last = b.rowsOf(&call)
 	return nil
+}
+
+// ofRecord reports whether the only function is one that makes a record of which a column
+// definition list says what it is.
+func (ff *fromFuncs) ofRecord() bool {
+	if len(ff.scalars) != 1 {
+		return false
+	}
+	c, ok := ff.scalars[0].(*plan.Call)
+	return ok && c.Fn.TakesColumns() && c.T.Oid == types.Record.Oid && c.T.Def == nil
 }
 
 // needsColumns reports whether a call in FROM needs a column definition list: it returns

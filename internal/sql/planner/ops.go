@@ -361,7 +361,8 @@ func (b *builder) quantified(e *ast.Quantified, s *scope) (plan.Expr, error) {
 	if !ok {
 		return nil, pgerr.New(pgerr.UndefinedObject, "could not find array type for data type %s", params[1].SQLName).At(e.Pos)
 	}
-	if elem.Oid != params[1].Oid {
+	alike := elem.Oid == params[1].Oid || elem.Elem != nil && params[1].Elem != nil && elem.Elem.Is(params[1].Elem)
+	if !alike {
 		if arr, err = b.coerceArg(arr, want, e.Array.Position()); err != nil {
 			return nil, err
 		}

@@ -155,9 +155,7 @@ func (b *builder) arrayExpr(e *ast.ArrayExpr, s *scope, want *types.T) (plan.Exp
 			return nil, err
 		}
 	}
-	if len(elems) > 0 && elems[0].Type().Elem != nil {
-		nested = true
-	}
+	nested = nested || slices.ContainsFunc(elems, func(x plan.Expr) bool { return x.Type().SubArray() })
 	if want != nil {
 		return b.arrayCast(elems, pos, want, nested)
 	}
@@ -177,11 +175,11 @@ func (b *builder) arrayExpr(e *ast.ArrayExpr, s *scope, want *types.T) (plan.Exp
 }
 
 func (b *builder) arrayCast(elems []plan.Expr, pos []int, want *types.T, nested bool) (plan.Expr, error) {
+	t := want.Elem.WithTypmod(want.Typmod)
+	if nested {
+		t = want
+	}
 	for i := range elems {
-		t := want.Elem.WithTypmod(want.Typmod)
-		if elems[i].Type().Elem != nil {
-			t = want
-		}
 		x, ok, err := b.coerce(elems[i], t, plan.CastExplicit, pos[i])
 		if err != nil {
 			return nil, err

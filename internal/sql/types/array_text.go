@@ -11,6 +11,10 @@ import (
 // separated by spaces.
 func isVector(t *T) bool { return t.Oid == Int2Vector.Oid || t.Oid == OidVector.Oid }
 
+// SubArray reports whether values of t are the elements of an array with one dimension more:
+// of arrays, but not of the vectors, which have arrays of their own.
+func (t *T) SubArray() bool { return t.Elem != nil && !isVector(t) }
+
 func parseArray(t *T, s string, fc *FormatContext) (Datum, error) {
 	if isVector(t) {
 		return parseVector(t, s, fc)

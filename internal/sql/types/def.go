@@ -28,6 +28,8 @@ type EnumLabel struct {
 	// Rank is what values hold; ranks order bytewise as labels do, and never
 	// change.
 	Rank string
+	// Order is pg_enum.enumsortorder: it orders labels as Rank does, but may change.
+	Order float32
 }
 
 // FieldDef is a field of a composite type.
@@ -237,6 +239,29 @@ func FirstRanks(n int) []string {
 		out[i] = string([]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
 	}
 	return out
+}
+
+// OrderBetween returns the sort order of a label to be inserted into labels at pos, and
+// false if there is no number for it: then NumberLabels makes room.
+func OrderBetween(labels []EnumLabel, pos int) (order float32, ok bool) {
+	switch n := len(labels); {
+	case n == 0:
+		return 1, true
+	case pos == 0:
+		return labels[0].Order - 1, true
+	case pos == n:
+		return labels[n-1].Order + 1, true
+	}
+	lo, hi := labels[pos-1].Order, labels[pos].Order
+	order = (lo + hi) / 2
+	return order, order != lo && order != hi
+}
+
+// NumberLabels gives labels the sort orders from 1 on.
+func NumberLabels(labels []EnumLabel) {
+	for i := range labels {
+		labels[i].Order = float32(i + 1)
+	}
 }
 
 // MaxEnumLabels bounds the labels of an enum.
