@@ -15,9 +15,6 @@ import (
 // execPrepare is PREPARE name (types) AS statement.
 func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
 	name := string(st.Name)
-	if s.statements[name] != nil {
-		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
-	}
 	if len(s.statements) >= maxStatements {
 		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many prepared statements (limit %d)", maxStatements)
 	}
@@ -38,6 +35,9 @@ func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
 	c, err := s.planFor(ctx, p, nil)
 	if err != nil {
 		return err
+	}
+	if s.statements[name] != nil {
+		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
 	}
 	p.plan, p.types, p.cols = c, c.prep.ParamTypes, s.resultColumns(c.prep)
 	p.params = p.types

@@ -44,7 +44,6 @@ var knownDifferences = []knownDifference{
 	knownAs("which of several violations is reported", `^dml|^transaction|^PREPARE|^several ALTER|^ddl ALTER TABLE \{t\} ALTER \{c\} TYPE`, ``, `^SQLSTATE (2[23]\w+ for 2[23]|22\w+ for 42804)`),
 	knownAs("errors in parts of a query that yield nothing", `^(query|dml|CREATE|cursor|PREPARE|transaction|session|sequence)`, ``, `^(no error|error|SQLSTATE `+emptyErrors+` for) `+emptyErrors+`$`),
 	knownAs("modifiers of types that planning finds", ``, ``, `^type modifiers`).onlyIf(modifiersOfPlan),
-	knownAs("a cast row compared with a query's", ``, `ROW\(.*\) (NOT )?(IN|=|<|>|<>|>=) `, `^no error 42601`),
 	knownAs("functions of a type's input and output", `^function \w*(in|out|send|recv)\(`, ``, `0A000`),
 	knownAs("which of several errors is reported", `^(dml|transaction|PREPARE)`, `ON CONFLICT`, `^SQLSTATE 42P10 for`),
 	knownAs("which of several errors is reported", `^(dml|transaction)`, ``, `^SQLSTATE (2\w+) for 25006|^SQLSTATE 25006 for 2`),

@@ -183,7 +183,7 @@ func recursiveTypes(c *ast.CTE, second *queryPlan, ts []*types.T, first *queryPl
 		if err != nil {
 			return pgerr.From(err).At(second.targets[i].pos)
 		}
-		if !all.Is(ts[i]) || all.Typmod != ts[i].Typmod {
+		if !all.Shown().Is(ts[i].Shown()) || all.Typmod != ts[i].Typmod {
 			return pgerr.New(pgerr.DatatypeMismatch,
 				"recursive query \"%s\" column %d has type %s in non-recursive term but type %s overall",
 				c.Name, i+1, types.FormatType(ts[i]), types.FormatType(all)).

@@ -19,6 +19,10 @@ func (b *builder) aggregateCall(e *ast.FuncCall, name string, s *scope) (plan.Ex
 	return b.aggregateHere(e, name, s)
 }
 
+func withinGroupRequired(name string, pos int) error {
+	return pgerr.New(pgerr.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", name).At(pos)
+}
+
 // aggregateHere plans an aggregate of the query of s.
 func (b *builder) aggregateHere(e *ast.FuncCall, name string, s *scope) (*plan.ColRef, error) {
 	if err := checkAggregate(e, name, s); err != nil {
@@ -35,7 +39,7 @@ func (b *builder) aggregateHere(e *ast.FuncCall, name string, s *scope) (*plan.C
 		return nil, err
 	}
 	if _, hypothetical, ok := builtin.OrderedSet(name); ok && !hypothetical && !e.WithinGroup {
-		return nil, pgerr.New(pgerr.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", name).At(e.Pos)
+		return nil, withinGroupRequired(name, e.Pos)
 	}
 	sel := s.sel
 	for i := range sel.aggs {

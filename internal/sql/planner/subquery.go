@@ -124,7 +124,25 @@ func (b *builder) leftRow(l ast.Expr, s *scope) ([]plan.Expr, error) {
 	if row, ok := x.(*plan.RowCtor); ok && row.Names == nil { // a relation's row is one value
 		return row.Fields, nil
 	}
+	if c, ok := x.(*plan.Cast); ok && c.T.Shown() == c.T {
+		if row, ok := c.Arg.(*plan.RowCtor); ok && row.Names == nil {
+			return b.castFields(row, c.T, l.Position())
+		}
+	}
 	return []plan.Expr{x}, nil
+}
+
+// castFields casts the fields of a row to those of a composite type.
+func (b *builder) castFields(row *plan.RowCtor, t *types.T, pos int) ([]plan.Expr, error) {
+	var out []plan.Expr
+	for i, f := range t.Fields() {
+		x, err := b.explicitCast(row.Fields[i], f.Type, pos, pos)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
 }
 
 // rowSubquery plans (a, b) = (SELECT x, y ...).

@@ -163,6 +163,9 @@ func (b *builder) windowFunc(e *ast.FuncCall, name string, s *scope) (*plan.Wind
 		return nil, err
 	}
 	if len(args) > len(sig.args) || len(args) < len(sig.args)-sig.optional {
+		if _, _, ok := builtin.OrderedSet(name); ok { // the aggregate of the name takes any arguments
+			return nil, withinGroupRequired(name, e.Pos)
+		}
 		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s with %d arguments does not exist", name, len(args)).At(e.Pos)
 	}
 	value, err := b.windowValue(name, args, pos, e.Pos)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/charset"
@@ -184,10 +183,11 @@ var registry = []*Param{
 
 // asciiValue replaces what is not printable ASCII, as application names have it.
 func asciiValue(s string) (string, bool) {
-	return strings.Map(func(r rune) rune {
-		if r < 32 || r > 126 {
-			return '?'
+	b := []byte(s)
+	for i, c := range b {
+		if c < 32 || c > 126 {
+			b[i] = '?'
 		}
-		return r
-	}, s), true
+	}
+	return string(b), true
 }
