@@ -24,7 +24,7 @@ func All() []Name {
 		FilterBelowOuter, OuterUnchecked, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
 		StatisticsUnheard, PanicSurvived,
-		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, TypesInTurn,
+		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, TypesInTurn, LaterColumnSeen,
 	}
 }
 

@@ -96,6 +96,8 @@ const (
 	VolatileEarly Name = "volatile-early"
 	// TypesInTurn changes the types of one ALTER TABLE one after the other.
 	TypesInTurn Name = "types-in-turn"
+	// LaterColumnSeen lets the query of a view see the columns that its relations got later.
+	LaterColumnSeen Name = "later-column-seen"
 	// EmptyAggregate returns no row for aggregates over no rows.
 	EmptyAggregate Name = "empty-aggregate"
 	// TypmodLost stores values without regard to the modifier of their column's type.

@@ -16,7 +16,7 @@ var sqlPlants = map[plant.Name]string{
 	plant.FilterBelowOuter: "outer join", plant.OuterUnchecked: "outer join", plant.NullInAntiJoin: "NOT IN and NOT EXISTS",
 	plant.MergedColumns: "equal columns", plant.VolatileTwice: "sequence", plant.ResidualDropped: "partition of WHERE", plant.SpanShort: "DELETE",
 	plant.StaleSubquery: "row by row", plant.StaleWith: "row by row", plant.EmptyAggregate: "reference engine", plant.TypmodLost: "UPDATE",
-	plant.StalePlan: "prepared over DDL", plant.CursorSkips: "cursor",
+	plant.StalePlan: "prepared over DDL", plant.CursorSkips: "cursor", plant.LaterColumnSeen: "view over DDL",
 }
 
 const (

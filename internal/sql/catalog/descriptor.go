@@ -272,8 +272,20 @@ type View struct {
 	// Unpopulated says that a materialized view has no rows yet.
 	Unpopulated bool `json:",omitempty"`
 	UsesColumns [][]ColumnID
+	// Horizons, by position in Uses, are the ids that the next columns of the relations
+	// would have had when the query was stored: those are not what its names mean.
+	Horizons []ColumnID `json:",omitempty"`
+	// Keys are the tables on whose primary keys a GROUP BY of the query rests.
+	Keys []ID `json:",omitempty"`
 	// Options are the view's parameters as pg_class has them: name=value.
 	Options []string `json:",omitempty"`
+}
+
+// Sees reports whether the query can mean a column of t: one that t had when the query was
+// stored.
+func (v *View) Sees(t *Table, c *Column) bool {
+	i := slices.Index(v.Uses, t.ID)
+	return i < 0 || i >= len(v.Horizons) || c.ID < v.Horizons[i]
 }
 
 // The values of a view's check_option.

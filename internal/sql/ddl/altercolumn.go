@@ -107,6 +107,10 @@ func (a *alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
 	if err := a.dropColumnDependents(ctx, ord, c.Cascade); err != nil {
 		return err
 	}
+	views, err := a.unlistColumn(ctx, &a.t.Columns[ord])
+	if err != nil {
+		return err
+	}
 	// A default of this table may have gone with a sequence.
 	if cur, err := a.e.Coll.TableByID(ctx, a.t.ID); err != nil {
 		return err
@@ -133,7 +137,10 @@ func (a *alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
 	}
 	if !inKey {
 		dropIt()
-		return a.put(ctx)
+		if err := a.put(ctx); err != nil {
+			return err
+		}
+		return a.e.putViews(ctx, views)
 	}
 	if err := a.replacePrimaryByRowID(ctx); err != nil {
 		return err
@@ -142,7 +149,10 @@ func (a *alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
 	if err := a.buildAll(ctx, nil); err != nil {
 		return err
 	}
-	return a.put(ctx)
+	if err := a.put(ctx); err != nil {
+		return err
+	}
+	return a.e.putViews(ctx, views)
 }
 
 // dropGenerated drops, with CASCADE, the generated columns that read a column.

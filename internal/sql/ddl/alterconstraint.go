@@ -249,6 +249,11 @@ func (a *alteration) dropConstraint(ctx context.Context, c *ast.AlterCmd) error 
 		}
 		return a.put(ctx)
 	}
+	on := "constraint " + ast.QuoteIdent(c.Name) + " on " + a.e.describe(ctx, a.t)
+	rests := func(v *catalog.View) bool { return slices.Contains(v.Keys, a.t.ID) }
+	if err := a.e.dropViews(ctx, a.t.Database, on, c.Cascade, rests); err != nil {
+		return err
+	}
 	if err := a.replacePrimaryByRowID(ctx); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -284,6 +285,29 @@ func (d *dropper) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// dropViews drops, with CASCADE, the views that depend on something that is dropped.
+func (e *Env) dropViews(ctx context.Context, db catalog.ID, on string, cascade bool, depends func(*catalog.View) bool) error {
+	all, err := e.tablesOf(ctx, db)
+	if err != nil {
+		return err
+	}
+	d := e.newDropper(cascade)
+	for _, o := range all {
+		if o.View == nil || !depends(o.View) {
+			continue
+		}
+		if err := e.Coll.LockExclusive(ctx, o.ID); err != nil {
+			return err
+		}
+		d.dependent(o, on)
+	}
+	err = d.run(ctx)
+	if pe := new(pgerr.Error); errors.As(err, &pe) && pe.Code == pgerr.DependentObjectsStillExist {
+		pe.Message = "cannot drop " + on + " because other objects depend on it"
+	}
+	return err
 }
 
 // expand adds what depends on t.

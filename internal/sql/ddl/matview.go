@@ -5,7 +5,6 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -66,11 +65,7 @@ func (e *Env) refreshView(ctx context.Context, st *ast.RefreshView) error {
 	}
 	a.t.View.Unpopulated = !st.WithData
 	if st.WithData {
-		stmt, err := parser.ParseStored(a.t.View.Query)
-		if err != nil {
-			return err
-		}
-		if spec.query, err = e.planQuery(ctx, stmt.AST); err != nil {
+		if spec.query, err = e.planView(ctx, a.t.View); err != nil {
 			return err
 		}
 		if err := e.build(ctx, spec); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
 )
 
 // rename is RENAME TO of a relation or an index.
@@ -19,7 +20,11 @@ func (a *alteration) rename(ctx context.Context, c *ast.AlterCmd) error {
 		}
 		return a.put(ctx)
 	}
-	if err := a.renameInViews(ctx, c.NewName); err != nil {
+	schema, err := a.schemaName(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.moveInViews(ctx, schema, c.NewName); err != nil {
 		return err
 	}
 	old := a.t.Name
@@ -30,12 +35,13 @@ func (a *alteration) rename(ctx context.Context, c *ast.AlterCmd) error {
 	if err := a.put(ctx); err != nil {
 		return err
 	}
-	schema, err := a.schemaName(ctx)
-	if err != nil {
-		return err
-	}
-	return a.e.renameInTexts(ctx, a.t.Database, old, renamed{types: func(s, n ast.Name) (ast.Name, ast.Name, bool) {
-		return schema, c.NewName, s == schema && n == old
+	return a.moveRowType(ctx, schema, old, schema)
+}
+
+// moveRowType makes stored texts call the type of the relation's rows by its name of now.
+func (a *alteration) moveRowType(ctx context.Context, fromSchema, from, schema ast.Name) error {
+	return a.e.renameInTexts(ctx, a.t.Database, from, renamed{types: func(s, n ast.Name) (ast.Name, ast.Name, bool) {
+		return schema, a.t.Name, s == fromSchema && n == from
 	}})
 }
 
@@ -150,10 +156,17 @@ func (a *alteration) setSchema(ctx context.Context, c *ast.AlterCmd) error {
 	if s.Temp != nil || a.e.Coll.Temporary(a.t) {
 		return pgerr.Unsupported("cannot move objects into or out of temporary schemas").At(c.Pos)
 	}
-	if err := a.unviewed(ctx); err != nil {
+	from, err := a.schemaName(ctx)
+	if err != nil {
 		return err
 	}
-	if err := a.move(ctx, s.ID); err != nil {
+	if err := a.moveInViews(ctx, s.Name, a.t.Name); err != nil {
+		return err
+	}
+	if err := a.move(ctx, s); err != nil {
+		return err
+	}
+	if err := a.moveRowType(ctx, from, a.t.Name, s.Name); err != nil {
 		return err
 	}
 	all, err := a.e.tablesOf(ctx, a.t.Database)
@@ -168,7 +181,7 @@ func (a *alteration) setSchema(ctx context.Context, c *ast.AlterCmd) error {
 			return err
 		}
 		owned := &alteration{e: a.e, old: q, t: q.Clone()}
-		if err := owned.move(ctx, s.ID); err != nil {
+		if err := owned.move(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -176,7 +189,7 @@ func (a *alteration) setSchema(ctx context.Context, c *ast.AlterCmd) error {
 }
 
 // move changes the schema of one relation.
-func (a *alteration) move(ctx context.Context, schema catalog.ID) error {
+func (a *alteration) move(ctx context.Context, schema *catalog.Schema) error {
 	names := []string{a.t.Name}
 	for i := range a.t.Indexes {
 		if namedIndex(a.t, i) {
@@ -184,11 +197,11 @@ func (a *alteration) move(ctx context.Context, schema catalog.ID) error {
 		}
 	}
 	from := a.t.Schema
-	a.t.Schema = schema
+	a.t.Schema = schema.ID
 	for i, n := range names {
 		key := func(s catalog.ID) catalog.NameKey { return catalog.NameKey{Database: a.t.Database, Schema: s, Name: n} }
-		err := a.e.moveName(ctx, key(from), key(schema), catalog.NameEntry{ID: a.t.ID, Index: i > 0},
-			pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists in the target schema", n))
+		err := a.e.moveName(ctx, key(from), key(schema.ID), catalog.NameEntry{ID: a.t.ID, Index: i > 0},
+			pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists in schema \"%s\"", n, schema.Name))
 		if err != nil {
 			return err
 		}
@@ -196,16 +209,7 @@ func (a *alteration) move(ctx context.Context, schema catalog.ID) error {
 	return a.put(ctx)
 }
 
-// unviewed refuses to move a relation that views refer to by name.
-func (a *alteration) unviewed(ctx context.Context) error {
-	views, err := a.viewsOf(ctx)
-	if err != nil || len(views) == 0 {
-		return err
-	}
-	return pgerr.Unsupported("moving a relation used by a view is not supported").
-		WithDetail("%s uses it.", a.e.describe(ctx, views[0]))
-}
-
+// viewsOf returns the views that use the relation.
 func (a *alteration) viewsOf(ctx context.Context) ([]*catalog.Table, error) {
 	all, err := a.e.tablesOf(ctx, a.t.Database)
 	if err != nil {
@@ -216,25 +220,26 @@ func (a *alteration) viewsOf(ctx context.Context) ([]*catalog.Table, error) {
 	}), nil
 }
 
-// renameInViews makes the views that use the relation refer to it by its new
-// name, under the old one as alias.
-func (a *alteration) renameInViews(ctx context.Context, name string) error {
-	views, err := a.viewsOf(ctx)
+// moveInViews makes the views that use the relation find it under another name, or in
+// another schema.
+func (a *alteration) moveInViews(ctx context.Context, schema, name ast.Name) error {
+	views, err := a.rewriteViews(ctx, func(_ *catalog.Table, q *ast.Select, notes *planner.Notes) bool {
+		ast.Walk(q, func(n ast.Node) bool {
+			ref, _ := n.(*ast.TableRef)
+			if r := notes.Relations[ref]; ref != nil && r != nil && r.View != nil && r.View.ID == a.t.ID {
+				ref.Name.Schema, ref.Name.Table = schema, name
+				if r.Alias != name && ref.Alias.Name == "" && !callBy(name, r, notes) {
+					ref.Alias.Name = r.Alias
+				}
+			}
+			return true
+		})
+		return true
+	})
 	if err != nil {
 		return err
 	}
 	for _, v := range views {
-		if err := a.e.Coll.LockExclusive(ctx, v.ID); err != nil {
-			return err
-		}
-		cur, err := a.e.Coll.TableByID(ctx, v.ID)
-		if err != nil {
-			return err
-		}
-		v = cur.Clone()
-		if err := a.renameInView(ctx, v, name); err != nil {
-			return err
-		}
 		if err := a.e.Coll.Put(ctx, v); err != nil {
 			return err
 		}
@@ -242,25 +247,29 @@ func (a *alteration) renameInViews(ctx context.Context, name string) error {
 	return nil
 }
 
-func (a *alteration) renameInView(ctx context.Context, v *catalog.Table, name string) error {
-	schema, err := a.schemaName(ctx)
-	if err != nil {
-		return err
-	}
-	st, err := parser.ParseStored(v.View.Query)
-	if err != nil {
-		return err
-	}
-	ast.Walk(st.AST, func(n ast.Node) bool {
-		ref, ok := n.(*ast.TableRef)
-		if ok && ref.Name.Schema == schema && ref.Name.Table == a.t.Name {
-			if ref.Alias.Name == "" {
-				ref.Alias.Name = a.t.Name
-			}
-			ref.Name.Table = name
+// callBy makes the references to relation r's columns name it by another name, and reports
+// whether that is possible: other relations may have that name, or columns, and a row as a
+// whole has its relation's.
+func callBy(name ast.Name, r *planner.Relation, notes *planner.Notes) bool {
+	for _, o := range notes.Relations {
+		if o != r && (o.Alias == name || o.Alias == r.Alias) {
+			return false
 		}
-		return true
-	})
-	v.View.Query = ast.Format(st.AST)
-	return nil
+	}
+	for ref, c := range notes.Columns {
+		if ref.Column == name || c.Relation == r && c.Name == "" {
+			return false
+		}
+	}
+	for ref, c := range notes.Columns {
+		if c.Relation == r && ref.Table != "" {
+			ref.Table = name
+		}
+	}
+	for ref, cols := range notes.Stars {
+		if cols[0].Relation == r && ref.Table != "" {
+			ref.Table = name
+		}
+	}
+	return true
 }

@@ -15,8 +15,8 @@ import (
 // one whose name stays.
 type newName func(schema, name ast.Name) (newSchema, newName ast.Name, ok bool)
 
-// renamed are the new names of types and of collations, nil where those stay.
-type renamed struct{ types, collations newName }
+// renamed are the new names of types, collations and relations, nil where those stay.
+type renamed struct{ types, collations, relations newName }
 
 // renameInTexts makes the expressions and queries stored in a database call types and
 // collations by new names: texts name them as pinNames has left them. Texts without the
@@ -130,6 +130,13 @@ func renameIn(text string, f renamed) (string, error) {
 			changed = f.types.rename(&n.Names) || changed
 		case *ast.Collate:
 			changed = f.collations.rename(&n.Name) || changed
+		case *ast.TableRef:
+			if f.relations == nil {
+				break
+			}
+			if schema, name, ok := f.relations(n.Name.Schema, n.Name.Table); ok {
+				n.Name.Schema, n.Name.Table, changed = schema, name, true
+			}
 		case *ast.FuncCall: // that makes values of a range type
 			if f.types == nil {
 				break

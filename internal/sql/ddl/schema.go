@@ -139,9 +139,6 @@ func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
 		if err := reservedSchema(st.NewName); err != nil {
 			return err
 		}
-		if err := e.unviewedSchema(ctx, old); err != nil {
-			return err
-		}
 		s.Name = st.NewName
 		key := func(n string) catalog.NameKey { return catalog.NameKey{Database: s.Database, Name: n} }
 		if err := e.moveName(ctx, key(old.Name), key(s.Name), catalog.NameEntry{ID: s.ID},
@@ -149,7 +146,7 @@ func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
 			return err
 		}
 		moved := func(schema, name ast.Name) (ast.Name, ast.Name, bool) { return s.Name, name, schema == old.Name }
-		if err := e.renameInTexts(ctx, s.Database, old.Name, renamed{types: moved, collations: moved}); err != nil {
+		if err := e.renameInTexts(ctx, s.Database, old.Name, renamed{types: moved, collations: moved, relations: moved}); err != nil {
 			return err
 		}
 	}
@@ -159,31 +156,6 @@ func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
 		}
 	}
 	return e.Coll.Put(ctx, &s)
-}
-
-// unviewedSchema refuses to rename a schema whose relations views refer to by
-// name.
-func (e *Env) unviewedSchema(ctx context.Context, s *catalog.Schema) error {
-	in := map[catalog.ID]bool{}
-	tables, err := e.tablesOf(ctx, s.Database)
-	if err != nil {
-		return err
-	}
-	for _, t := range tables {
-		in[t.ID] = t.Schema == s.ID
-	}
-	for _, t := range tables {
-		if t.Kind != catalog.KindView {
-			continue
-		}
-		for _, id := range t.View.Uses {
-			if in[id] {
-				return pgerr.Unsupported("renaming a schema whose relations are used by a view is not supported").
-					WithDetail("%s uses a relation of schema %s.", e.describe(ctx, t), s.Name)
-			}
-		}
-	}
-	return nil
 }
 
 // tablesOf returns all relations of a database.

@@ -140,94 +140,85 @@ func (e *Env) viewQuery(ctx context.Context, q *ast.Select, p *plan.Prepared) (*
 	if err := e.pinNames(ctx, sel); err != nil {
 		return nil, err
 	}
-	notes, err := e.noted(ctx, sel)
+	_, notes, err := e.noted(ctx, sel, nil)
 	if err != nil {
 		return nil, err
 	}
-	if wrapJoins(sel, notes) {
-		if notes, err = e.noted(ctx, sel); err != nil {
-			return nil, err
-		}
-	}
-	if err := fixColumns(sel, notes); err != nil {
-		return nil, err
-	}
+	fixColumns(sel, notes)
 	e.restateLiterals(notes)
-	v := &catalog.View{}
-	if err := e.qualifyTables(ctx, sel, v); err != nil {
+	if err := e.qualifyTables(ctx, sel, notes); err != nil {
 		return nil, err
 	}
-	again, err := e.planQuery(ctx, sel)
+	again, notes, err := e.noted(ctx, sel, nil)
 	if err != nil {
 		return nil, err
 	}
 	if len(again.Columns) != len(p.Columns) {
 		return nil, pgerr.New(pgerr.InternalError, "a view's query changed its columns when it was stored")
 	}
-	v.Query = ast.Format(sel)
+	v := &catalog.View{Query: ast.Format(sel)}
+	noteUses(v, sel, notes)
 	return v, nil
 }
 
-// noted plans a query and returns how it was understood.
-func (e *Env) noted(ctx context.Context, q *ast.Select) (*planner.Notes, error) {
+// planView plans the stored query of a view.
+func (e *Env) planView(ctx context.Context, v *catalog.View) (*plan.Prepared, error) {
+	st, err := parser.ParseStored(v.Query)
+	if err != nil {
+		return nil, err
+	}
 	env := e.plannerEnv(e.Coll)
-	env.Notes = planner.NewNotes()
-	_, err := planner.Plan(ctx, q, env)
-	return env.Notes, err
+	env.View = v
+	return planner.Plan(ctx, st.AST, env)
 }
 
-// qualifyTables gives every relation its schema and notes it in v with the
-// columns that may be meant by the names in the query.
-func (e *Env) qualifyTables(ctx context.Context, sel *ast.Select, v *catalog.View) error {
-	ctes, columns := map[string]bool{}, map[string]bool{}
-	natural := false
-	ast.Walk(sel, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CTE:
-			ctes[n.Name] = true
-		case *ast.ColumnRef:
-			columns[n.Column] = true
-			natural = natural || n.Star
-		case *ast.Join:
-			natural = natural || n.Natural
-			for _, c := range n.Using {
-				columns[c] = true
-			}
-		}
-		return true
-	})
+// noted plans a query, that of view v if it is stored, and says how it was understood.
+func (e *Env) noted(ctx context.Context, q *ast.Select, v *catalog.View) (*plan.Prepared, *planner.Notes, error) {
+	env := e.plannerEnv(e.Coll)
+	env.Notes, env.View = planner.NewNotes(), v
+	p, err := planner.Plan(ctx, q, env)
+	return p, env.Notes, err
+}
+
+// qualifyTables gives every relation its schema.
+func (e *Env) qualifyTables(ctx context.Context, sel *ast.Select, notes *planner.Notes) error {
 	var err error
 	ast.Walk(sel, func(n ast.Node) bool {
 		ref, ok := n.(*ast.TableRef)
-		if !ok || err != nil || ref.Name.Schema == "" && ctes[ref.Name.Table] {
+		if !ok || err != nil {
 			return err == nil
 		}
-		err = e.useTable(ctx, ref, v, func(c *catalog.Column) bool { return natural || columns[c.Name] })
+		if r := notes.Relations[ref]; r != nil && r.View != nil {
+			var s *catalog.Schema
+			if s, err = e.Coll.SchemaByID(ctx, r.View.Schema); err == nil {
+				ref.Name.Catalog, ref.Name.Schema = "", s.Name
+			}
+		}
 		return err == nil
 	})
 	return err
 }
 
-func (e *Env) useTable(ctx context.Context, ref *ast.TableRef, v *catalog.View, used func(*catalog.Column) bool) error {
-	t, err := e.Coll.ResolveTable(ctx, ref.Name.Catalog, ref.Name.Schema, ref.Name.Table)
-	if err != nil {
-		return err
-	}
-	s, err := e.Coll.SchemaByID(ctx, t.Schema)
-	if err != nil {
-		return err
-	}
-	ref.Name.Catalog, ref.Name.Schema = "", s.Name
-	if t.ID.IsVirtual() || slices.Contains(v.Uses, t.ID) {
-		return nil
-	}
-	var cols []catalog.ColumnID
-	for i := range t.Columns {
-		if used(&t.Columns[i]) {
-			cols = append(cols, t.Columns[i].ID)
+// noteUses notes the relations that the query of v reads, with what it reads of them.
+func noteUses(v *catalog.View, sel *ast.Select, notes *planner.Notes) {
+	ast.Walk(sel, func(n ast.Node) bool {
+		ref, _ := n.(*ast.TableRef)
+		r := notes.Relations[ref]
+		if ref == nil || r == nil || r.View == nil || r.View.ID.IsVirtual() || slices.Contains(v.Uses, r.View.ID) {
+			return true
 		}
-	}
-	v.Uses = append(v.Uses, t.ID)
-	v.UsesColumns = append(v.UsesColumns, cols)
-	return nil
+		t := r.View
+		var cols []catalog.ColumnID
+		for i := range t.Columns {
+			if notes.Reads[planner.ColumnSource{Table: t.Oid, Attnum: t.Columns[i].Attnum}] {
+				cols = append(cols, t.Columns[i].ID)
+			}
+		}
+		v.Uses, v.UsesColumns = append(v.Uses, t.ID), append(v.UsesColumns, cols)
+		v.Horizons = append(v.Horizons, t.NextColumnID)
+		if notes.Keys[t] {
+			v.Keys = append(v.Keys, t.ID)
+		}
+		return true
+	})
 }

@@ -22,8 +22,8 @@ type Env struct {
 	FuncName func(schema, name string) string
 	// CollationName is how it finds a collation.
 	CollationName func(*types.Collation) string
-	// RelationName is how the search path finds a relation.
-	RelationName func(*catalog.Table) string
+	// RelationName is how the search path finds a relation, FullName how any finds it.
+	RelationName, FullName func(*catalog.Table) string
 	// Format is for constants.
 	Format *types.FormatContext
 }
@@ -52,8 +52,8 @@ type deparser struct {
 }
 
 // Query prints the query of a view with the given columns.
-func (e *Env) Query(ctx context.Context, text string, cols []ast.Name, l Layout) (string, error) {
-	st, err := parser.ParseStored(text)
+func (e *Env) Query(ctx context.Context, v *catalog.View, cols []ast.Name, l Layout) (string, error) {
+	st, err := parser.ParseStored(v.Query)
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func (e *Env) Query(ctx context.Context, text string, cols []ast.Name, l Layout)
 		return "", pgerr.New(pgerr.InternalError, "a view's query is no query")
 	}
 	env := *e.Planner
-	env.Notes = planner.NewNotes()
+	env.Notes, env.View = planner.NewNotes(), v
 	p, err := planner.Plan(ctx, q, &env)
 	if err != nil {
 		return "", err

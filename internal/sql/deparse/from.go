@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -103,7 +104,7 @@ func (d *deparser) tableRef(te *ast.TableRef) {
 	}
 	if r.View != nil {
 		own = r.View.Name
-		d.w(d.env.RelationName(r.View))
+		d.w(d.relationName(r.View))
 	} else {
 		d.w(ast.QuoteIdent(own))
 	}
@@ -130,6 +131,16 @@ func (d *deparser) tableRef(te *ast.TableRef) {
 			d.w(")")
 		}
 	}
+}
+
+// relationName is how a relation is found here: a query of WITH may hide its plain name.
+func (d *deparser) relationName(t *catalog.Table) string {
+	for n := d.names; n != nil; n = n.outer {
+		if n.with[t.Name] {
+			return d.env.FullName(t)
+		}
+	}
+	return d.env.RelationName(t)
 }
 
 // funcRef prints functions in FROM, with the names of all their columns.

@@ -13,6 +13,7 @@ type namespace struct {
 	outer *namespace
 	names map[*planner.Relation]string
 	taken map[string]bool
+	with  map[string]bool // names of the queries of its WITH
 }
 
 // add gives a relation a name: the one it has, or that with a number.
@@ -50,9 +51,15 @@ func (n *namespace) of(r *planner.Relation) (string, bool) {
 }
 
 // enter names the relations of a query's FROM in the order in which they stand there.
-func (d *deparser) enter(from []ast.TableExpr) {
+func (d *deparser) enter(q *ast.Select) {
 	d.names = &namespace{outer: d.names}
-	for _, te := range from {
+	if q.With != nil {
+		d.names.with = map[string]bool{}
+		for _, c := range q.With.CTEs {
+			d.names.with[c.Name] = true
+		}
+	}
+	for _, te := range q.From {
 		d.nameItems(te)
 	}
 }
@@ -93,5 +100,6 @@ func (d *deparser) columnText(c planner.NotedColumn) string {
 	case d.bare:
 		return ast.QuoteIdent(c.Name)
 	}
-	return ast.QuoteIdent(name) + "." + ast.QuoteIdent(c.Name)
+	columns, _ := distinctNames(c.Relation.Columns)
+	return ast.QuoteIdent(name) + "." + ast.QuoteIdent(columns[c.At])
 }

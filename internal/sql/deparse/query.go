@@ -119,7 +119,7 @@ func (d *deparser) query(q *ast.Select, cols []ast.Name, visible bool, want []*t
 		d.unsupported(q)
 		return
 	}
-	d.enter(q.From)
+	d.enter(q)
 	defer d.leave()
 	d.with(q.With)
 	outs := d.outputs(q)

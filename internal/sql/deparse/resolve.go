@@ -53,6 +53,9 @@ func (d *deparser) resolve(e ast.Expr) *node {
 	case *ast.Subscript:
 		return d.subscript(e)
 	case *ast.FieldSelect:
+		if c, ok := d.notes.FieldColumns[e]; ok {
+			return d.noted(c)
+		}
 		x := d.resolve(e.X)
 		return &node{kind: field, typ: d.typeOf(e), text: ast.QuoteIdent(e.Field), args: []*node{x}}
 	case *ast.SQLValue:

@@ -67,6 +67,7 @@ func relations() []relation {
 		{"prepared", (*Checker).prepared},
 		{"prepared over DDL", (*Checker).preparedOverDDL},
 		{"sequence", (*Checker).sequence},
+		{"view over DDL", (*Checker).viewOverDDL},
 	}
 }
 

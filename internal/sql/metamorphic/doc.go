@@ -4,7 +4,7 @@
 // The relations are the field's: ternary logic partitioning, the non-optimizing reference
 // engine and pivoted query synthesis (Rigger and Su), and equivalent statements: a query
 // through a WITH, a view, a cursor, a prepared statement or a table that holds its rows,
-// without an index or a rule of the optimizer, IN as EXISTS as a join, what UPDATE and DELETE
+// without an index or a rule of the optimizer, a view before and after changes of what it reads, IN as EXISTS as a join, what UPDATE and DELETE
 // return against what SELECT says.
 //
 // Above it: tests of package sql, with planted bugs, and test/differential. Below it: package
@@ -12,7 +12,7 @@
 //
 // Reading order: checker.go (Checker, what a finding is), partition.go (ternary logic
 // partitioning, the reference engine), pivot.go, equivalent.go (queries), join.go (IN, EXISTS,
-// joins), change.go (statements that write), session.go (cursors, prepared statements,
+// joins), view.go (views over changes), change.go (statements that write), session.go (cursors, prepared statements,
 // sequences).
 //
 // Invariants:

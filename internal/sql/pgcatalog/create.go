@@ -79,7 +79,7 @@ func (s *snapshot) createdView(t *catalog.Table) string {
 	for i, c := range cols {
 		names[i] = ast.QuoteIdent(c.Name)
 	}
-	return s.createdName(t) + " (" + strings.Join(names, ", ") + ")" + optionsText(optionsOf(t)) + " AS " + s.exprText(t.View.Query)
+	return s.createdName(t) + " (" + strings.Join(names, ", ") + ")" + optionsText(optionsOf(t)) + " AS" + s.viewQuery(t)
 }
 
 // createSequence makes a sequence, that belongs to its column if owned says so.

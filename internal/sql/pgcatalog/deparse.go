@@ -32,6 +32,7 @@ func (s *snapshot) deparser() *deparse.Env {
 		},
 		CollationName: s.c.collationName,
 		RelationName:  s.shownName,
+		FullName:      s.qualified,
 		Format:        format,
 	}
 	return s.printer
@@ -71,11 +72,22 @@ func (s *snapshot) viewText(t *catalog.Table, l deparse.Layout) string {
 	for _, c := range visibleColumns(t) {
 		cols = append(cols, c.Name)
 	}
-	out, err := s.deparser().Query(s.ctx, t.View.Query, cols, l)
+	out, err := s.deparser().Query(s.ctx, t.View, cols, l)
 	if err != nil {
 		return " " + s.exprText(t.View.Query) + ";"
 	}
 	return out + ";"
+}
+
+// viewQuery prints a view's query with the full names of relations.
+func (s *snapshot) viewQuery(t *catalog.Table) string {
+	d := *s.deparser()
+	d.RelationName = s.qualified
+	out, err := d.Query(s.ctx, t.View, nil, deparse.Layout{Pretty: true})
+	if err != nil {
+		return " " + s.exprText(t.View.Query)
+	}
+	return out
 }
 
 // typeNamed finds a user-defined type, a relation being one too; nil if there is none.

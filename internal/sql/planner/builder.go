@@ -51,6 +51,7 @@ type builder struct {
 	// names in it that may mean a whole row, once somebody asked.
 	text     ast.Node
 	rowNames map[ast.Name]bool
+	view     *catalog.View // whose query text is
 	// explicitCollations tells that there was a COLLATE clause: others may conflict.
 	explicitCollations bool
 }

@@ -34,6 +34,8 @@
 //     though they may hold the same value (builder.separate; samevalues.slt).
 //  6. Every query between a WITH query and a reference to it lists what the WITH query
 //     depends on among its outer columns (scope.useCTE; samevalues.slt).
+//  7. The query of a view finds only columns that its relations had when it was stored
+//     (item.hideLater; viewmeaning.slt).
 //
 // Concurrency: a builder belongs to one goroutine; Plan may be called from
 // many.

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
@@ -154,6 +155,7 @@ func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
 	if err := b.computeItem(it); err != nil {
 		return nil, err
 	}
+	it.hideLater(b.view, t)
 	it.named(te, t)
 	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
@@ -269,10 +271,9 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromIt
 	if err != nil {
 		return nil, err
 	}
-	text, names := b.text, b.rowNames
-	b.text, b.rowNames = q, nil
+	leave := b.enterView(t.View, q)
 	p, err := b.relation(s.locked(q, aliasOf(te)), b.rootScope())
-	b.text, b.rowNames = text, names
+	leave()
 	if err != nil {
 		e := *pgerr.From(err)
 		e.Position = 0 // it would point into another text
@@ -292,11 +293,36 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromIt
 	}
 	it := colsItem(aliasOf(te), cols)
 	it.sub, it.view = true, t
+	it.hideLater(b.view, t)
 	it.named(te, t)
 	if err := renameCols(it, te.Alias.Cols); err != nil {
 		return nil, err
 	}
 	return &fromItem{node: p.node, items: []*item{it}}, nil
+}
+
+// enterView makes the builder read a stored query of v, until leave is called.
+func (b *builder) enterView(v *catalog.View, q ast.Node) (leave func()) {
+	env, text, names, view := b.env, b.text, b.rowNames, b.view
+	b.text, b.rowNames, b.view = q, nil, v
+	if env.Notes != nil { // they are of the query around it
+		unnoted := *env
+		unnoted.Notes = nil
+		b.env = &unnoted
+	}
+	return func() { b.env, b.text, b.rowNames, b.view = env, text, names, view }
+}
+
+// hideLater hides the columns that t got after the query of view v was stored.
+func (it *item) hideLater(v *catalog.View, t *catalog.Table) {
+	if v == nil {
+		return
+	}
+	for i := range t.Columns {
+		if c := &it.cols[i]; i < len(it.cols) && !v.Sees(t, &t.Columns[i]) && !plant.On(plant.LaterColumnSeen) {
+			c.later, c.name, c.hidden = !c.hidden, "", true
+		}
+	}
 }
 
 // subqueryRef plans a query in FROM.

@@ -296,11 +296,12 @@ type grouping struct {
 	// values are the columns above that keys of a nondeterministic collation stand for: any
 	// value of the group.
 	values map[int]plan.Column
+	notes  *Notes
 }
 
 // aggregate puts a GroupBy over node and rewrites what is computed above it.
 func (b *builder) aggregate(node plan.Node, sel *selectState, group groupClause, l *targetSet, having *plan.Expr) (plan.Node, error) {
-	g := &grouping{sel: sel, input: node.Props().Cols, exprs: group.exprs, entries: group.entries}
+	g := &grouping{sel: sel, input: node.Props().Cols, exprs: group.exprs, entries: group.entries, notes: b.env.Notes}
 	if !group.plain() {
 		g.sets = group.sets
 	}
@@ -530,6 +531,7 @@ func (g *grouping) determined(id plan.ColID) bool {
 				return false
 			}
 		}
+		g.notes.noteKey(it.table)
 		return true
 	}
 	return false

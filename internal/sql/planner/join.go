@@ -208,6 +208,7 @@ func (b *builder) using(te *ast.Join, kind plan.JoinKind, l, r, f *fromItem) (pl
 			return nil, err
 		}
 		conds = append(conds, eq)
+		b.env.Notes.noteMerged(lc, rc)
 		merged, err := b.mergedColumn(kind, n, lc, rc, te.Pos)
 		if err != nil {
 			return nil, err

@@ -95,7 +95,7 @@ func (b *builder) bareColumn(e *ast.ColumnRef, s *scope) (plan.Expr, error) {
 			}
 		}
 		if hit != nil {
-			b.env.Notes.noteColumn(e, hit)
+			b.env.Notes.noteBare(e, hit, s)
 			return b.useColumn(hit, lv, s, e.Pos), nil
 		}
 	}
@@ -197,11 +197,16 @@ func (b *builder) wholeRow(it *item, level, from *scope, pos int) plan.Expr {
 	}
 	row := &plan.RowCtor{}
 	for i := range it.cols {
-		if it.cols[i].hidden {
+		c := &it.cols[i]
+		if !c.inRow() || c.later && it.rowsOf() == nil {
 			continue
 		}
-		row.Fields = append(row.Fields, b.useColumn(&it.cols[i], level, from, pos))
-		row.Names = append(row.Names, it.cols[i].name)
+		name := c.name
+		if c.later && !slices.Contains(row.Names, c.col.Name) { // else an alias has the name
+			name = c.col.Name
+		}
+		row.Fields = append(row.Fields, b.useColumn(c, level, from, pos))
+		row.Names = append(row.Names, name)
 	}
 	if c := neverNull(it); c != nil && it.nullable && !plant.On(plant.RowOfNulls) {
 		row.NullRow = b.useColumn(c, level, from, pos)

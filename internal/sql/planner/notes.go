@@ -29,10 +29,18 @@ type Notes struct {
 	// Columns are what column references mean, Stars what * and t.* stand for.
 	Columns map[*ast.ColumnRef]NotedColumn
 	Stars   map[*ast.ColumnRef][]NotedColumn
+	// FieldColumns are the columns that (t).a means of a relation t, Fields the names of
+	// those that (x).* stands for.
+	FieldColumns map[*ast.FieldSelect]NotedColumn
+	Fields       map[*ast.FieldSelect][]ast.Name
 	// Relations are the relations that items of FROM make.
 	Relations map[ast.TableExpr]*Relation
 	// Using are the columns that joins merge, those of NATURAL ones too.
 	Using map[*ast.Join][]ast.Name
+	// Reads are the columns of relations that are referred to, by name, by * or by USING.
+	Reads map[ColumnSource]bool
+	// Keys are the tables on whose primary keys GROUP BY rests.
+	Keys map[*catalog.Table]bool
 }
 
 // Relation is an item of FROM.
@@ -44,6 +52,21 @@ type Relation struct {
 	// Types their types.
 	Columns []ast.Name
 	Types   []*types.T
+	Sources []ColumnSource
+	Later   []bool // those that the view whose query is planned does not see
+}
+
+// Repeats reports whether several columns have the name.
+func (r *Relation) Repeats(name ast.Name) bool {
+	first := slices.Index(r.Columns, name)
+	return first >= 0 && slices.Contains(r.Columns[first+1:], name)
+}
+
+// ColumnSource is the column of a relation in the catalog that a column is, as
+// pg_attribute identifies it; zero for one that is computed.
+type ColumnSource struct {
+	Table  uint32
+	Attnum int16
 }
 
 // NotedColumn is a column of a relation. Name is "" for a row as a whole; Relation is
@@ -53,6 +76,9 @@ type NotedColumn struct {
 	Name     ast.Name
 	At       int // its place in Relation.Columns, which tells it from others of its name
 	Type     *types.T
+	// Shadowed says that the name of its relation means another one where a bare reference
+	// to it stands.
+	Shadowed bool
 }
 
 // NewNotes returns empty notes, to be filled in by planning.
@@ -62,6 +88,8 @@ func NewNotes() *Notes {
 		Literals: map[*ast.StrLit]*plan.Const{}, quoted: map[*plan.Const]*ast.StrLit{},
 		Columns: map[*ast.ColumnRef]NotedColumn{}, Stars: map[*ast.ColumnRef][]NotedColumn{},
 		Relations: map[ast.TableExpr]*Relation{}, Using: map[*ast.Join][]ast.Name{},
+		FieldColumns: map[*ast.FieldSelect]NotedColumn{}, Fields: map[*ast.FieldSelect][]ast.Name{},
+		Reads: map[ColumnSource]bool{}, Keys: map[*catalog.Table]bool{},
 	}
 }
 
@@ -186,6 +214,26 @@ func (n *Notes) noteNamed(e *ast.FuncCall, names []string, params []*types.T) {
 func (n *Notes) noteColumn(e *ast.ColumnRef, c *scopeCol) {
 	if n != nil {
 		n.Columns[e] = c.noted()
+		n.Reads[c.source()] = true
+	}
+}
+
+// noteBare notes what a reference to a column means that stands in scope from without the
+// name of its relation.
+func (n *Notes) noteBare(e *ast.ColumnRef, c *scopeCol, from *scope) {
+	if n == nil {
+		return
+	}
+	n.noteColumn(e, c)
+	for ; c.home != nil && from != nil; from = from.parent {
+		for _, it := range from.items {
+			if it.relVisible && it.alias == c.home.alias {
+				col := n.Columns[e]
+				col.Shadowed = it != c.home
+				n.Columns[e] = col
+				return
+			}
+		}
 	}
 }
 
@@ -209,6 +257,7 @@ func (n *Notes) noteStar(e *ast.ColumnRef, c *scopeCol, first bool) {
 		n.Stars[e] = nil
 	}
 	n.Stars[e] = append(n.Stars[e], c.noted())
+	n.Reads[c.source()] = true
 }
 
 // noteRelation notes the relation of an item of FROM.
@@ -230,6 +279,53 @@ func (n *Notes) noteUsing(te *ast.Join, names []ast.Name) {
 	}
 }
 
+// noteMerged notes that a join reads a column of each side.
+func (n *Notes) noteMerged(l, r *scopeCol) {
+	if n != nil {
+		n.Reads[l.source()], n.Reads[r.source()] = true, true
+	}
+}
+
+// noteField notes that a field of a row is the one at a place in it.
+func (n *Notes) noteField(e *ast.FieldSelect, at int) {
+	if n == nil || at < 0 {
+		return
+	}
+	ref, ok := e.X.(*ast.ColumnRef)
+	if row := n.Columns[ref]; ok && row.Relation != nil && row.Name == "" && at < len(row.Relation.Columns) {
+		r := row.Relation
+		n.Reads[r.Sources[at]] = true
+		n.FieldColumns[e] = NotedColumn{Relation: r, Name: r.Columns[at], At: at, Type: r.Types[at]}
+	}
+}
+
+// noteFields notes the fields that (x).* stands for.
+func (n *Notes) noteFields(e *ast.FieldSelect, fields []field) {
+	if n == nil {
+		return
+	}
+	n.Fields[e] = nil
+	for i, f := range fields {
+		n.Fields[e] = append(n.Fields[e], f.name)
+		n.noteField(e, i)
+	}
+	delete(n.FieldColumns, e)
+}
+
+// noteKey notes that GROUP BY rests on the primary key of a table.
+func (n *Notes) noteKey(t *catalog.Table) {
+	if n != nil {
+		n.Keys[t] = true
+	}
+}
+
+func (c *scopeCol) source() ColumnSource {
+	return ColumnSource{Table: c.col.TableOid, Attnum: c.col.Attnum}
+}
+
+// inRow reports whether the column is part of the row of its relation.
+func (c *scopeCol) inRow() bool { return !c.hidden || c.later }
+
 func (c *scopeCol) noted() NotedColumn {
 	n := NotedColumn{Name: c.name, Type: c.col.Type}
 	if c.home != nil {
@@ -241,7 +337,7 @@ func (c *scopeCol) noted() NotedColumn {
 // shownBefore counts the columns before one that * stands for.
 func (it *item) shownBefore(at int) (n int) {
 	for i := range at {
-		if !it.cols[i].hidden {
+		if it.cols[i].inRow() {
 			n++
 		}
 	}
@@ -258,10 +354,18 @@ func (it *item) relation() *Relation {
 		it.rel.View = it.table
 	}
 	for i := range it.cols {
-		if c := &it.cols[i]; !c.hidden {
-			it.rel.Columns = append(it.rel.Columns, c.name)
-			it.rel.Types = append(it.rel.Types, c.col.Type)
+		c := &it.cols[i]
+		if !c.inRow() {
+			continue
 		}
+		name := c.name
+		if c.later {
+			name = c.col.Name
+		}
+		it.rel.Columns = append(it.rel.Columns, name)
+		it.rel.Types = append(it.rel.Types, c.col.Type)
+		it.rel.Sources = append(it.rel.Sources, c.source())
+		it.rel.Later = append(it.rel.Later, c.later)
 	}
 	return it.rel
 }

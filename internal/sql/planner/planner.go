@@ -27,6 +27,8 @@ type Env struct {
 	// RowKeys asks for the keys of the rows that a query reads, for WHERE CURRENT OF,
 	// where it is plain enough: see plan.Prepared.RowTable.
 	RowKeys bool
+	// View is the view whose stored query is planned, if it is one: see catalog.View.
+	View *catalog.View
 	// Notes, if not nil, take down how expressions and names are understood.
 	Notes *Notes
 	// Values are the parameters of the execution that is planned, nil if there is none yet.
@@ -52,7 +54,7 @@ func Plan(ctx context.Context, stmt ast.Statement, env *Env) (*plan.Prepared, er
 // planAs plans a statement; qualify says that types have their schema in their names
 // where the search path does not lead to them.
 func planAs(ctx context.Context, stmt ast.Statement, env *Env, qualify bool) (*plan.Prepared, error) {
-	b := &builder{ctx: ctx, env: env, qualify: qualify, text: stmt}
+	b := &builder{ctx: ctx, env: env, qualify: qualify, text: stmt, view: env.View}
 	b.params = append(b.params, env.ParamTypes...)
 	for i, t := range b.params {
 		if t != nil {

@@ -298,6 +298,9 @@ func (b *builder) fieldSelect(e *ast.FieldSelect, s *scope) (plan.Expr, error) {
 		return nil, err
 	}
 	if f, err := b.fieldNamed(x, e.Field, e.Pos); f != nil || err != nil {
+		if row, ok := x.(*plan.RowCtor); ok {
+			b.env.Notes.noteField(e, slices.Index(row.Names, e.Field))
+		}
 		return f, err
 	}
 	if x.Type().Family != types.RecordFamily {

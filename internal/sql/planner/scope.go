@@ -140,6 +140,7 @@ type scopeCol struct {
 	col    plan.Column
 	expr   plan.Expr // what a reference means if it is not col: a merged USING column
 	hidden bool      // not part of *
+	later  bool      // hidden as of after the view that is read: part of whole rows only
 	// computed columns are not in the rows of their table: expr computes them from others.
 	computed bool
 	at       int32 // its place in home

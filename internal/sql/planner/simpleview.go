@@ -146,8 +146,13 @@ func (v *simpleView) itemsOf(columns int) {
 }
 
 func isRecordStar(x ast.Expr) bool {
-	f, ok := x.(*ast.FieldSelect)
-	return ok && f.Star
+	switch x := x.(type) {
+	case *ast.FieldSelect:
+		return x.Star
+	case *ast.ColumnRef:
+		return x.Star
+	}
+	return false
 }
 
 // column returns the column of the relation below that column i of the view is, or -1
@@ -184,10 +189,11 @@ func (v *simpleView) column(i int, below *catalog.Table) (ord int, why string) {
 	return -1, whyWholeRow
 }
 
-// scope returns the scope of the view's expressions, over an item of the row below.
-func (v *simpleView) scope(below *item) (*scope, error) {
+// scope returns the scope of the expressions of view t, over an item of the row of rel below.
+func (v *simpleView) scope(t *catalog.View, below *item, rel *catalog.Table) (*scope, error) {
 	it := *below
 	it.alias, it.cols = aliasOf(v.from), append([]scopeCol(nil), it.cols...)
+	it.hideLater(t, rel)
 	return &scope{items: []*item{&it}}, renameCols(&it, v.from.Alias.Cols)
 }
 

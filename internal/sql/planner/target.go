@@ -135,6 +135,7 @@ func (b *builder) expandRecord(e *ast.FieldSelect, s *scope) ([]target, error) {
 	if fields == nil {
 		return nil, pgerr.New(pgerr.WrongObjectType, "type %s is not composite", x.Type().Shown().SQLName).At(e.Pos)
 	}
+	b.env.Notes.noteFields(e, fields)
 	var out []target
 	for i, f := range fields {
 		var v plan.Expr = &plan.FieldSelect{Arg: x, Field: i, Name: f.name, T: f.typ}

@@ -206,11 +206,13 @@ func (b *builder) unnamedRow(c *changed, ids []plan.ColID) (*item, error) {
 
 // viewRow makes the item of a view's row from that of the row below.
 func (b *builder) viewRow(c *changed, below *item) (*item, error) {
-	s, err := c.view.scope(below)
+	s, err := c.view.scope(c.rel.View, below, c.below.rel)
 	if err != nil {
 		return nil, err
 	}
+	leave := b.enterView(c.rel.View, c.view.query)
 	ts, err := b.targetList(c.view.query.Items, s)
+	leave()
 	if err != nil {
 		return nil, withoutPosition(err)
 	}
@@ -251,11 +253,13 @@ func (b *builder) viewQual(c *changed, ids []plan.ColID) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.view.scope(it)
+	s, err := c.view.scope(c.rel.View, it, c.below.rel)
 	if err != nil {
 		return nil, err
 	}
+	leave := b.enterView(c.rel.View, c.view.query)
 	x, err := b.boolExpr(c.view.query.Where, "WHERE", s.in(clauseWhere))
+	leave()
 	return x, withoutPosition(err)
 }
 
