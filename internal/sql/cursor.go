@@ -94,7 +94,7 @@ func (s *Session) openCursor(ctx context.Context, c *cursor, params []types.Datu
 	if c.cached, err = s.planFor(ctx, c.prepared, params); err != nil {
 		return err
 	}
-	if p, prep := c.prepared, c.cached.prep; p.cols == nil {
+	if p, prep := c.prepared, c.cached.prep; p.cols == nil && !c.cached.once {
 		p.plan, p.types, p.cols = c.cached, prep.ParamTypes, prep.Columns[:len(prep.Columns)-prep.RowKey]
 	}
 	if c.program, err = c.cached.program(); err != nil {

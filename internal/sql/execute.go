@@ -218,7 +218,7 @@ func (x *execution) attempt(ctx context.Context) error {
 	if x.unplanned = err != nil; err != nil {
 		return err
 	}
-	if x.prepared.plan == nil || x.prepared.plan != c {
+	if !c.once && x.prepared.plan != c {
 		x.prepared.plan = c
 	}
 	switch root := c.prep.Root.(type) {

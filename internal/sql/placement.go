@@ -168,7 +168,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 		Localities: s.srv.localities(), DefaultTablespace: s.defaultTablespace(),
 	}
 	env.Filled = s.noteFilled
-	env.Optimize = func(ctx context.Context, p *plan.Prepared) { s.optimize(ctx, p, nil) }
+	env.Optimize = func(ctx context.Context, p *plan.Prepared) { s.optimize(ctx, p, nil, false) }
 	if x.res != nil {
 		env.Notice = x.res.Notice
 	}

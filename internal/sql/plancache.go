@@ -39,6 +39,13 @@ type cachedPlan struct {
 	generation atomic.Uint64
 	stats      uint64 // epoch of the table statistics it was made under
 
+	// once says that it is for the parameters of one execution only.
+	once bool
+	// uses counts the executions of a plan that was weighed by their parameters; varies says
+	// that the parameters of one wanted another.
+	uses   atomic.Uint64
+	varies atomic.Bool
+
 	mu   sync.Mutex
 	idle []*exec.Program
 }

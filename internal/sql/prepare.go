@@ -156,10 +156,35 @@ func (s *Session) Revalidate(p *Prepared) error {
 	return err
 }
 
-// planFor returns a valid plan for p: its own, a cached one or a new one. If params, the
+// planFor returns a valid plan for p, by params if these, the parameters of an execution,
+// are known.
+//
+// A plan that they may decide is compared with one for them alone by the first execution,
+// the second, the fourth, the eighth and so on. If these two differ once, each execution
+// gets its own from then on: with skewed values any other would depend on who came first.
+func (s *Session) planFor(ctx context.Context, p *Prepared, params []types.Datum) (*cachedPlan, error) {
+	c, err := s.keptPlan(ctx, p, params)
+	if err != nil || !c.prep.Weighed || len(params) == 0 {
+		return c, err
+	}
+	if n := c.uses.Add(1); n&(n-1) != 0 && !c.varies.Load() {
+		return c, nil
+	}
+	own, err := s.planOnce(ctx, p, params)
+	if err != nil {
+		return nil, err
+	}
+	if !c.varies.Load() && plan.SameShape(c.prep.Root, own.Root) {
+		return c, nil
+	}
+	c.varies.Store(true)
+	return &cachedPlan{key: c.key, prep: own, stats: c.stats, once: true}, nil
+}
+
+// keptPlan returns a valid plan for p: its own, a cached one or a new one. If params, the
 // parameters of an execution, are known for the first time, and matter for the choice of
 // the plan, it is made anew by them; one that depends on them is made for each execution.
-func (s *Session) planFor(ctx context.Context, p *Prepared, params []types.Datum) (*cachedPlan, error) {
+func (s *Session) keptPlan(ctx context.Context, p *Prepared, params []types.Datum) (*cachedPlan, error) {
 	s.coll.BeginStatement()
 	if plant.On(plant.StalePlan) && p.plan != nil {
 		return p.plan, nil
@@ -228,7 +253,17 @@ func cacheable(p *plan.Prepared) bool {
 	return true
 }
 
+// makePlan makes a plan for any parameters, with costs estimated by params if they are known.
 func (s *Session) makePlan(ctx context.Context, p *Prepared, params []types.Datum) (*plan.Prepared, error) {
+	return s.newPlan(ctx, p, params, false)
+}
+
+// planOnce makes a plan for params only.
+func (s *Session) planOnce(ctx context.Context, p *Prepared, params []types.Datum) (*plan.Prepared, error) {
+	return s.newPlan(ctx, p, params, true)
+}
+
+func (s *Session) newPlan(ctx context.Context, p *Prepared, params []types.Datum, fixed bool) (*plan.Prepared, error) {
 	prep, err := planner.Plan(ctx, p.stmt.AST, &planner.Env{
 		Catalog: s.coll, ParamTypes: p.params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
 		Source: statementSource, RowKeys: p.rowKeys, FixedParams: p.noParams, Values: params,
@@ -239,12 +274,12 @@ func (s *Session) makePlan(ctx context.Context, p *Prepared, params []types.Datu
 	if p.shaped && (prep.ByValues || readsPartly(prep.Root)) {
 		return nil, errShapeless
 	}
-	s.optimize(ctx, prep, params)
+	s.optimize(ctx, prep, params, fixed)
 	return prep, nil
 }
 
-func (s *Session) optimize(ctx context.Context, p *plan.Prepared, params []types.Datum) {
-	o := &optimizer.Options{Stats: planStats{s}, Params: params, Context: s.builtinContext(ctx).Apart()}
+func (s *Session) optimize(ctx context.Context, p *plan.Prepared, params []types.Datum, fixed bool) {
+	o := &optimizer.Options{Stats: planStats{s}, Params: params, Fixed: fixed, Context: s.builtinContext(ctx).Apart()}
 	if off := s.vals.Fast.RulesOff; len(off) > 0 {
 		o.Disabled = map[string]bool{}
 		for _, rule := range off {

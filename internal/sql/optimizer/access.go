@@ -141,7 +141,7 @@ func (o *optimizer) path(n *plan.Scan, ix *catalog.Index, atoms *atomList, st *T
 	if len(w.order) > 0 && !n.Virtual() {
 		p.ordered, p.reverse = indexOrder(n, &p.c, w.order)
 	}
-	p.weigh(w)
+	o.weigh(&p, w)
 	return p
 }
 
@@ -172,15 +172,15 @@ func (o *optimizer) residual(n *plan.Scan, p *path, atoms *atomList, st *TableSt
 }
 
 // weigh adds to a path's cost what its consumer has to do.
-func (p *path) weigh(w wanted) {
+func (o *optimizer) weigh(p *path, w wanted) {
 	p.cost = p.total
 	if p.ordered || len(w.order) == 0 {
 		if w.bound.Count != nil && p.rows > 0 {
-			part := limited(w.bound, p.rows) / p.rows
+			part := o.limited(w.bound, p.rows) / p.rows
 			p.cost = p.startup + (p.total-p.startup)*part
 		}
 	} else if w.sorted {
-		p.cost += sortCost(p.rows, limited(w.bound, p.rows))
+		p.cost += sortCost(p.rows, o.limited(w.bound, p.rows))
 	} else {
 		p.cost += p.rows * costHash
 	}

@@ -53,8 +53,31 @@ func (o *optimizer) atoms(n *plan.Scan) *atomList {
 	l.conjs = plan.Conjuncts(n.Filter, make([]plan.Expr, 0, 4))
 	for i, c := range l.conjs {
 		l.analyse(n, i, c)
+		o.ask(c)
 	}
 	return l
+}
+
+// ask asks for the values of parameters that would make an index of use, or none needed:
+// those of patterns, and of alternatives that no row decides.
+func (o *optimizer) ask(c plan.Expr) {
+	switch c := c.(type) {
+	case *plan.Call:
+		if c.Fn.Operator && c.Fn.Name == "~~" {
+			o.values.of(c.Args[1])
+		}
+	case *plan.Or:
+		for _, arm := range c.Args {
+			rows := false
+			plan.Refs(arm, func(plan.ColID) { rows = true })
+			if !rows {
+				plan.WalkExpr(arm, func(e plan.Expr) bool {
+					o.values.of(e)
+					return true
+				})
+			}
+		}
+	}
 }
 
 // single returns the atom that binds a column to one value, -1 if none.

@@ -335,28 +335,28 @@ func sortCost(rows, keep float64) float64 {
 	return rows * math.Log2(max(n, 2)) * costCompare
 }
 
-// countOf returns a constant row count, ok=false where it is not known.
-func countOf(e plan.Expr) (float64, bool) {
+// countOf returns a number of rows, ok=false where it is not known.
+func (o *optimizer) countOf(e plan.Expr) (float64, bool) {
 	if e == nil {
 		return 0, true
 	}
-	c, ok := e.(*plan.Const)
-	if !ok || c.D.IsNull() || c.D.Family() != types.IntFamily {
+	d, ok := o.values.of(e)
+	if !ok || d.IsNull() || d.Family() != types.IntFamily {
 		return 0, false
 	}
-	return max(float64(c.D.Int()), 0), true
+	return max(float64(d.Int()), 0), true
 }
 
 // limited estimates how many rows a bound leaves of rows.
-func limited(b plan.RowBound, rows float64) float64 {
+func (o *optimizer) limited(b plan.RowBound, rows float64) float64 {
 	if b.Count == nil {
 		return rows
 	}
-	n, ok := countOf(b.Count)
+	n, ok := o.countOf(b.Count)
 	if !ok {
 		return max(1, rows*defaultLimit)
 	}
-	skip, ok := countOf(b.Offset)
+	skip, ok := o.countOf(b.Offset)
 	if !ok {
 		skip = rows * defaultLimit
 	}

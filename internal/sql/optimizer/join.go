@@ -77,7 +77,7 @@ func (o *optimizer) join(n *plan.Join, w wanted) plan.Node {
 	} else {
 		o.hashJoin(n, keys, rest)
 	}
-	return cheaper(w, n, alt, merge)
+	return o.cheaper(w, n, alt, merge)
 }
 
 func loopKeepsOrder(k plan.JoinKind) bool {
@@ -96,24 +96,24 @@ func leftOrder(order []plan.SortKey, cols []plan.Column) []plan.SortKey {
 
 // cheaper picks among a join and its alternatives, nil ones aside; which is
 // best depends on the order and the bound that the consumer wants.
-func cheaper(w wanted, best *plan.Join, alternatives ...*plan.Join) plan.Node {
+func (o *optimizer) cheaper(w wanted, best *plan.Join, alternatives ...*plan.Join) plan.Node {
 	for _, a := range alternatives {
-		if a != nil && joinCost(a, w) <= joinCost(best, w) {
+		if a != nil && o.joinCost(a, w) <= o.joinCost(best, w) {
 			best = a
 		}
 	}
 	return best
 }
 
-func joinCost(n *plan.Join, w wanted) float64 {
+func (o *optimizer) joinCost(n *plan.Join, w wanted) float64 {
 	rows := max(n.Rows, 1)
 	if len(w.order) > 0 && !satisfies(n.Order, w.order, n) {
 		if w.sorted {
-			return n.Total + sortCost(rows, limited(w.bound, rows))
+			return n.Total + sortCost(rows, o.limited(w.bound, rows))
 		}
 		return n.Total
 	}
-	return n.Startup + (n.Total-n.Startup)*limited(w.bound, rows)/rows
+	return n.Startup + (n.Total-n.Startup)*o.limited(w.bound, rows)/rows
 }
 
 // applyJoin plans a join whose right side depends on the left row.

@@ -126,7 +126,7 @@ func (o *optimizer) rough(n plan.Node) float64 {
 	case *plan.Distinct:
 		return o.groups(n.Input, o.rough(n.Input), n.Keys)
 	case *plan.Limit:
-		return limited(plan.RowBound{Count: n.Count, Offset: n.Offset}, o.rough(n.Input))
+		return o.limited(plan.RowBound{Count: n.Count, Offset: n.Offset}, o.rough(n.Input))
 	case *plan.Join:
 		keys, rest := equiKeys(n.On, n.Left.Props().Cols, n.Right.Props().Cols)
 		return o.joinRows(n, o.rough(n.Left), o.rough(n.Right), keys, rest)

@@ -53,6 +53,8 @@ type Options struct {
 	// estimated by them; the plan is right for any others.
 	Params  []types.Datum
 	Context *builtin.Context
+	// Fixed makes a plan for these parameters only, with their values as constants.
+	Fixed bool
 }
 
 // Optimize rewrites p.Root. p must come from the planner and not have been
@@ -77,7 +79,7 @@ func Optimize(p *plan.Prepared, opts *Options) {
 		o.inline(p)
 	}
 	p.Root = o.root(p.Root, plan.IDs(p.Columns))
-	p.NextCol, p.Guessed = o.nextCol, o.values.missed
+	p.NextCol, p.Guessed, p.Weighed = o.nextCol, o.values.missed, o.values.used
 }
 
 // optimizer is the state of one optimization.

@@ -46,7 +46,7 @@ func (o *optimizer) physicalRest(n plan.Node, w wanted) {
 		n.Input = o.physical(n.Input, wanted{})
 		in := n.Input.Props()
 		n.Cols, n.Order = setColumns(n, in.Cols), in.Order
-		n.Rows = max(in.Rows, 1) * srfCount(n)
+		n.Rows = max(in.Rows, 1) * o.srfCount(n)
 		n.Startup, n.Total = in.Startup, in.Total+n.Rows*costTuple
 	case *plan.SetOp:
 		o.setOp(n)
@@ -294,7 +294,7 @@ func (o *optimizer) sort(n *plan.Sort, w wanted) plan.Node {
 	if n.Presorted > 0 {
 		markOrdered(n.Input)
 	}
-	cost := sortCost(in.Rows, limited(n.Bound, in.Rows))
+	cost := sortCost(in.Rows, o.limited(n.Bound, in.Rows))
 	n.Startup, n.Total = in.Total+cost, in.Total+cost+in.Rows*costTuple/4
 	if n.Presorted > 0 {
 		n.Startup = in.Startup + cost/10
@@ -326,9 +326,9 @@ func (o *optimizer) limit(n *plan.Limit) {
 	n.Input = o.physical(n.Input, w)
 	in := n.Input.Props()
 	n.Cols, n.Order = in.Cols, in.Order
-	n.Rows = limited(plan.RowBound{Count: n.Count, Offset: n.Offset}, in.Rows)
+	n.Rows = o.limited(plan.RowBound{Count: n.Count, Offset: n.Offset}, in.Rows)
 	n.Startup, n.Total = in.Startup, in.Startup+(in.Total-in.Startup)*n.Rows/max(in.Rows, 1)
-	if skip, ok := countOf(n.Offset); ok {
+	if skip, ok := o.countOf(n.Offset); ok {
 		n.Rows = max(n.Rows-skip, 0)
 	}
 }
@@ -467,7 +467,7 @@ func (o *optimizer) with(n *plan.With, w wanted) {
 }
 
 // srfCount estimates the rows a set-returning function makes of one.
-func srfCount(n *plan.ProjectSet) float64 {
+func (o *optimizer) srfCount(n *plan.ProjectSet) float64 {
 	rows := 1.0
 	for i := range n.Funcs {
 		c := n.Funcs[i].Call
@@ -475,8 +475,8 @@ func srfCount(n *plan.ProjectSet) float64 {
 			continue
 		}
 		if c.Fn.Name == "generate_series" && len(c.Args) >= 2 {
-			lo, ok1 := countOf(c.Args[0])
-			hi, ok2 := countOf(c.Args[1])
+			lo, ok1 := o.countOf(c.Args[0])
+			hi, ok2 := o.countOf(c.Args[1])
 			if ok1 && ok2 && hi >= lo {
 				rows = max(rows, hi-lo+1)
 				continue

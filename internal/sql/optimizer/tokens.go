@@ -46,7 +46,7 @@ func (o *optimizer) tokenPath(n *plan.Scan, ix *catalog.Index, atoms *atomList, 
 	if len(w.order) > 0 {
 		p.ordered = matchOrder(n, &p.c, w.order, false)
 	}
-	p.weigh(w)
+	o.weigh(&p, w)
 	return p, true
 }
 

@@ -13,6 +13,8 @@ type valueSource struct {
 	ctx    *builtin.Context
 	// missed says that a parameter was asked for that has no value yet.
 	missed bool
+	// used says that the value of one was.
+	used bool
 	// If column is not 0 it has the value in this row.
 	column plan.ColID
 	row    types.Datum
@@ -27,6 +29,7 @@ func (v *valueSource) of(e plan.Expr) (types.Datum, bool) {
 		return v.row, e.Col == v.column
 	case *plan.Param:
 		if e.Index < len(v.params) {
+			v.used = true
 			return v.params[e.Index], true
 		}
 		v.missed = true

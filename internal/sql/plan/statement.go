@@ -83,4 +83,7 @@ type Prepared struct {
 	ByValues bool
 	// Guessed tells that costs would be estimated better with the values of parameters.
 	Guessed bool
+	// Weighed tells that the values of parameters were used to estimate costs: the plan is
+	// right for others, but may be a bad one for them.
+	Weighed bool
 }

@@ -139,7 +139,7 @@ var registry = []*Param{
 	{Name: "pg_trgm.similarity_threshold", Default: "0.3", is: fraction(0, 1), Doc: "least similarity of texts for which % is true"},
 	{Name: "pg_trgm.strict_word_similarity_threshold", Default: "0.5", is: fraction(0, 1), Doc: "least similarity of a text to whole words of another for which <<% is true"},
 	{Name: "pg_trgm.word_similarity_threshold", Default: "0.6", is: fraction(0, 1), Doc: "least similarity of a text to a part of another for which <% is true"},
-	{Name: "plan_cache_mode", Default: "auto", NoEffect: true, Why: "plans are generic", is: enum("auto", "force_generic_plan", "force_custom_plan")},
+	{Name: "plan_cache_mode", Default: "auto", NoEffect: true, Why: "plans are made for the parameters where these decide", is: enum("auto", "force_generic_plan", "force_custom_plan")},
 	{Name: "quote_all_identifiers", Default: "off", NoEffect: true, Why: "identifiers are quoted where needed", is: boolean},
 	{Name: "random_page_cost", Default: "4", NoEffect: true, Why: "the planner chooses by cost alone", is: cost},
 	{Name: "role", Default: "none"},
