@@ -488,4 +488,7 @@ func (s *Session) fillEnv(ctx context.Context, env *exec.Env, params []types.Dat
 		Virtual: s.cats, Statements: s, ReadOnly: s.readOnly(),
 		Constraints: &s.deferral, BatchRows: s.srv.cfg.BatchRows,
 	}
+	if env.ReadOnly {
+		env.Writable = s.writableTemp
+	}
 }

@@ -166,8 +166,8 @@ func (f *sessionFuncs) NextVal(oid uint32) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if f.s.readOnly() {
-		return 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute nextval() in a read-only transaction")
+	if err := f.s.writes(t, "nextval()"); err != nil {
+		return 0, err
 	}
 	n, err := f.s.srv.cfg.Catalog.NextVal(f.s.bctx.Ctx, t)
 	if err != nil || t.Sequence.OfRowIDs() {
@@ -198,6 +198,9 @@ func (f *sessionFuncs) CurrVal(oid uint32) (int64, error) {
 func (f *sessionFuncs) SetVal(oid uint32, value int64, called bool) error {
 	t, err := f.sequence(oid)
 	if err != nil {
+		return err
+	}
+	if err := f.s.writes(t, "setval()"); err != nil {
 		return err
 	}
 	if err := f.s.srv.cfg.Catalog.SetVal(f.s.bctx.Ctx, t, value, called); err != nil {

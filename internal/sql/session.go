@@ -327,7 +327,7 @@ func (s *Session) stateLocked() string {
 
 // txnOptions are those of a transaction that says nothing itself.
 func (s *Session) txnOptions() kv.TxnOptions {
-	return kv.TxnOptions{Isolation: s.vals.Fast.DefaultIsolation, ReadOnly: s.vals.Fast.DefaultReadOnly}
+	return kv.TxnOptions{Isolation: s.vals.Fast.DefaultIsolation, ReadOnly: s.onlyReads(s.vals.Fast.DefaultReadOnly)}
 }
 
 // IdleTimeout returns how long the session may wait for the client's next

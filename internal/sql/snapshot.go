@@ -35,11 +35,11 @@ func (s *Session) importSnapshot(name string) error {
 		return pgerr.New(pgerr.UndefinedObject, "snapshot \"%s\" does not exist", name)
 	case o.Isolation == kv.ReadCommitted:
 		return pgerr.Unsupported("a snapshot-importing transaction must have isolation level SERIALIZABLE or REPEATABLE READ")
-	case !o.ReadOnly:
+	case !s.readOnly():
 		return pgerr.Unsupported("importing a snapshot in a transaction that may write is not supported").
 			WithHint("Use SET TRANSACTION READ ONLY first.")
 	}
-	o.AsOf = ts
+	o.AsOf, o.ReadOnly = ts, true
 	if !s.txn.txn.SetOptions(o) {
 		return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION SNAPSHOT must be called before any query")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -37,6 +38,24 @@ func (s *Session) currentModes() txnModes {
 // readOnly reports whether the open transaction, or the next one, may not write.
 func (s *Session) readOnly() bool {
 	return s.currentModes().readOnly || s.currentOptions().ReadOnly
+}
+
+// onlyReads reports whether the transaction below is to refuse writes, if that of the session
+// is read-only: that writes to temporary tables.
+func (s *Session) onlyReads(readOnly bool) bool { return readOnly && !s.coll.MayHaveTemp() }
+
+// writableTemp reports whether a table is a temporary one that the open transaction, though it
+// is read-only, may write to.
+func (s *Session) writableTemp(t *catalog.Table) bool {
+	return !s.txn.txn.Options().ReadOnly && s.coll.Temporary(t)
+}
+
+// writes returns 25006 if the open transaction may not do what to a relation.
+func (s *Session) writes(t *catalog.Table, what string) error {
+	if !s.readOnly() || s.writableTemp(t) {
+		return nil
+	}
+	return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", what)
 }
 
 // isolationName is what SHOW transaction_isolation prints.
@@ -73,7 +92,7 @@ func (s *Session) setTxnModes(ctx context.Context, m *ast.TxnModes) error {
 	}
 	inside := len(s.txn.savepoints) > 0
 	if modes.readOnly && !inside || !modes.readOnly {
-		o.ReadOnly = modes.readOnly
+		o.ReadOnly = s.onlyReads(modes.readOnly) || modes.readOnly && !o.AsOf.IsEmpty()
 	}
 	if err := s.checkModes(m, o, modes); err != nil {
 		return err

@@ -52,8 +52,8 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 	case *ast.CloseCursor:
 		tag, err = st.Tag(), s.closeCursor(st)
 	default:
-		if v, ok := stmt.(*ast.Vacuum); ok && !v.AnalyzeOnly && s.txn.block != blockNone {
-			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "VACUUM cannot run inside a transaction block")
+		if what := outsideBlocks(stmt); what != "" && s.txn.block != blockNone {
+			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
 		}
 		if _, ok := stmt.(*ast.LockTable); ok && s.txn.block == blockNone {
 			return "", true, pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
@@ -355,6 +355,45 @@ func (s *Session) execDeallocate(st *ast.Deallocate) (string, error) {
 	}
 	s.CloseStatement(string(st.Name))
 	return "DEALLOCATE", nil
+}
+
+// outsideBlocks returns what errors call a statement that runs in no transaction block, "" for
+// others.
+func outsideBlocks(stmt ast.Statement) string {
+	switch st := stmt.(type) {
+	case *ast.Vacuum:
+		if !st.AnalyzeOnly {
+			return "VACUUM"
+		}
+	case *ast.CreateIndex:
+		if st.Concurrently {
+			return "CREATE INDEX CONCURRENTLY"
+		}
+	case *ast.Drop:
+		if st.Concurrently {
+			return "DROP INDEX CONCURRENTLY"
+		}
+	case *ast.Reindex:
+		switch {
+		case st.Concurrently:
+			return "REINDEX CONCURRENTLY"
+		case st.Kind == ast.ObjDatabase || st.Kind == ast.ObjSchema || st.System:
+			return st.Tag() + " " + reindexed(st)
+		}
+	case *ast.Cluster:
+		if st.Table == nil {
+			return "CLUSTER"
+		}
+	}
+	return ""
+}
+
+// reindexed is the word for what REINDEX is of.
+func reindexed(st *ast.Reindex) string {
+	if st.System {
+		return "SYSTEM"
+	}
+	return st.Kind.String()
 }
 
 func (s *Session) execDiscard(ctx context.Context, st *ast.Discard) (string, error) {

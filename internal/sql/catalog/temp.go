@@ -104,6 +104,9 @@ func (c *Collection) TempOnCommit() (out []*Table) {
 	return out
 }
 
+// MayHaveTemp reports whether the session may have temporary tables.
+func (c *Collection) MayHaveTemp() bool { return c.temp.used }
+
 // Temporary reports whether a relation is temporary.
 func (c *Collection) Temporary(t *Table) bool {
 	s, ok := c.peek(t.Schema).(*Schema)

@@ -208,7 +208,7 @@ func (e *Env) ownedSequence(ctx context.Context, t *catalog.Table, schema string
 		s.Name = def.seqName.Table
 	} else {
 		var err error
-		if s.Name, err = e.chooseName(ctx, schema, t.Name, def.col.Name, "seq"); err != nil {
+		if s.Name, err = e.chooseName(ctx, schema, t.Name, def.col.Name, "seq", nil); err != nil {
 			return err
 		}
 	}

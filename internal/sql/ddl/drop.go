@@ -525,6 +525,12 @@ func (e *Env) dropRelation(ctx context.Context, t *catalog.Table, gone map[catal
 
 // dropIndexes is DROP INDEX.
 func (e *Env) dropIndexes(ctx context.Context, st *ast.Drop) error {
+	switch {
+	case st.Concurrently && len(st.Names) > 1:
+		return pgerr.Unsupported("DROP INDEX CONCURRENTLY does not support dropping multiple objects")
+	case st.Concurrently && st.Cascade:
+		return pgerr.Unsupported("DROP INDEX CONCURRENTLY does not support CASCADE")
+	}
 	for i, n := range st.Names {
 		if i < len(st.Tables) && st.Tables[i].Table != "" && n.Schema == "" {
 			n.Schema = st.Tables[i].Schema

@@ -3,11 +3,14 @@ package ddl
 import (
 	"context"
 	"math"
+	"slices"
+	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -291,15 +294,17 @@ func repeatedKey(column ast.Name, primary bool) *pgerr.Error {
 }
 
 func (e *Env) indexName(ctx context.Context, t *catalog.Table, schema string, p pendingIndex, cols []string) (string, error) {
+	taken := func(name string) bool { return p.constraint && constraintExists(t, name) }
+	columns, label := columnsPart(numbered(cols)), "idx"
 	switch {
 	case p.primary:
-		return e.chooseName(ctx, schema, t.Name, "", "pkey")
+		columns, label = "", "pkey"
 	case p.exclusion:
-		return e.chooseName(ctx, schema, t.Name, columnsPart(cols), "excl")
+		label = "excl"
 	case p.constraint:
-		return e.chooseName(ctx, schema, t.Name, columnsPart(cols), "key")
+		label = "key"
 	}
-	return e.chooseName(ctx, schema, t.Name, columnsPart(cols), "idx")
+	return e.chooseName(ctx, schema, t.Name, columns, label, taken)
 }
 
 // keyName is the part of an index's name that stands for a key column.
@@ -309,11 +314,22 @@ func keyName(t *catalog.Table, id catalog.ColumnID) string {
 		return c.Name
 	}
 	if x, err := parser.ParseExpr(c.Generated); err == nil {
-		if f, ok := x.(*ast.FuncCall); ok {
-			return f.Name.Name
-		}
+		return planner.IndexColumnName(x)
 	}
 	return "expr"
+}
+
+// numbered tells equal names apart as those of an index's columns are.
+func numbered(names []string) []string {
+	out := make([]string, 0, len(names))
+	for _, base := range names {
+		name := base
+		for n := 1; slices.Contains(out, name); n++ {
+			name = base + strconv.Itoa(n)
+		}
+		out = append(out, name)
+	}
+	return out
 }
 
 // hashKeys sets which columns of the key are hashed.

@@ -150,14 +150,17 @@ func (e *Env) nameExists(ctx context.Context, schema ast.Name, name string) (boo
 }
 
 // chooseName makes the name of a generated object as PostgreSQL does, for
-// example t_a_b_key, with a number if it is taken.
-func (e *Env) chooseName(ctx context.Context, schema, table, columns, label string) (string, error) {
+// example t_a_b_key, with a number if a relation has it, or it is taken otherwise.
+func (e *Env) chooseName(ctx context.Context, schema, table, columns, label string, taken func(string) bool) (string, error) {
 	for n := 0; ; n++ {
 		suffix := label
 		if n > 0 {
 			suffix += strconv.Itoa(n)
 		}
 		name := objectName(table, columns, suffix)
+		if taken != nil && taken(name) {
+			continue
+		}
 		exists, err := e.nameExists(ctx, schema, name)
 		if err != nil || !exists {
 			return name, err

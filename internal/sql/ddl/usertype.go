@@ -3,6 +3,7 @@ package ddl
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -206,7 +207,7 @@ func (e *Env) domainCheck(ctx context.Context, domain string, def *types.Def, c 
 	for n := 0; name == ""; n++ {
 		name = objectName(domain, "", "check")
 		if n > 0 {
-			name = objectName(domain, "", "check"+strings.Repeat("1", n))
+			name = objectName(domain, "", "check"+strconv.Itoa(n))
 		}
 		if slices.ContainsFunc(def.Checks, func(k types.DomainCheck) bool { return k.Name == name }) {
 			name = ""

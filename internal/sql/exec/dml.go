@@ -36,8 +36,8 @@ type dml struct {
 func (d *dml) affected() int64 { return d.rows }
 
 func (d *dml) open() error {
-	if d.run.env.ReadOnly {
-		return errReadOnly(d.name)
+	if err := d.run.env.mayWrite(d.writer.table, d.name); err != nil {
+		return err
 	}
 	d.rows = 0
 	d.forget()

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -27,13 +28,23 @@ type Env struct {
 	Copy RowSource
 	// BatchRows bounds the rows of a batch; 0 means the constant BatchRows.
 	BatchRows int
-	// ReadOnly makes writes and row locks fail with 25006.
+	// ReadOnly makes writes and row locks fail with 25006, but for the tables that
+	// Writable tells; nil stands for none.
 	ReadOnly bool
+	Writable func(*catalog.Table) bool
 	// Constraints says when deferrable constraints are checked; nil: at once.
 	Constraints ConstraintMode
 
 	after *afterQueue   // of the statement that a cascade belongs to
 	keys  *referredKeys // whose referring rows a cascade changes
+}
+
+// mayWrite returns 25006 if the statement may not do what to the rows of t.
+func (e *Env) mayWrite(t *catalog.Table, what string) error {
+	if !e.ReadOnly || e.Writable != nil && e.Writable(t) {
+		return nil
+	}
+	return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", what)
 }
 
 // RowSource yields rows one at a time.

@@ -32,7 +32,3 @@ func lockError(err error, relation string) error {
 	e.Cause = err
 	return e
 }
-
-func errReadOnly(what string) error {
-	return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", what)
-}

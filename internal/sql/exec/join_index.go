@@ -64,8 +64,10 @@ func (c *compiler) indexJoin(n *plan.IndexJoin) (operator, error) {
 }
 
 func (j *indexJoinOp) open() error {
-	if j.locker != nil && j.run.env.ReadOnly {
-		return errReadOnly(j.locker.verb())
+	if j.locker != nil {
+		if err := j.run.env.mayWrite(j.locker.table, j.locker.verb()); err != nil {
+			return err
+		}
 	}
 	j.left, j.until, j.most = -1, 0, minLookups
 	if j.filter == nil && j.locker == nil {

@@ -82,8 +82,10 @@ func computes(n plan.Node) bool {
 }
 
 func (l *lockRowsOp) open() error {
-	if l.run.env.ReadOnly {
-		return errReadOnly(l.targets[0].verb())
+	for _, t := range l.targets {
+		if err := l.run.env.mayWrite(t.table, t.verb()); err != nil {
+			return err
+		}
 	}
 	return l.input.open()
 }

@@ -79,8 +79,10 @@ func (c *compiler) scan(n *plan.Scan) (operator, error) {
 }
 
 func (s *scanOp) open() error {
-	if s.locker != nil && s.run.env.ReadOnly {
-		return errReadOnly(s.locker.verb())
+	if s.locker != nil {
+		if err := s.run.env.mayWrite(s.locker.table, s.locker.verb()); err != nil {
+			return err
+		}
 	}
 	s.cur, s.started, s.pos, s.ahead = 0, false, 0, 0
 	s.page.Reset()
