@@ -357,14 +357,14 @@ func (o *optimizer) constrain(n *plan.Scan, ix *catalog.Index, l *atomList, st *
 		if a == nil {
 			break
 		}
-		m, alternatives := keyMatch(a)
-		if c.keys*alternatives > maxKeys {
+		values := a.count(st.values)
+		if c.keys*values > maxKeys {
 			break // a filter costs less than so many ranges
 		}
 		c.use(l, a)
-		c.span.Eq = append(c.span.Eq, m)
+		c.span.Eq = append(c.span.Eq, a.match())
 		c.eqCols++
-		c.keys *= alternatives
+		c.keys *= values
 		c.sel *= matchedSel(a, st, n.Table, ord)
 		if a.kind == atomIn || a.kind == atomArray {
 			allSingle = false
@@ -403,7 +403,7 @@ func matchedSel(a *atom, st *TableStats, t *catalog.Table, ord int) float64 {
 	case atomIn:
 		return st.anyOf(t, ord, a.list)
 	case atomArray:
-		return min(1, arrayLen/st.distinct(t, ord))
+		return st.anyElement(t, ord, a.value)
 	}
 	if c := st.column(t, ord); c != nil {
 		return max(c.Nulls, leastSel)
@@ -435,19 +435,28 @@ func (l *atomList) best(ord int) *atom {
 	return nil
 }
 
-// arrayLen is the assumed number of elements of an unknown array.
-const arrayLen = 10
+// count is how many values an atom gives a key column.
+func (a *atom) count(values *valueSource) float64 {
+	switch a.kind {
+	case atomIn:
+		return float64(len(a.list))
+	case atomArray:
+		return values.elements(a.value)
+	}
+	return 1
+}
 
-func keyMatch(a *atom) (plan.KeyMatch, float64) {
+// match is what an atom with alternatives says of a key column.
+func (a *atom) match() plan.KeyMatch {
 	switch a.kind {
 	case atomEq:
-		return plan.KeyMatch{Values: []plan.Expr{a.value}}, 1
+		return plan.KeyMatch{Values: []plan.Expr{a.value}}
 	case atomIn:
-		return plan.KeyMatch{Values: a.list}, float64(len(a.list))
+		return plan.KeyMatch{Values: a.list}
 	case atomArray:
-		return plan.KeyMatch{Array: a.value}, arrayLen
+		return plan.KeyMatch{Array: a.value}
 	}
-	return plan.KeyMatch{Null: true}, 1
+	return plan.KeyMatch{Null: true}
 }
 
 // rangeOn adds a range over the key column after the equality prefix.

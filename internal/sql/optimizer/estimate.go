@@ -58,7 +58,7 @@ func selectivity(cond plan.Expr, st *TableStats, scan *plan.Scan) float64 {
 		}
 		return s
 	case *plan.AnyAll:
-		return min(1, equalSel(c.Left, st, scan)*arrayLen)
+		return elementSel(c, st, scan)
 	case *plan.Call:
 		return callSel(c, st, scan)
 	}
@@ -85,6 +85,29 @@ func equalSel(e plan.Expr, st *TableStats, scan *plan.Scan) float64 {
 		}
 	}
 	return eqSel
+}
+
+// elementSel estimates the share of rows for which an operator is true of some elements of
+// an array, or of all.
+func elementSel(c *plan.AnyAll, st *TableStats, scan *plan.Scan) float64 {
+	if c.All && c.Op.Name == "<>" {
+		some := *c
+		some.All = false
+		return 1 - elementSel(&some, st, scan)
+	}
+	if c.All {
+		return otherSel
+	}
+	if scan != nil {
+		if ord := column(scan, c.Left); ord >= 0 {
+			return st.anyElement(scan.Table, ord, c.Array)
+		}
+	}
+	n := float64(arrayLen)
+	if st != nil && st.values != nil {
+		n = st.values.elements(c.Array)
+	}
+	return min(1, equalSel(c.Left, st, scan)*n)
 }
 
 // listSel estimates the share of rows that have one of the values of a list.

@@ -8,34 +8,45 @@ import (
 )
 
 // or analyses a disjunction whose arms all constrain one column, such as
-// a BETWEEN 1 AND 2 OR a = 7 OR a > 100.
+// a BETWEEN 1 AND 2 OR a = 7 OR a > 100 AND b = 3.
 func (l *atomList) or(n *plan.Scan, conj int, c *plan.Or) {
 	if a := tuple(n, conj, c); a != nil {
 		l.add(*a)
 		return
 	}
-	a := atom{kind: atomOr, ord: -1, conj: conj, exact: true}
-	for _, arm := range c.Args {
-		sub := atomList{conjs: plan.Conjuncts(arm, nil)}
-		for i, x := range sub.conjs {
-			sub.analyse(n, i, x)
+	arms := make([]atomList, len(c.Args))
+	for i, arm := range c.Args {
+		arms[i].conjs = plan.Conjuncts(arm, nil)
+		for k, x := range arms[i].conjs {
+			arms[i].analyse(n, k, x)
 		}
-		if len(sub.atoms) != len(sub.conjs) {
-			return
+	}
+	var tried []int
+	for i := range arms[0].atoms {
+		if ord := arms[0].atoms[i].ord; !slices.Contains(tried, ord) {
+			tried = append(tried, ord)
+			l.armsOn(ord, conj, arms)
 		}
-		for i := range sub.atoms {
-			if a.ord < 0 {
-				a.ord = sub.atoms[i].ord
+	}
+}
+
+// armsOn adds what the arms of a disjunction say of one column, if each says something. The
+// condition is checked again if one says something else as well.
+func (l *atomList) armsOn(ord, conj int, arms []atomList) {
+	a := atom{kind: atomOr, ord: ord, conj: conj, exact: true}
+	for i := range arms {
+		var of []atom
+		for _, x := range arms[i].atoms {
+			if x.ord == ord {
+				of = append(of, x)
+				a.exact = a.exact && x.exact
 			}
-			a.exact = a.exact && sub.atoms[i].exact
-			if sub.atoms[i].ord != a.ord {
-				return
-			}
 		}
-		span, ok := armSpan(sub.atoms)
+		span, ok := armSpan(of)
 		if !ok {
 			return
 		}
+		a.exact = a.exact && len(of) == len(arms[i].conjs)
 		a.arms = append(a.arms, span)
 	}
 	l.add(a)
@@ -130,8 +141,7 @@ func armSpan(atoms []atom) (plan.Span, bool) {
 		a := &atoms[i]
 		switch a.kind {
 		case atomEq, atomIn, atomArray, atomNull:
-			m, _ := keyMatch(a)
-			s.Eq = append(s.Eq, m)
+			s.Eq = append(s.Eq, a.match())
 		case atomLo:
 			if s.Lo != nil {
 				return s, false

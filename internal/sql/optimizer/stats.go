@@ -118,6 +118,24 @@ func (s *TableStats) anyOf(t *catalog.Table, ord int, list []plan.Expr) float64 
 	return min(sel, 1)
 }
 
+// maxWeighed bounds the elements of an array whose frequencies are looked up.
+const maxWeighed = 100
+
+// anyElement estimates the share of rows whose column ord equals an element of an array.
+func (s *TableStats) anyElement(t *catalog.Table, ord int, array plan.Expr) float64 {
+	d, ok := s.values.of(array)
+	if n := s.values.elements(array); !ok || d.IsNull() || n > maxWeighed {
+		return min(n/s.distinct(t, ord), 1)
+	}
+	sel := 0.0
+	for _, e := range d.Array().Elems {
+		if !e.IsNull() {
+			sel += s.equal(t, ord, plan.NewConst(t.Columns[ord].Type, e))
+		}
+	}
+	return min(sel, 1)
+}
+
 // between estimates the share of rows whose column ord lies between two bounds, each of
 // one value; nil is no bound.
 func (s *TableStats) between(t *catalog.Table, ord int, lo, hi *plan.Bound) float64 {

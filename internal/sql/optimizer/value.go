@@ -77,3 +77,18 @@ func (v *valueSource) meets(cond plan.Expr, column plan.ColID, value types.Datum
 	v.column, v.row = 0, types.Null
 	return ok && d.IsTrue(), ok
 }
+
+// arrayLen is the assumed number of elements of an unknown array.
+const arrayLen = 10
+
+// elements is how many elements an array has, as far as that can be told.
+func (v *valueSource) elements(array plan.Expr) float64 {
+	d, ok := v.of(array)
+	switch {
+	case ok && d.IsNull():
+		return 0
+	case ok && d.Family() == types.ArrayFamily:
+		return float64(d.ArrayLen())
+	}
+	return arrayLen
+}
