@@ -33,6 +33,8 @@ type conn struct {
 	// skip says that messages are ignored until Sync, after an error within the
 	// extended protocol.
 	skip bool
+	// checked is when the server last looked whether the client is there.
+	checked time.Time
 	// idle says that the client has nothing running: the last thing sent was
 	// ReadyForQuery; deadline that a read deadline is set for it.
 	idle, deadline bool
@@ -67,6 +69,32 @@ func (c *conn) terminate() {
 	}
 }
 
+// check ends a statement that has run for a while if its client has gone. The server's
+// watch calls it.
+func (c *conn) check(now time.Time) {
+	ses := c.shared.Load()
+	if ses == nil {
+		return
+	}
+	began, every := ses.Watched()
+	if every == 0 || now.Sub(began) < every || now.Sub(c.checked) < every {
+		return
+	}
+	c.checked = now
+	if c.wire.Gone() {
+		ses.Terminate()
+	}
+}
+
+// interrupt ends what the connection waits for, since its statement was cancelled or its
+// session is to end. Any goroutine may call it.
+func (c *conn) interrupt(ends bool) {
+	if ends {
+		c.wire.Wake()
+	}
+	c.wire.Interrupt()
+}
+
 // serve serves the connection to its end.
 func (c *conn) serve() {
 	defer c.end()
@@ -81,7 +109,7 @@ func (c *conn) serve() {
 		return
 	}
 	for {
-		typ, body, err := c.wire.Next()
+		typ, body, err := c.next()
 		if err != nil {
 			c.readFailed(err)
 			return
@@ -96,6 +124,21 @@ func (c *conn) serve() {
 		if !c.dispatch(typ, body) {
 			return
 		}
+	}
+}
+
+// next returns the next message. Within a statement, which reads the data of COPY, it ends
+// when that is cancelled, with the cause.
+func (c *conn) next() (typ byte, body []byte, err error) {
+	for {
+		typ, body, err = c.wire.Next()
+		if err == nil || !c.wire.Interrupted() {
+			return typ, body, err
+		}
+		if cause := c.ses.Canceled(); cause != nil {
+			return 0, nil, cause
+		}
+		c.wire.Resume()
 	}
 }
 
@@ -125,12 +168,18 @@ func (c *conn) closeSession() {
 	}
 }
 
+// goodbyePatience is how long a client that does not read is waited for before its
+// connection ends: what its session holds is given up after that.
+const goodbyePatience = 50 * time.Millisecond
+
 // goodbye tells the client why the connection ends.
 func (c *conn) goodbye(err error) {
 	if errors.Is(err, errDone) || c.broken {
 		return
 	}
 	c.sendError(severityFatal, err)
+	c.wire.Resume()
+	c.wire.Hurry(goodbyePatience)
 	_ = c.wire.Flush() // the connection ends anyway
 }
 
@@ -266,6 +315,7 @@ func (c *conn) ready() bool {
 	c.report()
 	c.yield()
 	c.idle = true
+	c.wire.Resume() // what a cancel request meant is over
 	if c.wire.Woken() {
 		c.goodbye(errShutdown)
 		return false
@@ -277,16 +327,31 @@ func (c *conn) ready() bool {
 	return true
 }
 
-func (c *conn) flush() bool {
-	if err := c.wire.Flush(); err != nil {
-		c.broken = true
+func (c *conn) flush() bool { return c.alive(c.written(c.wire.Flush())) }
+
+func (c *conn) flushIfLong() bool { return c.alive(c.written(c.wire.FlushIfLong())) }
+
+// alive reports whether the connection goes on after a write outside of statements.
+func (c *conn) alive(err error) bool {
+	if err != nil {
+		c.goodbye(err)
 	}
-	return !c.broken
+	return err == nil
 }
 
-func (c *conn) flushIfLong() bool {
-	if err := c.wire.FlushIfLong(); err != nil {
-		c.broken = true
+// written takes the error of a write, which may be an interruption: the cause if it is meant
+// for the statement that runs, or the session; otherwise it is over.
+func (c *conn) written(err error) error {
+	for errors.Is(err, wire.ErrInterrupted) {
+		if cause := c.ses.Canceled(); cause != nil {
+			return cause
+		}
+		c.wire.Resume()
+		err = c.wire.Flush()
 	}
-	return !c.broken
+	if err != nil {
+		c.broken = true
+		return errClientGone
+	}
+	return nil
 }

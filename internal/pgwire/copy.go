@@ -22,7 +22,7 @@ func (s *copySource) Next() ([]byte, error) {
 		return nil, s.end
 	}
 	for {
-		typ, body, err := s.c.wire.Next()
+		typ, body, err := s.c.next()
 		if err != nil {
 			return nil, s.finish(s.readFailed(err))
 		}
@@ -53,6 +53,8 @@ func (s *copySource) finish(err error) error {
 func (s *copySource) readFailed(err error) error {
 	var pe *pgerr.Error
 	switch {
+	case s.c.wire.Interrupted(): // by who cancelled the statement
+		return err
 	case errors.As(err, &pe):
 		s.c.desynced = true
 		return pe

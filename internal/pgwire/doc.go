@@ -25,11 +25,14 @@
 //	P6. With Auth other than Trust no session is opened for a client that has not
 //	    shown who it is (conn.authenticate; TestCertificateLogin).
 //
-// Concurrency: one goroutine per connection does everything, the statement's
-// execution included. Other goroutines only wake a connection (Server.Shutdown)
-// or cancel its statement (a cancel request), both through the session.
+//	P7. A client that does not read holds up nobody who cancels its statement or ends its
+//	    session: no wait for a client outlasts them (conn.written, conn.next;
+//	    TestCancelWhileClientDoesNotRead, TestTerminateWhileClientDoesNotRead).
 //
-// It authenticates by client certificates only, or not at all (Auth). It does not
-// notice that a client went away while a statement runs without sending rows; the
-// next write does.
+// Concurrency: one goroutine per connection does everything, the statement's
+// execution included. Other goroutines only wake a connection (Server.Shutdown),
+// cancel its statement (a cancel request), both through the session, or look whether its
+// client is still there (Server.watch, one goroutine for all connections).
+//
+// It authenticates by client certificates only, or not at all (Auth).
 package pgwire

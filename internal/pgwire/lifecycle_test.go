@@ -7,7 +7,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"math/big"
+	"net"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/lichendb/lichen/internal/sql"
 )
 
 func selfSigned(t *testing.T) tls.Certificate {
@@ -205,6 +209,133 @@ func TestClientGoneWhileSending(t *testing.T) {
 			t.Fatal("the session did not end")
 		}
 		runtime.Gosched()
+	}
+}
+
+// telling tells when something is about to be written.
+type telling struct {
+	net.Conn
+	writes chan struct{}
+}
+
+func (c *telling) Write(p []byte) (int, error) {
+	select {
+	case c.writes <- struct{}{}:
+	default:
+	}
+	return c.Conn.Write(p)
+}
+
+// stuck opens a session, encrypted or not, whose client does not read what it has asked for,
+// and returns once the server waits for it.
+func stuck(t *testing.T, s *Server, encrypted bool, query string) *client {
+	t.Helper()
+	server, nc := pipe(t)
+	tell := &telling{Conn: server, writes: make(chan struct{}, 1)}
+	go s.ServeConn(t.Context(), tell, nil)
+	if encrypted {
+		nc = tls.Client(nc, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{alpnSQL}})
+	}
+	c := newClient(t, nc).start()
+	select {
+	case <-tell.writes: // what start has read
+	default:
+	}
+	c.send(&pgproto3.Query{String: query})
+	<-tell.writes
+	return c
+}
+
+// await waits until cond holds.
+func await(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for start := time.Now(); !cond(); runtime.Gosched() {
+		if time.Since(start) > patience {
+			t.Fatalf("waited too long until %s", what)
+		}
+	}
+}
+
+const endless = "select repeat('x', 1000) from generate_series(1, 1000000000)"
+
+// TestCancelWhileClientDoesNotRead cancels statements in all ways while the server waits for
+// the client to read. What the client reads later is whole.
+func TestCancelWhileClientDoesNotRead(t *testing.T) {
+	s, _ := newServer(t, func(o *Options) {
+		o.TLS = &tls.Config{Certificates: []tls.Certificate{selfSigned(t)}, NextProtos: []string{alpnSQL}}
+	})
+	cancels := map[string]struct {
+		query string
+		do    func(ses *sql.Session)
+	}{
+		"request": {query: endless, do: func(ses *sql.Session) { s.sql.Cancel(ses.PID(), ses.Secret()) }},
+		"timeout": {query: "set statement_timeout = '50ms'; " + endless, do: func(*sql.Session) {}},
+		"copy":    {query: "copy (" + endless + ") to stdout", do: func(ses *sql.Session) { s.sql.Cancel(ses.PID(), ses.Secret()) }},
+	}
+	for name, way := range cancels {
+		for _, encrypted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s,encrypted=%v", name, encrypted), func(t *testing.T) {
+				c := stuck(t, s, encrypted, way.query)
+				ses := s.sql.Sessions()[0]
+				way.do(ses)
+				await(t, "the statement ends", func() bool { return ses.Activity().State == "idle" })
+				got := c.until('Z')
+				if e := got[len(got)-2]; !strings.HasPrefix(e, "E ERROR 57014") {
+					t.Errorf("ended with %q", e)
+				}
+				c.send(&pgproto3.Query{String: "select 1"})
+				if got := c.until('Z'); got[1] != `D "1"` {
+					t.Errorf("afterwards: %q", got)
+				}
+				_ = c.nc.Close()
+				await(t, "the session ends", func() bool { return len(s.sql.Sessions()) == 0 })
+			})
+		}
+	}
+}
+
+// TestTerminateWhileClientDoesNotRead ends sessions whose clients never read again: while
+// a statement runs, and when it has been answered within a transaction.
+func TestTerminateWhileClientDoesNotRead(t *testing.T) {
+	s, _ := newServer(t, nil)
+	for _, query := range []string{endless, "begin; select 1"} {
+		stuck(t, s, false, query)
+		s.sql.Sessions()[0].Terminate()
+		await(t, "the session ends", func() bool { return len(s.sql.Sessions()) == 0 })
+	}
+}
+
+// TestCancelCopyFromStdin cancels COPY while it waits for the client to send.
+func TestCancelCopyFromStdin(t *testing.T) {
+	s, addr := newServer(t, nil)
+	c := dial(t, addr).start()
+	c.send(&pgproto3.Query{String: "create table c (a int primary key)"})
+	c.until('Z')
+	c.send(&pgproto3.Query{String: "copy c from stdin"})
+	c.until('G')
+	ses := s.sql.Sessions()[0]
+	s.sql.Cancel(ses.PID(), ses.Secret())
+	if got := c.until('Z'); !strings.HasPrefix(got[0], "E ERROR 57014") {
+		t.Errorf("got %q", got)
+	}
+	c.send(&pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyDone{}, &pgproto3.Query{String: "select 1"})
+	if got := c.until('Z'); got[1] != `D "1"` {
+		t.Errorf("afterwards: %q", got)
+	}
+}
+
+// TestClientGoneWhileComputing closes the connection while a statement runs that sends
+// nothing, and while one waits.
+func TestClientGoneWhileComputing(t *testing.T) {
+	s, addr := newServer(t, nil)
+	for _, query := range []string{forever, "select pg_sleep(1000000)"} {
+		c := dial(t, addr).start()
+		c.send(&pgproto3.Query{String: query})
+		running(t, s, query)
+		if err := c.nc.Close(); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "the session ends", func() bool { return len(s.sql.Sessions()) == 0 })
 	}
 }
 

@@ -94,10 +94,7 @@ func (r *results) Row(row []types.Datum) error {
 }
 
 func (r *results) flushed() error {
-	if !r.c.flushIfLong() {
-		return errClientGone
-	}
-	return nil
+	return r.c.written(r.c.wire.FlushIfLong())
 }
 
 // Complete implements sql.Results.
@@ -139,8 +136,8 @@ func (r *results) CopyDone() error {
 // CopyIn implements sql.Results.
 func (r *results) CopyIn(columns int, binary bool) (sql.CopySource, error) {
 	r.copyResponse('G', columns, binary)
-	if !r.c.flush() {
-		return nil, errClientGone
+	if err := r.c.written(r.c.wire.Flush()); err != nil {
+		return nil, err
 	}
 	r.source = copySource{c: r.c}
 	return &r.source, nil

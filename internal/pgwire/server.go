@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +30,9 @@ const (
 	// forcedClose is how long Shutdown waits for terminated statements to end
 	// before it closes their connections.
 	forcedClose = 2 * time.Second
+	// checkEvery is how often the server looks for clients that are gone while their
+	// statements run: client_connection_check_interval is no shorter in effect.
+	checkEvery = 100 * time.Millisecond
 	// maxAcceptDelay bounds the pause after a failure to accept (no descriptors).
 	maxAcceptDelay = time.Second
 )
@@ -66,6 +71,7 @@ type Server struct {
 		conns     map[*conn]struct{}
 		listeners map[net.Listener]struct{}
 		draining  bool
+		watching  bool          // whether watch runs
 		idle      chan struct{} // closed when draining and the last connection ends
 	}
 	stop chan struct{} // closed when draining
@@ -166,7 +172,34 @@ func (s *Server) add(c *conn) bool {
 	}
 	s.mu.conns[c] = struct{}{}
 	s.metrics.accepted.Add(1)
+	if !s.mu.watching {
+		s.mu.watching = true
+		go s.watch()
+	}
 	return true
+}
+
+// watch ends the statements of clients that are gone, as long as there are clients.
+func (s *Server) watch() {
+	t := time.NewTicker(checkEvery)
+	defer t.Stop()
+	var conns []*conn
+	for s.watched(&conns) {
+		now := <-t.C
+		for _, c := range conns {
+			c.check(now)
+		}
+		clear(conns)
+	}
+}
+
+// watched lists the connections, or ends the watch if there are none.
+func (s *Server) watched(conns *[]*conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*conns = slices.AppendSeq((*conns)[:0], maps.Keys(s.mu.conns))
+	s.mu.watching = len(*conns) > 0
+	return s.mu.watching
 }
 
 // full reports whether there are more connections than the limit.

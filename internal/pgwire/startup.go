@@ -51,9 +51,7 @@ func (c *conn) start() error {
 	if err != nil {
 		return err
 	}
-	if t, ok := any(c.ses).(terminator); ok {
-		t.OnTerminate(c.wire.Wake)
-	}
+	c.ses.OnInterrupt(c.interrupt)
 	c.shared.Store(c.ses)
 	c.wire.Begin('R') // AuthenticationOk
 	c.wire.Int32(0)
@@ -82,10 +80,6 @@ func (c *conn) turnAway() {
 		c.goodbye(c.srv.closed)
 	}
 }
-
-// terminator is a session that tells when another session or the node
-// terminates it, so that a connection which waits for its client can be woken.
-type terminator interface{ OnTerminate(wake func()) }
 
 // readStartup reads messages until one opens a session. Requests for encryption
 // may come first, one of each kind.

@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/security"
 )
@@ -80,7 +82,7 @@ func (n *Node) httpListener() net.Listener {
 // serveTLS serves a connection of the shared listener that begins with TLS: the
 // protocol that is negotiated tells who is calling.
 func (n *Node) serveTLS(c net.Conn, first []byte) {
-	t := tls.Server(&replayed{Conn: c, first: first}, n.certs.ListenerTLS(rpc.ALPN))
+	t := tls.Server(wire.NewOutput(&replayed{Conn: c, first: first}), n.certs.ListenerTLS(rpc.ALPN))
 	ctx, cancel := context.WithTimeout(context.Background(), sniffTimeout)
 	err := t.HandshakeContext(ctx)
 	cancel()
@@ -125,6 +127,15 @@ func (r *replayed) Read(p []byte) (int, error) {
 		return k, nil
 	}
 	return r.Conn.Read(p)
+}
+
+// SyscallConn implements syscall.Conn: who looks whether the other side has gone needs the
+// socket.
+func (r *replayed) SyscallConn() (syscall.RawConn, error) {
+	if s, ok := r.Conn.(syscall.Conn); ok {
+		return s.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // CloseWrite closes the sending half, as a TLS connection does at its end.

@@ -64,7 +64,7 @@ func (s *Session) cancelStatement(number uint64) bool {
 	if !s.mu.running || s.mu.statement != number || s.mu.ctx == nil {
 		return false
 	}
-	s.mu.ctx.cancel(errUserCancel)
+	s.cancelLocked(s.mu.ctx, errUserCancel)
 	return true
 }
 

@@ -71,15 +71,16 @@ type Session struct {
 		timer      *time.Timer // of statement_timeout
 		running    bool
 		terminated bool
-		// onTerminate wakes the front.
-		onTerminate func()
+		// onInterrupt wakes the front.
+		onInterrupt func(ends bool)
 		idle        block // where the last statement left the transaction
 		query       string
 		began       time.Time // the last statement
 		since       time.Time // the state
 		statement   uint64    // number of the last statement
 		application string
-		advisory    kvpb.TxnID // of advisory.txn
+		clientCheck time.Duration // client_connection_check_interval
+		advisory    kvpb.TxnID    // of advisory.txn
 	}
 }
 
@@ -197,26 +198,55 @@ func (s *Session) TakeParamChanges() []ParamStatus {
 func (s *Session) interrupt(cause *pgerr.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if cause == errTerminated && !s.mu.terminated {
+	if cause == errTerminated {
 		s.mu.terminated = true
-		if s.mu.onTerminate != nil {
-			s.mu.onTerminate()
-		}
 	}
 	if s.mu.ctx == nil {
 		s.mu.ctx = newStmtContext()
 	}
 	if s.mu.running || s.mu.terminated {
-		s.mu.ctx.cancel(cause)
+		s.cancelLocked(s.mu.ctx, cause)
 	}
 }
 
-// OnTerminate sets what is called, once and with the session's mutex held, when
-// the session is told to end: its front may be waiting for the client.
-func (s *Session) OnTerminate(f func()) {
+// cancelLocked cancels a statement, and wakes the front: it may be waiting for the client.
+func (s *Session) cancelLocked(ctx *stmtContext, cause *pgerr.Error) {
+	ctx.cancel(cause)
+	if s.mu.onInterrupt != nil {
+		s.mu.onInterrupt(s.mu.terminated)
+	}
+}
+
+// OnInterrupt sets what is called, with the session's mutex held, when the running statement
+// is cancelled, or the session told to end: its front may be waiting for the client.
+func (s *Session) OnInterrupt(f func(ends bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mu.onTerminate = f
+	s.mu.onInterrupt = f
+}
+
+// Watched returns when the running statement began, and how often its front shall look
+// whether the client is still there; 0 if no statement runs or it need not.
+func (s *Session) Watched() (began time.Time, every time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.mu.running {
+		return time.Time{}, 0
+	}
+	return s.mu.began, s.mu.clientCheck
+}
+
+// Canceled returns why the running statement, or the session, must end; nil if it need not.
+func (s *Session) Canceled() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.mu.terminated:
+		return errTerminated
+	case s.mu.running && s.mu.ctx != nil:
+		return s.mu.ctx.Err()
+	}
+	return nil
 }
 
 // Terminate ends the running statement and refuses later ones: the client is
@@ -249,6 +279,7 @@ func (s *Session) begin(text string) *stmtContext {
 	s.mu.since = s.mu.began
 	s.mu.statement++
 	s.mu.application = s.vals.Fast.ApplicationName
+	s.mu.clientCheck = s.vals.Fast.ClientCheck
 	if d := s.vals.Fast.StatementTimeout; d > 0 {
 		if from := s.pipelined.began; !from.IsZero() {
 			d -= s.mu.began.Sub(from)
@@ -263,7 +294,7 @@ func (s *Session) timeout(ctx *stmtContext) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.running && s.mu.ctx == ctx {
-		ctx.cancel(errStmtTimeout)
+		s.cancelLocked(ctx, errStmtTimeout)
 	}
 }
 

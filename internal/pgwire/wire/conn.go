@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"crypto/tls"
 	"encoding/binary"
 	"net"
 	"sync"
@@ -16,6 +17,8 @@ type Conn struct {
 	mu   sync.Mutex
 	raw  syscall.RawConn // nil if nc is no socket: TLS, a pipe
 	pool *Buffers
+	// output is what nc writes to: nc itself, or what lies below its TLS.
+	output *Output
 
 	// in[r:w] are the bytes read and not consumed. in is either *pooled, or a
 	// buffer for one long message, or nil.
@@ -42,9 +45,16 @@ type Stats struct {
 	Messages, BytesIn, BytesOut uint64
 }
 
-// NewConn returns a Conn on nc; first are bytes that were already read from it.
+// NewConn returns a Conn on nc; first are bytes that were already read from it. An
+// interruption ends a *tls.Conn that is not made on an Output.
 func NewConn(nc net.Conn, pool *Buffers, first []byte) *Conn {
 	c := &Conn{pool: pool}
+	if t, ok := nc.(*tls.Conn); !ok {
+		c.output = NewOutput(nc)
+		nc = c.output
+	} else if c.output, ok = t.NetConn().(*Output); !ok {
+		c.output = NewOutput(t)
+	}
 	c.attach(nc)
 	if len(first) > 0 {
 		c.in = append([]byte(nil), first...)
@@ -60,12 +70,14 @@ func (c *Conn) attach(nc net.Conn) {
 	c.mu.Unlock()
 	c.raw = nil
 	var err error
-	switch s := nc.(type) { // no other type: it may have a Read of its own
-	case *net.TCPConn:
-		_ = s.SetNoDelay(true) // it is the default; a failure costs speed only
-		c.raw, err = s.SyscallConn()
-	case *net.UnixConn:
-		c.raw, err = s.SyscallConn()
+	if o, ok := nc.(*Output); ok {
+		switch s := o.Conn.(type) { // no other type: it may have a Read of its own
+		case *net.TCPConn:
+			_ = s.SetNoDelay(true) // it is the default; a failure costs speed only
+			c.raw, err = s.SyscallConn()
+		case *net.UnixConn:
+			c.raw, err = s.SyscallConn()
+		}
 	}
 	if err != nil {
 		c.raw = nil
@@ -190,16 +202,19 @@ func (c *Conn) StartupMessage() (code uint32, rest []byte, err error) {
 	return binary.BigEndian.Uint32(msg), msg[4:], nil
 }
 
-// Flush writes the output.
+// Flush writes the output. It returns ErrInterrupted if Interrupt was called before all of
+// it was written: the rest goes out with the next Flush behind Resume.
 func (c *Conn) Flush() error {
-	if len(c.out) == 0 {
-		return nil
+	if len(c.out) > 0 {
+		n, err := c.nc.Write(c.out)
+		c.stats.BytesOut += uint64(n)
+		c.out = c.out[:0]
+		c.flushes++
+		if err != nil {
+			return err
+		}
 	}
-	n, err := c.nc.Write(c.out)
-	c.stats.BytesOut += uint64(n)
-	c.out = c.out[:0]
-	c.flushes++
-	return err
+	return c.output.Flush()
 }
 
 // Mark is a point of the output.
@@ -247,17 +262,45 @@ func (c *Conn) Pending() int { return len(c.out) }
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	err := c.nc.SetReadDeadline(t)
 	if c.woken.Load() {
-		return c.nc.SetReadDeadline(time.Unix(1, 0)) // Wake came first
+		return c.nc.SetReadDeadline(past) // Wake came first
 	}
 	return err
 }
 
-// Wake ends the present and all later waits for input with a timeout error. Any
-// goroutine may call it.
+// wokenPatience is how long a write may wait for the other side to read after Wake.
+const wokenPatience = time.Second
+
+// Wake ends the present and all later waits for input with a timeout error, and those for
+// output if they last. Any goroutine may call it.
 func (c *Conn) Wake() {
 	c.woken.Store(true)
-	_ = c.shared().SetReadDeadline(time.Unix(1, 0)) // fails on a closed connection only
+	_ = c.shared().SetReadDeadline(past) // fails on a closed connection only
+	c.output.hurry(wokenPatience)
 }
+
+// Interrupt ends the present and all later waits for input and output, until Resume: Flush
+// returns ErrInterrupted, Next a timeout error. Nothing is lost. Any goroutine may call it.
+func (c *Conn) Interrupt() {
+	c.output.interrupt()
+	_ = c.shared().SetReadDeadline(past) // fails on a closed connection only
+}
+
+// Interrupted reports whether there is an interruption.
+func (c *Conn) Interrupted() bool { return c.output.isInterrupted() }
+
+// Resume ends an interruption. Only the owner calls it, when Interrupt is no longer called.
+func (c *Conn) Resume() {
+	if c.output.resume() {
+		_ = c.SetReadDeadline(never) // the next read tells of a failure
+	}
+}
+
+// Hurry bounds how long each later write may wait for the client to read.
+func (c *Conn) Hurry(d time.Duration) { c.output.hurry(d) }
+
+// Gone reports whether the client has closed the connection, as far as the system knows.
+// Any goroutine may call it.
+func (c *Conn) Gone() bool { return c.output.gone() }
 
 // shared returns the connection to goroutines other than the owner.
 func (c *Conn) shared() net.Conn {

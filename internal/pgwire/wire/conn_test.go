@@ -232,3 +232,47 @@ func FuzzNext(f *testing.F) {
 		}
 	})
 }
+
+// TestInterrupt interrupts writes to a client that reads in small pieces, again and again:
+// what arrives is what was written.
+func TestInterrupt(t *testing.T) {
+	server, nc := net.Pipe()
+	c := NewConn(server, &Buffers{}, nil)
+	got := make(chan []byte, 1)
+	go func() {
+		b, _ := io.ReadAll(nc)
+		got <- b
+	}()
+	var want []byte
+	interrupted := 0
+	for i := range 200 {
+		body := bytes.Repeat([]byte{byte(i)}, 100*i)
+		want = append(want, message('d', string(body))...)
+		c.Begin('d')
+		c.Bytes(body)
+		c.End()
+		if i%3 == 0 {
+			c.Interrupt()
+		}
+		switch err := c.Flush(); {
+		case errors.Is(err, ErrInterrupted):
+			interrupted++
+		case err != nil:
+			t.Fatal(err)
+		}
+		if i%5 == 0 {
+			c.Resume()
+		}
+	}
+	c.Resume()
+	if err := c.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	if !bytes.Equal(<-got, want) {
+		t.Error("what arrived is not what was written")
+	}
+	if interrupted < 50 {
+		t.Errorf("interrupted %d times only", interrupted)
+	}
+}

@@ -3,9 +3,9 @@
 // allocating for each.
 //
 // Above it are pgwire and pgwire/nullserver; below it pgerr. Read conn.go (Conn:
-// buffers, Next and Flush), read.go (how it waits and reads), message.go (Body:
-// the fields of a message), append.go (messages to the client), copydata.go and
-// buffers.go (the pool).
+// buffers, Next and Flush), read.go (how it waits and reads), output.go (Output: how it
+// writes, and can be interrupted), message.go (Body: the fields of a message), append.go
+// (messages to the client), copydata.go and buffers.go (the pool).
 //
 // Invariants:
 //
@@ -17,7 +17,10 @@
 //	W3. A Body never reads behind the end of its message; what it returns points
 //	    into the message (Body.take).
 //
-// A Conn belongs to one goroutine; Wake and Close may come from others.
+//	W4. An interruption loses no byte of the output and doubles none, encrypted or not
+//	    (Output.Write, TestInterrupt).
+//
+// A Conn belongs to one goroutine; Wake, Interrupt, Gone and Close may come from others.
 //
 // It does not know what the messages mean; that is pgwire.
 package wire

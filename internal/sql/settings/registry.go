@@ -19,6 +19,7 @@ type Fast struct {
 	LockTimeout      time.Duration
 	IdleInTxnTimeout time.Duration
 	IdleTimeout      time.Duration
+	ClientCheck      time.Duration // client_connection_check_interval
 	DefaultIsolation kvpb.Isolation
 	DefaultReadOnly  bool
 	// DefaultDeferrable and DefaultUncommitted are what transactions show, without effect.
@@ -38,7 +39,7 @@ type Fast struct {
 
 var defaultFast = Fast{
 	SearchPath: []string{"$user", "public"}, DefaultIntSize: 4, BackslashQuote: "safe_encoding",
-	MinMessages: slices.Index(Severities, "notice"),
+	MinMessages: slices.Index(Severities, "notice"), ClientCheck: 100 * time.Millisecond,
 }
 
 // Severities are the values of client_min_messages, least first.

@@ -30,6 +30,7 @@ var registry = []*Param{
 		}
 	}},
 	{Name: "check_function_bodies", Default: "on", NoEffect: true, Why: "there are no function bodies to check", is: boolean},
+	{Name: "client_connection_check_interval", Default: "100ms", is: milliseconds(0, math.MaxInt32), apply: timeout(func(f *Fast, d time.Duration) { f.ClientCheck = d })},
 	{Name: "client_encoding", Default: "UTF8", Report: true, is: text(encodingValue), apply: func(v *Values, s string) {
 		if v.Fast.Encoding = charset.Find(s); v.Fast.Encoding.Plain() {
 			v.Fast.Encoding = nil
