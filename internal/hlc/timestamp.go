@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"time"
 )
 
 // Timestamp is a hybrid logical time: a physical part in nanoseconds since the
@@ -67,6 +68,12 @@ func (t Timestamp) Min(u Timestamp) Timestamp {
 		return u
 	}
 	return t
+}
+
+// Date prints the wall time for people: a date and a time of day in UTC, to the
+// microsecond.
+func (t Timestamp) Date() string {
+	return time.Unix(0, t.WallTime).UTC().Format("2006-01-02 15:04:05.000000+00")
 }
 
 // String prints seconds with nine decimals, a comma and the logical part.

@@ -80,7 +80,7 @@ type SnapshotTooOldError struct{ ReadTS, Threshold hlc.Timestamp }
 
 // Error implements error.
 func (e *SnapshotTooOldError) Error() string {
-	return fmt.Sprintf("cannot read at %s: versions before %s have been garbage-collected", e.ReadTS, e.Threshold)
+	return fmt.Sprintf("cannot read as of %s: versions before %s have been garbage-collected", e.ReadTS.Date(), e.Threshold.Date())
 }
 
 // Class implements the classification of errors.

@@ -73,21 +73,27 @@ func (s sqlRanges) Ranges(ctx context.Context, span keys.Span) ([]sql.RangeInfo,
 type picture struct {
 	stores *placement.Cluster
 	zones  *zone.Set
+	alone  bool // the node is a cluster by itself
 }
 
 func (n *Node) picture() picture {
-	p := picture{stores: placement.NewCluster(time.Now(), stores{n}.Stores(), n.placementParams())}
+	p := picture{stores: placement.NewCluster(time.Now(), stores{n}.Stores(), n.placementParams()), alone: n.cfg.SingleNode}
 	if r := n.rules.now.Load(); r != nil {
 		p.zones = r.zones
 	}
 	return p
 }
 
-// config returns what is configured for the range that begins at key.
+// config returns what is configured for the range that begins at key. A node by itself has
+// the only replica, however many are asked for once there are others.
 func (p *picture) config(key []byte) *zone.Config {
 	c := zone.Default()
 	if p.zones != nil {
 		c, _ = p.zones.At(key)
+	}
+	if p.alone {
+		one := 1
+		c.NumReplicas, c.NumVoters = &one, nil
 	}
 	return &c
 }

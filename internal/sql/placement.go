@@ -34,7 +34,8 @@ var (
 		{Name: "survives", Type: types.Text}, {Name: "unavailable", Type: types.Bool}, {Name: "under_replicated", Type: types.Bool},
 		{Name: "misplaced", Type: types.Bool}, {Name: "problems", Type: types.TextArray},
 	}
-	zoneColumns = []plan.Column{{Name: "target", Type: types.Text}, {Name: "raw_config_sql", Type: types.Text}}
+	regionColumns = []plan.Column{{Name: "region", Type: types.Text}, {Name: "zones", Type: types.TextArray}, {Name: "nodes", Type: types.Int8Array}}
+	zoneColumns   = []plan.Column{{Name: "target", Type: types.Text}, {Name: "raw_config_sql", Type: types.Text}}
 )
 
 // placementColumns returns the columns of a statement about ranges, zones or cluster
@@ -62,6 +63,11 @@ func placementColumns(stmt ast.Statement) []plan.Column {
 		switch st.Kind {
 		case ast.ShowZoneConfigurations:
 			return zoneColumns
+		case ast.ShowRegions:
+			if st.Name != nil || st.All || st.WithComment || st.WithDetails {
+				return nil
+			}
+			return regionColumns
 		case ast.ShowClusterSettings:
 			return settingColumns
 		case ast.ShowClusterSetting:
@@ -86,10 +92,13 @@ func (x *execution) placementRows(ctx context.Context, stmt ast.Statement) ([][]
 	case *ast.ShowZone:
 		return x.showZone(ctx, st)
 	case *ast.ShowObjects:
-		if st.Kind != ast.ShowZoneConfigurations {
-			return x.showClusterSettings(ctx, st)
+		switch st.Kind {
+		case ast.ShowZoneConfigurations:
+			return x.showZones(ctx)
+		case ast.ShowRegions:
+			return x.showRegions(ctx)
 		}
-		return x.showZones(ctx)
+		return x.showClusterSettings(ctx, st)
 	}
 	return nil, pgerr.Unsupported("%s is not supported", stmt.Tag())
 }

@@ -121,10 +121,19 @@ func rewriteShow(p parser.Statement) (parser.Statement, error) {
 			ok, all = true, false
 		}
 	}
-	if !ok || st.WithComment || st.WithDetails || all {
+	switch why := unsupportedShows[st.Kind]; {
+	case why != "":
+		return p, pgerr.Unsupported("SHOW %s is not supported", st.Kind).WithHint("%s", why).At(st.Pos)
+	case !ok || st.WithComment || st.WithDetails || all:
 		return p, pgerr.Unsupported("SHOW %s is not supported in this form", st.Kind).At(st.Pos)
 	}
 	return parser.ParseStored(text)
+}
+
+// unsupportedShows say of lists that other databases have why there is none.
+var unsupportedShows = map[ast.ShowKind]string{
+	ast.ShowJobs:      "There are no background jobs: a schema change is part of its statement and shows in SHOW QUERIES.",
+	ast.ShowSchedules: "There are no scheduled jobs.",
 }
 
 // isRelation reports whether an object of a kind is found by the name of a relation.

@@ -3,7 +3,6 @@ package sql
 import (
 	"bytes"
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/config/zone"
@@ -114,9 +113,8 @@ func (p *keyPrinter) index(ctx context.Context, key []byte) *rowcodec.Index {
 }
 
 func (p *keyPrinter) compile(ctx context.Context, table catalog.ID, prefix string) *rowcodec.Index {
-	d, err := p.coll.Peek(ctx, table)
-	t, ok := d.(*catalog.Table)
-	if err != nil || !ok || t.Kind != catalog.KindTable {
+	t := p.table(ctx, table)
+	if t == nil {
 		return nil
 	}
 	for i := range t.Indexes {
@@ -129,12 +127,33 @@ func (p *keyPrinter) compile(ctx context.Context, table catalog.ID, prefix strin
 	return nil
 }
 
-// full prints any key, as in /Table/database/table/index/1/"abc".
-func (p *keyPrinter) full(ctx context.Context, key []byte) string {
-	if ix := p.index(ctx, key); ix != nil {
-		return keys.Pretty(ix.Prefix()) + ix.PrettyKey(key)
+// table returns the table with an id, nil if there is none.
+func (p *keyPrinter) table(ctx context.Context, id catalog.ID) *catalog.Table {
+	d, err := p.coll.Peek(ctx, id)
+	t, ok := d.(*catalog.Table)
+	if err != nil || !ok || t.Kind != catalog.KindTable {
+		return nil
 	}
-	return keys.Pretty(key)
+	return t
+}
+
+// full prints any key, as in /Table/app.public.accounts/accounts_pkey/1/"abc"; what has no
+// name any more is printed as the numbers in the key.
+func (p *keyPrinter) full(ctx context.Context, key []byte) string {
+	db, id, ok := keys.DecodeTableIDs(key)
+	if !ok {
+		return keys.Pretty(key)
+	}
+	t := p.table(ctx, catalog.ID(id))
+	if t == nil {
+		return keys.Pretty(key)
+	}
+	o := ddl.TableObject(t)
+	name := "/Table/" + strings.TrimPrefix(o.Name(ctx, p.coll), "TABLE ")
+	if ix := p.index(ctx, key); ix != nil {
+		return name + "/" + ix.Desc.Name + ix.PrettyKey(key)
+	}
+	return name + strings.TrimPrefix(keys.Pretty(key), keys.Pretty(keys.TablePrefix(db, id)))
 }
 
 // within prints a border of a range of o: of a table from the index on, of an
@@ -161,5 +180,5 @@ func (p *keyPrinter) within(ctx context.Context, o *ddl.KeyObject, key []byte) s
 	case o.Kind == zone.KindIndex:
 		return "…" + ix.PrettyKey(key)
 	}
-	return "…/" + strconv.FormatUint(uint64(ix.Desc.ID), 10) + ix.PrettyKey(key)
+	return "…/" + ix.Desc.Name + ix.PrettyKey(key)
 }

@@ -1,6 +1,7 @@
 package sql_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lichendb/lichen/internal/fs"
@@ -26,6 +27,24 @@ func TestSuggestions(t *testing.T) {
 	} {
 		if got := pgerr.From(exec1(s, text)).Hint; got != want {
 			t.Errorf("%s: hint %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A statement that reads the past says what time that is, and when a relation that is not
+// there yet began.
+func TestUndefinedInThePast(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	t.Cleanup(func() { closeNode(t, n) })
+	s := named(t, n, "s")
+	mustExec(t, s, "CREATE TABLE customers (customer_id INT PRIMARY KEY, email TEXT)")
+	const then = "The statement reads the database as of 2020-01-01 00:00:00.000000+00"
+	for text, want := range map[string]string{
+		"SELECT * FROM customers AS OF SYSTEM TIME '2020-01-01'": then + "; the relation was created at 20",
+		"SELECT * FROM customer AS OF SYSTEM TIME '2020-01-01'":  then + ".",
+	} {
+		if got := pgerr.From(exec1(s, text)).Detail; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: detail %q, want %q", text, got, want)
 		}
 	}
 }

@@ -167,13 +167,15 @@ const (
 	ShowTransactions
 	ShowFunctions
 	ShowEnums
+	ShowRegions
+	ShowSchedules
 )
 
 // showKindNames is indexed by ShowKind.
 var showKindNames = [...]string{
 	"DATABASES", "SCHEMAS", "TABLES", "COLUMNS", "INDEXES", "CONSTRAINTS", "CREATE",
 	"SEQUENCES", "TYPES", "USERS", "ROLES", "GRANTS", "SESSIONS", "QUERIES", "JOBS", "STATISTICS",
-	"ALL CLUSTER SETTINGS", "CLUSTER SETTING", "ZONE CONFIGURATIONS", "TRANSACTIONS", "FUNCTIONS", "ENUMS",
+	"ALL CLUSTER SETTINGS", "CLUSTER SETTING", "ZONE CONFIGURATIONS", "TRANSACTIONS", "FUNCTIONS", "ENUMS", "REGIONS", "SCHEDULES",
 }
 
 // String returns the SQL words after SHOW.

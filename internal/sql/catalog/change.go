@@ -134,6 +134,9 @@ func (c *Collection) Put(ctx context.Context, d Descriptor) error {
 		d.Version = next
 	case *Table:
 		d.Version = next
+		if next == 1 {
+			d.Created = c.store.db.Clock().Now().WallTime
+		}
 		d.prepare()
 		if err := d.check(); err != nil {
 			return err

@@ -70,6 +70,8 @@ type Table struct {
 	Name     string
 	Owner    string
 	Kind     Kind
+	// Created is the time at which the relation was made, 0 if that is not known.
+	Created int64 `json:",omitempty"` // nanoseconds since 1970
 	// Columns in attnum order; dropped columns are removed (their ids stay
 	// unused), so attnum is Column.Attnum, not the position.
 	Columns []Column

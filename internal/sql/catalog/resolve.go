@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -245,8 +246,12 @@ func UndefinedTable(schema, name string) error {
 	return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
 }
 
-// UndefinedRelation is UndefinedTable with the name that may be meant.
+// UndefinedRelation is UndefinedTable with the name that may be meant, or with the time that
+// is read at and when the relation began.
 func (c *Collection) UndefinedRelation(ctx context.Context, schema, name string) error {
+	if c.historical {
+		return c.undefinedThen(schema, name)
+	}
 	path := c.SearchPath()
 	if schema != "" {
 		path = []string{schema}
@@ -262,6 +267,40 @@ func (c *Collection) UndefinedRelation(ctx context.Context, schema, name string)
 		}
 	}
 	return pgerr.From(UndefinedTable(schema, name)).WithSuggestion("relation", name, slices.Values(names))
+}
+
+// undefinedThen is UndefinedTable for a statement that reads the past.
+func (c *Collection) undefinedThen(schema, name string) error {
+	at := c.txn.Options().AsOf
+	err := pgerr.From(UndefinedTable(schema, name))
+	if t := c.present(schema, name); t != nil && t.Created > at.WallTime {
+		return err.WithDetail("The statement reads the database as of %s; the relation was created at %s.",
+			at.Date(), hlc.Timestamp{WallTime: t.Created}.Date())
+	}
+	return err.WithDetail("The statement reads the database as of %s.", at.Date())
+}
+
+// present returns the relation that a name stands for now, nil if there is none.
+func (c *Collection) present(schema, name string) *Table {
+	path := c.SearchPath()
+	if schema != "" {
+		path = []string{schema}
+	}
+	for _, p := range path {
+		s, ok := c.store.name(NameKey{Database: c.db.ID, Name: p})
+		if !ok {
+			continue
+		}
+		if e, ok := c.store.name(NameKey{Database: c.db.ID, Schema: s.ID, Name: name}); ok {
+			o := c.store.object(e.ID)
+			if o == nil {
+				return nil
+			}
+			t, _ := o.cur.Load().desc.(*Table)
+			return t
+		}
+	}
+	return nil
 }
 
 // TableByID implements Resolver.

@@ -39,6 +39,7 @@ var plainLists = map[string]ast.ShowKind{
 	"sequences": ast.ShowSequences, "types": ast.ShowTypes, "enums": ast.ShowEnums, "users": ast.ShowUsers, "roles": ast.ShowRoles,
 	"sessions": ast.ShowSessions, "queries": ast.ShowQueries, "statements": ast.ShowQueries,
 	"jobs": ast.ShowJobs, "transactions": ast.ShowTransactions, "functions": ast.ShowFunctions,
+	"regions": ast.ShowRegions, "schedules": ast.ShowSchedules,
 }
 
 // tableLists are the lists about one table, FROM name.
@@ -154,6 +155,9 @@ func (p *parser) showCluster(s *ast.ShowObjects, word string, next token) ast.St
 
 // showTail parses FROM name and the options of a list.
 func (p *parser) showTail(s *ast.ShowObjects) ast.Statement {
+	if s.Kind == ast.ShowRegions && p.accept2(kwFrom, kwCluster) {
+		return s
+	}
 	if p.accept(kwFrom) {
 		return p.showFrom(s)
 	}

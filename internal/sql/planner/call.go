@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -58,6 +60,7 @@ func (b *builder) plainFunction(e *ast.FuncCall, name string, s *scope) (plan.Ex
 	if err != nil {
 		return nil, err
 	}
+	args, pos = withoutVoid(args, pos)
 	if e.Variadic {
 		return b.variadicCall(e, name, args, pos)
 	}
@@ -73,6 +76,26 @@ func (b *builder) plainFunction(e *ast.FuncCall, name string, s *scope) (plan.Ex
 		}
 	}
 	return nil, builtin.SuggestFunction(name, err)
+}
+
+// withoutVoid drops arguments that are parameters of type void: a JDBC driver passes what a
+// call returns, the first ? of {? = call f(?)}, as such an argument, and PostgreSQL drops it.
+func withoutVoid(args []plan.Expr, pos []int) ([]plan.Expr, []int) {
+	isVoid := func(x plan.Expr) bool {
+		p, ok := x.(*plan.Param)
+		return ok && p.T.Oid == types.Void.Oid
+	}
+	if !slices.ContainsFunc(args, isVoid) {
+		return args, pos
+	}
+	var kept []plan.Expr
+	var at []int
+	for i, x := range args {
+		if !isVoid(x) {
+			kept, at = append(kept, x), append(at, pos[i])
+		}
+	}
+	return kept, at
 }
 
 // functionName returns the name to look up, checking its schema.
