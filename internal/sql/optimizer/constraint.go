@@ -1,6 +1,9 @@
 package optimizer
 
 import (
+	"strings"
+	"unicode/utf8"
+
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -167,8 +170,12 @@ func (l *atomList) comparison(n *plan.Scan, i int, c *plan.Call) {
 	if !c.Fn.Operator || len(c.Args) != 2 {
 		return
 	}
-	if c.Fn.Name == "~~" {
+	switch c.Fn.Name {
+	case "~~":
 		l.like(n, i, c)
+		return
+	case "~":
+		l.match(n, i, c)
 		return
 	}
 	ord, op, value := columnSide(n, c)
@@ -263,27 +270,91 @@ func (l *atomList) test(n *plan.Scan, i int, c *plan.Is) {
 // like turns col LIKE 'prefix%' into a range; the pattern is checked again
 // unless it is the prefix and one trailing %.
 func (l *atomList) like(n *plan.Scan, i int, c *plan.Call) {
-	ord := column(n, c.Args[0])
+	ord, pattern := patternOn(n, c)
+	if ord < 0 {
+		return
+	}
+	prefix, rest := likePrefix(pattern)
+	if rest == "" { // no wildcard: equality
+		l.add(atom{kind: atomEq, ord: ord, conj: i, exact: true, value: plan.NewConst(types.Text, types.NewString(prefix))})
+		return
+	}
+	l.prefix(ord, i, prefix, rest == "%")
+}
+
+// match turns col ~ '^prefix' into a range, and col ~ '^(value)$' into equality; the
+// pattern is checked again.
+func (l *atomList) match(n *plan.Scan, i int, c *plan.Call) {
+	ord, pattern := patternOn(n, c)
+	if ord < 0 {
+		return
+	}
+	prefix, whole := regexpPrefix(pattern)
+	if whole {
+		l.add(atom{kind: atomEq, ord: ord, conj: i, value: plan.NewConst(types.Text, types.NewString(prefix))})
+		return
+	}
+	l.prefix(ord, i, prefix, false)
+}
+
+// patternOn returns the column that is compared with a known pattern, -1 if it is no
+// column, or none whose values an index holds as they are.
+func patternOn(n *plan.Scan, c *plan.Call) (ord int, pattern string) {
+	ord = column(n, c.Args[0])
 	d, ok := constOf(c.Args[1])
 	if ord < 0 || !ok || d.IsNull() || n.Table.Columns[ord].Type.Oid == types.Bpchar.Oid ||
 		n.Table.Columns[ord].Type.Family != types.StringFamily {
-		return
+		return -1, ""
 	}
-	prefix, rest := likePrefix(d.Str())
-	t := types.Text
-	if rest == "" { // no wildcard: equality
-		l.add(atom{kind: atomEq, ord: ord, conj: i, exact: true, value: plan.NewConst(t, types.NewString(prefix))})
-		return
-	}
+	return ord, d.Str()
+}
+
+// prefix adds that the values of a column begin with prefix.
+func (l *atomList) prefix(ord, conj int, prefix string, exact bool) {
 	if prefix == "" {
 		return
 	}
-	a := atom{kind: atomPrefix, ord: ord, conj: i, exact: rest == "%", value: plan.NewConst(t, types.NewString(prefix))}
+	a := atom{kind: atomPrefix, ord: ord, conj: conj, exact: exact, value: plan.NewConst(types.Text, types.NewString(prefix))}
 	if hi, ok := successor(prefix); ok {
-		a.hi = plan.NewConst(t, types.NewString(hi))
+		a.hi = plan.NewConst(types.Text, types.NewString(hi))
 	}
 	l.add(a)
 }
+
+// regexpPrefix returns what all that a regular expression matches begins with, and whether
+// it matches nothing else: of ^literal…, ^literal$ and both with all after ^ in one pair of
+// parentheses, as psql writes names. Of others it knows nothing.
+func regexpPrefix(p string) (prefix string, whole bool) {
+	p, ok := strings.CutPrefix(p, "^")
+	if !ok || strings.Contains(p, "|") {
+		return "", false
+	}
+	if inner, ok := strings.CutPrefix(p, "("); ok {
+		inner, ok = strings.CutSuffix(inner, ")$")
+		if !ok {
+			return "", false
+		}
+		p = inner + "$"
+	}
+	if strings.ContainsAny(p, "()") {
+		return "", false
+	}
+	n := len(p)
+	if i := strings.IndexAny(p, regexpSpecial); i >= 0 {
+		n = i
+	}
+	if p[n:] == "$" {
+		return p[:n], true
+	}
+	if n < len(p) && strings.ContainsRune("*+?{", rune(p[n])) { // of the last character
+		_, size := utf8.DecodeLastRuneInString(p[:n])
+		n -= size
+	}
+	return p[:n], false
+}
+
+// regexpSpecial are the characters that may not stand for themselves.
+const regexpSpecial = `.*+?{}[]()|^$\`
 
 // likePrefix splits a pattern into its literal prefix and the rest.
 func likePrefix(p string) (prefix, rest string) {
