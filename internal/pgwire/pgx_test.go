@@ -3,6 +3,7 @@ package pgwire
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"reflect"
 	"strings"
@@ -218,5 +219,52 @@ func TestParametersOutliveMessages(t *testing.T) {
 	err := c.QueryRow(ctx, "select current_setting('my.setting'), current_setting('timezone')").Scan(&got[0], &got[1])
 	if err != nil || !reflect.DeepEqual(got[:], want) {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestDescribedDomains checks what clients are told of values of domains: an array of a
+// domain has a type of its own, in descriptions and in binary values.
+func TestDescribedDomains(t *testing.T) {
+	_, addr := newServer(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c := connect(t, addr, "")
+	for _, s := range []string{
+		"create domain small as numeric(5,1)",
+		"create table d (v small, a small[])",
+		"create type pair as (k text, a small[])",
+		"insert into d values (1, array[1, 2])",
+	} {
+		if _, err := c.Exec(ctx, s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	var array, elem uint32
+	if err := c.QueryRow(ctx, "select 'small[]'::regtype::oid, 'small'::regtype::oid").Scan(&array, &elem); err != nil {
+		t.Fatal(err)
+	}
+	res := c.PgConn().ExecParams(ctx, "select v, a, array_agg(v), row('x', a)::pair from d group by v, a", nil, nil, nil, []int16{1}).Read()
+	if res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	const numeric = 1700
+	for i, want := range []uint32{numeric, array, array} {
+		f := res.FieldDescriptions[i]
+		if f.DataTypeOID != want {
+			t.Errorf("%s is of type %d, want %d", f.Name, f.DataTypeOID, want)
+		}
+	}
+	if f := res.FieldDescriptions[1]; f.DataTypeSize != -1 || f.TypeModifier != -1 {
+		t.Errorf("the array's size is %d, its modifier %d", f.DataTypeSize, f.TypeModifier)
+	}
+	row := res.Rows[0]
+	if got := binary.BigEndian.Uint32(row[1][8:]); got != elem {
+		t.Errorf("elements are said to be of type %d, want %d", got, elem)
+	}
+	// What was sent is read back.
+	sql := "select ($1::pair).a = a from d"
+	res = c.PgConn().ExecParams(ctx, sql, [][]byte{row[3]}, nil, []int16{1}, nil).Read()
+	if res.Err != nil || string(res.Rows[0][0]) != "t" {
+		t.Errorf("%s: %q, %v", sql, res.Rows, res.Err)
 	}
 }

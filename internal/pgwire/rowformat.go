@@ -97,12 +97,13 @@ func (f *rowFormat) appendDescription(b []byte, cols []plan.Column) []byte {
 	b = be.AppendUint16(b, uint16(len(cols)))
 	for i := range cols {
 		c := &cols[i]
+		t := c.Type.Described()
 		b = append(append(b, c.Name...), 0)
 		b = be.AppendUint32(b, c.TableOid)
 		b = be.AppendUint16(b, uint16(c.Attnum))
-		b = be.AppendUint32(b, c.Type.Oid)
-		b = be.AppendUint16(b, uint16(c.Type.Len()))
-		b = be.AppendUint32(b, uint32(c.Type.Typmod))
+		b = be.AppendUint32(b, t.Oid)
+		b = be.AppendUint16(b, uint16(t.Len()))
+		b = be.AppendUint32(b, uint32(t.Typmod))
 		b = be.AppendUint16(b, uint16(f.code(i)))
 	}
 	be.PutUint32(b[1:], uint32(len(b)-1))

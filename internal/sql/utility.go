@@ -51,6 +51,8 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 		tag, err = s.execCancel(ctx, st)
 	case *ast.CloseCursor:
 		tag, err = st.Tag(), s.closeCursor(st)
+	case *ast.Unlisten:
+		tag = st.Tag() // LISTEN is refused, so there is nothing to end
 	default:
 		if what := outsideBlocks(stmt); what != "" && s.txn.block != blockNone {
 			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)

@@ -24,8 +24,14 @@ func (d *dateStyle) order(o types.DateOrder) {
 	d.Order, d.hasOrder = o, true
 }
 
-// word applies one word; false if there is no such word.
+// word applies one word; false if there is no such word. Some words may go on at will, as
+// in PostgreSQL, European and NonEuropean.
 func (d *dateStyle) word(w string, reset types.DateStyle) bool {
+	for _, begin := range [...]string{"postgres", "noneuro", "euro"} {
+		if strings.HasPrefix(w, begin) {
+			w = begin
+		}
+	}
 	switch w {
 	case "iso":
 		d.format(types.DateISO)
@@ -37,9 +43,9 @@ func (d *dateStyle) word(w string, reset types.DateStyle) bool {
 		if d.format(types.DateGerman); !d.hasOrder {
 			d.Order = types.OrderDMY
 		}
-	case "mdy", "us", "noneuro", "noneuropean":
+	case "mdy", "us", "noneuro":
 		d.order(types.OrderMDY)
-	case "dmy", "euro", "european":
+	case "dmy", "euro":
 		d.order(types.OrderDMY)
 	case "ymd":
 		d.order(types.OrderYMD)

@@ -324,7 +324,7 @@ func (m *message) array(t *T) (Datum, error) {
 		return Null, errArrayDims(int(ndim))
 	case flags != 0 && flags != 1:
 		return Null, errBinary("invalid array flags")
-	case t.Elem == nil || elemOid != t.Elem.Oid:
+	case t.Elem == nil || elemOid != t.Elem.Shown().Oid:
 		return Null, m.errElemType(t, elemOid)
 	}
 	dims, count, err := m.dims(int(ndim))
@@ -378,7 +378,8 @@ func (m *message) errElemType(t *T, oid uint32) error {
 	}
 	wantOid := uint32(0)
 	if t.Elem != nil {
-		want, wantOid = t.Elem.SQLName, t.Elem.Oid
+		elem := t.Elem.Shown()
+		want, wantOid = elem.SQLName, elem.Oid
 	}
 	return pgerr.New(pgerr.DatatypeMismatch,
 		"binary data has array element type %d (%s) instead of expected %d (%s)", oid, got, wantOid, want)

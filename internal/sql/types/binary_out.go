@@ -183,7 +183,7 @@ func appendArrayBinary(dst []byte, t *T, d Datum) []byte {
 	}
 	dst = be.AppendUint32(dst, uint32(len(dims)))
 	dst = be.AppendUint32(dst, nulls)
-	dst = be.AppendUint32(dst, elem.Oid)
+	dst = be.AppendUint32(dst, elem.Shown().Oid)
 	for _, dim := range dims {
 		dst = be.AppendUint32(dst, uint32(dim.Len))
 		dst = be.AppendUint32(dst, uint32(dim.Lower))

@@ -31,6 +31,15 @@ func (t *T) Shown() *T {
 	return t
 }
 
+// Described returns the type that clients are told values of t are of. They know nothing of
+// domains, but an array of a domain has a type of its own.
+func (t *T) Described() *T {
+	if t.domain != nil && !t.domain.IsDomain() {
+		return t.domain
+	}
+	return t
+}
+
 // CheckField returns an error if d may not be the value of a field of type t: the domain that
 // t was declared as forbids it.
 func CheckField(fc *FormatContext, t *T, d Datum) error {
