@@ -127,7 +127,11 @@ func rewriteShow(p parser.Statement) (parser.Statement, error) {
 	case !ok || st.WithComment || st.WithDetails || all:
 		return p, pgerr.Unsupported("SHOW %s is not supported in this form", st.Kind).At(st.Pos)
 	}
-	return parser.ParseStored(text)
+	at := st.Pos
+	if st.Name != nil {
+		at = st.Name.Pos
+	}
+	return parser.ParseStandIn(text, at)
 }
 
 // unsupportedShows say of lists that other databases have why there is none.

@@ -48,3 +48,17 @@ func TestUndefinedInThePast(t *testing.T) {
 		}
 	}
 }
+
+// The error of a SHOW that stands for a query points into the client's text.
+func TestShowErrorPosition(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	t.Cleanup(func() { closeNode(t, n) })
+	s := named(t, n, "s")
+	for _, text := range []string{
+		"SHOW COLUMNS FROM nosuch", "SHOW CREATE TABLE nosuch", "SHOW INDEX FROM nosuch", "SELECT * FROM [SHOW COLUMNS FROM nosuch]",
+	} {
+		if got, want := pgerr.From(exec1(s, text)).Position, strings.Index(text, "nosuch")+1; got != want {
+			t.Errorf("%s: position %d, want %d", text, got, want)
+		}
+	}
+}

@@ -79,6 +79,12 @@ func ParseStored(sql string) (Statement, error) {
 	return parseOne(&parser{stored: true}, sql)
 }
 
+// ParseStandIn is ParseStored for a statement that stands for the one at pos of a client's
+// text: that is where all of it lies.
+func ParseStandIn(sql string, pos int) (Statement, error) {
+	return parseOne(&parser{stored: true, at: pos}, sql)
+}
+
 func parseOne(p *parser, sql string) (Statement, error) {
 	stmts, err := p.parse(sql)
 	if err != nil {
@@ -127,6 +133,7 @@ func ParseTypeName(sql string) (*ast.TypeName, error) {
 // parser is the state of one call.
 type parser struct {
 	stored  bool // the text is the server's own
+	at      int  // the position of all nodes; 0: each has its own
 	strings Options
 	lex     lexer
 	tok     token // the next token
@@ -377,7 +384,12 @@ func (p *parser) charPos(off int) int {
 }
 
 // pos is the position of the next token.
-func (p *parser) pos() int { return p.charPos(int(p.tok.start)) }
+func (p *parser) pos() int {
+	if p.at > 0 {
+		return p.at
+	}
+	return p.charPos(int(p.tok.start))
+}
 
 // loc is pos as the field of a node.
 func (p *parser) loc() ast.Loc { return ast.Loc{Pos: p.pos()} }
