@@ -86,7 +86,10 @@ func NewStore(o Options) *Store {
 
 // firstUserOid is the first oid of objects that are not built in, as in
 // PostgreSQL.
-const firstUserOid = 16384
+const firstUserOid = FirstUserOid
+
+// FirstUserOid is the first oid of objects that are not of the system.
+const FirstUserOid = 16384
 
 // The databases that a new cluster has.
 var bootstrapDatabases = [...]string{"defaultdb", "postgres"}

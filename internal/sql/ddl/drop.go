@@ -199,7 +199,7 @@ type dropper struct {
 	explain []dependency
 	columns []droppedDefault
 	keys    []droppedKey
-	domains []string        // whose defaults use dropped sequences
+	others  []string        // descriptions of what else depends on the objects, and does not go with them
 	typed   []typeDependent // of the types of dropped rows
 	all     []*catalog.Table
 	used    map[uint32]bool // the types that something of all is made of
@@ -346,24 +346,46 @@ func (d *dropper) expand(ctx context.Context, t *catalog.Table) error {
 			}
 			d.target(o)
 		}
-		if t.Kind != catalog.KindSequence || d.schema != nil && o.Schema == d.schema.ID {
+		if d.schema != nil && o.Schema == d.schema.ID {
 			continue
 		}
 		if o.Kind == catalog.KindTable || o.Kind == catalog.KindView {
 			d.defaults(ctx, o, t, on)
+		}
+		if err := d.constants(ctx, o, t, on); err != nil {
+			return err
 		}
 		if ty := o.UserType; o.Kind == catalog.KindType && ty.IsDomain() && strings.Contains(ty.Def.Default, sequenceRef(t.Oid)) {
 			if d.cascade {
 				return pgerr.Unsupported("dropping domain %s with the sequence of its default is not supported", ty.SQLName).
 					WithHint("Drop the default of the domain first.")
 			}
-			d.domains = append(d.domains, "type "+ty.SQLName+" depends on "+on)
+			d.others = append(d.others, "type "+ty.SQLName+" depends on "+on)
 		}
 	}
 	return nil
 }
 
-// defaults notes the defaults of o that call for sequence t.
+// constants notes the constraints, generated columns and indexes of o that have relation t as
+// a constant.
+func (d *dropper) constants(ctx context.Context, o, t *catalog.Table, on string) error {
+	if o.View != nil || !mentions(o, sequenceRef(t.Oid)) {
+		return nil
+	}
+	has := func(text string) bool { return strings.Contains(text, sequenceRef(t.Oid)) }
+	for _, text := range d.e.readersIn(ctx, o, has) {
+		switch {
+		case strings.HasPrefix(text, "default value for "): // see defaults
+		case d.cascade:
+			return pgerr.Unsupported("dropping %s with a relation that it names is not supported", text).WithHint("Drop it first.")
+		default:
+			d.others = append(d.others, text+" depends on "+on)
+		}
+	}
+	return nil
+}
+
+// defaults notes the defaults of o that have relation t as a constant.
 func (d *dropper) defaults(ctx context.Context, o, t *catalog.Table, on string) {
 	for i := range o.Columns {
 		c := &o.Columns[i]
@@ -403,7 +425,7 @@ func (d *dropper) report(ctx context.Context) error {
 			details = append(details, x.text+" depends on "+x.on)
 		}
 	}
-	details = append(details, d.domains...)
+	details = append(details, d.others...)
 	if len(details) == 0 {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -27,23 +28,54 @@ func (e *Env) fixLiterals(ctx context.Context, text string, t *catalog.Table, va
 	if err != nil || !e.restateLiterals(notes) {
 		return text
 	}
+	if _, alone := x.(*ast.StrLit); alone && want.Is(types.Regclass) {
+		return ast.Format(x) + "::regclass" // as sequenceRef has it
+	}
 	return ast.Format(x)
 }
 
 // restateLiterals writes the constants of a planned tree anew that are read under the
-// session's settings: as they print under the default ones, which all settings read alike.
-// It reports whether there are any.
+// session's settings: as they print under the default ones, which all settings read alike,
+// and the names of objects as their oids, which stay when they are renamed and search_path
+// changes. It reports whether there are any.
 func (e *Env) restateLiterals(notes *planner.Notes) bool {
-	format, found := types.NewFormatContext(), false
-	if e.Format != nil { // it finds the types of fields
-		format.Names, format.TypeByOid = e.Format.Names, e.Format.TypeByOid
-	}
+	found := false
 	for lit, c := range notes.Literals {
-		if c != nil && readUnderSettings(c.T) {
-			lit.Val, found = types.FormatDatum(c.T, c.D, format), true
+		if c != nil && (readUnderSettings(c.T) || namesObject(c)) {
+			lit.Val, found = e.neutral(c.T, c.D), true
 		}
 	}
 	return found
+}
+
+// neutral prints a value as all sessions read it.
+func (e *Env) neutral(t *types.T, d types.Datum) string {
+	format := types.NewFormatContext()
+	if e.Format != nil { // it finds the types of fields
+		format.TypeByOid = e.Format.TypeByOid
+	}
+	return types.FormatDatum(t, d, format)
+}
+
+// namesObject reports whether a constant is the name of an object that can be renamed: those
+// of the system cannot.
+func namesObject(c *plan.Const) bool {
+	if c.D.IsNull() {
+		return false
+	}
+	switch c.T.Oid {
+	case types.Regclass.Oid, types.Regtype.Oid, types.Regnamespace.Oid, types.Regcollation.Oid:
+		return c.D.Int() >= catalog.FirstUserOid
+	}
+	if c.T.Family != types.ArrayFamily {
+		return false
+	}
+	for _, d := range c.D.ArrayElems() {
+		if namesObject(&plan.Const{T: c.T.Elem, D: d}) {
+			return true
+		}
+	}
+	return false
 }
 
 // readUnderSettings reports whether settings decide what a text means as a value of type t.

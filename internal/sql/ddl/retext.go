@@ -71,32 +71,48 @@ func (e *Env) renameInTextsOf(ctx context.Context, id catalog.ID, f renamed) err
 	return e.Coll.Put(ctx, t)
 }
 
+// storedText is an expression or the query of a view, with what planning it takes: see
+// planner.Annotate.
+type storedText struct {
+	text        string
+	table       *catalog.Table
+	value, want *types.T
+	view        *catalog.View // whose query it is
+}
+
 // eachText replaces each stored expression and query of t by f of it.
 func eachText(t *catalog.Table, f func(string) (string, error)) error {
+	return eachStored(t, func(s storedText) (string, error) { return f(s.text) })
+}
+
+// eachStored is eachText with what planning the texts takes.
+func eachStored(t *catalog.Table, f func(storedText) (string, error)) error {
 	var err error
-	one := func(s *string) {
-		if *s != "" && err == nil {
-			*s, err = f(*s)
+	one := func(s *string, as storedText) {
+		if as.text = *s; *s != "" && err == nil {
+			*s, err = f(as)
 		}
 	}
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		one(&c.Default)
-		one(&c.OnUpdate)
-		one(&c.Generated)
-		if c.IndexExpression() {
-			c.Name = expressionName(c.Generated)
+		one(&c.Default, storedText{want: c.Type})
+		one(&c.OnUpdate, storedText{want: c.Type})
+		if !c.IndexExpression() {
+			one(&c.Generated, storedText{table: t, want: c.Type})
+			continue
 		}
+		one(&c.Generated, storedText{table: t})
+		c.Name = expressionName(c.Generated)
 	}
 	for i := range t.Checks {
-		one(&t.Checks[i].Expr)
+		one(&t.Checks[i].Expr, storedText{table: t})
 	}
 	for i := range t.Indexes {
-		one(&t.Indexes[i].Where)
+		one(&t.Indexes[i].Where, storedText{table: t})
 	}
 	if t.View != nil {
 		v := *t.View
-		one(&v.Query)
+		one(&v.Query, storedText{view: t.View})
 		t.View = &v
 	}
 	if t.UserType == nil || !t.UserType.IsDomain() {
@@ -104,9 +120,9 @@ func eachText(t *catalog.Table, f func(string) (string, error)) error {
 	}
 	def := *t.UserType.Def
 	def.Checks = slices.Clone(def.Checks)
-	one(&def.Default)
+	one(&def.Default, storedText{want: def.Base})
 	for i := range def.Checks {
-		one(&def.Checks[i].Expr)
+		one(&def.Checks[i].Expr, storedText{value: def.Base.BaseType()})
 	}
 	t.UserType = types.NewUserType(t.Oid, t.Name, t.UserType.SQLName, &def)
 	return err

@@ -291,6 +291,10 @@ func (e *Env) alterEnum(ctx context.Context, st *ast.AlterEnum) error {
 			return err
 		}
 		def.Labels[i].Name = st.NewLabel
+		u := types.NewUserType(t.Oid, t.Name, t.UserType.SQLName, &def)
+		if err := e.relabel(ctx, t.Database, u, st.Label); err != nil {
+			return err
+		}
 		return e.redefineType(ctx, t, &def)
 	}
 	if at(st.Label) >= 0 {

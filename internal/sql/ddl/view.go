@@ -158,7 +158,7 @@ func (e *Env) viewQuery(ctx context.Context, q *ast.Select, p *plan.Prepared) (*
 	}
 	v := &catalog.View{Query: ast.Format(sel)}
 	noteUses(v, sel, notes)
-	return v, nil
+	return v, e.noteConstants(ctx, v, notes)
 }
 
 // planView plans the stored query of a view.
@@ -197,6 +197,30 @@ func (e *Env) qualifyTables(ctx context.Context, sel *ast.Select, notes *planner
 		return err == nil
 	})
 	return err
+}
+
+// noteConstants notes the relations that are constants in the query of v.
+func (e *Env) noteConstants(ctx context.Context, v *catalog.View, notes *planner.Notes) error {
+	var oids []uint32
+	for _, c := range notes.Literals {
+		if c != nil && c.T.Is(types.Regclass) && namesObject(c) {
+			oids = append(oids, uint32(c.D.Int()))
+		}
+	}
+	slices.Sort(oids)
+	for _, oid := range oids {
+		t, err := e.Coll.TableByOid(ctx, oid)
+		if pgerr.CodeOf(err) == pgerr.UndefinedTable { // just a number
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(v.Uses, t.ID) {
+			v.Uses, v.UsesColumns, v.Horizons = append(v.Uses, t.ID), append(v.UsesColumns, nil), append(v.Horizons, t.NextColumnID)
+		}
+	}
+	return nil
 }
 
 // noteUses notes the relations that the query of v reads, with what it reads of them.
