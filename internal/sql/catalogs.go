@@ -18,7 +18,7 @@ func (s *Session) newCatalogs() *pgcatalog.Catalog {
 			}
 			return s.bctx.Ctx
 		},
-		Format: s.Format, Setting: s.showValue, Size: s.srv.size(),
+		Format: s.Format, Setting: s.showValue, Values: s.vals, Size: s.srv.size(),
 		Report: s.report, Warn: s.warnSoon, Contents: s.listContents, Cursors: s.listCursors, Prepared: s.listPrepared,
 	})
 }

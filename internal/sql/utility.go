@@ -334,6 +334,9 @@ func (s *Session) showAll(x *execution) error {
 		return err
 	}
 	for _, p := range settings.All() {
+		if p.Unlisted() {
+			continue
+		}
 		v, _ := s.showValue(p.Name)
 		doc := p.Doc
 		if p.NoEffect {

@@ -14,7 +14,13 @@ import (
 // pgSettings lists the configuration parameters.
 func pgSettings(s *snapshot, w *writer) error {
 	for _, p := range settings.All() {
-		value := p.Default
+		if p.Unlisted() {
+			continue
+		}
+		value, reset, source := p.Default, p.Default, "default"
+		if v := s.c.h.Values; v != nil {
+			reset, source = v.Default(p.Name), v.Source(p.Name)
+		}
 		if s.c.h.Setting != nil {
 			if v, ok := s.c.h.Setting(p.Name); ok {
 				value = v
@@ -28,18 +34,19 @@ func pgSettings(s *snapshot, w *writer) error {
 		k := p.Kind()
 		w.str("setting", p.Plain(value))
 		w.text("unit", k.Unit)
-		w.str("category", "Settings")
+		context, category := p.About()
+		w.str("category", category)
 		w.str("short_desc", doc)
-		w.str("context", map[bool]string{true: "internal", false: "user"}[p.ReadOnly])
+		w.str("context", context)
 		w.str("vartype", k.Type)
 		w.text("min_val", k.Min)
 		w.text("max_val", k.Max)
 		if k.Enum != nil {
 			w.set("enumvals", texts(k.Enum))
 		}
-		w.str("source", map[bool]string{true: "default", false: "session"}[value == p.Default])
+		w.str("source", source)
 		w.str("boot_val", p.Plain(p.Default))
-		w.str("reset_val", p.Plain(p.Default))
+		w.str("reset_val", p.Plain(reset))
 		w.flag("pending_restart", false)
 		w.done()
 	}

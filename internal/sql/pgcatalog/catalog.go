@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -22,6 +23,8 @@ type Host struct {
 	Format func() *types.FormatContext
 	// Setting returns the value of a configuration parameter.
 	Setting func(name string) (string, bool)
+	// Values are the session's parameters; nil stands for the defaults.
+	Values *settings.Values
 	// Report asks the nodes of the cluster what goes on; nil if nothing is known.
 	Report func(ctx context.Context, req ReportRequest) (*Report, error)
 	// Warn sends the client a warning with the statement's end.

@@ -53,6 +53,15 @@ var alwaysOn = Kind{Type: "bool", norm: func(s string) (string, bool) {
 	return v, ok && v == "on"
 }}
 
+// alwaysOff is a boolean that can't be turned on.
+var alwaysOff = Kind{Type: "bool", norm: func(s string) (string, bool) {
+	v, ok := boolValue(s)
+	return v, ok && v == "off"
+}}
+
+// logLevel is how severe a message is at least that the server's log gets.
+var logLevel = enum("debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "error", "log", "fatal", "panic")
+
 func boolValue(s string) (string, bool) {
 	switch s := strings.ToLower(s); {
 	case s == "on", s == "1", s != "" && strings.HasPrefix("true", s), s != "" && strings.HasPrefix("yes", s):

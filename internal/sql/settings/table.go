@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/charset"
@@ -14,11 +15,13 @@ import (
 // marked NoEffect are the one list of parameters that are accepted and change
 // nothing, each with the reason why its promise holds all the same.
 var registry = []*Param{
+	{Name: "allow_system_table_mods", Default: "off", NoEffect: true, Why: "system catalogs can't be changed", is: alwaysOff},
 	{Name: "application_name", Report: true, Doc: "name of the client application", is: text(asciiValue), apply: func(v *Values, s string) {
 		v.Fast.ApplicationName = s
 	}},
 	{Name: "array_nulls", Default: "on", NoEffect: true, Why: "NULL in array text always means NULL", is: alwaysOn},
 	{Name: "autovacuum", Default: "on", ReadOnly: true},
+	{Name: "backend_flush_after", Default: "0", NoEffect: true, Why: "files are synced as the log needs it", is: pages(0, 256)},
 	{Name: "backslash_quote", Default: "safe_encoding", is: enum("safe_encoding", "on", "off"), apply: func(v *Values, s string) {
 		v.Fast.BackslashQuote = s
 	}},
@@ -41,6 +44,8 @@ var registry = []*Param{
 	}},
 	{Name: "cluster_name", Default: "", ReadOnly: true},
 	{Name: "commit_delay", Default: "0", NoEffect: true, Why: "commits are grouped by themselves", is: integer(0, 100000)},
+	{Name: "commit_siblings", Default: "5", NoEffect: true, Why: "commits are grouped by themselves", is: integer(0, 1000)},
+	{Name: "compute_query_id", Default: "auto", NoEffect: true, Why: "statements have no query identifiers", is: enum("auto", "off")},
 	{Name: "constraint_exclusion", Default: "partition", NoEffect: true, Why: "the planner chooses by cost alone", is: enum("partition", "on", "off")},
 	{Name: "cpu_index_tuple_cost", Default: "0.005", NoEffect: true, Why: "the planner chooses by cost alone", is: cost},
 	{Name: "cpu_operator_cost", Default: "0.0025", NoEffect: true, Why: "the planner chooses by cost alone", is: cost},
@@ -50,7 +55,12 @@ var registry = []*Param{
 	{Name: "DateStyle", Default: "ISO, MDY", Report: true, is: Kind{Type: "string"}, merge: setDateStyle, apply: func(v *Values, s string) {
 		v.Format.DateStyle, _ = parseDateStyle(s)
 	}},
+	{Name: "deadlock_timeout", Default: "1s", NoEffect: true, Why: "deadlocks are looked for when a wait begins", is: milliseconds(1, math.MaxInt32)},
 	{Name: "debug_assertions", Default: "off", ReadOnly: true},
+	{Name: "debug_pretty_print", Default: "on", NoEffect: true, Why: "plans are shown by EXPLAIN only", is: boolean},
+	{Name: "debug_print_parse", Default: "off", NoEffect: true, Why: "plans are shown by EXPLAIN only", is: boolean},
+	{Name: "debug_print_plan", Default: "off", NoEffect: true, Why: "plans are shown by EXPLAIN only", is: boolean},
+	{Name: "debug_print_rewritten", Default: "off", NoEffect: true, Why: "plans are shown by EXPLAIN only", is: boolean},
 	{Name: "default_int_size", Default: "4", is: enum("4", "8"), Doc: "bytes of a column declared INT", apply: func(v *Values, s string) {
 		v.Fast.DefaultIntSize, _ = strconv.Atoi(s)
 	}},
@@ -70,6 +80,7 @@ var registry = []*Param{
 		v.Fast.DefaultReadOnly = s == "on"
 	}},
 	{Name: "effective_cache_size", Default: "4GB", NoEffect: true, Why: "the planner chooses by cost alone", is: pages(1, math.MaxInt32)},
+	{Name: "effective_io_concurrency", Default: "1", NoEffect: true, Why: "the storage engine reads ahead by itself", is: integer(0, 1000)},
 	{Name: "enable_async_append", Default: "on", NoEffect: true, Why: "the planner chooses by cost alone", is: boolean},
 	{Name: "enable_bitmapscan", Default: "on", NoEffect: true, Why: "the planner chooses by cost alone", is: boolean},
 	{Name: "enable_gathermerge", Default: "on", NoEffect: true, Why: "the planner chooses by cost alone", is: boolean},
@@ -93,17 +104,27 @@ var registry = []*Param{
 	{Name: "escape_string_warning", Default: "on", is: boolean, apply: func(v *Values, s string) {
 		v.Fast.NoEscapeWarning = s == "off"
 	}},
+	{Name: "exit_on_error", Default: "off", NoEffect: true, Why: "an error ends its transaction only", is: alwaysOff},
 	{Name: "extra_float_digits", Default: "1", is: integer(-15, 3), apply: func(v *Values, s string) {
 		v.Format.ExtraFloatDigits, _ = strconv.Atoi(s)
 	}},
+	{Name: "force_parallel_mode", Default: "off", NoEffect: true, Why: "statements run on one goroutine", is: enum("off", "on", "regress")},
 	{Name: "from_collapse_limit", Default: "8", NoEffect: true, Why: "the planner chooses by cost alone", is: integer(1, math.MaxInt32)},
 	{Name: "fsync", Default: "on", ReadOnly: true},
 	{Name: "full_page_writes", Default: "off", ReadOnly: true},
 	{Name: "geqo", Default: "on", NoEffect: true, Why: "the planner chooses by cost alone", is: boolean},
-	{Name: "gin_fuzzy_search_limit", Default: "0", NoEffect: true, Why: "there are no GIN indexes", is: integer(0, math.MaxInt32)},
+	{Name: "geqo_effort", Default: "5", NoEffect: true, Why: "the planner chooses by cost alone", is: integer(1, 10)},
+	{Name: "geqo_generations", Default: "0", NoEffect: true, Why: "the planner chooses by cost alone", is: integer(0, math.MaxInt32)},
+	{Name: "geqo_pool_size", Default: "0", NoEffect: true, Why: "the planner chooses by cost alone", is: integer(0, math.MaxInt32)},
+	{Name: "geqo_seed", Default: "0", NoEffect: true, Why: "the planner chooses by cost alone", is: fraction(0, 1)},
+	{Name: "geqo_selection_bias", Default: "2", NoEffect: true, Why: "the planner chooses by cost alone", is: fraction(1.5, 2)},
+	{Name: "geqo_threshold", Default: "12", NoEffect: true, Why: "the planner chooses by cost alone", is: integer(2, math.MaxInt32)},
+	{Name: "gin_fuzzy_search_limit", Default: "0", NoEffect: true, Why: "searches of GIN indexes return all rows", is: integer(0, math.MaxInt32)},
+	{Name: "gin_pending_list_limit", Default: "4MB", NoEffect: true, Why: "entries of GIN indexes are written at once", is: kilobytes(64, math.MaxInt32)},
 	{Name: "hash_mem_multiplier", Default: "2", NoEffect: true, Why: "memory is bounded by --max-memory", is: fraction(1, 1000)},
 	{Name: "idle_in_transaction_session_timeout", Default: "0", is: milliseconds(0, math.MaxInt32), apply: timeout(func(f *Fast, d time.Duration) { f.IdleInTxnTimeout = d })},
 	{Name: "idle_session_timeout", Default: "0", is: milliseconds(0, math.MaxInt32), apply: timeout(func(f *Fast, d time.Duration) { f.IdleTimeout = d })},
+	{Name: "ignore_checksum_failure", Default: "off", NoEffect: true, Why: "damaged blocks are errors", is: alwaysOff},
 	{Name: "in_hot_standby", Default: "off", ReadOnly: true, Report: true},
 	{Name: "integer_datetimes", Default: "on", ReadOnly: true, Report: true},
 	{Name: "IntervalStyle", Default: "postgres", Report: true, is: enum(intervalStyles...), apply: func(v *Values, s string) {
@@ -111,6 +132,11 @@ var registry = []*Param{
 	}},
 	{Name: "is_superuser", Default: "on", ReadOnly: true, Report: true},
 	{Name: "jit", Default: "off", NoEffect: true, Why: "expressions are compiled always", is: boolean},
+	{Name: "jit_above_cost", Default: "100000", NoEffect: true, Why: "expressions are compiled always", is: fraction(-1, math.MaxFloat64)},
+	{Name: "jit_expressions", Default: "on", NoEffect: true, Why: "expressions are compiled always", is: boolean},
+	{Name: "jit_inline_above_cost", Default: "500000", NoEffect: true, Why: "expressions are compiled always", is: fraction(-1, math.MaxFloat64)},
+	{Name: "jit_optimize_above_cost", Default: "500000", NoEffect: true, Why: "expressions are compiled always", is: fraction(-1, math.MaxFloat64)},
+	{Name: "jit_tuple_deforming", Default: "on", NoEffect: true, Why: "expressions are compiled always", is: boolean},
 	{Name: "join_collapse_limit", Default: "8", NoEffect: true, Why: "the planner chooses by cost alone", is: integer(1, math.MaxInt32)},
 	{Name: "lc_collate", Default: "C.UTF-8", ReadOnly: true},
 	{Name: "lc_ctype", Default: "C.UTF-8", ReadOnly: true},
@@ -118,10 +144,28 @@ var registry = []*Param{
 	{Name: "lc_monetary", Default: "C.UTF-8", NoEffect: true, Why: "there is one locale"},
 	{Name: "lc_numeric", Default: "C.UTF-8", NoEffect: true, Why: "there is one locale"},
 	{Name: "lc_time", Default: "C.UTF-8", NoEffect: true, Why: "there is one locale"},
+	{Name: "lo_compat_privileges", Default: "off", NoEffect: true, Why: "there are no large objects", is: boolean},
 	{Name: "lock_timeout", Default: "0", is: milliseconds(0, math.MaxInt32), apply: timeout(func(f *Fast, d time.Duration) { f.LockTimeout = d })},
 	{Name: "log_duration", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},
+	{Name: "log_error_verbosity", Default: "default", NoEffect: true, Why: "statements are not logged", is: enum("terse", "default", "verbose")},
+	{Name: "log_executor_stats", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},
+	{Name: "log_lock_waits", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},
+	{Name: "log_min_duration_sample", Default: "-1", NoEffect: true, Why: "statements are not logged", is: milliseconds(-1, math.MaxInt32)},
 	{Name: "log_min_duration_statement", Default: "-1", NoEffect: true, Why: "statements are not logged", is: milliseconds(-1, math.MaxInt32)},
+	{Name: "log_min_error_statement", Default: "error", NoEffect: true, Why: "statements are not logged", is: logLevel},
+	{Name: "log_min_messages", Default: "warning", NoEffect: true, Why: "statements are not logged", is: logLevel},
+	{Name: "log_parameter_max_length", Default: "-1", NoEffect: true, Why: "statements are not logged", is: integer(-1, 1<<30-1)},
+	{Name: "log_parameter_max_length_on_error", Default: "0", NoEffect: true, Why: "statements are not logged", is: integer(-1, 1<<30-1)},
+	{Name: "log_parser_stats", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},
+	{Name: "log_planner_stats", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},
+	{Name: "log_replication_commands", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},
 	{Name: "log_statement", Default: "none", NoEffect: true, Why: "statements are not logged", is: enum("none", "ddl", "mod", "all")},
+	{Name: "log_statement_sample_rate", Default: "1", NoEffect: true, Why: "statements are not logged", is: fraction(0, 1)},
+	{Name: "log_statement_stats", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},
+	{Name: "log_temp_files", Default: "-1", NoEffect: true, Why: "statements are not logged", is: kilobytes(-1, math.MaxInt32)},
+	{Name: "log_transaction_sample_rate", Default: "0", NoEffect: true, Why: "statements are not logged", is: fraction(0, 1)},
+	{Name: "logical_decoding_work_mem", Default: "64MB", NoEffect: true, Why: "there is no logical decoding", is: kilobytes(64, math.MaxInt32)},
+	{Name: "maintenance_io_concurrency", Default: "10", NoEffect: true, Why: "the storage engine reads ahead by itself", is: integer(0, 1000)},
 	{Name: "maintenance_work_mem", Default: "64MB", NoEffect: true, Why: "memory is bounded by --max-memory", is: kilobytes(1024, math.MaxInt32)},
 	{Name: "max_connections", Default: "10000", ReadOnly: true},
 	{Name: "max_function_args", Default: "100", ReadOnly: true},
@@ -132,10 +176,16 @@ var registry = []*Param{
 	{Name: "max_parallel_workers_per_gather", Default: "2", NoEffect: true, Why: "statements run on one goroutine", is: integer(0, 1024)},
 	{Name: "max_prepared_transactions", Default: "0", ReadOnly: true},
 	{Name: "max_replication_slots", Default: "0", ReadOnly: true},
+	{Name: "max_stack_depth", Default: "2MB", NoEffect: true, Why: "how deep statements nest has limits of its own", is: kilobytes(100, math.MaxInt32)},
 	{Name: "max_wal_senders", Default: "0", ReadOnly: true},
+	{Name: "min_parallel_index_scan_size", Default: "512kB", NoEffect: true, Why: "statements run on one goroutine", is: pages(0, 715827882)},
+	{Name: "min_parallel_table_scan_size", Default: "8MB", NoEffect: true, Why: "statements run on one goroutine", is: pages(0, 715827882)},
 	{Name: "optimizer_rules_off", Default: "", is: text(listValue), Doc: "rules of the optimizer that are not applied", apply: func(v *Values, s string) {
 		v.Fast.RulesOff, _ = SplitList(s)
 	}},
+	{Name: "parallel_leader_participation", Default: "on", NoEffect: true, Why: "statements run on one goroutine", is: boolean},
+	{Name: "parallel_setup_cost", Default: "1000", NoEffect: true, Why: "statements run on one goroutine", is: cost},
+	{Name: "parallel_tuple_cost", Default: "0.1", NoEffect: true, Why: "statements run on one goroutine", is: cost},
 	{Name: "password_encryption", Default: "scram-sha-256", NoEffect: true, Why: "passwords are not stored", is: enum("scram-sha-256")},
 	{Name: "pg_trgm.similarity_threshold", Default: "0.3", is: fraction(0, 1), Doc: "least similarity of texts for which % is true"},
 	{Name: "pg_trgm.strict_word_similarity_threshold", Default: "0.5", is: fraction(0, 1), Doc: "least similarity of a text to whole words of another for which <<% is true"},
@@ -143,6 +193,7 @@ var registry = []*Param{
 	{Name: "plan_cache_mode", Default: "auto", NoEffect: true, Why: "plans are made for the parameters where these decide", is: enum("auto", "force_generic_plan", "force_custom_plan")},
 	{Name: "quote_all_identifiers", Default: "off", NoEffect: true, Why: "identifiers are quoted where needed", is: boolean},
 	{Name: "random_page_cost", Default: "4", NoEffect: true, Why: "the planner chooses by cost alone", is: cost},
+	{Name: "recursive_worktable_factor", Default: "10", NoEffect: true, Why: "the planner chooses by cost alone", is: fraction(0.001, 1e6)},
 	{Name: "role", Default: "none"},
 	{Name: "row_security", Default: "on", NoEffect: true, Why: "there are no row security policies", is: boolean},
 	{Name: "search_path", Default: "\"$user\", public", is: text(listValue), list: true, apply: func(v *Values, s string) {
@@ -161,25 +212,53 @@ var registry = []*Param{
 		v.Format.Escapes = s == "off"
 	}},
 	{Name: "statement_timeout", Default: "0", is: milliseconds(0, math.MaxInt32), apply: timeout(func(f *Fast, d time.Duration) { f.StatementTimeout = d })},
+	{Name: "stats_fetch_consistency", Default: "cache", NoEffect: true, Why: "statistics are read as they are", is: enum("none", "cache")},
 	{Name: "superuser_reserved_connections", Default: "0", ReadOnly: true},
 	{Name: "synchronize_seqscans", Default: "on", NoEffect: true, Why: "a scan begins where its table does", is: boolean},
 	{Name: "synchronous_commit", Default: "on", NoEffect: true, Why: "every commit is durable when it is acknowledged", is: enum("on", "off", "local", "remote_write", "remote_apply", "true", "false", "yes", "no", "1", "0")},
 	{Name: "tcp_keepalives_count", Default: "0", NoEffect: true, Why: "the system's defaults hold", is: integer(0, math.MaxInt32)},
 	{Name: "tcp_keepalives_idle", Default: "0", NoEffect: true, Why: "the system's defaults hold", is: seconds(0, math.MaxInt32)},
 	{Name: "tcp_keepalives_interval", Default: "0", NoEffect: true, Why: "the system's defaults hold", is: seconds(0, math.MaxInt32)},
+	{Name: "tcp_user_timeout", Default: "0", NoEffect: true, Why: "the system's defaults hold", is: milliseconds(0, math.MaxInt32)},
 	{Name: "temp_buffers", Default: "8MB", NoEffect: true, Why: "memory is bounded by --max-memory", is: pages(100, math.MaxInt32/2)},
 	{Name: "temp_tablespaces", Default: "", NoEffect: true, Why: "there is one"},
 	{Name: "TimeZone", Default: "UTC", Report: true, is: text(zoneValue), apply: func(v *Values, s string) {
 		v.Format.TimeZone, _ = types.LoadZone(s, nil)
 	}},
+	{Name: "timezone_abbreviations", Default: "Default", NoEffect: true, Why: "there is one set of abbreviations", is: text(func(s string) (string, bool) { return "Default", strings.EqualFold(s, "default") })},
+	{Name: "trace_notify", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},
+	{Name: "trace_sort", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},
 	{Name: "track_activities", Default: "on", NoEffect: true, Why: "activity is tracked always", is: boolean},
+	{Name: "track_counts", Default: "on", NoEffect: true, Why: "rows are counted always", is: boolean},
+	{Name: "track_functions", Default: "none", NoEffect: true, Why: "there are no functions of users", is: enum("none", "pl", "all")},
+	{Name: "track_io_timing", Default: "off", NoEffect: true, Why: "times of reads and writes are not taken", is: alwaysOff},
+	{Name: "track_wal_io_timing", Default: "off", NoEffect: true, Why: "times of reads and writes are not taken", is: alwaysOff},
 	{Name: "transaction_deferrable", Default: "off", NoEffect: true, Why: "serializable reads never wait for a safe snapshot", is: boolean},
 	{Name: "transaction_isolation", Default: "serializable", is: text(isolationValue)},
 	{Name: "transaction_read_only", Default: "off", is: boolean},
+	{Name: "transform_null_equals", Default: "off", NoEffect: true, Why: "= NULL is NULL", is: alwaysOff},
+	{Name: "update_process_title", Default: "on", NoEffect: true, Why: "sessions are no processes", is: boolean},
 	{Name: "vacuum_cost_delay", Default: "0", NoEffect: true, Why: "there is no vacuum", is: fraction(0, 100)},
+	{Name: "vacuum_cost_limit", Default: "200", NoEffect: true, Why: "there is no vacuum", is: integer(1, 10000)},
+	{Name: "vacuum_cost_page_dirty", Default: "20", NoEffect: true, Why: "there is no vacuum", is: integer(0, 10000)},
+	{Name: "vacuum_cost_page_hit", Default: "1", NoEffect: true, Why: "there is no vacuum", is: integer(0, 10000)},
+	{Name: "vacuum_cost_page_miss", Default: "2", NoEffect: true, Why: "there is no vacuum", is: integer(0, 10000)},
+	{Name: "vacuum_failsafe_age", Default: "1600000000", NoEffect: true, Why: "there is no vacuum", is: integer(0, 2100000000)},
+	{Name: "vacuum_freeze_min_age", Default: "50000000", NoEffect: true, Why: "there is no vacuum", is: integer(0, 1000000000)},
+	{Name: "vacuum_freeze_table_age", Default: "150000000", NoEffect: true, Why: "there is no vacuum", is: integer(0, 2000000000)},
+	{Name: "vacuum_multixact_failsafe_age", Default: "1600000000", NoEffect: true, Why: "there is no vacuum", is: integer(0, 2100000000)},
+	{Name: "vacuum_multixact_freeze_min_age", Default: "5000000", NoEffect: true, Why: "there is no vacuum", is: integer(0, 1000000000)},
+	{Name: "vacuum_multixact_freeze_table_age", Default: "150000000", NoEffect: true, Why: "there is no vacuum", is: integer(0, 2000000000)},
 	{Name: "wal_block_size", Default: "8192", ReadOnly: true},
+	{Name: "wal_compression", Default: "off", NoEffect: true, Why: "the log of raft is the only one", is: enum("pglz", "lz4", "zstd", "on", "off")},
+	{Name: "wal_init_zero", Default: "on", NoEffect: true, Why: "the log of raft is the only one", is: boolean},
+	{Name: "wal_recycle", Default: "on", NoEffect: true, Why: "the log of raft is the only one", is: boolean},
+	{Name: "wal_sender_timeout", Default: "1min", NoEffect: true, Why: "there are no WAL senders", is: milliseconds(0, math.MaxInt32)},
+	{Name: "wal_skip_threshold", Default: "2MB", NoEffect: true, Why: "the log of raft is the only one", is: kilobytes(0, math.MaxInt32)},
 	{Name: "work_mem", Default: "4MB", NoEffect: true, Why: "memory is bounded by --max-memory", is: kilobytes(64, math.MaxInt32)},
+	{Name: "xmlbinary", Default: "base64", NoEffect: true, Why: "there is no XML type", is: enum("base64", "hex")},
 	{Name: "xmloption", Default: "content", NoEffect: true, Why: "there is no XML type", is: enum("content", "document")},
+	{Name: "zero_damaged_pages", Default: "off", NoEffect: true, Why: "damaged blocks are errors", is: alwaysOff},
 }
 
 // asciiValue replaces what is not printable ASCII, as application names have it.
