@@ -197,6 +197,17 @@ func (g *gateway) lose() {
 	g.epoch.Add(1)
 }
 
+// knows waits until what the node has cached is what the cluster has, if there are others.
+func (g *gateway) knows(ctx context.Context) error {
+	switch {
+	case g == nil:
+		return nil
+	case g.halted():
+		return pgerr.New(pgerr.CannotConnectNow, "the database system is shutting down")
+	}
+	return g.awaitValid(ctx, 0)
+}
+
 // awaitValid waits for the renewal of the node's registration.
 func (g *gateway) awaitValid(ctx context.Context, margin time.Duration) error {
 	deadline := time.NewTimer(g.wait)

@@ -420,6 +420,7 @@ func testDeadPeerIsStruckOff(t *testing.T) {
 	if err := old.txn.Put(keys.DatabasePrefix(900), []byte("old")); err != nil {
 		t.Fatal(err)
 	}
+	fresh := c.nodes[1].session(t)
 	c.die(1)
 	s := c.nodes[0].session(t)
 	s.begin(kv.TxnOptions{})
@@ -432,12 +433,14 @@ func testDeadPeerIsStruckOff(t *testing.T) {
 	}
 	// Cut off, it serves nobody.
 	c.nodes[1].cat.gw.wait = 10 * time.Millisecond
-	fresh := c.nodes[1].session(t)
 	fresh.begin(kv.TxnOptions{})
 	if _, _, err := fresh.FindRelation(ctx, "", "", "a"); pgerr.CodeOf(err) != pgerr.CannotConnectNow {
 		t.Errorf("a gateway without a record: %v", err)
 	}
 	fresh.rollback()
+	if _, err := c.nodes[1].cat.DatabaseByName(ctx, "nosuch"); pgerr.CodeOf(err) != pgerr.CannotConnectNow {
+		t.Errorf("a database that a gateway without a record does not know: %v", err)
+	}
 	c.nodes[1].cat.gw.wait = 5 * time.Second
 	c.revive(1)
 	if got := c.nodes[1].commentOf(t, "a"); got != "new" {
@@ -635,4 +638,23 @@ func testNoWaitElsewhere(t *testing.T) {
 		t.Errorf("locking a table that nobody uses any more: %v", err)
 	}
 	changer.rollback()
+}
+
+// TestStoppedGatewayKnowsNoDatabases: a node that has left its cluster says so to new
+// sessions, and not that their database does not exist.
+func TestStoppedGatewayKnowsNoDatabases(t *testing.T) {
+	c := openGateways(t, 1, time.Minute)
+	defer c.close()
+	n := c.nodes[0]
+	if _, err := n.cat.DatabaseByName(ctx, "defaultdb"); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.cat.StopGateway(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"defaultdb", "nosuch"} {
+		if _, err := n.cat.DatabaseByName(ctx, name); pgerr.CodeOf(err) != pgerr.CannotConnectNow {
+			t.Errorf("%s: %v, want 57P03", name, err)
+		}
+	}
 }

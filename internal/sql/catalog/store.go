@@ -329,8 +329,12 @@ func (s *Store) Generation() uint64 { return s.generation.Load() }
 // Exists reports whether a committed object has the id.
 func (s *Store) Exists(id ID) bool { return s.object(id) != nil }
 
-// DatabaseByName returns a database, or 3D000.
-func (s *Store) DatabaseByName(_ context.Context, name string) (*Database, error) {
+// DatabaseByName returns a database, or 3D000; 57P03 if the node can't tell, as it has left its
+// cluster or lost contact with it.
+func (s *Store) DatabaseByName(ctx context.Context, name string) (*Database, error) {
+	if err := s.gw.knows(ctx); err != nil {
+		return nil, err
+	}
 	if e, ok := s.name(NameKey{Name: name}); ok {
 		if o := s.object(e.ID); o != nil {
 			if d, ok := o.cur.Load().desc.(*Database); ok {
