@@ -147,3 +147,38 @@ func TestStatisticsOfRhythms(t *testing.T) {
 		t.Errorf("part and shop: %s", got)
 	}
 }
+
+// TestStatisticsOfChangedTables: plans know the size of a table that is emptied, filled
+// again or grows from nothing, before anybody has looked at it again and after.
+func TestStatisticsOfChangedTables(t *testing.T) {
+	n := openNode(t, fs.NewMem(), nodeOptions{autoStats: true})
+	defer closeNode(t, n)
+	n.sql.CollectAtOnce()
+	s := n.session(t)
+	defer s.Close()
+	mustExec(t, s, "CREATE TABLE t (id INT PRIMARY KEY, state INT, at TIMESTAMPTZ, INDEX (state), INDEX (at)); ANALYZE t")
+	fill := func(from, to, state string) string {
+		return "INSERT INTO t SELECT i, " + state + ", '2024-01-01'::timestamptz + i * interval '1 hour' FROM generate_series(" + from + ", " + to + ") i"
+	}
+	for _, c := range []struct{ change, query, at, later string }{
+		{"SELECT 1", "SELECT * FROM t", "rows=1 ", "rows=1 "},
+		{fill("1", "4000", "i % 4"), "SELECT * FROM t", "rows=4000 ", "rows=4000 "},
+		{fill("4001", "5000", "9"), "SELECT * FROM t WHERE id > 4000", "rows=1000 ", "rows=1000 "},
+		{"SELECT 1", "SELECT * FROM t WHERE state = 9", "rows=1000 ", "rows=1000 "},
+		{"UPDATE t SET state = 9", "SELECT * FROM t WHERE state = 9", "rows=1000 ", "rows=5000 "},
+		{"DELETE FROM t WHERE id > 500", "SELECT * FROM t", "rows=500 ", "rows=500 "},
+		{"DELETE FROM t", "SELECT * FROM t", "rows=1 ", "rows=1 "},
+		{fill("1", "3000", "1"), "SELECT * FROM t", "rows=3000 ", "rows=3000 "},
+		{"TRUNCATE t; " + fill("1", "2000", "2"), "SELECT * FROM t", "rows=2000 ", "rows=2000 "},
+		{fill("2001", "2300", "2"), "SELECT * FROM t WHERE at > '2024-03-24 08:00:00+00'", "rows=300 ", "rows=300 "},
+	} {
+		mustExec(t, s, c.change)
+		if got := estimate(t, n, c.query); !strings.Contains(got, c.at) {
+			t.Errorf("%s: at once %s; want %s", c.change, got, c.at)
+		}
+		n.sql.CollectDue(t)
+		if got := estimate(t, n, c.query); !strings.Contains(got, c.later) {
+			t.Errorf("%s: %s; want %s", c.change, got, c.later)
+		}
+	}
+}

@@ -1,7 +1,10 @@
 package optimizer
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // mostPerRow is how many rows for each of its own a join may leave of an input whose outer
@@ -65,4 +68,48 @@ func (o *optimizer) raise(j, outer *plan.Join, input *plan.Node) plan.Node {
 	outer.Left = o.raiseOuterJoins(j)
 	outer.Cols = all
 	return outer
+}
+
+// testOfUnmatched returns the position of a condition above a left join that holds for just
+// the rows without a match, as it asks for a NULL where no match has one; -1 if none does.
+func testOfUnmatched(n *plan.Join, conds []plan.Expr) int {
+	if n.Kind != plan.LeftJoin || len(n.Outer) > 0 || plan.Volatile(n.On) || !plan.Pure(n.Right) {
+		return -1
+	}
+	return slices.IndexFunc(conds, func(c plan.Expr) bool {
+		is, ok := c.(*plan.Is)
+		if !ok || is.Kind != plan.IsNull || is.OfFields() {
+			return false
+		}
+		r, ok := is.Arg.(*plan.ColRef)
+		return ok && plan.FindCol(n.Right.Props().Cols, r.Col) >= 0 && (notNull(n.Right, r.Col) || comparedBy(n.On, r.Col))
+	})
+}
+
+// comparedBy reports whether a condition is not true unless a column equals something.
+func comparedBy(on plan.Expr, id plan.ColID) bool {
+	return slices.ContainsFunc(plan.Conjuncts(on, nil), func(c plan.Expr) bool {
+		call, ok := c.(*plan.Call)
+		return ok && call.Fn.Operator && call.Fn.Name == "=" && slices.ContainsFunc(call.Args, func(a plan.Expr) bool {
+			r, ok := a.(*plan.ColRef)
+			return ok && r.Col == id
+		})
+	})
+}
+
+// unmatched is the rows of a left join without a match, by an anti join: in all of them the
+// columns of the right side are NULL.
+func unmatched(n *plan.Join) plan.Node {
+	anti := &plan.Join{Kind: plan.AntiJoin, Left: n.Left, Right: n.Right, On: n.On}
+	anti.Cols = n.Left.Props().Cols
+	p := &plan.Project{Input: anti}
+	p.Cols = n.Cols
+	for _, c := range n.Cols {
+		if plan.FindCol(anti.Cols, c.ID) >= 0 {
+			p.Exprs = append(p.Exprs, plan.Ref(c))
+		} else {
+			p.Exprs = append(p.Exprs, plan.NewConst(c.Type, types.Null))
+		}
+	}
+	return p
 }

@@ -1,6 +1,8 @@
 package optimizer
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -190,6 +192,9 @@ func renamed(e plan.Expr, cols []plan.Column, ids []plan.ColID) plan.Expr {
 func (o *optimizer) pushJoin(n *plan.Join, conds []plan.Expr) plan.Node {
 	if o.on(RuleOuterJoins) {
 		simplifyOuter(n, conds)
+		if i := testOfUnmatched(n, conds); i >= 0 {
+			return o.push(unmatched(n), slices.Delete(slices.Clone(conds), i, i+1))
+		}
 	}
 	lc, rc := n.Left.Props().Cols, n.Right.Props().Cols
 	var left, right, on, above []plan.Expr
