@@ -112,6 +112,11 @@ func immutable(e plan.Expr) bool {
 			ok = ok && (x.Fn.Volatility == builtin.Immutable || joinsImmutably(x))
 		case *plan.SessionValue:
 			ok = false
+		case *plan.Case:
+			if x.OperandElse { // the value of a domain: what its constraints call does not count
+				ok = ok && immutable(x.Operand)
+				return false
+			}
 		}
 		return ok
 	})

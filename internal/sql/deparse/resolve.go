@@ -183,6 +183,9 @@ func (d *deparser) convert(n *node, t *types.T, implicit bool) *node {
 
 // assign converts to the type of a column.
 func (d *deparser) assign(n *node, t *types.T) *node {
+	if base := t.BaseType(); n.unknown() && n.kind == constant && !n.null && base.Family == types.IntervalFamily {
+		return d.literalOf(n.literal, base) // whose fields say what it counts
+	}
 	n = d.coerce(n, t.BaseType())
 	if n.typ.Oid == t.Oid && n.typ.Typmod == t.Typmod || n.kind == convert && n.implicit {
 		return n
