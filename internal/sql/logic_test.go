@@ -65,6 +65,7 @@ type nodeOptions struct {
 	families  bool       // FamilyPerColumn of it
 	spill     int64      // as of kv.DB.SetSpill, if not zero
 	autoStats bool       // not NoAutoStats
+	settings  sql.ClusterSettings
 }
 
 func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
@@ -87,7 +88,7 @@ func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {
 	nodes := &fakeNodes{store: st, db: db}
 	fake, _ := o.ranges.(*fakeRanges)
 	return &node{disk: disk, store: st, ranges: fake, nodes: nodes, sender: sender, sql: sql.NewServer(sql.Config{
-		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, FamilyPerColumn: o.families, NoAutoStats: !o.autoStats, Catalog: cat, Mem: quota.NewPool("test", cmp.Or(o.mem, 256<<20)), Version: "test",
+		DB: db, Nodes: nodes, Ranges: o.ranges, BatchRows: o.batchRows, FamilyPerColumn: o.families, NoAutoStats: !o.autoStats, Settings: o.settings, Catalog: cat, Mem: quota.NewPool("test", cmp.Or(o.mem, 256<<20)), Version: "test",
 		SpanSize: func(a, b []byte) (int64, error) { n, err := st.Engine().ApproximateSize(a, b); return int64(n), err },
 	})}
 }

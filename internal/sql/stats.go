@@ -43,7 +43,8 @@ type tableStats struct {
 	cat    *catalog.Store
 	log    *slog.Logger
 	sizes  tableSizes
-	manual bool // as of Config.NoAutoStats
+	manual bool            // as of Config.NoAutoStats
+	live   ClusterSettings // nil: they are the defaults
 	// past and every are collectInPast and collectEvery but in tests.
 	past, every time.Duration
 	// epoch rises when plans made before may be bad ones.
@@ -83,7 +84,7 @@ type collection struct {
 
 func newTableStats(cfg *Config) *tableStats {
 	s := &tableStats{
-		db: cfg.DB, cat: cfg.Catalog, log: cfg.Logger, manual: cfg.NoAutoStats, past: collectInPast, every: collectEvery, sizes: tableSizes{cfg.SpanSize, cfg.Ranges},
+		db: cfg.DB, cat: cfg.Catalog, log: cfg.Logger, manual: cfg.NoAutoStats, live: cfg.Settings, past: collectInPast, every: collectEvery, sizes: tableSizes{cfg.SpanSize, cfg.Ranges},
 		tables: map[catalog.ID]*tableContents{}, wake: make(chan struct{}, 1), loaded: make(chan struct{}),
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -199,7 +200,7 @@ func (s *tableStats) contentsLocked(id catalog.ID) *tableContents {
 }
 
 func (s *tableStats) enqueueLocked(t *catalog.Table, due int64) {
-	if s.manual || s.closed {
+	if s.closed || !s.automatic() {
 		return
 	}
 	if c := s.contentsLocked(t.ID); !c.queued && len(s.queue) < maxCollectQueue {
@@ -219,6 +220,11 @@ func (s *tableStats) enqueueLocked(t *catalog.Table, due int64) {
 	case s.wake <- struct{}{}:
 	default:
 	}
+}
+
+// automatic reports whether tables are analysed without being asked to.
+func (s *tableStats) automatic() bool {
+	return !s.manual && (s.live == nil || s.live.Live().Get().AutoStats)
 }
 
 // queued is the position of a table in the queue, -1 if it is not there.
@@ -261,6 +267,13 @@ func (s *tableStats) next() (*catalog.Table, time.Duration) {
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 || s.closed {
 		s.busy = false
+		return nil, -1
+	}
+	if !s.automatic() { // since they were queued
+		for _, c := range s.queue {
+			s.tables[c.table.ID].queued = false
+		}
+		s.queue, s.busy = nil, false
 		return nil, -1
 	}
 	first := 0

@@ -1,9 +1,11 @@
 package sql_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/config/setting"
 	"github.com/lichendb/lichen/internal/fs"
 )
 
@@ -79,6 +81,39 @@ func TestStatisticsOfBulkLoads(t *testing.T) {
 	}
 	if got := n.sql.CollectDue(t); got != 0 {
 		t.Errorf("%d tables are analysed though nothing has changed", got)
+	}
+}
+
+// heldSettings are cluster settings that nobody stores.
+type heldSettings struct{ live *setting.Live }
+
+func (h heldSettings) Live() *setting.Live   { return h.live }
+func (heldSettings) Changed(context.Context) {}
+
+// TestStatisticsSwitchedOff: a cluster setting keeps tables from being analysed by themselves,
+// those that wait for it included; ANALYZE works.
+func TestStatisticsSwitchedOff(t *testing.T) {
+	const name = "sql.stats.automatic_collection.enabled"
+	live := setting.NewLive(setting.Default())
+	n := openNode(t, fs.NewMem(), nodeOptions{autoStats: true, settings: heldSettings{live}})
+	defer closeNode(t, n)
+	n.sql.CollectAtOnce()
+	s := n.session(t)
+	defer s.Close()
+	mustExec(t, s, "CREATE TABLE a AS SELECT i FROM generate_series(1, 8000) i")
+	live.Update(map[string]string{name: "false"})
+	mustExec(t, s, "CREATE TABLE b AS SELECT i FROM generate_series(1, 8000) i")
+	if got := n.sql.CollectDue(t); got != 0 {
+		t.Errorf("%d tables are analysed", got)
+	}
+	mustExec(t, s, "ANALYZE b")
+	if got := estimate(t, n, "SELECT * FROM b WHERE i < 0"); !strings.Contains(got, "rows=1 ") {
+		t.Errorf("after ANALYZE: %s", got)
+	}
+	live.Update(nil)
+	mustExec(t, s, "INSERT INTO a SELECT i FROM generate_series(1, 8000) i")
+	if got := n.sql.CollectDue(t); got != 1 {
+		t.Errorf("switched on again, %d tables are analysed, want 1", got)
 	}
 }
 

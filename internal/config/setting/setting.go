@@ -99,6 +99,8 @@ var all = []*Setting{
 		"postgres", "postgres_verbose", "sql_standard", "iso_8601"),
 	duration("sql.defaults.statement_timeout", "statement_timeout of new sessions; 0 means none",
 		func(v *Values) *time.Duration { return &v.StatementTimeout }, 0, maxTimeout),
+	boolean("sql.stats.automatic_collection.enabled", "whether tables are analysed by themselves when they have changed enough; ANALYZE works always",
+		func(v *Values) *bool { return &v.AutoStats }),
 }
 
 // maxTimeout is the longest timeout of a session.

@@ -35,6 +35,8 @@ type Values struct {
 	IntSize          int64
 	DateStyle        string
 	IntervalStyle    string
+
+	AutoStats bool
 }
 
 // Default returns the values of a new cluster.
@@ -49,6 +51,7 @@ func Default() Values {
 		CountBand: 0.05, LoadBand: 0.25, LoadRebalance: RebalanceAll,
 		DiskFullAt: 0.90, DiskRefuseAt: 0.98,
 		IntSize: 4, DateStyle: "ISO, MDY", IntervalStyle: "postgres",
+		AutoStats: true,
 	}
 }
 
