@@ -23,7 +23,7 @@ func All() []Name {
 		SkipClaim, WriteUnchecked,
 		FilterBelowOuter, OuterUnchecked, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
-		StatisticsUnheard, PanicSurvived,
+		StatisticsUnheard, PanicSurvived, SplitGap,
 		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, TypesInTurn, LaterColumnSeen,
 	}
 }

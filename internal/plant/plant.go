@@ -110,6 +110,8 @@ const (
 	// StatisticsUnheard has a node plan by the statistics that were stored when it started.
 	StatisticsUnheard Name = "statistics-unheard"
 
+	// SplitGap leaves the keys of the right half of a split to nobody for a moment.
+	SplitGap Name = "split-gap"
 	// PanicSurvived lets a node go on after a panic below kv.
 	PanicSurvived Name = "panic-survived"
 )

@@ -179,6 +179,15 @@
 //	     log has answered for it, could never be there again (prepareSplit; TestSplitStaysCommitted
 //	     in store).
 //
+//	R43. A store whose log lacks what one of its replicas has acknowledged ends, before it casts
+//	     another vote or acknowledges anything: it can't know what else it has forgotten (held;
+//	     TestOlderCopy in server).
+//
+//	R44. The store has the replica of a range that was split off before the left half gives up its
+//	     keys: in between they would be nobody's, the store would take in a snapshot of them, and
+//	     the replica that was made later would take the place of one that has acknowledged more
+//	     (applyTrigger; S11 of store).
+//
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.
 package replica

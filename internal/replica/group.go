@@ -158,8 +158,7 @@ func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error)
 	hs.Commit = max(hs.Commit, applied.Index)
 	hs.Term = max(hs.Term, applied.Term)
 	if applied.Index > st.Last {
-		return nil, fmt.Errorf("range %d: state is at index %d, ahead of its log, which ends at %d",
-			r.id, applied.Index, st.Last)
+		return nil, &LostLogError{r.id, fmt.Sprintf("its state is at index %d, its log ends at %d", applied.Index, st.Last)}
 	}
 	if applied.Index < st.Truncated.Index {
 		return nil, fmt.Errorf("range %d: state is at index %d, behind its log, which begins after %d", r.id, applied.Index, st.Truncated.Index)

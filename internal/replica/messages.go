@@ -36,6 +36,11 @@ func (g *group) accepts(m *pb.Message, epoch int64) bool {
 	switch m.GetType() {
 	case pb.MsgVote, pb.MsgPreVote:
 		return g.acceptsVote(m)
+	case pb.MsgHeartbeat:
+		if err := g.held(m); err != nil {
+			g.lose(err)
+			return false
+		}
 	case pb.MsgTimeoutNow:
 		return g.r.deps.Support == nil || g.r.deps.Support.MayVote()
 	case pb.MsgHeartbeatResp:

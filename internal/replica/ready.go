@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -287,6 +288,10 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	}
 	g.r.endRest() // what was closed holds up to here, between the borders of before
 	old := g.r.Desc()
+	var right *Replica
+	if t.Right != nil && !plant.On(plant.SplitGap) {
+		right = g.r.makeRight(t.Right) // before the left half gives its keys up (invariant R44)
+	}
 	if taken != nil {
 		g.r.carryOver(taken, t)
 		g.r.deps.Merged(g.r, taken)
@@ -296,7 +301,10 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	g.r.refreshLease()
 	g.stir() // a new follower is to hear of it
 	if t.Right != nil {
-		g.r.split(old, t.Desc, t.Right)
+		if plant.On(plant.SplitGap) {
+			right = g.r.makeRight(t.Right)
+		}
+		g.r.split(right, t.Right)
 	}
 	if g.r.deps.OnDescriptor != nil {
 		g.r.deps.OnDescriptor(g.r, old)

@@ -28,8 +28,8 @@ type Deps struct {
 	Clock  *hlc.Clock
 	Logger *slog.Logger
 	Store  kvpb.StoreID
-	// OnFatal is told of a panic while a group was processed, which ends the process; nil:
-	// nobody is.
+	// OnFatal is told of a panic while a group was processed, and of a log that was lost:
+	// it ends the process; nil: nobody is.
 	OnFatal func(error)
 	// AdmitWrite returns an error while the store can't take writes (disk full).
 	AdmitWrite func() error
@@ -176,7 +176,7 @@ func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, er
 	r.leader.Store(&none)
 	st, ok := deps.Log.State(raftlog.GroupID(desc.RangeID))
 	if !ok {
-		return nil, fmt.Errorf("range %d: its log is missing", desc.RangeID)
+		return nil, &LostLogError{desc.RangeID, "its log is missing"}
 	}
 	applied, err := apply.LoadState(deps.Engine, desc.RangeID)
 	if err != nil && (r.Initialized() || !errors.Is(err, apply.ErrNoState)) {

@@ -41,16 +41,22 @@ func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error 
 	return r.group.propose(under, b.Bytes())
 }
 
-// split makes the new range's replica after the split was applied. What the leader
-// knows of the right half's locks and reads goes with it.
-func (r *Replica) split(old, left, right *kvpb.RangeDescriptor) {
-	r.formerRight.Store(right)
-	r.spills.cut(right.StartKey)
+// makeRight makes the replica of the range that a split has made, which does not begin yet;
+// nil: this store has none, or an error was logged.
+func (r *Replica) makeRight(right *kvpb.RangeDescriptor) *Replica {
 	n, err := r.deps.Split(r, right)
 	if err != nil {
 		r.deps.Logger.Error("split: the new range's replica", "range", right.RangeID, "err", err)
-		return
+		return nil
 	}
+	return n
+}
+
+// split begins the new range's replica n after the split was applied. What the leader
+// knows of the right half's locks and reads goes with it.
+func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
+	r.formerRight.Store(right)
+	r.spills.cut(right.StartKey)
 	if n == nil {
 		return
 	}

@@ -39,6 +39,9 @@
 //	S10. A node that is told a higher timestamp of all ranges at rest has been told before, or
 //	    with it, of each that rests no longer (closing.leave, send); one that has missed a
 //	    message takes no higher one for any (closing.take).
+//	S11. A key that a replica here held before a split is held by some replica all the time while
+//	     the split is applied, so that no other one comes for it (applyTrigger, add; prepareSplit
+//	     checks; TestSplitLeavesNoGap).
 //
 // Three goroutines do what is periodic: tickLoop, which never waits for anything and
 // visits only replicas that do not rest; maintain; and collectLoop, whose commands wait

@@ -151,7 +151,6 @@ func (s *Store) change(fn func(map[kvpb.RangeID]*replica.Replica)) {
 func (s *Store) Lookup(key []byte) (kvpb.Sender, *kvpb.RangeDescriptor, error) {
 	r := s.find(key)
 	if r == nil {
-		// A split is being applied, perhaps: its right half comes in a moment.
 		return nil, nil, &kvpb.NotLeaderError{}
 	}
 	return r, r.Desc(), nil

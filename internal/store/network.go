@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/encoding"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
@@ -446,10 +447,11 @@ func (s *Store) prepareSplit(right *kvpb.RangeDescriptor, left raftlog.Write) er
 	}
 	s.creating.Lock()
 	defer s.creating.Unlock()
-	if r, ok := s.Replica(right.RangeID); ok && !r.Initialized() {
+	if r, ok := s.Replica(right.RangeID); ok {
 		// A message of the new range came before the left half was here, and made a
 		// replica without data: what the split makes takes its place and its log.
 		r.Stop()
+		must.True(!r.Initialized(), "S6: range %d has data here before it is split off", right.RangeID)
 		s.change(func(m map[kvpb.RangeID]*replica.Replica) { delete(m, right.RangeID) })
 	}
 	st, ok := s.log.State(raftlog.GroupID(right.RangeID))

@@ -19,3 +19,13 @@ func TestPlants(t *testing.T) {
 		t.Error("not found")
 	})
 }
+
+// TestPlantsGap plants a split that leaves its right half to nobody for a moment.
+func TestPlantsGap(t *testing.T) {
+	defer plant.Choose(plant.SplitGap)()
+	if err := splitsWithoutGap(t); err != nil {
+		t.Logf("found: %v", err)
+		return
+	}
+	t.Error("not found")
+}

@@ -156,6 +156,9 @@ func Open(o Options) (*Store, error) {
 		FS: o.FS, Dir: o.FS.PathJoin(o.Dir, "raftlog"), SegmentBytes: o.SegmentBytes, OnFatal: o.OnFatal,
 	})
 	if err != nil {
+		if errors.Is(err, raftlog.ErrCorrupt) {
+			err = fmt.Errorf("%w; %s", err, replica.LostAdvice)
+		}
 		return nil, errors.Join(fmt.Errorf("store %s: %w", o.Dir, err), s.eng.Close())
 	}
 	if err := s.open(); err != nil {

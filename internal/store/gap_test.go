@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// TestSplitLeavesNoGap: while a split is applied its keys are some replica's here all the time.
+func TestSplitLeavesNoGap(t *testing.T) {
+	if err := splitsWithoutGap(t); err != nil {
+		t.Error(err)
+	}
+}
+
+// splitsWithoutGap looks at each reading of a node's clock, of which the making of a replica is
+// one, whether some replica holds the keys of a range that is split again and again.
+func splitsWithoutGap(t *testing.T) error {
+	var watched, gaps atomic.Int64
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		time.Sleep(time.Second)
+		for _, nd := range c.nodes {
+			var look func()
+			look = func() {
+				watched.Add(1)
+				if nd.s.find([]byte("\x10z")) == nil {
+					gaps.Add(1)
+				}
+				nd.onClock.Store(&look)
+			}
+			nd.onClock.Store(&look)
+		}
+		for i, key := range []string{"\x10f", "\x10k", "\x10p"} {
+			c.do(kvpb.RangeID(i+1), func(r *replica.Replica) error { return r.Split(context.Background(), []byte(key), kvpb.RangeID(i+2)) })
+			time.Sleep(time.Second)
+		}
+		for _, nd := range c.nodes {
+			nd.onClock.Store(nil)
+		}
+	})
+	if n := gaps.Load(); n > 0 || watched.Load() == 0 {
+		return fmt.Errorf("of %d times that somebody looked the last key was %d times nobody's", watched.Load(), n)
+	}
+	return nil
+}
