@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lichendb/lichen/internal/config"
@@ -14,7 +15,7 @@ import (
 // TestOlderCopy: a node whose store was put back from an older copy ends, and says what to do.
 func TestOlderCopy(t *testing.T) {
 	if os.Getenv(doomedNode) != "" {
-		withNodes(t, testOlderCopy)
+		synctest.Test(t, func(t *testing.T) { testOlderCopy(t, newTestNodes(t)) })
 	}
 	out, code := runDoomed(t, "TestOlderCopy")
 	if code != fatalExit || !strings.Contains(out, "put back from an older copy") || !strings.Contains(out, "start the node with an empty store") {
