@@ -72,6 +72,8 @@ const (
 	FilterBelowOuter Name = "filter-below-outer"
 	// OuterUnchecked makes inner joins of outer ones whose rows the conditions above would keep.
 	OuterUnchecked Name = "outer-unchecked"
+	// BoundBelowSort keeps only so many rows of a sorted query as are wanted in another order.
+	BoundBelowSort Name = "bound-below-sort"
 	// NullInAntiJoin makes an anti join of NOT IN without looking for NULL.
 	NullInAntiJoin Name = "null-in-anti-join"
 	// MergedColumns takes two columns of a type for one.

@@ -33,7 +33,7 @@ func (a *alteration) columnTypes(ctx context.Context) error {
 		}
 		ch := typeChange{cmd: c, id: col.ID, from: col.Type}
 		if i := slices.IndexFunc(list, func(ch typeChange) bool { return ch.id == col.ID }); i >= 0 {
-			if !col.Type.Is(list[i].from) || col.Type.Typmod != list[i].from.Typmod {
+			if !col.Type.Shown().Is(list[i].from.Shown()) || col.Type.Typmod != list[i].from.Typmod {
 				return pgerr.New(pgerr.FeatureNotSupported, "cannot alter type of column \"%s\" twice", c.Name)
 			}
 			list[i] = ch // that one changed nothing but values, which this one computes

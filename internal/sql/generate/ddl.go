@@ -81,3 +81,29 @@ func (g *Generator) noQuery(s *Scope, action string) string {
 	text := g.fill(s, action, 2)
 	return text[1 : len(text)-1]
 }
+
+// typeCase changes the types that columns have, and reads them.
+func (g *Generator) typeCase() Case {
+	t := g.Schema.table(g.Rand)
+	change := g.Pick("ALTER TYPE mood RENAME VALUE 'ok' TO 'fine'", "ALTER TYPE mood ADD VALUE 'new' BEFORE 'ok'", "ALTER TYPE mood ADD VALUE IF NOT EXISTS 'sad'", "ALTER TYPE mood ADD VALUE 'ok'", "ALTER TYPE pair ADD ATTRIBUTE c int", "ALTER TYPE pair RENAME ATTRIBUTE b TO z",
+		"ALTER TYPE pair DROP ATTRIBUTE b", "ALTER TYPE pair ALTER ATTRIBUTE a TYPE text", "ALTER TYPE pair ADD ATTRIBUTE c int CASCADE", "ALTER DOMAIN posint ADD CHECK (VALUE < 5)", "ALTER DOMAIN posint ADD CONSTRAINT small CHECK (VALUE < 5) NOT VALID", "ALTER DOMAIN posint SET NOT NULL",
+		"ALTER DOMAIN posint DROP CONSTRAINT posint_check", "ALTER DOMAIN posint SET DEFAULT 7", "ALTER TYPE mood RENAME TO mood2", "ALTER TYPE pair SET SCHEMA public", "DROP TYPE mood", "DROP DOMAIN posint CASCADE", "DROP TYPE pair", "ALTER TYPE posint RENAME TO p2", "ALTER DOMAIN posint VALIDATE CONSTRAINT posint_check")
+	return Case{Key: "ddl " + change, Steps: append(steps(change, "SELECT * FROM "+t.Name), describeColumns(t.Name), Step{SQL: t.insert(g.Rand, 60)}, Step{SQL: "SELECT * FROM " + t.Name})}
+}
+
+// tempCase makes a temporary table of a query's rows, with the name of another table at times.
+func (g *Generator) tempCase() Case {
+	types := g.types()
+	name := g.Pick("tt", "tt", "t1")
+	list := []string{fmt.Sprintf("CREATE TEMP TABLE %s(%s)%s AS %s", name, names(columnsOf(types)), g.Pick("", " ON COMMIT DROP", " ON COMMIT PRESERVE ROWS"), g.Query(nil, types, 2)), "SELECT * FROM " + name,
+		"ALTER TABLE " + name + " ADD COLUMN extra int DEFAULT 3", g.Pick("SAVEPOINT s", "TRUNCATE "+name, "INSERT INTO "+name+" SELECT * FROM "+name), "SELECT * FROM " + name, "DROP TABLE " + name, "SELECT count(*) FROM " + name}
+	return Case{Steps: steps(list...)}
+}
+
+// lockingCase locks the rows that a query reads.
+func (g *Generator) lockingCase() Case {
+	t, o := g.Schema.table(g.Rand), g.Schema.table(g.Rand)
+	s := t.scope("a").beside(o.scope("b"))
+	q := fmt.Sprintf("SELECT a.id, b.id, %s FROM %s a %s %s b ON a.id = b.id WHERE %s ORDER BY 1, 2 %s FOR %s OF a%s", g.Expr(s, g.typ(), 2), t.Name, g.Pick("JOIN", "LEFT JOIN"), o.Name, g.Expr(s, "bool", 2), g.Pick("", "LIMIT 3"), g.Pick("UPDATE", "SHARE", "NO KEY UPDATE", "KEY SHARE"), g.Pick("", ", b", " NOWAIT", " SKIP LOCKED"))
+	return Case{Steps: []Step{{SQL: q, Ordered: true}}}
+}

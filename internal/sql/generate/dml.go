@@ -79,7 +79,7 @@ func (g *Generator) assignments(t Table, s *Scope, depth int) string {
 	}
 	if c := t.Cols[len(t.Cols)-1]; !used[c.Name] && len(t.Cols) > 2 && g.OneIn(6) {
 		if d := t.Cols[len(t.Cols)-2]; !used[d.Name] {
-			list = append(list, fmt.Sprintf("(%s, %s) = (SELECT * FROM (%s) m ORDER BY 1, 2 LIMIT 1)", c.Name, d.Name, g.Query(s, []string{c.Type, d.Type}, depth)))
+			list = append(list, fmt.Sprintf("(%s, %s) = (SELECT * FROM (%s) m ORDER BY m::text LIMIT 1)", c.Name, d.Name, g.Query(s, []string{c.Type, d.Type}, depth)))
 		}
 	}
 	return strings.Join(list, ", ")
@@ -141,6 +141,55 @@ func (g *Generator) modifyingWith() Case {
 	ch := cte{name: "ch", cols: t.Cols}
 	types := g.types()
 	return Case{Key: "dml", Changes: true, Steps: steps(fmt.Sprintf("WITH ch AS (%s RETURNING %s) %s", change, names(t.Cols), g.Query(&Scope{ctes: []cte{ch}}, types, 3)), "SELECT * FROM "+t.Name)}
+}
+
+// namedChange names a query that a change reads, in its own queries too.
+func (g *Generator) namedChange() Case {
+	t := g.Schema.table(g.Rand)
+	w := cte{name: "w", cols: columnsOf(append([]string{"int4"}, g.types()...))}
+	with := fmt.Sprintf("WITH w(%s) AS %s(%s) ", names(w.cols), g.Pick("", "MATERIALIZED "), g.Query(nil, typesOf(w.cols), 2))
+	s := t.scope(t.Name)
+	s.ctes = []cte{w}
+	inner := &Scope{Cols: qualified(w.cols, "w"), rows: []string{"w"}, outer: &Scope{ctes: []cte{w}}}
+	c := t.Cols[1+g.IntN(len(t.Cols)-1)]
+	switch g.IntN(4) {
+	case 0:
+		return g.dml(with+fmt.Sprintf("INSERT INTO %s (id, %s) SELECT 40 + row_number() OVER (ORDER BY x), x FROM (SELECT %s FROM w) s(x)", t.Name, c.Name, g.Expr(inner, c.Type, 2)), t)
+	case 1:
+		return g.dml(with+fmt.Sprintf("DELETE FROM %s WHERE %s", t.Name, g.Expr(s, "bool", 3)), t)
+	case 2:
+		return g.dml(with+fmt.Sprintf("UPDATE %s SET %s FROM (SELECT x0, count(*) n FROM w GROUP BY x0) s WHERE s.x0 = %s.id", t.Name, g.assignments(t, s, 2), t.Name), t)
+	}
+	return g.dml(with+fmt.Sprintf("UPDATE %s SET %s WHERE %s", t.Name, g.assignments(t, s, 3), g.Expr(s, "bool", 2)), t)
+}
+
+// viewChangeCase changes a table through a view of some of its rows.
+func (g *Generator) viewChangeCase() Case {
+	t := g.Schema.table(g.Rand)
+	s := t.scope(t.Name)
+	v := Table{Name: "vt", Cols: []Column{{"id", "int4"}}}
+	items := []string{t.Name + ".id"}
+	for _, c := range t.Cols[1:] {
+		if !g.OneIn(3) {
+			v.Cols = append(v.Cols, Column{"v" + c.Name, c.Type})
+			items = append(items, t.Name+"."+c.Name+" AS v"+c.Name)
+		}
+	}
+	list := steps(fmt.Sprintf("CREATE VIEW vt AS SELECT %s FROM %s WHERE %s%s", strings.Join(items, ", "), t.Name, g.noQuery(s, "{bool}"), g.Pick("", " WITH CHECK OPTION", " WITH LOCAL CHECK OPTION")))
+	vs := v.scope("vt")
+	for range 1 + g.IntN(2) {
+		sql := ""
+		switch {
+		case g.OneIn(3):
+			sql = v.insert(g.Rand, 20+g.IntN(10))
+		case g.OneIn(3):
+			sql = "DELETE FROM vt WHERE " + g.Expr(vs, "bool", 2)
+		default:
+			sql = fmt.Sprintf("UPDATE vt SET %s WHERE %s", g.assignments(v, vs, 2), g.Expr(vs, "bool", 2))
+		}
+		list = append(list, Step{SQL: sql + g.Pick("", " RETURNING *", " RETURNING vt")})
+	}
+	return Case{Key: "dml through a view", Steps: append(list, steps("SELECT * FROM vt", "SELECT * FROM "+t.Name)...)}
 }
 
 // transactionCase is a block with savepoints, some statements of which fail.

@@ -74,15 +74,11 @@ func (g *Generator) drawExpression() expressionProduction {
 }
 
 func (g *Generator) operator(s *Scope, typ string, depth int) string {
-	n := len(forms[typ]) + len(moreForms[typ])
-	if n == 0 {
+	list := slices.Concat(forms[typ], moreForms[typ], widerForms[typ])
+	if len(list) == 0 {
 		return ""
 	}
-	if i := g.IntN(n); i < len(forms[typ]) {
-		return g.fill(s, forms[typ][i], depth)
-	} else {
-		return g.fill(s, moreForms[typ][i-len(forms[typ])], depth)
-	}
+	return g.fill(s, g.Pick(list...), depth)
 }
 
 // fill replaces the braces of a form.

@@ -4,7 +4,7 @@ package generate
 // modifiers, and those that every schema defines.
 var Types = []string{"int4", "int8", "text", "numeric", "bool", "date", "timestamp", "jsonb", "_int4", "interval",
 	"float8", "_text", "int4range", "time", "timestamptz", "uuid", "bytea", "tsvector",
-	"varchar", "varchar(4)", "char(3)", "numeric(6,2)", "timestamp(0)", "posint", "mood", "pair", "_pair"}
+	"int4multirange", "varchar", "varchar(4)", "char(3)", "numeric(6,2)", "timestamp(0)", "posint", "mood", "pair", "_pair"}
 
 // forms are ways to make an expression of a type; a type's name in braces stands
 // for an operand of that type, {=} for the last one again. Forms whose results are equal and yet look different (1 month
@@ -81,4 +81,31 @@ var moreForms = map[string][]string{
 	"timestamp": {"{timestamp(0)}::timestamp", "coalesce({timestamp(0)}, '2024-01-31 10:00:00.777')"},
 	"_text":     {"ARRAY[{varchar(4)}, {text}]", "ARRAY[{varchar(4)}, 'abcdefgh']::text[]", "enum_range(NULL::mood)::text[]"},
 	"jsonb":     {"to_jsonb({pair})", "to_jsonb({_pair})", "to_jsonb({varchar(4)})", "jsonb_build_object('p', {pair}, 'd', {posint})", "to_jsonb({numeric(6,2)})"},
+}
+
+// widerForms are forms of what programs use less often: slices, multiranges, regular
+// expressions, paths into documents, zones of time, and numbers near their limits.
+var widerForms = map[string][]string{
+	"int4": {"regexp_count({text}, 'a')", "regexp_instr({text}, 'b|$')", "array_upper({_int4}, 1)", "array_ndims({_text})", "({_int4})[cardinality({_int4})]", "extract(isodow FROM {date})::int4", "extract(hour FROM {timestamptz})::int4",
+		"gcd({int4} % 1000, 12)", "({int4} % 100) << 2", "scale({numeric})", "bit_count({int4}::bit(8))::int4", "lower({int4multirange})", "date_part('week', {timestamp})::int4", "strpos({text}, {text})", "2147483647 - abs({int4} % 5)"},
+	"int8": {"lcm({int4} % 100, 6)::int8", "({int8} % 7) ^ 2", "9223372036854775807 - abs({int8} % 3)", "upper({int4multirange})::int8"},
+	"text": {"regexp_substr({text}, '[a-z]+')", "regexp_replace({text}, '(a)(b)?', '\\2\\1', 'g')", "substring({text} FROM 'a(.)')", "substring({text} SIMILAR 'a#\"_#\"%' ESCAPE '#')", "array_dims({_int4})", "{int4multirange}::text",
+		"to_char({interval}, 'DD HH24:MI')", "({jsonb} #>> '{a,b,0}')", "jsonb_path_query_first({jsonb}, '$.a ? (@ > 0)')::text", "jsonb_pretty({jsonb})", "to_char({numeric}, '9.99EEEE')", "to_char({int4}, 'RN')", "unistr(left({text}, 1))", "normalize({text})",
+		"({timestamptz} AT TIME ZONE 'America/New_York')::text", "to_json({_text})::text", "string_to_array({text}, NULL)::text", "{int4}::bit(5)::text", "justify_interval({interval})::text", "trim(both 'ab' from {text})", "btrim({text}, 'a')", "to_hex({int4})", "age({timestamp}, {date})::text"},
+	"numeric": {"trim_scale({numeric})", "div({numeric}, 3)", "{numeric} ^ 3", "sqrt(abs({numeric}))", "1e30 * {numeric}", "{numeric} % 0.7", "factorial(abs({int4} % 20))", "round({numeric}, -1)", "extract(epoch FROM {timestamptz})", "to_number({text}, '99')", "({numeric} / 3)::numeric(20,10)"},
+	"bool": {"({timestamp}, {interval}) OVERLAPS ({timestamp}, {interval})", "({date}, {date}) OVERLAPS ({date}, {interval})", "regexp_like({text}, '^a|b$', 'i')", "{text} !~ '[ab]'", "{text} ~* 'A'", "{int4multirange} @> {int4}", "{int4multirange} && {int4range}", "{int4range} -|- {int4range}",
+		"{int4} = ANY (({_int4})[1:2])", "jsonb_path_exists({jsonb}, '$.** ? (@ == 1)')", "{jsonb} <@ '[1, 2, {\"a\": 1}]'", "{jsonb} ?| ARRAY['a', 'b']", "{int4} BETWEEN SYMMETRIC {int4} AND {int4}", "{text} NOT BETWEEN {text} AND {text}", "({int4}, {text}) IS DISTINCT FROM ({int4}, NULL)", "{_int4} < {_int4}",
+		"{timestamptz} = {timestamp}", "{date} < {timestamptz}", "{text} LIKE {text} || '%'", "{text} LIKE 'a\\%' ESCAPE '!'", "{text} LIKE ANY (ARRAY['a%', NULL])", "{int4} <> ALL (ARRAY[{int4}, NULL])", "isfinite({timestamp})", "{int4range} @> {int4range}", "{text} IS NORMALIZED"},
+	"date":           {"({timestamptz} AT TIME ZONE 'Asia/Tokyo')::date", "to_date({text}, 'YYYY')", "lower(daterange({date}, {date} + 3))"},
+	"timestamp":      {"{timestamptz} AT TIME ZONE 'America/New_York'", "make_timestamp(2024, 1 + abs({int4}) % 12, 1, 0, 0, 1.5)", "{timestamp} + {int4} % 10 * interval '1 day'", "date_trunc('quarter', {timestamp})"},
+	"timestamptz":    {"date_trunc('day', {timestamptz}, 'Asia/Tokyo')", "{timestamp} AT TIME ZONE 'Europe/Berlin'", "make_timestamptz(2024, 3, 31, abs({int4}) % 24, 30, 0, 'Europe/Berlin')", "{date} + {time} AT TIME ZONE 'UTC'"},
+	"interval":       {"justify_hours({interval})", "{interval} / 3", "age({timestamp}, {timestamp})", "{time} - {time}", "date_trunc('hour', {interval})", "{timestamptz} - {timestamptz}"},
+	"jsonb":          {"jsonb_path_query_array({jsonb}, '$.a[*] ? (@ > 1)')", "jsonb_insert('{\"a\": [1]}', '{a,0}', {jsonb})", "{jsonb} || {jsonb}", "{jsonb} - 'a'", "{jsonb} #- '{a,b}'", "({jsonb})['a']", "to_jsonb({int4multirange})", "jsonb_object(ARRAY['k', {text}])", "to_jsonb(ROW({int4}, {text}))"},
+	"_int4":          {"({_int4})[2:]", "({_int4})[:1]", "trim_array({_int4}, least(cardinality({=}), 1))", "array_positions({_int4}, {int4})", "array_prepend({int4}, {_int4})", "array_fill({int4}, ARRAY[2])", "ARRAY(SELECT generate_series(1, 3))", "array_cat({_int4}, ARRAY[{int4}])"},
+	"_text":          {"regexp_match({text}, '(a)(b)?')", "({_text})[2:3]", "string_to_array({text}, '', 'a')", "enum_range(NULL, {mood})::text[]", "{_int4}::text[]"},
+	"int4range":      {"{int4range} + {int4range}", "{int4range} - int4range(2, 3)", "range_merge({int4multirange})"},
+	"int4multirange": {"{int4multirange} + {int4multirange}", "{int4multirange} * {int4multirange}", "{int4multirange} - {int4multirange}", "int4multirange({int4range})", "int4multirange({int4range}, {int4range})", "coalesce({int4multirange}, '{}')", "{int4range}::int4multirange"},
+	"bytea":          {"set_byte('abc', abs({int4}) % 3, 65)", "sha256({bytea})", "overlay({bytea} PLACING 'x' FROM 1)"},
+	"time":           {"({timestamptz} AT TIME ZONE 'UTC')::time", "{time} - {interval}", "make_time(abs({int4}) % 24, 0, 1.25)"},
+	"varchar":        {"left({varchar}, -1)", "{varchar(4)} || {varchar}"},
 }

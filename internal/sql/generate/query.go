@@ -24,6 +24,7 @@ func queries() []queryProduction {
 		}},
 		{"WITH", query, (*Generator).with},
 		{"WITH RECURSIVE", expression | query, (*Generator).recursive},
+		{"SEARCH or CYCLE", query, (*Generator).searched},
 		{"LIMIT", query, (*Generator).limited},
 		{"sets in the select list", expression | relation, (*Generator).projectedSets},
 		{"SELECT without FROM", expression, (*Generator).withoutFrom},
@@ -246,6 +247,22 @@ func (g *Generator) recursive(outer *Scope, types []string, depth int) string {
 	start := fmt.Sprintf("SELECT %s, %s", g.Pick("1, 1", "2, 2", "-1 + 2, -1 + 2"), first)
 	s := &Scope{outer: outer, ctes: []cte{{name, []Column{{"n", "int4"}, {"root", "int4"}, {"v", typ}}}}}
 	return fmt.Sprintf("WITH RECURSIVE %s(n, root, v) AS (%s %s %s) %s", name, start, g.Pick("UNION ALL", "UNION ALL", "UNION"), step, g.Query(s, types, depth))
+}
+
+// searched walks a graph of few edges, noting the order and the cycles.
+func (g *Generator) searched(outer *Scope, types []string, depth int) string {
+	name, edges := g.name("r"), g.Pick("(1, 2), (2, 3), (3, 1)", "(1, 2), (1, 3), (3, 4)", "(1, 1)")
+	start := g.Pick("1", "2")
+	clause, cols := " SEARCH "+g.Pick("DEPTH", "BREADTH")+" FIRST BY n SET ord", []Column{{"n", "int4"}}
+	step := fmt.Sprintf("SELECT e.b, %s.d + 1 FROM %s JOIN (VALUES %s) e(a, b) ON e.a = %s.n WHERE %s.d < 4", name, name, edges, name, name)
+	if g.OneIn(2) {
+		clause, cols = " CYCLE n SET cyc"+g.Pick("", " TO 'y'::text DEFAULT 'n'")+" USING path", append(cols, Column{"cyc::text", "text"}, Column{"path::text", "text"})
+	} else {
+		cols = append(cols, Column{"ord::text", "text"})
+	}
+	cols = append(cols, Column{"d", "int4"})
+	s := &Scope{outer: outer, ctes: []cte{{name + "x", columnsOf(typesOf(cols))}}}
+	return fmt.Sprintf("WITH RECURSIVE %s(n, d) AS (SELECT %s, 0 UNION ALL %s)%s, %sx(%s) AS (SELECT %s FROM %s) %s", name, start, step, clause, name, names(columnsOf(typesOf(cols))), names(cols), name, g.Query(s, types, depth))
 }
 
 // limited cuts a query's rows off in an order that leaves no choice.

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,7 @@ func relations() []relationProduction {
 		{"function of rows", expression, (*Generator).rowFunctionItem},
 		{"ROWS FROM", expression, (*Generator).rowsFrom},
 		{"join", expression | relation, (*Generator).joinItem},
+		{"join USING", 0, (*Generator).usingItem},
 	}
 }
 
@@ -209,4 +211,40 @@ func (g *Generator) joinCondition(kind string, left, right, both *Scope, depth i
 		on += " AND " + g.operand(both, "bool", min(depth, 2))
 	}
 	return on
+}
+
+// usingItem joins two tables by columns of one name, which come first and once.
+func (g *Generator) usingItem(_, _ *Scope, _ int) (string, *Scope) {
+	l, r := g.Schema.table(g.Rand), g.Schema.table(g.Rand)
+	merged := []Column{l.Cols[0]}
+	for _, c := range l.Cols[1:] {
+		if slices.Contains(r.Cols, c) && !noOrder[c.Type] && g.OneIn(3) {
+			merged = append(merged, c)
+		}
+	}
+	cols := slices.Clone(merged)
+	for _, c := range slices.Concat(l.Cols, r.Cols) {
+		if !slices.Contains(merged, c) {
+			cols = append(cols, c)
+		}
+	}
+	out := columnsOf(typesOf(cols))
+	query := fmt.Sprintf("(SELECT %s FROM %s l %s %s r USING (%s))", names(qualifiedByUse(l, r, merged)), l.Name, g.Pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"), r.Name, names(merged))
+	return g.item(query, out)
+}
+
+// qualifiedByUse are the columns of a join by merged ones: those bare, the others qualified.
+func qualifiedByUse(l, r Table, merged []Column) []Column {
+	list := slices.Clone(merged)
+	for _, side := range []struct {
+		alias string
+		cols  []Column
+	}{{"l", l.Cols}, {"r", r.Cols}} {
+		for _, c := range side.cols {
+			if !slices.Contains(merged, c) {
+				list = append(list, Column{side.alias + "." + c.Name, c.Type})
+			}
+		}
+	}
+	return list
 }

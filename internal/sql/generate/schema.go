@@ -52,7 +52,8 @@ func (s *Schema) addTable(g *Generator, i int) {
 	defs := []string{"id int PRIMARY KEY"}
 	if i > 0 && g.OneIn(2) {
 		t.Cols = append(t.Cols, Column{"ref", "int4"})
-		action := g.Pick("", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON UPDATE CASCADE", " ON DELETE SET DEFAULT ON UPDATE SET NULL")
+		action := g.Pick("", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON UPDATE CASCADE", " ON DELETE SET DEFAULT ON UPDATE SET NULL") +
+			g.Pick("", "", " DEFERRABLE", " DEFERRABLE INITIALLY DEFERRED")
 		defs = append(defs, fmt.Sprintf("ref int REFERENCES t%d%s", 1+g.IntN(i), action))
 	}
 	for n := range 3 + g.IntN(4) {

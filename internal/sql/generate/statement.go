@@ -46,6 +46,11 @@ func statements() []statementProduction {
 		{"CREATE VIEW", query, 2, (*Generator).viewCase},
 		{"CREATE TABLE AS", query, 2, (*Generator).createAsCase},
 		{"sequence under LIMIT", expression, 1, (*Generator).sequenceCase},
+		{"WITH before DML", query | expression, 2, (*Generator).namedChange},
+		{"changes through a view", expression, 2, (*Generator).viewChangeCase},
+		{"ALTER of a type", 0, 1, (*Generator).typeCase},
+		{"temporary table", query, 1, (*Generator).tempCase},
+		{"locking", expression, 1, (*Generator).lockingCase},
 	}
 }
 

@@ -84,7 +84,7 @@ func (r Rand) Literal(typ string) string {
 // small are constants that meet often, so that joins and groups find partners.
 var small = map[string][]string{
 	"int4": {"0", "1", "2", "3", "4", "-1", "100"}, "int8": {"0", "1", "2", "5000000000"}, "text": {"a", "b", "ab", "", "Z", "ü"},
-	"numeric": {"0", "1", "1.5", "2.25", "-3.1"}, "bool": {"t", "f"}, "date": {"2024-01-31", "2024-02-29", "2023-12-31"},
+	"numeric": {"0", "1", "1.5", "2.25", "-3.1", "99999999999999999999.5"}, "bool": {"t", "f"}, "date": {"2024-01-31", "2024-02-29", "2023-12-31"},
 	"timestamp": {"2024-01-31 10:00", "2024-02-29 23:59:59.5"}, "jsonb": {"{\"a\": 1}", "[1, 2]", "null", "\"x\"", "{\"a\": {\"b\": [1]}}"},
 	"_int4": {"{}", "{1}", "{1,2}", "{3,NULL}"}, "interval": {"1 day", "02:30", "-3 days", "01:00:00.5"},
 	"float8": {"0", "1.5", "-2", "0.25", "100"}, "_text": {"{}", "{a}", "{a,b}", "{NULL,\"x y\"}"}, "int4range": {"[1,5)", "empty", "(,3]", "[2,2]", "[4,)"},
@@ -92,7 +92,7 @@ var small = map[string][]string{
 	"bytea": {"", "a", "ab"}, "tsvector": {"", "a:1 b:2", "'b':1A 'c':2"}, "varchar": {"a", "b", "abc", ""}, "int2": {"0", "1", "2", "-3"}, "bpchar": {"a", "b ", ""},
 	"varchar(4)": {"a", "ab", "abcd", ""}, "char(3)": {"a", "ab ", "abc"}, "numeric(6,2)": {"1.50", "-2.25", "0", "1000.01"}, "timestamp(0)": {"2024-01-31 10:00"},
 	"pair": {"(1,a)", "(,)", "(2,\"x y\")", "(1,)"}, "_pair": {"{}", "{\"(1,a)\"}", "{\"(2,b)\",NULL}", "{\"(,)\",\"(3,ab)\"}"},
-	"posint": {"1", "2", "7"}, "mood": {"sad", "ok", "happy"},
+	"posint": {"1", "2", "7"}, "int4multirange": {"{}", "{[1,3)}", "{[1,3),[5,)}", "{(,0),[2,4]}"}, "mood": {"sad", "ok", "happy"},
 }
 
 // SmallLiteral is a constant of small, at times NULL.

@@ -24,11 +24,12 @@ var aggregates = map[string][]string{
 // windows are calls over windows, by type.
 var windows = map[string][]string{
 	"int4":    {"max({int4})", "first_value({int4})", "lag({int4})", "lead({int4}, 2, 0)", "nth_value({int4}, 2)", "ntile(3)"},
-	"int8":    {"row_number()", "rank()", "dense_rank()", "count(*)", "sum({int4})"},
+	"int8":    {"row_number()", "count({text})", "count(*)", "sum({int8} % 1000)::int8", "rank()", "dense_rank()", "count(*)", "sum({int4})"},
 	"text":    {"first_value({text})", "lag({text})", "max({text})", "last_value({text})"},
 	"numeric": {"sum({numeric})", "avg({int4})", "max({numeric})"}, "bool": {"bool_or({bool})", "lead({bool})"}, "date": {"max({date})", "lag({date})"},
 	"float8": {"max({float8})", "lag({float8})"}, "_text": {"array_agg({text})", "first_value({_text})"}, "int4range": {"lag({int4range})", "max({int4range})"}, "time": {"min({time})"}, "timestamptz": {"last_value({timestamptz})"},
 	"uuid": {"nth_value({uuid}, 2)"}, "bytea": {"string_agg({bytea}, '-')"}, "tsvector": {"lead({tsvector})"},
+	"int4multirange": {"lag({int4multirange})", "range_agg({int4range})"}, "varchar(4)": {"lag({varchar(4)})", "max({varchar(4)})"}, "mood": {"lead({mood})", "min({mood})"}, "pair": {"lag({pair})", "first_value({pair})"}, "posint": {"lag({posint}, 1, 7::posint)", "max({posint})"},
 	"timestamp": {"min({timestamp})"}, "jsonb": {"first_value({jsonb})", "jsonb_agg({int4})"}, "_int4": {"array_agg({int4})"}, "interval": {"sum({interval})"},
 }
 

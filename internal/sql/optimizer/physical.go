@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
@@ -273,6 +274,9 @@ func orderedAs(n plan.Node, e plan.Expr) plan.ColID {
 // sort drops a sort whose input can be read in order, or makes it a partial or
 // top-k sort.
 func (o *optimizer) sort(n *plan.Sort, w wanted) plan.Node {
+	if len(w.order) > 0 && !satisfies(n.Keys, w.order, n) && !plant.On(plant.BoundBelowSort) {
+		w = w.unlimited() // its rows are sorted again: the first ones there may be the last here
+	}
 	inner := wanted{bound: w.bound, guess: w.guess}
 	if o.on(RuleSort) {
 		inner.order, inner.sorted = n.Keys, true

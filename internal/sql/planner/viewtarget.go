@@ -216,7 +216,7 @@ func (b *builder) viewRow(c *changed, below *item) (*item, error) {
 	if err != nil {
 		return nil, withoutPosition(err)
 	}
-	it := &item{alias: c.alias, relVisible: true, colsVisible: true, sub: true}
+	it := &item{alias: c.alias, relVisible: true, colsVisible: true, sub: true, view: c.rel}
 	for i := range ts {
 		x, err := b.coerceText(ts[i].expr, 0)
 		if err != nil {
