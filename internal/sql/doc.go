@@ -56,6 +56,8 @@
 //	    TestStatisticsInTransactions). So a session meets no conflict over them.
 //	Q12. Every node plans by the newest stored statistics (tableStats.follow;
 //	    TestStatisticsOfAllNodes, TestStatisticsSurviveRestart).
+//	Q13. A plan that has values of parameters as constants serves one execution and is kept
+//	    nowhere (cachedPlan.once in planFor, attempt and openCursor; preparedplans.slt).
 //
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
 // come from others and touch only what mu guards and atomics. Server's maps have a mutex.
