@@ -96,7 +96,9 @@ func (s *snapshot) classCommon(w *writer, t *catalog.Table, oid uint32, name, ki
 	}
 	w.oid("reltablespace", s.tablespaceOid(t.Tablespace))
 	w.oid("relowner", ownerOid(t.Owner))
-	w.oid("relfilenode", oid)
+	if w.oid("relfilenode", oid); kind == "v" || kind == "c" { // they have no rows of their own
+		w.oid("relfilenode", 0)
+	}
 	for _, c := range [...]string{"relpages", "relallvisible", "relchecks", "relfrozenxid", "relminmxid"} {
 		w.num(c, 0)
 	}

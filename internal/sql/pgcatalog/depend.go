@@ -75,7 +75,11 @@ func (s *snapshot) columnDepends(t *catalog.Table, row dependRow) {
 		if !hasDefault(c) {
 			continue
 		}
-		row(oidPgAttrdef, attrdefOid(t, c), 0, oidPgClass, t.Oid, int64(c.Attnum), "a")
+		kind := "a"
+		if c.Generated != "" {
+			kind = "i"
+		}
+		row(oidPgAttrdef, attrdefOid(t, c), 0, oidPgClass, t.Oid, int64(c.Attnum), kind)
 		for _, oid := range sequencesIn(c.Default) {
 			row(oidPgAttrdef, attrdefOid(t, c), 0, oidPgClass, oid, 0, "n")
 		}
@@ -96,10 +100,35 @@ func indexDepends(t *catalog.Table, row dependRow) {
 			}
 			continue
 		}
-		for _, id := range indexColumns(ix) {
+		for _, id := range readByIndex(t, ix) {
 			row(oidPgClass, ix.Oid, 0, oidPgClass, t.Oid, int64(attnum(t, id)), "a")
 		}
 	}
+}
+
+// readByIndex lists the columns of a table that an index has, or that its expressions and its
+// predicate read, each once.
+func readByIndex(t *catalog.Table, ix *catalog.Index) []catalog.ColumnID {
+	var out []catalog.ColumnID
+	add := func(ids ...catalog.ColumnID) {
+		for _, id := range ids {
+			if !slices.Contains(out, id) {
+				out = append(out, id)
+			}
+		}
+	}
+	for _, id := range indexColumns(ix) {
+		if c := &t.Columns[t.ColumnByID(id)]; c.IndexExpression() {
+			add(c.BaseColumns...)
+		} else {
+			add(id)
+		}
+	}
+	add(ix.WhereColumns...)
+	if len(out) == 0 { // constants only
+		out = append(out, 0)
+	}
+	return out
 }
 
 // typeDepends lists the types and collations that a type is made of.

@@ -80,6 +80,7 @@ func (s *snapshot) columnRow(w *writer, t *catalog.Table, c *catalog.Column) {
 	w.str("dtd_identifier", strconv.Itoa(int(c.Attnum)))
 	w.str("is_self_referencing", "NO")
 	w.str("is_identity", yesNo(c.Identity != 0))
+	w.str("identity_cycle", "NO") // as PostgreSQL has it of all columns but identities that cycle
 	if c.Identity != 0 {
 		s.identityColumns(w, c)
 	}
