@@ -6,7 +6,8 @@
 // that keeps rows (sort, hash table, result buffer) an Account on the
 // statement's pool.
 //
-// Main types in reading order: Pool, Account, ExceededError.
+// Main types in reading order: Pool, Account, ExceededError, Values (large values that only
+// the garbage collector gives back).
 //
 // Invariants:
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
@@ -20,7 +21,10 @@ func pgMicros(t time.Time) int64 { return t.UnixMicro() - pgEpoch }
 // begins now.
 func (s *Session) builtinContext(ctx context.Context) *builtin.Context {
 	if s.bctx == nil {
-		s.bctx = &builtin.Context{Format: &s.vals.Format, Session: &sessionFuncs{s: s, Catalog: s.cats}}
+		s.bctx = &builtin.Context{
+			Format: &s.vals.Format, Session: &sessionFuncs{s: s, Catalog: s.cats}, Values: quota.NewValues(s.srv.cfg.Mem),
+		}
+		s.vals.Format.Step = s.bctx.Step
 	}
 	now := time.Now()
 	s.bctx.Ctx = ctx

@@ -3,6 +3,7 @@ package builtin
 import (
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -345,7 +346,7 @@ func bindArrayToString(b Binding) (EvalFunc, error) {
 	}, nil
 }
 
-func arrayFill(_ *Context, a []types.Datum) (types.Datum, error) {
+func arrayFill(c *Context, a []types.Datum) (types.Datum, error) {
 	if a[1].IsNull() || len(a) == 3 && a[2].IsNull() {
 		return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "dimension array or low bound array cannot be null")
 	}
@@ -371,11 +372,11 @@ func arrayFill(_ *Context, a []types.Datum) (types.Datum, error) {
 		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded,
 			"number of array dimensions (%d) exceeds the maximum allowed (%d)", len(lens.Elems), types.MaxArrayDims)
 	}
-	return fillArray(a[0], lens.Elems, lows)
+	return fillArray(c, a[0], lens.Elems, lows)
 }
 
 // fillArray makes an array of copies of a value.
-func fillArray(value types.Datum, lens, lows []types.Datum) (types.Datum, error) {
+func fillArray(c *Context, value types.Datum, lens, lows []types.Datum) (types.Datum, error) {
 	total := int64(1)
 	dims := make([]types.ArrayDim, len(lens))
 	for i, l := range lens {
@@ -398,6 +399,9 @@ func fillArray(value types.Datum, lens, lows []types.Datum) (types.Datum, error)
 	}
 	if len(dims) == 0 || total == 0 {
 		return types.NewArray(nil), nil
+	}
+	if err := c.claim(int(total) * (int(unsafe.Sizeof(value)) + scratch*(8+len(value.Str())))); err != nil {
+		return types.Null, err
 	}
 	elems := make([]types.Datum, total)
 	for i := range elems {

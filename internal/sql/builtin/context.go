@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/jsonpath"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -30,15 +31,22 @@ type Context struct {
 	// them fail with 0A000.
 	Session Session
 
+	// Values accounts for large values that calls make; nil means without limit.
+	Values *quota.Values
+
 	rng     *rand.Rand
 	regexps regexpCache
 	paths   map[string]*jsonpath.Path
+	steps   int   // since the last look at Ctx
+	folding bool  // see Overload.Fold
+	folded  int   // looks while folding
+	claimed int64 // from Values, by the running call
 }
 
 // Apart returns a context with the same settings and times that asks no session: to
 // compute what does not depend on one.
 func (c *Context) Apart() *Context {
-	return &Context{Ctx: c.Ctx, Format: c.Format, StmtTime: c.StmtTime, TxnTime: c.TxnTime, Now: c.Now}
+	return &Context{Ctx: c.Ctx, Format: c.Format, StmtTime: c.StmtTime, TxnTime: c.TxnTime, Now: c.Now, Values: c.Values}
 }
 
 // Session is what functions ask of the session that runs them. Implementations

@@ -127,6 +127,9 @@ func (x *pathExec) missing(code pgerr.Code, format string, args ...any) error {
 
 // item evaluates n on v; unwrap says that an array stands for its elements.
 func (x *pathExec) item(n *jsonpath.Node, v pathItem, unwrap bool, emit emitFunc) error {
+	if err := x.c.Step(1); err != nil {
+		return err
+	}
 	if err := x.c.checkCancel(); err != nil {
 		return err
 	}
@@ -540,7 +543,7 @@ func (x *pathExec) pair(n *jsonpath.Node, l, r pathItem) (truth, error) {
 		if err != nil {
 			return isUnknown3, err
 		}
-		ok, err := re.match(l.Str)
+		ok, err := re.match(x.c, l.Str)
 		return truthOf(ok), err
 	}
 	return x.compareItems(n.Kind, l, r)

@@ -138,7 +138,16 @@ func (o *Overload) Call(c *Context, argTypes []*types.T, args []types.Datum) (ty
 	if err != nil {
 		return types.Null, err
 	}
-	return f(c, args)
+	d, err := f(c, args)
+	return c.Made(d, err, args)
+}
+
+// Fold is Call while a statement is planned: it fails, with an error of no meaning, if the call
+// takes long or makes a large value.
+func (o *Overload) Fold(c *Context, argTypes []*types.T, args []types.Datum) (types.Datum, error) {
+	c.folding, c.folded = true, 0
+	defer func() { c.folding = false }()
+	return o.Call(c, argTypes, args)
 }
 
 func (o *Overload) stable() *Overload   { o.Volatility = Stable; return o }

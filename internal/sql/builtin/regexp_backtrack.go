@@ -55,6 +55,7 @@ type backtracker struct {
 
 // btRun is one attempt to match.
 type btRun struct {
+	c     *Context
 	s     string
 	caps  []int
 	steps int
@@ -73,6 +74,14 @@ func (r *btRun) step() bool {
 	if r.steps++; r.steps > maxRegexpSteps && r.err == nil {
 		r.err = errTooComplex()
 	}
+	return r.goesOn()
+}
+
+// goesOn returns false once something has failed, or the statement is cancelled.
+func (r *btRun) goesOn() bool {
+	if r.err == nil {
+		r.err = r.c.Step(1)
+	}
 	return r.err == nil
 }
 
@@ -81,9 +90,9 @@ func errTooComplex() error {
 }
 
 // find returns the submatch offsets of the leftmost match from start on.
-func (b *backtracker) find(s string, start int) ([]int, error) {
-	r := &btRun{s: s, caps: make([]int, 2*(b.groups+1)), short: b.short}
-	for i := start; i <= len(s); {
+func (b *backtracker) find(c *Context, s string, start int) ([]int, error) {
+	r := &btRun{c: c, s: s, caps: make([]int, 2*(b.groups+1)), short: b.short}
+	for i := start; i <= len(s) && r.goesOn(); {
 		for j := range r.caps {
 			r.caps[j] = -1
 		}
@@ -100,12 +109,12 @@ func (b *backtracker) find(s string, start int) ([]int, error) {
 		_, n := utf8.DecodeRuneInString(s[i:])
 		i += max(n, 1)
 	}
-	return nil, nil
+	return nil, r.err
 }
 
 // within finds the groups of a match that is known as a whole.
-func (b *backtracker) within(s string, m []int) ([]int, error) {
-	r := &btRun{s: s, caps: slices.Repeat([]int{-1}, 2*(b.groups+1))}
+func (b *backtracker) within(c *Context, s string, m []int) ([]int, error) {
+	r := &btRun{c: c, s: s, caps: slices.Repeat([]int{-1}, 2*(b.groups+1))}
 	b.prog(r, m[0], func(end int) bool {
 		if end != m[1] {
 			return false
@@ -410,6 +419,9 @@ func orderedNode(n btNode, short bool) btNode {
 			slices.Reverse(ends)
 		}
 		for _, end := range ends {
+			if !r.goesOn() {
+				return false
+			}
 			if n(r, i, func(j int) bool { return j == end && k(j) }) {
 				return true
 			}
@@ -442,8 +454,8 @@ func lookNode(kind string, n btNode) btNode {
 			if from < len(r.s) && !utf8.RuneStart(r.s[from]) {
 				continue
 			}
-			if n(r, from, func(j int) bool { return j == i }) {
-				return true
+			if !r.goesOn() || n(r, from, func(j int) bool { return j == i }) {
+				return r.err == nil
 			}
 		}
 		return false

@@ -46,8 +46,8 @@ func regexpOperator(sig string, negate, fold bool) *Overload {
 			if err != nil {
 				return nil, err
 			}
-			return func(_ *Context, a []types.Datum) (types.Datum, error) {
-				ok, err := re.match(a[0].Str())
+			return func(c *Context, a []types.Datum) (types.Datum, error) {
+				ok, err := re.match(c, a[0].Str())
 				return types.NewBool(ok != negate), err
 			}, nil
 		}
@@ -56,7 +56,7 @@ func regexpOperator(sig string, negate, fold bool) *Overload {
 			if err != nil {
 				return types.Null, err
 			}
-			ok, err := re.match(a[0].Str())
+			ok, err := re.match(c, a[0].Str())
 			return types.NewBool(ok != negate), err
 		}, nil
 	})
@@ -65,10 +65,10 @@ func regexpOperator(sig string, negate, fold bool) *Overload {
 // each calls f with the submatch offsets of successive matches of s from byte
 // offset start on, until f returns false. After an empty match the search goes
 // on one character later.
-func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) error {
+func (re *compiledRegexp) each(c *Context, s string, start int, f func(m []int) bool) error {
 	if b := re.by(s); b != nil {
 		for start <= len(s) {
-			m, err := b.find(s, start)
+			m, err := b.find(c, s, start)
 			if err != nil || m == nil || !f(m) {
 				return err
 			}
@@ -82,19 +82,22 @@ func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) error 
 		return err
 	}
 	if re.context {
-		return re.eachInContext(s, start, f)
+		return re.eachInContext(c, s, start, f)
 	}
 	for start <= len(s) {
-		m := re.re.FindStringSubmatchIndex(s[start:])
-		if m == nil {
-			return nil
+		m, err := re.search(c, s[start:])
+		if m == nil || err != nil {
+			return err
+		}
+		if err := c.Step(m[1]/regexpBytesPerStep + 1); err != nil {
+			return err
 		}
 		for i := range m {
 			if m[i] >= 0 {
 				m[i] += start
 			}
 		}
-		m, err := re.withGroups(s, m)
+		m, err = re.withGroups(c, s, m)
 		if err != nil || !f(m) {
 			return err
 		}
@@ -109,13 +112,13 @@ func (re *compiledRegexp) each(s string, start int, f func(m []int) bool) error 
 // eachInContext is each for an expression whose matches depend on the text before
 // them, which therefore is always searched as a whole. Package regexp leaves out an
 // empty match right behind another one.
-func (re *compiledRegexp) eachInContext(s string, start int, f func(m []int) bool) error {
+func (re *compiledRegexp) eachInContext(c *Context, s string, start int, f func(m []int) bool) error {
 	all := re.re.FindAllStringSubmatchIndex(s, -1)
 	for i, found := range all {
 		if found[0] < start {
 			continue
 		}
-		m, err := re.withGroups(s, found)
+		m, err := re.withGroups(c, s, found)
 		if err != nil || !f(m) {
 			return err
 		}
@@ -148,9 +151,9 @@ func (re *compiledRegexp) emptyAt(s string, at int) []int {
 }
 
 // nth returns the nth match (from 1) at or after byte offset start.
-func (re *compiledRegexp) nth(s string, start, n int) ([]int, error) {
+func (re *compiledRegexp) nth(c *Context, s string, start, n int) ([]int, error) {
 	var found []int
-	err := re.each(s, start, func(m []int) bool {
+	err := re.each(c, s, start, func(m []int) bool {
 		if n--; n == 0 {
 			found = m
 		}
@@ -222,7 +225,7 @@ func regexpMatch(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	m, err := re.find(a[0].Str())
+	m, err := re.find(c, a[0].Str())
 	if m == nil {
 		return types.Null, err
 	}
@@ -235,7 +238,7 @@ func regexpMatches(c *Context, a []types.Datum) (RowIterator, error) {
 		return nil, err
 	}
 	var rows []types.Datum
-	err = re.each(a[0].Str(), 0, func(m []int) bool {
+	err = re.each(c, a[0].Str(), 0, func(m []int) bool {
 		rows = append(rows, types.NewArray(submatches(a[0].Str(), m)))
 		return flags.global
 	})
@@ -271,10 +274,12 @@ func appendReplacement(dst []byte, repl, s string, m []int) []byte {
 }
 
 // replaceMatches replaces the nth match from start on, or all for n = 0.
-func replaceMatches(re *compiledRegexp, s, repl string, start, n int) (types.Datum, error) {
+func replaceMatches(c *Context, re *compiledRegexp, s, repl string, start, n int) (types.Datum, error) {
 	var out []byte
 	at, seen := 0, 0
-	err := re.each(s, start, func(m []int) bool {
+	claimed := 2 * len(s) // by the caller, if that is much
+	var claimErr error
+	err := re.each(c, s, start, func(m []int) bool {
 		seen++
 		if n != 0 && seen != n {
 			return true
@@ -282,8 +287,15 @@ func replaceMatches(re *compiledRegexp, s, repl string, start, n int) (types.Dat
 		out = append(out, s[at:m[0]]...)
 		out = appendReplacement(out, repl, s, m)
 		at = m[1]
-		return n == 0 && len(out) <= MaxStringLen
+		if len(out) > claimed {
+			claimErr = c.claim(len(out))
+			claimed += len(out)
+		}
+		return claimErr == nil && n == 0 && len(out) <= MaxStringLen
 	})
+	if err == nil {
+		err = claimErr
+	}
 	if err != nil {
 		return types.Null, err
 	}
@@ -306,7 +318,7 @@ func regexpReplaceFlags(c *Context, a []types.Datum) (types.Datum, error) {
 	if flags.global {
 		n = 0
 	}
-	return replaceMatches(re, a[0].Str(), a[2].Str(), 0, n)
+	return replaceMatches(c, re, a[0].Str(), a[2].Str(), 0, n)
 }
 
 // positive checks a start or count parameter, least being 0 or 1.
@@ -360,7 +372,7 @@ func regexpReplaceNth(c *Context, a []types.Datum) (types.Datum, error) {
 	if !ok {
 		return a[0], nil
 	}
-	return replaceMatches(re, a[0].Str(), a[2].Str(), start, int(n))
+	return replaceMatches(c, re, a[0].Str(), a[2].Str(), start, int(n))
 }
 
 func regexpSplit(c *Context, a []types.Datum, name string) ([]types.Datum, error) {
@@ -371,7 +383,7 @@ func regexpSplit(c *Context, a []types.Datum, name string) ([]types.Datum, error
 	s := a[0].Str()
 	var parts []types.Datum
 	at, lastEnd := 0, 0
-	err = re.each(s, 0, func(m []int) bool {
+	err = re.each(c, s, 0, func(m []int) bool {
 		// Empty matches at the ends and next to another match do not split.
 		if m[0] < len(s) && m[1] > lastEnd {
 			parts = append(parts, types.NewString(s[at:m[0]]))
@@ -404,7 +416,7 @@ func regexpLike(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return boolOf(re.match(a[0].Str()))
+	return boolOf(re.match(c, a[0].Str()))
 }
 
 func regexpCount(c *Context, a []types.Datum) (types.Datum, error) {
@@ -418,7 +430,7 @@ func regexpCount(c *Context, a []types.Datum) (types.Datum, error) {
 	}
 	n := int64(0)
 	if ok {
-		err = re.each(a[0].Str(), start, func([]int) bool { n++; return true })
+		err = re.each(c, a[0].Str(), start, func([]int) bool { n++; return true })
 	}
 	return intOf(n, err)
 }
@@ -446,7 +458,7 @@ func findNth(c *Context, a []types.Datum, flagArg int, name string) (from, to in
 	if err != nil || !ok {
 		return -1, -1, err
 	}
-	m, err := re.nth(a[0].Str(), start, int(n))
+	m, err := re.nth(c, a[0].Str(), start, int(n))
 	if err != nil || 2*group+1 >= int64(len(m)) {
 		return -1, -1, err
 	}
@@ -473,8 +485,8 @@ func regexpSubstr(c *Context, a []types.Datum) (types.Datum, error) {
 }
 
 // substringMatch returns the first group of the first match, or all of it.
-func substringMatch(re *compiledRegexp, s string) (types.Datum, error) {
-	m, err := re.find(s)
+func substringMatch(c *Context, re *compiledRegexp, s string) (types.Datum, error) {
+	m, err := re.find(c, s)
 	if m == nil {
 		return types.Null, err
 	}
@@ -486,7 +498,7 @@ func substringRegexp(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return substringMatch(re, a[0].Str())
+	return substringMatch(c, re, a[0].Str())
 }
 
 // substringSimilar is SUBSTRING(s SIMILAR pattern ESCAPE esc).
@@ -502,5 +514,5 @@ func substringSimilar(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return substringMatch(re, a[0].Str())
+	return substringMatch(c, re, a[0].Str())
 }

@@ -156,34 +156,42 @@ func (re *compiledRegexp) check(s string) error {
 }
 
 // match reports whether s contains a match.
-func (re *compiledRegexp) match(s string) (bool, error) {
+func (re *compiledRegexp) match(c *Context, s string) (bool, error) {
 	if b := re.by(s); b != nil {
-		m, err := b.find(s, 0)
+		m, err := b.find(c, s, 0)
 		return m != nil, err
 	}
 	if err := re.check(s); err != nil {
 		return false, err
 	}
+	if len(s) > bigText {
+		m, err := re.search(c, s)
+		return m != nil, err
+	}
 	return re.re.MatchString(s), nil
 }
 
 // find returns the submatch offsets of the first match, nil if there is none.
-func (re *compiledRegexp) find(s string) ([]int, error) {
+func (re *compiledRegexp) find(c *Context, s string) ([]int, error) {
 	if b := re.by(s); b != nil {
-		return b.find(s, 0)
+		return b.find(c, s, 0)
 	}
 	if err := re.check(s); err != nil {
 		return nil, err
 	}
-	return re.withGroups(s, re.re.FindStringSubmatchIndex(s))
+	m, err := re.search(c, s)
+	if err != nil {
+		return nil, err
+	}
+	return re.withGroups(c, s, m)
 }
 
 // withGroups finds the groups of the match m of re, which is returned with them.
-func (re *compiledRegexp) withGroups(s string, m []int) ([]int, error) {
+func (re *compiledRegexp) withGroups(c *Context, s string, m []int) ([]int, error) {
 	if re.parts == nil || m == nil {
 		return m, nil
 	}
-	return re.parts.within(s, m)
+	return re.parts.within(c, s, m)
 }
 
 func badRegexp(reason string) error {

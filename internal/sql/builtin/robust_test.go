@@ -328,7 +328,7 @@ func FuzzPatterns(f *testing.F) {
 		}
 		if re, err := compileRegexp(pattern, regexpFlags{}); err == nil {
 			n := 0
-			_ = re.each(s, 0, func([]int) bool { n++; return n < 1000 })
+			_ = re.each(&Context{}, s, 0, func([]int) bool { n++; return n < 1000 })
 		}
 		a, b := types.NewString(s), types.NewString(pattern)
 		_, _ = toDate(&c, []types.Datum{a, b})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -81,6 +82,35 @@ func textFunc(f func(string) string) EvalFunc {
 	return func(_ *Context, a []types.Datum) (types.Datum, error) { return text(f(a[0].Str())) }
 }
 
+// runesFunc is textFunc for a function that looks at each character by itself: a big text is
+// given to it in pieces.
+func runesFunc(f func(string) string) EvalFunc {
+	return func(c *Context, a []types.Datum) (types.Datum, error) { return inPieces(c, a[0].Str(), f) }
+}
+
+// pieceBytes is how long the pieces of a big text are, about.
+const pieceBytes = 64 << 10
+
+func inPieces(c *Context, s string, f func(string) string) (types.Datum, error) {
+	if len(s) <= bigText {
+		return text(f(s))
+	}
+	var out strings.Builder
+	out.Grow(len(s))
+	for s != "" {
+		n := min(len(s), pieceBytes)
+		for n < len(s) && !utf8.RuneStart(s[n]) {
+			n++
+		}
+		out.WriteString(f(s[:n]))
+		s = s[n:]
+		if err := c.Step(n); err != nil {
+			return types.Null, err
+		}
+	}
+	return text(out.String())
+}
+
 // intFunc makes a function from a string to an integer.
 func intFunc(f func(string) int) EvalFunc {
 	return func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NewInt(int64(f(a[0].Str()))), nil }
@@ -103,7 +133,7 @@ func stringFunctions() []*Overload {
 		fn("length(bpchar) int4", bpcharLen), fn("char_length(bpchar) int4", bpcharLen), fn("character_length(bpchar) int4", bpcharLen),
 		fn("octet_length(text) int4", bytes), fn("octet_length(bpchar) int4", bytes),
 		fn("bit_length(text) int4", intFunc(func(s string) int { return 8 * len(s) })),
-		fn("upper(text) text", textFunc(strings.ToUpper)), fn("lower(text) text", textFunc(strings.ToLower)),
+		fn("upper(text) text", runesFunc(strings.ToUpper)), fn("lower(text) text", runesFunc(strings.ToLower)),
 		fn("initcap(text) text", textFunc(initcap)),
 		fn("substr(text,int4) text", substrText), fn("substr(text,int4,int4) text", substrText),
 		fn("substring(text,int4) text", substrText), fn("substring(text,int4,int4) text", substrText),
@@ -215,7 +245,7 @@ func rightText(_ *Context, a []types.Datum) (types.Datum, error) {
 
 // pad is lpad or rpad, which also cut the string to the length.
 func pad(left bool) EvalFunc {
-	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
 		s, n, fill := a[0].Str(), int(a[1].Int()), " "
 		if len(a) == 3 {
 			fill = a[2].Str()
@@ -228,6 +258,9 @@ func pad(left bool) EvalFunc {
 			return types.Null, fail(errTooLong)
 		}
 		missing, fillLen := n-have, utf8.RuneCountInString(fill)
+		if err := c.claim(2 * (len(s) + (missing/fillLen+1)*len(fill))); err != nil {
+			return types.Null, err
+		}
 		p := strings.Repeat(fill, missing/fillLen) + fill[:byteOffset(fill, missing%fillLen)]
 		if left {
 			return text(p + s)
@@ -236,20 +269,26 @@ func pad(left bool) EvalFunc {
 	}
 }
 
-func replaceText(_ *Context, a []types.Datum) (types.Datum, error) {
+func replaceText(c *Context, a []types.Datum) (types.Datum, error) {
 	s, from, to := a[0].Str(), a[1].Str(), a[2].Str()
 	if from == "" {
 		return a[0], nil
 	}
-	if grow := len(to) - len(from); grow > 0 && strings.Count(s, from)*grow+len(s) > MaxStringLen {
-		return types.Null, fail(errTooLong)
+	if grow := len(to) - len(from); grow > 0 {
+		n := strings.Count(s, from)*grow + len(s)
+		if n > MaxStringLen {
+			return types.Null, fail(errTooLong)
+		}
+		if err := c.claim(n); err != nil {
+			return types.Null, err
+		}
 	}
 	return text(strings.ReplaceAll(s, from, to))
 }
 
-func translate(_ *Context, a []types.Datum) (types.Datum, error) {
+func translate(c *Context, a []types.Datum) (types.Datum, error) {
 	from, to := []rune(a[1].Str()), []rune(a[2].Str())
-	return text(strings.Map(func(r rune) rune {
+	change := func(r rune) rune {
 		for i, f := range from {
 			if f != r {
 				continue
@@ -260,7 +299,8 @@ func translate(_ *Context, a []types.Datum) (types.Datum, error) {
 			return -1
 		}
 		return r
-	}, a[0].Str()))
+	}
+	return inPieces(c, a[0].Str(), func(s string) string { return strings.Map(change, s) })
 }
 
 func strpos(_ *Context, a []types.Datum) (types.Datum, error) {
@@ -271,13 +311,16 @@ func strpos(_ *Context, a []types.Datum) (types.Datum, error) {
 	return types.NewInt(int64(i + 1)), nil
 }
 
-func repeatText(_ *Context, a []types.Datum) (types.Datum, error) {
+func repeatText(c *Context, a []types.Datum) (types.Datum, error) {
 	s, n := a[0].Str(), a[1].Int()
 	if n <= 0 || s == "" {
 		return text("")
 	}
 	if int64(len(s))*n > MaxStringLen {
 		return types.Null, fail(errTooLong)
+	}
+	if err := c.claim(len(s) * int(n)); err != nil {
+		return types.Null, err
 	}
 	return text(strings.Repeat(s, int(n)))
 }
@@ -415,12 +458,15 @@ func toHex(width int) EvalFunc {
 
 // splitForArray is string_to_array: a NULL separator splits into characters,
 // an empty one does not split; fields equal to the null string become NULL.
-func splitForArray(a []types.Datum) []types.Datum {
+func splitForArray(c *Context, a []types.Datum) ([]types.Datum, error) {
 	s := a[0].Str()
+	if err := claimParts(c, s, a[1]); err != nil {
+		return nil, err
+	}
 	var parts []string
 	switch {
 	case s == "":
-		return nil
+		return nil, nil
 	case a[1].IsNull():
 		for i := 0; i < len(s); {
 			_, n := utf8.DecodeRuneInString(s[i:])
@@ -434,24 +480,46 @@ func splitForArray(a []types.Datum) []types.Datum {
 	}
 	elems := make([]types.Datum, len(parts))
 	for i, p := range parts {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		if len(a) == 3 && !a[2].IsNull() && a[2].Str() == p {
 			continue // NULL
 		}
 		elems[i] = types.NewString(p)
 	}
-	return elems
+	return elems, nil
 }
 
-func stringToArray(_ *Context, a []types.Datum) (types.Datum, error) {
+// claimParts claims the memory that the parts of s take until they are an array: a header
+// and a value each, and in the array their length.
+func claimParts(c *Context, s string, sep types.Datum) error {
+	if len(s) < bigText {
+		return nil // the call has claimed what so few take
+	}
+	parts := len(s)
+	if !sep.IsNull() && sep.Str() != "" {
+		parts = 1 + strings.Count(s, sep.Str())
+	}
+	const header = int(unsafe.Sizeof(""))
+	return c.claim(parts * (header + int(unsafe.Sizeof(types.Datum{}))))
+}
+
+func stringToArray(c *Context, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() {
 		return types.Null, nil
 	}
-	return types.NewArray(splitForArray(a)), nil
+	elems, err := splitForArray(c, a)
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewArray(elems), nil
 }
 
-func stringToTable(_ *Context, a []types.Datum) (RowIterator, error) {
+func stringToTable(c *Context, a []types.Datum) (RowIterator, error) {
 	if a[0].IsNull() {
 		return newSliceRows(nil), nil
 	}
-	return newSliceRows(splitForArray(a)), nil
+	elems, err := splitForArray(c, a)
+	return newSliceRows(elems), err
 }

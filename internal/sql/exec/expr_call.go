@@ -47,6 +47,7 @@ func (c *compiler) call(e *plan.Call, s scope) (evalFn, error) {
 	r, strict := c.run, e.Fn.Strict
 	vals := make([]types.Datum, len(args))
 	return func(row Row) (types.Datum, error) {
+		size := 0
 		for i, a := range args {
 			d, err := a(row)
 			if err != nil {
@@ -56,8 +57,9 @@ func (c *compiler) call(e *plan.Call, s scope) (evalFn, error) {
 				return types.Null, nil
 			}
 			vals[i] = d
+			size += len(d.Str())
 		}
-		return eval(r.bctx, vals)
+		return r.call(eval, vals, size)
 	}, nil
 }
 
@@ -117,8 +119,28 @@ func (c *compiler) variadicCall(e *plan.Call, args []evalFn) evalFn {
 			}
 			bound = len(vals)
 		}
-		return eval(r.bctx, vals)
+		return r.call(eval, vals, sizeOf(vals))
 	}
+}
+
+// call computes a call with arguments of so many bytes in all, and accounts for the memory
+// that large values take.
+func (r *run) call(eval builtin.EvalFunc, vals []types.Datum, size int) (types.Datum, error) {
+	if builtin.Large(size) {
+		if err := r.bctx.Begin(vals, size); err != nil {
+			return types.Null, err
+		}
+	}
+	d, err := eval(r.bctx, vals)
+	return r.bctx.Made(d, err, vals)
+}
+
+func sizeOf(vals []types.Datum) int {
+	size := 0
+	for _, d := range vals {
+		size += len(d.Str())
+	}
+	return size
 }
 
 // binary compiles an operator for use on values: NULLs yield NULL if it is
@@ -143,7 +165,7 @@ func (c *compiler) binary(fn *builtin.Overload, lt, rt *types.T) (binaryFn, erro
 			return types.Null, nil
 		}
 		vals[0], vals[1] = a, b
-		return eval(r.bctx, vals)
+		return r.call(eval, vals, len(a.Str())+len(b.Str()))
 	}, nil
 }
 
@@ -170,7 +192,7 @@ func (c *compiler) cast(e *plan.Cast, s scope) (evalFn, error) {
 // all.
 func (c *compiler) conversion(from, to *types.T, explicit bool) (func(types.Datum) (types.Datum, error), error) {
 	r := c.run
-	var convert func(fc *types.FormatContext, d types.Datum, to *types.T) (types.Datum, error)
+	var convert convertFn
 	if !from.Is(to) {
 		k, ok := types.FindCast(from, to)
 		if !ok {
@@ -182,17 +204,32 @@ func (c *compiler) conversion(from, to *types.T, explicit bool) (func(types.Datu
 		if convert == nil {
 			return nil, nil
 		}
-		return func(d types.Datum) (types.Datum, error) { return convert(r.format(), d, to) }, nil
+		return func(d types.Datum) (types.Datum, error) { return r.convert(convert, d, to) }, nil
 	}
 	return func(d types.Datum) (types.Datum, error) {
 		if convert != nil {
 			var err error
-			if d, err = convert(r.format(), d, to); err != nil || d.IsNull() {
+			if d, err = r.convert(convert, d, to); err != nil || d.IsNull() {
 				return d, err
 			}
 		}
 		return types.ApplyTypmod(d, to, explicit)
 	}, nil
+}
+
+// convertFn is the function of a cast.
+type convertFn = func(fc *types.FormatContext, d types.Datum, to *types.T) (types.Datum, error)
+
+// convert converts a value, and accounts for the memory of large ones.
+func (r *run) convert(f convertFn, d types.Datum, to *types.T) (types.Datum, error) {
+	if !builtin.Large(len(d.Str())) {
+		return f(r.format(), d, to)
+	}
+	if err := r.bctx.BeginCast(d, to); err != nil {
+		return types.Null, err
+	}
+	out, err := f(r.format(), d, to)
+	return r.bctx.Made(out, err, []types.Datum{d})
 }
 
 // sessionValue compiles CURRENT_USER, CURRENT_TIMESTAMP and the like.

@@ -210,7 +210,8 @@ func (a *aggCall) result(r *run, acc *quota.Account, st *aggState) (types.Datum,
 			}
 		}
 	}
-	return st.acc.Result(r.bctx)
+	d, err := st.acc.Result(r.bctx)
+	return r.bctx.Made(d, err, nil)
 }
 
 func (g *groupOp) newStates() ([]aggState, error) {

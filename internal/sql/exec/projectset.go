@@ -112,7 +112,13 @@ func (f *setFunc) begin(r *run, row Row) error {
 			return err
 		}
 	}
+	if size := sizeOf(f.vals); builtin.Large(size) {
+		if err := r.bctx.Begin(f.vals, size); err != nil {
+			return err
+		}
+	}
 	f.iter, err = f.start(r.bctx, f.vals)
+	_, err = r.bctx.Made(types.Null, err, nil)
 	return err
 }
 

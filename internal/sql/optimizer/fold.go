@@ -130,7 +130,7 @@ func foldCall(e *plan.Call) plan.Expr {
 		args[i], _ = constOf(a)
 		ts[i] = a.Type()
 	}
-	d, err := e.Fn.Call(&builtin.Context{}, ts, args)
+	d, err := e.Fn.Fold(&builtin.Context{}, ts, args)
 	if err != nil {
 		return e
 	}
@@ -160,6 +160,9 @@ func foldCast(e *plan.Cast) plan.Expr {
 	dates := from.Family == types.DateFamily && e.T.Family == types.TimestampFamily
 	if !dates && (!foldable(from) || !foldable(e.T) || from.Family == types.FloatFamily && e.T.Family == types.StringFamily) {
 		return e
+	}
+	if builtin.Large(len(d.Str())) {
+		return e // plans keep no large values that they were not given
 	}
 	if from.Oid != e.T.Oid {
 		cast, ok := types.FindCast(from, e.T)

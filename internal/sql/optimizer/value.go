@@ -65,7 +65,7 @@ func (v *valueSource) call(e *plan.Call) (types.Datum, bool) {
 		}
 		args[i], ts[i] = d, a.Type()
 	}
-	d, err := e.Fn.Call(v.ctx, ts, args)
+	d, err := e.Fn.Fold(v.ctx, ts, args)
 	return d, err == nil
 }
 

@@ -199,7 +199,7 @@ func (m *message) json(t *T) (Datum, error) {
 	if m.err != nil {
 		return Null, m.err
 	}
-	return parseJSONText(t, s)
+	return parseJSONText(t, s, nil)
 }
 
 func (m *message) dateTime(t *T) (Datum, error) {

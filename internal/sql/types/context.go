@@ -72,6 +72,9 @@ type FormatContext struct {
 	Now              time.Time  // start of the transaction, for 'now' and 'today'
 	Zones            *ZoneCache // parsed time zones; nil loads them each time
 	Names            Names      // nil: no catalog
+	// Step counts n steps of a loop over a value, which may be large, and fails once the
+	// statement is cancelled; nil: it can't be.
+	Step func(n int) error
 	// TypeByOid finds user-defined types, for fields of records; nil: none.
 	TypeByOid func(oid uint32) (*T, bool)
 	// CheckDomain returns an error if d breaks a constraint of the domain t, or of the one that
@@ -97,6 +100,13 @@ func (fc *FormatContext) NowMicros() int64 {
 		return MicrosFromTime(time.Now())
 	}
 	return MicrosFromTime(fc.Now)
+}
+
+func (fc *FormatContext) step(n int) error {
+	if fc == nil || fc.Step == nil {
+		return nil
+	}
+	return fc.Step(n)
 }
 
 func (fc *FormatContext) dateStyle() DateStyle {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -57,6 +58,12 @@ func ValidateJSON(s string) error {
 	return p.located(err)
 }
 
+// ParsedJSONSize estimates the memory that the value of a JSON text takes once it is parsed.
+func ParsedJSONSize(s string) int {
+	values := 1 + strings.Count(s, ",") + strings.Count(s, "[") + strings.Count(s, "{")
+	return values * int(unsafe.Sizeof(JSONField{}))
+}
+
 // jsonParser is a recursive descent parser over a one-token lookahead.
 type jsonParser struct {
 	s     string
@@ -66,6 +73,7 @@ type jsonParser struct {
 	str   string // decoded string, when build
 	build bool
 	depth int
+	fc    *FormatContext // is told of the steps; nil: nobody
 }
 
 type jsonToken uint8
@@ -135,6 +143,9 @@ func (p *jsonParser) document() (JSONValue, error) {
 }
 
 func (p *jsonParser) value(expected string) (v JSONValue, err error) {
+	if err := p.fc.step(1); err != nil {
+		return v, err
+	}
 	switch p.kind {
 	case jsonString:
 		v = JSONValue{Kind: KindString, Str: p.str}

@@ -41,7 +41,7 @@ func parseText(t *T, s string, fc *FormatContext) (Datum, error) {
 	case DateFamily, TimeFamily, TimeTZFamily, TimestampFamily, TimestampTZFamily, IntervalFamily:
 		return parseDateTime(t, s, fc)
 	case JSONFamily:
-		return parseJSONText(t, s)
+		return parseJSONText(t, s, fc)
 	case ArrayFamily:
 		return parseArray(t, s, fc)
 	case VoidFamily:
@@ -171,16 +171,19 @@ func appendIntText(dst []byte, t *T, d Datum, fc *FormatContext) []byte {
 	return strconv.AppendInt(dst, d.n, 10)
 }
 
-func parseJSONText(t *T, s string) (Datum, error) {
+func parseJSONText(t *T, s string, fc *FormatContext) (Datum, error) {
 	if err := VerifyUTF8(s); err != nil {
 		return Null, err
 	}
 	if t.Oid == JSON.Oid {
-		return NewJSON(s), ValidateJSON(s)
+		p := jsonParser{s: s, fc: fc}
+		_, err := p.document()
+		return NewJSON(s), p.located(err)
 	}
-	v, err := ParseJSON(s)
+	p := jsonParser{s: s, build: true, fc: fc}
+	v, err := p.document()
 	if err != nil {
-		return Null, err
+		return Null, p.located(err)
 	}
 	return NewJSONB(v), nil
 }

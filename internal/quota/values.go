@@ -1,0 +1,60 @@
+package quota
+
+import (
+	"context"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"github.com/lichendb/lichen/internal/pause"
+)
+
+const (
+	// LargeValue is the size from which on single values are accounted for: smaller ones
+	// are part of what holds their rows.
+	LargeValue = 64 << 10
+	// collectPatience bounds how long a refused value waits for the garbage collector to
+	// tell what has become free.
+	collectPatience = 100 * time.Millisecond
+)
+
+// Values accounts for single large values that nobody gives back, such as what functions
+// return: what they take is released when the garbage collector finds them unreachable.
+// A nil *Values gives everything.
+type Values struct{ pool *Pool }
+
+// NewValues returns an account of values on a pool, which must outlive them.
+func NewValues(p *Pool) *Values { return &Values{pool: p} }
+
+// Reserve takes n bytes for values that are about to be made. If the pool has not as much,
+// garbage is collected first: it may be values that are no longer used.
+func (v *Values) Reserve(n int64) error {
+	if v == nil || v.pool == nil {
+		return nil
+	}
+	err := v.pool.Reserve(n)
+	if err == nil {
+		return nil
+	}
+	runtime.GC()
+	for end := time.Now().Add(collectPatience); err != nil && time.Now().Before(end); {
+		_ = pause.For(context.Background(), time.Millisecond) // releases run on goroutines of their own
+		err = v.pool.Reserve(n)
+	}
+	return err
+}
+
+// Release gives back n bytes of which no value was made.
+func (v *Values) Release(n int64) {
+	if v != nil && v.pool != nil {
+		v.pool.Release(n)
+	}
+}
+
+// Bind makes n reserved bytes those of a value: they are released once nothing refers to
+// the memory of s.
+func (v *Values) Bind(s string, n int64) {
+	if v != nil && v.pool != nil {
+		runtime.AddCleanup(unsafe.StringData(s), v.pool.Release, n)
+	}
+}

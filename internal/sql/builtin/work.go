@@ -1,0 +1,130 @@
+package builtin
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// stepsPerLook is how many steps of work lie between two looks at the statement's context: a
+// step takes some nanoseconds, up to a microsecond.
+const stepsPerLook = 16 << 10
+
+// Step counts n steps of a loop that may run long: 57014, or why else the statement ends,
+// once that is cancelled. Every loop whose length is not bounded by a small number calls it.
+func (c *Context) Step(n int) error {
+	if c.steps += n; c.steps < stepsPerLook {
+		return nil
+	}
+	c.steps = 0
+	if c.folding {
+		if c.folded++; c.folded > foldLooks {
+			return errFoldedLong
+		}
+	}
+	return c.checkCancel()
+}
+
+// foldLooks bounds the work of a call that is computed while a statement is planned; what
+// takes longer is computed when it runs, where it can be cancelled.
+const foldLooks = 4
+
+var errFoldedLong = pgerr.New(pgerr.ProgramLimitExceeded, "too long to compute while planning")
+
+// scratch is how many bytes a call is taken to need for each byte of its large arguments,
+// its result included; those that make more of less call claim.
+const scratch = 2
+
+// claim reserves n bytes that a call is about to allocate: 53200 if there are not as many.
+func (c *Context) claim(n int) error {
+	if n < quota.LargeValue {
+		return nil
+	}
+	if c.folding {
+		return errFoldedLong // a plan keeps no large values
+	}
+	if err := c.Values.Reserve(int64(n)); err != nil {
+		e := pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", err.Error()).
+			WithHint("Use smaller values, or raise --max-memory.")
+		e.Cause = err
+		return e
+	}
+	c.claimed += int64(n)
+	return nil
+}
+
+// Large reports whether a call must Begin: size are the bytes of its arguments.
+func Large(size int) bool { return size >= quota.LargeValue }
+
+// Begin claims memory for a call with large arguments, of so many bytes in all.
+func (c *Context) Begin(args []types.Datum, size int) error {
+	need := scratch * size
+	for _, d := range args {
+		switch d.Family() {
+		case types.JSONFamily:
+			need += types.ParsedJSONSize(d.Str())
+		case types.ArrayFamily:
+			need += d.ArrayLen() * int(unsafe.Sizeof(d))
+		}
+	}
+	return c.claim(need)
+}
+
+// BeginCast claims memory for the conversion of a large value.
+func (c *Context) BeginCast(d types.Datum, to *types.T) error {
+	need := scratch * len(d.Str())
+	if to.Oid == types.JSONB.Oid {
+		need += types.ParsedJSONSize(d.Str())
+	}
+	if to.Family == types.ArrayFamily {
+		need += (1 + strings.Count(d.Str(), ",")) * int(unsafe.Sizeof(d))
+	}
+	return c.claim(need)
+}
+
+// Made ends a call: the memory that it claimed is its result's from now on, as far as that
+// is large and new, and otherwise free. args are what it was called with.
+func (c *Context) Made(d types.Datum, err error, args []types.Datum) (types.Datum, error) {
+	n := len(d.Str())
+	if c.claimed == 0 && n < quota.LargeValue {
+		return d, err
+	}
+	return c.settle(d, err, args)
+}
+
+func (c *Context) settle(d types.Datum, err error, args []types.Datum) (types.Datum, error) {
+	claimed, n := c.claimed, int64(len(d.Str()))
+	c.claimed = 0
+	if err != nil || n < quota.LargeValue || within(d.Str(), args) {
+		c.Values.Release(claimed)
+		return d, err
+	}
+	if c.folding {
+		return types.Null, errFoldedLong
+	}
+	if n > claimed {
+		if err := c.claim(int(n - claimed)); err != nil {
+			c.Values.Release(claimed)
+			return types.Null, err
+		}
+		claimed, c.claimed = n, 0
+	}
+	c.Values.Release(claimed - n)
+	c.Values.Bind(d.Str(), n)
+	return d, nil
+}
+
+// within reports whether s lies in the memory of one of args.
+func within(s string, args []types.Datum) bool {
+	at := uintptr(unsafe.Pointer(unsafe.StringData(s)))
+	for _, a := range args {
+		from := uintptr(unsafe.Pointer(unsafe.StringData(a.Str())))
+		if len(a.Str()) > 0 && at >= from && at < from+uintptr(len(a.Str())) {
+			return true
+		}
+	}
+	return false
+}
