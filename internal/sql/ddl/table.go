@@ -197,7 +197,7 @@ func appendColumn(t *catalog.Table, c *catalog.Column, pos int) error {
 	if err := checkColumnName(c.Name); err != nil {
 		return err
 	}
-	if len(t.Columns) >= maxColumns || t.NextAttnum >= 32000 {
+	if !c.Hidden && (visible(t) >= maxColumns || t.NextAttnum >= 32000) {
 		return pgerr.New(pgerr.TooManyColumns, "tables can have at most %d columns", maxColumns)
 	}
 	c.ID = t.NextColumnID
@@ -211,6 +211,17 @@ func appendColumn(t *catalog.Table, c *catalog.Column, pos int) error {
 		t.Families[0].Columns = append(t.Families[0].Columns, c.ID)
 	}
 	return nil
+}
+
+// visible counts the columns that users know of.
+func visible(t *catalog.Table) int {
+	n := 0
+	for i := range t.Columns {
+		if !t.Columns[i].Hidden {
+			n++
+		}
+	}
+	return n
 }
 
 // hiddenAttnum is the attribute number of hidden columns: system columns are
