@@ -14,13 +14,13 @@ import (
 
 // planQuery plans a query that is part of the statement.
 func (e *Env) planQuery(ctx context.Context, q ast.Statement) (*plan.Prepared, error) {
-	return e.planQueryWith(ctx, q, nil)
+	return e.planQueryWith(ctx, q, nil, false)
 }
 
-// planQueryWith plans a query with parameters of the given types.
-func (e *Env) planQueryWith(ctx context.Context, q ast.Statement, params []*types.T) (*plan.Prepared, error) {
+// planQueryWith plans a query with parameters of the given types; stored is planner.Env.Stored.
+func (e *Env) planQueryWith(ctx context.Context, q ast.Statement, params []*types.T, stored bool) (*plan.Prepared, error) {
 	env := e.plannerEnv(e.Coll)
-	env.ParamTypes = params
+	env.ParamTypes, env.Stored = params, stored
 	prep, err := planner.Plan(ctx, q, env)
 	if err == nil && prep.Columns == nil {
 		return nil, pgerr.Unsupported("%s is not supported as the query of this statement", q.Tag())
@@ -43,7 +43,7 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 	if st.Materialized && len(e.ParamTypes) > 0 {
 		return "", pgerr.Unsupported("materialized views may not be defined using bound parameters")
 	}
-	q, err := e.planQueryWith(ctx, st.Query, e.ParamTypes)
+	q, err := e.planQueryWith(ctx, st.Query, e.ParamTypes, !st.WithData)
 	if err != nil {
 		return "", err
 	}
@@ -74,7 +74,7 @@ func (e *Env) selectInto(ctx context.Context, st *ast.Select) (tag string, err e
 	}
 	plain := *st
 	plain.Into = nil
-	q, err := e.planQueryWith(ctx, &plain, e.ParamTypes)
+	q, err := e.planQueryWith(ctx, &plain, e.ParamTypes, false)
 	if err != nil {
 		return "", err
 	}

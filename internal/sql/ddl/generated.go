@@ -188,7 +188,9 @@ func (e *Env) expressionType(ctx context.Context, t *catalog.Table, text string)
 			Name: ast.TableName{Schema: scratchSchema, Table: scratchNew}, Alias: ast.Alias{Name: t.Name},
 		}},
 	}
-	prep, err := planner.Plan(ctx, st, e.plannerEnv(&scratchResolver{Collection: e.Coll, table: t}))
+	env := e.plannerEnv(&scratchResolver{Collection: e.Coll, table: t})
+	env.Stored = true
+	prep, err := planner.Plan(ctx, st, env)
 	if err != nil {
 		return nil, err
 	}

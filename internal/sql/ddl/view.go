@@ -20,7 +20,7 @@ func (e *Env) createView(ctx context.Context, st *ast.CreateView) error {
 	if err := checkViewQuery(st); err != nil {
 		return err
 	}
-	q, err := e.planQuery(ctx, st.Query)
+	q, _, err := e.noted(ctx, st.Query, nil)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (e *Env) planView(ctx context.Context, v *catalog.View) (*plan.Prepared, er
 // noted plans a query, that of view v if it is stored, and says how it was understood.
 func (e *Env) noted(ctx context.Context, q *ast.Select, v *catalog.View) (*plan.Prepared, *planner.Notes, error) {
 	env := e.plannerEnv(e.Coll)
-	env.Notes, env.View = planner.NewNotes(), v
+	env.Notes, env.View, env.Stored = planner.NewNotes(), v, true
 	p, err := planner.Plan(ctx, q, env)
 	return p, env.Notes, err
 }

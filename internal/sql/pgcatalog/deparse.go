@@ -22,7 +22,7 @@ func (s *snapshot) deparser() *deparse.Env {
 	}
 	format.Names = s.c
 	s.printer = &deparse.Env{
-		Planner:  &planner.Env{Catalog: stillCatalog{s}, Format: format, FixedParams: true},
+		Planner:  &planner.Env{Catalog: stillCatalog{s}, Format: format, FixedParams: true, Stored: true},
 		TypeName: s.c.qualified,
 		FuncName: func(schema, name string) string {
 			if t := s.typeNamed(schema, name); t != nil && s.c.visible(t, t.Name) {

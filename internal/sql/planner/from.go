@@ -138,7 +138,7 @@ func (b *builder) tableRef(te *ast.TableRef, s *scope) (*fromItem, error) {
 			return nil, pgerr.Unsupported("reading a sequence as a table is not supported").At(te.Pos)
 		}
 	}
-	if t.Materialized() && t.View.Unpopulated {
+	if t.Materialized() && t.View.Unpopulated && !b.env.Stored {
 		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" has not been populated", t.Name).
 			WithHint("Use the REFRESH MATERIALIZED VIEW command.")
 	}

@@ -29,6 +29,8 @@ type Env struct {
 	RowKeys bool
 	// View is the view whose stored query is planned, if it is one: see catalog.View.
 	View *catalog.View
+	// Stored says that the statement is not run: it is part of a definition.
+	Stored bool
 	// Notes, if not nil, take down how expressions and names are understood.
 	Notes *Notes
 	// Values are the parameters of the execution that is planned, nil if there is none yet.
@@ -79,6 +81,13 @@ func planAs(ctx context.Context, stmt ast.Statement, env *Env, qualify bool) (*p
 	return p, nil
 }
 
+// store notes that the statement's query is not run, if that is so.
+func (b *builder) store(yes bool) {
+	env := *b.env
+	env.Stored = env.Stored || yes
+	b.env = &env
+}
+
 // statement plans any statement; the columns are those sent to the client.
 func (b *builder) statement(stmt ast.Statement) (plan.Node, []plan.Column, error) {
 	switch s := stmt.(type) {
@@ -106,8 +115,10 @@ func (b *builder) statement(stmt ast.Statement) (plan.Node, []plan.Column, error
 	case *ast.Copy:
 		return b.copyStmt(s)
 	case *ast.CreateTableAs:
+		b.store(!s.WithData)
 		return b.withQuery(s, s.Query)
 	case *ast.CreateView:
+		b.store(true)
 		return b.withQuery(s, s.Query)
 	case *ast.DeclareCursor: // for its parameters
 		_, _, err := b.statement(s.Query)
