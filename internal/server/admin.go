@@ -343,8 +343,7 @@ func (n *Node) rejoin(ctx context.Context) error {
 		if cause := context.Cause(ctx); cause != nil && run.Err() == nil {
 			return cause
 		}
-		var down *kvpb.UnavailableError
-		if err == nil || ctx.Err() != nil || !errors.As(err, &down) {
+		if ctx.Err() != nil || !passes(err) {
 			return err
 		}
 		n.log.Warn("waiting for other nodes of the cluster", "err", err)

@@ -229,19 +229,17 @@ func (n *Node) bringUp(ctx context.Context) error {
 	if err := n.rejoin(ctx); err != nil {
 		return err
 	}
-	if err := n.joinStores(ctx); err != nil {
+	if err := n.again(ctx, "ids of its new stores", n.joinStores); err != nil {
 		return err
 	}
 	if err := n.startRanges(ctx); err != nil {
 		return err
 	}
-	cat, err := n.openCatalog(ctx)
-	var down *kvpb.UnavailableError
-	for errors.As(err, &down) && ctx.Err() == nil {
-		// After a start of all nodes thousands of ranges elect their leaders.
-		n.log.Warn("waiting for the ranges of the catalog", "err", err)
+	var cat *catalog.Store
+	err := n.again(ctx, "the ranges of the catalog", func(ctx context.Context) (err error) {
 		cat, err = n.openCatalog(ctx)
-	}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("catalog: %w", err)
 	}

@@ -94,7 +94,7 @@ func (n *Node) startRanges(ctx context.Context) error {
 		n.background.Go(func() { n.mergeAlone(ctx) })
 		return nil
 	}
-	if err := n.splitFirstRange(ctx); err != nil {
+	if err := n.again(ctx, "the first range", n.splitFirstRange); err != nil {
 		return fmt.Errorf("splitting the first range: %w", err)
 	}
 	n.background.Go(func() { n.checkLoop(ctx) })
