@@ -75,13 +75,15 @@ type Server struct {
 		idle      chan struct{} // closed when draining and the last connection ends
 	}
 	stop chan struct{} // closed when draining
+	// alone holds a value once the last connection has ended.
+	alone chan struct{}
 
 	turning atomic.Int64 // connections that are being told why they are not served
 }
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
-	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, max: o.MaxConnections, closed: o.Closed, stop: make(chan struct{})}
+	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, max: o.MaxConnections, closed: o.Closed, stop: make(chan struct{}), alone: make(chan struct{}, 1)}
 	if s.closed == nil {
 		s.closed = errShuttingDown
 	}
@@ -185,9 +187,12 @@ func (s *Server) watch() {
 	defer t.Stop()
 	var conns []*conn
 	for s.watched(&conns) {
-		now := <-t.C
-		for _, c := range conns {
-			c.check(now)
+		select {
+		case now := <-t.C:
+			for _, c := range conns {
+				c.check(now)
+			}
+		case <-s.alone:
 		}
 		clear(conns)
 	}
@@ -213,6 +218,12 @@ func (s *Server) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.mu.conns, c)
+	if len(s.mu.conns) == 0 {
+		select {
+		case s.alone <- struct{}{}: // watch need not wait for its next look to end
+		default:
+		}
+	}
 	if s.mu.idle != nil && len(s.mu.conns) == 0 {
 		close(s.mu.idle)
 		s.mu.idle = nil
