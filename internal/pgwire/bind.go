@@ -146,7 +146,13 @@ func (r *paramReader) next(m *wire.Body, t *types.T, format int16) (types.Datum,
 	}
 	switch format {
 	case formatText:
-		return types.ParseText(t, r.text(t, b, at), r.fc)
+		s := r.text(t, b, at)
+		if !types.ParseVerifies(t) {
+			if err := types.VerifyUTF8(s); err != nil {
+				return types.Null, err
+			}
+		}
+		return types.ParseText(t, s, r.fc)
 	case formatBinary:
 		d, err := types.ParseBinary(t, b)
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/pgwire/wire"
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -240,7 +241,7 @@ func (c *conn) failed(err error) bool {
 	if !c.answerError(err) {
 		return false
 	}
-	c.skip = true
+	c.skip = !plant.On(plant.PipelineGoesOn)
 	return c.flush()
 }
 

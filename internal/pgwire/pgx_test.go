@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // TestPgxModes runs a small application in every way pgx can execute.
@@ -266,5 +267,42 @@ func TestDescribedDomains(t *testing.T) {
 	res = c.PgConn().ExecParams(ctx, sql, [][]byte{row[3]}, nil, []int16{1}, nil).Read()
 	if res.Err != nil || string(res.Rows[0][0]) != "t" {
 		t.Errorf("%s: %q, %v", sql, res.Rows, res.Err)
+	}
+}
+
+// TestManyParameters checks that Bind can give as many parameters as it can count, and that
+// statements with more can be prepared, as in PostgreSQL.
+func TestManyParameters(t *testing.T) {
+	_, addr := newServer(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c := connect(t, addr, "").PgConn()
+	const most = 65535
+	args := make([][]byte, most)
+	var list strings.Builder
+	list.WriteString("select array_length(array[")
+	for i := range args {
+		args[i] = []byte("x")
+		fmt.Fprintf(&list, "$%d::text,", i+1)
+	}
+	sql := list.String()
+	res := c.ExecParams(ctx, sql+"null], 1)", args, nil, nil, nil).Read()
+	if res.Err != nil || string(res.Rows[0][0]) != fmt.Sprint(most+1) {
+		t.Errorf("%q, %v", res.Rows, res.Err)
+	}
+	sd, err := c.Prepare(ctx, "more", sql+fmt.Sprintf("$%d::text], 1)", most+1), nil)
+	if err != nil || len(sd.ParamOIDs) != most+1 {
+		t.Fatalf("%v", err)
+	}
+	// What pgx refuses to send: a Bind message that counts modulo 65,536.
+	body := append([]byte("\x00more\x00"), make([]byte, 6)...)
+	msg := binary.BigEndian.AppendUint32([]byte{'B'}, uint32(len(body)+4))
+	msg = append(append(msg, body...), 'S', 0, 0, 0, 4)
+	if _, err := c.Conn().Write(msg); err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.ReceiveMessage(ctx)
+	if e, ok := m.(*pgproto3.ErrorResponse); !ok || e.Code != "08P01" {
+		t.Errorf("%#v, %v", m, err)
 	}
 }

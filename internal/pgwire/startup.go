@@ -184,8 +184,11 @@ func checkReplication(value string) error {
 	switch strings.ToLower(value) {
 	case "false", "off", "no", "0":
 		return nil
+	case "true", "on", "yes", "1", "database":
+		return pgerr.Unsupported("replication connections are not supported")
 	}
-	return pgerr.Unsupported("replication connections are not supported")
+	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"replication\": \"%s\"", value).
+		WithHint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")
 }
 
 // negotiate appends NegotiateProtocolVersion: 3.0, without the named options. The

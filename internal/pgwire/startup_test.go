@@ -49,6 +49,7 @@ func TestStartupErrors(t *testing.T) {
 		{"option without value", packet(v3, params("user", "root", "database", "defaultdb", "options", "-c a")), "42601"},
 		{"-c at the end", packet(v3, params("user", "root", "database", "defaultdb", "options", "-c")), "42601"},
 		{"replication", packet(v3, params("user", "root", "replication", "true")), "0A000"},
+		{"no replication", packet(v3, params("user", "root", "replication", "xx")), "22023"},
 		{"SSL twice", append(packet(codeSSL, ""), packet(codeSSL, "")...), "0A000"},
 		{"cancel of nothing", packet(codeCancel, "\x00\x00\x00\x01\x00\x00\x00\x02"), ""},
 		{"malformed cancel", packet(codeCancel, "\x00"), ""},

@@ -23,7 +23,7 @@ func All() []Name {
 		SkipClaim, WriteUnchecked,
 		FilterBelowOuter, OuterUnchecked, BoundBelowSort, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
-		StatisticsUnheard, PanicSurvived, SplitGap,
+		StatisticsUnheard, PanicSurvived, SplitGap, PipelineGoesOn,
 		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, TypesInTurn, LaterColumnSeen,
 	}
 }

@@ -114,6 +114,10 @@ const (
 
 	// SplitGap leaves the keys of the right half of a split to nobody for a moment.
 	SplitGap Name = "split-gap"
+
+	// PipelineGoesOn executes what a client has sent behind an error, before Sync.
+	PipelineGoesOn Name = "pipeline-goes-on"
+
 	// PanicSurvived lets a node go on after a panic below kv.
 	PanicSurvived Name = "panic-survived"
 )

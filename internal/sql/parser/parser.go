@@ -11,9 +11,9 @@ import (
 // MaxDepth bounds how deep a statement may nest, and how high its tree may be.
 const MaxDepth = 4000
 
-// MaxParam is the highest parameter number: the protocol counts parameters in
-// 16 bits.
-const MaxParam = 65535
+// MaxParam is the highest parameter number. The protocol's Bind can't give more than 65,535
+// values, EXECUTE can.
+const MaxParam = 1 << 17
 
 // Statement is one statement of a text.
 type Statement struct {

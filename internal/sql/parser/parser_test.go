@@ -63,7 +63,7 @@ func TestErrorPositions(t *testing.T) {
 		{"select 'é', é é é", `syntax error at or near "é"`, 17, pgerr.SyntaxError},
 		{"select '日本' from", "syntax error at end of input", 17, pgerr.SyntaxError},
 		{"select $0", "there is no parameter $0", 8, pgerr.UndefinedParameter},
-		{"select $65536", "there is no parameter $65536", 8, pgerr.UndefinedParameter},
+		{"select $131073", "there is no parameter $131073", 8, pgerr.UndefinedParameter},
 		{"select '\xff'", `invalid byte sequence for encoding "UTF8": 0xff`, 0, pgerr.CharacterNotInRepertoire},
 		{"select '\xe3\x81'", `invalid byte sequence for encoding "UTF8": 0xe3 0x81 0x27`, 0, pgerr.CharacterNotInRepertoire},
 		{"select '\x00'", `invalid byte sequence for encoding "UTF8": 0x00`, 0, pgerr.CharacterNotInRepertoire},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -16,8 +17,6 @@ const (
 	maxQueryDepth = 200
 	// maxTargets is the most columns a query may return.
 	maxTargets = 1664
-	// maxParams is the most parameters the protocol can carry.
-	maxParams = 65535
 )
 
 // builder plans one statement.
@@ -103,7 +102,7 @@ func (b *builder) leaveQuery() { b.depth-- }
 
 // param returns $n (n from 1) with the type known so far, types.Unknown if none.
 func (b *builder) param(n, pos int) (plan.Expr, error) {
-	if n < 1 || n > maxParams || b.env.FixedParams && n > len(b.env.ParamTypes) {
+	if n < 1 || n > parser.MaxParam || b.env.FixedParams && n > len(b.env.ParamTypes) {
 		return nil, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", n).At(pos)
 	}
 	for len(b.params) < n {

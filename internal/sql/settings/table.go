@@ -16,7 +16,7 @@ import (
 // nothing, each with the reason why its promise holds all the same.
 var registry = []*Param{
 	{Name: "allow_system_table_mods", Default: "off", NoEffect: true, Why: "system catalogs can't be changed", is: alwaysOff},
-	{Name: "application_name", Report: true, Doc: "name of the client application", is: text(asciiValue), apply: func(v *Values, s string) {
+	{Name: "application_name", Report: true, Doc: "name of the client application", is: text(applicationName), apply: func(v *Values, s string) {
 		v.Fast.ApplicationName = s
 	}},
 	{Name: "array_nulls", Default: "on", NoEffect: true, Why: "NULL in array text always means NULL", is: alwaysOn},
@@ -261,9 +261,10 @@ var registry = []*Param{
 	{Name: "zero_damaged_pages", Default: "off", NoEffect: true, Why: "damaged blocks are errors", is: alwaysOff},
 }
 
-// asciiValue replaces what is not printable ASCII, as application names have it.
-func asciiValue(s string) (string, bool) {
-	b := []byte(s)
+// applicationName cuts a name to what an identifier may have, and replaces what is not
+// printable ASCII.
+func applicationName(s string) (string, bool) {
+	b := []byte(types.TruncateName(s))
 	for i, c := range b {
 		if c < 32 || c > 126 {
 			b[i] = '?'

@@ -57,6 +57,10 @@ func parseString(t *T, s string) (Datum, error) {
 	return NewString(s), nil
 }
 
+// ParseVerifies reports whether ParseText verifies by itself that a value of type t is text
+// in UTF8.
+func ParseVerifies(t *T) bool { return t.Family == StringFamily && t.Oid != Char.Oid }
+
 // TruncateName cuts an identifier to MaxNameLength bytes, never within a
 // character.
 func TruncateName(s string) string { return clipBytes(s, MaxNameLength) }
