@@ -141,7 +141,7 @@ func factorial(c *Context, a []types.Datum) (types.Datum, error) {
 	case n < 2:
 		return oneDecimal(1), nil
 	}
-	if err := c.checkCancel(); err != nil {
+	if err := c.Step(int(n)); err != nil {
 		return types.Null, err
 	}
 	return decimalOf(new(apd.BigInt).MulRange(2, n), 0)
@@ -285,6 +285,10 @@ func lnOf(d types.Datum, scale int) (*apd.Decimal, error) {
 	var x, r apd.Decimal
 	d.Decimal(&x)
 	ctx := inexact(scale + max(lnWeight(d), 0) + guardDigits)
+	// More digits of d than that change nothing, and Ln takes long over them.
+	if _, err := ctx.Round(&x, &x); err != nil {
+		return nil, err
+	}
 	// Ln wants no extreme exponents: ln(m × 10^k) is ln(m) + k ln(10).
 	exp := x.NumDigits() - 1 + int64(x.Exponent)
 	if exp > -100 && exp < 100 {

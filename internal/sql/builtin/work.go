@@ -56,11 +56,21 @@ func (c *Context) claim(n int) error {
 	return nil
 }
 
-// Large reports whether a call must Begin: size are the bytes of its arguments.
+// Large reports whether a value of so many bytes is accounted for by itself.
 func Large(size int) bool { return size >= quota.LargeValue }
 
-// Begin claims memory for a call with large arguments, of so many bytes in all.
+// Weighty reports whether a call must Begin: size are the bytes of its arguments.
+func Weighty(size int) bool { return size >= weighty }
+
+// weighty is the size from which on a call counts as more steps than its row.
+const weighty = 4 << 10
+
+// Begin counts the steps of a call with weighty arguments, of so many bytes in all, and
+// claims memory for it.
 func (c *Context) Begin(args []types.Datum, size int) error {
+	if err := c.Step(size); err != nil {
+		return err
+	}
 	need := scratch * size
 	for _, d := range args {
 		switch d.Family() {
@@ -73,8 +83,11 @@ func (c *Context) Begin(args []types.Datum, size int) error {
 	return c.claim(need)
 }
 
-// BeginCast claims memory for the conversion of a large value.
+// BeginCast is Begin for the conversion of a weighty value.
 func (c *Context) BeginCast(d types.Datum, to *types.T) error {
+	if err := c.Step(len(d.Str())); err != nil {
+		return err
+	}
 	need := scratch * len(d.Str())
 	if to.Oid == types.JSONB.Oid {
 		need += types.ParsedJSONSize(d.Str())

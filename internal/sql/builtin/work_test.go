@@ -105,3 +105,19 @@ func TestLargeValuesAreClaimed(t *testing.T) {
 		t.Errorf("json: %v", err)
 	}
 }
+
+// TestWeightyCallsAreSteps: calls that are short, but of much work each, end with their
+// statement too.
+func TestWeightyCallsAreSteps(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+	cancel(cause)
+	c := &Context{Ctx: ctx}
+	d := types.NewString(strings.Repeat("9", weighty))
+	calls := 0
+	for c.BeginCast(d, types.Numeric) == nil {
+		if calls++; calls > stepsPerLook/weighty {
+			t.Fatalf("%d calls", calls)
+		}
+	}
+}

@@ -126,7 +126,7 @@ func (c *compiler) variadicCall(e *plan.Call, args []evalFn) evalFn {
 // call computes a call with arguments of so many bytes in all, and accounts for the memory
 // that large values take.
 func (r *run) call(eval builtin.EvalFunc, vals []types.Datum, size int) (types.Datum, error) {
-	if builtin.Large(size) {
+	if builtin.Weighty(size) {
 		if err := r.bctx.Begin(vals, size); err != nil {
 			return types.Null, err
 		}
@@ -222,7 +222,7 @@ type convertFn = func(fc *types.FormatContext, d types.Datum, to *types.T) (type
 
 // convert converts a value, and accounts for the memory of large ones.
 func (r *run) convert(f convertFn, d types.Datum, to *types.T) (types.Datum, error) {
-	if !builtin.Large(len(d.Str())) {
+	if !builtin.Weighty(len(d.Str())) {
 		return f(r.format(), d, to)
 	}
 	if err := r.bctx.BeginCast(d, to); err != nil {

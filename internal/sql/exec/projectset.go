@@ -112,7 +112,7 @@ func (f *setFunc) begin(r *run, row Row) error {
 			return err
 		}
 	}
-	if size := sizeOf(f.vals); builtin.Large(size) {
+	if size := sizeOf(f.vals); builtin.Weighty(size) {
 		if err := r.bctx.Begin(f.vals, size); err != nil {
 			return err
 		}
