@@ -100,6 +100,10 @@ const (
 	TypesInTurn Name = "types-in-turn"
 	// LaterColumnSeen lets the query of a view see the columns that its relations got later.
 	LaterColumnSeen Name = "later-column-seen"
+	// ImpliedUnchecked takes columns that join conditions make equal for equal before they are joined.
+	ImpliedUnchecked Name = "implied-unchecked"
+	// UnmatchedByAny takes rows for unmatched if any column of the right side of their join is NULL.
+	UnmatchedByAny Name = "unmatched-by-any"
 	// EmptyAggregate returns no row for aggregates over no rows.
 	EmptyAggregate Name = "empty-aggregate"
 	// TypmodLost stores values without regard to the modifier of their column's type.

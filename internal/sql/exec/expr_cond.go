@@ -127,28 +127,46 @@ func (c *compiler) coalesce(e *plan.Coalesce, s scope) (evalFn, error) {
 	}, nil
 }
 
+// nullIf compiles NULLIF. Its left operand has a slot of its own, as that of a CASE.
 func (c *compiler) nullIf(e *plan.NullIf, s scope) (evalFn, error) {
 	left, err := c.expr(e.Left, s)
 	if err != nil {
 		return nil, err
 	}
-	l, r, eq, err := c.pair(e.LeftCmp, e.RightCmp, e.Eq, s)
+	right, err := c.expr(e.RightCmp, s)
+	if err != nil {
+		return nil, err
+	}
+	r, slot, outer := c.run, len(c.run.operand), c.operand
+	r.operand = append(r.operand, types.Null)
+	c.operand = slot
+	cmp, err := c.expr(e.LeftCmp, s)
+	c.operand = outer
+	if err != nil {
+		return nil, err
+	}
+	eq, err := c.binary(e.Eq, e.LeftCmp.Type(), e.RightCmp.Type())
 	if err != nil {
 		return nil, err
 	}
 	return func(row Row) (types.Datum, error) {
-		a, err := l(row)
+		value, err := left(row)
 		if err != nil {
 			return types.Null, err
 		}
-		b, err := r(row)
+		r.operand[slot] = value
+		a, err := cmp(row)
+		if err != nil {
+			return types.Null, err
+		}
+		b, err := right(row)
 		if err != nil {
 			return types.Null, err
 		}
 		if d, err := eq(a, b); err != nil || d.IsTrue() {
 			return types.Null, err
 		}
-		return left(row)
+		return value, nil
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package optimizer
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
 
@@ -143,7 +144,7 @@ func (c *joinCluster) sufficient(apply []int, i int) []plan.Expr {
 	}
 	var on []plan.Expr
 	for _, k := range apply {
-		if class := c.classes[k]; class == noClass || best[class] == k {
+		if class := c.classes[k]; class == noClass || best[class] == k && !plant.On(plant.ImpliedUnchecked) {
 			on = append(on, c.conds[k])
 		}
 	}

@@ -3,6 +3,7 @@ package optimizer
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -82,7 +83,8 @@ func testOfUnmatched(n *plan.Join, conds []plan.Expr) int {
 			return false
 		}
 		r, ok := is.Arg.(*plan.ColRef)
-		return ok && plan.FindCol(n.Right.Props().Cols, r.Col) >= 0 && (notNull(n.Right, r.Col) || comparedBy(n.On, r.Col))
+		return ok && plan.FindCol(n.Right.Props().Cols, r.Col) >= 0 &&
+			(notNull(n.Right, r.Col) || comparedBy(n.On, r.Col) || plant.On(plant.UnmatchedByAny))
 	})
 }
 

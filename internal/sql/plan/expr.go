@@ -132,8 +132,8 @@ type Case struct {
 // CaseOperand stands in Cond; NULL for a NULL array.
 type AllElements struct{ Array, Cond Expr }
 
-// CaseOperand is the operand of the innermost enclosing Case with an Operand, or
-// the element of an AllElements.
+// CaseOperand is the operand of the innermost enclosing Case with an Operand, the
+// element of an AllElements, or the left operand of a NullIf.
 type CaseOperand struct{ T *types.T }
 
 // Coalesce yields its first argument that is not NULL.
@@ -143,7 +143,7 @@ type Coalesce struct {
 }
 
 // NullIf yields NULL if Eq(Cmp...) is true, else Left. LeftCmp and RightCmp are
-// the operands coerced for the comparison.
+// the operands coerced for the comparison; in LeftCmp CaseOperand stands for Left.
 type NullIf struct {
 	Left     Expr
 	LeftCmp  Expr

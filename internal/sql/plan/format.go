@@ -90,7 +90,7 @@ func (f *formatter) other(e Expr) string {
 	case *Coalesce:
 		return "COALESCE(" + f.list(e.Args) + ")"
 	case *NullIf:
-		return "NULLIF(" + f.expr(e.LeftCmp) + ", " + f.expr(e.RightCmp) + ")"
+		return "NULLIF(" + f.expr(e.Left) + ", " + f.expr(e.RightCmp) + ")"
 	case *MinMax:
 		if e.Least {
 			return "LEAST(" + f.list(e.Args) + ")"

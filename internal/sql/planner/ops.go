@@ -439,11 +439,22 @@ func (b *builder) nullIf(e *ast.NullIf, s *scope) (plan.Expr, error) {
 	default:
 		l = lc
 	}
+	lc = ofOperand(lc, l)
 	l = retyped(l, l.Type().WithDomain(nil))
 	if t := params[0]; t.Family == types.StringFamily && t.Oid != l.Type().Oid {
 		l = retyped(l, t) // which reads values of its kin as they are
 	}
 	return c.given(&plan.NullIf{Left: l, LeftCmp: lc, RightCmp: rc, Eq: eq}), nil
+}
+
+// ofOperand is e with the operand of an expression for its part x, which is evaluated once.
+func ofOperand(e, x plan.Expr) plan.Expr {
+	return plan.MapExpr(e, func(part plan.Expr) plan.Expr {
+		if part == x {
+			return &plan.CaseOperand{T: x.Type()}
+		}
+		return part
+	})
 }
 
 // caseExpr plans both forms of CASE.
