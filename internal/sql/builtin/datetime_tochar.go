@@ -342,7 +342,9 @@ func pickInt(b bool, yes, no int) int {
 
 // intInput takes integers of a width in bytes.
 func intInput(width int) func(d types.Datum) numberInput {
-	return func(d types.Datum) numberInput { return numberInput{value: oneDecimal(d.Int()), width: width} }
+	return func(d types.Datum) numberInput {
+		return numberInput{value: oneDecimal(d.Int()), float: float64(d.Int()), width: width}
+	}
 }
 
 // floatInput takes floats with as many digits as their type guarantees.

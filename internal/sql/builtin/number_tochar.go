@@ -81,13 +81,14 @@ func (in numberInput) decimal() types.Datum {
 }
 
 // scientific is the EEEE format: a sign or blank, one digit, the fraction, an
-// exponent of at least two digits.
+// exponent of at least two digits. Where rounding carries into another digit numbers of
+// any precision get that digit, as in PostgreSQL: 99.9 is 10e+01.
 func (in numberInput) scientific(f *numberFormat) string {
 	d := in.decimal()
 	if special(d) {
 		return " " + strings.Repeat("#", f.pre) + "." + strings.Repeat("#", f.post+4)
 	}
-	if in.digits > 0 {
+	if in.digits > 0 || in.width == 4 { // an int4 is written as a float
 		return pick(math.Signbit(in.float), "-", " ") + strconv.FormatFloat(math.Abs(in.float), 'e', f.post, 64)
 	}
 	sign := " "
@@ -97,8 +98,6 @@ func (in numberInput) scientific(f *numberFormat) string {
 	exp := 0
 	if d.DecimalSign() != 0 {
 		exp = decimalExponent(d)
-		// Rounding may carry into another digit.
-		exp = max(exp, decimalExponent(types.RoundDecimal(d, int32(f.post-exp))))
 	}
 	mantissa := types.RoundDecimal(shiftDecimal(d, -exp), int32(f.post))
 	return fmt.Sprintf("%s%se%c%02d", sign, types.FormatDatum(types.Numeric, mantissa, nil), pickSign(exp), absOf(exp))
