@@ -46,13 +46,18 @@ func (c *Context) claim(n int) error {
 	if c.folding {
 		return errFoldedLong // a plan keeps no large values
 	}
-	if err := c.Values.Reserve(int64(n)); err != nil {
+	return c.reserve(int64(n))
+}
+
+// reserve is claim for any size.
+func (c *Context) reserve(n int64) error {
+	if err := c.Values.Reserve(n); err != nil {
 		e := pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", err.Error()).
 			WithHint("Use smaller values, or raise --max-memory.")
 		e.Cause = err
 		return e
 	}
-	c.claimed += int64(n)
+	c.claimed += n
 	return nil
 }
 
@@ -119,7 +124,7 @@ func (c *Context) settle(d types.Datum, err error, args []types.Datum) (types.Da
 		return types.Null, errFoldedLong
 	}
 	if n > claimed {
-		if err := c.claim(int(n - claimed)); err != nil {
+		if err := c.reserve(n - claimed); err != nil {
 			c.Values.Release(claimed)
 			return types.Null, err
 		}

@@ -121,3 +121,18 @@ func TestWeightyCallsAreSteps(t *testing.T) {
 		}
 	}
 }
+
+// A value that turns out a little larger than what was claimed for it is accounted for in
+// full: as much is released once it is gone.
+func TestValueBeyondItsClaim(t *testing.T) {
+	p := quota.NewPool("test", 1<<20)
+	c := &Context{Values: quota.NewValues(p)}
+	if err := c.Begin(nil, quota.LargeValue); err != nil {
+		t.Fatal(err)
+	}
+	size := scratch*quota.LargeValue + 1000
+	d, err := c.Made(types.NewString(strings.Repeat("x", size)), nil, nil)
+	if err != nil || p.Used() != int64(size) {
+		t.Errorf("%d bytes are reserved for %d, %v", p.Used(), len(d.Str()), err)
+	}
+}
