@@ -467,7 +467,11 @@ func (g *grouping) above(k int) plan.Expr {
 func (g *grouping) rewrite(x *plan.Expr) error {
 	for i, e := range g.exprs {
 		if plan.ExprEqual(*x, e) {
+			t := (*x).Type()
 			*x = g.above(i)
+			if _, column := e.(*plan.ColRef); column { // which may be read as another type
+				*x = retyped(*x, t)
+			}
 			return nil
 		}
 	}
