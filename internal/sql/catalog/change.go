@@ -86,7 +86,7 @@ func (ch *changes) truncate(n int) {
 	clear(ch.descs)
 	clear(ch.names)
 	clear(ch.byOid)
-	ch.schemas = nil
+	ch.schemas, ch.contents = nil, nil
 	for _, e := range log {
 		ch.add(e)
 	}
