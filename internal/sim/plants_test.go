@@ -31,7 +31,7 @@ var foundElsewhere = map[plant.Name]string{
 	plant.StaleWith: "internal/sql", plant.EmptyAggregate: "internal/sql", plant.TypmodLost: "internal/sql", plant.StalePlan: "internal/sql", plant.CursorSkips: "internal/sql",
 	plant.StatisticsUnheard: "internal/server", plant.PanicSurvived: "internal/server", plant.SplitGap: "internal/store", plant.PipelineGoesOn: "internal/pgwire",
 	plant.RoundForgotten: "internal/sql", plant.KeysMerged: "internal/sql", plant.RowOfNulls: "internal/sql", plant.VolatileEarly: "internal/sql", plant.TypesInTurn: "internal/sql", plant.LaterColumnSeen: "internal/sql",
-	plant.ImpliedUnchecked: "internal/sql", plant.UnmatchedByAny: "internal/sql",
+	plant.ImpliedUnchecked: "internal/sql", plant.UnmatchedByAny: "internal/sql", plant.BoundBelowSort: "internal/sql",
 }
 
 // often is a run with faults in quick succession.
@@ -191,7 +191,7 @@ var finders = []finder{
 	{plant: plant.SplitForgetsReads, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) {
 		return withLists(often(seed, 200*time.Millisecond, map[FaultKind]int{SplitRange: 3, MergeRanges: 3}), 300*time.Millisecond)
 	}},
-	{plant: plant.RecoverIncomplete, from: 1, seeds: 20, make: func(seed uint64) (workload, setting) {
+	{plant: plant.RecoverIncomplete, from: 1, seeds: 40, make: func(seed uint64) (workload, setting) {
 		return withLists(setting{nodes: 3, length: scriptLength, plan: scripted(seed, 5*time.Second, dieHalfway)}, 300*time.Millisecond)
 	}},
 	{plant: plant.CloseOverCommits, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { // commits take longer than what is closed lags behind
