@@ -27,12 +27,17 @@ func (n *localNode) running() bool {
 	if n.PID <= 0 {
 		return false
 	}
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(n.PID) + "/cmdline")
-	if err != nil {
-		return false
-	}
-	args := strings.Split(string(b), "\x00")
+	args := processArgs(n.PID)
 	return len(args) > 2 && args[1] == "start" && slices.Contains(args, "--store="+n.Store)
+}
+
+// processArgs returns the command line of a process, nil if there is none with the id.
+func processArgs(pid int) []string {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return nil
+	}
+	return strings.Split(string(b), "\x00")
 }
 
 // signal sends a signal to the node's process if it runs.

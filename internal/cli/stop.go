@@ -100,8 +100,7 @@ func readPID(path string) (int, error) {
 		return 0, fmt.Errorf("%s holds no process id", path)
 	}
 	// After a crash the number may have become another program's.
-	args, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-	if words := strings.Split(string(args), "\x00"); err != nil || len(words) < 2 || !strings.HasPrefix(words[1], "start") {
+	if args := processArgs(pid); len(args) < 2 || !strings.HasPrefix(args[1], "start") {
 		return 0, fmt.Errorf("the node of %s, process %d, does not run", path, pid)
 	}
 	return pid, nil

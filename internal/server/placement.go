@@ -3,13 +3,13 @@ package server
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/lichendb/lichen/internal/balance"
 	"github.com/lichendb/lichen/internal/balance/placement"
 	"github.com/lichendb/lichen/internal/config/setting"
+	"github.com/lichendb/lichen/internal/config/zone"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/replica"
@@ -269,13 +269,11 @@ func (s *sighting) change(live bool, heard, now time.Time) {
 	}
 }
 
-// tiers reads a locality, which was checked when its node started.
+// tiers reads a locality for placement.
 func tiers(locality string) []placement.Tier {
 	var out []placement.Tier
-	for _, t := range strings.Split(locality, ",") {
-		if k, v, ok := strings.Cut(t, "="); ok {
-			out = append(out, placement.Tier{Key: k, Value: v})
-		}
+	for k, v := range zone.Tiers(locality) {
+		out = append(out, placement.Tier{Key: k, Value: v})
 	}
 	return out
 }

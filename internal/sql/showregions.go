@@ -4,8 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/lichendb/lichen/internal/config/zone"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -34,7 +34,7 @@ func (x *execution) showRegions(ctx context.Context) ([][]types.Datum, error) {
 	}
 	regions := map[string]*region{}
 	for i := range nodes {
-		tiers := localityTiers(nodes[i].Locality)
+		tiers := maps.Collect(zone.Tiers(nodes[i].Locality))
 		name := tiers[tierRegion]
 		if name == "" {
 			continue
@@ -58,15 +58,4 @@ func (x *execution) showRegions(ctx context.Context) ([][]types.Datum, error) {
 		rows = append(rows, []types.Datum{types.NewString(name), types.NewArray(zones), types.NewArray(regions[name].nodes)})
 	}
 	return rows, nil
-}
-
-// localityTiers are the tiers of a locality by name.
-func localityTiers(locality string) map[string]string {
-	tiers := map[string]string{}
-	for t := range strings.SplitSeq(locality, ",") {
-		if name, value, ok := strings.Cut(t, "="); ok {
-			tiers[name] = value
-		}
-	}
-	return tiers
 }

@@ -82,18 +82,25 @@ func (c *compiler) caseExpr(e *plan.Case, s scope) (evalFn, error) {
 	}, nil
 }
 
-// allElements compiles a condition over the elements of an array, in a slot of its
-// own like the operands of CASE.
+// withOperand compiles an expression over an operand (plan.CaseOperand), which gets a slot of
+// its own.
+func (c *compiler) withOperand(e plan.Expr, s scope) (fn evalFn, slot int, err error) {
+	slot, outer := len(c.run.operand), c.operand
+	c.run.operand = append(c.run.operand, types.Null)
+	c.operand = slot
+	fn, err = c.expr(e, s)
+	c.operand = outer
+	return fn, slot, err
+}
+
+// allElements compiles a condition over the elements of an array.
 func (c *compiler) allElements(e *plan.AllElements, s scope) (evalFn, error) {
 	array, err := c.expr(e.Array, s)
 	if err != nil {
 		return nil, err
 	}
-	r, slot, outer := c.run, len(c.run.operand), c.operand
-	r.operand = append(r.operand, types.Null)
-	c.operand = slot
-	cond, err := c.expr(e.Cond, s)
-	c.operand = outer
+	r := c.run
+	cond, slot, err := c.withOperand(e.Cond, s)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +134,7 @@ func (c *compiler) coalesce(e *plan.Coalesce, s scope) (evalFn, error) {
 	}, nil
 }
 
-// nullIf compiles NULLIF. Its left operand has a slot of its own, as that of a CASE.
+// nullIf compiles NULLIF.
 func (c *compiler) nullIf(e *plan.NullIf, s scope) (evalFn, error) {
 	left, err := c.expr(e.Left, s)
 	if err != nil {
@@ -137,11 +144,8 @@ func (c *compiler) nullIf(e *plan.NullIf, s scope) (evalFn, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, slot, outer := c.run, len(c.run.operand), c.operand
-	r.operand = append(r.operand, types.Null)
-	c.operand = slot
-	cmp, err := c.expr(e.LeftCmp, s)
-	c.operand = outer
+	r := c.run
+	cmp, slot, err := c.withOperand(e.LeftCmp, s)
 	if err != nil {
 		return nil, err
 	}
