@@ -268,15 +268,15 @@ func (s *Sequence) OfRowIDs() bool { return s.rowIDs }
 // View is a view's query as SQL text, names fully qualified.
 type View struct {
 	Query string
-	// Uses are the relations that the query reads: dropping one of them needs
-	// CASCADE. Columns lists the columns it reads of each, by position in Uses.
-	Uses []ID
+	// Uses are the relations that the query reads: dropping one of them needs CASCADE.
+	// UsesColumns are the columns that it reads of each, by position in Uses.
+	Uses        []ID
+	UsesColumns [][]ColumnID
+	// NextColumnIDs are the NextColumnID that each relation of Uses had when the query was
+	// stored: later columns are not what its names mean.
+	NextColumnIDs []ColumnID `json:",omitempty"`
 	// Unpopulated says that a materialized view has no rows yet.
 	Unpopulated bool `json:",omitempty"`
-	UsesColumns [][]ColumnID
-	// Horizons, by position in Uses, are the ids that the next columns of the relations
-	// would have had when the query was stored: those are not what its names mean.
-	Horizons []ColumnID `json:",omitempty"`
 	// Keys are the tables on whose primary keys a GROUP BY of the query rests.
 	Keys []ID `json:",omitempty"`
 	// Options are the view's parameters as pg_class has them: name=value.
@@ -287,7 +287,7 @@ type View struct {
 // stored.
 func (v *View) Sees(t *Table, c *Column) bool {
 	i := slices.Index(v.Uses, t.ID)
-	return i < 0 || i >= len(v.Horizons) || c.ID < v.Horizons[i]
+	return i < 0 || i >= len(v.NextColumnIDs) || c.ID < v.NextColumnIDs[i]
 }
 
 // The values of a view's check_option.

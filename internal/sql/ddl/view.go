@@ -217,7 +217,7 @@ func (e *Env) noteConstants(ctx context.Context, v *catalog.View, notes *planner
 			return err
 		}
 		if !slices.Contains(v.Uses, t.ID) {
-			v.Uses, v.UsesColumns, v.Horizons = append(v.Uses, t.ID), append(v.UsesColumns, nil), append(v.Horizons, t.NextColumnID)
+			v.Uses, v.UsesColumns, v.NextColumnIDs = append(v.Uses, t.ID), append(v.UsesColumns, nil), append(v.NextColumnIDs, t.NextColumnID)
 		}
 	}
 	return nil
@@ -239,7 +239,7 @@ func noteUses(v *catalog.View, sel *ast.Select, notes *planner.Notes) {
 			}
 		}
 		v.Uses, v.UsesColumns = append(v.Uses, t.ID), append(v.UsesColumns, cols)
-		v.Horizons = append(v.Horizons, t.NextColumnID)
+		v.NextColumnIDs = append(v.NextColumnIDs, t.NextColumnID)
 		if notes.Keys[t] {
 			v.Keys = append(v.Keys, t.ID)
 		}
