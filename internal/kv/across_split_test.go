@@ -125,7 +125,13 @@ func TestSplitKeepsReads(t *testing.T) {
 		txn.BeginStatement()
 		return txn
 	}
-	early, unread, reader := begin(), begin(), begin()
+	// The timestamp cache forgets which of the keys in one slot was read: not all of these share
+	// theirs with a key that was.
+	unread := make(map[string]*kv.Txn)
+	for _, name := range []string{"n", "o", "p", "q", "r", "s", "t", "u", "v", "w"} {
+		unread[name] = begin()
+	}
+	early, reader := begin(), begin()
 	var page kv.ScanResult
 	if err := reader.Scan(ctx, key("i"), key("k"), kv.ScanOptions{}, &page); err != nil || page.Len() != 0 {
 		t.Fatalf("%d rows, %v", page.Len(), err)
@@ -147,11 +153,20 @@ func TestSplitKeepsReads(t *testing.T) {
 	if err := early.Commit(ctx); err != nil || early.CommitTimestamp().LessEq(below) {
 		t.Errorf("%v: it commits at %v, below the read at %v", err, early.CommitTimestamp(), below)
 	}
-	if err := setAll(ctx, unread, "new", "q"); err != nil {
-		t.Fatal(err)
+	undisturbed := 0
+	for name, txn := range unread {
+		if err := setAll(ctx, txn, "new", name); err != nil {
+			t.Fatal(err)
+		}
+		if err := txn.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if txn.CommitTimestamp() == txn.ReadTimestamp() {
+			undisturbed++
+		}
 	}
-	if err := unread.Commit(ctx); err != nil || unread.CommitTimestamp() != unread.ReadTimestamp() {
-		t.Errorf("%v: it commits at %v though nobody has read since %v", err, unread.CommitTimestamp(), unread.ReadTimestamp())
+	if undisturbed == 0 {
+		t.Error("every transaction commits later than it read, though nobody has read what they write")
 	}
 	reader.Rollback(ctx)
 }
