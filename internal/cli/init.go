@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/lichendb/lichen/internal/server"
 	"github.com/spf13/cobra"
@@ -22,9 +24,39 @@ func newInit(s *streams) *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(s.out, "Cluster successfully initialized (id %s)\n", a.Cluster)
-			return nil
+			return f.awaitNodes(s)
 		},
 	}
 	f.add(c)
 	return c
+}
+
+// How long init waits for the nodes that wait for the new cluster, and how often it looks.
+const (
+	initPatience = 15 * time.Second
+	initPoll     = 50 * time.Millisecond
+)
+
+// awaitNodes waits until the nodes of --join that run serve clients. Those that are late join
+// all the same.
+func (f *nodeFlags) awaitNodes(s *streams) error {
+	ctx, cancel := context.WithTimeout(context.Background(), initPatience)
+	defer cancel()
+	var a server.Awaited
+	for {
+		if err := f.call(ctx, server.MethodAwaited, nil, &a); err != nil && ctx.Err() == nil {
+			return err
+		}
+		if len(a.Starting) == 0 || ctx.Err() != nil {
+			break
+		}
+		time.Sleep(initPoll)
+	}
+	if len(a.Serving) > 0 {
+		fmt.Fprintf(s.out, "Nodes that serve: %s\n", strings.Join(a.Serving, ", "))
+	}
+	if len(a.Starting) > 0 {
+		fmt.Fprintf(s.out, "Nodes that have not joined yet: %s\n", strings.Join(a.Starting, ", "))
+	}
+	return nil
 }

@@ -27,6 +27,8 @@ const (
 	MethodPeers      rpc.Method = 50 // asks for the nodes that a node knows
 	MethodFirstRange rpc.Method = 51 // asks for the descriptor of the first range
 	methodLiveness   rpc.Method = 52
+	MethodServing    rpc.Method = 53 // answers once the node serves SQL clients
+	MethodAwaited    rpc.Method = 54 // → Awaited
 )
 
 // Pauses between attempts to reach a cluster.
@@ -44,6 +46,10 @@ const (
 // InitAnswer tells the id of a new cluster.
 type InitAnswer struct{ Cluster string }
 
+// Awaited tells of the nodes at a node's --join addresses, itself among them, which of them
+// serve and which answer but do not serve yet.
+type Awaited struct{ Serving, Starting []string }
+
 type joinRequest struct{ Info liveness.NodeInfo }
 
 type joinAnswer struct {
@@ -51,8 +57,11 @@ type joinAnswer struct {
 	Nodes    []liveness.NodeInfo
 }
 
+// howToInit says what makes a cluster of nodes that wait for one.
+const howToInit = "Run lichen init --host=… once, on any one of the new nodes"
+
 // errNotInitialized is what a node without a cluster answers.
-var errNotInitialized = errors.New("the node is not part of a cluster yet: run lichen init --host=… once, on any one of the new nodes")
+var errNotInitialized = errors.New("the node is not part of a cluster yet. " + howToInit)
 
 func (n *Node) handleCluster() {
 	n.rpc.Handle(MethodInit, n.handleInit)
@@ -68,6 +77,15 @@ func (n *Node) handleCluster() {
 			return json.Marshal(d)
 		}
 		return nil, errors.New("the first range is not known here")
+	})
+	n.rpc.Handle(MethodServing, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
+		if !n.ready.Load() {
+			return nil, errNotInitialized
+		}
+		return nil, nil
+	})
+	n.rpc.Handle(MethodAwaited, func(ctx context.Context, _ kvpb.NodeID, _ []byte) ([]byte, error) {
+		return json.Marshal(n.awaited(ctx))
 	})
 	n.rpc.HandleMessage(methodLiveness, n.live.Receive)
 }
@@ -87,6 +105,29 @@ func (n *Node) handleInit(context.Context, kvpb.NodeID, []byte) ([]byte, error) 
 	}
 	close(n.member)
 	return json.Marshal(InitAnswer{Cluster: id.Cluster})
+}
+
+// awaited asks the --join addresses whether nodes serve there. Those that do not answer are
+// in neither list.
+func (n *Node) awaited(ctx context.Context) (a Awaited) {
+	ctx, cancel := context.WithTimeout(ctx, foreignPatience)
+	defer cancel()
+	answers := make([]error, len(n.cfg.Join))
+	var all sync.WaitGroup
+	for i, addr := range n.cfg.Join {
+		all.Go(func() { _, answers[i] = n.rpc.CallAddr(ctx, addr, MethodServing, nil) })
+	}
+	all.Wait()
+	for i, addr := range n.cfg.Join {
+		var remote *rpc.RemoteError
+		switch {
+		case answers[i] == nil:
+			a.Serving = append(a.Serving, addr)
+		case errors.As(answers[i], &remote):
+			a.Starting = append(a.Starting, addr)
+		}
+	}
+	return a
 }
 
 // handleJoin gives a new node its ids.

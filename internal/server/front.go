@@ -4,35 +4,63 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/pgwire"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // newFront builds what speaks with SQL clients.
-func (n *Node) newFront() *pgwire.Server { return n.newFrontThatSays(nil) }
+func (n *Node) newFront() *pgwire.Server {
+	return pgwire.New(n.frontOptions(pgwire.Options{SQL: n.sql}))
+}
 
-// newFrontThatSays builds what speaks with SQL clients, and what it says to them once
-// it is closed.
-func (n *Node) newFrontThatSays(closed error) *pgwire.Server {
-	o := pgwire.Options{SQL: n.sql, Logger: n.log, Closed: closed}
+// newClosedFront builds what tells SQL clients why they are not served.
+func (n *Node) newClosedFront(why error) *pgwire.Server {
+	closed := pgwire.New(n.frontOptions(pgwire.Options{Closed: why}))
+	_ = closed.Shutdown(over) // it has no connections
+	return closed
+}
+
+func (n *Node) frontOptions(o pgwire.Options) pgwire.Options {
+	o.Logger = n.log
 	if n.certs != nil {
 		o.TLS, o.Auth = n.certs.ServerTLS(), pgwire.AuthCertificate
 	}
-	return pgwire.New(o)
+	return o
+}
+
+// over is the context of a shutdown that waits for nobody.
+var over = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// front returns what speaks with a SQL client that connects now.
+func (n *Node) front() *pgwire.Server {
+	if front := n.serving.Load(); front != nil {
+		return front
+	}
+	return n.notYet.Load()
+}
+
+// sayNotYet has SQL clients told why they are not served yet.
+func (n *Node) sayNotYet() {
+	why := pgerr.New(pgerr.CannotConnectNow, "the node is starting up").WithHint("Try again in a moment.")
+	if !n.cfg.SingleNode && n.Waiting() {
+		why = pgerr.New(pgerr.CannotConnectNow, "the node is not part of a cluster yet").WithHint("%s.", howToInit)
+	}
+	n.notYet.Store(n.newClosedFront(why))
 }
 
 // closeFront cuts clients off and has new ones told why, until reopenFront.
 func (n *Node) closeFront(why error) {
-	closed := n.newFrontThatSays(why)
-	now, cancel := context.WithCancel(context.Background())
-	cancel()
-	_ = closed.Shutdown(now) // it has no connections
 	n.fronts.Lock()
 	old := n.serving.Load()
 	if old != nil && !n.draining.Load() {
-		n.serving.Store(closed)
+		n.serving.Store(n.newClosedFront(why))
 	}
 	n.fronts.Unlock()
 	if old != nil {
-		_ = old.Shutdown(now) // its error is that it cuts them off
+		_ = old.Shutdown(over) // its error is that it cuts them off
 	}
 }
 

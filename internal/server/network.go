@@ -95,6 +95,7 @@ func (n *Node) startCluster(ctx context.Context) error {
 	if err := n.join(ctx); err != nil {
 		return err
 	}
+	n.sayNotYet()
 	if err := n.checkOwnAddress(ctx); err != nil {
 		return err
 	}
@@ -141,9 +142,5 @@ func (n *Node) serveConn(c net.Conn) {
 		n.rpc.ServeConn(c, first)
 		return
 	}
-	if front := n.serving.Load(); front != nil {
-		front.ServeConn(context.Background(), c, first)
-		return
-	}
-	_ = c.Close() // not part of a cluster yet
+	n.front().ServeConn(context.Background(), c, first)
 }

@@ -88,11 +88,12 @@ type Node struct {
 	joined          bool
 	openDB          atomic.Pointer[kv.DB]
 	serving         atomic.Pointer[pgwire.Server]
-	fronts          sync.Mutex   // orders changes of serving with the begin of a drain
-	clockBad        atomic.Bool  // the clock is off, nothing is served
-	readyAsked      atomic.Int64 // when a load balancer last asked whether the node is ready, Unix nanoseconds
-	clockFault      *clockFault  // nil without config.Node.FaultHooks
-	commitFault     commitFault  // of use only with config.Node.FaultHooks
+	notYet          atomic.Pointer[pgwire.Server] // instead of serving until then
+	fronts          sync.Mutex                    // orders changes of serving with the begin of a drain
+	clockBad        atomic.Bool                   // the clock is off, nothing is served
+	readyAsked      atomic.Int64                  // when a load balancer last asked whether the node is ready, Unix nanoseconds
+	clockFault      *clockFault                   // nil without config.Node.FaultHooks
+	commitFault     commitFault                   // of use only with config.Node.FaultHooks
 }
 
 // Options are what New needs beside the configuration.
@@ -301,6 +302,7 @@ func (n *Node) Listen() (err error) {
 		return errors.Join(
 			fmt.Errorf("cannot listen for HTTP on %s: %w (choose --http-addr)", n.cfg.HTTPAddr, err), n.ln.Close())
 	}
+	n.sayNotYet()
 	n.http = &http.Server{Handler: n.httpHandler(), ReadHeaderTimeout: 10 * time.Second}
 	go n.accept()
 	go func() {

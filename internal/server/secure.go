@@ -96,11 +96,7 @@ func (n *Node) serveTLS(c net.Conn, first []byte) {
 		n.rpc.ServeConn(t, nil)
 		return
 	}
-	if front := n.serving.Load(); front != nil {
-		front.ServeConn(context.Background(), t, nil)
-		return
-	}
-	_ = t.Close() // not part of a cluster yet
+	n.front().ServeConn(context.Background(), t, nil)
 }
 
 // linger lets the other side read why its handshake failed: closing a connection
