@@ -116,7 +116,7 @@ func TestRest(t *testing.T) {
 			for _, nd := range c.nodes {
 				awake := -1
 				for range 60 {
-					if nd.port.down {
+					if nd.port.down.Load() {
 						awake = 0
 						break
 					}

@@ -40,7 +40,7 @@ type port struct {
 	clock    *hlc.Clock
 	handlers map[rpc.Method]rpc.Handler
 	messages map[rpc.Method]rpc.MessageHandler
-	down     bool
+	down     atomic.Bool
 }
 
 func (p *port) Handle(m rpc.Method, h rpc.Handler)               { p.handlers[m] = h }
@@ -50,7 +50,7 @@ func (p *port) target(to kvpb.NodeID) *port {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	o := p.w.nodes[to]
-	if o == nil || o.down || p.down || p.w.cut[[2]kvpb.NodeID{p.id, to}] {
+	if o == nil || o.down.Load() || p.down.Load() || p.w.cut[[2]kvpb.NodeID{p.id, to}] {
 		return nil
 	}
 	return o
@@ -212,10 +212,10 @@ func (c *testCluster) introduce() {
 }
 
 func (c *testCluster) close(nd *testNode) {
-	if nd.port.down {
+	if nd.port.down.Load() {
 		return
 	}
-	nd.port.down = true
+	nd.port.down.Store(true)
 	nd.live.Close()
 	if err := nd.s.Close(); err != nil {
 		c.t.Error(err)
@@ -231,7 +231,7 @@ func (c *testCluster) closeAll() {
 // leader returns the replica that leads a range, nil if none does.
 func (c *testCluster) leader(id kvpb.RangeID) *replica.Replica {
 	for _, nd := range c.nodes {
-		if r, ok := nd.s.Replica(id); ok && !nd.port.down && r.Leads() {
+		if r, ok := nd.s.Replica(id); ok && !nd.port.down.Load() && r.Leads() {
 			return r
 		}
 	}
@@ -258,7 +258,7 @@ func (c *testCluster) do(id kvpb.RangeID, fn func(r *replica.Replica) error) tim
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	for _, nd := range c.nodes {
-		if r, ok := nd.s.Replica(id); ok && !nd.port.down {
+		if r, ok := nd.s.Replica(id); ok && !nd.port.down.Load() {
 			c.t.Logf("node %d: %s", nd.id, r.Describe(ctx))
 			for _, o := range c.nodes {
 				sid := kvpb.StoreID(o.id)
@@ -419,7 +419,7 @@ func TestRestartBeforeReplication(t *testing.T) {
 		c.replicate(1)
 		c.put(1, "\x10a", "1")
 		// The process dies: the log is there, the engine as of its last flush.
-		first.port.down = true
+		first.port.down.Store(true)
 		first.live.Close()
 		disk := fs.CrashClone(first.fs, 0, 1)
 		old := first.s

@@ -176,14 +176,14 @@ func TestLocksSurviveTransfer(t *testing.T) {
 		if err := lost.Put([]byte("\x10a"), []byte("never")); err != nil {
 			t.Fatal(err)
 		}
-		third.port.down = true
+		third.port.down.Store(true)
 		for c.leader(1) == nil || c.leading(1) == third {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if err := lost.Commit(ctx); !kv.IsRetryable(err) {
 			t.Errorf("a commit without its lock: %v", err)
 		}
-		third.port.down = false
+		third.port.down.Store(false)
 	})
 }
 
@@ -278,7 +278,7 @@ func handoverTwice(t *testing.T) (wrong error) {
 			time.Sleep(50 * time.Microsecond)
 		}
 		taken := c.leader(1)
-		heir.port.down = true // what it sent a moment ago does not arrive
+		heir.port.down.Store(true) // what it sent a moment ago does not arrive
 		if n := taken.Locks().Len(); n != 1 {
 			t.Fatalf("the heir holds %d locks", n)
 		}
@@ -298,7 +298,7 @@ func handoverTwice(t *testing.T) (wrong error) {
 		if err := holder.Commit(context.Background()); err != nil {
 			fail("commit: %w", err)
 		}
-		heir.port.down = false
+		heir.port.down.Store(false)
 		early.Rollback(context.Background())
 		c.transfer(1, heir)
 		if n := c.leader(1).Locks().Len(); n != 0 {
@@ -374,7 +374,7 @@ func TestHandoverToNobody(t *testing.T) {
 		for lead.Leads() {
 			time.Sleep(100 * time.Microsecond)
 		}
-		heir.port.down = true
+		heir.port.down.Store(true)
 		began := time.Now()
 		for c.leader(1) == nil {
 			if time.Since(began) > 5*time.Second {
@@ -392,7 +392,7 @@ func TestHandoverToNobody(t *testing.T) {
 		if v := c.get(1, "\x10a"); (v == "new") != (err == nil) {
 			t.Errorf("value %q after %v", v, err)
 		}
-		heir.port.down = false
+		heir.port.down.Store(false)
 	})
 }
 
@@ -443,9 +443,9 @@ func incrementsOverTransfers(t *testing.T, seed uint64, kill bool) {
 			continue
 		}
 		if kill && rnd.IntN(3) == 0 {
-			from.port.down = true // cut off for a while
+			from.port.down.Store(true) // cut off for a while
 			time.Sleep(3 * time.Second)
-			from.port.down = false
+			from.port.down.Store(false)
 			continue
 		}
 		c.transfer(1, c.other(from, c.nodes[rnd.IntN(3)]))

@@ -74,7 +74,7 @@ func TestNoMergeWithoutAll(t *testing.T) {
 		c.replicate(1)
 		c.split("f")
 		c.gather(c.nodes[0], 1, 2)
-		c.nodes[2].port.down = true
+		c.nodes[2].port.down.Store(true)
 		time.Sleep(3 * time.Second)
 		left, right := c.leader(1), c.leader(2)
 		began := time.Now()
@@ -87,7 +87,7 @@ func TestNoMergeWithoutAll(t *testing.T) {
 		if d := right.Desc(); left.Desc().Changing() || d.Changing() {
 			t.Errorf("something was begun: %+v, %+v", *left.Desc(), *d)
 		}
-		c.nodes[2].port.down = false
+		c.nodes[2].port.down.Store(false)
 		time.Sleep(3 * time.Second)
 		c.merge(1)
 	})

@@ -83,7 +83,7 @@ func (c *testCluster) holder(key string) kvpb.RangeID {
 	c.t.Helper()
 	for range 100 {
 		for _, nd := range c.nodes {
-			if r := nd.s.At([]byte(key)); r != nil && !nd.port.down && r.Leads() {
+			if r := nd.s.At([]byte(key)); r != nil && !nd.port.down.Load() && r.Leads() {
 				return r.RangeID()
 			}
 		}
@@ -117,7 +117,7 @@ func (c *testCluster) agree() {
 // users end once the replicas have stopped: a test's goroutine may still read the engine,
 // which is not closed under it.
 func (c *testCluster) crash(nd *testNode, seed uint64, users ...<-chan struct{}) {
-	nd.port.down = true
+	nd.port.down.Store(true)
 	nd.live.Close()
 	disk := fs.CrashClone(nd.fs, 0, seed)
 	nd.s.halt()
@@ -462,7 +462,7 @@ func (c *testCluster) bump(key string, n uint64) bool {
 
 func (c *testCluster) leaderOf(key string) *replica.Replica {
 	for _, nd := range c.nodes {
-		if r := nd.s.At([]byte(key)); r != nil && !nd.port.down && r.Leads() {
+		if r := nd.s.At([]byte(key)); r != nil && !nd.port.down.Load() && r.Leads() {
 			return r
 		}
 	}

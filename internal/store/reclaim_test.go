@@ -32,7 +32,7 @@ func TestReclaim(t *testing.T) {
 		}
 		lead.TransferLeader(rep.Replica)
 		synctest.Wait() // it is decided, and the message on its way
-		heir.port.down = true
+		heir.port.down.Store(true)
 		if lead.Leads() {
 			t.Error("the leader serves though it gave its leadership away")
 		}
@@ -44,7 +44,7 @@ func TestReclaim(t *testing.T) {
 		if v := c.get(1, "\x10a"); v != "2" {
 			t.Errorf("a = %q", v)
 		}
-		heir.port.down = false
+		heir.port.down.Store(false)
 	})
 }
 
