@@ -30,6 +30,7 @@ const (
 	rangeTombstone     byte = 0x06
 	rangeReplicaID     byte = 0x07
 	rangeHandover      byte = 0x08
+	rangeSnapshotMark  byte = 0x09
 )
 
 // MaxIDs of the catalog: ids are ordered uvarints, so any 64-bit id fits.
@@ -108,6 +109,12 @@ func RangeReplicaID(rangeID uint64) []byte {
 // RangeHandover is the key of the row locks that a leader hands to the next one.
 func RangeHandover(rangeID uint64) []byte {
 	return append(RangePrefix(rangeID), rangeHandover)
+}
+
+// RangeSnapshotMark is the key of what a store notes with a snapshot that it installs, until
+// the range's log begins after it.
+func RangeSnapshotMark(rangeID uint64) []byte {
+	return append(RangePrefix(rangeID), rangeSnapshotMark)
 }
 
 // DecodeRangeLocal splits a range-local key into the range id and the rest,

@@ -19,6 +19,7 @@ func constructed(id, other uint64, user []byte, txn [16]byte) map[string][]byte 
 		"RangeTruncatedMark": RangeTruncatedMark(id),
 		"RangeTombstone":     RangeTombstone(id),
 		"RangeReplicaID":     RangeReplicaID(id),
+		"RangeSnapshotMark":  RangeSnapshotMark(id),
 		"Lock":               Lock(user),
 		"TxnRecord":          TxnRecord(user, txn),
 		"Meta":               Meta(user),

@@ -84,6 +84,8 @@ func rangeKinds(kind byte) string {
 		return "handover"
 	case rangeReplicaID:
 		return "ReplicaID"
+	case rangeSnapshotMark:
+		return "SnapshotMark"
 	}
 	return ""
 }

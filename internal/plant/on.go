@@ -15,7 +15,7 @@ func All() []Name {
 	return []Name{
 		SkipRefresh, SkipLockCheck, ReadsUnnoted, IgnoreUncertainty, ObservedForAll, StaleClock,
 		ReadAfterTimeoutNow, VoteAfterRestart, ForgetReads,
-		AckBeforeSync, TruncateEarly,
+		AckBeforeSync, TruncateEarly, MendAlways,
 		CollectAboveReaders, IgnoreThreshold,
 		SplitDropsLocks, SplitForgetsReads, LocksBesideRecord,
 		CountedReplaced, RecoverIncomplete,

@@ -31,6 +31,9 @@ const (
 
 	// AckBeforeSync acknowledges what is written to the log and not synced.
 	AckBeforeSync Name = "ack-before-sync"
+	// MendAlways empties every log that does not continue the engine's state, as if a snapshot
+	// had been installed there.
+	MendAlways Name = "mend-always"
 	// TruncateEarly drops log that is applied, though not in the durable state.
 	TruncateEarly Name = "truncate-early"
 

@@ -21,7 +21,8 @@
 // Time: observed.go (what transactions know of this node's clock), closed.go (closed timestamps),
 // follower.go (reads without leadership), feed.go (changes as they are applied).
 //
-// Snapshots: snapshot.go (sending, installing), incoming.go (taking in).
+// Snapshots: snapshot.go (sending, installing), incoming.go (taking in), mend.go (after a crash
+// in between).
 //
 // A commit, in short: the writes are announced as a commit in flight; the commit
 // timestamp is the transaction's snapshot if nobody has read its keys since, or
@@ -182,6 +183,13 @@
 //	R43. A store whose log lacks what one of its replicas has acknowledged ends, before it casts
 //	     another vote or acknowledges anything: it can't know what else it has forgotten (held;
 //	     TestOlderCopy in server).
+//
+//	R45. A log that does not continue the engine's state is emptied only if a crash came between a
+//	     snapshot's installation and that: the engine holds the snapshot's mark, has applied nothing
+//	     since, and the log's term, vote and last entry are as the mark says. Any other has
+//	     lost its end, with what it acknowledged and votes perhaps: a replica that voted again in
+//	     the term of a vote that it has lost could make a second leader of it (MendLog;
+//	     TestLostEndBehindFlush, TestSnapshotCrash in store).
 //
 //	R44. The store has the replica of a range that was split off before the left half gives up its
 //	     keys: in between they would be nobody's, the store would take in a snapshot of them, and

@@ -156,7 +156,6 @@ func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error)
 	// What is applied was committed, whether or not the log says so yet.
 	hs := &g.view.state.HardState
 	hs.Commit = max(hs.Commit, applied.Index)
-	hs.Term = max(hs.Term, applied.Term)
 	if applied.Index > st.Last {
 		return nil, &LostLogError{r.id, fmt.Sprintf("its state is at index %d, its log ends at %d", applied.Index, st.Last)}
 	}

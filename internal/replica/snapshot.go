@@ -198,8 +198,8 @@ func (g *group) receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *IncomingS
 
 // installSnapshot replaces the replica's data by a snapshot. The engine does it in
 // one durable step, and the log is emptied after it: after a crash in between the
-// log does not continue the state, which Mend puts right at the next start. So the
-// engine itself is the mark that a snapshot was being installed.
+// log does not continue the state, which MendLog puts right at the next start. It knows
+// such a crash by the mark that the engine takes in with the snapshot.
 func (g *group) installSnapshot(m *pb.Message) error {
 	r := g.r
 	meta := m.Snapshot.GetMetadata()
@@ -209,6 +209,9 @@ func (g *group) installSnapshot(m *pb.Message) error {
 	local := r.deps.Engine.NewBatch()
 	defer local.Close()
 	if err := apply.WriteReplica(local, s.Desc, r.replicaID, s.State, s.Threshold); err != nil {
+		return err
+	}
+	if err := markSnapshot(local, r.id, s.State, &g.view.state); err != nil {
 		return err
 	}
 	former, after, absorbed, err := r.deps.Absorb(r, s.Desc, local)
@@ -224,6 +227,9 @@ func (g *group) installSnapshot(m *pb.Message) error {
 	absorbed()
 	g.incoming = nil
 	if err := g.resetLog(s.State); err != nil {
+		return err
+	}
+	if err := clearMark(r.deps.Engine, r.id); err != nil {
 		return err
 	}
 	r.desc.Store(s.Desc)
@@ -275,26 +281,4 @@ func emptied(group raftlog.GroupID, id kvpb.ReplicaID, hs raftlog.HardState, at 
 	return raftlog.Write{
 		Group: group, Replica: uint64(id), Reset: &raftlog.Mark{Index: at.Index, Term: at.Term}, HardState: &hs,
 	}
-}
-
-// MendLog empties the log of a range that does not continue what the engine holds of
-// it: a crash came between the installation of a snapshot and that. It is called
-// before New.
-func MendLog(eng *storage.Engine, log *raftlog.Log, id kvpb.RangeID, rep kvpb.ReplicaID) error {
-	group := raftlog.GroupID(id)
-	st, ok := log.State(group)
-	if !ok {
-		return nil
-	}
-	at, err := apply.LoadState(eng, id)
-	if err != nil || at.Index < st.Truncated.Index {
-		return err // New says what is wrong
-	}
-	if at.Index <= st.Last {
-		term, err := log.Term(group, at.Index)
-		if err != nil || term == at.Term {
-			return err
-		}
-	}
-	return log.Append([]raftlog.Write{emptied(group, rep, st.HardState, at)})
 }

@@ -29,3 +29,13 @@ func TestPlantsGap(t *testing.T) {
 	}
 	t.Error("not found")
 }
+
+// TestPlantsMend plants a store that empties a log which has lost its end.
+func TestPlantsMend(t *testing.T) {
+	defer plant.Choose(plant.MendAlways)()
+	if err := startsAgainBehindFlush(t); err != nil {
+		t.Logf("found: %v", err)
+		return
+	}
+	t.Error("not found")
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// TestLostEndBehindFlush: a log that has lost its end, while the engine has flushed what stood
+// there, is not taken for one that was to be emptied behind a snapshot: votes are lost with it.
+func TestLostEndBehindFlush(t *testing.T) {
+	if err := startsAgainBehindFlush(t); err != nil {
+		t.Error(err)
+	}
+}
+
+// startsAgainBehindFlush starts a follower whose log is one from before it voted and wrote, with
+// the engine of afterwards. It fails if the store goes on, and tells what that has forgotten.
+func startsAgainBehindFlush(t *testing.T) (failure error) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		c.put(1, "\x10a", "1")
+		time.Sleep(time.Second)
+		lead := c.nodeOf(c.leader(1))
+		older := map[*testNode]*fs.MemFS{}
+		for _, nd := range c.nodes {
+			older[nd] = fs.CrashClone(nd.fs, 100, 1)
+		}
+		c.close(lead) // the others vote
+		c.put(1, "\x10b", "2")
+		time.Sleep(time.Second)
+		voter := c.follower(1)
+		before, _ := voter.s.log.State(1)
+		if before.HardState.Vote == 0 {
+			t.Fatal("no follower has voted")
+		}
+		if err := voter.s.eng.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		c.close(voter)
+		replaceLog(t, voter.fs, older[voter])
+		clock := hlc.New(func() int64 { return time.Now().UnixNano() }, 250*time.Millisecond)
+		s, err := Open(Options{FS: voter.fs, Dir: "s", Clock: clock, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		var lost *replica.LostLogError
+		switch err := s.Start(); {
+		case err == nil:
+			now, _ := s.log.State(1)
+			failure = fmt.Errorf("the store goes on with the vote %+v: it had %+v", now.HardState, before.HardState)
+		case !errors.As(err, &lost) || !strings.Contains(err.Error(), "start the node with an empty store"):
+			failure = fmt.Errorf("a log that has lost its end: %w", err)
+		}
+	})
+	return failure
+}
+
+// follower returns a node that is up and follows in a range.
+func (c *testCluster) follower(id kvpb.RangeID) *testNode {
+	for _, nd := range c.nodes {
+		if r, ok := nd.s.Replica(id); ok && !nd.port.down.Load() && !r.Leads() {
+			return nd
+		}
+	}
+	return nil
+}
+
+// replaceLog puts the raft log of another disk in the place of a disk's own.
+func replaceLog(t *testing.T, disk, from *fs.MemFS) {
+	t.Helper()
+	dir := disk.PathJoin("s", "raftlog")
+	if err := disk.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	names, err := from.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if err := copyFile(disk, from, disk.PathJoin(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func copyFile(to, from *fs.MemFS, path string) error {
+	r, err := from.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	all, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	w, err := to.Create(path, fs.WriteUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(all)
+	return errors.Join(err, w.Sync(), w.Close())
+}
+
+// A snapshot that was taken in leaves no mark behind, once the log begins after it.
+func TestSnapshotMarkGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 2)
+		defer c.closeAll()
+		c.replicate(1)
+		time.Sleep(time.Second)
+		for _, nd := range c.nodes {
+			if st, ok := nd.s.log.State(raftlog.GroupID(1)); !ok || st.Last == 0 {
+				t.Fatalf("node %d has no replica", nd.id)
+			}
+			if mark, marked, err := nd.s.eng.GetUnversioned(keys.RangeSnapshotMark(1), nil); marked || err != nil {
+				t.Errorf("node %d: the mark of a snapshot is left: %x, %v", nd.id, mark, err)
+			}
+		}
+	})
+}
