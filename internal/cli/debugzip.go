@@ -156,6 +156,7 @@ func (f *zipFlags) query(ctx context.Context, w io.Writer, query string) error {
 	if err != nil {
 		return err
 	}
+	cfg.RuntimeParams["application_name"] = "$ lichen debug zip"
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return connectError(cfg, err)

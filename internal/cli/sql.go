@@ -149,7 +149,7 @@ func parseTarget(base, host, port, user, database string) (*pgconn.Config, error
 		cfg.Database = defaultDatabase
 	}
 	if _, ok := cfg.RuntimeParams["application_name"]; !ok {
-		cfg.RuntimeParams["application_name"] = "lichen sql"
+		cfg.RuntimeParams["application_name"] = "$ lichen sql"
 	}
 	return cfg, nil
 }

@@ -36,9 +36,12 @@ type conn struct {
 	skip bool
 	// checked is when the server last looked whether the client is there.
 	checked time.Time
-	// idle says that the client has nothing running: the last thing sent was
-	// ReadyForQuery; deadline that a read deadline is set for it.
-	idle, deadline bool
+	// busy says that the client has something running: a message came after the last
+	// ReadyForQuery; deadline that a read deadline is set meanwhile. watched is the watch's.
+	busy, watched atomic.Bool
+	deadline      bool
+	// started says that the connection has a session (Server.started).
+	started bool
 	// broken says that the connection can't be written to or read from, desynced
 	// that what follows in the input can't be understood.
 	broken, desynced bool
@@ -70,8 +73,8 @@ func (c *conn) terminate() {
 	}
 }
 
-// check ends a statement that has run for a while if its client has gone. The server's
-// watch calls it.
+// check ends a statement that has run for a while if its client has gone. The watch
+// calls it.
 func (c *conn) check(now time.Time) {
 	ses := c.shared.Load()
 	if ses == nil {
@@ -115,16 +118,24 @@ func (c *conn) serve() {
 			c.readFailed(err)
 			return
 		}
-		if c.idle {
-			c.idle = false
-			if c.deadline {
-				c.deadline = false
-				_ = c.wire.SetReadDeadline(time.Time{}) // the next read tells of a failure
-			}
+		if !c.busy.Load() {
+			c.begin()
 		}
 		if !c.dispatch(typ, body) {
 			return
 		}
+	}
+}
+
+// begin prepares for the messages up to the next ReadyForQuery.
+func (c *conn) begin() {
+	c.busy.Store(true)
+	if !c.watched.Load() {
+		c.srv.watch.join(c)
+	}
+	if c.deadline {
+		c.deadline = false
+		_ = c.wire.SetReadDeadline(time.Time{}) // the next read tells of a failure
 	}
 }
 
@@ -154,6 +165,7 @@ func (c *conn) recover() {
 }
 
 func (c *conn) end() {
+	c.busy.Store(false)
 	c.closeSession()
 	_ = c.wire.Close()
 	c.report()
@@ -315,7 +327,7 @@ func (c *conn) ready() bool {
 	}
 	c.report()
 	c.yield()
-	c.idle = true
+	c.busy.Store(false)
 	c.wire.Resume() // what a cancel request meant is over
 	if c.wire.Woken() {
 		c.goodbye(errShutdown)

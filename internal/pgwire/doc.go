@@ -5,7 +5,7 @@
 // startup.go (from the first byte to ReadyForQuery), auth.go (encryption and who the
 // client is), conn.go (conn: the loop over
 // messages), extended.go and bind.go (prepared statements and portals),
-// results.go and rowformat.go (what sql sends back), encoding.go (clients with other
+// results.go and rowformat.go (what sql sends back), watch.go (clients that are gone), encoding.go (clients with other
 // encodings than UTF8), copy.go, errors.go and metrics.go.
 //
 // Invariants:
@@ -29,10 +29,14 @@
 //	    session: no wait for a client outlasts them (conn.written, conn.next;
 //	    TestCancelWhileClientDoesNotRead, TestTerminateWhileClientDoesNotRead).
 //
+//	P8. A connection counts against max_connections exactly while it has a session, and until
+//	    then against a bound of its own (sql.Server.NewSession, Server.started; TestConnectionCount,
+//	    TestStartingIsBounded).
+//
 // Concurrency: one goroutine per connection does everything, the statement's
 // execution included. Other goroutines only wake a connection (Server.Shutdown),
 // cancel its statement (a cancel request), both through the session, or look whether its
-// client is still there (Server.watch, one goroutine for all connections).
+// client is still there (watch, one goroutine for all that have something running).
 //
 // It authenticates by client certificates only, or not at all (Auth).
 package pgwire

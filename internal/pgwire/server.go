@@ -5,9 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
-	"maps"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,11 +16,11 @@ import (
 
 // Limits of a server.
 const (
-	// DefaultMaxConnections is the limit when Options set none.
-	DefaultMaxConnections = 10_000
-	// maxStarting bounds connections beyond the limit that are still starting up:
-	// they may be cancel requests.
-	maxStarting = 256
+	// leastStarting bounds the connections that have no session yet, as does the limit of
+	// sessions if that is more: they log in, or want something cancelled.
+	leastStarting = 256
+	// maxTurning bounds those that are being told why they are not served.
+	maxTurning = 256
 	// startupTimeout bounds the time from accepting to ReadyForQuery.
 	startupTimeout = 60 * time.Second
 	// turnAwayTimeout bounds the time in which a client that is not served is told so.
@@ -48,9 +46,6 @@ type Options struct {
 	// Closed, if not nil, is what clients are told that connect after the server was
 	// shut down.
 	Closed error
-	// MaxConnections is the number of clients at once; 0 means
-	// DefaultMaxConnections.
-	MaxConnections int
 }
 
 // Server accepts connections and serves them.
@@ -59,7 +54,6 @@ type Server struct {
 	log  *slog.Logger
 	tls  *tls.Config
 	auth Auth
-	max  int
 	pool wire.Buffers
 	// closed is what clients are told once the server is shut down.
 	closed error
@@ -69,29 +63,26 @@ type Server struct {
 	mu struct {
 		sync.Mutex
 		conns     map[*conn]struct{}
+		starting  int // connections without a session
 		listeners map[net.Listener]struct{}
 		draining  bool
-		watching  bool          // whether watch runs
 		idle      chan struct{} // closed when draining and the last connection ends
 	}
-	stop chan struct{} // closed when draining
-	// alone holds a value once the last connection has ended.
-	alone chan struct{}
+	stop  chan struct{} // closed when draining
+	watch watch
 
 	turning atomic.Int64 // connections that are being told why they are not served
 }
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
-	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, max: o.MaxConnections, closed: o.Closed, stop: make(chan struct{}), alone: make(chan struct{}, 1)}
+	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, closed: o.Closed, stop: make(chan struct{})}
+	s.watch.alone = make(chan struct{}, 1)
 	if s.closed == nil {
 		s.closed = errShuttingDown
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.max <= 0 {
-		s.max = DefaultMaxConnections
 	}
 	s.mu.conns = map[*conn]struct{}{}
 	s.mu.listeners = map[net.Listener]struct{}{}
@@ -149,10 +140,10 @@ func (s *Server) stopped(d time.Duration) bool {
 // ctx ends, so does the connection.
 func (s *Server) ServeConn(ctx context.Context, nc net.Conn, first []byte) {
 	c := newConn(s, ctx, nc, first)
-	if !s.add(c) {
+	if err := s.add(c); err != nil {
 		s.metrics.rejected.Add(1)
-		if s.turning.Add(1) <= maxStarting {
-			c.turnAway()
+		if s.turning.Add(1) <= maxTurning {
+			c.turnAway(err)
 		}
 		s.turning.Add(-1)
 		_ = c.wire.Close()
@@ -166,63 +157,45 @@ func (s *Server) ServeConn(ctx context.Context, nc net.Conn, first []byte) {
 	c.serve()
 }
 
-func (s *Server) add(c *conn) bool {
+// add takes a connection in, or says why it is not served.
+func (s *Server) add(c *conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mu.draining || len(s.mu.conns) >= s.max+maxStarting {
-		return false
+	if s.mu.draining {
+		return s.closed
 	}
+	if s.mu.starting >= s.maxStarting() {
+		return sql.ErrTooManyClients
+	}
+	s.mu.starting++
 	s.mu.conns[c] = struct{}{}
 	s.metrics.accepted.Add(1)
-	if !s.mu.watching {
-		s.mu.watching = true
-		go s.watch()
-	}
-	return true
+	return nil
 }
 
-// watch ends the statements of clients that are gone, as long as there are clients.
-func (s *Server) watch() {
-	t := time.NewTicker(checkEvery)
-	defer t.Stop()
-	var conns []*conn
-	for s.watched(&conns) {
-		select {
-		case now := <-t.C:
-			for _, c := range conns {
-				c.check(now)
-			}
-		case <-s.alone:
-		}
-		clear(conns)
-	}
+// maxStarting bounds the connections without a session: all clients may connect at once.
+func (s *Server) maxStarting() int {
+	limit, _ := s.sql.ConnectionLimits()
+	return max(limit, leastStarting)
 }
 
-// watched lists the connections, or ends the watch if there are none.
-func (s *Server) watched(conns *[]*conn) bool {
+// started says that a connection has its session.
+func (s *Server) started(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*conns = slices.AppendSeq((*conns)[:0], maps.Keys(s.mu.conns))
-	s.mu.watching = len(*conns) > 0
-	return s.mu.watching
-}
-
-// full reports whether there are more connections than the limit.
-func (s *Server) full() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.mu.conns) > s.max
+	c.started = true
+	s.mu.starting--
 }
 
 func (s *Server) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.mu.conns, c)
+	if !c.started {
+		s.mu.starting--
+	}
 	if len(s.mu.conns) == 0 {
-		select {
-		case s.alone <- struct{}{}: // watch need not wait for its next look to end
-		default:
-		}
+		s.watch.hurry()
 	}
 	if s.mu.idle != nil && len(s.mu.conns) == 0 {
 		close(s.mu.idle)

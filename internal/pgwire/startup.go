@@ -38,10 +38,6 @@ func (c *conn) start() error {
 	if err != nil {
 		return err
 	}
-	if c.srv.full() {
-		c.srv.metrics.rejected.Add(1)
-		return pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already")
-	}
 	if err := c.authenticate(args.User); err != nil {
 		c.srv.metrics.refused.Add(1)
 		c.srv.log.Warn("login refused", "remote", c.remote, "user", args.User, "err", err)
@@ -49,8 +45,12 @@ func (c *conn) start() error {
 	}
 	c.ses, err = c.srv.sql.NewSession(c.ctx, args)
 	if err != nil {
+		if pgerr.CodeOf(err) == pgerr.TooManyConnections {
+			c.srv.metrics.rejected.Add(1)
+		}
 		return err
 	}
+	c.srv.started(c)
 	c.ses.OnInterrupt(c.interrupt)
 	c.shared.Store(c.ses)
 	c.wire.Begin('R') // AuthenticationOk
@@ -70,14 +70,14 @@ func (c *conn) start() error {
 	return nil
 }
 
-// turnAway tells a client that connects, in words that it understands, that it is
-// not served here.
-func (c *conn) turnAway() {
+// turnAway tells a client that connects, in words that it understands, why it is not served
+// here. What only cancels is served.
+func (c *conn) turnAway(why error) {
 	if c.wire.SetReadDeadline(time.Now().Add(turnAwayTimeout)) != nil || c.directTLS() != nil {
 		return
 	}
 	if _, err := c.readStartup(); err == nil {
-		c.goodbye(c.srv.closed)
+		c.goodbye(why)
 	}
 }
 

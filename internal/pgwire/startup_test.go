@@ -156,25 +156,6 @@ func TestFirstBytes(t *testing.T) {
 	}
 }
 
-func TestConnectionLimit(t *testing.T) {
-	s, addr := newServer(t, func(o *Options) { o.MaxConnections = 2 })
-	a, b := connect(t, addr, ""), connect(t, addr, "")
-	c := dial(t, addr)
-	c.write(packet(3<<16, params("user", "root", "database", "defaultdb")))
-	if got := c.rest(); len(got) != 1 || !strings.HasPrefix(got[0], "E FATAL 53300") {
-		t.Errorf("third connection: %q", got)
-	}
-	if m := s.Metrics(); m.Rejected != 1 || m.Sessions != 2 {
-		t.Errorf("metrics %+v", m)
-	}
-	if err := a.Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := b.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestTLS(t *testing.T) {
 	cert := selfSigned(t)
 	_, addr := newServer(t, func(o *Options) { o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}} })

@@ -13,12 +13,8 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/settings"
 )
-
-// MaxSessions bounds the sessions of a node; more are refused with 53300.
-const MaxSessions = 20000
 
 // firstPID is where a node's process ids begin.
 const firstPID = 1000
@@ -56,7 +52,6 @@ type Config struct {
 type Server struct {
 	cfg     Config
 	copies  *quota.Pool // see replayPool
-	fixed   map[string]string
 	plans   *planCache
 	shapes  shapeSet
 	stats   *tableStats
@@ -64,6 +59,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	sessions map[int32]*Session
+	clients  int // sessions that are not internal
 	nextPID  int32
 
 	txnIDs  txnIDs
@@ -79,7 +75,6 @@ func NewServer(cfg Config) *Server {
 		stats: newTableStats(&cfg),
 		cfg:   cfg, copies: replayPool(cfg.Mem), plans: newPlanCache(), started: time.Now(),
 		sessions: map[int32]*Session{}, nextPID: firstPID,
-		fixed: map[string]string{"server_version": "15.0 (Lichen " + cfg.Version + ")"},
 	}
 }
 
@@ -93,13 +88,19 @@ type SessionArgs struct {
 	User, Database, RemoteAddr string
 	// Params are parameters given at start-up.
 	Params map[string]string
+	// Internal says that the server itself opens the session: it is not one of the
+	// connections that are limited.
+	Internal bool
 }
 
-// NewSession starts a session.
+// NewSession starts a session; 53300 if there are as many as the cluster settings allow.
 func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error) {
 	ses := &Session{
-		srv: s, user: a.User, remote: a.RemoteAddr, vals: settings.New(s.fixed),
+		srv: s, user: a.User, remote: a.RemoteAddr, internal: a.Internal, vals: settings.New(s.fixed),
 		statements: map[string]*Prepared{}, portals: map[string]*Portal{}, started: time.Now(),
+	}
+	if err := s.admissible(a); err != nil {
+		return nil, err
 	}
 	s.stats.follow(ctx)
 	ses.coll = s.cfg.Catalog.NewCollection()
@@ -113,8 +114,8 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 	ses.secret = binary.BigEndian.Uint32(secret[:])
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.sessions) >= MaxSessions {
-		return nil, pgerr.New(pgerr.TooManyConnections, "sorry, too many clients already")
+	if err := s.admissibleLocked(a); err != nil {
+		return nil, err
 	}
 	base := s.pidBase()
 	for s.sessions[base+s.nextPID] != nil || s.nextPID < firstPID || s.nextPID >= 1<<pidBits {
@@ -125,14 +126,20 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 	ses.pid = base + s.nextPID
 	s.nextPID++
 	s.sessions[ses.pid] = ses
+	if !a.Internal {
+		s.clients++
+	}
 	ses.coll.SetTempOwner(ses.tempOwner())
 	return ses, nil
 }
 
 func (s *Server) forget(ses *Session) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions[ses.pid] == ses && !ses.internal {
+		s.clients--
+	}
 	delete(s.sessions, ses.pid)
-	s.mu.Unlock()
 }
 
 func (s *Server) session(pid int32) *Session {

@@ -35,10 +35,12 @@ type Session struct {
 	secret uint32
 	user   string
 	remote string
-	vals   *settings.Values
-	coll   *catalog.Collection
-	cats   *pgcatalog.Catalog
-	db     *catalog.Database
+	// internal says that it is the server's own; see SessionArgs.
+	internal bool
+	vals     *settings.Values
+	coll     *catalog.Collection
+	cats     *pgcatalog.Catalog
+	db       *catalog.Database
 
 	started    time.Time
 	statements map[string]*Prepared

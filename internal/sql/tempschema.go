@@ -142,7 +142,7 @@ func (s *Server) dropLeft(ctx context.Context, d *catalog.Schema) error {
 	if err != nil {
 		return err
 	}
-	ses, err := s.NewSession(ctx, SessionArgs{User: "root", Database: db.Name})
+	ses, err := s.NewSession(ctx, SessionArgs{User: "root", Database: db.Name, Internal: true})
 	if err != nil {
 		return err
 	}

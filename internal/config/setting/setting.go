@@ -78,12 +78,16 @@ var all = []*Setting{
 		func(v *Values) *int64 { return &v.SplitQPS }, 100, math.MaxInt32),
 	size("kv.snapshot_rebalance.max_rate", "how many bytes of snapshots a store sends per second, to repair as well as to even out",
 		func(v *Values) *int64 { return &v.SnapshotRate }, 1<<20, 1<<40),
+	number("server.max_connections_per_gateway", "how many SQL sessions a node serves at once, as max_connections shows; those that there are stay when it is lowered",
+		func(v *Values) *int64 { return &v.MaxConnections }, 1, MaxConnections),
 	boolean("server.metrics.require_admin", "whether the metrics at /_status/vars are only for who shows the certificate of root; without effect on a cluster without certificates",
 		func(v *Values) *bool { return &v.MetricsRequireAdmin }),
 	duration("server.shutdown.initial_wait", "how long a node that drains goes on serving after /health?ready=1 has turned 503, so that load balancers notice; it does not wait if nobody has asked there for half a minute",
 		func(v *Values) *time.Duration { return &v.DrainWait }, 0, 10*time.Minute),
 	duration("server.shutdown.transactions.timeout", "how long a node that drains waits for open transactions before it cuts them off; --drain-wait says it for one node while this is not set",
 		func(v *Values) *time.Duration { return &v.DrainTimeout }, 0, 10*time.Hour),
+	number("server.superuser_reserved_connections", "how many of a node's sessions are kept for operators, whose application_name begins with '$ lichen ', as that of lichen sql does; one session is left to others",
+		func(v *Values) *int64 { return &v.ReservedConnections }, 0, MaxConnections),
 	duration("server.time_until_store_dead", "how long a node may be silent before its replicas are rebuilt elsewhere; --time-until-store-dead says it for one node while this is not set",
 		func(v *Values) *time.Duration { return &v.DeadAfter }, 2*time.Second, 720*time.Hour),
 	choice("sql.defaults.datestyle", "DateStyle of new sessions", func(v *Values) *string { return &v.DateStyle },
@@ -102,6 +106,9 @@ var all = []*Setting{
 	boolean("sql.stats.automatic_collection.enabled", "whether tables are analysed by themselves when they have changed enough; ANALYZE works always",
 		func(v *Values) *bool { return &v.AutoStats }),
 }
+
+// MaxConnections bounds the sessions of a node.
+const MaxConnections = 20000
 
 // maxTimeout is the longest timeout of a session.
 const maxTimeout = math.MaxInt32 * time.Millisecond

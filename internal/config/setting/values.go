@@ -16,6 +16,9 @@ type Values struct {
 
 	MetricsRequireAdmin bool
 
+	MaxConnections      int64
+	ReservedConnections int64
+
 	SnapshotRate int64
 
 	SplitByLoad bool
@@ -42,9 +45,10 @@ type Values struct {
 // Default returns the values of a new cluster.
 func Default() Values {
 	return Values{
-		DeadAfter:    5 * time.Minute,
-		DrainTimeout: 10 * time.Second,
-		DrainWait:    3 * time.Second,
+		DeadAfter:      5 * time.Minute,
+		DrainTimeout:   10 * time.Second,
+		DrainWait:      3 * time.Second,
+		MaxConnections: 10000, ReservedConnections: 3,
 		SnapshotRate: 32 << 20,
 		SplitByLoad:  true, SplitQPS: 10000,
 		Merge: true, MergePause: 50 * time.Millisecond,

@@ -213,7 +213,7 @@ var registry = []*Param{
 	}},
 	{Name: "statement_timeout", Default: "0", is: milliseconds(0, math.MaxInt32), apply: timeout(func(f *Fast, d time.Duration) { f.StatementTimeout = d })},
 	{Name: "stats_fetch_consistency", Default: "cache", NoEffect: true, Why: "statistics are read as they are", is: enum("none", "cache")},
-	{Name: "superuser_reserved_connections", Default: "0", ReadOnly: true},
+	{Name: "superuser_reserved_connections", Default: "3", ReadOnly: true},
 	{Name: "synchronize_seqscans", Default: "on", NoEffect: true, Why: "a scan begins where its table does", is: boolean},
 	{Name: "synchronous_commit", Default: "on", NoEffect: true, Why: "every commit is durable when it is acknowledged", is: enum("on", "off", "local", "remote_write", "remote_apply", "true", "false", "yes", "no", "1", "0")},
 	{Name: "tcp_keepalives_count", Default: "0", NoEffect: true, Why: "the system's defaults hold", is: integer(0, math.MaxInt32)},

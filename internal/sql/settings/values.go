@@ -27,12 +27,12 @@ type Values struct {
 	resetTo  map[string]string // session defaults given at start-up
 	undo     []change
 	reported []string // names of reported parameters that changed
-	readonly map[string]string
+	readonly func(name string) (string, bool)
 }
 
-// New returns the defaults. fixed overrides the values of read-only parameters
-// (server_version, ...), and is shared.
-func New(fixed map[string]string) *Values {
+// New returns the defaults. fixed, if not nil, knows the values of read-only parameters that
+// are the server's (server_version, ...).
+func New(fixed func(name string) (string, bool)) *Values {
 	v := &Values{readonly: fixed}
 	v.Format = *types.NewFormatContext()
 	v.Format.Zones = types.NewZoneCache()
@@ -43,8 +43,10 @@ func New(fixed map[string]string) *Values {
 // Get returns the value SHOW prints.
 func (v *Values) Get(name string) (string, bool) {
 	name = canonical(name)
-	if s, ok := v.readonly[name]; ok {
-		return s, true
+	if v.readonly != nil {
+		if s, ok := v.readonly(name); ok {
+			return s, true
+		}
 	}
 	if s, ok := v.set[name]; ok {
 		return s, true
