@@ -38,6 +38,7 @@ type faultySender struct {
 	kvpb.Sender
 	locks        atomic.Int64
 	beforeCommit atomic.Pointer[error] // of the next one, which does not happen
+	onCommit     atomic.Pointer[func(*kvpb.CommitRequest)]
 }
 
 func (s *faultySender) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
@@ -48,6 +49,9 @@ func (s *faultySender) Lock(ctx context.Context, req *kvpb.LockRequest, resp *kv
 func (s *faultySender) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
 	if err := s.beforeCommit.Swap(nil); err != nil {
 		return *err
+	}
+	if meet := s.onCommit.Load(); meet != nil {
+		(*meet)(req)
 	}
 	return s.Sender.Commit(ctx, req, resp)
 }

@@ -176,6 +176,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn,
 		Localities: s.srv.localities(), DefaultTablespace: s.defaultTablespace(),
 	}
+	env.Alone = x.alone && x.commit && s.txn.block == blockNone
 	env.Filled = s.noteFilled
 	env.Optimize = func(ctx context.Context, p *plan.Prepared) { s.optimize(ctx, p, nil, false) }
 	if x.res != nil {

@@ -45,6 +45,16 @@ func (t *Txn) EndCheck() {
 	t.check = check{}
 }
 
+// ReadApart begins a part of a statement whose reads need not hold when the transaction
+// commits: they are of the snapshot in which the part begins, whatever becomes of it. It is for
+// a statement that is a transaction by itself and writes nothing in this part that anybody sees
+// before the commit. The function that it returns ends the part, also after an error.
+func (t *Txn) ReadApart() (end func()) {
+	outer := t.reads
+	t.reads = ReadSet{}
+	return func() { t.reads = outer }
+}
+
 // Freshen moves the snapshot to now, above READ COMMITTED, so that what others have
 // committed since is seen; it is a retry error if something that was read has changed.
 func (t *Txn) Freshen(ctx context.Context) error {

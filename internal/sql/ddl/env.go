@@ -50,6 +50,9 @@ type Env struct {
 	// Filled is told when the rows of a table were written into new indexes, how many they
 	// are, and whether the primary index is one of them; nil: nobody wants to know.
 	Filled func(t *catalog.Table, rows int64, primary bool)
+	// Alone says that the statement is a transaction by itself: what its query reads need be
+	// true at one time only, when it began.
+	Alone bool
 	// Notice sends a notice or warning; nil drops it.
 	Notice func(severity string, n *pgerr.Error)
 

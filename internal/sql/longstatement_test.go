@@ -1,0 +1,79 @@
+package sql_test
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql"
+)
+
+// pageOf is how many writes a commit has that writes a page of a new table.
+const pageOf = 1000
+
+// besidePages has other change a row before each commit of a page, until done is called, which
+// returns how many pages there were.
+func besidePages(t *testing.T, n *node, other *sql.Session, change string) (done func() int64) {
+	var pages atomic.Int64
+	meet := func(req *kvpb.CommitRequest) {
+		if len(req.Writes) >= pageOf {
+			pages.Add(1)
+			mustExec(t, other, change)
+		}
+	}
+	n.sender.onCommit.Store(&meet)
+	return func() int64 {
+		n.sender.onCommit.Store(nil)
+		return pages.Load()
+	}
+}
+
+// A new table is filled from what its query finds in one snapshot, at the first attempt, whoever
+// changes that meanwhile. So is a materialized view.
+func TestFillBesideWriters(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	s, other := n.session(t), n.session(t)
+	defer s.Close()
+	defer other.Close()
+	mustExec(t, s, "CREATE TABLE src (id INT PRIMARY KEY, v INT)")
+	mustExec(t, s, "INSERT INTO src SELECT i, 0 FROM generate_series(1, 20000) i")
+	for _, c := range []struct{ text, table string }{
+		{"CREATE TABLE a AS SELECT * FROM src", "a"},
+		{"SELECT * INTO b FROM src", "b"},
+		{"CREATE MATERIALIZED VIEW m AS SELECT * FROM src", "m"},
+		{"REFRESH MATERIALIZED VIEW m", "m"},
+	} {
+		want := value(t, s, "SELECT sum(v) FROM src")
+		done := besidePages(t, n, other, "UPDATE src SET v = v + 1 WHERE id IN (1, 10000, 20000)")
+		mustExec(t, s, c.text)
+		if pages := done(); pages != 3 {
+			t.Errorf("%s: %d pages were written, want 3", c.text, pages)
+		}
+		if got := value(t, s, "SELECT sum(v) FROM "+c.table); got != want {
+			t.Errorf("%s: the sum is %s, want %s", c.text, got, want)
+		}
+	}
+}
+
+// In a block, later statements see what the query has seen.
+func TestFillInBlock(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	s, other := n.session(t), n.session(t)
+	defer s.Close()
+	defer other.Close()
+	mustExec(t, s, "CREATE TABLE src (id INT PRIMARY KEY, v INT)")
+	mustExec(t, s, "INSERT INTO src SELECT i, 0 FROM generate_series(1, 10000) i")
+	mustExec(t, s, "BEGIN")
+	done := besidePages(t, n, other, "UPDATE src SET v = 1 WHERE id = 1 AND v = 0")
+	mustExec(t, s, "CREATE TABLE a AS SELECT * FROM src")
+	if done() == 0 {
+		t.Error("no page was written")
+	}
+	if filled, read := value(t, s, "SELECT sum(v) FROM a"), value(t, s, "SELECT sum(v) FROM src"); filled != read {
+		t.Errorf("the new table has a sum of %s, the one that it was filled from %s", filled, read)
+	}
+	mustExec(t, s, "COMMIT")
+}
