@@ -57,8 +57,8 @@ metamorphic: ## check on a node (LICHEN_URL) that answers of generated SQL relat
 mutated: ## run generated and mutated SQL on a node (LICHEN_URL): no panic, no hang, no lost connection
 	$(GO) run ./test/differential -alone -n $(DIFFERENTIAL_STATEMENTS) -lichen $(LICHEN_URL)
 
-demo: $(BIN) ## run a throw-away node with a SQL prompt
-	$(BIN) demo
+demo: $(BIN) ## run a local cluster of three nodes, in memory, with a SQL prompt
+	$(BIN) demo --nodes=3
 
 bench: $(BIN) ## measure R and W, and compare with PostgreSQL 15 (DESIGN: speed is a ratio)
 	bench/run.sh
