@@ -9,7 +9,7 @@
 // (who stands for election, and when), maintain.go
 // (truncation of the log, garbage collection, disk checks, the clock's bound),
 // snapshot.go and arrival.go (the two ends of a snapshot), disk.go (a disk that is
-// full or stands still), set.go (Set: all stores of a node), closing.go, closedin.go and
+// full or stands still), place.go (files that are removed under a running store), set.go (Set: all stores of a node), closing.go, closedin.go and
 // closedwire.go (closed timestamps: what is told to other nodes and by them).
 //
 // Invariants:
@@ -43,7 +43,11 @@
 //	     the split is applied, so that no other one comes for it (applyTrigger, add; prepareSplit
 //	     checks; TestSplitLeavesNoGap).
 //
+//	S12. A store whose files were removed, moved or replaced ends within PlaceEvery and says so: what
+//	     it writes into them no start would find (watchPlaces; TestMisplaced).
+//
 // Three goroutines do what is periodic: tickLoop, which never waits for anything and
 // visits only replicas that do not rest; maintain; and collectLoop, whose commands wait
-// for quorums. closing.loop closes timestamps. newsLoop tells replicas of support that began or ended. A fourth, watchDisk, touches no file. Open and Close are not safe for concurrent use, all else is.
+// for quorums. closing.loop closes timestamps. newsLoop tells replicas of support that began or ended, watchPlaces
+// looks after the store's files. watchDisk touches no file. Open and Close are not safe for concurrent use, all else is.
 package store

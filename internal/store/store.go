@@ -103,6 +103,7 @@ type Store struct {
 	disk      disk
 	clock     clockFile
 	clockFrom int64 // the bound in it at the start
+	placed    atomic.Pointer[[]place]
 	away      mergedAway
 
 	workers   *crew.Crew // processes raft groups
@@ -142,8 +143,8 @@ func Open(o Options) (*Store, error) {
 	}
 	s.disk.watch = fs.NewWatch(o.FS)
 	s.disk.answers()
-	o.FS = s.disk.watch
-	s.opts.FS = o.FS
+	o.FS, o.OnFatal = s.disk.watch, s.sayMisplaced(o.OnFatal)
+	s.opts.FS, s.opts.OnFatal = o.FS, o.OnFatal
 	var err error
 	s.eng, err = storage.Open(storage.Options{
 		FS: o.FS, Dir: o.Dir, CacheBytes: o.CacheBytes, Cache: cache, VersionCacheBytes: versions,
@@ -201,7 +202,8 @@ func (s *Store) Start() error {
 	}
 	s.eng.OnFlush(s.noteFlush)
 	s.began = s.opts.Clock.Now().WallTime
-	s.done.Add(4)
+	s.done.Add(5)
+	go s.watchPlaces(s.notePlaces())
 	go s.closing.loop()
 	go s.maintain()
 	go s.watchDisk()
