@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -42,15 +43,29 @@ func (c *Catalog) ObjectAddress(class, oid uint32, sub int32) (builtin.ObjectAdd
 		if t, col := s.defaultByOid(oid); t != nil {
 			a.Names = s.relationAddress(t.Oid, int32(col.Attnum))
 		}
+	case oidPgRewrite:
+		if t := s.viewByRule(oid); t != nil {
+			a.Names = append(s.relationAddress(t.Oid, 0), viewRule)
+		}
+	case oidPgCollation:
+		a.Names = []string{unquoted(o.Schema), unquoted(o.Name)}
 	default:
-		a.Names = []string{strings.Trim(o.Name, `"`)}
+		a.Names = []string{unquoted(o.Name)}
 	}
 	return a, true, nil
 }
 
+// unquoted is the name that QuoteIdent has printed.
+func unquoted(s string) string {
+	if in, ok := strings.CutPrefix(s, `"`); ok {
+		return strings.ReplaceAll(strings.TrimSuffix(in, `"`), `""`, `"`)
+	}
+	return s
+}
+
 // relationAddress names a relation or an index, or a column of one, with its schema.
 func (s *snapshot) relationAddress(oid uint32, sub int32) []string {
-	t, ix := s.c.byOid(oid)
+	t, ix := s.relationByOid(oid)
 	if t == nil {
 		return nil
 	}
@@ -86,16 +101,24 @@ func (s *snapshot) constraintAddress(oid uint32) (names, args []string) {
 // addressKinds are the kinds of objects that an address may be of, with the length of their
 // list of names: -1 for any.
 var addressKinds = map[string]int{
-	"table": -1, "view": -1, "materialized view": -1, "index": -1, "sequence": -1, "foreign table": -1,
-	"table column": -1, "view column": -1, "materialized view column": -1, "index column": -1,
+	"table": -1, "view": -1, "materialized view": -1, "index": -1, "sequence": -1, "foreign table": -1, "table column": -1,
 	"table constraint": -1, "default value": -1, "domain constraint": 1, "type": 1, "schema": 1, "database": 1, "role": 1,
 	"function": -1, "aggregate": -1, "procedure": -1, "routine": -1, "tablespace": 1,
+	"rule": -1, "collation": -1, "extension": 1,
+}
+
+// addressless are kinds that objects are said to be of and no address is.
+var addressless = []string{
+	"toast table", "composite type", "toast table column", "composite type column", "index column", "sequence column", "view column",
+	"materialized view column",
 }
 
 // ObjectByAddress implements builtin.Catalog.
 func (c *Catalog) ObjectByAddress(a builtin.ObjectAddress) (class, oid uint32, sub int32, err error) {
 	length, known := addressKinds[a.Kind]
 	switch {
+	case slices.Contains(addressless, a.Kind):
+		return 0, 0, 0, pgerr.New(pgerr.InvalidParameterValue, "unsupported object type \"%s\"", a.Kind)
 	case !known:
 		return 0, 0, 0, pgerr.New(pgerr.InvalidParameterValue, "unrecognized object type \"%s\"", a.Kind)
 	case len(a.Names) == 0:
@@ -122,26 +145,41 @@ func (c *Catalog) ObjectByAddress(a builtin.ObjectAddress) (class, oid uint32, s
 		}
 		return oidPgDatabase, oid, 0, err
 	case "tablespace":
-		s, err := c.snapshot(c.ctx())
-		if err != nil {
-			return 0, 0, 0, err
-		}
-		switch oid = s.tablespaceOid(a.Names[0]); {
-		case a.Names[0] == "pg_default":
-			oid = oidPgDefault
-		case a.Names[0] == "pg_global":
-			oid = oidPgGlobal
-		case oid == 0:
-			err = pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", a.Names[0])
-		}
+		oid, err = c.tablespaceAt(a.Names[0])
 		return oidPgTablespace, oid, 0, err
 	case "function", "aggregate", "procedure", "routine":
 		oid, err = c.functionAt(a)
 		return oidPgProc, oid, 0, err
-	case "table constraint", "default value":
+	case "collation":
+		oid, err = c.collationOid(a.Names)
+		return oidPgCollation, oid, 0, err
+	case "extension":
+		if a.Names[0] != lichenExtension {
+			err = pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", a.Names[0])
+		}
+		return oidPgExtension, oidLichenExtension, 0, err
+	case "table constraint", "default value", "rule":
 		return c.partOfTable(a)
 	}
 	return c.relationAt(a)
+}
+
+// tablespaceAt finds a tablespace.
+func (c *Catalog) tablespaceAt(name string) (uint32, error) {
+	for _, t := range tablespaces {
+		if t.name == name {
+			return t.oid, nil
+		}
+	}
+	s, err := c.snapshot(c.ctx())
+	if err != nil {
+		return 0, err
+	}
+	oid := s.tablespaceOid(name)
+	if oid == 0 {
+		err = pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", name)
+	}
+	return oid, err
 }
 
 // relationAt finds a relation or a column of one.
@@ -200,7 +238,7 @@ func (c *Catalog) namedRelation(names []string) (*catalog.Table, *catalog.Index,
 	return t, ix, nil
 }
 
-// partOfTable finds a constraint or a default.
+// partOfTable finds a constraint, a default or a rule.
 func (c *Catalog) partOfTable(a builtin.ObjectAddress) (class, oid uint32, sub int32, err error) {
 	if len(a.Names) < 2 {
 		if a.Kind == "default value" {
@@ -220,6 +258,12 @@ func (c *Catalog) partOfTable(a builtin.ObjectAddress) (class, oid uint32, sub i
 			}
 		}
 		return 0, 0, 0, pgerr.New(pgerr.UndefinedColumn, "default value for column \"%s\" of relation \"%s\" does not exist", last, t.Name)
+	}
+	if a.Kind == "rule" {
+		if t.View != nil && last == viewRule {
+			return oidPgRewrite, ruleOid(t), 0, nil
+		}
+		return 0, 0, 0, pgerr.New(pgerr.UndefinedObject, "rule \"%s\" for relation \"%s\" does not exist", last, t.Name)
 	}
 	if oid := constraintOf(t, last); oid != 0 {
 		return oidPgConstraint, oid, 0, nil
@@ -292,11 +336,14 @@ func (c *Catalog) SequenceLastValue(oid uint32) (int64, bool, error) {
 	return c.h.Coll.Store().SequenceValue(c.ctx(), t)
 }
 
+// lichenExtension is the extension that lichen_internal belongs to.
+const lichenExtension = "lichen"
+
 // extension is one that CREATE EXTENSION takes for installed.
 type extension struct{ name, version, comment string }
 
 var extensions = []extension{
-	{"lichen", "1.0", "what this database has and PostgreSQL has not"},
+	{lichenExtension, "1.0", "what this database has and PostgreSQL has not"},
 	{"pg_trgm", "1.6", "trigrams: how similar texts are, and indexes for parts of texts"},
 	{"plpgsql", "1.0", "accepted: there are no functions in languages"},
 	{"uuid-ossp", "1.1", "ways to make UUIDs"},

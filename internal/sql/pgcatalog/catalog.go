@@ -73,6 +73,7 @@ const (
 	oidDefaultCollate = 100
 	oidInternalLang   = 12
 	utf8Encoding      = 6
+	firstUnpinnedOid  = 12000 // of what the system could do without
 	firstUserOid      = 16384
 )
 
@@ -88,6 +89,7 @@ const (
 	oidPgAttrdef    = 2604
 	oidPgConstraint = 2606
 	oidPgNamespace  = 2615
+	oidPgRewrite    = 2618
 	oidPgExtension  = 3079
 	oidPgTablespace = 1213
 )

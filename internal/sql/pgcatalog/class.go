@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 
@@ -243,17 +244,9 @@ func attrdefOid(t *catalog.Table, c *catalog.Column) uint32 {
 }
 
 // defaultByOid returns the column with a default of that oid, and its table; nil if there
-// is none. The oid has the last bits of the table's.
+// is none.
 func (s *snapshot) defaultByOid(oid uint32) (*catalog.Table, *catalog.Column) {
-	if oid>>31 == 0 {
-		return nil, nil
-	}
-	const span = 1 << 21
-	for o := uint64(oid >> 10 & (span - 1)); o < 1<<32; o += span {
-		t := s.ownerOf(uint32(o))
-		if t == nil || t.Oid != uint32(o) {
-			continue
-		}
+	for t := range s.withMadeOid(oid) {
 		for _, c := range visibleColumns(t) {
 			if hasDefault(c) && attrdefOid(t, c) == oid {
 				return t, c
@@ -261,6 +254,32 @@ func (s *snapshot) defaultByOid(oid uint32) (*catalog.Table, *catalog.Column) {
 		}
 	}
 	return nil, nil
+}
+
+// viewByRule returns the view whose rule has that oid, nil if there is none.
+func (s *snapshot) viewByRule(oid uint32) *catalog.Table {
+	for t := range s.withMadeOid(oid) {
+		if t.View != nil && ruleOid(t) == oid {
+			return t
+		}
+	}
+	return nil
+}
+
+// withMadeOid yields the relations that an oid may be made from by attrdefOid: those whose
+// own oid has the same last bits.
+func (s *snapshot) withMadeOid(oid uint32) iter.Seq[*catalog.Table] {
+	return func(yield func(*catalog.Table) bool) {
+		if oid>>31 == 0 {
+			return
+		}
+		const span = 1 << 21
+		for o := uint64(oid >> 10 & (span - 1)); o < 1<<32; o += span {
+			if t := s.ownerOf(uint32(o)); t != nil && t.Oid == uint32(o) && !yield(t) {
+				return
+			}
+		}
+	}
 }
 
 // pgAttrdef lists defaults.
@@ -388,14 +407,20 @@ func pgMatviews(s *snapshot, w *writer) error {
 	return nil
 }
 
+// viewRule is the name of the rule that a view has.
+const viewRule = "_RETURN"
+
+// ruleOid makes the oid of a view's rule, which is no default's.
+func ruleOid(t *catalog.Table) uint32 { return attrdefOid(t, &catalog.Column{}) }
+
 // pgRewrite lists the rule of each view.
 func pgRewrite(s *snapshot, w *writer) error {
 	for _, t := range s.tables() {
-		if t.Kind != catalog.KindView {
+		if t.View == nil || !w.wants("oid", ruleOid(t)) {
 			continue
 		}
-		w.oid("oid", attrdefOid(t, &catalog.Column{}))
-		w.str("rulename", "_RETURN")
+		w.oid("oid", ruleOid(t))
+		w.str("rulename", viewRule)
 		w.oid("ev_class", t.Oid)
 		w.str("ev_type", "1")
 		w.str("ev_enabled", "O")

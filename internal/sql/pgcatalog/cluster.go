@@ -297,7 +297,7 @@ func pgShdescription(s *snapshot, w *writer) error {
 // belongs to it, so that pg_dump leaves it out.
 func pgExtension(_ *snapshot, w *writer) error {
 	w.oid("oid", oidLichenExtension)
-	w.str("extname", "lichen")
+	w.str("extname", lichenExtension)
 	w.oid("extowner", oidRoot)
 	w.oid("extnamespace", oidLichenInternal)
 	w.flag("extrelocatable", false)

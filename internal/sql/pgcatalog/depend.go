@@ -7,172 +7,343 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// pgDepend lists what clients look for: sequences that belong to columns,
-// defaults that use sequences, indexes that belong to constraints, and what types and
-// views are made of, which is the order in which pg_dump writes them.
+// The letters of pg_depend: what depends goes with the other object only if CASCADE says so,
+// goes with it unasked, or is a part of it.
+const (
+	dependNormal    = "n"
+	dependAuto      = "a"
+	dependInternal  = "i"
+	dependExtension = "e"
+)
+
+// depends writes rows of pg_depend.
+type depends struct {
+	s *snapshot
+	w *writer
+}
+
+// pgDepend lists what the objects of the database depend on, as PostgreSQL does: in what
+// order pg_dump writes them, what DROP takes with it, what the views of information_schema
+// say of uses. Of the system's objects only extensions have rows, the others are never
+// dropped.
 func pgDepend(s *snapshot, w *writer) error {
-	row := func(class, obj uint32, sub int64, refClass, ref uint32, refSub int64, kind string) {
-		if !w.wants("objid", obj) || !w.wants("refobjid", ref) {
-			return
-		}
-		w.oid("classid", class)
-		w.oid("objid", obj)
-		w.num("objsubid", sub)
-		w.oid("refclassid", refClass)
-		w.oid("refobjid", ref)
-		w.num("refobjsubid", refSub)
-		w.str("deptype", kind)
-		w.done()
+	d := depends{s, w}
+	d.extensions()
+	for _, t := range s.collations() {
+		d.inSchema(address{oidPgCollation, t.Oid, 0}, t)
 	}
-	for _, v := range s.c.h.Coll.VirtualSchemas() {
-		if v.Schema.Oid != oidLichenInternal {
-			continue
-		}
-		row(oidPgNamespace, oidLichenInternal, 0, oidPgExtension, oidLichenExtension, 0, "e")
-		for _, t := range v.Tables {
-			row(oidPgClass, t.Oid, 0, oidPgExtension, oidLichenExtension, 0, "e")
-		}
-	}
-	for _, d := range s.types() {
-		s.typeDepends(d, row)
+	for _, t := range s.types() {
+		d.userType(t)
 	}
 	for _, t := range s.tables() {
-		s.tableDepends(t, row)
+		if w.ended() {
+			break
+		}
+		d.relation(t)
 	}
 	return nil
 }
 
-// dependRow takes a row of pg_depend.
-type dependRow func(class, obj uint32, sub int64, refClass, ref uint32, refSub int64, kind string)
+// row writes that an object depends on another.
+func (d depends) row(obj, on address, kind string) {
+	w := d.w
+	if !w.wants("objid", obj.oid) || !w.wants("refobjid", on.oid) {
+		return
+	}
+	w.oid("classid", obj.class)
+	w.oid("objid", obj.oid)
+	w.num("objsubid", obj.sub)
+	w.oid("refclassid", on.class)
+	w.oid("refobjid", on.oid)
+	w.num("refobjsubid", on.sub)
+	w.str("deptype", kind)
+	w.done()
+}
 
-// tableDepends lists what a relation, its defaults and its indexes depend on.
-func (s *snapshot) tableDepends(t *catalog.Table, row dependRow) {
+// rows writes that an object depends on several: on what is of the relation self, if that is
+// not 0, by the letter own.
+func (d depends) rows(obj address, on []address, self uint32, own string) {
+	for _, a := range on {
+		if kind := dependNormal; a.class == oidPgClass && a.oid == self {
+			d.row(obj, a, own)
+		} else {
+			d.row(obj, a, kind)
+		}
+	}
+}
+
+// wants reports whether rows of what an object depends on are needed: finding out what its
+// text refers to takes time.
+func (d depends) wants(obj address) bool { return d.w.wants("objid", obj.oid) }
+
+// extensions writes what belongs to extensions.
+func (d depends) extensions() {
+	own := address{oidPgExtension, oidLichenExtension, 0}
+	for _, v := range d.s.c.h.Coll.VirtualSchemas() {
+		if v.Schema.Oid != oidLichenInternal {
+			continue
+		}
+		d.row(address{oidPgNamespace, oidLichenInternal, 0}, own, dependExtension)
+		for _, t := range v.Tables {
+			d.row(address{oidPgClass, t.Oid, 0}, own, dependExtension)
+		}
+	}
+}
+
+// inSchema writes that an object depends on the schema of the descriptor t.
+func (d depends) inSchema(obj address, t *catalog.Table) {
+	if oid, _ := d.s.schemaOf(t); oid != 0 {
+		d.row(obj, address{oidPgNamespace, oid, 0}, dependNormal)
+	}
+}
+
+// onType writes that an object is of a type, and of its collation.
+func (d depends) onType(obj address, t *types.T) {
+	if isUserType(t) {
+		d.row(obj, address{oidPgType, t.Oid, 0}, dependNormal)
+	}
+	d.onCollation(obj, t.Collation())
+}
+
+func (d depends) onCollation(obj address, c *types.Collation) {
+	if c != nil && !c.BuiltIn() {
+		d.row(obj, address{oidPgCollation, c.Oid, 0}, dependNormal)
+	}
+}
+
+// userType writes what a user-defined type depends on.
+func (d depends) userType(t *catalog.Table) {
+	typ, def := address{oidPgType, t.Oid, 0}, t.UserType.Def
+	d.inSchema(typ, t)
+	d.arrayOf(t.Oid, def.ArrayOid)
+	switch def.Kind {
+	case types.DefComposite:
+		d.row(address{oidPgClass, t.Oid, 0}, typ, dependInternal)
+		for _, c := range compositeRelation(t).Columns {
+			d.onType(address{oidPgClass, t.Oid, int64(c.Attnum)}, c.ValueType().Shown())
+		}
+	case types.DefDomain:
+		d.domain(t)
+	case types.DefRange:
+		d.onType(typ, def.Base)
+	case types.DefMultirange:
+		d.row(typ, address{oidPgType, def.Base.Oid, 0}, dependInternal)
+	}
+}
+
+// arrayOf writes that the type of arrays belongs to that of their elements.
+func (d depends) arrayOf(elem, array uint32) {
+	if array != 0 && array != types.RecordArray.Oid {
+		d.row(address{oidPgType, array, 0}, address{oidPgType, elem, 0}, dependInternal)
+	}
+}
+
+func (d depends) domain(t *catalog.Table) {
+	typ, def := address{oidPgType, t.Oid, 0}, t.UserType.Def
+	d.onType(typ, def.Base)
+	if d.wants(typ) && def.Default != "" {
+		on := d.s.exprReferences(def.Default, nil, nil, def.Base)
+		if isUserType(def.Base) { // it is converted to that
+			on = withAddress(on, address{oidPgType, def.Base.Oid, 0})
+		}
+		d.rows(typ, on, 0, "")
+	}
+	for i := range def.Checks {
+		check := address{oidPgConstraint, def.Checks[i].Oid, 0}
+		d.row(check, typ, dependAuto)
+		if d.wants(check) {
+			d.rows(check, d.s.exprReferences(def.Checks[i].Expr, nil, t.UserType.BaseType(), types.Bool), 0, "")
+		}
+	}
+}
+
+func withAddress(list []address, a address) []address {
+	if slices.Contains(list, a) {
+		return list
+	}
+	return append(list, a)
+}
+
+// relation writes what a relation and its parts depend on.
+func (d depends) relation(t *catalog.Table) {
+	rel := address{oidPgClass, t.Oid, 0}
+	d.inSchema(rel, t)
+	if t.HasRows() {
+		d.row(address{oidPgType, t.Oid, 0}, rel, dependInternal)
+		d.arrayOf(t.Oid, t.RowArrayOid)
+	}
 	if t.View != nil {
-		for _, id := range t.View.Uses {
-			if o := s.tableByID(id); o != nil { // directly, without a rule between
-				row(oidPgClass, t.Oid, 0, oidPgClass, o.Oid, 0, "n")
-			}
-		}
+		d.rule(t)
 	}
-	if t.Kind == catalog.KindSequence && t.Sequence.OwnerTable != 0 {
-		if o := s.tableByID(t.Sequence.OwnerTable); o != nil {
-			kind := "a"
-			if ord := o.ColumnByID(t.Sequence.OwnerColumn); ord >= 0 && o.Columns[ord].Identity != 0 {
-				kind = "i"
-			}
-			row(oidPgClass, t.Oid, 0, oidPgClass, o.Oid, int64(attnum(o, t.Sequence.OwnerColumn)), kind)
-		}
+	if t.Kind == catalog.KindSequence {
+		d.sequence(t)
+		return
 	}
-	s.columnDepends(t, row)
-	indexDepends(t, row)
-}
-
-func (s *snapshot) columnDepends(t *catalog.Table, row dependRow) {
 	for _, c := range visibleColumns(t) {
-		for _, oid := range madeOf(c.Type).collations {
-			row(oidPgClass, t.Oid, int64(c.Attnum), oidPgCollation, oid, 0, "n")
-		}
-		if !hasDefault(c) {
-			continue
-		}
-		kind := "a"
-		if c.Generated != "" {
-			kind = "i"
-		}
-		row(oidPgAttrdef, attrdefOid(t, c), 0, oidPgClass, t.Oid, int64(c.Attnum), kind)
-		for _, oid := range sequencesIn(c.Default) {
-			row(oidPgAttrdef, attrdefOid(t, c), 0, oidPgClass, oid, 0, "n")
-		}
+		d.onType(address{oidPgClass, t.Oid, int64(c.Attnum)}, c.ValueType().Shown().WithCollation(c.Type.Collation()))
+		d.columnDefault(t, c)
 	}
-}
-
-func indexDepends(t *catalog.Table, row dependRow) {
 	for _, ix := range visibleIndexes(t) {
-		for _, k := range ix.Columns {
-			if k.Collate != nil && !k.Collate.BuiltIn() {
-				row(oidPgClass, ix.Oid, 0, oidPgCollation, k.Collate.Oid, 0, "n")
-			}
-		}
-		if ix.Constraint {
-			row(oidPgClass, ix.Oid, 0, oidPgConstraint, ix.ConstraintOid, 0, "i")
-			for _, k := range ix.Columns {
-				row(oidPgConstraint, ix.ConstraintOid, 0, oidPgClass, t.Oid, int64(attnum(t, k.Column)), "a")
-			}
-			continue
-		}
-		for _, id := range readByIndex(t, ix) {
-			row(oidPgClass, ix.Oid, 0, oidPgClass, t.Oid, int64(attnum(t, id)), "a")
-		}
+		d.index(t, ix)
+	}
+	for i := range t.Checks {
+		d.check(t, &t.Checks[i])
+	}
+	for i := range t.ForeignKeys {
+		d.foreignKey(t, &t.ForeignKeys[i])
 	}
 }
 
-// readByIndex lists the columns of a table that an index has, or that its expressions and its
-// predicate read, each once.
-func readByIndex(t *catalog.Table, ix *catalog.Index) []catalog.ColumnID {
-	var out []catalog.ColumnID
-	add := func(ids ...catalog.ColumnID) {
-		for _, id := range ids {
-			if !slices.Contains(out, id) {
-				out = append(out, id)
-			}
+// rule writes what the rule of a view depends on, which is what its query refers to.
+func (d depends) rule(t *catalog.Table) {
+	rule, rel := address{oidPgRewrite, ruleOid(t), 0}, address{oidPgClass, t.Oid, 0}
+	d.row(rule, rel, dependInternal)
+	d.row(rule, rel, dependNormal)
+	if d.wants(rule) {
+		d.rows(rule, d.s.viewReferences(t.View), 0, "")
+	}
+}
+
+// sequence writes to which column a sequence belongs.
+func (d depends) sequence(t *catalog.Table) {
+	o := d.s.tableByID(t.Sequence.OwnerTable)
+	if o == nil {
+		return
+	}
+	kind := dependAuto
+	if i := o.ColumnByID(t.Sequence.OwnerColumn); i >= 0 && o.Columns[i].Identity != 0 {
+		kind = dependInternal
+	}
+	d.row(address{oidPgClass, t.Oid, 0}, columnAddress(o, t.Sequence.OwnerColumn), kind)
+}
+
+func columnAddress(t *catalog.Table, id catalog.ColumnID) address {
+	return address{oidPgClass, t.Oid, int64(attnum(t, id))}
+}
+
+func (d depends) columnDefault(t *catalog.Table, c *catalog.Column) {
+	if !hasDefault(c) {
+		return
+	}
+	obj, kind := address{oidPgAttrdef, attrdefOid(t, c), 0}, dependAuto
+	text, of := c.Default, (*catalog.Table)(nil)
+	if c.Generated != "" {
+		text, of, kind = c.Generated, t, dependInternal
+	}
+	d.row(obj, columnAddress(t, c.ID), kind)
+	if !d.wants(obj) {
+		return
+	}
+	on := d.s.exprReferences(text, of, nil, c.Type)
+	if c.Domain != nil {
+		on = withAddress(on, address{oidPgType, c.Domain.Oid, 0})
+	}
+	d.rows(obj, on, 0, "")
+}
+
+// index writes what an index depends on, and the constraint that it backs.
+func (d depends) index(t *catalog.Table, ix *catalog.Index) {
+	obj, key := address{oidPgClass, ix.Oid, 0}, keyAddresses(t, ix)
+	if ix.Constraint {
+		con := address{oidPgConstraint, ix.ConstraintOid, 0}
+		d.row(obj, con, dependInternal)
+		d.rows(con, key, t.Oid, dependAuto)
+	} else {
+		d.rows(obj, key, t.Oid, dependAuto)
+	}
+	for _, k := range ix.Columns {
+		d.onCollation(obj, k.Collate)
+	}
+	if !d.wants(obj) {
+		return
+	}
+	for _, text := range indexTexts(t, ix) {
+		on := slices.DeleteFunc(d.s.exprReferences(text, t, nil, nil), func(a address) bool { return slices.Contains(key, a) })
+		d.rows(obj, on, t.Oid, dependAuto)
+	}
+}
+
+// keyAddresses are the columns of t that an index has, or t if it has expressions only.
+func keyAddresses(t *catalog.Table, ix *catalog.Index) []address {
+	var out []address
+	for _, id := range indexColumns(ix) {
+		if a := columnAddress(t, id); a.sub != 0 {
+			out = withAddress(out, a)
 		}
 	}
+	return orRelation(t, out)
+}
+
+// orRelation is a list of columns of t, or t itself if there are none.
+func orRelation(t *catalog.Table, columns []address) []address {
+	if len(columns) == 0 {
+		return []address{{oidPgClass, t.Oid, 0}}
+	}
+	return columns
+}
+
+// indexTexts are the expressions in the key of an index, and its predicate.
+func indexTexts(t *catalog.Table, ix *catalog.Index) []string {
+	var out []string
 	for _, id := range indexColumns(ix) {
 		if c := &t.Columns[t.ColumnByID(id)]; c.IndexExpression() {
-			add(c.BaseColumns...)
-		} else {
-			add(id)
+			out = append(out, c.Generated)
 		}
 	}
-	add(ix.WhereColumns...)
-	if len(out) == 0 { // constants only
-		out = append(out, 0)
+	if !ix.Total() {
+		out = append(out, ix.Where)
 	}
 	return out
 }
 
-// typeDepends lists the types and collations that a type is made of.
-func (s *snapshot) typeDepends(d *catalog.Table, row dependRow) {
-	parts := madeOf(d.UserType)
-	for _, oid := range parts.types {
-		kind := "n"
-		if d.UserType.Def.Kind == types.DefMultirange && d.UserType.Def.Base.Oid == oid {
-			kind = "i"
-		}
-		if oid != d.Oid {
-			row(oidPgType, d.Oid, 0, oidPgType, oid, 0, kind)
-		}
+func (d depends) check(t *catalog.Table, k *catalog.Check) {
+	obj := address{oidPgConstraint, k.Oid, 0}
+	var own []address
+	for _, id := range k.Columns {
+		own = append(own, columnAddress(t, id))
 	}
-	for _, oid := range parts.collations {
-		row(oidPgType, d.Oid, 0, oidPgCollation, oid, 0, "n")
+	d.rows(obj, orRelation(t, own), t.Oid, dependAuto)
+	if d.wants(obj) {
+		d.rows(obj, d.s.exprReferences(k.Expr, t, nil, types.Bool), 0, "")
 	}
 }
 
-// typeParts are the oids of the user-defined types and collations that a type is made of.
-type typeParts struct{ types, collations []uint32 }
-
-func madeOf(t *types.T) (p typeParts) {
-	p.add(t)
-	return p
+func (d depends) foreignKey(t *catalog.Table, k *catalog.ForeignKey) {
+	ref := d.s.tableByID(k.Table)
+	if ref == nil {
+		return
+	}
+	obj := address{oidPgConstraint, k.Oid, 0}
+	for _, id := range k.Columns {
+		d.row(obj, columnAddress(t, id), dependAuto)
+	}
+	for _, id := range k.RefColumns {
+		d.row(obj, columnAddress(ref, id), dependNormal)
+	}
+	d.row(obj, address{oidPgClass, k.RefIndex, 0}, dependNormal)
 }
 
-func (p *typeParts) add(t *types.T) {
-	if t == nil {
-		return
+// pgShdepend lists what depends on tablespaces. Everything belongs to roles that are never
+// dropped.
+func pgShdepend(s *snapshot, w *writer) error {
+	row := func(oid uint32, space string) {
+		if space == "" {
+			return
+		}
+		w.oid("dbid", s.db.Oid)
+		w.oid("classid", oidPgClass)
+		w.oid("objid", oid)
+		w.num("objsubid", 0)
+		w.oid("refclassid", oidPgTablespace)
+		w.oid("refobjid", s.tablespaceOid(space))
+		w.str("deptype", "t")
+		w.done()
 	}
-	if c := t.Declared(); c != nil && !c.BuiltIn() && !slices.Contains(p.collations, c.Oid) {
-		p.collations = append(p.collations, c.Oid)
+	for _, t := range s.tables() {
+		row(t.Oid, t.Tablespace)
+		for _, ix := range visibleIndexes(t) {
+			row(ix.Oid, ix.Tablespace)
+		}
 	}
-	p.add(t.Domain())
-	p.add(t.Elem)
-	if t.Def == nil {
-		return
-	}
-	if !slices.Contains(p.types, t.Oid) {
-		p.types = append(p.types, t.Oid)
-	}
-	for _, f := range t.Def.Fields {
-		p.add(f.Type)
-	}
-	p.add(t.Def.Base)
+	return nil
 }

@@ -1,12 +1,15 @@
 package pgcatalog
 
 import (
+	"iter"
+	"slices"
+	"strings"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
-	"iter"
 )
 
 // relationKinds name the kinds of relations.
@@ -32,6 +35,16 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o builtin.Object
 		o, ok = s.describeDefault(oid)
 	case oidPgProc:
 		o, ok = s.describeFunction(oid)
+	case oidPgRewrite:
+		o, ok = s.describeRule(oid)
+	case oidPgCollation:
+		o, ok = s.describeCollation(oid)
+	case oidPgTablespace:
+		o, ok = s.describeTablespace(oid)
+	case oidPgExtension:
+		if oid == oidLichenExtension {
+			return plainName("extension", lichenExtension), true, nil
+		}
 	case oidPgNamespace:
 		if x := s.schemaByOid(oid); x != nil {
 			return plainName("schema", x.Name), true, nil
@@ -56,12 +69,17 @@ func plainName(kind, name string) builtin.ObjectName {
 	return builtin.ObjectName{Kind: kind, Name: ast.QuoteIdent(name), Identity: ast.QuoteIdent(name), Text: kind + " " + name}
 }
 
+// relationByOid finds a relation, the table of an index, or a composite type as a relation.
+func (s *snapshot) relationByOid(oid uint32) (*catalog.Table, *catalog.Index) {
+	if d := s.ownerOf(oid); d != nil && d.Kind == catalog.KindType && d.Oid == oid {
+		return compositeRelation(d), nil
+	}
+	return s.c.byOid(oid)
+}
+
 // describeRelation describes a relation or an index, or a column of one.
 func (s *snapshot) describeRelation(oid uint32, sub int32) (builtin.ObjectName, bool) {
-	t, ix := s.c.byOid(oid)
-	if d := s.ownerOf(oid); t == nil && d != nil {
-		t = compositeRelation(d)
-	}
+	t, ix := s.relationByOid(oid)
 	if t == nil {
 		return builtin.ObjectName{}, false
 	}
@@ -106,13 +124,25 @@ func (s *snapshot) describeType(oid uint32) (builtin.ObjectName, bool) {
 	if !ok {
 		return builtin.ObjectName{}, false
 	}
-	o := builtin.ObjectName{
-		Kind: "type", Schema: ast.QuoteIdent(s.typeSchema(t)), Name: ast.QuoteIdent(t.Name), Identity: t.SQLName, Text: "type " + t.SQLName,
+	return builtin.ObjectName{
+		Kind: "type", Schema: ast.QuoteIdent(s.typeSchema(t)), Name: ast.QuoteIdent(s.typname(t)),
+		Identity: s.typeIdentity(t), Text: "type " + t.SQLName,
+	}, true
+}
+
+// standardTypes are types of the SQL standard whose names are those of PostgreSQL.
+var standardTypes = []uint32{types.Bit.Oid, types.Interval.Oid, types.Numeric.Oid}
+
+// typeIdentity is the name of a type on any search path: with its schema unless the grammar
+// knows it.
+func (s *snapshot) typeIdentity(t *types.T) string {
+	switch {
+	case t.Def == nil && t.Elem != nil && t.Elem.Oid != 0 && strings.HasSuffix(t.SQLName, "[]"):
+		return s.typeIdentity(t.Elem.Shown()) + "[]"
+	case t.Def == nil && (t.SQLName != ast.QuoteIdent(t.Name) || slices.Contains(standardTypes, t.Oid)):
+		return t.SQLName
 	}
-	if t.Def != nil {
-		o.Identity = o.Schema + "." + o.Name
-	}
-	return o, true
+	return ast.QuoteIdent(s.typeSchema(t)) + "." + ast.QuoteIdent(t.Name)
 }
 
 func (s *snapshot) describeFunction(oid uint32) (builtin.ObjectName, bool) {
@@ -215,4 +245,45 @@ func (c *Catalog) IndexKeys(oid uint32) (method uint32, keys []builtin.KeyOrder,
 		method = oidGIN
 	}
 	return method, keys, len(ix.Stored), true
+}
+
+func (s *snapshot) describeRule(oid uint32) (builtin.ObjectName, bool) {
+	t := s.viewByRule(oid)
+	if t == nil {
+		return builtin.ObjectName{}, false
+	}
+	on, ok := s.describeRelation(t.Oid, 0)
+	return builtin.ObjectName{
+		Kind: "rule", Identity: ast.QuoteIdent(viewRule) + " on " + on.Identity, Text: "rule " + viewRule + " on " + on.Text,
+	}, ok
+}
+
+func (s *snapshot) describeCollation(oid uint32) (builtin.ObjectName, bool) {
+	text, ok := s.c.collationByOid(oid)
+	if !ok {
+		return builtin.ObjectName{}, false
+	}
+	o := builtin.ObjectName{Kind: "collation", Schema: namePgCatalog, Text: "collation " + text}
+	if l := types.CollationByOid(oid); l != nil {
+		o.Name = ast.QuoteIdent(l.Name)
+	} else if t := s.ownerOf(oid); t != nil {
+		o.Schema, o.Name = ast.QuoteIdent(s.schemaName(t)), ast.QuoteIdent(t.Name)
+	}
+	o.Identity = o.Schema + "." + o.Name
+	return o, true
+}
+
+func (s *snapshot) describeTablespace(oid uint32) (builtin.ObjectName, bool) {
+	for _, t := range tablespaces {
+		if t.oid == oid {
+			return plainName("tablespace", t.name), true
+		}
+	}
+	own, _ := s.c.h.Coll.Tablespaces(s.ctx) // who reads them next meets the error
+	for i := range own {
+		if own[i].Oid == oid {
+			return plainName("tablespace", own[i].Name), true
+		}
+	}
+	return builtin.ObjectName{}, false
 }

@@ -185,18 +185,56 @@ func isViews(s *snapshot, w *writer) error {
 // isViewTableUsage is information_schema.view_table_usage.
 func isViewTableUsage(s *snapshot, w *writer) error {
 	for _, t := range s.tables() {
-		if t.Kind != catalog.KindView {
-			continue
-		}
-		for _, id := range t.View.Uses {
-			if u := s.tableByID(id); u != nil {
+		var last uint32
+		for _, a := range s.usedByView(t) {
+			if u := s.tableOrView(a); u != nil && a.oid != last {
 				s.place(w, "view", t)
 				s.place(w, "table", u)
+				w.done()
+			}
+			last = a.oid
+		}
+	}
+	return nil
+}
+
+// isViewColumnUsage is information_schema.view_column_usage: the columns that views read.
+func isViewColumnUsage(s *snapshot, w *writer) error {
+	for _, t := range s.tables() {
+		for _, a := range s.usedByView(t) {
+			u := s.tableOrView(a)
+			if u == nil {
+				continue
+			}
+			if name, ok := columnNumbered(u, nil, int32(a.sub)); ok {
+				s.place(w, "view", t)
+				s.place(w, "table", u)
+				w.str("column_name", name)
 				w.done()
 			}
 		}
 	}
 	return nil
+}
+
+// usedByView is what the query of a view refers to; t may be another relation, without one.
+func (s *snapshot) usedByView(t *catalog.Table) []address {
+	if t.Kind != catalog.KindView {
+		return nil
+	}
+	return s.viewReferences(t.View)
+}
+
+// tableOrView is the table or view that an address is of or in, nil for anything else.
+func (s *snapshot) tableOrView(a address) *catalog.Table {
+	if a.class != oidPgClass {
+		return nil
+	}
+	t, ix := s.c.byOid(a.oid)
+	if t == nil || ix != nil || t.Kind == catalog.KindSequence || t.Kind == catalog.KindType || t.Materialized() {
+		return nil
+	}
+	return t
 }
 
 // isSequences is information_schema.sequences.

@@ -2,6 +2,7 @@ package pgcatalog
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -38,7 +39,7 @@ const (
 	byReferenced
 	// byReferencedName: it is the name of such a table.
 	byReferencedName
-	// byObject: it is the oid of what depends on something, defaults included.
+	// byObject: it is the oid of what depends on something, defaults and rules included.
 	byObject
 	// byDependedOn: it is the oid of what something depends on.
 	byDependedOn
@@ -220,15 +221,19 @@ func (s *snapshot) addElements(x *scope, schema *catalog.Schema, name string) {
 
 // withOid adds what an oid leads to.
 func (s *snapshot) withOid(x *scope, by finder, oid uint32) *scope {
-	if t := s.c.h.Coll.BuiltInByOid(oid); t != nil {
-		x.add(s, t)
+	builtIn, schema := s.c.h.Coll.BuiltInByOid(oid), s.schemaByOid(oid)
+	if by == byDependedOn && (builtIn != nil || schema != nil) {
+		return nil // any view may read it, anything may be in it
 	}
-	if d := s.schemaByOid(oid); d != nil {
-		x.add(s, d)
+	if builtIn != nil {
+		x.add(s, builtIn)
+	}
+	if schema != nil {
+		x.add(s, schema)
 	}
 	t := s.ownerOf(oid)
-	if d, _ := s.defaultByOid(oid); by == byObject && d != nil {
-		t = d
+	if by == byObject && t == nil {
+		t = s.partMade(oid)
 	}
 	if t == nil {
 		return x
@@ -238,9 +243,17 @@ func (s *snapshot) withOid(x *scope, by finder, oid uint32) *scope {
 	case byReferenced:
 		s.addReferring(x, t)
 	case byDependedOn:
-		return s.addDependents(x, t)
+		s.addDependents(x, t)
 	}
 	return x
+}
+
+// partMade returns the relation whose default or rule has an oid, nil if there is none.
+func (s *snapshot) partMade(oid uint32) *catalog.Table {
+	if t, _ := s.defaultByOid(oid); t != nil {
+		return t
+	}
+	return s.viewByRule(oid)
 }
 
 // addReferring adds the tables whose foreign keys refer to t.
@@ -252,22 +265,100 @@ func (s *snapshot) addReferring(x *scope, t *catalog.Table) {
 	}
 }
 
-// addDependents adds what may depend on t: the sequences of its columns and, as nothing
-// tells which, all views and types. Any table may use a sequence, type or collation.
-func (s *snapshot) addDependents(x *scope, t *catalog.Table) *scope {
-	if t.Kind != catalog.KindTable && t.Kind != catalog.KindView {
-		return nil
+// addDependents adds what may depend on t or a part of it.
+func (s *snapshot) addDependents(x *scope, t *catalog.Table) {
+	m := s.mentionOf(t)
+	for _, list := range [...][]*catalog.Table{s.listing().Relations, s.listing().Types} {
+		for _, o := range list {
+			if o.ID != t.ID && m.in(o) {
+				x.add(s, o)
+			}
+		}
 	}
+}
+
+// mention tells what may depend on a relation, type or collation.
+type mention struct {
+	s     *snapshot
+	t     *catalog.Table
+	words []string // one of which is in each text that names it
+}
+
+func (s *snapshot) mentionOf(t *catalog.Table) *mention {
+	name, _, _ := strings.Cut(strings.TrimLeft(t.Name, `"`), `"`) // which texts double
+	m := &mention{s: s, t: t, words: []string{name, strconv.Itoa(int(t.Oid))}}
+	for i := range t.Indexes { // constants name indexes too
+		m.words = append(m.words, strconv.Itoa(int(t.Indexes[i].Oid)))
+	}
+	return m
+}
+
+// in reports whether o may depend on what is mentioned.
+func (m *mention) in(o *catalog.Table) bool {
+	switch {
+	case m.ofType(o), m.uses(o):
+		return true
+	case o.Kind == catalog.KindSequence:
+		return o.Sequence.OwnerTable == m.t.ID
+	case slices.ContainsFunc(o.ForeignKeys, func(k catalog.ForeignKey) bool { return k.Table == m.t.ID }):
+		return true
+	}
+	return slices.ContainsFunc(storedTexts(o), func(text string) bool {
+		return slices.ContainsFunc(m.words, func(w string) bool { return strings.Contains(text, w) })
+	})
+}
+
+// uses reports whether a view reads it, or a column of its type, which a constant in the
+// query may be read as.
+func (m *mention) uses(o *catalog.Table) bool {
+	return o.View != nil && slices.ContainsFunc(o.View.Uses, func(id catalog.ID) bool {
+		if id == m.t.ID {
+			return true
+		}
+		r := m.s.tableByID(id)
+		return r != nil && m.ofType(r)
+	})
+}
+
+// ofType reports whether something of o has its type or collation.
+func (m *mention) ofType(o *catalog.Table) bool {
+	oid := m.t.Oid
+	has := func(t *types.T) bool { return catalog.UsesType(t, oid) || catalog.UsesCollation(t, oid) }
+	for i := range o.Columns {
+		if c := &o.Columns[i]; has(c.Type) || has(c.Domain) {
+			return true
+		}
+	}
+	for i := range o.Indexes {
+		for _, k := range o.Indexes[i].Columns {
+			if k.Collate != nil && k.Collate.Oid == oid {
+				return true
+			}
+		}
+	}
+	return o.UserType != nil && has(o.UserType)
+}
+
+// storedTexts are the expressions and the query of a relation or type.
+func storedTexts(t *catalog.Table) []string {
+	var out []string
 	for i := range t.Columns {
-		if q := s.tableByID(t.Columns[i].OwnsSequence); q != nil {
-			x.add(s, q)
+		out = append(out, t.Columns[i].Default, t.Columns[i].Generated)
+	}
+	for i := range t.Checks {
+		out = append(out, t.Checks[i].Expr)
+	}
+	for i := range t.Indexes {
+		out = append(out, t.Indexes[i].Where)
+	}
+	if t.View != nil {
+		out = append(out, t.View.Query)
+	}
+	if t.UserType != nil && t.UserType.Def != nil {
+		out = append(out, t.UserType.Def.Default)
+		for _, k := range t.UserType.Def.Checks {
+			out = append(out, k.Expr)
 		}
 	}
-	x.types = s.listing().Types
-	for _, v := range s.listing().Views {
-		if v.ID != t.ID {
-			x.add(s, v)
-		}
-	}
-	return x
+	return out
 }

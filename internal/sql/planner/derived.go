@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -97,10 +98,6 @@ func (b *builder) computedWhere(t *catalog.Table, row []plan.ColID, wanted func(
 		if c.Generated == "" || !wanted(c) {
 			continue
 		}
-		e, err := parser.ParseExpr(c.Generated)
-		if err != nil {
-			return nil, withoutPosition(err)
-		}
 		clause := clauseGenerated
 		if c.Hidden {
 			clause = clauseIndexExpr
@@ -111,16 +108,43 @@ func (b *builder) computedWhere(t *catalog.Table, row []plan.ColID, wanted func(
 				return nil, err
 			}
 		}
-		x, err := b.expr(e, &scope{clause: clause, items: []*item{it}})
-		if err == nil {
-			x, err = b.assign(x, c, 0)
-		}
+		x, err := b.storedExpr(c.Generated, func(e ast.Expr) (plan.Expr, error) {
+			x, err := b.expr(e, &scope{clause: clause, items: []*item{it}})
+			if err != nil {
+				return nil, err
+			}
+			return b.assign(x, c, 0)
+		})
 		if err != nil {
-			return nil, withoutPosition(err)
+			return nil, err
 		}
 		out = append(out, plan.SetCol{Ord: i, Value: x})
 	}
 	return out, nil
+}
+
+// storedExpr parses an expression of the catalog and plans it by f. Notes are not taken of
+// it: they are of the statement that it is no part of.
+func (b *builder) storedExpr(text string, f func(ast.Expr) (plan.Expr, error)) (plan.Expr, error) {
+	e, err := parser.ParseExpr(text)
+	if err != nil {
+		return nil, withoutPosition(err)
+	}
+	env := b.env
+	b.env = env.unnoted()
+	x, err := f(e)
+	b.env = env
+	return x, withoutPosition(err)
+}
+
+// unnoted is env without notes.
+func (env *Env) unnoted() *Env {
+	if env.Notes == nil {
+		return env
+	}
+	out := *env
+	out.Notes = nil
+	return &out
 }
 
 // predicates plans the predicates of the partial indexes of t over a row.
@@ -131,17 +155,15 @@ func (b *builder) predicates(t *catalog.Table, row []plan.ColID) ([]plan.IndexPr
 		if ix.Total() {
 			continue
 		}
-		e, err := parser.ParseExpr(ix.Where)
-		if err != nil {
-			return nil, withoutPosition(err)
-		}
 		it, err := b.rowItem(t, t.Name, row)
 		if err != nil {
 			return nil, err
 		}
-		x, err := b.boolExpr(e, "WHERE", &scope{clause: clauseIndexWhere, items: []*item{it}})
+		x, err := b.storedExpr(ix.Where, func(e ast.Expr) (plan.Expr, error) {
+			return b.boolExpr(e, "WHERE", &scope{clause: clauseIndexWhere, items: []*item{it}})
+		})
 		if err != nil {
-			return nil, withoutPosition(err)
+			return nil, err
 		}
 		out = append(out, plan.IndexPredicate{Index: ix.ID, Cond: x})
 	}

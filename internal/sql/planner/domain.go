@@ -8,7 +8,6 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -19,15 +18,9 @@ func domainScope(value plan.Expr) *scope { return &scope{clause: clauseCheck, do
 
 // domainCond plans a constraint of a domain over its value.
 func (b *builder) domainCond(k *types.DomainCheck, value plan.Expr) (plan.Expr, error) {
-	e, err := parser.ParseExpr(k.Expr)
-	if err != nil {
-		return nil, withoutPosition(err)
-	}
-	x, err := b.boolExpr(e, "CHECK", domainScope(baseCollated(value)))
-	if err != nil {
-		return nil, withoutPosition(err)
-	}
-	return x, nil
+	return b.storedExpr(k.Expr, func(e ast.Expr) (plan.Expr, error) {
+		return b.boolExpr(e, "CHECK", domainScope(baseCollated(value)))
+	})
 }
 
 // baseCollated is VALUE, whose collation is that of the base type, not the domain's.

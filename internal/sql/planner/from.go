@@ -305,11 +305,7 @@ func (b *builder) viewRef(te *ast.TableRef, t *catalog.Table, s *scope) (*fromIt
 func (b *builder) enterView(v *catalog.View, q ast.Node) (leave func()) {
 	env, text, names, view := b.env, b.text, b.rowNames, b.view
 	b.text, b.rowNames, b.view = q, nil, v
-	if env.Notes != nil { // they are of the query around it
-		unnoted := *env
-		unnoted.Notes = nil
-		b.env = &unnoted
-	}
+	b.env = env.unnoted() // they are of the query around it
 	return func() { b.env, b.text, b.rowNames, b.view = env, text, names, view }
 }
 

@@ -3,7 +3,6 @@ package planner
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -416,15 +415,13 @@ func (b *builder) defaultExpr(c *catalog.Column) (plan.Expr, error) {
 	if text == "" {
 		return plan.NewNull(c.Type), nil
 	}
-	e, err := parser.ParseExpr(text)
-	if err != nil {
-		return nil, err
-	}
-	x, err := b.expr(e, &scope{clause: clauseDefault})
-	if err == nil {
-		x, err = b.assign(x, c, 0)
-	}
-	return x, withoutPosition(err)
+	return b.storedExpr(text, func(e ast.Expr) (plan.Expr, error) {
+		x, err := b.expr(e, &scope{clause: clauseDefault})
+		if err != nil {
+			return nil, err
+		}
+		return b.assign(x, c, 0)
+	})
 }
 
 // withoutPosition drops a position that points into a stored text.
@@ -456,13 +453,9 @@ func (b *builder) checks(t *catalog.Table, row []plan.ColID) ([]plan.CheckExpr, 
 	s := &scope{clause: clauseCheck, items: []*item{it}}
 	out := make([]plan.CheckExpr, 0, len(t.Checks))
 	for i := range t.Checks {
-		e, err := parser.ParseExpr(t.Checks[i].Expr)
+		x, err := b.storedExpr(t.Checks[i].Expr, func(e ast.Expr) (plan.Expr, error) { return b.boolExpr(e, "CHECK", s) })
 		if err != nil {
-			return nil, withoutPosition(err)
-		}
-		x, err := b.boolExpr(e, "CHECK", s)
-		if err != nil {
-			return nil, withoutPosition(err)
+			return nil, err
 		}
 		out = append(out, plan.CheckExpr{Name: t.Checks[i].Name, Cond: x})
 	}
