@@ -290,7 +290,7 @@ func miscFunctions() []*Overload {
 			return types.NewInt(n), nil
 		}).nonStrict()
 	}
-	return []*Overload{
+	return append(limitFunctions(), []*Overload{
 		count("num_nulls(any...) int4", true), count("num_nonnulls(any...) int4", false),
 		// information_schema's helper, which drivers use to take index keys apart.
 		srf("_pg_expandarray(anyarray) setof record", expandArray).columns([]string{"x", "n"}, []*types.T{types.AnyElement, types.Int4}),
@@ -301,6 +301,32 @@ func miscFunctions() []*Overload {
 		fn("pg_partition_root(regclass) regclass", nullFunc),
 		srf("pg_timezone_names() setof record", zoneNames).stable().columns(
 			[]string{"name", "abbrev", "utc_offset", "is_dst"}, []*types.T{types.Text, types.Text, types.Interval, types.Bool}),
+	}...)
+}
+
+// limitFunctions are information_schema's, by which drivers and code generators learn what a
+// type with a modifier can hold.
+func limitFunctions() []*Overload {
+	limit := func(name string, of func(types.Limits) int64) *Overload {
+		return fn(name+"(oid,int4) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			n := of(types.LimitsOf(uint32(a[0].Int()), int32(a[1].Int())))
+			if n < 0 {
+				return types.Null, nil
+			}
+			return types.NewInt(n), nil
+		})
+	}
+	return []*Overload{
+		limit("_pg_char_max_length", func(l types.Limits) int64 { return l.CharLength }),
+		limit("_pg_char_octet_length", func(l types.Limits) int64 { return l.OctetLength }),
+		limit("_pg_numeric_precision", func(l types.Limits) int64 { return l.Precision }),
+		limit("_pg_numeric_precision_radix", func(l types.Limits) int64 { return l.Radix }),
+		limit("_pg_numeric_scale", func(l types.Limits) int64 { return l.Scale }),
+		limit("_pg_datetime_precision", func(l types.Limits) int64 { return l.TimePrecision }),
+		fn("_pg_interval_type(oid,int4) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
+			fields := types.LimitsOf(uint32(a[0].Int()), int32(a[1].Int())).IntervalFields
+			return textOrNull(fields, fields != "", nil)
+		}),
 	}
 }
 

@@ -123,48 +123,21 @@ func dataType(t *types.T) string {
 
 // typeColumns sets lengths, precisions and scales.
 func typeColumns(w *writer, t *types.T) {
-	radix := func(precision, radix int64) {
-		w.num("numeric_precision", precision)
-		w.num("numeric_precision_radix", radix)
+	l := types.LimitsOf(t.Oid, t.Typmod)
+	for _, c := range [...]struct {
+		name  string
+		value int64
+	}{
+		{"character_maximum_length", l.CharLength}, {"character_octet_length", l.OctetLength},
+		{"numeric_precision", l.Precision}, {"numeric_precision_radix", l.Radix}, {"numeric_scale", l.Scale},
+		{"datetime_precision", l.TimePrecision},
+	} {
+		if c.value >= 0 {
+			w.num(c.name, c.value)
+		}
 	}
-	switch t.Family {
-	case types.StringFamily:
-		if n, ok := t.CharLength(); ok {
-			w.num("character_maximum_length", int64(n))
-			w.num("character_octet_length", int64(n)*4)
-		} else if t.Is(types.Text) || t.Is(types.Varchar) {
-			w.num("character_octet_length", 1<<30)
-		}
-	case types.IntFamily:
-		if bits := map[uint32]int64{types.Int2.Oid: 16, types.Int4.Oid: 32, types.Int8.Oid: 64}[t.Oid]; bits > 0 {
-			radix(bits, 2)
-			w.num("numeric_scale", 0)
-		}
-	case types.FloatFamily:
-		if t.Is(types.Float4) {
-			radix(24, 2)
-		} else {
-			radix(53, 2)
-		}
-	case types.DecimalFamily:
-		w.num("numeric_precision_radix", 10)
-		if p, scale, ok := types.NumericTypmod(t.Typmod); ok {
-			radix(int64(p), 10)
-			w.num("numeric_scale", int64(scale))
-		}
-	case types.BitFamily:
-		if t.Typmod > 0 {
-			w.num("character_maximum_length", int64(t.Typmod))
-		}
-	case types.DateFamily:
-		w.num("datetime_precision", 0)
-	case types.TimeFamily, types.TimeTZFamily, types.TimestampFamily, types.TimestampTZFamily:
-		w.num("datetime_precision", 6)
-		if t.Typmod >= 0 {
-			w.num("datetime_precision", int64(t.Typmod))
-		}
-	case types.IntervalFamily:
-		w.num("datetime_precision", 6)
+	if l.IntervalFields != "" {
+		w.str("interval_type", l.IntervalFields)
 	}
 }
 
