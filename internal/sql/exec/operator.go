@@ -115,12 +115,9 @@ func (c *compiler) node(n plan.Node) (operator, error) {
 func (c *compiler) bare(n plan.Node) (operator, error) {
 	switch n := n.(type) {
 	case *plan.Scan:
-		if n.Virtual() {
-			return c.virtualTable(n)
-		}
-		return c.scan(n)
+		return c.anyScan(n)
 	case *plan.IndexJoin:
-		return c.indexJoin(n)
+		return c.fetch(n)
 	case *plan.VirtualScan:
 		return c.virtualScan(n)
 	case *plan.Values:
@@ -140,6 +137,43 @@ func (c *compiler) bare(n plan.Node) (operator, error) {
 	default:
 		return c.relational(n)
 	}
+}
+
+// anyScan compiles the read of a table, virtual or not. One that locks has no gate: whether it
+// may lock is checked even if it reads nothing.
+func (c *compiler) anyScan(n *plan.Scan) (op operator, err error) {
+	var once []plan.Expr
+	if n.Locking == nil {
+		n, once = withoutOneTime(n)
+	}
+	if n.Virtual() {
+		op, err = c.virtualTable(n)
+	} else {
+		op, err = c.scan(n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.gated(op, once)
+}
+
+// fetch compiles an index join, with a gate as anyScan.
+func (c *compiler) fetch(n *plan.IndexJoin) (operator, error) {
+	if n.Locking != nil {
+		return c.indexJoin(n)
+	}
+	entries, once := withoutOneTime(n.Input)
+	more, rest := oneTime(n.Filter, n.Cols)
+	if once = append(once, more...); len(once) > 0 {
+		m := *n
+		m.Input, m.Filter = entries, rest
+		n = &m
+	}
+	op, err := c.indexJoin(n)
+	if err != nil {
+		return nil, err
+	}
+	return c.gated(op, once)
 }
 
 // relational compiles the operators that combine or reorder rows.

@@ -81,8 +81,16 @@ func (c *compiler) filter(n *plan.Filter) (operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	cond, err := c.pred(n.Cond, scopeOf(n.Input.Props().Cols))
-	return &filterOp{run: c.run, input: input, cond: cond}, err
+	cols := n.Input.Props().Cols
+	once, rest := oneTime(n.Cond, cols)
+	if rest != nil {
+		cond, err := c.pred(rest, scopeOf(cols))
+		if err != nil {
+			return nil, err
+		}
+		input = &filterOp{run: c.run, input: input, cond: cond}
+	}
+	return c.gated(input, once)
 }
 
 func (f *filterOp) open() error { return f.input.open() }

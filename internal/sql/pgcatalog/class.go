@@ -295,7 +295,7 @@ func pgAttrdef(s *snapshot, w *writer) error {
 			w.oid("oid", attrdefOid(t, c))
 			w.oid("adrelid", t.Oid)
 			w.num("adnum", int64(c.Attnum))
-			if w.needs("adbin") {
+			if w.computes("adbin") {
 				w.str("adbin", s.defaultText(t, c))
 			}
 			w.done()
@@ -380,7 +380,7 @@ func pgViews(s *snapshot, w *writer) error {
 		w.str("schemaname", s.schemaName(t))
 		w.str("viewname", t.Name)
 		w.str("viewowner", t.Owner)
-		if w.needs("definition") {
+		if w.computes("definition") {
 			w.str("definition", s.viewText(t, deparse.Layout{}))
 		}
 		w.done()
@@ -399,7 +399,7 @@ func pgMatviews(s *snapshot, w *writer) error {
 		w.str("matviewowner", t.Owner)
 		w.flag("hasindexes", len(visibleIndexes(t)) > 0)
 		w.flag("ispopulated", !t.View.Unpopulated)
-		if w.needs("definition") {
+		if w.computes("definition") {
 			w.str("definition", s.viewText(t, deparse.Layout{}))
 		}
 		w.done()

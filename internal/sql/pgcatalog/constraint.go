@@ -53,7 +53,7 @@ func pgConstraint(s *snapshot, w *writer) error {
 			if k.NotValid {
 				w.flag("convalidated", false)
 			}
-			if w.needs("conbin") {
+			if w.computes("conbin") {
 				w.str("conbin", s.expr(k.Expr, t, types.Bool, false))
 			}
 			w.done()

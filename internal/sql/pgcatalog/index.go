@@ -88,7 +88,7 @@ func pgIndexes(s *snapshot, w *writer) error {
 			if ix.Tablespace != "" {
 				w.str("tablespace", ix.Tablespace)
 			}
-			if w.needs("indexdef") {
+			if w.computes("indexdef") {
 				w.str("indexdef", s.indexText(t, ix, s.qualified(t), false))
 			}
 			w.done()

@@ -71,6 +71,10 @@ func (w *writer) needs(column string) bool {
 	return ok && (w.need == nil || w.need[ord])
 }
 
+// computes reports whether a column is needed in the row at hand, whose columns of the key
+// have been set: what takes time is not computed for a row that done drops.
+func (w *writer) computes(column string) bool { return w.needs(column) && w.matches() }
+
 func (w *writer) set(column string, d types.Datum) {
 	ord := w.follow[w.last+1]
 	if w.t.Columns[ord].Name != column {

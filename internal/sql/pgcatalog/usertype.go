@@ -45,7 +45,7 @@ func (s *snapshot) domainConstraints(w *writer) {
 			w.oid("conrelid", 0)
 			w.oid("contypid", d.Oid)
 			w.flag("connoinherit", false)
-			if w.needs("conbin") {
+			if w.computes("conbin") {
 				w.str("conbin", s.valueExpr(k.Expr, d.UserType.BaseType(), false))
 			}
 			w.done()

@@ -1,0 +1,75 @@
+package exec
+
+import "github.com/lichendb/lichen/internal/sql/plan"
+
+// gateOp decides by conditions that read no column of its input's rows whether the input is
+// read at all: they hold for all rows or for none.
+type gateOp struct {
+	input operator
+	conds []predFn
+	shut  bool
+}
+
+// gated puts a gate before an operator, if there are conditions for one.
+func (c *compiler) gated(input operator, conds []plan.Expr) (operator, error) {
+	if len(conds) == 0 {
+		return input, nil
+	}
+	list, err := c.preds(conds, nil)
+	return &gateOp{input: input, conds: list}, err
+}
+
+// oneTime splits a filter over rows of cols into the conditions that are the same for all rows
+// and the rest. A volatile condition may be another for each row.
+func oneTime(filter plan.Expr, cols []plan.Column) (once []plan.Expr, rest plan.Expr) {
+	if filter == nil {
+		return nil, nil
+	}
+	own := scopeOf(cols)
+	var each []plan.Expr
+	for _, cond := range plan.Conjuncts(filter, nil) {
+		reads := false
+		plan.Refs(cond, func(id plan.ColID) { reads = reads || own.find(id) >= 0 })
+		if reads || plan.Volatile(cond) {
+			each = append(each, cond)
+		} else {
+			once = append(once, cond)
+		}
+	}
+	if len(once) == 0 {
+		return nil, filter
+	}
+	return once, plan.ConjoinAll(each)
+}
+
+// withoutOneTime takes the conditions that are the same for all rows from a scan.
+func withoutOneTime(n *plan.Scan) (*plan.Scan, []plan.Expr) {
+	once, rest := oneTime(n.Filter, n.Cols)
+	if len(once) == 0 {
+		return n, nil
+	}
+	m := *n
+	m.Filter = rest
+	return &m, once
+}
+
+func (g *gateOp) open() error {
+	g.shut = true
+	for _, cond := range g.conds {
+		if ok, err := cond(nil); !ok {
+			return err
+		}
+	}
+	g.shut = false
+	return g.input.open()
+}
+
+func (g *gateOp) next(b *Batch) error {
+	if g.shut {
+		b.clear()
+		return nil
+	}
+	return g.input.next(b)
+}
+
+func (g *gateOp) close() { g.input.close() }
