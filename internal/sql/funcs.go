@@ -32,9 +32,6 @@ func (s *Session) builtinContext(ctx context.Context) *builtin.Context {
 	s.bctx.TxnTime = s.bctx.StmtTime
 	if s.txn.open {
 		s.bctx.TxnTime = pgMicros(s.txn.start)
-		s.vals.Format.Now = s.txn.start
-	} else {
-		s.vals.Format.Now = now
 	}
 	return s.bctx
 }

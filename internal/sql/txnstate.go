@@ -78,6 +78,7 @@ func (s *Session) startTxn(o kv.TxnOptions, m txnModes) {
 	t.txn.LockTimeout = s.vals.Fast.LockTimeout
 	t.open = true
 	t.start = time.Now()
+	s.vals.Format.Now = t.start
 	s.txnStart.Store(t.start.UnixNano())
 	t.savepoints = t.savepoints[:0]
 	s.deferral = deferral{}
@@ -126,6 +127,7 @@ func (s *Session) rollback(ctx context.Context) {
 func (s *Session) endTxn() {
 	s.endID(txnAborted, hlc.Timestamp{}) // unless it was committed
 	s.txn.open, s.txn.block = false, blockNone
+	s.vals.Format.Now = time.Time{} // what is read before the next one begins is read now
 	s.txnStart.Store(0)
 	s.closeTxnPortals()
 	s.advisory.endTxn(s)
