@@ -17,6 +17,11 @@ func fixColumns(q ast.Node, notes *planner.Notes) {
 		switch n := n.(type) {
 		case *ast.Select:
 			n.Items = expandStars(n.Items, notes)
+			for i := range n.Values {
+				n.Values[i] = expandElems(n.Values[i], notes)
+			}
+		case *ast.Row:
+			n.Elems = expandElems(n.Elems, notes)
 		case *ast.Join:
 			fixNatural(n, notes.Using[n])
 		case *ast.FuncRef:
@@ -76,21 +81,43 @@ func unusedName(name ast.Name, taken map[ast.Name]int) ast.Name {
 func expandStars(items []ast.SelectItem, notes *planner.Notes) []ast.SelectItem {
 	var out []ast.SelectItem
 	for _, it := range items {
-		switch x := it.X.(type) {
-		case *ast.ColumnRef:
-			if x.Star && nameable(notes.Stars[x]) {
-				out = append(out, expandStar(x, notes.Stars[x])...)
-				continue
+		if list, ok := starParts(it.X, notes); ok {
+			for _, x := range list {
+				out = append(out, ast.SelectItem{X: x})
 			}
-		case *ast.FieldSelect:
-			if x.Star && !repeats(notes.Fields[x]) {
-				out = append(out, expandRecord(x, notes)...)
-				continue
-			}
+			continue
 		}
 		out = append(out, it)
 	}
 	return out
+}
+
+// expandElems is expandStars for the elements of ROW and VALUES.
+func expandElems(elems []ast.Expr, notes *planner.Notes) []ast.Expr {
+	var out []ast.Expr
+	for _, x := range elems {
+		if list, ok := starParts(x, notes); ok {
+			out = append(out, list...)
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// starParts returns what x stands for if it is a star whose parts names find.
+func starParts(x ast.Expr, notes *planner.Notes) ([]ast.Expr, bool) {
+	switch x := x.(type) {
+	case *ast.ColumnRef:
+		if x.Star && nameable(notes.Stars[x]) {
+			return expandStar(x, notes.Stars[x]), true
+		}
+	case *ast.FieldSelect:
+		if x.Star && !repeats(notes.Fields[x]) {
+			return expandRecord(x, notes), true
+		}
+	}
+	return nil, false
 }
 
 // nameable reports whether names find the columns that a star finds by their places: those
@@ -120,23 +147,23 @@ func repeats(names []ast.Name) bool {
 }
 
 // expandStar returns the columns that a star stands for.
-func expandStar(star *ast.ColumnRef, cols []planner.NotedColumn) []ast.SelectItem {
-	var out []ast.SelectItem
+func expandStar(star *ast.ColumnRef, cols []planner.NotedColumn) []ast.Expr {
+	var out []ast.Expr
 	for _, col := range cols {
 		ref := &ast.ColumnRef{Loc: star.Loc, Column: col.Name}
 		if col.Relation != nil {
 			ref.Table = col.Relation.Alias
 		}
-		out = append(out, ast.SelectItem{X: ref})
+		out = append(out, ref)
 	}
 	return out
 }
 
 // expandRecord returns the fields that (x).* stands for.
-func expandRecord(star *ast.FieldSelect, notes *planner.Notes) []ast.SelectItem {
-	var out []ast.SelectItem
+func expandRecord(star *ast.FieldSelect, notes *planner.Notes) []ast.Expr {
+	var out []ast.Expr
 	for _, name := range notes.Fields[star] {
-		out = append(out, ast.SelectItem{X: &ast.FieldSelect{Loc: star.Loc, X: star.X, Field: name}})
+		out = append(out, &ast.FieldSelect{Loc: star.Loc, X: star.X, Field: name})
 	}
 	return out
 }

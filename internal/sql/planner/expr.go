@@ -136,6 +136,8 @@ func (b *builder) expr3(e ast.Expr, s *scope) (plan.Expr, error) {
 		return b.groupingFunc(e, s)
 	case *ast.GroupingSet:
 		return nil, pgerr.New(pgerr.SyntaxError, "grouping sets are only allowed in GROUP BY").At(e.Pos)
+	case *planned:
+		return e.plan, nil
 	case *ast.NamedArg:
 		return nil, pgerr.Unsupported("named arguments are not supported").At(e.Pos)
 	}

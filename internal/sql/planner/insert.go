@@ -304,11 +304,17 @@ func (b *builder) insertValues(st *ast.Insert, c *changed, targets []int, rows [
 		c := &t.Columns[ord]
 		n.Cols[ord] = plan.Column{ID: b.newCol(), Name: c.Name, Type: c.Type}
 	}
-	width := len(rows[0])
+	width := 0
 	defaults := make([]plan.Expr, len(t.Columns))
 	all := make([]plan.Expr, len(rows)*len(t.Columns))
-	var err error
-	for r, row := range rows {
+	for r := range rows {
+		row, err := b.spread(rows[r], vs)
+		if err != nil {
+			return nil, err
+		}
+		if r == 0 {
+			width = len(row)
+		}
 		if len(row) != width {
 			return nil, pgerr.New(pgerr.SyntaxError, "VALUES lists must all be the same length").At(rowPos(row, st.Pos))
 		}

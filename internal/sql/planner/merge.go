@@ -11,6 +11,9 @@ import (
 
 // merge plans MERGE: the source joined with the table, and what to do with each row.
 func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
+	if err := reachable(st.When); err != nil {
+		return nil, err
+	}
 	t, err := b.resolveTable(st.Table.Name)
 	if err != nil {
 		return nil, err
@@ -61,15 +64,23 @@ func (b *builder) merge(st *ast.Merge, s *scope) (plan.Node, error) {
 	return n, b.finishMerge(n)
 }
 
-// mergeActions plans the WHEN clauses.
-func (b *builder) mergeActions(st *ast.Merge, n *plan.Merge, both, source *scope) error {
+// reachable checks that no WHEN clause follows one that takes all rows.
+func reachable(list []ast.MergeWhen) error {
 	always := map[bool]bool{}
-	for i := range st.When {
-		w := &st.When[i]
+	for i := range list {
+		w := &list[i]
 		if always[w.Matched] {
 			return pgerr.New(pgerr.SyntaxError, "unreachable WHEN clause specified after unconditional WHEN clause")
 		}
 		always[w.Matched] = w.Cond == nil
+	}
+	return nil
+}
+
+// mergeActions plans the WHEN clauses.
+func (b *builder) mergeActions(st *ast.Merge, n *plan.Merge, both, source *scope) error {
+	for i := range st.When {
+		w := &st.When[i]
 		s := source
 		if w.Matched {
 			s = both
@@ -105,15 +116,19 @@ func (b *builder) mergeValues(w *ast.MergeWhen, c *changed, s *scope) ([]plan.Ex
 	if err != nil {
 		return nil, err
 	}
+	values, err := b.spread(w.Values, s)
+	if err != nil {
+		return nil, err
+	}
 	if w.Values == nil {
 		targets = nil
-	} else if len(w.Values) > len(targets) {
-		return nil, checkCount(ins, len(targets), len(w.Values), w.Values[len(targets)].Position())
-	} else if err := checkCount(ins, len(targets), len(w.Values), w.Pos); err != nil {
+	} else if len(values) > len(targets) {
+		return nil, checkCount(ins, len(targets), len(values), values[len(targets)].Position())
+	} else if err := checkCount(ins, len(targets), len(values), w.Pos); err != nil {
 		return nil, err
 	}
 	row := make([]plan.Expr, len(c.base.Columns))
-	for i, x := range w.Values {
+	for i, x := range values {
 		if row[targets[i]], err = b.insertItem(ins, c, targets, i, x, row[targets[i]], s); err != nil {
 			return nil, err
 		}

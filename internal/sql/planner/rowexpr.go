@@ -19,7 +19,7 @@ func isComparison(op string) bool {
 	return false
 }
 
-// rowExpr plans ROW(...); t.* among the elements is expanded.
+// rowExpr plans ROW(...); stars among the elements are expanded.
 func (b *builder) rowExpr(e *ast.Row, s *scope) (plan.Expr, error) {
 	fields, err := b.rowFields(e, s)
 	if err != nil {
@@ -35,33 +35,63 @@ func (b *builder) rowExpr(e *ast.Row, s *scope) (plan.Expr, error) {
 
 // rowFields plans the elements of a row without settling unknown types.
 func (b *builder) rowFields(e *ast.Row, s *scope) ([]plan.Expr, error) {
-	var fields []plan.Expr
-	for _, x := range e.Elems {
-		if ref, ok := x.(*ast.ColumnRef); ok && ref.Star {
-			ts, err := b.expandStar(ref, s)
-			if err != nil {
-				return nil, err
-			}
-			for i := range ts {
-				fields = append(fields, ts[i].expr)
-			}
+	elems, err := b.spread(e.Elems, s)
+	if err != nil {
+		return nil, err
+	}
+	fields, _, err := b.exprList(elems, s)
+	return fields, err
+}
+
+// planned stands for an expression that is planned already.
+type planned struct {
+	ast.Expr // the star that it comes from
+	plan     plan.Expr
+	pos      int
+}
+
+// Position implements ast.Node.
+func (p *planned) Position() int { return p.pos }
+
+// spread puts into the elements of ROW or VALUES, in the place of t.* and (x).*, what those stand for.
+func (b *builder) spread(elems []ast.Expr, s *scope) ([]ast.Expr, error) {
+	if !slices.ContainsFunc(elems, isStar) {
+		return elems, nil
+	}
+	var out []ast.Expr
+	for _, x := range elems {
+		if !isStar(x) {
+			out = append(out, x)
 			continue
 		}
-		f, err := b.expr(x, s)
+		ts, err := b.expand(x, s)
 		if err != nil {
 			return nil, err
 		}
-		fields = append(fields, f)
+		for i := range ts {
+			out = append(out, &planned{x, ts[i].expr, ts[i].pos})
+		}
 	}
-	return fields, nil
+	return out, nil
 }
 
-// hasStar reports whether t.* is among the elements of a row.
-func hasStar(e *ast.Row) bool {
-	return slices.ContainsFunc(e.Elems, func(x ast.Expr) bool {
-		ref, ok := x.(*ast.ColumnRef)
-		return ok && ref.Star
-	})
+// isStar reports whether x is *, t.* or (x).*.
+func isStar(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.ColumnRef:
+		return x.Star
+	case *ast.FieldSelect:
+		return x.Star
+	}
+	return false
+}
+
+// expand plans what a star stands for.
+func (b *builder) expand(star ast.Expr, s *scope) ([]target, error) {
+	if ref, ok := star.(*ast.ColumnRef); ok {
+		return b.expandStar(ref, s)
+	}
+	return b.expandRecord(star.(*ast.FieldSelect), s)
 }
 
 // bothRowFields plans the fields of two row constructors, the left one's first.
@@ -291,7 +321,7 @@ func (b *builder) nameByte(e *ast.Subscript, s *scope) (plan.Expr, error) {
 // fieldSelect plans (X).Field where the fields of X are known.
 func (b *builder) fieldSelect(e *ast.FieldSelect, s *scope) (plan.Expr, error) {
 	if e.Star {
-		return nil, pgerr.New(pgerr.SyntaxError, "row expansion via \"*\" is not supported here").At(e.Pos)
+		return nil, pgerr.Unsupported("row expansion via \"*\" is not supported here").At(e.X.Position())
 	}
 	x, err := b.expr(e.X, s)
 	if err != nil {

@@ -53,16 +53,8 @@ func (b *builder) targetList(items []ast.SelectItem, s *scope) ([]target, error)
 	out := make([]target, 0, len(items))
 	for i := range items {
 		it := &items[i]
-		if ref, ok := it.X.(*ast.ColumnRef); ok && ref.Star {
-			ts, err := b.expandStar(ref, s)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, ts...)
-			continue
-		}
-		if f, ok := it.X.(*ast.FieldSelect); ok && f.Star {
-			ts, err := b.expandRecord(f, s)
+		if isStar(it.X) {
+			ts, err := b.expand(it.X, s)
 			if err != nil {
 				return nil, err
 			}
@@ -133,7 +125,7 @@ func (b *builder) expandRecord(e *ast.FieldSelect, s *scope) ([]target, error) {
 	}
 	fields := b.fieldsOf(x)
 	if fields == nil {
-		return nil, pgerr.New(pgerr.WrongObjectType, "type %s is not composite", x.Type().Shown().SQLName).At(e.Pos)
+		return nil, pgerr.New(pgerr.WrongObjectType, "type %s is not composite", x.Type().Shown().SQLName)
 	}
 	b.env.Notes.noteFields(e, fields)
 	var out []target
@@ -142,7 +134,7 @@ func (b *builder) expandRecord(e *ast.FieldSelect, s *scope) ([]target, error) {
 		if row, ok := x.(*plan.RowCtor); ok {
 			v = row.Fields[i]
 		}
-		out = append(out, target{name: f.name, expr: v, pos: e.Pos})
+		out = append(out, target{name: f.name, expr: v, pos: e.X.Position()})
 	}
 	return out, nil
 }

@@ -252,14 +252,10 @@ func (b *builder) multiSet(sc *ast.SetClause, s *scope, assign func(*ast.Target,
 	var exprs []ast.Expr
 	switch x := sc.X.(type) {
 	case *ast.Row:
-		if hasStar(x) {
-			var err error
-			if values, err = b.rowFields(x, s); err != nil {
-				return err
-			}
-			break
+		var err error
+		if exprs, err = b.spread(x.Elems, s); err != nil {
+			return err
 		}
-		exprs = x.Elems
 	case *ast.Subquery:
 		v, err := b.rowValue(x, len(sc.Targets), s)
 		if err != nil {

@@ -12,11 +12,17 @@ import (
 // values plans VALUES lists as a query.
 func (b *builder) values(q *ast.Select, s *scope, opts queryOpts) (*queryPlan, error) {
 	vs := s.in(clauseValues)
-	width := len(q.Values[0])
-	cols := make([][]plan.Expr, width) // by column, to find common types
-	pos := make([][]int, width)
-	for _, row := range q.Values {
-		if len(row) != width {
+	var cols [][]plan.Expr // by column, to find common types
+	var pos [][]int
+	for i, row := range q.Values {
+		row, err := b.spread(row, vs)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			cols, pos = make([][]plan.Expr, len(row)), make([][]int, len(row))
+		}
+		if len(row) != len(cols) {
 			return nil, pgerr.New(pgerr.SyntaxError, "VALUES lists must all be the same length").At(rowPos(row, q.Pos))
 		}
 		exprs, at, err := b.exprList(row, vs)
