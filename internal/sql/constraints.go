@@ -102,7 +102,7 @@ func (s *Session) execSetConstraints(ctx context.Context, st *ast.SetConstraints
 	}
 	named := map[uint32]bool{}
 	for i := range st.Names {
-		if err := s.namedConstraints(ctx, &st.Names[i], named); err != nil {
+		if err := s.namedConstraints(ctx, &st.Names[i], st.Deferred, named); err != nil {
 			return err
 		}
 	}
@@ -122,8 +122,8 @@ func (s *Session) execSetConstraints(ctx context.Context, st *ast.SetConstraints
 }
 
 // namedConstraints adds the deferrable constraints of that name in the first schema
-// of the search path that has one.
-func (s *Session) namedConstraints(ctx context.Context, n *ast.TableName, out map[uint32]bool) error {
+// of the search path that has one. Where they are to be deferred, all must be deferrable.
+func (s *Session) namedConstraints(ctx context.Context, n *ast.TableName, deferred bool, out map[uint32]bool) error {
 	all, err := s.coll.Descriptors(ctx)
 	if err != nil {
 		return err
@@ -137,6 +137,9 @@ func (s *Session) namedConstraints(ctx context.Context, n *ast.TableName, out ma
 		if err != nil {
 			return err
 		}
+		if schema == nil && n.Schema != "" {
+			return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Schema)
+		}
 		if schema == nil {
 			continue
 		}
@@ -147,7 +150,7 @@ func (s *Session) namedConstraints(ctx context.Context, n *ast.TableName, out ma
 				continue
 			}
 			deferrable, there := constraintOf(t, n.Table, out)
-			if there && !deferrable {
+			if there && !deferrable && deferred {
 				return pgerr.New(pgerr.WrongObjectType, "constraint \"%s\" is not deferrable", n.Table)
 			}
 			found = found || there

@@ -141,8 +141,8 @@ func newSlice(src []types.Datum, given int64, bounds []types.Datum) (types.Datum
 	size := int64(1)
 	for i := range dims {
 		lo, hi := bounds[2*i].Int(), bounds[2*i+1].Int()
-		if lo > hi {
-			return types.Null, errSubscript("upper bound cannot be less than lower bound")
+		if hi-lo+1 < 0 {
+			return types.Null, errArrayTooLarge
 		}
 		if size *= hi - lo + 1; size > int64(len(src)) {
 			return types.Null, errSubscript("source array too small")

@@ -43,34 +43,41 @@ func perRow(fn func(w *windowOp, i int) types.Datum) windowCompute {
 	}
 }
 
-// ntile cuts the partition into buckets of nearly equal size, the larger first.
+// ntile cuts the partition into buckets of nearly equal size, the larger first. How many is what
+// the first row says for which that is not NULL; the rows before it have no bucket, and the
+// buckets begin at that row.
 func ntile(w *windowOp, f *windowFunc, out func(int, types.Datum) error) error {
-	n := int64(w.rows.len())
-	if n == 0 {
-		return nil
-	}
-	d, err := f.args[0](w.rows.rows[0])
-	if err != nil {
-		return err
-	}
-	if !d.IsNull() && d.Int() <= 0 {
-		return pgerr.New("22014", "argument of ntile must be greater than zero")
-	}
-	for i := range w.rows.rows {
-		v := types.Null
-		if !d.IsNull() {
-			size, larger := n/d.Int(), n%d.Int()
-			if at := int64(i); at < larger*(size+1) {
-				v = types.NewInt(at/(size+1) + 1)
-			} else {
-				v = types.NewInt((at-larger)/size + 1)
+	n, first := int64(w.rows.len()), 0
+	buckets := types.Null
+	for i, row := range w.rows.rows {
+		if buckets.IsNull() {
+			var err error
+			if buckets, err = f.args[0](row); err != nil {
+				return err
 			}
+			if !buckets.IsNull() && buckets.Int() <= 0 {
+				return pgerr.New("22014", "argument of ntile must be greater than zero")
+			}
+			first = i
+		}
+		v := types.Null
+		if !buckets.IsNull() {
+			v = types.NewInt(bucketOf(int64(i-first), n, buckets.Int()))
 		}
 		if err := out(i, v); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// bucketOf is the bucket, counted from 1, of the i-th of n rows.
+func bucketOf(i, n, buckets int64) int64 {
+	size, larger := n/buckets, n%buckets
+	if i < larger*(size+1) {
+		return i/(size+1) + 1
+	}
+	return (i-larger)/size + 1
 }
 
 // shifted is lag and lead: the value of another row of the partition.

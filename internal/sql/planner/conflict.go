@@ -77,7 +77,7 @@ func (b *builder) arbiters(oc *ast.OnConflict, c *changed) ([]*catalog.Index, er
 		return nil, nil
 	}
 	row := b.freshRow(t)
-	want, err := b.conflictColumns(oc, c, row)
+	want, err := b.inference(oc, c, row)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (b *builder) arbiters(oc *ast.OnConflict, c *changed) ([]*catalog.Index, er
 		return nil, err
 	}
 	fits := func(ix *catalog.Index) bool {
-		return ix.DeclaredUnique() && !ix.WriteOnly && !ix.Exclusion && sameColumns(t.Declared(ix), want)
+		return ix.DeclaredUnique() && !ix.WriteOnly && !ix.Exclusion && infers(t, t.Declared(ix), want)
 	}
 	var out, partial []*catalog.Index
 	for i := range t.Indexes {
@@ -138,37 +138,6 @@ func (b *builder) implies(given []plan.Expr, cond plan.Expr) bool {
 	return any && b.env.Values != nil && plan.Implies(bound, cond)
 }
 
-// conflictColumns resolves the columns and expressions of an inference.
-func (b *builder) conflictColumns(oc *ast.OnConflict, c *changed, row []plan.ColID) ([]catalog.ColumnID, error) {
-	it, err := b.row(c, row)
-	if err != nil {
-		return nil, err
-	}
-	var want []catalog.ColumnID
-	for i := range oc.Target {
-		e := &oc.Target[i]
-		x := e.X
-		if x == nil {
-			x = &ast.ColumnRef{Loc: ast.Loc{Pos: e.Pos}, Column: e.Column}
-		}
-		if ref, ok := x.(*ast.ColumnRef); ok && !it.has(ref.Column) {
-			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Column).At(e.Pos)
-		}
-		v, err := b.expr(x, &scope{clause: clauseIndexWhere, items: []*item{it}})
-		if err != nil {
-			return nil, err
-		}
-		id, err := b.indexedColumn(c.base, row, v)
-		if err != nil {
-			return nil, err
-		}
-		if !containsID(want, id) {
-			want = append(want, id)
-		}
-	}
-	return want, nil
-}
-
 // has reports whether the item has a column of the name.
 func (it *item) has(column ast.Name) bool {
 	return slices.ContainsFunc(it.cols, func(c scopeCol) bool { return c.name == column && column != "" })
@@ -201,19 +170,6 @@ func containsID(list []catalog.ColumnID, id catalog.ColumnID) bool {
 		}
 	}
 	return false
-}
-
-// sameColumns reports whether ix has exactly the given key columns.
-func sameColumns(ix *catalog.Index, want []catalog.ColumnID) bool {
-	if len(ix.Columns) != len(want) {
-		return false
-	}
-	for _, c := range ix.Columns {
-		if !containsID(want, c.Column) {
-			return false
-		}
-	}
-	return true
 }
 
 // upsert is the conflict action of UPSERT: the row with the same primary key

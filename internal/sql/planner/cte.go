@@ -183,6 +183,9 @@ func recursiveTypes(c *ast.CTE, second *queryPlan, ts []*types.T, first *queryPl
 		if err != nil {
 			return pgerr.From(err).At(second.targets[i].pos)
 		}
+		if err := recursiveCollation(c, i, first.targets[i], second.targets[i].expr); err != nil {
+			return err
+		}
 		if !all.Shown().Is(ts[i].Shown()) || all.Typmod != ts[i].Typmod {
 			return pgerr.New(pgerr.DatatypeMismatch,
 				"recursive query \"%s\" column %d has type %s in non-recursive term but type %s overall",
@@ -191,6 +194,25 @@ func recursiveTypes(c *ast.CTE, second *queryPlan, ts []*types.T, first *queryPl
 		}
 	}
 	return nil
+}
+
+// recursiveCollation checks that column i has the collation of its first term in both.
+func recursiveCollation(c *ast.CTE, i int, first target, second plan.Expr) error {
+	if !first.expr.Type().Collatable() {
+		return nil
+	}
+	own := collationOf(first.expr)
+	all := own
+	all.merge(collationOf(second))
+	switch {
+	case all.err != nil:
+		return all.err
+	case own.is == nil || all.is == nil || all.strength == conflictingCollations || all.is.Oid == own.is.Oid:
+		return nil
+	}
+	return pgerr.New(pgerr.CollationMismatch, "recursive query \"%s\" column %d has collation \"%s\" in non-recursive term but collation \"%s\" overall",
+		c.Name, i+1, own.is.Name, all.is.Name).
+		WithHint("Use the COLLATE clause to set the collation of the non-recursive term.").At(first.pos)
 }
 
 // plainUnionCTE finishes WITH RECURSIVE whose UNION does not recurse.

@@ -44,8 +44,9 @@ func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 	f := &fromItem{}
 	named := len(te.Funcs) == 1 && len(ff.sets)+len(ff.scalars) == 1 // after the alias
 	single := named && !te.Ordinality
+	var rowType *types.T // of the function's rows, if it has a name
 	if len(ff.scalars) == 1 && ff.scalars[0].Type().Fields() != nil {
-		single, named = false, false
+		single, named, rowType = false, false, ff.scalars[0].Type()
 		f.node = b.compositeRow(te, ff.scalars[0])
 	} else if len(ff.scalars) > 0 {
 		f.node = b.scalarRow(&ff)
@@ -70,8 +71,11 @@ func (b *builder) funcRef(te *ast.FuncRef, s *scope) (*fromItem, error) {
 	})
 	it := colsItem(name, cols)
 	it.scalarFunc = single || len(ff.sets) == 1 && len(ff.scalars) == 0 && len(ff.sets[0].Call.Fn.OutTypes) == 1 && !te.Ordinality
-	if len(ff.sets) == 1 && ff.sets[0].Spread && !te.Ordinality && ff.sets[0].Call.T.Oid != types.Record.Oid {
-		it.rowType = ff.sets[0].Call.T
+	if len(ff.sets) == 1 && ff.sets[0].Spread {
+		rowType = ff.sets[0].Call.T
+	}
+	if rowType != nil && rowType.Oid != types.Record.Oid && !te.Ordinality {
+		it.rowType = rowType
 	}
 	f.items = []*item{it}
 	return f, renameCols(it, te.Alias.Cols)
