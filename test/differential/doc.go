@@ -11,6 +11,9 @@
 // schema diff. A run depends on the seed only. Each difference is printed,
 // shrunk, with the seed of its round: -seed S -n 1 repeats that round alone.
 //
+// With -grammar DIRECTORY no database is asked: the run tells which productions of the parser's
+// grammar the logic tests of the directory have and generated statements do not (grammar.go).
+//
 // With -relations nothing is compared with PostgreSQL: package metamorphic checks on Lichen that
 // answers relate to each other as they must (relations.go).
 //

@@ -30,8 +30,12 @@ func main() {
 	show := flag.Int("show", 200, "how many differences to print")
 	alone := flag.Bool("alone", false, "run the statements, half of them mutated, on Lichen only, and look for internal errors, lost connections and what goes on after its time limit")
 	relations := flag.Bool("relations", false, "check on Lichen only that answers relate to each other as they must (package metamorphic)")
+	scripts := flag.String("grammar", "", "ask no database: tell which productions of the parser's grammar the logic tests of this directory have and generated statements do not")
 	start := flag.String("start", "", "the program of a Lichen node to start for the run, instead of -lichen")
 	flag.Parse()
+	if *scripts != "" {
+		os.Exit(reportGrammar(*scripts, *n, *seed))
+	}
 	os.Exit(withNode(*start, lichen, func() int {
 		if *relations {
 			return runRelations(*lichen, *n, *seed, *limit)

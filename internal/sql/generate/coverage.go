@@ -59,7 +59,7 @@ func forbidden(outer, inner string) bool {
 		return inner == "whole row" || inner == "equal expressions" || strings.HasSuffix(inner, "query") || inner == "EXISTS"
 	}
 	// Functions in FROM have no operands of type boolean.
-	if boolean := []string{"EXISTS", "IN query", "quantified query", "row IN query"}; strings.HasPrefix(outer, "function") || outer == "ROWS FROM" {
+	if boolean := []string{"EXISTS", "IN query", "quantified query", "quantified row query", "row of a query", "row IN query"}; strings.HasPrefix(outer, "function") || outer == "ROWS FROM" {
 		if slices.Contains(boolean, inner) || outer == "ROWS FROM" && (inner == "array" || inner == "row") {
 			return true
 		}

@@ -9,7 +9,8 @@ import (
 func (g *Generator) dml(sql string, t Table) Case {
 	if g.OneIn(2) {
 		s := t.scope(t.Name)
-		sql += " RETURNING " + g.Pick("*", t.Name+".id", "id, "+t.Cols[1].Name, g.Expr(s, "int4", 2)+", "+g.Expr(s, "text", 2), t.Name)
+		sql += " RETURNING " + g.Pick("*", t.Name+".id", "id, "+t.Cols[1].Name, g.Expr(s, "int4", 2)+", "+g.Expr(s, "text", 2), t.Name, "id, (SELECT count(*) FROM "+t.Name+" b)",
+			t.Name+".*, (SELECT min(b.id) FROM "+t.Name+" b WHERE b.id >= "+t.Name+".id) AS before", "(SELECT array_agg(b ORDER BY b.id)::text FROM "+t.Name+" b WHERE b.id = "+t.Name+".id)")
 	}
 	return Case{Key: "dml", Steps: steps(sql, "SELECT * FROM "+t.Name), Changes: true}
 }
@@ -17,7 +18,9 @@ func (g *Generator) dml(sql string, t Table) Case {
 // insertion is an INSERT of literals, of computed values or of a query's rows.
 func (g *Generator) insertion(t Table) string {
 	c := t.Cols[1+g.IntN(len(t.Cols)-1)]
-	switch g.IntN(4) {
+	switch g.IntN(5) {
+	case 4:
+		return g.insertParts(t)
 	case 0:
 		return t.insert(g.Rand, g.IntN(30))
 	case 1:
@@ -54,7 +57,10 @@ func (g *Generator) onConflict(t Table) string {
 	if g.OneIn(3) {
 		action += " WHERE " + g.Expr(s, "bool", 2)
 	}
-	target := "(" + g.Pick("id", "id", "id", t.Cols[1].Name) + ")"
+	target := g.Pick("(id)", "(id)", "(id)", "("+t.Cols[1].Name+")", "ON CONSTRAINT "+t.Name+"_pkey", "ON CONSTRAINT nosuch", "((id + 0))", `(id COLLATE "C")`, "(id int4_ops)")
+	if t.computed != "" && g.OneIn(3) {
+		target = "((" + t.computed + "))"
+	}
 	if t.partial != "" && g.OneIn(2) {
 		target = "(" + t.partial + ") WHERE id > " + g.Pick("5", "5", "6", "3") + g.Pick("", " AND id < 100")
 	}
@@ -72,17 +78,63 @@ func (g *Generator) assignments(t Table, s *Scope, depth int) string {
 		}
 		used[c.Name] = true
 		value := g.untyped(s, c.Type, depth)
-		if g.OneIn(10) {
+		switch {
+		case g.OneIn(3) && len(columnParts[c.Type]) > 0:
+			list = append(list, g.partAssignments(c, s, depth)...)
+			continue
+		case g.OneIn(10):
 			value = "DEFAULT"
 		}
 		list = append(list, c.Name+" = "+value)
 	}
 	if c := t.Cols[len(t.Cols)-1]; !used[c.Name] && len(t.Cols) > 2 && g.OneIn(6) {
 		if d := t.Cols[len(t.Cols)-2]; !used[d.Name] {
-			list = append(list, fmt.Sprintf("(%s, %s) = (SELECT * FROM (%s) m ORDER BY m::text LIMIT 1)", c.Name, d.Name, g.Query(s, []string{c.Type, d.Type}, depth)))
+			list = append(list, g.Pick(fmt.Sprintf("(%s, %s) = (SELECT * FROM (%s) m ORDER BY m::text LIMIT 1)", c.Name, d.Name, g.Query(s, []string{c.Type, d.Type}, depth)),
+				fmt.Sprintf("(%s, %s) = (%s, DEFAULT)", c.Name, d.Name, g.untyped(s, c.Type, depth)), fmt.Sprintf("(%s, %s) = ROW(DEFAULT, %s)", c.Name, d.Name, g.untyped(s, d.Type, depth))))
 		}
 	}
 	return strings.Join(list, ", ")
+}
+
+// part is a part of a column that may be assigned to, with its type.
+type part struct{ path, typ string }
+
+// columnParts are the parts of columns by type: elements, slices, fields and keys.
+var columnParts = map[string][]part{
+	"_int4": {{"[1]", "int4"}, {"[3]", "int4"}, {"[-1]", "int4"}, {"[2:3]", "_int4"}, {"[:2]", "_int4"}, {"[1:]", "_int4"}, {"[NULL]", "int4"}, {"[2:1]", "_int4"}, {"['2']", "int4"}},
+	"_text": {{"[1]", "text"}, {"[2:3]", "_text"}, {"[id]", "text"}, {"[id % 2 + 1]", "varchar"}},
+	"jsonb": {{"['a']", "jsonb"}, {"['a']['b']", "jsonb"}, {"['a'][0]", "jsonb"}, {"[1]", "jsonb"}, {"[-1]", "jsonb"}, {"['x']['y'][2]", "jsonb"}, {"[NULL]", "jsonb"}},
+	"pair":  {{".a", "int4"}, {".b", "text"}, {".nosuch", "int4"}},
+	"_pair": {{"[1]", "pair"}, {"[2].a", "int4"}, {"[1].b", "text"}, {"[1:2]", "_pair"}},
+}
+
+// partAssignments assigns to one or two parts of a column.
+func (g *Generator) partAssignments(c Column, s *Scope, depth int) []string {
+	var list []string
+	for range 1 + g.IntN(2) {
+		p := columnParts[c.Type][g.IntN(len(columnParts[c.Type]))]
+		list = append(list, c.Name+p.path+" = "+g.untyped(s, p.typ, depth))
+	}
+	return list
+}
+
+// insertParts inserts parts of columns, or nothing but defaults.
+func (g *Generator) insertParts(t Table) string {
+	targets, values := []string{"id"}, []string{fmt.Sprint(16 + g.IntN(20))}
+	for _, c := range t.Cols[1:] {
+		if list := columnParts[c.Type]; len(list) > 0 {
+			p := list[g.IntN(len(list))]
+			targets, values = append(targets, c.Name+p.path), append(values, g.untyped(&Scope{}, p.typ, 2))
+		}
+	}
+	if len(targets) == 1 {
+		return "INSERT INTO " + t.Name + " " + g.Pick("DEFAULT VALUES", "AS x (id) OVERRIDING USER VALUE VALUES (40)", "(id) OVERRIDING SYSTEM VALUE TABLE "+t.Name)
+	}
+	source := "VALUES (" + strings.Join(values, ", ") + ")"
+	if g.OneIn(3) {
+		source = "SELECT " + strings.Join(values, ", ")
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) %s", t.Name, strings.Join(targets, ", "), source)
 }
 
 // updateCase is an UPDATE, at times of rows joined with another table's where each meets one row
@@ -115,18 +167,24 @@ func (g *Generator) mergeCase() Case {
 	source := o.scope("o")
 	both := t.scope("t").beside(source)
 	var b strings.Builder
-	fmt.Fprintf(&b, "MERGE INTO %s t USING %s o ON t.id = o.id", t.Name, o.Name)
+	using := g.Pick(o.Name, o.Name, "(SELECT * FROM "+o.Name+" WHERE id > 2)")
+	fmt.Fprintf(&b, "%sMERGE INTO %s t USING %s o ON t.id = o.id", g.Pick("", "", "WITH w AS (SELECT 1) "), t.Name, using)
 	if g.OneIn(2) {
 		fmt.Fprintf(&b, " WHEN MATCHED AND %s THEN DELETE", g.Expr(both, "bool", 2))
 	}
 	if g.OneIn(2) {
 		fmt.Fprintf(&b, " WHEN MATCHED THEN UPDATE SET %s", g.assignments(t, both, 2))
 	}
+	if g.OneIn(5) {
+		b.WriteString(" WHEN MATCHED THEN DO NOTHING")
+	}
 	if g.OneIn(2) {
 		fmt.Fprintf(&b, " WHEN NOT MATCHED AND %s THEN DO NOTHING", g.Expr(source, "bool", 2))
 	}
 	if c := t.Cols[1+g.IntN(len(t.Cols)-1)]; g.OneIn(2) {
 		fmt.Fprintf(&b, " WHEN NOT MATCHED THEN INSERT (id, %s) VALUES (o.id, %s)", c.Name, g.untyped(source, c.Type, 2))
+	} else if g.OneIn(3) {
+		b.WriteString(" WHEN NOT MATCHED AND o.id < 100 THEN INSERT (id) OVERRIDING USER VALUE VALUES (o.id + 50) WHEN NOT MATCHED THEN INSERT DEFAULT VALUES")
 	} else {
 		b.WriteString(" WHEN NOT MATCHED THEN INSERT (id) VALUES (o.id)")
 	}
@@ -202,7 +260,7 @@ func (g *Generator) transactionCase() Case {
 		case 1:
 			list = append(list, Step{SQL: "ROLLBACK TO " + g.Pick("a", "b")})
 		case 2:
-			list = append(list, Step{SQL: g.Pick("RELEASE a", "RELEASE b", "SELECT count(*) FROM "+g.Schema.table(g.Rand).Name, "SET CONSTRAINTS ALL IMMEDIATE", g.showMode(), g.mode())})
+			list = append(list, Step{SQL: g.Pick("RELEASE a", "RELEASE b", "SELECT count(*) FROM "+g.Schema.table(g.Rand).Name, "SET CONSTRAINTS ALL IMMEDIATE", "SET CONSTRAINTS ALL DEFERRED", "SET CONSTRAINTS t2_ref_fkey DEFERRED", "SET CONSTRAINTS diff.t2_ref_fkey, t3_ref_fkey IMMEDIATE", g.showMode(), g.mode())})
 		default:
 			list = append(list, g.Case("INSERT", "ON CONFLICT", "UPDATE", "DELETE").Steps...)
 		}

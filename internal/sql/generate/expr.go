@@ -25,6 +25,8 @@ func expressions() []expressionProduction {
 		{"IN query", expression | query, (*Generator).inQuery},
 		{"row IN query", expression | query, (*Generator).rowInQuery},
 		{"quantified query", expression | query, (*Generator).quantified},
+		{"quantified row query", expression | query, (*Generator).quantifiedRow},
+		{"row of a query", expression | query, (*Generator).rowOfQuery},
 		{"ARRAY query", query, (*Generator).arrayQuery},
 		{"array", expression, (*Generator).arrayElement},
 		{"row", expression, (*Generator).field},
@@ -74,7 +76,7 @@ func (g *Generator) drawExpression() expressionProduction {
 }
 
 func (g *Generator) operator(s *Scope, typ string, depth int) string {
-	list := slices.Concat(forms[typ], moreForms[typ], widerForms[typ])
+	list := g.formsOf(typ)
 	if len(list) == 0 {
 		return ""
 	}
@@ -172,6 +174,24 @@ func (g *Generator) inQuery(s *Scope, typ string, depth int) string {
 	return fmt.Sprintf("(%s %sIN (%s))", g.Expr(s, t, depth), g.Pick("", "", "NOT "), g.Query(s.nested(), []string{t}, depth))
 }
 
+// quantifiedRow compares a row with those of a query.
+func (g *Generator) quantifiedRow(s *Scope, typ string, depth int) string {
+	if typ != "bool" {
+		return ""
+	}
+	t, u := g.comparable(), g.comparable()
+	return fmt.Sprintf("((%s, %s) %s %s (%s))", g.Expr(s, t, depth), g.Expr(s, u, depth), g.Pick("=", "<>", "<", ">="), g.Pick("ANY", "SOME", "ALL"), g.Query(s.nested(), []string{t, u}, depth))
+}
+
+// rowOfQuery compares a row with the only one of a query.
+func (g *Generator) rowOfQuery(s *Scope, typ string, depth int) string {
+	if typ != "bool" {
+		return ""
+	}
+	t, u := g.comparable(), g.comparable()
+	return fmt.Sprintf("((%s, %s) %s (SELECT * FROM (%s) r ORDER BY 1, 2 LIMIT 1))", g.Expr(s, t, depth), g.Expr(s, u, depth), g.Pick("=", "<>", "<", "IS DISTINCT FROM"), g.Query(s.nested(), []string{t, u}, depth))
+}
+
 func (g *Generator) rowInQuery(s *Scope, typ string, depth int) string {
 	if typ != "bool" {
 		return ""
@@ -211,6 +231,9 @@ func (g *Generator) field(s *Scope, typ string, depth int) string {
 	case "text":
 		return fmt.Sprintf("(%s).b", g.Expr(s, "pair", depth))
 	case "pair":
+		if g.OneIn(4) {
+			return fmt.Sprintf("(SELECT r.p FROM (SELECT %s AS p) r)", g.Expr(s, "pair", depth))
+		}
 		return fmt.Sprintf("ROW(%s, %s)::pair", g.untyped(s, "int4", depth), g.untyped(s, "text", depth))
 	case "bool":
 		t := g.comparable()
@@ -322,6 +345,9 @@ func (g *Generator) windowCall(s *Scope, typ string, depth int) string {
 	}
 	if g.OneIn(8) && (strings.HasPrefix(call, "sum") || strings.HasPrefix(call, "count")) {
 		call += " FILTER (WHERE " + g.Expr(&arguments, "bool", 1) + ")"
+	}
+	if s.namedWindow != "" && g.OneIn(2) {
+		return call + " OVER " + g.Pick(s.namedWindow, "("+s.namedWindow+")", "("+s.namedWindow+" ROWS 1 PRECEDING)", "("+s.namedWindow+" GROUPS BETWEEN CURRENT ROW AND 1 FOLLOWING EXCLUDE CURRENT ROW)")
 	}
 	return call + " OVER (" + g.window(&arguments) + ")"
 }

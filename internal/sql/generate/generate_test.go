@@ -21,7 +21,7 @@ func TestSeed(t *testing.T) {
 // TestCoverage draws statements and requires that nearly every nesting has come up.
 func TestCoverage(t *testing.T) {
 	all := NewCoverage()
-	for seed := range uint64(60) {
+	for seed := range uint64(80) {
 		g := New(seed)
 		for range 500 {
 			g.Case()

@@ -119,7 +119,7 @@ func (g *Generator) grouped(outer *Scope, types []string, depth int) string {
 	sql := fmt.Sprintf("SELECT %s FROM %s%s", g.items(types, func(t string) string { return g.Expr(gs, t, depth+1) }), from, where)
 	if list := names(gs.Cols); list != "" {
 		sql += " GROUP BY " + g.Pick(list, list, "ROLLUP ("+list+")", "CUBE ("+list+")", "GROUPING SETS (("+list+"), ())", "GROUPING SETS ("+list+")",
-			"GROUPING SETS (("+list+"), ROLLUP ("+list+"))", "DISTINCT CUBE ("+list+"), ROLLUP ("+gs.Cols[0].Name+")")
+			"GROUPING SETS (("+list+"), ROLLUP ("+list+"))", "GROUPING SETS (GROUPING SETS (("+list+"), ()), CUBE ("+gs.Cols[0].Name+"))", gs.Cols[0].Name+", GROUPING SETS (("+list+"), ())", "ROLLUP (("+list+"), "+gs.Cols[0].Name+")", "()", "DISTINCT CUBE ("+list+"), ROLLUP ("+gs.Cols[0].Name+")")
 		if g.OneIn(3) {
 			sql += " HAVING " + g.Expr(gs, "bool", depth)
 		}
@@ -147,14 +147,19 @@ func (g *Generator) windowed(outer *Scope, types []string, depth int) string {
 	}
 	where := g.where(s, depth)
 	s.windows = true
-	return fmt.Sprintf("SELECT %s FROM %s%s", g.items(types, func(t string) string {
+	named := ""
+	if g.OneIn(3) {
+		s.namedWindow = g.name("w")
+		named = fmt.Sprintf(" WINDOW %s AS (%sORDER BY %s)", s.namedWindow, g.Pick("", "PARTITION BY "+s.Cols[0].Name+" "), strings.Join(s.keys, ", "))
+	}
+	return fmt.Sprintf("SELECT %s FROM %s%s%s", g.items(types, func(t string) string {
 		if g.OneIn(2) {
 			if call := g.expression(g.production("window call"), s, t, depth); call != "" {
 				return call
 			}
 		}
 		return g.Expr(s, t, depth)
-	}), from, where)
+	}), from, where, named)
 }
 
 // production finds one of the productions of expressions.
@@ -256,7 +261,7 @@ func (g *Generator) searched(outer *Scope, types []string, depth int) string {
 	clause, cols := " SEARCH "+g.Pick("DEPTH", "BREADTH")+" FIRST BY n SET ord", []Column{{"n", "int4"}}
 	step := fmt.Sprintf("SELECT e.b, %s.d + 1 FROM %s JOIN (VALUES %s) e(a, b) ON e.a = %s.n WHERE %s.d < 4", name, name, edges, name, name)
 	if g.OneIn(2) {
-		clause, cols = " CYCLE n SET cyc"+g.Pick("", " TO 'y'::text DEFAULT 'n'")+" USING path", append(cols, Column{"cyc::text", "text"}, Column{"path::text", "text"})
+		clause, cols = " CYCLE n SET cyc"+g.Pick("", " TO 'y' DEFAULT 'n'")+" USING path", append(cols, Column{"cyc::text", "text"}, Column{"path::text", "text"})
 	} else {
 		cols = append(cols, Column{"ord::text", "text"})
 	}
@@ -270,7 +275,11 @@ func (g *Generator) limited(outer *Scope, types []string, depth int) string {
 	if !ordered(types) {
 		return ""
 	}
-	return fmt.Sprintf("(SELECT * FROM (%s) %s ORDER BY %s%s)", g.Query(outer, types, depth), g.name("l"), g.totalOrder(len(types)), g.limit())
+	q, order := g.Query(outer, types, depth), g.totalOrder(len(types))
+	if g.OneIn(5) { // all rows that are alike in the first column
+		return fmt.Sprintf("(SELECT * FROM (%s) %s ORDER BY 1%s FETCH FIRST %s ROWS WITH TIES)", q, g.name("l"), g.Pick("", " DESC", " NULLS FIRST"), g.Pick("1", "2", "(1 + 2)"))
+	}
+	return fmt.Sprintf("(SELECT * FROM (%s) %s ORDER BY %s%s)", q, g.name("l"), order, g.limit())
 }
 
 func (g *Generator) limit() string {
@@ -280,7 +289,7 @@ func (g *Generator) limit() string {
 func (g *Generator) totalOrder(n int) string {
 	var order []string
 	for i := range n {
-		order = append(order, fmt.Sprint(i+1)+g.Pick("", "", " DESC", " NULLS FIRST", " DESC NULLS LAST"))
+		order = append(order, fmt.Sprint(i+1)+g.Pick("", "", " DESC", " NULLS FIRST", " DESC NULLS LAST", " USING <", " USING > NULLS LAST"))
 	}
 	return strings.Join(order, ", ")
 }

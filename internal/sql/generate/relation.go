@@ -27,6 +27,7 @@ func relations() []relationProduction {
 		{"ROWS FROM", expression, (*Generator).rowsFrom},
 		{"join", expression | relation, (*Generator).joinItem},
 		{"join USING", 0, (*Generator).usingItem},
+		{"fields of rows", expression | relation, (*Generator).fieldsItem},
 	}
 }
 
@@ -74,7 +75,14 @@ func lateralScope(left, outer *Scope) *Scope {
 func (g *Generator) tableItem(_, _ *Scope, _ int) (string, *Scope) {
 	t := g.Schema.table(g.Rand)
 	a := g.name("a")
-	return t.Name + " " + a, &Scope{Cols: qualified(t.Cols, a), keys: []string{a + ".id"}, rows: []string{a}}
+	text := t.Name + " " + a
+	switch g.IntN(20) {
+	case 0:
+		text = "ONLY " + text
+	case 1: // all rows or none: which, no database shares
+		text += " TABLESAMPLE " + g.Pick("BERNOULLI (100)", "SYSTEM (100) REPEATABLE (3)", "BERNOULLI (0)", "SYSTEM (50 - 50)")
+	}
+	return text, &Scope{Cols: qualified(t.Cols, a), keys: []string{a + ".id"}, rows: []string{a}}
 }
 
 func (g *Generator) viewItem(_, _ *Scope, _ int) (string, *Scope) {
@@ -145,7 +153,7 @@ func (g *Generator) functionItem(left, outer *Scope, depth int) (string, *Scope)
 		form, typ = "jsonb_array_elements(CASE WHEN jsonb_typeof({jsonb}) = 'array' THEN {=} END)", "jsonb"
 	}
 	text := g.fill(s, form, depth)
-	text, cols := text[1:len(text)-1], []Column{{"x0", typ}}
+	text, cols := g.Pick("", "", "LATERAL ")+text[1:len(text)-1], []Column{{"x0", typ}}
 	if g.OneIn(2) {
 		text, cols = text+" WITH ORDINALITY", append(cols, Column{"x1", "int8"})
 	}
@@ -170,7 +178,7 @@ func (g *Generator) rowFunctionItem(left, outer *Scope, depth int) (string, *Sco
 
 func (g *Generator) rowsFrom(left, outer *Scope, depth int) (string, *Scope) {
 	s := lateralScope(left, outer)
-	calls := g.fill(s, g.Pick("generate_series(1, 3), unnest({_text})", "unnest({_int4}), unnest({_text})"), depth)
+	calls := g.fill(s, g.Pick("generate_series(1, 3), unnest({_text})", "unnest({_int4}), unnest({_text})", "jsonb_to_recordset(jsonb_build_array({jsonb}, {=})) AS (a int, b text)"), depth)
 	return g.item("ROWS FROM "+calls, []Column{{"x0", "int4"}, {"x1", "text"}})
 }
 
@@ -229,8 +237,32 @@ func (g *Generator) usingItem(_, _ *Scope, _ int) (string, *Scope) {
 		}
 	}
 	out := columnsOf(typesOf(cols))
-	query := fmt.Sprintf("(SELECT %s FROM %s l %s %s r USING (%s))", names(qualifiedByUse(l, r, merged)), l.Name, g.Pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"), r.Name, names(merged))
+	kind := g.Pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
+	query := fmt.Sprintf("(SELECT %s FROM %s l %s %s r USING (%s)%s)", names(qualifiedByUse(l, r, merged)), l.Name, kind, r.Name, names(merged), g.Pick("", "", " AS m"))
+	switch {
+	case len(merged) == commonNames(l, r) && g.OneIn(2):
+		query = fmt.Sprintf("(SELECT %s FROM %s l NATURAL %s %s r)", names(qualifiedByUse(l, r, merged)), l.Name, kind, r.Name)
+	case g.OneIn(4):
+		query = fmt.Sprintf("(SELECT j.* FROM (%s l %s %s r USING (%s)) AS j(%s))", l.Name, kind, r.Name, names(merged), names(out))
+	}
 	return g.item(query, out)
+}
+
+// commonNames is how many names of columns two tables share.
+func commonNames(l, r Table) int {
+	n := 0
+	for _, c := range l.Cols {
+		if slices.ContainsFunc(r.Cols, func(d Column) bool { return d.Name == c.Name }) {
+			n++
+		}
+	}
+	return n
+}
+
+// fieldsItem spreads the fields of a row over columns.
+func (g *Generator) fieldsItem(left, outer *Scope, depth int) (string, *Scope) {
+	from, s := g.From(outer, depth)
+	return g.item(fmt.Sprintf("(SELECT %s.* FROM %s%s)", g.operand(s, "pair", depth), from, g.where(s, depth)), []Column{{"x0", "int4"}, {"x1", "text"}})
 }
 
 // qualifiedByUse are the columns of a join by merged ones: those bare, the others qualified.

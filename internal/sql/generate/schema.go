@@ -11,6 +11,8 @@ type Table struct {
 	Cols []Column
 	// partial is the column of a partial unique index, "" if there is none.
 	partial string
+	// computed is the expression of a unique index, "" if there is none.
+	computed string
 }
 
 // Schema is what statements are generated over.
@@ -81,7 +83,18 @@ func (t *Table) indexes(g *Generator) []string {
 		if noOrder[c.Type] {
 			continue
 		}
-		switch g.IntN(5) {
+		switch g.IntN(7) {
+		case 5:
+			if t.computed == "" {
+				t.computed = g.Pick("id * 2", "id::text", "(id + 1)::numeric")
+				list = append(list, fmt.Sprintf("CREATE UNIQUE INDEX ON %s ((%s))", t.Name, t.computed))
+			}
+		case 6:
+			if c.Type == "text" || c.Type == "varchar" {
+				list = append(list, fmt.Sprintf("CREATE INDEX ON %s (%s %s)", t.Name, c.Name, g.Pick(`COLLATE "C"`, "text_pattern_ops", `COLLATE "POSIX" DESC`, "varchar_pattern_ops")))
+			} else {
+				list = append(list, fmt.Sprintf("CREATE UNIQUE INDEX ON %s (%s, id) NULLS NOT DISTINCT", t.Name, c.Name))
+			}
 		case 0:
 			if t.partial == "" {
 				t.partial = c.Name

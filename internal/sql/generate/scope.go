@@ -20,7 +20,9 @@ type Scope struct {
 	// Cols are the grouping expressions then.
 	grouped *Scope
 	windows bool // there may be calls over windows
-	ctes    []cte
+	// namedWindow is a window that the query defines, "" if there is none.
+	namedWindow string
+	ctes        []cte
 }
 
 // cte is what WITH names.
