@@ -317,6 +317,8 @@ func limitFunctions() []*Overload {
 		})
 	}
 	return []*Overload{
+		trueType("_pg_truetypid", "oid", "typbasetype", "atttypid"),
+		trueType("_pg_truetypmod", "int4", "typtypmod", "atttypmod"),
 		limit("_pg_char_max_length", func(l types.Limits) int64 { return l.CharLength }),
 		limit("_pg_char_octet_length", func(l types.Limits) int64 { return l.OctetLength }),
 		limit("_pg_numeric_precision", func(l types.Limits) int64 { return l.Precision }),
@@ -328,6 +330,24 @@ func limitFunctions() []*Overload {
 			return textOrNull(fields, fields != "", nil)
 		}),
 	}
+}
+
+// trueType declares a function of a row of pg_attribute and of the row of pg_type behind it: a
+// field of a domain's row, else one of the column's.
+func trueType(name, ret, ofDomain, ofColumn string) *Overload {
+	return fnBind(name+"(record,record) "+ret, func(b Binding) (EvalFunc, error) {
+		column, kind, base := b.Types[0].FieldByName(ofColumn), b.Types[1].FieldByName("typtype"), b.Types[1].FieldByName(ofDomain)
+		if column < 0 || kind < 0 || base < 0 {
+			return nil, noMatch(name, false, b.Types)
+		}
+		return func(c *Context, a []types.Datum) (types.Datum, error) {
+			typ := types.RecordFields(b.Types[1], a[1], c.Format)
+			if typ[kind].Datum.Str() == string(types.DefDomain) {
+				return typ[base].Datum, nil
+			}
+			return types.RecordFields(b.Types[0], a[0], c.Format)[column].Datum, nil
+		}, nil
+	})
 }
 
 func noRows(*Context, []types.Datum) (RowIterator, error) { return newSliceRows(nil), nil }
