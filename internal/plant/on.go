@@ -25,7 +25,7 @@ func All() []Name {
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
 		StatisticsUnheard, PanicSurvived, SplitGap, PipelineGoesOn,
 		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, TypesInTurn, LaterColumnSeen,
-		ImpliedUnchecked, UnmatchedByAny,
+		ImpliedUnchecked, UnmatchedByAny, TurnSkipped,
 	}
 }
 

@@ -17,7 +17,7 @@
 // waits) and cancel.go ask other nodes' servers through Nodes; stats.go (what is known of the contents of
 // tables), contents.go (what a transaction adds to it), analysis.go and sample.go (how it is
 // found out) belong together; advisory.go has the
-// advisory locks, txnids.go the numbers of transactions and what snapshots see of them.
+// advisory locks, turns.go who goes first where blocks fail in numbers, txnids.go the numbers of transactions and what snapshots see of them.
 //
 // Invariants:
 //
@@ -58,6 +58,10 @@
 //	    TestStatisticsOfAllNodes, TestStatisticsSurviveRestart).
 //	Q13. A plan that has values of parameters as constants serves one execution and is kept
 //	    nowhere (cachedPlan.once in planFor, attempt and openCursor; preparedplans.slt).
+//
+//	Q14. A turn of a block is a lock that stands for nothing else: what is committed, and who waits for
+//	    other statements, is the same without. It is waited for before the block has any other lock,
+//	    and no longer than turnWait (takeTurn; TestTurns, TestTurnsOfSlowClients).
 //
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
 // come from others and touch only what mu guards and atomics. Server's maps have a mutex.

@@ -111,7 +111,13 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		}
 		txn := s.txn.txn
+		first := s.txn.block == blockOpen && !txn.Begun()
 		s.beginStatement(ctx)
+		if first {
+			if err := s.takeTurn(ctx, x.prepared); err != nil {
+				return err
+			}
+		}
 		sp := txn.StatementStart()
 		err := x.attempt(ctx)
 		victim := x.victimAlone(err)

@@ -119,6 +119,14 @@ func (s *Session) translate(ctx context.Context, err error) error {
 	return err
 }
 
+// failWith notes an error of a statement, and returns what its client sees of it.
+func (s *Session) failWith(ctx context.Context, err error) error {
+	s.blockEnded(err)
+	err = s.translate(ctx, err)
+	s.fail(ctx)
+	return err
+}
+
 // deadlockError says who waited for whom, a line for each, as PostgreSQL does.
 func deadlockError(d *kvpb.DeadlockError) *pgerr.Error {
 	e := pgerr.New(pgerr.DeadlockDetected, "deadlock detected").

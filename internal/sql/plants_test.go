@@ -8,6 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/sql"
 )
 
 // sqlPlants are the planted bugs of SQL, with the relation between statements that shows each
@@ -49,4 +50,21 @@ func TestPlants(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPlantsTurns plants blocks that don't wait for their turn.
+func TestPlantsTurns(t *testing.T) {
+	t.Run(string(plant.TurnSkipped), func(t *testing.T) {
+		defer plant.Choose(plant.TurnSkipped)()
+		n, loser, b, c := turnsNode(t)
+		defer closeNode(t, n)
+		for _, s := range []*sql.Session{loser, b, c} {
+			defer s.Close()
+		}
+		if err := followTurn(t, n, loser, b); err != nil {
+			t.Logf("found: %v", err)
+			return
+		}
+		t.Error("not found")
+	})
 }

@@ -220,8 +220,7 @@ func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, last bool, 
 		suspended, err = s.executePlain(ctx, p, maxRows, last, res)
 	}
 	if err != nil {
-		err = s.translate(ctx, err)
-		s.fail(ctx)
+		err = s.failWith(ctx, err)
 	}
 	return suspended, err
 }

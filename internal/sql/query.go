@@ -80,8 +80,7 @@ func (s *Session) runSimple(p *Prepared, alone, last bool, res Results) (conflic
 	x := execution{s: s, prepared: p, res: res, describe: true, commit: last, alone: alone}
 	if err = x.run(ctx); err != nil {
 		conflict = kv.IsRetryable(err)
-		err = s.translate(ctx, err)
-		s.fail(ctx)
+		err = s.failWith(ctx, err)
 	}
 	return conflict, err
 }

@@ -63,6 +63,7 @@ type Server struct {
 	nextPID  int32
 
 	txnIDs  txnIDs
+	turns   turns
 	idTicks atomic.Int64 // of the newest id; see uniqueID
 }
 

@@ -54,6 +54,7 @@ type Session struct {
 	portalNumber int
 
 	txn       txnState
+	turn      blockTurn
 	deferral  deferral
 	bctx      *builtin.Context
 	sequences sequenceState

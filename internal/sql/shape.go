@@ -153,8 +153,7 @@ func (s *Session) queryByShape(text string, res Results) (done, learn bool, sh *
 	if e.unplanned {
 		return false, false, sh, nil
 	}
-	err = s.translate(ctx, err)
-	s.fail(ctx)
+	err = s.failWith(ctx, err)
 	return true, false, sh, err
 }
 

@@ -70,6 +70,7 @@ func (s *Session) ensureTxn() {
 func (s *Session) startTxn(o kv.TxnOptions, m txnModes) {
 	t := &s.txn
 	t.modes = m
+	s.turn.text = ""
 	if t.txn == nil {
 		t.txn = s.srv.cfg.DB.Begin(o)
 	} else {
@@ -104,7 +105,9 @@ func (s *Session) commit(ctx context.Context) error {
 		s.vals.Commit()
 		return nil
 	}
-	if err := s.commitOnly(ctx); err != nil {
+	err := s.commitOnly(ctx)
+	s.blockEnded(err)
+	if err != nil {
 		s.rollback(ctx)
 		return s.translate(ctx, err)
 	}

@@ -65,6 +65,11 @@ func (e *Env) refreshView(ctx context.Context, st *ast.RefreshView) error {
 	}
 	a.t.View.Unpopulated = !st.WithData
 	if st.WithData {
+		if e.Alone { // whoever has read the old rows has read nothing later than the new ones
+			if err := e.Coll.Freshen(ctx); err != nil {
+				return err
+			}
+		}
 		if spec.query, err = e.planView(ctx, a.t.View); err != nil {
 			return err
 		}

@@ -1,0 +1,120 @@
+package sql_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/logictest"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+const readAll = "SELECT sum(v) FROM t"
+
+// loseBlock has a block of s fail because other changes what it has read.
+func loseBlock(t *testing.T, s, other *sql.Session) {
+	t.Helper()
+	mustExec(t, s, "BEGIN")
+	mustExec(t, s, readAll)
+	mustExec(t, other, "UPDATE t SET v = v + 1 WHERE id = 2")
+	err := exec1(s, "UPDATE t SET v = v + 1 WHERE id = 2")
+	if pgerr.CodeOf(err) != pgerr.SerializationFailure {
+		t.Fatalf("a block that has read what changed: %v", err)
+	}
+	mustExec(t, s, "ROLLBACK")
+}
+
+// turnsNode is a node with a table, and three sessions, of which one has lost two blocks.
+func turnsNode(t *testing.T) (n *node, loser, b, c *sql.Session) {
+	n = newNode(t, fs.NewMem())
+	loser, b, c = n.session(t), n.session(t), n.session(t)
+	mustExec(t, loser, "CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+	mustExec(t, loser, "INSERT INTO t VALUES (1, 0), (2, 0)")
+	loseBlock(t, loser, b)
+	loseBlock(t, loser, b)
+	return n, loser, b, c
+}
+
+// query runs a text in another goroutine.
+func query(s *sql.Session, text string) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- s.Query(context.Background(), text, logictest.NewRows(s)) }()
+	return done
+}
+
+// followTurn has a block of b begin while one of a, which is alike, is under way; it returns an
+// error unless both are committed.
+func followTurn(t *testing.T, n *node, a, b *sql.Session) error {
+	mustExec(t, a, "BEGIN")
+	mustExec(t, b, "BEGIN")
+	mustExec(t, a, readAll)
+	second := query(b, readAll)
+	for n.store.Waits().Len() == 0 && len(second) == 0 {
+		runtime.Gosched()
+	}
+	for _, text := range []string{"UPDATE t SET v = v + 1 WHERE id = 1", "COMMIT"} {
+		mustExec(t, a, text)
+	}
+	if err := <-second; err != nil {
+		return err
+	}
+	for _, text := range []string{"UPDATE t SET v = v + 1 WHERE id = 1", "COMMIT"} {
+		if err := exec1(b, text); err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// Once blocks have failed, those that begin alike follow one another.
+func TestTurns(t *testing.T) {
+	n, loser, b, c := turnsNode(t)
+	defer closeNode(t, n)
+	for _, s := range []*sql.Session{loser, b, c} {
+		defer s.Close()
+	}
+	if err := followTurn(t, n, loser, b); err != nil {
+		t.Error(err)
+	}
+	if got := value(t, c, "SELECT v FROM t WHERE id = 1"); got != "2" {
+		t.Errorf("two blocks have added %s", got)
+	}
+	// Others wait for no turn: neither blocks that begin otherwise nor single statements.
+	mustExec(t, loser, "BEGIN")
+	mustExec(t, loser, readAll)
+	mustExec(t, c, "BEGIN; SELECT count(*) FROM t; UPDATE t SET v = 0 WHERE id = 1; COMMIT")
+	mustExec(t, c, readAll)
+	mustExec(t, loser, "ROLLBACK")
+}
+
+// Nobody waits long for the turn of a client that takes its time, nor often.
+func TestTurnsOfSlowClients(t *testing.T) {
+	n, loser, b, c := turnsNode(t)
+	defer closeNode(t, n)
+	for _, s := range []*sql.Session{loser, b, c} {
+		defer s.Close()
+	}
+	mustExec(t, loser, "BEGIN")
+	mustExec(t, loser, readAll)
+	mustExec(t, b, "SET lock_timeout = '20ms'")
+	mustExec(t, b, "BEGIN")
+	mustExec(t, b, readAll)
+	mustExec(t, b, "SELECT v FROM t WHERE id = 1")
+	mustExec(t, c, "BEGIN")
+	done := query(c, readAll)
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("a block still waits for a turn")
+	}
+	for _, s := range []*sql.Session{loser, b, c} {
+		mustExec(t, s, "COMMIT")
+	}
+}
