@@ -222,11 +222,3 @@ func (a answer) without(columns map[string]bool) (rest, values []string) {
 	}
 	return rest, values
 }
-
-// defaultNulls tells whether columns differ only in whether a NULL counts as a default.
-func defaultNulls(_ context.Context, _ *tester, d difference) bool {
-	hasDefault := map[string]bool{"atthasdef": true}
-	theirs, _ := d.theirs.without(hasDefault)
-	ours, _ := d.ours.without(hasDefault)
-	return strings.Contains(strings.Join(d.before, ";"), "DEFAULT NULL") && sameRows(theirs, ours, true)
-}

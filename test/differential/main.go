@@ -25,7 +25,7 @@ func main() {
 	lichen := flag.String("lichen", "postgres://root@127.0.0.1:26257/defaultdb", "a Lichen node")
 	n := flag.Int("n", 100000, "how many statements to compare")
 	seed := flag.Uint64("seed", 1, "the seed of the first round")
-	only := flag.String("only", "", "draw from these productions of statements only, separated by commas; catalog for calls of functions")
+	only := flag.String("only", "", "draw from these productions of statements only, separated by commas; catalog for calls of functions; with -relations check these")
 	limit := flag.Duration("time", time.Hour, "end the run after this time")
 	show := flag.Int("show", 200, "how many differences to print")
 	alone := flag.Bool("alone", false, "run the statements, half of them mutated, on Lichen only, and look for internal errors, lost connections and what goes on after its time limit")
@@ -38,7 +38,7 @@ func main() {
 	}
 	os.Exit(withNode(*start, lichen, func() int {
 		if *relations {
-			return runRelations(*lichen, *n, *seed, *limit)
+			return runRelations(*lichen, *only, *n, *seed, *limit)
 		}
 		return runAll(*postgres, *lichen, *only, *n, *seed, *limit, *show, *alone)
 	}))

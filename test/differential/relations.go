@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/metamorphic"
@@ -26,18 +27,22 @@ func (s *server) Query(ctx context.Context, sql string) ([]string, error) {
 	return nil, &metamorphic.Error{Code: a.code, Message: a.message}
 }
 
-// runRelations checks n relations, prints what contradicts itself, and returns the program's exit code.
-func runRelations(lichen string, n int, seed uint64, limit time.Duration) int {
+// runRelations checks n relations, those named if any is, prints what contradicts itself, and returns the program's exit code.
+func runRelations(lichen, only string, n int, seed uint64, limit time.Duration) int {
 	ctx, until := context.Background(), time.Now().Add(limit)
 	db := &server{name: "Lichen", url: lichen}
 	if err := db.connect(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "differential:", err)
 		return 2
 	}
+	var names []string
+	if only != "" {
+		names = strings.Split(only, ",")
+	}
 	checked, skipped, found := map[string]int{}, map[string]int{}, 0
 	ran := 0
 	for ; ran < n && time.Now().Before(until); seed++ {
-		c := metamorphic.New(seed, optimizer.Rules())
+		c := metamorphic.New(seed, optimizer.Rules(), names...)
 		if err := c.Setup(ctx, db); err != nil {
 			fmt.Fprintln(os.Stderr, "differential:", err)
 			return 2

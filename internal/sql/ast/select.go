@@ -40,7 +40,7 @@ type Select struct {
 	Windows       []*WindowSpec
 
 	OrderBy []OrderItem
-	// Limit is nil when there is none (LIMIT ALL included).
+	// Limit is nil when there is none, NULL for LIMIT ALL.
 	Limit    Expr
 	Offset   Expr
 	WithTies bool

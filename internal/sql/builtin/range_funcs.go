@@ -260,9 +260,6 @@ func MultirangeConstructors(m *types.T) []*Overload {
 	eval := func(_ *Context, a []types.Datum) (types.Datum, error) {
 		var rs []types.Range
 		for _, d := range a {
-			if d.IsNull() && len(a) == 1 { // PostgreSQL has a function of one range, which is strict
-				return types.Null, nil
-			}
 			if d.IsNull() {
 				return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "multirange values cannot contain null members")
 			}
@@ -272,6 +269,7 @@ func MultirangeConstructors(m *types.T) []*Overload {
 	}
 	return []*Overload{
 		{Name: m.Name, Ret: m, Strict: true, Eval: empty},
+		{Name: m.Name, Args: []*types.T{m.Sub}, Ret: m, Strict: true, Eval: eval},
 		{Name: m.Name, Args: []*types.T{m.Sub}, Variadic: true, Ret: m, Eval: eval},
 	}
 }

@@ -22,10 +22,12 @@ func nextvalOf(oid uint32) string {
 	return "nextval(" + sequenceRef(oid) + ")"
 }
 
-// setDefault is DEFAULT of a column. That of NULL takes the place of its domain's.
+// setDefault is DEFAULT of a column. NULL is one where it is converted: to a domain, whose default
+// it takes the place of, or to a modifier.
 func (e *Env) setDefault(ctx context.Context, c *catalog.Column, x ast.Expr) (err error) {
 	c.Default, err = e.defaultText(ctx, x, c.Type)
-	if err == nil && c.Default == "" && c.DefaultText() != "" {
+	modified := c.Type.Typmod >= 0 && c.Type.Family != types.IntervalFamily
+	if err == nil && c.Default == "" && (c.Domain != nil || modified) {
 		c.Default = "NULL"
 	}
 	return err

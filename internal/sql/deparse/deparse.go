@@ -44,6 +44,8 @@ type deparser struct {
 	layout Layout
 	notes  *planner.Notes
 	names  *namespace
+	// columns are the names of the columns of relations, once they were asked for.
+	columns map[*planner.Relation][]ast.Name
 	// bare are relations whose columns are printed without their name.
 	bare   bool
 	buf    []byte

@@ -100,6 +100,32 @@ func (d *deparser) columnText(c planner.NotedColumn) string {
 	case d.bare:
 		return ast.QuoteIdent(c.Name)
 	}
-	columns, _ := distinctNames(c.Relation.Columns)
-	return ast.QuoteIdent(name) + "." + ast.QuoteIdent(columns[c.At])
+	return ast.QuoteIdent(name) + "." + ast.QuoteIdent(d.columnName(c))
+}
+
+// columnName is the name of a column in its relation, where each has its own.
+func (d *deparser) columnName(c planner.NotedColumn) ast.Name {
+	if c.Relation == nil || c.Name == "" {
+		return c.Name
+	}
+	columns, ok := d.columns[c.Relation]
+	if !ok {
+		columns, _ = distinctNames(c.Relation.Columns)
+		if d.columns == nil {
+			d.columns = map[*planner.Relation][]ast.Name{}
+		}
+		d.columns[c.Relation] = columns
+	}
+	return columns[c.At]
+}
+
+// ofQuery reports whether a reference means a column of the query that is printed, rather than
+// of one around it.
+func (d *deparser) ofQuery(ref *ast.ColumnRef) bool {
+	c, ok := d.notes.Columns[ref]
+	if c.Relation == nil {
+		return ok
+	}
+	_, here := d.names.names[c.Relation]
+	return here
 }

@@ -42,19 +42,22 @@ type node struct {
 	datum   types.Datum
 	null    bool
 	literal string
-	// implicit marks a cast that nobody wrote, relabel one that calls no function.
-	implicit, relabel bool
+	// implicit marks a cast that nobody wrote, way how one converts.
+	implicit bool
+	way      way
 	// column is the name of a column; row marks a whole row, of table if it is one.
 	column string
 	row    bool
 	table  *catalog.Table
 	number bool // of an output
 	cast   bool // a row that was converted to a composite type
-	syntax *ast.FuncCall
-	whens  []when // caseOf, whose operand is args[0] if there is one
-	els    *node
-	index  []index
-	sub    *sublink
+	// variadic marks a call whose last argument is the array of a variadic parameter.
+	variadic bool
+	syntax   *ast.FuncCall
+	whens    []when // caseOf, whose operand is args[0] if there is one
+	els      *node
+	index    []index
+	sub      *sublink
 }
 
 type when struct{ cond, result *node }

@@ -140,7 +140,7 @@ func (d *deparser) operatorExpr(n *node) {
 		d.operand(n.args[0], true, n)
 		d.w(n.text)
 		d.operand(n.args[1], true, n)
-		if n.args[1].kind == subquery && n.args[1].sub.mid == "" { // not a query of rows
+		if s := n.args[1].sub; s != nil && s.mid == "" && !s.array { // not a query of rows
 			d.w("::", d.typeText(n.args[1].typ))
 		}
 		d.w(")")
@@ -322,7 +322,7 @@ func (d *deparser) sublink(n *node) {
 		d.exprs(s.left)
 		d.w(")")
 	} else if len(s.left) > 0 {
-		d.expr(s.left[0], true)
+		d.operand(s.left[0], true, n)
 	}
 	d.w(s.mid)
 	if s.paren {

@@ -28,7 +28,7 @@ func (d *deparser) callExpr(n *node) {
 		if i > 0 {
 			d.w(", ")
 		}
-		if x.Variadic && i == len(n.args)-1 {
+		if n.variadic && i == len(n.args)-1 {
 			d.w("VARIADIC ")
 		}
 		d.expr(a, true)
@@ -73,11 +73,9 @@ func (d *deparser) windowSpec(w *ast.WindowSpec) {
 	}
 	if len(w.PartitionBy) > 0 {
 		d.w(sep, "PARTITION BY ")
-		for i, e := range w.PartitionBy {
-			if i > 0 {
-				d.w(", ")
-			}
-			d.sortExpr(d.settle(d.resolve(e)))
+		list := &entries{d: d}
+		for _, e := range w.PartitionBy {
+			list.add(d.entry(e, nil, false))
 		}
 		sep = " "
 	}
@@ -189,53 +187,6 @@ func (d *deparser) phrase(parts ...any) {
 		case func():
 			p()
 		}
-	}
-}
-
-// orderItems prints the items of ORDER BY. outs are the outputs that names and
-// numbers mean; by number, items are printed as these. params are types that they are
-// converted to, if any.
-func (d *deparser) orderItems(items []ast.OrderItem, outs []output, byNumber bool, params ...*types.T) {
-	for i := range items {
-		it := &items[i]
-		if i > 0 {
-			d.w(", ")
-		}
-		n := d.listEntry(it.X, outs, byNumber)
-		if i < len(params) {
-			n = d.coerce(n, params[i])
-		}
-		d.sortExpr(n)
-		desc := it.Dir == ast.DirDesc || it.Using.Name == ">"
-		switch {
-		case !desc && it.Nulls == ast.NullsFirst:
-			d.w(" NULLS FIRST")
-		case desc && it.Nulls == ast.NullsLast:
-			d.w(" DESC NULLS LAST")
-		case desc:
-			d.w(" DESC")
-		}
-	}
-}
-
-// sortExpr prints what is sorted or grouped by, so that it is not taken for a number
-// or a grouping set.
-func (d *deparser) sortExpr(n *node) {
-	switch {
-	case n.kind == constant:
-		d.constant(n, 1)
-		return
-	case n.column != "" || n.row || n.number:
-		d.expr(n, true)
-		return
-	}
-	paren := d.layout.Pretty || n.kind == call || n.kind == grammar || n.kind == convert && !n.relabel
-	if paren {
-		d.w("(")
-	}
-	d.expr(n, true)
-	if paren {
-		d.w(")")
 	}
 }
 

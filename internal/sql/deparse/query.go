@@ -19,6 +19,8 @@ type output struct {
 	field ast.Expr // the record
 	// values marks a column of VALUES.
 	values bool
+	// text is how its expression is printed to sort by it, once that was asked for.
+	text string
 }
 
 // outputs are the columns of a query.
@@ -141,16 +143,24 @@ func (d *deparser) query(q *ast.Select, cols []ast.Name, visible bool, want []*t
 		d.keyword(" OFFSET ", -indentStep, indentStep, 0)
 		d.expr(d.coerce(d.resolve(q.Offset), types.Int8), false)
 	}
+	if q.Limit != nil {
+		d.limit(q)
+	}
+}
+
+func (d *deparser) limit(q *ast.Select) {
+	n := d.coerce(d.resolve(q.Limit), types.Int8)
 	switch {
-	case q.Limit == nil:
 	case q.WithTies:
 		d.keyword(" FETCH FIRST ", -indentStep, indentStep, 0)
 		d.w("(")
-		d.expr(d.coerce(d.resolve(q.Limit), types.Int8), false)
+		d.expr(n, false)
 		d.w(") ROWS WITH TIES")
+	case n.null:
+		d.keyword(" LIMIT ALL", -indentStep, indentStep, 0)
 	default:
 		d.keyword(" LIMIT ", -indentStep, indentStep, 0)
-		d.expr(d.coerce(d.resolve(q.Limit), types.Int8), false)
+		d.expr(n, false)
 	}
 }
 
@@ -292,12 +302,7 @@ func (d *deparser) simpleSelect(q *ast.Select, outs []output, cols []ast.Name, v
 	switch {
 	case len(q.DistinctOn) > 0:
 		d.w(" DISTINCT ON (")
-		for i, e := range q.DistinctOn {
-			if i > 0 {
-				d.w(", ")
-			}
-			d.sortExpr(d.listEntry(e, outs, false))
-		}
+		d.distinctOn(q, outs)
 		d.w(")")
 	case q.Distinct:
 		d.w(" DISTINCT")
@@ -418,106 +423,4 @@ func (d *deparser) lines(n, plus int, item func(i int)) {
 		}
 		d.w(text)
 	}
-}
-
-// listEntry is what an item of GROUP BY, ORDER BY or DISTINCT ON means: an output by
-// name or number, or an expression.
-func (d *deparser) listEntry(e ast.Expr, outs []output, byNumber bool) *node {
-	at := -1
-	switch e := e.(type) {
-	case *ast.IntLit:
-		if outs != nil {
-			at = int(e.Val) - 1
-		}
-	case *ast.ColumnRef:
-		if _, ok := d.notes.Columns[e]; ok && !byNumber || e.Table != "" {
-			break
-		}
-		for i := len(outs) - 1; i >= 0; i-- {
-			if outs[i].name == e.Column {
-				at = i
-			}
-		}
-	}
-	switch {
-	case at < 0 || at >= len(outs):
-		return d.settle(d.resolve(e))
-	case byNumber:
-		return &node{kind: word, typ: types.Int4, text: strconv.Itoa(at + 1), number: true}
-	}
-	return d.outputNode(outs[at], nil)
-}
-
-// groupBy prints the GROUP BY clause.
-func (d *deparser) groupBy(q *ast.Select, outs []output) {
-	if len(q.GroupBy) == 0 {
-		return
-	}
-	d.keyword(" GROUP BY ", -indentStep, indentStep, 1)
-	if q.GroupDistinct {
-		d.w("DISTINCT ")
-	}
-	items := q.GroupBy
-	sets := false
-	for _, x := range items {
-		_, set := x.(*ast.GroupingSet)
-		sets = sets || set
-	}
-	if !sets {
-		items = flatten(items)
-	}
-	for i, x := range items {
-		if i > 0 {
-			d.w(", ")
-		}
-		d.groupItem(x, outs, true)
-	}
-}
-
-// flatten takes the parentheses off rows.
-func flatten(items []ast.Expr) []ast.Expr {
-	var out []ast.Expr
-	for _, x := range items {
-		if row, ok := x.(*ast.Row); ok && !row.Explicit {
-			out = append(out, flatten(row.Elems)...)
-		} else {
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
-// groupItem prints an item of GROUP BY; bare ones need no parentheses around a single
-// expression.
-func (d *deparser) groupItem(e ast.Expr, outs []output, bare bool) {
-	set, ok := e.(*ast.GroupingSet)
-	if !ok {
-		items := flatten([]ast.Expr{e})
-		paren := !bare || len(items) != 1
-		if paren {
-			d.w("(")
-		}
-		for i, x := range items {
-			if i > 0 {
-				d.w(", ")
-			}
-			d.sortExpr(d.listEntry(x, outs, false))
-		}
-		if paren {
-			d.w(")")
-		}
-		return
-	}
-	if set.Kind == ast.GroupingEmpty {
-		d.w("()")
-		return
-	}
-	d.w([...]string{ast.GroupingRollup: "ROLLUP(", ast.GroupingCube: "CUBE(", ast.GroupingSets: "GROUPING SETS ("}[set.Kind])
-	for i, x := range set.Items {
-		if i > 0 {
-			d.w(", ")
-		}
-		d.groupItem(x, outs, set.Kind != ast.GroupingSets)
-	}
-	d.w(")")
 }

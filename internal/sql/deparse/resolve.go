@@ -94,7 +94,7 @@ func (d *deparser) columnRef(e *ast.ColumnRef) *node {
 }
 
 func (d *deparser) noted(c planner.NotedColumn) *node {
-	n := &node{kind: word, typ: types.Record, text: d.columnText(c), column: c.Name, row: c.Name == ""}
+	n := &node{kind: word, typ: types.Record, text: d.columnText(c), column: d.columnName(c), row: c.Name == ""}
 	switch {
 	case !n.row && c.Type != nil:
 		n.typ = c.Type.Shown()
@@ -114,142 +114,6 @@ func (d *deparser) bitLit(e *ast.BitLit) *node {
 	return &node{kind: constant, typ: types.Bit, datum: v}
 }
 
-// literalOf reads a literal as a constant of a type, without its modifier.
-func (d *deparser) literalOf(s string, t *types.T) *node {
-	read := t.WithTypmod(-1)
-	if t.Family == types.IntervalFamily {
-		read = t
-	}
-	v, err := types.ParseText(read, s, d.env.Planner.Format)
-	d.fail(err)
-	if t.Family == types.IntervalFamily && t.Typmod >= 0 && err == nil {
-		v, err = types.ApplyTypmod(v, t, true)
-		d.fail(err)
-	}
-	return &node{kind: constant, typ: read, datum: v}
-}
-
-// settle makes what is of unknown type text.
-func (d *deparser) settle(n *node) *node {
-	if n.unknown() {
-		return d.coerce(n, types.Text)
-	}
-	return n
-}
-
-// coerce converts implicitly.
-func (d *deparser) coerce(n *node, t *types.T) *node {
-	if t == nil {
-		return n
-	}
-	t = t.Shown()
-	switch {
-	case n.unknown():
-		if t.Family == types.AnyFamily && t.Oid != types.Any.Oid {
-			t = types.Text
-		}
-		if n.kind != constant || t.Oid == types.Any.Oid {
-			return n
-		}
-		if n.null {
-			return &node{kind: constant, typ: t.WithTypmod(-1), null: true}
-		}
-		return d.literalOf(n.literal, t.BaseType().WithTypmod(-1))
-	case t.Family == types.AnyFamily || n.typ.Oid == t.Oid:
-		return n
-	case t.Oid == types.Record.Oid || t.Oid == types.RecordArray.Oid:
-		return n // a composite value is a record
-	case n.kind == collate:
-		c := *n
-		c.args = []*node{d.coerce(n.args[0], t)}
-		c.typ = c.args[0].typ
-		return &c
-	case n.null:
-		return &node{kind: constant, typ: t.WithTypmod(-1), null: true}
-	}
-	return d.convert(n, t.WithTypmod(-1), true)
-}
-
-// convert makes a cast.
-func (d *deparser) convert(n *node, t *types.T, implicit bool) *node {
-	if n.kind == constant && n.typ.Oid == t.Oid && t.Typmod < 0 { // only the modifier goes
-		c := *n
-		c.typ = t
-		return &c
-	}
-	c, _ := types.FindCast(n.typ.BaseType(), t.BaseType())
-	return &node{kind: convert, typ: t, args: []*node{n}, implicit: implicit, relabel: c.Fn == nil}
-}
-
-// assign converts to the type of a column.
-func (d *deparser) assign(n *node, t *types.T) *node {
-	if base := t.BaseType(); n.unknown() && n.kind == constant && !n.null && base.Family == types.IntervalFamily {
-		return d.literalOf(n.literal, base) // whose fields say what it counts
-	}
-	n = d.coerce(n, t.BaseType())
-	if n.typ.Oid == t.Oid && n.typ.Typmod == t.Typmod || n.kind == convert && n.implicit {
-		return n
-	}
-	return d.convert(n, t, true) // nothing shows
-}
-
-// cast is an explicit cast.
-func (d *deparser) cast(e *ast.Cast) *node {
-	t := d.notes.Casts[e]
-	if t == nil {
-		d.unsupported(e)
-		return &node{kind: constant, typ: types.Text, null: true}
-	}
-	if a, ok := e.X.(*ast.ArrayExpr); ok && t.Elem != nil && !t.OfDomain() {
-		return d.array(a, t)
-	}
-	return d.castTo(d.resolve(e.X), t)
-}
-
-func (d *deparser) castTo(n *node, t *types.T) *node {
-	base := t.BaseType()
-	if n.unknown() {
-		if n.kind != constant {
-			d.unsupported(n)
-			return n
-		}
-		if n.null {
-			n = &node{kind: constant, typ: base.WithTypmod(-1), null: true}
-		} else {
-			n = d.literalOf(n.literal, base)
-		}
-	}
-	if n.typ.Oid == t.Oid && n.typ.Typmod == t.Typmod {
-		return n
-	}
-	if n.null && !t.OfDomain() && t.Typmod < 0 {
-		return &node{kind: constant, typ: t, null: true}
-	}
-	switch {
-	case n.kind == special && n.text == "ROW(" && len(t.Fields()) == len(n.args):
-		return d.rowTo(n, t)
-	case n.kind == collate:
-		c := *n
-		c.args = []*node{d.castTo(n.args[0], t)}
-		c.typ = t
-		return &c
-	}
-	return d.convert(n, t, false)
-}
-
-// rowTo converts the fields of a row to those of a composite type.
-func (d *deparser) rowTo(n *node, t *types.T) *node {
-	row := &node{kind: special, typ: t, text: n.text, cast: true}
-	for i, f := range t.Fields() {
-		x := d.castTo(n.args[i], f.Type.Shown())
-		if x.kind == convert {
-			x.implicit = true
-		}
-		row.args = append(row.args, x)
-	}
-	return row
-}
-
 // array makes ARRAY[...]; want is the type that a cast asks for.
 func (d *deparser) array(e *ast.ArrayExpr, want *types.T) *node {
 	n := &node{kind: special, text: "ARRAY["}
@@ -263,11 +127,16 @@ func (d *deparser) array(e *ast.ArrayExpr, want *types.T) *node {
 		n.args = append(n.args, el)
 	}
 	if want != nil {
-		n.typ = want.WithTypmod(-1)
+		n.typ = want
+		if len(n.args) == 0 {
+			n.typ = want.WithTypmod(-1)
+		}
 		for i, el := range n.args {
+			to := want
 			if el.typ.Elem == nil {
-				n.args[i] = d.castTo(el, want.Elem.WithTypmod(want.Typmod))
+				to = want.Elem.WithTypmod(want.Typmod)
 			}
+			n.args[i] = d.castTo(el, to)
 		}
 		return n
 	}
@@ -323,11 +192,7 @@ func commonType(what string, ts []*types.T) (*types.T, error) {
 }
 
 func (d *deparser) row(e *ast.Row) *node {
-	n := &node{kind: special, text: "ROW(", typ: types.Record, args: d.rowFields(e)}
-	for i := range n.args {
-		n.args[i] = d.settle(n.args[i])
-	}
-	return n
+	return &node{kind: special, text: "ROW(", typ: types.Record, args: d.rowFields(e)}
 }
 
 // rowFields are the elements of a row; t.* among them is expanded.

@@ -27,7 +27,16 @@ func (d *deparser) call(e *ast.FuncCall) *node {
 		}
 		n.args = append(n.args, v)
 	}
-	if e.Syntax != ast.SyntaxPlain {
+	n.variadic = e.Variadic
+	if from, ok := d.notes.Gathered[e]; ok {
+		rest := n.args[from:]
+		array := &node{kind: special, text: "ARRAY[", args: rest}
+		array.typ, _ = types.ArrayOf(rest[0].typ.WithTypmod(-1))
+		n.args, n.variadic = append(n.args[:from:from], array), true
+	}
+	switch {
+	case e.Syntax == ast.SyntaxPlain, e.Syntax == ast.SyntaxSubstring && len(n.args) == 2 && n.args[1].typ.IsString():
+	default:
 		n.kind = grammar
 	}
 	if e.Filter != nil {

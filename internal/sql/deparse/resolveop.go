@@ -243,7 +243,7 @@ func (d *deparser) in(e *ast.In) *node {
 	var n *node
 	if _, isRow := e.X.(*ast.Row); !isRow {
 		if n = d.inArray(e, op); n != nil {
-			rest = withColumns(e.List, true)
+			rest = d.withColumns(e.List, true)
 		}
 	}
 	for _, x := range rest {
@@ -260,7 +260,7 @@ func (d *deparser) in(e *ast.In) *node {
 // inArray compares with the constants of an IN list as an array; nil if they are not
 // several of one type.
 func (d *deparser) inArray(e *ast.In, op string) *node {
-	consts := withColumns(e.List, false)
+	consts := d.withColumns(e.List, false)
 	if len(consts) < 2 {
 		return nil
 	}
@@ -283,14 +283,15 @@ func (d *deparser) inArray(e *ast.In, op string) *node {
 }
 
 // withColumns picks the expressions that have columns of the query in them, or those
-// that have none.
-func withColumns(list []ast.Expr, has bool) []ast.Expr {
+// that have none. Columns of the queries around it are constants to it.
+func (d *deparser) withColumns(list []ast.Expr, has bool) []ast.Expr {
 	var out []ast.Expr
 	for _, x := range list {
 		found := false
 		ast.Walk(x, func(n ast.Node) bool {
-			_, ref := n.(*ast.ColumnRef)
-			found = found || ref
+			if ref, ok := n.(*ast.ColumnRef); ok {
+				found = found || d.ofQuery(ref)
+			}
 			return !found
 		})
 		if found == has {

@@ -11,7 +11,7 @@ func simple(n, parent *node) bool {
 	case field:
 		return parent.kind != field
 	case convert:
-		return !n.relabel || simple(n.args[0], n)
+		return n.way == byFunction || simple(n.args[0], n)
 	case operator:
 		if parent.kind == operator {
 			return bindsTighter(n, parent)

@@ -171,7 +171,8 @@ func (p *parser) limits(s *ast.Select) bool {
 func (p *parser) limit(s *ast.Select) {
 	pos := p.pos()
 	p.advance()
-	if p.accept(kwAll) {
+	if loc := p.loc(); p.accept(kwAll) {
+		s.Limit = &ast.NullLit{Loc: loc}
 		return
 	}
 	s.Limit = p.expr()

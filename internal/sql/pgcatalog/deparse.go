@@ -186,14 +186,14 @@ func (s stillCatalog) FindCollation(_ context.Context, schema, name string) (*ca
 }
 
 // keyExprs prints the expressions in an index's key.
-func (s *snapshot) keyExprs(t *catalog.Table, ix *catalog.Index) string {
+func (s *snapshot) keyExprs(t *catalog.Table, ix *catalog.Index, pretty bool) string {
 	var out []string
 	for _, k := range ix.Columns {
 		if c := &t.Columns[t.ColumnByID(k.Column)]; c.IndexExpression() {
-			out = append(out, s.expr(c.Generated, t, nil, false))
+			out = append(out, s.expr(c.Generated, t, nil, pretty))
 		}
 	}
-	return strings.Join(out, ", ")
+	return strings.ReplaceAll(strings.Join(out, ", "), ", \n", ",\n")
 }
 
 // prettyExpr finds the stored expression that is printed as text, of a relation or,
@@ -228,6 +228,11 @@ func (s *snapshot) prettyExpr(text string, relation uint32) string {
 	for _, stored := range conds {
 		if stored != "" && s.expr(stored, t, types.Bool, false) == text {
 			return s.expr(stored, t, types.Bool, true)
+		}
+	}
+	for i := range t.Indexes {
+		if ix := &t.Indexes[i]; s.keyExprs(t, ix, false) == text {
+			return s.keyExprs(t, ix, true)
 		}
 	}
 	return s.expr(text, t, nil, true)

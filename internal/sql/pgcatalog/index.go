@@ -48,7 +48,7 @@ func (s *snapshot) indexRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 		w.str("indpred", s.expr(ix.Where, t, types.Bool, false))
 	}
 	if t.Expressions(ix) && w.needs("indexprs") {
-		w.str("indexprs", s.keyExprs(t, ix))
+		w.str("indexprs", s.keyExprs(t, ix, false))
 	}
 	w.flag("indimmediate", !ix.Deferrable)
 	w.flag("indisvalid", !ix.WriteOnly)

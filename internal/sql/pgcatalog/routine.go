@@ -105,8 +105,7 @@ func (r *routine) calledOtherwise() bool {
 		_, _, ok := r.orderedSet()
 		return ok
 	}
-	// A multirange of one range is one of several.
-	return r.ret.Family == types.MultirangeFamily && r.name == r.ret.Name
+	return false
 }
 
 // partsOfTypes are the functions that types, casts and text search are made of.

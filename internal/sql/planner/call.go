@@ -134,21 +134,24 @@ func (b *builder) function(name string, args []plan.Expr, pos []int, at int) (pl
 }
 
 // functionIn is function for a name with its schema. A name that is a type with one
-// argument is a cast.
+// argument is a cast: of a literal in any case, of a value where no function has the name.
 func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, at int) (plan.Expr, error) {
 	ts := make([]*types.T, len(args))
 	for i := range args {
 		ts[i] = args[i].Type()
+	}
+	if len(args) == 1 && isUnknown(ts[0]) {
+		if t := namedType(name); t != nil {
+			return b.explicitCast(args[0], t, pos[0], at)
+		}
 	}
 	fn, err := b.resolveFunction(schema, name, ts)
 	if err != nil {
 		if t := b.userType(schema, name); t != nil && len(args) == 1 && isUnknown(ts[0]) {
 			return b.explicitCast(args[0], t, pos[0], at)
 		}
-		if len(args) == 1 && noFunction(err) {
-			if t, ok := types.ByName(name); ok && t.Name == name {
-				return b.explicitCast(args[0], t, pos[0], at)
-			}
+		if t := namedType(name); t != nil && len(args) == 1 && noFunction(err) {
+			return b.explicitCast(args[0], t, pos[0], at)
 		}
 		return nil, pgerr.From(err).At(at)
 	}
@@ -163,6 +166,14 @@ func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, a
 		args, pos, ts = append(args, plan.NewConst(fn.Args[i], d)), append(pos, at), append(ts, fn.Args[i])
 	}
 	return b.finishCall(fn, args, ts, pos, at)
+}
+
+// namedType is the type of the system that a function's name is, nil if it is none.
+func namedType(name string) *types.T {
+	if t, ok := types.ByName(name); ok && t.Name == name {
+		return t
+	}
+	return nil
 }
 
 // resolveFunction finds a function: one that is built in, or one that makes values

@@ -67,8 +67,8 @@ func (b *builder) coerceUnknown(e plan.Expr, t *types.T, mode plan.CastMode, pos
 			return plan.NewNull(t), nil
 		}
 		x, err := b.literal(e.D.Str(), t, mode, pos)
-		if err == nil {
-			b.env.Notes.noteRead(e, x)
+		if err == nil && b.env.Notes != nil {
+			err = b.noteRead(e, x, t, mode, pos)
 		}
 		return x, err
 	case *plan.Param:
@@ -83,6 +83,16 @@ func (b *builder) coerceUnknown(e plan.Expr, t *types.T, mode plan.CastMode, pos
 		return e, nil
 	}
 	return &plan.Cast{Arg: e, T: t, Mode: plan.CastExplicit}, nil
+}
+
+// noteRead notes what a quoted constant is read as: the value that it has before a modifier of t
+// changes it.
+func (b *builder) noteRead(e *plan.Const, x plan.Expr, t *types.T, mode plan.CastMode, pos int) (err error) {
+	if t.Typmod >= 0 && t.Family != types.IntervalFamily {
+		x, err = b.literal(e.D.Str(), t.WithTypmod(-1), mode, pos)
+	}
+	b.env.Notes.noteRead(e, x)
+	return err
 }
 
 // literal reads a quoted constant as a value of type t.

@@ -21,6 +21,9 @@ type Notes struct {
 	Casts map[*ast.Cast]*types.T
 	// Params are the types that arguments of calls are converted to.
 	Params map[*ast.FuncCall][]*types.T
+	// Gathered are the places from which on the arguments of a call make an array, that of a
+	// variadic parameter.
+	Gathered map[*ast.FuncCall]int
 	// Literals are the values that quoted constants are read as, of types other than text;
 	// nil for one that is read as several types, as in 'x' BETWEEN a AND b.
 	Literals map[*ast.StrLit]*plan.Const
@@ -84,7 +87,7 @@ type NotedColumn struct {
 // NewNotes returns empty notes, to be filled in by planning.
 func NewNotes() *Notes {
 	return &Notes{
-		Types: map[ast.Expr]*types.T{}, Casts: map[*ast.Cast]*types.T{}, Params: map[*ast.FuncCall][]*types.T{},
+		Types: map[ast.Expr]*types.T{}, Casts: map[*ast.Cast]*types.T{}, Params: map[*ast.FuncCall][]*types.T{}, Gathered: map[*ast.FuncCall]int{},
 		Literals: map[*ast.StrLit]*plan.Const{}, quoted: map[*plan.Const]*ast.StrLit{},
 		Columns: map[*ast.ColumnRef]NotedColumn{}, Stars: map[*ast.ColumnRef][]NotedColumn{},
 		Relations: map[ast.TableExpr]*Relation{}, Using: map[*ast.Join][]ast.Name{},
@@ -136,9 +139,6 @@ func (n *Notes) noteQuoted(e *ast.StrLit, c *plan.Const) {
 
 // noteRead notes what a constant of unknown type is read as.
 func (n *Notes) noteRead(c *plan.Const, read plan.Expr) {
-	if n == nil {
-		return
-	}
 	v, ok := read.(*plan.Const)
 	lit := n.quoted[c]
 	if !ok || lit == nil {
@@ -186,12 +186,16 @@ func (n *Notes) noteFunction(e *ast.FuncCall, x plan.Expr, ts []*types.T) {
 	if err != nil {
 		return
 	}
+	last := len(c.Fn.Args) - 1
 	for i := range params {
-		if last := len(c.Fn.Args) - 1; c.Fn.Args[min(i, last)].Oid == types.Any.Oid {
+		if c.Fn.Args[min(i, last)].Oid == types.Any.Oid {
 			params[i] = types.Any
 		}
 	}
 	n.noteCall(e, params)
+	if c.Fn.Variadic && c.Fn.Args[last].Oid != types.Any.Oid {
+		n.Gathered[e] = last
+	}
 }
 
 // noteNamed is noteCall for a call with names of arguments.

@@ -265,13 +265,21 @@ func (b *builder) limit(q *ast.Select, s *scope, node plan.Node, sort []plan.Sor
 	if n.Offset, err = b.limitExpr(q.Offset, "OFFSET", s); err != nil {
 		return nil, err
 	}
-	if q.WithTies {
-		if len(sort) == 0 {
-			return nil, pgerr.New(pgerr.SyntaxError, "WITH TIES cannot be specified without ORDER BY clause")
-		}
+	switch {
+	case q.WithTies && len(sort) == 0:
+		return nil, pgerr.New(pgerr.SyntaxError, "WITH TIES cannot be specified without ORDER BY clause")
+	case q.WithTies:
 		n.TiesKeys = sort
+	case n.Offset == nil && unlimited(n.Count):
+		return node, nil
 	}
 	return n, nil
+}
+
+// unlimited reports whether a LIMIT of count is none: LIMIT ALL is LIMIT NULL.
+func unlimited(count plan.Expr) bool {
+	c, ok := count.(*plan.Const)
+	return count == nil || ok && c.D.IsNull()
 }
 
 func (b *builder) limitExpr(e ast.Expr, what string, s *scope) (plan.Expr, error) {

@@ -332,8 +332,6 @@ func figureName(e ast.Expr) (string, int) {
 		return sqlValueName(e.Kind), 2
 	case *ast.Subquery:
 		return subqueryName(e)
-	case *ast.BoolLit:
-		return "bool", 1
 	}
 	return "", 0
 }
