@@ -127,6 +127,9 @@ const (
 	// PipelineGoesOn executes what a client has sent behind an error, before Sync.
 	PipelineGoesOn Name = "pipeline-goes-on"
 
+	// TwinAdmitted takes a later process of a node in while the one before goes on.
+	TwinAdmitted Name = "twin-admitted"
+
 	// PanicSurvived lets a node go on after a panic below kv.
 	PanicSurvived Name = "panic-survived"
 )

@@ -25,6 +25,7 @@ type conn struct {
 	link    *link           // that dialled it; nil: none
 	ctx     context.Context // of handlers; made by the reader
 	ended   chan struct{}   // closed when the reader has returned
+	life    *life           // of the peer's process; nil: not noted
 	born    time.Time
 	read    atomic.Int64 // when bytes last arrived, since born
 	wrote   atomic.Int64 // when a write last ended, since born

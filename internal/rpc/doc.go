@@ -6,7 +6,7 @@
 // the sender's clock) and must.
 //
 // Read Transport and Options (rpc.go) first, then frame.go (what is on the wire),
-// handshake.go (who may connect), link.go (the connection of one class to one
+// handshake.go (who may connect), lives.go (which process of a node), link.go (the connection of one class to one
 // peer: dialling, backing off, queueing), conn.go (reading, failing, pinging),
 // write.go (batches), call.go and serve.go (the two ends of a call).
 //
@@ -35,6 +35,12 @@
 //     after Send returned. (conn.call, conn.sendMessage: copies are made under
 //     conn.mu only)
 //  6. One goroutine at a time writes to a connection. (conn.claimLocked)
+//  7. Of a peer's processes one at a time is heard, and after a later one none of before: so
+//     two that run with copies of one store never both vote, or acknowledge, at one node.
+//     Which one is decided before the greeting is answered. The one that is not heard ends:
+//     the later one while the former goes on; the former if a later one was let in while it
+//     was silent; both if their peers decide differently. What two nodes that don't hear of
+//     each other decide may differ for as long. (lives.go: judge, otherLife; TestTwin…)
 //
 // # Concurrency
 //

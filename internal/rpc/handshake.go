@@ -62,7 +62,9 @@ func (n *Node) greet(ctx context.Context, nc net.Conn, addr string, cl class, ex
 		if Refusal(f.code) == RefusedClock && expect != 0 {
 			n.peer(expect).record(-n.o.MaxOffset-1, 0) // this clock is ahead of the peer's, by more than that
 		}
-		return nil, &RefusedError{Reason: Refusal(f.code), Msg: string(f.payload)}
+		r := &RefusedError{Reason: Refusal(f.code), Msg: string(f.payload)}
+		n.twin(r)
+		return nil, r
 	case f.typ != frameWelcome:
 		return nil, corrupt("type %d in place of a welcome", f.typ)
 	}
@@ -115,7 +117,8 @@ func (n *Node) checkTLS(st tls.ConnectionState) error {
 	return nil
 }
 
-// accept does the acceptor's side of the handshake; first was read already.
+// accept does the acceptor's side of the handshake; first was read already. A connection that
+// it returns may be noted, after an error too.
 func (n *Node) accept(nc net.Conn, first []byte) (*conn, error) {
 	ctx, cancel := context.WithTimeout(n.ctx, DialTimeout)
 	defer cancel()
@@ -163,6 +166,9 @@ func (n *Node) welcome(ctx context.Context, nc net.Conn, first []byte) (*conn, e
 	} else {
 		r = refuse(RefusedOther, "this node takes connections of other nodes over TLS only: start the peer with certificates")
 	}
+	if r == nil {
+		r = n.admit(ctx, c, h)
+	}
 	if r != nil {
 		_, err := nc.Write(appendFrame(nil, frameRefuse, uint16(r.Reason), 0, []byte(r.Msg)))
 		return nil, errors.Join(r, err)
@@ -204,7 +210,7 @@ func (n *Node) hello(cl class, expect kvpb.NodeID) *hello {
 		protocol: n.o.ProtocolVersion, minProtocol: n.o.MinVersion,
 		class: cl, node: n.o.NodeID(), expect: expect,
 		physical: n.o.Clock.PhysicalNow(), clock: n.o.Clock.Reading().WallTime,
-		cluster: n.o.ClusterID(), version: n.o.Version,
+		cluster: n.o.ClusterID(), version: n.o.Version, life: n.o.Life(),
 	}
 }
 
@@ -273,6 +279,8 @@ func (n *Node) checkWelcome(w *hello, expect kvpb.NodeID) *RefusedError {
 		return refuse(RefusedCluster, "%s belongs to cluster %s, this node to cluster %s", nodeName(w), w.cluster, cluster)
 	case expect != 0 && w.node != expect:
 		return refuse(RefusedNode, "%s lives at the address of node %d", nodeName(w), expect)
+	case expect != 0 && n.otherLife(expect, w.life):
+		return refuse(RefusedNode, "the process at this address is not the one that this node hears as node %d", expect)
 	}
 	return nil
 }

@@ -42,6 +42,7 @@ type hello struct {
 	clock                 int64       // hybrid clock, ns
 	cluster               string      // "": not part of a cluster yet
 	version               string      // of the build
+	life                  int64       // of the node's process; 0: not told
 }
 
 const helloFixed = 2 + 2 + 1 + 4*8
@@ -60,7 +61,7 @@ func (h *hello) append(dst []byte) []byte {
 		dst = le.AppendUint16(dst, uint16(len(s)))
 		dst = append(dst, s...)
 	}
-	return dst
+	return le.AppendUint64(dst, uint64(h.life))
 }
 
 func decodeHello(b []byte) (*hello, error) {
@@ -84,6 +85,9 @@ func decodeHello(b []byte) (*hello, error) {
 		}
 		n := 2 + int(le.Uint16(b))
 		*s, b = string(b[2:n]), b[n:]
+	}
+	if len(b) >= 8 {
+		h.life = int64(le.Uint64(b))
 	}
 	if !validClock(h.clock) || !validClock(h.physical) {
 		return nil, corrupt("hello with the clock at %d", h.clock)

@@ -39,7 +39,8 @@ type Node struct {
 		peers   map[kvpb.NodeID]*peer
 		inbound map[inbound]*conn  // for messages
 		callers map[*conn]struct{} // on which peers call this node
-		accepts int                // connections that ServeConn serves
+		lives   map[kvpb.NodeID]*life
+		accepts int // connections that ServeConn serves
 	}
 }
 
@@ -78,6 +79,7 @@ func New(o Options) *Node {
 	n.mu.peers = map[kvpb.NodeID]*peer{}
 	n.mu.inbound = map[inbound]*conn{}
 	n.mu.callers = map[*conn]struct{}{}
+	n.mu.lives = map[kvpb.NodeID]*life{}
 	return n
 }
 
@@ -230,12 +232,15 @@ func (n *Node) ServeConn(nc net.Conn, first []byte) {
 		return
 	}
 	defer n.leave()
-	if !n.admit() {
+	if !n.admitConn() {
 		n.o.Logger.Warn("connection of a node refused", "addr", nc.RemoteAddr(), "reason", "too many connections")
 		return
 	}
 	defer n.dismiss()
 	c, err := n.accept(nc, first)
+	if c != nil {
+		defer n.dismissLife(c)
+	}
 	if err != nil {
 		if n.ctx.Err() == nil && !errors.Is(err, io.EOF) {
 			n.stats.acceptFailures.Add(1)
@@ -260,7 +265,7 @@ func (n *Node) ServeConn(nc net.Conn, first []byte) {
 	c.run()
 }
 
-func (n *Node) admit() bool {
+func (n *Node) admitConn() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.mu.accepts >= n.limits.inbound {

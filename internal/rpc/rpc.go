@@ -96,6 +96,13 @@ type Options struct {
 	ClusterID func() string      // "" before the node is part of a cluster
 	NodeID    func() kvpb.NodeID // 0 before the node is part of a cluster
 
+	// Life says which process of the node this is: later ones have higher numbers. 0, or nil:
+	// it is not told from others.
+	Life func() int64
+	// OnTwin is told that another process is this node, whose peers hear this one no longer:
+	// it must end. nil: nobody is.
+	OnTwin func(error)
+
 	Version         string // the build, named in messages
 	ProtocolVersion uint16 // 0: the package's
 	MinVersion      uint16 // lowest protocol version understood; 0: the package's
@@ -130,6 +137,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.NodeID == nil {
 		o.NodeID = func() kvpb.NodeID { return 0 }
+	}
+	if o.Life == nil {
+		o.Life = func() int64 { return 0 }
 	}
 	if o.ProtocolVersion == 0 {
 		o.ProtocolVersion = ProtocolVersion
@@ -195,11 +205,12 @@ type Refusal uint8
 
 // The reasons for a refusal.
 const (
-	RefusedOther   Refusal = iota
-	RefusedCluster         // the peer belongs to another cluster, or to none
-	RefusedVersion         // no common protocol version
-	RefusedNode            // another node lives at the address
-	RefusedClock           // clocks too far apart
+	RefusedOther    Refusal = iota
+	RefusedCluster          // the peer belongs to another cluster, or to none
+	RefusedVersion          // no common protocol version
+	RefusedNode             // another node lives at the address
+	RefusedClock            // clocks too far apart
+	RefusedIdentity         // another process is the node that the peer takes itself for
 )
 
 // RefusedError is the cause of ErrNotSent when one of the two sides refused the

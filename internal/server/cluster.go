@@ -36,9 +36,9 @@ const (
 	joinEvery    = 500 * time.Millisecond
 	peersEvery   = 2 * time.Second
 	callDeadline = 3 * time.Second
-	// foreignPatience bounds the look whether the --join addresses are those of another
-	// cluster.
-	foreignPatience = time.Second
+	// greetPatience bounds the look who is at the --join addresses. A node there that hears
+	// another process of this node needs the time of two pings to be sure.
+	greetPatience = 1500 * time.Millisecond
 	// sayAgain is how long after a reason was logged it is logged again.
 	sayAgain = time.Minute
 )
@@ -110,7 +110,7 @@ func (n *Node) handleInit(context.Context, kvpb.NodeID, []byte) ([]byte, error) 
 // awaited asks the --join addresses whether nodes serve there. Those that do not answer are
 // in neither list.
 func (n *Node) awaited(ctx context.Context) (a Awaited) {
-	ctx, cancel := context.WithTimeout(ctx, foreignPatience)
+	ctx, cancel := context.WithTimeout(ctx, greetPatience)
 	defer cancel()
 	answers := make([]error, len(n.cfg.Join))
 	var all sync.WaitGroup
@@ -214,9 +214,11 @@ func (n *Node) join(ctx context.Context) error {
 
 // checkJoin refuses the start of a member whose --join addresses lead to another cluster: it
 // would serve as what its store says, which is not what was asked for. Nobody needs to
-// answer; and one node of its own cluster that does is enough.
+// answer, and one node of its own cluster that does is enough. But all are greeted before the
+// node takes part in anything: if one of them hears another process of this node, this one
+// ends (rpc.Options.OnTwin).
 func (n *Node) checkJoin(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, foreignPatience)
+	ctx, cancel := context.WithTimeout(ctx, greetPatience)
 	defer cancel()
 	type answer struct {
 		addr string
@@ -231,16 +233,20 @@ func (n *Node) checkJoin(ctx context.Context) error {
 		}()
 	}
 	var foreign error
+	own := false
 	for range n.cfg.Join {
 		a := <-answers
 		var r *rpc.RefusedError
 		switch {
 		case a.err == nil && a.id != 0 && a.id != n.NodeID():
-			return nil
+			own = true
 		case errors.As(a.err, &r) && r.Reason == rpc.RefusedCluster && foreign == nil:
 			foreign = fmt.Errorf("the store in %s is a member of a cluster, and --join leads to another one: %s: %w; give --join the addresses of its own cluster, or an empty --store to join the other one",
 				n.store.First().Dir(), a.addr, a.err)
 		}
+	}
+	if own {
+		return nil
 	}
 	return foreign
 }

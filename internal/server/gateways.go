@@ -1,11 +1,16 @@
 package server
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/rpc"
 )
 
 // startOf is how a life of a node appears in the ids of its transactions: in steps
@@ -110,7 +115,23 @@ func (n *Node) txnOver() func(kvpb.TxnID) bool {
 // noteNode hears that a node became known or changed.
 func (n *Node) noteNode(i liveness.NodeInfo) {
 	n.newLives.known(gatewayLife{i.ID, startOf(i.Life)})
-	if i.ID == n.NodeID() && i.Removed {
+	switch {
+	case i.ID != n.NodeID():
+	case i.Removed:
 		n.setMembership(Decommissioned)
+	case i.Life > n.life:
+		n.endAsTwin(fmt.Errorf("another process runs as node %d, at %s: it was started later than this one, which ends; two processes run with one store, or with copies of it", i.ID, i.Addr))
 	}
+}
+
+// endAsTwin ends the process: another one is this node. What this one has promised as the node
+// counts no more, and nothing more may be said in its name.
+func (n *Node) endAsTwin(err error) {
+	var refused *rpc.RefusedError
+	if errors.As(err, &refused) {
+		err = errors.New(refused.Msg)
+	}
+	n.log.Error("another process is this node; this one ends", "err", err)
+	fmt.Fprintf(os.Stderr, "ERROR: the store at %s: %v\n", strings.Join(n.cfg.Dirs(), " and "), err)
+	os.Exit(fatalExit)
 }

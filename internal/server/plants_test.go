@@ -41,3 +41,12 @@ func TestPlantsPanic(t *testing.T) {
 		t.Errorf("not found: exit code %d: %s", code, out)
 	}
 }
+
+// TestPlantsTwin plants nodes that hear a later process of a node that goes on.
+func TestPlantsTwin(t *testing.T) {
+	out, code := runDoomed(t, "TestTwin", "LICHEN_PLANT="+string(plant.TwinAdmitted))
+	if code == fatalExit && twinEnded(out) {
+		t.Error("not found")
+	}
+	t.Logf("found: exit code %d: %s", code, out)
+}

@@ -58,6 +58,7 @@ func (n *Node) newRPC() {
 			i, ok := n.live.Node(id)
 			return i.Addr, ok && i.Addr != ""
 		},
+		Life: func() int64 { return n.life }, OnTwin: n.endAsTwin,
 		Dial: n.dial, Urgent: []rpc.Method{methodLiveness},
 	}
 	if n.cfg.SingleNode {
