@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -178,7 +179,9 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 	}
 	env.Alone = x.alone && x.commit && s.txn.block == blockNone
 	env.Filled = s.noteFilled
-	env.Optimize = func(ctx context.Context, p *plan.Prepared) { s.optimize(ctx, p, nil, false) }
+	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {
+		return optimizer.Optimize(p, s.optimization(ctx, nil, false))
+	}
 	if x.res != nil {
 		env.Notice = x.res.Notice
 	}

@@ -57,7 +57,7 @@ func (s *Session) Prepare(ctx context.Context, name, text string, paramTypes []u
 	if len(s.statements) >= maxStatements {
 		return nil, pgerr.New(pgerr.ConfigurationLimitExceeded, "too many prepared statements (limit %d)", maxStatements)
 	}
-	stmts, warnings, err := parser.ParseStrings(text, s.stringOptions())
+	stmts, warnings, err := s.parse(text)
 	warn(n, warnings)
 	if err != nil {
 		return nil, err
@@ -274,19 +274,21 @@ func (s *Session) newPlan(ctx context.Context, p *Prepared, params []types.Datum
 	if p.shaped && (prep.ByValues || readsPartly(prep.Root)) {
 		return nil, errShapeless
 	}
-	s.optimize(ctx, prep, params, fixed)
+	if err := optimizer.Optimize(prep, s.optimization(ctx, params, fixed)); err != nil {
+		return nil, err
+	}
 	return prep, nil
 }
 
-func (s *Session) optimize(ctx context.Context, p *plan.Prepared, params []types.Datum, fixed bool) {
-	o := &optimizer.Options{Stats: planStats{s}, Params: params, Fixed: fixed, Context: s.builtinContext(ctx).Apart()}
+func (s *Session) optimization(ctx context.Context, params []types.Datum, fixed bool) *optimizer.Options {
+	o := &optimizer.Options{Stats: planStats{s}, Params: params, Fixed: fixed, Context: s.builtinContext(ctx).Apart(), Check: ctx.Err}
 	if off := s.vals.Fast.RulesOff; len(off) > 0 {
 		o.Disabled = map[string]bool{}
 		for _, rule := range off {
 			o.Disabled[rule] = true
 		}
 	}
-	optimizer.Optimize(p, o)
+	return o
 }
 
 func (s *Session) planKey(p *Prepared) planKey {

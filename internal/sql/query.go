@@ -32,7 +32,7 @@ func (s *Session) Query(ctx context.Context, text string, res Results) error {
 // queryAsIs runs the statements of a simple query as they are.
 func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error {
 	s.dropUnnamed()
-	stmts, warnings, err := parser.ParseStrings(text, s.stringOptions())
+	stmts, warnings, err := s.parse(text)
 	warn(res, warnings)
 	if err != nil {
 		s.fail(ctx)

@@ -64,6 +64,7 @@ type Session struct {
 	// goes no further than the row that did.
 	struck   bool
 	contents contentsInTxn
+	looked   func() // of the contexts of statements
 	// rangeOps wait for the commit, warnings for the end of the statement.
 	rangeOps []rangeOp
 	warnings []*pgerr.Error
@@ -205,7 +206,7 @@ func (s *Session) interrupt(cause *pgerr.Error) {
 		s.mu.terminated = true
 	}
 	if s.mu.ctx == nil {
-		s.mu.ctx = newStmtContext()
+		s.mu.ctx = s.newStmtContext()
 	}
 	if s.mu.running || s.mu.terminated {
 		s.cancelLocked(s.mu.ctx, cause)
@@ -272,7 +273,7 @@ func (s *Session) begin(text string) *stmtContext {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.ctx == nil || s.mu.ctx.Err() != nil && !s.mu.terminated {
-		s.mu.ctx = newStmtContext()
+		s.mu.ctx = s.newStmtContext()
 	}
 	if s.mu.terminated {
 		s.mu.ctx.cancel(errTerminated)
@@ -320,9 +321,14 @@ func (s *Session) end() {
 type stmtContext struct {
 	done chan struct{}
 	err  atomic.Pointer[pgerr.Error]
+	// looked, if not nil, is called when somebody looks whether the statement goes on: for
+	// tests.
+	looked func()
 }
 
-func newStmtContext() *stmtContext { return &stmtContext{done: make(chan struct{})} }
+func (s *Session) newStmtContext() *stmtContext {
+	return &stmtContext{done: make(chan struct{}), looked: s.looked}
+}
 
 func (c *stmtContext) cancel(cause *pgerr.Error) {
 	if c.err.CompareAndSwap(nil, cause) {
@@ -334,10 +340,18 @@ func (c *stmtContext) cancel(cause *pgerr.Error) {
 func (c *stmtContext) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Done implements context.Context.
-func (c *stmtContext) Done() <-chan struct{} { return c.done }
+func (c *stmtContext) Done() <-chan struct{} {
+	if c.looked != nil {
+		c.looked()
+	}
+	return c.done
+}
 
 // Err implements context.Context; it returns the cause.
 func (c *stmtContext) Err() error {
+	if c.looked != nil {
+		c.looked()
+	}
 	if e := c.err.Load(); e != nil {
 		return e
 	}

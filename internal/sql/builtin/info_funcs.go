@@ -42,11 +42,14 @@ func infoFunctions() []*Overload {
 		srf("ts_parse(text,text) setof record", parseTokens).stable().columns(parsed, parsedTypes),
 		srf("ts_parse(oid,text) setof record", parseTokens).columns(parsed, parsedTypes),
 		srf("ts_debug(text) setof record", func(c *Context, a []types.Datum) (RowIterator, error) {
-			return debugTokens(c.defaultConfig(), a[0].Str()), nil
+			return debugTokens(c, c.defaultConfig(), a[0].Str())
 		}).stable().columns(debugColumns, debugTypes),
-		srf("ts_debug(regconfig,text) setof record", func(_ *Context, a []types.Datum) (RowIterator, error) {
+		srf("ts_debug(regconfig,text) setof record", func(c *Context, a []types.Datum) (RowIterator, error) {
 			cfg, err := textConfig(a[0].Int())
-			return debugTokens(cfg, a[1].Str()), err
+			if err != nil {
+				return nil, err
+			}
+			return debugTokens(c, cfg, a[1].Str())
 		}).stable().columns(debugColumns, debugTypes),
 		fn("ts_lexize(regdictionary,text) _text", lexize),
 	}
@@ -74,12 +77,17 @@ func columnSize(b Binding) (EvalFunc, error) {
 var normalForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
 
 // isNormalized is is_normalized(text, form).
-func isNormalized(_ *Context, a []types.Datum) (types.Datum, error) {
+func isNormalized(c *Context, a []types.Datum) (types.Datum, error) {
 	form, ok := normalForms[strings.ToUpper(a[1].Str())]
 	if !ok {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid normalization form: %s", a[1].Str())
 	}
-	return types.NewBool(form.IsNormalString(a[0].Str())), nil
+	is := true
+	err := eachBoundary(c, form, a[0].Str(), func(piece string) bool {
+		is = form.IsNormalString(piece)
+		return is
+	})
+	return types.NewBool(is), err
 }
 
 // similarEscape is similar_to_escape with a NULL for the default escape character.
@@ -147,16 +155,24 @@ func parseTokens(c *Context, a []types.Datum) (RowIterator, error) {
 		return nil, err
 	}
 	var rows [][]types.Datum
-	for _, t := range textsearch.Parse(a[1].Str()) {
+	tokens, err := textsearch.Parse(a[1].Str(), c.Step)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tokens {
 		rows = append(rows, []types.Datum{types.NewInt(int64(t.Kind)), types.NewString(t.Text)})
 	}
 	return &tableRows{rows: rows}, nil
 }
 
 // debugTokens lists the tokens of a text with what the configuration's dictionary makes of them.
-func debugTokens(cfg textsearch.Config, s string) RowIterator {
+func debugTokens(c *Context, cfg textsearch.Config, s string) (RowIterator, error) {
+	tokens, err := textsearch.Parse(s, c.Step)
+	if err != nil {
+		return nil, err
+	}
 	var rows [][]types.Datum
-	for _, t := range textsearch.Parse(s) {
+	for _, t := range tokens {
 		kind := textsearch.TokenKinds[t.Kind-1]
 		row := []types.Datum{types.NewString(kind[0]), types.NewString(kind[1]), types.NewString(t.Text), types.NewArray(nil), types.Null, types.Null}
 		if dict, ok := cfg.Dictionary(t.Kind); ok {
@@ -168,7 +184,7 @@ func debugTokens(cfg textsearch.Config, s string) RowIterator {
 		}
 		rows = append(rows, row)
 	}
-	return &tableRows{rows: rows}
+	return &tableRows{rows: rows}, nil
 }
 
 // lexize is ts_lexize: what a dictionary makes of a word.

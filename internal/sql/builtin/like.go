@@ -13,7 +13,7 @@ var errLikeEnd = pgerr.New(pgerr.InvalidEscapeSequence, "LIKE pattern must not e
 // likeMatch matches s against a LIKE pattern with backslash escapes; bytewise
 // makes _ stand for a byte, not a character. It walks both strings once and
 // returns to the last % on a mismatch.
-func likeMatch(s, p string, bytewise bool) (bool, error) {
+func likeMatch(c *Context, s, p string, bytewise bool) (bool, error) {
 	si, pi := 0, 0
 	backS, backP := -1, 0 // where to resume after a mismatch
 	for {
@@ -33,6 +33,9 @@ func likeMatch(s, p string, bytewise bool) (bool, error) {
 		}
 		if backS < 0 || backS >= len(s) {
 			return false, nil
+		}
+		if err := c.Step(1 + si - backS); err != nil {
+			return false, err
 		}
 		backS += charLen(s[backS:], bytewise)
 		si, pi = backS, backP
@@ -133,8 +136,8 @@ func like(sig string, negate, fold, bytewise bool) *Overload {
 				}, nil
 			}
 		}
-		return func(_ *Context, a []types.Datum) (types.Datum, error) {
-			ok, err := likeMatch(prepare(a[0].Str()), prepare(a[1].Str()), bytewise)
+		return func(c *Context, a []types.Datum) (types.Datum, error) {
+			ok, err := likeMatch(c, prepare(a[0].Str()), prepare(a[1].Str()), bytewise)
 			if err != nil {
 				return types.Null, err
 			}

@@ -288,15 +288,18 @@ func replaceText(c *Context, a []types.Datum) (types.Datum, error) {
 
 func translate(c *Context, a []types.Datum) (types.Datum, error) {
 	from, to := []rune(a[1].Str()), []rune(a[2].Str())
+	table := make(map[rune]rune, len(from))
+	for i, f := range from {
+		if _, ok := table[f]; ok {
+			continue
+		}
+		if table[f] = -1; i < len(to) {
+			table[f] = to[i]
+		}
+	}
 	change := func(r rune) rune {
-		for i, f := range from {
-			if f != r {
-				continue
-			}
-			if i < len(to) {
-				return to[i]
-			}
-			return -1
+		if t, ok := table[r]; ok {
+			return t
 		}
 		return r
 	}

@@ -6,6 +6,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -13,12 +15,44 @@ import (
 func formatUint(n uint64, base int) string { return strconv.FormatUint(n, base) }
 
 // normalize is normalize(text, form).
-func normalize(_ *Context, a []types.Datum) (types.Datum, error) {
+func normalize(c *Context, a []types.Datum) (types.Datum, error) {
 	f, ok := normalForms[strings.ToUpper(a[1].Str())]
 	if !ok {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid normalization form: %s", a[1].Str())
 	}
-	return text(f.String(a[0].Str()))
+	var out strings.Builder
+	err := eachBoundary(c, f, a[0].Str(), func(piece string) bool {
+		out.WriteString(f.String(piece))
+		return true
+	})
+	if err != nil {
+		return types.Null, err
+	}
+	return text(out.String())
+}
+
+// eachBoundary calls f for pieces of a text that are normalized independently of each other,
+// until it returns false.
+func eachBoundary(c *Context, form norm.Form, s string, f func(piece string) bool) error {
+	for s != "" {
+		n := min(len(s), pieceBytes)
+		for n < len(s) && !utf8.RuneStart(s[n]) {
+			n++
+		}
+		if next := form.FirstBoundaryInString(s[n:]); next >= 0 {
+			n += next
+		} else {
+			n = len(s)
+		}
+		if !f(s[:n]) {
+			return nil
+		}
+		if err := c.Step(n); err != nil {
+			return err
+		}
+		s = s[n:]
+	}
+	return nil
 }
 
 // unistr replaces \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX.

@@ -81,13 +81,13 @@ func textSearchOperators() []*Overload {
 		op("tsvector @@ tsquery bool", match(0, 1)), op("tsquery @@ tsvector bool", match(1, 0)),
 		op("tsvector @@@ tsquery bool", match(0, 1)), op("tsquery @@@ tsvector bool", match(1, 0)),
 		op("text @@ tsquery bool", func(c *Context, a []types.Datum) (types.Datum, error) {
-			v, _ := c.defaultConfig().ToVector(a[0].Str(), 0)
-			return types.NewBool(textsearch.Match(v, a[1].TSQuery())), nil
+			v, _, err := c.defaultConfig().ToVector(a[0].Str(), 0, c.Step)
+			return types.NewBool(textsearch.Match(v, a[1].TSQuery())), err
 		}).stable(),
 		op("text @@ text bool", func(c *Context, a []types.Datum) (types.Datum, error) {
 			cfg := c.defaultConfig()
-			v, _ := cfg.ToVector(a[0].Str(), 0)
-			return types.NewBool(textsearch.Match(v, cfg.PlainToQuery(a[1].Str()))), nil
+			v, _, err := cfg.ToVector(a[0].Str(), 0, c.Step)
+			return types.NewBool(textsearch.Match(v, cfg.PlainToQuery(a[1].Str()))), err
 		}).stable(),
 		op("tsvector || tsvector tsvector", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewTSVector(textsearch.Concat(a[0].TSVector(), a[1].TSVector())), nil
@@ -118,22 +118,24 @@ func queryHolds(a, b *textsearch.Query) bool {
 }
 
 func textSearchFunctions() []*Overload {
-	all := withConfig("to_tsvector", "text", "tsvector", func(cfg textsearch.Config, _ *Context, a []types.Datum) (types.Datum, error) {
-		v, _ := cfg.ToVector(a[0].Str(), 0)
-		return types.NewTSVector(v), nil
+	all := withConfig("to_tsvector", "text", "tsvector", func(cfg textsearch.Config, c *Context, a []types.Datum) (types.Datum, error) {
+		v, _, err := cfg.ToVector(a[0].Str(), 0, c.Step)
+		return types.NewTSVector(v), err
 	})
 	for _, t := range []string{"json", "jsonb"} {
-		all = append(all, withConfig("to_tsvector", t, "tsvector", func(cfg textsearch.Config, _ *Context, a []types.Datum) (types.Datum, error) {
-			return types.NewTSVector(jsonVector(cfg, a[0].JSONB())), nil
+		all = append(all, withConfig("to_tsvector", t, "tsvector", func(cfg textsearch.Config, c *Context, a []types.Datum) (types.Datum, error) {
+			v, err := jsonVectorOf(c, cfg, a[0].JSONB(), map[string]bool{"string": true})
+			return types.NewTSVector(v), err
 		})...)
 	}
 	for _, t := range []string{"json", "jsonb"} {
-		all = append(all, withConfig(t+"_to_tsvector", t+",jsonb", "tsvector", func(cfg textsearch.Config, _ *Context, a []types.Datum) (types.Datum, error) {
+		all = append(all, withConfig(t+"_to_tsvector", t+",jsonb", "tsvector", func(cfg textsearch.Config, c *Context, a []types.Datum) (types.Datum, error) {
 			want, err := jsonParts(a[1].JSONB())
 			if err != nil {
 				return types.Null, err
 			}
-			return types.NewTSVector(jsonVectorOf(cfg, a[0].JSONB(), want)), nil
+			v, err := jsonVectorOf(c, cfg, a[0].JSONB(), want)
+			return types.NewTSVector(v), err
 		})...)
 	}
 	all = append(all, textQuery("to_tsquery", textsearch.Config.ToQuery)...)
@@ -148,11 +150,6 @@ func textSearchFunctions() []*Overload {
 	all = append(all, withConfig("ts_headline", "text,tsquery,text", "text", headline)...)
 	all = append(all, vectorFunctions()...)
 	return append(all, rankFunctions()...)
-}
-
-// jsonVector is to_tsvector of the strings in a JSON value.
-func jsonVector(cfg textsearch.Config, v types.JSONValue) textsearch.Vector {
-	return jsonVectorOf(cfg, v, map[string]bool{"string": true})
 }
 
 // jsonParts reads the filter of jsonb_to_tsvector: which kinds of values count.
@@ -186,12 +183,16 @@ func jsonParts(v types.JSONValue) (map[string]bool, error) {
 }
 
 // jsonVectorOf makes a vector of the wanted kinds of values in a JSON value.
-func jsonVectorOf(cfg textsearch.Config, v types.JSONValue, want map[string]bool) textsearch.Vector {
+func jsonVectorOf(c *Context, cfg textsearch.Config, v types.JSONValue, want map[string]bool) (textsearch.Vector, error) {
 	var out textsearch.Vector
 	pos := 0
+	var failed error
 	add := func(s string) {
+		if failed != nil {
+			return
+		}
 		var part textsearch.Vector
-		if part, pos = cfg.ToVector(s, pos); len(part) > 0 {
+		if part, pos, failed = cfg.ToVector(s, pos, c.Step); len(part) > 0 {
 			pos++ // a gap between values
 		}
 		out = append(out, part...)
@@ -215,7 +216,7 @@ func jsonVectorOf(cfg textsearch.Config, v types.JSONValue, want map[string]bool
 		}
 	}
 	walk(v)
-	return textsearch.Normal(out)
+	return textsearch.Normal(out), failed
 }
 
 func weightOf(s string) (textsearch.Weight, error) {
@@ -402,14 +403,18 @@ func rankWeights(d types.Datum) (w [4]float32, err error) {
 	return w, nil
 }
 
-func headline(cfg textsearch.Config, _ *Context, a []types.Datum) (types.Datum, error) {
+func headline(cfg textsearch.Config, c *Context, a []types.Datum) (types.Datum, error) {
 	o := textsearch.DefaultHeadline
 	if len(a) == 3 {
 		if err := headlineOptions(a[2].Str(), &o); err != nil {
 			return types.Null, err
 		}
 	}
-	return text(cfg.Headline(a[0].Str(), a[1].TSQuery(), o))
+	s, err := cfg.Headline(a[0].Str(), a[1].TSQuery(), o, c.Step)
+	if err != nil {
+		return types.Null, err
+	}
+	return text(s)
 }
 
 // headlineOptions reads name=value, name="value" pairs.

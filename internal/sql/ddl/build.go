@@ -264,7 +264,9 @@ func (b *builder) insertion() (*ast.Insert, *scratchResolver) {
 func (b *builder) queryRows(ctx context.Context, defaults *plan.Prepared, values plan.Node) (plan.Node, error) {
 	q := b.spec.query
 	if b.e.Optimize != nil {
-		b.e.Optimize(ctx, q)
+		if err := b.e.Optimize(ctx, q); err != nil {
+			return nil, err
+		}
 	}
 	v, ok := values.(*plan.Values)
 	if !ok || len(v.RowExprs) != 1 {

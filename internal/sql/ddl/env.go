@@ -37,7 +37,7 @@ type Env struct {
 	// they are written in.
 	Query *plan.Prepared
 	// Optimize improves a plan before it runs; nil runs it as planned.
-	Optimize func(context.Context, *plan.Prepared)
+	Optimize func(context.Context, *plan.Prepared) error
 	// Presplit takes the borders to make after the commit; nil: ranges are out of
 	// reach.
 	Presplit func(Presplit)

@@ -261,7 +261,9 @@ func (s *session) run(ctx context.Context, st ast.Statement) error {
 	if err != nil {
 		return err
 	}
-	optimizer.Optimize(prep, &optimizer.Options{})
+	if err := optimizer.Optimize(prep, &optimizer.Options{}); err != nil {
+		return err
+	}
 	p, err := exec.Compile(prep)
 	if err != nil {
 		return err
@@ -293,7 +295,7 @@ func (s *session) execEnv(ctx context.Context) *exec.Env {
 func (s *session) env() *ddl.Env {
 	return &ddl.Env{
 		Txn: s.txn, Coll: s.coll, User: "root", Exec: s.execEnv(context.Background()), Format: s.bctx.Format,
-		Optimize: func(_ context.Context, p *plan.Prepared) { optimizer.Optimize(p, &optimizer.Options{}) },
+		Optimize: func(_ context.Context, p *plan.Prepared) error { return optimizer.Optimize(p, &optimizer.Options{}) },
 		Notice: func(severity string, n *pgerr.Error) {
 			fmt.Fprintf(&s.out, "%s: %s\n", severity, n.Message)
 			if n.Detail != "" {

@@ -198,7 +198,9 @@ func (e *Env) splitKeys(ctx context.Context, x *rowcodec.Index, rows *ast.Select
 		return nil, err
 	}
 	if e.Optimize != nil {
-		e.Optimize(ctx, prep)
+		if err := e.Optimize(ctx, prep); err != nil {
+			return nil, err
+		}
 	}
 	program, err := exec.Compile(prep)
 	if err != nil {

@@ -26,7 +26,9 @@ func (e *Env) validateForeignKey(ctx context.Context, t, ref *catalog.Table, k *
 		return err
 	}
 	if e.Optimize != nil {
-		e.Optimize(ctx, prep)
+		if err := e.Optimize(ctx, prep); err != nil {
+			return err
+		}
 	}
 	program, err := exec.Compile(prep)
 	if err != nil || e.withoutRows {

@@ -59,24 +59,45 @@ func (set *datumSet) has(d types.Datum) (ok bool) {
 	return ok
 }
 
-// constSet returns the set of an IN list of constants that is long enough to
-// hash and whose type compares as its hash key does; else nil.
-func constSet(e *plan.InList) *datumSet {
-	if len(e.List) < leastSet {
-		return nil
-	}
-	set := newDatumSet(e.Eq, len(e.List))
-	if set == nil {
+// constSet compiles an IN list of constants that is long enough to hash and whose type
+// compares as its hash key does; else it returns nil. The set is made for the first row,
+// when the statement can be cancelled.
+func (c *compiler) constSet(e *plan.InList, left evalFn) evalFn {
+	if len(e.List) < leastSet || newDatumSet(e.Eq, 0) == nil {
 		return nil
 	}
 	for _, x := range e.List {
-		k, ok := x.(*plan.Const)
-		if !ok {
+		if _, ok := x.(*plan.Const); !ok {
 			return nil
 		}
-		set.add(k.D)
 	}
-	return set
+	r, not := c.run, e.Not
+	var set *datumSet
+	return func(row Row) (types.Datum, error) {
+		if set == nil {
+			var err error
+			if set, err = r.setOf(e); err != nil {
+				return types.Null, err
+			}
+		}
+		d, err := left(row)
+		if err != nil {
+			return types.Null, err
+		}
+		return set.test(d, not), nil
+	}
+}
+
+// setOf returns the set of a list of constants.
+func (r *run) setOf(e *plan.InList) (*datumSet, error) {
+	set := newDatumSet(e.Eq, len(e.List))
+	for _, x := range e.List {
+		if err := r.tick(); err != nil {
+			return nil, err
+		}
+		set.add(x.(*plan.Const).D)
+	}
+	return set, nil
 }
 
 func (set *datumSet) empty() bool { return len(set.ints)+len(set.keys) == 0 && !set.null }
@@ -94,16 +115,6 @@ func (set *datumSet) test(d types.Datum, not bool) types.Datum {
 		return types.Null
 	}
 	return types.NewBool(not)
-}
-
-func (set *datumSet) eval(left evalFn, not bool) evalFn {
-	return func(row Row) (types.Datum, error) {
-		d, err := left(row)
-		if err != nil {
-			return types.Null, err
-		}
-		return set.test(d, not), nil
-	}
 }
 
 // arraySet is the set of the elements of an array that = ANY and <> ALL compare every row
@@ -171,6 +182,9 @@ func (a *arraySet) of(array types.Datum) (*datumSet, error) {
 	a.acc.Init(a.run.env.Mem)
 	set := newDatumSet(a.op, 0)
 	for _, d := range array.ArrayElems() {
+		if err := a.run.tick(); err != nil {
+			return nil, err
+		}
 		if err := a.acc.Grow(mapEntrySize + int64(len(d.Str()))); err != nil {
 			return nil, memoryError(err)
 		}

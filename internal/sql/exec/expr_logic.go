@@ -163,8 +163,8 @@ func (c *compiler) inList(e *plan.InList, s scope) (evalFn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if set := constSet(e); set != nil {
-		return set.eval(left, e.Not), nil
+	if f := c.constSet(e, left); f != nil {
+		return f, nil
 	}
 	list, err := c.exprs(e.List, s)
 	if err != nil {

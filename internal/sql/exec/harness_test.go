@@ -149,7 +149,9 @@ func (w *world) plan(sql string, params []types.Datum) (*plan.Prepared, error) {
 	}
 	p, err := planner.Plan(context.Background(), stmt, env)
 	if err == nil && w.optimize {
-		optimizer.Optimize(p, nil)
+		if err := optimizer.Optimize(p, nil); err != nil {
+			return nil, err
+		}
 	}
 	if err == nil && w.tweak == nil {
 		if _, query := p.Root.(*plan.Copy); !query {

@@ -137,7 +137,10 @@ func TestVectorFormulas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, _ := textsearch.Simple.ToVector(words.Draw(t, "text"), 0)
+		v, _, err := textsearch.Simple.ToVector(words.Draw(t, "text"), 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		implied(t, "tsvector_ops", "@@", types.TSVector, types.NewTSVector(v), types.TSQuery, types.NewTSQuery(q))
 	})
 }

@@ -39,7 +39,9 @@ func BenchmarkPlan(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				optimizer.Optimize(p, nil)
+				if err := optimizer.Optimize(p, nil); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

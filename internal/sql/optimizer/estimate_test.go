@@ -54,7 +54,9 @@ func planOf(t *testing.T, query string, params ...types.Datum) (text string, gue
 	if err != nil {
 		t.Fatal(err)
 	}
-	optimizer.Optimize(p, &optimizer.Options{Stats: eventStats{}, Params: params, Context: &builtin.Context{}})
+	if err := optimizer.Optimize(p, &optimizer.Options{Stats: eventStats{}, Params: params, Context: &builtin.Context{}}); err != nil {
+		t.Fatal(err)
+	}
 	return strings.Join(plan.Format(p.Root, plan.ExplainOptions{}), "\n"), p.Guessed
 }
 

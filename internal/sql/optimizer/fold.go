@@ -11,7 +11,7 @@ import (
 // never.
 func (o *optimizer) fold(n plan.Node) plan.Node {
 	eachChild(n, o.fold)
-	plan.VisitExprs(n, func(e *plan.Expr) { *e = foldExpr(o.fixed(*e)) })
+	plan.VisitExprs(n, func(e *plan.Expr) { *e = o.foldExpr(o.fixed(*e)) })
 	if s, ok := n.(*plan.Scan); ok { // to be compared with what else is folded
 		for i := range s.Computed {
 			s.Computed[i].Value = foldExpr(s.Computed[i].Value)
@@ -59,7 +59,6 @@ func emptyRows(cols []plan.Column) plan.Node {
 	return v
 }
 
-// foldExpr simplifies e. A set-returning call stays a call.
 // fixed is e with constants instead of parameters if the plan is for these only.
 func (o *optimizer) fixed(e plan.Expr) plan.Expr {
 	if !o.opts.Fixed {
@@ -70,6 +69,14 @@ func (o *optimizer) fixed(e plan.Expr) plan.Expr {
 			return plan.NewConst(p.T, o.opts.Params[p.Index])
 		}
 		return e
+	})
+}
+
+// foldExpr simplifies e. A set-returning call stays a call.
+func (o *optimizer) foldExpr(e plan.Expr) plan.Expr {
+	return plan.MapExpr(e, func(e plan.Expr) plan.Expr {
+		o.step()
+		return foldNode(e)
 	})
 }
 

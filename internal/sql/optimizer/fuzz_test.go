@@ -77,7 +77,9 @@ func FuzzPlan(f *testing.F) {
 		if err := plan.Verify(p.Root, nil); err != nil {
 			t.Fatalf("canonical plan: %v", err)
 		}
-		optimizer.Optimize(p, nil)
+		if err := optimizer.Optimize(p, nil); err != nil {
+			t.Fatal(err)
+		}
 		if err := plan.Verify(p.Root, nil); err != nil {
 			t.Fatalf("optimized plan: %v", err)
 		}

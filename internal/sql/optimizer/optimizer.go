@@ -53,22 +53,38 @@ type Options struct {
 	// estimated by them; the plan is right for any others.
 	Params  []types.Datum
 	Context *builtin.Context
+	// Check, if not nil, is called every so often; its error ends the optimization.
+	Check func() error
 	// Fixed makes a plan for these parameters only, with their values as constants.
 	Fixed bool
 }
 
 // Optimize rewrites p.Root. p must come from the planner and not have been
-// shared yet.
-func Optimize(p *plan.Prepared, opts *Options) {
+// shared yet. The only errors are those of opts.Check, after which p is of no use.
+func Optimize(p *plan.Prepared, opts *Options) (err error) {
 	if opts == nil {
 		opts = &Options{}
 	}
+	defer func() {
+		if r := recover(); r != nil {
+			s, ok := r.(stopped)
+			if !ok {
+				panic(r)
+			}
+			err = s.err
+		}
+	}()
+	optimize(p, opts)
+	return nil
+}
+
+func optimize(p *plan.Prepared, opts *Options) {
 	o := &optimizer{opts: opts, nextCol: p.NextCol, values: valueSource{params: opts.Params, ctx: opts.Context}}
 	switch root := p.Root.(type) {
 	case *plan.DDL:
 		if root.Query != nil {
 			root.Query.NextCol = p.NextCol
-			Optimize(root.Query, opts)
+			optimize(root.Query, opts)
 			p.NextCol = root.Query.NextCol
 		}
 		return
@@ -87,6 +103,7 @@ type optimizer struct {
 	opts    *Options
 	nextCol plan.ColID
 	depth   int
+	steps   int
 	values  valueSource
 	// outputs says how many of a scan's leading columns are needed above it;
 	// the others serve its filter only.
@@ -97,6 +114,29 @@ type optimizer struct {
 	done []plan.Node
 	// aliases maps the columns of scans of inlined CTEs to what they read.
 	aliases map[plan.ColID]plan.ColID
+}
+
+// checkEvery is how many steps lie between two calls of Options.Check.
+const checkEvery = 1024
+
+// stopped unwinds an optimization that Options.Check ends.
+type stopped struct{ err error }
+
+// step counts an operator or an expression that is looked at.
+func (o *optimizer) step() {
+	if o.steps++; o.steps%checkEvery == 0 {
+		o.check()
+	}
+}
+
+// check unwinds the optimization if it is to end.
+func (o *optimizer) check() {
+	if o.opts.Check == nil {
+		return
+	}
+	if err := o.opts.Check(); err != nil {
+		panic(stopped{err})
+	}
 }
 
 type scanOutputs struct {
@@ -144,6 +184,7 @@ func (o *optimizer) query(n plan.Node, out []plan.ColID, exact bool) plan.Node {
 	}
 	want := n.Props().Cols
 	n = o.logical(n)
+	o.check()
 	if o.on(RulePrune) {
 		n = o.prune(n, newSet(o.nextCol, out))
 	}
@@ -160,6 +201,7 @@ func (o *optimizer) query(n plan.Node, out []plan.ColID, exact bool) plan.Node {
 
 // logical applies the rules that transform the tree.
 func (o *optimizer) logical(n plan.Node) plan.Node {
+	o.check()
 	if o.on(RuleFold) {
 		n = o.fold(n)
 	}

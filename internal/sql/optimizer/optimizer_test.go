@@ -89,7 +89,9 @@ func run(t *testing.T, cat *plantest.Catalog, sql string, opts *optimizer.Option
 	if err := plan.Verify(p.Root, nil); err != nil {
 		t.Errorf("%s\ncanonical plan: %v\n%s", sql, err, strings.Join(plan.Format(p.Root, plan.ExplainOptions{Internal: true}), "\n"))
 	}
-	optimizer.Optimize(p, opts)
+	if err := optimizer.Optimize(p, opts); err != nil {
+		t.Fatal(err)
+	}
 	if err := plan.Verify(p.Root, nil); err != nil {
 		t.Errorf("%s\noptimized plan: %v\n%s", sql, err, strings.Join(plan.Format(p.Root, plan.ExplainOptions{Internal: true}), "\n"))
 	}

@@ -136,6 +136,7 @@ type parser struct {
 	at      int  // the position of all nodes; 0: each has its own
 	strings Options
 	lex     lexer
+	made    int   // bytes since the last call of Options.Step
 	tok     token // the next token
 	ahead   token // the one after it, when hasAhead
 	prevEnd int32 // where the last consumed token ended
@@ -270,6 +271,9 @@ func (p *parser) oneStatement() Statement {
 // advance consumes the next token.
 func (p *parser) advance() {
 	p.prevEnd = p.tok.end
+	if p.made += tokenBytes + int(p.tok.end-p.tok.start); p.made >= stepBytes {
+		p.step()
+	}
 	if p.hasAhead {
 		p.tok, p.hasAhead = p.ahead, false
 	} else {
@@ -277,6 +281,26 @@ func (p *parser) advance() {
 	}
 	if p.tok.kind == tokError {
 		p.checkToken()
+	}
+}
+
+const (
+	// tokenBytes is about what a token of a long list takes in the tree and in the plan.
+	tokenBytes = 160
+	// stepBytes is how many bytes lie between two calls of Options.Step: some hundred tokens.
+	stepBytes = 64 << 10
+)
+
+// step tells what the text has taken since the last call.
+func (p *parser) step() {
+	made := p.made
+	p.made = 0
+	if p.strings.Step == nil || p.err != nil {
+		return
+	}
+	if err := p.strings.Step(made); err != nil {
+		e := *pgerr.From(err) // it may be shared
+		p.fail(&e, 0)
 	}
 }
 

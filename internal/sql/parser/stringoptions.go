@@ -6,7 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// Options say how the string constants of a text are read. The zero value is the standard:
+// Options say how a text is parsed, mostly how its string constants are read. The zero value is the standard:
 // what the server writes itself is read so.
 type Options struct {
 	// Escapes makes backslashes escapes in '...' as they are in E'...', and refuses
@@ -16,6 +16,9 @@ type Options struct {
 	Warn bool
 	// RefuseQuotes refuses \': backslash_quote.
 	RefuseQuotes bool
+	// Step, if not nil, is called every so often with the bytes of memory that the statement
+	// takes more than at the last call, its plan included; its error ends the parse.
+	Step func(bytes int) error
 }
 
 // ParseStrings is Parse with string constants read by o. It returns warnings even with an

@@ -27,6 +27,7 @@ type builder struct {
 	params      []*types.T // nil where not known yet
 	deps        []plan.Dep
 	depth       int // of queries
+	steps       int // expressions
 	nextCTE     int
 	nextSub     int
 	nextLevel   int

@@ -12,11 +12,25 @@ import (
 // expr plans an expression. Literals and parameters may come out with type
 // types.Unknown; the caller coerces them.
 func (b *builder) expr(e ast.Expr, s *scope) (plan.Expr, error) {
+	if err := b.step(); err != nil {
+		return nil, err
+	}
 	x, err := b.expr1(e, s)
 	if err == nil {
 		b.env.Notes.noteExpr(e, x)
 	}
 	return x, err
+}
+
+// checkEvery is how many expressions are planned between two looks at the context.
+const checkEvery = 1024
+
+// step counts an expression that is planned, and fails once the statement is cancelled.
+func (b *builder) step() error {
+	if b.steps++; b.steps%checkEvery != 0 {
+		return nil
+	}
+	return b.ctx.Err()
 }
 
 // expr1 plans the frequent kinds of expressions.

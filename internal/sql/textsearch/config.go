@@ -1,6 +1,9 @@
 package textsearch
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // Config is a text search configuration: how text becomes lexemes.
 type Config uint8
@@ -32,28 +35,60 @@ func (c Config) lexemes(t token) (words []string, counts bool) {
 }
 
 // ToVector is to_tsvector: the lexemes of a text, counted from position start+1.
-// It returns the last position too.
-func (c Config) ToVector(text string, start int) (Vector, int) {
-	var v Vector
-	pos := start
-	eachToken(text, func(t token) {
-		words, counts := c.lexemes(t)
-		if !counts {
-			return
-		}
-		pos++
-		for _, w := range words {
-			v = append(v, Lexeme{w, []Position{{Pos: uint16(min(pos, MaxPosition))}}})
+// It returns the last position too. The only errors are those of step.
+func (c Config) ToVector(text string, start int, step Step) (Vector, int, error) {
+	b := vectorBuilder{at: map[string]int{}, pos: start}
+	err := eachToken(text, step, func(t token) {
+		if words, counts := c.lexemes(t); counts {
+			b.add(words)
 		}
 	})
-	return Normal(v), pos
+	if err != nil {
+		return nil, 0, err
+	}
+	return Normal(b.v), b.pos, nil
 }
 
-// words returns the lexemes of a query's operand, with positions.
-func (c Config) words(text string) []placed {
+// vectorBuilder collects the lexemes of a text.
+type vectorBuilder struct {
+	v   Vector
+	at  map[string]int // where in v a word is
+	pos int
+}
+
+// add adds words that are at the next position. Of a word's positions, which come in order,
+// no more are kept than a vector has.
+func (b *vectorBuilder) add(words []string) {
+	b.pos++
+	pos := Position{Pos: uint16(min(b.pos, MaxPosition))}
+	for _, w := range words {
+		i, ok := b.at[w]
+		if !ok {
+			b.at[w] = len(b.v)
+			b.v = append(b.v, Lexeme{w, []Position{pos}})
+			continue
+		}
+		if l := &b.v[i]; len(l.Positions) < MaxPositions && l.Positions[len(l.Positions)-1] != pos {
+			l.Positions = append(l.Positions, pos)
+		}
+	}
+}
+
+// errEnough ends eachToken.
+var errEnough = errors.New("enough words")
+
+// words returns the lexemes of a query's operand, with positions: more than limit if there are
+// more, but not all of them.
+func (c Config) words(text string, limit int) []placed {
 	var out []placed
 	pos := 0
-	eachToken(text, func(t token) {
+	enough := func(int) error {
+		if len(out) > limit {
+			return errEnough
+		}
+		return nil
+	}
+	_ = eachToken(text, enough, func(t token) { // the error is errEnough
 		words, counts := c.lexemes(t)
 		if !counts {
 			return
@@ -81,7 +116,7 @@ type placed struct {
 func (c Config) operand(text string, op Op, weights uint8, prefix bool) *Query {
 	var q *Query
 	last := 0
-	for i, w := range c.words(text) {
+	for i, w := range c.words(text, MaxQueryHeight+1) {
 		if i > MaxQueryHeight {
 			break
 		}

@@ -58,9 +58,9 @@ func FuzzText(f *testing.F) {
 	f.Add("The quick-brown foxes <b>jumped</b> at http://a.com/x?y=1 on 1.5e3 user@host.org /usr/lib 8.3.1 &amp; ünï")
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, c := range []Config{Simple, English} {
-			c.ToVector(s, 0)
+			c.ToVector(s, 0, nil)
 			q := c.WebToQuery(s)
-			c.Headline(s, q, DefaultHeadline)
+			c.Headline(s, q, DefaultHeadline, nil)
 			c.PhraseToQuery(s)
 		}
 	})

@@ -36,10 +36,10 @@ func (w *headWord) isText() bool {
 
 // headWords splits a document; the parts of a hyphenated word are left out of
 // what prints, as the whole prints.
-func (c Config) headWords(doc string, q *Query) []headWord {
+func (c Config) headWords(doc string, q *Query, step Step) ([]headWord, error) {
 	var out []headWord
 	pos, shown := 0, 0
-	eachToken(doc, func(t token) {
+	err := eachToken(doc, step, func(t token) {
 		w := headWord{token: t}
 		words, counts := c.lexemes(t)
 		if counts {
@@ -60,24 +60,24 @@ func (c Config) headWords(doc string, q *Query) []headWord {
 		shown = t.to
 		out = append(out, w)
 	})
-	return out
+	return out, err
 }
 
 // Headline is ts_headline: the part of a document that fits a query best, with
-// the words of the query marked.
-func (c Config) Headline(doc string, q *Query, o HeadlineOptions) string {
-	words := c.headWords(doc, q)
-	if len(words) == 0 {
-		return ""
+// the words of the query marked. The only errors are those of step.
+func (c Config) Headline(doc string, q *Query, o HeadlineOptions, step Step) (string, error) {
+	words, err := c.headWords(doc, q, step)
+	if err != nil || len(words) == 0 {
+		return "", err
 	}
 	if o.All {
-		return render(words, 0, len(words)-1, o)
+		return render(words, 0, len(words)-1, o), nil
 	}
 	if o.Fragments > 0 {
-		return fragments(words, q, o)
+		return fragments(words, q, o), nil
 	}
 	from, to := bestPart(words, q, o)
-	return render(words, from, to, o)
+	return render(words, from, to, o), nil
 }
 
 func render(words []headWord, from, to int, o HeadlineOptions) string {

@@ -39,11 +39,12 @@ const (
 	numEntity
 )
 
-// Parse takes a text apart; blanks that follow one another are one token.
-func Parse(s string) []Token {
+// Parse takes a text apart; blanks that follow one another are one token. The only errors are
+// those of step.
+func Parse(s string, step Step) ([]Token, error) {
 	var out []Token
 	blank := 0 // end of the blanks that the last token is
-	eachToken(s, func(t token) {
+	err := eachToken(s, step, func(t token) {
 		kind := t.number()
 		if kind == numBlank && !t.part && t.from == blank && len(out) > 0 && out[len(out)-1].Kind == numBlank && !beginsBlank(t.text) {
 			out[len(out)-1].Text += t.text
@@ -55,7 +56,7 @@ func Parse(s string) []Token {
 			blank = t.to
 		}
 	})
-	return out
+	return out, err
 }
 
 // beginsBlank reports whether a character ends the blanks before it, as it may begin something.

@@ -60,12 +60,24 @@ type tokenizer struct {
 
 // eachToken calls f for every token of a text, in order. Parts of a hyphenated
 // word follow the whole.
-func eachToken(s string, f func(token)) {
+func eachToken(s string, step Step, f func(token)) error {
 	t := tokenizer{s: s, emit: f}
 	for i := 0; i < len(s); {
+		from := i
 		i = t.next(i)
+		if step == nil {
+			continue
+		}
+		if err := step(i - from); err != nil {
+			return err
+		}
 	}
+	return nil
 }
+
+// Step counts bytes of a text that were worked on; its error ends the work. A nil Step lets it
+// go on.
+type Step func(bytes int) error
 
 func (t *tokenizer) out(kind tokenKind, from, to int) int {
 	t.blank = kind == tokenBlank

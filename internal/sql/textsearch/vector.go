@@ -58,12 +58,18 @@ type Vector []Lexeme
 func Normal(v Vector) Vector {
 	slices.SortStableFunc(v, func(a, b Lexeme) int { return strings.Compare(a.Word, b.Word) })
 	out := v[:0]
+	copied := -1 // the lexeme of out whose positions are its own
 	for _, l := range v {
-		if n := len(out); n > 0 && out[n-1].Word == l.Word {
-			out[n-1].Positions = append(out[n-1].Positions[:len(out[n-1].Positions):len(out[n-1].Positions)], l.Positions...)
+		n := len(out) - 1
+		if n < 0 || out[n].Word != l.Word {
+			out = append(out, l)
 			continue
 		}
-		out = append(out, l)
+		if copied != n {
+			out[n].Positions = slices.Clip(out[n].Positions)
+			copied = n
+		}
+		out[n].Positions = append(out[n].Positions, l.Positions...)
 	}
 	for i := range out {
 		out[i].Positions = normalPositions(out[i].Positions)

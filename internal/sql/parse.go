@@ -1,0 +1,39 @@
+package sql
+
+import (
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// longText is the size from which on a text is worth to be cancelled, and accounted for, while
+// it is parsed.
+const longText = 64 << 10
+
+// parse parses what a client sent. What the tree of a long text, and the plans that are made
+// of it, take counts against the node's memory until nothing refers to the text any more.
+func (s *Session) parse(text string) (stmts []parser.Statement, warnings []*pgerr.Error, err error) {
+	o := s.stringOptions()
+	if len(text) < longText {
+		return parser.ParseStrings(text, o)
+	}
+	ctx := s.begin(text)
+	defer s.end()
+	mem, held := quota.NewValues(s.srv.cfg.Mem), int64(0)
+	o.Step = func(bytes int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := mem.Reserve(int64(bytes)); err != nil {
+			return translate(ctx, err)
+		}
+		held += int64(bytes)
+		return nil
+	}
+	if stmts, warnings, err = parser.ParseStrings(text, o); err != nil {
+		mem.Release(held)
+		return nil, warnings, err
+	}
+	mem.Bind(text, held)
+	return stmts, warnings, nil
+}
