@@ -35,7 +35,8 @@ func newNodeDecommission(s *streams) *cobra.Command {
 		Short: "Take nodes out of the cluster for good",
 		Long: "Take nodes out of the cluster for good: their replicas move to other nodes, then they are no part of the\n" +
 			"cluster any more. --host is another node. It works for nodes that are dead as well. Interrupted, or with\n" +
-			"--wait=none, the replicas go on moving; run it again to finish, or recommission to change your mind.",
+			"--wait=none, the replicas go on moving; run it again to finish, or recommission to change your mind. If what is\n" +
+			"left can't move, for want of a quorum or of nodes, it says so and ends with an error after --explain-after.",
 		Args: anyArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.wait != "all" && f.wait != "none" {
@@ -104,35 +105,72 @@ func (f *nodeFlags) set(ctx context.Context, id kvpb.NodeID, to server.Membershi
 	return f.call(ctx, server.MethodMembership, server.MembershipRequest{Node: id, To: to}, nil)
 }
 
-// await waits until nothing is left on the nodes, and tells how that goes.
+// leaving is how far nodes are that leave the cluster.
+type leaving struct {
+	held   []server.Held // of each of them
+	sum    int           // ranges that they have
+	lost   int           // of which this many have no quorum
+	counts string        // for people
+}
+
+// look asks what the nodes still have.
+func (f *decommissionFlags) look(ctx context.Context, ids []kvpb.NodeID, why bool) (*leaving, error) {
+	l := &leaving{}
+	var counts []string
+	for _, id := range ids {
+		var h server.Held
+		if err := f.call(ctx, server.MethodHeld, server.HeldRequest{Node: id, Why: why}, &h); err != nil {
+			return nil, err
+		}
+		l.held = append(l.held, h)
+		l.sum += h.Ranges
+		l.lost += h.Lost
+		counts = append(counts, fmt.Sprintf("node %d: %d", id, h.Ranges))
+	}
+	l.counts = strings.Join(counts, ", ")
+	if l.lost > 0 {
+		l.counts += fmt.Sprintf(" (%d without a quorum)", l.lost)
+	}
+	return l, nil
+}
+
+// stuck says why nothing more can move, or "": something may.
+func (l *leaving) stuck() string {
+	if l.lost == l.sum {
+		return fmt.Sprintf("the %d replicas that are left are of ranges without a quorum", l.sum)
+	}
+	for i := range l.held {
+		if h := &l.held[i]; h.Ranges > h.Lost && len(h.Others) >= mostVoters(h) {
+			return ""
+		}
+	}
+	return "too few nodes are live to take the replicas that are left"
+}
+
+// await waits until nothing is left on the nodes, and tells how that goes. It gives up if
+// nothing more can move.
 func (f *decommissionFlags) await(ctx context.Context, s *streams, ids []kvpb.NodeID) error {
 	said, left, moved, why := "", -1, time.Now(), false
 	for {
-		var all []server.Held
-		sum := 0
-		var counts []string
-		for _, id := range ids {
-			var h server.Held
-			if err := f.call(ctx, server.MethodHeld, server.HeldRequest{Node: id, Why: why}, &h); err != nil {
-				return err
-			}
-			all = append(all, h)
-			sum += h.Ranges
-			counts = append(counts, fmt.Sprintf("node %d: %d", id, h.Ranges))
+		l, err := f.look(ctx, ids, why)
+		if err != nil {
+			return err
 		}
-		if now := "replicas left: " + strings.Join(counts, ", "); now != said {
-			fmt.Fprintln(s.out, now)
-			said = now
-		}
-		if sum == 0 {
-			return nil
+		if l.counts != said {
+			fmt.Fprintln(s.out, "replicas left: "+l.counts)
+			said = l.counts
 		}
 		switch {
-		case left < 0 || sum < left:
-			left, moved, why = sum, time.Now(), false
+		case l.sum == 0:
+			return nil
+		case left < 0 || l.sum < left:
+			left, moved, why = l.sum, time.Now(), false
 		case why:
 			for i, id := range ids {
-				explainHeld(s, id, &all[i], f.stuck)
+				explainHeld(s, id, &l.held[i], f.stuck)
+			}
+			if reason := l.stuck(); reason != "" {
+				return fmt.Errorf("%s: the nodes stay decommissioning; run the command again when that has changed, or recommission", reason)
 			}
 			moved, why = time.Now(), false
 		default:
@@ -146,34 +184,61 @@ func (f *decommissionFlags) await(ctx context.Context, s *streams, ids []kvpb.No
 	}
 }
 
+// mostVoters is how many voters the ranges have that a node still has, of those that are known.
+func mostVoters(h *server.Held) (most int) {
+	for _, d := range h.Examples {
+		voters := 0
+		for _, r := range d.Replicas {
+			if r.Type == kvpb.Voter {
+				voters++
+			}
+		}
+		most = max(most, voters)
+	}
+	return most
+}
+
 // explainHeld says what keeps replicas on a node.
 func explainHeld(s *streams, id kvpb.NodeID, h *server.Held, since time.Duration) {
 	if h.Ranges == 0 {
 		return
 	}
 	fmt.Fprintf(s.err, "Nothing has moved away from node %d for %s. It still has replicas of:\n", id, since)
-	most := 0
 	for _, d := range h.Examples {
 		var on []string
-		voters := 0
 		for _, r := range d.Replicas {
 			on = append(on, fmt.Sprint(r.Node))
-			if r.Type == kvpb.Voter {
-				voters++
-			}
 		}
-		most = max(most, voters)
 		fmt.Fprintf(s.err, "  range %d, with replicas on nodes %s\n", d.RangeID, strings.Join(on, ", "))
 	}
 	if len(h.Examples) < h.Ranges {
 		fmt.Fprintf(s.err, "  and %d more\n", h.Ranges-len(h.Examples))
 	}
-	if len(h.Others) < most {
+	explainLost(s, h)
+	if most := mostVoters(h); h.Ranges > h.Lost && len(h.Others) < most {
 		fmt.Fprintf(s.err, "They have %d replicas each, and only %d other live nodes could take them: start another node, "+
 			"or lower num_replicas with ALTER RANGE default CONFIGURE ZONE USING num_replicas = …\n", most, len(h.Others))
 	}
 	if len(h.Reasons) > 0 {
 		fmt.Fprintf(s.err, "What the nodes say:\n  %s\n", strings.Join(h.Reasons, "\n  "))
+	}
+}
+
+// explainLost names the ranges of a node that have no quorum.
+func explainLost(s *streams, h *server.Held) {
+	if h.Lost == 0 {
+		return
+	}
+	fmt.Fprintf(s.err, "%d of them have no quorum and can't move before enough of these nodes answer again:\n", h.Lost)
+	for _, l := range h.LostSome {
+		var nodes []string
+		for _, n := range l.Silent {
+			nodes = append(nodes, fmt.Sprint(n))
+		}
+		fmt.Fprintf(s.err, "  range %d (%s) waits for nodes %s\n", l.Range, strings.Join(l.Holds, ", "), strings.Join(nodes, ", "))
+	}
+	if len(h.LostSome) < h.Lost {
+		fmt.Fprintf(s.err, "  and %d more\n", h.Lost-len(h.LostSome))
 	}
 }
 

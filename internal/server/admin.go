@@ -95,9 +95,11 @@ type Held struct {
 	Others   []kvpb.NodeID          // live nodes that could take them
 	Live     bool                   // whether the node itself was asked
 	Reasons  []string               // what leaders say about ranges that can't move
+	Lost     int                    // how many of the ranges have no quorum
+	LostSome []LostRange            // a few of them
 }
 
-// maxExamples bounds Held.Examples.
+// maxExamples bounds Held.Examples and Held.LostSome.
 const maxExamples = 8
 
 // membershipPrefix is where the memberships of nodes are stored that are not active.
@@ -471,7 +473,7 @@ func (n *Node) allBlocked(ctx context.Context) []string {
 func (n *Node) held() Held {
 	h := Held{Live: true}
 	for _, r := range n.store.Replicas() {
-		h.add(r.Desc(), n.NodeID())
+		n.addHeld(&h, r.Desc(), n.NodeID())
 	}
 	return h
 }
@@ -492,18 +494,24 @@ func (n *Node) heldByAddress(ctx context.Context, id kvpb.NodeID) (Held, error) 
 	})
 	h := Held{}
 	for _, d := range all {
-		h.add(d, id)
+		n.addHeld(&h, d, id)
 	}
 	return h, err
 }
 
-func (h *Held) add(d *kvpb.RangeDescriptor, id kvpb.NodeID) {
+// addHeld adds a range to what a node has, if that has a replica of it.
+func (n *Node) addHeld(h *Held, d *kvpb.RangeDescriptor, id kvpb.NodeID) {
 	if !slices.ContainsFunc(d.Replicas, func(r kvpb.ReplicaDescriptor) bool { return r.Node == id }) {
 		return
 	}
 	h.Ranges++
 	if len(h.Examples) < maxExamples {
 		h.Examples = append(h.Examples, *d)
+	}
+	if l := n.lost(d); l != nil {
+		if h.Lost++; len(h.LostSome) < maxExamples {
+			h.LostSome = append(h.LostSome, *l)
+		}
 	}
 }
 

@@ -1,0 +1,55 @@
+package server
+
+import (
+	"bytes"
+
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// LostRange is a range that has no quorum: it neither moves nor answers before some of its nodes
+// are back.
+type LostRange struct {
+	Range  kvpb.RangeID
+	Holds  []string      // what its keys are: tables, most often
+	Silent []kvpb.NodeID // its nodes that do not answer
+}
+
+// maxHolds bounds LostRange.Holds.
+const maxHolds = 4
+
+// lost returns what there is to say about a range without a quorum, nil if it has one.
+func (n *Node) lost(d *kvpb.RangeDescriptor) *LostRange {
+	voters := 0
+	var silent []kvpb.NodeID
+	for _, r := range d.Replicas {
+		if r.Type == kvpb.Learner {
+			continue
+		}
+		if voters++; r.Node != n.NodeID() && !n.there(r.Node) {
+			silent = append(silent, r.Node)
+		}
+	}
+	if voters-len(silent) > voters/2 {
+		return nil
+	}
+	return &LostRange{Range: d.RangeID, Holds: n.holds(d), Silent: silent}
+}
+
+// holds names what a range holds.
+func (n *Node) holds(d *kvpb.RangeDescriptor) (out []string) {
+	tables := keys.TableDataSpan()
+	switch {
+	case keys.MetaSpan().Contains(d.StartKey):
+		out = append(out, "the addresses of the ranges")
+	case bytes.Compare(d.StartKey, tables.Start) < 0:
+		out = append(out, "records of the cluster")
+	}
+	if n.serving.Load() != nil && bytes.Compare(tables.Start, d.EndKey) < 0 {
+		out = append(out, n.cat.TablesWithin(d.StartKey, d.EndKey, maxHolds)...)
+	}
+	if len(out) == 0 {
+		out = append(out, keys.Pretty(d.StartKey))
+	}
+	return out
+}
