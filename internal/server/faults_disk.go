@@ -39,8 +39,10 @@ func (d *diskFault) set(delay, fail, path string) error {
 		refused = syscall.ENOSPC
 	case fail == "eio":
 		refused = syscall.EIO
+	case fail == "panic":
+		refused = errPanic
 	default:
-		return errors.New("give delay=DURATION, fail=enospc, fail=eio (which ends the node) or off=1; and path=PART for some files only")
+		return errors.New("give delay=DURATION, fail=enospc, fail=eio or fail=panic (which end the node) or off=1; and path=PART for some files only")
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,6 +51,9 @@ func (d *diskFault) set(delay, fail, path string) error {
 	d.ended = ended
 	d.watch.SetFault(func(op *fs.Op) error {
 		if path != "" && !strings.Contains(op.Path, path) {
+			return nil
+		}
+		if refused == errPanic && op.Kind != fs.OpSync {
 			return nil
 		}
 		if refused != nil {
@@ -67,17 +72,24 @@ func (d *diskFault) set(delay, fail, path string) error {
 	return nil
 }
 
-// diskRefuses answers an operation on a disk that is full, or broken.
+// errPanic stands for a panic of the code that writes.
+var errPanic = errors.New("asked for by a fault hook")
+
+// diskRefuses answers an operation on a disk that is full, or broken. The code above a disk whose
+// fault is errPanic panics at the next sync.
 func diskRefuses(op *fs.Op, err error) error {
 	switch op.Kind {
+	case fs.OpSync:
+		if err == errPanic {
+			panic(err)
+		}
+		if err != syscall.ENOSPC {
+			return err
+		}
 	case fs.OpCreate, fs.OpLink, fs.OpMkdirAll, fs.OpPreallocate, fs.OpDiskUsage:
 		return err
 	case fs.OpWrite:
 		if op.Grow > 0 || err != syscall.ENOSPC {
-			return err
-		}
-	case fs.OpSync:
-		if err != syscall.ENOSPC {
 			return err
 		}
 	}
@@ -93,7 +105,7 @@ func (d *diskFault) clear() {
 	}
 }
 
-// ServeHTTP takes POST /_debug/fault/disk?delay=d|fail=enospc|fail=eio|off=1.
+// ServeHTTP takes POST /_debug/fault/disk?delay=d|fail=enospc|fail=eio|fail=panic|off=1.
 func (d *diskFault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		http.Error(w, "POST only", http.StatusMethodNotAllowed)

@@ -90,10 +90,15 @@ func lastLines(s string) string {
 // refusedStart starts a node that must not come up: its process ends by itself, soon,
 // and says why.
 func (s *stage) refusedStart(ctx context.Context, n *Node, what string, words ...string) error {
-	begun := time.Now()
 	if err := n.Start(); err != nil {
 		return err
 	}
+	return s.ends(ctx, n, what, refusedTime, words...)
+}
+
+// ends waits until a process ends by itself, within a bound, and checks what it says.
+func (s *stage) ends(ctx context.Context, n *Node, what string, bound time.Duration, words ...string) error {
+	begun := time.Now()
 	n.expectEnd()
 	n.mu.Lock()
 	ended := n.ended
@@ -102,8 +107,8 @@ func (s *stage) refusedStart(ctx context.Context, n *Node, what string, words ..
 	case <-ended:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(refusedTime):
-		s.res.violation("%s: the process was not refused in %s", what, refusedTime)
+	case <-time.After(bound):
+		s.res.violation("%s: the process has not ended within %s", what, bound)
 		return n.Kill()
 	}
 	n.mu.Lock()
@@ -118,8 +123,8 @@ func (s *stage) refusedStart(ctx context.Context, n *Node, what string, words ..
 		}
 	}
 	line := said[strings.LastIndex(said, "\n")+1:]
-	s.res.note("%s: refused after %.1f s: %s", what, time.Since(begun).Seconds(), oneLine(line))
-	fmt.Fprintf(s.o.Progress, "  %s: refused after %.1f s\n", what, time.Since(begun).Seconds())
+	s.res.note("%s: ended after %.1f s: %s", what, time.Since(begun).Seconds(), oneLine(line))
+	fmt.Fprintf(s.o.Progress, "  %s: ended after %.1f s\n", what, time.Since(begun).Seconds())
 	return nil
 }
 

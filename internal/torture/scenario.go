@@ -3,6 +3,7 @@ package torture
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -73,6 +74,11 @@ func Scenarios() []*Scenario {
 		{Name: "coordinator", About: "the gateway of a commit over three ranges dies, or stands still, at each of its steps", play: coordinators},
 		{Name: "removed", About: "a node joins, is removed and returns, alive and dead", play: removedReturns},
 		{Name: "address", About: "processes start with the address, the port or the store of another node", play: sameAddress},
+		{Name: "panic", About: "a node panics below its key-value layer, each in turn", play: each(panicBelow)},
+		{Name: "twins", About: "a copy of a node's store runs beside it, then in its place while it stands still", play: twins},
+		{Name: "older", About: "a node starts with an older copy of its store, or with a log that has lost its end", play: olderCopies},
+		{Name: "misplaced", About: "CLOCK, state, raftlog or the whole store is moved away under a running node", play: misplaced},
+		{Name: "dead-nodes", About: "one of two dead nodes of five is decommissioned", play: deadNodes, least: 5},
 		{Name: MixedName, About: "all faults mixed at random, for --duration or two minutes", play: mixed},
 	}
 }
@@ -245,6 +251,23 @@ func (s *stage) refuses(ctx context.Context, n *Node) {
 	}
 }
 
+// unready checks that a node without a quorum tells load balancers to send no clients.
+func (s *stage) unready(n *Node) {
+	if n.HTTP == "" {
+		return
+	}
+	c := http.Client{Timeout: maxRefusal}
+	resp, err := c.Get("http://" + n.HTTP + "/health?ready=1")
+	if err != nil {
+		s.res.violation("node %d without a quorum does not say whether it is ready: %v", n.ID, err)
+		return
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		s.res.violation("node %d has no quorum and says that it is ready", n.ID)
+	}
+}
+
 func oneWay(ctx context.Context, s *stage, n *Node) error {
 	i := slices.Index(s.c.Nodes, n)
 	for k := range 2 { // the second finds the node without leaderships, so they take turns
@@ -325,6 +348,7 @@ func loseQuorum(ctx context.Context, s *stage) error {
 		}
 		s.res.Events++
 		s.refuses(ctx, n)
+		s.unready(n)
 		begun := time.Now()
 		for _, o := range s.c.Nodes {
 			if o != n {
