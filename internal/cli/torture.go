@@ -35,12 +35,8 @@ type tortureFlags struct {
 func newTorture(s *streams) *cobra.Command {
 	f := &tortureFlags{}
 	var about []string
-	var names []string
 	for _, x := range torture.Scenarios() {
 		about = append(about, fmt.Sprintf("  %-12s %s", x.Name, x.About))
-		if x.Name != torture.MixedName {
-			names = append(names, x.Name)
-		}
 	}
 	c := &cobra.Command{
 		Use:   "torture",
@@ -51,14 +47,14 @@ func newTorture(s *streams) *cobra.Command {
 			"1 if a promise was broken; then the stores and what the clients saw are kept.\n\n" +
 			"With --url, put the same load on a database that is there, Lichen or PostgreSQL, without faults.\n\n" +
 			"Scenarios:\n" + strings.Join(about, "\n"),
-		Example: "  lichen torture                                              every scenario by itself, on three nodes\n" +
+		Example: "  lichen torture                                              every scenario by itself, on three nodes; some need five\n" +
 			"  lichen torture --scenarios=kill,partition --format=json     two of them, for programs\n" +
 			"  lichen torture --nodes=5 --scenarios=all --duration=5m      all faults mixed, on five nodes\n" +
 			"  lichen torture --nodes=1 --scenarios=calm --duration=1m     isolation levels on one node\n" +
 			"  lichen torture --url='postgresql://me@localhost/test'       a PostgreSQL, for 30 s",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			f.setDefaults(c, names)
+			f.setDefaults(c)
 			return f.run(s)
 		},
 	}
@@ -79,13 +75,14 @@ func newTorture(s *streams) *cobra.Command {
 
 // setDefaults fills in what was not given: all scenarios that the number of nodes
 // allows.
-func (f *tortureFlags) setDefaults(c *cobra.Command, names []string) {
-	switch {
-	case c.Flags().Changed("scenarios"):
-	case f.nodes < 3:
-		f.scenarios = []string{"calm", "kill"}
-	default:
-		f.scenarios = names
+func (f *tortureFlags) setDefaults(c *cobra.Command) {
+	if c.Flags().Changed("scenarios") {
+		return
+	}
+	for _, x := range torture.Scenarios() {
+		if x.Name != torture.MixedName && x.Least() <= f.nodes {
+			f.scenarios = append(f.scenarios, x.Name)
+		}
 	}
 }
 

@@ -7,8 +7,8 @@
 //
 // Read cluster.go (Cluster: processes, signals, clocks), links.go (Links: the network
 // between them, as proxies), client.go, load.go and lists.go (what clients do, and
-// write down), scenario.go, faults.go, member.go and coordinator.go (what is done to the
-// cluster), run.go (Run), compare.go (the replicas afterwards), url.go (RunURL: the load
+// write down), scenario.go, faults.go, member.go, coordinator.go and identity.go (what is done to
+// the cluster), run.go (Run), compare.go (the replicas afterwards), url.go (RunURL: the load
 // on a database of others), report.go (the verdict).
 //
 // Invariants

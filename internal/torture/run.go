@@ -1,7 +1,6 @@
 package torture
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +59,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		if least := cmp.Or(s.least, fewNodes); o.Cluster.Nodes < least {
+		if least := s.Least(); o.Cluster.Nodes < least {
 			return nil, fmt.Errorf("scenario %s needs %d nodes", name, least)
 		}
 		play = append(play, s)

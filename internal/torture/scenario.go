@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -32,6 +33,9 @@ type Scenario struct {
 	// allowed, if not nil, are the classes of errors that clients may see.
 	allowed []string
 }
+
+// Least is how many nodes the scenario needs.
+func (s *Scenario) Least() int { return cmp.Or(s.least, fewNodes) }
 
 // stage is where a scenario plays.
 type stage struct {
