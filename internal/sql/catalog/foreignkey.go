@@ -37,7 +37,9 @@ type ForeignKey struct {
 	Deferred   bool
 	// NotValid says that rows from before the constraint were never verified.
 	NotValid bool
-	Comment  string
+	// Unchecked says that rows which the table gets are not checked: DISABLE TRIGGER.
+	Unchecked bool `json:",omitempty"`
+	Comment   string
 }
 
 // Reference says that a foreign key of another table, or of this one, refers to
@@ -45,6 +47,9 @@ type ForeignKey struct {
 type Reference struct {
 	Table      ID
 	Constraint uint32 // oid of the ForeignKey
+	// Ignored says that changes of this table have no consequences for rows that refer to it:
+	// DISABLE TRIGGER.
+	Ignored bool `json:",omitempty"`
 }
 
 // ForeignKey returns the foreign key with an oid, nil if there is none.

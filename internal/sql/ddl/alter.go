@@ -144,6 +144,8 @@ func (a *alteration) wrongKind(c *ast.AlterCmd) error {
 	action, kinds := "ALTER action", "this kind of relation"
 	if name := alterActions[c.Kind]; name != "" {
 		action += " " + name
+	} else if c.Kind == ast.AlterTrigger {
+		action += " " + triggerAction(c)
 	}
 	switch {
 	case a.t.Materialized():
@@ -232,6 +234,10 @@ func (a *alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
 		return a.changePrimaryKey(ctx, c)
 	case ast.AlterSetAccessMethod:
 		return checkTableMethod(c.NewName)
+	case ast.AlterTrigger:
+		return a.switchTriggers(ctx, c)
+	case ast.AlterRule:
+		return pgerr.New(pgerr.UndefinedObject, "rule \"%s\" for relation \"%s\" does not exist", c.Name, a.t.Name)
 	}
 	return pgerr.Unsupported("this ALTER TABLE command is not supported").At(c.Pos)
 }

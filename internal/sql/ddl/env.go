@@ -193,9 +193,9 @@ func (e *Env) skip(code pgerr.Code, format string, args ...any) {
 // later reads.
 func (e *Env) nextCommand() { e.Txn.BeginStatement() }
 
-// extensions are always there: the one that PostgreSQL always has, and those whose
-// functions are built in.
-var extensions = []string{"plpgsql", "uuid-ossp", "pg_trgm"}
+// extensions are always there: the one that PostgreSQL always has, those whose functions are
+// built in, and the one that lichen_internal belongs to. pg_extension lists them.
+var extensions = []string{"plpgsql", "uuid-ossp", "pg_trgm", "lichen"}
 
 // createExtension accepts IF NOT EXISTS for what is always there.
 func (e *Env) createExtension(s *ast.CreateExtension) error {

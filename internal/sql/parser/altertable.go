@@ -433,13 +433,15 @@ func (p *parser) replicaIdentity(c *ast.AlterCmd) {
 // SECURITY.
 func (p *parser) alterEnable(c *ast.AlterCmd) {
 	c.NewName = p.colLabel()
+	plain := true
 	if c.NewName == "enable" && (p.tok.kind == kwReplica || p.tok.kind == kwAlways) {
 		c.NewName += " " + p.colLabel()
+		plain = false
 	}
 	switch {
 	case p.accept(kwTrigger):
 		c.Kind = ast.AlterTrigger
-		if p.tok.kind == kwAll || p.tok.kind == kwUser {
+		if plain && (p.tok.kind == kwAll || p.tok.kind == kwUser) {
 			c.Name = p.colLabel()
 			c.No = true
 			return

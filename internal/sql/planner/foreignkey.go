@@ -65,6 +65,9 @@ func (b *builder) references(t *catalog.Table, set []plan.SetCol) ([]*plan.Refer
 	var out []*plan.Reference
 	for i := range t.ForeignKeys {
 		k := &t.ForeignKeys[i]
+		if k.Unchecked {
+			continue
+		}
 		ref := t
 		if k.Table != t.ID {
 			var err error
@@ -88,6 +91,9 @@ func (b *builder) references(t *catalog.Table, set []plan.SetCol) ([]*plan.Refer
 func (b *builder) referrers(t *catalog.Table, set []plan.SetCol) ([]*plan.Referrer, error) {
 	var out []*plan.Referrer
 	for _, in := range t.References {
+		if in.Ignored {
+			continue
+		}
 		child := t
 		if in.Table != t.ID {
 			var err error
