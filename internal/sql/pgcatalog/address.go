@@ -154,10 +154,11 @@ func (c *Catalog) ObjectByAddress(a builtin.ObjectAddress) (class, oid uint32, s
 		oid, err = c.collationOid(a.Names)
 		return oidPgCollation, oid, 0, err
 	case "extension":
-		if a.Names[0] != lichenExtension {
-			err = pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", a.Names[0])
+		e := extensionNamed(a.Names[0])
+		if e == nil {
+			return 0, 0, 0, pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", a.Names[0])
 		}
-		return oidPgExtension, oidLichenExtension, 0, err
+		return oidPgExtension, e.oid, 0, nil
 	case "table constraint", "default value", "rule":
 		return c.partOfTable(a)
 	}
@@ -340,13 +341,26 @@ func (c *Catalog) SequenceLastValue(oid uint32) (int64, bool, error) {
 const lichenExtension = "lichen"
 
 // extension is one that CREATE EXTENSION takes for installed.
-type extension struct{ name, version, comment string }
+type extension struct {
+	oid, schema            uint32
+	name, version, comment string
+}
 
 var extensions = []extension{
-	{lichenExtension, "1.0", "what this database has and PostgreSQL has not"},
-	{"pg_trgm", "1.6", "trigrams: how similar texts are, and indexes for parts of texts"},
-	{"plpgsql", "1.0", "accepted: there are no functions in languages"},
-	{"uuid-ossp", "1.1", "ways to make UUIDs"},
+	{oidLichenExtension, oidLichenInternal, lichenExtension, "1.0", "what this database has and PostgreSQL has not"},
+	{oidTrgmExtension, oidPgCatalog, "pg_trgm", "1.6", "trigrams: how similar texts are, and indexes for parts of texts"},
+	{oidPlpgsqlExtension, oidPgCatalog, "plpgsql", "1.0", "accepted: there are no functions in languages"},
+	{oidUUIDExtension, oidPgCatalog, "uuid-ossp", "1.1", "ways to make UUIDs"},
+}
+
+// extensionNamed returns an extension, nil if there is none.
+func extensionNamed(name string) *extension {
+	for i := range extensions {
+		if extensions[i].name == name {
+			return &extensions[i]
+		}
+	}
+	return nil
 }
 
 // pgAvailableExtensions lists the extensions, which are all there.

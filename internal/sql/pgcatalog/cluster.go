@@ -293,16 +293,18 @@ func pgShdescription(s *snapshot, w *writer) error {
 	return nil
 }
 
-// pgExtension lists the one extension that is built in: the schema lichen_internal
-// belongs to it, so that pg_dump leaves it out.
+// pgExtension lists the extensions, all of which are built in. The schema lichen_internal
+// belongs to one of them, so that pg_dump leaves it out.
 func pgExtension(_ *snapshot, w *writer) error {
-	w.oid("oid", oidLichenExtension)
-	w.str("extname", lichenExtension)
-	w.oid("extowner", oidRoot)
-	w.oid("extnamespace", oidLichenInternal)
-	w.flag("extrelocatable", false)
-	w.str("extversion", "1.0")
-	w.done()
+	for _, e := range extensions {
+		w.oid("oid", e.oid)
+		w.str("extname", e.name)
+		w.oid("extowner", oidRoot)
+		w.oid("extnamespace", e.schema)
+		w.flag("extrelocatable", false)
+		w.str("extversion", e.version)
+		w.done()
+	}
 	return nil
 }
 

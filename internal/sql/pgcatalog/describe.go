@@ -42,8 +42,10 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o builtin.Object
 	case oidPgTablespace:
 		o, ok = s.describeTablespace(oid)
 	case oidPgExtension:
-		if oid == oidLichenExtension {
-			return plainName("extension", lichenExtension), true, nil
+		for _, e := range extensions {
+			if e.oid == oid {
+				return plainName("extension", e.name), true, nil
+			}
 		}
 	case oidPgNamespace:
 		if x := s.schemaByOid(oid); x != nil {
