@@ -151,11 +151,10 @@ func (d *deparser) truthTest(e *ast.IsTruth) *node {
 }
 
 func (d *deparser) isDistinct(e *ast.IsDistinct) *node {
-	if n := d.rowsDistinct(e); n != nil {
-		return n
-	}
 	l, r := d.resolve(e.L), d.resolve(e.R)
 	switch {
+	case l.writtenRow() && r.writtenRow() && len(l.args) == len(r.args):
+		return d.rowsDistinct(l, r, e.Not)
 	case r.null && r.unknown():
 		return d.distinctFromNull(l, e.Not)
 	case l.null && l.unknown():
@@ -185,22 +184,20 @@ func (d *deparser) distinctFromNull(x *node, negated bool) *node {
 	return &node{kind: test, typ: types.Bool, text: text, args: []*node{x}}
 }
 
-// rowsDistinct compares two rows field by field, nil if they are not written as rows.
-func (d *deparser) rowsDistinct(e *ast.IsDistinct) *node {
-	l, lok := e.L.(*ast.Row)
-	r, rok := e.R.(*ast.Row)
-	if !lok || !rok || len(l.Elems) != len(r.Elems) || len(l.Elems) == 0 {
-		return nil
-	}
+// writtenRow reports whether a node is a row of fields, converted to a composite type or not.
+func (n *node) writtenRow() bool { return n.kind == special && n.text == "ROW(" && len(n.args) > 0 }
+
+// rowsDistinct compares two rows field by field.
+func (d *deparser) rowsDistinct(l, r *node, negated bool) *node {
 	var parts []*node
-	for i := range l.Elems {
-		parts = append(parts, d.distinct(d.resolve(l.Elems[i]), d.resolve(r.Elems[i])))
+	for i := range l.args {
+		parts = append(parts, d.distinct(l.args[i], r.args[i]))
 	}
 	n := parts[0]
 	if len(parts) > 1 {
 		n = bools(or, parts...)
 	}
-	if e.Not {
+	if negated {
 		return bools(not, n)
 	}
 	return n
