@@ -49,6 +49,7 @@ func (l *Log) kick() {
 func (l *Log) janitorLoop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer must.Report(l.o.OnFatal)
 	for {
 		chore := l.chore()
 		if chore == nil {

@@ -3,6 +3,8 @@ package raftlog
 import (
 	"fmt"
 	"time"
+
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // frame collects the records that one sync will make durable.
@@ -138,6 +140,7 @@ func (l *Log) AppendAsync(ws []Write, done func(error)) error {
 func (l *Log) drain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer must.Report(l.o.OnFatal)
 	for {
 		f := l.leadBatch()
 		l.mu.Unlock()

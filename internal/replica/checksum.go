@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/storage"
 )
 
@@ -146,6 +147,7 @@ func (g *group) beginCheck(id apply.CheckID) {
 		defer r.checks.wg.Done()
 		defer close(c.done)
 		defer s.close()
+		defer must.Report(r.deps.OnFatal)
 		if c.err == nil {
 			c.err = s.run(r.deps.CheckSlots)
 		}

@@ -400,7 +400,7 @@ func (g *group) keep(p *proposal) {
 		known()
 		return
 	}
-	sp.wg.Go(func() {
+	sp.goLocked(func() {
 		defer known()
 		select {
 		case <-p.wake: // it was in an entry, so nobody hands the queue on to it

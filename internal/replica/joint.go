@@ -118,7 +118,10 @@ func (j *joint) enter(p *jointPart) {
 	g := p.g
 	if g.r.deps.Aside || !g.occupy(p.prop) { // stores that share the node have logs of their own
 		p.away = make(chan error, 1)
-		go func() { p.away <- g.enqueue(p.prop) }()
+		go func() {
+			defer must.Report(g.r.deps.OnFatal)
+			p.away <- g.enqueue(p.prop)
+		}()
 		return
 	}
 	g.joint = j

@@ -152,6 +152,7 @@ type spills struct {
 	life    context.Context // ends when the replica stops; nil until somebody needs it
 	end     context.CancelFunc
 	wg      sync.WaitGroup
+	fatal   func(error) // Deps.OnFatal
 }
 
 // maxSpills bounds the transactions that have provisional data in one range.
@@ -162,8 +163,16 @@ func (sp *spills) run(fn func()) {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	if !sp.closed {
-		sp.wg.Go(fn)
+		sp.goLocked(fn)
 	}
+}
+
+// goLocked runs fn on a goroutine that stop waits for. A panic in it ends the process.
+func (sp *spills) goLocked(fn func()) {
+	sp.wg.Go(func() {
+		defer must.Report(sp.fatal)
+		fn()
+	})
 }
 
 // isOpen reports whether the replica is not stopping.

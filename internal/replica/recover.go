@@ -188,7 +188,7 @@ func (r *Replica) startSweepLocked() {
 	}
 	sp.sweeps = true
 	stopping := sp.lifetime().Done()
-	sp.wg.Go(func() { r.sweep(stopping) })
+	sp.goLocked(func() { r.sweep(stopping) })
 }
 
 func (r *Replica) sweep(stopping <-chan struct{}) {
@@ -386,7 +386,7 @@ func (r *Replica) loadSpills(low hlc.Timestamp) error {
 	}
 	if len(parts)+len(records) > 0 && !sp.closed {
 		stopping := sp.lifetime().Done()
-		sp.wg.Go(func() { r.sweepFirst(stopping) })
+		sp.goLocked(func() { r.sweepFirst(stopping) })
 		r.startSweepLocked()
 	}
 	sp.mu.Unlock()

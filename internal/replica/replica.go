@@ -170,6 +170,7 @@ func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, er
 		r.deps.Schedule = func(fn func()) { go fn() }
 	}
 	r.desc.Store(desc)
+	r.spills.fatal = deps.OnFatal
 	r.asleep.Store(true)
 	r.recent.forget(deps.Clock.Now())
 	none := kvpb.ReplicaID(0)

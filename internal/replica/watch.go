@@ -115,7 +115,7 @@ func (r *Replica) watch(p *part) (unwatch func()) {
 	if start {
 		p.watched = true
 		stopping := sp.lifetime().Done()
-		sp.wg.Go(func() { r.pushUntilDecided(p, stopping) })
+		sp.goLocked(func() { r.pushUntilDecided(p, stopping) })
 	}
 	sp.mu.Unlock()
 	if first {

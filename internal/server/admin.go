@@ -271,7 +271,7 @@ func (n *Node) handleMembership(ctx context.Context, _ kvpb.NodeID, req []byte) 
 		return t.Put(membershipKey(r.Node), []byte(r.To))
 	})
 	if err != nil {
-		return nil, err
+		return nil, n.explain(err)
 	}
 	return nil, n.spreadMembership(ctx, i, r)
 }

@@ -2,6 +2,9 @@ package server
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -52,4 +55,23 @@ func (n *Node) holds(d *kvpb.RangeDescriptor) (out []string) {
 		out = append(out, keys.Pretty(d.StartKey))
 	}
 	return out
+}
+
+// explain says of what could not be done for want of a quorum which nodes it waits for.
+func (n *Node) explain(err error) error {
+	var down *kvpb.UnavailableError
+	if !errors.As(err, &down) || !n.quorumGone() {
+		return err
+	}
+	var silent []string
+	for _, i := range n.live.Nodes() {
+		if i.ID != n.NodeID() && !i.Removed && !n.there(i.ID) {
+			silent = append(silent, fmt.Sprintf("node %d", i.ID))
+		}
+	}
+	if len(silent) == 0 {
+		return err
+	}
+	return fmt.Errorf("the ranges with the records of the cluster have no quorum; start these nodes again, which do not answer: %s (%w)",
+		strings.Join(silent, ", "), err)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // stateDir is the subdirectory of the store that holds Pebble's files.
@@ -206,6 +207,7 @@ func (e *Engine) OnFlush(fn func()) {
 // of Pebble held.
 func (e *Engine) watch() {
 	defer e.wg.Done()
+	defer must.Report(e.opts.OnFatal)
 	var told uint64
 	for {
 		select {

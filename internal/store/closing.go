@@ -154,7 +154,6 @@ func (c *closing) peers(r *replica.Replica) []kvpb.NodeID {
 
 // loop closes timestamps until the store is closed.
 func (c *closing) loop() {
-	defer c.s.done.Done()
 	tick := time.NewTicker(min(kvpb.ClosedEvery, c.lag))
 	defer tick.Stop()
 	for n := 1; ; n++ {

@@ -68,7 +68,6 @@ func (s *Store) DiskWatch() *fs.Watch { return s.disk.watch }
 // watchDisk looks at the disk until the store is closed. It touches no file itself,
 // so that it goes on while the disk stands still.
 func (s *Store) watchDisk() {
-	defer s.done.Done()
 	t := time.NewTicker(diskEvery)
 	defer t.Stop()
 	for {

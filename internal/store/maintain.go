@@ -160,7 +160,6 @@ func (m *maintenance) droppable(r *replica.Replica, at raftlog.Mark, n int) (raf
 // collectLoop collects garbage now and then until the store is closed. It has a
 // goroutine of its own, since its commands take as long as a quorum takes.
 func (s *Store) collectLoop() {
-	defer s.done.Done()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {

@@ -321,6 +321,7 @@ func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 	}
 	go func() {
 		defer s.removing(r.RangeID(), false)
+		defer must.Report(s.opts.OnFatal)
 		r.Stop()
 		b := s.eng.NewBatch()
 		defer b.Close()

@@ -61,7 +61,7 @@ func (s *Store) sayMisplaced(fatal func(error)) func(error) {
 	}
 	return func(err error) {
 		if all := s.placed.Load(); all != nil && errors.Is(err, os.ErrNotExist) {
-			if gone := s.misplaced(*all); gone != nil {
+			if gone := missing(s.opts.FS, *all); gone != nil {
 				err = &MisplacedError{gone}
 			}
 		}
@@ -71,7 +71,6 @@ func (s *Store) sayMisplaced(fatal func(error)) func(error) {
 
 // watchPlaces ends the store when its files are not in their places any more.
 func (s *Store) watchPlaces(all []place) {
-	defer s.done.Done()
 	t := time.NewTicker(PlaceEvery)
 	defer t.Stop()
 	for {
@@ -92,14 +91,22 @@ func (s *Store) watchPlaces(all []place) {
 	}
 }
 
-// misplaced looks for files that are not in their places. Errors of the file system say nothing
-// about that.
+// misplaced looks for files that are not in their places, the log's segment in use included.
 func (s *Store) misplaced(all []place) error {
+	if err := missing(s.opts.FS, all); err != nil {
+		return err
+	}
+	return s.log.CheckPlace()
+}
+
+// missing looks for files that are not in their places. Errors of the file system say nothing
+// about that.
+func missing(f fs.FS, all []place) error {
 	for _, p := range all {
-		now, err := s.opts.FS.Stat(p.path)
+		now, err := f.Stat(p.path)
 		if errors.Is(err, os.ErrNotExist) || err == nil && !fs.Same(p.was, now) {
 			return fmt.Errorf("%s: %w", p.path, raftlog.ErrMisplaced)
 		}
 	}
-	return s.log.CheckPlace()
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/storage"
 )
@@ -140,6 +141,7 @@ func (w *boundWriter) write(bound int64, done chan<- error) bool {
 		return false
 	}
 	go func() {
+		defer must.Report(w.s.opts.OnFatal)
 		err := w.s.persistClock(bound)
 		w.idle <- struct{}{}
 		done <- err

@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/replica"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -162,6 +163,7 @@ func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap
 	e := s.envelope(r, to)
 	go func() {
 		defer sn.wg.Done()
+		defer must.Report(s.opts.OnFatal)
 		ctx, cancel := s.stopContext()
 		defer cancel()
 		var err error

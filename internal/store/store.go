@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/storage"
@@ -202,18 +203,25 @@ func (s *Store) Start() error {
 	}
 	s.eng.OnFlush(s.noteFlush)
 	s.began = s.opts.Clock.Now().WallTime
-	s.done.Add(5)
-	go s.watchPlaces(s.notePlaces())
-	go s.closing.loop()
-	go s.maintain()
-	go s.watchDisk()
-	go s.collectLoop()
+	places := s.notePlaces()
+	s.background(func() { s.watchPlaces(places) })
+	s.background(s.closing.loop)
+	s.background(s.maintain)
+	s.background(s.watchDisk)
+	s.background(s.collectLoop)
 	if s.net.Support != nil {
-		s.done.Add(2)
-		go s.tickLoop()
-		go s.newsLoop()
+		s.background(s.tickLoop)
+		s.background(s.newsLoop)
 	}
 	return nil
+}
+
+// background runs what halt waits for. A panic in it is the store's end, as anywhere below kv.
+func (s *Store) background(loop func()) {
+	s.done.Go(func() {
+		defer must.Report(s.opts.OnFatal)
+		loop()
+	})
 }
 
 // Close stops the replicas, flushes the engine and closes the files.
@@ -297,7 +305,6 @@ func (s *Store) admitWrite() error {
 }
 
 func (s *Store) maintain() {
-	defer s.done.Done()
 	m := newMaintenance(s)
 	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()

@@ -109,7 +109,6 @@ func (n *news) take() []kvpb.StoreID {
 
 // tickLoop runs the groups' time until the store is closed.
 func (s *Store) tickLoop() {
-	defer s.done.Done()
 	tick := time.NewTicker(raftTickEvery)
 	defer tick.Stop()
 	for n := 0; ; n = (n + 1) % wakeRound {
@@ -145,7 +144,6 @@ func (s *Store) SupportChanged(id kvpb.StoreID) { s.news.add(id) }
 
 // newsLoop tells the replicas until the store is closed.
 func (s *Store) newsLoop() {
-	defer s.done.Done()
 	for {
 		select {
 		case <-s.stop:
