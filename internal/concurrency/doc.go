@@ -15,6 +15,7 @@
 //   - Commits, Commit: commits in progress, which block reads of their keys.
 //   - TimestampCache: what was read when; readMark is one remembered read,
 //     keySlot the table of single keys, spanCache and spanMap the spans.
+//   - Reservations: spans in which nobody is to begin to write for a while.
 //   - WaitGraph, Wait, BlockerSource: deadlock detection over waits of any kind.
 //   - WaitReport, Deadlocks: the same over the waits of several nodes (report.go,
 //     cycles.go), which dist collects.
@@ -55,6 +56,10 @@
 //     (WaitGraph.confirm)
 //  9. Deadlocks chooses the same victims from the same waits in whatever order, none
 //     of whom is part of no cycle, and leaves no cycle. (TestDeadlocksProperty)
+//
+//  10. Of transactions that have reserved something in a range none waits for a younger one's
+//     reservation, and what is expired or given up stops nobody. (Reservations.Against;
+//     TestReservations)
 //
 // # Concurrency
 //

@@ -165,6 +165,10 @@ type RefreshRequest struct {
 	Txn      *TxnMeta
 	Spans    []Span
 	From, To hlc.Timestamp
+	// Hold, if positive, moves nothing: it asks that for so long nobody else begins to write in
+	// the spans, as far as that can be had. If negative, the transaction no longer wants that of any
+	// span of the ranges.
+	Hold time.Duration
 }
 
 // Write is one key's new value; a nil Value deletes the key.

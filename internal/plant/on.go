@@ -25,7 +25,7 @@ func All() []Name {
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
 		StatisticsUnheard, PanicSurvived, TwinAdmitted, SplitGap, PipelineGoesOn,
 		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, TypesInTurn, LaterColumnSeen,
-		ImpliedUnchecked, UnmatchedByAny, TurnSkipped,
+		ImpliedUnchecked, UnmatchedByAny, TurnSkipped, ReservedForNobody,
 	}
 }
 

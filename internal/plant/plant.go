@@ -116,6 +116,8 @@ const (
 	// CursorSkips loses a row between two fetches.
 	CursorSkips Name = "cursor-skips"
 
+	// ReservedForNobody has writers take no notice of what others have reserved.
+	ReservedForNobody Name = "reserved-for-nobody"
 	// TurnSkipped has blocks that keep each other from committing begin without waiting for their turn.
 	TurnSkipped Name = "turn-skipped"
 	// StatisticsUnheard has a node plan by the statistics that were stored when it started.

@@ -13,7 +13,8 @@
 // spill.go (transactions larger than their gateway's buffer), settle.go and settler.go (removing
 // what is provisional, and at which pace), record.go and end.go (transaction records, how a commit
 // in several ranges ends), ride.go (commands that nobody waits for), watch.go and recover.go
-// (transactions whose gateway does not finish), recent.go and abandon.go (messages
+// (transactions whose gateway does not finish), reserve.go (statements that
+// have others wait), recent.go and abandon.go (messages
 // that come twice, late or never). Merges: merge.go (the steps), takeover.go (what
 // becomes of the range merged away, and of those who use it). Time and rest: messages.go
 // (Tick, Wake, SupportChanged), election.go (standing for election). Comparing replicas: checksum.go.
@@ -195,6 +196,10 @@
 //	     keys: in between they would be nobody's, the store would take in a snapshot of them, and
 //	     the replica that was made later would take the place of one that has acknowledged more
 //	     (applyTrigger; S11 of store).
+//
+//	R45. A reservation changes when others begin to write, never what is read or committed: it
+//	     is neither handed on nor looked at by commits. Who has begun to write in its span, and
+//	     who would wait for ever, goes on (awaitReserved; TestReserveAhead in sql).
 //
 // Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
 // map and slice operations only. Nothing is waited for while one is held.

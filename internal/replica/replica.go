@@ -106,9 +106,11 @@ type Replica struct {
 	locks   *concurrency.LockTable
 	commits *concurrency.Commits
 	reads   *concurrency.TimestampCache
-	spills  spills
-	recent  recent
-	handing handing
+	// reserved are the spans in which nobody is to begin to write.
+	reserved concurrency.Reservations
+	spills   spills
+	recent   recent
+	handing  handing
 	// abandoned are transactions whose gateway no longer waits for their commit.
 	abandoned   txnSet
 	gatewayAsks gatewayAsks

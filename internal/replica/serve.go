@@ -305,6 +305,10 @@ func (r *Replica) LockMany(ctx context.Context, req *kvpb.LockManyRequest, resp 
 	one := kvpb.LockRequest{Txn: req.Txn, Strength: req.Strength, Wait: kvpb.WaitSkip, HoldsLocks: req.HoldsLocks}
 	for i, k := range req.Keys {
 		one.Key = k
+		if !r.reserved.Empty() && r.isReserved(&one) {
+			resp.Locks[i].Skipped = true
+			continue
+		}
 		if err = r.takeLock(ctx, &one, &resp.Locks[i]); err != nil {
 			r.releaseNew(txnID(req.Txn), req.Keys[:i], resp.Locks)
 			return err
@@ -330,6 +334,11 @@ func (r *Replica) releaseNew(id concurrency.TxnID, keys [][]byte, got []kvpb.Loc
 
 // lock takes one lock in a lock section, and reads the key.
 func (r *Replica) lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse, under tenure) error {
+	if !r.reserved.Empty() && req.Wait == kvpb.WaitBlock && req.Strength >= kvpb.LockNoKeyUpdate {
+		if err := r.awaitReserved(ctx, req); err != nil {
+			return err
+		}
+	}
 	if err := r.takeLock(ctx, req, resp); err != nil || resp.Skipped {
 		return err
 	}
@@ -470,6 +479,9 @@ func (r *Replica) Refresh(ctx context.Context, req *kvpb.RefreshRequest) error {
 	}
 	if under.desc == nil {
 		return nil
+	}
+	if req.Hold != 0 {
+		return r.reserve(ctx, req)
 	}
 	if err := r.refresh(ctx, req.Txn, req.Spans, req.From, req.To); err != nil {
 		r.stats.RefreshFailures.Add(1)

@@ -8,7 +8,7 @@
 // Read server.go (Server, what sessions share), session.go (Session), query.go
 // (Query, Bind, Execute, Sync: what fronts call), batch.go (several statements of one
 // simple query), execute.go (execution: one
-// statement on its way), txnstate.go (transaction blocks), prepare.go and
+// statement on its way), reserve.go (what it reserves after a conflict), txnstate.go (transaction blocks), prepare.go and
 // plancache.go (plans and when they are renewed), shape.go (simple queries that
 // differ in integers only share a plan), then a file per kind of
 // statement: utility.go, copy.go, portal.go (portals, those that DECLARE makes too), cursor.go, explain.go, analyze.go, ddl.go, and about ranges
@@ -62,6 +62,9 @@
 //	Q14. A turn of a block is a lock that stands for nothing else: what is committed, and who waits for
 //	    other statements, is the same without. It is waited for before the block has any other lock,
 //	    and no longer than turnWait (takeTurn; TestTurns, TestTurnsOfSlowClients).
+//
+//	Q15. A statement that takes long reserves the tables at which it has failed before it is run again,
+//	     for a time in proportion to its own (ahead; TestReserveAhead).
 //
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
 // come from others and touch only what mu guards and atomics. Server's maps have a mutex.

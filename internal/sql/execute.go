@@ -57,11 +57,12 @@ type execution struct {
 	rows      int64
 	described bool
 	suspended bool
-	committed bool        // its implicit transaction was committed: it is not run again
-	unplanned bool        // its plan was what failed
-	copying   bool        // COPY TO has begun to send
-	input     *copyInput  // of COPY FROM, once the client was asked for it
-	met       time.Time   // when it met its first conflict
+	committed bool       // its implicit transaction was committed: it is not run again
+	unplanned bool       // its plan was what failed
+	copying   bool       // COPY TO has begun to send
+	input     *copyInput // of COPY FROM, once the client was asked for it
+	met       time.Time  // when it met its first conflict
+	ahead     ahead
 	snapshot  kv.Snapshot // of a suspended execution
 }
 
@@ -118,13 +119,17 @@ func (x *execution) runPlanned(ctx context.Context) error {
 				return err
 			}
 		}
-		sp := txn.StatementStart()
+		if err := x.ahead.reserve(ctx, txn); err != nil {
+			return err
+		}
+		sp, began := txn.StatementStart(), time.Now()
 		err := x.attempt(ctx)
 		victim := x.victimAlone(err)
 		if err == nil || !victim && !kv.IsRetryable(err) || x.committed || x.hadEnough(attempt) || ctx.Err() != nil || !x.takeBack() {
 			x.finish(err)
 			return err
 		}
+		x.ahead.note(s, err, time.Since(began))
 		x.close()
 		s.advisory.retry(ctx, s)
 		if err := pauseBefore(ctx, attempt); err != nil {

@@ -12,6 +12,9 @@ func (s *Server) CollectAtOnce() {
 	s.stats.busy, s.stats.past, s.stats.every = true, 0, 0
 }
 
+// ReserveAtOnce has statements reserve what they fail at, however short they are.
+func (s *Server) ReserveAtOnce() { s.patience = 0 }
+
 // CollectDue analyses the tables that have changed enough, and returns how many there are.
 func (s *Server) CollectDue(t testing.TB) (n int) {
 	t.Helper()

@@ -1,6 +1,8 @@
 package sql_test
 
 import (
+	"runtime"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -76,4 +78,70 @@ func TestFillInBlock(t *testing.T) {
 		t.Errorf("the new table has a sum of %s, the one that it was filled from %s", filled, read)
 	}
 	mustExec(t, s, "COMMIT")
+}
+
+// besideCommits calls change before each commit of many rows, until done is called, which returns
+// how many there were.
+func besideCommits(n *node, change func()) (done func() int64) {
+	var commits atomic.Int64
+	meet := func(req *kvpb.CommitRequest) {
+		if len(req.Writes) >= pageOf && req.Txn.Isolation == kvpb.Serializable {
+			commits.Add(1)
+			change()
+		}
+	}
+	n.sender.onCommit.Store(&meet)
+	return func() int64 {
+		n.sender.onCommit.Store(nil)
+		return commits.Load()
+	}
+}
+
+// reservesAhead runs a long statement beside one who writes what it reads, whenever it is about to
+// commit, and returns how many attempts it took.
+func reservesAhead(t *testing.T, text string) (attempts int64) {
+	n := newNode(t, fs.NewMem())
+	defer closeNode(t, n)
+	n.sql.ReserveAtOnce()
+	s, other := n.session(t), n.session(t)
+	defer s.Close()
+	defer other.Close()
+	mustExec(t, s, "CREATE TABLE src (id INT PRIMARY KEY, v INT)")
+	mustExec(t, s, "INSERT INTO src SELECT i, 0 FROM generate_series(1, 1000) i")
+	mustExec(t, s, "CREATE TABLE dst (id INT PRIMARY KEY, v INT)")
+	writes := 0
+	var waiting <-chan error
+	done := besideCommits(n, func() {
+		mustExec(t, other, "SELECT count(*) FROM dst") // so that the commit has to be later
+		if writes++; writes > 20 || waiting != nil {
+			return
+		}
+		write := query(other, "INSERT INTO src VALUES (1000 + "+strconv.Itoa(writes)+", 1)")
+		for n.store.Waits().Len() == 0 && len(write) == 0 {
+			runtime.Gosched()
+		}
+		if len(write) == 0 {
+			waiting = write // for the statement
+		} else if err := <-write; err != nil {
+			t.Error(err)
+		}
+	})
+	mustExec(t, s, text)
+	attempts = done()
+	if waiting != nil {
+		if err := <-waiting; err != nil {
+			t.Errorf("who waited for the statement: %v", err)
+		}
+	}
+	if got, want := value(t, s, "SELECT count(*) FROM dst"), value(t, s, "SELECT count(*) - 1 FROM src"); waiting != nil && got != want {
+		t.Errorf("%s rows were inserted, want %s", got, want)
+	}
+	return attempts
+}
+
+// A statement that others keep from committing has them wait.
+func TestReserveAhead(t *testing.T) {
+	if got := reservesAhead(t, "INSERT INTO dst SELECT * FROM src"); got > 3 {
+		t.Errorf("the statement ended at attempt %d", got)
+	}
 }

@@ -68,3 +68,15 @@ func TestPlantsTurns(t *testing.T) {
 		t.Error("not found")
 	})
 }
+
+// TestPlantsReserved plants writers that take no notice of what others have reserved.
+func TestPlantsReserved(t *testing.T) {
+	t.Run(string(plant.ReservedForNobody), func(t *testing.T) {
+		defer plant.Choose(plant.ReservedForNobody)()
+		if got := reservesAhead(t, "INSERT INTO dst SELECT * FROM src"); got > 3 {
+			t.Logf("found: the statement ended at attempt %d", got)
+			return
+		}
+		t.Error("not found")
+	})
+}

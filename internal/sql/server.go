@@ -62,9 +62,11 @@ type Server struct {
 	clients  int // sessions that are not internal
 	nextPID  int32
 
-	txnIDs  txnIDs
-	turns   turns
-	idTicks atomic.Int64 // of the newest id; see uniqueID
+	txnIDs txnIDs
+	turns  turns
+	// patience is reserveAfter but in tests.
+	patience time.Duration
+	idTicks  atomic.Int64 // of the newest id; see uniqueID
 }
 
 // NewServer returns a server without sessions.
@@ -75,7 +77,7 @@ func NewServer(cfg Config) *Server {
 	return &Server{
 		stats: newTableStats(&cfg),
 		cfg:   cfg, copies: replayPool(cfg.Mem), plans: newPlanCache(), started: time.Now(),
-		sessions: map[int32]*Session{}, nextPID: firstPID,
+		sessions: map[int32]*Session{}, nextPID: firstPID, patience: reserveAfter,
 	}
 }
 

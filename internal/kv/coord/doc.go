@@ -4,7 +4,7 @@
 // Above it is kv; below it a kvpb.Sender, which is dist in a server. Read txn.go
 // (Txn, the life of a transaction), scan.go (pages of one span or of many),
 // uncertain.go (reads when clocks differ), buffer.go (Buffer, the writes), spill.go,
-// reads.go (ReadSet), env.go (what transactions share).
+// reads.go (ReadSet), reserve.go (what long statements ask of others), env.go (what transactions share).
 //
 // A transaction's statements are numbered. A plain read of a statement sees the
 // snapshot at the transaction's read timestamp and the writes of earlier
@@ -49,6 +49,10 @@
 //	     there are fewer tables than maxCondensed: what a session writes beside its transaction,
 //	     a sequence's value for one, is nothing that the transaction has read
 //	     (ReadSet.condense; TestReadSetCovers).
+//
+//	C12. What is reserved protects nothing: all that was read is refreshed as without (Reserve).
+//	     What was read apart is not; nothing that the part wrote is seen before the commit
+//	     (ReadApart; TestFillInBlock in sql).
 //
 // Env's registry of active transactions has a mutex; a Txn has none.
 package coord

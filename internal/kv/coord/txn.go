@@ -75,6 +75,7 @@ type Txn struct {
 	stmtBase int // writes before the current statement
 	charged  int64
 	check    check
+	reserved []kvpb.Span // see Reserve
 
 	// Links of the registry of active transactions; guarded by its mutex.
 	prev, next *Txn
@@ -537,6 +538,7 @@ func (t *Txn) Rollback(ctx context.Context) {
 }
 
 func (t *Txn) finish() {
+	t.releaseReserved()
 	t.state = finished
 	t.ahead = ahead{}
 	t.drop()

@@ -192,7 +192,7 @@ const minLockResponse = 4
 // AppendRefresh appends the fields of a request.
 func AppendRefresh(b []byte, req *kvpb.RefreshRequest) []byte {
 	b = appendTimestamp(appendTimestamp(appendTxn(b, req.Txn), req.From), req.To)
-	return appendSpans(b, req.Spans)
+	return appendSpans(appendUint(b, uint64(req.Hold)), req.Spans)
 }
 
 // DecodeRefresh reads what AppendRefresh wrote.
@@ -200,6 +200,7 @@ func DecodeRefresh(b []byte, req *kvpb.RefreshRequest) error {
 	f := read(b)
 	req.Txn = f.txn(req.Txn)
 	req.From, req.To = f.timestamp(), f.timestamp()
+	req.Hold = time.Duration(f.Uvarint())
 	req.Spans = f.spans(req.Spans)
 	return f.err()
 }

@@ -1,0 +1,112 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/plant"
+)
+
+const (
+	// reserveWait bounds how long a reservation waits for those who write in its span to end,
+	// reservePoll how often it looks.
+	reserveWait = time.Second
+	reservePoll = 2 * time.Millisecond
+	// reservedLook is how long a writer waits before it looks whether the gateway of a
+	// reservation still lives.
+	reservedLook = time.Second
+)
+
+// reserve makes others wait before they begin to write in the spans, or gives up all that the
+// transaction has reserved. It returns once those who write there have ended, or soon.
+func (r *Replica) reserve(ctx context.Context, req *kvpb.RefreshRequest) error {
+	id := txnID(req.Txn)
+	if req.Hold < 0 {
+		r.reserved.Drop(id)
+		return nil
+	}
+	now := time.Now()
+	h := concurrency.Holder{ID: id, Start: req.Txn.StartTS}
+	other := func(o concurrency.TxnID) bool { return o != id }
+	for _, s := range req.Spans {
+		if !r.reserved.Take(h, s.Key, s.EndKey, now, now.Add(req.Hold)) {
+			return nil
+		}
+		for r.locks.Writers(s.Key, s.EndKey, other) && time.Since(now) < reserveWait {
+			if err := pause.For(ctx, reservePoll); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// awaitReserved waits for reservations before a transaction begins to write in their spans. Who
+// has begun goes on, as does who would wait for ever: reservations only make conflicts
+// unlikely.
+func (r *Replica) awaitReserved(ctx context.Context, req *kvpb.LockRequest) error {
+	h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
+	began, one := time.Now(), *req
+	for {
+		v := r.reservedAgainst(h, req.Key, req.HoldsLocks)
+		if v == nil {
+			return nil
+		}
+		if req.Timeout > 0 {
+			if one.Timeout = req.Timeout - time.Since(began); one.Timeout <= 0 {
+				return &kvpb.LockNotAvailableError{Timeout: true}
+			}
+		}
+		soon, cancel := context.WithTimeout(ctx, min(v.Left(time.Now()), reservedLook))
+		err := r.waitUntil(soon, v.Done(), &one, h, v)
+		cancel()
+		var dead *kvpb.DeadlockError
+		switch {
+		case errors.As(err, &dead):
+			return nil
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			if !r.gatewayAlive(kvpb.TxnID(v.Holder()), false) {
+				r.reserved.Drop(v.Holder())
+			}
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// isReserved reports whether a lock has to wait for a reservation.
+func (r *Replica) isReserved(req *kvpb.LockRequest) bool {
+	h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
+	return req.Strength >= kvpb.LockNoKeyUpdate && r.reservedAgainst(h, req.Key, req.HoldsLocks) != nil
+}
+
+// reservedAgainst returns the reservation for which a transaction waits before it locks key.
+func (r *Replica) reservedAgainst(h concurrency.Holder, key []byte, holdsLocks bool) *concurrency.Reservation {
+	if plant.On(plant.ReservedForNobody) {
+		return nil
+	}
+	v := r.reserved.Against(h, key, time.Now())
+	if v == nil {
+		return nil
+	}
+	start, end := v.Span()
+	self := func(o concurrency.TxnID) bool { return o == h.ID }
+	if holdsLocks && r.locks.Writers(start, end, self) || r.spills.has(kvpb.TxnID(h.ID)) {
+		return nil
+	}
+	return v
+}
+
+// has reports whether a transaction has a part here.
+func (sp *spills) has(id kvpb.TxnID) bool {
+	if sp.active.Load() == 0 {
+		return false
+	}
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	return sp.all[id] != nil
+}
