@@ -56,7 +56,6 @@
 //     (WaitGraph.confirm)
 //  9. Deadlocks chooses the same victims from the same waits in whatever order, none
 //     of whom is part of no cycle, and leaves no cycle. (TestDeadlocksProperty)
-//
 //  10. Of transactions that have reserved something in a range none waits for a younger one's
 //     reservation, and what is expired or given up stops nobody. (Reservations.Against;
 //     TestReservations)
