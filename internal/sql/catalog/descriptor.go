@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -446,3 +447,32 @@ func (t *Table) DeclaredKey(c *IndexColumn) ColumnID {
 
 // Materialized reports whether the table is a materialized view.
 func (t *Table) Materialized() bool { return t.Kind == KindTable && t.View != nil }
+
+// StoredTexts yields the expressions and the query of a relation or type, "" among them.
+func (t *Table) StoredTexts() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range t.Columns {
+			if c := &t.Columns[i]; !yield(c.Default) || !yield(c.OnUpdate) || !yield(c.Generated) {
+				return
+			}
+		}
+		for i := range t.Checks {
+			if !yield(t.Checks[i].Expr) {
+				return
+			}
+		}
+		for i := range t.Indexes {
+			if !yield(t.Indexes[i].Where) {
+				return
+			}
+		}
+		if t.View != nil && !yield(t.View.Query) || t.UserType == nil || t.UserType.Def == nil || !yield(t.UserType.Def.Default) {
+			return
+		}
+		for _, k := range t.UserType.Def.Checks {
+			if !yield(k.Expr) {
+				return
+			}
+		}
+	}
+}

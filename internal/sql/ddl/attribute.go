@@ -41,10 +41,15 @@ func (e *Env) alterComposite(ctx context.Context, st *ast.AlterComposite) error 
 	}
 	c := t.Clone()
 	c.UserType = types.NewUserType(t.Oid, t.Name, ast.QuoteIdent(t.Name), &a.def)
+	r := &types.Reshape{Oid: t.Oid, Fields: a.def.Fields, From: a.from}
+	if r.Changes(len(t.UserType.Def.Fields)) {
+		if err := e.reshapeConstants(ctx, t, c.UserType, r); err != nil {
+			return err
+		}
+	}
 	if err := e.Coll.Put(ctx, c); err != nil {
 		return err
 	}
-	r := &types.Reshape{Oid: t.Oid, Fields: a.def.Fields, From: a.from}
 	if _, err := e.renewUsers(ctx, c, c.UserType, r, len(t.UserType.Def.Fields)); err != nil {
 		return err
 	}

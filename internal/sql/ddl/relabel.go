@@ -2,76 +2,178 @@ package ddl
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
+// restatement is a change of a type that constants in stored texts have to follow.
+type restatement struct {
+	u       *types.T       // what the type becomes
+	reshape *types.Reshape // of the fields of a composite type, else nil
+}
+
+// restated prints a constant of a type that is made of the one that changes.
+func (e *Env) restated(x *restatement, c *plan.Const) string {
+	t, d := catalog.ReplaceType(c.T, x.u), c.D
+	if x.reshape != nil {
+		d = x.reshape.Apply(c.T, d)
+	}
+	return e.neutral(t, d)
+}
+
 // relabel makes the stored texts of a database that hold values of an enum call them as the
-// enum will: u is what it becomes. Texts without the label old have nothing to change. All are
-// read before any is written, as views read other views.
+// enum will: u is what it becomes. Texts without the label old have nothing to change.
 func (e *Env) relabel(ctx context.Context, db catalog.ID, u *types.T, old string) error {
+	if strings.ContainsAny(old, `'"\,(){} `) { // it may be quoted within a constant
+		old = ""
+	}
 	all, err := e.tablesOf(ctx, db)
 	if err != nil {
 		return err
 	}
-	if strings.ContainsAny(old, `'"\,(){} `) { // it may be quoted within a constant
-		old = ""
+	all = slices.DeleteFunc(all, func(t *catalog.Table) bool { return !mentions(t, old) })
+	return e.restate(ctx, all, &restatement{u: u})
+}
+
+// reshapeConstants gives the values of a composite type in stored texts, constants and
+// ROW(...), the fields that the type is about to have: u is what it becomes, t defines it.
+func (e *Env) reshapeConstants(ctx context.Context, t *catalog.Table, u *types.T, r *types.Reshape) error {
+	all, err := e.tablesOf(ctx, t.Database)
+	if err != nil {
+		return err
 	}
-	var changed []*catalog.Table
+	ofType := map[catalog.ID]bool{t.ID: true} // relations with a column of it
+	for _, o := range all {
+		if slices.ContainsFunc(o.Columns, func(c catalog.Column) bool { return usesType(&c, t.Oid) }) {
+			ofType[o.ID] = true
+		}
+	}
+	name := "." + ast.QuoteIdent(t.Name) // as pinNames has left it
+	all = slices.DeleteFunc(all, func(o *catalog.Table) bool {
+		read := o.View != nil && slices.ContainsFunc(o.View.Uses, func(id catalog.ID) bool { return ofType[id] })
+		made := ofType[o.ID] || catalog.UsesType(o.UserType, t.Oid)
+		return o.ID == t.ID || !read && !made && !mentions(o, name)
+	})
+	return e.restate(ctx, all, &restatement{u: u, reshape: r})
+}
+
+// restate makes the texts of objects follow the change of a type. All are read before any is
+// written, as views read other views.
+func (e *Env) restate(ctx context.Context, all []*catalog.Table, x *restatement) error {
+	changed := map[catalog.ID][]string{}
+	var order []catalog.ID
 	for _, t := range all {
-		if !mentions(t, old) {
+		if _, any, err := e.restateTexts(ctx, t, x); err != nil {
+			return err
+		} else if !any {
 			continue
 		}
-		if t, err = e.lockByID(ctx, t.ID); err != nil {
-			return err
-		}
-		any := false
-		err := eachStored(t, func(s storedText) (string, error) {
-			text, err := e.relabeled(ctx, s, u)
-			any = any || text != s.text
-			return text, err
-		})
+		t, err := e.lockByID(ctx, t.ID)
 		if err != nil {
 			return err
 		}
-		if any {
-			changed = append(changed, t)
+		if changed[t.ID], _, err = e.restateTexts(ctx, t, x); err != nil {
+			return err
 		}
+		order = append(order, t.ID)
 	}
-	for _, t := range changed {
-		if t.Kind == catalog.KindType { // others hold copies of its expressions
-			err = e.redefineType(ctx, t, t.UserType.Def)
-		} else {
-			err = e.Coll.Put(ctx, t)
-		}
-		if err != nil {
+	for _, id := range order {
+		if err := e.putTexts(ctx, id, changed[id]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// relabeled is a text with the constants that hold values of an enum printed as u prints them.
-func (e *Env) relabeled(ctx context.Context, s storedText, u *types.T) (string, error) {
+// putTexts gives an object other texts, in the order of eachText. The object may have got
+// another form since they were read: with the copy of a domain that has other texts too.
+func (e *Env) putTexts(ctx context.Context, id catalog.ID, texts []string) error {
+	t, err := e.Coll.TableByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	t = t.Clone()
+	err = eachText(t, func(string) (text string, err error) {
+		text, texts = texts[0], texts[1:]
+		return text, nil
+	})
+	if err != nil {
+		return err
+	}
+	if t.Kind == catalog.KindType { // others hold copies of its expressions
+		return e.redefineType(ctx, t, t.UserType.Def)
+	}
+	return e.Coll.Put(ctx, t)
+}
+
+// restateTexts returns the texts of t as they follow the change of a type, and whether any
+// does.
+func (e *Env) restateTexts(ctx context.Context, t *catalog.Table, x *restatement) (texts []string, any bool, err error) {
+	err = eachStored(t.Clone(), func(s storedText) (string, error) {
+		text, err := e.restateText(ctx, s, x)
+		texts, any = append(texts, text), any || text != s.text
+		return s.text, err
+	})
+	return texts, any, err
+}
+
+// restateText is a text with the constants of a type as they are after its change.
+func (e *Env) restateText(ctx context.Context, s storedText, x *restatement) (string, error) {
 	root, notes, err := e.understand(ctx, s)
+	if err != nil && x.reshape != nil { // what can't be read any more is left as it is
+		return s.text, nil
+	}
 	if err != nil {
 		return "", err
 	}
 	changed := false
 	for lit, c := range notes.Literals {
-		if c != nil && catalog.UsesType(c.T, u.Oid) {
-			lit.Val, changed = e.neutral(catalog.ReplaceType(c.T, u), c.D), true
+		if c != nil && catalog.UsesType(c.T, x.u.Oid) {
+			lit.Val, changed = e.restated(x, c), true
 		}
 	}
+	changed = x.rows(root, s.want, notes) || changed
 	if !changed {
 		return s.text, nil
 	}
 	return ast.Format(root), nil
+}
+
+// rows gives ROW(...) that makes a value of the type, by a cast or because want is the type, the
+// fields that the type is about to have. It reports whether there is any.
+func (x *restatement) rows(root ast.Node, want *types.T, notes *planner.Notes) bool {
+	found := false
+	reshape := func(n ast.Expr, t *types.T) {
+		row, ok := n.(*ast.Row)
+		if !ok || t == nil || t.BaseType().Oid != x.u.Oid || x.reshape == nil {
+			return
+		}
+		elems := make([]ast.Expr, len(x.reshape.From))
+		for i, from := range x.reshape.From {
+			elems[i] = &ast.NullLit{}
+			if from >= 0 && from < len(row.Elems) {
+				elems[i] = row.Elems[from]
+			}
+		}
+		row.Elems, row.Explicit, found = elems, true, true
+	}
+	if n, ok := root.(ast.Expr); ok {
+		reshape(n, want)
+	}
+	ast.Walk(root, func(n ast.Node) bool {
+		if c, ok := n.(*ast.Cast); ok {
+			reshape(c.X, notes.Casts[c])
+		}
+		return true
+	})
+	return found
 }
 
 // understand parses and plans a stored text.

@@ -39,12 +39,12 @@ func (e *Env) renameInTexts(ctx context.Context, db catalog.ID, old string, f re
 
 // mentions reports whether a word is in a stored text of t.
 func mentions(t *catalog.Table, word string) bool {
-	found := false
-	_ = eachText(t.Clone(), func(s string) (string, error) {
-		found = found || strings.Contains(s, word)
-		return s, nil
-	})
-	return found
+	for text := range t.StoredTexts() {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *Env) renameInTextsOf(ctx context.Context, id catalog.ID, f renamed) error {

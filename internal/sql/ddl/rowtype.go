@@ -21,14 +21,19 @@ func (e *Env) putRelation(ctx context.Context, t *catalog.Table) error {
 	if err := e.rowArrays(ctx, t); err != nil {
 		return err
 	}
+	if !t.HasRows() || sameRowType(old, t) {
+		return e.Coll.Put(ctx, t)
+	}
+	n, r := len(catalog.RowType(old).Fields()), rowReshape(old, t)
+	if r.Changes(n) {
+		if err := e.reshapeConstants(ctx, old, catalog.RowType(t), r); err != nil {
+			return err
+		}
+	}
 	if err := e.Coll.Put(ctx, t); err != nil {
 		return err
 	}
-	if !t.HasRows() || sameRowType(old, t) {
-		return nil
-	}
-	n := len(catalog.RowType(old).Fields())
-	if used, err := e.renewUsers(ctx, t, catalog.RowType(t), rowReshape(old, t), n); err != nil || !used {
+	if used, err := e.renewUsers(ctx, t, catalog.RowType(t), r, n); err != nil || !used {
 		return err
 	}
 	for i := range old.Columns {

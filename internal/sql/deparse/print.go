@@ -293,7 +293,7 @@ func (d *deparser) container(x *node, plain bool) {
 
 func (d *deparser) subscriptExpr(n *node) {
 	x := n.args[0]
-	d.container(x, x.kind == word || x.kind == field)
+	d.container(x, x.kind == word && x.column != "" || x.kind == field)
 	for _, ix := range n.index {
 		d.w("[")
 		if ix.lo != nil {

@@ -99,7 +99,7 @@ func (d *deparser) noted(c planner.NotedColumn) *node {
 	case !n.row && c.Type != nil:
 		n.typ = c.Type.Shown()
 	case c.Relation != nil:
-		n.table = c.Relation.Table
+		n.table = c.Relation.View
 	}
 	return n
 }

@@ -48,6 +48,16 @@ func (s *snapshot) expr(text string, t *catalog.Table, want *types.T, pretty boo
 	return out
 }
 
+// valueType is the type that VALUE has in the constraints of a domain: what the domain is over,
+// which may be another one.
+func valueType(domain *types.T) *types.T {
+	base := domain.Def.Base
+	if base.OfDomain() {
+		return base.BaseType().WithDomain(base)
+	}
+	return base
+}
+
 // valueExpr prints a constraint of a domain over values of type t.
 func (s *snapshot) valueExpr(text string, t *types.T, pretty bool) string {
 	out, err := s.deparser().Expr(s.ctx, text, nil, t, types.Bool, deparse.Layout{Pretty: pretty})
@@ -203,7 +213,7 @@ func (s *snapshot) prettyExpr(text string, relation uint32) string {
 	if t == nil {
 		for _, d := range s.types() {
 			for _, k := range d.UserType.Def.Checks {
-				if base := d.UserType.BaseType(); s.valueExpr(k.Expr, base, false) == text {
+				if base := valueType(d.UserType); s.valueExpr(k.Expr, base, false) == text {
 					return s.valueExpr(k.Expr, base, true)
 				}
 			}

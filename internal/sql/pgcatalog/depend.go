@@ -152,7 +152,7 @@ func (d depends) domain(t *catalog.Table) {
 		check := address{oidPgConstraint, def.Checks[i].Oid, 0}
 		d.row(check, typ, dependAuto)
 		if d.wants(check) {
-			d.rows(check, d.s.exprReferences(def.Checks[i].Expr, nil, t.UserType.BaseType(), types.Bool), 0, "")
+			d.rows(check, d.s.exprReferences(def.Checks[i].Expr, nil, valueType(t.UserType), types.Bool), 0, "")
 		}
 	}
 }

@@ -303,9 +303,12 @@ func (m *mention) in(o *catalog.Table) bool {
 	case slices.ContainsFunc(o.ForeignKeys, func(k catalog.ForeignKey) bool { return k.Table == m.t.ID }):
 		return true
 	}
-	return slices.ContainsFunc(storedTexts(o), func(text string) bool {
-		return slices.ContainsFunc(m.words, func(w string) bool { return strings.Contains(text, w) })
-	})
+	for text := range o.StoredTexts() {
+		if slices.ContainsFunc(m.words, func(w string) bool { return strings.Contains(text, w) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // uses reports whether a view reads it, or a column of its type, which a constant in the
@@ -337,28 +340,4 @@ func (m *mention) ofType(o *catalog.Table) bool {
 		}
 	}
 	return o.UserType != nil && has(o.UserType)
-}
-
-// storedTexts are the expressions and the query of a relation or type.
-func storedTexts(t *catalog.Table) []string {
-	var out []string
-	for i := range t.Columns {
-		out = append(out, t.Columns[i].Default, t.Columns[i].Generated)
-	}
-	for i := range t.Checks {
-		out = append(out, t.Checks[i].Expr)
-	}
-	for i := range t.Indexes {
-		out = append(out, t.Indexes[i].Where)
-	}
-	if t.View != nil {
-		out = append(out, t.View.Query)
-	}
-	if t.UserType != nil && t.UserType.Def != nil {
-		out = append(out, t.UserType.Def.Default)
-		for _, k := range t.UserType.Def.Checks {
-			out = append(out, k.Expr)
-		}
-	}
-	return out
 }

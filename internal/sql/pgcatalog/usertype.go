@@ -46,7 +46,7 @@ func (s *snapshot) domainConstraints(w *writer) {
 			w.oid("contypid", d.Oid)
 			w.flag("connoinherit", false)
 			if w.computes("conbin") {
-				w.str("conbin", s.valueExpr(k.Expr, d.UserType.BaseType(), false))
+				w.str("conbin", s.valueExpr(k.Expr, valueType(d.UserType), false))
 			}
 			w.done()
 		}
@@ -65,7 +65,7 @@ func (s *snapshot) domainConstraintText(d *catalog.Table, oid uint32, pretty boo
 
 // domainCheckText is what stands behind CHECK.
 func (s *snapshot) domainCheckText(d *catalog.Table, k *types.DomainCheck, pretty bool) string {
-	text := parenthesised(s.valueExpr(k.Expr, d.UserType.BaseType(), pretty))
+	text := parenthesised(s.valueExpr(k.Expr, valueType(d.UserType), pretty))
 	if k.NotValid {
 		text += " NOT VALID"
 	}
