@@ -1,0 +1,47 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+)
+
+// knownDifference is one that docs/differences.md explains: a line of a dump, or an error of
+// restoring one.
+type knownDifference struct {
+	name string
+	text *regexp.Regexp
+}
+
+func knownAs(name, text string) knownDifference {
+	return knownDifference{name, regexp.MustCompile(text)}
+}
+
+// knownDifferences has an entry per entry of docs/differences.md.
+var knownDifferences = []knownDifference{
+	knownAs("lists of varchar constants are printed otherwise once they were read back", `(ANY|ALL) \(+ARRAY\[\(?'.*'::character varying`),
+	knownAs("negative zeros as INSERTs", `^\S.*\t-?0(\t|$)`),
+	knownAs("NULL in a field that was added with a NOT NULL domain", `domain \S+ does not allow null values`),
+	knownAs("dumps with what only Lichen has", `function (unique_rowid|collation_key)\(.* does not exist|operator class "(hash|gin_trgm_ops)" does not exist|relation "primary" already exists`),
+}
+
+// notThere are the parts of a dump that PostgreSQL can't restore.
+var notThere = regexp.MustCompile(`(?m)^(CREATE EXTENSION IF NOT EXISTS lichen|COMMENT ON EXTENSION lichen).*\n`)
+
+// forPostgres is a dump without what only Lichen has.
+func forPostgres(dump string) string { return notThere.ReplaceAllString(dump, "") }
+
+// isKnown reports whether a text is a known difference, which it counts.
+func isKnown(text string, count map[string]int) bool {
+	for _, k := range knownDifferences {
+		if k.text.MatchString(text) {
+			count[k.name]++
+			return true
+		}
+	}
+	return false
+}
+
+// unknown leaves out the known differences.
+func unknown(list []difference, count map[string]int) []difference {
+	return slices.DeleteFunc(list, func(d difference) bool { return isKnown(d.line, count) })
+}
