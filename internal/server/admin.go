@@ -420,7 +420,7 @@ func (n *Node) handleHeld(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 	if !h.Live {
 		var err error
 		if h, err = n.heldByAddress(ctx, r.Node); err != nil {
-			return nil, err
+			return nil, n.explain(err)
 		}
 	}
 	h.Others = nil

@@ -57,10 +57,10 @@ func (n *Node) holds(d *kvpb.RangeDescriptor) (out []string) {
 	return out
 }
 
-// explain says of what could not be done for want of a quorum which nodes it waits for.
+// explain says of what could not be done for want of an answer which nodes give none.
 func (n *Node) explain(err error) error {
 	var down *kvpb.UnavailableError
-	if !errors.As(err, &down) || !n.quorumGone() {
+	if !errors.As(err, &down) {
 		return err
 	}
 	var silent []string
@@ -72,6 +72,6 @@ func (n *Node) explain(err error) error {
 	if len(silent) == 0 {
 		return err
 	}
-	return fmt.Errorf("the ranges with the records of the cluster have no quorum; start these nodes again, which do not answer: %s (%w)",
+	return fmt.Errorf("the records of the cluster can't be reached while these nodes do not answer: %s; start enough of them again (%w)",
 		strings.Join(silent, ", "), err)
 }

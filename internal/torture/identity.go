@@ -251,7 +251,7 @@ func deadNodes(ctx context.Context, s *stage) error {
 
 // saysWhy reports whether the command that takes a node out says what it waits for.
 func saysWhy(out string) bool {
-	for _, w := range []string{"without a quorum", "too few nodes are live", "lost contact", "have no quorum"} {
+	for _, w := range []string{"without a quorum", "too few nodes are live", "these nodes do not answer"} {
 		if strings.Contains(out, w) {
 			return true
 		}
