@@ -267,6 +267,22 @@ type CreateRange struct {
 	Params []Option
 }
 
+// CreateCast is CREATE CAST (source AS target) WITH INOUT.
+type CreateCast struct {
+	Loc
+	From, To *TypeName
+	// Context is 'e', 'a' or 'i': explicit, AS ASSIGNMENT, AS IMPLICIT.
+	Context byte
+}
+
+// DropCast is DROP CAST.
+type DropCast struct {
+	Loc
+	From, To          *TypeName
+	IfExists          bool
+	Cascade, Restrict bool
+}
+
 // CreateCollation is CREATE COLLATION: by attributes, or a copy of another one.
 type CreateCollation struct {
 	Loc
@@ -401,6 +417,8 @@ func (*AlterDomain) stmtNode()      {}
 func (*AlterEnum) stmtNode()        {}
 func (*AlterComposite) stmtNode()   {}
 func (*CreateRange) stmtNode()      {}
+func (*CreateCast) stmtNode()       {}
+func (*DropCast) stmtNode()         {}
 func (*CreateCollation) stmtNode()  {}
 func (*CreateExtension) stmtNode()  {}
 func (*Comment) stmtNode()          {}

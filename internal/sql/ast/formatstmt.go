@@ -202,7 +202,7 @@ func (p *printer) ddl(s Statement) {
 		p.w(" AS ENUM (")
 		p.list(len(s.Labels), func(i int) { p.str(s.Labels[i]) })
 		p.w(")")
-	case *CreateComposite, *CreateRange, *CreateCollation, *CreateDomain, *AlterDomain, *AlterEnum, *AlterComposite:
+	case *CreateComposite, *CreateRange, *CreateCast, *DropCast, *CreateCollation, *CreateDomain, *AlterDomain, *AlterEnum, *AlterComposite:
 		p.typeStmt(s)
 	case *CreateExtension:
 		p.w("CREATE EXTENSION ")

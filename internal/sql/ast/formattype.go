@@ -29,6 +29,18 @@ func (p *printer) typeStmt(s Statement) {
 		p.name(s.Name)
 		p.w(" AS RANGE ")
 		p.definition(s.Params)
+	case *CreateCast:
+		p.w("CREATE CAST ")
+		p.castTypes(s.From, s.To)
+		p.w(" WITH INOUT")
+		p.opt(s.Context == 'a', " AS ASSIGNMENT")
+		p.opt(s.Context == 'i', " AS IMPLICIT")
+	case *DropCast:
+		p.w("DROP CAST ")
+		p.opt(s.IfExists, "IF EXISTS ")
+		p.castTypes(s.From, s.To)
+		p.opt(s.Cascade, " CASCADE")
+		p.opt(s.Restrict, " RESTRICT")
 	case *CreateCollation:
 		p.w("CREATE COLLATION ")
 		p.ifNotExists(s.IfNotExists)
@@ -131,5 +143,13 @@ func (p *printer) definition(list []Option) {
 			p.expr(list[i].Value)
 		}
 	})
+	p.w(")")
+}
+
+func (p *printer) castTypes(from, to *TypeName) {
+	p.w("(")
+	p.typeName(from, false)
+	p.w(" AS ")
+	p.typeName(to, false)
 	p.w(")")
 }

@@ -95,6 +95,12 @@ func (*AlterComposite) Tag() string { return "ALTER TYPE" }
 func (*CreateRange) Tag() string { return "CREATE TYPE" }
 
 // Tag implements Statement.
+func (*CreateCast) Tag() string { return "CREATE CAST" }
+
+// Tag implements Statement.
+func (*DropCast) Tag() string { return "DROP CAST" }
+
+// Tag implements Statement.
 func (*CreateCollation) Tag() string { return "CREATE COLLATION" }
 
 // Tag implements Statement.

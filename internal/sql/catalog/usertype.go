@@ -26,6 +26,7 @@ type userTypeRecord struct {
 	Multirange    *types.MultirangeDef `json:",omitempty"`
 	SubDiff       string               `json:",omitempty"`
 	Relation      bool                 `json:",omitempty"`
+	Casts         []types.CastDef      `json:",omitempty"`
 }
 
 type labelRecord struct {
@@ -61,7 +62,7 @@ func encodeType(t *types.T) typeRecord {
 	d := &userTypeRecord{
 		Name: u.Name, SQLName: u.SQLName, Kind: byte(u.Def.Kind), ArrayOid: u.Def.ArrayOid,
 		Base: encodeTypePtr(u.Def.Base), NotNull: u.Def.NotNull, Default: u.Def.Default, Checks: u.Def.Checks,
-		Relation: u.Def.Relation,
+		Relation: u.Def.Relation, Casts: u.Def.Casts,
 	}
 	if u.Def.Kind == types.DefRange {
 		d.Multirange, d.SubDiff = &u.Def.Multirange, u.Def.SubDiff
@@ -100,6 +101,7 @@ func decodeType(id ID, r typeRecord, depth int) (*types.T, error) {
 	u := r.User
 	def := &types.Def{
 		Kind: types.DefKind(u.Kind), ArrayOid: u.ArrayOid, NotNull: u.NotNull, Default: u.Default, Checks: u.Checks, Relation: u.Relation,
+		Casts: u.Casts,
 	}
 	for _, l := range u.Labels {
 		def.Labels = append(def.Labels, types.EnumLabel{Oid: l.Oid, Name: l.Name, Rank: string(l.Rank), Order: l.Order})

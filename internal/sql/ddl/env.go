@@ -69,7 +69,7 @@ func Handles(stmt ast.Statement) bool {
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateTable, *ast.CreateTableAs, *ast.CreateIndex,
 		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable,
 		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum,
-		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace:
+		*ast.AlterComposite, *ast.CreateRange, *ast.CreateCast, *ast.DropCast, *ast.CreateCollation, *ast.CreateTablespace, *ast.DropTablespace:
 		return true
 	case *ast.Select:
 		return true // SELECT INTO
@@ -167,6 +167,10 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		err = e.alterComposite(ctx, s)
 	case *ast.CreateRange:
 		err = e.createRange(ctx, s)
+	case *ast.CreateCast:
+		err = e.createCast(ctx, s)
+	case *ast.DropCast:
+		err = e.dropCast(ctx, s)
 	case *ast.CreateCollation:
 		err = e.createCollation(ctx, s)
 	default:

@@ -475,6 +475,9 @@ func (e *Env) typeDependents(ctx context.Context, t *catalog.Table) ([]typeDepen
 			out = append(out, list...)
 		}
 	}
+	if t.Kind == catalog.KindType {
+		out = append(out, e.castsOf(ctx, t)...)
+	}
 	readers, err := e.readers(ctx, t)
 	return append(out, readers...), err
 }

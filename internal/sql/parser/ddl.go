@@ -108,6 +108,8 @@ func (p *parser) createOther(loc ast.Loc) ast.Statement {
 	case kwCollation:
 		p.advance()
 		return p.createCollation(loc)
+	case kwCast:
+		return p.createCast(loc)
 	}
 	if p.isWord("inverted") && p.peek() == kwIndex && p.extends(ExtInvertedIndex) {
 		return p.createIndex(loc)
@@ -351,6 +353,35 @@ func (p *parser) createType(loc ast.Loc) ast.Statement {
 		return &ast.CreateRange{Loc: loc, Name: s.Name, Params: p.definition()}
 	}
 	return p.compositeType(loc, s.Name)
+}
+
+// createCast parses CREATE CAST from this word on.
+func (p *parser) createCast(loc ast.Loc) ast.Statement {
+	start := *p
+	p.advance()
+	s := &ast.CreateCast{Loc: loc, Context: 'e'}
+	s.From, s.To = p.castTypes()
+	if p.err == nil && !p.accept2(kwWith, kwInout) {
+		*p = start
+		return p.refuse(loc, "CREATE")
+	}
+	if p.accept(kwAs) {
+		if s.Context = 'i'; !p.accept(kwImplicit) {
+			p.expect(kwAssignment)
+			s.Context = 'a'
+		}
+	}
+	return s
+}
+
+// castTypes parses the source and target of a cast.
+func (p *parser) castTypes() (from, to *ast.TypeName) {
+	p.expect('(')
+	from = p.typeName()
+	p.expect(kwAs)
+	to = p.typeName()
+	p.expect(')')
+	return from, to
 }
 
 // definition parses definition: ( name = value, ... ), where values are optional.

@@ -27,6 +27,12 @@ func (p *parser) drop() ast.Statement {
 	case kwDatabase:
 		p.advance()
 		return p.dropDatabase(loc)
+	case kwCast:
+		p.advance()
+		s := &ast.DropCast{Loc: loc, IfExists: p.ifExists()}
+		s.From, s.To = p.castTypes()
+		s.Cascade, s.Restrict = p.dropBehavior()
+		return s
 	case kwTablespace:
 		p.advance()
 		s := &ast.DropTablespace{Loc: loc, IfExists: p.ifExists()}

@@ -87,6 +87,7 @@ const (
 	oidPgAuthid     = 1260
 	oidPgDatabase   = 1262
 	oidPgAttrdef    = 2604
+	oidPgCast       = 2605
 	oidPgConstraint = 2606
 	oidPgNamespace  = 2615
 	oidPgRewrite    = 2618

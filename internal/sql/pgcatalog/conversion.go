@@ -11,20 +11,34 @@ import (
 // when a cluster is made, and differ between versions.
 const firstCastOid = 10_200
 
-// pgCast lists the casts between types.
-func pgCast(_ *snapshot, w *writer) error {
+// builtInCasts lists the casts between predeclared types.
+func builtInCasts(_ *snapshot, w *writer) error {
 	oid := uint32(firstCastOid)
 	types.EachCast(func(from, to *types.T, c types.Cast) {
-		w.oid("oid", oid)
-		w.oid("castsource", from.Oid)
-		w.oid("casttarget", to.Oid)
-		w.oid("castfunc", castFunctions()[[2]uint32{from.Oid, to.Oid}])
-		w.str("castcontext", string(rune(c.Context)))
-		w.str("castmethod", string(rune(c.Method)))
-		w.done()
+		castRow(w, types.CastDef{Oid: oid, From: from.Oid, To: to.Oid, Context: c.Context}, c.Method)
 		oid++
 	})
 	return nil
+}
+
+// pgCast lists the casts that CREATE CAST made.
+func pgCast(s *snapshot, w *writer) error {
+	for _, t := range s.types() {
+		for _, c := range t.UserType.Def.Casts {
+			castRow(w, c, 'i')
+		}
+	}
+	return nil
+}
+
+func castRow(w *writer, c types.CastDef, method byte) {
+	w.oid("oid", c.Oid)
+	w.oid("castsource", c.From)
+	w.oid("casttarget", c.To)
+	w.oid("castfunc", castFunctions()[[2]uint32{c.From, c.To}])
+	w.str("castcontext", string(rune(c.Context)))
+	w.str("castmethod", string(rune(method)))
+	w.done()
 }
 
 // pgAggregate lists what aggregates have beyond their rows of pg_proc. Their

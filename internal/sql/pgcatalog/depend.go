@@ -116,6 +116,9 @@ func (d depends) userType(t *catalog.Table) {
 	typ, def := address{oidPgType, t.Oid, 0}, t.UserType.Def
 	d.inSchema(typ, t)
 	d.arrayOf(t.Oid, def.ArrayOid)
+	for _, c := range def.Casts {
+		d.row(address{oidPgCast, c.Oid, 0}, typ, dependNormal)
+	}
 	switch def.Kind {
 	case types.DefComposite:
 		d.row(address{oidPgClass, t.Oid, 0}, typ, dependInternal)

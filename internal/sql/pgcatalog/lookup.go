@@ -75,7 +75,6 @@ var lookups = map[string][]lookup{
 	"pg_catalog.pg_proc":      {{"oid", true, byNothing}, {"proname", false, byNothing}},
 	"pg_catalog.pg_operator":  {{"oid", true, byNothing}, {"oprname", false, byNothing}},
 	"pg_catalog.pg_aggregate": {{"aggfnoid", true, byNothing}},
-	"pg_catalog.pg_cast":      {{"oid", true, byNothing}, {"castsource casttarget", true, byNothing}},
 	"pg_catalog.pg_am":        {{"oid", true, byNothing}, {"amname", true, byNothing}},
 	"pg_catalog.pg_opclass":   {{"oid", true, byNothing}},
 	"pg_catalog.pg_opfamily":  {{"oid", true, byNothing}},
@@ -248,12 +247,21 @@ func (s *snapshot) withOid(x *scope, by finder, oid uint32) *scope {
 	return x
 }
 
-// partMade returns the relation whose default or rule has an oid, nil if there is none.
+// partMade returns the relation whose default or rule has an oid, or the type whose cast has
+// it; nil if there is none.
 func (s *snapshot) partMade(oid uint32) *catalog.Table {
 	if t, _ := s.defaultByOid(oid); t != nil {
 		return t
 	}
-	return s.viewByRule(oid)
+	if t := s.viewByRule(oid); t != nil {
+		return t
+	}
+	for _, t := range s.types() {
+		if slices.ContainsFunc(t.UserType.Def.Casts, func(c types.CastDef) bool { return c.Oid == oid }) {
+			return t
+		}
+	}
+	return nil
 }
 
 // addReferring adds the tables whose foreign keys refer to t.

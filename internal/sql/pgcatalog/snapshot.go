@@ -262,7 +262,7 @@ func attnum(t *catalog.Table, id catalog.ColumnID) int16 {
 // here are empty: they list kinds of objects that do not exist.
 var generators = sync.OnceValue(func() map[string]generator {
 	return map[string]generator{
-		"pg_catalog.pg_enum": pgEnum, "pg_catalog.pg_range": pgRange,
+		"pg_catalog.pg_enum": pgEnum, "pg_catalog.pg_cast": pgCast, "pg_catalog.pg_range": pgRange,
 		"pg_catalog.pg_class": pgClass, "pg_catalog.pg_attribute": pgAttribute, "pg_catalog.pg_attrdef": pgAttrdef,
 		"pg_catalog.pg_namespace": pgNamespace, "pg_catalog.pg_init_privs": pgInitPrivs, "pg_catalog.pg_index": pgIndex, "pg_catalog.pg_indexes": pgIndexes,
 		"pg_catalog.pg_constraint": pgConstraint, "pg_catalog.pg_matviews": pgMatviews, "pg_catalog.pg_type": pgType,
@@ -340,7 +340,7 @@ var fixedGenerators = sync.OnceValue(func() map[string]generator {
 	return map[string]generator{
 		"pg_catalog.pg_type": builtInTypes, "pg_catalog.pg_proc": pgProc, "pg_catalog.pg_operator": pgOperator,
 		"pg_catalog.pg_opclass": pgOpclass, "pg_catalog.pg_am": pgAm, "pg_catalog.pg_opfamily": pgOpfamily,
-		"pg_catalog.pg_cast": pgCast, "pg_catalog.pg_aggregate": pgAggregate, "pg_catalog.pg_amop": pgAmop,
+		"pg_catalog.pg_cast": builtInCasts, "pg_catalog.pg_aggregate": pgAggregate, "pg_catalog.pg_amop": pgAmop,
 		"pg_catalog.pg_language": pgLanguage, "pg_catalog.pg_collation": builtInCollations,
 	}
 })

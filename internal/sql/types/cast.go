@@ -60,6 +60,9 @@ func FindCast(from, to *T) (Cast, bool) {
 		return arrayCast(from, to)
 	}
 	if to.Def != nil || from.Def != nil {
+		if has, i := DeclaredCast(from, to); has != nil {
+			return has.Def.Casts[i].cast(from, to), true
+		}
 		if c, ok := recordCast(from, to); ok {
 			return c, true
 		}
@@ -78,7 +81,23 @@ func FindCast(from, to *T) (Cast, bool) {
 	return Cast{}, false
 }
 
+func (d *CastDef) cast(from, to *T) Cast {
+	c := Cast{Context: d.Context, Method: 'i', Fn: castFromText}
+	if to.Category() == 'S' {
+		c.Fn = castToText(from)
+	} else if from.Category() != 'S' {
+		c.Fn = castThroughText(from)
+	}
+	return c
+}
+
 func isArrayType(t *T) bool { return t.Family == ArrayFamily && t.Elem != nil }
+
+// IsSystemCast reports whether a cast is a row of pg_cast between predeclared types.
+func IsSystemCast(from, to *T) bool {
+	_, ok := casts[castKey{from.Oid, to.Oid}]
+	return ok
+}
 
 // EachCast calls f for every row of pg_cast between predeclared types.
 func EachCast(f func(from, to *T, c Cast)) {
@@ -119,6 +138,13 @@ func castFromText(fc *FormatContext, d Datum, to *T) (Datum, error) {
 func castToText(from *T) CastFunc {
 	return func(fc *FormatContext, d Datum, to *T) (Datum, error) {
 		return fitName(FormatDatum(from, d, fc), to), nil
+	}
+}
+
+// castThroughText prints a value and reads it as one of another type.
+func castThroughText(from *T) CastFunc {
+	return func(fc *FormatContext, d Datum, to *T) (Datum, error) {
+		return castFromText(fc, NewString(FormatDatum(from, d, fc)), to)
 	}
 }
 

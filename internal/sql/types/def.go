@@ -67,6 +67,31 @@ type Def struct {
 	// nothing calls here.
 	Multirange MultirangeDef
 	SubDiff    string
+	// Casts are those that CREATE CAST made between a DefEnum or DefComposite and
+	// predeclared types.
+	Casts []CastDef
+}
+
+// CastDef is a cast through text; one of its types is the one that has it.
+type CastDef struct {
+	Oid, From, To uint32
+	Context       CastContext
+}
+
+// DeclaredCast returns the position of a cast among those of the types it is between, and the
+// type that has it; nil if CREATE CAST has made no such cast.
+func DeclaredCast(from, to *T) (has *T, at int) {
+	for _, t := range [...]*T{from, to} {
+		if t.Def == nil {
+			continue
+		}
+		for i, c := range t.Def.Casts {
+			if c.From == from.Oid && c.To == to.Oid {
+				return t, i
+			}
+		}
+	}
+	return nil, -1
 }
 
 // MultirangeDef is what a range type knows of the multirange type over it.
