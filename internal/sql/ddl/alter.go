@@ -25,6 +25,9 @@ func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 	if err := checkAlterKind(st, t, index); err != nil {
 		return err
 	}
+	if err := e.prepareTypes(ctx, st, t, index); err != nil {
+		return err
+	}
 	if len(st.Cmds) == 1 {
 		return e.runCommands(ctx, st, t, index)
 	}

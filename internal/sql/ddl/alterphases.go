@@ -17,6 +17,7 @@ const (
 	phaseColumns
 	phaseAttributes
 	phaseIndexes
+	phaseDefaults
 	phaseConstraints
 	phaseOthers
 )
@@ -41,7 +42,7 @@ func phaseOf(c *ast.AlterCmd) int {
 		}
 		return phaseConstraints
 	case ast.AlterColumnSetDefault, ast.AlterColumnSetOnUpdate, ast.AlterColumnAddIdentity:
-		return phaseConstraints
+		return phaseDefaults
 	}
 	return phaseOthers
 }
@@ -90,25 +91,37 @@ func rewrites(cmds []*ast.AlterCmd) bool {
 	})
 }
 
-// examine runs the commands of a statement that rewrites rows on the catalog alone, and undoes
-// that: PostgreSQL too changes the catalog in all phases before it reads the first row, and
-// before any of them it looks at the changes of types.
-func (e *Env) examine(ctx context.Context, st *ast.AlterTable, t *catalog.Table, index bool) error {
+// onTrial is e for looking at what a statement would do to the catalog.
+func (e *Env) onTrial() *Env {
 	trial := *e
 	trial.withoutRows = true
 	trial.Notice, trial.Presplit, trial.Filled = nil, nil, nil
-	start, changes := e.Txn.StatementStart(), e.Coll.Savepoint()
-	if t.Kind == catalog.KindTable && !index && !renames(st.Cmds) {
-		for _, c := range st.Cmds {
-			if c.Kind != ast.AlterColumnType {
-				continue
-			}
-			a := &alteration{e: &trial, found: t, old: t, t: t.Clone()}
-			if err := a.prepareType(ctx, c); err != nil {
-				return err
-			}
+	return &trial
+}
+
+// prepareTypes looks at the changes of types of a statement, as PostgreSQL does before it
+// changes anything.
+func (e *Env) prepareTypes(ctx context.Context, st *ast.AlterTable, t *catalog.Table, index bool) error {
+	if t.Kind != catalog.KindTable || index || renames(st.Cmds) {
+		return nil
+	}
+	for _, c := range st.Cmds {
+		if c.Kind != ast.AlterColumnType {
+			continue
+		}
+		a := &alteration{e: e.onTrial(), found: t, old: t, t: t.Clone()}
+		if err := a.prepareType(ctx, c); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// examine runs the commands of a statement that rewrites rows on the catalog alone, and undoes
+// that: PostgreSQL too changes the catalog in all phases before it reads the first row.
+func (e *Env) examine(ctx context.Context, st *ast.AlterTable, t *catalog.Table, index bool) error {
+	trial := e.onTrial()
+	start, changes := e.Txn.StatementStart(), e.Coll.Savepoint()
 	if err := trial.runCommands(ctx, st, t, index); err != nil {
 		return err
 	}

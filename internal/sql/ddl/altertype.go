@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -111,6 +112,9 @@ func (a *alteration) prepareType(ctx context.Context, c *ast.AlterCmd) error {
 	change := []typeChange{{cmd: c, id: col.ID}}
 	spec := buildSpec{old: a.old, table: a.t, values: map[catalog.ColumnID]ast.Expr{}}
 	if c.X != nil {
+		if err := planner.CheckTransform(ctx, a.e.plannerEnv(a.e.Coll), c.X, a.old); err != nil {
+			return err
+		}
 		spec.values[col.ID] = c.X
 	}
 	// What rests on the columns is checked in its phase.
@@ -345,8 +349,11 @@ func (a *alteration) castError(ctx context.Context, err error, list []typeChange
 		return pgerr.New(pgerr.DatatypeMismatch, "result of USING clause for column \"%s\" cannot be cast automatically to type %s",
 			name, typ).WithHint("You might need to add an explicit cast.")
 	}
-	return pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" cannot be cast automatically to type %s", name, typ).
-		WithHint("You might need to specify \"USING %s::%s\".", ast.QuoteIdent(name), typ)
+	plain := pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" cannot be cast automatically to type %s", name, typ)
+	if a.old.Columns[a.old.ColumnByID(ch.id)].Generated != "" {
+		return plain
+	}
+	return plain.WithHint("You might need to specify \"USING %s::%s\".", ast.QuoteIdent(name), typ)
 }
 
 // unviewedColumn fails if a view uses the column.
@@ -358,7 +365,7 @@ func (a *alteration) unviewedColumn(ctx context.Context, col *catalog.Column, me
 	for _, v := range all {
 		if v.View != nil && viewUses(v, a.t.ID, col.ID) {
 			return pgerr.Unsupported("%s", message).
-				WithDetail("%s depends on column \"%s\"", a.e.describe(ctx, v), col.Name)
+				WithDetail("rule _RETURN on %s depends on column \"%s\"", a.e.describe(ctx, v), col.Name)
 		}
 	}
 	return nil

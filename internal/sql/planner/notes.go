@@ -123,6 +123,17 @@ func Annotate(ctx context.Context, env *Env, e ast.Expr, t *catalog.Table, value
 	return noting.Notes, rel, err
 }
 
+// CheckTransform returns an error if e, that of USING in ALTER COLUMN TYPE, is none that makes one
+// value of a row of t: aggregates and functions that return sets are refused.
+func CheckTransform(ctx context.Context, env *Env, e ast.Expr, t *catalog.Table) error {
+	b := &builder{ctx: ctx, env: env, text: e}
+	it, err := b.rowItem(t, t.Name, b.freshRow(t))
+	if err == nil {
+		_, err = b.expr(e, &scope{clause: clauseTransform, items: []*item{it}})
+	}
+	return err
+}
+
 // noteExpr notes the type of an expression.
 func (n *Notes) noteExpr(e ast.Expr, x plan.Expr) {
 	if n != nil {

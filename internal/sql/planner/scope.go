@@ -37,6 +37,7 @@ const (
 	clauseGenerated
 	clauseIndexExpr
 	clauseIndexWhere
+	clauseTransform
 )
 
 // clauseNames word a clause as in "... are not allowed in %s".
@@ -47,6 +48,7 @@ var clauseNames = [...]string{
 	clauseReturning: "RETURNING", clauseCheck: "check constraints", clauseDefault: "DEFAULT expressions",
 	clauseWindow: "window definitions", clauseFilter: "FILTER", clauseConflict: "ON CONFLICT",
 	clauseGenerated: "column generation expressions", clauseIndexWhere: "index predicates", clauseIndexExpr: "index expressions",
+	clauseTransform: "transform expressions",
 }
 
 // scope is what names can mean at one place of one query level.
