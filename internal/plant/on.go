@@ -26,6 +26,7 @@ func All() []Name {
 		StatisticsUnheard, PanicSurvived, TwinAdmitted, SplitGap, PipelineGoesOn,
 		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, TypesInTurn, LaterColumnSeen,
 		ImpliedUnchecked, UnmatchedByAny, TurnSkipped, ReservedForNobody,
+		RaisedUnchecked, DistinctByNullable, DistinctOverJoin,
 	}
 }
 

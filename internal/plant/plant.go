@@ -107,6 +107,13 @@ const (
 	ImpliedUnchecked Name = "implied-unchecked"
 	// UnmatchedByAny takes rows for unmatched if any column of the right side of their join is NULL.
 	UnmatchedByAny Name = "unmatched-by-any"
+	// RaisedUnchecked takes a condition above an outer join, which is done after another, for one of the
+	// outer join itself.
+	RaisedUnchecked Name = "raised-unchecked"
+	// DistinctByNullable takes a unique index for free of duplicates though its columns may be NULL.
+	DistinctByNullable Name = "distinct-by-nullable"
+	// DistinctOverJoin takes the rows of a join for different if those of its left side are.
+	DistinctOverJoin Name = "distinct-over-join"
 	// EmptyAggregate returns no row for aggregates over no rows.
 	EmptyAggregate Name = "empty-aggregate"
 	// TypmodLost stores values without regard to the modifier of their column's type.

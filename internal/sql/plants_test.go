@@ -18,6 +18,7 @@ var sqlPlants = map[plant.Name]string{
 	plant.MergedColumns: "equal columns", plant.VolatileTwice: "sequence", plant.ResidualDropped: "partition of WHERE", plant.SpanShort: "DELETE",
 	plant.StaleSubquery: "row by row", plant.StaleWith: "row by row", plant.EmptyAggregate: "reference engine", plant.TypmodLost: "UPDATE",
 	plant.StalePlan: "prepared over DDL", plant.CursorSkips: "cursor", plant.LaterColumnSeen: "view over DDL",
+	plant.RaisedUnchecked: "outer join below a join", plant.DistinctByNullable: "DISTINCT", plant.DistinctOverJoin: "DISTINCT",
 }
 
 const (

@@ -60,6 +60,8 @@ func relations() []relation {
 		{"IN, EXISTS and join", (*Checker).semiJoin},
 		{"NOT IN and NOT EXISTS", (*Checker).antiJoin},
 		{"outer join", (*Checker).outerJoin},
+		{"outer join below a join", (*Checker).outerBelowJoin},
+		{"DISTINCT", (*Checker).distinctRows},
 		{"row by row", (*Checker).rowByRow},
 		{"UPDATE", (*Checker).update},
 		{"DELETE", (*Checker).deletion},

@@ -21,6 +21,11 @@ func (c *Checker) rulesOff() (string, error) {
 		from, s := c.From(nil, 3)
 		q = fmt.Sprintf("SELECT %s FROM %s WHERE %s", c.items(s, c.draw(generate.Types), 2), from, c.predicate(s))
 	}
+	return c.withoutRules(q)
+}
+
+// withoutRules asks the same with all rules of the optimizer off, and with one or two.
+func (c *Checker) withoutRules(q string) (string, error) {
 	rows, err := c.ask(q)
 	if err != nil {
 		return "", err

@@ -2,6 +2,7 @@ package metamorphic
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/generate"
@@ -128,4 +129,75 @@ func (c *Checker) computed(s *generate.Scope, typ string) string {
 		return fmt.Sprintf("(SELECT (SELECT max(n) FROM (VALUES (1), (2)) v(n) WHERE n > 1) * 0 + w.one = 1 AND %s IS NULL FROM (SELECT 1 AS one) w)", e)
 	}
 	return c.Expr(s, typ, depth)
+}
+
+// outerBelowJoin joins the rows of an outer join with those of a table by its key, under a condition that
+// reads the outer join's right side and does not refuse its NULLs.
+func (c *Checker) outerBelowJoin() (string, error) {
+	l, r, t := c.aliased("l"), c.aliased("r"), c.aliased("t")
+	beside := &generate.Scope{Cols: append(append([]generate.Column{}, r.cols...), t.cols...)}
+	x, y := r.number(c), t.number(c)
+	condition := fmt.Sprintf(c.Pick("coalesce(%[1]s, %[2]s) = %[2]s", "(%[1]s IS NULL) = (%[2]s > 2)", "%[1]s IS DISTINCT FROM %[2]s", "coalesce(%[1]s < %[2]s, true)"), x, y)
+	if c.OneIn(3) {
+		condition = c.predicate(beside)
+	}
+	all := &generate.Scope{Cols: append(append([]generate.Column{}, l.cols...), beside.Cols...)}
+	return c.withoutRules(fmt.Sprintf("SELECT %s FROM %s LEFT JOIN %s ON %s = %s JOIN %s ON %s = t.id AND %s",
+		c.items(all, c.draw(exact), 1), l.from, r.from, l.number(c), r.number(c), t.from, l.number(c), condition))
+}
+
+// aliased is a table under an alias.
+type aliased struct {
+	from string
+	cols []generate.Column
+}
+
+func (c *Checker) aliased(alias string) aliased {
+	t := c.Schema.Tables[c.IntN(len(c.Schema.Tables))]
+	a := aliased{from: t.Name + " " + alias}
+	for _, col := range t.Cols {
+		a.cols = append(a.cols, generate.Column{Name: alias + "." + col.Name, Type: col.Type})
+	}
+	return a
+}
+
+// number draws a column of integers; the key is one.
+func (a *aliased) number(c *Checker) string {
+	var list []string
+	for _, col := range a.cols {
+		if col.Type == "int4" {
+			list = append(list, col.Name)
+		}
+	}
+	return c.Pick(list...)
+}
+
+// distinctRows asks for DISTINCT, and for all rows, of which each is taken once.
+func (c *Checker) distinctRows() (string, error) {
+	t := c.aliased("l")
+	from, cols := t.from, t.cols
+	if c.OneIn(2) {
+		r := c.aliased("r")
+		from = fmt.Sprintf("%s %s %s ON %s = %s", from, c.Pick("JOIN", "LEFT JOIN"), r.from, t.number(c), r.number(c))
+		if c.OneIn(2) {
+			cols = append(cols, r.cols...)
+		}
+	}
+	var list []string
+	for _, col := range cols {
+		if slices.Contains(exact, col.Type) && (len(list) == 0 || c.OneIn(3)) {
+			list = append(list, col.Name)
+		}
+	}
+	c.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	items := strings.Join(list[:1+c.IntN(min(len(list), 2))], ", ")
+	rows, err := c.ask(fmt.Sprintf("SELECT %s FROM %s", items, from))
+	if err != nil {
+		return "", err
+	}
+	got, err := c.ask(fmt.Sprintf(c.Pick("SELECT DISTINCT %[1]s FROM %[2]s", "SELECT %[1]s FROM %[2]s GROUP BY %[1]s"), items, from))
+	if err != nil {
+		return "", err
+	}
+	return differ(slices.Compact(slices.Sorted(slices.Values(rows))), got), nil
 }

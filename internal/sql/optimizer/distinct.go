@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
 )
@@ -58,7 +59,7 @@ func uniqueOn(n plan.Node, keys []plan.ColID) bool {
 	case *plan.Distinct:
 		return subset(n.Keys, keys)
 	case *plan.Join:
-		if n.Kind == plan.SemiJoin || n.Kind == plan.AntiJoin {
+		if n.Kind == plan.SemiJoin || n.Kind == plan.AntiJoin || plant.On(plant.DistinctOverJoin) {
 			return uniqueOn(n.Left, keys)
 		}
 	case *plan.Values:
@@ -74,7 +75,7 @@ func keysCover(n *plan.Scan, ix *catalog.Index, keys []plan.ColID) bool {
 		ord := n.Table.ColumnByID(c.Column)
 		found := false
 		for i, o := range n.Ords {
-			if o == ord && n.Table.Columns[ord].NotNull {
+			if o == ord && (n.Table.Columns[ord].NotNull || plant.On(plant.DistinctByNullable)) {
 				for _, k := range keys {
 					found = found || k == n.Cols[i].ID
 				}

@@ -34,7 +34,7 @@ func (o *optimizer) raiseOuterJoins(n plan.Node) plan.Node {
 // raises reports whether the outer join, an input of j beside other, is better done after j.
 func (o *optimizer) raises(j, outer *plan.Join, other plan.Node) bool {
 	lateral := outer.Kind == plan.InnerJoin && len(outer.Outer) > 0
-	if outer.Kind != plan.LeftJoin && !lateral || refsAny(j.On, outer.Right.Props().Cols) {
+	if outer.Kind != plan.LeftJoin && !lateral || refsAny(j.On, outer.Right.Props().Cols) && !plant.On(plant.RaisedUnchecked) {
 		return false
 	}
 	if plan.Volatile(outer.On) || !plan.Pure(outer.Right) {
@@ -64,11 +64,21 @@ func unwrapped(n plan.Node) plan.Node {
 // raise puts the outer join, which stands at input, above j, and goes on below it.
 func (o *optimizer) raise(j, outer *plan.Join, input *plan.Node) plan.Node {
 	all := j.Cols
+	if plant.On(plant.RaisedUnchecked) {
+		outer.On, j.On = plan.ConjoinAll([]plan.Expr{outer.On, above(j.On, outer, true)}), above(j.On, outer, false)
+	}
 	*input = outer.Left
 	j.Cols = append(append([]plan.Column(nil), j.Left.Props().Cols...), j.Right.Props().Cols...)
 	outer.Left = o.raiseOuterJoins(j)
 	outer.Cols = all
 	return outer
+}
+
+// above is what a condition has about the right side of an outer join, or the rest of it.
+func above(cond plan.Expr, outer *plan.Join, right bool) plan.Expr {
+	return plan.ConjoinAll(slices.DeleteFunc(plan.Conjuncts(cond, nil), func(c plan.Expr) bool {
+		return refsAny(c, outer.Right.Props().Cols) != right
+	}))
 }
 
 // testOfUnmatched returns the position of a condition above a left join that holds for just
