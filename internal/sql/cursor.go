@@ -64,9 +64,6 @@ func (c *cursor) closeProgram() {
 
 // declareCursor is DECLARE name CURSOR FOR query.
 func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.DeclareCursor) error {
-	if s.txn.block == blockNone && !st.Hold {
-		return pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
-	}
 	if err := checkLocking(st); err != nil {
 		return err
 	}
@@ -74,6 +71,12 @@ func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.Decla
 	p := &Prepared{Text: x.prepared.stmt.SQL, params: x.prepared.types, noParams: true, rowKeys: true}
 	p.stmt = parser.Statement{AST: st.Query, SQL: "DECLARE CURSOR FOR " + ast.Format(st.Query)} // no plan that others share
 	params := slices.Clone(x.params)                                                            // the portal of DECLARE closes first
+	if s.txn.block == blockNone && !st.Hold {
+		if _, err := s.planFor(ctx, p, params); err != nil { // what is wrong with the query comes first
+			return err
+		}
+		return pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
+	}
 	c := &cursor{prepared: p, hold: st.Hold, binary: st.Binary, scroll: st.Scroll}
 	portal := &Portal{Name: string(st.Name), prepared: p, params: params, cursor: c}
 	if err := s.addPortal(portal); err != nil {

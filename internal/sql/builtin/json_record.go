@@ -47,7 +47,7 @@ func errNotComposite(name string) error {
 }
 
 func errNoRowType(name string) error {
-	return pgerr.New(pgerr.InvalidParameterValue, "could not determine row type for result of %s", name).
+	return pgerr.New(pgerr.FeatureNotSupported, "could not determine row type for result of %s", name).
 		WithHint("Provide a non-null record argument, or call the function in the FROM clause using a column definition list.")
 }
 

@@ -83,21 +83,20 @@ func Handles(stmt ast.Statement) bool {
 	return false
 }
 
-// onlyLocksWeakly reports whether a statement is a LOCK TABLE that lets others read
-// and write, which transactions that only read may use (pg_dump does).
-func onlyLocksWeakly(stmt ast.Statement) bool {
+// readsOnly reports whether a statement writes nothing that others see, so that read-only
+// transactions may use it.
+func readsOnly(stmt ast.Statement) bool {
 	switch stmt.(type) {
-	case *ast.Reindex, *ast.Cluster:
+	case *ast.Reindex, *ast.Cluster, *ast.LockTable, *ast.Discard:
 		return true
 	}
-	l, ok := stmt.(*ast.LockTable)
-	return ok && l.Mode <= ast.RowExclusive
+	return false
 }
 
 // Exec executes a statement and returns its command tag. If it fails, what it
 // did is undone by rolling back to before the statement.
 func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err error) {
-	if e.ReadOnly && !onlyLocksWeakly(stmt) {
+	if e.ReadOnly && !readsOnly(stmt) {
 		return "", pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", stmt.Tag())
 	}
 	switch s := stmt.(type) {

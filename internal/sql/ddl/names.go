@@ -68,9 +68,25 @@ func (e *Env) addRelation(ctx context.Context, t *catalog.Table, name string, in
 	k := catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: name}
 	taken, err := e.Coll.AddName(ctx, k, catalog.NameEntry{ID: t.ID, Index: index})
 	if err == nil && taken {
-		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", name)
+		if err := e.nameTaken(ctx, k); err.Code == pgerr.DuplicateObject {
+			return err.WithHint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.")
+		}
+		return errRelationExists(name)
 	}
 	return err
+}
+
+func errRelationExists(name string) *pgerr.Error {
+	return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", name)
+}
+
+// nameTaken is the error for a name that something has: a type, if that is no relation too.
+func (e *Env) nameTaken(ctx context.Context, k catalog.NameKey) *pgerr.Error {
+	t := e.Coll.PeekNamed(ctx, k.Schema, k.Name)
+	if t != nil && t.Kind == catalog.KindType && t.UserType.Def.Kind != types.DefComposite {
+		return pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", k.Name)
+	}
+	return errRelationExists(k.Name)
 }
 
 // rowArrays gives a relation a type for arrays of its rows, if it has none.

@@ -49,8 +49,7 @@ func (a *alteration) moveRelationName(ctx context.Context, from, to string, inde
 	key := func(n string) catalog.NameKey {
 		return catalog.NameKey{Database: a.t.Database, Schema: a.t.Schema, Name: n}
 	}
-	return a.e.moveName(ctx, key(from), key(to), catalog.NameEntry{ID: a.t.ID, Index: index},
-		pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", to))
+	return a.e.moveName(ctx, key(from), key(to), catalog.NameEntry{ID: a.t.ID, Index: index}, a.e.nameTaken(ctx, key(to)))
 }
 
 // renameIndex renames an index and the constraint behind it.

@@ -612,7 +612,11 @@ func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
 		}
 		return e.Coll.Put(ctx, t)
 	}
-	if err := e.callType(ctx, t, t.Schema, st.NewName, pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", st.NewName)); err != nil ||
+	taken := pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", st.NewName)
+	if t.UserType.Def.Kind == types.DefComposite { // which is a relation too
+		taken = e.nameTaken(ctx, catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: st.NewName})
+	}
+	if err := e.callType(ctx, t, t.Schema, st.NewName, taken); err != nil ||
 		t.UserType.Def.Kind != types.DefMultirange {
 		return err
 	}

@@ -322,6 +322,9 @@ func CheckDeferred(ctx context.Context, env *Env, list []*Deferred) error {
 			}
 			continue
 		}
+		if err := d.mayLock(env); err != nil {
+			return err
+		}
 		pair := byRef[d.ref]
 		side := 0
 		if d.referrer {

@@ -49,6 +49,15 @@ func (d *Deferred) Constraint() uint32 {
 	return d.ref.Key.Oid
 }
 
+// mayLock returns 25006 if the transaction may not lock the rows that a check of a foreign key reads.
+func (d *Deferred) mayLock(env *Env) error {
+	from, to := d.Tables()
+	if d.referrer {
+		to = from
+	}
+	return env.mayWrite(to, "SELECT FOR KEY SHARE")
+}
+
 // Tables returns the two tables of a foreign key, or twice the one of another.
 func (d *Deferred) Tables() (from, to *catalog.Table) {
 	if d.ref == nil {
