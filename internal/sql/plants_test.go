@@ -14,7 +14,7 @@ import (
 // sqlPlants are the planted bugs of SQL, with the relation between statements that shows each
 // within the checks of plantSeeds schemas.
 var sqlPlants = map[plant.Name]string{
-	plant.FilterBelowOuter: "outer join", plant.OuterUnchecked: "outer join", plant.BoundBelowSort: "rules off", plant.NullInAntiJoin: "NOT IN and NOT EXISTS",
+	plant.FilterBelowOuter: "outer join", plant.OuterUnchecked: "outer join", plant.BoundBelowSort: "LIMIT", plant.NullInAntiJoin: "NOT IN and NOT EXISTS",
 	plant.MergedColumns: "equal columns", plant.VolatileTwice: "sequence", plant.ResidualDropped: "partition of WHERE", plant.SpanShort: "DELETE",
 	plant.StaleSubquery: "row by row", plant.StaleWith: "row by row", plant.EmptyAggregate: "reference engine", plant.TypmodLost: "UPDATE",
 	plant.StalePlan: "prepared over DDL", plant.CursorSkips: "cursor", plant.LaterColumnSeen: "view over DDL",

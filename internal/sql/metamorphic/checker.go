@@ -62,6 +62,7 @@ func relations() []relation {
 		{"outer join", (*Checker).outerJoin},
 		{"outer join below a join", (*Checker).outerBelowJoin},
 		{"DISTINCT", (*Checker).distinctRows},
+		{"LIMIT", (*Checker).firstRows},
 		{"row by row", (*Checker).rowByRow},
 		{"UPDATE", (*Checker).update},
 		{"DELETE", (*Checker).deletion},

@@ -201,3 +201,24 @@ func (c *Checker) distinctRows() (string, error) {
 	}
 	return differ(slices.Compact(slices.Sorted(slices.Values(rows))), got), nil
 }
+
+// firstRows asks for the first rows of an order that leaves no choice, at times of rows that were put
+// in another order before, and for all of them.
+func (c *Checker) firstRows() (string, error) {
+	t := c.aliased("l")
+	from := t.from
+	if c.OneIn(2) {
+		from = fmt.Sprintf("(SELECT * FROM %s ORDER BY %s%s) l", from, t.number(c), c.Pick("", " DESC", " NULLS FIRST"))
+	}
+	x, limit := t.number(c), 1+c.IntN(4)
+	q := fmt.Sprintf("SELECT l.id, %s FROM %s ORDER BY %s%s, l.id%s", x, from, x, c.Pick("", " DESC", " NULLS FIRST"), c.Pick("", " DESC"))
+	all, err := c.ask(q)
+	if err != nil {
+		return "", err
+	}
+	got, err := c.ask(fmt.Sprintf("%s LIMIT %d", q, limit))
+	if err != nil {
+		return "", err
+	}
+	return differ(all[:min(limit, len(all))], got), nil
+}
