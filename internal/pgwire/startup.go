@@ -123,6 +123,9 @@ func (c *conn) cancelRequest(body []byte) {
 		return
 	}
 	c.srv.metrics.cancels.Add(1)
+	if c.srv.sql == nil {
+		return // it serves nobody: there is nothing to cancel
+	}
 	c.srv.sql.Cancel(int32(binary.BigEndian.Uint32(body)), binary.BigEndian.Uint32(body[4:]))
 }
 
