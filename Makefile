@@ -5,7 +5,7 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell test -z "`g
 LDFLAGS := $(if $(COMMIT),-ldflags '-X github.com/lichendb/lichen/internal/cli.builtFrom=$(COMMIT)')
 SOURCES := $(shell find cmd internal -name '*.go')
 
-.PHONY: help build test lint logic demo bench soak plants oracle differential metamorphic mutated roundtrip clean
+.PHONY: help build test lint logic demo bench soak plants oracle differential metamorphic mutated roundtrip cancels clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ mutated: ## run generated and mutated SQL on a node (LICHEN_URL): no panic, no h
 
 roundtrip: ## dump what the logic scripts make with pg_dump, restore it on a node (LICHEN_URL) and PostgreSQL 15 (POSTGRES_URL), dump it again and compare
 	$(GO) run ./test/roundtrip -postgres $(POSTGRES_URL) -lichen $(LICHEN_URL)
+
+cancels: ## cancel long statements on a node (LICHEN_URL) and tell which take longer than 100 ms to end
+	$(GO) run ./test/cancels -url $(LICHEN_URL)
 
 demo: $(BIN) ## run a local cluster of three nodes, in memory, with a SQL prompt
 	$(BIN) demo --nodes=3

@@ -62,6 +62,8 @@
 //	Q14. A turn of a block is a lock that stands for nothing else: what is committed, and who waits for
 //	    other statements, is the same without. It is waited for before the block has any other lock,
 //	    and no longer than turnWait (takeTurn; TestTurns, TestTurnsOfSlowClients).
+//	Q15. A statement looks whether it goes on after a bounded number of steps, from the parse on
+//	    (Session.parse, builtin.Context.Step; TestLooks, layers' TestElementLoopsStep).
 //
 //	Q15. A statement that takes long reserves the tables at which it has failed before it is run again,
 //	     for a time in proportion to its own (ahead; TestReserveAhead).

@@ -30,3 +30,9 @@ func (s *Server) CollectDue(t testing.TB) (n int) {
 		n++
 	}
 }
+
+// OnLook has f called whenever somebody looks whether a statement of s goes on.
+func (s *Session) OnLook(f func()) {
+	s.looked = f
+	s.mu.ctx = nil
+}

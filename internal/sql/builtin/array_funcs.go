@@ -79,9 +79,12 @@ func notDistinct(t *types.T, a, b types.Datum) bool {
 func containsOp(whole, part int) BindFunc {
 	return func(b Binding) (EvalFunc, error) {
 		t := elemType(b.Types[0])
-		return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return func(c *Context, a []types.Datum) (types.Datum, error) {
 			in := a[whole].Array().Elems
 			for _, p := range a[part].ArrayElems() {
+				if err := c.Step(len(in)); err != nil {
+					return types.Null, err
+				}
 				if !containsElem(t, in, p) {
 					return types.False, nil
 				}
@@ -102,9 +105,12 @@ func containsElem(t *types.T, in []types.Datum, e types.Datum) bool {
 
 func bindOverlap(b Binding) (EvalFunc, error) {
 	t := elemType(b.Types[0])
-	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
 		in := a[0].Array().Elems
 		for _, e := range a[1].ArrayElems() {
+			if err := c.Step(len(in)); err != nil {
+				return types.Null, err
+			}
 			if containsElem(t, in, e) {
 				return types.True, nil
 			}
@@ -225,12 +231,15 @@ func catDims(a, b []types.ArrayDim) ([]types.ArrayDim, bool) {
 var errMultiSearch = pgerr.New(pgerr.FeatureNotSupported, "searching for elements in multidimensional arrays is not supported")
 
 // positions calls f with the subscripts of the elements equal to e.
-func positions(t *types.T, arr, e types.Datum, from int64, f func(subscript int64) bool) error {
+func positions(c *Context, t *types.T, arr, e types.Datum, from int64, f func(subscript int64) bool) error {
 	a := arr.Array()
 	if len(a.Dims) > 1 {
 		return fail(errMultiSearch)
 	}
 	for i := range a.Elems {
+		if err := c.Step(1); err != nil {
+			return err
+		}
 		at := int64(a.Dims[0].Lower) + int64(i)
 		if at >= from && notDistinct(t, a.Elems[i], e) && !f(at) {
 			break
@@ -241,7 +250,7 @@ func positions(t *types.T, arr, e types.Datum, from int64, f func(subscript int6
 
 func bindPosition(b Binding) (EvalFunc, error) {
 	t := elemType(b.Types[0])
-	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
 		if a[0].IsNull() {
 			return types.Null, nil
 		}
@@ -256,7 +265,7 @@ func bindPosition(b Binding) (EvalFunc, error) {
 			from = a[2].Int()
 		}
 		found := types.Null
-		err := positions(t, a[0], a[1], from, func(at int64) bool {
+		err := positions(c, t, a[0], a[1], from, func(at int64) bool {
 			found = types.NewInt(at)
 			return false
 		})
@@ -266,12 +275,12 @@ func bindPosition(b Binding) (EvalFunc, error) {
 
 func bindPositions(b Binding) (EvalFunc, error) {
 	t := elemType(b.Types[0])
-	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
 		if a[0].IsNull() {
 			return types.Null, nil
 		}
 		var all []types.Datum
-		if err := positions(t, a[0], a[1], -1<<62, func(at int64) bool {
+		if err := positions(c, t, a[0], a[1], -1<<62, func(at int64) bool {
 			all = append(all, types.NewInt(at))
 			return true
 		}); err != nil {
@@ -283,7 +292,7 @@ func bindPositions(b Binding) (EvalFunc, error) {
 
 func bindRemove(b Binding) (EvalFunc, error) {
 	t := elemType(b.Types[0])
-	return func(_ *Context, args []types.Datum) (types.Datum, error) {
+	return func(c *Context, args []types.Datum) (types.Datum, error) {
 		if args[0].IsNull() {
 			return types.Null, nil
 		}
@@ -293,6 +302,9 @@ func bindRemove(b Binding) (EvalFunc, error) {
 		}
 		var kept []types.Datum
 		for i := range a.Elems {
+			if err := c.Step(1); err != nil {
+				return types.Null, err
+			}
 			if !notDistinct(t, a.Elems[i], args[1]) {
 				kept = append(kept, a.Elems[i])
 			}
@@ -306,12 +318,15 @@ func bindRemove(b Binding) (EvalFunc, error) {
 
 func bindReplace(b Binding) (EvalFunc, error) {
 	t := elemType(b.Types[0])
-	return func(_ *Context, args []types.Datum) (types.Datum, error) {
+	return func(c *Context, args []types.Datum) (types.Datum, error) {
 		if args[0].IsNull() {
 			return types.Null, nil
 		}
 		a := args[0].Array()
 		for i := range a.Elems {
+			if err := c.Step(1); err != nil {
+				return types.Null, err
+			}
 			if notDistinct(t, a.Elems[i], args[1]) {
 				a.Elems[i] = args[2]
 			}
@@ -329,6 +344,9 @@ func bindArrayToString(b Binding) (EvalFunc, error) {
 		var buf []byte
 		first := true
 		for _, e := range a[0].ArrayElems() {
+			if err := c.Step(1); err != nil {
+				return types.Null, err
+			}
 			if e.IsNull() && (len(a) < 3 || a[2].IsNull()) {
 				continue
 			}

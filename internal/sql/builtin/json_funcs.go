@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,17 +18,17 @@ func jsonOperators() []*Overload {
 			op(t+" #> _text "+t, jsonPath(raw, false)), op(t+" #>> _text text", jsonPath(raw, true)))
 	}
 	return append(all,
-		op("jsonb @> jsonb bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return types.NewBool(jsonContains(a[0].JSONB(), a[1].JSONB(), true)), nil
+		op("jsonb @> jsonb bool", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return jsonContains(c, a[0].JSONB(), a[1].JSONB())
 		}),
-		op("jsonb <@ jsonb bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return types.NewBool(jsonContains(a[1].JSONB(), a[0].JSONB(), true)), nil
+		op("jsonb <@ jsonb bool", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return jsonContains(c, a[1].JSONB(), a[0].JSONB())
 		}),
 		op("jsonb || jsonb jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return jsonConcat(a[0].JSONB(), a[1].JSONB())
 		}),
-		op("jsonb - text jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return jsonDelete(a[0].JSONB(), a[1].Str())
+		op("jsonb - text jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return jsonDelete(c, a[0].JSONB(), a[1].Str())
 		}),
 		op("jsonb - _text jsonb", jsonDeleteKeys),
 		op("jsonb - int4 jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
@@ -41,7 +40,7 @@ func jsonOperators() []*Overload {
 }
 
 // jsonDeleteKeys is jsonb - text[].
-func jsonDeleteKeys(_ *Context, a []types.Datum) (types.Datum, error) {
+func jsonDeleteKeys(c *Context, a []types.Datum) (types.Datum, error) {
 	if len(a[1].ArrayDims()) > 1 {
 		return types.Null, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
 	}
@@ -51,7 +50,7 @@ func jsonDeleteKeys(_ *Context, a []types.Datum) (types.Datum, error) {
 			keys = append(keys, k.Str())
 		}
 	}
-	return jsonDelete(a[0].JSONB(), keys...)
+	return jsonDelete(c, a[0].JSONB(), keys...)
 }
 
 func jsonFunctions() []*Overload {
@@ -194,35 +193,55 @@ func jsonPath(raw, asText bool) EvalFunc {
 	}
 }
 
-// jsonContains is @>: at the top, an array contains a scalar that is among its
-// elements.
-func jsonContains(a, b types.JSONValue, top bool) bool {
+// jsonContains is @>.
+func jsonContains(c *Context, a, b types.JSONValue) (types.Datum, error) {
+	m := jsonMatch{c: c}
+	yes := m.contains(a, b, true)
+	return types.NewBool(yes), m.err
+}
+
+// jsonMatch compares two JSON values, each element of arrays with each, until err.
+type jsonMatch struct {
+	c   *Context
+	err error
+}
+
+// contains reports whether a contains b: at the top, an array contains a scalar that is among
+// its elements.
+func (m *jsonMatch) contains(a, b types.JSONValue, top bool) bool {
 	switch {
 	case a.Kind == types.KindObject && b.Kind == types.KindObject:
 		for _, f := range b.Fields {
 			v, ok := a.Get(f.Key)
-			if !ok || !jsonContains(v, f.Value, false) {
+			if !ok || !m.contains(v, f.Value, false) {
 				return false
 			}
 		}
 		return true
 	case a.Kind == types.KindArray && b.Kind == types.KindArray:
 		for _, e := range b.Elems {
-			if !jsonHasElem(a.Elems, e) {
+			if m.err = m.c.Step(1); m.err != nil || !m.has(a.Elems, e) {
 				return false
 			}
 		}
 		return true
 	case top && a.Kind == types.KindArray && b.Kind != types.KindObject:
-		return jsonHasElem(a.Elems, b)
+		return m.has(a.Elems, b)
 	}
 	return a.Kind == b.Kind && types.CompareJSON(a, b) == 0
 }
 
-func jsonHasElem(elems []types.JSONValue, e types.JSONValue) bool {
+// has reports whether one of elems contains e.
+func (m *jsonMatch) has(elems []types.JSONValue, e types.JSONValue) bool {
 	for _, x := range elems {
-		if x.Kind == e.Kind && jsonContains(x, e, false) {
+		if m.err = m.c.Step(1); m.err != nil {
+			return false
+		}
+		if x.Kind == e.Kind && m.contains(x, e, false) {
 			return true
+		}
+		if m.err != nil {
+			return false
 		}
 	}
 	return false
@@ -386,18 +405,25 @@ func jsonConcat(a, b types.JSONValue) (types.Datum, error) {
 }
 
 // jsonDelete removes members of an object, or string elements of an array.
-func jsonDelete(v types.JSONValue, keys ...string) (types.Datum, error) {
+func jsonDelete(c *Context, v types.JSONValue, keys ...string) (types.Datum, error) {
 	if isJSONScalar(v) {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot delete from scalar")
 	}
+	drop := make(map[string]bool, len(keys))
+	for _, k := range keys {
+		drop[k] = true
+	}
 	out := types.JSONValue{Kind: v.Kind}
 	for _, f := range v.Fields {
-		if !slices.Contains(keys, f.Key) {
+		if !drop[f.Key] {
 			out.Fields = append(out.Fields, f)
 		}
 	}
 	for _, e := range v.Elems {
-		if e.Kind != types.KindString || !slices.Contains(keys, e.Str) {
+		if err := c.Step(1); err != nil {
+			return types.Null, err
+		}
+		if e.Kind != types.KindString || !drop[e.Str] {
 			out.Elems = append(out.Elems, e)
 		}
 	}

@@ -13,9 +13,12 @@ import (
 // a path.
 func jsonMoreOperators() []*Overload {
 	hasKeys := func(all bool) EvalFunc {
-		return func(_ *Context, a []types.Datum) (types.Datum, error) {
+		return func(c *Context, a []types.Datum) (types.Datum, error) {
 			v := a[0].JSONB()
 			for _, k := range a[1].ArrayElems() {
+				if err := c.Step(1 + len(v.Elems)); err != nil {
+					return types.Null, err
+				}
 				if !k.IsNull() && jsonHasKey(v, k.Str()) != all {
 					return types.NewBool(!all), nil
 				}

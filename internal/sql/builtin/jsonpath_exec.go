@@ -105,7 +105,10 @@ func (x *pathExec) next(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 // unwrapped runs n on every element of an array.
 func (x *pathExec) unwrapped(n *jsonpath.Node, v pathItem, unwrap bool, emit emitFunc) error {
 	for _, e := range v.Elems {
-		var err error
+		err := x.c.Step(1)
+		if err != nil {
+			return err
+		}
 		if n == nil {
 			err = emit(jsonItem(e))
 		} else {
