@@ -219,7 +219,7 @@ func (f *sessionFuncs) SetVal(oid uint32, value int64, called bool) error {
 // LastVal implements builtin.Session.
 func (f *sessionFuncs) LastVal() (int64, error) {
 	q := &f.s.sequences
-	if q.last == 0 {
+	if q.last == 0 || f.s.coll.PeekByOid(f.s.bctx.Ctx, q.last) == nil { // or it was dropped
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
 	}
 	return q.current[q.last], nil

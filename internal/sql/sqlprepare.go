@@ -61,7 +61,7 @@ func (x *execution) bindExecute(ctx context.Context, st *ast.Execute) error {
 	s.ensureTxn()
 	for i, arg := range st.Args {
 		arg = p.domainArg(i, arg)
-		if params[i], err = s.evalAs(ctx, arg, p.types[i]); err != nil {
+		if params[i], err = s.evalParam(ctx, i, arg, p.types[i]); err != nil {
 			return err
 		}
 	}
@@ -118,8 +118,8 @@ func (s *Session) evalConst(ctx context.Context, e ast.Expr) (types.Datum, *type
 	return s.evalSelect(ctx, sel)
 }
 
-// evalAs evaluates an expression as a value of a type.
-func (s *Session) evalAs(ctx context.Context, e ast.Expr, t *types.T) (types.Datum, error) {
+// evalParam evaluates an argument of EXECUTE as a value of its parameter's type.
+func (s *Session) evalParam(ctx context.Context, n int, e ast.Expr, t *types.T) (types.Datum, error) {
 	if lit, ok := e.(*ast.StrLit); ok { // as a result column it would become text
 		return types.ParseText(t, lit.Val, &s.vals.Format)
 	}
@@ -133,8 +133,8 @@ func (s *Session) evalAs(ctx context.Context, e ast.Expr, t *types.T) (types.Dat
 	if from.Oid != t.Oid {
 		cast, ok := types.FindCast(from, t)
 		if !ok || cast.Context == types.CastExplicit {
-			return d, pgerr.New(pgerr.DatatypeMismatch, "cannot convert %s to %s", types.FormatType(from), types.FormatType(t)).
-				At(e.Position())
+			return d, pgerr.New(pgerr.DatatypeMismatch, "parameter $%d of type %s cannot be coerced to the expected type %s",
+				n+1, types.FormatType(from), types.FormatType(t)).WithHint("You will need to rewrite or cast the expression.").At(e.Position())
 		}
 		if cast.Fn != nil {
 			return cast.Fn(&s.vals.Format, d, t)

@@ -175,12 +175,7 @@ func (s *Session) execTxnControl(ctx context.Context, stmt ast.Statement, res Re
 	case *ast.Commit:
 		return s.execCommit(ctx, st, res)
 	case *ast.Rollback:
-		if s.txn.block == blockNone {
-			res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "there is no transaction in progress"))
-		}
-		o, m := s.chainOptions(), s.txn.modes
-		s.rollback(ctx)
-		return "ROLLBACK", s.chain(st.Chain, o, m)
+		return s.execRollback(ctx, st, res)
 	case *ast.Savepoint:
 		return "SAVEPOINT", s.execSavepoint(string(st.Name))
 	case *ast.Release:
@@ -229,6 +224,18 @@ func (s *Session) execCommit(ctx context.Context, st *ast.Commit, res Results) (
 		return "", err
 	}
 	return "COMMIT", s.chain(st.Chain, o, m)
+}
+
+func (s *Session) execRollback(ctx context.Context, st *ast.Rollback, res Results) (string, error) {
+	if s.txn.block == blockNone {
+		if st.Chain {
+			return "", pgerr.New(pgerr.NoActiveSQLTransaction, "ROLLBACK AND CHAIN can only be used in transaction blocks")
+		}
+		res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "there is no transaction in progress"))
+	}
+	o, m := s.chainOptions(), s.txn.modes
+	s.rollback(ctx)
+	return "ROLLBACK", s.chain(st.Chain, o, m)
 }
 
 func (s *Session) chainOptions() kv.TxnOptions {

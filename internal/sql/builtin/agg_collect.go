@@ -132,8 +132,7 @@ func (a *arrayAcc) addArray(d types.Datum) error {
 		return pgerr.New(pgerr.ArraySubscriptError, "cannot accumulate empty arrays")
 	}
 	if len(arr.Dims) >= types.MaxArrayDims {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (%d)",
-			len(arr.Dims)+1, types.MaxArrayDims)
+		return types.TooManyDims(len(arr.Dims) + 1)
 	}
 	if a.n > 0 && !sameDims(a.dims, arr.Dims) {
 		return errArrayShape()

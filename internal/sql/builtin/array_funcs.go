@@ -387,8 +387,7 @@ func arrayFill(c *Context, a []types.Datum) (types.Datum, error) {
 			WithDetail("Dimension array must be one dimensional.")
 	}
 	if len(lens.Elems) > types.MaxArrayDims {
-		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded,
-			"number of array dimensions (%d) exceeds the maximum allowed (%d)", len(lens.Elems), types.MaxArrayDims)
+		return types.Null, types.TooManyDims(len(lens.Elems))
 	}
 	return fillArray(c, a[0], lens.Elems, lows)
 }

@@ -35,7 +35,7 @@ func setElement(_ *Context, args []types.Datum) (types.Datum, error) {
 		}
 	}
 	if len(subs) > types.MaxArrayDims {
-		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (%d)", len(subs), types.MaxArrayDims)
+		return types.Null, types.TooManyDims(len(subs))
 	}
 	var a types.Array
 	if !args[0].IsNull() {
@@ -105,7 +105,7 @@ func setSlice(_ *Context, args []types.Datum) (types.Datum, error) {
 		return types.Null, errSubscript("wrong number of array subscripts")
 	}
 	if len(bounds)/2 > types.MaxArrayDims {
-		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (%d)", len(bounds)/2, types.MaxArrayDims)
+		return types.Null, types.TooManyDims(len(bounds) / 2)
 	}
 	for i := range bounds {
 		if given>>i&1 != 0 && bounds[i].IsNull() {

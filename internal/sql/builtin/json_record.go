@@ -82,7 +82,8 @@ func bindPopulate(t string, raw bool) BindFunc {
 			if err != nil {
 				return types.Null, err
 			}
-			return types.NewRecord(fieldTypes(rt), row), nil
+			d := types.NewRecord(fieldTypes(rt), row)
+			return d, types.CheckField(c.Format, b.Types[0], d)
 		}, nil
 	}
 }
@@ -109,6 +110,9 @@ func bindPopulateSet(t string, raw bool) func(Binding) (SRFFunc, error) {
 			values := make([]types.Datum, len(rows))
 			for i := range rows {
 				values[i] = types.NewRecord(ts, rows[i])
+				if err := types.CheckField(c.Format, b.Types[0], values[i]); err != nil {
+					return nil, err
+				}
 			}
 			return newSliceRows(values), nil
 		}, nil
@@ -308,7 +312,7 @@ func populateArray(c *Context, t *types.T, p jsonPart, key string) (types.Datum,
 		}
 		if depth == len(dims) {
 			if depth == types.MaxArrayDims {
-				return pgerr.New(pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (%d)", depth+1, types.MaxArrayDims)
+				return types.TooManyDims(depth + 1)
 			}
 			dims = append(dims, types.ArrayDim{Len: int32(len(ms)), Lower: 1})
 		} else if int(dims[depth].Len) != len(ms) {

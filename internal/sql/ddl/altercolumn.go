@@ -344,6 +344,22 @@ func (a *alteration) columnVisible(ctx context.Context, c *ast.AlterCmd) error {
 	return a.put(ctx)
 }
 
+// lockSequence returns the sequence of an identity column.
+func (a *alteration) lockSequence(ctx context.Context, col *catalog.Column) (*catalog.Table, error) {
+	if err := a.e.Coll.LockExclusive(ctx, col.OwnsSequence); err != nil {
+		return nil, err
+	}
+	return a.e.Coll.TableByID(ctx, col.OwnsSequence)
+}
+
+func (a *alteration) redefineSequence(ctx context.Context, s *catalog.Table, opts []ast.SequenceOption) error {
+	s = s.Clone()
+	if err := a.e.redefineSequence(ctx, s, opts); err != nil {
+		return err
+	}
+	return a.e.Coll.Put(ctx, s)
+}
+
 // columnIdentity is ADD GENERATED, SET GENERATED (with sequence options) and
 // DROP IDENTITY.
 func (a *alteration) columnIdentity(ctx context.Context, c *ast.AlterCmd) error {
@@ -361,11 +377,7 @@ func (a *alteration) columnIdentity(ctx context.Context, c *ast.AlterCmd) error 
 		}
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is not an identity column", col.Name, a.t.Name).At(c.Pos)
 	}
-	id := col.OwnsSequence
-	if err := a.e.Coll.LockExclusive(ctx, id); err != nil {
-		return err
-	}
-	s, err := a.e.Coll.TableByID(ctx, id)
+	s, err := a.lockSequence(ctx, col)
 	if err != nil {
 		return err
 	}
@@ -377,11 +389,7 @@ func (a *alteration) columnIdentity(ctx context.Context, c *ast.AlterCmd) error 
 			}
 		}
 		if len(c.SeqOptions) > 0 {
-			s = s.Clone()
-			if err := a.e.redefineSequence(ctx, s, c.SeqOptions); err != nil {
-				return err
-			}
-			if err := a.e.Coll.Put(ctx, s); err != nil {
+			if err := a.redefineSequence(ctx, s, c.SeqOptions); err != nil {
 				return err
 			}
 		}

@@ -195,14 +195,25 @@ func (a *alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 			return errByteKey(k)
 		}
 	}
-	if col.Identity != 0 {
-		switch typ.Oid {
-		case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
-		default:
-			return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint").At(c.Pos)
-		}
+	return a.retypeIdentity(ctx, c, col)
+}
+
+// retypeIdentity makes the sequence of an identity column one of the column's new type.
+func (a *alteration) retypeIdentity(ctx context.Context, c *ast.AlterCmd, col *catalog.Column) error {
+	if col.Identity == 0 {
+		return nil
 	}
-	return nil
+	switch col.Type.Oid {
+	case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
+	default:
+		return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint").At(c.Pos)
+	}
+	s, err := a.lockSequence(ctx, col)
+	if err != nil || s.Sequence.Type.Is(col.Type) {
+		return err
+	}
+	as := ast.SequenceOption{Kind: ast.SeqAs, Type: &ast.TypeName{Names: []ast.Name{ast.Name(col.Type.Name)}}}
+	return a.redefineSequence(ctx, s, []ast.SequenceOption{as})
 }
 
 // typeDefault gives a default that is a string constant the type that the column had, as whose

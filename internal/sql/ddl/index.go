@@ -399,6 +399,7 @@ func (e *Env) keyColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem,
 // indexColumn checks one key column.
 func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem, constraint bool) (catalog.IndexColumn, error) {
 	var c catalog.IndexColumn
+	k = collatedKey(k)
 	col, err := e.keyColumn(ctx, t, k, constraint)
 	if err != nil {
 		return c, err
@@ -423,6 +424,21 @@ func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexEle
 		c.NullsFirst = k.Nulls == ast.NullsFirst
 	}
 	return c, nil
+}
+
+// collatedKey makes the collation of a key's expression that of the key: (x COLLATE y) is the
+// same as x COLLATE y.
+func collatedKey(k *ast.IndexElem) *ast.IndexElem {
+	x, ok := k.X.(*ast.Collate)
+	if !ok {
+		return k
+	}
+	c := *k
+	c.X = x.X
+	if c.Collate == nil {
+		c.Collate = x.Name
+	}
+	return collatedKey(&c)
 }
 
 // lastName is a name without its schema, "" if there is none.

@@ -39,6 +39,7 @@ func (e *Env) newSequence(ctx context.Context, db, schema catalog.ID) (*catalog.
 type sequenceOptions struct {
 	min, max, start, increment, cache, restart *int64
 	noMin, noMax, bareRestart                  bool
+	typeMin, typeMax                           bool // the bounds become those of the type
 	cycle                                      *bool
 	typ                                        *types.T
 }
@@ -152,12 +153,7 @@ func applySequenceOptions(q *catalog.Sequence, opts []ast.SequenceOption, fresh 
 		oldLo, oldHi := boundsOf(q.Type)
 		q.Type = o.typ
 		// A bound that was the old type's becomes the new type's.
-		if !fresh && q.Max == oldHi {
-			o.noMax = o.noMax || o.max == nil
-		}
-		if !fresh && q.Min == oldLo {
-			o.noMin = o.noMin || o.min == nil
-		}
+		o.typeMin, o.typeMax = !fresh && q.Min == oldLo, !fresh && q.Max == oldHi
 	}
 	if o.cycle != nil {
 		q.Cycle = *o.cycle
@@ -183,6 +179,8 @@ func setSequenceBounds(q *catalog.Sequence, o *sequenceOptions, fresh bool) erro
 	switch {
 	case o.max != nil:
 		q.Max = *o.max
+	case o.typeMax:
+		q.Max = hi
 	case (fresh || o.noMax) && q.Increment > 0:
 		q.Max = hi
 	case fresh || o.noMax:
@@ -191,6 +189,8 @@ func setSequenceBounds(q *catalog.Sequence, o *sequenceOptions, fresh bool) erro
 	switch {
 	case o.min != nil:
 		q.Min = *o.min
+	case o.typeMin:
+		q.Min = lo
 	case (fresh || o.noMin) && q.Increment > 0:
 		q.Min = 1
 	case fresh || o.noMin:
@@ -336,6 +336,9 @@ func (e *Env) setSequenceOwner(ctx context.Context, s *catalog.Table, opts []ast
 		if o.Kind != ast.SeqOwnedBy {
 			continue
 		}
+		if err := e.notOfIdentity(ctx, s); err != nil {
+			return err
+		}
 		if err := e.disownSequence(ctx, s); err != nil {
 			return err
 		}
@@ -370,6 +373,23 @@ func (e *Env) setSequenceOwner(ctx context.Context, s *catalog.Table, opts []ast
 		return e.Coll.Put(ctx, t)
 	}
 	return nil
+}
+
+// notOfIdentity returns an error if a sequence makes the values of an identity column.
+func (e *Env) notOfIdentity(ctx context.Context, s *catalog.Table) error {
+	if s.Sequence.OwnerTable == 0 {
+		return nil
+	}
+	t, err := e.Coll.TableByID(ctx, s.Sequence.OwnerTable)
+	if err != nil {
+		return err
+	}
+	i := t.ColumnByID(s.Sequence.OwnerColumn)
+	if i < 0 || t.Columns[i].Identity == 0 || t.Columns[i].OwnsSequence != s.ID {
+		return nil
+	}
+	return pgerr.Unsupported("cannot change ownership of identity sequence").
+		WithDetail("Sequence \"%s\" is linked to table \"%s\".", s.Name, t.Name)
 }
 
 // disownSequence cuts the tie between a sequence and its column.

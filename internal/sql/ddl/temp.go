@@ -98,6 +98,9 @@ func CommitTemp(ctx context.Context, e *Env) error {
 	if len(list) == 0 {
 		return nil
 	}
+	if err := e.deletesTogether(ctx, list); err != nil {
+		return err
+	}
 	e.Notice = nil
 	e.nextCommand()
 	d := e.newDropper(true)
@@ -114,6 +117,27 @@ func CommitTemp(ctx context.Context, e *Env) error {
 		d.target(t)
 	}
 	return d.run(ctx)
+}
+
+// deletesTogether returns an error if a table whose rows the commit deletes is referenced by
+// one whose rows stay.
+func (e *Env) deletesTogether(ctx context.Context, list []*catalog.Table) error {
+	for _, t := range list {
+		if t.OnCommit != catalog.DeleteRows {
+			continue
+		}
+		for _, r := range t.References {
+			from, err := e.Coll.TableByID(ctx, r.Table)
+			if err != nil {
+				return err
+			}
+			if from.OnCommit == catalog.PreserveRows {
+				return pgerr.Unsupported("unsupported ON COMMIT and foreign key combination").
+					WithDetail("Table \"%s\" references \"%s\", but they do not have the same ON COMMIT setting.", from.Name, t.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // deleteAll deletes the rows of a table that nobody else uses, all of which the

@@ -66,9 +66,12 @@ func (e *Env) findOrphan(ctx context.Context, t, ref *catalog.Table, k *catalog.
 func orphansQuery(t, ref *catalog.Table, k *catalog.ForeignKey) string {
 	var cols, on, notNull []string
 	for i := range k.Columns {
-		c := "c." + ast.QuoteIdent(t.Columns[t.ColumnByID(k.Columns[i])].Name)
-		p := "p." + ast.QuoteIdent(ref.Columns[ref.ColumnByID(k.RefColumns[i])].Name)
-		cols, on, notNull = append(cols, c), append(on, c+" = "+p), append(notNull, c+" IS NOT NULL")
+		from, to := &t.Columns[t.ColumnByID(k.Columns[i])], &ref.Columns[ref.ColumnByID(k.RefColumns[i])]
+		c, p, equal := "c."+ast.QuoteIdent(from.Name), "p."+ast.QuoteIdent(to.Name), " = "
+		if a, b := from.Type.Collation(), to.Type.Collation(); a != nil && b != nil && a.Oid != b.Oid {
+			equal = " COLLATE \"C\" = " // keys are equal if their bytes are
+		}
+		cols, on, notNull = append(cols, c), append(on, c+equal+p), append(notNull, c+" IS NOT NULL")
 	}
 	some := " AND "
 	if k.Full {

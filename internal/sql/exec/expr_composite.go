@@ -91,8 +91,7 @@ func nestArrays(parts []types.Datum) (types.Datum, error) {
 		elems = append(elems, a.Elems...)
 	}
 	if len(dims)+1 > types.MaxArrayDims {
-		return types.Null, pgerr.New(pgerr.ProgramLimitExceeded,
-			"number of array dimensions (%d) exceeds the maximum allowed (%d)", len(dims)+1, types.MaxArrayDims)
+		return types.Null, types.TooManyDims(len(dims) + 1)
 	}
 	if len(elems) == 0 {
 		return types.NewArray(nil), nil

@@ -134,6 +134,9 @@ func (c *Catalog) procedureOid(text string) (uint32, error) {
 	if len(names) > 1 {
 		schema = names[len(names)-2]
 	}
+	if err := c.checkSchema(schema); err != nil {
+		return 0, err
+	}
 	for _, r := range routines().byName[names[len(names)-1]] {
 		if schema == r.schemaName() && hasArguments(r.args, oids) {
 			return r.oid, nil

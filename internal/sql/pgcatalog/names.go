@@ -116,17 +116,20 @@ func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
 		schema = parts[len(parts)-2]
 	}
 	switch t.Oid {
+	case types.Regclass.Oid, types.Regproc.Oid, types.Regcollation.Oid:
+		if err := c.checkSchema(schema); err != nil {
+			return 0, err
+		}
+	case types.Regnamespace.Oid, types.Regrole.Oid: // are in no schema
+		if schema != "" {
+			return 0, pgerr.New(pgerr.InvalidName, "invalid name syntax")
+		}
+	}
+	switch t.Oid {
 	case types.Regclass.Oid:
 		return c.relationOid(parts, schema, last)
 	case types.Regnamespace.Oid:
-		s, err := c.h.Coll.FindSchema(c.ctx(), last)
-		if err != nil {
-			return 0, err
-		}
-		if s == nil {
-			return 0, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", last)
-		}
-		return s.Oid, nil
+		return c.schemaOid(last)
 	case types.Regproc.Oid:
 		return functionOid(schema, last)
 	case types.Regrole.Oid:
@@ -138,6 +141,26 @@ func (c *Catalog) OidOf(t *types.T, name string) (uint32, error) {
 		return c.collationOid(parts)
 	}
 	return 0, pgerr.New(pgerr.UndefinedObject, "\"%s\" does not exist", name)
+}
+
+func (c *Catalog) schemaOid(name string) (uint32, error) {
+	s, err := c.h.Coll.FindSchema(c.ctx(), name)
+	if err != nil {
+		return 0, err
+	}
+	if s == nil {
+		return 0, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", name)
+	}
+	return s.Oid, nil
+}
+
+// checkSchema returns an error if a name is said to be in a schema that does not exist.
+func (c *Catalog) checkSchema(name string) error {
+	if name == "" {
+		return nil
+	}
+	_, err := c.schemaOid(name)
+	return err
 }
 
 func (c *Catalog) relationOid(parts []string, schema, name string) (uint32, error) {

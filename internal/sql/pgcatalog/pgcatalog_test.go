@@ -209,7 +209,7 @@ func TestRegNames(t *testing.T) {
 		{types.Regtype, "nosuch", pgerr.UndefinedObject},
 		{types.Regnamespace, "nosuch", pgerr.InvalidSchemaName},
 		{types.Regproc, "nosuch", pgerr.UndefinedFunction},
-		{types.Regproc, "lower.x", pgerr.UndefinedFunction},
+		{types.Regproc, "lower.x", pgerr.InvalidSchemaName},
 		{types.Regproc, "length", pgerr.AmbiguousFunction},
 	} {
 		if _, err := c.OidOf(r.typ, r.text); pgerr.CodeOf(err) != r.code {

@@ -162,6 +162,9 @@ func lockTarget(l lockItem, c *ast.LockingClause) (plan.LockTarget, error) {
 	if !ok || sc.Virtual() {
 		return plan.LockTarget{}, pgerr.New(pgerr.WrongObjectType, "cannot lock rows in relation \"%s\"", l.it.table.Name).At(c.Pos)
 	}
+	if l.it.table.Materialized() {
+		return plan.LockTarget{}, pgerr.New(pgerr.WrongObjectType, "cannot lock rows in materialized view \"%s\"", l.it.table.Name).At(c.Pos)
+	}
 	if l.it.nullable {
 		return plan.LockTarget{}, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to the nullable side of an outer join",
 			l.strength).At(c.Pos)

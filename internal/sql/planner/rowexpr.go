@@ -238,6 +238,9 @@ func (b *builder) subscript(e *ast.Subscript, s *scope) (plan.Expr, error) {
 	if t.Elem == nil {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.SQLName).At(e.X.Position())
 	}
+	if len(e.Indexes) > types.MaxArrayDims {
+		return nil, types.TooManyDims(len(e.Indexes)).At(e.Pos)
+	}
 	sub := &plan.Subscript{Arg: x, T: t.Elem.WithTypmod(t.Typmod)}
 	for _, ix := range e.Indexes {
 		if ix.Slice {

@@ -118,8 +118,15 @@ var (
 	sizeUnits = []unit[int64]{{"TB", 1 << 40}, {"GB", 1 << 30}, {"MB", 1 << 20}, {"kB", 1 << 10}, {"B", 1}}
 )
 
-// quantity reads a number with or without a unit, in multiples of base.
+// quantity is amount, rounded to a whole number.
 func quantity[N int64 | time.Duration](s string, base N, units []unit[N]) (int64, bool) {
+	f, ok := amount(s, base, units)
+	f = math.RoundToEven(f)
+	return int64(f), ok && math.Abs(f) <= math.MaxInt32
+}
+
+// amount reads a number with or without a unit, in multiples of base.
+func amount[N int64 | time.Duration](s string, base N, units []unit[N]) (float64, bool) {
 	s = strings.TrimSpace(s)
 	num := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzBGKMT ")
 	f, err := strconv.ParseFloat(num, 64)
@@ -133,8 +140,7 @@ func quantity[N int64 | time.Duration](s string, base N, units []unit[N]) (int64
 		}
 		f *= float64(units[i].n) / float64(base)
 	}
-	f = math.RoundToEven(f)
-	return int64(f), math.Abs(f) <= math.MaxInt32
+	return f, true
 }
 
 // quantities is a kind of numbers with a unit, base, which are shown in the largest unit
@@ -171,6 +177,30 @@ func pages(lo, hi int64) Kind { return quantities("8kB", 8<<10, sizeUnits, lo, h
 // milliseconds and seconds are times.
 func milliseconds(lo, hi int64) Kind {
 	return quantities("ms", time.Millisecond, timeUnits, lo, hi)
+}
+
+// realMilliseconds are times with a fraction.
+func realMilliseconds(lo, hi float64) Kind {
+	k := fraction(lo, hi)
+	k.Unit = "ms"
+	read := func(s string) (float64, bool) { return amount(s, time.Millisecond, timeUnits) }
+	k.norm = func(s string) (string, bool) {
+		f, ok := read(s)
+		if !ok || !(f >= lo && f <= hi) {
+			return "", false
+		}
+		for _, u := range timeUnits {
+			if n := f * float64(time.Millisecond) / float64(u.n); f > 0 && math.Abs(n-math.Round(n)) < 1e-8*n {
+				return fmt.Sprintf("%.0f%s", n, u.name), true
+			}
+		}
+		return strconv.FormatFloat(f, 'g', -1, 64), true
+	}
+	k.plain = func(s string) string {
+		f, _ := read(s)
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return k
 }
 
 func seconds(lo, hi int64) Kind { return quantities("s", time.Second, timeUnits, lo, hi) }

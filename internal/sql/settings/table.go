@@ -238,7 +238,7 @@ var registry = []*Param{
 	{Name: "transaction_read_only", Default: "off", is: boolean},
 	{Name: "transform_null_equals", Default: "off", NoEffect: true, Why: "= NULL is NULL", is: alwaysOff},
 	{Name: "update_process_title", Default: "on", NoEffect: true, Why: "sessions are no processes", is: boolean},
-	{Name: "vacuum_cost_delay", Default: "0", NoEffect: true, Why: "there is no vacuum", is: fraction(0, 100)},
+	{Name: "vacuum_cost_delay", Default: "0", NoEffect: true, Why: "there is no vacuum", is: realMilliseconds(0, 100)},
 	{Name: "vacuum_cost_limit", Default: "200", NoEffect: true, Why: "there is no vacuum", is: integer(1, 10000)},
 	{Name: "vacuum_cost_page_dirty", Default: "20", NoEffect: true, Why: "there is no vacuum", is: integer(0, 10000)},
 	{Name: "vacuum_cost_page_hit", Default: "1", NoEffect: true, Why: "there is no vacuum", is: integer(0, 10000)},

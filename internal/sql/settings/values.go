@@ -2,6 +2,8 @@ package settings
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -96,6 +98,9 @@ func (v *Values) Set(name, value string, local bool) (notice *pgerr.Error, err e
 	case p == nil && !strings.Contains(name, "."):
 		return nil, Unrecognized(name)
 	case p == nil:
+		if err := checkCustom(name); err != nil {
+			return nil, err
+		}
 		v.store(name, value, local)
 		return nil, nil
 	case p.ReadOnly:
@@ -115,6 +120,22 @@ func (v *Values) Set(name, value string, local bool) (notice *pgerr.Error, err e
 		notice = pgerr.New(pgerr.Warning, "parameter %q is accepted and has no effect: %s", name, p.Why)
 	}
 	return notice, nil
+}
+
+// checkCustom returns an error if the name of a parameter that is not built in is none.
+func checkCustom(name string) error {
+	for part := range strings.SplitSeq(name, ".") {
+		for i, r := range part {
+			if r != '_' && r < utf8.RuneSelf && !unicode.IsLetter(r) && (i == 0 || r != '$' && !unicode.IsDigit(r)) {
+				part = ""
+			}
+		}
+		if part == "" {
+			return pgerr.New(pgerr.InvalidName, "invalid configuration parameter name %q", name).
+				WithDetail("Custom parameter names must be two or more simple identifiers separated by dots.")
+		}
+	}
+	return nil
 }
 
 // Unrecognized is 42704 for a parameter that there is not.

@@ -171,8 +171,9 @@ func (c Config) WebToQuery(s string) *Query {
 	parts := webParts(s)
 	// OR binds less than AND: collect conjunctions, join them at the end.
 	var alternatives []*Query
+	height := 0
 	for i, p := range parts {
-		if i > MaxQueryHeight {
+		if height += 1 + p.not; height > MaxQueryHeight {
 			break
 		}
 		if p.or && i > 0 && i+1 < len(parts) && !parts[i-1].or && !parts[i+1].or {
@@ -187,7 +188,7 @@ func (c Config) WebToQuery(s string) *Query {
 		if q == nil {
 			q = &Query{stop: true}
 		}
-		if p.not {
+		for range p.not {
 			q = &Query{Op: OpNot, Left: q}
 		}
 		add(q)
@@ -210,8 +211,9 @@ func (c Config) WebToQuery(s string) *Query {
 
 // webPart is a word or a phrase of a web search.
 type webPart struct {
-	text    string
-	not, or bool
+	text string
+	not  int // how often it is negated
+	or   bool
 }
 
 func webParts(s string) []webPart {
@@ -220,7 +222,7 @@ func webParts(s string) []webPart {
 		s = strings.TrimLeft(s, " \t\n\v\f\r&|!()<>:*'")
 		var p webPart
 		for strings.HasPrefix(s, "-") {
-			p.not = true
+			p.not++
 			s = strings.TrimLeft(s[1:], " \t\n\v\f\r")
 		}
 		if s == "" {
@@ -246,7 +248,7 @@ func webParts(s string) []webPart {
 			}
 			p.text = s[:end]
 			s = s[end:]
-			p.or = !p.not && strings.EqualFold(p.text, "or")
+			p.or = p.not == 0 && strings.EqualFold(p.text, "or")
 		}
 		out = append(out, p)
 	}

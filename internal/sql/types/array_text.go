@@ -134,7 +134,7 @@ func (p *arrayParser) dimensions() ([]ArrayDim, error) {
 	var dims []ArrayDim
 	for p.skip(); p.s != "" && p.s[0] == '['; p.skip() {
 		if len(dims) == MaxArrayDims {
-			return nil, errArrayDims(len(dims) + 1)
+			return nil, TooManyDims(len(dims) + 1)
 		}
 		p.s = p.s[1:]
 		d, err := p.dimension()
@@ -199,7 +199,8 @@ func (p *arrayParser) bound() (int64, bool) {
 	return n, true
 }
 
-func errArrayDims(n int) error {
+// TooManyDims says that an array of n dimensions is too many.
+func TooManyDims(n int) *pgerr.Error {
 	return pgerr.New(pgerr.ProgramLimitExceeded,
 		"number of array dimensions (%d) exceeds the maximum allowed (%d)", n, MaxArrayDims)
 }
@@ -207,7 +208,7 @@ func errArrayDims(n int) error {
 // level reads {...} at the given depth.
 func (p *arrayParser) level(depth int) error {
 	if depth >= MaxArrayDims {
-		return errArrayDims(depth + 1)
+		return TooManyDims(depth + 1)
 	}
 	if depth == len(p.lens) {
 		p.lens = append(p.lens, -1)

@@ -321,7 +321,7 @@ func (m *message) array(t *T) (Datum, error) {
 	case ndim < 0:
 		return Null, errBinary("invalid number of dimensions: %d", ndim)
 	case ndim > MaxArrayDims:
-		return Null, errArrayDims(int(ndim))
+		return Null, TooManyDims(int(ndim))
 	case flags != 0 && flags != 1:
 		return Null, errBinary("invalid array flags")
 	case t.Elem == nil || elemOid != t.Elem.Shown().Oid:

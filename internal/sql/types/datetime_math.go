@@ -271,7 +271,10 @@ func DateBin(stride IntervalValue, ts, origin int64) (int64, error) {
 	if stride.Months != 0 {
 		return 0, pgerr.Unsupported("timestamps cannot be binned into intervals containing months or years")
 	}
-	width, ok := addInt64(int64(stride.Days)*MicrosPerDay, stride.Micros)
+	width, ok := mulInt64(int64(stride.Days), MicrosPerDay)
+	if ok {
+		width, ok = addInt64(width, stride.Micros)
+	}
 	if !ok {
 		return 0, errIntervalRange()
 	}
