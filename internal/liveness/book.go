@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // Nodes returns all nodes that are known, this one and removed ones included, by
@@ -34,6 +35,7 @@ func (l *Liveness) Node(id kvpb.NodeID) (NodeInfo, bool) {
 func (l *Liveness) Learn(n NodeInfo) {
 	ev := l.begin()
 	defer l.end(ev)
+	defer must.Report(l.o.OnFatal)
 	l.merge(n.clone(), fromOwner, ev)
 }
 

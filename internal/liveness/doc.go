@@ -80,6 +80,9 @@
 //  8. Who reads the clock, then a cell, and finds its support passed hears of the one
 //     that follows: OnChange is called after that is in the cell. (takeGrant, which
 //     looks at the clock after publishing; TestPassedUnnoticed)
+//  9. A panic ends the process before anything that led to it is sent: what it leaves
+//     behind may be half a promise. (Receive, Learn and step, in which must.Report runs
+//     before end; TestPanicEnds)
 //
 // # Concurrency
 //

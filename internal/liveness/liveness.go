@@ -8,6 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 const (
@@ -63,6 +64,9 @@ type Options struct {
 	// another node knows a newer one: that this node is being decommissioned or
 	// was removed, or that a later life of it exists. May be nil.
 	OnNode func(NodeInfo)
+	// OnFatal is told of a panic, before half of what led to it is sent: it ends the
+	// process. nil: nobody is.
+	OnFatal func(error)
 }
 
 // Liveness exchanges support and addresses with all other nodes.
@@ -171,6 +175,7 @@ func (l *Liveness) Close() {
 }
 
 func (l *Liveness) run() {
+	defer must.Report(l.o.OnFatal)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -200,6 +205,7 @@ func (l *Liveness) step() time.Duration {
 	ev.timer = true
 	ev.changed, l.pending = l.pending, nil
 	defer l.end(ev)
+	defer must.Report(l.o.OnFatal)
 	_, steady := l.physical()
 	now, ok := l.now() // 0 if there is none: no support given ends then
 	l.expire(now, max(now, steady), ev)
@@ -301,6 +307,7 @@ func (l *Liveness) now() (int64, bool) {
 // awaitClock has a step taken when the clock goes on. Nobody waits for it: the disk may
 // never answer.
 func (l *Liveness) awaitClock() {
+	defer must.Report(l.o.OnFatal)
 	l.o.Clock.Now()
 	if _, ok := l.o.Clock.TryNow(); !ok { // it was stopped
 		select {

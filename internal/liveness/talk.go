@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // beat sends a heartbeat to every node that is part of the cluster.
@@ -66,6 +67,7 @@ func (l *Liveness) Receive(from kvpb.NodeID, msg []byte) {
 	m, err := decode(msg)
 	ev := l.begin()
 	defer l.end(ev)
+	defer must.Report(l.o.OnFatal)
 	if l.closed || l.self.ID == 0 || from == l.self.ID {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // status is the code of an answer.
@@ -55,6 +56,7 @@ func (p *pendingCall) result(n *Node) ([]byte, error) {
 
 // Call implements Transport.
 func (n *Node) Call(ctx context.Context, to kvpb.NodeID, m Method, req []byte) ([]byte, error) {
+	defer must.Report(n.o.OnFatal)
 	if err := n.checkCall(ctx, req); err != nil {
 		return nil, err
 	}
@@ -87,6 +89,7 @@ func (n *Node) CallAddr(ctx context.Context, addr string, m Method, req []byte) 
 	}
 	n.wg.Go(c.run)
 	defer c.fail(errDone)
+	defer must.Report(n.o.OnFatal)
 	return c.call(ctx, m, req)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // conn is an established connection, or one in the handshake.
@@ -83,6 +84,7 @@ func (c *conn) age() time.Duration { return time.Since(c.born) }
 // run reads until the connection ends. The caller has entered the node.
 func (c *conn) run() {
 	defer close(c.ended)
+	defer must.Report(c.n.o.OnFatal)
 	if !c.begin() {
 		return
 	}
@@ -110,7 +112,7 @@ func (c *conn) begin() bool {
 	c.ctx, c.mu.cancel = context.WithCancel(c.n.ctx)
 	c.mu.tickDue = now + PingInterval
 	c.mu.timer = time.AfterFunc(PingInterval, c.tick)
-	c.mu.unhook = context.AfterFunc(c.n.ctx, func() { c.fail(ErrClosed) })
+	c.mu.unhook = context.AfterFunc(c.n.ctx, c.closed)
 	return true
 }
 
@@ -218,6 +220,7 @@ func (c *conn) deliver(m Method, msg []byte) {
 
 // tick pings, and gives the connection up when nothing has arrived for long.
 func (c *conn) tick() {
+	defer must.Report(c.n.o.OnFatal)
 	c.mu.Lock()
 	now := c.age()
 	if now-c.mu.tickDue > PingInterval/2 {
@@ -288,6 +291,12 @@ func (c *conn) fail(err error) {
 		cancel()
 	}
 	c.nc.Close()
+}
+
+// closed ends the connection of a node that is closed.
+func (c *conn) closed() {
+	defer must.Report(c.n.o.OnFatal)
+	c.fail(ErrClosed)
 }
 
 // errDone ends a connection that has served its purpose.

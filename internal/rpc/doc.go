@@ -41,6 +41,9 @@
 //     the later one while the former goes on; the former if a later one was let in while it
 //     was silent; both if their peers decide differently. What two nodes that don't hear of
 //     each other decide may differ for as long. (lives.go: judge, otherLife; TestTwin…)
+//  8. A panic, of the node or of a handler, ends the process on whichever goroutine it
+//     happens, one of a client's connection included, which would recover it. (must.Report
+//     in whatever begins a goroutine, in Send, Call and CallAddr; TestPanicEnds)
 //
 // # Concurrency
 //

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // connect dials addr and greets whoever is there; expect is 0 when that may be
@@ -19,6 +20,7 @@ func (n *Node) connect(ctx context.Context, addr string, cl class, expect kvpb.N
 	ctx, cancel := context.WithTimeoutCause(ctx, DialTimeout,
 		fmt.Errorf("no connection to %s within %v", addr, DialTimeout))
 	defer cancel()
+	defer must.Report(n.o.OnFatal)
 	nc, err := n.o.Dial(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -122,6 +124,7 @@ func (n *Node) checkTLS(st tls.ConnectionState) error {
 func (n *Node) accept(nc net.Conn, first []byte) (*conn, error) {
 	ctx, cancel := context.WithTimeout(n.ctx, DialTimeout)
 	defer cancel()
+	defer must.Report(n.o.OnFatal)
 	stop := context.AfterFunc(ctx, func() { nc.Close() })
 	c, err := n.welcome(ctx, nc, first)
 	if !stop() && err == nil {

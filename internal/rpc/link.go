@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
 )
 
 // peer is another node, as this one sees it.
@@ -68,6 +69,7 @@ func (l *link) startLocked() (*attempt, error) {
 	l.mu.attempt = a
 	go func() {
 		defer l.n.leave()
+		defer must.Report(l.n.o.OnFatal)
 		a.c, a.err = l.n.connect(l.n.ctx, addr, l.class, l.to)
 		l.ended(a, addr)
 	}()

@@ -145,6 +145,7 @@ func (n *Node) messageHandler(m Method) MessageHandler { return n.handlers.Load(
 
 // Send implements Transport.
 func (n *Node) Send(to kvpb.NodeID, m Method, msg []byte) bool {
+	defer must.Report(n.o.OnFatal)
 	var ok bool
 	switch {
 	case to == 0 || len(msg) > MaxPayload:
@@ -367,6 +368,7 @@ func (l *loopback) send(m Method, msg []byte) bool {
 
 func (l *loopback) run() {
 	defer l.n.leave()
+	defer must.Report(l.n.o.OnFatal)
 	for {
 		l.mu.Lock()
 		batch := l.queue

@@ -127,7 +127,8 @@ type Options struct {
 	// Dial opens a connection; nil: TCP.
 	Dial   func(ctx context.Context, addr string) (net.Conn, error)
 	Logger *slog.Logger // nil: silent
-	// OnFatal is told if a handler panics, which ends the process; nil: nobody is.
+	// OnFatal is told of a panic of a handler or of the node, which ends the process; nil:
+	// nobody is.
 	OnFatal func(error)
 }
 

@@ -31,6 +31,7 @@ func (n *Node) network() {
 		Send:     func(to kvpb.NodeID, msg []byte) bool { return n.rpc.Send(to, methodLiveness, msg) },
 		OnChange: func(s kvpb.StoreID) { n.store.SupportChanged(s) },
 		OnNode:   n.noteNode,
+		OnFatal:  n.fatal,
 	})
 	n.store.Connect(store.Network{
 		Transport: n.rpc, Support: n.live, OnLeader: n.noteLeader,
