@@ -15,8 +15,9 @@ type attributes struct {
 	t       *catalog.Table
 	def     types.Def
 	from    []int    // see types.Reshape
-	renamed []string // fields with new names, under the old ones, and
+	renamed []string // fields with new names, under the old ones,
 	dropped []string
+	retyped []string
 }
 
 // alterComposite is ALTER TYPE ... ADD, DROP, ALTER and RENAME ATTRIBUTE. Stored values get
@@ -53,7 +54,35 @@ func (e *Env) alterComposite(ctx context.Context, st *ast.AlterComposite) error 
 	if _, err := e.renewUsers(ctx, c, c.UserType, r, len(t.UserType.Def.Fields)); err != nil {
 		return err
 	}
-	return e.unreadFields(ctx, a)
+	if err := e.unreadFields(ctx, a); err != nil {
+		return err
+	}
+	return e.rereadFields(ctx, a)
+}
+
+// rereadFields fails if fields with other types are read by domains that can't be planned with
+// them, or by anything else: what was checked, stored or indexed had the old ones.
+func (e *Env) rereadFields(ctx context.Context, a *attributes) error {
+	if len(a.retyped) == 0 {
+		return nil
+	}
+	e.nextCommand()
+	all, err := e.tablesOf(ctx, a.t.Database)
+	if err != nil {
+		return err
+	}
+	name := "." + ast.QuoteIdent(a.t.Name) // as pinNames has left it
+	for _, t := range all {
+		switch {
+		case t.Kind != catalog.KindType && mentions(t, name):
+			return pgerr.Unsupported("cannot alter type \"%s\" because %s uses it", a.t.Name, e.describe(ctx, t))
+		case t.Kind == catalog.KindType && slices.ContainsFunc(a.retyped, func(f string) bool { return mentions(t, f) }):
+			if err := e.planStored(ctx, t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // unreadFields fails if something reads fields that are gone.
@@ -121,6 +150,7 @@ func (e *Env) alterAttribute(ctx context.Context, a *attributes, c *ast.Attribut
 	ft, err := e.attributeType(ctx, t, c)
 	if err == nil {
 		a.def.Fields[i].Type = ft
+		a.retyped = append(a.retyped, c.Name)
 	}
 	return err
 }

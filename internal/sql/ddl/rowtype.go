@@ -208,7 +208,7 @@ func (e *Env) unread(ctx context.Context, db catalog.ID, field, what string, ren
 		return err
 	}
 	for _, t := range all {
-		if !mentions(t, field) || e.plans(ctx, t) {
+		if !mentions(t, field) || e.planStored(ctx, t) == nil {
 			continue
 		}
 		if renamed {
@@ -221,21 +221,21 @@ func (e *Env) unread(ctx context.Context, db catalog.ID, field, what string, ren
 	return nil
 }
 
-// plans reports whether the stored expressions and the query of t can be planned.
-func (e *Env) plans(ctx context.Context, t *catalog.Table) bool {
+// planStored plans the stored expressions and the query of t.
+func (e *Env) planStored(ctx context.Context, t *catalog.Table) error {
 	switch {
 	case t.View != nil:
 		st, err := parser.ParseStored(t.View.Query)
 		if err == nil {
 			_, err = e.planQuery(ctx, st.AST)
 		}
-		return err == nil
+		return err
 	case t.Kind == catalog.KindTable:
-		return e.checkExprs(ctx, t) == nil
+		return e.checkExprs(ctx, t)
 	case t.UserType != nil && t.UserType.IsDomain():
-		return e.checkDomain(ctx, t, t.UserType.Def) == nil
+		return e.checkDomain(ctx, t, t.UserType.Def)
 	}
-	return true
+	return nil
 }
 
 // usedTypes are the oids of the user-defined types that the columns and types in a list are
