@@ -61,6 +61,7 @@ func step(t *testing.T, s *sql.Session, r *rand.Rand, id, keys int) {
 		fmt.Sprintf("UPDATE p SET id = %d WHERE id = %d", r.IntN(keys), k),
 		fmt.Sprintf("UPDATE p SET n = n + 1 WHERE id = %d", k),
 		fmt.Sprintf("UPDATE c SET pid = %d WHERE pid = %d", r.IntN(keys), k),
+		fmt.Sprintf("UPDATE d SET id = -id WHERE pid = %d", k),
 	}
 	if r.IntN(3) == 0 {
 		if err := exec1(s, "BEGIN"); err != nil {
@@ -83,5 +84,47 @@ func allowed(t *testing.T, err error) {
 	case pgerr.ForeignKeyViolation, pgerr.UniqueViolation, "23P01", "40001", "40P01", "25P02":
 	default:
 		t.Errorf("%v (%s)", err, pgerr.CodeOf(err))
+	}
+}
+
+// A row that refers to a key is found by who deletes or changes the key, though another
+// transaction moves it to another primary key meanwhile.
+func TestReferringRowMoves(t *testing.T) {
+	for _, c := range []struct {
+		action, second string
+		want           pgerr.Code
+		rows           string // that are left: their key, and what they refer to
+	}{
+		{"", "DELETE FROM p", pgerr.ForeignKeyViolation, "3 refers to 1"},
+		{"ON DELETE RESTRICT", "DELETE FROM p", pgerr.ForeignKeyViolation, "3 refers to 1"},
+		{"DEFERRABLE INITIALLY DEFERRED", "DELETE FROM p", pgerr.ForeignKeyViolation, "3 refers to 1"},
+		{"ON DELETE CASCADE", "DELETE FROM p", "", "none"},
+		{"ON DELETE SET NULL", "DELETE FROM p", "", "3 refers to nothing"},
+		{"ON UPDATE CASCADE", "UPDATE p SET id = 2", "", "3 refers to 2"},
+	} {
+		for _, index := range []string{"", ", INDEX (pid)"} {
+			t.Run(c.action+index, func(t *testing.T) {
+				n := newNode(t, fs.NewMem())
+				t.Cleanup(func() { closeNode(t, n) })
+				admin, a, b := named(t, n, "admin"), named(t, n, "a"), named(t, n, "b")
+				mustExec(t, admin, "CREATE TABLE p (id INT PRIMARY KEY)")
+				mustExec(t, admin, "CREATE TABLE c (id INT PRIMARY KEY, pid INT REFERENCES p "+c.action+index+")")
+				mustExec(t, admin, "INSERT INTO p VALUES (1)")
+				mustExec(t, admin, "INSERT INTO c VALUES (5, 1)")
+				mustExec(t, a, "BEGIN")
+				mustExec(t, a, "UPDATE c SET id = 3")
+				mustExec(t, b, "SET default_transaction_isolation = 'read committed'")
+				done := run(b, c.second)
+				waiting(t, admin, "b")
+				mustExec(t, a, "COMMIT")
+				if err := <-done; (err != nil || c.want != "") && pgerr.CodeOf(err) != c.want {
+					t.Errorf("%v (%s)", err, pgerr.CodeOf(err))
+				}
+				rows := "SELECT coalesce(max(id || ' refers to ' || coalesce(pid::text, 'nothing')), 'none') FROM c"
+				if got := value(t, admin, rows); got != c.rows {
+					t.Errorf("rows: %s", got)
+				}
+			})
+		}
 	}
 }

@@ -139,11 +139,21 @@ func (q *afterQueue) stillRefers(b *keyBatch, i int) (bool, error) {
 
 // refuse fails if rows refer to keys that went away.
 func (q *afterQueue) refuse(b *keyBatch) error {
-	r := q.run
 	f, err := q.finder(b.watch.Reference)
 	if err != nil {
 		return err
 	}
+	for {
+		keys := &referredKeys{rows: b.rows.rows, keys: b.keys}
+		if err := q.refuseFound(f, b, keys); err != nil || !keys.missed {
+			return err
+		}
+	}
+}
+
+// refuseFound fails if rows that the newest snapshot has refer to keys that went away.
+func (q *afterQueue) refuseFound(f *finder, b *keyBatch, keys *referredKeys) error {
+	r := q.run
 	if r.txn.Isolation() == kvpb.Serializable {
 		// Whoever referred to the keys before they were locked is seen then.
 		if err := r.txn.Freshen(r.ctx); err != nil {
@@ -153,7 +163,7 @@ func (q *afterQueue) refuse(b *keyBatch) error {
 	r.txn.BeginCheck(false)
 	defer r.txn.EndCheck()
 	at := 0
-	found, err := f.find(r, &referredKeys{rows: b.rows.rows, keys: b.keys}, func(pk []byte, i int) (bool, error) {
+	found, err := f.find(r, keys, func(pk []byte, i int) (bool, error) {
 		at = i
 		return q.holds(f, b, pk, i)
 	})
@@ -168,8 +178,12 @@ func (q *afterQueue) holds(f *finder, b *keyBatch, pk []byte, i int) (bool, erro
 	r := q.run
 	pk = bytes.Clone(pk)
 	res, err := f.op.table.over(r.txn).Lock(r.ctx, pk, kvpb.LockKeyShare, kvpb.WaitBlock)
-	if err != nil || !res.Found {
+	if err != nil {
 		return false, lockError(err, b.watch.Table.Name)
+	}
+	if !res.Found {
+		f.env.keys.missed = true
+		return false, nil
 	}
 	if res.Changed {
 		same, err := f.same(pk, bytes.Clone(res.Value), b.keys[i])
@@ -186,31 +200,54 @@ func (q *afterQueue) holds(f *finder, b *keyBatch, pk []byte, i int) (bool, erro
 
 // cascade runs a referential action.
 func (q *afterQueue) cascade(b *keyBatch) error {
+	p, err := q.program(b.watch.referrer.Cascade)
+	if err != nil {
+		return err
+	}
+	for {
+		keys := &referredKeys{rows: b.rows.rows, keys: b.keys}
+		if err := q.act(p, keys); err != nil {
+			return err
+		}
+		if !keys.missed {
+			break
+		}
+	}
+	if b.watch.referrer.Action != catalog.SetDefault {
+		return nil
+	}
+	// A row whose defaults are the key that went away still refers to it.
+	return q.refuse(b)
+}
+
+// program returns the compiled program of a referential action.
+func (q *afterQueue) program(c *plan.Cascade) (*Program, error) {
+	if p := q.programs[c]; p != nil {
+		return p, nil
+	}
+	p, err := CompileNode(c.Root, nil)
+	if err != nil {
+		return nil, err
+	}
+	if q.programs == nil {
+		q.programs = map[*plan.Cascade]*Program{}
+	}
+	q.programs[c] = p
+	return p, nil
+}
+
+// act runs the program of a referential action for the rows that the newest snapshot has.
+func (q *afterQueue) act(p *Program, keys *referredKeys) error {
 	r := q.run
 	if err := r.txn.Freshen(r.ctx); err != nil {
 		return err
 	}
 	r.txn.BeginStatement()
-	c := b.watch.referrer.Cascade
-	p := q.programs[c]
-	if p == nil {
-		var err error
-		if p, err = CompileNode(c.Root, nil); err != nil {
-			return err
-		}
-		if q.programs == nil {
-			q.programs = map[*plan.Cascade]*Program{}
-		}
-		q.programs[c] = p
-	}
 	env := *r.env
 	env.Ctx, env.Params, env.Copy = r.ctx, nil, nil
-	env.after, env.keys = q, &referredKeys{rows: b.rows.rows, keys: b.keys}
-	if _, err := p.Run(&env, nil); err != nil || b.watch.referrer.Action != catalog.SetDefault {
-		return err
-	}
-	// A row whose defaults are the key that went away still refers to it.
-	return q.refuse(b)
+	env.after, env.keys = q, keys
+	_, err := p.Run(&env, nil)
+	return err
 }
 
 func (q *afterQueue) finder(ref *plan.Reference) (*finder, error) {
@@ -357,6 +394,10 @@ func CheckDeferred(ctx context.Context, env *Env, list []*Deferred) error {
 type referredKeys struct {
 	rows []Row // values of the key's columns; then perhaps what they changed to
 	keys []string
+	// missed: a row that refers to one of them was gone when it was to be locked. An update of its
+	// primary key may have moved it to where the snapshot has nothing: who looks for such rows
+	// looks again. This ends, as no new row can refer to a key that is locked for update.
+	missed bool
 }
 
 // childIndex chooses the index through which the rows are found that refer to a

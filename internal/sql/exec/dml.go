@@ -321,8 +321,14 @@ func (k *rowClaim) take(old Row) (bool, error) {
 		return false, err
 	}
 	res, err := k.writer.rows(k.run.txn).Lock(k.run.ctx, key, k.strength, kvpb.WaitBlock)
-	if err != nil || res.Self || !res.Found {
+	if err != nil || res.Self {
 		return false, err
+	}
+	if !res.Found {
+		if keys := k.run.env.keys; keys != nil {
+			keys.missed = true
+		}
+		return false, nil
 	}
 	if !res.Changed {
 		return true, nil

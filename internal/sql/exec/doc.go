@@ -54,7 +54,9 @@
 //     commit if it was deferred (CheckDeferred). A key that a row refers to is held
 //     with a key-share lock in the referenced index (afterQueue.verify); a key that
 //     goes was locked for update before anybody looks for rows that refer to it, so
-//     of two transactions on both sides one waits for the other. A deferrable key has
+//     of two transactions on both sides one waits for the other; a row that moved away
+//     before it was locked is looked for again (referredKeys.missed;
+//     TestReferringRowMoves). A deferrable key has
 //     been verified under the lock on its claim, which is held until the transaction
 //     ends (claimBatch.process; TestDeferrableUnderConcurrency, TestDeferrableWaits).
 //
