@@ -54,7 +54,12 @@ func (p *Pool) Used() int64 { return p.used.Load() }
 func (p *Pool) Peak() int64 { return p.peak.Load() }
 
 // Limit returns the limit, 0 for none.
-func (p *Pool) Limit() int64 { return p.limit }
+func (p *Pool) Limit() int64 {
+	if p == nil {
+		return 0
+	}
+	return p.limit
+}
 
 // Reserve takes n bytes from p and all pools above it, or from none of them
 // and returns an *ExceededError.

@@ -399,7 +399,7 @@ func (s *Session) moveCursor(ctx context.Context, p *Portal, st *ast.Fetch, emit
 	})
 	if err != nil && pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
 		p.close() // its program can't go on
-		delete(s.portals, p.Name)
+		s.forgetPortal(p)
 	}
 	return n, err
 }

@@ -11,7 +11,7 @@
 // statement on its way), reserve.go (what it reserves after a conflict), txnstate.go (transaction blocks), prepare.go and
 // plancache.go (plans and when they are renewed), shape.go (simple queries that
 // differ in integers only share a plan), then a file per kind of
-// statement: utility.go, copy.go, portal.go (portals, those that DECLARE makes too), cursor.go, explain.go, analyze.go, ddl.go, and about ranges
+// statement: utility.go, copy.go, portal.go (portals, those that DECLARE makes too), held.go (the memory of what sessions keep), cursor.go, explain.go, analyze.go, ddl.go, and about ranges
 // and zones placement.go, split.go, showranges.go, showsurvival.go, showzones.go; ranges.go is what
 // they ask of the cluster. report.go (what goes on at all nodes: sessions, locks,
 // waits) and cancel.go ask other nodes' servers through Nodes; stats.go (what is known of the contents of

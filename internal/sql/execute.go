@@ -230,7 +230,7 @@ func (x *execution) attempt(ctx context.Context) error {
 		return err
 	}
 	if !c.once && x.prepared.plan != c {
-		x.prepared.plan = c
+		x.s.keepPlan(x.prepared, c)
 	}
 	switch root := c.prep.Root.(type) {
 	case *plan.DDL:

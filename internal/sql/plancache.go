@@ -37,6 +37,7 @@ type cachedPlan struct {
 	// generation is the catalog's generation under which the plan was last found
 	// valid; sessions that share the plan raise it.
 	generation atomic.Uint64
+	size       int64  // estimated bytes, without programs
 	stats      uint64 // epoch of the table statistics it was made under
 
 	// once says that it is for the parameters of one execution only.
@@ -73,13 +74,17 @@ func (c *cachedPlan) release(p *exec.Program) {
 
 // planCache holds the plans of a node, the most recently used ones.
 type planCache struct {
+	limit int64 // of size; 0 is none
+	size  int64 // of the plans, in bytes
 	mu    sync.Mutex
 	byKey map[planKey]*list.Element // of *cachedPlan
 	order *list.List                // most recent first
 }
 
-func newPlanCache() *planCache {
-	return &planCache{byKey: map[planKey]*list.Element{}, order: list.New()}
+// newPlanCache returns a cache of plans of limit bytes; 0 means that only their number is
+// bounded.
+func newPlanCache(limit int64) *planCache {
+	return &planCache{limit: limit, byKey: map[planKey]*list.Element{}, order: list.New()}
 }
 
 func (c *planCache) get(k planKey) *cachedPlan {
@@ -100,14 +105,17 @@ func (c *planCache) put(p *cachedPlan) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.byKey[p.key]; e != nil {
-		e.Value = p
-		c.order.MoveToFront(e)
-		return
+		c.remove(e)
 	}
 	c.byKey[p.key] = c.order.PushFront(p)
-	for c.order.Len() > maxCachedPlans {
-		last := c.order.Back()
-		c.order.Remove(last)
-		delete(c.byKey, last.Value.(*cachedPlan).key)
+	c.size += p.size
+	for c.order.Len() > maxCachedPlans || c.limit > 0 && c.size > c.limit {
+		c.remove(c.order.Back())
 	}
+}
+
+func (c *planCache) remove(e *list.Element) {
+	p := c.order.Remove(e).(*cachedPlan)
+	c.size -= p.size
+	delete(c.byKey, p.key)
 }

@@ -28,6 +28,7 @@ type Portal struct {
 	params   []types.Datum
 	cols     []plan.Column
 	created  time.Time // of a named one
+	held     int64     // bytes accounted for a named one
 	number   int       // of the session's portals, for savepoints
 
 	x    *execution // set while it is suspended
@@ -89,6 +90,9 @@ func (s *Session) addPortal(p *Portal) error {
 	case len(s.portals) >= maxPortals:
 		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many open portals and cursors (limit %d)", maxPortals)
 	}
+	if err := s.holdPortal(p); err != nil {
+		return err
+	}
 	s.portalNumber++
 	p.number, p.created = s.portalNumber, time.Now()
 	s.portals[p.Name] = p
@@ -123,7 +127,7 @@ func (s *Session) ClosePortal(name string) {
 	}
 	if p := s.portals[name]; p != nil {
 		p.close()
-		delete(s.portals, name)
+		s.forgetPortal(p)
 	}
 }
 

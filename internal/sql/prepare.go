@@ -37,8 +37,10 @@ type Prepared struct {
 	domains []domainParam
 	cols    []plan.Column
 
-	made    time.Time // of a named one
-	fromSQL bool      // by PREPARE
+	made time.Time // of a named one
+	// held are the bytes accounted for a named one, planHeld those for its plan.
+	held, planHeld int64
+	fromSQL        bool // by PREPARE
 }
 
 // ParamTypes returns the types of $1, $2, ...
@@ -77,17 +79,20 @@ func (s *Session) Prepare(ctx context.Context, name, text string, paramTypes []u
 	if err := s.prepare(ctx, p); err != nil {
 		return nil, err
 	}
-	s.keep(p)
-	return p, nil
+	return p, s.keep(p)
 }
 
-func (s *Session) keep(p *Prepared) {
+func (s *Session) keep(p *Prepared) error {
 	if p.Name == "" {
 		s.unnamed = p
-	} else {
-		p.made = time.Now()
-		s.statements[p.Name] = p
+		return nil
 	}
+	if err := s.holdStatement(p); err != nil {
+		return err
+	}
+	p.made = time.Now()
+	s.statements[p.Name] = p
+	return nil
 }
 
 func (s *Session) declaredTypes(oids []uint32) ([]*types.T, error) {
@@ -151,7 +156,7 @@ func (s *Session) Revalidate(p *Prepared) error {
 	}
 	c, err := s.planApart(p)
 	if err == nil {
-		p.plan = c
+		s.keepPlan(p, c)
 	}
 	return err
 }
@@ -211,7 +216,7 @@ func (s *Session) keptPlan(ctx context.Context, p *Prepared, params []types.Datu
 	if err != nil {
 		return nil, err
 	}
-	c := &cachedPlan{key: p.key, prep: prep, stats: stats}
+	c := &cachedPlan{key: p.key, prep: prep, stats: stats, size: planSize(prep.Root)}
 	if shared {
 		c.generation.Store(gen)
 	}
@@ -223,7 +228,7 @@ func (s *Session) keptPlan(ctx context.Context, p *Prepared, params []types.Datu
 
 // sameResult refuses another plan of p whose rows are not those that its client was told of.
 func (s *Session) sameResult(p *Prepared, prep *plan.Prepared) error {
-	if p.plan == nil || p.cols == nil || sameColumns(s.resultColumns(prep), p.cols) {
+	if p.cols == nil || sameColumns(s.resultColumns(prep), p.cols) {
 		return nil
 	}
 	return errResultChanged()
@@ -364,7 +369,9 @@ func (s *Session) CloseStatement(name string) {
 		s.unnamed = nil
 		return
 	}
-	delete(s.statements, name)
+	if p := s.statements[name]; p != nil {
+		s.forgetStatement(p)
+	}
 }
 
 func endsBlock(stmt ast.Statement) bool {

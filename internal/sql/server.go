@@ -52,6 +52,7 @@ type Config struct {
 type Server struct {
 	cfg     Config
 	copies  *quota.Pool // see replayPool
+	held    *quota.Pool // see heldPool
 	plans   *planCache
 	shapes  shapeSet
 	stats   *tableStats
@@ -76,7 +77,7 @@ func NewServer(cfg Config) *Server {
 	}
 	return &Server{
 		stats: newTableStats(&cfg),
-		cfg:   cfg, copies: replayPool(cfg.Mem), plans: newPlanCache(), started: time.Now(),
+		cfg:   cfg, copies: replayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: newPlanCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
 		sessions: map[int32]*Session{}, nextPID: firstPID, patience: reserveAfter,
 	}
 }
@@ -105,6 +106,7 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 	if err := s.admissible(a); err != nil {
 		return nil, err
 	}
+	ses.held.mem.Init(s.held)
 	s.stats.follow(ctx)
 	ses.coll = s.cfg.Catalog.NewCollection()
 	if err := ses.connect(ctx, a); err != nil {

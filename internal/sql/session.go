@@ -45,6 +45,7 @@ type Session struct {
 	started    time.Time
 	statements map[string]*Prepared
 	portals    map[string]*Portal
+	held       held // by statements and portals
 	unnamed    *Prepared
 	portal     *Portal // the unnamed one
 	extended   execution
@@ -156,6 +157,7 @@ func (s *Session) Close() {
 	s.advisory.close(s)
 	s.closePortals()
 	s.closeUnnamedPortal()
+	s.forgetStatements()
 	s.dropTemp()
 	s.coll.Close()
 	s.srv.forget(s)

@@ -2,7 +2,6 @@ package sql
 
 import (
 	"context"
-	"time"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/exec"
@@ -41,9 +40,8 @@ func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
 	}
 	p.plan, p.types, p.cols = c, c.prep.ParamTypes, s.resultColumns(c.prep)
 	p.params = p.types
-	p.made, p.fromSQL = time.Now(), true
-	s.statements[name] = p
-	return nil
+	p.fromSQL = true
+	return s.keep(p)
 }
 
 // bindExecute makes the execution of EXECUTE that of the statement it names.

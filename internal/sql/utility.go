@@ -352,7 +352,7 @@ func (s *Session) showAll(x *execution) error {
 
 func (s *Session) execDeallocate(st *ast.Deallocate) (string, error) {
 	if st.All {
-		clear(s.statements)
+		s.forgetStatements()
 		return "DEALLOCATE ALL", nil
 	}
 	if s.statements[string(st.Name)] == nil {
@@ -409,7 +409,7 @@ func (s *Session) execDiscard(ctx context.Context, st *ast.Discard) (string, err
 		}
 		s.closePortals()
 		s.advisory.unlockAll(ctx, s)
-		clear(s.statements)
+		s.forgetStatements()
 		s.vals.ResetAll()
 		s.sequences.reset()
 		if name := s.coll.TempSchemaName(); name != "" {

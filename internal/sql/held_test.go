@@ -1,0 +1,101 @@
+package sql_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/fs"
+	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// untilOutOfMemory calls f until it fails with 53200, and returns how often it did not.
+func untilOutOfMemory(t *testing.T, most int, f func(i int) error) int {
+	t.Helper()
+	for i := range most {
+		switch err := f(i); {
+		case err == nil:
+		case pgerr.CodeOf(err) == pgerr.OutOfMemory:
+			return i
+		default:
+			t.Fatal(err)
+		}
+	}
+	t.Fatalf("%d calls found memory", most)
+	return 0
+}
+
+// TestMemoryOfPreparedStatements prepares statements until there is no memory for another,
+// and gives them back in each way there is: as many find room each time.
+func TestMemoryOfPreparedStatements(t *testing.T) {
+	ctx := context.Background()
+	n := openNode(t, fs.NewMem(), nodeOptions{mem: 2 << 20})
+	defer closeNode(t, n)
+	var s *sql.Session
+	parse := func(i int) error {
+		_, err := s.Prepare(ctx, fmt.Sprintf("p%d", i), fmt.Sprintf("SELECT %d + $1::int", i), nil, &discard{})
+		return err
+	}
+	fill := func() int { return untilOutOfMemory(t, 10_000, parse) }
+	s = n.session(t)
+	room := fill()
+	if room < 500 {
+		t.Errorf("room for %d statements only", room)
+	}
+	if got := answer(t, s, "EXECUTE p7(35)"); got != "42" { // its plan had to give way
+		t.Errorf("EXECUTE: %s", got)
+	}
+	for name, forget := range map[string]func(){
+		"Close": func() {
+			for i := range room {
+				s.CloseStatement(fmt.Sprintf("p%d", i))
+			}
+		},
+		"DEALLOCATE ALL": func() { answer(t, s, "DEALLOCATE ALL") },
+		"DISCARD ALL":    func() { answer(t, s, "DISCARD ALL") },
+		"end":            func() { s.Close(); s = n.session(t) },
+	} {
+		forget()
+		if got := fill(); got != room {
+			t.Errorf("after %s: room for %d statements, at first for %d", name, got, room)
+		}
+	}
+	other := n.session(t)
+	defer other.Close()
+	_, err := other.Prepare(ctx, "p", "SELECT "+strings.Repeat("1 + ", 2000)+"1", nil, &discard{})
+	if pgerr.CodeOf(err) != pgerr.OutOfMemory {
+		t.Errorf("another session: %v", err)
+	}
+	s.Close()
+	if _, err := other.Prepare(ctx, "p", "SELECT 1", nil, &discard{}); err != nil {
+		t.Errorf("after the end of the first session: %v", err)
+	}
+}
+
+// TestMemoryOfPortals binds portals with large parameters until there is no memory.
+func TestMemoryOfPortals(t *testing.T) {
+	ctx := context.Background()
+	n := openNode(t, fs.NewMem(), nodeOptions{mem: 4 << 20})
+	defer closeNode(t, n)
+	s := n.session(t)
+	defer s.Close()
+	p, err := s.Prepare(ctx, "", "SELECT $1::text", nil, &discard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	arg := []types.Datum{types.NewString(strings.Repeat("x", 16<<10))}
+	bind := func(i int) error {
+		_, err := s.Bind(ctx, fmt.Sprintf("c%d", i), p, arg)
+		return err
+	}
+	room := untilOutOfMemory(t, 10_000, bind)
+	for i := range room {
+		s.ClosePortal(fmt.Sprintf("c%d", i))
+	}
+	if got := untilOutOfMemory(t, 10_000, bind); room == 0 || got != room {
+		t.Errorf("room for %d portals, at first for %d", got, room)
+	}
+}
