@@ -88,12 +88,16 @@ func (x *execution) run(ctx context.Context) error {
 		if err := x.bindExecute(ctx, st); err != nil {
 			return err
 		}
-	case *ast.Explain:
-		if ex, ok := st.Stmt.(*ast.Execute); ok {
-			if err := x.bindExecute(ctx, ex); err != nil {
+		if !x.describe {
+			if err := x.checkColumns(x.prepared.cols); err != nil {
 				return err
 			}
-			x.prepared = x.prepared.explained(st)
+		}
+	case *ast.Explain:
+		if named, ok := st.Stmt.(*ast.Execute); ok {
+			if err := x.bindExplained(ctx, st, named); err != nil {
+				return err
+			}
 		}
 	}
 	return x.runPlanned(ctx)

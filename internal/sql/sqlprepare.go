@@ -63,12 +63,20 @@ func (x *execution) bindExecute(ctx context.Context, st *ast.Execute) error {
 			return err
 		}
 	}
-	if !x.describe {
-		if err := x.checkColumns(p.cols); err != nil {
-			return err
-		}
-	}
 	x.prepared, x.params = p, params
+	return nil
+}
+
+// bindExplained makes the execution of EXPLAIN EXECUTE that of EXPLAIN of the statement it names,
+// which is refused as its execution would be if its rows have changed.
+func (x *execution) bindExplained(ctx context.Context, st *ast.Explain, named *ast.Execute) error {
+	if err := x.bindExecute(ctx, named); err != nil {
+		return err
+	}
+	if _, err := x.s.planFor(ctx, x.prepared, x.params); err != nil {
+		return err
+	}
+	x.prepared = x.prepared.explained(st)
 	return nil
 }
 
