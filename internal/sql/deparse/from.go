@@ -151,7 +151,7 @@ func (d *deparser) funcRef(te *ast.FuncRef) {
 		d.w("UNNEST(")
 		d.exprs(d.list(arrays))
 		d.w(")")
-	case len(te.Funcs) == 1 && (te.Funcs[0].Cols == nil || !te.Ordinality):
+	case len(te.Funcs) == 1 && !keepsDecls(te):
 		d.expr(d.settle(d.resolve(te.Funcs[0].Call)), true)
 	default:
 		d.w("ROWS FROM(")
@@ -178,12 +178,19 @@ func (d *deparser) funcRef(te *ast.FuncRef) {
 	if decls == nil && len(te.Funcs) == 1 {
 		decls = te.Funcs[0].Cols
 	}
-	if decls != nil && !te.Ordinality {
+	if decls != nil && !keepsDecls(te) {
 		d.columnDecls(decls)
 		return
 	}
 	columns, _ := distinctNames(r.Columns)
 	d.columnList(columns)
+}
+
+// keepsDecls reports whether the columns that a single function declares in ROWS FROM have to be
+// declared there, as they have other names outside or a number beside them. PostgreSQL declares
+// the outer names, by which a function like jsonb_to_recordset would read other values.
+func keepsDecls(te *ast.FuncRef) bool {
+	return te.Funcs[0].Cols != nil && (te.Ordinality || len(te.Alias.Cols) > 0)
 }
 
 // unnested are the arrays of several calls of unnest side by side, which may be one with
