@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,14 +42,20 @@ const aPass = "one pass of little work"
 // of which a client may send millions, call Context.Step: else a cancelled statement goes on
 // until they end.
 func TestElementLoopsStep(t *testing.T) {
-	dir := filepath.Join("..", "sql", "builtin")
-	fset := token.NewFileSet()
-	pkgs, err := parser.ParseDir(fset, dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
-	if err != nil {
-		t.Fatal(err)
+	names, err := filepath.Glob(filepath.Join("..", "sql", "builtin", "*.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
 	}
+	fset := token.NewFileSet()
 	var excepted []string
-	for _, file := range pkgs["builtin"].Files {
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if !ok || f.Body == nil {
