@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/lichendb/lichen/internal/hlc"
@@ -17,8 +18,10 @@ type Listing struct {
 	Schemas    []*Schema
 	Relations  []*Table // tables, views, sequences
 	Views      []*Table // those of Relations with a query
+	Naming     []*Table // those of Relations and Types that may name a table or view
 	Types      []*Table
 	Collations []*Table
+	owned      []*Table // sequences that belong to columns, by the tables' ids
 }
 
 // newListing sorts out what the database db holds of all.
@@ -39,15 +42,59 @@ func newListing(all []Descriptor, db ID) *Listing {
 				l.Collations = append(l.Collations, d)
 			case d.Kind == KindType:
 				l.Types = append(l.Types, d)
+				l.Naming = append(l.Naming, d)
 			default:
 				l.Relations = append(l.Relations, d)
 				if d.View != nil {
 					l.Views = append(l.Views, d)
 				}
+				if d.mayName() {
+					l.Naming = append(l.Naming, d)
+				}
+				if d.Kind == KindSequence && d.Sequence.OwnerTable != 0 {
+					l.owned = append(l.owned, d)
+				}
 			}
 		}
 	}
+	slices.SortStableFunc(l.owned, func(a, b *Table) int { return cmp.Compare(a.Sequence.OwnerTable, b.Sequence.OwnerTable) })
 	return l
+}
+
+// OwnedBy returns the sequences that belong to columns of a table.
+func (l *Listing) OwnedBy(table ID) []*Table {
+	from, _ := slices.BinarySearchFunc(l.owned, table, func(q *Table, id ID) int { return cmp.Compare(q.Sequence.OwnerTable, id) })
+	to := from
+	for to < len(l.owned) && l.owned[to].Sequence.OwnerTable == table {
+		to++
+	}
+	return l.owned[from:to]
+}
+
+// mayName reports whether the query, a stored text or the type of a column may name a table or
+// a view: by its row type, qualified, or in a constant of an object's name. Foreign keys and
+// sequences that belong to columns are known otherwise.
+func (t *Table) mayName() bool {
+	if t.View != nil {
+		return true
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Domain != nil || c.Type.Oid >= FirstUserOid {
+			return true
+		}
+		if c.OwnsSequence == 0 && namesObject(c.Default) || namesObject(c.OnUpdate) || namesObject(c.Generated) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.Checks, func(k Check) bool { return namesObject(k.Expr) }) ||
+		slices.ContainsFunc(t.Indexes, func(ix Index) bool { return namesObject(ix.Where) })
+}
+
+// namesObject reports whether a stored text has a name with a schema, or a constant that
+// stands for an object.
+func namesObject(text string) bool {
+	return strings.Contains(text, ".") || strings.Contains(text, "reg")
 }
 
 // Relation returns the relation with an id, nil if it is not listed.

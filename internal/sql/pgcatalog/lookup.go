@@ -276,7 +276,15 @@ func (s *snapshot) addReferring(x *scope, t *catalog.Table) {
 // addDependents adds what may depend on t or a part of it.
 func (s *snapshot) addDependents(x *scope, t *catalog.Table) {
 	m := s.mentionOf(t)
-	for _, list := range [...][]*catalog.Table{s.listing().Relations, s.listing().Types} {
+	lists := [][]*catalog.Table{s.listing().Relations, s.listing().Types}
+	if t.Kind == catalog.KindTable || t.Kind == catalog.KindView {
+		lists = [][]*catalog.Table{s.listing().Naming}
+		s.addReferring(x, t)
+		for _, q := range s.listing().OwnedBy(t.ID) {
+			x.add(s, q)
+		}
+	}
+	for _, list := range lists {
 		for _, o := range list {
 			if o.ID != t.ID && m.in(o) {
 				x.add(s, o)
