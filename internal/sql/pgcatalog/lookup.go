@@ -309,14 +309,10 @@ func (s *snapshot) mentionOf(t *catalog.Table) *mention {
 	return m
 }
 
-// in reports whether o may depend on what is mentioned.
+// in reports whether o may depend on what is mentioned, other than by a foreign key or as the
+// sequence of a column.
 func (m *mention) in(o *catalog.Table) bool {
-	switch {
-	case m.ofType(o), m.uses(o):
-		return true
-	case o.Kind == catalog.KindSequence:
-		return o.Sequence.OwnerTable == m.t.ID
-	case slices.ContainsFunc(o.ForeignKeys, func(k catalog.ForeignKey) bool { return k.Table == m.t.ID }):
+	if m.ofType(o) || m.uses(o) {
 		return true
 	}
 	for text := range o.StoredTexts() {
