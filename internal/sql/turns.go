@@ -54,15 +54,15 @@ type turns struct {
 
 // turnKind is one kind of block.
 type turnKind struct {
-	gates  [][]byte // the locks that stand for tables, sorted
+	locks  [][]byte // the locks that stand for tables, sorted
 	ended  int      // blocks that ended
 	failed int      // those of them that met a conflict
 	taken  int      // turns
 }
 
-// gatesFor returns the locks that a block takes before it begins; forced says that its session
+// locksFor returns the locks that a block takes before it begins; forced says that its session
 // has failed too often.
-func (t *turns) gatesFor(text string, forced bool) [][]byte {
+func (t *turns) locksFor(text string, forced bool) [][]byte {
 	if !t.some.Load() {
 		return nil
 	}
@@ -73,14 +73,14 @@ func (t *turns) gatesFor(text string, forced bool) [][]byte {
 	case k == nil:
 		return nil
 	case forced:
-		return k.gates
+		return k.locks
 	case k.failed < failuresInRow || k.failed*turnShare < k.ended:
 		return nil
 	}
 	if k.taken++; k.taken%turnProbe == 0 {
 		return nil
 	}
-	return k.gates
+	return k.locks
 }
 
 // succeeded notes a block that was committed; one that had its turn says nothing.
@@ -95,8 +95,8 @@ func (t *turns) succeeded(text string, hadTurn bool) {
 	}
 }
 
-// failedAt notes a block that met a conflict, in the table that gate stands for.
-func (t *turns) failedAt(text string, gate []byte) {
+// failedAt notes a block that met a conflict, in the table that lock stands for.
+func (t *turns) failedAt(text string, lock []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.kinds[text]
@@ -112,9 +112,9 @@ func (t *turns) failedAt(text string, gate []byte) {
 		t.some.Store(true)
 	}
 	k.note(true)
-	at, known := slices.BinarySearchFunc(k.gates, gate, bytes.Compare)
-	if !known && len(k.gates) < maxTurnTables {
-		k.gates = slices.Insert(slices.Clone(k.gates), at, gate) // others are reading the list
+	at, known := slices.BinarySearchFunc(k.locks, lock, bytes.Compare)
+	if !known && len(k.locks) < maxTurnTables {
+		k.locks = slices.Insert(slices.Clone(k.locks), at, lock) // others are reading the list
 	}
 }
 
@@ -155,8 +155,8 @@ func (s *Session) takeTurn(ctx context.Context, p *Prepared) error {
 		b.text = "" // no conflict, or none that a turn avoids
 		return nil
 	}
-	gates := s.srv.turns.gatesFor(b.text, b.times >= failuresInRow && b.lost == b.text)
-	if len(gates) == 0 {
+	locks := s.srv.turns.locksFor(b.text, b.times >= failuresInRow && b.lost == b.text)
+	if len(locks) == 0 {
 		return nil
 	}
 	txn.LockTimeout = turnWait
@@ -164,11 +164,11 @@ func (s *Session) takeTurn(ctx context.Context, p *Prepared) error {
 		txn.LockTimeout = min(own, turnWait)
 	}
 	defer func() { txn.LockTimeout = s.vals.Fast.LockTimeout }()
-	for _, g := range gates {
+	for _, key := range locks {
 		if plant.On(plant.TurnSkipped) {
 			break
 		}
-		if _, err := txn.Lock(ctx, g, kv.LockUpdate, kv.WaitBlock); err != nil {
+		if _, err := txn.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock); err != nil {
 			var late *kvpb.LockNotAvailableError
 			if errors.As(err, &late) {
 				s.srv.turns.tooLong(b.text)
@@ -201,19 +201,19 @@ func (s *Session) blockEnded(err error) {
 		s.srv.turns.succeeded(text, b.had)
 		return
 	}
-	gate := s.gateOf(err)
-	if gate == nil {
+	lock := s.lockOf(err)
+	if lock == nil {
 		return
 	}
 	if b.lost != text {
 		b.lost, b.times = text, 0
 	}
 	b.times++
-	s.srv.turns.failedAt(text, gate)
+	s.srv.turns.failedAt(text, lock)
 }
 
-// gateOf returns the lock that stands for the table of a conflict; nil if err is none.
-func (s *Session) gateOf(err error) []byte {
+// lockOf returns the lock that stands for the table of a conflict; nil if err is none.
+func (s *Session) lockOf(err error) []byte {
 	var retry *kvpb.RetryError
 	if !errors.As(err, &retry) {
 		return nil
