@@ -31,11 +31,8 @@ func newInit(s *streams) *cobra.Command {
 	return c
 }
 
-// How long init waits for the nodes that wait for the new cluster, and how often it looks.
-const (
-	initPatience = 15 * time.Second
-	initPoll     = 50 * time.Millisecond
-)
+// initPatience is how long init waits for the nodes that wait for the new cluster.
+const initPatience = 15 * time.Second
 
 // awaitNodes waits until the nodes of --join that run serve clients. Those that are late join
 // all the same.
@@ -50,7 +47,7 @@ func (f *nodeFlags) awaitNodes(s *streams) error {
 		if len(a.Starting) == 0 || ctx.Err() != nil {
 			break
 		}
-		time.Sleep(initPoll)
+		time.Sleep(clusterPoll)
 	}
 	if len(a.Serving) > 0 {
 		fmt.Fprintf(s.out, "Nodes that serve: %s\n", strings.Join(a.Serving, ", "))
