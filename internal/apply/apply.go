@@ -69,17 +69,17 @@ func LoadThreshold(r storage.Reader, id kvpb.RangeID) (hlc.Timestamp, error) {
 // Applier applies a range's entries in order. The zero value is not ready: call
 // Reset first.
 type Applier struct {
-	eng     *storage.Engine
-	id      kvpb.RangeID
-	store   kvpb.StoreID
-	borders uint64
-	gen     uint64
-	state   State
-	batch   *storage.Batch
-	key     []byte // of the applied state
-	scratch []byte
-	trigger *Trigger
-	check   *CheckID
+	eng       *storage.Engine
+	id        kvpb.RangeID
+	store     kvpb.StoreID
+	boundsGen uint64
+	gen       uint64
+	state     State
+	batch     *storage.Batch
+	key       []byte // of the applied state
+	scratch   []byte
+	trigger   *Trigger
+	check     *CheckID
 	// threshold is the collection threshold that the batch sets, empty if it sets none.
 	threshold hlc.Timestamp
 	note      func(txn kvpb.TxnID, ts hlc.Timestamp, ok bool)
@@ -98,7 +98,7 @@ type Trigger struct {
 // present descriptor.
 func (a *Applier) Reset(eng *storage.Engine, store kvpb.StoreID, d *kvpb.RangeDescriptor, st State) {
 	*a = Applier{
-		eng: eng, id: d.RangeID, store: store, state: st, borders: d.Borders, gen: d.Generation,
+		eng: eng, id: d.RangeID, store: store, state: st, boundsGen: d.BoundsGen, gen: d.Generation,
 		key: keys.RangeAppliedState(uint64(d.RangeID)),
 	}
 }
@@ -108,7 +108,7 @@ func (a *Applier) State() State { return a.state }
 
 // Entry adds the effects of the next entry to the batch. note hears of each of
 // its commands, in order, and whether it took effect: one that was evaluated
-// under other borders does not.
+// under other bounds does not.
 func (a *Applier) Entry(index, term uint64, data []byte, note func(txn kvpb.TxnID, ts hlc.Timestamp, ok bool)) error {
 	if index != a.state.Index+1 || term < a.state.Term {
 		return fmt.Errorf("range %d: A3: entry %d of term %d after %d of term %d",
@@ -161,7 +161,7 @@ func (a *Applier) raiseThreshold(th hlc.Timestamp) error {
 	return a.batch.Set(keys.RangeGCThreshold(uint64(a.id)), appendTimestamp(nil, th))
 }
 
-func (a *Applier) command(borders uint64, cmd []byte) error {
+func (a *Applier) command(boundsGen uint64, cmd []byte) error {
 	if len(cmd) == 0 { // a barrier
 		a.note(kvpb.TxnID{}, hlc.Timestamp{}, true)
 		return nil
@@ -174,7 +174,7 @@ func (a *Applier) command(borders uint64, cmd []byte) error {
 	}
 	txn := kvpb.TxnID{Hi: binary.BigEndian.Uint64(cmd[1:]), Lo: binary.BigEndian.Uint64(cmd[9:])}
 	ts, _ := timestamp(cmd[17:headerLen])
-	ok := borders == AnyBorders || borders == a.borders
+	ok := boundsGen == AnyBounds || boundsGen == a.boundsGen
 	for p := cmd[headerLen:]; ok && len(p) > 0; {
 		kind := opKind(p[0])
 		var key, value []byte

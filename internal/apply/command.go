@@ -117,22 +117,22 @@ func (b *Builder) op(k opKind, key, value []byte) {
 	b.buf = append(b.buf, value...)
 }
 
-// AppendEntry adds a command to the payload of a raft entry. borders names the
-// borders of the range that the command was evaluated under; AnyBorders depends on none.
-func AppendEntry(entry []byte, borders uint64, command []byte) []byte {
+// AppendEntry adds a command to the payload of a raft entry. boundsGen is the generation of the
+// bounds of the range under which the command was evaluated; AnyBounds depends on none.
+func AppendEntry(entry []byte, boundsGen uint64, command []byte) []byte {
 	if len(entry) == 0 {
 		entry = append(entry, Version)
 	}
-	entry = binary.AppendUvarint(entry, borders)
+	entry = binary.AppendUvarint(entry, boundsGen)
 	entry = binary.AppendUvarint(entry, uint64(len(command)))
 	return append(entry, command...)
 }
 
-// AnyBorders is given for commands that hold between any borders.
-const AnyBorders = 0
+// AnyBounds is given for commands that hold between any bounds.
+const AnyBounds = 0
 
 // Commands calls fn for every command of a raft entry's payload.
-func Commands(entry []byte, fn func(borders uint64, command []byte) error) error {
+func Commands(entry []byte, fn func(boundsGen uint64, command []byte) error) error {
 	if len(entry) == 0 {
 		return nil
 	}
@@ -140,7 +140,7 @@ func Commands(entry []byte, fn func(borders uint64, command []byte) error) error
 		return fmt.Errorf("apply: entry has format version %d, this program reads %d", entry[0], Version)
 	}
 	for p := entry[1:]; len(p) > 0; {
-		borders, w := binary.Uvarint(p)
+		boundsGen, w := binary.Uvarint(p)
 		if w <= 0 {
 			return ErrDamaged
 		}
@@ -148,7 +148,7 @@ func Commands(entry []byte, fn func(borders uint64, command []byte) error) error
 		if err != nil {
 			return ErrDamaged
 		}
-		if err := fn(borders, cmd); err != nil {
+		if err := fn(boundsGen, cmd); err != nil {
 			return err
 		}
 		p = rest

@@ -31,7 +31,7 @@ func ignore(kvpb.TxnID, hlc.Timestamp, bool) {}
 
 func testDescriptor() *kvpb.RangeDescriptor {
 	return &kvpb.RangeDescriptor{
-		RangeID: 1, StartKey: []byte("\x08"), EndKey: []byte("\x11"), Generation: 1, Borders: 1, NextReplicaID: 2,
+		RangeID: 1, StartKey: []byte("\x08"), EndKey: []byte("\x11"), Generation: 1, BoundsGen: 1, NextReplicaID: 2,
 		Replicas: []kvpb.ReplicaDescriptor{{Node: 1, Store: 1, Replica: 1}},
 	}
 }
@@ -42,7 +42,7 @@ func sampleEntry() []byte {
 	b.Put([]byte("\x10a"), []byte("one"))
 	b.Tombstone([]byte("\x10b"))
 	b.SetRaw([]byte("\x09raw"), []byte("x"))
-	entry := AppendEntry(nil, AnyBorders, b.Bytes())
+	entry := AppendEntry(nil, AnyBounds, b.Bytes())
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.Collect([]byte("\x10a"), mvcc.Garbage{TS: hlc.Timestamp{WallTime: 50, Logical: 1}, Size: 3})
 	b.RaiseThreshold(hlc.Timestamp{WallTime: 60})
@@ -96,7 +96,7 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 	cmd[0] = 9
 	var a Applier
 	a.Reset(openEngine(t), 1, testDescriptor(), State{})
-	if err := a.Entry(1, 1, AppendEntry(nil, AnyBorders, cmd), ignore); err == nil {
+	if err := a.Entry(1, 1, AppendEntry(nil, AnyBounds, cmd), ignore); err == nil {
 		t.Error("a command of version 9 was applied")
 	}
 }
@@ -117,7 +117,7 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-// A command that was evaluated under other borders does nothing, and its proposer
+// A command that was evaluated under other bounds does nothing, and its proposer
 // hears of it; so does a split that another change of the range came before.
 func TestBorders(t *testing.T) {
 	e := openEngine(t)
@@ -130,8 +130,8 @@ func TestBorders(t *testing.T) {
 		return bytes.Clone(b.Bytes())
 	}
 	left, right := testDescriptor(), testDescriptor()
-	left.EndKey, left.Generation, left.Borders = []byte("\x10m"), 2, 2
-	right.RangeID, right.StartKey, right.Generation, right.Borders = 2, left.EndKey, 2, 2
+	left.EndKey, left.Generation, left.BoundsGen = []byte("\x10m"), 2, 2
+	right.RangeID, right.StartKey, right.Generation, right.BoundsGen = 2, left.EndKey, 2, 2
 	var b Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.Split(left, right)
@@ -140,7 +140,7 @@ func TestBorders(t *testing.T) {
 	entry := AppendEntry(nil, 1, put("\x10a"))
 	entry = AppendEntry(entry, 1, b.Bytes())
 	entry = AppendEntry(entry, 1, put("\x10z"))
-	entry = AppendEntry(entry, AnyBorders, b.Bytes())
+	entry = AppendEntry(entry, AnyBounds, b.Bytes())
 	if err := a.Entry(11, 6, entry, note); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (a *Applier) describe(kind opKind, key, value []byte) (ok bool, err error) 
 			return false, err
 		}
 	}
-	a.gen, a.borders, a.trigger = t.Desc.Generation, t.Desc.Borders, t
+	a.gen, a.boundsGen, a.trigger = t.Desc.Generation, t.Desc.BoundsGen, t
 	return true, a.batch.Set(keys.RangeDescriptor(uint64(a.id)), EncodeDescriptor(t.Desc))
 }
 
@@ -51,7 +51,7 @@ func (a *Applier) describe(kind opKind, key, value []byte) (ok bool, err error) 
 // that follow from it alone.
 func (a *Applier) Describe(d *kvpb.RangeDescriptor) error {
 	a.trigger = &Trigger{Desc: d}
-	a.gen, a.borders = d.Generation, d.Borders
+	a.gen, a.boundsGen = d.Generation, d.BoundsGen
 	return a.batch.Set(keys.RangeDescriptor(uint64(a.id)), EncodeDescriptor(d))
 }
 

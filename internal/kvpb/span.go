@@ -99,9 +99,9 @@ type RangeDescriptor struct {
 	Replicas      []ReplicaDescriptor
 	NextReplicaID ReplicaID
 	Generation    uint64 // rises with every split, merge and membership change
-	// Borders is the Generation at which the range last lost keys or stopped serving:
+	// BoundsGen is the Generation at which the range last lost keys or stopped serving:
 	// what was evaluated before has no effect after. Growing changes nothing.
-	Borders uint64
+	BoundsGen uint64
 	// Merging is the range to the right that is about to be merged into this one, 0 if
 	// none is.
 	Merging RangeID

@@ -40,6 +40,7 @@ var order = [][]string{
 	{"dist", "dist/rangecache"},
 	{"store"},
 	{"replica"},
+	{"raftgroup", "lease"},
 	{"eval", "apply"},
 	{"storage/mvcc", "storage"},
 	{"raftlog"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -69,7 +70,7 @@ func (r *Replica) ChangeReplicas(ctx context.Context, changes []Change) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
 	b.SetDescriptor(desc)
-	cc.Context = apply.AppendEntry(nil, under.borders, b.Bytes())
+	cc.Context = apply.AppendEntry(nil, under.BoundsGen, b.Bytes())
 	return r.group.configure(ctx, under, cc)
 }
 
@@ -179,10 +180,10 @@ func confState(d *kvpb.RangeDescriptor) *pb.ConfState {
 }
 
 // configure sees a configuration change through raft.
-func (g *group) configure(ctx context.Context, under tenure, cc *pb.ConfChangeV2) error {
+func (g *group) configure(ctx context.Context, under raftgroup.Fence, cc *pb.ConfChangeV2) error {
 	p := &proposal{wake: make(chan wakeup, 1), under: under}
 	g.deliver(input{do: func() {
-		if g.led != under.term {
+		if g.led != under.Term {
 			g.finish(p, g.r.notLeader())
 			return
 		}

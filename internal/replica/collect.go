@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
@@ -108,7 +109,7 @@ func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error
 // collect drops what is garbage below a threshold, in one leadership and between the
 // borders of now: what was found between others is nobody's to drop. all is false if
 // something provisional made it stop lower.
-func (r *Replica) collect(ctx context.Context, under tenure, span keys.Span, wanted hlc.Timestamp) (all bool, err error) {
+func (r *Replica) collect(ctx context.Context, under raftgroup.Fence, span keys.Span, wanted hlc.Timestamp) (all bool, err error) {
 	below := r.promise(wanted)
 	if !r.thresholds.applied.Load().Less(below) {
 		return false, nil
@@ -133,14 +134,14 @@ func (r *Replica) collect(ctx context.Context, under tenure, span keys.Span, wan
 	}
 }
 
-func (r *Replica) raiseThreshold(under tenure, ts hlc.Timestamp) error {
+func (r *Replica) raiseThreshold(under raftgroup.Fence, ts hlc.Timestamp) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.RaiseThreshold(ts)
 	return r.group.propose(under, b.Bytes())
 }
 
-func (r *Replica) drop(under tenure, refs []mvcc.VersionRef) error {
+func (r *Replica) drop(under raftgroup.Fence, refs []mvcc.VersionRef) error {
 	if len(refs) == 0 {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftgroup"
 )
 
 var builders = sync.Pool{New: func() any { return new(apply.Builder) }}
@@ -72,7 +73,7 @@ func (r *Replica) keepsLocks(err error) bool {
 	return false
 }
 
-func (r *Replica) admitCommit(ctx context.Context, req *kvpb.CommitRequest, written [][]byte) (tenure, error) {
+func (r *Replica) admitCommit(ctx context.Context, req *kvpb.CommitRequest, written [][]byte) (raftgroup.Fence, error) {
 	under, err := r.admitWrite(ctx, written...)
 	if err != nil {
 		return under, err
@@ -104,7 +105,7 @@ func (r *Replica) mayCommit(req *kvpb.CommitRequest) error {
 // it leads: the copy that was in flight here may have ended with the leadership, and
 // happened elsewhere (invariant R23).
 func (r *Replica) answerAgain(
-	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under tenure,
+	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under raftgroup.Fence,
 ) (done bool, err error) {
 	if req.Resent {
 		if err := r.awaitCommit(ctx, txnID(req.Txn)); err != nil {
@@ -132,7 +133,7 @@ func (r *Replica) answerAgain(
 }
 
 func (r *Replica) commit(
-	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under tenure, written [][]byte,
+	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under raftgroup.Fence, written [][]byte,
 ) error {
 	id := txnID(req.Txn)
 	if len(req.Locks) > 0 {
@@ -181,7 +182,7 @@ func (r *Replica) commit(
 
 // commitSpilled commits a transaction that has spilled and lies in this range alone.
 func (r *Replica) commitSpilled(
-	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under tenure, written [][]byte,
+	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under raftgroup.Fence, written [][]byte,
 ) error {
 	rec, err := r.knownRecord(ctx, req.Txn.ID)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftgroup"
 )
 
 // want notes that somebody waits to know what a transaction's record will say; false if
@@ -39,7 +40,7 @@ func (r *Replica) hasteOf(p *part) haste {
 
 // commitRecord makes a record say that its transaction has committed at ts. If this range's
 // part of it is as the last attempt staged it, the same command removes its locks.
-func (r *Replica) commitRecord(ctx context.Context, rec *record, under tenure, ts hlc.Timestamp, h haste) error {
+func (r *Replica) commitRecord(ctx context.Context, rec *record, under raftgroup.Fence, ts hlc.Timestamp, h haste) error {
 	p, err := r.enterStaged(ctx, rec)
 	if err != nil {
 		return err

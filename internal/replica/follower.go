@@ -79,7 +79,7 @@ func (r *Replica) readClosed(t *kvpb.TxnMeta, spans []kvpb.Span, refused error, 
 	if err := read(&rd); err != nil {
 		return err
 	}
-	if now := r.Desc(); now != d && now.Borders != d.Borders {
+	if now := r.Desc(); now != d && now.BoundsGen != d.BoundsGen {
 		return r.mismatch()
 	}
 	if t.ReadTS.Less(threshold) {

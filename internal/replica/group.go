@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/storage"
 	"go.etcd.io/raft/v3"
@@ -46,20 +47,13 @@ var errStopped = &kvpb.UnavailableError{Reason: "the node is stopping"}
 // process the group's queue itself.
 type proposal struct {
 	command []byte
-	under   tenure
+	under   raftgroup.Fence
 	err     error
 	done    bool // belongs to the processing goroutine
 	wake    chan wakeup
 	// keep, if not nil, is called when the proposer stops waiting, what it returns when
 	// the outcome is known.
 	keep func() (known func())
-}
-
-// tenure is what a command was evaluated under: it must not take effect under
-// another leadership or between other borders.
-type tenure struct {
-	term    uint64
-	borders uint64
 }
 
 type wakeup uint8
@@ -290,14 +284,14 @@ func (g *group) lift() error {
 }
 
 // propose makes a command durable and applies it. command is kept until then.
-func (g *group) propose(under tenure, command []byte) error {
+func (g *group) propose(under raftgroup.Fence, command []byte) error {
 	return g.enqueue(g.newProposal(under, command))
 }
 
 // proposeKeeping is propose for a command that others must go on to wait for if its
 // outcome is not known in time while the leadership lasts: keep is called then, before
 // the proposer goes on, and what it returns when the outcome is known.
-func (g *group) proposeKeeping(under tenure, command []byte, keep func() (known func())) error {
+func (g *group) proposeKeeping(under raftgroup.Fence, command []byte, keep func() (known func())) error {
 	p := g.newProposal(under, command)
 	p.keep = keep
 	return g.enqueue(p)
@@ -324,7 +318,7 @@ func (g *group) enqueue(p *proposal) error {
 	return g.await(p, 0)
 }
 
-func (g *group) newProposal(under tenure, command []byte) *proposal {
+func (g *group) newProposal(under raftgroup.Fence, command []byte) *proposal {
 	p, _ := g.proposals.Get().(*proposal)
 	if p == nil {
 		p = &proposal{wake: make(chan wakeup, 1)}
@@ -601,18 +595,15 @@ func (g *group) coalesce(batch []*proposal) int {
 	g.entry = make([]byte, 0, size)
 	term := g.led
 	for i, p := range batch[:n] {
-		if !g.parked && p.under.term != term && p.under.term != anyTerm {
+		if !g.parked && p.under.Term != term && p.under.Term != raftgroup.AnyTerm {
 			g.finish(p, g.r.notLeader())
 			batch[i] = nil
 			continue
 		}
-		g.entry = apply.AppendEntry(g.entry, p.under.borders, p.command)
+		g.entry = apply.AppendEntry(g.entry, p.under.BoundsGen, p.command)
 	}
 	return n
 }
-
-// anyTerm is the tenure of commands that depend on no leadership.
-const anyTerm = 0
 
 // failed decides what an error of the log or of raft means. With a full disk
 // nothing was written here: raft's memory of it is dropped, the group goes on

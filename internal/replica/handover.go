@@ -16,6 +16,7 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/tracker"
 )
@@ -137,7 +138,7 @@ func (s *lockSection) enter(ctx context.Context, r *Replica) error {
 }
 
 // admit is admitWrite and enter.
-func (s *lockSection) admit(ctx context.Context, r *Replica, keys ...[]byte) (under tenure, err error) {
+func (s *lockSection) admit(ctx context.Context, r *Replica, keys ...[]byte) (under raftgroup.Fence, err error) {
 	if under, err = r.admitWrite(ctx, keys...); err == nil {
 		err = s.enter(ctx, r)
 	}
@@ -249,7 +250,7 @@ func (r *Replica) handOver(l *lease, to kvpb.ReplicaID, whole bool) {
 // yet, and the other replica could lead at once. A leadership that does not come to serve
 // has no use of its locks: it ends without them. If the other replica stays behind, nothing
 // happens.
-func (r *Replica) awaitHandover(ctx context.Context, l *lease, to kvpb.ReplicaID, whole bool) (under tenure, ready bool) {
+func (r *Replica) awaitHandover(ctx context.Context, l *lease, to kvpb.ReplicaID, whole bool) (under raftgroup.Fence, ready bool) {
 	late := time.NewTimer(handoverPatience)
 	defer late.Stop()
 	for {
@@ -257,7 +258,7 @@ func (r *Replica) awaitHandover(ctx context.Context, l *lease, to kvpb.ReplicaID
 		if now := r.lease.Load(); now == nil || now.term != l.term || now.given.Load() {
 			return under, false
 		}
-		if err == nil && under.term == l.term && r.mayLead(ctx, to) {
+		if err == nil && under.Term == l.term && r.mayLead(ctx, to) {
 			return under, true
 		}
 		select {
@@ -273,7 +274,7 @@ func (r *Replica) awaitHandover(ctx context.Context, l *lease, to kvpb.ReplicaID
 	}
 }
 
-func (r *Replica) giveLocks(l *lease, under tenure) {
+func (r *Replica) giveLocks(l *lease, under raftgroup.Fence) {
 	h := handover{term: l.term, epoch: r.epoch.Load(), locks: r.locks.Extract(nil, nil)}
 	if all := r.merging.adopted.Load(); all != nil {
 		h.adopted = *all
@@ -375,7 +376,7 @@ func (r *Replica) tryDropHandover(ctx context.Context, term uint64) error {
 	if err != nil {
 		return err
 	}
-	if under.term != term {
+	if under.Term != term {
 		return r.notLeader()
 	}
 	var b apply.Builder

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/raftlog"
 )
 
@@ -74,7 +75,7 @@ func (j *joint) stage(ctx context.Context, parts []kvpb.StagePart) {
 	}
 	p, ready := &parts[0], false
 	r := p.Sender.(joinable).self()
-	p.Err = r.stage(ctx, p.Req, &p.Resp, func(under tenure, command []byte) error {
+	p.Err = r.stage(ctx, p.Req, &p.Resp, func(under raftgroup.Fence, command []byte) error {
 		ready = true
 		i := len(j.parts)
 		j.parts = append(j.parts, jointPart{g: r.group, prop: r.group.newProposal(under, command)})

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
@@ -105,34 +106,34 @@ func (r *Replica) covers(l *lease, ts hlc.Timestamp) bool {
 func (r *Replica) coversNow(l *lease) bool { return l.alone || r.covers(l, r.deps.Clock.Now()) }
 
 // admitWrite answers whether the replica may evaluate a write of keys now, and
-// under which tenure to propose it.
-func (r *Replica) admitWrite(ctx context.Context, keys ...[]byte) (tenure, error) {
+// behind which fence to propose it.
+func (r *Replica) admitWrite(ctx context.Context, keys ...[]byte) (raftgroup.Fence, error) {
 	l, desc := r.lease.Load(), r.Desc()
 	if desc.Into != 0 {
 		if err := r.awaitThaw(ctx); err != nil {
-			return tenure{}, err
+			return raftgroup.Fence{}, err
 		}
 		l, desc = r.lease.Load(), r.Desc()
 	}
 	if l == nil || !r.coversNow(l) {
-		return tenure{}, r.notLeader()
+		return raftgroup.Fence{}, r.notLeader()
 	}
 	for _, k := range keys {
 		if !desc.ContainsKey(k) {
-			return tenure{}, r.mismatch()
+			return raftgroup.Fence{}, r.mismatch()
 		}
 	}
-	return tenure{term: l.term, borders: desc.Borders}, nil
+	return raftgroup.Fence{Term: l.term, BoundsGen: desc.BoundsGen}, nil
 }
 
-// stillUnder answers whether a tenure goes on: a lock taken under another one is
-// of no use, and what was read under it may be old.
-func (r *Replica) stillUnder(t tenure) error {
+// stillUnder answers whether the lease and the bounds of a fence still hold: a lock taken
+// under others is of no use, and what was read may be old.
+func (r *Replica) stillUnder(t raftgroup.Fence) error {
 	l := r.lease.Load()
-	if l == nil || l.term != t.term || !r.coversNow(l) {
+	if l == nil || l.term != t.Term || !r.coversNow(l) {
 		return r.notLeader()
 	}
-	if r.Desc().Borders != t.borders {
+	if r.Desc().BoundsGen != t.BoundsGen {
 		return r.mismatch()
 	}
 	return nil

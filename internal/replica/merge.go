@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftgroup"
 )
 
 // A merge takes the range to the right of this one in. docs/decisions/0007 (Merges)
@@ -126,7 +127,7 @@ func (r *Replica) decree(old *kvpb.RangeDescriptor, command []byte) error {
 	if l == nil || !r.coversNow(l) {
 		return r.notLeader()
 	}
-	return r.group.propose(tenure{term: l.term, borders: old.Borders}, command)
+	return r.group.propose(raftgroup.Fence{Term: l.term, BoundsGen: old.BoundsGen}, command)
 }
 
 // freeze makes the range, as d describes it, stop for good, until it is part of left or
@@ -139,7 +140,7 @@ func (r *Replica) freeze(d, left *kvpb.RangeDescriptor) (*apply.Merge, error) {
 	}
 	next := cloneDescriptor(d)
 	next.Generation++
-	next.Borders = next.Generation
+	next.BoundsGen = next.Generation
 	next.Into, next.IntoGeneration = left.RangeID, left.Generation
 	if err := r.redescribe(d, next); err != nil {
 		return nil, err
@@ -193,7 +194,7 @@ func (r *Replica) Thaw(left kvpb.RangeID, generation uint64) error {
 	next := cloneDescriptor(d)
 	next.Generation++
 	if d.Into != 0 {
-		next.Borders = next.Generation
+		next.BoundsGen = next.Generation
 		next.Into, next.IntoGeneration = 0, 0
 	}
 	return r.redescribe(d, next)

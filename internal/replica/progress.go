@@ -112,7 +112,7 @@ func (r *Replica) ClearWithin(ctx context.Context, start, end []byte) error {
 	if err != nil {
 		return err
 	}
-	if d := r.Desc(); d.Borders != under.borders || bytes.Compare(end, d.EndKey) > 0 {
+	if d := r.Desc(); d.BoundsGen != under.BoundsGen || bytes.Compare(end, d.EndKey) > 0 {
 		return r.mismatch()
 	}
 	var b apply.Builder

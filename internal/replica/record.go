@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftgroup"
 )
 
 // record is a transaction record as the leader of the anchor's range knows it.
@@ -133,7 +134,7 @@ func (sp *spills) dropRecordsFrom(start []byte) {
 
 // syncRecord finds out what a record says after a change of it of which the
 // outcome was not known: an entry behind it in the log tells.
-func (r *Replica) syncRecord(rec *record, under tenure) error {
+func (r *Replica) syncRecord(rec *record, under raftgroup.Fence) error {
 	if !rec.unknown {
 		return nil
 	}
@@ -158,7 +159,7 @@ func (r *Replica) syncRecord(rec *record, under tenure) error {
 }
 
 // setRecord makes a record say what became of its transaction.
-func (r *Replica) setRecord(rec *record, under tenure, status kvpb.TxnStatus, ts hlc.Timestamp) error {
+func (r *Replica) setRecord(rec *record, under raftgroup.Fence, status kvpb.TxnStatus, ts hlc.Timestamp) error {
 	next := rec.txnRecord
 	next.status, next.ts = status, ts
 	var b apply.Builder
@@ -173,7 +174,7 @@ func (r *Replica) setRecord(rec *record, under tenure, status kvpb.TxnStatus, ts
 }
 
 // forgetRecord deletes a record whose transaction has nothing provisional left.
-func (r *Replica) forgetRecord(rec *record, under tenure, h haste) error {
+func (r *Replica) forgetRecord(rec *record, under raftgroup.Fence, h haste) error {
 	ts := rec.ts
 	if ts.IsEmpty() { // aborted before any attempt to commit
 		ts = r.deps.Clock.Now()
@@ -257,7 +258,7 @@ func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvp
 // endUnknown answers EndTxn where there is no record: it was forgotten, or never
 // came and now must not come any more. Which of both is not known if this replica may
 // have forgotten what ended when the transaction may have.
-func (r *Replica) endUnknown(rec *record, under tenure, req *kvpb.EndTxnRequest, resp *kvpb.EndTxnResponse) error {
+func (r *Replica) endUnknown(rec *record, under raftgroup.Fence, req *kvpb.EndTxnRequest, resp *kvpb.EndTxnResponse) error {
 	resp.Status = kvpb.TxnAborted
 	if ts, aborted, ok := r.recent.find(rec.id); ok {
 		if !aborted {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftgroup"
 )
 
 // Without a record a range says how a transaction ended only if it remembers, and that it
@@ -17,7 +18,7 @@ func TestEndForgotten(t *testing.T) {
 	r.recent.forget(at(20))
 	ask := func(id kvpb.TxnID, action kvpb.EndAction, since hlc.Timestamp) (resp kvpb.EndTxnResponse) {
 		rec := &record{txnRecord: txnRecord{id: id}}
-		if err := r.endUnknown(rec, tenure{}, &kvpb.EndTxnRequest{Action: action, Since: since}, &resp); err != nil {
+		if err := r.endUnknown(rec, raftgroup.Fence{}, &kvpb.EndTxnRequest{Action: action, Since: since}, &resp); err != nil {
 			t.Fatal(err)
 		}
 		return resp

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage"
 )
 
@@ -59,7 +60,7 @@ func (r *Replica) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.Pu
 
 // pushUnknown answers where there is no record: the transaction's part of this range
 // has not come, or it is over.
-func (r *Replica) pushUnknown(rec *record, under tenure, req *kvpb.PushRequest, resp *kvpb.PushResponse) error {
+func (r *Replica) pushUnknown(rec *record, under raftgroup.Fence, req *kvpb.PushRequest, resp *kvpb.PushResponse) error {
 	if ts, aborted, ok := r.recent.find(rec.id); ok {
 		resp.Status, resp.CommitTS = kvpb.TxnCommitted, ts
 		if aborted {
@@ -82,7 +83,7 @@ func (r *Replica) pushUnknown(rec *record, under tenure, req *kvpb.PushRequest, 
 
 // pushUndecided decides a transaction whose gateway has died or takes too long.
 func (r *Replica) pushUndecided(
-	ctx context.Context, rec *record, under tenure, req *kvpb.PushRequest, resp *kvpb.PushResponse,
+	ctx context.Context, rec *record, under raftgroup.Fence, req *kvpb.PushRequest, resp *kvpb.PushResponse,
 ) error {
 	dead := !r.gatewayAlive(rec.id, rec.loaded)
 	switch {
@@ -106,7 +107,7 @@ func (r *Replica) pushUndecided(
 // recover decides a transaction by looking for its staged keys. Its record is
 // latched all the while, so the gateway does not get in between. With patient it only
 // finds out whether the transaction has committed.
-func (r *Replica) recover(ctx context.Context, rec *record, under tenure, patient bool) error {
+func (r *Replica) recover(ctx context.Context, rec *record, under raftgroup.Fence, patient bool) error {
 	ctx, cancel := context.WithTimeout(ctx, recoverTimeout)
 	defer cancel()
 	req := kvpb.QueryStagedRequest{Txn: rec.id, Keys: rec.keys, TS: rec.ts, Epoch: rec.epoch}

@@ -1,6 +1,10 @@
 package replica
 
-import "time"
+import (
+	"time"
+
+	"github.com/lichendb/lichen/internal/raftgroup"
+)
 
 const (
 	// ridePatience is how long a command that nobody waits for waits for one with which it
@@ -49,7 +53,7 @@ type haste struct {
 }
 
 // proposeWith is propose, or proposePatiently.
-func (g *group) proposeWith(h haste, under tenure, command []byte) error {
+func (g *group) proposeWith(h haste, under raftgroup.Fence, command []byte) error {
 	if h.patient {
 		return g.proposePatiently(under, command, h.seen)
 	}
@@ -58,7 +62,7 @@ func (g *group) proposeWith(h haste, under tenure, command []byte) error {
 
 // proposePatiently is propose for a command that may wait for company. seen is what
 // hurries returned before the caller looked whether somebody waits for the command.
-func (g *group) proposePatiently(under tenure, command []byte, seen uint64) error {
+func (g *group) proposePatiently(under raftgroup.Fence, command []byte, seen uint64) error {
 	g.mu.Lock()
 	rs := &g.mu.riders
 	if g.mu.stopped != nil || rs.hurries != seen || len(rs.waiting) >= maxRiders {

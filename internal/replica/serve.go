@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
@@ -266,7 +267,7 @@ func (r *Replica) leaveRead(ts hlc.Timestamp, under reading) error {
 	if l := r.lease.Load(); l == nil || l.term != under.term || !r.covers(l, ts.Max(under.upTo)) {
 		return r.notLeader()
 	}
-	if d := r.Desc(); d != under.desc && d.Borders != under.desc.Borders {
+	if d := r.Desc(); d != under.desc && d.BoundsGen != under.desc.BoundsGen {
 		return r.mismatch()
 	}
 	return r.checkThreshold(ts)
@@ -333,7 +334,7 @@ func (r *Replica) releaseNew(id concurrency.TxnID, keys [][]byte, got []kvpb.Loc
 }
 
 // lock takes one lock in a lock section, and reads the key.
-func (r *Replica) lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse, under tenure) error {
+func (r *Replica) lock(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse, under raftgroup.Fence) error {
 	if !r.reserved.Empty() && req.Wait == kvpb.WaitBlock && req.Strength >= kvpb.LockNoKeyUpdate {
 		if err := r.awaitReserved(ctx, req); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/pause"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
@@ -92,7 +93,7 @@ func (r *Replica) scanLocks(
 type chunks struct {
 	r     *Replica
 	p     *part
-	under tenure
+	under raftgroup.Fence
 	haste haste
 	b     apply.Builder
 	n     int

@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
@@ -144,7 +145,7 @@ func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte
 
 // enterSpill registers the keys of a spill before their versions exist, and
 // notes who has read them.
-func (r *Replica) enterSpill(p *part, req *kvpb.SpillRequest, under tenure) error {
+func (r *Replica) enterSpill(p *part, req *kvpb.SpillRequest, under raftgroup.Fence) error {
 	sp := &r.spills
 	lo, hi := req.Writes[0].Key, next(req.Writes[len(req.Writes)-1].Key)
 	r.deps.Clock.Now() // it may wait for a disk, which nobody may with the mutex held
@@ -153,7 +154,7 @@ func (r *Replica) enterSpill(p *part, req *kvpb.SpillRequest, under tenure) erro
 		sp.mu.Unlock()
 		return errAborted
 	}
-	if r.Desc().Borders != under.borders { // it has no effect any more
+	if r.Desc().BoundsGen != under.BoundsGen { // it has no effect any more
 		sp.mu.Unlock()
 		return r.mismatch()
 	}

@@ -29,9 +29,9 @@ func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error 
 	left, right := cloneDescriptor(d), cloneDescriptor(d)
 	left.EndKey = bytes.Clone(key)
 	left.Generation++
-	left.Borders = left.Generation
+	left.BoundsGen = left.Generation
 	right.RangeID, right.StartKey = id, left.EndKey
-	right.Generation, right.Borders = left.Generation, left.Generation
+	right.Generation, right.BoundsGen = left.Generation, left.Generation
 	if d.Changing() {
 		return fmt.Errorf("range %d: %w", d.RangeID, ErrBusy)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
@@ -27,7 +28,7 @@ func (r *Replica) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.
 
 // stage is Stage with propose to make a command durable and apply it.
 func (r *Replica) stage(
-	ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse, propose func(tenure, []byte) error,
+	ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse, propose func(raftgroup.Fence, []byte) error,
 ) error {
 	*resp = kvpb.StageResponse{}
 	written := make([][]byte, len(req.Writes))
@@ -70,7 +71,7 @@ func (r *Replica) stage(
 
 // confirm checks that the transaction's locks are held and keeps what it saw
 // under them as it is up to its commit.
-func (r *Replica) confirm(req *kvpb.StageRequest, under tenure) error {
+func (r *Replica) confirm(req *kvpb.StageRequest, under raftgroup.Fence) error {
 	if err := r.admit(req.TS); err != nil {
 		return err
 	}
@@ -117,9 +118,9 @@ type stage struct {
 	r       *Replica
 	req     *kvpb.StageRequest
 	resp    *kvpb.StageResponse
-	under   tenure
+	under   raftgroup.Fence
 	written [][]byte
-	send    func(tenure, []byte) error // proposes a command
+	send    func(raftgroup.Fence, []byte) error // proposes a command
 
 	rec *record // latched, nil if the record is in another range
 	p   *part   // latched
@@ -238,7 +239,7 @@ func (s *stage) lowest() (low hlc.Timestamp, err error) {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	p := s.p
-	if s.r.Desc().Borders != s.under.borders {
+	if s.r.Desc().BoundsGen != s.under.BoundsGen {
 		return low, s.r.mismatch()
 	}
 	p.cut = nil // a split that comes from now on says so

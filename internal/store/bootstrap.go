@@ -80,7 +80,7 @@ func (s *Store) Bootstrap(id Identity) error {
 	desc := &kvpb.RangeDescriptor{
 		RangeID: firstRange, StartKey: all.Start, EndKey: all.End,
 		Replicas:      []kvpb.ReplicaDescriptor{{Node: id.Node, Store: id.Store, Replica: first}},
-		NextReplicaID: first + 1, Generation: 1, Borders: 1,
+		NextReplicaID: first + 1, Generation: 1, BoundsGen: 1,
 	}
 	if err := s.log.Append([]raftlog.Write{newLog(desc.RangeID, first, raftlog.HardState{})}); err != nil {
 		return err

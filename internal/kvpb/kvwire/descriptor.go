@@ -21,7 +21,7 @@ func AppendDescriptor(b []byte, d *kvpb.RangeDescriptor) []byte {
 		b = appendReplica(b, r)
 	}
 	b = appendUint(appendUint(b, uint64(d.NextReplicaID)), d.Generation)
-	b = appendUint(b, d.Borders)
+	b = appendUint(b, d.BoundsGen)
 	if d.Merging != 0 || d.Into != 0 {
 		b = appendUint(appendUint(b, uint64(d.Merging)), uint64(d.Into))
 		b = appendUint(b, d.IntoGeneration)
@@ -43,7 +43,7 @@ func DecodeDescriptor(b []byte) (*kvpb.RangeDescriptor, error) {
 	}
 	d.NextReplicaID = kvpb.ReplicaID(f.Uvarint())
 	d.Generation = f.Uvarint()
-	d.Borders = f.Uvarint()
+	d.BoundsGen = f.Uvarint()
 	if f.Len() > 0 && !f.Bad() {
 		d.Merging, d.Into, d.IntoGeneration = kvpb.RangeID(f.Uvarint()), kvpb.RangeID(f.Uvarint()), f.Uvarint()
 	}

@@ -242,7 +242,7 @@ func TestVersions(t *testing.T) {
 func typedErrors() []error {
 	cause := errors.New("no quorum")
 	desc := kvpb.RangeDescriptor{
-		RangeID: 7, StartKey: []byte("a"), EndKey: []byte("m"), Generation: 4, Borders: 3, NextReplicaID: 9,
+		RangeID: 7, StartKey: []byte("a"), EndKey: []byte("m"), Generation: 4, BoundsGen: 3, NextReplicaID: 9,
 		Replicas: []kvpb.ReplicaDescriptor{{Node: 1, Store: 2, Replica: 3, Type: kvpb.Learner}},
 		Merging:  8, Into: 6, IntoGeneration: 11,
 	}

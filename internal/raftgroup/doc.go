@@ -1,0 +1,2 @@
+// Package raftgroup decides how one raft group runs.
+package raftgroup
