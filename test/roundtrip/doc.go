@@ -10,7 +10,8 @@
 // with Lichen's. The last state of the script, its DROPs included, goes the first way too.
 //
 // It needs PostgreSQL's psql, pg_dump and pg_restore 15 (-tools names their directory) and
-// begins no script after -time. Its databases, roundtrip_…, are dropped unless -keep is set.
+// begins no script after -time. Its databases, roundtrip_…, are dropped unless -keep is set,
+// those of a run that was killed by the next one on the same machine.
 //
 // Reading order: main.go (rounds and the report), script.go (logic scripts), tools.go
 // (PostgreSQL's programs), round.go (the ways of one script), compare.go (what counts as the same), known.go

@@ -6,10 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -39,7 +41,9 @@ func main() {
 	if *postgres != "" {
 		r.postgres = &server{name: "PostgreSQL", url: *postgres, tools: r.tools}
 	}
-	if err := r.all(context.Background(), *dir, *only, *some, time.Now().Add(*limit)); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := r.all(ctx, *dir, *only, *some, time.Now().Add(*limit)); err != nil {
 		fmt.Fprintln(os.Stderr, "roundtrip:", err)
 		os.Exit(2)
 	}
@@ -63,6 +67,9 @@ func (r *run) all(ctx context.Context, dir, only, some string, until time.Time) 
 	if err != nil {
 		return err
 	}
+	if err := r.onServers(func(s *server) error { return s.sweep(ctx) }); err != nil {
+		return err
+	}
 	scripts := 0
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), ".slt")
@@ -81,6 +88,15 @@ func (r *run) all(ctx context.Context, dir, only, some string, until time.Time) 
 	return nil
 }
 
+// onServers does something on the servers that take part.
+func (r *run) onServers(do func(*server) error) error {
+	err := do(r.lichen)
+	if r.postgres != nil {
+		err = errors.Join(err, do(r.postgres))
+	}
+	return err
+}
+
 // script checks what a script makes: once with all of it that can stay, in all ways, and once
 // as it ends.
 func (r *run) script(ctx context.Context, path, name string) (err error) {
@@ -89,27 +105,20 @@ func (r *run) script(ctx context.Context, path, name string) (err error) {
 		return err
 	}
 	defer func() {
-		if r.keep {
-			return
-		}
-		err = errors.Join(err, r.lichen.dropAll(ctx))
-		if r.postgres != nil {
-			err = errors.Join(err, r.postgres.dropAll(ctx))
+		if !r.keep {
+			err = errors.Join(err, r.onServers(func(s *server) error { return s.dropAll(ctx) }))
 		}
 	}()
 	most := &round{run: r, name: name}
-	if err := most.fill(ctx, withoutDrops(statements)); err != nil {
+	if dumped, err := most.fill(ctx, withoutDrops(statements)); err != nil || !dumped {
 		return err
 	}
 	if err := most.check(ctx, r.ways); err != nil {
 		return err
 	}
 	last := &round{run: r, name: name + "_end"}
-	if err := last.fill(ctx, withoutLastDrops(statements)); err != nil {
+	if dumped, err := last.fill(ctx, withoutLastDrops(statements)); err != nil || !dumped || last.text == most.text {
 		return err
-	}
-	if last.text == most.text {
-		return nil
 	}
 	return last.check(ctx, r.ways[:min(1, len(r.ways))])
 }

@@ -16,16 +16,20 @@ type round struct {
 	text string // the script that pg_dump wrote of it
 }
 
-// fill makes the database of a round by statements, some of which may fail, and dumps it.
-func (r *round) fill(ctx context.Context, statements []string) (err error) {
+// fill makes the database of a round by statements, some of which may fail, and reports
+// whether it could be dumped.
+func (r *round) fill(ctx context.Context, statements []string) (dumped bool, err error) {
 	if r.from, err = r.run.lichen.create(ctx, r.name); err != nil {
-		return err
+		return false, err
 	}
 	if _, err := r.run.tools.psql(ctx, r.from, strings.Join(statements, "\n;\n")+"\n;\nROLLBACK;\n", false); err != nil {
-		return err
+		return false, err
 	}
-	r.text, err = r.run.tools.dump(ctx, r.from)
-	return err
+	if r.text, err = r.run.tools.dump(ctx, r.from); err != nil {
+		r.run.found(r.name, "pg_dump", err.Error())
+		return false, ctx.Err()
+	}
+	return true, nil
 }
 
 // way restores a dump in an empty database at the given address.
@@ -103,7 +107,8 @@ func (r *round) check(ctx context.Context, ways []way) error {
 		}
 		again, err := r.run.tools.dump(ctx, to)
 		if err != nil {
-			return err
+			r.run.found(r.name, w.name, err.Error())
+			continue
 		}
 		if list := unknown(compare(r.text, again, false), r.run.known); len(list) > 0 {
 			r.run.found(r.name, w.name, "another dump:\n"+show(list))

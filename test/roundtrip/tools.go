@@ -3,11 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -70,20 +74,41 @@ func (s *server) database(name string) (string, error) {
 
 // create makes an empty database and returns its address.
 func (s *server) create(ctx context.Context, name string) (string, error) {
+	s.made = append(s.made, name) // before it is there: a server may end what its client has given up
 	if _, err := s.tools.psql(ctx, s.url, "CREATE DATABASE "+name+" TEMPLATE template0", true); err != nil {
 		return "", err
 	}
-	s.made = append(s.made, name)
 	return s.database(name)
 }
 
-// dropAll drops the databases that create has made.
+// dropAll drops the databases that create has made, also when the run is being interrupted.
 func (s *server) dropAll(ctx context.Context) error {
-	for _, name := range s.made {
-		if _, err := s.tools.psql(ctx, s.url, "DROP DATABASE "+name, true); err != nil {
-			return err
-		}
-	}
+	err := s.drop(context.WithoutCancel(ctx), s.made)
 	s.made = nil
-	return nil
+	return err
+}
+
+// drop drops databases that may be there, with the sessions that a killed program left in them.
+func (s *server) drop(ctx context.Context, names []string) error {
+	var failed []error
+	for _, name := range names {
+		_, err := s.tools.psql(ctx, s.url, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)", true)
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// sweep drops what runs of this machine left that were killed before they could.
+func (s *server) sweep(ctx context.Context) error {
+	out, err := s.tools.psql(ctx, s.url, "SELECT datname FROM pg_database WHERE datname ~ '^roundtrip_[0-9]+_'", true)
+	if err != nil {
+		return err
+	}
+	return s.drop(ctx, slices.DeleteFunc(strings.Fields(out), belongsToRun))
+}
+
+// belongsToRun reports whether the run that made a database is still there.
+func belongsToRun(database string) bool {
+	pid, err := strconv.Atoi(strings.Split(database, "_")[1])
+	return err == nil && syscall.Kill(pid, 0) != syscall.ESRCH
 }
