@@ -111,7 +111,9 @@ func (c *compiler) rowCtor(e *plan.RowCtor, s scope) (evalFn, error) {
 	}
 	ts := make([]*types.T, len(fns))
 	for i, f := range e.Fields {
-		ts[i] = f.Type()
+		if ts[i] = f.Type(); ts[i].Is(types.Unknown) { // a constant that nothing gave a type
+			ts[i] = types.Text
+		}
 	}
 	vals := make([]types.Datum, len(fns))
 	return func(row Row) (types.Datum, error) {

@@ -41,6 +41,10 @@ func (b *builder) coerce(e plan.Expr, t *types.T, mode plan.CastMode, pos int) (
 	if !found || !castAllowed(cast.Context, mode) {
 		return nil, false, nil
 	}
+	if row, isRow := e.(*plan.RowCtor); isRow && len(row.Names) == 0 && t.Family == types.RecordFamily {
+		x, err := b.coerceRow(row, t, mode, pos)
+		return x, true, err
+	}
 	if c, isConst := e.(*plan.Const); isConst && c.D.IsNull() {
 		return plan.NewNull(t), true, nil
 	}
@@ -83,6 +87,29 @@ func (b *builder) coerceUnknown(e plan.Expr, t *types.T, mode plan.CastMode, pos
 		return e, nil
 	}
 	return &plan.Cast{Arg: e, T: t, Mode: plan.CastExplicit}, nil
+}
+
+// coerceRow makes ROW(...) a value of a composite type: each of its elements is converted in the
+// same mode, which says what becomes of those that are too long.
+func (b *builder) coerceRow(row *plan.RowCtor, t *types.T, mode plan.CastMode, pos int) (plan.Expr, error) {
+	defs := t.Fields()
+	if len(defs) != len(row.Fields) {
+		return nil, cannotCast(types.Record, t, pos).
+			WithDetail("Input has too %s columns.", map[bool]string{true: "few", false: "many"}[len(row.Fields) < len(defs)])
+	}
+	fields := make([]plan.Expr, len(defs))
+	for i, f := range row.Fields {
+		x, ok, err := b.coerce(f, defs[i].Type, mode, pos)
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok:
+			return nil, cannotCast(types.Record, t, pos).
+				WithDetail("Cannot cast type %s to %s in column %d.", f.Type().Shown().SQLName, defs[i].Type.Shown().SQLName, i+1)
+		}
+		fields[i] = x
+	}
+	return &plan.Cast{Arg: &plan.RowCtor{Fields: fields, NullRow: row.NullRow}, T: t, Mode: mode}, nil
 }
 
 // noteRead notes what a quoted constant is read as: the value that it has before a modifier of t

@@ -19,16 +19,12 @@ func isComparison(op string) bool {
 	return false
 }
 
-// rowExpr plans ROW(...); stars among the elements are expanded.
+// rowExpr plans ROW(...); stars among the elements are expanded. Elements of unknown type wait
+// for the composite type that the row becomes.
 func (b *builder) rowExpr(e *ast.Row, s *scope) (plan.Expr, error) {
 	fields, err := b.rowFields(e, s)
 	if err != nil {
 		return nil, err
-	}
-	for i := range fields {
-		if fields[i], err = b.coerceText(fields[i], e.Pos); err != nil {
-			return nil, err
-		}
 	}
 	return &plan.RowCtor{Fields: fields}, nil
 }
