@@ -176,10 +176,7 @@ func debugTokens(c *Context, cfg textsearch.Config, s string) (RowIterator, erro
 		kind := textsearch.TokenKinds[t.Kind-1]
 		row := []types.Datum{types.NewString(kind[0]), types.NewString(kind[1]), types.NewString(t.Text), types.NewArray(nil), types.Null, types.Null}
 		if dict, ok := cfg.Dictionary(t.Kind); ok {
-			oid := types.NewInt(types.DictSimple)
-			if dict == textsearch.English {
-				oid = types.NewInt(types.DictEnglish)
-			}
+			oid := types.NewInt(types.DictOid(dict))
 			row[3], row[4], row[5] = types.NewArray([]types.Datum{oid}), oid, textArray(dict.Lexize(t.Text))
 		}
 		rows = append(rows, row)
@@ -189,11 +186,8 @@ func debugTokens(c *Context, cfg textsearch.Config, s string) (RowIterator, erro
 
 // lexize is ts_lexize: what a dictionary makes of a word.
 func lexize(_ *Context, a []types.Datum) (types.Datum, error) {
-	switch a[0].Int() {
-	case types.DictSimple:
-		return textArray(textsearch.Simple.Lexize(a[1].Str())), nil
-	case types.DictEnglish:
-		return textArray(textsearch.English.Lexize(a[1].Str())), nil
+	if dict, ok := types.DictOf(a[0].Int()); ok {
+		return textArray(dict.Lexize(a[1].Str())), nil
 	}
 	return types.Null, pgerr.New(pgerr.UndefinedObject, "cache lookup failed for text search dictionary %d", a[0].Int())
 }

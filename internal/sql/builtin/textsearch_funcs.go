@@ -12,11 +12,8 @@ import (
 
 // textConfig returns the configuration with the given oid.
 func textConfig(oid int64) (textsearch.Config, error) {
-	switch oid {
-	case types.ConfigSimple:
-		return textsearch.Simple, nil
-	case types.ConfigEnglish:
-		return textsearch.English, nil
+	if c, ok := types.ConfigOf(oid); ok {
+		return c, nil
 	}
 	return 0, pgerr.New(pgerr.UndefinedObject, "cache lookup failed for text search configuration %d", oid)
 }
@@ -24,8 +21,10 @@ func textConfig(oid int64) (textsearch.Config, error) {
 // defaultConfig returns the configuration of default_text_search_config.
 func (c *Context) defaultConfig() textsearch.Config {
 	if c.Session != nil {
-		if v, ok := c.Session.Setting("default_text_search_config"); ok && strings.HasSuffix(v, "simple") {
-			return textsearch.Simple
+		if v, ok := c.Session.Setting("default_text_search_config"); ok {
+			if cfg, ok := textsearch.ConfigNamed(strings.TrimPrefix(v, "pg_catalog.")); ok {
+				return cfg
+			}
 		}
 	}
 	return textsearch.English
@@ -297,10 +296,7 @@ func vectorFunctions() []*Overload {
 			return queryResult(a[0].TSQuery().Rewrite(a[1].TSQuery(), a[2].TSQuery()))
 		}),
 		fn("get_current_ts_config() regconfig", func(c *Context, _ []types.Datum) (types.Datum, error) {
-			if c.defaultConfig() == textsearch.Simple {
-				return types.NewInt(types.ConfigSimple), nil
-			}
-			return types.NewInt(types.ConfigEnglish), nil
+			return types.NewInt(types.ConfigOid(c.defaultConfig())), nil
 		}).stable(),
 	}
 }

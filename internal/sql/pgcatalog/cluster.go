@@ -198,7 +198,7 @@ type commentSink func(class, obj uint32, sub int32, text string)
 
 // eachComment passes on the comments on the objects of the current database.
 func (s *snapshot) eachComment(f commentSink) {
-	for _, c := range textSearchComments {
+	for _, c := range textSearchComments() {
 		f(c.class, c.obj, c.sub, c.text)
 	}
 	for _, x := range s.schemas() {
@@ -248,7 +248,7 @@ func (s *snapshot) commentOn(class, oid uint32, sub int32) (text string) {
 		}
 	}
 	if oid < firstUserOid {
-		for _, c := range textSearchComments {
+		for _, c := range textSearchComments() {
 			match(c.class, c.obj, c.sub, c.text)
 		}
 	}

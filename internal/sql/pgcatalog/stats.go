@@ -101,7 +101,7 @@ var sizes = map[string]func(n *totals) size{
 }
 
 func comments(n *totals) size {
-	all := n.Comments + len(textSearchComments)
+	all := n.Comments + len(textSearchComments())
 	return size{rows: all, distinct: map[string]int{"objoid": all, "classoid": 4}}
 }
 

@@ -1,6 +1,9 @@
 package pgcatalog
 
 import (
+	"sync"
+
+	"github.com/lichendb/lichen/internal/sql/textsearch"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -12,8 +15,6 @@ const (
 	oidPgTSTemplate = 3764
 
 	oidDefaultParser    = 3722
-	oidSimpleDict       = 3765
-	oidEnglishDict      = 13163
 	oidSimpleTemplate   = 3727
 	oidSnowballTemplate = 13150
 )
@@ -21,23 +22,28 @@ const (
 // textSearchParts are the functions of the parser and of the templates of dictionaries.
 var textSearchParts = [...]uint32{3717, 3718, 3719, 3720, 3721, 3725, 3726, 13148, 13149}
 
-// textSearchComments describe text search.
-var textSearchComments = []comment{
-	{oidPgTSConfig, types.ConfigSimple, 0, "simple configuration"},
-	{oidPgTSConfig, types.ConfigEnglish, 0, "configuration for english language"},
-	{oidPgTSDict, oidSimpleDict, 0, "simple dictionary: just lower case and check for stopword"},
-	{oidPgTSDict, oidEnglishDict, 0, "snowball stemmer for english language"},
-	{oidPgTSParser, oidDefaultParser, 0, "default word parser"},
-	{oidPgTSTemplate, oidSimpleTemplate, 0, "simple dictionary: just lower case and check for stopword"},
-	{oidPgTSTemplate, oidSnowballTemplate, 0, "snowball stemmer"},
-}
+// textSearchComments returns what describes text search.
+var textSearchComments = sync.OnceValue(func() []comment {
+	all := []comment{
+		{oidPgTSParser, oidDefaultParser, 0, "default word parser"},
+		{oidPgTSTemplate, oidSimpleTemplate, 0, "simple dictionary: just lower case and check for stopword"},
+		{oidPgTSTemplate, oidSnowballTemplate, 0, "snowball stemmer"},
+	}
+	for c := range textsearch.Configs() {
+		config, dict := "configuration for "+c.String()+" language", "snowball stemmer for "+c.String()+" language"
+		if c == textsearch.Simple {
+			config, dict = "simple configuration", "simple dictionary: just lower case and check for stopword"
+		}
+		all = append(all, comment{oidPgTSConfig, uint32(types.ConfigOid(c)), 0, config}, comment{oidPgTSDict, uint32(types.DictOid(c)), 0, dict})
+	}
+	return all
+})
 
 // pgTSConfig lists the configurations.
 func pgTSConfig(_ *snapshot, w *writer) error {
-	for _, oid := range [...]uint32{types.ConfigSimple, types.ConfigEnglish} {
-		name, _ := types.ConfigName(int64(oid))
-		w.oid("oid", oid)
-		w.str("cfgname", name)
+	for c := range textsearch.Configs() {
+		w.oid("oid", uint32(types.ConfigOid(c)))
+		w.str("cfgname", c.String())
 		w.oid("cfgnamespace", oidPgCatalog)
 		w.oid("cfgowner", oidRoot)
 		w.oid("cfgparser", oidDefaultParser)
@@ -46,18 +52,18 @@ func pgTSConfig(_ *snapshot, w *writer) error {
 	return nil
 }
 
-// pgTSConfigMap lists the dictionaries of the kinds of tokens, by PostgreSQL's numbers:
-// words without digits are English where the configuration is.
+// pgTSConfigMap lists the dictionaries of the kinds of tokens, by PostgreSQL's numbers.
 func pgTSConfigMap(_ *snapshot, w *writer) error {
-	stemmed := map[int64]bool{1: true, 2: true, 10: true, 11: true, 16: true, 17: true}
-	for _, cfg := range [...]uint32{types.ConfigSimple, types.ConfigEnglish} {
-		for _, token := range [...]int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 17, 18, 19, 20, 21, 22} {
-			w.oid("mapcfg", cfg)
-			w.num("maptokentype", token)
-			w.num("mapseqno", 1)
-			if w.oid("mapdict", oidSimpleDict); cfg == types.ConfigEnglish && stemmed[token] {
-				w.oid("mapdict", oidEnglishDict)
+	for c := range textsearch.Configs() {
+		for kind := range len(textsearch.TokenKinds) {
+			dict, ok := c.Dictionary(kind + 1)
+			if !ok {
+				continue
 			}
+			w.oid("mapcfg", uint32(types.ConfigOid(c)))
+			w.num("maptokentype", int64(kind+1))
+			w.num("mapseqno", 1)
+			w.oid("mapdict", uint32(types.DictOid(dict)))
 			w.done()
 		}
 	}
@@ -66,19 +72,27 @@ func pgTSConfigMap(_ *snapshot, w *writer) error {
 
 // pgTSDict lists the dictionaries.
 func pgTSDict(_ *snapshot, w *writer) error {
-	row := func(oid uint32, name string, template uint32) {
-		w.oid("oid", oid)
-		w.str("dictname", name)
+	for c := range textsearch.Configs() {
+		w.oid("oid", uint32(types.DictOid(c)))
+		w.str("dictname", types.DictName(c))
 		w.oid("dictnamespace", oidPgCatalog)
 		w.oid("dictowner", oidRoot)
-		w.oid("dicttemplate", template)
+		if w.oid("dicttemplate", oidSimpleTemplate); c != textsearch.Simple {
+			w.oid("dicttemplate", oidSnowballTemplate)
+			w.str("dictinitoption", snowballOptions(c))
+		}
+		w.done()
 	}
-	row(oidSimpleDict, "simple", oidSimpleTemplate)
-	w.done()
-	row(oidEnglishDict, "english_stem", oidSnowballTemplate)
-	w.str("dictinitoption", "language = 'english', stopwords = 'english'")
-	w.done()
 	return nil
+}
+
+// snowballOptions are the options of the stemmer of a configuration's language.
+func snowballOptions(c textsearch.Config) string {
+	options := "language = '" + c.String() + "'"
+	if c.HasStopWords() {
+		options += ", stopwords = '" + c.String() + "'"
+	}
+	return options
 }
 
 // pgTSParser lists the one parser.

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/textsearch"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -245,5 +246,6 @@ func (v *Values) TakeReported() []string {
 // textSearchConfig is the name of a text search configuration, with its schema.
 func textSearchConfig(s string) (string, bool) {
 	name := strings.TrimPrefix(strings.ToLower(s), "pg_catalog.")
-	return "pg_catalog." + name, name == "simple" || name == "english"
+	_, ok := textsearch.ConfigNamed(name)
+	return "pg_catalog." + name, ok
 }

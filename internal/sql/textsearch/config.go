@@ -2,36 +2,87 @@ package textsearch
 
 import (
 	"errors"
+	"iter"
 	"strings"
 )
 
-// Config is a text search configuration: how text becomes lexemes.
+// Config is a text search configuration: how text becomes lexemes. Its value is its place in
+// PostgreSQL's list.
 type Config uint8
 
 // The configurations.
 const (
-	Simple Config = iota
-	English
+	Simple     Config = 0
+	Arabic     Config = 1
+	Danish     Config = 5
+	Dutch      Config = 6
+	English    Config = 7
+	Finnish    Config = 8
+	French     Config = 9
+	German     Config = 10
+	Hungarian  Config = 13
+	Irish      Config = 15
+	Italian    Config = 16
+	Norwegian  Config = 19
+	Portuguese Config = 20
+	Romanian   Config = 21
+	Russian    Config = 22
+	Spanish    Config = 24
+	Swedish    Config = 25
+	Tamil      Config = 26
+	Turkish    Config = 27
+
+	configs = 28
 )
+
+// configNames are the names of the configurations.
+var configNames = [configs]string{
+	Simple: "simple", Arabic: "arabic", Danish: "danish", Dutch: "dutch", English: "english", Finnish: "finnish", French: "french",
+	German: "german", Hungarian: "hungarian", Irish: "irish", Italian: "italian", Norwegian: "norwegian", Portuguese: "portuguese",
+	Romanian: "romanian", Russian: "russian", Spanish: "spanish", Swedish: "swedish", Tamil: "tamil", Turkish: "turkish",
+}
+
+// Configs returns the configurations that there are.
+func Configs() iter.Seq[Config] {
+	return func(yield func(Config) bool) {
+		for c := range Config(configs) {
+			if c.Valid() && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// ConfigNamed returns the configuration of a name.
+func ConfigNamed(name string) (Config, bool) {
+	for c := range Configs() {
+		if configNames[c] == name {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// Valid reports whether the configuration exists.
+func (c Config) Valid() bool { return c < configs && configNames[c] != "" }
+
+// String returns the configuration's name.
+func (c Config) String() string { return configNames[c] }
+
+// HasStopWords reports whether the configuration's language has stop words.
+func (c Config) HasStopWords() bool { return languages[c].stopWords != nil }
 
 // lexemes returns what a token contributes: its words, all at one position. A
 // stop word yields none but takes a position; skipped tokens take none.
 func (c Config) lexemes(t token) (words []string, counts bool) {
-	switch t.kind {
-	case tokenBlank, tokenTag, tokenEntity, tokenProtocol:
+	dict, ok := c.Dictionary(t.number())
+	if !ok {
 		return nil, false
 	}
-	lower := strings.ToLower(t.text)
-	if len(lower) > MaxWordLen {
+	if words = dict.Lexize(t.text); len(words) > 0 && len(words[0]) > MaxWordLen {
 		return nil, false
 	}
-	if c == Simple || !t.kind.isWord() {
-		return []string{lower}, true
-	}
-	if isStopWord(lower) {
-		return nil, true
-	}
-	return []string{StemEnglish(lower)}, true
+	return words, true
 }
 
 // ToVector is to_tsvector: the lexemes of a text, counted from position start+1.

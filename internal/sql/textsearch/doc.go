@@ -7,7 +7,7 @@
 //
 // Main types, in reading order: Vector (vector.go), Query (query.go,
 // query_parse.go), Match (match.go), Config with its tokens and stems (config.go,
-// tokens.go, english.go), rank.go, headline.go.
+// tokens.go, stem.go), rank.go, headline.go.
 //
 // Invariants:
 //
@@ -19,6 +19,6 @@
 //
 // Concurrency: all values are immutable once made.
 //
-// It knows the configurations simple and english; there are no dictionaries of
-// the user's, and no thesaurus.
+// It knows the configurations of PostgreSQL whose languages the Snowball library has a stemmer
+// for; there are no dictionaries of the user's, and no thesaurus.
 package textsearch

@@ -1,6 +1,10 @@
 package textsearch
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
 
 func FuzzVector(f *testing.F) {
 	for _, s := range []string{"a b:1,2A", "'x y':3*", `a\:b:16384`, "", "'it''s'"} {
@@ -67,13 +71,34 @@ func FuzzText(f *testing.F) {
 }
 
 func TestStem(t *testing.T) {
-	for in, want := range map[string]string{
-		"running": "run", "flies": "fli", "dies": "die", "generously": "generous", "happiness": "happi", "hoping": "hope",
-		"hopping": "hop", "nationalization": "nation", "relational": "relat", "skies": "sky", "crying": "cri", "apology": "apolog",
-		"consistently": "consist", "knightly": "knight", "kneel": "kneel", "by": "by", "say": "say",
+	for _, c := range []struct {
+		cfg      Config
+		in, want string
+	}{
+		{English, "running", "run"}, {English, "nationalization", "nation"}, {English, "skies", "sky"}, {English, "by", "by"},
+		{French, "continuellement", "continuel"}, {German, "häuser", "haus"}, {Spanish, "corriendo", "corr"},
+		{Russian, "шрёдингер", "шредингер"}, {Russian, "книгами", "книг"}, {Turkish, "kitaplar", "kitap"},
+		{English, strings.Repeat("s", maxStemmed+1), strings.Repeat("s", maxStemmed+1)},
 	} {
-		if got := StemEnglish(in); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
+		if got := c.cfg.stem(c.in); got != c.want {
+			t.Errorf("%s: %s: %s, want %s", c.cfg, c.in, got, c.want)
 		}
 	}
+}
+
+// FuzzStem gives every stemmer any word.
+func FuzzStem(f *testing.F) {
+	for _, w := range []string{"", "a", "'s", "ï", "ёё", "யயய", "ية", "ığ", strings.Repeat("ation", 200)} {
+		f.Add(w)
+	}
+	f.Fuzz(func(t *testing.T, w string) {
+		if !utf8.ValidString(w) {
+			t.Skip()
+		}
+		for c := range Configs() {
+			if s := c.Lexize(w); len(s) == 1 && !utf8.ValidString(s[0]) {
+				t.Errorf("%s: %q becomes %q", c, w, s[0])
+			}
+		}
+	})
 }

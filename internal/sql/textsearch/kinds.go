@@ -37,10 +37,10 @@ func (c Config) Lexize(word string) []string {
 	switch {
 	case c == Simple:
 		return []string{w}
-	case isStopWord(w):
+	case c.isStopWord(w):
 		return nil
 	}
-	return []string{StemEnglish(w)}
+	return []string{c.stem(w)}
 }
 
 // Dictionary returns the configuration whose words the dictionary of a kind of tokens, by its
@@ -49,7 +49,12 @@ func (c Config) Dictionary(kind int) (Config, bool) {
 	switch kind {
 	case numBlank, numTag, numProtocol, numEntity:
 		return 0, false
-	case numASCIIWord, numWord, numASCIIHWord, numHWord, numASCIIPart, numPart:
+	case numASCIIWord, numASCIIHWord, numASCIIPart:
+		if ascii := languages[c].ascii; ascii != 0 {
+			return ascii, true
+		}
+		return c, true
+	case numWord, numHWord, numPart:
 		return c, true
 	}
 	return Simple, true

@@ -64,10 +64,6 @@ func beginsBlank(s string) bool { return strings.Contains("<-+&/", s) }
 
 // number is the number of a token's kind.
 func (t token) number() int {
-	ascii := true
-	for i := range len(t.text) {
-		ascii = ascii && t.text[i] < utf8.RuneSelf
-	}
 	switch t.kind {
 	case tokenASCIIWord:
 		return pick(t.part, numASCIIPart, numASCIIWord)
@@ -76,16 +72,28 @@ func (t token) number() int {
 	case tokenNumWord:
 		return pick(t.part, numNumPart, numNumWord)
 	case tokenHWord:
-		return pick(ascii, numASCIIHWord, numHWord)
+		return pick(isASCII(t.text), numASCIIHWord, numHWord)
 	case tokenInt:
 		return pick(strings.ContainsAny(t.text[:1], "+-"), numInt, numUint)
 	case tokenFloat:
 		return pick(strings.ContainsAny(t.text, "eE"), numScientific, numFloat)
 	}
-	return map[tokenKind]int{
-		tokenBlank: numBlank, tokenEmail: numEmail, tokenURL: numURL, tokenHost: numHost, tokenPath: numPath, tokenFile: numFile,
-		tokenVersion: numVersion, tokenTag: numTag, tokenEntity: numEntity, tokenProtocol: numProtocol, tokenNumHWord: numNumHWord,
-	}[t.kind]
+	return numbers[t.kind]
+}
+
+// numbers are the numbers of the kinds that have one number each.
+var numbers = [...]int{
+	tokenBlank: numBlank, tokenEmail: numEmail, tokenURL: numURL, tokenHost: numHost, tokenPath: numPath, tokenFile: numFile,
+	tokenVersion: numVersion, tokenTag: numTag, tokenEntity: numEntity, tokenProtocol: numProtocol, tokenNumHWord: numNumHWord,
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func pick(b bool, yes, no int) int {

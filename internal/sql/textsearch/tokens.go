@@ -30,9 +30,6 @@ const (
 	tokenNumHWord
 )
 
-// isWord reports whether a token is a natural word, which is stemmed.
-func (k tokenKind) isWord() bool { return k == tokenASCIIWord || k == tokenWord || k == tokenHWord }
-
 // Limits of how far the parser looks for the end of a token: what is longer is
 // no host name, path or tag.
 const (

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // The types of PostgreSQL's own bookkeeping. Those that are numbers are integers to everything
@@ -127,25 +125,6 @@ func appendLSN(dst []byte, u uint64) []byte {
 	return append(dst, strings.ToUpper(strconv.FormatUint(u>>32, 16)+"/"+strconv.FormatUint(u&math.MaxUint32, 16))...)
 }
 
-// Regdictionary oids of the text search dictionaries.
-const (
-	DictSimple  = 3765
-	DictEnglish = 13163
-)
-
-// dictNames are the text search dictionaries.
-var dictNames = map[string]int64{"simple": DictSimple, "english_stem": DictEnglish}
-
-func parseRegdictionary(s string, fc *FormatContext) (Datum, error) {
-	if o, ok := dictNames[typeNameOnly(s)]; ok {
-		return NewInt(o), nil
-	}
-	if err := checkSchema(s, fc); err != nil {
-		return Null, err
-	}
-	return Null, pgerr.New(pgerr.UndefinedObject, "text search dictionary \"%s\" does not exist", s)
-}
-
 // checkSchema returns an error if a qualified name names a schema that does not exist.
 func checkSchema(name string, fc *FormatContext) error {
 	schema, _, ok := strings.Cut(name, ".")
@@ -154,15 +133,6 @@ func checkSchema(name string, fc *FormatContext) error {
 	}
 	_, err := fc.Names.OidOf(Regnamespace, schema)
 	return err
-}
-
-func appendRegdictionary(dst []byte, oid uint32) []byte {
-	for n, o := range dictNames {
-		if o == int64(oid) {
-			return append(dst, n...)
-		}
-	}
-	return strconv.AppendUint(dst, uint64(oid), 10)
 }
 
 // parseOpaque reads a value of the types of OpaqueFamily.

@@ -9,28 +9,62 @@ import (
 // jsonpathVersion is the first byte of a binary jsonpath.
 const jsonpathVersion = 1
 
-// Regconfig oids of the text search configurations.
+// The oids of the text search configuration and the dictionary simple, and of the first of
+// those of a language; both have every other number from there on, as in PostgreSQL.
 const (
-	ConfigSimple  = 3748
-	ConfigEnglish = 3749
+	configSimple = 3748
+	dictSimple   = 3765
+	firstDict    = 13151
+	firstConfig  = 13152
 )
 
-// configNames are the text search configurations.
-var configNames = map[string]int64{"simple": ConfigSimple, "english": ConfigEnglish}
+// ConfigOid returns the oid of a text search configuration.
+func ConfigOid(c textsearch.Config) int64 {
+	if c == textsearch.Simple {
+		return configSimple
+	}
+	return firstConfig + 2*(int64(c)-1)
+}
 
-// ConfigName returns the name of a text search configuration.
-func ConfigName(oid int64) (string, bool) {
-	for n, o := range configNames {
-		if o == oid {
-			return n, true
+// ConfigOf returns the text search configuration that has an oid.
+func ConfigOf(oid int64) (textsearch.Config, bool) {
+	for c := range textsearch.Configs() {
+		if ConfigOid(c) == oid {
+			return c, true
 		}
 	}
-	return "", false
+	return 0, false
+}
+
+// DictOid returns the oid of a configuration's dictionary.
+func DictOid(c textsearch.Config) int64 {
+	if c == textsearch.Simple {
+		return dictSimple
+	}
+	return firstDict + 2*(int64(c)-1)
+}
+
+// DictOf returns the configuration whose dictionary has an oid.
+func DictOf(oid int64) (textsearch.Config, bool) {
+	for c := range textsearch.Configs() {
+		if DictOid(c) == oid {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// DictName returns the name of a configuration's dictionary.
+func DictName(c textsearch.Config) string {
+	if c == textsearch.Simple {
+		return c.String()
+	}
+	return c.String() + "_stem"
 }
 
 func parseRegconfig(s string, fc *FormatContext) (Datum, error) {
-	if o, ok := configNames[typeNameOnly(s)]; ok {
-		return NewInt(o), nil
+	if c, ok := textsearch.ConfigNamed(typeNameOnly(s)); ok {
+		return NewInt(ConfigOid(c)), nil
 	}
 	if err := checkSchema(s, fc); err != nil {
 		return Null, err
@@ -39,8 +73,27 @@ func parseRegconfig(s string, fc *FormatContext) (Datum, error) {
 }
 
 func appendRegconfig(dst []byte, oid uint32) []byte {
-	if n, ok := ConfigName(int64(oid)); ok {
-		return append(dst, n...)
+	if c, ok := ConfigOf(int64(oid)); ok {
+		return append(dst, c.String()...)
+	}
+	return NewInt(int64(oid)).appendInt(dst)
+}
+
+func parseRegdictionary(s string, fc *FormatContext) (Datum, error) {
+	for c := range textsearch.Configs() {
+		if DictName(c) == typeNameOnly(s) {
+			return NewInt(DictOid(c)), nil
+		}
+	}
+	if err := checkSchema(s, fc); err != nil {
+		return Null, err
+	}
+	return Null, pgerr.New(pgerr.UndefinedObject, "text search dictionary \"%s\" does not exist", s)
+}
+
+func appendRegdictionary(dst []byte, oid uint32) []byte {
+	if c, ok := DictOf(int64(oid)); ok {
+		return append(dst, DictName(c)...)
 	}
 	return NewInt(int64(oid)).appendInt(dst)
 }
