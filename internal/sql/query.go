@@ -67,7 +67,11 @@ func (s *Session) stringOptions() parser.Options {
 // warn sends the warnings of the parser.
 func warn(n Noticer, warnings []*pgerr.Error) {
 	for _, w := range warnings {
-		n.Notice("WARNING", w)
+		severity := "WARNING"
+		if w.Code == pgerr.NameTooLong {
+			severity = "NOTICE"
+		}
+		n.Notice(severity, w)
 	}
 }
 

@@ -189,6 +189,17 @@ func (c *Collection) AddName(ctx context.Context, k NameKey, e NameEntry) (taken
 	return false, nil
 }
 
+// LockName returns what a name stands for, and keeps others from taking or freeing it until the
+// transaction ends.
+func (c *Collection) LockName(ctx context.Context, k NameKey) (e NameEntry, found bool, err error) {
+	res, err := c.txn.Lock(ctx, nameKey(k), kv.LockUpdate, kv.WaitBlock)
+	if err != nil || !res.Found {
+		return NameEntry{}, false, err
+	}
+	e, err = decodeName(res.Value)
+	return e, err == nil, err
+}
+
 // Claimed reports whether the transaction took a name for an object that it has not
 // stored yet, which no search finds.
 func (c *Collection) Claimed(k NameKey) bool {

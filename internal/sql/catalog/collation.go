@@ -47,8 +47,11 @@ func CollationName(name string) string { return "collation\x00" + name }
 
 // StoredName is under what name t is found in its schema.
 func (t *Table) StoredName() string {
-	if t.Kind == KindCollation {
+	switch {
+	case t.Kind == KindCollation:
 		return CollationName(t.Name)
+	case t.Kind == KindType && !t.IsComposite():
+		return TypeName(t.Name)
 	}
 	return t.Name
 }

@@ -352,7 +352,7 @@ func (c *Collection) PeekSchemas() []*Schema {
 	return out
 }
 
-// PeekNamed returns the relation or type, or the table of the index, that has a name in a
+// PeekNamed returns the relation, or the table of the index, that has a name in a
 // stored schema of the session's database, without pinning it; nil if there is none.
 func (c *Collection) PeekNamed(ctx context.Context, schema ID, name string) *Table {
 	e, ok, err := c.lookup(ctx, NameKey{Database: c.db.ID, Schema: schema, Name: name})

@@ -189,8 +189,8 @@ func (c *Collection) findIn(ctx context.Context, s *Schema, name string) (*Table
 	return t, e.Index, err
 }
 
-// FindRelation finds a relation, or an index, whose table it then returns with
-// index set. An empty schema means the search path; database, if given, must be
+// FindRelation finds a relation, which a composite type is too, or an index, whose table it then
+// returns with index set. An empty schema means the search path; database, if given, must be
 // the current one. It returns nil if there is none.
 func (c *Collection) FindRelation(ctx context.Context, database, schema, name string) (t *Table, index bool, err error) {
 	if database != "" && database != c.CurrentDatabase().Name {
@@ -201,10 +201,7 @@ func (c *Collection) FindRelation(ctx context.Context, database, schema, name st
 		if err != nil || s == nil {
 			return nil, false, err
 		}
-		if t, index, err = c.findIn(ctx, s, name); t != nil && t.Kind == KindType {
-			t = nil
-		}
-		return t, index, err
+		return c.findIn(ctx, s, name)
 	}
 	for _, p := range c.SearchPath() {
 		s, err := c.FindSchema(ctx, p)
@@ -214,7 +211,7 @@ func (c *Collection) FindRelation(ctx context.Context, database, schema, name st
 		if s == nil {
 			continue
 		}
-		if t, index, err = c.findIn(ctx, s, name); err != nil || t != nil && t.Kind != KindType {
+		if t, index, err = c.findIn(ctx, s, name); err != nil || t != nil {
 			return t, index, err
 		}
 	}
@@ -234,6 +231,9 @@ func (c *Collection) ResolveTable(ctx context.Context, database, schema, name st
 	case index:
 		return nil, pgerr.New(pgerr.WrongObjectType, "cannot open relation \"%s\"", name).
 			WithDetail("This operation is not supported for indexes.")
+	case t.IsComposite():
+		return nil, pgerr.New(pgerr.WrongObjectType, "cannot open relation \"%s\"", name).
+			WithDetail("This operation is not supported for composite types.")
 	}
 	return t, nil
 }
@@ -417,7 +417,7 @@ func (c *Collection) PeekSearchPath(ctx context.Context) []string {
 	return out
 }
 
-// PeekRelation finds the relation, or the table of the index, that the search
+// PeekRelation finds the relation, the composite type or the table of the index, that the search
 // path finds by a bare name, without pinning anything; nil if there is none.
 func (c *Collection) PeekRelation(ctx context.Context, name string) *Table {
 	for _, p := range c.SearchPath() {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -243,7 +244,7 @@ func (s *Store) namesIn(schema *Schema) (names []string) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for k := range s.names {
-		if k.Database == schema.Database && k.Schema == schema.ID {
+		if k.Database == schema.Database && k.Schema == schema.ID && !strings.ContainsRune(k.Name, 0) {
 			names = append(names, k.Name)
 		}
 	}
@@ -285,7 +286,7 @@ func (s *Store) publish(ch *changes, since hlc.Timestamp) {
 	s.generation.Add(1)
 }
 
-// supersedeNamesakes gives the relations of that name in other schemas of the
+// supersedeNamesakes gives the relations and types of that name in other schemas of the
 // database a new version: plans that found one of them on the search path must
 // be made again.
 func (s *Store) supersedeNamesakes(k NameKey) {
@@ -296,8 +297,14 @@ func (s *Store) supersedeNamesakes(k NameKey) {
 		if db != k.Database || schema == k.Schema {
 			continue
 		}
-		if e, ok := s.names[NameKey{k.Database, schema, k.Name}]; ok {
-			s.supersede(e.ID)
+		other := TypeName(k.Name)
+		if name, ok := strings.CutPrefix(k.Name, TypeName("")); ok {
+			other = name
+		}
+		for _, name := range [...]string{k.Name, other} {
+			if e, ok := s.names[NameKey{k.Database, schema, name}]; ok {
+				s.supersede(e.ID)
+			}
 		}
 	}
 }

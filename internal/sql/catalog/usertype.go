@@ -187,6 +187,19 @@ func TypeOf(t *Table) *types.T {
 	return RowType(t)
 }
 
+// TypeName is under what name a type is found in its schema: types have a name space of their
+// own. Relations with rows and composite types, which are types and relations, take the name
+// that they have among relations in both.
+func TypeName(name string) string { return "type\x00" + name }
+
+// IsComposite reports whether t is a composite type, which is a relation that nothing can read.
+func (t *Table) IsComposite() bool {
+	return t.Kind == KindType && t.UserType != nil && t.UserType.Def.Kind == types.DefComposite
+}
+
+// NamesType reports whether the name that t has among relations is one of a type too.
+func (t *Table) NamesType() bool { return t.HasRows() || t.IsComposite() }
+
 // HasRows reports whether t is a relation with a type of its rows.
 func (t *Table) HasRows() bool {
 	return t.Kind == KindTable || t.Kind == KindView || t.Kind == KindVirtual
@@ -226,15 +239,56 @@ func (c *Collection) FindTypeTable(ctx context.Context, schema, name string) (*T
 		if s.ID.IsVirtual() {
 			continue
 		}
-		t, index, err := c.findIn(ctx, s, name)
-		if err != nil {
-			return nil, err
-		}
-		if t != nil && !index && t.Kind != KindSequence {
-			return t, nil
+		if t, err := c.findTypeIn(ctx, s, name); t != nil || err != nil {
+			return t, err
 		}
 	}
 	return nil, nil
+}
+
+// findTypeIn is FindTypeTable in one stored schema.
+func (c *Collection) findTypeIn(ctx context.Context, s *Schema, name string) (*Table, error) {
+	if t, _, err := c.findIn(ctx, s, TypeName(name)); t != nil || err != nil {
+		return t, err
+	}
+	t, index, err := c.findIn(ctx, s, name)
+	if err != nil || t == nil || index || !t.NamesType() {
+		return nil, err
+	}
+	return t, nil
+}
+
+// PeekTypeNamed returns the type, or the relation that is one, that has a name in a stored
+// schema of the session's database, without pinning it; nil if there is none.
+func (c *Collection) PeekTypeNamed(ctx context.Context, schema ID, name string) *Table {
+	if t := c.PeekNamed(ctx, schema, TypeName(name)); t != nil {
+		return t
+	}
+	if t := c.PeekNamed(ctx, schema, name); t != nil && t.Name == name && t.NamesType() {
+		return t
+	}
+	return nil
+}
+
+// PeekType returns the type that the search path finds by a bare name, without pinning
+// anything; nil if there is none, or a built-in one.
+func (c *Collection) PeekType(ctx context.Context, name string) *Table {
+	for _, p := range c.SearchPath() {
+		if c.store.virtual.schemas[p] != nil {
+			if t, ok := types.ByName(name); ok && t.Name == name && p == pgCatalog {
+				return nil
+			}
+			continue
+		}
+		s, ok, err := c.lookup(ctx, NameKey{Database: c.db.ID, Name: p})
+		if err != nil || !ok {
+			continue
+		}
+		if t := c.PeekTypeNamed(ctx, s.ID, name); t != nil {
+			return t
+		}
+	}
+	return nil
 }
 
 // PeekTypeByOid returns a user-defined type, one of the rows of a stored relation, or the
@@ -268,7 +322,7 @@ func (c *Collection) PeekTypeSchema(ctx context.Context, oid uint32) (schema str
 	if err != nil || d == nil {
 		return "", false
 	}
-	found := c.PeekRelation(ctx, t.Name)
+	found := c.PeekType(ctx, t.Name)
 	return d.Ident().Name, found != nil && found.ID == t.ID
 }
 

@@ -76,12 +76,15 @@ func checkAlterKind(st *ast.AlterTable, t *catalog.Table, index bool) error {
 	case ast.ObjSequence:
 		ok, what = t.Kind == catalog.KindSequence, "a sequence"
 	case ast.ObjIndex:
-		ok, what = index || st.Cmds[0].Kind == ast.AlterRename, "an index"
+		ok, what = index || st.Cmds[0].Kind == ast.AlterRename && !t.IsComposite(), "an index"
 	case ast.ObjMaterializedView:
 		ok, what = t.Materialized(), "a materialized view"
 	}
 	if !ok {
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not %s", st.Name.Table, what)
+	}
+	if t.IsComposite() {
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is a composite type", st.Name.Table).WithHint("Use ALTER TYPE instead.")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func errNotDomain(t *catalog.Table) error {
 // alterDomain is ALTER DOMAIN. Values that are there are checked before the domain is
 // changed, while the tables that have them are locked.
 func (e *Env) alterDomain(ctx context.Context, st *ast.AlterDomain) error {
-	t, err := e.lockExisting(ctx, st.Name)
+	t, err := e.lockExisting(ctx, st.Name, "a domain")
 	if err != nil {
 		return err
 	}

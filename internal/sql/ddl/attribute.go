@@ -20,6 +20,19 @@ type attributes struct {
 	retyped []string
 }
 
+// notComposite is the error for a name that is not that of a composite type, which is looked for among
+// relations.
+func (e *Env) notComposite(ctx context.Context, n ast.TableName) error {
+	t, _, err := e.relation(ctx, n)
+	switch {
+	case err != nil:
+		return err
+	case t == nil:
+		return catalog.UndefinedTable(n.Schema, n.Table)
+	}
+	return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a composite type", n.Table)
+}
+
 // alterComposite is ALTER TYPE ... ADD, DROP, ALTER and RENAME ATTRIBUTE. Stored values get
 // the fields that are added and lose those that are dropped.
 func (e *Env) alterComposite(ctx context.Context, st *ast.AlterComposite) error {
@@ -27,8 +40,8 @@ func (e *Env) alterComposite(ctx context.Context, st *ast.AlterComposite) error 
 	if err != nil {
 		return err
 	}
-	if t == nil || t.UserType.Def.Kind != types.DefComposite {
-		return e.undefinedRelation(ctx, st.Name)
+	if t == nil || !t.IsComposite() {
+		return e.notComposite(ctx, st.Name)
 	}
 	a := &attributes{t: t, def: *t.UserType.Def}
 	a.def.Fields = slices.Clone(a.def.Fields)

@@ -145,5 +145,5 @@ func isPredeclared(t *types.T) bool {
 // lockTypeOf locks the descriptor of a user-defined type.
 func (e *Env) lockTypeOf(ctx context.Context, t *types.T) (*catalog.Table, error) {
 	schema, _ := e.Coll.PeekTypeSchema(ctx, t.Oid)
-	return e.lockExisting(ctx, ast.TableName{Schema: schema, Table: t.Name})
+	return e.lockExisting(ctx, ast.TableName{Schema: schema, Table: t.Name}, "")
 }

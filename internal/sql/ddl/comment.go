@@ -116,6 +116,9 @@ func (e *Env) commentRelation(ctx context.Context, st *ast.Comment, name []ast.N
 func (e *Env) commentColumn(ctx context.Context, st *ast.Comment) error {
 	last := len(st.Name) - 1
 	return e.changeRelation(ctx, qualified(st.Name[:last], st.Loc), func(t *catalog.Table, _ bool) error {
+		if t.IsComposite() {
+			return pgerr.Unsupported("comments on the attributes of types are not supported").At(st.Pos)
+		}
 		ord, ok := visibleColumn(t, st.Name[last])
 		if !ok {
 			return undefinedColumn(t, st.Name[last], st.Pos)
@@ -150,7 +153,11 @@ func (e *Env) commentConstraint(ctx context.Context, st *ast.Comment) error {
 
 // commentType is COMMENT ON TYPE and DOMAIN.
 func (e *Env) commentType(ctx context.Context, st *ast.Comment) error {
-	t, err := e.lockExisting(ctx, qualified(st.Name, st.Loc))
+	n := qualified(st.Name, st.Loc)
+	t, err := e.lockType(ctx, n)
+	if err == nil && t == nil {
+		return e.commentOther(ctx, st, n)
+	}
 	if err != nil {
 		return err
 	}
@@ -162,9 +169,21 @@ func (e *Env) commentType(ctx context.Context, st *ast.Comment) error {
 	return e.Coll.Put(ctx, t)
 }
 
+// commentOther refuses a comment on a type that nobody defined.
+func (e *Env) commentOther(ctx context.Context, st *ast.Comment, n ast.TableName) error {
+	t := e.typeNamed(ctx, n)
+	switch {
+	case t == nil:
+		return errNoType(n)
+	case st.Kind == ast.ObjDomain:
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", n.Table)
+	}
+	return pgerr.Unsupported("a comment on type %s is not supported", types.FormatType(t)).At(st.Pos)
+}
+
 // commentDomainConstraint is COMMENT ON CONSTRAINT ... ON DOMAIN.
 func (e *Env) commentDomainConstraint(ctx context.Context, st *ast.Comment) error {
-	t, err := e.lockExisting(ctx, qualified(st.On, st.Loc))
+	t, err := e.lockExisting(ctx, qualified(st.On, st.Loc), "a domain")
 	if err != nil {
 		return err
 	}

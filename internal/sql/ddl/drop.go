@@ -43,8 +43,8 @@ func (e *Env) drop(ctx context.Context, st *ast.Drop) error {
 	return pgerr.Unsupported("DROP %s is not supported", st.Kind).At(st.Pos)
 }
 
-// noSuchType is the error of DROP TYPE or DOMAIN for what is no type that can be
-// dropped: a built-in type, the type of a table's rows, or nothing.
+// noSuchType is the error, or the notice, of DROP TYPE or DOMAIN for what is no type that can be
+// dropped: a built-in type, the type of a table's rows, an array type, or nothing.
 func (e *Env) noSuchType(ctx context.Context, st *ast.Drop, n ast.TableName) error {
 	if t, ok := types.ByName(n.Table); ok && (n.Schema == "" || n.Schema == "pg_catalog") {
 		if st.Kind == ast.ObjDomain {
@@ -52,18 +52,45 @@ func (e *Env) noSuchType(ctx context.Context, st *ast.Drop, n ast.TableName) err
 		}
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop type %s because it is required by the database system", t.SQLName)
 	}
-	t, index, err := e.relation(ctx, n)
+	name, owner, err := e.typeOfAnother(ctx, n)
 	switch {
 	case err != nil:
 		return err
-	case t == nil || index:
+	case owner == nil && st.IfExists:
+		return e.missing(ctx, n, "type", true)
+	case owner == nil:
 		return errNoType(n)
 	case st.Kind == ast.ObjDomain:
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", n.Table)
 	}
-	what := e.describe(ctx, t)
-	return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop type %s because %s requires it", n.Table, what).
+	what := e.describe(ctx, owner)
+	if owner.HasRows() && strings.HasSuffix(name, "[]") {
+		what = "type " + strings.TrimSuffix(name, "[]")
+	}
+	return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop type %s because %s requires it", name, what).
 		WithHint("You can drop %s instead.", what)
+}
+
+// typeOfAnother finds what a type belongs to that has no descriptor of its own, and how errors call
+// the type: the relation of whose rows it is, or the type of whose arrays. It returns nil if there is no such type.
+func (e *Env) typeOfAnother(ctx context.Context, n ast.TableName) (name string, owner *catalog.Table, err error) {
+	if n.Schema != "" {
+		if s, err := e.Coll.FindSchema(ctx, n.Schema); err != nil || s == nil {
+			return "", nil, err
+		}
+	}
+	t := e.typeNamed(ctx, n)
+	if t == nil {
+		return "", nil, nil
+	}
+	elem := t
+	if t.Def == nil && t.Elem != nil {
+		elem = t.Elem
+	}
+	if owner = e.Coll.PeekByOid(ctx, elem.Oid); owner == nil {
+		return "", nil, nil
+	}
+	return types.FormatType(t), owner, nil
 }
 
 var kindOf = map[ast.ObjectKind]catalog.Kind{
@@ -136,6 +163,8 @@ func wrongKind(n ast.TableName, t *catalog.Table, index bool, word string) error
 		return err.WithHint("Use DROP INDEX to remove an index.")
 	case t.Materialized():
 		return err.WithHint("Use DROP MATERIALIZED VIEW to remove a materialized view.")
+	case t.IsComposite():
+		return err.WithHint("Use DROP TYPE to remove a type.")
 	case t.Kind == catalog.KindTable:
 		return err.WithHint("Use DROP TABLE to remove a table.")
 	case t.Kind == catalog.KindView:

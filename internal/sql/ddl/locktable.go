@@ -53,6 +53,8 @@ func (e *Env) lockNamed(ctx context.Context, n ast.TableName, mode ast.LockMode)
 		kinds = "materialized views"
 	case t.Kind == catalog.KindSequence:
 		kinds = "sequences"
+	case t.IsComposite():
+		kinds = "composite types"
 	}
 	if kinds != "" {
 		return pgerr.New(pgerr.WrongObjectType, "cannot lock relation \"%s\"", n.Table).

@@ -100,6 +100,8 @@ func objectKind(t *catalog.Table) ast.ObjectKind {
 		return ast.ObjView
 	case t.Kind == catalog.KindSequence:
 		return ast.ObjSequence
+	case t.IsComposite():
+		return ast.ObjType
 	}
 	return ast.ObjTable
 }

@@ -68,25 +68,62 @@ func (e *Env) addRelation(ctx context.Context, t *catalog.Table, name string, in
 	k := catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: name}
 	taken, err := e.Coll.AddName(ctx, k, catalog.NameEntry{ID: t.ID, Index: index})
 	if err == nil && taken {
-		if err := e.nameTaken(ctx, k); err.Code == pgerr.DuplicateObject {
-			return err.WithHint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.")
-		}
 		return errRelationExists(name)
+	}
+	if err != nil || index {
+		return err
+	}
+	if err = e.typeNameFree(ctx, k); pgerr.CodeOf(err) == pgerr.DuplicateObject {
+		return pgerr.From(err).WithHint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.")
 	}
 	return err
 }
 
-func errRelationExists(name string) *pgerr.Error {
-	return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", name)
+// typeNameFree fails if a type that is no relation has a name, which nothing takes from then on.
+func (e *Env) typeNameFree(ctx context.Context, k catalog.NameKey) error {
+	name := k.Name
+	k.Name = catalog.TypeName(name)
+	_, taken, err := e.Coll.LockName(ctx, k)
+	if err == nil && taken {
+		err = errTypeExists(name)
+	}
+	return err
 }
 
-// nameTaken is the error for a name that something has: a type, if that is no relation too.
-func (e *Env) nameTaken(ctx context.Context, k catalog.NameKey) *pgerr.Error {
-	t := e.Coll.PeekNamed(ctx, k.Schema, k.Name)
-	if t != nil && t.Kind == catalog.KindType && t.UserType.Def.Kind != types.DefComposite {
-		return pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", k.Name)
+// addTypeName takes the name of a type that is no relation.
+func (e *Env) addTypeName(ctx context.Context, t *catalog.Table) error {
+	k := catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: t.StoredName()}
+	taken, err := e.Coll.AddName(ctx, k, catalog.NameEntry{ID: t.ID})
+	if err == nil && taken {
+		return errTypeExists(t.Name)
 	}
-	return errRelationExists(k.Name)
+	if err != nil {
+		return err
+	}
+	k.Name = t.Name
+	return e.noRowType(ctx, k)
+}
+
+// noRowType fails if a name is one of a relation with a type of its rows, which nothing takes from
+// then on.
+func (e *Env) noRowType(ctx context.Context, k catalog.NameKey) error {
+	entry, found, err := e.Coll.LockName(ctx, k)
+	if err != nil || !found || entry.Index {
+		return err
+	}
+	r, err := e.Coll.TableByID(ctx, entry.ID)
+	if err == nil && r.NamesType() {
+		err = errTypeExists(k.Name)
+	}
+	return err
+}
+
+func errTypeExists(name string) *pgerr.Error {
+	return pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", name)
+}
+
+func errRelationExists(name string) *pgerr.Error {
+	return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", name)
 }
 
 // rowArrays gives a relation a type for arrays of its rows, if it has none.

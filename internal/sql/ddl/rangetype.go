@@ -96,10 +96,7 @@ func (e *Env) createRange(ctx context.Context, st *ast.CreateRange) error {
 		return err
 	}
 	m.UserType, _ = types.MultirangeOf(t.UserType)
-	if err := e.addRelation(ctx, m, m.Name, false); err != nil {
-		return err
-	}
-	return e.Coll.Put(ctx, m)
+	return e.putType(ctx, m)
 }
 
 // rangeSubtype finds the type of the bounds, which must have an order.

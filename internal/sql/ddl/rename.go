@@ -49,7 +49,11 @@ func (a *alteration) moveRelationName(ctx context.Context, from, to string, inde
 	key := func(n string) catalog.NameKey {
 		return catalog.NameKey{Database: a.t.Database, Schema: a.t.Schema, Name: n}
 	}
-	return a.e.moveName(ctx, key(from), key(to), catalog.NameEntry{ID: a.t.ID, Index: index}, a.e.nameTaken(ctx, key(to)))
+	err := a.e.moveName(ctx, key(from), key(to), catalog.NameEntry{ID: a.t.ID, Index: index}, errRelationExists(to))
+	if err != nil || index || !a.t.HasRows() {
+		return err
+	}
+	return a.e.typeNameFree(ctx, key(to))
 }
 
 // renameIndex renames an index and the constraint behind it.
@@ -201,11 +205,22 @@ func (a *alteration) move(ctx context.Context, schema *catalog.Schema) error {
 		key := func(s catalog.ID) catalog.NameKey { return catalog.NameKey{Database: a.t.Database, Schema: s, Name: n} }
 		err := a.e.moveName(ctx, key(from), key(schema.ID), catalog.NameEntry{ID: a.t.ID, Index: i > 0},
 			pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists in schema \"%s\"", n, schema.Name))
+		if err == nil && i == 0 && a.t.HasRows() {
+			err = inSchema(a.e.typeNameFree(ctx, key(schema.ID)), schema)
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return a.put(ctx)
+}
+
+// inSchema makes the error of a name that is taken tell the schema.
+func inSchema(err error, s *catalog.Schema) error {
+	if pgerr.CodeOf(err) != pgerr.DuplicateObject {
+		return err
+	}
+	return pgerr.New(pgerr.DuplicateObject, "%s in schema \"%s\"", pgerr.From(err).Message, s.Name)
 }
 
 // viewsOf returns the views that use the relation.

@@ -49,7 +49,18 @@ func (e *Env) addType(ctx context.Context, t *catalog.Table, def *types.Def) err
 		return err
 	}
 	t.UserType = types.NewUserType(t.Oid, t.Name, ast.QuoteIdent(t.Name), def)
-	if err := e.addRelation(ctx, t, t.Name, false); err != nil {
+	return e.putType(ctx, t)
+}
+
+// putType stores a new type under its name.
+func (e *Env) putType(ctx context.Context, t *catalog.Table) error {
+	var err error
+	if t.IsComposite() {
+		err = e.addRelation(ctx, t, t.Name, false)
+	} else {
+		err = e.addTypeName(ctx, t)
+	}
+	if err != nil {
 		return err
 	}
 	return e.Coll.Put(ctx, t)
@@ -248,13 +259,45 @@ func (e *Env) lockType(ctx context.Context, n ast.TableName) (*catalog.Table, er
 	}
 }
 
-// lockExisting is lockType of a type that must be there.
-func (e *Env) lockExisting(ctx context.Context, n ast.TableName) (*catalog.Table, error) {
+// lockExisting is lockType of a type that must be there. Want says what it must be, "" that it may
+// be any type.
+func (e *Env) lockExisting(ctx context.Context, n ast.TableName, want string) (*catalog.Table, error) {
 	t, err := e.lockType(ctx, n)
 	if err == nil && t == nil {
-		err = errNoType(n)
+		err = e.notDefined(ctx, n, want)
 	}
 	return t, err
+}
+
+// notDefined is the error of a statement that changes a type for one that nobody defined: a built-in
+// one, that of a relation's rows, an array type, or none.
+func (e *Env) notDefined(ctx context.Context, n ast.TableName, want string) error {
+	t := e.typeNamed(ctx, n)
+	switch {
+	case t == nil:
+		return errNoType(n)
+	case want != "":
+		return pgerr.New(pgerr.WrongObjectType, "%s is not %s", types.FormatType(t), want)
+	case t.Def == nil && t.Elem != nil && t.Elem.Def != nil:
+		return pgerr.New(pgerr.WrongObjectType, "cannot alter array type %s", types.FormatType(t)).
+			WithHint("You can alter type %s, which will alter the array type as well.", types.FormatType(t.Elem))
+	case t.Def != nil && t.Def.Relation:
+		return pgerr.New(pgerr.WrongObjectType, "%s is a table's row type", types.FormatType(t)).WithHint("Use ALTER TABLE instead.")
+	}
+	return pgerr.Unsupported("changing type %s is not supported", types.FormatType(t))
+}
+
+// typeNamed returns any type that has a name, nil if there is none.
+func (e *Env) typeNamed(ctx context.Context, n ast.TableName) *types.T {
+	tn := &ast.TypeName{Loc: n.Loc, Names: []ast.Name{n.Table}}
+	if n.Schema != "" {
+		tn.Names = []ast.Name{n.Schema, n.Table}
+	}
+	t, err := planner.FindType(ctx, tn, e.DefaultIntSize, e.Coll)
+	if err != nil {
+		return nil
+	}
+	return catalog.Qualified(ctx, e.Coll, t)
 }
 
 func errNoType(n ast.TableName) error {
@@ -267,7 +310,7 @@ func errNoType(n ast.TableName) error {
 
 // alterEnum is ALTER TYPE ... ADD VALUE and RENAME VALUE.
 func (e *Env) alterEnum(ctx context.Context, st *ast.AlterEnum) error {
-	t, err := e.lockExisting(ctx, st.Name)
+	t, err := e.lockExisting(ctx, st.Name, "an enum")
 	if err != nil {
 		return err
 	}
@@ -376,11 +419,10 @@ func (e *Env) dropTypes(ctx context.Context, st *ast.Drop) error {
 			return err
 		}
 		if t == nil {
-			if st.IfExists {
-				e.skip(pgerr.SuccessfulCompletion, "type \"%s\" does not exist, skipping", n.Table)
-				continue
+			if err := e.noSuchType(ctx, st, n); err != nil {
+				return err
 			}
-			return e.noSuchType(ctx, st, n)
+			continue
 		}
 		if st.Kind == ast.ObjDomain && t.UserType.Def.Kind != types.DefDomain {
 			return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a domain", n.Table)
@@ -424,7 +466,7 @@ func (e *Env) removeType(ctx context.Context, t *catalog.Table) error {
 	if err := e.dropTypeUsers(ctx, t); err != nil {
 		return err
 	}
-	if err := e.removeRelationName(ctx, t, t.Name); err != nil {
+	if err := e.removeRelationName(ctx, t, t.StoredName()); err != nil {
 		return err
 	}
 	return e.Coll.Remove(ctx, t.ID)
@@ -591,12 +633,11 @@ func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
 	if len(st.Name) > 1 {
 		n.Schema = st.Name[len(st.Name)-2]
 	}
-	t, err := e.lockExisting(ctx, n)
-	if pgerr.CodeOf(err) == pgerr.UndefinedObject {
-		if r, rerr := e.Coll.FindTypeTable(ctx, n.Schema, n.Table); rerr == nil && r != nil {
-			return pgerr.New(pgerr.WrongObjectType, "%s is a table's row type", ast.QuoteIdent(n.Table)).WithHint("Use ALTER TABLE instead.")
-		}
+	want := ""
+	if st.Kind == ast.ObjDomain {
+		want = "a domain"
 	}
+	t, err := e.lockExisting(ctx, n, want)
 	if err != nil {
 		return err
 	}
@@ -612,11 +653,7 @@ func (e *Env) renameType(ctx context.Context, st *ast.AlterObject) error {
 		}
 		return e.Coll.Put(ctx, t)
 	}
-	taken := pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", st.NewName)
-	if t.UserType.Def.Kind == types.DefComposite { // which is a relation too
-		taken = e.nameTaken(ctx, catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: st.NewName})
-	}
-	if err := e.callType(ctx, t, t.Schema, st.NewName, taken); err != nil ||
+	if err := e.callType(ctx, t, t.Schema, st.NewName); err != nil ||
 		t.UserType.Def.Kind != types.DefMultirange {
 		return err
 	}
@@ -641,17 +678,12 @@ func (e *Env) moveType(ctx context.Context, t *catalog.Table, st *ast.AlterObjec
 	if s.Temp != nil || e.Coll.Temporary(t) {
 		return pgerr.Unsupported("cannot move objects into or out of temporary schemas").At(st.Pos)
 	}
-	return e.callType(ctx, t, s.ID, t.Name,
-		pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists in schema \"%s\"", t.Name, s.Name))
+	return inSchema(e.callType(ctx, t, s.ID, t.Name), s)
 }
 
-// callType gives type t another schema and name, in what is stored too; taken is the
-// error if something has that name.
-func (e *Env) callType(ctx context.Context, t *catalog.Table, schema catalog.ID, name string, taken error) error {
-	key := func(s catalog.ID, n string) catalog.NameKey {
-		return catalog.NameKey{Database: t.Database, Schema: s, Name: n}
-	}
-	if err := e.moveName(ctx, key(t.Schema, t.Name), key(schema, name), catalog.NameEntry{ID: t.ID}, taken); err != nil {
+// callType gives type t another schema and name, in what is stored too.
+func (e *Env) callType(ctx context.Context, t *catalog.Table, schema catalog.ID, name string) error {
+	if err := e.moveTypeName(ctx, t, schema, name); err != nil {
 		return err
 	}
 	from, err := e.Coll.SchemaByID(ctx, t.Schema)
@@ -670,6 +702,25 @@ func (e *Env) callType(ctx context.Context, t *catalog.Table, schema catalog.ID,
 	return e.renameInTexts(ctx, t.Database, t.Name, renamed{types: func(s, n ast.Name) (ast.Name, ast.Name, bool) {
 		return to.Name, name, s == from.Name && n == t.Name
 	}})
+}
+
+// moveTypeName makes a type be found by another name, or in another schema, if that is free.
+func (e *Env) moveTypeName(ctx context.Context, t *catalog.Table, schema catalog.ID, name string) error {
+	c := *t
+	c.Schema, c.Name = schema, name
+	from := catalog.NameKey{Database: t.Database, Schema: t.Schema, Name: t.StoredName()}
+	to := catalog.NameKey{Database: t.Database, Schema: schema, Name: c.StoredName()}
+	if t.IsComposite() {
+		if err := e.moveName(ctx, from, to, catalog.NameEntry{ID: t.ID}, errRelationExists(name)); err != nil {
+			return err
+		}
+		return e.typeNameFree(ctx, to)
+	}
+	if err := e.moveName(ctx, from, to, catalog.NameEntry{ID: t.ID}, errTypeExists(name)); err != nil {
+		return err
+	}
+	to.Name = name
+	return e.noRowType(ctx, to)
 }
 
 // notForDomains is the error for a constraint that only tables have.

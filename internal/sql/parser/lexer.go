@@ -29,7 +29,9 @@ type lexer struct {
 	// its first.
 	strings  Options
 	escapeAt int
-	err      *pgerr.Error // set with the first tokError; position is a byte offset
+	// long is the last name that was truncated, as it was written.
+	long string
+	err  *pgerr.Error // set with the first tokError; position is a byte offset
 }
 
 // Character classes, by byte.
@@ -206,7 +208,7 @@ func (l *lexer) word(c byte) token {
 	if upper {
 		name = lowerASCII(name)
 	}
-	t.str = truncateIdent(name)
+	t.str = l.truncateIdent(name)
 	return t
 }
 
@@ -256,10 +258,11 @@ func lowerASCII(s string) string {
 }
 
 // truncateIdent cuts a name to ast.MaxIdentLen bytes, between characters.
-func truncateIdent(s string) string {
+func (l *lexer) truncateIdent(s string) string {
 	if len(s) <= ast.MaxIdentLen {
 		return s
 	}
+	l.long = s
 	n := ast.MaxIdentLen
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--

@@ -112,7 +112,7 @@ func (l *lexer) quotedIdent(start, i int) token {
 		return l.failNear(start, end+1, "zero-length delimited identifier")
 	}
 	l.pos = end + 1
-	return token{kind: tokIdent, start: int32(start), end: int32(l.pos), str: truncateIdent(name)}
+	return token{kind: tokIdent, start: int32(start), end: int32(l.pos), str: l.truncateIdent(name)}
 }
 
 // escapeString reads a string with backslash escapes whose text begins at i; start is
@@ -334,7 +334,7 @@ func (l *lexer) unicodeIdent(start int) token {
 	l.pos = end + 1
 	t := token{kind: tokIdent, start: int32(start), end: int32(l.pos), str: name}
 	t = l.unescapeToken(t, start, start+3)
-	t.str = truncateIdent(t.str)
+	t.str = l.truncateIdent(t.str)
 	return t
 }
 

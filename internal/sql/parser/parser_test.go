@@ -255,6 +255,28 @@ func TestReturnsRows(t *testing.T) {
 	}
 }
 
+// TestLongNames checks that each name that is cut is told once, also before an error.
+func TestLongNames(t *testing.T) {
+	long, cut := strings.Repeat("a", 70), strings.Repeat("a", 63)
+	for sql, want := range map[string]int{
+		"select 1 as " + long:                        1,
+		"select 1 as " + cut:                         0,
+		`select "` + long + `", U&"` + long + `"`:    2,
+		"select " + long + " , from where " + long:   1,
+		"create table if not exists " + long + "(a)": 1,
+	} {
+		_, notices, _ := ParseStrings(sql, Options{})
+		if len(notices) != want {
+			t.Errorf("%s: %d notices", sql, len(notices))
+		}
+		for _, n := range notices {
+			if n.Code != pgerr.NameTooLong || n.Message != "identifier \""+long+"\" will be truncated to \""+cut+"\"" {
+				t.Errorf("%s: %v", sql, n)
+			}
+		}
+	}
+}
+
 // TestStringOptions checks how strings are read with the options, and the warnings.
 func TestStringOptions(t *testing.T) {
 	off := Options{Escapes: true, Warn: true}

@@ -22,27 +22,30 @@ type Options struct {
 }
 
 // ParseStrings is Parse with string constants read by o. It returns warnings even with an
-// error: those of the text before it.
+// error: those of the text before it. The one with NameTooLong is a notice.
 func ParseStrings(sql string, o Options) (stmts []Statement, warnings []*pgerr.Error, err error) {
 	p := parser{strings: o}
 	stmts, err = p.parse(sql)
-	if o.Escapes && o.Warn && strings.IndexByte(sql, '\\') >= 0 {
-		warnings = p.escapeWarnings(sql)
+	if o.Escapes && o.Warn && strings.IndexByte(sql, '\\') >= 0 || p.lex.long != "" {
+		warnings = p.warnings(sql)
 	}
 	return stmts, warnings, err
 }
 
-// escapeWarnings reads the text once more, up to the token of the error if there was one:
-// the parser looks ahead and back, and one string gives one warning.
-func (p *parser) escapeWarnings(sql string) (warnings []*pgerr.Error) {
+// warnings reads the text once more, up to the token of the error if there was one:
+// the parser looks ahead and back, and one string or name gives one warning.
+func (p *parser) warnings(sql string) (warnings []*pgerr.Error) {
 	l := lexer{sql: sql, strings: p.strings}
 	for {
-		l.escapeAt = -1
+		l.escapeAt, l.long = -1, ""
 		t := l.next()
 		if t.kind == tokEOF || p.err != nil && t.start > p.errAt {
 			return warnings
 		}
-		if l.escapeAt >= 0 && sql[t.start] == '\'' {
+		if l.long != "" {
+			warnings = append(warnings, pgerr.New(pgerr.NameTooLong, "identifier \"%s\" will be truncated to \"%s\"", l.long, t.str))
+		}
+		if p.strings.Escapes && p.strings.Warn && l.escapeAt >= 0 && sql[t.start] == '\'' {
 			if w := escapeWarning(sql[l.escapeAt:]); w != nil {
 				w.Position = p.charPos(int(t.start))
 				warnings = append(warnings, w)

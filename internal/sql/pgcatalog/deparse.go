@@ -102,11 +102,11 @@ func (s *snapshot) viewQuery(t *catalog.Table) string {
 
 // typeNamed finds a user-defined type, a relation being one too; nil if there is none.
 func (s *snapshot) typeNamed(schema, name string) *catalog.Table {
-	t := s.find(schema, name)
-	if t == nil || t.Name != name || t.ID.IsVirtual() || t.Kind == catalog.KindSequence || t.Kind == catalog.KindCollation {
+	x := s.c.h.Coll.PeekSchemaNamed(s.ctx, schema)
+	if x == nil || x.ID.IsVirtual() {
 		return nil
 	}
-	return t
+	return s.typeIn(x, name)
 }
 
 // stillCatalog finds what stored texts name, in a snapshot of the catalog: nothing is

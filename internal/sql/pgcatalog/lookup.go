@@ -197,13 +197,14 @@ func (s *snapshot) withName(x *scope, by finder, name string) {
 		if by == byTypeName {
 			s.addElements(x, schema, name)
 		}
-		t := s.in(schema, name)
-		if t == nil {
-			continue
-		}
-		x.add(s, t)
-		if by == byReferencedName {
-			s.addReferring(x, t)
+		for _, t := range []*catalog.Table{s.in(schema, name), s.typeIn(schema, name)} {
+			if t == nil {
+				continue
+			}
+			x.add(s, t)
+			if by == byReferencedName {
+				s.addReferring(x, t)
+			}
 		}
 	}
 }
@@ -212,7 +213,7 @@ func (s *snapshot) withName(x *scope, by finder, name string) {
 func (s *snapshot) addElements(x *scope, schema *catalog.Schema, name string) {
 	for strings.HasPrefix(name, "_") {
 		name = name[1:]
-		if t := s.in(schema, name); t != nil {
+		if t := s.typeIn(schema, name); t != nil {
 			x.add(s, t)
 		}
 	}

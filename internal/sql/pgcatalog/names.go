@@ -49,7 +49,11 @@ func (c *Catalog) relationName(oid uint32) (string, bool) {
 
 // visible reports whether the search path finds t, or its index, by the name.
 func (c *Catalog) visible(t *catalog.Table, name string) bool {
-	found := c.h.Coll.PeekRelation(c.ctx(), name)
+	peek := c.h.Coll.PeekRelation
+	if t.Kind == catalog.KindType {
+		peek = c.h.Coll.PeekType
+	}
+	found := peek(c.ctx(), name)
 	return found != nil && found.ID == t.ID
 }
 

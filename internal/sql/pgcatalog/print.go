@@ -65,8 +65,8 @@ func (s *snapshot) plainTypes(text string) string {
 	plain := func(schema, name ast.Name) bool {
 		found := false
 		if schema != "" {
-			t := s.find(schema, name)
-			found = t != nil && t.Kind == catalog.KindType && t.Name == name && s.c.visible(t, t.Name)
+			t := s.typeNamed(schema, name)
+			found = t != nil && t.Kind == catalog.KindType && s.c.visible(t, t.Name)
 		}
 		changed = changed || found
 		return found

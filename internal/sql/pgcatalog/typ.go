@@ -92,10 +92,10 @@ func (s *snapshot) namesOlderArrays(schema *catalog.Schema, d *catalog.Table, na
 
 // typeIn returns the type, or the relation that is one, of a name in a schema.
 func (s *snapshot) typeIn(schema *catalog.Schema, name string) *catalog.Table {
-	if t := s.in(schema, name); t != nil && t.Kind != catalog.KindSequence && t.Kind != catalog.KindCollation {
-		return t
+	if schema.ID.IsVirtual() {
+		return s.c.h.Coll.BuiltInNamed(schema.ID, name)
 	}
-	return nil
+	return s.c.h.Coll.PeekTypeNamed(s.ctx, schema.ID, name)
 }
 
 // pgEnum lists the labels of enums.
