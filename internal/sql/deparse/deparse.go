@@ -44,8 +44,10 @@ type deparser struct {
 	layout Layout
 	notes  *planner.Notes
 	names  *namespace
-	// columns are the names of the columns of relations, once they were asked for.
+	// columns are the names of the columns of relations, once they were asked for, and using
+	// those of the columns that joins merge.
 	columns map[*planner.Relation][]ast.Name
+	using   map[*ast.Join][]ast.Name
 	// bare are relations whose columns are printed without their name.
 	bare   bool
 	buf    []byte

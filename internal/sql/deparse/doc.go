@@ -10,7 +10,7 @@
 // Reading order: Env and what it offers (deparse.go); expressions: node.go (what is
 // printed), resolve.go, resolvecast.go, resolveop.go, resolvecall.go (syntax trees to nodes), print.go,
 // printcall.go, simple.go (where parentheses may be left out); queries: query.go, sorting.go,
-// from.go, names.go.
+// from.go, names.go, using.go.
 //
 // Invariant: what is printed reads back as what it was (Env.readsBack, Env.Expr). Texts that cannot be
 // understood any more are errors; the caller then has the stored text.

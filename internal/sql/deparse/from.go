@@ -1,7 +1,7 @@
 package deparse
 
 import (
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -73,23 +73,9 @@ func (d *deparser) alias(te ast.TableExpr, cols []ast.Name) {
 	if !ok {
 		return
 	}
-	if names, renamed := distinctNames(r.Columns); len(cols) > 0 || renamed {
+	if names := d.columnsOf(r); len(cols) > 0 || !slices.Equal(names, r.Columns) {
 		d.columnList(names)
 	}
-}
-
-// distinctNames numbers names that come again.
-func distinctNames(names []ast.Name) (out []ast.Name, renamed bool) {
-	seen := map[ast.Name]bool{}
-	for _, n := range names {
-		unique := n
-		for i := 1; seen[unique]; i++ {
-			unique, renamed = n+"_"+strconv.Itoa(i), true
-		}
-		seen[unique] = true
-		out = append(out, unique)
-	}
-	return out, renamed
 }
 
 func (d *deparser) tableRef(te *ast.TableRef) {
@@ -109,11 +95,12 @@ func (d *deparser) tableRef(te *ast.TableRef) {
 		d.w(ast.QuoteIdent(own))
 	}
 	name, _ := d.names.of(r)
-	columns, numbered := distinctNames(r.Columns)
-	if te.Alias.Name != "" || name != own || numbered {
+	columns := d.columnsOf(r)
+	renamed := !slices.Equal(columns, r.Columns)
+	if te.Alias.Name != "" || name != own || renamed {
 		d.w(" ", ast.QuoteIdent(name))
 	}
-	if len(te.Alias.Cols) > 0 || numbered {
+	if len(te.Alias.Cols) > 0 || renamed {
 		d.columnList(columns)
 	}
 	if s := te.Sample; s != nil {
@@ -182,8 +169,7 @@ func (d *deparser) funcRef(te *ast.FuncRef) {
 		d.columnDecls(decls)
 		return
 	}
-	columns, _ := distinctNames(r.Columns)
-	d.columnList(columns)
+	d.columnList(d.columnsOf(r))
 }
 
 // keepsDecls reports whether the columns that a single function declares in ROWS FROM have to be
@@ -224,6 +210,17 @@ func (d *deparser) usesNeighbours(te *ast.FuncRef) (found bool) {
 	return found
 }
 
+// joinAlias prints the name of a join, with its columns if they have others than in its sides.
+func (d *deparser) joinAlias(j *ast.Join) {
+	r, ok := d.itemName(j)
+	if !ok {
+		return
+	}
+	if names := d.columnsOf(r); !slices.Equal(names, d.joinColumns(j)) {
+		d.columnList(names)
+	}
+}
+
 // columnDecls prints a column definition list.
 func (d *deparser) columnDecls(list []ast.ColumnDecl) {
 	d.w("(")
@@ -249,7 +246,7 @@ func (d *deparser) join(j *ast.Join) {
 	}
 	d.fromItem(j.L)
 	word := [...]string{ast.JoinInner: " JOIN ", ast.JoinLeft: " LEFT JOIN ", ast.JoinRight: " RIGHT JOIN ", ast.JoinFull: " FULL JOIN ", ast.JoinCross: " CROSS JOIN "}[j.Kind]
-	using := d.notes.Using[j]
+	using := d.using[j]
 	if j.Natural && len(using) == 0 && j.Kind == ast.JoinInner {
 		word = " CROSS JOIN "
 	}
@@ -281,6 +278,6 @@ func (d *deparser) join(j *ast.Join) {
 		d.w(")")
 	}
 	if named {
-		d.alias(j, j.Alias.Cols)
+		d.joinAlias(j)
 	}
 }

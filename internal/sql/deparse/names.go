@@ -61,6 +61,7 @@ func (d *deparser) enter(q *ast.Select) {
 	}
 	for _, te := range q.From {
 		d.nameItems(te)
+		d.nameMerged(te, nil)
 	}
 }
 
@@ -108,15 +109,7 @@ func (d *deparser) columnName(c planner.NotedColumn) ast.Name {
 	if c.Relation == nil || c.Name == "" {
 		return c.Name
 	}
-	columns, ok := d.columns[c.Relation]
-	if !ok {
-		columns, _ = distinctNames(c.Relation.Columns)
-		if d.columns == nil {
-			d.columns = map[*planner.Relation][]ast.Name{}
-		}
-		d.columns[c.Relation] = columns
-	}
-	return columns[c.At]
+	return d.columnsOf(c.Relation)[c.At]
 }
 
 // ofQuery reports whether a reference means a column of the query that is printed, rather than

@@ -209,14 +209,28 @@ func (d *deparser) search(c *ast.CTE) {
 	}
 	d.w(" CYCLE ", identList(y.Cols), " SET ", ast.QuoteIdent(y.Mark))
 	if b, ok := y.Value.(*ast.BoolLit); y.Value != nil && !(ok && b.Val) {
-		v, def := d.resolve(y.Value), d.resolve(y.Default)
-		d.common([]*node{v, def}, "CYCLE")
+		values := []*node{d.resolve(y.Value), d.resolve(y.Default)}
+		d.common(values, "CYCLE")
 		d.w(" TO ")
-		d.expr(d.settle(v), false)
+		d.cycleValue(values[0])
 		d.w(" DEFAULT ")
-		d.expr(d.settle(def), false)
+		d.cycleValue(values[1])
 	}
 	d.w(" USING ", ast.QuoteIdent(y.Path))
+}
+
+// cycleValue prints a value that marks cycles. Only a literal may stand there, so its type comes
+// before it; PostgreSQL prints a cast, which it can't read.
+func (d *deparser) cycleValue(n *node) {
+	if n.kind != constant || n.null {
+		d.expr(n, false)
+		return
+	}
+	text, plain := d.constantText(n)
+	if !plain && n.typ.Oid != types.Text.Oid {
+		d.w(d.typeText(n.typ), " ")
+	}
+	d.w(text)
 }
 
 func identList(names []ast.Name) string {

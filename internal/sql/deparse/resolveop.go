@@ -187,15 +187,11 @@ func (d *deparser) distinctFromNull(x *node, negated bool) *node {
 // writtenRow reports whether a node is a row of fields, converted to a composite type or not.
 func (n *node) writtenRow() bool { return n.kind == special && n.text == "ROW(" && len(n.args) > 0 }
 
-// rowsDistinct compares two rows field by field.
+// rowsDistinct compares two rows field by field: each field is an OR of its own with those before it.
 func (d *deparser) rowsDistinct(l, r *node, negated bool) *node {
-	var parts []*node
-	for i := range l.args {
-		parts = append(parts, d.distinct(l.args[i], r.args[i]))
-	}
-	n := parts[0]
-	if len(parts) > 1 {
-		n = bools(or, parts...)
+	n := d.distinct(l.args[0], r.args[0])
+	for i := range l.args[1:] {
+		n = bools(or, n, d.distinct(l.args[i+1], r.args[i+1]))
 	}
 	if negated {
 		return bools(not, n)
