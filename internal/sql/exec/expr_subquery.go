@@ -212,13 +212,6 @@ func (q *quantifier) hashable(e *plan.Subquery) bool {
 }
 
 func (q *quantifier) eval(row Row) (types.Datum, error) {
-	for i, f := range q.left {
-		d, err := f(row)
-		if err != nil {
-			return types.Null, err
-		}
-		q.vals[i] = d
-	}
 	d, err := q.decide(row)
 	if err != nil {
 		return types.Null, err
@@ -229,11 +222,22 @@ func (q *quantifier) eval(row Row) (types.Datum, error) {
 	return d, nil
 }
 
+// computeLeft computes the left side. That it does only where there is a row to compare it with: of
+// no rows the answer is known, whatever the left side, and be it an error.
+func (q *quantifier) computeLeft(row Row) error {
+	for i, f := range q.left {
+		d, err := f(row)
+		if err != nil {
+			return err
+		}
+		q.vals[i] = d
+	}
+	return nil
+}
+
 func (q *quantifier) decide(row Row) (types.Datum, error) {
 	if !q.p.cacheable {
-		return q.p.once(row, func() (types.Datum, error) {
-			return q.combine(func() (Row, error) { return q.compared() })
-		})
+		return q.p.once(row, func() (types.Datum, error) { return q.combine(row, q.compared) })
 	}
 	if q.p.epoch != q.p.run.epoch {
 		if err := q.fill(); err != nil {
@@ -242,10 +246,10 @@ func (q *quantifier) decide(row Row) (types.Datum, error) {
 		q.p.epoch = q.p.run.epoch
 	}
 	if q.set != nil {
-		return q.probe()
+		return q.probe(row)
 	}
 	i := 0
-	return q.combine(func() (Row, error) {
+	return q.combine(row, func() (Row, error) {
 		if i == q.store.len() {
 			return nil, nil
 		}
@@ -255,7 +259,13 @@ func (q *quantifier) decide(row Row) (types.Datum, error) {
 }
 
 // probe looks the left value up in the set.
-func (q *quantifier) probe() (types.Datum, error) {
+func (q *quantifier) probe(row Row) (types.Datum, error) {
+	if q.set.empty() {
+		return types.NewBool(false), nil
+	}
+	if err := q.computeLeft(row); err != nil {
+		return types.Null, err
+	}
 	return q.set.test(q.vals[0], false), nil
 }
 
@@ -324,15 +334,20 @@ const mapEntrySize = 48
 
 // combine applies the comparison to every row: for ANY the first true decides,
 // for ALL the first false.
-func (q *quantifier) combine(next func() (Row, error)) (types.Datum, error) {
+func (q *quantifier) combine(row Row, next func() (Row, error)) (types.Datum, error) {
 	null := false
-	for {
+	for first := true; ; first = false {
 		vals, err := next()
 		if err != nil {
 			return types.Null, err
 		}
 		if vals == nil {
 			break
+		}
+		if first {
+			if err := q.computeLeft(row); err != nil {
+				return types.Null, err
+			}
 		}
 		d, err := q.compare(vals)
 		if err != nil {

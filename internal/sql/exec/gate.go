@@ -5,18 +5,19 @@ import "github.com/lichendb/lichen/internal/sql/plan"
 // gateOp decides by conditions that read no column of its input's rows whether the input is
 // read at all: they hold for all rows or for none.
 type gateOp struct {
-	input operator
-	conds []predFn
-	shut  bool
+	input  operator
+	conds  []predFn
+	locker *rowLocker // of the input, if it locks what it reads
+	shut   bool
 }
 
 // gated puts a gate before an operator, if there are conditions for one.
-func (c *compiler) gated(input operator, conds []plan.Expr) (operator, error) {
+func (c *compiler) gated(input operator, conds []plan.Expr, locker *rowLocker) (operator, error) {
 	if len(conds) == 0 {
 		return input, nil
 	}
 	list, err := c.preds(conds, nil)
-	return &gateOp{input: input, conds: list}, err
+	return &gateOp{input: input, conds: list, locker: locker}, err
 }
 
 // oneTime splits a filter over rows of cols into the conditions that are the same for all rows
@@ -53,8 +54,12 @@ func withoutOneTime(n *plan.Scan) (*plan.Scan, []plan.Expr) {
 	return &m, once
 }
 
+// open checks what the input may lock even if the gate stays shut.
 func (g *gateOp) open() error {
 	g.shut = true
+	if err := g.locker.permitted(); err != nil {
+		return err
+	}
 	for _, cond := range g.conds {
 		if ok, err := cond(nil); !ok {
 			return err

@@ -16,6 +16,8 @@ type candidates interface {
 	next() (Row, int, error)
 	// stored returns all rows of the right side, for right and full joins.
 	stored() []Row
+	// empty reports whether an open right side is known to have no rows.
+	empty() bool
 	close()
 }
 
@@ -30,6 +32,7 @@ type joinOp struct {
 	combined Row   // left row, then right row
 	lw       int
 	fleeting bool // right rows live in buffers that the next left row may reuse
+	first    bool // whether there are left rows is found out before the right side is read
 	text     scratch
 
 	active  bool // a left row is at hand
@@ -39,7 +42,7 @@ type joinOp struct {
 }
 
 func (c *compiler) join(n *plan.Join) (operator, error) {
-	j := &joinOp{run: c.run, kind: n.Kind, lw: len(n.Left.Props().Cols)}
+	j := &joinOp{run: c.run, kind: n.Kind, lw: len(n.Left.Props().Cols), first: !keepsRight(n.Kind) && startsAtOnce(n.Left)}
 	var ls scope
 	var err error
 	if j.left, ls, err = c.input(n.Left); err != nil {
@@ -82,13 +85,55 @@ func (c *compiler) candidates(n *plan.Join, j *joinOp, ls, rs scope) (candidates
 	return c.hashRight(n, right, ls, rs)
 }
 
+// keepsRight reports whether a join has right rows without a match.
+func keepsRight(k plan.JoinKind) bool { return k == plan.RightJoin || k == plan.FullJoin }
+
+// keepsLeft reports whether a join has left rows without a match.
+func keepsLeft(k plan.JoinKind) bool {
+	return k == plan.LeftJoin || k == plan.FullJoin || k == plan.AntiJoin
+}
+
+// startsAtOnce reports whether the first rows of a node come without much being read before.
+func startsAtOnce(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return !n.Virtual()
+	case *plan.IndexJoin, *plan.Values:
+		return true
+	case *plan.Filter:
+		return startsAtOnce(n.Input)
+	case *plan.Project:
+		return startsAtOnce(n.Input)
+	case *plan.Join:
+		return !keepsRight(n.Kind) && startsAtOnce(n.Left)
+	}
+	return false
+}
+
+// open reads no side where the other one is found to be empty and the join then is.
 func (j *joinOp) open() error {
-	j.active, j.tail = false, -1
+	j.active, j.tail, j.seen = false, -1, nil
+	if j.first {
+		if err := j.left.start(); err != nil {
+			return err
+		}
+		if ok, err := j.left.fetch(BatchRows); !ok {
+			j.tail = 0
+			return err
+		}
+	}
 	if err := j.right.open(); err != nil {
 		return err
 	}
-	if j.kind == plan.RightJoin || j.kind == plan.FullJoin {
+	switch {
+	case !keepsLeft(j.kind) && j.right.empty():
+		j.tail = 0
+		return nil
+	case keepsRight(j.kind):
 		j.seen = make([]bool, len(j.right.stored()))
+	}
+	if j.first {
+		return nil
 	}
 	return j.left.start()
 }
@@ -145,7 +190,7 @@ func (j *joinOp) step(b *Batch) error {
 	}
 	if row == nil {
 		j.active = false
-		if !j.matched && (j.kind == plan.LeftJoin || j.kind == plan.FullJoin || j.kind == plan.AntiJoin) {
+		if !j.matched && keepsLeft(j.kind) {
 			clear(j.combined[j.lw:])
 			return j.emit(b, false)
 		}
@@ -259,6 +304,8 @@ func nonNil(r Row) Row {
 
 func (l *loopRight) stored() []Row { return l.store.rows }
 
+func (l *loopRight) empty() bool { return l.store.len() == 0 }
+
 func (l *loopRight) close() {
 	l.src.stop()
 	l.store.close()
@@ -291,6 +338,8 @@ func (a *applyRight) next() (Row, int, error) {
 }
 
 func (a *applyRight) stored() []Row { return nil }
+
+func (a *applyRight) empty() bool { return false }
 
 func (a *applyRight) close() {
 	if a.live {

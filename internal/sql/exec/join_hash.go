@@ -119,6 +119,8 @@ func (h *hashRight) next() (Row, int, error) {
 
 func (h *hashRight) stored() []Row { return h.store.rows }
 
+func (h *hashRight) empty() bool { return h.store.len() == 0 }
+
 func (h *hashRight) close() {
 	h.src.stop()
 	h.store.close()

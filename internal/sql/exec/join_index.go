@@ -32,12 +32,12 @@ type indexJoinOp struct {
 	keys  [][]byte // of rows that are about to be locked
 }
 
-func (c *compiler) indexJoin(n *plan.IndexJoin) (operator, error) {
-	op, err := c.scan(n.Input)
+func (c *compiler) indexJoin(n *plan.IndexJoin) (*indexJoinOp, error) {
+	s, err := c.scan(n.Input)
 	if err != nil {
 		return nil, err
 	}
-	j := &indexJoinOp{run: c.run, scan: op.(*scanOp), src: newSource(c.run, op, len(n.Input.Cols))}
+	j := &indexJoinOp{run: c.run, scan: s, src: newSource(c.run, s, len(n.Input.Cols))}
 	if j.primary, err = rowcodec.Compile(n.Table, n.Table.Primary()); err != nil {
 		return nil, err
 	}
@@ -64,10 +64,8 @@ func (c *compiler) indexJoin(n *plan.IndexJoin) (operator, error) {
 }
 
 func (j *indexJoinOp) open() error {
-	if j.locker != nil {
-		if err := j.run.env.mayWrite(j.locker.table, j.locker.verb()); err != nil {
-			return err
-		}
+	if err := j.locker.permitted(); err != nil {
+		return err
 	}
 	j.left, j.until, j.most = -1, 0, minLookups
 	if j.filter == nil && j.locker == nil {

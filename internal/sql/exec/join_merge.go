@@ -138,3 +138,5 @@ func (m *mergeRight) close() {
 	m.group.close()
 	m.groupKey.close()
 }
+
+func (m *mergeRight) empty() bool { return false }

@@ -106,6 +106,14 @@ func allOrds(t *catalog.Table) []int {
 	return ords
 }
 
+// permitted returns 25006 if the statement may not lock rows. A nil rowLocker locks none.
+func (k *rowLocker) permitted() error {
+	if k == nil {
+		return nil
+	}
+	return k.run.env.mayWrite(k.table, k.verb())
+}
+
 // acquire locks a primary key.
 func (k *rowLocker) acquire(key []byte) (kv.LockResult, error) {
 	res, err := k.rows.txn().Lock(k.run.ctx, key, k.strength, k.wait)

@@ -83,7 +83,7 @@ func computes(n plan.Node) bool {
 
 func (l *lockRowsOp) open() error {
 	for _, t := range l.targets {
-		if err := l.run.env.mayWrite(t.table, t.verb()); err != nil {
+		if err := t.permitted(); err != nil {
 			return err
 		}
 	}

@@ -139,29 +139,25 @@ func (c *compiler) bare(n plan.Node) (operator, error) {
 	}
 }
 
-// anyScan compiles the read of a table, virtual or not. One that locks has no gate: whether it
-// may lock is checked even if it reads nothing.
-func (c *compiler) anyScan(n *plan.Scan) (op operator, err error) {
-	var once []plan.Expr
-	if n.Locking == nil {
-		n, once = withoutOneTime(n)
-	}
+// anyScan compiles the read of a table, virtual or not.
+func (c *compiler) anyScan(n *plan.Scan) (operator, error) {
+	n, once := withoutOneTime(n)
 	if n.Virtual() {
-		op, err = c.virtualTable(n)
-	} else {
-		op, err = c.scan(n)
+		op, err := c.virtualTable(n)
+		if err != nil {
+			return nil, err
+		}
+		return c.gated(op, once, nil)
 	}
+	s, err := c.scan(n)
 	if err != nil {
 		return nil, err
 	}
-	return c.gated(op, once)
+	return c.gated(s, once, s.locker)
 }
 
 // fetch compiles an index join, with a gate as anyScan.
 func (c *compiler) fetch(n *plan.IndexJoin) (operator, error) {
-	if n.Locking != nil {
-		return c.indexJoin(n)
-	}
 	entries, once := withoutOneTime(n.Input)
 	more, rest := oneTime(n.Filter, n.Cols)
 	if once = append(once, more...); len(once) > 0 {
@@ -169,11 +165,11 @@ func (c *compiler) fetch(n *plan.IndexJoin) (operator, error) {
 		m.Input, m.Filter = entries, rest
 		n = &m
 	}
-	op, err := c.indexJoin(n)
+	j, err := c.indexJoin(n)
 	if err != nil {
 		return nil, err
 	}
-	return c.gated(op, once)
+	return c.gated(j, once, j.locker)
 }
 
 // relational compiles the operators that combine or reorder rows.

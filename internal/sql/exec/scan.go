@@ -51,7 +51,7 @@ type scanOp struct {
 	ahead int
 }
 
-func (c *compiler) scan(n *plan.Scan) (operator, error) {
+func (c *compiler) scan(n *plan.Scan) (*scanOp, error) {
 	x, err := rowcodec.Compile(n.Table, n.Index)
 	if err != nil {
 		return nil, err
@@ -79,10 +79,8 @@ func (c *compiler) scan(n *plan.Scan) (operator, error) {
 }
 
 func (s *scanOp) open() error {
-	if s.locker != nil {
-		if err := s.run.env.mayWrite(s.locker.table, s.locker.verb()); err != nil {
-			return err
-		}
+	if err := s.locker.permitted(); err != nil {
+		return err
 	}
 	s.cur, s.started, s.pos, s.ahead = 0, false, 0, 0
 	s.page.Reset()

@@ -90,7 +90,7 @@ func (c *compiler) filter(n *plan.Filter) (operator, error) {
 		}
 		input = &filterOp{run: c.run, input: input, cond: cond}
 	}
-	return c.gated(input, once)
+	return c.gated(input, once, nil)
 }
 
 func (f *filterOp) open() error { return f.input.open() }

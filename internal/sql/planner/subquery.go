@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -64,13 +66,14 @@ func unprojected(n plan.Node) plan.Node {
 	return n
 }
 
-// quantifiedQuery plans L op ANY|ALL (query), IN and NOT IN.
+// quantifiedQuery plans L op ANY|ALL (query), IN and NOT IN. The query's errors come before those of
+// its left side, as in PostgreSQL.
 func (b *builder) quantifiedQuery(l ast.Expr, op ast.Operator, all, not bool, q *ast.Select, at int, s *scope) (plan.Expr, error) {
-	left, err := b.leftRow(l, s)
+	p, outer, err := b.subqueryPlan(q, s, queryOpts{})
 	if err != nil {
 		return nil, err
 	}
-	p, outer, err := b.subqueryPlan(q, s, queryOpts{})
+	left, err := b.leftRow(l, s)
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +148,15 @@ func (b *builder) castFields(row *plan.RowCtor, t *types.T, pos int) ([]plan.Exp
 	return out, nil
 }
 
-// rowSubquery plans (a, b) = (SELECT x, y ...).
+// rowSubquery plans (a, b) = (SELECT x, y ...), the query first, unless stars hide how many columns it has to have.
 func (b *builder) rowSubquery(e *ast.BinaryOp, l *ast.Row, q *ast.Subquery, s *scope) (plan.Expr, error) {
+	var row []plan.Expr
+	var err error
+	if n := len(l.Elems); n > 1 && !slices.ContainsFunc(l.Elems, isStar) {
+		if row, err = b.rowValue(q, n, s); err != nil {
+			return nil, err
+		}
+	}
 	left, err := b.rowFields(l, s)
 	if err != nil {
 		return nil, err
@@ -158,9 +168,10 @@ func (b *builder) rowSubquery(e *ast.BinaryOp, l *ast.Row, q *ast.Subquery, s *s
 		}
 		return b.operator(e.Op, []plan.Expr{left[0], r}, []int{e.L.Position(), e.R.Position()}, e.Pos)
 	}
-	row, err := b.rowValue(q, len(left), s)
-	if err != nil {
-		return nil, err
+	if row == nil {
+		if row, err = b.rowValue(q, len(left), s); err != nil {
+			return nil, err
+		}
 	}
 	return b.rowCompare(e.Op, left, row, e.Pos)
 }
