@@ -23,7 +23,7 @@ func jsonRecordFunctions() []*Overload {
 		toRecord := srf(t+"_to_record("+t+") record", nil).stable().one()
 		toRecord.recordSRF = func(rt *types.T) SRFFunc {
 			return func(c *Context, a []types.Datum) (RowIterator, error) {
-				row, err := populateRow(c, rt, nil, newJSONPart(a[0], raw), t+"_to_record")
+				row, err := populateRow(c, rt, nil, newJSONPart(a[0], raw))
 				if err != nil {
 					return nil, err
 				}
@@ -78,7 +78,7 @@ func bindPopulate(t string, raw bool) BindFunc {
 			if err != nil || a[1].IsNull() {
 				return a[0], err
 			}
-			row, err := populateRow(c, rt, baseRow(c, rt, a[0]), newJSONPart(a[1], raw), "populate_composite")
+			row, err := populateRow(c, rt, baseRow(c, rt, a[0]), newJSONPart(a[1], raw))
 			if err != nil {
 				return types.Null, err
 			}
@@ -146,7 +146,7 @@ func populateListed(raw, set bool, name string) func(list *types.T) SRFFunc {
 				rows, err := populateRows(c, rt, base, newJSONPart(a[1], raw), name)
 				return &tableRows{rows: rows}, err
 			}
-			row, err := populateRow(c, rt, base, newJSONPart(a[1], raw), "populate_composite")
+			row, err := populateRow(c, rt, base, newJSONPart(a[1], raw))
 			return &tableRows{rows: [][]types.Datum{row}}, err
 		}
 	}
@@ -199,9 +199,11 @@ func populateRows(c *Context, t *types.T, base []types.Datum, p jsonPart, name s
 	if err != nil {
 		return nil, err
 	}
-	switch kind {
-	case types.KindArray:
-	case types.KindObject:
+	switch {
+	case kind == types.KindArray:
+	case !p.isRaw:
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-array", name)
+	case kind == types.KindObject:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on an object", name)
 	default:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a scalar", name)
@@ -211,7 +213,7 @@ func populateRows(c *Context, t *types.T, base []types.Datum, p jsonPart, name s
 		if m.value.kind() != types.KindObject {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "argument of %s must be an array of objects", name)
 		}
-		row, err := populateRow(c, t, base, m.value, name)
+		row, err := populateRow(c, t, base, m.value)
 		if err != nil {
 			return nil, err
 		}
@@ -227,14 +229,15 @@ func (p jsonPart) kind() types.JSONKind {
 	return p.parsed.Kind
 }
 
-// populateRow makes the fields of t of the members of an object.
-func populateRow(c *Context, t *types.T, base []types.Datum, p jsonPart, name string) ([]types.Datum, error) {
+// populateRow makes the fields of t of the members of an object. Its errors name the step that all
+// functions take, as PostgreSQL's do.
+func populateRow(c *Context, t *types.T, base []types.Datum, p jsonPart) ([]types.Datum, error) {
 	switch p.kind() {
 	case types.KindObject:
 	case types.KindArray:
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on an array", name)
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call populate_composite on an array")
 	default:
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a scalar", name)
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call populate_composite on a scalar")
 	}
 	row := make([]types.Datum, len(t.Fields()))
 	for i, f := range t.Fields() {
@@ -281,7 +284,7 @@ func populateValue(c *Context, t *types.T, p jsonPart, key string) (types.Datum,
 		}
 	case types.RecordFamily:
 		if kind == types.KindObject && t.Fields() != nil {
-			row, err := populateRow(c, t, nil, p, "populate_composite")
+			row, err := populateRow(c, t, nil, p)
 			if err != nil {
 				return types.Null, err
 			}
