@@ -153,6 +153,19 @@ func (s *server) described(ctx context.Context, before []string, sql string) ([]
 	return list, nil
 }
 
+// planningRefuses tells whether PostgreSQL finds its error as it plans, where it computes constants
+// that no row may ask for.
+func planningRefuses(ctx context.Context, t *tester, d difference) bool {
+	t.postgres.ask(ctx, "ROLLBACK") // the block of what was found
+	t.postgres.ask(ctx, "BEGIN")
+	defer t.postgres.ask(ctx, "ROLLBACK")
+	for _, b := range d.before {
+		t.postgres.ask(ctx, b)
+	}
+	planned := t.postgres.ask(ctx, "EXPLAIN "+d.sql)
+	return planned.code == d.theirs.code && planned.message == d.theirs.message
+}
+
 // lastDigits tells whether the rows are alike but for the last digits of numbers.
 func lastDigits(_ context.Context, _ *tester, d difference) bool {
 	return slices.EqualFunc(d.theirs.rows, d.ours.rows, func(a, b string) bool {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/generate"
+	"github.com/lichendb/lichen/internal/sql/metamorphic"
 )
 
 // perRound is how many statements run over one schema.
@@ -28,6 +29,7 @@ func main() {
 	only := flag.String("only", "", "draw from these productions of statements only, separated by commas; catalog for calls of functions; with -relations check these")
 	limit := flag.Duration("time", time.Hour, "end the run after this time")
 	show := flag.Int("show", 200, "how many differences to print")
+	samples := flag.Int("known", 0, "how many differences to print of each known kind and way to differ")
 	alone := flag.Bool("alone", false, "run the statements, half of them mutated, on Lichen only, and look for internal errors, lost connections and what goes on after its time limit")
 	relations := flag.Bool("relations", false, "check on Lichen only that answers relate to each other as they must (package metamorphic)")
 	scripts := flag.String("grammar", "", "ask no database: tell which productions of the parser's grammar the logic tests of this directory have and generated statements do not")
@@ -36,12 +38,38 @@ func main() {
 	if *scripts != "" {
 		os.Exit(reportGrammar(*scripts, *n, *seed))
 	}
+	kinds, err := kindsOf(*only, *relations)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "differential:", err)
+		os.Exit(2)
+	}
 	os.Exit(withNode(*start, lichen, func() int {
 		if *relations {
-			return runRelations(*lichen, *only, *n, *seed, *limit)
+			return runRelations(*lichen, kinds, *n, *seed, *limit)
 		}
-		return runAll(*postgres, *lichen, *only, *n, *seed, *limit, *show, *alone)
+		return runAll(*postgres, *lichen, kinds, *n, *seed, *limit, *show, *samples, *alone)
 	}))
+}
+
+// catalogCalls names, beside the productions of statements, the calls of all functions.
+const catalogCalls = "catalog"
+
+// kindsOf reads the flag -only, which names productions of statements, or relations.
+func kindsOf(only string, relations bool) ([]string, error) {
+	if only == "" {
+		return nil, nil
+	}
+	all := append(generate.Productions(), catalogCalls)
+	if relations {
+		all = metamorphic.Relations()
+	}
+	kinds := strings.Split(only, ",")
+	for _, k := range kinds {
+		if !slices.Contains(all, k) {
+			return nil, fmt.Errorf("-only %q: there are %s", k, strings.Join(all, ", "))
+		}
+	}
+	return kinds, nil
 }
 
 // withNode runs fn with a node of its own, if a program is named. A node that does not end as it
@@ -65,10 +93,10 @@ func withNode(program string, url *string, fn func() int) int {
 }
 
 // runAll runs statements and reports what it finds; it returns the program's exit code.
-func runAll(postgres, lichen, only string, n int, seed uint64, limit time.Duration, show int, alone bool) int {
+func runAll(postgres, lichen string, only []string, n int, seed uint64, limit time.Duration, show, samples int, alone bool) int {
 	t := &tester{
 		postgres: &server{name: "PostgreSQL", url: postgres}, lichen: &server{name: "Lichen", url: lichen},
-		only: only, until: time.Now().Add(limit), known: map[string]int{}, found: map[string]*finding{}, shrunk: map[string]int{}, coverage: generate.NewCoverage(),
+		only: only, until: time.Now().Add(limit), known: map[string]int{}, samples: samples, sampled: map[string][]difference{}, found: map[string]*finding{}, shrunk: map[string]int{}, coverage: generate.NewCoverage(),
 	}
 	if alone {
 		r := generate.NewRand(seed)
@@ -93,7 +121,7 @@ type finding struct {
 
 type tester struct {
 	postgres, lichen *server
-	only             string
+	only             []string
 	until            time.Time
 	shared           *shared
 	mutations        *generate.Rand // if not nil Lichen is alone
@@ -101,6 +129,8 @@ type tester struct {
 	asked            int
 	failed           int // statements both refused
 	known            map[string]int
+	samples          int                     // how many known differences to keep of a kind and way to differ
+	sampled          map[string][]difference // these
 	found            map[string]*finding
 	shrunk           map[string]int // how many of a kind
 }
@@ -164,14 +194,18 @@ func alone(key, sql string, changes bool) generate.Case {
 
 // draw draws a case of some kind.
 func (t *tester) draw(g *generate.Generator) generate.Case {
-	if t.only == "catalog" || t.only == "" && g.OneIn(4) {
+	kind := ""
+	if len(t.only) > 0 {
+		kind = g.Pick(t.only...)
+	}
+	if kind == catalogCalls || kind == "" && g.OneIn(4) {
 		st := t.shared.catalogStatement(g.Rand)
 		return generate.Case{Key: st.key, Steps: []generate.Step{{SQL: st.sql, Ordered: st.ordered}}}
 	}
-	if t.only == "" {
+	if kind == "" {
 		return g.Case()
 	}
-	return g.Case(t.only)
+	return g.Case(kind)
 }
 
 // take compares a case, statement by statement, and reports whether the databases differ from then on.
@@ -248,6 +282,9 @@ func (t *tester) takeOne(ctx context.Context, seed uint64, s statement, inBlock 
 	d := difference{statement: s, seed: seed, what: what, theirs: theirs, ours: ours}
 	if k := t.knownAs(ctx, d); k != "" {
 		t.known[k]++
+		if kind := k + ": " + d.what; len(t.sampled[kind]) < t.samples {
+			t.sampled[kind] = append(t.sampled[kind], d)
+		}
 		return true, nil
 	}
 	t.note(ctx, d)
@@ -340,15 +377,26 @@ func (t *tester) report(w io.Writer, show int) {
 		return keys[i] < keys[j]
 	})
 	t.coverage.Report(w)
+	for _, kind := range slices.Sorted(maps.Keys(t.sampled)) {
+		for _, d := range t.sampled[kind] {
+			fmt.Fprintf(w, "\nknown as %s (%s, seed %d)\n", kind, d.key, d.seed)
+			d.print(w)
+		}
+	}
 	for i, k := range keys {
 		if i == show {
 			break
 		}
 		f := t.found[k]
 		fmt.Fprintf(w, "\n%d x %s: %s (seed %d)\n", f.times, f.key, f.what, f.seed)
-		for _, sql := range f.before {
-			fmt.Fprintf(w, "  %s;\n", sql)
-		}
-		fmt.Fprintf(w, "  %s\n  PostgreSQL: %s\n  Lichen:     %s\n", f.sql, f.theirs, f.ours)
+		f.print(w)
 	}
+}
+
+// print tells the statement, what ran before it, and the answers.
+func (d difference) print(w io.Writer) {
+	for _, sql := range d.before {
+		fmt.Fprintf(w, "  %s;\n", sql)
+	}
+	fmt.Fprintf(w, "  %s\n  PostgreSQL: %s\n  Lichen:     %s\n", d.sql, d.theirs, d.ours)
 }

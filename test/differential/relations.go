@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/metamorphic"
@@ -28,16 +27,12 @@ func (s *server) Query(ctx context.Context, sql string) ([]string, error) {
 }
 
 // runRelations checks n relations, those named if any is, prints what contradicts itself, and returns the program's exit code.
-func runRelations(lichen, only string, n int, seed uint64, limit time.Duration) int {
+func runRelations(lichen string, names []string, n int, seed uint64, limit time.Duration) int {
 	ctx, until := context.Background(), time.Now().Add(limit)
 	db := &server{name: "Lichen", url: lichen}
 	if err := db.connect(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "differential:", err)
 		return 2
-	}
-	var names []string
-	if only != "" {
-		names = strings.Split(only, ",")
 	}
 	checked, skipped, found := map[string]int{}, map[string]int{}, 0
 	ran := 0

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -54,11 +55,20 @@ func statements() []statementProduction {
 	}
 }
 
-// Case draws a case. Kinds are names of productions to draw from, all if there is none.
+// Productions are the names of the productions of statements.
+func Productions() []string {
+	var names []string
+	for _, p := range statements() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// Case draws a case. Kinds are names of productions to draw from (Productions), all if there is none.
 func (g *Generator) Case(kinds ...string) (c Case) {
 	var list []statementProduction
 	for _, p := range g.statements {
-		if len(kinds) > 0 && !strings.Contains(strings.Join(kinds, ","), p.name) {
+		if len(kinds) > 0 && !slices.Contains(kinds, p.name) {
 			continue
 		}
 		for range p.weight {
