@@ -3,19 +3,19 @@
 # whether ranges and leaders even out by themselves and whether clients notice.
 #
 #   bench/many-nodes.sh [--ranges=120] [--records=50000] [--threads=4] [--workload=A]
-#                       [--base=30] [--patience=300] [--target=OPS] [--work=DIR] [--out=DIR] [--keep]
+#                       [--base=30] [--timeout=300] [--target=OPS] [--work=DIR] [--out=DIR] [--keep]
 #
 # Three nodes hold --ranges ranges of YCSB's table, three replicas each. Each of them
 # serves a YCSB client with --threads connections for the whole time, as fast as it can or
 # at --target operations per second each. After --base seconds
 # nodes 4 and 5 start; when the counts of replicas and leaders lie within 10 % of their
-# means on all nodes, node 4 is decommissioned. Each wait ends after --patience seconds.
+# means on all nodes, node 4 is decommissioned. Each wait ends after --timeout seconds.
 # All nodes and clients share this machine, so that two more nodes cost the others time
 # even when nothing moves: a further run of --base seconds on five nodes shows that.
 set -u -o pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-ranges=120 records=50000 threads=4 workload=A base=30 patience=300 target=0
+ranges=120 records=50000 threads=4 workload=A base=30 timeout=300 target=0
 for a in "$@"; do
   v=${a#*=}
   case $a in
@@ -24,7 +24,7 @@ for a in "$@"; do
     --threads=*) threads=$v ;;
     --workload=*) workload=$v ;;
     --base=*) base=$v ;;
-    --patience=*) patience=$v ;;
+    --timeout=*) timeout=$v ;;
     --target=*) target=$v ;;
     *) common_option "$a" ;;
   esac
@@ -88,7 +88,7 @@ spread() {
 # await_even NODES: waits until both counts lie within 10 % on so many nodes, twice in a row.
 await_even() {
   local begin=$SECONDS good=0
-  while [ $((SECONDS - begin)) -lt "$patience" ]; do
+  while [ $((SECONDS - begin)) -lt "$timeout" ]; do
     if [ "$(counts | wc -l)" = "$1" ] && awk "BEGIN {exit !($(spread 2) <= 10 && $(spread 3) <= 10)}"; then
       good=$((good + 1))
       [ "$good" -ge 2 ] && return
@@ -120,7 +120,7 @@ start_load base "$base"
 wait "${clients[@]}"
 
 note "starting nodes 4 and 5 under load"
-start_load add $((patience + 60))
+start_load add $((timeout + 60))
 sleep 5
 added=$SECONDS
 start_node 4
@@ -142,10 +142,10 @@ sql 1 "SELECT range_id, replicas FROM [SHOW CLUSTER RANGES] ORDER BY 1" >"$out/q
 verdict "no thrashing" "$(diff "$out/quiet1" "$out/quiet2" | grep -c '^>') == 0" "replicas that moved in 10 s when even: $(diff "$out/quiet1" "$out/quiet2" | grep -c '^>')"
 
 note "decommissioning node 4 under load"
-start_load leave $((patience + 60))
+start_load leave $((timeout + 60))
 sleep 5
 began=$SECONDS
-timeout "$patience" "$lichen" node decommission 4 --insecure --host="127.0.0.1:${node_port[1]}" >"$out/decommission" 2>&1
+timeout "$timeout" "$lichen" node decommission 4 --insecure --host="127.0.0.1:${node_port[1]}" >"$out/decommission" 2>&1
 ended=$?
 took=$((SECONDS - began))
 sleep 2

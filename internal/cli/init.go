@@ -31,13 +31,13 @@ func newInit(s *streams) *cobra.Command {
 	return c
 }
 
-// initPatience is how long init waits for the nodes that wait for the new cluster.
-const initPatience = 15 * time.Second
+// initTimeout is how long init waits for the nodes that wait for the new cluster.
+const initTimeout = 15 * time.Second
 
 // awaitNodes waits until the nodes of --join that run serve clients. Those that are late join
 // all the same.
 func (f *nodeFlags) awaitNodes(s *streams) error {
-	ctx, cancel := context.WithTimeout(context.Background(), initPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), initTimeout)
 	defer cancel()
 	var a server.Awaited
 	for {

@@ -21,9 +21,9 @@ const MethodClock rpc.Method = 18
 
 const (
 	// clockNear is within what time a node usually answers that is waited for, one of the same
-	// region: every block waits so long. clockPatience is how long it waits at the most.
-	clockNear     = 5 * time.Millisecond
-	clockPatience = 20 * time.Millisecond
+	// region: every block waits so long. clockWait is how long it waits at the most.
+	clockNear = 5 * time.Millisecond
+	clockWait = 20 * time.Millisecond
 	// clockTimeout bounds a question that nobody waits for any more.
 	clockTimeout = time.Second
 	// clockNeeded is how long a node counts as one that transactions read at after a request
@@ -121,7 +121,7 @@ func (d *Router) Clocks(ctx context.Context, dst []kvpb.Observation) []kvpb.Obse
 	for i, p := range peers {
 		asked[i] = d.askClock(p)
 	}
-	ctx, cancel := context.WithTimeout(ctx, clockPatience)
+	ctx, cancel := context.WithTimeout(ctx, clockWait)
 	defer cancel()
 	for i, q := range asked {
 		if q == nil {
@@ -142,7 +142,7 @@ func (d *Router) Clocks(ctx context.Context, dst []kvpb.Observation) []kvpb.Obse
 func (d *Router) askClock(p *peerClock) *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	near := p.usual > 0 && p.usual <= clockNear && (p.now == nil || time.Since(p.now.left) <= clockPatience)
+	near := p.usual > 0 && p.usual <= clockNear && (p.now == nil || time.Since(p.now.left) <= clockWait)
 	switch {
 	case !near && p.asking:
 		return nil

@@ -30,7 +30,7 @@ func (s *slowClocks) Call(ctx context.Context, _ kvpb.NodeID, m rpc.Method, _ []
 }
 
 // Those who ask at the same time share a question; a node that falls silent holds nobody up for
-// longer than clockPatience, nor at all once that is known, until it answers again; a node that
+// longer than clockWait, nor at all once that is known, until it answers again; a node that
 // no request goes to any more is not asked.
 func TestClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestClocks(t *testing.T) {
 		}
 		p.use()
 		s.delay.Store(int64(time.Hour))
-		ask(0, clockPatience)
+		ask(0, clockWait)
 		ask(0, 0)
 		s.delay.Store(int64(time.Millisecond))
 		for range 40 {

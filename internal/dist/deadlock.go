@@ -25,11 +25,11 @@ const (
 	searchEvery = 50 * time.Millisecond
 	// searchShare times the duration of a search is the least pause after it.
 	searchShare = 5
-	// searchPatience bounds one question to another node; one that does not answer is
+	// searchTimeout bounds one question to another node; one that does not answer is
 	// not asked for a while, shunFirst to shunMost, so that it delays no other search.
-	searchPatience = 500 * time.Millisecond
-	shunFirst      = 100 * time.Millisecond
-	shunMost       = 3 * time.Second
+	searchTimeout = 500 * time.Millisecond
+	shunFirst     = 100 * time.Millisecond
+	shunMost      = 3 * time.Second
 	// maxSteps bounds how far a search follows waits from node to node, maxWaits how
 	// many it takes in, of one answer and in all.
 	maxSteps = 64
@@ -151,7 +151,7 @@ func (d *Deadlocks) run() {
 			return
 		}
 		// Long queues take long to search: not more than a part of the time.
-		pause.Reset(max(searchEvery, min(searchShare*time.Since(began), searchPatience)))
+		pause.Reset(max(searchEvery, min(searchShare*time.Since(began), searchTimeout)))
 	}
 }
 
@@ -312,7 +312,7 @@ func (d *Deadlocks) ask(n kvpb.NodeID, req *kvpb.WaitsRequest) *kvpb.WaitsRespon
 	if time.Now().Before(was.until) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(d.ctx, searchPatience)
+	ctx, cancel := context.WithTimeout(d.ctx, searchTimeout)
 	defer cancel()
 	resp := new(kvpb.WaitsResponse)
 	answer, err := d.caller.Call(ctx, n, MethodWaits, kvwire.AppendWaits(kvwire.AppendRequest(nil, kvwire.OpWaits, 0), req))

@@ -101,7 +101,7 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 			r.cause = err
 		}
 	}
-	if r.idle >= d.patience(r) {
+	if r.idle >= d.timeout(r) {
 		return r.giveUp(r.unavailable(d, t))
 	}
 	if s == wait {
@@ -113,8 +113,8 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 	return nil
 }
 
-// patience is how long a request may make no progress.
-func (d *Router) patience(r *retry) time.Duration {
+// timeout is how long a request may make no progress.
+func (d *Router) timeout(r *retry) time.Duration {
 	switch {
 	case d.hurry.Load():
 		return hurried

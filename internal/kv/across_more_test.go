@@ -336,7 +336,7 @@ type message struct {
 }
 
 // Messages that come twice, and messages that come long after, change nothing.
-// Cases wait for others' patience, so many run at once.
+// Cases wait for others' timeouts, so many run at once.
 func TestLateMessages(t *testing.T) {
 	var wg sync.WaitGroup
 	for seed := range uint64(48) {

@@ -37,7 +37,7 @@ func (g *gateway) dieAt(n int, delivered bool) (messages *int) {
 const steps = 8
 
 // A coordinator that stops after any step of its commit leaves all or nothing
-// behind, whoever comes then. Cases wait for others' patience, so many run at once.
+// behind, whoever comes then. Cases wait for others' timeouts, so many run at once.
 func TestStoppedCoordinator(t *testing.T) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 32)

@@ -109,7 +109,7 @@ func TestConnectionCount(t *testing.T) {
 	s, addr, _ := newLimited(t, limit, 0)
 	storm := func(n int) {
 		raw := func(what string) {
-			nc, err := net.DialTimeout("tcp", addr, patience)
+			nc, err := net.DialTimeout("tcp", addr, timeout)
 			if err != nil {
 				t.Error(err)
 				return

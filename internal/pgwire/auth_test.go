@@ -64,7 +64,7 @@ func (c *certificates) url(addr, user, cert, more string) string {
 
 func tryConnect(t testing.TB, target string) (*pgx.Conn, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, target)
 	if err == nil {
@@ -223,7 +223,7 @@ func TestShutdownEncrypted(t *testing.T) {
 	c.must(err)
 	cfg.ServerName, cfg.NextProtos = "localhost", []string{alpnSQL}
 	conn := newClient(t, tls.Client(dial(t, addr).nc, cfg)).start()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if err := s.Shutdown(ctx); err != nil {
 		t.Fatal(err)

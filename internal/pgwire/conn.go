@@ -181,9 +181,9 @@ func (c *conn) closeSession() {
 	}
 }
 
-// goodbyePatience is how long a client that does not read is waited for before its
+// goodbyeTimeout is how long a client that does not read is waited for before its
 // connection ends: what its session holds is given up after that.
-const goodbyePatience = 50 * time.Millisecond
+const goodbyeTimeout = 50 * time.Millisecond
 
 // goodbye tells the client why the connection ends.
 func (c *conn) goodbye(err error) {
@@ -192,7 +192,7 @@ func (c *conn) goodbye(err error) {
 	}
 	c.sendError(severityFatal, err)
 	c.wire.Resume()
-	c.wire.Hurry(goodbyePatience)
+	c.wire.Hurry(goodbyeTimeout)
 	_ = c.wire.Flush() // the connection ends anyway
 }
 

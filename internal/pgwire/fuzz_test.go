@@ -64,7 +64,7 @@ func fuzzConn(t *testing.T, s *Server, data []byte) []byte {
 	}()
 	select {
 	case <-done:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatal("the connection does not end")
 	}
 	if n := s.Metrics().Panics; n != 0 {

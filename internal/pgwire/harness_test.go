@@ -23,9 +23,9 @@ import (
 	"github.com/lichendb/lichen/internal/store"
 )
 
-// patience bounds every wait of a test for something that should happen at once, on
+// timeout bounds every wait of a test for something that should happen at once, on
 // however busy a machine.
-const patience = 5 * time.Minute
+const timeout = 5 * time.Minute
 
 // newSQL starts a SQL layer over a store in memory.
 func newSQL(t testing.TB) *sql.Server {
@@ -90,7 +90,7 @@ func newServer(t testing.TB, change func(*Options)) (*Server, string) {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Error("shutdown:", err)
@@ -111,7 +111,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 
 func connect(t testing.TB, addr, more string) *pgx.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, "postgres://root@"+addr+"/defaultdb?sslmode=disable"+more)
 	if err != nil {
@@ -132,12 +132,12 @@ type client struct {
 
 func dial(t testing.TB, addr string) *client {
 	t.Helper()
-	nc, err := net.DialTimeout("tcp", addr, patience)
+	nc, err := net.DialTimeout("tcp", addr, timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := nc.SetDeadline(time.Now().Add(timeout)); err != nil {
 		t.Fatal(err)
 	}
 	return newClient(t, nc)
@@ -208,7 +208,7 @@ func (c *client) rest() []string {
 func pipe(t testing.TB) (server, nc net.Conn) {
 	t.Helper()
 	server, nc = net.Pipe()
-	if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := nc.SetDeadline(time.Now().Add(timeout)); err != nil {
 		t.Fatal(err)
 	}
 	return server, nc

@@ -49,7 +49,7 @@ const forever = "select count(*) from generate_series(1, 1000000000) a, generate
 // running waits until a statement runs that contains the text.
 func running(t *testing.T, s *Server, text string) {
 	t.Helper()
-	for start := time.Now(); time.Since(start) < patience; {
+	for start := time.Now(); time.Since(start) < timeout; {
 		for _, ses := range s.sql.Sessions() {
 			if a := ses.Activity(); a.State == "active" && strings.Contains(a.Query, text) {
 				return
@@ -95,7 +95,7 @@ func TestCancelRequest(t *testing.T) {
 func TestShutdownIdle(t *testing.T) {
 	s, addr := newServer(t, nil)
 	c := dial(t, addr).start()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if err := s.Shutdown(ctx); err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestClientGoneInCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for start := time.Now(); s.Metrics().Sessions > 1; {
-		if time.Since(start) > patience {
+		if time.Since(start) > timeout {
 			t.Fatal("the session did not end")
 		}
 		runtime.Gosched()
@@ -205,7 +205,7 @@ func TestClientGoneWhileSending(t *testing.T) {
 		t.Fatal(err)
 	}
 	for start := time.Now(); s.Metrics().Sessions > 0; {
-		if time.Since(start) > patience {
+		if time.Since(start) > timeout {
 			t.Fatal("the session did not end")
 		}
 		runtime.Gosched()
@@ -250,7 +250,7 @@ func stuck(t *testing.T, s *Server, encrypted bool, query string) *client {
 func await(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	for start := time.Now(); !cond(); runtime.Gosched() {
-		if time.Since(start) > patience {
+		if time.Since(start) > timeout {
 			t.Fatalf("waited too long until %s", what)
 		}
 	}

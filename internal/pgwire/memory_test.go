@@ -26,7 +26,7 @@ func TestIdleMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = nc.Close() })
-		_ = nc.SetDeadline(time.Now().Add(patience))
+		_ = nc.SetDeadline(time.Now().Add(timeout))
 		for _, msg := range [][]byte{startup, query} {
 			if _, err := nc.Write(msg); err != nil {
 				t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // TestPgxModes runs a small application in every way pgx can execute.
 func TestPgxModes(t *testing.T) {
 	_, addr := newServer(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	for i, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
 		c := connect(t, addr, "&default_query_exec_mode="+mode)
@@ -62,7 +62,7 @@ func TestPgxModes(t *testing.T) {
 // TestPgxBatch pipelines statements behind one Sync: they are one transaction.
 func TestPgxBatch(t *testing.T) {
 	_, addr := newServer(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	c := connect(t, addr, "")
 	if _, err := c.Exec(ctx, "create table b (a int primary key)"); err != nil {
@@ -98,7 +98,7 @@ func TestPgxBatch(t *testing.T) {
 // TestPgxLarge moves values that are larger than the connection's buffers.
 func TestPgxLarge(t *testing.T) {
 	_, addr := newServer(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	c := connect(t, addr, "")
 	for _, size := range []int{readTestSize - 60, readTestSize, 200_000, 3_000_000} {
@@ -131,7 +131,7 @@ const readTestSize = 16 << 10 // that of a read buffer
 
 func TestPgxCopy(t *testing.T) {
 	_, addr := newServer(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	c := connect(t, addr, "")
 	if _, err := c.Exec(ctx, "create table c (a int primary key, b text)"); err != nil {
@@ -164,7 +164,7 @@ func TestPgxCopy(t *testing.T) {
 // parameters and as results.
 func TestFormats(t *testing.T) {
 	_, addr := newServer(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	c := connect(t, addr, "").PgConn()
 	values := map[string][]string{
@@ -204,7 +204,7 @@ func TestFormats(t *testing.T) {
 // does not change when later messages overwrite the read buffer.
 func TestParametersOutliveMessages(t *testing.T) {
 	_, addr := newServer(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	c := connect(t, addr, "")
 	want := []string{"first value", "Europe/Zurich"}
@@ -227,7 +227,7 @@ func TestParametersOutliveMessages(t *testing.T) {
 // domain has a type of its own, in descriptions and in binary values.
 func TestDescribedDomains(t *testing.T) {
 	_, addr := newServer(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	c := connect(t, addr, "")
 	for _, s := range []string{
@@ -274,7 +274,7 @@ func TestDescribedDomains(t *testing.T) {
 // statements with more can be prepared, as in PostgreSQL.
 func TestManyParameters(t *testing.T) {
 	_, addr := newServer(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	c := connect(t, addr, "").PgConn()
 	const most = 65535

@@ -13,7 +13,7 @@ import (
 func TestPipelineRunsAgain(t *testing.T) {
 	srv, waits := newWatchedSQL(t)
 	_, addr := newServer(t, func(o *Options) { o.SQL = srv })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	other := connect(t, addr, "")
 	must := func(c *pgx.Conn, sql string) {

@@ -139,7 +139,7 @@ func TestFirstBytes(t *testing.T) {
 			s.ServeConn(context.Background(), server, all[:n])
 			close(done)
 		}()
-		if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
+		if err := nc.SetDeadline(time.Now().Add(timeout)); err != nil {
 			t.Fatal(err)
 		}
 		c := newClient(t, nc)
@@ -159,7 +159,7 @@ func TestFirstBytes(t *testing.T) {
 func TestTLS(t *testing.T) {
 	cert := selfSigned(t)
 	_, addr := newServer(t, func(o *Options) { o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}} })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	c, err := pgx.Connect(ctx, "postgres://root@"+addr+"/defaultdb?sslmode=require")
 	if err != nil {

@@ -69,7 +69,7 @@ func dialPostgres(t *testing.T) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(patience))
+	_ = nc.SetDeadline(time.Now().Add(timeout))
 	c := newClient(t, nc)
 	c.database = "postgres"
 	return c

@@ -13,9 +13,9 @@ const (
 	// LargeValue is the size from which on single values are accounted for: smaller ones
 	// are part of what holds their rows.
 	LargeValue = 64 << 10
-	// collectPatience bounds how long a refused value waits for the garbage collector to
+	// collectTimeout bounds how long a refused value waits for the garbage collector to
 	// tell what has become free.
-	collectPatience = 100 * time.Millisecond
+	collectTimeout = 100 * time.Millisecond
 )
 
 // Values accounts for single large values that nobody gives back, such as what functions
@@ -37,7 +37,7 @@ func (v *Values) Reserve(n int64) error {
 		return nil
 	}
 	runtime.GC()
-	for end := time.Now().Add(collectPatience); err != nil && time.Now().Before(end); {
+	for end := time.Now().Add(collectTimeout); err != nil && time.Now().Before(end); {
 		_ = pause.For(context.Background(), time.Millisecond) // releases run on goroutines of their own
 		err = v.pool.Reserve(n)
 	}

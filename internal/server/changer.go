@@ -18,9 +18,9 @@ const (
 	// watchEvery is how often a change under way is looked at.
 	watchEvery = 10 * time.Millisecond
 	// catchUpStall is how long a new replica may make no progress, a snapshot on its
-	// way included, deadPatience how long its node may be silent.
+	// way included, deadTimeout how long its node may be silent.
 	catchUpStall = 2 * time.Minute
-	deadPatience = 10 * time.Second
+	deadTimeout  = 10 * time.Second
 	// stepTimeout bounds one step of a membership change, transferTimeout the wait
 	// for a new leader.
 	stepTimeout     = 15 * time.Second
@@ -334,7 +334,7 @@ func (n *Node) awaitCaughtUp(ctx context.Context, r *replica.Replica, t placemen
 			return false, fmt.Errorf("range %d: the new replica on store %d was removed", r.RangeID(), t.Store)
 		case time.Since(moved) > catchUpStall:
 			return false, fmt.Errorf("range %d: the replica on store %d does not catch up", r.RangeID(), t.Store)
-		case !n.live.Live(t.Node) && time.Since(n.live.LastHeard(t.Node)) > deadPatience:
+		case !n.live.Live(t.Node) && time.Since(n.live.LastHeard(t.Node)) > deadTimeout:
 			return false, fmt.Errorf("range %d: node %d, which is to get a replica, does not answer", r.RangeID(), t.Node)
 		}
 		return false, stillLeads(r)

@@ -36,9 +36,9 @@ const (
 	joinEvery    = 500 * time.Millisecond
 	peersEvery   = 2 * time.Second
 	callDeadline = 3 * time.Second
-	// greetPatience bounds the look who is at the --join addresses. A node there that hears
+	// greetTimeout bounds the look who is at the --join addresses. A node there that hears
 	// another process of this node needs the time of two pings to be sure.
-	greetPatience = 1500 * time.Millisecond
+	greetTimeout = 1500 * time.Millisecond
 	// sayAgain is how long after a reason was logged it is logged again.
 	sayAgain = time.Minute
 )
@@ -110,7 +110,7 @@ func (n *Node) handleInit(context.Context, kvpb.NodeID, []byte) ([]byte, error) 
 // awaited asks the --join addresses whether nodes serve there. Those that do not answer are
 // in neither list.
 func (n *Node) awaited(ctx context.Context) (a Awaited) {
-	ctx, cancel := context.WithTimeout(ctx, greetPatience)
+	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
 	defer cancel()
 	answers := make([]error, len(n.cfg.Join))
 	var all sync.WaitGroup
@@ -218,7 +218,7 @@ func (n *Node) join(ctx context.Context) error {
 // node takes part in anything: if one of them hears another process of this node, this one
 // ends (rpc.Options.OnTwin).
 func (n *Node) checkJoin(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, greetPatience)
+	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
 	defer cancel()
 	type answer struct {
 		addr string

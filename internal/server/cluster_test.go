@@ -20,8 +20,8 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// patience is how long anything may take.
-const patience = time.Minute
+// timeout is how long anything may take.
+const timeout = time.Minute
 
 // testNodes are the nodes of a cluster in one process.
 type testNodes struct {
@@ -127,7 +127,7 @@ func (c *testNodes) three() (first, second, third *Node) {
 
 func (c *testNodes) stop(n *Node) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	if err := n.Stop(ctx); err != nil {
 		c.t.Error("stop:", err)
@@ -137,7 +137,7 @@ func (c *testNodes) stop(n *Node) {
 // until waits for something that comes by itself.
 func (c *testNodes) until(what string, done func() (bool, string)) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.ctx, patience)
+	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
 	state := ""
 	err := watch(ctx, func() (ok bool, err error) {
@@ -146,7 +146,7 @@ func (c *testNodes) until(what string, done func() (bool, string)) {
 	})
 	if err != nil {
 		c.describe()
-		c.t.Fatalf("%s: not within %v; %s", what, patience, state)
+		c.t.Fatalf("%s: not within %v; %s", what, timeout, state)
 	}
 }
 

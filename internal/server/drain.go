@@ -98,7 +98,7 @@ func (n *Node) endSessions(ctx context.Context, front *pgwire.Server) error {
 	return err
 }
 
-// hurryWithoutQuorum ends the patience with running statements, by calling cut, when
+// hurryWithoutQuorum ends the wait for running statements, by calling cut, when
 // the cluster can't serve them: without a quorum they would use up the drain time.
 func (n *Node) hurryWithoutQuorum(ctx context.Context, cut func()) {
 	t := time.NewTicker(quorumPoll)

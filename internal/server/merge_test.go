@@ -113,7 +113,7 @@ func testRangeMergedAway(t *testing.T, c *testNodes) {
 		}
 		return &op, true
 	})
-	if err != nil || asked != 2 || time.Since(begun) >= opPatience/2 {
+	if err != nil || asked != 2 || time.Since(begun) >= opTimeout/2 {
 		t.Errorf("after %d attempts and %v: %v", asked, time.Since(begun), err)
 	}
 
@@ -123,7 +123,7 @@ func testRangeMergedAway(t *testing.T, c *testNodes) {
 		asked++
 		return &rangeOp{Kind: opClear, Range: 1000}, true
 	})
-	if !errors.Is(err, errNoLeader) || asked < 2 || time.Since(begun) > 2*opPatience {
+	if !errors.Is(err, errNoLeader) || asked < 2 || time.Since(begun) > 2*opTimeout {
 		t.Errorf("after %d attempts and %v: %v", asked, time.Since(begun), err)
 	}
 }

@@ -22,12 +22,12 @@ const (
 )
 
 const (
-	// opPatience is how long the leader of a range is looked for, opPause the pause
+	// opTimeout is how long the leader of a range is looked for, opPause the pause
 	// between two attempts. A range that is looked for by a key of its own may have been
 	// merged away: after readdress it is seen which range holds the key now.
-	opPatience = 10 * time.Second
-	opPause    = 50 * time.Millisecond
-	readdress  = time.Second
+	opTimeout = 10 * time.Second
+	opPause   = 50 * time.Millisecond
+	readdress = time.Second
 	// infoTimeout bounds the wait for what a node knows of its replicas.
 	infoTimeout = 2 * time.Second
 )
@@ -148,11 +148,11 @@ var errNoLeader = errors.New("no leader that can be reached")
 // atLeader has op done by the leader of its range, wherever that is. d is the
 // range's descriptor, if it is at hand.
 func (n *Node) atLeader(ctx context.Context, op *rangeOp, d *kvpb.RangeDescriptor) error {
-	return n.seekLeader(ctx, op, d, opPatience)
+	return n.seekLeader(ctx, op, d, opTimeout)
 }
 
 // seekLeader is atLeader that looks for the leader only so long.
-func (n *Node) seekLeader(ctx context.Context, op *rangeOp, d *kvpb.RangeDescriptor, patience time.Duration) error {
+func (n *Node) seekLeader(ctx context.Context, op *rangeOp, d *kvpb.RangeDescriptor, timeout time.Duration) error {
 	self := n.NodeID()
 	at := self // a local replica mostly knows more than anybody
 	pause := time.NewTicker(opPause)
@@ -173,7 +173,7 @@ func (n *Node) seekLeader(ctx context.Context, op *rangeOp, d *kvpb.RangeDescrip
 		case !a.Elsewhere:
 			return nil
 		}
-		if time.Since(began) > patience {
+		if time.Since(began) > timeout {
 			return errors.Join(fmt.Errorf("range %d has %w", op.Range, errNoLeader), cause)
 		}
 		next := a.Leader

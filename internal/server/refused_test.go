@@ -46,7 +46,7 @@ func (c *testNodes) attempt(store fs.FS, log *logText, change func(*config.Node)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, patience)
+	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
 	if err := n.Start(ctx); err != nil {
 		return err

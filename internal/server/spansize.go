@@ -40,7 +40,7 @@ func (n *Node) handleSpanSize() {
 
 // Size implements sql.Ranges.
 func (s sqlRanges) Size(ctx context.Context, span keys.Span) (total int64, err error) {
-	wait, cancel := context.WithTimeout(ctx, addressPatience)
+	wait, cancel := context.WithTimeout(ctx, addressTimeout)
 	defer cancel()
 	var last error
 	err = watch(wait, func() (bool, error) { // replicas may move away meanwhile

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// addressPatience is how long a view of the ranges waits for the addresses of
+	// addressTimeout is how long a view of the ranges waits for the addresses of
 	// ranges that have just been split off.
-	addressPatience = 3 * time.Second
+	addressTimeout = 3 * time.Second
 	// splitAttempts bounds how often a split follows a range that changes meanwhile.
 	splitAttempts = 20
 )
@@ -121,7 +121,7 @@ func (p *picture) tell(r *sql.RangeInfo) {
 // range's address is on its way.
 func (n *Node) rangesIn(ctx context.Context, span keys.Span) ([]replicaInfo, error) {
 	var list []replicaInfo
-	wait, cancel := context.WithTimeout(ctx, addressPatience)
+	wait, cancel := context.WithTimeout(ctx, addressTimeout)
 	defer cancel()
 	err := watch(wait, func() (bool, error) {
 		descs, err := n.addressesIn(ctx, span)
@@ -249,7 +249,7 @@ func (n *Node) eachRange(ctx context.Context, key []byte, next func(d *kvpb.Rang
 		switch {
 		case errors.As(err, &mm) && detours < splitAttempts:
 			detours++
-		case errors.Is(err, errNoLeader) && time.Since(begun) < opPatience:
+		case errors.Is(err, errNoLeader) && time.Since(begun) < opTimeout:
 		default:
 			return err
 		}

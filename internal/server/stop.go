@@ -12,10 +12,10 @@ import (
 
 // Bounds of a stop.
 const (
-	// stopPatience is how long what uses the store may take to end by itself when the
+	// stopTimeout is how long what uses the store may take to end by itself when the
 	// node stops; hastyStop is that without a quorum.
-	stopPatience = leaveTimeout + time.Second
-	hastyStop    = 500 * time.Millisecond
+	stopTimeout = leaveTimeout + time.Second
+	hastyStop   = 500 * time.Millisecond
 	// stuckStop is how long a stop waits for a disk that stands still, and closeLimit how
 	// long all may take beside the drain.
 	stuckStop  = 5 * time.Second
@@ -133,7 +133,7 @@ func (n *Node) endUsers() {
 	begun := time.Now()
 	t := time.NewTicker(quorumPoll)
 	defer t.Stop()
-	for passed := time.Duration(0); passed < stopPatience && (passed < hastyStop || !n.quorumGone()); passed = time.Since(begun) {
+	for passed := time.Duration(0); passed < stopTimeout && (passed < hastyStop || !n.quorumGone()); passed = time.Since(begun) {
 		select {
 		case <-done:
 			return

@@ -61,7 +61,7 @@ func testTemporaryTables(t *testing.T, c *testNodes) {
 	// A node that dies can't drop anything, and comes back as another.
 	die := func() {
 		c.net.isolate(2, third.Addr())
-		ctx, cancel := context.WithTimeout(c.ctx, patience)
+		ctx, cancel := context.WithTimeout(c.ctx, timeout)
 		defer cancel()
 		_ = third.Stop(ctx)
 	}

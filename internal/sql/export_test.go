@@ -13,7 +13,7 @@ func (s *Server) CollectAtOnce() {
 }
 
 // ReserveAtOnce has statements reserve what they fail at, however short they are.
-func (s *Server) ReserveAtOnce() { s.patience = 0 }
+func (s *Server) ReserveAtOnce() { s.reserveAfter = 0 }
 
 // CollectDue analyses the tables that have changed enough, and returns how many there are.
 func (s *Server) CollectDue(t testing.TB) (n int) {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// answerPatience bounds one question about sessions and locks to another node.
-	answerPatience = 2 * time.Second
+	// answerTimeout bounds one question about sessions and locks to another node.
+	answerTimeout = 2 * time.Second
 	// maxReported bounds the locks and the waits that a node tells of.
 	maxReported = 10_000
 )
@@ -78,7 +78,7 @@ func (s *Server) ask(ctx context.Context, n kvpb.NodeID, q *question) (a answer,
 	if err != nil {
 		return a, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	p, err := s.cfg.Nodes.Ask(ctx, n, req)
 	if err != nil {

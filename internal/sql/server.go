@@ -65,9 +65,9 @@ type Server struct {
 
 	txnIDs txnIDs
 	turns  turns
-	// patience is reserveAfter but in tests.
-	patience time.Duration
-	idTicks  atomic.Int64 // of the newest id; see uniqueID
+	// reserveAfter is the constant of that name but in tests.
+	reserveAfter time.Duration
+	idTicks      atomic.Int64 // of the newest id; see uniqueID
 }
 
 // NewServer returns a server without sessions.
@@ -78,7 +78,7 @@ func NewServer(cfg Config) *Server {
 	return &Server{
 		stats: newTableStats(&cfg),
 		cfg:   cfg, copies: replayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: newPlanCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
-		sessions: map[int32]*Session{}, nextPID: firstPID, patience: reserveAfter,
+		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter,
 	}
 }
 

@@ -29,10 +29,10 @@ const (
 	collectInPast = time.Second
 	// maxCollectQueue bounds the tables that wait for a collection.
 	maxCollectQueue = 1024
-	// loadPatience is how long the first session waits for the stored statistics;
+	// loadTimeout is how long the first session waits for the stored statistics;
 	// followPause passes before a node that has lost the feed of them reads all again.
-	loadPatience = 5 * time.Second
-	followPause  = 5 * time.Second
+	loadTimeout = 5 * time.Second
+	followPause = 5 * time.Second
 )
 
 // tableStats is what a node knows of the contents of tables: the statistics that are
@@ -381,7 +381,7 @@ func (s *tableStats) follow(ctx context.Context) {
 			loaded()
 		})
 	})
-	ctx, cancel := context.WithTimeout(ctx, loadPatience)
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	select {
 	case <-s.loaded:

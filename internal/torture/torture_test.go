@@ -62,8 +62,8 @@ func TestLinks(t *testing.T) {
 	l := NewLinks()
 	defer l.Close()
 	nodes := peers(t, l)
-	call := func(from int, patience time.Duration) error {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+	call := func(from int, timeout time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
 		_, err := nodes[from-1].Call(ctx, kvpb.NodeID(3-from), echo, []byte("x"))
 		return err

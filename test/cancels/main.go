@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// patience bounds every wait.
-const patience = 60 * time.Second
+// timeout bounds every wait.
+const timeout = 60 * time.Second
 
 // again is the pause between two requests to cancel.
 const again = 20 * time.Millisecond
@@ -136,7 +136,7 @@ func cancelFrom(ctx context.Context, conn *pgconn.PgConn, delay time.Duration, d
 			return
 		case <-timer.C:
 		}
-		cctx, cancel := context.WithTimeout(ctx, patience)
+		cctx, cancel := context.WithTimeout(ctx, timeout)
 		_ = conn.CancelRequest(cctx) // a lost request shows as a late answer
 		cancel()
 	}

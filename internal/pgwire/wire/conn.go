@@ -160,9 +160,9 @@ func (c *Conn) header() (typ byte, n int, err error) {
 // Buffered reports whether input waits to be read.
 func (c *Conn) Buffered() bool { return c.r < c.w }
 
-// syncPatience is how long SyncFollows waits. A client that has more to send sends it at
+// syncDelay is how long SyncFollows waits. A client that has more to send sends it at
 // once; one that waits for an error, or for COPY to begin, may send nothing.
-const syncPatience = 5 * time.Millisecond
+const syncDelay = 5 * time.Millisecond
 
 // SyncFollows reports whether the next message is Sync, as far as that can be told soon. The
 // body of the message before is not valid afterwards.
@@ -173,10 +173,10 @@ func (c *Conn) SyncFollows() bool {
 	return c.in[c.r] == 'S'
 }
 
-// soon makes n bytes of input available, if they come within syncPatience. What else keeps
+// soon makes n bytes of input available, if they come within syncDelay. What else keeps
 // them away, the next read meets too.
 func (c *Conn) soon(n int) bool {
-	if c.SetReadDeadline(time.Now().Add(syncPatience)) != nil {
+	if c.SetReadDeadline(time.Now().Add(syncDelay)) != nil {
 		return false
 	}
 	err := c.need(n)
@@ -267,15 +267,15 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 	return err
 }
 
-// wokenPatience is how long a write may wait for the other side to read after Wake.
-const wokenPatience = time.Second
+// wokenTimeout is how long a write may wait for the other side to read after Wake.
+const wokenTimeout = time.Second
 
 // Wake ends the present and all later waits for input with a timeout error, and those for
 // output if they last. Any goroutine may call it.
 func (c *Conn) Wake() {
 	c.woken.Store(true)
 	_ = c.shared().SetReadDeadline(past) // fails on a closed connection only
-	c.output.hurry(wokenPatience)
+	c.output.hurry(wokenTimeout)
 }
 
 // Interrupt ends the present and all later waits for input and output, until Resume: Flush

@@ -5,7 +5,7 @@
 // Above it are pgwire and pgwire/nullserver; below it pgerr. Read conn.go (Conn:
 // buffers, Next and Flush), read.go (how it waits and reads), output.go (Output: how it
 // writes, and can be interrupted), message.go (Body: the fields of a message), append.go
-// (messages to the client), copydata.go and buffers.go (the pool).
+// (messages to the client, CopyData) and buffers.go (the pool).
 //
 // Invariants:
 //

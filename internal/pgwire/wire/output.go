@@ -29,7 +29,7 @@ type Output struct {
 
 	mu          sync.Mutex
 	interrupted bool
-	patience    time.Duration // how long a write may wait; 0: for ever
+	timeout     time.Duration // how long a write may wait; 0: for ever
 }
 
 // NewOutput returns an Output on a connection.
@@ -89,7 +89,7 @@ func (o *Output) write(p []byte) (int, error) {
 func (o *Output) renew() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.patience > 0 && !o.interrupted {
+	if o.timeout > 0 && !o.interrupted {
 		_ = o.SetWriteDeadline(o.deadline()) // the write tells of a failure
 	}
 }
@@ -124,17 +124,17 @@ func (o *Output) isInterrupted() bool {
 func (o *Output) hurry(d time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.patience = d
+	o.timeout = d
 	if !o.interrupted {
 		_ = o.SetWriteDeadline(o.deadline())
 	}
 }
 
 func (o *Output) deadline() time.Time {
-	if o.patience == 0 {
+	if o.timeout == 0 {
 		return never
 	}
-	return time.Now().Add(o.patience)
+	return time.Now().Add(o.timeout)
 }
 
 // gone reports whether the other side has closed the connection, input that it sent

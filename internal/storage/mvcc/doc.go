@@ -5,8 +5,8 @@
 // Above it stand the replica's eval and apply; below it storage.
 //
 // Read value.go (what a version holds), get.go, scan.go (Scanner and Scan),
-// changed.go (the refresh of transactions), write.go and gc.go. Reader does
-// several reads on one state of the engine.
+// changed.go (the refresh of transactions) and gc.go. Reader does several reads on
+// one state of the engine.
 //
 // Invariants
 //

@@ -1,0 +1,112 @@
+package layers_test
+
+import (
+	"go/scanner"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// retired are words that have given way to the field's, and what to say instead. They come back
+// neither in names nor in comments nor in the documentation.
+var retired = map[string]string{
+	"tenure": "lease sequence, range generation, or fence",
+}
+
+// glossaryTerm is a row of docs/glossary.md.
+var glossaryTerm = regexp.MustCompile(`^\| ([^|(]+?) (?:\([^)]*\) )?\|`)
+
+// TestGlossary requires that every term of the glossary is used in code or documentation.
+func TestGlossary(t *testing.T) {
+	var text strings.Builder
+	for _, suffix := range []string{".go", ".md"} {
+		walk(t, repository, suffix, func(path string) {
+			if filepath.Base(path) == "glossary.md" {
+				return
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.WriteString(strings.ToLower(string(b)))
+		})
+	}
+	all := text.String()
+	found := 0
+	eachLine(t, filepath.Join(repository, "docs", "glossary.md"), func(where, line string) {
+		m := glossaryTerm.FindStringSubmatch(line)
+		if m == nil || m[1] == "word" || strings.HasPrefix(m[1], "---") {
+			return
+		}
+		found++
+		if !strings.Contains(all, strings.ToLower(m[1])) {
+			t.Errorf("%s: nobody says %q", where, m[1])
+		}
+	})
+	if found == 0 {
+		t.Error("the glossary has no terms: has its form changed?")
+	}
+}
+
+// TestRetiredWords requires that the words of retired do not come back.
+func TestRetiredWords(t *testing.T) {
+	for _, root := range []string{"internal", "cmd", "test"} {
+		walk(t, filepath.Join(repository, root), ".go", func(path string) {
+			if filepath.Base(path) != "words_test.go" {
+				checkWords(t, path)
+			}
+		})
+	}
+}
+
+// checkWords looks for retired words in the names and comments of a Go file.
+func checkWords(t *testing.T, path string) {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	var s scanner.Scanner
+	s.Init(fset.AddFile(path, -1, len(src)), src, nil, scanner.ScanComments)
+	for {
+		pos, tok, text := s.Scan()
+		if tok == token.EOF {
+			return
+		}
+		if tok != token.IDENT && tok != token.COMMENT {
+			continue
+		}
+		for _, w := range words(text) {
+			if instead := retired[w]; instead != "" {
+				t.Errorf("%s says %q: say %s", fset.Position(pos), w, instead)
+			}
+		}
+	}
+}
+
+// words takes text apart into its words, in lower case; a name has a word at each capital letter.
+func words(text string) (out []string) {
+	begin := -1
+	for i, r := range text + " " {
+		if begin >= 0 && !unicode.IsLower(r) {
+			out = append(out, strings.ToLower(text[begin:i]))
+			begin = -1
+		}
+		if begin < 0 && unicode.IsLetter(r) {
+			begin = i
+		}
+	}
+	return out
+}
+
+func TestWords(t *testing.T) {
+	got := strings.Join(words("ridePatience // a rider's, HTTPServer x1"), " ")
+	if want := "ride patience a rider s h t t p server x"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
