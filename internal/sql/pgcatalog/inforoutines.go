@@ -8,8 +8,11 @@ import (
 
 // routinePlace names a function and its signature.
 func (s *snapshot) routinePlace(w *writer, r *routine) {
-	s.named(w, "specific", r.schemaName(), r.name+"_"+strconv.FormatUint(uint64(r.oid), 10))
+	s.named(w, "specific", r.schemaName(), r.specificName())
 }
+
+// specificName names a function of several with the same name.
+func (r *routine) specificName() string { return r.name + "_" + strconv.FormatUint(uint64(r.oid), 10) }
 
 // routineType is the data_type of what a function takes or returns.
 func routineType(t *types.T) string {

@@ -270,7 +270,7 @@ func isCatalogName(s *snapshot, w *writer) error {
 // everything.
 func isTablePrivileges(s *snapshot, w *writer) error {
 	for _, t := range s.tables() {
-		if t.Kind == catalog.KindSequence {
+		if t.Kind == catalog.KindSequence || t.Materialized() {
 			continue
 		}
 		for _, p := range [...]string{"INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"} {
@@ -286,30 +286,54 @@ func isTablePrivileges(s *snapshot, w *writer) error {
 	return nil
 }
 
-// isElementTypes is information_schema.element_types.
+// isElementTypes is information_schema.element_types: of arrays in columns, fields, domains,
+// and what functions take and return.
 func isElementTypes(s *snapshot, w *writer) error {
-	for _, t := range s.relations() {
-		if t.Kind == catalog.KindSequence {
+	for _, t := range append(s.relations(), s.composites()...) {
+		if t.Kind == catalog.KindSequence || t.Materialized() {
 			continue
 		}
+		kind := "TABLE" // views too
+		if t.Kind == catalog.KindType {
+			kind = "USER-DEFINED TYPE"
+		}
 		for _, c := range visibleColumns(t) {
-			if c.Type.Elem == nil || c.Domain != nil && c.Domain.IsDomain() {
-				continue
-			}
-			elem := c.Type.Elem
-			s.place(w, "object", t)
-			w.str("object_type", "TABLE") // views too
-			w.str("collection_type_identifier", strconv.Itoa(int(c.Attnum)))
-			w.str("data_type", dataType(elem))
-			if c.Domain != nil {
-				elem = c.Domain.Elem
-			}
-			w.str("udt_catalog", s.db.Name)
-			w.str("udt_schema", s.typeSchema(elem))
-			w.str("udt_name", elem.Name)
-			w.str("dtd_identifier", "a"+strconv.Itoa(int(c.Attnum)))
-			w.done()
+			s.elementType(w, shownType(c), kind, int(c.Attnum), func() { s.place(w, "object", t) })
 		}
 	}
-	return nil
+	for _, r := range routines().all {
+		place := func() { s.named(w, "object", r.schemaName(), r.specificName()) }
+		s.elementType(w, r.ret, "ROUTINE", 0, place)
+		for i, p := range r.parameters() {
+			s.elementType(w, p.t, "ROUTINE", i+1, place)
+		}
+	}
+	return s.eachType(types.DefDomain, func(d *catalog.Table, def *types.Def) {
+		s.elementType(w, def.Base, "DOMAIN", 1, func() { s.place(w, "object", d) })
+	})
+}
+
+// elementType emits the type of the elements of type t, if it is an array, in place n of an object.
+func (s *snapshot) elementType(w *writer, t *types.T, kind string, n int, place func()) {
+	if t.IsDomain() || t.Elem == nil || t.Elem.Family == types.AnyFamily {
+		return
+	}
+	place()
+	w.str("object_type", kind)
+	w.str("collection_type_identifier", strconv.Itoa(n))
+	w.str("data_type", dataType(t.Elem))
+	if t.Elem.IsDomain() {
+		w.str("data_type", "USER-DEFINED")
+	}
+	s.named(w, "udt", s.typeSchema(t.Elem), s.typname(t.Elem))
+	w.str("dtd_identifier", "a"+strconv.Itoa(n))
+	w.done()
+}
+
+// shownType is the type that a column was declared as.
+func shownType(c *catalog.Column) *types.T {
+	if c.Domain != nil {
+		return c.Domain
+	}
+	return c.Type
 }

@@ -180,18 +180,13 @@ func isUDTPrivileges(s *snapshot, w *writer) error {
 	return nil
 }
 
-// isUsagePrivileges is information_schema.usage_privileges, of domains and sequences.
+// isUsagePrivileges is information_schema.usage_privileges, of domains; PostgreSQL shows for
+// sequences only what was granted.
 func isUsagePrivileges(s *snapshot, w *writer) error {
-	object := func(d *catalog.Table, kind string) {
-		grants(w, "USAGE", kind == "DOMAIN", func() {
+	return s.eachType(types.DefDomain, func(d *catalog.Table, _ *types.Def) {
+		grants(w, "USAGE", true, func() {
 			s.place(w, "object", d)
-			w.str("object_type", kind)
+			w.str("object_type", "DOMAIN")
 		})
-	}
-	for _, t := range s.tables() {
-		if t.Kind == catalog.KindSequence {
-			object(t, "SEQUENCE")
-		}
-	}
-	return s.eachType(types.DefDomain, func(d *catalog.Table, _ *types.Def) { object(d, "DOMAIN") })
+	})
 }
