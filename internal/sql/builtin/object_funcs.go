@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -28,6 +29,7 @@ type KeyOrder struct{ Desc, NullsFirst bool }
 // The oids of the access methods of indexes.
 const (
 	OidBtree = 403
+	OidHash  = 405
 	OidGIN   = 2742
 )
 
@@ -110,11 +112,13 @@ func objectFunctions() []*Overload {
 
 // methodProperty tells what indexes of a method may be; inverted ones have one column.
 func methodProperty(method uint32, name string) types.Datum {
-	switch name {
-	case "can_order", "can_unique", "can_multi_col", "can_exclude", "can_include":
-		if method == OidBtree || method == OidGIN {
-			return types.NewBool(method == OidBtree)
-		}
+	switch {
+	case method != OidBtree && method != OidHash && method != OidGIN:
+		return types.Null
+	case name == "can_exclude":
+		return types.NewBool(method != OidGIN)
+	case slices.Contains([]string{"can_order", "can_unique", "can_multi_col", "can_include"}, name):
+		return types.NewBool(method == OidBtree)
 	}
 	return types.Null
 }
@@ -122,8 +126,10 @@ func methodProperty(method uint32, name string) types.Datum {
 // indexProperty tells what an index of a method is good for.
 func indexProperty(method uint32, name string) types.Datum {
 	switch name {
-	case "clusterable", "index_scan", "backward_scan":
+	case "clusterable":
 		return types.NewBool(method == OidBtree)
+	case "index_scan", "backward_scan":
+		return types.NewBool(method != OidGIN)
 	case "bitmap_scan":
 		return types.True
 	}

@@ -344,11 +344,8 @@ func hashKeys(ix *catalog.Index, p pendingIndex) error {
 	}
 	switch {
 	case p.method == "hash" && !p.sharded:
-		if p.unique {
-			return pgerr.Unsupported("access method \"hash\" does not support unique indexes").At(p.loc.Pos)
-		}
-		if len(p.keys) > 1 {
-			return pgerr.Unsupported("access method \"hash\" does not support multicolumn indexes").At(p.loc.Pos)
+		if what := notHashed(p); what != "" {
+			return pgerr.Unsupported("access method \"hash\" does not support %s", what).At(p.loc.Pos)
 		}
 		ix.HashColumns = 1
 	case p.sharded:
@@ -363,6 +360,23 @@ func hashKeys(ix *catalog.Index, p pendingIndex) error {
 		ix.Buckets = int32(n.Val)
 	}
 	return nil
+}
+
+// notHashed names what keeps an index from using access method hash, "" for nothing.
+func notHashed(p pendingIndex) string {
+	switch k := p.keys[0]; {
+	case p.unique:
+		return "unique indexes"
+	case len(p.keys) > 1:
+		return "multicolumn indexes"
+	case len(p.stored) > 0:
+		return "included columns"
+	case k.Dir != ast.DirDefault:
+		return "ASC/DESC options"
+	case k.Nulls != ast.NullsDefault:
+		return "NULLS FIRST/LAST options"
+	}
+	return ""
 }
 
 func visibleColumn(t *catalog.Table, name string) (int, bool) {

@@ -16,7 +16,9 @@ type Class struct {
 	// class serves columns of it that name none.
 	Input   *types.T
 	Default bool
-	tokens  func(t *types.T, d types.Datum) []string
+	// Key is what the catalog says that the index holds, AnyElement for the elements of arrays.
+	Key    *types.T
+	tokens func(t *types.T, d types.Datum) []string
 	// queries are the operators with a column on their left.
 	queries map[string]func(t *types.T, d types.Datum, o Options) *Formula
 }
@@ -33,27 +35,27 @@ const DefaultSimilarity = 0.3
 // classes are all operator classes.
 var classes = []*Class{
 	{
-		Name: "array_ops", Oid: 10064, Family: 2745, Input: types.AnyArray, Default: true, tokens: arrayTokens,
+		Name: "array_ops", Oid: 10064, Family: 2745, Input: types.AnyArray, Default: true, Key: types.AnyElement, tokens: arrayTokens,
 		queries: map[string]func(*types.T, types.Datum, Options) *Formula{
 			"@>": arrayContains, "<@": arrayContained, "&&": arrayOverlaps, "=": arrayEquals,
 		},
 	},
 	{
-		Name: "jsonb_ops", Oid: 10090, Family: 4036, Input: types.JSONB, Default: true, tokens: jsonTokens,
+		Name: "jsonb_ops", Oid: 10090, Family: 4036, Input: types.JSONB, Default: true, Key: types.Text, tokens: jsonTokens,
 		queries: map[string]func(*types.T, types.Datum, Options) *Formula{
 			"@>": jsonContains, "?": jsonKey, "?|": jsonAnyKey, "?&": jsonAllKeys,
 		},
 	},
 	{
-		Name: "jsonb_path_ops", Oid: 10091, Family: 4037, Input: types.JSONB, tokens: pathTokens,
+		Name: "jsonb_path_ops", Oid: 10091, Family: 4037, Input: types.JSONB, Key: types.Int4, tokens: pathTokens,
 		queries: map[string]func(*types.T, types.Datum, Options) *Formula{"@>": pathContains},
 	},
 	{
-		Name: "tsvector_ops", Oid: 10073, Family: 3659, Input: types.TSVector, Default: true, tokens: vectorTokens,
+		Name: "tsvector_ops", Oid: 10073, Family: 3659, Input: types.TSVector, Default: true, Key: types.Text, tokens: vectorTokens,
 		queries: map[string]func(*types.T, types.Datum, Options) *Formula{"@@": vectorMatches, "@@@": vectorMatches},
 	},
 	{
-		Name: "gin_trgm_ops", Oid: 15001, Family: 15000, Input: types.Text, tokens: trigramTokens,
+		Name: "gin_trgm_ops", Oid: 15001, Family: 15000, Input: types.Text, Key: types.Int4, tokens: trigramTokens,
 		queries: map[string]func(*types.T, types.Datum, Options) *Formula{
 			"~~": likeMatches, "~~*": likeMatches, "~": regexpMatches, "~*": regexpMatches, "%": similar, "=": textEquals,
 		},

@@ -70,6 +70,7 @@ const (
 	oidHeap           = 2
 	oidBtree          = builtin.OidBtree
 	oidGIN            = builtin.OidGIN
+	oidHash           = builtin.OidHash
 	oidDefaultCollate = 100
 	oidInternalLang   = 12
 	utf8Encoding      = 6

@@ -78,9 +78,7 @@ func publicMay(t *catalog.Table) string {
 func (s *snapshot) indexClassRow(w *writer, t *catalog.Table, ix *catalog.Index) {
 	s.classCommon(w, t, ix.Oid, ix.Name, "i", len(ix.Columns)+len(ix.Stored))
 	w.oid("reltablespace", s.tablespaceOid(ix.Tablespace))
-	if w.oid("relam", oidBtree); ix.Inverted != "" {
-		w.oid("relam", oidGIN)
-	}
+	w.oid("relam", methodOf(ix))
 	w.str("relreplident", "n")
 	w.reloptions(ix.Options)
 	w.done()
@@ -182,6 +180,9 @@ func indexAttributes(t *catalog.Table, ix *catalog.Index) []catalog.Column {
 		}
 		taken[c.Name] = true
 		c.Default, c.Identity, c.Generated = "", 0, ""
+		if k := keyType(ix, c.Type); k != c.Type {
+			c.Type, c.Domain = k, nil
+		}
 		out = append(out, c)
 	}
 	return out

@@ -243,10 +243,7 @@ func (c *Catalog) IndexKeys(oid uint32) (method uint32, keys []builtin.KeyOrder,
 	for _, k := range ix.Columns {
 		keys = append(keys, builtin.KeyOrder{Desc: k.Desc, NullsFirst: k.NullsFirst})
 	}
-	if method = oidBtree; ix.Inverted != "" {
-		method = oidGIN
-	}
-	return method, keys, len(ix.Stored), true
+	return methodOf(ix), keys, len(ix.Stored), true
 }
 
 func (s *snapshot) describeRule(oid uint32) (builtin.ObjectName, bool) {

@@ -109,7 +109,7 @@ func (s *snapshot) indexText(t *catalog.Table, ix *catalog.Index, rel string, pr
 	if ix.DeclaredUnique() && !ix.Exclusion {
 		b.WriteString("UNIQUE ")
 	}
-	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING " + methodOf(ix) + " (")
+	b.WriteString("INDEX " + ast.QuoteIdent(ix.Name) + " ON " + rel + " USING " + methodNames[methodOf(ix)] + " (")
 	b.WriteString(s.keysText(t, ix, pretty) + ")" + bucketsText(ix))
 	b.WriteString(s.includeText(t, ix))
 	if ix.NullsNotDistinct {
@@ -127,7 +127,7 @@ func (s *snapshot) keysText(t *catalog.Table, ix *catalog.Index, pretty bool) st
 	keys := make([]string, len(ix.Columns))
 	for i, k := range ix.Columns {
 		keys[i] = s.keyText(t, ix, k, pretty)
-		if i < ix.HashColumns && ix.Buckets == 0 {
+		if i < ix.HashColumns && ix.Buckets == 0 && methodOf(ix) != oidHash {
 			keys[i] += " HASH"
 		}
 	}
@@ -142,14 +142,6 @@ func bucketsText(ix *catalog.Index) string {
 	return " USING HASH WITH BUCKET_COUNT = " + strconv.Itoa(int(ix.Buckets))
 }
 
-// methodOf is the name of an index's access method.
-func methodOf(ix *catalog.Index) string {
-	if ix.Inverted != "" {
-		return "gin"
-	}
-	return "btree"
-}
-
 // indexClass is the operator class of a key column.
 func indexClass(ix *catalog.Index, k *catalog.IndexColumn, t *types.T) uint32 {
 	if c := inverted.ByName(ix.Inverted); c != nil {
@@ -159,6 +151,9 @@ func indexClass(ix *catalog.Index, k *catalog.IndexColumn, t *types.T) uint32 {
 		if otherClasses[i].name == k.OpClass {
 			return otherClasses[i].oid
 		}
+	}
+	if h, ok := hashClasses[opclassNameOf(t)]; ok && methodOf(ix) == oidHash {
+		return h.oid
 	}
 	return opclassOf(t)
 }

@@ -203,15 +203,24 @@ var userSupport = map[types.DefKind]typeSupport{
 	},
 }
 
-// opclassOf and opclassNameOf return the default operator class of a column's type;
-// varchar uses that of text.
+// opclassOf and opclassNameOf return the default operator class of a column's type.
 func opclassOf(t *types.T) uint32 { return classSupport(t).opclass }
 
 func opclassNameOf(t *types.T) string { return classSupport(t).opclassName }
 
+// classSupport returns what has the operator class of a type: some have none of their own.
 func classSupport(t *types.T) typeSupport {
-	if t.Is(types.Varchar) {
+	switch {
+	case t.Is(types.Varchar):
 		t = types.Text
+	case t.Is(types.CIDR):
+		t = types.Inet
+	case t.IsReg():
+		t = types.Oid
+	case t.Family == types.RangeFamily:
+		return userSupport[types.DefRange]
+	case t.Family == types.MultirangeFamily:
+		return userSupport[types.DefMultirange]
 	}
 	return supportOf(t)
 }

@@ -272,7 +272,7 @@ var otherClasses = [...]struct {
 	{10044, 1994, types.Text.Oid, "varchar_ops"},
 }
 
-// pgOpclass lists the btree operator classes and those of inverted indexes.
+// pgOpclass lists the operator classes of btree, hash and inverted indexes.
 func pgOpclass(_ *snapshot, w *writer) error {
 	var all []*typeSupport
 	for _, s := range typeSupports() {
@@ -286,9 +286,9 @@ func pgOpclass(_ *snapshot, w *writer) error {
 		all = append(all, &s)
 	}
 	slices.SortFunc(all, func(a, b *typeSupport) int { return int(a.opclass) - int(b.opclass) })
-	btree := func(oid, family, input uint32, name string, isDefault bool) {
+	class := func(method, oid, family, input uint32, name string, isDefault bool) {
 		w.oid("oid", oid)
-		w.oid("opcmethod", oidBtree)
+		w.oid("opcmethod", method)
 		w.str("opcname", name)
 		w.oid("opcnamespace", oidPgCatalog)
 		w.oid("opcowner", oidRoot)
@@ -299,10 +299,13 @@ func pgOpclass(_ *snapshot, w *writer) error {
 		w.done()
 	}
 	for _, s := range all {
-		btree(s.opclass, s.opfamily, s.typ, s.opclassName, true)
+		class(oidBtree, s.opclass, s.opfamily, s.typ, s.opclassName, true)
+		if h, ok := hashClasses[s.opclassName]; ok {
+			class(oidHash, h.oid, h.family, s.typ, s.opclassName, true)
+		}
 	}
 	for _, c := range otherClasses {
-		btree(c.oid, c.family, c.input, c.name, false)
+		class(oidBtree, c.oid, c.family, c.input, c.name, false)
 	}
 	for _, c := range inverted.Classes() {
 		w.oid("oid", c.Oid)
@@ -313,7 +316,7 @@ func pgOpclass(_ *snapshot, w *writer) error {
 		w.oid("opcfamily", c.Family)
 		w.oid("opcintype", c.Input.Oid)
 		w.flag("opcdefault", c.Default)
-		w.oid("opckeytype", types.Bytea.Oid)
+		w.oid("opckeytype", c.Key.Oid)
 		w.done()
 	}
 	return nil
@@ -324,7 +327,7 @@ func pgAm(_ *snapshot, w *writer) error {
 	for _, a := range []struct {
 		oid        uint32
 		name, kind string
-	}{{oidHeap, "heap", "t"}, {oidBtree, "btree", "i"}, {oidGIN, "gin", "i"}} {
+	}{{oidHeap, "heap", "t"}, {oidBtree, "btree", "i"}, {oidHash, "hash", "i"}, {oidGIN, "gin", "i"}} {
 		w.oid("oid", a.oid)
 		w.str("amname", a.name)
 		w.oid("amhandler", 0)
@@ -363,6 +366,7 @@ func pgOpfamily(_ *snapshot, w *writer) error {
 		w.oid("opfowner", oidRoot)
 		w.done()
 	}
+	hashFamilies(w)
 	for _, c := range inverted.Classes() {
 		w.oid("oid", c.Family)
 		w.oid("opfmethod", oidGIN)
