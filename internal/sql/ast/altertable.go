@@ -37,7 +37,7 @@ const (
 	AlterColumnResetParams                    // Name, Params
 	AlterColumnStorage                        // Name, NewName
 	AlterColumnCompression                    // Name, NewName
-	AlterAddConstraint                        // Constraint
+	AlterAddConstraint                        // Constraint, Name of the column whose it is
 	AlterAlterConstraint                      // Name, Constraint (deferrability)
 	AlterValidateConstraint                   // Name
 	AlterDropConstraint                       // Name

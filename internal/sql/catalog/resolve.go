@@ -232,8 +232,7 @@ func (c *Collection) ResolveTable(ctx context.Context, database, schema, name st
 		return nil, pgerr.New(pgerr.WrongObjectType, "cannot open relation \"%s\"", name).
 			WithDetail("This operation is not supported for indexes.")
 	case t.IsComposite():
-		return nil, pgerr.New(pgerr.WrongObjectType, "cannot open relation \"%s\"", name).
-			WithDetail("This operation is not supported for composite types.")
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is a composite type", name)
 	}
 	return t, nil
 }

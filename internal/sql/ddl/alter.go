@@ -31,6 +31,11 @@ func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 	if len(st.Cmds) == 1 {
 		return e.runCommands(ctx, st, t, index)
 	}
+	if !renames(st.Cmds) {
+		apart := *st
+		apart.Cmds = constraintsApart(st.Cmds)
+		st = &apart
+	}
 	if rewrites(st.Cmds) {
 		if err := e.examine(ctx, st, t, index); err != nil {
 			return err
@@ -43,7 +48,7 @@ func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 // left; but changes of types are one command, which computes all values of the rows that the
 // statement found.
 func (e *Env) runCommands(ctx context.Context, st *ast.AlterTable, found *catalog.Table, index bool) error {
-	keysChecked := false
+	before := phaseDrop
 	for i, cmds := range inPhases(st.Cmds) {
 		if i > 0 {
 			e.nextCommand()
@@ -53,12 +58,10 @@ func (e *Env) runCommands(ctx context.Context, st *ast.AlterTable, found *catalo
 			return err
 		}
 		a := &alteration{e: e, found: found, old: t, t: t.Clone(), index: index, name: st.Name.Table, kind: st.Kind, types: cmds}
-		if !keysChecked && phaseOf(cmds[0]) > phaseColumns {
-			if err := a.checkKeys(st.Cmds); err != nil {
-				return err
-			}
-			keysChecked = true
+		if err := a.checkKeys(st.Cmds, before, phaseOf(cmds[0])); err != nil {
+			return err
 		}
+		before = max(before, phaseOf(cmds[0]))
 		if err := a.command(ctx, cmds[0]); err != nil {
 			return err
 		}
@@ -227,7 +230,7 @@ func (a *alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
 	case ast.AlterRenameColumn:
 		return a.renameColumn(ctx, c)
 	case ast.AlterAddConstraint:
-		return a.addConstraint(ctx, pendingConstraint{Constraint: c.Constraint})
+		return a.addConstraint(ctx, pendingConstraint{Constraint: c.Constraint, column: c.Name})
 	case ast.AlterDropConstraint:
 		return a.dropConstraint(ctx, c)
 	case ast.AlterRenameConstraint:

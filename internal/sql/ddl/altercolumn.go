@@ -403,7 +403,7 @@ func (a *alteration) columnIdentity(ctx context.Context, c *ast.AlterCmd) error 
 }
 
 func (a *alteration) addIdentity(ctx context.Context, c *ast.AlterCmd, col *catalog.Column) error {
-	if err := identityType(col.Type, c.Pos); err != nil {
+	if err := identityType(col, c.Pos); err != nil {
 		return err
 	}
 	switch {

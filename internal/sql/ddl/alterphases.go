@@ -150,23 +150,65 @@ func (e *Env) runVerifyingLast(ctx context.Context, st *ast.AlterTable, t *catal
 	return nil
 }
 
-// checkKeys checks that the columns of new keys are there, which PostgreSQL does before it
-// makes the first of them.
-func (a *alteration) checkKeys(cmds []*ast.AlterCmd) error {
+// constraintsApart makes the constraints of new columns commands of their own, whose phases come
+// later than that of the columns.
+func constraintsApart(cmds []*ast.AlterCmd) []*ast.AlterCmd {
+	var out []*ast.AlterCmd
 	for _, c := range cmds {
-		if c.Kind != ast.AlterAddConstraint || c.Constraint.Kind != ast.ConstrPrimaryKey && c.Constraint.Kind != ast.ConstrUnique {
+		if c.Kind != ast.AlterAddColumn || c.IfNotExists {
+			out = append(out, c)
 			continue
 		}
-		var names []ast.Name
-		for _, k := range c.Constraint.Keys {
-			if _, ok := visibleColumn(a.t, k.Column); k.Column != "" && !ok {
-				return undefinedColumn(a.t, k.Column, k.Pos)
+		add, def := *c, *c.Def
+		def.Constraints, add.Def = nil, &def
+		out = append(out, &add)
+		for _, k := range c.Def.Constraints {
+			switch k.Kind {
+			case ast.ConstrPrimaryKey, ast.ConstrUnique, ast.ConstrCheck, ast.ConstrForeignKey:
+				out = append(out, &ast.AlterCmd{Loc: k.Loc, Kind: ast.AlterAddConstraint, Name: c.Def.Name, Constraint: k})
+			default:
+				def.Constraints = append(def.Constraints, k)
 			}
-			if slices.Contains(names, k.Column) {
-				return repeatedKey(k.Column, c.Constraint.Kind == ast.ConstrPrimaryKey).At(k.Pos)
-			}
-			names = append(names, k.Column)
 		}
+	}
+	return out
+}
+
+// checkKeys checks what PostgreSQL does before it makes the first of the new keys, on the way from
+// one phase to the next: that none has a column twice, once the columns are there, and that the
+// columns of primary keys exist, with the columns' attributes.
+func (a *alteration) checkKeys(cmds []*ast.AlterCmd, before, next int) error {
+	for _, c := range cmds {
+		if c.Kind != ast.AlterAddConstraint {
+			continue
+		}
+		if before <= phaseColumns && next > phaseColumns {
+			if err := repeatedKeys(c.Constraint); err != nil {
+				return err
+			}
+		}
+		if before <= phaseAttributes && next > phaseAttributes && c.Constraint.Kind == ast.ConstrPrimaryKey {
+			for _, k := range c.Constraint.Keys {
+				if _, ok := visibleColumn(a.t, k.Column); k.Column != "" && !ok {
+					return undefinedColumn(a.t, k.Column, k.Pos)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// repeatedKeys fails if a primary key or a unique constraint has a column twice.
+func repeatedKeys(c *ast.Constraint) error {
+	if c.Kind != ast.ConstrPrimaryKey && c.Kind != ast.ConstrUnique {
+		return nil
+	}
+	var names []ast.Name
+	for _, k := range c.Keys {
+		if slices.Contains(names, k.Column) {
+			return repeatedKey(k.Column, c.Kind == ast.ConstrPrimaryKey).At(k.Pos)
+		}
+		names = append(names, k.Column)
 	}
 	return nil
 }

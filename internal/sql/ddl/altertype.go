@@ -170,6 +170,10 @@ func (a *alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 		return err
 	}
 	typ := col.Type
+	typeDefault(col, was.Type)
+	if err := planner.CheckDefault(ctx, a.e.plannerEnv(a.e.Coll), col); err != nil {
+		return a.castDefaultError(ctx, defaultMessage(err), []typeChange{{cmd: c, id: col.ID}})
+	}
 	if err := a.unviewedColumn(ctx, col, "cannot alter type of a column used by a view or rule"); err != nil {
 		return err
 	}
@@ -186,8 +190,7 @@ func (a *alteration) retype(ctx context.Context, c *ast.AlterCmd, col *catalog.C
 				WithDetail("Index \"%s\" uses column \"%s\".", ix.Name, col.Name)
 		}
 	}
-	typeDefault(col, was.Type)
-	if err := checkClasses(a.t, col); err != nil {
+	if err := checkClasses(a.t, col, was.Type); err != nil {
 		return err
 	}
 	if inKey(a.t, col.ID) {
@@ -203,10 +206,8 @@ func (a *alteration) retypeIdentity(ctx context.Context, c *ast.AlterCmd, col *c
 	if col.Identity == 0 {
 		return nil
 	}
-	switch col.Type.Oid {
-	case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
-	default:
-		return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint").At(c.Pos)
+	if err := identityType(col, c.Pos); err != nil {
+		return err
 	}
 	s, err := a.lockSequence(ctx, col)
 	if err != nil || s.Sequence.Type.Is(col.Type) {

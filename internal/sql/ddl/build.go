@@ -232,10 +232,11 @@ func (b *builder) insertion() (*ast.Insert, *scratchResolver) {
 		Table:      &ast.TableRef{Name: ast.TableName{Schema: scratchSchema, Table: scratchNew}},
 		Overriding: ast.OverridingSystem,
 	}
-	r := &scratchResolver{Collection: b.e.Coll, old: s.old, table: s.table}
+	r := &scratchResolver{Collection: b.e.Coll, table: s.table}
 	if s.old == nil {
 		return st, r
 	}
+	r.old = unindexed(s.old)
 	sel := &ast.Select{From: []ast.TableExpr{&ast.TableRef{
 		Name:  ast.TableName{Schema: scratchSchema, Table: scratchOld},
 		Alias: ast.Alias{Name: s.old.Name},
@@ -258,6 +259,15 @@ func (b *builder) insertion() (*ast.Insert, *scratchResolver) {
 	}
 	st.Source = sel
 	return st, r
+}
+
+// unindexed is a table without its secondary indexes, whose expressions may have got texts
+// already that fit its new form only.
+func unindexed(t *catalog.Table) *catalog.Table {
+	t = t.Clone()
+	t.Indexes = t.Indexes[:1]
+	dropUnusedExpressions(t)
+	return t
 }
 
 // queryRows completes the rows of a query with the defaults of hidden columns.

@@ -154,8 +154,8 @@ func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *colu
 }
 
 // identityType refuses types that an identity column cannot have.
-func identityType(t *types.T, pos int) error {
-	switch t.Oid {
+func identityType(c *catalog.Column, pos int) error {
+	switch declaredType(c).Oid {
 	case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
 		return nil
 	}
@@ -168,7 +168,7 @@ func (e *Env) columnValue(ctx context.Context, t *catalog.Table, def *columnDef,
 	if k.Kind == ast.ConstrDefault {
 		return e.setDefault(ctx, &def.col, k.X)
 	}
-	if err := identityType(def.col.Type, k.Pos); err != nil {
+	if err := identityType(&def.col, k.Pos); err != nil {
 		return err
 	}
 	def.col.NotNull = true

@@ -51,6 +51,9 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 	if err != nil || b == nil {
 		return st.Tag(), err
 	}
+	if b.taken != nil {
+		return "", b.taken
+	}
 	b.t.Options = options
 	if err := e.onCommit(b.t, b.schema.Temp != nil, st.OnCommit, st.Pos); err != nil {
 		return "", err
@@ -79,6 +82,9 @@ func (e *Env) selectInto(ctx context.Context, st *ast.Select) (tag string, err e
 		return "", err
 	}
 	b, err := e.newTable(ctx, st.Into.Name, st.Into.Persistence, false)
+	if err == nil {
+		err = b.taken
+	}
 	if err != nil {
 		return "", err
 	}

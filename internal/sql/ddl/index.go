@@ -428,7 +428,10 @@ func (e *Env) indexColumn(ctx context.Context, t *catalog.Table, k *ast.IndexEle
 	if err := rowcodec.CheckOrderable(col.Type); err != nil {
 		return c, pgerr.From(err).At(k.Pos)
 	}
-	c.Column, c.OpClass = col.ID, lastName(k.OpClass)
+	c.Column = col.ID
+	if name := lastName(k.OpClass); name != defaultClass(col.Type) {
+		c.OpClass = name
+	}
 	if c.Collate, err = e.keyCollation(ctx, k, col); err != nil {
 		return c, err
 	}
@@ -463,6 +466,14 @@ func lastName(name []ast.Name) string {
 	return name[len(name)-1]
 }
 
+// defaultClass is the name of the operator class that a type has unless another one is written.
+func defaultClass(t *types.T) ast.Name {
+	if t.Is(types.Varchar) {
+		t = types.Text
+	}
+	return t.Name + "_ops"
+}
+
 // stringClass reports whether an operator class of strings accepts type t, and whether it is one.
 func stringClass(name ast.Name, t *types.T) (ok, known bool) {
 	switch name {
@@ -482,7 +493,7 @@ func checkOpClass(k *ast.IndexElem, t *types.T) error {
 	}
 	name := k.OpClass[len(k.OpClass)-1]
 	if len(k.OpArgs) == 0 {
-		if name == t.Name+"_ops" {
+		if name == defaultClass(t) {
 			return nil
 		}
 		if ok, known := stringClass(name, t); ok {

@@ -77,11 +77,14 @@ func operatorClass(name []ast.Name, t *types.T) (*inverted.Class, error) {
 	return c, nil
 }
 
-// checkClasses makes sure that the inverted indexes over a column serve its new type,
-// and moves those that have the default operator class to that of the type.
-func checkClasses(t *catalog.Table, col *catalog.Column) error {
+// checkClasses makes sure that the indexes over a column serve its new type, and moves those
+// that have the default operator class of the type from to that of the new one.
+func checkClasses(t *catalog.Table, col *catalog.Column, from *types.T) error {
 	for i := range t.Indexes {
 		ix := &t.Indexes[i]
+		if err := reclassKeys(t, ix, col, from); err != nil {
+			return err
+		}
 		if ix.Inverted == "" || !slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return k.Column == col.ID }) {
 			continue
 		}
@@ -94,6 +97,24 @@ func checkClasses(t *catalog.Table, col *catalog.Column) error {
 			return err
 		}
 		ix.Inverted = c.Name
+	}
+	return nil
+}
+
+// reclassKeys is checkClasses of the keys for which an operator class was written.
+func reclassKeys(t *catalog.Table, ix *catalog.Index, col *catalog.Column, from *types.T) error {
+	for i := range ix.Columns {
+		k := &ix.Columns[i]
+		if k.OpClass == "" || t.DeclaredKey(k) != col.ID {
+			continue
+		}
+		if k.OpClass == defaultClass(from) {
+			k.OpClass = ""
+			continue
+		}
+		if err := checkOpClass(&ast.IndexElem{OpClass: []ast.Name{k.OpClass}}, col.Type); err != nil {
+			return err
+		}
 	}
 	return nil
 }

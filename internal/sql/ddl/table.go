@@ -23,6 +23,9 @@ func (e *Env) createTable(ctx context.Context, st *ast.CreateTable) error {
 	if err != nil || b == nil {
 		return err
 	}
+	if b.taken != nil {
+		return b.columnsFirst(ctx, st.Defs)
+	}
 	if b.t.Options, err = e.tableOptions(st.With); err != nil {
 		return err
 	}
@@ -79,6 +82,8 @@ type tableBuilder struct {
 	indexes     []pendingIndex
 	splits      []pendingSplit
 	generated   []pendingGenerated
+	// taken is the error of a name that something has, with which nothing can be built.
+	taken error
 	// What the definition says about families.
 	columnFamilies []columnFamily
 	familyDefs     []*ast.FamilyDef
@@ -91,7 +96,7 @@ type pendingConstraint struct {
 }
 
 // newTable starts the definition of a table. It returns nil if the name is
-// taken and that is fine.
+// taken and that is fine; otherwise the builder knows the error of a taken name.
 func (e *Env) newTable(ctx context.Context, name ast.TableName, p ast.Persistence, ifNotExists bool) (*tableBuilder, error) {
 	schema, err := e.targetFor(ctx, name, p)
 	if err != nil {
@@ -121,9 +126,57 @@ func (e *Env) newTable(ctx context.Context, name ast.TableName, p ast.Persistenc
 			e.skip(pgerr.DuplicateTable, "relation \"%s\" already exists, skipping", name.Table)
 			return nil, nil
 		}
-		return nil, err
+		if code := pgerr.CodeOf(err); code != pgerr.DuplicateTable && code != pgerr.DuplicateObject {
+			return nil, err
+		}
+		return &tableBuilder{e: e, schema: schema, t: t, taken: err}, nil
 	}
 	return &tableBuilder{e: e, schema: schema, t: t}, nil
+}
+
+// columnsFirst is the error for a table whose name is taken: what is wrong with its columns and
+// keys comes before that, what is wrong with its expressions after.
+func (b *tableBuilder) columnsFirst(ctx context.Context, defs []ast.TableDef) error {
+	for _, d := range defs {
+		if c, ok := d.(*ast.ColumnDef); ok {
+			d = withoutValues(c)
+		}
+		if err := b.define(ctx, d); err != nil {
+			return err
+		}
+	}
+	primary := false
+	for _, c := range b.constraints {
+		switch c.Kind {
+		case ast.ConstrPrimaryKey:
+			if primary {
+				return b.twoPrimaryKeys(c.Pos)
+			}
+			primary = true
+		case ast.ConstrUnique:
+		default:
+			continue
+		}
+		if _, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, c); err != nil {
+			return err
+		}
+	}
+	return b.taken
+}
+
+// withoutValues is a column with NULL for its default.
+func withoutValues(d *ast.ColumnDef) *ast.ColumnDef {
+	c := *d
+	c.Constraints = nil
+	for _, k := range d.Constraints {
+		if k.Kind == ast.ConstrDefault || k.Kind == ast.ConstrOnUpdate {
+			null := *k
+			null.X = &ast.NullLit{Loc: k.Loc}
+			k = &null
+		}
+		c.Constraints = append(c.Constraints, k)
+	}
+	return &c
 }
 
 // define adds an element of the column list.
@@ -341,7 +394,7 @@ func (b *tableBuilder) primaryKey(ctx context.Context) error {
 			continue
 		}
 		if pk >= 0 {
-			return pgerr.New(pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", b.t.Name).At(c.Pos)
+			return b.twoPrimaryKeys(c.Pos)
 		}
 		pk = i
 	}
@@ -365,6 +418,10 @@ func (b *tableBuilder) primaryKey(ctx context.Context) error {
 	}
 	b.splitLater(&ix, c)
 	return nil
+}
+
+func (b *tableBuilder) twoPrimaryKeys(pos int) error {
+	return pgerr.New(pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", b.t.Name).At(pos)
 }
 
 func (b *tableBuilder) splitLater(ix *catalog.Index, c pendingConstraint) {
