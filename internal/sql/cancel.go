@@ -187,7 +187,7 @@ func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, erro
 // BlockingPIDs returns the process ids of the sessions that one waits for, for
 // pg_blocking_pids.
 func (f *sessionFuncs) BlockingPIDs(pid int32) ([]int32, error) {
-	r, err := f.s.report(f.bctx(), pgcatalog.ReportRequest{Sessions: true})
+	r, err := f.s.report(f.ctx(), pgcatalog.ReportRequest{Sessions: true})
 	if err != nil {
 		return nil, err
 	}

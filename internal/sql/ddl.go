@@ -77,7 +77,7 @@ func (s *Session) commitOnly(ctx context.Context) error {
 	s.cursorsHeld()
 	t.open = false
 	s.txnStart.Store(0)
-	s.advisory.endTxn(s)
+	s.advisory.EndTxn()
 	s.afterCommit(ctx)
 	return nil
 }

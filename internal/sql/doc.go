@@ -16,8 +16,7 @@
 // they ask of the cluster. report.go (what goes on at all nodes: sessions, locks,
 // waits) and cancel.go ask other nodes' servers through Nodes; stats.go (what is known of the contents of
 // tables), contents.go (what a transaction adds to it), analysis.go and sample.go (how it is
-// found out) belong together; advisory.go has the
-// advisory locks, turns.go who goes first where blocks fail in numbers, txnids.go the numbers of transactions and what snapshots see of them.
+// found out) belong together; turns.go has who goes first where blocks fail in numbers, sessionlocks.go what connects advisory locks with sessions, txnids.go the numbers of transactions and what snapshots see of them.
 //
 // Invariants:
 //
@@ -38,9 +37,6 @@
 //	    same; if the plan then fails the text is run as it is (withParams,
 //	    queryByShape; TestShapes).
 //
-//	Q7. An advisory lock is granted to whoever holds its row lock and, in a cluster, finds
-//	    no claim of another holder that may still be there; a claim is deleted before
-//	    the row lock is released (advisoryLocks.acquire, release; TestAdvisoryClaims).
 //	Q8. Of several statements in one simple query those that share an implicit transaction are
 //	    run again together, from the first, if all only read and write rows and nothing of their
 //	    results was sent (batch.again; TestBatchRunsAgain). COPY FROM is run again with the data
@@ -64,9 +60,8 @@
 //	    and no longer than turnWait (takeTurn; TestTurns, TestTurnsOfSlowClients).
 //	Q15. A statement looks whether it goes on after a bounded number of steps, from the parse on
 //	    (Session.parse, builtin.Context.Step; TestLooks, layers' TestElementLoopsStep).
-//
-//	Q15. A statement that takes long reserves the tables at which it has failed before it is run again,
-//	     for a time in proportion to its own (ahead; TestReserveAhead).
+//	Q7. A statement that takes long reserves the tables at which it has failed before it is run again,
+//	    for a time in proportion to its own (ahead; TestReserveAhead).
 //
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
 // come from others and touch only what mu guards and atomics. Server's maps have a mutex.

@@ -108,7 +108,7 @@ func (x *execution) run(ctx context.Context) error {
 func (x *execution) runPlanned(ctx context.Context) error {
 	s := x.s
 	pending := len(s.rangeOps)
-	s.advisory.journal = s.advisory.journal[:0]
+	s.advisory.BeginStatement()
 	deferred := s.deferral.queue
 	x.res.Mark()
 	for attempt := 1; ; attempt++ {
@@ -135,7 +135,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		}
 		x.ahead.note(s, err, time.Since(began))
 		x.close()
-		s.advisory.retry(ctx, s)
+		s.advisory.RetryStatement(ctx)
 		if err := pauseBefore(ctx, attempt); err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 // of the session are not, so that the deadlock would be there again.
 func (x *execution) victimAlone(err error) bool {
 	var dead *kvpb.DeadlockError
-	return x.alone && x.commit && x.s.txn.block == blockNone && len(x.s.advisory.held) == 0 && errors.As(err, &dead)
+	return x.alone && x.commit && x.s.txn.block == blockNone && !x.s.advisory.Any() && errors.As(err, &dead)
 }
 
 // hadEnough reports whether a statement has met so many conflicts that its client is to

@@ -16,7 +16,7 @@ type replays struct {
 // next reports whether statements of an implicit transaction, which has been rolled back,
 // are to be run once more, and waits as long as they have to before that.
 func (r *replays) next(s *Session, text string) bool {
-	if s.txn.open || len(s.advisory.held) > 0 {
+	if s.txn.open || s.advisory.Any() {
 		return false
 	}
 	if r.attempt++; r.attempt == 1 {

@@ -221,7 +221,7 @@ func (s *Session) Activity() pgcatalog.Activity {
 	a.Database, a.Application = s.db.Name, s.mu.application
 	a.State, a.Query = s.stateLocked(), s.mu.query
 	a.QueryStart, a.Since = s.mu.began, s.mu.since
-	a.Advisory = s.mu.advisory
+	a.Advisory = s.advisory.Holder()
 	if s.mu.running {
 		a.QueryID = fmt.Sprintf("%s.%d", a.Session, s.mu.statement)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/advisory"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/settings"
 )
@@ -63,6 +64,8 @@ type Server struct {
 	clients  int // sessions that are not internal
 	nextPID  int32
 
+	advisory *advisory.Manager
+
 	txnIDs txnIDs
 	turns  turns
 	// reserveAfter is the constant of that name but in tests.
@@ -76,8 +79,8 @@ func NewServer(cfg Config) *Server {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Server{
-		stats: newTableStats(&cfg),
-		cfg:   cfg, copies: replayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: newPlanCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
+		stats: newTableStats(&cfg), advisory: advisory.NewManager(cfg.DB, cfg.Nodes),
+		cfg: cfg, copies: replayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: newPlanCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
 		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter,
 	}
 }
@@ -107,6 +110,7 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 		return nil, err
 	}
 	ses.held.mem.Init(s.held)
+	ses.advisory.Init(s.advisory, advisoryOwner{ses})
 	s.stats.follow(ctx)
 	ses.coll = s.cfg.Catalog.NewCollection()
 	if err := ses.connect(ctx, a); err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/advisory"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/charset"
@@ -59,7 +59,7 @@ type Session struct {
 	deferral  deferral
 	bctx      *builtin.Context
 	sequences sequenceState
-	advisory  advisoryLocks
+	advisory  advisory.Locks
 	txnStart  atomic.Int64 // of the open transaction, in nanoseconds of Unix time; else 0
 	// struck says that the running statement has cancelled itself, or ended its session: it
 	// goes no further than the row that did.
@@ -85,7 +85,6 @@ type Session struct {
 		statement   uint64    // number of the last statement
 		application string
 		clientCheck time.Duration // client_connection_check_interval
-		advisory    kvpb.TxnID    // of advisory.txn
 	}
 }
 
@@ -154,7 +153,7 @@ func (s *Session) Encoding() *charset.Encoding { return s.vals.Fast.Encoding }
 // Close rolls back and gives everything up.
 func (s *Session) Close() {
 	s.rollback(context.Background())
-	s.advisory.close(s)
+	s.advisory.Close()
 	s.closePortals()
 	s.closeUnnamedPortal()
 	s.forgetStatements()
@@ -270,7 +269,7 @@ func (s *Session) Terminated() bool {
 // context, which ends on a cancel request and after statement_timeout. A context
 // serves statement after statement until one is cancelled.
 func (s *Session) begin(text string) *stmtContext {
-	s.advisory.enter(s)
+	s.advisory.EnterStatement()
 	s.struck = false
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -305,7 +304,7 @@ func (s *Session) timeout(ctx *stmtContext) {
 }
 
 func (s *Session) end() {
-	s.advisory.leave(s)
+	s.advisory.LeaveStatement()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.running = false

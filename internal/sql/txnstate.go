@@ -133,7 +133,7 @@ func (s *Session) endTxn() {
 	s.vals.Format.Now = time.Time{} // what is read before the next one begins is read now
 	s.txnStart.Store(0)
 	s.closeTxnPortals()
-	s.advisory.endTxn(s)
+	s.advisory.EndTxn()
 }
 
 // undo gives up what a failed block has done: nobody is to wait for its locks until the
@@ -148,7 +148,7 @@ func (s *Session) undo(ctx context.Context) {
 	s.rangeOps = nil
 	s.stopPortals()
 	s.contents = contentsInTxn{}
-	s.advisory.endTxn(s)
+	s.advisory.EndTxn()
 	t.open = false
 }
 
@@ -265,7 +265,7 @@ func (s *Session) execSavepoint(name string) error {
 	}
 	s.txn.savepoints = append(s.txn.savepoints, savepoint{
 		name: name, kv: s.txn.txn.Savepoint(), coll: s.coll.Savepoint(), settings: s.vals.Mark(),
-		rangeOps: len(s.rangeOps), deferral: s.deferral.mark(), portals: s.portalNumber, advisory: len(s.advisory.inTxn), modes: s.txn.modes,
+		rangeOps: len(s.rangeOps), deferral: s.deferral.mark(), portals: s.portalNumber, advisory: s.advisory.Mark(), modes: s.txn.modes,
 	})
 	return nil
 }
@@ -299,7 +299,7 @@ func (s *Session) execRollbackTo(ctx context.Context, name string) error {
 	s.contents.analysed = nil
 	s.deferral = sp.deferral.mark()
 	s.closePortalsSince(sp.portals)
-	s.advisory.rollbackTo(ctx, s, sp.advisory)
+	s.advisory.RollbackTo(ctx, sp.advisory)
 	s.txn.savepoints = s.txn.savepoints[:i+1]
 	s.txn.block = blockOpen
 	return nil

@@ -408,7 +408,7 @@ func (s *Session) execDiscard(ctx context.Context, st *ast.Discard) (string, err
 			return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
 		s.closePortals()
-		s.advisory.unlockAll(ctx, s)
+		s.advisory.UnlockAll(ctx)
 		s.forgetStatements()
 		s.vals.ResetAll()
 		s.sequences.reset()

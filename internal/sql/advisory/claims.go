@@ -1,0 +1,144 @@
+package advisory
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// maxClaims bounds the claims on one lock that are looked at.
+const maxClaims = 100_000
+
+// Nodes is what locks ask of the cluster.
+type Nodes interface {
+	// WaitGraph has the waits that are on this node.
+	WaitGraph() *concurrency.WaitGraph
+	// Alone reports whether this is the only node, for good.
+	Alone() bool
+	// TxnOver finds out whether a transaction has ended, or its gateway has; false if
+	// that can't be told now.
+	TxnOver(id kvpb.TxnID) bool
+}
+
+// Manager is what the sessions of a node share.
+type Manager struct {
+	db    *kv.DB
+	nodes Nodes // nil if there are no others, ever
+}
+
+// NewManager returns a manager; nodes may be nil.
+func NewManager(db *kv.DB, nodes Nodes) *Manager { return &Manager{db, nodes} }
+
+// alone reports whether locks need no claims.
+func (m *Manager) alone() bool { return m.nodes == nil || m.nodes.Alone() }
+
+func claimHolder(id kvpb.TxnID) (b [16]byte) {
+	binary.BigEndian.PutUint64(b[:8], id.Hi)
+	binary.BigEndian.PutUint64(b[8:], id.Lo)
+	return b
+}
+
+func holderOf(b [16]byte) kvpb.TxnID {
+	return kvpb.TxnID{Hi: binary.BigEndian.Uint64(b[:8]), Lo: binary.BigEndian.Uint64(b[8:])}
+}
+
+// claim writes the claim of a holder who has the row lock, unless another one's is in
+// the way. Claims of holders that are over are deleted. Of two who have got the lock of
+// different leaders, one sees the claim of the other: they are read and written in one
+// serializable transaction.
+func (m *Manager) claim(ctx context.Context, key []byte, self kvpb.TxnID, want kvpb.Strength) (free bool, err error) {
+	over := map[kvpb.TxnID]bool{}
+	err = m.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		others, err := claims(ctx, t, key, self, want)
+		for _, o := range others {
+			over[o.holder] = false
+		}
+		return err
+	})
+	for id := range over {
+		over[id] = m.nodes.TxnOver(id)
+	}
+	if err != nil {
+		return false, err
+	}
+	err = m.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		others, err := claims(ctx, t, key, self, want)
+		if err != nil {
+			return err
+		}
+		for _, o := range others {
+			if free = over[o.holder]; !free {
+				return nil
+			}
+			if err := writeClaim(ctx, t, o.key, nil); err != nil {
+				return err
+			}
+		}
+		free = true
+		return writeClaim(ctx, t, keys.AdvisoryClaim(key, claimHolder(self)), []byte{byte(want)})
+	})
+	return free && err == nil, err
+}
+
+// writeClaim writes a claim, or deletes it if the value is nil.
+func writeClaim(ctx context.Context, t *kv.Txn, key, value []byte) error {
+	r, err := t.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
+	switch {
+	case err != nil:
+		return err
+	case value != nil:
+		return t.Put(key, value)
+	case r.Found:
+		return t.Delete(key)
+	}
+	return nil
+}
+
+type foundClaim struct {
+	key    []byte
+	holder kvpb.TxnID
+}
+
+// claims lists the claims of others on a lock that are in the way.
+func claims(ctx context.Context, t *kv.Txn, key []byte, self kvpb.TxnID, want kvpb.Strength) (out []foundClaim, err error) {
+	span := keys.AdvisoryClaims(key)
+	for start := span.Start; start != nil; {
+		var page kv.ScanResult
+		if err := t.Scan(ctx, start, span.End, kv.ScanOptions{}, &page); err != nil {
+			return nil, err
+		}
+		for i := range page.Len() {
+			k, v := page.Key(i), page.Value(i)
+			h, ok := keys.DecodeAdvisoryClaim(key, k)
+			if !ok || len(v) != 1 || holderOf(h) == self || want == kvpb.LockShare && kvpb.Strength(v[0]) == kvpb.LockShare {
+				continue
+			}
+			if len(out) >= maxClaims {
+				return nil, pgerr.New(pgerr.ProgramLimitExceeded, "too many sessions share an advisory lock")
+			}
+			out = append(out, foundClaim{append([]byte(nil), k...), holderOf(h)})
+		}
+		start = page.Resume
+	}
+	return out, nil
+}
+
+// dropClaims deletes a holder's claims on locks.
+func (m *Manager) dropClaims(ctx context.Context, self kvpb.TxnID, locks [][]byte) error {
+	if len(locks) == 0 || m.alone() {
+		return nil
+	}
+	return m.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+		for _, k := range locks {
+			if err := writeClaim(ctx, t, keys.AdvisoryClaim(k, claimHolder(self)), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
