@@ -55,6 +55,21 @@ func TestSecondDisk(t *testing.T) {
 	}
 }
 
+// TestCrowdedAlike has nodes join whose disks are as crowded as those of the others, as
+// where all are one: they get their share.
+func TestCrowdedAlike(t *testing.T) {
+	w := newWorld(3)
+	for range 20 {
+		w.addRange(zoneOf(3), 1, 2, 3)
+	}
+	w.addStore(nil, 3)
+	w.addStore(nil, 4)
+	w.shared = 1 << 40 / 5 * 4 // of 1 << 40
+	w.settle(t)
+	w.checkEven(t, "replicas", 0.1, replicas)
+	w.checkEven(t, "leaders", 0.3, leaders)
+}
+
 // TestDiversityNeverFalls draws clusters with disks and ranges of all sizes and
 // requires that what evens out never brings the replicas of a range closer together,
 // and that it ends.

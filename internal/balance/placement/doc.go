@@ -27,7 +27,8 @@
 // the stores that would serve the range equally well: so it lowers the sum of the
 // squares, and its reverse is never due after it. Moves for load end inside the
 // band of both load and count. A move off a crowded disk goes to one that is less full
-// even after it, and no move for counts or load crowds a disk.
+// even after it, and no move for counts or load crowds a disk, or goes to one
+// that is noticeably fuller if both are crowded.
 //
 // # Invariants
 //
@@ -44,7 +45,9 @@
 //  5. Only live stores that are neither draining, decommissioning nor full receive
 //     a replica. (Cluster.refuses)
 //  6. A leader moves only to a live voter that is caught up. (decision.mayLead)
-//  7. Voters are added to reach an even number only if a further one can follow.
+//  7. A leader leaves a slow disk only for one that is not, and none counts as slow
+//     while most are. (decision.relieveLeader, Cluster.markSlow)
+//  8. Voters are added to reach an even number only if a further one can follow.
 //     (decision.addVoter)
 //
 // # Concurrency

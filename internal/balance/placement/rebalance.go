@@ -152,10 +152,19 @@ func (d *decision) evenDisk(moves []move, voter bool) (Action, bool) {
 		from.ID, 100*from.Capacity.fraction(0), to.ID, 100*to.Capacity.fraction(0)))
 }
 
+// evenDiskShare is the part of Params.DiskBand by which disks may differ and still count as
+// equally full: those of stores that share a disk differ by what was written between two
+// measurements.
+const evenDiskShare = 0.2
+
 // roomy leaves of the stores that could take over a replica those whose disks that
 // would not crowd, or no more than where it is.
 func (d *decision) roomy(m move) []*store {
-	limit := max(d.c.params.CrowdedAt, m.from.Capacity.fraction(0))
+	p := &d.c.params
+	limit := p.CrowdedAt
+	if used := m.from.Capacity.fraction(0); used > limit {
+		limit = used + evenDiskShare*p.DiskBand
+	}
 	var out []*store
 	for _, t := range m.equal {
 		if t.Capacity.fraction(d.r.Size) <= limit {

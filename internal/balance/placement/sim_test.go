@@ -20,6 +20,7 @@ type world struct {
 	// before and after.
 	settled func(p *Placed, a Action, before, after float64)
 	last    string
+	shared  int64 // if not 0, the bytes used of a disk that all stores share
 }
 
 type failer interface {
@@ -92,6 +93,11 @@ func (w *world) picture() *Cluster {
 				c.Leaders++
 				c.QPS += p.QPS
 			}
+		}
+	}
+	if w.shared != 0 {
+		for i := range w.stores {
+			w.stores[i].Capacity.Used = w.shared
 		}
 	}
 	return NewCluster(w.now, w.stores, DefaultParams())
