@@ -185,6 +185,11 @@
 //	     another vote or acknowledges anything: it can't know what else it has forgotten (held;
 //	     TestOlderCopy in server).
 //
+//	R44. The store has the replica of a range that was split off before the left half gives up its
+//	     keys: in between they would be nobody's, the store would take in a snapshot of them, and
+//	     the replica that was made later would take the place of one that has acknowledged more
+//	     (applyTrigger; S11 of store).
+//
 //	R45. A log that does not continue the engine's state is emptied only if a crash came between a
 //	     snapshot's installation and that: the engine holds the snapshot's mark, has applied nothing
 //	     since, and the log's term, vote and last entry are as the mark says. Any other has
@@ -192,12 +197,7 @@
 //	     the term of a vote that it has lost could make a second leader of it (MendLog;
 //	     TestLostEndBehindFlush, TestSnapshotCrash in store).
 //
-//	R44. The store has the replica of a range that was split off before the left half gives up its
-//	     keys: in between they would be nobody's, the store would take in a snapshot of them, and
-//	     the replica that was made later would take the place of one that has acknowledged more
-//	     (applyTrigger; S11 of store).
-//
-//	R45. A reservation changes when others begin to write, never what is read or committed: it
+//	R46. A reservation changes when others begin to write, never what is read or committed: it
 //	     is neither handed on nor looked at by commits. Who has begun to write in its span, and
 //	     who would wait for ever, goes on (awaitReserved; TestReserveAhead in sql).
 //
