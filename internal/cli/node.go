@@ -196,6 +196,8 @@ func printStores(s *streams, format string, nodes []server.NodeStatus, only kvpb
 				disk = "does not answer"
 			case st.Full:
 				disk = "full"
+			case st.Slow:
+				disk = "slow"
 			}
 			rows = append(rows, []string{
 				fmt.Sprint(st.ID), fmt.Sprint(n.ID), n.Addr, strconv.FormatBool(n.Live), fmt.Sprint(st.Ranges), fmt.Sprint(st.Leaders),

@@ -42,8 +42,9 @@ type StoreInfo struct {
 	Ranges, Leaders          int
 	QPS, WriteBytesPerSec    float64
 	// Stalled and Full say that its disk does not answer or has no room: it should
-	// lead nothing and take nothing in.
-	Stalled, Full bool
+	// lead nothing and take nothing in. Slow says that its disk takes long for each
+	// write: others lead better.
+	Stalled, Full, Slow bool
 }
 
 // version says which of two infos about a node is the newer one.
@@ -87,6 +88,6 @@ func (n *NodeInfo) differs(old *NodeInfo) bool {
 		n.Locality != old.Locality || n.Version != old.Version ||
 		n.Draining != old.Draining || n.Decommissioning != old.Decommissioning || n.Removed != old.Removed ||
 		!slices.EqualFunc(n.Stores, old.Stores, func(a, b StoreInfo) bool {
-			return a.ID == b.ID && a.Stalled == b.Stalled && a.Full == b.Full
+			return a.ID == b.ID && a.Stalled == b.Stalled && a.Full == b.Full && a.Slow == b.Slow
 		})
 }

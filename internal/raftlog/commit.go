@@ -3,6 +3,7 @@ package raftlog
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/plant"
@@ -26,13 +27,18 @@ func (l *Log) commit(f *frame) error {
 	}
 	f.seg, f.off = s, s.off
 	f.buf = sealFrame(f.buf, s.id, s.synced, f.records)
+	begun := time.Now()
 	if err := s.writeAt(f.buf, s.off); err != nil {
 		return classify(err)
 	}
 	if plant.On(plant.AckBeforeSync) { // the next sync covers it too, perhaps
 		return nil
 	}
-	return s.sync()
+	err := s.sync()
+	if err == nil && l.o.Synced != nil {
+		l.o.Synced(time.Since(begun), len(f.buf))
+	}
+	return err
 }
 
 // classify turns an error into ErrDiskFull if a lack of space caused it and

@@ -97,6 +97,7 @@ type group struct {
 	proposals sync.Pool
 	halted    chan struct{} // closed by stop
 	ticking   atomic.Bool   // a tick waits to be processed
+	dismissal dismissal
 
 	mu struct {
 		sync.Mutex
@@ -349,8 +350,16 @@ func (g *group) await(p *proposal, waited time.Duration) error {
 	if f := g.r.deps.Stalled; f != nil {
 		stalled = f()
 	}
+	dismissed := g.dismissal.next()
+	if g.dismissal.covers(p.under.Term) {
+		timeout.Reset(stopGrace)
+	}
 	for {
 		select {
+		case <-dismissed:
+			if dismissed = nil; g.dismissal.covers(p.under.Term) {
+				timeout.Reset(stopGrace)
+			}
 		case <-stalled: // nothing comes back from the disk soon, and others lead by then
 			stalled = nil
 			timeout.Reset(stopGrace)
@@ -446,8 +455,8 @@ func (g *group) deliver(in input) bool {
 func (g *group) work() { g.lead(nil) }
 
 // lead processes the inputs and the queue until own is done, then hands on; it
-// reports whether own is done. With own still on its way and nothing else to do
-// it returns too.
+// reports whether own is done. With own still on its way and nothing else to do, or its
+// leadership resigned, it returns too.
 func (g *group) lead(own *proposal) bool {
 	defer must.Report(g.r.deps.OnFatal)
 	g.own = own
@@ -460,9 +469,10 @@ func (g *group) lead(own *proposal) bool {
 			g.mu.Unlock()
 			return done
 		}
-		if own != nil && own.done {
+		if own != nil && (own.done || g.dismissal.covers(own.under.Term)) {
+			done := own.done
 			g.own, g.joint = nil, nil
-			if len(g.mu.inbox) == 0 && !g.aside() {
+			if len(g.mu.inbox) == 0 && !g.aside() && done {
 				// With the mutex held, so that who gives up waiting now finds it (withdraw).
 				g.mu.queue[0].wake <- wakeLead
 				g.mu.Unlock()
@@ -470,7 +480,7 @@ func (g *group) lead(own *proposal) bool {
 				g.mu.Unlock()
 				g.r.deps.Schedule(g.work)
 			}
-			return true
+			return done
 		}
 		batch := g.mu.queue
 		g.mu.queue, g.spare = g.spare[:0], batch

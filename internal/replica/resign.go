@@ -3,9 +3,11 @@ package replica
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/raftgroup"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
@@ -79,15 +81,62 @@ func (r *Replica) standNow(to kvpb.ReplicaID, term uint64) *pb.Message {
 // locks. From now on nothing is read in this term here; that disk needs not be there for
 // the others to find each other.
 func (r *Replica) Resign(n int) {
+	if l := r.endTerm(); l != nil {
+		if heirs := r.heirs(l); len(heirs) > 0 {
+			to := heirs[n%len(heirs)]
+			r.deps.Send(r, to, r.standNow(to.Replica, l.term))
+		}
+	}
+}
+
+// ResignTo is Resign in favour of one voter, by a store whose disk is slow: who waits for this
+// one to apply a command soon hears that the next leader knows more.
+func (r *Replica) ResignTo(to kvpb.ReplicaDescriptor) {
+	if l := r.endTerm(); l != nil {
+		r.deps.Send(r, to, r.standNow(to.Replica, l.term))
+		r.group.dismiss(l.term)
+	}
+}
+
+// endTerm has nothing more read under the present lease, which it returns; nil if there is
+// none or nobody else could lead.
+func (r *Replica) endTerm() *lease {
 	l := r.lease.Load()
 	if l == nil || l.alone || r.deps.Send == nil {
-		return
+		return nil
 	}
-	l.given.Store(true) // before the message leaves
+	l.given.Store(true) // before a message leaves
 	r.endRest()
-	if heirs := r.heirs(l); len(heirs) > 0 {
-		to := heirs[n%len(heirs)]
-		r.deps.Send(r, to, r.standNow(to.Replica, l.term))
+	return l
+}
+
+// dismissal lets those go who wait for commands of leaderships that this replica resigned.
+type dismissal struct {
+	term atomic.Uint64                 // the last such leadership
+	told atomic.Pointer[chan struct{}] // closed by the next one
+}
+
+// next returns what is closed by the next dismissal.
+func (d *dismissal) next() <-chan struct{} {
+	for {
+		if c := d.told.Load(); c != nil {
+			return *c
+		}
+		c := make(chan struct{})
+		d.told.CompareAndSwap(nil, &c)
+	}
+}
+
+// covers reports whether who proposed a command under a leadership need not wait for it.
+func (d *dismissal) covers(term uint64) bool {
+	return term != raftgroup.AnyTerm && term <= d.term.Load()
+}
+
+// dismiss lets those go who wait for commands of a leadership, or come to do so.
+func (g *group) dismiss(term uint64) {
+	g.dismissal.term.Store(term)
+	if c := g.dismissal.told.Swap(nil); c != nil {
+		close(*c)
 	}
 }
 

@@ -70,6 +70,7 @@ type StoreStatus struct {
 	Available       int64 // of these
 	Used            int64 // bytes that the store takes
 	Stalled, Full   bool  // its disk does not answer, or has no room
+	Slow            bool  // its disk takes long for each write
 }
 
 // DrainStatus tells how far a node is with ending its service.
@@ -212,7 +213,7 @@ func (n *Node) nodes() []NodeStatus {
 				s.Leaders += st.Leaders
 				s.Stores = append(s.Stores, StoreStatus{
 					ID: st.ID, Ranges: st.Ranges, Leaders: st.Leaders, Capacity: st.CapacityBytes, Available: max(st.CapacityBytes-st.UsedBytes, 0), Used: st.OwnBytes,
-					Stalled: st.Stalled, Full: st.Full,
+					Stalled: st.Stalled, Full: st.Full, Slow: st.Slow,
 				})
 			}
 		}

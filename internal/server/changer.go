@@ -381,7 +381,11 @@ func (n *Node) transferLeader(ctx context.Context, r *replica.Replica, to kvpb.S
 	}
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
-	r.OfferLeader(rep.Replica) // no move is worth the transactions of its row locks
+	if n.store.Of(r).Disk().Slow {
+		r.ResignTo(rep) // the requests under way may take too long to wait for
+	} else {
+		r.OfferLeader(rep.Replica) // no other move is worth the transactions of its row locks
+	}
 	err := watch(ctx, func() (bool, error) {
 		now, ok := r.Leader()
 		return ok && now.Store == to && !r.Leads(), nil

@@ -61,7 +61,7 @@ func (n *Node) storeInfos() []liveness.StoreInfo {
 				s = measured[i]
 			}
 		}
-		s.Stalled, s.Full = disk.Stalled, disk.Full
+		s.Stalled, s.Full, s.Slow = disk.Stalled, disk.Full, disk.Slow
 		out = append(out, s)
 	}
 	return out

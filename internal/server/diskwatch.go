@@ -42,6 +42,9 @@ func (n *Node) watchDisk(ctx context.Context) {
 		now, is := time.Now(), n.diskStates()
 		if !slices.Equal(is, was) {
 			n.measured.seq.Add(1) // others shall hear of it
+			if n.ready.Load() && n.placing.queue != nil {
+				n.placing.queue.Wake()
+			}
 		}
 		all := n.store.AllStalled()
 		if all && !stalled && n.rpc != nil {
@@ -80,9 +83,14 @@ func (n *Node) stuckFor() time.Duration {
 	return least
 }
 
-// sick reports whether the disk of one of a node's stores is full or stands still.
-func sick(i liveness.NodeInfo, id kvpb.StoreID) bool {
-	return slices.ContainsFunc(i.Stores, func(s liveness.StoreInfo) bool { return s.ID == id && (s.Stalled || s.Full) })
+// diskOf returns how the disk of one of a node's stores is, as the node said last.
+func diskOf(i liveness.NodeInfo, id kvpb.StoreID) store.DiskState {
+	for _, s := range i.Stores {
+		if s.ID == id {
+			return store.DiskState{Stalled: s.Stalled, Full: s.Full, Slow: s.Slow}
+		}
+	}
+	return store.DiskState{}
 }
 
 // shedLeaders offers the ranges that a store leads to others.

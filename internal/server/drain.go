@@ -195,17 +195,26 @@ func (n *Node) moveLeaders() {
 	}
 }
 
-// heir picks who shall lead a range in this node's place. Ranges are spread over
-// those who can, and each attempt picks another one.
+// heir picks who shall lead a range in this node's place: one with a slow disk only if
+// there is no other. Ranges are spread over those who can, and each attempt picks another
+// one.
 func (n *Node) heir(r *replica.Replica, attempt int) (kvpb.ReplicaID, bool) {
-	var can []kvpb.ReplicaID
+	var can, slow []kvpb.ReplicaID
 	for _, d := range r.Desc().Replicas {
 		if d.Type != kvpb.Voter || d.Node == n.NodeID() || !n.live.Live(d.Node) {
 			continue
 		}
-		if i, ok := n.live.Node(d.Node); ok && !i.Draining && !sick(i, d.Store) {
+		i, ok := n.live.Node(d.Node)
+		switch disk := diskOf(i, d.Store); {
+		case !ok || i.Draining || disk.Stalled || disk.Full:
+		case disk.Slow:
+			slow = append(slow, d.Replica)
+		default:
 			can = append(can, d.Replica)
 		}
+	}
+	if len(can) == 0 {
+		can = slow
 	}
 	if len(can) == 0 {
 		return 0, false

@@ -67,6 +67,7 @@ var storeHelp = []struct{ name, help string }{
 	{"lichen_store_written_bytes_per_second", "bytes written to the log"},
 	{"lichen_store_disk_stalled", "1 while the disk does not answer"},
 	{"lichen_store_disk_full", "1 while the disk has no room"},
+	{"lichen_store_disk_slow", "1 while each write to the log takes long"},
 }
 
 func newCollector(n *Node) *collector {
@@ -120,7 +121,7 @@ func (c *collector) collectStores(ch chan<- prometheus.Metric) {
 		}
 		for i, v := range []float64{
 			float64(s.Ranges), float64(s.Leaders), float64(s.CapacityBytes), float64(s.UsedBytes), files,
-			s.WriteBytesPerSec, one(s.Stalled), one(s.Full),
+			s.WriteBytesPerSec, one(s.Stalled), one(s.Full), one(s.Slow),
 		} {
 			ch <- prometheus.MustNewConstMetric(c.descs[storeHelp[i].name], prometheus.GaugeValue, v, label)
 		}

@@ -209,7 +209,7 @@ func (s stores) Stores() []placement.Store {
 		at := n.placing.sight(&i, live, heard, now)
 		for _, st := range i.Stores {
 			p := placement.Store{
-				ID: st.ID, Node: i.ID, Locality: tiers(i.Locality), Draining: i.Draining || st.Stalled || st.Full, Decommissioning: i.Decommissioning,
+				ID: st.ID, Node: i.ID, Locality: tiers(i.Locality), Draining: i.Draining || st.Stalled || st.Full, Decommissioning: i.Decommissioning, Slow: st.Slow,
 				State: placement.Live, Since: at.since, Measured: at.measured,
 				Capacity: placement.Capacity{
 					Total: st.CapacityBytes, Used: st.UsedBytes, Ranges: st.Ranges, Leaders: st.Leaders,

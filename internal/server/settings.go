@@ -33,6 +33,7 @@ func (n *Node) applySettings(stored map[string]string) {
 	n.log.Info("cluster settings changed", "set", len(stored))
 	for _, st := range n.store.Stores() {
 		st.SetSnapshotRate(v.SnapshotRate)
+		st.SetSlowSync(v.SlowSync)
 	}
 	if q := n.placing.queue; q != nil {
 		q.Tune(n.tune)

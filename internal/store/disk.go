@@ -29,14 +29,16 @@ const (
 
 // DiskState is what ails a store's disk.
 type DiskState struct {
-	// Stalled: operations do not return. Full: there is no room for more data.
-	Stalled, Full bool
+	// Stalled: operations do not return. Full: there is no room for more data. Slow: each
+	// write takes long.
+	Stalled, Full, Slow bool
 }
 
 // disk judges the store's disk.
 type disk struct {
 	watch         *fs.Watch
 	stalled, full atomic.Bool
+	pace          diskPace
 	standing      atomic.Pointer[chan struct{}] // closed while it stands still
 
 	// The rest belongs to the watching goroutine.
@@ -59,7 +61,7 @@ func (d *disk) stands() <-chan struct{} { return *d.standing.Load() }
 
 // Disk returns the state of the store's disk. It takes no locks.
 func (s *Store) Disk() DiskState {
-	return DiskState{Stalled: s.disk.stalled.Load(), Full: s.disk.full.Load()}
+	return DiskState{Stalled: s.disk.stalled.Load(), Full: s.disk.full.Load(), Slow: s.disk.pace.slow.Load()}
 }
 
 // DiskWatch returns the watch over the store's files, where faults can be put.
@@ -97,6 +99,7 @@ func (s *Store) resign(now time.Time) {
 func (d *disk) fair(now time.Time, took time.Duration) time.Duration {
 	if !d.looked.IsZero() && now.Sub(d.looked) > diskEvery+StallAfter/4 {
 		d.since = now
+		d.pace.forget()
 	}
 	d.looked = now
 	if d.since.IsZero() {
@@ -124,6 +127,14 @@ func (s *Store) judgeDisk(now time.Time) {
 		d.stalled.Store(false)
 		d.answers()
 		s.opts.Logger.Warn("the disk answers again", "dir", s.opts.Dir)
+	}
+	if d.pace.judge(now) {
+		if d.pace.slow.Load() {
+			s.opts.Logger.Warn("the disk is slow: others lead the store's ranges if theirs are faster", "dir", s.opts.Dir,
+				"writes_take_longer_than", time.Duration(d.pace.limit.Load()))
+		} else {
+			s.opts.Logger.Info("the disk is not slow any more", "dir", s.opts.Dir)
+		}
 	}
 	full := d.watch.NoSpaceWithin(wellAfter) || errors.Is(s.eng.WriteStatus(), storage.ErrDiskFull)
 	if d.full.Swap(full) != full {

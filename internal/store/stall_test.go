@@ -81,3 +81,60 @@ func testStalledLeader(t *testing.T, busy bool) {
 		t.Error("the disk still counts as stalled")
 	}
 }
+
+// TestResignTo: the store of a leader whose disk is slow gives its leadership to another one.
+// Who waits for a command of it need not wait for that disk, and nothing is lost or done twice.
+func TestResignTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		slow := c.nodes[1]
+		c.transfer(1, slow)
+		c.put(1, "\x10k", "old")
+		time.Sleep(time.Second)
+		const each = 2 * time.Second
+		slow.s.DiskWatch().SetFault(func(op *fs.Op) error {
+			if op.Kind.Mutates() {
+				time.Sleep(each)
+			}
+			return nil
+		})
+		defer slow.s.DiskWatch().SetFault(nil)
+		r, _ := slow.s.Replica(1)
+		ended := make(chan error, 4)
+		for i := range cap(ended) {
+			go func() {
+				m := meta(slow, uint64(1<<40+i))
+				m.Isolation = kvpb.ReadCommitted
+				key := fmt.Appendf(nil, "\x10other%d", i)
+				ended <- r.Commit(t.Context(), &kvpb.CommitRequest{Txn: m, Writes: []kvpb.Write{{Key: key, Value: []byte("x")}}}, &kvpb.CommitResponse{})
+			}()
+		}
+		time.Sleep(100 * time.Millisecond)
+		begun := time.Now()
+		heir := c.nodes[2]
+		to, _ := r.Desc().Replica(kvpb.StoreID(heir.id))
+		r.ResignTo(to)
+		for range cap(ended) {
+			if err := <-ended; err == nil {
+				t.Error("a command was applied on a disk that had not written it yet")
+			}
+		}
+		// One of them has the group's log on its hands, and is in the midst of a write.
+		if took := time.Since(begun); took > 2*each+200*time.Millisecond {
+			t.Errorf("the last one waited for %v", took)
+		}
+		for c.leading(1) != heir {
+			if time.Sleep(10 * time.Millisecond); time.Since(begun) > 10*time.Second {
+				t.Fatal("the heir does not lead")
+			}
+		}
+		if took := c.put(1, "\x10k", "new"); took > 100*time.Millisecond {
+			t.Errorf("a write took %v", took)
+		}
+		if v := c.get(1, "\x10k"); v != "new" {
+			t.Errorf("k = %q", v)
+		}
+	})
+}

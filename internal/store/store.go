@@ -144,6 +144,7 @@ func Open(o Options) (*Store, error) {
 	}
 	s.disk.watch = fs.NewWatch(o.FS)
 	s.disk.answers()
+	s.SetSlowSync(DefaultSlowSync)
 	o.FS, o.OnFatal = s.disk.watch, s.sayMisplaced(o.OnFatal)
 	s.opts.FS, s.opts.OnFatal = o.FS, o.OnFatal
 	var err error
@@ -155,7 +156,7 @@ func Open(o Options) (*Store, error) {
 		return nil, err
 	}
 	s.log, err = raftlog.Open(raftlog.Options{
-		FS: o.FS, Dir: o.FS.PathJoin(o.Dir, "raftlog"), SegmentBytes: o.SegmentBytes, OnFatal: o.OnFatal,
+		FS: o.FS, Dir: o.FS.PathJoin(o.Dir, "raftlog"), SegmentBytes: o.SegmentBytes, OnFatal: o.OnFatal, Synced: s.disk.pace.synced,
 	})
 	if err != nil {
 		if errors.Is(err, raftlog.ErrCorrupt) {

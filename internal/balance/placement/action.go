@@ -52,6 +52,7 @@ func (c Class) String() string { return [...]string{"balance", "comply", "repair
 const (
 	prioFinish       = 1000
 	prioDrain        = 900
+	prioSlow         = 850
 	prioUnder        = 800
 	prioDead         = 700
 	prioDecommission = 600

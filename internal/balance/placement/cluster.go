@@ -51,6 +51,7 @@ type Store struct {
 	Since           time.Time // when State began
 	Draining        bool      // its node is about to stop: leaders move away
 	Decommissioning bool      // everything moves away
+	Slow            bool      // its disk takes long for each write
 	Measured        time.Time // when Capacity was true
 }
 
@@ -96,6 +97,7 @@ type store struct {
 	path  []int32 // path[i] identifies the first i+1 tiers
 	known bool    // false for a store that a descriptor names and the picture lacks
 	dead  bool
+	slow  bool // slower than the others: see Cluster.markSlow
 }
 
 // available reports whether the store's replicas take part in quorums.
@@ -129,8 +131,26 @@ func NewCluster(now time.Time, stores []Store, p Params) *Cluster {
 		}
 	}
 	c.nodes = len(nodes)
+	c.markSlow()
 	sort.Slice(c.stores, func(i, j int) bool { return c.stores[i].ID < c.stores[j].ID })
 	return c
+}
+
+// markSlow has stores count as slow of which others know to be faster: when more than
+// half are slow, it is the machines or the load, and leaders would wander for nothing.
+func (c *Cluster) markSlow() {
+	up, slow := 0, 0
+	for _, s := range c.stores {
+		if s.available() && !s.Draining {
+			up++
+			if s.Slow {
+				slow++
+			}
+		}
+	}
+	for _, s := range c.stores {
+		s.slow = s.Slow && 2*slow <= up
+	}
 }
 
 // Now is the time of the picture.
@@ -153,7 +173,7 @@ func (c *Cluster) Store(id kvpb.StoreID) (Store, bool) {
 func (c *Cluster) StateSum() uint64 {
 	h := fnv.New64a()
 	for _, s := range c.stores {
-		fmt.Fprintln(h, s.ID, s.Node, s.State, s.dead, s.Draining, s.Decommissioning, s.path)
+		fmt.Fprintln(h, s.ID, s.Node, s.State, s.dead, s.slow, s.Draining, s.Decommissioning, s.path)
 	}
 	return h.Sum64()
 }
@@ -203,6 +223,8 @@ func (c *Cluster) refuses(s *store, size int64, repair bool) string {
 		return "draining"
 	case s.State == Suspect:
 		return "suspect"
+	case s.slow && !repair:
+		return "slow"
 	case s.Capacity.fraction(size) >= limit:
 		return "full"
 	}

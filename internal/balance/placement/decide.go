@@ -27,6 +27,7 @@ var steps = [...]func(*decision) (Action, bool){
 	(*decision).lostQuorum,
 	(*decision).finishJoint,
 	(*decision).vacateLeader,
+	(*decision).relieveLeader,
 	(*decision).addVoter,
 	(*decision).replaceDead,
 	(*decision).replaceDecommissioning,

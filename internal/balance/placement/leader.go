@@ -5,23 +5,23 @@ import (
 	"fmt"
 )
 
-// mayLead reports whether leadership could go to a voter. A suspect store leads
-// only if nobody better can.
-func (d *decision) mayLead(s *store, suspect bool) bool {
-	if s == d.leader || s.dead || s.Draining || s.Decommissioning {
+// mayLead reports whether leadership could go to a voter. A suspect or slow store leads
+// only if nobody better can, which poor says.
+func (d *decision) mayLead(s *store, poor bool) bool {
+	if s == d.leader || s.dead || s.Draining || s.Decommissioning || !s.available() {
 		return false
 	}
-	if s.State != Live && (!suspect || s.State != Suspect) {
+	if !poor && (s.State == Suspect || s.slow) {
 		return false
 	}
 	return d.r.caughtUp(s.ID, d.c.params.MaxBehind)
 }
 
 // successors lists the voters that could lead and meet the leader preferences best.
-func (d *decision) successors(suspect bool) []*store {
+func (d *decision) successors(poor bool) []*store {
 	var out []*store
 	for _, s := range d.voters {
-		if !d.mayLead(s, suspect) {
+		if !d.mayLead(s, poor) {
 			continue
 		}
 		if len(out) > 0 {
@@ -43,8 +43,13 @@ func (d *decision) successor() *store {
 	if len(to) == 0 {
 		to = d.successors(true)
 	}
+	return fewestLeaders(to)
+}
+
+// fewestLeaders returns the store that leads least, nil of none.
+func fewestLeaders(of []*store) *store {
 	var best *store
-	for _, s := range to {
+	for _, s := range of {
 		if best == nil || s.Capacity.Leaders < best.Capacity.Leaders {
 			best = s
 		}
@@ -74,6 +79,19 @@ func (d *decision) vacateLeader() (Action, bool) {
 	return Action{}, false // a replica elsewhere comes first
 }
 
+// relieveLeader moves leadership off a store whose disk is slow, whatever is preferred: each
+// write waits for the leader's disk, but for those of most followers only.
+func (d *decision) relieveLeader() (Action, bool) {
+	if d.leader == nil || !d.leader.slow {
+		return Action{}, false
+	}
+	to := fewestLeaders(d.successors(false))
+	if to == nil {
+		return Action{}, false
+	}
+	return d.transfer(to, prioSlow, Repair, fmt.Sprintf("the disk of its leader's store s%d is slow", d.leader.ID)), true
+}
+
 // preferLeader moves leadership to a store that meets an earlier preference.
 func (d *decision) preferLeader() (Action, bool) {
 	if d.leader == nil || len(d.goal.lease) == 0 {
@@ -83,12 +101,7 @@ func (d *decision) preferLeader() (Action, bool) {
 	if len(to) == 0 || d.goal.leaseRank(to[0]) >= d.goal.leaseRank(d.leader) {
 		return Action{}, false
 	}
-	best := to[0]
-	for _, s := range to[1:] {
-		if s.Capacity.Leaders < best.Capacity.Leaders {
-			best = s
-		}
-	}
+	best := fewestLeaders(to)
 	return d.transfer(best, prioLease, Comply, "leader preference "+describe(d.goal.lease[d.goal.leaseRank(best)])), true
 }
 

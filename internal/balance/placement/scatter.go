@@ -68,7 +68,7 @@ func (d *decision) drawLeader(draw func(n int) int) kvpb.StoreID {
 	places := []*store{d.leader}
 	rank := d.goal.leaseRank(d.leader)
 	for _, s := range d.voters {
-		if s != d.leader && s.State == Live && !s.Draining && !s.Decommissioning && d.goal.leaseRank(s) <= rank {
+		if s != d.leader && s.State == Live && !s.slow && !s.Draining && !s.Decommissioning && d.goal.leaseRank(s) <= rank {
 			places = append(places, s)
 		}
 	}

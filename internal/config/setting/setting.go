@@ -86,6 +86,8 @@ var all = []*Setting{
 		func(v *Values) *time.Duration { return &v.DrainWait }, 0, 10*time.Minute),
 	duration("server.shutdown.transactions.timeout", "how long a node that drains waits for open transactions before it cuts them off; --drain-wait says it for one node while this is not set",
 		func(v *Values) *time.Duration { return &v.DrainTimeout }, 0, 10*time.Hour),
+	duration("server.store.slow_sync_threshold", "how long a write to a store's log may take before its disk counts as slow, if most take longer: other stores then lead its ranges, unless more than half are slow; 0 means that none is",
+		func(v *Values) *time.Duration { return &v.SlowSync }, 0, time.Minute),
 	number("server.superuser_reserved_connections", "how many of a node's sessions are kept for operators, whose application_name begins with '$ lichen ', as that of lichen sql does; one session is left to others",
 		func(v *Values) *int64 { return &v.ReservedConnections }, 0, MaxConnections),
 	duration("server.time_until_store_dead", "how long a node may be silent before its replicas are rebuilt elsewhere; --time-until-store-dead says it for one node while this is not set",

@@ -14,6 +14,8 @@ type Values struct {
 	DrainTimeout time.Duration
 	DrainWait    time.Duration
 
+	SlowSync time.Duration
+
 	MetricsRequireAdmin bool
 
 	MaxConnections      int64
@@ -48,6 +50,7 @@ func Default() Values {
 		DeadAfter:      5 * time.Minute,
 		DrainTimeout:   10 * time.Second,
 		DrainWait:      3 * time.Second,
+		SlowSync:       100 * time.Millisecond,
 		MaxConnections: 10000, ReservedConnections: 3,
 		SnapshotRate: 32 << 20,
 		SplitByLoad:  true, SplitQPS: 10000,
