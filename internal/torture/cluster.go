@@ -36,6 +36,8 @@ const (
 	pollPace = 20 * time.Millisecond
 	// wholeTime bounds the wait until all ranges have all their replicas.
 	wholeTime = 90 * time.Second
+	// maxPage bounds what is read of a page of a node.
+	maxPage = 4 << 20
 	// queryTimeout bounds one query of the test itself.
 	queryTimeout = 60 * time.Second
 )
@@ -345,6 +347,18 @@ func (n *Node) post(path string) error {
 		err = fmt.Errorf("%s: %s: %s", u, resp.Status, bytes.TrimSpace(body))
 	}
 	return err
+}
+
+// get returns a page of the node.
+func (n *Node) get(path string) (string, error) {
+	c := http.Client{Timeout: 5 * time.Second}
+	resp, err := c.Get("http://" + n.HTTP + path)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxPage))
+	return string(body), err
 }
 
 // URL is where clients connect to the node.

@@ -2,8 +2,10 @@ package torture
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"time"
 
 	"github.com/lichendb/lichen/internal/pause"
@@ -202,6 +204,69 @@ func faulty(name string, d time.Duration) func(context.Context, *stage, *Node) e
 		return fmt.Errorf("there is no fault %q", name)
 	}
 }
+
+const (
+	// relievedTime is how long a node with a slow disk may go on to lead ranges.
+	relievedTime = 10 * time.Second
+	// wellTime bounds the wait until a disk that was slow does not count as such any more.
+	wellTime = time.Minute
+)
+
+// slowDisk slows a node's disk down in everything it does: writes elsewhere go on, and others
+// lead what the node led.
+func slowDisk(ctx context.Context, s *stage, n *Node) error {
+	begun := time.Now()
+	if err := n.Disk("delay=300ms"); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("the disk of node %d is slow", n.ID)
+	if err := s.watch(ctx, begun, relievedTime, what, n); err != nil {
+		return err
+	}
+	leads, err := s.leads(ctx, n)
+	if err != nil {
+		return err
+	}
+	if len(leads) > 0 {
+		s.res.violation("%s, and after %s it still leads the ranges %v", what, relievedTime, leads)
+	}
+	if err := s.watch(ctx, time.Now(), 5*time.Second, what+", others lead", n); err != nil {
+		return err
+	}
+	if err := n.Disk("off=1"); err != nil {
+		return err
+	}
+	return s.awaitWell(ctx, n)
+}
+
+// leads returns the ids of the ranges that a node leads.
+func (s *stage) leads(ctx context.Context, n *Node) (ids []string, err error) {
+	rows, err := s.round.anywhere(ctx, "SHOW CLUSTER RANGES")
+	for _, r := range rows {
+		if r[4] == fmt.Sprint(n.ID) {
+			ids = append(ids, r[2])
+		}
+	}
+	return ids, err
+}
+
+// awaitWell waits until a node's disk does not count as slow.
+func (s *stage) awaitWell(ctx context.Context, n *Node) error {
+	ctx, cancel := context.WithTimeout(ctx, wellTime)
+	defer cancel()
+	for {
+		page, err := n.get("/_status/vars")
+		if err == nil && !slowMetric.MatchString(page) {
+			return nil
+		}
+		if perr := pause.For(ctx, 10*pollPace); perr != nil {
+			return errors.Join(fmt.Errorf("the disk of node %d still counts as slow after %s", n.ID, wellTime), err)
+		}
+	}
+}
+
+// slowMetric finds the metric of a store whose disk counts as slow.
+var slowMetric = regexp.MustCompile(`(?m)^lichen_store_disk_slow\{.*\} 1$`)
 
 // breakDisk lets a disk report errors, which ends the node; it starts again on a
 // disk that works.

@@ -60,7 +60,7 @@ func (s *stage) removeOne(ctx context.Context, dead bool) error {
 	}
 	n.proxy.identify(n.ID)
 	if err := s.awaitShare(ctx, n); err != nil {
-		s.res.note("%v", err)
+		s.res.undecided("the removal of a node that has replicas: %v", err)
 	}
 	what := fmt.Sprintf("node %d was removed and returns", n.ID)
 	if dead {

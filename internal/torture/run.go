@@ -167,6 +167,9 @@ func (t *test) play(ctx context.Context, s *Scenario, until time.Time) (*Result,
 		t.compare(ctx, res)
 	}
 	r.count(res)
+	if res.Events == 0 || res.Operations == 0 || res.Writes+res.Acknowledged == 0 {
+		res.undecided("nothing was judged: %d faults, %d operations and %d writes", res.Events, res.Operations, res.Writes)
+	}
 	if len(res.Violations) > 0 {
 		r.keep(res)
 	}
@@ -322,7 +325,7 @@ func (r *round) judge(ctx context.Context, res *Result) {
 		res.violation("reading the registers in the end: %v", err)
 	}
 	ops := r.history.Ops()
-	res.Operations = len(ops)
+	res.Operations += len(ops)
 	for _, op := range ops {
 		if op.Outcome == check.Unknown {
 			res.Unknown++
@@ -396,7 +399,7 @@ func (r *round) judgeLedger(ctx context.Context, res *Result) {
 		}
 		there[[2]int64{client, seq}] = true
 	}
-	res.Acknowledged = len(r.has)
+	res.Acknowledged += len(r.has)
 	lost := 0
 	for k := range r.has {
 		if !there[k] {

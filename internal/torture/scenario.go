@@ -71,7 +71,12 @@ func Scenarios() []*Scenario {
 			// A transaction of several statements may always be asked to try again.
 			allowed: []string{"57P01", "57P03", "40001 in a transaction", "40P01"},
 		},
+		{
+			Name: "drain", About: "every node is stopped and started behind a load balancer; clients that connect are never refused",
+			play: drained, balanced: true, allowed: []string{"57P01", "57P03", "40001 in a transaction", "40P01"},
+		},
 		{Name: "disk-stall", About: "a disk stands still for 10 s, each in turn", play: each(faulty("disk stands still", 10*time.Second))},
+		{Name: "disk-slow", About: "each operation of a disk takes 300 ms for 15 s, each in turn: others lead soon", play: each(slowDisk)},
 		{Name: "disk-full", About: "a disk is full for 10 s, each in turn", play: each(faulty("disk full", 10*time.Second))},
 		{Name: "disk-broken", About: "a disk reports errors, which ends the node, each in turn", play: each(breakDisk)},
 		{Name: "snapshot", About: "the receiver, then the sender of a snapshot is killed on the way, twice", play: interruptSnapshots},

@@ -87,6 +87,7 @@ func manyRangesScenario(ctx context.Context, s *stage) error {
 	if err == nil {
 		err = m.drop(ctx, n, before, disk)
 	}
+	s.res.Operations += int(m.ops.Load())
 	s.res.note("%d operations, the longest took %.2f s; %d transactions were asked to try again", m.ops.Load(),
 		time.Duration(m.most.Load()).Seconds(), m.retried)
 	for _, w := range m.wrong {
