@@ -264,7 +264,10 @@ func (a *alteration) rebuildColumns(ctx context.Context, list []typeChange) erro
 // their positions: all of them if the primary key changes.
 func (a *alteration) renewHolding(ctx context.Context, changes func(catalog.ColumnID) bool) ([]int, error) {
 	inKeys := func(ix *catalog.Index) bool {
-		return slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool { return changes(k.Column) })
+		return slices.ContainsFunc(ix.WhereColumns, changes) || slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool {
+			c := a.columnByID(k.Column)
+			return changes(c.ID) || c.IndexExpression() && slices.ContainsFunc(c.BaseColumns, changes)
+		})
 	}
 	all := inKeys(a.t.Primary()) || slices.ContainsFunc(a.t.Primary().Stored, changes)
 	var out []int

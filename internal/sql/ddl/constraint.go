@@ -116,6 +116,11 @@ func (e *Env) addCheck(ctx context.Context, t *catalog.Table, c pendingConstrain
 			k.Name = objectName(t.Name, part, "check"+strconv.Itoa(n))
 		}
 	case constraintExists(t, k.Name):
+		checked := t.Clone()
+		checked.Checks = append(checked.Checks, k)
+		if err := e.checkExprs(ctx, checked); err != nil {
+			return err
+		}
 		return duplicateConstraint(t, k.Name)
 	}
 	if k.Oid, err = e.Coll.NewOid(ctx); err != nil {

@@ -152,7 +152,7 @@ func (x *restatement) rows(root ast.Node, want *types.T, notes *planner.Notes) b
 	found := false
 	reshape := func(n ast.Expr, t *types.T) {
 		row, ok := n.(*ast.Row)
-		if !ok || t == nil || t.BaseType().Oid != x.u.Oid || x.reshape == nil {
+		if !ok || t == nil || t.BaseType().Oid != x.u.Oid || x.reshape == nil || x.readsGone(row) {
 			return
 		}
 		elems := make([]ast.Expr, len(x.reshape.From))
@@ -173,6 +173,23 @@ func (x *restatement) rows(root ast.Node, want *types.T, notes *planner.Notes) b
 		}
 		return true
 	})
+	return found
+}
+
+// readsGone reports whether an element of a row that goes with its field reads a field that goes
+// too: then the row depends on it, and stays for that to be found out.
+func (x *restatement) readsGone(row *ast.Row) bool {
+	found := false
+	for i, elem := range row.Elems {
+		if slices.Contains(x.reshape.From, i) {
+			continue
+		}
+		ast.Walk(elem, func(n ast.Node) bool {
+			f, ok := n.(*ast.FieldSelect)
+			found = found || ok && !f.Star && !slices.ContainsFunc(x.reshape.Fields, func(d types.FieldDef) bool { return d.Name == f.Field })
+			return true
+		})
+	}
 	return found
 }
 

@@ -116,7 +116,7 @@ func (e *Env) renewUser(ctx context.Context, id catalog.ID, u *types.T, r *types
 			continue
 		}
 		c.Type, c.Domain = catalog.ReplaceType(c.Type, u), catalog.ReplaceType(c.Domain, u)
-		changes[c.ID] = !c.Virtual
+		changes[c.ID] = true
 	}
 	a.t.UserType = catalog.ReplaceType(a.t.UserType, u)
 	if r != nil {
