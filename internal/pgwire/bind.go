@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/lichendb/lichen/internal/pgwire/wire"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -19,8 +20,12 @@ const (
 )
 
 // maxSharedText is the longest message whose text parameters are copied in one
-// piece: what keeps one of them keeps all.
+// piece: what keeps one of them keeps all. Those of a message that is accounted for take its
+// place.
 const maxSharedText = 2 << 10
+
+// maxKeptParams is for how many parameters a connection keeps memory between batches.
+const maxKeptParams = 256
 
 func (c *conn) bind(body []byte) error {
 	m := wire.NewBody(body)
@@ -89,7 +94,15 @@ func (c *conn) bindParams(m *wire.Body, p *sql.Prepared, portal []byte) ([]types
 	} else {
 		params = make([]types.Datum, n)
 	}
-	r := paramReader{fc: c.ses.Format(), enc: c.ses.Encoding(), rest: m.Rest()}
+	c.bulky = c.bulky || n > maxKeptParams
+	r := paramReader{ses: c.ses, fc: c.ses.Format(), enc: c.ses.Encoding(), rest: m.Rest()}
+	if len(r.rest) >= quota.LargeValue {
+		var err error
+		c.bulky = true
+		if r.copy, err = c.wire.Text(r.rest); err != nil {
+			return nil, errMessageMemory(err)
+		}
+	}
 	for i := range params {
 		format := int16(formatText)
 		if len(c.formats) == 1 {
@@ -122,6 +135,7 @@ func locateParam(err error, portal []byte, n int, format int16) error {
 // paramReader makes datums of parameter values. It does not hold the Body, which
 // would then be allocated for every message.
 type paramReader struct {
+	ses  *sql.Session
 	fc   *types.FormatContext
 	enc  *charset.Encoding
 	rest []byte // the message from the first value on
@@ -141,6 +155,14 @@ func (r *paramReader) next(m *wire.Body, t *types.T, format int16) (types.Datum,
 	if m.Failed() {
 		return types.Null, m.Err()
 	}
+	if len(b) >= quota.LargeValue {
+		return r.ses.Input(t, r.copy[at:at+len(b)], func() (types.Datum, error) { return r.value(t, b, at, format) })
+	}
+	return r.value(t, b, at, format)
+}
+
+// value makes a datum of the value b, which lies at a position of rest.
+func (r *paramReader) value(t *types.T, b []byte, at int, format int16) (types.Datum, error) {
 	if r.enc != nil {
 		return r.decode(t, b, format)
 	}
@@ -195,10 +217,10 @@ func (r *paramReader) text(t *types.T, b []byte, at int) string {
 	case types.BoolFamily, types.FloatFamily, types.DateFamily, types.TimestampFamily:
 		return unsafe.String(unsafe.SliceData(b), len(b))
 	}
-	if len(r.rest) > maxSharedText {
-		return string(b)
-	}
 	if r.copy == "" {
+		if len(r.rest) > maxSharedText {
+			return string(b)
+		}
 		r.copy = string(r.rest)
 	}
 	return r.copy[at : at+len(b)]

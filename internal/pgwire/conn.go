@@ -48,10 +48,13 @@ type conn struct {
 
 	pipe    pipeline
 	queries int64
-	replies int           // since the last yield
-	params  []types.Datum // of the unnamed portal
-	formats []int16       // scratch
-	oids    []uint32      // scratch
+	replies int // since the last yield
+	// params are of the unnamed portal, formats and oids scratch; bulky says that one of
+	// them holds much, and is not kept for the next batch.
+	params  []types.Datum
+	formats []int16
+	oids    []uint32
+	bulky   bool
 }
 
 func newConn(s *Server, ctx context.Context, nc net.Conn, first []byte) *conn {
@@ -114,17 +117,39 @@ func (c *conn) serve() {
 	}
 	for {
 		typ, body, err := c.next()
-		if err != nil {
+		var dropped *wire.DroppedError
+		if err != nil && !errors.As(err, &dropped) {
 			c.readFailed(err)
 			return
 		}
 		if !c.busy.Load() {
 			c.begin()
 		}
+		if dropped != nil {
+			if !c.refuse(typ, dropped.Cause) {
+				return
+			}
+			continue
+		}
 		if !c.dispatch(typ, body) {
 			return
 		}
 	}
+}
+
+// refuse answers a message for which there is no memory, and reports whether the connection
+// goes on.
+func (c *conn) refuse(typ byte, cause error) bool {
+	err := errMessageMemory(cause)
+	switch {
+	case c.skip || typ == 'd':
+		return true
+	case typ == 'P' || typ == 'B':
+		return c.failed(err)
+	}
+	c.pipe.end(c)
+	c.ses.Fail(err)
+	return c.answerError(err) && c.ready()
 }
 
 // begin prepares for the messages up to the next ReadyForQuery.
@@ -327,6 +352,9 @@ func (c *conn) ready() bool {
 	}
 	c.report()
 	c.yield()
+	if c.bulky {
+		c.bulky, c.params, c.formats, c.oids = false, nil, nil, nil
+	}
 	c.busy.Store(false)
 	c.wire.Resume() // what a cancel request meant is over
 	if c.wire.Woken() {

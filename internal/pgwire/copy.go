@@ -52,7 +52,10 @@ func (s *copySource) finish(err error) error {
 
 func (s *copySource) readFailed(err error) error {
 	var pe *pgerr.Error
+	var dropped *wire.DroppedError
 	switch {
+	case errors.As(err, &dropped):
+		return errMessageMemory(dropped.Cause)
 	case s.c.wire.Interrupted(): // by who cancelled the statement
 		return err
 	case errors.As(err, &pe):

@@ -4,17 +4,42 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // text returns what the client sent as UTF8: 22021 if it is no text.
 func (c *conn) text(b []byte) (string, error) {
-	if enc := c.ses.Encoding(); enc != nil {
-		return enc.DecodeString(string(b))
+	s, err := c.wire.Text(b)
+	if err != nil {
+		return "", errMessageMemory(err)
 	}
-	s := string(b)
+	if enc := c.ses.Encoding(); enc != nil {
+		return c.decode(enc, s)
+	}
 	return s, types.VerifyUTF8(s)
+}
+
+// growthInUTF8 is how many bytes of UTF8 a byte in another encoding may become.
+const growthInUTF8 = 3
+
+// decode converts what the client sent in another encoding.
+func (c *conn) decode(enc *charset.Encoding, s string) (string, error) {
+	if len(s) < quota.LargeValue {
+		return enc.DecodeString(s)
+	}
+	mem, held := quota.NewValues(c.srv.pool.Mem), growthInUTF8*int64(len(s))
+	if err := mem.Reserve(held); err != nil {
+		return "", errMessageMemory(err)
+	}
+	u, err := enc.DecodeString(s)
+	if err != nil {
+		mem.Release(held)
+		return "", err
+	}
+	mem.Bind(u, held)
+	return u, nil
 }
 
 // name returns a name that the client sent as UTF8, to be looked up: what is no text is no

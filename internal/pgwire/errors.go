@@ -22,6 +22,14 @@ var (
 	errClientGone   = pgerr.New(pgerr.ConnectionFailure, "connection to client lost")
 )
 
+// errMessageMemory refuses a message, of the client or to it, for which there is no memory.
+func errMessageMemory(cause error) error {
+	e := pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", cause.Error()).
+		WithHint("Send smaller statements, values and rows, or raise --max-memory.")
+	e.Cause = cause
+	return e
+}
+
 // sendError appends ErrorResponse.
 func (c *conn) sendError(severity string, err error) {
 	c.srv.metrics.errors.Add(1)

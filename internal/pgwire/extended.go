@@ -85,6 +85,7 @@ func (c *conn) parse(body []byte) error {
 	if err := m.Err(); err != nil {
 		return err
 	}
+	c.bulky = c.bulky || len(c.oids) > maxKeptParams
 	name, err := c.text(rawName)
 	if err != nil {
 		return err

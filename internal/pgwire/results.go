@@ -76,6 +76,10 @@ func (r *results) Row(row []types.Datum) error {
 	}
 	w := r.c.wire
 	w.Begin('D')
+	if err := w.Reserve(r.format.room(row)); err != nil {
+		w.Abandon()
+		return errMessageMemory(err)
+	}
 	if enc := r.c.ses.Encoding(); enc != nil {
 		b, err := r.format.appendRowIn(w.Out(), row, r.c.ses.Format(), enc)
 		w.SetOut(b)
@@ -122,6 +126,10 @@ func (r *results) CopyOut(columns int, binary bool) error {
 func (r *results) CopyData(p []byte) error {
 	w := r.c.wire
 	w.Begin('d')
+	if err := w.Reserve(len(p)); err != nil {
+		w.Abandon()
+		return errMessageMemory(err)
+	}
 	w.Bytes(p)
 	w.End()
 	return r.flushed()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -123,6 +124,29 @@ func appendParamDescription(b []byte, params []*types.T) []byte {
 	}
 	be.PutUint32(b[1:], uint32(len(b)-1))
 	return b
+}
+
+const (
+	// valueGrowth is how many bytes of output a byte of a value may become, as bytea does.
+	valueGrowth = 2
+	// elementText is about how much text an element of an array becomes.
+	elementText = 16
+)
+
+// room is about how many bytes a row takes, apart from small values.
+func (f *rowFormat) room(row []types.Datum) (size int) {
+	for i := range row {
+		n := len(row[i].Str())
+		if f.enc[i].kind == encRaw {
+			size += n
+			continue
+		}
+		size += valueGrowth * n
+		if n >= quota.LargeValue && row[i].Family() == types.ArrayFamily {
+			size += elementText * row[i].ArrayLen()
+		}
+	}
+	return size
 }
 
 // appendRow appends the body of DataRow.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/pgwire/wire"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	TLS *tls.Config
 	// Auth says how clients show who they are.
 	Auth Auth
+	// Mem accounts for long messages; nil is no limit.
+	Mem *quota.Pool
 	// Closed, if not nil, is what clients are told that connect after the server was
 	// shut down.
 	Closed error
@@ -77,6 +80,7 @@ type Server struct {
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
 	s := &Server{sql: o.SQL, log: o.Logger, tls: o.TLS, auth: o.Auth, closed: o.Closed, stop: make(chan struct{})}
+	s.pool.Mem = o.Mem
 	s.watch.alone = make(chan struct{}, 1)
 	if s.closed == nil {
 		s.closed = errShuttingDown

@@ -35,6 +35,7 @@ type Pool struct {
 	limit  int64 // 0: none of its own
 	used   atomic.Int64
 	peak   atomic.Int64
+	bound  atomic.Int64 // of used: what Values has bound, and the garbage collector gives back
 }
 
 // NewPool returns a root pool; limit 0 means no limit.
@@ -139,7 +140,7 @@ func (a *Account) reserve(want int64) error {
 		a.reserved += rounded
 		return nil
 	}
-	if err := a.pool.Reserve(need); err != nil {
+	if err := a.pool.reserveCollecting(need); err != nil {
 		return err
 	}
 	a.reserved += need
@@ -155,6 +156,14 @@ func (a *Account) Shrink(n int64) {
 		a.pool.Release(back)
 		a.reserved -= back
 	}
+}
+
+// Hand empties the account without giving anything back: the caller answers for the bytes
+// it returns.
+func (a *Account) Hand() int64 {
+	n := a.reserved
+	a.used, a.reserved = 0, 0
+	return n
 }
 
 // Close gives back everything; the account may be used again.

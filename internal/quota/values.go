@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"runtime"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -32,16 +33,45 @@ func (v *Values) Reserve(n int64) error {
 	if v == nil || v.pool == nil {
 		return nil
 	}
-	err := v.pool.Reserve(n)
-	if err == nil {
+	return v.pool.reserveCollecting(n)
+}
+
+// collecting is held by who collects garbage for want of memory: others wait for the outcome.
+var collecting sync.Mutex
+
+// reserveCollecting is Reserve which, if the pool has not as much, collects garbage first:
+// there may be values that are no longer used.
+func (p *Pool) reserveCollecting(n int64) error {
+	err := p.Reserve(n)
+	if err == nil || p.root().bound.Load() == 0 {
+		return err
+	}
+	collecting.Lock()
+	defer collecting.Unlock()
+	if err = p.Reserve(n); err == nil {
 		return nil
 	}
 	runtime.GC()
 	for end := time.Now().Add(collectTimeout); err != nil && time.Now().Before(end); {
 		_ = pause.For(context.Background(), time.Millisecond) // releases run on goroutines of their own
-		err = v.pool.Reserve(n)
+		err = p.Reserve(n)
 	}
 	return err
+}
+
+func (p *Pool) root() *Pool {
+	for p.parent != nil {
+		p = p.parent
+	}
+	return p
+}
+
+// bind and unbind keep the root's count of what values hold.
+func (p *Pool) bind(n int64) { p.root().bound.Add(n) }
+
+func (p *Pool) unbind(n int64) {
+	p.root().bound.Add(-n)
+	p.Release(n)
 }
 
 // Release gives back n bytes of which no value was made.
@@ -55,6 +85,7 @@ func (v *Values) Release(n int64) {
 // the memory of s.
 func (v *Values) Bind(s string, n int64) {
 	if v != nil && v.pool != nil {
-		runtime.AddCleanup(unsafe.StringData(s), v.pool.Release, n)
+		v.pool.bind(n)
+		runtime.AddCleanup(unsafe.StringData(s), v.pool.unbind, n)
 	}
 }

@@ -20,7 +20,7 @@ func (n *Node) newClosedFront(why error) *pgwire.Server {
 }
 
 func (n *Node) frontOptions(o pgwire.Options) pgwire.Options {
-	o.Logger = n.log
+	o.Logger, o.Mem = n.log, n.mem
 	if n.certs != nil {
 		o.TLS, o.Auth = n.certs.ServerTLS(), pgwire.AuthCertificate
 	}

@@ -47,6 +47,8 @@ func (x *execution) copyTo(ctx context.Context, root *plan.Copy, opts *copyfmt.O
 		return err
 	}
 	out := copyOutput{w: copyfmt.NewWriter(opts, root.Columns, x.s.Format()), res: x.res}
+	out.mem.Init(x.s.srv.cfg.Mem)
+	defer out.mem.Close()
 	if err := out.begin(opts.Binary()); err != nil {
 		return err
 	}
@@ -82,6 +84,7 @@ type copyOutput struct {
 	res Results
 	// header is that of the binary format, until it is sent.
 	header []byte
+	mem    quota.Account // of the longest line so far
 }
 
 // begin writes the header. That of the binary format goes out in one message with what
@@ -101,7 +104,25 @@ func (o *copyOutput) begin(binary bool) error {
 	return o.res.CopyData(h)
 }
 
+// lineGrowth is how many bytes of a line a byte of a value may become.
+const lineGrowth = 2
+
+// room accounts for a long line that is to be made.
+func (o *copyOutput) room(row exec.Row) error {
+	size := int64(0)
+	for i := range row {
+		size += lineGrowth * int64(len(row[i].Str()))
+	}
+	if size < quota.LargeValue || size <= o.mem.Used() {
+		return nil
+	}
+	return o.mem.Grow(size - o.mem.Used())
+}
+
 func (o *copyOutput) row(row exec.Row) error {
+	if err := o.room(row); err != nil {
+		return err
+	}
 	line, err := o.w.Row(row)
 	if err != nil {
 		return err
@@ -133,6 +154,8 @@ func (x *execution) copyFrom(ctx context.Context, root *plan.Copy, opts *copyfmt
 	x.input.begin()
 	r := copyfmt.NewReader(opts, root.Columns, x.s.Format(), x.input.next)
 	r.Table = root.Table.Name
+	r.Limit(x.s.srv.cfg.Mem)
+	defer r.Close()
 	x.env.Copy = r
 	n, err := pr.Run(&x.env, nil)
 	if err != nil {

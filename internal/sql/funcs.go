@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/types"
 )
 
 // pgEpoch is 2000-01-01 UTC in microseconds of Unix time, where SQL's
@@ -34,6 +35,20 @@ func (s *Session) builtinContext(ctx context.Context) *builtin.Context {
 		s.bctx.TxnTime = pgMicros(s.txn.start)
 	}
 	return s.bctx
+}
+
+// Input has read make a value of type t of what a client has sent, which is accounted for
+// already. What the value takes counts against the node's memory; 53200 if there is none.
+func (s *Session) Input(t *types.T, sent string, read func() (types.Datum, error)) (types.Datum, error) {
+	c := builtin.Context{Values: quota.NewValues(s.srv.cfg.Mem)}
+	from := types.NewString(sent)
+	if t.Family != types.StringFamily { // a text is part of what was sent
+		if err := c.BeginCast(from, t); err != nil {
+			return types.Null, err
+		}
+	}
+	d, err := read()
+	return c.Made(d, err, []types.Datum{from})
 }
 
 // sessionFuncs answers what SQL functions ask of the session; Catalog answers

@@ -65,6 +65,9 @@ func (c *cachedPlan) program() (*exec.Program, error) {
 }
 
 func (c *cachedPlan) release(p *exec.Program) {
+	if !p.Reusable() {
+		return
+	}
 	c.mu.Lock()
 	if len(c.idle) < maxIdlePrograms {
 		c.idle = append(c.idle, p)

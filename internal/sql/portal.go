@@ -134,7 +134,8 @@ func (s *Session) ClosePortal(name string) {
 func (s *Session) closeUnnamedPortal() {
 	if s.portal != nil {
 		s.portal.close()
-		s.portal.prepared = nil
+		s.portal.prepared, s.portal.params = nil, nil
+		s.extended.params, s.extended.env.Params = nil, nil
 	}
 }
 

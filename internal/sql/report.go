@@ -219,7 +219,7 @@ func (s *Session) Activity() pgcatalog.Activity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.Database, a.Application = s.db.Name, s.mu.application
-	a.State, a.Query = s.stateLocked(), s.mu.query
+	a.State, a.Query = s.stateLocked(), shownQuery(s.mu.query)
 	a.QueryStart, a.Since = s.mu.began, s.mu.since
 	a.Advisory = s.advisory.Holder()
 	if s.mu.running {

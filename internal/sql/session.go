@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/advisory"
@@ -295,6 +296,21 @@ func (s *Session) begin(text string) *stmtContext {
 	return s.mu.ctx
 }
 
+// maxShownQuery is track_activity_query_size, a zero byte included.
+const maxShownQuery = 1 << 10
+
+// shownQuery returns what pg_stat_activity shows of a statement's text.
+func shownQuery(text string) string {
+	if len(text) < maxShownQuery {
+		return text
+	}
+	n := maxShownQuery - 1
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
 func (s *Session) timeout(ctx *stmtContext) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -305,9 +321,15 @@ func (s *Session) timeout(ctx *stmtContext) {
 
 func (s *Session) end() {
 	s.advisory.LeaveStatement()
+	if s.bctx != nil {
+		s.bctx.EndStatement()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.running = false
+	if len(s.mu.query) > longText {
+		s.mu.query = strings.Clone(shownQuery(s.mu.query)) // the whole is not kept
+	}
 	s.mu.since = time.Now()
 	s.mu.idle = s.txn.block
 	if s.mu.timer != nil {

@@ -1,6 +1,10 @@
 package wire
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/lichendb/lichen/internal/quota"
+)
 
 const (
 	// readSize is the size of a pooled read buffer; longer messages get one of
@@ -12,11 +16,17 @@ const (
 	maxPooledWrite = 128 << 10
 	// flushAt is how much output is held back at most until it is written.
 	flushAt = 64 << 10
+	// longOutput is the size from which on a message to the client is accounted for, and its
+	// buffer given up once it is written.
+	longOutput = 1 << 20
 )
 
 // Buffers is a pool of read and output buffers shared by many connections. The
 // zero value is ready.
 type Buffers struct {
+	// Mem accounts for the messages that are longer than a pooled buffer; nil is no limit.
+	Mem *quota.Pool
+
 	read  sync.Pool // *[readSize]byte
 	write sync.Pool // *writeBuf
 }

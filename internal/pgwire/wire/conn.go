@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/lichendb/lichen/internal/quota"
 )
 
 // Conn reads and writes messages on a connection.
@@ -36,6 +38,10 @@ type Conn struct {
 	flushes uint64
 	hold    int // see Hold
 
+	// inMem accounts for in if that is not pooled, outMem for room that Reserve made in out.
+	inMem, outMem quota.Account
+	drop          dropped
+
 	woken atomic.Bool
 	stats Stats
 }
@@ -49,6 +55,8 @@ type Stats struct {
 // interruption ends a *tls.Conn that is not made on an Output.
 func NewConn(nc net.Conn, pool *Buffers, first []byte) *Conn {
 	c := &Conn{pool: pool}
+	c.inMem.Init(pool.Mem)
+	c.outMem.Init(pool.Mem)
 	if t, ok := nc.(*tls.Conn); !ok {
 		c.output = NewOutput(nc)
 		nc = c.output
@@ -118,8 +126,12 @@ func (c *Conn) TakeStats() Stats {
 }
 
 // Next returns the next message from the client: its type and its body, which is
-// valid until the following call. Output is not flushed by it.
+// valid until the following call. Output is not flushed by it. A message for which there is
+// no memory is a *DroppedError: the next call returns what follows it.
 func (c *Conn) Next() (typ byte, body []byte, err error) {
+	if c.drop.left > 0 {
+		return c.dropRest()
+	}
 	if c.w-c.r < headerSize {
 		if err := c.need(headerSize); err != nil {
 			return 0, nil, err
@@ -130,7 +142,10 @@ func (c *Conn) Next() (typ byte, body []byte, err error) {
 		return typ, nil, err
 	}
 	if c.w-c.r < n {
-		if err := c.need(n); err != nil {
+		if err := c.need(n); isExceeded(err) {
+			c.drop = dropped{typ: typ, left: n, cause: err}
+			return c.dropRest()
+		} else if err != nil {
 			return typ, nil, err
 		}
 	}
@@ -210,6 +225,7 @@ func (c *Conn) Flush() error {
 		c.stats.BytesOut += uint64(n)
 		c.out = c.out[:0]
 		c.flushes++
+		c.dropLongOutput()
 		if err != nil {
 			return err
 		}
@@ -324,4 +340,5 @@ func (c *Conn) Release() {
 		c.pool.putWrite(c.held)
 		c.held = nil
 	}
+	c.outMem.Close()
 }

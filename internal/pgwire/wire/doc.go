@@ -2,10 +2,11 @@
 // them from a connection and appends them to an output buffer, without
 // allocating for each.
 //
-// Above it are pgwire and pgwire/nullserver; below it pgerr. Read conn.go (Conn:
+// Above it are pgwire and pgwire/nullserver; below it pgerr and quota. Read conn.go (Conn:
 // buffers, Next and Flush), read.go (how it waits and reads), output.go (Output: how it
 // writes, and can be interrupted), message.go (Body: the fields of a message), append.go
-// (messages to the client, CopyData) and buffers.go (the pool).
+// (messages to the client, CopyData), memory.go (messages that are long) and buffers.go
+// (the pool).
 //
 // Invariants:
 //
@@ -13,7 +14,9 @@
 //	    unless output is pending (Conn.release, TestIdleHoldsNothing).
 //	W2. A message longer than its type allows is refused before it is read, and
 //	    memory for a message grows with the bytes that came, not with the length
-//	    that was announced (Conn.header, Conn.grow).
+//	    that was announced (Conn.header, Conn.grow). It counts against Buffers.Mem before
+//	    it is allocated; a message for which there is none is dropped, and the connection
+//	    goes on (Conn.dropRest; pgwire's TestMessagesCountAgainstMemory).
 //	W3. A Body never reads behind the end of its message; what it returns points
 //	    into the message (Body.take).
 //

@@ -76,11 +76,13 @@ func (c *Conn) need(n int) error {
 	if c.r == c.w {
 		c.r, c.w = 0, 0
 		if c.pooled == nil {
-			c.in = nil // a long message's: not kept
+			c.dropInput() // a long message's: not kept
 		}
 	}
 	for c.w-c.r < n {
-		c.grow(n)
+		if err := c.grow(n); err != nil {
+			return err
+		}
 		if err := c.read(); err != nil {
 			if c.w > c.r && errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
@@ -92,26 +94,32 @@ func (c *Conn) need(n int) error {
 }
 
 // grow makes room behind w for a message of n bytes at r, or for as much of a
-// long one as is due.
-func (c *Conn) grow(n int) {
+// long one as is due. It fails if there is no memory for it.
+func (c *Conn) grow(n int) error {
 	if c.in == nil || c.r+n <= len(c.in) && c.w < len(c.in) {
-		return
+		return nil
 	}
 	if c.r > 0 {
 		copy(c.in, c.in[c.r:c.w])
 		c.r, c.w = 0, c.w-c.r
 		if n <= len(c.in) {
-			return
+			return nil
 		}
 	}
 	if c.w < len(c.in) {
-		return // fill it first
+		return nil // fill it first
 	}
 	size := max(min(n, 2*len(c.in)), readSize)
+	before := c.inMem.Used()
+	if err := c.inMem.Grow(int64(size)); err != nil {
+		return err
+	}
 	in := make([]byte, size)
 	copy(in, c.in[:c.w])
-	c.dropInput()
+	c.recycleInput()
+	c.inMem.Shrink(before)
 	c.in = in
+	return nil
 }
 
 func (c *Conn) ensureInput() {
@@ -135,6 +143,12 @@ func (c *Conn) release() {
 }
 
 func (c *Conn) dropInput() {
+	c.recycleInput()
+	c.inMem.Close()
+}
+
+// recycleInput gives up the input buffer, which stays accounted for.
+func (c *Conn) recycleInput() {
 	if c.pooled != nil {
 		c.pool.read.Put(c.pooled)
 		c.pooled = nil

@@ -33,6 +33,8 @@ type Context struct {
 
 	// Values accounts for large values that calls make; nil means without limit.
 	Values *quota.Values
+	// Bulky is set by calls that take or return large values.
+	Bulky bool
 
 	rng     *rand.Rand
 	regexps regexpCache

@@ -113,9 +113,15 @@ func (c *Context) Made(d types.Datum, err error, args []types.Datum) (types.Datu
 	return c.settle(d, err, args)
 }
 
+// EndStatement gives back what calls had claimed that did not end.
+func (c *Context) EndStatement() {
+	c.Values.Release(c.claimed)
+	c.claimed, c.Bulky = 0, false
+}
+
 func (c *Context) settle(d types.Datum, err error, args []types.Datum) (types.Datum, error) {
 	claimed, n := c.claimed, int64(len(d.Str()))
-	c.claimed = 0
+	c.claimed, c.Bulky = 0, true
 	if err != nil || n < quota.LargeValue || within(d.Str(), args) {
 		c.Values.Release(claimed)
 		return d, err

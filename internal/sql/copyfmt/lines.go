@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -29,6 +30,7 @@ type lineReader struct {
 	// in buf, which joins chunks when a line crosses them.
 	rest []byte
 	buf  []byte
+	mem  quota.Account // of buf, and of what is made of a line that lies there
 	// eof says that next has nothing more, done that no line follows.
 	eof    bool
 	done   bool
@@ -90,6 +92,9 @@ func (l *lineReader) fill() error {
 	}
 	if len(l.rest) > 0 {
 		// The chunk goes away: move what is left of it (within buf, if it is there).
+		if err := l.room(len(l.rest)); err != nil {
+			return err
+		}
 		l.buf = append(l.buf[:0], l.rest...)
 		l.rest = l.buf
 	}
@@ -105,8 +110,30 @@ func (l *lineReader) fill() error {
 		l.rest = chunk
 		return nil
 	}
+	if err := l.room(len(l.buf) + len(chunk)); err != nil {
+		return err
+	}
 	l.buf = append(l.buf, chunk...)
 	l.rest = l.buf
+	return nil
+}
+
+// lineCopies is how many times a line that crosses chunks lies in memory: in buf, and without
+// its escapes.
+const lineCopies = 2
+
+// room makes room for n bytes in buf, which counts against the memory of the statement.
+func (l *lineReader) room(n int) error {
+	if n <= cap(l.buf) {
+		return nil
+	}
+	size := max(n, 2*cap(l.buf))
+	if size >= quota.LargeValue {
+		if err := l.mem.Grow(int64(lineCopies*size) - l.mem.Used()); err != nil {
+			return err
+		}
+	}
+	l.buf = append(make([]byte, 0, size), l.buf...)
 	return nil
 }
 

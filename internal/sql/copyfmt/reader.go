@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -95,6 +96,12 @@ func kindOf(t *types.T) parseKind {
 	}
 	return parseCopy
 }
+
+// Limit has the memory that long lines take counted against a pool, until Close.
+func (r *Reader) Limit(mem *quota.Pool) { r.lines.mem.Init(mem) }
+
+// Close gives the memory back.
+func (r *Reader) Close() { r.lines.mem.Close() }
 
 // NextRow fills row, which has one element per column, and reports whether there
 // was one more. The datums are valid until the next call.

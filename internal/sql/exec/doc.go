@@ -34,7 +34,8 @@
 //
 //  2. All memory that grows with the number of rows is reserved from Env.Mem
 //     first, and everything is given back at Close (the test harness checks after
-//     every statement; TestMemoryLimit).
+//     every statement; TestMemoryLimit). A program that may still hold large values then is
+//     not kept for another execution (Program.Reusable; pgwire's TestLargeValuesAreNotKept).
 //
 //  3. Every loop over rows calls kv, which looks at the context, or run.tick or
 //     run.canceled (TestCancel).

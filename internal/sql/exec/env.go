@@ -109,6 +109,16 @@ type run struct {
 	// epoch counts executions: what is cached per execution is tagged with it.
 	epoch uint64
 	ticks uint32
+	// bulky says that an execution had values so large that what is left of them in operators
+	// must not outlive it.
+	bulky bool
+}
+
+// met notes a value, or memory that values lie in, of n bytes.
+func (r *run) met(n int) {
+	if n >= quota.LargeValue {
+		r.bulky = true
+	}
 }
 
 // format returns the session's text settings.

@@ -210,7 +210,12 @@ func (a *aggCall) result(r *run, acc *quota.Account, st *aggState) (types.Datum,
 			}
 		}
 	}
-	d, err := st.acc.Result(r.bctx)
+	return r.aggregate(st.acc)
+}
+
+// aggregate returns the result of an aggregate, and accounts for it if it is large.
+func (r *run) aggregate(acc builtin.Accumulator) (types.Datum, error) {
+	d, err := acc.Result(r.bctx)
 	return r.bctx.Made(d, err, nil)
 }
 

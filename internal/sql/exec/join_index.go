@@ -213,6 +213,7 @@ func (j *indexJoinOp) entry(in Row) (key, value []byte, found bool, err error) {
 	if value, found, err = j.rows.txn().Get(j.run.ctx, key); err != nil || !found {
 		return nil, nil, false, err
 	}
+	j.run.met(len(value))
 	return key, j.text.bytes(value), true, nil
 }
 

@@ -39,7 +39,7 @@ func (l *lookups) reset() {
 func (l *lookups) release() {
 	l.reset()
 	clear(l.spans[:cap(l.spans)])
-	leavePage(&l.page)
+	l.rows.run.leavePage(&l.page)
 	if cap(l.buf) > maxScratch {
 		l.buf = nil
 	}

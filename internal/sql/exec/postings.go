@@ -51,7 +51,7 @@ type tokenList struct {
 	done   bool   // no page follows
 }
 
-func (l *tokenList) close() { leavePage(&l.page) }
+func (l *tokenList) close() { l.src.run.leavePage(&l.page) }
 
 func (l *tokenList) seek(from []byte) ([]byte, error) {
 	for {
@@ -180,7 +180,7 @@ func (s *tokenSource) collect(prefix []byte) (postings, error) {
 	l := &rowList{}
 	l.acc.Init(s.run.env.Mem)
 	var page kvpb.ScanResponse
-	defer leavePage(&page)
+	defer s.run.leavePage(&page)
 	for from, end := prefix, keys.PrefixEnd(prefix); from != nil; {
 		if err := s.run.canceled(); err != nil {
 			l.close()

@@ -87,6 +87,9 @@ func (p *Program) Open(env *Env) error {
 	if r.batchRows = env.BatchRows; r.batchRows == 0 {
 		r.batchRows = BatchRows
 	}
+	for i := range r.params {
+		r.met(len(r.params[i].Str()))
+	}
 	r.epoch++
 	if r.after = env.after; r.after == nil {
 		p.after.reset(r)
@@ -115,7 +118,9 @@ func (p *Program) Next(max int) (*Batch, error) {
 }
 
 func (p *Program) fetch(max int) (*Batch, error) {
-	if _, err := p.root.fetch(max); err != nil {
+	_, err := p.root.fetch(max)
+	p.run.bulky = p.run.bulky || p.run.bctx.Bulky // the statement may be another when it goes on
+	if err != nil {
 		return nil, err
 	}
 	in := &p.root.batch
@@ -202,8 +207,13 @@ func (p *Program) Close() {
 	r.after = nil
 	clear(r.outer)
 	clear(r.operand)
+	r.bulky = r.bulky || r.bctx.Bulky
 	r.env, r.ctx, r.txn, r.params, r.bctx = nil, nil, nil, nil, nil
 }
+
+// Reusable reports whether a program that is closed may be kept for another execution: it is
+// not if it may hold large values of the last one.
+func (p *Program) Reusable() bool { return !p.run.bulky }
 
 // Run executes the program to its end and passes every batch of rows to sink,
 // which may be nil for statements that return none.

@@ -98,7 +98,7 @@ func (o *referringOp) open() error {
 
 func (o *referringOp) close() {
 	o.byKey, o.spans, o.request = nil, nil, nil
-	leavePage(&o.page)
+	o.run.leavePage(&o.page)
 	o.rows.release()
 }
 

@@ -31,11 +31,13 @@ func takePage(p *kvpb.ScanResponse) {
 }
 
 // leavePage takes its memory from a page that had grown.
-func leavePage(p *kvpb.ScanResponse) {
+func (r *run) leavePage(p *kvpb.ScanResponse) {
 	if cap(p.Arena) <= maxScratch {
 		return
 	}
-	if cap(p.Arena) <= maxSharedPage {
+	if cap(p.Arena) > maxSharedPage {
+		r.bulky = true
+	} else {
 		q := *p
 		q.Reset()
 		sharedPages.Put(&q)

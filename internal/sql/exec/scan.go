@@ -124,7 +124,7 @@ func (s *scanOp) close() {
 		s.tokens.close()
 	}
 	s.text.reset()
-	leavePage(&s.page)
+	s.run.leavePage(&s.page)
 	clear(s.request)
 }
 
@@ -324,6 +324,7 @@ func (s *scanOp) emitPoint(b *Batch, key []byte) error {
 	if err != nil || !found {
 		return err
 	}
+	s.run.met(len(value))
 	value = s.text.bytes(value)
 	row := b.add()
 	if err := s.dec.Decode(key, value, row); err != nil {

@@ -253,7 +253,7 @@ func windowAggregate(w *windowOp, f *windowFunc, out func(int, types.Datum) erro
 			return err
 		}
 		to = max(to, hi)
-		d, err := st.acc.Result(w.run.bctx)
+		d, err := w.run.aggregate(st.acc)
 		if err != nil {
 			return err
 		}
@@ -278,7 +278,7 @@ func windowAggregateExcluding(w *windowOp, f *windowFunc, st *aggState, out func
 				return err
 			}
 		}
-		d, err := st.acc.Result(w.run.bctx)
+		d, err := w.run.aggregate(st.acc)
 		if err != nil {
 			return err
 		}

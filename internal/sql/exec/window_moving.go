@@ -62,7 +62,7 @@ func (m *movingFrame) result(lo, hi int) (types.Datum, error) {
 	if err := m.whole.Merge(m.back.acc); err != nil {
 		return types.Null, err
 	}
-	return m.whole.Result(m.w.run.bctx)
+	return m.w.run.aggregate(m.whole)
 }
 
 // turn makes the rows [lo, mid) the front.

@@ -229,6 +229,7 @@ var registry = []*Param{
 	{Name: "trace_notify", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},
 	{Name: "trace_sort", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},
 	{Name: "track_activities", Default: "on", NoEffect: true, Why: "activity is tracked always", is: boolean},
+	{Name: "track_activity_query_size", Default: "1kB", ReadOnly: true},
 	{Name: "track_counts", Default: "on", NoEffect: true, Why: "rows are counted always", is: boolean},
 	{Name: "track_functions", Default: "none", NoEffect: true, Why: "there are no functions of users", is: enum("none", "pl", "all")},
 	{Name: "track_io_timing", Default: "off", NoEffect: true, Why: "times of reads and writes are not taken", is: alwaysOff},
