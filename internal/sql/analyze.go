@@ -185,14 +185,13 @@ func (x *execution) analyse(ctx context.Context, v vacuumTarget, verbose bool) e
 		}
 		x.res.Notice("INFO", pgerr.New(pgerr.SuccessfulCompletion, "analyzing \"%s.%s\"", schema.Name, v.table.Name))
 	}
-	a := analysis{table: v.table, columns: v.columns, txn: s.txn.txn, sizes: s.srv.stats.sizes}
-	st, err := a.run(ctx)
+	st, read, err := s.srv.stats.Analyze(ctx, s.txn.txn, v.table, v.columns)
 	if err != nil {
 		return err
 	}
 	if verbose {
 		x.res.Notice("INFO", pgerr.New(pgerr.SuccessfulCompletion, "\"%s\": read %d rows; %d rows in sample, %.0f estimated total rows",
-			v.table.Name, a.read, len(a.sample.rows), st.Rows))
+			v.table.Name, read.Rows, read.Sampled, st.Rows))
 	}
 	st.Analyzed = st.At
 	known, _ := s.tableContents(v.table)

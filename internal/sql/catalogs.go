@@ -6,6 +6,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
+	"github.com/lichendb/lichen/internal/sql/stats"
 )
 
 // newCatalogs returns the session's view of pg_catalog and information_schema.
@@ -24,7 +25,7 @@ func (s *Session) newCatalogs() *pgcatalog.Catalog {
 }
 
 func (s *Session) listContents(t *catalog.Table) pgcatalog.Contents {
-	st, grown, changed := s.srv.stats.known(t)
+	st, grown, changed := s.srv.stats.Known(t)
 	if own := s.contents.analysed[t.ID]; own != nil && own.Index == t.Primary().ID {
 		st, grown, changed = own, 0, 0
 	}
@@ -72,7 +73,7 @@ func (s planStats) Stats(t *catalog.Table) *optimizer.TableStats {
 	case catalog.KindVirtual:
 		return s.cats.Stats(t)
 	case catalog.KindTable:
-		return statsFor(s.tableContents(t))
+		return stats.For(s.tableContents(t))
 	}
 	return nil
 }
@@ -80,5 +81,5 @@ func (s planStats) Stats(t *catalog.Table) *optimizer.TableStats {
 // statsEpoch changes when plans made before may be bad ones: some table's statistics have
 // changed much, or the catalog's size has.
 func (s *Session) statsEpoch() uint64 {
-	return s.srv.stats.epoch.Load()<<8 | s.coll.Store().Magnitude()
+	return s.srv.stats.Epoch()<<8 | s.coll.Store().Magnitude()
 }

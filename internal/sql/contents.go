@@ -46,7 +46,7 @@ func (s *Session) tableContents(t *catalog.Table) (st *catalog.Statistics, grown
 	if st = s.contents.analysed[t.ID]; st != nil && st.Index == t.Primary().ID {
 		return st, 0
 	}
-	st, grown = s.srv.stats.lookup(t)
+	st, grown = s.srv.stats.Lookup(t)
 	if c := s.contents.of(t); c != nil {
 		grown += float64(c.grown)
 	}
@@ -83,7 +83,7 @@ func (s *Session) noteRows(t *catalog.Table, grown, changed int64) {
 		return
 	}
 	if !s.txn.open {
-		s.srv.stats.note(t, grown, changed)
+		s.srv.stats.Note(t, grown, changed)
 		return
 	}
 	c := s.contents.of(t)
@@ -121,11 +121,11 @@ func (s *Session) contentsCommitted(ctx context.Context) {
 	s.contents = contentsInTxn{changes: c.changes[:0]}
 	for _, x := range c.changes {
 		if c.analysed[x.table.ID] == nil {
-			s.srv.stats.note(x.table, x.grown, x.changed)
+			s.srv.stats.Note(x.table, x.grown, x.changed)
 		}
 	}
 	for id, st := range c.analysed {
-		if err := s.srv.stats.store(ctx, id, st, forgetChanges); err != nil {
+		if err := s.srv.stats.Store(ctx, id, st); err != nil {
 			s.srv.cfg.Logger.Warn("statistics were not stored", "table", id, "error", err)
 			s.warnings = append(s.warnings, pgerr.New(pgerr.Warning, "the statistics that were collected could not be stored: %v", err).
 				WithHint("Repeat ANALYZE."))

@@ -14,9 +14,8 @@
 // statement: utility.go, copy.go, portal.go (portals, those that DECLARE makes too), held.go (the memory of what sessions keep), cursor.go, explain.go, analyze.go, ddl.go, and about ranges
 // and zones placement.go, split.go, showranges.go, showsurvival.go, showzones.go; ranges.go is what
 // they ask of the cluster. report.go (what goes on at all nodes: sessions, locks,
-// waits) and cancel.go ask other nodes' servers through Nodes; stats.go (what is known of the contents of
-// tables), contents.go (what a transaction adds to it), analysis.go and sample.go (how it is
-// found out) belong together; turns.go has who goes first where blocks fail in numbers, sessionlocks.go what connects advisory locks with sessions, txnids.go the numbers of transactions and what snapshots see of them.
+// waits) and cancel.go ask other nodes' servers through Nodes; contents.go has what a transaction adds to the statistics
+// of tables, turns.go who goes first where blocks fail in numbers, sessionlocks.go what connects advisory locks with sessions, txnids.go the numbers of transactions and what snapshots see of them.
 //
 // Invariants:
 //
@@ -37,6 +36,8 @@
 //	    same; if the plan then fails the text is run as it is (withParams,
 //	    queryByShape; TestShapes).
 //
+//	Q7. A statement that takes long reserves the tables at which it has failed before it is run again,
+//	    for a time in proportion to its own (ahead; TestReserveAhead).
 //	Q8. Of several statements in one simple query those that share an implicit transaction are
 //	    run again together, from the first, if all only read and write rows and nothing of their
 //	    results was sent (batch.again; TestBatchRunsAgain). COPY FROM is run again with the data
@@ -50,8 +51,6 @@
 //	Q11. Statistics are no part of a transaction: what ANALYZE collects in one serves it and is
 //	    stored after its commit, and rows count as changed from then on (contentsCommitted;
 //	    TestStatisticsInTransactions). So a session meets no conflict over them.
-//	Q12. Every node plans by the newest stored statistics (tableStats.follow;
-//	    TestStatisticsOfAllNodes, TestStatisticsSurviveRestart).
 //	Q13. A plan that has values of parameters as constants serves one execution and is kept
 //	    nowhere (cachedPlan.once in planFor, attempt and openCursor; preparedplans.slt).
 //
@@ -60,11 +59,7 @@
 //	    and no longer than turnWait (takeTurn; TestTurns, TestTurnsOfSlowClients).
 //	Q15. A statement looks whether it goes on after a bounded number of steps, from the parse on
 //	    (Session.parse, builtin.Context.Step; TestLooks, layers' TestElementLoopsStep).
-//	Q7. A statement that takes long reserves the tables at which it has failed before it is run again,
-//	    for a time in proportion to its own (ahead; TestReserveAhead).
 //
 // A Session is used by one goroutine at a time; Cancel, Terminate and Activity
 // come from others and touch only what mu guards and atomics. Server's maps have a mutex.
-// tableStats analyses tables in a goroutine that runs while there is something to do, and
-// follows the stored statistics in another.
 package sql

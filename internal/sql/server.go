@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/advisory"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/settings"
+	"github.com/lichendb/lichen/internal/sql/stats"
 )
 
 // firstPID is where a node's process ids begin.
@@ -56,7 +57,7 @@ type Server struct {
 	held    *quota.Pool // see heldPool
 	plans   *planCache
 	shapes  shapeSet
-	stats   *tableStats
+	stats   *stats.Tables
 	started time.Time
 
 	mu       sync.Mutex
@@ -79,10 +80,20 @@ func NewServer(cfg Config) *Server {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Server{
-		stats: newTableStats(&cfg), advisory: advisory.NewManager(cfg.DB, cfg.Nodes),
+		stats: stats.New(statsConfig(&cfg)), advisory: advisory.NewManager(cfg.DB, cfg.Nodes),
 		cfg: cfg, copies: replayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: newPlanCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
 		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter,
 	}
+}
+
+// statsConfig is what a server's statistics are made of.
+func statsConfig(cfg *Config) stats.Config {
+	c := stats.Config{DB: cfg.DB, Catalog: cfg.Catalog, Logger: cfg.Logger, SizeHere: cfg.SpanSize}
+	if cfg.Ranges != nil {
+		c.SizeInCluster = cfg.Ranges.Size
+	}
+	c.Automatic = func() bool { return !cfg.NoAutoStats && (cfg.Settings == nil || cfg.Settings.Live().Get().AutoStats) }
+	return c
 }
 
 // VersionString is what version() returns.
@@ -111,7 +122,7 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 	}
 	ses.held.mem.Init(s.held)
 	ses.advisory.Init(s.advisory, advisoryOwner{ses})
-	s.stats.follow(ctx)
+	s.stats.Follow(ctx)
 	ses.coll = s.cfg.Catalog.NewCollection()
 	if err := ses.connect(ctx, a); err != nil {
 		return nil, err
@@ -177,4 +188,4 @@ func (s *Server) TerminateAll() {
 }
 
 // Close ends background work; the sessions are closed by their fronts.
-func (s *Server) Close() { s.stats.close() }
+func (s *Server) Close() { s.stats.Close() }

@@ -1,4 +1,4 @@
-package sql
+package stats
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/plant"
@@ -35,20 +36,28 @@ const (
 	followPause = 5 * time.Second
 )
 
-// tableStats is what a node knows of the contents of tables: the statistics that are
+// Config is what Tables are made of.
+type Config struct {
+	DB      *kv.DB
+	Catalog *catalog.Store
+	Logger  *slog.Logger
+	// SizeHere returns the bytes that a key span takes on this node's disk, SizeInCluster an
+	// estimate of what it takes in the cluster. Either may be nil.
+	SizeHere      func(start, end []byte) (int64, error)
+	SizeInCluster func(ctx context.Context, span keys.Span) (int64, error)
+	// Automatic reports whether tables are analysed without being asked to.
+	Automatic func() bool
+}
+
+// Tables is what a node knows of the contents of tables: the statistics that are
 // stored, which it follows, and how many rows have changed here since they were
 // collected. It has tables analysed in the background when they have changed enough.
-type tableStats struct {
-	db     *kv.DB
-	cat    *catalog.Store
-	log    *slog.Logger
-	sizes  tableSizes
-	manual bool            // as of Config.NoAutoStats
-	live   ClusterSettings // nil: they are the defaults
+type Tables struct {
+	Config
+	sizes tableSizes
 	// past and every are collectInPast and collectEvery but in tests.
 	past, every time.Duration
-	// epoch rises when plans made before may be bad ones.
-	epoch atomic.Uint64
+	epoch       atomic.Uint64
 
 	mu     sync.Mutex
 	tables map[catalog.ID]*tableContents
@@ -82,18 +91,22 @@ type collection struct {
 	due   int64
 }
 
-func newTableStats(cfg *Config) *tableStats {
-	s := &tableStats{
-		db: cfg.DB, cat: cfg.Catalog, log: cfg.Logger, manual: cfg.NoAutoStats, live: cfg.Settings, past: collectInPast, every: collectEvery, sizes: tableSizes{cfg.SpanSize, cfg.Ranges},
+// New returns what a node knows at its start, which is nothing.
+func New(cfg Config) *Tables {
+	s := &Tables{
+		Config: cfg, past: collectInPast, every: collectEvery, sizes: tableSizes{cfg.SizeHere, cfg.SizeInCluster},
 		tables: map[catalog.ID]*tableContents{}, wake: make(chan struct{}, 1), loaded: make(chan struct{}),
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
-// statsFor is the statistics that a table is planned by, given those that are known and
+// Epoch rises when plans made before may be bad ones.
+func (s *Tables) Epoch() uint64 { return s.epoch.Load() }
+
+// For is the statistics that a table is planned by, given those that are known and
 // how many rows have been added since; nil if nothing is known.
-func statsFor(st *catalog.Statistics, grown float64) *optimizer.TableStats {
+func For(st *catalog.Statistics, grown float64) *optimizer.TableStats {
 	if st == nil {
 		if grown <= optimizer.DefaultRows {
 			return nil
@@ -120,9 +133,9 @@ func grownColumn(st *catalog.Statistics, c *catalog.ColumnStatistics, rows float
 	return &grown
 }
 
-// lookup returns the statistics of a table and how many rows have been added since. A
+// Lookup returns the statistics of a table and how many rows have been added since. A
 // table of which nothing is known is to be analysed soon.
-func (s *tableStats) lookup(t *catalog.Table) (st *catalog.Statistics, grown float64) {
+func (s *Tables) Lookup(t *catalog.Table) (st *catalog.Statistics, grown float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, grown, _ = s.knownLocked(t)
@@ -132,15 +145,15 @@ func (s *tableStats) lookup(t *catalog.Table) (st *catalog.Statistics, grown flo
 	return st, grown
 }
 
-// known returns the statistics of a table, nil if there are none, how many rows have been
+// Known returns the statistics of a table, nil if there are none, how many rows have been
 // added since, and how many have changed.
-func (s *tableStats) known(t *catalog.Table) (st *catalog.Statistics, grown float64, changed int64) {
+func (s *Tables) Known(t *catalog.Table) (st *catalog.Statistics, grown float64, changed int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.knownLocked(t)
 }
 
-func (s *tableStats) knownLocked(t *catalog.Table) (st *catalog.Statistics, grown float64, changed int64) {
+func (s *Tables) knownLocked(t *catalog.Table) (st *catalog.Statistics, grown float64, changed int64) {
 	c := s.tables[t.ID]
 	if c == nil {
 		return nil, 0, 0
@@ -156,10 +169,10 @@ func (s *tableStats) knownLocked(t *catalog.Table) (st *catalog.Statistics, grow
 }
 
 // now is a time after all that this node has heard of.
-func (s *tableStats) now() int64 { return s.db.Clock().Now().WallTime }
+func (s *Tables) now() int64 { return s.DB.Clock().Now().WallTime }
 
-// note tells that a transaction has changed rows of t, which has grown by so many.
-func (s *tableStats) note(t *catalog.Table, grown, changed int64) {
+// Note tells that a transaction has changed rows of t, which has grown by so many.
+func (s *Tables) Note(t *catalog.Table, grown, changed int64) {
 	if t.Kind != catalog.KindTable {
 		return
 	}
@@ -190,7 +203,7 @@ func (s *tableStats) note(t *catalog.Table, grown, changed int64) {
 	s.enqueueLocked(t, due)
 }
 
-func (s *tableStats) contentsLocked(id catalog.ID) *tableContents {
+func (s *Tables) contentsLocked(id catalog.ID) *tableContents {
 	c := s.tables[id]
 	if c == nil {
 		c = &tableContents{}
@@ -199,8 +212,8 @@ func (s *tableStats) contentsLocked(id catalog.ID) *tableContents {
 	return c
 }
 
-func (s *tableStats) enqueueLocked(t *catalog.Table, due int64) {
-	if s.closed || !s.automatic() {
+func (s *Tables) enqueueLocked(t *catalog.Table, due int64) {
+	if s.closed || !s.Automatic() {
 		return
 	}
 	if c := s.contentsLocked(t.ID); !c.queued && len(s.queue) < maxCollectQueue {
@@ -222,13 +235,8 @@ func (s *tableStats) enqueueLocked(t *catalog.Table, due int64) {
 	}
 }
 
-// automatic reports whether tables are analysed without being asked to.
-func (s *tableStats) automatic() bool {
-	return !s.manual && (s.live == nil || s.live.Live().Get().AutoStats)
-}
-
 // queued is the position of a table in the queue, -1 if it is not there.
-func (s *tableStats) queued(id catalog.ID) int {
+func (s *Tables) queued(id catalog.ID) int {
 	for i := range s.queue {
 		if s.queue[i].table.ID == id {
 			return i
@@ -238,13 +246,13 @@ func (s *tableStats) queued(id catalog.ID) int {
 }
 
 // drain analyses the tables in the queue as they become due, then ends.
-func (s *tableStats) drain() {
+func (s *Tables) drain() {
 	for {
 		t, wait := s.next()
 		switch {
 		case t != nil:
 			if err := s.collect(s.ctx, t); err != nil {
-				s.log.Info("analyse", "table", t.Name, "err", err) // the next plan or change asks again
+				s.Logger.Info("analyse", "table", t.Name, "err", err) // the next plan or change asks again
 			}
 			continue
 		case wait < 0:
@@ -262,14 +270,14 @@ func (s *tableStats) drain() {
 
 // next takes a table from the queue that is due, and was so long ago that a collection sees
 // why; otherwise it says how long the first one waits, or -1 if the queue is at its end.
-func (s *tableStats) next() (*catalog.Table, time.Duration) {
+func (s *Tables) next() (*catalog.Table, time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 || s.closed {
 		s.busy = false
 		return nil, -1
 	}
-	if !s.automatic() { // since they were queued
+	if !s.Automatic() { // since they were queued
 		for _, c := range s.queue {
 			s.tables[c.table.ID].queued = false
 		}
@@ -282,7 +290,7 @@ func (s *tableStats) next() (*catalog.Table, time.Duration) {
 			first = i
 		}
 	}
-	t, wait := s.queue[first].table, s.queue[first].due+int64(s.past)-s.db.Clock().PhysicalNow()
+	t, wait := s.queue[first].table, s.queue[first].due+int64(s.past)-s.DB.Clock().PhysicalNow()
 	if wait > 0 {
 		return nil, time.Duration(wait)
 	}
@@ -292,16 +300,15 @@ func (s *tableStats) next() (*catalog.Table, time.Duration) {
 }
 
 // collect analyses a table as it was a moment ago and stores what it finds.
-func (s *tableStats) collect(ctx context.Context, t *catalog.Table) error {
+func (s *Tables) collect(ctx context.Context, t *catalog.Table) error {
 	s.mu.Lock()
 	c := s.contentsLocked(t.ID)
 	grown, changed := c.grown, c.changed
 	s.mu.Unlock()
-	txn := s.db.Begin(kv.TxnOptions{ReadOnly: true, AsOf: hlc.Timestamp{WallTime: s.db.Clock().PhysicalNow() - int64(s.past)}})
+	txn := s.DB.Begin(kv.TxnOptions{ReadOnly: true, AsOf: hlc.Timestamp{WallTime: s.DB.Clock().PhysicalNow() - int64(s.past)}})
 	txn.BeginStatement()
 	defer txn.Rollback(ctx)
-	a := analysis{table: t, txn: txn, sizes: s.sizes}
-	st, err := a.run(ctx)
+	st, _, err := s.Analyze(ctx, txn, t, nil)
 	if err != nil {
 		return err
 	}
@@ -313,15 +320,38 @@ func (s *tableStats) collect(ctx context.Context, t *catalog.Table) error {
 	})
 }
 
+// Analysed tells how much of a table an analysis has read.
+type Analysed struct {
+	Rows    int // that were read
+	Sampled int // whose values were looked at
+}
+
+// Analyze reads rows of a table in a transaction and estimates what the table holds in some of
+// its columns, nil being all.
+func (s *Tables) Analyze(ctx context.Context, txn *kv.Txn, t *catalog.Table, columns []catalog.ColumnID) (*catalog.Statistics, Analysed, error) {
+	a := analysis{table: t, columns: columns, txn: txn, sizes: s.sizes}
+	st, err := a.run(ctx)
+	if err != nil {
+		return nil, Analysed{}, err
+	}
+	return st, Analysed{a.read, len(a.sample.rows)}, nil
+}
+
+// Store stores what was collected of a table, if it is still there. The changes counted here
+// are part of it.
+func (s *Tables) Store(ctx context.Context, id catalog.ID, st *catalog.Statistics) error {
+	return s.store(ctx, id, st, forgetChanges)
+}
+
 // store stores what was collected of a table, if it is still there; forget is what has
 // become of the changes counted here.
-func (s *tableStats) store(ctx context.Context, id catalog.ID, st *catalog.Statistics, forget func(*tableContents)) error {
-	if !s.cat.Exists(id) {
+func (s *Tables) store(ctx context.Context, id catalog.ID, st *catalog.Statistics, forget func(*tableContents)) error {
+	if !s.Catalog.Exists(id) {
 		return nil
 	}
 	var txn *kv.Txn
 	var stored *catalog.Statistics
-	err := s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) (err error) {
+	err := s.DB.Run(ctx, func(ctx context.Context, t *kv.Txn) (err error) {
 		txn = t
 		stored, err = catalog.PutStatistics(ctx, t, id, st)
 		return err
@@ -336,7 +366,7 @@ func (s *tableStats) store(ctx context.Context, id catalog.ID, st *catalog.Stati
 
 // set takes in statistics that are stored at a time; forget is what has become of the
 // changes counted here.
-func (s *tableStats) set(id catalog.ID, st *catalog.Statistics, at hlc.Timestamp, forget func(*tableContents)) {
+func (s *Tables) set(id catalog.ID, st *catalog.Statistics, at hlc.Timestamp, forget func(*tableContents)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.contentsLocked(id)
@@ -364,9 +394,9 @@ func (s *tableStats) set(id catalog.ID, st *catalog.Statistics, at hlc.Timestamp
 	}
 }
 
-// follow makes the stored statistics known here, those of now at once and those that any
+// Follow makes the stored statistics known here, those of now at once and those that any
 // node stores later as they come.
-func (s *tableStats) follow(ctx context.Context) {
+func (s *Tables) Follow(ctx context.Context) {
 	s.following.Do(func() {
 		s.wg.Go(func() {
 			loaded := sync.OnceFunc(func() { close(s.loaded) })
@@ -374,7 +404,7 @@ func (s *tableStats) follow(ctx context.Context) {
 				err := s.followOnce(s.ctx, loaded)
 				loaded()
 				if s.ctx.Err() == nil {
-					s.log.Debug("statistics are read again", "err", err)
+					s.Logger.Debug("statistics are read again", "err", err)
 					_ = pause.For(s.ctx, followPause)
 				}
 			}
@@ -391,10 +421,10 @@ func (s *tableStats) follow(ctx context.Context) {
 
 // followOnce reads the stored statistics, calls loaded, and then follows changes until
 // that fails.
-func (s *tableStats) followOnce(ctx context.Context, loaded func()) error {
+func (s *Tables) followOnce(ctx context.Context, loaded func()) error {
 	var at hlc.Timestamp
 	found := map[catalog.ID]*catalog.Statistics{}
-	err := s.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+	err := s.DB.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		clear(found)
 		err := catalog.EachStatistics(ctx, t, func(id catalog.ID, st *catalog.Statistics) { found[id] = st })
 		at = t.ReadTimestamp()
@@ -413,7 +443,7 @@ func (s *tableStats) followOnce(ctx context.Context, loaded func()) error {
 	}
 	loaded()
 	span := catalog.StatisticsSpan()
-	return s.db.Feed(ctx, span.Start, span.End, at, func(events []kv.FeedEvent, _ hlc.Timestamp) error {
+	return s.DB.Feed(ctx, span.Start, span.End, at, func(events []kv.FeedEvent, _ hlc.Timestamp) error {
 		if plant.On(plant.StatisticsUnheard) {
 			return nil
 		}
@@ -430,7 +460,7 @@ func (s *tableStats) followOnce(ctx context.Context, loaded func()) error {
 }
 
 // storedTables returns the tables that have statistics.
-func (s *tableStats) storedTables() (ids []catalog.ID) {
+func (s *Tables) storedTables() (ids []catalog.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, c := range s.tables {
@@ -445,12 +475,36 @@ func (s *tableStats) storedTables() (ids []catalog.ID) {
 // most of what was counted here.
 func forgetChanges(c *tableContents) { c.grown, c.changed = 0, 0 }
 
-// close ends the work in the background and waits for it.
-func (s *tableStats) close() {
+// Close ends the work in the background and waits for it.
+func (s *Tables) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	s.stop()
 	s.following.Do(func() { close(s.loaded) })
 	s.wg.Wait()
+}
+
+// CollectByHand leaves collections to CollectDue, which then has them at once and of now: for
+// tests.
+func (s *Tables) CollectByHand() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy, s.past, s.every = true, 0, 0
+}
+
+// CollectDue analyses the tables that have changed enough, after CollectByHand, and returns how
+// many there were.
+func (s *Tables) CollectDue(ctx context.Context) (n int, err error) {
+	defer s.CollectByHand()
+	for {
+		t, _ := s.next()
+		if t == nil {
+			return n, nil
+		}
+		if err := s.collect(ctx, t); err != nil {
+			return n, err
+		}
+		n++
+	}
 }

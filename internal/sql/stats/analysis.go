@@ -1,4 +1,4 @@
-package sql
+package stats
 
 import (
 	"bytes"
@@ -115,12 +115,12 @@ func (a *analysis) blocks(ctx context.Context, whole, rest keys.Span) (total flo
 // cluster. Either may be nil.
 type tableSizes struct {
 	here    func(start, end []byte) (int64, error)
-	cluster Ranges
+	cluster func(ctx context.Context, span keys.Span) (int64, error)
 }
 
 func (z tableSizes) of(ctx context.Context, span keys.Span) (int64, error) {
 	if z.cluster != nil {
-		return z.cluster.Size(ctx, span)
+		return z.cluster(ctx, span)
 	}
 	if z.here == nil {
 		return 0, nil
