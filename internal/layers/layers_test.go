@@ -41,7 +41,7 @@ var order = [][]string{
 	{"dist", "dist/rangecache"},
 	{"store"},
 	{"replica"},
-	{"raftgroup", "lease"},
+	{"raftgroup", "lease", "txnintent"},
 	{"eval", "apply"},
 	{"storage/mvcc", "storage"},
 	{"raftlog"},

@@ -18,7 +18,6 @@ const maxPackageLines = 8000
 
 // longFunctions are the exceptions to maxFunctionLines, each with the reason.
 var longFunctions = map[string]string{
-	"replica.Spill":                toSplit,
 	"sql/ast.ddl":                  aCaseEach,
 	"sql/ast.typeStmt":             aCaseEach,
 	"sql/builtin.catalogFunctions": aList,

@@ -54,36 +54,19 @@ func (r *Replica) CloseAt(ts hlc.Timestamp) (closed hlc.Timestamp, index uint64,
 	if !plant.On(plant.CloseUnmarked) {
 		r.reads.RaiseLowWater(ts)
 	}
-	least, known := r.commits.Least()     // before the parts, which they become
+	least, known := r.commits.Least()     // before the intents, which they become
 	if plant.On(plant.CloseOverCommits) { // as if none were in flight
 		least, known = hlc.MaxTimestamp, true
 	}
 	if !known {
 		return ts, 0, false
 	}
-	ts = ts.Min(least.Prev()).Min(r.spills.leastStaging().Prev())
+	ts = ts.Min(least.Prev()).Min(r.intents.LeastStaging().Prev())
 	// What was not met may have ended with the leadership.
 	if now := r.lease.Load(); now != l || !r.covers(l, ts) {
 		return ts, 0, false
 	}
 	return ts, r.applied.Load(), true
-}
-
-// leastStaging returns the lowest timestamp at which a transaction whose outcome is not
-// known may have committed here.
-func (sp *spills) leastStaging() hlc.Timestamp {
-	ts := hlc.MaxTimestamp
-	if sp.active.Load() == 0 {
-		return ts
-	}
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	for _, p := range sp.all {
-		if p.state == partStaging {
-			ts = ts.Min(p.from)
-		}
-	}
-	return ts
 }
 
 // BeginRest is CloseAt for a range at rest: until Leave is called nothing is committed there,
@@ -96,7 +79,7 @@ func (r *Replica) BeginRest(ts hlc.Timestamp) (index uint64, by *Supporters, ok 
 			r.rests.Store(false)
 		}
 	}()
-	if !r.quiet.Load() && !r.onlyVoter() || r.commits.Len() > 0 || r.spills.active.Load() > 0 {
+	if !r.quiet.Load() && !r.onlyVoter() || r.commits.Len() > 0 || !r.intents.Empty() {
 		return 0, nil, false
 	}
 	closed, index, ok := r.CloseAt(ts)

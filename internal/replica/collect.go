@@ -30,11 +30,11 @@ const (
 // miss a version fails, under the next leader too. While anything is provisional
 // that is left to the queue.
 func (r *Replica) collectInline(b *apply.Builder, writes []kvpb.Write) {
-	th := *r.thresholds.applied.Load()
+	th := r.appliedThreshold()
 	if plant.On(plant.CollectAboveReaders) { // nobody is told that older versions go
 		th = r.deps.Clock.Now()
 	}
-	if th.IsEmpty() || r.stats.Commits.Load()%inlineEvery != 0 || r.spills.active.Load() != 0 {
+	if th.IsEmpty() || r.stats.Commits.Load()%inlineEvery != 0 || !r.intents.Empty() {
 		return
 	}
 	var scratch [mvcc.MaxInlineGarbage]mvcc.Garbage
@@ -70,7 +70,7 @@ func (s *sweep) begin(now int64) {
 // left may go, and costs nothing afterwards.
 func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error {
 	last := r.lastWrite.Load()
-	if th := *r.thresholds.applied.Load(); !th.Less(below) || r.swept.clean.Load() == last {
+	if th := r.appliedThreshold(); !th.Less(below) || r.swept.clean.Load() == last {
 		return nil
 	}
 	idle := r.swept.seen.Swap(last) == last
@@ -110,14 +110,14 @@ func (r *Replica) CollectGarbage(ctx context.Context, below hlc.Timestamp) error
 // borders of now: what was found between others is nobody's to drop. all is false if
 // something provisional made it stop lower.
 func (r *Replica) collect(ctx context.Context, under raftgroup.Fence, span keys.Span, wanted hlc.Timestamp) (all bool, err error) {
-	below := r.promise(wanted)
-	if !r.thresholds.applied.Load().Less(below) {
+	below := r.intents.Protect(wanted)
+	if !r.appliedThreshold().Less(below) {
 		return false, nil
 	}
 	if err := r.raiseThreshold(under, below); err != nil {
 		return false, err
 	}
-	r.mustLieBelow(below)
+	r.intents.MustLieAbove(below)
 	limits := mvcc.GCLimits{MaxVersions: collectVersions, MaxBytes: collectBytes}
 	for {
 		refs, resume, _, err := mvcc.ScanGarbage(ctx, r.deps.Engine, span, below, limits)
@@ -167,5 +167,5 @@ func (r *Replica) ClearSpan(start, end []byte) error {
 func (r *Replica) Trim() {
 	r.reads.Shrink()
 	r.feeds.expire()
-	r.recent.trim(r.deps.Clock.PhysicalNow())
+	r.finished.Trim(r.deps.Clock.PhysicalNow())
 }

@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/concurrency"
@@ -10,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftgroup"
+	"github.com/lichendb/lichen/internal/txnintent"
 )
 
 var builders = sync.Pool{New: func() any { return new(apply.Builder) }}
@@ -33,7 +35,7 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 	}
 	defer s.leave()
 	if req.Resent {
-		leave, err := r.repeats.enter(ctx, req.Txn.ID)
+		leave, err := r.replays.Enter(ctx, req.Txn.ID)
 		if err != nil {
 			return &kvpb.AmbiguousCommitError{Cause: err}
 		}
@@ -50,7 +52,7 @@ func (r *Replica) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvp
 			return err
 		}
 		if req.Resent { // its gateway hears that it failed: no copy may succeed later
-			r.abandoned.add(req.Txn.ID)
+			r.abandoned.Add(req.Txn.ID)
 		}
 		r.releaseAll(id, req.Locks)
 		return err
@@ -112,17 +114,17 @@ func (r *Replica) answerAgain(
 			return true, &kvpb.AmbiguousCommitError{Cause: err}
 		}
 	}
-	ts, aborted, ok := r.recent.find(req.Txn.ID)
-	if ok {
+	end := r.finished.Find(req.Txn.ID)
+	if end.Known {
 		r.releaseAll(txnID(req.Txn), req.Locks) // it is over, one way or the other
 	}
 	switch {
-	case ok && aborted:
+	case end.Known && end.Aborted:
 		return true, errAborted
-	case ok:
-		resp.CommitTS = ts
+	case end.Known:
+		resp.CommitTS = end.TS
 		return true, nil
-	case req.Resent && r.recent.mayHaveForgotten(req.Txn.ReadTS):
+	case req.Resent && r.finished.MayHaveForgotten(req.Txn.ReadTS):
 		return true, &kvpb.AmbiguousCommitError{Cause: &kvpb.UnavailableError{Reason: "the range has forgotten the commits of that time"}}
 	case req.Resent:
 		if err := r.stillUnder(under); err != nil {
@@ -141,7 +143,7 @@ func (r *Replica) commit(
 			return err
 		}
 	}
-	if r.spills.active.Load() != 0 {
+	if !r.intents.Empty() {
 		if err := r.awaitForeign(ctx, req.Txn.ID, written); err != nil {
 			return err
 		}
@@ -180,41 +182,43 @@ func (r *Replica) commit(
 	return nil
 }
 
+var errSpillGone = &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
+
 // commitSpilled commits a transaction that has spilled and lies in this range alone.
 func (r *Replica) commitSpilled(
 	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under raftgroup.Fence, written [][]byte,
 ) error {
-	rec, err := r.knownRecord(ctx, req.Txn.ID)
+	rec, err := r.records.Find(ctx, req.Txn.ID)
 	if err != nil {
 		return err
 	}
 	if rec == nil {
-		return &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
+		return errSpillGone
 	}
-	defer r.spills.leaveRecord(rec)
+	defer r.records.Leave(rec)
 	if err := r.syncRecord(rec, under); err != nil {
 		return err
 	}
 	switch {
-	case !rec.durable:
-		return &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
-	case rec.status == kvpb.TxnCommitted:
-		resp.CommitTS = rec.ts
+	case rec.Presence == txnintent.Absent:
+		return errSpillGone
+	case rec.Status == kvpb.TxnCommitted:
+		resp.CommitTS = rec.TS
 		return nil
-	case rec.status != kvpb.TxnPending:
+	case rec.Status != kvpb.TxnPending:
 		return errAborted
 	}
-	p, err := r.spills.enter(ctx, req.Txn.ID, rec.anchor)
+	x, err := r.intents.Enter(ctx, req.Txn.ID, rec.Anchor, time.Now())
 	if err != nil {
 		return err
 	}
-	defer r.spills.leave(p)
+	defer r.intents.Leave(x)
 	c := r.beginCommit(txnID(req.Txn), written)
 	defer c.Finish()
 	if err := r.refused(req); err != nil {
 		return err
 	}
-	ts, err := r.commitSpill(ctx, req, p)
+	ts, err := r.spilledTimestamp(ctx, req, x)
 	if err == nil {
 		err = kvpb.CheckDeadline(ts, req.Deadline)
 	}
@@ -222,27 +226,28 @@ func (r *Replica) commitSpilled(
 		return err // what it has spilled goes when its gateway says so
 	}
 	c.SetTimestamp(ts)
-	next := rec.txnRecord
-	next.status, next.ts = kvpb.TxnCommitted, ts
-	next.span = r.spills.bounds(p) // a split may take some of it elsewhere before it is settled
+	next := rec.TxnRecord
+	next.Status, next.TS = kvpb.TxnCommitted, ts
+	next.Span = r.intents.State(x).Span // a split may take some of it elsewhere before it is resolved
 	b := builders.Get().(*apply.Builder)
 	defer builders.Put(b)
 	b.Reset(req.Txn.ID, ts)
 	for i := range req.Writes {
 		put(b, &req.Writes[i])
 	}
-	b.SetRaw(keys.TxnRecord(rec.anchor, recordID(rec.id)), next.encode())
+	b.SetRaw(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)), next.Encode())
 	if b.Len() > apply.MaxCommandBytes {
 		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
 	}
 	r.protectLockedReads(req, ts)
 	if err := r.group.proposeKeeping(under, b.Bytes(), r.keepCommit(req, written, ts)); err != nil {
-		rec.unknown = kvpb.Classify(err) == kvpb.ClassAmbiguous
-		return err
+		return r.storeRecord(rec, next, err)
 	}
-	rec.take(next)
-	rec.local = true
-	r.decide(p, partCommitted, ts)
+	rec.Take(next)
+	rec.Local = true
+	if r.decide(x, txnintent.Committed, ts) {
+		r.resolveLater(x)
+	}
 	r.lastWrite.Store(ts.WallTime)
 	resp.CommitTS = ts
 	return nil

@@ -7,15 +7,14 @@
 //
 // Read replica.go (Replica), serve.go (requests, the commit), group.go (raft: the
 // queue of commands, entries, application), wait.go (waiting for locks),
-// collect.go and threshold.go (garbage). Commits: commit.go (in one phase), part.go (what the leader
-// knows of provisional data), stage.go (a part of a commit in several ranges), joint.go (several
-// parts of one commit at one go),
-// spill.go (transactions larger than their gateway's buffer), settle.go and settler.go (removing
-// what is provisional, and at which pace), record.go and end.go (transaction records, how a commit
-// in several ranges ends), ride.go (commands that nobody waits for), watch.go and recover.go
-// (transactions whose gateway does not finish), reserve.go (statements that
-// have others wait), recent.go and abandon.go (messages
-// that come twice, late or never). Merges: merge.go (the steps), takeover.go (what
+// collect.go and threshold.go (garbage). Commits: commit.go (in one range), stage.go (the intents of
+// a commit in several ranges), joint.go (those of several ranges at one go),
+// spill.go (transactions larger than their gateway's buffer), intents.go (loading intents, and the
+// effects that package txnintent asks for), push.go (waiting for the outcome of others),
+// txnrecord.go (transaction records and recovery), resolve.go (intent resolution, and its pace),
+// sweep.go (intents that nobody meets), gateway.go (transactions whose gateway does not finish),
+// replay.go (commits that were sent again), ride.go (commands that nobody waits for), reserve.go
+// (statements that have others wait), tasks.go (what goes on in the background). Merges: merge.go (the steps), takeover.go (what
 // becomes of the range merged away, and of those who use it). Time and rest: messages.go
 // (Tick, Wake, SupportChanged), election.go (standing for election). Comparing replicas: checksum.go.
 //
@@ -59,32 +58,29 @@
 //	    transactions that are undecided:
 //	    - a reader below the collection threshold is refused. The leader refuses from before
 //	      the command that raises the threshold is proposed, and reads check it when they
-//	      have read (promise, checkThreshold); versions go by commands later in the log
+//	      have read (txnintent.Table.Protect, checkThreshold); versions go by commands later in the log
 //	      (raiseThreshold, collectInline);
 //	    - the version that stands for those below it is committed: no provisional version lies
-//	      at or below what a command drops up to (promise, mustLieBelow), and none is
-//	      written there later (announceLocked);
+//	      at or below what a command drops up to (txnintent, invariant 8), and none is
+//	      written there later (same);
 //	    - nothing is committed at or below the threshold: a deletion in between may have been
 //	      forgotten (commitTimestamp, refresh).
-//	R9. A spilled version is hidden from everyone else until its transaction has
-//	    committed, and a spill's keys are registered before its versions exist
-//	    (enterSpill, view).
-//	R10. A transaction is decided once: by its record, which one request at a time
-//	    changes (record.latch), and a part never turns from committed to aborted or
-//	    back (decide).
-//	R11. A staged version is at the timestamp at which its transaction commits, if it
-//	    does; a read at or above it waits for the outcome (view, stage.note).
+//	R9. Spilled keys are in the intent table before their versions exist, so that everyone
+//	    else passes over them until their transaction has committed (announceSpill).
+//	R10. A transaction is decided by its record, which one request at a time changes
+//	    (txnintent.Records.Enter).
+//	R11. A reader waits for the outcome of intents that may have been committed at or below
+//	    its timestamp (visibleIntents; txnintent, invariant 3).
 //	R12. A recovery aborts only after no missing key can be staged at its timestamp
 //	    any more, under this leader or the next (QueryStaged). It commits only keys that are
-//	    still staged as it has counted them: no other attempt replaces those that were counted,
-//	    nor those that another leadership has left, which may have been, before the record says
-//	    that it has begun (stage.ended, loadParts; across.stageWrites in dist). A record that is
-//	    being recovered says nothing else meanwhile (record.latch).
-//	R13. A record goes only when nothing provisional of its transaction is left in any
-//	    range, and an ended transaction does not begin again (forgetRecord,
-//	    stage.ended, recent). A range answers for a span only if it holds all of it, and says
-//	    that nothing is left there only if it still leads between the borders in which it was
-//	    asked (holds, stillUnder: Resolve, Unspill, Spilled; forgetLocal).
+//	    still staged as it has counted them: no other attempt replaces those that were counted
+//	    before the record says that it has begun (txnintent, invariant 5; across.stageWrites in
+//	    dist). A record that is being recovered says nothing else meanwhile (its latch).
+//	R13. A record goes only when no intent of its transaction is left in any range, and an
+//	    ended transaction does not begin again (deleteRecord, stage.ended). A range answers for a
+//	    span only if it holds all of it, and says that nothing is left there only if it still
+//	    leads within the bounds in which it was asked (holds, stillUnder: Resolve, Unspill,
+//	    Spilled; deleteLocalRecord).
 //	R14. A merge is applied only over the right range as it was frozen (surrender), and
 //	    a frozen range neither answers nor changes anything (admitWrite, enterRead,
 //	    leaveRead).
@@ -99,8 +95,8 @@
 //	R18. Of a snapshot only one chunk is in memory; it is in the engine as a whole or not at
 //	     all, and after a crash the log continues the state (IncomingSnapshot,
 //	     installSnapshot, MendLog).
-//	R19. What is provisional of a part is removed by one goroutine at a time, in the
-//	     leadership that knows the part (part.settling, spills.knows).
+//	R19. The intents of a transaction are resolved by one goroutine at a time, in the
+//	     leadership that knows them (txnintent.Txn.TryResolver, resolveOnce).
 //	R22. What a read answers was seen under one leadership, which after the look still
 //	     stood and whose lease covered the read's timestamp (enterRead, leaveRead; Lock:
 //	     stillUnder). A commit whose outcome is not known ceases to be in flight only when
@@ -110,14 +106,14 @@
 //	R23. A commit that was sent again fails, other than by sending its gateway elsewhere, only
 //	     after it is known that no earlier copy of it has happened or will: none is in flight
 //	     here, none is remembered nor may be forgotten, and the leadership in which that was
-//	     found still stood afterwards (repeats, answerAgain).
+//	     found still stood afterwards (txnintent.ReplayFilter, answerAgain).
 //	R33. A merge takes effect only if the right range has not changed since before it was
 //	    asked whether the border may go (MergeIf, freeze, Renew).
 //	R24. The record of a handover is removed only by the leadership that has read it, and
 //	    before that one hands over itself (dropHandover, handing.record).
 //	R25. Up to a closed timestamp nothing comes into the range behind the index that was said
 //	     with it: the low-water mark is raised before commits in flight are looked at, these
-//	     before staged parts, and the lease last; whoever commits announces it before
+//	     before staged intents, and the lease last; whoever commits announces it before
 //	     ending the range's rest and looking at the mark (CloseAt, BeginRest, beginCommit).
 //	R26. A read without leadership sees one state of the engine, in which the index of the
 //	     closed timestamp is applied, the threshold is not above the read and no durable lock
@@ -126,24 +122,24 @@
 //	     state of that moment or told from a later entry; what is resolved is found while
 //	     nothing is applied, and told after everything that was there then (beginFeed, stage,
 //	     resolveFeed, take).
-//	R28. What the leader knows of parts concerns keys between the range's borders: a split
-//	    takes the rest away, from what is being proposed then too (spills.cut, stage.note,
-//	    enterSpill; checked before a merge widens the range: mustLieWithin).
-//	R29. A part that was spilled under another leadership, or in another range, takes further
-//	     writes until this leadership hears of its commit, readers taking it for one that may
-//	     commit meanwhile (part.inherited; TestSpillOverRanges in sim). A spill that comes again
-//	     changes nothing that was spilled since (fillHistory).
+//	R28. Requests put into the intent table only keys within the bounds under which they were
+//	    admitted, also if a split comes in between (Table.StepIf: stage.announce,
+//	    announceSpill; txnintent, invariant 7, checked before a merge widens the range).
+//	R29. Intents that were spilled under another leadership, or in another range, take further
+//	     writes until this leadership hears of their commit, readers taking them for ones that
+//	     may commit meanwhile (txnintent.State.spill; TestSpillOverRanges in sim). A spill that comes
+//	     again changes nothing that was spilled since (fillHistory).
 //
 //	R30. A command that nobody waits for waits for company no longer than ridePatience, and
 //	     not at all once somebody has met what it is about to remove: who meets it says so
 //	     before hurrying, and the command is proposed after it was looked whether somebody
-//	     has, unless somebody hurried since (want, watch, partHolding; proposePatiently).
-//	R31. A part is taken for committed before its record says so only after its gateway has
-//	     found all parts staged, and what is provisional of it goes only with, or after, the
-//	     command that makes the record say so (commitRecord, makeSure; sweepPart, settle).
+//	     has, unless somebody hurried since (txnintent, invariant 12; Push; proposePatiently).
+//	R31. Intents are taken for committed before the record says so only after their gateway has
+//	     found all staged, and they go only with, or after, the command that makes the
+//	     record say so (commitRecord, resolveOnce).
 //
-//	R32. The command that ends a transaction tells when, an abort by a negative time: without
-//	     a time an abort would be remembered as a commit (endedAt; TestSpillSteps in sim).
+//	R32. The command that ends a transaction tells when (txnintent, invariant 9;
+//	     TestSpillSteps in sim).
 //
 //	R34. Raft is asked to transfer a leadership only in its own term, after the record of its row
 //	     locks was proposed or they were given up; until then it isn't reclaimed (transfer,
@@ -160,8 +156,8 @@
 //	R38. What is committed above certainFrom was committed under this leadership, and this node's
 //	     clock had passed it before anybody heard of it: so what lies above a reading of the clock
 //	     was committed after that. Commands pass the clock on when they are applied (noteCommand),
-//	     a spilled part without one when it is staged (stage.lowest); what comes otherwise
-//	     raises certainFrom before it can be read: leaderships, merges, and parts that were
+//	     spilled intents without one when they are staged (stage.announce); what comes otherwise
+//	     raises certainFrom before it can be read: leaderships, merges, and intents that were
 //	     written under another leadership (beginLeadership, takeIn, decide; uncertain).
 //	R39. Who has voted for another, or has had an answer from a later term, does not stand for
 //	     election for a while, and an answer to its earlier call for votes does not count: its
@@ -201,6 +197,6 @@
 //	     is neither handed on nor looked at by commits. Who has begun to write in its span, and
 //	     who would wait for ever, goes on (awaitReserved; TestReserveAhead in sql).
 //
-// Locks: Replica has none of its own; group.mu and spills.mu are leaves, held for
-// map and slice operations only. Nothing is waited for while one is held.
+// Locks: group.mu, tasks.mu and those of txnintent are leaves, held for map and slice
+// operations only; sweepMu comes before them. Nothing is waited for while one is held.
 package replica

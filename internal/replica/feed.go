@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
+	"github.com/lichendb/lichen/internal/txnintent"
 )
 
 // Limits of feeds.
@@ -160,7 +161,7 @@ func (r *Replica) openFeed(f *feed) error {
 	if f.from.Less(th) {
 		return &kvpb.SnapshotTooOldError{ReadTS: f.from, Threshold: th}
 	}
-	all, err := r.feedLocks(f.span, func(key []byte, l lockRecord) { f.locked[string(key)] = l.ts })
+	all, err := r.feedLocks(f.span, func(key []byte, in txnintent.Intent) { f.locked[string(key)] = in.TS })
 	if err != nil {
 		return err
 	}
@@ -192,14 +193,14 @@ func (r *Replica) openFeed(f *feed) error {
 }
 
 // feedLocks calls fn for the durable locks of a span; all is false if there are too many.
-func (r *Replica) feedLocks(span kvpb.Span, fn func(key []byte, l lockRecord)) (all bool, err error) {
+func (r *Replica) feedLocks(span kvpb.Span, fn func(key []byte, in txnintent.Intent)) (all bool, err error) {
 	n := 0
 	errMany := fmt.Errorf("more than %d locks", maxFeedLocks)
-	err = r.eachLock(context.Background(), kvpb.TxnID{}, span, func(key []byte, l lockRecord) error {
+	err = r.eachIntent(context.Background(), kvpb.TxnID{}, span, func(key []byte, in txnintent.Intent) error {
 		if n++; n > maxFeedLocks {
 			return errMany
 		}
-		fn(key, l)
+		fn(key, in)
 		return nil
 	})
 	if err == errMany {
@@ -374,7 +375,7 @@ func (fs *feeds) take(f *feed, resp *kvpb.FeedResponse) (ready bool, err error) 
 // what is closed and not locked by a durable lock was applied, and told.
 func (r *Replica) resolveFeed(f *feed) error {
 	ts := r.ClosedHere()
-	all, err := r.feedLocks(f.span, func(_ []byte, l lockRecord) { ts = ts.Min(l.ts.Prev()) })
+	all, err := r.feedLocks(f.span, func(_ []byte, in txnintent.Intent) { ts = ts.Min(in.TS.Prev()) })
 	if err != nil || !all {
 		return err
 	}

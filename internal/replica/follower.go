@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
+	"github.com/lichendb/lichen/internal/txnintent"
 )
 
 // getClosed answers a Get that only a leader could have answered with refused, if what it
@@ -64,8 +65,8 @@ func (r *Replica) readClosed(t *kvpb.TxnMeta, spans []kvpb.Span, refused error, 
 	for _, s := range spans {
 		met := false
 		err := rd.Each(keys.LockSpan(keys.Span{Start: s.Key, End: s.EndKey}), func(_, v []byte) (more bool, err error) {
-			rec, err := decodeLock(v)
-			met = err == nil && rec.ts.LessEq(ts)
+			rec, err := txnintent.DecodeIntent(v)
+			met = err == nil && rec.TS.LessEq(ts)
 			return !met, err
 		})
 		if err != nil {

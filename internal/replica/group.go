@@ -396,20 +396,16 @@ func (g *group) keep(p *proposal) {
 		return
 	}
 	known := p.keep()
-	sp := &g.r.spills
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	if sp.closed {
-		known()
-		return
-	}
-	sp.goLocked(func() {
+	started := g.r.tasks.run(func() {
 		defer known()
 		select {
 		case <-p.wake: // it was in an entry, so nobody hands the queue on to it
 		case <-g.halted:
 		}
 	})
+	if !started {
+		known()
+	}
 }
 
 func (g *group) release(p *proposal) error {

@@ -169,7 +169,7 @@ func (r *Replica) beginTransfer(to kvpb.ReplicaID, whole bool) {
 		return
 	}
 	if r.handing.begun.CompareAndSwap(false, true) {
-		r.spills.run(func() { r.handOver(l, to, whole) })
+		r.tasks.run(func() { r.handOver(l, to, whole) })
 	}
 }
 
@@ -205,7 +205,7 @@ func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
 // even if it stays leader: only a leadership of a later term does, perhaps its own
 // (Reclaim), and takes the locks over. whole is that of OfferLeader.
 func (r *Replica) handOver(l *lease, to kvpb.ReplicaID, whole bool) {
-	ctx, cancel := r.spills.background(handoverTimeout)
+	ctx, cancel := r.tasks.context(handoverTimeout)
 	defer cancel()
 	under, ready := r.awaitHandover(ctx, l, to, whole)
 	if !ready || whole && r.locks.Len() > maxOffered {
@@ -279,7 +279,7 @@ func (r *Replica) giveLocks(l *lease, under raftgroup.Fence) {
 	if all := r.merging.adopted.Load(); all != nil {
 		h.adopted = *all
 	}
-	r.abandoned.each(func(id kvpb.TxnID) { h.abandoned = append(h.abandoned, id) })
+	r.abandoned.Each(func(id kvpb.TxnID) { h.abandoned = append(h.abandoned, id) })
 	p := h.encode()
 	if len(p) > maxHandoverBytes {
 		r.deps.Logger.Warn("too many row locks to hand over", "range", r.id, "locks", len(h.locks))
@@ -318,7 +318,7 @@ func (r *Replica) takeOver(term uint64) error {
 	r.merging.adopted.Store(&h.adopted)
 	r.locks.Install(r.unfinished(h.locks))
 	for _, id := range h.abandoned {
-		r.abandoned.add(id)
+		r.abandoned.Add(id)
 	}
 	r.handing.taken.Store(term)
 	return nil
@@ -329,14 +329,10 @@ func (r *Replica) takeOver(term uint64) error {
 // durable locks stand for those on its keys.
 func (r *Replica) unfinished(locks []concurrency.Lock) []concurrency.Lock {
 	d := r.Desc()
-	sp := &r.spills
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
 	kept := locks[:0]
 	for _, l := range locks {
-		_, _, ended := r.recent.find(kvpb.TxnID(l.Txn))
-		p := sp.all[kvpb.TxnID(l.Txn)]
-		if !ended && d.ContainsKey(l.Key) && (p == nil || p.keys == nil || !p.has(l.Key)) {
+		id := kvpb.TxnID(l.Txn)
+		if !r.finished.Find(id).Known && d.ContainsKey(l.Key) && !r.intents.Staged(id, l.Key) {
 			kept = append(kept, l)
 		}
 	}
@@ -346,11 +342,11 @@ func (r *Replica) unfinished(locks []concurrency.Lock) []concurrency.Lock {
 // dropHandover removes the record of a handover that the leadership of a term has read
 // (invariant R24), and lets requests in that change row locks. It ends with the leadership.
 func (r *Replica) dropHandover(term uint64) {
-	for r.spills.isOpen() {
+	for r.tasks.open() {
 		if l := r.lease.Load(); l == nil || l.term != term {
 			return
 		}
-		ctx, cancel := r.spills.background(proposalTimeout)
+		ctx, cancel := r.tasks.context(proposalTimeout)
 		err := r.tryDropHandover(ctx, term)
 		if err == nil {
 			r.handing.taken.CompareAndSwap(term, 0) // a later leadership may have found another

@@ -229,7 +229,7 @@ func (r *Replica) beginLeadership(term uint64) {
 		r.deps.Logger.Error("collection threshold", "range", r.id, "err", err)
 		return
 	}
-	if err := r.loadSpills(low); err != nil {
+	if err := r.loadIntents(low); err != nil {
 		r.deps.Logger.Error("durable locks", "range", r.id, "err", err)
 		return
 	}
@@ -244,7 +244,7 @@ func (r *Replica) beginLeadership(term uint64) {
 		r.cease()
 	}
 	if r.handing.taken.Load() == term {
-		r.spills.run(func() { r.dropHandover(term) })
+		r.tasks.run(func() { r.dropHandover(term) })
 	}
 	if r.deps.OnLeader != nil {
 		r.deps.OnLeader(r)

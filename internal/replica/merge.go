@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftgroup"
+	"github.com/lichendb/lichen/internal/txnintent"
 )
 
 // A merge takes the range to the right of this one in. docs/decisions/0007 (Merges)
@@ -231,7 +232,7 @@ func (r *Replica) awaitSettled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWait)
 	defer cancel()
 	for {
-		if r.spills.active.Load() == 0 {
+		if r.intents.Empty() {
 			return nil
 		}
 		select {
@@ -246,7 +247,7 @@ func (r *Replica) awaitSettled(ctx context.Context) error {
 func (r *Replica) nothingProvisional(ctx context.Context) error {
 	d := r.Desc()
 	found := fmt.Errorf("%w: a transaction has provisional data in range %d", ErrNotNow, r.id)
-	return r.eachLock(ctx, kvpb.TxnID{}, kvpb.Span{Key: d.StartKey, EndKey: d.EndKey}, func([]byte, lockRecord) error {
+	return r.eachIntent(ctx, kvpb.TxnID{}, kvpb.Span{Key: d.StartKey, EndKey: d.EndKey}, func([]byte, txnintent.Intent) error {
 		return found
 	})
 }

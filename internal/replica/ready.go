@@ -232,11 +232,11 @@ func (g *group) finishApply() error {
 
 func (g *group) commitApplied() error {
 	th := g.applier.Threshold()
-	raise(&g.r.thresholds.promised, th) // before the first version is gone
+	g.r.intents.RaiseThreshold(th) // before the first version is gone
 	if err := g.applier.Finish(); err != nil {
 		return err
 	}
-	raise(&g.r.thresholds.applied, th)
+	g.r.raiseApplied(th)
 	g.r.noteApplied(g.applier.State())
 	g.r.feeds.publish(g.r)
 	return nil

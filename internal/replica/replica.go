@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/storage"
+	"github.com/lichendb/lichen/internal/txnintent"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 )
@@ -46,8 +47,9 @@ type Deps struct {
 	Wake func(r *Replica)
 	// CheckSlots bounds the checksums computed at a time; nil: unbounded.
 	CheckSlots chan struct{}
-	// SettleSlots bounds the clean-ups that go beyond one command (MaxSettlers); nil: unbounded.
-	SettleSlots chan struct{}
+	// ResolveSlots bounds the intent resolutions that go beyond one command (MaxResolvers); nil:
+	// unbounded.
+	ResolveSlots chan struct{}
 	// Send sends a raft message to another replica of the range. It may be lost.
 	Send func(r *Replica, to kvpb.ReplicaDescriptor, m *pb.Message)
 	// SendSnapshot streams a snapshot and tells whether it arrived.
@@ -108,13 +110,17 @@ type Replica struct {
 	reads   *concurrency.TimestampCache
 	// reserved are the spans in which nobody is to begin to write.
 	reserved concurrency.Reservations
-	spills   spills
-	recent   recent
+	intents  txnintent.Table   // the transactions with intents here
+	records  txnintent.Records // of the transactions whose anchors are here
+	finished txnintent.Finished
 	handing  handing
 	// abandoned are transactions whose gateway no longer waits for their commit.
-	abandoned   txnSet
+	abandoned   txnintent.TxnSet
 	gatewayAsks gatewayAsks
-	repeats     repeats                 // commits that came again
+	replays     txnintent.ReplayFilter
+	tasks       tasks
+	sweepMu     sync.Mutex
+	sweeping    bool                    // a goroutine sweeps. Guarded by sweepMu
 	txns        atomic.Pointer[TxnDeps] // if set, instead of deps.TxnDeps
 
 	lease  atomic.Pointer[lease]          // nil: not leader
@@ -132,19 +138,19 @@ type Replica struct {
 	right        atomic.Pointer[Replica] // what the last split here made
 	inheritEpoch uint64
 	// inheritAdopted goes with inheritEpoch (merging.adopted).
-	inheritAdopted *[]uint64
-	merging        merging
-	presumed       presumption
-	outgoing       outgoing // snapshots
-	thresholds     thresholds
-	applied        atomic.Uint64
-	stats          Stats
-	minMatch       atomic.Uint64 // how far the slowest follower is
-	quiet          atomic.Bool   // the leader has nothing to say to its followers
-	asleep         atomic.Bool   // nobody ticks it until Wake
-	ceased         atomic.Bool   // see cease
-	rests          atomic.Bool   // what is closed rises by itself (BeginRest)
-	candidacy      atomic.Int32
+	inheritAdopted   *[]uint64
+	merging          merging
+	presumed         presumption
+	outgoing         outgoing // snapshots
+	thresholdApplied atomic.Pointer[hlc.Timestamp]
+	applied          atomic.Uint64
+	stats            Stats
+	minMatch         atomic.Uint64 // how far the slowest follower is
+	quiet            atomic.Bool   // the leader has nothing to say to its followers
+	asleep           atomic.Bool   // nobody ticks it until Wake
+	ceased           atomic.Bool   // see cease
+	rests            atomic.Bool   // what is closed rises by itself (BeginRest)
+	candidacy        atomic.Int32
 	// told is what Progress told last, as long as the replica is quiet.
 	told atomic.Pointer[[]FollowerProgress]
 	// lastWrite is the wall time of the newest commit: once all versions below it
@@ -172,9 +178,9 @@ func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, er
 		r.deps.Schedule = func(fn func()) { go fn() }
 	}
 	r.desc.Store(desc)
-	r.spills.fatal = deps.OnFatal
+	r.tasks.fatal = deps.OnFatal
 	r.asleep.Store(true)
-	r.recent.forget(deps.Clock.Now())
+	r.finished.Forget(deps.Clock.Now())
 	none := kvpb.ReplicaID(0)
 	r.leader.Store(&none)
 	st, ok := deps.Log.State(raftlog.GroupID(desc.RangeID))
@@ -221,7 +227,7 @@ func (r *Replica) Stop() {
 	r.group.idle()
 	r.checks.stop()
 	r.endFeeds(errStopped, true)
-	r.spills.stop()
+	r.tasks.stop()
 }
 
 // Desc returns the range's descriptor.
@@ -258,7 +264,7 @@ func (r *Replica) noteApplied(st apply.State) { r.applied.Store(st.Index) }
 // behind what the store holds (docs/decisions/0007).
 func (r *Replica) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp) {
 	r.deps.Clock.Forward(ts)
-	r.recent.note(txn, ts)
+	r.finished.Note(txn, ts)
 }
 
 // Stats counts what a replica has done.

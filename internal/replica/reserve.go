@@ -95,18 +95,8 @@ func (r *Replica) reservedAgainst(h concurrency.Holder, key []byte, holdsLocks b
 	}
 	start, end := v.Span()
 	self := func(o concurrency.TxnID) bool { return o == h.ID }
-	if holdsLocks && r.locks.Writers(start, end, self) || r.spills.has(kvpb.TxnID(h.ID)) {
+	if holdsLocks && r.locks.Writers(start, end, self) || r.intents.Get(kvpb.TxnID(h.ID)) != nil {
 		return nil
 	}
 	return v
-}
-
-// has reports whether a transaction has a part here.
-func (sp *spills) has(id kvpb.TxnID) bool {
-	if sp.active.Load() == 0 {
-		return false
-	}
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	return sp.all[id] != nil
 }

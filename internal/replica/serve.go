@@ -90,12 +90,12 @@ func (r *Replica) getAt(ctx context.Context, req *kvpb.GetRequest, limit hlc.Tim
 	if err := r.awaitKey(ctx, t, req.Key); err != nil {
 		return err
 	}
-	v, err := r.spillView(ctx, t.ID, req.Key, nil, t.ReadTS)
+	v, err := r.visibleIntents(ctx, t.ID, req.Key, nil, t.ReadTS)
 	if err != nil {
 		return err
 	}
 	if v != nil {
-		return eval.GetVisible(r.deps.Engine, req, v.hidden, resp)
+		return eval.GetVisible(r.deps.Engine, req, v.Hidden, resp)
 	}
 	return eval.Get(r.deps.Engine, req, resp)
 }
@@ -142,7 +142,7 @@ func (r *Replica) settleUncertainty(ctx context.Context, req *kvpb.ScanRequest, 
 			return err
 		}
 	}
-	err := eval.Refresh(ctx, r.deps.Engine, spans, req.Txn.ReadTS, limit.ts, r.spills.undecided())
+	err := eval.Refresh(ctx, r.deps.Engine, spans, req.Txn.ReadTS, limit.ts, r.hiddenIntents())
 	var changed *kvpb.RetryError
 	if errors.As(err, &changed) {
 		return &kvpb.UncertaintyError{Key: changed.Key, TS: limit.ts, Node: limit.node}
@@ -193,12 +193,12 @@ func (r *Replica) scanAt(ctx context.Context, req *kvpb.ScanRequest, resp *kvpb.
 			return err
 		}
 	}
-	v, err := r.spillView(ctx, t.ID, req.Start, req.End, t.ReadTS)
+	v, err := r.visibleIntents(ctx, t.ID, req.Start, req.End, t.ReadTS)
 	if err != nil {
 		return err
 	}
 	if v != nil {
-		return eval.ScanVisible(ctx, r.deps.Engine, req, v.hidden, resp)
+		return eval.ScanVisible(ctx, r.deps.Engine, req, v.Hidden, resp)
 	}
 	return eval.Scan(ctx, r.deps.Engine, req, resp)
 }
@@ -388,7 +388,7 @@ func (r *Replica) keepOrSkip(req *kvpb.LockRequest, resp *kvpb.LockResponse, err
 // latestOfAll reads the keys whose locks LockMany has taken. One iterator does for all: it
 // is opened when all of them are held.
 func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, keys [][]byte, got []kvpb.LockResponse) error {
-	if r.spills.active.Load() == 0 {
+	if r.intents.Empty() {
 		rd := mvcc.NewReader(r.deps.Engine)
 		defer rd.Close()
 		for i := range keys {
@@ -416,12 +416,12 @@ func (r *Replica) latestOfAll(ctx context.Context, one *kvpb.LockRequest, keys [
 // latest reads the newest committed version of a key whose lock is held. A large
 // transaction that has spilled the key holds it by a durable lock.
 func (r *Replica) latest(ctx context.Context, req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
-	if r.spills.active.Load() == 0 {
+	if r.intents.Empty() {
 		rd := mvcc.NewReader(r.deps.Engine)
 		defer rd.Close()
 		return eval.Latest(&rd, req.Key, resp)
 	}
-	if err := r.awaitSpill(ctx, req); err != nil {
+	if err := r.awaitUndecided(ctx, req); err != nil {
 		return err
 	}
 	return r.latestVisible(req, resp)
@@ -508,12 +508,12 @@ func (r *Replica) refresh(ctx context.Context, t *kvpb.TxnMeta, spans []kvpb.Spa
 			r.reads.AddSpan(s.Key, s.EndKey, to, id)
 			c = r.commits.BlockingScan(id, s.Key, s.EndKey, to)
 		}
-		changed := r.spills.changed(t.ID, s, from, to)
+		changed := r.intents.Changed(t.ID, s, from, to)
 		if (c != nil || changed) && from.Less(to) { // from == to: what was seen is to be noted as read
 			return &kvpb.RetryError{Reason: "could not serialize access due to read/write dependencies among transactions", Key: s.Key}
 		}
 	}
-	if err := eval.Refresh(ctx, r.deps.Engine, spans, from, to, r.spills.undecided()); err != nil {
+	if err := eval.Refresh(ctx, r.deps.Engine, spans, from, to, r.hiddenIntents()); err != nil {
 		return err
 	}
 	if th := r.Threshold(); from.Less(th) {

@@ -236,8 +236,8 @@ func (g *group) installSnapshot(m *pb.Message) error {
 	g.applier.Reset(r.deps.Engine, r.deps.Store, s.Desc, s.State)
 	r.handing.noteTerm(s.State.Term)
 	r.noteApplied(s.State)
-	r.endFeeds(errFeedEnded, false)     // it has jumped over entries
-	r.recent.forget(r.deps.Clock.Now()) // the ends of transactions that it jumps over
+	r.endFeeds(errFeedEnded, false)       // it has jumped over entries
+	r.finished.Forget(r.deps.Clock.Now()) // the ends of transactions that it jumps over
 	if err := r.loadThreshold(); err != nil {
 		return err
 	}

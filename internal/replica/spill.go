@@ -6,17 +6,18 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
+	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// spillMark in the logical time of a spilled part's versions keeps them apart from
+// spillMark in the logical time of spilled versions keeps them apart from
 // those of every other transaction: no clock counts that far.
 const spillMark = 1 << 31
 
@@ -36,7 +37,7 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	if !r.gatewayAlive(req.Txn.ID, false) {
 		return errGatewayGone
 	}
-	if _, _, ended := r.recent.find(req.Txn.ID); ended {
+	if r.finished.Find(req.Txn.ID).Known {
 		return errAborted // a late message: nobody would ever remove what it leaves
 	}
 	var s lockSection
@@ -45,28 +46,39 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	}
 	defer s.leave()
 	r.enterGate(ctx, req.Txn.ID)
-	if r.spills.active.Load() != 0 {
+	if !r.intents.Empty() {
 		if err := r.awaitForeign(ctx, req.Txn.ID, written); err != nil {
 			return err
 		}
 	}
+	if err := r.spill(ctx, req, under); err != nil {
+		return err
+	}
+	r.sweepLater() // its gateway may die, and nobody ever meet what it leaves
+	r.releaseAll(txnID(req.Txn), req.Locks)
+	return nil
+}
+
+// spill latches the transaction's record, if it is here, and its intents, and writes both.
+func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, under raftgroup.Fence) error {
 	anchor := req.Anchor
 	if anchor == nil {
 		anchor = req.Writes[0].Key
 	}
-	rec, err := r.enterPending(ctx, req.Txn.ID, anchor)
+	rec, err := r.enterPending(ctx, req.Txn.ID, anchor, under)
 	if err != nil {
 		return err
 	}
 	if rec != nil {
-		defer r.spills.leaveRecord(rec)
+		defer r.records.Leave(rec)
 	}
-	p, err := r.spills.enter(ctx, req.Txn.ID, anchor)
+	x, err := r.intents.Enter(ctx, req.Txn.ID, anchor, time.Now())
 	if err != nil {
 		return err
 	}
-	defer r.spills.leave(p)
-	if err := r.enterSpill(p, req, under); err != nil {
+	defer r.intents.Leave(x)
+	ts, err := r.announceSpill(x, req, under)
+	if err != nil {
 		return err
 	}
 	if err := r.checkReplaced(req); err != nil {
@@ -74,31 +86,39 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 	}
 	b := builders.Get().(*apply.Builder)
 	defer builders.Put(b)
-	b.Reset(kvpb.TxnID{}, p.ts)
+	b.Reset(kvpb.TxnID{}, ts)
 	if rec != nil {
-		b.SetRaw(keys.TxnRecord(anchor, recordID(p.id)), rec.encode())
+		b.SetRaw(keys.TxnRecord(anchor, txnintent.RecordID(rec.ID)), rec.Encode())
 	}
-	for i, n := 0, 0; i < len(req.Writes); i = n {
-		for n = i + 1; n < len(req.Writes) && bytes.Equal(req.Writes[n].Key, req.Writes[i].Key); {
-			n++
-		}
-		last := &req.Writes[n-1]
-		l := lockRecord{txn: p.id, ts: p.ts, anchor: anchor, position: req.Positions[n-1], deleted: last.Value == nil}
-		if late, err := r.fillHistory(p, req, i, n, &l); err != nil {
-			return err
-		} else if !late {
-			b.SetRaw(keys.Lock(last.Key), l.encode())
-			put(b, last)
-		}
+	if err := r.buildSpill(b, req, txnintent.Intent{Txn: req.Txn.ID, TS: ts, Anchor: anchor}); err != nil {
+		return err
 	}
 	if err := r.group.propose(under, b.Bytes()); err != nil {
 		return err
 	}
 	if rec != nil {
-		rec.durable = true
+		rec.Presence = txnintent.Stored
 	}
-	r.sweepLater() // its gateway may die, and nobody ever meet what it leaves
-	r.releaseAll(txnID(req.Txn), req.Locks)
+	return nil
+}
+
+// buildSpill adds an intent for each key, of the last of its writes.
+func (r *Replica) buildSpill(b *apply.Builder, req *kvpb.SpillRequest, one txnintent.Intent) error {
+	for i, n := 0, 0; i < len(req.Writes); i = n {
+		for n = i + 1; n < len(req.Writes) && bytes.Equal(req.Writes[n].Key, req.Writes[i].Key); {
+			n++
+		}
+		last, in := &req.Writes[n-1], one
+		in.Position, in.Deleted = req.Positions[n-1], last.Value == nil
+		late, err := r.fillHistory(&in, req, i, n)
+		if err != nil {
+			return err
+		}
+		if !late {
+			b.SetRaw(keys.Lock(last.Key), in.Encode())
+			put(b, last)
+		}
+	}
 	return nil
 }
 
@@ -111,7 +131,7 @@ func (r *Replica) checkReplaced(req *kvpb.SpillRequest) error {
 		if lost == nil {
 			continue
 		}
-		if l, ok, err := r.lockOf(k); err != nil || !ok || l.txn != req.Txn.ID {
+		if in, ok, err := r.intentOn(k); err != nil || !ok || in.Txn != req.Txn.ID {
 			return cmp.Or(err, lost)
 		}
 	}
@@ -126,121 +146,92 @@ func put(b *apply.Builder, w *kvpb.Write) {
 	}
 }
 
-// enterPending returns the latched record of a transaction that spills, nil if its
-// anchor is in another range.
-func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte) (*record, error) {
+// enterPending returns the latched record of a transaction that spills, nil if its anchor is
+// in another range.
+func (r *Replica) enterPending(ctx context.Context, id kvpb.TxnID, anchor []byte, under raftgroup.Fence) (*txnintent.Record, error) {
 	if !r.Desc().ContainsKey(anchor) {
 		return nil, nil
 	}
-	rec, err := r.spills.enterRecord(ctx, id, anchor)
+	rec, err := r.enterRecord(ctx, id, anchor, under)
 	if err != nil {
 		return nil, err
 	}
-	if rec.durable && rec.status != kvpb.TxnPending {
-		r.spills.leaveRecord(rec)
+	if rec.Presence == txnintent.Stored && rec.Status != kvpb.TxnPending {
+		r.records.Leave(rec)
 		return nil, errAborted
 	}
 	return rec, nil
 }
 
-// enterSpill registers the keys of a spill before their versions exist, and
-// notes who has read them.
-func (r *Replica) enterSpill(p *part, req *kvpb.SpillRequest, under raftgroup.Fence) error {
-	sp := &r.spills
-	lo, hi := req.Writes[0].Key, next(req.Writes[len(req.Writes)-1].Key)
-	r.deps.Clock.Now() // it may wait for a disk, which nobody may with the mutex held
-	sp.mu.Lock()
-	if p.state > partPending && !p.inherited() || p.state != partNew && !p.spilled {
-		sp.mu.Unlock()
-		return errAborted
-	}
-	if r.Desc().BoundsGen != under.BoundsGen { // it has no effect any more
-		sp.mu.Unlock()
-		return r.mismatch()
-	}
-	if p.state == partNew {
-		now, ok := r.deps.Clock.TryNow()
-		if !ok {
-			sp.mu.Unlock()
-			return &kvpb.UnavailableError{Reason: "the clock waits for a disk"}
+// announceSpill registers the keys of a spill before their versions exist, notes who has read
+// them, and returns the versions' timestamp.
+func (r *Replica) announceSpill(x *txnintent.Txn, req *kvpb.SpillRequest, under raftgroup.Fence) (ts hlc.Timestamp, err error) {
+	e := txnintent.Event{Type: txnintent.Spill, Span: kvpb.Span{
+		Key: bytes.Clone(req.Writes[0].Key), EndKey: next(req.Writes[len(req.Writes)-1].Key),
+	}}
+	for {
+		e.TS = r.deps.Clock.Now()
+		e.TS.Logical |= spillMark
+		// Between other bounds it has no effect any more.
+		res, ok := r.intents.StepIf(x, e, func() bool { return r.Desc().BoundsGen == under.BoundsGen })
+		switch {
+		case !ok:
+			return ts, r.mismatch()
+		case res.Has(txnintent.ReplyAborted):
+			return ts, errAborted
 		}
-		p.state, p.spilled, p.ts = partPending, true, now
-		p.ts.Logical |= spillMark
-		must.True(r.announceLocked(p, p.ts).IsEmpty(), "R8: the clock is behind the collection threshold")
+		if !res.Has(txnintent.ReplyTooLow) {
+			break
+		}
+		r.deps.Clock.Forward(res.TS)
 	}
-	if p.lo == nil || bytes.Compare(lo, p.lo) < 0 {
-		p.lo = bytes.Clone(lo)
-	}
-	if p.hi == nil || bytes.Compare(hi, p.hi) > 0 {
-		p.hi = hi
-	}
-	sp.mu.Unlock()
-	// Reads from now on pass view; those before are in the cache.
+	// Reads from now on find the keys; those before are in the timestamp cache.
 	var read hlc.Timestamp
 	for _, w := range req.Writes {
 		read = read.Max(r.reads.GetKey(w.Key, txnID(req.Txn)))
 	}
-	sp.mu.Lock()
-	p.maxRead = p.maxRead.Max(read)
-	sp.mu.Unlock()
-	return nil
+	r.intents.Step(x, txnintent.Event{Type: txnintent.NoteRead, TS: read})
+	return r.intents.State(x).TS, nil
 }
 
-// fillHistory fills in what a key was before the last of the writes from i to n, so that
-// a rollback to a savepoint can bring it back and earlier statements' snapshots see it.
-// late says that a later write is there already: the request comes again.
-func (r *Replica) fillHistory(p *part, req *kvpb.SpillRequest, i, n int, rec *lockRecord) (late bool, err error) {
+// next returns the key behind k.
+func next(k []byte) []byte { return append(bytes.Clone(k), 0) }
+
+// fillHistory fills in what a key was before the last of the writes from i to n, so that a
+// rollback to a savepoint can bring it back and earlier statements' snapshots see it. late
+// says that a later write is there already: the request comes again.
+func (r *Replica) fillHistory(in *txnintent.Intent, req *kvpb.SpillRequest, i, n int) (late bool, err error) {
 	key := req.Writes[i].Key
-	old, ok, err := r.lockOf(key)
+	old, ok, err := r.intentOn(key)
 	if err != nil {
 		return false, err
 	}
-	ok = ok && old.txn == p.id
-	if ok && old.position >= rec.position {
+	ok = ok && old.Txn == in.Txn
+	if ok && old.Position >= in.Position {
 		return true, nil
 	}
-	next := rec.position
-	add := func(w spilledWrite) {
-		switch {
-		case next < req.Keep: // nobody goes back behind the one that is there
-		case w.position >= req.Statement: // replaced by the same statement
-		case len(rec.history) == maxHistory:
-			rec.cut = true
-		default:
-			rec.history = append(rec.history, w)
-			next = w.position
-		}
-	}
+	least := in.Position
+	add := func(w txnintent.SequencedWrite) { least = in.Supersede(w, least, req.Keep, req.Statement) }
 	for j := n - 2; j >= i; j-- {
-		add(spilledWrite{position: req.Positions[j], deleted: req.Writes[j].Value == nil, value: req.Writes[j].Value})
+		add(txnintent.SequencedWrite{Position: req.Positions[j], Deleted: req.Writes[j].Value == nil, Value: req.Writes[j].Value})
 	}
 	if !ok {
 		return false, nil
 	}
-	w := spilledWrite{position: old.position, deleted: old.deleted}
-	if !old.deleted {
-		v, _, err := mvcc.Get(r.deps.Engine, key, p.ts, nil)
+	w := txnintent.SequencedWrite{Position: old.Position, Deleted: old.Deleted}
+	if !old.Deleted {
+		v, _, err := mvcc.Get(r.deps.Engine, key, in.TS, nil)
 		if err != nil {
 			return false, err
 		}
-		w.value = v.Data
+		w.Value = v.Data
 	}
 	add(w)
-	for _, w := range old.history {
+	for _, w := range old.History {
 		add(w)
 	}
-	rec.cut = rec.cut || old.cut && next >= req.Keep
+	in.Truncated = in.Truncated || old.Truncated && least >= req.Keep
 	return false, nil
-}
-
-// lockOf reads the durable lock on a key.
-func (r *Replica) lockOf(key []byte) (rec lockRecord, ok bool, err error) {
-	p, ok, err := r.deps.Engine.GetUnversioned(keys.Lock(key), nil)
-	if err != nil || !ok {
-		return rec, false, err
-	}
-	rec, err = decodeLock(p)
-	return rec, err == nil, err
 }
 
 // errPageFull ends the reading of a page.
@@ -256,19 +247,16 @@ func (r *Replica) Spilled(ctx context.Context, req *kvpb.SpilledRequest) (resp k
 	if !point && !r.holds(req.Span) || point && !r.Desc().ContainsKey(req.Span.Key) {
 		return resp, r.mismatch()
 	}
-	r.spills.mu.Lock()
-	p := r.spills.all[req.Txn.ID]
-	r.spills.mu.Unlock()
-	if p == nil {
+	if r.intents.Get(req.Txn.ID) == nil {
 		return resp, r.stillUnder(under)
 	}
 	if point {
-		rec, ok, lerr := r.lockOf(req.Span.Key)
-		if err = lerr; err == nil && ok && rec.txn == p.id {
-			err = r.addSpilled(&resp, p, req, req.Span.Key, rec)
+		in, ok, ierr := r.intentOn(req.Span.Key)
+		if err = ierr; err == nil && ok && in.Txn == req.Txn.ID {
+			err = r.addSpilled(&resp, req, req.Span.Key, in)
 		}
 	} else {
-		err = r.spilledPage(ctx, &resp, p, req)
+		err = r.spilledPage(ctx, &resp, req)
 	}
 	if err != nil {
 		return kvpb.SpilledResponse{}, err
@@ -277,16 +265,16 @@ func (r *Replica) Spilled(ctx context.Context, req *kvpb.SpilledRequest) (resp k
 }
 
 // spilledPage reads a page of a span.
-func (r *Replica) spilledPage(ctx context.Context, resp *kvpb.SpilledResponse, p *part, req *kvpb.SpilledRequest) error {
+func (r *Replica) spilledPage(ctx context.Context, resp *kvpb.SpilledResponse, req *kvpb.SpilledRequest) error {
 	size, before := 0, 0
-	err := r.scanLocks(ctx, p.id, req.Span, req.Reverse, func(key []byte, rec lockRecord) error {
+	err := r.scanIntents(ctx, req.Txn.ID, req.Span, req.Reverse, func(key []byte, in txnintent.Intent) error {
 		if req.MaxBytes > 0 && size >= req.MaxBytes {
 			if resp.Resume = bytes.Clone(key); req.Reverse {
 				resp.Resume = next(key)
 			}
 			return errPageFull
 		}
-		err := r.addSpilled(resp, p, req, key, rec)
+		err := r.addSpilled(resp, req, key, in)
 		if n := len(resp.Writes); n > before {
 			size += len(resp.Writes[n-1].Key) + len(resp.Writes[n-1].Value)
 			before = n
@@ -303,23 +291,19 @@ func (r *Replica) spilledPage(ctx context.Context, resp *kvpb.SpilledResponse, p
 }
 
 // addSpilled adds the newest write of a key below req.Below, if there is one.
-func (r *Replica) addSpilled(resp *kvpb.SpilledResponse, p *part, req *kvpb.SpilledRequest, key []byte, rec lockRecord) error {
-	w := kvpb.SpilledWrite{Key: bytes.Clone(key), Position: rec.position, Deleted: rec.deleted}
-	switch i := slices.IndexFunc(rec.history, func(w spilledWrite) bool { return w.position < req.Below }); {
-	case rec.position < req.Below && rec.deleted:
-	case rec.position < req.Below:
-		v, _, err := mvcc.Get(r.deps.Engine, key, p.ts, nil)
+func (r *Replica) addSpilled(resp *kvpb.SpilledResponse, req *kvpb.SpilledRequest, key []byte, in txnintent.Intent) error {
+	w, current, ok := in.Below(req.Below)
+	if !ok {
+		return nil
+	}
+	if current && !w.Deleted {
+		v, _, err := mvcc.Get(r.deps.Engine, key, in.TS, nil)
 		if err != nil {
 			return err
 		}
 		w.Value = v.Data
-	case i < 0:
-		return nil
-	default:
-		old := rec.history[i]
-		w.Value, w.Deleted, w.Position = old.value, old.deleted, old.position
 	}
-	resp.Writes = append(resp.Writes, w)
+	resp.Writes = append(resp.Writes, kvpb.SpilledWrite{Key: bytes.Clone(key), Value: w.Value, Position: w.Position, Deleted: w.Deleted})
 	return nil
 }
 
@@ -340,53 +324,48 @@ func (r *Replica) Unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 }
 
 func (r *Replica) unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
-	rec, err := r.knownRecord(ctx, req.Txn.ID)
+	rec, err := r.records.Find(ctx, req.Txn.ID)
 	if err != nil {
 		return err
 	}
 	if rec != nil {
-		defer r.spills.leaveRecord(rec)
+		defer r.records.Leave(rec)
 	}
-	sp := &r.spills
-	sp.mu.Lock()
-	p := sp.all[req.Txn.ID]
-	sp.mu.Unlock()
-	if p == nil {
+	x := r.intents.Get(req.Txn.ID)
+	if x == nil {
 		return nil
 	}
-	if err := sp.latch(ctx, p); err != nil {
+	if err := r.intents.Latch(ctx, x); err != nil {
 		return err
 	}
-	defer sp.leave(p)
+	defer r.intents.Leave(x)
+	st := r.intents.State(x)
 	if req.Abort {
-		if rec != nil && rec.status == kvpb.TxnPending {
-			rec.status, rec.local = kvpb.TxnAborted, true // nothing in other ranges is left
+		if rec != nil && rec.Status == kvpb.TxnPending {
+			rec.Status, rec.Local = kvpb.TxnAborted, true // no intents are left in other ranges
 		}
-		if p.undecided() && (rec == nil || rec.status == kvpb.TxnAborted) {
-			r.decide(p, partAborted, hlc.Timestamp{})
+		if !st.Status.Known() && (rec == nil || rec.Status == kvpb.TxnAborted) && r.decide(x, txnintent.Aborted, hlc.Timestamp{}) {
+			r.resolveLater(x)
 		}
 		return nil
 	}
-	if !p.undecided() {
+	if st.Status.Known() {
 		return errAborted
 	}
-	return r.undo(ctx, p, sp.bounds(p), req.From)
+	return r.rollBack(ctx, x, st.Span, req.From)
 }
 
-// commitSpill decides at which timestamp a spilled transaction that lies in this
-// range alone commits, and makes readers wait for the outcome. Record and part are
-// latched by the caller.
-func (r *Replica) commitSpill(ctx context.Context, req *kvpb.CommitRequest, p *part) (ts hlc.Timestamp, err error) {
-	sp := &r.spills
-	sp.mu.Lock()
-	if p.state != partPending && p.state != partStaging {
-		sp.mu.Unlock()
-		return ts, &kvpb.RetryError{Reason: "the transaction's spilled writes are gone"}
+// spilledTimestamp decides at which timestamp a spilled transaction that lies in this range
+// alone commits, and makes readers wait for the outcome. The caller has latched its record and
+// its intents.
+func (r *Replica) spilledTimestamp(ctx context.Context, req *kvpb.CommitRequest, x *txnintent.Txn) (ts hlc.Timestamp, err error) {
+	read := r.reads.LowWater()
+	res := r.intents.Step(x, txnintent.Event{Type: txnintent.CommitHere})
+	if res.Has(txnintent.ReplyAborted) {
+		return ts, errSpillGone
 	}
-	read := p.maxRead.Max(r.reads.LowWater())
-	p.state, p.from = partStaging, p.ts
-	sp.mu.Unlock()
-	ts = p.ts
+	read = read.Max(res.TS)
+	ts = r.intents.State(x).TS
 	for i := range req.Writes {
 		read = read.Max(r.reads.GetKey(req.Writes[i].Key, txnID(req.Txn)))
 	}
@@ -397,21 +376,4 @@ func (r *Replica) commitSpill(ctx context.Context, req *kvpb.CommitRequest, p *p
 		err = r.refresh(ctx, req.Txn, req.Reads, req.Txn.ReadTS, ts)
 	}
 	return ts, err
-}
-
-// settleLater removes what is left of a decided part, in the background.
-func (r *Replica) settleLater(p *part) {
-	r.spills.run(func() {
-		ctx, cancel := r.spills.background(settleTimeout)
-		defer cancel()
-		r.settleOrSweep(ctx, p)
-	})
-}
-
-// settleOrSweep removes what is left of a decided part, or has the sweep do so.
-func (r *Replica) settleOrSweep(ctx context.Context, p *part) {
-	if err := r.settlePart(ctx, p); err != nil {
-		r.deps.Logger.Debug("clean up after a transaction; the sweep goes on with it", "range", r.id, "err", err)
-		r.sweepLater()
-	}
 }

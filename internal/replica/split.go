@@ -56,17 +56,17 @@ func (r *Replica) makeRight(right *kvpb.RangeDescriptor) *Replica {
 // knows of the right half's locks and reads goes with it.
 func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 	r.formerRight.Store(right)
-	r.spills.cut(right.StartKey)
+	r.intents.Split(right.StartKey)
 	if n == nil {
 		return
 	}
-	n.recent.become(&r.recent) // all that happened there happened here
+	n.finished.Become(&r.finished) // all that happened there happened here
 	if r.deps.Closing != nil {
 		r.deps.Closing.Inherit(r.id, n.id, r.applied.Load())
 	}
 	n.presumed = r.presume()
 	if r.lease.Load() != nil {
-		r.spills.dropRecordsFrom(right.StartKey)
+		r.records.Split(right.StartKey)
 		n.inheritMu.Lock()
 		r.right.Store(n) // from now on releases of what is taken out here go there too
 		n.inherits = true
@@ -81,7 +81,7 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 		}
 		n.inheritMu.Unlock()
 		if !n.onlyVoter() { // else Start makes it the leader
-			defer n.spills.run(n.campaignUntilLed)
+			defer n.tasks.run(n.campaignUntilLed)
 		}
 	}
 	if err := n.Start(); err != nil {
@@ -122,7 +122,7 @@ const (
 // campaignUntilLed calls for votes until the range has a leader. The other replicas are
 // not there before their stores have applied the split too.
 func (r *Replica) campaignUntilLed() {
-	ctx, cancel := r.spills.background(splitElection)
+	ctx, cancel := r.tasks.context(splitElection)
 	defer cancel()
 	for pause := splitElectionFirst; *r.leader.Load() == 0 && !r.Gone(); pause = min(2*pause, splitElectionMost) {
 		r.group.deliver(input{do: r.group.campaignFirst})

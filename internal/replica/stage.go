@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/concurrency"
@@ -13,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
+	"github.com/lichendb/lichen/internal/txnintent"
 )
 
 var (
@@ -60,7 +62,7 @@ func (r *Replica) stage(
 	if err := r.deps.AdmitWrite(); err != nil {
 		return err
 	}
-	if r.spills.active.Load() != 0 {
+	if !r.intents.Empty() {
 		if err := r.awaitForeign(ctx, req.Txn.ID, written); err != nil {
 			return err
 		}
@@ -84,16 +86,12 @@ func (r *Replica) confirm(req *kvpb.StageRequest, under raftgroup.Fence) error {
 	return r.stillUnder(under)
 }
 
-// checkLocks returns a retry error unless the transaction holds all locks as they
-// were granted. epoch is that of all if epochs is empty, 0 if it is not known. p is
-// the transaction's part, whose durable locks stand for row locks; or nil.
-func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64, epochs []uint64, p *part) error {
+// checkLocks returns a retry error unless the transaction holds all locks as they were
+// granted. epoch is that of all if epochs is empty, 0 if it is not known. staged are keys
+// whose intents stand for their row locks.
+func (r *Replica) checkLocks(id concurrency.TxnID, locks [][]byte, epoch uint64, epochs []uint64, staged [][]byte) error {
 	if plant.On(plant.SkipLockCheck) { // as if no leader had ever lost any
 		return nil
-	}
-	var staged [][]byte
-	if p != nil && p.state == partStaging {
-		staged = r.spills.staged(p)
 	}
 	for i, k := range locks {
 		if _, ok := slices.BinarySearchFunc(staged, k, bytes.Compare); ok {
@@ -122,248 +120,198 @@ type stage struct {
 	written [][]byte
 	send    func(raftgroup.Fence, []byte) error // proposes a command
 
-	rec *record // latched, nil if the record is in another range
-	p   *part   // latched
+	rec *txnintent.Record // latched, nil if the record is in another range
+	x   *txnintent.Txn    // latched
 }
 
 func (s *stage) run(ctx context.Context) (err error) {
-	sp, id := &s.r.spills, s.req.Txn.ID
+	r, id := s.r, s.req.Txn.ID
 	if s.req.Record {
-		if s.rec, err = sp.enterRecord(ctx, id, s.req.Anchor); err != nil {
+		if s.rec, err = r.enterRecord(ctx, id, s.req.Anchor, s.under); err != nil {
 			return err
 		}
-		defer sp.leaveRecord(s.rec)
-		if err := s.r.syncRecord(s.rec, s.under); err != nil {
-			return err
-		}
+		defer r.records.Leave(s.rec)
 	}
-	if s.p, err = sp.enter(ctx, id, s.req.Anchor); err != nil {
+	if s.x, err = r.intents.Enter(ctx, id, s.req.Anchor, time.Now()); err != nil {
 		return err
 	}
-	defer sp.leave(s.p)
+	defer r.intents.Leave(s.x)
 	if done, err := s.ended(); done || err != nil {
 		return err
 	}
-	if ok, err := s.alreadyStaged(); ok || err != nil {
+	st := r.intents.State(s.x)
+	if ok, err := s.alreadyStaged(&st); ok || err != nil {
 		return err
 	}
-	if s.p.state != partNew && s.p.spilled && len(s.written) > 0 {
+	if st.Kind == txnintent.Spilled && len(s.written) > 0 {
 		return &kvpb.RetryError{Reason: "a part of a large transaction was not spilled before its commit"}
 	}
-	if err := s.r.checkLocks(txnID(s.req.Txn), s.req.Locks, 0, s.req.LockEpochs, s.p); err != nil {
+	if err := r.checkLocks(txnID(s.req.Txn), s.req.Locks, 0, s.req.LockEpochs, st.Keys); err != nil {
 		return err
 	}
-	c := s.r.beginCommit(txnID(s.req.Txn), s.written)
+	c := r.beginCommit(txnID(s.req.Txn), s.written)
 	defer c.Finish()
 	c.SetTimestamp(s.req.TS)
-	if s.r.abandoned.has(s.req.Txn.ID) {
+	if r.abandoned.Has(id) {
 		return errAborted
 	}
-	low, err := s.lowest()
+	low, err := s.announce(&st)
 	if err != nil {
 		return err
 	}
-	if s.req.TS.Less(low) {
+	if !low.IsEmpty() {
 		s.resp.Lowest = low
 		return nil
 	}
 	for _, k := range s.req.Locks {
-		s.r.reads.AddKey(k, s.req.TS, txnID(s.req.Txn))
+		r.reads.AddKey(k, s.req.TS, txnID(s.req.Txn))
 	}
-	return s.propose()
+	return s.propose(&st)
 }
 
-// ended answers a request of a transaction that has ended, or of an attempt that
-// is not the last.
+// ended answers a request of a transaction that has ended, or of an attempt that is not the
+// last.
 func (s *stage) ended() (done bool, err error) {
-	if ts, aborted, ok := s.r.recent.find(s.req.Txn.ID); ok {
-		if aborted {
+	if end := s.r.finished.Find(s.req.Txn.ID); end.Known {
+		if end.Aborted {
 			return true, errAborted
 		}
-		s.resp.CommitTS = ts
+		s.resp.CommitTS = end.TS
 		return true, nil
 	}
-	if s.rec != nil && s.rec.durable {
+	if s.rec != nil && s.rec.Presence == txnintent.Stored {
 		switch {
-		case s.rec.status == kvpb.TxnCommitted:
-			s.resp.CommitTS = s.rec.ts
+		case s.rec.Status == kvpb.TxnCommitted:
+			s.resp.CommitTS = s.rec.TS
 			return true, nil
-		case s.rec.status == kvpb.TxnAborted:
+		case s.rec.Status == kvpb.TxnAborted:
 			return true, errAborted
-		case s.rec.epoch > s.req.Epoch:
+		case s.rec.Epoch > s.req.Epoch:
 			return true, errSuperseded
 		}
 	}
+	res := s.r.intents.Step(s.x, txnintent.Event{Type: txnintent.BeginStage, Epoch: s.req.Epoch, Recorded: s.rec != nil || s.req.Recorded})
 	switch {
-	case s.p.state == partCommitted:
-		s.resp.CommitTS = s.p.commitTS
-		return true, nil
-	case s.p.state == partAborted:
+	case res.Has(txnintent.ReplyCommitted):
+		s.resp.CommitTS = res.TS
+	case res.Has(txnintent.ReplyAborted):
 		return true, errAborted
-	case s.p.epoch > s.req.Epoch:
+	case res.Has(txnintent.ReplySuperseded):
 		return true, errSuperseded
-	case s.p.pinned && s.p.epoch != s.req.Epoch && s.rec == nil && !s.req.Recorded && !plant.On(plant.CountedReplaced):
+	case res.Has(txnintent.ReplyQueried):
 		s.resp.Pinned = true
-		return true, nil
-	}
-	return false, nil
-}
-
-// alreadyStaged reports whether a request that was sent again finds its work done.
-func (s *stage) alreadyStaged() (bool, error) {
-	if s.p.state != partStaging || s.p.epoch != s.req.Epoch || s.p.spilled || s.p.from != s.req.TS ||
-		s.rec != nil && (!s.rec.durable || s.rec.epoch != s.req.Epoch) {
+	default:
 		return false, nil
-	}
-	return s.r.staged(s.req.Txn.ID, s.written, s.req.TS, s.req.Epoch)
-}
-
-// staged reports whether all keys are staged by an attempt.
-func (r *Replica) staged(id kvpb.TxnID, written [][]byte, ts hlc.Timestamp, epoch uint32) (bool, error) {
-	for _, k := range written {
-		l, ok, err := r.lockOf(k)
-		if err != nil || !ok || l.txn != id || !l.staged || l.ts != ts || l.epoch != epoch {
-			return false, err
-		}
 	}
 	return true, nil
 }
 
-// lowest returns the lowest timestamp at which the range can commit. A part that
-// readers pass over stops being passed over from the request's timestamp on.
-func (s *stage) lowest() (low hlc.Timestamp, err error) {
+// alreadyStaged reports whether a request that was sent again finds its work done.
+func (s *stage) alreadyStaged(st *txnintent.State) (bool, error) {
+	if !st.StagedAs(s.req.TS, s.req.Epoch) || s.rec != nil && (s.rec.Presence != txnintent.Stored || s.rec.Epoch != s.req.Epoch) {
+		return false, nil
+	}
+	return s.r.allStaged(s.req.Txn.ID, s.written, s.req.TS, s.req.Epoch)
+}
+
+// announce says that the attempt is about to write, unless the range can't commit at its
+// timestamp: low is then the lowest at which it can.
+func (s *stage) announce(st *txnintent.State) (low hlc.Timestamp, err error) {
+	r := s.r
+	e := txnintent.Event{Type: txnintent.Stage, TS: s.req.TS, Epoch: s.req.Epoch, Writes: len(s.written) > 0}
 	for _, k := range s.written {
-		low = low.Max(s.r.reads.GetKey(k, txnID(s.req.Txn)).Next())
+		e.Least = e.Least.Max(r.reads.GetKey(k, txnID(s.req.Txn)).Next())
 	}
-	sp := &s.r.spills
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	p := s.p
-	if s.r.Desc().BoundsGen != s.under.BoundsGen {
-		return low, s.r.mismatch()
-	}
-	p.cut = nil // a split that comes from now on says so
-	if len(s.written) > 0 && low.LessEq(s.req.TS) {
-		if least := s.r.announceLocked(p, s.req.TS); !least.IsEmpty() {
-			return least, nil
-		}
-	}
-	if p.state == partNew {
+	switch {
+	case st.Kind == txnintent.Spilled:
+		e.MinSpilled = r.reads.LowWater().Next()
+		r.deps.Clock.Forward(s.req.TS) // no command says so here (invariant R38)
+	case st.Status == txnintent.New && e.Writes:
 		// Who ended here before may have been forgotten: this may be a late message.
-		if len(s.written) > 0 && s.r.recent.mayHaveForgotten(s.req.TS) {
-			low = low.Max(s.r.recent.lowest())
-		}
-		return low, nil
+		e.Least = e.Least.Max(r.finished.Least())
 	}
-	if !p.spilled {
-		return low, nil
-	}
-	low = low.Max(p.ts).Max(p.maxRead.Max(p.passed).Max(s.r.reads.LowWater()).Next())
-	if !s.req.TS.Less(low) {
-		s.r.deps.Clock.Forward(s.req.TS) // no command says so here (invariant R38)
-		p.state, p.from, p.epoch = partStaging, s.req.TS, s.req.Epoch
-		p.passed = hlc.Timestamp{}
+	res, ok := r.intents.StepIf(s.x, e, func() bool { return r.Desc().BoundsGen == s.under.BoundsGen })
+	switch {
+	case !ok:
+		return low, r.mismatch()
+	case res.Has(txnintent.ReplyTooLow):
+		return res.TS, nil
 	}
 	return low, nil
 }
 
-// propose makes the part durable.
-func (s *stage) propose() error {
+// propose makes the intents durable.
+func (s *stage) propose(st *txnintent.State) error {
 	b := builders.Get().(*apply.Builder)
 	defer builders.Put(b)
 	b.Reset(kvpb.TxnID{}, s.req.TS)
-	if err := s.build(b); err != nil {
+	if err := s.build(b, st); err != nil {
 		return err
 	}
-	next := txnRecord{
-		id: s.req.Txn.ID, anchor: bytes.Clone(s.req.Anchor), status: kvpb.TxnStaging, ts: s.req.TS, epoch: s.req.Epoch,
-		keys: cloneKeys(s.req.Keys), span: kvpb.Span{Key: bytes.Clone(s.req.Span.Key), EndKey: bytes.Clone(s.req.Span.EndKey)},
+	next := txnintent.TxnRecord{
+		ID: s.req.Txn.ID, Anchor: bytes.Clone(s.req.Anchor), Status: kvpb.TxnStaging, TS: s.req.TS, Epoch: s.req.Epoch,
+		Keys: cloneKeys(s.req.Keys), Span: kvpb.Span{Key: bytes.Clone(s.req.Span.Key), EndKey: bytes.Clone(s.req.Span.EndKey)},
 	}
 	if s.rec != nil {
-		b.SetRaw(keys.TxnRecord(s.req.Anchor, recordID(next.id)), next.encode())
+		b.SetRaw(keys.TxnRecord(s.req.Anchor, txnintent.RecordID(next.ID)), next.Encode())
 	}
 	if b.Len() > apply.MaxCommandBytes {
 		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
 	}
 	if s.rec != nil || len(s.written) > 0 {
-		if err := s.send(s.under, b.Bytes()); err != nil {
+		err := s.send(s.under, b.Bytes())
+		if s.rec != nil {
+			err = s.r.storeRecord(s.rec, next, err)
+		}
+		if err != nil {
 			if kvpb.Classify(err) == kvpb.ClassAmbiguous {
-				if s.rec != nil {
-					s.rec.unknown = true
-				}
 				s.note(false)
 			}
 			return err
 		}
 	}
 	if s.rec != nil {
-		s.rec.stored(next)
 		s.r.sweepLater()
 	}
 	s.note(true)
-	// The durable locks stand for them, also where a split or a merge has taken them.
+	// The intents stand for them, also where a split or a merge has taken them.
 	s.r.releaseAll(txnID(s.req.Txn), s.written)
 	return nil
 }
 
-// build adds the versions and locks. What an earlier attempt staged here goes.
-func (s *stage) build(b *apply.Builder) error {
+// build adds the intents. What an earlier attempt staged here goes.
+func (s *stage) build(b *apply.Builder, st *txnintent.State) error {
+	id := s.req.Txn.ID
 	for i := range s.req.Writes {
 		w := &s.req.Writes[i]
-		if s.p.state == partStaging {
-			old, ok, err := s.r.lockOf(w.Key)
+		if st.Kind == txnintent.Staged {
+			old, ok, err := s.r.intentOn(w.Key)
 			if err != nil {
 				return err
 			}
-			if ok && old.txn == s.p.id && old.ts != s.req.TS {
-				v, _, err := mvcc.Get(s.r.deps.Engine, w.Key, old.ts, nil)
+			if ok && old.Txn == id && old.TS != s.req.TS {
+				v, _, err := mvcc.Get(s.r.deps.Engine, w.Key, old.TS, nil)
 				if err != nil {
 					return err
 				}
-				if v.TS == old.ts {
-					b.Collect(w.Key, mvcc.Garbage{TS: old.ts, Size: uint32(len(v.Data)) + 1})
+				if v.TS == old.TS {
+					b.Collect(w.Key, mvcc.Garbage{TS: old.TS, Size: uint32(len(v.Data)) + 1})
 				}
 			}
 		}
-		l := lockRecord{
-			txn: s.p.id, ts: s.req.TS, anchor: s.req.Anchor, staged: true, epoch: s.req.Epoch, deleted: w.Value == nil,
+		in := txnintent.Intent{
+			Txn: id, TS: s.req.TS, Anchor: s.req.Anchor, Staged: true, Epoch: s.req.Epoch, Deleted: w.Value == nil,
 		}
-		b.SetRaw(keys.Lock(w.Key), l.encode())
+		b.SetRaw(keys.Lock(w.Key), in.Encode())
 		put(b, w)
 	}
 	return nil
 }
 
-// note makes readers see the part: what of it is still in this range. sure says that it is
-// staged.
-func (s *stage) note(sure bool) {
-	if len(s.written) == 0 {
-		return
-	}
-	sp, p := &s.r.spills, s.p
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	all := s.written
-	if p.cut != nil { // a split was applied since, which p.keys has heard of
-		all = below(all, p.cut)
-	}
-	written := len(all)
-	for _, k := range p.keys {
-		if _, ok := slices.BinarySearchFunc(all[:written], k, bytes.Compare); !ok { // the borders moved between two attempts
-			all = append(all[:len(all):len(all)], k)
-		}
-	}
-	if len(all) == 0 || sp.all[p.id] != p {
-		return
-	}
-	if len(all) > written {
-		slices.SortFunc(all, bytes.Compare)
-	}
-	p.keys, p.lo, p.hi = all, all[0], next(all[len(all)-1])
-	p.exact = sure && len(all) == written
-	p.pinned = p.pinned && p.epoch == s.req.Epoch // what was counted of an earlier attempt is void
-	p.state, p.ts, p.from, p.epoch = partStaging, s.req.TS, s.req.TS, s.req.Epoch
-	s.r.startSweepLocked()
+// note makes readers see the intents. applied says that they are there for certain.
+func (s *stage) note(applied bool) {
+	res := s.r.intents.Step(s.x, txnintent.Event{Type: txnintent.Written, TS: s.req.TS, Epoch: s.req.Epoch, Keys: s.written, Applied: applied})
+	s.r.perform(s.x, res.Effects)
 }
 
 func cloneKeys(in [][]byte) [][]byte {
@@ -385,24 +333,23 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 		return err
 	}
 	if req.Peek {
-		if resp.Present, err = r.staged(req.Txn, req.Keys, req.TS, req.Epoch); err == nil {
+		if resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Epoch); err == nil {
 			err = r.stillUnder(under)
 		}
 		return err
 	}
-	sp := &r.spills
-	p, err := sp.enter(ctx, req.Txn, nil)
+	x, err := r.intents.Enter(ctx, req.Txn, nil, time.Now())
 	if err != nil {
 		return err
 	}
-	defer sp.leave(p)
-	resp.Present, err = r.staged(req.Txn, req.Keys, req.TS, req.Epoch)
-	if err != nil || resp.Present {
-		p.pinned = p.pinned || resp.Present
-		if err == nil {
-			err = r.stillUnder(under)
-		}
+	defer r.intents.Leave(x)
+	resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Epoch)
+	if err != nil {
 		return err
+	}
+	if resp.Present {
+		r.intents.Step(x, txnintent.Event{Type: txnintent.Query})
+		return r.stillUnder(under)
 	}
 	// Nobody may stage them at this timestamp any more: neither here, nor under
 	// another leader, whose clock will have passed what it has applied.
@@ -416,8 +363,10 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 		return err
 	}
 	// A request that nobody knew the outcome of is ahead in the log.
-	resp.Present, err = r.staged(req.Txn, req.Keys, req.TS, req.Epoch)
-	p.pinned = p.pinned || resp.Present
+	resp.Present, err = r.allStaged(req.Txn, req.Keys, req.TS, req.Epoch)
+	if resp.Present {
+		r.intents.Step(x, txnintent.Event{Type: txnintent.Query})
+	}
 	return err
 }
 
@@ -437,12 +386,8 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 		}
 		defer s.leave()
 	}
-	id := concurrency.TxnID(req.Txn)
-	sp := &r.spills
-	sp.mu.Lock()
-	p := sp.all[req.Txn]
-	sp.mu.Unlock()
-	if p == nil {
+	id, x := concurrency.TxnID(req.Txn), r.intents.Get(req.Txn)
+	if x == nil {
 		r.releaseAll(id, req.Locks)
 		return r.stillUnder(under)
 	}
@@ -451,24 +396,22 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 		status = kvpb.TxnCommitted
 	}
 	if req.Patient {
-		sp.mu.Lock()
-		p.patient = true
-		sp.mu.Unlock()
+		r.intents.Step(x, txnintent.Event{Type: txnintent.Defer})
 	}
-	news, err := r.noteDecidedLatched(ctx, p, status, req.TS)
+	resolve, err := r.decideLatched(ctx, x, status, req.TS)
 	r.releaseAll(id, req.Locks)
 	s.leave()
 	switch {
-	case news && sp.staged(p) != nil: // not much
-		r.settleOrSweep(ctx, p)
-	case news:
-		r.settleLater(p)
+	case resolve && r.intents.State(x).Kind == txnintent.Staged: // not much
+		r.resolveOrSweep(ctx, x)
+	case resolve:
+		r.resolveLater(x)
 	}
 	if err != nil {
 		return err
 	}
 	select {
-	case <-p.done:
+	case <-x.Done():
 		// Removed; or what remains went with the leadership, or to another range (invariant R13).
 		return r.stillUnder(under)
 	case <-ctx.Done():

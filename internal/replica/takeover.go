@@ -82,10 +82,7 @@ func (r *Replica) enterGate(ctx context.Context, id kvpb.TxnID) {
 	if gate == nil {
 		return
 	}
-	r.spills.mu.Lock()
-	known := r.spills.all[id] != nil
-	r.spills.mu.Unlock()
-	if known {
+	if r.intents.Get(id) != nil {
 		return
 	}
 	t := time.NewTimer(gateWait)
@@ -202,13 +199,13 @@ func (r *Replica) carryOver(right *Replica, t *apply.Trigger) {
 	right.merging.into.Store(&successor{Replica: r, desc: t.Desc})
 	led := right.lease.Swap(nil) != nil
 	right.endFeeds(right.mismatch(), false)
-	r.recent.absorb(&right.recent)
+	r.finished.Absorb(&right.finished)
 	if err := r.loadThreshold(); err != nil {
 		r.deps.Logger.Error("collection threshold", "range", r.id, "err", err)
 	}
 	if r.lease.Load() != nil {
 		d := right.Desc()
-		r.spills.mustLieWithin(d.StartKey)
+		r.intents.MustLieWithin(d.StartKey)
 		// Nobody has read there at a later timestamp than this (docs/decisions/0007).
 		now := r.deps.Clock.Now()
 		r.reads.AddSpan(d.StartKey, d.EndKey, now, concurrency.TxnID{})
@@ -217,8 +214,8 @@ func (r *Replica) carryOver(right *Replica, t *apply.Trigger) {
 		if led {
 			r.adopt(right)
 			r.locks.Install(right.locks.Extract(nil, nil))
-			right.abandoned.each(r.abandoned.add)
-			right.repeats.known.each(r.repeats.known.add)
+			right.abandoned.Each(r.abandoned.Add)
+			right.replays.Replayed.Each(r.replays.Replayed.Add)
 		}
 		if err := r.takeRecords(keys.Span{Start: d.StartKey, End: d.EndKey}); err != nil {
 			r.deps.Logger.Error("transaction records", "range", r.id, "err", err)
@@ -234,16 +231,8 @@ func (r *Replica) takeRecords(span keys.Span) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	sp := &r.spills
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	if sp.records == nil {
-		sp.records = map[kvpb.TxnID]*record{}
-	}
-	for id, rec := range found {
-		sp.records[id] = rec // one that is here is from before a split
-	}
-	r.startSweepLocked()
+	r.records.Add(found)
+	r.sweepLater()
 	return nil
 }
 
@@ -285,14 +274,4 @@ func (r *Replica) releaseCarried(id concurrency.TxnID, keys [][]byte) {
 	r.merging.carry.Lock() // from now on they are there
 	defer r.merging.carry.Unlock()
 	s.releaseAll(id, keys)
-}
-
-// each calls fn for all.
-func (a *txnSet) each(fn func(kvpb.TxnID)) {
-	a.mu.Lock()
-	all := append([]kvpb.TxnID(nil), a.order...)
-	a.mu.Unlock()
-	for _, id := range all {
-		fn(id)
-	}
 }

@@ -115,11 +115,11 @@ type Store struct {
 	began     int64 // by the clock
 	// checkSlots bounds the checksums of replicas computed at a time.
 	checkSlots chan struct{}
-	// settleSlots bounds the long clean-ups after transactions at a time.
-	settleSlots chan struct{}
-	stop        chan struct{}
-	flushed     chan struct{}
-	done        sync.WaitGroup
+	// resolveSlots bounds the long clean-ups after transactions at a time.
+	resolveSlots chan struct{}
+	stop         chan struct{}
+	flushed      chan struct{}
+	done         sync.WaitGroup
 }
 
 // Open opens a store and creates it if it is not there. Start makes it serve.
@@ -133,7 +133,7 @@ func Open(o Options) (*Store, error) {
 	s := &Store{
 		opts: o, waits: concurrency.NewWaitGraph(), workers: crew.New(maxWorkers, o.OnFatal), creating: make(turn, 1),
 		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
-		checkSlots: make(chan struct{}, checksAtOnce), settleSlots: make(chan struct{}, replica.MaxSettlers), elections: newElections(),
+		checkSlots: make(chan struct{}, checksAtOnce), resolveSlots: make(chan struct{}, replica.MaxResolvers), elections: newElections(),
 		news: news{poke: make(chan struct{}, 1)},
 	}
 	s.closing = newClosing(s, o.closedLag())

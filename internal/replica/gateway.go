@@ -2,13 +2,82 @@ package replica
 
 import (
 	"bytes"
+	"context"
 	"sync"
 	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/txnintent"
 )
+
+// TxnPeers reach the ranges where the other intents of a transaction are.
+type TxnPeers interface {
+	Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.PushResponse) error
+	Resolve(ctx context.Context, req *kvpb.ResolveRequest) error
+	QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest, resp *kvpb.QueryStagedResponse) error
+}
+
+// TxnDeps is what a replica needs for transactions in several ranges.
+type TxnDeps struct {
+	// Peers send requests to other ranges; nil if there is no other range.
+	Peers TxnPeers
+	// GatewayAlive answers whether a transaction's gateway still lives its life. nil
+	// stands for a node by itself: what is left from before the replica's start is
+	// abandoned, everything else alive.
+	GatewayAlive func(kvpb.TxnID) bool
+	// GatewayHeard answers whether a living gateway was heard of just now, so that it is
+	// probably still at its commits; nil: all are.
+	GatewayHeard func(kvpb.TxnID) bool
+	// Over asks a transaction's gateway whether it has ended, or reports that it can't
+	// be reached: its locks then go to who waits for them. It may block for a while; nil:
+	// nobody knows.
+	Over func(kvpb.TxnID) bool
+}
+
+// ConnectTxns replaces what the replica was given for transactions in several ranges.
+func (r *Replica) ConnectTxns(d TxnDeps) { r.txns.Store(&d) }
+
+func (r *Replica) txnDeps() *TxnDeps {
+	if d := r.txns.Load(); d != nil {
+		return d
+	}
+	return &r.deps.TxnDeps
+}
+
+// gatewayAlive answers whether a transaction may go on; loaded tells that it is
+// from before this leadership.
+func (r *Replica) gatewayAlive(id kvpb.TxnID, loaded bool) bool {
+	if r.txnDeps().GatewayAlive == nil {
+		return !loaded
+	}
+	return r.txnDeps().GatewayAlive(id)
+}
+
+// abandonAfter is how long a commit may take whose gateway is there, before those who meet
+// its locks abort it: a range may be without a leader, or frozen, meanwhile.
+const abandonAfter = 3 * time.Second
+
+// commitPatience is how long the commit of a transaction may take until others abort it.
+func (r *Replica) commitPatience(id kvpb.TxnID, loaded bool) time.Duration {
+	switch d := r.txnDeps(); {
+	case !r.gatewayAlive(id, loaded):
+		return 0
+	case d.GatewayHeard != nil && !d.GatewayHeard(id):
+		return txnintent.RecoverAfter
+	}
+	return abandonAfter
+}
+
+// peers returns what reaches the other ranges of a transaction: this range itself where there
+// are no others.
+func (r *Replica) peers() TxnPeers {
+	if r.txnDeps().Peers != nil {
+		return r.txnDeps().Peers
+	}
+	return r
+}
 
 // dropDead takes a lock away from a transaction whose gateway's life has ended; it
 // reports whether it did. The transaction can't commit here any more: a commit that
@@ -23,7 +92,7 @@ func (r *Replica) dropDead(key []byte, id concurrency.TxnID) bool {
 
 // dropLock takes a lock away from a transaction that will not commit.
 func (r *Replica) dropLock(key []byte, id concurrency.TxnID) bool {
-	r.abandoned.add(kvpb.TxnID(id))
+	r.abandoned.Add(kvpb.TxnID(id))
 	if c := r.commits.BlockingRead(concurrency.TxnID{}, key, hlc.MaxTimestamp); c != nil && c.Txn() == id {
 		return false
 	}
@@ -76,7 +145,7 @@ func (r *Replica) askGateways(key []byte, source concurrency.BlockerSource) {
 			continue
 		}
 		k := bytes.Clone(key)
-		r.spills.run(func() {
+		r.tasks.run(func() {
 			defer r.gatewayAsks.end(id)
 			if over(kvpb.TxnID(id)) && r.dropLock(k, id) {
 				r.deps.Logger.Info("dropped the lock of a transaction that is over", "range", r.id, "txn", kvpb.TxnID(id))

@@ -1,0 +1,197 @@
+package replica
+
+import (
+	"context"
+	"time"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/storage"
+	"github.com/lichendb/lichen/internal/storage/mvcc"
+	"github.com/lichendb/lichen/internal/txnintent"
+)
+
+// Package txnintent decides what becomes of the intents in a range; this file carries out what
+// it asks for, and loads the intents of a range that the replica begins to lead.
+
+// perform carries out the effects of an event but for the replies.
+func (r *Replica) perform(x *txnintent.Txn, e txnintent.Effects) {
+	if e.Has(txnintent.StartPusher) {
+		r.tasks.run(func() { r.pushUntilDecided(x) })
+	}
+	if e.Has(txnintent.Flush) {
+		r.group.hurry()
+	}
+	if e.Has(txnintent.Sweep) {
+		r.sweepLater()
+	}
+	if e.Has(txnintent.StartResolver) {
+		r.resolveLater(x)
+	}
+}
+
+// decide notes the outcome of a transaction, whose latch the caller holds. The intents are
+// left to be resolved if resolve is returned.
+func (r *Replica) decide(x *txnintent.Txn, outcome txnintent.Status, ts hlc.Timestamp) (resolve bool) {
+	st := r.intents.State(x)
+	if st.Loaded && outcome == txnintent.Committed && !st.Status.Decided() { // before readers take it for committed
+		r.deps.Clock.Forward(ts)
+		r.raiseCertain()
+	}
+	return r.intents.Step(x, txnintent.Event{Type: txnintent.Decide, Outcome: outcome, TS: ts}).Has(txnintent.StartResolver)
+}
+
+// decideLatched is decide for those who do not hold the latch. status is what the record says.
+func (r *Replica) decideLatched(ctx context.Context, x *txnintent.Txn, status kvpb.TxnStatus, ts hlc.Timestamp) (resolve bool, err error) {
+	if err := r.intents.Latch(ctx, x); err != nil {
+		return false, err
+	}
+	defer r.intents.Leave(x)
+	return r.decide(x, txnintent.Outcome(status), ts), nil
+}
+
+// decideAndResolve is decideLatched, and has the intents resolved in the background.
+func (r *Replica) decideAndResolve(ctx context.Context, x *txnintent.Txn, status kvpb.TxnStatus, ts hlc.Timestamp) error {
+	resolve, err := r.decideLatched(ctx, x, status, ts)
+	if resolve {
+		r.resolveLater(x)
+	}
+	return err
+}
+
+// visibleIntents returns what a read of [start, end) at ts, or of the key start, must pass
+// over; nil if nothing. It waits for commits whose outcome is not known.
+func (r *Replica) visibleIntents(ctx context.Context, self kvpb.TxnID, start, end []byte, ts hlc.Timestamp) (txnintent.View, error) {
+	if r.intents.Empty() {
+		return nil, nil
+	}
+	for {
+		v, wait := r.intents.Read(self, start, end, ts)
+		if wait == nil {
+			return v, nil
+		}
+		if err := r.awaitReadable(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// latestVisible reads the newest committed version of a key over which there are intents,
+// all of them decided but the transaction's own.
+func (r *Replica) latestVisible(req *kvpb.LockRequest, resp *kvpb.LockResponse) error {
+	v, moved := r.intents.Latest(req.Key)
+	val, found, err := mvcc.GetVisible(r.deps.Engine, req.Key, hlc.MaxTimestamp, v.Hidden, resp.Value[:0])
+	resp.Found, resp.TS = found, val.TS
+	if found {
+		resp.Value = val.Data
+	}
+	if ts, ok := moved[val.TS]; ok {
+		resp.TS = ts
+	}
+	return err
+}
+
+// hiddenIntents returns what hides the versions that are not, or not as they stand, part of
+// the committed state; nil if there are none.
+func (r *Replica) hiddenIntents() mvcc.Hidden {
+	if v := r.intents.Apart(); v != nil {
+		return v.Hidden
+	}
+	return nil
+}
+
+// intentOn reads the intent on a key.
+func (r *Replica) intentOn(key []byte) (in txnintent.Intent, ok bool, err error) {
+	p, ok, err := r.deps.Engine.GetUnversioned(keys.Lock(key), nil)
+	if err != nil || !ok {
+		return in, false, err
+	}
+	in, err = txnintent.DecodeIntent(p)
+	return in, err == nil, err
+}
+
+// allStaged reports whether all keys are staged by an attempt.
+func (r *Replica) allStaged(id kvpb.TxnID, written [][]byte, ts hlc.Timestamp, epoch uint32) (bool, error) {
+	for _, k := range written {
+		in, ok, err := r.intentOn(k)
+		if err != nil || !ok || in.Txn != id || !in.Staged || in.TS != ts || in.Epoch != epoch {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Provisional returns how many transactions have intents in the range, and how many have
+// their record there.
+func (r *Replica) Provisional() (txns, records int) { return r.intents.Len(), r.records.Len() }
+
+// loadIntents finds the intents and records of the range when a leadership begins. What
+// others have read there lies at or below maxRead.
+func (r *Replica) loadIntents(maxRead hlc.Timestamp) error {
+	d := r.Desc()
+	records, err := r.loadRecords(keys.Span{Start: d.StartKey, End: d.EndKey}, true, maxRead)
+	if err != nil {
+		return err
+	}
+	loader := txnintent.NewLoader(time.Now())
+	err = r.eachIntent(context.Background(), kvpb.TxnID{}, kvpb.Span{Key: d.StartKey, EndKey: d.EndKey}, func(key []byte, in txnintent.Intent) error {
+		loader.Add(key, in)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, rec := range records {
+		if rec.Status == kvpb.TxnCommitted {
+			r.deps.Clock.Forward(rec.TS) // spilled versions move there
+		}
+	}
+	found := loader.Finish(records, maxRead)
+	r.intents.Replace(found)
+	r.records.Replace(records)
+	if len(found)+len(records) > 0 {
+		r.tasks.run(r.sweepFirst)
+		r.sweepLater()
+	}
+	return nil
+}
+
+// loadRecords reads the records whose anchors lie in a span of keys. loaded says that they
+// are from before this leadership, maxRead that others have been told of no later commit.
+func (r *Replica) loadRecords(anchors keys.Span, loaded bool, maxRead hlc.Timestamp) (map[kvpb.TxnID]*txnintent.Record, error) {
+	span := keys.TxnRecordSpan(anchors)
+	it, err := r.deps.Engine.NewIter(storage.IterOptions{Lower: span.Start, Upper: span.End})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	found := map[kvpb.TxnID]*txnintent.Record{}
+	for ok := it.First(); ok; ok = it.Next() {
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		st := txnintent.RecordState{Presence: txnintent.Stored, Loaded: loaded, Since: time.Now(), MinCommitTS: maxRead}
+		if st.TxnRecord, err = txnintent.DecodeTxnRecord(v); err != nil {
+			return nil, err
+		}
+		if st.Status == kvpb.TxnPending && !r.gatewayAlive(st.ID, loaded) {
+			// Nobody can commit it any more, and every leader concludes the same.
+			st.Status = kvpb.TxnAborted
+		}
+		st.Local = st.Finished() && len(st.Keys) == 0 && (len(st.Span.EndKey) == 0 || r.holds(st.Span))
+		found[st.ID] = txnintent.NewRecord(st)
+	}
+	return found, r.deps.Engine.ReadError(it.Error())
+}
+
+// endTimestamp returns the timestamp of a command by which a decided transaction ends.
+func endTimestamp(st *txnintent.State) hlc.Timestamp {
+	must.True(st.Status.Decided(), "R10: the end of a transaction that is %v", st.Status)
+	if st.Status == txnintent.Committed {
+		return st.CommitTS
+	}
+	return txnintent.EndTimestamp(st.TS, true)
+}

@@ -1,0 +1,221 @@
+package replica
+
+import (
+	"context"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/txnintent"
+)
+
+// How long those who meet undecided intents wait before the leader of the transaction's
+// record is asked, and how often it is asked again.
+const (
+	pushFirst = 20 * time.Millisecond
+	pushMost  = time.Second
+	// pushTimeout bounds one question.
+	pushTimeout = 5 * time.Second
+)
+
+// awaitReadable waits until a read may look at the intents again.
+func (r *Replica) awaitReadable(ctx context.Context, w *txnintent.Waiting) error {
+	r.perform(w.Txn, w.Effects)
+	defer r.endWait(w.Txn)
+	return r.awaitIntents(ctx, w)
+}
+
+// awaitFree waits until the intents may have left the keys.
+func (r *Replica) awaitFree(ctx context.Context, x *txnintent.Txn, written [][]byte) error {
+	r.beginWait(x)
+	defer r.endWait(x)
+	w := r.intents.Wait(x, txnintent.Event{Type: txnintent.Contend, Keys: written})
+	r.perform(x, w.Effects)
+	return r.awaitIntents(ctx, w)
+}
+
+// beginWait sees to it that somebody asks for the outcome of a transaction while the caller
+// waits, until it calls endWait.
+func (r *Replica) beginWait(x *txnintent.Txn) {
+	r.perform(x, r.intents.Step(x, txnintent.Event{Type: txnintent.Wait}).Effects)
+}
+
+func (r *Replica) endWait(x *txnintent.Txn) {
+	r.intents.Step(x, txnintent.Event{Type: txnintent.EndWait})
+}
+
+// awaitIntents waits as long as the replica leads.
+func (r *Replica) awaitIntents(ctx context.Context, w *txnintent.Waiting) error {
+	tick := time.NewTicker(pushMost)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.Changed:
+			return nil
+		case <-w.Txn.Done():
+			return nil
+		case <-tick.C:
+			if r.lease.Load() == nil {
+				return r.notLeader()
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// pushUntilDecided asks what became of a transaction as long as somebody waits for that.
+func (r *Replica) pushUntilDecided(x *txnintent.Txn) {
+	if st := r.intents.State(x); st.Status == txnintent.Staging && st.Kind == txnintent.Staged {
+		r.pushOnce(x, hlc.Timestamp{}) // its commit may be complete, and its end in no hurry
+	}
+	delay := pushFirst
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	decided, stopping := x.Decided(), r.tasks.stopping()
+	for {
+		select {
+		case <-decided:
+			if r.intents.State(x).Status.Decided() {
+				return
+			}
+			decided = nil // implicitly committed: its record is still to say so
+			continue
+		case <-x.Done():
+			return
+		case <-stopping:
+			return
+		case <-timer.C:
+		}
+		again := r.intents.Step(x, txnintent.Event{Type: txnintent.PushAgain})
+		if !again.Has(txnintent.StartPusher) {
+			return
+		}
+		r.pushOnce(x, again.TS)
+		delay = min(2*delay, pushMost)
+		timer.Reset(delay)
+	}
+}
+
+// pushOnce asks the leader of the record what became of a transaction, for a read at ts if
+// that is set.
+func (r *Replica) pushOnce(x *txnintent.Txn, ts hlc.Timestamp) {
+	ctx, cancel := r.tasks.context(pushTimeout)
+	defer cancel()
+	req := kvpb.PushRequest{Txn: x.ID(), Anchor: x.Anchor(), TS: ts, Waited: time.Since(x.Since())}
+	var resp kvpb.PushResponse
+	if err := r.peerPush(ctx, &req, &resp); err != nil {
+		return // asked again later
+	}
+	switch {
+	case resp.Status >= kvpb.TxnCommitted:
+		_ = r.decideAndResolve(ctx, x, resp.Status, resp.CommitTS)
+	case resp.Above:
+		r.intents.Step(x, txnintent.Event{Type: txnintent.Push, TS: ts})
+	}
+}
+
+func (r *Replica) peerPush(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.PushResponse) error {
+	if r.Desc().ContainsKey(req.Anchor) {
+		return r.Push(ctx, req, resp)
+	}
+	if r.txnDeps().Peers == nil {
+		return &kvpb.UnavailableError{Reason: "the record of the transaction is in a range out of reach"}
+	}
+	return r.txnDeps().Peers.Push(ctx, req, resp)
+}
+
+// awaitUndecided waits until no undecided transaction has an intent on the key of a lock
+// request.
+func (r *Replica) awaitUndecided(ctx context.Context, req *kvpb.LockRequest) error {
+	for {
+		x, err := r.intentHolder(req.Txn.ID, req.Key, true)
+		if x == nil || err != nil {
+			return err
+		}
+		switch req.Wait {
+		case kvpb.WaitError:
+			return &kvpb.LockNotAvailableError{}
+		case kvpb.WaitSkip:
+			return errSkipLocked
+		}
+		if err := r.awaitDecided(ctx, x, req); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitDecided waits on behalf of a lock request, as long as the replica leads.
+func (r *Replica) awaitDecided(ctx context.Context, x *txnintent.Txn, req *kvpb.LockRequest) error {
+	r.beginWait(x)
+	defer r.endWait(x)
+	leading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		tick := time.NewTicker(pushMost)
+		defer tick.Stop()
+		for r.lease.Load() != nil {
+			select {
+			case <-tick.C:
+			case <-leading.Done():
+				return
+			}
+		}
+		cancel()
+	}()
+	h := concurrency.Holder{ID: txnID(req.Txn), Start: req.Txn.StartTS}
+	err := r.waitUntil(leading, x.Decided(), req, h, x.Blockers())
+	if err != nil && ctx.Err() == nil && leading.Err() != nil {
+		return r.notLeader()
+	}
+	return err
+}
+
+// awaitForeign waits until no intent of another transaction is left on the keys: what is
+// written over it would be taken for it. While it waits, locks may be handed over to another
+// leader, where the request must go then.
+func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][]byte) error {
+	for i, key := range written {
+		for {
+			x, err := r.intentHolder(self, key, false)
+			if err != nil {
+				return err
+			}
+			if x == nil {
+				break
+			}
+			r.handing.leave()
+			err = r.awaitFree(ctx, x, written[i:])
+			if !r.handing.reenter() && err == nil {
+				err = r.notLeader()
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// intentHolder returns the other transaction that has an intent on a key, nil if none has;
+// with undecided only one that is undecided.
+func (r *Replica) intentHolder(self kvpb.TxnID, key []byte, undecided bool) (*txnintent.Txn, error) {
+	over, e := r.intents.Holders(self, key, undecided)
+	if e.Has(txnintent.Flush) {
+		r.group.hurry()
+	}
+	if len(over) == 0 {
+		return nil, nil
+	}
+	in, ok, err := r.intentOn(key)
+	if err != nil || !ok {
+		return nil, err
+	}
+	for _, x := range over {
+		if x.ID() == in.Txn {
+			return x, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,242 @@
+package txnintent
+
+import (
+	"bytes"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
+)
+
+// View are the versions that a read passes over, by their timestamps.
+type View []hlc.Timestamp
+
+// Hidden reports whether the read passes over versions at ts.
+func (v View) Hidden(ts hlc.Timestamp) bool {
+	for _, h := range v {
+		if h == ts {
+			return true
+		}
+	}
+	return false
+}
+
+// Waiting is a request that waits for a transaction, with the effects of that.
+type Waiting struct {
+	Txn     *Txn
+	Effects Effects
+	Changed <-chan struct{} // closed when it should look again
+}
+
+// Read returns what a read of [start, end) at ts, or of the key start, passes over. If it has
+// to await the outcome of a transaction first it is counted as waiting for that.
+func (t *Table) Read(self kvpb.TxnID, start, end []byte, ts hlc.Timestamp) (v View, w *Waiting) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		if !x.state.Overlaps(start, end) {
+			continue
+		}
+		switch x.state.read(ts, x.id == self) {
+		case Undecided:
+			return nil, t.waitLocked(x, Event{Type: Wait, TS: ts})
+		case Hidden:
+			v = append(v, x.state.TS)
+		}
+	}
+	return v, nil
+}
+
+// Wait counts a request as waiting for a transaction, or for keys of its intents: e says
+// which. It looks again when anything changes.
+func (t *Table) Wait(x *Txn, e Event) *Waiting {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waitLocked(x, e)
+}
+
+func (t *Table) waitLocked(x *Txn, e Event) *Waiting {
+	w := &Waiting{Txn: x, Changed: x.changed}
+	if x.state.Status == Aborted && !e.TS.IsEmpty() {
+		w.Changed = x.done // what it is about to read goes
+	}
+	w.Effects = t.stepLocked(x, e).Effects
+	return w
+}
+
+// Changed reports whether intents of others change what a transaction has read in a span at
+// from when it moves to the later timestamp to, or may. Transactions that are not on their
+// way to commit will not do so at or below to any more.
+func (t *Table) Changed(self kvpb.TxnID, s kvpb.Span, from, to hlc.Timestamp) bool {
+	if t.Empty() {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		if x.id != self && x.state.Overlaps(s.Key, s.EndKey) && x.state.refresh(from, to) {
+			return true
+		}
+	}
+	return false
+}
+
+// Apart returns the spilled versions that are not, or not as they stand, part of what is
+// committed.
+func (t *Table) Apart() (v View) {
+	if t.Empty() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		if x.state.apart() {
+			v = append(v, x.state.TS)
+		}
+	}
+	return v
+}
+
+// Latest returns what the newest committed version of a key is found by, none of whose
+// intents is undecided but the reader's own: the versions to pass over, and where those of
+// committed transactions, which are yet to move, count as being.
+func (t *Table) Latest(key []byte) (v View, moved map[hlc.Timestamp]hlc.Timestamp) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		switch s := &x.state; {
+		case !s.Overlaps(key, nil) || s.Status == ImplicitlyCommitted:
+		case s.Status == Committed:
+			if moved == nil {
+				moved = map[hlc.Timestamp]hlc.Timestamp{}
+			}
+			moved[s.TS] = s.CommitTS
+		default:
+			v = append(v, s.TS)
+		}
+	}
+	return v, moved
+}
+
+// Holders returns the transactions, others than self, that may have an intent on a key,
+// undecided ones or all. Those that are decided are asked to leave the key.
+func (t *Table) Holders(self kvpb.TxnID, key []byte, undecided bool) (over []*Txn, e Effects) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		if x.id == self || !x.state.Overlaps(key, nil) {
+			continue
+		}
+		if x.state.Status.Known() { // who takes the lock now writes soon
+			e |= t.stepLocked(x, Event{Type: Contend, Keys: [][]byte{key}}).Effects
+		}
+		if !undecided || !x.state.Status.Known() {
+			over = append(over, x)
+		}
+	}
+	return over, e
+}
+
+// Staged reports whether a transaction has staged a key.
+func (t *Table) Staged(id kvpb.TxnID, key []byte) bool {
+	if t.Empty() {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.txns[id]
+	return x != nil && x.state.Has(key)
+}
+
+// LeastStaging returns the lowest timestamp at which a transaction whose outcome is not
+// known may have committed here.
+func (t *Table) LeastStaging() hlc.Timestamp {
+	ts := hlc.MaxTimestamp
+	if t.Empty() {
+		return ts
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		if x.state.staging() {
+			ts = ts.Min(x.state.StagedTS)
+		}
+	}
+	return ts
+}
+
+// Split takes the keys from a border on out of the table.
+func (t *Table) Split(border []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		t.stepLocked(x, Event{Type: Split, Key: border})
+	}
+}
+
+// MustLieWithin is asked before a range of the keys behind end is taken in.
+func (t *Table) MustLieWithin(end []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		s := x.state.Span
+		must.True(s.Key == nil || bytes.Compare(s.EndKey, end) <= 0,
+			"invariant 7: transaction %s has intents in [%q, %q), beyond the range's end %q", x.id, s.Key, s.EndKey, end)
+	}
+}
+
+// Protect keeps reads and writes above a threshold from now on, and returns up to where
+// versions may be dropped. What an abort would lay bare again stays: the newest version below
+// a provisional one is as good as the newest of all. Intents that are not here yet find the
+// threshold (State.announce).
+func (t *Table) Protect(threshold hlc.Timestamp) hlc.Timestamp {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		if !x.state.Lowest.IsEmpty() {
+			threshold = threshold.Min(x.state.Lowest.Prev())
+		}
+	}
+	t.RaiseThreshold(threshold)
+	return threshold
+}
+
+// MustLieAbove is asked before versions up to a threshold are dropped.
+func (t *Table) MustLieAbove(threshold hlc.Timestamp) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		must.True(x.state.Lowest.IsEmpty() || threshold.Less(x.state.Lowest),
+			"invariant 8: versions up to %v are to be dropped, transaction %s may have a provisional one at %v", threshold, x.id, x.state.Lowest)
+	}
+}
+
+// Pausing returns what is closed when somebody contends for a transaction's intents, or does
+// already.
+func (t *Table) Pausing(x *Txn) <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := make(chan struct{})
+	if x.state.Waiters > 0 || len(x.state.ContendedKeys) > 0 {
+		close(c)
+		return c
+	}
+	x.expedite = c
+	return c
+}
+
+// TakeContended returns the keys that others wait for, sorted, once.
+func (t *Table) TakeContended(x *Txn) [][]byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return x.state.takeContended()
+}
+
+// Released wakes those who wait for a transaction's keys.
+func (t *Table) Released(x *Txn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !x.state.Removed {
+		x.wake(Announce)
+	}
+}

@@ -1,0 +1,257 @@
+package txnintent
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// Status is what the leader knows of a transaction's outcome.
+type Status uint8
+
+// The statuses, in the order in which a transaction may go through them.
+const (
+	// New: a request of the transaction is under way, nothing is written.
+	New Status = iota
+	// Pending: the transaction has spilled intents and goes on.
+	Pending
+	// Staging: the intents may be part of a commit. The record, or all intents in all
+	// ranges together, tell the outcome.
+	Staging
+	// ImplicitlyCommitted: the gateway has found all intents of the attempt staged, so the
+	// transaction has committed at their timestamp. The record does not say so yet.
+	ImplicitlyCommitted
+	// Committed: the record says so.
+	Committed
+	// Aborted: the record says so.
+	Aborted
+)
+
+var statusNames = [...]string{"new", "pending", "staging", "implicitly-committed", "committed", "aborted"}
+
+// String returns the status's name in the scripts.
+func (s Status) String() string { return statusNames[s] }
+
+// Decided reports whether the outcome is known for good, by the record.
+func (s Status) Decided() bool { return s == Committed || s == Aborted }
+
+// Known reports whether the outcome is known.
+func (s Status) Known() bool { return s >= ImplicitlyCommitted }
+
+// Kind says how the intents were written.
+type Kind uint8
+
+const (
+	// None: there are none yet.
+	None Kind = iota
+	// Spilled: before the commit, all at one timestamp that no other transaction uses. Others
+	// do not see them until their transaction has committed; then they move to its timestamp.
+	Spilled
+	// Staged: by a commit, at the timestamp at which it takes effect. Others wait for the
+	// outcome.
+	Staged
+)
+
+var kindNames = [...]string{"none", "spilled", "staged"}
+
+// String returns the kind's name in the scripts.
+func (k Kind) String() string { return kindNames[k] }
+
+// maxContendedKeys bounds the keys that the resolver is asked to take first.
+const maxContendedKeys = 1024
+
+// State is what the leader of a range knows of one transaction's intents there. Only Step,
+// and the questions in read.go, change it.
+type State struct {
+	Status Status
+	Kind   Kind
+	// Removed: the table does not hold it any more: the intents are gone, or belong to another
+	// leader or range.
+	Removed bool
+	// Loaded: this leadership has found the intents in the engine. Only the one that wrote
+	// them knows, or has known, when the transaction commits.
+	Loaded bool
+
+	TS       hlc.Timestamp // of the provisional versions
+	Lowest   hlc.Timestamp // of all provisional versions that were, or are about to be, written
+	StagedTS hlc.Timestamp // lowest timestamp at which the transaction may have committed
+	CommitTS hlc.Timestamp // Committed: when
+	Epoch    uint32        // of the last attempt to commit
+	Span     kvpb.Span     // holds all intents
+	Keys     [][]byte      // Staged: all keys with intents, sorted
+	// Applied: this leadership has applied the command that staged all of Keys, so that each
+	// has an intent of the last attempt.
+	Applied bool
+	// SplitAt is where a split has taken the end of the range away since a request of the
+	// transaction announced what it is about to write.
+	SplitAt []byte
+
+	// MaxRead is the highest read by others that went past spilled intents: the transaction
+	// commits above it.
+	MaxRead hlc.Timestamp
+	// PushedTS: the transaction will not commit at or below it, the leader of its record says.
+	PushedTS hlc.Timestamp
+	// Queried: a recovery has found the attempt's intents here, or may have under an earlier
+	// leader, and counts on them. No other attempt replaces them unless the record knows.
+	Queried bool
+
+	contention
+}
+
+// contention is what those who meet the intents of others want.
+type contention struct {
+	// Contended: somebody waits for the outcome or for a key, or is about to.
+	Contended bool
+	// Deferrable: the intents may be resolved when that costs nothing, as long as nobody
+	// contends.
+	Deferrable bool
+	Waiters    int
+	Pushing    bool          // somebody asks the record's leader for the outcome
+	PushTo     hlc.Timestamp // highest read that waits
+	// ContendedKeys are to be resolved first.
+	ContendedKeys [][]byte
+}
+
+// staging reports whether the last that was heard of the transaction is an attempt to commit.
+func (s *State) staging() bool { return s.Status == Staging || s.Status == ImplicitlyCommitted }
+
+// StagedAs reports whether the intents were staged by an attempt at a timestamp.
+func (s *State) StagedAs(ts hlc.Timestamp, epoch uint32) bool {
+	return s.staging() && s.Kind == Staged && !s.Removed && s.TS == ts && s.Epoch == epoch
+}
+
+// InPlace reports whether to resolve the intents of a decided transaction takes no more than
+// removing known locks, and their versions with them if it was aborted.
+func (s *State) InPlace() bool { return s.Applied && (s.Status == Aborted || s.CommitTS == s.TS) }
+
+// LeastVisible is the lowest timestamp at which a read may have to do with the intents.
+func (s *State) leastVisible() hlc.Timestamp {
+	if s.staging() {
+		return s.StagedTS.Min(s.TS)
+	}
+	return s.TS
+}
+
+// Overlaps reports whether there may be an intent in [start, end), or on start.
+func (s *State) Overlaps(start, end []byte) bool {
+	lo, hi := s.Span.Key, s.Span.EndKey
+	switch {
+	case lo == nil:
+		return false
+	case len(end) == 0 && (bytes.Compare(start, lo) < 0 || bytes.Compare(start, hi) >= 0):
+		return false
+	case len(end) == 0:
+		return s.Keys == nil || s.Has(start)
+	case bytes.Compare(start, hi) >= 0 || bytes.Compare(lo, end) >= 0:
+		return false
+	case s.Keys == nil:
+		return true
+	}
+	i, _ := slices.BinarySearchFunc(s.Keys, start, bytes.Compare)
+	return i < len(s.Keys) && bytes.Compare(s.Keys[i], end) < 0
+}
+
+// Has reports whether a key is among the staged ones.
+func (s *State) Has(key []byte) bool { return contains(s.Keys, key) }
+
+func contains(sorted [][]byte, key []byte) bool {
+	_, ok := slices.BinarySearchFunc(sorted, key, bytes.Compare)
+	return ok
+}
+
+// below returns those of sorted keys that lie below end.
+func below(sorted [][]byte, end []byte) [][]byte {
+	n, _ := slices.BinarySearchFunc(sorted, end, bytes.Compare)
+	return sorted[:n:n]
+}
+
+// next returns the key behind k.
+func next(k []byte) []byte { return append(bytes.Clone(k), 0) }
+
+// valid states which combinations exist. Step asserts it (invariant 1).
+func (s *State) valid() error {
+	for _, rule := range []struct {
+		holds bool
+		what  string
+	}{
+		{(s.Status == New) == (s.Kind == None), "a transaction is new as long as it has no intents"},
+		{s.Status != Pending || s.Kind == Spilled, "only spilled intents are pending"},
+		{s.Status != ImplicitlyCommitted || s.Kind == Staged, "only staged intents commit implicitly"},
+		{!s.staging() || !s.StagedTS.IsEmpty(), "a staged transaction has a timestamp from which on it may have committed"},
+		{!s.staging() || s.Kind != Staged || s.StagedTS == s.TS, "staged intents are where the transaction commits, if it does"},
+		{(s.Status == Committed) == !s.CommitTS.IsEmpty(), "exactly a committed transaction has a commit timestamp"},
+		{(s.Kind == None) == (s.Span.Key == nil), "exactly intents have a span"},
+		{s.Kind == None || bytes.Compare(s.Span.Key, s.Span.EndKey) < 0, "the span of intents is not empty"},
+		{s.Kind == None || !s.Lowest.IsEmpty() && s.Lowest.LessEq(s.TS), "no intent lies below the lowest one"},
+		{(s.Kind == Staged) == (s.Keys != nil), "exactly staged keys are listed"},
+		{s.Keys == nil || bytes.Equal(s.Keys[0], s.Span.Key) && bytes.Compare(s.Keys[len(s.Keys)-1], s.Span.EndKey) < 0, "the span holds the keys"},
+		{!s.Applied || s.Kind == Staged, "only staged intents are known to be all there"},
+		{s.Waiters >= 0 && len(s.ContendedKeys) <= maxContendedKeys, "those who wait are counted"},
+	} {
+		if !rule.holds {
+			return fmt.Errorf("%s: %s", rule.what, s)
+		}
+	}
+	return nil
+}
+
+// takeContended returns the contended keys, sorted, each once, and forgets them.
+func (s *State) takeContended() [][]byte {
+	keys := s.ContendedKeys
+	s.ContendedKeys = nil
+	slices.SortFunc(keys, bytes.Compare)
+	return slices.CompactFunc(keys, bytes.Equal)
+}
+
+// String shows the state as the scripts do.
+func (s State) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v", s.Status)
+	if s.Kind != None {
+		fmt.Fprintf(&b, " %v@%s %s", s.Kind, short(s.TS), showSpan(s.Span))
+	}
+	if s.Epoch > 0 {
+		fmt.Fprintf(&b, " epoch=%d", s.Epoch)
+	}
+	if s.Keys != nil {
+		fmt.Fprintf(&b, " keys=%s", bytes.Join(s.Keys, []byte(",")))
+	}
+	for _, ts := range []struct {
+		name string
+		hlc.Timestamp
+	}{{"from", s.StagedTS}, {"commit", s.CommitTS}, {"read", s.MaxRead}, {"pushed", s.PushedTS}} {
+		if !ts.IsEmpty() && !(ts.name == "from" && (ts.Timestamp == s.TS || !s.staging())) {
+			fmt.Fprintf(&b, " %s=%s", ts.name, short(ts.Timestamp))
+		}
+	}
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{
+		{"applied", s.Applied}, {"loaded", s.Loaded}, {"queried", s.Queried}, {"contended", s.Contended},
+		{"deferrable", s.Deferrable}, {"pushing", s.Pushing}, {"removed", s.Removed},
+	} {
+		if f.on {
+			b.WriteString(" " + f.name)
+		}
+	}
+	return b.String()
+}
+
+func short(ts hlc.Timestamp) string {
+	if ts.Logical == 0 {
+		return fmt.Sprint(ts.WallTime)
+	}
+	return fmt.Sprintf("%d.%d", ts.WallTime, ts.Logical)
+}
+
+func showSpan(s kvpb.Span) string {
+	if last, ok := bytes.CutSuffix(s.EndKey, []byte{0}); ok {
+		return fmt.Sprintf("[%s, %s]", s.Key, last)
+	}
+	return fmt.Sprintf("[%s, %s)", s.Key, s.EndKey)
+}

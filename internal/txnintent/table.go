@@ -1,0 +1,261 @@
+package txnintent
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
+)
+
+// maxTxns bounds the transactions with intents in one range.
+const maxTxns = 8192
+
+// Txn is a transaction with intents in the range. Its state belongs to the table.
+type Txn struct {
+	id     kvpb.TxnID
+	anchor []byte
+	since  time.Time
+
+	// latch is held (full) by the request that changes the intents.
+	latch chan struct{}
+	// resolver is held (full) by the one who resolves the intents.
+	resolver chan struct{}
+	blockers *concurrency.Blockers
+
+	// Guarded by Table.mu.
+	state    State
+	changed  chan struct{} // closed, and replaced, by Notify
+	decided  chan struct{} // closed by Announce
+	done     chan struct{} // closed by Remove
+	expedite chan struct{} // closed by Expedite; nil if the resolver does not pause
+}
+
+// ID returns the transaction's ID.
+func (x *Txn) ID() kvpb.TxnID { return x.id }
+
+// Anchor returns the key beside which the transaction's record lies.
+func (x *Txn) Anchor() []byte { return x.anchor }
+
+// Since returns when the table first heard of the transaction.
+func (x *Txn) Since() time.Time { return x.since }
+
+// Blockers returns the transaction as one that others wait for.
+func (x *Txn) Blockers() *concurrency.Blockers { return x.blockers }
+
+// Done is closed when the intents are gone, or belong to another leader or range.
+func (x *Txn) Done() <-chan struct{} { return x.done }
+
+// Decided is closed when the outcome is known.
+func (x *Txn) Decided() <-chan struct{} { return x.decided }
+
+// TryResolver makes the caller the one who resolves the intents; false if there is one.
+func (x *Txn) TryResolver() bool {
+	select {
+	case x.resolver <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// EndResolver ends that.
+func (x *Txn) EndResolver() { <-x.resolver }
+
+func newTxn(id kvpb.TxnID, anchor []byte, now time.Time) *Txn {
+	return &Txn{
+		id: id, anchor: bytes.Clone(anchor), since: now,
+		latch: make(chan struct{}, 1), resolver: make(chan struct{}, 1), blockers: concurrency.NewBlockers(concurrency.TxnID(id)),
+		changed: make(chan struct{}), decided: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// Table is the intent table: the transactions with intents in one range, as its leader
+// knows them. The zero value is ready for use.
+type Table struct {
+	n         atomic.Int32 // transactions; 0 is what the hot paths look at
+	threshold atomic.Pointer[hlc.Timestamp]
+
+	mu   sync.Mutex
+	txns map[kvpb.TxnID]*Txn
+}
+
+// Empty reports whether no transaction has intents here.
+func (t *Table) Empty() bool { return t.n.Load() == 0 }
+
+// Len returns how many transactions have intents here.
+func (t *Table) Len() int { return int(t.n.Load()) }
+
+// Get returns a transaction, nil if it has no intents here.
+func (t *Table) Get(id kvpb.TxnID) *Txn {
+	if t.Empty() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.txns[id]
+}
+
+// All returns all transactions.
+func (t *Table) All() (all []*Txn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		all = append(all, x)
+	}
+	return all
+}
+
+// State returns a copy of a transaction's state.
+func (t *Table) State(x *Txn) State {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return x.state
+}
+
+// Step applies an event to a transaction's state.
+func (t *Table) Step(x *Txn, e Event) Result {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stepLocked(x, e)
+}
+
+// StepIf is Step if cond holds, which is asked while nothing else changes the table.
+func (t *Table) StepIf(x *Txn, e Event, cond func() bool) (res Result, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !cond() {
+		return res, false
+	}
+	return t.stepLocked(x, e), true
+}
+
+func (t *Table) stepLocked(x *Txn, e Event) Result {
+	e.Threshold = t.Threshold()
+	res := x.state.Step(e)
+	if res.Has(Remove) {
+		must.True(t.txns[x.id] == x, "invariant 4: a transaction is removed that is not in the table")
+		delete(t.txns, x.id)
+		t.n.Add(-1)
+	}
+	x.wake(res.Effects)
+	return res
+}
+
+// wake wakes those who wait for the transaction; the table's mutex is held, or it is new.
+func (x *Txn) wake(e Effects) {
+	if e.Has(Announce | Remove) {
+		select {
+		case <-x.decided:
+		default:
+			close(x.decided)
+		}
+	}
+	if e.Has(Notify | Announce | Remove) {
+		close(x.changed)
+		x.changed = make(chan struct{})
+	}
+	if e.Has(Remove) {
+		close(x.done)
+	}
+	if e.Has(Expedite) && x.expedite != nil {
+		close(x.expedite)
+		x.expedite = nil
+	}
+}
+
+// Enter returns the transaction latched, a new one if it has no intents here. It fails with
+// TooManyLocksError if too many transactions have.
+func (t *Table) Enter(ctx context.Context, id kvpb.TxnID, anchor []byte, now time.Time) (*Txn, error) {
+	for {
+		x, err := t.getOrAdd(id, anchor, now)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.Latch(ctx, x); err != nil {
+			t.mu.Lock()
+			if len(x.latch) == 0 { // else who holds it sees to that
+				t.stepLocked(x, Event{Type: Leave})
+			}
+			t.mu.Unlock()
+			return nil, err
+		}
+		if !t.State(x).Removed {
+			return x, nil
+		}
+		<-x.latch
+	}
+}
+
+func (t *Table) getOrAdd(id kvpb.TxnID, anchor []byte, now time.Time) (*Txn, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.txns[id]
+	if x != nil {
+		return x, nil
+	}
+	if len(t.txns) >= maxTxns {
+		return nil, &kvpb.TooManyLocksError{Limit: maxTxns}
+	}
+	x = newTxn(id, anchor, now)
+	t.addLocked(x)
+	return x, nil
+}
+
+func (t *Table) addLocked(x *Txn) {
+	if t.txns == nil {
+		t.txns = map[kvpb.TxnID]*Txn{}
+	}
+	t.txns[x.id] = x
+	t.n.Add(1)
+}
+
+// Latch waits until no other request changes the transaction's intents.
+func (t *Table) Latch(ctx context.Context, x *Txn) error {
+	select {
+	case x.latch <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Leave gives up the latch. A transaction that has come to nothing goes.
+func (t *Table) Leave(x *Txn) {
+	t.Step(x, Event{Type: Leave})
+	<-x.latch
+}
+
+// Replace makes those that a new leadership has found take the place of all others.
+func (t *Table) Replace(found map[kvpb.TxnID]*Txn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.txns {
+		x.wake(x.state.remove().Effects)
+	}
+	t.txns = found
+	t.n.Store(int32(len(found)))
+}
+
+// Threshold returns the collection threshold: no version is read, or written, at or below it.
+func (t *Table) Threshold() hlc.Timestamp {
+	if th := t.threshold.Load(); th != nil {
+		return *th
+	}
+	return hlc.Timestamp{}
+}
+
+// RaiseThreshold raises the threshold, unless it is there already.
+func (t *Table) RaiseThreshold(to hlc.Timestamp) {
+	for {
+		old := t.threshold.Load()
+		if old != nil && to.LessEq(*old) || t.threshold.CompareAndSwap(old, &to) {
+			return
+		}
+	}
+}
