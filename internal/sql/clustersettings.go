@@ -176,7 +176,7 @@ func (s *Session) setDefaults() error {
 		if !ok || c.Text(v) == c.Text(&normal) {
 			continue
 		}
-		if err := s.vals.SetDefault(d.param, sessionText(c, v)); err != nil {
+		if err := s.vals.SetDefault(d.param, sessionText(c, v), "configuration file"); err != nil {
 			return err
 		}
 	}

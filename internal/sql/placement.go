@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
@@ -177,6 +178,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn,
 		Localities: s.srv.localities(), DefaultTablespace: s.defaultTablespace(),
 	}
+	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.storedSetting(st, env.Notice) }
 	env.Alone = x.alone && x.commit && s.txn.block == blockNone
 	env.Filled = s.noteFilled
 	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {

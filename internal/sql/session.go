@@ -113,13 +113,16 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 	if err := s.setDefaults(); err != nil {
 		return err
 	}
+	if !a.Internal {
+		s.setStored()
+	}
 	for k, v := range a.Params {
 		if strings.EqualFold(k, "optimizer_rules_off") {
 			if err := checkRules(v); err != nil {
 				return err
 			}
 		}
-		if err := s.vals.SetDefault(k, v); err != nil {
+		if err := s.vals.SetDefault(k, v, "client"); err != nil {
 			return err
 		}
 	}

@@ -128,6 +128,8 @@ func (c *Collection) Put(ctx context.Context, d Descriptor) error {
 		next = old.Ident().Version + 1
 	}
 	switch d := d.(type) {
+	case *Cluster:
+		d.Version = next
 	case *Database:
 		d.Version = next
 	case *Schema:

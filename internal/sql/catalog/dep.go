@@ -24,7 +24,7 @@ type Ident struct {
 	Owner   string
 }
 
-// Descriptor is a *Database, *Schema or *Table.
+// Descriptor is a *Cluster, *Database, *Schema or *Table.
 type Descriptor interface {
 	// Ident returns the descriptor's common fields.
 	Ident() Ident

@@ -33,6 +33,8 @@ type Database struct {
 	Name    string
 	Owner   string
 	Comment string
+	// Settings are what sessions in the database begin with.
+	Settings []RoleSettings `json:",omitempty"`
 }
 
 // Schema describes a schema of a database.

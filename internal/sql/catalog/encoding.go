@@ -8,14 +8,17 @@ import (
 )
 
 // The first byte of a stored descriptor. JSON follows, in which fields of later versions
-// are skipped: a table with families must not be read by who does not know them.
+// are skipped: neither a table with families nor the Cluster must be read by who does not
+// know them.
 const (
 	descriptorFormat = 1
 	familiesFormat   = 2
+	clusterFormat    = 3
 )
 
 // record is a stored descriptor: one of its fields is set.
 type record struct {
+	Cluster  *Cluster     `json:"cluster,omitempty"`
 	Database *Database    `json:"database,omitempty"`
 	Schema   *Schema      `json:"schema,omitempty"`
 	Table    *tableRecord `json:"table,omitempty"`
@@ -55,6 +58,8 @@ type typeRecord struct {
 func encodeDescriptor(d Descriptor) ([]byte, error) {
 	var r record
 	switch d := d.(type) {
+	case *Cluster:
+		r.Cluster = d
 	case *Database:
 		r.Database = d
 	case *Schema:
@@ -67,7 +72,10 @@ func encodeDescriptor(d Descriptor) ([]byte, error) {
 		return nil, pgerr.From(err)
 	}
 	format := byte(descriptorFormat)
-	if r.Table != nil && r.Table.Families != nil {
+	switch {
+	case r.Cluster != nil:
+		format = clusterFormat
+	case r.Table != nil && r.Table.Families != nil:
 		format = familiesFormat
 	}
 	return append([]byte{format}, b...), nil
@@ -95,9 +103,9 @@ func decodeDescriptor(id ID, b []byte) (Descriptor, error) {
 	if len(b) == 0 {
 		return nil, corrupt(id, "it is empty")
 	}
-	if b[0] != descriptorFormat && b[0] != familiesFormat {
+	if b[0] < descriptorFormat || b[0] > clusterFormat {
 		return nil, pgerr.New(pgerr.DataCorrupted,
-			"catalog descriptor %d has format %d, this version reads formats %d and %d", id, b[0], descriptorFormat, familiesFormat)
+			"catalog descriptor %d has format %d, this version reads formats %d to %d", id, b[0], descriptorFormat, clusterFormat)
 	}
 	var r record
 	if err := json.Unmarshal(b[1:], &r); err != nil {
@@ -105,6 +113,8 @@ func decodeDescriptor(id ID, b []byte) (Descriptor, error) {
 	}
 	var d Descriptor
 	switch {
+	case r.Cluster != nil:
+		d = r.Cluster
 	case r.Database != nil:
 		d = r.Database
 	case r.Schema != nil:

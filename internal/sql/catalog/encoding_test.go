@@ -49,9 +49,9 @@ func TestDescriptorOfOtherVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := append([]byte{familiesFormat + 1}, b[1:]...)
+	newer := append([]byte{clusterFormat + 1}, b[1:]...)
 	_, err = decodeDescriptor(1, newer)
-	if pgerr.CodeOf(err) != pgerr.DataCorrupted || err.Error() != "catalog descriptor 1 has format 3, this version reads formats 1 and 2" {
+	if pgerr.CodeOf(err) != pgerr.DataCorrupted || err.Error() != "catalog descriptor 1 has format 4, this version reads formats 1 to 3" {
 		t.Errorf("a newer format: %v", err)
 	}
 	extra := []byte(string(b[:len(b)-1]) + `,"later":{"x":[1,2]}}`)

@@ -226,7 +226,7 @@ func (e *Env) removeTable(ctx context.Context, t *catalog.Table) error {
 func (e *Env) alterDatabase(ctx context.Context, st *ast.AlterDatabase) error {
 	switch st.Kind {
 	case ast.AlterDatabaseSet:
-		return pgerr.Unsupported("ALTER DATABASE ... SET is not supported").At(st.Pos)
+		return e.alterStored(ctx, st.Name, 0, st.Set)
 	case ast.AlterDatabaseRefresh:
 		return pgerr.Unsupported("ALTER DATABASE ... REFRESH COLLATION VERSION is not supported").At(st.Pos)
 	}

@@ -29,6 +29,9 @@ type Env struct {
 	// DefaultTablespace is where tables and indexes go whose statement names none; "" is
 	// pg_default.
 	DefaultTablespace string
+	// Setting returns the parameter that SET or RESET names, as it spells itself, and the value
+	// that SET gives it: what ALTER DATABASE and ALTER ROLE store.
+	Setting func(*ast.SetVar) (catalog.Setting, error)
 	// ParamTypes are those of the parameters that Exec has for the query of CREATE TABLE AS
 	// and SELECT INTO.
 	ParamTypes []*types.T
@@ -65,7 +68,7 @@ type Env struct {
 // Handles reports whether Exec executes the statement.
 func Handles(stmt ast.Statement) bool {
 	switch s := stmt.(type) {
-	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.CreateSchema, *ast.AlterObject,
+	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.AlterRole, *ast.CreateSchema, *ast.AlterObject,
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.CreateTable, *ast.CreateTableAs, *ast.CreateIndex,
 		*ast.CreateView, *ast.AlterTable, *ast.Truncate, *ast.Comment, *ast.CreateExtension, *ast.LockTable,
 		*ast.RefreshView, *ast.ConfigureZone, *ast.CreateEnum, *ast.CreateComposite, *ast.CreateDomain, *ast.AlterDomain, *ast.AlterEnum,
@@ -106,6 +109,8 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 		err = e.dropDatabase(ctx, s)
 	case *ast.AlterDatabase:
 		err = e.alterDatabase(ctx, s)
+	case *ast.AlterRole:
+		err = e.alterRole(ctx, s)
 	case *ast.CreateTablespace:
 		err = e.createTablespace(ctx, s)
 	case *ast.DropTablespace:

@@ -105,6 +105,33 @@ func pgAuthMembers(_ *snapshot, w *writer) error {
 	return nil
 }
 
+// pgRoleSettings lists what sessions begin with.
+func pgRoleSettings(s *snapshot, w *writer) error {
+	all, err := s.c.h.Coll.Descriptors(s.ctx)
+	for _, d := range all {
+		switch d := d.(type) {
+		case *catalog.Cluster:
+			writeSettings(w, 0, d.Settings)
+		case *catalog.Database:
+			writeSettings(w, d.Oid, d.Settings)
+		}
+	}
+	return err
+}
+
+func writeSettings(w *writer, database uint32, all []catalog.RoleSettings) {
+	for _, r := range all {
+		w.oid("setdatabase", database)
+		w.oid("setrole", r.Role)
+		list := make([]string, len(r.Settings))
+		for i, v := range r.Settings {
+			list[i] = v.Name + "=" + v.Value
+		}
+		w.set("setconfig", texts(list))
+		w.done()
+	}
+}
+
 // pgGroup is the view of roles that cannot log in, by its older name.
 func pgGroup(_ *snapshot, w *writer) error {
 	for i := range catalog.Roles {

@@ -220,7 +220,7 @@ func queryOf(stmt ast.Statement) ast.Statement {
 // isDDL reports whether stmt changes the catalog.
 func isDDL(stmt ast.Statement) bool {
 	switch stmt.(type) {
-	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.CreateSchema, *ast.AlterObject,
+	case *ast.CreateDatabase, *ast.DropDatabase, *ast.AlterDatabase, *ast.AlterRole, *ast.CreateSchema, *ast.AlterObject,
 		*ast.Drop, *ast.CreateSequence, *ast.AlterSequence, *ast.RefreshView, *ast.CreateEnum,
 		*ast.CreateExtension, *ast.CreateCollation, *ast.CreateTable, *ast.CreateIndex, *ast.AlterTable, *ast.Truncate:
 		return true

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"strings"
 	"sync"
+
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // pgsettings.txt says under which category PostgreSQL lists a parameter and who may change it
@@ -42,15 +44,27 @@ func (p *Param) About() (context, category string) {
 	return "user", "Customized Options"
 }
 
-// Source returns what gave a parameter its value: "default", "client" at the start of the
-// session, or "session".
+// cantChange is the error of a change to a read-only parameter: when it can be changed.
+func (p *Param) cantChange() error {
+	when := ""
+	switch context, _ := p.About(); context {
+	case "postmaster":
+		when = " without restarting the server"
+	case "sighup":
+		when = " now"
+	}
+	return pgerr.New(CantChange, "parameter %q cannot be changed%s", p.Name, when)
+}
+
+// Source returns what gave a parameter its value: "default", "session", or what SetDefault was
+// told.
 func (v *Values) Source(name string) string {
 	name = canonical(name)
 	if s, ok := v.set[name]; ok && s != v.Default(name) { // RESET leaves the default there
 		return "session"
 	}
-	if _, ok := v.resetTo[name]; ok {
-		return "client"
+	if i, ok := v.resetTo[name]; ok {
+		return i.source
 	}
 	return "default"
 }

@@ -157,6 +157,24 @@ func Check(name, value string) (string, error) {
 	return p.check(value)
 }
 
+// CheckName returns an error if there is no parameter of a name, nor can be one.
+func CheckName(name string) error {
+	name = canonical(name)
+	switch {
+	case lookup(name) != nil:
+		return nil
+	case strings.Contains(name, "."):
+		return checkCustom(name)
+	}
+	return Unrecognized(name)
+}
+
+// CheckStored returns an error if sessions can't begin with a value, and a notice if it has no
+// effect.
+func CheckStored(name, value string) (notice *pgerr.Error, err error) {
+	return New(nil).Set(name, value, false)
+}
+
 // IsList reports whether a parameter is a list, and whether SET quotes its elements.
 func IsList(name string) (list, quoted bool) {
 	switch canonical(name) {

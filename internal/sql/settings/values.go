@@ -18,6 +18,9 @@ type change struct {
 	local bool
 }
 
+// initial is a value that a parameter got at start-up, and what gave it.
+type initial struct{ value, source string }
+
 // Values are the parameters of one session. The zero value is not ready: use
 // New.
 type Values struct {
@@ -26,8 +29,8 @@ type Values struct {
 	// Typed copies of parameters that are looked at for every statement.
 	Fast Fast
 
-	set      map[string]string // only what differs from the default
-	resetTo  map[string]string // session defaults given at start-up
+	set      map[string]string  // only what differs from the default
+	resetTo  map[string]initial // what RESET returns to
 	undo     []change
 	reported []string // names of reported parameters that changed
 	readonly func(name string) (string, bool)
@@ -54,8 +57,8 @@ func (v *Values) Get(name string) (string, bool) {
 	if s, ok := v.set[name]; ok {
 		return s, true
 	}
-	if s, ok := v.resetTo[name]; ok {
-		return s, true
+	if i, ok := v.resetTo[name]; ok {
+		return i.value, true
 	}
 	if p := lookup(name); p != nil {
 		return p.Default, true
@@ -66,8 +69,8 @@ func (v *Values) Get(name string) (string, bool) {
 // Default returns the value RESET would give.
 func (v *Values) Default(name string) string {
 	name = canonical(name)
-	if s, ok := v.resetTo[name]; ok {
-		return s
+	if i, ok := v.resetTo[name]; ok {
+		return i.value
 	}
 	if p := lookup(name); p != nil {
 		return p.Default
@@ -75,16 +78,17 @@ func (v *Values) Default(name string) string {
 	return ""
 }
 
-// SetDefault gives a start-up value: what RESET returns to.
-func (v *Values) SetDefault(name, value string) error {
+// SetDefault gives a start-up value: what RESET returns to. The source is as pg_settings
+// names it.
+func (v *Values) SetDefault(name, value, source string) error {
 	if _, err := v.Set(name, value, false); err != nil {
 		return err
 	}
 	name = canonical(name)
 	if v.resetTo == nil {
-		v.resetTo = map[string]string{}
+		v.resetTo = map[string]initial{}
 	}
-	v.resetTo[name] = v.set[name]
+	v.resetTo[name] = initial{v.set[name], source}
 	delete(v.set, name)
 	v.undo = v.undo[:0]
 	return nil
@@ -105,7 +109,7 @@ func (v *Values) Set(name, value string, local bool) (notice *pgerr.Error, err e
 		v.store(name, value, local)
 		return nil, nil
 	case p.ReadOnly:
-		return nil, pgerr.New(CantChange, "parameter %q cannot be changed", name)
+		return nil, p.cantChange()
 	}
 	if p.merge != nil {
 		value, err = p.merge(v, value, v.Default(name))

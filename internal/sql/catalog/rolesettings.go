@@ -1,0 +1,108 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+)
+
+// Setting is a parameter with the value that sessions begin with.
+type Setting struct{ Name, Value string }
+
+// RoleSettings are what the sessions of a role begin with.
+type RoleSettings struct {
+	Role     uint32 `json:",omitempty"` // its oid; 0: those of every role
+	Settings []Setting
+}
+
+// Cluster holds what belongs to no database. It is made when there is something to hold.
+type Cluster struct {
+	ID      ID
+	Version uint64
+	// Settings hold in all databases.
+	Settings []RoleSettings `json:",omitempty"`
+}
+
+// clusterName stands for the Cluster: no database has an empty name.
+var clusterName NameKey
+
+// Ident implements Descriptor.
+func (c *Cluster) Ident() Ident { return Ident{ID: c.ID, Version: c.Version, Owner: RootUser} }
+
+func (c *Cluster) withVersion(v uint64) Descriptor {
+	n := *c
+	n.Version = v
+	return &n
+}
+
+// SettingsOf returns what the sessions of a role begin with; role 0 is all of them.
+func SettingsOf(all []RoleSettings, role uint32) []Setting {
+	for i := range all {
+		if all[i].Role == role {
+			return all[i].Settings
+		}
+	}
+	return nil
+}
+
+// WithSettings returns all with those of a role replaced, in the order of the roles' oids.
+func WithSettings(all []RoleSettings, role uint32, settings []Setting) []RoleSettings {
+	out := slices.DeleteFunc(slices.Clone(all), func(r RoleSettings) bool { return r.Role == role })
+	if len(settings) == 0 {
+		return out
+	}
+	out = append(out, RoleSettings{Role: role, Settings: settings})
+	slices.SortFunc(out, func(a, b RoleSettings) int { return int(a.Role) - int(b.Role) })
+	return out
+}
+
+// ClusterSettings returns what is committed of settings that hold in all databases.
+func (s *Store) ClusterSettings() []RoleSettings {
+	if e, ok := s.name(clusterName); ok {
+		if o := s.object(e.ID); o != nil {
+			if c, ok := o.cur.Load().desc.(*Cluster); ok {
+				return c.Settings
+			}
+		}
+	}
+	return nil
+}
+
+// LockCluster returns the Cluster, which nobody else changes while the transaction lasts. One
+// that it makes is stored by the Put that must follow.
+func (c *Collection) LockCluster(ctx context.Context) (*Cluster, error) {
+	for {
+		d, _, err := c.find(ctx, clusterName)
+		if err != nil {
+			return nil, err
+		}
+		if d == nil {
+			made, err := c.makeCluster(ctx)
+			if err != nil || made != nil {
+				return made, err
+			}
+			continue
+		}
+		if err := c.LockExclusive(ctx, d.Ident().ID); err != nil {
+			return nil, err
+		}
+		if d, _, err = c.find(ctx, clusterName); err != nil {
+			return nil, err
+		}
+		if is, ok := d.(*Cluster); ok {
+			return is, nil
+		}
+	}
+}
+
+// makeCluster returns a new Cluster, nil if another transaction was first.
+func (c *Collection) makeCluster(ctx context.Context) (*Cluster, error) {
+	id, err := c.NewID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := c.AddName(ctx, clusterName, NameEntry{ID: id})
+	if err != nil || taken {
+		return nil, err
+	}
+	return &Cluster{ID: id}, nil
+}
