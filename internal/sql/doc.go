@@ -9,7 +9,7 @@
 // (Query, Bind, Execute, Sync: what fronts call), batch.go (several statements of one
 // simple query), execute.go (execution: one
 // statement on its way), reserve.go (what it reserves after a conflict), txnstate.go (transaction blocks), prepare.go and
-// plancache.go (plans and when they are renewed), shape.go (simple queries that
+// plancache.go (plans and when they are renewed), fingerprint.go (simple queries that
 // differ in integers only share a plan), then a file per kind of
 // statement: utility.go, copy.go, portal.go (portals, those that DECLARE makes too), held.go (the memory of what sessions keep), cursor.go, explain.go, analyze.go, ddl.go, and about ranges
 // and zones placement.go, split.go, showranges.go, showsurvival.go, showzones.go; ranges.go is what
@@ -34,7 +34,7 @@
 //
 //	Q6. An integer becomes a parameter only where a parameter of its type means the
 //	    same; if the plan then fails the text is run as it is (withParams,
-//	    queryByShape; TestShapes).
+//	    queryByFingerprint; TestFingerprints).
 //
 //	Q7. A statement that takes long reserves the tables at which it has failed before it is run again,
 //	    for a time in proportion to its own (ahead; TestReserveAhead).

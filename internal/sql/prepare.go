@@ -23,11 +23,11 @@ type Prepared struct {
 	// Front is free for the front that serves the session.
 	Front any
 
-	stmt   parser.Statement // AST is nil for an empty statement
-	params []*types.T       // as declared by the client; nil entries are inferred
-	key    planKey
-	plan   *cachedPlan
-	shaped bool // literals have become parameters
+	stmt          parser.Statement // AST is nil for an empty statement
+	params        []*types.T       // as declared by the client; nil entries are inferred
+	key           planKey
+	plan          *cachedPlan
+	parameterized bool // literals have become parameters
 	// noParams refuses parameters beyond params: the statement came without a client that
 	// supplies them.
 	noParams bool
@@ -276,8 +276,8 @@ func (s *Session) newPlan(ctx context.Context, p *Prepared, params []types.Datum
 	if err != nil {
 		return nil, err
 	}
-	if p.shaped && (prep.ByValues || readsPartly(prep.Root)) {
-		return nil, errShapeless
+	if p.parameterized && (prep.ByValues || readsPartly(prep.Root)) {
+		return nil, errNotParameterized
 	}
 	if err := optimizer.Optimize(prep, s.optimization(ctx, params, fixed)); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 // first error ends the text.
 func (s *Session) Query(ctx context.Context, text string, res Results) error {
 	s.pipelined.began = time.Time{}
-	done, learn, sh, err := s.queryByShape(text, res)
+	done, learn, sh, err := s.queryByFingerprint(text, res)
 	if done {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *Session) Query(ctx context.Context, text string, res Results) error {
 		return err
 	}
 	if learn {
-		s.learnShape(text)
+		s.learnFingerprint(text)
 	} else if sh != nil {
 		sh.off.Store(true)
 	}

@@ -52,13 +52,13 @@ type Config struct {
 
 // Server is the SQL layer of a node: what its sessions share.
 type Server struct {
-	cfg     Config
-	copies  *quota.Pool // see replayPool
-	held    *quota.Pool // see heldPool
-	plans   *planCache
-	shapes  shapeSet
-	stats   *stats.Tables
-	started time.Time
+	cfg          Config
+	copies       *quota.Pool // see replayPool
+	held         *quota.Pool // see heldPool
+	plans        *planCache
+	fingerprints fingerprintCache
+	stats        *stats.Tables
+	started      time.Time
 
 	mu       sync.Mutex
 	sessions map[int32]*Session

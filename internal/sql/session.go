@@ -43,15 +43,15 @@ type Session struct {
 	cats     *pgcatalog.Catalog
 	db       *catalog.Database
 
-	started    time.Time
-	statements map[string]*Prepared
-	portals    map[string]*Portal
-	held       held // by statements and portals
-	unnamed    *Prepared
-	portal     *Portal // the unnamed one
-	extended   execution
-	pipelined  pipelined
-	shapes     shapes
+	started      time.Time
+	statements   map[string]*Prepared
+	portals      map[string]*Portal
+	held         held // by statements and portals
+	unnamed      *Prepared
+	portal       *Portal // the unnamed one
+	extended     execution
+	pipelined    pipelined
+	fingerprints fingerprints
 	// portalNumber is that of the newest portal with a name.
 	portalNumber int
 

@@ -182,7 +182,7 @@ func (s *Session) takeTurn(ctx context.Context, p *Prepared) error {
 
 // kind is what statements have in common that differ in their parameters only.
 func (p *Prepared) kind() string {
-	if p.shaped {
+	if p.parameterized {
 		return p.stmt.SQL
 	}
 	return p.Text

@@ -13,39 +13,39 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// Clients of the simple protocol write values into the text of a statement. A shape
-// is such a text without its integers: they are made parameters, declared with the
-// types that they have as constants, so that all statements of one shape share one
+// Clients of the simple protocol write values into the text of a statement. The statement's
+// fingerprint is the text without its integers: they become parameters, declared with the
+// types that they have as constants, so that all statements of one fingerprint share one
 // syntax tree, one plan and its compiled programs.
 //
 // It is done only where a constant and a parameter of its type mean the same: as
 // operands of a comparison with a column in WHERE, as assigned values and what is
 // added to or taken from a column in SET, and as the values of INSERT. If a text has
-// an integer elsewhere, among those that parser.Literals finds, it has no shape.
+// an integer elsewhere, among those that parser.Literals finds, it has no fingerprint.
 // So it is too if its plan with parameters fails: the text is then run as it is, and
 // the client sees that error.
 
-// Limits of shapes.
+// Limits of fingerprints.
 const (
-	maxShapes        = 4096 // per node and generation
-	maxSessionShapes = 256
+	maxFingerprints        = 4096 // per node and generation
+	maxSessionFingerprints = 256
 )
 
-// shape is what the texts of one shape share.
-type shape struct {
+// fingerprint is what the texts of one fingerprint share.
+type fingerprint struct {
 	stmt   parser.Statement // AST is nil if the texts can't share one
 	params []*types.T
 	off    atomic.Bool // its plan fails where that of a text does not
 }
 
-// shapeSet holds the shapes of a node: those of the present generation and of
+// fingerprintCache holds the fingerprints of a node: those of the present generation and of
 // the one before, so that those in use stay.
-type shapeSet struct {
+type fingerprintCache struct {
 	mu       sync.RWMutex
-	now, old map[string]*shape
+	now, old map[string]*fingerprint
 }
 
-func (c *shapeSet) get(key []byte) *shape {
+func (c *fingerprintCache) get(key []byte) *fingerprint {
 	c.mu.RLock()
 	sh, old := c.now[string(key)], false
 	if sh == nil {
@@ -59,33 +59,33 @@ func (c *shapeSet) get(key []byte) *shape {
 	return sh
 }
 
-func (c *shapeSet) put(key string, sh *shape) {
+func (c *fingerprintCache) put(key string, sh *fingerprint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now == nil || len(c.now) >= maxShapes {
-		c.old, c.now = c.now, map[string]*shape{}
+	if c.now == nil || len(c.now) >= maxFingerprints {
+		c.old, c.now = c.now, map[string]*fingerprint{}
 	}
 	c.now[key] = sh
 }
 
-// shapes is a session's use of them.
-type shapes struct {
+// fingerprints is a session's use of them.
+type fingerprints struct {
 	literals []parser.Literal
 	key      []byte
 	args     []types.Datum
-	prepared map[*shape]*Prepared
+	prepared map[*fingerprint]*Prepared
 }
 
-// Marks of a literal in the key of a shape: no text has a zero byte. The sign is
-// part of the shape, since it decides how the text is parsed.
+// Marks of a literal in the key of a fingerprint: no text has a zero byte. The sign is
+// part of the fingerprint, since it decides how the text is parsed.
 const (
 	markInt4  = "\x00"
 	markInt8  = "\x00\x00"
 	markMinus = "\x00-"
 )
 
-// shapeKey makes the key of a text's shape; false if it can have none.
-func (x *shapes) shapeKey(text string) bool {
+// fingerprintOf makes the key of a text's fingerprint; false if it can have none.
+func (x *fingerprints) fingerprintOf(text string) bool {
 	var ok bool
 	if x.literals, ok = parser.Literals(text, x.literals[:0]); !ok {
 		return false
@@ -116,14 +116,14 @@ func intType(v int64) *types.T {
 	return types.Int4
 }
 
-// queryByShape runs a simple query by the shape of its text. It answers false if it
-// has not, and then whether the shape is to be learned if the query succeeds.
-func (s *Session) queryByShape(text string, res Results) (done, learn bool, sh *shape, err error) {
-	x := &s.shapes
-	if o := s.stringOptions(); o.Escapes || o.RefuseQuotes || !x.shapeKey(text) {
-		return false, false, nil, nil // shapes are read by the standard
+// queryByFingerprint runs a simple query by the fingerprint of its text. It answers false if it
+// has not, and then whether the fingerprint is to be learned if the query succeeds.
+func (s *Session) queryByFingerprint(text string, res Results) (done, learn bool, sh *fingerprint, err error) {
+	x := &s.fingerprints
+	if o := s.stringOptions(); o.Escapes || o.RefuseQuotes || !x.fingerprintOf(text) {
+		return false, false, nil, nil // fingerprints are read by the standard
 	}
-	sh = s.srv.shapes.get(x.key)
+	sh = s.srv.fingerprints.get(x.key)
 	if sh == nil {
 		return false, true, nil, nil
 	}
@@ -133,10 +133,10 @@ func (s *Session) queryByShape(text string, res Results) (done, learn bool, sh *
 	s.dropUnnamed()
 	p := x.prepared[sh]
 	if p == nil {
-		if x.prepared == nil || len(x.prepared) >= maxSessionShapes {
-			x.prepared = map[*shape]*Prepared{}
+		if x.prepared == nil || len(x.prepared) >= maxSessionFingerprints {
+			x.prepared = map[*fingerprint]*Prepared{}
 		}
-		p = &Prepared{stmt: sh.stmt, params: sh.params, shaped: true}
+		p = &Prepared{stmt: sh.stmt, params: sh.params, parameterized: true}
 		x.prepared[sh] = p
 	}
 	p.Text = text
@@ -157,17 +157,17 @@ func (s *Session) queryByShape(text string, res Results) (done, learn bool, sh *
 	return true, false, sh, err
 }
 
-// learnShape remembers the shape of a text that was run, or that it has none.
-func (s *Session) learnShape(text string) {
-	x := &s.shapes
-	if !x.shapeKey(text) {
+// learnFingerprint remembers the fingerprint of a text that was run, or that it has none.
+func (s *Session) learnFingerprint(text string) {
+	x := &s.fingerprints
+	if !x.fingerprintOf(text) {
 		return
 	}
 	stmts, err := parser.Parse(text)
 	if err != nil || len(stmts) != 1 {
 		return
 	}
-	sh := &shape{}
+	sh := &fingerprint{}
 	key := string(x.key)
 	if withParams(stmts[0].AST, x.literals) {
 		sh.stmt = stmts[0]
@@ -176,7 +176,7 @@ func (s *Session) learnShape(text string) {
 			sh.params = append(sh.params, intType(l.Val))
 		}
 	}
-	s.srv.shapes.put(key, sh)
+	s.srv.fingerprints.put(key, sh)
 }
 
 // withParams replaces the literals of a statement by parameters, in order. It
@@ -301,8 +301,8 @@ func isComparison(op ast.Operator) bool {
 	return op.Schema == "" && strings.Trim(op.Name, "<>=") == "" && len(op.Name) <= 2
 }
 
-// errShapeless says that the plan of a statement depends on its literals.
-var errShapeless = pgerr.New(pgerr.FeatureNotSupported, "the statement cannot be run by its shape")
+// errNotParameterized says that the plan of a statement depends on its literals.
+var errNotParameterized = pgerr.New(pgerr.FeatureNotSupported, "the statement cannot be run by its fingerprint")
 
 // readsPartly reports whether a plan reads a table that has partial indexes: which of
 // them serve depends on the constants of the conditions.

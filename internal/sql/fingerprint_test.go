@@ -51,9 +51,9 @@ func (x *transcript) done(err error) string {
 	return x.b.String()
 }
 
-// shapeTexts are statements with places for integers: those that share plans, and
+// fingerprintTexts are statements with places for integers: those that share plans, and
 // those that must not.
-var shapeTexts = []string{
+var fingerprintTexts = []string{
 	"SELECT * FROM s WHERE id = %d",
 	"SELECT id, k FROM s WHERE k = %d ORDER BY id;",
 	"SELECT id FROM s WHERE id BETWEEN %d AND %d ORDER BY 1",
@@ -102,11 +102,11 @@ var shapeTexts = []string{
 	"SELECT id AS a%d FROM s WHERE id = %d",
 }
 
-var shapeValues = []int64{
+var fingerprintValues = []int64{
 	0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 40, 100, -1, -3, 32767, 32768, 1<<31 - 1, 1 << 31, -1 << 31, -1<<31 - 1, 1<<63 - 1, -1<<63 + 1,
 }
 
-func setUpShapes(t *testing.T, s *sql.Session) {
+func setUpFingerprints(t *testing.T, s *sql.Session) {
 	t.Helper()
 	for _, text := range []string{
 		"DROP TABLE IF EXISTS s",
@@ -119,23 +119,23 @@ func setUpShapes(t *testing.T, s *sql.Session) {
 	}
 }
 
-// A statement does the same whether its integers are constants or, by its shape,
+// A statement does the same whether its integers are constants or, by its fingerprint,
 // parameters.
-func TestShapes(t *testing.T) {
+func TestFingerprints(t *testing.T) {
 	n := newNode(t, fs.NewMem())
-	shaped, plain := n.session(t), n.session(t)
+	shared, plain := n.session(t), n.session(t)
 	defer func() {
-		shaped.Close()
+		shared.Close()
 		plain.Close()
 		if err := n.close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	setUpShapes(t, plain)
+	setUpFingerprints(t, plain)
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(3, 4))
 	// inUndone runs a text in a transaction that is undone, after what makes it
-	// have no shape, if plain.
+	// have no fingerprint, if plain.
 	inUndone := func(s *sql.Session, text string) string {
 		if err := s.Query(ctx, "BEGIN", &discard{}); err != nil {
 			t.Fatal(err)
@@ -153,25 +153,25 @@ func TestShapes(t *testing.T) {
 		}
 		return x.b.String()
 	}
-	for _, form := range shapeTexts {
+	for _, form := range fingerprintTexts {
 		for range 40 {
 			args := make([]any, strings.Count(form, "%d"))
 			for i := range args {
-				args[i] = shapeValues[rng.IntN(len(shapeValues))]
+				args[i] = fingerprintValues[rng.IntN(len(fingerprintValues))]
 			}
 			text := strings.ReplaceAll(fmt.Sprintf(form, args...), "--", "- -")
 			text = strings.Replace(text, "- -comment", "--comment", 1)
-			// Longer than what has a shape.
+			// Longer than what has a fingerprint.
 			want := inUndone(plain, text+strings.Repeat(" ", 5000))
-			if got := inUndone(shaped, text); got != want {
+			if got := inUndone(shared, text); got != want {
 				t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
 			}
 		}
 	}
 }
 
-// A shape outlives changes of its table.
-func TestShapesAfterChanges(t *testing.T) {
+// A fingerprint outlives changes of its table.
+func TestFingerprintsAfterChanges(t *testing.T) {
 	n := newNode(t, fs.NewMem())
 	s := n.session(t)
 	defer func() {
@@ -180,7 +180,7 @@ func TestShapesAfterChanges(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	setUpShapes(t, s)
+	setUpFingerprints(t, s)
 	run := func(text string) string {
 		var x transcript
 		return x.done(s.Query(context.Background(), text, &x))
@@ -201,7 +201,7 @@ func TestShapesAfterChanges(t *testing.T) {
 		t.Errorf("with a column of another type: %s", got)
 	}
 	run("DROP TABLE s")
-	setUpShapes(t, s)
+	setUpFingerprints(t, s)
 	if got := star(4); got == "" || !strings.Contains(got, "SELECT 1") {
 		t.Errorf("with the table back: %s", got)
 	}
