@@ -26,6 +26,7 @@ type cursor struct {
 	program  *exec.Program // nil once all rows are in rows
 	env      *exec.Env
 	snapshot kv.Snapshot
+	started  bool // the program has been opened
 
 	// key is the primary key of the table's row that the cursor was on last, at keyPos, if
 	// the query was planned so that it is known.
@@ -109,6 +110,20 @@ func (s *Session) openCursor(ctx context.Context, c *cursor, params []types.Datu
 	if c.scroll == ast.Yes {
 		c.keepRows(s)
 	}
+	if c.cached.prep.Modifies { // whether it may lock rows is told at once
+		return c.run(ctx)
+	}
+	return nil
+}
+
+// run goes on with the cursor's program for a statement. It starts it if none has fetched yet: nothing
+// is computed before.
+func (c *cursor) run(ctx context.Context) error {
+	if c.started {
+		c.program.Continue(ctx)
+		return nil
+	}
+	c.started, c.env.Ctx = true, ctx
 	return c.program.Open(c.env)
 }
 
@@ -384,8 +399,20 @@ func (s *Session) moveCursor(ctx context.Context, p *Portal, st *ast.Fetch, emit
 		present := s.txn.txn.Use(c.snapshot)
 		defer s.txn.txn.Use(present)
 		s.builtinContext(ctx)
-		c.program.Continue(ctx)
+		err = c.run(ctx)
 	}
+	if err == nil {
+		n, err = c.moved(s, st, emit)
+	}
+	if err != nil && pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
+		p.close() // its program can't go on
+		s.forgetPortal(p)
+	}
+	return n, err
+}
+
+// moved is moveCursor once the program goes on.
+func (c *cursor) moved(s *Session, st *ast.Fetch, emit func(exec.Row) error) (n int64, err error) {
 	width := len(c.prepared.cols)
 	err = c.fetch(s, st, func(row exec.Row) error {
 		n++
@@ -397,10 +424,6 @@ func (s *Session) moveCursor(ctx context.Context, p *Portal, st *ast.Fetch, emit
 		}
 		return emit(row[:width])
 	})
-	if err != nil && pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
-		p.close() // its program can't go on
-		s.forgetPortal(p)
-	}
 	return n, err
 }
 
@@ -457,7 +480,9 @@ func (s *Session) holdCursors(ctx context.Context) error {
 func (c *cursor) persist(ctx context.Context, s *Session) error {
 	present := s.txn.txn.Use(c.snapshot)
 	defer s.txn.txn.Use(present)
-	c.program.Continue(ctx)
+	if err := c.run(ctx); err != nil {
+		return err
+	}
 	if c.rows == nil {
 		if c.scrollable() {
 			if err := c.turn(s); err != nil {

@@ -349,7 +349,7 @@ func (s *Session) cursorOf(ctx context.Context, p *Portal, res Results) (*cursor
 		x := p.x
 		p.x = nil
 		p.cursor = &cursor{
-			prepared: p.prepared, cached: x.cached, program: x.program, env: &x.env, snapshot: x.snapshot, pos: p.sent, scroll: ast.No,
+			prepared: p.prepared, cached: x.cached, program: x.program, env: &x.env, snapshot: x.snapshot, pos: p.sent, scroll: ast.No, started: true,
 		}
 	case p.done:
 		p.cursor = &cursor{prepared: p.prepared, done: true, pos: p.sent + 1, scroll: ast.No}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lichendb/lichen/internal/sql/optimizer"
 )
 
 // onlyTime asks both databases again without their time limit: the answers are
@@ -156,15 +158,57 @@ func (s *server) described(ctx context.Context, before []string, sql string) ([]
 // planningRefuses tells whether PostgreSQL finds its error as it plans, where it computes constants
 // that no row may ask for.
 func planningRefuses(ctx context.Context, t *tester, d difference) bool {
-	t.postgres.ask(ctx, "ROLLBACK") // the block of what was found
-	t.postgres.ask(ctx, "BEGIN")
-	defer t.postgres.ask(ctx, "ROLLBACK")
-	for _, b := range d.before {
-		t.postgres.ask(ctx, b)
-	}
-	planned := t.postgres.ask(ctx, "EXPLAIN "+d.sql)
+	planned := t.postgres.again(ctx, d.before, "EXPLAIN "+d.sql)
 	return planned.code == d.theirs.code && planned.message == d.theirs.message
 }
+
+// rulesLeaveOut tells whether Lichen finds PostgreSQL's error too once no rule of its optimizer leaves
+// out what is not needed.
+func rulesLeaveOut(ctx context.Context, t *tester, d difference) bool {
+	a := t.lichen.again(ctx, d.before, "SET optimizer_rules_off = '"+strings.Join(optimizer.Rules(), ", ")+"'", d.sql)
+	return a.code == d.theirs.code && a.message == d.theirs.message
+}
+
+// again asks what ran before in a block of its own, then the statements, and returns the last answer.
+func (s *server) again(ctx context.Context, before []string, sql ...string) (a answer) {
+	s.ask(ctx, "ROLLBACK") // the block of what was found
+	s.ask(ctx, "BEGIN")
+	defer s.ask(ctx, "ROLLBACK")
+	for _, b := range append(slices.Clone(before), sql...) {
+		a = s.ask(ctx, b)
+	}
+	return a
+}
+
+// preparedAnew tells whether a table was made that hides one that the prepared statement has read, and
+// PostgreSQL answers as Lichen does once the statement is prepared anew, or refuses it as
+// its columns are others then.
+func preparedAnew(ctx context.Context, t *tester, d difference) bool {
+	if !slices.ContainsFunc(d.before, func(b string) bool { return strings.HasPrefix(b, "CREATE TEMP TABLE") }) {
+		return false
+	}
+	anew := t.postgres.again(ctx, d.before, "DEALLOCATE p", d.before[0], d.sql)
+	if anew.code == "25P02" { // the statement can't be prepared any more
+		anew = t.postgres.again(ctx, d.before, "DEALLOCATE p", d.before[0])
+	}
+	if d.ours.code == "0A000" {
+		return anew.code == "" && !slices.Equal(anew.columns, d.theirs.columns)
+	}
+	return compare(d.statement, anew, d.ours) == ""
+}
+
+// viewTextsReadBack tells whether the definitions of a view are alike but for what PostgreSQL prints
+// so that it can't be read, or not as what it was.
+func viewTextsReadBack(_ context.Context, _ *tester, d difference) bool {
+	theirs := cycleCasts.ReplaceAllString(strings.Join(d.theirs.rows, ""), "TO $1 DEFAULT $2 USING")
+	ours := rowsFromDecls.ReplaceAllString(strings.Join(d.ours.rows, ""), "$1 $4($5 $2, $6 $3)")
+	return theirs == ours
+}
+
+var (
+	cycleCasts    = regexp.MustCompile(`TO ('\w+')::text DEFAULT ('\w+')::text USING`)
+	rowsFromDecls = regexp.MustCompile(`ROWS FROM\((jsonb?_to_recordset\(.*?\)) AS \(\w+ (\w+), \w+ (\w+)\)\) (\w+)\((\w+), (\w+)\)`)
+)
 
 // lastDigits tells whether the rows are alike but for the last digits of numbers.
 func lastDigits(_ context.Context, _ *tester, d difference) bool {

@@ -172,6 +172,7 @@ func (p *projectOp) next(b *Batch) error {
 // limitOp passes on some of its input's rows.
 type limitOp struct {
 	input         operator
+	locks         bool // the input locks rows: it is opened, which checks that it may, even for none
 	count, offset evalFn
 	skip, left    int64
 	ties          *tieBreaker
@@ -186,7 +187,7 @@ func (c *compiler) limit(n *plan.Limit) (operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &limitOp{input: input}
+	l := &limitOp{input: input, locks: locks(n.Input)}
 	if l.count, err = c.optional(n.Count, nil); err != nil {
 		return nil, err
 	}
@@ -216,7 +217,26 @@ func (l *limitOp) open() error {
 	if l.ties != nil {
 		l.ties.open()
 	}
+	if l.left == 0 && !l.locks {
+		return nil
+	}
 	return l.input.open()
+}
+
+// locks reports whether a plan locks rows.
+func locks(n plan.Node) (found bool) {
+	plan.Walk(n, func(n plan.Node) bool {
+		switch n := n.(type) {
+		case *plan.Scan:
+			found = found || n.Locking != nil
+		case *plan.IndexJoin:
+			found = found || n.Locking != nil
+		case *plan.LockRows:
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 func (l *limitOp) close() {

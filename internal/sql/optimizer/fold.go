@@ -30,13 +30,13 @@ func (o *optimizer) fold(n plan.Node) plan.Node {
 	}
 	f, ok := n.(*plan.Filter)
 	if !ok {
-		return n
+		return emptied(n)
 	}
-	c, ok := f.Cond.(*plan.Const)
+	d, isConst := constOf(f.Cond)
 	switch {
-	case !ok:
-		return n
-	case c.D.IsTrue():
+	case !isConst:
+		return emptied(n)
+	case d.IsTrue():
 		return f.Input
 	}
 	return emptyRows(f.Cols)
@@ -50,13 +50,6 @@ func dropDistinct(g *plan.GroupBy) {
 			a.Distinct = false
 		}
 	}
-}
-
-// emptyRows produces no rows.
-func emptyRows(cols []plan.Column) plan.Node {
-	v := &plan.Values{}
-	v.Cols = cols
-	return v
 }
 
 // fixed is e with constants instead of parameters if the plan is for these only.
@@ -102,6 +95,8 @@ func foldNode(e plan.Expr) plan.Expr {
 		return foldCoalesce(e)
 	case *plan.Case:
 		return foldCase(e)
+	case *plan.FieldSelect:
+		return foldField(e)
 	}
 	return e
 }
@@ -385,10 +380,63 @@ func foldCoalesce(e *plan.Coalesce) plan.Expr {
 
 func sameType(a, b *types.T) bool { return a.Shown().Oid == b.Shown().Oid && a.Typmod == b.Typmod }
 
+// foldField is the field of a row that is made only to take it from, if nothing in the row's other
+// fields has to happen.
+func foldField(e *plan.FieldSelect) plan.Expr {
+	arg := e.Arg
+	if c, ok := arg.(*plan.Cast); ok && c.T.Family == types.RecordFamily && c.T.BaseType() == c.T { // whose fields are converted already
+		arg = c.Arg
+	}
+	row, ok := arg.(*plan.RowCtor)
+	if !ok || row.NullRow != nil || e.Field >= len(row.Fields) || !sameType(row.Fields[e.Field].Type(), e.T) || plan.Volatile(row) {
+		return e
+	}
+	return row.Fields[e.Field]
+}
+
+// withOperand puts a CASE's operand, if it is a constant, into the conditions, unless they hold
+// operands of their own.
+func withOperand(e *plan.Case) (searched *plan.Case, ok bool) {
+	if _, ok := constOf(e.Operand); !ok || e.OperandElse {
+		return nil, false
+	}
+	c := &plan.Case{Whens: append([]plan.When(nil), e.Whens...), Else: e.Else, T: e.T}
+	for i := range c.Whens {
+		if hasOperand(c.Whens[i].Cond) {
+			return nil, false
+		}
+		c.Whens[i].Cond = foldExpr(plan.MapExpr(c.Whens[i].Cond, func(x plan.Expr) plan.Expr {
+			if _, ok := x.(*plan.CaseOperand); ok {
+				return e.Operand
+			}
+			return x
+		}))
+	}
+	return c, true
+}
+
+// hasOperand reports whether something in e gives CaseOperand a meaning of its own.
+func hasOperand(e plan.Expr) (found bool) {
+	plan.WalkExpr(e, func(x plan.Expr) bool {
+		switch x := x.(type) {
+		case *plan.Case:
+			found = found || x.Operand != nil
+		case *plan.NullIf, *plan.AllElements:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
 // foldCase drops arms that are never taken and what follows one that always is.
 func foldCase(e *plan.Case) plan.Expr {
 	if e.Operand != nil {
-		return e
+		searched, ok := withOperand(e)
+		if !ok {
+			return e
+		}
+		e = searched
 	}
 	c := &plan.Case{Else: e.Else, T: e.T}
 	for _, w := range e.Whens {

@@ -1,0 +1,70 @@
+package optimizer
+
+import "github.com/lichendb/lichen/internal/sql/plan"
+
+// emptyRows produces no rows.
+func emptyRows(cols []plan.Column) plan.Node {
+	v := &plan.Values{}
+	v.Cols = cols
+	return v
+}
+
+// isEmpty reports whether n is known to produce no rows.
+func isEmpty(n plan.Node) bool {
+	v, ok := n.(*plan.Values)
+	return ok && len(v.RowExprs) == 0
+}
+
+// emptied is n, or what produces no rows where n's inputs leave it none. Then nothing of n is computed.
+func emptied(n plan.Node) plan.Node {
+	if yieldsNothing(n) {
+		return emptyRows(n.Props().Cols)
+	}
+	if g, ok := n.(*plan.GroupBy); ok && oneGroup(g) {
+		return &plan.Values{RowExprs: [][]plan.Expr{nil}}
+	}
+	return n
+}
+
+func yieldsNothing(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.Filter:
+		return isEmpty(n.Input)
+	case *plan.Project:
+		return isEmpty(n.Input)
+	case *plan.ProjectSet:
+		return isEmpty(n.Input)
+	case *plan.Sort:
+		return isEmpty(n.Input)
+	case *plan.Distinct:
+		return isEmpty(n.Input)
+	case *plan.Window:
+		return isEmpty(n.Input)
+	case *plan.Limit:
+		return isEmpty(n.Input) && n.Count == nil && n.Offset == nil // whose errors are found as it is opened
+	case *plan.GroupBy:
+		return isEmpty(n.Input) && !n.Scalar && n.Sets == nil
+	case *plan.Join:
+		return joinsNothing(n)
+	}
+	return false
+}
+
+// joinsNothing reports whether a join has no rows as one of its sides has none.
+func joinsNothing(j *plan.Join) bool {
+	left, right := isEmpty(j.Left), isEmpty(j.Right)
+	switch j.Kind {
+	case plan.InnerJoin, plan.SemiJoin:
+		return left || right
+	case plan.LeftJoin, plan.AntiJoin:
+		return left
+	case plan.RightJoin:
+		return right
+	}
+	return left && right
+}
+
+// oneGroup reports whether g has one row of nothing, whatever its input: HAVING without aggregates.
+func oneGroup(g *plan.GroupBy) bool {
+	return g.Scalar && g.Sets == nil && len(g.Keys)+len(g.Aggs)+len(g.Groupings) == 0
+}
