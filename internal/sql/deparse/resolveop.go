@@ -99,8 +99,12 @@ func (d *deparser) binary(op string, l, r ast.Expr) *node {
 		return d.rowOperator(op, d.rowFields(lr), d.rowFields(rr))
 	}
 	if sub, ok := r.(*ast.Subquery); ok && lok && sub.Kind == ast.SubqueryScalar {
-		left := d.rowFields(lr)
-		return &node{kind: subquery, typ: types.Bool, sub: &sublink{query: sub.Query, left: left, row: true, mid: " " + op + " ", paren: true}}
+		if op == "!=" {
+			op = "<>"
+		}
+		link := &sublink{query: sub.Query, mid: " " + op + " ", paren: true}
+		d.sublinkLeft(link, l, op, sub.Query)
+		return &node{kind: subquery, typ: types.Bool, sub: link}
 	}
 	return d.operator(op, d.resolve(l), d.resolve(r))
 }

@@ -42,7 +42,7 @@ type joinOp struct {
 }
 
 func (c *compiler) join(n *plan.Join) (operator, error) {
-	j := &joinOp{run: c.run, kind: n.Kind, lw: len(n.Left.Props().Cols), first: !keepsRight(n.Kind) && startsAtOnce(n.Left)}
+	j := &joinOp{run: c.run, kind: n.Kind, lw: len(n.Left.Props().Cols), first: !keepsRight(n.Kind) && (n.Algo == plan.LoopJoin || startsAtOnce(n.Left))}
 	var ls scope
 	var err error
 	if j.left, ls, err = c.input(n.Left); err != nil {

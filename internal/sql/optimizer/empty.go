@@ -55,7 +55,7 @@ func joinsNothing(j *plan.Join) bool {
 	left, right := isEmpty(j.Left), isEmpty(j.Right)
 	switch j.Kind {
 	case plan.InnerJoin, plan.SemiJoin:
-		return left || right
+		return left || right || j.On != nil && nothingPasses(j.On)
 	case plan.LeftJoin, plan.AntiJoin:
 		return left
 	case plan.RightJoin:

@@ -34,12 +34,22 @@ func (o *optimizer) fold(n plan.Node) plan.Node {
 	}
 	d, isConst := constOf(f.Cond)
 	switch {
-	case !isConst:
-		return emptied(n)
-	case d.IsTrue():
+	case isConst && d.IsTrue():
 		return f.Input
+	case nothingPasses(f.Cond):
+		return emptyRows(f.Cols)
 	}
-	return emptyRows(f.Cols)
+	return emptied(n)
+}
+
+// nothingPasses reports whether a condition is known to be false or NULL for any row.
+func nothingPasses(cond plan.Expr) bool {
+	for _, c := range plan.Conjuncts(cond, nil) {
+		if neverTrue(c) {
+			return true
+		}
+	}
+	return false
 }
 
 // dropDistinct drops DISTINCT of aggregates that duplicates do not change.

@@ -183,14 +183,14 @@ func recursiveTypes(c *ast.CTE, second *queryPlan, ts []*types.T, first *queryPl
 		if err != nil {
 			return pgerr.From(err).At(second.targets[i].pos)
 		}
-		if err := recursiveCollation(c, i, first.targets[i], second.targets[i].expr); err != nil {
-			return err
-		}
 		if !all.Shown().Is(ts[i].Shown()) || all.Typmod != ts[i].Typmod {
 			return pgerr.New(pgerr.DatatypeMismatch,
 				"recursive query \"%s\" column %d has type %s in non-recursive term but type %s overall",
 				c.Name, i+1, types.FormatType(ts[i]), types.FormatType(all)).
 				WithHint("Cast the output of the non-recursive term to the correct type.").At(first.targets[i].pos)
+		}
+		if err := recursiveCollation(c, i, first.targets[i], second.targets[i].expr); err != nil {
+			return err
 		}
 	}
 	return nil

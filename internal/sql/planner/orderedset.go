@@ -50,15 +50,9 @@ func (b *builder) orderedSetArgs(e *ast.FuncCall, name string, s *scope) (*plan.
 			flag |= builtin.HypotheticalNullsFirst
 		}
 		if hypothetical {
-			pair := []plan.Expr{args[i], x}
-			if _, err := b.common(pair, []int{pos[i], o.X.Position()}, "WITHIN GROUP"); err != nil {
+			if x, args[i], err = b.hypothetical(x, args[i], o.X.Position(), pos[i]); err != nil {
 				return nil, err
 			}
-			by, err := keyedBy(false, pair...)
-			if err != nil {
-				return nil, err
-			}
-			args[i], x = by.operand(pair[0]), by.operand(pair[1])
 		}
 		sorted, flags = append(sorted, x), append(flags, plan.NewConst(types.Int4, types.NewInt(flag)))
 	}
@@ -79,6 +73,26 @@ func (b *builder) orderedSetArgs(e *ast.FuncCall, name string, s *scope) (*plan.
 		}
 	}
 	return a, b.aggregateOrder(a, e, s)
+}
+
+// hypothetical converts what is sorted and the value that is put among it to their common type. What
+// is sorted decides between types that become each other.
+func (b *builder) hypothetical(sorted, value plan.Expr, sortedAt, valueAt int) (x, y plan.Expr, err error) {
+	pair := []plan.Expr{sorted, value}
+	t, err := b.common(pair, []int{sortedAt, valueAt}, "WITHIN GROUP")
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, x := range pair {
+		if x.Type().Oid != t.Oid { // the values are the same, their order is not
+			pair[i] = &plan.Cast{Arg: x, T: t.WithCollation(x.Type().Collation()), Mode: plan.CastImplicit}
+		}
+	}
+	by, err := keyedBy(false, pair...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return by.operand(pair[0]), by.operand(pair[1]), nil
 }
 
 // noHypothetical says that direct arguments and ordering columns of a
