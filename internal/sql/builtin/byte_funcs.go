@@ -1,12 +1,15 @@
 package builtin
 
 import (
+	"bytes"
 	"crypto/md5"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
+	"hash"
+	"io"
 	"math/bits"
 	"strings"
 
@@ -16,25 +19,26 @@ import (
 )
 
 func byteFunctions() []*Overload {
-	sum := func(sig string, f func(b []byte) []byte) *Overload {
-		return fn(sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return types.NewBytes(string(f([]byte(a[0].Str())))), nil
+	sum := func(sig string, algorithm func() hash.Hash) *Overload {
+		return fn(sig, func(c *Context, a []types.Datum) (types.Datum, error) {
+			h, err := hashOf(c, algorithm(), a[0].Str())
+			return types.NewBytes(string(h)), err
 		})
 	}
-	md5Hex := textFunc(func(s string) string {
-		h := md5.Sum([]byte(s))
-		return hex.EncodeToString(h[:])
-	})
+	md5Hex := func(c *Context, a []types.Datum) (types.Datum, error) {
+		h, err := hashOf(c, md5.New(), a[0].Str())
+		return types.NewString(hex.EncodeToString(h)), err
+	}
 	return []*Overload{
 		fn("length(bytea) int4", intFunc(func(s string) int { return len(s) })),
 		fn("octet_length(bytea) int4", intFunc(func(s string) int { return len(s) })),
 		fn("bit_length(bytea) int4", intFunc(func(s string) int { return 8 * len(s) })),
-		fn("bit_count(bytea) int8", intFunc(bitCount)),
+		fn("bit_count(bytea) int8", bitCount),
 		fn("md5(text) text", md5Hex), fn("md5(bytea) text", md5Hex),
-		sum("sha224(bytea) bytea", func(b []byte) []byte { h := sha256.Sum224(b); return h[:] }),
-		sum("sha256(bytea) bytea", func(b []byte) []byte { h := sha256.Sum256(b); return h[:] }),
-		sum("sha384(bytea) bytea", func(b []byte) []byte { h := sha512.Sum384(b); return h[:] }),
-		sum("sha512(bytea) bytea", func(b []byte) []byte { h := sha512.Sum512(b); return h[:] }),
+		sum("sha224(bytea) bytea", sha256.New224),
+		sum("sha256(bytea) bytea", sha256.New),
+		sum("sha384(bytea) bytea", sha512.New384),
+		sum("sha512(bytea) bytea", sha512.New),
 		fn("encode(bytea,text) text", encode), fn("decode(text,text) bytea", decode),
 		fn("substr(bytea,int4) bytea", substrBytes), fn("substr(bytea,int4,int4) bytea", substrBytes),
 		fn("substring(bytea,int4) bytea", substrBytes), fn("substring(bytea,int4,int4) bytea", substrBytes),
@@ -48,50 +52,65 @@ func byteFunctions() []*Overload {
 	}
 }
 
-func bitCount(s string) int {
-	n := 0
-	for i := 0; i < len(s); i++ {
-		n += bits.OnesCount8(s[i])
-	}
-	return n
+// hashOf returns the hash of s.
+func hashOf(c *Context, h hash.Hash, s string) ([]byte, error) {
+	err := eachPiece(c, s, func(piece string) { _, _ = io.WriteString(h, piece) }) // hashes never fail
+	return h.Sum(nil), err
 }
 
-func encode(_ *Context, a []types.Datum) (types.Datum, error) {
+func bitCount(c *Context, a []types.Datum) (types.Datum, error) {
+	n := 0
+	err := eachPiece(c, a[0].Str(), func(piece string) {
+		for i := 0; i < len(piece); i++ {
+			n += bits.OnesCount8(piece[i])
+		}
+	})
+	return types.NewInt(int64(n)), err
+}
+
+func encode(c *Context, a []types.Datum) (types.Datum, error) {
 	s := a[0].Str()
+	var out strings.Builder
+	var err error
 	switch strings.ToLower(a[1].Str()) {
 	case "hex":
-		return text(hex.EncodeToString([]byte(s)))
+		out.Grow(2 * len(s))
+		err = eachPiece(c, s, func(piece string) { out.WriteString(hex.EncodeToString([]byte(piece))) })
 	case "base64":
-		return text(wrapBase64(base64.StdEncoding.EncodeToString([]byte(s))))
+		err = encodeBase64(c, &out, s)
 	case "escape":
-		return text(escapeBytes(s))
+		err = eachPiece(c, s, func(piece string) { escapeBytes(&out, piece) })
+	default:
+		err = errEncoding(a[1].Str())
 	}
-	return types.Null, errEncoding(a[1].Str())
+	return types.NewString(out.String()), err
 }
 
 func errEncoding(name string) error {
 	return pgerr.New(pgerr.InvalidParameterValue, "unrecognized encoding: \"%s\"", name)
 }
 
-// wrapBase64 breaks lines after 76 characters, as MIME does.
-func wrapBase64(s string) string {
-	const line = 76
-	if len(s) <= line {
-		return s
+// lineBytes are the bytes of a line of base64, of 76 characters as in MIME.
+const lineBytes = 57
+
+// encodeBase64 writes s in lines.
+func encodeBase64(c *Context, out *strings.Builder, s string) error {
+	out.Grow(base64.StdEncoding.EncodedLen(len(s)) + len(s)/lineBytes)
+	for s != "" {
+		n := min(len(s), lineBytes)
+		out.WriteString(base64.StdEncoding.EncodeToString([]byte(s[:n])))
+		if s = s[n:]; s != "" {
+			out.WriteByte('\n')
+		}
+		if err := c.Step(n); err != nil {
+			return err
+		}
 	}
-	var b strings.Builder
-	for len(s) > line {
-		b.WriteString(s[:line])
-		b.WriteByte('\n')
-		s = s[line:]
-	}
-	b.WriteString(s)
-	return b.String()
+	return nil
 }
 
 // escapeBytes writes zero and bytes above 127 in octal and doubles backslashes.
-func escapeBytes(s string) string {
-	var b strings.Builder
+func escapeBytes(b *strings.Builder, s string) {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
@@ -103,20 +122,19 @@ func escapeBytes(s string) string {
 			b.WriteByte(c)
 		}
 	}
-	return b.String()
 }
 
-func decode(_ *Context, a []types.Datum) (types.Datum, error) {
+func decode(c *Context, a []types.Datum) (types.Datum, error) {
 	s := a[0].Str()
 	var b []byte
 	var err error
 	switch strings.ToLower(a[1].Str()) {
 	case "hex":
-		b, err = decodeHex(s)
+		b, err = decodeHex(c, s)
 	case "base64":
-		b, err = decodeBase64(s)
+		b, err = decodeBase64(c, s)
 	case "escape":
-		b, err = decodeEscape(s)
+		b, err = decodeEscape(c, s)
 	default:
 		err = errEncoding(a[1].Str())
 	}
@@ -128,7 +146,7 @@ func decode(_ *Context, a []types.Datum) (types.Datum, error) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-func decodeHex(s string) ([]byte, error) {
+func decodeHex(c *Context, s string) ([]byte, error) {
 	b := make([]byte, 0, len(s)/2)
 	digits, v := 0, byte(0)
 	for _, r := range s {
@@ -143,6 +161,9 @@ func decodeHex(s string) ([]byte, error) {
 		if digits++; digits == 2 {
 			b = append(b, v)
 			digits, v = 0, 0
+			if err := c.Step(1); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if digits != 0 {
@@ -163,34 +184,61 @@ func hexDigit(r rune) (byte, bool) {
 	return 0, false
 }
 
-func decodeBase64(s string) ([]byte, error) {
-	clean := strings.Map(func(r rune) rune {
-		if r < 0x80 && isBlank(byte(r)) {
-			return -1
-		}
-		return r
-	}, s)
-	for _, r := range clean {
-		if !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=", r) {
+const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+
+// cleanBase64 returns s without white space, and refuses what base64 does not have.
+func cleanBase64(c *Context, s string) ([]byte, error) {
+	clean := make([]byte, 0, len(s))
+	for _, r := range s {
+		switch {
+		case r < 0x80 && isBlank(byte(r)):
+		case r < 0x80 && strings.IndexByte(base64Alphabet, byte(r)) >= 0:
+			clean = append(clean, byte(r))
+		default:
 			return nil, pgerr.New(pgerr.InvalidParameterValue,
 				"invalid symbol \"%c\" found while decoding base64 sequence", r)
 		}
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 	}
-	if i := strings.IndexByte(clean, '='); i >= 0 && i%4 < 2 {
+	return clean, nil
+}
+
+func decodeBase64(c *Context, s string) ([]byte, error) {
+	clean, err := cleanBase64(c, s)
+	if err != nil {
+		return nil, err
+	}
+	padding := bytes.IndexByte(clean, '=')
+	if padding >= 0 && padding%4 < 2 {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "unexpected \"=\" while decoding base64 sequence")
 	}
-	b, err := base64.StdEncoding.DecodeString(clean)
-	if err != nil {
+	ends := len(clean)%4 == 0 && (padding < 0 || padding/4 == len(clean)/4-1)
+	b := make([]byte, 0, base64.StdEncoding.DecodedLen(len(clean)))
+	for at := 0; ends && at < len(clean); at += pieceBytes { // pieces are whole groups of four
+		piece := clean[at:min(at+pieceBytes, len(clean))]
+		if b, err = base64.StdEncoding.AppendDecode(b, piece); err != nil {
+			break
+		}
+		if err := c.Step(len(piece)); err != nil {
+			return nil, err
+		}
+	}
+	if !ends || err != nil {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid base64 end sequence").WithHint(
 			"Input data is missing padding, is truncated, or is otherwise corrupted.")
 	}
 	return b, nil
 }
 
-func decodeEscape(s string) ([]byte, error) {
+func decodeEscape(c *Context, s string) ([]byte, error) {
 	b := make([]byte, 0, len(s))
 	octal := func(c, maxDigit byte) bool { return c >= '0' && c <= maxDigit }
 	for i := 0; i < len(s); {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		switch {
 		case s[i] != '\\':
 			b = append(b, s[i])
@@ -228,8 +276,9 @@ func sliceBytes(s string, start, n int64) string {
 	return s[start-1 : end-1]
 }
 
-func positionBytes(_ *Context, a []types.Datum) (types.Datum, error) {
-	return types.NewInt(int64(strings.Index(a[0].Str(), a[1].Str()) + 1)), nil
+func positionBytes(c *Context, a []types.Datum) (types.Datum, error) {
+	i, err := index(c, a[0].Str(), a[1].Str())
+	return types.NewInt(int64(i + 1)), err
 }
 
 func overlayBytes(_ *Context, a []types.Datum) (types.Datum, error) {

@@ -347,30 +347,39 @@ type rangeAcc struct {
 	common, single bool
 	any            bool
 	rs             []types.Range
+	merged         int // ranges that were left when they were last merged
 }
 
 // Add implements Accumulator.
-func (a *rangeAcc) Add(_ *Context, args []types.Datum) error {
+func (a *rangeAcc) Add(c *Context, args []types.Datum) error {
 	if args[0].IsNull() {
 		return nil
 	}
-	a.put(ranges(args[0]))
-	return nil
+	return c.Step(a.put(ranges(args[0])))
 }
 
-func (a *rangeAcc) put(rs []types.Range) {
+// leastMerged is how many ranges come together before they are merged for the first time.
+const leastMerged = 1024
+
+// put adds ranges and returns how many steps that took.
+func (a *rangeAcc) put(rs []types.Range) (steps int) {
+	steps = len(rs)
 	switch {
 	case !a.any:
 		a.rs = rs
 	case a.common:
+		steps += len(a.rs)
 		a.rs = intersect(a.rs, rs)
 	default:
 		a.rs = append(a.rs, rs...)
-		if len(a.rs) > 1024 {
+		if len(a.rs) > max(leastMerged, 2*a.merged) {
+			steps += len(a.rs)
 			a.rs = types.MergeRanges(a.rs)
+			a.merged = len(a.rs)
 		}
 	}
 	a.any = true
+	return steps
 }
 
 // Result implements Accumulator.
@@ -385,7 +394,7 @@ func (a *rangeAcc) Result(*Context) (types.Datum, error) {
 }
 
 // Reset implements Accumulator.
-func (a *rangeAcc) Reset() { a.any, a.rs = false, nil }
+func (a *rangeAcc) Reset() { a.any, a.rs, a.merged = false, nil, 0 }
 
 // Merge implements Accumulator.
 func (a *rangeAcc) Merge(other Accumulator) error {

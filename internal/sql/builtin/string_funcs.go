@@ -88,25 +88,14 @@ func runesFunc(f func(string) string) EvalFunc {
 	return func(c *Context, a []types.Datum) (types.Datum, error) { return inPieces(c, a[0].Str(), f) }
 }
 
-// pieceBytes is how long the pieces of a big text are, about.
-const pieceBytes = 64 << 10
-
 func inPieces(c *Context, s string, f func(string) string) (types.Datum, error) {
 	if len(s) <= bigText {
 		return text(f(s))
 	}
 	var out strings.Builder
 	out.Grow(len(s))
-	for s != "" {
-		n := min(len(s), pieceBytes)
-		for n < len(s) && !utf8.RuneStart(s[n]) {
-			n++
-		}
-		out.WriteString(f(s[:n]))
-		s = s[n:]
-		if err := c.Step(n); err != nil {
-			return types.Null, err
-		}
+	if err := eachTextPiece(c, s, func(piece string) { out.WriteString(f(piece)) }); err != nil {
+		return types.Null, err
 	}
 	return text(out.String())
 }
@@ -117,15 +106,23 @@ func intFunc(f func(string) int) EvalFunc {
 }
 
 func stringFunctions() []*Overload {
-	bpcharLen := intFunc(func(s string) int { return utf8.RuneCountInString(strings.TrimRight(s, " ")) })
-	runes := intFunc(utf8.RuneCountInString)
+	length := func(c *Context, s string) (types.Datum, error) {
+		n, err := countRunes(c, s)
+		return types.NewInt(int64(n)), err
+	}
+	runes := func(c *Context, a []types.Datum) (types.Datum, error) { return length(c, a[0].Str()) }
+	bpcharLen := func(c *Context, a []types.Datum) (types.Datum, error) {
+		return length(c, strings.TrimRight(a[0].Str(), " "))
+	}
 	bytes := intFunc(func(s string) int { return len(s) })
-	trim := func(sig string, f func(s, set string) string) *Overload {
-		return fn(sig, func(_ *Context, a []types.Datum) (types.Datum, error) {
-			if len(a) == 1 {
-				return text(f(a[0].Str(), " "))
+	trim := func(sig string, f func(c *Context, s, set string) (string, error)) *Overload {
+		return fn(sig, func(c *Context, a []types.Datum) (types.Datum, error) {
+			set := " "
+			if len(a) > 1 {
+				set = a[1].Str()
 			}
-			return text(f(a[0].Str(), a[1].Str()))
+			s, err := f(c, a[0].Str(), set)
+			return types.NewString(s), err
 		})
 	}
 	return []*Overload{
@@ -134,18 +131,18 @@ func stringFunctions() []*Overload {
 		fn("octet_length(text) int4", bytes), fn("octet_length(bpchar) int4", bytes),
 		fn("bit_length(text) int4", intFunc(func(s string) int { return 8 * len(s) })),
 		fn("upper(text) text", runesFunc(strings.ToUpper)), fn("lower(text) text", runesFunc(strings.ToLower)),
-		fn("initcap(text) text", textFunc(initcap)),
+		fn("initcap(text) text", initcap),
 		fn("substr(text,int4) text", substrText), fn("substr(text,int4,int4) text", substrText),
 		fn("substring(text,int4) text", substrText), fn("substring(text,int4,int4) text", substrText),
 		fn("left(text,int4) text", leftText), fn("right(text,int4) text", rightText),
 		fn("lpad(text,int4) text", pad(true)), fn("lpad(text,int4,text) text", pad(true)),
 		fn("rpad(text,int4) text", pad(false)), fn("rpad(text,int4,text) text", pad(false)),
-		trim("ltrim(text) text", trimLeftSet), trim("ltrim(text,text) text", trimLeftSet),
-		trim("rtrim(text) text", trimRightSet), trim("rtrim(text,text) text", trimRightSet),
-		trim("btrim(text) text", trimSet), trim("btrim(text,text) text", trimSet),
+		trim("ltrim(text) text", trimLeft), trim("ltrim(text,text) text", trimLeft),
+		trim("rtrim(text) text", trimRight), trim("rtrim(text,text) text", trimRight),
+		trim("btrim(text) text", trimBoth), trim("btrim(text,text) text", trimBoth),
 		fn("replace(text,text,text) text", replaceText), fn("translate(text,text,text) text", translate),
 		fn("strpos(text,text) int4", strpos), fn("position(text,text) int4", strpos),
-		fn("repeat(text,int4) text", repeatText), fn("reverse(text) text", textFunc(reverse)),
+		fn("repeat(text,int4) text", repeatText), fn("reverse(text) text", reverse),
 		fn("split_part(text,text,int4) text", splitPart),
 		fnBind("concat(any...) text", bindConcat).nonStrict().stable(),
 		fnBind("concat_ws(text,any...) text", bindConcatWS).nonStrict().stable(),
@@ -162,24 +159,26 @@ func stringFunctions() []*Overload {
 	}
 }
 
-func trimLeftSet(s, set string) string {
-	return strings.TrimLeftFunc(s, func(r rune) bool { return strings.ContainsRune(set, r) })
+func trimBoth(c *Context, s, set string) (string, error) {
+	s, err := trimLeft(c, s, set)
+	if err != nil {
+		return "", err
+	}
+	return trimRight(c, s, set)
 }
-func trimRightSet(s, set string) string {
-	return strings.TrimRightFunc(s, func(r rune) bool { return strings.ContainsRune(set, r) })
-}
-func trimSet(s, set string) string { return trimRightSet(trimLeftSet(s, set), set) }
 
-func initcap(s string) string {
+func initcap(c *Context, a []types.Datum) (types.Datum, error) {
 	inWord := false
-	return strings.Map(func(r rune) rune {
-		was := inWord
-		inWord = unicode.IsLetter(r) || unicode.IsDigit(r)
-		if inWord && !was {
-			return unicode.ToUpper(r)
-		}
-		return unicode.ToLower(r)
-	}, s)
+	return inPieces(c, a[0].Str(), func(s string) string {
+		return strings.Map(func(r rune) rune {
+			was := inWord
+			inWord = unicode.IsLetter(r) || unicode.IsDigit(r)
+			if inWord && !was {
+				return unicode.ToUpper(r)
+			}
+			return unicode.ToLower(r)
+		}, s)
+	})
 }
 
 // byteOffset returns the byte offset of character n (from 0), or len(s).
@@ -283,7 +282,24 @@ func replaceText(c *Context, a []types.Datum) (types.Datum, error) {
 			return types.Null, err
 		}
 	}
-	return text(strings.ReplaceAll(s, from, to))
+	if len(s) <= pieceBytes {
+		return text(strings.ReplaceAll(s, from, to))
+	}
+	var out strings.Builder
+	for {
+		i, err := index(c, s, from)
+		if err != nil {
+			return types.Null, err
+		}
+		if i < 0 {
+			break
+		}
+		out.WriteString(s[:i])
+		out.WriteString(to)
+		s = s[i+len(from):]
+	}
+	out.WriteString(s)
+	return text(out.String())
 }
 
 func translate(c *Context, a []types.Datum) (types.Datum, error) {
@@ -306,12 +322,12 @@ func translate(c *Context, a []types.Datum) (types.Datum, error) {
 	return inPieces(c, a[0].Str(), func(s string) string { return strings.Map(change, s) })
 }
 
-func strpos(_ *Context, a []types.Datum) (types.Datum, error) {
-	i := strings.Index(a[0].Str(), a[1].Str())
-	if i > 0 {
-		i = utf8.RuneCountInString(a[0].Str()[:i])
+func strpos(c *Context, a []types.Datum) (types.Datum, error) {
+	i, err := index(c, a[0].Str(), a[1].Str())
+	if i > 0 && err == nil {
+		i, err = countRunes(c, a[0].Str()[:i])
 	}
-	return types.NewInt(int64(i + 1)), nil
+	return types.NewInt(int64(i + 1)), err
 }
 
 func repeatText(c *Context, a []types.Datum) (types.Datum, error) {
@@ -328,19 +344,22 @@ func repeatText(c *Context, a []types.Datum) (types.Datum, error) {
 	return text(strings.Repeat(s, int(n)))
 }
 
-func reverse(s string) string {
+func reverse(c *Context, a []types.Datum) (types.Datum, error) {
+	s := a[0].Str()
 	b := make([]byte, len(s))
 	at := len(b)
-	for i := 0; i < len(s); {
-		_, n := utf8.DecodeRuneInString(s[i:])
-		at -= n
-		copy(b[at:], s[i:i+n])
-		i += n
-	}
-	return string(b)
+	err := eachTextPiece(c, s, func(s string) {
+		for i := 0; i < len(s); {
+			_, n := utf8.DecodeRuneInString(s[i:])
+			at -= n
+			copy(b[at:], s[i:i+n])
+			i += n
+		}
+	})
+	return types.NewString(string(b)), err
 }
 
-func splitPart(_ *Context, a []types.Datum) (types.Datum, error) {
+func splitPart(c *Context, a []types.Datum) (types.Datum, error) {
 	s, sep, n := a[0].Str(), a[1].Str(), a[2].Int()
 	switch {
 	case n == 0:
@@ -360,16 +379,17 @@ func splitPart(_ *Context, a []types.Datum) (types.Datum, error) {
 		}
 	}
 	for ; n > 1; n-- {
-		i := strings.Index(s, sep)
-		if i < 0 {
-			return text("")
+		i, err := index(c, s, sep)
+		if i < 0 || err != nil {
+			return types.NewString(""), err
 		}
 		s = s[i+len(sep):]
 	}
-	if i := strings.Index(s, sep); i >= 0 {
+	i, err := index(c, s, sep)
+	if i >= 0 && err == nil {
 		s = s[:i]
 	}
-	return text(s)
+	return types.NewString(s), err
 }
 
 func bindConcat(b Binding) (EvalFunc, error) {
