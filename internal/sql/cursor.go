@@ -83,8 +83,11 @@ func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.Decla
 	if err := s.addPortal(portal); err != nil {
 		return err
 	}
-	s.beginStatement(ctx)
-	if err := s.openCursor(ctx, c, params); err != nil {
+	err := s.beginStatement(ctx, p)
+	if err == nil {
+		err = s.openCursor(ctx, c, params)
+	}
+	if err != nil {
 		s.ClosePortal(portal.Name)
 		return err
 	}

@@ -116,14 +116,10 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		}
 		txn := s.txn.txn
-		first := s.txn.block == blockOpen && !txn.Begun()
-		s.beginStatement(ctx)
-		if first {
-			if err := s.takeTurn(ctx, x.prepared); err != nil {
-				return err
-			}
+		if err := s.beginStatement(ctx, x.prepared); err != nil {
+			return err
 		}
-		if err := x.ahead.reserve(ctx, txn); err != nil {
+		if err := x.ahead.reserve(ctx, txn, x.s.srv.mostReserved()); err != nil {
 			return err
 		}
 		sp, began := txn.StatementStart(), time.Now()

@@ -1,12 +1,31 @@
 package sql
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lichendb/lichen/internal/config/setting"
+)
 
 // CollectAtOnce has statistics collected when CollectDue asks for them, of now.
 func (s *Server) CollectAtOnce() { s.stats.CollectByHand() }
 
 // ReserveAtOnce has statements reserve what they fail at, however short they are.
 func (s *Server) ReserveAtOnce() { s.reserveAfter = 0 }
+
+// ReserveAtMost changes how long statements have others wait.
+func (s *Server) ReserveAtMost(d time.Duration) {
+	v := setting.Default()
+	v.ReserveMost = d
+	s.cfg.Settings = fixedSettings{setting.NewLive(v)}
+}
+
+// fixedSettings are cluster settings that nobody changes.
+type fixedSettings struct{ live *setting.Live }
+
+func (f fixedSettings) Live() *setting.Live     { return f.live }
+func (f fixedSettings) Changed(context.Context) {}
 
 // CollectDue analyses the tables that have changed enough, and returns how many there are.
 func (s *Server) CollectDue(t testing.TB) int {

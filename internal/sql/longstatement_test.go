@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -99,10 +100,11 @@ func besideCommits(n *node, change func()) (done func() int64) {
 
 // reservesAhead runs a long statement beside one who writes what it reads, whenever it is about to
 // commit, and returns how many attempts it took.
-func reservesAhead(t *testing.T, text string) (attempts int64) {
+func reservesAhead(t *testing.T, text string, most time.Duration) (attempts int64) {
 	n := newNode(t, fs.NewMem())
 	defer closeNode(t, n)
 	n.sql.ReserveAtOnce()
+	n.sql.ReserveAtMost(most)
 	s, other := n.session(t), n.session(t)
 	defer s.Close()
 	defer other.Close()
@@ -141,7 +143,15 @@ func reservesAhead(t *testing.T, text string) (attempts int64) {
 
 // A statement that others keep from committing has them wait.
 func TestReserveAhead(t *testing.T) {
-	if got := reservesAhead(t, "INSERT INTO dst SELECT * FROM src"); got > 3 {
+	if got := reservesAhead(t, "INSERT INTO dst SELECT * FROM src", time.Minute); got > 3 {
+		t.Errorf("the statement ended at attempt %d", got)
+	}
+}
+
+// Nobody waits for a statement where the cluster setting says so: it fails until the others have
+// written.
+func TestReserveNever(t *testing.T) {
+	if got := reservesAhead(t, "INSERT INTO dst SELECT * FROM src", 0); got <= 3 {
 		t.Errorf("the statement ended at attempt %d", got)
 	}
 }

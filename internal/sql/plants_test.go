@@ -57,12 +57,12 @@ func TestPlants(t *testing.T) {
 func TestPlantsTurns(t *testing.T) {
 	t.Run(string(plant.TurnSkipped), func(t *testing.T) {
 		defer plant.Choose(plant.TurnSkipped)()
-		n, loser, b, c := turnsNode(t)
+		n, loser, b, c := turnsNode(t, readAll)
 		defer closeNode(t, n)
 		for _, s := range []*sql.Session{loser, b, c} {
 			defer s.Close()
 		}
-		if err := followTurn(t, n, loser, b); err != nil {
+		if err := followTurn(t, n, loser, b, readAll); err != nil {
 			t.Logf("found: %v", err)
 			return
 		}
@@ -74,7 +74,7 @@ func TestPlantsTurns(t *testing.T) {
 func TestPlantsReserved(t *testing.T) {
 	t.Run(string(plant.ReservedForNobody), func(t *testing.T) {
 		defer plant.Choose(plant.ReservedForNobody)()
-		if got := reservesAhead(t, "INSERT INTO dst SELECT * FROM src"); got > 3 {
+		if got := reservesAhead(t, "INSERT INTO dst SELECT * FROM src", time.Minute); got > 3 {
 			t.Logf("found: the statement ended at attempt %d", got)
 			return
 		}

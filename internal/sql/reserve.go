@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lichendb/lichen/internal/config/setting"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -15,10 +16,9 @@ const (
 	// reserveAfter is how long an attempt of a statement takes that reserves what it failed at
 	// before it is run again: of shorter ones one succeeds soon.
 	reserveAfter = 500 * time.Millisecond
-	// The reservation lasts holdFactor times as long as the longest attempt so far, at most
-	// maxHold: so long do others wait who want to write there.
+	// The reservation lasts holdFactor times as long as the longest attempt so far, at most as
+	// long as the cluster setting says: so long do others wait who want to write there.
 	holdFactor = 3
-	maxHold    = 10 * time.Minute
 	// maxReservedTables bounds the tables that a statement reserves.
 	maxReservedTables = 8
 )
@@ -50,9 +50,17 @@ func (a *ahead) note(s *Session, err error, took time.Duration) {
 }
 
 // reserve reserves the tables for a statement that begins.
-func (a *ahead) reserve(ctx context.Context, txn *kv.Txn) error {
-	if len(a.tables) == 0 || txn.Isolation() == kv.ReadCommitted {
+func (a *ahead) reserve(ctx context.Context, txn *kv.Txn, most time.Duration) error {
+	if len(a.tables) == 0 || most <= 0 || txn.Isolation() == kv.ReadCommitted {
 		return nil
 	}
-	return txn.Reserve(ctx, a.tables, min(holdFactor*a.longest+reserveAfter, maxHold))
+	return txn.Reserve(ctx, a.tables, min(holdFactor*a.longest+reserveAfter, most))
+}
+
+// mostReserved is how long a statement may have others wait.
+func (s *Server) mostReserved() time.Duration {
+	if s.cfg.Settings == nil {
+		return setting.Default().ReserveMost
+	}
+	return s.cfg.Settings.Live().Get().ReserveMost
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,11 +16,16 @@ import (
 
 const readAll = "SELECT sum(v) FROM t"
 
+// cursorAll is how drivers with server-side cursors read.
+var cursorAll = []string{"DECLARE c CURSOR FOR SELECT v FROM t", "FETCH ALL c"}
+
 // loseBlock has a block of s fail because other changes what it has read.
-func loseBlock(t *testing.T, s, other *sql.Session) {
+func loseBlock(t *testing.T, s, other *sql.Session, reads ...string) {
 	t.Helper()
 	mustExec(t, s, "BEGIN")
-	mustExec(t, s, readAll)
+	for _, text := range reads {
+		mustExec(t, s, text)
+	}
 	mustExec(t, other, "UPDATE t SET v = v + 1 WHERE id = 2")
 	err := exec1(s, "UPDATE t SET v = v + 1 WHERE id = 2")
 	if pgerr.CodeOf(err) != pgerr.SerializationFailure {
@@ -28,14 +34,15 @@ func loseBlock(t *testing.T, s, other *sql.Session) {
 	mustExec(t, s, "ROLLBACK")
 }
 
-// turnsNode is a node with a table, and three sessions, of which one has lost two blocks.
-func turnsNode(t *testing.T) (n *node, loser, b, c *sql.Session) {
+// turnsNode is a node with a table, and three sessions, of which one has lost two blocks that
+// begin with the statements reads.
+func turnsNode(t *testing.T, reads ...string) (n *node, loser, b, c *sql.Session) {
 	n = newNode(t, fs.NewMem())
 	loser, b, c = n.session(t), n.session(t), n.session(t)
 	mustExec(t, loser, "CREATE TABLE t (id INT PRIMARY KEY, v INT)")
 	mustExec(t, loser, "INSERT INTO t VALUES (1, 0), (2, 0)")
-	loseBlock(t, loser, b)
-	loseBlock(t, loser, b)
+	loseBlock(t, loser, b, reads...)
+	loseBlock(t, loser, b, reads...)
 	return n, loser, b, c
 }
 
@@ -48,11 +55,13 @@ func query(s *sql.Session, text string) <-chan error {
 
 // followTurn has a block of b begin while one of a, which is alike, is under way; it returns an
 // error unless both are committed.
-func followTurn(t *testing.T, n *node, a, b *sql.Session) error {
+func followTurn(t *testing.T, n *node, a, b *sql.Session, reads ...string) error {
 	mustExec(t, a, "BEGIN")
 	mustExec(t, b, "BEGIN")
-	mustExec(t, a, readAll)
-	second := query(b, readAll)
+	for _, text := range reads {
+		mustExec(t, a, text)
+	}
+	second := query(b, reads[0])
 	for n.store.Waits().Len() == 0 && len(second) == 0 {
 		runtime.Gosched()
 	}
@@ -62,7 +71,7 @@ func followTurn(t *testing.T, n *node, a, b *sql.Session) error {
 	if err := <-second; err != nil {
 		return err
 	}
-	for _, text := range []string{"UPDATE t SET v = v + 1 WHERE id = 1", "COMMIT"} {
+	for _, text := range append(slices.Clone(reads[1:]), "UPDATE t SET v = v + 1 WHERE id = 1", "COMMIT") {
 		if err := exec1(b, text); err != nil {
 			return fmt.Errorf("%s: %w", text, err)
 		}
@@ -72,12 +81,12 @@ func followTurn(t *testing.T, n *node, a, b *sql.Session) error {
 
 // Once blocks have failed, those that begin alike follow one another.
 func TestTurns(t *testing.T) {
-	n, loser, b, c := turnsNode(t)
+	n, loser, b, c := turnsNode(t, readAll)
 	defer closeNode(t, n)
 	for _, s := range []*sql.Session{loser, b, c} {
 		defer s.Close()
 	}
-	if err := followTurn(t, n, loser, b); err != nil {
+	if err := followTurn(t, n, loser, b, readAll); err != nil {
 		t.Error(err)
 	}
 	if got := value(t, c, "SELECT v FROM t WHERE id = 1"); got != "2" {
@@ -91,9 +100,24 @@ func TestTurns(t *testing.T) {
 	mustExec(t, loser, "ROLLBACK")
 }
 
+// A block that begins with a cursor takes its turn as others do.
+func TestTurnsOfCursors(t *testing.T) {
+	n, loser, b, c := turnsNode(t, cursorAll...)
+	defer closeNode(t, n)
+	for _, s := range []*sql.Session{loser, b, c} {
+		defer s.Close()
+	}
+	if err := followTurn(t, n, loser, b, cursorAll...); err != nil {
+		t.Error(err)
+	}
+	if got := value(t, c, "SELECT v FROM t WHERE id = 1"); got != "2" {
+		t.Errorf("two blocks have added %s", got)
+	}
+}
+
 // Nobody waits long for the turn of a client that takes its time, nor often.
 func TestTurnsOfSlowClients(t *testing.T) {
-	n, loser, b, c := turnsNode(t)
+	n, loser, b, c := turnsNode(t, readAll)
 	defer closeNode(t, n)
 	for _, s := range []*sql.Session{loser, b, c} {
 		defer s.Close()

@@ -88,13 +88,18 @@ func (s *Session) startTxn(o kv.TxnOptions, m txnModes) {
 
 // beginStatement begins a statement of the transaction that is open. The later ones of a block
 // can't begin anew where clocks are uncertain once its client has seen what the first has read:
-// so the first one asks other nodes for theirs.
-func (s *Session) beginStatement(ctx context.Context) {
+// so the first one asks other nodes for theirs, and waits for the block's turn.
+func (s *Session) beginStatement(ctx context.Context, p *Prepared) error {
 	t := &s.txn
+	first := t.block == blockOpen && !t.txn.Begun()
 	if t.block == blockOpen {
 		t.txn.Meet(ctx)
 	}
 	t.txn.BeginStatement()
+	if first {
+		return s.takeTurn(ctx, p)
+	}
+	return nil
 }
 
 // commit ends the transaction, block or implicit, for good.

@@ -105,6 +105,8 @@ var all = []*Setting{
 		"postgres", "postgres_verbose", "sql_standard", "iso_8601"),
 	duration("sql.defaults.statement_timeout", "statement_timeout of new sessions; 0 means none",
 		func(v *Values) *time.Duration { return &v.StatementTimeout }, 0, maxTimeout),
+	duration("sql.statements.reservation.max_duration", "how long at most a statement that others keep from committing has them wait before they begin to write in the tables where it failed, each time that it is run again; 0: they don't wait, and a long statement beside writers may fail",
+		func(v *Values) *time.Duration { return &v.ReserveMost }, 0, 10*time.Minute),
 	boolean("sql.stats.automatic_collection.enabled", "whether tables are analysed by themselves when they have changed enough; ANALYZE works always",
 		func(v *Values) *bool { return &v.AutoStats }),
 }

@@ -41,7 +41,8 @@ type Values struct {
 	DateStyle        string
 	IntervalStyle    string
 
-	AutoStats bool
+	AutoStats   bool
+	ReserveMost time.Duration
 }
 
 // Default returns the values of a new cluster.
@@ -58,7 +59,7 @@ func Default() Values {
 		CountBand: 0.05, LoadBand: 0.25, LoadRebalance: RebalanceAll,
 		DiskFullAt: 0.90, DiskRefuseAt: 0.98,
 		IntSize: 4, DateStyle: "ISO, MDY", IntervalStyle: "postgres",
-		AutoStats: true,
+		AutoStats: true, ReserveMost: 30 * time.Second,
 	}
 }
 
