@@ -7,7 +7,6 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftgroup"
-	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 )
@@ -43,12 +42,12 @@ const maxBehind = 64
 // laggard returns a replica that a change would make a voter, though it lacks too
 // much of the log.
 func (g *group) laggard(cc *pb.ConfChangeV2) (id uint64, ok bool) {
-	progress := g.rn.Status().Progress
+	progress := g.Raft().Status().Progress
 	for _, c := range cc.Changes {
 		if c.GetType() != pb.ConfChangeAddNode {
 			continue
 		}
-		if p, ok := progress[c.GetNodeId()]; !ok || p.Match+maxBehind < g.view.state.Last || p.Match == 0 {
+		if p, ok := progress[c.GetNodeId()]; !ok || p.Match+maxBehind < g.View.State.Last || p.Match == 0 {
 			return c.GetNodeId(), true
 		}
 	}
@@ -181,31 +180,17 @@ func confState(d *kvpb.RangeDescriptor) *pb.ConfState {
 
 // configure sees a configuration change through raft.
 func (g *group) configure(ctx context.Context, under raftgroup.Fence, cc *pb.ConfChangeV2) error {
-	p := &proposal{wake: make(chan wakeup, 1), under: under}
-	g.deliver(input{do: func() {
-		if g.led != under.Term {
-			g.finish(p, g.r.notLeader())
+	p := raftgroup.NewProposal(under, nil)
+	g.Do(func() {
+		if id, ok := g.laggard(cc); ok && g.Led() == under.Term {
+			g.Queue.Finish(p, fmt.Errorf("range %d: replica %d: %w", g.r.id, id, ErrBehind))
 			return
 		}
-		if id, ok := g.laggard(cc); ok {
-			g.finish(p, fmt.Errorf("range %d: replica %d: %w", g.r.id, id, ErrBehind))
-			return
-		}
-		g.appending = append(g.appending, submitted{conf: true, props: []*proposal{p}})
-		err := g.rn.ProposeConfChange(cc)
-		if err != nil {
-			g.appending = g.appending[:len(g.appending)-1]
-			if err == raft.ErrProposalDropped {
-				err = g.r.notLeader()
-			}
-			g.finish(p, err)
-			return
-		}
-		g.stir()
-	}})
+		g.Configure(p, cc)
+	})
 	select {
-	case <-p.wake:
-		return p.err
+	case <-p.Woken():
+		return p.Err()
 	case <-ctx.Done():
 		return ctx.Err()
 	}

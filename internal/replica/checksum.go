@@ -132,7 +132,7 @@ func (r *Replica) Checksum(ctx context.Context, id apply.CheckID) (Checksum, err
 // checksum, and computes that in the background. While a replica starts it computes
 // nothing: nobody waits for what was asked in an earlier life.
 func (g *group) beginCheck(id apply.CheckID) {
-	if g.starting {
+	if g.Starting() {
 		return
 	}
 	r := g.r

@@ -79,7 +79,7 @@ func (r *Replica) BeginRest(ts hlc.Timestamp) (index uint64, by *Supporters, ok 
 			r.rests.Store(false)
 		}
 	}()
-	if !r.quiet.Load() && !r.onlyVoter() || r.commits.Len() > 0 || !r.intents.Empty() {
+	if !r.idle.Load() && !r.onlyVoter() || r.commits.Len() > 0 || !r.intents.Empty() {
 		return 0, nil, false
 	}
 	closed, index, ok := r.CloseAt(ts)

@@ -13,12 +13,12 @@ import (
 // Describe tells the state of the replica and its raft group, for people.
 func (r *Replica) Describe(ctx context.Context) string {
 	told := make(chan string, 1)
-	r.group.deliver(input{do: func() {
+	r.group.Do(func() {
 		g := r.group
 		told <- fmt.Sprintf("replica %d of %+v; %+v; applied %+v; led term %d, serves %v; candidacy %d, presumed %d; on their way %d+%d; log ends at %d; rests %v, quiet %v, idle for %d ticks%s",
-			r.replicaID, *r.Desc(), g.rn.BasicStatus(), g.applier.State(), g.led, r.Leads(), r.candidacy.Load(), r.presumed.store,
-			len(g.appending), len(g.waiting), g.view.state.Last, r.asleep.Load(), r.quiet.Load(), g.idleTicks, g.describeFollowers())
-	}})
+			r.replicaID, *r.Desc(), g.Raft().BasicStatus(), g.applier.State(), g.Led(), r.Leads(), r.candidacy.Load(), r.presumed.store,
+			g.InFlight.Proposed(), g.InFlight.Waiting(), g.View.State.Last, r.quiesced.Load(), r.idle.Load(), g.IdleTicks(), g.describeFollowers())
+	})
 	select {
 	case s := <-told:
 		return s
@@ -30,11 +30,11 @@ func (r *Replica) Describe(ctx context.Context) string {
 // describeFollowers tells what a leader knows of the other replicas.
 func (g *group) describeFollowers() string {
 	var b strings.Builder
-	progress := g.rn.Status().Progress // WithProgress hands out what can't be printed
+	progress := g.Raft().Status().Progress // WithProgress hands out what can't be printed
 	for _, id := range slices.Sorted(maps.Keys(progress)) {
 		p := progress[id]
 		d, ok := g.r.Desc().ReplicaByID(kvpb.ReplicaID(id))
-		fmt.Fprintf(&b, "; follower %d, there %v: %s, knows all %v", id, ok && g.r.hears(d.Store), p.String(), g.knows(id, g.view.state.Last))
+		fmt.Fprintf(&b, "; follower %d, there %v: %s, knows all %v", id, ok && g.r.hears(d.Store), p.String(), g.Knows(id, g.View.State.Last))
 	}
 	return b.String()
 }

@@ -5,8 +5,8 @@
 // below it concurrency (who may proceed), eval (what a request reads), apply
 // (what a command does), raftlog and storage.
 //
-// Read replica.go (Replica), serve.go (requests, the commit), group.go (raft: the
-// queue of commands, entries, application), wait.go (waiting for locks),
+// Read replica.go (Replica), serve.go (requests, the commit), group.go (the host of the raft group,
+// which package raftgroup runs), applyentry.go (application), wait.go (waiting for locks),
 // collect.go and threshold.go (garbage). Commits: commit.go (in one range), stage.go (the intents of
 // a commit in several ranges), joint.go (those of several ranges at one go),
 // spill.go (transactions larger than their gateway's buffer), intents.go (loading intents, and the
@@ -31,19 +31,10 @@
 //
 // Invariants:
 //
-//	R1. One goroutine at a time processes a group, none before it was started
-//	    (group.mu.busy, group.mu.started; exclusively).
 //	R2. Raft addresses only replicas of the range's descriptor, or, while the replica
 //	    has none, the one that wrote last (peer). A replica leads without asking others
 //	    only if no change of membership is left in its log that would give it company
-//	    (start, nextConfChange).
-//	R3. Raft learns that entries, term or vote are durable only after the sync
-//	    that covers them (handleAppend); after a write that failed it learns nothing any more
-//	    (group.broken).
-//	R4. Only entries that are committed and locally durable are applied; raft
-//	    hands out no others with AsyncStorageWrites (handleApply; noteLeadership).
-//	R5. Whoever waits for a command hears of it when it was applied, or when another
-//	    entry has taken its place or may have (waitersOf, wakeApplied, await).
+//	    (raftgroup.Group.Begin).
 //	R6. A commit under another leadership than its locks fails, unless that one handed
 //	    them on, whole, and no other has changed any since (checkLocks: epoch). Locks are
 //	    handed over by a leader that has let out every request that changes them and
@@ -91,7 +82,7 @@
 //	    one tick waits to be processed, so that under load the group's time does not run
 //	    ahead of its messages (Tick).
 //	R17. All replicas compute a checksum over the state after the same entry, which
-//	    nothing that was applied later has changed (handleApply, beginCheck).
+//	    nothing that was applied later has changed (group.Apply, beginCheck).
 //	R18. Of a snapshot only one chunk is in memory; it is in the engine as a whole or not at
 //	     all, and after a crash the log continues the state (IncomingSnapshot,
 //	     installSnapshot, MendLog).
@@ -133,7 +124,7 @@
 //	R30. A command that nobody waits for waits for company no longer than ridePatience, and
 //	     not at all once somebody has met what it is about to remove: who meets it says so
 //	     before hurrying, and the command is proposed after it was looked whether somebody
-//	     has, unless somebody hurried since (txnintent, invariant 12; Push; proposePatiently).
+//	     has, unless somebody hurried since (txnintent, invariant 12; Push; proposeWith).
 //	R31. Intents are taken for committed before the record says so only after their gateway has
 //	     found all staged, and they go only with, or after, the command that makes the
 //	     record say so (commitRecord, resolveOnce).
@@ -147,12 +138,6 @@
 //	R35. In a range that was split off a store votes for nobody but the leader under whom the split
 //	     came into the log, while it gives it the support of that time and no leader is known. Support
 //	     given anew counts only for a leader that has applied the split (presume, noteSupporter).
-//	R36. Nothing is written for a replica that was stopped, not even by a disk that takes its
-//	     time: what is removed then does not come back (idle; TestStopWaits in store).
-//	R37. A leader rests only when each follower whose store is there has said that it knows
-//	     all to be committed, looking once more after it has said that it rests: one that missed
-//	     it, or came back just then, would never hear it (noteQuiet, takeNote; TestRestMeetsReturn,
-//	     TestRestTellsCommit in store).
 //	R38. What is committed above certainFrom was committed under this leadership, and this node's
 //	     clock had passed it before anybody heard of it: so what lies above a reading of the clock
 //	     was committed after that. Commands pass the clock on when they are applied (noteCommand),
@@ -197,6 +182,6 @@
 //	     is neither handed on nor looked at by commits. Who has begun to write in its span, and
 //	     who would wait for ever, goes on (awaitReserved; TestReserveAhead in sql).
 //
-// Locks: group.mu, tasks.mu and those of txnintent are leaves, held for map and slice
+// Locks: those of raftgroup.Queue, of tasks and those of txnintent are leaves, held for map and slice
 // operations only; sweepMu comes before them. Nothing is waited for while one is held.
 package replica

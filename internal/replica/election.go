@@ -88,7 +88,7 @@ func (r *Replica) Stand() {
 	if !r.candidacy.CompareAndSwap(inLine, standing) {
 		return
 	}
-	if !r.group.deliver(input{do: r.group.stand}) {
+	if !r.group.Do(r.group.stand) {
 		r.leaveElection()
 	}
 }
@@ -162,7 +162,7 @@ func (r *Replica) votes() bool {
 
 // leaderless reports whether the range needs a leader, as far as this replica knows.
 func (g *group) leaderless() bool {
-	return !g.dead && g.rn.BasicStatus().RaftState != raft.StateLeader &&
+	return !g.Subsumed() && g.Raft().BasicStatus().RaftState != raft.StateLeader &&
 		(g.r.deps.Support == nil || !g.supportsOther(g.r.replicaID))
 }
 
@@ -189,9 +189,9 @@ func (g *group) stand() {
 func (g *group) yields() bool { return time.Now().Before(g.voted.Add(standAgain)) }
 
 func (g *group) campaign() {
-	_ = g.rn.ForgetLeader() // its store has lost our support
+	_ = g.Raft().ForgetLeader() // its store has lost our support
 	g.standTicks = standTicks
-	_ = g.rn.Campaign()
+	_ = g.Raft().Campaign()
 }
 
 // electionTick is a tick of a replica that does not lead.
@@ -205,24 +205,21 @@ func (g *group) electionTick() {
 	case g.full():
 	case g.standTicks > 0:
 		if g.standTicks--; g.standTicks == standTicks/2 && g.mayVote() {
-			_ = g.rn.Campaign()
+			_ = g.Raft().Campaign()
 		}
 		if g.standTicks == 0 {
 			g.r.leaveElection()
 			g.r.enterElection(standAgain)
 		}
 	case g.r.candidacy.Load() == settled:
-		_ = g.rn.ForgetLeader()
+		_ = g.Raft().ForgetLeader()
 		g.r.enterElection(0)
 	}
 }
 
-// noteElected ends the replica's standing when the range has a leader that serves.
-func (g *group) noteElected(st raft.BasicStatus) {
-	if g.r.candidacy.Load() != standing {
-		return
-	}
-	if st.RaftState == raft.StateLeader && g.led == st.GetTerm() || st.RaftState == raft.StateFollower && st.Lead != raft.None {
+// NoteElected implements raftgroup.Host: it ends the replica's standing.
+func (g *group) NoteElected() {
+	if g.r.candidacy.Load() == standing {
 		g.standTicks = 0
 		g.r.leaveElection()
 	}
@@ -243,16 +240,16 @@ func (g *group) acceptsVote(m *pb.Message) bool {
 		return true
 	case !g.supportsOther(candidate):
 		// Raft has its own idea of how long a leader is to be followed.
-		_ = g.rn.ForgetLeader()
+		_ = g.Raft().ForgetLeader()
 		if m.GetType() == pb.MsgVote {
 			g.voted = time.Now()
 		}
 		return true
-	case g.rn.BasicStatus().RaftState == raft.StateLeader:
-		g.stir() // it does not know who leads, having been restarted perhaps
+	case g.Raft().BasicStatus().RaftState == raft.StateLeader:
+		g.Unquiesce() // it does not know who leads, having been restarted perhaps
 	}
 	if m.GetType() == pb.MsgPreVote { // so that it does not wait; a vote that is refused says nothing
-		g.send(&pb.Message{
+		g.Send(&pb.Message{
 			Type: pb.MsgPreVoteResp.Enum(), From: proto.Uint64(uint64(g.r.replicaID)), To: m.From,
 			Term: proto.Uint64(m.GetTerm() - 1), Reject: proto.Bool(true),
 		})
@@ -273,8 +270,8 @@ func (g *group) noteRefusal() {
 // supportsOther reports whether this store supports a leader other than the
 // candidate.
 func (g *group) supportsOther(candidate kvpb.ReplicaID) bool {
-	lead := kvpb.ReplicaID(g.rn.BasicStatus().Lead)
-	if p := g.r.presumed; lead == 0 && p.store != 0 && g.rn.BasicStatus().GetTerm() <= apply.FirstTerm+1 {
+	lead := kvpb.ReplicaID(g.Raft().BasicStatus().Lead)
+	if p := g.r.presumed; lead == 0 && p.store != 0 && g.Raft().BasicStatus().GetTerm() <= apply.FirstTerm+1 {
 		d, ok := g.r.Desc().Replica(p.store)
 		return ok && d.Replica != candidate && g.r.deps.Support.Granted(p.store).Epoch == p.epoch
 	}
@@ -293,9 +290,9 @@ func (r *Replica) Campaign() {
 	if r.onlyVoter() {
 		return // Start has done it
 	}
-	r.group.deliver(input{do: func() {
+	r.group.Do(func() {
 		if g := r.group; g.leaderless() && g.mayVote() {
 			g.campaign()
 		}
-	}})
+	})
 }

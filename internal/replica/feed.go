@@ -121,13 +121,13 @@ func (r *Replica) feedFor(ctx context.Context, req *kvpb.FeedRequest) (*feed, er
 // whileAtRest runs fn while nothing is applied.
 func (r *Replica) whileAtRest(ctx context.Context, fn func() error) error {
 	done := make(chan error, 1)
-	if !r.group.deliver(input{do: func() { done <- fn() }}) {
+	if !r.group.Do(func() { done <- fn() }) {
 		return errStopped
 	}
 	select {
 	case err := <-done:
 		return err
-	case <-r.group.halted:
+	case <-r.group.Queue.Halted():
 		return errStopped
 	case <-ctx.Done():
 		return ctx.Err()

@@ -176,22 +176,22 @@ func (r *Replica) beginTransfer(to kvpb.ReplicaID, whole bool) {
 // transfer has raft transfer the leadership of a term. A later one may be this replica's too:
 // it has locks of its own, and a follower would have the leader give its leadership away.
 func (r *Replica) transfer(term uint64, to kvpb.ReplicaID) {
-	r.group.deliver(input{do: func() {
-		if st := r.group.rn.BasicStatus(); st.RaftState == raft.StateLeader && st.GetTerm() == term {
-			r.group.rn.TransferLeader(uint64(to))
+	r.group.Do(func() {
+		if st := r.group.Raft().BasicStatus(); st.RaftState == raft.StateLeader && st.GetTerm() == term {
+			r.group.Raft().TransferLeader(uint64(to))
 		}
-	}})
+	})
 }
 
 // mayLead reports whether a replica is so near the end of the log that it can lead at
 // once.
 func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
 	told := make(chan bool, 1)
-	r.group.deliver(input{do: func() {
+	r.group.Do(func() {
 		g := r.group
-		p, ok := g.rn.Status().Progress[uint64(to)]
-		told <- ok && p.State == tracker.StateReplicate && p.Match+maxBehind >= g.view.state.Last
-	}})
+		p, ok := g.Raft().Status().Progress[uint64(to)]
+		told <- ok && p.State == tracker.StateReplicate && p.Match+maxBehind >= g.View.State.Last
+	})
 	select {
 	case ok := <-told:
 		return ok
@@ -346,7 +346,7 @@ func (r *Replica) dropHandover(term uint64) {
 		if l := r.lease.Load(); l == nil || l.term != term {
 			return
 		}
-		ctx, cancel := r.tasks.context(proposalTimeout)
+		ctx, cancel := r.tasks.context(raftgroup.ProposalTimeout)
 		err := r.tryDropHandover(ctx, term)
 		if err == nil {
 			r.handing.taken.CompareAndSwap(term, 0) // a later leadership may have found another

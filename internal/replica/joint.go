@@ -35,7 +35,7 @@ type joint struct {
 // jointPart is a command on its way.
 type jointPart struct {
 	g    *group
-	prop *proposal
+	prop *raftgroup.Proposal
 	done bool       // prop was answered
 	away chan error // brings the outcome of a part that another goroutine waits for
 	err  error
@@ -78,7 +78,7 @@ func (j *joint) stage(ctx context.Context, parts []kvpb.StagePart) {
 	p.Err = r.stage(ctx, p.Req, &p.Resp, func(under raftgroup.Fence, command []byte) error {
 		ready = true
 		i := len(j.parts)
-		j.parts = append(j.parts, jointPart{g: r.group, prop: r.group.newProposal(under, command)})
+		j.parts = append(j.parts, jointPart{g: r.group, prop: r.group.Queue.Get(under, command)})
 		j.stage(ctx, parts[1:])
 		return j.parts[i].err
 	})
@@ -97,9 +97,9 @@ func (j *joint) run() {
 		case p.away != nil:
 			p.err = <-p.away
 		case p.done:
-			p.err = p.g.release(p.prop)
+			p.err = p.g.Queue.Put(p.prop)
 		default: // in an entry, which other replicas must have
-			p.err = p.g.await(p.prop, time.Since(j.began))
+			p.err = p.g.Await(p.prop, time.Since(j.began))
 		}
 	}
 }
@@ -114,37 +114,22 @@ func (j *joint) advance() {
 	}
 }
 
-// enter has a group process a command, here if nobody else does.
+// enter has a group process a command, here if nobody else does and the store does not share
+// the node with others, which have logs of their own.
 func (j *joint) enter(p *jointPart) {
-	g := p.g
-	if g.r.deps.Aside || !g.occupy(p.prop) { // stores that share the node have logs of their own
+	g, ok := p.g, false
+	if p.done, ok = g.ProposeHere(p.prop, j); !ok {
 		p.away = make(chan error, 1)
 		go func() {
 			defer must.Report(g.r.deps.OnFatal)
-			p.away <- g.enqueue(p.prop)
+			p.away <- g.ProposeWait(p.prop)
 		}()
-		return
 	}
-	g.joint = j
-	p.done = g.lead(p.prop)
 }
 
-// occupy makes the caller the processing goroutine of a group at rest, with a command in its
-// queue; false if the group is not at rest.
-func (g *group) occupy(p *proposal) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.mu.stopped != nil || !g.mu.started || g.mu.busy {
-		return false
-	}
-	g.mu.busy = true
-	g.mu.queue = g.mu.riders.board(append(g.mu.queue, p))
-	return true
-}
-
-// append makes durable what a group has to write, with what those entered before it and
-// after it have.
-func (j *joint) append(log *raftlog.Log, ws []raftlog.Write) error {
+// Append implements raftgroup.Appender: it makes durable what a group has to write, with what
+// those entered before it and after it have.
+func (j *joint) Append(log *raftlog.Log, ws []raftlog.Write) error {
 	j.carried = append(j.carried, ws...)
 	j.advance()
 	if !j.written {

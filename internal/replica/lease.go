@@ -335,7 +335,7 @@ func (r *Replica) noteAnswer(m *pb.Message, epoch int64) {
 // to be committed is applied here: its giver was free meanwhile to vote in a range that a
 // split, not applied here yet, has made of a part of this one (supportsOther).
 func (g *group) noteSupporter(s *supporter, m *pb.Message, epoch int64) {
-	if s.answered.Load() < epoch && g.applier.State().Index >= g.rn.BasicStatus().GetCommit() {
+	if s.answered.Load() < epoch && g.applier.State().Index >= g.Raft().BasicStatus().GetCommit() {
 		s.answered.Store(epoch)
 	}
 	if m.GetType() == pb.MsgAppResp && !m.GetReject() && s.match.Load() < m.GetIndex() {
@@ -348,7 +348,7 @@ func (g *group) noteSupporter(s *supporter, m *pb.Message, epoch int64) {
 func (r *Replica) endLeadership() {
 	r.endRest()
 	r.lease.Store(nil)
-	r.quiet.Store(false)
+	r.idle.Store(false)
 	r.Wake()
 	r.locks.Extract(nil, nil)
 }

@@ -28,8 +28,8 @@ func (e *LostLogError) Error() string {
 // held answers whether this replica still has what a heartbeat says that it has: a leader tells
 // a follower no commit index beyond what that has acknowledged to it (invariant R43).
 func (g *group) held(m *pb.Message) error {
-	commit, last := m.GetCommit(), g.view.state.Last
-	if commit <= last || m.GetTerm() < g.rn.BasicStatus().GetTerm() {
+	commit, last := m.GetCommit(), g.View.State.Last
+	if commit <= last || m.GetTerm() < g.Raft().BasicStatus().GetTerm() {
 		return nil
 	}
 	return &LostLogError{g.r.id, fmt.Sprintf("replica %d has acknowledged the entry %d to replica %d, but its log ends at %d",
@@ -41,5 +41,5 @@ func (g *group) lose(err error) {
 	if fatal := g.r.deps.OnFatal; fatal != nil {
 		fatal(err)
 	}
-	_ = g.failed(err)
+	_ = g.Fail(err)
 }

@@ -263,7 +263,7 @@ func (r *Replica) awaitFollowers(ctx context.Context, index uint64, patience tim
 	defer cancel()
 	for {
 		have := make(chan bool, 1)
-		if !r.group.deliver(input{do: func() { have <- r.group.followersHave(index) }}) {
+		if !r.group.Do(func() { have <- r.group.followersHave(index) }) {
 			return r.notLeader()
 		}
 		select {
@@ -281,13 +281,13 @@ func (r *Replica) awaitFollowers(ctx context.Context, index uint64, patience tim
 }
 
 func (g *group) followersHave(index uint64) bool {
-	if g.led == 0 {
+	if g.Led() == 0 {
 		return false
 	}
-	progress := g.rn.Status().Progress
+	progress := g.Raft().Status().Progress
 	for _, d := range g.r.Desc().Replicas {
 		if p, ok := progress[uint64(d.Replica)]; d.Replica != g.r.replicaID && (!ok || p.Match < index) {
-			g.idleTicks = 0
+			g.StayActive()
 			return false
 		}
 	}

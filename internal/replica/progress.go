@@ -25,16 +25,16 @@ type FollowerProgress struct {
 // another goroutine, unless the replica does not lead. tell must not block, nor
 // change the list. Of a range at rest nothing has changed since the last time.
 func (r *Replica) Progress(tell func([]FollowerProgress)) {
-	if list := r.told.Load(); list != nil && r.quiet.Load() && !slices.ContainsFunc(*list, r.lags) {
+	if list := r.progress.Load(); list != nil && r.idle.Load() && !slices.ContainsFunc(*list, r.lags) {
 		tell(*list)
 		return
 	}
-	r.group.deliver(input{do: func() {
+	r.group.Do(func() {
 		if r.lease.Load() == nil {
 			return
 		}
 		g := r.group
-		progress := g.rn.Status().Progress
+		progress := g.Raft().Status().Progress
 		var list []FollowerProgress
 		for _, d := range r.Desc().Replicas {
 			p, ok := progress[uint64(d.Replica)]
@@ -42,19 +42,19 @@ func (r *Replica) Progress(tell func([]FollowerProgress)) {
 				continue
 			}
 			f := FollowerProgress{Replica: d, Match: p.Match}
-			if last := g.view.state.Last; last > p.Match {
+			if last := g.View.State.Last; last > p.Match {
 				f.Behind = last - p.Match
 			}
 			if r.lags(f) { // and may have lost them on the way
-				g.stir()
+				g.Unquiesce()
 			}
 			list = append(list, f)
 		}
-		if r.quiet.Load() {
-			r.told.Store(&list)
+		if r.idle.Load() {
+			r.progress.Store(&list)
 		}
 		tell(list)
-	}})
+	})
 }
 
 // lags reports whether a follower lacks entries though its store is there.
@@ -73,9 +73,9 @@ func (r *Replica) Reclaim() {
 	if l := r.lease.Load(); l == nil || l.alone || !l.given.Load() {
 		return
 	}
-	r.group.deliver(input{do: func() {
+	r.group.Do(func() {
 		g := r.group
-		st := g.rn.BasicStatus()
+		st := g.Raft().BasicStatus()
 		l := r.lease.Load()
 		if r.handing.giving.Load() {
 			return // its end of the term would come before the record of the locks
@@ -89,7 +89,7 @@ func (r *Replica) Reclaim() {
 				Term: proto.Uint64(st.GetTerm() + 1), Reject: proto.Bool(true),
 			}
 		}
-		if err := g.rn.Step(over(r.replicaID)); err != nil {
+		if err := g.Raft().Step(over(r.replicaID)); err != nil {
 			r.deps.Logger.Error("reclaiming leadership", "range", r.id, "err", err)
 			return
 		}
@@ -98,8 +98,8 @@ func (r *Replica) Reclaim() {
 				r.deps.Send(r, d, over(d.Replica))
 			}
 		}
-		_ = g.rn.Campaign()
-	}})
+		_ = g.Raft().Campaign()
+	})
 }
 
 // ClearWithin drops all versions of all keys in [start, end), as ClearSpan does, and
@@ -124,4 +124,4 @@ func (r *Replica) ClearWithin(ctx context.Context, start, end []byte) error {
 // AtRest reports whether the replica rests, so that whatever happens to it first wakes it
 // (but reads), and whether it led when it was last looked at. Both are cheap to ask of
 // thousands.
-func (r *Replica) AtRest() (rests, leads bool) { return r.asleep.Load(), r.lease.Load() != nil }
+func (r *Replica) AtRest() (rests, leads bool) { return r.quiesced.Load(), r.lease.Load() != nil }

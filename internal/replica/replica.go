@@ -145,14 +145,13 @@ type Replica struct {
 	thresholdApplied atomic.Pointer[hlc.Timestamp]
 	applied          atomic.Uint64
 	stats            Stats
-	minMatch         atomic.Uint64 // how far the slowest follower is
-	quiet            atomic.Bool   // the leader has nothing to say to its followers
-	asleep           atomic.Bool   // nobody ticks it until Wake
-	ceased           atomic.Bool   // see cease
-	rests            atomic.Bool   // what is closed rises by itself (BeginRest)
+	idle             atomic.Bool // the leader has nothing to say to its followers
+	quiesced         atomic.Bool // nobody ticks it until Wake
+	ceased           atomic.Bool // see cease
+	rests            atomic.Bool // what is closed rises by itself (BeginRest)
 	candidacy        atomic.Int32
-	// told is what Progress told last, as long as the replica is quiet.
-	told atomic.Pointer[[]FollowerProgress]
+	// progress is what Progress told last, as long as the leader is idle.
+	progress atomic.Pointer[[]FollowerProgress]
 	// lastWrite is the wall time of the newest commit: once all versions below it
 	// were looked at, nothing is left to collect.
 	lastWrite atomic.Int64
@@ -179,7 +178,7 @@ func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, er
 	}
 	r.desc.Store(desc)
 	r.tasks.fatal = deps.OnFatal
-	r.asleep.Store(true)
+	r.quiesced.Store(true)
 	r.finished.Forget(deps.Clock.Now())
 	none := kvpb.ReplicaID(0)
 	r.leader.Store(&none)
@@ -209,7 +208,7 @@ func (r *Replica) Start() error {
 	if !r.Initialized() || r.Gone() {
 		return nil
 	}
-	err := r.group.exclusively(r.group.start)
+	err := r.group.Begin()
 	r.Wake()
 	return err
 }
@@ -217,14 +216,14 @@ func (r *Replica) Start() error {
 // Refuse refuses further writes and answers those who wait for one.
 func (r *Replica) Refuse() {
 	r.cease()
-	r.group.stop(errStopped)
+	r.group.Queue.Stop(errStopped)
 }
 
 // Stop refuses further writes and waits for those under way: nothing is written for this
 // replica afterwards.
 func (r *Replica) Stop() {
 	r.Refuse()
-	r.group.idle()
+	r.group.Queue.AwaitIdle()
 	r.checks.stop()
 	r.endFeeds(errStopped, true)
 	r.tasks.stop()

@@ -3,14 +3,10 @@ package replica
 import (
 	"cmp"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/raftgroup"
-	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
-	"go.etcd.io/raft/v3/tracker"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -33,24 +29,14 @@ type resignation struct {
 	ticks int // until the next one is asked
 }
 
-// heirs returns who may succeed this replica if it leads.
-func (g *group) heirs() *resignation {
-	st := g.rn.BasicStatus()
-	if st.RaftState != raft.StateLeader {
-		return nil
+// LogFull implements raftgroup.Host.
+func (g *group) LogFull(term uint64, candidates []kvpb.ReplicaID) {
+	g.fullAt = time.Now()
+	if term != 0 {
+		g.resigned = &resignation{term: term, heirs: candidates}
+		g.urge()
+		g.r.Wake() // its ticks urge again
 	}
-	match := map[kvpb.ReplicaID]uint64{}
-	s := &resignation{term: st.GetTerm()}
-	g.rn.WithProgress(func(id uint64, typ raft.ProgressType, p tracker.Progress) {
-		if typ == raft.ProgressTypePeer && id != uint64(g.r.replicaID) {
-			s.heirs = append(s.heirs, kvpb.ReplicaID(id))
-			match[kvpb.ReplicaID(id)] = p.Match
-		}
-	})
-	slices.SortFunc(s.heirs, func(a, b kvpb.ReplicaID) int {
-		return cmp.Or(cmp.Compare(match[b], match[a]), cmp.Compare(a, b))
-	})
-	return s
 }
 
 // urge asks the next heir to stand for election. The leadership has ended before, so
@@ -64,7 +50,7 @@ func (g *group) urge() {
 	to := s.heirs[s.asked%len(s.heirs)]
 	s.asked++
 	s.ticks = urgeTicks
-	g.send(g.r.standNow(to, s.term))
+	g.Send(g.r.standNow(to, s.term))
 }
 
 // standNow asks another replica to stand for election in the place of the leader of a term.
@@ -94,7 +80,7 @@ func (r *Replica) Resign(n int) {
 func (r *Replica) ResignTo(to kvpb.ReplicaDescriptor) {
 	if l := r.endTerm(); l != nil {
 		r.deps.Send(r, to, r.standNow(to.Replica, l.term))
-		r.group.dismiss(l.term)
+		r.group.Group.Resign(l.term)
 	}
 }
 
@@ -108,36 +94,6 @@ func (r *Replica) endTerm() *lease {
 	l.given.Store(true) // before a message leaves
 	r.endRest()
 	return l
-}
-
-// dismissal lets those go who wait for commands of leaderships that this replica resigned.
-type dismissal struct {
-	term atomic.Uint64                 // the last such leadership
-	told atomic.Pointer[chan struct{}] // closed by the next one
-}
-
-// next returns what is closed by the next dismissal.
-func (d *dismissal) next() <-chan struct{} {
-	for {
-		if c := d.told.Load(); c != nil {
-			return *c
-		}
-		c := make(chan struct{})
-		d.told.CompareAndSwap(nil, &c)
-	}
-}
-
-// covers reports whether who proposed a command under a leadership need not wait for it.
-func (d *dismissal) covers(term uint64) bool {
-	return term != raftgroup.AnyTerm && term <= d.term.Load()
-}
-
-// dismiss lets those go who wait for commands of a leadership, or come to do so.
-func (g *group) dismiss(term uint64) {
-	g.dismissal.term.Store(term)
-	if c := g.dismissal.told.Swap(nil); c != nil {
-		close(*c)
-	}
 }
 
 // heirs returns the voters whose stores are there, who has most of the log first and

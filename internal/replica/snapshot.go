@@ -98,10 +98,10 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 		if !ok {
 			status = raft.SnapshotFailure
 		}
-		g.deliver(input{do: func() {
-			g.rn.ReportSnapshot(m.GetTo(), status)
-			g.stir() // the follower is to be told what it lacks
-		}})
+		g.Do(func() {
+			g.Raft().ReportSnapshot(m.GetTo(), status)
+			g.Unquiesce() // the follower is to be told what it lacks
+		})
 	}
 	if err := s.open(r.deps.Engine); err != nil {
 		s.Close()
@@ -176,19 +176,17 @@ func (s *OutgoingSnapshot) Close() {
 // it afterwards.
 func (r *Replica) Receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *IncomingSnapshot) error {
 	told := make(chan error, 1)
-	if !r.group.deliver(input{do: func() { told <- r.group.receive(m, from, s) }}) {
+	if !r.group.Do(func() { told <- r.group.receive(m, from, s) }) {
 		return errStopped
 	}
 	return <-told
 }
 
 func (g *group) receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *IncomingSnapshot) error {
-	g.caller, g.incoming = from, s
+	g.incoming = s
 	defer func() { g.incoming = nil }()
-	// An error is of a message that came too late: raft ignores it.
-	_ = g.rn.Step(m)
-	if err := g.processReady(); err != nil {
-		return g.failed(err)
+	if err := g.Step(m, from); err != nil {
+		return err
 	}
 	if g.incoming != nil {
 		return ErrOldSnapshot
@@ -196,11 +194,11 @@ func (g *group) receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *IncomingS
 	return nil
 }
 
-// installSnapshot replaces the replica's data by a snapshot. The engine does it in
+// Install implements raftgroup.Host. It replaces the replica's data by a snapshot. The engine does it in
 // one durable step, and the log is emptied after it: after a crash in between the
 // log does not continue the state, which MendLog puts right at the next start. It knows
 // such a crash by the mark that the engine takes in with the snapshot.
-func (g *group) installSnapshot(m *pb.Message) error {
+func (g *group) Install(m *pb.Message) error {
 	r := g.r
 	meta := m.Snapshot.GetMetadata()
 	s := g.incoming
@@ -211,7 +209,7 @@ func (g *group) installSnapshot(m *pb.Message) error {
 	if err := apply.WriteReplica(local, s.Desc, r.replicaID, s.State, s.Threshold); err != nil {
 		return err
 	}
-	if err := markSnapshot(local, r.id, s.State, &g.view.state); err != nil {
+	if err := markSnapshot(local, r.id, s.State, &g.View.State); err != nil {
 		return err
 	}
 	former, after, absorbed, err := r.deps.Absorb(r, s.Desc, local)
@@ -241,7 +239,7 @@ func (g *group) installSnapshot(m *pb.Message) error {
 	if err := r.loadThreshold(); err != nil {
 		return err
 	}
-	g.abandon(&kvpb.AmbiguousCommitError{Cause: fmt.Errorf("the replica received a snapshot")})
+	g.InFlight.Fail(&kvpb.AmbiguousCommitError{Cause: fmt.Errorf("the replica received a snapshot")})
 	if r.deps.OnDescriptor != nil {
 		r.deps.OnDescriptor(r, old)
 	}
@@ -249,27 +247,19 @@ func (g *group) installSnapshot(m *pb.Message) error {
 }
 
 func (g *group) resetLog(at apply.State) error {
-	w := emptied(g.view.group, g.r.replicaID, g.view.state.HardState, at)
-	err := g.view.log.Append([]raftlog.Write{w})
-	for errors.Is(err, raftlog.ErrDiskFull) && !g.isStopped() {
+	w := emptied(g.View.Group, g.r.replicaID, g.View.State.HardState, at)
+	err := g.View.Log.Append([]raftlog.Write{w})
+	for errors.Is(err, raftlog.ErrDiskFull) && !g.Queue.Stopped() {
 		// The engine is ahead of the log: there is no way back. Nothing tells when
 		// the disk has space again.
 		<-time.After(resetLogAgain)
-		err = g.view.log.Append([]raftlog.Write{w})
+		err = g.View.Log.Append([]raftlog.Write{w})
 	}
 	if err != nil {
 		return fmt.Errorf("range %d: emptying the log after a snapshot: %s", g.r.id, err) // not wrapped: the group ends
 	}
-	g.view.state.HardState = *w.HardState
-	g.view.state.Last = at.Index
-	g.view.recent, g.view.recentBytes = nil, 0
+	g.View.Reset(*w.HardState, at.Index)
 	return nil
-}
-
-func (g *group) isStopped() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.mu.stopped != nil
 }
 
 // emptied is the write that makes a group's log begin after a state.

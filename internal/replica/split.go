@@ -102,7 +102,7 @@ type presumption struct {
 // leader of a later term has applied the entry before it served.
 func (r *Replica) presume() (p presumption) {
 	lead, ok := r.Leader()
-	if !ok || r.deps.Support == nil || r.handing.present != r.group.rn.BasicStatus().GetTerm() {
+	if !ok || r.deps.Support == nil || r.handing.present != r.group.Raft().BasicStatus().GetTerm() {
 		return p
 	}
 	if p.epoch = r.deps.Support.Granted(lead.Store).Epoch; p.epoch != 0 {
@@ -125,7 +125,7 @@ func (r *Replica) campaignUntilLed() {
 	ctx, cancel := r.tasks.context(splitElection)
 	defer cancel()
 	for pause := splitElectionFirst; *r.leader.Load() == 0 && !r.Gone(); pause = min(2*pause, splitElectionMost) {
-		r.group.deliver(input{do: r.group.campaignFirst})
+		r.group.Do(r.group.campaignFirst)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -137,7 +137,7 @@ func (r *Replica) campaignUntilLed() {
 // campaignFirst calls for votes in the first term after the range's beginning.
 func (g *group) campaignFirst() {
 	// Who has been promised the votes waits for them: in another term they would be cast anew.
-	if g.rn.BasicStatus().RaftState != raft.StateCandidate && g.leaderless() && g.mayVote() {
+	if g.Raft().BasicStatus().RaftState != raft.StateCandidate && g.leaderless() && g.mayVote() {
 		g.campaign()
 	}
 }

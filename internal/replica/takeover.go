@@ -11,7 +11,6 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/pause"
 )
 
@@ -123,7 +122,7 @@ func (g *group) takeIn(t *apply.Trigger) (*Replica, error) {
 		return nil, fmt.Errorf("range %d: range %d, which is to be merged into it, is not on this store", g.r.id, id)
 	}
 	gone := &kvpb.RangeMismatchError{Range: id, Known: []kvpb.RangeDescriptor{*t.Desc}}
-	if err := right.group.seize(func() error { return right.group.surrender(t.Merge, gone) }); err != nil {
+	if err := right.group.Run(func() error { return right.group.surrender(t.Merge, gone) }); err != nil {
 		// Not to be taken for this group's own full disk: it has begun to apply the merge.
 		return nil, fmt.Errorf("range %d: range %d was to be merged into it: %v", g.r.id, id, err)
 	}
@@ -131,63 +130,35 @@ func (g *group) takeIn(t *apply.Trigger) (*Replica, error) {
 	return right, g.applier.Absorb(t.Merge)
 }
 
-// seize runs fn as the processing goroutine and returns when it has run.
-func (g *group) seize(fn func() error) error {
-	defer must.Report(g.r.deps.OnFatal)
-	g.mu.Lock()
-	if err := g.mu.stopped; err != nil {
-		g.mu.Unlock()
-		return err
-	}
-	if !g.mu.busy {
-		g.mu.busy = true
-		g.mu.Unlock()
-		err := fn()
-		g.lead(nil) // what came meanwhile
-		return err
-	}
-	done := make(chan error, 1)
-	g.mu.inbox = append(g.mu.inbox, input{do: func() { done <- fn() }})
-	g.mu.Unlock()
-	return <-done
-}
-
 // surrender applies the group's log up to the entry that froze it, which is committed
 // (whether or not this replica has heard so) and in the log, and ends the group.
 func (g *group) surrender(m *apply.Merge, gone error) error {
-	if g.broken != nil {
-		return g.broken
+	if err := g.Broken(); err != nil {
+		return err
 	}
 	if err := g.catchUp(m); err != nil {
-		return g.failed(err) // what raft holds is not what is durable: it must not go on
+		return g.Fail(err) // what raft holds is not what is durable: it must not go on
 	}
 	if d := g.r.Desc(); g.applier.State().Index < m.Index || d.Generation != m.Right.Generation || d.Into != m.Right.Into {
 		return fmt.Errorf("range %d: R14: at %d its descriptor is %+v, it was to be frozen at %d as %+v",
 			g.r.id, g.applier.State().Index, *d, m.Index, *m.Right)
 	}
-	g.dead, g.led = true, 0
-	g.stop(gone)
-	g.abandon(gone)
+	g.End(gone)
 	return nil
 }
 
 // catchUp applies the log up to the entry that froze the range.
 func (g *group) catchUp(m *apply.Merge) error {
-	if err := g.processReady(); err != nil {
+	if err := g.ProcessReady(); err != nil {
 		return err
 	}
 	if g.applier.State().Index >= m.Index {
 		return nil
 	}
-	if g.view.state.Last < m.Index {
-		return fmt.Errorf("range %d: its log ends at %d, before it was frozen at %d", g.r.id, g.view.state.Last, m.Index)
+	if g.View.State.Last < m.Index {
+		return fmt.Errorf("range %d: its log ends at %d, before it was frozen at %d", g.r.id, g.View.State.Last, m.Index)
 	}
-	hs := &g.view.state.HardState
-	hs.Commit = max(hs.Commit, m.Index)
-	if err := g.reset(); err != nil {
-		return err
-	}
-	return g.processReady()
+	return g.Commit(m.Index)
 }
 
 // carryOver gives this replica the keys of the range that was merged into it, with

@@ -96,7 +96,7 @@ func TestMovesDoNotFlush(t *testing.T) {
 }
 
 // A replica is removed while its disk takes its time with what came before: none of that is
-// written afterwards (invariant R36 of package replica). A store that held a part of a
+// written afterwards (invariant 7 of package raftgroup). A store that held a part of a
 // replica would not start any more.
 func TestStopWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

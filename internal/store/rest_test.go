@@ -15,7 +15,7 @@ import (
 
 // A follower gets a write but nothing that says it is committed, until its leader has been
 // idle for long enough to rest: the leader must not rest before the follower has heard
-// (invariant R37 of package replica).
+// (invariant 6 of package raftgroup).
 func TestRestTellsCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestCluster(t, 3)

@@ -1,4 +1,4 @@
-package replica
+package raftgroup
 
 import (
 	"errors"
@@ -9,43 +9,49 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxRecentBytes bounds the entries that logView keeps as raft made them.
+// maxRecentBytes bounds the entries that LogView keeps as raft made them.
 const maxRecentBytes = 8 << 20
 
-// logView shows a group's part of the store's log to raft. Entries that were
+// StateMachine is what raft must know of the state that the log leads to.
+type StateMachine interface {
+	ConfState() *pb.ConfState
+	// Applied returns the last entry applied; ok is false while there is no state yet.
+	Applied() (index, term uint64, ok bool)
+}
+
+// LogView shows a group's part of the store's log to raft. Entries that were
 // appended a moment ago are served as they are, without a look into the log:
 // raft asks for them again when it hands them out for application. Raft keeps the
 // slices that Entries returns, so their array is never changed in place.
-type logView struct {
-	log   *raftlog.Log
-	group raftlog.GroupID
-	state raftlog.State
-	r     *Replica
+type LogView struct {
+	Log   *raftlog.Log
+	Group raftlog.GroupID
+	State raftlog.State
+	state StateMachine
 
 	recent      []*pb.Entry // consecutive, ending at the last entry appended
 	recentBytes int
 }
 
-var _ raft.Storage = (*logView)(nil)
+var _ raft.Storage = (*LogView)(nil)
 
 // InitialState implements raft.Storage.
-func (v *logView) InitialState() (*pb.HardState, *pb.ConfState, error) {
+func (v *LogView) InitialState() (*pb.HardState, *pb.ConfState, error) {
 	hs := &pb.HardState{
-		Term:   proto.Uint64(v.state.HardState.Term),
-		Vote:   proto.Uint64(v.state.HardState.Vote),
-		Commit: proto.Uint64(v.state.HardState.Commit),
+		Term:   proto.Uint64(v.State.HardState.Term),
+		Vote:   proto.Uint64(v.State.HardState.Vote),
+		Commit: proto.Uint64(v.State.HardState.Commit),
 	}
-	cs := confState(v.r.Desc())
-	return hs, cs, nil
+	return hs, v.state.ConfState(), nil
 }
 
 // Entries implements raft.Storage.
-func (v *logView) Entries(lo, hi, maxSize uint64) ([]*pb.Entry, error) {
+func (v *LogView) Entries(lo, hi, maxSize uint64) ([]*pb.Entry, error) {
 	if n := len(v.recent); n > 0 && lo >= v.recent[0].GetIndex() && hi <= v.recent[n-1].GetIndex()+1 {
 		first := v.recent[0].GetIndex()
 		return limitSize(v.recent[lo-first:hi-first:hi-first], maxSize), nil
 	}
-	ents, err := v.log.Entries(v.group, lo, hi, maxSize)
+	ents, err := v.Log.Entries(v.Group, lo, hi, maxSize)
 	if err != nil {
 		return nil, raftError(err)
 	}
@@ -72,30 +78,30 @@ func limitSize(ents []*pb.Entry, maxSize uint64) []*pb.Entry {
 }
 
 // Term implements raft.Storage.
-func (v *logView) Term(i uint64) (uint64, error) {
+func (v *LogView) Term(i uint64) (uint64, error) {
 	if n := len(v.recent); n > 0 && i >= v.recent[0].GetIndex() && i <= v.recent[n-1].GetIndex() {
 		return v.recent[i-v.recent[0].GetIndex()].GetTerm(), nil
 	}
-	t, err := v.log.Term(v.group, i)
+	t, err := v.Log.Term(v.Group, i)
 	return t, raftError(err)
 }
 
 // LastIndex implements raft.Storage. Raft asks at each step: thousands of groups that
 // elect leaders at once would wait for one another at the log's mutex.
-func (v *logView) LastIndex() (uint64, error) { return v.state.Last, nil }
+func (v *LogView) LastIndex() (uint64, error) { return v.State.Last, nil }
 
 // FirstIndex implements raft.Storage.
-func (v *logView) FirstIndex() (uint64, error) { return v.log.FirstIndex(v.group), nil }
+func (v *LogView) FirstIndex() (uint64, error) { return v.Log.FirstIndex(v.Group), nil }
 
 // Snapshot implements raft.Storage: it says what a snapshot of now would be. The
-// data is read when the message leaves (sendSnapshot).
-func (v *logView) Snapshot() (*pb.Snapshot, error) {
-	if !v.r.Initialized() {
+// data is read when the message leaves.
+func (v *LogView) Snapshot() (*pb.Snapshot, error) {
+	index, term, ok := v.state.Applied()
+	if !ok {
 		return nil, raft.ErrSnapshotTemporarilyUnavailable
 	}
-	st := v.r.group.applier.State()
 	return &pb.Snapshot{Metadata: &pb.SnapshotMetadata{
-		Index: proto.Uint64(st.Index), Term: proto.Uint64(st.Term), ConfState: confState(v.r.Desc()),
+		Index: proto.Uint64(index), Term: proto.Uint64(term), ConfState: v.state.ConfState(),
 	}}, nil
 }
 
@@ -111,8 +117,8 @@ func raftError(err error) error {
 	return err
 }
 
-// appended notes entries that the log now holds.
-func (v *logView) appended(ents []*pb.Entry) {
+// Appended notes entries that the log now holds.
+func (v *LogView) Appended(ents []*pb.Entry) {
 	if len(ents) == 0 {
 		return
 	}
@@ -127,16 +133,16 @@ func (v *logView) appended(ents []*pb.Entry) {
 			v.recent, v.recentBytes = nil, 0
 		}
 	}
-	v.state.Last = ents[len(ents)-1].GetIndex()
+	v.State.Last = ents[len(ents)-1].GetIndex()
 	for _, e := range ents {
 		v.recent = append(v.recent, e)
 		v.recentBytes += len(e.GetData())
 	}
 }
 
-// applied forgets the entries up to index, which nobody here needs again soon.
+// Forget forgets the entries up to index, which were applied: nobody here needs them again soon.
 // The array stays as it is: raft holds parts of it.
-func (v *logView) applied(index uint64) {
+func (v *LogView) Forget(index uint64) {
 	n := 0
 	for n < len(v.recent) && v.recent[n].GetIndex() <= index {
 		v.recentBytes -= len(v.recent[n].GetData())
@@ -146,4 +152,10 @@ func (v *logView) applied(index uint64) {
 	if len(v.recent) == 0 || v.recentBytes > maxRecentBytes {
 		v.recent, v.recentBytes = nil, 0
 	}
+}
+
+// Reset notes that the log begins after an entry now.
+func (v *LogView) Reset(hs raftlog.HardState, last uint64) {
+	v.State.HardState, v.State.Last = hs, last
+	v.recent, v.recentBytes = nil, 0
 }

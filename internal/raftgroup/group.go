@@ -1,0 +1,442 @@
+package raftgroup
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/raftlog"
+	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
+)
+
+// Limits of the raft group (notes on each at raft.Config).
+const (
+	maxSizePerMsg      = 1 << 20
+	maxCommittedSize   = 4 << 20
+	maxUncommittedSize = 256 << 20
+	maxInflightMsgs    = 256
+	maxInflightBytes   = 16 << 20
+	electionTicks      = 8
+	heartbeatTicks     = 2
+	// confScanBytes is how much of the log is read at a time in search of changes of
+	// membership.
+	confScanBytes = 4 << 20
+	// formerWait is how long one who waits for an entry of a leadership that has ended is left
+	// to wait for what became of it here, before asking elsewhere.
+	formerWait = 300 * time.Millisecond
+)
+
+// Host is the replica around a group: it performs what the group decides. But for Refusals,
+// OnlyVoter, Wake and Go, only the processing goroutine calls it.
+type Host interface {
+	Refusals
+	StateMachine
+	// OnlyVoter reports whether the range has this replica and no other.
+	OnlyVoter() bool
+	// Wake ends the replica's quiescence.
+	Wake()
+	// Go runs fn on a goroutine that the replica waits for when it stops; false if it has.
+	Go(fn func()) bool
+	// Accept reports whether raft may see a message, and takes note of it.
+	Accept(m *pb.Message, epoch int64) bool
+	// Send sends a message to another replica. It may be lost.
+	Send(m *pb.Message)
+	// Reachable reports whether the store of another replica is there, so that it can answer.
+	Reachable(id uint64) bool
+	// SetIdle says whether the leader has nothing to say to its followers.
+	SetIdle(idle bool)
+	// Appending hears how many bytes of entries are about to be appended.
+	Appending(bytes int)
+	// Apply applies committed entries. For each it calls InFlight.Applying, for each command
+	// InFlight.Took, and InFlight.Applied when what was applied can be seen.
+	Apply(ents []*pb.Entry) error
+	// Install replaces the replica's state by the snapshot that a message announces.
+	Install(m *pb.Message) error
+	// BeginLeadership makes the replica serve: an entry of its own term is applied.
+	BeginLeadership(term uint64)
+	// EndLeadership makes it stop.
+	EndLeadership()
+	// NoteLeader hears who leads, 0 if that is not known.
+	NoteLeader(id uint64)
+	// NoteElected hears, after each Ready, that the range has a leader that serves.
+	NoteElected()
+	// StopServing makes the replica answer no read any more, before those who wait for commits
+	// hear that their outcome is not known.
+	StopServing()
+	// LogFull hears that the leader of a term had to step down since its log is full. candidates
+	// are those that may lead in its place, who has most of the log first.
+	LogFull(term uint64, candidates []kvpb.ReplicaID)
+}
+
+// Config is what a group is made of.
+type Config struct {
+	Range   kvpb.RangeID
+	Replica kvpb.ReplicaID
+	Log     *raftlog.Log
+	State   raftlog.State // of the group in Log
+	// Started lets the group process what comes at once, without Start.
+	Started bool
+	// Workers has workers process the group, never proposers.
+	Workers bool
+	// Schedule runs fn soon on a worker.
+	Schedule func(fn func())
+	// Stalled returns what is closed when, or if, the disk does not answer; may be nil.
+	Stalled func() <-chan struct{}
+	// OnFatal is told of a panic while the group was processed; may be nil.
+	OnFatal func(error)
+	Logger  raft.Logger
+}
+
+// Group runs one raft group:
+//
+//	proposers ─► Queue ─► processing goroutine ─► InFlight.Compose ─► raft.Propose
+//	messages ──►   │                                                     │
+//	               └─► Host.Accept ─► raft.Step ─────────────────────────┤
+//	                                                                     ▼
+//	          ┌───────────────────────────────────────── Ready, until there is none
+//	          ▼                        ▼                                 ▼
+//	   append: log, one sync   apply: Host.Apply               Host.Send, BeginLeadership,
+//	          │                        │                        EndLeadership
+//	          └─► responses, only now  └─► waiters are woken
+type Group struct {
+	Queue    Queue
+	InFlight InFlight
+	View     LogView
+	host     Host
+	cfg      Config
+
+	minMatch atomic.Uint64 // how far the slowest follower is
+	resigned resignedTerms
+
+	// The rest belongs to the processing goroutine.
+	rn         *raft.RawNode
+	quiescence Quiescence
+	// mustCampaign: the only voter is not leader; a full disk interrupted it.
+	mustCampaign bool
+	// starting: what is applied now was committed before the process began.
+	starting bool
+	led      uint64                 // the term for which this replica has begun to lead
+	sender   kvpb.ReplicaDescriptor // of the last message
+	subsumed bool                   // the range is part of another one now
+	// broken is why the group ended before its time. Raft is not asked any more then: it
+	// would take what could not be written for durable as soon as something else is.
+	broken  error
+	writes  []raftlog.Write
+	entries []raftlog.Entry
+}
+
+// New returns a group. Reset makes its raft state.
+func New(cfg Config, host Host) *Group {
+	g := &Group{host: host, cfg: cfg}
+	g.Queue.init(cfg.Started, g.drain)
+	g.InFlight = InFlight{queue: &g.Queue, why: host}
+	g.View = LogView{Log: cfg.Log, Group: raftlog.GroupID(cfg.Range), State: cfg.State, state: host}
+	return g
+}
+
+// Reset makes the raft state anew from what is durable and applied.
+func (g *Group) Reset() error {
+	applied, _, _ := g.host.Applied()
+	rn, err := raft.NewRawNode(&raft.Config{
+		ID:                        uint64(g.cfg.Replica),
+		ElectionTick:              electionTicks,
+		HeartbeatTick:             heartbeatTicks,
+		Storage:                   &g.View,
+		Applied:                   applied,
+		AsyncStorageWrites:        true,
+		MaxSizePerMsg:             maxSizePerMsg,
+		MaxCommittedSizePerReady:  maxCommittedSize,
+		MaxUncommittedEntriesSize: maxUncommittedSize,
+		MaxInflightMsgs:           maxInflightMsgs,
+		MaxInflightBytes:          maxInflightBytes,
+		CheckQuorum:               true,
+		PreVote:                   true,
+		DisableProposalForwarding: true,
+		StepDownOnRemoval:         true,
+		Logger:                    g.cfg.Logger,
+	})
+	if err != nil {
+		return fmt.Errorf("range %d: %w", g.cfg.Range, err)
+	}
+	g.rn, g.mustCampaign = rn, g.host.OnlyVoter()
+	return nil
+}
+
+// Raft returns the raft state. It belongs to the processing goroutine.
+func (g *Group) Raft() *raft.RawNode { return g.rn }
+
+// Led returns the term for which this replica has begun to lead, 0 if it does not.
+func (g *Group) Led() uint64 { return g.led }
+
+// Sender returns who sent the last message.
+func (g *Group) Sender() kvpb.ReplicaDescriptor { return g.sender }
+
+// Starting reports whether what is applied now was committed before the process began.
+func (g *Group) Starting() bool { return g.starting }
+
+// Subsumed reports whether the range is part of another one now.
+func (g *Group) Subsumed() bool { return g.subsumed }
+
+// Broken returns why the group ended before its time.
+func (g *Group) Broken() error { return g.broken }
+
+// Begin applies what is committed as far as this replica knows, and makes the only voter the
+// leader. What has come in before, from other replicas that were faster, is processed afterwards.
+func (g *Group) Begin() error {
+	defer must.Report(g.cfg.OnFatal)
+	if !g.Queue.Start() {
+		return nil // removed before it began
+	}
+	g.starting = true
+	err := g.begin()
+	g.starting = false
+	if g.Queue.Started() {
+		g.cfg.Schedule(g.work)
+	}
+	return err
+}
+
+// begin: while this replica is the only voter everything in its log is committed, up to and with
+// the next change of membership: only when no such change is left may it lead on its own.
+func (g *Group) begin() error {
+	if err := g.ProcessReady(); err != nil {
+		return err
+	}
+	for g.host.OnlyVoter() {
+		at, err := g.nextConfChange()
+		if err != nil {
+			return err
+		}
+		if at == 0 {
+			return g.campaignAlone()
+		}
+		if err := g.Commit(at); err != nil {
+			return err
+		}
+		index, _, _ := g.host.Applied()
+		must.True(index >= at, "raftgroup: entry %d is committed and was not applied", at)
+	}
+	g.mustCampaign = false
+	return nil
+}
+
+// Commit applies the log up to an index that is known to be committed.
+func (g *Group) Commit(index uint64) error {
+	hs := &g.View.State.HardState
+	hs.Commit = max(hs.Commit, index)
+	if err := g.Reset(); err != nil {
+		return err
+	}
+	return g.ProcessReady()
+}
+
+// nextConfChange returns the index of the first change of membership that is in the log but not
+// applied, 0 if there is none.
+func (g *Group) nextConfChange() (uint64, error) {
+	applied, _, _ := g.host.Applied()
+	for i, last := applied+1, g.View.State.Last; i <= last; {
+		ents, err := g.View.Log.Entries(g.View.Group, i, last+1, confScanBytes)
+		if err != nil {
+			return 0, err
+		}
+		for _, e := range ents {
+			if pb.EntryType(e.Type) != pb.EntryNormal {
+				return e.Index, nil
+			}
+		}
+		i += uint64(len(ents))
+	}
+	return 0, nil
+}
+
+// campaignAlone makes the only voter the leader and applies what its log holds.
+func (g *Group) campaignAlone() error {
+	if err := g.rn.Campaign(); err != nil {
+		return err
+	}
+	if err := g.ProcessReady(); err != nil {
+		return err
+	}
+	if g.rn.BasicStatus().RaftState != raft.StateLeader {
+		return fmt.Errorf("range %d: the only voter did not become leader", g.cfg.Range)
+	}
+	g.mustCampaign = false
+	return nil
+}
+
+// Run runs fn as the processing goroutine and returns when it has run. What has come meanwhile
+// is processed afterwards.
+func (g *Group) Run(fn func() error) error {
+	defer must.Report(g.cfg.OnFatal)
+	done := make(chan error, 1)
+	process, err := g.Queue.Seize(func() { done <- fn() })
+	if err != nil {
+		return err
+	}
+	if process {
+		err := fn()
+		g.process(nil)
+		return err
+	}
+	return <-done
+}
+
+// Post has the processing goroutine, or a worker, process an input soon. False means that it
+// never will be.
+func (g *Group) Post(in Input) bool {
+	work, ok := g.Queue.Deliver(in)
+	if !ok {
+		return false
+	}
+	g.host.Wake()
+	if work {
+		g.cfg.Schedule(g.work)
+	}
+	return true
+}
+
+// Do is Post for a function.
+func (g *Group) Do(fn func()) bool { return g.Post(Input{Do: fn}) }
+
+// work processes the group on a worker.
+func (g *Group) work() { g.process(nil) }
+
+// process takes in the inputs and the queue until own is done, then hands on; it reports
+// whether own is done. With own still on its way and nothing else to do, or its leadership
+// resigned, it returns too.
+func (g *Group) process(own *Proposal) bool {
+	defer must.Report(g.cfg.OnFatal)
+	g.Queue.Enter(own)
+	for {
+		leave := own != nil && g.resigned.covers(own.Fence.Term)
+		switch step, done := g.Queue.Next(g.workersOnly(), leave); step {
+		case Rest, HandedOver:
+			return done
+		case HandToWorker:
+			g.cfg.Schedule(g.work)
+			return done
+		}
+		g.step()
+		if batch := g.Queue.Batch(); len(batch) > 0 {
+			g.propose(batch)
+		}
+	}
+}
+
+// workersOnly reports whether proposers leave the processing to workers: the node has other
+// stores, and who waits for an answer must not wait for this one's disk for ever.
+func (g *Group) workersOnly() bool { return g.cfg.Workers && !g.host.OnlyVoter() }
+
+// step takes the inputs in.
+func (g *Group) step() {
+	inputs := g.Queue.Inputs()
+	for i, in := range inputs {
+		inputs[i] = Input{}
+		if in.Do != nil {
+			in.Do()
+			continue
+		}
+		if g.subsumed || g.broken != nil {
+			continue
+		}
+		if in.From.Replica != 0 {
+			g.sender = in.From
+		}
+		if in.Msg.GetType() == pb.MsgHeartbeatResp {
+			g.noteHeartbeatResp(in.Msg)
+		}
+		if g.host.Accept(in.Msg, in.Epoch) {
+			// Errors are of messages that came too late: raft ignores them.
+			_ = g.rn.Step(in.Msg)
+		}
+	}
+	if !g.subsumed && g.broken == nil && g.rn.HasReady() {
+		if err := g.ProcessReady(); err != nil {
+			_ = g.Fail(err)
+		}
+	}
+}
+
+// propose proposes the commands of a batch, as few entries as the limits allow.
+func (g *Group) propose(batch []*Proposal) {
+	if g.subsumed {
+		g.Queue.FinishAll(batch, g.host.Mismatch())
+		return
+	}
+	for len(batch) > 0 {
+		if g.broken != nil {
+			g.Queue.FinishAll(batch, g.broken)
+			return
+		}
+		entry, n := g.InFlight.Compose(batch, g.led, g.mustCampaign)
+		part := batch[:n]
+		batch = batch[n:]
+		if len(entry) == 0 { // nothing in it may be proposed now
+			continue
+		}
+		if err := g.submit(entry, part); err != nil {
+			err = g.Fail(err)
+			g.Queue.FinishAll(part, err)
+		}
+	}
+}
+
+// submit gives an entry to raft and does what raft then asks for.
+func (g *Group) submit(entry []byte, part []*Proposal) error {
+	if g.mustCampaign {
+		if err := g.campaignAlone(); err != nil {
+			return err
+		}
+	}
+	g.InFlight.Propose(entry, part)
+	if err := g.rn.Propose(entry); err != nil {
+		g.InFlight.Drop()
+		if errors.Is(err, raft.ErrProposalDropped) {
+			g.Queue.FinishAll(part, g.host.NotLeader())
+			return nil
+		}
+		return err
+	}
+	g.Unquiesce() // the followers are to hear of it, again if it gets lost
+	return g.ProcessReady()
+}
+
+// Configure proposes a configuration change, under the leadership of a term.
+func (g *Group) Configure(p *Proposal, cc *pb.ConfChangeV2) {
+	if g.led != p.Fence.Term {
+		g.Queue.Finish(p, g.host.NotLeader())
+		return
+	}
+	g.InFlight.ProposeConfChange(p)
+	if err := g.rn.ProposeConfChange(cc); err != nil {
+		g.InFlight.Drop()
+		if err == raft.ErrProposalDropped {
+			err = g.host.NotLeader()
+		}
+		g.Queue.Finish(p, err)
+		return
+	}
+	g.Unquiesce()
+}
+
+// End ends the group of a range that is part of another one now.
+func (g *Group) End(reason error) {
+	g.subsumed, g.led = true, 0
+	g.Queue.Stop(reason)
+	g.InFlight.Fail(reason)
+}
+
+// Step has raft take in a message that came with a snapshot, and does what it then asks for.
+func (g *Group) Step(m *pb.Message, from kvpb.ReplicaDescriptor) error {
+	g.sender = from
+	// An error is of a message that came too late: raft ignores it.
+	_ = g.rn.Step(m)
+	if err := g.ProcessReady(); err != nil {
+		return g.Fail(err)
+	}
+	return nil
+}

@@ -1,0 +1,404 @@
+package raftgroup
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/must"
+	pb "go.etcd.io/raft/v3/raftpb"
+)
+
+const (
+	// MaxInbox bounds the messages that wait for a group; raft sends again what is dropped.
+	MaxInbox = 1024
+	// MaxDelay is how long a deferred proposal waits for one with which it can share an
+	// entry and its sync.
+	MaxDelay = 10 * time.Millisecond
+	// MaxDeferred bounds the deferred proposals of a group.
+	MaxDeferred = 64
+)
+
+// Input is what a group is told from outside: a raft message, or a function that does
+// something with its raft state.
+type Input struct {
+	Msg   *pb.Message
+	From  kvpb.ReplicaDescriptor
+	Epoch int64 // of the support that the sender's store gave to this node then
+	Do    func()
+}
+
+// Queue holds what a group has yet to process and decides which goroutine processes it.
+//
+// A group has no goroutine of its own. The goroutine that finds nobody processing it becomes
+// the processing goroutine: it makes one entry of all proposals that wait, writes and syncs
+// it, and applies what is committed. Those who come meanwhile queue up. When its own proposal
+// is done it hands the role to the first proposer in the queue, or to a worker of the store:
+//
+//	   ┌───────── Propose, Deliver, Flush, TryProcess: "you process" ─────────┐
+//	   │                                                                      ▼
+//	[idle] ◄── Next: Rest ── [processing] ── Next: Continue ──► inputs, then one batch
+//	                              │  ▲                                 │
+//	                              │  └─────────────────────────────────┘
+//	                              └── Next: HandedOver, HandToWorker ──► another goroutine
+//
+// So all commands waiting at a moment share one entry and one sync, and a lone writer never
+// pays for a switch between goroutines.
+//
+// Deferred proposals clean up after a transaction that has committed: nobody waits for them as
+// long as nobody meets what they remove. They go with the next proposal that somebody waits
+// for, after MaxDelay, or at a Flush.
+type Queue struct {
+	halted chan struct{} // closed by Stop
+	// expire is called when deferred proposals have waited for MaxDelay.
+	expire func()
+	// pool keeps proposals for reuse, by group since they hold channels, which a test in
+	// virtual time may not share with another.
+	pool sync.Pool
+
+	mu struct {
+		sync.Mutex
+		processing bool
+		started    bool // until then what comes in waits
+		proposals  []*Proposal
+		inbox      []Input
+		stopped    error
+		idle       chan struct{} // closed when nobody processes the group any more; nil: nobody waits for that
+		deferred   []*Proposal
+		timer      *time.Timer // of deferred
+		flushes    uint64      // how often Flush was called
+	}
+
+	// The rest belongs to the processing goroutine.
+	own    *Proposal
+	batch  []*Proposal // taken by the last Next
+	inputs []Input
+}
+
+// NewQueue returns the queue of a group that processes nothing before Start, unless started is
+// set. expire is called, on a goroutine of its own, when deferred proposals have waited for
+// long enough: it is to call Drain.
+func NewQueue(started bool, expire func()) *Queue {
+	q := new(Queue)
+	q.init(started, expire)
+	return q
+}
+
+func (q *Queue) init(started bool, expire func()) {
+	q.halted, q.expire = make(chan struct{}), expire
+	q.mu.started = started
+}
+
+// Halted is closed when the queue was stopped.
+func (q *Queue) Halted() <-chan struct{} { return q.halted }
+
+// Get returns a proposal for a command, which is kept until it is done.
+func (q *Queue) Get(f Fence, command []byte) *Proposal {
+	p, _ := q.pool.Get().(*Proposal)
+	if p == nil {
+		return NewProposal(f, command)
+	}
+	p.Command, p.err, p.done, p.Fence, p.Keep, p.Appender = command, nil, false, f, nil, nil
+	return p
+}
+
+// Put takes a proposal of Get back that nobody knows any more, and returns its outcome.
+func (q *Queue) Put(p *Proposal) error {
+	err := p.err
+	p.Command, p.Keep, p.Appender = nil, nil, nil
+	q.pool.Put(p)
+	return err
+}
+
+// Start makes the caller the processing goroutine of a group that has not begun; false if it
+// was stopped before. Started follows.
+func (q *Queue) Start() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	must.True(!q.mu.processing && !q.mu.started, "raftgroup 1: the group is being processed")
+	if q.mu.stopped != nil {
+		return false
+	}
+	q.mu.processing = true
+	return true
+}
+
+// Started lets in what has come before and since; if there is any, a worker is to go on.
+func (q *Queue) Started() (work bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.mu.started = true
+	if work = len(q.mu.inbox) > 0 || len(q.mu.proposals) > 0; !work {
+		q.rest()
+	}
+	return work
+}
+
+// Propose adds a proposal, and all deferred ones with it. With process the caller is the
+// processing goroutine now.
+func (q *Queue) Propose(p *Proposal) (process bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.mu.stopped; err != nil {
+		return false, err
+	}
+	q.mu.proposals = append(q.mu.proposals, p)
+	q.undefer()
+	return q.claim(), nil
+}
+
+// TryProcess is Propose if the caller becomes the processing goroutine by it; nothing happens
+// otherwise.
+func (q *Queue) TryProcess(p *Proposal) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.mu.stopped != nil || !q.claim() {
+		return false
+	}
+	q.mu.proposals = append(q.mu.proposals, p)
+	q.undefer()
+	return true
+}
+
+// Defer adds a proposal that may wait for another one. flushes is what Flushes returned before
+// the caller looked whether somebody waits for it. False: it may not wait, and was not added.
+func (q *Queue) Defer(p *Proposal, flushes uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.mu.stopped != nil || q.mu.flushes != flushes || len(q.mu.deferred) >= MaxDeferred {
+		return false
+	}
+	q.mu.deferred = append(q.mu.deferred, p)
+	switch {
+	case q.mu.timer == nil:
+		q.mu.timer = time.AfterFunc(MaxDelay, q.expire)
+	case len(q.mu.deferred) == 1:
+		q.mu.timer.Reset(MaxDelay)
+	}
+	return true
+}
+
+// Flushes returns how often Flush was called.
+func (q *Queue) Flushes() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.mu.flushes
+}
+
+// Flush is Drain, and has proposals that are about to be deferred not wait either: somebody
+// waits for one of them.
+func (q *Queue) Flush() (work bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.mu.flushes++
+	return q.drain()
+}
+
+// Drain has the deferred proposals wait no longer. With work a worker is to process them.
+func (q *Queue) Drain() (work bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.drain()
+}
+
+func (q *Queue) drain() (work bool) {
+	if len(q.mu.deferred) == 0 {
+		return false
+	}
+	q.undefer()
+	return q.claim()
+}
+
+// undefer moves the deferred proposals into the queue. mu is held.
+func (q *Queue) undefer() {
+	if len(q.mu.deferred) == 0 {
+		return
+	}
+	q.mu.timer.Stop()
+	q.mu.proposals = append(q.mu.proposals, q.mu.deferred...)
+	clear(q.mu.deferred)
+	q.mu.deferred = q.mu.deferred[:0]
+}
+
+// claim makes the caller the processing goroutine unless there is one. mu is held.
+func (q *Queue) claim() bool {
+	if !q.mu.started || q.mu.processing {
+		return false
+	}
+	q.mu.processing = true
+	return true
+}
+
+// Withdraw takes a proposal out of the queue if nobody has begun with it.
+func (q *Queue) Withdraw(p *Proposal) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, l := range []*[]*Proposal{&q.mu.proposals, &q.mu.deferred} {
+		if i := slices.Index(*l, p); i >= 0 && len(p.wake) == 0 {
+			*l = slices.Delete(*l, i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+// Deliver adds an input; ok is false if it will never be processed. With work a worker is to
+// process it.
+func (q *Queue) Deliver(in Input) (work, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.mu.stopped != nil || len(q.mu.inbox) >= MaxInbox && in.Msg != nil {
+		return false, false
+	}
+	q.mu.inbox = append(q.mu.inbox, in)
+	return q.claim(), true
+}
+
+// Seize makes the caller the processing goroutine, or has the present one run fn.
+func (q *Queue) Seize(fn func()) (process bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.mu.stopped; err != nil {
+		return false, err
+	}
+	if !q.mu.processing {
+		q.mu.processing = true
+		return true, nil
+	}
+	q.mu.inbox = append(q.mu.inbox, Input{Do: fn})
+	return false, nil
+}
+
+// Step says how the processing goroutine goes on.
+type Step uint8
+
+const (
+	// Continue: it takes in Inputs and proposes Batch.
+	Continue Step = iota
+	// Rest: nothing waits, and nobody processes the group any more.
+	Rest
+	// HandedOver: its own proposal is done, and the first one in the queue processes the group.
+	HandedOver
+	// HandToWorker: its own proposal is done, or it leaves, and a worker is to process the group.
+	HandToWorker
+)
+
+// Enter begins a turn of the processing goroutine, whose own proposal may be nil.
+func (q *Queue) Enter(own *Proposal) { q.own = own }
+
+// Own returns the proposal of the processing goroutine.
+func (q *Queue) Own() *Proposal { return q.own }
+
+// Next takes what waits, or ends the turn. workersOnly keeps the role from proposers; with leave
+// the goroutine does not wait for its own proposal. done reports whether that is done, or there
+// is none.
+func (q *Queue) Next(workersOnly, leave bool) (s Step, done bool) {
+	done = q.own == nil || q.own.done
+	clear(q.batch)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case len(q.mu.proposals) == 0 && len(q.mu.inbox) == 0:
+		q.leave()
+		q.rest()
+		return Rest, done
+	case q.own != nil && (done || leave):
+		q.leave()
+		if len(q.mu.inbox) > 0 || workersOnly || !done {
+			return HandToWorker, done
+		}
+		// With the mutex held, so that who gives up waiting now finds it (Withdraw).
+		q.mu.proposals[0].wake <- Process
+		return HandedOver, true
+	}
+	q.batch, q.mu.proposals = q.mu.proposals, q.batch[:0]
+	q.inputs, q.mu.inbox = q.mu.inbox, q.inputs[:0]
+	return Continue, done
+}
+
+// leave ends the turn: others may process the group from now on.
+func (q *Queue) leave() {
+	if q.own != nil {
+		q.own.Appender = nil // it was for this turn
+	}
+	q.own = nil
+}
+
+// Inputs returns what the last Next took from the inbox.
+func (q *Queue) Inputs() []Input { return q.inputs }
+
+// Batch returns the proposals that the last Next took.
+func (q *Queue) Batch() []*Proposal { return q.batch }
+
+// Finish gives a proposal its outcome, once.
+func (q *Queue) Finish(p *Proposal, err error) {
+	if p.done {
+		return
+	}
+	p.err, p.done = err, true
+	if p != q.own {
+		p.wake <- Done
+	}
+}
+
+// FinishAll gives those of ps that are not nil their outcome.
+func (q *Queue) FinishAll(ps []*Proposal, err error) {
+	for _, p := range ps {
+		if p != nil {
+			q.Finish(p, err)
+		}
+	}
+}
+
+// Stop refuses everything from now on; the first reason stays.
+func (q *Queue) Stop(reason error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.mu.stopped != nil {
+		return
+	}
+	q.mu.stopped = reason
+	close(q.halted)
+	if len(q.mu.deferred) > 0 {
+		q.mu.timer.Stop()
+	}
+	for _, p := range q.mu.deferred { // nobody has begun with them
+		p.err, p.done = reason, true
+		p.wake <- Done
+	}
+	clear(q.mu.deferred)
+	q.mu.deferred = q.mu.deferred[:0]
+}
+
+// Stopped reports whether Stop was called.
+func (q *Queue) Stopped() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.mu.stopped != nil
+}
+
+// AwaitIdle waits until nobody processes the group; after Stop it stays so. However long the
+// disk takes: what follows removes what the processing goroutine still writes.
+func (q *Queue) AwaitIdle() {
+	q.mu.Lock()
+	if !q.mu.processing {
+		q.mu.Unlock()
+		return
+	}
+	if q.mu.idle == nil {
+		q.mu.idle = make(chan struct{})
+	}
+	idle := q.mu.idle
+	q.mu.Unlock()
+	<-idle
+}
+
+// rest notes that nobody processes the group any more. mu is held.
+func (q *Queue) rest() {
+	q.mu.processing = false
+	if q.mu.idle != nil {
+		close(q.mu.idle)
+		q.mu.idle = nil
+	}
+}

@@ -1,0 +1,175 @@
+package replica
+
+import (
+	"fmt"
+
+	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/raftlog"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// Apply implements raftgroup.Host.
+func (g *group) Apply(ents []*pb.Entry) error {
+	for _, e := range ents {
+		if err := g.applyEntry(e); err != nil {
+			return err
+		}
+		if id := g.applier.Check(); id != nil {
+			if err := g.finishApply(); err != nil {
+				return err
+			}
+			g.beginCheck(*id)
+		}
+	}
+	return g.finishApply()
+}
+
+// applyEntry adds an entry to the batch being applied. Entries that change the
+// range itself are applied alone, since what follows depends on them.
+func (g *group) applyEntry(e *pb.Entry) error {
+	data := e.GetData()
+	var cc pb.ConfChangeI
+	switch e.GetType() {
+	case pb.EntryConfChangeV2, pb.EntryConfChange:
+		var err error
+		if cc, data, err = decodeConfChange(e); err != nil {
+			return err
+		}
+	}
+	g.InFlight.Applying(e.GetIndex(), e.GetTerm())
+	g.r.feeds.took = g.r.feeds.took[:0]
+	if err := g.applier.Entry(e.GetIndex(), e.GetTerm(), data, g.noteCommand); err != nil {
+		return err
+	}
+	if g.r.feeds.n.Load() > 0 {
+		if err := g.r.feeds.stage(data); err != nil {
+			return err
+		}
+	}
+	g.r.handing.noteTerm(e.GetTerm())
+	if cc != nil && len(data) == 0 { // the end of a joint configuration
+		if err := g.applier.Describe(leaveJoint(g.r.Desc())); err != nil {
+			return err
+		}
+	}
+	t := g.applier.Trigger()
+	if t == nil && cc == nil {
+		return nil
+	}
+	if err := g.applyTrigger(t, e.GetIndex()); err != nil {
+		return err
+	}
+	if cc != nil && t != nil { // else another change came first
+		g.Raft().ApplyConfChange(cc)
+	}
+	return nil
+}
+
+// noteCommand hears of each command of the entry being applied, in order, and
+// whether it took effect.
+func (g *group) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp, ok bool) {
+	if g.r.feeds.n.Load() > 0 {
+		g.r.feeds.took = append(g.r.feeds.took, ok)
+	}
+	if ok && !txn.IsZero() {
+		g.r.noteCommand(txn, ts)
+	}
+	if ok && ts.WallTime > g.r.lastWrite.Load() {
+		g.r.lastWrite.Store(ts.WallTime) // parts of commits in several ranges too
+	}
+	g.InFlight.Took(ok)
+}
+
+// finishApply makes the effects of the entries since the last call visible, and
+// wakes those who wait for them.
+func (g *group) finishApply() error {
+	if err := g.commitApplied(); err != nil {
+		return err
+	}
+	g.InFlight.Applied()
+	return nil
+}
+
+func (g *group) commitApplied() error {
+	th := g.applier.Threshold()
+	g.r.intents.RaiseThreshold(th) // before the first version is gone
+	if err := g.applier.Finish(); err != nil {
+		return err
+	}
+	g.r.raiseApplied(th)
+	g.r.noteApplied(g.applier.State())
+	g.r.feeds.publish(g.r)
+	return nil
+}
+
+// prepareSplit makes the log of the range that the entry at index splits off. A crash may undo
+// the split in the engine, but then it is known to be committed: this replica applies it again
+// though nobody may tell it so any more (invariant R42).
+func (g *group) prepareSplit(right *kvpb.RangeDescriptor, index uint64) error {
+	hs := g.View.State.HardState
+	hs.Commit = max(hs.Commit, index)
+	err := g.r.deps.PrepareSplit(right, raftlog.Write{Group: g.View.Group, Replica: uint64(g.r.replicaID), HardState: &hs})
+	if err == nil {
+		g.View.State.HardState = hs
+	}
+	return err
+}
+
+// applyTrigger carries out what a command, in the entry at index, says about the range itself.
+func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
+	if t != nil && t.Right != nil {
+		if err := g.prepareSplit(t.Right, index); err != nil {
+			return err
+		}
+	}
+	var taken *Replica
+	if t != nil && t.Merge != nil {
+		var err error
+		if taken, err = g.takeIn(t); err != nil {
+			return err
+		}
+	}
+	if err := g.commitApplied(); err != nil {
+		return err
+	}
+	defer g.InFlight.Applied() // who asked for it finds it done
+	if t == nil {
+		return nil
+	}
+	g.r.endRest() // what was closed holds up to here, between the borders of before
+	old := g.r.Desc()
+	var right *Replica
+	if t.Right != nil && !plant.On(plant.SplitGap) {
+		right = g.r.makeRight(t.Right) // before the left half gives its keys up (invariant R44)
+	}
+	if taken != nil {
+		g.r.carryOver(taken, t)
+		g.r.deps.Merged(g.r, taken)
+	}
+	g.r.desc.Store(t.Desc)
+	g.r.endFeeds(g.r.mismatch(), false)
+	g.r.refreshLease()
+	g.Unquiesce() // a new follower is to hear of it
+	if t.Right != nil {
+		if plant.On(plant.SplitGap) {
+			right = g.r.makeRight(t.Right)
+		}
+		g.r.split(right, t.Right)
+	}
+	if g.r.deps.OnDescriptor != nil {
+		g.r.deps.OnDescriptor(g.r, old)
+	}
+	return nil
+}
+
+func decodeConfChange(e *pb.Entry) (pb.ConfChangeI, []byte, error) {
+	var cc pb.ConfChangeV2
+	if err := proto.Unmarshal(e.GetData(), &cc); err != nil {
+		return nil, nil, fmt.Errorf("entry %d: configuration change: %w", e.GetIndex(), err)
+	}
+	return &cc, cc.GetContext(), nil
+}
