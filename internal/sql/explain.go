@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -17,11 +18,12 @@ import (
 type explainOptions struct {
 	plan.ExplainOptions
 	analyze, timing, summary bool
+	silent                   bool   // an option is on that has nothing to tell
 	format                   string // text, json, yaml or xml
 }
 
 // explainFlags are the options that are on or off; those with false have nothing to
-// tell here and can only be off.
+// tell here, which a notice says.
 var explainFlags = map[string]bool{
 	"analyze": true, "verbose": true, "costs": true, "timing": true, "summary": true,
 	"buffers": false, "wal": false, "settings": false,
@@ -51,7 +53,7 @@ func parseExplain(opts []ast.Option) (o explainOptions, err error) {
 			if name == "wal" && !hasOption(opts, "analyze") {
 				return o, pgerr.New(pgerr.InvalidParameterValue, "EXPLAIN option WAL requires ANALYZE")
 			}
-			return o, pgerr.Unsupported("EXPLAIN option %q is not supported", name).At(opt.Pos)
+			o.silent = true
 		}
 	}
 	or := func(name string, otherwise bool) bool {
@@ -118,6 +120,9 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 	o, err := parseExplain(st.Options)
 	if err != nil {
 		return err
+	}
+	if o.silent {
+		x.res.Notice("NOTICE", ddl.ExplainOptions())
 	}
 	skip, err := x.checkExplained(ctx, st, &o)
 	if err != nil {

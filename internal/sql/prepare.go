@@ -271,7 +271,7 @@ func (s *Session) planOnce(ctx context.Context, p *Prepared, params []types.Datu
 func (s *Session) newPlan(ctx context.Context, p *Prepared, params []types.Datum, fixed bool) (*plan.Prepared, error) {
 	prep, err := planner.Plan(ctx, p.stmt.AST, &planner.Env{
 		Catalog: s.coll, ParamTypes: p.params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
-		Source: statementSource, RowKeys: p.rowKeys, FixedParams: p.noParams, Values: params,
+		Source: statementSource, RowKeys: p.rowKeys, FixedParams: p.noParams, Values: params, Replica: s.vals.Fast.Replica,
 	})
 	if err != nil {
 		return nil, err
@@ -324,11 +324,11 @@ func (s *Session) pathKey() string {
 // planSettings are the settings that literals are read and plans are made under.
 func (s *Session) planSettings() string {
 	f := &s.vals.Format
-	if f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && s.vals.Fast.DefaultIntSize == 4 && len(s.vals.Fast.RulesOff) == 0 {
+	if f.TimeZone == nil && f.DateStyle == (types.DateStyle{}) && f.IntervalStyle == 0 && s.vals.Fast.DefaultIntSize == 4 && len(s.vals.Fast.RulesOff) == 0 && !s.vals.Fast.Replica {
 		return ""
 	}
 	return s.setting("TimeZone") + "\x00" + s.setting("DateStyle") + "\x00" + s.setting("IntervalStyle") +
-		"\x00" + s.setting("default_int_size") + "\x00" + s.setting("optimizer_rules_off")
+		"\x00" + s.setting("default_int_size") + "\x00" + s.setting("optimizer_rules_off") + "\x00" + s.setting("session_replication_role")
 }
 
 func (s *Session) sameKey(p *Prepared) bool {

@@ -1,6 +1,7 @@
 package ast
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -314,13 +315,14 @@ func (p *printer) cast(x *Cast) {
 
 func (p *printer) arrayElems(x *ArrayExpr) {
 	p.w("[")
-	nested := false
-	if len(x.Elems) > 0 {
-		_, nested = x.Elems[0].(*ArrayExpr)
-	}
+	// Brackets without the word may stand beside other such brackets only.
+	nested := !slices.ContainsFunc(x.Elems, func(e Expr) bool {
+		_, array := e.(*ArrayExpr)
+		return !array
+	})
 	p.list(len(x.Elems), func(i int) {
-		if a, ok := x.Elems[i].(*ArrayExpr); ok && nested {
-			p.arrayElems(a)
+		if nested {
+			p.arrayElems(x.Elems[i].(*ArrayExpr))
 			return
 		}
 		p.expr(x.Elems[i])

@@ -31,6 +31,7 @@ var (
 	noDatabaseOption = noEffect{"database options", "every database is UTF8 with collation C.UTF-8, has no connection limit and keeps each table by itself"}
 	noViewSecurity   = noEffect{"security_barrier and security_invoker", "every user may read every table"}
 	noOids           = noEffect{"OIDS", "tables have no oids"}
+	noExplain        = noEffect{"EXPLAIN options BUFFERS, WAL and SETTINGS", "statements do not count the blocks that they touch, and no such setting changes a plan"}
 	noConcurrently   = noEffect{"CONCURRENTLY", "readers and writers of the table wait until it is done"}
 )
 
@@ -42,7 +43,7 @@ func AcceptedWithoutEffect() []Accepted {
 	var out []Accepted
 	for _, n := range []noEffect{
 		noVacuum, noReindex, noCluster, noCheckpoint, noCopyFreeze, noStorageParams, noUnlogged,
-		noStatistics, noColumnStorage, noReplicaIdent, noDatabaseOption, noViewSecurity, noOids, noConcurrently,
+		noStatistics, noColumnStorage, noReplicaIdent, noDatabaseOption, noViewSecurity, noOids, noExplain, noConcurrently,
 	} {
 		out = append(out, Accepted{n.what, n.why})
 	}
@@ -124,6 +125,9 @@ func (e *Env) cluster(ctx context.Context, s *ast.Cluster) error {
 
 // Vacuum returns the notice for VACUUM.
 func Vacuum() *pgerr.Error { return noVacuum.notice() }
+
+// ExplainOptions returns the notice for options of EXPLAIN that have nothing to tell.
+func ExplainOptions() *pgerr.Error { return noExplain.notice() }
 
 // CopyFreeze returns the notice for COPY ... (FREEZE).
 func CopyFreeze() *pgerr.Error { return noCopyFreeze.notice() }

@@ -82,6 +82,9 @@ var tableParameters = parameters{
 		schema_locked sql_stats_ table_oid tablegroup_oid`),
 }
 
+// notToast are the parameters of tables, by how they begin, that TOAST tables do not have.
+var notToast = strings.Fields("autovacuum_analyze_ fillfactor parallel_workers toast_tuple_target user_catalog_table")
+
 var indexDialects = strings.Fields("bucket_count colocation_id geometry_ s2_ table_oid tablegroup_oid")
 
 var (
@@ -154,18 +157,20 @@ func (ps *parameters) set(options []string, params []ast.StorageParam) ([]string
 		if slices.ContainsFunc(params[:i], func(o ast.StorageParam) bool { return o.Namespace == p.Namespace && o.Name == p.Name }) {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "parameter \"%s\" specified more than once", p.Name)
 		}
-		if p.Namespace != "" || ps.ofDialect(p.Name) {
+		if p.Namespace == "" && ps.ofDialect(p.Name) {
 			continue
 		}
 		known, ok := ps.known[p.Name]
-		if !ok {
+		if !ok || p.Namespace != "" && slices.ContainsFunc(notToast, func(s string) bool { return strings.HasPrefix(p.Name, s) }) {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter \"%s\"", p.Name)
 		}
 		value := parameterText(p)
 		if err := known.check(p.Name, value); err != nil {
 			return nil, err
 		}
-		options = append(withoutOption(options, p.Name), p.Name+"="+value)
+		if p.Namespace == "" {
+			options = append(withoutOption(options, p.Name), p.Name+"="+value)
+		}
 	}
 	return options, nil
 }

@@ -65,7 +65,7 @@ func (b *builder) references(t *catalog.Table, set []plan.SetCol) ([]*plan.Refer
 	var out []*plan.Reference
 	for i := range t.ForeignKeys {
 		k := &t.ForeignKeys[i]
-		if k.Unchecked {
+		if k.Unchecked || b.env.Replica {
 			continue
 		}
 		ref := t
@@ -91,7 +91,7 @@ func (b *builder) references(t *catalog.Table, set []plan.SetCol) ([]*plan.Refer
 func (b *builder) referrers(t *catalog.Table, set []plan.SetCol) ([]*plan.Referrer, error) {
 	var out []*plan.Referrer
 	for _, in := range t.References {
-		if in.Ignored {
+		if in.Ignored || b.env.Replica {
 			continue
 		}
 		child := t

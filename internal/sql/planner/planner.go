@@ -39,6 +39,8 @@ type Env struct {
 	FixedParams bool
 	// AnyLength leaves it to who stores a value to see whether it is too long for its column.
 	AnyLength bool
+	// Replica leaves the foreign keys to who wrote the rows first: session_replication_role.
+	Replica bool
 }
 
 // Plan plans a statement.

@@ -33,6 +33,8 @@ type Fast struct {
 	// NoEscapeWarning is escape_string_warning turned off.
 	NoEscapeWarning bool
 	BackslashQuote  string
+	// Replica is session_replication_role = replica: no foreign keys are enforced.
+	Replica bool
 	// Encoding is what text is converted from and to for the client; nil: it is UTF8.
 	Encoding *charset.Encoding
 }
@@ -62,7 +64,6 @@ type Param struct {
 	Doc      string
 
 	is   Kind
-	hint string
 	list bool // of identifiers
 	// merge replaces is where a value says a part of what holds then.
 	merge func(v *Values, value, reset string) (string, error)
@@ -82,8 +83,6 @@ func (p *Param) check(value string) (string, error) {
 		switch k := p.is; {
 		case p.list:
 			e = e.WithDetail("List syntax is invalid.")
-		case p.hint != "":
-			e = e.WithHint("%s", p.hint)
 		case k.Min != "":
 			e = e.WithHint("Valid are numbers from %s to %s.", k.Min, strings.TrimSpace(k.Max+" "+k.Unit))
 		case k.Enum != nil:

@@ -205,7 +205,7 @@ var registry = []*Param{
 	{Name: "server_version", Default: "15.0", ReadOnly: true, Report: true},
 	{Name: "server_version_num", Default: "150000", ReadOnly: true},
 	{Name: "session_authorization", Default: "root", Report: true},
-	{Name: "session_replication_role", Default: "origin", NoEffect: true, Why: "there are no triggers and rules of users", is: enum("origin", "local"), hint: "Foreign keys cannot be switched off."},
+	{Name: "session_replication_role", Default: "origin", is: enum("origin", "replica", "local"), apply: func(v *Values, s string) { v.Fast.Replica = s == "replica" }},
 	{Name: "shared_preload_libraries", Default: "", ReadOnly: true},
 	{Name: "ssl", Default: "off", ReadOnly: true},
 	{Name: "standard_conforming_strings", Default: "on", Report: true, is: boolean, apply: func(v *Values, s string) {
