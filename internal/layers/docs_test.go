@@ -112,7 +112,22 @@ func TestDocsNameWhatExists(t *testing.T) {
 			}
 		})
 	})
+	walk(t, filepath.Join(repository, "docs", "tour"), ".md", func(path string) { n.checkTour(t, path) })
 	walk(t, filepath.Join(repository, "internal"), "doc.go", func(path string) { n.checkDoc(t, path) })
+}
+
+// tourName is a symbol that a walk of the tour names.
+var tourName = regexp.MustCompile("`((?:[A-Za-z]\\w*\\.)*([a-z]\\w*[A-Z]\\w*|[A-Z]\\w*))`")
+
+// checkTour checks the symbols that a page names.
+func (n *names) checkTour(t *testing.T, path string) {
+	eachLine(t, path, func(where, line string) {
+		for _, m := range tourName.FindAllStringSubmatch(line, -1) {
+			if !n.all[m[2]] {
+				t.Errorf("%s names %s, which does not exist", where, m[1])
+			}
+		}
+	})
 }
 
 // checkDoc checks what a package's doc.go names.
