@@ -114,19 +114,26 @@ func (s *Session) openCursor(ctx context.Context, c *cursor, params []types.Datu
 		c.keepRows(s)
 	}
 	if c.cached.prep.Modifies { // whether it may lock rows is told at once
-		return c.run(ctx)
+		return c.start()
 	}
 	return nil
 }
 
-// run goes on with the cursor's program for a statement. It starts it if none has fetched yet: nothing
-// is computed before.
-func (c *cursor) run(ctx context.Context) error {
+// run says that the cursor's program goes on for another statement.
+func (c *cursor) run(ctx context.Context) {
 	if c.started {
 		c.program.Continue(ctx)
+	} else {
+		c.env.Ctx = ctx
+	}
+}
+
+// start opens the program if no row was asked for yet: nothing is computed before.
+func (c *cursor) start() error {
+	if c.started {
 		return nil
 	}
-	c.started, c.env.Ctx = true, ctx
+	c.started = true
 	return c.program.Open(c.env)
 }
 
@@ -184,7 +191,7 @@ func (c *cursor) turn(s *Session) error {
 	}
 	c.keepRows(s)
 	c.program.Close()
-	c.done = false
+	c.done, c.started = false, true
 	return c.program.Open(c.env)
 }
 
@@ -193,6 +200,9 @@ func (c *cursor) more(i int64) (bool, error) {
 	for i > c.base+int64(c.rows.Len()) {
 		if c.done || c.program == nil {
 			return false, nil
+		}
+		if err := c.start(); err != nil {
+			return false, err
 		}
 		b, err := c.program.Next(exec.BatchRows)
 		if err != nil {
@@ -239,6 +249,9 @@ func (c *cursor) stream(n int64, emit func(exec.Row) error) error {
 		}
 	}
 	for n > 0 && !c.done {
+		if err := c.start(); err != nil {
+			return err
+		}
 		b, err := c.program.Next(int(min(n, exec.BatchRows)))
 		if err != nil {
 			return err
@@ -402,20 +415,8 @@ func (s *Session) moveCursor(ctx context.Context, p *Portal, st *ast.Fetch, emit
 		present := s.txn.txn.Use(c.snapshot)
 		defer s.txn.txn.Use(present)
 		s.builtinContext(ctx)
-		err = c.run(ctx)
+		c.run(ctx)
 	}
-	if err == nil {
-		n, err = c.moved(s, st, emit)
-	}
-	if err != nil && pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
-		p.close() // its program can't go on
-		s.forgetPortal(p)
-	}
-	return n, err
-}
-
-// moved is moveCursor once the program goes on.
-func (c *cursor) moved(s *Session, st *ast.Fetch, emit func(exec.Row) error) (n int64, err error) {
 	width := len(c.prepared.cols)
 	err = c.fetch(s, st, func(row exec.Row) error {
 		n++
@@ -427,6 +428,10 @@ func (c *cursor) moved(s *Session, st *ast.Fetch, emit func(exec.Row) error) (n 
 		}
 		return emit(row[:width])
 	})
+	if err != nil && pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
+		p.close() // its program can't go on
+		s.forgetPortal(p)
+	}
 	return n, err
 }
 
@@ -483,9 +488,7 @@ func (s *Session) holdCursors(ctx context.Context) error {
 func (c *cursor) persist(ctx context.Context, s *Session) error {
 	present := s.txn.txn.Use(c.snapshot)
 	defer s.txn.txn.Use(present)
-	if err := c.run(ctx); err != nil {
-		return err
-	}
+	c.run(ctx)
 	if c.rows == nil {
 		if c.scrollable() {
 			if err := c.turn(s); err != nil {
