@@ -28,6 +28,6 @@ func domainFunctions() []*Overload {
 	return []*Overload{
 		fn("lichen_domain_error(text,text,text,text) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.Null, DomainError(DomainName{a[0].Str(), a[1].Str(), a[2].Str()}, a[3].Str())
-		}).volatile(),
+		}),
 	}
 }
