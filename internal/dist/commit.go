@@ -27,8 +27,8 @@ const (
 // errMoved says that the borders of ranges moved between two looks at them.
 var errMoved = errors.New("dist: the borders of the ranges moved")
 
-// across is a commit in several ranges on its way (docs/decisions/0007).
-type across struct {
+// parallelCommit is a commit in several ranges on its way (docs/decisions/0007).
+type parallelCommit struct {
 	d        *Router
 	req      *kvpb.CommitRequest
 	ts       hlc.Timestamp // at which to commit
@@ -40,7 +40,7 @@ type across struct {
 	span     kvpb.Span
 	listed   bool   // the record lists the keys
 	staged   bool   // a part that writes was sent
-	pinned   bool   // a part does not replace an earlier attempt unless the record does first
+	queried  bool   // a part does not replace an earlier attempt unless the record does first
 	recorded uint32 // the last attempt that the record is known to have heard of before its parts
 	resent   bool   // commitOne got no answer once, and asked again
 	parts    []commitPart
@@ -66,145 +66,145 @@ func (p *commitPart) writing() bool { return len(p.writes) > 0 || p.spilled || p
 // commitAcross commits a transaction of several ranges.
 func (d *Router) commitAcross(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
 	*resp = kvpb.CommitResponse{}
-	a := &across{d: d, req: req, ts: req.Txn.ReadTS, readTS: req.Txn.ReadTS}
-	if err := a.spillRest(ctx); err != nil {
+	c := &parallelCommit{d: d, req: req, ts: req.Txn.ReadTS, readTS: req.Txn.ReadTS}
+	if err := c.spillRest(ctx); err != nil {
 		return err
 	}
-	a.prepare()
+	c.prepare()
 	for range maxAttempts {
-		again, err := a.attempt(ctx, resp)
+		again, err := c.attempt(ctx, resp)
 		if err != nil {
-			return a.fail(ctx, err, resp)
+			return c.fail(ctx, err, resp)
 		}
 		if !again {
 			return nil
 		}
 	}
-	return a.fail(ctx, &kvpb.RetryError{Reason: "the commit timestamp moved too often"}, resp)
+	return c.fail(ctx, &kvpb.RetryError{Reason: "the commit timestamp moved too often"}, resp)
 }
 
 // spillRest spills what a transaction that has spilled still has in its buffer, so
 // that there is one form of provisional data per transaction.
-func (a *across) spillRest(ctx context.Context) error {
-	if !a.req.Spilled || len(a.req.Writes) == 0 {
+func (c *parallelCommit) spillRest(ctx context.Context) error {
+	if !c.req.Spilled || len(c.req.Writes) == 0 {
 		return nil
 	}
-	sp := kvpb.SpillRequest{Txn: a.req.Txn, Writes: a.req.Writes, Anchor: a.req.Anchor, Keep: math.MaxInt64, Statement: math.MaxInt64}
-	for i := range a.req.Writes {
+	sp := kvpb.SpillRequest{Txn: c.req.Txn, Writes: c.req.Writes, Anchor: c.req.Anchor, Keep: math.MaxInt64, Statement: math.MaxInt64}
+	for i := range c.req.Writes {
 		sp.Positions = append(sp.Positions, 1<<62+uint64(i))
-		a.req.SpillSpan = kvpb.Cover(a.req.SpillSpan, a.req.Writes[i].Key)
+		c.req.SpillSpan = kvpb.Cover(c.req.SpillSpan, c.req.Writes[i].Key)
 	}
-	if err := a.d.Spill(ctx, &sp); err != nil {
+	if err := c.d.Spill(ctx, &sp); err != nil {
 		return err
 	}
-	a.req.Writes = nil
+	c.req.Writes = nil
 	return nil
 }
 
-func (a *across) prepare() {
+func (c *parallelCommit) prepare() {
 	size := 0
-	for i := range a.req.Writes {
-		k := a.req.Writes[i].Key
-		a.keys = append(a.keys, k)
+	for i := range c.req.Writes {
+		k := c.req.Writes[i].Key
+		c.keys = append(c.keys, k)
 		size += len(k)
 	}
-	a.listed = !a.req.Spilled && len(a.keys) <= maxStagedKeys && size <= maxStagedBytes
-	a.span = a.req.SpillSpan
-	if n := len(a.keys); n > 0 {
-		a.anchor = a.keys[0]
-		a.span = kvpb.Cover(kvpb.Cover(kvpb.Span{}, a.keys[0]), a.keys[n-1])
+	c.listed = !c.req.Spilled && len(c.keys) <= maxStagedKeys && size <= maxStagedBytes
+	c.span = c.req.SpillSpan
+	if n := len(c.keys); n > 0 {
+		c.anchor = c.keys[0]
+		c.span = kvpb.Cover(kvpb.Cover(kvpb.Span{}, c.keys[0]), c.keys[n-1])
 	}
-	if a.req.Spilled {
-		a.anchor = a.req.Anchor
+	if c.req.Spilled {
+		c.anchor = c.req.Anchor
 	}
-	if low := a.req.MinTS.Next(); !a.req.MinTS.IsEmpty() && a.ts.Less(low) {
-		a.raise(low)
+	if low := c.req.MinTS.Next(); !c.req.MinTS.IsEmpty() && c.ts.Less(low) {
+		c.raise(low)
 	}
 }
 
 // raise moves the timestamp of the commit to low, or to the present if that is
 // later, so that it need not move again for those who read meanwhile.
-func (a *across) raise(low hlc.Timestamp) {
-	a.ts = a.ts.Max(low)
-	if a.d.cfg.Now != nil {
-		a.ts = a.ts.Max(a.d.cfg.Now())
+func (c *parallelCommit) raise(low hlc.Timestamp) {
+	c.ts = c.ts.Max(low)
+	if c.d.cfg.Now != nil {
+		c.ts = c.ts.Max(c.d.cfg.Now())
 	}
 }
 
-// attempt tries to commit at a.ts. again says that it raised the timestamp, or found
+// attempt tries to commit at c.ts. again says that it raised the timestamp, or found
 // other borders, and that another attempt may succeed.
-func (a *across) attempt(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
-	a.req.RenewDeadline()
-	if err := kvpb.CheckDeadline(a.ts, a.req.Deadline); err != nil {
+func (c *parallelCommit) attempt(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
+	c.req.RenewDeadline()
+	if err := kvpb.CheckDeadline(c.ts, c.req.Deadline); err != nil {
 		return false, err
 	}
-	if a.req.Txn.Isolation == kvpb.Serializable && a.readTS.Less(a.ts) {
-		req := kvpb.RefreshRequest{Txn: a.req.Txn, Spans: a.req.Reads, From: a.readTS, To: a.ts}
-		if err := a.d.Refresh(ctx, &req); err != nil {
+	if c.req.Txn.Isolation == kvpb.Serializable && c.readTS.Less(c.ts) {
+		req := kvpb.RefreshRequest{Txn: c.req.Txn, Spans: c.req.Reads, From: c.readTS, To: c.ts}
+		if err := c.d.Refresh(ctx, &req); err != nil {
 			return false, err
 		}
-		a.readTS = a.ts
+		c.readTS = c.ts
 	}
-	if err := a.split(ctx); err != nil {
+	if err := c.split(ctx); err != nil {
 		return false, err
 	}
-	a.epoch++
+	c.epoch++
 	var writer *commitPart
 	writers := 0
-	for i := range a.parts {
-		if a.parts[i].writing() {
+	for i := range c.parts {
+		if c.parts[i].writing() {
 			writers++
-			writer = &a.parts[i]
+			writer = &c.parts[i]
 		}
 	}
 	switch {
-	case writers == 1 && !a.req.Spilled && !a.staged:
-		return a.commitOne(ctx, writer, resp)
-	case !a.listed:
-		return a.twoRounds(ctx, resp)
-	case writers < len(a.parts):
-		if again, err := a.confirm(ctx, resp); again || err != nil || !resp.CommitTS.IsEmpty() {
+	case writers == 1 && !c.req.Spilled && !c.staged:
+		return c.commitOne(ctx, writer, resp)
+	case !c.listed:
+		return c.twoRounds(ctx, resp)
+	case writers < len(c.parts):
+		if again, err := c.confirm(ctx, resp); again || err != nil || !resp.CommitTS.IsEmpty() {
 			return again, err
 		}
 	}
-	return a.stageWrites(ctx, resp)
+	return c.stageWrites(ctx, resp)
 }
 
 // stageWrites stages all parts that write: at once, or the record before the others if one
 // of these waits for that.
-func (a *across) stageWrites(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
+func (c *parallelCommit) stageWrites(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
 	rest := (*commitPart).writing
-	if a.pinned {
-		a.stage(ctx, func(p *commitPart) bool { return p.anchor })
-		if again, err := a.answers(resp); again || err != nil || !resp.CommitTS.IsEmpty() {
+	if c.queried {
+		c.stage(ctx, func(p *commitPart) bool { return p.anchor })
+		if again, err := c.answers(resp); again || err != nil || !resp.CommitTS.IsEmpty() {
 			return again, err
 		}
-		a.recorded = a.epoch
+		c.recorded = c.epoch
 		rest = func(p *commitPart) bool { return p.writing() && !p.anchor }
 	}
-	a.stage(ctx, rest)
-	return a.outcome(resp)
+	c.stage(ctx, rest)
+	return c.outcome(resp)
 }
 
 // confirm has the ranges that the transaction has only locked agree to the timestamp. That
 // comes before anything is staged: whoever recovers the commit looks for staged keys alone,
 // and would not miss a lock that was lost.
-func (a *across) confirm(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
-	a.stage(ctx, func(p *commitPart) bool { return !p.writing() })
-	return a.answers(resp)
+func (c *parallelCommit) confirm(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
+	c.stage(ctx, func(p *commitPart) bool { return !p.writing() })
+	return c.answers(resp)
 }
 
 // split sorts what the commit does by range.
-func (a *across) split(ctx context.Context) error {
-	s := sorting{d: a.d, parts: a.parts[:0]}
-	err := a.sort(ctx, &s)
-	a.parts = s.parts
+func (c *parallelCommit) split(ctx context.Context) error {
+	s := sorting{d: c.d, parts: c.parts[:0]}
+	err := c.sort(ctx, &s)
+	c.parts = s.parts
 	return err
 }
 
-func (a *across) sort(ctx context.Context, s *sorting) error {
-	if a.req.Spilled {
-		groups, err := a.d.byRange(ctx, []kvpb.Span{a.req.SpillSpan})
+func (c *parallelCommit) sort(ctx context.Context, s *sorting) error {
+	if c.req.Spilled {
+		groups, err := c.d.byRange(ctx, []kvpb.Span{c.req.SpillSpan})
 		if err != nil {
 			return err
 		}
@@ -216,11 +216,11 @@ func (a *across) sort(ctx context.Context, s *sorting) error {
 			p.spilled = true
 		}
 	}
-	all := commitPart{writes: a.req.Writes, locks: a.req.Locks, epochs: a.req.LockEpochs, anchor: a.anchor != nil}
+	all := commitPart{writes: c.req.Writes, locks: c.req.Locks, epochs: c.req.LockEpochs, anchor: c.anchor != nil}
 	if len(all.epochs) == 0 {
-		all.epochs = slices.Repeat([]uint64{a.req.LockEpoch}, len(all.locks))
+		all.epochs = slices.Repeat([]uint64{c.req.LockEpoch}, len(all.locks))
 	}
-	return s.addPart(ctx, &all, a.anchor)
+	return s.addPart(ctx, &all, c.anchor)
 }
 
 // sorting sorts what a commit does by range.
@@ -280,16 +280,16 @@ func (s *sorting) addPart(ctx context.Context, all *commitPart, anchor []byte) e
 
 // commitOne commits in the only range that is written, at the timestamp to which
 // the others have agreed.
-func (a *across) commitOne(ctx context.Context, w *commitPart, resp *kvpb.CommitResponse) (again bool, err error) {
-	if again, err := a.confirm(ctx, resp); again || err != nil {
+func (c *parallelCommit) commitOne(ctx context.Context, w *commitPart, resp *kvpb.CommitResponse) (again bool, err error) {
+	if again, err := c.confirm(ctx, resp); again || err != nil {
 		return again, err
 	}
-	one := *a.req
-	one.Reads, one.AllReadsHere, one.At = nil, false, a.ts
+	one := *c.req
+	one.Reads, one.AllReadsHere, one.At = nil, false, c.ts
 	one.Writes, one.Locks, one.LockEpoch, one.LockEpochs = w.writes, w.locks, 0, w.epochs
 	r := retry{commit: true}
 	for {
-		t, err := a.d.find(ctx, w.key, &r)
+		t, err := c.d.find(ctx, w.key, &r)
 		if err == nil {
 			if !fits(t.desc, &one) {
 				if r.unknown {
@@ -299,39 +299,39 @@ func (a *across) commitOne(ctx context.Context, w *commitPart, resp *kvpb.Commit
 			}
 			// A copy of an earlier attempt may still be under way too: it was found not to have
 			// happened, and the range refuses what comes without this mark.
-			a.resent = a.resent || r.unknown
-			one.Resent = a.resent
+			c.resent = c.resent || r.unknown
+			one.Resent = c.resent
 			one.RenewDeadline()
 			if err = t.Commit(ctx, &one, resp); err == nil {
 				break
 			}
 		}
-		if err = r.next(ctx, a.d, t, w.key, err); err != nil {
+		if err = r.next(ctx, c.d, t, w.key, err); err != nil {
 			return false, err
 		}
 	}
 	if !resp.Lowest.IsEmpty() {
-		a.raise(resp.Lowest)
+		c.raise(resp.Lowest)
 		*resp = kvpb.CommitResponse{}
 		return true, nil
 	}
-	a.releaseRest(ctx, w)
+	c.releaseRest(ctx, w)
 	return false, nil
 }
 
 // stage sends the parts that which names, in parallel.
-func (a *across) stage(ctx context.Context, which func(*commitPart) bool) {
+func (c *parallelCommit) stage(ctx context.Context, which func(*commitPart) bool) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxParallel)
-	here := a.here(ctx, which)
+	here := c.here(ctx, which)
 	var own *commitPart // one of the others, without a goroutine
-	for i := range a.parts {
-		p := &a.parts[i]
-		p.resp, p.err, p.recorded = kvpb.StageResponse{}, nil, a.recorded == a.epoch
+	for i := range c.parts {
+		p := &c.parts[i]
+		p.resp, p.err, p.recorded = kvpb.StageResponse{}, nil, c.recorded == c.epoch
 		if !which(p) {
 			continue
 		}
-		a.staged = a.staged || p.writing()
+		c.staged = c.staged || p.writing()
 		if slices.ContainsFunc(here, func(h partHere) bool { return h.part == p }) {
 			continue
 		}
@@ -341,14 +341,14 @@ func (a *across) stage(ctx context.Context, which func(*commitPart) bool) {
 		}
 		slots <- struct{}{}
 		wg.Go(func() {
-			p.err = a.stagePart(ctx, p)
+			p.err = c.stagePart(ctx, p)
 			<-slots
 		})
 	}
 	if own != nil {
-		own.err = a.stagePart(ctx, own)
+		own.err = c.stagePart(ctx, own)
 	}
-	a.stageHere(ctx, here)
+	c.stageHere(ctx, here)
 	wg.Wait()
 }
 
@@ -361,15 +361,15 @@ type partHere struct {
 
 // here returns the parts that write, of those that which names, in ranges that this node is
 // believed to lead, in the order of the ranges; nil unless there are several.
-func (a *across) here(ctx context.Context, which func(*commitPart) bool) []partHere {
+func (c *parallelCommit) here(ctx context.Context, which func(*commitPart) bool) []partHere {
 	var found []partHere
-	for i := range a.parts {
-		p := &a.parts[i]
+	for i := range c.parts {
+		p := &c.parts[i]
 		if !which(p) || !p.writing() {
 			continue
 		}
-		t, err := a.d.find(ctx, p.key, &retry{})
-		if err != nil || !a.d.isHere(t) || !a.within(p, t.desc) {
+		t, err := c.d.find(ctx, p.key, &retry{})
+		if err != nil || !c.d.isHere(t) || !c.within(p, t.desc) {
 			continue
 		}
 		if to, ok := t.Sender.(kvpb.Joiner); ok {
@@ -385,23 +385,23 @@ func (a *across) here(ctx context.Context, which func(*commitPart) bool) []partH
 
 // stageHere stages parts in ranges of this node on this goroutine. What can't be done so is
 // sent like other parts.
-func (a *across) stageHere(ctx context.Context, here []partHere) {
+func (c *parallelCommit) stageHere(ctx context.Context, here []partHere) {
 	if len(here) == 0 {
 		return
 	}
 	parts := make([]kvpb.StagePart, len(here))
 	reqs := make([]kvpb.StageRequest, len(here))
 	for i, h := range here {
-		reqs[i] = a.request(h.part)
+		reqs[i] = c.request(h.part)
 		parts[i] = kvpb.StagePart{Sender: h.to, Req: &reqs[i]}
 	}
 	here[0].to.StageJoint(ctx, parts)
 	for i, h := range here {
 		h.part.resp = parts[i].Resp
 		if parts[i].Err != nil {
-			h.part.err = a.stagePart(ctx, h.part)
+			h.part.err = c.stagePart(ctx, h.part)
 		} else {
-			a.tried(h.part, nil)
+			c.tried(h.part, nil)
 		}
 	}
 }
@@ -409,40 +409,40 @@ func (a *across) stageHere(ctx context.Context, here []partHere) {
 // stagePart stages a part. If its range turns out to have been split, each piece of the part
 // goes where its keys are, in the same attempt: to begin anew with all parts takes so long, if
 // the transaction is large, that more borders may have moved by then.
-func (a *across) stagePart(ctx context.Context, p *commitPart) error {
-	err := a.sendPart(ctx, p)
+func (c *parallelCommit) stagePart(ctx context.Context, p *commitPart) error {
+	err := c.sendPart(ctx, p)
 	for n := 0; err == errMoved && n < maxAttempts; n++ {
 		var pieces []commitPart
-		if pieces, err = a.cut(ctx, p); err != nil {
+		if pieces, err = c.cut(ctx, p); err != nil {
 			break
 		}
-		err = a.sendPieces(ctx, p, pieces)
+		err = c.sendPieces(ctx, p, pieces)
 	}
-	a.tried(p, err)
+	c.tried(p, err)
 	return err
 }
 
 // tried notes that there may be a record, once the part of the anchor was staged or may have
 // been.
-func (a *across) tried(p *commitPart, err error) {
-	if p.anchor && a.since.IsEmpty() && (err != nil || p.resp.Lowest.IsEmpty()) {
-		a.since = a.ts
+func (c *parallelCommit) tried(p *commitPart, err error) {
+	if p.anchor && c.since.IsEmpty() && (err != nil || p.resp.Lowest.IsEmpty()) {
+		c.since = c.ts
 	}
 }
 
 // cut returns the pieces of a part between the borders that are known now. Of a spilled part
 // nobody knows them here, and a piece that only locks would have to agree before anything is
 // staged (invariant D8): these begin anew.
-func (a *across) cut(ctx context.Context, p *commitPart) ([]commitPart, error) {
-	s := sorting{d: a.d}
+func (c *parallelCommit) cut(ctx context.Context, p *commitPart) ([]commitPart, error) {
+	s := sorting{d: c.d}
 	if p.spilled {
 		return nil, errMoved
 	}
-	if err := s.addPart(ctx, p, a.anchor); err != nil {
+	if err := s.addPart(ctx, p, c.anchor); err != nil {
 		return nil, err
 	}
 	for i := range s.parts {
-		if a.listed && p.writing() && !s.parts[i].writing() {
+		if c.listed && p.writing() && !s.parts[i].writing() {
 			return nil, errMoved
 		}
 	}
@@ -450,28 +450,28 @@ func (a *across) cut(ctx context.Context, p *commitPart) ([]commitPart, error) {
 }
 
 // sendPieces sends the pieces of a part, that of the anchor first: it is the first key.
-func (a *across) sendPieces(ctx context.Context, p *commitPart, pieces []commitPart) error {
+func (c *parallelCommit) sendPieces(ctx context.Context, p *commitPart, pieces []commitPart) error {
 	recorded := p.recorded
 	p.resp = kvpb.StageResponse{}
 	for i := range pieces {
 		piece := &pieces[i]
 		piece.recorded = recorded
-		if err := a.sendPart(ctx, piece); err != nil {
+		if err := c.sendPart(ctx, piece); err != nil {
 			return err
 		}
 		recorded = recorded || piece.anchor && piece.resp == kvpb.StageResponse{}
 		p.resp.Lowest = p.resp.Lowest.Max(piece.resp.Lowest)
 		p.resp.CommitTS = p.resp.CommitTS.Max(piece.resp.CommitTS)
-		p.resp.Pinned = p.resp.Pinned || piece.resp.Pinned
+		p.resp.Queried = p.resp.Queried || piece.resp.Queried
 	}
 	return nil
 }
 
 // sendPart sends a part to its range; errMoved says that it does not lie in one.
-func (a *across) sendPart(ctx context.Context, p *commitPart) error {
-	req := a.request(p)
-	return a.d.route(ctx, p.key, p.writing(), func(t target) error {
-		if !a.within(p, t.desc) {
+func (c *parallelCommit) sendPart(ctx context.Context, p *commitPart) error {
+	req := c.request(p)
+	return c.d.route(ctx, p.key, p.writing(), func(t target) error {
+		if !c.within(p, t.desc) {
 			return errMoved
 		}
 		return t.Stage(ctx, &req, &p.resp)
@@ -479,41 +479,41 @@ func (a *across) sendPart(ctx context.Context, p *commitPart) error {
 }
 
 // within reports whether a part lies in a range.
-func (a *across) within(p *commitPart, desc *kvpb.RangeDescriptor) bool {
+func (c *parallelCommit) within(p *commitPart, desc *kvpb.RangeDescriptor) bool {
 	for i := range p.writes {
 		if !desc.ContainsKey(p.writes[i].Key) {
 			return false
 		}
 	}
-	return holdsKeys(desc, p.locks) && (!p.anchor || desc.ContainsKey(a.anchor))
+	return holdsKeys(desc, p.locks) && (!p.anchor || desc.ContainsKey(c.anchor))
 }
 
 // request returns what asks for a part.
-func (a *across) request(p *commitPart) kvpb.StageRequest {
+func (c *parallelCommit) request(p *commitPart) kvpb.StageRequest {
 	req := kvpb.StageRequest{
-		Txn: a.req.Txn, TS: a.ts, Epoch: a.epoch, Anchor: a.anchor,
+		Txn: c.req.Txn, TS: c.ts, Epoch: c.epoch, Anchor: c.anchor,
 		Writes: p.writes, Locks: p.locks, LockEpochs: p.epochs, Spilled: p.spilled, Record: p.anchor,
-		Deadline: a.req.Deadline, Recorded: p.recorded,
+		Deadline: c.req.Deadline, Recorded: p.recorded,
 	}
-	if p.anchor && a.listed {
-		req.Keys = a.keys
+	if p.anchor && c.listed {
+		req.Keys = c.keys
 	}
-	if p.anchor && !a.listed {
-		req.Span = a.span
+	if p.anchor && !c.listed {
+		req.Span = c.span
 	}
 	return req
 }
 
 // outcome says what the answers to the parts mean when all have been sent.
-func (a *across) outcome(resp *kvpb.CommitResponse) (again bool, err error) {
-	again, err = a.answers(resp)
+func (c *parallelCommit) outcome(resp *kvpb.CommitResponse) (again bool, err error) {
+	again, err = c.answers(resp)
 	if again || err != nil || !resp.CommitTS.IsEmpty() {
 		return again, err
 	}
-	if a.staged {
-		resp.CommitTS = a.ts
-		if a.listed {
-			a.end(kvpb.EndCommit).finish()
+	if c.staged {
+		resp.CommitTS = c.ts
+		if c.listed {
+			c.end(kvpb.EndCommit).finish()
 		}
 	}
 	return false, nil
@@ -521,12 +521,12 @@ func (a *across) outcome(resp *kvpb.CommitResponse) (again bool, err error) {
 
 // answers says what the answers to the parts mean that were sent last: whether another
 // attempt must follow, or the transaction has committed.
-func (a *across) answers(resp *kvpb.CommitResponse) (again bool, err error) {
+func (c *parallelCommit) answers(resp *kvpb.CommitResponse) (again bool, err error) {
 	var low hlc.Timestamp
-	moved, pinned := false, false
-	for i := range a.parts {
-		p := &a.parts[i]
-		pinned = pinned || p.resp.Pinned
+	moved, queried := false, false
+	for i := range c.parts {
+		p := &c.parts[i]
+		queried = queried || p.resp.Queried
 		switch {
 		case p.err == errMoved:
 			moved = true
@@ -537,32 +537,32 @@ func (a *across) answers(resp *kvpb.CommitResponse) (again bool, err error) {
 		}
 		low = low.Max(p.resp.Lowest)
 	}
-	a.pinned = a.pinned || pinned
+	c.queried = c.queried || queried
 	switch {
 	case !resp.CommitTS.IsEmpty():
 		return false, nil
 	case err != nil:
 		return false, err
 	case !low.IsEmpty():
-		a.raise(low)
+		c.raise(low)
 		return true, nil
 	}
-	return moved || pinned, nil
+	return moved || queried, nil
 }
 
 // twoRounds commits a transaction whose record does not list its keys: first its
 // record, then its parts, then the record again.
-func (a *across) twoRounds(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
+func (c *parallelCommit) twoRounds(ctx context.Context, resp *kvpb.CommitResponse) (again bool, err error) {
 	for _, first := range []bool{true, false} {
-		a.stage(ctx, func(p *commitPart) bool { return p.anchor == first })
+		c.stage(ctx, func(p *commitPart) bool { return p.anchor == first })
 		var staged kvpb.CommitResponse
-		again, err := a.outcome(&staged)
+		again, err := c.outcome(&staged)
 		if again || err != nil {
 			return again, err
 		}
-		a.recorded = a.epoch
+		c.recorded = c.epoch
 	}
-	e := a.end(kvpb.EndCommit)
+	e := c.end(kvpb.EndCommit)
 	var answer kvpb.EndTxnResponse
 	if err := e.endTxn(ctx, &answer); err != nil {
 		return false, err
@@ -571,7 +571,7 @@ func (a *across) twoRounds(ctx context.Context, resp *kvpb.CommitResponse) (agai
 	case answer.Forgotten:
 		return false, &kvpb.AmbiguousCommitError{Cause: errForgotten}
 	case !answer.Lowest.IsEmpty():
-		a.raise(answer.Lowest)
+		c.raise(answer.Lowest)
 		return true, nil
 	case answer.Status != kvpb.TxnCommitted:
 		return false, errAbortedByOthers
@@ -589,10 +589,10 @@ var (
 
 // locksLeft returns the locks on keys that the transaction has not written: those
 // on written ones went when they were staged.
-func (a *across) locksLeft() [][]byte {
+func (c *parallelCommit) locksLeft() [][]byte {
 	var left [][]byte
-	for _, k := range a.req.Locks {
-		if _, written := slices.BinarySearchFunc(a.keys, k, bytes.Compare); !written {
+	for _, k := range c.req.Locks {
+		if _, written := slices.BinarySearchFunc(c.keys, k, bytes.Compare); !written {
 			left = append(left, bytes.Clone(k))
 		}
 	}
@@ -600,11 +600,11 @@ func (a *across) locksLeft() [][]byte {
 }
 
 // releaseRest gives up the locks in the ranges that are not written.
-func (a *across) releaseRest(ctx context.Context, w *commitPart) {
-	for i := range a.parts {
-		if p := &a.parts[i]; p != w && len(p.locks) > 0 {
+func (c *parallelCommit) releaseRest(ctx context.Context, w *commitPart) {
+	for i := range c.parts {
+		if p := &c.parts[i]; p != w && len(p.locks) > 0 {
 			// What can't be reached has lost its locks, or will.
-			_ = a.d.Release(context.WithoutCancel(ctx), &kvpb.ReleaseRequest{Txn: a.req.Txn, Locks: p.locks})
+			_ = c.d.Release(context.WithoutCancel(ctx), &kvpb.ReleaseRequest{Txn: c.req.Txn, Locks: p.locks})
 		}
 	}
 }

@@ -120,20 +120,20 @@ type ending struct {
 	patient bool
 }
 
-func (a *across) end(action kvpb.EndAction) *ending {
+func (c *parallelCommit) end(action kvpb.EndAction) *ending {
 	e := &ending{
-		d: a.d, txn: *a.req.Txn, anchor: append([]byte(nil), a.anchor...), action: action, ts: a.ts, epoch: a.epoch,
-		since: a.since,
+		d: c.d, txn: *c.req.Txn, anchor: append([]byte(nil), c.anchor...), action: action, ts: c.ts, epoch: c.epoch,
+		since: c.since,
 	}
-	if a.listed {
-		for _, k := range a.keys {
+	if c.listed {
+		for _, k := range c.keys {
 			e.keys = append(e.keys, append([]byte(nil), k...))
 		}
 	} else {
-		e.span = kvpb.Span{Key: append([]byte(nil), a.span.Key...), EndKey: append([]byte(nil), a.span.EndKey...)}
+		e.span = kvpb.Span{Key: append([]byte(nil), c.span.Key...), EndKey: append([]byte(nil), c.span.EndKey...)}
 	}
 	if action == kvpb.EndCommit {
-		e.locks = a.locksLeft()
+		e.locks = c.locksLeft()
 	}
 	return e
 }
@@ -214,20 +214,20 @@ func (e *ending) step(ctx context.Context) error {
 // fail ends a commit that did not succeed. Parts of it may be on their way still:
 // the record must rule the transaction out before its client hears of a failure,
 // and it may say that others have committed it.
-func (a *across) fail(ctx context.Context, cause error, resp *kvpb.CommitResponse) error {
-	if !a.staged {
+func (c *parallelCommit) fail(ctx context.Context, cause error, resp *kvpb.CommitResponse) error {
+	if !c.staged {
 		return cause
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failTimeout)
 	defer cancel()
-	e := a.end(kvpb.EndAbort)
+	e := c.end(kvpb.EndAbort)
 	var answer kvpb.EndTxnResponse
 	if err := e.endTxn(ctx, &answer); err != nil || answer.Forgotten {
 		return &kvpb.AmbiguousCommitError{Cause: cause}
 	}
 	e.decided(&answer)
 	if answer.Status == kvpb.TxnCommitted {
-		e.locks = a.locksLeft()
+		e.locks = c.locksLeft()
 		resp.CommitTS = answer.CommitTS
 		e.finish()
 		return nil

@@ -28,7 +28,7 @@
 //	D5. A client hears of a commit across ranges only when every part of it is
 //	    durable, and of its failure only when the record rules it out. Where a record is no
 //	    more, and who kept it may have forgotten what it said, the client hears that nobody
-//	    knows. (across.outcome, across.fail)
+//	    knows. (parallelCommit.outcome, parallelCommit.fail)
 //
 // commit.go sends the parts of a commit across ranges, commit_end.go ends it, after
 // the answer, in the background (Close), commit_wire.go carries both between nodes.
@@ -47,7 +47,7 @@
 //
 //	D8. Nothing of a commit that others may recover is staged before every range that it has
 //	    only locked has agreed to its timestamp: a recovery looks for staged keys alone
-//	    (across.confirm, across.cut; TestLostLockAndCoordinator in kv)
+//	    (parallelCommit.confirm, parallelCommit.cut; TestLostLockAndCoordinator in kv)
 //
 //	D9. What a node's clock shows in an answer stands for those only who had asked before the
 //	    question left: what others committed before they began lies below it (askClock;

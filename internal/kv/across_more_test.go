@@ -160,13 +160,13 @@ func TestCountedPartStays(t *testing.T) {
 			}
 			return counted.Present
 		}
-		if !stage(c.clock.Now(), 2, false).Pinned || !stays() {
+		if !stage(c.clock.Now(), 2, false).Queried || !stays() {
 			t.Errorf("%s: a later attempt has replaced what was counted", then)
 		}
-		if stage(c.clock.Now(), 3, true).Pinned || stays() {
+		if stage(c.clock.Now(), 3, true).Queried || stays() {
 			t.Errorf("%s: an attempt that the record has heard of did not replace what was counted", then)
 		}
-		if stage(c.clock.Now(), 4, false).Pinned {
+		if stage(c.clock.Now(), 4, false).Queried {
 			t.Errorf("%s: nobody has counted the third attempt's keys", then)
 		}
 		c.close()

@@ -148,3 +148,41 @@ func BenchmarkUpdate(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkUpdateAcross commits in two ranges.
+func BenchmarkUpdateAcross(b *testing.B) {
+	ctx := context.Background()
+	c := hlc.NewSystem(0)
+	s, err := store.Open(store.Options{Bootstrap: true, FS: fs.Disk(), Dir: b.TempDir(), Clock: c})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Start(); err != nil {
+		b.Fatal(err)
+	}
+	_, d, err := s.Lookup(key("m"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, _ := s.Replica(d.RangeID)
+	if err := r.Split(ctx, key("m"), 2); err != nil {
+		b.Fatal(err)
+	}
+	txn := kv.NewDB(dist.New(s, nil), c, 1).Begin(kv.TxnOptions{})
+	val := make([]byte, 100)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		txn.BeginStatement()
+		for _, k := range []string{"k", "z"} {
+			if err := txn.Put(key(fmt.Sprint(k, i%1000)), val); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := txn.Commit(ctx); err != nil {
+			b.Fatal(err)
+		}
+		txn.Reset(kv.TxnOptions{})
+	}
+}

@@ -83,12 +83,12 @@ type StageRequest struct {
 
 // StageResponse answers a StageRequest. If Lowest is set the range can't commit at
 // the timestamp and wrote nothing; it could at Lowest. CommitTS is set if the
-// transaction turned out to be committed already. Pinned says that somebody who recovers
+// transaction turned out to be committed already. Queried says that somebody who recovers
 // the commit may have counted what an earlier attempt staged here: nothing was written, and
 // nothing will be but of a request that is Recorded.
 type StageResponse struct {
 	Lowest, CommitTS hlc.Timestamp
-	Pinned           bool
+	Queried          bool
 }
 
 // StagePart is one of several requests to ranges of one node that belong to one commit.

@@ -65,7 +65,7 @@
 //	R12. A recovery aborts only after no missing key can be staged at its timestamp
 //	    any more, under this leader or the next (QueryStaged). It commits only keys that are
 //	    still staged as it has counted them: no other attempt replaces those that were counted
-//	    before the record says that it has begun (txnintent, invariant 5; across.stageWrites in
+//	    before the record says that it has begun (txnintent, invariant 5; parallelCommit.stageWrites in
 //	    dist). A record that is being recovered says nothing else meanwhile (its latch).
 //	R13. A record goes only when no intent of its transaction is left in any range, and an
 //	    ended transaction does not begin again (deleteRecord, stage.ended). A range answers for a

@@ -199,7 +199,7 @@ func (s *stage) ended() (done bool, err error) {
 	case res.Has(txnintent.ReplySuperseded):
 		return true, errSuperseded
 	case res.Has(txnintent.ReplyQueried):
-		s.resp.Pinned = true
+		s.resp.Queried = true
 	default:
 		return false, nil
 	}

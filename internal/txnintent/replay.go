@@ -62,9 +62,9 @@ func (s *TxnSet) Each(fn func(kvpb.TxnID)) {
 	}
 }
 
-// ReplayFilter keeps the copies of a commit apart that got no answer and was sent again: one
-// of them is served at a time, and the first, which the network may still carry, not any
-// more. The zero value is ready for use.
+// ReplayFilter is the replay filter: it keeps the copies of a commit apart that got no answer and
+// was sent again. One of them is served at a time, and the first, which the network may still
+// carry, not any more. The zero value is ready for use.
 type ReplayFilter struct {
 	// Replayed are the transactions whose commit was sent again.
 	Replayed TxnSet

@@ -11,20 +11,20 @@ import (
 // maxAhead bounds the answers that are kept for a statement.
 const maxAhead = 4096
 
-// ahead are locks that were taken before they were asked for.
-type ahead struct {
+// prefetched are locks that were taken before they were asked for.
+type prefetched struct {
 	strength kvpb.Strength
 	got      map[string]*kvpb.LockResponse
 }
 
-func (a *ahead) forget() {
+func (a *prefetched) forget() {
 	if len(a.got) > 0 {
 		clear(a.got)
 	}
 }
 
 // find returns the answer to a request for a lock that is held already, or nil.
-func (a *ahead) find(key []byte, s kvpb.Strength) *kvpb.LockResponse {
+func (a *prefetched) find(key []byte, s kvpb.Strength) *kvpb.LockResponse {
 	if len(a.got) == 0 || s > a.strength {
 		return nil
 	}
@@ -35,8 +35,8 @@ func (a *ahead) find(key []byte, s kvpb.Strength) *kvpb.LockResponse {
 // for all of a range: as far as they are free. Those that are not, Lock waits for. What
 // Lock answers is the same as without it.
 func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s kvpb.Strength) error {
-	if s != t.ahead.strength || len(t.ahead.got)+len(keys) > maxAhead {
-		t.ahead.forget()
+	if s != t.prefetched.strength || len(t.prefetched.got)+len(keys) > maxAhead {
+		t.prefetched.forget()
 	}
 	if len(keys) == 0 {
 		return nil
@@ -52,22 +52,22 @@ func (t *Txn) LockAhead(ctx context.Context, keys [][]byte, s kvpb.Strength) err
 		}
 		return err
 	}
-	if t.ahead.got == nil {
-		t.ahead.got = make(map[string]*kvpb.LockResponse, len(keys))
+	if t.prefetched.got == nil {
+		t.prefetched.got = make(map[string]*kvpb.LockResponse, len(keys))
 	}
-	t.ahead.strength = s
+	t.prefetched.strength = s
 	var lost error
 	for i, k := range keys {
 		l := &resp.Locks[i]
 		if l.Skipped {
 			continue
 		}
-		if l.Acquired || l.Unsure || len(t.doubtful) > 0 {
+		if l.Acquired || l.Unsure || len(t.ambiguous) > 0 {
 			if err := t.addLock(k, s, l); err != nil {
 				lost = err // the other locks are noted all the same, to be given up
 			}
 		}
-		t.ahead.got[string(k)] = l
+		t.prefetched.got[string(k)] = l
 	}
 	return lost
 }

@@ -85,7 +85,7 @@ func (t *Txn) SpillRest(ctx context.Context) error {
 // spillBuffer gives what is buffered to the ranges.
 func (t *Txn) spillBuffer(ctx context.Context) error {
 	err := t.sendBuffer(ctx)
-	t.doomed = t.doomed || err != nil && kvpb.Classify(err) == kvpb.ClassRetry
+	t.mustRestart = t.mustRestart || err != nil && kvpb.Classify(err) == kvpb.ClassRetry
 	return err
 }
 

@@ -57,25 +57,25 @@ type Txn struct {
 	// Reset clears it.
 	Renew func() hlc.Timestamp
 
-	buf      Buffer
-	reads    ReadSet
-	locks    []lockedKey
-	doubtful [][]byte      // see lockFailed
-	doomed   bool          // a lock was lost: no statement of it helps if run again
-	ahead    ahead         // see LockAhead
-	lockKeys [][]byte      // scratch of commit and release
-	epochs   []uint64      // scratch of commit
-	hasRead  bool          // something was read at the present read timestamp
-	certain  hlc.Timestamp // what limits the uncertainty of the next snapshot, see Settle
-	observed []kvpb.Observation
-	met      []kvpb.Observation // what Meet has found
-	minTS    hlc.Timestamp      // newest version seen under a lock, or time of a check
-	commitTS hlc.Timestamp
-	spill    spillState
-	stmtBase int // writes before the current statement
-	charged  int64
-	check    check
-	reserved []kvpb.Span // see Reserve
+	buf         Buffer
+	reads       ReadSet
+	locks       []lockedKey
+	ambiguous   [][]byte      // see lockFailed
+	mustRestart bool          // a lock was lost: no statement of it helps if run again
+	prefetched  prefetched    // see LockAhead
+	lockKeys    [][]byte      // scratch of commit and release
+	epochs      []uint64      // scratch of commit
+	hasRead     bool          // something was read at the present read timestamp
+	certain     hlc.Timestamp // what limits the uncertainty of the next snapshot, see Settle
+	observed    []kvpb.Observation
+	met         []kvpb.Observation // what Meet has found
+	minTS       hlc.Timestamp      // newest version seen under a lock, or time of a check
+	commitTS    hlc.Timestamp
+	spill       spillState
+	stmtBase    int // writes before the current statement
+	charged     int64
+	check       check
+	reserved    []kvpb.Span // see Reserve
 
 	// Links of the registry of active transactions; guarded by its mutex.
 	prev, next *Txn
@@ -137,8 +137,8 @@ func (t *Txn) Reset(o Options) {
 	t.reads.Reset()
 	clear(t.locks)
 	t.locks = t.locks[:0]
-	t.doubtful, t.doomed = nil, false
-	t.ahead.forget()
+	t.ambiguous, t.mustRestart = nil, false
+	t.prefetched.forget()
 	t.spill = spillState{}
 	t.check = check{}
 	t.certain = hlc.Timestamp{}
@@ -184,7 +184,7 @@ func (t *Txn) BufferBytes() int64 { return t.buf.Bytes() }
 // up to now.
 func (t *Txn) BeginStatement() {
 	t.seq++
-	t.ahead.forget()
+	t.prefetched.forget()
 	t.stmtBase = t.spill.base + t.buf.Len()
 	switch {
 	case t.state == idle:
@@ -239,7 +239,7 @@ func (t *Txn) Get(ctx context.Context, key []byte) (value []byte, found bool, er
 // than the snapshot makes the transaction move its snapshot, which is a retry error
 // if something that it has read has changed.
 func (t *Txn) Lock(ctx context.Context, key []byte, s kvpb.Strength, w kvpb.WaitPolicy) (LockResult, error) {
-	resp := t.ahead.find(key, s)
+	resp := t.prefetched.find(key, s)
 	if resp == nil {
 		resp = &t.lockResp
 		if err := t.requestLock(ctx, key, s, w); err != nil || resp.Skipped {
@@ -279,7 +279,7 @@ func (t *Txn) requestLock(ctx context.Context, key []byte, s kvpb.Strength, w kv
 		t.lockFailed(key)
 		return err
 	}
-	if !resp.Skipped && (resp.Acquired || resp.Unsure || len(t.doubtful) > 0) {
+	if !resp.Skipped && (resp.Acquired || resp.Unsure || len(t.ambiguous) > 0) {
 		return t.addLock(key, s, resp)
 	}
 	return nil
@@ -297,11 +297,11 @@ func (t *Txn) addLock(key []byte, s kvpb.Strength, resp *kvpb.LockResponse) erro
 			if !resp.Acquired {
 				return nil // held all along, perhaps by way of a merge; else the commit finds out by the epoch
 			}
-			t.doomed = true
+			t.mustRestart = true
 			return &kvpb.RetryError{Reason: "the range lost the transaction's locks with its leader", Key: cloneKey(key)}
 		}
 	}
-	if doubtful := t.wasDoubtful(key); resp.Acquired || resp.Unsure || doubtful {
+	if ambiguous := t.wasAmbiguous(key); resp.Acquired || resp.Unsure || ambiguous {
 		t.locks = append(t.locks, lockedKey{key: t.reads.copyBytes(key), strength: s, epoch: resp.Epoch})
 	}
 	return nil
@@ -315,37 +315,37 @@ func (t *Txn) lockFailed(key []byte) {
 			return // a stronger one: what is held goes with it
 		}
 	}
-	if !t.isDoubtful(key) {
-		t.doubtful = append(t.doubtful, cloneKey(key))
+	if !t.isAmbiguous(key) {
+		t.ambiguous = append(t.ambiguous, cloneKey(key))
 	}
 }
 
-func (t *Txn) isDoubtful(key []byte) bool {
-	return slices.ContainsFunc(t.doubtful, func(k []byte) bool { return bytes.Equal(k, key) })
+func (t *Txn) isAmbiguous(key []byte) bool {
+	return slices.ContainsFunc(t.ambiguous, func(k []byte) bool { return bytes.Equal(k, key) })
 }
 
-// wasDoubtful reports whether a request for the key failed before, now that it is
+// wasAmbiguous reports whether a request for the key failed before, now that it is
 // known to be locked.
-func (t *Txn) wasDoubtful(key []byte) bool {
-	if len(t.doubtful) == 0 || !t.isDoubtful(key) {
+func (t *Txn) wasAmbiguous(key []byte) bool {
+	if len(t.ambiguous) == 0 || !t.isAmbiguous(key) {
 		return false
 	}
-	t.doubtful = slices.DeleteFunc(t.doubtful, func(k []byte) bool { return bytes.Equal(k, key) })
+	t.ambiguous = slices.DeleteFunc(t.ambiguous, func(k []byte) bool { return bytes.Equal(k, key) })
 	return true
 }
 
 // doubtfulTimeout bounds the release of locks that may not even be held.
 const doubtfulTimeout = time.Second
 
-// releaseDoubtful gives up the locks that may have been granted to failed requests.
-func (t *Txn) releaseDoubtful(ctx context.Context) {
-	if len(t.doubtful) == 0 {
+// releaseAmbiguous gives up the locks that may have been granted to failed requests.
+func (t *Txn) releaseAmbiguous(ctx context.Context) {
+	if len(t.ambiguous) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), doubtfulTimeout)
 	defer cancel()
-	_ = t.env.Sender.Release(ctx, &kvpb.ReleaseRequest{Txn: &t.meta, Locks: t.doubtful})
-	t.doubtful = nil
+	_ = t.env.Sender.Release(ctx, &kvpb.ReleaseRequest{Txn: &t.meta, Locks: t.ambiguous})
+	t.ambiguous = nil
 }
 
 // refresh moves the snapshot to ts if nothing that was read has changed since.
@@ -406,7 +406,7 @@ func (t *Txn) RollbackTo(ctx context.Context, sp Savepoint) error {
 			t.reads.AddKey(t.locks[i].key)
 		}
 	}
-	t.releaseDoubtful(ctx)
+	t.releaseAmbiguous(ctx)
 	return t.releaseLocks(ctx, sp.locks, true)
 }
 
@@ -415,7 +415,7 @@ func (t *Txn) RollbackTo(ctx context.Context, sp Savepoint) error {
 // now. It returns the retry error of what stands in the way: earlier statements
 // whose results would differ, or the transaction's end.
 func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) error {
-	if t.doomed || t.opts.Isolation != kvpb.ReadCommitted && t.seq > 1 && !t.remembersReads() {
+	if t.mustRestart || t.opts.Isolation != kvpb.ReadCommitted && t.seq > 1 && !t.remembersReads() {
 		return cause // nothing says whether earlier statements would read the same
 	}
 	if err := t.spillRollback(ctx, sp); err != nil {
@@ -428,7 +428,7 @@ func (t *Txn) RetryStatement(ctx context.Context, sp Savepoint, cause error) err
 
 // releaseLocks gives up the locks from position n on.
 func (t *Txn) releaseLocks(ctx context.Context, n int, committed bool) error {
-	t.ahead.forget()
+	t.prefetched.forget()
 	if n >= len(t.locks) {
 		return nil
 	}
@@ -449,7 +449,7 @@ func (t *Txn) Commit(ctx context.Context) error {
 		return nil
 	}
 	defer t.finish()
-	defer t.releaseDoubtful(ctx)
+	defer t.releaseAmbiguous(ctx)
 	if !t.HasWrites() {
 		return t.releaseLocks(ctx, 0, true)
 	}
@@ -532,7 +532,7 @@ func (t *Txn) Rollback(ctx context.Context) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	t.abortSpilled(ctx)
-	t.releaseDoubtful(ctx)
+	t.releaseAmbiguous(ctx)
 	_ = t.releaseLocks(ctx, 0, false) // a range that is gone has no locks left
 	t.finish()
 }
@@ -540,7 +540,7 @@ func (t *Txn) Rollback(ctx context.Context) {
 func (t *Txn) finish() {
 	t.releaseReserved()
 	t.state = finished
-	t.ahead = ahead{}
+	t.prefetched = prefetched{}
 	t.drop()
 	t.discharge()
 	t.env.unregister(t)

@@ -13,6 +13,6 @@ import (
 // one saw under the lock would no longer be protected.
 func (t *Txn) Unlock(ctx context.Context, key []byte) error {
 	t.locks = slices.DeleteFunc(t.locks, func(l lockedKey) bool { return bytes.Equal(l.key, key) })
-	t.wasDoubtful(key)
+	t.wasAmbiguous(key)
 	return t.env.Sender.Release(ctx, &kvpb.ReleaseRequest{Txn: &t.meta, Locks: [][]byte{key}})
 }

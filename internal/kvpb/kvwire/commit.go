@@ -69,7 +69,7 @@ func (f *reader) uint32() uint32 {
 
 // AppendStageResponse appends the fields of a response.
 func AppendStageResponse(b []byte, resp *kvpb.StageResponse) []byte {
-	return appendFlags(appendTimestamp(appendTimestamp(b, resp.Lowest), resp.CommitTS), resp.Pinned)
+	return appendFlags(appendTimestamp(appendTimestamp(b, resp.Lowest), resp.CommitTS), resp.Queried)
 }
 
 // DecodeStageResponse reads what AppendStageResponse wrote.
@@ -77,7 +77,7 @@ func DecodeStageResponse(b []byte, resp *kvpb.StageResponse) error {
 	f := read(b)
 	resp.Lowest, resp.CommitTS = f.timestamp(), f.timestamp()
 	if f.more() {
-		f.flags(&resp.Pinned)
+		f.flags(&resp.Queried)
 	}
 	return f.err()
 }
