@@ -28,11 +28,14 @@ func untilOutOfMemory(t *testing.T, most int, f func(i int) error) int {
 	return 0
 }
 
+// heldBytes is what sessions may keep in TestMemoryOfPreparedStatements.
+const heldBytes = 1 << 20
+
 // TestMemoryOfPreparedStatements prepares statements until there is no memory for another,
 // and gives them back in each way there is: as many find room each time.
 func TestMemoryOfPreparedStatements(t *testing.T) {
 	ctx := context.Background()
-	n := openNode(t, fs.NewMem(), nodeOptions{mem: 2 << 20})
+	n := openNode(t, fs.NewMem(), nodeOptions{mem: 2 * heldBytes})
 	defer closeNode(t, n)
 	var s *sql.Session
 	parse := func(i int) error {
@@ -42,12 +45,29 @@ func TestMemoryOfPreparedStatements(t *testing.T) {
 	fill := func() int { return untilOutOfMemory(t, 10_000, parse) }
 	s = n.session(t)
 	room := fill()
-	if room < 500 {
+	if room < 1000 {
 		t.Errorf("room for %d statements only", room)
+	}
+	for _, name := range []string{"p5", "p5", "p6"} { // their trees had to give way
+		p, err := s.Statement(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		portal, err := s.Bind(ctx, "", p, []types.Datum{types.NewInt(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Execute(ctx, portal, 0, true, &discard{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := s.Sync(ctx); err != nil {
+		t.Fatal(err)
 	}
 	if got := answer(t, s, "EXECUTE p7(35)"); got != "42" { // its plan had to give way
 		t.Errorf("EXECUTE: %s", got)
 	}
+	t.Logf("room for %d statements, %d bytes each", room, heldBytes/room)
 	for name, forget := range map[string]func(){
 		"Close": func() {
 			for i := range room {

@@ -41,6 +41,8 @@ type Prepared struct {
 	// held are the bytes accounted for a named one, planHeld those for its plan.
 	held, planHeld int64
 	fromSQL        bool // by PREPARE
+	// reread says that stmt can be parsed again from Text, thin that its tree was dropped.
+	reread, thin bool
 }
 
 // ParamTypes returns the types of $1, $2, ...
@@ -67,7 +69,7 @@ func (s *Session) Prepare(ctx context.Context, name, text string, paramTypes []u
 	if len(stmts) > 1 {
 		return nil, pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
 	}
-	p := &Prepared{Name: name, Text: text}
+	p := &Prepared{Name: name, Text: text, reread: len(stmts) == 1}
 	if len(stmts) == 1 {
 		if p.stmt, err = rewriteShow(stmts[0]); err != nil {
 			return nil, err
@@ -82,17 +84,18 @@ func (s *Session) Prepare(ctx context.Context, name, text string, paramTypes []u
 	return p, s.keep(p)
 }
 
+// keep makes p the statement of its name.
 func (s *Session) keep(p *Prepared) error {
 	if p.Name == "" {
 		s.unnamed = p
 		return nil
 	}
-	if err := s.holdStatement(p); err != nil {
-		return err
-	}
 	p.made = time.Now()
-	s.statements[p.Name] = p
-	return nil
+	kept, err := s.holdStatement(p)
+	if err == nil {
+		s.statements[p.Name] = kept
+	}
+	return err
 }
 
 func (s *Session) declaredTypes(oids []uint32) ([]*types.T, error) {
@@ -352,12 +355,12 @@ func (s *Session) Statement(name string) (*Prepared, error) {
 		}
 		return nil, pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", name)
 	}
-	return p, nil
+	return s.whole(p)
 }
 
 // StatementBytes is Statement for a name that is not a string yet.
 func (s *Session) StatementBytes(name []byte) (*Prepared, error) {
-	if p := s.statements[string(name)]; p != nil {
+	if p := s.statements[string(name)]; p != nil && !p.thin {
 		return p, nil
 	}
 	return s.Statement(string(name))

@@ -55,8 +55,12 @@ func (a *analysis) run(ctx context.Context) (*catalog.Statistics, error) {
 			return nil, err
 		}
 	}
+	columns, err := a.sample.columns(ctx, total)
+	if err != nil {
+		return nil, err
+	}
 	return &catalog.Statistics{
-		Index: a.table.Primary().ID, Rows: total, At: a.txn.ReadTimestamp().WallTime, Columns: a.sample.columns(total),
+		Index: a.table.Primary().ID, Rows: total, At: a.txn.ReadTimestamp().WallTime, Columns: columns,
 	}, nil
 }
 
@@ -65,6 +69,9 @@ func (a *analysis) run(ctx context.Context) (*catalog.Statistics, error) {
 func (a *analysis) scan(ctx context.Context, span keys.Span, limit int) (resume []byte, err error) {
 	var page kv.ScanResult
 	for key := span.Start; key != nil && limit > 0; key = resume {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := a.reader.Scan(ctx, key, span.End, kv.ScanOptions{MaxRows: min(limit, scanPage)}, &page); err != nil {
 			return nil, err
 		}

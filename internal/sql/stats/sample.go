@@ -3,6 +3,7 @@ package stats
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"hash/maphash"
 	"math"
 	"math/rand/v2"
@@ -210,15 +211,18 @@ func keptValue(d types.Datum) types.Datum {
 }
 
 // columns estimates the columns of a table of total rows.
-func (s *sample) columns(total float64) map[catalog.ColumnID]*catalog.ColumnStatistics {
+func (s *sample) columns(ctx context.Context, total float64) (map[catalog.ColumnID]*catalog.ColumnStatistics, error) {
 	out := map[catalog.ColumnID]*catalog.ColumnStatistics{}
 	if len(s.rows) == 0 {
-		return out
+		return out, nil
 	}
 	for i, ord := range s.ords {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		out[s.table.Columns[ord].ID] = s.column(i, total)
 	}
-	return out
+	return out, nil
 }
 
 // counted is how often a value is in the sample.
