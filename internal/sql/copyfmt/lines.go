@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -36,7 +37,7 @@ type lineReader struct {
 	done   bool
 	end    lineEnd
 	number int // of the current line, as PostgreSQL counts
-	// special says that the current line may hold backslashes (text) or quotes (csv).
+	// special says that the current line holds backslashes (text) or quotes (csv).
 	special bool
 }
 
@@ -53,6 +54,9 @@ func (l *lineReader) line() ([]byte, bool, error) {
 	l.special = true
 	s := lineScan{lineReader: l}
 	line, err := s.scan()
+	if err == nil {
+		err = l.interpret(line)
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -118,22 +122,40 @@ func (l *lineReader) fill() error {
 	return nil
 }
 
-// lineCopies is how many times a line that crosses chunks lies in memory: in buf, and without
-// its escapes.
-const lineCopies = 2
+// interpret notes whether a line has something to be interpreted, and accounts for what is
+// made of it then.
+func (l *lineReader) interpret(line []byte) error {
+	c := byte('\\')
+	if l.o.csv {
+		c = l.o.quoteChar
+	}
+	if l.special = bytes.IndexByte(line, c) >= 0; !l.special || len(line) < quota.LargeValue {
+		return nil
+	}
+	if n := int64(cap(l.buf)+len(line)) - l.mem.Used(); n > 0 {
+		return l.mem.Grow(n)
+	}
+	return nil
+}
+
+// growth is by which part of itself a long buffer grows.
+const growth = 4
 
 // room makes room for n bytes in buf, which counts against the memory of the statement.
 func (l *lineReader) room(n int) error {
 	if n <= cap(l.buf) {
 		return nil
 	}
-	size := max(n, 2*cap(l.buf))
-	if size >= quota.LargeValue {
-		if err := l.mem.Grow(int64(lineCopies*size) - l.mem.Used()); err != nil {
-			return err
-		}
+	if n < quota.LargeValue {
+		l.buf = slices.Grow(l.buf, n-len(l.buf))
+		return nil
+	}
+	size, held := n+cap(l.buf)/growth, l.mem.Used()
+	if err := l.mem.Grow(int64(size)); err != nil {
+		return err
 	}
 	l.buf = append(make([]byte, 0, size), l.buf...)
+	l.mem.Shrink(held)
 	return nil
 }
 

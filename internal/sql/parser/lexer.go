@@ -18,6 +18,17 @@ type token struct {
 	str   string // of names, strings, numbers and operators
 }
 
+// copied is about how many bytes of the token lie outside of the text: a string without
+// anything to be replaced is part of it.
+func (t token) copied() int {
+	const quotes = 2
+	n := int(t.end - t.start)
+	if t.kind == tokString && len(t.str) == n-quotes {
+		return 0
+	}
+	return n
+}
+
 // lexer cuts a statement text into tokens. It is a small value: a copy looks
 // ahead without disturbing the original.
 type lexer struct {

@@ -271,7 +271,7 @@ func (p *parser) oneStatement() Statement {
 // advance consumes the next token.
 func (p *parser) advance() {
 	p.prevEnd = p.tok.end
-	if p.made += tokenBytes + int(p.tok.end-p.tok.start); p.made >= stepBytes {
+	if p.made += tokenBytes + p.tok.copied(); p.made >= stepBytes {
 		p.step()
 	}
 	if p.hasAhead {

@@ -20,6 +20,7 @@ var registry = []*Param{
 		v.Fast.ApplicationName = s
 	}},
 	{Name: "array_nulls", Default: "on", NoEffect: true, Why: "NULL in array text always means NULL", is: alwaysOn},
+	{Name: "authentication_timeout", Default: "1min", ReadOnly: true},
 	{Name: "autovacuum", Default: "on", ReadOnly: true},
 	{Name: "backend_flush_after", Default: "0", NoEffect: true, Why: "files are synced as the log needs it", is: pages(0, 256)},
 	{Name: "backslash_quote", Default: "safe_encoding", is: enum("safe_encoding", "on", "off"), apply: func(v *Values, s string) {
