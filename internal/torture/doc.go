@@ -6,9 +6,10 @@
 // (the judges), rpc (who calls, on a connection between nodes) and pgx (clients).
 //
 // Read cluster.go (Cluster: processes, signals, clocks), links.go (Links: the network
-// between them, as proxies), balancer.go (the load balancer before them), client.go, load.go and lists.go (what clients do, and
-// write down), scenario.go, scenario_drain.go, faults.go, member.go, coordinator.go and identity.go (what is done to
-// the cluster), run.go (Run), compare.go (the replicas afterwards), url.go (RunURL: the load
+// between them, as proxies), balancer.go (the load balancer before them), client.go,
+// load.go and lists.go (what clients do, and write down), scenario.go, scenario_drain.go,
+// scenario_ranges.go, faults.go, member.go, coordinator.go and identity.go (what is done
+// to the cluster), run.go (Run), compare.go (the replicas afterwards), url.go (RunURL: the load
 // on a database of others), report.go (the verdict).
 //
 // Invariants
@@ -20,7 +21,8 @@
 //  3. Every key is checked by all of its operations, those of unknown outcome
 //     included (round.judge).
 //  4. A scenario passes only if every replica of every range was compared with the
-//     others afterwards (test.compare, judgeComparison).
+//     others afterwards (test.compare, judgeComparison), and only if something happened
+//     and something was judged (Result.mustJudge).
 //
 // Concurrency: each client is one goroutine with its own connection; a Scenario runs
 // on the goroutine of Run.

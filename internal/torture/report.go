@@ -60,6 +60,13 @@ func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
+// mustJudge has a scenario that judged nothing count as undecided.
+func (r *Result) mustJudge() {
+	if r.Events == 0 || r.Operations == 0 {
+		r.undecided("nothing was judged: %d faults, %d operations", r.Events, r.Operations)
+	}
+}
+
 // verdict is the result in a word.
 func (r *Result) verdict() string {
 	switch {

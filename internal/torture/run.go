@@ -167,9 +167,7 @@ func (t *test) play(ctx context.Context, s *Scenario, until time.Time) (*Result,
 		t.compare(ctx, res)
 	}
 	r.count(res)
-	if res.Events == 0 || res.Operations == 0 || res.Writes+res.Acknowledged == 0 {
-		res.undecided("nothing was judged: %d faults, %d operations and %d writes", res.Events, res.Operations, res.Writes)
-	}
+	res.mustJudge()
 	if len(res.Violations) > 0 {
 		r.keep(res)
 	}
@@ -399,7 +397,7 @@ func (r *round) judgeLedger(ctx context.Context, res *Result) {
 		}
 		there[[2]int64{client, seq}] = true
 	}
-	res.Acknowledged += len(r.has)
+	res.Acknowledged = len(r.has)
 	lost := 0
 	for k := range r.has {
 		if !there[k] {

@@ -292,3 +292,38 @@ func TestLists(t *testing.T) {
 		t.Error("names of lists do not tell rounds and levels apart")
 	}
 }
+
+// TestMustJudge: a scenario in which nothing happened, or of which nothing was looked at, does
+// not pass.
+func TestMustJudge(t *testing.T) {
+	for _, c := range []struct {
+		r      Result
+		passes bool
+	}{
+		{Result{Events: 1, Operations: 1}, true},
+		{Result{Events: 1}, false},
+		{Result{Operations: 1}, false},
+	} {
+		c.r.mustJudge()
+		if got := (&Report{Results: []*Result{&c.r}}).Passed(); got != c.passes {
+			t.Errorf("%d faults, %d operations: passed %v", c.r.Events, c.r.Operations, got)
+		}
+	}
+}
+
+// TestBalancerFollowsReadiness: a node goes out after two checks that fail, and comes back after
+// two that pass; one does nothing.
+func TestBalancerFollowsReadiness(t *testing.T) {
+	n := &target{up: true}
+	for i, c := range []struct{ ready, up bool }{
+		{false, true}, {true, true}, {false, true}, {false, false}, {true, false}, {false, false}, {true, false}, {true, true},
+	} {
+		if n.answered(c.ready); n.up != c.up {
+			t.Errorf("after answer %d: up %v", i+1, n.up)
+		}
+	}
+	b := &balancer{targets: []*target{{up: true, conns: 2}, {up: false}, {up: true, conns: 1}}}
+	if got := b.pick(); got != b.targets[2] || got.conns != 2 {
+		t.Error("a connection goes to another than the one with the fewest of those that are ready")
+	}
+}
