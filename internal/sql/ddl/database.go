@@ -37,10 +37,9 @@ func (e *Env) createDatabase(ctx context.Context, st *ast.CreateDatabase) error 
 			}
 			continue
 		}
-		if err := checkDatabaseOption(o); err != nil {
+		if err := e.checkDatabaseOption(ctx, o); err != nil {
 			return err
 		}
-		e.noEffect(noDatabaseOption)
 	}
 	if st.IfNotExists {
 		d, err := e.Coll.FindDatabase(ctx, st.Name)
@@ -68,8 +67,9 @@ func optionText(o *ast.Option) string {
 	return ast.Format(o.Value)
 }
 
-// checkDatabaseOption accepts the options that ask for what every database is.
-func checkDatabaseOption(o *ast.Option) error {
+// checkDatabaseOption accepts the options that ask for what every database is, with a notice
+// those that nobody misses, and refuses those that would make another database.
+func (e *Env) checkDatabaseOption(ctx context.Context, o *ast.Option) error {
 	text := strings.ToLower(optionText(o))
 	switch o.Name {
 	case "encoding":
@@ -79,22 +79,61 @@ func checkDatabaseOption(o *ast.Option) error {
 		}
 		return pgerr.Unsupported("encoding \"%s\" is not supported", optionText(o)).At(o.Pos)
 	case "lc_collate", "lc_ctype", "locale":
-		switch strings.ReplaceAll(text, "-", "") {
-		case "", "c", "posix", "c.utf8", "en_us.utf8":
+		return e.checkDatabaseLocale(o, text)
+	case "locale_provider":
+		switch text {
+		case "", "libc":
 			return nil
+		case "icu":
+			return pgerr.Unsupported("locale provider \"icu\" is not supported for databases").At(o.Pos)
 		}
-		return pgerr.Unsupported("locale \"%s\" is not supported", optionText(o)).At(o.Pos)
-	case "template", "connection_limit", "allow_connections", "is_template", "oid", "strategy", "colocation", "colocated":
+		return pgerr.New(pgerr.InvalidParameterValue, "unrecognized locale provider: %s", optionText(o)).At(o.Pos)
+	case "template":
+		return e.checkTemplate(ctx, optionText(o), o.Pos)
+	case "allow_connections":
+		allowed, err := boolParam(o, o.Name, true)
+		if err == nil && !allowed {
+			err = pgerr.Unsupported("databases that allow no connections are not supported").At(o.Pos)
+		}
+		return err
+	case "connection_limit", "is_template", "oid", "strategy", "colocation", "colocated":
+		e.noEffect(noDatabaseOption)
 		return nil
 	case "tablespace":
 		if text == "" || text == "pg_default" {
 			return nil
 		}
 		return pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", text).At(o.Pos)
-	case "locale_provider", "icu_locale", "collation_version":
-		return pgerr.Unsupported("database option \"%s\" is not supported", o.Name).At(o.Pos)
 	}
 	return pgerr.Unsupported("database option \"%s\" is not supported", o.Name).At(o.Pos)
+}
+
+// checkDatabaseLocale accepts the locale of all databases, and those that sort plain texts alike.
+func (e *Env) checkDatabaseLocale(o *ast.Option, text string) error {
+	switch strings.ReplaceAll(text, "-", "") {
+	case "", "c.utf8":
+		return nil
+	case "c", "posix", "en_us.utf8":
+		e.noEffect(noDatabaseOption)
+		return nil
+	}
+	return pgerr.Unsupported("locale \"%s\" is not supported", optionText(o)).At(o.Pos)
+}
+
+// checkTemplate refuses templates that hold something: databases are not copied.
+func (e *Env) checkTemplate(ctx context.Context, name string, pos int) error {
+	if name == "" || catalog.TemplateByName(name) != nil {
+		return nil
+	}
+	d, err := e.Coll.FindDatabase(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case d == nil:
+		return pgerr.New(pgerr.InvalidCatalogName, "template database \"%s\" does not exist", name)
+	}
+	return pgerr.Unsupported("copying database \"%s\" is not supported", name).At(pos).
+		WithHint("Use pg_dump, and restore what it writes in a new database.")
 }
 
 // lockDatabase finds a database and locks it; nil if there is none.
@@ -260,11 +299,10 @@ func (e *Env) alterDatabase(ctx context.Context, st *ast.AlterDatabase) error {
 		}
 	default:
 		for i := range st.Options {
-			if err := checkDatabaseOption(&st.Options[i]); err != nil {
+			if err := e.checkDatabaseOption(ctx, &st.Options[i]); err != nil {
 				return err
 			}
 		}
-		e.noEffect(noDatabaseOption)
 		return nil
 	}
 	return e.Coll.Put(ctx, &d)
