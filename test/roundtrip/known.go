@@ -26,12 +26,6 @@ var knownDifferences = []knownDifference{
 	knownAs("dumps with what only Lichen has", `function (unique_rowid|collation_key)\(.* does not exist|operator class "(hash|gin_trgm_ops)" does not exist|relation "primary" already exists|role "root" does not exist\nCONTEXT:  COPY`),
 }
 
-// notThere are the parts of a dump that PostgreSQL can't restore.
-var notThere = regexp.MustCompile(`(?m)^(CREATE EXTENSION IF NOT EXISTS lichen|COMMENT ON EXTENSION lichen).*\n`)
-
-// forPostgres is a dump without what only Lichen has.
-func forPostgres(dump string) string { return notThere.ReplaceAllString(dump, "") }
-
 // isKnown reports whether a text is a known difference, which it counts.
 func isKnown(text string, count map[string]int) bool {
 	for _, k := range knownDifferences {

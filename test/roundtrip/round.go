@@ -130,7 +130,7 @@ func (r *round) checkPostgres(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.load(ctx, to, forPostgres(dump)); err != nil {
+	if err := r.load(ctx, to, dump); err != nil {
 		r.run.found(r.name, "in PostgreSQL", err.Error())
 		return nil
 	}
@@ -138,7 +138,7 @@ func (r *round) checkPostgres(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if list := unknown(compare(forPostgres(dump), theirs, true), r.run.known); len(list) > 0 {
+	if list := unknown(compare(dump, theirs, true), r.run.known); len(list) > 0 {
 		r.run.found(r.name, "in PostgreSQL", "another dump:\n"+show(list))
 	}
 	return nil

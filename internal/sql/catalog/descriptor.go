@@ -35,6 +35,8 @@ type Database struct {
 	Comment string
 	// Settings are what sessions in the database begin with.
 	Settings []RoleSettings `json:",omitempty"`
+	// Extensions are those that CREATE EXTENSION added.
+	Extensions []CreatedExtension `json:",omitempty"`
 }
 
 // Schema describes a schema of a database.

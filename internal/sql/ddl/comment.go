@@ -33,9 +33,7 @@ func (e *Env) comment(ctx context.Context, st *ast.Comment) error {
 	case ast.ObjDomainConstraint:
 		return e.commentDomainConstraint(ctx, st)
 	case ast.ObjExtension:
-		if len(st.Name) == 1 && st.Name[0] == "plpgsql" {
-			return nil // pg_dump comments on the extension that is always there
-		}
+		return e.commentExtension(ctx, st)
 	}
 	return pgerr.Unsupported("COMMENT ON %s is not supported", st.Kind).At(st.Pos)
 }

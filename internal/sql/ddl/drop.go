@@ -32,9 +32,10 @@ func (e *Env) drop(ctx context.Context, st *ast.Drop) error {
 		return e.dropTypes(ctx, st)
 	case ast.ObjCollation:
 		return e.dropCollations(ctx, st)
+	case ast.ObjExtension:
+		return e.dropExtensions(ctx, st)
 	}
-	builtIn := func(n ast.TableName) bool { return slices.Contains(extensions, n.Table) }
-	if st.IfExists && (st.Kind != ast.ObjExtension || !slices.ContainsFunc(st.Names, builtIn)) {
+	if st.IfExists {
 		for _, n := range st.Names {
 			e.skip(pgerr.SuccessfulCompletion, "%s \"%s\" does not exist, skipping", strings.ToLower(st.Kind.String()), n.Table)
 		}

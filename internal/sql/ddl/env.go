@@ -2,7 +2,6 @@ package ddl
 
 import (
 	"context"
-	"slices"
 
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/ast"
@@ -152,7 +151,7 @@ func Exec(ctx context.Context, e *Env, stmt ast.Statement) (tag string, err erro
 	case *ast.RefreshView:
 		err = e.refreshView(ctx, s)
 	case *ast.CreateExtension:
-		err = e.createExtension(s)
+		err = e.createExtension(ctx, s)
 	case *ast.Discard:
 		if name := e.Coll.TempSchemaName(); name != "" {
 			err = DropTemp(ctx, e, name)
@@ -200,19 +199,3 @@ func (e *Env) skip(code pgerr.Code, format string, args ...any) {
 // nextCommand makes what the statement has written so far visible to its own
 // later reads.
 func (e *Env) nextCommand() { e.Txn.BeginStatement() }
-
-// extensions are always there: the one that PostgreSQL always has, those whose functions are
-// built in, and the one that lichen_internal belongs to. pg_extension lists them.
-var extensions = []string{"plpgsql", "uuid-ossp", "pg_trgm", "lichen"}
-
-// createExtension accepts IF NOT EXISTS for what is always there.
-func (e *Env) createExtension(s *ast.CreateExtension) error {
-	if slices.Contains(extensions, s.Name) {
-		if s.IfNotExists {
-			e.skip(pgerr.DuplicateObject, "extension \"%s\" already exists, skipping", s.Name)
-			return nil
-		}
-		return pgerr.New(pgerr.DuplicateObject, "extension \"%s\" already exists", s.Name).At(s.Pos)
-	}
-	return pgerr.Unsupported("extension \"%s\" is not supported", s.Name).At(s.Pos)
-}

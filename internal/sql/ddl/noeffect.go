@@ -32,6 +32,7 @@ var (
 	noViewSecurity   = noEffect{"security_barrier and security_invoker", "every user may read every table"}
 	noOids           = noEffect{"OIDS", "tables have no oids"}
 	noExplain        = noEffect{"EXPLAIN options BUFFERS, WAL and SETTINGS", "statements do not count the blocks that they touch, and no such setting changes a plan"}
+	noExtensionDrop  = noEffect{"dropping functions with their extension", "they are built in"}
 	noConcurrently   = noEffect{"CONCURRENTLY", "readers and writers of the table wait until it is done"}
 )
 
@@ -43,7 +44,7 @@ func AcceptedWithoutEffect() []Accepted {
 	var out []Accepted
 	for _, n := range []noEffect{
 		noVacuum, noReindex, noCluster, noCheckpoint, noCopyFreeze, noStorageParams, noUnlogged,
-		noStatistics, noColumnStorage, noReplicaIdent, noDatabaseOption, noViewSecurity, noOids, noExplain, noConcurrently,
+		noStatistics, noColumnStorage, noReplicaIdent, noDatabaseOption, noViewSecurity, noOids, noExplain, noExtensionDrop, noConcurrently,
 	} {
 		out = append(out, Accepted{n.what, n.why})
 	}

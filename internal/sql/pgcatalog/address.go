@@ -154,11 +154,11 @@ func (c *Catalog) ObjectByAddress(a builtin.ObjectAddress) (class, oid uint32, s
 		oid, err = c.collationOid(a.Names)
 		return oidPgCollation, oid, 0, err
 	case "extension":
-		e := extensionNamed(a.Names[0])
+		e := c.h.Coll.CurrentDatabase().ExtensionNamed(a.Names[0])
 		if e == nil {
 			return 0, 0, 0, pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", a.Names[0])
 		}
-		return oidPgExtension, e.oid, 0, nil
+		return oidPgExtension, e.Oid, 0, nil
 	case "table constraint", "default value", "rule":
 		return c.partOfTable(a)
 	}
@@ -337,56 +337,33 @@ func (c *Catalog) SequenceLastValue(oid uint32) (int64, bool, error) {
 	return c.h.Coll.Store().SequenceValue(c.ctx(), t)
 }
 
-// lichenExtension is the extension that lichen_internal belongs to.
-const lichenExtension = "lichen"
-
-// extension is one that CREATE EXTENSION takes for installed.
-type extension struct {
-	oid, schema            uint32
-	name, version, comment string
-}
-
-var extensions = []extension{
-	{oidLichenExtension, oidLichenInternal, lichenExtension, "1.0", "what this database has and PostgreSQL has not"},
-	{oidTrgmExtension, oidPgCatalog, "pg_trgm", "1.6", "trigrams: how similar texts are, and indexes for parts of texts"},
-	{oidPlpgsqlExtension, oidPgCatalog, "plpgsql", "1.0", "accepted: there are no functions in languages"},
-	{oidUUIDExtension, oidPgCatalog, "uuid-ossp", "1.1", "ways to make UUIDs"},
-}
-
-// extensionNamed returns an extension, nil if there is none.
-func extensionNamed(name string) *extension {
-	for i := range extensions {
-		if extensions[i].name == name {
-			return &extensions[i]
+// pgAvailableExtensions lists the extensions that a database may have.
+func pgAvailableExtensions(s *snapshot, w *writer) error {
+	for _, e := range catalog.Extensions {
+		w.str("name", e.Name)
+		w.text("default_version", e.Version)
+		if s.db.ExtensionNamed(e.Name) != nil {
+			w.text("installed_version", e.Version)
 		}
-	}
-	return nil
-}
-
-// pgAvailableExtensions lists the extensions, which are all there.
-func pgAvailableExtensions(_ *snapshot, w *writer) error {
-	for _, e := range extensions {
-		w.str("name", e.name)
-		w.text("default_version", e.version)
-		w.text("installed_version", e.version)
-		w.text("comment", e.comment)
+		w.text("comment", e.Comment)
 		w.done()
 	}
 	return nil
 }
 
 // pgAvailableExtensionVersions lists their versions.
-func pgAvailableExtensionVersions(_ *snapshot, w *writer) error {
-	for _, e := range extensions {
-		w.str("name", e.name)
-		w.text("version", e.version)
-		for _, c := range [...]string{"installed", "trusted"} {
-			w.flag(c, true)
+func pgAvailableExtensionVersions(s *snapshot, w *writer) error {
+	for _, e := range catalog.Extensions {
+		w.str("name", e.Name)
+		w.text("version", e.Version)
+		w.flag("installed", s.db.ExtensionNamed(e.Name) != nil)
+		w.flag("superuser", true)
+		w.flag("trusted", true)
+		w.flag("relocatable", e.Oid == 0)
+		if e.Oid != 0 {
+			w.str("schema", namePgCatalog)
 		}
-		for _, c := range [...]string{"superuser", "relocatable"} {
-			w.flag(c, false)
-		}
-		w.text("comment", e.comment)
+		w.text("comment", e.Comment)
 		w.done()
 	}
 	return nil

@@ -231,6 +231,9 @@ func (s *snapshot) eachComment(f commentSink) {
 	for _, x := range s.schemas() {
 		f(oidPgNamespace, x.Oid, 0, x.Comment)
 	}
+	for _, x := range s.db.Installed() {
+		f(oidPgExtension, x.Oid, 0, x.Comment)
+	}
 	for _, list := range [...][]*catalog.Table{s.tables(), s.collations(), s.types()} {
 		for _, t := range list {
 			commentsOn(t, f)
@@ -279,6 +282,11 @@ func (s *snapshot) commentOn(class, oid uint32, sub int32) (text string) {
 			match(c.class, c.obj, c.sub, c.text)
 		}
 	}
+	if class == 0 || class == oidPgExtension {
+		for _, x := range s.db.Installed() {
+			match(oidPgExtension, x.Oid, 0, x.Comment)
+		}
+	}
 	switch d := s.c.h.Coll.PeekOwner(oid).(type) {
 	case *catalog.Schema:
 		if d.Database == s.db.ID {
@@ -320,16 +328,15 @@ func pgShdescription(s *snapshot, w *writer) error {
 	return nil
 }
 
-// pgExtension lists the extensions, all of which are built in. The schema lichen_internal
-// belongs to one of them, so that pg_dump leaves it out.
-func pgExtension(_ *snapshot, w *writer) error {
-	for _, e := range extensions {
-		w.oid("oid", e.oid)
-		w.str("extname", e.name)
-		w.oid("extowner", oidRoot)
-		w.oid("extnamespace", e.schema)
+// pgExtension lists the extensions of the database, whose functions are in pg_catalog.
+func pgExtension(s *snapshot, w *writer) error {
+	for _, e := range s.db.Installed() {
+		w.oid("oid", e.Oid)
+		w.str("extname", e.Name)
+		w.oid("extowner", ownerOid(e.Owner))
+		w.oid("extnamespace", oidPgCatalog)
 		w.flag("extrelocatable", false)
-		w.str("extversion", e.version)
+		w.str("extversion", catalog.ExtensionByName(e.Name).Version)
 		w.done()
 	}
 	return nil

@@ -76,9 +76,10 @@ func (d depends) rows(obj address, on []address, self uint32, own string) {
 // text refers to takes time.
 func (d depends) wants(obj address) bool { return d.w.wants("objid", obj.oid) }
 
-// extensions writes what belongs to extensions.
+// extensions writes that the schema lichen_internal belongs to the extension that every database
+// has, so that pg_dump leaves it out.
 func (d depends) extensions() {
-	own := address{oidPgExtension, oidLichenExtension, 0}
+	own := address{oidPgExtension, catalog.ExtensionByName("plpgsql").Oid, 0}
 	for _, v := range d.s.c.h.Coll.VirtualSchemas() {
 		if v.Schema.Oid != oidLichenInternal {
 			continue

@@ -42,9 +42,9 @@ func (c *Catalog) DescribeObject(class, oid uint32, sub int32) (o builtin.Object
 	case oidPgTablespace:
 		o, ok = s.describeTablespace(oid)
 	case oidPgExtension:
-		for _, e := range extensions {
-			if e.oid == oid {
-				return plainName("extension", e.name), true, nil
+		for _, e := range s.db.Installed() {
+			if e.Oid == oid {
+				return plainName("extension", e.Name), true, nil
 			}
 		}
 	case oidPgNamespace:

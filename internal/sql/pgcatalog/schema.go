@@ -23,10 +23,6 @@ const (
 	oidPgCatalog         = 11
 	oidInformationSchema = 13200
 	oidLichenInternal    = 14100
-	oidPlpgsqlExtension  = 13559
-	oidTrgmExtension     = 14095
-	oidUUIDExtension     = 14096
-	oidLichenExtension   = 14099
 )
 
 // The names of the built-in schemas.

@@ -1,0 +1,94 @@
+package ddl
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// changeExtensions stores what f makes of the extensions of the current database.
+func (e *Env) changeExtensions(ctx context.Context, f func(d *catalog.Database) error) error {
+	old, err := e.lockDatabase(ctx, e.Coll.CurrentDatabase().Name)
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		return undefinedDatabase(e.Coll.CurrentDatabase().Name)
+	}
+	d := *old
+	d.Extensions = slices.Clone(old.Extensions)
+	if err := f(&d); err != nil {
+		return err
+	}
+	return e.Coll.Put(ctx, &d)
+}
+
+// createExtension is CREATE EXTENSION. The functions are there always; the database remembers
+// that it was asked for them, as its dumps say.
+func (e *Env) createExtension(ctx context.Context, s *ast.CreateExtension) error {
+	x := catalog.ExtensionByName(s.Name)
+	switch {
+	case x == nil:
+		return pgerr.Unsupported("extension \"%s\" is not supported", s.Name).At(s.Pos)
+	case s.Version != "" && s.Version != x.Version:
+		return pgerr.Unsupported("extension \"%s\" has no version \"%s\" here", s.Name, s.Version).At(s.Pos)
+	}
+	if d, err := e.Coll.FindDatabase(ctx, e.Coll.CurrentDatabase().Name); err != nil {
+		return err
+	} else if s.IfNotExists && d != nil && d.ExtensionNamed(s.Name) != nil { // most often: without a lock
+		e.skip(pgerr.DuplicateObject, "extension \"%s\" already exists, skipping", s.Name)
+		return nil
+	}
+	return e.changeExtensions(ctx, func(d *catalog.Database) error {
+		if d.ExtensionNamed(s.Name) != nil {
+			return pgerr.New(pgerr.DuplicateObject, "extension \"%s\" already exists", s.Name)
+		}
+		oid, err := e.Coll.NewOid(ctx)
+		d.Extensions = append(d.Extensions, catalog.CreatedExtension{Name: x.Name, Oid: oid, Owner: e.User, Comment: x.Comment})
+		return err
+	})
+}
+
+// dropExtensions is DROP EXTENSION: the database forgets that it was asked for them.
+func (e *Env) dropExtensions(ctx context.Context, st *ast.Drop) error {
+	return e.changeExtensions(ctx, func(d *catalog.Database) error {
+		for _, n := range st.Names {
+			x := d.ExtensionNamed(n.Table)
+			switch {
+			case x == nil && st.IfExists:
+				e.skip(pgerr.SuccessfulCompletion, "extension \"%s\" does not exist, skipping", n.Table)
+			case x == nil:
+				return pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", n.Table)
+			case catalog.ExtensionByName(n.Table).Oid != 0:
+				return pgerr.Unsupported("dropping extension \"%s\" is not supported", n.Table)
+			default:
+				e.noEffect(noExtensionDrop)
+				d.Extensions = slices.DeleteFunc(d.Extensions, func(c catalog.CreatedExtension) bool { return c.Name == n.Table })
+			}
+		}
+		return nil
+	})
+}
+
+// commentExtension is COMMENT ON EXTENSION.
+func (e *Env) commentExtension(ctx context.Context, st *ast.Comment) error {
+	name := st.Name[0]
+	if x := catalog.ExtensionByName(name); x != nil && x.Oid != 0 {
+		if st.Text == x.Comment {
+			return nil // as dumps have it
+		}
+		return pgerr.Unsupported("changing the comment on extension \"%s\" is not supported", name).At(st.Pos)
+	}
+	return e.changeExtensions(ctx, func(d *catalog.Database) error {
+		for i := range d.Extensions {
+			if d.Extensions[i].Name == name {
+				d.Extensions[i].Comment = st.Text
+				return nil
+			}
+		}
+		return pgerr.New(pgerr.UndefinedObject, "extension \"%s\" does not exist", name)
+	})
+}
