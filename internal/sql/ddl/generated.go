@@ -152,12 +152,17 @@ func (e *Env) expressionColumn(ctx context.Context, t *catalog.Table, x ast.Expr
 			return c, nil
 		}
 	}
-	typ, err := e.expressionType(ctx, t, text)
+	value, err := e.expressionType(ctx, t, text)
 	if err != nil {
 		return nil, err
 	}
+	for i := range t.Columns { // a cast to the column's own type changes nothing
+		if c := &t.Columns[i]; value.Attnum != 0 && c.Attnum == value.Attnum && !c.Hidden && c.ValueType().Shown().Oid == value.Type.Shown().Oid {
+			return c, nil
+		}
+	}
 	c := catalog.Column{
-		Name: expressionName(text), Type: typ, Hidden: true, Virtual: true, Attnum: hiddenAttnum, Generated: text, BaseColumns: cols,
+		Name: expressionName(text), Type: value.Type, Hidden: true, Virtual: true, Attnum: hiddenAttnum, Generated: text, BaseColumns: cols,
 	}
 	if err := appendColumn(t, &c, x.Position()); err != nil {
 		return nil, err
@@ -176,11 +181,11 @@ func expressionName(text string) string {
 	return "(" + text + ")"
 }
 
-// expressionType returns the type of an expression over the columns of t.
-func (e *Env) expressionType(ctx context.Context, t *catalog.Table, text string) (*types.T, error) {
+// expressionType returns what an expression over the columns of t yields.
+func (e *Env) expressionType(ctx context.Context, t *catalog.Table, text string) (plan.Column, error) {
 	x, err := parser.ParseExpr(text)
 	if err != nil {
-		return nil, err
+		return plan.Column{}, err
 	}
 	st := &ast.Select{
 		Items: []ast.SelectItem{{X: x}},
@@ -192,9 +197,9 @@ func (e *Env) expressionType(ctx context.Context, t *catalog.Table, text string)
 	env.Stored = true
 	prep, err := planner.Plan(ctx, st, env)
 	if err != nil {
-		return nil, err
+		return plan.Column{}, err
 	}
-	return prep.Columns[0].Type, nil
+	return prep.Columns[0], nil
 }
 
 // dropUnusedExpressions removes the hidden columns of t that no index has any more.
