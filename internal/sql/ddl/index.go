@@ -468,19 +468,25 @@ func lastName(name []ast.Name) string {
 
 // defaultClass is the name of the operator class that a type has unless another one is written.
 func defaultClass(t *types.T) ast.Name {
-	if t.Is(types.Varchar) {
+	switch {
+	case t.Is(types.Varchar):
 		t = types.Text
+	case t.Is(types.CIDR):
+		t = types.Inet
 	}
 	return t.Name + "_ops"
 }
 
-// stringClass reports whether an operator class of strings accepts type t, and whether it is one.
-func stringClass(name ast.Name, t *types.T) (ok, known bool) {
+// sharedClass reports whether an operator class that several types share accepts type t, and
+// whether it is one.
+func sharedClass(name ast.Name, t *types.T) (ok, known bool) {
 	switch name {
 	case "text_ops", "varchar_ops", "text_pattern_ops", "varchar_pattern_ops":
 		return t.Is(types.Text) || t.Is(types.Varchar), true
 	case "bpchar_ops", "bpchar_pattern_ops":
 		return t.Is(types.Bpchar) || t.Is(types.Text) || t.Is(types.Varchar), true
+	case "inet_ops", "cidr_ops":
+		return t.Is(types.Inet) || t.Is(types.CIDR), true
 	}
 	return false, false
 }
@@ -496,7 +502,7 @@ func checkOpClass(k *ast.IndexElem, t *types.T) error {
 		if name == defaultClass(t) {
 			return nil
 		}
-		if ok, known := stringClass(name, t); ok {
+		if ok, known := sharedClass(name, t); ok {
 			return nil
 		} else if known {
 			return pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", name, t.SQLName)

@@ -269,6 +269,7 @@ var otherClasses = [...]struct {
 	{4217, 2095, types.Text.Oid, "text_pattern_ops"},
 	{4218, 2095, types.Text.Oid, "varchar_pattern_ops"},
 	{4219, 2097, types.Bpchar.Oid, "bpchar_pattern_ops"},
+	{10009, 1974, types.Inet.Oid, "cidr_ops"},
 	{10044, 1994, types.Text.Oid, "varchar_ops"},
 }
 

@@ -73,10 +73,14 @@ func (c Config) Headline(doc string, q *Query, o HeadlineOptions, step Step) (st
 	if o.All {
 		return render(words, 0, len(words)-1, o), nil
 	}
-	if o.Fragments > 0 {
-		return fragments(words, q, o), nil
+	parts, err := covers(words, q, o, step)
+	if err != nil {
+		return "", err
 	}
-	from, to := bestPart(words, q, o)
+	if o.Fragments > 0 {
+		return fragments(words, parts, o), nil
+	}
+	from, to := bestPart(words, parts, o)
 	return render(words, from, to, o), nil
 }
 
@@ -101,13 +105,39 @@ func badEnd(w *headWord, o HeadlineOptions) bool {
 	return !w.matched && (!w.isText() || len(w.text) <= o.ShortWord)
 }
 
-// covers returns the parts of the document, as positions of words, that fit q.
-func covers(words []headWord, q *Query) [][2]int {
+// covers returns the parts of the document, as indexes of words, that fit q: from each of
+// its words the shortest.
+func covers(words []headWord, q *Query, o HeadlineOptions, step Step) (out [][2]int, err error) {
 	if q == nil {
-		return nil
+		return nil, nil
 	}
-	var doc []docEntry
-	at := map[int]int{}
+	doc, at := queryWords(words, q)
+	reach := o.reach()
+	for start := range doc {
+		seen := seenWords{}
+		for i := start; i < len(doc) && (i == start || at[i]-at[start] < reach); i++ {
+			if step != nil {
+				if err := step(1); err != nil {
+					return nil, err
+				}
+			}
+			if seen.add(doc[i], false); execute(q, seen.find) {
+				out = append(out, [2]int{at[start], at[i]})
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// reach is how long a part of the document that fits the query may be, in words and what is
+// between them.
+func (o *HeadlineOptions) reach() int {
+	return max(o.MaxWords*10, 100) * max(o.Fragments, 1)
+}
+
+// queryWords returns the words of q in the document, and at which index each is.
+func queryWords(words []headWord, q *Query) (doc []docEntry, at []int) {
 	for i := range words {
 		if !words[i].matched || words[i].pos == 0 {
 			continue
@@ -120,47 +150,27 @@ func covers(words []headWord, q *Query) [][2]int {
 				}
 			}
 		})
-		at[e.pos] = i
-		doc = append(doc, e)
+		doc, at = append(doc, e), append(at, i)
 	}
-	var out [][2]int
-	for start := 0; ; {
-		c, next, ok := nextCover(doc, q, start)
-		if !ok {
-			return out
-		}
-		start = next
-		out = append(out, [2]int{at[c.p], at[c.q]})
-	}
+	return doc, at
 }
 
-// bestPart chooses the part to show: one with the most words of the query.
-func bestPart(words []headWord, q *Query, o HeadlineOptions) (from, to int) {
-	best, bestLen, good := -1, 0, false
-	for _, c := range covers(words, q) {
+// bestPart chooses the part to show: one that holds all of a match, then one with the most
+// words of the query, then one with a good end.
+func bestPart(words []headWord, parts [][2]int, o HeadlineOptions) (from, to int) {
+	best, whole, good := -1, false, false
+	for _, c := range parts {
 		f, t, matches := grow(words, c[0], c[1], o)
-		n := t - f
-		ok := !badEnd(&words[t], o)
-		if best < 0 || matches > best || matches == best && ok && !good {
-			from, to, best, bestLen, good = f, t, matches, n, ok
+		all, ok := f <= c[0] && t >= c[1], !badEnd(&words[t], o)
+		better := matches > best || matches == best && ok && !good
+		if best < 0 || all && !whole || all == whole && better {
+			from, to, best, whole, good = f, t, matches, all, ok
 		}
 	}
-	_ = bestLen
 	if best >= 0 {
 		return from, to
 	}
-	// No match: the beginning.
-	count := 0
-	for i := range words {
-		if words[i].isText() {
-			count++
-		}
-		to = i
-		if count >= o.MinWords {
-			break
-		}
-	}
-	return 0, to
+	return 0, beginning(words, o)
 }
 
 // grow extends a match to the wanted number of words: to the right first, then
@@ -178,7 +188,7 @@ func grow(words []headWord, p, q int, o HeadlineOptions) (from, to, matches int)
 		to = i
 	}
 	if count < o.MaxWords {
-		for i := to + 1; i < len(words) && count < o.MaxWords; i++ {
+		for i := to + 1; i < len(words) && count < o.MaxWords && (count < o.MinWords || badEnd(&words[to], o)); i++ {
 			if words[i].isText() {
 				count++
 			}
@@ -186,9 +196,6 @@ func grow(words []headWord, p, q int, o HeadlineOptions) (from, to, matches int)
 				matches++
 			}
 			to = i
-			if !badEnd(&words[i], o) && count >= o.MinWords {
-				break
-			}
 		}
 		for i := from - 1; i >= 0 && count < o.MinWords; i-- {
 			if words[i].isText() {
@@ -214,94 +221,128 @@ func grow(words []headWord, p, q int, o HeadlineOptions) (from, to, matches int)
 	return from, to, matches
 }
 
-// fragments shows several parts.
-func fragments(words []headWord, q *Query, o HeadlineOptions) string {
-	var parts []string
-	end := -1
-	for _, c := range shortCovers(words, covers(words, q), o) {
-		if len(parts) == o.Fragments {
+// fragment is a part of a document that begins and ends with words of the query.
+type fragment struct {
+	from, to       int
+	words, matches int
+	spent          bool // shown, or something of it is
+}
+
+// fragments shows several parts: each time the one with the most words of the query, of
+// these the shortest.
+func fragments(words []headWord, covers [][2]int, o HeadlineOptions) string {
+	list := cutCovers(words, covers, o)
+	shown := make([]bool, len(words))
+	var parts [][2]int
+	for len(parts) < o.Fragments {
+		best := bestFragment(list)
+		if best == nil {
 			break
 		}
-		if c[0] <= end {
-			continue
+		from, to := stretch(words, shown, *best, o)
+		for i := from; i <= to; i++ {
+			shown[i] = true
 		}
-		f, t := stretch(words, c[0], c[1], end+1, o)
-		parts = append(parts, render(words, f, t, o))
-		end = t
+		parts = append(parts, [2]int{from, to})
+		for i := range list {
+			f := &list[i]
+			f.spent = f.spent || f.from <= to && f.to >= from
+		}
 	}
 	if len(parts) == 0 {
-		to, count := 0, 0
-		for i := range words {
-			if words[i].isText() {
-				count++
-			}
-			to = i
-			if count >= o.MinWords {
-				break
-			}
-		}
-		return render(words, 0, to, o)
+		return render(words, 0, beginning(words, o), o)
 	}
-	return strings.Join(parts, o.Delimiter)
+	slices.SortFunc(parts, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		texts[i] = render(words, p[0], p[1], o)
+	}
+	return strings.Join(texts, o.Delimiter)
 }
 
-// shortCovers cuts matches that are too long to show into pieces that begin and
-// end with words of the query.
-func shortCovers(words []headWord, list [][2]int, o HeadlineOptions) [][2]int {
-	var out [][2]int
-	for _, c := range list {
-		for p := c[0]; p <= c[1]; p++ {
-			if !words[p].matched {
-				continue
-			}
-			last, count := p, 0
-			for i := p; i <= c[1] && count < o.MaxWords; i++ {
-				if words[i].isText() {
-					count++
-				}
-				if words[i].matched {
-					last = i
-				}
-			}
-			out = append(out, [2]int{p, last})
-			p = last
-		}
-	}
-	slices.SortStableFunc(out, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
-	return out
-}
-
-// stretch extends a match on both sides up to the greatest length.
-func stretch(words []headWord, p, q, floor int, o HeadlineOptions) (from, to int) {
+// beginning returns where the least of words from the document's beginning end.
+func beginning(words []headWord, o HeadlineOptions) (to int) {
 	count := 0
-	from, to = p, p
-	for i := p; i <= q && count < o.MaxWords; i++ {
+	for i := range words {
 		if words[i].isText() {
 			count++
 		}
-		to = i
+		if to = i; count >= o.MinWords {
+			break
+		}
 	}
+	return to
+}
+
+// cutCovers cuts matches that are too long to show into fragments.
+func cutCovers(words []headWord, list [][2]int, o HeadlineOptions) (out []fragment) {
+	for _, c := range list {
+		for p := c[0]; p <= c[1]; {
+			if !words[p].matched {
+				p++
+				continue
+			}
+			f := fragmentFrom(words, p, c[1], o)
+			out = append(out, f)
+			p = f.to + 1
+		}
+	}
+	return out
+}
+
+// fragmentFrom returns the longest fragment that begins with a word, ends before or at last
+// and can be shown.
+func fragmentFrom(words []headWord, from, last int, o HeadlineOptions) fragment {
+	f := fragment{from: from}
+	count := 0
+	for i := from; i <= last && count < o.MaxWords; i++ {
+		if words[i].isText() {
+			count++
+		}
+		if words[i].matched {
+			f.to, f.words = i, count
+			f.matches++
+		}
+	}
+	return f
+}
+
+// bestFragment returns what to show next, nil for nothing.
+func bestFragment(list []fragment) (best *fragment) {
+	for i := range list {
+		f := &list[i]
+		if !f.spent && (best == nil || f.matches > best.matches || f.matches == best.matches && f.words < best.words) {
+			best = f
+		}
+	}
+	return best
+}
+
+// stretch extends a fragment on both sides up to the greatest length, or to what is shown.
+func stretch(words []headWord, shown []bool, f fragment, o HeadlineOptions) (from, to int) {
+	count := f.words
+	from, to = f.from, f.to
 	side := (o.MaxWords - count) / 2
-	for n := 0; from > floor && n < side; {
+	for n := 0; from > 0 && n < side && !shown[from-1]; {
 		from--
 		if words[from].isText() {
 			n++
 			count++
 		}
 	}
-	for from < p && badEnd(&words[from], o) {
+	for from < f.from && badEnd(&words[from], o) {
 		if words[from].isText() {
 			count--
 		}
 		from++
 	}
-	for to+1 < len(words) && count < o.MaxWords {
+	for to+1 < len(words) && count < o.MaxWords && !shown[to+1] {
 		to++
 		if words[to].isText() {
 			count++
 		}
 	}
-	for to > q && badEnd(&words[to], o) {
+	for to > f.to && badEnd(&words[to], o) {
 		to--
 	}
 	return from, to
