@@ -19,7 +19,8 @@ type typeChange struct {
 	cmd      *ast.AlterCmd
 	id       catalog.ColumnID
 	from     *types.T
-	resorted bool // there are indexes with its sort keys
+	declared *types.T // what from was declared as: a domain over it, or itself
+	resorted bool     // there are indexes with its sort keys
 }
 
 // columnTypes is ALTER COLUMN TYPE, of all columns whose types the statement changes: the rows
@@ -32,9 +33,9 @@ func (a *alteration) columnTypes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		ch := typeChange{cmd: c, id: col.ID, from: col.Type}
+		ch := typeChange{cmd: c, id: col.ID, from: col.Type, declared: declaredType(col)}
 		if i := slices.IndexFunc(list, func(ch typeChange) bool { return ch.id == col.ID }); i >= 0 {
-			if !col.Type.Shown().Is(list[i].from.Shown()) || col.Type.Typmod != list[i].from.Typmod {
+			if !declaredType(col).Shown().Is(list[i].declared.Shown()) || col.Type.Typmod != list[i].from.Typmod {
 				return pgerr.New(pgerr.FeatureNotSupported, "cannot alter type of column \"%s\" twice", c.Name)
 			}
 			list[i] = ch // that one changed nothing but values, which this one computes

@@ -101,11 +101,17 @@ func checkClasses(t *catalog.Table, col *catalog.Column, from *types.T) error {
 	return nil
 }
 
-// reclassKeys is checkClasses of the keys for which an operator class was written.
+// reclassKeys is checkClasses of the keys for which an operator class or a collation was written.
 func reclassKeys(t *catalog.Table, ix *catalog.Index, col *catalog.Column, from *types.T) error {
 	for i := range ix.Columns {
 		k := &ix.Columns[i]
-		if k.OpClass == "" || t.DeclaredKey(k) != col.ID {
+		if t.DeclaredKey(k) != col.ID {
+			continue
+		}
+		if k.Collate != nil && !col.Type.Collatable() {
+			return pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", types.FormatType(col.Type))
+		}
+		if k.OpClass == "" {
 			continue
 		}
 		if k.OpClass == defaultClass(from) {
