@@ -24,6 +24,9 @@ type Cell struct {
 	v atomic.Pointer[Support]
 }
 
+// Set replaces the support, nil for none.
+func (c *Cell) Set(s *Support) { c.v.Store(s) }
+
 // Until returns the end of the support, zero if there is none.
 func (c *Cell) Until() hlc.Timestamp { return c.Support().Until }
 

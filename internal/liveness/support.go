@@ -151,7 +151,7 @@ func (p *peer) publish() {
 		v = &got
 	}
 	for _, e := range p.stores {
-		e.cell.v.Store(v)
+		e.cell.Set(v)
 	}
 }
 
@@ -214,7 +214,7 @@ func (l *Liveness) attach(s kvpb.StoreID, p *peer, ev *events) {
 	e.node.Store(p)
 	if p.counted {
 		got := p.got
-		e.cell.v.Store(&got)
+		e.cell.Set(&got)
 	}
 	if p.counted || p.grant.Load() != nil {
 		ev.changed = append(ev.changed, e)
@@ -233,6 +233,6 @@ func (l *Liveness) attachOwn(s kvpb.StoreID) {
 	}
 	must.True(e.cell.v.Load() == nil, "liveness: store %d of this node has support from elsewhere", s)
 	own := ownSupport
-	e.cell.v.Store(&own)
+	e.cell.Set(&own)
 	e.own.Store(true)
 }

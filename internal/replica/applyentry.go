@@ -50,7 +50,7 @@ func (g *group) applyEntry(e *pb.Entry) error {
 			return err
 		}
 	}
-	g.r.handing.noteTerm(e.GetTerm())
+	g.r.transfers.noteTerm(e.GetTerm())
 	if cc != nil && len(data) == 0 { // the end of a joint configuration
 		if err := g.applier.Describe(leaveJoint(g.r.Desc())); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -160,7 +161,7 @@ func confState(d *kvpb.RangeDescriptor) *pb.ConfState {
 	joint := d.Joint()
 	for _, rep := range d.Replicas {
 		id := uint64(rep.Replica)
-		in, out := isVoter(rep.Type)
+		in, out := lease.IsVoter(rep.Type)
 		switch {
 		case !in && !out:
 			cs.Learners = append(cs.Learners, id)

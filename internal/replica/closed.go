@@ -1,15 +1,10 @@
 package replica
 
 import (
-	"cmp"
-	"encoding/binary"
-	"slices"
-	"sync/atomic"
-	"time"
-
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/plant"
 )
 
@@ -72,7 +67,7 @@ func (r *Replica) CloseAt(ts hlc.Timestamp) (closed hlc.Timestamp, index uint64,
 // BeginRest is CloseAt for a range at rest: until Leave is called nothing is committed there,
 // so that what is closed may rise by itself to what its supporters cover. Leave waits until the
 // caller has noted that the range rests.
-func (r *Replica) BeginRest(ts hlc.Timestamp) (index uint64, by *Supporters, ok bool) {
+func (r *Replica) BeginRest(ts hlc.Timestamp) (index uint64, by *lease.Supporters, ok bool) {
 	r.rests.Store(true)
 	defer func() {
 		if !ok {
@@ -84,10 +79,10 @@ func (r *Replica) BeginRest(ts hlc.Timestamp) (index uint64, by *Supporters, ok 
 	}
 	closed, index, ok := r.CloseAt(ts)
 	l := r.lease.Load()
-	if !ok || l == nil || closed != ts || l.given.Load() || r.Desc().Changing() {
+	if !ok || l == nil || closed != ts || l.Revoked.Load() || r.Desc().Changing() {
 		return 0, nil, false
 	}
-	return index, l.supporters(r.deps.Clock.MaxOffset()), true
+	return index, l.Supporters(r.deps.Clock.MaxOffset()), true
 }
 
 // EndRest is called by Leave: what was closed while the range rested counts as read.
@@ -98,50 +93,6 @@ func (r *Replica) EndRest(closed hlc.Timestamp) {
 
 // Leading reports whether the replica leads as far as it knows, whatever its lease.
 func (r *Replica) Leading() bool { return r.lease.Load() != nil }
-
-// Supporters are those who support a leader, as they did when its range began to rest.
-type Supporters struct {
-	// Key is the same for leaders that have the same ones, since the same times.
-	Key    string
-	lease  lease
-	offset time.Duration
-}
-
-// Cover reports whether the leaders that have these supporters could read at ts. What has
-// become of the supporters' support since then counts, but not what the leader of one range
-// has heard from them since: another one may not have.
-func (s *Supporters) Cover(ts hlc.Timestamp) bool {
-	ts.WallTime += int64(s.offset)
-	return s.lease.alone || ts.Less(s.lease.until())
-}
-
-// supporters returns who supports the leader, and since when.
-func (l *lease) supporters(offset time.Duration) *Supporters {
-	out := &Supporters{offset: offset, lease: lease{alone: l.alone, given: new(atomic.Bool)}}
-	var b []byte
-	for _, q := range l.quorums {
-		var all []supporter
-		for _, s := range q {
-			o := supporter{store: s.store, cell: s.cell}
-			if s.cell != nil {
-				o.answered = new(atomic.Int64)
-				o.answered.Store(s.answered.Load())
-			}
-			all = append(all, o)
-		}
-		slices.SortFunc(all, func(a, b supporter) int { return cmp.Compare(a.store, b.store) })
-		b = binary.AppendUvarint(b, uint64(len(all)))
-		for _, s := range all {
-			b = binary.AppendUvarint(b, uint64(s.store))
-			if s.cell != nil {
-				b = binary.AppendVarint(b, s.answered.Load())
-			}
-		}
-		out.lease.quorums = append(out.lease.quorums, all)
-	}
-	out.Key = string(b)
-	return out
-}
 
 // ClosedHere returns the timestamp up to which this replica has the whole history of
 // its range.

@@ -15,7 +15,8 @@
 // sweep.go (intents that nobody meets), gateway.go (transactions whose gateway does not finish),
 // replay.go (commits that were sent again), ride.go (commands that nobody waits for), reserve.go
 // (statements that have others wait), tasks.go (what goes on in the background). Merges: merge.go (the steps), takeover.go (what
-// becomes of the range merged away, and of those who use it). Time and rest: messages.go
+// becomes of the range merged away, and of those who use it). Leadership: lease.go,
+// locktransfer.go, resign.go (what package lease decides). Time and rest: messages.go
 // (Tick, Wake, SupportChanged), election.go (standing for election). Comparing replicas: checksum.go.
 //
 // Time: observed.go (what transactions know of this node's clock), closed.go (closed timestamps),
@@ -35,13 +36,10 @@
 //	    has none, the one that wrote last (peer). A replica leads without asking others
 //	    only if no change of membership is left in its log that would give it company
 //	    (raftgroup.Group.Begin).
-//	R6. A commit under another leadership than its locks fails, unless that one handed
-//	    them on, whole, and no other has changed any since (checkLocks: epoch). Locks are
-//	    handed over by a leader that has let out every request that changes them and
-//	    serves nothing any more in its term (handOver). Each leadership that finds the record
-//	    takes them over, and lets no such request in before it has removed it: so while the
-//	    record is there nobody has (takeOver, dropHandover, lockSection.enter;
-//	    TestHandoverTwice in store).
+//	R6. A commit under another leadership than its locks fails, unless that one exported them, whole,
+//	    and no other has changed any since (checkLocks: epoch; lease, invariants 5 and 6;
+//	    importLocks, dropTransfer, lockSection.enter). A leader that exports serves nothing any more
+//	    in its term (transferLocks).
 //	R7. A read is in the timestamp cache before it looks for commits in flight, a
 //	    commit is announced before it looks into the timestamp cache: one of the
 //	    two sees the other (Get, Scan; Commit).
@@ -100,8 +98,8 @@
 //	     found still stood afterwards (txnintent.ReplayFilter, answerAgain).
 //	R33. A merge takes effect only if the right range has not changed since before it was
 //	    asked whether the border may go (MergeIf, freeze, Renew).
-//	R24. The record of a handover is removed only by the leadership that has read it, and
-//	    before that one hands over itself (dropHandover, handing.record).
+//	R24. The record of a lock transfer is removed only by the leadership that has imported it, and
+//	    before that one exports itself (dropTransfer, lockTransfer.record).
 //	R25. Up to a closed timestamp nothing comes into the range behind the index that was said
 //	     with it: the low-water mark is raised before commits in flight are looked at, these
 //	     before staged intents, and the lease last; whoever commits announces it before
@@ -134,10 +132,10 @@
 //
 //	R34. Raft is asked to transfer a leadership only in its own term, after the record of its row
 //	     locks was proposed or they were given up; until then it isn't reclaimed (transfer,
-//	     handing.giving; TestLocksSurvive in sim).
+//	     lockTransfer.exporting; TestLocksSurvive in sim).
 //	R35. In a range that was split off a store votes for nobody but the leader under whom the split
 //	     came into the log, while it gives it the support of that time and no leader is known. Support
-//	     given anew counts only for a leader that has applied the split (presume, noteSupporter).
+//	     given anew counts only for a leader that has applied the split (presume; lease, invariant 4).
 //	R38. What is committed above certainFrom was committed under this leadership, and this node's
 //	     clock had passed it before anybody heard of it: so what lies above a reading of the clock
 //	     was committed after that. Commands pass the clock on when they are applied (noteCommand),

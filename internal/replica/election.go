@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lease"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -16,8 +17,8 @@ import (
 // come first, and no more at a time than get it done.
 type Elections interface {
 	// Enter puts a replica in line; Stand is called when its turn has come, not before
-	// wait is over. turn is how many other replicas should try before.
-	Enter(r *Replica, turn int, wait time.Duration)
+	// wait is over. rank is how many other replicas should try before.
+	Enter(r *Replica, rank int, wait time.Duration)
 	// Hurry says that somebody waits for a replica that is in line.
 	Hurry(r *Replica)
 	// Leave says that a replica stands no longer.
@@ -58,12 +59,12 @@ func (r *Replica) SupportLost(s kvpb.StoreID) {
 
 // enterElection puts the replica in line, unless it is or stands.
 func (r *Replica) enterElection(wait time.Duration) {
-	turn, may := r.turn()
+	rank, may := r.rank()
 	if !may || r.Gone() || !r.candidacy.CompareAndSwap(settled, inLine) {
 		return
 	}
 	if e := r.deps.Elections; e != nil {
-		e.Enter(r, turn, wait)
+		e.Enter(r, rank, wait)
 	} else {
 		r.Stand()
 	}
@@ -110,53 +111,20 @@ func (r *Replica) Electable() bool {
 	if !ok {
 		return false // the clock waits for a disk, as the election would
 	}
-	var votes, heard [2]int
-	for _, d := range r.Desc().Replicas {
-		in, out := isVoter(d.Type)
-		hears := d.Store == r.deps.Store || now.Less(r.deps.Support.From(d.Store).Support().Until)
-		for i, is := range [2]bool{in, out} {
-			if is {
-				votes[i]++
-			}
-			if is && hears {
-				heard[i]++
-			}
-		}
-	}
-	return 2*heard[0] > votes[0] && 2*heard[1] > votes[1]
+	return lease.Electable(r.Desc(), func(s kvpb.StoreID) bool {
+		return s == r.deps.Store || now.Less(r.deps.Support.From(s).Support().Until)
+	})
 }
 
-// turn returns how many others, among the voters whose stores are there, try before this
-// replica. They take turns in an order that the range's id shifts, so that each leads its
-// share. False: the replica is none of them.
-func (r *Replica) turn() (n int, may bool) {
-	var stores [2 * maxVoters]kvpb.StoreID
-	voters, own := 0, -1
-	for _, d := range r.Desc().Replicas {
-		if in, out := isVoter(d.Type); !in && !out || voters == len(stores) {
-			continue
-		}
-		if d.Replica == r.replicaID {
-			own = voters
-		}
-		stores[voters] = d.Store
-		voters++
-	}
-	if own < 0 {
-		return 0, false
-	}
-	for i := int(uint64(r.id) % uint64(voters)); i != own; i = (i + 1) % voters {
-		if r.deps.Support == nil || r.deps.Support.Supports(stores[i]) {
-			n++
-		}
-	}
-	return n, true
+// rank returns how many others campaign before this replica; false: it does not vote.
+func (r *Replica) rank() (n int, may bool) {
+	return lease.Rank(r.Desc(), r.replicaID, func(s kvpb.StoreID) bool { return r.deps.Support == nil || r.deps.Support.Supports(s) })
 }
 
 // votes reports whether the replica has a vote in its range.
 func (r *Replica) votes() bool {
 	d, _ := r.Desc().ReplicaByID(r.replicaID)
-	in, out := isVoter(d.Type)
+	in, out := lease.IsVoter(d.Type)
 	return d.Replica != 0 && (in || out)
 }
 
@@ -200,8 +168,8 @@ func (g *group) electionTick() {
 	case !g.leaderless():
 		g.standTicks = 0
 		g.r.leaveElection()
-	case g.resigned != nil:
-		g.urgeTick()
+	case g.stepDown != nil:
+		g.stepDownTick()
 	case g.full():
 	case g.standTicks > 0:
 		if g.standTicks--; g.standTicks == standTicks/2 && g.mayVote() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/raftlog"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -25,9 +26,9 @@ type group struct {
 	incoming   *IncomingSnapshot // what raft may take now
 	standTicks int               // how long it stands for election yet
 	voted      time.Time         // when it last voted for another, perhaps, or heard of a later term
-	// fullAt is when the log had no room last, resigned how a leadership ended of that.
+	// fullAt is when the log had no room last, stepDown how a leadership ended of that.
 	fullAt   time.Time
-	resigned *resignation
+	stepDown *lease.StepDown
 }
 
 var _ raftgroup.Host = (*group)(nil)
@@ -47,7 +48,7 @@ func newGroup(r *Replica, st raftlog.State, applied apply.State) (*group, error)
 		Schedule: r.deps.Schedule, Stalled: r.deps.Stalled, OnFatal: r.deps.OnFatal, Logger: r.deps.raftLogger(),
 	}, g)
 	g.applier.Reset(r.deps.Engine, r.deps.Store, r.Desc(), applied)
-	r.handing.noteTerm(applied.Term)
+	r.transfers.noteTerm(applied.Term)
 	return g, g.Reset()
 }
 

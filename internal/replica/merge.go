@@ -62,7 +62,7 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 	if !r.Leads() || !right.Leads() {
 		return fmt.Errorf("%w: they have different leaders", ErrNotNow)
 	}
-	if r.handing.taken.Load() != 0 { // the record tells of locks of what was split off since
+	if r.transfers.Importing() != 0 { // the record tells of locks of what was split off since
 		return fmt.Errorf("%w: row locks are being taken over", ErrNotNow)
 	}
 	// A replica that is away, or far behind, would keep the range frozen.
@@ -128,7 +128,7 @@ func (r *Replica) decree(old *kvpb.RangeDescriptor, command []byte) error {
 	if l == nil || !r.coversNow(l) {
 		return r.notLeader()
 	}
-	return r.group.propose(raftgroup.Fence{Term: l.term, BoundsGen: old.BoundsGen}, command)
+	return r.group.propose(raftgroup.Fence{Term: l.Term, BoundsGen: old.BoundsGen}, command)
 }
 
 // freeze makes the range, as d describes it, stop for good, until it is part of left or

@@ -27,8 +27,8 @@ func (r *Replica) NeededFrom() uint64 {
 
 // Accept implements raftgroup.Host.
 func (g *group) Accept(m *pb.Message, epoch int64) bool {
-	if g.resigned != nil && m.GetTerm() > g.resigned.term {
-		g.resigned = nil // somebody stands, or leads
+	if g.stepDown != nil && m.GetTerm() > g.stepDown.Term {
+		g.stepDown = nil // somebody campaigns, or leads
 	}
 	switch m.GetType() {
 	case pb.MsgVote, pb.MsgPreVote:
@@ -42,10 +42,10 @@ func (g *group) Accept(m *pb.Message, epoch int64) bool {
 		return g.r.deps.Support == nil || g.r.deps.Support.MayVote()
 	case pb.MsgHeartbeatResp:
 		g.noteLaterTerm(m)
-		g.r.noteAnswer(m, epoch)
+		g.noteAnswer(m, epoch)
 	case pb.MsgAppResp:
 		g.noteLaterTerm(m)
-		g.r.noteAnswer(m, epoch)
+		g.noteAnswer(m, epoch)
 	case pb.MsgVoteResp, pb.MsgPreVoteResp:
 		if m.GetReject() {
 			g.noteRefusal()
@@ -75,7 +75,7 @@ func (g *group) Send(m *pb.Message) {
 		return
 	case pb.MsgTimeoutNow:
 		if l := g.r.lease.Load(); l != nil {
-			l.given.Store(true) // before the message leaves
+			l.Revoked.Store(true) // before the message leaves
 			g.r.endRest()
 		}
 	}

@@ -70,17 +70,17 @@ func (r *Replica) lags(f FollowerProgress) bool { return f.Behind > 0 && r.hears
 // would drop its call for votes, so that they are told of the end of the term first.
 // A denied vote says no more than that.
 func (r *Replica) Reclaim() {
-	if l := r.lease.Load(); l == nil || l.alone || !l.given.Load() {
+	if l := r.lease.Load(); l == nil || l.Alone || !l.Revoked.Load() {
 		return
 	}
 	r.group.Do(func() {
 		g := r.group
 		st := g.Raft().BasicStatus()
 		l := r.lease.Load()
-		if r.handing.giving.Load() {
+		if r.transfers.exporting.Load() {
 			return // its end of the term would come before the record of the locks
 		}
-		if st.RaftState != raft.StateLeader || st.LeadTransferee != raft.None || l == nil || l.alone || !l.given.Load() {
+		if st.RaftState != raft.StateLeader || st.LeadTransferee != raft.None || l == nil || l.Alone || !l.Revoked.Load() {
 			return
 		}
 		over := func(to kvpb.ReplicaID) *pb.Message {

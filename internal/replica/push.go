@@ -185,9 +185,9 @@ func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][
 			if x == nil {
 				break
 			}
-			r.handing.leave()
+			r.transfers.Leave()
 			err = r.awaitFree(ctx, x, written[i:])
-			if !r.handing.reenter() && err == nil {
+			if !r.transfers.Reenter() && err == nil {
 				err = r.notLeader()
 			}
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/storage"
@@ -109,11 +110,11 @@ type Replica struct {
 	commits *concurrency.Commits
 	reads   *concurrency.TimestampCache
 	// reserved are the spans in which nobody is to begin to write.
-	reserved concurrency.Reservations
-	intents  txnintent.Table   // the transactions with intents here
-	records  txnintent.Records // of the transactions whose anchors are here
-	finished txnintent.Finished
-	handing  handing
+	reserved  concurrency.Reservations
+	intents   txnintent.Table   // the transactions with intents here
+	records   txnintent.Records // of the transactions whose anchors are here
+	finished  txnintent.Finished
+	transfers lockTransfer
 	// abandoned are transactions whose gateway no longer waits for their commit.
 	abandoned   txnintent.TxnSet
 	gatewayAsks gatewayAsks
@@ -123,7 +124,7 @@ type Replica struct {
 	sweeping    bool                    // a goroutine sweeps. Guarded by sweepMu
 	txns        atomic.Pointer[TxnDeps] // if set, instead of deps.TxnDeps
 
-	lease  atomic.Pointer[lease]          // nil: not leader
+	lease  atomic.Pointer[lease.Lease]    // nil: not leader
 	leader atomic.Pointer[kvpb.ReplicaID] // as far as known
 	// epoch identifies this leadership: locks are lost with it (invariant R6).
 	epoch atomic.Uint64
@@ -168,10 +169,10 @@ var _ kvpb.Sender = (*Replica)(nil)
 func New(deps Deps, desc *kvpb.RangeDescriptor, id kvpb.ReplicaID) (*Replica, error) {
 	r := &Replica{
 		deps: deps, id: desc.RangeID, replicaID: id,
-		handing: handing{empty: make(chan struct{}, 1), record: make(chan struct{}, 1)},
-		locks:   concurrency.NewLockTable(MaxLocks),
-		commits: concurrency.NewCommits(),
-		reads:   concurrency.NewTimestampCache(concurrency.TimestampCacheOptions{}, hlc.Timestamp{}),
+		transfers: lockTransfer{Gate: lease.NewGate(), record: make(chan struct{}, 1)},
+		locks:     concurrency.NewLockTable(MaxLocks),
+		commits:   concurrency.NewCommits(),
+		reads:     concurrency.NewTimestampCache(concurrency.TimestampCacheOptions{}, hlc.Timestamp{}),
 	}
 	if r.deps.Schedule == nil {
 		r.deps.Schedule = func(fn func()) { go fn() }

@@ -255,7 +255,7 @@ func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) 
 	if !d.ContainsKey(s.Key) || len(s.EndKey) > 0 && bytes.Compare(s.EndKey, d.EndKey) > 0 {
 		return reading{}, r.mismatch()
 	}
-	return reading{desc: d, term: l.term}, nil
+	return reading{desc: d, term: l.Term}, nil
 }
 
 // leaveRead runs after a read. The leadership that admitted it must still stand, and
@@ -264,7 +264,7 @@ func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) 
 // what was read, and a version that was missed because it was being collected lies below
 // the threshold, which was raised before (invariant R8).
 func (r *Replica) leaveRead(ts hlc.Timestamp, under reading) error {
-	if l := r.lease.Load(); l == nil || l.term != under.term || !r.covers(l, ts.Max(under.upTo)) {
+	if l := r.lease.Load(); l == nil || l.Term != under.term || !r.covers(l, ts.Max(under.upTo)) {
 		return r.notLeader()
 	}
 	if d := r.Desc(); d != under.desc && d.BoundsGen != under.desc.BoundsGen {

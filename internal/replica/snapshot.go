@@ -232,7 +232,7 @@ func (g *group) Install(m *pb.Message) error {
 	}
 	r.desc.Store(s.Desc)
 	g.applier.Reset(r.deps.Engine, r.deps.Store, s.Desc, s.State)
-	r.handing.noteTerm(s.State.Term)
+	r.transfers.noteTerm(s.State.Term)
 	r.noteApplied(s.State)
 	r.endFeeds(errFeedEnded, false)       // it has jumped over entries
 	r.finished.Forget(r.deps.Clock.Now()) // the ends of transactions that it jumps over

@@ -102,7 +102,7 @@ type presumption struct {
 // leader of a later term has applied the entry before it served.
 func (r *Replica) presume() (p presumption) {
 	lead, ok := r.Leader()
-	if !ok || r.deps.Support == nil || r.handing.present != r.group.Raft().BasicStatus().GetTerm() {
+	if !ok || r.deps.Support == nil || r.transfers.present != r.group.Raft().BasicStatus().GetTerm() {
 		return p
 	}
 	if p.epoch = r.deps.Support.Granted(lead.Store).Epoch; p.epoch != 0 {

@@ -34,9 +34,9 @@ func (r *Replica) wait(ctx context.Context, req *kvpb.LockRequest, h concurrency
 func (r *Replica) waitUntil(
 	ctx context.Context, done <-chan struct{}, req *kvpb.LockRequest, h concurrency.Holder, source concurrency.BlockerSource,
 ) error {
-	r.handing.leave()
+	r.transfers.Leave()
 	err := r.waitOutside(ctx, done, req, h, source)
-	if !r.handing.reenter() && err == nil {
+	if !r.transfers.Reenter() && err == nil {
 		return r.notLeader()
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/replica"
 )
 
@@ -46,7 +47,7 @@ type rest struct {
 
 // restGroup are the ranges at rest whose leaders have the same supporters.
 type restGroup struct {
-	by      *replica.Supporters
+	by      *lease.Supporters
 	members map[*replica.Replica]struct{}
 }
 
@@ -111,7 +112,7 @@ func (c *closing) leave(r *replica.Replica) {
 }
 
 // join makes a range rest. c.mu is held.
-func (c *closing) join(r *replica.Replica, index uint64, by *replica.Supporters) {
+func (c *closing) join(r *replica.Replica, index uint64, by *lease.Supporters) {
 	m := &rest{index: index, group: by.Key, peers: c.peers(r)}
 	c.resting[r] = m
 	if c.groups[by.Key] == nil {

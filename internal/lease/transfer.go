@@ -1,0 +1,170 @@
+package lease
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/lichendb/lichen/internal/concurrency"
+	"github.com/lichendb/lichen/internal/encoding"
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/plant"
+)
+
+// Gate keeps a leader's requests that change row locks apart from the moments at which a
+// leadership exports its locks, and at which the next one imports them:
+//
+//	          Begin              Shut, Drained        locks are in the record
+//	[open] ───────► [transferring] ───────► [shut] ───────────────────────────► leadership ends
+//	   ▲                  │                    │                                      │
+//	   │◄── Open: nothing to export, or requests take too long                        │ next leadership
+//	   │                                                                              ▼
+//	   └───────────────────── Removed ──────────────────── [imported] ◄── Open, Imported
+//	                                    the record is there, nobody enters
+type Gate struct {
+	inside atomic.Int64
+	shut   atomic.Bool
+	begun  atomic.Bool
+	empty  chan struct{} // has one when the last one inside left, being shut
+	// imported is the term of the leadership that has found the record of a transfer, until it
+	// has removed it; else 0.
+	imported atomic.Uint64
+}
+
+// NewGate returns an open gate.
+func NewGate() Gate { return Gate{empty: make(chan struct{}, 1)} }
+
+// Enter admits a request that changes row locks; it calls Leave, also before it waits for others.
+func (g *Gate) Enter() bool {
+	if g.Reenter() {
+		return true
+	}
+	g.Leave()
+	return false
+}
+
+// Reenter is Enter after a Leave. It counts the request even if that is too late, which it reports
+// by false: the locks may be on their way then.
+func (g *Gate) Reenter() bool {
+	g.inside.Add(1)
+	return !g.shut.Load() && (g.imported.Load() == 0 || plant.On(plant.LocksBesideRecord))
+}
+
+// Leave ends what Enter or Reenter began.
+func (g *Gate) Leave() {
+	if g.inside.Add(-1) == 0 && g.shut.Load() {
+		select {
+		case g.empty <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Begin begins a transfer, unless one is under way.
+func (g *Gate) Begin() bool { return g.begun.CompareAndSwap(false, true) }
+
+// GiveUp ends a transfer that has not shut the gate.
+func (g *Gate) GiveUp() { g.begun.Store(false) }
+
+// Shut lets nobody in any more, until the next leadership begins.
+func (g *Gate) Shut() { g.shut.Store(true) }
+
+// IsShut reports whether nobody gets in.
+func (g *Gate) IsShut() bool { return g.shut.Load() }
+
+// Drained returns when nobody is inside a shut gate any more; false if that takes longer than wait.
+func (g *Gate) Drained(wait time.Duration) bool {
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	for g.inside.Load() > 0 {
+		select {
+		case <-g.empty:
+		case <-late.C:
+			return g.inside.Load() == 0
+		}
+	}
+	return true
+}
+
+// Open lets requests in again.
+func (g *Gate) Open() {
+	g.shut.Store(false)
+	g.begun.Store(false)
+}
+
+// Imported notes that the leadership of a term has found a record, 0 for none: nobody is let in
+// before Removed.
+func (g *Gate) Imported(term uint64) { g.imported.Store(term) }
+
+// Importing returns the term of the leadership that has found a record and not removed it, else 0.
+func (g *Gate) Importing() uint64 { return g.imported.Load() }
+
+// Removed notes that the leadership of a term has removed the record that it has found; a later
+// one may have found another.
+func (g *Gate) Removed(term uint64) { g.imported.CompareAndSwap(term, 0) }
+
+// transferVersion is the format of a stored Transfer.
+const transferVersion = 1
+
+// Transfer is what a leader exports to the next one.
+type Transfer struct {
+	Term      uint64
+	Epoch     uint64   // of the locks
+	Adopted   []uint64 // epochs of ranges that were merged into this one
+	Abandoned []kvpb.TxnID
+	Locks     []concurrency.Lock // sorted by key
+}
+
+// ErrDamaged says that a record of a transfer can't be read.
+var ErrDamaged = errors.New("lease: damaged record of a lock transfer")
+
+// Encode returns the stored form.
+func (t *Transfer) Encode() []byte {
+	b := []byte{transferVersion}
+	b = binary.AppendUvarint(b, t.Term)
+	b = binary.AppendUvarint(b, t.Epoch)
+	b = binary.AppendUvarint(b, uint64(len(t.Adopted)))
+	for _, e := range t.Adopted {
+		b = binary.AppendUvarint(b, e)
+	}
+	b = binary.AppendUvarint(b, uint64(len(t.Abandoned)))
+	for _, id := range t.Abandoned {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, id.Hi), id.Lo)
+	}
+	b = binary.AppendUvarint(b, uint64(len(t.Locks)))
+	for _, l := range t.Locks {
+		b = encoding.AppendLenBytes(b, l.Key)
+		b = binary.AppendUvarint(binary.AppendUvarint(b, l.Txn.Hi), l.Txn.Lo)
+		b = append(b, byte(l.Strength))
+	}
+	return b
+}
+
+// DecodeTransfer reads what Encode has written.
+func DecodeTransfer(b []byte) (t Transfer, err error) {
+	if len(b) == 0 || b[0] != transferVersion {
+		return t, fmt.Errorf("%w: unknown form", ErrDamaged)
+	}
+	r := encoding.NewReader(b[1:])
+	t.Term, t.Epoch = r.Uvarint(), r.Uvarint()
+	for n := r.Count(1); n > 0; n-- {
+		t.Adopted = append(t.Adopted, r.Uvarint())
+	}
+	for n := r.Count(2); n > 0; n-- {
+		t.Abandoned = append(t.Abandoned, kvpb.TxnID{Hi: r.Uvarint(), Lo: r.Uvarint()})
+	}
+	for n := r.Count(4); n > 0; n-- {
+		l := concurrency.Lock{Key: r.LenBytes(), Txn: concurrency.TxnID{Hi: r.Uvarint(), Lo: r.Uvarint()}}
+		l.Strength = concurrency.Strength(r.Byte())
+		if l.Strength == concurrency.None || l.Strength > concurrency.Update || l.Txn.IsZero() {
+			return t, ErrDamaged
+		}
+		t.Locks = append(t.Locks, l)
+	}
+	if r.Bad() {
+		return t, ErrDamaged
+	}
+	return t, nil
+}
