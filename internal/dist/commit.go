@@ -20,8 +20,8 @@ const (
 	// lists. A larger transaction commits in two rounds: its record alone decides.
 	maxStagedKeys  = 2048
 	maxStagedBytes = 128 << 10
-	// maxJoint bounds the parts that one goroutine takes through the groups of this node.
-	maxJoint = 8
+	// maxBatchParts bounds the parts that one goroutine takes through the groups of this node.
+	maxBatchParts = 8
 )
 
 // errMoved says that the borders of ranges moved between two looks at them.
@@ -355,7 +355,7 @@ func (c *parallelCommit) stage(ctx context.Context, which func(*commitPart) bool
 // partHere is a part in a range that this node is believed to lead.
 type partHere struct {
 	part  *commitPart
-	to    kvpb.Joiner
+	to    kvpb.BatchStager
 	start []byte // of the range
 }
 
@@ -372,11 +372,11 @@ func (c *parallelCommit) here(ctx context.Context, which func(*commitPart) bool)
 		if err != nil || !c.d.isHere(t) || !c.within(p, t.desc) {
 			continue
 		}
-		if to, ok := t.Sender.(kvpb.Joiner); ok {
+		if to, ok := t.Sender.(kvpb.BatchStager); ok {
 			found = append(found, partHere{part: p, to: to, start: t.desc.StartKey})
 		}
 	}
-	if len(found) < 2 || len(found) > maxJoint {
+	if len(found) < 2 || len(found) > maxBatchParts {
 		return nil
 	}
 	slices.SortFunc(found, func(x, y partHere) int { return bytes.Compare(x.start, y.start) })
@@ -395,7 +395,7 @@ func (c *parallelCommit) stageHere(ctx context.Context, here []partHere) {
 		reqs[i] = c.request(h.part)
 		parts[i] = kvpb.StagePart{Sender: h.to, Req: &reqs[i]}
 	}
-	here[0].to.StageJoint(ctx, parts)
+	here[0].to.StageBatch(ctx, parts)
 	for i, h := range here {
 		h.part.resp = parts[i].Resp
 		if parts[i].Err != nil {

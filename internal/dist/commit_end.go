@@ -14,8 +14,8 @@ const (
 	// maxFinishing bounds the decided transactions whose remains are removed in the
 	// background; beyond it their gateways do it before they answer.
 	maxFinishing = 256
-	// maxPatient is up to how many of them take their time (kvpb.EndTxnRequest.Patient).
-	maxPatient = 128
+	// maxDeferred is up to how many of them are deferred (kvpb.EndTxnRequest.Deferrable).
+	maxDeferred = 128
 	// closeGrace bounds how long a node that stops waits for them.
 	closeGrace = 200 * time.Millisecond
 	// endTimeout bounds the end of one transaction. What is not done by then, others
@@ -69,7 +69,7 @@ func (f *finisher) leave() {
 func (f *finisher) roomy() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !f.closed && f.n <= maxPatient
+	return !f.closed && f.n <= maxDeferred
 }
 
 // Close ends the background work and waits for it. What it leaves behind is found
@@ -116,8 +116,8 @@ type ending struct {
 	span   kvpb.Span // instead of keys
 	locks  [][]byte
 	done   bool // the record says how the transaction ended
-	// patient: its steps may wait for company, as long as nobody waits for them.
-	patient bool
+	// deferrable: its steps may be deferred, as long as nobody waits for them.
+	deferrable bool
 }
 
 func (c *parallelCommit) end(action kvpb.EndAction) *ending {
@@ -142,7 +142,7 @@ func (c *parallelCommit) end(action kvpb.EndAction) *ending {
 func (e *ending) endTxn(ctx context.Context, resp *kvpb.EndTxnResponse) error {
 	req := kvpb.EndTxnRequest{
 		Txn: &e.txn, Anchor: e.anchor, Action: e.action, TS: e.ts, Epoch: e.epoch, Since: e.since,
-		Patient: e.patient && e.d.finishing.roomy(),
+		Deferrable: e.deferrable && e.d.finishing.roomy(),
 	}
 	return e.d.route(ctx, e.anchor, true, func(t target) error { return t.EndTxn(ctx, &req, resp) })
 }
@@ -157,7 +157,7 @@ func (e *ending) finish() {
 		e.run(ctx)
 		return
 	}
-	e.patient = true
+	e.deferrable = true
 	go func() {
 		defer e.d.finishing.leave()
 		ctx, cancel := context.WithTimeout(ctx, endTimeout)
@@ -200,7 +200,7 @@ func (e *ending) step(ctx context.Context) error {
 	}
 	req := kvpb.ResolveRequest{
 		Txn: e.txn.ID, Commit: e.action == kvpb.EndCommit, TS: e.ts, Keys: e.keys, Span: e.span,
-		Patient: e.patient && e.action == kvpb.EndCommit && len(e.keys) > 0 && e.d.finishing.roomy(),
+		Deferrable: e.deferrable && e.action == kvpb.EndCommit && len(e.keys) > 0 && e.d.finishing.roomy(),
 	}
 	if err := e.d.Resolve(ctx, &req); err != nil {
 		return err

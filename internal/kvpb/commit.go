@@ -93,18 +93,18 @@ type StageResponse struct {
 
 // StagePart is one of several requests to ranges of one node that belong to one commit.
 type StagePart struct {
-	Sender Joiner // for the request's range
+	Sender BatchStager // for the request's range
 	Req    *StageRequest
 	Resp   StageResponse
 	Err    error
 }
 
-// Joiner is a Sender whose replica is on this node.
-type Joiner interface {
+// BatchStager is a Sender whose replica is on this node.
+type BatchStager interface {
 	Sender
-	// StageJoint is Stage for several parts of a commit, in the order of their keys and in a
+	// StageBatch is Stage for the parts of a commit in several ranges, in the order of their keys and in a
 	// different range each, of which the first is this one.
-	StageJoint(ctx context.Context, parts []StagePart)
+	StageBatch(ctx context.Context, parts []StagePart)
 }
 
 // EndAction is what EndTxn does.
@@ -130,9 +130,9 @@ type EndTxnRequest struct {
 	// Since is the lowest timestamp at which the transaction may have been committed,
 	// zero if a record of it was surely never made.
 	Since hlc.Timestamp
-	// Patient says that the change may wait for company on its way through the log, as
-	// long as nobody waits for it.
-	Patient bool
+	// Deferrable says that the change may be deferred on its way through the log, as long as
+	// nobody waits for it.
+	Deferrable bool
 }
 
 // EndTxnResponse says what the record is now. If Lowest is set, EndCommit came too
@@ -154,8 +154,8 @@ type ResolveRequest struct {
 	Keys   [][]byte
 	Span   Span
 	Locks  [][]byte
-	// Patient is that of EndTxnRequest.
-	Patient bool
+	// Deferrable is that of EndTxnRequest.
+	Deferrable bool
 }
 
 // PushRequest asks what becomes of a transaction whose lock somebody met. TS is the

@@ -8,12 +8,12 @@
 // Read replica.go (Replica), serve.go (requests, the commit), group.go (the host of the raft group,
 // which package raftgroup runs), applyentry.go (application), wait.go (waiting for locks),
 // collect.go and threshold.go (garbage). Commits: commit.go (in one range), stage.go (the intents of
-// a commit in several ranges), joint.go (those of several ranges at one go),
+// a commit in several ranges), multirange.go (those of several ranges at one go),
 // spill.go (transactions larger than their gateway's buffer), intents.go (loading intents, and the
 // effects that package txnintent asks for), push.go (waiting for the outcome of others),
 // txnrecord.go (transaction records and recovery), resolve.go (intent resolution, and its pace),
 // sweep.go (intents that nobody meets), gateway.go (transactions whose gateway does not finish),
-// replay.go (commits that were sent again), ride.go (commands that nobody waits for), reserve.go
+// replay.go (commits that were sent again), reserve.go
 // (statements that have others wait), tasks.go (what goes on in the background). Merges: merge.go (the steps), takeover.go (what
 // becomes of the range merged away, and of those who use it). Leadership: lease.go,
 // locktransfer.go, resign.go (what package lease decides). Time and rest: messages.go
@@ -119,10 +119,10 @@
 //	     may commit meanwhile (txnintent.State.spill; TestSpillOverRanges in sim). A spill that comes
 //	     again changes nothing that was spilled since (fillHistory).
 //
-//	R30. A command that nobody waits for waits for company no longer than ridePatience, and
-//	     not at all once somebody has met what it is about to remove: who meets it says so
-//	     before hurrying, and the command is proposed after it was looked whether somebody
-//	     has, unless somebody hurried since (txnintent, invariant 12; Push; proposeWith).
+//	R30. A command that nobody waits for is deferred no longer than raftgroup.MaxDelay, and not
+//	     at all once somebody contends for what it is about to remove: who does says so before
+//	     the flush, and the command is deferred after it was looked whether somebody does,
+//	     unless there was a flush since (txnintent, invariant 12; raftgroup.Queue.Defer).
 //	R31. Intents are taken for committed before the record says so only after their gateway has
 //	     found all staged, and they go only with, or after, the command that makes the
 //	     record say so (commitRecord, resolveOnce).
@@ -153,7 +153,7 @@
 //	     inheritOther, leaveRead, stillUnder; TestSplitKeepsReads in kv).
 //	R41. Who processes a group waits for the processing of no range but such as lie to its
 //	     right: the parts of a commit are taken through their groups in the order of their
-//	     keys (StageJoint), and a merge takes in the range on the right (takeIn).
+//	     keys (StageBatch), and a merge takes in the range on the right (takeIn).
 //	R42. A store that has made the log of a range for a split knows after a crash that the split
 //	     is committed, and applies it again when it starts: the replica that was split may hear of
 //	     nothing any more, but that it was removed, and without it the new range's replica, whose

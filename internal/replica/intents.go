@@ -22,7 +22,7 @@ func (r *Replica) perform(x *txnintent.Txn, e txnintent.Effects) {
 		r.tasks.run(func() { r.pushUntilDecided(x) })
 	}
 	if e.Has(txnintent.Flush) {
-		r.group.hurry()
+		r.group.Flush()
 	}
 	if e.Has(txnintent.Sweep) {
 		r.sweepLater()

@@ -203,7 +203,7 @@ func (r *Replica) awaitForeign(ctx context.Context, self kvpb.TxnID, written [][
 func (r *Replica) intentHolder(self kvpb.TxnID, key []byte, undecided bool) (*txnintent.Txn, error) {
 	over, e := r.intents.Holders(self, key, undecided)
 	if e.Has(txnintent.Flush) {
-		r.group.hurry()
+		r.group.Flush()
 	}
 	if len(over) == 0 {
 		return nil, nil

@@ -88,7 +88,7 @@ func (r *Replica) resolveIntents(ctx context.Context, x *txnintent.Txn) error {
 // resolveOnce removes the locks of a decided transaction: the versions of an aborted one go
 // too, and those of one that committed later than they say move.
 func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
-	h := r.hasteOf(x)
+	d := r.deferralOf(x)
 	under, err := r.admitWrite(ctx)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 	if st.Removed { // gone, or another leadership's
 		return nil
 	}
-	s := resolver{intentBatch: newIntentBatch(r, x, st, under, h), listed: st.Keys, rest: st.Span, began: time.Now()}
+	s := resolver{intentBatch: newIntentBatch(r, x, st, under, d), listed: st.Keys, rest: st.Span, began: time.Now()}
 	defer s.leave()
 	for {
 		s.steps++
@@ -119,28 +119,44 @@ func (r *Replica) resolveOnce(ctx context.Context, x *txnintent.Txn) error {
 	}
 }
 
-// hasteOf says whether the resolution of intents may wait.
-func (r *Replica) hasteOf(x *txnintent.Txn) haste {
-	h := haste{seen: r.group.hurries()}
+// deferralOf says whether the resolution of intents may wait.
+func (r *Replica) deferralOf(x *txnintent.Txn) deferral {
+	d := deferral{flushes: r.group.Queue.Flushes()}
 	st := r.intents.State(x)
-	h.patient = st.Deferrable && !st.Contended
-	return h
+	d.allowed = st.Deferrable && !st.Contended
+	return d
+}
+
+// deferral says whether a command may be deferred until another one of the range is proposed.
+// The zero value is that of one that somebody waits for.
+type deferral struct {
+	allowed bool
+	// flushes is what Queue.Flushes returned before it was looked whether somebody waits.
+	flushes uint64
+}
+
+// proposeDeferrable proposes a command, at once or deferred.
+func (g *group) proposeDeferrable(d deferral, under raftgroup.Fence, command []byte) error {
+	if d.allowed {
+		return g.ProposeDeferred(under, command, d.flushes)
+	}
+	return g.propose(under, command)
 }
 
 // intentBatch collects what happens to the intents of a transaction into commands of bounded
 // size.
 type intentBatch struct {
-	r     *Replica
-	x     *txnintent.Txn
-	st    txnintent.State
-	under raftgroup.Fence
-	haste haste
-	b     apply.Builder
-	n     int
+	r        *Replica
+	x        *txnintent.Txn
+	st       txnintent.State
+	under    raftgroup.Fence
+	deferral deferral
+	b        apply.Builder
+	n        int
 }
 
-func newIntentBatch(r *Replica, x *txnintent.Txn, st txnintent.State, under raftgroup.Fence, h haste) intentBatch {
-	b := intentBatch{r: r, x: x, st: st, under: under, haste: h}
+func newIntentBatch(r *Replica, x *txnintent.Txn, st txnintent.State, under raftgroup.Fence, d deferral) intentBatch {
+	b := intentBatch{r: r, x: x, st: st, under: under, deferral: d}
 	b.begin()
 	return b
 }
@@ -157,7 +173,7 @@ func (b *intentBatch) flush() error {
 	if b.n == 0 {
 		return nil
 	}
-	err := b.r.group.proposeWith(b.haste, b.under, b.b.Bytes())
+	err := b.r.group.proposeDeferrable(b.deferral, b.under, b.b.Bytes())
 	b.begin()
 	return err
 }
@@ -321,7 +337,7 @@ func (r *Replica) rollBack(ctx context.Context, x *txnintent.Txn, span kvpb.Span
 	if err != nil {
 		return err
 	}
-	b := newIntentBatch(r, x, r.intents.State(x), under, haste{})
+	b := newIntentBatch(r, x, r.intents.State(x), under, deferral{})
 	err = r.eachIntent(ctx, x.ID(), span, func(key []byte, in txnintent.Intent) error {
 		if in.Position < from {
 			return nil

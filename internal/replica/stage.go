@@ -395,7 +395,7 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	if req.Commit {
 		status = kvpb.TxnCommitted
 	}
-	if req.Patient {
+	if req.Deferrable {
 		r.intents.Step(x, txnintent.Event{Type: txnintent.Defer})
 	}
 	resolve, err := r.decideLatched(ctx, x, status, req.TS)

@@ -180,5 +180,5 @@ func (r *Replica) tidy(ctx context.Context, id kvpb.TxnID) error {
 	if rec.Presence != txnintent.Stored {
 		return nil
 	}
-	return r.deleteRecord(rec, under, haste{})
+	return r.deleteRecord(rec, under, deferral{})
 }

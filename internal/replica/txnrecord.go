@@ -79,7 +79,7 @@ func (r *Replica) storeRecord(rec *txnintent.Record, next txnintent.TxnRecord, e
 }
 
 // deleteRecord deletes a record whose transaction has no intents left.
-func (r *Replica) deleteRecord(rec *txnintent.Record, under raftgroup.Fence, h haste) error {
+func (r *Replica) deleteRecord(rec *txnintent.Record, under raftgroup.Fence, d deferral) error {
 	ts := rec.TS
 	if ts.IsEmpty() { // aborted before any attempt to commit
 		ts = r.deps.Clock.Now()
@@ -87,7 +87,7 @@ func (r *Replica) deleteRecord(rec *txnintent.Record, under raftgroup.Fence, h h
 	var b apply.Builder
 	b.Reset(rec.ID, txnintent.EndTimestamp(ts, rec.Status == kvpb.TxnAborted))
 	b.DeleteRaw(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)))
-	if err := r.group.proposeWith(h, under, b.Bytes()); err != nil {
+	if err := r.group.proposeDeferrable(d, under, b.Bytes()); err != nil {
 		return err
 	}
 	rec.Presence = txnintent.Absent
@@ -113,13 +113,13 @@ func (r *Replica) deleteLocalRecord(ctx context.Context, id kvpb.TxnID) error {
 	if len(rec.Span.EndKey) > 0 && !r.holds(rec.Span) {
 		return nil // what a split took elsewhere has to go first: the sweep sees to it (tidy)
 	}
-	return r.deleteRecord(rec, under, haste{})
+	return r.deleteRecord(rec, under, deferral{})
 }
 
 // EndTxn implements kvpb.Committer.
 func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvpb.EndTxnResponse) error {
 	*resp = kvpb.EndTxnResponse{}
-	h := haste{patient: req.Patient, seen: r.group.hurries()}
+	d := deferral{allowed: req.Deferrable, flushes: r.group.Queue.Flushes()}
 	under, err := r.admitWrite(ctx, req.Anchor)
 	if err != nil {
 		return err
@@ -142,14 +142,14 @@ func (r *Replica) EndTxn(ctx context.Context, req *kvpb.EndTxnRequest, resp *kvp
 	case txnintent.AnswerForgotten:
 		resp.Forgotten = true
 	case txnintent.Delete:
-		return r.deleteRecord(rec, under, h)
+		return r.deleteRecord(rec, under, d)
 	case txnintent.WriteAborted:
 		resp.Status = kvpb.TxnAborted
 		err = r.abortRecord(rec, under, step.TS)
 	case txnintent.WriteCommitted:
 		resp.Status = kvpb.TxnCommitted
-		h.patient = h.patient && !r.records.Contended(rec)
-		err = r.commitRecord(ctx, rec, under, req.TS, h)
+		d.allowed = d.allowed && !r.records.Contended(rec)
+		err = r.commitRecord(ctx, rec, under, req.TS, d)
 	}
 	if err != nil || !known || !resp.Lowest.IsEmpty() {
 		return err
@@ -176,7 +176,7 @@ func (r *Replica) decideByRecord(ctx context.Context, rec *txnintent.Record) err
 
 // commitRecord makes a record say that its transaction has committed at ts. If this range's
 // intents are as the last attempt staged them, the same command removes their locks.
-func (r *Replica) commitRecord(ctx context.Context, rec *txnintent.Record, under raftgroup.Fence, ts hlc.Timestamp, h haste) error {
+func (r *Replica) commitRecord(ctx context.Context, rec *txnintent.Record, under raftgroup.Fence, ts hlc.Timestamp, d deferral) error {
 	x, err := r.enterStaged(ctx, rec)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (r *Replica) commitRecord(ctx context.Context, rec *txnintent.Record, under
 	for _, k := range r.intents.State(x).Keys {
 		b.DeleteRaw(keys.Lock(k))
 	}
-	if err := r.storeRecord(rec, next, r.group.proposeWith(h, under, b.Bytes())); err != nil {
+	if err := r.storeRecord(rec, next, r.group.proposeDeferrable(d, under, b.Bytes())); err != nil {
 		return err
 	}
 	r.intents.Step(x, txnintent.Event{Type: txnintent.Resolve, TS: ts})
@@ -229,7 +229,7 @@ func (r *Replica) enterStaged(ctx context.Context, rec *txnintent.Record) (*txni
 func (r *Replica) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.PushResponse) error {
 	*resp = kvpb.PushResponse{}
 	if r.records.Contend(req.Txn) {
-		r.group.hurry()
+		r.group.Flush()
 	}
 	under, err := r.admitWrite(ctx, req.Anchor)
 	if err != nil {

@@ -86,7 +86,7 @@ func DecodeStageResponse(b []byte, resp *kvpb.StageResponse) error {
 func AppendEndTxn(b []byte, req *kvpb.EndTxnRequest) []byte {
 	b = append(appendBytes(appendTxn(b, req.Txn), req.Anchor), byte(req.Action))
 	b = appendTimestamp(appendUint(appendTimestamp(b, req.TS), uint64(req.Epoch)), req.Since)
-	return appendFlags(b, req.Patient)
+	return appendFlags(b, req.Deferrable)
 }
 
 // DecodeEndTxn reads what AppendEndTxn wrote.
@@ -98,7 +98,7 @@ func DecodeEndTxn(b []byte, req *kvpb.EndTxnRequest) error {
 	req.TS, req.Epoch = f.timestamp(), f.uint32()
 	req.Since = f.timestamp()
 	if f.more() {
-		f.flags(&req.Patient)
+		f.flags(&req.Deferrable)
 	}
 	return f.err()
 }
@@ -121,7 +121,7 @@ func DecodeEndTxnResponse(b []byte, resp *kvpb.EndTxnResponse) error {
 // AppendResolve appends the fields of a request.
 func AppendResolve(b []byte, req *kvpb.ResolveRequest) []byte {
 	b = appendTimestamp(appendFlags(appendTxnID(b, req.Txn), req.Commit), req.TS)
-	return appendFlags(appendKeys(appendSpan(appendKeys(b, req.Keys), req.Span), req.Locks), req.Patient)
+	return appendFlags(appendKeys(appendSpan(appendKeys(b, req.Keys), req.Span), req.Locks), req.Deferrable)
 }
 
 // DecodeResolve reads what AppendResolve wrote.
@@ -134,7 +134,7 @@ func DecodeResolve(b []byte, req *kvpb.ResolveRequest) error {
 	req.Span = f.span()
 	req.Locks = f.keys(req.Locks)
 	if f.more() {
-		f.flags(&req.Patient)
+		f.flags(&req.Deferrable)
 	}
 	return f.err()
 }

@@ -21,7 +21,7 @@ func (c *ranges) applied() map[string]uint64 {
 
 // What cleans up after commits across ranges takes no entries of its own as long as
 // commits follow one another, and is done soon after the last.
-func TestEndsRideAlong(t *testing.T) {
+func TestEndsAreDeferred(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newRanges(t, fs.NewMem(), "h", "p")
 		defer c.close()
@@ -32,7 +32,7 @@ func TestEndsRideAlong(t *testing.T) {
 		before := c.applied()
 		for n := range commits {
 			g.mustSet("1", "a"+string(rune('a'+n)), "i"+string(rune('a'+n)))
-			synctest.Wait() // its end waits for company
+			synctest.Wait() // its end is deferred
 		}
 		for start, index := range c.applied() {
 			if took := index - before[start]; took > commits {
@@ -48,9 +48,9 @@ func TestEndsRideAlong(t *testing.T) {
 	})
 }
 
-// Whoever meets what a commit across ranges has left does not wait for its end to find
-// company: no time passes.
-func TestNobodyWaitsForCompany(t *testing.T) {
+// Whoever meets what a commit across ranges has left does not wait until its deferred end goes:
+// no time passes.
+func TestNobodyWaitsForDeferred(t *testing.T) {
 	for name, meet := range map[string]func(g *gateway){
 		"read":  func(g *gateway) { g.get("a", "i", "q") },
 		"write": func(g *gateway) { g.mustSet("3", "a", "i", "q") },
@@ -84,12 +84,12 @@ func TestNobodyWaitsForCompany(t *testing.T) {
 				for _, patient := range []bool{true, false} {
 					g.mustSet("2", "a", "i", "q")
 					if patient {
-						synctest.Wait() // the record waits for company
+						synctest.Wait() // the record is deferred
 					}
 					began := time.Now()
 					meet(other)
 					limit := time.Duration(0)
-					if name == "stop" { // what waits for company already does so
+					if name == "stop" { // what is deferred already does so
 						limit = 10 * time.Millisecond
 					}
 					if took := time.Since(began); took > limit {

@@ -18,7 +18,7 @@ import (
 
 // A commit in several ranges of the gateway's own node takes one write and one sync, also
 // where a part is refused at first.
-func TestJointCommitOneSync(t *testing.T) {
+func TestBatchCommitOneSync(t *testing.T) {
 	for _, read := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newRanges(t, fs.NewMem(), "d", "h", "p")
@@ -59,9 +59,9 @@ func TestJointCommitOneSync(t *testing.T) {
 // Commits in several ranges of the gateway's own node meet one another, commits in one range,
 // and splits and merges of the ranges: none waits for ever, no audit sees a sum that is not
 // the bank's.
-func TestJointBankBesideMerges(t *testing.T) { synctest.Test(t, testJointBankBesideMerges) }
+func TestBatchBankBesideMerges(t *testing.T) { synctest.Test(t, testBatchBankBesideMerges) }
 
-func testJointBankBesideMerges(t *testing.T) {
+func testBatchBankBesideMerges(t *testing.T) {
 	c := newRanges(t, fs.NewMem(), "h", "p")
 	defer c.close()
 	ctx := context.Background()
