@@ -158,7 +158,7 @@ func (c *ranges) endMerge(left *replica.Replica) {
 		if !ok {
 			return nil
 		}
-		return r.Thaw(into, generation)
+		return r.Unfreeze(into, generation)
 	})
 	if err != nil {
 		c.t.Logf("end of a merge: %v", err)

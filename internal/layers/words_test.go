@@ -14,7 +14,10 @@ import (
 // retired are words that have given way to the field's, and what to say instead. They come back
 // neither in names nor in comments nor in the documentation.
 var retired = map[string]string{
-	"tenure": "lease sequence, range generation, or fence",
+	"tenure":    "lease sequence, range generation, or fence",
+	"thaw":      "unfreeze",
+	"surrender": "subsume",
+	"heirs":     "candidates",
 }
 
 // glossaryTerm is a row of docs/glossary.md.

@@ -129,7 +129,7 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	var taken *Replica
 	if t != nil && t.Merge != nil {
 		var err error
-		if taken, err = g.takeIn(t); err != nil {
+		if taken, err = g.subsume(t); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@
 // (statements that have others wait), tasks.go (what goes on in the background). Merges: merge.go (the steps), takeover.go (what
 // becomes of the range merged away, and of those who use it). Leadership: lease.go,
 // locktransfer.go, resign.go (what package lease decides). Time and rest: messages.go
-// (Tick, Wake, SupportChanged), election.go (standing for election). Comparing replicas: checksum.go.
+// (Tick, Wake, SupportChanged), election.go (campaigns). Comparing replicas: checksum.go.
 //
 // Time: observed.go (what transactions know of this node's clock), closed.go (closed timestamps),
 // follower.go (reads without leadership), feed.go (changes as they are applied).
@@ -70,7 +70,7 @@
 //	    span only if it holds all of it, and says that nothing is left there only if it still
 //	    leads within the bounds in which it was asked (holds, stillUnder: Resolve, Unspill,
 //	    Spilled; deleteLocalRecord).
-//	R14. A merge is applied only over the right range as it was frozen (surrender), and
+//	R14. A merge is applied only over the right range as it was frozen (endSubsumed), and
 //	    a frozen range neither answers nor changes anything (admitWrite, enterRead,
 //	    leaveRead).
 //	R15. A lock of a range that is merged away is released where it went
@@ -141,9 +141,9 @@
 //	     was committed after that. Commands pass the clock on when they are applied (noteCommand),
 //	     spilled intents without one when they are staged (stage.announce); what comes otherwise
 //	     raises certainFrom before it can be read: leaderships, merges, and intents that were
-//	     written under another leadership (beginLeadership, takeIn, decide; uncertain).
-//	R39. Who has voted for another, or has had an answer from a later term, does not stand for
-//	     election for a while, and an answer to its earlier call for votes does not count: its
+//	     written under another leadership (beginLeadership, subsume, decide; uncertain).
+//	R39. Who has voted for another, or has had an answer from a later term, does not campaign
+//	     for a while, and an answer to its earlier call for votes does not count: its
 //	     own term would end the new leadership, with its row locks, as it begins (yields;
 //	     TestHandoverUndisturbed in store).
 //	R40. A range that was split off begins with the locks and the timestamp cache of the other
@@ -153,7 +153,7 @@
 //	     inheritOther, leaveRead, stillUnder; TestSplitKeepsReads in kv).
 //	R41. Who processes a group waits for the processing of no range but such as lie to its
 //	     right: the parts of a commit are taken through their groups in the order of their
-//	     keys (StageBatch), and a merge takes in the range on the right (takeIn).
+//	     keys (StageBatch), and a merge subsumes the range on the right (subsume).
 //	R42. A store that has made the log of a range for a split knows after a crash that the split
 //	     is committed, and applies it again when it starts: the replica that was split may hear of
 //	     nothing any more, but that it was removed, and without it the new range's replica, whose

@@ -12,16 +12,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Elections decides which replicas of a store stand for election, and when. When a
+// Elections decides which replicas of a store campaign, and when. When a
 // node dies thousands of its ranges need leaders at once; those that are asked for
 // come first, and no more at a time than get it done.
 type Elections interface {
-	// Enter puts a replica in line; Stand is called when its turn has come, not before
+	// Enter puts a replica in line; StartCampaign is called when its turn has come, not before
 	// wait is over. rank is how many other replicas should try before.
 	Enter(r *Replica, rank int, wait time.Duration)
 	// Hurry says that somebody waits for a replica that is in line.
 	Hurry(r *Replica)
-	// Leave says that a replica stands no longer.
+	// Leave says that a replica campaigns no longer.
 	Leave(r *Replica)
 }
 
@@ -29,20 +29,20 @@ type Elections interface {
 type candidacy = int32
 
 const (
-	settled  candidacy = iota // nothing
-	inLine                    // it is in the store's line
-	standing                  // it stands for election, or is about to
+	noCandidate candidacy = iota // nothing
+	queued                       // it is in the store's line
+	campaigning                  // it campaigns, or is about to
 )
 
 const (
-	// standTicks is how long a replica stands before it gives others a chance; half-way it
+	// campaignTicks is how long a replica campaigns before it gives others a chance; half-way it
 	// asks for votes again, in case its messages were lost.
-	standTicks = 6
-	// standAgain is how long a replica waits that stood in vain, or has voted.
-	standAgain = 300 * time.Millisecond
-	// standSettle is how long a replica waits that has no leader any more: the others' support
+	campaignTicks = 6
+	// campaignAgain is how long a replica waits that campaigned in vain, or has voted.
+	campaignAgain = 300 * time.Millisecond
+	// campaignDelay is how long a replica waits that has no leader any more: the others' support
 	// of the former leader may end a moment later.
-	standSettle = 50 * time.Millisecond
+	campaignDelay = 50 * time.Millisecond
 )
 
 // forced marks the messages of an election that the leader itself asked for.
@@ -53,43 +53,43 @@ var forced = []byte("CampaignTransfer")
 // is supported again until then, it leads on.
 func (r *Replica) SupportLost(s kvpb.StoreID) {
 	if d, ok := r.Leader(); ok && d.Store == s && r.Initialized() {
-		r.enterElection(standSettle)
+		r.enterElection(campaignDelay)
 	}
 }
 
-// enterElection puts the replica in line, unless it is or stands.
+// enterElection puts the replica in line, unless it is or campaigns.
 func (r *Replica) enterElection(wait time.Duration) {
 	rank, may := r.rank()
-	if !may || r.Gone() || !r.candidacy.CompareAndSwap(settled, inLine) {
+	if !may || r.Gone() || !r.candidacy.CompareAndSwap(noCandidate, queued) {
 		return
 	}
 	if e := r.deps.Elections; e != nil {
 		e.Enter(r, rank, wait)
 	} else {
-		r.Stand()
+		r.StartCampaign()
 	}
 }
 
-// leaveElection ends the replica's standing.
+// leaveElection ends the replica's campaign.
 func (r *Replica) leaveElection() {
-	if r.candidacy.CompareAndSwap(standing, settled) && r.deps.Elections != nil {
+	if r.candidacy.CompareAndSwap(campaigning, noCandidate) && r.deps.Elections != nil {
 		r.deps.Elections.Leave(r)
 	}
 }
 
 // hurryElection says that somebody asked for what the range's leader would answer.
 func (r *Replica) hurryElection() {
-	if r.candidacy.Load() == inLine && r.deps.Elections != nil {
+	if r.candidacy.Load() == queued && r.deps.Elections != nil {
 		r.deps.Elections.Hurry(r)
 	}
 }
 
-// Stand makes the replica stand for election, if its range still needs a leader.
-func (r *Replica) Stand() {
-	if !r.candidacy.CompareAndSwap(inLine, standing) {
+// StartCampaign makes the replica campaign, if its range still needs a leader.
+func (r *Replica) StartCampaign() {
+	if !r.candidacy.CompareAndSwap(queued, campaigning) {
 		return
 	}
-	if !r.group.Do(r.group.stand) {
+	if !r.group.Do(r.group.startCampaign) {
 		r.leaveElection()
 	}
 }
@@ -97,7 +97,7 @@ func (r *Replica) Stand() {
 // Quit takes the replica out of an election that takes too long. It enters again by
 // itself.
 func (r *Replica) Quit() {
-	r.candidacy.CompareAndSwap(standing, settled)
+	r.candidacy.CompareAndSwap(campaigning, noCandidate)
 	r.Wake()
 }
 
@@ -137,15 +137,15 @@ func (g *group) leaderless() bool {
 // mayVote reports whether this replica may vote, so also for itself.
 func (g *group) mayVote() bool { return g.r.deps.Support == nil || g.r.deps.Support.MayVote() }
 
-// stand calls for votes.
-func (g *group) stand() {
+// startCampaign calls for votes.
+func (g *group) startCampaign() {
 	switch {
-	case g.r.candidacy.Load() != standing:
+	case g.r.candidacy.Load() != campaigning:
 	case !g.leaderless(), g.full():
 		g.r.leaveElection()
 	case !g.mayVote(), g.yields():
 		g.r.leaveElection()
-		g.r.enterElection(standAgain)
+		g.r.enterElection(campaignAgain)
 	default:
 		g.campaign()
 	}
@@ -154,11 +154,11 @@ func (g *group) stand() {
 // yields reports whether somebody else is being elected: this replica stands back for a while,
 // and takes no answer to an earlier call for votes, since by a later term it would end the
 // other's leadership as it begins.
-func (g *group) yields() bool { return time.Now().Before(g.voted.Add(standAgain)) }
+func (g *group) yields() bool { return time.Now().Before(g.voted.Add(campaignAgain)) }
 
 func (g *group) campaign() {
 	_ = g.Raft().ForgetLeader() // its store has lost our support
-	g.standTicks = standTicks
+	g.campaignTicks = campaignTicks
 	_ = g.Raft().Campaign()
 }
 
@@ -166,29 +166,29 @@ func (g *group) campaign() {
 func (g *group) electionTick() {
 	switch {
 	case !g.leaderless():
-		g.standTicks = 0
+		g.campaignTicks = 0
 		g.r.leaveElection()
 	case g.stepDown != nil:
 		g.stepDownTick()
 	case g.full():
-	case g.standTicks > 0:
-		if g.standTicks--; g.standTicks == standTicks/2 && g.mayVote() {
+	case g.campaignTicks > 0:
+		if g.campaignTicks--; g.campaignTicks == campaignTicks/2 && g.mayVote() {
 			_ = g.Raft().Campaign()
 		}
-		if g.standTicks == 0 {
+		if g.campaignTicks == 0 {
 			g.r.leaveElection()
-			g.r.enterElection(standAgain)
+			g.r.enterElection(campaignAgain)
 		}
-	case g.r.candidacy.Load() == settled:
+	case g.r.candidacy.Load() == noCandidate:
 		_ = g.Raft().ForgetLeader()
 		g.r.enterElection(0)
 	}
 }
 
-// NoteElected implements raftgroup.Host: it ends the replica's standing.
+// NoteElected implements raftgroup.Host: it ends the replica's campaign.
 func (g *group) NoteElected() {
-	if g.r.candidacy.Load() == standing {
-		g.standTicks = 0
+	if g.r.candidacy.Load() == campaigning {
+		g.campaignTicks = 0
 		g.r.leaveElection()
 	}
 }
@@ -228,10 +228,10 @@ func (g *group) acceptsVote(m *pb.Message) bool {
 // noteRefusal hears that another replica has refused its vote: the slot is for others now. The
 // replica may still win by the votes of the rest.
 func (g *group) noteRefusal() {
-	if g.r.candidacy.Load() == standing {
-		g.standTicks = 0
+	if g.r.candidacy.Load() == campaigning {
+		g.campaignTicks = 0
 		g.r.leaveElection()
-		g.r.enterElection(standAgain)
+		g.r.enterElection(campaignAgain)
 	}
 }
 

@@ -22,10 +22,10 @@ type group struct {
 	ticking atomic.Bool // a tick waits to be processed
 	r       *Replica
 
-	applier    apply.Applier
-	incoming   *IncomingSnapshot // what raft may take now
-	standTicks int               // how long it stands for election yet
-	voted      time.Time         // when it last voted for another, perhaps, or heard of a later term
+	applier       apply.Applier
+	incoming      *IncomingSnapshot // what raft may take now
+	campaignTicks int               // how long it campaigns yet
+	voted         time.Time         // when it last voted for another, perhaps, or heard of a later term
 	// fullAt is when the log had no room last, stepDown how a leadership ended of that.
 	fullAt   time.Time
 	stepDown *lease.StepDown

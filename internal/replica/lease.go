@@ -36,7 +36,7 @@ func (r *Replica) coversNow(l *lease.Lease) bool { return l.Alone || r.covers(l,
 func (r *Replica) admitWrite(ctx context.Context, keys ...[]byte) (raftgroup.Fence, error) {
 	l, desc := r.lease.Load(), r.Desc()
 	if desc.Into != 0 {
-		if err := r.awaitThaw(ctx); err != nil {
+		if err := r.awaitUnfreeze(ctx); err != nil {
 			return raftgroup.Fence{}, err
 		}
 		l, desc = r.lease.Load(), r.Desc()
@@ -79,7 +79,7 @@ func (r *Replica) Leader() (kvpb.ReplicaDescriptor, bool) {
 
 func (r *Replica) notLeader() error {
 	e := &kvpb.NotLeaderError{Range: r.id, Desc: r.Desc()}
-	if r.candidacy.Load() != settled { // the leader it knows is gone
+	if r.candidacy.Load() != noCandidate { // the leader it knows is gone
 		r.hurryElection()
 		return e
 	}

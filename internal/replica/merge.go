@@ -132,7 +132,7 @@ func (r *Replica) decree(old *kvpb.RangeDescriptor, command []byte) error {
 }
 
 // freeze makes the range, as d describes it, stop for good, until it is part of left or
-// Thaw is called.
+// Unfreeze is called.
 func (r *Replica) freeze(d, left *kvpb.RangeDescriptor) (*apply.Merge, error) {
 	unmarked := *left
 	unmarked.Merging = 0
@@ -163,9 +163,9 @@ func (r *Replica) take(left *kvpb.RangeDescriptor, m *apply.Merge) error {
 }
 
 // ResolveMerge ends a merge that was begun and given up, perhaps under another leader:
-// it will not happen any more, unless it has already. thaw has the leader of the range
-// on the right call Thaw, wherever it is.
-func (r *Replica) ResolveMerge(ctx context.Context, thaw func(ctx context.Context, right, left kvpb.RangeID, generation uint64) error) error {
+// it will not happen any more, unless it has already. unfreeze has the leader of the range
+// on the right call Unfreeze, wherever it is.
+func (r *Replica) ResolveMerge(ctx context.Context, unfreeze func(ctx context.Context, right, left kvpb.RangeID, generation uint64) error) error {
 	d := r.Desc()
 	if d.Merging == 0 {
 		return nil
@@ -176,7 +176,7 @@ func (r *Replica) ResolveMerge(ctx context.Context, thaw func(ctx context.Contex
 		return err // perhaps since the merge has happened
 	}
 	// The command that merges names an earlier generation.
-	if err := thaw(ctx, d.Merging, d.RangeID, next.Generation); err != nil {
+	if err := unfreeze(ctx, d.Merging, d.RangeID, next.Generation); err != nil {
 		return err
 	}
 	last := cloneDescriptor(next)
@@ -185,9 +185,9 @@ func (r *Replica) ResolveMerge(ctx context.Context, thaw func(ctx context.Contex
 	return r.redescribe(next, last)
 }
 
-// Thaw lets the range serve again that the range left froze before it had a
+// Unfreeze lets the range serve again that the range left froze before it had a
 // generation. A freeze that is still on its way does not take effect any more.
-func (r *Replica) Thaw(left kvpb.RangeID, generation uint64) error {
+func (r *Replica) Unfreeze(left kvpb.RangeID, generation uint64) error {
 	d := r.Desc()
 	if d.Into != 0 && (d.Into != left || d.IntoGeneration >= generation) {
 		return fmt.Errorf("range %d: %w", r.id, ErrBusy)
@@ -206,7 +206,7 @@ func (r *Replica) Thaw(left kvpb.RangeID, generation uint64) error {
 // says where its keys are.
 func (r *Replica) Renew(ctx context.Context) error {
 	for {
-		if err := r.awaitThaw(ctx); err != nil {
+		if err := r.awaitUnfreeze(ctx); err != nil {
 			return err
 		}
 		d := r.Desc()

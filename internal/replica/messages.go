@@ -143,7 +143,7 @@ func (r *Replica) resting() bool {
 	if l := r.lease.Load(); l != nil {
 		return r.idle.Load() && r.coversNow(l)
 	}
-	if r.candidacy.Load() == inLine {
+	if r.candidacy.Load() == queued {
 		return true // its turn wakes it
 	}
 	if !r.votes() {

@@ -21,7 +21,7 @@ import (
 // somebody else is processing is left to a goroutine of its own.
 //
 // While it processes one group it so waits for others, as one that applies a merge waits for
-// the range on its right (takeIn): both only for ranges of higher keys (invariant R41).
+// the range on its right (subsume): both only for ranges of higher keys (invariant R41).
 type multiRangeBatch struct {
 	began time.Time
 	parts []batchPart

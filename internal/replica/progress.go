@@ -61,7 +61,7 @@ func (r *Replica) Progress(tell func([]FollowerProgress)) {
 func (r *Replica) lags(f FollowerProgress) bool { return f.Behind > 0 && r.hears(f.Replica.Store) }
 
 // Reclaim makes a leader that offered its leadership to another replica, which did
-// not take it, stand for election again: it may not serve in this term any more
+// not take it, campaign again: it may not serve in this term any more
 // (docs/decisions/0007, Leases). It is called now and then and does nothing
 // otherwise.
 //

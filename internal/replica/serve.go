@@ -243,7 +243,7 @@ type reading struct {
 func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) (reading, error) {
 	d := r.Desc()
 	if d.Into != 0 {
-		if err := r.awaitThaw(ctx); err != nil {
+		if err := r.awaitUnfreeze(ctx); err != nil {
 			return reading{}, err
 		}
 		d = r.Desc()

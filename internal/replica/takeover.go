@@ -93,9 +93,9 @@ func (r *Replica) enterGate(ctx context.Context, id kvpb.TxnID) {
 	}
 }
 
-// awaitThaw waits while the range is frozen. If it became part of another range, the
+// awaitUnfreeze waits while the range is frozen. If it became part of another range, the
 // error says so.
-func (r *Replica) awaitThaw(ctx context.Context) error {
+func (r *Replica) awaitUnfreeze(ctx context.Context) error {
 	poll := freezePoll
 	for began := time.Now(); ; {
 		switch {
@@ -113,16 +113,16 @@ func (r *Replica) awaitThaw(ctx context.Context) error {
 	}
 }
 
-// takeIn applies the store's replica of the range that is being merged up to where it
+// subsume applies the store's replica of the range that is being merged up to where it
 // was frozen, and stops it. It runs while the merge is being applied.
-func (g *group) takeIn(t *apply.Trigger) (*Replica, error) {
+func (g *group) subsume(t *apply.Trigger) (*Replica, error) {
 	id := t.Merge.Right.RangeID
 	right, ok := g.r.deps.Neighbour(id)
 	if !ok {
 		return nil, fmt.Errorf("range %d: range %d, which is to be merged into it, is not on this store", g.r.id, id)
 	}
 	gone := &kvpb.RangeMismatchError{Range: id, Known: []kvpb.RangeDescriptor{*t.Desc}}
-	if err := right.group.Run(func() error { return right.group.surrender(t.Merge, gone) }); err != nil {
+	if err := right.group.Run(func() error { return right.group.endSubsumed(t.Merge, gone) }); err != nil {
 		// Not to be taken for this group's own full disk: it has begun to apply the merge.
 		return nil, fmt.Errorf("range %d: range %d was to be merged into it: %v", g.r.id, id, err)
 	}
@@ -130,9 +130,9 @@ func (g *group) takeIn(t *apply.Trigger) (*Replica, error) {
 	return right, g.applier.Absorb(t.Merge)
 }
 
-// surrender applies the group's log up to the entry that froze it, which is committed
+// endSubsumed applies the group's log up to the entry that froze it, which is committed
 // (whether or not this replica has heard so) and in the log, and ends the group.
-func (g *group) surrender(m *apply.Merge, gone error) error {
+func (g *group) endSubsumed(m *apply.Merge, gone error) error {
 	if err := g.Broken(); err != nil {
 		return err
 	}

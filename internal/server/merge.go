@@ -132,7 +132,7 @@ func (n *Node) resolveMerge(ctx context.Context, l *replica.Replica) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	err := l.ResolveMerge(ctx, func(ctx context.Context, right, left kvpb.RangeID, generation uint64) error {
-		return n.atLeader(ctx, &rangeOp{Kind: opThaw, Range: right, Left: left, Generation: generation}, nil)
+		return n.atLeader(ctx, &rangeOp{Kind: opUnfreeze, Range: right, Left: left, Generation: generation}, nil)
 	})
 	if err != nil && l.Desc().Merging != 0 && ctx.Err() == nil {
 		n.log.Warn("ending a merge", "range", l.RangeID(), "err", err)

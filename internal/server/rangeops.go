@@ -54,7 +54,7 @@ const (
 	opSplit
 	opClear
 	opMerge
-	opThaw
+	opUnfreeze
 )
 
 // rangeAnswer is what came of a rangeOp.
@@ -136,8 +136,8 @@ func (n *Node) performHere(ctx context.Context, r *replica.Replica, op *rangeOp)
 		return r.ClearWithin(ctx, op.Key, op.End)
 	case opMerge:
 		return n.mergeRange(ctx, r)
-	case opThaw:
-		return r.Thaw(op.Left, op.Generation)
+	case opUnfreeze:
+		return r.Unfreeze(op.Left, op.Generation)
 	}
 	return fmt.Errorf("request %d for range %d is not known to this version", op.Kind, op.Range)
 }

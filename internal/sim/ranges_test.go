@@ -266,7 +266,7 @@ func (c *cluster) resolveMerges(l *life) {
 			for _, o := range c.leaders() {
 				if o.RangeID() == right && o.l.use() {
 					defer o.l.running.Done()
-					return o.Thaw(left, generation)
+					return o.Unfreeze(left, generation)
 				}
 			}
 			return fmt.Errorf("range %d is not led", right)

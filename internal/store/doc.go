@@ -6,7 +6,7 @@
 // storage. Read store.go (Store: Open, Start, Close, Lookup), bootstrap.go (what
 // an empty store gets), index.go (which replica holds a key), network.go (messages,
 // replicas that come and go), ticking.go (who is ticked, and who rests), elections.go
-// (who stands for election, and when), maintain.go
+// (who campaigns, and when), maintain.go
 // (truncation of the log, garbage collection, disk checks, the clock's bound),
 // snapshot.go and arrival.go (the two ends of a snapshot), disk.go (a disk that is
 // full or stands still), place.go (files that are removed under a running store), set.go (Set: all stores of a node), closing.go, closedin.go and
@@ -34,8 +34,8 @@
 //	S8. A snapshot becomes durable only behind the splits, merges and removals that made
 //	    room for it: the durable state never has two replicas with a key
 //	    (ownedDurably; TestSnapshotBehindRemoval).
-//	S9. No more than maxStanding replicas stand for election at a time, and no more than
-//	    maxStandingIdle of ranges that nobody asks for (elections.next).
+//	S9. No more than maxCampaigns replicas campaign at a time, and no more than
+//	    maxIdleCampaigns of ranges that nobody asks for (elections.next).
 //	S10. A node that is told a higher timestamp of all ranges at rest has been told before, or
 //	    with it, of each that rests no longer (closing.leave, send); one that has missed a
 //	    message takes no higher one for any (closing.take).

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// maxStanding bounds the replicas of a store that stand for election at a time, and
-	// maxStandingIdle those of ranges that nobody asks for. An election is a few messages
+	// maxCampaigns bounds the replicas of a store that campaign at a time, and
+	// maxIdleCampaigns those of ranges that nobody asks for. An election is a few messages
 	// and syncs of the log that those of other ranges share, so this many at once are
 	// about as fast as more, and leave the processor to those who are asked.
-	maxStanding     = 256
-	maxStandingIdle = 64
-	// standingFor is after how long a replica that stands no longer counts.
-	standingFor = 2 * time.Second
-	// turnEvery is how long a replica waits for each other one that should try before it if
-	// somebody waits for the leader, turnEveryIdle if nobody does: the other one may have
+	maxCampaigns     = 256
+	maxIdleCampaigns = 64
+	// campaignFor is after how long a replica that campaigns no longer counts.
+	campaignFor = 2 * time.Second
+	// rankDelay is how long a replica waits for each other one that should try before it if
+	// somebody waits for the leader, idleRankDelay if nobody does: the other one may have
 	// thousands of ranges before this one.
-	turnEvery     = 400 * time.Millisecond
-	turnEveryIdle = 2 * time.Second
+	rankDelay     = 400 * time.Millisecond
+	idleRankDelay = 2 * time.Second
 	// lookEvery is how often a replica that no majority would support is looked at.
 	lookEvery = 500 * time.Millisecond
 )
@@ -30,40 +30,40 @@ const (
 type elections struct {
 	mayVote func() bool // nil: yes
 
-	mu       sync.Mutex
-	byID     map[*replica.Replica]*candidate // in line
-	later    []*candidate                    // whose time has not come
-	wanted   []*candidate                    // those whose time has come, and who are asked for
-	idle     []*candidate                    // the rest
-	standing map[*replica.Replica]stand
-	idleNow  int // of standing, how many nobody asks for
+	mu          sync.Mutex
+	byID        map[*replica.Replica]*candidate // in line
+	later       []*candidate                    // whose time has not come
+	wanted      []*candidate                    // those whose time has come, and who are asked for
+	idle        []*candidate                    // the rest
+	campaigning map[*replica.Replica]campaign
+	idleNow     int // of campaigning, how many nobody asks for
 }
 
 // candidate is a replica in line. It may be in two lists if it was hurried.
 type candidate struct {
 	r       *replica.Replica
-	turn    int
+	rank    int
 	entered time.Time
 	due     time.Time
 	wanted  bool
 	called  bool // its turn has come
 }
 
-// stand is a replica's standing for election.
-type stand struct {
+// campaign is a replica's candidacy.
+type campaign struct {
 	since time.Time
 	idle  bool
 }
 
 func newElections() *elections {
-	return &elections{byID: map[*replica.Replica]*candidate{}, standing: map[*replica.Replica]stand{}}
+	return &elections{byID: map[*replica.Replica]*candidate{}, campaigning: map[*replica.Replica]campaign{}}
 }
 
 // Enter implements replica.Elections.
-func (e *elections) Enter(r *replica.Replica, turn int, wait time.Duration) {
+func (e *elections) Enter(r *replica.Replica, rank int, wait time.Duration) {
 	now := time.Now()
-	c := &candidate{r: r, turn: turn, entered: now.Add(wait)}
-	c.due = c.entered.Add(time.Duration(turn) * turnEveryIdle)
+	c := &candidate{r: r, rank: rank, entered: now.Add(wait)}
+	c.due = c.entered.Add(time.Duration(rank) * idleRankDelay)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.byID[r] = c
@@ -80,7 +80,7 @@ func (e *elections) Hurry(r *replica.Replica) {
 	}
 	c.wanted = true
 	if now := time.Now(); now.Before(c.due) {
-		c.due = c.entered.Add(time.Duration(c.turn) * turnEvery) // it is in later
+		c.due = c.entered.Add(time.Duration(c.rank) * rankDelay) // it is in later
 	} else {
 		e.wanted = append(e.wanted, c)
 	}
@@ -96,17 +96,17 @@ func (e *elections) Leave(r *replica.Replica) {
 	e.call()
 }
 
-// left takes a replica out of those that stand. mu is held.
+// left takes a replica out of those that campaign. mu is held.
 func (e *elections) left(r *replica.Replica) {
-	if s, ok := e.standing[r]; ok {
-		delete(e.standing, r)
+	if s, ok := e.campaigning[r]; ok {
+		delete(e.campaigning, r)
 		if s.idle {
 			e.idleNow--
 		}
 	}
 }
 
-// tick lets those into the lines whose time has come, and forgets those that stand for too
+// tick lets those into the lines whose time has come, and forgets those that campaign for too
 // long.
 func (e *elections) tick() {
 	now := time.Now()
@@ -126,8 +126,8 @@ func (e *elections) tick() {
 	}
 	clear(e.later[len(kept):])
 	e.later = kept
-	for r, s := range e.standing {
-		if now.Sub(s.since) > standingFor {
+	for r, s := range e.campaigning {
+		if now.Sub(s.since) > campaignFor {
 			e.left(r)
 			late = append(late, r)
 		}
@@ -139,7 +139,7 @@ func (e *elections) tick() {
 	e.call()
 }
 
-// call has those stand whose turn has come.
+// call has those campaign whose turn has come.
 func (e *elections) call() {
 	if e.mayVote != nil && !e.mayVote() {
 		return
@@ -149,21 +149,21 @@ func (e *elections) call() {
 		if r == nil {
 			return
 		}
-		r.Stand()
+		r.StartCampaign()
 	}
 }
 
-// next returns a replica that is to stand now, nil if there is none.
+// next returns a replica that is to campaign now, nil if there is none.
 func (e *elections) next() *replica.Replica {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for {
 		var c *candidate
 		switch {
-		case len(e.standing) >= maxStanding:
+		case len(e.campaigning) >= maxCampaigns:
 		case len(e.wanted) > 0:
 			c, e.wanted = e.wanted[0], e.wanted[1:]
-		case len(e.idle) > 0 && e.idleNow < maxStandingIdle:
+		case len(e.idle) > 0 && e.idleNow < maxIdleCampaigns:
 			c, e.idle = e.idle[0], e.idle[1:]
 		}
 		if c == nil {
@@ -179,7 +179,7 @@ func (e *elections) next() *replica.Replica {
 		}
 		c.called = true
 		delete(e.byID, c.r)
-		e.standing[c.r] = stand{since: time.Now(), idle: !c.wanted}
+		e.campaigning[c.r] = campaign{since: time.Now(), idle: !c.wanted}
 		if !c.wanted {
 			e.idleNow++
 		}
@@ -187,9 +187,9 @@ func (e *elections) next() *replica.Replica {
 	}
 }
 
-// counts returns how many replicas are in line, and how many stand.
-func (e *elections) counts() (inLine, standing int) {
+// counts returns how many replicas are in line, and how many campaign.
+func (e *elections) counts() (inLine, campaigning int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.byID), len(e.standing)
+	return len(e.byID), len(e.campaigning)
 }

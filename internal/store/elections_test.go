@@ -12,7 +12,7 @@ import (
 )
 
 // TestManyLeadersDie: a node that leads many ranges dies. Those that are asked for have a
-// leader soon, all have one in the end, and no more stand at a time than may.
+// leader soon, all have one in the end, and no more campaign at a time than may.
 func TestManyLeadersDie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ranges = 150
@@ -47,8 +47,8 @@ func TestManyLeadersDie(t *testing.T) {
 				}
 				e := nd.s.elections
 				e.mu.Lock()
-				if len(e.standing) > maxStanding || e.idleNow > maxStandingIdle {
-					t.Errorf("%d stand, %d of them asked for by nobody", len(e.standing), e.idleNow)
+				if len(e.campaigning) > maxCampaigns || e.idleNow > maxIdleCampaigns {
+					t.Errorf("%d campaign, %d of them asked for by nobody", len(e.campaigning), e.idleNow)
 				}
 				e.mu.Unlock()
 			}
@@ -67,8 +67,8 @@ func TestManyLeadersDie(t *testing.T) {
 			if nd == dead {
 				continue
 			}
-			if inLine, standing := nd.s.elections.counts(); inLine+standing > 0 || nd.s.Awake() > 0 {
-				t.Errorf("node %d: %d in line, %d stand, %d awake", nd.id, inLine, standing, nd.s.Awake())
+			if inLine, campaigning := nd.s.elections.counts(); inLine+campaigning > 0 || nd.s.Awake() > 0 {
+				t.Errorf("node %d: %d in line, %d campaign, %d awake", nd.id, inLine, campaigning, nd.s.Awake())
 			}
 		}
 	})

@@ -74,7 +74,7 @@ func (c *testCluster) resolve(l *replica.Replica) error {
 		if r == nil {
 			return errors.New("no leader")
 		}
-		return r.Thaw(left, generation)
+		return r.Unfreeze(left, generation)
 	})
 }
 
