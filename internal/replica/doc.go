@@ -151,6 +151,8 @@
 //	     there then. What is copied is complete, since a read, or a commit that keeps something
 //	     as it was, fails if it finds the border when it has noted what it read (split,
 //	     inheritOther, leaveRead, stillUnder; TestSplitKeepsReads in kv).
+//	     A split is not proposed beside the export of the locks, which would take those of the right
+//	     half away from it (Split: lockSection; TestLocksSurvive in sim).
 //	R41. Who processes a group waits for the processing of no range but such as lie to its
 //	     right: the parts of a commit are taken through their groups in the order of their
 //	     keys (StageBatch), and a merge subsumes the range on the right (subsume).

@@ -165,6 +165,9 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, whole bool) {
 	if now := r.lease.Load(); now == nil || now.Term != l.Term {
 		return // lost meanwhile; who leads next opens
 	}
+	if since, err := r.admitWrite(ctx); err == nil && since.Term == under.Term {
+		under = since // a split may have been among the requests that were waited for
+	}
 	r.transfers.exporting.Store(true)
 	l.Revoked.Store(true) // before the locks go
 	locks := r.locks.Len()

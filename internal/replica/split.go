@@ -18,7 +18,11 @@ import (
 // gets the rest, with replicas on the same stores. It returns when this replica
 // has applied the split.
 func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error {
-	under, err := r.admitWrite(ctx)
+	// A split takes the row locks of the right half along: it is no more beside their export
+	// than a request that changes them.
+	var in lockSection
+	defer in.leave()
+	under, err := in.admit(ctx, r)
 	if err != nil {
 		return err
 	}
