@@ -127,7 +127,7 @@ func (b *builder) leftRow(l ast.Expr, s *scope) ([]plan.Expr, error) {
 	if row, ok := x.(*plan.RowCtor); ok && row.Names == nil { // a relation's row is one value
 		return row.Fields, nil
 	}
-	if c, ok := x.(*plan.Cast); ok && c.T.Shown() == c.T {
+	if c, ok := x.(*plan.Cast); ok && c.T.Fields() != nil && c.T.Shown() == c.T {
 		if row, ok := c.Arg.(*plan.RowCtor); ok && row.Names == nil {
 			return b.castFields(row, c.T, l.Position())
 		}
