@@ -156,6 +156,9 @@ func (x *execution) runPlanned(ctx context.Context) error {
 // break a deadlock: all that it holds is given up, and it begins again. Advisory locks
 // of the session are not, so that the deadlock would be there again.
 func (x *execution) victimAlone(err error) bool {
+	if err == nil {
+		return false
+	}
 	var dead *kvpb.DeadlockError
 	return x.alone && x.commit && x.s.txn.block == blockNone && !x.s.advisory.Any() && errors.As(err, &dead)
 }
