@@ -14,6 +14,7 @@ import (
 // retired are words that have given way to the field's, and what to say instead. They come back
 // neither in names nor in comments nor in the documentation.
 var retired = map[string]string{
+	"patience":  "timeout, or delay",
 	"tenure":    "lease sequence, range generation, or fence",
 	"thaw":      "unfreeze",
 	"surrender": "subsume",
@@ -108,8 +109,8 @@ func words(text string) (out []string) {
 }
 
 func TestWords(t *testing.T) {
-	got := strings.Join(words("ridePatience // a rider's, HTTPServer x1"), " ")
-	if want := "ride patience a rider s h t t p server x"; got != want {
+	got := strings.Join(words("rideDelay // a rider's, HTTPServer x1"), " ")
+	if want := "ride delay a rider s h t t p server x"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

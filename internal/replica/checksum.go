@@ -114,7 +114,7 @@ func (r *Replica) AskChecksums(ctx context.Context, id apply.CheckID) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.Check(id)
-	return r.group.propose(under, b.Bytes())
+	return r.group.Propose(under, b.Bytes())
 }
 
 // Checksum waits for the checksum that was asked for under an id.

@@ -138,7 +138,7 @@ func (r *Replica) raiseThreshold(under raftgroup.Fence, ts hlc.Timestamp) error 
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.RaiseThreshold(ts)
-	return r.group.propose(under, b.Bytes())
+	return r.group.Propose(under, b.Bytes())
 }
 
 func (r *Replica) drop(under raftgroup.Fence, refs []mvcc.VersionRef) error {
@@ -154,7 +154,7 @@ func (r *Replica) drop(under raftgroup.Fence, refs []mvcc.VersionRef) error {
 		b.Collect(v.Key, v.Garbage)
 	}
 	r.stats.Collected.Add(int64(len(refs)))
-	return r.group.propose(under, b.Bytes())
+	return r.group.Propose(under, b.Bytes())
 }
 
 // ClearSpan drops all versions of all keys in [start, end), which lies in the

@@ -59,8 +59,8 @@ func (r *Replica) gatewayAlive(id kvpb.TxnID, loaded bool) bool {
 // its locks abort it: a range may be without a leader, or frozen, meanwhile.
 const abandonAfter = 3 * time.Second
 
-// commitPatience is how long the commit of a transaction may take until others abort it.
-func (r *Replica) commitPatience(id kvpb.TxnID, loaded bool) time.Duration {
+// commitTimeout is how long the commit of a transaction may take until others abort it.
+func (r *Replica) commitTimeout(id kvpb.TxnID, loaded bool) time.Duration {
 	switch d := r.txnDeps(); {
 	case !r.gatewayAlive(id, loaded):
 		return 0

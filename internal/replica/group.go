@@ -108,12 +108,7 @@ func (g *group) NoteLeader(id uint64) { g.r.noteLeader(id) }
 // StopServing implements raftgroup.Host.
 func (g *group) StopServing() { g.r.cease() }
 
-// propose makes a command durable and applies it. command is kept until then.
-func (g *group) propose(under raftgroup.Fence, command []byte) error {
-	return g.Propose(under, command)
-}
-
-// proposeKeeping is propose for a command that others must go on to wait for if its outcome is
+// proposeKeeping is Propose for a command that others must go on to wait for if its outcome is
 // not known in time while the leadership lasts: keep is called then, before the proposer goes
 // on, and what it returns when the outcome is known.
 func (g *group) proposeKeeping(under raftgroup.Fence, command []byte, keep func() (known func())) error {

@@ -238,7 +238,7 @@ func (r *Replica) exportLocks(l *lease.Lease, under raftgroup.Fence) {
 		r.deps.Logger.Warn("exporting row locks: the last transfer's record is still being removed", "range", r.id)
 		return
 	}
-	if err := r.group.propose(under, b.Bytes()); err != nil {
+	if err := r.group.Propose(under, b.Bytes()); err != nil {
 		r.deps.Logger.Warn("exporting row locks", "range", r.id, "err", err)
 	}
 }
@@ -321,5 +321,5 @@ func (r *Replica) tryDropTransfer(ctx context.Context, term uint64) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
 	b.DeleteRaw(keys.RangeHandover(uint64(r.id)))
-	return r.group.propose(under, b.Bytes())
+	return r.group.Propose(under, b.Bytes())
 }

@@ -128,7 +128,7 @@ func (r *Replica) decree(old *kvpb.RangeDescriptor, command []byte) error {
 	if l == nil || !r.coversNow(l) {
 		return r.notLeader()
 	}
-	return r.group.propose(raftgroup.Fence{Term: l.Term, BoundsGen: old.BoundsGen}, command)
+	return r.group.Propose(raftgroup.Fence{Term: l.Term, BoundsGen: old.BoundsGen}, command)
 }
 
 // freeze makes the range, as d describes it, stop for good, until it is part of left or
@@ -253,13 +253,13 @@ func (r *Replica) nothingProvisional(ctx context.Context) error {
 }
 
 // awaitFollowers waits until all other replicas have the range's log up to an index.
-func (r *Replica) awaitFollowers(ctx context.Context, index uint64, patience time.Duration) error {
+func (r *Replica) awaitFollowers(ctx context.Context, index uint64, timeout time.Duration) error {
 	for _, d := range r.Desc().Replicas {
 		if d.Replica != r.replicaID && !r.hears(d.Store) {
 			return fmt.Errorf("%w: the store %d, which has a replica of range %d, does not answer", ErrNotNow, d.Store, r.id)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		have := make(chan bool, 1)

@@ -118,7 +118,7 @@ func (r *Replica) ClearWithin(ctx context.Context, start, end []byte) error {
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
 	b.ClearSpan(start, end)
-	return r.group.propose(under, b.Bytes())
+	return r.group.Propose(under, b.Bytes())
 }
 
 // AtRest reports whether the replica rests, so that whatever happens to it first wakes it

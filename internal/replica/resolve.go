@@ -140,7 +140,7 @@ func (g *group) proposeDeferrable(d deferral, under raftgroup.Fence, command []b
 	if d.allowed {
 		return g.ProposeDeferred(under, command, d.flushes)
 	}
-	return g.propose(under, command)
+	return g.Propose(under, command)
 }
 
 // intentBatch collects what happens to the intents of a transaction into commands of bounded

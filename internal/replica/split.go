@@ -42,7 +42,7 @@ func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error 
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
 	b.Split(left, right)
-	return r.group.propose(under, b.Bytes())
+	return r.group.Propose(under, b.Bytes())
 }
 
 // makeRight makes the replica of the range that a split has made, which does not begin yet;

@@ -25,7 +25,7 @@ var (
 
 // Stage implements kvpb.Committer.
 func (r *Replica) Stage(ctx context.Context, req *kvpb.StageRequest, resp *kvpb.StageResponse) error {
-	return r.stage(ctx, req, resp, r.group.propose)
+	return r.stage(ctx, req, resp, r.group.Propose)
 }
 
 // stage is Stage with propose to make a command durable and apply it.
@@ -359,7 +359,7 @@ func (r *Replica) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest,
 	b := builders.Get().(*apply.Builder)
 	defer builders.Put(b)
 	b.Reset(kvpb.TxnID{}, req.TS)
-	if err := r.group.propose(under, b.Bytes()); err != nil {
+	if err := r.group.Propose(under, b.Bytes()); err != nil {
 		return err
 	}
 	// A request that nobody knew the outcome of is ahead in the log.

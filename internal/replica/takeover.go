@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// freezePatience is how long a request waits at a frozen range, freezePoll how
+	// freezeTimeout is how long a request waits at a frozen range, freezePoll how
 	// soon it looks again at first, freezePollMost later.
-	freezePatience = 3 * time.Second
+	freezeTimeout  = 3 * time.Second
 	freezePoll     = time.Millisecond
 	freezePollMost = 20 * time.Millisecond
 	// gateWait is how long new parts of transactions wait at a range that is about to
@@ -103,7 +103,7 @@ func (r *Replica) awaitUnfreeze(ctx context.Context) error {
 			return r.mismatch()
 		case r.Desc().Into == 0:
 			return nil
-		case r.lease.Load() == nil || time.Since(began) > freezePatience:
+		case r.lease.Load() == nil || time.Since(began) > freezeTimeout:
 			return r.notLeader()
 		}
 		if err := pause.For(ctx, poll); err != nil {

@@ -37,7 +37,7 @@ func (r *Replica) syncRecord(rec *txnintent.Record, under raftgroup.Fence) error
 	}
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, hlc.Timestamp{})
-	if err := r.group.propose(under, b.Bytes()); err != nil {
+	if err := r.group.Propose(under, b.Bytes()); err != nil {
 		return err
 	}
 	p, ok, err := r.deps.Engine.GetUnversioned(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)), nil)
@@ -64,7 +64,7 @@ func (r *Replica) setRecord(rec *txnintent.Record, under raftgroup.Fence, status
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, ts)
 	b.SetRaw(keys.TxnRecord(rec.Anchor, txnintent.RecordID(rec.ID)), next.Encode())
-	return r.storeRecord(rec, next, r.group.propose(under, b.Bytes()))
+	return r.storeRecord(rec, next, r.group.Propose(under, b.Bytes()))
 }
 
 // storeRecord notes what a command that was to change a record has come to.
@@ -243,7 +243,7 @@ func (r *Replica) Push(ctx context.Context, req *kvpb.PushRequest, resp *kvpb.Pu
 	known := rec.Presence == txnintent.Stored
 	pusher := txnintent.Pusher{
 		TS: req.TS, Waited: req.Waited, Alive: r.gatewayAlive(rec.ID, rec.Loaded), Age: time.Since(rec.Since),
-		Abandon: r.commitPatience(rec.ID, rec.Loaded),
+		Abandon: r.commitTimeout(rec.ID, rec.Loaded),
 	}
 	if !known {
 		pusher.Ended = r.finished.Find(rec.ID)

@@ -15,9 +15,9 @@ import (
 const (
 	// diskLookEvery is how often a node looks at the state of its disk.
 	diskLookEvery = 100 * time.Millisecond
-	// diskPatience is how long clients wait for a disk that was found to stand still before
+	// diskTimeout is how long clients wait for a disk that was found to stand still before
 	// they are cut off: nothing of their statements can be stopped.
-	diskPatience = 5 * time.Second
+	diskTimeout = 5 * time.Second
 	// shedEvery is how often the leaderships that a full store has are offered to
 	// others.
 	shedEvery = time.Second
@@ -52,7 +52,7 @@ func (n *Node) watchDisk(ctx context.Context) {
 		}
 		stalled = all
 		switch {
-		case all && !cut && n.stuckFor() > store.StallAfter+diskPatience:
+		case all && !cut && n.stuckFor() > store.StallAfter+diskTimeout:
 			cut = true
 			n.closeFront(pgerr.New(pgerr.IOError, "the disk of node %d does not answer", n.NodeID()).
 				WithHint("Connect to another node."))

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/lichendb/lichen/internal/balance/placement"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/keys"
@@ -39,17 +41,23 @@ func (c *testNodes) led(n *Node) map[kvpb.StoreID]int {
 	return count
 }
 
+// splitTable begins a cluster of three nodes with a table in five ranges, and connects to the second.
+func (c *testNodes) splitTable() (first, second, third *Node, one *pgx.Conn) {
+	first, second, third = c.three()
+	one = c.connect(second)
+	c.exec(one, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
+	c.exec(one, "INSERT INTO t SELECT g, g FROM generate_series(1, 100) g")
+	c.exec(one, "ALTER TABLE t SPLIT AT VALUES (20), (40), (60), (80)")
+	c.awaitVoters(first, second, third)
+	return first, second, third, one
+}
+
 // TestSlowStore: the disk of one of three stores gets slow in every operation. Others lead what
 // it led, its own disk holds nobody up, and it leads again when it is well.
 func TestSlowStore(t *testing.T) { withNodes(t, testSlowStore) }
 
 func testSlowStore(t *testing.T, c *testNodes) {
-	first, second, third := c.three()
-	one := c.connect(second)
-	c.exec(one, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
-	c.exec(one, "INSERT INTO t SELECT g, g FROM generate_series(1, 100) g")
-	c.exec(one, "ALTER TABLE t SPLIT AT VALUES (20), (40), (60), (80)")
-	c.awaitVoters(first, second, third)
+	first, second, _, one := c.splitTable()
 	at := first.store.First().Identity().Store
 	c.until("leaders on every store", func() (bool, string) {
 		led := c.led(second)
@@ -91,12 +99,7 @@ func testSlowStore(t *testing.T, c *testNodes) {
 func TestAllSlow(t *testing.T) { withNodes(t, testAllSlow) }
 
 func testAllSlow(t *testing.T, c *testNodes) {
-	first, second, third := c.three()
-	one := c.connect(second)
-	c.exec(one, "CREATE TABLE t (k INT PRIMARY KEY, v INT)")
-	c.exec(one, "INSERT INTO t SELECT g, g FROM generate_series(1, 100) g")
-	c.exec(one, "ALTER TABLE t SPLIT AT VALUES (20), (40), (60), (80)")
-	c.awaitVoters(first, second, third)
+	first, second, third, one := c.splitTable()
 	c.until("leaders on every store", func() (bool, string) { led := c.led(second); return len(led) == 3, fmt.Sprint(led) })
 	<-time.After(5 * time.Second)
 	moved := func() (n uint64) {

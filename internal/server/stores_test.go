@@ -168,7 +168,7 @@ func testShortStall(t *testing.T, c *testNodes) {
 	<-time.After(2 * time.Second)
 	watch.SetFault(nil)
 	close(over)
-	<-time.After(diskPatience - time.Second)
+	<-time.After(diskTimeout - time.Second)
 	if !n.store.AllStalled() {
 		t.Error("the disk counts as well already")
 	}
