@@ -21,15 +21,17 @@ var repository = filepath.Join("..", "..")
 type names struct {
 	byPackage map[string]map[string]bool // by the package's folder below internal
 	all       map[string]bool
-	scripts   map[string]bool // the logic tests
+	scripts   map[string]bool // the logic tests, as AREA/FILE
 }
 
 // declared reads the names of all Go files, tests included.
 func declared(t *testing.T) *names {
 	t.Helper()
 	n := &names{map[string]map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	walk(t, filepath.Join(repository, "internal", "sql"), ".slt", func(path string) {
-		n.scripts[strings.TrimSuffix(filepath.Base(path), ".slt")] = true
+	scripts := filepath.Join(repository, "internal", "sql", "testdata", "logic")
+	walk(t, scripts, ".slt", func(path string) {
+		name := strings.TrimPrefix(filepath.ToSlash(path), filepath.ToSlash(scripts)+"/")
+		n.scripts[strings.TrimSuffix(name, ".slt")] = true
 	})
 	for _, root := range []string{"internal", "cmd", "test"} {
 		walk(t, filepath.Join(repository, root), ".go", func(path string) {

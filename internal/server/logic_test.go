@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,12 +133,9 @@ func logicCluster(small, families bool) func(t *testing.T) logictest.Cluster {
 // TestLogic runs the logic tests of sql on several nodes and on small ranges: some of the
 // scripts, with LICHEN_LOGIC=all every one.
 func TestLogic(t *testing.T) {
-	files := logictest.Scripts(t, "../sql/testdata/logic")
+	scripts := logictest.Scripts(t, "../sql/testdata/logic")
 	if os.Getenv("LICHEN_LOGIC") != "all" {
-		files = slices.DeleteFunc(files, func(f string) bool {
-			name := strings.TrimSuffix(filepath.Base(f), ".slt")
-			return !slices.Contains(usualScripts, name)
-		})
+		scripts = slices.DeleteFunc(scripts, func(s logictest.Script) bool { return !slices.Contains(usualScripts, s.Name) })
 	}
 	virtual := func(t *testing.T, test func(t *testing.T)) { synctest.Test(t, test) }
 	for _, cfg := range []logictest.Configuration{
@@ -149,9 +144,12 @@ func TestLogic(t *testing.T) {
 		{Name: "nodes and small ranges", New: logicCluster(true, false), Within: virtual},
 		{Name: "families, nodes and small ranges", New: logicCluster(true, true), Within: virtual},
 	} {
-		t.Run(cfg.Name, func(t *testing.T) { logictest.Run(t, files, cfg) })
+		t.Run(cfg.Name, func(t *testing.T) { logictest.Run(t, scripts, cfg) })
 	}
 }
 
 // usualScripts are those that always run on several nodes.
-var usualScripts = []string{"select", "merge", "foreignkeys2", "isolation", "windows", "derived", "inverted", "families"}
+var usualScripts = []string{
+	"queries/select", "queries/windows", "dml/merge", "constraints/foreignkeychains", "constraints/generatedandpartial",
+	"transactions/isolation", "indexes/inverted", "indexes/families",
+}

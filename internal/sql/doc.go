@@ -47,12 +47,12 @@
 //	    TestTransactionSnapshots, TestTransactionsOfOtherNodes).
 //	Q10. A session that is alone never sees 40001: nothing that it writes beside its transaction,
 //	    a sequence's values for one, is something that the transaction has read (coord's C11;
-//	    TestLogic/blocks runs all scripts in serializable blocks, lonesession.slt).
+//	    TestLogic/blocks runs all scripts in serializable blocks, transactions/lonesession.slt).
 //	Q11. Statistics are no part of a transaction: what ANALYZE collects in one serves it and is
 //	    stored after its commit, and rows count as changed from then on (contentsCommitted;
 //	    TestStatisticsInTransactions). So a session meets no conflict over them.
 //	Q13. A plan that has values of parameters as constants serves one execution and is kept
-//	    nowhere (cachedPlan.once in planFor, attempt and openCursor; preparedplans.slt).
+//	    nowhere (cachedPlan.once in planFor, attempt and openCursor; optimizer/preparedplans.slt).
 //
 //	Q14. A turn of a block is a lock that stands for nothing else: what is committed, and who waits for
 //	    other statements, is the same without. It is waited for before the block has any other lock,

@@ -152,7 +152,7 @@ func on(o nodeOptions, rulesOff ...string) func(*testing.T) logictest.Cluster {
 }
 
 // TestLogic runs the scripts of testdata/logic, see package logictest, on a node as it
-// is, with small batches, with a column family for each column, with transactions that spill at once, in blocks of several
+// is ("local"), with small batches, with a column family for each column, with transactions that spill at once, in blocks of several
 // statements, and without the optimizer's rules, with LICHEN_LOGIC=all also without each of them. Server has the same
 // for several nodes and small ranges. LICHEN_REWRITE=1 writes the rows that queries
 // returned into the scripts.

@@ -17,7 +17,7 @@ func readCorpus(root string) ([]string, error) {
 		pattern string
 		read    func(text string) []string
 	}{
-		{"internal/sql/testdata/logic/*.slt", logicStatements},
+		{"internal/sql/testdata/logic/*/*.slt", logicStatements},
 		{"internal/sql/parser/testdata/*.sql", lines},
 		{"internal/sql/parser/testdata/fuzz/*/*", fuzzInputs},
 		{"test/oracle/testdata/*.sql", lines},

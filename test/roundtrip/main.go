@@ -63,7 +63,7 @@ func (r *run) all(ctx context.Context, dir, only, some string, until time.Time) 
 		return err
 	}
 	r.ways = slices.DeleteFunc(slices.Clone(ways), func(w way) bool { return !matchWays.MatchString(w.name) })
-	files, err := filepath.Glob(filepath.Join(dir, "*.slt"))
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.slt"))
 	if err != nil {
 		return err
 	}

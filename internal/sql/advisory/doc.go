@@ -17,7 +17,7 @@
 //	    another holder that may still be there; a claim is deleted before the row lock is
 //	    released (acquire, release; TestAdvisoryClaims in sql).
 //	A2. What a statement was granted is taken back before it is run again, what a transaction
-//	    was granted when it ends (RetryStatement, EndTxn, RollbackTo; advisory.slt in sql).
+//	    was granted when it ends (RetryStatement, EndTxn, RollbackTo; transactions/advisory.slt in sql).
 //	A3. Cycles of waits through advisory locks are found: while a statement runs, or waits,
 //	    the graph knows that the holder of the locks and the session's transaction wait for
 //	    one another (EnterStatement, waitFor; TestAdvisoryDeadlocks in sql).

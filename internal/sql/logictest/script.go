@@ -3,6 +3,7 @@ package logictest
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,26 +45,45 @@ type Configuration struct {
 	Within func(t *testing.T, test func(t *testing.T))
 }
 
-// Scripts are the scripts in a directory.
-func Scripts(t *testing.T, dir string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.slt"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts in %s: %v", dir, err)
-	}
-	return files
+// Script is a file of records. Its name is its path below the directory of all scripts: the
+// area, a slash and what it is about, as in ddl/namespaces.
+type Script struct {
+	Name, path string
 }
 
-// Run runs scripts, each as a test of its own.
-func Run(t *testing.T, files []string, cfg Configuration) {
-	for _, f := range files {
-		name := strings.TrimSuffix(filepath.Base(f), ".slt")
-		test := func(t *testing.T) { runScript(t, f, &cfg) }
-		if cfg.Within != nil {
-			within := test
-			test = func(t *testing.T) { cfg.Within(t, within) }
+// Scripts returns the scripts below a directory in the order of their names.
+func Scripts(t *testing.T, dir string) []Script {
+	t.Helper()
+	var scripts []Script
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, _ fs.DirEntry, err error) error {
+		if name, ok := strings.CutSuffix(path, ".slt"); ok {
+			scripts = append(scripts, Script{name, filepath.Join(dir, path)})
 		}
-		t.Run(name, test)
+		return err
+	})
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts in %s: %v", dir, err)
+	}
+	return scripts
+}
+
+// Run runs scripts, each as a test of its own, and fails if the flag -run selects none: a
+// mistaken name must not look like a success.
+func Run(t *testing.T, scripts []Script, cfg Configuration) {
+	ran := false
+	for _, s := range scripts {
+		t.Run(s.Name, func(t *testing.T) {
+			ran = true
+			test := func(t *testing.T) { runScript(t, s, &cfg) }
+			if cfg.Within != nil {
+				cfg.Within(t, test)
+			} else {
+				test(t)
+			}
+		})
+	}
+	if !ran {
+		t.Error("-run selects no script: they are named AREA/FILE, and an empty AREA stands for all")
 	}
 }
 
@@ -112,8 +132,8 @@ type script struct {
 	out      strings.Builder // the script with the rows that came
 }
 
-func runScript(t *testing.T, path string, cfg *Configuration) {
-	src, err := os.ReadFile(path)
+func runScript(t *testing.T, s Script, cfg *Configuration) {
+	src, err := os.ReadFile(s.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,11 +159,11 @@ func runScript(t *testing.T, path string, cfg *Configuration) {
 			sc.out.WriteString(l + "\n")
 		}
 		if len(r.lines) > 0 {
-			sc.run(fmt.Sprintf("%s:%d", filepath.Base(path), r.line), r.lines)
+			sc.run(fmt.Sprintf("%s:%d", filepath.Base(s.path), r.line), r.lines)
 		}
 	}
 	if cfg.Rewrite != nil {
-		if err := cfg.Rewrite(path, sc.out.String()); err != nil {
+		if err := cfg.Rewrite(s.path, sc.out.String()); err != nil {
 			t.Fatal(err)
 		}
 	}

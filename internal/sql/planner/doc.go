@@ -31,11 +31,11 @@
 //  4. Every descriptor that was looked at is in Prepared.Deps
 //     (builder.noteTable), but schemas: a change of one changes what is in it.
 //  5. The columns of a subquery, view or WITH query have identifiers of their own each,
-//     though they may hold the same value (builder.separate; samevalues.slt).
+//     though they may hold the same value (builder.separate; queries/samevalues.slt).
 //  6. Every query between a WITH query and a reference to it lists what the WITH query
-//     depends on among its outer columns (scope.useCTE; samevalues.slt).
+//     depends on among its outer columns (scope.useCTE; queries/samevalues.slt).
 //  7. The query of a view finds only columns that its relations had when it was stored
-//     (item.hideLater; viewmeaning.slt).
+//     (item.hideLater; views/meaning.slt).
 //
 // Concurrency: a builder belongs to one goroutine; Plan may be called from
 // many.
