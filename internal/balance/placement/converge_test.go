@@ -180,6 +180,52 @@ func TestTroubledClusters(t *testing.T) {
 	})
 }
 
+// TestNewcomerAmongSuspects has a store join when every other one has failed lately: each leader
+// takes all stores for suspect but its own and the new one, which gets its share nevertheless.
+func TestNewcomerAmongSuspects(t *testing.T) {
+	w := newWorld(5)
+	r := rand.New(rand.NewPCG(5, 5))
+	for range 20 {
+		s := r.Perm(5)
+		w.addRange(zoneOf(3), kvpb.StoreID(s[0]+1), kvpb.StoreID(s[1]+1), kvpb.StoreID(s[2]+1))
+	}
+	newcomer := w.addStore(nil, 5).ID
+	decide := func(p *Placed) Action {
+		for i := range w.stores {
+			if s := &w.stores[i]; s.ID == p.Leader || s.ID == newcomer {
+				s.State = Live
+			} else {
+				s.State = Suspect
+			}
+		}
+		w.observe(p)
+		c := w.picture()
+		a := c.Decide(&p.Range, p.Zone)
+		if a.Kind != None {
+			w.do(t, c, p, a)
+		}
+		return a
+	}
+	const passes = 20
+	for range passes {
+		for _, p := range w.ranges {
+			decide(p)
+		}
+	}
+	for _, p := range w.ranges {
+		if a := decide(p); a.Kind != None {
+			t.Errorf("still at it after %d passes: %s", passes, w.last)
+		}
+	}
+	for i := range w.stores {
+		w.stores[i].State = Live
+	}
+	w.checkEven(t, "replicas", 0.1, replicas)
+	if most := 2 * len(w.ranges); w.moves+w.shifts > most {
+		t.Errorf("%d replicas and %d leaders moved, more than %d in all", w.moves, w.shifts, most)
+	}
+}
+
 func TestLoadEvensOut(t *testing.T) {
 	w := newWorld(5)
 	r := rand.New(rand.NewPCG(3, 3))

@@ -58,10 +58,10 @@ func (d *decision) rebalance(set []*store, voter bool) (Action, bool) {
 	var from, dest *store
 	moves := make([]move, 0, len(set))
 	for _, s := range set {
-		if s.State != Live {
+		if !s.available() {
 			continue
 		}
-		m := move{from: s}
+		m := move{from: s} // a suspect one gives as well: each leader takes its own store for live
 		to := append(others[:len(others):len(others)], d.siblings(s, false)...)
 		for _, t := range to {
 			if s == d.leader && !d.mayVacate(t) {
