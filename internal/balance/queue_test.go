@@ -270,9 +270,9 @@ func TestSplitByLoad(t *testing.T) {
 			defer close(done)
 			tick := time.NewTicker(10 * time.Millisecond)
 			defer tick.Stop()
-			for range 3000 { // 30 s of 5000 requests/s
+			for range 3000 { // 30 s of 6000 requests/s, as many for each letter
 				<-tick.C
-				for i := range 50 {
+				for i := range 60 {
 					load.Record(append(key(1), byte('a'+i%20)))
 				}
 			}
@@ -283,7 +283,7 @@ func TestSplitByLoad(t *testing.T) {
 		for _, q := range cl.queues {
 			st.Splits[splitLoad] += q.Stats().Splits[splitLoad]
 		}
-		if st.Splits[splitLoad] != 1 || len(cl.ranges) != 2 || string(r.Desc.EndKey) < "k000001h" || string(r.Desc.EndKey) > "k000001n" {
+		if st.Splits[splitLoad] != 1 || len(cl.ranges) != 2 || string(r.Desc.EndKey) < "k000001g" || string(r.Desc.EndKey) > "k000001o" {
 			t.Errorf("%d splits by load, %d ranges, the first ends at %q", st.Splits[splitLoad], len(cl.ranges), r.Desc.EndKey)
 		}
 		cl.run(2 * time.Minute)
