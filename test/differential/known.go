@@ -71,7 +71,7 @@ var knownDifferences = []knownDifference{
 	knownAs("values that mark cycles", `^CREATE VIEW`, `pg_get_viewdef`, `^rows`).onlyIf(viewTextsReadBack),
 	knownAs("modifiers of types that planning finds", ``, ``, `^type modifiers`).onlyIf(modifiersOfPlan),
 	knownAs("functions of a type's input and output", `^function \w*(in|out|send|recv)\(`, ``, `0A000`),
-	knownAs("which of several errors is reported", `^(dml|transaction|PREPARE)`, `ON CONFLICT`, `^SQLSTATE 42P10 for`),
+	knownAs("which of several errors is reported", `^(dml|transaction|PREPARE)`, `ON CONFLICT`, `^SQLSTATE 42P10 for 22`),
 	knownAs("which of several errors is reported", `^(dml|transaction)`, ``, `^SQLSTATE (2\w+) for 25006|^SQLSTATE 25006 for 2`),
 	knownAs("rows of MERGE come in another order", `^dml`, `^MERGE`, `^(no )?error 23505$`).onlyIf(ordersDiffer),
 	knownAs("time limits of large joins", `^(query|CREATE|cursor|PREPARE|sequence|dml)`, ``, `^(no )?error 57014$`).onlyIf(onlyTime),

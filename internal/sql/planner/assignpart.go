@@ -209,13 +209,9 @@ func partType(t *types.T, path []ast.TargetStep) *types.T {
 	return t
 }
 
-// noPartDefault rejects DEFAULT for a part of a column.
-func noPartDefault(target *ast.Target, x ast.Expr) error {
-	_, ok := x.(*ast.DefaultExpr)
-	switch {
-	case !ok || len(target.Path) == 0:
-		return nil
-	case target.Path[0].Index != nil:
+// noPartDefault refuses DEFAULT for a part of a column.
+func noPartDefault(target *ast.Target) error {
+	if target.Path[0].Index != nil {
 		return pgerr.New(pgerr.FeatureNotSupported, "cannot set an array element to DEFAULT").At(target.Pos)
 	}
 	return pgerr.New(pgerr.FeatureNotSupported, "cannot set a subfield to DEFAULT").At(target.Pos)

@@ -52,6 +52,7 @@ type builder struct {
 	text     ast.Node
 	rowNames map[ast.Name]bool
 	view     *catalog.View // whose query text is
+	refusal  error         // see refuse
 	// explicitCollations tells that there was a COLLATE clause: others may conflict.
 	explicitCollations bool
 }
@@ -78,6 +79,14 @@ type field struct {
 func (b *builder) newCol() plan.ColID {
 	b.nextCol++
 	return b.nextCol
+}
+
+// refuse takes down what PostgreSQL refuses once it has analysed the whole statement, in its
+// rewriter or planner: errors of the analysis come first.
+func (b *builder) refuse(err error) {
+	if b.refusal == nil {
+		b.refusal = err
+	}
 }
 
 // noteTable records that the plan depends on t.

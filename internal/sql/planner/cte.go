@@ -166,7 +166,7 @@ func (b *builder) recursiveCTE(c *ast.CTE, q *ast.Select, e *cteEntry, s *scope)
 		return b.plainUnionCTE(q, e, first, second)
 	}
 	if len(second.targets) != len(ts) {
-		return pgerr.New(pgerr.SyntaxError, "each UNION query must have the same number of columns").At(targetPos(second, q.R.Pos))
+		return pgerr.New(pgerr.SyntaxError, "each UNION query must have the same number of columns").At(targetPos(second, 0, q.R.Pos))
 	}
 	if err := recursiveTypes(c, second, ts, first); err != nil {
 		return err

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -192,11 +194,10 @@ func (b *builder) finishUpdate(n *plan.Update) error {
 	if n.Set, err = b.withOnUpdate(n.Table, n.Set); err != nil {
 		return err
 	}
-	n.New = append(n.New, n.Old...)
-	set := generatedBy(n.Table, n.Set)
-	for _, sc := range set {
-		n.New[sc.Ord] = b.newCol()
+	if n.New == nil {
+		n.New = b.updatedRow(n, n.Set)
 	}
+	set := generatedBy(n.Table, n.Set)
 	checks, err := b.checks(n.Table, n.New)
 	if err != nil {
 		return err
@@ -213,6 +214,27 @@ func (b *builder) finishUpdate(n *plan.Update) error {
 	}
 	n.Schema, err = b.schemaName(n.Table)
 	return err
+}
+
+// updatedRow returns the row that n makes: columns that set assigns to, and those that follow
+// from these, have identifiers of their own.
+func (b *builder) updatedRow(n *plan.Update, set []plan.SetCol) []plan.ColID {
+	row := slices.Clone(n.Old)
+	renew := func(ord int) {
+		if row[ord] == n.Old[ord] {
+			row[ord] = b.newCol()
+		}
+	}
+	for ord := range n.Table.Columns {
+		if n.Table.Columns[ord].OnUpdate != "" {
+			renew(ord)
+			set = append(set[:len(set):len(set)], plan.SetCol{Ord: ord})
+		}
+	}
+	for _, sc := range generatedBy(n.Table, set) {
+		renew(sc.Ord)
+	}
+	return row
 }
 
 // finishDelete completes a Delete whose input is planned.

@@ -21,7 +21,6 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := c.base
 	targets, err := insertTargets(st, c)
 	if err != nil {
 		return nil, err
@@ -30,6 +29,7 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	t := c.base // of a view that is refused, not the one below it
 	n := &plan.Insert{Table: t, Input: input, Upsert: st.Upsert, New: plan.IDs(input.Props().Cols)}
 	switch {
 	case st.Upsert && st.OnConflict != nil:
@@ -46,12 +46,6 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 	if n.OnConflict != nil && n.OnConflict.Update {
 		n.New = b.freshRow(t)
 	}
-	if n.Checks, err = b.rowChecks(c, n.New); err != nil {
-		return nil, err
-	}
-	if err := b.finishInsert(n); err != nil {
-		return nil, err
-	}
 	if len(st.Returning) > 0 {
 		it, err := b.row(c, n.New)
 		if err != nil {
@@ -64,7 +58,13 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 			return nil, err
 		}
 	}
-	return n, nil
+	if b.refusal != nil { // there may be no table to complete n for
+		return n, nil
+	}
+	if n.Checks, err = b.rowChecks(c, n.New); err != nil {
+		return nil, err
+	}
+	return n, b.finishInsert(n)
 }
 
 // insertXmax is xmax in RETURNING of INSERT: 0 of a row that is new. Statements tell so
@@ -72,6 +72,9 @@ func (b *builder) insert(st *ast.Insert, s *scope) (plan.Node, error) {
 func insertXmax(n *plan.Insert) plan.Expr {
 	zero := plan.NewConst(types.Xid, types.NewInt(0))
 	if n.OnConflict == nil || !n.OnConflict.Update {
+		return zero
+	}
+	if len(n.Table.Indexes) == 0 { // a view that is refused
 		return zero
 	}
 	pk := n.Table.ColumnByID(n.Table.Primary().Columns[0].Column)
@@ -96,7 +99,7 @@ func checkWritable(t *catalog.Table, name ast.TableName, verb string) error {
 }
 
 // insertTargets returns the positions of the columns that are given values. Those of a
-// view that is written without a list of columns may be -1: see checkTargets.
+// view that nothing can be assigned to are -1: see checkTargets.
 func insertTargets(st *ast.Insert, c *changed) ([]int, error) {
 	var out, named []int
 	if len(st.Cols) == 0 {
@@ -109,7 +112,7 @@ func insertTargets(st *ast.Insert, c *changed) ([]int, error) {
 	}
 	for i := range st.Cols {
 		tc := &st.Cols[i]
-		at, ord, err := c.column(tc.Column, tc.Pos, changeInsert)
+		at, err := c.column(tc.Column, tc.Pos)
 		switch {
 		case err != nil:
 			return nil, err
@@ -117,28 +120,55 @@ func insertTargets(st *ast.Insert, c *changed) ([]int, error) {
 		case containsInt(named, at):
 			return nil, pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", tc.Column).At(tc.Pos)
 		}
-		named, out = append(named, at), append(out, ord)
+		named, out = append(named, at), append(out, c.ord(at))
 	}
 	return out, nil
 }
 
-// checkTargets verifies that the columns of a view that get values are columns of the
-// table, and different ones.
-func checkTargets(st *ast.Insert, c *changed, targets []int) error {
+// checkTargets refuses values for columns of a view that are not columns of the table, or not
+// different ones. What is left of the statement is then analysed for the view's own columns.
+func (b *builder) checkTargets(st *ast.Insert, c *changed, targets []int) {
 	if c.view == nil {
-		return nil
+		return
 	}
+	var refused error
 	for i, ord := range targets {
-		if ord < 0 { // there is no list of columns: all of the view's have their turn
-			return c.assignable(i, changeInsert)
+		switch {
+		case ord < 0:
+			refused = c.assignable(c.named(st, i), changeInsert)
+		case (len(st.Cols) == 0 || len(st.Cols[i].Path) == 0) && containsInt(targets[:i], ord):
+			refused = pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", c.base.Columns[ord].Name)
 		}
-		if len(st.Cols) == 0 || len(st.Cols[i].Path) == 0 {
-			if containsInt(targets[:i], ord) {
-				return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", c.base.Columns[ord].Name)
-			}
+		if refused != nil {
+			break
 		}
 	}
-	return nil
+	if refused == nil {
+		return
+	}
+	b.refuse(refused)
+	for i := range targets {
+		targets[i] = c.named(st, i)
+	}
+	c.analyseOnly()
+}
+
+// named is the position in the relation of the column that value i of INSERT is for.
+func (c *changed) named(st *ast.Insert, i int) int {
+	if i < len(st.Cols) {
+		at, _ := c.rel.ColumnByName(st.Cols[i].Column)
+		return at
+	}
+	for at := range c.rel.Columns {
+		if !c.rel.Columns[at].InStar() {
+			continue
+		}
+		if i == 0 {
+			return at
+		}
+		i--
+	}
+	return -1
 }
 
 // wholeBefore reports whether targets name a column, and not a part of it.
@@ -201,7 +231,7 @@ func storedItem(t *catalog.Table, alias string, ids []plan.ColID) *item {
 
 // insertSource plans the rows to insert: complete rows of the table.
 func (b *builder) insertSource(st *ast.Insert, c *changed, targets []int, s *scope) (plan.Node, error) {
-	q, t := st.Source, c.shown
+	q := st.Source
 	if q == nil {
 		return b.insertValues(st, c, nil, [][]ast.Expr{nil}, s)
 	}
@@ -213,16 +243,13 @@ func (b *builder) insertSource(st *ast.Insert, c *changed, targets []int, s *sco
 	if err != nil {
 		return nil, err
 	}
-	if err := checkCount(st, len(targets), len(p.targets), targetPos(p, q.Pos)); err != nil {
+	if err := checkCount(st, len(targets), len(p.targets), targetPos(p, len(targets), q.Pos)); err != nil {
 		return nil, err
 	}
-	if err := checkTargets(st, c, targets[:len(p.targets)]); err != nil {
-		return nil, err
-	}
+	b.checkTargets(st, c, targets[:len(p.targets)])
+	t := c.shown
 	for i := range p.targets {
-		if err := checkGenerated(st, c.base, targets[i]); err != nil {
-			return nil, err
-		}
+		b.checkGenerated(st, c.base, targets[i])
 		typ := t.Columns[targets[i]].Type
 		if part := insertTarget(st, i); part != nil {
 			if typ = partType(typ, part.Path); typ == nil {
@@ -294,61 +321,45 @@ func checkCount(st *ast.Insert, targets, values, pos int) error {
 
 // insertValues plans INSERT ... VALUES as a Values node of complete rows.
 func (b *builder) insertValues(st *ast.Insert, c *changed, targets []int, rows [][]ast.Expr, s *scope) (plan.Node, error) {
-	vs, t := s.in(clauseValues), c.shown
+	vs := s.in(clauseValues)
 	outer := b.rowSets
 	b.rowSets, vs.takesRowSets = nil, len(rows) == 1
 	defer func() { b.rowSets = outer }()
 	n := &plan.Values{RowExprs: make([][]plan.Expr, len(rows))}
-	n.Cols = make([]plan.Column, len(t.Columns))
-	for ord := range t.Columns {
-		c := &t.Columns[ord]
-		n.Cols[ord] = plan.Column{ID: b.newCol(), Name: c.Name, Type: c.Type}
-	}
+	var values []assignment
+	var defaults, all []plan.Expr
 	width := 0
-	defaults := make([]plan.Expr, len(t.Columns))
-	all := make([]plan.Expr, len(rows)*len(t.Columns))
 	for r := range rows {
-		row, err := b.spread(rows[r], vs)
-		if err != nil {
+		var err error
+		if values, err = b.rowValues(values[:0], rows[r], vs); err != nil {
 			return nil, err
 		}
 		if r == 0 {
-			width = len(row)
+			width = len(values)
 		}
-		if len(row) != width {
-			return nil, pgerr.New(pgerr.SyntaxError, "VALUES lists must all be the same length").At(rowPos(row, st.Pos))
+		if len(values) != width {
+			return nil, pgerr.New(pgerr.SyntaxError, "VALUES lists must all be the same length").At(valuesPos(values, st.Pos))
 		}
 		if width > len(targets) {
-			return nil, checkCount(st, len(targets), width, row[len(targets)].Position())
+			return nil, checkCount(st, len(targets), width, values[len(targets)].pos)
 		}
 		if err := checkCount(st, len(targets), width, st.Pos); err != nil && st.Source != nil {
 			return nil, err
 		}
 		if r == 0 {
-			if err := checkTargets(st, c, targets[:width]); err != nil {
+			b.checkTargets(st, c, targets[:width])
+			n.Cols = b.storedColumns(c.shown)
+			defaults, all = make([]plan.Expr, len(n.Cols)), make([]plan.Expr, len(rows)*len(n.Cols))
+		}
+		out := all[:len(n.Cols):len(n.Cols)]
+		all = all[len(n.Cols):]
+		for i := range values {
+			if out[targets[i]], err = b.insertItem(st, c, targets, i, &values[i], out[targets[i]], vs); err != nil {
 				return nil, err
 			}
 		}
-		out := all[:len(t.Columns):len(t.Columns)]
-		all = all[len(t.Columns):]
-		for i, x := range row {
-			if out[targets[i]], err = b.insertItem(st, c, targets, i, x, out[targets[i]], vs); err != nil {
-				return nil, err
-			}
-		}
-		for ord := range out {
-			if out[ord] != nil {
-				continue
-			}
-			if defaults[ord] != nil {
-				out[ord] = plan.CopyExpr(defaults[ord])
-				continue
-			}
-			d, err := b.defaultExpr(&t.Columns[ord])
-			if err != nil {
-				return nil, err
-			}
-			out[ord], defaults[ord] = d, d
+		if err := b.fillIn(out, defaults, c.shown); err != nil {
+			return nil, err
 		}
 		n.RowExprs[r] = out
 	}
@@ -360,59 +371,101 @@ func (b *builder) insertValues(st *ast.Insert, c *changed, targets []int, rows [
 	return n, nil
 }
 
-// insertItem plans value i of a row; nil stands for the default. old is what the column
-// has got from values before it, for parts of it.
-func (b *builder) insertItem(st *ast.Insert, c *changed, targets []int, i int, x ast.Expr, old plan.Expr, s *scope) (plan.Expr, error) {
-	ord, part := targets[i], insertTarget(st, i)
-	if part != nil {
-		if err := noPartDefault(part, x); err != nil {
+// rowValues analyses the expressions of a row of VALUES and appends them to out.
+func (b *builder) rowValues(out []assignment, row []ast.Expr, s *scope) ([]assignment, error) {
+	row, err := b.spread(row, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range row {
+		a, err := b.assignment(nil, x, s)
+		if err != nil {
 			return nil, err
 		}
-		return b.insertPart(part, &c.shown.Columns[ord], old, s, func(c *catalog.Column) (plan.Expr, error) {
-			v, err := b.expr(x, s)
-			if err != nil {
-				return nil, err
-			}
-			return b.assign(v, c, x.Position())
-		})
+		out = append(out, a)
 	}
-	if _, ok := x.(*ast.DefaultExpr); ok {
+	return out, nil
+}
+
+// valuesPos is where a row of VALUES begins, pos if it is empty.
+func valuesPos(row []assignment, pos int) int {
+	if len(row) > 0 {
+		return row[0].pos
+	}
+	return pos
+}
+
+// storedColumns are the columns of new rows of t.
+func (b *builder) storedColumns(t *catalog.Table) []plan.Column {
+	cols := make([]plan.Column, len(t.Columns))
+	for ord := range cols {
+		c := &t.Columns[ord]
+		cols[ord] = plan.Column{ID: b.newCol(), Name: c.Name, Type: c.Type}
+	}
+	return cols
+}
+
+// fillIn puts the defaults into a row where it has no values; defaults keeps those that are
+// planned.
+func (b *builder) fillIn(row, defaults []plan.Expr, t *catalog.Table) error {
+	for ord := range row {
+		if row[ord] != nil {
+			continue
+		}
+		if defaults[ord] != nil {
+			row[ord] = plan.CopyExpr(defaults[ord])
+			continue
+		}
+		d, err := b.defaultExpr(&t.Columns[ord])
+		if err != nil {
+			return err
+		}
+		row[ord], defaults[ord] = d, d
+	}
+	return nil
+}
+
+// insertItem plans value i of a row; nil stands for the default. old is what the column
+// has got from values before it, for parts of it.
+func (b *builder) insertItem(st *ast.Insert, c *changed, targets []int, i int, a *assignment, old plan.Expr, s *scope) (plan.Expr, error) {
+	ord, part := targets[i], insertTarget(st, i)
+	switch {
+	case part != nil && a.value == nil:
+		return nil, noPartDefault(part)
+	case part != nil:
+		return b.insertPart(part, &c.shown.Columns[ord], old, s, func(c *catalog.Column) (plan.Expr, error) {
+			return b.assign(a.value, c, a.pos)
+		})
+	case a.value == nil:
 		return nil, nil
 	}
-	return b.insertValue(st, c, ord, x, s)
+	return b.insertValue(st, c, ord, a)
 }
 
 // insertValue plans one value; OVERRIDING USER VALUE ignores those given for
 // identity columns.
-func (b *builder) insertValue(st *ast.Insert, ch *changed, ord int, x ast.Expr, s *scope) (plan.Expr, error) {
+func (b *builder) insertValue(st *ast.Insert, ch *changed, ord int, a *assignment) (plan.Expr, error) {
 	c := &ch.shown.Columns[ord]
 	if c.Identity != 0 && st.Overriding == ast.OverridingUser {
 		return b.defaultExpr(c)
 	}
-	if err := checkGenerated(st, ch.base, ord); err != nil {
-		return nil, err
-	}
-	v, err := b.expr(x, s)
-	if err != nil {
-		return nil, err
-	}
-	return b.assign(v, c, x.Position())
+	b.checkGenerated(st, ch.base, ord)
+	return b.assign(a.value, c, a.pos)
 }
 
-// checkGenerated rejects values for GENERATED ALWAYS columns.
-func checkGenerated(st *ast.Insert, t *catalog.Table, ord int) error {
+// checkGenerated refuses values for GENERATED ALWAYS columns.
+func (b *builder) checkGenerated(st *ast.Insert, t *catalog.Table, ord int) {
 	c := &t.Columns[ord]
 	if st.Table.Name.Schema != rewriteSchema {
 		if err := checkGeneratedValue(c); err != nil {
-			return err
+			b.refuse(err)
 		}
 	}
-	if c.Identity != 'a' || st.Overriding != ast.OverridingNone {
-		return nil
+	if c.Identity == 'a' && st.Overriding == ast.OverridingNone {
+		b.refuse(pgerr.New(codeGeneratedAlways, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
+			WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name).
+			WithHint("Use OVERRIDING SYSTEM VALUE to override."))
 	}
-	return pgerr.New(codeGeneratedAlways, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
-		WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name).
-		WithHint("Use OVERRIDING SYSTEM VALUE to override.")
 }
 
 // defaultExpr plans a column's default, NULL if it has none.

@@ -116,31 +116,24 @@ func (b *builder) mergeValues(w *ast.MergeWhen, c *changed, s *scope) ([]plan.Ex
 	if err != nil {
 		return nil, err
 	}
-	values, err := b.spread(w.Values, s)
+	values, err := b.rowValues(nil, w.Values, s)
 	if err != nil {
 		return nil, err
 	}
 	if w.Values == nil {
 		targets = nil
 	} else if len(values) > len(targets) {
-		return nil, checkCount(ins, len(targets), len(values), values[len(targets)].Position())
+		return nil, checkCount(ins, len(targets), len(values), values[len(targets)].pos)
 	} else if err := checkCount(ins, len(targets), len(values), w.Pos); err != nil {
 		return nil, err
 	}
 	row := make([]plan.Expr, len(c.base.Columns))
-	for i, x := range values {
-		if row[targets[i]], err = b.insertItem(ins, c, targets, i, x, row[targets[i]], s); err != nil {
+	for i := range values {
+		if row[targets[i]], err = b.insertItem(ins, c, targets, i, &values[i], row[targets[i]], s); err != nil {
 			return nil, err
 		}
 	}
-	for ord := range row {
-		if row[ord] == nil {
-			if row[ord], err = b.defaultExpr(&c.base.Columns[ord]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return row, nil
+	return row, b.fillIn(row, make([]plan.Expr, len(row)), c.base)
 }
 
 // finishMerge adds what the table demands of its rows.

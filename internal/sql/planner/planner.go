@@ -73,6 +73,9 @@ func planAs(ctx context.Context, stmt ast.Statement, env *Env, qualify bool) (*p
 	if p.ParamTypes, err = b.finishParams(); err != nil {
 		return nil, err
 	}
+	if b.refusal != nil {
+		return nil, b.refusal
+	}
 	if env.RowKeys {
 		addRowKey(p)
 	}

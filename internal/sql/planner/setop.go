@@ -39,7 +39,7 @@ func (b *builder) setOpSide(q *ast.Select, s *scope) (*queryPlan, error) {
 func (b *builder) combine(q *ast.Select, l, r *queryPlan) (*queryPlan, error) {
 	name := setOpNames[q.Op]
 	if len(l.targets) != len(r.targets) {
-		return nil, pgerr.New(pgerr.SyntaxError, "each %s query must have the same number of columns", name).At(targetPos(r, q.R.Pos))
+		return nil, pgerr.New(pgerr.SyntaxError, "each %s query must have the same number of columns", name).At(targetPos(r, 0, q.R.Pos))
 	}
 	ts := make([]*types.T, len(l.targets))
 	for i := range ts {
@@ -81,9 +81,10 @@ func (b *builder) combine(q *ast.Select, l, r *queryPlan) (*queryPlan, error) {
 	return p, nil
 }
 
-func targetPos(q *queryPlan, pos int) int {
-	if len(q.targets) > 0 {
-		return q.targets[0].pos
+// targetPos is where target i of a query is, pos if it has none.
+func targetPos(q *queryPlan, i, pos int) int {
+	if i < len(q.targets) {
+		return q.targets[i].pos
 	}
 	return pos
 }

@@ -24,8 +24,10 @@ func (b *builder) dmlSource(ref *ast.TableRef, kind changeKind, from []ast.Table
 		return nil, err
 	}
 	scan := b.scan(c.base, c.bottom().alias)
-	if err := b.noteDerived(scan.(*plan.Scan)); err != nil {
-		return nil, err
+	if sc, ok := scan.(*plan.Scan); ok { // what is refused may be no table
+		if err := b.noteDerived(sc); err != nil {
+			return nil, err
+		}
 	}
 	if err := b.indexHint(ref, scan); err != nil {
 		return nil, err
@@ -103,23 +105,9 @@ func (b *builder) update(st *ast.Update, s *scope) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := b.setClauses(st.Set, d.changed, changeUpdate, d.scope.in(clauseUpdateSet))
-	if err != nil {
-		return nil, err
-	}
-	if err := b.orderAndLimitDML(d, st.OrderBy, st.Limit); err != nil {
-		return nil, err
-	}
-	n := &plan.Update{Table: d.base, Alias: d.bottom().alias, Input: d.node, Set: set, Old: plan.IDs(d.scan.Props().Cols)}
-	if err := b.finishUpdate(n); err != nil {
-		return nil, err
-	}
-	views, err := b.viewChecks(d.changed, n.New)
-	if err != nil {
-		return nil, err
-	}
-	n.Checks = append(n.Checks, views...)
-	if len(st.Returning) > 0 {
+	n := &plan.Update{Table: d.base, Alias: d.bottom().alias, Old: plan.IDs(d.scan.Props().Cols)}
+	if len(st.Returning) > 0 { // which PostgreSQL analyses before SET
+		n.New = b.updatedRow(n, assignedTo(st.Set, d.changed))
 		it, err := b.row(d.changed, n.New)
 		if err != nil {
 			return nil, err
@@ -129,7 +117,36 @@ func (b *builder) update(st *ast.Update, s *scope) (plan.Node, error) {
 			return nil, err
 		}
 	}
-	return n, nil
+	if n.Set, err = b.setClauses(st.Set, d.changed, changeUpdate, d.scope.in(clauseUpdateSet)); err != nil {
+		return nil, err
+	}
+	if err := b.orderAndLimitDML(d, st.OrderBy, st.Limit); err != nil {
+		return nil, err
+	}
+	n.Input = d.node
+	if b.refusal != nil { // there may be no table to complete n for
+		return n, nil
+	}
+	if err := b.finishUpdate(n); err != nil {
+		return nil, err
+	}
+	views, err := b.viewChecks(d.changed, n.New)
+	n.Checks = append(n.Checks, views...)
+	return n, err
+}
+
+// assignedTo returns the columns that SET assigns to, without values. Those that do not
+// exist are left out: setClauses reports them.
+func assignedTo(list []ast.SetClause, c *changed) []plan.SetCol {
+	var out []plan.SetCol
+	for i := range list {
+		for j := range list[i].Targets {
+			if at, ok := c.rel.ColumnByName(list[i].Targets[j].Column); ok && c.ord(at) >= 0 {
+				out = append(out, plan.SetCol{Ord: c.ord(at)})
+			}
+		}
+	}
+	return out
 }
 
 // affected keeps the checks that an assignment to the given columns can break.
@@ -172,122 +189,165 @@ func (b *builder) delete(st *ast.Delete, s *scope) (plan.Node, error) {
 	return n, err
 }
 
-// setClauses plans the assignments of UPDATE and ON CONFLICT DO UPDATE.
+// assignment is a target of SET with the expression for it, analysed but not yet converted to
+// the target's type. DEFAULT has no value.
+type assignment struct {
+	target *ast.Target
+	value  plan.Expr
+	pos    int
+}
+
+// setClauses plans the assignments of UPDATE and ON CONFLICT DO UPDATE: all expressions first,
+// then the targets, each with the conversion to its type.
 func (b *builder) setClauses(list []ast.SetClause, c *changed, kind changeKind, s *scope) ([]plan.SetCol, error) {
-	var out []plan.SetCol
-	t := c.shown
-	assign := func(target *ast.Target, value func(c *catalog.Column) (plan.Expr, error)) error {
-		at, ord, err := c.column(target.Column, target.Pos, kind)
-		if err != nil {
-			return err
-		}
-		for i, have := range out {
-			if have.Ord == ord && len(target.Path) > 0 { // another part of it
-				v, err := b.partValue(target, &t.Columns[ord], have.Value, s, value)
-				out[i].Value = v
-				return err
-			}
-			if have.Ord == ord {
-				return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", c.sameColumn(target.Column, ord))
-			}
-		}
-		if len(target.Path) > 0 {
-			old, err := b.columnNow(&t.Columns[ord], s, target.Pos)
-			if err != nil {
-				return err
-			}
-			v, err := b.partValue(target, &t.Columns[ord], old, s, value)
-			out = append(out, plan.SetCol{Ord: ord, Value: v})
-			return err
-		}
-		v, err := value(c.assigned(at, ord))
-		if err != nil {
-			return err
-		}
-		out = append(out, plan.SetCol{Ord: ord, Value: v})
-		return nil
+	values, err := b.setValues(list, s)
+	if err != nil {
+		return nil, err
 	}
-	for i := range list {
-		sc := &list[i]
-		if !sc.Multi {
-			if err := noPartDefault(&sc.Targets[0], sc.X); err != nil {
-				return nil, err
-			}
-			err := assign(&sc.Targets[0], func(c *catalog.Column) (plan.Expr, error) { return b.setValue(sc.X, c, s) })
-			if err != nil {
-				return nil, err
-			}
-			continue
+	out := make([]plan.SetCol, 0, len(values))
+	for i := range values {
+		a := &values[i]
+		at, ord, err := b.assignedColumn(c, a.target, kind)
+		if err != nil {
+			return nil, err
 		}
-		if err := b.multiSet(sc, s, assign); err != nil {
+		have := slices.IndexFunc(out, func(sc plan.SetCol) bool { return sc.Ord == ord })
+		switch {
+		case len(a.target.Path) > 0:
+			if have < 0 {
+				old, err := b.columnNow(&c.shown.Columns[ord], s, a.target.Pos)
+				if err != nil {
+					return nil, err
+				}
+				have, out = len(out), append(out, plan.SetCol{Ord: ord, Value: old})
+			}
+			out[have].Value, err = b.setPart(a, &c.shown.Columns[ord], out[have].Value, s)
+		case have >= 0:
+			b.refuse(pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", c.sameColumn(a.target.Column, ord)))
+			_, err = b.setValue(a, c.assigned(at, ord))
+		default:
+			out = append(out, plan.SetCol{Ord: ord})
+			out[len(out)-1].Value, err = b.setValue(a, c.assigned(at, ord))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// setValue plans the value of an assignment.
-func (b *builder) setValue(x ast.Expr, c *catalog.Column, s *scope) (plan.Expr, error) {
-	if _, ok := x.(*ast.DefaultExpr); ok {
+// assignedColumn finds the column that a target of SET names: its position in the relation and
+// in the table.
+func (b *builder) assignedColumn(c *changed, target *ast.Target, kind changeKind) (at, ord int, err error) {
+	if at, err = c.column(target.Column, target.Pos); err != nil {
+		return 0, 0, err
+	}
+	if err := c.assignable(at, kind); err != nil {
+		b.refuse(err)
+		c.analyseOnly()
+	}
+	return at, c.ord(at), nil
+}
+
+// setValue converts what is assigned to a column.
+func (b *builder) setValue(a *assignment, c *catalog.Column) (plan.Expr, error) {
+	if a.value == nil {
 		return b.defaultExpr(c)
 	}
 	if c.Generated != "" {
-		return nil, pgerr.New(codeGeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).
-			WithDetail("Column \"%s\" is a generated column.", c.Name)
+		b.refuse(pgerr.New(codeGeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).
+			WithDetail("Column \"%s\" is a generated column.", c.Name))
+	} else if c.Identity == 'a' {
+		b.refuse(pgerr.New(codeGeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).
+			WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name))
 	}
-	if c.Identity == 'a' {
-		return nil, pgerr.New(codeGeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).
-			WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name)
+	return b.assign(a.value, c, a.pos)
+}
+
+// setPart is the new value of a column of which a part is assigned.
+func (b *builder) setPart(a *assignment, c *catalog.Column, old plan.Expr, s *scope) (plan.Expr, error) {
+	if a.value == nil {
+		return nil, noPartDefault(a.target)
 	}
-	v, err := b.expr(x, s)
+	return b.partValue(a.target, c, old, s, func(c *catalog.Column) (plan.Expr, error) { return b.assign(a.value, c, a.pos) })
+}
+
+// setValues analyses the expressions of SET.
+func (b *builder) setValues(list []ast.SetClause, s *scope) ([]assignment, error) {
+	out := make([]assignment, 0, len(list))
+	for i := range list {
+		sc := &list[i]
+		if sc.Multi {
+			values, err := b.multiSet(sc, s)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, values...)
+			continue
+		}
+		a, err := b.assignment(&sc.Targets[0], sc.X, s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+func (b *builder) assignment(target *ast.Target, x ast.Expr, s *scope) (assignment, error) {
+	v, err := b.valueOrDefault(x, s)
+	return assignment{target, v, x.Position()}, err
+}
+
+// valueOrDefault analyses an expression; DEFAULT is nil.
+func (b *builder) valueOrDefault(x ast.Expr, s *scope) (plan.Expr, error) {
+	if _, ok := x.(*ast.DefaultExpr); ok {
+		return nil, nil
+	}
+	return b.expr(x, s)
+}
+
+// multiSet analyses (a, b) = (x, y) and (a, b) = (SELECT ...).
+func (b *builder) multiSet(sc *ast.SetClause, s *scope) ([]assignment, error) {
+	switch x := sc.X.(type) {
+	case *ast.Row:
+		return b.rowSet(sc, x, s)
+	case *ast.Subquery:
+		values, err := b.rowValue(x, len(sc.Targets), s)
+		if err != nil {
+			if pgerr.CodeOf(err) == pgerr.SyntaxError {
+				return nil, pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(x.Pos)
+			}
+			return nil, err
+		}
+		out := make([]assignment, len(values))
+		for i := range values {
+			out[i] = assignment{&sc.Targets[i], values[i], sc.X.Position()}
+		}
+		return out, nil
+	}
+	return nil, pgerr.New(pgerr.FeatureNotSupported, "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression").At(sc.X.Position())
+}
+
+// rowSet analyses (a, b) = (x, y).
+func (b *builder) rowSet(sc *ast.SetClause, row *ast.Row, s *scope) ([]assignment, error) {
+	elems, err := b.spread(row.Elems, s)
 	if err != nil {
 		return nil, err
 	}
-	return b.assign(v, c, x.Position())
-}
-
-// multiSet plans (a, b) = (x, y) and (a, b) = (SELECT ...).
-func (b *builder) multiSet(sc *ast.SetClause, s *scope, assign func(*ast.Target, func(*catalog.Column) (plan.Expr, error)) error) error {
-	var values []plan.Expr
-	var exprs []ast.Expr
-	switch x := sc.X.(type) {
-	case *ast.Row:
-		var err error
-		if exprs, err = b.spread(x.Elems, s); err != nil {
-			return err
-		}
-	case *ast.Subquery:
-		v, err := b.rowValue(x, len(sc.Targets), s)
-		if err != nil {
-			if pgerr.CodeOf(err) == pgerr.SyntaxError {
-				return pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(x.Pos)
-			}
-			return err
-		}
-		values = v
-	default:
-		return pgerr.New(pgerr.FeatureNotSupported, "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression").At(sc.X.Position())
-	}
-	if len(exprs)+len(values) != len(sc.Targets) {
-		return pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(sc.X.Position())
-	}
-	for i := range sc.Targets {
-		if exprs != nil {
-			if err := noPartDefault(&sc.Targets[i], exprs[i]); err != nil {
-				return err
-			}
-		}
-		err := assign(&sc.Targets[i], func(c *catalog.Column) (plan.Expr, error) {
-			if values != nil {
-				return b.assign(values[i], c, sc.X.Position())
-			}
-			return b.setValue(exprs[i], c, s)
-		})
-		if err != nil {
-			return err
+	out := make([]assignment, len(elems))
+	for i, x := range elems {
+		if out[i], err = b.assignment(nil, x, s); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	if len(out) != len(sc.Targets) {
+		return nil, pgerr.New(pgerr.SyntaxError, "number of columns does not match number of values").At(sc.X.Position())
+	}
+	for i := range out {
+		out[i].target = &sc.Targets[i]
+	}
+	return out, nil
 }
 
 // withOnUpdate adds the values that columns of a changed row get by ON UPDATE, unless they

@@ -73,23 +73,7 @@ func (b *builder) changeable(ref *ast.TableRef, kind changeKind) (*changed, erro
 		return nil, err
 	}
 	defer b.leaveQuery()
-	v, err := readView(t)
-	if err != nil {
-		return nil, err
-	}
-	if v.why != "" {
-		return nil, kind.refused(t, v.why)
-	}
-	if from, err := b.resolveTable(v.from.Name); err != nil {
-		return nil, withoutPosition(err)
-	} else if from.Materialized() || from.Kind == catalog.KindSequence {
-		return nil, kind.refused(t, whyNotOne)
-	}
-	below, err := b.changeable(v.from, kind)
-	if err != nil {
-		return nil, withoutPosition(err)
-	}
-	return throughView(ref, t, v, below, kind)
+	return b.throughView(ref, t, kind)
 }
 
 // refused is 55000 for a view whose rows are not those of one relation.
@@ -98,8 +82,47 @@ func (k changeKind) refused(v *catalog.Table, why string) error {
 		WithHint("To enable %s the view, provide an INSTEAD OF %s trigger or an unconditional ON %s DO INSTEAD rule.", k.doing, k.why, k.why)
 }
 
-// throughView maps the columns of view t to those of the table at the bottom.
-func throughView(ref *ast.TableRef, t *catalog.Table, v *simpleView, below *changed, kind changeKind) (*changed, error) {
+// throughView makes of a view the relation that is changed. What is refused of a view has the
+// view's own columns.
+func (b *builder) throughView(ref *ast.TableRef, t *catalog.Table, kind changeKind) (*changed, error) {
+	refused := &changed{rel: t, ref: ref}
+	refused.analyseOnly()
+	v, err := readView(t)
+	if err != nil {
+		return nil, err
+	}
+	if v.why != "" {
+		b.refuse(kind.refused(t, v.why))
+		return refused, nil
+	}
+	if from, err := b.resolveTable(v.from.Name); err != nil {
+		return nil, withoutPosition(err)
+	} else if from.Materialized() || from.Kind == catalog.KindSequence {
+		b.refuse(kind.refused(t, whyNotOne))
+		return refused, nil
+	}
+	below, err := b.changeable(v.from, kind)
+	if err != nil {
+		return nil, withoutPosition(err)
+	}
+	c, err := viewChanged(ref, t, v, below, kind)
+	if err != nil {
+		b.refuse(err)
+		return refused, nil
+	}
+	return c, nil
+}
+
+// analyseOnly takes the view for a table with its columns, so that the rest of a statement
+// that is refused can be analysed.
+func (c *changed) analyseOnly() {
+	t := *c.rel
+	t.Kind = catalog.KindTable
+	*c = *changedTable(&t, c.ref)
+}
+
+// viewChanged maps the columns of view t to those of the table at the bottom.
+func viewChanged(ref *ast.TableRef, t *catalog.Table, v *simpleView, below *changed, kind changeKind) (*changed, error) {
 	shown := *below.shown
 	shown.Name, shown.Columns = t.Name, slices.Clone(shown.Columns)
 	for i := range shown.Columns {
@@ -141,13 +164,13 @@ func (c *changed) bottom() *changed {
 	return c
 }
 
-// column finds a column of the relation by name: its position there, and in the table.
-func (c *changed) column(name string, pos int, kind changeKind) (at, ord int, err error) {
+// column finds the position of a column of the relation by name.
+func (c *changed) column(name string, pos int) (int, error) {
 	at, ok := c.rel.ColumnByName(name)
 	if !ok {
-		return 0, 0, c.rel.UndefinedColumn(name).At(pos)
+		return 0, c.rel.UndefinedColumn(name).At(pos)
 	}
-	return at, c.ord(at), c.assignable(at, kind)
+	return at, nil
 }
 
 // assigned is the column at position ord of the table as UPDATE sees it: DEFAULT is the
