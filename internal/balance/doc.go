@@ -30,7 +30,7 @@
 //
 //  1. At most one task per range runs at a time. (Queue.next)
 //  2. At most MaxChanges membership changes, splits and merges and MaxTransfers
-//     transfers run at a time, of moves without hurry at most one, and after it there
+//     transfers run at a time, of moves that can wait at most one, and after it there
 //     is a rest. (pacer.admit, pacer.rest)
 //  3. Snapshots for balance start only within the byte budget, those for repairs at
 //     most one burst beyond it. (pacer.admit)

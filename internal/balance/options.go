@@ -10,8 +10,8 @@ import (
 type Options struct {
 	Placement placement.Params
 	// MaxChanges limits membership changes, splits and merges in progress,
-	// MaxTransfers transfers of leadership. Of moves of replicas for which there is no
-	// hurry only one is in progress.
+	// MaxTransfers transfers of leadership. Of moves of replicas that can
+	// wait only one is in progress.
 	MaxChanges, MaxTransfers int
 	// SnapshotRate is the budget for copying replicas, in bytes per second.
 	SnapshotRate int64
@@ -44,7 +44,7 @@ type Options struct {
 
 // Limits that are not worth a setting.
 const (
-	leaveRest      = 1                // pause after a move for which there is no hurry, as a multiple of its time
+	leaveRest      = 1                // pause after a move that can wait, as a multiple of its time
 	moveRest       = 2                // the same for balance
 	snapshotBurst  = 10 * time.Second // of SnapshotRate that may be saved up
 	overlayMaxAge  = time.Minute      // a measurement older than this is not corrected

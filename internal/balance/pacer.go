@@ -10,7 +10,7 @@ import (
 type pacer struct {
 	opts                func() *Options
 	changes, transfers  int // in progress
-	calm                int // of the changes: those for which there is no hurry
+	waitable            int // of the changes: those that can wait
 	nextMove, nextLeave time.Time
 	nextTransfer        time.Time
 	nextMerge           time.Time
@@ -61,7 +61,7 @@ func (p *pacer) admit(t *task, now time.Time) (ok bool, again time.Time) {
 			return false, now.Add(time.Duration(wait*float64(time.Second)) + time.Millisecond)
 		}
 	}
-	if !t.calm() {
+	if !t.canWait() {
 		return true, time.Time{}
 	}
 	next := p.nextLeave
@@ -71,7 +71,7 @@ func (p *pacer) admit(t *task, now time.Time) (ok bool, again time.Time) {
 	if now.Before(next) {
 		return false, next
 	}
-	return p.calm == 0, time.Time{}
+	return p.waitable == 0, time.Time{}
 }
 
 // start counts a task that was admitted.
@@ -90,14 +90,14 @@ func (p *pacer) start(t *task, now time.Time) {
 		switch {
 		case t.merge:
 			p.nextMerge = now.Add(p.opts().MergePause)
-		case t.calm():
-			p.calm++
+		case t.canWait():
+			p.waitable++
 			p.rest(now, 0)
 		}
 	}
 }
 
-// rest sets when the next moves may start for which there is no hurry. Those for
+// rest sets when the next moves may start that can wait. Those for
 // balance wait for the others as well.
 func (p *pacer) rest(now time.Time, took time.Duration) {
 	p.nextLeave = later(p.nextLeave, now.Add(max(p.opts().LeavePause, leaveRest*took)))
@@ -118,8 +118,8 @@ func (p *pacer) done(t *task, now time.Time) {
 		return
 	}
 	p.changes--
-	if t.calm() {
-		p.calm--
+	if t.canWait() {
+		p.waitable--
 		p.rest(now, now.Sub(t.began))
 	}
 }

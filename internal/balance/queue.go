@@ -27,7 +27,7 @@ type Queue struct {
 	running  map[kvpb.RangeID]*task
 	failed   map[kvpb.RangeID]*failure
 	noMerge  map[kvpb.RangeID]time.Time // until when
-	calm     map[kvpb.RangeID]calm
+	stable   map[kvpb.RangeID]stability
 	made     []madeMove
 	drawn    map[kvpb.StoreID]time.Time // Store.Measured when myTurn drew last
 	rng      *rand.Rand
@@ -59,7 +59,7 @@ func NewQueue(ranges Ranges, stores Stores, changer Changer, opts Options) *Queu
 	opts.fill()
 	q := &Queue{ranges: ranges, stores: stores, changer: changer,
 		wake: make(chan struct{}, 1), running: map[kvpb.RangeID]*task{}, failed: map[kvpb.RangeID]*failure{},
-		noMerge: map[kvpb.RangeID]time.Time{}, calm: map[kvpb.RangeID]calm{}, drawn: map[kvpb.StoreID]time.Time{}, rng: rand.New(rand.NewPCG(opts.Seed, 1))}
+		noMerge: map[kvpb.RangeID]time.Time{}, stable: map[kvpb.RangeID]stability{}, drawn: map[kvpb.StoreID]time.Time{}, rng: rand.New(rand.NewPCG(opts.Seed, 1))}
 	q.tuned.Store(&opts)
 	q.pacer.opts = q.opts
 	return q
@@ -232,9 +232,9 @@ func (q *Queue) forget(now time.Time) {
 			delete(q.noMerge, id)
 		}
 	}
-	for id, c := range q.calm {
+	for id, c := range q.stable {
 		if c.scan != q.stats.Scans {
-			delete(q.calm, id)
+			delete(q.stable, id)
 		}
 	}
 	for id, f := range q.failed {

@@ -145,9 +145,9 @@ func (q *Queue) merge(ctx context.Context, left *RangeInfo) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stats.Merges++
-	c := q.calm[id]
+	c := q.stable[id]
 	c.merged = true
-	q.calm[id] = c
+	q.stable[id] = c
 	return nil
 }
 

@@ -28,9 +28,9 @@ type task struct {
 	began    time.Time
 }
 
-// calm reports whether the task moves a replica and nothing is lost if it takes its
+// canWait reports whether the task moves a replica and nothing is lost if it takes its
 // time.
-func (t *task) calm() bool {
+func (t *task) canWait() bool {
 	return t.action.Kind != placement.None && !t.isTransfer() && (t.class != placement.Repair || t.action.Patient)
 }
 
@@ -87,11 +87,11 @@ func (q *Queue) consider(c *placement.Cluster, r *RangeInfo, sv *survey) *task {
 func (q *Queue) mayMerge(r *RangeInfo, now time.Time) bool {
 	id := r.Desc.RangeID
 	return !q.opts().NoMerge && !r.FixedEnd && smallAndCold(r, q.opts().MergeQPS) && !now.Before(q.noMerge[id]) &&
-		now.Sub(q.calm[id].since) >= q.opts().MergeAfter
+		now.Sub(q.stable[id].since) >= q.opts().MergeAfter
 }
 
-// calm says since when a range is led here with the same generation, but for merges.
-type calm struct {
+// stability says since when a range is led here with the same generation, but for merges.
+type stability struct {
 	generation uint64
 	merged     bool // the next generation is that of a merge by this queue
 	since      time.Time
@@ -100,10 +100,10 @@ type calm struct {
 
 // observe notes that a range is led here. The caller holds q.mu.
 func (q *Queue) observe(r *RangeInfo, now time.Time) {
-	c, ok := q.calm[r.Desc.RangeID]
+	c, ok := q.stable[r.Desc.RangeID]
 	if t := q.running[r.Desc.RangeID]; ok && t != nil && t.merge {
 		c.scan = q.stats.Scans // its generation rises by what the queue itself does
-		q.calm[r.Desc.RangeID] = c
+		q.stable[r.Desc.RangeID] = c
 		return
 	}
 	if !ok || c.generation != r.Desc.Generation && !c.merged {
@@ -113,7 +113,7 @@ func (q *Queue) observe(r *RangeInfo, now time.Time) {
 		c.generation, c.merged = r.Desc.Generation, false
 	}
 	c.scan = q.stats.Scans
-	q.calm[r.Desc.RangeID] = c
+	q.stable[r.Desc.RangeID] = c
 }
 
 // perform carries a task out.

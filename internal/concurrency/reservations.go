@@ -28,7 +28,7 @@ type Reservation struct {
 // maxReservations bounds the reservations of one range; beyond it none is made.
 const maxReservations = 256
 
-// Empty reports whether nothing is reserved: for those who are in a hurry.
+// Empty reports whether nothing is reserved: on hot paths.
 func (r *Reservations) Empty() bool { return r.n.Load() == 0 }
 
 // Take reserves [start, end) for a transaction until a time, or for longer what it has reserved

@@ -130,7 +130,7 @@ func runReadModel(t *rapid.T, o TimestampCacheOptions, exact bool) {
 				c.Shrink()
 			}
 		},
-		"inherit": func(*rapid.T) { // what is read afterwards goes to the heir alone
+		"inherit": func(*rapid.T) { // what is read afterwards goes to the new cache alone
 			former := c
 			c = NewTimestampCache(o, hlc.Timestamp{})
 			c.Inherit(former)

@@ -63,8 +63,8 @@ type commitPart struct {
 
 func (p *commitPart) writing() bool { return len(p.writes) > 0 || p.spilled || p.anchor }
 
-// commitAcross commits a transaction of several ranges.
-func (d *Router) commitAcross(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
+// commitParallel commits a transaction of several ranges.
+func (d *Router) commitParallel(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse) error {
 	*resp = kvpb.CommitResponse{}
 	c := &parallelCommit{d: d, req: req, ts: req.Txn.ReadTS, readTS: req.Txn.ReadTS}
 	if err := c.spillRest(ctx); err != nil {

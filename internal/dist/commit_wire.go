@@ -60,9 +60,9 @@ func (s *Remote) QueryStaged(ctx context.Context, req *kvpb.QueryStagedRequest, 
 	return s.checked(kvwire.DecodeQueryStagedResponse(body, resp))
 }
 
-// serveAcross executes the requests of commits across ranges and appends their
+// serveParallelCommit executes the requests of commits across ranges and appends their
 // responses to out.
-func serveAcross(ctx context.Context, s kvpb.Sender, op kvwire.Op, body, out []byte) ([]byte, error) {
+func serveParallelCommit(ctx context.Context, s kvpb.Sender, op kvwire.Op, body, out []byte) ([]byte, error) {
 	switch op {
 	case kvwire.OpStage:
 		var req kvpb.StageRequest

@@ -30,7 +30,7 @@ func (d *Router) Commit(ctx context.Context, req *kvpb.CommitRequest, resp *kvpb
 				if r.unknown {
 					return r.giveUp(errSplitMeanwhile)
 				}
-				return d.commitAcross(ctx, req, resp)
+				return d.commitParallel(ctx, req, resp)
 			}
 			req.Resent = r.unknown
 			req.RenewDeadline()

@@ -21,8 +21,8 @@ const (
 	// maxUnknown is the same for a commit that may have happened: its client would not
 	// know.
 	maxUnknown = 12 * time.Second
-	// hurried is maxUnavailable on a node that is stopping.
-	hurried = 300 * time.Millisecond
+	// failFastAfter is maxUnavailable on a node that is stopping.
+	failFastAfter = 300 * time.Millisecond
 	// minBackoff and maxBackoff bound the pause between rounds over the replicas.
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = 200 * time.Millisecond
@@ -116,17 +116,17 @@ func (r *retry) next(ctx context.Context, d *Router, t target, key []byte, err e
 // timeout is how long a request may make no progress.
 func (d *Router) timeout(r *retry) time.Duration {
 	switch {
-	case d.hurry.Load():
-		return hurried
+	case d.failFast.Load():
+		return failFastAfter
 	case r.commit && r.unknown:
 		return maxUnknown
 	}
 	return maxUnavailable
 }
 
-// Hurry makes requests that find no leader fail soon, those under way too: the node
+// FailFast makes requests that find no leader fail soon, those under way too: the node
 // is stopping, and what would answer them may be gone for good.
-func (d *Router) Hurry() { d.hurry.Store(true) }
+func (d *Router) FailFast() { d.failFast.Store(true) }
 
 // count adds the time of an attempt to the time without progress.
 func (r *retry) count(answered bool) {

@@ -65,7 +65,7 @@ type Router struct {
 
 	clocks    clocks
 	finishing finisher
-	hurry     atomic.Bool // see Hurry
+	failFast  atomic.Bool // see FailFast
 }
 
 var _ kvpb.Sender = (*Router)(nil)

@@ -55,7 +55,7 @@ func serve(ctx context.Context, stores func(kvpb.RangeID) (kvpb.Sender, error), 
 	case kvwire.OpSpill, kvwire.OpSpilled, kvwire.OpUnspill:
 		return serveSpill(ctx, s, op, body)
 	}
-	return serveAcross(ctx, s, op, body, kvwire.AppendOK(nil))
+	return serveParallelCommit(ctx, s, op, body, kvwire.AppendOK(nil))
 }
 
 // done is the response to a request that has no fields in it.

@@ -29,7 +29,7 @@ const (
 	rangeTruncatedMark byte = 0x05
 	rangeTombstone     byte = 0x06
 	rangeReplicaID     byte = 0x07
-	rangeHandover      byte = 0x08
+	rangeLockTransfer  byte = 0x08
 	rangeSnapshotMark  byte = 0x09
 )
 
@@ -106,9 +106,9 @@ func RangeReplicaID(rangeID uint64) []byte {
 	return append(RangePrefix(rangeID), rangeReplicaID)
 }
 
-// RangeHandover is the key of the row locks that a leader hands to the next one.
-func RangeHandover(rangeID uint64) []byte {
-	return append(RangePrefix(rangeID), rangeHandover)
+// RangeLockTransfer is the key of the row locks that a leader exports to the next one.
+func RangeLockTransfer(rangeID uint64) []byte {
+	return append(RangePrefix(rangeID), rangeLockTransfer)
 }
 
 // RangeSnapshotMark is the key of what a store notes with a snapshot that it installs, until

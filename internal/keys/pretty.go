@@ -80,8 +80,8 @@ func rangeKinds(kind byte) string {
 		return "TruncatedMark"
 	case rangeTombstone:
 		return "Tombstone"
-	case rangeHandover:
-		return "handover"
+	case rangeLockTransfer:
+		return "lock-transfer"
 	case rangeReplicaID:
 		return "ReplicaID"
 	case rangeSnapshotMark:

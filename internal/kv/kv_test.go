@@ -149,8 +149,8 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdateAcross commits in two ranges.
-func BenchmarkUpdateAcross(b *testing.B) {
+// BenchmarkUpdateTwoRanges commits in two ranges.
+func BenchmarkUpdateTwoRanges(b *testing.B) {
 	ctx := context.Background()
 	c := hlc.NewSystem(0)
 	s, err := store.Open(store.Options{Bootstrap: true, FS: fs.Disk(), Dir: b.TempDir(), Clock: c})

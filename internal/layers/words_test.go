@@ -19,6 +19,18 @@ var retired = map[string]string{
 	"thaw":      "unfreeze",
 	"surrender": "subsume",
 	"heirs":     "candidates",
+	"crew":      "worker pool",
+	"company":   "commit delay",
+	"companion": "user data",
+	"hurry":     "fail fast, or write timeout",
+	"hurried":   "fail-fast timeout",
+	"heir":      "target",
+	"handover":  "lock transfer",
+	"adopted":   "subsumed",
+	"adopt":     "subsume",
+	"calm":      "idle, or stable",
+	"ceased":    "ended, or stopped",
+	"book":      "registry",
 }
 
 // glossaryTerm is a row of docs/glossary.md.

@@ -31,7 +31,7 @@
 //     and none enters before the next leadership opens it. (Gate; testdata/transfer)
 //  6. While the record of a transfer is there, no leadership has changed row locks since: each that
 //     imports it keeps requests away until it has removed it. (Gate.Imported, Removed;
-//     testdata/transfer; TestHandoverTwice in store)
+//     testdata/transfer; TestLockTransferTwice in store)
 //
 // # Concurrency
 //

@@ -192,7 +192,7 @@ func (s *script) transfer(f []string) string {
 	case "drain": // drain SECONDS
 		return map[bool]string{true: "nobody is inside", false: "requests take too long"}[s.gate.Drained(s.offset(f[1:]))]
 	case "export": // export TERM KEY...
-		tr := Transfer{Term: uint64(s.num(f[1])), Epoch: 7, Adopted: []uint64{3}, Abandoned: []kvpb.TxnID{{Lo: 9}}}
+		tr := Transfer{Term: uint64(s.num(f[1])), Epoch: 7, Subsumed: []uint64{3}, Abandoned: []kvpb.TxnID{{Lo: 9}}}
 		for _, k := range f[2:] {
 			tr.Locks = append(tr.Locks, concurrency.Lock{Key: []byte(k), Txn: concurrency.TxnID{Lo: 1}, Strength: concurrency.Update})
 		}
@@ -226,5 +226,5 @@ func (s *script) importLocks(term uint64) string {
 	for _, l := range tr.Locks {
 		held = append(held, string(l.Key))
 	}
-	return fmt.Sprintf("locks %v of epoch %d, adopted %v, abandoned %d, of term %d", held, tr.Epoch, tr.Adopted, len(tr.Abandoned), tr.Term)
+	return fmt.Sprintf("locks %v of epoch %d, subsumed %v, abandoned %d, of term %d", held, tr.Epoch, tr.Subsumed, len(tr.Abandoned), tr.Term)
 }

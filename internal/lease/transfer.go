@@ -112,7 +112,7 @@ const transferVersion = 1
 type Transfer struct {
 	Term      uint64
 	Epoch     uint64   // of the locks
-	Adopted   []uint64 // epochs of ranges that were merged into this one
+	Subsumed  []uint64 // epochs of ranges that were merged into this one
 	Abandoned []kvpb.TxnID
 	Locks     []concurrency.Lock // sorted by key
 }
@@ -125,8 +125,8 @@ func (t *Transfer) Encode() []byte {
 	b := []byte{transferVersion}
 	b = binary.AppendUvarint(b, t.Term)
 	b = binary.AppendUvarint(b, t.Epoch)
-	b = binary.AppendUvarint(b, uint64(len(t.Adopted)))
-	for _, e := range t.Adopted {
+	b = binary.AppendUvarint(b, uint64(len(t.Subsumed)))
+	for _, e := range t.Subsumed {
 		b = binary.AppendUvarint(b, e)
 	}
 	b = binary.AppendUvarint(b, uint64(len(t.Abandoned)))
@@ -150,7 +150,7 @@ func DecodeTransfer(b []byte) (t Transfer, err error) {
 	r := encoding.NewReader(b[1:])
 	t.Term, t.Epoch = r.Uvarint(), r.Uvarint()
 	for n := r.Count(1); n > 0; n-- {
-		t.Adopted = append(t.Adopted, r.Uvarint())
+		t.Subsumed = append(t.Subsumed, r.Uvarint())
 	}
 	for n := r.Count(2); n > 0; n-- {
 		t.Abandoned = append(t.Abandoned, kvpb.TxnID{Hi: r.Uvarint(), Lo: r.Uvarint()})

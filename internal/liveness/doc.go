@@ -13,7 +13,7 @@
 //   - support.go: to grant, withdraw, count (answerAsk, withdrawIfPassed, takeGrant).
 //   - talk.go: what a heartbeat carries, and the answers.
 //   - steady.go: a clock that is not set back.
-//   - NodeInfo, book.go: the address book; who is alive.
+//   - NodeInfo, registry.go: the node registry; who is alive.
 //   - wire.go: the bytes.
 //
 // # Protocol
@@ -32,8 +32,8 @@
 // dead.
 //
 // A heartbeat carries the sender's NodeInfo until the receiver has it, news of
-// third nodes that the sender was first to hear, and a digest of its address
-// book. Books that differ for two heartbeats are levelled by exchanging
+// third nodes that the sender was first to hear, and a digest of its node
+// registry. Registries that differ for two heartbeats are levelled by exchanging
 // versions and then what is missing. Of two infos on a node the one with the
 // later life, then the higher Seq is the newer; Removed beats all.
 //
@@ -94,7 +94,7 @@
 //
 // # Not here
 //
-// Persistence of the address book; checking clocks against one another; who is
+// Persistence of the node registry; checking clocks against one another; who is
 // entitled to be a member (rpc); deciding that a node is gone for good. All nodes
 // of a cluster must run with the same MaxOffset, and a lower one than in an
 // earlier life is safe only after SupportFor plus the old one of rest.

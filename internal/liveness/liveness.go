@@ -54,12 +54,12 @@ type Options struct {
 	Send func(to kvpb.NodeID, msg []byte) bool
 	// Logger may be nil.
 	Logger *slog.Logger
-	// OnChange hears that support between this node and a store began or ended,
+	// OnChange is called when support between this node and a store began or ended,
 	// in either direction, or began anew. It is a hint to look (Cell.Support,
 	// Granted); calls may come out of order. It is called from the goroutine of l
 	// and from Receive and Learn, must not block, and may be nil.
 	OnChange func(kvpb.StoreID)
-	// OnNode hears that a node became known or changed. Calls may come out of
+	// OnNode is called when a node became known or changed. Calls may come out of
 	// order: Node has the latest. An info about this node itself means that
 	// another node knows a newer one: that this node is being decommissioned or
 	// was removed, or that a later life of it exists. May be nil.
@@ -92,8 +92,8 @@ type Liveness struct {
 	asking      bool
 	asked       int64 // the latest time until which support was asked for
 	peers       map[kvpb.NodeID]*peer
-	book        map[kvpb.NodeID]NodeInfo // this node included
-	digest      uint64                   // of book
+	registry    map[kvpb.NodeID]NodeInfo // this node included
+	digest      uint64                   // of registry
 	hot         map[kvpb.NodeID]origin   // to be told to everyone with the next heartbeat
 	beatAt      time.Time                // when the next heartbeats are due
 	pending     []*storeEntry            // OnChange is to be called for them
@@ -134,7 +134,7 @@ type storeEntry struct {
 	node atomic.Pointer[peer] // nil while its node is not known
 }
 
-// New returns a Liveness that does nothing yet. From, Learn and the address book
+// New returns a Liveness that does nothing yet. From, Learn and the node registry
 // work before Start.
 func New(o Options) *Liveness {
 	if o.Logger == nil {
@@ -143,7 +143,7 @@ func New(o Options) *Liveness {
 	now := time.Now()
 	l := &Liveness{
 		o: o, stop: make(chan struct{}), poke: make(chan struct{}, 1), started: now, beatAt: now,
-		peers: map[kvpb.NodeID]*peer{}, book: map[kvpb.NodeID]NodeInfo{}, hot: map[kvpb.NodeID]origin{},
+		peers: map[kvpb.NodeID]*peer{}, registry: map[kvpb.NodeID]NodeInfo{}, hot: map[kvpb.NodeID]origin{},
 	}
 	l.stores.Store(&map[kvpb.StoreID]*storeEntry{})
 	l.mayVote.Store(o.NoPast)

@@ -377,7 +377,7 @@ func TestOthersKnowBetter(t *testing.T) {
 	})
 }
 
-// TestSelfAmongTheKnown shows that a node that loads an address book with its
+// TestSelfAmongTheKnown shows that a node that loads an node registry with its
 // own earlier life in it is none of its peers.
 func TestSelfAmongTheKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

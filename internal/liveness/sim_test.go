@@ -396,7 +396,7 @@ func faults(t *testing.T, seed uint64) int {
 	}
 	for id, nd := range n.nodes {
 		if nd.l.digest != n.nodes[1].l.digest {
-			t.Fatalf("nodes 1 and %d have different books: %+v and %+v", id, n.nodes[1].l.Nodes(), nd.l.Nodes())
+			t.Fatalf("nodes 1 and %d have different registries: %+v and %+v", id, n.nodes[1].l.Nodes(), nd.l.Nodes())
 		}
 	}
 	return n.withdrawn

@@ -13,7 +13,7 @@ func (l *Liveness) beat(ev *events) {
 	if l.self.ID == 0 {
 		return
 	}
-	for id, n := range l.book {
+	for id, n := range l.registry {
 		if id == l.self.ID || n.Removed {
 			continue
 		}
@@ -39,7 +39,7 @@ func (l *Liveness) heartbeat(p *peer, ev *events) {
 	}
 	infos := 0
 	for id, from := range l.hot {
-		if n, ok := l.book[id]; ok && (id != p.id || from == fromOwner) && e.infoFits(infos) {
+		if n, ok := l.registry[id]; ok && (id != p.id || from == fromOwner) && e.infoFits(infos) {
 			e.info(&n)
 			infos++
 		}
@@ -50,7 +50,7 @@ func (l *Liveness) heartbeat(p *peer, ev *events) {
 
 func (l *Liveness) header(p *peer) *encoder {
 	var has version
-	if n, ok := l.book[p.id]; ok {
+	if n, ok := l.registry[p.id]; ok {
 		has = n.version()
 	}
 	return newMessage(l.self.Life, l.sinceStart(), p.sent, p.talkLife, has)
@@ -111,7 +111,7 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 		}
 		l.merge(n, from, ev)
 	}
-	if n := l.book[p.id]; n.Removed {
+	if n := l.registry[p.id]; n.Removed {
 		if m.beat { // never answer a reply
 			e := l.header(p)
 			e.info(&n)
@@ -136,12 +136,12 @@ func (l *Liveness) receive(p *peer, m *message, ev *events) {
 		l.addGrant(e, p)
 		ev.send(p.id, e)
 	}
-	l.compareBooks(p, m, ev)
+	l.compareRegistries(p, m, ev)
 }
 
-// compareBooks levels the two address books out. Most differences are about to
+// compareRegistries levels the two node registries out. Most differences are about to
 // vanish by themselves, so only one that stays for two heartbeats is looked at.
-func (l *Liveness) compareBooks(p *peer, m *message, ev *events) {
+func (l *Liveness) compareRegistries(p *peer, m *message, ev *events) {
 	if m.listed {
 		l.answerVersions(p, m, ev)
 	}
@@ -162,7 +162,7 @@ func (l *Liveness) compareBooks(p *peer, m *message, ev *events) {
 }
 
 func (l *Liveness) versions() []nodeVersion {
-	vs := make([]nodeVersion, 0, len(l.book))
+	vs := make([]nodeVersion, 0, len(l.registry))
 	for _, n := range l.sorted() {
 		vs = append(vs, nodeVersion{n.ID, n.version()})
 	}
@@ -176,7 +176,7 @@ func (l *Liveness) answerVersions(p *peer, m *message, ev *events) {
 	need := false
 	for _, v := range m.versions {
 		theirs[v.id] = v.version
-		mine, ok := l.book[v.id]
+		mine, ok := l.registry[v.id]
 		need = need || v.id != l.self.ID && (!ok || mine.version().less(v.version))
 	}
 	e := l.header(p)

@@ -19,8 +19,8 @@ const (
 	tagAsk      = 2 // until
 	tagGrant    = 3 // the requester's life, epoch, until
 	tagInfo     = 4 // a NodeInfo; any number of them
-	tagDigest   = 5 // digest of the sender's address book
-	tagVersions = 6 // versions of the sender's address book
+	tagDigest   = 5 // digest of the sender's node registry
+	tagVersions = 6 // versions of the sender's node registry
 	tagAnswer   = 7 // the same, sent in answer to versions
 	tagOldest   = 8 // wall time of the oldest read of the sender's gateway; in heartbeats
 )
@@ -46,7 +46,7 @@ type message struct {
 	sent int64   // the sender's own time, for the receiver to echo
 	echo int64   // the latest sent that the sender has from the receiver; 0 if none
 	to   int64   // the receiver's life that sent it
-	has  version // of the receiver's info in the sender's book
+	has  version // of the receiver's info in the sender's registry
 
 	ask      int64 // support is wanted until then; 0 if it is not
 	grant    grantMsg

@@ -217,7 +217,7 @@ func (c *conn) goodbye(err error) {
 	}
 	c.sendError(severityFatal, err)
 	c.wire.Resume()
-	c.wire.Hurry(goodbyeTimeout)
+	c.wire.SetWriteTimeout(goodbyeTimeout)
 	_ = c.wire.Flush() // the connection ends anyway
 }
 

@@ -199,7 +199,7 @@ func (s *Server) remove(c *conn) {
 		s.mu.starting--
 	}
 	if len(s.mu.conns) == 0 {
-		s.watch.hurry()
+		s.watch.noteLast()
 	}
 	if s.mu.idle != nil && len(s.mu.conns) == 0 {
 		close(s.mu.idle)

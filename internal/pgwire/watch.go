@@ -75,8 +75,8 @@ func (c *conn) stays() bool {
 	return c.busy.Load() && c.watched.CompareAndSwap(false, true)
 }
 
-// hurry tells the watch that the last connection has ended.
-func (w *watch) hurry() {
+// noteLast tells the watch that the last connection has ended.
+func (w *watch) noteLast() {
 	select {
 	case w.alone <- struct{}{}:
 	default:

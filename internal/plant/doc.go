@@ -11,7 +11,7 @@
 // One plant at most is chosen at a time: by Choose, or for a whole process by the
 // environment variable LICHEN_PLANT. Each is found by a test of its own (make plants):
 // TestPlants of internal/sim, by simulated clusters, of internal/kv, by power losses and by messages
-// in a certain order, of internal/store, by a handover whose heir dies, of internal/server, by
+// in a certain order, of internal/store, by a lock transfer whose target dies, of internal/server, by
 // transactions at several gateways, of internal/pgwire, by transcripts, of internal/sql/exec, by rows with values of other types, and of
 // internal/sql, by statements whose answers contradict each other or are known.
 //

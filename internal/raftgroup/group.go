@@ -49,7 +49,7 @@ type Host interface {
 	Reachable(id uint64) bool
 	// SetIdle says whether the leader has nothing to say to its followers.
 	SetIdle(idle bool)
-	// Appending hears how many bytes of entries are about to be appended.
+	// Appending is called with how many bytes of entries are about to be appended.
 	Appending(bytes int)
 	// Apply applies committed entries. For each it calls InFlight.Applying, for each command
 	// InFlight.Took, and InFlight.Applied when what was applied can be seen.
@@ -60,14 +60,14 @@ type Host interface {
 	BeginLeadership(term uint64)
 	// EndLeadership makes it stop.
 	EndLeadership()
-	// NoteLeader hears who leads, 0 if that is not known.
+	// NoteLeader notes who leads, 0 if that is not known.
 	NoteLeader(id uint64)
-	// NoteElected hears, after each Ready, that the range has a leader that serves.
+	// NoteElected is called after each Ready if the range has a leader that serves.
 	NoteElected()
 	// StopServing makes the replica answer no read any more, before those who wait for commits
 	// hear that their outcome is not known.
 	StopServing()
-	// LogFull hears that the leader of a term had to step down since its log is full. candidates
+	// LogFull is called when the leader of a term had to step down since its log is full. candidates
 	// are those that may lead in its place, who has most of the log first.
 	LogFull(term uint64, candidates []kvpb.ReplicaID)
 }

@@ -22,7 +22,7 @@ import (
 
 // TestGroup runs testdata/group: three replicas of one range, whose groups exchange messages
 // only where the script says so. The output of an event are the messages that were sent because
-// of it, what was applied, who began or ceased to lead, and what proposers were told.
+// of it, what was applied, who began or ended its leadership, and what proposers were told.
 func TestGroup(t *testing.T) {
 	var c *cluster
 	datadriven.RunTest(t, "testdata/group", func(t *testing.T, d *datadriven.TestData) string {

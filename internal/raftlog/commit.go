@@ -83,7 +83,7 @@ func (l *Log) rotate(n int64, take func(need int64) (*segment, error)) (*segment
 	old := l.active
 	s.id, s.off, s.synced = id, int64(len(head)), 0
 	l.segs[s.slot] = s
-	l.active, l.sealed, l.janitor.calm = s, false, false
+	l.active, l.sealed, l.janitor.idle = s, false, false
 	l.stats.Rotations++
 	if old != nil && old.liveEntries == 0 {
 		l.segmentDied(old)
@@ -137,7 +137,7 @@ func (l *Log) targetSize() int64 {
 // mostSpare is the size of the largest spare worth having: Shrink would take a larger one
 // away again. mu is held.
 func (l *Log) mostSpare() int64 {
-	if l.janitor.calm {
+	if l.janitor.idle {
 		return min(idleSegmentBytes, l.o.SegmentBytes)
 	}
 	return l.o.SegmentBytes

@@ -7,7 +7,7 @@
 //
 // Reading order: [Write], [Entry], [State] and the limits (types.go); [Log],
 // [Open], [Log.Truncate] (log.go); [Log.Append] and the queue whose waiters take
-// turns as the writer (queue.go), and when one waits for another (company.go);
+// turns as the writer (queue.go), and when one waits for another (commitdelay.go);
 // writing a frame, opening a segment, applying what is durable (commit.go); the in-memory index (index.go, cache.go);
 // [Log.Entries] (read.go); making, freeing and tidying segments in the background
 // (janitor.go, segment.go); the layout on disk (format.go, record.go, and

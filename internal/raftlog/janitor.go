@@ -22,10 +22,10 @@ type janitorState struct {
 	// are tried once each per active segment.
 	rewritten *segment
 	tried     map[*segment]bool
-	// calm: nothing but Shrink has changed the active segment since Shrink; large
+	// idle: nothing but Shrink has changed the active segment since Shrink; large
 	// segments with few live entries need not be old to be written again, and spares
 	// are small.
-	calm bool
+	idle bool
 }
 
 const (
@@ -141,7 +141,7 @@ func (l *Log) flushControl() {
 // reused. mu is held.
 func (l *Log) straggler() *segment {
 	j := &l.janitor
-	if l.active == nil || len(l.segs) <= rewriteAge && !j.calm {
+	if l.active == nil || len(l.segs) <= rewriteAge && !j.idle {
 		return nil
 	}
 	if j.rewritten != l.active {
@@ -150,7 +150,7 @@ func (l *Log) straggler() *segment {
 	for _, s := range l.segs {
 		if s.liveEntries > 0 && !j.tried[s] && s != l.active &&
 			s.liveBytes*rewriteShare <= s.size &&
-			(s.id.seq()+rewriteAge <= l.active.id.seq() || j.calm && s.size > idleSegmentBytes) {
+			(s.id.seq()+rewriteAge <= l.active.id.seq() || j.idle && s.size > idleSegmentBytes) {
 			return s
 		}
 	}

@@ -50,12 +50,12 @@ type Log struct {
 	// marks are the groups truncated since the last frame.
 	marks map[GroupID]struct{}
 
-	applied uint64   // number of the last frame that is done with
-	next    *frame   // collects what the next sync will cover
-	idle    []*frame // for reuse
-	leading bool     // somebody is writing, or about to
-	company company
-	undo    []queuedState
+	applied     uint64   // number of the last frame that is done with
+	next        *frame   // collects what the next sync will cover
+	idle        []*frame // for reuse
+	leading     bool     // somebody is writing, or about to
+	commitDelay commitDelay
+	undo        []queuedState
 
 	janitor janitorState
 	readers int // reads of segments under way

@@ -205,8 +205,8 @@ func (m model) differs(l *Log, lazy bool) error {
 	return nil
 }
 
-// adopt takes over truncations that l has lost in a crash.
-func (m model) adopt(t testing.TB, l *Log) {
+// truncateAs takes over truncations that l has lost in a crash.
+func (m model) truncateAs(t testing.TB, l *Log) {
 	t.Helper()
 	for id, g := range m {
 		s, _ := l.State(id)
@@ -397,7 +397,7 @@ func verifyRecovered(t *testing.T, label string, f fs.FS, acked, pending model) 
 		}
 	}
 	m = m.clone()
-	m.adopt(t, l)
+	m.truncateAs(t, l)
 	l.check(t)
 	if err := l.Close(); err != nil {
 		t.Fatalf("%s: close: %v", label, err)

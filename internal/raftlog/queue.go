@@ -103,7 +103,7 @@ func (l *Log) submit(r *request) error {
 		l.mu.Lock()
 	} else {
 		l.leading = true
-		l.awaitCompany()
+		l.delayCommit()
 	}
 	f := l.leadBatch()
 	l.handOff()
@@ -193,7 +193,7 @@ func (l *Log) leadBatch() *frame {
 		err = l.commit(f)
 		took := time.Since(began)
 		l.mu.Lock()
-		l.company.synced(took)
+		l.commitDelay.synced(took)
 	}
 	l.finish(f, err)
 	if f.async > 0 {
@@ -291,7 +291,7 @@ func (l *Log) enqueue(r *request) error {
 	}
 	l.next.encode(r)
 	l.next.reqs = append(l.next.reqs, r)
-	l.company.arrived()
+	l.commitDelay.arrived()
 	if r.done != nil {
 		l.next.async++
 	}

@@ -43,7 +43,7 @@ func (l *Log) recover() error {
 		l.segs = map[uint32]*segment{}
 		return err
 	}
-	r.adopt()
+	r.reuseFiles()
 	for _, g := range l.groups {
 		g.settle()
 	}
@@ -468,9 +468,9 @@ func (r *recovery) complete() error {
 	return nil
 }
 
-// adopt makes the files not in use spares, as far as they are wanted, and
+// reuseFiles makes the files not in use spares, as far as they are wanted, and
 // removes the others.
-func (r *recovery) adopt() {
+func (r *recovery) reuseFiles() {
 	l := r.l
 	target := l.targetSize()
 	for _, f := range r.files {

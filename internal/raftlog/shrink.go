@@ -28,7 +28,7 @@ func (l *Log) Shrink() error {
 	}
 	clear(l.spares[len(kept):])
 	l.spares = kept
-	l.janitor.calm = true
+	l.janitor.idle = true
 	replace := l.active != nil && l.active.size > idleSegmentBytes && l.active.liveBytes < initialSegmentBytes/2
 	l.kick()
 	l.mu.Unlock()
@@ -39,7 +39,7 @@ func (l *Log) Shrink() error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.janitor.calm = true // still: the small segment is now the active one
+	l.janitor.idle = true // still: the small segment is now the active one
 	l.kick()
 	return nil
 }

@@ -69,7 +69,7 @@ func (g *group) applyEntry(e *pb.Entry) error {
 	return nil
 }
 
-// noteCommand hears of each command of the entry being applied, in order, and
+// noteCommand notes a command of the entry being applied, in order, and
 // whether it took effect.
 func (g *group) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp, ok bool) {
 	if g.r.feeds.n.Load() > 0 {
@@ -147,7 +147,7 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 		right = g.r.makeRight(t.Right) // before the left half gives its keys up (invariant R44)
 	}
 	if taken != nil {
-		g.r.carryOver(taken, t)
+		g.r.applyMerge(taken, t)
 		g.r.deps.Merged(g.r, taken)
 	}
 	g.r.desc.Store(t.Desc)

@@ -337,7 +337,7 @@ func (r *Replica) releaseAll(id concurrency.TxnID, keys [][]byte) {
 	if len(keys) > 0 {
 		r.locks.ReleaseAll(id, keys...)
 		r.releaseMoved(id, keys)
-		r.releaseCarried(id, keys)
+		r.releaseSubsumed(id, keys)
 	}
 }
 

@@ -14,7 +14,7 @@
 // txnrecord.go (transaction records and recovery), resolve.go (intent resolution, and its pace),
 // sweep.go (intents that nobody meets), gateway.go (transactions whose gateway does not finish),
 // replay.go (commits that were sent again), reserve.go
-// (statements that have others wait), tasks.go (what goes on in the background). Merges: merge.go (the steps), takeover.go (what
+// (statements that have others wait), tasks.go (what goes on in the background). Merges: merge.go (the steps), subsume.go (what
 // becomes of the range merged away, and of those who use it). Leadership: lease.go,
 // locktransfer.go, resign.go (what package lease decides). Time and rest: messages.go
 // (Tick, Wake, SupportChanged), election.go (campaigns). Comparing replicas: checksum.go.
@@ -34,7 +34,7 @@
 //
 //	R2. Raft addresses only replicas of the range's descriptor, or, while the replica
 //	    has none, the one that wrote last (peer). A replica leads without asking others
-//	    only if no change of membership is left in its log that would give it company
+//	    only if no change of membership is left in its log that would add a voter
 //	    (raftgroup.Group.Begin).
 //	R6. A commit under another leadership than its locks fails, unless that one exported them, whole,
 //	    and no other has changed any since (checkLocks: epoch; lease, invariants 5 and 6;
@@ -74,7 +74,7 @@
 //	    a frozen range neither answers nor changes anything (admitWrite, enterRead,
 //	    leaveRead).
 //	R15. A lock of a range that is merged away is released where it went
-//	    (releaseCarried).
+//	    (releaseSubsumed).
 //	R16. A replica rests, which is to say that nobody ticks it, only while a tick would
 //	    change nothing; what ends that calls Wake afterwards (Tick, resting). No more than
 //	    one tick waits to be processed, so that under load the group's time does not run
@@ -88,9 +88,9 @@
 //	     leadership that knows them (txnintent.Txn.TryResolver, resolveOnce).
 //	R22. What a read answers was seen under one leadership, which after the look still
 //	     stood and whose lease covered the read's timestamp (enterRead, leaveRead; Lock:
-//	     stillUnder). A commit whose outcome is not known ceases to be in flight only when
+//	     stillUnder). A commit whose outcome is not known is in flight no longer only when
 //	     the leadership that began it answers no read any more (keepCommit, giveUp after
-//	     endLeadership, cease). So a read waits for it or is refused; and the engine it looked
+//	     endLeadership, stopServing). So a read waits for it or is refused; and the engine it looked
 //	     at held nothing of a later leadership, whose provisional versions it could not know.
 //	R23. A commit that was sent again fails, other than by sending its gateway elsewhere, only
 //	     after it is known that no earlier copy of it has happened or will: none is in flight
@@ -145,7 +145,7 @@
 //	R39. Who has voted for another, or has had an answer from a later term, does not campaign
 //	     for a while, and an answer to its earlier call for votes does not count: its
 //	     own term would end the new leadership, with its row locks, as it begins (yields;
-//	     TestHandoverUndisturbed in store).
+//	     TestLockTransferUndisturbed in store).
 //	R40. A range that was split off begins with the locks and the timestamp cache of the other
 //	     half only at the leader of that, and if nobody has led it in between: nobody else has read
 //	     there then. What is copied is complete, since a read, or a commit that keeps something

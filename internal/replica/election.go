@@ -16,13 +16,13 @@ import (
 // node dies thousands of its ranges need leaders at once; those that are asked for
 // come first, and no more at a time than get it done.
 type Elections interface {
-	// Enter puts a replica in line; StartCampaign is called when its turn has come, not before
+	// Enqueue puts a replica into the queue; StartCampaign is called when its turn has come, not before
 	// wait is over. rank is how many other replicas should try before.
-	Enter(r *Replica, rank int, wait time.Duration)
-	// Hurry says that somebody waits for a replica that is in line.
-	Hurry(r *Replica)
-	// Leave says that a replica campaigns no longer.
-	Leave(r *Replica)
+	Enqueue(r *Replica, rank int, wait time.Duration)
+	// Prioritize says that somebody waits for a replica that is in the queue.
+	Prioritize(r *Replica)
+	// Done says that a replica campaigns no longer.
+	Done(r *Replica)
 }
 
 // candidacy is what a replica does for a leader of its range.
@@ -64,7 +64,7 @@ func (r *Replica) enterElection(wait time.Duration) {
 		return
 	}
 	if e := r.deps.Elections; e != nil {
-		e.Enter(r, rank, wait)
+		e.Enqueue(r, rank, wait)
 	} else {
 		r.StartCampaign()
 	}
@@ -73,14 +73,14 @@ func (r *Replica) enterElection(wait time.Duration) {
 // leaveElection ends the replica's campaign.
 func (r *Replica) leaveElection() {
 	if r.candidacy.CompareAndSwap(campaigning, noCandidate) && r.deps.Elections != nil {
-		r.deps.Elections.Leave(r)
+		r.deps.Elections.Done(r)
 	}
 }
 
-// hurryElection says that somebody asked for what the range's leader would answer.
-func (r *Replica) hurryElection() {
+// prioritizeElection says that somebody asked for what the range's leader would answer.
+func (r *Replica) prioritizeElection() {
 	if r.candidacy.Load() == queued && r.deps.Elections != nil {
-		r.deps.Elections.Hurry(r)
+		r.deps.Elections.Prioritize(r)
 	}
 }
 
@@ -94,9 +94,9 @@ func (r *Replica) StartCampaign() {
 	}
 }
 
-// Quit takes the replica out of an election that takes too long. It enters again by
+// EndCampaign takes the replica out of an election that takes too long. It enters again by
 // itself.
-func (r *Replica) Quit() {
+func (r *Replica) EndCampaign() {
 	r.candidacy.CompareAndSwap(campaigning, noCandidate)
 	r.Wake()
 }
@@ -225,7 +225,7 @@ func (g *group) acceptsVote(m *pb.Message) bool {
 	return false
 }
 
-// noteRefusal hears that another replica has refused its vote: the slot is for others now. The
+// noteRefusal notes that another replica has refused its vote: the slot is for others now. The
 // replica may still win by the votes of the rest.
 func (g *group) noteRefusal() {
 	if g.r.candidacy.Load() == campaigning {

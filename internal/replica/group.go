@@ -82,7 +82,7 @@ func (g *group) Go(fn func()) bool { return g.r.tasks.run(fn) }
 // Reachable implements raftgroup.Host.
 func (g *group) Reachable(id uint64) bool {
 	d, ok := g.r.Desc().ReplicaByID(kvpb.ReplicaID(id))
-	return !ok || g.r.hears(d.Store)
+	return !ok || g.r.supportedBy(d.Store)
 }
 
 // SetIdle implements raftgroup.Host.
@@ -106,7 +106,7 @@ func (g *group) EndLeadership() { g.r.endLeadership() }
 func (g *group) NoteLeader(id uint64) { g.r.noteLeader(id) }
 
 // StopServing implements raftgroup.Host.
-func (g *group) StopServing() { g.r.cease() }
+func (g *group) StopServing() { g.r.stopServing() }
 
 // proposeKeeping is Propose for a command that others must go on to wait for if its outcome is
 // not known in time while the leadership lasts: keep is called then, before the proposer goes

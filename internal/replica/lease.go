@@ -80,7 +80,7 @@ func (r *Replica) Leader() (kvpb.ReplicaDescriptor, bool) {
 func (r *Replica) notLeader() error {
 	e := &kvpb.NotLeaderError{Range: r.id, Desc: r.Desc()}
 	if r.candidacy.Load() != noCandidate { // the leader it knows is gone
-		r.hurryElection()
+		r.prioritizeElection()
 		return e
 	}
 	if d, ok := r.Leader(); ok && d.Replica != r.replicaID {
@@ -130,7 +130,7 @@ func (r *Replica) beginLeadership(term uint64) {
 	r.lastWrite.Store(now.WallTime)
 	r.swept.begin(now.WallTime)
 	r.epoch.Store(uint64(now.WallTime))
-	r.merging.adopted.Store(nil)
+	r.merging.subsumedEpochs.Store(nil)
 	low := now.Max(r.ClosedHere()) // which lies below it
 	if r.inheritOther() {
 		r.reads.RaiseLowWater(r.ClosedHere())
@@ -152,8 +152,8 @@ func (r *Replica) beginLeadership(term uint64) {
 	r.raiseCertain()
 	r.transfers.Open()
 	r.storeLease(term, new(atomic.Bool), nil)
-	if r.ceased.Load() {
-		r.cease()
+	if r.stopped.Load() {
+		r.stopServing()
 	}
 	if r.transfers.Importing() == term {
 		r.tasks.run(func() { r.dropTransfer(term) })
@@ -173,7 +173,7 @@ func (r *Replica) inheritOther() bool {
 	if inherits {
 		r.locks.Install(r.inherit)
 		r.epoch.Store(r.inheritEpoch)
-		r.merging.adopted.Store(r.inheritAdopted)
+		r.merging.subsumedEpochs.Store(r.inheritSubsumed)
 	}
 	r.inherit, r.inherits = nil, false
 	return inherits
@@ -191,7 +191,7 @@ func (r *Replica) storeLease(term uint64, revoked *atomic.Bool, old *lease.Lease
 	r.lease.Store(lease.New(term, revoked, r.replicaID, r.Desc(), old, from))
 }
 
-// noteAnswer hears that a replica answered the leader in this term, while its store gave the
+// noteAnswer notes that a replica answered the leader in this term, while its store gave the
 // support of an epoch.
 func (g *group) noteAnswer(m *pb.Message, epoch int64) {
 	l := g.r.lease.Load()
@@ -218,12 +218,12 @@ func (r *Replica) endLeadership() {
 	r.locks.Extract(nil, nil)
 }
 
-// cease makes the replica answer no read in its leadership any more, nor in a later one. It
+// stopServing makes the replica answer no read in its leadership any more, nor in a later one. It
 // comes before those who wait for commands are told that the outcome is not known: from
 // then on commits are not in flight any more that may happen all the same (invariant R22).
 // The only voter goes on: nobody else makes them happen.
-func (r *Replica) cease() {
-	r.ceased.Store(true) // beginLeadership looks at it when its lease is there
+func (r *Replica) stopServing() {
+	r.stopped.Store(true) // beginLeadership looks at it when its lease is there
 	if l := r.lease.Load(); l != nil && !l.Alone {
 		l.Revoked.Store(true)
 	}

@@ -47,7 +47,7 @@ type lockTransfer struct {
 	former, present uint64
 }
 
-// noteTerm hears of the term of each entry applied.
+// noteTerm notes the term of an entry applied.
 func (h *lockTransfer) noteTerm(term uint64) {
 	if term != h.present {
 		h.former, h.present = h.present, term
@@ -219,8 +219,8 @@ func (r *Replica) awaitTransfer(ctx context.Context, l *lease.Lease, to kvpb.Rep
 
 func (r *Replica) exportLocks(l *lease.Lease, under raftgroup.Fence) {
 	h := lease.Transfer{Term: l.Term, Epoch: r.epoch.Load(), Locks: r.locks.Extract(nil, nil)}
-	if all := r.merging.adopted.Load(); all != nil {
-		h.Adopted = *all
+	if all := r.merging.subsumedEpochs.Load(); all != nil {
+		h.Subsumed = *all
 	}
 	r.abandoned.Each(func(id kvpb.TxnID) { h.Abandoned = append(h.Abandoned, id) })
 	p := h.Encode()
@@ -230,7 +230,7 @@ func (r *Replica) exportLocks(l *lease.Lease, under raftgroup.Fence) {
 	}
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
-	b.SetRaw(keys.RangeHandover(uint64(r.id)), p)
+	b.SetRaw(keys.RangeLockTransfer(uint64(r.id)), p)
 	select {
 	case r.transfers.record <- struct{}{}:
 		defer func() { <-r.transfers.record }()
@@ -248,7 +248,7 @@ func (r *Replica) exportLocks(l *lease.Lease, under raftgroup.Fence) {
 // provisional was loaded.
 func (r *Replica) importLocks(term uint64) error {
 	r.transfers.Imported(0)
-	p, ok, err := r.deps.Engine.GetUnversioned(keys.RangeHandover(uint64(r.id)), nil)
+	p, ok, err := r.deps.Engine.GetUnversioned(keys.RangeLockTransfer(uint64(r.id)), nil)
 	if err != nil || !ok {
 		return err
 	}
@@ -258,7 +258,7 @@ func (r *Replica) importLocks(term uint64) error {
 	}
 	must.True(h.Term < term, "R6: leadership %d finds the locks of leadership %d", term, h.Term)
 	r.epoch.Store(h.Epoch)
-	r.merging.adopted.Store(&h.Adopted)
+	r.merging.subsumedEpochs.Store(&h.Subsumed)
 	r.locks.Install(r.unfinished(h.Locks))
 	for _, id := range h.Abandoned {
 		r.abandoned.Add(id)
@@ -320,6 +320,6 @@ func (r *Replica) tryDropTransfer(ctx context.Context, term uint64) error {
 	}
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
-	b.DeleteRaw(keys.RangeHandover(uint64(r.id)))
+	b.DeleteRaw(keys.RangeLockTransfer(uint64(r.id)))
 	return r.group.Propose(under, b.Bytes())
 }

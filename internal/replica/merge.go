@@ -255,7 +255,7 @@ func (r *Replica) nothingProvisional(ctx context.Context) error {
 // awaitFollowers waits until all other replicas have the range's log up to an index.
 func (r *Replica) awaitFollowers(ctx context.Context, index uint64, timeout time.Duration) error {
 	for _, d := range r.Desc().Replicas {
-		if d.Replica != r.replicaID && !r.hears(d.Store) {
+		if d.Replica != r.replicaID && !r.supportedBy(d.Store) {
 			return fmt.Errorf("%w: the store %d, which has a replica of range %d, does not answer", ErrNotNow, d.Store, r.id)
 		}
 	}

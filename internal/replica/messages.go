@@ -128,9 +128,9 @@ func (r *Replica) Wake() {
 	}
 }
 
-// hears reports whether another store supports this node's leaderships, so that it
+// supportedBy reports whether another store supports this node's leaderships, so that it
 // is there. The clock is read before the support, as invariant 8 of liveness wants it.
-func (r *Replica) hears(s kvpb.StoreID) bool {
+func (r *Replica) supportedBy(s kvpb.StoreID) bool {
 	return r.deps.Support == nil || r.deps.Clock.Reading().Less(r.deps.Support.From(s).Support().Until)
 }
 
@@ -169,7 +169,7 @@ func (r *Replica) SupportChanged(s kvpb.StoreID) (stir bool) {
 	if _, ok := r.Desc().Replica(s); !ok {
 		return false
 	}
-	if r.lease.Load() != nil && r.hears(s) {
+	if r.lease.Load() != nil && r.supportedBy(s) {
 		stir = r.idle.Load()
 	} else if !r.deps.Support.Supports(s) {
 		r.SupportLost(s)

@@ -58,7 +58,9 @@ func (r *Replica) Progress(tell func([]FollowerProgress)) {
 }
 
 // lags reports whether a follower lacks entries though its store is there.
-func (r *Replica) lags(f FollowerProgress) bool { return f.Behind > 0 && r.hears(f.Replica.Store) }
+func (r *Replica) lags(f FollowerProgress) bool {
+	return f.Behind > 0 && r.supportedBy(f.Replica.Store)
+}
 
 // Reclaim makes a leader that offered its leadership to another replica, which did
 // not take it, campaign again: it may not serve in this term any more
@@ -121,7 +123,7 @@ func (r *Replica) ClearWithin(ctx context.Context, start, end []byte) error {
 	return r.group.Propose(under, b.Bytes())
 }
 
-// AtRest reports whether the replica rests, so that whatever happens to it first wakes it
+// Quiesced reports whether the replica is quiesced, so that whatever happens to it first wakes it
 // (but reads), and whether it led when it was last looked at. Both are cheap to ask of
 // thousands.
-func (r *Replica) AtRest() (rests, leads bool) { return r.quiesced.Load(), r.lease.Load() != nil }
+func (r *Replica) Quiesced() (quiesced, leads bool) { return r.quiesced.Load(), r.lease.Load() != nil }

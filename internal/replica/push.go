@@ -68,7 +68,7 @@ func (r *Replica) awaitIntents(ctx context.Context, w *txnintent.Waiting) error 
 // pushUntilDecided asks what became of a transaction as long as somebody waits for that.
 func (r *Replica) pushUntilDecided(x *txnintent.Txn) {
 	if st := r.intents.State(x); st.Status == txnintent.Staging && st.Kind == txnintent.Staged {
-		r.pushOnce(x, hlc.Timestamp{}) // its commit may be complete, and its end in no hurry
+		r.pushOnce(x, hlc.Timestamp{}) // its commit may be complete, and its end deferred
 	}
 	delay := pushFirst
 	timer := time.NewTimer(delay)

@@ -70,10 +70,10 @@ type Deps struct {
 	PrepareSplit func(right *kvpb.RangeDescriptor, left raftlog.Write) error
 	Split        func(left *Replica, right *kvpb.RangeDescriptor) (*Replica, error)
 	// Neighbour returns the store's replica of a range that is being merged into
-	// another one, Merged hears that this has happened.
+	// another one, Merged is called afterwards.
 	Neighbour func(id kvpb.RangeID) (*Replica, bool)
 	Merged    func(left, right *Replica)
-	// OnDescriptor hears of a new descriptor, OnLeader of leadership won; nil for
+	// OnDescriptor is called with the descriptor before, OnLeader when leadership was won; nil for
 	// neither.
 	OnDescriptor func(r *Replica, old *kvpb.RangeDescriptor)
 	OnLeader     func(r *Replica)
@@ -138,8 +138,8 @@ type Replica struct {
 	inherit      []concurrency.Lock      // guarded by inheritMu
 	right        atomic.Pointer[Replica] // what the last split here made
 	inheritEpoch uint64
-	// inheritAdopted goes with inheritEpoch (merging.adopted).
-	inheritAdopted   *[]uint64
+	// inheritSubsumed goes with inheritEpoch (merging.subsumedEpochs).
+	inheritSubsumed  *[]uint64
 	merging          merging
 	presumed         presumption
 	outgoing         outgoing // snapshots
@@ -148,7 +148,7 @@ type Replica struct {
 	stats            Stats
 	idle             atomic.Bool // the leader has nothing to say to its followers
 	quiesced         atomic.Bool // nobody ticks it until Wake
-	ceased           atomic.Bool // see cease
+	stopped          atomic.Bool // see stopServing
 	rests            atomic.Bool // what is closed rises by itself (BeginRest)
 	candidacy        atomic.Int32
 	// progress is what Progress told last, as long as the leader is idle.
@@ -157,7 +157,7 @@ type Replica struct {
 	// were looked at, nothing is left to collect.
 	lastWrite atomic.Int64
 	swept     sweep
-	companion atomic.Value
+	userData  atomic.Value
 	checks    checks
 	feeds     feeds
 }
@@ -216,7 +216,7 @@ func (r *Replica) Start() error {
 
 // Refuse refuses further writes and answers those who wait for one.
 func (r *Replica) Refuse() {
-	r.cease()
+	r.stopServing()
 	r.group.Queue.Stop(errStopped)
 }
 
@@ -248,19 +248,19 @@ func (r *Replica) Stats() *Stats { return &r.stats }
 // Locks returns the lock table, for views of it.
 func (r *Replica) Locks() *concurrency.LockTable { return r.locks }
 
-// Companion returns what was given to SetCompanion first, nil before.
-func (r *Replica) Companion() any { return r.companion.Load() }
+// UserData returns what was given to SetUserData first, nil before.
+func (r *Replica) UserData() any { return r.userData.Load() }
 
-// SetCompanion ties c, which is the same type each time, to the replica: what its
+// SetUserData ties c, which is the same type each time, to the replica: what its
 // owner wants to find again without a search. It returns the one that is tied to it.
-func (r *Replica) SetCompanion(c any) any {
-	r.companion.CompareAndSwap(nil, c)
-	return r.companion.Load()
+func (r *Replica) SetUserData(c any) any {
+	r.userData.CompareAndSwap(nil, c)
+	return r.userData.Load()
 }
 
 func (r *Replica) noteApplied(st apply.State) { r.applied.Store(st.Index) }
 
-// noteCommand hears of every command that took effect. The clock must not be
+// noteCommand notes a command that took effect. The clock must not be
 // behind what the store holds (docs/decisions/0007).
 func (r *Replica) noteCommand(txn kvpb.TxnID, ts hlc.Timestamp) {
 	r.deps.Clock.Forward(ts)

@@ -79,7 +79,7 @@ func (r *Replica) endTerm() *lease.Lease {
 
 // candidates returns who may lead in this replica's place, the best first.
 func (r *Replica) candidates(l *lease.Lease) []kvpb.ReplicaDescriptor {
-	return l.Candidates(r.Desc(), r.replicaID, r.hears)
+	return l.Candidates(r.Desc(), r.replicaID, r.supportedBy)
 }
 
 // stepDownTick is a tick of a replica that stepped down and has heard of no other leader.

@@ -79,7 +79,7 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 			n.inherit = n.inherit[:0]
 		}
 		n.inheritEpoch = r.epoch.Load()
-		n.inheritAdopted = r.merging.adopted.Load()
+		n.inheritSubsumed = r.merging.subsumedEpochs.Load()
 		if !plant.On(plant.SplitForgetsReads) {
 			n.reads.Inherit(r.reads) // reads that come later find the border (invariant R40)
 		}

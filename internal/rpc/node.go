@@ -11,20 +11,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lichendb/lichen/internal/crew"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/workers"
 )
 
 // Node is one node's end of all connections; it implements Transport.
 type Node struct {
-	o      Options
-	limits limits
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	wg     sync.WaitGroup // readers, writers, handlers, attempts
-	crew   *crew.Crew     // has writers and handlers done
-	stats  counters
+	o       Options
+	limits  limits
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup // readers, writers, handlers, attempts
+	workers *workers.Pool  // has writers and handlers done
+	stats   counters
 
 	running atomic.Int64 // handlers of calls
 	calls   sync.Pool    // *pendingCall
@@ -68,7 +68,7 @@ var _ Transport = (*Node)(nil)
 // New returns a node without connections; they are made when used.
 func New(o Options) *Node {
 	o.setDefaults()
-	n := &Node{o: o, crew: crew.New(0, o.OnFatal), limits: limits{
+	n := &Node{o: o, workers: workers.New(0, o.OnFatal), limits: limits{
 		queueBytes: MaxQueueBytes, queueMessages: MaxQueueMessages, pendingCalls: MaxPendingCalls,
 		callsPerConn: MaxCallsPerConn, callsPerNode: MaxCallsPerNode, partialBytes: MaxPartialBytes,
 		inbound: MaxInbound,
@@ -91,7 +91,7 @@ func (n *Node) Close() {
 	n.mu.Unlock()
 	n.cancel()
 	n.wg.Wait()
-	n.crew.Close()
+	n.workers.Close()
 }
 
 // enter makes Close wait until leave; false: the node is closed.

@@ -79,7 +79,7 @@ func (c *conn) dispatch(id uint64, m Method, req []byte) error {
 	}
 	c.n.stats.callsReceived.Add(1)
 	c.n.wg.Add(1) // not the first: the reader is running
-	c.n.crew.Go(func() { c.handle(ctx, cancel, h, id, req) })
+	c.n.workers.Go(func() { c.handle(ctx, cancel, h, id, req) })
 	return nil
 }
 

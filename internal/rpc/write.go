@@ -55,7 +55,7 @@ func (c *conn) claimLocked() bool {
 // kickLocked makes sure that what waits will be written.
 func (c *conn) kickLocked() {
 	if c.claimLocked() {
-		c.n.crew.Go(c.write)
+		c.n.workers.Go(c.write)
 	}
 }
 

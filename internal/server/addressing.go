@@ -11,8 +11,8 @@ import (
 
 // newAddresses returns what keeps the addresses of ranges, over the node's parts as
 // they are when it is used.
-func (n *Node) newAddresses() *address.Book {
-	return address.NewBook(address.Options{
+func (n *Node) newAddresses() *address.Registry {
+	return address.NewRegistry(address.Options{
 		Replica: func(id kvpb.RangeID) (*replica.Replica, bool) {
 			r, ok := n.store.Replica(id)
 			return r, ok && r.Initialized()

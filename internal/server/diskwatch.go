@@ -99,7 +99,7 @@ func (n *Node) shedLeaders(st *store.Store, attempt int) {
 		if !r.Leads() {
 			continue
 		}
-		if to, ok := n.heir(r, attempt); ok {
+		if to, ok := n.successor(r, attempt); ok {
 			r.TransferLeader(to)
 		}
 	}

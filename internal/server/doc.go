@@ -23,16 +23,16 @@
 //	    (splitFirstRange, splitRange).
 //	N4. The placement of replicas begins once the rules are known, so that none is
 //	    broken for want of them (place).
-//	N5. A meta record is replaced only by that of a later generation (address.Book.Write).
+//	N5. A meta record is replaced only by that of a later generation (address.Registry.Write).
 //	N6. No node acts on a change of a node's membership before the record of it is
 //	    durable (handleMembership).
 //	N8. Of two processes that run as one node with copies of its store one at most goes on: the
 //	    other is told by the nodes that it calls, before they have heard anything else of it, or
-//	    by their address books (endAsTwin; invariant 7 of rpc; TestTwin). A member greets the
+//	    by their node registries (endAsTwin; invariant 7 of rpc; TestTwin). A member greets the
 //	    --join addresses before it takes part in anything (checkJoin). What a process that was
 //	    paused still serves alone, when it wakes up, are reads of the past and ranges of which
 //	    it has the only replica.
 //	N7. A range at rest costs nothing but a measurement in restRounds: what ends its rest
-//	    says so (rounds.begin, measured.record, store.Woken). All records of borders are read
+//	    says so (storeSample.begin, measured.record, store.Woken). All records of borders are read
 //	    when a node has changed some, or allBordersEvery (loadRules).
 package server

@@ -19,9 +19,9 @@ const (
 	moveAgain      = 20 * time.Millisecond
 	// movesAtOnce bounds how many leaderships are handed over at a time.
 	movesAtOnce = 256
-	// otherHeirAfter is how long a follower has to take over before another one is
+	// otherSuccessorAfter is how long a follower has to take over before another one is
 	// asked.
-	otherHeirAfter = 2 * time.Second
+	otherSuccessorAfter = 2 * time.Second
 	// quorumPoll is how often a draining node looks whether there still is a quorum.
 	quorumPoll = 100 * time.Millisecond
 	// askedLately is how long a question for readiness counts: who asks is a load
@@ -63,7 +63,7 @@ func (n *Node) beginDrain() {
 			if front != nil {
 				ctx, cancel := context.WithTimeout(context.Background(), n.settings.Get().DrainTimeout)
 				defer cancel()
-				go n.hurryWithoutQuorum(ctx, cancel)
+				go n.cutWithoutQuorum(ctx, cancel)
 				n.leave.err = n.endSessions(ctx, front)
 				n.moveLeaders() // some may have come back
 			}
@@ -98,9 +98,9 @@ func (n *Node) endSessions(ctx context.Context, front *pgwire.Server) error {
 	return err
 }
 
-// hurryWithoutQuorum ends the wait for running statements, by calling cut, when
+// cutWithoutQuorum ends the wait for running statements, by calling cut, when
 // the cluster can't serve them: without a quorum they would use up the drain time.
-func (n *Node) hurryWithoutQuorum(ctx context.Context, cut func()) {
+func (n *Node) cutWithoutQuorum(ctx context.Context, cut func()) {
 	t := time.NewTicker(quorumPoll)
 	defer t.Stop()
 	for !n.quorumGone() {
@@ -111,7 +111,7 @@ func (n *Node) hurryWithoutQuorum(ctx context.Context, cut func()) {
 		}
 	}
 	if n.router != nil {
-		n.router.Hurry()
+		n.router.FailFast()
 	}
 	cut()
 }
@@ -179,7 +179,7 @@ func (n *Node) moveLeaders() {
 			if !r.Leads() {
 				continue
 			}
-			to, ok := n.heir(r, int(passed/otherHeirAfter))
+			to, ok := n.successor(r, int(passed/otherSuccessorAfter))
 			if !ok {
 				continue
 			}
@@ -195,10 +195,10 @@ func (n *Node) moveLeaders() {
 	}
 }
 
-// heir picks who shall lead a range in this node's place: one with a slow disk only if
+// successor picks who shall lead a range in this node's place: one with a slow disk only if
 // there is no other. Ranges are spread over those who can, and each attempt picks another
 // one.
-func (n *Node) heir(r *replica.Replica, attempt int) (kvpb.ReplicaID, bool) {
+func (n *Node) successor(r *replica.Replica, attempt int) (kvpb.ReplicaID, bool) {
 	var can, slow []kvpb.ReplicaID
 	for _, d := range r.Desc().Replicas {
 		if d.Type != kvpb.Voter || d.Node == n.NodeID() || !n.live.Live(d.Node) {

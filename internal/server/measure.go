@@ -20,9 +20,9 @@ const (
 	// measureEvery is how often stores and ranges are measured: how fast replicas
 	// spread depends on it.
 	measureEvery = time.Second
-	// restRounds is after how many rounds a replica is measured although it rests: a
+	// quiescedRounds is after how many rounds a replica is measured although it rests: a
 	// safeguard, since whatever happens to it wakes it or touches it.
-	restRounds = 60
+	quiescedRounds = 60
 	// minBetween is the least time between two readings of a counter that give a rate.
 	minBetween = measureEvery / 2
 	// averageOver is how long a rate takes to follow what is measured: a second with
@@ -114,10 +114,10 @@ type measurements struct {
 	halfMerged chan struct{}
 	mu         sync.Mutex
 	touched    []*measured // since the last round
-	// The rest belongs to the measuring goroutine: rounds by store, and what may be read for
+	// The rest belongs to the measuring goroutine: samples by store, and what may be read for
 	// sizes.
-	rounds map[*store.Store]*rounds
-	budget int
+	samples map[*store.Store]*storeSample
+	budget  int
 }
 
 // touch hears of the first request to a replica since it was measured.
@@ -136,9 +136,9 @@ func (n *measurements) takeTouched() []*measured {
 	return list
 }
 
-// rounds are the replicas of a store as the last round found them: thousands may be at
+// storeSample is the replicas of a store as the last round found them: thousands may be at
 // rest, and a round costs what the others do.
-type rounds struct {
+type storeSample struct {
 	n       int
 	all     []*replica.Replica // as of the last round
 	hot     []*measured
@@ -147,7 +147,7 @@ type rounds struct {
 
 // begin notes which replicas of a store this round measures: those that the last one found
 // not to rest, those that were woken since, and a part of the others.
-func (r *rounds) begin(n *Node, st *store.Store) {
+func (r *storeSample) begin(n *Node, st *store.Store) {
 	all := st.Replicas()
 	woken, complete := st.Woken()
 	if len(all) != len(r.all) || len(all) > 0 && &all[0] != &r.all[0] { // a list that has changed is another one
@@ -157,17 +157,17 @@ func (r *rounds) begin(n *Node, st *store.Store) {
 		woken = all
 	}
 	for _, w := range woken {
-		r.heat(st, n.measured.of(w))
+		r.schedule(st, n.measured.of(w))
 	}
-	k := r.n % restRounds
-	for _, w := range all[len(all)*k/restRounds : len(all)*(k+1)/restRounds] {
-		r.heat(st, n.measured.of(w))
+	k := r.n % quiescedRounds
+	for _, w := range all[len(all)*k/quiescedRounds : len(all)*(k+1)/quiescedRounds] {
+		r.schedule(st, n.measured.of(w))
 	}
 	r.n++
 }
 
 // renew takes over another list of replicas. Those that are gone are forgotten.
-func (r *rounds) renew(n *Node, all []*replica.Replica) {
+func (r *storeSample) renew(n *Node, all []*replica.Replica) {
 	r.all, r.hot, r.leaders = all, r.hot[:0], 0
 	for _, a := range all {
 		m := n.measured.of(a)
@@ -183,8 +183,8 @@ func (r *rounds) renew(n *Node, all []*replica.Replica) {
 	}
 }
 
-// heat has a replica measured in this round, if the store still has it, with data.
-func (r *rounds) heat(st *store.Store, m *measured) {
+// schedule has a replica measured in this round, if the store still has it, with data.
+func (r *storeSample) schedule(st *store.Store, m *measured) {
 	if is, ok := st.Replica(m.RangeID()); m.hot || !ok || is != m.Replica || !is.Initialized() {
 		return
 	}
@@ -194,10 +194,10 @@ func (r *rounds) heat(st *store.Store, m *measured) {
 
 // of returns the measurements of a replica.
 func (n *measurements) of(r *replica.Replica) *measured {
-	if m, ok := r.Companion().(*measured); ok {
+	if m, ok := r.UserData().(*measured); ok {
 		return m
 	}
-	m, _ := r.SetCompanion(&measured{Replica: r, node: n}).(*measured)
+	m, _ := r.SetUserData(&measured{Replica: r, node: n}).(*measured)
 	return m
 }
 
@@ -225,8 +225,8 @@ func (n *Node) measure(ctx context.Context, now time.Time) {
 	var infos []liveness.StoreInfo
 	n.measured.budget = min(sizesPerRound, n.measured.budget+sizesPerRound)
 	for _, m := range n.measured.takeTouched() {
-		if st := n.store.Of(m.Replica); n.measured.rounds[st] != nil {
-			n.measured.rounds[st].heat(st, m)
+		if st := n.store.Of(m.Replica); n.measured.samples[st] != nil {
+			n.measured.samples[st].schedule(st, m)
 		}
 	}
 	for i, st := range n.store.Stores() {
@@ -241,10 +241,10 @@ func (n *Node) measure(ctx context.Context, now time.Time) {
 // measureStore measures a store and its replicas; budget is how many bytes may be read for
 // their sizes.
 func (n *Node) measureStore(ctx context.Context, st *store.Store, cfg *config.Store, now time.Time, budget *int) liveness.StoreInfo {
-	r := n.measured.rounds[st]
+	r := n.measured.samples[st]
 	if r == nil {
-		r = &rounds{}
-		n.measured.rounds[st] = r
+		r = &storeSample{}
+		n.measured.samples[st] = r
 	}
 	r.begin(n, st)
 	s := liveness.StoreInfo{ID: st.Identity().Store, Ranges: len(r.all)}
@@ -273,10 +273,10 @@ func (n *Node) measureStore(ctx context.Context, st *store.Store, cfg *config.St
 	return s
 }
 
-// measureReplica measures a replica. calm: it rests, nobody asks for it and its size is
+// measureReplica measures a replica. idle: it is quiesced, nobody asks for it and its size is
 // known, so that the next rounds may pass it over until it is woken or asked.
-func (n *Node) measureReplica(ctx context.Context, st *store.Store, flushes int64, m *measured, now time.Time, budget *int) (calm bool) {
-	rests, led := m.AtRest()
+func (n *Node) measureReplica(ctx context.Context, st *store.Store, flushes int64, m *measured, now time.Time, budget *int) (idle bool) {
+	quiesced, led := m.Quiesced()
 	m.touched.Store(false)
 	if d := m.Desc(); d != m.noticed {
 		m.noticed = d
@@ -285,16 +285,16 @@ func (n *Node) measureReplica(ctx context.Context, st *store.Store, flushes int6
 	m.measureRate(now)
 	sized := n.measureSize(st.Engine(), flushes, m, now, budget)
 	m.counted = m.Leads()
-	calm = rests && led == m.counted && sized && m.rate() == 0 && m.writeRate() == 0 && !m.Desc().Changing()
+	idle = quiesced && led == m.counted && sized && m.rate() == 0 && m.writeRate() == 0 && !m.Desc().Changing()
 	if !m.counted {
 		m.Reclaim()
-		return calm
+		return idle
 	}
 	n.endMerge(ctx, m)
 	if len(m.Desc().Replicas) > 1 {
 		m.Progress(func(list []replica.FollowerProgress) { m.progress.Store(&list) })
 	}
-	return calm
+	return idle
 }
 
 func (m *measured) measureRate(now time.Time) {

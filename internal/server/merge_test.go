@@ -44,13 +44,13 @@ func testUnsplit(t *testing.T, c *testNodes) {
 	for i, n := range c.nodes {
 		conn := c.connect(n)
 		wg.Go(func() {
-			calm := time.NewTicker(25 * time.Millisecond) // busy ranges are not merged
-			defer calm.Stop()
+			idle := time.NewTicker(25 * time.Millisecond) // busy ranges are not merged
+			defer idle.Stop()
 			for k := 0; ; k++ {
 				select {
 				case <-stop:
 					return
-				case <-calm.C:
+				case <-idle.C:
 				}
 				row := 1 + (k*37+i*200)%600
 				tag, err := conn.Exec(c.ctx, fmt.Sprintf("UPDATE t SET v = v + 1 WHERE k = %d", row))

@@ -77,8 +77,8 @@ type Node struct {
 	recovering atomic.Bool // enough other nodes are not there yet
 	// decommissioning: the node's replicas are to move to others.
 	decommissioning atomic.Bool
-	addresses       *address.Book
-	rules           ruleBook
+	addresses       *address.Registry
+	rules           ruleCache
 	settings        *setting.Live
 	placing         placing
 	measured        measurements
@@ -123,7 +123,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		member: make(chan struct{}), settings: setting.NewLive(baseSettings(&cfg)),
 	}
 	n.rules.moved, n.rules.loading = make(chan struct{}, 1), make(chan struct{}, 1)
-	n.measured.halfMerged, n.measured.rounds = make(chan struct{}, 1), map[*store.Store]*rounds{}
+	n.measured.halfMerged, n.measured.samples = make(chan struct{}, 1), map[*store.Store]*storeSample{}
 	n.addresses = n.newAddresses()
 	offset := cfg.MaxOffset
 	if cfg.SingleNode {

@@ -65,6 +65,6 @@ func (n *Node) closeCatalog() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 	defer cancel()
-	go n.hurryWithoutQuorum(ctx, cancel)
+	go n.cutWithoutQuorum(ctx, cancel)
 	n.cat.StopGateway(ctx)
 }

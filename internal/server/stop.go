@@ -60,7 +60,7 @@ func (n *Node) shut() error {
 	_ = n.ln.Close()
 	n.cancel()
 	if n.router != nil {
-		n.router.Hurry()
+		n.router.FailFast()
 	}
 	n.endUsers()
 	err := n.http.Close()

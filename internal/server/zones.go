@@ -47,8 +47,8 @@ type rules struct {
 	readAt    time.Time
 }
 
-// ruleBook holds the rules; nil until they were read.
-type ruleBook struct {
+// ruleCache holds the rules; nil until they were read.
+type ruleCache struct {
 	now     atomic.Pointer[rules]
 	loading chan struct{} // taken by who reads them
 	// moved says that this node has changed borders and not noted it yet, stale that it

@@ -60,16 +60,16 @@ type node struct {
 
 // life is one life of a node: everything above the disk.
 type life struct {
-	node   *node
-	hlc    *hlc.Clock
-	began  int64
-	ep     *Endpoint
-	store  *store.Store
-	live   *liveness.Liveness
-	router *dist.Router
-	dead   *dist.Deadlocks
-	book   *address.Book
-	db     *kv.DB
+	node      *node
+	hlc       *hlc.Clock
+	began     int64
+	ep        *Endpoint
+	store     *store.Store
+	live      *liveness.Liveness
+	router    *dist.Router
+	dead      *dist.Deadlocks
+	addresses *address.Registry
+	db        *kv.DB
 	// running are the requests that use the store; ended ends them with the life.
 	running sync.WaitGroup
 	ended   context.Context
@@ -221,7 +221,7 @@ func (c *cluster) open(n *node) (*life, error) {
 	l.db.SetSpill(c.spill)
 	l.dead.SetOver(l.db.Over)
 	s.ConnectTxns(l.txnDeps())
-	l.running.Go(func() { l.book.Run(l.ended, l.db) })
+	l.running.Go(func() { l.addresses.Run(l.ended, l.db) })
 	l.running.Go(func() { c.housekeep(l) })
 	opened = true
 	return l, nil
@@ -273,17 +273,17 @@ func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
 		OnChange: func(id kvpb.StoreID) { s.SupportChanged(id) },
 	})
 	l.ep.HandleMessage(methodLiveness, l.live.Receive)
-	l.book = c.newBook(l)
+	l.addresses = c.newRegistry(l)
 	s.Connect(store.Network{
 		Transport: c.transport(l.ep), Support: l.live,
 		OnLeader: func(r *replica.Replica) {
 			c.story.Addf("node %d leads range %d", n.id, r.RangeID())
-			l.book.Publish(r)
+			l.addresses.Publish(r)
 		},
 		OnDescriptor: func(r *replica.Replica) {
 			if r.Leads() {
 				c.story.Addf("node %d: %s", n.id, describe(r.Desc()))
-				l.book.Publish(r)
+				l.addresses.Publish(r)
 			}
 		},
 	})
@@ -292,7 +292,7 @@ func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
 		return l.dead.Serve(req)
 	}))
 	cfg := dist.Config{
-		Node: n.id, Local: localRanges{s}, Caller: l.ep, Now: l.hlc.Now, FirstRange: l.book.FindFirstRange, Deadlocks: l.dead, ClosedLag: c.lag,
+		Node: n.id, Local: localRanges{s}, Caller: l.ep, Now: l.hlc.Now, FirstRange: l.addresses.FindFirstRange, Deadlocks: l.dead, ClosedLag: c.lag,
 	}
 	if c.intercept != nil {
 		cfg.Intercept = func(s kvpb.Sender) kvpb.Sender { return c.intercept(l, s) }
@@ -347,9 +347,9 @@ func (l *life) serving(h rpc.Handler) rpc.Handler {
 	}
 }
 
-// newBook returns what keeps the addresses of a life's ranges.
-func (c *cluster) newBook(l *life) *address.Book {
-	b := address.NewBook(address.Options{
+// newRegistry returns what keeps the addresses of a life's ranges.
+func (c *cluster) newRegistry(l *life) *address.Registry {
+	b := address.NewRegistry(address.Options{
 		Replica: func(id kvpb.RangeID) (*replica.Replica, bool) {
 			r, ok := l.store.Replica(id)
 			return r, ok && r.Initialized()

@@ -41,7 +41,7 @@ func seeds(t *testing.T, usual ...uint64) (out []uint64, length time.Duration) {
 // sizeOf is the size of the cluster of a seed.
 func sizeOf(seed uint64) int { return 3 + int(seed%3) }
 
-func TestBankCalm(t *testing.T) {
+func TestBankWithoutFaults(t *testing.T) {
 	b := bank{accounts: 12}
 	simulated(t, 1, setting{
 		nodes: 3, length: 10 * time.Second, faults: map[FaultKind]int{SlowLinks: 1}, cuts: []string{account(4), account(8)},

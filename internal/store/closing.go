@@ -278,7 +278,7 @@ func (c *closing) membersFor(n kvpb.NodeID) []closedItem {
 	return out
 }
 
-// receiveAsk hears that a node has missed something.
+// receiveAsk notes that a node has missed something.
 func (c *closing) receiveAsk(from kvpb.NodeID, _ []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

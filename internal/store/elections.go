@@ -26,12 +26,12 @@ const (
 )
 
 // elections are the replicas that want leaders for their ranges. It implements
-// replica.Elections. Those in line are asleep, and cost nothing.
+// replica.Elections. Those in the queue are quiesced, and cost nothing.
 type elections struct {
 	mayVote func() bool // nil: yes
 
 	mu          sync.Mutex
-	byID        map[*replica.Replica]*candidate // in line
+	byID        map[*replica.Replica]*candidate // in the queue
 	later       []*candidate                    // whose time has not come
 	wanted      []*candidate                    // those whose time has come, and who are asked for
 	idle        []*candidate                    // the rest
@@ -39,7 +39,7 @@ type elections struct {
 	idleNow     int // of campaigning, how many nobody asks for
 }
 
-// candidate is a replica in line. It may be in two lists if it was hurried.
+// candidate is a replica in the queue. It may be in two lists if somebody waits for it.
 type candidate struct {
 	r       *replica.Replica
 	rank    int
@@ -59,8 +59,8 @@ func newElections() *elections {
 	return &elections{byID: map[*replica.Replica]*candidate{}, campaigning: map[*replica.Replica]campaign{}}
 }
 
-// Enter implements replica.Elections.
-func (e *elections) Enter(r *replica.Replica, rank int, wait time.Duration) {
+// Enqueue implements replica.Elections.
+func (e *elections) Enqueue(r *replica.Replica, rank int, wait time.Duration) {
 	now := time.Now()
 	c := &candidate{r: r, rank: rank, entered: now.Add(wait)}
 	c.due = c.entered.Add(time.Duration(rank) * idleRankDelay)
@@ -70,8 +70,8 @@ func (e *elections) Enter(r *replica.Replica, rank int, wait time.Duration) {
 	e.later = append(e.later, c)
 }
 
-// Hurry implements replica.Elections.
-func (e *elections) Hurry(r *replica.Replica) {
+// Prioritize implements replica.Elections.
+func (e *elections) Prioritize(r *replica.Replica) {
 	e.mu.Lock()
 	c := e.byID[r]
 	if c == nil || c.wanted {
@@ -88,8 +88,8 @@ func (e *elections) Hurry(r *replica.Replica) {
 	e.call()
 }
 
-// Leave implements replica.Elections.
-func (e *elections) Leave(r *replica.Replica) {
+// Done implements replica.Elections.
+func (e *elections) Done(r *replica.Replica) {
 	e.mu.Lock()
 	e.left(r)
 	e.mu.Unlock()
@@ -134,7 +134,7 @@ func (e *elections) tick() {
 	}
 	e.mu.Unlock()
 	for _, r := range late {
-		r.Quit()
+		r.EndCampaign()
 	}
 	e.call()
 }
@@ -187,7 +187,7 @@ func (e *elections) next() *replica.Replica {
 	}
 }
 
-// counts returns how many replicas are in line, and how many campaign.
+// counts returns how many replicas are in the queue, and how many campaign.
 func (e *elections) counts() (inLine, campaigning int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -68,7 +68,7 @@ func TestManyLeadersDie(t *testing.T) {
 				continue
 			}
 			if inLine, campaigning := nd.s.elections.counts(); inLine+campaigning > 0 || nd.s.Awake() > 0 {
-				t.Errorf("node %d: %d in line, %d campaign, %d awake", nd.id, inLine, campaigning, nd.s.Awake())
+				t.Errorf("node %d: %d in the queue, %d campaign, %d awake", nd.id, inLine, campaigning, nd.s.Awake())
 			}
 		}
 	})

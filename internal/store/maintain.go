@@ -52,10 +52,10 @@ type maintenance struct {
 	lastTrim  time.Time
 	written   int64 // bytes of log as of the last flush
 	entries   int64 // entries as of the last flush that began here
-	// counted is what the log had written at countedAt, calm that it was little before.
+	// counted is what the log had written at countedAt, lowWrites that it was little before.
 	counted   int64
 	countedAt time.Time
-	calm      bool
+	lowWrites bool
 }
 
 func newMaintenance(s *Store) *maintenance {
@@ -91,10 +91,10 @@ func (m *maintenance) tick() {
 func (m *maintenance) shrinkLog() {
 	st := m.s.log.Stats()
 	if past := time.Since(m.countedAt); past >= shrinkAfter {
-		m.calm = !m.countedAt.IsZero() && st.BytesWritten-m.counted < shrinkBelow
+		m.lowWrites = !m.countedAt.IsZero() && st.BytesWritten-m.counted < shrinkBelow
 		m.countedAt, m.counted = time.Now(), st.BytesWritten
 	}
-	if !m.calm || st.DiskBytes <= raftlog.IdleBytes {
+	if !m.lowWrites || st.DiskBytes <= raftlog.IdleBytes {
 		return
 	}
 	if err := m.s.log.Shrink(); err != nil {

@@ -21,16 +21,16 @@ type mergedAway struct {
 	// logs are those of replicas whose end is not durable in the engine yet: without
 	// them a crash now would leave merges impossible to repeat, and removed replicas
 	// without what they have voted.
-	logs map[kvpb.RangeID]doomed
+	logs map[kvpb.RangeID]obsoleteLog
 	// forward says which replica took a range in.
 	forward map[kvpb.RangeID]*replica.Replica
 	order   []kvpb.RangeID
 }
 
-// doomed is a log that goes with the next flush.
-type doomed struct {
+// obsoleteLog is a log that is removed with the next flush.
+type obsoleteLog struct {
 	replica kvpb.ReplicaID
-	hurried bool // somebody waits for it, and a flush was begun
+	awaited bool // somebody waits for it, and a flush was begun
 }
 
 // await notes that the log of a replica goes when the replica's end is durable.
@@ -38,9 +38,9 @@ func (a *mergedAway) await(r *replica.Replica) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.logs == nil {
-		a.logs = map[kvpb.RangeID]doomed{}
+		a.logs = map[kvpb.RangeID]obsoleteLog{}
 	}
-	a.logs[r.RangeID()] = doomed{replica: r.ReplicaID()}
+	a.logs[r.RangeID()] = obsoleteLog{replica: r.ReplicaID()}
 }
 
 // awaits reports whether the log of an earlier replica of a range is still to go, and
@@ -49,15 +49,15 @@ func (a *mergedAway) awaits(id kvpb.RangeID) (waits, news bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d, ok := a.logs[id]
-	if !ok || d.hurried {
+	if !ok || d.awaited {
 		return ok, false
 	}
-	d.hurried = true
+	d.awaited = true
 	a.logs[id] = d
 	return true, true
 }
 
-// merged hears that the range of a replica became part of another one's.
+// merged notes that the range of a replica became part of another one's.
 func (s *Store) merged(left, right *replica.Replica) {
 	id := right.RangeID()
 	s.drop(id)

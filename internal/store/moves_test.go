@@ -210,7 +210,7 @@ func TestCatchUpFromNewLeader(t *testing.T) {
 		c.replicate(1)
 		c.fill(1, "k", 50, 100)
 		first := c.leading(1)
-		away, heir := c.other(first), c.other(first, c.other(first))
+		away, target := c.other(first), c.other(first, c.other(first))
 		c.close(away)
 		c.fill(1, "n", 50, 100)
 		time.Sleep(time.Second)
@@ -222,7 +222,7 @@ func TestCatchUpFromNewLeader(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
-		c.transfer(1, heir)
+		c.transfer(1, target)
 		snapshots := 0
 		c.wire.onCall = func(_, _ kvpb.NodeID, m rpc.Method, req []byte) error {
 			if part(m, req) == partBegin {

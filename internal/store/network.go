@@ -38,7 +38,7 @@ const messageVersion = 1
 type Network struct {
 	Transport rpc.Transport
 	Support   replica.Support
-	// OnLeader hears of ranges that a replica here began to lead, OnDescriptor of
+	// OnLeader is called for ranges that a replica here began to lead, OnDescriptor for
 	// changed descriptors here.
 	OnLeader     func(*replica.Replica)
 	OnDescriptor func(*replica.Replica)
@@ -85,7 +85,7 @@ func (s *Store) deps() replica.Deps {
 	}
 }
 
-// noteLeader hears of a replica that begins to lead.
+// noteLeader notes a replica that begins to lead.
 func (s *Store) noteLeader(r *replica.Replica) {
 	s.closing.lead(r)
 	if s.net.OnLeader != nil {
@@ -397,7 +397,7 @@ func (s *Store) receiveGone(_ kvpb.NodeID, msg []byte) {
 	}
 }
 
-// Superseded hears of a descriptor, newer perhaps than what a replica here knows of its
+// Superseded takes note of a descriptor, newer perhaps than what a replica here knows of its
 // range: that range's, or that of another one which holds its first key now. If the
 // replica is not part of it any more, it is destroyed.
 func (s *Store) Superseded(r *replica.Replica, d *kvpb.RangeDescriptor) {

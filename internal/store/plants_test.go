@@ -8,11 +8,11 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// TestPlants plants what a handover of row locks whose heir dies must show.
+// TestPlants plants what a lock transfer whose target dies must show.
 func TestPlants(t *testing.T) {
 	t.Run(string(plant.LocksBesideRecord), func(t *testing.T) {
 		defer plant.Choose(plant.LocksBesideRecord)()
-		if err := handoverTwice(t); err != nil {
+		if err := transferTwice(t); err != nil {
 			t.Logf("found: %v", err)
 			return
 		}

@@ -17,11 +17,11 @@ func TestReclaim(t *testing.T) {
 		defer c.closeAll()
 		c.replicate(1)
 		c.put(1, "\x10a", "1")
-		lead, heir := c.leader(1), c.nodes[2]
-		if lead.ReplicaID() == kvpb.ReplicaID(heir.id) {
-			heir = c.nodes[1]
+		lead, target := c.leader(1), c.nodes[2]
+		if lead.ReplicaID() == kvpb.ReplicaID(target.id) {
+			target = c.nodes[1]
 		}
-		rep, ok := lead.Desc().Replica(kvpb.StoreID(heir.id))
+		rep, ok := lead.Desc().Replica(kvpb.StoreID(target.id))
 		if !ok {
 			t.Fatal("no replica to hand over to")
 		}
@@ -32,7 +32,7 @@ func TestReclaim(t *testing.T) {
 		}
 		lead.TransferLeader(rep.Replica)
 		synctest.Wait() // it is decided, and the message on its way
-		heir.port.down.Store(true)
+		target.port.down.Store(true)
 		if lead.Leads() {
 			t.Error("the leader serves though it gave its leadership away")
 		}
@@ -44,7 +44,7 @@ func TestReclaim(t *testing.T) {
 		if v := c.get(1, "\x10a"); v != "2" {
 			t.Errorf("a = %q", v)
 		}
-		heir.port.down.Store(false)
+		target.port.down.Store(false)
 	})
 }
 

@@ -33,7 +33,7 @@ type diskPace struct {
 	lastAt time.Time // when the disk was last seen to be slow
 }
 
-// synced hears of a write to the log.
+// synced notes a write to the log.
 func (p *diskPace) synced(took time.Duration, bytes int) {
 	p.syncs.Add(1)
 	size := time.Duration(bytes) * time.Second / slowBytesPerSecond

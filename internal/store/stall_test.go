@@ -113,8 +113,8 @@ func TestResignTo(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 		begun := time.Now()
-		heir := c.nodes[2]
-		to, _ := r.Desc().Replica(kvpb.StoreID(heir.id))
+		target := c.nodes[2]
+		to, _ := r.Desc().Replica(kvpb.StoreID(target.id))
 		r.ResignTo(to)
 		for range cap(ended) {
 			if err := <-ended; err == nil {
@@ -125,9 +125,9 @@ func TestResignTo(t *testing.T) {
 		if took := time.Since(begun); took > 2*each+200*time.Millisecond {
 			t.Errorf("the last one waited for %v", took)
 		}
-		for c.leading(1) != heir {
+		for c.leading(1) != target {
 			if time.Sleep(10 * time.Millisecond); time.Since(begun) > 10*time.Second {
-				t.Fatal("the heir does not lead")
+				t.Fatal("the target does not lead")
 			}
 		}
 		if took := c.put(1, "\x10k", "new"); took > 100*time.Millisecond {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/concurrency"
-	"github.com/lichendb/lichen/internal/crew"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -19,6 +18,7 @@ import (
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/storage"
+	"github.com/lichendb/lichen/internal/workers"
 )
 
 // maxWorkers bounds the goroutines that process raft groups. Most of them wait for the
@@ -107,7 +107,7 @@ type Store struct {
 	placed    atomic.Pointer[[]place]
 	away      mergedAway
 
-	workers   *crew.Crew // processes raft groups
+	workers   *workers.Pool // processes raft groups
 	ticking   ticking
 	elections *elections
 	news      news
@@ -131,7 +131,7 @@ func Open(o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{
-		opts: o, waits: concurrency.NewWaitGraph(), workers: crew.New(maxWorkers, o.OnFatal), creating: make(turn, 1),
+		opts: o, waits: concurrency.NewWaitGraph(), workers: workers.New(maxWorkers, o.OnFatal), creating: make(turn, 1),
 		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
 		checkSlots: make(chan struct{}, checksAtOnce), resolveSlots: make(chan struct{}, replica.MaxResolvers), elections: newElections(),
 		news: news{poke: make(chan struct{}, 1)},

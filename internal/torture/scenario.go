@@ -51,7 +51,7 @@ func (s *stage) over() bool { return !s.until.IsZero() && time.Now().After(s.unt
 // Scenarios returns all that there are.
 func Scenarios() []*Scenario {
 	return []*Scenario{
-		{Name: "calm", About: "nothing happens for 20 s", play: calm, least: 1},
+		{Name: "calm", About: "nothing happens for 20 s", play: undisturbed, least: 1},
 		{Name: "kill", About: "a node is killed and started again, 20 times", play: times(20, killOne), least: 1},
 		{Name: "pause", About: "a node stands still for 10 s, each in turn", play: each(pauseOne)},
 		{Name: "partition", About: "a node is cut off from the others for 8 s, each in turn", play: each(cutOff)},
@@ -95,8 +95,8 @@ func Scenarios() []*Scenario {
 // MixedName names the scenario that mixes faults.
 const MixedName = "all"
 
-// calm lets the load run.
-func calm(ctx context.Context, s *stage) error {
+// undisturbed lets the load run.
+func undisturbed(ctx context.Context, s *stage) error {
 	d := 20 * time.Second
 	if !s.until.IsZero() {
 		d = time.Until(s.until)

@@ -45,7 +45,7 @@ const (
 	Resolve
 	// Push: the transaction will not commit at or below TS.
 	Push
-	// Defer: nobody is in a hurry to have the intents resolved.
+	// Defer: the resolution of the intents can wait.
 	Defer
 	// Wait: a request waits for the outcome; with TS, to read there.
 	Wait

@@ -18,12 +18,12 @@ const auditRecords = 2000
 // audit compares the next of the node's replicas that don't lead with the records. A
 // replica that was removed hears of that once, and in answer to what it sends; if that
 // was lost and its range rests, it would stay for ever.
-func (b *Book) audit(ctx context.Context, db *kv.DB) error {
-	mine := slices.DeleteFunc(slices.Clone(b.o.Replicas()), func(r *replica.Replica) bool {
-		return r.Leads() || bytes.Compare(r.Desc().StartKey, b.audited) < 0
+func (g *Registry) audit(ctx context.Context, db *kv.DB) error {
+	mine := slices.DeleteFunc(slices.Clone(g.o.Replicas()), func(r *replica.Replica) bool {
+		return r.Leads() || bytes.Compare(r.Desc().StartKey, g.audited) < 0
 	})
 	if len(mine) == 0 {
-		b.audited = nil
+		g.audited = nil
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -40,9 +40,9 @@ func (b *Book) audit(ctx context.Context, db *kv.DB) error {
 	if err != nil {
 		return err
 	}
-	b.audited = nil
+	g.audited = nil
 	if len(found) == auditRecords {
-		b.audited = found[len(found)-1].EndKey
+		g.audited = found[len(found)-1].EndKey
 	}
 	for _, r := range mine {
 		at := r.Desc()
@@ -55,7 +55,7 @@ func (b *Book) audit(ctx context.Context, db *kv.DB) error {
 		// A record of a later generation than the replica's says who has its keys now: itself
 		// with others, or another range that took it in.
 		if d := found[0]; bytes.Compare(d.StartKey, at.StartKey) <= 0 && d.Generation > at.Generation {
-			b.o.Superseded(r, d)
+			g.o.Superseded(r, d)
 		}
 	}
 	return nil

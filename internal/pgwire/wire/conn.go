@@ -291,7 +291,7 @@ const wokenTimeout = time.Second
 func (c *Conn) Wake() {
 	c.woken.Store(true)
 	_ = c.shared().SetReadDeadline(past) // fails on a closed connection only
-	c.output.hurry(wokenTimeout)
+	c.output.setWriteTimeout(wokenTimeout)
 }
 
 // Interrupt ends the present and all later waits for input and output, until Resume: Flush
@@ -311,8 +311,8 @@ func (c *Conn) Resume() {
 	}
 }
 
-// Hurry bounds how long each later write may wait for the client to read.
-func (c *Conn) Hurry(d time.Duration) { c.output.hurry(d) }
+// SetWriteTimeout bounds how long each later write may wait for the client to read.
+func (c *Conn) SetWriteTimeout(d time.Duration) { c.output.setWriteTimeout(d) }
 
 // Gone reports whether the client has closed the connection, as far as the system knows.
 // Any goroutine may call it.

@@ -120,8 +120,8 @@ func (o *Output) isInterrupted() bool {
 	return o.interrupted
 }
 
-// hurry makes the present write and each later one fail if it takes longer than d.
-func (o *Output) hurry(d time.Duration) {
+// setWriteTimeout makes the present write and each later one fail if it takes longer than d.
+func (o *Output) setWriteTimeout(d time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.timeout = d

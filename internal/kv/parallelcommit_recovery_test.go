@@ -278,7 +278,7 @@ func TestForgottenEnd(t *testing.T) {
 
 // A transaction larger than its gateway's buffer is atomic over several ranges,
 // and undone in all of them.
-func TestSpillAcross(t *testing.T) {
+func TestSpillSeveralRanges(t *testing.T) {
 	c := newRanges(t, fs.NewMem(), "h", "p")
 	defer c.close()
 	ctx := context.Background()

@@ -314,7 +314,7 @@ func (c *ranges) clean() {
 	}
 }
 
-func TestCommitAcross(t *testing.T) {
+func TestParallelCommit(t *testing.T) {
 	c := newRanges(t, fs.NewMem(), "h", "p")
 	defer c.close()
 	g := c.gateway()

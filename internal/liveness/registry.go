@@ -25,7 +25,7 @@ func (l *Liveness) Nodes() []NodeInfo {
 func (l *Liveness) Node(id kvpb.NodeID) (NodeInfo, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n, ok := l.book[id]
+	n, ok := l.registry[id]
 	return n.clone(), ok
 }
 
@@ -47,7 +47,7 @@ func (l *Liveness) Live(n kvpb.NodeID) bool {
 		return n != 0
 	}
 	p := l.peers[n]
-	return p != nil && !p.heard.IsZero() && time.Since(p.heard) < LiveFor && !l.book[n].Removed
+	return p != nil && !p.heard.IsZero() && time.Since(p.heard) < LiveFor && !l.registry[n].Removed
 }
 
 // LastHeard returns when the latest message of n came, zero if none did.
@@ -73,7 +73,7 @@ func (l *Liveness) GatewayAlive(node kvpb.NodeID, life int64) bool {
 		return life >= l.self.Life
 	}
 	p := l.peer(node)
-	if p == nil || life < p.life || l.book[node].Removed {
+	if p == nil || life < p.life || l.registry[node].Removed {
 		return false
 	}
 	last := p.heard
@@ -95,8 +95,8 @@ func (l *Liveness) peer(id kvpb.NodeID) *peer {
 }
 
 func (l *Liveness) sorted() []NodeInfo {
-	all := make([]NodeInfo, 0, len(l.book))
-	for _, n := range l.book {
+	all := make([]NodeInfo, 0, len(l.registry))
+	for _, n := range l.registry {
 		all = append(all, n)
 	}
 	slices.SortFunc(all, func(a, b NodeInfo) int { return cmp.Compare(a.ID, b.ID) })
@@ -122,7 +122,7 @@ func (l *Liveness) merge(n NodeInfo, from origin, ev *events) {
 		l.mergeSelf(n, ev)
 		return
 	}
-	old, known := l.book[n.ID]
+	old, known := l.registry[n.ID]
 	if known && n.Removed && n.Life == 0 {
 		removed := old.clone()
 		removed.Removed = true
@@ -143,11 +143,11 @@ func (l *Liveness) merge(n NodeInfo, from origin, ev *events) {
 	if from != fromThird && (!known || n.differs(&old)) {
 		l.hot[n.ID] = from
 	}
-	l.putBook(n)
+	l.register(n)
 	ev.nodes = append(ev.nodes, n.clone())
 }
 
-// mergeSelf hears what others believe about this node.
+// mergeSelf takes in what others believe about this node.
 func (l *Liveness) mergeSelf(n NodeInfo, ev *events) {
 	switch {
 	case n.Removed && !l.selfRemoved:
@@ -181,9 +181,9 @@ func (l *Liveness) refreshSelf(n NodeInfo, asking bool, ev *events) {
 	}
 	n = n.clone()
 	if l.self.ID == 0 { // its id is known now: it is no peer
-		if other, ok := l.book[n.ID]; ok {
+		if other, ok := l.registry[n.ID]; ok {
 			l.digest ^= other.mix()
-			delete(l.book, n.ID)
+			delete(l.registry, n.ID)
 			l.self = NodeInfo{ID: n.ID, Life: n.Life, Seq: n.Seq}
 			l.mergeSelf(other, ev)
 		}
@@ -195,11 +195,11 @@ func (l *Liveness) refreshSelf(n NodeInfo, asking bool, ev *events) {
 	for _, s := range n.Stores {
 		l.attachOwn(s.ID)
 	}
-	if l.self.ID == n.ID && !l.self.version().less(n.version()) && l.book[n.ID].ID != 0 {
+	if l.self.ID == n.ID && !l.self.version().less(n.version()) && l.registry[n.ID].ID != 0 {
 		return
 	}
 	l.self = n
-	l.putBook(n)
+	l.register(n)
 }
 
 // forgetPeer drops what was kept for this node as if it were another one, before
@@ -215,12 +215,12 @@ func (l *Liveness) forgetPeer(id kvpb.NodeID) {
 	delete(l.peers, id)
 }
 
-func (l *Liveness) putBook(n NodeInfo) {
-	old, known := l.book[n.ID]
+func (l *Liveness) register(n NodeInfo) {
+	old, known := l.registry[n.ID]
 	if known {
 		l.digest ^= old.mix()
 	}
-	l.book[n.ID] = n
+	l.registry[n.ID] = n
 	l.digest ^= n.mix()
 }
 

@@ -23,9 +23,9 @@ const (
 	// gateWait is how long new parts of transactions wait at a range that is about to
 	// be frozen.
 	gateWait = time.Second
-	// maxAdopted bounds the former leaderships whose locks a range goes on to hold;
+	// maxSubsumedEpochs bounds the former leaderships whose locks a range goes on to hold;
 	// the locks of older ones are taken for lost.
-	maxAdopted = 4096
+	maxSubsumedEpochs = 4096
 )
 
 // merging is what a replica knows of merges of its range into another.
@@ -34,11 +34,11 @@ type merging struct {
 	gate atomic.Pointer[chan struct{}]
 	// into is where the range went.
 	into atomic.Pointer[successor]
-	// carry is held while what the leader knows goes over.
-	carry sync.Mutex
-	// adopted are the leaderships of ranges that were merged into this one, beside
+	// mu is held while what the leader knows goes over.
+	mu sync.Mutex
+	// subsumedEpochs are the leaderships of ranges that were merged into this one, beside
 	// Replica.epoch; copied when it changes.
-	adopted atomic.Pointer[[]uint64]
+	subsumedEpochs atomic.Pointer[[]uint64]
 }
 
 // successor is the replica that took another one's place, and its descriptor then.
@@ -161,11 +161,11 @@ func (g *group) catchUp(m *apply.Merge) error {
 	return g.Commit(m.Index)
 }
 
-// carryOver gives this replica the keys of the range that was merged into it, with
+// applyMerge gives this replica the keys of the range that was merged into it, with
 // what that range's leader knew of locks, reads and records if it leads itself.
-func (r *Replica) carryOver(right *Replica, t *apply.Trigger) {
-	right.merging.carry.Lock()
-	defer right.merging.carry.Unlock()
+func (r *Replica) applyMerge(right *Replica, t *apply.Trigger) {
+	right.merging.mu.Lock()
+	defer right.merging.mu.Unlock()
 	// From now on releases of what is taken out there come here as well.
 	right.merging.into.Store(&successor{Replica: r, desc: t.Desc})
 	led := right.lease.Swap(nil) != nil
@@ -183,7 +183,7 @@ func (r *Replica) carryOver(right *Replica, t *apply.Trigger) {
 		r.lastWrite.Store(max(r.lastWrite.Load(), now.WallTime))
 		r.swept.begin(now.WallTime)
 		if led {
-			r.adopt(right)
+			r.subsumeEpochs(right)
 			r.locks.Install(right.locks.Extract(nil, nil))
 			right.abandoned.Each(r.abandoned.Add)
 			right.replays.Replayed.Each(r.replays.Replayed.Add)
@@ -207,18 +207,18 @@ func (r *Replica) takeRecords(span keys.Span) error {
 	return nil
 }
 
-// adopt makes locks taken under another range's leadership count as held here.
-func (r *Replica) adopt(right *Replica) {
+// subsumeEpochs makes locks taken under another range's leadership count as held here.
+func (r *Replica) subsumeEpochs(right *Replica) {
 	var all []uint64
-	if old := r.merging.adopted.Load(); old != nil {
+	if old := r.merging.subsumedEpochs.Load(); old != nil {
 		all = append(all, *old...)
 	}
-	if theirs := right.merging.adopted.Load(); theirs != nil {
+	if theirs := right.merging.subsumedEpochs.Load(); theirs != nil {
 		all = append(all, *theirs...)
 	}
 	all = append(all, right.epoch.Load())
-	all = all[max(0, len(all)-maxAdopted):]
-	r.merging.adopted.Store(&all)
+	all = all[max(0, len(all)-maxSubsumedEpochs):]
+	r.merging.subsumedEpochs.Store(&all)
 }
 
 // knows reports whether locks of a leadership are still held.
@@ -226,7 +226,7 @@ func (r *Replica) knows(epoch uint64) bool {
 	if epoch == r.epoch.Load() {
 		return true
 	}
-	if all := r.merging.adopted.Load(); all != nil {
+	if all := r.merging.subsumedEpochs.Load(); all != nil {
 		for _, e := range *all {
 			if e == epoch {
 				return true
@@ -236,13 +236,13 @@ func (r *Replica) knows(epoch uint64) bool {
 	return false
 }
 
-// releaseCarried releases locks that a merge has taken to another range meanwhile.
-func (r *Replica) releaseCarried(id concurrency.TxnID, keys [][]byte) {
+// releaseSubsumed releases locks that a merge has taken to another range meanwhile.
+func (r *Replica) releaseSubsumed(id concurrency.TxnID, keys [][]byte) {
 	s := r.merging.into.Load()
 	if s == nil {
 		return
 	}
-	r.merging.carry.Lock() // from now on they are there
-	defer r.merging.carry.Unlock()
+	r.merging.mu.Lock() // from now on they are there
+	defer r.merging.mu.Unlock()
 	s.releaseAll(id, keys)
 }

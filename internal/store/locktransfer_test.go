@@ -169,7 +169,7 @@ func TestLocksSurviveTransfer(t *testing.T) {
 		if n := c.leader(1).Locks().Len(); n != 0 {
 			t.Errorf("%d locks are left", n)
 		}
-		// Without a handover the commit fails, though an old record may be there.
+		// Without a lock transfer the commit fails, though an old record may be there.
 		lost := dbs[first].Begin(kv.TxnOptions{})
 		lost.BeginStatement()
 		mustLock(t, lost, "\x10a")
@@ -189,7 +189,7 @@ func TestLocksSurviveTransfer(t *testing.T) {
 
 // Leaders that hand over as soon as they lead, some before they have removed the record
 // by which they got the locks, lose none.
-func TestHandoverAfterHandover(t *testing.T) {
+func TestLockTransferAfterAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestCluster(t, 3)
 		defer c.closeAll()
@@ -219,7 +219,7 @@ func TestHandoverAfterHandover(t *testing.T) {
 
 // A leader that hands over does not stand for election as soon as it leads no more: by
 // that it would end the new leadership, and the row locks with it.
-func TestHandoverUndisturbed(t *testing.T) {
+func TestLockTransferUndisturbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestCluster(t, 3)
 		defer c.closeAll()
@@ -228,11 +228,11 @@ func TestHandoverUndisturbed(t *testing.T) {
 		for range 20 {
 			time.Sleep(time.Second)
 			nd, old := c.leading(1), c.leader(1)
-			heir := c.other(nd)
-			rep, _ := old.Desc().Replica(kvpb.StoreID(heir.id))
+			target := c.other(nd)
+			rep, _ := old.Desc().Replica(kvpb.StoreID(target.id))
 			began := time.Now()
 			old.TransferLeader(rep.Replica)
-			for ; c.leading(1) != heir; time.Sleep(50 * time.Microsecond) {
+			for ; c.leading(1) != target; time.Sleep(50 * time.Microsecond) {
 				if _, known := old.Leader(); !known { // the clock's ticks come at any moment
 					old.Tick()
 					synctest.Wait()
@@ -240,23 +240,23 @@ func TestHandoverUndisturbed(t *testing.T) {
 					nd.s.elections.call()
 				}
 				if time.Since(began) > 100*time.Millisecond {
-					t.Fatal("the handover takes longer than 100 ms")
+					t.Fatal("the lock transfer takes longer than 100 ms")
 				}
 			}
 		}
 	})
 }
 
-// The heir of a leadership takes over its row locks and dies before it could remove the record
+// The target of a lock transfer imports the row locks and dies before it could remove the record
 // of them. It has granted and released none by then, so who leads next takes over the same
 // locks; from then on the record is gone, and what is released stays so.
-func TestHandoverTwice(t *testing.T) {
-	if err := handoverTwice(t); err != nil {
+func TestLockTransferTwice(t *testing.T) {
+	if err := transferTwice(t); err != nil {
 		t.Error(err)
 	}
 }
 
-func handoverTwice(t *testing.T) (wrong error) {
+func transferTwice(t *testing.T) (wrong error) {
 	fail := func(format string, args ...any) { wrong = errors.Join(wrong, fmt.Errorf(format, args...)) }
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestCluster(t, 3)
@@ -264,7 +264,7 @@ func handoverTwice(t *testing.T) (wrong error) {
 		c.replicate(1)
 		c.put(1, "\x10a", "old")
 		first := c.leading(1)
-		heir := c.other(first)
+		target := c.other(first)
 		dbs := map[*testNode]*kv.DB{}
 		for _, nd := range c.nodes {
 			dbs[nd] = c.gateway(nd)
@@ -272,22 +272,22 @@ func handoverTwice(t *testing.T) (wrong error) {
 		holder := dbs[first].Begin(kv.TxnOptions{})
 		holder.BeginStatement()
 		mustLock(t, holder, "\x10a")
-		rep, _ := c.leader(1).Desc().Replica(kvpb.StoreID(heir.id))
+		rep, _ := c.leader(1).Desc().Replica(kvpb.StoreID(target.id))
 		c.leader(1).TransferLeader(rep.Replica)
-		for c.leading(1) != heir {
+		for c.leading(1) != target {
 			time.Sleep(50 * time.Microsecond)
 		}
 		taken := c.leader(1)
-		heir.port.down.Store(true) // what it sent a moment ago does not arrive
+		target.port.down.Store(true) // what it sent a moment ago does not arrive
 		if n := taken.Locks().Len(); n != 1 {
-			t.Fatalf("the heir holds %d locks", n)
+			t.Fatalf("the target holds %d locks", n)
 		}
-		early := dbs[heir].Begin(kv.TxnOptions{})
+		early := dbs[target].Begin(kv.TxnOptions{})
 		early.BeginStatement()
 		soon, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 		defer cancel()
 		if _, err := early.Lock(soon, []byte("\x10b"), kv.LockUpdate, kv.WaitBlock); err == nil {
-			fail("the heir grants locks that its successor does not hear of")
+			fail("the target grants locks that its successor does not hear of")
 		}
 		for c.leader(1) == nil || c.leader(1) == taken {
 			time.Sleep(10 * time.Millisecond)
@@ -298,9 +298,9 @@ func handoverTwice(t *testing.T) (wrong error) {
 		if err := holder.Commit(context.Background()); err != nil {
 			fail("commit: %w", err)
 		}
-		heir.port.down.Store(false)
+		target.port.down.Store(false)
 		early.Rollback(context.Background())
-		c.transfer(1, heir)
+		c.transfer(1, target)
 		if n := c.leader(1).Locks().Len(); n != 0 {
 			fail("%d locks came back", n)
 		}
@@ -353,7 +353,7 @@ func TestOfferKeepsLocks(t *testing.T) {
 
 // A leadership that was handed over to a node that does not take it, or dies at once,
 // goes on in a later term, elsewhere or here. With the same node it has its locks.
-func TestHandoverToNobody(t *testing.T) {
+func TestLockTransferToNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestCluster(t, 3)
 		defer c.closeAll()
@@ -367,14 +367,14 @@ func TestHandoverToNobody(t *testing.T) {
 		holder := db.Begin(kv.TxnOptions{})
 		holder.BeginStatement()
 		mustLock(t, holder, "\x10a")
-		heir := c.other(first)
-		rep, _ := c.leader(1).Desc().Replica(kvpb.StoreID(heir.id))
+		target := c.other(first)
+		rep, _ := c.leader(1).Desc().Replica(kvpb.StoreID(target.id))
 		lead := c.leader(1)
 		lead.TransferLeader(rep.Replica)
 		for lead.Leads() {
 			time.Sleep(100 * time.Microsecond)
 		}
-		heir.port.down.Store(true)
+		target.port.down.Store(true)
 		began := time.Now()
 		for c.leader(1) == nil {
 			if time.Since(began) > 5*time.Second {
@@ -392,7 +392,7 @@ func TestHandoverToNobody(t *testing.T) {
 		if v := c.get(1, "\x10a"); (v == "new") != (err == nil) {
 			t.Errorf("value %q after %v", v, err)
 		}
-		heir.port.down.Store(false)
+		target.port.down.Store(false)
 	})
 }
 

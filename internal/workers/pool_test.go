@@ -1,4 +1,4 @@
-package crew
+package workers
 
 import (
 	"sync"
@@ -7,46 +7,46 @@ import (
 	"time"
 )
 
-// A Crew without a limit begins everything at once, and keeps some of its goroutines.
+// A Pool without a limit begins everything at once, and keeps some of its goroutines.
 func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(0, nil)
+		p := New(0, nil)
 		const n = 3 * maxIdle
 		release := make(chan struct{})
 		var begun sync.WaitGroup
 		begun.Add(n)
 		for range n {
-			c.Go(func() { begun.Done(); <-release })
+			p.Go(func() { begun.Done(); <-release })
 		}
 		begun.Wait()
 		close(release)
 		synctest.Wait()
-		if c.running != maxIdle || len(c.idle) != maxIdle {
-			t.Fatalf("%d goroutines, %d of them idle", c.running, len(c.idle))
+		if p.running != maxIdle || len(p.idle) != maxIdle {
+			t.Fatalf("%d goroutines, %d of them idle", p.running, len(p.idle))
 		}
 		var done sync.WaitGroup
 		for range maxIdle {
 			done.Add(1)
-			c.Go(done.Done)
+			p.Go(done.Done)
 		}
 		done.Wait()
 		synctest.Wait()
-		if c.running != maxIdle {
-			t.Errorf("%d goroutines for what the idle ones could do", c.running)
+		if p.running != maxIdle {
+			t.Errorf("%d goroutines for what the idle ones could do", p.running)
 		}
-		c.Close()
+		p.Close()
 	})
 }
 
 // Beyond the limit functions wait, and begin in order.
 func TestLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(2, nil)
+		p := New(2, nil)
 		var mu sync.Mutex
 		var order []int
 		running := 0
 		for i := range 10 {
-			c.Go(func() {
+			p.Go(func() {
 				mu.Lock()
 				order = append(order, i)
 				if running++; running > 2 {
@@ -59,7 +59,7 @@ func TestLimit(t *testing.T) {
 				mu.Unlock()
 			})
 		}
-		c.Close()
+		p.Close()
 		if len(order) != 10 {
 			t.Fatalf("%v", order)
 		}
@@ -74,13 +74,13 @@ func TestLimit(t *testing.T) {
 // Close waits for what is given to Go while it waits.
 func TestGoWhileClosing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(1, nil)
+		p := New(1, nil)
 		last := false
-		c.Go(func() {
+		p.Go(func() {
 			time.Sleep(time.Second)
-			c.Go(func() { last = true })
+			p.Go(func() { last = true })
 		})
-		c.Close()
+		p.Close()
 		if !last {
 			t.Error("something given to Go was not done")
 		}

@@ -8,53 +8,53 @@ import (
 
 // A writer holds its sync back only if lone appends were followed at once lately, or if it
 // knows of another, and only where a sync takes much longer.
-func TestCompany(t *testing.T) {
+func TestCommitDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c company
+		var d commitDelay
 		for range 100 {
-			c.synced(800 * time.Microsecond)
+			d.synced(800 * time.Microsecond)
 		}
-		if l := c.limit(); l < 150*time.Microsecond || l > maxCompanyWait {
+		if l := d.limit(); l < 150*time.Microsecond || l > maxCommitDelay {
 			t.Errorf("waits up to %v where a sync takes 0.8 ms", l)
 		}
 		follow := func(after time.Duration) {
-			c.alone = time.Now()
+			d.alone = time.Now()
 			time.Sleep(after)
-			c.arrived()
+			d.arrived()
 		}
-		for range companyLikely {
-			if c.seen >= companyLikely {
+		for range commitDelayLikely {
+			if d.seen >= commitDelayLikely {
 				t.Error("waits after one append that was followed")
 			}
 			follow(10 * time.Microsecond)
 		}
-		if c.seen < companyLikely {
+		if d.seen < commitDelayLikely {
 			t.Error("does not wait though appends are followed")
 		}
-		for range companySure {
+		for range commitDelaySure {
 			follow(time.Millisecond)
 		}
-		if c.seen != 0 {
-			t.Errorf("expects company still: %d", c.seen)
+		if d.seen != 0 {
+			t.Errorf("still expects another append: %d", d.seen)
 		}
-		c.arrived() // nothing was alone
-		if c.seen != 0 {
+		d.arrived() // nothing was alone
+		if d.seen != 0 {
 			t.Error("an append counts that follows nothing")
 		}
 		for range 100 {
-			c.synced(time.Microsecond)
+			d.synced(time.Microsecond)
 		}
-		if l := c.limit(); l > 10*time.Microsecond {
+		if l := d.limit(); l > 10*time.Microsecond {
 			t.Errorf("waits up to %v where a sync takes 1 µs", l)
 		}
 	})
 }
 
-// Appends that expect company are durable whether or not it comes.
-func TestCompanyMayStayAway(t *testing.T) {
+// Appends whose commit is delayed are durable whether or not another one comes.
+func TestDelayedCommitAlone(t *testing.T) {
 	l := mustOpen(t, newTestFS(t))
 	l.mu.Lock()
-	l.company.sync, l.company.seen = time.Millisecond, companySure
+	l.commitDelay.sync, l.commitDelay.seen = time.Millisecond, commitDelaySure
 	l.mu.Unlock()
 	const n = 20
 	done := make(chan error)

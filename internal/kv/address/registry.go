@@ -33,7 +33,7 @@ const (
 	writeTimeout = 3 * time.Second
 )
 
-// Options say what a Book works with.
+// Options say what a Registry works with.
 type Options struct {
 	// Replica finds a replica of this node that holds data, Replicas all of them,
 	Replica func(kvpb.RangeID) (*replica.Replica, bool)
@@ -48,8 +48,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Book is what a node does for the addresses of ranges.
-type Book struct {
+// Registry is what a node does for the addresses of ranges.
+type Registry struct {
 	o           Options
 	firstRange  atomic.Pointer[kvpb.RangeDescriptor] // as last heard
 	unpublished chan kvpb.RangeID
@@ -61,32 +61,32 @@ type Book struct {
 	recorded map[kvpb.RangeID]uint64
 }
 
-// NewBook returns a Book. It does nothing by itself before Run.
-func NewBook(o Options) *Book {
+// NewRegistry returns a Registry. It does nothing by itself before Run.
+func NewRegistry(o Options) *Registry {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Book{o: o, unpublished: make(chan kvpb.RangeID, maxUnpublished), recorded: map[kvpb.RangeID]uint64{}}
+	return &Registry{o: o, unpublished: make(chan kvpb.RangeID, maxUnpublished), recorded: map[kvpb.RangeID]uint64{}}
 }
 
 // Known returns the descriptor of the first range as this node knows it, nil if it
 // does not.
-func (b *Book) Known() *kvpb.RangeDescriptor {
-	if r, ok := b.o.Replica(FirstRange); ok {
+func (g *Registry) Known() *kvpb.RangeDescriptor {
+	if r, ok := g.o.Replica(FirstRange); ok {
 		return r.Desc()
 	}
-	return b.firstRange.Load()
+	return g.firstRange.Load()
 }
 
 // FindFirstRange returns where the addresses are. It is dist.Config.FirstRange.
-func (b *Book) FindFirstRange(ctx context.Context) (kvpb.RangeDescriptor, error) {
-	if r, ok := b.o.Replica(FirstRange); ok {
+func (g *Registry) FindFirstRange(ctx context.Context) (kvpb.RangeDescriptor, error) {
+	if r, ok := g.o.Replica(FirstRange); ok {
 		return *r.Desc(), nil
 	}
-	newest := b.firstRange.Load()
-	for _, n := range b.o.Peers() {
+	newest := g.firstRange.Load()
+	for _, n := range g.o.Peers() {
 		c, cancel := context.WithTimeout(ctx, askTimeout)
-		d, err := b.o.Ask(c, n)
+		d, err := g.o.Ask(c, n)
 		cancel()
 		if err == nil && d != nil && (newest == nil || newest.Generation < d.Generation) {
 			newest = d
@@ -95,21 +95,21 @@ func (b *Book) FindFirstRange(ctx context.Context) (kvpb.RangeDescriptor, error)
 	if newest == nil {
 		return kvpb.RangeDescriptor{}, errors.New("no node that can be reached knows the first range")
 	}
-	b.firstRange.Store(newest)
+	g.firstRange.Store(newest)
 	return *newest, nil
 }
 
 // Publish notes that the address of a range that is led here may have to be
 // written. It does not block.
-func (b *Book) Publish(r *replica.Replica) {
+func (g *Registry) Publish(r *replica.Replica) {
 	select {
-	case b.unpublished <- r.RangeID():
+	case g.unpublished <- r.RangeID():
 	default:
 	}
 }
 
 // Run writes the addresses of ranges until ctx ends.
-func (b *Book) Run(ctx context.Context, db *kv.DB) {
+func (g *Registry) Run(ctx context.Context, db *kv.DB) {
 	again := time.NewTicker(republishEvery)
 	defer again.Stop()
 	for {
@@ -117,52 +117,52 @@ func (b *Book) Run(ctx context.Context, db *kv.DB) {
 		case <-ctx.Done():
 			return
 		case <-again.C:
-			for _, r := range b.o.Replicas() {
-				if r.Leads() && !b.isRecorded(r.Desc()) {
-					b.Publish(r)
+			for _, r := range g.o.Replicas() {
+				if r.Leads() && !g.isRecorded(r.Desc()) {
+					g.Publish(r)
 				}
 			}
-			if b.o.Superseded != nil {
-				_ = b.audit(ctx, db) // the next one looks again
+			if g.o.Superseded != nil {
+				_ = g.audit(ctx, db) // the next one looks again
 			}
-		case id := <-b.unpublished:
+		case id := <-g.unpublished:
 			// Whoever has applied a descriptor may write it: the newest one stays.
-			r, ok := b.o.Replica(id)
-			if !ok || b.isRecorded(r.Desc()) {
+			r, ok := g.o.Replica(id)
+			if !ok || g.isRecorded(r.Desc()) {
 				continue
 			}
-			if err := b.Write(ctx, db, r.Desc()); err != nil && ctx.Err() == nil {
-				b.o.Logger.Warn("address of a range", "range", id, "err", err)
-				time.AfterFunc(publishRetry, func() { b.Publish(r) })
+			if err := g.Write(ctx, db, r.Desc()); err != nil && ctx.Err() == nil {
+				g.o.Logger.Warn("address of a range", "range", id, "err", err)
+				time.AfterFunc(publishRetry, func() { g.Publish(r) })
 			}
 		}
 	}
 }
 
 // isRecorded reports whether a descriptor need not be written any more.
-func (b *Book) isRecorded(d *kvpb.RangeDescriptor) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.recorded[d.RangeID] >= d.Generation
+func (g *Registry) isRecorded(d *kvpb.RangeDescriptor) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.recorded[d.RangeID] >= d.Generation
 }
 
-// maxRecorded bounds Book.recorded; beyond it everything is looked at anew.
+// maxRecorded bounds Registry.recorded; beyond it everything is looked at anew.
 const maxRecorded = 1 << 20
 
-func (b *Book) noteRecorded(descs []*kvpb.RangeDescriptor) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.recorded) > maxRecorded {
-		clear(b.recorded)
+func (g *Registry) noteRecorded(descs []*kvpb.RangeDescriptor) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.recorded) > maxRecorded {
+		clear(g.recorded)
 	}
 	for _, d := range descs {
-		b.recorded[d.RangeID] = max(b.recorded[d.RangeID], d.Generation)
+		g.recorded[d.RangeID] = max(g.recorded[d.RangeID], d.Generation)
 	}
 }
 
 // Write puts descriptors into the meta records of their ranges, unless newer ones are
 // there, and removes those of ranges that were merged away.
-func (b *Book) Write(ctx context.Context, db *kv.DB, descs ...*kvpb.RangeDescriptor) error {
+func (g *Registry) Write(ctx context.Context, db *kv.DB, descs ...*kvpb.RangeDescriptor) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	err := db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
@@ -174,7 +174,7 @@ func (b *Book) Write(ctx context.Context, db *kv.DB, descs ...*kvpb.RangeDescrip
 		return nil
 	})
 	if err == nil {
-		b.noteRecorded(descs)
+		g.noteRecorded(descs)
 	}
 	return err
 }

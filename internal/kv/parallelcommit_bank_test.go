@@ -82,7 +82,7 @@ func audit(ctx context.Context, g *gateway, iso kv.Isolation) (sum int, err erro
 
 // Money moves between accounts in three ranges; no audit ever sees a sum that is
 // not the bank's, at any isolation level, whatever messages get lost.
-func TestBankAcrossRanges(t *testing.T) {
+func TestBankSeveralRanges(t *testing.T) {
 	for _, iso := range []kv.Isolation{kv.Serializable, kv.RepeatableRead, kv.ReadCommitted} {
 		for _, faulty := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/faulty=%t", iso, faulty), func(t *testing.T) { bank(t, iso, faulty) })
