@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/ranges"
 )
 
 // noRanges panics whatever is called.
-type noRanges struct{ ranges }
-type ranges = sql.Ranges
+type noRanges struct{ cluster }
+type cluster = ranges.Cluster
 
 // TestPanicEndsConnection: a bug that a statement meets above kv is its client's internal
 // error; everybody else is served on.

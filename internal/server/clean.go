@@ -7,8 +7,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/ranges"
 )
 
 // clean gives back the space of dropped tables and indexes.
@@ -23,7 +23,7 @@ func (n *Node) clean(ctx context.Context, cat *catalog.Store) {
 // clearSpan drops all versions of the keys in [start, end), whoever leads their
 // ranges, and gives up the borders between them.
 func (n *Node) clearSpan(ctx context.Context, start, end []byte) error {
-	if err := sql.UnsplitSpan(ctx, sqlRanges{n}, keys.Span{Start: start, End: end}); err != nil {
+	if err := ranges.UnsplitSpan(ctx, sqlRanges{n}, keys.Span{Start: start, End: end}); err != nil {
 		return err
 	}
 	for at := start; bytes.Compare(at, end) < 0; {

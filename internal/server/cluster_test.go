@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/keys"

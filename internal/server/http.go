@@ -11,10 +11,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/lichendb/lichen/internal/obs"
-	"github.com/lichendb/lichen/internal/security"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/lichendb/lichen/internal/obs"
+	"github.com/lichendb/lichen/internal/security"
 )
 
 // httpHandler serves health, the status page, metrics, and what looks into the process.

@@ -7,7 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/balance"
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/config/setting"
-	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/clustersetting"
 )
 
 // baseSettings are the cluster settings where nothing is stored: the flags of the node.
@@ -52,15 +52,15 @@ func (n *Node) tune(o *balance.Options) {
 // noLoad is more load than there is: nothing is evened out for it.
 const noLoad = math.MaxFloat64
 
-// sqlSettings implements sql.ClusterSettings.
+// sqlSettings implements clustersetting.Source.
 type sqlSettings struct{ n *Node }
 
-var _ sql.ClusterSettings = sqlSettings{}
+var _ clustersetting.Source = sqlSettings{}
 
-// Live implements sql.ClusterSettings.
+// Live implements clustersetting.Source.
 func (s sqlSettings) Live() *setting.Live { return s.n.settings }
 
-// Changed implements sql.ClusterSettings.
+// Changed implements clustersetting.Source.
 func (s sqlSettings) Changed(ctx context.Context) {
 	if _, err := s.n.loadRules(ctx); err != nil {
 		s.n.log.Warn("reading the cluster settings", "err", err) // they are read again in a moment

@@ -38,7 +38,7 @@ func (n *Node) handleSpanSize() {
 	})
 }
 
-// Size implements sql.Ranges.
+// Size implements ranges.Cluster.
 func (s sqlRanges) Size(ctx context.Context, span keys.Span) (total int64, err error) {
 	wait, cancel := context.WithTimeout(ctx, addressTimeout)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
-	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/ranges"
 )
 
 const (
@@ -29,13 +29,13 @@ const (
 	splitAttempts = 20
 )
 
-// sqlRanges implements sql.Ranges.
+// sqlRanges implements ranges.Cluster.
 type sqlRanges struct{ n *Node }
 
-var _ sql.Ranges = sqlRanges{}
+var _ ranges.Cluster = sqlRanges{}
 
-// Ranges implements sql.Ranges.
-func (s sqlRanges) Ranges(ctx context.Context, span keys.Span) ([]sql.RangeInfo, error) {
+// Ranges implements ranges.Cluster.
+func (s sqlRanges) Ranges(ctx context.Context, span keys.Span) ([]ranges.Info, error) {
 	n := s.n
 	list, err := n.rangesIn(ctx, span)
 	if err != nil {
@@ -51,9 +51,9 @@ func (s sqlRanges) Ranges(ctx context.Context, span keys.Span) ([]sql.RangeInfo,
 	}
 	now := n.clock.Now()
 	state := n.picture()
-	out := make([]sql.RangeInfo, len(list))
+	out := make([]ranges.Info, len(list))
 	for i := range list {
-		r := sql.RangeInfo{
+		r := ranges.Info{
 			Desc: list[i].Desc, Leader: list[i].Leader, SizeBytes: list[i].Size, Localities: map[kvpb.NodeID]string{},
 		}
 		for _, rep := range r.Desc.Replicas {
@@ -99,17 +99,17 @@ func (p *picture) config(key []byte) *zone.Config {
 }
 
 // tell adds to a range what its placement survives, and what is not as it should be.
-func (p *picture) tell(r *sql.RangeInfo) {
+func (p *picture) tell(r *ranges.Info) {
 	sv := p.stores.Survives([]*kvpb.RangeDescriptor{&r.Desc})
 	for _, f := range append([]placement.Failures{sv.Nodes}, sv.Tiers...) {
-		t := sql.Tolerance{Of: f.Of, Any: f.Any}
+		t := ranges.Tolerance{Of: f.Of, Any: f.Any}
 		if f.Any == 0 && f.Domains > 1 {
 			t.Weakest = f.Domain
 		}
 		r.Survives = append(r.Survives, t)
 	}
 	for _, pr := range p.stores.Problems(&r.Desc, r.Leader, p.config(r.Desc.StartKey)) {
-		r.Problems = append(r.Problems, sql.Problem{
+		r.Problems = append(r.Problems, ranges.Problem{
 			Unavailable: pr.Kind == placement.LostQuorum, UnderReplicated: pr.Kind == placement.UnderReplicated,
 			Misplaced: pr.Kind == placement.Misplaced || pr.Kind == placement.Unsatisfiable, Text: pr.Text,
 		})
@@ -219,7 +219,7 @@ func (n *Node) rangeAt(ctx context.Context, key []byte) (*kvpb.RangeDescriptor, 
 	return nil, fmt.Errorf("no range is known to hold %s", keys.Pretty(key))
 }
 
-// SplitAt implements sql.Ranges.
+// SplitAt implements ranges.Cluster.
 func (s sqlRanges) SplitAt(ctx context.Context, key []byte, until hlc.Timestamp) error {
 	// The record comes first: nothing merges the new range away in between.
 	if err := s.n.putBorder(ctx, key, until); err != nil {
@@ -256,19 +256,19 @@ func (n *Node) eachRange(ctx context.Context, key []byte, next func(d *kvpb.Rang
 	}
 }
 
-// Unsplit implements sql.Ranges.
+// Unsplit implements ranges.Cluster.
 func (s sqlRanges) Unsplit(ctx context.Context, key []byte) error {
 	return s.n.putBorder(ctx, key, hlc.Timestamp{})
 }
 
-// Nodes implements sql.Ranges.
-func (s sqlRanges) Nodes(context.Context) ([]sql.NodeInfo, error) {
-	var out []sql.NodeInfo
+// Nodes implements ranges.Cluster.
+func (s sqlRanges) Nodes(context.Context) ([]ranges.Node, error) {
+	var out []ranges.Node
 	for _, i := range s.n.nodeInfos() {
 		if i.Removed {
 			continue
 		}
-		o := sql.NodeInfo{Node: i.ID, Locality: i.Locality}
+		o := ranges.Node{ID: i.ID, Locality: i.Locality}
 		for _, st := range i.Stores {
 			o.Stores = append(o.Stores, st.ID)
 		}
@@ -288,7 +288,7 @@ func (n *Node) nodeInfos() []liveness.NodeInfo {
 // scatterAtOnce is how many ranges SCATTER moves at a time.
 const scatterAtOnce = 4
 
-// Scatter implements sql.Ranges. Places are drawn for all ranges first.
+// Scatter implements ranges.Cluster. Places are drawn for all ranges first.
 func (s sqlRanges) Scatter(ctx context.Context, span keys.Span) error {
 	n := s.n
 	if n.cfg.SingleNode {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/kvpb"

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lichendb/lichen/internal/config/setting"
+	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -18,10 +18,7 @@ var ErrTooManyClients = pgerr.New(pgerr.TooManyConnections, "sorry, too many cli
 // ConnectionLimits returns how many sessions of clients there may be, and how many of these
 // are kept for operators.
 func (s *Server) ConnectionLimits() (limit, reserved int) {
-	v := setting.Default()
-	if s.cfg.Settings != nil {
-		v = *s.cfg.Settings.Live().Get()
-	}
+	v := clustersetting.Get(s.cfg.Settings)
 	return int(v.MaxConnections), int(min(v.ReservedConnections, v.MaxConnections-1))
 }
 

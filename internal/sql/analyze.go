@@ -91,7 +91,7 @@ func optionOn(o ast.Option) (bool, error) {
 	if o.Value == nil {
 		return true, nil
 	}
-	text, err := literalText(o.Value)
+	text, err := ast.LiteralText(o.Value)
 	if err != nil {
 		return false, err
 	}

@@ -269,7 +269,7 @@ func (x *execution) copyOptions(st *ast.Copy, root *plan.Copy) (*copyfmt.Options
 		text := "true"
 		if opt.Value != nil {
 			var err error
-			if text, err = literalText(opt.Value); err != nil {
+			if text, err = ast.LiteralText(opt.Value); err != nil {
 				return nil, err
 			}
 		}
@@ -308,7 +308,7 @@ func copyColumns(opt ast.Option, cols []plan.Column) ([]bool, error) {
 		}
 	case *ast.Row:
 		for _, e := range v.Elems {
-			name, err := literalText(e)
+			name, err := ast.LiteralText(e)
 			if err != nil {
 				return nil, err
 			}

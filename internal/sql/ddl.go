@@ -6,8 +6,12 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/ranges"
 )
 
 // runDDL executes a statement that changes the catalog.
@@ -28,6 +32,35 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	}
 	x.warn()
 	return x.res.Complete(tag)
+}
+
+func (s *Session) defaultTablespace() string {
+	v, _ := s.vals.Get("default_tablespace")
+	return v
+}
+
+// ddlEnv is what ddl works with in this execution.
+func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
+	s := x.s
+	env := &ddl.Env{
+		ReadOnly: s.readOnly(),
+		Txn:      s.txn.txn, Coll: s.coll, User: s.user, Exec: &x.env, Format: s.Format(),
+		DefaultIntSize: s.vals.Fast.DefaultIntSize, Query: query, FamilyPerColumn: s.srv.cfg.FamilyPerColumn,
+		Localities: ranges.Localities(s.srv.cfg.Ranges), DefaultTablespace: s.defaultTablespace(),
+	}
+	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.storedSetting(st, env.Notice) }
+	env.Alone = x.alone && x.commit && s.txn.block == blockNone
+	env.Filled = s.noteFilled
+	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {
+		return optimizer.Optimize(p, s.optimization(ctx, nil, false))
+	}
+	if x.res != nil {
+		env.Notice = x.res.Notice
+	}
+	if s.srv.cfg.Ranges != nil {
+		env.Presplit = s.pending.ranges.Presplit
+	}
+	return env
 }
 
 // endImplicit commits the implicit transaction if it ends with this statement.
@@ -89,4 +122,28 @@ func (s *Session) currentOptions() kv.TxnOptions {
 		return s.txn.txn.Options()
 	}
 	return s.txnOptions()
+}
+
+// setClusterSetting executes SET CLUSTER SETTING and RESET CLUSTER SETTING.
+func (x *execution) setClusterSetting(ctx context.Context, st *ast.SetClusterSetting) error {
+	s := x.s
+	if s.readOnly() {
+		return errReadOnly(st.Tag())
+	}
+	if err := s.pending.settings.Set(s.txn.txn, s.srv.cfg.Settings, st, s.Format()); err != nil {
+		return err
+	}
+	if err := x.endImplicit(ctx); err != nil {
+		return err
+	}
+	x.warn()
+	return x.res.Complete(st.Tag())
+}
+
+// warn sends the warnings of the statement.
+func (x *execution) warn() {
+	for _, w := range x.s.warnings {
+		x.res.Notice("WARNING", w)
+	}
+	x.s.warnings = nil
 }

@@ -11,9 +11,8 @@
 // statement on its way), reserve.go (what it reserves after a conflict), txnstate.go (transaction blocks), prepare.go and
 // plancache.go (plans and when they are renewed), fingerprint.go (simple queries that
 // differ in integers only share a plan), then a file per kind of
-// statement: utility.go, copy.go, portal.go (portals, those that DECLARE makes too), held.go (the memory of what sessions keep), cursor.go, explain.go, analyze.go, ddl.go, and about ranges
-// and zones placement.go, split.go, showranges.go, showsurvival.go, showzones.go; ranges.go is what
-// they ask of the cluster. report.go (what goes on at all nodes: sessions, locks,
+// statement: sessionstmt.go and set.go (what acts on the session alone), copy.go, portal.go (portals, those that DECLARE makes too), held.go (the memory of what sessions keep), cursor.go, explain.go, analyze.go, ddl.go, rows.go (what ranges and clustersetting answer).
+// report.go (what goes on at all nodes: sessions, locks,
 // waits) and cancel.go ask other nodes' servers through Nodes; contents.go has what a transaction adds to the statistics
 // of tables, turns.go who goes first where blocks fail in numbers, sessionlocks.go what connects advisory locks with sessions, txnids.go the numbers of transactions and what snapshots see of them.
 //
@@ -28,10 +27,6 @@
 //	Q3. In a failed block only statements that end it run (execution.run,
 //	    prepare, Bind).
 //	Q4. A program serves one execution at a time (cachedPlan.program, release).
-//	Q5. Borders between ranges are no part of a transaction; those of objects that
-//	    a transaction made or changed are made after its commit, or never
-//	    (doRanges, afterCommit).
-//
 //	Q6. An integer becomes a parameter only where a parameter of its type means the
 //	    same; if the plan then fails the text is run as it is (withParams,
 //	    queryByFingerprint; TestFingerprints).

@@ -107,7 +107,7 @@ func (x *execution) run(ctx context.Context) error {
 // conflicts and nothing of it has been sent.
 func (x *execution) runPlanned(ctx context.Context) error {
 	s := x.s
-	pending := len(s.rangeOps)
+	pending := s.pending.mark()
 	s.advisory.BeginStatement()
 	deferred := s.deferral.queue
 	x.res.Mark()
@@ -119,7 +119,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		if err := s.beginStatement(ctx, x.prepared); err != nil {
 			return err
 		}
-		if err := x.ahead.reserve(ctx, txn, x.s.srv.mostReserved()); err != nil {
+		if err := x.ahead.reserve(ctx, txn, s.srv); err != nil {
 			return err
 		}
 		sp, began := txn.StatementStart(), time.Now()
@@ -135,7 +135,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		if err := pauseBefore(ctx, attempt); err != nil {
 			return err
 		}
-		s.rangeOps = s.rangeOps[:min(pending, len(s.rangeOps))]
+		s.pending.rollbackTo(pending)
 		s.deferral.queue = slices.Clip(deferred)
 		// The statement keeps its locks, and so its place in the queues, unless the
 		// commit was what failed.
@@ -246,8 +246,8 @@ func (x *execution) attempt(ctx context.Context) error {
 		if v, ok := root.Stmt.(*ast.Vacuum); ok {
 			return x.runVacuum(ctx, v)
 		}
-		if placementColumns(root.Stmt) != nil {
-			return x.runPlacement(ctx, root.Stmt)
+		if rowsColumns(root.Stmt) != nil {
+			return x.runRows(ctx, root.Stmt)
 		}
 		if set, ok := root.Stmt.(*ast.SetClusterSetting); ok {
 			return x.setClusterSetting(ctx, set)

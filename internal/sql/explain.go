@@ -79,7 +79,7 @@ func explainFlag(opt ast.Option) (bool, error) {
 	if opt.Value == nil {
 		return true, nil
 	}
-	text, err := literalText(opt.Value)
+	text, err := ast.LiteralText(opt.Value)
 	if err != nil {
 		return false, err
 	}
@@ -96,7 +96,7 @@ func explainFormat(opt ast.Option) (string, error) {
 	if opt.Value == nil {
 		return "", pgerr.New(pgerr.SyntaxError, "format requires a parameter").At(opt.Pos)
 	}
-	text, err := literalText(opt.Value)
+	text, err := ast.LiteralText(opt.Value)
 	if err != nil {
 		return "", err
 	}
@@ -287,7 +287,7 @@ func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
 		}
 		return []plan.Column{textColumn(settingName(st.Name))}
 	case *ast.Split, *ast.Scatter, *ast.ShowRanges, *ast.ShowZone, *ast.ShowObjects:
-		return placementColumns(st)
+		return rowsColumns(st)
 	case *ast.Execute:
 		if t := s.statements[string(st.Name)]; t != nil {
 			return t.cols

@@ -10,7 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/sql"
+	"github.com/lichendb/lichen/internal/sql/ranges"
 )
 
 // fakeRanges keeps the borders between ranges, and nothing else: three nodes hold
@@ -33,14 +33,14 @@ func newFakeRanges() *fakeRanges {
 }
 
 // problems are those of every third range.
-func (f *fakeRanges) problems(i int) []sql.Problem {
+func (f *fakeRanges) problems(i int) []ranges.Problem {
 	if i%3 != 1 {
 		return nil
 	}
-	return []sql.Problem{{UnderReplicated: true, Text: "has 2 of 3 voters"}, {Text: "s3 is dead"}}
+	return []ranges.Problem{{UnderReplicated: true, Text: "has 2 of 3 voters"}, {Text: "s3 is dead"}}
 }
 
-func (f *fakeRanges) Ranges(_ context.Context, span keys.Span) ([]sql.RangeInfo, error) {
+func (f *fakeRanges) Ranges(_ context.Context, span keys.Span) ([]ranges.Info, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, start := range f.starts { // splits come in any order
@@ -48,7 +48,7 @@ func (f *fakeRanges) Ranges(_ context.Context, span keys.Span) ([]sql.RangeInfo,
 			f.ids[string(start)] = kvpb.RangeID(len(f.ids) + 1)
 		}
 	}
-	var out []sql.RangeInfo
+	var out []ranges.Info
 	for i, start := range f.starts {
 		end := keys.ReplicatedSpan().End
 		if i+1 < len(f.starts) {
@@ -57,7 +57,7 @@ func (f *fakeRanges) Ranges(_ context.Context, span keys.Span) ([]sql.RangeInfo,
 		if !span.Overlaps(keys.Span{Start: start, End: end}) {
 			continue
 		}
-		out = append(out, sql.RangeInfo{
+		out = append(out, ranges.Info{
 			Desc: kvpb.RangeDescriptor{RangeID: f.ids[string(start)], StartKey: start, EndKey: end, Replicas: []kvpb.ReplicaDescriptor{
 				{Node: 1, Store: 1, Replica: 1}, {Node: 2, Store: 2, Replica: 2}, {Node: 3, Store: 3, Replica: 3},
 				{Node: 3, Store: 4, Replica: 4, Type: kvpb.Learner},
@@ -66,7 +66,7 @@ func (f *fakeRanges) Ranges(_ context.Context, span keys.Span) ([]sql.RangeInfo,
 			SizeBytes:  int64(i+1) * 1_500_000,
 			Localities: map[kvpb.NodeID]string{1: "region=eu,zone=a", 2: "region=eu,zone=b", 3: "region=us,zone=c"},
 			SplitUntil: f.until[string(start)],
-			Survives:   []sql.Tolerance{{Of: "node", Any: 1}, {Of: "region", Weakest: "region=eu"}},
+			Survives:   []ranges.Tolerance{{Of: "node", Any: 1}, {Of: "region", Weakest: "region=eu"}},
 			Problems:   f.problems(i),
 		})
 	}
@@ -115,10 +115,10 @@ func (f *fakeRanges) Scatter(_ context.Context, span keys.Span) error {
 
 func (f *fakeRanges) Size(context.Context, keys.Span) (int64, error) { return 1000, nil }
 
-func (f *fakeRanges) Nodes(context.Context) ([]sql.NodeInfo, error) {
-	return []sql.NodeInfo{
-		{Node: 1, Stores: []kvpb.StoreID{1}, Locality: "region=eu,zone=a"},
-		{Node: 2, Stores: []kvpb.StoreID{2}, Locality: "region=eu,zone=b"},
-		{Node: 3, Stores: []kvpb.StoreID{3, 4}, Locality: "region=us,zone=c"},
+func (f *fakeRanges) Nodes(context.Context) ([]ranges.Node, error) {
+	return []ranges.Node{
+		{ID: 1, Stores: []kvpb.StoreID{1}, Locality: "region=eu,zone=a"},
+		{ID: 2, Stores: []kvpb.StoreID{2}, Locality: "region=eu,zone=b"},
+		{ID: 3, Stores: []kvpb.StoreID{3, 4}, Locality: "region=us,zone=c"},
 	}, nil
 }

@@ -16,9 +16,11 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/logictest"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
+	"github.com/lichendb/lichen/internal/sql/ranges"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -63,13 +65,13 @@ func newNode(t testing.TB, disk fs.FS) *node {
 
 // nodeOptions are what nodes differ by.
 type nodeOptions struct {
-	mem       int64      // for statements; 0: plenty
-	ranges    sql.Ranges // access to ranges, nil for none
-	batchRows int        // as of sql.Config
-	families  bool       // FamilyPerColumn of it
-	spill     int64      // as of kv.DB.SetSpill, if not zero
-	autoStats bool       // not NoAutoStats
-	settings  sql.ClusterSettings
+	mem       int64          // for statements; 0: plenty
+	ranges    ranges.Cluster // access to ranges, nil for none
+	batchRows int            // as of sql.Config
+	families  bool           // FamilyPerColumn of it
+	spill     int64          // as of kv.DB.SetSpill, if not zero
+	autoStats bool           // not NoAutoStats
+	settings  clustersetting.Source
 }
 
 func openNode(t testing.TB, disk fs.FS, o nodeOptions) *node {

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/logictest"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/ranges"
 )
 
 // notices runs a text and returns the notices it gave rise to.
@@ -133,7 +134,7 @@ func TestUnsplitSpan(t *testing.T) {
 			}
 		}
 	}
-	if err := sql.UnsplitSpan(ctx, r, keys.TableSpan(1, 1)); err != nil {
+	if err := ranges.UnsplitSpan(ctx, r, keys.TableSpan(1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if len(r.starts) != 1+8 {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lichendb/lichen/internal/config/setting"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/clustersetting"
 )
 
 const (
@@ -50,17 +50,13 @@ func (a *ahead) note(s *Session, err error, took time.Duration) {
 }
 
 // reserve reserves the tables for a statement that begins.
-func (a *ahead) reserve(ctx context.Context, txn *kv.Txn, most time.Duration) error {
-	if len(a.tables) == 0 || most <= 0 || txn.Isolation() == kv.ReadCommitted {
+func (a *ahead) reserve(ctx context.Context, txn *kv.Txn, srv *Server) error {
+	if len(a.tables) == 0 || txn.Isolation() == kv.ReadCommitted {
+		return nil
+	}
+	most := clustersetting.Get(srv.cfg.Settings).ReserveMost
+	if most <= 0 {
 		return nil
 	}
 	return txn.Reserve(ctx, a.tables, min(holdFactor*a.longest+reserveAfter, most))
-}
-
-// mostReserved is how long a statement may have others wait.
-func (s *Server) mostReserved() time.Duration {
-	if s.cfg.Settings == nil {
-		return setting.Default().ReserveMost
-	}
-	return s.cfg.Settings.Live().Get().ReserveMost
 }

@@ -10,10 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/advisory"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/clustersetting"
+	"github.com/lichendb/lichen/internal/sql/ranges"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/stats"
 )
@@ -31,10 +34,10 @@ type Config struct {
 	Logger  *slog.Logger
 	// Ranges gives access to the ranges of the cluster; without it the statements
 	// about ranges fail with 0A000.
-	Ranges Ranges
+	Ranges ranges.Cluster
 	// Settings gives access to the cluster settings; without it the statements about
 	// them fail with 0A000.
-	Settings ClusterSettings
+	Settings clustersetting.Source
 	// SpanSize returns the bytes that a key span takes on disk.
 	SpanSize func(start, end []byte) (int64, error)
 	// FamilyPerColumn gives each column of a new table that states no families one of
@@ -92,8 +95,16 @@ func statsConfig(cfg *Config) stats.Config {
 	if cfg.Ranges != nil {
 		c.SizeInCluster = cfg.Ranges.Size
 	}
-	c.Automatic = func() bool { return !cfg.NoAutoStats && (cfg.Settings == nil || cfg.Settings.Live().Get().AutoStats) }
+	c.Automatic = func() bool { return !cfg.NoAutoStats && clustersetting.Get(cfg.Settings).AutoStats }
 	return c
+}
+
+// size returns how to find the size of the rows in a span; nil if the server can't tell.
+func (s *Server) size() func(context.Context, keys.Span) (int64, error) {
+	if s.cfg.Ranges == nil {
+		return nil
+	}
+	return s.cfg.Ranges.Size
 }
 
 // VersionString is what version() returns.

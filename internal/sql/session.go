@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/charset"
+	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/settings"
@@ -67,9 +68,8 @@ type Session struct {
 	struck   bool
 	contents contentsInTxn
 	looked   func() // of the contexts of statements
-	// rangeOps wait for the commit, warnings for the end of the statement.
-	rangeOps []rangeOp
-	warnings []*pgerr.Error
+	pending  pending
+	warnings []*pgerr.Error // for the end of the statement
 
 	mu struct {
 		sync.Mutex
@@ -110,7 +110,7 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 	s.vals.Format.Names = s.cats
 	s.vals.Format.TypeByOid = s.cats.TypeByOid
 	s.vals.Format.CheckDomain = (&domainInputs{s: s}).check
-	if err := s.setDefaults(); err != nil {
+	if err := clustersetting.SetDefaults(s.srv.cfg.Settings, s.vals); err != nil {
 		return err
 	}
 	if !a.Internal {

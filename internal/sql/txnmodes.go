@@ -55,6 +55,10 @@ func (s *Session) writes(t *catalog.Table, what string) error {
 	if !s.readOnly() || s.writableTemp(t) {
 		return nil
 	}
+	return errReadOnly(what)
+}
+
+func errReadOnly(what string) error {
 	return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", what)
 }
 

@@ -28,7 +28,7 @@ type savepoint struct {
 	kv       kv.Savepoint
 	coll     catalog.Savepoint
 	settings int
-	rangeOps int
+	pending  pendingMark
 	portals  int // number of the newest portal
 	advisory int // advisory locks of the transaction
 	deferral deferral
@@ -127,7 +127,7 @@ func (s *Session) rollback(ctx context.Context) {
 		s.coll.RolledBack(ctx)
 	}
 	s.vals.Rollback()
-	s.rangeOps = nil
+	s.pending.rollbackTo(pendingMark{})
 	s.contents = contentsInTxn{}
 	s.endTxn()
 }
@@ -150,7 +150,7 @@ func (s *Session) undo(ctx context.Context) {
 	s.endID(txnAborted, hlc.Timestamp{})
 	s.coll.RolledBack(ctx)
 	s.vals.Rollback()
-	s.rangeOps = nil
+	s.pending.rollbackTo(pendingMark{})
 	s.stopPortals()
 	s.contents = contentsInTxn{}
 	s.advisory.EndTxn()
@@ -270,7 +270,8 @@ func (s *Session) execSavepoint(name string) error {
 	}
 	s.txn.savepoints = append(s.txn.savepoints, savepoint{
 		name: name, kv: s.txn.txn.Savepoint(), coll: s.coll.Savepoint(), settings: s.vals.Mark(),
-		rangeOps: len(s.rangeOps), deferral: s.deferral.mark(), portals: s.portalNumber, advisory: s.advisory.Mark(), modes: s.txn.modes,
+		pending:  s.pending.mark(),
+		deferral: s.deferral.mark(), portals: s.portalNumber, advisory: s.advisory.Mark(), modes: s.txn.modes,
 	})
 	return nil
 }
@@ -300,7 +301,7 @@ func (s *Session) execRollbackTo(ctx context.Context, name string) error {
 	s.coll.RollbackTo(sp.coll)
 	s.vals.RollbackTo(sp.settings)
 	s.txn.modes = sp.modes
-	s.rangeOps = s.rangeOps[:sp.rangeOps]
+	s.pending.rollbackTo(sp.pending)
 	s.contents.analysed = nil
 	s.deferral = sp.deferral.mark()
 	s.closePortalsSince(sp.portals)

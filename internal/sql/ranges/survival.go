@@ -1,4 +1,4 @@
-package sql
+package ranges
 
 import (
 	"context"
@@ -17,40 +17,40 @@ import (
 // showSurvival is SHOW SURVIVAL: what the placement of a table, an index or a database
 // survives, and what is not as its configuration asks. It shows the object and, of a
 // database or the cluster, each table; with details each range.
-func (x *execution) showSurvival(ctx context.Context, st *ast.ShowRanges) ([][]types.Datum, error) {
-	r, err := x.s.srv.ranges()
+func (e *Env) showSurvival(ctx context.Context, st *ast.ShowRanges) ([][]types.Datum, error) {
+	c, err := e.cluster()
 	if err != nil {
 		return nil, err
 	}
-	o, span, _, err := x.shownRanges(ctx, st)
+	o, span, _, err := e.shownRanges(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.Ranges(ctx, span)
+	list, err := c.Ranges(ctx, span)
 	if err != nil {
 		return nil, err
 	}
 	if st.Details {
-		return x.rangeSurvivals(ctx, &o, list), nil
+		return e.rangeSurvivals(ctx, &o, list), nil
 	}
 	name := "CLUSTER"
 	if !st.Cluster {
-		name = o.Name(ctx, x.s.coll)
+		name = o.Name(ctx, e.DDL.Coll)
 	}
 	rows := [][]types.Datum{survivalOf(name, list, span)}
 	if o.Table != nil {
 		return rows, nil
 	}
-	tables, err := x.tablesIn(ctx, o.Database)
+	tables, err := e.tablesIn(ctx, o.Database)
 	for i := range tables {
-		rows = append(rows, survivalOf(tables[i].Name(ctx, x.s.coll), list, tables[i].Span))
+		rows = append(rows, survivalOf(tables[i].Name(ctx, e.DDL.Coll), list, tables[i].Span))
 	}
 	return rows, err
 }
 
 // tablesIn lists the tables of a database, nil meaning all, in the order of their keys.
-func (x *execution) tablesIn(ctx context.Context, db *catalog.Database) ([]ddl.KeyObject, error) {
-	all, err := x.s.coll.Descriptors(ctx)
+func (e *Env) tablesIn(ctx context.Context, db *catalog.Database) ([]ddl.KeyObject, error) {
+	all, err := e.DDL.Coll.Descriptors(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func (x *execution) tablesIn(ctx context.Context, db *catalog.Database) ([]ddl.K
 }
 
 // rangeSurvivals is a row per range.
-func (x *execution) rangeSurvivals(ctx context.Context, o *ddl.KeyObject, list []RangeInfo) [][]types.Datum {
-	p := x.newKeyPrinter()
+func (e *Env) rangeSurvivals(ctx context.Context, o *ddl.KeyObject, list []Info) [][]types.Datum {
+	p := newKeyPrinter(e.DDL.Coll)
 	rows := make([][]types.Datum, len(list))
 	for i := range list {
 		d := &list[i].Desc
@@ -89,7 +89,7 @@ func (x *execution) rangeSurvivals(ctx context.Context, o *ddl.KeyObject, list [
 
 // survivalOf is the row of what lies in span: what the weakest of its ranges survives,
 // and how many ranges have each problem.
-func survivalOf(name string, list []RangeInfo, span keys.Span) []types.Datum {
+func survivalOf(name string, list []Info, span keys.Span) []types.Datum {
 	var n, unavailable, under, misplaced int64
 	var all []Tolerance
 	weakest := types.Null

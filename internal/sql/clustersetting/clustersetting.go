@@ -1,4 +1,4 @@
-package sql
+package clustersetting
 
 import (
 	"context"
@@ -11,17 +11,46 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// ClusterSettings is what SQL needs of the settings of the cluster, whose records it
-// writes itself.
-type ClusterSettings interface {
-	// Live are the values that hold on this node.
+// Source gives access to the settings of the cluster. The statements write the records
+// themselves.
+type Source interface {
+	// Live returns the values that hold on this node.
 	Live() *setting.Live
-	// Changed is called after a commit that changed settings; when it returns they hold
-	// on this node. The others follow within a few seconds.
+	// Changed is called after a commit that changed settings. When it returns they hold
+	// on this node; the others follow within a few seconds.
 	Changed(context.Context)
+}
+
+// Get returns the values that hold on this node: the defaults if src is nil.
+func Get(src Source) *setting.Values {
+	if src == nil {
+		v := setting.Default()
+		return &v
+	}
+	return src.Live().Get()
+}
+
+func errNoSource() error { return pgerr.Unsupported("this server has no cluster settings") }
+
+// Pending counts the changes of a transaction, which take effect after its commit.
+type Pending struct{ changes int }
+
+// Mark returns the present state, for RollbackTo.
+func (p *Pending) Mark() int { return p.changes }
+
+// RollbackTo forgets the changes since mark; 0 forgets all.
+func (p *Pending) RollbackTo(mark int) { p.changes = min(mark, p.changes) }
+
+// Committed makes the changes take effect: their transaction has committed.
+func (p *Pending) Committed(ctx context.Context, src Source) {
+	if p.changes > 0 {
+		p.changes = 0
+		src.Changed(ctx)
+	}
 }
 
 var settingColumns = []plan.Column{
@@ -42,68 +71,66 @@ func findSetting(name string, at ast.Loc) (*setting.Setting, error) {
 	return nil, err.WithHint("SHOW CLUSTER SETTINGS lists them all.")
 }
 
-func (s *Server) clusterSettings() (ClusterSettings, error) {
-	if s.cfg.Settings == nil {
-		return nil, pgerr.Unsupported("this server has no cluster settings")
+// Columns returns the columns of a statement that shows cluster settings; nil for any other
+// statement.
+func Columns(stmt ast.Statement) []plan.Column {
+	st, ok := stmt.(*ast.ShowObjects)
+	switch {
+	case !ok:
+		return nil
+	case st.Kind == ast.ShowClusterSettings:
+		return settingColumns
+	case st.Kind == ast.ShowClusterSetting:
+		return []plan.Column{{Name: st.Setting, Type: types.Text}}
 	}
-	return s.cfg.Settings, nil
+	return nil
 }
 
-// setClusterSetting is SET CLUSTER SETTING and RESET CLUSTER SETTING: a write of the
-// transaction, which takes effect when that has been committed.
-func (x *execution) setClusterSetting(ctx context.Context, st *ast.SetClusterSetting) error {
-	if _, err := x.s.srv.clusterSettings(); err != nil {
-		return err
-	}
-	if err := x.writable(st.Tag()); err != nil {
-		return err
+// Set executes SET CLUSTER SETTING and RESET CLUSTER SETTING: a write of the transaction.
+func (p *Pending) Set(txn *kv.Txn, src Source, st *ast.SetClusterSetting, format *types.FormatContext) error {
+	if src == nil {
+		return errNoSource()
 	}
 	s, err := findSetting(st.Name, st.Loc)
 	if err != nil {
 		return err
 	}
-	txn := x.s.txn.txn
 	if st.Value == nil {
 		err = kv.DeleteSetting(txn, s.Name)
 	} else {
 		var text string
-		if text, err = x.s.clusterSettingText(s, st); err == nil {
+		if text, err = valueText(s, st.Value, format); err == nil {
 			err = kv.PutSetting(txn, s.Name, text)
 		}
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		p.changes++
 	}
-	x.s.rangeOps = append(x.s.rangeOps, rangeOp{settings: true})
-	if err := x.endImplicit(ctx); err != nil {
-		return err
-	}
-	x.warn()
-	return x.res.Complete(st.Tag())
+	return err
 }
 
-// clusterSettingText reads the value of SET CLUSTER SETTING: a literal. Durations may be
-// written as intervals too.
-func (s *Session) clusterSettingText(c *setting.Setting, st *ast.SetClusterSetting) (string, error) {
-	given, err := literalText(st.Value)
+// valueText reads the value of SET CLUSTER SETTING: a literal. A duration may be written as an
+// interval too.
+func valueText(c *setting.Setting, x ast.Expr, format *types.FormatContext) (string, error) {
+	given, err := ast.LiteralText(x)
 	if err != nil {
-		return "", pgerr.New(pgerr.SyntaxError, "SET CLUSTER SETTING takes a literal only").At(st.Value.Position())
+		return "", pgerr.New(pgerr.SyntaxError, "SET CLUSTER SETTING takes a literal only").At(x.Position())
 	}
 	text, err := c.Parse(given)
 	if err != nil && c.Type == setting.Duration && strings.TrimSpace(given) != "" {
-		if d, ok := s.intervalText(given); ok {
+		if d, ok := intervalText(given, format); ok {
 			text, err = c.Parse(d.String())
 		}
 	}
 	if err != nil {
-		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for cluster setting %q: %v", c.Name, err).At(st.Value.Position())
+		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for cluster setting %q: %v", c.Name, err).At(x.Position())
 	}
 	return text, nil
 }
 
 // intervalText reads an interval without months.
-func (s *Session) intervalText(text string) (time.Duration, bool) {
-	d, err := types.ParseText(types.Interval, text, s.Format())
+func intervalText(text string, format *types.FormatContext) (time.Duration, bool) {
+	d, err := types.ParseText(types.Interval, text, format)
 	if err != nil {
 		return 0, false
 	}
@@ -115,12 +142,11 @@ func (s *Session) intervalText(text string) (time.Duration, bool) {
 	return time.Duration(iv.Days)*24*time.Hour + time.Duration(iv.Micros)*time.Microsecond, true
 }
 
-// showClusterSettings is SHOW CLUSTER SETTING and SHOW CLUSTER SETTINGS: the settings as
-// the transaction sees them.
-func (x *execution) showClusterSettings(ctx context.Context, st *ast.ShowObjects) ([][]types.Datum, error) {
-	c, err := x.s.srv.clusterSettings()
-	if err != nil {
-		return nil, err
+// Show executes SHOW CLUSTER SETTING and SHOW CLUSTER SETTINGS: it returns the settings as the
+// transaction sees them.
+func Show(ctx context.Context, src Source, txn *kv.Txn, st *ast.ShowObjects) ([][]types.Datum, error) {
+	if src == nil {
+		return nil, errNoSource()
 	}
 	list := setting.All()
 	if st.Kind == ast.ShowClusterSetting {
@@ -130,11 +156,11 @@ func (x *execution) showClusterSettings(ctx context.Context, st *ast.ShowObjects
 		}
 		list = []*setting.Setting{s}
 	}
-	stored, err := kv.Settings(ctx, x.s.txn.txn)
+	stored, err := kv.Settings(ctx, txn)
 	if err != nil {
 		return nil, err
 	}
-	base := c.Live().Base()
+	base := src.Live().Base()
 	v, _ := base.With(stored)
 	normal := setting.Default()
 	rows := make([][]types.Datum, len(list))
@@ -157,13 +183,12 @@ func (x *execution) showClusterSettings(ctx context.Context, st *ast.ShowObjects
 	return rows, nil
 }
 
-// setDefaults gives a new session the parameters that the cluster settings say.
-func (s *Session) setDefaults() error {
-	if s.srv.cfg.Settings == nil {
+// SetDefaults gives the parameters of a new session the defaults that the cluster settings say.
+func SetDefaults(src Source, vals *settings.Values) error {
+	if src == nil {
 		return nil
 	}
-	live := s.srv.cfg.Settings.Live()
-	v, normal := live.Get(), setting.Default()
+	v, normal := src.Live().Get(), setting.Default()
 	for _, d := range []struct{ param, setting string }{
 		{"statement_timeout", "sql.defaults.statement_timeout"},
 		{"idle_in_transaction_session_timeout", "sql.defaults.idle_in_transaction_session_timeout"},
@@ -176,14 +201,14 @@ func (s *Session) setDefaults() error {
 		if !ok || c.Text(v) == c.Text(&normal) {
 			continue
 		}
-		if err := s.vals.SetDefault(d.param, sessionText(c, v), "configuration file"); err != nil {
+		if err := vals.SetDefault(d.param, sessionText(c, v), "configuration file"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sessionText is a setting's value as a session's parameter is written.
+// sessionText writes the value of a setting as a session writes its parameter.
 func sessionText(c *setting.Setting, v *setting.Values) string {
 	text := c.Text(v)
 	if d, err := time.ParseDuration(text); c.Type == setting.Duration && err == nil {

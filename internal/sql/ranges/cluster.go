@@ -1,4 +1,4 @@
-package sql
+package ranges
 
 import (
 	"context"
@@ -6,21 +6,20 @@ import (
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// Ranges is what SQL asks of the layer that knows the ranges of the cluster. It
-// is safe for concurrent use. None of its methods belongs to a transaction.
-type Ranges interface {
+// Cluster is what SQL asks of the layer that knows the ranges of the cluster. It is safe for
+// concurrent use. No method takes part in a transaction.
+type Cluster interface {
 	// Ranges returns the ranges that share a key with span, in the order of their
 	// keys. A span that is a point lies in one range.
-	Ranges(ctx context.Context, span keys.Span) ([]RangeInfo, error)
-	// SplitAt makes key the beginning of a range, if it is not yet, and keeps the
-	// border until the given time: before it the range is not merged with its left
-	// neighbour but by Unsplit. hlc.MaxTimestamp keeps it for good.
+	Ranges(ctx context.Context, span keys.Span) ([]Info, error)
+	// SplitAt makes key the start of a range, unless it is one already, and keeps the
+	// split until the given time: until then only Unsplit lets the range be merged with
+	// its left neighbour. hlc.MaxTimestamp keeps it for good.
 	SplitAt(ctx context.Context, key []byte, until hlc.Timestamp) error
-	// Unsplit lets the range that begins at key be merged away when there is no
-	// other reason for it. If SplitAt does not hold the border it does nothing.
+	// Unsplit lets the range that begins at key be merged with its left neighbour, unless
+	// something else keeps them apart. It does nothing where SplitAt keeps no split.
 	Unsplit(ctx context.Context, key []byte) error
 	// Scatter moves the replicas and leaders of the ranges in span to stores drawn
 	// at random, as far as the placement rules allow.
@@ -28,11 +27,11 @@ type Ranges interface {
 	// Size estimates the bytes of the rows in span, as they are now and are kept once.
 	Size(ctx context.Context, span keys.Span) (int64, error)
 	// Nodes returns the nodes of the cluster that were not removed.
-	Nodes(ctx context.Context) ([]NodeInfo, error)
+	Nodes(ctx context.Context) ([]Node, error)
 }
 
-// RangeInfo describes a range as it was when it was asked for.
-type RangeInfo struct {
+// Info describes a range as it was when it was asked for.
+type Info struct {
 	Desc kvpb.RangeDescriptor
 	// Leader is the store whose replica leads; 0 if nobody knows.
 	Leader    kvpb.StoreID
@@ -43,7 +42,7 @@ type RangeInfo struct {
 	// first. Problems is what is not as the configuration asks.
 	Survives []Tolerance
 	Problems []Problem
-	// SplitUntil is how long SplitAt keeps the border at Desc.StartKey; zero if it
+	// SplitUntil is how long SplitAt keeps the split at Desc.StartKey; zero if it
 	// does not.
 	SplitUntil hlc.Timestamp
 }
@@ -65,38 +64,20 @@ type Problem struct {
 	Text string
 }
 
-// NodeInfo describes a node.
-type NodeInfo struct {
-	Node     kvpb.NodeID
+// Node describes a node.
+type Node struct {
+	ID       kvpb.NodeID
 	Stores   []kvpb.StoreID
 	Locality string // "region=eu,zone=a", "" if it has none
 }
 
-// ranges returns the cluster's ranges, or an error if this server has no access to
-// them.
-func (s *Server) ranges() (Ranges, error) {
-	if s.cfg.Ranges == nil {
-		return nil, pgerr.Unsupported("this server has no access to the ranges of the cluster")
-	}
-	return s.cfg.Ranges, nil
-}
-
-// size returns how to find the size of the rows in a span; nil if the server does not
-// know.
-func (s *Server) size() func(context.Context, keys.Span) (int64, error) {
-	if s.cfg.Ranges == nil {
-		return nil
-	}
-	return s.cfg.Ranges.Size
-}
-
-// localities returns where the nodes are, for ddl; nil if the server does not know.
-func (s *Server) localities() func(context.Context) ([]string, error) {
-	if s.cfg.Ranges == nil {
+// Localities returns where the nodes of a cluster are; nil if there is no cluster to ask.
+func Localities(c Cluster) func(context.Context) ([]string, error) {
+	if c == nil {
 		return nil
 	}
 	return func(ctx context.Context) ([]string, error) {
-		nodes, err := s.cfg.Ranges.Nodes(ctx)
+		nodes, err := c.Nodes(ctx)
 		out := make([]string, len(nodes))
 		for i := range nodes {
 			out[i] = nodes[i].Locality
@@ -105,16 +86,16 @@ func (s *Server) localities() func(context.Context) ([]string, error) {
 	}
 }
 
-// UnsplitSpan lets all borders between ranges in span be merged away: for the keys
-// of dropped tables, when their data is cleared.
-func UnsplitSpan(ctx context.Context, r Ranges, span keys.Span) error {
-	list, err := r.Ranges(ctx, span)
+// UnsplitSpan gives up all splits in span: for the keys of dropped tables, when their data is
+// cleared.
+func UnsplitSpan(ctx context.Context, c Cluster, span keys.Span) error {
+	list, err := c.Ranges(ctx, span)
 	if err != nil {
 		return err
 	}
 	for i := range list {
 		if key := list[i].Desc.StartKey; span.Contains(key) {
-			if err := r.Unsplit(ctx, key); err != nil {
+			if err := c.Unsplit(ctx, key); err != nil {
 				return err
 			}
 		}

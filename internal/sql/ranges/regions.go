@@ -1,4 +1,4 @@
-package sql
+package ranges
 
 import (
 	"context"
@@ -23,12 +23,12 @@ type region struct {
 
 // showRegions is SHOW REGIONS: the regions that the localities of the nodes name, with
 // their zones and nodes. Nodes without a region belong to none.
-func (x *execution) showRegions(ctx context.Context) ([][]types.Datum, error) {
-	r, err := x.s.srv.ranges()
+func (e *Env) showRegions(ctx context.Context) ([][]types.Datum, error) {
+	c, err := e.cluster()
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := r.Nodes(ctx)
+	nodes, err := c.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (x *execution) showRegions(ctx context.Context) ([][]types.Datum, error) {
 		if z := tiers[tierZone]; z != "" {
 			g.zones[z] = true
 		}
-		g.nodes = append(g.nodes, types.NewInt(int64(nodes[i].Node)))
+		g.nodes = append(g.nodes, types.NewInt(int64(nodes[i].ID)))
 	}
 	var rows [][]types.Datum
 	for _, name := range slices.Sorted(maps.Keys(regions)) {

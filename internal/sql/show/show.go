@@ -1,4 +1,4 @@
-package sql
+package show
 
 import (
 	"strings"
@@ -103,12 +103,8 @@ func showCreateQuery(st *ast.ShowObjects) string {
 	return strings.ReplaceAll(replaceTable(q.one, st.Name), "%N", ast.QuoteLiteral(st.Name.Table)+"::text")
 }
 
-// rewriteShow turns a dialect SHOW into the query that answers it.
-func rewriteShow(p parser.Statement) (parser.Statement, error) {
-	st, ok := p.AST.(*ast.ShowObjects)
-	if !ok || placementColumns(st) != nil {
-		return p, nil
-	}
+// Rewrite returns the query that answers a statement, in place of it; 0A000 if there is none.
+func Rewrite(st *ast.ShowObjects) (parser.Statement, error) {
 	text, ok := showQueries[st.Kind]
 	if t, about := showTableQueries[st.Kind]; about && st.Name != nil && isRelation(st.Object) {
 		text, ok = replaceTable(t, st.Name), true
@@ -123,9 +119,9 @@ func rewriteShow(p parser.Statement) (parser.Statement, error) {
 	}
 	switch why := unsupportedShows[st.Kind]; {
 	case why != "":
-		return p, pgerr.Unsupported("SHOW %s is not supported", st.Kind).WithHint("%s", why).At(st.Pos)
+		return parser.Statement{}, pgerr.Unsupported("SHOW %s is not supported", st.Kind).WithHint("%s", why).At(st.Pos)
 	case !ok || st.WithComment || st.WithDetails || all:
-		return p, pgerr.Unsupported("SHOW %s is not supported in this form", st.Kind).At(st.Pos)
+		return parser.Statement{}, pgerr.Unsupported("SHOW %s is not supported in this form", st.Kind).At(st.Pos)
 	}
 	at := st.Pos
 	if st.Name != nil {
@@ -134,7 +130,7 @@ func rewriteShow(p parser.Statement) (parser.Statement, error) {
 	return parser.ParseStandIn(text, at)
 }
 
-// unsupportedShows say of lists that other databases have why there is none.
+// unsupportedShows gives the reason why there is no list that other databases have.
 var unsupportedShows = map[ast.ShowKind]string{
 	ast.ShowJobs:      "There are no background jobs: a schema change is part of its statement and shows in SHOW QUERIES.",
 	ast.ShowSchedules: "There are no scheduled jobs.",

@@ -1,4 +1,4 @@
-package sql
+package ranges
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 )
 
 // zones reads the stored zones as the transaction sees them.
-func (x *execution) zones(ctx context.Context) (*zone.Set, error) {
-	spans, err := kv.ZoneSpans(ctx, x.s.txn.txn)
+func (e *Env) zones(ctx context.Context) (*zone.Set, error) {
+	spans, err := kv.ZoneSpans(ctx, e.DDL.Txn)
 	if err != nil {
 		return nil, err
 	}
@@ -26,12 +26,12 @@ func (x *execution) zones(ctx context.Context) (*zone.Set, error) {
 
 // showZone is SHOW ZONE CONFIGURATION FROM: what rules the object, inherited
 // settings included, under the name of the zone that they come from first.
-func (x *execution) showZone(ctx context.Context, st *ast.ShowZone) ([][]types.Datum, error) {
-	o, err := ddl.FindZone(ctx, x.s.coll, st.Target, st.Pos)
+func (e *Env) showZone(ctx context.Context, st *ast.ShowZone) ([][]types.Datum, error) {
+	o, err := ddl.FindZone(ctx, e.DDL.Coll, st.Target, st.Pos)
 	if err != nil {
 		return nil, err
 	}
-	set, err := x.zones(ctx)
+	set, err := e.zones(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -39,38 +39,38 @@ func (x *execution) showZone(ctx context.Context, st *ast.ShowZone) ([][]types.D
 	from := ddl.KeyObject{Kind: zone.KindDefault}
 	if z != nil {
 		var ok bool
-		if from, ok, err = ddl.ZoneObject(ctx, x.s.coll, z); err != nil {
+		if from, ok, err = ddl.ZoneObject(ctx, e.DDL.Coll, z); err != nil {
 			return nil, err
 		}
 		if !ok {
 			from = o
 		}
 	}
-	return [][]types.Datum{x.zoneRow(ctx, &from, &c)}, nil
+	return [][]types.Datum{e.zoneRow(ctx, &from, &c)}, nil
 }
 
-func (x *execution) zoneRow(ctx context.Context, o *ddl.KeyObject, c *zone.Config) []types.Datum {
-	name := o.Name(ctx, x.s.coll)
+func (e *Env) zoneRow(ctx context.Context, o *ddl.KeyObject, c *zone.Config) []types.Datum {
+	name := o.Name(ctx, e.DDL.Coll)
 	return []types.Datum{types.NewString(name), types.NewString(ddl.ZoneSQL(name, c))}
 }
 
 // showZones is SHOW ZONE CONFIGURATIONS: the default, complete, and every other
 // zone with what it sets itself.
-func (x *execution) showZones(ctx context.Context) ([][]types.Datum, error) {
-	set, err := x.zones(ctx)
+func (e *Env) showZones(ctx context.Context) ([][]types.Datum, error) {
+	set, err := e.zones(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c, _ := set.At(nil)
-	rows := [][]types.Datum{x.zoneRow(ctx, &ddl.KeyObject{Kind: zone.KindDefault}, &c)}
+	rows := [][]types.Datum{e.zoneRow(ctx, &ddl.KeyObject{Kind: zone.KindDefault}, &c)}
 	for i := range set.Spans() {
 		z := &set.Spans()[i]
-		o, ok, err := ddl.ZoneObject(ctx, x.s.coll, z)
+		o, ok, err := ddl.ZoneObject(ctx, e.DDL.Coll, z)
 		if err != nil {
 			return nil, err
 		}
 		if ok && o.Kind != zone.KindDefault {
-			rows = append(rows, x.zoneRow(ctx, &o, &z.Config))
+			rows = append(rows, e.zoneRow(ctx, &o, &z.Config))
 		}
 	}
 	return rows, nil

@@ -1,0 +1,105 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/clustersetting"
+	"github.com/lichendb/lichen/internal/sql/exec"
+	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/ranges"
+	"github.com/lichendb/lichen/internal/sql/show"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// rowsColumns returns the columns of a statement about ranges, zones or cluster settings that
+// returns rows; nil for any other statement.
+func rowsColumns(stmt ast.Statement) []plan.Column {
+	if cols := ranges.Columns(stmt); cols != nil {
+		return cols
+	}
+	return clustersetting.Columns(stmt)
+}
+
+// rowsOf executes a statement for which rowsColumns returns columns.
+func (x *execution) rowsOf(ctx context.Context, stmt ast.Statement) ([][]types.Datum, error) {
+	s := x.s
+	if clustersetting.Columns(stmt) != nil {
+		return clustersetting.Show(ctx, s.srv.cfg.Settings, s.txn.txn, stmt.(*ast.ShowObjects))
+	}
+	env := ranges.Env{
+		Cluster: s.srv.cfg.Ranges, Pending: &s.pending.ranges, DDL: x.ddlEnv(nil), Database: s.db.Name,
+		Now: s.srv.cfg.DB.Clock().Now, Eval: s.evalConst,
+	}
+	return env.Rows(ctx, stmt)
+}
+
+// statementSource returns the query or the columns of a statement in FROM, which may only show.
+func statementSource(stmt ast.Statement) (*ast.Select, []plan.Column, error) {
+	switch st := stmt.(type) {
+	case *ast.Select:
+		return st, nil, nil
+	case *ast.Split, *ast.Scatter:
+	case *ast.ShowObjects:
+		p, err := rewriteShow(parser.Statement{AST: st})
+		if err != nil {
+			return nil, nil, err
+		}
+		if q, ok := p.AST.(*ast.Select); ok {
+			return q, nil, nil
+		}
+		return nil, rowsColumns(stmt), nil
+	default:
+		if cols := rowsColumns(stmt); cols != nil {
+			return nil, cols, nil
+		}
+	}
+	return nil, nil, pgerr.Unsupported("%s in FROM is not supported", stmt.Tag())
+}
+
+// StatementRows implements exec.StatementProvider.
+func (s *Session) StatementRows(ctx context.Context, stmt ast.Statement, emit func(exec.Row) error) error {
+	x := &execution{s: s}
+	x.env = exec.Env{
+		Ctx: ctx, Txn: s.execTxn(), Builtin: s.bctx, Mem: s.srv.cfg.Mem, Virtual: s.cats, Statements: s, ReadOnly: true,
+	}
+	rows, err := x.rowsOf(ctx, stmt)
+	for i := 0; err == nil && i < len(rows); i++ {
+		err = emit(rows[i])
+	}
+	return err
+}
+
+// runRows runs a statement about ranges, zones or cluster settings and sends its rows.
+func (x *execution) runRows(ctx context.Context, stmt ast.Statement) error {
+	x.s.fillEnv(ctx, &x.env, x.params)
+	rows, err := x.rowsOf(ctx, stmt)
+	if err != nil {
+		return err
+	}
+	if err := x.endImplicit(ctx); err != nil {
+		return err
+	}
+	if err := x.announce(rowsColumns(stmt)); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := x.res.Row(row); err != nil {
+			return err
+		}
+	}
+	x.rows += int64(len(rows))
+	x.warn()
+	return x.res.Complete(stmt.Tag())
+}
+
+// rewriteShow replaces a SHOW by the query that answers it, if there is one.
+func rewriteShow(p parser.Statement) (parser.Statement, error) {
+	st, ok := p.AST.(*ast.ShowObjects)
+	if !ok || rowsColumns(st) != nil {
+		return p, nil
+	}
+	return show.Rewrite(st)
+}

@@ -1,0 +1,145 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// execSessionStmt executes the statements that act on the session alone, which
+// are not planned; handled is false for all others.
+func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.Statement) (tag string, handled bool, err error) {
+	switch st := stmt.(type) {
+	case *ast.Begin, *ast.Commit, *ast.Rollback, *ast.Savepoint, *ast.Release, *ast.RollbackTo:
+		tag, err = s.execTxnControl(ctx, stmt, x.res)
+	case *ast.SetVar:
+		tag, err = s.execSet(ctx, st, x.res)
+	case *ast.Use:
+		tag, err = "SET", s.execUse(ctx, string(st.Database))
+	case *ast.SetTransaction:
+		tag, err = "SET", s.execSetTransaction(ctx, st, x.res)
+	case *ast.SetConstraints:
+		tag, err = "SET CONSTRAINTS", s.execSetConstraints(ctx, st, x.res)
+	case *ast.Show:
+		tag, err = "SHOW", s.execShow(x, st)
+	case *ast.Prepare:
+		tag, err = "PREPARE", s.execPrepare(ctx, st)
+	case *ast.Deallocate:
+		tag, err = s.execDeallocate(st)
+	case *ast.Discard:
+		if st.Kind == ast.DiscardTemp {
+			return "", false, nil // changes the catalog
+		}
+		tag, err = s.execDiscard(ctx, st)
+	case *ast.DeclareCursor:
+		tag, err = "DECLARE CURSOR", s.declareCursor(ctx, x, st)
+	case *ast.Fetch:
+		tag, err = s.execFetch(ctx, x, st)
+	case *ast.Cancel:
+		tag, err = s.execCancel(ctx, st)
+	case *ast.CloseCursor:
+		tag, err = st.Tag(), s.closeCursor(st)
+	case *ast.Unlisten:
+		tag = st.Tag() // LISTEN is refused, so there is nothing to end
+	default:
+		if what := outsideBlocks(stmt); what != "" && s.txn.block != blockNone {
+			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
+		}
+		if _, ok := stmt.(*ast.LockTable); ok && s.txn.block == blockNone {
+			return "", true, pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
+		}
+		if ddl.Handles(stmt) {
+			return "", false, nil
+		}
+		if n, ok := ddl.NothingToDrop(stmt); ok {
+			x.res.Notice("NOTICE", n)
+			return stmt.Tag(), true, nil
+		}
+		if n, ok := ddl.NoEffect(stmt); ok {
+			x.res.Notice("NOTICE", n)
+			return stmt.Tag(), true, nil
+		}
+		return "", false, nil
+	}
+	return tag, true, err
+}
+
+func (s *Session) execDeallocate(st *ast.Deallocate) (string, error) {
+	if st.All {
+		s.forgetStatements()
+		return "DEALLOCATE ALL", nil
+	}
+	if s.statements[string(st.Name)] == nil {
+		return "", pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", string(st.Name))
+	}
+	s.CloseStatement(string(st.Name))
+	return "DEALLOCATE", nil
+}
+
+// outsideBlocks returns what errors call a statement that runs in no transaction block, "" for
+// others.
+func outsideBlocks(stmt ast.Statement) string {
+	switch st := stmt.(type) {
+	case *ast.Vacuum:
+		if !st.AnalyzeOnly {
+			return "VACUUM"
+		}
+	case *ast.CreateIndex:
+		if st.Concurrently {
+			return "CREATE INDEX CONCURRENTLY"
+		}
+	case *ast.Drop:
+		if st.Concurrently {
+			return "DROP INDEX CONCURRENTLY"
+		}
+	case *ast.Reindex:
+		switch {
+		case st.Concurrently:
+			return "REINDEX CONCURRENTLY"
+		case st.Kind == ast.ObjDatabase || st.Kind == ast.ObjSchema || st.System:
+			return st.Tag() + " " + reindexed(st)
+		}
+	case *ast.Cluster:
+		if st.Table == nil {
+			return "CLUSTER"
+		}
+	}
+	return ""
+}
+
+// reindexed is the word for what REINDEX is of.
+func reindexed(st *ast.Reindex) string {
+	if st.System {
+		return "SYSTEM"
+	}
+	return st.Kind.String()
+}
+
+func (s *Session) execDiscard(ctx context.Context, st *ast.Discard) (string, error) {
+	switch st.Kind {
+	case ast.DiscardAll:
+		if s.txn.block != blockNone {
+			return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
+		}
+		s.closePortals()
+		s.advisory.UnlockAll(ctx)
+		s.forgetStatements()
+		s.vals.ResetAll()
+		s.sequences.reset()
+		if name := s.coll.TempSchemaName(); name != "" {
+			if s.txn.open {
+				return "DISCARD ALL", s.dropTempHere(ctx, name)
+			}
+			return "DISCARD ALL", s.dropTempSchema(ctx, name)
+		}
+		return "DISCARD ALL", nil
+	case ast.DiscardPlans:
+		return "DISCARD PLANS", nil
+	case ast.DiscardSequences:
+		s.sequences.reset()
+		return "DISCARD SEQUENCES", nil
+	}
+	return "", pgerr.New(pgerr.InternalError, "DISCARD of an unknown kind")
+}
