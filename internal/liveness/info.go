@@ -43,8 +43,8 @@ type StoreInfo struct {
 	QPS, WriteBytesPerSec    float64
 	// Stalled and Full say that its disk does not answer or has no room: it should
 	// lead nothing and take nothing in. Slow says that its disk takes long for each
-	// write: others lead better.
-	Stalled, Full, Slow bool
+	// write: others lead better; Late, that one took long a moment ago.
+	Stalled, Full, Slow, Late bool
 }
 
 // version says which of two infos about a node is the newer one.

@@ -50,6 +50,33 @@ func (l *Liveness) Live(n kvpb.NodeID) bool {
 	return p != nil && !p.heard.IsZero() && time.Since(p.heard) < LiveFor && !l.registry[n].Removed
 }
 
+// OthersAnswer reports whether of all stores but s more than half have disks that answer in time.
+// A node that was not heard of in the last d does not say so.
+func (l *Liveness) OthersAnswer(s kvpb.StoreID, d time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stores, answer := 0, 0
+	for id := range l.registry {
+		n := l.registry[id]
+		if n.Removed {
+			continue
+		}
+		p := l.peers[id]
+		heard := id == l.self.ID || p != nil && !p.heard.IsZero() && time.Since(p.heard) < d
+		for i := range n.Stores {
+			o := &n.Stores[i]
+			if o.ID == s {
+				continue
+			}
+			stores++
+			if heard && !o.Late && !o.Stalled && !o.Full {
+				answer++
+			}
+		}
+	}
+	return 2*answer > stores
+}
+
 // LastHeard returns when the latest message of n came, zero if none did.
 func (l *Liveness) LastHeard(n kvpb.NodeID) time.Time {
 	l.mu.Lock()

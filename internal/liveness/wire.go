@@ -137,6 +137,7 @@ const (
 	bitStalled = 1 << iota
 	bitFull
 	bitSlow
+	bitLate
 )
 
 const (
@@ -159,7 +160,7 @@ func appendInfo(b []byte, n *NodeInfo) []byte {
 		p := binary.AppendUvarint(nil, uint64(s.ID))
 		p = appendFixed(p, s.CapacityBytes, s.UsedBytes, int64(s.Ranges), int64(s.Leaders),
 			int64(math.Float64bits(s.QPS)), int64(math.Float64bits(s.WriteBytesPerSec)))
-		p = append(p, bitIf(s.Stalled, bitStalled)|bitIf(s.Full, bitFull)|bitIf(s.Slow, bitSlow))
+		p = append(p, bitIf(s.Stalled, bitStalled)|bitIf(s.Full, bitFull)|bitIf(s.Slow, bitSlow)|bitIf(s.Late, bitLate))
 		p = appendFixed(p, s.OwnBytes)
 		b = binary.AppendUvarint(b, uint64(len(p)))
 		b = append(b, p...)
@@ -291,7 +292,7 @@ func (d *decoder) store() StoreInfo {
 	}
 	if !d.Bad() && d.Len() > 0 { // a node of an earlier version does not say
 		flags := d.Byte()
-		s.Stalled, s.Full, s.Slow = flags&bitStalled != 0, flags&bitFull != 0, flags&bitSlow != 0
+		s.Stalled, s.Full, s.Slow, s.Late = flags&bitStalled != 0, flags&bitFull != 0, flags&bitSlow != 0, flags&bitLate != 0
 	}
 	if !d.Bad() && d.Len() > 0 {
 		s.OwnBytes = d.fixed()

@@ -28,6 +28,7 @@ func drawInfo(t *rapid.T) NodeInfo {
 			UsedBytes: rapid.Int64().Draw(t, "used"), OwnBytes: rapid.Int64().Draw(t, "own"), Ranges: rapid.Int().Draw(t, "ranges"), Leaders: rapid.Int().Draw(t, "leaders"),
 			QPS: rapid.Float64().Draw(t, "qps"), WriteBytesPerSec: rapid.Float64().Draw(t, "write"),
 			Stalled: rapid.Bool().Draw(t, "stalled"), Full: rapid.Bool().Draw(t, "full"), Slow: rapid.Bool().Draw(t, "slow"),
+			Late: rapid.Bool().Draw(t, "late"),
 		})
 	}
 	return n

@@ -61,7 +61,7 @@ func (n *Node) storeInfos() []liveness.StoreInfo {
 				s = measured[i]
 			}
 		}
-		s.Stalled, s.Full, s.Slow = disk.Stalled, disk.Full, disk.Slow
+		s.Stalled, s.Full, s.Slow, s.Late = disk.Stalled, disk.Full, disk.Slow, disk.Late
 		out = append(out, s)
 	}
 	return out

@@ -34,7 +34,7 @@ func (n *Node) network() {
 		OnFatal:  n.fatal,
 	})
 	n.store.Connect(store.Network{
-		Transport: n.rpc, Support: n.live, OnLeader: n.noteLeader,
+		Transport: n.rpc, Support: n.live, OnLeader: n.noteLeader, OthersAnswer: n.live.OthersAnswer,
 		OnDescriptor: func(r *replica.Replica) {
 			if r.Leads() {
 				n.publish(r)

@@ -74,6 +74,10 @@ type life struct {
 	running sync.WaitGroup
 	ended   context.Context
 	end     context.CancelFunc
+
+	mu   sync.Mutex
+	late bool   // what others were told of its disk
+	told uint64 // how often
 }
 
 func (n *node) current() *life {
@@ -161,7 +165,14 @@ func (c *cluster) start(id kvpb.NodeID) {
 }
 
 func (c *cluster) info(id kvpb.NodeID, l *life) liveness.NodeInfo {
-	return liveness.NodeInfo{ID: id, Life: l.began, Stores: []liveness.StoreInfo{{ID: kvpb.StoreID(id)}}}
+	late := l.store.Disk().Late
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.late != late {
+		l.late = late
+		l.told++
+	}
+	return liveness.NodeInfo{ID: id, Life: l.began, Seq: l.told, Stores: []liveness.StoreInfo{{ID: kvpb.StoreID(id), Late: late}}}
 }
 
 // waitForClock keeps a restarted node from running ahead of the others: its clock
@@ -275,7 +286,7 @@ func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
 	l.ep.HandleMessage(methodLiveness, l.live.Receive)
 	l.addresses = c.newRegistry(l)
 	s.Connect(store.Network{
-		Transport: c.transport(l.ep), Support: l.live,
+		Transport: c.transport(l.ep), Support: l.live, OthersAnswer: l.live.OthersAnswer,
 		OnLeader: func(r *replica.Replica) {
 			c.story.Addf("node %d leads range %d", n.id, r.RangeID())
 			l.addresses.Publish(r)
@@ -426,13 +437,15 @@ func (c *cluster) shed(l *life, round int) {
 		d := r.Desc()
 		for i := range d.Replicas {
 			rep := d.Replicas[(i+round)%len(d.Replicas)]
-			if o := c.node(rep.Node).current(); rep.Replica != r.ReplicaID() && rep.Type == kvpb.Voter && o != nil && o.store.Disk() == (store.DiskState{}) {
+			if o := c.node(rep.Node).current(); rep.Replica != r.ReplicaID() && rep.Type == kvpb.Voter && o != nil && well(o.store.Disk()) {
 				r.TransferLeader(rep.Replica)
 				break
 			}
 		}
 	}
 }
+
+func well(d store.DiskState) bool { return !d.Stalled && !d.Full && !d.Slow }
 
 // use notes that a request uses a life; it reports false when that has ended.
 func (l *life) use() bool {

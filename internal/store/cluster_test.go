@@ -106,9 +106,27 @@ type testNode struct {
 	port    *port
 	fs      *fs.MemFS
 	life    int64
+	told    toldOfDisk
 	wrap    func(fs.FS) fs.FS // of the file system
 	// onClock, if set, is called by who looks at the clock next, once.
 	onClock atomic.Pointer[func()]
+}
+
+// toldOfDisk is what a node has told the others of its disk.
+type toldOfDisk struct {
+	mu   sync.Mutex
+	late bool
+	seq  uint64
+}
+
+func (d *toldOfDisk) info(id kvpb.NodeID, life int64, is DiskState) liveness.NodeInfo {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.late != is.Late {
+		d.late = is.Late
+		d.seq++
+	}
+	return liveness.NodeInfo{ID: id, Life: life, Seq: d.seq, Stores: []liveness.StoreInfo{{ID: kvpb.StoreID(id), Late: d.late}}}
 }
 
 type testCluster struct {
@@ -186,14 +204,14 @@ func (c *testCluster) open(nd *testNode) {
 	nd.live = liveness.New(liveness.Options{
 		Clock: clock, MaxOffset: 250 * time.Millisecond, NoPast: !past,
 		Self: func() liveness.NodeInfo {
-			return liveness.NodeInfo{ID: nd.id, Life: nd.life, Stores: []liveness.StoreInfo{{ID: kvpb.StoreID(nd.id)}}}
+			return nd.told.info(nd.id, nd.life, s.Disk())
 		},
 		Send:     func(to kvpb.NodeID, msg []byte) bool { return nd.port.Send(to, 99, msg) },
 		OnChange: func(id kvpb.StoreID) { nd.s.SupportChanged(id) },
 	})
 	nd.port.HandleMessage(99, nd.live.Receive)
 	nd.support = &supportOnce{Liveness: nd.live}
-	s.Connect(Network{Transport: nd.port, Support: nd.support})
+	s.Connect(Network{Transport: nd.port, Support: nd.support, OthersAnswer: nd.live.OthersAnswer})
 	if err := s.Start(); err != nil {
 		c.t.Fatal(err)
 	}

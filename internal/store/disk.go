@@ -12,10 +12,18 @@ import (
 // How a disk is judged.
 const (
 	// StallAfter is how long a write or sync may take before the disk counts as
-	// stalled. The store's leaderships then move away. It is below the 3 s within which writes
-	// succeed again, and not lower: a machine that is busy as a whole has all its stores
-	// stall at once, and then none of them leads.
+	// stalled. The store's leaderships then move away. It is not lower: a machine that is busy as
+	// a whole has all its stores stall at once, and then none of them leads.
 	StallAfter = 2 * time.Second
+	// StallAloneAfter is the same while the disks of most other stores answer.
+	StallAloneAfter = time.Second
+	// lateAfter is how long a write or sync may take before the disk counts as late, which others
+	// are told; it does until lateFor after the last such operation.
+	lateAfter = 250 * time.Millisecond
+	lateFor   = 2 * time.Second
+	// heardWithin is how fresh the word of others must be that their disks answer: from when they
+	// would have said otherwise, had their operations begun to hang with those of this disk.
+	heardWithin = 500 * time.Millisecond
 	// wellAfter is how long all operations must have been fast, or have found
 	// space, before the disk counts as well again.
 	wellAfter = 5 * time.Second
@@ -30,19 +38,21 @@ const (
 // DiskState is what ails a store's disk.
 type DiskState struct {
 	// Stalled: operations do not return. Full: there is no room for more data. Slow: each
-	// write takes long.
-	Stalled, Full, Slow bool
+	// write takes long. Late: a write took long a moment ago, or has not returned yet.
+	Stalled, Full, Slow, Late bool
 }
 
 // disk judges the store's disk.
 type disk struct {
 	watch         *fs.Watch
 	stalled, full atomic.Bool
+	late          atomic.Bool
 	pace          diskPace
 	standing      atomic.Pointer[chan struct{}] // closed while it stands still
 
 	// The rest belongs to the watching goroutine.
 	slowAt time.Time // when an operation was last seen to be slow
+	lateAt time.Time // the same for one that is late
 	looked time.Time // when that was last looked at
 	since  time.Time // what operations took before says nothing
 	// resigned counts how often the leaderships were given up since the disk stands still,
@@ -61,7 +71,7 @@ func (d *disk) stands() <-chan struct{} { return *d.standing.Load() }
 
 // Disk returns the state of the store's disk. It takes no locks.
 func (s *Store) Disk() DiskState {
-	return DiskState{Stalled: s.disk.stalled.Load(), Full: s.disk.full.Load(), Slow: s.disk.pace.slow.Load()}
+	return DiskState{Stalled: s.disk.stalled.Load(), Full: s.disk.full.Load(), Slow: s.disk.pace.slow.Load(), Late: s.disk.late.Load()}
 }
 
 // DiskWatch returns the watch over the store's files, where faults can be put.
@@ -108,20 +118,34 @@ func (d *disk) fair(now time.Time, took time.Duration) time.Duration {
 	return min(took, now.Sub(d.since))
 }
 
+// stallsAt returns how long an operation may take before the disk counts as stalled, given how
+// long the oldest has taken.
+func (s *Store) stallsAt(oldest time.Duration) time.Duration {
+	if f := s.net.OthersAnswer; oldest > StallAloneAfter && f != nil && f(s.Identity().Store, heardWithin) {
+		return StallAloneAfter
+	}
+	return StallAfter
+}
+
 func (s *Store) judgeDisk(now time.Time) {
 	d := &s.disk
 	oldest := d.fair(now, max(d.watch.Oldest(), d.watch.Worst()))
-	if oldest > StallAfter/2 {
+	if oldest > StallAloneAfter {
 		d.slowAt = now
 	}
+	if oldest > lateAfter {
+		d.lateAt = now
+	}
+	d.late.Store(!d.lateAt.IsZero() && now.Sub(d.lateAt) < lateFor)
+	stalls := oldest > s.stallsAt(oldest)
 	switch was := d.stalled.Load(); {
-	case !was && oldest > StallAfter:
+	case !was && stalls:
 		d.stalled.Store(true)
 		d.resigned = 0
 		s.resign(now)
 		close(*d.standing.Load())
 		s.opts.Logger.Error("the disk does not answer: the store's leaderships move away", "dir", s.opts.Dir, "for", oldest)
-	case was && oldest > StallAfter && now.After(d.resignAt):
+	case was && stalls && now.After(d.resignAt):
 		s.resign(now)
 	case was && now.Sub(d.slowAt) > wellAfter:
 		d.stalled.Store(false)

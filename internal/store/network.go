@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/encoding"
@@ -42,6 +43,9 @@ type Network struct {
 	// changed descriptors here.
 	OnLeader     func(*replica.Replica)
 	OnDescriptor func(*replica.Replica)
+	// OthersAnswer reports whether most stores but s have disks that answer in time, as their
+	// nodes said in the last d; nil: nobody says.
+	OthersAnswer func(s kvpb.StoreID, d time.Duration) bool
 }
 
 // Connect gives the store its network, before Start.

@@ -56,7 +56,7 @@ func testStalledLeader(t *testing.T, busy bool) {
 			t.Fatal("nobody else leads")
 		}
 	}
-	if took := time.Since(begun); took > StallAfter+2*diskEvery+100*time.Millisecond {
+	if took := time.Since(begun); took > StallAloneAfter+2*diskEvery+100*time.Millisecond {
 		t.Errorf("another node leads after %v", took)
 	}
 	if took := c.put(1, "\x10k", "new"); took > 100*time.Millisecond {
@@ -80,6 +80,40 @@ func testStalledLeader(t *testing.T, busy bool) {
 	if s.Disk().Stalled {
 		t.Error("the disk still counts as stalled")
 	}
+}
+
+// TestStallTogether: all disks hang at once, as on a machine that is busy as a whole. None counts
+// as stalled before StallAfter, and nobody loses a leadership for it.
+func TestStallTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestCluster(t, 3)
+		defer c.closeAll()
+		c.replicate(1)
+		leader := c.leading(1)
+		c.put(1, "\x10k", "old")
+		time.Sleep(5 * time.Second)
+		const hang = StallAfter - 200*time.Millisecond
+		for _, nd := range c.nodes {
+			nd.s.DiskWatch().SetFault(func(op *fs.Op) error {
+				if op.Kind.Mutates() {
+					time.Sleep(hang)
+				}
+				return nil
+			})
+			go func() { _, _ = nd.s.opts.FS.Create("s/probe", fs.WriteUnspecified) }()
+		}
+		time.Sleep(hang - diskEvery)
+		for _, nd := range c.nodes {
+			if nd.s.Disk().Stalled {
+				t.Errorf("the disk of node %d counts as stalled", nd.id)
+			}
+			nd.s.DiskWatch().SetFault(nil)
+		}
+		time.Sleep(wellAfter)
+		if now := c.leading(1); now != leader {
+			t.Error("another node leads")
+		}
+	})
 }
 
 // TestResignTo: the store of a leader whose disk is slow gives its leadership to another one.
