@@ -1,111 +1,424 @@
 package lease
 
 import (
-	"cmp"
-	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
 
+	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/liveness"
 )
 
-// Rank returns how many other voters of a range, among those whose stores are there, campaign
-// before a replica when the range needs a leader. They take turns in an order that the range's
-// id shifts, so that each leads its share. ok is false if the replica is no voter.
-func Rank(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, there func(kvpb.StoreID) bool) (rank int, ok bool) {
-	var stores [2 * MaxVoters]kvpb.StoreID
-	voters, own := 0, -1
-	for _, r := range d.Replicas {
-		if in, out := IsVoter(r.Type); !in && !out || voters == len(stores) {
-			continue
-		}
-		if r.Replica == self {
-			own = voters
-		}
-		stores[voters] = r.Store
-		voters++
-	}
-	if own < 0 {
-		return 0, false
-	}
-	for i := int(uint64(d.RangeID) % uint64(voters)); i != own; i = (i + 1) % voters {
-		if there(stores[i]) {
-			rank++
-		}
-	}
-	return rank, true
+// Election is a replica's part in the elections of its range: whether it campaigns, and whom it
+// votes for. It is pure: Step takes an event and the facts of the moment, and says what the
+// replica does (package replica, election.go).
+//
+//	              NeedLeader, Tick              Turn, Start               Elected, Tick: there is a leader
+//	NotCandidate ─────────────────► Queued ───────────────► Campaigning ──────────────────► NotCandidate
+//	                                  ▲                          │
+//	                                  └──────────────────────────┘
+//	                  Refused, Start: it has voted, Tick: in vain
+//
+// When a node dies, thousands of ranges need leaders at once. So a candidate waits in its store's
+// queue for its turn, behind those that somebody asks for. A range whose leader's store is
+// supported has a leader: its replicas neither campaign nor vote for another.
+//
+// One event leads past the queue: TimeoutNow comes from the leader itself, which has revoked its
+// lease before (Lease).
+type Election struct {
+	state atomic.Int32 // a Candidacy; any goroutine may enter the queue
+
+	// ticks is how long the campaign lasts yet.
+	ticks int
+	// deferred is when the replica last voted for another, or noticed a later term.
+	deferred time.Time
+	// fullAt is when the log had no room last, stepDown how a leadership ended of that.
+	fullAt   time.Time
+	stepDown *StepDown
+	// split is who may lead the range yet that a split has made.
+	split SplitLeader
 }
 
-// Electable reports whether a replica could serve if it were elected: a majority of the voters,
-// in a joint configuration of both halves, supports its store.
-func Electable(d *kvpb.RangeDescriptor, supports func(kvpb.StoreID) bool) bool {
-	var votes, supported [2]int
-	for _, r := range d.Replicas {
-		in, out := IsVoter(r.Type)
-		s := supports(r.Store)
-		for i, is := range [2]bool{in, out} {
-			if is {
-				votes[i]++
-			}
-			if is && s {
-				supported[i]++
-			}
-		}
-	}
-	return 2*supported[0] > votes[0] && 2*supported[1] > votes[1]
+// Candidacy is what a replica does for a leader of its range.
+type Candidacy int32
+
+// The candidacies.
+const (
+	NotCandidate Candidacy = iota
+	Queued                 // in its store's queue
+	Campaigning            // it calls for votes, or is about to
+)
+
+// String implements fmt.Stringer.
+func (c Candidacy) String() string {
+	return [...]string{"not a candidate", "queued", "campaigning"}[c]
 }
 
-// Candidates returns the other voters whose stores are there, who has most of the log first and
-// otherwise in an order that the range's id shifts, so that no store gets all leaderships.
-func (l *Lease) Candidates(d *kvpb.RangeDescriptor, self kvpb.ReplicaID, there func(kvpb.StoreID) bool) []kvpb.ReplicaDescriptor {
-	var list []kvpb.ReplicaDescriptor
-	match := map[kvpb.ReplicaID]uint64{}
-	for i := range d.Replicas {
-		r := d.Replicas[(uint64(i)+uint64(d.RangeID))%uint64(len(d.Replicas))]
-		if in, _ := IsVoter(r.Type); in && r.Replica != self && there(r.Store) {
-			list = append(list, r)
-		}
-	}
-	for _, s := range l.quorums[0] {
-		if s.match != nil {
-			match[s.replica] = s.match.Load()
-		}
-	}
-	slices.SortStableFunc(list, func(a, b kvpb.ReplicaDescriptor) int { return cmp.Compare(match[b.Replica], match[a.Replica]) })
-	return list
+// SplitLeader is who led a range when the entry came that split another one off. It may serve reads
+// of the other range too as long as it has not applied that entry, and has the support of Epoch.
+type SplitLeader struct {
+	Store kvpb.StoreID // 0: nobody
+	Epoch int64
 }
 
 const (
-	// timeoutNowTicks is after how many ticks a leader that stepped down asks another candidate
-	// to campaign, maxTimeoutNow how often it asks.
-	timeoutNowTicks = 3
-	maxTimeoutNow   = 30
+	// campaignTicks is how long a replica campaigns before it gives others a chance; half-way it
+	// calls for votes again, in case its messages were lost.
+	campaignTicks = 6
+	// campaignAgain is how long a replica waits that campaigned in vain, or has voted.
+	campaignAgain = 300 * time.Millisecond
+	// campaignDelay is how long a replica waits that has no leader any more: the others' support
+	// of the former leader may end a moment later.
+	campaignDelay = 50 * time.Millisecond
+	// logFullBackoff is how long after its log was found to be full a replica does not campaign:
+	// it could not write its own vote.
+	logFullBackoff = 3 * time.Second
+	// lastSplitTerm is up to which term of a new range a SplitLeader counts.
+	lastSplitTerm = apply.FirstTerm + 1
 )
 
-// StepDown is the end of a leadership whose log is full. Its followers go on to support the store,
-// which answers and reads, so none of them would campaign by itself: it asks them by raft's
-// TimeoutNow, one after the other, until one stands in a later term.
-type StepDown struct {
-	Term       uint64
-	Candidates []kvpb.ReplicaID // who has most of the log comes first
-	asked      int
-	ticks      int // until the next one is asked
+// ElectionEventType names what happens to an Election.
+type ElectionEventType uint8
+
+// The events. NeedLeader, Turn and EndCampaign may come from any goroutine, the others belong to the
+// one that processes the raft group.
+const (
+	// NeedLeader: the support of the leader's store has ended.
+	NeedLeader ElectionEventType = iota
+	// Turn: the store's queue has come to the replica.
+	Turn
+	// EndCampaign: the campaign takes too long, or can't begin.
+	EndCampaign
+
+	// Start: the group gets to a campaign whose turn has come.
+	Start
+	// Tick: a tick has passed in which the replica does not lead.
+	Tick
+	// CampaignNow: the replica is to lead at once, if nobody else does.
+	CampaignNow
+	// CampaignFirst: the same, of a range that was just split off, again and again.
+	CampaignFirst
+	// CallForVotes: From calls for votes. PreVote: it asks whether to; Forced: its leader asked it to.
+	CallForVotes
+	// Granted: From would vote for the replica. Refused: it does not.
+	Granted
+	Refused
+	// TimeoutNow: the leader asks the replica to campaign.
+	TimeoutNow
+	// LaterTerm: a follower answers from a later term than the leader's.
+	LaterTerm
+	// Elected: the range has a leader that serves.
+	Elected
+	// KnowLeader: raft knows who leads.
+	KnowLeader
+	// LogFull: the log has no room. With a Term, the replica led in it until now.
+	LogFull
+	// NewTerm: a message has come of a later term than that which a step-down ended.
+	NewTerm
+)
+
+// ElectionEvent is something that happens; its type says which of the other fields it has.
+type ElectionEvent struct {
+	Type            ElectionEventType
+	From            kvpb.ReplicaID
+	PreVote, Forced bool
+	Term            uint64
+	Candidates      []kvpb.ReplicaID // who has most of the log first
 }
 
-// Ask returns whom to ask to campaign now. ok is false if nobody is left to ask.
-func (s *StepDown) Ask() (to kvpb.ReplicaID, ok bool) {
-	if s.asked == maxTimeoutNow || len(s.Candidates) == 0 {
-		return 0, false
+// ElectionFacts are what an Election goes by beside its own state.
+type ElectionFacts struct {
+	Now  time.Time
+	Desc *kvpb.RangeDescriptor
+	Self kvpb.ReplicaID
+	// Gone: the range is part of another one.
+	Gone bool
+	// Promises are what this node has promised; nil on a node by itself.
+	Promises Promises
+	// Term, Lead, Leading and Candidate are what raft says: Lead is 0 if it knows no leader.
+	Term               uint64
+	Lead               kvpb.ReplicaID
+	Leading, Candidate bool
+	// Serves: this replica leads under a lease that covers the present.
+	Serves bool
+}
+
+// Promises tell which stores' leaders this node has promised to support (package liveness).
+type Promises interface {
+	// Supports reports whether this node supports a store's leaders.
+	Supports(kvpb.StoreID) bool
+	// Granted returns the support that this node gives to a store.
+	Granted(kvpb.StoreID) liveness.Support
+	// MayVote reports whether all support that an earlier life of this node gave has expired.
+	MayVote() bool
+}
+
+// ElectionEffects are what follows from an event, to be carried out in this order.
+type ElectionEffects uint16
+
+// The effects.
+const (
+	// ForgetLeader has raft forget who leads: it would not campaign or vote otherwise.
+	ForgetLeader ElectionEffects = 1 << iota
+	// Begin has the group's goroutine take in Start.
+	Begin
+	// LeaveCampaign frees the place among those of the store that campaign.
+	LeaveCampaign
+	// Enqueue puts the replica into its store's queue, with Rank, not to be called before Wait.
+	Enqueue
+	// Campaign has raft call for votes.
+	Campaign
+	// AskCandidate sends TimeoutNow of StepDownTerm to To.
+	AskCandidate
+	// RejectPreVote answers the candidate, so that it does not wait.
+	RejectPreVote
+	// Unquiesce has a leader speak to its followers: one does not know who leads.
+	Unquiesce
+	// Wake has the replica ticked again.
+	Wake
+	// Drop keeps the message from raft.
+	Drop
+)
+
+var electionEffectNames = [...]string{
+	"forget-leader", "begin", "leave-campaign", "enqueue", "campaign", "timeout-now", "reject-prevote", "unquiesce", "wake", "drop",
+}
+
+// Has reports whether f is among the effects.
+func (e ElectionEffects) Has(f ElectionEffects) bool { return e&f != 0 }
+
+// String lists the effects as the scripts do.
+func (e ElectionEffects) String() string {
+	var names []string
+	for i, name := range electionEffectNames {
+		if e.Has(1 << i) {
+			names = append(names, name)
+		}
 	}
-	to = s.Candidates[s.asked%len(s.Candidates)]
-	s.asked++
-	s.ticks = timeoutNowTicks
-	return to, true
+	return strings.Join(names, " ")
 }
 
-// Due advances the time by one tick and reports whether somebody is to be asked.
-func (s *StepDown) Due() bool {
-	if s.ticks > 0 {
-		s.ticks--
+// ElectionResult is what follows from an event.
+type ElectionResult struct {
+	Effects ElectionEffects
+	Rank    int            // for Enqueue: how many others should campaign before
+	Wait    time.Duration  // for Enqueue
+	To      kvpb.ReplicaID // for AskCandidate
+	Term    uint64         // for AskCandidate
+}
+
+// Candidacy returns what the replica does for a leader. It may be called from any goroutine.
+func (e *Election) Candidacy() Candidacy { return Candidacy(e.state.Load()) }
+
+// SteppingDown returns the term in which the replica's leadership ended for a full log, 0 if nobody
+// has led since.
+func (e *Election) SteppingDown() uint64 {
+	if e.stepDown == nil {
+		return 0
+	}
+	return e.stepDown.Term
+}
+
+// SplitOff begins the elections of a range that was just split off.
+func (e *Election) SplitOff(from SplitLeader) { e.split = from }
+
+// Step takes in an event.
+func (e *Election) Step(ev *ElectionEvent, f *ElectionFacts) (r ElectionResult) {
+	switch ev.Type {
+	case NeedLeader:
+		e.enqueue(f, campaignDelay, &r)
+	case Turn:
+		if e.change(Queued, Campaigning) {
+			r.Effects |= Begin
+		}
+	case EndCampaign:
+		e.change(Campaigning, NotCandidate)
+		r.Effects |= Wake
+	case Start:
+		e.start(f, &r)
+	case Tick:
+		e.tick(f, &r)
+	case CampaignNow, CampaignFirst:
+		// Who was promised the votes in a term waits for them: in another they would be cast anew.
+		if e.needsLeader(f) && f.mayVote() && !(ev.Type == CampaignFirst && f.Candidate) {
+			e.campaign(&r)
+		}
+	case Elected:
+		e.leave(&r)
+	case Granted:
+		if ev.PreVote && e.defers(f) {
+			r.Effects |= Drop
+		}
+	case Refused:
+		// Its place is for others now; it may still win by the votes of the rest.
+		if e.Candidacy() == Campaigning {
+			e.leave(&r)
+			e.enqueue(f, campaignAgain, &r)
+		}
+	default:
+		e.stepVote(ev, f, &r)
+	}
+	return r
+}
+
+// stepVote takes in what others ask of the replica, and what it learns of them.
+func (e *Election) stepVote(ev *ElectionEvent, f *ElectionFacts, r *ElectionResult) {
+	switch ev.Type {
+	case CallForVotes:
+		e.callForVotes(ev, f, r)
+	case TimeoutNow:
+		if !f.mayVote() {
+			r.Effects |= Drop
+		}
+	case LaterTerm:
+		e.deferred = f.Now
+	case KnowLeader:
+		e.split = SplitLeader{} // who leads now was elected with regard to it
+	case LogFull:
+		e.fullAt = f.Now
+		if ev.Term != 0 {
+			e.stepDown = &StepDown{Term: ev.Term, Candidates: ev.Candidates}
+			e.askCandidate(r)
+			r.Effects |= Wake // its ticks ask again
+		}
+	case NewTerm:
+		e.stepDown = nil // somebody campaigns, or leads
+	}
+}
+
+// start begins a campaign whose turn has come.
+func (e *Election) start(f *ElectionFacts, r *ElectionResult) {
+	switch {
+	case e.Candidacy() != Campaigning:
+	case !e.needsLeader(f), e.isFull(f):
+		e.leave(r)
+	case !f.mayVote(), e.defers(f):
+		e.leave(r)
+		e.enqueue(f, campaignAgain, r)
+	default:
+		e.campaign(r)
+	}
+}
+
+func (e *Election) tick(f *ElectionFacts, r *ElectionResult) {
+	switch {
+	case !e.needsLeader(f):
+		e.leave(r)
+	case e.stepDown != nil:
+		if e.stepDown.Due() {
+			e.askCandidate(r)
+		}
+	case e.isFull(f):
+	case e.ticks > 0:
+		if e.ticks--; e.ticks == campaignTicks/2 && f.mayVote() {
+			r.Effects |= Campaign
+		}
+		if e.ticks == 0 {
+			e.leave(r)
+			e.enqueue(f, campaignAgain, r)
+		}
+	case e.Candidacy() == NotCandidate:
+		r.Effects |= ForgetLeader
+		e.enqueue(f, 0, r)
+	}
+}
+
+// callForVotes decides whether raft sees a call for votes. While the replica's store supports the
+// leader's, it votes for nobody else; and not at all before it is sure that the support it gave in
+// an earlier life has expired.
+func (e *Election) callForVotes(ev *ElectionEvent, f *ElectionFacts, r *ElectionResult) {
+	switch {
+	case f.Promises == nil:
+		return
+	case !f.mayVote():
+	case ev.Forced:
+		e.deferred = f.Now
+		return
+	case !e.supportsOther(ev.From, f):
+		r.Effects |= ForgetLeader // raft has its own idea of how long a leader is to be followed
+		if !ev.PreVote {
+			e.deferred = f.Now
+		}
+		return
+	case f.Leading:
+		r.Effects |= Unquiesce // the candidate does not know who leads, having been restarted perhaps
+	}
+	r.Effects |= Drop
+	if ev.PreVote { // a vote that is refused says nothing
+		r.Effects |= RejectPreVote
+	}
+}
+
+// supportsOther reports whether this store supports a leader other than the candidate.
+func (e *Election) supportsOther(candidate kvpb.ReplicaID, f *ElectionFacts) bool {
+	switch {
+	case f.Promises == nil || f.Lead == candidate && f.Lead != 0:
 		return false
+	case f.Lead == 0:
+		if e.split.Store == 0 || f.Term > lastSplitTerm {
+			return false
+		}
+		d, ok := f.Desc.Replica(e.split.Store)
+		return ok && d.Replica != candidate && f.Promises.Granted(e.split.Store).Epoch == e.split.Epoch
+	case f.Lead == f.Self:
+		return f.Serves
 	}
-	return true
+	d, ok := f.Desc.ReplicaByID(f.Lead)
+	return ok && f.Promises.Supports(d.Store)
+}
+
+// needsLeader reports whether the range needs a leader, as far as this replica knows.
+func (e *Election) needsLeader(f *ElectionFacts) bool {
+	return !f.Gone && !f.Leading && !e.supportsOther(f.Self, f)
+}
+
+// defers reports whether somebody else is being elected. The replica then waits for a while, and
+// takes no answer to an earlier call for votes: its own later term would end the other's
+// leadership as it begins, with its row locks.
+func (e *Election) defers(f *ElectionFacts) bool { return f.Now.Before(e.deferred.Add(campaignAgain)) }
+
+// isFull reports whether the log was found to be full a moment ago.
+func (e *Election) isFull(f *ElectionFacts) bool {
+	return !e.fullAt.IsZero() && f.Now.Sub(e.fullAt) < logFullBackoff
+}
+
+func (f *ElectionFacts) mayVote() bool { return f.Promises == nil || f.Promises.MayVote() }
+
+func (e *Election) campaign(r *ElectionResult) {
+	e.ticks = campaignTicks
+	r.Effects |= ForgetLeader | Campaign // the leader's store has lost our support
+}
+
+// enqueue puts a voter into its store's queue, unless it is there or campaigns.
+func (e *Election) enqueue(f *ElectionFacts, wait time.Duration, r *ElectionResult) {
+	rank, votes := Rank(f.Desc, f.Self, func(s kvpb.StoreID) bool { return f.Promises == nil || f.Promises.Supports(s) })
+	if votes && !f.Gone && e.change(NotCandidate, Queued) {
+		r.Effects |= Enqueue
+		r.Rank, r.Wait = rank, wait
+	}
+}
+
+// leave ends the campaign.
+func (e *Election) leave(r *ElectionResult) {
+	e.ticks = 0
+	if e.change(Campaigning, NotCandidate) {
+		r.Effects |= LeaveCampaign
+	}
+}
+
+// askCandidate asks the next candidate to campaign. The leadership has ended before, so that nothing
+// is read under it any more.
+func (e *Election) askCandidate(r *ElectionResult) {
+	to, ok := e.stepDown.Ask()
+	if !ok {
+		e.stepDown = nil
+		return
+	}
+	r.Effects |= AskCandidate
+	r.To, r.Term = to, e.stepDown.Term
+}
+
+func (e *Election) change(from, to Candidacy) bool {
+	return e.state.CompareAndSwap(int32(from), int32(to))
 }

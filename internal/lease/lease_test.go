@@ -17,11 +17,11 @@ import (
 	"github.com/lichendb/lichen/internal/liveness"
 )
 
-// TestScripts runs the files of testdata. Each line of a "run" block is one event at a leader, whose
+// TestScripts runs the stories of testdata/leases. Each line of a "run" block is one event at a leader, whose
 // replica is 1, on store 1, or at the gate of its row locks; the output repeats it with its result.
 // Replica n is on store n. Times are in seconds.
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/leases", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out string
 			synctest.Test(t, func(t *testing.T) {
@@ -201,6 +201,14 @@ func (s *script) transfer(f []string) string {
 		return s.importLocks(uint64(s.num(f[1])))
 	case "damage":
 		s.exported = s.exported[:len(s.exported)-1]
+	case "exporting": // exporting yes|no
+		if f[1] == "yes" {
+			s.gate.BeginExport()
+		} else {
+			s.gate.EndExport()
+		}
+	case "reclaim": // reclaim [transferring]
+		return map[bool]string{true: "campaigns again", false: "waits"}[s.lease.Reclaims(&s.gate, len(f) > 1)]
 	case "removed":
 		s.gate.Removed(uint64(s.num(f[1])))
 		s.exported = nil

@@ -28,6 +28,8 @@ type Gate struct {
 	shut   atomic.Bool
 	begun  atomic.Bool
 	empty  chan struct{} // has one when the last one inside left, being shut
+	// exporting: the record is being written, and raft does not know of the transfer yet.
+	exporting atomic.Bool
 	// imported is the term of the leadership that has found the record of a transfer, until it
 	// has removed it; else 0.
 	imported atomic.Uint64
@@ -86,6 +88,21 @@ func (g *Gate) Drained(wait time.Duration) bool {
 		}
 	}
 	return true
+}
+
+// BeginExport notes that the locks are about to go into the record, EndExport that raft was asked to
+// transfer the leadership after that.
+func (g *Gate) BeginExport() { g.exporting.Store(true) }
+
+// EndExport ends what BeginExport began.
+func (g *Gate) EndExport() { g.exporting.Store(false) }
+
+// Reclaims reports whether a leader campaigns again, which has offered its leadership to another
+// replica: it may not serve in this term any more. It waits while raft transfers the leadership, and
+// while the record of the locks is being written, since the end of its term would come before it
+// (invariant 10).
+func (l *Lease) Reclaims(g *Gate, transferring bool) bool {
+	return l != nil && !l.Alone && l.Revoked.Load() && !transferring && !g.exporting.Load()
 }
 
 // Open lets requests in again.

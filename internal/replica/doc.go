@@ -98,8 +98,6 @@
 //	     found still stood afterwards (txnintent.ReplayFilter, answerAgain).
 //	R33. A merge takes effect only if the right range has not changed since before it was
 //	    asked whether the border may go (MergeIf, freeze, Renew).
-//	R24. The record of a lock transfer is removed only by the leadership that has imported it, and
-//	    before that one exports itself (dropTransfer, lockTransfer.record).
 //	R25. Up to a closed timestamp nothing comes into the range behind the index that was said
 //	     with it: the low-water mark is raised before commits in flight are looked at, these
 //	     before staged intents, and the lease last; whoever commits announces it before
@@ -130,22 +128,12 @@
 //	R32. The command that ends a transaction tells when (txnintent, invariant 9;
 //	     TestSpillSteps in sim).
 //
-//	R34. Raft is asked to transfer a leadership only in its own term, after the record of its row
-//	     locks was proposed or they were given up; until then it isn't reclaimed (transfer,
-//	     lockTransfer.exporting; TestLocksSurvive in sim).
-//	R35. In a range that was split off a store votes for nobody but the leader under whom the split
-//	     came into the log, while it gives it the support of that time and no leader is known. Support
-//	     given anew counts only for a leader that has applied the split (presume; lease, invariant 4).
 //	R38. What is committed above certainFrom was committed under this leadership, and this node's
 //	     clock had passed it before anybody heard of it: so what lies above a reading of the clock
 //	     was committed after that. Commands pass the clock on when they are applied (noteCommand),
 //	     spilled intents without one when they are staged (stage.announce); what comes otherwise
 //	     raises certainFrom before it can be read: leaderships, merges, and intents that were
 //	     written under another leadership (beginLeadership, subsume, decide; uncertain).
-//	R39. Who has voted for another, or has had an answer from a later term, does not campaign
-//	     for a while, and an answer to its earlier call for votes does not count: its
-//	     own term would end the new leadership, with its row locks, as it begins (yields;
-//	     TestLockTransferUndisturbed in store).
 //	R40. A range that was split off begins with the locks and the timestamp cache of the other
 //	     half only at the leader of that, and if nobody has led it in between: nobody else has read
 //	     there then. What is copied is complete, since a read, or a commit that keeps something

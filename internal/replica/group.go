@@ -3,11 +3,9 @@ package replica
 import (
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/raftlog"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -22,13 +20,8 @@ type group struct {
 	ticking atomic.Bool // a tick waits to be processed
 	r       *Replica
 
-	applier       apply.Applier
-	incoming      *IncomingSnapshot // what raft may take now
-	campaignTicks int               // how long it campaigns yet
-	voted         time.Time         // when it last voted for another, perhaps, or heard of a later term
-	// fullAt is when the log had no room last, stepDown how a leadership ended of that.
-	fullAt   time.Time
-	stepDown *lease.StepDown
+	applier  apply.Applier
+	incoming *IncomingSnapshot // what raft may take now
 }
 
 var _ raftgroup.Host = (*group)(nil)

@@ -79,7 +79,7 @@ func (r *Replica) Leader() (kvpb.ReplicaDescriptor, bool) {
 
 func (r *Replica) notLeader() error {
 	e := &kvpb.NotLeaderError{Range: r.id, Desc: r.Desc()}
-	if r.candidacy.Load() != noCandidate { // the leader it knows is gone
+	if r.election.Candidacy() != lease.NotCandidate { // the leader it knows is gone
 		r.prioritizeElection()
 		return e
 	}
@@ -230,10 +230,10 @@ func (r *Replica) stopServing() {
 }
 
 func (r *Replica) noteLeader(id uint64) {
-	if id != 0 {
-		r.presumed = presumption{} // who leads now was elected with regard to it
-	}
 	if rid := kvpb.ReplicaID(id); *r.leader.Load() != rid {
+		if rid != 0 {
+			r.group.stepElection(&lease.ElectionEvent{Type: lease.KnowLeader})
+		}
 		r.leader.Store(&rid)
 		r.Wake()
 	}

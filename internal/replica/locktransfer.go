@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
@@ -40,8 +39,7 @@ const (
 // lockTransfer is what a replica knows of exports and imports of its row locks.
 type lockTransfer struct {
 	lease.Gate
-	exporting atomic.Bool   // raft has not heard of the transfer yet
-	record    chan struct{} // has one while the record is being written or removed
+	record chan struct{} // has one while the record is being written or removed
 	// present is the term of the last entry applied, former the one of the last entry of
 	// another term: of the leadership before. Both belong to the processing goroutine.
 	former, present uint64
@@ -168,14 +166,14 @@ func (r *Replica) transferLocks(l *lease.Lease, to kvpb.ReplicaID, whole bool) {
 	if since, err := r.admitWrite(ctx); err == nil && since.Term == under.Term {
 		under = since // a split may have been among the requests that were waited for
 	}
-	r.transfers.exporting.Store(true)
+	r.transfers.BeginExport()
 	l.Revoked.Store(true) // before the locks go
 	locks := r.locks.Len()
 	if locks > 0 {
 		r.exportLocks(l, under)
 	}
 	r.transfer(l.Term, to)
-	r.transfers.exporting.Store(false)
+	r.transfers.EndExport()
 	for ctx.Err() == nil {
 		select {
 		case <-time.After(transferCheck):
@@ -283,7 +281,7 @@ func (r *Replica) unfinished(locks []concurrency.Lock) []concurrency.Lock {
 }
 
 // dropTransfer removes the record of a lock transfer that the leadership of a term has read
-// (invariant R24), and lets requests in that change row locks. It ends with the leadership.
+// (lease, invariant 6), and lets requests in that change row locks. It ends with the leadership.
 func (r *Replica) dropTransfer(term uint64) {
 	for r.tasks.open() {
 		if l := r.lease.Load(); l == nil || l.Term != term {

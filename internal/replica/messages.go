@@ -2,9 +2,9 @@ package replica
 
 import (
 	"math"
-	"time"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -27,19 +27,19 @@ func (r *Replica) NeededFrom() uint64 {
 
 // Accept implements raftgroup.Host.
 func (g *group) Accept(m *pb.Message, epoch int64) bool {
-	if g.stepDown != nil && m.GetTerm() > g.stepDown.Term {
-		g.stepDown = nil // somebody campaigns, or leads
+	if t := g.r.election.SteppingDown(); t != 0 && m.GetTerm() > t {
+		g.stepElection(&lease.ElectionEvent{Type: lease.NewTerm})
 	}
 	switch m.GetType() {
 	case pb.MsgVote, pb.MsgPreVote:
-		return g.acceptsVote(m)
+		return !g.callForVotes(m)
 	case pb.MsgHeartbeat:
 		if err := g.held(m); err != nil {
 			g.lose(err)
 			return false
 		}
 	case pb.MsgTimeoutNow:
-		return g.r.deps.Support == nil || g.r.deps.Support.MayVote()
+		return !g.stepElection(&lease.ElectionEvent{Type: lease.TimeoutNow})
 	case pb.MsgHeartbeatResp:
 		g.noteLaterTerm(m)
 		g.noteAnswer(m, epoch)
@@ -47,11 +47,7 @@ func (g *group) Accept(m *pb.Message, epoch int64) bool {
 		g.noteLaterTerm(m)
 		g.noteAnswer(m, epoch)
 	case pb.MsgVoteResp, pb.MsgPreVoteResp:
-		if m.GetReject() {
-			g.noteRefusal()
-		} else if m.GetType() == pb.MsgPreVoteResp && g.yields() {
-			return false
-		}
+		return !g.takeVote(m)
 	}
 	return true
 }
@@ -59,7 +55,7 @@ func (g *group) Accept(m *pb.Message, epoch int64) bool {
 // noteLaterTerm notes that a follower's answer comes from a later term: somebody is being elected.
 func (g *group) noteLaterTerm(m *pb.Message) {
 	if m.GetTerm() > g.Raft().BasicStatus().GetTerm() {
-		g.voted = time.Now()
+		g.stepElection(&lease.ElectionEvent{Type: lease.LaterTerm})
 	}
 }
 
@@ -143,7 +139,7 @@ func (r *Replica) resting() bool {
 	if l := r.lease.Load(); l != nil {
 		return r.idle.Load() && r.coversNow(l)
 	}
-	if r.candidacy.Load() == queued {
+	if r.election.Candidacy() == lease.Queued {
 		return true // its turn wakes it
 	}
 	if !r.votes() {
@@ -159,7 +155,7 @@ func (g *group) tick() {
 		g.TickLeader()
 		return
 	}
-	g.electionTick()
+	g.stepElection(&lease.ElectionEvent{Type: lease.Tick})
 }
 
 // SupportChanged tells the replica that support between its store and another has

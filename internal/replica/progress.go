@@ -72,17 +72,13 @@ func (r *Replica) lags(f FollowerProgress) bool {
 // would drop its call for votes, so that they are told of the end of the term first.
 // A denied vote says no more than that.
 func (r *Replica) Reclaim() {
-	if l := r.lease.Load(); l == nil || l.Alone || !l.Revoked.Load() {
+	if !r.lease.Load().Reclaims(&r.transfers.Gate, false) {
 		return
 	}
 	r.group.Do(func() {
 		g := r.group
 		st := g.Raft().BasicStatus()
-		l := r.lease.Load()
-		if r.transfers.exporting.Load() {
-			return // its end of the term would come before the record of the locks
-		}
-		if st.RaftState != raft.StateLeader || st.LeadTransferee != raft.None || l == nil || l.Alone || !l.Revoked.Load() {
+		if st.RaftState != raft.StateLeader || !r.lease.Load().Reclaims(&r.transfers.Gate, st.LeadTransferee != raft.None) {
 			return
 		}
 		over := func(to kvpb.ReplicaID) *pb.Message {

@@ -141,7 +141,6 @@ type Replica struct {
 	// inheritSubsumed goes with inheritEpoch (merging.subsumedEpochs).
 	inheritSubsumed  *[]uint64
 	merging          merging
-	presumed         presumption
 	outgoing         outgoing // snapshots
 	thresholdApplied atomic.Pointer[hlc.Timestamp]
 	applied          atomic.Uint64
@@ -150,7 +149,7 @@ type Replica struct {
 	quiesced         atomic.Bool // nobody ticks it until Wake
 	stopped          atomic.Bool // see stopServing
 	rests            atomic.Bool // what is closed rises by itself (BeginRest)
-	candidacy        atomic.Int32
+	election         lease.Election
 	// progress is what Progress told last, as long as the leader is idle.
 	progress atomic.Pointer[[]FollowerProgress]
 	// lastWrite is the wall time of the newest commit: once all versions below it

@@ -1,38 +1,11 @@
 package replica
 
 import (
-	"time"
-
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lease"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 )
-
-// fullFor is how long after its log was found to be full a replica does not campaign: it could
-// not write down its own vote.
-const fullFor = 3 * time.Second
-
-// LogFull implements raftgroup.Host.
-func (g *group) LogFull(term uint64, candidates []kvpb.ReplicaID) {
-	g.fullAt = time.Now()
-	if term != 0 {
-		g.stepDown = &lease.StepDown{Term: term, Candidates: candidates}
-		g.timeoutNext()
-		g.r.Wake() // its ticks ask again
-	}
-}
-
-// timeoutNext asks the next candidate to campaign. The leadership has ended before, so that
-// nothing is read under it any more.
-func (g *group) timeoutNext() {
-	to, ok := g.stepDown.Ask()
-	if !ok {
-		g.stepDown = nil
-		return
-	}
-	g.Send(g.r.timeoutNow(to, g.stepDown.Term))
-}
 
 // timeoutNow asks another replica to campaign in the place of the leader of a term.
 func (r *Replica) timeoutNow(to kvpb.ReplicaID, term uint64) *pb.Message {
@@ -81,13 +54,3 @@ func (r *Replica) endTerm() *lease.Lease {
 func (r *Replica) candidates(l *lease.Lease) []kvpb.ReplicaDescriptor {
 	return l.Candidates(r.Desc(), r.replicaID, r.supportedBy)
 }
-
-// stepDownTick is a tick of a replica that stepped down and has heard of no other leader.
-func (g *group) stepDownTick() {
-	if g.stepDown.Due() {
-		g.timeoutNext()
-	}
-}
-
-// full reports whether the log was found to be full a moment ago.
-func (g *group) full() bool { return !g.fullAt.IsZero() && time.Since(g.fullAt) < fullFor }

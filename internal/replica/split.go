@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/plant"
-	"go.etcd.io/raft/v3"
 )
 
 // Split cuts the range at key: this range keeps the keys below, the new range id
@@ -68,7 +67,7 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 	if r.deps.Closing != nil {
 		r.deps.Closing.Inherit(r.id, n.id, r.applied.Load())
 	}
-	n.presumed = r.presume()
+	n.election.SplitOff(r.splitLeader())
 	if r.lease.Load() != nil {
 		r.records.Split(right.StartKey)
 		n.inheritMu.Lock()
@@ -85,7 +84,11 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 		}
 		n.inheritMu.Unlock()
 		if !n.onlyVoter() { // else Start makes it the leader
-			defer n.tasks.run(n.campaignUntilLed)
+			defer n.tasks.run(func() {
+				ctx, cancel := n.tasks.context(splitElection)
+				defer cancel()
+				n.campaignUntilLed(ctx)
+			})
 		}
 	}
 	if err := n.Start(); err != nil {
@@ -93,57 +96,17 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 	}
 }
 
-// presumption is who may still answer for a range that was just split off: the leader of the
-// other half under whom the split came into the log, if it has not applied it yet. It binds
-// this replica's vote while its store has the support of that time, and until somebody
-// leads the new range. The processing goroutine has it.
-type presumption struct {
-	store kvpb.StoreID // 0: nobody
-	epoch int64
-}
-
-// presume returns who is presumed to lead a range that the entry being applied splits off. A
-// leader of a later term has applied the entry before it served.
-func (r *Replica) presume() (p presumption) {
+// splitLeader returns who may lead, yet, a range that the entry being applied splits off. A leader
+// of a later term has applied the entry before it served.
+func (r *Replica) splitLeader() (l lease.SplitLeader) {
 	lead, ok := r.Leader()
 	if !ok || r.deps.Support == nil || r.transfers.present != r.group.Raft().BasicStatus().GetTerm() {
-		return p
+		return l
 	}
-	if p.epoch = r.deps.Support.Granted(lead.Store).Epoch; p.epoch != 0 {
-		p.store = lead.Store
+	if l.Epoch = r.deps.Support.Granted(lead.Store).Epoch; l.Epoch != 0 {
+		l.Store = lead.Store
 	}
-	return p
-}
-
-const (
-	// splitElection bounds how long the new range's replica at the leader of the old
-	// one tries to become leader before it does so at the pace of any other.
-	splitElection      = 3 * time.Second
-	splitElectionFirst = 2 * time.Millisecond
-	splitElectionMost  = 50 * time.Millisecond
-)
-
-// campaignUntilLed calls for votes until the range has a leader. The other replicas are
-// not there before their stores have applied the split too.
-func (r *Replica) campaignUntilLed() {
-	ctx, cancel := r.tasks.context(splitElection)
-	defer cancel()
-	for pause := splitElectionFirst; *r.leader.Load() == 0 && !r.Gone(); pause = min(2*pause, splitElectionMost) {
-		r.group.Do(r.group.campaignFirst)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// campaignFirst calls for votes in the first term after the range's beginning.
-func (g *group) campaignFirst() {
-	// Who has been promised the votes waits for them: in another term they would be cast anew.
-	if g.Raft().BasicStatus().RaftState != raft.StateCandidate && g.leaderless() && g.mayVote() {
-		g.campaign()
-	}
+	return l
 }
 
 // releaseMoved releases locks that a split has moved to the new range: a commit that
