@@ -40,7 +40,7 @@ var knownDifferences = []knownDifference{
 		`^function (exp|ln|log|log10|pow|power|sqrt|cbrt|d(exp|log1|log10|pow|cbrt|sqrt)|a?(sin|cos|tan|cot|sinh|cosh|tanh)[dh]?|atan2d?)\(|^operator .*(\^|\|\|/) float8`, ``, `^rows`).onlyIf(lastDigits),
 	knownAs("the type of a column that an index expression reads", `^(several ALTER|ddl ALTER|PREPARE)`, ``, `0A000`).saying(`^altering the type of a column used by an index`),
 	knownAs("indexes of tsvector values", `^(several ALTER|ddl|PREPARE)`, ``, `0A000`).saying(`^an index on a column of type ts(vector|query)`),
-	knownAs("foreign keys from integers to numerics", `^(several ALTER|ddl)`, ``, `0A000`).saying(`^foreign keys from type (integer|bigint|smallint) to type numeric`),
+	knownAs("foreign keys between types of dates and times, and from double precision to real", `^(several ALTER|ddl)`, ``, `0A000`).saying(`^foreign keys from type (timestamp|double precision)`),
 	knownAs("fields of a type that something uses", `^ddl ALTER TYPE pair`, ``, `^error (2BP01|23505)$|^no error 0A000$`),
 	knownAs("locks on the rows of an outer join", `^locking`, `LEFT JOIN`, `^error 0A000`).saying(`nullable side of an outer join`),
 	knownAs("pending trigger events", `^PREPARE`, `TRUNCATE|ALTER TABLE \w+ (RENAME|SET SCHEMA)`, `^(no )?error 55006`),

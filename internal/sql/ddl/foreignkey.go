@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -192,10 +193,10 @@ func compatibleKeys(t, ref *catalog.Table, k *catalog.ForeignKey) error {
 		if c := a.Type.Collation(); c != nil && c.Nondeterministic {
 			return errByteKey(c)
 		}
-		if sameKeyType(a.Type, b.Type) {
+		if _, _, ok := rowcodec.ReferenceCast(a.Type, b.Type); ok {
 			continue
 		}
-		if a.Type.Family == types.IntFamily && (b.Type.Family == types.DecimalFamily || b.Type.Family == types.FloatFamily) {
+		if sharedOperators(a.Type, b.Type) {
 			return pgerr.Unsupported("foreign keys from type %s to type %s are not supported", types.FormatType(a.Type), types.FormatType(b.Type))
 		}
 		return pgerr.New(pgerr.DatatypeMismatch, "foreign key constraint \"%s\" cannot be implemented", k.Name).
@@ -205,13 +206,12 @@ func compatibleKeys(t, ref *catalog.Table, k *catalog.ForeignKey) error {
 	return nil
 }
 
-// sameKeyType reports whether equal values of two types have the same form in keys.
-func sameKeyType(a, b *types.T) bool {
-	text := func(t *types.T) bool { return t.Is(types.Text) || t.Is(types.Varchar) }
-	return a.Is(b) || text(a) && text(b) || a.Family == types.IntFamily && b.Family == types.IntFamily && a.Elem == nil && !isOid(a) && !isOid(b)
+// sharedOperators reports whether values of two types are compared although no cast makes one of
+// the other without loss.
+func sharedOperators(a, b *types.T) bool {
+	instant := func(t *types.T) bool { return t.Is(types.Date) || t.Is(types.Timestamp) || t.Is(types.TimestampTZ) }
+	return instant(a) && instant(b) || a.Is(types.Float8) && b.Is(types.Float4)
 }
-
-func isOid(t *types.T) bool { return !t.Is(types.Int2) && !t.Is(types.Int4) && !t.Is(types.Int8) }
 
 // removeForeignKey takes foreign key i out of t, which the caller stores, and tells
 // the table it refers to unless that is among those that go anyway.

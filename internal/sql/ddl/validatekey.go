@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -70,6 +71,9 @@ func orphansQuery(t, ref *catalog.Table, k *catalog.ForeignKey) string {
 		c, p, equal := "c."+ast.QuoteIdent(from.Name), "p."+ast.QuoteIdent(to.Name), " = "
 		if a, b := from.Type.Collation(), to.Type.Collation(); a != nil && b != nil && a.Oid != b.Oid {
 			equal = " COLLATE \"C\" = " // keys are equal if their bytes are
+		}
+		if cast, as, _ := rowcodec.ReferenceCast(from.Type, to.Type); cast != nil {
+			equal = "::" + as.SQLName + " = "
 		}
 		cols, on, notNull = append(cols, c), append(on, c+equal+p), append(notNull, c+" IS NOT NULL")
 	}

@@ -3,10 +3,12 @@ package exec
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/rowcodec"
 )
 
 // afterQueue is what is left to do when a statement has written its rows: checks of
@@ -170,7 +172,7 @@ func (q *afterQueue) refuseFound(f *finder, b *keyBatch, keys *referredKeys) err
 	if !found || err != nil {
 		return err
 	}
-	return b.watch.referred(b.rows.rows[at], r.format())
+	return b.watch.stillReferred(b.rows.rows[at], r.format())
 }
 
 // holds verifies that the row under key pk refers to key i, and that this is gone.
@@ -186,7 +188,7 @@ func (q *afterQueue) holds(f *finder, b *keyBatch, pk []byte, i int) (bool, erro
 		return false, nil
 	}
 	if res.Changed {
-		same, err := f.same(pk, bytes.Clone(res.Value), b.keys[i])
+		same, err := f.same(r, pk, bytes.Clone(res.Value), b.keys[i])
 		if !same || err != nil {
 			return false, err
 		}
@@ -321,11 +323,11 @@ func (f *finder) rowRefers(r *run, pk []byte, want string) (bool, error) {
 		return false, err
 	}
 	f.text.reset()
-	return f.same(pk, f.text.bytes(value), want)
+	return f.same(r, pk, f.text.bytes(value), want)
 }
 
 // same reports whether the row that an entry holds refers to the key want.
-func (f *finder) same(pk, value []byte, want string) (bool, error) {
+func (f *finder) same(r *run, pk, value []byte, want string) (bool, error) {
 	row := make(Row, len(f.op.ref.Table.Columns))
 	if err := f.op.rowDec.Decode(pk, value, row); err != nil {
 		return false, err
@@ -333,7 +335,7 @@ func (f *finder) same(pk, value []byte, want string) (bool, error) {
 	if nulls(row, f.op.ref.Ords) > 0 {
 		return false, nil
 	}
-	key, err := f.op.key.of(row, f.op.ref.Ords)
+	key, err := f.op.key.referring(r, row)
 	return err == nil && string(key) == want, err
 }
 
@@ -414,7 +416,7 @@ func childIndex(ref *plan.Reference) (*catalog.Index, int) {
 		}
 		n := 0
 		for _, c := range ix.Columns {
-			if !containsColumn(ref.Key.Columns, c.Column) {
+			if !containsColumn(ref.Key.Columns, c.Column) || !sameKeys(ref, c.Column) {
 				break
 			}
 			n++
@@ -424,6 +426,12 @@ func childIndex(ref *plan.Reference) (*catalog.Index, int) {
 		}
 	}
 	return best, most
+}
+
+// sameKeys reports whether a column of a foreign key has the same keys as the one it refers to.
+func sameKeys(ref *plan.Reference, column catalog.ColumnID) bool {
+	i := slices.Index(ref.Key.Columns, column)
+	return rowcodec.SameKeys(ref.Table.Columns[ref.Ords[i]].Type, ref.Ref.Columns[ref.RefOrds[i]].Type)
 }
 
 func containsColumn(list []catalog.ColumnID, id catalog.ColumnID) bool {

@@ -69,25 +69,58 @@ func (d *Deferred) Tables() (from, to *catalog.Table) {
 // refKey makes the key of an entry in the index that a foreign key refers to.
 type refKey struct {
 	*plan.Reference
-	x   *rowcodec.Index
-	row Row // of the referenced table
-	buf []byte
+	x     *rowcodec.Index
+	casts []refCast // by column of the foreign key
+	row   Row       // of the referenced table
+	buf   []byte
 }
 
-func newRefKey(r *plan.Reference) (*refKey, error) {
-	x, err := rowcodec.Compile(r.Ref, r.Index)
+// refCast makes a value of the referencing column comparable with the referenced one.
+type refCast struct {
+	fn types.CastFunc // nil: it is
+	to *types.T
+}
+
+func newRefKey(ref *plan.Reference) (*refKey, error) {
+	x, err := rowcodec.Compile(ref.Ref, ref.Index)
 	if err != nil {
 		return nil, err
 	}
-	return &refKey{Reference: r, x: x, row: make(Row, len(r.Ref.Columns))}, nil
+	return &refKey{Reference: ref, x: x, casts: refCasts(ref), row: make(Row, len(ref.Ref.Columns))}, nil
 }
 
-// of encodes the values that row has at ords, which stand for the columns of the
-// key in the order that the foreign key lists them. It is valid until the next call.
-func (k *refKey) of(row Row, ords []int) ([]byte, error) {
-	for i, ord := range ords {
-		k.row[k.RefOrds[i]] = row[ord]
+func refCasts(ref *plan.Reference) []refCast {
+	casts := make([]refCast, len(ref.Ords))
+	for i := range casts {
+		casts[i].fn, casts[i].to, _ = rowcodec.ReferenceCast(ref.Table.Columns[ref.Ords[i]].Type, ref.Ref.Columns[ref.RefOrds[i]].Type)
 	}
+	return casts
+}
+
+// referred encodes the key of a row of the referenced table. It is valid until the next call.
+func (k *refKey) referred(row Row) ([]byte, error) {
+	for _, ord := range k.RefOrds {
+		k.row[ord] = row[ord]
+	}
+	return k.encode()
+}
+
+// referring encodes the key that a row of the table refers to. It is valid until the next call.
+func (k *refKey) referring(r *run, row Row) ([]byte, error) {
+	for i, ord := range k.Ords {
+		d := row[ord]
+		if c := &k.casts[i]; c.fn != nil {
+			var err error
+			if d, err = r.convert(c.fn, d, c.to); err != nil {
+				return nil, err
+			}
+		}
+		k.row[k.RefOrds[i]] = d
+	}
+	return k.encode()
+}
+
+func (k *refKey) encode() ([]byte, error) {
 	var err error
 	k.buf, err = k.x.AppendKey(k.buf[:0], k.row)
 	return k.buf, err
@@ -225,7 +258,7 @@ func (w *keyWatch) refers(d *dml, old, row Row) error {
 		}
 		return nil
 	}
-	key, err := w.of(row, w.Ords)
+	key, err := w.referring(d.run, row)
 	if err != nil {
 		return err
 	}
@@ -254,7 +287,7 @@ func (w *keyWatch) leaves(d *dml, old, row Row) error {
 		width = 2 * n
 		copySlots(w.values[n:], row, w.RefOrds)
 	}
-	if _, err := w.of(old, w.RefOrds); err != nil {
+	if _, err := w.referred(old); err != nil {
 		return err
 	}
 	if row != nil && !w.moves(row) {
@@ -263,7 +296,7 @@ func (w *keyWatch) leaves(d *dml, old, row Row) error {
 	if w.batch == nil {
 		w.batch = d.run.after.batch(w, width)
 	}
-	return w.batch.add(w.buf, nil, w.values[:width]) // not what of returned: moves may have made the buffer anew
+	return w.batch.add(w.buf, nil, w.values[:width]) // not what referred returned: moves may have made the buffer anew
 }
 
 // moves reports whether a row's new key is another one than its old key, which was
@@ -274,7 +307,7 @@ func (w *keyWatch) moves(row Row) bool {
 	if nulls(row, w.RefOrds) > 0 {
 		return true
 	}
-	now, err := w.of(row, w.RefOrds)
+	now, err := w.referred(row)
 	changed := err != nil || string(now) != old
 	w.buf = append(w.buf[:0], old...)
 	return changed
@@ -298,8 +331,8 @@ func (k *refKey) missing(values Row, fc *types.FormatContext) error {
 		WithDetail("Key %s is not present in table %q.", keyText(k.Table, k.Ords, values, fc), k.Ref.Name)
 }
 
-// referred says that values, which went away, are still referred to.
-func (k *refKey) referred(values Row, fc *types.FormatContext) error {
+// stillReferred says that values, which went away, are still referred to.
+func (k *refKey) stillReferred(values Row, fc *types.FormatContext) error {
 	return k.violation("update or delete on table %q violates foreign key constraint %q on table %q", k.Ref.Name, k.Key.Name, k.Table.Name).
 		WithDetail("Key %s is still referenced from table %q.", keyText(k.Ref, k.RefOrds, values, fc), k.Table.Name)
 }

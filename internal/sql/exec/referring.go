@@ -214,7 +214,7 @@ func (o *referringOp) emit(b *Batch, key, value []byte) error {
 		b.drop()
 		return nil
 	}
-	k, err := o.key.of(row[:n], o.ref.Ords)
+	k, err := o.key.referring(o.run, row[:n])
 	if err != nil {
 		return err
 	}
