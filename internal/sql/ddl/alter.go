@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -25,6 +26,8 @@ func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 	if err := checkAlterKind(st, t, index); err != nil {
 		return err
 	}
+	run := *e
+	e, run.unplaced = &run, true
 	if err := e.prepareTypes(ctx, st, t, index); err != nil {
 		return err
 	}
@@ -63,10 +66,28 @@ func (e *Env) runCommands(ctx context.Context, st *ast.AlterTable, found *catalo
 		}
 		before = max(before, phaseOf(cmds[0]))
 		if err := a.command(ctx, cmds[0]); err != nil {
-			return err
+			return a.orSecondKey(err, st.Cmds, cmds[0])
 		}
 	}
 	return nil
+}
+
+// orSecondKey is the error of a command, or that of a second primary key if the first one has
+// NULLs, which PostgreSQL looks for only when all indexes are built.
+func (a *alteration) orSecondKey(err error, cmds []*ast.AlterCmd, c *ast.AlterCmd) error {
+	primary := func(c *ast.AlterCmd) bool {
+		return c.Kind == ast.AlterAddConstraint && c.Constraint.Kind == ast.ConstrPrimaryKey
+	}
+	last := slices.IndexFunc(cmds, primary)
+	for i := range cmds {
+		if primary(cmds[i]) {
+			last = i
+		}
+	}
+	if pgerr.CodeOf(err) != pgerr.NotNullViolation || !primary(c) || cmds[last] == c {
+		return err
+	}
+	return twoPrimaryKeys(a.t)
 }
 
 // checkAlterKind verifies that the object is what ALTER names. As in PostgreSQL,
@@ -75,7 +96,7 @@ func checkAlterKind(st *ast.AlterTable, t *catalog.Table, index bool) error {
 	ok, what := true, ""
 	switch st.Kind {
 	case ast.ObjView:
-		ok, what = t.Kind == catalog.KindView, "a view"
+		ok, what = t.Kind == catalog.KindView || st.Cmds[0].Kind == ast.AlterRenameColumn, "a view"
 	case ast.ObjSequence:
 		ok, what = t.Kind == catalog.KindSequence, "a sequence"
 	case ast.ObjIndex:
@@ -124,8 +145,11 @@ func (a *alteration) command(ctx context.Context, c *ast.AlterCmd) error {
 		return a.storageParams(ctx, c)
 	}
 	if n, ok := noEffectCommands[c.Kind]; ok {
+		if err := a.checkNamed(c); err != nil {
+			return err
+		}
 		a.e.noEffect(n)
-		return a.checkNamed(c)
+		return nil
 	}
 	if c.Kind == ast.AlterSetTablespace && a.t.Kind == catalog.KindTable {
 		return a.setTablespace(ctx, c)
@@ -193,11 +217,7 @@ var noEffectCommands = map[ast.AlterKind]noEffect{
 func (a *alteration) checkNamed(c *ast.AlterCmd) error {
 	switch c.Kind {
 	case ast.AlterColumnStatistics, ast.AlterColumnSetParams, ast.AlterColumnResetParams, ast.AlterColumnStorage, ast.AlterColumnCompression:
-		if a.index {
-			return nil // columns of indexes have numbers
-		}
-		_, err := a.column(c.Name, c.Pos)
-		return err
+		return a.checkColumnOption(c)
 	case ast.AlterClusterOn, ast.AlterReplicaIdentity:
 		if c.Name != "" && a.t.IndexByName(c.Name) == nil {
 			return pgerr.New(pgerr.UndefinedObject, "index \"%s\" for table \"%s\" does not exist", c.Name, a.t.Name)
@@ -254,16 +274,12 @@ func (a *alteration) tableCommand(ctx context.Context, c *ast.AlterCmd) error {
 func (a *alteration) put(ctx context.Context) error { return a.e.putRelation(ctx, a.t) }
 
 // column finds a column by name.
-func (a *alteration) column(name string, pos int) (*catalog.Column, error) {
+func (a *alteration) column(name string) (*catalog.Column, error) {
 	ord, ok := visibleColumn(a.t, name)
 	if !ok {
-		return nil, undefinedColumn(a.t, name, pos)
+		return nil, a.t.UndefinedColumn(name)
 	}
 	return &a.t.Columns[ord], nil
-}
-
-func undefinedColumn(t *catalog.Table, name string, pos int) error {
-	return t.UndefinedColumn(name).At(pos)
 }
 
 func (a *alteration) undefinedConstraint(c *ast.AlterCmd) error {

@@ -19,7 +19,7 @@ func (a *alteration) addColumn(ctx context.Context, c *ast.AlterCmd) error {
 			a.e.skip(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists, skipping", d.Name, a.t.Name)
 			return nil
 		}
-		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", d.Name, a.t.Name).At(d.Pos)
+		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", d.Name, a.t.Name)
 	}
 	def, err := a.e.columnDef(ctx, a.t, d)
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *alteration) dropColumn(ctx context.Context, c *ast.AlterCmd) error {
 			a.e.skip(pgerr.SuccessfulCompletion, "column \"%s\" of relation \"%s\" does not exist, skipping", c.Name, a.t.Name)
 			return nil
 		}
-		return undefinedColumn(a.t, c.Name, c.Pos)
+		return a.t.UndefinedColumn(c.Name)
 	}
 	id := a.t.Columns[ord].ID
 	if err := a.dropColumnDependents(ctx, ord, c.Cascade); err != nil {
@@ -282,12 +282,16 @@ func viewUses(v *catalog.Table, table catalog.ID, column catalog.ColumnID) bool 
 
 // columnDefault is SET DEFAULT and DROP DEFAULT.
 func (a *alteration) columnDefault(ctx context.Context, c *ast.AlterCmd) error {
-	col, err := a.column(c.Name, c.Pos)
+	col, err := a.column(c.Name)
 	if err != nil {
 		return err
 	}
 	if col.Identity != 0 {
-		return pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", col.Name, a.t.Name).At(c.Pos)
+		err := pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", col.Name, a.t.Name)
+		if c.Kind == ast.AlterColumnDropDefault {
+			return err.WithHint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.")
+		}
+		return err
 	}
 	if col.Generated != "" {
 		err := pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is a generated column", col.Name, a.t.Name)
@@ -310,7 +314,7 @@ func (a *alteration) columnDefault(ctx context.Context, c *ast.AlterCmd) error {
 
 // columnNotNull is SET NOT NULL and DROP NOT NULL.
 func (a *alteration) columnNotNull(ctx context.Context, c *ast.AlterCmd) error {
-	col, err := a.column(c.Name, c.Pos)
+	col, err := a.column(c.Name)
 	if err != nil {
 		return err
 	}
@@ -325,10 +329,10 @@ func (a *alteration) columnNotNull(ctx context.Context, c *ast.AlterCmd) error {
 		return a.put(ctx)
 	}
 	if col.Identity != 0 {
-		return pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", col.Name, a.t.Name).At(c.Pos)
+		return pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", col.Name, a.t.Name)
 	}
 	if pk := a.t.PrimaryKey(); pk != nil && slices.ContainsFunc(pk.Columns, func(k catalog.IndexColumn) bool { return k.Column == col.ID }) {
-		return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" is in a primary key", col.Name).At(c.Pos)
+		return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" is in a primary key", col.Name)
 	}
 	col.NotNull = false
 	return a.put(ctx)
@@ -336,7 +340,7 @@ func (a *alteration) columnNotNull(ctx context.Context, c *ast.AlterCmd) error {
 
 // columnVisible is the dialect's SET VISIBLE and SET NOT VISIBLE.
 func (a *alteration) columnVisible(ctx context.Context, c *ast.AlterCmd) error {
-	col, err := a.column(c.Name, c.Pos)
+	col, err := a.column(c.Name)
 	if err != nil {
 		return err
 	}
@@ -363,7 +367,7 @@ func (a *alteration) redefineSequence(ctx context.Context, s *catalog.Table, opt
 // columnIdentity is ADD GENERATED, SET GENERATED (with sequence options) and
 // DROP IDENTITY.
 func (a *alteration) columnIdentity(ctx context.Context, c *ast.AlterCmd) error {
-	col, err := a.column(c.Name, c.Pos)
+	col, err := a.column(c.Name)
 	if err != nil {
 		return err
 	}
@@ -375,7 +379,7 @@ func (a *alteration) columnIdentity(ctx context.Context, c *ast.AlterCmd) error 
 			a.e.skip(pgerr.SuccessfulCompletion, "column \"%s\" of relation \"%s\" is not an identity column, skipping", col.Name, a.t.Name)
 			return nil
 		}
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is not an identity column", col.Name, a.t.Name).At(c.Pos)
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is not an identity column", col.Name, a.t.Name)
 	}
 	s, err := a.lockSequence(ctx, col)
 	if err != nil {
@@ -403,16 +407,16 @@ func (a *alteration) columnIdentity(ctx context.Context, c *ast.AlterCmd) error 
 }
 
 func (a *alteration) addIdentity(ctx context.Context, c *ast.AlterCmd, col *catalog.Column) error {
-	if err := identityType(col, c.Pos); err != nil {
+	if err := identityType(col); err != nil {
 		return err
 	}
 	switch {
 	case !col.NotNull:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" must be declared NOT NULL before identity can be added", col.Name, a.t.Name).At(c.Pos)
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" must be declared NOT NULL before identity can be added", col.Name, a.t.Name)
 	case col.Identity != 0:
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is already an identity column", col.Name, a.t.Name).At(c.Pos)
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" is already an identity column", col.Name, a.t.Name)
 	case col.Default != "":
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" already has a default value", col.Name, a.t.Name).At(c.Pos)
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "column \"%s\" of relation \"%s\" already has a default value", col.Name, a.t.Name)
 	}
 	def := &columnDef{col: *col, pos: c.Pos}
 	if err := a.e.columnValue(ctx, a.t, def, c.Constraint); err != nil {

@@ -29,8 +29,13 @@ func (a *alteration) addConstraint(ctx context.Context, c pendingConstraint) err
 		}
 		return a.put(ctx)
 	case ast.ConstrPrimaryKey:
+		if c.UsingIndex != "" {
+			if _, err := a.usingIndex(c); err != nil {
+				return err
+			}
+		}
 		if a.t.PrimaryKey() != nil {
-			return pgerr.New(pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", a.t.Name).At(c.Pos)
+			return twoPrimaryKeys(a.t)
 		}
 		return a.addPrimaryKey(ctx, c)
 	case ast.ConstrUnique, ast.ConstrExclude:

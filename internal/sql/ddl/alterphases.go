@@ -190,7 +190,7 @@ func (a *alteration) checkKeys(cmds []*ast.AlterCmd, before, next int) error {
 		if before <= phaseAttributes && next > phaseAttributes && c.Constraint.Kind == ast.ConstrPrimaryKey {
 			for _, k := range c.Constraint.Keys {
 				if _, ok := visibleColumn(a.t, k.Column); k.Column != "" && !ok {
-					return undefinedColumn(a.t, k.Column, k.Pos)
+					return a.t.UndefinedColumn(k.Column)
 				}
 			}
 		}
@@ -206,7 +206,7 @@ func repeatedKeys(c *ast.Constraint) error {
 	var names []ast.Name
 	for _, k := range c.Keys {
 		if slices.Contains(names, k.Column) {
-			return repeatedKey(k.Column, c.Kind == ast.ConstrPrimaryKey).At(k.Pos)
+			return repeatedKey(k.Column, c.Kind == ast.ConstrPrimaryKey).At(c.Pos)
 		}
 		names = append(names, k.Column)
 	}

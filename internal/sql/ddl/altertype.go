@@ -29,7 +29,7 @@ type typeChange struct {
 func (a *alteration) columnTypes(ctx context.Context) error {
 	list := make([]typeChange, 0, len(a.types))
 	for _, c := range a.types {
-		col, err := a.column(c.Name, c.Pos)
+		col, err := a.column(c.Name)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (a *alteration) retyped(ctx context.Context, list []typeChange, rewritten b
 
 // prepareType checks one ALTER COLUMN TYPE by itself, on the table as the statement found it.
 func (a *alteration) prepareType(ctx context.Context, c *ast.AlterCmd) error {
-	col, err := a.column(c.Name, c.Pos)
+	col, err := a.column(c.Name)
 	if err != nil {
 		return err
 	}
@@ -131,9 +131,9 @@ func (a *alteration) prepareType(ctx context.Context, c *ast.AlterCmd) error {
 func (a *alteration) declareType(ctx context.Context, c *ast.AlterCmd, col *catalog.Column) error {
 	typ, domain, err := a.e.columnType(ctx, col.Name, c.Type)
 	if err != nil {
-		return err
+		return a.e.placed(err)
 	}
-	if typ, err = a.e.collated(ctx, c.Collate, typ, c.Pos); err != nil {
+	if typ, err = a.e.collated(ctx, c.Collate, typ, 0); err != nil {
 		return err
 	}
 	if err := notMember(a.t, typ.WithDomain(domain)); err != nil {
@@ -207,7 +207,7 @@ func (a *alteration) retypeIdentity(ctx context.Context, c *ast.AlterCmd, col *c
 	if col.Identity == 0 {
 		return nil
 	}
-	if err := identityType(col, c.Pos); err != nil {
+	if err := identityType(col); err != nil {
 		return err
 	}
 	s, err := a.lockSequence(ctx, col)

@@ -154,12 +154,12 @@ func (e *Env) columnConstraints(ctx context.Context, t *catalog.Table, def *colu
 }
 
 // identityType refuses types that an identity column cannot have.
-func identityType(c *catalog.Column, pos int) error {
+func identityType(c *catalog.Column) error {
 	switch declaredType(c).Oid {
 	case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
 		return nil
 	}
-	return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint").At(pos)
+	return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint")
 }
 
 // columnValue applies DEFAULT and GENERATED AS IDENTITY.
@@ -168,7 +168,7 @@ func (e *Env) columnValue(ctx context.Context, t *catalog.Table, def *columnDef,
 	if k.Kind == ast.ConstrDefault {
 		return e.setDefault(ctx, &def.col, k.X)
 	}
-	if err := identityType(&def.col, k.Pos); err != nil {
+	if err := identityType(&def.col); err != nil {
 		return err
 	}
 	def.col.NotNull = true

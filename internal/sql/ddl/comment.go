@@ -69,7 +69,7 @@ func (e *Env) commentSchema(ctx context.Context, st *ast.Comment) error {
 		return err
 	}
 	if s == nil {
-		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", st.Name[0]).At(st.Pos)
+		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", st.Name[0])
 	}
 	c := *s
 	c.Comment = st.Text
@@ -119,7 +119,7 @@ func (e *Env) commentColumn(ctx context.Context, st *ast.Comment) error {
 		}
 		ord, ok := visibleColumn(t, st.Name[last])
 		if !ok {
-			return undefinedColumn(t, st.Name[last], st.Pos)
+			return t.UndefinedColumn(st.Name[last])
 		}
 		t.Columns[ord].Comment = st.Text
 		return nil
@@ -145,7 +145,7 @@ func (e *Env) commentConstraint(ctx context.Context, st *ast.Comment) error {
 				return nil
 			}
 		}
-		return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", name, t.Name).At(st.Pos)
+		return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", name, t.Name)
 	})
 }
 

@@ -19,8 +19,8 @@ func unsupportedConstraint(c *ast.Constraint) error {
 // declared, or follows from what was.
 func deferrable(c *ast.Constraint) bool { return c.Deferrable || c.InitiallyDeferred }
 
-func undefinedKeyColumn(name string, pos int) error {
-	return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" named in key does not exist", name).At(pos)
+func undefinedKeyColumn(name string) error {
+	return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" named in key does not exist", name)
 }
 
 // dialectPrimary is the constraint name that one dialect gives every primary
@@ -102,7 +102,7 @@ func duplicateConstraint(t *catalog.Table, name string) error {
 func (e *Env) addCheck(ctx context.Context, t *catalog.Table, c pendingConstraint) error {
 	text, cols, err := e.checkText(ctx, t, c)
 	if err != nil {
-		return err
+		return e.placed(err)
 	}
 	k := catalog.Check{Name: c.Name, Expr: text, Columns: cols, NoInherit: c.NoInherit}
 	switch {

@@ -22,7 +22,7 @@ func (e *Env) role(r *ast.RoleSpec) (string, error) {
 	case catalog.RoleByName(r.Name) != nil:
 		return r.Name, nil
 	}
-	return "", pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", r.Name).At(r.Pos)
+	return "", pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", r.Name)
 }
 
 // createDatabase is CREATE DATABASE.

@@ -60,6 +60,9 @@ type Env struct {
 
 	// withoutRows leaves rows alone: nothing reads, verifies or writes them.
 	withoutRows bool
+	// unplaced tells that errors in expressions have no position: PostgreSQL analyses those of
+	// ALTER TABLE without the text of the statement.
+	unplaced bool
 	// later takes what is verified once all commands of a statement have run; nil: at once.
 	later *[]func() error
 }

@@ -26,11 +26,22 @@ func nextvalOf(oid uint32) string {
 // it takes the place of, or to a modifier.
 func (e *Env) setDefault(ctx context.Context, c *catalog.Column, x ast.Expr) (err error) {
 	c.Default, err = e.defaultText(ctx, x, c.Type)
+	err = e.placed(err)
 	modified := c.Type.Typmod >= 0 && c.Type.Family != types.IntervalFamily
 	if err == nil && c.Default == "" && (c.Domain != nil || modified) {
 		c.Default = "NULL"
 	}
 	return err
+}
+
+// placed is an error in an expression of the statement, without its position if e.unplaced.
+func (e *Env) placed(err error) error {
+	if err == nil || !e.unplaced {
+		return err
+	}
+	c := *pgerr.From(err)
+	c.Position = 0
+	return &c
 }
 
 // sequenceRef is how stored expressions name a sequence.
@@ -201,7 +212,7 @@ func (e *Env) pinSequence(ctx context.Context, call *ast.FuncCall) error {
 		return err
 	}
 	if t == nil {
-		return e.undefinedRelation(ctx, name)
+		return pgerr.From(e.undefinedRelation(ctx, name)).At(name.Pos)
 	}
 	call.Args[0] = &ast.Cast{
 		Loc: lit.Loc, Style: ast.CastColons,

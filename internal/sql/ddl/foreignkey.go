@@ -32,6 +32,9 @@ func (e *Env) addForeignKey(ctx context.Context, t *catalog.Table, schema string
 	if err := referencedIndex(ref, &k); err != nil {
 		return nil, nil, err
 	}
+	if err := generatedKeys(t, &k); err != nil {
+		return nil, nil, err
+	}
 	if err := nameForeignKey(t, &k, c); err != nil {
 		return nil, nil, err
 	}
@@ -160,6 +163,23 @@ func referencedIndex(ref *catalog.Table, k *catalog.ForeignKey) error {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot use a deferrable unique constraint for referenced table \"%s\"", ref.Name)
 	}
 	return pgerr.New(invalidForeignKey, "there is no unique constraint matching given keys for referenced table \"%s\"", ref.Name)
+}
+
+// generatedKeys refuses actions that would assign to generated columns.
+func generatedKeys(t *catalog.Table, k *catalog.ForeignKey) error {
+	if !slices.ContainsFunc(k.Columns, func(id catalog.ColumnID) bool { return t.Columns[t.ColumnByID(id)].Generated != "" }) {
+		return nil
+	}
+	event := ""
+	switch {
+	case k.OnUpdate > catalog.Restrict:
+		event = "ON UPDATE"
+	case k.OnDelete == catalog.SetNull || k.OnDelete == catalog.SetDefault:
+		event = "ON DELETE"
+	default:
+		return nil
+	}
+	return pgerr.New(pgerr.SyntaxError, "invalid %s action for foreign key constraint containing generated column", event)
 }
 
 // nameForeignKey sets the constraint's name.

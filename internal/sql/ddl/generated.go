@@ -68,14 +68,14 @@ func (e *Env) generate(ctx context.Context, t *catalog.Table, g pendingGenerated
 	ord, _ := t.ColumnByName(g.column)
 	text, cols, err := e.rowText(ctx, t, g.x, t.Columns[ord].Type, "column generation expressions", "column generation expression")
 	if err != nil {
-		return err
+		return e.placed(err)
 	}
 	for _, id := range cols {
 		c := &t.Columns[t.ColumnByID(id)]
 		pending := slices.ContainsFunc(all, func(o pendingGenerated) bool { return o.column == c.Name })
 		if c.Generated != "" || c.Name == g.column || pending {
-			return pgerr.New(pgerr.InvalidObjectDefinition, "cannot use generated column \"%s\" in column generation expression", c.Name).
-				WithDetail("A generated column cannot reference another generated column.").At(g.x.Position())
+			return e.placed(pgerr.New(pgerr.InvalidObjectDefinition, "cannot use generated column \"%s\" in column generation expression", c.Name).
+				WithDetail("A generated column cannot reference another generated column.").At(g.x.Position()))
 		}
 	}
 	t.Columns[ord].Generated, t.Columns[ord].BaseColumns = text, cols
@@ -236,7 +236,7 @@ func generatedFrom(t *catalog.Table, id catalog.ColumnID) []*catalog.Column {
 
 // dropExpression is ALTER COLUMN DROP EXPRESSION: the values stay.
 func (a *alteration) dropExpression(ctx context.Context, c *ast.AlterCmd) error {
-	col, err := a.column(c.Name, c.Pos)
+	col, err := a.column(c.Name)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func accessMethod(at ast.Loc, method ast.Name, isInverted bool) (ast.Name, error
 	case "gist", "spgist", "brin", "prefix":
 		return "", pgerr.Unsupported("access method \"%s\" is not supported", method).At(at.Pos)
 	}
-	return "", pgerr.New(pgerr.UndefinedObject, "access method \"%s\" does not exist", method).At(at.Pos)
+	return "", pgerr.New(pgerr.UndefinedObject, "access method \"%s\" does not exist", method)
 }
 
 // includedColumns returns the columns of INCLUDE, which have none of the properties
@@ -226,7 +226,7 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 		}
 		for _, o := range ix.Columns {
 			if o.Column == c.Column && p.constraint {
-				return ix, repeatedKey(name, p.primary).At(p.keys[i].Pos)
+				return ix, repeatedKey(name, p.primary).At(p.loc.Pos)
 			}
 		}
 		names = append(names, name)
@@ -235,7 +235,7 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 	for _, name := range p.stored {
 		ord, ok := visibleColumn(t, name)
 		if !ok {
-			return ix, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(p.loc.Pos)
+			return ix, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name)
 		}
 		names = append(names, name)
 		ix.Stored = append(ix.Stored, t.Columns[ord].ID)
@@ -402,9 +402,13 @@ func (e *Env) keyColumn(ctx context.Context, t *catalog.Table, k *ast.IndexElem,
 	}
 	if !ok {
 		if constraint {
-			return nil, undefinedKeyColumn(name, k.Pos)
+			return nil, undefinedKeyColumn(name)
 		}
-		return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(k.Pos)
+		err := pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name)
+		if k.X != nil {
+			err = err.At(k.X.Position())
+		}
+		return nil, err
 	}
 	col := &t.Columns[ord]
 	return col, nil

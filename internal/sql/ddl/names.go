@@ -185,7 +185,7 @@ func (e *Env) lockTable(ctx context.Context, n ast.TableName) (*catalog.Table, e
 }
 
 func (e *Env) undefinedRelation(ctx context.Context, n ast.TableName) error {
-	return pgerr.From(e.Coll.UndefinedRelation(ctx, n.Schema, n.Table)).At(n.Pos)
+	return e.Coll.UndefinedRelation(ctx, n.Schema, n.Table)
 }
 
 // nameExists reports whether a relation or index of that name is in the schema.

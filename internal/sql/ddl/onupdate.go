@@ -31,7 +31,7 @@ func generatedOnUpdate(c *catalog.Column, t *catalog.Table) error {
 
 // columnOnUpdate is SET ON UPDATE and DROP ON UPDATE.
 func (a *alteration) columnOnUpdate(ctx context.Context, c *ast.AlterCmd) error {
-	col, err := a.column(c.Name, c.Pos)
+	col, err := a.column(c.Name)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (a *alteration) renameConstraint(ctx context.Context, c *ast.AlterCmd) erro
 		ix.ConstraintName = c.NewName
 		return a.put(ctx)
 	}
-	return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", c.Name, a.t.Name).At(c.Pos)
+	return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", c.Name, a.t.Name)
 }
 
 // renameColumn is RENAME COLUMN; the CHECK constraints follow.
@@ -146,7 +146,7 @@ func (a *alteration) setSchema(ctx context.Context, c *ast.AlterCmd) error {
 	if a.t.Kind == catalog.KindSequence && a.t.Sequence.OwnerTable != 0 {
 		return pgerr.Unsupported("cannot move an owned sequence into another schema").At(c.Pos)
 	}
-	s, err := a.e.schemaNamed(ctx, c.NewName, c.Pos)
+	s, err := a.e.schemaNamed(ctx, c.NewName, 0)
 	if err != nil {
 		return err
 	}

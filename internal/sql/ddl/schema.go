@@ -132,7 +132,7 @@ func (e *Env) alterObject(ctx context.Context, st *ast.AlterObject) error {
 		return err
 	}
 	if old == nil {
-		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", name).At(st.Pos)
+		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", name)
 	}
 	s := *old
 	if st.NewName != "" {

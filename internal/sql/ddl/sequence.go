@@ -113,14 +113,11 @@ func (o *sequenceOptions) read(opt *ast.SequenceOption) error {
 
 func sequenceType(opt *ast.SequenceOption) (*types.T, error) {
 	if len(opt.Type.Names) > 0 {
-		if t, ok := types.ByName(opt.Type.Names[len(opt.Type.Names)-1]); ok {
-			switch t.Oid {
-			case types.Int2.Oid, types.Int4.Oid, types.Int8.Oid:
-				return t, nil
-			}
+		if t, ok := types.ByName(opt.Type.Names[len(opt.Type.Names)-1]); ok && t.IsInteger() {
+			return t, nil
 		}
 	}
-	return nil, pgerr.New(pgerr.InvalidParameterValue, "sequence type must be smallint, integer, or bigint").At(opt.Pos)
+	return nil, pgerr.New(pgerr.InvalidParameterValue, "sequence type must be smallint, integer, or bigint")
 }
 
 func sequenceNumber(x ast.Expr) (int64, error) {
@@ -347,7 +344,7 @@ func (e *Env) setSequenceOwner(ctx context.Context, s *catalog.Table, opts []ast
 		}
 		if len(o.Owner) < 2 {
 			return pgerr.New(pgerr.SyntaxError, "invalid OWNED BY option").
-				WithHint("Specify OWNED BY table.column or OWNED BY NONE.").At(o.Pos)
+				WithHint("Specify OWNED BY table.column or OWNED BY NONE.")
 		}
 		n := len(o.Owner)
 		name := ast.TableName{Loc: o.Loc, Table: o.Owner[n-2]}
@@ -359,12 +356,12 @@ func (e *Env) setSequenceOwner(ctx context.Context, s *catalog.Table, opts []ast
 			return err
 		}
 		if t.Schema != s.Schema {
-			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sequence must be in same schema as table it is linked to").At(o.Pos)
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sequence must be in same schema as table it is linked to")
 		}
 		t = t.Clone()
 		ord, ok := visibleColumn(t, o.Owner[n-1])
 		if !ok {
-			return undefinedColumn(t, o.Owner[n-1], o.Pos)
+			return t.UndefinedColumn(o.Owner[n-1])
 		}
 		s.Sequence.OwnerTable, s.Sequence.OwnerColumn = t.ID, t.Columns[ord].ID
 		if t.Columns[ord].OwnsSequence == 0 {

@@ -150,14 +150,14 @@ func (b *tableBuilder) columnsFirst(ctx context.Context, defs []ast.TableDef) er
 		switch c.Kind {
 		case ast.ConstrPrimaryKey:
 			if primary {
-				return b.twoPrimaryKeys(c.Pos)
+				return twoPrimaryKeys(b.t).At(c.Pos)
 			}
 			primary = true
 		case ast.ConstrUnique:
 		default:
 			continue
 		}
-		if _, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, c); err != nil {
+		if _, err := b.keyConstraint(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -394,7 +394,7 @@ func (b *tableBuilder) primaryKey(ctx context.Context) error {
 			continue
 		}
 		if pk >= 0 {
-			return b.twoPrimaryKeys(c.Pos)
+			return twoPrimaryKeys(b.t).At(c.Pos)
 		}
 		pk = i
 	}
@@ -407,7 +407,7 @@ func (b *tableBuilder) primaryKey(ctx context.Context) error {
 		}
 	}
 	c := b.constraints[pk]
-	ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, c)
+	ix, err := b.keyConstraint(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -420,8 +420,18 @@ func (b *tableBuilder) primaryKey(ctx context.Context) error {
 	return nil
 }
 
-func (b *tableBuilder) twoPrimaryKeys(pos int) error {
-	return pgerr.New(pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", b.t.Name).At(pos)
+// keyConstraint makes the index of a constraint; a column that does not exist is told at the
+// place of the constraint.
+func (b *tableBuilder) keyConstraint(ctx context.Context, c pendingConstraint) (catalog.Index, error) {
+	ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, c)
+	if pgerr.CodeOf(err) == pgerr.UndefinedColumn {
+		err = pgerr.From(err).At(c.Pos)
+	}
+	return ix, err
+}
+
+func twoPrimaryKeys(t *catalog.Table) *pgerr.Error {
+	return pgerr.New(pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", t.Name)
 }
 
 func (b *tableBuilder) splitLater(ix *catalog.Index, c pendingConstraint) {
@@ -436,7 +446,7 @@ func (b *tableBuilder) constraint(ctx context.Context, c pendingConstraint) erro
 	case ast.ConstrCheck:
 		return b.e.addCheck(ctx, b.t, c)
 	case ast.ConstrUnique, ast.ConstrExclude:
-		ix, err := b.e.keyConstraint(ctx, b.t, b.schema.Name, c)
+		ix, err := b.keyConstraint(ctx, c)
 		if err != nil {
 			return err
 		}

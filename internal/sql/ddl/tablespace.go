@@ -169,7 +169,7 @@ func (e *Env) placeTable(ctx context.Context, t *catalog.Table, ts *catalog.Tabl
 func (a *alteration) setTablespace(ctx context.Context, c *ast.AlterCmd) error {
 	ts, err := a.e.chosenTablespace(ctx, c.NewName)
 	if err != nil {
-		return pgerr.From(err).At(c.Pos)
+		return err
 	}
 	name := ""
 	if ts != nil {
@@ -184,7 +184,7 @@ func (a *alteration) setTablespace(ctx context.Context, c *ast.AlterCmd) error {
 	}
 	i := slices.IndexFunc(a.t.Indexes, func(ix catalog.Index) bool { return ix.Name == a.name })
 	if i < 0 {
-		return pgerr.New(pgerr.UndefinedObject, "index \"%s\" does not exist", a.name).At(c.Pos)
+		return pgerr.New(pgerr.UndefinedObject, "index \"%s\" does not exist", a.name)
 	}
 	a.t.Indexes[i].Tablespace = name
 	if err := a.e.place(ctx, indexObject(a.t, &a.t.Indexes[i]), ts); err != nil {

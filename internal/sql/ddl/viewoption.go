@@ -70,7 +70,7 @@ func (a *alteration) viewParams(ctx context.Context, c *ast.AlterCmd) error {
 // viewDefault is ALTER COLUMN SET DEFAULT and DROP DEFAULT of a view, which hold for rows
 // that are inserted through it.
 func (a *alteration) viewDefault(ctx context.Context, c *ast.AlterCmd) error {
-	col, err := a.column(c.Name, 0)
+	col, err := a.column(c.Name)
 	if err != nil {
 		return err
 	}
