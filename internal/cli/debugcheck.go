@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/lichendb/lichen/internal/consistency"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/server"
 	"github.com/spf13/cobra"
@@ -40,10 +41,10 @@ func (f *checkFlags) run(s *streams) error {
 		return err
 	}
 	var ids []kvpb.RangeID
-	if err := f.call(ctx, server.MethodRangeIDs, nil, &ids); err != nil {
+	if err := f.call(ctx, consistency.MethodRangeIDs, nil, &ids); err != nil {
 		return err
 	}
-	found := map[kvpb.RangeID]server.RangeCheck{}
+	found := map[kvpb.RangeID]consistency.RangeCheck{}
 	// Once more for ranges whose leadership moved meanwhile.
 	for range 2 {
 		for _, n := range nodes {
@@ -59,19 +60,19 @@ func (f *checkFlags) run(s *streams) error {
 }
 
 // node has one node check the ranges that it leads and that were not checked yet.
-func (f *checkFlags) node(ctx context.Context, id kvpb.NodeID, found map[kvpb.RangeID]server.RangeCheck, s *streams) error {
-	req := server.CheckRequest{Node: id}
+func (f *checkFlags) node(ctx context.Context, id kvpb.NodeID, found map[kvpb.RangeID]consistency.RangeCheck, s *streams) error {
+	req := consistency.Request{Node: id}
 	for {
-		var p server.CheckPage
-		if err := f.call(ctx, server.MethodCheckRanges, &req, &p); err != nil {
+		var p consistency.Page
+		if err := f.call(ctx, consistency.MethodCheck, &req, &p); err != nil {
 			return err
 		}
 		for i := range p.Ranges {
 			c := p.Ranges[i]
-			if old, ok := found[c.Range]; !ok || old.Verdict == server.Unchecked {
+			if old, ok := found[c.Range]; !ok || old.Verdict == consistency.Unchecked {
 				found[c.Range] = c
 			}
-			if c.Verdict == server.Differing || f.verbose && c.Verdict == server.Identical {
+			if c.Verdict == consistency.Differing || f.verbose && c.Verdict == consistency.Identical {
 				fmt.Fprintln(s.out, c.String())
 			}
 		}
@@ -83,22 +84,22 @@ func (f *checkFlags) node(ctx context.Context, id kvpb.NodeID, found map[kvpb.Ra
 }
 
 // unchecked counts the ranges of ids of which nothing is known.
-func unchecked(found map[kvpb.RangeID]server.RangeCheck, ids []kvpb.RangeID) (n int) {
+func unchecked(found map[kvpb.RangeID]consistency.RangeCheck, ids []kvpb.RangeID) (n int) {
 	for _, id := range ids {
-		if c, ok := found[id]; !ok || c.Verdict == server.Unchecked {
+		if c, ok := found[id]; !ok || c.Verdict == consistency.Unchecked {
 			n++
 		}
 	}
 	return n
 }
 
-func (f *checkFlags) report(s *streams, found map[kvpb.RangeID]server.RangeCheck, ids []kvpb.RangeID) error {
-	count := map[server.Verdict]int{}
+func (f *checkFlags) report(s *streams, found map[kvpb.RangeID]consistency.RangeCheck, ids []kvpb.RangeID) error {
+	count := map[consistency.Verdict]int{}
 	partly := 0
 	for _, c := range found {
 		count[c.Verdict]++
 		for i := range c.Replicas {
-			if c.Verdict == server.Identical && c.Replicas[i].Err != "" {
+			if c.Verdict == consistency.Identical && c.Replicas[i].Err != "" {
 				partly++
 				fmt.Fprintln(s.out, c.String())
 				break
@@ -108,7 +109,7 @@ func (f *checkFlags) report(s *streams, found map[kvpb.RangeID]server.RangeCheck
 	missing := 0
 	for _, id := range ids {
 		c, ok := found[id]
-		if ok && c.Verdict != server.Unchecked {
+		if ok && c.Verdict != consistency.Unchecked {
 			continue
 		}
 		missing++
@@ -119,9 +120,9 @@ func (f *checkFlags) report(s *streams, found map[kvpb.RangeID]server.RangeCheck
 		}
 	}
 	fmt.Fprintf(s.out, "%d ranges identical (%d of them without some replica that did not answer), %d differing, %d unchecked\n",
-		count[server.Identical], partly, count[server.Differing], missing)
+		count[consistency.Identical], partly, count[consistency.Differing], missing)
 	switch {
-	case count[server.Differing] > 0:
+	case count[consistency.Differing] > 0:
 		return errDiffer
 	case missing > 0:
 		return fmt.Errorf("%d ranges could not be checked", missing)

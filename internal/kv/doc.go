@@ -5,6 +5,7 @@
 // transaction itself, and dist, which finds the ranges.
 //
 // Read kv.go, then package coord; feed.go (the changes of a span), protect.go (timestamps that
-// garbage collection leaves alone), zones.go and settings.go (what is configured). A Txn is used by one goroutine at a time; a DB
+// garbage collection leaves alone), zones.go and settings.go (what is configured),
+// records.go (counters of the cluster). A Txn is used by one goroutine at a time; a DB
 // by any number.
 package kv

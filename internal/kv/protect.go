@@ -125,28 +125,18 @@ func (db *DB) Unprotect(ctx context.Context, name string) error {
 // Protections reads the stored protections as the transaction sees them.
 func Protections(ctx context.Context, t *Txn) ([]Protection, error) {
 	var out []Protection
-	span := keys.SystemSpan(protectPrefix)
-	var page ScanResult
-	for start := span.Start; start != nil; {
-		if err := t.Scan(ctx, start, span.End, ScanOptions{}, &page); err != nil {
-			return nil, err
+	err := Each(ctx, t, keys.SystemSpan(protectPrefix), func(key, value []byte) (bool, error) {
+		if len(value) == 0 || value[0] != protectVersion {
+			return false, fmt.Errorf("the record of a protected timestamp at %s has an unknown format", keys.Pretty(key))
 		}
-		for i := range page.Len() {
-			v := page.Value(i)
-			if len(v) == 0 || v[0] != protectVersion {
-				return nil, fmt.Errorf("the record of a protected timestamp at %s has an unknown format", keys.Pretty(page.Key(i)))
-			}
-			var p Protection
-			if err := json.Unmarshal(v[1:], &p); err != nil {
-				return nil, fmt.Errorf("protected timestamp at %s: %w", keys.Pretty(page.Key(i)), err)
-			}
-			out = append(out, p)
+		var p Protection
+		if err := json.Unmarshal(value[1:], &p); err != nil {
+			return false, fmt.Errorf("protected timestamp at %s: %w", keys.Pretty(key), err)
 		}
-		if start = nil; page.Resume != nil {
-			start = append([]byte(nil), page.Resume...)
-		}
-	}
-	return out, nil
+		out = append(out, p)
+		return true, nil
+	})
+	return out, err
 }
 
 // OldestProtected returns the earliest time that one of the protections keeps in [start, end),

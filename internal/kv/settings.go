@@ -19,23 +19,14 @@ const (
 func Settings(ctx context.Context, t *Txn) (map[string]string, error) {
 	out := map[string]string{}
 	span := keys.SystemSpan(settingPrefix)
-	var page ScanResult
-	for start := span.Start; start != nil; {
-		if err := t.Scan(ctx, start, span.End, ScanOptions{}, &page); err != nil {
-			return nil, err
+	err := Each(ctx, t, span, func(key, value []byte) (bool, error) {
+		if len(value) == 0 || value[0] != settingVersion {
+			return false, fmt.Errorf("the record of a cluster setting at %s has an unknown format", keys.Pretty(key))
 		}
-		for i := range page.Len() {
-			k, v := page.Key(i), page.Value(i)
-			if len(v) == 0 || v[0] != settingVersion {
-				return nil, fmt.Errorf("the record of a cluster setting at %s has an unknown format", keys.Pretty(k))
-			}
-			out[string(k[len(span.Start):])] = string(v[1:])
-		}
-		if start = nil; page.Resume != nil {
-			start = append([]byte(nil), page.Resume...)
-		}
-	}
-	return out, nil
+		out[string(key[len(span.Start):])] = string(value[1:])
+		return true, nil
+	})
+	return out, err
 }
 
 // PutSetting stores a cluster setting.

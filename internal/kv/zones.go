@@ -18,25 +18,17 @@ func ZoneSpans(ctx context.Context, t *Txn) ([]zone.Span, error) {
 // keys.ZonesWithin a table.
 func ZoneSpansIn(ctx context.Context, t *Txn, span keys.Span) ([]zone.Span, error) {
 	var out []zone.Span
-	var page ScanResult
-	for start := span.Start; start != nil; {
-		if err := t.Scan(ctx, start, span.End, ScanOptions{}, &page); err != nil {
-			return nil, err
+	err := Each(ctx, t, span, func(key, value []byte) (bool, error) {
+		at, ok := keys.DecodeZone(key)
+		if !ok {
+			return false, fmt.Errorf("key %s is no zone", keys.Pretty(key))
 		}
-		for i := range page.Len() {
-			at, ok := keys.DecodeZone(page.Key(i))
-			if !ok {
-				return nil, fmt.Errorf("key %s is no zone", keys.Pretty(page.Key(i)))
-			}
-			r, err := zone.Decode(page.Value(i))
-			if err != nil {
-				return nil, fmt.Errorf("zone at %s: %w", keys.Pretty(at), err)
-			}
-			out = append(out, zone.Span{Start: append([]byte(nil), at...), Record: r})
+		r, err := zone.Decode(value)
+		if err != nil {
+			return false, fmt.Errorf("zone at %s: %w", keys.Pretty(at), err)
 		}
-		if start = nil; page.Resume != nil {
-			start = append([]byte(nil), page.Resume...)
-		}
-	}
-	return out, nil
+		out = append(out, zone.Span{Start: append([]byte(nil), at...), Record: r})
+		return true, nil
+	})
+	return out, err
 }

@@ -38,13 +38,3 @@ func (n *Node) newAddresses() *address.Registry {
 		Logger: n.log,
 	})
 }
-
-// publish notes that the address of a range that is led here may have to be
-// written.
-func (n *Node) publish(r *replica.Replica) { n.addresses.Publish(r) }
-
-// writeAddress puts descriptors into the meta records of their ranges, unless newer
-// ones are there.
-func (n *Node) writeAddress(ctx context.Context, descs ...*kvpb.RangeDescriptor) error {
-	return n.addresses.Write(ctx, n.db, descs...)
-}

@@ -319,7 +319,7 @@ func (n *Node) handleOwn(_ context.Context, from kvpb.NodeID, req []byte) ([]byt
 func (n *Node) setMembership(m Membership) {
 	n.log.Info("membership of this node", "is", m)
 	n.decommissioning.Store(m == Decommissioning)
-	n.measured.seq.Add(1) // others shall hear of it
+	n.ranges.stats.Changed() // others shall hear of it
 	if m == Decommissioned {
 		n.beginDrain()
 	}
@@ -367,7 +367,7 @@ const rejoinPause = 500 * time.Millisecond
 func (n *Node) checkMembership(ctx context.Context) error {
 	found := map[kvpb.NodeID]Membership{}
 	span := keys.SystemSpan(membershipPrefix)
-	err := n.scanAll(ctx, span, func(key, value []byte) error {
+	err := n.scan(ctx, span, func(key, value []byte) error {
 		id, err := strconv.ParseUint(strings.TrimPrefix(string(key), string(span.Start)), 10, 32)
 		if err != nil {
 			return fmt.Errorf("membership record %s: %w", keys.Pretty(key), err)
@@ -438,16 +438,12 @@ func (n *Node) handleHeld(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 
 // blocked returns why ranges that this node leads are not where they belong.
 func (n *Node) blocked() []string {
-	if !n.ready.Load() || n.placing.queue == nil {
+	if !n.ready.Load() {
 		return nil
 	}
-	var out []string
-	s := n.placing.queue.Status()
-	for _, b := range s.Blocked {
-		out = append(out, fmt.Sprintf("node %d: %s (%d ranges, for example range %d)", n.NodeID(), b.Reason, b.Ranges, b.Example))
-	}
-	for _, f := range s.Failing {
-		out = append(out, fmt.Sprintf("node %d: range %d, %d failures in a row: %s", n.NodeID(), f.Range, f.Failures, f.Error))
+	out := n.ranges.balance.Blocked()
+	for i, why := range out {
+		out[i] = fmt.Sprintf("node %d: %s", n.NodeID(), why)
 	}
 	return out
 }
@@ -483,7 +479,7 @@ func (n *Node) held() Held {
 // earlier border left behind lies within a newer range and does not count.
 func (n *Node) heldByAddress(ctx context.Context, id kvpb.NodeID) (Held, error) {
 	all := map[kvpb.RangeID]*kvpb.RangeDescriptor{}
-	err := n.scanAll(ctx, keys.MetaSpan(), func(_, value []byte) error {
+	err := n.scan(ctx, keys.MetaSpan(), func(_, value []byte) error {
 		d, err := apply.DecodeDescriptor(value)
 		if err != nil {
 			return err
@@ -516,24 +512,10 @@ func (n *Node) addHeld(h *Held, d *kvpb.RangeDescriptor, id kvpb.NodeID) {
 	}
 }
 
-// scanAll reads a span.
-func (n *Node) scanAll(ctx context.Context, span keys.Span, row func(key, value []byte) error) error {
+// scan calls row with the records of a span, in a transaction of its own.
+func (n *Node) scan(ctx context.Context, span keys.Span, row func(key, value []byte) error) error {
 	return n.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
-		var page kv.ScanResult
-		for start := span.Start; start != nil; {
-			if err := t.Scan(ctx, start, span.End, kv.ScanOptions{}, &page); err != nil {
-				return err
-			}
-			for i := range page.Len() {
-				if err := row(page.Key(i), page.Value(i)); err != nil {
-					return err
-				}
-			}
-			if start = nil; page.Resume != nil {
-				start = slices.Clone(page.Resume)
-			}
-		}
-		return nil
+		return kv.Each(ctx, t, span, func(key, value []byte) (bool, error) { return true, row(key, value) })
 	})
 }
 

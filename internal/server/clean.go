@@ -1,12 +1,10 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"time"
 
 	"github.com/lichendb/lichen/internal/keys"
-	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ranges"
 )
@@ -15,29 +13,16 @@ import (
 func (n *Node) clean(ctx context.Context, cat *catalog.Store) {
 	c := catalog.Cleaner{
 		Store: cat, ClearSpan: n.clearSpan,
-		Delay: func() time.Duration { return n.ttl(nil, []byte{0}) },
+		Delay: func() time.Duration { return n.ranges.config.TTL(nil, []byte{0}) },
 	}
 	c.Run(ctx)
 }
 
 // clearSpan drops all versions of the keys in [start, end), whoever leads their
-// ranges, and gives up the borders between them.
+// ranges, and gives up the manual splits between them.
 func (n *Node) clearSpan(ctx context.Context, start, end []byte) error {
 	if err := ranges.UnsplitSpan(ctx, sqlRanges{n}, keys.Span{Start: start, End: end}); err != nil {
 		return err
 	}
-	for at := start; bytes.Compare(at, end) < 0; {
-		var to []byte
-		err := n.eachRange(ctx, at, func(d *kvpb.RangeDescriptor) (*rangeOp, bool) {
-			if to = d.EndKey; bytes.Compare(end, to) < 0 {
-				to = end
-			}
-			return &rangeOp{Kind: opClear, Range: d.RangeID, Key: at, End: to}, true
-		})
-		if err != nil {
-			return err
-		}
-		at = to
-	}
-	return nil
+	return n.ranges.admin.Clear(ctx, keys.Span{Start: start, End: end})
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lichendb/lichen/internal/keys"
-	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/rpc"
@@ -140,12 +137,12 @@ func (n *Node) handleJoin(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 		return nil, err
 	}
 	id := store.Identity{Cluster: n.ClusterID()}
-	v, err := n.increment(ctx, "node-id", 1)
+	v, err := n.db.Increment(ctx, "node-id", 1)
 	if err != nil {
 		return nil, err
 	}
 	id.Node = kvpb.NodeID(v)
-	if v, err = n.increment(ctx, "store-id", 1); err != nil {
+	if v, err = n.db.Increment(ctx, "store-id", 1); err != nil {
 		return nil, err
 	}
 	id.Store = kvpb.StoreID(v)
@@ -153,28 +150,6 @@ func (n *Node) handleJoin(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 	r.Info.Stores = []liveness.StoreInfo{{ID: id.Store}} // it asks for further ones itself
 	n.live.Learn(r.Info)
 	return json.Marshal(joinAnswer{Identity: id, Nodes: n.live.Nodes()})
-}
-
-// increment raises a counter of the cluster and returns its new value. Counters
-// begin at 1, which is what the first node and range have.
-func (n *Node) increment(ctx context.Context, name string, by uint64) (v uint64, err error) {
-	key := keys.SystemKey("counter/" + name)
-	err = n.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
-		r, err := t.Lock(ctx, key, kv.LockUpdate, kv.WaitBlock)
-		if err != nil {
-			return err
-		}
-		v = 1
-		if r.Found {
-			var w int
-			if v, w = binary.Uvarint(r.Value); w <= 0 {
-				return fmt.Errorf("counter %s is damaged", name)
-			}
-		}
-		v += by
-		return t.Put(key, binary.AppendUvarint(nil, v))
-	})
-	return v, err
 }
 
 // join waits until the node is part of a cluster: because it is told to found one,
@@ -466,7 +441,7 @@ func (n *Node) info() liveness.NodeInfo {
 	if n.httpLn != nil {
 		i.HTTPAddr = n.AdvertisedHTTPAddr()
 	}
-	i.Stores, i.Seq = n.storeInfos(), n.measured.seq.Load()
+	i.Stores, i.Seq = n.storeInfos(), n.ranges.stats.Seq()
 	return i
 }
 

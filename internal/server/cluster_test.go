@@ -19,6 +19,7 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/pause"
 )
 
 // timeout is how long anything may take.
@@ -141,11 +142,10 @@ func (c *testNodes) until(what string, done func() (bool, string)) {
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
 	state := ""
-	err := watch(ctx, func() (ok bool, err error) {
-		ok, state = done()
-		return ok, nil
-	})
-	if err != nil {
+	ok := false
+	for ok, state = done(); !ok && pause.For(ctx, 10*time.Millisecond) == nil; ok, state = done() {
+	}
+	if !ok {
 		c.describe()
 		c.t.Fatalf("%s: not within %v; %s", what, timeout, state)
 	}
@@ -164,10 +164,8 @@ func (c *testNodes) describe() {
 				c.t.Logf("node %d: %s", n.NodeID(), r.Describe(ctx))
 			}
 		}
-		if n.placing.queue != nil {
-			c.t.Logf("node %d: %+v", n.NodeID(), n.placing.queue.Status())
-		}
-		for _, s := range (stores{n}).Stores() {
+		c.t.Logf("node %d: %+v", n.NodeID(), n.ranges.balance.Status())
+		for _, s := range n.ranges.stores.Stores() {
 			c.t.Logf("node %d: %+v", n.NodeID(), s)
 		}
 	}
@@ -304,7 +302,7 @@ func testCluster(t *testing.T, c *testNodes) {
 		t.Errorf("the sum is %d; want 16", got)
 	}
 
-	// What the cleaner drops is gone everywhere, and so are the borders made by hand.
+	// What the cleaner drops is gone everywhere, and so are the splits made by hand.
 	data := keys.TableDataSpan()
 	if err := fourth.clearSpan(c.ctx, data.Start, data.End); err != nil {
 		t.Fatal(err)
@@ -312,8 +310,8 @@ func testCluster(t *testing.T, c *testNodes) {
 	if got := c.query(one, "SELECT count(*) FROM t"); got != 0 {
 		t.Errorf("%d rows are left of data that was cleared", got)
 	}
-	if borders, err := first.bordersIn(c.ctx, data); err != nil || len(borders) > 0 {
-		t.Errorf("borders %v are left, %v", borders, err)
+	if splits, err := first.ranges.config.Splits(c.ctx, data); err != nil || len(splits) > 0 {
+		t.Errorf("splits %v are left, %v", splits, err)
 	}
 }
 
@@ -339,38 +337,4 @@ func testSplitSingleNode(t *testing.T, c *testNodes) {
 	}
 	c.exec(conn, "ALTER TABLE t UNSPLIT ALL")
 	c.exec(conn, "ALTER TABLE t SCATTER")
-}
-
-// TestMiddle finds keys between two others.
-func TestMiddle(t *testing.T) {
-	for _, p := range [][2]string{{"a", "b"}, {"a", "a\x00\x01"}, {"", "\x01"}, {"\x10\x01", "\x11"}, {"abc", "abd"}} {
-		mid := string(between([]byte(p[0]), []byte(p[1])))
-		if mid <= p[0] || mid >= p[1] {
-			t.Errorf("between %q and %q: %q", p[0], p[1], mid)
-		}
-	}
-	if mid := between([]byte("a"), []byte("a")); mid != nil {
-		t.Errorf("there is no key between equal ones, but %q", mid)
-	}
-}
-
-// TestRowStart cuts family 0 off the key of a row's first pair; the keys of other pairs
-// begin no row.
-func TestRowStart(t *testing.T) {
-	row := append(keys.IndexPrefix(1, 5, 1), 0x95)
-	first := keys.AppendFamily(slices.Clone(row), keys.DefaultFamily)
-	for _, c := range []struct {
-		key, start []byte
-		ok         bool
-	}{
-		{first, row, true},
-		{keys.AppendFamily(slices.Clone(row), 3), nil, false},
-		{row, nil, false},
-		{keys.SystemKey("a"), keys.SystemKey("a"), true},
-		{keys.IndexPrefix(1, 5, 1), keys.IndexPrefix(1, 5, 1), true},
-	} {
-		if got, ok := rowStart(c.key); ok != c.ok || ok && !slices.Equal(got, c.start) {
-			t.Errorf("%x: %x, %v; want %x, %v", c.key, got, ok, c.start, c.ok)
-		}
-	}
 }

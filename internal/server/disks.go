@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
-	"time"
 
-	"github.com/lichendb/lichen/internal/balance/placement"
-	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/raftlog"
@@ -25,7 +23,7 @@ func (n *Node) joinStores(ctx context.Context) error {
 		return nil
 	}
 	for _, st := range n.store.Empty() {
-		v, err := n.increment(ctx, "store-id", 1)
+		v, err := n.db.Increment(ctx, "store-id", 1)
 		if err != nil {
 			return fmt.Errorf("an id for the store in %s: %w", st.Dir(), err)
 		}
@@ -38,7 +36,7 @@ func (n *Node) joinStores(ctx context.Context) error {
 			return fmt.Errorf("the new store in %s: %w", st.Dir(), err)
 		}
 		n.log.Info("a new store joined", "dir", st.Dir(), "store", id.Store)
-		n.measured.seq.Add(1) // others shall hear of it
+		n.ranges.stats.Changed() // others shall hear of it
 	}
 	return nil
 }
@@ -46,10 +44,7 @@ func (n *Node) joinStores(ctx context.Context) error {
 // storeInfos describes this node's stores to the others.
 func (n *Node) storeInfos() []liveness.StoreInfo {
 	var out []liveness.StoreInfo
-	var measured []liveness.StoreInfo
-	if m := n.measured.stores.Load(); m != nil {
-		measured = *m
-	}
+	measured := n.ranges.stats.Stores()
 	for _, st := range n.store.Stores() {
 		id, disk := st.Identity().Store, st.Disk()
 		if id == 0 {
@@ -67,20 +62,16 @@ func (n *Node) storeInfos() []liveness.StoreInfo {
 	return out
 }
 
-// capacity returns what a store's disk counts for and how much of that is used.
-func capacity(st *store.Store, cfg *config.Store) (total, used int64) {
+// capacity returns what a store's disk counts for, how much of that is used, and how much by the
+// store itself.
+func (n *Node) capacity(st *store.Store) (total, used, own int64) {
 	u := st.Engine().DiskUsage()
-	total = int64(u.Total)
+	total, own = int64(u.Total), int64(u.UsedByEngine)+st.Log().Stats().DiskBytes
+	cfg := &n.cfg.Stores[slices.Index(n.store.Stores(), st)]
 	if !cfg.Limited() {
-		return total, int64(u.Total - min(u.Available, u.Total))
+		return total, int64(u.Total - min(u.Available, u.Total)), own
 	}
-	// Others use the disk as well: of it counts what the store has taken.
-	return cfg.Capacity(total), ownBytes(st)
-}
-
-// ownBytes returns what a store takes of its disk.
-func ownBytes(st *store.Store) int64 {
-	return int64(st.Engine().DiskUsage().UsedByEngine) + st.Log().Stats().DiskBytes
+	return cfg.Capacity(total), own, own // others use the disk as well
 }
 
 // disksOK reports whether the node may ask for support: one of its disks answers. What a
@@ -93,61 +84,6 @@ func (n *Node) diskStates() []store.DiskState {
 		out[i] = st.Disk()
 	}
 	return out
-}
-
-// lostStores are stores that ranges here name and whose nodes, which are there, do not
-// have: the directory was not given at their start any more. It is guarded by
-// placing.mu.
-type lostStores struct {
-	known map[kvpb.StoreID]kvpb.NodeID // all that descriptors name
-	since map[kvpb.StoreID]time.Time   // when one was first missed
-}
-
-// maxKnownStores bounds lostStores.known; what is named beyond it is never missed.
-const maxKnownStores = 1 << 14
-
-// notice remembers the stores that a descriptor names.
-func (p *placing) notice(d *kvpb.RangeDescriptor) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l := &p.lost
-	for i := range d.Replicas {
-		rep := &d.Replicas[i]
-		if _, ok := l.known[rep.Store]; ok {
-			continue
-		}
-		if l.known == nil {
-			l.known, l.since = map[kvpb.StoreID]kvpb.NodeID{}, map[kvpb.StoreID]time.Time{}
-		}
-		if len(l.known) < maxKnownStores {
-			l.known[rep.Store] = rep.Node
-		}
-	}
-}
-
-// appendTo adds the lost stores to a picture: they are down for good, so that their
-// replicas are rebuilt after a while, unless the store comes back.
-func (l *lostStores) appendTo(all []placement.Store, now time.Time) []placement.Store {
-	told := map[kvpb.NodeID]*placement.Store{} // a store of each node that tells of some
-	here := map[kvpb.StoreID]bool{}
-	for i := range all {
-		told[all[i].Node], here[all[i].ID] = &all[i], true
-	}
-	var lost []placement.Store
-	for id, node := range l.known {
-		o := told[node]
-		if here[id] || o == nil || o.State == placement.Gone {
-			delete(l.since, id)
-			continue
-		}
-		since, ok := l.since[id]
-		if !ok {
-			since = now
-			l.since[id] = now
-		}
-		lost = append(lost, placement.Store{ID: id, Node: node, Locality: o.Locality, State: placement.Down, Since: since, Measured: now})
-	}
-	return append(all, lost...)
 }
 
 // storageFigures sums up the figures of all stores.

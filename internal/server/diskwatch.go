@@ -41,9 +41,9 @@ func (n *Node) watchDisk(ctx context.Context) {
 		}
 		now, is := time.Now(), n.diskStates()
 		if !slices.Equal(is, was) {
-			n.measured.seq.Add(1) // others shall hear of it
-			if n.ready.Load() && n.placing.queue != nil {
-				n.placing.queue.Wake()
+			n.ranges.stats.Changed() // others shall hear of it
+			if n.ready.Load() {
+				n.ranges.balance.Wake()
 			}
 		}
 		all := n.store.AllStalled()

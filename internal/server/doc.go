@@ -4,11 +4,10 @@
 // Above it is cli; below it everything else. Read node.go (Node: New, Start,
 // Stop), network.go and cluster.go (how nodes find one another), secure.go (TLS),
 // gateways.go (whose transactions go on), admin.go and drain.go (what those who
-// operate the cluster ask for), addressing.go (the meta records); of ranges: measure.go and size.go (what is measured of them), placement.go
-// (the queue that places them, and what it sees), zones.go (the rules), settings.go (what the
-// cluster settings change), changer.go
-// (how a change is made by a range's leader), rangeops.go (how the leader is reached),
-// sqlranges.go (what SQL sees), clean.go; http.go (health and metrics), metrics.go;
+// operate the cluster ask for), ranges.go (the parts that look after ranges: spanconfig,
+// rangestats, rangeops, storepool, rebalance, consistency), addressing.go (the meta records);
+// sqlranges.go, sqlnodes.go, settings.go and clean.go (what SQL sees of the cluster);
+// http.go (health and metrics), metrics.go;
 // disks.go (the node's stores),
 // clockwatch.go (a node whose clock is off serves nothing), faults_clock.go (which
 // tests ask for).
@@ -19,20 +18,13 @@
 //	    (Stop).
 //	N2. /health?ready=1 answers 200 only while the node accepts SQL and has a quorum for
 //	    what every statement needs (notReady).
-//	N3. The range of the meta records holds nothing else and never splits
-//	    (splitFirstRange, splitRange).
-//	N4. The placement of replicas begins once the rules are known, so that none is
-//	    broken for want of them (place).
-//	N5. A meta record is replaced only by that of a later generation (address.Registry.Write).
-//	N6. No node acts on a change of a node's membership before the record of it is
+//	N3. A meta record is replaced only by that of a later generation (address.Registry.Write).
+//	N4. No node acts on a change of a node's membership before the record of it is
 //	    durable (handleMembership).
-//	N8. Of two processes that run as one node with copies of its store one at most goes on: the
+//	N5. Of two processes that run as one node with copies of its store one at most goes on: the
 //	    other is told by the nodes that it calls, before they have heard anything else of it, or
 //	    by their node registries (endAsTwin; invariant 7 of rpc; TestTwin). A member greets the
 //	    --join addresses before it takes part in anything (checkJoin). What a process that was
 //	    paused still serves alone, when it wakes up, are reads of the past and ranges of which
 //	    it has the only replica.
-//	N7. A range at rest costs nothing but a measurement in restRounds: what ends its rest
-//	    says so (storeSample.begin, measured.record, store.Woken). All records of borders are read
-//	    when a node has changed some, or allBordersEvery (loadRules).
 package server

@@ -45,7 +45,7 @@ func (n *Node) beginDrain() {
 		balanced := time.Since(time.Unix(0, n.readyAsked.Load())) < askedLately
 		n.ready.Store(false)
 		n.draining.Store(true)
-		n.measured.seq.Add(1) // others shall hear of it
+		n.ranges.stats.Changed() // others shall hear of it
 		go func() {
 			begun := time.Now()
 			if balanced {

@@ -13,6 +13,8 @@ import (
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/rangeops"
+	"github.com/lichendb/lichen/internal/rangestats"
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/logictest"
 )
@@ -71,20 +73,20 @@ func (l *logicNodes) splitOnce(ctx context.Context) (any bool, err error) {
 			end = data.End
 		}
 		e := n.store.Of(r).Engine()
-		size, _, err := countRows(e, start, end, 2*smallRange)
+		size, _, err := rangestats.CountRows(e, start, end, 2*smallRange)
 		if err != nil {
 			return false, err
 		}
 		if size <= smallRange {
 			continue
 		}
-		_, mid, err := countRows(e, start, end, size/2)
+		_, mid, err := rangestats.CountRows(e, start, end, size/2)
 		if err != nil {
 			return false, err
 		}
 		// Else it is where a pair of a row with several begins: borders within rows, which
 		// no node makes, must do no harm.
-		if row, ok := rowStart(mid); ok {
+		if row, ok := rangeops.RowStart(mid); ok {
 			mid = row
 		}
 		if bytes.Compare(mid, start) <= 0 {

@@ -9,10 +9,14 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/rangeops"
 )
 
 // shortMergeAfter is how long ranges are left as they are in tests.
 const shortMergeAfter = 250 * time.Millisecond
+
+// giveUpAfter is how long the leader of a range is looked for.
+const giveUpAfter = 10 * time.Second
 
 // TestUnsplit splits and scatters a table, lets its ranges merge while it is read and
 // written through all nodes, and drops it.
@@ -106,24 +110,24 @@ func testRangeMergedAway(t *testing.T, c *testNodes) {
 	}
 	c.start(n)
 	begun, asked := time.Now(), 0
-	err := n.eachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeOp, bool) {
-		op := rangeOp{Kind: opClear, Range: d.RangeID, Key: keys.TableDataSpan().Start, End: keys.TableDataSpan().End}
+	err := n.ranges.admin.EachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeops.Op, bool) {
+		op := rangeops.Op{Kind: rangeops.Clear, Range: d.RangeID, Key: keys.TableDataSpan().Start, End: keys.TableDataSpan().End}
 		if asked++; asked == 1 {
 			op.Range = 1000 // as an address that is behind would say
 		}
 		return &op, true
 	})
-	if err != nil || asked != 2 || time.Since(begun) >= opTimeout/2 {
+	if err != nil || asked != 2 || time.Since(begun) >= giveUpAfter/2 {
 		t.Errorf("after %d attempts and %v: %v", asked, time.Since(begun), err)
 	}
 
 	// A range without a leader is given up in the end.
 	begun, asked = time.Now(), 0
-	err = n.eachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeOp, bool) {
+	err = n.ranges.admin.EachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeops.Op, bool) {
 		asked++
-		return &rangeOp{Kind: opClear, Range: 1000}, true
+		return &rangeops.Op{Kind: rangeops.Clear, Range: 1000}, true
 	})
-	if !errors.Is(err, errNoLeader) || asked < 2 || time.Since(begun) > 2*opTimeout {
+	if !errors.Is(err, rangeops.ErrNoLeader) || asked < 2 || time.Since(begun) > 2*giveUpAfter {
 		t.Errorf("after %d attempts and %v: %v", asked, time.Since(begun), err)
 	}
 }

@@ -33,17 +33,17 @@ func (n *Node) network() {
 		OnNode:   n.noteNode,
 		OnFatal:  n.fatal,
 	})
+	n.newRanges()
 	n.store.Connect(store.Network{
 		Transport: n.rpc, Support: n.live, OnLeader: n.noteLeader, OthersAnswer: n.live.OthersAnswer,
 		OnDescriptor: func(r *replica.Replica) {
 			if r.Leads() {
-				n.publish(r)
+				n.addresses.Publish(r)
 			}
 		},
 	})
 	n.handleCluster()
-	n.handleRanges()
-	n.handleSpanSize()
+	n.ranges.admin.Handle()
 	n.handleSQL()
 	n.deadlocks = dist.NewDeadlocks(n.NodeID, n.store.Waits(), n.rpc)
 	n.rpc.Handle(dist.MethodWaits, func(_ context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
@@ -63,7 +63,7 @@ func (n *Node) sender(id kvpb.RangeID) (kvpb.Sender, error) {
 		if n.store.Of(r).Disk().Stalled {
 			return nil, &kvpb.NotLeaderError{Range: id}
 		}
-		return n.measured.of(r), nil
+		return n.ranges.stats.Of(r), nil
 	}
 	if d, ok := n.store.MergedInto(id); ok {
 		return nil, &kvpb.RangeMismatchError{Range: id, Known: []kvpb.RangeDescriptor{*d}}
@@ -80,7 +80,7 @@ func (l localRanges) Replica(id kvpb.RangeID) (kvpb.Sender, bool) {
 	if !ok || !r.Initialized() || l.n.store.Of(r).Disk().Stalled {
 		return nil, false
 	}
-	return l.n.measured.of(r), true
+	return l.n.ranges.stats.Of(r), true
 }
 
 // startCluster makes the node part of its cluster.

@@ -78,12 +78,8 @@ type Node struct {
 	// decommissioning: the node's replicas are to move to others.
 	decommissioning atomic.Bool
 	addresses       *address.Registry
-	rules           ruleCache
 	settings        *setting.Live
-	placing         placing
-	measured        measurements
-	ids             rangeIDs
-	checking        checking
+	ranges          rangeParts
 	background      sync.WaitGroup // ends before the store is closed
 	joined          bool
 	openDB          atomic.Pointer[kv.DB]
@@ -122,8 +118,6 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		cfg: cfg, families: o.FamilyPerColumn, noAutoStats: o.NoAutoStats, logDir: o.LogDir, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
 		member: make(chan struct{}), settings: setting.NewLive(baseSettings(&cfg)),
 	}
-	n.rules.moved, n.rules.loading = make(chan struct{}, 1), make(chan struct{}, 1)
-	n.measured.halfMerged, n.measured.samples = make(chan struct{}, 1), map[*store.Store]*storeSample{}
 	n.addresses = n.newAddresses()
 	offset := cfg.MaxOffset
 	if cfg.SingleNode {
@@ -138,13 +132,14 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	if n.listen == nil {
 		n.listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
 	}
+	n.newConfig()
 	err := n.loadCerts()
 	if err != nil {
 		return nil, err
 	}
 	n.store, err = store.OpenSet(store.Options{
 		FS: o.FS, Clock: n.clock, CacheBytes: cfg.CacheBytes, GCTTL: cfg.GCTTL, Logger: o.Logger,
-		Bootstrap: cfg.SingleNode, TTL: n.ttl, Protected: n.protected, OldestRead: n.oldestRead, OnFatal: n.fatal,
+		Bootstrap: cfg.SingleNode, TTL: n.ranges.config.TTL, Protected: n.ranges.config.Protected, OldestRead: n.oldestRead, OnFatal: n.fatal,
 	}, cfg.Dirs()...)
 	if err != nil {
 		return nil, err
@@ -157,6 +152,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	n.newRPC()
 	if cfg.SingleNode {
 		n.refuseJoins()
+		n.newRanges()
 	} else {
 		n.network()
 	}

@@ -69,7 +69,6 @@ func (n *Node) newRPC() {
 	}
 	n.rpc = rpc.New(o)
 	n.handleAdmin()
-	n.handleConsistency()
 }
 
 // httpListener encrypts HTTP if the node has certificates.

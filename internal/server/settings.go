@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"math"
 
-	"github.com/lichendb/lichen/internal/balance"
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/config/setting"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
@@ -35,22 +33,8 @@ func (n *Node) applySettings(stored map[string]string) {
 		st.SetSnapshotRate(v.SnapshotRate)
 		st.SetSlowSync(v.SlowSync)
 	}
-	if q := n.placing.queue; q != nil {
-		q.Tune(n.tune)
-	}
+	n.ranges.balance.SettingsChanged()
 }
-
-// tune makes the cluster settings options of the queue.
-func (n *Node) tune(o *balance.Options) {
-	v := n.settings.Get()
-	o.Placement = n.placementParams()
-	o.SnapshotRate = v.SnapshotRate
-	o.SplitQPS, o.MergeQPS = float64(v.SplitQPS), 0 // its default share
-	o.NoMerge, o.MergePause = !v.Merge, v.MergePause
-}
-
-// noLoad is more load than there is: nothing is evened out for it.
-const noLoad = math.MaxFloat64
 
 // sqlSettings implements clustersetting.Source.
 type sqlSettings struct{ n *Node }
@@ -62,7 +46,7 @@ func (s sqlSettings) Live() *setting.Live { return s.n.settings }
 
 // Changed implements clustersetting.Source.
 func (s sqlSettings) Changed(ctx context.Context) {
-	if _, err := s.n.loadRules(ctx); err != nil {
+	if _, err := s.n.ranges.config.Read(ctx); err != nil {
 		s.n.log.Warn("reading the cluster settings", "err", err) // they are read again in a moment
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lichendb/lichen/internal/rebalance"
 )
 
 // TestSettings changes cluster settings while the node runs, and looks at the sizes of
@@ -30,11 +31,11 @@ func testSettings(t *testing.T, c *testNodes) {
 		t.Error(got)
 	}
 	c.exec(conn, "SET CLUSTER SETTING server.time_until_store_dead = '1 minute 30 seconds'")
-	if p := n.placementParams(); p.DeadAfter != 90*time.Second || show("server.time_until_store_dead") != "1m30s" {
+	if p := rebalance.Params(n.settings.Get()); p.DeadAfter != 90*time.Second || show("server.time_until_store_dead") != "1m30s" {
 		t.Error(p.DeadAfter, show("server.time_until_store_dead"))
 	}
 	c.exec(conn, "RESET CLUSTER SETTING server.time_until_store_dead")
-	if p := n.placementParams(); p.DeadAfter != 2*time.Second {
+	if p := rebalance.Params(n.settings.Get()); p.DeadAfter != 2*time.Second {
 		t.Error(p.DeadAfter)
 	}
 

@@ -104,7 +104,7 @@ func testAllSlow(t *testing.T, c *testNodes) {
 	<-time.After(5 * time.Second)
 	moved := func() (n uint64) {
 		for _, nd := range []*Node{first, second, third} {
-			n += nd.placing.queue.Stats().Actions[placement.TransferLeader]
+			n += nd.ranges.balance.Stats().Actions[placement.TransferLeader]
 		}
 		return n
 	}

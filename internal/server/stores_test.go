@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lichendb/lichen/internal/balance/placement"
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/keys"
@@ -177,35 +176,6 @@ func testShortStall(t *testing.T, c *testNodes) {
 		t.Error("the disk still counts as stalled")
 	}
 	c.exec(conn, "INSERT INTO t VALUES (1)")
-}
-
-// TestLostStores: a store that its node does not have any more counts as down from when
-// that was first seen, unless its node is silent itself.
-func TestLostStores(t *testing.T) {
-	var p placing
-	p.notice(&kvpb.RangeDescriptor{Replicas: []kvpb.ReplicaDescriptor{{Node: 1, Store: 1}, {Node: 2, Store: 2}, {Node: 3, Store: 3}}})
-	begun := time.Now()
-	at := func(d time.Duration, all ...placement.Store) map[kvpb.StoreID]placement.Store {
-		out := map[kvpb.StoreID]placement.Store{}
-		for _, s := range p.lost.appendTo(all, begun.Add(d)) {
-			out[s.ID] = s
-		}
-		return out
-	}
-	one, two := placement.Store{ID: 1, Node: 1}, placement.Store{ID: 2, Node: 2}
-	other := placement.Store{ID: 9, Node: 2}
-	if got := at(0, one, other); len(got) != 3 || got[2].State != placement.Down || got[2].Node != 2 || !got[2].Since.Equal(begun) {
-		t.Errorf("a lost store: %+v", got)
-	}
-	if got := at(time.Minute, one, other); !got[2].Since.Equal(begun) {
-		t.Errorf("a minute later: %+v", got[2])
-	}
-	if got := at(2*time.Minute, one, two, other); len(got) != 3 || got[2].State == placement.Down {
-		t.Errorf("when it is back: %+v", got)
-	}
-	if got := at(3*time.Minute, one, other); !got[2].Since.Equal(begun.Add(3 * time.Minute)) {
-		t.Errorf("lost again: %+v", got[2])
-	}
 }
 
 // TestStoresThatDontFit: what can't be a node's stores is refused.

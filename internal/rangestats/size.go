@@ -1,13 +1,11 @@
-package server
+package rangestats
 
 import (
 	"time"
 
-	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/storage"
-	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
 
 const (
@@ -49,40 +47,38 @@ type sizing struct {
 	ratioAt    time.Time
 }
 
-// flushesOf counts the flushes of a store's engine.
-func flushesOf(e *storage.Engine) int64 { return e.Metrics().Flushes }
+// lookup says what is to become of a range's size in a round.
+type lookup uint8
 
-// measureSize looks up the size of a range if that is due and the round's budget, in
-// bytes, allows it. It reports whether what is known is the size of the range as it is.
-func (n *Node) measureSize(e *storage.Engine, flushes int64, m *measured, now time.Time, budget *int) bool {
-	z, d := &m.sized, m.Desc()
-	logged := m.Stats().LogBytes.Load()
+const (
+	sizeKnown lookup = iota // it is what it was
+	sizeStale               // it is not known exactly, which will do for this round
+	sizeDue                 // it is to be looked up
+)
+
+// next decides whether the size of a range is looked up now. size is the last that was found,
+// generation that of the range, logged what has gone into its log, flushes those of the engine,
+// rest the pause after which a range counts as at rest.
+func (z *sizing) next(size int64, generation uint64, logged, flushes int64, rest time.Duration, now time.Time) lookup {
 	if flushes != z.flushes {
 		z.flushes, z.flushed = flushes, z.seen
 	}
 	writing := logged != z.seen
 	z.seen = logged
-	grown := logged - z.counted
+	grown, since := logged-z.counted, now.Sub(z.at)
 	switch {
-	case d.Generation != z.generation || z.at.IsZero():
+	case generation != z.generation || z.at.IsZero():
+		return sizeDue
 	case grown == 0:
-		return true
-	case grown > m.size.Load() && grown > sizeCost:
-	case now.Sub(z.at) < sizeEvery && (writing || now.Sub(z.at) < n.paced(sizeAtRest)), writing && grown < max(m.size.Load()/20, sizeCost):
-		return false
+		return sizeKnown
+	case grown > size && grown > sizeCost: // it has doubled
+		return sizeDue
+	case since < sizeEvery && (writing || since < rest):
+		return sizeStale
+	case writing && grown < max(size/20, sizeCost):
+		return sizeStale
 	}
-	if *budget <= 0 {
-		return false
-	}
-	*budget -= sizeCost
-	size, err := z.size(e, d, logged, now, budget)
-	if err != nil {
-		n.log.Warn("size of a range", "range", d.RangeID, "err", err)
-	} else {
-		m.size.Store(size)
-	}
-	z.at, z.generation, z.counted = now, d.Generation, logged
-	return true
+	return sizeDue
 }
 
 // size finds the size of a range.
@@ -95,7 +91,7 @@ func (z *sizing) size(e *storage.Engine, d *kvpb.RangeDescriptor, logged int64, 
 	change := float64(disk)/max(1, float64(z.disk)) - 1
 	known := z.ratio != 0 && change <= ratioChange && change >= -ratioChange && now.Sub(z.ratioAt) <= ratioAge
 	if disk <= countedBytes && !known {
-		n, end, err := countRows(e, d.StartKey, d.EndKey, maxCounted)
+		n, end, err := CountRows(e, d.StartKey, d.EndKey, maxCounted)
 		*budget -= int(n)
 		if end == nil || err != nil {
 			return n, err
@@ -131,7 +127,7 @@ func sampleRatio(e *storage.Engine, d *kvpb.RangeDescriptor, disk uint64) (float
 	}
 	var rows, bytes float64
 	for _, start := range starts {
-		n, end, err := countRows(e, start, d.EndKey, sampleBytes)
+		n, end, err := CountRows(e, start, d.EndKey, sampleBytes)
 		if err != nil {
 			return 0, err
 		}
@@ -148,67 +144,9 @@ func sampleRatio(e *storage.Engine, d *kvpb.RangeDescriptor, disk uint64) (float
 	return rows / max(bytes, 1), nil
 }
 
-// sizeWithin returns what a part of a range of a size takes on disk. Of blocks that a span
-// begins or ends in the estimates count all: so one that is too high, of the part, and one
-// that is too low, of the range without the rest, are taken together.
-func sizeWithin(e *storage.Engine, d *kvpb.RangeDescriptor, start, end []byte, disk uint64) (float64, error) {
-	high, err := e.ApproximateSize(start, end)
-	if err != nil {
-		return 0, err
-	}
-	low := float64(disk)
-	for _, rest := range [][2][]byte{{d.StartKey, start}, {end, d.EndKey}} {
-		if string(rest[0]) >= string(rest[1]) {
-			continue
-		}
-		n, err := e.ApproximateSize(rest[0], rest[1])
-		if err != nil {
-			return 0, err
-		}
-		low -= float64(n)
-	}
-	return (float64(high) + max(low, 0)) / 2, nil
-}
-
-// countRows adds up the keys and newest values of the rows from start on, up to a limit;
-// end is where it stopped, nil at the end.
-func countRows(e *storage.Engine, start, to []byte, limit int64) (n int64, end []byte, err error) {
-	r := mvcc.NewReader(e)
-	defer r.Close()
-	s, err := r.Scanner(keys.Span{Start: start, End: to}, hlc.MaxTimestamp, false)
-	if err != nil {
-		return 0, nil, err
-	}
-	for s.Next() {
-		if n >= limit {
-			return n, append([]byte(nil), s.Key()...), nil
-		}
-		n += int64(len(s.Key()) + len(s.Value()))
-	}
-	return n, nil, s.Err()
-}
-
-// middle returns a key before and after which about as much of a range of a size is on
-// disk; nil if there is none.
-func middle(e *storage.Engine, d *kvpb.RangeDescriptor, disk uint64) ([]byte, error) {
-	lo, hi := d.StartKey, d.EndKey
-	for range maxBisect {
-		mid := between(lo, hi)
-		if mid == nil {
-			break
-		}
-		size, err := e.ApproximateSize(d.StartKey, mid)
-		if err != nil {
-			return nil, err
-		}
-		if size < disk/2 {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	if string(hi) == string(d.EndKey) {
-		return nil, nil
-	}
-	return hi, nil
+// SpanSize finds the size of a part of a range, as that of a whole range is found.
+func SpanSize(e *storage.Engine, span keys.Span) (int64, error) {
+	part := &kvpb.RangeDescriptor{StartKey: span.Start, EndKey: span.End}
+	budget := maxCounted
+	return new(sizing).size(e, part, 0, time.Now(), &budget)
 }

@@ -1,4 +1,4 @@
-package server
+package rangeops
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 // use are lost, which does no harm: there are enough.
 const maxIDBlock = 64
 
-// rangeIDs are ids for new ranges that belong to this node. It takes the more the more
-// it uses, so that who splits once takes one.
+// rangeIDs are ids for new ranges that belong to this node. It takes the more at once the more
+// it has used: a node that splits once takes one.
 type rangeIDs struct {
 	mu    sync.Mutex
 	next  uint64
@@ -21,13 +21,13 @@ type rangeIDs struct {
 }
 
 // newRangeID returns an id that no range has had.
-func (n *Node) newRangeID(ctx context.Context) (kvpb.RangeID, error) {
-	s := &n.ids
+func (a *Admin) newRangeID(ctx context.Context) (kvpb.RangeID, error) {
+	s := &a.ids
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.left == 0 {
 		s.block = min(max(2*s.block, 1), maxIDBlock)
-		last, err := n.increment(ctx, "range-id", s.block)
+		last, err := a.o.DB().Increment(ctx, "range-id", s.block)
 		if err != nil {
 			return 0, err
 		}
