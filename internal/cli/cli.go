@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -30,7 +31,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintf(errOut, "ERROR: %v\n", err)
+	fmt.Fprintf(errOut, "ERROR: %s\n", strings.TrimPrefix(err.Error(), "ERROR: ")) // a server's begins so itself
 	var usage usageError
 	if errors.As(err, &usage) {
 		return 2

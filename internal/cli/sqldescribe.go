@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,6 +21,7 @@ ORDER BY 1, 2`
 
 // describe shows objects of the database, from pg_catalog.
 func (sh *shell) describe(command, arg string) error {
+	command, more := strings.CutSuffix(command, "+")
 	kinds := ""
 	switch command {
 	case `\l`:
@@ -33,7 +36,7 @@ FROM pg_catalog.pg_namespace n WHERE n.nspname !~ '^pg_' AND n.nspname <> 'infor
   r.rolcreaterole AS "Create role", r.rolcanlogin AS "Can login" FROM pg_catalog.pg_roles r WHERE r.rolname !~ '^pg_' ORDER BY 1`)
 	case `\d`:
 		if arg != "" {
-			return sh.describeRelation(arg)
+			return sh.describeRelation(arg, more)
 		}
 		kinds = "'r', 'p', 'v', 'm', 'S', 'f'"
 	case `\dt`:
@@ -44,6 +47,8 @@ FROM pg_catalog.pg_namespace n WHERE n.nspname !~ '^pg_' AND n.nspname <> 'infor
 		kinds = "'v', 'm'"
 	case `\ds`:
 		kinds = "'S'"
+	case `\dT`:
+		return sh.list("List of data types", fmt.Sprintf(listTypes, typeCondition(arg)))
 	case `\df`:
 		return sh.list("List of functions", fmt.Sprintf(listFunctions, functionCondition(arg)))
 	default:
@@ -55,7 +60,17 @@ FROM pg_catalog.pg_namespace n WHERE n.nspname !~ '^pg_' AND n.nspname <> 'infor
 		join = `
   JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid JOIN pg_catalog.pg_class t ON t.oid = i.indrelid`
 	}
-	return sh.list("List of relations", fmt.Sprintf(listRelations, column, join, kinds, nameCondition(arg)))
+	cols, rows, err := sh.fetch(fmt.Sprintf(listRelations, column, join, kinds, nameCondition(arg)))
+	switch {
+	case err != nil:
+		return err
+	case len(rows) == 0 && arg == "":
+		return errors.New("did not find any relations")
+	case len(rows) == 0:
+		return fmt.Errorf("did not find any relation named %q", arg)
+	}
+	sh.printRows("List of relations", cols, rows)
+	return nil
 }
 
 const listFunctions = `SELECT n.nspname AS "Schema", p.proname AS "Name", pg_catalog.pg_get_function_result(p.oid) AS "Result data type",
@@ -76,6 +91,27 @@ func functionCondition(pattern string) string {
 		return "p.proname ~ " + literal(nameRegexp(pattern)) + " AND pg_catalog.pg_function_is_visible(p.oid)"
 	}
 	return "n.nspname ~ " + literal(nameRegexp(schema)) + " AND p.proname ~ " + literal(nameRegexp(name))
+}
+
+// listTypes leaves out the rows of tables and the arrays of other types.
+const listTypes = `SELECT n.nspname AS "Schema", pg_catalog.format_type(t.oid, NULL) AS "Name", pg_catalog.obj_description(t.oid, 'pg_type') AS "Description"
+FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+WHERE (t.typrelid = 0 OR (SELECT c.relkind = 'c' FROM pg_catalog.pg_class c WHERE c.oid = t.typrelid))
+  AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_type el WHERE el.oid = t.typelem AND el.typarray = t.oid) AND %s
+ORDER BY 1, 2`
+
+// typeCondition selects the types that a pattern names, by either of their names, and without one
+// those that do not come with the server.
+func typeCondition(pattern string) string {
+	schema, name, ok := strings.Cut(pattern, ".")
+	switch {
+	case pattern == "":
+		return "n.nspname NOT IN ('pg_catalog', 'information_schema') AND pg_catalog.pg_type_is_visible(t.oid)"
+	case !ok:
+		schema, name = "*", pattern
+	}
+	re := literal(nameRegexp(name))
+	return "n.nspname ~ " + literal(nameRegexp(schema)) + " AND (t.typname ~ " + re + " OR pg_catalog.format_type(t.oid, NULL) ~ " + re + ")"
 }
 
 // nameCondition selects the relations that a pattern names: * and ? stand for any
@@ -138,21 +174,19 @@ func (sh *shell) list(title, sql string) error {
 
 // fetch returns the rows of a query as text; NULL is the empty string.
 func (sh *shell) fetch(sql string) (cols []pgconn.FieldDescription, rows [][]string, err error) {
-	results, err := sh.conn.Exec(context.Background(), sql).ReadAll()
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(results) != 1 {
-		return nil, nil, fmt.Errorf("the server returned %d results", len(results))
-	}
-	for _, r := range results[0].Rows {
-		row := make([]string, len(r))
-		for i, v := range r {
-			row[i] = string(v)
+	results := sh.conn.Exec(context.Background(), sql)
+	for results.NextResult() {
+		r := results.ResultReader()
+		cols = slices.Clone(r.FieldDescriptions()) // which no rows have, too
+		for r.NextRow() {
+			row := make([]string, len(cols))
+			for i, v := range r.Values() {
+				row[i] = string(v)
+			}
+			rows = append(rows, row)
 		}
-		rows = append(rows, row)
 	}
-	return results[0].FieldDescriptions, rows, nil
+	return cols, rows, results.Close()
 }
 
 func (sh *shell) printRows(title string, cols []pgconn.FieldDescription, rows [][]string) {
@@ -179,9 +213,9 @@ func (sh *shell) printRows(title string, cols []pgconn.FieldDescription, rows []
 	_ = p.end()
 }
 
-// describeRelation shows the columns, indexes and constraints of a table, or the
-// columns of an index.
-func (sh *shell) describeRelation(pattern string) error {
+// describeRelation shows the columns, indexes and constraints of a table, the columns of an index or
+// of a view, and with more the query of the view.
+func (sh *shell) describeRelation(pattern string, more bool) error {
 	_, found, err := sh.fetch(`SELECT c.oid, n.nspname, c.relname, c.relkind
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f', 'i', 'I') AND ` + nameCondition(pattern) + ` ORDER BY 2, 3`)
@@ -204,6 +238,10 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f', 'i', 'I') AND ` + nameConditio
 			err = sh.describeTableFooter(oid)
 		case "i", "I":
 			err = sh.describeIndexFooter(oid)
+		case "v", "m":
+			if more {
+				err = sh.describeViewFooter(oid)
+			}
 		}
 		if err != nil {
 			return err
@@ -252,12 +290,13 @@ WHERE i.indrelid = ` + oid + ` ORDER BY i.indisprimary DESC, i.indisunique DESC,
 		}
 		fmt.Fprintf(sh.out, "    %q %s%s\n", r[0], r[1], def)
 	}
-	for _, part := range []struct{ title, condition string }{
-		{"Check constraints", "r.contype = 'c' AND r.conrelid = " + oid},
-		{"Foreign-key constraints", "r.contype = 'f' AND r.conrelid = " + oid},
+	for _, part := range []struct{ title, of, condition string }{
+		{"Check constraints", "''", "r.contype = 'c' AND r.conrelid = " + oid},
+		{"Foreign-key constraints", "''", "r.contype = 'f' AND r.conrelid = " + oid},
+		{"Referenced by", `'TABLE "' || r.conrelid::pg_catalog.regclass::pg_catalog.text || '" CONSTRAINT '`, "r.contype = 'f' AND r.confrelid = " + oid},
 	} {
-		_, rows, err := sh.fetch(`SELECT r.conname, pg_catalog.pg_get_constraintdef(r.oid, true)
-FROM pg_catalog.pg_constraint r WHERE ` + part.condition + ` ORDER BY 1`)
+		_, rows, err := sh.fetch(`SELECT r.conname, pg_catalog.pg_get_constraintdef(r.oid, true), ` + part.of + `
+FROM pg_catalog.pg_constraint r WHERE ` + part.condition + ` ORDER BY 3, 1`)
 		if err != nil {
 			return err
 		}
@@ -265,10 +304,18 @@ FROM pg_catalog.pg_constraint r WHERE ` + part.condition + ` ORDER BY 1`)
 			fmt.Fprintln(sh.out, part.title+":")
 		}
 		for _, r := range rows {
-			fmt.Fprintf(sh.out, "    %q %s\n", r[0], r[1])
+			fmt.Fprintf(sh.out, "    %s%q %s\n", r[2], r[0], r[1])
 		}
 	}
 	return nil
+}
+
+func (sh *shell) describeViewFooter(oid string) error {
+	_, rows, err := sh.fetch("SELECT pg_catalog.pg_get_viewdef(" + oid + ", true)")
+	for _, r := range rows {
+		fmt.Fprintf(sh.out, "View definition:\n%s\n", r[0])
+	}
+	return err
 }
 
 func (sh *shell) describeIndexFooter(oid string) error {

@@ -17,18 +17,20 @@ const metaHelp = `Statements end with a semicolon.
   \h [STATEMENT]     the syntax of a statement
 Queries
   \g, \gx            execute what was entered, or the last statement again (\gx: one line per column)
+  \watch [SECONDS]   execute what was entered, or the last statement, again and again (every 2 s) until ctrl-c
   \p                 show what was entered
   \r                 forget what was entered
   \e [FILE]          edit what was entered, or the last statement, or a file, and execute it
   \o [FILE]          write results to a file, or to the terminal again
 Objects
   \l                 databases
-  \d [NAME]          a table, index or sequence; without NAME all of them
+  \d [NAME]          a table, view, index or sequence; without NAME all of them (\d+ NAME: a view's query too)
   \dt [NAME]         tables
   \di [NAME]         indexes
   \ds [NAME]         sequences
   \dv [NAME]         views
   \df [NAME]         functions
+  \dT [NAME]         data types
   \dn                schemas
   \du                users
 Files and programs
@@ -84,6 +86,8 @@ func (sh *shell) dispatch(name, arg string) error {
 		return sh.syntax(arg)
 	case `\g`, `\gx`:
 		return sh.again(name == `\gx`)
+	case `\watch`:
+		return sh.watch(arg)
 	case `\p`:
 		fmt.Fprint(sh.out, sh.scan.text.String())
 	case `\r`:
@@ -121,7 +125,7 @@ func (sh *shell) dispatch(name, arg string) error {
 		}
 		return sh.set(arg)
 	default:
-		return sh.describe(strings.TrimSuffix(name, "+"), arg)
+		return sh.describe(name, arg)
 	}
 	return nil
 }

@@ -54,6 +54,8 @@ type shell struct {
 
 	// running is the connection while a statement runs on it, for interrupts.
 	running atomic.Pointer[pgconn.PgConn]
+	// endWatch ends the pause of \watch, nil: none goes on.
+	endWatch atomic.Pointer[context.CancelFunc]
 }
 
 // lineReader gives the lines of the input, without their ends, and io.EOF after the
@@ -190,9 +192,12 @@ func (sh *shell) cancelOnInterrupt() (stop func()) {
 		for {
 			select {
 			case <-sig:
-				conn := sh.running.Load()
+				end, conn := sh.endWatch.Load(), sh.running.Load()
+				if end != nil {
+					(*end)()
+				}
 				if conn == nil {
-					if !sh.interactive {
+					if !sh.interactive && end == nil {
 						os.Exit(interruptedCode)
 					}
 					continue
@@ -269,14 +274,20 @@ var (
 	copyOut = regexp.MustCompile(`(?is)^\s*copy\s.*\bto\s+stdout\b`)
 )
 
-// statement sends a statement to the server and prints what comes back.
+// statement sends a statement to the server and prints what comes back. It returns an error if the
+// shell has to end.
 func (sh *shell) statement(sql string) error {
+	_, err := sh.execute(sql)
+	return err
+}
+
+// execute is statement that also says whether the server has executed it without an error.
+func (sh *shell) execute(sql string) (ok bool, err error) {
 	sh.last = sql
 	if sh.echo {
 		fmt.Fprintln(sh.out, sql)
 	}
 	begun := time.Now()
-	var err error
 	sh.running.Store(sh.conn)
 	switch {
 	case copyIn.MatchString(sql):
@@ -288,18 +299,18 @@ func (sh *shell) statement(sql string) error {
 	}
 	sh.running.Store(nil)
 	took := time.Since(begun)
-	if err != nil {
+	if ok = err == nil; !ok {
 		if err := sh.report(err, sql); err != nil {
-			return err
+			return false, err
 		}
 		if err := sh.reconnect(); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if sh.timing {
 		fmt.Fprintf(sh.out, "Time: %.3f ms\n", float64(took.Microseconds())/1000)
 	}
-	return nil
+	return ok, nil
 }
 
 // reconnect opens a new connection if the server ended the old one.

@@ -222,5 +222,5 @@ func suggestDrop(err error, dropped bool) error {
 	if dropped || !errors.As(err, &pe) || pe.Code != "23505" && pe.Code != "42P07" {
 		return err
 	}
-	return fmt.Errorf("%w\nHINT:  the workload was loaded before: give --drop to drop its tables first", err)
+	return fmt.Errorf("%w\nHINT:  The workload was loaded before: --drop drops its tables first", err)
 }

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lichendb/lichen/internal/pause"
+)
+
+const (
+	// watchEvery is how often \watch executes a statement unless it is told.
+	watchEvery = 2 * time.Second
+	// maxWatch bounds what it can be told.
+	maxWatch = 24 * time.Hour
+)
+
+// watch executes what was entered, or the last statement, again and again, until an interrupt or the
+// statement's first error.
+func (sh *shell) watch(arg string) error {
+	every, err := watchPause(arg)
+	if err != nil {
+		return err
+	}
+	sql := cmp.Or(sh.scan.rest(), sh.last)
+	if sql == "" {
+		return errors.New("there is no statement to execute")
+	}
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	sh.endWatch.Store(&end)
+	defer sh.endWatch.Store(nil)
+	for {
+		fmt.Fprintf(sh.out, "%s (every %s)\n\n", time.Now().Format(time.ANSIC), every)
+		if ok, err := sh.execute(sql); !ok || err != nil {
+			return err
+		}
+		if pause.For(ctx, every) != nil {
+			return nil
+		}
+	}
+}
+
+// watchPause reads the seconds between two executions.
+func watchPause(arg string) (time.Duration, error) {
+	if arg == "" {
+		return watchEvery, nil
+	}
+	s, err := strconv.ParseFloat(arg, 64)
+	if err != nil || !(s > 0 && s <= maxWatch.Seconds()) {
+		return 0, fmt.Errorf("%q is no number of seconds between 0 and %.0f", arg, maxWatch.Seconds())
+	}
+	return time.Duration(s * float64(time.Second)), nil
+}
