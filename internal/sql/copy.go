@@ -29,6 +29,9 @@ func (x *execution) runCopy(ctx context.Context, prep *plan.Prepared, root *plan
 	if err != nil {
 		return err
 	}
+	if err := prep.Failure(); err != nil {
+		return err
+	}
 	if root.From {
 		return x.copyFrom(ctx, root, opts)
 	}

@@ -128,6 +128,9 @@ func (x *execution) runExplain(ctx context.Context, prep *plan.Prepared, root *p
 	if err != nil {
 		return err
 	}
+	if err := prep.Failure(); err != nil {
+		return err
+	}
 	var e explained
 	if o.summary {
 		if e.planning, err = x.planningTime(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/plant"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -289,7 +290,7 @@ func (s *Session) newPlan(ctx context.Context, p *Prepared, params []types.Datum
 }
 
 func (s *Session) optimization(ctx context.Context, params []types.Datum, fixed bool) *optimizer.Options {
-	o := &optimizer.Options{Stats: planStats{s}, Params: params, Fixed: fixed, Context: s.builtinContext(ctx).Apart(), Check: ctx.Err}
+	o := &optimizer.Options{Stats: planStats{s}, Params: params, Fixed: fixed, Context: s.builtinContext(ctx).Apart(), Check: ctx.Err, Constant: exec.Constant}
 	if off := s.vals.Fast.RulesOff; len(off) > 0 {
 		o.Disabled = map[string]bool{}
 		for _, rule := range off {

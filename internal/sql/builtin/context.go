@@ -45,6 +45,9 @@ type Context struct {
 	claimed int64 // from Values, by the running call
 }
 
+// Folding returns a context to compute constants with while a statement is planned: see Overload.Fold.
+func Folding() *Context { return &Context{folding: true} }
+
 // Apart returns a context with the same settings and times that asks no session: to
 // compute what does not depend on one.
 func (c *Context) Apart() *Context {

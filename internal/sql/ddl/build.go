@@ -58,7 +58,7 @@ func (e *Env) buildRows(ctx context.Context, spec buildSpec) (rows int64, err er
 		return 0, err
 	}
 	b.schema = schema.Name
-	root, err := b.plan(ctx)
+	prep, err := b.plan(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -66,7 +66,7 @@ func (e *Env) buildRows(ctx context.Context, spec buildSpec) (rows int64, err er
 		return 0, err
 	}
 	b.out = newSink(e, b.indexes, b.prefixes())
-	program, err := exec.CompileNode(root, nil)
+	program, err := exec.Compile(prep)
 	if err != nil || e.withoutRows {
 		return 0, err
 	}
@@ -181,7 +181,7 @@ type builder struct {
 
 // plan makes the plan of the rows: the columns of the table, then one boolean
 // per CHECK constraint.
-func (b *builder) plan(ctx context.Context) (plan.Node, error) {
+func (b *builder) plan(ctx context.Context) (*plan.Prepared, error) {
 	st, resolver := b.insertion()
 	prep, err := planner.Plan(ctx, st, b.e.plannerEnv(resolver))
 	if err != nil {
@@ -203,7 +203,18 @@ func (b *builder) plan(ctx context.Context) (plan.Node, error) {
 	if b.spec.query != nil {
 		return b.queryRows(ctx, prep, input)
 	}
-	return withChecks(input, b.checks, prep.NextCol), nil
+	prep.Root = withChecks(input, b.checks, prep.NextCol)
+	prep.Columns = prep.Root.Props().Cols
+	prep.NextCol += plan.ColID(len(b.checks))
+	return prep, b.e.optimize(ctx, prep)
+}
+
+// optimize improves a plan before it runs.
+func (e *Env) optimize(ctx context.Context, p *plan.Prepared) error {
+	if e.Optimize == nil {
+		return nil
+	}
+	return e.Optimize(ctx, p)
 }
 
 // withChecks adds the conditions as columns.
@@ -271,12 +282,10 @@ func unindexed(t *catalog.Table) *catalog.Table {
 }
 
 // queryRows completes the rows of a query with the defaults of hidden columns.
-func (b *builder) queryRows(ctx context.Context, defaults *plan.Prepared, values plan.Node) (plan.Node, error) {
+func (b *builder) queryRows(ctx context.Context, defaults *plan.Prepared, values plan.Node) (*plan.Prepared, error) {
 	q := b.spec.query
-	if b.e.Optimize != nil {
-		if err := b.e.Optimize(ctx, q); err != nil {
-			return nil, err
-		}
+	if err := b.e.optimize(ctx, q); err != nil {
+		return nil, err
 	}
 	v, ok := values.(*plan.Values)
 	if !ok || len(v.RowExprs) != 1 {
@@ -297,7 +306,7 @@ func (b *builder) queryRows(ctx context.Context, defaults *plan.Prepared, values
 		p.Exprs = append(p.Exprs, x)
 		next++
 	}
-	return p, nil
+	return &plan.Prepared{Root: p, Columns: p.Cols, NextCol: next, Failed: q.Failed}, nil
 }
 
 func (b *builder) compile() error {

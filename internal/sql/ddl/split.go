@@ -197,10 +197,8 @@ func (e *Env) splitKeys(ctx context.Context, x *rowcodec.Index, rows *ast.Select
 	if err != nil {
 		return nil, err
 	}
-	if e.Optimize != nil {
-		if err := e.Optimize(ctx, prep); err != nil {
-			return nil, err
-		}
+	if err := e.optimize(ctx, prep); err != nil {
+		return nil, err
 	}
 	program, err := exec.Compile(prep)
 	if err != nil {

@@ -26,10 +26,8 @@ func (e *Env) validateForeignKey(ctx context.Context, t, ref *catalog.Table, k *
 	if err != nil {
 		return err
 	}
-	if e.Optimize != nil {
-		if err := e.Optimize(ctx, prep); err != nil {
-			return err
-		}
+	if err := e.optimize(ctx, prep); err != nil {
+		return err
 	}
 	program, err := exec.Compile(prep)
 	if err != nil || e.withoutRows {

@@ -180,8 +180,8 @@ func (c *compiler) quantified(p *subplan, e *plan.Subquery, s, inner scope) (eva
 	}
 	q := &quantifier{
 		p: p, left: left, right: right, ops: ops, eqs: eqs, all: e.Kind == plan.AllSubquery, not: e.Not,
-		anyField: len(ops) > 1 && e.OpName == "<>",
-		vals:     make([]types.Datum, len(left)), cmps: make([]types.Datum, len(left)),
+		anyField: len(ops) > 1 && e.OpName == "<>", whole: p.cacheable && e.Kind == plan.AnySubquery && e.OpName == "=",
+		vals: make([]types.Datum, len(left)), cmps: make([]types.Datum, len(left)),
 	}
 	c.onClose(q.store.close)
 	if p.cacheable && q.hashable(e) {
@@ -198,7 +198,10 @@ type quantifier struct {
 	eqs         []binaryFn // an ordering of rows: equality of all fields but the last
 	all, not    bool
 	anyField    bool // rows differ if one field does (<>), else all must match
+	whole       bool // all fields of the left side are computed before the first is compared
 	vals, cmps  []types.Datum
+	row         Row       // that the left side is computed of
+	computed    int       // how many of vals are
 	store       rowStore  // right sides, if the subquery is cacheable
 	set         *datumSet // instead of store, for = ANY of one hashable column
 }
@@ -222,18 +225,25 @@ func (q *quantifier) eval(row Row) (types.Datum, error) {
 	return d, nil
 }
 
-// computeLeft computes the left side. That it does only where there is a row to compare it with: of
-// no rows the answer is known, whatever the left side, and be it an error.
-func (q *quantifier) computeLeft(row Row) error {
-	for i, f := range q.left {
-		d, err := f(row)
+// computeLeft computes the left side up to field i, from the left. It is called only where there is
+// a row to compare with whose fields before are undecided: of what decides no answer nothing is
+// computed, and be it an error.
+func (q *quantifier) computeLeft(i int) error {
+	if q.whole {
+		i = len(q.left) - 1
+	}
+	for ; q.computed <= i; q.computed++ {
+		d, err := q.left[q.computed](q.row)
 		if err != nil {
 			return err
 		}
-		q.vals[i] = d
+		q.vals[q.computed] = d
 	}
 	return nil
 }
+
+// startLeft begins with another left side.
+func (q *quantifier) startLeft(row Row) { q.row, q.computed = row, 0 }
 
 func (q *quantifier) decide(row Row) (types.Datum, error) {
 	if !q.p.cacheable {
@@ -263,7 +273,8 @@ func (q *quantifier) probe(row Row) (types.Datum, error) {
 	if q.set.empty() {
 		return types.NewBool(false), nil
 	}
-	if err := q.computeLeft(row); err != nil {
+	q.startLeft(row)
+	if err := q.computeLeft(0); err != nil {
 		return types.Null, err
 	}
 	return q.set.test(q.vals[0], false), nil
@@ -336,18 +347,14 @@ const mapEntrySize = 48
 // for ALL the first false.
 func (q *quantifier) combine(row Row, next func() (Row, error)) (types.Datum, error) {
 	null := false
-	for first := true; ; first = false {
+	q.startLeft(row)
+	for {
 		vals, err := next()
 		if err != nil {
 			return types.Null, err
 		}
 		if vals == nil {
 			break
-		}
-		if first {
-			if err := q.computeLeft(row); err != nil {
-				return types.Null, err
-			}
 		}
 		d, err := q.compare(vals)
 		if err != nil {
@@ -372,6 +379,9 @@ func (q *quantifier) compare(vals Row) (types.Datum, error) {
 	}
 	null := false
 	for i, op := range q.ops {
+		if err := q.computeLeft(i); err != nil {
+			return types.Null, err
+		}
 		d, err := op(q.vals[i], vals[i])
 		if err != nil {
 			return types.Null, err
@@ -392,6 +402,9 @@ func (q *quantifier) compare(vals Row) (types.Datum, error) {
 // fields: the first that differ decide.
 func (q *quantifier) compareOrder(vals Row) (types.Datum, error) {
 	for i, eq := range q.eqs {
+		if err := q.computeLeft(i); err != nil {
+			return types.Null, err
+		}
 		d, err := eq(q.vals[i], vals[i])
 		if err != nil || d.IsNull() {
 			return types.Null, err
@@ -401,5 +414,8 @@ func (q *quantifier) compareOrder(vals Row) (types.Datum, error) {
 		}
 	}
 	last := len(q.ops) - 1
+	if err := q.computeLeft(last); err != nil {
+		return types.Null, err
+	}
 	return q.ops[last](q.vals[last], vals[last])
 }

@@ -34,8 +34,11 @@ type Program struct {
 
 // Compile turns a prepared statement into a program. Statements that are not
 // queries or data modification (DDL, utility, COPY, EXPLAIN) are run by the
-// layers above.
+// layers above. It fails with p's Failure.
 func Compile(p *plan.Prepared) (*Program, error) {
+	if err := p.Failure(); err != nil {
+		return nil, err
+	}
 	return CompileNode(p.Root, p.Columns)
 }
 

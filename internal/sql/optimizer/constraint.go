@@ -224,7 +224,7 @@ func (l *atomList) bySortKey(n *plan.Scan, a atom) {
 		keyOf := func(x plan.Expr) plan.Expr {
 			c := *key
 			c.Args = append([]plan.Expr{retyped(x, key.Args[0].Type())}, key.Args[1:]...)
-			return foldExpr(&c)
+			return new(folder).foldCall(&c)
 		}
 		b := a
 		b.ord = n.Computed[i].Ord

@@ -5,7 +5,7 @@
 // volatility), catalog (indexes), types.
 //
 // Reading order: Options, Optimize and the list of rules (optimizer.go), the
-// logical rules in the order they run, one file each (inlinecte.go, fold.go, empty.go,
+// logical rules in the order they run, one file each (inlinecte.go, fold.go, constants.go, empty.go,
 // decorrelate.go, pushdown.go, distinct.go, minmax.go, outerjoin.go, joinorder.go
 // with joingraph.go, joinsearch.go, equivalence.go and disjunction.go, prune.go), then the physical pass: physical.go (sorts, limits, grouping),
 // access.go, constraint.go and tokens.go (indexes), join.go (algorithms), locks.go; and
@@ -20,8 +20,9 @@
 //  1. A plan with any set of rules disabled yields the same rows (up to order
 //     where the query leaves it open) (to be checked above this layer, by running the
 //     same statements with rules off; here TestGolden plans them).
-//  2. No rule raises an error at plan time: what fails to fold is left for the
-//     executor (foldCall, foldCast).
+//  2. A constant that can't be computed fails no optimization: the plan tells what its executions
+//     fail with (Prepared.Failed). It is so for what the result may need only, as in PostgreSQL
+//     (constantError; optimizer/constants.slt).
 //  3. Volatile expressions are neither duplicated nor moved to where they would
 //     be evaluated more or less often (plan.Volatile at every move).
 //  4. The result satisfies plan.Verify (TestGolden, FuzzPlan).

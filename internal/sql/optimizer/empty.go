@@ -15,8 +15,10 @@ func isEmpty(n plan.Node) bool {
 	return ok && len(v.RowExprs) == 0
 }
 
-// emptied is n, or what produces no rows where n's inputs leave it none. Then nothing of n is computed.
+// emptied is n without what yields no rows, in subqueries too: nothing of that is computed.
 func emptied(n plan.Node) plan.Node {
+	eachChild(n, emptied)
+	eachSubquery(n, func(s *plan.Subquery) { s.Plan = emptied(s.Plan) })
 	if yieldsNothing(n) {
 		return emptyRows(n.Props().Cols)
 	}
@@ -29,7 +31,7 @@ func emptied(n plan.Node) plan.Node {
 func yieldsNothing(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.Filter:
-		return isEmpty(n.Input)
+		return isEmpty(n.Input) || nothingPasses(n.Cond)
 	case *plan.Project:
 		return isEmpty(n.Input)
 	case *plan.ProjectSet:

@@ -1,45 +1,83 @@
 package optimizer
 
 import (
+	"strings"
+
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// fold simplifies every expression of n and the operators below: immutable
-// calls of constants, logic with constants, conditions that are always true or
-// never.
+// foldStatement folds a statement, its subqueries included; out are the columns it sends. Then it
+// drops what yields no rows, but finds before what its constants fail with.
+func (o *optimizer) foldStatement(n plan.Node, out []plan.ColID) plan.Node {
+	n = o.fold(n)
+	if o.unfit {
+		o.failed = o.constantError(plan.Clone(n), out)
+	}
+	if o.empties {
+		n = emptied(n)
+	}
+	return n
+}
+
+// fold simplifies every expression of n, of the operators below and of subqueries: immutable
+// calls of constants, logic with constants, conditions that are always true.
 func (o *optimizer) fold(n plan.Node) plan.Node {
+	o.depth++
+	defer func() { o.depth-- }()
+	if o.depth > maxFolded {
+		return n
+	}
 	eachChild(n, o.fold)
-	plan.VisitExprs(n, func(e *plan.Expr) { *e = o.foldExpr(o.fixed(*e)) })
-	if s, ok := n.(*plan.Scan); ok { // to be compared with what else is folded
-		for i := range s.Computed {
-			s.Computed[i].Value = foldExpr(s.Computed[i].Value)
+	plan.VisitExprs(n, func(e *plan.Expr) {
+		var err *pgerr.Error
+		*e, err = o.foldExpr(o.fixed(*e))
+		o.unfit = o.unfit || err != nil
+		if hasSubquery(*e) {
+			o.foldSubqueries(*e)
 		}
-		for i := range s.Predicates {
-			s.Predicates[i].Cond = foldExpr(s.Predicates[i].Cond)
+	})
+	switch n := n.(type) {
+	case *plan.Scan: // to be compared with what else is folded
+		for i := range n.Computed {
+			n.Computed[i].Value, _ = o.foldExpr(n.Computed[i].Value)
 		}
-	}
-	if j, ok := n.(*plan.Join); ok {
-		if d, isConst := constOf(j.On); isConst && d.IsTrue() {
-			j.On = nil
+		for i := range n.Predicates {
+			n.Predicates[i].Cond, _ = o.foldExpr(n.Predicates[i].Cond)
 		}
+	case *plan.Join:
+		if d, isConst := constOf(n.On); isConst && d.IsTrue() {
+			n.On = nil
+		}
+		o.empties = o.empties || n.On != nil && nothingPasses(n.On)
+	case *plan.Values:
+		o.empties = o.empties || len(n.RowExprs) == 0
+	case *plan.GroupBy:
+		dropDistinct(n)
+		o.empties = o.empties || oneGroup(n)
+	case *plan.Filter:
+		if d, isConst := constOf(n.Cond); isConst && d.IsTrue() {
+			return n.Input
+		}
+		o.empties = o.empties || nothingPasses(n.Cond)
 	}
-	if g, ok := n.(*plan.GroupBy); ok {
-		dropDistinct(g)
-	}
-	f, ok := n.(*plan.Filter)
-	if !ok {
-		return emptied(n)
-	}
-	d, isConst := constOf(f.Cond)
-	switch {
-	case isConst && d.IsTrue():
-		return f.Input
-	case nothingPasses(f.Cond):
-		return emptyRows(f.Cols)
-	}
-	return emptied(n)
+	return n
+}
+
+// foldSubqueries folds the subqueries of an expression, each once: several expressions may share one.
+func (o *optimizer) foldSubqueries(e plan.Expr) {
+	plan.WalkExpr(e, func(x plan.Expr) bool {
+		if s, ok := x.(*plan.Subquery); ok && !o.folded[s.Plan] {
+			s.Plan = o.fold(s.Plan)
+			if o.folded == nil {
+				o.folded = map[plan.Node]bool{}
+			}
+			o.folded[s.Plan] = true
+		}
+		return true
+	})
 }
 
 // nothingPasses reports whether a condition is known to be false or NULL for any row.
@@ -75,40 +113,137 @@ func (o *optimizer) fixed(e plan.Expr) plan.Expr {
 	})
 }
 
-// foldExpr simplifies e. A set-returning call stays a call.
-func (o *optimizer) foldExpr(e plan.Expr) plan.Expr {
-	return plan.MapExpr(e, func(e plan.Expr) plan.Expr {
-		o.step()
-		return foldNode(e)
-	})
+// foldExpr simplifies e. If a constant in it fails e stays as it is.
+func (o *optimizer) foldExpr(e plan.Expr) (plan.Expr, *pgerr.Error) {
+	f := &o.folder
+	if f.each == nil {
+		f.each, f.o = f.fold, o
+	}
+	f.err = nil
+	if out := f.fold(e); f.err == nil {
+		return out, nil
+	}
+	return e, f.err
 }
 
-func foldExpr(e plan.Expr) plan.Expr { return plan.MapExpr(e, foldNode) }
+// folder simplifies an expression as PostgreSQL does: from the left, with all operands before what
+// is made of them, but for those that AND, OR, CASE and COALESCE do not come to.
+type folder struct {
+	o    *optimizer
+	each func(plan.Expr) plan.Expr // fold
+	err  *pgerr.Error              // of the first constant that fails; then nothing more is folded
+}
 
-func foldNode(e plan.Expr) plan.Expr {
+// fold simplifies e. A set-returning call stays a call.
+func (f *folder) fold(e plan.Expr) plan.Expr {
+	if f.err != nil {
+		return e
+	}
+	f.o.step()
+	switch e := e.(type) {
+	case *plan.Const, *plan.ColRef, *plan.Param:
+		return e
+	case *plan.And:
+		return foldLogic(f.operands(e.Args, true), true)
+	case *plan.Or:
+		return orToIn(commonFactors(foldLogic(f.operands(e.Args, false), false)))
+	case *plan.Coalesce:
+		return foldCoalesce(&plan.Coalesce{Args: f.choices(e.Args), T: e.T})
+	case *plan.Case:
+		return f.foldCase(e)
+	}
+	return f.node(plan.MapArgs(e, f.each))
+}
+
+// node simplifies an expression whose operands are.
+func (f *folder) node(e plan.Expr) plan.Expr {
+	if f.err != nil {
+		return e
+	}
 	switch e := e.(type) {
 	case *plan.Call:
-		return foldCall(e)
+		return f.foldCall(e)
 	case *plan.Cast:
-		return foldCast(e)
-	case *plan.And:
-		return foldLogic(e.Args, true)
-	case *plan.Or:
-		return orToIn(commonFactors(foldLogic(e.Args, false)))
+		return f.foldCast(e)
 	case *plan.Not:
 		return foldNot(e)
 	case *plan.Is:
 		return foldIs(e)
 	case *plan.InList:
-		return foldIn(e)
-	case *plan.Coalesce:
-		return foldCoalesce(e)
-	case *plan.Case:
-		return foldCase(e)
+		if len(e.List) == 1 && !e.Not { // a comparison
+			return f.foldCall(&plan.Call{Fn: e.Eq, Args: []plan.Expr{e.Left, e.List[0]}, T: types.Bool})
+		}
+		return f.foldOther(e, e.Eq)
 	case *plan.FieldSelect:
-		return foldField(e)
+		return f.foldField(e)
+	case *plan.IsDistinct:
+		return f.foldOther(e, e.Eq)
+	case *plan.AnyAll:
+		return f.foldOther(e, e.Op)
+	case *plan.MinMax:
+		return f.foldOther(e, e.Less)
+	case *plan.ArrayCtor, *plan.Subscript:
+		return f.foldOther(e, nil)
 	}
 	return e
+}
+
+// operands simplifies those of AND or OR, up to the first that decides.
+func (f *folder) operands(args []plan.Expr, and bool) []plan.Expr {
+	out := make([]plan.Expr, 0, len(args))
+	for _, a := range args {
+		a = f.fold(a)
+		out = append(out, a)
+		if d, ok := constOf(a); ok && !d.IsNull() && d.Bool() != and {
+			break
+		}
+	}
+	return out
+}
+
+// choices simplifies the operands of COALESCE, up to the first constant that is not NULL.
+func (f *folder) choices(args []plan.Expr) []plan.Expr {
+	out := make([]plan.Expr, 0, len(args))
+	for _, a := range args {
+		a = f.fold(a)
+		out = append(out, a)
+		if d, ok := constOf(a); ok && !d.IsNull() {
+			break
+		}
+	}
+	return out
+}
+
+// dataException is the class of the SQLSTATEs of values that can't be computed.
+const dataException = "22"
+
+// failedWith notes what computing a constant failed with, if the statement fails with that too.
+func (f *folder) failedWith(err error) {
+	e := pgerr.From(err)
+	if strings.HasPrefix(string(e.Code), dataException) || e.Code == pgerr.FeatureNotSupported {
+		f.err = e
+	}
+}
+
+// foldOther computes an expression of constants by an operator, nil if it has none.
+func (f *folder) foldOther(e plan.Expr, op *builtin.Overload) plan.Expr {
+	if f.o.opts.Constant == nil || op != nil && op.Volatility != builtin.Immutable {
+		return e
+	}
+	all := true
+	plan.Args(e, func(a *plan.Expr) {
+		_, ok := constOf(*a)
+		all = all && ok
+	})
+	if !all {
+		return e
+	}
+	d, err := f.o.opts.Constant(e)
+	if err != nil {
+		f.failedWith(err)
+		return e
+	}
+	return plan.NewConst(e.Type(), d)
 }
 
 func constOf(e plan.Expr) (types.Datum, bool) {
@@ -120,8 +255,8 @@ func constOf(e plan.Expr) (types.Datum, bool) {
 }
 
 // foldCall evaluates an immutable call of constants, and yields NULL for a
-// strict one with a NULL argument. What fails is left to fail at run time.
-func foldCall(e *plan.Call) plan.Expr {
+// strict one with a NULL argument.
+func (f *folder) foldCall(e *plan.Call) plan.Expr {
 	if e.Fn.IsSRF() || len(e.Args) == 0 {
 		return e
 	}
@@ -144,15 +279,16 @@ func foldCall(e *plan.Call) plan.Expr {
 	}
 	d, err := e.Fn.Fold(&builtin.Context{}, ts, args)
 	if err != nil {
+		f.failedWith(err)
 		return e
 	}
 	return plan.NewConst(e.T, d)
 }
 
-// foldable reports whether values of a family convert without session settings.
+// foldable reports whether values of a family have a text that does not depend on settings.
 func foldable(t *types.T) bool {
 	switch t.Family {
-	case types.BoolFamily, types.IntFamily, types.DecimalFamily, types.StringFamily, types.UUIDFamily:
+	case types.BoolFamily, types.IntFamily, types.DecimalFamily, types.StringFamily, types.UUIDFamily, types.JSONFamily, types.BitFamily:
 		return !t.IsReg()
 	case types.FloatFamily:
 		return true
@@ -160,7 +296,27 @@ func foldable(t *types.T) bool {
 	return false
 }
 
-func foldCast(e *plan.Cast) plan.Expr {
+// isTime reports whether a type is of those of time that convert to each other without a time zone.
+func isTime(t *types.T) bool {
+	switch t.Family {
+	case types.DateFamily, types.TimeFamily, types.TimestampFamily, types.IntervalFamily:
+		return true
+	}
+	return false
+}
+
+// converts reports whether the cast of a value does not depend on settings.
+func converts(from, to *types.T) bool {
+	if from.Family == types.ArrayFamily && to.Family == types.ArrayFamily {
+		from, to = from.Elem, to.Elem
+	}
+	if isTime(from) && isTime(to) {
+		return true
+	}
+	return foldable(from) && foldable(to) && !(from.Family == types.FloatFamily && to.Family == types.StringFamily)
+}
+
+func (f *folder) foldCast(e *plan.Cast) plan.Expr {
 	d, ok := constOf(e.Arg)
 	if !ok {
 		return e
@@ -168,33 +324,36 @@ func foldCast(e *plan.Cast) plan.Expr {
 	if d.IsNull() {
 		return plan.NewNull(e.T)
 	}
-	from := e.Arg.Type()
-	dates := from.Family == types.DateFamily && e.T.Family == types.TimestampFamily
-	if !dates && (!foldable(from) || !foldable(e.T) || from.Family == types.FloatFamily && e.T.Family == types.StringFamily) {
+	if !converts(e.Arg.Type(), e.T) || builtin.Large(len(d.Str())) { // plans keep no large values that they were not given
 		return e
 	}
-	if builtin.Large(len(d.Str())) {
-		return e // plans keep no large values that they were not given
+	d, ok, err := castConst(d, e)
+	if err != nil {
+		f.failedWith(err)
 	}
-	if from.Oid != e.T.Oid {
+	if err != nil || !ok {
+		return e
+	}
+	return plan.NewConst(e.T, d)
+}
+
+// castConst computes a cast of a value that is not NULL; ok is false if there is no such cast.
+func castConst(d types.Datum, e *plan.Cast) (out types.Datum, ok bool, err error) {
+	if from := e.Arg.Type(); from.Oid != e.T.Oid {
 		cast, ok := types.FindCast(from, e.T)
 		if !ok {
-			return e
+			return d, false, nil
 		}
 		if cast.Fn != nil {
-			var err error
 			if d, err = cast.Fn(nil, d, e.T); err != nil {
-				return e
+				return d, false, err
 			}
 		}
 	}
 	if e.T.Typmod >= 0 {
-		var err error
-		if d, err = types.ApplyTypmod(d, e.T, e.Mode == plan.CastExplicit); err != nil {
-			return e
-		}
+		d, err = types.ApplyTypmod(d, e.T, e.Mode == plan.CastExplicit)
 	}
-	return plan.NewConst(e.T, d)
+	return d, true, err
 }
 
 // foldLogic simplifies AND (and is true) and OR: the neutral constant drops
@@ -310,14 +469,6 @@ func foldIs(e *plan.Is) plan.Expr {
 	return plan.NewConst(types.Bool, types.NewBool(v))
 }
 
-// foldIn makes a list of one a comparison.
-func foldIn(e *plan.InList) plan.Expr {
-	if len(e.List) != 1 || e.Not {
-		return e
-	}
-	return foldCall(&plan.Call{Fn: e.Eq, Args: []plan.Expr{e.Left, e.List[0]}, T: types.Bool})
-}
-
 // orToIn makes x = a OR x = b an IN list.
 func orToIn(e plan.Expr) plan.Expr {
 	or, ok := e.(*plan.Or)
@@ -392,8 +543,11 @@ func sameType(a, b *types.T) bool { return a.Shown().Oid == b.Shown().Oid && a.T
 
 // foldField is the field of a row that is made only to take it from, if nothing in the row's other
 // fields has to happen.
-func foldField(e *plan.FieldSelect) plan.Expr {
+func (f *folder) foldField(e *plan.FieldSelect) plan.Expr {
 	arg := e.Arg
+	if _, ok := constOf(arg); ok {
+		return f.foldOther(e, nil)
+	}
 	if c, ok := arg.(*plan.Cast); ok && c.T.Family == types.RecordFamily && c.T.BaseType() == c.T { // whose fields are converted already
 		arg = c.Arg
 	}
@@ -406,8 +560,8 @@ func foldField(e *plan.FieldSelect) plan.Expr {
 
 // withOperand puts a CASE's operand, if it is a constant, into the conditions, unless they hold
 // operands of their own.
-func withOperand(e *plan.Case) (searched *plan.Case, ok bool) {
-	if _, ok := constOf(e.Operand); !ok || e.OperandElse {
+func withOperand(e *plan.Case, operand plan.Expr) (searched *plan.Case, ok bool) {
+	if _, ok := constOf(operand); !ok || e.OperandElse {
 		return nil, false
 	}
 	c := &plan.Case{Whens: append([]plan.When(nil), e.Whens...), Else: e.Else, T: e.T}
@@ -415,12 +569,12 @@ func withOperand(e *plan.Case) (searched *plan.Case, ok bool) {
 		if hasOperand(c.Whens[i].Cond) {
 			return nil, false
 		}
-		c.Whens[i].Cond = foldExpr(plan.MapExpr(c.Whens[i].Cond, func(x plan.Expr) plan.Expr {
+		c.Whens[i].Cond = plan.MapExpr(c.Whens[i].Cond, func(x plan.Expr) plan.Expr {
 			if _, ok := x.(*plan.CaseOperand); ok {
-				return e.Operand
+				return operand
 			}
 			return x
-		}))
+		})
 	}
 	return c, true
 }
@@ -440,34 +594,47 @@ func hasOperand(e plan.Expr) (found bool) {
 }
 
 // foldCase drops arms that are never taken and what follows one that always is.
-func foldCase(e *plan.Case) plan.Expr {
+func (f *folder) foldCase(e *plan.Case) plan.Expr {
 	if e.Operand != nil {
-		searched, ok := withOperand(e)
+		operand := f.fold(e.Operand)
+		searched, ok := withOperand(e, operand)
 		if !ok {
-			return e
+			return plan.MapArgs(e, f.each)
 		}
 		e = searched
 	}
-	c := &plan.Case{Else: e.Else, T: e.T}
+	c := f.arms(e)
+	switch {
+	case f.err != nil || len(c.Whens) > 0:
+		return c
+	case c.Else == nil:
+		return plan.NewNull(e.T)
+	case !sameType(c.Else.Type(), e.T):
+		c.Whens = []plan.When{{Cond: plan.NewConst(types.Bool, types.NewBool(true)), Result: c.Else}}
+		c.Else = nil
+		return c
+	}
+	return c.Else
+}
+
+// arms simplifies those of a searched CASE that may be taken.
+func (f *folder) arms(e *plan.Case) *plan.Case {
+	c := &plan.Case{T: e.T}
 	for _, w := range e.Whens {
+		w.Cond = f.fold(w.Cond)
 		d, ok := constOf(w.Cond)
 		if ok && !d.IsTrue() {
 			continue
 		}
+		w.Result = f.fold(w.Result)
 		if ok {
 			c.Else = w.Result
-			break
+			return c
 		}
 		c.Whens = append(c.Whens, w)
 	}
-	if len(c.Whens) > 0 {
-		return c
+	if e.Else != nil {
+		c.Else = f.fold(e.Else)
 	}
-	if c.Else == nil {
-		return plan.NewNull(e.T)
-	}
-	if !sameType(c.Else.Type(), e.T) {
-		return e
-	}
-	return c.Else
+	return c
 }

@@ -45,10 +45,10 @@ func (o *optimizer) inlineCTEs(n plan.Node) plan.Node {
 			}
 		}
 		switch {
-		case c.Modifies || c.Recursive != nil:
+		case c.Modifies:
 			kept = append(kept, c)
 		case uses == 0:
-		case uses > 1 || c.Materialized || !plan.Pure(c.Plan):
+		case c.Recursive != nil || uses > 1 || c.Materialized || !plan.Pure(c.Plan):
 			kept = append(kept, c)
 		default:
 			o.substitute(w, w.CTEs[i+1:], c)

@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"github.com/lichendb/lichen/internal/sql/builtin"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -33,6 +34,9 @@ const (
 // other; deeper ones are executed as they come from the planner.
 const maxNested = 200
 
+// maxFolded bounds how deep operators are folded, those of subqueries included.
+const maxFolded = 2000
+
 // Rules lists the names of all rules in the order they apply.
 func Rules() []string {
 	return []string{
@@ -57,6 +61,8 @@ type Options struct {
 	Check func() error
 	// Fixed makes a plan for these parameters only, with their values as constants.
 	Fixed bool
+	// Constant computes an expression of constants that is no call; nil leaves them as they are.
+	Constant func(plan.Expr) (types.Datum, error)
 }
 
 // Optimize rewrites p.Root. p must come from the planner and not have been
@@ -95,7 +101,7 @@ func optimize(p *plan.Prepared, opts *Options) {
 		o.inline(p)
 	}
 	p.Root = o.root(p.Root, plan.IDs(p.Columns))
-	p.NextCol, p.Guessed, p.Weighed = o.nextCol, o.values.missed, o.values.used
+	p.NextCol, p.Guessed, p.Weighed, p.Failed = o.nextCol, o.values.missed, o.values.used, o.failed
 }
 
 // optimizer is the state of one optimization.
@@ -111,7 +117,14 @@ type optimizer struct {
 	// ctes holds estimates of materialised CTEs by identifier.
 	ctes map[int]float64
 	// done are the optimized plans of subqueries.
-	done []plan.Node
+	done   []plan.Node
+	folder folder
+	// folded are the plans of subqueries that are folded, if there are any.
+	folded map[plan.Node]bool
+	// unfit says that a constant could not be computed, empties that there may be parts without rows.
+	unfit, empties bool
+	// failed is what the statement fails with for it.
+	failed *pgerr.Error
 	// aliases maps the columns of scans of inlined CTEs to what they read.
 	aliases map[plan.ColID]plan.ColID
 }
@@ -168,6 +181,9 @@ func (o *optimizer) root(n plan.Node, out []plan.ColID) plan.Node {
 	case *plan.DDL, *plan.Utility:
 		return n
 	}
+	if o.on(RuleFold) {
+		n = o.foldStatement(n, out)
+	}
 	return o.query(n, out, false)
 }
 
@@ -202,9 +218,6 @@ func (o *optimizer) query(n plan.Node, out []plan.ColID, exact bool) plan.Node {
 // logical applies the rules that transform the tree.
 func (o *optimizer) logical(n plan.Node) plan.Node {
 	o.check()
-	if o.on(RuleFold) {
-		n = o.fold(n)
-	}
 	if o.on(RuleDecorrelate) {
 		n = o.decorrelate(n)
 	}

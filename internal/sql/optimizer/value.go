@@ -46,11 +46,12 @@ func (v *valueSource) cast(e *plan.Cast) (types.Datum, bool) {
 	if !ok || d.IsNull() {
 		return d, ok
 	}
-	c, ok := foldCast(&plan.Cast{Arg: plan.NewConst(e.Arg.Type(), d), T: e.T, Mode: e.Mode}).(*plan.Const)
-	if !ok {
+	x := &plan.Cast{Arg: plan.NewConst(e.Arg.Type(), d), T: e.T, Mode: e.Mode}
+	if !converts(x.Arg.Type(), x.T) {
 		return types.Null, false
 	}
-	return c.D, true
+	d, ok, err := castConst(d, x)
+	return d, ok && err == nil
 }
 
 func (v *valueSource) call(e *plan.Call) (types.Datum, bool) {

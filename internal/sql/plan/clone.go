@@ -125,7 +125,45 @@ func cloneNode2(n Node) Node {
 		}
 		return &c
 	}
-	return n // statements are not parts of queries
+	return cloneDML(n)
+}
+
+// cloneDML copies what writes rows; foreign keys and what is derived from rows is shared.
+func cloneDML(n Node) Node {
+	switch n := n.(type) {
+	case *Insert:
+		c := *n
+		c.Input, c.Checks, c.Returning = Clone(n.Input), slices.Clone(n.Checks), n.Returning.clone()
+		if n.OnConflict != nil {
+			on := *n.OnConflict
+			on.Set, c.OnConflict = slices.Clone(on.Set), &on
+		}
+		return &c
+	case *Update:
+		c := *n
+		c.Input, c.Set, c.Checks, c.Returning = Clone(n.Input), slices.Clone(n.Set), slices.Clone(n.Checks), n.Returning.clone()
+		return &c
+	case *Delete:
+		c := *n
+		c.Input, c.Returning = Clone(n.Input), n.Returning.clone()
+		return &c
+	case *Merge:
+		c := *n
+		c.Input, c.Actions, c.Checks = Clone(n.Input), slices.Clone(n.Actions), slices.Clone(n.Checks)
+		for i := range c.Actions {
+			a := &c.Actions[i]
+			a.Set, a.Values = slices.Clone(a.Set), slices.Clone(a.Values)
+		}
+		return &c
+	}
+	return n
+}
+
+func (r *Returning) clone() *Returning {
+	if r == nil {
+		return nil
+	}
+	return &Returning{Exprs: slices.Clone(r.Exprs)}
 }
 
 func cloneSpans(spans []Span) []Span {

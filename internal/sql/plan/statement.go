@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -81,9 +82,20 @@ type Prepared struct {
 	// ByValues tells that the plan depends on the values of parameters: each execution has
 	// its own, and one that was made without them says what the statement returns only.
 	ByValues bool
+	// Failed, if not nil, is what any execution fails with (Failure): a constant that can't be computed.
+	Failed *pgerr.Error
 	// Guessed tells that costs would be estimated better with the values of parameters.
 	Guessed bool
 	// Weighed tells that the values of parameters were used to estimate costs: the plan is
 	// right for others, but may be a bad one for them.
 	Weighed bool
+}
+
+// Failure returns what any execution of p fails with as it begins, nil for most statements.
+func (p *Prepared) Failure() error {
+	if p.Failed == nil {
+		return nil
+	}
+	e := *p.Failed // callers add to it
+	return &e
 }

@@ -239,22 +239,28 @@ func MapExpr(e Expr, f func(Expr) Expr) Expr {
 	if e == nil {
 		return nil
 	}
+	return f(MapArgs(e, func(a Expr) Expr { return MapExpr(a, f) }))
+}
+
+// MapArgs replaces each direct operand of e by f of it, from the left. e itself is not changed, and
+// returned if its operands stay the same.
+func MapArgs(e Expr, f func(Expr) Expr) Expr {
 	var mapped []Expr
 	changed := false
 	Args(e, func(a *Expr) {
-		m := MapExpr(*a, f)
+		m := f(*a)
 		changed = changed || m != *a
 		mapped = append(mapped, m)
 	})
 	if !changed {
-		return f(e)
+		return e
 	}
 	c, i := cloneExpr(e), 0
 	Args(c, func(a *Expr) {
 		*a = mapped[i]
 		i++
 	})
-	return f(c)
+	return c
 }
 
 // cloneExpr copies e and its operand slices, but not its operands.

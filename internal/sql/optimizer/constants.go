@@ -1,0 +1,106 @@
+package optimizer
+
+import (
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/plan"
+)
+
+// constantError is what a statement fails with as its constants are computed, before any row is
+// read. As in PostgreSQL these are the constants of all columns, conditions and subqueries that
+// the result may need, whether or not rows will ask for them. n is folded, a copy, and changed.
+func (o *optimizer) constantError(n plan.Node, out []plan.ColID) *pgerr.Error {
+	scans := o.outputs
+	defer func() { o.outputs = scans }()
+	return o.errorOfQuery(n, out)
+}
+
+// errorOfQuery is the first error of the constants of a query of which the columns out are needed.
+func (o *optimizer) errorOfQuery(n plan.Node, out []plan.ColID) *pgerr.Error {
+	if err := o.errorOfRows(n); err != nil {
+		return err
+	}
+	if o.on(RulePrune) {
+		n = o.prune(n, newSet(o.nextCol, out))
+	}
+	return o.errorBelow(n, false)
+}
+
+// errorOfRows is the first error of the lists of VALUES with several rows, all of whose columns are computed.
+func (o *optimizer) errorOfRows(n plan.Node) (err *pgerr.Error) {
+	plan.Walk(n, func(n plan.Node) bool {
+		if v, ok := n.(*plan.Values); ok && len(v.RowExprs) > 1 {
+			err = o.errorBelow(v, false)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// errorBelow is the first error of the constants of n, then of its inputs. excluded tells that no
+// row of n passes a condition: then a query of its own below, which is planned by itself, is not
+// looked at.
+func (o *optimizer) errorBelow(n plan.Node, excluded bool) (err *pgerr.Error) {
+	if excluded && ownQuery(n) {
+		return nil
+	}
+	withoutChecks(n)
+	plan.VisitExprs(n, func(e *plan.Expr) {
+		if err == nil {
+			err = o.errorOf(*e)
+		}
+	})
+	switch n := n.(type) {
+	case *plan.Filter:
+		excluded = excluded || nothingPasses(n.Cond)
+	case *plan.Join:
+		excluded = false
+	}
+	for _, c := range n.Children() {
+		if err == nil {
+			err = o.errorBelow(c, excluded)
+		}
+	}
+	return err
+}
+
+// errorOf is the first error of the constants of an expression, then of its subqueries.
+func (o *optimizer) errorOf(e plan.Expr) *pgerr.Error {
+	e, err := o.foldExpr(e)
+	plan.WalkExpr(e, func(x plan.Expr) bool {
+		s, ok := x.(*plan.Subquery)
+		switch {
+		case err != nil || !ok:
+		case s.Kind == plan.ExistsSubquery:
+			err = o.errorOfQuery(s.Plan, nil)
+		default:
+			err = o.errorOfQuery(s.Plan, plan.IDs(s.Plan.Props().Cols))
+		}
+		return err == nil
+	})
+	return err
+}
+
+// ownQuery reports whether n is a query in FROM that PostgreSQL plans by itself, rather than as a part of the one around it.
+func ownQuery(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.Project:
+		return ownQuery(n.Input)
+	case *plan.Filter: // HAVING
+		return ownQuery(n.Input)
+	case *plan.GroupBy, *plan.Distinct, *plan.Sort, *plan.Limit, *plan.Window, *plan.SetOp, *plan.With:
+		return true
+	}
+	return false
+}
+
+// withoutChecks drops the CHECK constraints of what writes rows: they are computed for rows only.
+func withoutChecks(n plan.Node) {
+	switch n := n.(type) {
+	case *plan.Insert:
+		n.Checks = nil
+	case *plan.Update:
+		n.Checks = nil
+	case *plan.Merge:
+		n.Checks = nil
+	}
+}
