@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // The format codes of parameters and columns.
@@ -169,14 +170,14 @@ func (r *paramReader) value(t *types.T, b []byte, at int, format int16) (types.D
 	switch format {
 	case formatText:
 		s := r.text(t, b, at)
-		if !types.ParseVerifies(t) {
+		if !typeio.ParseVerifies(t) {
 			if err := types.VerifyUTF8(s); err != nil {
 				return types.Null, err
 			}
 		}
-		return types.ParseText(t, s, r.fc)
+		return typeio.ParseText(t, s, r.fc)
 	case formatBinary:
-		d, err := types.ParseBinary(t, b)
+		d, err := typeio.ParseBinary(t, b)
 		if err == nil {
 			err = types.CheckFields(t, d, r.fc)
 		}
@@ -193,9 +194,9 @@ func (r *paramReader) decode(t *types.T, b []byte, format int16) (types.Datum, e
 		if err != nil {
 			return types.Null, err
 		}
-		return types.ParseText(t, s, r.fc)
+		return typeio.ParseText(t, s, r.fc)
 	case formatBinary:
-		d, err := types.ParseBinaryText(t, b, r.enc.DecodeString)
+		d, err := typeio.ParseBinaryText(t, b, r.enc.DecodeString)
 		if err == nil {
 			err = types.CheckFields(t, d, r.fc)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // text returns what the client sent as UTF8: 22021 if it is no text.
@@ -101,10 +102,10 @@ func (f *rowFormat) appendRowIn(b []byte, row []types.Datum, fc *types.FormatCon
 		b = append(b, 0, 0, 0, 0)
 		var err error
 		if f.code(i) == formatText {
-			text = types.AppendText(text[:0], e.typ, d, fc)
+			text = typeio.AppendText(text[:0], e.typ, d, fc)
 			b, err = enc.Encode(b, text)
-		} else if d, err = types.BinaryText(e.typ, d, enc.EncodeString); err == nil {
-			b = types.AppendBinary(b, e.typ, d)
+		} else if d, err = typeio.BinaryText(e.typ, d, enc.EncodeString); err == nil {
+			b = typeio.AppendBinary(b, e.typ, d)
 		}
 		if err != nil {
 			return b, err

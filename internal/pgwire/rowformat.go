@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // maxRow bounds a DataRow, as PostgreSQL does.
@@ -31,8 +32,8 @@ type encoder struct {
 type encoding uint8
 
 const (
-	encText    encoding = iota // types.AppendText
-	encBinary                  // types.AppendBinary
+	encText    encoding = iota // typeio.AppendText
+	encBinary                  // typeio.AppendBinary
 	encRaw                     // the text or bytes of the datum as they are
 	encIntText                 // decimal digits
 	encInt2                    // big-endian
@@ -188,9 +189,9 @@ func (e *encoder) appendValue(b []byte, d types.Datum, fc *types.FormatContext) 
 	case encIntText:
 		b = strconv.AppendInt(b, d.Int(), 10)
 	case encText:
-		b = types.AppendText(b, e.typ, d, fc)
+		b = typeio.AppendText(b, e.typ, d, fc)
 	default:
-		b = types.AppendBinary(b, e.typ, d)
+		b = typeio.AppendBinary(b, e.typ, d)
 	}
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
 	return b

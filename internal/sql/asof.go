@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // asOf evaluates the expression of AS OF SYSTEM TIME: a timestamp, an interval
@@ -54,15 +55,15 @@ func (s *Session) asOfDatum(d types.Datum, t *types.T, now hlc.Timestamp) (hlc.T
 	case types.IntFamily:
 		return hlc.Timestamp{WallTime: d.Int()}, nil
 	case types.DecimalFamily:
-		return parseHLC(string(types.AppendText(nil, types.Numeric, d, &s.vals.Format)), bad)
+		return parseHLC(string(typeio.AppendText(nil, types.Numeric, d, &s.vals.Format)), bad)
 	case types.StringFamily:
 		if ts, err := parseHLC(d.Str(), bad); err == nil {
 			return ts, nil
 		}
-		if v, err := types.ParseText(types.Interval, d.Str(), &s.vals.Format); err == nil {
+		if v, err := typeio.ParseText(types.Interval, d.Str(), &s.vals.Format); err == nil {
 			return back(v.Interval()), nil
 		}
-		v, err := types.ParseText(types.TimestampTZ, d.Str(), &s.vals.Format)
+		v, err := typeio.ParseText(types.TimestampTZ, d.Str(), &s.vals.Format)
 		if err != nil {
 			return hlc.Timestamp{}, bad
 		}

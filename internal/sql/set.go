@@ -13,6 +13,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 func (s *Session) execSet(ctx context.Context, st *ast.SetVar, res Results) (string, error) {
@@ -149,19 +151,19 @@ func intervalZone(c *ast.Cast) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d, err := types.ParseText(t, text, &types.FormatContext{})
+	d, err := typeio.ParseText(t, text, &types.FormatContext{})
 	if err != nil {
 		return "", err
 	}
 	v := d.Interval()
-	bad := pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"TimeZone\": \"INTERVAL '%s'\"", types.FormatDatum(t, d, &types.FormatContext{}))
+	bad := pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"TimeZone\": \"INTERVAL '%s'\"", typeio.FormatDatum(t, d, &types.FormatContext{}))
 	switch {
 	case v.Months != 0:
 		return "", bad.WithDetail("Cannot specify months in time zone interval.")
 	case v.Days != 0:
 		return "", bad.WithDetail("Cannot specify days in time zone interval.")
 	}
-	return types.OffsetZone(int(v.Micros / 1e6)), nil
+	return datetime.OffsetZone(int(v.Micros / 1e6)), nil
 }
 
 func (s *Session) execSetTransaction(ctx context.Context, st *ast.SetTransaction, res Results) error {

@@ -9,6 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // execPrepare is PREPARE name (types) AS statement.
@@ -127,17 +129,17 @@ func (s *Session) evalConst(ctx context.Context, e ast.Expr) (types.Datum, *type
 // evalParam evaluates an argument of EXECUTE as a value of its parameter's type.
 func (s *Session) evalParam(ctx context.Context, n int, e ast.Expr, t *types.T) (types.Datum, error) {
 	if lit, ok := e.(*ast.StrLit); ok { // as a result column it would become text
-		return types.ParseText(t, lit.Val, &s.vals.Format)
+		return typeio.ParseText(t, lit.Val, &s.vals.Format)
 	}
 	d, from, err := s.evalConst(ctx, e)
 	if err != nil || d.IsNull() {
 		return d, err
 	}
 	if from.Oid == types.Unknown.Oid {
-		return types.ParseText(t, d.Str(), &s.vals.Format)
+		return typeio.ParseText(t, d.Str(), &s.vals.Format)
 	}
 	if from.Oid != t.Oid {
-		cast, ok := types.FindCast(from, t)
+		cast, ok := casts.Find(from, t)
 		if !ok || cast.Context == types.CastExplicit {
 			return d, pgerr.New(pgerr.DatatypeMismatch, "parameter $%d of type %s cannot be coerced to the expected type %s",
 				n+1, types.FormatType(from), types.FormatType(t)).WithHint("You will need to rewrite or cast the expression.").At(e.Position())

@@ -5,6 +5,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // The ordered-set aggregates take their direct arguments with every row, and
@@ -100,7 +102,7 @@ func (a *percentileAcc) at(fraction types.Datum) (types.Datum, error) {
 	f := fraction.Float()
 	if f < 0 || f > 1 || math.IsNaN(f) {
 		return types.Null, pgerr.New(pgerr.NumericValueOutOfRange, "percentile value %s is not between 0 and 1",
-			types.FormatDatum(types.Float8, fraction, nil))
+			typeio.FormatDatum(types.Float8, fraction, nil))
 	}
 	n := len(a.values)
 	if !a.cont {
@@ -116,14 +118,14 @@ func (a *percentileAcc) at(fraction types.Datum) (types.Datum, error) {
 	if a.t.Family != types.IntervalFamily {
 		return types.NewFloat(x.Float() + p*(y.Float()-x.Float())), nil
 	}
-	diff, err := types.SubIntervals(y.Interval(), x.Interval())
+	diff, err := datetime.SubIntervals(y.Interval(), x.Interval())
 	if err != nil {
 		return types.Null, err
 	}
-	if diff, err = types.MulInterval(diff, p); err != nil {
+	if diff, err = datetime.MulInterval(diff, p); err != nil {
 		return types.Null, err
 	}
-	sum, err := types.AddIntervals(diff, x.Interval())
+	sum, err := datetime.AddIntervals(diff, x.Interval())
 	return types.NewInterval(sum), err
 }
 

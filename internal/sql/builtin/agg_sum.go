@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/apd/v3"
 
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 func sumAggregates() []*Aggregate {
@@ -346,7 +347,7 @@ func (a *intervalSum) Add(_ *Context, args []types.Datum) error {
 }
 
 func (a *intervalSum) add(v types.IntervalValue, n int64) error {
-	sum, err := types.AddIntervals(a.sum, v)
+	sum, err := datetime.AddIntervals(a.sum, v)
 	if err != nil {
 		return err
 	}
@@ -361,7 +362,7 @@ func (a *intervalSum) Result(*Context) (types.Datum, error) {
 	case a.n == 0:
 		return types.Null, nil
 	case a.avg:
-		return intervalResult(types.DivInterval(a.sum, float64(a.n)))
+		return intervalResult(datetime.DivInterval(a.sum, float64(a.n)))
 	}
 	return types.NewInterval(a.sum), nil
 }

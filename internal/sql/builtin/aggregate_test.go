@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // TestAggregateGolden compares aggregates with PostgreSQL's results. The lines
@@ -97,7 +98,7 @@ func aggregateRows(t *testing.T, c *Context, name string, ts []*types.T, rows []
 		for j, s := range row {
 			args[j] = types.Null
 			if s != nil {
-				if args[j], err = types.ParseText(params[j], *s, c.Format); err != nil {
+				if args[j], err = typeio.ParseText(params[j], *s, c.Format); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 func TestRegistryOids(t *testing.T) {
@@ -236,7 +237,7 @@ func TestRandomIsSeeded(t *testing.T) {
 			if err != nil || d.Float() < 0 || d.Float() >= 1 {
 				t.Fatalf("random: %v, %v", d, err)
 			}
-			s += types.FormatDatum(types.Float8, d, nil) + " "
+			s += typeio.FormatDatum(types.Float8, d, nil) + " "
 		}
 		return s
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 func catalogFunctions() []*Overload {
@@ -372,8 +373,8 @@ func expandArray(_ *Context, a []types.Datum) (RowIterator, error) {
 func zoneNames(c *Context, _ []types.Datum) (RowIterator, error) {
 	var rows [][]types.Datum
 	at := types.TimeFromMicros(c.StmtTime)
-	for _, name := range types.ZoneNames() {
-		loc, ok := types.LoadZone(name, nil)
+	for _, name := range datetime.ZoneNames() {
+		loc, ok := datetime.LoadZone(name, nil)
 		if !ok {
 			continue
 		}

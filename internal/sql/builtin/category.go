@@ -1,6 +1,9 @@
 package builtin
 
-import "github.com/lichendb/lichen/internal/sql/types"
+import (
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
+)
 
 // typeCategory returns pg_type.typcategory and typispreferred.
 func typeCategory(t *types.T) (category byte, preferred bool) {
@@ -26,6 +29,6 @@ func isPseudo(t *types.T) bool { return t.Family == types.AnyFamily }
 // implicitCast reports whether values of type from may stand where to is
 // declared.
 func implicitCast(from, to *types.T) bool {
-	cast, ok := types.FindCast(from, to)
+	cast, ok := casts.Find(from, to)
 	return ok && cast.Context == types.CastImplicit
 }

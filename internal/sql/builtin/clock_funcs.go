@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 // clockFunctions also declares what the keywords CURRENT_DATE, CURRENT_TIME,
@@ -27,13 +28,13 @@ func clockFunctions() []*Overload {
 			return types.NewTimestamp(c.toLocal(c.TxnTime)), nil
 		}).stable(),
 		fn("current_date() date", func(c *Context, _ []types.Datum) (types.Datum, error) {
-			return types.NewDate(types.DateFromTimestamp(c.toLocal(c.TxnTime))), nil
+			return types.NewDate(datetime.DateFromTimestamp(c.toLocal(c.TxnTime))), nil
 		}).stable(),
 		fn("localtime() time", func(c *Context, _ []types.Datum) (types.Datum, error) {
 			return types.NewTime(timeOfDay(c.toLocal(c.TxnTime))), nil
 		}).stable(),
 		fn("current_time() timetz", func(c *Context, _ []types.Datum) (types.Datum, error) {
-			east, _ := types.OffsetAt(c.Format.Location(), c.TxnTime)
+			east, _ := datetime.OffsetAt(c.Format.Location(), c.TxnTime)
 			return types.NewTimeTZ(timeOfDay(c.toLocal(c.TxnTime)), int32(-east)), nil
 		}).stable(),
 		fn("pg_sleep(float8) void", func(c *Context, a []types.Datum) (types.Datum, error) {

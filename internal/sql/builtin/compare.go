@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 // CompareInt orders integers as the operators do; compiled comparisons use it directly.
@@ -79,7 +80,7 @@ func compareTZTimestamp(c *Context, a, b types.Datum) int {
 // dateMicros is the timestamp of a date for comparisons: dates beyond the
 // range of timestamps stay above all finite timestamps and below infinity.
 func dateMicros(days int64) int64 {
-	ts, err := types.TimestampFromDate(days)
+	ts, err := datetime.TimestampFromDate(days)
 	if err != nil {
 		return types.TimestampInf - 1
 	}
@@ -91,7 +92,7 @@ func (c *Context) toUTC(local int64) int64 {
 	if local == types.TimestampInf || local == types.TimestampNegInf || !types.ValidTimestamp(local) {
 		return local
 	}
-	return types.UTCFromLocal(local, c.Format.Location())
+	return datetime.UTCFromLocal(local, c.Format.Location())
 }
 
 // toLocal is the inverse of toUTC.
@@ -99,7 +100,7 @@ func (c *Context) toLocal(utc int64) int64 {
 	if utc == types.TimestampInf || utc == types.TimestampNegInf {
 		return utc
 	}
-	return types.LocalFromUTC(utc, c.Format.Location())
+	return datetime.LocalFromUTC(utc, c.Format.Location())
 }
 
 // sixOperators declares = <> < <= > >= for one pair of types.

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 // conversionFunctions declares a function per type that casts to it, named like
@@ -26,7 +27,7 @@ func bindConversion(to *types.T) BindFunc {
 		if from.Is(to) {
 			return identity, nil
 		}
-		cast, ok := types.FindCast(from, to)
+		cast, ok := casts.Find(from, to)
 		if !ok {
 			return nil, noMatch(to.Name, false, b.Types)
 		}

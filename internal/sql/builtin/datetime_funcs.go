@@ -5,42 +5,44 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 func datetimeFunctions() []*Overload {
 	return append([]*Overload{
 		fn("age(timestamp,timestamp) interval", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return intervalResult(types.Age(a[0].Int(), a[1].Int()))
+			return intervalResult(datetime.Age(a[0].Int(), a[1].Int()))
 		}),
 		fn("age(timestamptz,timestamptz) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
-			return intervalResult(types.AgeTZ(a[0].Int(), a[1].Int(), c.Format))
+			return intervalResult(datetime.AgeTZ(a[0].Int(), a[1].Int(), c.Format))
 		}).stable(),
 		fn("age(timestamp) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
-			return intervalResult(types.Age(c.midnight(), a[0].Int()))
+			return intervalResult(datetime.Age(c.midnight(), a[0].Int()))
 		}).stable(),
 		fn("age(timestamptz) interval", func(c *Context, a []types.Datum) (types.Datum, error) {
-			return intervalResult(types.AgeTZ(c.toUTC(c.midnight()), a[0].Int(), c.Format))
+			return intervalResult(datetime.AgeTZ(c.toUTC(c.midnight()), a[0].Int(), c.Format))
 		}).stable(),
 		fn("date_bin(interval,timestamp,timestamp) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return timestampResult(types.DateBin(a[0].Interval(), a[1].Int(), a[2].Int()))
+			return timestampResult(datetime.DateBin(a[0].Interval(), a[1].Int(), a[2].Int()))
 		}),
 		fn("date_bin(interval,timestamptz,timestamptz) timestamptz", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return timestampTZResult(types.DateBin(a[0].Interval(), a[1].Int(), a[2].Int()))
+			return timestampTZResult(datetime.DateBin(a[0].Interval(), a[1].Int(), a[2].Int()))
 		}),
-		fn("justify_hours(interval) interval", intervalFunc(types.JustifyHours)),
-		fn("justify_days(interval) interval", intervalFunc(types.JustifyDays)),
-		fn("justify_interval(interval) interval", intervalFunc(types.JustifyInterval)),
+		fn("justify_hours(interval) interval", intervalFunc(datetime.JustifyHours)),
+		fn("justify_days(interval) interval", intervalFunc(datetime.JustifyDays)),
+		fn("justify_interval(interval) interval", intervalFunc(datetime.JustifyInterval)),
 		fn("isfinite(date) bool", isFinite), fn("isfinite(timestamp) bool", isFinite), fn("isfinite(timestamptz) bool", isFinite),
 		fn("isfinite(interval) bool", isFinite),
 		fn("make_date(int4,int4,int4) date", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			d, err := types.MakeDate(int32(a[0].Int()), int32(a[1].Int()), int32(a[2].Int()))
+			d, err := datetime.MakeDate(int32(a[0].Int()), int32(a[1].Int()), int32(a[2].Int()))
 			if err != nil {
 				return types.Null, err
 			}
 			return types.NewDate(d), nil
 		}),
 		fn("make_time(int4,int4,float8) time", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			t, err := types.MakeTime(int32(a[0].Int()), int32(a[1].Int()), a[2].Float())
+			t, err := datetime.MakeTime(int32(a[0].Int()), int32(a[1].Int()), a[2].Float())
 			if err != nil {
 				return types.Null, err
 			}
@@ -63,7 +65,7 @@ func datetimeFunctions() []*Overload {
 				return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid input syntax for type numeric time zone: \"%s\"", zone).
 					WithHint("Numeric time zones must have \"-\" or \"+\" as first character.")
 			}
-			west, numeric, err := types.NumericZone(zone)
+			west, numeric, err := datetime.NumericZone(zone)
 			switch {
 			case err != nil:
 				return types.Null, err
@@ -89,12 +91,12 @@ func isFinite(_ *Context, a []types.Datum) (types.Datum, error) {
 }
 
 func makeTimestamp(a []types.Datum) (int64, error) {
-	return types.MakeTimestamp(int32(a[0].Int()), int32(a[1].Int()), int32(a[2].Int()),
+	return datetime.MakeTimestamp(int32(a[0].Int()), int32(a[1].Int()), int32(a[2].Int()),
 		int32(a[3].Int()), int32(a[4].Int()), a[5].Float())
 }
 
 func makeInterval(_ *Context, a []types.Datum) (types.Datum, error) {
-	return intervalResult(types.MakeInterval(int32(a[0].Int()), int32(a[1].Int()), int32(a[2].Int()),
+	return intervalResult(datetime.MakeInterval(int32(a[0].Int()), int32(a[1].Int()), int32(a[2].Int()),
 		int32(a[3].Int()), int32(a[4].Int()), int32(a[5].Int()), a[6].Float()))
 }
 
@@ -131,18 +133,18 @@ func zoneFunctions() []*Overload {
 			if a[1].InfSign() != 0 {
 				return types.NewTimestamp(a[1].Int()), nil
 			}
-			z, err := types.ZoneForExpr(a[0].Str(), c.Format)
+			z, err := datetime.ZoneForExpr(a[0].Str(), c.Format)
 			if err != nil {
 				return types.Null, err
 			}
-			return timestampResult(validTimestamp(types.LocalFromUTC(a[1].Int(), z.At(a[1].Int()))))
+			return timestampResult(validTimestamp(datetime.LocalFromUTC(a[1].Int(), z.At(a[1].Int()))))
 		}),
 		fn("timezone(text,timetz) timetz", func(c *Context, a []types.Datum) (types.Datum, error) {
-			z, err := types.ZoneForExpr(a[0].Str(), c.Format)
+			z, err := datetime.ZoneForExpr(a[0].Str(), c.Format)
 			if err != nil {
 				return types.Null, err
 			}
-			east, _ := types.OffsetAt(z.At(c.TxnTime), c.TxnTime)
+			east, _ := datetime.OffsetAt(z.At(c.TxnTime), c.TxnTime)
 			return rezoneTime(a[1], int64(-east)), nil
 		}).stable(),
 		fn("timezone(interval,timestamp) timestamptz", func(_ *Context, a []types.Datum) (types.Datum, error) {
@@ -180,11 +182,11 @@ func zoneToUTC(c *Context, zone string, ts int64) (types.Datum, error) {
 	if ts == types.TimestampInf || ts == types.TimestampNegInf {
 		return types.NewTimestampTZ(ts), nil
 	}
-	z, err := types.ZoneForExpr(zone, c.Format)
+	z, err := datetime.ZoneForExpr(zone, c.Format)
 	if err != nil {
 		return types.Null, err
 	}
-	return timestampTZResult(validTimestamp(types.UTCFromLocal(ts, z.AtLocal(ts))))
+	return timestampTZResult(validTimestamp(datetime.UTCFromLocal(ts, z.AtLocal(ts))))
 }
 
 // intervalZone reads an interval as a zone and returns its seconds west of UTC.
@@ -192,7 +194,7 @@ func intervalZone(d types.Datum) (int64, error) {
 	v := d.Interval()
 	if v.Months != 0 || v.Days != 0 {
 		return 0, pgerr.New(pgerr.InvalidParameterValue, "interval time zone \"%s\" must not include months or days",
-			types.FormatDatum(types.Interval, d, nil))
+			typeio.FormatDatum(types.Interval, d, nil))
 	}
 	return -v.Micros / types.MicrosPerSec, nil
 }
@@ -246,9 +248,9 @@ func overlaps(t string, ends [2]string) EvalFunc {
 func addLength(c *Context, t string, start types.Datum, v types.IntervalValue) (types.Datum, error) {
 	switch t {
 	case "timestamp":
-		return timestampResult(types.AddInterval(start.Int(), v))
+		return timestampResult(datetime.AddInterval(start.Int(), v))
 	case "timestamptz":
-		return timestampTZResult(types.AddIntervalTZ(start.Int(), v, c.Format))
+		return timestampTZResult(datetime.AddIntervalTZ(start.Int(), v, c.Format))
 	}
 	return types.NewTime(shiftTime(start.Int(), v.Micros, false)), nil
 }

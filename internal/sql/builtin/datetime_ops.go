@@ -3,6 +3,7 @@ package builtin
 import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 var errDateRange = pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range")
@@ -23,10 +24,10 @@ func datetimeOperators() []*Overload {
 		op("timestamptz - interval timestamptz", timestampTZInterval(0, 1, true)).stable(),
 		op("timestamp - timestamp interval", timestampDiff), op("timestamptz - timestamptz interval", timestampDiff),
 
-		op("interval + interval interval", intervalPair(types.AddIntervals)), op("interval - interval interval", intervalPair(types.SubIntervals)),
-		op("- interval interval", intervalFunc(types.NegInterval)),
-		op("interval * float8 interval", intervalScale(0, 1, types.MulInterval)), op("float8 * interval interval", intervalScale(1, 0, types.MulInterval)),
-		op("interval / float8 interval", intervalScale(0, 1, types.DivInterval)),
+		op("interval + interval interval", intervalPair(datetime.AddIntervals)), op("interval - interval interval", intervalPair(datetime.SubIntervals)),
+		op("- interval interval", intervalFunc(datetime.NegInterval)),
+		op("interval * float8 interval", intervalScale(0, 1, datetime.MulInterval)), op("float8 * interval interval", intervalScale(1, 0, datetime.MulInterval)),
+		op("interval / float8 interval", intervalScale(0, 1, datetime.DivInterval)),
 
 		op("time + interval time", timeInterval(0, 1, false)), op("interval + time time", timeInterval(1, 0, false)), op("time - interval time", timeInterval(0, 1, true)),
 		op("timetz + interval timetz", timeTZInterval(0, 1, false)), op("interval + timetz timetz", timeTZInterval(1, 0, false)), op("timetz - interval timetz", timeTZInterval(0, 1, true)),
@@ -62,7 +63,7 @@ func dateDiff(_ *Context, a []types.Datum) (types.Datum, error) {
 // interval returns the interval of an argument, negated on request.
 func interval(d types.Datum, negate bool) (types.IntervalValue, error) {
 	if negate {
-		return types.NegInterval(d.Interval())
+		return datetime.NegInterval(d.Interval())
 	}
 	return d.Interval(), nil
 }
@@ -94,17 +95,17 @@ func dateInterval(date, iv int, negate bool) EvalFunc {
 		if err != nil {
 			return types.Null, err
 		}
-		ts, err := types.TimestampFromDate(a[date].Int())
+		ts, err := datetime.TimestampFromDate(a[date].Int())
 		if err != nil {
 			return types.Null, err
 		}
-		return timestampResult(types.AddInterval(ts, v))
+		return timestampResult(datetime.AddInterval(ts, v))
 	}
 }
 
 func dateTime(date, tm int) EvalFunc {
 	return func(_ *Context, a []types.Datum) (types.Datum, error) {
-		ts, err := types.TimestampFromDate(a[date].Int())
+		ts, err := datetime.TimestampFromDate(a[date].Int())
 		if err != nil || a[date].InfSign() != 0 {
 			return timestampResult(ts, err)
 		}
@@ -121,7 +122,7 @@ func validTimestamp(ts int64) (int64, error) {
 
 func dateTimeTZ(date, tm int) EvalFunc {
 	return func(_ *Context, a []types.Datum) (types.Datum, error) {
-		ts, err := types.TimestampFromDate(a[date].Int())
+		ts, err := datetime.TimestampFromDate(a[date].Int())
 		if err != nil || a[date].InfSign() != 0 {
 			return timestampTZResult(ts, err)
 		}
@@ -136,7 +137,7 @@ func timestampInterval(ts, iv int, negate bool) EvalFunc {
 		if err != nil {
 			return types.Null, err
 		}
-		return timestampResult(types.AddInterval(a[ts].Int(), v))
+		return timestampResult(datetime.AddInterval(a[ts].Int(), v))
 	}
 }
 
@@ -146,12 +147,12 @@ func timestampTZInterval(ts, iv int, negate bool) EvalFunc {
 		if err != nil {
 			return types.Null, err
 		}
-		return timestampTZResult(types.AddIntervalTZ(a[ts].Int(), v, c.Format))
+		return timestampTZResult(datetime.AddIntervalTZ(a[ts].Int(), v, c.Format))
 	}
 }
 
 func timestampDiff(_ *Context, a []types.Datum) (types.Datum, error) {
-	return intervalResult(types.SubTimestamps(a[0].Int(), a[1].Int()))
+	return intervalResult(datetime.SubTimestamps(a[0].Int(), a[1].Int()))
 }
 
 func intervalPair(f func(a, b types.IntervalValue) (types.IntervalValue, error)) EvalFunc {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 // toDate is to_date(text, format).
@@ -38,7 +39,7 @@ func toTimestamp(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	ts, err := types.TimestampFromDate(days)
+	ts, err := datetime.TimestampFromDate(days)
 	if err != nil {
 		return types.Null, err
 	}
@@ -487,7 +488,7 @@ func (r *dateReader) date() (int64, error) {
 	year := r.yearValue()
 	switch {
 	case r.has[fieldJulian]:
-		return r.valid(types.DaysFromJulian(int64(r.val[fieldJulian])))
+		return r.valid(datetime.DaysFromJulian(int64(r.val[fieldJulian])))
 	case r.iso:
 		return r.isoDate()
 	}
@@ -509,15 +510,15 @@ func (r *dateReader) date() (int64, error) {
 		if !r.has[fieldYear] && !r.has[fieldCentury] {
 			return 0, pgerr.New(pgerr.InvalidDatetimeFormat, "cannot calculate day of year without year information")
 		}
-		if yearDay < 1 || yearDay > 366 || yearDay == 366 && types.DaysInMonth(year, 2) == 28 {
+		if yearDay < 1 || yearDay > 366 || yearDay == 366 && datetime.DaysInMonth(year, 2) == 28 {
 			return 0, r.outOfRange()
 		}
-		return r.valid(types.DaysFromCivil(year, 1, 1) + int64(yearDay) - 1)
+		return r.valid(datetime.DaysFromCivil(year, 1, 1) + int64(yearDay) - 1)
 	}
-	if month < 1 || month > 12 || day < 1 || day > types.DaysInMonth(year, month) {
+	if month < 1 || month > 12 || day < 1 || day > datetime.DaysInMonth(year, month) {
 		return 0, r.outOfRange()
 	}
-	return r.valid(types.DaysFromCivil(year, month, day))
+	return r.valid(datetime.DaysFromCivil(year, month, day))
 }
 
 func (r *dateReader) valid(days int64) (int64, error) {
@@ -568,7 +569,7 @@ func (r *dateReader) isoDate() (int64, error) {
 		return 0, pgerr.New(pgerr.InvalidDatetimeFormat, "cannot calculate day of year without year information")
 	}
 	if r.has[fieldISODayOfYear] {
-		return r.valid(types.DaysFromISOWeek(y, 1) + int64(r.val[fieldISODayOfYear]) - 1)
+		return r.valid(datetime.DaysFromISOWeek(y, 1) + int64(r.val[fieldISODayOfYear]) - 1)
 	}
 	week, day := 1, 1
 	if r.has[fieldISOWeek] {
@@ -585,7 +586,7 @@ func (r *dateReader) isoDate() (int64, error) {
 	if week < 1 || week > 53 || day < 1 || day > 7 {
 		return 0, r.outOfRange()
 	}
-	return r.valid(types.DaysFromISOWeek(y, week) + int64(day) - 1)
+	return r.valid(datetime.DaysFromISOWeek(y, week) + int64(day) - 1)
 }
 
 // time puts the fields of the time of day together.

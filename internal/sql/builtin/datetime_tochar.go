@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 func formattingFunctions() []*Overload {
@@ -24,7 +25,7 @@ func formattingFunctions() []*Overload {
 			}
 			var p dateParts
 			p.zoned = true
-			p.east, p.zone = types.OffsetAt(c.Format.Location(), a[0].Int())
+			p.east, p.zone = datetime.OffsetAt(c.Format.Location(), a[0].Int())
 			return timestampToChar(types.NewTimestamp(c.toLocal(a[0].Int())), a[1].Str(), p)
 		}).stable(),
 		fn("to_char(interval,text) text", intervalToChar).stable(),
@@ -54,13 +55,13 @@ func timestampToChar(d types.Datum, format string, p dateParts) (types.Datum, er
 	if d.InfSign() != 0 || format == "" {
 		return types.Null, nil
 	}
-	civil := types.TimestampParts(d.Int())
+	civil := datetime.TimestampParts(d.Int())
 	p.year, p.month, p.day = civil.Year, civil.Month, civil.Day
 	p.hour, p.minute, p.sec, p.micros = civil.Hour, civil.Min, civil.Sec, civil.Micros
-	p.days = types.DateFromTimestamp(d.Int())
-	p.weekday = types.DayOfWeek(p.days)
-	p.yearDay = types.DayOfYear(p.year, p.month, p.day)
-	p.isoYear, p.isoWeek = types.ISOWeek(p.days)
+	p.days = datetime.DateFromTimestamp(d.Int())
+	p.weekday = datetime.DayOfWeek(p.days)
+	p.yearDay = datetime.DayOfYear(p.year, p.month, p.day)
+	p.isoYear, p.isoWeek = datetime.ISOWeek(p.days)
 	return p.print(format)
 }
 
@@ -78,8 +79,8 @@ func intervalToChar(_ *Context, a []types.Datum) (types.Datum, error) {
 	p.yearDay = (p.year*12+p.month)*30 + p.day
 	// Weeks make little sense here, but this is what they are: those of the
 	// fields taken as a date.
-	p.days = types.DaysFromCivil(p.year, p.month, p.day)
-	p.isoYear, p.isoWeek = types.ISOWeek(p.days)
+	p.days = datetime.DaysFromCivil(p.year, p.month, p.day)
+	p.isoYear, p.isoWeek = datetime.ISOWeek(p.days)
 	return p.print(a[1].Str())
 }
 
@@ -238,7 +239,7 @@ func (p *dateParts) printDateField(b *strings.Builder, t dateToken) error {
 	case fieldDayOfYear:
 		t.number(b, p.yearDay, 3)
 	case fieldISODayOfYear:
-		t.number(b, int(p.days-types.DaysFromISOWeek(p.isoYear, 1))+1, 3)
+		t.number(b, int(p.days-datetime.DaysFromISOWeek(p.isoYear, 1))+1, 3)
 	case fieldDay:
 		t.number(b, p.day, 2)
 	case fieldWeekOfMonth:
@@ -248,7 +249,7 @@ func (p *dateParts) printDateField(b *strings.Builder, t dateToken) error {
 	case fieldISOWeek:
 		t.number(b, p.isoWeek, 2)
 	case fieldJulian:
-		t.fixed(b, int(types.JulianDay(p.days)), 0)
+		t.fixed(b, int(datetime.JulianDay(p.days)), 0)
 	case fieldQuarter:
 		if p.month != 0 {
 			t.fixed(b, (p.month-1)/3+1, 0)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // goldenFile holds calls with what PostgreSQL 15 answers, one per line and
@@ -25,7 +27,7 @@ type goldenError struct{ Code, Message string }
 func testContext(t testing.TB) *Context {
 	t.Helper()
 	fc := types.NewFormatContext()
-	loc, ok := types.LoadZone("America/New_York", fc)
+	loc, ok := datetime.LoadZone("America/New_York", fc)
 	if !ok {
 		t.Fatal("no time zone")
 	}
@@ -65,7 +67,7 @@ func evalCall(t testing.TB, c *Context, kind, name string, ts []*types.T, texts 
 	}
 	for i, s := range texts {
 		if s != nil {
-			if args[i], err = types.ParseText(params[i], *s, c.Format); err != nil {
+			if args[i], err = typeio.ParseText(params[i], *s, c.Format); err != nil {
 				return types.Null, nil, err
 			}
 		}
@@ -99,7 +101,7 @@ func resultText(c *Context, ret *types.T, d types.Datum) string {
 		}
 		return "false"
 	}
-	return types.FormatDatum(ret, d, c.Format)
+	return typeio.FormatDatum(ret, d, c.Format)
 }
 
 func TestGolden(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/textsearch"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 // infoFunctions declares functions that tell about values and the server.
@@ -104,7 +105,7 @@ func similarEscape(c *Context, a []types.Datum) (types.Datum, error) {
 // zoneAbbrevs lists the abbreviations of time zones that input may have.
 func zoneAbbrevs(*Context, []types.Datum) (RowIterator, error) {
 	var rows [][]types.Datum
-	types.EachZoneAbbrev(func(name string, east int32, dst bool) {
+	datetime.EachZoneAbbrev(func(name string, east int32, dst bool) {
 		rows = append(rows, []types.Datum{types.NewString(name),
 			types.NewInterval(types.IntervalValue{Micros: int64(east) * types.MicrosPerSec}), types.NewBool(dst)})
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 func jsonOperators() []*Overload {
@@ -133,7 +134,7 @@ func (p jsonPart) datum(asText bool) types.Datum {
 		return types.NewJSONB(p.parsed)
 	}
 	if p.isRaw {
-		v, err := types.ParseJSON(p.raw)
+		v, err := types.ParseJSON(p.raw, nil)
 		if err != nil || v.Kind != types.KindNull && v.Kind != types.KindString {
 			return types.NewString(strings.TrimSpace(p.raw))
 		}
@@ -301,7 +302,7 @@ func jsonResult(b []byte, binary bool) (types.Datum, error) {
 	if !binary {
 		return types.NewJSON(string(b)), nil
 	}
-	v, err := types.ParseJSON(string(b))
+	v, err := types.ParseJSON(string(b), nil)
 	if err != nil {
 		return types.Null, err
 	}
@@ -350,7 +351,7 @@ func jsonKey(t *types.T, d types.Datum, fc *types.FormatContext) (string, error)
 	case types.ArrayFamily, types.RecordFamily, types.JSONFamily:
 		return "", pgerr.New(pgerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
 	}
-	return types.FormatDatum(t, d, fc), nil
+	return typeio.FormatDatum(t, d, fc), nil
 }
 
 func bindBuildObject(binary bool) BindFunc {

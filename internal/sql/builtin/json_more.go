@@ -241,7 +241,7 @@ func stripRaw(dst []byte, s string) ([]byte, error) {
 	if kind != types.KindArray && kind != types.KindObject {
 		s = strings.Trim(s, " \t\n\r")
 		if kind == types.KindString {
-			v, err := types.ParseJSON(s)
+			v, err := types.ParseJSON(s, nil)
 			if err != nil {
 				return dst, err
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // jsonRecordFunctions declares the functions that make rows of json.
@@ -274,7 +275,7 @@ func populateValue(c *Context, t *types.T, p jsonPart, key string) (types.Datum,
 		if !p.isRaw {
 			s = string(types.AppendJSON(nil, p.parsed))
 		}
-		return types.ParseText(t, s, c.Format)
+		return typeio.ParseText(t, s, c.Format)
 	case types.ArrayFamily:
 		if kind == types.KindArray {
 			return populateArray(c, t, p, key)
@@ -292,7 +293,7 @@ func populateValue(c *Context, t *types.T, p jsonPart, key string) (types.Datum,
 		}
 	}
 	d := p.datum(true)
-	return types.ParseText(t, d.Str(), c.Format)
+	return typeio.ParseText(t, d.Str(), c.Format)
 }
 
 func errExpectedArray(key string) error {

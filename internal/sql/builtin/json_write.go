@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // jsonWriter prints SQL values as JSON.
@@ -67,7 +68,7 @@ func (w *jsonWriter) record(dst []byte, t *types.T, d types.Datum, lines bool) [
 }
 
 func (w *jsonWriter) scalar(dst []byte, t *types.T, d types.Datum) []byte {
-	s := types.FormatDatum(t, d, w.fc)
+	s := typeio.FormatDatum(t, d, w.fc)
 	switch d.Family() {
 	case types.IntFamily, types.FloatFamily, types.DecimalFamily:
 		number := d.Family() != types.IntFamily || t.IsInteger()

@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/jsonpath"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // SQLSTATE codes of the path language.
@@ -48,7 +49,7 @@ func (i pathItem) json(c *Context) types.JSONValue {
 	if sign := strings.LastIndexAny(text, "+-"); i.timeT == types.TimeTZ && !strings.Contains(text[sign:], ":") {
 		text = text[:len(text)-1] + `:00"` // zones have minutes here
 	}
-	v, err := types.ParseJSON(text)
+	v, err := types.ParseJSON(text, nil)
 	if err != nil {
 		return types.JSONValue{}
 	}
@@ -155,7 +156,7 @@ func (x *pathExec) item(n *jsonpath.Node, v pathItem, unwrap bool, emit emitFunc
 	case jsonpath.String:
 		return x.next(n, jsonItem(types.JSONValue{Kind: types.KindString, Str: n.Str}), emit)
 	case jsonpath.Number:
-		d, err := types.ParseText(types.Numeric, n.Str, nil)
+		d, err := typeio.ParseText(types.Numeric, n.Str, nil)
 		if err != nil {
 			return err
 		}
@@ -672,7 +673,7 @@ func pathDouble(v pathItem, name string) (types.Datum, error) {
 		}
 		return v.Num, nil
 	case v.Kind == types.KindString:
-		d, err := types.ParseText(types.Float8, v.Str, nil)
+		d, err := typeio.ParseText(types.Float8, v.Str, nil)
 		if err != nil {
 			return types.Null, pgerr.New(codeNonNumericItem, "string argument of jsonpath item method .%s() is not a valid representation of a double precision number", name)
 		}

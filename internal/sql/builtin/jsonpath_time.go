@@ -4,6 +4,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/jsonpath"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 // pathTimeFormats are the ISO forms that datetime() reads without a template: a date, then
@@ -96,7 +98,7 @@ func (r *dateReader) datum(t *types.T, east int) (types.Datum, error) {
 	if t == types.Date {
 		return types.NewDate(days), nil
 	}
-	ts, err := types.TimestampFromDate(days)
+	ts, err := datetime.TimestampFromDate(days)
 	if err != nil {
 		return types.Null, err
 	}
@@ -136,7 +138,7 @@ func (x *pathExec) compareTimes(l, r pathItem) (c int, ok bool, err error) {
 		if i.timeT.Is(target) || err != nil {
 			return i.time
 		}
-		cast, found := types.FindCast(i.timeT, target)
+		cast, found := casts.Find(i.timeT, target)
 		if !found || cast.Fn == nil {
 			return i.time
 		}

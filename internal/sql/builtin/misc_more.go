@@ -5,20 +5,22 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // otherFunctions declares functions that belong to no family above.
 func otherFunctions() []*Overload {
 	return []*Overload{
 		fn("timestamp(date,time) timestamp", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			ts, err := types.TimestampFromDate(a[0].Int())
+			ts, err := datetime.TimestampFromDate(a[0].Int())
 			if err != nil || a[0].IsInf() {
 				return types.NewTimestamp(ts), err
 			}
 			return types.NewTimestamp(ts + a[1].Int()), nil
 		}),
 		fn("timestamptz(date,time) timestamptz", func(c *Context, a []types.Datum) (types.Datum, error) {
-			ts, err := types.TimestampFromDate(a[0].Int())
+			ts, err := datetime.TimestampFromDate(a[0].Int())
 			if err != nil || a[0].IsInf() {
 				return types.NewTimestampTZ(ts), err
 			}
@@ -49,7 +51,7 @@ func pgSizeBytes(_ *Context, a []types.Datum) (types.Datum, error) {
 	for i < len(s) && strings.IndexByte("+-.0123456789eE", s[i]) >= 0 {
 		i++
 	}
-	d, err := types.ParseText(types.Numeric, s[:i], nil)
+	d, err := typeio.ParseText(types.Numeric, s[:i], nil)
 	if err != nil {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "invalid size: \"%s\"", a[0].Str())
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 var errMoneyRange = pgerr.New(pgerr.NumericValueOutOfRange, "money out of range")
@@ -27,16 +28,16 @@ func moneyOperators() []*Overload {
 	for _, t := range []string{"float4", "float8"} {
 		all = append(all,
 			op("money * "+t+" money", func(_ *Context, a []types.Datum) (types.Datum, error) {
-				return types.MoneyFromFloat(float64(a[0].Int()) * a[1].Float())
+				return casts.MoneyFromFloat(float64(a[0].Int()) * a[1].Float())
 			}),
 			op(t+" * money money", func(_ *Context, a []types.Datum) (types.Datum, error) {
-				return types.MoneyFromFloat(a[0].Float() * float64(a[1].Int()))
+				return casts.MoneyFromFloat(a[0].Float() * float64(a[1].Int()))
 			}),
 			op("money / "+t+" money", func(_ *Context, a []types.Datum) (types.Datum, error) {
 				if a[1].Float() == 0 {
 					return types.Null, fail(errDivisionByZero)
 				}
-				return types.MoneyFromFloat(float64(a[0].Int()) / a[1].Float())
+				return casts.MoneyFromFloat(float64(a[0].Int()) / a[1].Float())
 			}))
 	}
 	return all
@@ -52,12 +53,12 @@ func moneyOf(cents int64, err error) (types.Datum, error) {
 
 func moneyFunctions() []*Overload {
 	units := func(_ *Context, a []types.Datum) (types.Datum, error) {
-		return types.MoneyFromDecimal(types.NewDecimalInt(a[0].Int(), 0))
+		return casts.MoneyFromDecimal(types.NewDecimalInt(a[0].Int(), 0))
 	}
 	return []*Overload{
 		fn("money(int4) money", units).stable(), fn("money(int8) money", units).stable(),
 		fn("money(numeric) money", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return types.MoneyFromDecimal(a[0])
+			return casts.MoneyFromDecimal(a[0])
 		}).stable(),
 		fn("cash_words(money) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return text(moneyWords(a[0].Int()))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 func inetBool(f func(a, b types.Datum) bool) EvalFunc {
@@ -142,7 +143,7 @@ func networkFunctions() []*Overload {
 		}),
 		fn("host(inet) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			addr, _ := a[0].Inet()
-			return text(string(types.AppendHost(nil, addr)))
+			return text(string(typeio.AppendHost(nil, addr)))
 		}),
 		fn("hostmask(inet) inet", mask(true)), fn("netmask(inet) inet", mask(false)),
 		fn("inet_merge(inet,inet) cidr", inetMerge),
@@ -154,7 +155,7 @@ func networkFunctions() []*Overload {
 		fn("network(inet) cidr", func(_ *Context, a []types.Datum) (types.Datum, error) { return types.NetworkOf(a[0]), nil }),
 		fn("set_masklen(inet,int4) inet", setMask(false)), fn("set_masklen(cidr,int4) cidr", setMask(true)),
 		fn("text(inet) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return text(types.FormatDatum(types.CIDR, a[0], nil))
+			return text(typeio.FormatDatum(types.CIDR, a[0], nil))
 		}),
 		fn("trunc(macaddr) macaddr", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			return types.NewMAC(a[0].Str()[:3] + "\x00\x00\x00"), nil
@@ -175,7 +176,7 @@ func networkFunctions() []*Overload {
 func abbreviate(t *types.T, d types.Datum) string {
 	addr, bits := d.Inet()
 	if t == types.Inet || len(addr) == 16 {
-		return types.FormatDatum(t, d, nil)
+		return typeio.FormatDatum(t, d, nil)
 	}
 	s := ""
 	for i := range max((bits+7)/8, 1) {

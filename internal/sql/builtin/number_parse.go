@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // toNumber is to_number(text, format).
@@ -50,7 +51,7 @@ type numberReader struct {
 // result makes a number of what was read; it must fit the format's digits.
 func (r *numberReader) result() (types.Datum, error) {
 	s := string(r.sign) + strings.TrimSuffix(string(r.number), ".")
-	d, err := types.ParseText(types.Numeric, s, nil)
+	d, err := typeio.ParseText(types.Numeric, s, nil)
 	if err != nil {
 		return types.Null, err
 	}

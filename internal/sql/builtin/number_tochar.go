@@ -8,6 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // numberInput is a number to be formatted: a decimal, or a float with the
@@ -100,7 +101,7 @@ func (in numberInput) scientific(f *numberFormat) string {
 		exp = decimalExponent(d)
 	}
 	mantissa := types.RoundDecimal(shiftDecimal(d, -exp), int32(f.post))
-	return fmt.Sprintf("%s%se%c%02d", sign, types.FormatDatum(types.Numeric, mantissa, nil), pickSign(exp), absOf(exp))
+	return fmt.Sprintf("%s%se%c%02d", sign, typeio.FormatDatum(types.Numeric, mantissa, nil), pickSign(exp), absOf(exp))
 }
 
 // decimalExponent is the power of ten of the first digit.
@@ -158,7 +159,7 @@ func (f *numberFormat) layout(in numberInput) numberText {
 		if !special(d) {
 			d = types.RoundDecimal(shiftDecimal(d, f.multi), int32(f.post))
 		}
-		s = types.FormatDatum(types.Numeric, d, nil)
+		s = typeio.FormatDatum(types.Numeric, d, nil)
 	}
 	n := numberText{negative: strings.HasPrefix(s, "-"), digits: strings.TrimPrefix(s, "-")}
 	if n.whole = strings.IndexByte(n.digits, '.'); n.whole < 0 {

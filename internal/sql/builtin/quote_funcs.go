@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // quotedKeywords are the key words that cannot be an identifier everywhere and
@@ -251,7 +252,7 @@ func (f *formatter) widthOf(d types.Datum, t *types.T) (int, error) {
 	}
 	if t.Family != types.IntFamily {
 		var err error
-		if d, err = types.ParseText(types.Int4, string(appendAsText(nil, t, d, f.c)), nil); err != nil {
+		if d, err = typeio.ParseText(types.Int4, string(appendAsText(nil, t, d, f.c)), nil); err != nil {
 			return 0, err
 		}
 	}

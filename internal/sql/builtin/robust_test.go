@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // randomDatum makes a value of a type, often an extreme one, sometimes NULL.
@@ -131,7 +132,7 @@ func parsedDatum(r *rand.Rand, t *types.T) types.Datum {
 	case types.VoidFamily, types.RecordFamily, types.AnyFamily, types.EnumFamily:
 		return types.Null
 	}
-	d, err := types.ParseText(t, texts[r.IntN(len(texts))], nil)
+	d, err := typeio.ParseText(t, texts[r.IntN(len(texts))], nil)
 	if err != nil {
 		panic(err)
 	}
@@ -151,7 +152,7 @@ func randomRange(r *rand.Rand, t *types.T) types.Datum {
 	if t.Family == types.MultirangeFamily {
 		s = "{" + s + "," + texts[r.IntN(len(texts))] + "}"
 	}
-	d, err := types.ParseText(t, s, nil)
+	d, err := typeio.ParseText(t, s, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -255,7 +256,7 @@ func callSafely(t *testing.T, c *Context, o *Overload, ts []*types.T, args []typ
 		t.Errorf("%s of %v: result of family %d, want %d", o, args, d.Family(), want)
 	}
 	if ret.Family != types.VoidFamily {
-		types.FormatDatum(ret, d, c.Format) // the result must be well formed
+		typeio.FormatDatum(ret, d, c.Format) // the result must be well formed
 	}
 }
 

@@ -3,6 +3,7 @@ package builtin
 import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 func seriesFunctions() []*Overload {
@@ -105,10 +106,10 @@ func (s *timeSeries) Next() ([]types.Datum, bool, error) {
 	at := s.next
 	if s.zoned {
 		s.row[0] = types.NewTimestampTZ(at)
-		s.next, err = types.AddIntervalTZ(at, s.step, s.c.Format)
+		s.next, err = datetime.AddIntervalTZ(at, s.step, s.c.Format)
 	} else {
 		s.row[0] = types.NewTimestamp(at)
-		s.next, err = types.AddInterval(at, s.step)
+		s.next, err = datetime.AddInterval(at, s.step)
 	}
 	if err == nil && s.next == at {
 		// A step may be lost (infinity, a leap over a zone change): stop there.

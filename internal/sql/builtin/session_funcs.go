@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // sessionFunc makes a function that asks the session.
@@ -71,7 +72,7 @@ func sessionFunctions() []*Overload {
 			if err != nil {
 				return types.Null, nil // not over TCP
 			}
-			return types.ParseText(types.Inet, at.Addr().Unmap().WithZone("").String(), nil)
+			return typeio.ParseText(types.Inet, at.Addr().Unmap().WithZone("").String(), nil)
 		})).stable(),
 		fn("inet_client_port() int4", sessionFunc(func(s Session, _ []types.Datum) (types.Datum, error) {
 			at, err := netip.ParseAddrPort(s.ClientAddr())

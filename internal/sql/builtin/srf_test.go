@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // srfLimit bounds how many rows the tests read.
@@ -23,7 +24,7 @@ func runSRF(t *testing.T, c *Context, name string, ts []*types.T, texts []string
 	}
 	args := make([]types.Datum, len(ts))
 	for i := range args {
-		if args[i], err = types.ParseText(params[i], texts[i], c.Format); err != nil {
+		if args[i], err = typeio.ParseText(params[i], texts[i], c.Format); err != nil {
 			t.Fatal(err)
 		}
 	}

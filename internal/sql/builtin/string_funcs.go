@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // MaxStringLen bounds what functions like repeat and lpad may build, in bytes.
@@ -74,7 +75,7 @@ func appendAsText(dst []byte, t *types.T, d types.Datum, c *Context) []byte {
 	if t.Family == types.StringFamily {
 		return append(dst, d.Str()...)
 	}
-	return types.AppendText(dst, t, d, c.Format)
+	return typeio.AppendText(dst, t, d, c.Format)
 }
 
 // textFunc makes a function from text to text.

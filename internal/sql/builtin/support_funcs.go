@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // supportFunctionList declares functions that PostgreSQL's types and aggregates are made of and
@@ -44,7 +45,7 @@ func supportFunctionList() []*Overload {
 		fnBind("enum_send(anyenum) bytea", func(b Binding) (EvalFunc, error) {
 			t := b.Types[0]
 			return func(_ *Context, a []types.Datum) (types.Datum, error) {
-				return types.NewBytes(string(types.AppendBinary(nil, t, a[0]))), nil
+				return types.NewBytes(string(typeio.AppendBinary(nil, t, a[0]))), nil
 			}, nil
 		}).stable(),
 		fn("int4range_subdiff(int4,int4) float8", diff(1)), fn("int8range_subdiff(int8,int8) float8", diff(1)),
@@ -184,5 +185,5 @@ func compareImage(t *types.T, a, b types.Datum) int {
 	case types.InfoOf(t).ByVal:
 		return cmp.Compare(uint64(a.Int()), uint64(b.Int()))
 	}
-	return strings.Compare(string(types.AppendBinary(nil, t, a)), string(types.AppendBinary(nil, t, b)))
+	return strings.Compare(string(typeio.AppendBinary(nil, t, a)), string(typeio.AppendBinary(nil, t, b)))
 }

@@ -3,6 +3,7 @@ package builtin
 import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 // systemOperators declares the operators of PostgreSQL's own bookkeeping types.
@@ -96,7 +97,7 @@ func lsnOf(n types.Datum) (types.Datum, error) {
 }
 
 func castToInt8(n types.Datum) (types.Datum, error) {
-	cast, _ := types.FindCast(types.Numeric, types.Int8)
+	cast, _ := casts.Find(types.Numeric, types.Int8)
 	return cast.Fn(nil, n, types.Int8)
 }
 

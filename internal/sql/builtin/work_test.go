@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // longCalls take long for their arguments: as many steps as a cancelled statement may not go.
@@ -33,7 +34,7 @@ func longCalls() map[string][]types.Datum {
 }
 
 func jsonpathOf(s string) types.Datum {
-	d, err := types.ParseText(types.JSONPath, s, nil)
+	d, err := typeio.ParseText(types.JSONPath, s, nil)
 	if err != nil {
 		panic(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // Source gives access to the settings of the cluster. The statements write the records
@@ -130,7 +131,7 @@ func valueText(c *setting.Setting, x ast.Expr, format *types.FormatContext) (str
 
 // intervalText reads an interval without months.
 func intervalText(text string, format *types.FormatContext) (time.Duration, bool) {
-	d, err := types.ParseText(types.Interval, text, format)
+	d, err := typeio.ParseText(types.Interval, text, format)
 	if err != nil {
 		return 0, false
 	}

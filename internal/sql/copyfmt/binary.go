@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // binarySignature begins the binary format; flags and the length of an extension
@@ -62,11 +63,11 @@ func (w *Writer) binaryRow(row []types.Datum) ([]byte, error) {
 		d := row[i]
 		if w.o.Encoding != nil {
 			var err error
-			if d, err = types.BinaryText(w.cols[i].Type, d, w.o.Encoding.EncodeString); err != nil {
+			if d, err = typeio.BinaryText(w.cols[i].Type, d, w.o.Encoding.EncodeString); err != nil {
 				return nil, err
 			}
 		}
-		w.line = types.AppendBinary(w.line, w.cols[i].Type, d)
+		w.line = typeio.AppendBinary(w.line, w.cols[i].Type, d)
 		be.PutUint32(w.line[at:], uint32(len(w.line)-at-4))
 	}
 	return w.line, nil
@@ -220,7 +221,7 @@ func (b *binaryReader) value(t *types.T) (types.Datum, error) {
 	if b.encoding != nil {
 		decode = b.encoding.DecodeString
 	}
-	d, err := types.ParseBinaryText(t, p, decode)
+	d, err := typeio.ParseBinaryText(t, p, decode)
 	if err == nil {
 		err = types.CheckFields(t, d, b.fc)
 	}

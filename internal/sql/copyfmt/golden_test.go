@@ -19,6 +19,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // update rewrites the golden files with what the PostgreSQL 15 server at this
@@ -270,7 +271,7 @@ func runCase(t testing.TB, c goldenCase, input string, size int) goldenCase {
 			if d.IsNull() {
 				texts = append(texts, "-")
 			} else {
-				texts = append(texts, "="+types.FormatDatum(cols[i].Type, d, types.NewFormatContext()))
+				texts = append(texts, "="+typeio.FormatDatum(cols[i].Type, d, types.NewFormatContext()))
 			}
 		}
 		got.Rows = append(got.Rows, texts)

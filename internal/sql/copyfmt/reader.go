@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // maxShown bounds how many bytes of the data an error shows.
@@ -190,9 +191,9 @@ func (r *Reader) value(c *column, f *field) (types.Datum, error) {
 		}
 		return d, nil
 	case parseShared:
-		return types.ParseText(c.typ, shared(f.val), r.fc)
+		return typeio.ParseText(c.typ, shared(f.val), r.fc)
 	}
-	return types.ParseText(c.typ, string(f.val), r.fc)
+	return typeio.ParseText(c.typ, string(f.val), r.fc)
 }
 
 // shared returns b as a string without copying: see invariant C4.

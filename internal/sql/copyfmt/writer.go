@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // Writer makes the lines of COPY TO.
@@ -80,7 +81,7 @@ func (w *Writer) Row(row []types.Datum) ([]byte, error) {
 			continue
 		}
 		start := len(w.line)
-		w.line = types.AppendText(w.line, w.cols[i].Type, row[i], w.fc)
+		w.line = typeio.AppendText(w.line, w.cols[i].Type, row[i], w.fc)
 		w.protect(start, w.o.forceQuote != nil && w.o.forceQuote[i])
 	}
 	w.line = append(w.line, '\n')

@@ -17,6 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // exclusionViolation is 23P01.
@@ -515,7 +516,7 @@ func (b *builder) duplicate(x *rowcodec.Index, row exec.Row) error {
 			vals += "null"
 			continue
 		}
-		vals += types.FormatDatum(c.Type, row[ord], b.e.Format)
+		vals += typeio.FormatDatum(c.Type, row[ord], b.e.Format)
 	}
 	if x.Desc.Exclusion {
 		return e.WithDetail("Key (%s)=(%s) conflicts with key (%s)=(%s).", cols, vals, cols, vals)

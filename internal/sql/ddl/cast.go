@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 // createCast is CREATE CAST ... WITH INOUT. The enum or composite type keeps it.
@@ -54,7 +55,7 @@ func (e *Env) dropCast(ctx context.Context, st *ast.DropCast) error {
 	has, _ := types.DeclaredCast(from, to)
 	switch {
 	case has != nil:
-	case types.IsSystemCast(from, to):
+	case casts.IsSystem(from, to):
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because it is required by the database system", name)
 	case st.IfExists:
 		e.skip(pgerr.SuccessfulCompletion, "cast from type %s to type %s does not exist, skipping", e.typeName(ctx, from), e.typeName(ctx, to))

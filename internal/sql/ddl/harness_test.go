@@ -25,6 +25,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -282,7 +283,7 @@ func (s *session) row(cols []plan.Column, row []types.Datum) {
 	for i, d := range row {
 		parts[i] = "NULL"
 		if !d.IsNull() {
-			parts[i] = types.FormatDatum(cols[i].Type, d, s.bctx.Format)
+			parts[i] = typeio.FormatDatum(cols[i].Type, d, s.bctx.Format)
 		}
 	}
 	fmt.Fprintln(&s.out, strings.Join(parts, "|"))

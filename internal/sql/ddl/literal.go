@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // fixLiterals makes the quoted constants of an expression mean in every session what they
@@ -54,7 +55,7 @@ func (e *Env) neutral(t *types.T, d types.Datum) string {
 	if e.Format != nil { // it finds the types of fields
 		format.TypeByOid = e.Format.TypeByOid
 	}
-	return types.FormatDatum(t, d, format)
+	return typeio.FormatDatum(t, d, format)
 }
 
 // namesObject reports whether a constant is the name of an object that can be renamed: those

@@ -11,6 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // parameterKind is what the values of a storage parameter are.
@@ -122,7 +123,7 @@ func (e *Env) tableOptions(params []ast.StorageParam) ([]string, error) {
 			continue
 		}
 		text := parameterText(&params[i])
-		on, err := types.ParseText(types.Bool, text, nil)
+		on, err := typeio.ParseText(types.Bool, text, nil)
 		if err != nil {
 			return nil, pgerr.New(pgerr.SyntaxError, "oids requires a Boolean value")
 		}
@@ -224,7 +225,7 @@ func (k *parameter) check(name, value string) error {
 	}
 	switch k.kind {
 	case boolParameter:
-		if _, err := types.ParseText(types.Bool, value, nil); err != nil {
+		if _, err := typeio.ParseText(types.Bool, value, nil); err != nil {
 			return invalid("boolean")
 		}
 	case enumParameter:

@@ -11,7 +11,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
-	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // validateForeignKey verifies that all rows of t refer to rows of ref. Both tables
@@ -95,7 +95,7 @@ func (e *Env) orphanError(t, ref *catalog.Table, k *catalog.ForeignKey, row exec
 			return err.WithDetail("MATCH FULL does not allow mixing of null and nonnull key values.")
 		}
 		c := &t.Columns[t.ColumnByID(k.Columns[i])]
-		names, texts = append(names, c.Name), append(texts, types.FormatDatum(c.Type, d, e.Format))
+		names, texts = append(names, c.Name), append(texts, typeio.FormatDatum(c.Type, d, e.Format))
 	}
 	return err.WithDetail("Key (%s)=(%s) is not present in table \"%s\".", strings.Join(names, ", "), strings.Join(texts, ", "), ref.Name)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // The steps of indentation.
@@ -194,7 +195,7 @@ func (d *deparser) constant(n *node, label int) {
 
 // constantText is a constant's value; plain if it is read as one of its type.
 func (d *deparser) constantText(n *node) (text string, plain bool) {
-	s := string(types.AppendText(nil, n.typ, n.datum, d.env.Format))
+	s := string(typeio.AppendText(nil, n.typ, n.datum, d.env.Format))
 	switch n.typ.Oid {
 	case types.Int4.Oid:
 		plain = s[0] != '-'

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // resolve makes the node of an expression, before its context converts it.
@@ -105,9 +106,9 @@ func (d *deparser) noted(c planner.NotedColumn) *node {
 }
 
 func (d *deparser) bitLit(e *ast.BitLit) *node {
-	read := types.ParseBinaryBits
+	read := typeio.ParseBinaryBits
 	if e.Hex {
-		read = types.ParseHexBits
+		read = typeio.ParseHexBits
 	}
 	v, err := read(e.Val)
 	d.fail(err)

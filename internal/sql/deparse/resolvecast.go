@@ -3,6 +3,8 @@ package deparse
 import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // way is how a cast converts, which decides where PostgreSQL prints parentheses around it.
@@ -23,7 +25,7 @@ func (d *deparser) literalOf(s string, t *types.T) *node {
 	if t.Family == types.IntervalFamily {
 		read = t
 	}
-	v, err := types.ParseText(read, s, d.env.Planner.Format)
+	v, err := typeio.ParseText(read, s, d.env.Planner.Format)
 	d.fail(err)
 	if t.Family == types.IntervalFamily && t.Typmod >= 0 && err == nil {
 		v, err = types.ApplyTypmod(v, t, true)
@@ -148,7 +150,7 @@ func wayTo(from, to *types.T) (w way, whole bool) {
 	if from.Oid == to.Oid {
 		return relabeled, false
 	}
-	c, _ := types.FindCast(from.BaseType(), to.BaseType())
+	c, _ := casts.Find(from.BaseType(), to.BaseType())
 	switch {
 	case from.SubArray() && to.SubArray():
 		return byElement, true

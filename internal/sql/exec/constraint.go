@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // maxDetailField is how many bytes of a value PostgreSQL shows of a failing row.
@@ -122,7 +123,7 @@ func (w *TableWriter) text(t *types.T, d types.Datum) string {
 	if d.IsNull() {
 		return "null"
 	}
-	return string(types.AppendText(nil, t, d, w.fc))
+	return string(typeio.AppendText(nil, t, d, w.fc))
 }
 
 // constraintName is the name in messages about a unique index.

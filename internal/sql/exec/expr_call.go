@@ -5,6 +5,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 // bindingOf tells a function what is known about its arguments.
@@ -194,7 +195,7 @@ func (c *compiler) conversion(from, to *types.T, explicit bool) (func(types.Datu
 	r := c.run
 	var convert convertFn
 	if !from.Is(to) {
-		k, ok := types.FindCast(from, to)
+		k, ok := casts.Find(from, to)
 		if !ok {
 			return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", from.SQLName, to.SQLName)
 		}

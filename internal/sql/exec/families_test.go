@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // pairTxn reads sorted pairs in pages of any size, which end anywhere between two pairs.
@@ -172,7 +173,7 @@ func (p *rowPages) check(what string, got []string, want [][]byte) {
 func (p *rowPages) text(key []byte, row Row) string {
 	s := fmt.Sprintf("%x", key)
 	for _, ord := range p.ords {
-		s += " " + types.FormatDatum(types.Int4, row[ord], nil)
+		s += " " + typeio.FormatDatum(types.Int4, row[ord], nil)
 		if row[ord].IsNull() {
 			s += "NULL"
 		}

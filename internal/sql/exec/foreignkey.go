@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // Foreign keys are verified after the statement, as PostgreSQL does: operators
@@ -342,7 +343,7 @@ func keyText(t *catalog.Table, ords []int, values Row, fc *types.FormatContext) 
 	var names, texts []string
 	for i, ord := range ords {
 		names = append(names, t.Columns[ord].Name)
-		texts = append(texts, types.FormatDatum(t.Columns[ord].Type, values[i], fc))
+		texts = append(texts, typeio.FormatDatum(t.Columns[ord].Type, values[i], fc))
 	}
 	return "(" + strings.Join(names, ", ") + ")=(" + strings.Join(texts, ", ") + ")"
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // world is a catalog and a store to run SQL text against.
@@ -214,7 +215,7 @@ func rowText(cols []plan.Column, row Row) string {
 			f = append(f, "NULL")
 			continue
 		}
-		f = append(f, string(types.AppendText(nil, cols[i].Type, d, nil)))
+		f = append(f, string(typeio.AppendText(nil, cols[i].Type, d, nil)))
 	}
 	return strings.Join(f, "|")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/textsearch"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // holds evaluates an operator; an error counts as false.
@@ -34,7 +35,7 @@ func implied(t *rapid.T, class, op string, column *types.T, a types.Datum, opera
 	f := c.Query(column, op, b, Options{Similarity: DefaultSimilarity})
 	if holds(t, op, column, a, operand, b) && !f.Holds(tokens) {
 		t.Fatalf("%s: %s %s %s is true, but tokens %q do not satisfy %+v", class,
-			types.AppendText(nil, column, a, nil), op, types.AppendText(nil, operand, b, nil), tokens, f)
+			typeio.AppendText(nil, column, a, nil), op, typeio.AppendText(nil, operand, b, nil), tokens, f)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // Rows collects the results of a query as text. It implements sql.Results.
@@ -40,7 +41,7 @@ func (r *Rows) Row(row []types.Datum) error {
 		case d.IsNull():
 			parts = append(parts, "NULL")
 		default:
-			text = string(types.AppendText(nil, r.Cols[i].Type, d, r.Format))
+			text = string(typeio.AppendText(nil, r.Cols[i].Type, d, r.Format))
 			if text == "" {
 				text = "·"
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 // foldStatement folds a statement, its subqueries included; out are the columns it sends. Then it
@@ -340,7 +341,7 @@ func (f *folder) foldCast(e *plan.Cast) plan.Expr {
 // castConst computes a cast of a value that is not NULL; ok is false if there is no such cast.
 func castConst(d types.Datum, e *plan.Cast) (out types.Datum, ok bool, err error) {
 	if from := e.Arg.Type(); from.Oid != e.T.Oid {
-		cast, ok := types.FindCast(from, e.T)
+		cast, ok := casts.Find(from, e.T)
 		if !ok {
 			return d, false, nil
 		}

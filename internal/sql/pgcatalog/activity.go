@@ -9,6 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // pgSettings lists the configuration parameters.
@@ -74,7 +75,7 @@ func pgStatActivity(s *snapshot, w *writer) error {
 		w.str("application_name", a.Application)
 		if host, port, ok := strings.Cut(a.Remote, ":"); ok && host != "" {
 			w.str("client_addr", host)
-			if d, err := types.ParseText(types.Int4, port, nil); err == nil {
+			if d, err := typeio.ParseText(types.Int4, port, nil); err == nil {
 				w.set("client_port", d)
 			}
 		}

@@ -5,13 +5,14 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 // castFunctions are the oids of the functions behind casts by source and target. They are called by the name of
 // the target type, which the planner takes for the cast, so that no overloads stand for them.
 var castFunctions = sync.OnceValue(func() map[[2]uint32]uint32 {
 	of := map[[2]uint32]uint32{}
-	types.EachCast(func(from, to *types.T, c types.Cast) {
+	casts.Each(func(from, to *types.T, c casts.Cast) {
 		if c.Method == 'f' {
 			of[[2]uint32{from.Oid, to.Oid}] = castFunction(from, to)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 // defaultLocale is the locale of every database.
@@ -344,7 +345,7 @@ func pgExtension(s *snapshot, w *writer) error {
 
 // pgTimezoneNames lists the time zones with their offsets at present.
 func pgTimezoneAbbrevs(_ *snapshot, w *writer) error {
-	types.EachZoneAbbrev(func(name string, east int32, daylight bool) {
+	datetime.EachZoneAbbrev(func(name string, east int32, daylight bool) {
 		w.str("abbrev", name)
 		w.set("utc_offset", types.NewInterval(types.IntervalValue{Micros: int64(east) * types.MicrosPerSec}))
 		w.flag("is_dst", daylight)
@@ -355,8 +356,8 @@ func pgTimezoneAbbrevs(_ *snapshot, w *writer) error {
 
 func pgTimezoneNames(_ *snapshot, w *writer) error {
 	now := time.Now()
-	for _, name := range types.ZoneNames() {
-		loc, ok := types.LoadZone(name, nil)
+	for _, name := range datetime.ZoneNames() {
+		loc, ok := datetime.LoadZone(name, nil)
 		if !ok {
 			continue
 		}

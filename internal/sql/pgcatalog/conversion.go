@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 // firstCastOid is where the oids of casts begin: in PostgreSQL they are given
@@ -14,7 +15,7 @@ const firstCastOid = 10_200
 // builtInCasts lists the casts between predeclared types.
 func builtInCasts(_ *snapshot, w *writer) error {
 	oid := uint32(firstCastOid)
-	types.EachCast(func(from, to *types.T, c types.Cast) {
+	casts.Each(func(from, to *types.T, c casts.Cast) {
 		castRow(w, types.CastDef{Oid: oid, From: from.Oid, To: to.Oid, Context: c.Context}, c.Method)
 		oid++
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // pgProc lists functions and aggregates, and what types are made of.
@@ -74,7 +75,7 @@ func typeOids(list []*types.T) []int64 {
 
 // defaultText prints the default of an argument.
 func defaultText(t *types.T, d types.Datum) string {
-	text := types.FormatDatum(t, d, &types.FormatContext{})
+	text := typeio.FormatDatum(t, d, &types.FormatContext{})
 	switch {
 	case d.IsNull():
 		return "NULL::" + t.SQLName

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // Contents is what is known of the contents of a table.
@@ -128,5 +129,5 @@ func (s *snapshot) valueText(t *types.T, d types.Datum) types.Datum {
 	if s.c.h.Format != nil {
 		fc = s.c.h.Format()
 	}
-	return types.NewString(string(types.AppendText(nil, t, d, fc)))
+	return types.NewString(string(typeio.AppendText(nil, t, d, fc)))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // formatter prints expressions in PostgreSQL's deparsed style.
@@ -201,7 +202,7 @@ func (f *formatter) arrayOf(es []Expr) string {
 		if !ok || c.D.IsNull() {
 			return "ARRAY[" + f.list(es) + "]"
 		}
-		s := string(types.AppendText(nil, c.T, c.D, nil))
+		s := string(typeio.AppendText(nil, c.T, c.D, nil))
 		if s == "" || strings.ContainsAny(s, `{}," \`) {
 			s = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 		}
@@ -257,7 +258,7 @@ func formatConst(c *Const) string {
 	if c.D.IsNull() {
 		return "NULL::" + types.FormatType(c.T)
 	}
-	s := string(types.AppendText(nil, c.T, c.D, nil))
+	s := string(typeio.AppendText(nil, c.T, c.D, nil))
 	switch c.T.Oid {
 	case types.Int4.Oid, types.Numeric.Oid:
 		if !strings.HasPrefix(s, "-") {

@@ -9,6 +9,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // castAllowed reports whether a cast declared for ctx may be used in mode.
@@ -37,7 +39,7 @@ func (b *builder) coerce(e plan.Expr, t *types.T, mode plan.CastMode, pos int) (
 	if t.Family == types.AnyFamily || t.Is(types.Record) && from.Family == types.RecordFamily {
 		return e, true, nil // a composite value keeps its fields' names
 	}
-	cast, found := types.FindCast(from, t)
+	cast, found := casts.Find(from, t)
 	if !found || !castAllowed(cast.Context, mode) {
 		return nil, false, nil
 	}
@@ -128,7 +130,7 @@ func (b *builder) literal(s string, t *types.T, mode plan.CastMode, pos int) (pl
 	if t.Family == types.IntervalFamily {
 		read = t // the fields of INTERVAL DAY say what a bare number counts
 	}
-	d, err := types.ParseText(read, s, b.env.Format)
+	d, err := typeio.ParseText(read, s, b.env.Format)
 	if err == nil && t.Typmod >= 0 {
 		d, err = types.ApplyTypmod(d, t, mode == plan.CastExplicit)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // expr plans an expression. Literals and parameters may come out with type
@@ -135,9 +136,9 @@ func (b *builder) expr3(e ast.Expr, s *scope) (plan.Expr, error) {
 	case *ast.SQLValue:
 		return b.sqlValue(e)
 	case *ast.BitLit:
-		read := types.ParseBinaryBits
+		read := typeio.ParseBinaryBits
 		if e.Hex {
-			read = types.ParseHexBits
+			read = typeio.ParseHexBits
 		}
 		d, err := read(e.Val)
 		if err != nil {

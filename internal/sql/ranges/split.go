@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // rangeTarget finds the index that a statement about ranges names.
@@ -202,10 +203,10 @@ func (e *Env) expirationValue(ctx context.Context, x ast.Expr) (types.Datum, *ty
 	if !ok {
 		return e.Eval(ctx, x)
 	}
-	if v, err := types.ParseText(types.Interval, lit.Val, e.DDL.Format); err == nil {
+	if v, err := typeio.ParseText(types.Interval, lit.Val, e.DDL.Format); err == nil {
 		return v, types.Interval, nil
 	}
-	v, err := types.ParseText(types.TimestampTZ, lit.Val, e.DDL.Format)
+	v, err := typeio.ParseText(types.TimestampTZ, lit.Val, e.DDL.Format)
 	return v, types.TimestampTZ, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // keyTypes are the types a generated key column may have.
@@ -313,7 +314,7 @@ func TestComposedOrder(t *testing.T) {
 		var prev []byte
 		var prevD types.Datum
 		for i, s := range c.texts {
-			d, err := types.ParseText(c.t, s, nil)
+			d, err := typeio.ParseText(c.t, s, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

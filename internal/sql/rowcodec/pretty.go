@@ -7,6 +7,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // PrettyKey prints the columns of a key of the index, or of the beginning of one,
@@ -80,11 +81,11 @@ func quoteValue(t *types.T, d types.Datum) string {
 	var fc types.FormatContext
 	switch t.Family {
 	case types.IntFamily, types.FloatFamily:
-		return types.FormatDatum(t, d, &fc)
+		return typeio.FormatDatum(t, d, &fc)
 	case types.BoolFamily:
 		return strconv.FormatBool(d.Bool())
 	}
-	return strconv.QuoteToASCII(types.FormatDatum(t, d, &fc))
+	return strconv.QuoteToASCII(typeio.FormatDatum(t, d, &fc))
 }
 
 // maxPlainExponent bounds the decimal exponents that are printed with zeros.

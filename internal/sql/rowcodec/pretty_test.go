@@ -6,6 +6,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
 // prettyTable is a table whose primary key is columns of the types given.
@@ -40,7 +41,7 @@ func TestPrettyKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := types.ParseText(c.t, c.text, &types.FormatContext{})
+			d, err := typeio.ParseText(c.t, c.text, &types.FormatContext{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,9 @@
 package rowcodec
 
-import "github.com/lichendb/lichen/internal/sql/types"
+import (
+	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
+)
 
 // ReferenceCast tells how values of a foreign key of type from are compared with those of type to
 // that it refers to: as values of type as, which cast makes of them. A nil cast means that equal
@@ -13,7 +16,7 @@ func ReferenceCast(from, to *types.T) (cast types.CastFunc, as *types.T, ok bool
 	if from.Elem != nil || as.Elem != nil || from.Def != nil || as.Def != nil {
 		return nil, nil, false
 	}
-	c, found := types.FindCast(from, as)
+	c, found := casts.Find(from, as)
 	if !found || c.Context != types.CastImplicit {
 		return nil, nil, false
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 // Fast holds parameters in the form in which every statement needs them.
@@ -238,7 +238,7 @@ func zoneValue(s string) (string, bool) {
 	if strings.EqualFold(s, "local") || strings.EqualFold(s, "default") {
 		return "UTC", true
 	}
-	loc, ok := types.LoadZone(s, nil)
+	loc, ok := datetime.LoadZone(s, nil)
 	if !ok {
 		return "", false
 	}

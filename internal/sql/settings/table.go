@@ -9,6 +9,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/datetime"
 )
 
 // registry is every parameter, sorted by folded name (a test checks it). Those
@@ -224,7 +225,7 @@ var registry = []*Param{
 	{Name: "temp_buffers", Default: "8MB", NoEffect: true, Why: "memory is bounded by --max-memory", is: pages(100, math.MaxInt32/2)},
 	{Name: "temp_tablespaces", Default: "", NoEffect: true, Why: "there is one"},
 	{Name: "TimeZone", Default: "UTC", Report: true, is: text(zoneValue), apply: func(v *Values, s string) {
-		v.Format.TimeZone, _ = types.LoadZone(s, nil)
+		v.Format.TimeZone, _ = datetime.LoadZone(s, nil)
 	}},
 	{Name: "timezone_abbreviations", Default: "Default", NoEffect: true, Why: "there is one set of abbreviations", is: text(func(s string) (string, bool) { return "Default", strings.EqualFold(s, "default") })},
 	{Name: "trace_notify", Default: "off", NoEffect: true, Why: "statements are not logged", is: boolean},

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // Limits of arrays.
@@ -143,4 +144,18 @@ func (d Datum) Record() []Field {
 	fields := r.record(0)
 	must.True(r.err == nil, "types: record payload: %v", r.err)
 	return fields
+}
+
+// IsVector reports whether t is int2vector or oidvector, whose text is a list
+// separated by spaces.
+func IsVector(t *T) bool { return t.Oid == Int2Vector.Oid || t.Oid == OidVector.Oid }
+
+// SubArray reports whether values of t are the elements of an array with one dimension more:
+// of arrays, but not of the vectors, which have arrays of their own.
+func (t *T) SubArray() bool { return t.Elem != nil && !IsVector(t) }
+
+// TooManyDims says that an array of n dimensions is too many.
+func TooManyDims(n int) *pgerr.Error {
+	return pgerr.New(pgerr.ProgramLimitExceeded,
+		"number of array dimensions (%d) exceeds the maximum allowed (%d)", n, MaxArrayDims)
 }

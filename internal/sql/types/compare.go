@@ -106,13 +106,14 @@ func CompareFloats(a, b float64) int {
 
 // compareTimeTZ orders by instant, then by zone, east first.
 func compareTimeTZ(a, b Datum) int {
-	if c := cmp.Compare(timeTZInstant(a), timeTZInstant(b)); c != 0 {
+	if c := cmp.Compare(TimeTZInstant(a), TimeTZInstant(b)); c != 0 {
 		return c
 	}
 	return cmp.Compare(a.m, b.m)
 }
 
-func timeTZInstant(d Datum) int64 { return d.n + int64(d.m)*MicrosPerSec }
+// TimeTZInstant returns the microseconds since midnight UTC that a timetz stands for.
+func TimeTZInstant(d Datum) int64 { return d.n + int64(d.m)*MicrosPerSec }
 
 // CompareIntervals orders intervals with months of 30 days of 24 hours.
 func CompareIntervals(a, b IntervalValue) int {
@@ -128,7 +129,7 @@ func CompareIntervals(a, b IntervalValue) int {
 // 2^31 months of 30 days exceed an int64.
 func intervalSpan(v IntervalValue) (hi int64, lo uint64) {
 	days := int64(v.Months)*30 + int64(v.Days)
-	h, l := bits.Mul64(uint64(absInt64(days)), uint64(MicrosPerDay))
+	h, l := bits.Mul64(uint64(AbsInt64(days)), uint64(MicrosPerDay))
 	if days < 0 {
 		var borrow uint64
 		l, borrow = bits.Sub64(0, l, 0)
@@ -201,7 +202,7 @@ func AppendHashKey(dst []byte, d Datum) []byte {
 	case StringFamily, BytesFamily, UUIDFamily:
 		return appendStringKey(dst, d.s)
 	case TimeTZFamily:
-		dst = appendKey64(dst, uint64(timeTZInstant(d)))
+		dst = appendKey64(dst, uint64(TimeTZInstant(d)))
 		return appendKey64(dst, uint64(d.m))
 	case IntervalFamily:
 		hi, lo := intervalSpan(d.Interval())

@@ -108,31 +108,3 @@ func (fc *FormatContext) step(n int) error {
 	}
 	return fc.Step(n)
 }
-
-func (fc *FormatContext) dateStyle() DateStyle {
-	if fc == nil {
-		return DateStyle{}
-	}
-	return fc.DateStyle
-}
-
-func (fc *FormatContext) intervalStyle() IntervalStyle {
-	if fc == nil {
-		return IntervalPostgres
-	}
-	return fc.IntervalStyle
-}
-
-func (fc *FormatContext) extraFloatDigits() int {
-	if fc == nil {
-		return 1
-	}
-	return fc.ExtraFloatDigits
-}
-
-func (fc *FormatContext) zones() *ZoneCache {
-	if fc == nil {
-		return nil
-	}
-	return fc.Zones
-}

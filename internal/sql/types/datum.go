@@ -64,6 +64,9 @@ func NewTimestamp(micros int64) Datum { return Datum{fam: TimestampFamily, n: mi
 // NewTimestampTZ returns a timestamptz from microseconds since 2000-01-01 UTC.
 func NewTimestampTZ(micros int64) Datum { return Datum{fam: TimestampTZFamily, n: micros} }
 
+// NewTimestampOf returns a timestamp or a timestamptz: f says which.
+func NewTimestampOf(f Family, micros int64) Datum { return Datum{fam: f, n: micros} }
+
 // NewJSON returns a json or jsonb value from its text.
 func NewJSON(s string) Datum { return Datum{fam: JSONFamily, s: s} }
 

@@ -37,7 +37,7 @@ var (
 // fractional digits; scale must not be negative. It does not allocate.
 func NewDecimalInt(coeff int64, scale int32) Datum {
 	if coeff == math.MinInt64 { // decSmall is symmetric, so that each value has one form
-		return newDecimalBig(new(apd.BigInt).SetUint64(1<<63), true, scale)
+		return NewDecimalBig(new(apd.BigInt).SetUint64(1<<63), true, scale)
 	}
 	return Datum{fam: DecimalFamily, n: coeff, m: scale}
 }
@@ -58,14 +58,14 @@ func NewDecimal(x *apd.Decimal) Datum {
 	}
 	if x.Exponent > 0 {
 		var c apd.BigInt
-		c.Mul(&x.Coeff, pow10Big(int(x.Exponent)))
-		return newDecimalBig(&c, x.Negative, 0)
+		c.Mul(&x.Coeff, Pow10Big(int(x.Exponent)))
+		return NewDecimalBig(&c, x.Negative, 0)
 	}
-	return newDecimalBig(&x.Coeff, x.Negative, -x.Exponent)
+	return NewDecimalBig(&x.Coeff, x.Negative, -x.Exponent)
 }
 
-// newDecimalBig returns ±c × 10^-scale for c ≥ 0.
-func newDecimalBig(c *apd.BigInt, neg bool, scale int32) Datum {
+// NewDecimalBig returns ±c × 10^-scale for c ≥ 0.
+func NewDecimalBig(c *apd.BigInt, neg bool, scale int32) Datum {
 	if c.IsInt64() {
 		n := c.Int64()
 		if neg {
@@ -87,7 +87,7 @@ func (d Datum) Decimal(dst *apd.Decimal) *apd.Decimal {
 		dst.Form = apd.Finite
 		dst.Exponent = -d.m
 		dst.Negative = d.n < 0
-		dst.Coeff.SetInt64(absInt64(d.n))
+		dst.Coeff.SetInt64(AbsInt64(d.n))
 	case decBig:
 		dst.Form = apd.Finite
 		dst.Exponent = -d.m
@@ -139,14 +139,15 @@ func (d Datum) InfSign() int {
 			return -1
 		}
 	case DateFamily:
-		return infSign(d.n, DateNegInf, DateInf)
+		return InfSign(d.n, DateNegInf, DateInf)
 	case TimestampFamily, TimestampTZFamily:
-		return infSign(d.n, TimestampNegInf, TimestampInf)
+		return InfSign(d.n, TimestampNegInf, TimestampInf)
 	}
 	return 0
 }
 
-func infSign(n, lo, hi int64) int {
+// InfSign returns -1 if n is lo, which stands for minus infinity, 1 if it is hi, and else 0.
+func InfSign(n, lo, hi int64) int {
 	switch n {
 	case lo:
 		return -1
@@ -154,6 +155,12 @@ func infSign(n, lo, hi int64) int {
 		return 1
 	}
 	return 0
+}
+
+// Unscaled returns the coefficient of a finite decimal as a decimal without fractional digits.
+func Unscaled(d Datum) Datum {
+	d.m = 0
+	return d
 }
 
 // DecimalScale returns the display scale of a finite decimal, 0 for others.
@@ -186,9 +193,8 @@ func (d Datum) DecimalSign() int {
 	return 1
 }
 
-func absInt64(n int64) int64 {
-	if n < 0 {
-		return -n
-	}
-	return n
+// IsMinInt64 reports whether a long decimal of scale 0 is -2^63, the one
+// integer that has no short form.
+func IsMinInt64(d Datum) bool {
+	return d.h == 1 && d.m == 0 && d.Str() == "\x80\x00\x00\x00\x00\x00\x00\x00"
 }

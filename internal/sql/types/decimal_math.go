@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
+	"strconv"
 
 	"github.com/cockroachdb/apd/v3"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -14,8 +15,8 @@ var pow10 = [19]int64{
 	1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
 }
 
-// pow10Big returns 10^n for n ≥ 0.
-func pow10Big(n int) *apd.BigInt {
+// Pow10Big returns 10^n for n ≥ 0.
+func Pow10Big(n int) *apd.BigInt {
 	var z apd.BigInt
 	if n < len(pow10) {
 		return z.SetInt64(pow10[n])
@@ -63,14 +64,14 @@ func rescaleSmall(n int64, drop int32, round bool) (int64, bool) {
 		if drop <= -int32(len(pow10)) {
 			return 0, false
 		}
-		return mulInt64(n, pow10[-drop])
+		return MulInt64(n, pow10[-drop])
 	case drop >= int32(len(pow10)):
 		// 10^19 is more than twice any coefficient but the largest.
 		return 0, drop > int32(len(pow10)) || !round
 	}
 	p := pow10[drop]
 	q, r := n/p, n%p
-	if round && absInt64(r) >= p-absInt64(r) {
+	if round && AbsInt64(r) >= p-AbsInt64(r) {
 		if n < 0 {
 			q--
 		} else {
@@ -84,7 +85,7 @@ func rescaleBig(d Datum, scale, drop int32, round bool) Datum {
 	var x apd.Decimal
 	d.Decimal(&x)
 	var q, r apd.BigInt
-	p := pow10Big(int(drop))
+	p := Pow10Big(int(drop))
 	q.QuoRem(&x.Coeff, p, &r)
 	if round {
 		r.Lsh(&r, 1)
@@ -93,10 +94,10 @@ func rescaleBig(d Datum, scale, drop int32, round bool) Datum {
 		}
 	}
 	if scale < 0 {
-		q.Mul(&q, pow10Big(int(-scale)))
+		q.Mul(&q, Pow10Big(int(-scale)))
 		scale = 0
 	}
-	return newDecimalBig(&q, x.Negative, scale)
+	return NewDecimalBig(&q, x.Negative, scale)
 }
 
 // scaleUp multiplies the coefficient by 10^n and keeps the display scale.
@@ -105,14 +106,14 @@ func scaleUp(d Datum, n int32) Datum {
 		return d
 	}
 	if d.k == decSmall && n < int32(len(pow10)) {
-		if r, ok := mulInt64(d.n, pow10[n]); ok {
+		if r, ok := MulInt64(d.n, pow10[n]); ok {
 			return NewDecimalInt(r, d.m)
 		}
 	}
 	var x apd.Decimal
 	d.Decimal(&x)
-	x.Coeff.Mul(&x.Coeff, pow10Big(int(n)))
-	return newDecimalBig(&x.Coeff, x.Negative, d.m)
+	x.Coeff.Mul(&x.Coeff, Pow10Big(int(n)))
+	return NewDecimalBig(&x.Coeff, x.Negative, d.m)
 }
 
 // compareDecimals orders decimals: -Infinity, finite values, Infinity, NaN.
@@ -146,10 +147,10 @@ func compareScaled(a, b Datum) (int, bool) {
 	if diff >= int32(len(pow10)) {
 		return 0, false
 	}
-	hi, lo := bits.Mul64(absUint64(a.n), uint64(pow10[diff]))
+	hi, lo := bits.Mul64(AbsUint64(a.n), uint64(pow10[diff]))
 	r := 1
 	if hi == 0 {
-		r = cmp.Compare(lo, absUint64(b.n))
+		r = cmp.Compare(lo, AbsUint64(b.n))
 	}
 	if a.n < 0 {
 		r = -r
@@ -157,7 +158,8 @@ func compareScaled(a, b Datum) (int, bool) {
 	return r, true
 }
 
-func absUint64(n int64) uint64 {
+// AbsUint64 returns the absolute value of n.
+func AbsUint64(n int64) uint64 {
 	if n < 0 {
 		return -uint64(n)
 	}
@@ -185,7 +187,7 @@ func reduceDecimal(d Datum) Datum {
 		if _, n := x.Reduce(&x); n == 0 {
 			return d
 		}
-		return newDecimalBig(&x.Coeff, x.Negative, -x.Exponent)
+		return NewDecimalBig(&x.Coeff, x.Negative, -x.Exponent)
 	}
 	if d.n == 0 {
 		return NewDecimalInt(0, 0)
@@ -226,7 +228,7 @@ func decimalIntDigits(d Datum) int {
 		if d.n == 0 {
 			return math.MinInt32
 		}
-		return digits64(absUint64(d.n)) - int(d.m)
+		return digits64(AbsUint64(d.n)) - int(d.m)
 	}
 	var x apd.Decimal
 	d.Decimal(&x)
@@ -242,7 +244,8 @@ func digits64(n uint64) int {
 	return c
 }
 
-func errDecimalOverflow() error {
+// NumericOverflow is 22003 for a numeric with too many digits.
+func NumericOverflow() error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "value overflows numeric format")
 }
 
@@ -262,7 +265,7 @@ func DecimalFromFloat(f float64, single bool) Datum {
 		prec = 6
 	}
 	var buf [32]byte
-	d, err := parseDecimal(string(appendGeneral(buf[:0], f, prec)))
+	d, err := ParseDecimal(string(appendGeneral(buf[:0], f, prec)))
 	if err != nil {
 		return DecimalNaN // cannot happen: %g output is valid input
 	}
@@ -284,7 +287,7 @@ func DecimalToFloat(d Datum) float64 {
 		}
 	}
 	var buf [64]byte
-	f, _ := parseFloatLoose(string(appendDecimal(buf[:0], d)))
+	f, _ := strconv.ParseFloat(string(AppendDecimal(buf[:0], d)), 64)
 	return f
 }
 

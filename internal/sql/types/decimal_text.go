@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/apd/v3"
+	"github.com/lichendb/lichen/internal/sql/ascii"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -12,7 +13,8 @@ import (
 // overflowing whatever its digits.
 const maxExponentInput = 1 << 30
 
-func appendDecimal(dst []byte, d Datum) []byte {
+// AppendDecimal appends the text form of a numeric.
+func AppendDecimal(dst []byte, d Datum) []byte {
 	switch d.k {
 	case decNaN:
 		return append(dst, "NaN"...)
@@ -27,7 +29,7 @@ func appendDecimal(dst []byte, d Datum) []byte {
 			dst = append(dst, '-')
 			start++
 		}
-		dst = strconv.AppendUint(dst, absUint64(d.n), 10)
+		dst = strconv.AppendUint(dst, AbsUint64(d.n), 10)
 	} else {
 		var x apd.BigInt
 		x.SetBytes([]byte(d.s))
@@ -63,12 +65,12 @@ func insertPoint(dst []byte, start, scale int) []byte {
 }
 
 func errDecimalSyntax(s string) error {
-	return errSyntax(Numeric, s)
+	return InvalidText(Numeric, s)
 }
 
-// parseDecimal reads the text form of a numeric.
-func parseDecimal(s string) (Datum, error) {
-	t := trimSpace(s)
+// ParseDecimal reads the text form of a numeric.
+func ParseDecimal(s string) (Datum, error) {
+	t := ascii.TrimSpace(s)
 	if d, ok := parseSmallDecimal(t); ok {
 		return d, nil
 	}
@@ -77,7 +79,7 @@ func parseDecimal(s string) (Datum, error) {
 		neg = rest[0] == '-'
 		rest = rest[1:]
 	}
-	if rest == "" || !isDigit(rest[0]) && rest[0] != '.' {
+	if rest == "" || !ascii.IsDigit(rest[0]) && rest[0] != '.' {
 		return parseSpecialDecimal(s, t)
 	}
 	return parseLongDecimal(s, rest, neg)
@@ -94,7 +96,7 @@ func parseSmallDecimal(t string) (Datum, bool) {
 	digits, scale, point := 0, int32(0), false
 	for ; i < len(t); i++ {
 		switch c := t[i]; {
-		case isDigit(c):
+		case ascii.IsDigit(c):
 			n = n*10 + int64(c-'0')
 			digits++
 			if point {
@@ -138,12 +140,12 @@ func parseSpecialDecimal(s, t string) (Datum, error) {
 func parseLongDecimal(s, t string, neg bool) (Datum, error) {
 	digits := make([]byte, 0, len(t))
 	i, scale := 0, 0
-	for i < len(t) && isDigit(t[i]) {
+	for i < len(t) && ascii.IsDigit(t[i]) {
 		digits = append(digits, t[i])
 		i++
 	}
 	if i < len(t) && t[i] == '.' {
-		for i++; i < len(t) && isDigit(t[i]); i++ {
+		for i++; i < len(t) && ascii.IsDigit(t[i]); i++ {
 			digits = append(digits, t[i])
 			scale++
 		}
@@ -166,7 +168,7 @@ func parseLongDecimal(s, t string, neg bool) (Datum, error) {
 // may come first.
 func parseExponent(t string) (int, bool) {
 	neg := false
-	t = trimSpace(t)
+	t = ascii.TrimSpace(t)
 	if t != "" && (t[0] == '-' || t[0] == '+') {
 		neg = t[0] == '-'
 		t = t[1:]
@@ -176,7 +178,7 @@ func parseExponent(t string) (int, bool) {
 	}
 	n := 0
 	for i := 0; i < len(t); i++ {
-		if !isDigit(t[i]) {
+		if !ascii.IsDigit(t[i]) {
 			return 0, false
 		}
 		n = min(n*10+int(t[i]-'0'), maxExponentInput)
@@ -192,7 +194,7 @@ func makeDecimal(digits []byte, scale int, neg bool, exp int) (Datum, error) {
 	text := strings.TrimLeft(string(digits), "0")
 	if exp >= maxExponentInput || -exp >= maxExponentInput || scale > MaxDecimalScale ||
 		text != "" && len(text)-scale > MaxDecimalDigits {
-		return Null, errDecimalOverflow()
+		return Null, NumericOverflow()
 	}
 	if text == "" {
 		return NewDecimalInt(0, int32(max(scale, 0))), nil
@@ -202,8 +204,8 @@ func makeDecimal(digits []byte, scale int, neg bool, exp int) (Datum, error) {
 		return Null, pgerr.New(pgerr.InternalError, "malformed digits of a numeric")
 	}
 	if scale < 0 {
-		c.Mul(&c, pow10Big(-scale))
+		c.Mul(&c, Pow10Big(-scale))
 		scale = 0
 	}
-	return newDecimalBig(&c, neg, int32(scale)), nil
+	return NewDecimalBig(&c, neg, int32(scale)), nil
 }

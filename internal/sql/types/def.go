@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/lichendb/lichen/internal/must"
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
 // DefKind says what a user-defined type is.
@@ -230,27 +229,6 @@ func EnumValue(t *T, label string) (Datum, bool) {
 		}
 	}
 	return Null, false
-}
-
-func parseEnum(t *T, s string) (Datum, error) {
-	d, ok := EnumValue(t, s)
-	if !ok {
-		return Null, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input value for enum %s: \"%s\"", t.SQLName, s)
-	}
-	return d, nil
-}
-
-// appendEnum prints a label. A value inside of a record may come without its
-// type; then the label is not known here.
-func appendEnum(dst []byte, t *T, d Datum, _ *FormatContext) []byte {
-	if t.Def != nil {
-		for i := range t.Def.Labels {
-			if t.Def.Labels[i].Rank == d.s {
-				return append(dst, t.Def.Labels[i].Name...)
-			}
-		}
-	}
-	return append(dst, "?"...)
 }
 
 // rankStep is the distance between the ranks of the labels of a new enum.

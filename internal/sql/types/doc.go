@@ -1,35 +1,29 @@
 // Package types defines SQL types and values with PostgreSQL 15's semantics:
-// their names, text and binary forms, order, casts, and the arithmetic of
-// decimals, dates, times and intervals.
+// their names and modifiers, what a value holds, the order of values, and the arithmetic of
+// decimals.
 //
 // Below it are pgerr, must and the languages of some types, jsonpath and
 // textsearch; everything that touches a SQL value is above: builtin (operators
 // and functions), rowcodec (storage), planner, exec and pgwire.
 //
-// Main types, in reading order: T (type.go), Datum (datum.go, decimal.go,
-// interval.go, array.go, json.go), FormatContext (context.go). Then ParseText
-// and AppendText (text.go), ParseBinary and AppendBinary (binary_in.go,
-// binary_out.go), Compare and AppendHashKey (compare.go), FindCast and
-// ApplyTypmod (cast.go, typmod_apply.go), Extract, AddInterval and their kin
-// (datetime_*.go). Def (def.go) is what a user-defined type adds to a T; the types
-// with a payload of their own are in system.go, money.go, aclitem.go, bits.go, inet.go, range.go, multirange.go,
-// record_text.go and textsearch.go.
+// Main types, in reading order: T (type.go), Datum (datum.go; decimal.go, interval.go, array.go,
+// json.go and others say what it holds for a family), FormatContext (context.go). Then Compare and
+// AppendHashKey (compare.go), AppendEncoded (encode.go), ApplyTypmod (typmod_apply.go) and the
+// arithmetic of decimals (decimal_math.go). Def (def.go) is what a user-defined type adds to a T.
+//
+// What is done with values has packages of its own: datetime (calendar, zones, dates and intervals),
+// typeio (text and binary forms), casts.
 //
 // Invariants:
 //
 //  1. Datums that Compare finds equal have equal hash keys, and only those
-//     (TestCompareAndHash).
+//     (TestCompareAndHash in typetest).
 //  2. A value has one form where that can be: a decimal that fits an int64 is
-//     never stored long (newDecimalBig, NewDecimalInt), jsonb text is
+//     never stored long (NewDecimalBig, NewDecimalInt), jsonb text is
 //     normalised (ParseJSON), an empty array has no dimensions (NewArrayDims).
-//  3. Text and binary forms read back as the same value (TestRoundTrip,
-//     FuzzParseText, FuzzParseBinary).
-//  4. No input, of whatever length or content, makes a parser panic, or
-//     allocate more than a multiple of the input's length — a numeric's
-//     exponent may ask for MaxDecimalDigits digits (FuzzParseText,
-//     FuzzParseBinary, FuzzDecodeEncoded).
-//  5. Results are PostgreSQL's: testdata/golden holds what a PostgreSQL 15
-//     printed (TestGolden).
+//  3. No encoded value, of whatever content, makes a reader panic (FuzzDecodeEncoded in typetest).
+//  4. Results are PostgreSQL's: typetest/testdata/golden holds what a PostgreSQL 15
+//     printed (TestGolden in typetest).
 //
 // Concurrency: types and datums are immutable and may be shared; a
 // FormatContext belongs to one session; a ZoneCache is safe for all.

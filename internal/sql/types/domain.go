@@ -64,7 +64,7 @@ func CheckFields(t *T, d Datum, fc *FormatContext) error {
 			}
 		}
 	case t.Family == RecordFamily:
-		for _, f := range typedFields(t, d) {
+		for _, f := range TypedFields(t, d) {
 			if err := CheckFields(f.Type, f.Datum, fc); err != nil {
 				return err
 			}

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// maxEncodedDepth bounds how deep arrays and records nest in an encoded datum.
-const maxEncodedDepth = 64
+// MaxEncodedDepth bounds how deep arrays and records nest in an encoded datum.
+const MaxEncodedDepth = 64
 
 var errEncoded = errors.New("malformed encoded datum")
 
@@ -237,7 +237,7 @@ func (r *reader) check(d Datum, depth int) {
 	if r.err != nil {
 		return
 	}
-	if depth > maxEncodedDepth {
+	if depth > MaxEncodedDepth {
 		r.fail()
 		return
 	}

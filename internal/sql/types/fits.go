@@ -59,11 +59,11 @@ func (t *T) fitsPayload(d Datum, depth int) bool {
 // fits reads a datum, and fails if it is not one of type t.
 func (r *reader) fits(t *T, depth int) {
 	d := r.datum(depth)
-	if r.err != nil || d.fam == NullFamily && depth <= maxEncodedDepth {
+	if r.err != nil || d.fam == NullFamily && depth <= MaxEncodedDepth {
 		return
 	}
 	lo, hi, inside := t.Width()
-	if depth > maxEncodedDepth || d.fam != t.Family || d.n < lo || d.n > hi || inside && !t.fitsPayload(d, depth) {
+	if depth > MaxEncodedDepth || d.fam != t.Family || d.n < lo || d.n > hi || inside && !t.fitsPayload(d, depth) {
 		r.fail()
 	}
 }

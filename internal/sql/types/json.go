@@ -12,7 +12,7 @@ func NewJSONB(v JSONValue) Datum { return NewJSON(string(AppendJSON(nil, v))) }
 // JSONB parses a jsonb datum. Its text was made by AppendJSON, so it does not
 // fail; text of type json may break jsonb's rules and then yields null.
 func (d Datum) JSONB() JSONValue {
-	v, err := ParseJSON(d.s)
+	v, err := ParseJSON(d.s, nil)
 	if err != nil {
 		return JSONValue{}
 	}
@@ -61,7 +61,7 @@ func AppendJSON(dst []byte, v JSONValue) []byte {
 	case KindString:
 		return AppendJSONString(dst, v.Str)
 	case KindNumber:
-		return appendDecimal(dst, v.Num)
+		return AppendDecimal(dst, v.Num)
 	case KindBool:
 		if v.Bool {
 			return append(dst, "true"...)

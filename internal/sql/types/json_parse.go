@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/lichendb/lichen/internal/sql/ascii"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -43,17 +44,17 @@ type JSONField struct {
 }
 
 // ParseJSON parses JSON text with jsonb's rules: the last of equal keys wins,
-// escapes are decoded, numbers are numeric.
-func ParseJSON(s string) (JSONValue, error) {
-	p := jsonParser{s: s, build: true}
+// escapes are decoded, numbers are numeric. fc may be nil.
+func ParseJSON(s string, fc *FormatContext) (JSONValue, error) {
+	p := jsonParser{s: s, build: true, fc: fc}
 	v, err := p.document()
 	return v, p.located(err)
 }
 
 // ValidateJSON checks JSON text by the looser rules of type json, which keeps
-// the text as it is.
-func ValidateJSON(s string) error {
-	p := jsonParser{s: s}
+// the text as it is. fc may be nil.
+func ValidateJSON(s string, fc *FormatContext) error {
+	p := jsonParser{s: s, fc: fc}
 	_, err := p.document()
 	return p.located(err)
 }
@@ -152,7 +153,7 @@ func (p *jsonParser) value(expected string) (v JSONValue, err error) {
 	case jsonNumber:
 		v.Kind = KindNumber
 		if p.build {
-			if v.Num, err = parseDecimal(p.tok); err != nil {
+			if v.Num, err = ParseDecimal(p.tok); err != nil {
 				return v, err
 			}
 		}
@@ -280,13 +281,13 @@ func (p *jsonParser) next() error {
 		return nil
 	case c == '"':
 		return p.lexString()
-	case c == '-' || isDigit(c):
+	case c == '-' || ascii.IsDigit(c):
 		return p.lexNumber()
 	}
 	return p.lexWord()
 }
 
-func isJSONWord(c byte) bool { return isAlpha(c) || isDigit(c) || c == '_' || c >= 0x80 }
+func isJSONWord(c byte) bool { return ascii.IsLetter(c) || ascii.IsDigit(c) || c == '_' || c >= 0x80 }
 
 func (p *jsonParser) wordEnd(i int) int {
 	for i < len(p.s) && isJSONWord(p.s[i]) {
@@ -332,7 +333,7 @@ func (p *jsonParser) lexNumber() error {
 func scanJSONNumber(s string, i int) (int, bool) {
 	digits := func() bool {
 		start := i
-		for i < len(s) && isDigit(s[i]) {
+		for i < len(s) && ascii.IsDigit(s[i]) {
 			i++
 		}
 		return i > start
@@ -505,4 +506,4 @@ func (l *jsonStringLexer) codePoint(r rune) error {
 	return nil
 }
 
-func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
+func isHex(c byte) bool { return ascii.IsDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }

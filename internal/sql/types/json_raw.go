@@ -26,7 +26,7 @@ func SplitJSON(s string) (JSONKind, []RawMember, error) {
 		var m RawMember
 		if kind == KindObject {
 			end := skipJSONString(body, i)
-			key, err := ParseJSON(body[i:end])
+			key, err := ParseJSON(body[i:end], nil)
 			if err != nil {
 				return kind, nil, err
 			}

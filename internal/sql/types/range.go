@@ -2,7 +2,6 @@ package types
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -10,11 +9,11 @@ import (
 
 // Flags of an encoded range, which are also those of the binary form.
 const (
-	rangeEmpty    = 0x01
-	rangeLowerInc = 0x02
-	rangeUpperInc = 0x04
-	rangeLowerInf = 0x08
-	rangeUpperInf = 0x10
+	RangeEmpty    = 0x01
+	RangeLowerInc = 0x02
+	RangeUpperInc = 0x04
+	RangeLowerInf = 0x08
+	RangeUpperInf = 0x10
 )
 
 // Bound is an end of a range; Inf says that there is none.
@@ -43,15 +42,15 @@ func (d Datum) Range() Range {
 // rangeBounds reads an encoded range.
 func (r *reader) rangeBounds(depth int) Range {
 	flags := r.byte()
-	if flags&rangeEmpty != 0 {
-		if flags != rangeEmpty {
+	if flags&RangeEmpty != 0 {
+		if flags != RangeEmpty {
 			r.fail()
 		}
 		return EmptyRange
 	}
 	v := Range{
-		Lower: Bound{Inf: flags&rangeLowerInf != 0, Incl: flags&rangeLowerInc != 0},
-		Upper: Bound{Inf: flags&rangeUpperInf != 0, Incl: flags&rangeUpperInc != 0},
+		Lower: Bound{Inf: flags&RangeLowerInf != 0, Incl: flags&RangeLowerInc != 0},
+		Upper: Bound{Inf: flags&RangeUpperInf != 0, Incl: flags&RangeUpperInc != 0},
 	}
 	if flags > 0x1f || v.Lower.Inf && v.Lower.Incl || v.Upper.Inf && v.Upper.Incl {
 		r.fail()
@@ -70,7 +69,7 @@ func (r *reader) rangeBounds(depth int) Range {
 }
 
 func appendEncodedRange(dst []byte, v Range) []byte {
-	dst = append(dst, v.flags())
+	dst = append(dst, v.Flags())
 	if v.Empty {
 		return dst
 	}
@@ -83,9 +82,10 @@ func appendEncodedRange(dst []byte, v Range) []byte {
 	return dst
 }
 
-func (v Range) flags() byte {
+// Flags returns the first byte of the encoded and of the binary form.
+func (v Range) Flags() byte {
 	if v.Empty {
-		return rangeEmpty
+		return RangeEmpty
 	}
 	var f byte
 	set := func(yes bool, bit byte) {
@@ -93,10 +93,10 @@ func (v Range) flags() byte {
 			f |= bit
 		}
 	}
-	set(v.Lower.Incl, rangeLowerInc)
-	set(v.Upper.Incl, rangeUpperInc)
-	set(v.Lower.Inf, rangeLowerInf)
-	set(v.Upper.Inf, rangeUpperInf)
+	set(v.Lower.Incl, RangeLowerInc)
+	set(v.Upper.Incl, RangeUpperInc)
+	set(v.Lower.Inf, RangeLowerInf)
+	set(v.Upper.Inf, RangeUpperInf)
 	return f
 }
 
@@ -230,7 +230,7 @@ func CompareRanges(a, b Range) int {
 }
 
 func appendRangeKey(dst []byte, v Range) []byte {
-	dst = append(dst, v.flags())
+	dst = append(dst, v.Flags())
 	if v.Empty {
 		return dst
 	}
@@ -241,173 +241,4 @@ func appendRangeKey(dst []byte, v Range) []byte {
 		dst = AppendHashKey(dst, v.Upper.D)
 	}
 	return dst
-}
-
-func appendRange(dst []byte, t *T, v Range, fc *FormatContext) []byte {
-	if v.Empty {
-		return append(dst, "empty"...)
-	}
-	dst = append(dst, "(["[boolByte(v.Lower.Incl)])
-	if !v.Lower.Inf {
-		dst = appendRangeBound(dst, t.Sub, v.Lower.D, fc)
-	}
-	dst = append(dst, ',')
-	if !v.Upper.Inf {
-		dst = appendRangeBound(dst, t.Sub, v.Upper.D, fc)
-	}
-	return append(dst, ")]"[boolByte(v.Upper.Incl)])
-}
-
-func appendRangeBound(dst []byte, t *T, d Datum, fc *FormatContext) []byte {
-	return appendQuoted(dst, t, d, `"\()[],`, fc)
-}
-
-// rangeReader reads the text of a range.
-type rangeReader struct{ lit, s string }
-
-func (r *rangeReader) err(detail string) error {
-	return pgerr.New(pgerr.InvalidTextRepresentation, "malformed range literal: \"%s\"", r.lit).WithDetail("%s", detail)
-}
-
-func (r *rangeReader) skip() { r.s = strings.TrimLeft(r.s, " \t\n\v\f\r") }
-
-// bound reads the text of a bound, up to what ends it; inf is set when there is
-// nothing.
-func (r *rangeReader) bound() (text string, inf bool, err error) {
-	if r.s != "" && strings.IndexByte(",)]", r.s[0]) >= 0 {
-		return "", true, nil
-	}
-	text, rest, ok := readQuoted(r.s, ",)]")
-	if !ok {
-		return "", false, r.err("Unexpected end of input.")
-	}
-	r.s = rest
-	return text, false, nil
-}
-
-// rangeText is a range as written.
-type rangeText struct {
-	empty                bool
-	lower, upper         string
-	lowerInf, upperInf   bool
-	lowerIncl, upperIncl bool
-}
-
-// read reads one range and leaves what follows.
-func (r *rangeReader) read() (t rangeText, err error) {
-	r.skip()
-	if len(r.s) >= 5 && strings.EqualFold(r.s[:5], "empty") {
-		r.s = r.s[5:]
-		r.skip()
-		t.empty = true
-		return t, nil
-	}
-	if r.s == "" || r.s[0] != '(' && r.s[0] != '[' {
-		return t, r.err("Missing left parenthesis or bracket.")
-	}
-	t.lowerIncl = r.s[0] == '['
-	r.s = r.s[1:]
-	if t.lower, t.lowerInf, err = r.bound(); err != nil {
-		return t, err
-	}
-	if !strings.HasPrefix(r.s, ",") {
-		return t, r.err("Missing comma after lower bound.")
-	}
-	r.s = r.s[1:]
-	if t.upper, t.upperInf, err = r.bound(); err != nil {
-		return t, err
-	}
-	switch {
-	case strings.HasPrefix(r.s, "]"):
-		t.upperIncl = true
-	case strings.HasPrefix(r.s, ")"):
-	default:
-		return t, r.err("Too many commas.")
-	}
-	r.s = r.s[1:]
-	r.skip()
-	return t, nil
-}
-
-// value reads the bounds of a range of type t.
-func (x rangeText) value(t *T, fc *FormatContext) (v Range, err error) {
-	if x.empty {
-		return EmptyRange, nil
-	}
-	v.Lower = Bound{Inf: x.lowerInf, Incl: x.lowerIncl}
-	v.Upper = Bound{Inf: x.upperInf, Incl: x.upperIncl}
-	if !x.lowerInf {
-		if v.Lower.D, err = ParseText(t.Sub, x.lower, fc); err != nil {
-			return v, err
-		}
-	}
-	if !x.upperInf {
-		if v.Upper.D, err = ParseText(t.Sub, x.upper, fc); err != nil {
-			return v, err
-		}
-	}
-	return Canonical(t, v)
-}
-
-func parseRange(t *T, s string, fc *FormatContext) (Datum, error) {
-	r := rangeReader{lit: s, s: s}
-	x, err := r.read()
-	if err != nil {
-		return Null, err
-	}
-	if r.s != "" {
-		if x.empty {
-			return Null, r.err("Junk after \"empty\" key word.")
-		}
-		return Null, r.err("Junk after right parenthesis or bracket.")
-	}
-	v, err := x.value(t, fc)
-	if err != nil {
-		return Null, err
-	}
-	return encodeRange(v), nil
-}
-
-func appendRangeBinary(dst []byte, t *T, v Range) []byte {
-	dst = append(dst, v.flags())
-	if v.Empty {
-		return dst
-	}
-	if !v.Lower.Inf {
-		dst = appendSized(dst, t.Sub, v.Lower.D)
-	}
-	if !v.Upper.Inf {
-		dst = appendSized(dst, t.Sub, v.Upper.D)
-	}
-	return dst
-}
-
-func (m *message) rangeValue(t *T) (Datum, error) {
-	b := m.take(1)
-	if m.err != nil {
-		return Null, m.err
-	}
-	flags := b[0] & 0x1f
-	v := Range{
-		Empty: flags&rangeEmpty != 0,
-		Lower: Bound{Inf: flags&rangeLowerInf != 0, Incl: flags&rangeLowerInc != 0},
-		Upper: Bound{Inf: flags&rangeUpperInf != 0, Incl: flags&rangeUpperInc != 0},
-	}
-	if v.Empty {
-		return encodeRange(EmptyRange), nil
-	}
-	for _, e := range []*Bound{&v.Lower, &v.Upper} {
-		if e.Inf {
-			continue
-		}
-		d, whole, err := m.sized(t.Sub, m.int32())
-		if err != nil {
-			return Null, err
-		}
-		if !whole {
-			return Null, errBinary("improper binary format in range bound")
-		}
-		e.D = d
-	}
-	return NewRange(t, v)
 }

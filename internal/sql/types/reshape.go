@@ -54,7 +54,7 @@ func (r *Reshape) record(d Datum) Datum {
 
 // inFields applies r to the fields of a record of type t.
 func (r *Reshape) inFields(t *T, d Datum) Datum {
-	fields := typedFields(t, d)
+	fields := TypedFields(t, d)
 	ts, ds := make([]*T, len(fields)), make([]Datum, len(fields))
 	for i, f := range fields {
 		ts[i], ds[i] = f.Type, r.Apply(f.Type, f.Datum)

@@ -2,12 +2,8 @@ package types
 
 import (
 	"github.com/lichendb/lichen/internal/sql/jsonpath"
-	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/textsearch"
 )
-
-// jsonpathVersion is the first byte of a binary jsonpath.
-const jsonpathVersion = 1
 
 // The oids of the text search configuration and the dictionary simple, and of the first of
 // those of a language; both have every other number from there on, as in PostgreSQL.
@@ -62,44 +58,6 @@ func DictName(c textsearch.Config) string {
 	return c.String() + "_stem"
 }
 
-func parseRegconfig(s string, fc *FormatContext) (Datum, error) {
-	if c, ok := textsearch.ConfigNamed(typeNameOnly(s)); ok {
-		return NewInt(ConfigOid(c)), nil
-	}
-	if err := checkSchema(s, fc); err != nil {
-		return Null, err
-	}
-	return Null, pgerr.New(pgerr.UndefinedObject, "text search configuration \"%s\" does not exist", s)
-}
-
-func appendRegconfig(dst []byte, oid uint32) []byte {
-	if c, ok := ConfigOf(int64(oid)); ok {
-		return append(dst, c.String()...)
-	}
-	return NewInt(int64(oid)).appendInt(dst)
-}
-
-func parseRegdictionary(s string, fc *FormatContext) (Datum, error) {
-	for c := range textsearch.Configs() {
-		if DictName(c) == typeNameOnly(s) {
-			return NewInt(DictOid(c)), nil
-		}
-	}
-	if err := checkSchema(s, fc); err != nil {
-		return Null, err
-	}
-	return Null, pgerr.New(pgerr.UndefinedObject, "text search dictionary \"%s\" does not exist", s)
-}
-
-func appendRegdictionary(dst []byte, oid uint32) []byte {
-	if c, ok := DictOf(int64(oid)); ok {
-		return append(dst, DictName(c)...)
-	}
-	return NewInt(int64(oid)).appendInt(dst)
-}
-
-func (d Datum) appendInt(dst []byte) []byte { return AppendText(dst, Oid, d, nil) }
-
 // NewTSVector returns a tsvector.
 func NewTSVector(v textsearch.Vector) Datum { return Datum{fam: TSVectorFamily, s: v.String()} }
 
@@ -124,66 +82,17 @@ func (d Datum) TSQuery() *textsearch.Query {
 	return q
 }
 
-func parseTextSearch(t *T, s string) (Datum, error) {
-	if err := VerifyUTF8(s); err != nil {
-		return Null, err
-	}
-	if t.Oid == TSVector.Oid {
-		v, err := textsearch.ParseVector(s)
-		if err != nil {
-			return Null, err
-		}
-		return NewTSVector(v), nil
-	}
-	q, err := textsearch.ParseQuery(s)
-	if err != nil {
-		return Null, err
-	}
-	return NewTSQuery(q), nil
-}
-
-func appendTextSearchBinary(dst []byte, d Datum) []byte {
-	if d.fam == TSVectorFamily {
-		return d.TSVector().AppendBinary(dst)
-	}
-	return d.TSQuery().AppendBinary(dst)
-}
-
-func (m *message) textSearch(t *T) (Datum, error) {
-	s := m.rest()
-	if t.Oid == TSVector.Oid {
-		v, err := textsearch.DecodeVector(s)
-		if err != nil {
-			return Null, err
-		}
-		return NewTSVector(v), nil
-	}
-	q, err := textsearch.DecodeQuery(s)
-	if err != nil {
-		return Null, err
-	}
-	return NewTSQuery(q), nil
-}
-
-// parseJSONPath reads a jsonpath and keeps it as it prints.
-func parseJSONPath(s string) (Datum, error) {
-	if err := VerifyUTF8(s); err != nil {
-		return Null, err
-	}
-	p, err := jsonpath.Parse(s, canonicalNumber)
-	if err != nil {
-		return Null, err
-	}
-	return Datum{fam: JSONPathFamily, s: p.String()}, nil
-}
+// NewJSONPath returns a jsonpath.
+func NewJSONPath(p *jsonpath.Path) Datum { return Datum{fam: JSONPathFamily, s: p.String()} }
 
 // JSONPath parses a jsonpath datum, which prints as what was parsed.
-func (d Datum) JSONPath() (*jsonpath.Path, error) { return jsonpath.Parse(d.s, canonicalNumber) }
+func (d Datum) JSONPath() (*jsonpath.Path, error) { return jsonpath.Parse(d.s, CanonicalNumber) }
 
-func canonicalNumber(s string) (string, error) {
-	d, err := parseDecimal(s)
+// CanonicalNumber returns a number as numeric prints it.
+func CanonicalNumber(s string) (string, error) {
+	d, err := ParseDecimal(s)
 	if err != nil {
 		return "", err
 	}
-	return string(appendDecimal(nil, d)), nil
+	return string(AppendDecimal(nil, d)), nil
 }

@@ -78,7 +78,8 @@ func IntervalTypmod(r IntervalRange, precision int) (int32, error) {
 	return int32(r)<<16 | int32(min(precision, maxTimePrecision)), nil
 }
 
-func intervalTypmodParts(mod int32) (r IntervalRange, precision int) {
+// IntervalTypmodParts returns the fields and the precision in the modifier of interval.
+func IntervalTypmodParts(mod int32) (r IntervalRange, precision int) {
 	if mod < 0 {
 		return RangeFull, -1
 	}
@@ -218,7 +219,7 @@ func FormatType(t *T) string {
 }
 
 func formatIntervalType(mod int32) string {
-	r, p := intervalTypmodParts(mod)
+	r, p := IntervalTypmodParts(mod)
 	s := "interval"
 	if name := r.String(); name != "" {
 		s += " " + name

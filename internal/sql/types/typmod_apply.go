@@ -40,15 +40,15 @@ func ApplyTypmod(d Datum, t *T, explicit bool) (Datum, error) {
 		return NewInterval(fitInterval(d.Interval(), t.Typmod)), nil
 	}
 	if t.Family == ArrayFamily && t.Elem != nil {
-		return mapArray(d, func(e Datum) (Datum, error) {
+		return MapArray(d, func(e Datum) (Datum, error) {
 			return ApplyTypmod(e, t.Elem.WithTypmod(t.Typmod), explicit)
 		})
 	}
 	return d, nil
 }
 
-// mapArray applies f to every element that is not NULL.
-func mapArray(d Datum, f func(Datum) (Datum, error)) (Datum, error) {
+// MapArray applies f to every element that is not NULL.
+func MapArray(d Datum, f func(Datum) (Datum, error)) (Datum, error) {
 	a := d.Array()
 	for i, e := range a.Elems {
 		if e.IsNull() {
@@ -105,7 +105,7 @@ func roundMicros(micros int64, precision int) int64 {
 
 // fitInterval drops the fields the modifier does not keep and rounds.
 func fitInterval(v IntervalValue, mod int32) IntervalValue {
-	r, precision := intervalTypmodParts(mod)
+	r, precision := IntervalTypmodParts(mod)
 	switch r {
 	case RangeYear:
 		return IntervalValue{Months: v.Months / 12 * 12}
