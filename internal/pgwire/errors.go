@@ -34,7 +34,7 @@ func errMessageMemory(cause error) error {
 func (c *conn) sendError(severity string, err error) {
 	c.srv.metrics.errors.Add(1)
 	e := pgerr.From(err)
-	if e.Code == pgerr.InternalError {
+	if e.Code == pgerr.InternalError || e.Code == pgerr.IOError {
 		c.srv.log.Error("internal error", "err", err, "cause", e.Cause)
 	}
 	c.appendReport('E', severity, e)

@@ -72,7 +72,7 @@ func (r *results) BinaryColumns(cols []plan.Column) error {
 // Row implements sql.Results.
 func (r *results) Row(row []types.Datum) error {
 	if r.format == nil || len(row) != len(r.format.enc) {
-		return pgerr.New(pgerr.InternalError, "a row of %d columns does not fit its description", len(row))
+		return pgerr.Assertion("a row of %d columns does not fit its description", len(row))
 	}
 	w := r.c.wire
 	w.Begin('D')

@@ -89,7 +89,7 @@ func kvError(err error) *pgerr.Error {
 		e.Detail, e.Hint = down.Detail, down.Hint
 		return e
 	}
-	return pgerr.New(pgerr.InternalError, "%s", err.Error())
+	return pgerr.New(pgerr.IOError, "%s", err.Error()) // of a disk or of the network
 }
 
 // conflict is a transaction that can't go on as it is; key, if known, is where another

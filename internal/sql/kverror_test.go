@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -24,6 +25,9 @@ func TestKVErrors(t *testing.T) {
 		{&kvpb.AmbiguousCommitError{Cause: context.Canceled}, pgerr.StatementCompletionUnknown, "unknown", "look"},
 		{&kvpb.AmbiguousCommitError{Cause: &kvpb.UnavailableError{Reason: "x"}}, pgerr.StatementCompletionUnknown, "unknown", "look"},
 		{context.Canceled, pgerr.QueryCanceled, "canceling", ""},
+		{errors.New("read /store: input/output error"), pgerr.IOError, "input/output error", ""},
+		{pgerr.From(errors.New("connection reset")), pgerr.IOError, "connection reset", ""},
+		{pgerr.Assertion("no plan"), pgerr.InternalError, "assertion failed: no plan", ""},
 		{
 			&kvpb.UnavailableError{Reason: "range 7 has had no leader", Detail: "nodes 2 and 3", Hint: "Start nodes 2 and 3"},
 			pgerr.CannotConnectNow, "range 7", "Start nodes 2 and 3",

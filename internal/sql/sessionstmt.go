@@ -141,5 +141,5 @@ func (s *Session) execDiscard(ctx context.Context, st *ast.Discard) (string, err
 		s.sequences.reset()
 		return "DISCARD SEQUENCES", nil
 	}
-	return "", pgerr.New(pgerr.InternalError, "DISCARD of an unknown kind")
+	return "", pgerr.Assertion("DISCARD of an unknown kind")
 }

@@ -190,7 +190,7 @@ func (b *builder) plan(ctx context.Context) (*plan.Prepared, error) {
 	}
 	ins, ok := prep.Root.(*plan.Insert)
 	if !ok {
-		return nil, pgerr.New(pgerr.InternalError, "unexpected plan of a table rewrite")
+		return nil, pgerr.Assertion("unexpected plan of a table rewrite")
 	}
 	for _, c := range ins.Checks {
 		if slices.Contains(b.spec.checks, c.Name) {
@@ -290,7 +290,7 @@ func (b *builder) queryRows(ctx context.Context, defaults *plan.Prepared, values
 	}
 	v, ok := values.(*plan.Values)
 	if !ok || len(v.RowExprs) != 1 {
-		return nil, pgerr.New(pgerr.InternalError, "unexpected plan of a table's defaults")
+		return nil, pgerr.Assertion("unexpected plan of a table's defaults")
 	}
 	p := &plan.Project{Input: q.Root}
 	next := max(defaults.NextCol, q.NextCol)

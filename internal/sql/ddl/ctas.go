@@ -73,7 +73,7 @@ func (e *Env) createTableAs(ctx context.Context, st *ast.CreateTableAs) (tag str
 // selectInto is SELECT INTO.
 func (e *Env) selectInto(ctx context.Context, st *ast.Select) (tag string, err error) {
 	if st.Into == nil {
-		return "", pgerr.New(pgerr.InternalError, "SELECT without INTO is not DDL")
+		return "", pgerr.Assertion("SELECT without INTO is not DDL")
 	}
 	plain := *st
 	plain.Into = nil

@@ -22,7 +22,7 @@ func (e *Env) tempSchema(ctx context.Context) (*catalog.Schema, error) {
 	}
 	s, left, err = e.Coll.CreateTempSchema(ctx, e.User)
 	if err == nil && left {
-		err = pgerr.New(pgerr.InternalError, "the temporary schema of another session is still there")
+		err = pgerr.Assertion("the temporary schema of another session is still there")
 	}
 	return s, err
 }

@@ -135,7 +135,7 @@ func (e *Env) viewQuery(ctx context.Context, q *ast.Select, p *plan.Prepared) (*
 	}
 	sel, ok := parsed.AST.(*ast.Select)
 	if !ok {
-		return nil, pgerr.New(pgerr.InternalError, "a view's query does not read as it was written")
+		return nil, pgerr.Assertion("a view's query does not read as it was written")
 	}
 	if err := e.pinNames(ctx, sel); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (e *Env) viewQuery(ctx context.Context, q *ast.Select, p *plan.Prepared) (*
 		return nil, err
 	}
 	if len(again.Columns) != len(p.Columns) {
-		return nil, pgerr.New(pgerr.InternalError, "a view's query changed its columns when it was stored")
+		return nil, pgerr.Unsupported("views of this query are not supported: its stored form has other columns")
 	}
 	v := &catalog.View{Query: ast.Format(sel)}
 	noteUses(v, sel, notes)

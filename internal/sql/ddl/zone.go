@@ -228,7 +228,7 @@ func (e *Env) moveZone(ctx context.Context, t *catalog.Table, from, to catalog.I
 	}
 	for i := range zones {
 		if !bytes.Equal(zones[i].Start, old.Start) {
-			return pgerr.New(pgerr.InternalError, "a zone lies inside an index")
+			return pgerr.New(pgerr.DataCorrupted, "a zone lies inside an index")
 		}
 		if err := e.writeZone(ctx, old.Start, nil); err != nil {
 			return err

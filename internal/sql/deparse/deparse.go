@@ -63,7 +63,7 @@ func (e *Env) Query(ctx context.Context, v *catalog.View, cols []ast.Name, l Lay
 	}
 	q, ok := st.AST.(*ast.Select)
 	if !ok {
-		return "", pgerr.New(pgerr.InternalError, "a view's query is no query")
+		return "", pgerr.New(pgerr.DataCorrupted, "a view's query is no query")
 	}
 	env := *e.Planner
 	env.Notes, env.View = planner.NewNotes(), v
@@ -93,7 +93,7 @@ func (e *Env) readsBack(ctx context.Context, text string, cols []plan.Column) er
 	}
 	same := func(a, b plan.Column) bool { return a.Type.Shown().Oid == b.Type.Shown().Oid }
 	if !slices.EqualFunc(p.Columns, cols, same) {
-		return pgerr.New(pgerr.InternalError, "the printed query yields other columns")
+		return pgerr.Unsupported("the printed query yields other columns")
 	}
 	return nil
 }

@@ -120,13 +120,13 @@ func (d *deparser) expr(n *node, implicit bool) {
 		d.w(")")
 	default:
 		d.open()
-		d.operatorExpr(n)
+		d.operatorExpr(n, implicit)
 		d.close()
 	}
 }
 
 // operatorExpr prints what stands in parentheses in the plain layout.
-func (d *deparser) operatorExpr(n *node) {
+func (d *deparser) operatorExpr(n *node, implicit bool) {
 	switch n.kind {
 	case operator:
 		if len(n.args) == 1 {
@@ -163,7 +163,7 @@ func (d *deparser) operatorExpr(n *node) {
 		d.w("NOT ")
 		d.operand(n.args[0], false, n)
 	case collate:
-		d.operand(n.args[0], true, n)
+		d.operand(n.args[0], implicit, n)
 		d.w(" COLLATE ", n.text)
 	}
 }

@@ -179,7 +179,7 @@ func commonType(what string, ts []*types.T) (*types.T, error) {
 	marked := make([]*types.T, len(ts))
 	for i, t := range ts {
 		if t == nil {
-			return nil, pgerr.New(pgerr.InternalError, "an expression without a type")
+			return nil, pgerr.Assertion("an expression without a type")
 		}
 		if marked[i] = t; t.OfDomain() {
 			marked[i] = t.BaseType().WithDomain(t)

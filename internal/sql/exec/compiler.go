@@ -60,7 +60,7 @@ func (s scope) positions(ids []plan.ColID) ([]int, error) {
 }
 
 func errNoColumn(id plan.ColID) error {
-	return pgerr.New(pgerr.InternalError, "plan refers to column %d, which its input does not produce", id)
+	return pgerr.Assertion("plan refers to column %d, which its input does not produce", id)
 }
 
 // outerSlot returns the slot of a column of an enclosing row.

@@ -265,7 +265,7 @@ type cteScanOp struct {
 func (c *compiler) cteScan(n *plan.CTEScan) (operator, error) {
 	st := c.ctes[n.ID]
 	if st == nil {
-		return nil, pgerr.New(pgerr.InternalError, "plan reads CTE %q, which no enclosing WITH defines", n.Name)
+		return nil, pgerr.Assertion("plan reads CTE %q, which no enclosing WITH defines", n.Name)
 	}
 	cols, err := st.cols.positions(n.SourceCols)
 	return &cteScanOp{run: c.run, st: st, working: n.Working, cols: cols}, err

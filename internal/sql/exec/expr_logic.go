@@ -32,7 +32,7 @@ func (c *compiler) logic(e plan.Expr, s scope) (evalFn, error) {
 }
 
 func errExpr(e plan.Expr) error {
-	return pgerr.New(pgerr.InternalError, "expression %T is not executable", e)
+	return pgerr.Assertion("expression %T is not executable", e)
 }
 
 // notDatum negates a boolean; NULL stays NULL.

@@ -202,7 +202,7 @@ func (c *compiler) relational(n plan.Node) (operator, error) {
 	case *plan.CopyRows:
 		return c.copyRows(n)
 	}
-	return nil, pgerr.New(pgerr.InternalError, "plan node %T is not executable", n)
+	return nil, pgerr.Assertion("plan node %T is not executable", n)
 }
 
 // count evaluates a LIMIT, OFFSET or bound: NULL or nil is the given default.

@@ -234,7 +234,7 @@ func (p *Program) Run(env *Env, sink func(*Batch) error) (affected int64, err er
 			return p.RowsAffected(), nil
 		}
 		if sink == nil {
-			return 0, pgerr.New(pgerr.InternalError, "statement returned rows that nobody reads")
+			return 0, pgerr.Assertion("statement returned rows that nobody reads")
 		}
 		if err := sink(b); err != nil {
 			return 0, err

@@ -29,7 +29,7 @@ func (c *compiler) values(n *plan.Values) (operator, error) {
 	v.cells = make([]valueCell, 0, v.width*v.rows)
 	for _, row := range n.RowExprs {
 		if len(row) != v.width {
-			return nil, pgerr.New(pgerr.InternalError, "row of %d values for %d columns", len(row), v.width)
+			return nil, pgerr.Assertion("row of %d values for %d columns", len(row), v.width)
 		}
 		for _, e := range row {
 			if k, ok := e.(*plan.Const); ok {
@@ -352,7 +352,7 @@ func (c *compiler) copyRows(*plan.CopyRows) (operator, error) { return &copyRows
 
 func (o *copyRowsOp) open() error {
 	if o.run.env.Copy == nil {
-		return pgerr.New(pgerr.InternalError, "no source of rows for COPY")
+		return pgerr.Assertion("no source of rows for COPY")
 	}
 	return nil
 }

@@ -78,10 +78,10 @@ func (c *compiler) spans(n *plan.Scan, x *rowcodec.Index) (*spanSet, error) {
 			e.hiIncl = p.Hi.Inclusive
 		}
 		if len(e.eq)+max(len(e.lo), len(e.hi)) > len(x.Key) {
-			return nil, pgerr.New(pgerr.InternalError, "span of %d columns on index %q", len(e.eq)+len(e.lo), n.Index.Name)
+			return nil, pgerr.Assertion("span of %d columns on index %q", len(e.eq)+len(e.lo), n.Index.Name)
 		}
 		if len(e.eq) < x.HashColumns() && x.Desc.Buckets == 0 {
-			return nil, pgerr.New(pgerr.InternalError, "span of %d columns on index %q, which hashes %d", len(e.eq), n.Index.Name, x.HashColumns())
+			return nil, pgerr.Assertion("span of %d columns on index %q, which hashes %d", len(e.eq), n.Index.Name, x.HashColumns())
 		}
 		e.point = x.Unique() && len(e.eq) == x.Declared && p.Lo == nil && p.Hi == nil
 		s.exprs = append(s.exprs, e)
@@ -194,7 +194,7 @@ func (s *spanSet) with(e *spanExprs, i int, prefix []byte, d types.Datum, hasNul
 func (s *spanSet) checkFamily(i int, d types.Datum) error {
 	k := &s.x.Key[i]
 	if !d.IsNull() && d.Family() != k.Type.Family {
-		return pgerr.New(pgerr.InternalError, "span value of family %d for a key column of type %s", d.Family(), k.Type.SQLName)
+		return pgerr.Assertion("span value of family %d for a key column of type %s", d.Family(), k.Type.SQLName)
 	}
 	return nil
 }

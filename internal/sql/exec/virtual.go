@@ -147,7 +147,7 @@ func (v *virtualOp) open() error {
 	}
 	err = v.rows(func(full Row) error {
 		if len(full) != v.width {
-			return pgerr.New(pgerr.InternalError, "a virtual table yielded %d columns of %d", len(full), v.width)
+			return pgerr.Assertion("a virtual table yielded %d columns of %d", len(full), v.width)
 		}
 		copySlots(v.row, full, v.ords)
 		if v.filter != nil {
@@ -202,7 +202,7 @@ func (c *compiler) lookupKeys(n *plan.Scan) (*lookupKeys, error) {
 	k := &lookupKeys{run: c.run, key: make(Row, len(n.Index.Columns)), single: len(n.Spans) == 1}
 	for _, s := range n.Spans {
 		if len(s.Eq) != len(n.Index.Columns) || s.Lo != nil || s.Hi != nil || s.NotNull {
-			return nil, pgerr.New(pgerr.InternalError, "range of the hash index %q", n.Index.Name)
+			return nil, pgerr.Assertion("range of the hash index %q", n.Index.Name)
 		}
 		matches := make([]matchExprs, len(s.Eq))
 		for i, eq := range s.Eq {

@@ -29,7 +29,7 @@ func Compile(t *catalog.Table, ix *catalog.Index) (*Index, error) {
 		x.Ord = t.ColumnByID(ix.Columns[0].Column)
 	}
 	if x.Class == nil || x.Ord < 0 {
-		return nil, pgerr.New(pgerr.InternalError, "inverted index %q has no column or an unknown operator class %q", ix.Name, ix.Inverted)
+		return nil, pgerr.New(pgerr.DataCorrupted, "inverted index %q has no column or an unknown operator class %q", ix.Name, ix.Inverted)
 	}
 	return x, nil
 }

@@ -155,7 +155,7 @@ func (c *Catalog) sequenceRow(ctx context.Context, t *catalog.Table, emit func(e
 		return err
 	}
 	if len(t.Columns) != 3 {
-		return pgerr.New(pgerr.InternalError, "sequence \"%s\" has no columns", t.Name)
+		return pgerr.New(pgerr.DataCorrupted, "sequence \"%s\" has no columns", t.Name)
 	}
 	return emit(exec.Row{types.NewInt(last), types.NewInt(0), types.NewBool(called)})
 }

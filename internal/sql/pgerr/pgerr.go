@@ -80,6 +80,12 @@ func CodeOf(err error) Code {
 	return From(err).Code
 }
 
+// Assertion returns XX000: what only a bug can bring about. It fails the statement, where a
+// panic would end the session; what a client or stored data can bring about has another SQLSTATE.
+func Assertion(format string, args ...any) *Error {
+	return New(InternalError, "assertion failed: "+format, args...)
+}
+
 // Unsupported returns 0A000 naming the feature.
 func Unsupported(format string, args ...any) *Error {
 	return New(FeatureNotSupported, format, args...)

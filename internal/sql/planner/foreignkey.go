@@ -37,12 +37,12 @@ func (b *builder) schemaName(t *catalog.Table) (string, error) {
 func (b *builder) reference(t *catalog.Table, k *catalog.ForeignKey, ref *catalog.Table) (*plan.Reference, error) {
 	r := &plan.Reference{Key: k, Table: t, Ref: ref, Index: ref.IndexByOid(k.RefIndex)}
 	if r.Index == nil {
-		return nil, pgerr.New(pgerr.InternalError, "foreign key \"%s\" of table \"%s\" refers to an index that is gone", k.Name, t.Name)
+		return nil, pgerr.New(pgerr.DataCorrupted, "foreign key \"%s\" of table \"%s\" refers to an index that is gone", k.Name, t.Name)
 	}
 	for i := range k.Columns {
 		ord, refOrd := t.ColumnByID(k.Columns[i]), ref.ColumnByID(k.RefColumns[i])
 		if refOrd < 0 {
-			return nil, pgerr.New(pgerr.InternalError, "foreign key \"%s\" of table \"%s\" refers to a column that is gone", k.Name, t.Name)
+			return nil, pgerr.New(pgerr.DataCorrupted, "foreign key \"%s\" of table \"%s\" refers to a column that is gone", k.Name, t.Name)
 		}
 		r.Ords, r.RefOrds = append(r.Ords, ord), append(r.RefOrds, refOrd)
 	}
@@ -105,7 +105,7 @@ func (b *builder) referrers(t *catalog.Table, set []plan.SetCol) ([]*plan.Referr
 		}
 		k := child.ForeignKey(in.Constraint)
 		if k == nil {
-			return nil, pgerr.New(pgerr.InternalError, "table \"%s\" does not have foreign key %d", child.Name, in.Constraint)
+			return nil, pgerr.New(pgerr.DataCorrupted, "table \"%s\" does not have foreign key %d", child.Name, in.Constraint)
 		}
 		ref, err := b.reference(child, k, t)
 		if err != nil {

@@ -81,7 +81,7 @@ func (b *builder) fromItem(te ast.TableExpr, s *scope) (*fromItem, error) {
 	case *ast.StatementRef:
 		return b.statementRef(te, s)
 	}
-	return nil, pgerr.New(pgerr.InternalError, "unknown table expression %T", te).At(te.Position())
+	return nil, pgerr.Assertion("unknown table expression %T", te).At(te.Position())
 }
 
 // statementRef plans FROM [SHOW ...].
@@ -260,7 +260,7 @@ func viewQuery(t *catalog.Table) (*ast.Select, error) {
 	}
 	q, ok := st.AST.(*ast.Select)
 	if !ok {
-		return nil, pgerr.New(pgerr.InternalError, "the definition of view \"%s\" is not a query", t.Name)
+		return nil, pgerr.New(pgerr.DataCorrupted, "the definition of view \"%s\" is not a query", t.Name)
 	}
 	return q, nil
 }

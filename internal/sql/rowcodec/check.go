@@ -48,6 +48,6 @@ func (c *RowCheck) Check(row []types.Datum) error {
 
 func errUnfit(t *catalog.Table, ord int, d types.Datum) error {
 	c := &t.Columns[ord]
-	return pgerr.New(pgerr.InternalError, "a value for column \"%s\" of relation \"%s\" is not one of type %s: it was not written",
+	return pgerr.Assertion("a value for column \"%s\" of relation \"%s\" is not one of type %s: it was not written",
 		c.Name, t.Name, c.Type.SQLName).WithDetail("The value is of family %d; the statement made it of another type.", d.Family())
 }

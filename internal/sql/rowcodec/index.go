@@ -67,7 +67,7 @@ type storedColumn struct {
 // Compile prepares index ix of t, which is not inverted.
 func Compile(t *catalog.Table, ix *catalog.Index) (*Index, error) {
 	if ix.Inverted != "" {
-		return nil, pgerr.New(pgerr.InternalError, "index %q has no row per entry: it is inverted", ix.Name)
+		return nil, pgerr.Assertion("index %q has no row per entry: it is inverted", ix.Name)
 	}
 	x := &Index{
 		Table: t, Desc: ix, Declared: len(ix.Columns),
@@ -100,7 +100,7 @@ func Compile(t *catalog.Table, ix *catalog.Index) (*Index, error) {
 func (x *Index) addKeyColumn(c catalog.IndexColumn) error {
 	ord := x.Table.ColumnByID(c.Column)
 	if ord < 0 {
-		return pgerr.New(pgerr.InternalError, "index %q refers to column %d, which table %q does not have",
+		return pgerr.New(pgerr.DataCorrupted, "index %q refers to column %d, which table %q does not have",
 			x.Desc.Name, c.Column, x.Table.Name)
 	}
 	t := x.Table.Columns[ord].Type
@@ -124,7 +124,7 @@ func (x *Index) compileStored() error {
 	add := func(id catalog.ColumnID, suffix bool) error {
 		ord := x.Table.ColumnByID(id)
 		if ord < 0 {
-			return pgerr.New(pgerr.InternalError, "index %q refers to column %d, which table %q does not have",
+			return pgerr.New(pgerr.DataCorrupted, "index %q refers to column %d, which table %q does not have",
 				x.Desc.Name, id, x.Table.Name)
 		}
 		s := storedColumn{id: id, ord: ord, exact: never}

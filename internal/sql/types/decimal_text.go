@@ -201,7 +201,7 @@ func makeDecimal(digits []byte, scale int, neg bool, exp int) (Datum, error) {
 	}
 	var c apd.BigInt
 	if _, ok := c.SetString(text, 10); !ok {
-		return Null, pgerr.New(pgerr.InternalError, "malformed digits of a numeric")
+		return Null, pgerr.New(pgerr.DataCorrupted, "malformed digits of a numeric")
 	}
 	if scale < 0 {
 		c.Mul(&c, Pow10Big(-scale))
