@@ -23,7 +23,7 @@ func All() []Name {
 		SkipClaim, WriteUnchecked,
 		FilterBelowOuter, OuterUnchecked, BoundBelowSort, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
-		StatisticsUnheard, PanicSurvived, TwinAdmitted, SplitGap, PipelineGoesOn,
+		StatisticsUnheard, PanicSurvived, TwinAdmitted, SlowLeads, SplitGap, PipelineGoesOn,
 		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, TypesInTurn, LaterColumnSeen,
 		ImpliedUnchecked, UnmatchedByAny, TurnSkipped, ReservedForNobody,
 		RaisedUnchecked, DistinctByNullable, DistinctOverJoin,

@@ -136,6 +136,9 @@ const (
 	// PipelineGoesOn executes what a client has sent behind an error, before Sync.
 	PipelineGoesOn Name = "pipeline-goes-on"
 
+	// SlowLeads leaves leaderships where they are, however slow the disk there is.
+	SlowLeads Name = "slow-leads"
+
 	// TwinAdmitted takes a later process of a node in while the one before goes on.
 	TwinAdmitted Name = "twin-admitted"
 

@@ -75,9 +75,9 @@ type life struct {
 	ended   context.Context
 	end     context.CancelFunc
 
-	mu   sync.Mutex
-	late bool   // what others were told of its disk
-	told uint64 // how often
+	mu       sync.Mutex
+	told     liveness.StoreInfo // what the others hear of its store
+	tellings uint64             // how often that has changed
 }
 
 func (n *node) current() *life {
@@ -165,14 +165,15 @@ func (c *cluster) start(id kvpb.NodeID) {
 }
 
 func (c *cluster) info(id kvpb.NodeID, l *life) liveness.NodeInfo {
-	late := l.store.Disk().Late
+	d := l.store.Disk()
+	is := liveness.StoreInfo{ID: kvpb.StoreID(id), Late: d.Late, Slow: d.Slow, Stalled: d.Stalled, Full: d.Full}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.late != late {
-		l.late = late
-		l.told++
+	if l.told != is {
+		l.told = is
+		l.tellings++
 	}
-	return liveness.NodeInfo{ID: id, Life: l.began, Seq: l.told, Stores: []liveness.StoreInfo{{ID: kvpb.StoreID(id), Late: late}}}
+	return liveness.NodeInfo{ID: id, Life: l.began, Seq: l.tellings, Stores: []liveness.StoreInfo{is}}
 }
 
 // waitForClock keeps a restarted node from running ahead of the others: its clock

@@ -19,9 +19,10 @@
 // left, and the meta records must tell the truth (healed_test.go). Further runs collect
 // old versions under readers that are behind (aging_test.go), change a table under its
 // writers on all gateways (schema_test.go), read the past at all replicas (past_test.go,
-// far_test.go), follow a feed (feed_test.go), hold locks while ranges change (held_test.go), and
-// stall and fill disks (TestBadDisks). plants_test.go shows that planted bugs (package plant)
-// are found (make plants).
+// far_test.go), follow a feed (feed_test.go), hold locks while ranges change (held_test.go),
+// stall and fill disks (TestBadDisks), and slow one down until its store leads nothing any
+// more (relieve_test.go). plants_test.go shows that planted bugs (package plant) are found
+// (make plants).
 // LICHEN_SIM_SEEDS=a-b runs many seeds, make soak all workloads for a time.
 //
 // Invariants:

@@ -3,6 +3,8 @@ package placement
 import (
 	"cmp"
 	"fmt"
+
+	"github.com/lichendb/lichen/internal/plant"
 )
 
 // mayLead reports whether leadership could go to a voter. A suspect or slow store leads
@@ -82,7 +84,7 @@ func (d *decision) vacateLeader() (Action, bool) {
 // relieveLeader moves leadership off a store whose disk is slow, whatever is preferred: each
 // write waits for the leader's disk, but for those of most followers only.
 func (d *decision) relieveLeader() (Action, bool) {
-	if d.leader == nil || !d.leader.slow {
+	if d.leader == nil || !d.leader.slow || plant.On(plant.SlowLeads) {
 		return Action{}, false
 	}
 	to := fewestLeaders(d.successors(false))
