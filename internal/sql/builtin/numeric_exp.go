@@ -29,6 +29,9 @@ func expFixed(x *apd.Decimal, digits int) fixedPoint {
 	}
 	const margin = 24 // digits lost in halving and summing
 	frac := uint(float64(digits+2*small+margin)*bitsPerDigit) + 64
+	// A halving doubles the error of the result, and has each term of the series add a bit more.
+	halvings := uint(math.Sqrt(float64(frac)))
+	frac += halvings
 	// n = x × 2^frac
 	n := new(apd.BigInt).Lsh(&x.Coeff, frac)
 	if x.Exponent >= 0 {
@@ -39,7 +42,7 @@ func expFixed(x *apd.Decimal, digits int) fixedPoint {
 	if x.Negative {
 		negate(n)
 	}
-	halvings := uint(max(0, n.BitLen()-int(frac)+12))
+	halvings = uint(max(0, n.BitLen()-int(frac)+int(halvings)))
 	n.Rsh(n, halvings)
 	one := new(apd.BigInt).Lsh(apd.NewBigInt(1), frac)
 	sum := new(apd.BigInt).Set(one)
@@ -57,7 +60,16 @@ func expFixed(x *apd.Decimal, digits int) fixedPoint {
 	return fixedPoint{n: sum, frac: frac}
 }
 
-// decimal rounds the number to a scale, half up; it is positive.
+// quotient is p / q, which is not zero, rounded to a scale.
+func (p fixedPoint) quotient(q fixedPoint, scale int32) (types.Datum, error) {
+	const guard = 64 // bits, so that what is cut off hardly ever changes what decimal rounds to
+	frac := uint(float64(scale)*bitsPerDigit) + guard
+	n := new(apd.BigInt).Lsh(p.n, q.frac+frac)
+	n.Quo(n, new(apd.BigInt).Lsh(q.n, p.frac))
+	return fixedPoint{n: n, frac: frac}.decimal(scale)
+}
+
+// decimal rounds the number to a scale, half up.
 func (p fixedPoint) decimal(scale int32) (types.Datum, error) {
 	n := new(apd.BigInt).Mul(p.n, pow10Big(int64(scale)))
 	n.Add(n, new(apd.BigInt).Lsh(apd.NewBigInt(1), p.frac-1))

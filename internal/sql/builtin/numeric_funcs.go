@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/cockroachdb/apd/v3"
 
@@ -26,7 +27,7 @@ func numericFunctions() []*Overload {
 		errs("sqrt(numeric) numeric", sqrtDecimal), errs("exp(numeric) numeric", expDecimal), errs("ln(numeric) numeric", lnDecimal),
 		errs("log(numeric) numeric", log10Decimal), errs("log10(numeric) numeric", log10Decimal),
 		fn("log(numeric,numeric) numeric", binaryNumeric(logDecimal)),
-		fn("gcd(numeric,numeric) numeric", binaryNumeric(gcdDecimal)), fn("lcm(numeric,numeric) numeric", binaryNumeric(lcmDecimal)),
+		fn("gcd(numeric,numeric) numeric", gcdNumeric), fn("lcm(numeric,numeric) numeric", lcmNumeric),
 		fn("factorial(int8) numeric", factorial),
 		fn("scale(numeric) int4", func(_ *Context, a []types.Datum) (types.Datum, error) {
 			if special(a[0]) {
@@ -100,32 +101,6 @@ func trimScale(d types.Datum) types.Datum {
 		return d
 	}
 	return t
-}
-
-func gcdDecimal(a, b types.Datum) (types.Datum, error) {
-	if special(a) || special(b) {
-		return types.DecimalNaN, nil
-	}
-	scale := max(a.DecimalScale(), b.DecimalScale())
-	x, y := alignedCoeff(a, scale), alignedCoeff(b, scale)
-	var g apd.BigInt
-	g.GCD(nil, nil, x.Abs(x), y.Abs(y))
-	return decimalOf(&g, scale)
-}
-
-func lcmDecimal(a, b types.Datum) (types.Datum, error) {
-	if special(a) || special(b) {
-		return types.DecimalNaN, nil
-	}
-	scale := max(a.DecimalScale(), b.DecimalScale())
-	x, y := alignedCoeff(a, scale), alignedCoeff(b, scale)
-	if x.Sign() == 0 || y.Sign() == 0 {
-		return types.NewDecimalInt(0, scale), nil
-	}
-	var g apd.BigInt
-	g.GCD(nil, nil, x.Abs(x), y.Abs(y))
-	x.Quo(x, &g)
-	return decimalOf(x.Mul(x, y), scale)
 }
 
 // maxFactorial is the largest argument whose factorial numeric can hold.
@@ -229,11 +204,32 @@ func sqrtToScale(d types.Datum, scale int32) (types.Datum, error) {
 	} else {
 		n.Quo(n, pow10Big(-up))
 	}
-	r, err := decimalOf(n.Sqrt(n), scale+1)
+	r, err := decimalOf(integerSqrt(n), scale+1)
 	if err != nil {
 		return types.Null, err
 	}
 	return types.RoundDecimal(r, scale), nil
+}
+
+// integerSqrt is the square root of n, rounded down. It doubles the bits that are known of the
+// root in each step of Newton's method, so that all steps take about as long as the last one.
+func integerSqrt(n *apd.BigInt) *apd.BigInt {
+	if n.Sign() == 0 {
+		return n
+	}
+	half := (n.BitLen() - 1) / 2
+	root, rest := apd.NewBigInt(1), new(apd.BigInt)
+	for known, s := 0, bits.Len(uint(half))-1; s >= 0; s-- {
+		next := half >> s
+		rest.Rsh(n, uint(2*half-known-next+1))
+		rest.Quo(rest, root)
+		root.Add(root.Lsh(root, uint(next-known-1)), rest)
+		known = next
+	}
+	if rest.Mul(root, root).Cmp(n) > 0 {
+		root.Sub(root, apd.NewBigInt(1))
+	}
+	return root
 }
 
 func expDecimal(d types.Datum) (types.Datum, error) {
@@ -280,36 +276,6 @@ func lnWeight(d types.Datum) int {
 	return int(math.Log10(math.Abs(ln)))
 }
 
-// lnOf computes ln(d) for finite d > 0 to an absolute precision.
-func lnOf(d types.Datum, scale int) (*apd.Decimal, error) {
-	var x, r apd.Decimal
-	d.Decimal(&x)
-	ctx := inexact(scale + max(lnWeight(d), 0) + guardDigits)
-	// More digits of d than that change nothing, and Ln takes long over them.
-	if _, err := ctx.Round(&x, &x); err != nil {
-		return nil, err
-	}
-	// Ln wants no extreme exponents: ln(m × 10^k) is ln(m) + k ln(10).
-	exp := x.NumDigits() - 1 + int64(x.Exponent)
-	if exp > -100 && exp < 100 {
-		_, err := ctx.Ln(&r, &x)
-		return &r, err
-	}
-	x.Exponent -= int32(exp)
-	if _, err := ctx.Ln(&r, &x); err != nil {
-		return nil, err
-	}
-	var ten apd.Decimal
-	if _, err := ctx.Ln(&ten, apd.New(10, 0)); err != nil {
-		return nil, err
-	}
-	if _, err := ctx.Mul(&ten, &ten, apd.New(exp, 0)); err != nil {
-		return nil, err
-	}
-	_, err := ctx.Add(&r, &r, &ten)
-	return &r, err
-}
-
 func checkLog(d types.Datum) error {
 	if d.IsNaN() {
 		return nil
@@ -325,8 +291,7 @@ func lnDecimal(d types.Datum) (types.Datum, error) {
 		return d, nil
 	}
 	scale := clampScale(minSigDigits-lnWeight(d), d)
-	r, err := lnOf(d, int(scale))
-	return rounded(r, scale, err)
+	return lnFixed(d, int(scale)+guardDigits).decimal(scale)
 }
 
 func log10Decimal(d types.Datum) (types.Datum, error) { return logDecimal(oneDecimal(10), d) }
@@ -356,18 +321,10 @@ func logDecimal(base, x types.Datum) (types.Datum, error) {
 	}
 	wb, wx := lnWeight(base), lnWeight(x)
 	scale := clampScale(minSigDigits-(wx-wb), base, x)
-	lb, err := lnOf(base, int(scale)+guardDigits-wb)
-	if err != nil {
-		return types.Null, fail(errNumericOverflow)
-	}
-	if lb.IsZero() {
+	digits := int(scale) + wx - wb + guardDigits // significant ones
+	lb := lnFixed(base, digits-wb)
+	if lb.n.Sign() == 0 {
 		return types.Null, fail(errDivisionByZero)
 	}
-	lx, err := lnOf(x, int(scale)+guardDigits)
-	if err != nil {
-		return types.Null, fail(errNumericOverflow)
-	}
-	var r apd.Decimal
-	_, err = inexact(int(scale)+max(wx-wb, 0)+guardDigits).Quo(&r, lx, lb)
-	return rounded(&r, scale, err)
+	return lnFixed(x, digits-wx).quotient(lb, scale)
 }

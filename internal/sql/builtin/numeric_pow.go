@@ -161,15 +161,17 @@ func powGeneral(base, exp types.Datum, integral bool) (types.Datum, error) {
 	scale := clampScale(minSigDigits-int(weight), base, exp)
 	precision := int(scale) + max(int(weight), 0) + guardDigits
 	digits, _ := leadingDigits(exp)
-	lnBase, err := lnOf(abs, precision+max(digits-int(exp.DecimalScale()), 0)+guardDigits)
+	digits = precision + max(digits-int(exp.DecimalScale()), 0) + 2*guardDigits
+	lnBase, err := lnFixed(abs, digits).decimal(int32(digits))
 	if err != nil {
-		return types.Null, fail(errNumericOverflow)
+		return types.Null, err
 	}
-	var e, p apd.Decimal
-	if _, err := inexact(precision+guardDigits).Mul(&p, lnBase, exp.Decimal(&e)); err != nil {
-		return types.Null, fail(errNumericOverflow)
+	p, err := MulDecimal(lnBase, exp)
+	if err != nil {
+		return types.Null, err
 	}
-	r, err := expFixed(&p, precision).decimal(scale)
+	var x apd.Decimal
+	r, err := expFixed(p.Decimal(&x), precision).decimal(scale)
 	if err != nil || !integral || base.DecimalSign() > 0 {
 		return r, err
 	}
