@@ -25,7 +25,7 @@ func (in *domainInputs) check(t *types.T, d types.Datum) error {
 		in.s.builtinContext(context.Background())
 	}
 	bctx := *in.s.bctx
-	bctx.Ctx = context.WithoutCancel(bctx.Ctx) // which may be that of the statement before
+	bctx.Start(context.WithoutCancel(bctx.Ctx)) // which may be that of the statement before
 	program, err := in.take(bctx.Ctx, t)
 	if err != nil {
 		return err

@@ -464,7 +464,7 @@ var (
 func (x *execution) resume(ctx context.Context) error {
 	x.suspended = false
 	x.program.Continue(ctx)
-	x.s.bctx.Ctx = ctx
+	x.s.bctx.Start(ctx)
 	x.rows = 0
 	present := x.s.txn.txn.Use(x.snapshot)
 	err := x.stream(ctx)

@@ -28,7 +28,7 @@ func (s *Session) builtinContext(ctx context.Context) *builtin.Context {
 		s.vals.Format.Step = s.bctx.Step
 	}
 	now := time.Now()
-	s.bctx.Ctx = ctx
+	s.bctx.Start(ctx)
 	s.bctx.StmtTime = pgMicros(now)
 	s.bctx.TxnTime = s.bctx.StmtTime
 	if s.txn.open {

@@ -222,7 +222,7 @@ func (a *jsonAcc) Add(c *Context, args []types.Datum) error {
 		if err != nil {
 			return err
 		}
-		a.buf = types.AppendJSONString(a.buf, key)
+		a.buf = types.AppendJSONString(a.buf, key, c.Format)
 		a.buf = append(a.buf, " : "...)
 	}
 	a.buf = appendToJSON(a.buf, a.ts[len(a.ts)-1], args[len(a.ts)-1], fc)
@@ -233,7 +233,7 @@ func (a *jsonAcc) Add(c *Context, args []types.Datum) error {
 }
 
 // Result implements Accumulator.
-func (a *jsonAcc) Result(*Context) (types.Datum, error) {
+func (a *jsonAcc) Result(c *Context) (types.Datum, error) {
 	if len(a.buf) == 0 {
 		return types.Null, nil
 	}
@@ -242,7 +242,7 @@ func (a *jsonAcc) Result(*Context) (types.Datum, error) {
 		open, end = "{ ", " }"
 	}
 	b := append([]byte(open), a.buf...)
-	return jsonResult(append(b, end...), a.binary)
+	return jsonResult(c, append(b, end...), a.binary)
 }
 
 // Reset implements Accumulator.

@@ -16,8 +16,8 @@ func assignFunctions() []*Overload {
 	return []*Overload{
 		fn("lichen_set_element(anyarray,anyelement,int4...) anyarray", setElement).nonStrict(),
 		fn("lichen_set_slice(anyarray,anyarray,int8,int4...) anyarray", setSlice).nonStrict(),
-		fn("lichen_set_json(jsonb,jsonb,any...) jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return SetJSONElement(a[0], a[2:], a[1])
+		fn("lichen_set_json(jsonb,jsonb,any...) jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return SetJSONElement(c, a[0], a[2:], a[1])
 		}).nonStrict(),
 		field,
 	}

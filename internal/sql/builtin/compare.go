@@ -54,7 +54,7 @@ func compareStrs(_ *Context, a, b types.Datum) int   { return strings.Compare(a.
 func compareBpchars(_ *Context, a, b types.Datum) int {
 	return CompareBpchar(a.Str(), b.Str())
 }
-func compareDatums(_ *Context, a, b types.Datum) int { return types.Compare(a, b) }
+func compareDatums(c *Context, a, b types.Datum) int { return types.CompareSteps(a, b, c.Format) }
 
 // The comparisons across date and time types turn the lesser type into the
 // greater; a date is the midnight that begins it.

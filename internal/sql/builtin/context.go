@@ -40,6 +40,8 @@ type Context struct {
 	regexps regexpCache
 	paths   map[string]*jsonpath.Path
 	steps   int   // since the last look at Ctx
+	stopped error // what Step returns from now on
+	ended   bool  // between statements
 	folding bool  // see Overload.Fold
 	folded  int   // looks while folding
 	claimed int64 // from Values, by the running call
@@ -51,7 +53,12 @@ func Folding() *Context { return &Context{folding: true} }
 // Apart returns a context with the same settings and times that asks no session: to
 // compute what does not depend on one.
 func (c *Context) Apart() *Context {
-	return &Context{Ctx: c.Ctx, Format: c.Format, StmtTime: c.StmtTime, TxnTime: c.TxnTime, Now: c.Now, Values: c.Values}
+	a := &Context{Ctx: c.Ctx, Format: types.NewFormatContext(), StmtTime: c.StmtTime, TxnTime: c.TxnTime, Now: c.Now, Values: c.Values}
+	if c.Format != nil {
+		*a.Format = *c.Format
+	}
+	a.Format.Step = a.Step
+	return a
 }
 
 // Session is what functions ask of the session that runs them. Implementations

@@ -20,23 +20,23 @@ func jsonOperators() []*Overload {
 	}
 	return append(all,
 		op("jsonb @> jsonb bool", func(c *Context, a []types.Datum) (types.Datum, error) {
-			return jsonContains(c, a[0].JSONB(), a[1].JSONB())
+			return jsonContains(c, a[0].JSONB(c.Format), a[1].JSONB(c.Format))
 		}),
 		op("jsonb <@ jsonb bool", func(c *Context, a []types.Datum) (types.Datum, error) {
-			return jsonContains(c, a[1].JSONB(), a[0].JSONB())
+			return jsonContains(c, a[1].JSONB(c.Format), a[0].JSONB(c.Format))
 		}),
-		op("jsonb || jsonb jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return jsonConcat(a[0].JSONB(), a[1].JSONB())
+		op("jsonb || jsonb jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return jsonConcat(c, a[0].JSONB(c.Format), a[1].JSONB(c.Format))
 		}),
 		op("jsonb - text jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
-			return jsonDelete(c, a[0].JSONB(), a[1].Str())
+			return jsonDelete(c, a[0].JSONB(c.Format), a[1].Str())
 		}),
 		op("jsonb - _text jsonb", jsonDeleteKeys),
-		op("jsonb - int4 jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return jsonDeleteAt(a[0].JSONB(), a[1].Int())
+		op("jsonb - int4 jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return jsonDeleteAt(c, a[0].JSONB(c.Format), a[1].Int())
 		}),
-		op("jsonb ? text bool", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return types.NewBool(jsonHasKey(a[0].JSONB(), a[1].Str())), nil
+		op("jsonb ? text bool", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(jsonHasKey(a[0].JSONB(c.Format), a[1].Str())), nil
 		}))
 }
 
@@ -51,7 +51,7 @@ func jsonDeleteKeys(c *Context, a []types.Datum) (types.Datum, error) {
 			keys = append(keys, k.Str())
 		}
 	}
-	return jsonDelete(c, a[0].JSONB(), keys...)
+	return jsonDelete(c, a[0].JSONB(c.Format), keys...)
 }
 
 func jsonFunctions() []*Overload {
@@ -72,28 +72,29 @@ type jsonPart struct {
 	raw    string
 	parsed types.JSONValue
 	isRaw  bool
+	fc     *types.FormatContext
 }
 
-func newJSONPart(d types.Datum, raw bool) jsonPart {
+func newJSONPart(c *Context, d types.Datum, raw bool) jsonPart {
 	if raw {
-		return jsonPart{raw: d.Str(), isRaw: true}
+		return jsonPart{raw: d.Str(), isRaw: true, fc: c.Format}
 	}
-	return jsonPart{parsed: d.JSONB()}
+	return jsonPart{parsed: d.JSONB(c.Format), fc: c.Format}
 }
 
 // field returns a member of an object.
 func (p jsonPart) field(key string) (jsonPart, bool) {
 	if !p.isRaw {
 		v, ok := p.parsed.Get(key)
-		return jsonPart{parsed: v}, ok && p.parsed.Kind == types.KindObject
+		return jsonPart{parsed: v, fc: p.fc}, ok && p.parsed.Kind == types.KindObject
 	}
-	kind, ms, err := types.SplitJSON(p.raw)
+	kind, ms, err := types.SplitJSON(p.raw, p.fc)
 	if err != nil || kind != types.KindObject {
 		return p, false
 	}
 	for i := len(ms) - 1; i >= 0; i-- {
 		if ms[i].Key == key {
-			return jsonPart{raw: ms[i].Value, isRaw: true}, true
+			return jsonPart{raw: ms[i].Value, isRaw: true, fc: p.fc}, true
 		}
 	}
 	return p, false
@@ -105,7 +106,7 @@ func (p jsonPart) element(i int64) (jsonPart, bool) {
 	var raws []types.RawMember
 	n := int64(len(p.parsed.Elems))
 	if p.isRaw {
-		kind, ms, err := types.SplitJSON(p.raw)
+		kind, ms, err := types.SplitJSON(p.raw, p.fc)
 		if err != nil || kind != types.KindArray {
 			return p, false
 		}
@@ -119,9 +120,9 @@ func (p jsonPart) element(i int64) (jsonPart, bool) {
 	case i < 0 || i >= n:
 		return p, false
 	case p.isRaw:
-		return jsonPart{raw: raws[i].Value, isRaw: true}, true
+		return jsonPart{raw: raws[i].Value, isRaw: true, fc: p.fc}, true
 	}
-	return jsonPart{parsed: p.parsed.Elems[i]}, true
+	return jsonPart{parsed: p.parsed.Elems[i], fc: p.fc}, true
 }
 
 // datum returns the part as a json value, or as text with strings unquoted
@@ -131,10 +132,10 @@ func (p jsonPart) datum(asText bool) types.Datum {
 		if p.isRaw {
 			return types.NewJSON(p.raw)
 		}
-		return types.NewJSONB(p.parsed)
+		return types.NewJSONB(p.parsed, p.fc)
 	}
 	if p.isRaw {
-		v, err := types.ParseJSON(p.raw, nil)
+		v, err := types.ParseJSON(p.raw, p.fc)
 		if err != nil || v.Kind != types.KindNull && v.Kind != types.KindString {
 			return types.NewString(strings.TrimSpace(p.raw))
 		}
@@ -146,13 +147,13 @@ func (p jsonPart) datum(asText bool) types.Datum {
 	case types.KindString:
 		return types.NewString(p.parsed.Str)
 	}
-	return types.NewString(string(types.AppendJSON(nil, p.parsed)))
+	return types.NewString(string(types.AppendJSON(nil, p.parsed, p.fc)))
 }
 
 // jsonGet is -> or ->>, by key or by position.
 func jsonGet(raw, asText bool) EvalFunc {
-	return func(_ *Context, a []types.Datum) (types.Datum, error) {
-		p := newJSONPart(a[0], raw)
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		p := newJSONPart(c, a[0], raw)
 		var ok bool
 		if a[1].Family() == types.IntFamily {
 			if k := p.parsed.Kind; !raw && k != types.KindArray && k != types.KindObject {
@@ -172,8 +173,8 @@ func jsonGet(raw, asText bool) EvalFunc {
 
 // jsonPath is #> or #>>.
 func jsonPath(raw, asText bool) EvalFunc {
-	return func(_ *Context, a []types.Datum) (types.Datum, error) {
-		p := newJSONPart(a[0], raw)
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
+		p := newJSONPart(c, a[0], raw)
 		for _, step := range a[1].Array().Elems {
 			if step.IsNull() {
 				return types.Null, nil
@@ -229,7 +230,7 @@ func (m *jsonMatch) contains(a, b types.JSONValue, top bool) bool {
 	case top && a.Kind == types.KindArray && b.Kind != types.KindObject:
 		return m.has(a.Elems, b)
 	}
-	return a.Kind == b.Kind && types.CompareJSON(a, b) == 0
+	return a.Kind == b.Kind && types.CompareJSON(a, b, m.c.Format) == 0
 }
 
 // has reports whether one of elems contains e.
@@ -267,16 +268,16 @@ func jsonHasKey(v types.JSONValue, key string) bool {
 	return false
 }
 
-func jsonTypeof(_ *Context, a []types.Datum) (types.Datum, error) {
+func jsonTypeof(c *Context, a []types.Datum) (types.Datum, error) {
 	names := map[types.JSONKind]string{
 		types.KindNull: "null", types.KindString: "string", types.KindNumber: "number",
 		types.KindBool: "boolean", types.KindArray: "array", types.KindObject: "object",
 	}
-	return text(names[a[0].JSONB().Kind])
+	return text(names[a[0].JSONB(c.Format).Kind])
 }
 
-func jsonArrayLength(_ *Context, a []types.Datum) (types.Datum, error) {
-	v := a[0].JSONB()
+func jsonArrayLength(c *Context, a []types.Datum) (types.Datum, error) {
+	v := a[0].JSONB(c.Format)
 	switch v.Kind {
 	case types.KindArray:
 		return types.NewInt(int64(len(v.Elems))), nil
@@ -298,22 +299,22 @@ func (c *Context) isoFormat() *types.FormatContext {
 }
 
 // jsonResult makes a json value of text, or a jsonb value by parsing it.
-func jsonResult(b []byte, binary bool) (types.Datum, error) {
+func jsonResult(c *Context, b []byte, binary bool) (types.Datum, error) {
 	if !binary {
 		return types.NewJSON(string(b)), nil
 	}
-	v, err := types.ParseJSON(string(b), nil)
+	v, err := types.ParseJSON(string(b), c.Format)
 	if err != nil {
 		return types.Null, err
 	}
-	return types.NewJSONB(v), nil
+	return types.NewJSONB(v, c.Format), nil
 }
 
 func bindToJSON(binary bool) BindFunc {
 	return func(b Binding) (EvalFunc, error) {
 		t := b.Types[0]
 		return func(c *Context, a []types.Datum) (types.Datum, error) {
-			return jsonResult(appendToJSON(nil, t, a[0], c.isoFormat()), binary)
+			return jsonResult(c, appendToJSON(nil, t, a[0], c.isoFormat()), binary)
 		}, nil
 	}
 }
@@ -330,7 +331,7 @@ func bindBuildArray(binary bool) BindFunc {
 				}
 				buf = appendToJSON(buf, ts[i], a[i], fc)
 			}
-			return jsonResult(append(buf, ']'), binary)
+			return jsonResult(c, append(buf, ']'), binary)
 		}, nil
 	}
 }
@@ -375,11 +376,11 @@ func bindBuildObject(binary bool) BindFunc {
 				if err != nil {
 					return types.Null, err
 				}
-				buf = types.AppendJSONString(buf, key)
+				buf = types.AppendJSONString(buf, key, fc)
 				buf = append(buf, " : "...)
 				buf = appendToJSON(buf, ts[i+1], a[i+1], fc)
 			}
-			return jsonResult(append(buf, '}'), binary)
+			return jsonResult(c, append(buf, '}'), binary)
 		}, nil
 	}
 }
@@ -390,10 +391,10 @@ func isJSONScalar(v types.JSONValue) bool {
 
 // jsonConcat is ||: it merges objects, and otherwise puts arrays together, a
 // value that is none counting as an array of one.
-func jsonConcat(a, b types.JSONValue) (types.Datum, error) {
+func jsonConcat(c *Context, a, b types.JSONValue) (types.Datum, error) {
 	if a.Kind == types.KindObject && b.Kind == types.KindObject {
 		fields := append([]types.JSONField(nil), a.Fields...)
-		return types.NewJSONB(types.NewJSONObject(append(fields, b.Fields...))), nil
+		return types.NewJSONB(types.NewJSONObject(append(fields, b.Fields...)), c.Format), nil
 	}
 	elems := func(v types.JSONValue) []types.JSONValue {
 		if v.Kind == types.KindArray {
@@ -402,7 +403,7 @@ func jsonConcat(a, b types.JSONValue) (types.Datum, error) {
 		return []types.JSONValue{v}
 	}
 	all := append([]types.JSONValue(nil), elems(a)...)
-	return types.NewJSONB(types.JSONValue{Kind: types.KindArray, Elems: append(all, elems(b)...)}), nil
+	return types.NewJSONB(types.JSONValue{Kind: types.KindArray, Elems: append(all, elems(b)...)}, c.Format), nil
 }
 
 // jsonDelete removes members of an object, or string elements of an array.
@@ -428,12 +429,12 @@ func jsonDelete(c *Context, v types.JSONValue, keys ...string) (types.Datum, err
 			out.Elems = append(out.Elems, e)
 		}
 	}
-	return types.NewJSONB(out), nil
+	return types.NewJSONB(out, c.Format), nil
 }
 
 // jsonDeleteAt removes an element of an array; negative positions count from
 // the end.
-func jsonDeleteAt(v types.JSONValue, i int64) (types.Datum, error) {
+func jsonDeleteAt(c *Context, v types.JSONValue, i int64) (types.Datum, error) {
 	switch v.Kind {
 	case types.KindObject:
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot delete from object using integer index")
@@ -445,8 +446,8 @@ func jsonDeleteAt(v types.JSONValue, i int64) (types.Datum, error) {
 		i += int64(len(v.Elems))
 	}
 	if i < 0 || i >= int64(len(v.Elems)) {
-		return types.NewJSONB(v), nil
+		return types.NewJSONB(v, c.Format), nil
 	}
 	elems := append([]types.JSONValue(nil), v.Elems[:i]...)
-	return types.NewJSONB(types.JSONValue{Kind: types.KindArray, Elems: append(elems, v.Elems[i+1:]...)}), nil
+	return types.NewJSONB(types.JSONValue{Kind: types.KindArray, Elems: append(elems, v.Elems[i+1:]...)}, c.Format), nil
 }

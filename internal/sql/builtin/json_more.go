@@ -14,7 +14,7 @@ import (
 func jsonMoreOperators() []*Overload {
 	hasKeys := func(all bool) EvalFunc {
 		return func(c *Context, a []types.Datum) (types.Datum, error) {
-			v := a[0].JSONB()
+			v := a[0].JSONB(c.Format)
 			for _, k := range a[1].ArrayElems() {
 				if err := c.Step(1 + len(v.Elems)); err != nil {
 					return types.Null, err
@@ -45,15 +45,15 @@ func jsonMoreFunctions() []*Overload {
 		fn("jsonb_set(jsonb,_text,jsonb,bool) jsonb", jsonbSet).defaults(types.True),
 		fn("jsonb_set_lax(jsonb,_text,jsonb,bool,text) jsonb", jsonbSetLax).nonStrict().defaults(types.True, types.NewString("use_json_null")),
 		fn("jsonb_insert(jsonb,_text,jsonb,bool) jsonb", jsonbInsert).defaults(types.False),
-		fn("jsonb_pretty(jsonb) text", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return text(string(appendPretty(nil, a[0].JSONB(), 0)))
+		fn("jsonb_pretty(jsonb) text", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return text(string(appendPretty(c, nil, a[0].JSONB(c.Format), 0)))
 		}),
-		fn("json_strip_nulls(json) json", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			b, err := stripRaw(nil, a[0].Str())
+		fn("json_strip_nulls(json) json", func(c *Context, a []types.Datum) (types.Datum, error) {
+			b, err := stripRaw(c, nil, a[0].Str())
 			return types.NewJSON(string(b)), err
 		}),
-		fn("jsonb_strip_nulls(jsonb) jsonb", func(_ *Context, a []types.Datum) (types.Datum, error) {
-			return types.NewJSONB(stripNulls(a[0].JSONB())), nil
+		fn("jsonb_strip_nulls(jsonb) jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
+			return types.NewJSONB(stripNulls(c, a[0].JSONB(c.Format)), c.Format), nil
 		}),
 		fn("json_build_array() json", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("[]"), nil }).stable(),
 		fn("jsonb_build_array() jsonb", func(*Context, []types.Datum) (types.Datum, error) { return types.NewJSON("[]"), nil }).stable(),
@@ -94,20 +94,20 @@ func jsonExtract(raw, asText bool) EvalFunc {
 // members returns what is inside of an object or array: parsed, or as text.
 func (p jsonPart) members() (types.JSONKind, []jsonMember, error) {
 	if p.isRaw {
-		kind, raws, err := types.SplitJSON(p.raw)
+		kind, raws, err := types.SplitJSON(p.raw, p.fc)
 		out := make([]jsonMember, len(raws))
 		for i, r := range raws {
-			out[i] = jsonMember{r.Key, jsonPart{raw: r.Value, isRaw: true}}
+			out[i] = jsonMember{r.Key, jsonPart{raw: r.Value, isRaw: true, fc: p.fc}}
 		}
 		return kind, out, err
 	}
 	v := p.parsed
 	var out []jsonMember
 	for _, f := range v.Fields {
-		out = append(out, jsonMember{f.Key, jsonPart{parsed: f.Value}})
+		out = append(out, jsonMember{f.Key, jsonPart{parsed: f.Value, fc: p.fc}})
 	}
 	for _, e := range v.Elems {
-		out = append(out, jsonMember{"", jsonPart{parsed: e}})
+		out = append(out, jsonMember{"", jsonPart{parsed: e, fc: p.fc}})
 	}
 	return v.Kind, out, nil
 }
@@ -119,8 +119,8 @@ type jsonMember struct {
 }
 
 func jsonEach(name string, raw, asText bool) SRFFunc {
-	return func(_ *Context, a []types.Datum) (RowIterator, error) {
-		kind, ms, err := newJSONPart(a[0], raw).members()
+	return func(c *Context, a []types.Datum) (RowIterator, error) {
+		kind, ms, err := newJSONPart(c, a[0], raw).members()
 		if err != nil {
 			return nil, err
 		}
@@ -142,8 +142,8 @@ func jsonEach(name string, raw, asText bool) SRFFunc {
 }
 
 func jsonElements(raw, asText bool) SRFFunc {
-	return func(_ *Context, a []types.Datum) (RowIterator, error) {
-		kind, ms, err := newJSONPart(a[0], raw).members()
+	return func(c *Context, a []types.Datum) (RowIterator, error) {
+		kind, ms, err := newJSONPart(c, a[0], raw).members()
 		if err != nil {
 			return nil, err
 		}
@@ -167,8 +167,8 @@ func jsonElements(raw, asText bool) SRFFunc {
 }
 
 func jsonKeys(t string, raw bool) SRFFunc {
-	return func(_ *Context, a []types.Datum) (RowIterator, error) {
-		kind, ms, err := newJSONPart(a[0], raw).members()
+	return func(c *Context, a []types.Datum) (RowIterator, error) {
+		kind, ms, err := newJSONPart(c, a[0], raw).members()
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +184,10 @@ func jsonKeys(t string, raw bool) SRFFunc {
 }
 
 // appendPretty prints jsonb over several lines.
-func appendPretty(dst []byte, v types.JSONValue, level int) []byte {
+func appendPretty(c *Context, dst []byte, v types.JSONValue, level int) []byte {
+	if c.Step(1) != nil {
+		return dst
+	}
 	indent := func(n int) {
 		dst = append(dst, '\n')
 		for range 4 * n {
@@ -199,7 +202,7 @@ func appendPretty(dst []byte, v types.JSONValue, level int) []byte {
 				dst = append(dst, ',')
 			}
 			indent(level + 1)
-			dst = appendPretty(dst, e, level+1)
+			dst = appendPretty(c, dst, e, level+1)
 		}
 		indent(level)
 		return append(dst, ']')
@@ -210,42 +213,45 @@ func appendPretty(dst []byte, v types.JSONValue, level int) []byte {
 				dst = append(dst, ',')
 			}
 			indent(level + 1)
-			dst = append(types.AppendJSONString(dst, f.Key), ": "...)
-			dst = appendPretty(dst, f.Value, level+1)
+			dst = append(types.AppendJSONString(dst, f.Key, c.Format), ": "...)
+			dst = appendPretty(c, dst, f.Value, level+1)
 		}
 		indent(level)
 		return append(dst, '}')
 	}
-	return types.AppendJSON(dst, v)
+	return types.AppendJSON(dst, v, c.Format)
 }
 
-func stripNulls(v types.JSONValue) types.JSONValue {
+func stripNulls(c *Context, v types.JSONValue) types.JSONValue {
+	if c.Step(1) != nil {
+		return v
+	}
 	out := types.JSONValue{Kind: v.Kind, Bool: v.Bool, Str: v.Str, Num: v.Num}
 	for _, e := range v.Elems {
-		out.Elems = append(out.Elems, stripNulls(e))
+		out.Elems = append(out.Elems, stripNulls(c, e))
 	}
 	for _, f := range v.Fields {
 		if f.Value.Kind != types.KindNull {
-			out.Fields = append(out.Fields, types.JSONField{Key: f.Key, Value: stripNulls(f.Value)})
+			out.Fields = append(out.Fields, types.JSONField{Key: f.Key, Value: stripNulls(c, f.Value)})
 		}
 	}
 	return out
 }
 
 // stripRaw is stripNulls for text; white space goes too.
-func stripRaw(dst []byte, s string) ([]byte, error) {
-	kind, ms, err := types.SplitJSON(s)
+func stripRaw(c *Context, dst []byte, s string) ([]byte, error) {
+	kind, ms, err := types.SplitJSON(s, c.Format)
 	if err != nil {
 		return dst, err
 	}
 	if kind != types.KindArray && kind != types.KindObject {
 		s = strings.Trim(s, " \t\n\r")
 		if kind == types.KindString {
-			v, err := types.ParseJSON(s, nil)
+			v, err := types.ParseJSON(s, c.Format)
 			if err != nil {
 				return dst, err
 			}
-			return types.AppendJSONString(dst, v.Str), nil
+			return types.AppendJSONString(dst, v.Str, c.Format), nil
 		}
 		return append(dst, s...), nil
 	}
@@ -259,9 +265,9 @@ func stripRaw(dst []byte, s string) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		if kind == types.KindObject {
-			dst = append(types.AppendJSONString(dst, m.Key), ':')
+			dst = append(types.AppendJSONString(dst, m.Key, c.Format), ':')
 		}
-		if dst, err = stripRaw(dst, m.Value); err != nil {
+		if dst, err = stripRaw(c, dst, m.Value); err != nil {
 			return dst, err
 		}
 	}
@@ -270,7 +276,7 @@ func stripRaw(dst []byte, s string) ([]byte, error) {
 
 // jsonObject is json_object: pairs of an array, or keys and values.
 func jsonObject(binary bool) EvalFunc {
-	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
 		keys, values, err := objectPairs(a)
 		if err != nil {
 			return types.Null, err
@@ -283,14 +289,14 @@ func jsonObject(binary bool) EvalFunc {
 			if i > 0 {
 				buf = append(buf, ", "...)
 			}
-			buf = append(types.AppendJSONString(buf, keys[i].Str()), " : "...)
+			buf = append(types.AppendJSONString(buf, keys[i].Str(), c.Format), " : "...)
 			if values[i].IsNull() {
 				buf = append(buf, "null"...)
 			} else {
-				buf = types.AppendJSONString(buf, values[i].Str())
+				buf = types.AppendJSONString(buf, values[i].Str(), c.Format)
 			}
 		}
-		return jsonResult(append(buf, '}'), binary)
+		return jsonResult(c, append(buf, '}'), binary)
 	}
 }
 
@@ -506,8 +512,8 @@ func setInArray(v types.JSONValue, path []string, at int, val types.JSONValue, e
 	return out, nil
 }
 
-func editJSON(a []types.Datum, val types.JSONValue, edit jsonEdit) (types.Datum, error) {
-	v := a[0].JSONB()
+func editJSON(c *Context, a []types.Datum, val types.JSONValue, edit jsonEdit) (types.Datum, error) {
+	v := a[0].JSONB(c.Format)
 	keys, err := pathKeys(a[1])
 	if err != nil {
 		return types.Null, err
@@ -522,27 +528,27 @@ func editJSON(a []types.Datum, val types.JSONValue, edit jsonEdit) (types.Datum,
 	if err != nil {
 		return types.Null, err
 	}
-	return types.NewJSONB(out), nil
+	return types.NewJSONB(out, c.Format), nil
 }
 
-func jsonDeletePath(_ *Context, a []types.Datum) (types.Datum, error) {
-	return editJSON(a, types.JSONValue{}, editDelete)
+func jsonDeletePath(c *Context, a []types.Datum) (types.Datum, error) {
+	return editJSON(c, a, types.JSONValue{}, editDelete)
 }
 
-func jsonbSet(_ *Context, a []types.Datum) (types.Datum, error) {
+func jsonbSet(c *Context, a []types.Datum) (types.Datum, error) {
 	edit := editReplace
 	if a[3].Bool() {
 		edit = editCreate
 	}
-	return editJSON(a, a[2].JSONB(), edit)
+	return editJSON(c, a, a[2].JSONB(c.Format), edit)
 }
 
-func jsonbInsert(_ *Context, a []types.Datum) (types.Datum, error) {
+func jsonbInsert(c *Context, a []types.Datum) (types.Datum, error) {
 	edit := editInsertBefore
 	if a[3].Bool() {
 		edit = editInsertAfter
 	}
-	return editJSON(a, a[2].JSONB(), edit)
+	return editJSON(c, a, a[2].JSONB(c.Format), edit)
 }
 
 func jsonbSetLax(c *Context, a []types.Datum) (types.Datum, error) {
@@ -572,10 +578,10 @@ func jsonbSetLax(c *Context, a []types.Datum) (types.Datum, error) {
 
 // SetJSONElement is an assignment to a subscript of a jsonb value: what is
 // missing on the way is made.
-func SetJSONElement(target types.Datum, path []types.Datum, val types.Datum) (types.Datum, error) {
+func SetJSONElement(c *Context, target types.Datum, path []types.Datum, val types.Datum) (types.Datum, error) {
 	v := types.JSONValue{}
 	if !val.IsNull() {
-		v = val.JSONB()
+		v = val.JSONB(c.Format)
 	}
 	keys := make([]string, len(path))
 	for i, p := range path {
@@ -593,15 +599,15 @@ func SetJSONElement(target types.Datum, path []types.Datum, val types.Datum) (ty
 		if path[0].Family() == types.IntFamily {
 			start.Kind = types.KindArray
 		}
-		target = types.NewJSONB(start)
+		target = types.NewJSONB(start, c.Format)
 	}
-	if t := target.JSONB(); isJSONScalar(t) {
+	if t := target.JSONB(c.Format); isJSONScalar(t) {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot replace existing key").
 			WithDetail("The path assumes key is a composite object, but it is a scalar value.")
 	}
-	out, err := jsonSetPath(target.JSONB(), keys, 1, v, editFill)
+	out, err := jsonSetPath(target.JSONB(c.Format), keys, 1, v, editFill)
 	if err != nil {
 		return types.Null, err
 	}
-	return types.NewJSONB(out), nil
+	return types.NewJSONB(out, c.Format), nil
 }

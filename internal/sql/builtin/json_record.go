@@ -24,7 +24,7 @@ func jsonRecordFunctions() []*Overload {
 		toRecord := srf(t+"_to_record("+t+") record", nil).stable().one()
 		toRecord.recordSRF = func(rt *types.T) SRFFunc {
 			return func(c *Context, a []types.Datum) (RowIterator, error) {
-				row, err := populateRow(c, rt, nil, newJSONPart(a[0], raw))
+				row, err := populateRow(c, rt, nil, newJSONPart(c, a[0], raw))
 				if err != nil {
 					return nil, err
 				}
@@ -34,7 +34,7 @@ func jsonRecordFunctions() []*Overload {
 		toSet := srf(t+"_to_recordset("+t+") setof record", nil).stable()
 		toSet.recordSRF = func(rt *types.T) SRFFunc {
 			return func(c *Context, a []types.Datum) (RowIterator, error) {
-				rows, err := populateRows(c, rt, nil, newJSONPart(a[0], raw), t+"_to_recordset")
+				rows, err := populateRows(c, rt, nil, newJSONPart(c, a[0], raw), t+"_to_recordset")
 				return &tableRows{rows: rows}, err
 			}
 		}
@@ -79,7 +79,7 @@ func bindPopulate(t string, raw bool) BindFunc {
 			if err != nil || a[1].IsNull() {
 				return a[0], err
 			}
-			row, err := populateRow(c, rt, baseRow(c, rt, a[0]), newJSONPart(a[1], raw))
+			row, err := populateRow(c, rt, baseRow(c, rt, a[0]), newJSONPart(c, a[1], raw))
 			if err != nil {
 				return types.Null, err
 			}
@@ -103,7 +103,7 @@ func bindPopulateSet(t string, raw bool) func(Binding) (SRFFunc, error) {
 			if err != nil {
 				return nil, err
 			}
-			rows, err := populateRows(c, rt, baseRow(c, rt, a[0]), newJSONPart(a[1], raw), name)
+			rows, err := populateRows(c, rt, baseRow(c, rt, a[0]), newJSONPart(c, a[1], raw), name)
 			if err != nil {
 				return nil, err
 			}
@@ -144,10 +144,10 @@ func populateListed(raw, set bool, name string) func(list *types.T) SRFFunc {
 			case a[1].IsNull():
 				return &tableRows{rows: [][]types.Datum{base}}, nil
 			case set:
-				rows, err := populateRows(c, rt, base, newJSONPart(a[1], raw), name)
+				rows, err := populateRows(c, rt, base, newJSONPart(c, a[1], raw), name)
 				return &tableRows{rows: rows}, err
 			}
-			row, err := populateRow(c, rt, base, newJSONPart(a[1], raw))
+			row, err := populateRow(c, rt, base, newJSONPart(c, a[1], raw))
 			return &tableRows{rows: [][]types.Datum{row}}, err
 		}
 	}
@@ -273,7 +273,7 @@ func populateValue(c *Context, t *types.T, p jsonPart, key string) (types.Datum,
 		}
 		s := p.raw
 		if !p.isRaw {
-			s = string(types.AppendJSON(nil, p.parsed))
+			s = string(types.AppendJSON(nil, p.parsed, c.Format))
 		}
 		return typeio.ParseText(t, s, c.Format)
 	case types.ArrayFamily:

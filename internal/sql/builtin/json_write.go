@@ -31,6 +31,9 @@ func (w *jsonWriter) comma(dst []byte, i int, lines bool) []byte {
 }
 
 func (w *jsonWriter) value(dst []byte, t *types.T, d types.Datum) []byte {
+	if w.fc.Stopped(1) {
+		return dst
+	}
 	lines := w.lines
 	w.lines = false
 	if d.IsNull() {
@@ -61,7 +64,7 @@ func (w *jsonWriter) record(dst []byte, t *types.T, d types.Datum, lines bool) [
 		if len(defs) == len(fields) {
 			name = defs[i].Name
 		}
-		dst = append(types.AppendJSONString(dst, name), ':')
+		dst = append(types.AppendJSONString(dst, name, w.fc), ':')
 		dst = w.value(dst, f.Type, f.Datum)
 	}
 	return append(dst, '}')
@@ -86,7 +89,7 @@ func (w *jsonWriter) scalar(dst []byte, t *types.T, d types.Datum) []byte {
 			s += " BC"
 		}
 	}
-	return types.AppendJSONString(dst, s)
+	return types.AppendJSONString(dst, s, w.fc)
 }
 
 // array prints the elements of an array's first dimension and returns the

@@ -49,7 +49,7 @@ func (i pathItem) json(c *Context) types.JSONValue {
 	if sign := strings.LastIndexAny(text, "+-"); i.timeT == types.TimeTZ && !strings.Contains(text[sign:], ":") {
 		text = text[:len(text)-1] + `:00"` // zones have minutes here
 	}
-	v, err := types.ParseJSON(text, nil)
+	v, err := types.ParseJSON(text, c.Format)
 	if err != nil {
 		return types.JSONValue{}
 	}
@@ -582,7 +582,7 @@ func (x *pathExec) compareItems(op jsonpath.Kind, l, r pathItem) (truth, error) 
 	case l.Kind == types.KindArray || l.Kind == types.KindObject:
 		return isUnknown3, nil
 	case l.Kind != types.KindNull:
-		c = types.CompareJSON(l.JSONValue, r.JSONValue)
+		c = types.CompareJSON(l.JSONValue, r.JSONValue, x.c.Format)
 	}
 	switch op {
 	case jsonpath.Equal:

@@ -40,20 +40,20 @@ func jsonpathFunctions() []*Overload {
 				vs, err := queryPath(c, a, tz)
 				out := make([]types.Datum, len(vs))
 				for i, v := range vs {
-					out[i] = types.NewJSONB(v)
+					out[i] = types.NewJSONB(v, c.Format)
 				}
 				return newSliceRows(out), err
 			}),
 			fn("jsonb_path_query_array"+suffix+args+" jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
 				vs, err := queryPath(c, a, tz)
-				return types.NewJSONB(types.JSONValue{Kind: types.KindArray, Elems: vs}), err
+				return types.NewJSONB(types.JSONValue{Kind: types.KindArray, Elems: vs}, c.Format), err
 			}),
 			fn("jsonb_path_query_first"+suffix+args+" jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
 				vs, err := queryPath(c, a, tz)
 				if err != nil || len(vs) == 0 {
 					return types.Null, err
 				}
-				return types.NewJSONB(vs[0]), nil
+				return types.NewJSONB(vs[0], c.Format), nil
 			}),
 		}
 		for _, o := range list {
@@ -74,10 +74,10 @@ func pathRun(c *Context, a []types.Datum, tz bool) (*pathExec, *jsonpath.Path, e
 	if err != nil {
 		return nil, nil, err
 	}
-	x := &pathExec{c: c, lax: !p.Strict, ignore: !p.Strict, tz: tz, root: a[0].JSONB()}
+	x := &pathExec{c: c, lax: !p.Strict, ignore: !p.Strict, tz: tz, root: a[0].JSONB(c.Format)}
 	x.current = jsonItem(x.root)
 	if len(a) > 2 {
-		x.vars = a[2].JSONB()
+		x.vars = a[2].JSONB(c.Format)
 		if x.vars.Kind != types.KindObject {
 			return nil, nil, errPathVars()
 		}
@@ -138,7 +138,7 @@ func jsonPathMatch(silent bool) EvalFunc { return jsonPathMatchTZ(silent, false)
 
 func jsonPathMatchTZ(silent, tz bool) EvalFunc {
 	return func(c *Context, a []types.Datum) (types.Datum, error) {
-		if len(a) > 2 && a[2].JSONB().Kind != types.KindObject { // an error even in silence
+		if len(a) > 2 && a[2].JSONB(c.Format).Kind != types.KindObject { // an error even in silence
 			return types.Null, errPathVars()
 		}
 		vs, err := queryPath(c, a, tz)

@@ -146,7 +146,7 @@ func (o *Overload) Call(c *Context, argTypes []*types.T, args []types.Datum) (ty
 // takes long or makes a large value.
 func (o *Overload) Fold(c *Context, argTypes []*types.T, args []types.Datum) (types.Datum, error) {
 	c.folding, c.folded = true, 0
-	defer func() { c.folding = false }()
+	defer func() { c.folding, c.stopped, c.steps = false, nil, 0 }()
 	return o.Call(c, argTypes, args)
 }
 

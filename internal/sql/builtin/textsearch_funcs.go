@@ -123,17 +123,17 @@ func textSearchFunctions() []*Overload {
 	})
 	for _, t := range []string{"json", "jsonb"} {
 		all = append(all, withConfig("to_tsvector", t, "tsvector", func(cfg textsearch.Config, c *Context, a []types.Datum) (types.Datum, error) {
-			v, err := jsonVectorOf(c, cfg, a[0].JSONB(), map[string]bool{"string": true})
+			v, err := jsonVectorOf(c, cfg, a[0].JSONB(c.Format), map[string]bool{"string": true})
 			return types.NewTSVector(v), err
 		})...)
 	}
 	for _, t := range []string{"json", "jsonb"} {
 		all = append(all, withConfig(t+"_to_tsvector", t+",jsonb", "tsvector", func(cfg textsearch.Config, c *Context, a []types.Datum) (types.Datum, error) {
-			want, err := jsonParts(a[1].JSONB())
+			want, err := jsonParts(a[1].JSONB(c.Format))
 			if err != nil {
 				return types.Null, err
 			}
-			v, err := jsonVectorOf(c, cfg, a[0].JSONB(), want)
+			v, err := jsonVectorOf(c, cfg, a[0].JSONB(c.Format), want)
 			return types.NewTSVector(v), err
 		})...)
 	}
@@ -202,7 +202,7 @@ func jsonVectorOf(c *Context, cfg textsearch.Config, v types.JSONValue, want map
 		case v.Kind == types.KindString && want["string"]:
 			add(v.Str)
 		case v.Kind == types.KindNumber && want["numeric"], v.Kind == types.KindBool && want["boolean"]:
-			add(string(types.AppendJSON(nil, v)))
+			add(string(types.AppendJSON(nil, v, c.Format)))
 		}
 		for _, e := range v.Elems {
 			walk(e)

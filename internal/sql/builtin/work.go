@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"context"
 	"strings"
 	"unsafe"
 
@@ -19,14 +20,35 @@ func (c *Context) Step(n int) error {
 	if c.steps += n; c.steps < stepsPerLook {
 		return nil
 	}
-	c.steps = 0
+	if c.stopped == nil {
+		c.stopped = c.look()
+	}
+	if c.stopped == nil {
+		c.steps = 0
+	}
+	return c.stopped
+}
+
+func (c *Context) look() error {
 	if c.folding {
 		if c.folded++; c.folded > foldLooks {
 			return errFoldedLong
 		}
 	}
+	if c.ended {
+		return nil
+	}
 	return c.checkCancel()
 }
+
+// Start begins a statement, or continues it.
+func (c *Context) Start(ctx context.Context) {
+	c.Ctx, c.stopped, c.steps, c.ended = ctx, nil, 0, false
+}
+
+// Stopped returns what Step has returned, after which functions that return no error leave
+// their work undone.
+func (c *Context) Stopped() error { return c.stopped }
 
 // foldLooks bounds the work of a call that is computed while a statement is planned; what
 // takes longer is computed when it runs, where it can be cancelled.
@@ -107,24 +129,33 @@ func (c *Context) BeginCast(d types.Datum, to *types.T) error {
 // is large and new, and otherwise free. args are what it was called with.
 func (c *Context) Made(d types.Datum, err error, args []types.Datum) (types.Datum, error) {
 	n := len(d.Str())
-	if c.claimed == 0 && n < quota.LargeValue {
+	if c.claimed == 0 && n < quota.LargeValue && c.stopped == nil {
 		return d, err
 	}
 	return c.settle(d, err, args)
 }
 
-// EndStatement gives back what calls had claimed that did not end.
+// EndStatement gives back what calls had claimed that did not end. Until Start, nothing ends
+// because the statement's context did.
 func (c *Context) EndStatement() {
 	c.Values.Release(c.claimed)
 	c.claimed, c.Bulky = 0, false
+	c.stopped, c.steps, c.ended = nil, 0, true
 }
 
 func (c *Context) settle(d types.Datum, err error, args []types.Datum) (types.Datum, error) {
 	claimed, n := c.claimed, int64(len(d.Str()))
 	c.claimed, c.Bulky = 0, true
-	if err != nil || n < quota.LargeValue || within(d.Str(), args) {
+	if c.stopped != nil {
+		err = c.stopped
+	}
+	if err != nil {
 		c.Values.Release(claimed)
-		return d, err
+		return types.Null, err
+	}
+	if n < quota.LargeValue || within(d.Str(), args) {
+		c.Values.Release(claimed)
+		return d, nil
 	}
 	if c.folding {
 		return types.Null, errFoldedLong

@@ -82,7 +82,7 @@ func drawWords(t *rapid.T) types.Datum {
 
 func TestJSONFormulas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := types.NewJSONB(drawJSON(t, 0)), types.NewJSONB(drawJSON(t, 0))
+		a, b := types.NewJSONB(drawJSON(t, 0), nil), types.NewJSONB(drawJSON(t, 0), nil)
 		implied(t, "jsonb_ops", "@>", types.JSONB, a, types.JSONB, b)
 		implied(t, "jsonb_path_ops", "@>", types.JSONB, a, types.JSONB, b)
 		implied(t, "jsonb_ops", "?", types.JSONB, a, types.Text, types.NewString(drawWord(t)))

@@ -18,7 +18,7 @@ const (
 	markPath   = 'p' // the only marker of jsonb_path_ops
 )
 
-func jsonTokens(_ *types.T, d types.Datum) []string { return appendJSON(nil, d.JSONB(), true) }
+func jsonTokens(_ *types.T, d types.Datum) []string { return appendJSON(nil, d.JSONB(nil), true) }
 
 // appendJSON appends the tokens of v. element tells that it stands in an array, as a
 // value alone does.
@@ -79,7 +79,7 @@ func jsonAnyKey(_ *types.T, d types.Datum, _ Options) *Formula { return Or(keys(
 
 func jsonAllKeys(_ *types.T, d types.Datum, _ Options) *Formula { return And(keys(d)...) }
 
-func pathTokens(_ *types.T, d types.Datum) []string { return appendPaths(nil, "", d.JSONB()) }
+func pathTokens(_ *types.T, d types.Datum) []string { return appendPaths(nil, "", d.JSONB(nil)) }
 
 // appendPaths appends a token for each value that is no container: a hash of it and
 // of the keys that lead there.

@@ -17,7 +17,7 @@ func appendComposed(dst []byte, t *types.T, d types.Datum) []byte {
 		b, n := d.Bits()
 		return binary.BigEndian.AppendUint32(appendBytes(dst, b), uint32(n))
 	case types.JSONFamily:
-		return appendJSON(dst, d.JSONB(), true)
+		return appendJSON(dst, d.JSONB(nil), true)
 	case types.RangeFamily:
 		return appendRange(dst, t.Sub, d.Range())
 	case types.MultirangeFamily:

@@ -11,7 +11,10 @@ import (
 // their type does: a float NaN is above every number, text and bytea are
 // bytewise. NULL sorts after everything and equals itself. Datums of different
 // families order by family.
-func Compare(a, b Datum) int {
+func Compare(a, b Datum) int { return CompareSteps(a, b, nil) }
+
+// CompareSteps is Compare that tells fc of its steps, and is cut short as fc.Step says.
+func CompareSteps(a, b Datum, fc *FormatContext) int {
 	if a.fam != b.fam {
 		switch {
 		case a.fam == NullFamily:
@@ -38,9 +41,9 @@ func Compare(a, b Datum) int {
 		if a.s == b.s {
 			return 0
 		}
-		return CompareJSON(a.JSONB(), b.JSONB())
+		return CompareJSON(a.JSONB(fc), b.JSONB(fc), fc)
 	case ArrayFamily:
-		return compareArrays(nil, a, b)
+		return compareArrays(nil, a, b, fc)
 	case RecordFamily:
 		return compareRecords(a, b)
 	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, OpaqueFamily:
@@ -64,7 +67,7 @@ func CompareTyped(t *T, a, b Datum) int {
 	case t.Oid == Bpchar.Oid && a.fam == StringFamily && b.fam == StringFamily:
 		return strings.Compare(trimBlanks(a.s), trimBlanks(b.s))
 	case t.Elem != nil && a.fam == ArrayFamily && b.fam == ArrayFamily:
-		return compareArrays(t.Elem, a, b)
+		return compareArrays(t.Elem, a, b, nil)
 	}
 	return Compare(a, b)
 }
@@ -142,14 +145,17 @@ func intervalSpan(v IntervalValue) (hi int64, lo uint64) {
 
 // compareArrays orders by elements, then length, then shape, as PostgreSQL
 // does. elem may be nil.
-func compareArrays(elem *T, a, b Datum) int {
+func compareArrays(elem *T, a, b Datum, fc *FormatContext) int {
 	x, y := a.Array(), b.Array()
 	for i := range min(len(x.Elems), len(y.Elems)) {
+		if fc.CountSteps(1) != nil {
+			return 0
+		}
 		var c int
 		if elem != nil {
 			c = CompareTyped(elem, x.Elems[i], y.Elems[i])
 		} else {
-			c = Compare(x.Elems[i], y.Elems[i])
+			c = CompareSteps(x.Elems[i], y.Elems[i], fc)
 		}
 		if c != 0 {
 			return c
@@ -208,7 +214,7 @@ func AppendHashKey(dst []byte, d Datum) []byte {
 		hi, lo := intervalSpan(d.Interval())
 		return appendKey64(appendKey64(dst, uint64(hi)), lo)
 	case JSONFamily:
-		return appendJSONKey(dst, d.JSONB())
+		return appendJSONKey(dst, d.JSONB(nil))
 	case ArrayFamily:
 		return appendArrayKey(dst, nil, d)
 	case RecordFamily:

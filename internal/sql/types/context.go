@@ -73,7 +73,8 @@ type FormatContext struct {
 	Zones            *ZoneCache // parsed time zones; nil loads them each time
 	Names            Names      // nil: no catalog
 	// Step counts n steps of a loop over a value, which may be large, and fails once the
-	// statement is cancelled; nil: it can't be.
+	// statement is cancelled, and from then on; nil: it can't be. What returns no error then ends
+	// early with a result that the caller of Step's owner throws away.
 	Step func(n int) error
 	// TypeByOid finds user-defined types, for fields of records; nil: none.
 	TypeByOid func(oid uint32) (*T, bool)
@@ -102,7 +103,14 @@ func (fc *FormatContext) NowMicros() int64 {
 	return MicrosFromTime(fc.Now)
 }
 
-func (fc *FormatContext) step(n int) error {
+// StepBytes is how many bytes of a value a function works on between two steps.
+const StepBytes = 64 << 10
+
+// Stopped counts n steps and reports whether the statement is cancelled: see Step.
+func (fc *FormatContext) Stopped(n int) bool { return fc.CountSteps(n) != nil }
+
+// CountSteps counts n steps of a loop over a value: see Step.
+func (fc *FormatContext) CountSteps(n int) error {
 	if fc == nil || fc.Step == nil {
 		return nil
 	}

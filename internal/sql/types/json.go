@@ -6,13 +6,17 @@ import (
 	"strings"
 )
 
+// Functions over parsed values end early, with a result to be thrown away, once fc.Step fails.
+
 // NewJSONB returns a jsonb value from a parsed one.
-func NewJSONB(v JSONValue) Datum { return NewJSON(string(AppendJSON(nil, v))) }
+func NewJSONB(v JSONValue, fc *FormatContext) Datum {
+	return NewJSON(string(AppendJSON(nil, v, fc)))
+}
 
 // JSONB parses a jsonb datum. Its text was made by AppendJSON, so it does not
 // fail; text of type json may break jsonb's rules and then yields null.
-func (d Datum) JSONB() JSONValue {
-	v, err := ParseJSON(d.s, nil)
+func (d Datum) JSONB(fc *FormatContext) JSONValue {
+	v, err := ParseJSON(d.s, fc)
 	if err != nil {
 		return JSONValue{}
 	}
@@ -54,12 +58,15 @@ func sortFields(fields []JSONField) []JSONField {
 }
 
 // AppendJSON appends the text of v as jsonb prints it.
-func AppendJSON(dst []byte, v JSONValue) []byte {
+func AppendJSON(dst []byte, v JSONValue, fc *FormatContext) []byte {
+	if fc.CountSteps(1) != nil {
+		return dst
+	}
 	switch v.Kind {
 	case KindNull:
 		return append(dst, "null"...)
 	case KindString:
-		return AppendJSONString(dst, v.Str)
+		return AppendJSONString(dst, v.Str, fc)
 	case KindNumber:
 		return AppendDecimal(dst, v.Num)
 	case KindBool:
@@ -73,7 +80,7 @@ func AppendJSON(dst []byte, v JSONValue) []byte {
 			if i > 0 {
 				dst = append(dst, ", "...)
 			}
-			dst = AppendJSON(dst, e)
+			dst = AppendJSON(dst, e, fc)
 		}
 		return append(dst, ']')
 	}
@@ -82,50 +89,66 @@ func AppendJSON(dst []byte, v JSONValue) []byte {
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		dst = AppendJSONString(dst, f.Key)
+		dst = AppendJSONString(dst, f.Key, fc)
 		dst = append(dst, ": "...)
-		dst = AppendJSON(dst, f.Value)
+		dst = AppendJSON(dst, f.Value, fc)
 	}
 	return append(dst, '}')
 }
 
 // AppendJSONString appends s as a JSON string literal.
-func AppendJSONString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
+func AppendJSONString(dst []byte, s string, fc *FormatContext) []byte {
 	dst = append(dst, '"')
+	for len(s) > StepBytes && fc.CountSteps(StepBytes) == nil {
+		dst = appendJSONEscaped(dst, s[:StepBytes])
+		s = s[StepBytes:]
+	}
+	return append(appendJSONEscaped(dst, s[:min(len(s), StepBytes)]), '"')
+}
+
+func appendJSONEscaped(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	plain := 0 // from where on characters stand for themselves
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[plain:i]...)
+		plain = i + 1
+		switch {
 		case c >= 0x20:
-			dst = append(dst, c)
+			dst = append(dst, '\\', c)
 		case strings.IndexByte("\b\f\n\r\t", c) >= 0:
 			dst = append(dst, '\\', "bfnrt"[strings.IndexByte("\b\f\n\r\t", c)])
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
 	}
-	return append(dst, '"')
+	return append(dst, s[plain:]...)
 }
 
 // CompareJSON orders two jsonb values as PostgreSQL does: by kind, containers
 // by size before content. At the top level an empty array sorts before every
 // scalar, other arrays after.
-func CompareJSON(a, b JSONValue) int {
+func CompareJSON(a, b JSONValue, fc *FormatContext) int {
 	aScalar, bScalar := a.Kind < KindArray, b.Kind < KindArray
 	if aScalar != bScalar {
 		if aScalar {
-			return -CompareJSON(b, a)
+			return -CompareJSON(b, a, fc)
 		}
 		if a.Kind == KindArray && len(a.Elems) == 0 {
 			return -1
 		}
 		return 1
 	}
-	return compareJSON(a, b)
+	return compareJSON(a, b, fc)
 }
 
-func compareJSON(a, b JSONValue) int {
+func compareJSON(a, b JSONValue, fc *FormatContext) int {
+	if fc.CountSteps(1) != nil {
+		return 0
+	}
 	if c := cmp.Compare(a.Kind, b.Kind); c != 0 {
 		return c
 	}
@@ -141,7 +164,7 @@ func compareJSON(a, b JSONValue) int {
 			return c
 		}
 		for i := range a.Elems {
-			if c := compareJSON(a.Elems[i], b.Elems[i]); c != 0 {
+			if c := compareJSON(a.Elems[i], b.Elems[i], fc); c != 0 {
 				return c
 			}
 		}
@@ -153,7 +176,7 @@ func compareJSON(a, b JSONValue) int {
 			if c := strings.Compare(a.Fields[i].Key, b.Fields[i].Key); c != 0 {
 				return c
 			}
-			if c := compareJSON(a.Fields[i].Value, b.Fields[i].Value); c != 0 {
+			if c := compareJSON(a.Fields[i].Value, b.Fields[i].Value, fc); c != 0 {
 				return c
 			}
 		}

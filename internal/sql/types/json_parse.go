@@ -144,7 +144,7 @@ func (p *jsonParser) document() (JSONValue, error) {
 }
 
 func (p *jsonParser) value(expected string) (v JSONValue, err error) {
-	if err := p.fc.step(1); err != nil {
+	if err := p.fc.CountSteps(1); err != nil {
 		return v, err
 	}
 	switch p.kind {

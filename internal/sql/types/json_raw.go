@@ -10,7 +10,7 @@ type RawMember struct {
 
 // SplitJSON takes apart the outermost level of valid JSON text: members in the
 // order written, repeated keys among them. For a scalar there are none.
-func SplitJSON(s string) (JSONKind, []RawMember, error) {
+func SplitJSON(s string, fc *FormatContext) (JSONKind, []RawMember, error) {
 	s = strings.Trim(s, " \t\n\r")
 	kind := rawKind(s)
 	if kind != KindArray && kind != KindObject {
@@ -26,7 +26,7 @@ func SplitJSON(s string) (JSONKind, []RawMember, error) {
 		var m RawMember
 		if kind == KindObject {
 			end := skipJSONString(body, i)
-			key, err := ParseJSON(body[i:end], nil)
+			key, err := ParseJSON(body[i:end], fc)
 			if err != nil {
 				return kind, nil, err
 			}
@@ -36,6 +36,9 @@ func SplitJSON(s string) (JSONKind, []RawMember, error) {
 		end := skipJSONValue(body, i)
 		m.Value = body[i:end]
 		out = append(out, m)
+		if err := fc.CountSteps(1 + len(m.Value)/8); err != nil {
+			return kind, nil, err
+		}
 		i = skipJSONSpace(body, end) + 1 // past the comma
 	}
 }

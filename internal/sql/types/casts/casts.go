@@ -236,7 +236,10 @@ var jsonKindNames = [...]string{
 
 // castJSONB converts a scalar jsonb to a boolean or number.
 func castJSONB(fc *types.FormatContext, d types.Datum, to *types.T) (types.Datum, error) {
-	v := d.JSONB()
+	v := d.JSONB(fc)
+	if err := fc.CountSteps(0); err != nil {
+		return types.Null, err
+	}
 	switch {
 	case to.Family == types.BoolFamily && v.Kind == types.KindBool:
 		return types.NewBool(v.Bool), nil

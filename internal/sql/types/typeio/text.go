@@ -185,7 +185,7 @@ func parseJSONText(t *types.T, s string, fc *types.FormatContext) (types.Datum, 
 	if err != nil {
 		return types.Null, err
 	}
-	return types.NewJSONB(v), nil
+	return types.NewJSONB(v, fc), fc.CountSteps(0)
 }
 
 // parseReg reads an object identifier: a number, "-" for none, or a name the

@@ -135,7 +135,7 @@ func genDatum(t *rapid.T, typ *types.T) types.Datum {
 	case types.UUIDFamily:
 		return types.NewUUID(string(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "uuid")))
 	case types.JSONFamily:
-		return types.NewJSONB(genJSON(t, 0))
+		return types.NewJSONB(genJSON(t, 0), nil)
 	case types.ArrayFamily:
 		return genArray(t, typ)
 	case types.DateFamily:
