@@ -37,6 +37,7 @@ var order = [][]string{
 	{"sql/charset"},
 	{"sql/types/typetest", "sql/types/casts", "sql/types/typeio", "sql/types/datetime", "sql/types"},
 	{"sql/ascii", "sql/jsonpath", "sql/textsearch", "sql/trigram", "sql/collation"},
+	{"kvnode"},
 	{"rebalance"},
 	{"rangeops", "consistency"},
 	{"rangestats", "spanconfig"},

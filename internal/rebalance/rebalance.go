@@ -161,25 +161,20 @@ func (b *Rebalancer) place(ctx context.Context) {
 	defer t.Stop()
 	started := false
 	for {
-		changed, err := b.o.Config.Read(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			b.o.Logger.Warn("reading the configuration of spans", "err", err)
-		case !started:
-			started = true
-			running.Go(func() { b.queue.Run(ctx) })
-		case changed:
-			b.queue.Wake()
-		}
-		if err := b.o.Admin.SplitFirstRange(ctx); err != nil && ctx.Err() == nil {
-			b.o.Logger.Warn("splitting the first range", "err", err)
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
+		case <-b.o.Config.Changed():
+			if started {
+				b.queue.Wake()
+			} else {
+				started = true
+				running.Go(func() { b.queue.Run(ctx) })
+			}
+		}
+		if err := b.o.Admin.SplitFirstRange(ctx); err != nil && ctx.Err() == nil {
+			b.o.Logger.Warn("splitting the first range", "err", err)
 		}
 	}
 }

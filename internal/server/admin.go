@@ -121,8 +121,8 @@ func (n *Node) handleAdmin() {
 	n.rpc.Handle(MethodDrain, func(ctx context.Context, from kvpb.NodeID, req []byte) ([]byte, error) {
 		p, err := drain(ctx, from, req)
 		var s DrainStatus
-		if err == nil && n.live != nil && json.Unmarshal(p, &s) == nil && s.Info.ID != n.NodeID() {
-			n.live.Learn(s.Info)
+		if err == nil && n.kv.Live != nil && json.Unmarshal(p, &s) == nil && s.Info.ID != n.NodeID() {
+			n.kv.Live.Learn(s.Info)
 		}
 		return p, err
 	})
@@ -162,8 +162,8 @@ func (n *Node) forNode(m rpc.Method, answer func(context.Context) (any, error)) 
 
 // known returns what is known of a node, or that there is none.
 func (n *Node) known(id kvpb.NodeID) (liveness.NodeInfo, error) {
-	if n.live != nil {
-		if i, ok := n.live.Node(id); ok {
+	if n.kv.Live != nil {
+		if i, ok := n.kv.Live.Node(id); ok {
 			return i, nil
 		}
 	}
@@ -182,8 +182,8 @@ func (n *Node) Init() error {
 // nodes returns the status of all nodes.
 func (n *Node) nodes() []NodeStatus {
 	infos := []liveness.NodeInfo{n.info()}
-	if n.live != nil {
-		for _, i := range n.live.Nodes() {
+	if n.kv.Live != nil {
+		for _, i := range n.kv.Live.Nodes() {
 			if i.ID == n.NodeID() {
 				infos[0].Removed = i.Removed
 			} else {
@@ -204,7 +204,7 @@ func (n *Node) nodes() []NodeStatus {
 		if i.ID == n.NodeID() {
 			s.UpdatedAt, s.Live, s.Available = time.Now(), true, n.notReady() == "" && !i.Removed
 		} else {
-			s.UpdatedAt, s.Live = n.live.LastHeard(i.ID), n.live.Live(i.ID)
+			s.UpdatedAt, s.Live = n.kv.Live.LastHeard(i.ID), n.kv.Live.Live(i.ID)
 			s.Available = s.Live && !i.Draining && !i.Removed && quorum
 		}
 		for _, st := range i.Stores {
@@ -251,9 +251,9 @@ func (n *Node) handleMembership(ctx context.Context, _ kvpb.NodeID, req []byte) 
 		return nil, err
 	}
 	switch {
-	case n.openDB.Load() == nil:
+	case n.kv.Gateway() == nil:
 		return nil, errNotInitialized
-	case n.live == nil:
+	case n.kv.Live == nil:
 		return nil, errors.New("a node that is a cluster by itself has no place for its data but itself")
 	}
 	i, err := n.known(r.Node)
@@ -265,7 +265,7 @@ func (n *Node) handleMembership(ctx context.Context, _ kvpb.NodeID, req []byte) 
 	case i.Removed:
 		return nil, fmt.Errorf("node %d was decommissioned for good: to take its machine back, start a node there with an empty store", r.Node)
 	}
-	err = n.db.Run(ctx, func(_ context.Context, t *kv.Txn) error {
+	err = n.kv.DB.Run(ctx, func(_ context.Context, t *kv.Txn) error {
 		if r.To == Active {
 			return t.Delete(membershipKey(r.Node))
 		}
@@ -282,7 +282,7 @@ func (n *Node) spreadMembership(ctx context.Context, i liveness.NodeInfo, r Memb
 	told := r.Node == n.NodeID()
 	if told {
 		n.setMembership(r.To)
-	} else if n.live.Live(r.Node) {
+	} else if n.kv.Live.Live(r.Node) {
 		req, err := json.Marshal(r)
 		if err != nil {
 			return err
@@ -294,11 +294,11 @@ func (n *Node) spreadMembership(ctx context.Context, i liveness.NodeInfo, r Memb
 	}
 	switch {
 	case r.To == Decommissioned:
-		n.live.Learn(liveness.NodeInfo{ID: r.Node, Removed: true})
+		n.kv.Live.Learn(liveness.NodeInfo{ID: r.Node, Removed: true})
 	case !told: // it will read the record when it comes back
 		i.Decommissioning = r.To == Decommissioning
 		i.Seq++
-		n.live.Learn(i)
+		n.kv.Live.Learn(i)
 	}
 	return nil
 }
@@ -319,7 +319,7 @@ func (n *Node) handleOwn(_ context.Context, from kvpb.NodeID, req []byte) ([]byt
 func (n *Node) setMembership(m Membership) {
 	n.log.Info("membership of this node", "is", m)
 	n.decommissioning.Store(m == Decommissioning)
-	n.ranges.stats.Changed() // others shall hear of it
+	n.kv.Stats.Changed() // others shall hear of it
 	if m == Decommissioned {
 		n.beginDrain()
 	}
@@ -385,7 +385,7 @@ func (n *Node) checkMembership(ctx context.Context) error {
 		case id == n.NodeID():
 			n.decommissioning.Store(m == Decommissioning)
 		case m == Decommissioned:
-			n.live.Learn(liveness.NodeInfo{ID: id, Removed: true})
+			n.kv.Live.Learn(liveness.NodeInfo{ID: id, Removed: true})
 		}
 	}
 	return nil
@@ -398,7 +398,7 @@ func (n *Node) handleHeld(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 	if err := json.Unmarshal(req, &r); err != nil {
 		return nil, err
 	}
-	if n.openDB.Load() == nil || n.live == nil {
+	if n.kv.Gateway() == nil || n.kv.Live == nil {
 		return nil, errNotInitialized
 	}
 	if r.Node == 0 {
@@ -410,7 +410,7 @@ func (n *Node) handleHeld(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 	h := Held{}
 	if r.Node == n.NodeID() {
 		h = n.held()
-	} else if n.live.Live(r.Node) {
+	} else if n.kv.Live.Live(r.Node) {
 		c, cancel := context.WithTimeout(ctx, callDeadline)
 		p, err := n.rpc.Call(c, r.Node, MethodHeld, req)
 		cancel()
@@ -425,8 +425,8 @@ func (n *Node) handleHeld(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 		}
 	}
 	h.Others = nil
-	for _, o := range n.live.Nodes() {
-		if o.ID != r.Node && n.live.Live(o.ID) && !o.Removed && !o.Decommissioning {
+	for _, o := range n.kv.Live.Nodes() {
+		if o.ID != r.Node && n.kv.Live.Live(o.ID) && !o.Removed && !o.Decommissioning {
 			h.Others = append(h.Others, o.ID)
 		}
 	}
@@ -441,7 +441,7 @@ func (n *Node) blocked() []string {
 	if !n.ready.Load() {
 		return nil
 	}
-	out := n.ranges.balance.Blocked()
+	out := n.kv.Balance.Blocked()
 	for i, why := range out {
 		out[i] = fmt.Sprintf("node %d: %s", n.NodeID(), why)
 	}
@@ -451,8 +451,8 @@ func (n *Node) blocked() []string {
 // allBlocked asks all live nodes.
 func (n *Node) allBlocked(ctx context.Context) []string {
 	out := n.blocked()
-	for _, o := range n.live.Nodes() {
-		if o.ID == n.NodeID() || !n.live.Live(o.ID) {
+	for _, o := range n.kv.Live.Nodes() {
+		if o.ID == n.NodeID() || !n.kv.Live.Live(o.ID) {
 			continue
 		}
 		c, cancel := context.WithTimeout(ctx, callDeadline)
@@ -469,7 +469,7 @@ func (n *Node) allBlocked(ctx context.Context) []string {
 // held returns the replicas of this node that their ranges know of.
 func (n *Node) held() Held {
 	h := Held{Live: true}
-	for _, r := range n.store.Replicas() {
+	for _, r := range n.kv.Store.Replicas() {
 		n.addHeld(&h, r.Desc(), n.NodeID())
 	}
 	return h
@@ -514,7 +514,7 @@ func (n *Node) addHeld(h *Held, d *kvpb.RangeDescriptor, id kvpb.NodeID) {
 
 // scan calls row with the records of a span, in a transaction of its own.
 func (n *Node) scan(ctx context.Context, span keys.Span, row func(key, value []byte) error) error {
-	return n.db.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
+	return n.kv.DB.Run(ctx, func(ctx context.Context, t *kv.Txn) error {
 		return kv.Each(ctx, t, span, func(key, value []byte) (bool, error) { return true, row(key, value) })
 	})
 }
@@ -543,7 +543,7 @@ func (n *Node) debugInfo(ctx context.Context) DebugInfo {
 			d.Status = s
 		}
 	}
-	for _, r := range n.store.Replicas() {
+	for _, r := range n.kv.Store.Replicas() {
 		if len(d.Ranges) == maxDebugRanges || ctx.Err() != nil {
 			break
 		}

@@ -13,7 +13,7 @@ import (
 func (n *Node) clean(ctx context.Context, cat *catalog.Store) {
 	c := catalog.Cleaner{
 		Store: cat, ClearSpan: n.clearSpan,
-		Delay: func() time.Duration { return n.ranges.config.TTL(nil, []byte{0}) },
+		Delay: func() time.Duration { return n.kv.Config.TTL(nil, []byte{0}) },
 	}
 	c.Run(ctx)
 }
@@ -24,5 +24,5 @@ func (n *Node) clearSpan(ctx context.Context, start, end []byte) error {
 	if err := ranges.UnsplitSpan(ctx, sqlRanges{n}, keys.Span{Start: start, End: end}); err != nil {
 		return err
 	}
-	return n.ranges.admin.Clear(ctx, keys.Span{Start: start, End: end})
+	return n.kv.Admin.Clear(ctx, keys.Span{Start: start, End: end})
 }

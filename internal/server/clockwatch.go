@@ -53,12 +53,12 @@ type clockSample struct {
 // smallest such figure, and whether that is too far.
 func (n *Node) clockOffset() (off time.Duration, measured, wrong bool) {
 	var all []clockSample
-	for _, o := range n.live.Nodes() {
+	for _, o := range n.kv.Live.Nodes() {
 		if o.ID == n.NodeID() || o.Removed {
 			continue
 		}
 		theirs, rtt, ok := n.rpc.FreshOffset(o.ID)
-		all = append(all, clockSample{theirs, rtt, ok && rtt <= clockWatchRTT, n.live.Live(o.ID)})
+		all = append(all, clockSample{theirs, rtt, ok && rtt <= clockWatchRTT, n.kv.Live.Live(o.ID)})
 	}
 	return judgeClock(all, n.cfg.MaxOffset/2)
 }

@@ -19,13 +19,11 @@ import (
 
 // The methods by which nodes form a cluster. Requests and answers are JSON.
 const (
-	MethodInit       rpc.Method = 48 // makes the node the first of a new cluster
-	MethodJoin       rpc.Method = 49 // asks for ids in the node's cluster
-	MethodPeers      rpc.Method = 50 // asks for the nodes that a node knows
-	MethodFirstRange rpc.Method = 51 // asks for the descriptor of the first range
-	methodLiveness   rpc.Method = 52
-	MethodServing    rpc.Method = 53 // answers once the node serves SQL clients
-	MethodAwaited    rpc.Method = 54 // → Awaited
+	MethodInit    rpc.Method = 48 // makes the node the first of a new cluster
+	MethodJoin    rpc.Method = 49 // asks for ids in the node's cluster
+	MethodPeers   rpc.Method = 50 // asks for the nodes that a node knows
+	MethodServing rpc.Method = 53 // answers once the node serves SQL clients
+	MethodAwaited rpc.Method = 54 // → Awaited
 )
 
 // Pauses between attempts to reach a cluster.
@@ -67,13 +65,7 @@ func (n *Node) handleCluster() {
 		if !n.isMember() {
 			return nil, errNotInitialized
 		}
-		return json.Marshal(n.live.Nodes())
-	})
-	n.rpc.Handle(MethodFirstRange, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
-		if d := n.addresses.Known(); d != nil {
-			return json.Marshal(d)
-		}
-		return nil, errors.New("the first range is not known here")
+		return json.Marshal(n.kv.Live.Nodes())
 	})
 	n.rpc.Handle(MethodServing, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
 		if !n.ready.Load() {
@@ -84,10 +76,9 @@ func (n *Node) handleCluster() {
 	n.rpc.Handle(MethodAwaited, func(ctx context.Context, _ kvpb.NodeID, _ []byte) ([]byte, error) {
 		return json.Marshal(n.awaited(ctx))
 	})
-	n.rpc.HandleMessage(methodLiveness, n.live.Receive)
 }
 
-func (n *Node) isMember() bool { return n.store.Identity() != store.Identity{} }
+func (n *Node) isMember() bool { return n.kv.Store.Identity() != store.Identity{} }
 
 // handleInit makes the node the first of a new cluster.
 func (n *Node) handleInit(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
@@ -97,7 +88,7 @@ func (n *Node) handleInit(context.Context, kvpb.NodeID, []byte) ([]byte, error) 
 		return nil, fmt.Errorf("cluster %s has been initialized already", n.ClusterID())
 	}
 	id := store.Identity{Cluster: storage.NewID().String(), Node: 1, Store: 1}
-	if err := n.store.Bootstrap(id); err != nil {
+	if err := n.kv.Store.Bootstrap(id); err != nil {
 		return nil, err
 	}
 	close(n.member)
@@ -137,19 +128,19 @@ func (n *Node) handleJoin(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byt
 		return nil, err
 	}
 	id := store.Identity{Cluster: n.ClusterID()}
-	v, err := n.db.Increment(ctx, "node-id", 1)
+	v, err := n.kv.DB.Increment(ctx, "node-id", 1)
 	if err != nil {
 		return nil, err
 	}
 	id.Node = kvpb.NodeID(v)
-	if v, err = n.db.Increment(ctx, "store-id", 1); err != nil {
+	if v, err = n.kv.DB.Increment(ctx, "store-id", 1); err != nil {
 		return nil, err
 	}
 	id.Store = kvpb.StoreID(v)
 	r.Info.ID = id.Node
 	r.Info.Stores = []liveness.StoreInfo{{ID: id.Store}} // it asks for further ones itself
-	n.live.Learn(r.Info)
-	return json.Marshal(joinAnswer{Identity: id, Nodes: n.live.Nodes()})
+	n.kv.Live.Learn(r.Info)
+	return json.Marshal(joinAnswer{Identity: id, Nodes: n.kv.Live.Nodes()})
 }
 
 // join waits until the node is part of a cluster: because it is told to found one,
@@ -217,7 +208,7 @@ func (n *Node) checkJoin(ctx context.Context) error {
 			own = true
 		case errors.As(a.err, &r) && r.Reason == rpc.RefusedCluster && foreign == nil:
 			foreign = fmt.Errorf("the store in %s is a member of a cluster, and --join leads to another one: %s: %w; give --join the addresses of its own cluster, or an empty --store to join the other one",
-				n.store.First().Dir(), a.addr, a.err)
+				n.kv.Store.First().Dir(), a.addr, a.err)
 		}
 	}
 	if own {
@@ -310,13 +301,13 @@ func (n *Node) tryJoin(ctx context.Context, addr string) error {
 	if err := json.Unmarshal(p, &a); err != nil {
 		return err
 	}
-	if err := n.store.Join(a.Identity); err != nil {
+	if err := n.kv.Store.Join(a.Identity); err != nil {
 		return err
 	}
 	n.joined = true
 	for _, o := range a.Nodes {
 		if o.ID != a.Identity.Node {
-			n.live.Learn(o)
+			n.kv.Live.Learn(o)
 		}
 	}
 	return nil
@@ -344,8 +335,8 @@ func (n *Node) findPeers(ctx context.Context, fail context.CancelCauseFunc) {
 				why.note(addr, err)
 			}
 			for _, o := range nodes {
-				if o.ID != n.store.Identity().Node {
-					n.live.Learn(o)
+				if o.ID != n.kv.Store.Identity().Node {
+					n.kv.Live.Learn(o)
 				}
 			}
 		}
@@ -353,7 +344,7 @@ func (n *Node) findPeers(ctx context.Context, fail context.CancelCauseFunc) {
 			fail(refused)
 			return
 		}
-		if len(n.live.Nodes()) > 1 {
+		if len(n.kv.Live.Nodes()) > 1 {
 			return
 		}
 		select {
@@ -388,8 +379,8 @@ func (n *Node) checkAlone() error {
 	if !n.cfg.SingleNode {
 		return nil
 	}
-	own := n.store.Identity().Node
-	for _, r := range n.store.Replicas() {
+	own := n.kv.Store.Identity().Node
+	for _, r := range n.kv.Store.Replicas() {
 		for _, rep := range r.Desc().Replicas {
 			if rep.Node != own {
 				return fmt.Errorf("the store belongs to node %d of a cluster in which node %d holds replicas too: run lichen start --join=… with it, not start-single-node",
@@ -421,7 +412,7 @@ func (n *Node) addressTaken(by kvpb.NodeID) error {
 func (n *Node) checkOwnAddress(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
 	defer cancel()
-	addr, own := n.advertiseAddr(), n.store.Identity().Node
+	addr, own := n.advertiseAddr(), n.kv.Store.Identity().Node
 	switch id, err := n.rpc.WhoIsAt(ctx, addr); {
 	case err != nil:
 		n.log.Warn("this node does not reach itself at its advertised address", "addr", addr, "err", err)
@@ -433,15 +424,15 @@ func (n *Node) checkOwnAddress(ctx context.Context) error {
 
 // info describes this node to the others.
 func (n *Node) info() liveness.NodeInfo {
-	id := n.store.Identity()
+	id := n.kv.Store.Identity()
 	i := liveness.NodeInfo{
-		ID: id.Node, Life: n.life, Addr: n.advertiseAddr(), SQLAddr: n.advertiseAddr(), Locality: n.cfg.Locality,
+		ID: id.Node, Life: n.kv.Life, Addr: n.advertiseAddr(), SQLAddr: n.advertiseAddr(), Locality: n.cfg.Locality,
 		Version: Version, Draining: n.draining.Load(), Decommissioning: n.decommissioning.Load(),
 	}
 	if n.httpLn != nil {
 		i.HTTPAddr = n.AdvertisedHTTPAddr()
 	}
-	i.Stores, i.Seq = n.storeInfos(), n.ranges.stats.Seq()
+	i.Stores, i.Seq = n.kv.StoreInfos(), n.kv.Stats.Seq()
 	return i
 }
 

@@ -160,12 +160,12 @@ func (c *testNodes) describe() {
 			continue
 		}
 		for id := kvpb.RangeID(1); id < 10; id++ {
-			if r, ok := n.store.Replica(id); ok {
+			if r, ok := n.kv.Store.Replica(id); ok {
 				c.t.Logf("node %d: %s", n.NodeID(), r.Describe(ctx))
 			}
 		}
-		c.t.Logf("node %d: %+v", n.NodeID(), n.ranges.balance.Status())
-		for _, s := range n.ranges.stores.Stores() {
+		c.t.Logf("node %d: %+v", n.NodeID(), n.kv.Balance.Status())
+		for _, s := range n.kv.Stores.Stores() {
 			c.t.Logf("node %d: %+v", n.NodeID(), s)
 		}
 	}
@@ -310,7 +310,7 @@ func testCluster(t *testing.T, c *testNodes) {
 	if got := c.query(one, "SELECT count(*) FROM t"); got != 0 {
 		t.Errorf("%d rows are left of data that was cleared", got)
 	}
-	if splits, err := first.ranges.config.Splits(c.ctx, data); err != nil || len(splits) > 0 {
+	if splits, err := first.kv.Config.Splits(c.ctx, data); err != nil || len(splits) > 0 {
 		t.Errorf("splits %v are left, %v", splits, err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/store"
@@ -22,12 +21,12 @@ func (n *Node) joinStores(ctx context.Context) error {
 	if n.cfg.SingleNode {
 		return nil
 	}
-	for _, st := range n.store.Empty() {
-		v, err := n.db.Increment(ctx, "store-id", 1)
+	for _, st := range n.kv.Store.Empty() {
+		v, err := n.kv.DB.Increment(ctx, "store-id", 1)
 		if err != nil {
 			return fmt.Errorf("an id for the store in %s: %w", st.Dir(), err)
 		}
-		id := n.store.Identity()
+		id := n.kv.Store.Identity()
 		id.Store = kvpb.StoreID(v)
 		if err := st.Join(id); err != nil {
 			return fmt.Errorf("the new store in %s: %w", st.Dir(), err)
@@ -36,30 +35,9 @@ func (n *Node) joinStores(ctx context.Context) error {
 			return fmt.Errorf("the new store in %s: %w", st.Dir(), err)
 		}
 		n.log.Info("a new store joined", "dir", st.Dir(), "store", id.Store)
-		n.ranges.stats.Changed() // others shall hear of it
+		n.kv.Stats.Changed() // others shall hear of it
 	}
 	return nil
-}
-
-// storeInfos describes this node's stores to the others.
-func (n *Node) storeInfos() []liveness.StoreInfo {
-	var out []liveness.StoreInfo
-	measured := n.ranges.stats.Stores()
-	for _, st := range n.store.Stores() {
-		id, disk := st.Identity().Store, st.Disk()
-		if id == 0 {
-			continue
-		}
-		s := liveness.StoreInfo{ID: id}
-		for i := range measured {
-			if measured[i].ID == id {
-				s = measured[i]
-			}
-		}
-		s.Stalled, s.Full, s.Slow, s.Late = disk.Stalled, disk.Full, disk.Slow, disk.Late
-		out = append(out, s)
-	}
-	return out
 }
 
 // capacity returns what a store's disk counts for, how much of that is used, and how much by the
@@ -67,28 +45,16 @@ func (n *Node) storeInfos() []liveness.StoreInfo {
 func (n *Node) capacity(st *store.Store) (total, used, own int64) {
 	u := st.Engine().DiskUsage()
 	total, own = int64(u.Total), int64(u.UsedByEngine)+st.Log().Stats().DiskBytes
-	cfg := &n.cfg.Stores[slices.Index(n.store.Stores(), st)]
+	cfg := &n.cfg.Stores[slices.Index(n.kv.Store.Stores(), st)]
 	if !cfg.Limited() {
 		return total, int64(u.Total - min(u.Available, u.Total)), own
 	}
 	return cfg.Capacity(total), own, own // others use the disk as well
 }
 
-// disksOK reports whether the node may ask for support: one of its disks answers. What a
-// store leads whose disk does not answer it gives up by itself (store.resign).
-func (n *Node) disksOK() bool { return !n.store.AllStalled() }
-
-func (n *Node) diskStates() []store.DiskState {
-	out := make([]store.DiskState, len(n.store.Stores()))
-	for i, st := range n.store.Stores() {
-		out[i] = st.Disk()
-	}
-	return out
-}
-
 // storageFigures sums up the figures of all stores.
 func (n *Node) storageFigures() (eng storage.Metrics, log raftlog.Stats, backlog int64) {
-	for i, st := range n.store.Stores() {
+	for i, st := range n.kv.Store.Stores() {
 		e, l := st.Engine().Metrics(), st.Log().Stats()
 		backlog += st.Log().BacklogBytes()
 		if i == 0 {

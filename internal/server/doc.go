@@ -1,16 +1,13 @@
 // Package server is one node: it builds every part in order, wires them, starts
 // them and stops them. It is the only place that does.
 //
-// Above it is cli; below it everything else. Read node.go (Node: New, Start,
-// Stop), network.go and cluster.go (how nodes find one another), secure.go (TLS),
-// gateways.go (whose transactions go on), admin.go and drain.go (what those who
-// operate the cluster ask for), ranges.go (the parts that look after ranges: spanconfig,
-// rangestats, rangeops, storepool, rebalance, consistency), addressing.go (the meta records);
-// sqlranges.go, sqlnodes.go, settings.go and clean.go (what SQL sees of the cluster);
-// http.go (health and metrics), metrics.go;
-// disks.go (the node's stores),
-// clockwatch.go (a node whose clock is off serves nothing), faults_clock.go (which
-// tests ask for).
+// Above it is cli; below it everything else. The key-value part of a node is kvnode's; this
+// package adds the membership of a cluster, the listeners, SQL and HTTP. Read node.go (Node: New,
+// Start, Stop), network.go and cluster.go (how nodes find one another), secure.go (TLS), twin.go,
+// admin.go and drain.go (what those who operate the cluster ask for), sqlranges.go, sqlnodes.go,
+// settings.go and clean.go (what SQL sees of the cluster), http.go (health and metrics),
+// metrics.go, disks.go (the node's stores), clockwatch.go (a node whose clock is off serves
+// nothing), faults_clock.go (which tests ask for).
 //
 // Invariants:
 //

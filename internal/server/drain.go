@@ -9,7 +9,6 @@ import (
 
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/pgwire"
-	"github.com/lichendb/lichen/internal/replica"
 )
 
 const (
@@ -45,7 +44,7 @@ func (n *Node) beginDrain() {
 		balanced := time.Since(time.Unix(0, n.readyAsked.Load())) < askedLately
 		n.ready.Store(false)
 		n.draining.Store(true)
-		n.ranges.stats.Changed() // others shall hear of it
+		n.kv.Stats.Changed() // others shall hear of it
 		go func() {
 			begun := time.Now()
 			if balanced {
@@ -110,8 +109,8 @@ func (n *Node) cutWithoutQuorum(ctx context.Context, cut func()) {
 		case <-t.C:
 		}
 	}
-	if n.router != nil {
-		n.router.FailFast()
+	if n.kv.Router != nil {
+		n.kv.Router.FailFast()
 	}
 	cut()
 }
@@ -120,12 +119,12 @@ func (n *Node) cutWithoutQuorum(ctx context.Context, cut func()) {
 // which every statement needs, can't be reached: fewer than a quorum of their
 // voters is live.
 func (n *Node) quorumGone() bool {
-	if n.live == nil {
+	if n.kv.Live == nil {
 		return false
 	}
-	descs := []*kvpb.RangeDescriptor{n.addresses.Known()}
+	descs := []*kvpb.RangeDescriptor{n.kv.Addresses.Known()}
 	record := membershipKey(n.NodeID())
-	if r := n.store.At(record); r != nil && r.Initialized() {
+	if r := n.kv.Store.At(record); r != nil && r.Initialized() {
 		descs = append(descs, r.Desc())
 	}
 	for _, d := range descs {
@@ -151,8 +150,8 @@ func (n *Node) quorumGone() bool {
 // there reports whether another node answers: one that has ended after a drain does
 // not, even if it was heard of a moment ago.
 func (n *Node) there(id kvpb.NodeID) bool {
-	i, ok := n.live.Node(id)
-	return ok && n.live.Live(id) && (!i.Draining || n.rpc.Connected(id))
+	i, ok := n.kv.Live.Node(id)
+	return ok && n.kv.Live.Live(id) && (!i.Draining || n.rpc.Connected(id))
 }
 
 // drained reports whether the node serves nothing any more.
@@ -167,7 +166,7 @@ func (n *Node) drained() bool {
 
 // moveLeaders hands over the ranges that the node leads to others that are live.
 func (n *Node) moveLeaders() {
-	if n.live == nil {
+	if n.kv.Live == nil {
 		return
 	}
 	begun := time.Now()
@@ -175,11 +174,11 @@ func (n *Node) moveLeaders() {
 	defer again.Stop()
 	for {
 		left, passed := 0, time.Since(begun)
-		for _, r := range n.store.Replicas() {
+		for _, r := range n.kv.Store.Replicas() {
 			if !r.Leads() {
 				continue
 			}
-			to, ok := n.successor(r, int(passed/otherSuccessorAfter))
+			to, ok := n.kv.Successor(r, int(passed/otherSuccessorAfter))
 			if !ok {
 				continue
 			}
@@ -193,31 +192,4 @@ func (n *Node) moveLeaders() {
 		}
 		<-again.C
 	}
-}
-
-// successor picks who shall lead a range in this node's place: one with a slow disk only if
-// there is no other. Ranges are spread over those who can, and each attempt picks another
-// one.
-func (n *Node) successor(r *replica.Replica, attempt int) (kvpb.ReplicaID, bool) {
-	var can, slow []kvpb.ReplicaID
-	for _, d := range r.Desc().Replicas {
-		if d.Type != kvpb.Voter || d.Node == n.NodeID() || !n.live.Live(d.Node) {
-			continue
-		}
-		i, ok := n.live.Node(d.Node)
-		switch disk := diskOf(i, d.Store); {
-		case !ok || i.Draining || disk.Stalled || disk.Full:
-		case disk.Slow:
-			slow = append(slow, d.Replica)
-		default:
-			can = append(can, d.Replica)
-		}
-	}
-	if len(can) == 0 {
-		can = slow
-	}
-	if len(can) == 0 {
-		return 0, false
-	}
-	return can[(int(r.RangeID())+attempt)%len(can)], true
 }

@@ -64,7 +64,7 @@ func (n *Node) explain(err error) error {
 		return err
 	}
 	var silent []string
-	for _, i := range n.live.Nodes() {
+	for _, i := range n.kv.Live.Nodes() {
 		if i.ID != n.NodeID() && !i.Removed && !n.there(i.ID) {
 			silent = append(silent, fmt.Sprintf("node %d", i.ID))
 		}

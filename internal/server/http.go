@@ -59,7 +59,7 @@ func (n *Node) debugHandlers() map[string]http.HandlerFunc {
 	}
 	if n.cfg.FaultHooks {
 		h["/_debug/fault/clock"] = n.clockFault.ServeHTTP
-		h["/_debug/fault/disk"] = newDiskFaults(n.store).ServeHTTP
+		h["/_debug/fault/disk"] = newDiskFaults(n.kv.Store).ServeHTTP
 		if !n.cfg.SingleNode {
 			h["/_debug/fault/commit"] = n.commitFault.ServeHTTP
 		}

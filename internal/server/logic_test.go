@@ -60,7 +60,7 @@ func (l *logicNodes) Settle(ctx context.Context) error {
 func (l *logicNodes) splitOnce(ctx context.Context) (any bool, err error) {
 	n := l.nodes[0]
 	data := keys.TableDataSpan()
-	for _, r := range n.store.Replicas() {
+	for _, r := range n.kv.Store.Replicas() {
 		d := r.Desc()
 		start, end := d.StartKey, d.EndKey
 		if !data.Overlaps(keys.Span{Start: start, End: end}) {
@@ -72,7 +72,7 @@ func (l *logicNodes) splitOnce(ctx context.Context) (any bool, err error) {
 		if bytes.Compare(end, data.End) > 0 {
 			end = data.End
 		}
-		e := n.store.Of(r).Engine()
+		e := n.kv.Store.Of(r).Engine()
 		size, _, err := rangestats.CountRows(e, start, end, 2*smallRange)
 		if err != nil {
 			return false, err

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lichendb/lichen/internal/config"
+	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/rangeops"
@@ -18,19 +20,25 @@ const shortMergeAfter = 250 * time.Millisecond
 // giveUpAfter is how long the leader of a range is looked for.
 const giveUpAfter = 10 * time.Second
 
+// merging is add of a node that merges soon.
+func (c *testNodes) merging() *Node {
+	c.t.Helper()
+	cfg := c.config()
+	cfg.Stores, cfg.RangePace, cfg.MergeAfter = config.Dirs("n"), 100*time.Millisecond, shortMergeAfter
+	return c.listening(cfg, fs.NewMem())
+}
+
 // TestUnsplit splits and scatters a table, lets its ranges merge while it is read and
 // written through all nodes, and drops it.
 func TestUnsplit(t *testing.T) { withNodes(t, testUnsplit) }
 
 func testUnsplit(t *testing.T, c *testNodes) {
-	first := c.add()
-	first.cfg.MergeAfter = shortMergeAfter
+	first := c.merging()
 	if _, err := first.handleInit(c.ctx, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	c.start(first)
-	second, third := c.add(), c.add()
-	second.cfg.MergeAfter, third.cfg.MergeAfter = shortMergeAfter, shortMergeAfter
+	second, third := c.merging(), c.merging()
 	c.start(second, third)
 	c.awaitVoters(first, second, third)
 	one := c.connect(first)
@@ -110,7 +118,7 @@ func testRangeMergedAway(t *testing.T, c *testNodes) {
 	}
 	c.start(n)
 	begun, asked := time.Now(), 0
-	err := n.ranges.admin.EachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeops.Op, bool) {
+	err := n.kv.Admin.EachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeops.Op, bool) {
 		op := rangeops.Op{Kind: rangeops.Clear, Range: d.RangeID, Key: keys.TableDataSpan().Start, End: keys.TableDataSpan().End}
 		if asked++; asked == 1 {
 			op.Range = 1000 // as an address that is behind would say
@@ -123,7 +131,7 @@ func testRangeMergedAway(t *testing.T, c *testNodes) {
 
 	// A range without a leader is given up in the end.
 	begun, asked = time.Now(), 0
-	err = n.ranges.admin.EachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeops.Op, bool) {
+	err = n.kv.Admin.EachRange(c.ctx, keys.TableDataSpan().Start, func(d *kvpb.RangeDescriptor) (*rangeops.Op, bool) {
 		asked++
 		return &rangeops.Op{Kind: rangeops.Clear, Range: 1000}, true
 	})

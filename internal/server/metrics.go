@@ -111,10 +111,10 @@ func (c *collector) collectStores(ch chan<- prometheus.Metric) {
 		}
 		return 0
 	}
-	for _, s := range c.n.storeInfos() {
+	for _, s := range c.n.kv.StoreInfos() {
 		label := strconv.FormatUint(uint64(s.ID), 10)
 		files := float64(0)
-		for _, st := range c.n.store.Stores() {
+		for _, st := range c.n.kv.Store.Stores() {
 			if st.Identity().Store == s.ID {
 				files = float64(st.Engine().Metrics().DiskBytes) + float64(st.Log().Stats().DiskBytes)
 			}
@@ -139,10 +139,10 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_sql_memory_bytes":              float64(n.mem.Used()),
 		"lichen_sql_memory_limit_bytes":        float64(n.mem.Limit()),
 		"lichen_sql_sessions":                  float64(len(n.sql.Sessions())),
-		"lichen_txn_active":                    float64(n.db.ActiveTxns()),
-		"lichen_consistency_checks_total":      float64(n.ranges.checker.Checked()),
-		"lichen_consistency_differing_ranges":  float64(n.ranges.checker.Differing()),
-		"lichen_ranges_awake":                  float64(n.store.Awake()),
+		"lichen_txn_active":                    float64(n.kv.DB.ActiveTxns()),
+		"lichen_consistency_checks_total":      float64(n.kv.Checker.Checked()),
+		"lichen_consistency_differing_ranges":  float64(n.kv.Checker.Differing()),
+		"lichen_ranges_awake":                  float64(n.kv.Store.Awake()),
 		"lichen_raftlog_appends_total":         float64(log.Appends),
 		"lichen_raftlog_syncs_total":           float64(log.Syncs),
 		"lichen_raftlog_written_bytes_total":   float64(log.BytesWritten),
@@ -160,12 +160,12 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_storage_version_hits_total":    float64(eng.VersionHits),
 		"lichen_storage_version_misses_total":  float64(eng.VersionMisses),
 	}
-	for _, st := range n.store.Stores() {
+	for _, st := range n.kv.Store.Stores() {
 		resting, active := st.RestingRanges()
 		f["lichen_ranges_closing_resting"] += float64(resting)
 		f["lichen_ranges_closing_active"] += float64(active)
 	}
-	for _, r := range n.store.Replicas() {
+	for _, r := range n.kv.Store.Replicas() {
 		s := r.Stats()
 		f["lichen_kv_gets_total"] += float64(s.Gets.Load())
 		f["lichen_kv_scans_total"] += float64(s.Scans.Load())

@@ -15,17 +15,13 @@ import (
 
 	"github.com/lichendb/lichen/internal/config"
 	"github.com/lichendb/lichen/internal/config/setting"
-	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/fs"
 	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/kv/address"
+	"github.com/lichendb/lichen/internal/kvnode"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/pgwire"
 	"github.com/lichendb/lichen/internal/quota"
-	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/security"
 	"github.com/lichendb/lichen/internal/sql"
@@ -38,14 +34,11 @@ const Version = "0.1.0-dev"
 
 // Node is a running node.
 type Node struct {
-	cfg    config.Node
-	log    *slog.Logger
-	clock  *hlc.Clock
-	life   int64      // when this life of the node began, by its clock
-	store  *store.Set // all stores of the node
-	db     *kv.DB
-	router *dist.Router
-	sql    *sql.Server
+	cfg   config.Node
+	log   *slog.Logger
+	clock *hlc.Clock
+	kv    *kvnode.Node
+	sql   *sql.Server
 
 	families, noAutoStats bool   // Options.FamilyPerColumn, Options.NoAutoStats
 	logDir                string // Options.LogDir
@@ -60,16 +53,12 @@ type Node struct {
 	cancel context.CancelFunc
 	failed chan error
 
-	certs    *security.Node // nil: insecure
-	rpc      *rpc.Node
-	dial     func(ctx context.Context, addr string) (net.Conn, error)
-	listen   func(addr string) (net.Listener, error)
-	leave    leaving
-	newLives newLives
+	certs  *security.Node // nil: insecure
+	rpc    *rpc.Node
+	dial   func(ctx context.Context, addr string) (net.Conn, error)
+	listen func(addr string) (net.Listener, error)
+	leave  leaving
 
-	// What a node by itself does without.
-	live       *liveness.Liveness
-	deadlocks  *dist.Deadlocks
 	initMu     sync.Mutex
 	member     chan struct{}           // closed when the node has founded a cluster
 	unanswered atomic.Pointer[reasons] // why --join addresses don't take the node in
@@ -77,12 +66,9 @@ type Node struct {
 	recovering atomic.Bool // enough other nodes are not there yet
 	// decommissioning: the node's replicas are to move to others.
 	decommissioning atomic.Bool
-	addresses       *address.Registry
 	settings        *setting.Live
-	ranges          rangeParts
 	background      sync.WaitGroup // ends before the store is closed
 	joined          bool
-	openDB          atomic.Pointer[kv.DB]
 	serving         atomic.Pointer[pgwire.Server]
 	notYet          atomic.Pointer[pgwire.Server] // instead of serving until then
 	fronts          sync.Mutex                    // orders changes of serving with the begin of a drain
@@ -118,7 +104,6 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		cfg: cfg, families: o.FamilyPerColumn, noAutoStats: o.NoAutoStats, logDir: o.LogDir, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
 		member: make(chan struct{}), settings: setting.NewLive(baseSettings(&cfg)),
 	}
-	n.addresses = n.newAddresses()
 	offset := cfg.MaxOffset
 	if cfg.SingleNode {
 		offset = 0 // its clock is the only one
@@ -132,51 +117,52 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	if n.listen == nil {
 		n.listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
 	}
-	n.newConfig()
 	err := n.loadCerts()
 	if err != nil {
 		return nil, err
 	}
-	n.store, err = store.OpenSet(store.Options{
-		FS: o.FS, Clock: n.clock, CacheBytes: cfg.CacheBytes, GCTTL: cfg.GCTTL, Logger: o.Logger,
-		Bootstrap: cfg.SingleNode, TTL: n.ranges.config.TTL, Protected: n.ranges.config.Protected, OldestRead: n.oldestRead, OnFatal: n.fatal,
-	}, cfg.Dirs()...)
-	if err != nil {
-		return nil, err
-	}
-	if !cfg.SingleNode {
-		n.awaitClock()
-	}
-	n.life = n.clock.Now().WallTime // never the same twice, across restarts too
 	n.mem = quota.NewPool("node", cfg.StatementMemory())
 	n.newRPC()
+	if n.kv, err = kvnode.New(n.kvOptions(o.FS)); err != nil {
+		return nil, err
+	}
 	if cfg.SingleNode {
 		n.refuseJoins()
-		n.newRanges()
 	} else {
-		n.network()
+		n.handleCluster()
+		n.handleSQL()
 	}
 	return n, nil
 }
 
-// oldestRead returns the oldest timestamp at which a gateway of the cluster may still
-// read, zero if none does: what is visible there is not collected.
-func (n *Node) oldestRead() hlc.Timestamp {
-	oldest := n.ownOldestRead()
-	if n.live == nil {
-		return oldest
+// kvOptions are those of the node's key-value part.
+func (n *Node) kvOptions(disk fs.FS) kvnode.Options {
+	o := kvnode.Options{
+		Store: store.Options{
+			FS: disk, Clock: n.clock, CacheBytes: n.cfg.CacheBytes, GCTTL: n.cfg.GCTTL, Logger: n.log, Bootstrap: n.cfg.SingleNode,
+		},
+		Dirs: n.cfg.Dirs(), Transport: n.rpc, Alone: n.cfg.SingleNode, MaxOffset: n.cfg.MaxOffset, Self: n.info, Locality: n.cfg.Locality,
+		ClockOK: func() bool { return !n.clockBad.Load() }, RoundTrip: n.roundTrip, Ready: n.ready.Load, Check: n.checkOpen,
+		Capacity: n.capacity, OnSettings: n.applySettings, OnNode: n.noteNode, OnFatal: n.fatal, Settings: n.settings,
+		Go: n.background.Go, Memory: n.mem, MergeAfter: n.cfg.MergeAfter, Pace: n.cfg.RangePace, Logger: n.log,
 	}
-	if others := n.live.OldestRead(); oldest.IsEmpty() || !others.IsEmpty() && others.Less(oldest) {
-		return others
+	if n.cfg.FaultHooks {
+		o.Intercept = n.commitFault.intercept
 	}
-	return oldest
+	return o
 }
 
-func (n *Node) ownOldestRead() hlc.Timestamp {
-	if db := n.openDB.Load(); db != nil {
-		return db.OldestRead()
+// checkOpen fails until the gateway is open.
+func (n *Node) checkOpen() error {
+	if n.kv.Gateway() == nil {
+		return errNotInitialized
 	}
-	return hlc.Timestamp{}
+	return nil
+}
+
+func (n *Node) roundTrip(id kvpb.NodeID) (time.Duration, bool) {
+	_, rtt, ok := n.rpc.Offset(id)
+	return rtt, ok
 }
 
 // fatalExit is the exit code of a node whose store can't go on.
@@ -202,7 +188,7 @@ func (n *Node) fatal(err error) {
 func (n *Node) Start(ctx context.Context) error {
 	ctx, n.cancel = context.WithCancel(ctx)
 	if err := n.Listen(); err != nil {
-		return errors.Join(err, n.store.Close())
+		return errors.Join(err, n.kv.Store.Close())
 	}
 	if err := n.bringUp(ctx); err != nil {
 		return errors.Join(err, n.giveUp())
@@ -216,22 +202,26 @@ func (n *Node) bringUp(ctx context.Context) error {
 	if err := n.startCluster(ctx); err != nil {
 		return err
 	}
-	if err := n.store.Start(); err != nil {
+	if err := n.kv.Store.Start(); err != nil {
 		return err
 	}
 	if err := n.checkAlone(); err != nil {
 		return err
 	}
-	n.openGateway(ctx)
+	n.kv.OpenGateway(ctx)
 	if err := n.rejoin(ctx); err != nil {
 		return err
 	}
 	if err := n.again(ctx, "ids of its new stores", n.joinStores); err != nil {
 		return err
 	}
-	if err := n.startRanges(ctx); err != nil {
-		return err
+	if !n.cfg.SingleNode {
+		if err := n.again(ctx, "the first range", n.kv.Admin.SplitFirstRange); err != nil {
+			return fmt.Errorf("splitting the first range: %w", err)
+		}
 	}
+	n.kv.StartRanges(ctx)
+	n.kv.StartPlacement(ctx)
 	var cat *catalog.Store
 	err := n.again(ctx, "the ranges of the catalog", func(ctx context.Context) (err error) {
 		cat, err = n.openCatalog(ctx)
@@ -242,45 +232,16 @@ func (n *Node) bringUp(ctx context.Context) error {
 	}
 	n.cat = cat
 	n.sql = sql.NewServer(sql.Config{
-		DB: n.db, FamilyPerColumn: n.families, NoAutoStats: n.noAutoStats, Catalog: cat, Mem: n.mem, Version: Version, Logger: n.log, SpanSize: n.spanSize, Ranges: sqlRanges{n}, Nodes: sqlNodes{n}, Settings: sqlSettings{n},
+		DB: n.kv.DB, FamilyPerColumn: n.families, NoAutoStats: n.noAutoStats, Catalog: cat, Mem: n.mem, Version: Version, Logger: n.log, SpanSize: n.spanSize, Ranges: sqlRanges{n}, Nodes: sqlNodes{n}, Settings: sqlSettings{n},
 	})
 	n.serving.Store(n.newFront())
 	n.background.Go(func() { n.clean(ctx, cat) })
 	n.background.Go(func() { n.sql.SweepTemp(ctx) })
 	n.background.Go(func() { n.watchDisk(ctx) })
-	if n.live != nil {
+	if n.kv.Live != nil {
 		n.background.Go(func() { n.watchClock(ctx) })
 	}
 	return nil
-}
-
-// openGateway builds what sends requests to ranges.
-func (n *Node) openGateway(ctx context.Context) {
-	id := n.store.Identity()
-	if n.cfg.SingleNode {
-		n.router = dist.New(n.store.First(), n.fatal)
-	} else {
-		c := dist.Config{
-			Node: id.Node, Local: localRanges{n}, Caller: n.rpc, FirstRange: n.addresses.FindFirstRange, Now: n.clock.Now,
-			Deadlocks: n.deadlocks, Distance: n.distance, Live: n.live.Live, OnFatal: n.fatal,
-		}
-		if n.cfg.FaultHooks {
-			c.Intercept = n.commitFault.intercept
-		}
-		n.router = dist.NewRouter(c)
-	}
-	n.db = kv.NewDB(n.router, n.clock, kvpb.GatewayLife(id.Node, startOf(n.life)))
-	n.db.SetMemory(n.mem)
-	n.db.SetMaxOffset(n.clock.MaxOffset())
-	n.db.SetClocks(n.router.Clocks)
-	if n.deadlocks != nil {
-		n.deadlocks.SetOver(n.db.Over)
-	}
-	n.openDB.Store(n.db)
-	n.store.ConnectTxns(replica.TxnDeps{Peers: n.router, GatewayAlive: n.gatewayAlive(), GatewayHeard: n.gatewayHeard(), Over: n.txnOver()})
-	if !n.cfg.SingleNode {
-		n.background.Go(func() { n.addresses.Run(ctx, n.db) })
-	}
 }
 
 // Listen opens the listeners, whose addresses are known from then on. Start does it
@@ -310,7 +271,7 @@ func (n *Node) Listen() (err error) {
 }
 
 func (n *Node) spanSize(start, end []byte) (int64, error) {
-	size, err := n.store.ApproximateSize(start, end)
+	size, err := n.kv.Store.ApproximateSize(start, end)
 	return int64(size), err
 }
 
@@ -321,10 +282,10 @@ func (n *Node) Addr() net.Addr { return n.ln.Addr() }
 func (n *Node) HTTPAddr() net.Addr { return n.httpLn.Addr() }
 
 // Fresh reports whether the node's store was created at this start.
-func (n *Node) Fresh() bool { return n.store.Fresh() }
+func (n *Node) Fresh() bool { return n.kv.Store.Fresh() }
 
 // ClusterID returns the id of the cluster.
-func (n *Node) ClusterID() string { return n.store.Identity().Cluster }
+func (n *Node) ClusterID() string { return n.kv.Store.Identity().Cluster }
 
 // Joined reports whether the node joined its cluster at this start.
 func (n *Node) Joined() bool { return n.joined }
@@ -333,7 +294,7 @@ func (n *Node) Joined() bool { return n.joined }
 func (n *Node) Waiting() bool { return !n.isMember() }
 
 // NodeID returns the node's id in its cluster.
-func (n *Node) NodeID() kvpb.NodeID { return n.store.Identity().Node }
+func (n *Node) NodeID() kvpb.NodeID { return n.kv.Store.Identity().Node }
 
 // SQL returns the SQL layer, for clients in the same process.
 func (n *Node) SQL() *sql.Server { return n.sql }

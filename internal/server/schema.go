@@ -23,15 +23,15 @@ func (p catalogPeers) Call(ctx context.Context, to kvpb.NodeID, req []byte) ([]b
 
 // Away implements catalog.Peers.
 func (p catalogPeers) Away(txn kvpb.TxnID, to kvpb.NodeID) (back func()) {
-	return p.n.deadlocks.Away(txn, to)
+	return p.n.kv.Deadlocks.Away(txn, to)
 }
 
 // openCatalog opens the catalog and, in a cluster, makes the node one of those that
 // serve SQL.
 func (n *Node) openCatalog(ctx context.Context) (*catalog.Store, error) {
-	o := catalog.Options{DB: n.db, Waits: n.store.Waits(), Virtual: pgcatalog.Schemas()}
+	o := catalog.Options{DB: n.kv.DB, Waits: n.kv.Store.Waits(), Virtual: pgcatalog.Schemas()}
 	if !n.cfg.SingleNode {
-		o.Node, o.Life, o.Peers, o.Clock = n.NodeID(), n.life, catalogPeers{n}, n.clock
+		o.Node, o.Life, o.Peers, o.Clock = n.NodeID(), n.kv.Life, catalogPeers{n}, n.clock
 	}
 	cat := catalog.NewStore(o)
 	if n.cfg.SingleNode {
@@ -39,20 +39,6 @@ func (n *Node) openCatalog(ctx context.Context) (*catalog.Store, error) {
 	}
 	n.rpc.Handle(methodCatalog, cat.HandlePeer)
 	return cat, cat.StartGateway(ctx)
-}
-
-// clockPause is how often a starting node looks whether its clock may be shown.
-const clockPause = 20 * time.Millisecond
-
-// awaitClock waits until the wall clock has reached the time that the clock's former
-// life may have shown: it begins there, up to hlc.BoundWindow ahead of the other
-// nodes', who would refuse it. That takes up to three seconds after a crash: nobody
-// knows then how much of the window the former life had used, and times that it
-// showed must not be shown again. A graceful stop leaves a bound that has passed.
-func (n *Node) awaitClock() {
-	for n.clock.Now().WallTime-n.clock.PhysicalNow() > int64(n.cfg.MaxOffset/4) {
-		<-time.After(clockPause)
-	}
 }
 
 // leaveTimeout bounds how long a stopping node takes to tell that it serves SQL no

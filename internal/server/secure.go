@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvnode"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/pgwire/wire"
 	"github.com/lichendb/lichen/internal/rpc"
@@ -52,14 +53,14 @@ func (n *Node) newRPC() {
 	o := rpc.Options{
 		ClusterID: n.ClusterID, NodeID: n.NodeID, Version: Version, Clock: n.clock, MaxOffset: n.cfg.MaxOffset, Logger: n.log, OnFatal: n.fatal,
 		Resolve: func(id kvpb.NodeID) (string, bool) {
-			if n.live == nil {
+			if n.kv.Live == nil {
 				return "", false
 			}
-			i, ok := n.live.Node(id)
+			i, ok := n.kv.Live.Node(id)
 			return i.Addr, ok && i.Addr != ""
 		},
-		Life: func() int64 { return n.life }, OnTwin: n.endAsTwin,
-		Dial: n.dial, Urgent: []rpc.Method{methodLiveness},
+		Life: func() int64 { return n.kv.Life }, OnTwin: n.endAsTwin,
+		Dial: n.dial, Urgent: []rpc.Method{kvnode.MethodLiveness},
 	}
 	if n.cfg.SingleNode {
 		o.Clock = hlc.NewSystem(n.cfg.MaxOffset) // who calls does not set this node's clock

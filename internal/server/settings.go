@@ -29,11 +29,11 @@ func (n *Node) applySettings(stored map[string]string) {
 	}
 	v := n.settings.Get()
 	n.log.Info("cluster settings changed", "set", len(stored))
-	for _, st := range n.store.Stores() {
+	for _, st := range n.kv.Store.Stores() {
 		st.SetSnapshotRate(v.SnapshotRate)
 		st.SetSlowSync(v.SlowSync)
 	}
-	n.ranges.balance.SettingsChanged()
+	n.kv.Balance.SettingsChanged()
 }
 
 // sqlSettings implements clustersetting.Source.
@@ -46,7 +46,7 @@ func (s sqlSettings) Live() *setting.Live { return s.n.settings }
 
 // Changed implements clustersetting.Source.
 func (s sqlSettings) Changed(ctx context.Context) {
-	if _, err := s.n.ranges.config.Read(ctx); err != nil {
+	if _, err := s.n.kv.Config.Read(ctx); err != nil {
 		s.n.log.Warn("reading the cluster settings", "err", err) // they are read again in a moment
 	}
 }

@@ -24,7 +24,7 @@ func slowDown(n *Node, d time.Duration) {
 			return nil
 		}
 	}
-	n.store.First().DiskWatch().SetFault(hook)
+	n.kv.Store.First().DiskWatch().SetFault(hook)
 }
 
 // led counts the ranges that each store leads.
@@ -58,7 +58,7 @@ func TestSlowStore(t *testing.T) { withNodes(t, testSlowStore) }
 
 func testSlowStore(t *testing.T, c *testNodes) {
 	first, second, _, one := c.splitTable()
-	at := first.store.First().Identity().Store
+	at := first.kv.Store.First().Identity().Store
 	c.until("leaders on every store", func() (bool, string) {
 		led := c.led(second)
 		return led[at] > 0 && len(led) == 3, fmt.Sprint(led)
@@ -85,7 +85,7 @@ func testSlowStore(t *testing.T, c *testNodes) {
 	if took := write(); took > 100*time.Millisecond {
 		t.Errorf("with a slow follower five writes took %v", took)
 	}
-	if !first.store.First().Disk().Slow {
+	if !first.kv.Store.First().Disk().Slow {
 		t.Error("the disk does not count as slow")
 	}
 	slowDown(first, 0)
@@ -104,7 +104,7 @@ func testAllSlow(t *testing.T, c *testNodes) {
 	<-time.After(5 * time.Second)
 	moved := func() (n uint64) {
 		for _, nd := range []*Node{first, second, third} {
-			n += nd.ranges.balance.Stats().Actions[placement.TransferLeader]
+			n += nd.kv.Balance.Stats().Actions[placement.TransferLeader]
 		}
 		return n
 	}
@@ -118,7 +118,7 @@ func testAllSlow(t *testing.T, c *testNodes) {
 	}
 	write(20 * time.Second)
 	for _, n := range []*Node{first, second, third} {
-		if !n.store.First().Disk().Slow {
+		if !n.kv.Store.First().Disk().Slow {
 			t.Errorf("the disk of node %d does not count as slow", n.NodeID())
 		}
 	}

@@ -37,10 +37,10 @@ func (s sqlNodes) Alone() bool { return s.n.cfg.SingleNode }
 
 // Others implements sql.Nodes.
 func (s sqlNodes) Others() (out []kvpb.NodeID) {
-	if s.n.live == nil {
+	if s.n.kv.Live == nil {
 		return nil
 	}
-	for _, i := range s.n.live.Nodes() {
+	for _, i := range s.n.kv.Live.Nodes() {
 		if i.ID != s.n.NodeID() && !i.Removed {
 			out = append(out, i.ID)
 		}
@@ -54,12 +54,12 @@ func (s sqlNodes) Ask(ctx context.Context, node kvpb.NodeID, question []byte) ([
 }
 
 // WaitGraph implements sql.Nodes.
-func (s sqlNodes) WaitGraph() *concurrency.WaitGraph { return s.n.store.Waits() }
+func (s sqlNodes) WaitGraph() *concurrency.WaitGraph { return s.n.kv.Store.Waits() }
 
 // Locks implements sql.Nodes.
 func (s sqlNodes) Locks(fn func(kvpb.RangeID, concurrency.Lock) bool) {
 	more := true
-	for _, r := range s.n.store.Replicas() {
+	for _, r := range s.n.kv.Store.Replicas() {
 		if !more {
 			return
 		}
@@ -71,11 +71,4 @@ func (s sqlNodes) Locks(fn func(kvpb.RangeID, concurrency.Lock) bool) {
 }
 
 // TxnOver implements sql.Nodes.
-func (s sqlNodes) TxnOver(id kvpb.TxnID) bool {
-	n := s.n
-	if id.Gateway() == n.NodeID() && id.GatewayStart() == startOf(n.life) {
-		return n.db.Over(id)
-	}
-	alive := n.gatewayAlive()
-	return alive == nil || !alive(id) || n.deadlocks.Over(id)
-}
+func (s sqlNodes) TxnOver(id kvpb.TxnID) bool { return s.n.kv.TxnOver(id) }

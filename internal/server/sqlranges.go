@@ -19,20 +19,20 @@ var _ ranges.Cluster = sqlRanges{}
 // Ranges implements ranges.Cluster.
 func (s sqlRanges) Ranges(ctx context.Context, span keys.Span) ([]ranges.Info, error) {
 	n := s.n
-	list, err := n.ranges.admin.Ranges(ctx, span)
+	list, err := n.kv.Admin.Ranges(ctx, span)
 	if err != nil {
 		return nil, err
 	}
-	splits, err := n.ranges.config.Splits(ctx, span)
+	splits, err := n.kv.Config.Splits(ctx, span)
 	if err != nil {
 		return nil, err
 	}
 	localities := map[kvpb.NodeID]string{}
-	for _, i := range n.nodesKnown().Nodes() {
+	for _, i := range n.kv.Known().Nodes() {
 		localities[i.ID] = i.Locality
 	}
 	now := n.clock.Now()
-	view := n.ranges.balance.View()
+	view := n.kv.Balance.View()
 	out := make([]ranges.Info, len(list))
 	for i := range list {
 		r := ranges.Info{
@@ -69,34 +69,34 @@ func describe(r *ranges.Info, v *rebalance.View) {
 
 // Size implements ranges.Cluster.
 func (s sqlRanges) Size(ctx context.Context, span keys.Span) (int64, error) {
-	return s.n.ranges.admin.Size(ctx, span)
+	return s.n.kv.Admin.Size(ctx, span)
 }
 
 // SplitAt implements ranges.Cluster.
 func (s sqlRanges) SplitAt(ctx context.Context, key []byte, until hlc.Timestamp) error {
 	// The record comes first: nothing merges the new range away in between.
-	if err := s.n.ranges.config.SetSplit(ctx, key, until); err != nil {
+	if err := s.n.kv.Config.SetSplit(ctx, key, until); err != nil {
 		return err
 	}
 	// A merge may have looked for the record before. So the leader is asked even where a
 	// range begins at key: it renews the range.
-	return s.n.ranges.admin.SplitAt(ctx, key)
+	return s.n.kv.Admin.SplitAt(ctx, key)
 }
 
 // Unsplit implements ranges.Cluster.
 func (s sqlRanges) Unsplit(ctx context.Context, key []byte) error {
-	return s.n.ranges.config.SetSplit(ctx, key, hlc.Timestamp{})
+	return s.n.kv.Config.SetSplit(ctx, key, hlc.Timestamp{})
 }
 
 // Scatter implements ranges.Cluster.
 func (s sqlRanges) Scatter(ctx context.Context, span keys.Span) error {
-	return s.n.ranges.balance.Scatter(ctx, span)
+	return s.n.kv.Balance.Scatter(ctx, span)
 }
 
 // Nodes implements ranges.Cluster.
 func (s sqlRanges) Nodes(context.Context) ([]ranges.Node, error) {
 	var out []ranges.Node
-	for _, i := range s.n.nodesKnown().Nodes() {
+	for _, i := range s.n.kv.Known().Nodes() {
 		if i.Removed {
 			continue
 		}

@@ -59,24 +59,16 @@ func (n *Node) giveUp() error {
 func (n *Node) shut() error {
 	_ = n.ln.Close()
 	n.cancel()
-	if n.router != nil {
-		n.router.FailFast()
+	if n.kv.Router != nil {
+		n.kv.Router.FailFast()
 	}
 	n.endUsers()
 	err := n.http.Close()
-	if n.live != nil {
-		n.live.Close()
-	}
-	if n.router != nil {
-		n.router.Close()
-	}
-	if n.deadlocks != nil {
-		n.deadlocks.Close()
-	}
+	n.kv.Disconnect()
 	if n.rpc != nil {
 		n.rpc.Close() // and with it the requests of other nodes, which use the store
 	}
-	return errors.Join(err, n.store.Close())
+	return errors.Join(err, n.kv.Store.Close())
 }
 
 // awaitEnd waits for end, within bounds.
@@ -110,12 +102,12 @@ func (n *Node) awaitEnd(ended <-chan error, drained <-chan struct{}) error {
 
 // stuckDisks returns the directories of the stores whose disks stand still.
 func (n *Node) stuckDisks() (dirs []string, all bool) {
-	for _, st := range n.store.Stores() {
+	for _, st := range n.kv.Store.Stores() {
 		if st.DiskWatch().Oldest() > store.StallAfter {
 			dirs = append(dirs, st.Dir())
 		}
 	}
-	return dirs, len(dirs) == len(n.store.Stores())
+	return dirs, len(dirs) == len(n.kv.Store.Stores())
 }
 
 // endUsers waits until nothing of this node uses the store any more. A command that
@@ -141,7 +133,7 @@ func (n *Node) endUsers() {
 		}
 	}
 	n.log.Warn("stopping without an answer of the cluster: other nodes wait until this node's leases have expired")
-	for _, r := range n.store.Replicas() {
+	for _, r := range n.kv.Store.Replicas() {
 		r.Refuse()
 	}
 	<-done

@@ -80,7 +80,7 @@ func testStores(t *testing.T, c *testNodes) {
 	if got := c.query(c.connect(third), "SELECT sum(v) FROM t"); got != 5050 {
 		t.Errorf("the sum is %d; want 5050", got)
 	}
-	lost := third.store.Stores()[1].Identity().Store
+	lost := third.kv.Store.Stores()[1].Identity().Store
 	if s := third.nodes()[2].Stores; len(s) != 2 {
 		t.Errorf("the status of node 3 shows the stores %+v", s)
 	}
@@ -123,19 +123,19 @@ func testStalledStore(t *testing.T, c *testNodes) {
 	over := make(chan struct{})
 	end := sync.OnceFunc(func() { close(over) })
 	defer end()
-	watch := first.store.Stores()[0].DiskWatch()
+	watch := first.kv.Store.Stores()[0].DiskWatch()
 	watch.SetFault(func(op *fs.Op) error {
 		if op.Kind.Mutates() {
 			<-over
 		}
 		return nil
 	})
-	c.until("a disk that stands still", func() (bool, string) { return first.store.AnyStalled(), "" })
+	c.until("a disk that stands still", func() (bool, string) { return first.kv.Store.AnyStalled(), "" })
 	c.exec(one, "UPDATE t SET v = v + 1") // through the same node
-	if first.store.AllStalled() {
+	if first.kv.Store.AllStalled() {
 		t.Error("both disks count as stalled")
 	}
-	c.until("support for the node's other store", func() (bool, string) { return first.disksOK(), "" })
+	c.until("support for the node's other store", func() (bool, string) { return !first.kv.Store.AllStalled(), "" })
 	watch.SetFault(nil)
 	end()
 	if got := c.query(one, "SELECT sum(v) FROM t"); got != 5150 {
@@ -156,23 +156,23 @@ func testShortStall(t *testing.T, c *testNodes) {
 	conn := c.connect(n)
 	c.exec(conn, "CREATE TABLE t (k INT PRIMARY KEY)")
 	over := make(chan struct{})
-	watch := n.store.First().DiskWatch()
+	watch := n.kv.Store.First().DiskWatch()
 	watch.SetFault(func(op *fs.Op) error {
 		if op.Kind.Mutates() {
 			<-over
 		}
 		return nil
 	})
-	c.until("a disk that stands still", func() (bool, string) { return n.store.AllStalled(), "" })
+	c.until("a disk that stands still", func() (bool, string) { return n.kv.Store.AllStalled(), "" })
 	<-time.After(2 * time.Second)
 	watch.SetFault(nil)
 	close(over)
 	<-time.After(diskTimeout - time.Second)
-	if !n.store.AllStalled() {
+	if !n.kv.Store.AllStalled() {
 		t.Error("the disk counts as well already")
 	}
 	<-time.After(10 * time.Second)
-	if n.store.AllStalled() {
+	if n.kv.Store.AllStalled() {
 		t.Error("the disk still counts as stalled")
 	}
 	c.exec(conn, "INSERT INTO t VALUES (1)")

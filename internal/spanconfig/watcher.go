@@ -46,6 +46,7 @@ type Options struct {
 type Watcher struct {
 	o       Options
 	now     atomic.Pointer[Config]
+	news    chan struct{} // Changed
 	reading chan struct{} // held by the goroutine that reads
 	// changed says that this node has changed splits and not announced it yet; stale, that
 	// it has not read them since.
@@ -55,11 +56,15 @@ type Watcher struct {
 
 // NewWatcher returns a Watcher that has read nothing yet.
 func NewWatcher(o Options) *Watcher {
-	return &Watcher{o: o, reading: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+	return &Watcher{o: o, news: make(chan struct{}, 1), reading: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 }
 
 // Config returns the configuration as last read, nil before the first reading.
 func (w *Watcher) Config() *Config { return w.now.Load() }
+
+// Changed receives something after a reading that found zones or splits to be others than
+// before, the first included. One goroutine may wait for it.
+func (w *Watcher) Changed() <-chan struct{} { return w.news }
 
 // ReadEvery is the pause between two readings.
 func (w *Watcher) ReadEvery() time.Duration { return w.paced(readEvery) }
@@ -127,7 +132,14 @@ func (w *Watcher) Read(ctx context.Context) (changed bool, err error) {
 	if w.o.Settings != nil {
 		w.o.Settings(stored)
 	}
-	return old == nil || old.stored != next.stored || !maps.Equal(old.splits, next.splits), nil
+	changed = old == nil || old.stored != next.stored || !maps.Equal(old.splits, next.splits)
+	if changed {
+		select {
+		case w.news <- struct{}{}:
+		default:
+		}
+	}
+	return changed, nil
 }
 
 // readConfig reads everything but the splits.

@@ -1,0 +1,74 @@
+package kvnode
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/store"
+)
+
+const (
+	// diskLookEvery is the pause between two looks at the state of the disks, shedEvery that
+	// between two offers of the leaderships of full stores.
+	diskLookEvery = 100 * time.Millisecond
+	shedEvery     = time.Second
+)
+
+// watchDisks has the other nodes hear of a disk that is full, slow or stands still, and leaves
+// the leaderships of full stores to them, until ctx ends.
+func (n *Node) watchDisks(ctx context.Context) {
+	t := time.NewTicker(diskLookEvery)
+	defer t.Stop()
+	was := n.diskStates()
+	var shedAt time.Time
+	for attempt := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		now, is := time.Now(), n.diskStates()
+		if !slices.Equal(is, was) {
+			was = is
+			n.Stats.Changed()
+			n.Balance.Wake()
+		}
+		if n.Live != nil && now.Sub(shedAt) > shedEvery {
+			shedAt = now
+			attempt++
+			n.ShedLeaders(attempt)
+		}
+	}
+}
+
+func (n *Node) diskStates() []store.DiskState {
+	out := make([]store.DiskState, len(n.Store.Stores()))
+	for i, st := range n.Store.Stores() {
+		out[i] = st.Disk()
+	}
+	return out
+}
+
+// StoreInfos describes this node's stores to the others: as last measured, and their disks as
+// they are now.
+func (n *Node) StoreInfos() []liveness.StoreInfo {
+	var out []liveness.StoreInfo
+	measured := n.Stats.Stores()
+	for _, st := range n.Store.Stores() {
+		id, disk := st.Identity().Store, st.Disk()
+		if id == 0 {
+			continue
+		}
+		s := liveness.StoreInfo{ID: id}
+		for i := range measured {
+			if measured[i].ID == id {
+				s = measured[i]
+			}
+		}
+		s.Stalled, s.Full, s.Slow, s.Late = disk.Stalled, disk.Full, disk.Slow, disk.Late
+		out = append(out, s)
+	}
+	return out
+}

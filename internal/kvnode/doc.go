@@ -1,0 +1,27 @@
+// Package kvnode is the key-value part of a node: stores, liveness, the addresses of ranges, the
+// gateway, and what looks after ranges. It builds these parts in order and connects them; what
+// they decide lies in their own packages.
+//
+// Above it is server, which adds membership of a cluster, SQL and HTTP, and sim, which builds the
+// same nodes over a simulated network, disk and clock. Below it is everything from rebalance to
+// store.
+//
+//	New ─▶ stores opened, clock waited for, handlers set
+//	       (the node gets its identity; Store.Start, Live.Start)
+//	OpenGateway ─▶ Router, DB
+//	StartRanges ─▶ measuring, merging, placing, checking
+//	(what runs by Options.Go ends) ─▶ Disconnect ─▶ Store.Close
+//
+// Read node.go (Node, Options), network.go (what other nodes ask), ranges.go, gateways.go (whose
+// transactions go on), addresses.go (the meta records), leave.go (who leads in this node's place).
+//
+// # Invariants
+//
+//  1. No time is shown that lies further ahead of the other nodes than a quarter of the maximum
+//     offset at the start. (awaitClock)
+//  2. No two lives of a node have the same number. (New: the clock never shows a time twice)
+//  3. A transaction whose gateway has begun another life, or was removed, does not go on; one
+//     whose gateway has just started gets as long to be heard of as any other. (gatewayAlive,
+//     newLives; maxNewLives bounds them)
+//  4. A replica whose disk stands still is asked nothing: others lead. (sender, localRanges)
+package kvnode

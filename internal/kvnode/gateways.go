@@ -1,0 +1,111 @@
+package kvnode
+
+import (
+	"sync"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/liveness"
+	"github.com/lichendb/lichen/internal/replica"
+)
+
+// startOf is how a life of a node appears in the ids of its transactions: in steps
+// of 65.536 µs.
+func startOf(life int64) uint64 { return uint64(life) >> 16 & (1<<48 - 1) }
+
+// maxNewLives bounds the lives that are served before a heartbeat told of them.
+const maxNewLives = 1024
+
+// newLives are lives of gateways that sent requests before a heartbeat told of them:
+// those of nodes that have just started.
+type newLives struct {
+	mu   sync.Mutex
+	seen map[gatewayLife]time.Time
+}
+
+type gatewayLife struct {
+	node  kvpb.NodeID
+	start uint64
+}
+
+// alive reports whether a life may go on: it gets as long to be heard of as any other.
+func (l *newLives) alive(g gatewayLife) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first, ok := l.seen[g]
+	if !ok {
+		if l.seen == nil {
+			l.seen = map[gatewayLife]time.Time{}
+		}
+		if len(l.seen) >= maxNewLives {
+			return false
+		}
+		first = time.Now()
+		l.seen[g] = first
+	}
+	return time.Since(first) < liveness.DeadGatewayAfter
+}
+
+// known forgets the lives of a node that have become known, or are over.
+func (l *newLives) known(g gatewayLife) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for o := range l.seen {
+		if o.node == g.node && o.start <= g.start {
+			delete(l.seen, o)
+		}
+	}
+}
+
+// txnDeps returns what replicas ask about transactions. A node by itself is the only gateway.
+func (n *Node) txnDeps() replica.TxnDeps {
+	if n.o.Alone {
+		return replica.TxnDeps{Peers: n.Router}
+	}
+	return replica.TxnDeps{
+		Peers: n.Router, GatewayAlive: n.gatewayAlive, Over: n.txnOver,
+		GatewayHeard: func(id kvpb.TxnID) bool { return n.Live.Live(id.Gateway()) },
+	}
+}
+
+// gatewayAlive reports whether the gateway of a transaction goes on.
+func (n *Node) gatewayAlive(id kvpb.TxnID) bool {
+	g := gatewayLife{id.Gateway(), id.GatewayStart()}
+	if g.node == n.ID() {
+		return g.start == startOf(n.Life)
+	}
+	i, ok := n.Live.Node(g.node)
+	switch heard := startOf(i.Life); {
+	case ok && (i.Removed || g.start < heard):
+		return false
+	case ok && g.start == heard:
+		return n.Live.GatewayAlive(g.node, i.Life)
+	}
+	return n.lives.alive(g) // it has just started
+}
+
+// gatewaySilence is after how long without a word of a gateway the row locks of its
+// transactions go to those who wait for them.
+const gatewaySilence = 2 * time.Second
+
+// txnOver finds out whether the transaction that holds a lock which others wait for has ended,
+// or its gateway is out of reach.
+func (n *Node) txnOver(id kvpb.TxnID) bool {
+	g := id.Gateway()
+	if g == n.ID() {
+		return n.DB.Over(id)
+	}
+	heard := n.Live.LastHeard(g)
+	return !heard.IsZero() && time.Since(heard) > gatewaySilence || n.Deadlocks.Over(id)
+}
+
+// TxnOver reports whether a transaction has ended, for want of its gateway perhaps.
+func (n *Node) TxnOver(id kvpb.TxnID) bool {
+	switch {
+	case id.Gateway() == n.ID() && id.GatewayStart() == startOf(n.Life):
+		return n.DB.Over(id)
+	case n.o.Alone:
+		return true
+	}
+	return !n.gatewayAlive(id) || n.Deadlocks.Over(id)
+}
