@@ -12,6 +12,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 // pendingGenerated is a generated column whose expression waits for all columns of
@@ -110,6 +111,8 @@ func immutable(e plan.Expr) bool {
 		switch x := x.(type) {
 		case *plan.Call:
 			ok = ok && (x.Fn.Volatility == builtin.Immutable || joinsImmutably(x))
+		case *plan.Cast:
+			ok = ok && casts.Immutable(x.Arg.Type(), x.T)
 		case *plan.SessionValue:
 			ok = false
 		case *plan.Case:
