@@ -22,8 +22,8 @@ import (
 // operands of a comparison with a column in WHERE, as assigned values and what is
 // added to or taken from a column in SET, and as the values of INSERT. If a text has
 // an integer elsewhere, among those that parser.Literals finds, it has no fingerprint.
-// So it is too if its plan with parameters fails: the text is then run as it is, and
-// the client sees that error.
+// A fingerprint whose plan fails with parameters, reads partial indexes, or casts what may not
+// fit is not used: the text is then run as it is, and the client sees the error of that.
 
 // Limits of fingerprints.
 const (
@@ -315,4 +315,35 @@ func readsPartly(root plan.Node) bool {
 		return !found
 	})
 	return found
+}
+
+// castsConstants reports whether an UPDATE converts a parameter to a type that not every integer
+// fits: a constant that does not fails the statement even if it changes no row.
+func castsConstants(root plan.Node) bool {
+	if _, ok := root.(*plan.Update); !ok {
+		return false
+	}
+	found := false
+	plan.Walk(root, func(n plan.Node) bool {
+		plan.VisitExprs(n, func(e *plan.Expr) {
+			plan.WalkExpr(*e, func(x plan.Expr) bool {
+				if c, ok := x.(*plan.Cast); ok {
+					_, param := c.Arg.(*plan.Param)
+					found = found || param && !fitsIntegers(c.T)
+				}
+				return !found
+			})
+		})
+		return !found
+	})
+	return found
+}
+
+// fitsIntegers reports whether t has all integers that parameters of a fingerprint may be.
+func fitsIntegers(t *types.T) bool {
+	switch t.Family {
+	case types.FloatFamily, types.DecimalFamily, types.StringFamily:
+		return t.Typmod < 0
+	}
+	return t.Oid == types.Int8.Oid
 }

@@ -280,7 +280,7 @@ func (s *Session) newPlan(ctx context.Context, p *Prepared, params []types.Datum
 	if err != nil {
 		return nil, err
 	}
-	if p.parameterized && (prep.ByValues || readsPartly(prep.Root)) {
+	if p.parameterized && (prep.ByValues || readsPartly(prep.Root) || castsConstants(prep.Root)) {
 		return nil, errNotParameterized
 	}
 	if err := optimizer.Optimize(prep, s.optimization(ctx, params, fixed)); err != nil {

@@ -16,7 +16,7 @@ func (o *optimizer) constantError(n plan.Node, out []plan.ColID) *pgerr.Error {
 
 // errorOfQuery is the first error of the constants of a query of which the columns out are needed.
 func (o *optimizer) errorOfQuery(n plan.Node, out []plan.ColID) *pgerr.Error {
-	if err := o.errorOfRows(n); err != nil {
+	if err := o.errorOfUnions(n); err != nil {
 		return err
 	}
 	if o.on(RulePrune) {
@@ -25,11 +25,18 @@ func (o *optimizer) errorOfQuery(n plan.Node, out []plan.ColID) *pgerr.Error {
 	return o.errorBelow(n, false)
 }
 
-// errorOfRows is the first error of the lists of VALUES with several rows, all of whose columns are computed.
-func (o *optimizer) errorOfRows(n plan.Node) (err *pgerr.Error) {
+// errorOfUnions is the first error of the select lists of UNION ALL, all of whose columns are computed
+// if they are constants.
+func (o *optimizer) errorOfUnions(n plan.Node) (err *pgerr.Error) {
 	plan.Walk(n, func(n plan.Node) bool {
-		if v, ok := n.(*plan.Values); ok && len(v.RowExprs) > 1 {
-			err = o.errorBelow(v, false)
+		u, ok := n.(*plan.SetOp)
+		if !ok || u.Kind != plan.Union || !u.All {
+			return err == nil
+		}
+		for _, side := range u.Children() {
+			if p, ok := side.(*plan.Project); ok && !ownQuery(p) && err == nil {
+				err = o.errorOfExprs(p)
+			}
 		}
 		return err == nil
 	})
@@ -44,14 +51,11 @@ func (o *optimizer) errorBelow(n plan.Node, excluded bool) (err *pgerr.Error) {
 		return nil
 	}
 	withoutChecks(n)
-	plan.VisitExprs(n, func(e *plan.Expr) {
-		if err == nil {
-			err = o.errorOf(*e)
-		}
-	})
+	err = o.errorOfExprs(n)
 	switch n := n.(type) {
 	case *plan.Filter:
-		excluded = excluded || nothingPasses(n.Cond)
+		_, having := n.Input.(*plan.GroupBy)
+		excluded = excluded || !having && nothingPasses(n.Cond)
 	case *plan.Join:
 		excluded = false
 	}
@@ -63,16 +67,22 @@ func (o *optimizer) errorBelow(n plan.Node, excluded bool) (err *pgerr.Error) {
 	return err
 }
 
+// errorOfExprs is the first error of the constants of n's own expressions.
+func (o *optimizer) errorOfExprs(n plan.Node) (err *pgerr.Error) {
+	plan.VisitExprs(n, func(e *plan.Expr) {
+		if err == nil {
+			err = o.errorOf(*e)
+		}
+	})
+	return err
+}
+
 // errorOf is the first error of the constants of an expression, then of its subqueries.
 func (o *optimizer) errorOf(e plan.Expr) *pgerr.Error {
 	e, err := o.foldExpr(e)
 	plan.WalkExpr(e, func(x plan.Expr) bool {
 		s, ok := x.(*plan.Subquery)
-		switch {
-		case err != nil || !ok:
-		case s.Kind == plan.ExistsSubquery:
-			err = o.errorOfQuery(s.Plan, nil)
-		default:
+		if err == nil && ok {
 			err = o.errorOfQuery(s.Plan, plan.IDs(s.Plan.Props().Cols))
 		}
 		return err == nil

@@ -1,8 +1,6 @@
 package optimizer
 
 import (
-	"strings"
-
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -177,6 +175,8 @@ func (f *folder) node(e plan.Expr) plan.Expr {
 		return f.foldOther(e, e.Eq)
 	case *plan.FieldSelect:
 		return f.foldField(e)
+	case *plan.NullIf:
+		return f.foldNullIf(e)
 	case *plan.IsDistinct:
 		return f.foldOther(e, e.Eq)
 	case *plan.AnyAll:
@@ -215,15 +215,43 @@ func (f *folder) choices(args []plan.Expr) []plan.Expr {
 	return out
 }
 
-// dataException is the class of the SQLSTATEs of values that can't be computed.
-const dataException = "22"
-
 // failedWith notes what computing a constant failed with, if the statement fails with that too.
 func (f *folder) failedWith(err error) {
 	e := pgerr.From(err)
-	if strings.HasPrefix(string(e.Code), dataException) || e.Code == pgerr.FeatureNotSupported {
+	switch e.Code[:2] {
+	case "22", "42", "0A": // else it ran out of something, or is a domain's to find
 		f.err = e
 	}
+}
+
+// foldNullIf compares constants. It is NULL where the left side is, whatever the right side.
+func (f *folder) foldNullIf(e *plan.NullIf) plan.Expr {
+	left, ok := constOf(e.Left)
+	switch {
+	case !ok || hasOperand(e.LeftCmp):
+		return e
+	case left.IsNull():
+		return plan.NewNull(e.Type())
+	}
+	cmp := f.fold(operandIs(e.LeftCmp, e.Left))
+	equal, ok := constOf(f.node(&plan.Call{Fn: e.Eq, Args: []plan.Expr{cmp, e.RightCmp}, T: types.Bool}))
+	switch {
+	case !ok:
+		return e
+	case equal.IsTrue():
+		return plan.NewNull(e.Type())
+	}
+	return e.Left
+}
+
+// operandIs is e with a constant in place of CaseOperand.
+func operandIs(e, operand plan.Expr) plan.Expr {
+	return plan.MapExpr(e, func(x plan.Expr) plan.Expr {
+		if _, ok := x.(*plan.CaseOperand); ok {
+			return operand
+		}
+		return x
+	})
 }
 
 // foldOther computes an expression of constants by an operator, nil if it has none.
@@ -570,12 +598,7 @@ func withOperand(e *plan.Case, operand plan.Expr) (searched *plan.Case, ok bool)
 		if hasOperand(c.Whens[i].Cond) {
 			return nil, false
 		}
-		c.Whens[i].Cond = plan.MapExpr(c.Whens[i].Cond, func(x plan.Expr) plan.Expr {
-			if _, ok := x.(*plan.CaseOperand); ok {
-				return operand
-			}
-			return x
-		})
+		c.Whens[i].Cond = operandIs(c.Whens[i].Cond, operand)
 	}
 	return c, true
 }

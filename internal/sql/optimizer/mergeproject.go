@@ -28,6 +28,7 @@ func mergeProject(n *plan.Project) {
 		case *plan.ColRef, *plan.Const, *plan.Param:
 			continue
 		}
+		blocked = blocked || in.Called && uses[i] == 0
 		volatile := plan.Volatile(e) && !plant.On(plant.VolatileTwice)
 		if uses[i] > 1 && !plant.On(plant.VolatileTwice) || volatile || hasSubquery(e) {
 			blocked = true

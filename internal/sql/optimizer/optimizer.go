@@ -265,11 +265,7 @@ func (o *optimizer) subquery(s *plan.Subquery) {
 			return
 		}
 	}
-	if s.Kind == plan.ExistsSubquery {
-		s.Plan = o.query(s.Plan, nil, false)
-	} else {
-		s.Plan = o.query(s.Plan, plan.IDs(s.Plan.Props().Cols), true)
-	}
+	s.Plan = o.query(s.Plan, plan.IDs(s.Plan.Props().Cols), s.Kind != plan.ExistsSubquery)
 	o.done = append(o.done, s.Plan)
 }
 

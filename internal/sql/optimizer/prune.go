@@ -158,7 +158,7 @@ func (o *optimizer) pruneProject(n *plan.Project, need colSet) plan.Node {
 	var cols []plan.Column
 	var exprs []plan.Expr
 	for i, e := range n.Exprs {
-		if !need.has(n.Cols[i].ID) && !plan.Volatile(e) {
+		if !need.has(n.Cols[i].ID) && !plan.Volatile(e) && (!n.Called || isValue(e)) {
 			continue
 		}
 		cols, exprs = append(cols, n.Cols[i]), append(exprs, e)
@@ -232,12 +232,8 @@ func pruneValues(n *plan.Values, need colSet) {
 	if len(keep) == len(n.Cols) {
 		return
 	}
-	for _, row := range n.RowExprs {
-		for _, e := range row {
-			if plan.Volatile(e) {
-				return
-			}
-		}
+	if mayFail(n) {
+		return
 	}
 	var cols []plan.Column
 	for _, i := range keep {
@@ -251,6 +247,24 @@ func pruneValues(n *plan.Values, need colSet) {
 		}
 		n.RowExprs[r] = out
 	}
+}
+
+// mayFail reports whether something in rows is computed. The only row is a part of the query around
+// it, of which what is not needed is not computed; several are computed as they are, as in PostgreSQL.
+func mayFail(n *plan.Values) bool {
+	for _, row := range n.RowExprs {
+		for _, e := range row {
+			if plan.Volatile(e) || len(n.RowExprs) > 1 && !isLeaf(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isLeaf(e plan.Expr) bool {
+	_, column := e.(*plan.ColRef)
+	return column || isValue(e)
 }
 
 // pruneWindow drops functions whose results nobody reads, and with the last of

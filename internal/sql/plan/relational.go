@@ -25,6 +25,8 @@ type Project struct {
 	Base
 	Input Node
 	Exprs []Expr
+	// Called tells that Exprs are functions in FROM: they are called though nothing needs the results.
+	Called bool
 }
 
 // SetFunc is one set-returning call of a ProjectSet.

@@ -96,7 +96,7 @@ func (b *builder) setRows(te *ast.FuncRef, ff *fromFuncs, name string) plan.Node
 
 // scalarRow makes the one row of functions that return no set.
 func (b *builder) scalarRow(ff *fromFuncs) plan.Node {
-	n := &plan.Project{Input: oneRow(), Exprs: ff.scalars}
+	n := &plan.Project{Input: oneRow(), Exprs: ff.scalars, Called: true}
 	for i, x := range ff.scalars {
 		n.Cols = append(n.Cols, plan.Column{ID: b.newCol(), Name: ff.names[i], Type: outType(x)})
 	}
@@ -106,7 +106,7 @@ func (b *builder) scalarRow(ff *fromFuncs) plan.Node {
 // compositeRow makes the one row of a function that returns a composite value:
 // its fields.
 func (b *builder) compositeRow(te *ast.FuncRef, x plan.Expr) plan.Node {
-	in := &plan.Project{Input: oneRow(), Exprs: []plan.Expr{x}}
+	in := &plan.Project{Input: oneRow(), Exprs: []plan.Expr{x}, Called: true}
 	whole := plan.Column{ID: b.newCol(), Name: te.Alias.Name, Type: outType(x)}
 	in.Cols = []plan.Column{whole}
 	n := &plan.Project{Input: in}

@@ -36,7 +36,9 @@ func (b *builder) subqueryExpr(e *ast.Subquery, s *scope) (plan.Expr, error) {
 		return nil, err
 	}
 	if e.Kind == ast.SubqueryExists {
-		p.node, p.targets = unprojected(p.node), nil
+		if !countsRows(p.node, false) {
+			p.node, p.targets = unprojected(p.node), nil
+		}
 		return b.newSubquery(plan.ExistsSubquery, e.Query, p, outer, types.Bool, s), nil
 	}
 	if len(p.targets) != 1 {
@@ -53,6 +55,46 @@ func (b *builder) subqueryExpr(e *ast.Subquery, s *scope) (plan.Expr, error) {
 	return b.newSubquery(plan.ArraySubquery, e.Query, p, outer, at.WithCollation(t.Collation()), s), nil
 }
 
+// countsRows reports whether a query has more than FROM, WHERE, GROUP BY, DISTINCT, ORDER BY and a
+// constant LIMIT: then PostgreSQL computes the select list of EXISTS, else nobody does. listed tells
+// that n is below that.
+func countsRows(n plan.Node, listed bool) bool {
+	switch n := n.(type) {
+	case *plan.With:
+		return countsRows(n.Body, listed)
+	case *plan.Sort:
+		return countsRows(n.Input, listed)
+	case *plan.Distinct:
+		return !listed && countsRows(n.Input, listed)
+	case *plan.Project:
+		return !listed && countsRows(n.Input, true)
+	case *plan.Filter:
+		_, having := n.Input.(*plan.GroupBy)
+		return listed && having
+	case *plan.GroupBy:
+		return listed && (n.Scalar || len(n.Aggs) > 0 || n.Sets != nil)
+	case *plan.Limit:
+		return !listed && (n.Offset != nil || !isPositive(n.Count) || countsRows(n.Input, listed))
+	case *plan.ProjectSet: // over nothing it is a function in FROM
+		_, function := n.Input.(*plan.Values)
+		return listed && !function
+	case *plan.Window:
+		return listed
+	case *plan.SetOp, *plan.LockRows:
+		return !listed
+	}
+	return false
+}
+
+// isPositive reports whether a LIMIT is a constant above 0, or NULL.
+func isPositive(count plan.Expr) bool {
+	if c, ok := count.(*plan.Cast); ok {
+		count = c.Arg
+	}
+	c, ok := count.(*plan.Const)
+	return ok && (c.D.IsNull() || c.D.Family() == types.IntFamily && c.D.Int() > 0)
+}
+
 // unprojected drops what computes the columns of a query that only has to have a row.
 func unprojected(n plan.Node) plan.Node {
 	switch n := n.(type) {
@@ -61,6 +103,8 @@ func unprojected(n plan.Node) plan.Node {
 	case *plan.Sort:
 		return unprojected(n.Input)
 	case *plan.Distinct:
+		return unprojected(n.Input)
+	case *plan.Limit: // of one row or more
 		return unprojected(n.Input)
 	}
 	return n
