@@ -62,3 +62,19 @@ func TestShowErrorPosition(t *testing.T) {
 		}
 	}
 }
+
+// TestPositionOfTypeName: an error within the text of a type's name is where that text is.
+func TestPositionOfTypeName(t *testing.T) {
+	n := newNode(t, fs.NewMem())
+	t.Cleanup(func() { closeNode(t, n) })
+	s := named(t, n, "s")
+	for text, want := range map[string]int{
+		"SELECT 1, 'nonesuch'::regtype":  11,
+		"SELECT 'int4 foo bar'::regtype": 8,
+		"SELECT ''::regtype":             8,
+	} {
+		if got := pgerr.From(exec1(s, text)).Position; got != want {
+			t.Errorf("%s: position %d, want %d", text, got, want)
+		}
+	}
+}

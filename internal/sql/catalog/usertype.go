@@ -236,9 +236,6 @@ func (c *Collection) FindTypeTable(ctx context.Context, schema, name string) (*T
 		return nil, err
 	}
 	for _, s := range schemas {
-		if s.ID.IsVirtual() {
-			continue
-		}
 		if t, err := c.findTypeIn(ctx, s, name); t != nil || err != nil {
 			return t, err
 		}
@@ -246,7 +243,7 @@ func (c *Collection) FindTypeTable(ctx context.Context, schema, name string) (*T
 	return nil, nil
 }
 
-// findTypeIn is FindTypeTable in one stored schema.
+// findTypeIn is FindTypeTable in one schema.
 func (c *Collection) findTypeIn(ctx context.Context, s *Schema, name string) (*Table, error) {
 	if t, _, err := c.findIn(ctx, s, TypeName(name)); t != nil || err != nil {
 		return t, err
@@ -274,9 +271,12 @@ func (c *Collection) PeekTypeNamed(ctx context.Context, schema ID, name string) 
 // anything; nil if there is none, or a built-in one.
 func (c *Collection) PeekType(ctx context.Context, name string) *Table {
 	for _, p := range c.SearchPath() {
-		if c.store.virtual.schemas[p] != nil {
+		if s := c.store.virtual.schemas[p]; s != nil {
 			if t, ok := types.ByName(name); ok && t.Name == name && p == pgCatalog {
 				return nil
+			}
+			if t := c.store.virtual.names[NameKey{Schema: s.ID, Name: name}]; t != nil {
+				return t
 			}
 			continue
 		}
@@ -291,14 +291,17 @@ func (c *Collection) PeekType(ctx context.Context, name string) *Table {
 	return nil
 }
 
-// PeekTypeByOid returns a user-defined type, one of the rows of a stored relation, or the
-// array of one, without a pin; nil if there is none.
+// PeekTypeByOid returns a user-defined type, one of the rows of a relation, or the array of one,
+// without a pin; nil if there is none.
 func (c *Collection) PeekTypeByOid(ctx context.Context, oid uint32) *types.T {
 	if c.ReadPast(ctx) != nil {
 		return nil
 	}
 	t, ok := c.PeekOwner(oid).(*Table)
-	if !ok || t.Kind != KindType && !t.HasRows() {
+	if !ok {
+		t = c.BuiltInOfType(oid)
+	}
+	if t == nil || t.Kind != KindType && !t.HasRows() {
 		return nil
 	}
 	u := TypeOf(t)

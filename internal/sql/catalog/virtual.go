@@ -6,13 +6,14 @@ type virtualCatalog struct {
 	schemas map[string]*Schema
 	byID    map[ID]Descriptor
 	byOid   map[uint32]*Table
+	byType  map[uint32]*Table // by the oids of their row types, and of these types' arrays
 	names   map[NameKey]*Table // Database is 0
 }
 
 func (v *virtualCatalog) init(all []VirtualSchema) {
 	*v = virtualCatalog{
 		all: all, schemas: map[string]*Schema{}, byID: map[ID]Descriptor{},
-		byOid: map[uint32]*Table{}, names: map[NameKey]*Table{},
+		byOid: map[uint32]*Table{}, byType: map[uint32]*Table{}, names: map[NameKey]*Table{},
 	}
 	for _, s := range all {
 		v.schemas[s.Schema.Name] = s.Schema
@@ -20,7 +21,12 @@ func (v *virtualCatalog) init(all []VirtualSchema) {
 		for _, t := range s.Tables {
 			v.byID[t.ID] = t
 			v.byOid[t.Oid] = t
+			v.byType[t.Oid], v.byType[t.RowArrayOid] = t, t
 			v.names[NameKey{Schema: s.Schema.ID, Name: t.Name}] = t
 		}
 	}
 }
+
+// BuiltInOfType returns the built-in relation whose rows, or arrays of whose rows, have the type
+// with an oid; nil if there is none.
+func (c *Collection) BuiltInOfType(oid uint32) *Table { return c.store.virtual.byType[oid] }

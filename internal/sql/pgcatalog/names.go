@@ -206,13 +206,23 @@ func functionOid(schema, name string) (uint32, error) {
 func (c *Catalog) typeOid(name string) (uint32, error) {
 	tn, err := parser.ParseTypeName(name)
 	if err != nil {
-		return 0, err
+		e := *pgerr.From(err)
+		e.Context = "invalid type name \"" + name + "\""
+		return 0, withinName(&e)
 	}
 	t, err := planner.FindType(c.ctx(), tn, 4, c.h.Coll)
 	if err != nil {
-		return 0, err
+		return 0, withinName(err)
 	}
 	return t.Oid, nil
+}
+
+// withinName returns an error without its position, which counts from the begin of a type's name
+// and not of the statement.
+func withinName(err error) error {
+	e := *pgerr.From(err)
+	e.Position = 0
+	return &e
 }
 
 // parts splits a possibly quoted, qualified name.

@@ -73,10 +73,14 @@ func parseTables() *builtIn {
 }
 
 func (b *builtIn) table(schema catalog.ID, name string, f []string) *catalog.Table {
-	n, err := strconv.ParseUint(f[1], 10, 32)
-	must.True(err == nil, "tables.txt: bad oid of %s", name)
+	oids := [2]uint32{}
+	for i, text := range strings.Split(f[1], "/") {
+		n, err := strconv.ParseUint(text, 10, 32)
+		must.True(err == nil, "tables.txt: bad oid of %s", name)
+		oids[i] = uint32(n)
+	}
 	t := &catalog.Table{
-		ID: virtualID(uint32(n)), Oid: uint32(n), Version: 1, Schema: schema, Name: name, Owner: catalog.RootUser,
+		ID: virtualID(oids[0]), Oid: oids[0], RowArrayOid: oids[1], Version: 1, Schema: schema, Name: name, Owner: catalog.RootUser,
 		Kind: catalog.KindVirtual, NextColumnID: catalog.ColumnID(len(f) - 2), NextAttnum: int16(len(f) - 2),
 	}
 	b.isView[t.Oid], b.isShared[t.Oid] = f[2] == "v", f[2] == "s"

@@ -153,7 +153,10 @@ func (s *snapshot) in(x *catalog.Schema, name string) *catalog.Table {
 // with it, nil if there is none.
 func (s *snapshot) ownerOf(oid uint32) *catalog.Table {
 	t, ok := s.c.h.Coll.PeekOwner(oid).(*catalog.Table)
-	if !ok || t.Database != s.db.ID {
+	if !ok {
+		return s.c.h.Coll.BuiltInOfType(oid)
+	}
+	if t.Database != s.db.ID {
 		return nil
 	}
 	return t

@@ -211,7 +211,7 @@ func (b *builder) wholeRow(it *item, level, from *scope, pos int) plan.Expr {
 	if c := neverNull(it); c != nil && it.nullable && !plant.On(plant.RowOfNulls) {
 		row.NullRow = b.useColumn(c, level, from, pos)
 	}
-	if t := it.rowsOf(); t != nil && !t.ID.IsVirtual() {
+	if t := it.rowsOf(); t != nil {
 		row.T = catalog.RowType(t)
 	}
 	if it.rowType != nil {
