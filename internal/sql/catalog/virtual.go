@@ -6,7 +6,7 @@ type virtualCatalog struct {
 	schemas map[string]*Schema
 	byID    map[ID]Descriptor
 	byOid   map[uint32]*Table
-	byType  map[uint32]*Table // by the oids of their row types, and of these types' arrays
+	byType  map[uint32]*Table  // by the oids of their row types, and of these types' arrays
 	names   map[NameKey]*Table // Database is 0
 }
 

@@ -51,12 +51,16 @@ type Script struct {
 	Name, path string
 }
 
-// Scripts returns the scripts below a directory in the order of their names.
+// Scripts returns the scripts in the folders of a directory, one for each area, in the order of
+// their names.
 func Scripts(t *testing.T, dir string) []Script {
 	t.Helper()
 	var scripts []Script
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, _ fs.DirEntry, err error) error {
 		if name, ok := strings.CutSuffix(path, ".slt"); ok {
+			if !strings.Contains(path, "/") {
+				t.Errorf("%s lies in no folder: put it into that of its area", path)
+			}
 			scripts = append(scripts, Script{name, filepath.Join(dir, path)})
 		}
 		return err
