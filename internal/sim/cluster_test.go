@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -11,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lichendb/lichen/internal/apply"
+	clustersetting "github.com/lichendb/lichen/internal/config/setting"
 	"github.com/lichendb/lichen/internal/dist"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/kv/address"
+	"github.com/lichendb/lichen/internal/kvnode"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/replica"
@@ -31,21 +30,11 @@ const simOffset = 250 * time.Millisecond
 // virtual time from passing until the node's end is noticed.
 const memTable = 64 << 20
 
-// Methods of the simulated nodes.
-const (
-	methodFirstRange rpc.Method = 51
-	methodLiveness   rpc.Method = 52
-	methodCatalog    rpc.Method = 53
-)
+// methodCatalog is how the catalogs of simulated nodes agree on changes.
+const methodCatalog rpc.Method = 53
 
 // startWithin is how long a node may take to start.
 const startWithin = 2 * time.Minute
-
-// housekeepEvery is how often a node looks after its replicas, as a server does.
-const housekeepEvery = time.Second
-
-// resolveEvery is how many rounds pass until a merge that goes on is taken for given up.
-const resolveEvery = 8
 
 // node is one node of a simulated cluster, over its lives.
 type node struct {
@@ -58,26 +47,22 @@ type node struct {
 	lives int
 }
 
-// life is one life of a node: everything above the disk.
+// life is one life of a node: everything above the disk. It is what a server runs, but for the
+// placement of replicas.
 type life struct {
-	node      *node
-	hlc       *hlc.Clock
-	began     int64
-	ep        *Endpoint
-	store     *store.Store
-	live      *liveness.Liveness
-	router    *dist.Router
-	dead      *dist.Deadlocks
-	addresses *address.Registry
-	db        *kv.DB
+	node   *node
+	hlc    *hlc.Clock
+	ep     *Endpoint
+	kv     *kvnode.Node
+	began  int64              // kv.Life
+	store  *store.Store       // the only one of kv.Store
+	live   *liveness.Liveness // kv.Live
+	router *dist.Router       // kv.Router
+	db     *kv.DB             // kv.DB
 	// running are the requests that use the store; ended ends them with the life.
 	running sync.WaitGroup
 	ended   context.Context
 	end     context.CancelFunc
-
-	mu       sync.Mutex
-	told     liveness.StoreInfo // what the others hear of its store
-	tellings uint64             // how often that has changed
 }
 
 func (n *node) current() *life {
@@ -106,11 +91,10 @@ type cluster struct {
 	// muted methods are lost on their way from store to store.
 	muted map[rpc.Method]bool
 
-	cutKeys   []string // where ranges may be split
-	lastRange atomic.Uint64
-	changes   sync.WaitGroup
-	ending    sync.WaitGroup           // lives that are over
-	changed   [faultKinds]atomic.Int64 // changes that were made, by kind
+	cutKeys []string // where ranges may be split
+	changes sync.WaitGroup
+	ending  sync.WaitGroup           // lives that are over
+	changed [faultKinds]atomic.Int64 // changes that were made, by kind
 }
 
 func newCluster(t *testing.T, seed uint64, size int) *cluster {
@@ -165,38 +149,12 @@ func (c *cluster) start(id kvpb.NodeID) {
 }
 
 func (c *cluster) info(id kvpb.NodeID, l *life) liveness.NodeInfo {
-	d := l.store.Disk()
-	is := liveness.StoreInfo{ID: kvpb.StoreID(id), Late: d.Late, Slow: d.Slow, Stalled: d.Stalled, Full: d.Full}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.told != is {
-		l.told = is
-		l.tellings++
-	}
-	return liveness.NodeInfo{ID: id, Life: l.began, Seq: l.tellings, Stores: []liveness.StoreInfo{is}}
-}
-
-// waitForClock keeps a restarted node from running ahead of the others: its clock
-// begins past the bound that its former life had reserved.
-func waitForClock(h *hlc.Clock) {
-	for h.Now().WallTime-h.PhysicalNow() > int64(simOffset/4) {
-		<-time.After(20 * time.Millisecond)
-	}
+	return liveness.NodeInfo{ID: id, Life: l.kv.Life, Seq: l.kv.Stats.Seq(), Stores: l.kv.StoreInfos()}
 }
 
 func (c *cluster) open(n *node) (*life, error) {
 	l := &life{node: n, hlc: hlc.New(n.clock.Now, simOffset)}
 	l.ended, l.end = context.WithCancel(context.Background())
-	logger := slog.New(c.log).With("node", n.id)
-	s, err := store.Open(store.Options{
-		FS: n.disk.FS(), Dir: "store", Clock: l.hlc, CacheBytes: 1 << 20, MemTableBytes: memTable, NoTableStats: true, SegmentBytes: 64 << 10,
-		Logger: logger, GCTTL: c.ttl, ClosedLag: c.lag, OnFatal: func(err error) { c.story.Addf("node %d: store failed: %v", n.id, err) },
-		OldestRead: func() hlc.Timestamp { return hlc.Timestamp{} },
-	})
-	if err != nil {
-		return nil, err
-	}
-	l.store = s
 	opened := false
 	defer func() {
 		if opened {
@@ -208,141 +166,107 @@ func (c *cluster) open(n *node) (*life, error) {
 		}
 		l.abandon()
 	}()
-	past := s.Identity() != store.Identity{}
-	if !past {
+	var err error
+	if l.kv, err = kvnode.New(c.options(l)); err != nil {
+		return nil, err
+	}
+	l.store, l.live, l.began = l.kv.Store.First(), l.kv.Live, l.kv.Life
+	if l.store.Identity() == (store.Identity{}) {
 		id := store.Identity{Cluster: "sim", Node: n.id, Store: kvpb.StoreID(n.id)}
 		if n.id == 1 {
-			err = s.Bootstrap(id)
+			err = l.store.Bootstrap(id)
 		} else {
-			err = s.Join(id)
+			err = l.store.Join(id)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	waitForClock(l.hlc)
-	l.began = l.hlc.Now().WallTime
-	c.connect(n, l, past, logger)
-	if err := s.Start(); err != nil {
+	if err := l.kv.Store.Start(); err != nil {
 		return nil, err
 	}
 	l.live.Start()
-	l.db = kv.NewDB(l.router, l.hlc, kvpb.GatewayLife(n.id, uint64(l.began)>>16))
-	l.db.SetMaxOffset(simOffset)
-	l.db.SetClocks(l.router.Clocks)
-	l.db.SetSpill(c.spill)
-	l.dead.SetOver(l.db.Over)
-	s.ConnectTxns(l.txnDeps())
-	l.running.Go(func() { l.addresses.Run(l.ended, l.db) })
-	l.running.Go(func() { c.housekeep(l) })
+	l.kv.OpenGateway(l.ended)
+	l.router, l.db = l.kv.Router, l.kv.DB
+	l.kv.StartRanges(l.ended)
 	opened = true
 	return l, nil
 }
 
-// gatewaySilence is after how long without a word of a gateway the locks of its
-// transactions go to who waits for them, as in a server.
-const gatewaySilence = 2 * time.Second
-
-// txnDeps is what replicas ask about transactions.
-func (l *life) txnDeps() replica.TxnDeps {
-	return replica.TxnDeps{
-		Peers: l.router,
-		GatewayAlive: func(id kvpb.TxnID) bool {
-			i, ok := l.live.Node(id.Gateway())
-			life := uint64(i.Life) >> 16 & (1<<48 - 1)
-			return !ok || life < id.GatewayStart() || life == id.GatewayStart() && l.live.GatewayAlive(i.ID, i.Life)
+// options are those of a life: the network, the disk and the clock are simulated.
+func (c *cluster) options(l *life) kvnode.Options {
+	n, logger := l.node, slog.New(c.log).With("node", l.node.id)
+	o := kvnode.Options{
+		Store: store.Options{
+			FS: n.disk.FS(), Clock: l.hlc, CacheBytes: 1 << 20, MemTableBytes: memTable, NoTableStats: true, SegmentBytes: 64 << 10,
+			Logger: logger, GCTTL: c.ttl, ClosedLag: c.lag,
+			OldestRead: func() hlc.Timestamp { return hlc.Timestamp{} }, // nobody waits for readers that are behind
 		},
-		GatewayHeard: func(id kvpb.TxnID) bool { return l.live.Live(id.Gateway()) },
-		Over: func(id kvpb.TxnID) bool {
-			if id.Gateway() == l.node.id {
-				return l.db.Over(id)
-			}
-			heard := l.live.LastHeard(id.Gateway())
-			return !heard.IsZero() && time.Since(heard) > gatewaySilence || l.dead.Over(id)
+		Dirs: []string{"store"}, Transport: &lifeTransport{l: l, c: c}, MaxOffset: simOffset,
+		Self:      func() liveness.NodeInfo { return c.info(n.id, l) },
+		ClockOK:   func() bool { return true },
+		RoundTrip: func(kvpb.NodeID) (time.Duration, bool) { return 0, false },
+		Ready:     func() bool { return true },
+		Check:     func() error { return nil },
+		Capacity:  func(*store.Store) (total, used, own int64) { return simDisk, 0, 0 },
+		OnLeader:  func(r *replica.Replica) { c.story.Addf("node %d leads range %d", n.id, r.RangeID()) },
+		OnDescriptor: func(r *replica.Replica) {
+			c.story.Addf("node %d: %s", n.id, describe(r.Desc()))
 		},
+		OnFatal:  func(err error) { c.story.Addf("node %d: store failed: %v", n.id, err) },
+		Settings: clustersetting.NewLive(clustersetting.Default()), Go: l.running.Go, Spill: c.spill, Logger: logger,
 	}
+	if c.intercept != nil {
+		o.Intercept = func(s kvpb.Sender) kvpb.Sender { return c.intercept(l, s) }
+	}
+	return o
 }
+
+// simDisk is the size that disks are said to have.
+const simDisk = 1 << 40
 
 // abandon closes what a life has opened that could not begin.
 func (l *life) abandon() {
 	l.end()
-	if l.router != nil {
-		l.router.Close()
-		l.dead.Close()
+	if l.kv != nil {
+		l.running.Wait()
+		l.kv.Disconnect()
+		_ = l.kv.Store.Close() // its disk may take nothing
 	}
-	_ = l.store.Close() // its disk may take nothing
 }
 
-// connect gives a life its network.
-func (c *cluster) connect(n *node, l *life, past bool, logger *slog.Logger) {
-	s := l.store
-	l.ep = c.net.Start(n.id, Hooks{Stamp: l.hlc.Reading, Observe: func(ts hlc.Timestamp) { _ = l.hlc.Update(ts) }})
-	l.live = liveness.New(liveness.Options{
-		Clock: l.hlc, MaxOffset: simOffset, NoPast: !past, Logger: logger,
-		ClockOK:  func() bool { return !s.Disk().Stalled },
-		Self:     func() liveness.NodeInfo { return c.info(n.id, l) },
-		Send:     func(to kvpb.NodeID, msg []byte) bool { return l.ep.Send(to, methodLiveness, msg) },
-		OnChange: func(id kvpb.StoreID) { s.SupportChanged(id) },
-	})
-	l.ep.HandleMessage(methodLiveness, l.live.Receive)
-	l.addresses = c.newRegistry(l)
-	s.Connect(store.Network{
-		Transport: c.transport(l.ep), Support: l.live, OthersAnswer: l.live.OthersAnswer,
-		OnLeader: func(r *replica.Replica) {
-			c.story.Addf("node %d leads range %d", n.id, r.RangeID())
-			l.addresses.Publish(r)
-		},
-		OnDescriptor: func(r *replica.Replica) {
-			if r.Leads() {
-				c.story.Addf("node %d: %s", n.id, describe(r.Desc()))
-				l.addresses.Publish(r)
-			}
-		},
-	})
-	l.dead = dist.NewDeadlocks(func() kvpb.NodeID { return n.id }, s.Waits(), l.ep)
-	l.ep.Handle(dist.MethodWaits, l.serving(func(_ context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
-		return l.dead.Serve(req)
-	}))
-	cfg := dist.Config{
-		Node: n.id, Local: localRanges{s}, Caller: l.ep, Now: l.hlc.Now, FirstRange: l.addresses.FindFirstRange, Deadlocks: l.dead, ClosedLag: c.lag,
-	}
-	if c.intercept != nil {
-		cfg.Intercept = func(s kvpb.Sender) kvpb.Sender { return c.intercept(l, s) }
-	}
-	l.router = dist.NewRouter(cfg)
-	l.ep.Handle(dist.MethodClock, l.serving(func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
-		return dist.ServeClock(l.hlc), nil
-	}))
-	l.ep.Handle(dist.MethodKV, l.serving(func(ctx context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
-		return dist.Serve(ctx, func(id kvpb.RangeID) (kvpb.Sender, error) {
-			r, ok := s.Replica(id)
-			switch {
-			case !ok || !r.Initialized():
-				return nil, &kvpb.RangeMismatchError{Range: id}
-			case s.Disk().Stalled:
-				return nil, &kvpb.NotLeaderError{Range: id}
-			}
-			return r, nil
-		}, req), nil
-	}))
+// lifeTransport is the transport of a life: its endpoint begins with the first handler, when the
+// clock may be shown, and its requests end with the life.
+type lifeTransport struct {
+	l *life
+	c *cluster
 }
 
-// quieted is an endpoint whose muted methods reach nobody.
-type quieted struct {
-	*Endpoint
-	muted map[rpc.Method]bool
-}
-
-// Send implements rpc.Transport.
-func (q quieted) Send(to kvpb.NodeID, m rpc.Method, msg []byte) bool {
-	return q.muted[m] || q.Endpoint.Send(to, m, msg)
-}
-
-func (c *cluster) transport(ep *Endpoint) rpc.Transport {
-	if len(c.muted) == 0 {
-		return ep
+func (t *lifeTransport) endpoint() *Endpoint {
+	if l := t.l; l.ep == nil {
+		l.ep = t.c.net.Start(l.node.id, Hooks{Stamp: l.hlc.Reading, Observe: func(ts hlc.Timestamp) { _ = l.hlc.Update(ts) }})
 	}
-	return quieted{ep, c.muted}
+	return t.l.ep
+}
+
+// Handle implements rpc.Transport.
+func (t *lifeTransport) Handle(m rpc.Method, h rpc.Handler) {
+	t.endpoint().Handle(m, t.l.serving(h))
+}
+
+// HandleMessage implements rpc.Transport.
+func (t *lifeTransport) HandleMessage(m rpc.Method, h rpc.MessageHandler) {
+	t.endpoint().HandleMessage(m, h)
+}
+
+// Call implements rpc.Transport.
+func (t *lifeTransport) Call(ctx context.Context, to kvpb.NodeID, m rpc.Method, req []byte) ([]byte, error) {
+	return t.l.ep.Call(ctx, to, m, req)
+}
+
+// Send implements rpc.Transport. Muted methods reach nobody.
+func (t *lifeTransport) Send(to kvpb.NodeID, m rpc.Method, msg []byte) bool {
+	return t.c.muted[m] || t.l.ep.Send(to, m, msg)
 }
 
 // serving makes a handler one of the requests that end with the life.
@@ -358,95 +282,6 @@ func (l *life) serving(h rpc.Handler) rpc.Handler {
 		return h(ctx, from, req)
 	}
 }
-
-// newRegistry returns what keeps the addresses of a life's ranges.
-func (c *cluster) newRegistry(l *life) *address.Registry {
-	b := address.NewRegistry(address.Options{
-		Replica: func(id kvpb.RangeID) (*replica.Replica, bool) {
-			r, ok := l.store.Replica(id)
-			return r, ok && r.Initialized()
-		},
-		Replicas: l.store.Replicas, Superseded: l.store.Superseded,
-		Peers: func() (ids []kvpb.NodeID) {
-			for _, o := range c.nodes {
-				if o != l.node {
-					ids = append(ids, o.id)
-				}
-			}
-			return ids
-		},
-		Ask: func(ctx context.Context, id kvpb.NodeID) (*kvpb.RangeDescriptor, error) {
-			p, err := l.ep.Call(ctx, id, methodFirstRange, nil)
-			if err != nil {
-				return nil, err
-			}
-			return apply.DecodeDescriptor(p)
-		},
-	})
-	l.ep.Handle(methodFirstRange, func(context.Context, kvpb.NodeID, []byte) ([]byte, error) {
-		if d := b.Known(); d != nil {
-			return apply.EncodeDescriptor(d), nil
-		}
-		return nil, errors.New("not known here")
-	})
-	return b
-}
-
-// housekeep does what a server does for its replicas once in a while.
-func (c *cluster) housekeep(l *life) {
-	tick := time.NewTicker(housekeepEvery)
-	defer tick.Stop()
-	round := 0
-	for {
-		select {
-		case <-l.ended.Done():
-			return
-		case <-tick.C:
-		}
-		for _, r := range l.store.Replicas() {
-			if !r.Leads() {
-				r.Reclaim()
-			} else if len(r.Desc().Replicas) > 1 {
-				r.Progress(func([]replica.FollowerProgress) {})
-			}
-		}
-		if l.store.Disk().Full {
-			c.shed(l, round)
-		}
-		if round++; round%resolveEvery == 0 {
-			c.resolveMerges(l)
-		}
-	}
-}
-
-type localRanges struct{ s *store.Store }
-
-func (l localRanges) Replica(id kvpb.RangeID) (kvpb.Sender, bool) {
-	r, ok := l.s.Replica(id)
-	if !ok || !r.Initialized() || l.s.Disk().Stalled {
-		return nil, false
-	}
-	return r, true
-}
-
-// shed has the leaders of a store whose disk is full offer their ranges to others.
-func (c *cluster) shed(l *life, round int) {
-	for _, r := range l.store.Replicas() {
-		if !r.Leads() {
-			continue
-		}
-		d := r.Desc()
-		for i := range d.Replicas {
-			rep := d.Replicas[(i+round)%len(d.Replicas)]
-			if o := c.node(rep.Node).current(); rep.Replica != r.ReplicaID() && rep.Type == kvpb.Voter && o != nil && well(o.store.Disk()) {
-				r.TransferLeader(rep.Replica)
-				break
-			}
-		}
-	}
-}
-
-func well(d store.DiskState) bool { return !d.Stalled && !d.Full && !d.Slow }
 
 // use notes that a request uses a life; it reports false when that has ended.
 func (l *life) use() bool {
@@ -493,12 +328,11 @@ func (c *cluster) retire(id kvpb.NodeID) *life {
 func (c *cluster) end(l *life) {
 	l.live.Close()
 	l.running.Wait()
-	l.router.Close()
-	l.dead.Close()
+	l.kv.Disconnect()
 	if c.onEnd != nil {
 		c.onEnd(l)
 	}
-	_ = l.store.Close() // its disk may be gone
+	_ = l.kv.Store.Close() // its disk may be gone
 }
 
 // close ends all nodes and the network.
@@ -551,12 +385,27 @@ func (c *cluster) found(cuts ...string) {
 			c.led(1, func(r *replica.Replica) error { return r.ChangeReplicas(ctx, ch) })
 		}
 	}
-	c.lastRange.Store(1)
 	all := append([]string{metaEnd}, cuts...)
 	for i := len(all) - 1; i >= 0; i-- {
-		id := kvpb.RangeID(c.lastRange.Add(1))
+		id := c.newRangeID()
 		c.led(1, func(r *replica.Replica) error { return r.Split(ctx, []byte(all[i]), id) })
 	}
+}
+
+// newRangeID returns an id that no range has had.
+func (c *cluster) newRangeID() kvpb.RangeID {
+	c.t.Helper()
+	var last error
+	for range 1000 {
+		id, err := c.nodes[0].current().db.Increment(context.Background(), "range-id", 1)
+		if err == nil {
+			return kvpb.RangeID(id)
+		}
+		last = err
+		<-time.After(20 * time.Millisecond)
+	}
+	c.t.Fatalf("an id for a range: %v", last)
+	return 0
 }
 
 func describe(d *kvpb.RangeDescriptor) string {

@@ -11,8 +11,8 @@
 // which makes faults happen to the other blocks (run.go); [Trace], what is
 // printed when a run fails.
 //
-// The tests put whole nodes between the blocks: a store, liveness, a gateway and the
-// addresses of ranges each, as server does (cluster_test.go). Workloads run on them
+// The tests put whole nodes between the blocks: those of kvnode, which a server runs too, one store
+// each (cluster_test.go). Workloads run on them
 // (simulate_test.go: bank, ring, registers, lists) while faults happen and ranges are split,
 // merged and moved (ranges_test.go). After each run the cluster is healed; every client
 // must get something done, all replicas must hold the same, nothing provisional may be

@@ -134,9 +134,7 @@ func (c *cluster) splitRange(ctx context.Context, r led, rng *rand.Rand, ranges 
 		return fmt.Sprintf("range %d stays whole", d.RangeID), errNothing
 	}
 	key := inside[rng.IntN(len(inside))]
-	id := kvpb.RangeID(c.lastRange.Add(1))
-	err := again(ctx, func() error { return r.Split(ctx, []byte(key), id) })
-	return fmt.Sprintf("range %d at %q, new range %d", d.RangeID, key, id), err
+	return fmt.Sprintf("range %d at %q", d.RangeID, key), r.l.kv.Admin.SplitAt(ctx, []byte(key))
 }
 
 // moveReplica moves a replica to a node that has none of the range, and puts right
@@ -250,30 +248,8 @@ func (c *cluster) mergeRanges(ctx context.Context, r led) (string, error) {
 		if err := await(ctx, n.Leads); err != nil {
 			return what + ", which stays where it is", err
 		}
-		right = led{n, r.l}
 	}
-	return what, r.Merge(ctx, right.Replica)
-}
-
-// resolveMerges ends merges that were begun by the leader of a range and given up.
-func (c *cluster) resolveMerges(l *life) {
-	for _, r := range l.store.Replicas() {
-		if !r.Leads() || r.Desc().Merging == 0 {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(l.ended, changeTimeout)
-		err := r.ResolveMerge(ctx, func(_ context.Context, right, left kvpb.RangeID, generation uint64) error {
-			for _, o := range c.leaders() {
-				if o.RangeID() == right && o.l.use() {
-					defer o.l.running.Done()
-					return o.Unfreeze(left, generation)
-				}
-			}
-			return fmt.Errorf("range %d is not led", right)
-		})
-		cancel()
-		c.story.Addf("node %d: merge into range %d ended: %v", l.node.id, r.RangeID(), err)
-	}
+	return what, r.l.kv.Admin.Merge(ctx, r.RangeID())
 }
 
 // repair brings every range to its number of voters.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/kvpb"
 )
 
 // TestSplitLeavesNoLocks commits several transactions, every other one in a second range
@@ -31,7 +30,7 @@ func TestSplitLeavesNoLocks(t *testing.T) {
 		key := func(round, i int) []byte { return fmt.Appendf(nil, "\x10split%02d/%d", round, i) }
 		for round := 0; round < rounds && !t.Failed(); round++ {
 			left := c.leaderOf(key(round, 0))
-			id := kvpb.RangeID(c.lastRange.Add(1))
+			id := c.newRangeID()
 			txns := make([]*kv.Txn, writers)
 			for i := range txns {
 				txns[i] = c.locked(left.l, key(round, i))
