@@ -46,7 +46,7 @@ var order = [][]string{
 	{"dist", "dist/rangecache"},
 	{"store"},
 	{"replica"},
-	{"raftgroup", "lease", "txnintent"},
+	{"raftgroup", "lease", "txnintent", "snapshot"},
 	{"eval", "apply"},
 	{"storage/mvcc", "storage"},
 	{"raftlog"},

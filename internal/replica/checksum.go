@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
+	"github.com/lichendb/lichen/internal/snapshot"
 	"github.com/lichendb/lichen/internal/storage"
 )
 
@@ -173,7 +174,7 @@ func (s *summing) open(r *Replica) error {
 		}
 		s.add(key, v)
 	}
-	for _, sp := range DataSpans(r.Desc()) {
+	for _, sp := range snapshot.DataSpans(r.Desc()) {
 		it, err := s.eng.NewIter(storage.IterOptions{Lower: sp.Start, Upper: sp.End})
 		if err != nil {
 			return err

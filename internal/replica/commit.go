@@ -253,56 +253,51 @@ func (r *Replica) commitSpilled(
 	return nil
 }
 
-// commitTimestamp chooses when the transaction commits: at its snapshot if no
-// other transaction has read its keys since, otherwise now, provided that all it
-// read is still true. Below SERIALIZABLE there is nothing to keep true. A request
-// that fixes the timestamp is told the lowest possible one instead.
+// commitTimestamp chooses when the transaction commits (concurrency.CommitBounds), and lets readers
+// below go on. A request that fixes the timestamp is told the lowest possible one if that is higher.
 func (r *Replica) commitTimestamp(
 	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, c *concurrency.Commit,
 ) (hlc.Timestamp, error) {
-	t := req.Txn
-	if !req.At.IsEmpty() {
-		c.SetTimestamp(req.At)
-		var read hlc.Timestamp
-		for i := range req.Writes {
-			read = read.Max(r.reads.GetKey(req.Writes[i].Key, txnID(t)))
-		}
-		read = read.Max(r.Threshold())
-		if req.At.LessEq(read) {
-			resp.Lowest = read.Next()
-		}
+	b := concurrency.CommitBounds{
+		Snapshot: req.Txn.ReadTS, Serializable: req.Txn.Isolation == kvpb.Serializable, ReadsElsewhere: !req.AllReadsHere,
+		Fixed: req.At, MinTS: req.MinTS,
+	}
+	if !b.Fixed.IsEmpty() {
+		c.SetTimestamp(b.Fixed)
+	}
+	if b.Serializable || !b.Fixed.IsEmpty() {
+		b.Read, b.Threshold = r.latestRead(req), r.Threshold()
+	}
+	choice, ts, refresh := b.Choose()
+	switch choice {
+	case concurrency.CommitTooLow:
+		resp.Lowest = ts
 		return req.At, nil
+	case concurrency.CommitNow, concurrency.CommitRestart:
+		ts = r.deps.Clock.Now() // known before the refresh, so that readers below it need not wait for that
 	}
-	if t.Isolation != kvpb.Serializable {
-		now := r.deps.Clock.Now()
-		c.SetTimestamp(now)
-		return now, nil
-	}
-	ts := t.ReadTS
-	// Versions up to the threshold are as good as read: a deletion above the
-	// transaction's snapshot may have been forgotten there.
-	move := ts.LessEq(req.MinTS) || ts.LessEq(r.Threshold())
-	for i := 0; i < len(req.Writes) && !move; i++ {
-		move = ts.LessEq(r.reads.GetKey(req.Writes[i].Key, txnID(t)))
-	}
-	if !move {
+	if b.Fixed.IsEmpty() {
 		c.SetTimestamp(ts)
-		return ts, nil
 	}
-	// Known before the refresh, so that readers below it need not wait for that.
-	now := r.deps.Clock.Now()
-	c.SetTimestamp(now)
-	if !req.AllReadsHere {
+	if choice == concurrency.CommitRestart {
 		return hlc.Timestamp{}, &kvpb.RetryError{Reason: "the commit timestamp moved"}
 	}
-	if len(req.Reads) > 0 {
+	if refresh && len(req.Reads) > 0 {
 		r.stats.Refreshes.Add(1)
-		if err := r.refresh(ctx, t, req.Reads, t.ReadTS, now); err != nil {
+		if err := r.refresh(ctx, req.Txn, req.Reads, req.Txn.ReadTS, ts); err != nil {
 			r.stats.RefreshFailures.Add(1)
 			return hlc.Timestamp{}, err
 		}
 	}
-	return now, nil
+	return ts, nil
+}
+
+// latestRead returns until when others have read what a commit writes.
+func (r *Replica) latestRead(req *kvpb.CommitRequest) (ts hlc.Timestamp) {
+	for i := range req.Writes {
+		ts = ts.Max(r.reads.GetKey(req.Writes[i].Key, txnID(req.Txn)))
+	}
+	return ts
 }
 
 // protectLockedReads keeps what the transaction saw under locks, and did not

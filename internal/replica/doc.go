@@ -22,7 +22,7 @@
 // Time: observed.go (what transactions know of this node's clock), closed.go (closed timestamps),
 // follower.go (reads without leadership), feed.go (changes as they are applied).
 //
-// Snapshots: snapshot.go (sending, installing), incoming.go (taking in), mend.go (after a crash
+// Snapshots: snapshot.go (sending, installing what package snapshot carries), mend.go (after a crash
 // in between).
 //
 // A commit, in short: the writes are announced as a commit in flight; the commit

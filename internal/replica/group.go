@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftgroup"
 	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/snapshot"
 	pb "go.etcd.io/raft/v3/raftpb"
 )
 
@@ -21,7 +22,7 @@ type group struct {
 	r       *Replica
 
 	applier  apply.Applier
-	incoming *IncomingSnapshot // what raft may take now
+	incoming *snapshot.Incoming // what raft may take now
 }
 
 var _ raftgroup.Host = (*group)(nil)

@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/liveness"
 	"github.com/lichendb/lichen/internal/raftlog"
+	"github.com/lichendb/lichen/internal/snapshot"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/txnintent"
 	"go.etcd.io/raft/v3"
@@ -54,7 +55,7 @@ type Deps struct {
 	// Send sends a raft message to another replica of the range. It may be lost.
 	Send func(r *Replica, to kvpb.ReplicaDescriptor, m *pb.Message)
 	// SendSnapshot streams a snapshot and tells whether it arrived.
-	SendSnapshot func(r *Replica, to kvpb.ReplicaDescriptor, s *OutgoingSnapshot, done func(ok bool))
+	SendSnapshot func(r *Replica, to kvpb.ReplicaDescriptor, s *snapshot.Outgoing, done func(ok bool))
 	// Absorb takes away the replicas here whose ranges were merged into a range
 	// that receives a snapshot; b is written with the snapshot, done called after.
 	// With after, what was committed before must be durable first.

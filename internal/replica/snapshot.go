@@ -7,12 +7,10 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
-	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/raftlog"
-	"github.com/lichendb/lichen/internal/storage"
+	"github.com/lichendb/lichen/internal/snapshot"
 	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -27,26 +25,6 @@ const resetLogAgain = 250 * time.Millisecond
 
 // ErrOldSnapshot says that a snapshot is no news to the replica it was for.
 var ErrOldSnapshot = errors.New("replica: the snapshot is not newer than the replica")
-
-// OutgoingSnapshot is the state of a range at one point of its log, to be sent
-// to a replica whose log can't be brought up to date any more.
-type OutgoingSnapshot struct {
-	Message   *pb.Message // raft's, without data
-	Desc      *kvpb.RangeDescriptor
-	State     apply.State
-	Threshold hlc.Timestamp
-
-	iters []*storage.Iterator
-	begun bool
-	sum   SnapshotSum
-}
-
-// DataSpans returns the parts of the engine that hold a range's replicated data, in
-// the order in which snapshots send them.
-func DataSpans(d *kvpb.RangeDescriptor) []keys.Span {
-	s := keys.Span{Start: d.StartKey, End: d.EndKey}
-	return []keys.Span{s, keys.LockSpan(s), keys.TxnRecordSpan(s)}
-}
 
 // outgoing is what of the log the snapshots on their way need.
 type outgoing struct {
@@ -87,7 +65,7 @@ func (r *Replica) SnapshotFrom() (index uint64, ok bool) {
 // for one that may be older; this one is as good.
 func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 	r := g.r
-	s := &OutgoingSnapshot{Message: m, Desc: r.Desc(), State: g.applier.State()}
+	s := &snapshot.Outgoing{Message: m, Desc: r.Desc(), State: g.applier.State()}
 	m.Snapshot = &pb.Snapshot{Metadata: &pb.SnapshotMetadata{
 		Index: proto.Uint64(s.State.Index), Term: proto.Uint64(s.State.Term), ConfState: confState(s.Desc),
 	}}
@@ -103,7 +81,7 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 			g.Unquiesce() // the follower is to be told what it lacks
 		})
 	}
-	if err := s.open(r.deps.Engine); err != nil {
+	if err := s.Open(r.deps.Engine); err != nil {
 		s.Close()
 		r.deps.Logger.Error("snapshot", "range", r.id, "err", err)
 		r.deps.Schedule(func() { done(false) })
@@ -112,69 +90,10 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 	r.deps.SendSnapshot(r, to, s, done)
 }
 
-// open takes hold of the range's state as it is in the engine.
-func (s *OutgoingSnapshot) open(eng *storage.Engine) (err error) {
-	if s.Threshold, err = apply.LoadThreshold(eng, s.Desc.RangeID); err != nil {
-		return err
-	}
-	for _, sp := range DataSpans(s.Desc) {
-		it, err := eng.NewIter(storage.IterOptions{Lower: sp.Start, Upper: sp.End})
-		if err != nil {
-			return err
-		}
-		s.iters = append(s.iters, it)
-	}
-	return nil
-}
-
-// Next appends the next chunk of engine keys and values, of about size bytes, to
-// buf; it appends nothing at the end.
-func (s *OutgoingSnapshot) Next(buf []byte, size int) ([]byte, error) {
-	chunk, n := buf, uint64(0)
-	for len(s.iters) > 0 && len(chunk)-len(buf) < size {
-		it := s.iters[0]
-		ok := false
-		if s.begun {
-			ok = it.Next()
-		} else {
-			ok, s.begun = it.First(), true
-		}
-		if !ok {
-			if err := it.Error(); err != nil {
-				return nil, err
-			}
-			it.Close()
-			s.iters, s.begun = s.iters[1:], false
-			continue
-		}
-		v, err := it.ValueAndErr()
-		if err != nil {
-			return nil, err
-		}
-		chunk = appendChunkKey(chunk, it.Key(), v)
-		n++
-	}
-	if n > 0 {
-		s.sum.add(chunk[len(buf):], n)
-	}
-	return chunk, nil
-}
-
-// Sum returns the totals of the chunks so far.
-func (s *OutgoingSnapshot) Sum() SnapshotSum { return s.sum }
-
-// Close releases what the snapshot holds of the engine.
-func (s *OutgoingSnapshot) Close() {
-	for _, it := range s.iters {
-		it.Close()
-	}
-	s.iters = nil
-}
-
 // Receive hands a snapshot that is complete to raft and returns when it is
 // installed, or why it was not: raft takes it only if it is news. The caller closes
 // it afterwards.
-func (r *Replica) Receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *IncomingSnapshot) error {
+func (r *Replica) Receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.Incoming) error {
 	told := make(chan error, 1)
 	if !r.group.Do(func() { told <- r.group.receive(m, from, s) }) {
 		return errStopped
@@ -182,7 +101,7 @@ func (r *Replica) Receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *Incomin
 	return <-told
 }
 
-func (g *group) receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *IncomingSnapshot) error {
+func (g *group) receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.Incoming) error {
 	g.incoming = s
 	defer func() { g.incoming = nil }()
 	if err := g.Step(m, from); err != nil {
@@ -209,7 +128,7 @@ func (g *group) Install(m *pb.Message) error {
 	if err := apply.WriteReplica(local, s.Desc, r.replicaID, s.State, s.Threshold); err != nil {
 		return err
 	}
-	if err := markSnapshot(local, r.id, s.State, &g.View.State); err != nil {
+	if err := snapshot.MarkOf(s.State, &g.View.State).Put(local, r.id); err != nil {
 		return err
 	}
 	former, after, absorbed, err := r.deps.Absorb(r, s.Desc, local)
@@ -219,7 +138,7 @@ func (g *group) Install(m *pb.Message) error {
 	if r.Initialized() {
 		former = append(former, old)
 	}
-	if err := s.ingest(former, local, after); err != nil {
+	if err := s.Ingest(former, local, after); err != nil {
 		return err
 	}
 	absorbed()
@@ -227,7 +146,7 @@ func (g *group) Install(m *pb.Message) error {
 	if err := g.resetLog(s.State); err != nil {
 		return err
 	}
-	if err := clearMark(r.deps.Engine, r.id); err != nil {
+	if err := snapshot.ClearMark(r.deps.Engine, r.id); err != nil {
 		return err
 	}
 	r.desc.Store(s.Desc)
@@ -247,7 +166,7 @@ func (g *group) Install(m *pb.Message) error {
 }
 
 func (g *group) resetLog(at apply.State) error {
-	w := emptied(g.View.Group, g.r.replicaID, g.View.State.HardState, at)
+	w := snapshot.EmptyLog(g.View.Group, g.r.replicaID, g.View.State.HardState, at)
 	err := g.View.Log.Append([]raftlog.Write{w})
 	for errors.Is(err, raftlog.ErrDiskFull) && !g.Queue.Stopped() {
 		// The engine is ahead of the log: there is no way back. Nothing tells when
@@ -260,15 +179,4 @@ func (g *group) resetLog(at apply.State) error {
 	}
 	g.View.Reset(*w.HardState, at.Index)
 	return nil
-}
-
-// emptied is the write that makes a group's log begin after a state.
-func emptied(group raftlog.GroupID, id kvpb.ReplicaID, hs raftlog.HardState, at apply.State) raftlog.Write {
-	hs.Commit = max(hs.Commit, at.Index)
-	if hs.Term < at.Term {
-		hs.Term, hs.Vote = at.Term, 0 // no vote was cast in that term
-	}
-	return raftlog.Write{
-		Group: group, Replica: uint64(id), Reset: &raftlog.Mark{Index: at.Index, Term: at.Term}, HardState: &hs,
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/apply"
+	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -359,20 +360,20 @@ func (r *Replica) unspill(ctx context.Context, req *kvpb.UnspillRequest) error {
 // alone commits, and makes readers wait for the outcome. The caller has latched its record and
 // its intents.
 func (r *Replica) spilledTimestamp(ctx context.Context, req *kvpb.CommitRequest, x *txnintent.Txn) (ts hlc.Timestamp, err error) {
-	read := r.reads.LowWater()
+	b := concurrency.CommitBounds{
+		Snapshot: req.Txn.ReadTS, Serializable: req.Txn.Isolation == kvpb.Serializable, Read: r.reads.LowWater(), MinTS: req.MinTS,
+	}
 	res := r.intents.Step(x, txnintent.Event{Type: txnintent.CommitHere})
 	if res.Has(txnintent.ReplyAborted) {
 		return ts, errSpillGone
 	}
-	read = read.Max(res.TS)
-	ts = r.intents.State(x).TS
-	for i := range req.Writes {
-		read = read.Max(r.reads.GetKey(req.Writes[i].Key, txnID(req.Txn)))
-	}
-	if ts.LessEq(read) || ts.LessEq(req.MinTS) || ts.Less(req.Txn.ReadTS) {
+	b.Read = b.Read.Max(res.TS).Max(r.latestRead(req))
+	b.Spilled = r.intents.State(x).TS
+	choice, ts, refresh := b.Choose()
+	if choice == concurrency.CommitNow {
 		ts = r.deps.Clock.Now()
 	}
-	if req.Txn.Isolation == kvpb.Serializable && len(req.Reads) > 0 {
+	if refresh && len(req.Reads) > 0 {
 		err = r.refresh(ctx, req.Txn, req.Reads, req.Txn.ReadTS, ts)
 	}
 	return ts, err

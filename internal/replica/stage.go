@@ -170,35 +170,24 @@ func (s *stage) run(ctx context.Context) (err error) {
 }
 
 // ended answers a request of a transaction that has ended, or of an attempt that is not the
-// last.
+// last, by what the range remembers, the record says and the intent table knows.
 func (s *stage) ended() (done bool, err error) {
-	if end := s.r.finished.Find(s.req.Txn.ID); end.Known {
-		if end.Aborted {
-			return true, errAborted
-		}
-		s.resp.CommitTS = end.TS
-		return true, nil
+	effects, ts := s.r.finished.Find(s.req.Txn.ID).BeginStage()
+	if effects == txnintent.Propose && s.rec != nil {
+		effects, ts = s.rec.BeginStage(s.req.Epoch)
 	}
-	if s.rec != nil && s.rec.Presence == txnintent.Stored {
-		switch {
-		case s.rec.Status == kvpb.TxnCommitted:
-			s.resp.CommitTS = s.rec.TS
-			return true, nil
-		case s.rec.Status == kvpb.TxnAborted:
-			return true, errAborted
-		case s.rec.Epoch > s.req.Epoch:
-			return true, errSuperseded
-		}
+	if effects == txnintent.Propose {
+		res := s.r.intents.Step(s.x, txnintent.Event{Type: txnintent.BeginStage, Epoch: s.req.Epoch, Recorded: s.rec != nil || s.req.Recorded})
+		effects, ts = res.Effects, res.TS
 	}
-	res := s.r.intents.Step(s.x, txnintent.Event{Type: txnintent.BeginStage, Epoch: s.req.Epoch, Recorded: s.rec != nil || s.req.Recorded})
 	switch {
-	case res.Has(txnintent.ReplyCommitted):
-		s.resp.CommitTS = res.TS
-	case res.Has(txnintent.ReplyAborted):
+	case effects.Has(txnintent.ReplyCommitted):
+		s.resp.CommitTS = ts
+	case effects.Has(txnintent.ReplyAborted):
 		return true, errAborted
-	case res.Has(txnintent.ReplySuperseded):
+	case effects.Has(txnintent.ReplySuperseded):
 		return true, errSuperseded
-	case res.Has(txnintent.ReplyQueried):
+	case effects.Has(txnintent.ReplyQueried):
 		s.resp.Queried = true
 	default:
 		return false, nil

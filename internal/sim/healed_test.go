@@ -14,7 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/snapshot"
 	"github.com/lichendb/lichen/internal/storage"
 	"github.com/lichendb/lichen/internal/storage/mvcc"
 )
@@ -159,7 +159,7 @@ func (c *cluster) alike(d *kvpb.RangeDescriptor) error {
 // checksum sums up all replicated data of a range: versions, locks and records.
 func checksum(e *storage.Engine, d *kvpb.RangeDescriptor) (uint64, error) {
 	h := fnv.New64a()
-	for _, sp := range replica.DataSpans(d) {
+	for _, sp := range snapshot.DataSpans(d) {
 		err := each(e, sp, func(k, v []byte) error {
 			_, _ = fmt.Fprintf(h, "%x=%x\n", k, v) // a hash never fails
 			return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/snapshot"
 	"github.com/lichendb/lichen/internal/storage"
 	pb "go.etcd.io/raft/v3/raftpb"
 )
@@ -51,7 +52,7 @@ type arrival struct {
 	desc *kvpb.RangeDescriptor
 
 	latch chan struct{} // held (full) while a part is taken in, for as long as that takes the disk
-	snap  *replica.IncomingSnapshot
+	snap  *snapshot.Incoming
 	next  uint32 // the sequence number of the next chunk
 	over  bool
 	timer *time.Timer
@@ -126,7 +127,7 @@ func (s *Store) beginArrival(key arrivalKey, p []byte) error {
 	}
 	a.latch <- struct{}{}
 	defer func() { <-a.latch }()
-	a.snap, err = replica.NewIncoming(s.eng, s.opts.FS, dir, a.desc, head.State, head.Threshold)
+	a.snap, err = snapshot.NewIncoming(s.eng, s.opts.FS, dir, a.desc, head.State, head.Threshold)
 	if err != nil {
 		a.endLocked()
 		return err
@@ -240,7 +241,7 @@ func (a *arrival) add(body []byte) error {
 	}
 	data := body[chunkHeader:]
 	if crc32.Checksum(data, chunkSums) != binary.LittleEndian.Uint32(body[4:]) {
-		return fmt.Errorf("%w: checksum of chunk %d", replica.ErrDamagedSnapshot, a.next)
+		return fmt.Errorf("%w: checksum of chunk %d", snapshot.ErrDamaged, a.next)
 	}
 	a.next++
 	return a.snap.Add(data)

@@ -15,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
+	"github.com/lichendb/lichen/internal/snapshot"
 	"github.com/lichendb/lichen/internal/storage"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -332,7 +333,7 @@ func (s *Store) remove(r *replica.Replica, next kvpb.ReplicaID) {
 		id := uint64(r.RangeID())
 		errs := []error{bury(b, r.RangeID(), next)}
 		if r.Initialized() {
-			for _, sp := range replica.DataSpans(r.Desc()) {
+			for _, sp := range snapshot.DataSpans(r.Desc()) {
 				errs = append(errs, b.DeleteRange(sp.Start, sp.End))
 			}
 		}

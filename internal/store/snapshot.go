@@ -17,6 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/must"
 	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/replica"
+	"github.com/lichendb/lichen/internal/snapshot"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 )
@@ -138,7 +139,7 @@ type snapshotHead struct {
 }
 
 // sendSnapshot streams a snapshot on a goroutine of its own.
-func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap *replica.OutgoingSnapshot, done func(bool)) {
+func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap *snapshot.Outgoing, done func(bool)) {
 	sn := &s.snapshots
 	sn.mu.Lock()
 	closed := sn.closed || s.net.Transport == nil
@@ -185,7 +186,7 @@ func (s *Store) sendSnapshot(r *replica.Replica, to kvpb.ReplicaDescriptor, snap
 }
 
 // stream sends a snapshot, a chunk at a time.
-func (s *Store) stream(ctx context.Context, e envelope, to kvpb.NodeID, number uint64, snap *replica.OutgoingSnapshot) (err error) {
+func (s *Store) stream(ctx context.Context, e envelope, to kvpb.NodeID, number uint64, snap *snapshot.Outgoing) (err error) {
 	limits := s.snapshots.limits
 	call := func(buf []byte, timeout time.Duration) error {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -235,19 +236,19 @@ func (s *Store) stream(ctx context.Context, e envelope, to kvpb.NodeID, number u
 	return call(appendSum(part(nil, partEnd), snap.Sum()), installTimeout)
 }
 
-func appendSum(b []byte, s replica.SnapshotSum) []byte {
+func appendSum(b []byte, s snapshot.Sum) []byte {
 	for _, v := range []uint64{s.Chunks, s.Keys, s.Bytes, uint64(s.CRC)} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
 	return b
 }
 
-func decodeSum(p []byte) (s replica.SnapshotSum, err error) {
+func decodeSum(p []byte) (s snapshot.Sum, err error) {
 	if len(p) != 4*8 {
 		return s, errMessage
 	}
 	at := func(i int) uint64 { return binary.LittleEndian.Uint64(p[8*i:]) }
-	return replica.SnapshotSum{Chunks: at(0), Keys: at(1), Bytes: at(2), CRC: uint32(at(3))}, nil
+	return snapshot.Sum{Chunks: at(0), Keys: at(1), Bytes: at(2), CRC: uint32(at(3))}, nil
 }
 
 // stopContext returns a context that ends with the store.

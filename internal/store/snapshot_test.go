@@ -25,6 +25,7 @@ import (
 	"github.com/lichendb/lichen/internal/raftlog"
 	"github.com/lichendb/lichen/internal/replica"
 	"github.com/lichendb/lichen/internal/rpc"
+	"github.com/lichendb/lichen/internal/snapshot"
 	"github.com/lichendb/lichen/internal/storage"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -34,7 +35,7 @@ import (
 func dataSum(t *testing.T, s *Store, d *kvpb.RangeDescriptor) (sum uint64, keys int) {
 	t.Helper()
 	h := fnv.New64a()
-	for _, sp := range replica.DataSpans(d) {
+	for _, sp := range snapshot.DataSpans(d) {
 		it, err := s.eng.NewIter(storage.IterOptions{Lower: sp.Start, Upper: sp.End})
 		if err != nil {
 			t.Fatal(err)
@@ -308,7 +309,7 @@ func TestSnapshotRefused(t *testing.T) {
 		}
 		stray := binary.AppendUvarint(nil, 4)
 		stray = append(append(stray, "\x12kk\x00"...), 0)
-		if _, err := s.receiveSnapshot(ctx, 1, snapshotChunk(102, 0, stray)); !errors.Is(err, replica.ErrDamagedSnapshot) {
+		if _, err := s.receiveSnapshot(ctx, 1, snapshotChunk(102, 0, stray)); !errors.Is(err, snapshot.ErrDamaged) {
 			t.Errorf("a key of another range: %v", err)
 		}
 		if _, err := s.receiveSnapshot(ctx, 1, snapshotChunk(102, 1, nil)); err == nil {
@@ -463,7 +464,7 @@ func TestSnapshotMemory(t *testing.T) {
 	}
 	defer s.Close()
 	d := &kvpb.RangeDescriptor{RangeID: 7, StartKey: []byte("\x10a"), EndKey: []byte("\x10z"), NextReplicaID: 3, Generation: 1}
-	in, err := replica.NewIncoming(s.eng, s.opts.FS, s.opts.FS.PathJoin(dir, snapshotDir, "1"), d, apply.State{Index: 20, Term: 6}, hlc.Timestamp{})
+	in, err := snapshot.NewIncoming(s.eng, s.opts.FS, s.opts.FS.PathJoin(dir, snapshotDir, "1"), d, apply.State{Index: 20, Term: 6}, hlc.Timestamp{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,6 +169,32 @@ func (r *RecordState) End(req *kvpb.EndTxnRequest, ended Ended, forgotten bool) 
 	return RecordStep{Action: WriteCommitted, TS: req.TS}
 }
 
+// BeginStage answers whether an attempt to commit may begin, which says so in the record: not if
+// the transaction has ended, or if a later attempt has begun. Propose stands for yes.
+func (r *RecordState) BeginStage(epoch uint32) (Effects, hlc.Timestamp) {
+	switch {
+	case r.Presence != Stored:
+	case r.Status == kvpb.TxnCommitted:
+		return ReplyCommitted, r.TS
+	case r.Status == kvpb.TxnAborted:
+		return ReplyAborted, hlc.Timestamp{}
+	case r.Epoch > epoch:
+		return ReplySuperseded, hlc.Timestamp{}
+	}
+	return Propose, hlc.Timestamp{}
+}
+
+// BeginStage answers the same for a transaction that may have ended.
+func (e Ended) BeginStage() (Effects, hlc.Timestamp) {
+	switch {
+	case !e.Known:
+		return Propose, hlc.Timestamp{}
+	case e.Aborted:
+		return ReplyAborted, hlc.Timestamp{}
+	}
+	return ReplyCommitted, e.TS
+}
+
 // SweepAction is what the sweep does about something that nobody may ever ask for.
 type SweepAction uint8
 

@@ -330,6 +330,12 @@ func (s *script) record(name, what string, a args) string {
 	case "commit", "abort", "forget":
 		action := map[string]kvpb.EndAction{"commit": kvpb.EndCommit, "abort": kvpb.EndAbort, "forget": kvpb.EndForget}[what]
 		step = rec.End(&kvpb.EndTxnRequest{Action: action, TS: a.ts("ts"), Epoch: a.epoch(), Since: a.ts("since")}, ended(a), a.has("forgotten"))
+	case "stage":
+		effects, ts := rec.BeginStage(a.epoch())
+		if e := ended(a); e.Known {
+			effects, ts = e.BeginStage()
+		}
+		return strings.TrimSuffix(effects.String()+" "+short(ts), " "+short(hlc.Timestamp{}))
 	case "sweep":
 		alive := !a.has("dead")
 		return fmt.Sprintf("%v, tidies: %v", rec.Sweep(alive, millis(a, "age"), 5*time.Second), rec.Tidies(alive, a.has("resolved"), millis(a, "age")))

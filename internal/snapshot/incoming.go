@@ -1,10 +1,9 @@
-package replica
+package snapshot
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/encoding"
@@ -15,32 +14,13 @@ import (
 	"github.com/lichendb/lichen/internal/storage"
 )
 
-// SnapshotTableBytes is how much one table of a received snapshot holds, roughly.
-const SnapshotTableBytes = 32 << 20
+// tableBytes is how much one table of a received snapshot holds, roughly.
+const tableBytes = 32 << 20
 
-// ErrDamagedSnapshot says that a snapshot did not arrive as it was sent.
-var ErrDamagedSnapshot = errors.New("replica: damaged snapshot")
-
-// castagnoli is the table of the checksums of snapshots. It never changes.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// SnapshotSum adds a chunk to the totals of a snapshot, which both ends keep.
-type SnapshotSum struct {
-	Chunks, Keys, Bytes uint64
-	CRC                 uint32
-}
-
-func (s *SnapshotSum) add(chunk []byte, keys uint64) {
-	s.Chunks++
-	s.Keys += keys
-	s.Bytes += uint64(len(chunk))
-	s.CRC = crc32.Update(s.CRC, castagnoli, chunk)
-}
-
-// IncomingSnapshot is a snapshot that arrives: its chunks become tables in a
+// Incoming is a snapshot that arrives: its chunks become tables in a
 // directory of its own, which the engine takes over when all are there. Only the
 // chunk at hand is in memory. Close must be called in the end.
-type IncomingSnapshot struct {
+type Incoming struct {
 	Desc      *kvpb.RangeDescriptor
 	State     apply.State
 	Threshold hlc.Timestamp
@@ -52,7 +32,7 @@ type IncomingSnapshot struct {
 	bounds [2][]byte   // the present span's, as engine keys
 	data   bool        // the present span is that of the range's keys
 	bare   []keys.Span // spans beside that of the range's keys of which nothing came
-	sum    SnapshotSum
+	sum    Sum
 
 	table *storage.TableWriter // nil between tables
 	from  []byte               // where the present table's deletion begins
@@ -61,20 +41,20 @@ type IncomingSnapshot struct {
 }
 
 // NewIncoming begins to take a snapshot in, with a directory that is made for it.
-func NewIncoming(eng *storage.Engine, f fs.FS, dir string, d *kvpb.RangeDescriptor, st apply.State, threshold hlc.Timestamp) (*IncomingSnapshot, error) {
+func NewIncoming(eng *storage.Engine, f fs.FS, dir string, d *kvpb.RangeDescriptor, st apply.State, threshold hlc.Timestamp) (*Incoming, error) {
 	if err := f.RemoveAll(dir); err != nil {
 		return nil, err
 	}
 	if err := f.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &IncomingSnapshot{Desc: d, State: st, Threshold: threshold, eng: eng, fs: f, dir: dir, spans: DataSpans(d), data: true}
+	s := &Incoming{Desc: d, State: st, Threshold: threshold, eng: eng, fs: f, dir: dir, spans: DataSpans(d), data: true}
 	s.enterSpan()
 	return s, nil
 }
 
 // Close removes the files that the engine has not taken over.
-func (s *IncomingSnapshot) Close() error {
+func (s *Incoming) Close() error {
 	if s.table != nil {
 		s.table.Close()
 		s.table = nil
@@ -82,7 +62,7 @@ func (s *IncomingSnapshot) Close() error {
 	return s.fs.RemoveAll(s.dir)
 }
 
-func (s *IncomingSnapshot) enterSpan() {
+func (s *Incoming) enterSpan() {
 	sp := s.spans[0]
 	s.bounds = [2][]byte{
 		storage.AppendEngineKey(nil, sp.Start, hlc.Timestamp{}), storage.AppendEngineKey(nil, sp.End, hlc.Timestamp{}),
@@ -91,16 +71,16 @@ func (s *IncomingSnapshot) enterSpan() {
 }
 
 // Add takes in the next chunk.
-func (s *IncomingSnapshot) Add(chunk []byte) error {
+func (s *Incoming) Add(chunk []byte) error {
 	n := uint64(0)
 	for rest := chunk; len(rest) > 0; n++ {
 		k, more, err := encoding.DecodeLenBytes(rest)
 		if err != nil {
-			return ErrDamagedSnapshot
+			return ErrDamaged
 		}
 		v, more, err := encoding.DecodeLenBytes(more)
 		if err != nil {
-			return ErrDamagedSnapshot
+			return ErrDamaged
 		}
 		if err := s.add(k, v); err != nil {
 			return err
@@ -112,19 +92,19 @@ func (s *IncomingSnapshot) Add(chunk []byte) error {
 }
 
 // add adds a key to the present table, or to the first one of a later span.
-func (s *IncomingSnapshot) add(k, v []byte) error {
+func (s *Incoming) add(k, v []byte) error {
 	for !s.inSpan(k) {
 		if len(s.spans) == 1 {
-			return fmt.Errorf("%w: key %x is not the range's", ErrDamagedSnapshot, k)
+			return fmt.Errorf("%w: key %x is not the range's", ErrDamaged, k)
 		}
 		if err := s.leaveSpan(); err != nil {
 			return err
 		}
 	}
 	if s.last != nil && storage.CompareEngineKeys(s.last, k) >= 0 {
-		return fmt.Errorf("%w: keys out of order", ErrDamagedSnapshot)
+		return fmt.Errorf("%w: keys out of order", ErrDamaged)
 	}
-	if s.table != nil && s.table.Size() >= SnapshotTableBytes && !bytes.Equal(storage.Prefix(s.last), storage.Prefix(k)) {
+	if s.table != nil && s.table.Size() >= tableBytes && !bytes.Equal(storage.Prefix(s.last), storage.Prefix(k)) {
 		key, _, err := storage.DecodeEngineKey(k)
 		if err != nil {
 			return err
@@ -141,11 +121,11 @@ func (s *IncomingSnapshot) add(k, v []byte) error {
 	return s.table.SetEngineKey(k, v)
 }
 
-func (s *IncomingSnapshot) inSpan(k []byte) bool {
+func (s *Incoming) inSpan(k []byte) bool {
 	return storage.CompareEngineKeys(s.bounds[0], k) <= 0 && storage.CompareEngineKeys(k, s.bounds[1]) < 0
 }
 
-func (s *IncomingSnapshot) leaveSpan() error {
+func (s *Incoming) leaveSpan() error {
 	if err := s.endSpan(); err != nil {
 		return err
 	}
@@ -157,7 +137,7 @@ func (s *IncomingSnapshot) leaveSpan() error {
 // endSpan ends the present span. What the engine holds of the range's own keys is
 // excised; that of the other spans is removed by a table of each, at the end if it has
 // no keys.
-func (s *IncomingSnapshot) endSpan() error {
+func (s *Incoming) endSpan() error {
 	if !s.data && s.table == nil {
 		s.bare = append(s.bare, s.spans[0])
 		return nil
@@ -165,14 +145,14 @@ func (s *IncomingSnapshot) endSpan() error {
 	return s.finishTable(s.spans[0].End)
 }
 
-func (s *IncomingSnapshot) openTable() (err error) {
+func (s *Incoming) openTable() (err error) {
 	if s.table == nil {
 		s.table, err = s.newTable()
 	}
 	return err
 }
 
-func (s *IncomingSnapshot) newTable() (*storage.TableWriter, error) {
+func (s *Incoming) newTable() (*storage.TableWriter, error) {
 	path := s.fs.PathJoin(s.dir, fmt.Sprintf("%06d.sst", len(s.files)))
 	t, err := s.eng.NewTable(path)
 	if err == nil {
@@ -182,7 +162,7 @@ func (s *IncomingSnapshot) newTable() (*storage.TableWriter, error) {
 }
 
 // finishTable completes the present table, which covers the keys below end.
-func (s *IncomingSnapshot) finishTable(end []byte) error {
+func (s *Incoming) finishTable(end []byte) error {
 	t := s.table
 	if t == nil {
 		return nil
@@ -197,9 +177,9 @@ func (s *IncomingSnapshot) finishTable(end []byte) error {
 }
 
 // Complete checks that all that was sent has arrived.
-func (s *IncomingSnapshot) Complete(sum SnapshotSum) error {
+func (s *Incoming) Complete(sum Sum) error {
 	if s.sum != sum {
-		return fmt.Errorf("%w: %+v arrived, %+v was sent", ErrDamagedSnapshot, s.sum, sum)
+		return fmt.Errorf("%w: %+v arrived, %+v was sent", ErrDamaged, s.sum, sum)
 	}
 	for {
 		if err := s.endSpan(); err != nil {
@@ -213,10 +193,10 @@ func (s *IncomingSnapshot) Complete(sum SnapshotSum) error {
 	}
 }
 
-// ingest replaces what the engine holds of the range by the snapshot, and removes
+// Ingest replaces what the engine holds of the range by the snapshot, and removes
 // what lies in former borders of it, or in ranges that were merged into it. local holds
 // range-local keys that belong to it; after is Engine.Ingest's.
-func (s *IncomingSnapshot) ingest(former []*kvpb.RangeDescriptor, local *storage.Batch, after bool) error {
+func (s *Incoming) Ingest(former []*kvpb.RangeDescriptor, local *storage.Batch, after bool) error {
 	t, err := s.newTable()
 	if err != nil {
 		return err
@@ -252,7 +232,7 @@ func (s *IncomingSnapshot) ingest(former []*kvpb.RangeDescriptor, local *storage
 
 // clearBare makes tables that remove what the engine holds of spans without keys. Most
 // often that is nothing, and each table would cost a sync.
-func (s *IncomingSnapshot) clearBare() error {
+func (s *Incoming) clearBare() error {
 	for _, sp := range s.bare {
 		held, err := s.eng.Holds(sp.Start, sp.End)
 		if err != nil {
@@ -270,9 +250,4 @@ func (s *IncomingSnapshot) clearBare() error {
 		}
 	}
 	return nil
-}
-
-// appendChunkKey appends a key and its value to a chunk of a snapshot.
-func appendChunkKey(chunk, key, value []byte) []byte {
-	return encoding.AppendLenBytes(encoding.AppendLenBytes(chunk, key), value)
 }
