@@ -1,7 +1,8 @@
-package store
+package closedts
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 
 	"github.com/lichendb/lichen/internal/encoding"
@@ -9,38 +10,42 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 )
 
-// closedVersion is the format of closedMessage.
-const closedVersion = 1
+// ErrMessage says that a message can't be read.
+var ErrMessage = errors.New("closedts: damaged message")
 
-// closedMessage says what a store has closed. The receiver takes in what was removed
-// first, then what was added, then the new timestamp of all that rest.
-type closedMessage struct {
-	store  kvpb.StoreID
-	life   int64  // when the store was opened
-	seq    uint64 // counts the messages to this node
-	reset  bool   // nothing of earlier messages holds any more
-	closed hlc.Timestamp
+// messageVersion is the format of Message.
+const messageVersion = 1
 
-	removed []kvpb.RangeID
-	added   []closedItem // without ts
-	active  []closedItem
+// Message says what a store has closed. The receiver takes in what was removed
+// first, then what was added, then the new timestamp of all ranges that are tracked.
+type Message struct {
+	Store   kvpb.StoreID
+	Process int64  // when the store was opened
+	Seq     uint64 // counts the messages to this node
+	Reset   bool   // nothing of earlier messages holds any more
+	Closed  hlc.Timestamp
+
+	Removed []kvpb.RangeID
+	Added   []Item // without TS
+	Active  []Item
 }
 
-type closedItem struct {
-	id    kvpb.RangeID
-	index uint64
-	ts    hlc.Timestamp
+// Item says of a range that nothing comes into it behind Index up to TS.
+type Item struct {
+	Range kvpb.RangeID
+	Index uint64
+	TS    hlc.Timestamp
 }
 
 // take cuts a message with at most n ranges off. What was removed goes first: another
 // message could raise the timestamp otherwise.
-func (m *closedMessage) take(n int) closedMessage {
-	var out closedMessage
-	out.removed, m.removed = cut(m.removed, n)
-	n -= len(out.removed)
-	out.added, m.added = cut(m.added, n)
-	n -= len(out.added)
-	out.active, m.active = cut(m.active, n)
+func (m *Message) take(n int) Message {
+	var out Message
+	out.Removed, m.Removed = cut(m.Removed, n)
+	n -= len(out.Removed)
+	out.Added, m.Added = cut(m.Added, n)
+	n -= len(out.Added)
+	out.Active, m.Active = cut(m.Active, n)
 	return out
 }
 
@@ -49,58 +54,59 @@ func cut[T any](all []T, n int) (head, rest []T) {
 	return all[:n:n], all[n:]
 }
 
-func (m *closedMessage) encode() []byte {
-	b := []byte{closedVersion, 0}
-	if m.reset {
+// Encode returns the form in which the message travels.
+func (m *Message) Encode() []byte {
+	b := []byte{messageVersion, 0}
+	if m.Reset {
 		b[1] = 1
 	}
-	b = binary.AppendUvarint(b, uint64(m.store))
-	b = binary.AppendVarint(b, m.life)
-	b = binary.AppendUvarint(b, m.seq)
-	b = appendClosedTS(b, m.closed)
-	b = binary.AppendUvarint(b, uint64(len(m.removed)))
-	for _, id := range m.removed {
+	b = binary.AppendUvarint(b, uint64(m.Store))
+	b = binary.AppendVarint(b, m.Process)
+	b = binary.AppendUvarint(b, m.Seq)
+	b = appendTS(b, m.Closed)
+	b = binary.AppendUvarint(b, uint64(len(m.Removed)))
+	for _, id := range m.Removed {
 		b = binary.AppendUvarint(b, uint64(id))
 	}
-	for i, l := range [][]closedItem{m.added, m.active} {
+	for i, l := range [][]Item{m.Added, m.Active} {
 		b = binary.AppendUvarint(b, uint64(len(l)))
 		for _, k := range l {
-			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(k.id)), k.index)
+			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(k.Range)), k.Index)
 			if i == 1 {
-				b = appendClosedTS(b, k.ts)
+				b = appendTS(b, k.TS)
 			}
 		}
 	}
 	return b
 }
 
-func appendClosedTS(b []byte, ts hlc.Timestamp) []byte {
+func appendTS(b []byte, ts hlc.Timestamp) []byte {
 	return binary.AppendUvarint(binary.AppendVarint(b, ts.WallTime), uint64(ts.Logical))
 }
 
-// decode reads a message. Bytes behind it are of later versions.
-func (m *closedMessage) decode(p []byte) error {
-	if len(p) < 2 || p[0] != closedVersion {
-		return errMessage
+// Decode reads a message. Bytes behind it are of later versions.
+func (m *Message) Decode(p []byte) error {
+	if len(p) < 2 || p[0] != messageVersion {
+		return ErrMessage
 	}
 	r := encoding.NewReader(p[2:])
-	*m = closedMessage{reset: p[1]&1 != 0, store: kvpb.StoreID(r.Uvarint()), life: r.Varint(), seq: r.Uvarint(), closed: readClosedTS(&r)}
+	*m = Message{Reset: p[1]&1 != 0, Store: kvpb.StoreID(r.Uvarint()), Process: r.Varint(), Seq: r.Uvarint(), Closed: readTS(&r)}
 	for n := r.Count(1); n > 0 && !r.Bad(); n-- {
-		m.removed = append(m.removed, kvpb.RangeID(r.Uvarint()))
+		m.Removed = append(m.Removed, kvpb.RangeID(r.Uvarint()))
 	}
 	for n := r.Count(2); n > 0 && !r.Bad(); n-- {
-		m.added = append(m.added, closedItem{id: kvpb.RangeID(r.Uvarint()), index: r.Uvarint()})
+		m.Added = append(m.Added, Item{Range: kvpb.RangeID(r.Uvarint()), Index: r.Uvarint()})
 	}
 	for n := r.Count(4); n > 0 && !r.Bad(); n-- {
-		m.active = append(m.active, closedItem{id: kvpb.RangeID(r.Uvarint()), index: r.Uvarint(), ts: readClosedTS(&r)})
+		m.Active = append(m.Active, Item{Range: kvpb.RangeID(r.Uvarint()), Index: r.Uvarint(), TS: readTS(&r)})
 	}
 	if r.Bad() {
-		return errMessage
+		return ErrMessage
 	}
 	return nil
 }
 
-func readClosedTS(r *encoding.Reader) hlc.Timestamp {
+func readTS(r *encoding.Reader) hlc.Timestamp {
 	wall, logical := r.Varint(), r.Uvarint()
 	if logical > math.MaxUint32 {
 		r.Fail()

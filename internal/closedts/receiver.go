@@ -1,4 +1,4 @@
-package store
+package closedts
 
 import (
 	"math"
@@ -11,225 +11,240 @@ import (
 	"github.com/lichendb/lichen/internal/plant"
 )
 
-// maxClaims bounds what is remembered of one range that this store has not applied yet.
-const maxClaims = 4
+// maxStatements bounds what is remembered of one range that this store has not applied yet.
+const maxStatements = 4
 
 // askAgain is how long a store waits for an answer before it asks again for everything.
 const askAgain = time.Second
 
-// closedIn is what the leaders of ranges have said of closed timestamps. Each statement is
-// true for ever: up to its timestamp nothing comes into the range behind its index. So it
-// does not matter who leads now, and the highest one counts.
-type closedIn struct {
+// Receiver is what the leaders of ranges have said of closed timestamps, those on this store
+// included. Each statement is true for ever: up to its timestamp nothing comes into the range behind
+// its index. So it does not matter who leads now, and the highest one counts.
+type Receiver struct {
+	applied func(kvpb.RangeID) uint64
+
 	mu      sync.RWMutex
 	streams map[kvpb.StoreID]*inStream
-	ranges  map[kvpb.RangeID]*told
+	local   *inStream // of the ranges led here
+	ranges  map[kvpb.RangeID]*rangeClosed
 }
 
-// inStream is what one store says about the ranges at rest that it leads: all of them are
+// inStream is what one store says about the tracked ranges that it leads: all of them are
 // closed at one timestamp, which rises.
 type inStream struct {
-	life    int64
+	process int64
 	seq     uint64
 	closed  hlc.Timestamp
-	members map[kvpb.RangeID]uint64 // the index from which on it holds
+	tracked map[kvpb.RangeID]uint64 // the index from which on it holds
 	asked   time.Time
 }
 
-func newInStream(life int64) *inStream {
-	return &inStream{life: life, members: map[kvpb.RangeID]uint64{}}
+func newInStream(process int64) *inStream {
+	return &inStream{process: process, tracked: map[kvpb.RangeID]uint64{}}
 }
 
-// claim is one statement.
-type claim struct {
+// statement says that nothing comes in behind an index up to a timestamp.
+type statement struct {
 	index uint64
 	ts    hlc.Timestamp
 }
 
-// told is what is known of one range.
-type told struct {
-	claims [maxClaims]claim
-	n      int
-	risers []*inStream // that have it as a member; mostly one
+// rangeClosed is what is known of one range.
+type rangeClosed struct {
+	statements [maxStatements]statement
+	n          int
+	streams    []*inStream // that track it; mostly one
 }
 
-// Closed implements replica.Closing.
-func (c *closing) Closed(id kvpb.RangeID, applied uint64) (ts hlc.Timestamp) {
-	c.in.mu.RLock()
-	defer c.in.mu.RUnlock()
-	t := c.in.ranges[id]
-	if t == nil {
+// NewReceiver returns a Receiver of a store. applied returns the index that its replica of a range
+// has applied, 0 if it has none.
+func NewReceiver(applied func(kvpb.RangeID) uint64) *Receiver {
+	return &Receiver{
+		applied: applied, streams: map[kvpb.StoreID]*inStream{}, local: newInStream(0), ranges: map[kvpb.RangeID]*rangeClosed{},
+	}
+}
+
+// Closed returns the timestamp up to which a replica that has applied an index has the whole history
+// of its range.
+func (c *Receiver) Closed(id kvpb.RangeID, applied uint64) (ts hlc.Timestamp) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	r := c.ranges[id]
+	if r == nil {
 		return ts
 	}
 	if plant.On(plant.ClosedUnapplied) {
 		applied = math.MaxUint64
 	}
-	for _, k := range t.claims[:t.n] {
+	for _, k := range r.statements[:r.n] {
 		if k.index <= applied {
 			ts = ts.Max(k.ts)
 		}
 	}
-	for _, st := range t.risers {
-		if st.members[id] <= applied {
+	for _, st := range r.streams {
+		if st.tracked[id] <= applied {
 			ts = ts.Max(st.closed)
 		}
 	}
 	return ts
 }
 
-// Inherit implements replica.Closing.
-func (c *closing) Inherit(left, right kvpb.RangeID, at uint64) {
+// Inherit makes what was closed of a range before an index hold for the new range that was split off
+// there.
+func (c *Receiver) Inherit(left, right kvpb.RangeID, at uint64) {
 	ts := c.Closed(left, at-1)
 	if ts.IsEmpty() {
 		return
 	}
-	c.in.mu.Lock()
-	defer c.in.mu.Unlock()
-	c.in.of(right).add(claim{apply.FirstIndex, ts}, apply.FirstIndex)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(right).add(statement{apply.FirstIndex, ts}, apply.FirstIndex)
 }
 
-// of returns what is known of a range. in.mu is held.
-func (in *closedIn) of(id kvpb.RangeID) *told {
-	t := in.ranges[id]
-	if t == nil {
-		t = new(told)
-		in.ranges[id] = t
+// of returns what is known of a range. mu is held.
+func (c *Receiver) of(id kvpb.RangeID) *rangeClosed {
+	r := c.ranges[id]
+	if r == nil {
+		r = new(rangeClosed)
+		c.ranges[id] = r
 	}
-	return t
+	return r
 }
 
 // add notes a statement. Of those that the replica, which has applied an index, has come
 // up to, only the highest is kept; of the others the first ones, so that one of them comes
 // true however far behind it stays, and the newest.
-func (t *told) add(k claim, applied uint64) {
-	best, kept := claim{}, 0
-	for _, o := range append(t.claims[:t.n:t.n], k) {
+func (r *rangeClosed) add(k statement, applied uint64) {
+	best, kept := statement{}, 0
+	for _, o := range append(r.statements[:r.n:r.n], k) {
 		switch {
 		case o.index > applied:
-			if kept == maxClaims-1 {
+			if kept == maxStatements-1 {
 				kept--
 			}
-			t.claims[kept] = o
+			r.statements[kept] = o
 			kept++
 		case best.ts.Less(o.ts):
 			best = o
 		}
 	}
 	if !best.ts.IsEmpty() {
-		t.claims[kept] = best
+		r.statements[kept] = best
 		kept++
 	}
-	t.n = kept
+	r.n = kept
 }
 
-// note takes in a statement of a range whose replica here has applied an index.
-func (in *closedIn) note(id kvpb.RangeID, k claim, applied uint64) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.of(id).add(k, applied)
+// Note takes in a statement of a leader on this store.
+func (c *Receiver) Note(k Item) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(k.Range).add(statement{k.Index, k.TS}, k.Index)
 }
 
-// admit makes a range a member of a stream. in.mu is held.
-func (in *closedIn) admit(st *inStream, k closedItem) {
-	if _, ok := st.members[k.id]; !ok {
-		t := in.of(k.id)
-		t.risers = append(t.risers, st)
+// Track tracks a range that is led on this store.
+func (c *Receiver) Track(id kvpb.RangeID, index uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.track(c.local, id, index)
+}
+
+// Untrack ends what Track began: what is closed of the range stays where it is.
+func (c *Receiver) Untrack(id kvpb.RangeID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.untrack(c.local, id)
+}
+
+// Raise raises the timestamp of all tracked ranges that are led on this store.
+func (c *Receiver) Raise(ts hlc.Timestamp) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.local.closed = ts
+}
+
+// track makes a range a member of a stream. mu is held.
+func (c *Receiver) track(st *inStream, id kvpb.RangeID, index uint64) {
+	if _, ok := st.tracked[id]; !ok {
+		r := c.of(id)
+		r.streams = append(r.streams, st)
 	}
-	st.members[k.id] = k.index
+	st.tracked[id] = index
 }
 
-// receive takes in a message of another store; ask says that something is missing before it.
-func (c *closing) receive(from kvpb.NodeID, msg []byte) {
-	var m closedMessage
-	if err := m.decode(msg); err != nil {
-		c.s.opts.Logger.Error("closed timestamps", "node", from, "err", err)
-		return
-	}
-	if c.take(&m) {
-		c.s.net.Transport.Send(from, MethodAskClosed, nil)
-	}
-}
-
-func (c *closing) take(m *closedMessage) (ask bool) {
-	in := &c.in
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	st := in.streams[m.store]
+// Receive takes in a message of another store; ask says that something is missing before it.
+func (c *Receiver) Receive(m *Message, now time.Time) (ask bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st := c.streams[m.Store]
 	switch {
-	case st != nil && (m.life < st.life || m.life == st.life && m.seq <= st.seq):
+	case st != nil && (m.Process < st.process || m.Process == st.process && m.Seq <= st.seq):
 		return false // late, or twice
-	case m.reset:
+	case m.Reset:
 		if st != nil {
-			c.end(st)
+			c.untrackAll(st)
 		}
-		st = newInStream(m.life)
-		in.streams[m.store] = st
-	case st == nil || st.life != m.life || m.seq != st.seq+1:
-		// What was missed may say that members have left: the others no longer rise either.
+		st = newInStream(m.Process)
+		c.streams[m.Store] = st
+	case st == nil || st.process != m.Process || m.Seq != st.seq+1:
+		// What was missed may say that ranges are tracked no longer: none of them rises any more.
 		if st != nil {
-			c.end(st)
+			c.untrackAll(st)
 		} else {
 			st = newInStream(0)
-			in.streams[m.store] = st
+			c.streams[m.Store] = st
 		}
-		if time.Since(st.asked) < askAgain {
+		if now.Sub(st.asked) < askAgain {
 			return false
 		}
-		st.asked = time.Now()
+		st.asked = now
 		return true
 	}
-	st.seq = m.seq
-	for _, id := range m.removed {
-		c.drop(st, id)
+	st.seq = m.Seq
+	for _, id := range m.Removed {
+		c.untrack(st, id)
 	}
-	for _, k := range m.added {
-		in.admit(st, k)
+	for _, k := range m.Added {
+		c.track(st, k.Range, k.Index)
 	}
-	st.closed = m.closed
-	for _, k := range m.active {
-		in.of(k.id).add(claim{k.index, k.ts}, c.appliedBy(k.id))
+	st.closed = m.Closed
+	for _, k := range m.Active {
+		c.of(k.Range).add(statement{k.Index, k.TS}, c.applied(k.Range))
 	}
 	return false
 }
 
-// drop makes what is closed of a range stay where it is. in.mu is held.
-func (c *closing) drop(st *inStream, id kvpb.RangeID) {
-	index, ok := st.members[id]
+// untrack makes what is closed of a range stay where it is. mu is held.
+func (c *Receiver) untrack(st *inStream, id kvpb.RangeID) {
+	index, ok := st.tracked[id]
 	if !ok {
 		return
 	}
-	delete(st.members, id)
-	t := c.in.of(id)
-	t.add(claim{index, st.closed}, c.appliedBy(id))
-	for i, o := range t.risers {
+	delete(st.tracked, id)
+	r := c.of(id)
+	r.add(statement{index, st.closed}, c.applied(id))
+	for i, o := range r.streams {
 		if o == st {
-			t.risers = append(t.risers[:i], t.risers[i+1:]...)
+			r.streams = append(r.streams[:i], r.streams[i+1:]...)
 			break
 		}
 	}
 }
 
-// end does so for all members. in.mu is held.
-func (c *closing) end(st *inStream) {
-	for id := range st.members {
-		c.drop(st, id)
+// untrackAll does so for all ranges of a stream. mu is held.
+func (c *Receiver) untrackAll(st *inStream) {
+	for id := range st.tracked {
+		c.untrack(st, id)
 	}
 }
 
-func (c *closing) appliedBy(id kvpb.RangeID) uint64 {
-	if r, ok := c.s.Replica(id); ok {
-		return r.AppliedIndex()
-	}
-	return 0
-}
-
-// forget drops what is known of ranges that have no replica here any more.
-func (c *closing) forget() {
-	c.in.mu.Lock()
-	defer c.in.mu.Unlock()
-	for id, t := range c.in.ranges {
-		if _, ok := c.s.Replica(id); !ok && len(t.risers) == 0 {
-			delete(c.in.ranges, id)
+// Forget drops what is known of ranges without a replica on this store.
+func (c *Receiver) Forget(held func(kvpb.RangeID) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, r := range c.ranges {
+		if !held(id) && len(r.streams) == 0 {
+			delete(c.ranges, id)
 		}
 	}
 }

@@ -42,7 +42,6 @@ const (
 // largePackages are the exceptions to maxPackageLines: how long they may be until they are split
 // by subject.
 var largePackages = map[string]int{
-	"replica":       12000,
 	"sql":           12000,
 	"sql/builtin":   20500,
 	"sql/ddl":       15000,

@@ -19,7 +19,7 @@ func All() []Name {
 		CollectAboveReaders, IgnoreThreshold,
 		SplitDropsLocks, SplitForgetsReads, LocksBesideRecord,
 		CountedReplaced, RecoverIncomplete,
-		CloseOverCommits, CloseUnmarked, RestThroughCommits, ClosedUnapplied, FollowerAboveClosed,
+		CloseOverCommits, CloseUnmarked, TrackThroughCommits, ClosedUnapplied, FollowerAboveClosed,
 		SkipClaim, WriteUnchecked,
 		FilterBelowOuter, OuterUnchecked, BoundBelowSort, NullInAntiJoin, MergedColumns, VolatileTwice, ResidualDropped, SpanShort,
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,

@@ -59,8 +59,8 @@ const (
 	CloseOverCommits Name = "close-over-commits"
 	// CloseUnmarked closes timestamps at which commits may still be placed.
 	CloseUnmarked Name = "close-unmarked"
-	// RestThroughCommits lets the closed timestamp rise by itself while commits go on.
-	RestThroughCommits Name = "rest-through-commits"
+	// TrackThroughCommits lets the closed timestamp rise by itself while commits go on.
+	TrackThroughCommits Name = "track-through-commits"
 	// ClosedUnapplied uses closed timestamps before their index is applied.
 	ClosedUnapplied Name = "closed-unapplied"
 	// FollowerAboveClosed has followers answer reads above what is closed.

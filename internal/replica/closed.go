@@ -10,9 +10,9 @@ import (
 
 // Closing is what a store knows of closed timestamps (docs/decisions/0008-time.md).
 type Closing interface {
-	// Leave takes a leader out of those whose closed timestamp rises by itself, and makes
-	// sure that nothing is written there at or below what was closed.
-	Leave(r *Replica)
+	// EndTracking takes a leader out of those whose closed timestamp rises by itself. It calls
+	// Untracked before any message says more.
+	EndTracking(r *Replica)
 	// Closed returns the timestamp up to which a replica that has applied an index has
 	// the whole history of its range, as far as its leaders have told.
 	Closed(id kvpb.RangeID, applied uint64) hlc.Timestamp
@@ -22,25 +22,25 @@ type Closing interface {
 }
 
 // beginCommit announces a commit. From then on the range counts as active: what is
-// closed there is closed with an eye on commits in flight. The order matters: whoever
-// begins a rest looks at the commits afterwards (BeginRest, invariant R25).
+// closed there is closed with an eye on commits in flight. The order matters: BeginTracking
+// looks at the commits afterwards (closedts, invariant 1).
 func (r *Replica) beginCommit(id concurrency.TxnID, written [][]byte) *concurrency.Commit {
 	c := r.commits.Begin(id, written)
-	r.endRest()
+	r.endTracking()
 	return c
 }
 
-// endRest ends what BeginRest began.
-func (r *Replica) endRest() {
-	if r.rests.Load() && !plant.On(plant.RestThroughCommits) {
-		r.deps.Closing.Leave(r)
+// endTracking ends what BeginTracking began, before something is written.
+func (r *Replica) endTracking() {
+	if r.tracked.Load() && !plant.On(plant.TrackThroughCommits) {
+		r.deps.Closing.EndTracking(r)
 	}
 }
 
 // CloseAt makes sure that nothing is committed at or below ts in the range any more but
 // what replicas hold that have applied index; ts comes out lower if commits are under way,
 // ok is false if nothing can be said. It is as if the leader read all of its range at ts,
-// without waiting (invariant R25).
+// without waiting (closedts, invariant 1).
 func (r *Replica) CloseAt(ts hlc.Timestamp) (closed hlc.Timestamp, index uint64, ok bool) {
 	l := r.lease.Load()
 	if l == nil || r.Desc().Into != 0 { // what is frozen is about to be written elsewhere
@@ -64,14 +64,14 @@ func (r *Replica) CloseAt(ts hlc.Timestamp) (closed hlc.Timestamp, index uint64,
 	return ts, r.applied.Load(), true
 }
 
-// BeginRest is CloseAt for a range at rest: until Leave is called nothing is committed there,
-// so that what is closed may rise by itself to what its supporters cover. Leave waits until the
-// caller has noted that the range rests.
-func (r *Replica) BeginRest(ts hlc.Timestamp) (index uint64, by *lease.Supporters, ok bool) {
-	r.rests.Store(true)
+// BeginTracking is CloseAt for a range without writes: until EndTracking is called nothing is
+// committed there, so that its closed timestamp may rise by itself to what its supporters cover.
+// EndTracking waits until the caller has noted that the range is tracked.
+func (r *Replica) BeginTracking(ts hlc.Timestamp) (index uint64, by *lease.Supporters, ok bool) {
+	r.tracked.Store(true)
 	defer func() {
 		if !ok {
-			r.rests.Store(false)
+			r.tracked.Store(false)
 		}
 	}()
 	if !r.idle.Load() && !r.onlyVoter() || r.commits.Len() > 0 || !r.intents.Empty() {
@@ -85,10 +85,10 @@ func (r *Replica) BeginRest(ts hlc.Timestamp) (index uint64, by *lease.Supporter
 	return index, l.Supporters(r.deps.Clock.MaxOffset()), true
 }
 
-// EndRest is called by Leave: what was closed while the range rested counts as read.
-func (r *Replica) EndRest(closed hlc.Timestamp) {
+// Untracked is called by EndTracking: what was closed while the range was tracked counts as read.
+func (r *Replica) Untracked(closed hlc.Timestamp) {
 	r.reads.RaiseLowWater(closed)
-	r.rests.Store(false)
+	r.tracked.Store(false)
 }
 
 // Leading reports whether the replica leads as far as it knows, whatever its lease.

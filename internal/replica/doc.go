@@ -81,9 +81,6 @@
 //	    ahead of its messages (Tick).
 //	R17. All replicas compute a checksum over the state after the same entry, which
 //	    nothing that was applied later has changed (group.Apply, beginCheck).
-//	R18. Of a snapshot only one chunk is in memory; it is in the engine as a whole or not at
-//	     all, and after a crash the log continues the state (IncomingSnapshot,
-//	     installSnapshot, MendLog).
 //	R19. The intents of a transaction are resolved by one goroutine at a time, in the
 //	     leadership that knows them (txnintent.Txn.TryResolver, resolveOnce).
 //	R22. What a read answers was seen under one leadership, which after the look still
@@ -98,13 +95,6 @@
 //	     found still stood afterwards (txnintent.ReplayFilter, answerAgain).
 //	R33. A merge takes effect only if the right range has not changed since before it was
 //	    asked whether the border may go (MergeIf, freeze, Renew).
-//	R25. Up to a closed timestamp nothing comes into the range behind the index that was said
-//	     with it: the low-water mark is raised before commits in flight are looked at, these
-//	     before staged intents, and the lease last; whoever commits announces it before
-//	     ending the range's rest and looking at the mark (CloseAt, BeginRest, beginCommit).
-//	R26. A read without leadership sees one state of the engine, in which the index of the
-//	     closed timestamp is applied, the threshold is not above the read and no durable lock
-//	     is at or below it (readClosed).
 //	R27. A feed begins between two entries, and everything committed above its start is in the
 //	     state of that moment or told from a later entry; what is resolved is found while
 //	     nothing is applied, and told after everything that was there then (beginFeed, stage,
@@ -158,13 +148,6 @@
 //	     keys: in between they would be nobody's, the store would take in a snapshot of them, and
 //	     the replica that was made later would take the place of one that has acknowledged more
 //	     (applyTrigger; S11 of store).
-//
-//	R45. A log that does not continue the engine's state is emptied only if a crash came between a
-//	     snapshot's installation and that: the engine holds the snapshot's mark, has applied nothing
-//	     since, and the log's term, vote and last entry are as the mark says. Any other has
-//	     lost its end, with what it acknowledged and votes perhaps: a replica that voted again in
-//	     the term of a vote that it has lost could make a second leader of it (MendLog;
-//	     TestLostEndBehindFlush, TestSnapshotCrash in store).
 //
 //	R46. A reservation changes when others begin to write, never what is read or committed: it
 //	     is neither handed on nor looked at by commits. Who has begun to write in its span, and

@@ -37,7 +37,7 @@ func (r *Replica) scanClosed(ctx context.Context, req *kvpb.ScanRequest, resp *k
 // up to the transaction's time, the uncertainty of it included, but for those of durable
 // locks: a read that meets one of those is refused, since only the leader finds out what
 // became of its transaction. Everything is seen in one state of the engine: what was
-// applied, the collection threshold, the locks and the versions (invariant R26).
+// applied, the collection threshold, the locks and the versions (closedts, invariant 4).
 func (r *Replica) readClosed(t *kvpb.TxnMeta, spans []kvpb.Span, refused error, read func(*mvcc.Reader) error) error {
 	var notLeader *kvpb.NotLeaderError
 	if r.deps.Closing == nil || !errors.As(refused, &notLeader) {

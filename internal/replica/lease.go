@@ -211,7 +211,7 @@ func (g *group) noteAnswer(m *pb.Message, epoch int64) {
 // endLeadership makes the replica stop serving: its locks are gone, and those who
 // wait for one are told.
 func (r *Replica) endLeadership() {
-	r.endRest()
+	r.endTracking()
 	r.lease.Store(nil)
 	r.idle.Store(false)
 	r.Wake()

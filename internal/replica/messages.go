@@ -72,7 +72,7 @@ func (g *group) Send(m *pb.Message) {
 	case pb.MsgTimeoutNow:
 		if l := g.r.lease.Load(); l != nil {
 			l.Revoked.Store(true) // before the message leaves
-			g.r.endRest()
+			g.r.endTracking()
 		}
 	}
 	g.r.deps.Send(g.r, to, m)

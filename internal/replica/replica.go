@@ -149,7 +149,7 @@ type Replica struct {
 	idle             atomic.Bool // the leader has nothing to say to its followers
 	quiesced         atomic.Bool // nobody ticks it until Wake
 	stopped          atomic.Bool // see stopServing
-	rests            atomic.Bool // what is closed rises by itself (BeginRest)
+	tracked          atomic.Bool // its closed timestamp rises by itself (BeginTracking)
 	election         lease.Election
 	// progress is what Progress told last, as long as the leader is idle.
 	progress atomic.Pointer[[]FollowerProgress]

@@ -46,7 +46,7 @@ func (r *Replica) endTerm() *lease.Lease {
 		return nil
 	}
 	l.Revoked.Store(true) // before a message leaves
-	r.endRest()
+	r.endTracking()
 	return l
 }
 

@@ -161,8 +161,8 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_storage_version_misses_total":  float64(eng.VersionMisses),
 	}
 	for _, st := range n.kv.Store.Stores() {
-		resting, active := st.RestingRanges()
-		f["lichen_ranges_closing_resting"] += float64(resting)
+		tracked, active := st.TrackedRanges()
+		f["lichen_ranges_closing_resting"] += float64(tracked)
 		f["lichen_ranges_closing_active"] += float64(active)
 	}
 	for _, r := range n.kv.Store.Replicas() {

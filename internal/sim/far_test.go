@@ -107,8 +107,8 @@ func TestFar(t *testing.T) {
 		}
 		<-time.After(10 * time.Second)
 		for _, n := range f.nodes {
-			if resting, active := n.current().store.RestingRanges(); active > 0 || n.id == 1 && resting == 0 {
-				t.Errorf("of the ranges that node %d leads %d rest and %d are active, though nobody writes", n.id, resting, active)
+			if tracked, active := n.current().store.TrackedRanges(); active > 0 || n.id == 1 && tracked == 0 {
+				t.Errorf("of the ranges that node %d leads %d are tracked and %d active, though nobody writes", n.id, tracked, active)
 			}
 		}
 		if remote != 3 {

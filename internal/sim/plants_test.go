@@ -200,7 +200,7 @@ var finders = []finder{
 		return withSlowPast(often(seed, 500*time.Millisecond, map[FaultKind]int{SlowDisk: 4, SlowLinks: 2}))
 	}},
 	{plant: plant.CloseUnmarked, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
-	{plant: plant.RestThroughCommits, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
+	{plant: plant.TrackThroughCommits, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
 	{plant: plant.ClosedUnapplied, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
 	{plant: plant.FollowerAboveClosed, from: 1, seeds: 12, make: func(seed uint64) (workload, setting) { return withSlowPast(usual(seed)) }},
 }

@@ -9,8 +9,8 @@
 // (who campaigns, and when), maintain.go
 // (truncation of the log, garbage collection, disk checks, the clock's bound),
 // snapshot.go and arrival.go (the two ends of a snapshot), disk.go (a disk that is
-// full or stands still), place.go (files that are removed under a running store), set.go (Set: all stores of a node), closing.go, closedin.go and
-// closedwire.go (closed timestamps: what is told to other nodes and by them).
+// full or stands still), place.go (files that are removed under a running store), set.go (Set: all stores of a node), closing.go
+// (closed timestamps, which package closedts keeps).
 //
 // Invariants:
 //
@@ -36,9 +36,6 @@
 //	    (ownedDurably; TestSnapshotBehindRemoval).
 //	S9. No more than maxCampaigns replicas campaign at a time, and no more than
 //	    maxIdleCampaigns of ranges that nobody asks for (elections.next).
-//	S10. A node that is told a higher timestamp of all ranges at rest has been told before, or
-//	    with it, of each that rests no longer (closing.leave, send); one that has missed a
-//	    message takes no higher one for any (closing.take).
 //	S11. A key that a replica here held before a split is held by some replica all the time while
 //	     the split is applied, so that no other one comes for it (applyTrigger, add; prepareSplit
 //	     checks; TestSplitLeavesNoGap).

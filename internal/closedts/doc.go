@@ -1,0 +1,44 @@
+// Package closedts is what the stores of a cluster tell each other of closed timestamps, by which any
+// replica serves reads of the past (docs/decisions/0008-time.md): behind an index of a range's log
+// nothing comes in any more up to the closed timestamp.
+//
+// Above it, replica decides what is closed as a leader and reads below it as a follower
+// (replica.CloseAt, replica.readClosed); store asks its leaders at each tick and carries the messages. Below it are kvpb and
+// hlc. It reads no clock, sends nothing and starts no goroutine.
+//
+//	leader's store                                   another store
+//	──────────────                                   ─────────────
+//	active range: CloseAt ─► Say(range, index, ts) ─► a statement of its own
+//	range without writes: BeginTracking ─► Track ───► Added
+//	    a tick: one timestamp for all that are tracked ──► Closed rises for each of them
+//	    a commit begins: EndTracking ─► Untrack ────► Removed, before the next timestamp
+//
+// # Reading order
+//
+//   - Sender: what one node is told, and when it is told everything.
+//   - Receiver: what is known of each range; Closed.
+//   - Message: the stored form of what travels.
+//
+// testdata/follower_reads and testdata/lost_messages tell the stories.
+//
+// # Invariants
+//
+//  1. Up to a closed timestamp nothing comes into the range behind the index that goes with it. The
+//     leader raises the low-water mark of reads first, then looks at commits in flight, then at staged
+//     intents, and last at its lease; whoever commits announces it before ending the tracking and
+//     looking at the mark. (replica.CloseAt, replica.BeginTracking, replica.beginCommit; plants close-unmarked,
+//     close-over-commits and track-through-commits, found by sim)
+//  2. A statement counts at a replica only once that has applied its index. (Receiver.Closed;
+//     testdata/follower_reads)
+//  3. A node that is told a higher timestamp of all tracked ranges has been told before, or with it,
+//     of each that is tracked no longer; one that has missed a message takes no higher one for any.
+//     (Sender.Untrack, Flush; Receiver.Receive; testdata/lost_messages)
+//  4. A read without leadership sees one state of the engine, in which the index of the closed
+//     timestamp is applied, the threshold is not above the read and no durable lock is at or below
+//     it. (replica.readClosed)
+//
+// # Concurrency
+//
+// A Receiver may be used from any goroutine. A Sender is guarded by its owner's mutex, which comes
+// before the Receiver's.
+package closedts

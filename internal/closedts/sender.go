@@ -1,0 +1,139 @@
+package closedts
+
+import (
+	"slices"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// maxItems bounds the ranges that one message names; more follow in the next.
+const maxItems = 4096
+
+// Sender is what a store says to other nodes of the ranges that it leads. Its owner guards it by a
+// mutex.
+type Sender struct {
+	tracked map[kvpb.RangeID]trackedRange
+	streams map[kvpb.NodeID]*outStream
+}
+
+// trackedRange is a range whose closed timestamp rises by itself.
+type trackedRange struct {
+	index uint64
+	peers []kvpb.NodeID
+}
+
+// outStream is what one node is told.
+//
+//	         a message is lost               the node asks, or hears again
+//	[whole] ──────────────────► [whole, lost] ───────────────────────────► [whole]
+//	   │ everything was sent          ▲
+//	   ▼                              │ a message is lost
+//	[news only] ──────────────────────┘
+type outStream struct {
+	seq     uint64
+	tracked int // ranges with a replica there
+	// whole says that the node must be told everything, lost that nothing reaches it.
+	whole, lost bool
+	next        Message
+}
+
+// NewSender returns a Sender.
+func NewSender() *Sender {
+	return &Sender{tracked: map[kvpb.RangeID]trackedRange{}, streams: map[kvpb.NodeID]*outStream{}}
+}
+
+// Track says that nothing comes into a range behind an index, up to the timestamp of each message.
+func (s *Sender) Track(id kvpb.RangeID, index uint64, peers []kvpb.NodeID) {
+	s.tracked[id] = trackedRange{index, peers}
+	for _, n := range peers {
+		st := s.stream(n)
+		st.tracked++
+		if !st.lost && !st.whole {
+			st.next.Added = append(st.next.Added, Item{Range: id, Index: index})
+		}
+	}
+}
+
+// Untrack ends what Track began, before the next message (invariant 3).
+func (s *Sender) Untrack(id kvpb.RangeID) {
+	t := s.tracked[id]
+	delete(s.tracked, id)
+	for _, n := range t.peers {
+		st := s.streams[n]
+		st.tracked--
+		if !st.lost && !st.whole {
+			st.next.Removed = append(st.next.Removed, id)
+		}
+	}
+}
+
+// Say makes a statement of one range, which is not tracked.
+func (s *Sender) Say(k Item, peers []kvpb.NodeID) {
+	for _, n := range peers {
+		if st := s.stream(n); !st.lost {
+			st.next.Active = append(st.next.Active, k)
+		}
+	}
+}
+
+// Resend has a node told everything, since it has missed something.
+func (s *Sender) Resend(n kvpb.NodeID) {
+	if st := s.streams[n]; st != nil {
+		st.whole, st.lost = true, false
+	}
+}
+
+func (s *Sender) stream(n kvpb.NodeID) *outStream {
+	st := s.streams[n]
+	if st == nil {
+		st = &outStream{whole: true}
+		s.streams[n] = st
+	}
+	return st
+}
+
+// Flush sends what there is to say. from names the store and its process, closed is the new timestamp of
+// all tracked ranges. send returns false if a message is lost for certain. A node that nothing reaches
+// is sent a message without content, so that it asks for everything when it is back.
+func (s *Sender) Flush(from Message, closed hlc.Timestamp, send func(kvpb.NodeID, *Message) bool) {
+	for n, st := range s.streams {
+		m := &st.next
+		if st.tracked == 0 && len(m.Removed)+len(m.Active) == 0 && !st.whole {
+			continue // nothing of it rises
+		}
+		// A node that is told of a part only of those that left would let the rest rise.
+		st.whole = st.whole || len(m.Removed) > maxItems
+		if st.whole && !st.lost {
+			m.Reset, m.Removed, m.Added = true, nil, s.trackedFor(n)
+		}
+		for first := true; first || len(m.Removed)+len(m.Added)+len(m.Active) > 0; first = false {
+			part := m.take(maxItems)
+			st.seq++
+			part.Store, part.Process, part.Seq, part.Closed = from.Store, from.Process, st.seq, closed
+			part.Reset = first && m.Reset
+			if !send(n, &part) {
+				st.lost, st.whole = true, true
+				break
+			}
+			if st.lost { // it may be there again, and will ask
+				st.lost = false
+				break
+			}
+			st.whole = false
+		}
+		*m = Message{}
+	}
+}
+
+// trackedFor lists the tracked ranges that have a replica on a node.
+func (s *Sender) trackedFor(n kvpb.NodeID) []Item {
+	var out []Item
+	for id, t := range s.tracked {
+		if slices.Contains(t.peers, n) {
+			out = append(out, Item{Range: id, Index: t.index})
+		}
+	}
+	slices.SortFunc(out, func(a, b Item) int { return int(a.Range) - int(b.Range) })
+	return out
+}
