@@ -130,7 +130,7 @@ func buildRegistry() *registry {
 		regexpFunctions(), clockFunctions(), followerFunctions(), datetimeFunctions(), extractFunctions(), formattingFunctions(),
 		arrayFunctions(), seriesFunctions(), jsonFunctions(), sequenceFunctions(), uniqueIDFunctions(), sessionFunctions(),
 		domainFunctions(), otherFunctions(), encodingFunctions(), assignFunctions(), enumFunctions(), networkOperators(), networkFunctions(), bitStringOperators(), bitStringFunctions(),
-		rangeOperators(), rangeFunctions(), textSearchOperators(), textSearchFunctions(), jsonMoreOperators(), jsonMoreFunctions(), jsonpathFunctions(),
+		rangeOperators(), rangeFunctions(), textSearchOperators(), textSearchFunctions(), jsonPathOperators(), jsonPartFunctions(), jsonpathFunctions(),
 		hashFunctions(), infoFunctions(), uuidFunctions(), trigramFunctions(), catalogFunctions(), privilegeFunctions(), advisoryFunctions(), miscFunctions(), conversionFunctions(), collationFunctions(),
 		moneyOperators(), moneyFunctions(), systemOperators(), systemFunctions(), transactionFunctions(),
 		viewFunctions(), statisticsFunctions(), recoveryFunctions(), supportFunctionList(), imageOperators(),
