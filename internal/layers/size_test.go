@@ -27,9 +27,7 @@ var longFunctions = map[string]string{
 	"sql/ddl.Exec":                  aCaseEach,
 	"sql/ddl.alterEnum":             toSplit,
 	"sql/ddl.newIndex":              toSplit,
-	"sql/plan.cloneExpr":            aCaseEach,
 	"sql/plan.nodeType":             aCaseEach,
-	"sql/plan.renameNode":           aCaseEach,
 	"sql/types/typeio.AppendBinary": aCaseEach,
 }
 

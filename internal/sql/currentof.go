@@ -54,7 +54,7 @@ func reads(n plan.Node, t *catalog.Table, locked bool) bool {
 	case *plan.Sort:
 		return locked && reads(n.Input, t, locked)
 	case *plan.IndexJoin, *plan.Project, *plan.Filter, *plan.Limit:
-		return reads(n.Children()[0], t, locked)
+		return reads(plan.Children(n)[0], t, locked)
 	}
 	return false
 }

@@ -173,7 +173,7 @@ func repeatable(n plan.Node) bool {
 			return same
 		})
 	})
-	for _, c := range n.Children() {
+	for _, c := range plan.Children(n) {
 		same = same && repeatable(c)
 	}
 	return same

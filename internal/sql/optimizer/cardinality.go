@@ -36,7 +36,7 @@ func sourceOf(n plan.Node, e plan.Expr) (s source, ord int) {
 			}
 		}
 	}
-	for _, c := range n.Children() {
+	for _, c := range plan.Children(n) {
 		if s, ord := sourceOf(c, e); s.scan != nil {
 			return s, ord
 		}

@@ -33,7 +33,7 @@ func (o *optimizer) errorOfUnions(n plan.Node) (err *pgerr.Error) {
 		if !ok || u.Kind != plan.Union || !u.All {
 			return err == nil
 		}
-		for _, side := range u.Children() {
+		for _, side := range plan.Children(u) {
 			if p, ok := side.(*plan.Project); ok && !ownQuery(p) && err == nil {
 				err = o.errorOfExprs(p)
 			}
@@ -59,7 +59,7 @@ func (o *optimizer) errorBelow(n plan.Node, excluded bool) (err *pgerr.Error) {
 	case *plan.Join:
 		excluded = false
 	}
-	for _, c := range n.Children() {
+	for _, c := range plan.Children(n) {
 		if err == nil {
 			err = o.errorBelow(c, excluded)
 		}

@@ -4,7 +4,7 @@
 // Above it: the session. Below it: plan (what it rewrites), builtin (folding,
 // volatility), catalog (indexes), types.
 //
-// Reading order: Options, Optimize and the list of rules (optimizer.go), the
+// Reading order: Options and Optimize (optimizer.go), the table of rules (rules.go), the
 // logical rules in the order they run, one file each (inlinecte.go, fold.go, constants.go, empty.go,
 // decorrelate.go, pushdown.go, distinct.go, minmax.go, outerjoin.go, joinorder.go
 // with joingraph.go, joinsearch.go, equivalence.go and disjunction.go, prune.go), then the physical pass: physical.go (sorts, limits, grouping),

@@ -6,11 +6,11 @@ import (
 
 // inline replaces the only reference to a CTE by its plan, where that cannot be
 // observed: the CTE is a plain query without volatile calls or locks that was
-// not declared MATERIALIZED.
-func (o *optimizer) inline(p *plan.Prepared) {
+// not declared MATERIALIZED. It returns the statement's root.
+func (o *optimizer) inline(p *plan.Prepared) plan.Node {
 	p.Root = o.inlineCTEs(p.Root)
 	if len(o.aliases) == 0 {
-		return
+		return p.Root
 	}
 	m := func(id plan.ColID) plan.ColID {
 		for {
@@ -25,6 +25,7 @@ func (o *optimizer) inline(p *plan.Prepared) {
 	for i := range p.Columns {
 		p.Columns[i].ID = m(p.Columns[i].ID)
 	}
+	return p.Root
 }
 
 func (o *optimizer) inlineCTEs(n plan.Node) plan.Node {

@@ -135,7 +135,7 @@ func (o *optimizer) rough(n plan.Node) float64 {
 	case *plan.CTEScan:
 		return DefaultRows
 	}
-	if ch := n.Children(); len(ch) == 1 {
+	if ch := plan.Children(n); len(ch) == 1 {
 		return o.rough(ch[0])
 	}
 	return srfRows

@@ -7,44 +7,12 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// The names of the rules, in the order they apply.
-const (
-	RuleInlineCTE    = "inline_ctes"
-	RuleFold         = "fold_constants"
-	RuleDecorrelate  = "decorrelate_subqueries"
-	RulePushFilters  = "push_filters"
-	RuleOuterJoins   = "simplify_outer_joins"
-	RuleDistinct     = "eliminate_distinct"
-	RuleMinMax       = "min_max_index"
-	RuleRaiseOuter   = "raise_outer_joins"
-	RuleJoinOrder    = "join_order"
-	RulePrune        = "prune_columns"
-	RuleIndexes      = "index_selection"
-	RuleLookupJoin   = "lookup_join"
-	RuleHashJoin     = "hash_join"
-	RuleMergeJoin    = "merge_join"
-	RuleSort         = "eliminate_sort"
-	RuleTopK         = "top_k"
-	RuleOrderedGroup = "ordered_grouping"
-	RuleLimit        = "push_limits"
-	RuleLocks        = "push_locks"
-)
-
 // maxNested bounds how deep plans of subqueries are optimized within each
 // other; deeper ones are executed as they come from the planner.
 const maxNested = 200
 
 // maxFolded bounds how deep operators are folded, those of subqueries included.
 const maxFolded = 2000
-
-// Rules lists the names of all rules in the order they apply.
-func Rules() []string {
-	return []string{
-		RuleInlineCTE, RuleFold, RuleDecorrelate, RulePushFilters, RuleOuterJoins, RuleDistinct, RuleMinMax,
-		RuleRaiseOuter, RuleJoinOrder, RulePrune, RuleIndexes, RuleLookupJoin, RuleHashJoin, RuleMergeJoin, RuleSort, RuleTopK,
-		RuleOrderedGroup, RuleLimit, RuleLocks,
-	}
-}
 
 // Options control an optimization. The zero value is the default.
 type Options struct {
@@ -85,7 +53,7 @@ func Optimize(p *plan.Prepared, opts *Options) (err error) {
 }
 
 func optimize(p *plan.Prepared, opts *Options) {
-	o := &optimizer{opts: opts, nextCol: p.NextCol, values: valueSource{params: opts.Params, ctx: opts.Context}}
+	o := &optimizer{opts: opts, rules: rules, nextCol: p.NextCol, values: valueSource{params: opts.Params, ctx: opts.Context}}
 	switch root := p.Root.(type) {
 	case *plan.DDL:
 		if root.Query != nil {
@@ -97,9 +65,7 @@ func optimize(p *plan.Prepared, opts *Options) {
 	case *plan.Utility:
 		return
 	}
-	if o.on(RuleInlineCTE) {
-		o.inline(p)
-	}
+	p.Root = o.apply(statementScope, query{root: p.Root, stmt: p})
 	p.Root = o.root(p.Root, plan.IDs(p.Columns))
 	p.NextCol, p.Guessed, p.Weighed, p.Failed = o.nextCol, o.values.missed, o.values.used, o.failed
 }
@@ -107,6 +73,7 @@ func optimize(p *plan.Prepared, opts *Options) {
 // optimizer is the state of one optimization.
 type optimizer struct {
 	opts    *Options
+	rules   []rule // all of them
 	nextCol plan.ColID
 	depth   int
 	steps   int
@@ -157,8 +124,6 @@ type scanOutputs struct {
 	n    int
 }
 
-func (o *optimizer) on(rule string) bool { return !o.opts.Disabled[rule] }
-
 func (o *optimizer) newCol() plan.ColID {
 	id := o.nextCol
 	o.nextCol++
@@ -181,10 +146,7 @@ func (o *optimizer) root(n plan.Node, out []plan.ColID) plan.Node {
 	case *plan.DDL, *plan.Utility:
 		return n
 	}
-	if o.on(RuleFold) {
-		n = o.foldStatement(n, out)
-	}
-	return o.query(n, out, false)
+	return o.query(o.apply(rootScope, query{root: n, out: out}), out, false)
 }
 
 // outputOf returns the columns of a statement whose consumer is not known.
@@ -199,48 +161,15 @@ func (o *optimizer) query(n plan.Node, out []plan.ColID, exact bool) plan.Node {
 		return n
 	}
 	want := n.Props().Cols
-	n = o.logical(n)
-	o.check()
-	if o.on(RulePrune) {
-		n = o.prune(n, newSet(o.nextCol, out))
-	}
-	n = o.physical(n, wanted{})
-	o.subplans(n)
-	if o.on(RuleLocks) {
-		n = o.pushLocks(n)
-	}
+	n = o.apply(queryScope, query{root: n, out: out})
 	if exact {
 		n = exactColumns(n, want)
 	}
 	return n
 }
 
-// logical applies the rules that transform the tree.
-func (o *optimizer) logical(n plan.Node) plan.Node {
-	o.check()
-	if o.on(RuleDecorrelate) {
-		n = o.decorrelate(n)
-	}
-	if o.on(RulePushFilters) {
-		n = o.pushFilters(n)
-	}
-	if o.on(RuleDistinct) {
-		n = o.eliminateDistinct(n)
-	}
-	if o.on(RuleMinMax) {
-		n = o.minMax(n)
-	}
-	if o.on(RuleRaiseOuter) {
-		n = o.raiseOuterJoins(n)
-	}
-	if o.on(RuleJoinOrder) {
-		n = o.orderJoins(n)
-	}
-	return n
-}
-
-// subplans optimizes the plans of the subqueries in n's expressions.
-func (o *optimizer) subplans(n plan.Node) {
+// subplans optimizes the plans of the subqueries in n's expressions, and returns n.
+func (o *optimizer) subplans(n plan.Node) plan.Node {
 	plan.Walk(n, func(n plan.Node) bool {
 		plan.VisitExprs(n, func(e *plan.Expr) {
 			if !hasSubquery(*e) {
@@ -255,6 +184,7 @@ func (o *optimizer) subplans(n plan.Node) {
 		})
 		return true
 	})
+	return n
 }
 
 // subquery optimizes the plan of a subquery, once: several expressions may share
@@ -302,50 +232,5 @@ func hasSubquery(e plan.Expr) (found bool) {
 
 // eachChild replaces every input of n by f of it.
 func eachChild(n plan.Node, f func(plan.Node) plan.Node) {
-	switch n := n.(type) {
-	case *plan.Filter:
-		n.Input = f(n.Input)
-	case *plan.Project:
-		n.Input = f(n.Input)
-	case *plan.ProjectSet:
-		n.Input = f(n.Input)
-	case *plan.Join:
-		n.Left = f(n.Left)
-		n.Right = f(n.Right)
-	case *plan.GroupBy:
-		n.Input = f(n.Input)
-	case *plan.Distinct:
-		n.Input = f(n.Input)
-	case *plan.Sort:
-		n.Input = f(n.Input)
-	case *plan.Limit:
-		n.Input = f(n.Input)
-	case *plan.SetOp:
-		n.Left = f(n.Left)
-		n.Right = f(n.Right)
-	case *plan.Window:
-		n.Input = f(n.Input)
-	case *plan.LockRows:
-		n.Input = f(n.Input)
-	case *plan.With:
-		for _, c := range n.CTEs {
-			c.Plan = f(c.Plan)
-			if c.Recursive != nil {
-				c.Recursive = f(c.Recursive)
-			}
-		}
-		n.Body = f(n.Body)
-	case *plan.Insert:
-		n.Input = f(n.Input)
-	case *plan.Update:
-		n.Input = f(n.Input)
-	case *plan.Delete:
-		n.Input = f(n.Input)
-	case *plan.Merge:
-		n.Input = f(n.Input)
-	case *plan.Explain:
-		n.Input = f(n.Input)
-	case *plan.Copy:
-		n.Input = f(n.Input)
-	}
+	plan.EachInput(n, func(in *plan.Node) { *in = f(*in) })
 }

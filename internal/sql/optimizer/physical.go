@@ -69,7 +69,7 @@ func (o *optimizer) physicalRest(n plan.Node, w wanted) {
 		n.Total = n.Rows * costTuple
 	case *plan.Insert, *plan.Update, *plan.Delete, *plan.Merge:
 		eachChild(n, func(c plan.Node) plan.Node { return o.physical(c, wanted{}) })
-		in, p := n.Children()[0].Props(), n.Props()
+		in, p := plan.Children(n)[0].Props(), n.Props()
 		p.Startup, p.Total = in.Startup, in.Total
 		if len(p.Cols) > 0 {
 			p.Rows = in.Rows

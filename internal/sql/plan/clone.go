@@ -9,11 +9,15 @@ func Clone(n Node) Node {
 	c := cloneNode(n)
 	p := c.Props()
 	p.Cols, p.Order = slices.Clone(p.Cols), slices.Clone(p.Order)
-	VisitExprs(c, func(e *Expr) { *e = CopyExpr(*e) })
+	visit(c, visitor{
+		input: func(in *Node) { *in = Clone(*in) },
+		expr:  func(e *Expr) { *e = CopyExpr(*e) },
+	})
 	return c
 }
 
-// cloneNode copies n, its inputs and the lists that hold its expressions.
+// cloneNode copies n and the lists that hold its expressions and columns; inputs and expressions
+// stay the same.
 func cloneNode(n Node) Node {
 	switch n := n.(type) {
 	case *Scan:
@@ -24,7 +28,6 @@ func cloneNode(n Node) Node {
 		return &c
 	case *IndexJoin:
 		c := *n
-		c.Input = Clone(n.Input).(*Scan)
 		c.Key, c.Ords = slices.Clone(n.Key), slices.Clone(n.Ords)
 		return &c
 	case *VirtualScan:
@@ -33,7 +36,6 @@ func cloneNode(n Node) Node {
 		return &c
 	case *Join:
 		c := *n
-		c.Left, c.Right = Clone(n.Left), Clone(n.Right)
 		c.LeftKeys, c.RightKeys, c.Outer = slices.Clone(n.LeftKeys), slices.Clone(n.RightKeys), slices.Clone(n.Outer)
 		return &c
 	case *Values:
@@ -45,54 +47,53 @@ func cloneNode(n Node) Node {
 		return &c
 	case *Filter:
 		c := *n
-		c.Input = Clone(n.Input)
 		return &c
 	case *Project:
 		c := *n
-		c.Input, c.Exprs = Clone(n.Input), slices.Clone(n.Exprs)
+		c.Exprs = slices.Clone(n.Exprs)
 		return &c
 	case *ProjectSet:
 		c := *n
-		c.Input, c.Funcs = Clone(n.Input), slices.Clone(n.Funcs)
+		c.Funcs = slices.Clone(n.Funcs)
 		for i := range c.Funcs {
-			c.Funcs[i].Call = cloneExpr(c.Funcs[i].Call).(*Call)
+			c.Funcs[i].Call = c.Funcs[i].Call.copy().(*Call)
 			c.Funcs[i].Out = slices.Clone(c.Funcs[i].Out)
 		}
 		return &c
 	case *GroupBy:
 		c := *n
-		c.Input, c.Keys, c.Aggs = Clone(n.Input), slices.Clone(n.Keys), slices.Clone(n.Aggs)
+		c.Keys, c.Aggs = slices.Clone(n.Keys), slices.Clone(n.Aggs)
 		c.Groupings = slices.Clone(n.Groupings)
 		for i := range c.Aggs {
 			c.Aggs[i].Args, c.Aggs[i].OrderBy = slices.Clone(c.Aggs[i].Args), slices.Clone(c.Aggs[i].OrderBy)
 		}
 		return &c
 	}
-	return cloneNode2(n)
+	return cloneOver(n)
 }
 
-func cloneNode2(n Node) Node {
+// cloneOver is cloneNode for the operators that order, cut, combine or lock rows.
+func cloneOver(n Node) Node {
 	switch n := n.(type) {
 	case *Distinct:
 		c := *n
-		c.Input, c.Keys = Clone(n.Input), slices.Clone(n.Keys)
+		c.Keys = slices.Clone(n.Keys)
 		return &c
 	case *Sort:
 		c := *n
-		c.Input, c.Keys = Clone(n.Input), slices.Clone(n.Keys)
+		c.Keys = slices.Clone(n.Keys)
 		return &c
 	case *Limit:
 		c := *n
-		c.Input, c.TiesKeys = Clone(n.Input), slices.Clone(n.TiesKeys)
+		c.TiesKeys = slices.Clone(n.TiesKeys)
 		return &c
 	case *SetOp:
 		c := *n
-		c.Left, c.Right = Clone(n.Left), Clone(n.Right)
 		c.LeftCols, c.RightCols = slices.Clone(n.LeftCols), slices.Clone(n.RightCols)
 		return &c
 	case *Window:
 		c := *n
-		c.Input, c.Funcs = Clone(n.Input), slices.Clone(n.Funcs)
+		c.Funcs = slices.Clone(n.Funcs)
 		c.PartitionBy, c.OrderBy = slices.Clone(n.PartitionBy), slices.Clone(n.OrderBy)
 		for i := range c.Funcs {
 			c.Funcs[i].Args = slices.Clone(c.Funcs[i].Args)
@@ -103,14 +104,9 @@ func cloneNode2(n Node) Node {
 		c.CTEs = slices.Clone(n.CTEs)
 		for i, e := range n.CTEs {
 			d := *e
-			d.Plan = Clone(e.Plan)
-			if e.Recursive != nil {
-				d.Recursive = Clone(e.Recursive)
-			}
 			d.Cols, d.RecursiveCols, d.Outer = slices.Clone(e.Cols), slices.Clone(e.RecursiveCols), slices.Clone(e.Outer)
 			c.CTEs[i] = &d
 		}
-		c.Body = Clone(n.Body)
 		return &c
 	case *CTEScan:
 		c := *n
@@ -118,7 +114,7 @@ func cloneNode2(n Node) Node {
 		return &c
 	case *LockRows:
 		c := *n
-		c.Input, c.Targets = Clone(n.Input), slices.Clone(n.Targets)
+		c.Targets = slices.Clone(n.Targets)
 		for i := range c.Targets {
 			t := &c.Targets[i]
 			t.Key, t.Row, t.Ords = slices.Clone(t.Key), slices.Clone(t.Row), slices.Clone(t.Ords)
@@ -133,7 +129,7 @@ func cloneDML(n Node) Node {
 	switch n := n.(type) {
 	case *Insert:
 		c := *n
-		c.Input, c.Checks, c.Returning = Clone(n.Input), slices.Clone(n.Checks), n.Returning.clone()
+		c.Checks, c.Returning = slices.Clone(n.Checks), n.Returning.clone()
 		if n.OnConflict != nil {
 			on := *n.OnConflict
 			on.Set, c.OnConflict = slices.Clone(on.Set), &on
@@ -141,15 +137,21 @@ func cloneDML(n Node) Node {
 		return &c
 	case *Update:
 		c := *n
-		c.Input, c.Set, c.Checks, c.Returning = Clone(n.Input), slices.Clone(n.Set), slices.Clone(n.Checks), n.Returning.clone()
+		c.Set, c.Checks, c.Returning = slices.Clone(n.Set), slices.Clone(n.Checks), n.Returning.clone()
 		return &c
 	case *Delete:
 		c := *n
-		c.Input, c.Returning = Clone(n.Input), n.Returning.clone()
+		c.Returning = n.Returning.clone()
+		return &c
+	case *Copy:
+		c := *n
+		return &c
+	case *Explain:
+		c := *n
 		return &c
 	case *Merge:
 		c := *n
-		c.Input, c.Actions, c.Checks = Clone(n.Input), slices.Clone(n.Actions), slices.Clone(n.Checks)
+		c.Actions, c.Checks = slices.Clone(n.Actions), slices.Clone(n.Checks)
 		for i := range c.Actions {
 			a := &c.Actions[i]
 			a.Set, a.Values = slices.Clone(a.Set), slices.Clone(a.Values)

@@ -141,15 +141,3 @@ type CopyRows struct {
 	Base
 	Ords []int // positions in the table's columns
 }
-
-// Children implements Node.
-func (n *Insert) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *Update) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *Delete) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *CopyRows) Children() []Node { return nil }

@@ -9,7 +9,8 @@
 // Reading order: Column and ColID (column.go), Expr (expr.go, subquery.go),
 // Node and Base (node.go), Scan and Span (scan.go), Join (join.go), the other
 // operators (relational.go), Insert, Update, Delete (dml.go), the statement
-// wrappers and Prepared (statement.go), tools over them (walk.go, equal.go, shape.go, volatile.go,
+// wrappers and Prepared (statement.go), the visitor of their parts (visit.go, walk.go), tools over it
+// (copyexpr.go, equal.go, shape.go, volatile.go,
 // rename.go, clone.go, verify.go), and EXPLAIN's text (explain.go, describe.go,
 // format.go).
 //

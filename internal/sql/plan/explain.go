@@ -115,7 +115,7 @@ func (p *printer) collect(root Node, qualify bool) {
 	}
 	var visit func(n Node)
 	visit = func(n Node) {
-		for _, c := range n.Children() {
+		for _, c := range Children(n) {
 			visit(c)
 		}
 		VisitExprs(n, func(e *Expr) {
@@ -259,7 +259,7 @@ func (p *printer) children(n Node, e *ExplainNode) {
 	if _, ok := n.(*IndexJoin); ok && !p.opts.Internal {
 		return // the index scan is part of the node's own line
 	}
-	for i, c := range n.Children() {
+	for i, c := range Children(n) {
 		x := p.build(c)
 		if j, ok := n.(*Join); ok && i == 1 && j.Algo == HashJoin {
 			x = &ExplainNode{Title: "Hash", Children: []*ExplainNode{x}}

@@ -12,6 +12,8 @@ import (
 type Expr interface {
 	// Type returns the type of the value, never nil.
 	Type() *types.T
+	// copy returns a copy of the expression and of its lists of operands; the operands are shared.
+	copy() Expr
 }
 
 // Const is a constant; a NULL constant has the type that its context gave it.

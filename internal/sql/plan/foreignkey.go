@@ -40,6 +40,3 @@ type ReferringRows struct {
 	Base
 	Reference *Reference
 }
-
-// Children implements Node.
-func (n *ReferringRows) Children() []Node { return nil }

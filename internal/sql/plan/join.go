@@ -57,6 +57,3 @@ type Join struct {
 	// Right is empty.
 	NullAware bool
 }
-
-// Children implements Node.
-func (n *Join) Children() []Node { return []Node{n.Left, n.Right} }

@@ -44,20 +44,3 @@ type Merge struct {
 	Derived    *Derived
 	Schema     string
 }
-
-// Children implements Node.
-func (n *Merge) Children() []Node { return []Node{n.Input} }
-
-func visitMerge(n *Merge, one func(*Expr)) {
-	for i := range n.Actions {
-		a := &n.Actions[i]
-		one(&a.Cond)
-		for j := range a.Set {
-			one(&a.Set[j].Value)
-		}
-		visitList(a.Values, one)
-	}
-	for i := range n.Checks {
-		one(&n.Checks[i].Cond)
-	}
-}

@@ -4,8 +4,6 @@ package plan
 type Node interface {
 	// Props returns the properties every operator has.
 	Props() *Base
-	// Children returns the inputs, in the order EXPLAIN shows them.
-	Children() []Node
 }
 
 // Base holds the properties every operator has.

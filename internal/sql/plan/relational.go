@@ -231,53 +231,5 @@ type LockRows struct {
 	Recheck Expr
 }
 
-// Children implements Node.
-func (n *Values) Children() []Node { return nil }
-
-// Children implements Node.
-func (n *Filter) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *Project) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *ProjectSet) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *GroupBy) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *Distinct) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *Sort) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *Limit) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *SetOp) Children() []Node { return []Node{n.Left, n.Right} }
-
-// Children implements Node.
-func (n *Window) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *CTEScan) Children() []Node { return nil }
-
-// Children implements Node.
-func (n *LockRows) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *With) Children() []Node {
-	var out []Node
-	for _, c := range n.CTEs {
-		out = append(out, c.Plan)
-		if c.Recursive != nil {
-			out = append(out, c.Recursive)
-		}
-	}
-	return append(out, n.Body)
-}
-
 // Table returns the table whose rows are locked.
 func (t *LockTarget) Table() *catalog.Table { return t.Scan.Table }

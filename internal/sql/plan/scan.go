@@ -145,9 +145,6 @@ type TokenCond struct {
 	Value Expr
 }
 
-// Children implements Node.
-func (n *Scan) Children() []Node { return nil }
-
 // Virtual reports whether the rows are computed: those that the spans of a hash index ask
 // for. Every index of a virtual table has all columns.
 func (n *Scan) Virtual() bool { return n.Table.Kind == catalog.KindVirtual }
@@ -174,9 +171,6 @@ type IndexJoin struct {
 	Locking *Locking
 }
 
-// Children implements Node.
-func (n *IndexJoin) Children() []Node { return []Node{n.Input} }
-
 // VirtualScan reads a relation whose rows are computed and that has no indexes: a sequence,
 // or a statement in FROM.
 type VirtualScan struct {
@@ -188,6 +182,3 @@ type VirtualScan struct {
 	Stmt   ast.Statement
 	Filter Expr
 }
-
-// Children implements Node.
-func (n *VirtualScan) Children() []Node { return nil }

@@ -12,7 +12,7 @@ func SameShape(a, b Node) bool {
 	if reflect.TypeOf(a) != reflect.TypeOf(b) || !sameOperator(a, b) {
 		return false
 	}
-	return slices.EqualFunc(a.Children(), b.Children(), SameShape)
+	return slices.EqualFunc(Children(a), Children(b), SameShape)
 }
 
 // sameOperator compares two operators of one kind without their inputs.

@@ -41,18 +41,6 @@ type Explain struct {
 	Input Node
 }
 
-// Children implements Node.
-func (n *DDL) Children() []Node { return nil }
-
-// Children implements Node.
-func (n *Utility) Children() []Node { return nil }
-
-// Children implements Node.
-func (n *Copy) Children() []Node { return []Node{n.Input} }
-
-// Children implements Node.
-func (n *Explain) Children() []Node { return []Node{n.Input} }
-
 // Dep is a descriptor that a plan was made from.
 type Dep = catalog.Dep
 

@@ -42,7 +42,7 @@ func (v *verifier) node(n Node) error {
 	if s, ok := n.(*CTEScan); ok && !v.knows(s.ID) {
 		return fmt.Errorf("scan of CTE %d (%s) that no With defines", s.ID, s.Name)
 	}
-	for i, c := range n.Children() {
+	for i, c := range Children(n) {
 		if err := v.with(given(n, i), func() error { return v.node(c) }); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (v *verifier) inputs(n Node) map[ColID]bool {
 			m[id] = true
 		}
 	}
-	for _, c := range n.Children() {
+	for _, c := range Children(n) {
 		add(IDs(c.Props().Cols))
 	}
 	switch n := n.(type) {

@@ -1,141 +1,8 @@
 package plan
 
-// Walk calls f for n and the nodes below it, parents first, without the plans
-// of subqueries in expressions. f returns false to skip a node's children.
-func Walk(n Node, f func(Node) bool) {
-	if n == nil || !f(n) {
-		return
-	}
-	for _, c := range n.Children() {
-		Walk(c, f)
-	}
-}
-
-// VisitExprs calls f for the root of each expression of n itself, in the order
-// they are evaluated; f may replace it.
-func VisitExprs(n Node, f func(*Expr)) {
-	one := func(e *Expr) {
-		if *e != nil {
-			f(e)
-		}
-	}
-	bound := func(b *RowBound) { one(&b.Count); one(&b.Offset) }
-	switch n := n.(type) {
-	case *Scan:
-		visitSpans(n.Spans, one)
-		visitTokens(n.Tokens, one)
-		one(&n.Filter)
-		bound(&n.Bound)
-	case *IndexJoin:
-		one(&n.Filter)
-		bound(&n.Bound)
-	case *VirtualScan:
-		one(&n.Filter)
-	case *Join:
-		visitList(n.LeftKeys, one)
-		visitList(n.RightKeys, one)
-		one(&n.On)
-	case *Values:
-		for _, row := range n.RowExprs {
-			visitList(row, one)
-		}
-	case *Filter:
-		one(&n.Cond)
-	case *Project:
-		visitList(n.Exprs, one)
-	case *ProjectSet:
-		for i := range n.Funcs {
-			visitList(n.Funcs[i].Call.Args, one)
-		}
-	case *GroupBy:
-		for i := range n.Aggs {
-			visitList(n.Aggs[i].Args, one)
-			one(&n.Aggs[i].Filter)
-		}
-	case *Sort:
-		bound(&n.Bound)
-	case *Limit:
-		one(&n.Count)
-		one(&n.Offset)
-	case *Window:
-		visitWindow(n, one)
-	case *LockRows:
-		one(&n.Recheck)
-	case *Insert, *Update, *Delete, *Merge:
-		visitDML(n, one)
-	}
-}
-
 func visitList(list []Expr, one func(*Expr)) {
 	for i := range list {
 		one(&list[i])
-	}
-}
-
-func visitSpans(spans []Span, one func(*Expr)) {
-	for i := range spans {
-		s := &spans[i]
-		for j := range s.Eq {
-			visitList(s.Eq[j].Values, one)
-			one(&s.Eq[j].Array)
-		}
-		for _, b := range []*Bound{s.Lo, s.Hi} {
-			if b != nil {
-				visitList(b.Values, one)
-			}
-		}
-	}
-}
-
-func visitTokens(t *TokenScan, one func(*Expr)) {
-	if t == nil {
-		return
-	}
-	for i := range t.Conds {
-		for j := range t.Conds[i] {
-			one(&t.Conds[i][j].Value)
-		}
-	}
-}
-
-func visitWindow(n *Window, one func(*Expr)) {
-	for i := range n.Funcs {
-		w := &n.Funcs[i]
-		visitList(w.Args, one)
-		one(&w.Filter)
-		one(&w.Frame.Start.Offset)
-		one(&w.Frame.End.Offset)
-	}
-}
-
-func visitDML(n Node, one func(*Expr)) {
-	if m, ok := n.(*Merge); ok {
-		visitMerge(m, one)
-		return
-	}
-	var checks []CheckExpr
-	var set []SetCol
-	var ret *Returning
-	switch n := n.(type) {
-	case *Insert:
-		if n.OnConflict != nil {
-			set = n.OnConflict.Set
-			one(&n.OnConflict.Where)
-		}
-		checks, ret = n.Checks, n.Returning
-	case *Update:
-		set, checks, ret = n.Set, n.Checks, n.Returning
-	case *Delete:
-		ret = n.Returning
-	}
-	for i := range set {
-		one(&set[i].Value)
-	}
-	for i := range checks {
-		one(&checks[i].Cond)
-	}
-	if ret != nil {
-		visitList(ret.Exprs, one)
 	}
 }
 
@@ -255,86 +122,12 @@ func MapArgs(e Expr, f func(Expr) Expr) Expr {
 	if !changed {
 		return e
 	}
-	c, i := cloneExpr(e), 0
+	c, i := e.copy(), 0
 	Args(c, func(a *Expr) {
 		*a = mapped[i]
 		i++
 	})
 	return c
-}
-
-// cloneExpr copies e and its operand slices, but not its operands.
-func cloneExpr(e Expr) Expr {
-	list := func(l []Expr) []Expr { return append([]Expr(nil), l...) }
-	switch e := e.(type) {
-	case *Call:
-		c := *e
-		c.Args = list(e.Args)
-		return &c
-	case *Cast:
-		c := *e
-		return &c
-	case *And:
-		return &And{Args: list(e.Args)}
-	case *Or:
-		return &Or{Args: list(e.Args)}
-	case *Not:
-		c := *e
-		return &c
-	case *Is:
-		c := *e
-		return &c
-	case *IsDistinct:
-		c := *e
-		return &c
-	case *Case:
-		c := *e
-		c.Whens = append([]When(nil), e.Whens...)
-		return &c
-	case *AllElements:
-		c := *e
-		return &c
-	case *Coalesce:
-		return &Coalesce{Args: list(e.Args), T: e.T}
-	case *NullIf:
-		c := *e
-		return &c
-	case *MinMax:
-		c := *e
-		c.Args = list(e.Args)
-		return &c
-	case *InList:
-		c := *e
-		c.List = list(e.List)
-		return &c
-	case *AnyAll:
-		c := *e
-		return &c
-	case *ArrayCtor:
-		c := *e
-		c.Elems = list(e.Elems)
-		return &c
-	case *RowCtor:
-		c := *e
-		c.Fields = list(e.Fields)
-		return &c
-	case *RowCompare:
-		c := *e
-		c.Left, c.Right = list(e.Left), list(e.Right)
-		return &c
-	case *Subscript:
-		c := *e
-		c.Lower, c.Upper = list(e.Lower), list(e.Upper)
-		return &c
-	case *FieldSelect:
-		c := *e
-		return &c
-	case *Subquery:
-		c := *e
-		c.Left = list(e.Left)
-		return &c
-	}
-	return e
 }
 
 // CopyExpr returns a copy of e that shares nothing, the plans of subqueries
@@ -343,20 +136,7 @@ func CopyExpr(e Expr) Expr {
 	if e == nil {
 		return nil
 	}
-	var c Expr
-	switch e := e.(type) {
-	case *Const:
-		d := *e
-		c = &d
-	case *ColRef:
-		d := *e
-		c = &d
-	case *Param:
-		d := *e
-		c = &d
-	default:
-		c = cloneExpr(e)
-	}
+	c := e.copy()
 	if s, ok := c.(*Subquery); ok {
 		s.Plan = Clone(s.Plan)
 		s.Outer, s.Cmps = append([]ColRef(nil), s.Outer...), append([]Expr(nil), s.Cmps...)

@@ -36,7 +36,7 @@ func rowsOf(n plan.Node) *plan.Scan {
 	case *plan.Scan:
 		return n
 	case *plan.Project, *plan.Filter, *plan.Sort, *plan.Limit, *plan.LockRows:
-		return rowsOf(n.Children()[0])
+		return rowsOf(plan.Children(n)[0])
 	case *plan.With:
 		return rowsOf(n.Body)
 	}
@@ -55,7 +55,7 @@ func passOn(n plan.Node, cols []plan.Column) {
 			}
 		}
 	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.LockRows:
-		in := n.Children()[0]
+		in := plan.Children(n)[0]
 		passOn(in, cols)
 		n.Props().Cols = in.Props().Cols
 	case *plan.With:
