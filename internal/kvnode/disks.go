@@ -32,7 +32,7 @@ func (n *Node) watchDisks(ctx context.Context) {
 		now, is := time.Now(), n.diskStates()
 		if !slices.Equal(is, was) {
 			was = is
-			n.Stats.Changed()
+			n.Tell()
 			n.Balance.Wake()
 		}
 		if n.Live != nil && now.Sub(shedAt) > shedEvery {
@@ -40,6 +40,14 @@ func (n *Node) watchDisks(ctx context.Context) {
 			attempt++
 			n.ShedLeaders(attempt)
 		}
+	}
+}
+
+// Tell has the other nodes hear at once that what this one says of itself has changed.
+func (n *Node) Tell() {
+	n.Stats.Changed()
+	if n.Live != nil {
+		n.Live.HeartbeatNow()
 	}
 }
 

@@ -31,7 +31,8 @@
 // reads (OldestRead). It holds until the next one, or until the gateway is taken for
 // dead.
 //
-// A heartbeat carries the sender's NodeInfo until the receiver has it, news of
+// A heartbeat carries the sender's NodeInfo until the receiver has it (HeartbeatNow sends
+// at once what others should know soon), news of
 // third nodes that the sender was first to hear, and a digest of its node
 // registry. Registries that differ for two heartbeats are levelled by exchanging
 // versions and then what is missing. Of two infos on a node the one with the

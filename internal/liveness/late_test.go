@@ -51,3 +51,33 @@ func TestOthersAnswer(t *testing.T) {
 		want("the disks of two are late", false)
 	})
 }
+
+// TestHeartbeatNow: what a node says of itself is known to the others at once if it asks for that.
+func TestHeartbeatNow(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, n *network) {
+		n.run(2*HeartbeatEvery+HeartbeatEvery/4, nil)
+		nd := n.nodes[2]
+		nd.mu.Lock()
+		nd.info.Draining = true
+		nd.info.Seq++
+		nd.mu.Unlock()
+		n.run(HeartbeatEvery/4, nil)
+		if i, _ := n.nodes[1].l.Node(2); i.Draining {
+			t.Fatal("the others know before they could")
+		}
+		nd.l.HeartbeatNow()
+		n.run(20*time.Millisecond, nil)
+		if i, _ := n.nodes[1].l.Node(2); !i.Draining {
+			t.Error("the others do not know yet")
+		}
+		before := n.messages.Load()
+		const calls = 100
+		for range calls {
+			nd.l.HeartbeatNow()
+			time.Sleep(time.Millisecond)
+		}
+		if got, most := n.messages.Load()-before, 2*2*int64(calls*time.Millisecond/heartbeatGap+2); got > most {
+			t.Errorf("%d messages for %d calls, more than %d", got, calls, most)
+		}
+	})
+}

@@ -16,6 +16,8 @@ const (
 	SupportFor = 1200 * time.Millisecond
 	// HeartbeatEvery is how often a node talks to each other one.
 	HeartbeatEvery = 400 * time.Millisecond
+	// heartbeatGap is the least time between two rounds of heartbeats, of which one is out of turn.
+	heartbeatGap = 10 * time.Millisecond
 	// DeadGatewayAfter is how long after its last message a gateway is taken to
 	// be gone, so that its locks are.
 	DeadGatewayAfter = 5 * time.Second
@@ -96,6 +98,7 @@ type Liveness struct {
 	digest      uint64                   // of registry
 	hot         map[kvpb.NodeID]origin   // to be told to everyone with the next heartbeat
 	beatAt      time.Time                // when the next heartbeats are due
+	beaten      time.Time                // when the last ones were sent
 	pending     []*storeEntry            // OnChange is to be called for them
 	wakeAt      time.Time                // when the timer fires
 	steady      steady
@@ -214,6 +217,7 @@ func (l *Liveness) step() time.Duration {
 		l.oldest = oldest
 		l.beat(ev)
 		now := time.Now()
+		l.beaten = now
 		if l.beatAt = l.beatAt.Add(HeartbeatEvery); l.beatAt.Before(now) {
 			l.beatAt = now.Add(HeartbeatEvery)
 		}
@@ -228,6 +232,20 @@ func (l *Liveness) step() time.Duration {
 	}
 	l.wakeAt = time.Now().Add(sleep)
 	return sleep
+}
+
+// HeartbeatNow has the next heartbeats sent at once: what Self returns has changed, and others should know.
+func (l *Liveness) HeartbeatNow() {
+	l.mu.Lock()
+	soon := time.Now()
+	if least := l.beaten.Add(heartbeatGap); soon.Before(least) {
+		soon = least
+	}
+	if soon.Before(l.beatAt) {
+		l.beatAt = soon
+	}
+	l.mu.Unlock()
+	l.wake()
 }
 
 // observe calls the owner's hooks, which may take their time.

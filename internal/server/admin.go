@@ -319,7 +319,7 @@ func (n *Node) handleOwn(_ context.Context, from kvpb.NodeID, req []byte) ([]byt
 func (n *Node) setMembership(m Membership) {
 	n.log.Info("membership of this node", "is", m)
 	n.decommissioning.Store(m == Decommissioning)
-	n.kv.Stats.Changed() // others shall hear of it
+	n.kv.Tell()
 	if m == Decommissioned {
 		n.beginDrain()
 	}

@@ -35,7 +35,7 @@ func (n *Node) joinStores(ctx context.Context) error {
 			return fmt.Errorf("the new store in %s: %w", st.Dir(), err)
 		}
 		n.log.Info("a new store joined", "dir", st.Dir(), "store", id.Store)
-		n.kv.Stats.Changed() // others shall hear of it
+		n.kv.Tell()
 	}
 	return nil
 }

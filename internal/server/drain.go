@@ -12,6 +12,8 @@ import (
 )
 
 const (
+	// farewell is how long a node of a cluster that stops is there at least: the others hear of it.
+	farewell = 50 * time.Millisecond
 	// moveLeadersFor bounds how long a draining node waits for others to take over
 	// its ranges; what is left then is taken over when the node is gone.
 	moveLeadersFor = 10 * time.Second
@@ -44,16 +46,19 @@ func (n *Node) beginDrain() {
 		balanced := time.Since(time.Unix(0, n.readyAsked.Load())) < askedLately
 		n.ready.Store(false)
 		n.draining.Store(true)
-		n.kv.Stats.Changed() // others shall hear of it
+		n.kv.Tell()
 		go func() {
 			begun := time.Now()
-			if balanced {
-				n.awaitLoadBalancers()
-			}
 			defer func() {
+				if n.kv.Live != nil {
+					<-time.After(max(farewell-time.Since(begun), 0))
+				}
 				close(n.leave.done)
 				n.log.Info("drained", "took", time.Since(begun))
 			}()
+			if balanced {
+				n.awaitLoadBalancers()
+			}
 			n.moveLeaders()
 			n.log.Info("leaders moved", "left", n.leave.leaders.Load(), "took", time.Since(begun))
 			n.fronts.Lock()

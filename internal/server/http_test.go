@@ -125,6 +125,22 @@ func TestReadyNeedsQuorum(t *testing.T) {
 	})
 }
 
+// TestStopIsTold: a node that was stopped is not available to others from then on, though they
+// count it as live a moment longer.
+func TestStopIsTold(t *testing.T) {
+	withNodes(t, func(t *testing.T, c *testNodes) {
+		first, second, third := c.three()
+		c.awaitVoters(first, second, third)
+		stopped := third.NodeID()
+		c.stop(third)
+		for _, s := range first.nodes() {
+			if s.Available == (s.ID == stopped) {
+				t.Errorf("node %d is available: %v", s.ID, s.Available)
+			}
+		}
+	})
+}
+
 // A node that drains serves new clients until load balancers have noticed, if there are any.
 func TestDrainWaitsForLoadBalancers(t *testing.T) {
 	for _, asked := range []bool{false, true} {
