@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -48,17 +50,18 @@ func (c *compiler) call(e *plan.Call, s scope) (evalFn, error) {
 	r, strict := c.run, e.Fn.Strict
 	vals := make([]types.Datum, len(args))
 	return func(row Row) (types.Datum, error) {
-		size := 0
+		size, null := 0, false
 		for i, a := range args {
 			d, err := a(row)
 			if err != nil {
 				return types.Null, err
 			}
-			if strict && d.IsNull() {
-				return types.Null, nil
-			}
+			null = null || d.IsNull()
 			vals[i] = d
 			size += len(d.Str())
+		}
+		if null && strict {
+			return types.Null, nil
 		}
 		return r.call(eval, vals, size)
 	}, nil
@@ -91,27 +94,25 @@ func (c *compiler) variadicCall(e *plan.Call, args []evalFn) evalFn {
 	bound := -1
 	return func(row Row) (types.Datum, error) {
 		vals = vals[:0]
+		null := false
 		for i, a := range args {
 			d, err := a(row)
 			if err != nil {
 				return types.Null, err
 			}
-			if d.IsNull() && (strict || i == len(args)-1 && !e.Fn.NullListEmpty) {
-				return types.Null, nil
-			}
-			if i < len(args)-1 {
+			last := i == len(args)-1
+			null = null || d.IsNull() && (strict || last && !e.Fn.NullListEmpty)
+			switch {
+			case !last:
 				vals = append(vals, d)
-				continue
-			}
-			if d.IsNull() {
-				continue
-			}
-			for _, x := range d.ArrayElems() {
-				if strict && x.IsNull() {
-					return types.Null, nil
+			case !d.IsNull():
+				for _, x := range d.ArrayElems() {
+					vals = append(vals, x)
 				}
-				vals = append(vals, x)
 			}
+		}
+		if null || strict && slices.ContainsFunc(vals, types.Datum.IsNull) {
+			return types.Null, nil
 		}
 		if bound != len(vals) {
 			var err error

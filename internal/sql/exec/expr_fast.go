@@ -181,11 +181,11 @@ func (c *compiler) fastPred(e *plan.Call, s scope) (predFn, bool, error) {
 	}
 	return func(row Row) (bool, error) {
 		a, err := l.get(row)
-		if err != nil || a.IsNull() {
+		if err != nil {
 			return false, err
 		}
 		b, err := r.get(row)
-		if err != nil || b.IsNull() {
+		if err != nil || a.IsNull() || b.IsNull() {
 			return false, err
 		}
 		return op.holds(cmp(a, b)), nil
@@ -196,11 +196,11 @@ func (c *compiler) fastPred(e *plan.Call, s scope) (predFn, bool, error) {
 func intPred(op comparison, l, r operand) predFn {
 	return func(row Row) (bool, error) {
 		a, err := l.get(row)
-		if err != nil || a.IsNull() {
+		if err != nil {
 			return false, err
 		}
 		b, err := r.get(row)
-		if err != nil || b.IsNull() {
+		if err != nil || a.IsNull() || b.IsNull() {
 			return false, err
 		}
 		x, y := a.Int(), b.Int()
@@ -239,11 +239,11 @@ func (c *compiler) fastCall(e *plan.Call, s scope) (evalFn, bool, error) {
 	}
 	return func(row Row) (types.Datum, error) {
 		a, err := l.get(row)
-		if err != nil || a.IsNull() {
+		if err != nil {
 			return types.Null, err
 		}
 		b, err := r.get(row)
-		if err != nil || b.IsNull() {
+		if err != nil || a.IsNull() || b.IsNull() {
 			return types.Null, err
 		}
 		return bin(a, b)

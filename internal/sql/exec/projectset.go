@@ -90,14 +90,13 @@ func (c *compiler) setFunc(n *plan.SetFunc, s scope) (setFunc, error) {
 func (f *setFunc) begin(r *run, row Row) error {
 	f.iter = nil
 	f.vals = f.vals[:0]
+	null := false
 	for i, a := range f.args {
 		d, err := a(row)
 		if err != nil {
 			return err
 		}
-		if f.fn.Strict && d.IsNull() {
-			return nil
-		}
+		null = null || d.IsNull()
 		if f.spread && i == len(f.args)-1 {
 			for _, x := range d.ArrayElems() {
 				f.vals = append(f.vals, x)
@@ -105,6 +104,9 @@ func (f *setFunc) begin(r *run, row Row) error {
 			continue
 		}
 		f.vals = append(f.vals, d)
+	}
+	if null && f.fn.Strict {
+		return nil
 	}
 	var err error
 	if f.spread {
