@@ -107,7 +107,7 @@ func runAll(postgres, lichen string, only []string, n int, seed uint64, limit ti
 		return 2
 	}
 	t.report(os.Stdout, show)
-	if len(t.found) > 0 {
+	if len(t.found) > 0 || t.tooManyUnneeded() {
 		return 1
 	}
 	return 0
@@ -369,6 +369,7 @@ func (t *tester) report(w io.Writer, show int) {
 	for _, name := range slices.Sorted(maps.Keys(t.known)) {
 		fmt.Fprintf(w, "known: %6d  %s\n", t.known[name], name)
 	}
+	fmt.Fprintf(w, "at most %d of 10,000 may be %s\n", mostUnneeded, unneeded)
 	var keys []string
 	for k := range t.found {
 		keys = append(keys, k)

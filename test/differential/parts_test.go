@@ -1,0 +1,42 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestParts checks what is asked of parts, and of which ones SQL leaves open when they are computed.
+func TestParts(t *testing.T) {
+	for _, c := range []struct {
+		sql, query string
+		open       bool
+	}{
+		{"SELECT 1 FROM jsonb_to_recordset(f(1)) AS a(a int), t1", "SELECT * FROM jsonb_to_recordset(f(1)) AS a(a int)", true},
+		{"SELECT 1 FROM ROWS FROM (unnest(f(2))) a", "SELECT * FROM ROWS FROM (unnest(f(2)))", true},
+		{"SELECT (f(3)) FROM t1", "SELECT f(3)", false},
+		{"SELECT 1 FROM t1 a1 WHERE (f(a1.c0)) > 1", "SELECT f(a1.c0) FROM t1 a1", true},
+		{"SELECT 1 FROM t1 WHERE CASE WHEN true THEN f(4) END", "SELECT f(4)", false},
+		{"SELECT 1 FROM t1 WHERE CASE WHEN true THEN 1 END = f(5)", "SELECT f(5)", true},
+		{"SELECT 1 FROM t1 WHERE coalesce(c0, f(6))", "SELECT f(6)", false},
+		{"SELECT (SELECT f(7) FROM t2) FROM t1", "SELECT * FROM (SELECT f(7) FROM t2) p", false},
+		{"SELECT 1 FROM (SELECT f(8)) s", "SELECT * FROM (SELECT f(8)) p", true},
+		{"SELECT 1 FROM (SELECT x FROM t1) s, LATERAL (SELECT f(s.x)) r", "", false},
+	} {
+		tokens := tokenPattern.FindAllString(c.sql, -1)
+		var open, asked bool
+		for _, p := range partsOf(tokens) {
+			if slices.Contains(p.alone(tokens), c.query) {
+				open, asked = p.orderIsOpen(tokens), true
+			}
+			for _, q := range p.alone(tokens) {
+				if c.query == "" && strings.Contains(q, "f(s.x)") && !strings.Contains(q, "SELECT f(s.x)") {
+					t.Errorf("%s: asked %s, whose table nobody knows", c.sql, q)
+				}
+			}
+		}
+		if asked != (c.query != "") || open != c.open {
+			t.Errorf("%s: asked %v, the turn is open %v", c.sql, asked, open)
+		}
+	}
+}
