@@ -234,6 +234,15 @@ func SchemaOf(name string) string {
 	return "pg_catalog"
 }
 
+// OfExtension reports whether a function is one of an extension (uuid-ossp, pg_trgm).
+func OfExtension(name string) bool {
+	switch name {
+	case "uuid_nil", "similarity", "word_similarity", "strict_word_similarity", "show_trgm", "show_limit", "set_limit":
+		return true
+	}
+	return strings.HasPrefix(name, "uuid_generate_v") || strings.HasPrefix(name, "uuid_ns_")
+}
+
 // key renders a signature as pg_proc has it: "abs(int4)", "+(int4,int4)". What a variadic
 // function takes is an array there.
 func (o *Overload) key() string {

@@ -2,9 +2,11 @@ package pgcatalog
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/deparse"
 	"github.com/lichendb/lichen/internal/sql/planner"
@@ -26,6 +28,9 @@ func (s *snapshot) deparser() *deparse.Env {
 		TypeName: s.c.qualified,
 		FuncName: func(schema, name string) string {
 			if t := s.typeNamed(schema, name); t != nil && s.c.visible(t, t.Name) {
+				return ast.QuoteIdent(name)
+			}
+			if builtin.OfExtension(name) && slices.Contains(s.c.h.Coll.SearchPath(), schema) {
 				return ast.QuoteIdent(name)
 			}
 			return ast.QuoteIdent(schema) + "." + ast.QuoteIdent(name)

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/types"
+	"github.com/lichendb/lichen/internal/sql/types/casts"
 )
 
 // call plans a call of a function, aggregate or window function.
@@ -98,11 +99,16 @@ func withoutVoid(args []plan.Expr, pos []int) ([]plan.Expr, []int) {
 	return kept, at
 }
 
-// functionName returns the name to look up, checking its schema.
+// functionName returns the name to look up, checking its schema. Functions of extensions are
+// found in schema public too, where dumps look for them.
 func functionName(e *ast.FuncCall) (string, error) {
 	switch e.Name.Schema {
 	case "", builtin.SchemaOf(e.Name.Name):
 		return e.Name.Name, nil
+	case "public":
+		if builtin.OfExtension(e.Name.Name) {
+			return e.Name.Name, nil
+		}
 	}
 	return "", pgerr.New(pgerr.UndefinedFunction, "function %s does not exist", e.Name.String()).
 		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.").At(e.Pos)
@@ -150,7 +156,7 @@ func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, a
 		if t := b.userType(schema, name); t != nil && len(args) == 1 && isUnknown(ts[0]) {
 			return b.explicitCast(args[0], t, pos[0], at)
 		}
-		if t := namedType(name); t != nil && len(args) == 1 && noFunction(err) {
+		if t := namedType(name); t != nil && len(args) == 1 && noFunction(err) && castAsCall(ts[0], t) {
 			return b.explicitCast(args[0], t, pos[0], at)
 		}
 		return nil, pgerr.From(err).At(at)
@@ -166,6 +172,13 @@ func (b *builder) functionIn(schema, name string, args []plan.Expr, pos []int, a
 		args, pos, ts = append(args, plan.NewConst(fn.Args[i], d)), append(pos, at), append(ts, fn.Args[i])
 	}
 	return b.finishCall(fn, args, ts, pos, at)
+}
+
+// castAsCall reports whether type(value) is a cast where no function is called so: if there is a
+// cast, and not of a row to a text.
+func castAsCall(from, to *types.T) bool {
+	_, ok := casts.Find(from, to)
+	return ok && (from.Family != types.RecordFamily || to.Category() != 'S')
 }
 
 // namedType is the type of the system that a function's name is, nil if it is none.

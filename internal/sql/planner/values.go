@@ -81,11 +81,10 @@ func (b *builder) valuesType(exprs []plan.Expr, pos []int, opts queryOpts) (*typ
 // not a simple SELECT: it sorts by output columns only.
 func (b *builder) orderAndLimit(q *ast.Select, s *scope, p *queryPlan) (*queryPlan, error) {
 	if len(q.Locking) > 0 {
-		what := "VALUES"
 		if q.Op != ast.SetNone {
-			what = "UNION/INTERSECT/EXCEPT"
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with UNION/INTERSECT/EXCEPT", q.Locking[0].Strength)
 		}
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s is not allowed with %s", q.Locking[0].Strength, what)
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to VALUES", q.Locking[0].Strength)
 	}
 	list := &targetSet{targets: p.targets, visible: len(p.targets)}
 	out := &scope{parent: s.parent, bound: s.bound, ctes: s.ctes}
