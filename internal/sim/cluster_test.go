@@ -47,8 +47,7 @@ type node struct {
 	lives int
 }
 
-// life is one life of a node: everything above the disk. It is what a server runs, but for the
-// placement of replicas.
+// life is one life of a node: everything above the disk, as a server runs it.
 type life struct {
 	node   *node
 	hlc    *hlc.Clock
@@ -88,6 +87,10 @@ type cluster struct {
 	onEnd func(*life)
 	// intercept, if set, stands between the nodes' routers and the replicas they send to.
 	intercept func(l *life, s kvpb.Sender) kvpb.Sender
+	// places has replicas placed as by a server, once the cluster is founded; else they stay
+	// where the test puts them.
+	places  bool
+	founded bool
 	// muted methods are lost on their way from store to store.
 	muted map[rpc.Method]bool
 
@@ -189,6 +192,9 @@ func (c *cluster) open(n *node) (*life, error) {
 	l.kv.OpenGateway(l.ended)
 	l.router, l.db = l.kv.Router, l.kv.DB
 	l.kv.StartRanges(l.ended)
+	if c.places && c.founded {
+		l.kv.StartPlacement(l.ended)
+	}
 	opened = true
 	return l, nil
 }
@@ -389,6 +395,12 @@ func (c *cluster) found(cuts ...string) {
 	for i := len(all) - 1; i >= 0; i-- {
 		id := c.newRangeID()
 		c.led(1, func(r *replica.Replica) error { return r.Split(ctx, []byte(all[i]), id) })
+	}
+	c.founded = true
+	for _, l := range c.lives() {
+		if c.places {
+			l.kv.StartPlacement(l.ended)
+		}
 	}
 }
 

@@ -14,7 +14,8 @@
 // The tests put whole nodes between the blocks: those of kvnode, which a server runs too, one store
 // each (cluster_test.go). Workloads run on them
 // (simulate_test.go: bank, ring, registers, lists) while faults happen and ranges are split,
-// merged and moved (ranges_test.go). After each run the cluster is healed; every client
+// merged and moved by rangeops (ranges_test.go), and rebalance places replicas beside that. After
+// each run the faults end, and the cluster must become whole by itself; every client
 // must get something done, all replicas must hold the same, nothing provisional may be
 // left, and the meta records must tell the truth (healed_test.go). Further runs collect
 // old versions under readers that are behind (aging_test.go), change a table under its

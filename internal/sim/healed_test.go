@@ -28,7 +28,6 @@ const settleWithin = 3 * time.Minute
 func (c *cluster) settled() ([]*kvpb.RangeDescriptor, error) {
 	var last error
 	for began := time.Now(); time.Since(began) < settleWithin; <-time.After(time.Second) {
-		c.repair()
 		var descs []*kvpb.RangeDescriptor
 		if descs, last = c.inspect(); last == nil {
 			return descs, nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lichendb/lichen/internal/balance/placement"
 	"github.com/lichendb/lichen/internal/keys"
 	"github.com/lichendb/lichen/internal/kv/address"
 	"github.com/lichendb/lichen/internal/kvpb"
@@ -137,65 +138,28 @@ func (c *cluster) splitRange(ctx context.Context, r led, rng *rand.Rand, ranges 
 	return fmt.Sprintf("range %d at %q", d.RangeID, key), r.l.kv.Admin.SplitAt(ctx, []byte(key))
 }
 
-// moveReplica moves a replica to a node that has none of the range, and puts right
-// what an earlier move that was interrupted left behind.
+// moveReplica moves a replica to a node that has none of the range.
 func (c *cluster) moveReplica(ctx context.Context, r led, rng *rand.Rand) (string, error) {
-	d := r.Desc()
-	self := r.l.store.Identity().Store
-	var voters, learners []kvpb.ReplicaDescriptor // but the leader
+	d, self := r.Desc(), r.l.store.Identity().Store
+	var others []placement.Target // voters but the leader
 	for _, rep := range d.Replicas {
-		switch {
-		case rep.Type == kvpb.Learner:
-			learners = append(learners, rep)
-		case rep.Store != self:
-			voters = append(voters, rep)
+		if rep.Type == kvpb.Voter && rep.Store != self {
+			others = append(others, placement.Target{Node: rep.Node, Store: rep.Store})
 		}
 	}
-	var free []*node
+	var free []placement.Target
 	for _, n := range c.nodes {
-		if _, there := d.Replica(kvpb.StoreID(n.id)); !there {
-			free = append(free, n)
+		if id := kvpb.StoreID(n.id); !slices.ContainsFunc(d.Replicas, func(rep kvpb.ReplicaDescriptor) bool { return rep.Store == id }) {
+			free = append(free, placement.Target{Node: n.id, Store: id})
 		}
 	}
-	step := func(cs ...replica.Change) error {
-		before := r.Desc().Generation
-		if err := again(ctx, func() error { return r.ChangeReplicas(ctx, cs) }); err != nil {
-			return err
-		}
-		return await(ctx, func() bool { return r.Desc().Generation > before && !r.Desc().Joint() })
-	}
-	at := func(k replica.ChangeKind, rep kvpb.ReplicaDescriptor) replica.Change {
-		return replica.Change{Kind: k, Node: rep.Node, Store: rep.Store}
-	}
-	switch {
-	case len(voters) >= replicas:
-		v := voters[rng.IntN(len(voters))]
-		return fmt.Sprintf("range %d loses its surplus voter on %d", d.RangeID, v.Store), step(at(replica.Remove, v))
-	case len(learners) > 0 && len(voters) < replicas-1:
-		return fmt.Sprintf("range %d: the learner on %d becomes a voter", d.RangeID, learners[0].Store), step(at(replica.Promote, learners[0]))
-	case len(learners) > 0:
-		return fmt.Sprintf("range %d loses its learner on %d", d.RangeID, learners[0].Store), step(at(replica.Remove, learners[0]))
-	case len(free) == 0:
+	if len(free) == 0 || len(others) == 0 {
 		return fmt.Sprintf("range %d: no node is free", d.RangeID), errNothing
 	}
-	n := free[rng.IntN(len(free))]
-	fresh := kvpb.ReplicaDescriptor{Node: n.id, Store: kvpb.StoreID(n.id)}
-	what := fmt.Sprintf("range %d to %d", d.RangeID, n.id)
-	if err := step(at(replica.AddLearner, fresh)); err != nil {
-		return what + ", learner", err
-	}
-	if len(voters) < replicas-1 {
-		return what + ", which it lacked", step(at(replica.Promote, fresh))
-	}
-	old := voters[rng.IntN(len(voters))]
-	what = fmt.Sprintf("%s from %d", what, old.Store)
-	if rng.IntN(2) == 0 {
-		return what, step(at(replica.Promote, fresh), at(replica.Remove, old))
-	}
-	if err := step(at(replica.Promote, fresh), at(replica.Demote, old)); err != nil {
-		return what + ", exchange", err
-	}
-	return what + " by way of a learner", step(at(replica.Remove, old))
+	to, from := free[rng.IntN(len(free))], others[rng.IntN(len(others))]
+	return fmt.Sprintf("range %d from %d to %d", d.RangeID, from.Store, to.Store), r.l.kv.Admin.ChangeReplicas(ctx, d.RangeID, []placement.Change{
+		{Kind: placement.AddVoter, Target: to}, {Kind: placement.RemoveVoter, Target: from},
+	})
 }
 
 func (c *cluster) moveLeader(ctx context.Context, r led, rng *rand.Rand) (string, error) {
@@ -250,32 +214,6 @@ func (c *cluster) mergeRanges(ctx context.Context, r led) (string, error) {
 		}
 	}
 	return what, r.l.kv.Admin.Merge(ctx, r.RangeID())
-}
-
-// repair brings every range to its number of voters.
-func (c *cluster) repair() {
-	rng := rand.New(rand.NewPCG(1, 1))
-	for range 4 {
-		for _, r := range c.leaders() {
-			d := r.Desc()
-			voters, others := 0, 0
-			for _, rep := range d.Replicas {
-				if rep.Type == kvpb.Voter {
-					voters++
-				} else {
-					others++
-				}
-			}
-			if voters == replicas && others == 0 || !r.l.use() {
-				continue
-			}
-			ctx, cancel := context.WithTimeout(r.l.ended, changeTimeout)
-			what, err := c.moveReplica(ctx, r, rng)
-			cancel()
-			r.l.running.Done()
-			c.story.Addf("repair: %s: %v", what, err)
-		}
-	}
 }
 
 // metaEnd is where the range of the meta records ends.

@@ -9,62 +9,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lichendb/lichen/internal/balance/placement"
-	"github.com/lichendb/lichen/internal/balance/storepool"
-	"github.com/lichendb/lichen/internal/config/zone"
 	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/kvpb"
-	"github.com/lichendb/lichen/internal/replica"
 )
 
 // Of a slow store.
 const (
 	slowSync = 300 * time.Millisecond
-	// relievedWithin is how long it may go on to lead ranges, relieveEvery how often nodes look.
+	// relievedWithin is how long it may go on to lead ranges.
 	relievedWithin = 10 * time.Second
-	relieveEvery   = 500 * time.Millisecond
 )
-
-// relieve has the leaderships of a life moved as placement decides, until the life ends.
-func (l *life) relieve() {
-	pool := storepool.New(l.live, func() kvpb.NodeID { return l.node.id })
-	tick := time.NewTicker(relieveEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-l.ended.Done():
-			return
-		case <-tick.C:
-		}
-		c := placement.NewCluster(time.Now(), pool.Stores(), placement.DefaultParams())
-		for _, r := range l.store.Replicas() {
-			if r.Leads() {
-				l.place(c, r)
-			}
-		}
-	}
-}
-
-// place moves the leadership of a range if placement says so.
-func (l *life) place(c *placement.Cluster, r *replica.Replica) {
-	told := make(chan []placement.Progress, 1)
-	r.Progress(func(list []replica.FollowerProgress) {
-		var out []placement.Progress
-		for _, f := range list {
-			out = append(out, placement.Progress{Store: f.Replica.Store, Behind: f.Behind, Active: true})
-		}
-		told <- out
-	})
-	select {
-	case list := <-told:
-		voters := replicas
-		a := c.Decide(&placement.Range{Desc: r.Desc(), Leader: kvpb.StoreID(l.node.id), Progress: list}, &zone.Config{NumReplicas: &voters})
-		if to, ok := r.Desc().Replica(a.To.Store); ok && a.Kind == placement.TransferLeader {
-			r.ResignTo(to)
-		}
-	case <-time.After(relieveEvery): // its group waits for the disk
-	}
-}
 
 // count adds one to a key, again and again, until ctx ends. It returns how often that was
 // acknowledged, and how often nobody knows.
@@ -94,7 +47,7 @@ func count(ctx context.Context, db *kv.DB, key []byte) (done, unknown int) {
 func slowStore(t *testing.T, seed uint64) (err error) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, 60+seed, 3)
-		c.onLife = func(l *life) { l.running.Go(l.relieve) }
+		c.places = true
 		c.found("\x10x", "\x10y", "\x10z")
 		c.spread("\x10x", "\x10y", "\x10z")
 		slow := c.nodes[seed%3]

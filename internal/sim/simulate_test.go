@@ -123,7 +123,7 @@ func simulate(t *testing.T, seed uint64, o setting, w workload) *simulation {
 	s := &simulation{w: w, seed: seed, aging: o.ttl > 0}
 	synctest.Test(t, func(t *testing.T) {
 		s.cluster = newCluster(t, seed, o.nodes)
-		s.cutKeys, s.ttl = o.points, o.ttl
+		s.cutKeys, s.ttl, s.places = o.points, o.ttl, true
 		p, prepares := w.(preparer)
 		if prepares {
 			p.prepare(s.cluster)
