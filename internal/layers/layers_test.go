@@ -46,7 +46,7 @@ var order = [][]string{
 	{"dist", "dist/rangecache"},
 	{"store"},
 	{"replica"},
-	{"raftgroup", "lease", "txnintent", "snapshot", "closedts"},
+	{"raftgroup", "lease", "txnintent", "snapshot", "closedts", "rangestate"},
 	{"eval", "apply"},
 	{"storage/mvcc", "storage"},
 	{"raftlog"},

@@ -40,6 +40,8 @@
 //  9. A deferred proposal waits no longer than MaxDelay, and not at all once somebody waits for it:
 //     who does so flushes, and who defers has counted the flushes before looking whether somebody
 //     does. (Queue.Defer; testdata/queue)
+//  10. A replica leads without asking others only if no change of membership is left in its log that
+//     would add a voter. (Group.Begin)
 //
 // # Concurrency
 //

@@ -108,7 +108,7 @@ func (g *group) commitApplied() error {
 
 // prepareSplit makes the log of the range that the entry at index splits off. A crash may undo
 // the split in the engine, but then it is known to be committed: this replica applies it again
-// though nobody may tell it so any more (invariant R42).
+// though nobody may tell it so any more (invariant 8).
 func (g *group) prepareSplit(right *kvpb.RangeDescriptor, index uint64) error {
 	hs := g.View.State.HardState
 	hs.Commit = max(hs.Commit, index)
@@ -144,7 +144,7 @@ func (g *group) applyTrigger(t *apply.Trigger, index uint64) error {
 	old := g.r.Desc()
 	var right *Replica
 	if t.Right != nil && !plant.On(plant.SplitGap) {
-		right = g.r.makeRight(t.Right) // before the left half gives its keys up (invariant R44)
+		right = g.r.makeRight(t.Right) // before the left half gives its keys up (invariant 8)
 	}
 	if taken != nil {
 		g.r.applyMerge(taken, t)

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/raftgroup"
+	"github.com/lichendb/lichen/internal/rangestate"
 	pb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 )
@@ -32,7 +33,7 @@ const (
 )
 
 // ErrBusy says that another change of the range is under way.
-var ErrBusy = fmt.Errorf("replica: the range is being changed already")
+var ErrBusy = rangestate.ErrBusy
 
 // ErrBehind says that a learner has too little of the log to become a voter.
 var ErrBehind = fmt.Errorf("replica: the learner has not caught up")
@@ -76,11 +77,10 @@ func (r *Replica) ChangeReplicas(ctx context.Context, changes []Change) error {
 
 // planChange returns the descriptor and raft's words for changes.
 func planChange(old *kvpb.RangeDescriptor, changes []Change) (*kvpb.RangeDescriptor, *pb.ConfChangeV2, error) {
-	d := cloneDescriptor(old)
-	if d.Changing() {
+	if old.Changing() {
 		return nil, nil, ErrBusy
 	}
-	d.Generation++
+	d := rangestate.Next(old)
 	cc := &pb.ConfChangeV2{}
 	joint := len(changes) > 1
 	step := func(t pb.ConfChangeType, id kvpb.ReplicaID) {
@@ -130,17 +130,10 @@ func pick(first bool, a, b kvpb.ReplicaType) kvpb.ReplicaType {
 	return b
 }
 
-func cloneDescriptor(d *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
-	c := *d
-	c.Replicas = append([]kvpb.ReplicaDescriptor(nil), d.Replicas...)
-	return &c
-}
-
 // leaveJoint returns the descriptor after the end of a joint configuration: those
 // who came in stay, those who were going are gone.
 func leaveJoint(old *kvpb.RangeDescriptor) *kvpb.RangeDescriptor {
-	d := cloneDescriptor(old)
-	d.Generation++
+	d := rangestate.Next(old)
 	kept := d.Replicas[:0]
 	for _, rep := range d.Replicas {
 		switch rep.Type {

@@ -64,7 +64,7 @@ func (s *sweep) begin(now int64) {
 
 // CollectGarbage raises the range's collection threshold to below and drops the
 // versions that nobody can read any more. A read at an older timestamp fails
-// from then on: the threshold is raised before anything is dropped (R8).
+// from then on: the threshold is raised before anything is dropped (invariant 3).
 //
 // A range that is not written is looked at once more, when all that its writes have
 // left may go, and costs nothing afterwards.

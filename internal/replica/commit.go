@@ -105,7 +105,7 @@ func (r *Replica) mayCommit(req *kvpb.CommitRequest) error {
 // without having been carried out happens now: if an earlier leader had it, it was
 // lost, since this one has applied an entry of its own term. That is only known as long as
 // it leads: the copy that was in flight here may have ended with the leadership, and
-// happened elsewhere (invariant R23).
+// happened elsewhere (txnintent, invariant 10).
 func (r *Replica) answerAgain(
 	ctx context.Context, req *kvpb.CommitRequest, resp *kvpb.CommitResponse, under raftgroup.Fence,
 ) (done bool, err error) {

@@ -15,7 +15,7 @@ func (r *Replica) Describe(ctx context.Context) string {
 	told := make(chan string, 1)
 	r.group.Do(func() {
 		g := r.group
-		told <- fmt.Sprintf("replica %d of %+v; %+v; applied %+v; led term %d, serves %v; %v; on their way %d+%d; log ends at %d; rests %v, quiet %v, idle for %d ticks%s",
+		told <- fmt.Sprintf("replica %d of %+v; %+v; applied %+v; led term %d, serves %v; %v; on their way %d+%d; log ends at %d; quiesced %v, idle %v, idle for %d ticks%s",
 			r.replicaID, *r.Desc(), g.Raft().BasicStatus(), g.applier.State(), g.Led(), r.Leads(), r.election.Candidacy(),
 			g.InFlight.Proposed(), g.InFlight.Waiting(), g.View.State.Last, r.quiesced.Load(), r.idle.Load(), g.IdleTicks(), g.describeFollowers())
 	})

@@ -118,8 +118,8 @@ func (r *Replica) feedFor(ctx context.Context, req *kvpb.FeedRequest) (*feed, er
 	return f, nil
 }
 
-// whileAtRest runs fn while nothing is applied.
-func (r *Replica) whileAtRest(ctx context.Context, fn func() error) error {
+// betweenEntries runs fn while nothing is applied.
+func (r *Replica) betweenEntries(ctx context.Context, fn func() error) error {
 	done := make(chan error, 1)
 	if !r.group.Do(func() { done <- fn() }) {
 		return errStopped
@@ -136,13 +136,13 @@ func (r *Replica) whileAtRest(ctx context.Context, fn func() error) error {
 
 // beginFeed begins a feed with the state of the engine between two entries: what is
 // committed in it will be scanned, what is provisional in it and all that comes later are
-// told when they are applied (invariant R27).
+// told when they are applied (invariant 11).
 func (r *Replica) beginFeed(ctx context.Context, req *kvpb.FeedRequest) (*feed, error) {
 	f := &feed{
 		span: kvpb.Span{Key: bytes.Clone(req.Span.Key), EndKey: bytes.Clone(req.Span.EndKey)}, from: req.From,
 		use: make(chan struct{}, 1), news: make(chan struct{}, 1), locked: map[string]hlc.Timestamp{}, used: time.Now(),
 	}
-	err := r.whileAtRest(ctx, func() error { return r.openFeed(f) })
+	err := r.betweenEntries(ctx, func() error { return r.openFeed(f) })
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +329,7 @@ func (r *Replica) awaitFeed(ctx context.Context, f *feed, noWait bool, resp *kvp
 	look := time.NewTicker(kvpb.ClosedEvery)
 	defer look.Stop()
 	for {
-		if err := r.whileAtRest(ctx, func() error { return r.resolveFeed(f) }); err != nil {
+		if err := r.betweenEntries(ctx, func() error { return r.resolveFeed(f) }); err != nil {
 			return err
 		}
 		if ready, err := r.feeds.take(f, resp); ready || noWait || err != nil {

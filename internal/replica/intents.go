@@ -189,7 +189,7 @@ func (r *Replica) loadRecords(anchors keys.Span, loaded bool, maxRead hlc.Timest
 
 // endTimestamp returns the timestamp of a command by which a decided transaction ends.
 func endTimestamp(st *txnintent.State) hlc.Timestamp {
-	must.True(st.Status.Decided(), "R10: the end of a transaction that is %v", st.Status)
+	must.True(st.Status.Decided(), "txnintent 2: the end of a transaction that is %v", st.Status)
 	if st.Status == txnintent.Committed {
 		return st.CommitTS
 	}

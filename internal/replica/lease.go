@@ -165,7 +165,7 @@ func (r *Replica) beginLeadership(term uint64) {
 
 // inheritOther takes over what the leader of the range that this one was split off from
 // knew of it, and reports whether that was this replica's store: nobody has led the range in
-// between (invariant R40).
+// between (invariant 7).
 func (r *Replica) inheritOther() bool {
 	r.inheritMu.Lock()
 	defer r.inheritMu.Unlock()
@@ -220,7 +220,7 @@ func (r *Replica) endLeadership() {
 
 // stopServing makes the replica answer no read in its leadership any more, nor in a later one. It
 // comes before those who wait for commands are told that the outcome is not known: from
-// then on commits are not in flight any more that may happen all the same (invariant R22).
+// then on commits are not in flight any more that may happen all the same (invariant 1).
 // The only voter goes on: nobody else makes them happen.
 func (r *Replica) stopServing() {
 	r.stopped.Store(true) // beginLeadership looks at it when its lease is there

@@ -254,7 +254,7 @@ func (r *Replica) importLocks(term uint64) error {
 	if err != nil {
 		return err
 	}
-	must.True(h.Term < term, "R6: leadership %d finds the locks of leadership %d", term, h.Term)
+	must.True(h.Term < term, "replica 4: leadership %d finds the locks of leadership %d", term, h.Term)
 	r.epoch.Store(h.Epoch)
 	r.merging.subsumedEpochs.Store(&h.Subsumed)
 	r.locks.Install(r.unfinished(h.Locks))

@@ -26,7 +26,7 @@ func (e *LostLogError) Error() string {
 }
 
 // held answers whether this replica still has what a heartbeat says that it has: a leader tells
-// a follower no commit index beyond what that has acknowledged to it (invariant R43).
+// a follower no commit index beyond what that has acknowledged to it (invariant 9).
 func (g *group) held(m *pb.Message) error {
 	commit, last := m.GetCommit(), g.View.State.Last
 	if commit <= last || m.GetTerm() < g.Raft().BasicStatus().GetTerm() {

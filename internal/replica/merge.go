@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,23 +9,13 @@ import (
 	"github.com/lichendb/lichen/internal/apply"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/raftgroup"
+	"github.com/lichendb/lichen/internal/rangestate"
 	"github.com/lichendb/lichen/internal/txnintent"
 )
 
-// A merge takes the range to the right of this one in. docs/decisions/0007 (Merges)
-// says why it goes the way it does:
-//
-//  1. The left range's descriptor says which range is about to be merged into it
-//     (Merging): until that is settled it changes in no other way.
-//  2. The right range is frozen (Into): from that entry of its log on it evaluates
-//     nothing and answers nothing, and whatever was evaluated before has no effect after.
-//  3. When all its replicas have that entry in their logs, a command in the left
-//     range's log widens the left range. Each replica first applies its store's
-//     replica of the right range up to the entry, whose place it takes then.
-//
-// If a merge is not carried out to its end, the left range's leader ends it
-// (ResolveMerge): a change of the left range's descriptor keeps the command of step 3
-// from taking effect any more, then the right range is let go on.
+// A merge takes the range to the right of this one in, step by step, as package rangestate says and
+// pictures; docs/decisions/0007 (Merges) says why. If it is not carried out to its end, the left
+// range's leader ends it (ResolveMerge).
 
 const (
 	// settleWait is how long a merge waits for the right range's parts of transactions
@@ -40,7 +29,7 @@ const (
 )
 
 // ErrNotNow says that two ranges can't be merged at the moment.
-var ErrNotNow = errors.New("replica: the ranges can't be merged now")
+var ErrNotNow = rangestate.ErrNotNow
 
 // Merge takes the range to the right in, whose leader is right. It returns when this
 // replica has applied the merge. After an error it may be half done: if the descriptor
@@ -52,8 +41,8 @@ func (r *Replica) Merge(ctx context.Context, right *Replica) error {
 // MergeIf is Merge if the border between the two may go. Who makes it stay after may has
 // looked calls Renew at the right range: then the merge does not happen, or has.
 func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.Context) error) error {
-	left, other := r.Desc(), right.Desc() // before may looks (invariant R33)
-	if err := mergeable(left, other); err != nil {
+	left, other := r.Desc(), right.Desc() // before may looks (rangestate, invariant 2)
+	if err := rangestate.Mergeable(left, other); err != nil {
 		return err
 	}
 	if err := may(ctx); err != nil {
@@ -74,9 +63,7 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 	if err := right.awaitSettled(ctx); err != nil {
 		return err
 	}
-	next := cloneDescriptor(left)
-	next.Generation++
-	next.Merging = right.id
+	next := rangestate.BeginMerge(left, right.id)
 	if err := r.redescribe(left, next); err != nil {
 		return err
 	}
@@ -92,25 +79,6 @@ func (r *Replica) MergeIf(ctx context.Context, right *Replica, may func(context.
 		return err
 	}
 	return r.take(next, m)
-}
-
-// mergeable answers whether two ranges lie side by side, on the same stores, and
-// neither is being changed.
-func mergeable(left, right *kvpb.RangeDescriptor) error {
-	switch {
-	case !bytes.Equal(left.EndKey, right.StartKey) || len(right.EndKey) == 0:
-		return fmt.Errorf("%w: range %d does not begin where range %d ends", ErrNotNow, right.RangeID, left.RangeID)
-	case left.Changing() || right.Changing():
-		return ErrBusy
-	case len(left.Replicas) != len(right.Replicas):
-		return fmt.Errorf("%w: they have different replicas", ErrNotNow)
-	}
-	for _, rep := range left.Replicas {
-		if o, ok := right.Replica(rep.Store); !ok || o.Type != rep.Type || o.Node != rep.Node {
-			return fmt.Errorf("%w: they have different replicas", ErrNotNow)
-		}
-	}
-	return nil
 }
 
 // redescribe replaces the descriptor old by next; it has no effect if another one
@@ -134,15 +102,10 @@ func (r *Replica) decree(old *kvpb.RangeDescriptor, command []byte) error {
 // freeze makes the range, as d describes it, stop for good, until it is part of left or
 // Unfreeze is called.
 func (r *Replica) freeze(d, left *kvpb.RangeDescriptor) (*apply.Merge, error) {
-	unmarked := *left
-	unmarked.Merging = 0
-	if err := mergeable(&unmarked, d); err != nil {
+	next, err := rangestate.Freeze(d, left)
+	if err != nil {
 		return nil, err
 	}
-	next := cloneDescriptor(d)
-	next.Generation++
-	next.BoundsGen = next.Generation
-	next.Into, next.IntoGeneration = left.RangeID, left.Generation
 	if err := r.redescribe(d, next); err != nil {
 		return nil, err
 	}
@@ -152,13 +115,9 @@ func (r *Replica) freeze(d, left *kvpb.RangeDescriptor) (*apply.Merge, error) {
 
 // take proposes the command that merges.
 func (r *Replica) take(left *kvpb.RangeDescriptor, m *apply.Merge) error {
-	wide := cloneDescriptor(left)
-	wide.EndKey = m.Right.EndKey
-	wide.Generation = max(left.Generation, m.Right.Generation) + 1
-	wide.Merging = 0
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
-	b.Merge(wide, m)
+	b.Merge(rangestate.Widen(left, m.Right), m)
 	return r.decree(left, b.Bytes())
 }
 
@@ -170,8 +129,7 @@ func (r *Replica) ResolveMerge(ctx context.Context, unfreeze func(ctx context.Co
 	if d.Merging == 0 {
 		return nil
 	}
-	next := cloneDescriptor(d)
-	next.Generation++
+	next := rangestate.Abandon(d)
 	if err := r.redescribe(d, next); err != nil {
 		return err // perhaps since the merge has happened
 	}
@@ -179,24 +137,16 @@ func (r *Replica) ResolveMerge(ctx context.Context, unfreeze func(ctx context.Co
 	if err := unfreeze(ctx, d.Merging, d.RangeID, next.Generation); err != nil {
 		return err
 	}
-	last := cloneDescriptor(next)
-	last.Generation++
-	last.Merging = 0
-	return r.redescribe(next, last)
+	return r.redescribe(next, rangestate.EndMerge(next))
 }
 
 // Unfreeze lets the range serve again that the range left froze before it had a
 // generation. A freeze that is still on its way does not take effect any more.
 func (r *Replica) Unfreeze(left kvpb.RangeID, generation uint64) error {
 	d := r.Desc()
-	if d.Into != 0 && (d.Into != left || d.IntoGeneration >= generation) {
-		return fmt.Errorf("range %d: %w", r.id, ErrBusy)
-	}
-	next := cloneDescriptor(d)
-	next.Generation++
-	if d.Into != 0 {
-		next.BoundsGen = next.Generation
-		next.Into, next.IntoGeneration = 0, 0
+	next, err := rangestate.Unfreeze(d, left, generation)
+	if err != nil {
+		return err
 	}
 	return r.redescribe(d, next)
 }
@@ -210,15 +160,14 @@ func (r *Replica) Renew(ctx context.Context) error {
 			return err
 		}
 		d := r.Desc()
-		if d.Changing() {
-			if d.Into != 0 {
-				continue
-			}
-			return ErrBusy
+		if d.Into != 0 {
+			continue
 		}
-		next := cloneDescriptor(d)
-		next.Generation++
-		err := r.redescribe(d, next)
+		next, err := rangestate.Renew(d)
+		if err != nil {
+			return err
+		}
+		err = r.redescribe(d, next)
 		var moved *kvpb.RangeMismatchError
 		if !errors.As(err, &moved) || r.Gone() {
 			return err

@@ -89,17 +89,17 @@ func (g *group) peer(id kvpb.ReplicaID) (kvpb.ReplicaDescriptor, bool) {
 	return kvpb.ReplicaDescriptor{}, false
 }
 
-// Tick advances the group's time by one tick, unless it rests: a follower while it
+// Tick advances the group's time by one tick, unless it is quiesced: a follower while it
 // supports its leader's store, a leader while its followers have everything and
-// support it. False means that it rests and that Deps.Wake will say when no longer.
+// support it. False means that it is quiesced and that Deps.Wake will say when no longer.
 func (r *Replica) Tick() bool {
 	if r.Gone() {
 		return false
 	}
-	if r.onlyVoter() || r.resting() {
+	if r.onlyVoter() || r.mayQuiesce() {
 		r.quiesced.Store(true)
-		// What ended the rest just now may not have found it asleep.
-		if r.onlyVoter() || r.resting() || !r.quiesced.CompareAndSwap(true, false) {
+		// What ended that just now may not have found it quiesced.
+		if r.onlyVoter() || r.mayQuiesce() || !r.quiesced.CompareAndSwap(true, false) {
 			return false
 		}
 	}
@@ -116,7 +116,7 @@ func (r *Replica) Tick() bool {
 	return true
 }
 
-// Wake ends the replica's rest. Whatever changes what resting looks at calls it
+// Wake unquiesces the replica. Whatever changes what mayQuiesce looks at calls it
 // afterwards.
 func (r *Replica) Wake() {
 	if r.quiesced.Load() && r.quiesced.CompareAndSwap(true, false) && r.deps.Wake != nil {
@@ -130,8 +130,8 @@ func (r *Replica) supportedBy(s kvpb.StoreID) bool {
 	return r.deps.Support == nil || r.deps.Clock.Reading().Less(r.deps.Support.From(s).Support().Until)
 }
 
-// resting answers without disturbing the group whether a tick would do nothing.
-func (r *Replica) resting() bool {
+// mayQuiesce answers without disturbing the group whether a tick would do nothing.
+func (r *Replica) mayQuiesce() bool {
 	s := r.deps.Support
 	if s == nil {
 		return true
@@ -159,7 +159,7 @@ func (g *group) tick() {
 }
 
 // SupportChanged tells the replica that support between its store and another has
-// begun or ended. True: the replica leads, rests, and should speak to that store's
+// begun or ended. True: the replica leads, is quiesced, and should speak to that store's
 // replica, which may have been restarted; Stir has it do so.
 func (r *Replica) SupportChanged(s kvpb.StoreID) (stir bool) {
 	if _, ok := r.Desc().Replica(s); !ok {

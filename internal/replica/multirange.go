@@ -21,7 +21,7 @@ import (
 // somebody else is processing is left to a goroutine of its own.
 //
 // While it processes one group it so waits for others, as one that applies a merge waits for
-// the range on its right (subsume): both only for ranges of higher keys (invariant R41).
+// the range on its right (subsume): both only for ranges of higher keys.
 type multiRangeBatch struct {
 	began time.Time
 	parts []batchPart
@@ -108,7 +108,7 @@ func (b *multiRangeBatch) run() {
 func (b *multiRangeBatch) advance() {
 	for b.next < len(b.parts) {
 		p := &b.parts[b.next]
-		must.True(b.next == 0 || b.parts[b.next-1].g.r.isLeftOf(p.g.r), "R41: range %d is not on the right of what is processed", p.g.r.id)
+		must.True(b.next == 0 || b.parts[b.next-1].g.r.isLeftOf(p.g.r), "replica: range %d is not on the right of what is processed", p.g.r.id)
 		b.next++
 		b.enter(p)
 	}

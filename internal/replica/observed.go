@@ -12,7 +12,7 @@ import (
 // under this node's leadership came later: before anybody hears of a commit, the clock of
 // the leader has passed it. That does not hold for what other leaders have committed before,
 // nor for versions whose time another range has decided under another leader: certainFrom
-// lies above those (invariant R38).
+// lies above those (invariant 6).
 
 // raiseCertain notes that the range has what did not come about under this leadership, all of
 // it at times that the clock has passed. Readers that began before look again (settled).

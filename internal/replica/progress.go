@@ -23,7 +23,7 @@ type FollowerProgress struct {
 
 // Progress has tell called with the progress of the followers, soon and from
 // another goroutine, unless the replica does not lead. tell must not block, nor
-// change the list. Of a range at rest nothing has changed since the last time.
+// change the list. Of a quiesced range nothing has changed since the last time.
 func (r *Replica) Progress(tell func([]FollowerProgress)) {
 	if list := r.progress.Load(); list != nil && r.idle.Load() && !slices.ContainsFunc(*list, r.lags) {
 		tell(*list)

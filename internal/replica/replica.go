@@ -45,7 +45,7 @@ type Deps struct {
 	Aside bool
 	// Stalled returns what is closed when, or if, the disk does not answer; may be nil.
 	Stalled func() <-chan struct{}
-	// Wake has Tick called again for a replica that rested; nil if nobody ticks.
+	// Wake has Tick called again for a replica that was quiesced; nil if nobody ticks.
 	Wake func(r *Replica)
 	// CheckSlots bounds the checksums computed at a time; nil: unbounded.
 	CheckSlots chan struct{}
@@ -127,10 +127,10 @@ type Replica struct {
 
 	lease  atomic.Pointer[lease.Lease]    // nil: not leader
 	leader atomic.Pointer[kvpb.ReplicaID] // as far as known
-	// epoch identifies this leadership: locks are lost with it (invariant R6).
+	// epoch identifies this leadership: locks are lost with it (invariant 4).
 	epoch atomic.Uint64
 	// certainFrom is the time of this node's clock above which everything here was committed
-	// under its own leadership (invariant R38).
+	// under its own leadership (invariant 6).
 	certainFrom atomic.Int64
 	// inherit are the locks that the range was split off with, at the leader of the other half
 	// (inherits).

@@ -56,7 +56,7 @@ func (r *Replica) resolveOrSweep(ctx context.Context, x *txnintent.Txn) {
 
 // resolveIntents resolves the intents of a decided transaction and forgets it. Only one
 // goroutine at a time does so: another's commands, made from what it saw before, would take
-// away what somebody wrote after the intents were gone (invariant R19).
+// away what somebody wrote after the intents were gone (Txn.TryResolver).
 func (r *Replica) resolveIntents(ctx context.Context, x *txnintent.Txn) error {
 	if !x.TryResolver() {
 		return nil

@@ -27,7 +27,7 @@ func txnID(t *kvpb.TxnMeta) concurrency.TxnID { return concurrency.TxnID(t.ID) }
 
 // awaitKey waits for commits in flight that a read of key must see. The caller
 // has put the read into the timestamp cache before, so that a commit that is not
-// in flight yet lands after it (invariant R7).
+// in flight yet lands after it (invariant 2).
 func (r *Replica) awaitKey(ctx context.Context, t *kvpb.TxnMeta, key []byte) error {
 	for {
 		c := r.commits.BlockingRead(txnID(t), key, t.ReadTS)
@@ -259,10 +259,10 @@ func (r *Replica) enterRead(ctx context.Context, ts hlc.Timestamp, s kvpb.Span) 
 }
 
 // leaveRead runs after a read. The leadership that admitted it must still stand, and
-// cover it (invariant R22): what the read was told of commits and provisional versions, and
+// cover it (invariant 1): what the read was told of commits and provisional versions, and
 // the state of the engine that it saw, are then of that leadership. The range must still hold
 // what was read, and a version that was missed because it was being collected lies below
-// the threshold, which was raised before (invariant R8).
+// the threshold, which was raised before (invariant 3).
 func (r *Replica) leaveRead(ts hlc.Timestamp, under reading) error {
 	if l := r.lease.Load(); l == nil || l.Term != under.term || !r.covers(l, ts.Max(under.upTo)) {
 		return r.notLeader()
@@ -273,7 +273,7 @@ func (r *Replica) leaveRead(ts hlc.Timestamp, under reading) error {
 	return r.checkThreshold(ts)
 }
 
-// checkThreshold runs after a read (invariant R8): a version that was missed
+// checkThreshold runs after a read (invariant 3): a version that was missed
 // because it was being collected lies below the threshold, which was raised
 // before.
 func (r *Replica) checkThreshold(ts hlc.Timestamp) error {

@@ -3,7 +3,6 @@ package replica
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/lichendb/lichen/internal/apply"
@@ -11,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/lease"
 	"github.com/lichendb/lichen/internal/plant"
+	"github.com/lichendb/lichen/internal/rangestate"
 )
 
 // Split cuts the range at key: this range keeps the keys below, the new range id
@@ -29,14 +29,9 @@ func (r *Replica) Split(ctx context.Context, key []byte, id kvpb.RangeID) error 
 	if bytes.Compare(key, d.StartKey) <= 0 || bytes.Compare(key, d.EndKey) >= 0 {
 		return r.mismatch()
 	}
-	left, right := cloneDescriptor(d), cloneDescriptor(d)
-	left.EndKey = bytes.Clone(key)
-	left.Generation++
-	left.BoundsGen = left.Generation
-	right.RangeID, right.StartKey = id, left.EndKey
-	right.Generation, right.BoundsGen = left.Generation, left.Generation
-	if d.Changing() {
-		return fmt.Errorf("range %d: %w", d.RangeID, ErrBusy)
+	left, right, err := rangestate.Split(d, key, id)
+	if err != nil {
+		return err
 	}
 	var b apply.Builder
 	b.Reset(kvpb.TxnID{}, r.deps.Clock.Now())
@@ -80,7 +75,7 @@ func (r *Replica) split(n *Replica, right *kvpb.RangeDescriptor) {
 		n.inheritEpoch = r.epoch.Load()
 		n.inheritSubsumed = r.merging.subsumedEpochs.Load()
 		if !plant.On(plant.SplitForgetsReads) {
-			n.reads.Inherit(r.reads) // reads that come later find the border (invariant R40)
+			n.reads.Inherit(r.reads) // reads that come later find the border (invariant 7)
 		}
 		n.inheritMu.Unlock()
 		if !n.onlyVoter() { // else Start makes it the leader

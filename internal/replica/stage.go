@@ -214,7 +214,7 @@ func (s *stage) announce(st *txnintent.State) (low hlc.Timestamp, err error) {
 	switch {
 	case st.Kind == txnintent.Spilled:
 		e.MinSpilled = r.reads.LowWater().Next()
-		r.deps.Clock.Forward(s.req.TS) // no command says so here (invariant R38)
+		r.deps.Clock.Forward(s.req.TS) // no command says so here (invariant 6)
 	case st.Status == txnintent.New && e.Writes:
 		// Who ended here before may have been forgotten: this may be a late message.
 		e.Least = e.Least.Max(r.finished.Least())
@@ -401,7 +401,7 @@ func (r *Replica) Resolve(ctx context.Context, req *kvpb.ResolveRequest) error {
 	}
 	select {
 	case <-x.Done():
-		// Removed; or what remains went with the leadership, or to another range (invariant R13).
+		// Removed; or what remains went with the leadership, or to another range (invariant 5).
 		return r.stillUnder(under)
 	case <-ctx.Done():
 		return ctx.Err()

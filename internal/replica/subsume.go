@@ -140,7 +140,7 @@ func (g *group) endSubsumed(m *apply.Merge, gone error) error {
 		return g.Fail(err) // what raft holds is not what is durable: it must not go on
 	}
 	if d := g.r.Desc(); g.applier.State().Index < m.Index || d.Generation != m.Right.Generation || d.Into != m.Right.Into {
-		return fmt.Errorf("range %d: R14: at %d its descriptor is %+v, it was to be frozen at %d as %+v",
+		return fmt.Errorf("range %d: rangestate 2: at %d its descriptor is %+v, it was to be frozen at %d as %+v",
 			g.r.id, g.applier.State().Index, *d, m.Index, *m.Right)
 	}
 	g.End(gone)

@@ -81,7 +81,9 @@
 //  4. The table holds a transaction as long as it is not Removed, and everybody who waits for
 //     it then looks again. (Table.stepLocked asserts it; testdata/contention)
 //  5. Intents that a recovery has found, or may have under another leader, are not replaced
-//     by another attempt unless the record knows of that. (State.beginStage; testdata/recovery)
+//     by another attempt unless the record knows of that. A recovery aborts only after no missing
+//     key can be staged at its timestamp any more, under this leader or the next.
+//     (State.beginStage; replica.QueryStaged; testdata/recovery)
 //  6. A transaction commits above all reads that went past its intents, and above what it was
 //     pushed to. (State.stage, commitHere; testdata/spill)
 //  7. Intents lie within the range's bounds: a split takes the rest out of the table, and out
@@ -90,8 +92,10 @@
 //     MustLieAbove asserts it; TestProtect)
 //  9. A command that ends a transaction says when, an abort by a negative time: without a time
 //     an abort would be remembered as a commit. (EndTimestamp asserts it)
-//  10. How a transaction ended is forgotten only with notice. (Finished.MayHaveForgotten;
-//     TestFinished)
+//  10. How a transaction ended is forgotten only with notice. A commit that was sent again fails
+//     only after it is known that no earlier copy of it has happened or will, and the leadership in
+//     which that was found still stood afterwards. (Finished.MayHaveForgotten, ReplayFilter;
+//     replica.answerAgain; TestFinished)
 //  11. Where there is no record an abort is made durable before anybody hears of it, and not
 //     before the gateway has had time to send the record. (RecordState.Push, End;
 //     testdata/recovery)
