@@ -90,6 +90,10 @@ func (r *results) Row(row []types.Datum) error {
 	} else {
 		w.SetOut(r.format.appendRow(w.Out(), row, r.c.ses.Format()))
 	}
+	if err := r.c.ses.Format().CountSteps(0); err != nil { // the row may have been cut short
+		w.Abandon()
+		return err
+	}
 	if n := w.End(); n > maxRow {
 		w.Abandon()
 		return errRowTooLong()

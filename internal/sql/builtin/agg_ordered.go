@@ -77,14 +77,14 @@ func (a *percentileAcc) Add(_ *Context, args []types.Datum) error {
 }
 
 // Result implements Accumulator.
-func (a *percentileAcc) Result(*Context) (types.Datum, error) {
+func (a *percentileAcc) Result(c *Context) (types.Datum, error) {
 	if a.fraction.IsNull() || len(a.values) == 0 {
 		return types.Null, nil
 	}
 	if !a.many {
 		return a.at(a.fraction)
 	}
-	fs := a.fraction.Array()
+	fs := a.fraction.DecodeArray(c.Format)
 	for i, f := range fs.Elems {
 		if f.IsNull() {
 			continue

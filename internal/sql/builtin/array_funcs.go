@@ -47,8 +47,8 @@ func arrayFunctions() []*Overload {
 		fn("array_fill(anyelement,_int4) anyarray", arrayFill).nonStrict(), fn("array_fill(anyelement,_int4,_int4) anyarray", arrayFill).nonStrict(),
 		fn("trim_array(anyarray,int4) anyarray", trimArray),
 		fnBind("width_bucket(anycompatible,anycompatiblearray) int4", bindBucket),
-		srf("unnest(anyarray) setof anyelement", func(_ *Context, a []types.Datum) (RowIterator, error) {
-			return newSliceRows(a[0].Array().Elems), nil
+		srf("unnest(anyarray) setof anyelement", func(c *Context, a []types.Datum) (RowIterator, error) {
+			return newSliceRows(a[0].DecodeArray(c.Format).Elems), nil
 		}),
 		srf("generate_subscripts(anyarray,int4) setof int4", generateSubscripts),
 		srf("generate_subscripts(anyarray,int4,bool) setof int4", generateSubscripts),
@@ -80,7 +80,7 @@ func containsOp(whole, part int) BindFunc {
 	return func(b Binding) (EvalFunc, error) {
 		t := elemType(b.Types[0])
 		return func(c *Context, a []types.Datum) (types.Datum, error) {
-			in := a[whole].Array().Elems
+			in := a[whole].DecodeArray(c.Format).Elems
 			for _, p := range a[part].ArrayElems() {
 				if err := c.Step(len(in)); err != nil {
 					return types.Null, err
@@ -106,7 +106,7 @@ func containsElem(t *types.T, in []types.Datum, e types.Datum) bool {
 func bindOverlap(b Binding) (EvalFunc, error) {
 	t := elemType(b.Types[0])
 	return func(c *Context, a []types.Datum) (types.Datum, error) {
-		in := a[0].Array().Elems
+		in := a[0].DecodeArray(c.Format).Elems
 		for _, e := range a[1].ArrayElems() {
 			if err := c.Step(len(in)); err != nil {
 				return types.Null, err
@@ -145,11 +145,11 @@ var errArrayTooLarge = pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds
 
 // withElem adds an element to a one-dimensional array, at its end or before
 // its first.
-func withElem(arr, e types.Datum, atEnd bool) (types.Datum, error) {
+func withElem(c *Context, arr, e types.Datum, atEnd bool) (types.Datum, error) {
 	if arr.IsNull() {
 		return types.NewArray([]types.Datum{e}), nil
 	}
-	a := arr.Array()
+	a := arr.DecodeArray(c.Format)
 	if len(a.Dims) > 1 {
 		return types.Null, pgerr.New(pgerr.DataException, "argument must be empty or one-dimensional array")
 	}
@@ -170,19 +170,21 @@ func withElem(arr, e types.Datum, atEnd bool) (types.Datum, error) {
 	return types.NewArrayDims([]types.ArrayDim{{Len: int32(len(elems)), Lower: a.Dims[0].Lower}}, elems), nil
 }
 
-func arrayAppend(_ *Context, a []types.Datum) (types.Datum, error) { return withElem(a[0], a[1], true) }
-func arrayPrepend(_ *Context, a []types.Datum) (types.Datum, error) {
-	return withElem(a[1], a[0], false)
+func arrayAppend(c *Context, a []types.Datum) (types.Datum, error) {
+	return withElem(c, a[0], a[1], true)
+}
+func arrayPrepend(c *Context, a []types.Datum) (types.Datum, error) {
+	return withElem(c, a[1], a[0], false)
 }
 
-func arrayCat(_ *Context, args []types.Datum) (types.Datum, error) {
+func arrayCat(c *Context, args []types.Datum) (types.Datum, error) {
 	switch {
 	case args[0].IsNull():
 		return args[1], nil
 	case args[1].IsNull():
 		return args[0], nil
 	}
-	a, b := args[0].Array(), args[1].Array()
+	a, b := args[0].DecodeArray(c.Format), args[1].DecodeArray(c.Format)
 	switch {
 	case len(a.Dims) == 0:
 		return args[1], nil
@@ -232,7 +234,7 @@ var errMultiSearch = pgerr.New(pgerr.FeatureNotSupported, "searching for element
 
 // positions calls f with the subscripts of the elements equal to e.
 func positions(c *Context, t *types.T, arr, e types.Datum, from int64, f func(subscript int64) bool) error {
-	a := arr.Array()
+	a := arr.DecodeArray(c.Format)
 	if len(a.Dims) > 1 {
 		return fail(errMultiSearch)
 	}
@@ -296,7 +298,7 @@ func bindRemove(b Binding) (EvalFunc, error) {
 		if args[0].IsNull() {
 			return types.Null, nil
 		}
-		a := args[0].Array()
+		a := args[0].DecodeArray(c.Format)
 		if len(a.Dims) > 1 {
 			return types.Null, pgerr.New(pgerr.FeatureNotSupported, "removing elements from multidimensional arrays is not supported")
 		}
@@ -322,7 +324,7 @@ func bindReplace(b Binding) (EvalFunc, error) {
 		if args[0].IsNull() {
 			return types.Null, nil
 		}
-		a := args[0].Array()
+		a := args[0].DecodeArray(c.Format)
 		for i := range a.Elems {
 			if err := c.Step(1); err != nil {
 				return types.Null, err
@@ -368,7 +370,7 @@ func arrayFill(c *Context, a []types.Datum) (types.Datum, error) {
 	if a[1].IsNull() || len(a) == 3 && a[2].IsNull() {
 		return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "dimension array or low bound array cannot be null")
 	}
-	lens := a[1].Array()
+	lens := a[1].DecodeArray(c.Format)
 	var lows []types.Datum
 	for _, l := range lens.Elems {
 		if l.IsNull() {
@@ -376,7 +378,7 @@ func arrayFill(c *Context, a []types.Datum) (types.Datum, error) {
 		}
 	}
 	if len(a) == 3 {
-		lows = a[2].Array().Elems
+		lows = a[2].DecodeArray(c.Format).Elems
 		if len(lows) != len(lens.Elems) {
 			return types.Null, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts").
 				WithDetail("Low bound array has different size than dimensions array.")
@@ -430,11 +432,11 @@ func fillArray(c *Context, value types.Datum, lens, lows []types.Datum) (types.D
 // bindBucket is width_bucket over an array of thresholds, which must be sorted.
 func bindBucket(b Binding) (EvalFunc, error) {
 	t := b.Types[0]
-	return func(_ *Context, a []types.Datum) (types.Datum, error) {
+	return func(c *Context, a []types.Datum) (types.Datum, error) {
 		if len(a[1].ArrayDims()) > 1 {
 			return types.Null, pgerr.New(pgerr.ArraySubscriptError, "thresholds must be one-dimensional array")
 		}
-		limits := a[1].Array().Elems
+		limits := a[1].DecodeArray(c.Format).Elems
 		lo, hi := 0, len(limits)
 		for _, l := range limits {
 			if l.IsNull() {
@@ -453,8 +455,8 @@ func bindBucket(b Binding) (EvalFunc, error) {
 	}, nil
 }
 
-func trimArray(_ *Context, args []types.Datum) (types.Datum, error) {
-	a, n := args[0].Array(), args[1].Int()
+func trimArray(c *Context, args []types.Datum) (types.Datum, error) {
+	a, n := args[0].DecodeArray(c.Format), args[1].Int()
 	have := int64(0)
 	if len(a.Dims) > 0 {
 		have = int64(a.Dims[0].Len)

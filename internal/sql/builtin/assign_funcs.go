@@ -27,7 +27,7 @@ func errSubscript(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.ArraySubscriptError, format, args...)
 }
 
-func setElement(_ *Context, args []types.Datum) (types.Datum, error) {
+func setElement(c *Context, args []types.Datum) (types.Datum, error) {
 	subs := args[2:]
 	for _, s := range subs {
 		if s.IsNull() {
@@ -39,7 +39,7 @@ func setElement(_ *Context, args []types.Datum) (types.Datum, error) {
 	}
 	var a types.Array
 	if !args[0].IsNull() {
-		a = args[0].Array()
+		a = args[0].DecodeArray(c.Format)
 	}
 	if len(a.Dims) == 0 {
 		dims := make([]types.ArrayDim, len(subs))
@@ -91,15 +91,15 @@ func growArray(a *types.Array, lo, hi int64) error {
 // setSlice replaces the slice of an array whose bounds follow the mask of those
 // that were given: the lower and the upper one of each dimension. The shape of
 // the source does not matter, as in PostgreSQL: its elements are taken in turn.
-func setSlice(_ *Context, args []types.Datum) (types.Datum, error) {
+func setSlice(c *Context, args []types.Datum) (types.Datum, error) {
 	var a types.Array
 	if !args[0].IsNull() {
-		a = args[0].Array()
+		a = args[0].DecodeArray(c.Format)
 	}
 	if args[1].IsNull() {
 		return types.NewArrayDims(a.Dims, a.Elems), nil
 	}
-	src := args[1].Array().Elems
+	src := args[1].DecodeArray(c.Format).Elems
 	bounds, given := args[3:], args[2].Int()
 	if len(bounds)%2 != 0 {
 		return types.Null, errSubscript("wrong number of array subscripts")

@@ -46,7 +46,7 @@ func jsonDeleteKeys(c *Context, a []types.Datum) (types.Datum, error) {
 		return types.Null, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
 	}
 	var keys []string
-	for _, k := range a[1].Array().Elems {
+	for _, k := range a[1].DecodeArray(c.Format).Elems {
 		if !k.IsNull() {
 			keys = append(keys, k.Str())
 		}
@@ -175,7 +175,7 @@ func jsonGet(raw, asText bool) EvalFunc {
 func jsonPath(raw, asText bool) EvalFunc {
 	return func(c *Context, a []types.Datum) (types.Datum, error) {
 		p := newJSONPart(c, a[0], raw)
-		for _, step := range a[1].Array().Elems {
+		for _, step := range a[1].DecodeArray(c.Format).Elems {
 			if step.IsNull() {
 				return types.Null, nil
 			}

@@ -45,7 +45,7 @@ func (w *jsonWriter) value(dst []byte, t *types.T, d types.Datum) []byte {
 	case types.JSONFamily:
 		return append(dst, d.Str()...)
 	case types.ArrayFamily:
-		a := d.Array()
+		a := d.DecodeArray(w.fc)
 		dst, _ = w.array(dst, elemType(t), a.Dims, a.Elems, lines)
 		return dst
 	case types.RecordFamily:

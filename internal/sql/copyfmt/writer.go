@@ -85,6 +85,9 @@ func (w *Writer) Row(row []types.Datum) ([]byte, error) {
 		w.protect(start, w.o.forceQuote != nil && w.o.forceQuote[i])
 	}
 	w.line = append(w.line, '\n')
+	if err := w.fc.CountSteps(0); err != nil { // the line may have been cut short
+		return nil, err
+	}
 	return w.encoded()
 }
 

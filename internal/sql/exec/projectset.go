@@ -222,6 +222,9 @@ func (p *projectSetOp) emit(b *Batch) error {
 	for i := range p.funcs {
 		f := &p.funcs[i]
 		ok, err := f.step(&p.text, out[f.at:f.at+f.n])
+		if err == nil {
+			err = p.run.bctx.Stopped()
+		}
 		if err != nil {
 			return err
 		}

@@ -219,7 +219,7 @@ func (c Config) WebToQuery(s string) *Query {
 		}
 		or = false
 	}
-	parts := webParts(s)
+	parts := webParts(s, MaxQueryHeight+2) // one beyond, and the one that follows that
 	// OR binds less than AND: collect conjunctions, join them at the end.
 	var alternatives []*Query
 	height := 0
@@ -267,12 +267,13 @@ type webPart struct {
 	or   bool
 }
 
-func webParts(s string) []webPart {
+// webParts returns the first parts of a web search.
+func webParts(s string, most int) []webPart {
 	var out []webPart
-	for {
+	for len(out) < most {
 		s = strings.TrimLeft(s, " \t\n\v\f\r&|!()<>:*'")
 		var p webPart
-		for strings.HasPrefix(s, "-") {
+		for p.not <= MaxQueryHeight && strings.HasPrefix(s, "-") {
 			p.not++
 			s = strings.TrimLeft(s[1:], " \t\n\v\f\r")
 		}
@@ -303,4 +304,5 @@ func webParts(s string) []webPart {
 		}
 		out = append(out, p)
 	}
+	return out
 }

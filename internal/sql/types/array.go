@@ -68,13 +68,23 @@ func dimsCount(dims []ArrayDim) int {
 }
 
 // Array decodes an array; its elements share memory with d.
-func (d Datum) Array() Array {
+func (d Datum) Array() Array { return d.DecodeArray(nil) }
+
+// arrayElemsPerStep is how many elements are decoded between two steps.
+const arrayElemsPerStep = 1 << 10
+
+// DecodeArray is Array that tells fc of its steps, and is cut short as fc.Step says: the elements
+// that it does not come to are NULL.
+func (d Datum) DecodeArray(fc *FormatContext) Array {
 	r := reader{s: d.s}
 	dims := r.dims()
 	a := Array{Dims: dims}
 	if n := dimsCount(dims); n > 0 {
 		a.Elems = make([]Datum, n)
 		for i := range a.Elems {
+			if i%arrayElemsPerStep == arrayElemsPerStep-1 && fc.Stopped(arrayElemsPerStep) {
+				return a
+			}
 			a.Elems[i] = r.datum(0)
 		}
 	}

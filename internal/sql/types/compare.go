@@ -146,7 +146,7 @@ func intervalSpan(v IntervalValue) (hi int64, lo uint64) {
 // compareArrays orders by elements, then length, then shape, as PostgreSQL
 // does. elem may be nil.
 func compareArrays(elem *T, a, b Datum, fc *FormatContext) int {
-	x, y := a.Array(), b.Array()
+	x, y := a.DecodeArray(fc), b.DecodeArray(fc)
 	for i := range min(len(x.Elems), len(y.Elems)) {
 		if fc.CountSteps(1) != nil {
 			return 0

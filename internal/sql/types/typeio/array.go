@@ -13,13 +13,16 @@ func parseArray(t *types.T, s string, fc *types.FormatContext) (types.Datum, err
 	if types.IsVector(t) {
 		return parseVector(t, s, fc)
 	}
-	p := arrayParser{lit: s, s: s, innerDepth: -1}
+	p := arrayParser{lit: s, s: s, innerDepth: -1, fc: fc}
 	if err := p.literal(); err != nil {
 		return types.Null, err
 	}
 	elem := t.Elem.WithTypmod(t.Typmod)
 	elems := make([]types.Datum, len(p.items))
 	for i, it := range p.items {
+		if err := fc.CountSteps(1); err != nil {
+			return types.Null, err
+		}
 		if it.null {
 			continue
 		}
@@ -67,6 +70,7 @@ type arrayParser struct {
 	dims       []types.ArrayDim
 	lens       []int // length of each dimension, -1 while unknown
 	innerDepth int   // depth at which elements stand, -1 while unknown
+	fc         *types.FormatContext
 }
 
 func (p *arrayParser) err(format string, args ...any) error {
@@ -261,8 +265,11 @@ func (p *arrayParser) entry(depth int) error {
 		return p.err("Unexpected array element.")
 	}
 	it, err := p.item()
+	if err != nil {
+		return err
+	}
 	p.items = append(p.items, it)
-	return err
+	return p.fc.CountSteps(1 + len(it.text))
 }
 
 // item reads a quoted or bare element, up to the delimiter.
@@ -326,7 +333,7 @@ func appendArray(dst []byte, t *types.T, d types.Datum, fc *types.FormatContext)
 	if elem == nil {
 		elem = types.Text
 	}
-	a := d.Array()
+	a := d.DecodeArray(fc)
 	if types.IsVector(t) {
 		for i, e := range a.Elems {
 			if i > 0 {
@@ -372,7 +379,7 @@ type arrayWriter struct {
 
 func (w *arrayWriter) level(dst []byte, depth int) []byte {
 	dst = append(dst, '{')
-	for i := int32(0); i < w.a.Dims[depth].Len; i++ {
+	for i := int32(0); i < w.a.Dims[depth].Len && !w.fc.Stopped(1); i++ {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
