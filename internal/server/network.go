@@ -60,6 +60,8 @@ const acceptPause = 10 * time.Millisecond
 
 // serveConn finds out who is calling.
 func (n *Node) serveConn(c net.Conn) {
+	known := n.newcomers.enter(c)
+	defer known()
 	_ = c.SetReadDeadline(time.Now().Add(sniffTimeout))
 	first := make([]byte, firstBytes)
 	k, err := io.ReadFull(c, first)
@@ -70,9 +72,10 @@ func (n *Node) serveConn(c net.Conn) {
 	_ = c.SetReadDeadline(time.Time{})
 	first = first[:k]
 	if n.certs != nil && first[0] == tlsHandshake {
-		n.serveTLS(c, first)
+		n.serveTLS(c, first, known)
 		return
 	}
+	known()
 	if rpc.IsRPC(first) {
 		n.rpc.ServeConn(c, first)
 		return

@@ -53,6 +53,8 @@ type Node struct {
 	cancel context.CancelFunc
 	failed chan error
 
+	newcomers newcomers // of ln
+
 	certs  *security.Node // nil: insecure
 	rpc    *rpc.Node
 	dial   func(ctx context.Context, addr string) (net.Conn, error)
@@ -103,6 +105,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 	n := &Node{
 		cfg: cfg, families: o.FamilyPerColumn, noAutoStats: o.NoAutoStats, logDir: o.LogDir, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
 		member: make(chan struct{}), settings: setting.NewLive(baseSettings(&cfg)),
+		newcomers: newcomers{most: maxNewcomers},
 	}
 	offset := cfg.MaxOffset
 	if cfg.SingleNode {

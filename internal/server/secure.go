@@ -81,12 +81,13 @@ func (n *Node) httpListener() net.Listener {
 }
 
 // serveTLS serves a connection of the shared listener that begins with TLS: the
-// protocol that is negotiated tells who is calling.
-func (n *Node) serveTLS(c net.Conn, first []byte) {
+// protocol that is negotiated tells who is calling. known is called once that is over.
+func (n *Node) serveTLS(c net.Conn, first []byte, known func()) {
 	t := tls.Server(wire.NewOutput(&replayed{Conn: c, first: first}), n.certs.ListenerTLS(rpc.ALPN))
 	ctx, cancel := context.WithTimeout(context.Background(), sniffTimeout)
 	err := t.HandshakeContext(ctx)
 	cancel()
+	known()
 	if err != nil {
 		n.log.Info("TLS handshake failed", "remote", c.RemoteAddr(), "err", err)
 		linger(c)
