@@ -305,6 +305,37 @@ func TestTerminateWhileClientDoesNotRead(t *testing.T) {
 	}
 }
 
+// TestTerminateBackendWhileClientDoesNotRead has another session end one whose client never reads
+// again.
+func TestTerminateBackendWhileClientDoesNotRead(t *testing.T) {
+	s, addr := newServer(t, nil)
+	stuck(t, s, false, endless)
+	pid := s.sql.Sessions()[0].PID()
+	other := dial(t, addr).start()
+	other.send(&pgproto3.Query{String: fmt.Sprintf("select pg_terminate_backend(%d)", pid)})
+	if got := other.until('Z'); got[1] != `D "t"` {
+		t.Errorf("got %q", got)
+	}
+	await(t, "the session ends", func() bool { return len(s.sql.Sessions()) == 1 })
+}
+
+// TestShutdownWhileClientDoesNotRead stops a server that waits for clients to read: it cuts them
+// off once the time for statements to end is over, and waits for nobody then.
+func TestShutdownWhileClientDoesNotRead(t *testing.T) {
+	for _, query := range []string{endless, "copy (" + endless + ") to stdout", "begin; select 1"} {
+		s, _ := newServer(t, nil)
+		stuck(t, s, false, query)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("%.20s: %v", query, err)
+		}
+		if n := len(s.sql.Sessions()); n > 0 {
+			t.Errorf("%.20s: %d sessions are left", query, n)
+		}
+	}
+}
+
 // TestCancelCopyFromStdin cancels COPY while it waits for the client to send.
 func TestCancelCopyFromStdin(t *testing.T) {
 	s, addr := newServer(t, nil)
