@@ -47,7 +47,7 @@ var knownDifferences = []knownDifference{
 	knownAs("pending trigger events", `^PREPARE`, `TRUNCATE|ALTER TABLE \w+ (RENAME|SET SCHEMA)`, `^(no )?error 55006`),
 	knownAs("which of several errors is reported", `^PREPARE`, `^EXECUTE`, `^SQLSTATE 42804 for 42703`),
 	knownAs("which of several errors is reported", `^several ALTER`, `TYPE .*DROP|DROP .*TYPE`, `^SQLSTATE 42703 for 42804`),
-	knownAs(unneeded, `^several ALTER`, `USING`, `^no error `+emptyErrors+`|^SQLSTATE \w+ for `+emptyErrors),
+	knownAs(unneeded, `^several ALTER`, `USING`, `^SQLSTATE \w+ for `+emptyErrors),
 	knownAs(unneeded, `^several ALTER`, `(?i)USING\W*.*extract\(`, `^SQLSTATE \w+ for 0A000$`).onlyIf(unitRefused),
 	knownAs("USING that reads a key column which the same statement drops", `^several ALTER`, `DROP ((COLUMN )?id\b|CONSTRAINT t\d_pkey)`, `^(error 42703|SQLSTATE 42703 for \w+)$`).saying(`^column "\w+" does not exist`),
 	knownAs("array_nulls and transform_null_equals", `^session`, `^SET .*(array_nulls|transform_null_equals)`, `^error 22023$`),
