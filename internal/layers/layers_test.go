@@ -36,7 +36,7 @@ var order = [][]string{
 	{"sql/parser", "sql/ast", "sql/settings"},
 	{"sql/charset"},
 	{"sql/types/typetest", "sql/types/casts", "sql/types/typeio", "sql/types/datetime", "sql/types"},
-	{"sql/ascii", "sql/jsonpath", "sql/textsearch", "sql/trigram", "sql/collation"},
+	{"sql/pgregexp", "sql/ascii", "sql/jsonpath", "sql/textsearch", "sql/trigram", "sql/collation"},
 	{"kvnode"},
 	{"rebalance"},
 	{"rangeops", "consistency"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/jsonpath"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/pgregexp"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
@@ -547,20 +548,20 @@ func (x *pathExec) pair(n *jsonpath.Node, l, r pathItem) (truth, error) {
 		if err != nil {
 			return isUnknown3, err
 		}
-		ok, err := re.match(x.c, l.Str)
+		ok, err := re.Match(x.c, l.Str)
 		return truthOf(ok), err
 	}
 	return x.compareItems(n.Kind, l, r)
 }
 
-func pathRegexpFlags(f jsonpath.Flags) regexpFlags {
-	out := regexpFlags{fold: f&jsonpath.FlagIcase != 0}
+func pathRegexpFlags(f jsonpath.Flags) pgregexp.Flags {
+	out := pgregexp.Flags{Fold: f&jsonpath.FlagIcase != 0}
 	if f&jsonpath.FlagQuote != 0 {
-		out.literal = true
+		out.Literal = true
 		return out
 	}
-	out.lineDot = f&jsonpath.FlagDotAll == 0
-	out.lineEnd = f&jsonpath.FlagMline != 0
+	out.LineDot = f&jsonpath.FlagDotAll == 0
+	out.LineEnd = f&jsonpath.FlagMline != 0
 	return out
 }
 

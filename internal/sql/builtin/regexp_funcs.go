@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/pgregexp"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -12,26 +13,28 @@ const maxCachedRegexps = 64
 
 type regexpKey struct {
 	pattern string
-	flags   regexpFlags
+	flags   pgregexp.Flags
 }
 
 // regexpCache keeps compiled expressions between the rows of a statement whose
 // pattern is not a constant. It is emptied when full.
-type regexpCache struct{ m map[regexpKey]*compiledRegexp }
+type regexpCache struct {
+	m map[regexpKey]*pgregexp.Regexp
+}
 
 // regexp returns the compiled expression, from the cache if possible.
-func (c *Context) regexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
-	flags.global = false
+func (c *Context) regexp(pattern string, flags pgregexp.Flags) (*pgregexp.Regexp, error) {
+	flags.Global = false
 	k := regexpKey{pattern, flags}
 	if re := c.regexps.m[k]; re != nil {
 		return re, nil
 	}
-	re, err := compileRegexp(pattern, flags)
+	re, err := pgregexp.Compile(pattern, flags)
 	if err != nil {
 		return nil, err
 	}
 	if c.regexps.m == nil || len(c.regexps.m) >= maxCachedRegexps {
-		c.regexps.m = map[regexpKey]*compiledRegexp{}
+		c.regexps.m = map[regexpKey]*pgregexp.Regexp{}
 	}
 	c.regexps.m[k] = re
 	return re, nil
@@ -39,15 +42,15 @@ func (c *Context) regexp(pattern string, flags regexpFlags) (*compiledRegexp, er
 
 // regexpOperator declares one of ~ ~* !~ !~*.
 func regexpOperator(sig string, negate, fold bool) *Overload {
-	flags := regexpFlags{fold: fold}
+	flags := pgregexp.Flags{Fold: fold}
 	return opBind(sig, func(b Binding) (EvalFunc, error) {
 		if p, ok := b.constArg(1); ok {
-			re, err := compileRegexp(p.Str(), flags)
+			re, err := pgregexp.Compile(p.Str(), flags)
 			if err != nil {
 				return nil, err
 			}
 			return func(c *Context, a []types.Datum) (types.Datum, error) {
-				ok, err := re.match(c, a[0].Str())
+				ok, err := re.Match(c, a[0].Str())
 				return types.NewBool(ok != negate), err
 			}, nil
 		}
@@ -56,110 +59,10 @@ func regexpOperator(sig string, negate, fold bool) *Overload {
 			if err != nil {
 				return types.Null, err
 			}
-			ok, err := re.match(c, a[0].Str())
+			ok, err := re.Match(c, a[0].Str())
 			return types.NewBool(ok != negate), err
 		}, nil
 	})
-}
-
-// each calls f with the submatch offsets of successive matches of s from byte
-// offset start on, until f returns false. After an empty match the search goes
-// on one character later.
-func (re *compiledRegexp) each(c *Context, s string, start int, f func(m []int) bool) error {
-	if b := re.by(s); b != nil {
-		for start <= len(s) {
-			m, err := b.find(c, s, start)
-			if err != nil || m == nil || !f(m) {
-				return err
-			}
-			if start = m[1]; m[0] == m[1] {
-				start += max(1, charLen(s[start:], false))
-			}
-		}
-		return nil
-	}
-	if err := re.check(s); err != nil {
-		return err
-	}
-	if re.context {
-		return re.eachInContext(c, s, start, f)
-	}
-	for start <= len(s) {
-		m, err := re.search(c, s[start:])
-		if m == nil || err != nil {
-			return err
-		}
-		if err := c.Step(m[1]/regexpBytesPerStep + 1); err != nil {
-			return err
-		}
-		for i := range m {
-			if m[i] >= 0 {
-				m[i] += start
-			}
-		}
-		m, err = re.withGroups(c, s, m)
-		if err != nil || !f(m) {
-			return err
-		}
-		start = m[1]
-		if m[0] == m[1] {
-			start += max(1, charLen(s[start:], false))
-		}
-	}
-	return nil
-}
-
-// eachInContext is each for an expression whose matches depend on the text before
-// them, which therefore is always searched as a whole. Package regexp leaves out an
-// empty match right behind another one.
-func (re *compiledRegexp) eachInContext(c *Context, s string, start int, f func(m []int) bool) error {
-	all := re.re.FindAllStringSubmatchIndex(s, -1)
-	for i, found := range all {
-		if found[0] < start {
-			continue
-		}
-		m, err := re.withGroups(c, s, found)
-		if err != nil || !f(m) {
-			return err
-		}
-		end := found[1]
-		if end == found[0] || i+1 < len(all) && all[i+1][0] == end {
-			continue
-		}
-		if m := re.emptyAt(s, end); m != nil && !f(m) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// emptyAt returns the match that begins and ends at a byte offset behind the
-// beginning of s, nil if there is none.
-func (re *compiledRegexp) emptyAt(s string, at int) []int {
-	_, n := utf8.DecodeLastRuneInString(s[:at])
-	m := re.behind().FindStringSubmatchIndex(s[at-n:])
-	if m == nil || m[1] != n {
-		return nil
-	}
-	m[0] = n
-	for i := range m {
-		if m[i] >= 0 {
-			m[i] += at - n
-		}
-	}
-	return m
-}
-
-// nth returns the nth match (from 1) at or after byte offset start.
-func (re *compiledRegexp) nth(c *Context, s string, start, n int) ([]int, error) {
-	var found []int
-	err := re.each(c, s, start, func(m []int) bool {
-		if n--; n == 0 {
-			found = m
-		}
-		return n > 0
-	})
-	return found, err
 }
 
 // submatches returns the captured groups as text, the whole match if the
@@ -179,15 +82,15 @@ func submatches(s string, m []int) []types.Datum {
 
 // regexpArgs compiles args[1] with the flags of args[flagArg], if there is one.
 // A function that takes the first match only refuses the g flag.
-func regexpArgs(c *Context, a []types.Datum, flagArg int, name, instead string) (*compiledRegexp, regexpFlags, error) {
-	var flags regexpFlags
+func regexpArgs(c *Context, a []types.Datum, flagArg int, name, instead string) (*pgregexp.Regexp, pgregexp.Flags, error) {
+	var flags pgregexp.Flags
 	var err error
 	if flagArg < len(a) {
-		if flags, err = parseRegexpFlags(a[flagArg].Str(), flags); err != nil {
+		if flags, err = pgregexp.ParseFlags(a[flagArg].Str(), flags); err != nil {
 			return nil, flags, err
 		}
 	}
-	if flags.global && name != "" {
+	if flags.Global && name != "" {
 		e := pgerr.New(pgerr.InvalidParameterValue, "%s does not support the \"global\" option", name)
 		if instead != "" {
 			e = e.WithHint("Use the %s function instead.", instead)
@@ -225,7 +128,7 @@ func regexpMatch(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	m, err := re.find(c, a[0].Str())
+	m, err := re.Find(c, a[0].Str())
 	if m == nil {
 		return types.Null, err
 	}
@@ -238,9 +141,9 @@ func regexpMatches(c *Context, a []types.Datum) (RowIterator, error) {
 		return nil, err
 	}
 	var rows []types.Datum
-	err = re.each(c, a[0].Str(), 0, func(m []int) bool {
+	err = re.Each(c, a[0].Str(), 0, func(m []int) bool {
 		rows = append(rows, types.NewArray(submatches(a[0].Str(), m)))
-		return flags.global
+		return flags.Global
 	})
 	return newSliceRows(rows), err
 }
@@ -274,12 +177,12 @@ func appendReplacement(dst []byte, repl, s string, m []int) []byte {
 }
 
 // replaceMatches replaces the nth match from start on, or all for n = 0.
-func replaceMatches(c *Context, re *compiledRegexp, s, repl string, start, n int) (types.Datum, error) {
+func replaceMatches(c *Context, re *pgregexp.Regexp, s, repl string, start, n int) (types.Datum, error) {
 	var out []byte
 	at, seen := 0, 0
 	claimed := 2 * len(s) // by the caller, if that is much
 	var claimErr error
-	err := re.each(c, s, start, func(m []int) bool {
+	err := re.Each(c, s, start, func(m []int) bool {
 		seen++
 		if n != 0 && seen != n {
 			return true
@@ -315,7 +218,7 @@ func regexpReplaceFlags(c *Context, a []types.Datum) (types.Datum, error) {
 		return types.Null, err
 	}
 	n := 1
-	if flags.global {
+	if flags.Global {
 		n = 0
 	}
 	return replaceMatches(c, re, a[0].Str(), a[2].Str(), 0, n)
@@ -366,7 +269,7 @@ func regexpReplaceNth(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	if len(a) < 5 && flags.global {
+	if len(a) < 5 && flags.Global {
 		n = 0
 	}
 	if !ok {
@@ -383,7 +286,7 @@ func regexpSplit(c *Context, a []types.Datum, name string) ([]types.Datum, error
 	s := a[0].Str()
 	var parts []types.Datum
 	at, lastEnd := 0, 0
-	err = re.each(c, s, 0, func(m []int) bool {
+	err = re.Each(c, s, 0, func(m []int) bool {
 		// Empty matches at the ends and next to another match do not split.
 		if m[0] < len(s) && m[1] > lastEnd {
 			parts = append(parts, types.NewString(s[at:m[0]]))
@@ -416,7 +319,7 @@ func regexpLike(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return boolOf(re.match(c, a[0].Str()))
+	return boolOf(re.Match(c, a[0].Str()))
 }
 
 func regexpCount(c *Context, a []types.Datum) (types.Datum, error) {
@@ -430,7 +333,7 @@ func regexpCount(c *Context, a []types.Datum) (types.Datum, error) {
 	}
 	n := int64(0)
 	if ok {
-		err = re.each(c, a[0].Str(), start, func([]int) bool { n++; return true })
+		err = re.Each(c, a[0].Str(), start, func([]int) bool { n++; return true })
 	}
 	return intOf(n, err)
 }
@@ -458,7 +361,7 @@ func findNth(c *Context, a []types.Datum, flagArg int, name string) (from, to in
 	if err != nil || !ok {
 		return -1, -1, err
 	}
-	m, err := re.nth(c, a[0].Str(), start, int(n))
+	m, err := re.Nth(c, a[0].Str(), start, int(n))
 	if err != nil || 2*group+1 >= int64(len(m)) {
 		return -1, -1, err
 	}
@@ -485,8 +388,8 @@ func regexpSubstr(c *Context, a []types.Datum) (types.Datum, error) {
 }
 
 // substringMatch returns the first group of the first match, or all of it.
-func substringMatch(c *Context, re *compiledRegexp, s string) (types.Datum, error) {
-	m, err := re.find(c, s)
+func substringMatch(c *Context, re *pgregexp.Regexp, s string) (types.Datum, error) {
+	m, err := re.Find(c, s)
 	if m == nil {
 		return types.Null, err
 	}
@@ -494,7 +397,7 @@ func substringMatch(c *Context, re *compiledRegexp, s string) (types.Datum, erro
 }
 
 func substringRegexp(c *Context, a []types.Datum) (types.Datum, error) {
-	re, err := c.regexp(a[1].Str(), regexpFlags{})
+	re, err := c.regexp(a[1].Str(), pgregexp.Flags{})
 	if err != nil {
 		return types.Null, err
 	}
@@ -510,7 +413,7 @@ func substringSimilar(c *Context, a []types.Datum) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	re, err := c.regexp(p, regexpFlags{})
+	re, err := c.regexp(p, pgregexp.Flags{})
 	if err != nil {
 		return types.Null, err
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/lichendb/lichen/internal/sql/pgregexp"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
@@ -327,9 +328,9 @@ func FuzzPatterns(f *testing.F) {
 		if match := compileLike(pattern); match != nil && err == nil && match(s) != ok {
 			t.Errorf("%q LIKE %q: %v, compiled %v", s, pattern, ok, !ok)
 		}
-		if re, err := compileRegexp(pattern, regexpFlags{}); err == nil {
+		if re, err := pgregexp.Compile(pattern, pgregexp.Flags{}); err == nil {
 			n := 0
-			_ = re.each(&Context{}, s, 0, func([]int) bool { n++; return n < 1000 })
+			_ = re.Each(&Context{}, s, 0, func([]int) bool { n++; return n < 1000 })
 		}
 		a, b := types.NewString(s), types.NewString(pattern)
 		_, _ = toDate(&c, []types.Datum{a, b})
@@ -340,7 +341,7 @@ func FuzzPatterns(f *testing.F) {
 		_, _ = numberToChar(numberInput{float: 1e10, digits: 6}, pattern)
 		_, _ = timestampToChar(types.NewTimestamp(1), pattern, dateParts{})
 		if p, err := similarPattern(s, pattern); err == nil {
-			_, _ = compileRegexp(p, regexpFlags{})
+			_, _ = pgregexp.Compile(p, pgregexp.Flags{})
 		}
 		_, _ = parseIdent(&c, []types.Datum{a, types.True})
 		_, _ = unistr(&c, []types.Datum{a})

@@ -103,3 +103,10 @@ func opBind(sig string, bind BindFunc) *Overload {
 	o.bind = bind
 	return o
 }
+
+func pick(b bool, yes, no string) string {
+	if b {
+		return yes
+	}
+	return no
+}

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/pgregexp"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
@@ -90,7 +91,7 @@ func runesFunc(f func(string) string) EvalFunc {
 }
 
 func inPieces(c *Context, s string, f func(string) string) (types.Datum, error) {
-	if len(s) <= bigText {
+	if len(s) <= pgregexp.BigText {
 		return text(f(s))
 	}
 	var out strings.Builder
@@ -149,7 +150,7 @@ func stringFunctions() []*Overload {
 		fnBind("concat_ws(text,any...) text", bindConcatWS).nonStrict().stable(),
 		fn("starts_with(text,text) bool", startsWith),
 		fn("overlay(text,text,int4) text", overlay), fn("overlay(text,text,int4,int4) text", overlay),
-		fn("ascii(text) int4", intFunc(ascii)), fn("chr(int4) text", chr),
+		fn("ascii(text) int4", intFunc(asciiCode)), fn("chr(int4) text", chr),
 		fn("to_hex(int4) text", toHex(32)), fn("to_hex(int8) text", toHex(64)),
 		fn("string_to_array(text,text) _text", stringToArray).nonStrict(),
 		fn("string_to_array(text,text,text) _text", stringToArray).nonStrict(),
@@ -447,7 +448,7 @@ func overlay(_ *Context, a []types.Datum) (types.Datum, error) {
 	return text(substring(s, 1, start-1) + by + substring(s, start+n, 1<<32))
 }
 
-func ascii(s string) int {
+func asciiCode(s string) int {
 	if s == "" {
 		return 0
 	}
@@ -518,7 +519,7 @@ func splitForArray(c *Context, a []types.Datum) ([]types.Datum, error) {
 // claimParts claims the memory that the parts of s take until they are an array: a header
 // and a value each, and in the array their length.
 func claimParts(c *Context, s string, sep types.Datum) error {
-	if len(s) < bigText {
+	if len(s) < pgregexp.BigText {
 		return nil // the call has claimed what so few take
 	}
 	parts := len(s)

@@ -1,4 +1,4 @@
-package builtin
+package pgregexp
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lichendb/lichen/internal/sql/ascii"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -52,8 +53,8 @@ func badEscape() error { return badRegexp(`invalid escape \ sequence`) }
 
 // classOutput puts a character class outside of brackets.
 func (t *translator) classOutput(class string, negate bool) {
-	t.out.WriteString(pick(negate, "[^", "[") + class)
-	if negate && t.flags.lineDot {
+	t.out.WriteString(choose(negate, "[^", "[") + class)
+	if negate && t.flags.LineDot {
 		t.out.WriteString(`\n`)
 	}
 	t.out.WriteString("]")
@@ -124,7 +125,7 @@ func (t *translator) backReference(c byte) (bool, error) {
 	if n > t.groups || t.looking > 0 {
 		return false, badRegexp("invalid backreference number")
 	}
-	t.mark(markBackRef + strconv.Itoa(n) + "_" + pick(t.flags.fold, "i", "c"))
+	t.mark(markBackRef + strconv.Itoa(n) + "_" + choose(t.flags.Fold, "i", "c"))
 	t.out.WriteString(")")
 	t.pos = end
 	return true, nil
@@ -138,7 +139,7 @@ func (t *translator) writeRune(r rune) { fmt.Fprintf(&t.out, `\x{%x}`, r) }
 // of the given length has just been read.
 func (t *translator) wordEdge(begin bool, length int) error {
 	if t.full {
-		t.mark(pick(begin, markWordBegin, markWordEnd))
+		t.mark(choose(begin, markWordBegin, markWordEnd))
 		t.out.WriteString(")")
 		return nil
 	}
@@ -172,7 +173,7 @@ func startsWithWord(s string) bool {
 	if n := wordBracket(s); n > 0 {
 		return !optional(s[n:])
 	}
-	return isWordByte(s[0]) && !optional(s[1:])
+	return isWord(s[0]) && !optional(s[1:])
 }
 
 // wordBracket returns the length of the bracket expression that s begins with
@@ -183,7 +184,7 @@ func wordBracket(s string) int {
 		return 0
 	}
 	for i := 1; i < end; i++ {
-		if !isWordByte(s[i]) && (s[i] != '-' || i == 1 || i == end-1 || s[i-1] > s[i+1]) {
+		if !isWord(s[i]) && (s[i] != '-' || i == 1 || i == end-1 || s[i-1] > s[i+1]) {
 			return 0
 		}
 	}
@@ -201,13 +202,13 @@ func endsWithWord(s string) bool {
 	case len(s) > 1 && s[len(s)-2] == '\\':
 		return false
 	}
-	return isWordByte(s[len(s)-1])
+	return isWord(s[len(s)-1])
 }
 
 // charEscape reads an escape that stands for one character.
 func (t *translator) charEscape() (rune, error) {
 	c := t.in[t.pos+1]
-	if !isWordByte(c) || c == '_' {
+	if !isWord(c) || c == '_' {
 		r, n := utf8.DecodeRuneInString(t.in[t.pos+1:])
 		t.pos += 1 + n
 		return r, nil
@@ -256,7 +257,7 @@ func (t *translator) hexEscape(least, most int) (rune, error) {
 	var v uint64
 	n := 0
 	for n < most && t.pos < len(t.in) {
-		d, ok := hexDigit(rune(t.in[t.pos]))
+		d, ok := ascii.HexDigit(t.in[t.pos])
 		if !ok {
 			break
 		}
@@ -402,3 +403,6 @@ func (t *translator) bracketChar() (rune, error) {
 	t.pos += n
 	return r, nil
 }
+
+// isWord reports whether c is an ASCII letter, a digit or an underscore.
+func isWord(c byte) bool { return c == '_' || ascii.IsDigit(c) || ascii.IsLetter(c) }

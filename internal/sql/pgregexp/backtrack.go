@@ -1,4 +1,4 @@
-package builtin
+package pgregexp
 
 import (
 	"regexp/syntax"
@@ -55,7 +55,7 @@ type backtracker struct {
 
 // btRun is one attempt to match.
 type btRun struct {
-	c     *Context
+	c     stepper
 	s     string
 	caps  []int
 	steps int
@@ -89,8 +89,8 @@ func errTooComplex() error {
 	return pgerr.New(pgerr.ProgramLimitExceeded, "regular expression failed: too complex for the text it is matched with")
 }
 
-// find returns the submatch offsets of the leftmost match from start on.
-func (b *backtracker) find(c *Context, s string, start int) ([]int, error) {
+// Find returns the submatch offsets of the leftmost match from start on.
+func (b *backtracker) Find(c stepper, s string, start int) ([]int, error) {
 	r := &btRun{c: c, s: s, caps: make([]int, 2*(b.groups+1)), short: b.short}
 	for i := start; i <= len(s) && r.goesOn(); {
 		for j := range r.caps {
@@ -113,7 +113,7 @@ func (b *backtracker) find(c *Context, s string, start int) ([]int, error) {
 }
 
 // within finds the groups of a match that is known as a whole.
-func (b *backtracker) within(c *Context, s string, m []int) ([]int, error) {
+func (b *backtracker) within(c stepper, s string, m []int) ([]int, error) {
 	r := &btRun{c: c, s: s, caps: slices.Repeat([]int{-1}, 2*(b.groups+1))}
 	b.prog(r, m[0], func(end int) bool {
 		if end != m[1] {

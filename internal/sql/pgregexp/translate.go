@@ -1,4 +1,4 @@
-package builtin
+package pgregexp
 
 import (
 	"regexp"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/lichendb/lichen/internal/sql/ascii"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
@@ -18,42 +19,42 @@ const (
 	maxRegexpLen    = 1 << 16
 )
 
-// regexpFlags are the options of a regular expression.
-type regexpFlags struct {
-	fold    bool // i
-	lineDot bool // . and [^...] exclude newline (n, p)
-	lineEnd bool // ^ and $ match at newlines (n, w)
+// Flags are the options of a regular expression.
+type Flags struct {
+	Fold    bool // i
+	LineDot bool // . and [^...] exclude newline (n, p)
+	LineEnd bool // ^ and $ match at newlines (n, w)
 	extend  bool // x: white space and comments are ignored
-	literal bool // q: no syntax at all
-	global  bool // g: for functions that replace or list
+	Literal bool // q: no syntax at all
+	Global  bool // g: for functions that replace or list
 }
 
-// parseRegexpFlags reads a flags argument over the given defaults.
-func parseRegexpFlags(s string, f regexpFlags) (regexpFlags, error) {
+// ParseFlags reads a flags argument over the given defaults.
+func ParseFlags(s string, f Flags) (Flags, error) {
 	for i, c := range s {
 		switch c {
 		case 'g':
-			f.global = true
+			f.Global = true
 		case 'i':
-			f.fold = true
+			f.Fold = true
 		case 'c':
-			f.fold = false
+			f.Fold = false
 		case 'm', 'n':
-			f.lineDot, f.lineEnd = true, true
+			f.LineDot, f.LineEnd = true, true
 		case 'p':
-			f.lineDot, f.lineEnd = true, false
+			f.LineDot, f.LineEnd = true, false
 		case 's':
-			f.lineDot, f.lineEnd = false, false
+			f.LineDot, f.LineEnd = false, false
 		case 'w':
-			f.lineDot, f.lineEnd = false, true
+			f.LineDot, f.LineEnd = false, true
 		case 'x':
 			f.extend = true
 		case 't':
 			f.extend = false
 		case 'q':
-			f.literal = true
+			f.Literal = true
 		case 'e':
-			f.literal = false
+			f.Literal = false
 		case 'b':
 			return f, pgerr.Unsupported("basic regular expressions are not supported")
 		default:
@@ -80,7 +81,7 @@ type translator struct {
 	in    string
 	pos   int
 	out   outBuf
-	flags regexpFlags
+	flags Flags
 	// allShort makes every quantifier lazy: how an expression that prefers the
 	// shortest match as a whole is run.
 	allShort bool
@@ -109,8 +110,8 @@ func (o *outBuf) wrap(start int) {
 	o.b = append(o.b, ')')
 }
 
-// compiledRegexp is a translated expression ready to run.
-type compiledRegexp struct {
+// Regexp is a translated expression ready to run.
+type Regexp struct {
 	re *regexp.Regexp
 	// context: see translator. A search can then not begin in mid-text.
 	context bool
@@ -127,8 +128,8 @@ type compiledRegexp struct {
 	behind func() *regexp.Regexp
 }
 
-// by returns the backtracking matcher if that is what s needs.
-func (re *compiledRegexp) by(s string) *backtracker {
+// By returns the backtracking matcher if that is what s needs.
+func (re *Regexp) By(s string) *backtracker {
 	if re.re == nil {
 		return re.bt
 	}
@@ -142,8 +143,8 @@ func (re *compiledRegexp) by(s string) *backtracker {
 	return nil
 }
 
-// check refuses a text that the expression would be wrong about.
-func (re *compiledRegexp) check(s string) error {
+// Check refuses a text that the expression would be wrong about.
+func (re *Regexp) Check(s string) error {
 	if !re.words {
 		return nil
 	}
@@ -155,39 +156,39 @@ func (re *compiledRegexp) check(s string) error {
 	return nil
 }
 
-// match reports whether s contains a match.
-func (re *compiledRegexp) match(c *Context, s string) (bool, error) {
-	if b := re.by(s); b != nil {
-		m, err := b.find(c, s, 0)
+// Match reports whether s contains a match.
+func (re *Regexp) Match(c stepper, s string) (bool, error) {
+	if b := re.By(s); b != nil {
+		m, err := b.Find(c, s, 0)
 		return m != nil, err
 	}
-	if err := re.check(s); err != nil {
+	if err := re.Check(s); err != nil {
 		return false, err
 	}
-	if len(s) > bigText {
-		m, err := re.search(c, s)
+	if len(s) > BigText {
+		m, err := re.Search(c, s)
 		return m != nil, err
 	}
 	return re.re.MatchString(s), nil
 }
 
-// find returns the submatch offsets of the first match, nil if there is none.
-func (re *compiledRegexp) find(c *Context, s string) ([]int, error) {
-	if b := re.by(s); b != nil {
-		return b.find(c, s, 0)
+// Find returns the submatch offsets of the first match, nil if there is none.
+func (re *Regexp) Find(c stepper, s string) ([]int, error) {
+	if b := re.By(s); b != nil {
+		return b.Find(c, s, 0)
 	}
-	if err := re.check(s); err != nil {
+	if err := re.Check(s); err != nil {
 		return nil, err
 	}
-	m, err := re.search(c, s)
+	m, err := re.Search(c, s)
 	if err != nil {
 		return nil, err
 	}
-	return re.withGroups(c, s, m)
+	return re.WithGroups(c, s, m)
 }
 
-// withGroups finds the groups of the match m of re, which is returned with them.
-func (re *compiledRegexp) withGroups(c *Context, s string, m []int) ([]int, error) {
+// WithGroups finds the groups of the match m of re, which is returned with them.
+func (re *Regexp) WithGroups(c stepper, s string, m []int) ([]int, error) {
 	if re.parts == nil || m == nil {
 		return m, nil
 	}
@@ -198,11 +199,11 @@ func badRegexp(reason string) error {
 	return pgerr.New(pgerr.InvalidRegularExpression, "invalid regular expression: %s", reason)
 }
 
-// compileRegexp compiles an advanced regular expression. PostgreSQL matches the
+// Compile compiles an advanced regular expression. PostgreSQL matches the
 // leftmost-longest text, or the shortest if the expression prefers that as a
 // whole, and only then lets the parts have their preferences; so an expression
 // without lazy quantifiers is run in leftmost-longest mode.
-func compileRegexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
+func Compile(pattern string, flags Flags) (*Regexp, error) {
 	if len(pattern) > maxRegexpLen {
 		return nil, badRegexp("regular expression is too complex")
 	}
@@ -210,7 +211,7 @@ func compileRegexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
 	prefer, err := t.translate()
 	if pgerr.CodeOf(err) == pgerr.FeatureNotSupported {
 		bt, err := backtrackRegexp(pattern, flags)
-		return &compiledRegexp{bt: bt}, err
+		return &Regexp{bt: bt}, err
 	}
 	mixed := t.long && t.short && t.groups > 0
 	if err == nil && prefer == greedShort {
@@ -227,7 +228,7 @@ func compileRegexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
 	if prefer != greedShort {
 		re.Longest()
 	}
-	out := &compiledRegexp{re: re, context: t.context, words: t.words}
+	out := &Regexp{re: re, context: t.context, words: t.words}
 	out.behind = sync.OnceValue(func() *regexp.Regexp {
 		b := regexp.MustCompile(`\A(?s:.)(?:` + re.String() + `)`)
 		if prefer != greedShort {
@@ -245,7 +246,7 @@ func compileRegexp(pattern string, flags regexpFlags) (*compiledRegexp, error) {
 }
 
 // backtrackRegexp compiles an expression for the backtracking matcher.
-func backtrackRegexp(pattern string, flags regexpFlags) (*backtracker, error) {
+func backtrackRegexp(pattern string, flags Flags) (*backtracker, error) {
 	t := &translator{in: pattern, flags: flags, full: true}
 	prefer, err := t.translate()
 	if err != nil {
@@ -259,11 +260,11 @@ func (t *translator) translate() (greed, error) {
 		return greedNone, err
 	}
 	t.out.WriteString("(?s")
-	if t.flags.fold {
+	if t.flags.Fold {
 		t.out.WriteString("i")
 	}
 	t.out.WriteString(")")
-	if t.flags.literal {
+	if t.flags.Literal {
 		t.out.WriteString(regexp.QuoteMeta(t.in[t.pos:]))
 		return greedNone, nil
 	}
@@ -278,7 +279,7 @@ func (t *translator) translate() (greed, error) {
 func (t *translator) prefix() error {
 	switch {
 	case strings.HasPrefix(t.in, "***="):
-		t.pos, t.flags.literal = 4, true
+		t.pos, t.flags.Literal = 4, true
 		return nil
 	case strings.HasPrefix(t.in, "***:"):
 		t.pos = 4
@@ -286,14 +287,14 @@ func (t *translator) prefix() error {
 		return badRegexp("quantifier operand invalid")
 	}
 	rest := t.in[t.pos:]
-	if t.flags.literal || !strings.HasPrefix(rest, "(?") || len(rest) < 3 || rest[2] < 'a' || rest[2] > 'z' {
+	if t.flags.Literal || !strings.HasPrefix(rest, "(?") || len(rest) < 3 || rest[2] < 'a' || rest[2] > 'z' {
 		return nil
 	}
 	end := strings.IndexByte(rest, ')')
 	if end < 0 {
 		return badRegexp("parentheses () not balanced")
 	}
-	f, err := parseRegexpFlags(rest[2:end], t.flags)
+	f, err := ParseFlags(rest[2:end], t.flags)
 	if err != nil || strings.Contains(rest[2:end], "g") {
 		return badRegexp("invalid embedded option")
 	}
@@ -352,7 +353,7 @@ func (t *translator) branch() (greed, error) {
 func (t *translator) skipBlanks() {
 	for t.pos < len(t.in) {
 		switch c := t.in[t.pos]; {
-		case isBlank(c) || c == '\v' || c == '\f':
+		case ascii.IsSpace(c):
 			t.pos++
 		case c == '#':
 			for t.pos < len(t.in) && t.in[t.pos] != '\n' {
@@ -460,7 +461,7 @@ func repeatCount(s string) (int, error) {
 }
 
 // atom translates one atom; constraint is set if it matches the empty string
-// by its nature (^, \y) and so cannot be quantified.
+// By its nature (^, \y) and so cannot be quantified.
 func (t *translator) atom() (g greed, constraint bool, err error) {
 	switch c := t.in[t.pos]; c {
 	case '(':
@@ -476,7 +477,7 @@ func (t *translator) atom() (g greed, constraint bool, err error) {
 		return g, constraint, err
 	case '.':
 		t.pos++
-		if t.flags.lineDot {
+		if t.flags.LineDot {
 			t.out.WriteString(`[^\n]`)
 		} else {
 			t.out.WriteString(".")
@@ -484,11 +485,11 @@ func (t *translator) atom() (g greed, constraint bool, err error) {
 		return g, false, nil
 	case '^':
 		t.pos++
-		t.out.WriteString(pick(t.flags.lineEnd, `(?m:^)`, `\A`))
+		t.out.WriteString(choose(t.flags.LineEnd, `(?m:^)`, `\A`))
 		return g, true, nil
 	case '$':
 		t.pos++
-		t.out.WriteString(pick(t.flags.lineEnd, `(?m:$)`, `\z`))
+		t.out.WriteString(choose(t.flags.LineEnd, `(?m:$)`, `\z`))
 		return g, true, nil
 	case '*', '+', '?':
 		return g, false, badRegexp("quantifier operand invalid")
@@ -497,17 +498,10 @@ func (t *translator) atom() (g greed, constraint bool, err error) {
 			return g, false, badRegexp("quantifier operand invalid")
 		}
 	}
-	n := charLen(t.in[t.pos:], false)
+	n := runeLen(t.in[t.pos:])
 	t.out.WriteString(regexp.QuoteMeta(t.in[t.pos : t.pos+n]))
 	t.pos += n
 	return g, false, nil
-}
-
-func pick(b bool, yes, no string) string {
-	if b {
-		return yes
-	}
-	return no
 }
 
 // group translates a parenthesised expression.
@@ -575,4 +569,11 @@ func (t *translator) lookaround() error {
 	t.pos++
 	t.out.WriteString(")")
 	return nil
+}
+
+func choose(b bool, yes, no string) string {
+	if b {
+		return yes
+	}
+	return no
 }
