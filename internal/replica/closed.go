@@ -14,7 +14,7 @@ type Closing interface {
 	// Untracked before any message says more.
 	EndTracking(r *Replica)
 	// Closed returns the timestamp up to which a replica that has applied an index has
-	// the whole history of its range, as far as its leaders have told.
+	// the whole history of its range, as far as its leaders have said.
 	Closed(id kvpb.RangeID, applied uint64) hlc.Timestamp
 	// Inherit makes what was closed of a range before an index hold for the new range
 	// that was split off there.

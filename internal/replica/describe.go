@@ -12,15 +12,15 @@ import (
 
 // Describe tells the state of the replica and its raft group, for people.
 func (r *Replica) Describe(ctx context.Context) string {
-	told := make(chan string, 1)
+	answer := make(chan string, 1)
 	r.group.Do(func() {
 		g := r.group
-		told <- fmt.Sprintf("replica %d of %+v; %+v; applied %+v; led term %d, serves %v; %v; on their way %d+%d; log ends at %d; quiesced %v, idle %v, idle for %d ticks%s",
+		answer <- fmt.Sprintf("replica %d of %+v; %+v; applied %+v; led term %d, serves %v; %v; on their way %d+%d; log ends at %d; quiesced %v, idle %v, idle for %d ticks%s",
 			r.replicaID, *r.Desc(), g.Raft().BasicStatus(), g.applier.State(), g.Led(), r.Leads(), r.election.Candidacy(),
 			g.InFlight.Proposed(), g.InFlight.Waiting(), g.View.State.Last, r.quiesced.Load(), r.idle.Load(), g.IdleTicks(), g.describeFollowers())
 	})
 	select {
-	case s := <-told:
+	case s := <-answer:
 		return s
 	case <-ctx.Done():
 		return fmt.Sprintf("replica %d of %+v: does not answer", r.replicaID, *r.Desc())

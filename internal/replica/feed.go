@@ -73,7 +73,7 @@ type feed struct {
 	events   []kvpb.FeedEvent
 	bytes    int
 	resolved hlc.Timestamp
-	told     hlc.Timestamp
+	sent     hlc.Timestamp // the last resolved timestamp delivered
 	err      error
 	used     time.Time
 
@@ -364,8 +364,8 @@ func (fs *feeds) take(f *feed, resp *kvpb.FeedResponse) (ready bool, err error) 
 	f.events = slices.Delete(f.events, 0, n)
 	if len(f.events) == 0 {
 		f.events = nil
-		if f.told.Less(f.resolved) {
-			f.told, resp.Resolved = f.resolved, f.resolved
+		if f.sent.Less(f.resolved) {
+			f.sent, resp.Resolved = f.resolved, f.resolved
 		}
 	}
 	return n > 0 || !resp.Resolved.IsEmpty(), nil

@@ -209,7 +209,7 @@ func (g *group) noteAnswer(m *pb.Message, epoch int64) {
 }
 
 // endLeadership makes the replica stop serving: its locks are gone, and those who
-// wait for one are told.
+// wait for one learn of it.
 func (r *Replica) endLeadership() {
 	r.endTracking()
 	r.lease.Store(nil)
@@ -219,7 +219,7 @@ func (r *Replica) endLeadership() {
 }
 
 // stopServing makes the replica answer no read in its leadership any more, nor in a later one. It
-// comes before those who wait for commands are told that the outcome is not known: from
+// comes before those who wait for commands learn that the outcome is not known: from
 // then on commits are not in flight any more that may happen all the same (invariant 1).
 // The only voter goes on: nobody else makes them happen.
 func (r *Replica) stopServing() {

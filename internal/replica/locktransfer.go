@@ -124,14 +124,14 @@ func (r *Replica) transfer(term uint64, to kvpb.ReplicaID) {
 // mayLead reports whether a replica is so near the end of the log that it can lead at
 // once.
 func (r *Replica) mayLead(ctx context.Context, to kvpb.ReplicaID) bool {
-	told := make(chan bool, 1)
+	answer := make(chan bool, 1)
 	r.group.Do(func() {
 		g := r.group
 		p, ok := g.Raft().Status().Progress[uint64(to)]
-		told <- ok && p.State == tracker.StateReplicate && p.Match+maxBehind >= g.View.State.Last
+		answer <- ok && p.State == tracker.StateReplicate && p.Match+maxBehind >= g.View.State.Last
 	})
 	select {
-	case ok := <-told:
+	case ok := <-answer:
 		return ok
 	case <-ctx.Done():
 		return false

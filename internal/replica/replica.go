@@ -151,7 +151,7 @@ type Replica struct {
 	stopped          atomic.Bool // see stopServing
 	tracked          atomic.Bool // its closed timestamp rises by itself (BeginTracking)
 	election         lease.Election
-	// progress is what Progress told last, as long as the leader is idle.
+	// progress is what Progress answered last, as long as the leader is idle.
 	progress atomic.Pointer[[]FollowerProgress]
 	// lastWrite is the wall time of the newest commit: once all versions below it
 	// were looked at, nothing is left to collect.

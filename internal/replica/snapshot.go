@@ -17,7 +17,7 @@ import (
 )
 
 // keepLogAfterSnapshot is how long the log that follows a snapshot is kept after
-// it was delivered: until its receiver has told how far it is.
+// it was delivered: until its receiver has said how far it is.
 const keepLogAfterSnapshot = 10 * time.Second
 
 // resetLogAgain is how long a group waits for room for the mark that empties its log.
@@ -78,7 +78,7 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 		}
 		g.Do(func() {
 			g.Raft().ReportSnapshot(m.GetTo(), status)
-			g.Unquiesce() // the follower is to be told what it lacks
+			g.Unquiesce() // the follower is to hear what it lacks
 		})
 	}
 	if err := s.Open(r.deps.Engine); err != nil {
@@ -94,11 +94,11 @@ func (g *group) sendSnapshot(to kvpb.ReplicaDescriptor, m *pb.Message) {
 // installed, or why it was not: raft takes it only if it is news. The caller closes
 // it afterwards.
 func (r *Replica) Receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.Incoming) error {
-	told := make(chan error, 1)
-	if !r.group.Do(func() { told <- r.group.receive(m, from, s) }) {
+	answer := make(chan error, 1)
+	if !r.group.Do(func() { answer <- r.group.receive(m, from, s) }) {
 		return errStopped
 	}
-	return <-told
+	return <-answer
 }
 
 func (g *group) receive(m *pb.Message, from kvpb.ReplicaDescriptor, s *snapshot.Incoming) error {
