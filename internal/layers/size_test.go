@@ -40,7 +40,6 @@ const (
 // largePackages are the exceptions to maxPackageLines: how long they may be until they are split
 // by subject.
 var largePackages = map[string]int{
-	"sql":           12000,
 	"sql/builtin":   18500,
 	"sql/ddl":       15000,
 	"sql/exec":      14000,

@@ -185,7 +185,7 @@ func (x *execution) analyse(ctx context.Context, v vacuumTarget, verbose bool) e
 		}
 		x.res.Notice("INFO", pgerr.New(pgerr.SuccessfulCompletion, "analyzing \"%s.%s\"", schema.Name, v.table.Name))
 	}
-	st, read, err := s.srv.stats.Analyze(ctx, s.txn.txn, v.table, v.columns)
+	st, read, err := s.srv.stats.Analyze(ctx, s.txn.KV(), v.table, v.columns)
 	if err != nil {
 		return err
 	}

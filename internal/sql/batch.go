@@ -41,7 +41,7 @@ func (s *Session) runBatch(stmts []parser.Statement, text string, res Results) e
 	for i := 0; i < len(stmts); i++ {
 		stmt, err := rewriteShow(stmts[i])
 		if err != nil {
-			s.fail(context.Background())
+			s.txn.Fail(context.Background())
 			return err
 		}
 		b.note(i, stmt.AST)
@@ -60,14 +60,14 @@ func (s *Session) runBatch(stmts []parser.Statement, text string, res Results) e
 
 // note looks at the statement that comes next.
 func (b *batch) note(i int, stmt ast.Statement) {
-	if !b.s.txn.open && b.res != nil {
+	if !b.s.txn.Open() && b.res != nil {
 		if b.first != i {
 			b.attempt = 0
 		}
 		b.first, b.fixed = i, false
 		b.res.MarkBatch(maxHeld)
 	}
-	if b.s.txn.block != blockNone || !changesRowsOnly(stmt) {
+	if b.s.txn.InBlock() || !changesRowsOnly(stmt) {
 		b.fixed = true
 	}
 }

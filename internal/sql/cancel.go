@@ -109,8 +109,9 @@ func (f *sessionFuncs) CancelBackend(pid int32, terminate bool) (bool, error) {
 	return found, err
 }
 
-// execCancel is CANCEL QUERY and CANCEL SESSION.
-func (s *Session) execCancel(ctx context.Context, st *ast.Cancel) (string, error) {
+// cancel executes CANCEL QUERY and CANCEL SESSION.
+func (x *execution) cancel(ctx context.Context, st *ast.Cancel) (string, error) {
+	s := x.s
 	if st.Verb != "CANCEL" || st.Kind == ast.CancelJobs {
 		return "", pgerr.Unsupported("%s is not supported: there are no jobs", st.Tag())
 	}
@@ -152,8 +153,8 @@ func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, erro
 			sel.Items = append(sel.Items, ast.SelectItem{X: e})
 		}
 	}
-	s.ensureTxn()
-	s.txn.txn.BeginStatement()
+	s.txn.Ensure()
+	s.txn.KV().BeginStatement()
 	prep, err := planner.Plan(ctx, sel, s.plannerEnv(nil))
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (s *Session) listCursors() []pgcatalog.Cursor {
 	for _, p := range s.listedPortals() {
 		l := pgcatalog.Cursor{Name: p.Name, Statement: p.prepared.Text, Created: p.created}
 		if l.Created.IsZero() {
-			l.Created = s.txn.start
+			l.Created = s.txn.Started()
 		}
 		if c := p.cursor; c != nil {
 			l.Hold, l.Binary, l.Scrollable = c.hold, c.binary, c.scrollable()

@@ -74,7 +74,7 @@ func (s *Session) checkDeferred(ctx context.Context, want func(*exec.Deferred) b
 	}
 	var env exec.Env
 	s.fillEnv(ctx, &env, nil)
-	s.txn.txn.BeginStatement()
+	s.txn.KV().BeginStatement()
 	if err := exec.CheckDeferred(ctx, &env, now); err != nil {
 		return err
 	}
@@ -82,9 +82,10 @@ func (s *Session) checkDeferred(ctx context.Context, want func(*exec.Deferred) b
 	return nil
 }
 
-// execSetConstraints is SET CONSTRAINTS.
-func (s *Session) execSetConstraints(ctx context.Context, st *ast.SetConstraints, res Results) error {
-	outside := s.txn.block == blockNone
+// setConstraints executes SET CONSTRAINTS.
+func (x *execution) setConstraints(ctx context.Context, st *ast.SetConstraints) error {
+	s, res := x.s, x.res
+	outside := !s.txn.InBlock()
 	if outside {
 		res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET CONSTRAINTS can only be used in transaction blocks"))
 	}

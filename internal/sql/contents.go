@@ -82,7 +82,7 @@ func (s *Session) noteRows(t *catalog.Table, grown, changed int64) {
 	if changed == 0 || t.Kind != catalog.KindTable {
 		return
 	}
-	if !s.txn.open {
+	if !s.txn.Open() {
 		s.srv.stats.Note(t, grown, changed)
 		return
 	}

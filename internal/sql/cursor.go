@@ -63,16 +63,17 @@ func (c *cursor) closeProgram() {
 	}
 }
 
-// declareCursor is DECLARE name CURSOR FOR query.
-func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.DeclareCursor) error {
+// declareCursor executes DECLARE name CURSOR FOR query.
+func (x *execution) declareCursor(ctx context.Context, st *ast.DeclareCursor) error {
+	s := x.s
 	if err := checkLocking(st); err != nil {
 		return err
 	}
-	s.ensureTxn()
+	s.txn.Ensure()
 	p := &Prepared{Text: x.prepared.stmt.SQL, params: x.prepared.types, noParams: true, rowKeys: true}
 	p.stmt = parser.Statement{AST: st.Query, SQL: "DECLARE CURSOR FOR " + ast.Format(st.Query)} // no plan that others share
 	params := slices.Clone(x.params)                                                            // the portal of DECLARE closes first
-	if s.txn.block == blockNone && !st.Hold {
+	if !s.txn.InBlock() && !st.Hold {
 		if _, err := s.planFor(ctx, p, params); err != nil { // what is wrong with the query comes first
 			return err
 		}
@@ -97,7 +98,7 @@ func (s *Session) declareCursor(ctx context.Context, x *execution, st *ast.Decla
 
 // openCursor begins the query of a cursor.
 func (s *Session) openCursor(ctx context.Context, c *cursor, params []types.Datum) (err error) {
-	s.ensureTxn()
+	s.txn.Ensure()
 	if c.cached, err = s.planFor(ctx, c.prepared, params); err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (s *Session) openCursor(ctx context.Context, c *cursor, params []types.Datu
 	}
 	c.env = &exec.Env{}
 	s.fillEnv(ctx, c.env, params)
-	c.snapshot = s.txn.txn.Snapshot()
+	c.snapshot = s.txn.KV().Snapshot()
 	if c.scroll == ast.Yes {
 		c.keepRows(s)
 	}
@@ -380,8 +381,9 @@ type BinaryColumns interface {
 	BinaryColumns(cols []plan.Column) error
 }
 
-// execFetch is FETCH and MOVE.
-func (s *Session) execFetch(ctx context.Context, x *execution, st *ast.Fetch) (string, error) {
+// fetch executes FETCH and MOVE.
+func (x *execution) fetch(ctx context.Context, st *ast.Fetch) (string, error) {
+	s := x.s
 	p, err := s.namedPortal(st.Cursor)
 	if err != nil {
 		return "", err
@@ -412,8 +414,8 @@ func (s *Session) execFetch(ctx context.Context, x *execution, st *ast.Fetch) (s
 func (s *Session) moveCursor(ctx context.Context, p *Portal, st *ast.Fetch, emit func(exec.Row) error) (n int64, err error) {
 	c := p.cursor
 	if c.program != nil {
-		present := s.txn.txn.Use(c.snapshot)
-		defer s.txn.txn.Use(present)
+		present := s.txn.KV().Use(c.snapshot)
+		defer s.txn.KV().Use(present)
 		s.builtinContext(ctx)
 		c.run(ctx)
 	}
@@ -460,7 +462,9 @@ func (x *execution) checkColumns(cols []plan.Column) error {
 	return errResultChanged()
 }
 
-func (s *Session) closeCursor(st *ast.CloseCursor) error {
+// closeCursor executes CLOSE.
+func (x *execution) closeCursor(st *ast.CloseCursor) error {
+	s := x.s
 	if st.All {
 		s.closePortals()
 		return nil
@@ -486,8 +490,8 @@ func (s *Session) holdCursors(ctx context.Context) error {
 }
 
 func (c *cursor) persist(ctx context.Context, s *Session) error {
-	present := s.txn.txn.Use(c.snapshot)
-	defer s.txn.txn.Use(present)
+	present := s.txn.KV().Use(c.snapshot)
+	defer s.txn.KV().Use(present)
 	c.run(ctx)
 	if c.rows == nil {
 		if c.scrollable() {

@@ -8,7 +8,7 @@
 // Read server.go (Server, what sessions share), session.go (Session), query.go
 // (Query, Bind, Execute, Sync: what fronts call), batch.go (several statements of one
 // simple query), execute.go (execution: one
-// statement on its way), reserve.go (what it reserves after a conflict), txnstate.go (transaction blocks), prepare.go and
+// statement on its way), reserve.go (what it reserves after a conflict), txncontrol.go (BEGIN, COMMIT and the like) and followers.go (what follows the transaction of package transaction), prepare.go and
 // plancache.go (plans and when they are renewed), fingerprint.go (simple queries that
 // differ in integers only share a plan), then a file per kind of
 // statement: sessionstmt.go and set.go (what acts on the session alone), copy.go, portal.go (portals, those that DECLARE makes too), held.go (the memory of what sessions keep), cursor.go, explain.go, analyze.go, ddl.go, rows.go (what ranges and clustersetting answer).
@@ -37,9 +37,6 @@
 //	    run again together, from the first, if all only read and write rows and nothing of their
 //	    results was sent (batch.again; TestBatchRunsAgain). COPY FROM is run again with the data
 //	    that it has kept, at most maxReplay, if there is memory for it (copyInput; TestCopyRunsAgain).
-//	Q9. A snapshot of transactions' numbers names as seen only those whose effects the statement
-//	    sees, and no node gives a number below its end afterwards (Snapshot, txnIDs.unseen, raise;
-//	    TestTransactionSnapshots, TestTransactionsOfOtherNodes).
 //	Q10. A session that is alone never sees 40001: nothing that it writes beside its transaction,
 //	    a sequence's values for one, is something that the transaction has read (coord's C11;
 //	    TestLogic/blocks runs all scripts in serializable blocks, transactions/lonesession.slt).

@@ -68,14 +68,14 @@ type execution struct {
 
 func (x *execution) run(ctx context.Context) error {
 	s, stmt := x.s, x.prepared.stmt.AST
-	if s.txn.block == blockFailed && !endsBlock(stmt) {
+	if s.txn.Failed() && !endsBlock(stmt) {
 		return errFailedBlock()
 	}
-	if tag, handled, err := s.execSessionStmt(ctx, x, stmt); handled {
+	if tag, handled, err := x.runUnplanned(ctx, stmt); handled {
 		if err != nil {
 			return err
 		}
-		if x.commit && s.txn.block == blockNone {
+		if x.commit && !s.txn.InBlock() {
 			if err := s.commit(ctx); err != nil {
 				return err
 			}
@@ -115,7 +115,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		if err := x.openTxn(ctx); err != nil {
 			return err
 		}
-		txn := s.txn.txn
+		txn := s.txn.KV()
 		if err := s.beginStatement(ctx, x.prepared); err != nil {
 			return err
 		}
@@ -144,10 +144,10 @@ func (x *execution) runPlanned(ctx context.Context) error {
 		}
 		switch {
 		case err == nil:
-		case s.txn.block != blockNone || !x.alone:
+		case s.txn.InBlock() || !x.alone:
 			return err
 		default:
-			s.rollback(ctx)
+			s.txn.Rollback(ctx)
 		}
 	}
 }
@@ -160,13 +160,13 @@ func (x *execution) victimAlone(err error) bool {
 		return false
 	}
 	var dead *kvpb.DeadlockError
-	return x.alone && x.commit && x.s.txn.block == blockNone && !x.s.advisory.Any() && errors.As(err, &dead)
+	return x.alone && x.commit && !x.s.txn.InBlock() && !x.s.advisory.Any() && errors.As(err, &dead)
 }
 
 // hadEnough reports whether a statement has met so many conflicts that its client is to
 // hear of it.
 func (x *execution) hadEnough(attempt int) bool {
-	if x.s.txn.block != blockNone || !x.alone {
+	if x.s.txn.InBlock() || !x.alone {
 		return attempt >= maxAttempts
 	}
 	if attempt == 1 {
@@ -205,26 +205,14 @@ func (x *execution) openTxn(ctx context.Context) error {
 	s := x.s
 	sel, ok := x.prepared.stmt.AST.(*ast.Select)
 	if !ok || sel.AsOf == nil {
-		s.ensureTxn()
+		s.txn.Ensure()
 		return nil
 	}
 	ts, err := s.asOf(ctx, sel.AsOf)
 	if err != nil {
 		return err
 	}
-	if !s.txn.open {
-		m := s.defaultModes()
-		m.readOnly = true
-		s.startTxn(kv.TxnOptions{Isolation: s.vals.Fast.DefaultIsolation, ReadOnly: true, AsOf: ts}, m)
-		return nil
-	}
-	o := s.txn.txn.Options()
-	o.AsOf, o.ReadOnly = ts, true
-	if o != s.txn.txn.Options() && !s.txn.txn.SetOptions(o) {
-		return pgerr.Unsupported("AS OF SYSTEM TIME must be set for the whole transaction").
-			WithHint("Use BEGIN AS OF SYSTEM TIME, or put it on the first statement.")
-	}
-	return nil
+	return s.txn.ReadAsOf(ts)
 }
 
 func (x *execution) attempt(ctx context.Context) error {
@@ -306,7 +294,7 @@ func (x *execution) stream(ctx context.Context) error {
 			if _, err = x.holdOn(ctx, h, 0); err != nil {
 				return err
 			}
-			x.suspended, x.snapshot = true, x.s.txn.txn.Snapshot()
+			x.suspended, x.snapshot = true, x.s.txn.KV().Snapshot()
 			return nil
 		}
 	}
@@ -322,7 +310,7 @@ const maxHeld = 1 << 20
 // sake of what it reads; nil: it may not, or not so that its client need not hear of it.
 func (x *execution) hold() Holder {
 	h, ok := x.res.(Holder)
-	if !ok || !x.alone || x.s.txn.block != blockNone || !x.s.txn.txn.Uncertain() {
+	if !ok || !x.alone || x.s.txn.InBlock() || !x.s.txn.KV().Uncertain() {
 		return nil
 	}
 	h.Hold(math.MaxInt) // holdOn looks in time
@@ -335,7 +323,7 @@ func (x *execution) holdOn(ctx context.Context, h Holder, limit int) (Holder, er
 	if h == nil || h.Held() < limit {
 		return h, nil
 	}
-	if err := x.s.txn.txn.Settle(ctx); err != nil {
+	if err := x.s.txn.KV().Settle(ctx); err != nil {
 		return h, err
 	}
 	h.Hold(0)
@@ -466,10 +454,10 @@ func (x *execution) resume(ctx context.Context) error {
 	x.program.Continue(ctx)
 	x.s.bctx.Start(ctx)
 	x.rows = 0
-	present := x.s.txn.txn.Use(x.snapshot)
+	present := x.s.txn.KV().Use(x.snapshot)
 	err := x.stream(ctx)
-	if x.s.txn.open {
-		x.s.txn.txn.Use(present)
+	if x.s.txn.Open() {
+		x.s.txn.KV().Use(present)
 	}
 	x.finish(err)
 	return err
@@ -498,8 +486,8 @@ func (x *execution) close() {
 // fillEnv makes env ready for an execution in the open transaction.
 func (s *Session) fillEnv(ctx context.Context, env *exec.Env, params []types.Datum) {
 	*env = exec.Env{
-		Ctx: ctx, Txn: s.execTxn(), Builtin: s.builtinContext(ctx), Params: params, Mem: s.srv.cfg.Mem,
-		Virtual: s.cats, Statements: s, ReadOnly: s.readOnly(),
+		Ctx: ctx, Txn: s.txn.KV(), Builtin: s.builtinContext(ctx), Params: params, Mem: s.srv.cfg.Mem,
+		Virtual: s.cats, Statements: s, ReadOnly: s.txn.ReadOnly(),
 		Constraints: &s.deferral, BatchRows: s.srv.cfg.BatchRows,
 	}
 	if env.ReadOnly {

@@ -7,7 +7,6 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
-	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -31,8 +30,8 @@ func (s *Session) builtinContext(ctx context.Context) *builtin.Context {
 	s.bctx.Start(ctx)
 	s.bctx.StmtTime = pgMicros(now)
 	s.bctx.TxnTime = s.bctx.StmtTime
-	if s.txn.open {
-		s.bctx.TxnTime = pgMicros(s.txn.start)
+	if s.txn.Open() {
+		s.bctx.TxnTime = pgMicros(s.txn.Started())
 	}
 	return s.bctx
 }
@@ -100,7 +99,7 @@ func (f *sessionFuncs) BackendPID() int32 { return f.s.pid }
 func (f *sessionFuncs) ClientAddr() string { return f.s.remote }
 
 // ExportSnapshot implements builtin.Session.
-func (f *sessionFuncs) ExportSnapshot() string { return snapshotName(f.s.txn.txn.ReadTimestamp()) }
+func (f *sessionFuncs) ExportSnapshot() string { return f.s.txn.ExportSnapshot() }
 
 // TempSchema implements builtin.Session.
 func (f *sessionFuncs) TempSchema() uint32 {
@@ -145,9 +144,6 @@ func (f *sessionFuncs) Version() string { return f.s.srv.VersionString() }
 
 // StartTime implements builtin.Session.
 func (f *sessionFuncs) StartTime() int64 { return pgMicros(f.s.srv.started) }
-
-// UniqueID implements builtin.Session.
-func (f *sessionFuncs) UniqueID() int64 { return f.s.srv.uniqueID(time.Now()) }
 
 // Setting implements builtin.Session.
 func (f *sessionFuncs) Setting(name string) (string, bool) { return f.s.showValue(name) }
@@ -239,5 +235,3 @@ func (f *sessionFuncs) LastVal() (int64, error) {
 	}
 	return q.current[q.last], nil
 }
-
-func (s *Session) execTxn() exec.Txn { return s.txn.txn }

@@ -123,7 +123,7 @@ func (s *Session) translate(ctx context.Context, err error) error {
 func (s *Session) failWith(ctx context.Context, err error) error {
 	s.blockEnded(err)
 	err = s.translate(ctx, err)
-	s.fail(ctx)
+	s.txn.Fail(ctx)
 	return err
 }
 

@@ -16,7 +16,7 @@ type replays struct {
 // next reports whether statements of an implicit transaction, which has been rolled back,
 // are to be run once more, and waits as long as they have to before that.
 func (r *replays) next(s *Session, text string) bool {
-	if s.txn.open || s.advisory.Any() {
+	if s.txn.Open() || s.advisory.Any() {
 		return false
 	}
 	if r.attempt++; r.attempt == 1 {
@@ -44,7 +44,7 @@ type pipelined struct {
 
 func (p *pipelined) note(s *Session, text string, stmt ast.Statement) {
 	p.text = text
-	if s.txn.block != blockNone || !changesRowsOnly(stmt) {
+	if s.txn.InBlock() || !changesRowsOnly(stmt) {
 		p.fixed = true
 	}
 }
@@ -72,7 +72,7 @@ func (s *Session) Tick() error {
 // conflict, and a rollback has taken back all that was done.
 func (s *Session) RunsAgain(err error) bool {
 	p := &s.pipelined
-	return kv.IsRetryable(err) && !p.fixed && s.txn.block == blockNone && p.next(s, p.text)
+	return kv.IsRetryable(err) && !p.fixed && !s.txn.InBlock() && p.next(s, p.text)
 }
 
 // Unanswered returns how much output of several statements a front holds back so that it can

@@ -49,7 +49,7 @@ func (p *Portal) Columns() []plan.Column { return p.cols }
 // Bind makes a portal; "" is the unnamed one, which is replaced. The session
 // keeps params until the portal closes.
 func (s *Session) Bind(_ context.Context, name string, p *Prepared, params []types.Datum) (*Portal, error) {
-	if s.txn.block == blockFailed && (p.stmt.AST == nil || !endsBlock(p.stmt.AST)) {
+	if s.txn.Failed() && (p.stmt.AST == nil || !endsBlock(p.stmt.AST)) {
 		return nil, errFailedBlock()
 	}
 	if len(params) != len(p.types) {
@@ -204,7 +204,7 @@ func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, last bool, 
 	if p.prepared.stmt.AST == nil {
 		return false, res.Empty()
 	}
-	if s.txn.block == blockFailed && !endsBlock(p.prepared.stmt.AST) {
+	if s.txn.Failed() && !endsBlock(p.prepared.stmt.AST) {
 		return false, errFailedBlock()
 	}
 	ctx := s.begin(p.prepared.Text)
@@ -262,7 +262,7 @@ func (s *Session) executionOf(p *Portal, kept bool) *execution {
 	if kept {
 		x = new(execution)
 	}
-	*x = execution{s: s, prepared: p.prepared, params: p.params, cols: p.cols, alone: !s.txn.open}
+	*x = execution{s: s, prepared: p.prepared, params: p.params, cols: p.cols, alone: !s.txn.Open()}
 	s.pipelined.note(s, p.prepared.Text, p.prepared.stmt.AST)
 	return x
 }

@@ -119,7 +119,7 @@ func (s *Session) prepare(ctx context.Context, p *Prepared) error {
 	if p.stmt.AST == nil {
 		return nil
 	}
-	if s.txn.block == blockFailed && !endsBlock(p.stmt.AST) {
+	if s.txn.Failed() && !endsBlock(p.stmt.AST) {
 		return errFailedBlock()
 	}
 	if endsBlock(p.stmt.AST) {
@@ -140,11 +140,11 @@ func (s *Session) prepare(ctx context.Context, p *Prepared) error {
 func (s *Session) planApart(p *Prepared) (*cachedPlan, error) {
 	ctx := s.begin(p.Text)
 	defer s.end()
-	s.ensureTxn()
+	s.txn.Ensure()
 	c, err := s.planFor(ctx, p, nil)
 	if err != nil {
 		err = s.translate(ctx, err)
-		s.fail(ctx)
+		s.txn.Fail(ctx)
 	}
 	return c, err
 }
@@ -155,7 +155,7 @@ func (s *Session) Revalidate(p *Prepared) error {
 	if p.plan == nil || p.plan.generation.Load() == s.coll.Generation() {
 		return nil
 	}
-	if p.cols == nil || s.txn.block == blockFailed || s.coll.Modified() {
+	if p.cols == nil || s.txn.Failed() || s.coll.Modified() {
 		return nil // the execution will tell
 	}
 	c, err := s.planApart(p)

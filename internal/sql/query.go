@@ -35,7 +35,7 @@ func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error
 	stmts, warnings, err := s.parse(text)
 	warn(res, warnings)
 	if err != nil {
-		s.fail(ctx)
+		s.txn.Fail(ctx)
 		return err
 	}
 	if len(stmts) == 0 {
@@ -46,7 +46,7 @@ func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error
 	}
 	stmt, err := rewriteShow(stmts[0])
 	if err != nil {
-		s.fail(ctx)
+		s.txn.Fail(ctx)
 		return err
 	}
 	_, err = s.runSimple(&Prepared{Text: text, stmt: stmt, noParams: true}, true, true, res)
@@ -91,17 +91,17 @@ func (s *Session) runSimple(p *Prepared, alone, last bool, res Results) (conflic
 
 // Fail tells the session that its front met an error within a batch of the
 // extended protocol.
-func (s *Session) Fail(error) { s.fail(context.Background()) }
+func (s *Session) Fail(error) { s.txn.Fail(context.Background()) }
 
 // Sync ends a batch of the extended protocol: outside a block it commits what
 // the batch did.
 func (s *Session) Sync(context.Context) error {
-	if s.txn.block != blockNone {
+	if s.txn.InBlock() {
 		return nil
 	}
 	s.pipelined.began = time.Time{}
 	defer s.closeUnnamedPortal()
-	if !s.txn.open {
+	if !s.txn.Open() {
 		s.closeTxnPortals() // the commit came with the last statement
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/concurrency"
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/sql/ids"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
@@ -44,14 +45,14 @@ type Nodes interface {
 type question struct {
 	Report *pgcatalog.ReportRequest `json:",omitempty"`
 	Cancel *cancelRequest           `json:",omitempty"`
-	Txns   *txnQuestion             `json:",omitempty"`
+	Txns   *ids.Question            `json:",omitempty"`
 }
 
 // answer is what it gets: of Cancel, whether there was something to cancel.
 type answer struct {
 	Report *pgcatalog.Report `json:",omitempty"`
 	Found  bool              `json:",omitempty"`
-	Txns   *txnAnswer        `json:",omitempty"`
+	Txns   *ids.Answer       `json:",omitempty"`
 }
 
 // Answer answers the question of another node.
@@ -68,7 +69,7 @@ func (s *Server) Answer(req []byte) ([]byte, error) {
 		a.Found = s.cancelHere(q.Cancel)
 	}
 	if q.Txns != nil {
-		a.Txns = s.answerTxns(q.Txns)
+		a.Txns = s.txnIDs.Answer(q.Txns)
 	}
 	return json.Marshal(a)
 }
@@ -212,7 +213,7 @@ func (s *Session) sessionID() string {
 // Activity tells what the session does; any goroutine may ask.
 func (s *Session) Activity() pgcatalog.Activity {
 	a := pgcatalog.Activity{Node: s.srv.nodeID(), PID: s.pid, Session: s.sessionID(), User: s.user, Remote: s.remote, Started: s.started}
-	if start := s.txnStart.Load(); start != 0 {
+	if start := s.txn.Began(); start != 0 {
 		a.XactStart = time.Unix(0, start)
 		a.Txn = kvpb.TxnID(s.coll.TxnID())
 	}

@@ -27,7 +27,7 @@ func rowsColumns(stmt ast.Statement) []plan.Column {
 func (x *execution) rowsOf(ctx context.Context, stmt ast.Statement) ([][]types.Datum, error) {
 	s := x.s
 	if clustersetting.Columns(stmt) != nil {
-		return clustersetting.Show(ctx, s.srv.cfg.Settings, s.txn.txn, stmt.(*ast.ShowObjects))
+		return clustersetting.Show(ctx, s.srv.cfg.Settings, s.txn.KV(), stmt.(*ast.ShowObjects))
 	}
 	env := ranges.Env{
 		Cluster: s.srv.cfg.Ranges, Pending: &s.pending.ranges, DDL: x.ddlEnv(nil), Database: s.db.Name,
@@ -63,7 +63,7 @@ func statementSource(stmt ast.Statement) (*ast.Select, []plan.Column, error) {
 func (s *Session) StatementRows(ctx context.Context, stmt ast.Statement, emit func(exec.Row) error) error {
 	x := &execution{s: s}
 	x.env = exec.Env{
-		Ctx: ctx, Txn: s.execTxn(), Builtin: s.bctx, Mem: s.srv.cfg.Mem, Virtual: s.cats, Statements: s, ReadOnly: true,
+		Ctx: ctx, Txn: s.txn.KV(), Builtin: s.bctx, Mem: s.srv.cfg.Mem, Virtual: s.cats, Statements: s, ReadOnly: true,
 	}
 	rows, err := x.rowsOf(ctx, stmt)
 	for i := 0; err == nil && i < len(rows); i++ {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lichendb/lichen/internal/keys"
@@ -16,6 +15,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/advisory"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
+	"github.com/lichendb/lichen/internal/sql/ids"
 	"github.com/lichendb/lichen/internal/sql/ranges"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/stats"
@@ -70,11 +70,11 @@ type Server struct {
 
 	advisory *advisory.Manager
 
-	txnIDs txnIDs
-	turns  turns
+	txnIDs    ids.Txns
+	uniqueIDs ids.Unique
+	turns     turns
 	// reserveAfter is the constant of that name but in tests.
 	reserveAfter time.Duration
-	idTicks      atomic.Int64 // of the newest id; see uniqueID
 }
 
 // NewServer returns a server without sessions.
@@ -132,9 +132,11 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 		return nil, err
 	}
 	ses.held.mem.Init(s.held)
+	ses.txn.Init(s.cfg.DB, &s.txnIDs, followers{ses})
 	ses.advisory.Init(s.advisory, advisoryOwner{ses})
 	s.stats.Follow(ctx)
 	ses.coll = s.cfg.Catalog.NewCollection()
+	ses.commitDeadline = ses.coll.CommitDeadline
 	if err := ses.connect(ctx, a); err != nil {
 		return nil, err
 	}

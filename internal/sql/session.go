@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/sql/advisory"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -18,6 +18,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/settings"
+	"github.com/lichendb/lichen/internal/sql/transaction"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -41,8 +42,10 @@ type Session struct {
 	internal bool
 	vals     *settings.Values
 	coll     *catalog.Collection
-	cats     *pgcatalog.Catalog
-	db       *catalog.Database
+	// commitDeadline is that of coll: a method value would be made anew for each commit.
+	commitDeadline func() hlc.Timestamp
+	cats           *pgcatalog.Catalog
+	db             *catalog.Database
 
 	started      time.Time
 	statements   map[string]*Prepared
@@ -56,13 +59,12 @@ type Session struct {
 	// portalNumber is that of the newest portal with a name.
 	portalNumber int
 
-	txn       txnState
+	txn       transaction.Transaction
 	turn      blockTurn
 	deferral  deferral
 	bctx      *builtin.Context
 	sequences sequenceState
 	advisory  advisory.Locks
-	txnStart  atomic.Int64 // of the open transaction, in nanoseconds of Unix time; else 0
 	// struck says that the running statement has cancelled itself, or ended its session: it
 	// goes no further than the row that did.
 	struck   bool
@@ -79,7 +81,7 @@ type Session struct {
 		terminated bool
 		// onInterrupt wakes the front.
 		onInterrupt func(ends bool)
-		idle        block // where the last statement left the transaction
+		idle        byte // the Status that the last statement left
 		query       string
 		began       time.Time // the last statement
 		since       time.Time // the state
@@ -156,7 +158,7 @@ func (s *Session) Encoding() *charset.Encoding { return s.vals.Fast.Encoding }
 
 // Close rolls back and gives everything up.
 func (s *Session) Close() {
-	s.rollback(context.Background())
+	s.txn.Rollback(context.Background())
 	s.advisory.Close()
 	s.closePortals()
 	s.closeUnnamedPortal()
@@ -334,7 +336,7 @@ func (s *Session) end() {
 		s.mu.query = strings.Clone(shownQuery(s.mu.query)) // the whole is not kept
 	}
 	s.mu.since = time.Now()
-	s.mu.idle = s.txn.block
+	s.mu.idle = s.txn.Status()
 	if s.mu.timer != nil {
 		s.mu.timer.Stop()
 		s.mu.timer = nil
@@ -391,24 +393,19 @@ func (s *Session) stateLocked() string {
 	switch {
 	case s.mu.running:
 		return "active"
-	case s.mu.idle == blockOpen:
+	case s.mu.idle == 'T':
 		return "idle in transaction"
-	case s.mu.idle == blockFailed:
+	case s.mu.idle == 'E':
 		return "idle in transaction (aborted)"
 	}
 	return "idle"
-}
-
-// txnOptions are those of a transaction that says nothing itself.
-func (s *Session) txnOptions() kv.TxnOptions {
-	return kv.TxnOptions{Isolation: s.vals.Fast.DefaultIsolation, ReadOnly: s.onlyReads(s.vals.Fast.DefaultReadOnly)}
 }
 
 // IdleTimeout returns how long the session may wait for the client's next
 // message, 0 for ever; inTxn says that idle_in_transaction_session_timeout
 // applies rather than idle_session_timeout.
 func (s *Session) IdleTimeout() (d time.Duration, inTxn bool) {
-	if s.txn.block != blockNone {
+	if s.txn.InBlock() {
 		return s.vals.Fast.IdleInTxnTimeout, true
 	}
 	return s.vals.Fast.IdleTimeout, false

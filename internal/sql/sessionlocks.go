@@ -18,7 +18,7 @@ func (o advisoryOwner) LockTimeout() time.Duration { return o.s.vals.Fast.LockTi
 
 // Txn implements advisory.Session.
 func (o advisoryOwner) Txn() (concurrency.TxnID, bool) {
-	if o.s.txnStart.Load() == 0 {
+	if o.s.txn.Began() == 0 {
 		return concurrency.TxnID{}, false
 	}
 	return o.s.coll.TxnID(), true

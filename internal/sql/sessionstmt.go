@@ -8,46 +8,47 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// execSessionStmt executes the statements that act on the session alone, which
-// are not planned; handled is false for all others.
-func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.Statement) (tag string, handled bool, err error) {
+// runUnplanned executes the statements that act on the session alone, which are not planned;
+// handled is false for all others.
+func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag string, handled bool, err error) {
+	s := x.s
 	switch st := stmt.(type) {
 	case *ast.Begin, *ast.Commit, *ast.Rollback, *ast.Savepoint, *ast.Release, *ast.RollbackTo:
-		tag, err = s.execTxnControl(ctx, stmt, x.res)
+		tag, err = x.txnControl(ctx, stmt)
 	case *ast.SetVar:
-		tag, err = s.execSet(ctx, st, x.res)
+		tag, err = x.set(ctx, st)
 	case *ast.Use:
-		tag, err = "SET", s.execUse(ctx, string(st.Database))
+		tag, err = "SET", s.use(ctx, string(st.Database))
 	case *ast.SetTransaction:
-		tag, err = "SET", s.execSetTransaction(ctx, st, x.res)
+		tag, err = "SET", x.setTransaction(ctx, st)
 	case *ast.SetConstraints:
-		tag, err = "SET CONSTRAINTS", s.execSetConstraints(ctx, st, x.res)
+		tag, err = "SET CONSTRAINTS", x.setConstraints(ctx, st)
 	case *ast.Show:
-		tag, err = "SHOW", s.execShow(x, st)
+		tag, err = "SHOW", x.show(st)
 	case *ast.Prepare:
-		tag, err = "PREPARE", s.execPrepare(ctx, st)
+		tag, err = "PREPARE", x.prepare(ctx, st)
 	case *ast.Deallocate:
-		tag, err = s.execDeallocate(st)
+		tag, err = x.deallocate(st)
 	case *ast.Discard:
 		if st.Kind == ast.DiscardTemp {
 			return "", false, nil // changes the catalog
 		}
-		tag, err = s.execDiscard(ctx, st)
+		tag, err = x.discard(ctx, st)
 	case *ast.DeclareCursor:
-		tag, err = "DECLARE CURSOR", s.declareCursor(ctx, x, st)
+		tag, err = "DECLARE CURSOR", x.declareCursor(ctx, st)
 	case *ast.Fetch:
-		tag, err = s.execFetch(ctx, x, st)
+		tag, err = x.fetch(ctx, st)
 	case *ast.Cancel:
-		tag, err = s.execCancel(ctx, st)
+		tag, err = x.cancel(ctx, st)
 	case *ast.CloseCursor:
-		tag, err = st.Tag(), s.closeCursor(st)
+		tag, err = st.Tag(), x.closeCursor(st)
 	case *ast.Unlisten:
 		tag = st.Tag() // LISTEN is refused, so there is nothing to end
 	default:
-		if what := outsideBlocks(stmt); what != "" && s.txn.block != blockNone {
+		if what := outsideBlocks(stmt); what != "" && s.txn.InBlock() {
 			return "", true, pgerr.New(pgerr.ActiveSQLTransaction, "%s cannot run inside a transaction block", what)
 		}
-		if _, ok := stmt.(*ast.LockTable); ok && s.txn.block == blockNone {
+		if _, ok := stmt.(*ast.LockTable); ok && !s.txn.InBlock() {
 			return "", true, pgerr.New(pgerr.NoActiveSQLTransaction, "LOCK TABLE can only be used in transaction blocks")
 		}
 		if ddl.Handles(stmt) {
@@ -66,7 +67,8 @@ func (s *Session) execSessionStmt(ctx context.Context, x *execution, stmt ast.St
 	return tag, true, err
 }
 
-func (s *Session) execDeallocate(st *ast.Deallocate) (string, error) {
+func (x *execution) deallocate(st *ast.Deallocate) (string, error) {
+	s := x.s
 	if st.All {
 		s.forgetStatements()
 		return "DEALLOCATE ALL", nil
@@ -117,10 +119,11 @@ func reindexed(st *ast.Reindex) string {
 	return st.Kind.String()
 }
 
-func (s *Session) execDiscard(ctx context.Context, st *ast.Discard) (string, error) {
+func (x *execution) discard(ctx context.Context, st *ast.Discard) (string, error) {
+	s := x.s
 	switch st.Kind {
 	case ast.DiscardAll:
-		if s.txn.block != blockNone {
+		if s.txn.InBlock() {
 			return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
 		s.closePortals()
@@ -129,7 +132,7 @@ func (s *Session) execDiscard(ctx context.Context, st *ast.Discard) (string, err
 		s.vals.ResetAll()
 		s.sequences.reset()
 		if name := s.coll.TempSchemaName(); name != "" {
-			if s.txn.open {
+			if s.txn.Open() {
 				return "DISCARD ALL", s.dropTempHere(ctx, name)
 			}
 			return "DISCARD ALL", s.dropTempSchema(ctx, name)

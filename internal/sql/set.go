@@ -12,12 +12,15 @@ import (
 	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/settings"
+	"github.com/lichendb/lichen/internal/sql/transaction"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/datetime"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
-func (s *Session) execSet(ctx context.Context, st *ast.SetVar, res Results) (string, error) {
+// set executes SET and RESET of a parameter.
+func (x *execution) set(ctx context.Context, st *ast.SetVar) (string, error) {
+	s, res := x.s, x.res
 	tag := "SET"
 	if st.Reset {
 		tag = "RESET"
@@ -27,7 +30,7 @@ func (s *Session) execSet(ctx context.Context, st *ast.SetVar, res Results) (str
 		}
 	}
 	local := st.Scope == ast.ScopeLocal
-	if local && s.txn.block == blockNone {
+	if local && !s.txn.InBlock() {
 		res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET LOCAL can only be used in transaction blocks"))
 		return tag, nil
 	}
@@ -64,7 +67,7 @@ func (s *Session) setSetting(
 		if local {
 			return "", pgerr.Unsupported("SET LOCAL database is not supported")
 		}
-		return value, s.execUse(ctx, value)
+		return value, s.use(ctx, value)
 	case "session_authorization":
 		if value != s.user {
 			return "", pgerr.New(pgerr.InvalidParameterValue, "role %q does not exist", value)
@@ -166,18 +169,40 @@ func intervalZone(c *ast.Cast) (string, error) {
 	return datetime.OffsetZone(int(v.Micros / 1e6)), nil
 }
 
-func (s *Session) execSetTransaction(ctx context.Context, st *ast.SetTransaction, res Results) error {
+// setTransaction executes SET TRANSACTION and SET SESSION CHARACTERISTICS.
+func (x *execution) setTransaction(ctx context.Context, st *ast.SetTransaction) error {
+	s, res := x.s, x.res
 	if st.Session {
 		return s.setCharacteristics(&st.Modes)
 	}
-	if s.txn.block == blockNone {
+	if !s.txn.InBlock() {
 		res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks"))
 		return nil
 	}
 	if st.Snapshot != "" {
-		return s.importSnapshot(st.Snapshot)
+		return s.txn.ImportSnapshot(st.Snapshot)
 	}
 	return s.setTxnModes(ctx, &st.Modes)
+}
+
+// setModeText is SET of a parameter that is a mode of the transaction. It returns what the mode
+// is then.
+func (s *Session) setModeText(ctx context.Context, name, value string) (string, error) {
+	var m ast.TxnModes
+	on := ast.No
+	if value == "on" {
+		on = ast.Yes
+	}
+	switch name {
+	case "transaction_isolation":
+		m.Isolation = transaction.IsolationNamed(value)
+	case "transaction_read_only":
+		m.ReadOnly = on
+	case "transaction_deferrable":
+		m.Deferrable = on
+	}
+	s.txn.Ensure()
+	return value, s.setTxnModes(ctx, &m)
 }
 
 func (s *Session) setCharacteristics(m *ast.TxnModes) error {
@@ -205,11 +230,11 @@ func (s *Session) setCharacteristics(m *ast.TxnModes) error {
 func (s *Session) showValue(name string) (string, bool) {
 	switch strings.ToLower(name) {
 	case "transaction_isolation":
-		return s.isolationName(), true
+		return s.txn.Isolation(), true
 	case "transaction_read_only":
-		return onOff(s.readOnly()), true
+		return onOff(s.txn.ReadOnly()), true
 	case "transaction_deferrable":
-		return onOff(s.currentModes().deferrable), true
+		return onOff(s.txn.Modes().Deferrable), true
 	case "session_authorization":
 		return s.user, true
 	case "database":
@@ -227,9 +252,11 @@ func onOff(b bool) string {
 
 func textColumn(name string) plan.Column { return plan.Column{Name: name, Type: types.Text} }
 
-func (s *Session) execShow(x *execution, st *ast.Show) error {
+// show executes SHOW of a parameter, and SHOW ALL.
+func (x *execution) show(st *ast.Show) error {
+	s := x.s
 	if strings.EqualFold(st.Name, "all") {
-		return s.showAll(x)
+		return x.showAll()
 	}
 	v, ok := s.showValue(st.Name)
 	if !ok {
@@ -251,7 +278,8 @@ func settingName(name string) string {
 	return name
 }
 
-func (s *Session) showAll(x *execution) error {
+func (x *execution) showAll() error {
+	s := x.s
 	if err := x.announce([]plan.Column{textColumn("name"), textColumn("setting"), textColumn("description")}); err != nil {
 		return err
 	}
@@ -272,9 +300,9 @@ func (s *Session) showAll(x *execution) error {
 	return nil
 }
 
-// execUse is the dialect's USE database.
-func (s *Session) execUse(ctx context.Context, name string) error {
-	if s.txn.block != blockNone {
+// use is USE database.
+func (s *Session) use(ctx context.Context, name string) error {
+	if s.txn.InBlock() {
 		return pgerr.New(pgerr.ActiveSQLTransaction, "the database cannot be changed inside a transaction block")
 	}
 	db, err := s.srv.cfg.Catalog.DatabaseByName(ctx, name)

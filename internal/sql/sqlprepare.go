@@ -13,8 +13,9 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
 
-// execPrepare is PREPARE name (types) AS statement.
-func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
+// prepare executes PREPARE name (types) AS statement.
+func (x *execution) prepare(ctx context.Context, st *ast.Prepare) error {
+	s := x.s
 	name := string(st.Name)
 	if len(s.statements) >= maxStatements {
 		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many prepared statements (limit %d)", maxStatements)
@@ -32,7 +33,7 @@ func (s *Session) execPrepare(ctx context.Context, st *ast.Prepare) error {
 			p.domains = append(p.domains, domainParam{len(p.params) - 1, tn})
 		}
 	}
-	s.ensureTxn()
+	s.txn.Ensure()
 	c, err := s.planFor(ctx, p, nil)
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (x *execution) bindExecute(ctx context.Context, st *ast.Execute) error {
 			WithDetail("Expected %d parameters but got %d.", len(p.types), len(st.Args))
 	}
 	params := make([]types.Datum, len(st.Args))
-	s.ensureTxn()
+	s.txn.Ensure()
 	for i, arg := range st.Args {
 		arg = p.domainArg(i, arg)
 		if params[i], err = s.evalParam(ctx, i, arg, p.types[i]); err != nil {
@@ -166,7 +167,7 @@ func (s *Session) evalSelect(ctx context.Context, sel *ast.Select) (types.Datum,
 
 func (s *Session) oneValue(ctx context.Context, pr *exec.Program) (types.Datum, error) {
 	env := exec.Env{Ctx: ctx, Builtin: s.builtinContext(ctx)}
-	if s.txn.open {
+	if s.txn.Open() {
 		s.fillEnv(ctx, &env, nil)
 	}
 	rows, err := pr.Rows(&env)

@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
 // Dropping the temporary relations of sessions that have ended.
@@ -31,7 +32,7 @@ func (s *Session) tempOwner() catalog.TempOwner {
 
 // endTemp does what ON COMMIT of temporary tables says, before the commit.
 func (s *Session) endTemp(ctx context.Context) error {
-	if s.coll.TempSchemaName() == "" || !s.txn.txn.HasWrites() {
+	if s.coll.TempSchemaName() == "" || !s.txn.KV().HasWrites() {
 		return nil
 	}
 	x := &execution{s: s}
@@ -53,15 +54,15 @@ func (s *Session) dropTemp() {
 // dropTempSchema drops a temporary schema in a transaction of its own.
 func (s *Session) dropTempSchema(ctx context.Context, name string) error {
 	for attempt := 1; ; attempt++ {
-		s.startTxn(kv.TxnOptions{Isolation: kv.ReadCommitted}, txnModes{})
+		s.txn.Start(kv.TxnOptions{Isolation: kv.ReadCommitted}, transaction.Modes{})
 		err := s.dropTempHere(ctx, name)
 		if err == nil {
-			err = s.commitOnly(ctx)
+			err = s.txn.Commit(ctx)
 		}
 		if err == nil {
 			return nil
 		}
-		s.rollback(context.WithoutCancel(ctx))
+		s.txn.Rollback(context.WithoutCancel(ctx))
 		if !kv.IsRetryable(err) || attempt == tempAttempts {
 			return err
 		}
@@ -74,7 +75,7 @@ func (s *Session) dropTempSchema(ctx context.Context, name string) error {
 // dropTempHere drops a temporary schema in the open transaction.
 func (s *Session) dropTempHere(ctx context.Context, name string) error {
 	s.coll.BeginStatement()
-	s.txn.txn.BeginStatement()
+	s.txn.KV().BeginStatement()
 	x := &execution{s: s}
 	s.fillEnv(ctx, &x.env, nil)
 	return ddl.DropTemp(ctx, x.ddlEnv(nil), name)

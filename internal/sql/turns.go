@@ -145,10 +145,19 @@ type blockTurn struct {
 	times int
 }
 
+// beginStatement begins a statement of the open transaction; the first one of a block waits for
+// the block's turn.
+func (s *Session) beginStatement(ctx context.Context, p *Prepared) error {
+	if s.txn.BeginStatement(ctx) {
+		return s.takeTurn(ctx, p)
+	}
+	return nil
+}
+
 // takeTurn begins a block, whose first statement is p and has begun: if blocks like it fail, it
 // waits for its turn.
 func (s *Session) takeTurn(ctx context.Context, p *Prepared) error {
-	txn, b := s.txn.txn, &s.turn
+	txn, b := s.txn.KV(), &s.turn
 	o := txn.Options()
 	b.text, b.had = p.kind(), false
 	if o.Isolation == kv.ReadCommitted || o.ReadOnly || !o.AsOf.IsEmpty() || len(b.text) > maxTurnText {

@@ -1,4 +1,4 @@
-package sql
+package ids
 
 import (
 	"testing"
@@ -8,14 +8,14 @@ import (
 // TestUniqueID checks that ids rise and are new while the clock stands still or goes back,
 // also at a time before 2015.
 func TestUniqueID(t *testing.T) {
-	s := NewServer(Config{})
+	var u Unique
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	last := s.uniqueID(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
+	last := u.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), 1)
 	for i := range 1000 {
 		if i == 500 {
 			now = now.Add(-time.Hour)
 		}
-		id := s.uniqueID(now)
+		id := u.Next(now, 1)
 		if id <= last {
 			t.Fatalf("id %d after %d", id, last)
 		}
@@ -26,7 +26,7 @@ func TestUniqueID(t *testing.T) {
 	}
 	// 10 µs since 2015, above 15 bits of the node.
 	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
-	if got, want := s.uniqueID(at), (at.Unix()-1420070400)*100_000<<15|1; got != want {
+	if got, want := u.Next(at, 1), (at.Unix()-1420070400)*100_000<<15|1; got != want {
 		t.Errorf("id %d, want %d", got, want)
 	}
 }

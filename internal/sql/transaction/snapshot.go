@@ -1,4 +1,4 @@
-package sql
+package transaction
 
 import (
 	"fmt"
@@ -8,10 +8,12 @@ import (
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 )
 
-// An exported snapshot is a time: whoever imports it reads as of then, which is possible
-// as long as the transaction that exported it lasts, since that keeps the versions.
+// An exported snapshot is a time: a transaction that imports it reads as of then, which is
+// possible as long as the transaction that exported it lasts, since that keeps the versions.
 
-// snapshotName is how a snapshot is called.
+// ExportSnapshot returns the name of the snapshot that the open transaction reads.
+func (t *Transaction) ExportSnapshot() string { return snapshotName(t.txn.ReadTimestamp()) }
+
 func snapshotName(ts hlc.Timestamp) string {
 	return fmt.Sprintf("%016X-%08X-1", ts.WallTime, ts.Logical)
 }
@@ -24,23 +26,23 @@ func snapshotTime(name string) (ts hlc.Timestamp, ok bool) {
 	return ts, ts.WallTime > 0 && name == snapshotName(ts)
 }
 
-// importSnapshot is SET TRANSACTION SNAPSHOT.
-func (s *Session) importSnapshot(name string) error {
+// ImportSnapshot executes SET TRANSACTION SNAPSHOT in the open transaction.
+func (t *Transaction) ImportSnapshot(name string) error {
 	ts, ok := snapshotTime(name)
-	o := s.txn.txn.Options()
+	o := t.txn.Options()
 	switch {
 	case !ok:
 		return pgerr.New(pgerr.InvalidParameterValue, "invalid snapshot identifier: \"%s\"", name)
-	case s.srv.cfg.DB.Clock().Now().Less(ts):
+	case t.db.Clock().Now().Less(ts):
 		return pgerr.New(pgerr.UndefinedObject, "snapshot \"%s\" does not exist", name)
 	case o.Isolation == kv.ReadCommitted:
 		return pgerr.Unsupported("a snapshot-importing transaction must have isolation level SERIALIZABLE or REPEATABLE READ")
-	case !s.readOnly():
+	case !t.ReadOnly():
 		return pgerr.Unsupported("importing a snapshot in a transaction that may write is not supported").
 			WithHint("Use SET TRANSACTION READ ONLY first.")
 	}
 	o.AsOf, o.ReadOnly = ts, true
-	if !s.txn.txn.SetOptions(o) {
+	if !t.txn.SetOptions(o) {
 		return pgerr.New(pgerr.ActiveSQLTransaction, "SET TRANSACTION SNAPSHOT must be called before any query")
 	}
 	return nil

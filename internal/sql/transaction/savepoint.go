@@ -1,0 +1,72 @@
+package transaction
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// maxSavepoints bounds the savepoints of a transaction.
+const maxSavepoints = 10_000
+
+type savepoint struct {
+	name      string
+	kv        kv.Savepoint
+	modes     Modes
+	followers any
+}
+
+// Savepoint sets a savepoint; 25P01 outside a block, 54000 if there are too many.
+func (t *Transaction) Savepoint(name string) error {
+	if t.block == noBlock {
+		return pgerr.New(pgerr.NoActiveSQLTransaction, "SAVEPOINT can only be used in transaction blocks")
+	}
+	if len(t.savepoints) >= maxSavepoints {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "too many savepoints (limit %d)", maxSavepoints)
+	}
+	t.savepoints = append(t.savepoints, savepoint{name, t.txn.Savepoint(), t.modes, t.followers.Savepoint()})
+	return nil
+}
+
+// Release forgets a savepoint and those after it; 3B001 if there is none of that name.
+func (t *Transaction) Release(name string) error {
+	i, err := t.findSavepoint("RELEASE SAVEPOINT", name)
+	if err != nil {
+		return err
+	}
+	t.modes = t.savepoints[i].modes // as in PostgreSQL
+	t.savepoints = t.savepoints[:i]
+	return nil
+}
+
+// RollbackTo returns to a savepoint, from which a failed block goes on; 3B001 if there is none of
+// that name.
+func (t *Transaction) RollbackTo(ctx context.Context, name string) error {
+	i, err := t.findSavepoint("ROLLBACK TO SAVEPOINT", name)
+	if err != nil {
+		return err
+	}
+	sp := t.savepoints[i]
+	if err := t.txn.RollbackTo(ctx, sp.kv); err != nil {
+		return err
+	}
+	t.modes = sp.modes
+	t.followers.RollbackTo(ctx, sp.followers)
+	t.savepoints = t.savepoints[:i+1]
+	t.block = openBlock
+	return nil
+}
+
+// findSavepoint returns the position of the newest savepoint of that name.
+func (t *Transaction) findSavepoint(command, name string) (int, error) {
+	if t.block == noBlock {
+		return 0, pgerr.New(pgerr.NoActiveSQLTransaction, "%s can only be used in transaction blocks", command)
+	}
+	for i := len(t.savepoints) - 1; i >= 0; i-- {
+		if t.savepoints[i].name == name {
+			return i, nil
+		}
+	}
+	return 0, pgerr.New(pgerr.InvalidSavepointSpecification, "savepoint %q does not exist", name)
+}

@@ -1,0 +1,138 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sql/pgerr"
+)
+
+// Status is the transaction status that ReadyForQuery carries.
+func (s *Session) Status() byte { return s.txn.Status() }
+
+// commit ends the transaction, block or implicit, for good.
+func (s *Session) commit(ctx context.Context) error {
+	if !s.txn.Open() {
+		s.vals.Commit()
+		return nil
+	}
+	err := s.txn.Commit(ctx)
+	s.blockEnded(err)
+	if err != nil {
+		s.txn.Rollback(ctx)
+		return s.translate(ctx, err)
+	}
+	s.txn.End()
+	return nil
+}
+
+// txnControl executes BEGIN, COMMIT, ROLLBACK and statements about savepoints.
+func (x *execution) txnControl(ctx context.Context, stmt ast.Statement) (tag string, err error) {
+	s := x.s
+	switch st := stmt.(type) {
+	case *ast.Begin:
+		return x.beginBlock(ctx, st)
+	case *ast.Commit:
+		return x.commitBlock(ctx, st)
+	case *ast.Rollback:
+		return x.rollbackBlock(ctx, st)
+	case *ast.Savepoint:
+		return "SAVEPOINT", s.txn.Savepoint(string(st.Name))
+	case *ast.Release:
+		return "RELEASE", s.txn.Release(string(st.Name))
+	case *ast.RollbackTo:
+		return "ROLLBACK", s.translate(ctx, s.txn.RollbackTo(ctx, string(st.Name)))
+	}
+	return "", pgerr.Unsupported("%s is not supported", stmt.Tag())
+}
+
+func (x *execution) beginBlock(ctx context.Context, st *ast.Begin) (string, error) {
+	tag := "BEGIN"
+	if st.Start {
+		tag = "START TRANSACTION"
+	}
+	if x.s.txn.InBlock() {
+		x.res.Notice("WARNING", pgerr.New(pgerr.ActiveSQLTransaction, "there is already a transaction in progress"))
+		return tag, nil
+	}
+	x.s.txn.BeginBlock()
+	if err := x.s.setTxnModes(ctx, &st.Modes); err != nil {
+		return "", err
+	}
+	return tag, nil
+}
+
+func (x *execution) commitBlock(ctx context.Context, st *ast.Commit) (string, error) {
+	t := &x.s.txn
+	o, m := t.Chained()
+	tag := "COMMIT"
+	switch {
+	case t.Failed():
+		t.Rollback(ctx)
+		tag = "ROLLBACK"
+	case !t.InBlock() && st.Chain:
+		return "", pgerr.New(pgerr.NoActiveSQLTransaction, "COMMIT AND CHAIN can only be used in transaction blocks")
+	default:
+		if !t.InBlock() {
+			x.warnNoBlock()
+		}
+		if err := x.s.commit(ctx); err != nil {
+			return "", err
+		}
+	}
+	if st.Chain {
+		t.Chain(o, m)
+	}
+	return tag, nil
+}
+
+func (x *execution) rollbackBlock(ctx context.Context, st *ast.Rollback) (string, error) {
+	t := &x.s.txn
+	switch {
+	case !t.InBlock() && st.Chain:
+		return "", pgerr.New(pgerr.NoActiveSQLTransaction, "ROLLBACK AND CHAIN can only be used in transaction blocks")
+	case !t.InBlock():
+		x.warnNoBlock()
+	}
+	o, m := t.Chained()
+	t.Rollback(ctx)
+	if st.Chain {
+		t.Chain(o, m)
+	}
+	return "ROLLBACK", nil
+}
+
+func (x *execution) warnNoBlock() {
+	x.res.Notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "there is no transaction in progress"))
+}
+
+// setTxnModes applies the modes of BEGIN and SET TRANSACTION to the open transaction.
+func (s *Session) setTxnModes(ctx context.Context, m *ast.TxnModes) (err error) {
+	var asOf hlc.Timestamp
+	if m.AsOf != nil {
+		if asOf, err = s.asOf(ctx, m.AsOf); err != nil {
+			return err
+		}
+	}
+	return s.txn.SetModes(m, asOf)
+}
+
+// writableTemp reports whether a table is a temporary one that the open transaction, though it
+// is read-only, may write to.
+func (s *Session) writableTemp(t *catalog.Table) bool {
+	return !s.txn.KV().Options().ReadOnly && s.coll.Temporary(t)
+}
+
+// writes returns 25006 if the open transaction may not do what to a relation.
+func (s *Session) writes(t *catalog.Table, what string) error {
+	if !s.txn.ReadOnly() || s.writableTemp(t) {
+		return nil
+	}
+	return errReadOnly(what)
+}
+
+func errReadOnly(what string) error {
+	return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", what)
+}
