@@ -10,6 +10,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
 )
@@ -73,7 +74,7 @@ func (c *conn) readFormats(m *wire.Body) {
 
 // bindParams reads the parameters of a Bind message. Those of the unnamed portal
 // live in c.params, since there is one such portal at a time.
-func (c *conn) bindParams(m *wire.Body, p *sql.Prepared, portal []byte) ([]types.Datum, error) {
+func (c *conn) bindParams(m *wire.Body, p *prepared.Statement, portal []byte) ([]types.Datum, error) {
 	c.readFormats(m)
 	n := int(uint16(m.Int16()))
 	if m.Failed() {

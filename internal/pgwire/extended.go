@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 )
 
 // statement is what the front keeps of a prepared statement (Prepared.Front).
@@ -19,7 +20,7 @@ type statement struct {
 
 // frontOf returns what is kept of p, for rows of the given columns: those of FETCH and
 // EXECUTE change.
-func frontOf(p *sql.Prepared, cols []plan.Column) *statement {
+func frontOf(p *prepared.Statement, cols []plan.Column) *statement {
 	st, ok := p.Front.(*statement)
 	switch {
 	case !ok:
@@ -135,7 +136,7 @@ func portalFormat(p *sql.Portal) *rowFormat {
 	return frontOf(p.Prepared(), p.Columns()).textFormat()
 }
 
-func (c *conn) describeStatement(p *sql.Prepared) error {
+func (c *conn) describeStatement(p *prepared.Statement) error {
 	st := frontOf(p, p.Columns())
 	if st.paramDesc == nil {
 		st.paramDesc = appendParamDescription(nil, p.ParamTypes())

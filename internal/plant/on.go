@@ -25,7 +25,7 @@ func All() []Name {
 		StaleSubquery, StaleWith, EmptyAggregate, TypmodLost, StalePlan, CursorSkips,
 		StatisticsUnheard, PanicSurvived, TwinAdmitted, SlowLeads, SplitGap, PipelineGoesOn,
 		RoundForgotten, KeysMerged, RowOfNulls, VolatileEarly, TypesInTurn, LaterColumnSeen,
-		ImpliedUnchecked, UnmatchedByAny, TurnSkipped, ReservedForNobody,
+		ImpliedUnchecked, UnmatchedByAny, ContentionUnlocked, ReservedForNobody,
 		RaisedUnchecked, DistinctByNullable, DistinctOverJoin,
 	}
 }

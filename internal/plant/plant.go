@@ -125,8 +125,8 @@ const (
 
 	// ReservedForNobody has writers take no notice of what others have reserved.
 	ReservedForNobody Name = "reserved-for-nobody"
-	// TurnSkipped has blocks that keep each other from committing begin without waiting for their turn.
-	TurnSkipped Name = "turn-skipped"
+	// ContentionUnlocked has blocks that keep each other from committing begin without contention locks.
+	ContentionUnlocked Name = "contention-unlocked"
 	// StatisticsUnheard has a node plan by the statistics that were stored when it started.
 	StatisticsUnheard Name = "statistics-unheard"
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/parser"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 )
 
 // BatchHolder is implemented by results that can take back those of several statements.
@@ -45,7 +46,7 @@ func (s *Session) runBatch(stmts []parser.Statement, text string, res Results) e
 			return err
 		}
 		b.note(i, stmt.AST)
-		p := &Prepared{Text: text, stmt: stmt, noParams: true}
+		p := &prepared.Statement{Text: text, Stmt: stmt, NoParams: true}
 		conflict, err := s.runSimple(p, false, i == len(stmts)-1, res)
 		if err == nil {
 			continue

@@ -155,7 +155,7 @@ func (s *Session) cancelIDs(ctx context.Context, st *ast.Cancel) ([]string, erro
 	}
 	s.txn.Ensure()
 	s.txn.KV().BeginStatement()
-	prep, err := planner.Plan(ctx, sel, s.plannerEnv(nil))
+	prep, err := planner.Plan(ctx, sel, s.planner.Env(nil))
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,11 @@ package sql
 import (
 	"context"
 
+	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/optimizer"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
+	"github.com/lichendb/lichen/internal/sql/plan"
 	"github.com/lichendb/lichen/internal/sql/stats"
 )
 
@@ -53,9 +55,9 @@ func (s *Session) listCursors() []pgcatalog.Cursor {
 
 func (s *Session) listPrepared() []pgcatalog.PreparedStatement {
 	var out []pgcatalog.PreparedStatement
-	for _, p := range s.statements {
-		x := pgcatalog.PreparedStatement{Name: p.Name, Statement: p.Text, Prepared: p.made, FromSQL: p.fromSQL}
-		for _, t := range p.types {
+	for p := range s.statements.Named() {
+		x := pgcatalog.PreparedStatement{Name: p.Name, Statement: p.Text, Prepared: p.Made(), FromSQL: p.FromSQL}
+		for _, t := range p.ParamTypes() {
 			x.Params = append(x.Params, t.Oid)
 		}
 		out = append(out, x)
@@ -63,23 +65,32 @@ func (s *Session) listPrepared() []pgcatalog.PreparedStatement {
 	return out
 }
 
-// planStats are the statistics that plans are made by: those of tables as the transaction
-// knows them, and what the catalog knows of virtual ones.
-type planStats struct{ *Session }
+// planning is the session as its planner sees it.
+type planning struct{ s *Session }
 
-// Stats implements optimizer.StatsSource.
-func (s planStats) Stats(t *catalog.Table) *optimizer.TableStats {
+// Stats implements optimizer.StatsSource: the statistics of tables as the transaction knows them,
+// and what the catalog knows of virtual ones.
+func (p planning) Stats(t *catalog.Table) *optimizer.TableStats {
 	switch t.Kind {
 	case catalog.KindVirtual:
-		return s.cats.Stats(t)
+		return p.s.cats.Stats(t)
 	case catalog.KindTable:
-		return stats.For(s.tableContents(t))
+		return stats.For(p.s.tableContents(t))
 	}
 	return nil
 }
 
-// statsEpoch changes when plans made before may be bad ones: some table's statistics have
-// changed much, or the catalog's size has.
-func (s *Session) statsEpoch() uint64 {
-	return s.srv.stats.Epoch()<<8 | s.coll.Store().Magnitude()
+// StatsEpoch implements prepared.Session: some table's statistics have changed much, or the
+// catalog's size has.
+func (p planning) StatsEpoch() uint64 {
+	return p.s.srv.stats.Epoch()<<8 | p.s.coll.Store().Magnitude()
 }
+
+// OwnStats implements prepared.Session.
+func (p planning) OwnStats() bool { return p.s.contents.analysed != nil }
+
+// Functions implements prepared.Session.
+func (p planning) Functions(ctx context.Context) *builtin.Context { return p.s.builtinContext(ctx) }
+
+// Columns implements prepared.Session.
+func (p planning) Columns(prep *plan.Prepared) []plan.Column { return p.s.resultColumns(prep) }

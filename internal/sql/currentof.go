@@ -37,8 +37,8 @@ func (c *cursor) reads(table uint32) bool {
 	if c.cached == nil {
 		return false
 	}
-	t := c.cached.prep.RowTable
-	return t != nil && t.Oid == table && reads(c.cached.prep.Root, t, false)
+	t := c.cached.Prep.RowTable
+	return t != nil && t.Oid == table && reads(c.cached.Prep.Root, t, false)
 }
 
 // reads reports whether a plan yields the rows of t as it finds them. A sort, which

@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -21,9 +22,9 @@ import (
 // rows are stored. One that moves backwards keeps the rows that it has read; one that was
 // declared WITH HOLD keeps, at the commit, all that are left.
 type cursor struct {
-	prepared *Prepared
-	cached   *cachedPlan   // nil if the rows were stored from the first on
-	program  *exec.Program // nil once all rows are in rows
+	prepared *prepared.Statement
+	cached   *prepared.Plan // nil if the rows were stored from the first on
+	program  *exec.Program  // nil once all rows are in rows
 	env      *exec.Env
 	snapshot kv.Snapshot
 	started  bool // the program has been opened
@@ -58,7 +59,7 @@ func (c *cursor) close() {
 func (c *cursor) closeProgram() {
 	if c.program != nil {
 		c.program.Close()
-		c.cached.release(c.program)
+		c.cached.Release(c.program)
 		c.program = nil
 	}
 }
@@ -70,11 +71,11 @@ func (x *execution) declareCursor(ctx context.Context, st *ast.DeclareCursor) er
 		return err
 	}
 	s.txn.Ensure()
-	p := &Prepared{Text: x.prepared.stmt.SQL, params: x.prepared.types, noParams: true, rowKeys: true}
-	p.stmt = parser.Statement{AST: st.Query, SQL: "DECLARE CURSOR FOR " + ast.Format(st.Query)} // no plan that others share
+	p := &prepared.Statement{Text: x.prepared.Stmt.SQL, Declared: x.prepared.ParamTypes(), NoParams: true, RowKeys: true}
+	p.Stmt = parser.Statement{AST: st.Query, SQL: "DECLARE CURSOR FOR " + ast.Format(st.Query)} // no plan that others share
 	params := slices.Clone(x.params)                                                            // the portal of DECLARE closes first
 	if !s.txn.InBlock() && !st.Hold {
-		if _, err := s.planFor(ctx, p, params); err != nil { // what is wrong with the query comes first
+		if _, err := s.planner.For(ctx, p, params); err != nil { // what is wrong with the query comes first
 			return err
 		}
 		return pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
@@ -92,20 +93,20 @@ func (x *execution) declareCursor(ctx context.Context, st *ast.DeclareCursor) er
 		s.ClosePortal(portal.Name)
 		return err
 	}
-	portal.cols = p.cols
+	portal.cols = p.Columns()
 	return nil
 }
 
 // openCursor begins the query of a cursor.
 func (s *Session) openCursor(ctx context.Context, c *cursor, params []types.Datum) (err error) {
 	s.txn.Ensure()
-	if c.cached, err = s.planFor(ctx, c.prepared, params); err != nil {
+	if c.cached, err = s.planner.For(ctx, c.prepared, params); err != nil {
 		return err
 	}
-	if p, prep := c.prepared, c.cached.prep; p.cols == nil && !c.cached.once {
-		p.plan, p.types, p.cols = c.cached, prep.ParamTypes, prep.Columns[:len(prep.Columns)-prep.RowKey]
+	if p, prep := c.prepared, c.cached.Prep; p.Columns() == nil && !c.cached.Once {
+		p.Planned(c.cached, prep.Columns[:len(prep.Columns)-prep.RowKey])
 	}
-	if c.program, err = c.cached.program(); err != nil {
+	if c.program, err = c.cached.Program(); err != nil {
 		return err
 	}
 	c.env = &exec.Env{}
@@ -114,7 +115,7 @@ func (s *Session) openCursor(ctx context.Context, c *cursor, params []types.Datu
 	if c.scroll == ast.Yes {
 		c.keepRows(s)
 	}
-	if c.cached.prep.Modifies { // whether it may lock rows is told at once
+	if c.cached.Prep.Modifies { // whether it may lock rows is told at once
 		return c.start()
 	}
 	return nil
@@ -139,19 +140,19 @@ func (c *cursor) start() error {
 }
 
 func (c *cursor) keepRows(s *Session) {
-	c.rows = exec.NewRowBuffer(s.srv.cfg.Mem, len(c.cached.prep.Columns))
+	c.rows = exec.NewRowBuffer(s.srv.cfg.Mem, len(c.cached.Prep.Columns))
 }
 
 // scrollable reports whether the cursor may move backwards: it was declared so, or its
 // query is so plain that PostgreSQL would let it.
 func (c *cursor) scrollable() bool {
 	switch {
-	case c.scroll == ast.No || c.cached.prep.Modifies: // the latter locks rows
+	case c.scroll == ast.No || c.cached.Prep.Modifies: // the latter locks rows
 		return false
 	case c.rows != nil:
 		return c.base == 0
 	}
-	return c.scroll == ast.Yes || repeatable(c.cached.prep.Root)
+	return c.scroll == ast.Yes || repeatable(c.cached.Prep.Root)
 }
 
 // repeatable reports whether a query that is run again in the same snapshot returns the
@@ -419,7 +420,7 @@ func (s *Session) moveCursor(ctx context.Context, p *Portal, st *ast.Fetch, emit
 		s.builtinContext(ctx)
 		c.run(ctx)
 	}
-	width := len(c.prepared.cols)
+	width := len(c.prepared.Columns())
 	err = c.fetch(s, st, func(row exec.Row) error {
 		n++
 		if len(row) > width {
@@ -441,25 +442,25 @@ func (s *Session) moveCursor(ctx context.Context, p *Portal, st *ast.Fetch, emit
 // its declaration.
 func (x *execution) announceCursor(c *cursor) error {
 	if !x.describe {
-		return x.checkColumns(c.prepared.cols)
+		return x.checkColumns(c.prepared.Columns())
 	}
 	if !c.binary {
-		return x.announce(c.prepared.cols)
+		return x.announce(c.prepared.Columns())
 	}
 	res, ok := x.res.(BinaryColumns)
 	if !ok {
 		return pgerr.Unsupported("BINARY cursors are not supported here")
 	}
 	x.described = true
-	return res.BinaryColumns(c.prepared.cols)
+	return res.BinaryColumns(c.prepared.Columns())
 }
 
 // checkColumns refuses to send rows that are not those that the portal was described with.
 func (x *execution) checkColumns(cols []plan.Column) error {
-	if sameColumns(cols, x.cols) {
+	if prepared.SameColumns(cols, x.cols) {
 		return nil
 	}
-	return errResultChanged()
+	return prepared.ErrResultChanged()
 }
 
 // closeCursor executes CLOSE.

@@ -19,7 +19,7 @@ func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 		return err
 	}
 	env := x.ddlEnv(root.Query)
-	env.ParamTypes = x.prepared.types
+	env.ParamTypes = x.prepared.ParamTypes()
 	tag, err := ddl.Exec(ctx, env, root.Stmt)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 	env.Alone = x.alone && x.commit && !s.txn.InBlock()
 	env.Filled = s.noteFilled
 	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {
-		return optimizer.Optimize(p, s.optimization(ctx, nil, false))
+		return optimizer.Optimize(p, s.planner.Optimization(ctx, nil, false))
 	}
 	if x.res != nil {
 		env.Notice = x.res.Notice

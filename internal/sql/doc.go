@@ -8,25 +8,21 @@
 // Read server.go (Server, what sessions share), session.go (Session), query.go
 // (Query, Bind, Execute, Sync: what fronts call), batch.go (several statements of one
 // simple query), execute.go (execution: one
-// statement on its way), reserve.go (what it reserves after a conflict), txncontrol.go (BEGIN, COMMIT and the like) and followers.go (what follows the transaction of package transaction), prepare.go and
-// plancache.go (plans and when they are renewed), fingerprint.go (simple queries that
+// statement on its way), reserve.go (what it reserves after a conflict), txncontrol.go (BEGIN, COMMIT and the like) and followers.go (what follows the transaction of package transaction), prepare.go (what package prepared keeps), fingerprint.go (simple queries that
 // differ in integers only share a plan), then a file per kind of
-// statement: sessionstmt.go and set.go (what acts on the session alone), copy.go, portal.go (portals, those that DECLARE makes too), held.go (the memory of what sessions keep), cursor.go, explain.go, analyze.go, ddl.go, rows.go (what ranges and clustersetting answer).
+// statement: sessionstmt.go and set.go (what acts on the session alone), copy.go, portal.go (portals, those that DECLARE makes too), cursor.go, explain.go, analyze.go, ddl.go, rows.go (what ranges and clustersetting answer).
 // report.go (what goes on at all nodes: sessions, locks,
 // waits) and cancel.go ask other nodes' servers through Nodes; contents.go has what a transaction adds to the statistics
-// of tables, turns.go who goes first where blocks fail in numbers, sessionlocks.go what connects advisory locks with sessions, txnids.go the numbers of transactions and what snapshots see of them.
+// of tables, sessionlocks.go what connects advisory locks with sessions, txnids.go the numbers of transactions and what snapshots see of them.
 //
 // Invariants:
 //
 //	Q1. A statement that writes or locks sends nothing before it, and the
 //	    implicit transaction that ends with it, is complete (runHeld); so it can
 //	    be run again after a conflict.
-//	Q2. A plan is used only under the catalog generation, table statistics and
-//	    settings that it was made under, or after its descriptors were found
-//	    unchanged (planFor).
 //	Q3. In a failed block only statements that end it run (execution.run,
-//	    prepare, Bind).
-//	Q4. A program serves one execution at a time (cachedPlan.program, release).
+//	    plan, Bind).
+//
 //	Q6. An integer becomes a parameter only where a parameter of its type means the
 //	    same; if the plan then fails the text is run as it is (withParams,
 //	    queryByFingerprint; TestFingerprints).
@@ -43,12 +39,6 @@
 //	Q11. Statistics are no part of a transaction: what ANALYZE collects in one serves it and is
 //	    stored after its commit, and rows count as changed from then on (contentsCommitted;
 //	    TestStatisticsInTransactions). So a session meets no conflict over them.
-//	Q13. A plan that has values of parameters as constants serves one execution and is kept
-//	    nowhere (cachedPlan.once in planFor, attempt and openCursor; optimizer/preparedplans.slt).
-//
-//	Q14. A turn of a block is a lock that stands for nothing else: what is committed, and who waits for
-//	    other statements, is the same without. It is waited for before the block has any other lock,
-//	    and no longer than turnWait (takeTurn; TestTurns, TestTurnsOfSlowClients).
 //	Q15. A statement looks whether it goes on after a bounded number of steps, from the parse on
 //	    (Session.parse, builtin.Context.Step; TestLooks, layers' TestElementLoopsStep).
 //

@@ -46,7 +46,7 @@ func (in *domainInputs) take(ctx context.Context, t *types.T) (*exec.Program, er
 	if in.programs == nil || len(in.programs) == maxDomainInputs {
 		in.programs = map[*types.T]*exec.Program{}
 	}
-	prep, err := planner.DomainInput(ctx, in.s.plannerEnv(nil), t)
+	prep, err := planner.DomainInput(ctx, in.s.planner.Env(nil), t)
 	if err != nil {
 		return nil, err
 	}

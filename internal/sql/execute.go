@@ -18,6 +18,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -39,7 +40,7 @@ const (
 // its results sent.
 type execution struct {
 	s        *Session
-	prepared *Prepared
+	prepared *prepared.Statement
 	params   []types.Datum
 	cols     []plan.Column // of the portal
 	res      Results
@@ -51,7 +52,7 @@ type execution struct {
 	// alone says that nothing before it in its implicit transaction was answered.
 	alone bool
 
-	cached    *cachedPlan
+	cached    *prepared.Plan
 	program   *exec.Program
 	env       exec.Env
 	rows      int64
@@ -67,7 +68,7 @@ type execution struct {
 }
 
 func (x *execution) run(ctx context.Context) error {
-	s, stmt := x.s, x.prepared.stmt.AST
+	s, stmt := x.s, x.prepared.Stmt.AST
 	if s.txn.Failed() && !endsBlock(stmt) {
 		return errFailedBlock()
 	}
@@ -89,7 +90,7 @@ func (x *execution) run(ctx context.Context) error {
 			return err
 		}
 		if !x.describe {
-			if err := x.checkColumns(x.prepared.cols); err != nil {
+			if err := x.checkColumns(x.prepared.Columns()); err != nil {
 				return err
 			}
 		}
@@ -203,7 +204,7 @@ func pauseBefore(ctx context.Context, attempt int) error {
 // openTxn opens the transaction that the statement needs.
 func (x *execution) openTxn(ctx context.Context) error {
 	s := x.s
-	sel, ok := x.prepared.stmt.AST.(*ast.Select)
+	sel, ok := x.prepared.Stmt.AST.(*ast.Select)
 	if !ok || sel.AsOf == nil {
 		s.txn.Ensure()
 		return nil
@@ -216,20 +217,20 @@ func (x *execution) openTxn(ctx context.Context) error {
 }
 
 func (x *execution) attempt(ctx context.Context) error {
-	c, err := x.s.planFor(ctx, x.prepared, x.params)
+	c, err := x.s.planner.For(ctx, x.prepared, x.params)
 	if x.unplanned = err != nil; err != nil {
 		return err
 	}
-	if !c.once && x.prepared.plan != c {
-		x.s.keepPlan(x.prepared, c)
+	if !c.Once && x.prepared.Plan() != c {
+		x.s.statements.KeepPlan(x.prepared, c)
 	}
-	switch root := c.prep.Root.(type) {
+	switch root := c.Prep.Root.(type) {
 	case *plan.DDL:
 		return x.runDDL(ctx, root)
 	case *plan.Copy:
-		return x.runCopy(ctx, c.prep, root)
+		return x.runCopy(ctx, c.Prep, root)
 	case *plan.Explain:
-		return x.runExplain(ctx, c.prep, root)
+		return x.runExplain(ctx, c.Prep, root)
 	case *plan.Utility:
 		if v, ok := root.Stmt.(*ast.Vacuum); ok {
 			return x.runVacuum(ctx, v)
@@ -243,10 +244,10 @@ func (x *execution) attempt(ctx context.Context) error {
 		if ddl.Handles(root.Stmt) {
 			return x.runDDL(ctx, &plan.DDL{Stmt: root.Stmt})
 		}
-		return pgerr.Unsupported("%s is not supported", x.prepared.stmt.AST.Tag())
+		return pgerr.Unsupported("%s is not supported", x.prepared.Stmt.AST.Tag())
 	}
 	x.cached = c
-	if x.program, err = c.program(); err != nil {
+	if x.program, err = c.Program(); err != nil {
 		x.program = nil
 		return err
 	}
@@ -254,7 +255,7 @@ func (x *execution) attempt(ctx context.Context) error {
 	if err := x.program.Open(&x.env); err != nil {
 		return err
 	}
-	if c.prep.Modifies {
+	if c.Prep.Modifies {
 		return x.runHeld(ctx)
 	}
 	return x.stream(ctx)
@@ -262,7 +263,7 @@ func (x *execution) attempt(ctx context.Context) error {
 
 // stream sends rows as they come, up to maxRows.
 func (x *execution) stream(ctx context.Context) error {
-	if err := x.announce(x.cached.prep.Columns); err != nil {
+	if err := x.announce(x.cached.Prep.Columns); err != nil {
 		return err
 	}
 	h := x.hold()
@@ -349,7 +350,7 @@ func (x *execution) runHeld(ctx context.Context) error {
 	if failed != nil && !violation(failed) {
 		return failed
 	}
-	if err := x.announce(x.cached.prep.Columns); err != nil {
+	if err := x.announce(x.cached.Prep.Columns); err != nil {
 		return err
 	}
 	for _, row := range held {
@@ -406,7 +407,7 @@ func (x *execution) complete(ctx context.Context) error {
 
 // tag is the command tag with its count.
 func (x *execution) tag() string {
-	switch x.prepared.stmt.AST.(type) {
+	switch x.prepared.Stmt.AST.(type) {
 	case *ast.Insert:
 		return tagInsert.count(x.program.RowsAffected())
 	case *ast.Update:
@@ -477,9 +478,9 @@ func (x *execution) close() {
 	if x.program == nil {
 		return
 	}
-	x.s.noteWritten(x.cached.prep.Root, x.program.RowsAffected())
+	x.s.noteWritten(x.cached.Prep.Root, x.program.RowsAffected())
 	x.program.Close()
-	x.cached.release(x.program)
+	x.cached.Release(x.program)
 	x.program = nil
 }
 

@@ -209,7 +209,7 @@ var noPlan = map[string]string{
 // that is shown may be an older one.
 func (x *execution) planningTime(ctx context.Context) (time.Duration, error) {
 	start := time.Now()
-	_, err := x.s.makePlan(ctx, x.prepared, x.params)
+	_, err := x.s.planner.New(ctx, x.prepared, x.params)
 	return time.Since(start), err
 }
 
@@ -292,10 +292,7 @@ func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
 	case *ast.Split, *ast.Scatter, *ast.ShowRanges, *ast.ShowZone, *ast.ShowObjects:
 		return rowsColumns(st)
 	case *ast.Execute:
-		if t := s.statements[string(st.Name)]; t != nil {
-			return t.cols
-		}
-		return nil
+		return s.statements.Columns(string(st.Name))
 	case *ast.Fetch:
 		if p := s.portals[string(st.Cursor)]; p != nil && !st.Move {
 			return p.cols

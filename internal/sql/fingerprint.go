@@ -8,8 +8,7 @@ import (
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/parser"
-	"github.com/lichendb/lichen/internal/sql/pgerr"
-	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -22,8 +21,8 @@ import (
 // operands of a comparison with a column in WHERE, as assigned values and what is
 // added to or taken from a column in SET, and as the values of INSERT. If a text has
 // an integer elsewhere, among those that parser.Literals finds, it has no fingerprint.
-// A fingerprint whose plan fails with parameters, reads partial indexes, or casts what may not
-// fit is not used: the text is then run as it is, and the client sees the error of that.
+// So it is too if its plan with parameters fails: the text is then run as it is, and
+// the client sees that error.
 
 // Limits of fingerprints.
 const (
@@ -73,7 +72,7 @@ type fingerprints struct {
 	literals []parser.Literal
 	key      []byte
 	args     []types.Datum
-	prepared map[*fingerprint]*Prepared
+	prepared map[*fingerprint]*prepared.Statement
 }
 
 // Marks of a literal in the key of a fingerprint: no text has a zero byte. The sign is
@@ -134,9 +133,9 @@ func (s *Session) queryByFingerprint(text string, res Results) (done, learn bool
 	p := x.prepared[sh]
 	if p == nil {
 		if x.prepared == nil || len(x.prepared) >= maxSessionFingerprints {
-			x.prepared = map[*fingerprint]*Prepared{}
+			x.prepared = map[*fingerprint]*prepared.Statement{}
 		}
-		p = &Prepared{stmt: sh.stmt, params: sh.params, parameterized: true}
+		p = &prepared.Statement{Stmt: sh.stmt, Declared: sh.params, Parameterized: true}
 		x.prepared[sh] = p
 	}
 	p.Text = text
@@ -299,51 +298,4 @@ func (f *literalFinder) value(x *ast.Expr) {
 
 func isComparison(op ast.Operator) bool {
 	return op.Schema == "" && strings.Trim(op.Name, "<>=") == "" && len(op.Name) <= 2
-}
-
-// errNotParameterized says that the plan of a statement depends on its literals.
-var errNotParameterized = pgerr.New(pgerr.FeatureNotSupported, "the statement cannot be run by its fingerprint")
-
-// readsPartly reports whether a plan reads a table that has partial indexes: which of
-// them serve depends on the constants of the conditions.
-func readsPartly(root plan.Node) bool {
-	found := false
-	plan.Walk(root, func(n plan.Node) bool {
-		if s, ok := n.(*plan.Scan); ok && len(s.Predicates) > 0 {
-			found = true
-		}
-		return !found
-	})
-	return found
-}
-
-// castsConstants reports whether an UPDATE converts a parameter to a type that not every integer
-// fits: a constant that does not fails the statement even if it changes no row.
-func castsConstants(root plan.Node) bool {
-	if _, ok := root.(*plan.Update); !ok {
-		return false
-	}
-	found := false
-	plan.Walk(root, func(n plan.Node) bool {
-		plan.VisitExprs(n, func(e *plan.Expr) {
-			plan.WalkExpr(*e, func(x plan.Expr) bool {
-				if c, ok := x.(*plan.Cast); ok {
-					_, param := c.Arg.(*plan.Param)
-					found = found || param && !fitsIntegers(c.T)
-				}
-				return !found
-			})
-		})
-		return !found
-	})
-	return found
-}
-
-// fitsIntegers reports whether t has all integers that parameters of a fingerprint may be.
-func fitsIntegers(t *types.T) bool {
-	switch t.Family {
-	case types.FloatFamily, types.DecimalFamily, types.StringFamily:
-		return t.Typmod < 0
-	}
-	return t.Oid == types.Int8.Oid
 }

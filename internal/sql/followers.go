@@ -28,7 +28,7 @@ func (f followers) Began(txn *kv.Txn, start time.Time) {
 	s := f.s
 	txn.LockTimeout = s.vals.Fast.LockTimeout
 	s.vals.Format.Now = start
-	s.turn.text = ""
+	s.contended.Reset()
 	s.deferral = deferral{}
 	s.coll.Begin(txn)
 }

@@ -4,17 +4,14 @@ import (
 	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 )
-
-// longText is the size from which on a text is worth to be cancelled, and accounted for, while
-// it is parsed.
-const longText = 64 << 10
 
 // parse parses what a client sent. What the tree of a long text, and the plans that are made
 // of it, take counts against the node's memory until nothing refers to the text any more.
 func (s *Session) parse(text string) (stmts []parser.Statement, warnings []*pgerr.Error, err error) {
 	o := s.stringOptions()
-	if len(text) < longText {
+	if len(text) < prepared.LongText {
 		return parser.ParseStrings(text, o)
 	}
 	ctx := s.begin(text)

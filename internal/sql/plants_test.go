@@ -53,16 +53,16 @@ func TestPlants(t *testing.T) {
 	}
 }
 
-// TestPlantsTurns plants blocks that don't wait for their turn.
-func TestPlantsTurns(t *testing.T) {
-	t.Run(string(plant.TurnSkipped), func(t *testing.T) {
-		defer plant.Choose(plant.TurnSkipped)()
-		n, loser, b, c := turnsNode(t, readAll)
+// TestPlantsContention plants blocks that take no contention locks.
+func TestPlantsContention(t *testing.T) {
+	t.Run(string(plant.ContentionUnlocked), func(t *testing.T) {
+		defer plant.Choose(plant.ContentionUnlocked)()
+		n, loser, b, c := contendedNode(t, readAll)
 		defer closeNode(t, n)
 		for _, s := range []*sql.Session{loser, b, c} {
 			defer s.Close()
 		}
-		if err := followTurn(t, n, loser, b, readAll); err != nil {
+		if err := followBlock(t, n, loser, b, readAll); err != nil {
 			t.Logf("found: %v", err)
 			return
 		}

@@ -4,15 +4,16 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -24,7 +25,7 @@ type Portal struct {
 	// Front is free for the front that serves the session.
 	Front any
 
-	prepared *Prepared
+	prepared *prepared.Statement
 	params   []types.Datum
 	cols     []plan.Column
 	created  time.Time // of a named one
@@ -41,20 +42,20 @@ type Portal struct {
 }
 
 // Prepared returns the statement that the portal runs.
-func (p *Portal) Prepared() *Prepared { return p.prepared }
+func (p *Portal) Prepared() *prepared.Statement { return p.prepared }
 
 // Columns describe the rows that the portal returns; nil if it returns none.
 func (p *Portal) Columns() []plan.Column { return p.cols }
 
 // Bind makes a portal; "" is the unnamed one, which is replaced. The session
 // keeps params until the portal closes.
-func (s *Session) Bind(_ context.Context, name string, p *Prepared, params []types.Datum) (*Portal, error) {
-	if s.txn.Failed() && (p.stmt.AST == nil || !endsBlock(p.stmt.AST)) {
+func (s *Session) Bind(_ context.Context, name string, p *prepared.Statement, params []types.Datum) (*Portal, error) {
+	if s.txn.Failed() && (p.Stmt.AST == nil || !endsBlock(p.Stmt.AST)) {
 		return nil, errFailedBlock()
 	}
-	if len(params) != len(p.types) {
+	if len(params) != len(p.ParamTypes()) {
 		return nil, pgerr.New(pgerr.ProtocolViolation,
-			"bind message supplies %d parameters, but prepared statement %q requires %d", len(params), p.Name, len(p.types))
+			"bind message supplies %d parameters, but prepared statement %q requires %d", len(params), p.Name, len(p.ParamTypes()))
 	}
 	if err := s.Revalidate(p); err != nil {
 		return nil, err
@@ -74,13 +75,16 @@ func (s *Session) Bind(_ context.Context, name string, p *Prepared, params []typ
 
 // portalColumns returns the columns of a portal of p: those of FETCH and EXECUTE are known
 // no earlier.
-func (s *Session) portalColumns(p *Prepared) []plan.Column {
-	switch p.stmt.AST.(type) {
+func (s *Session) portalColumns(p *prepared.Statement) []plan.Column {
+	switch p.Stmt.AST.(type) {
 	case *ast.Fetch, *ast.Execute:
-		return s.resultColumns(&plan.Prepared{Stmt: p.stmt.AST})
+		return s.resultColumns(&plan.Prepared{Stmt: p.Stmt.AST})
 	}
-	return p.cols
+	return p.Columns()
 }
+
+// portalBytes estimates what a portal takes without its parameters.
+const portalBytes = 512
 
 // addPortal adds a portal with a name.
 func (s *Session) addPortal(p *Portal) error {
@@ -142,7 +146,7 @@ func (s *Session) closeUnnamedPortal() {
 // dropUnnamed forgets the unnamed statement and portal: a simple query takes their place.
 func (s *Session) dropUnnamed() {
 	s.closeUnnamedPortal()
-	s.unnamed = nil
+	s.statements.Close("")
 }
 
 // closePortals closes the portals with names.
@@ -201,10 +205,10 @@ func (p *Portal) close() {
 // that there are more. last says that the front knows Sync to follow, so that
 // the implicit transaction may end here, where it can still be run again.
 func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, last bool, res Results) (suspended bool, err error) {
-	if p.prepared.stmt.AST == nil {
+	if p.prepared.Stmt.AST == nil {
 		return false, res.Empty()
 	}
-	if s.txn.Failed() && !endsBlock(p.prepared.stmt.AST) {
+	if s.txn.Failed() && !endsBlock(p.prepared.Stmt.AST) {
 		return false, errFailedBlock()
 	}
 	ctx := s.begin(p.prepared.Text)
@@ -213,10 +217,10 @@ func (s *Session) Execute(_ context.Context, p *Portal, maxRows int, last bool, 
 	switch {
 	case p.cursor != nil:
 		suspended, err = s.executeCursor(ctx, p, maxRows, res)
-	case p.done && !ast.ReturnsRows(p.prepared.stmt.AST):
+	case p.done && !ast.ReturnsRows(p.prepared.Stmt.AST):
 		return false, p.errCannotRun()
 	case p.done:
-		return false, res.Complete(p.prepared.stmt.AST.Tag() + " 0")
+		return false, res.Complete(p.prepared.Stmt.AST.Tag() + " 0")
 	case p.x == nil && maxRows > 0 && p.mustStore():
 		if err = s.storeRows(ctx, p, last, res); err == nil {
 			suspended, err = s.executeCursor(ctx, p, maxRows, res)
@@ -263,7 +267,7 @@ func (s *Session) executionOf(p *Portal, kept bool) *execution {
 		x = new(execution)
 	}
 	*x = execution{s: s, prepared: p.prepared, params: p.params, cols: p.cols, alone: !s.txn.Open()}
-	s.pipelined.note(s, p.prepared.Text, p.prepared.stmt.AST)
+	s.pipelined.note(s, p.prepared.Text, p.prepared.Stmt.AST)
 	return x
 }
 
@@ -289,8 +293,8 @@ func (s *Session) executeCursor(ctx context.Context, p *Portal, maxRows int, res
 // mustStore reports whether a portal whose rows are wanted in portions runs to its end all
 // the same: it does more than read.
 func (p *Portal) mustStore() bool {
-	if _, ok := p.prepared.stmt.AST.(*ast.Select); ok {
-		return p.prepared.plan == nil || p.prepared.plan.prep.Modifies
+	if _, ok := p.prepared.Stmt.AST.(*ast.Select); ok {
+		return p.prepared.Plan() == nil || p.prepared.Plan().Prep.Modifies
 	}
 	return p.cols != nil
 }
@@ -339,7 +343,7 @@ func (r *storedRows) Rewind() bool {
 // cursorOf returns the cursor by which FETCH reads from a portal. What Execute has begun,
 // it continues.
 func (s *Session) cursorOf(ctx context.Context, p *Portal, res Results) (*cursor, error) {
-	stmt := p.prepared.stmt.AST
+	stmt := p.prepared.Stmt.AST
 	switch {
 	case p.cursor != nil:
 		return p.cursor, nil
@@ -388,5 +392,28 @@ func recount(tag string, n int64) string {
 	return fmt.Sprintf("%s %d", tag[:i], n)
 }
 
-// sameColumns reports whether rows of some columns are those that a client was told of.
-func sameColumns(a, b []plan.Column) bool { return slices.EqualFunc(a, b, sameColumn) }
+// holdPortal accounts for a portal that gets a name; 53200 if there is no memory for it.
+func (s *Session) holdPortal(p *Portal) error {
+	size := int64(portalBytes)
+	for _, d := range p.params {
+		size += int64(unsafe.Sizeof(d)) + int64(len(d.Str()))
+	}
+	if err := s.portalMem.Grow(size); err != nil {
+		e := pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("%s", err.Error()).
+			WithHint("Close portals and cursors that are no longer needed, or raise --max-memory.")
+		e.Cause = err
+		return e
+	}
+	p.held = size
+	return nil
+}
+
+// forgetPortal removes a portal with a name. With the last one goes the memory that was
+// reserved ahead.
+func (s *Session) forgetPortal(p *Portal) {
+	if s.portalMem.Shrink(p.held); s.portalMem.Used() == 0 {
+		s.portalMem.Close()
+	}
+	p.held = 0
+	delete(s.portals, p.Name)
+}

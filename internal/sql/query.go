@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 )
 
 // Query runs the statements of a simple query. Several statements share one
@@ -49,7 +50,7 @@ func (s *Session) queryAsIs(ctx context.Context, text string, res Results) error
 		s.txn.Fail(ctx)
 		return err
 	}
-	_, err = s.runSimple(&Prepared{Text: text, stmt: stmt, noParams: true}, true, true, res)
+	_, err = s.runSimple(&prepared.Statement{Text: text, Stmt: stmt, NoParams: true}, true, true, res)
 	return err
 }
 
@@ -78,7 +79,7 @@ func warn(n Noticer, warnings []*pgerr.Error) {
 // runSimple runs one statement of a simple query; alone says that it is the only
 // one, last that the implicit transaction ends with it. conflict says that the error is
 // one that might not come if the transaction began again.
-func (s *Session) runSimple(p *Prepared, alone, last bool, res Results) (conflict bool, err error) {
+func (s *Session) runSimple(p *prepared.Statement, alone, last bool, res Results) (conflict bool, err error) {
 	ctx := s.begin(p.Text)
 	defer s.end()
 	x := execution{s: s, prepared: p, res: res, describe: true, commit: last, alone: alone}

@@ -15,7 +15,9 @@ import (
 	"github.com/lichendb/lichen/internal/sql/advisory"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
+	"github.com/lichendb/lichen/internal/sql/contention"
 	"github.com/lichendb/lichen/internal/sql/ids"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/ranges"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/stats"
@@ -58,7 +60,7 @@ type Server struct {
 	cfg          Config
 	copies       *quota.Pool // see replayPool
 	held         *quota.Pool // see heldPool
-	plans        *planCache
+	plans        *prepared.Cache
 	fingerprints fingerprintCache
 	stats        *stats.Tables
 	started      time.Time
@@ -70,9 +72,9 @@ type Server struct {
 
 	advisory *advisory.Manager
 
-	txnIDs    ids.Txns
-	uniqueIDs ids.Unique
-	turns     turns
+	txnIDs     ids.Txns
+	uniqueIDs  ids.Unique
+	contention contention.Node
 	// reserveAfter is the constant of that name but in tests.
 	reserveAfter time.Duration
 }
@@ -84,9 +86,25 @@ func NewServer(cfg Config) *Server {
 	}
 	return &Server{
 		stats: stats.New(statsConfig(&cfg)), advisory: advisory.NewManager(cfg.DB, cfg.Nodes),
-		cfg: cfg, copies: replayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: newPlanCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
+		cfg: cfg, copies: replayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: prepared.NewCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
 		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter,
 	}
+}
+
+const (
+	// heldShare is the part of the node's memory that sessions may keep between statements, all
+	// of them together: named prepared statements with their plans, and portals.
+	heldShare = 2
+	// cachedShare is the part that the cached plans may take.
+	cachedShare = 8
+)
+
+// heldPool returns the pool of what sessions keep between statements.
+func heldPool(mem *quota.Pool) *quota.Pool {
+	if mem == nil {
+		return nil
+	}
+	return mem.Child("prepared statements and portals", mem.Limit()/heldShare)
 }
 
 // statsConfig is what a server's statistics are made of.
@@ -126,12 +144,13 @@ type SessionArgs struct {
 func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error) {
 	ses := &Session{
 		srv: s, user: a.User, remote: a.RemoteAddr, internal: a.Internal, vals: settings.New(s.fixed),
-		statements: map[string]*Prepared{}, portals: map[string]*Portal{}, started: time.Now(),
+		portals: map[string]*Portal{}, started: time.Now(),
 	}
 	if err := s.admissible(a); err != nil {
 		return nil, err
 	}
-	ses.held.mem.Init(s.held)
+	ses.statements.Init(s.held, ses.reparse)
+	ses.portalMem.Init(s.held)
 	ses.txn.Init(s.cfg.DB, &s.txnIDs, followers{ses})
 	ses.advisory.Init(s.advisory, advisoryOwner{ses})
 	s.stats.Follow(ctx)

@@ -10,13 +10,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/hlc"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/advisory"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
+	"github.com/lichendb/lichen/internal/sql/contention"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/transaction"
 	"github.com/lichendb/lichen/internal/sql/types"
@@ -24,8 +27,6 @@ import (
 
 // Limits of a session.
 const (
-	// maxStatements bounds the prepared statements a session holds.
-	maxStatements = 100_000
 	// maxPortals bounds the open portals of a session, cursors among them.
 	maxPortals = 10_000
 )
@@ -48,11 +49,11 @@ type Session struct {
 	db             *catalog.Database
 
 	started      time.Time
-	statements   map[string]*Prepared
+	statements   prepared.Statements
+	planner      prepared.Planner
 	portals      map[string]*Portal
-	held         held // by statements and portals
-	unnamed      *Prepared
-	portal       *Portal // the unnamed one
+	portalMem    quota.Account // of the portals with names
+	portal       *Portal       // the unnamed one
 	extended     execution
 	pipelined    pipelined
 	fingerprints fingerprints
@@ -60,7 +61,7 @@ type Session struct {
 	portalNumber int
 
 	txn       transaction.Transaction
-	turn      blockTurn
+	contended contention.Session
 	deferral  deferral
 	bctx      *builtin.Context
 	sequences sequenceState
@@ -107,6 +108,8 @@ func (s *Session) connect(ctx context.Context, a SessionArgs) error {
 		return err
 	}
 	s.db = db
+	s.planner.Init(s.srv.plans, planning{s}, statementSource, s.coll, s.vals, s.user)
+	s.planner.SetDatabase(db.ID)
 	s.coll.SetSession(db, s)
 	s.cats = s.newCatalogs()
 	s.vals.Format.Names = s.cats
@@ -162,7 +165,7 @@ func (s *Session) Close() {
 	s.advisory.Close()
 	s.closePortals()
 	s.closeUnnamedPortal()
-	s.forgetStatements()
+	s.statements.CloseAll()
 	s.dropTemp()
 	s.coll.Close()
 	s.srv.forget(s)
@@ -332,7 +335,7 @@ func (s *Session) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.running = false
-	if len(s.mu.query) > longText {
+	if len(s.mu.query) > prepared.LongText {
 		s.mu.query = strings.Clone(shownQuery(s.mu.query)) // the whole is not kept
 	}
 	s.mu.since = time.Now()

@@ -70,13 +70,13 @@ func (x *execution) runUnplanned(ctx context.Context, stmt ast.Statement) (tag s
 func (x *execution) deallocate(st *ast.Deallocate) (string, error) {
 	s := x.s
 	if st.All {
-		s.forgetStatements()
+		s.statements.CloseAll()
 		return "DEALLOCATE ALL", nil
 	}
-	if s.statements[string(st.Name)] == nil {
-		return "", pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement %q does not exist", string(st.Name))
+	if _, err := s.statements.Find(string(st.Name)); err != nil {
+		return "", err
 	}
-	s.CloseStatement(string(st.Name))
+	s.statements.Close(string(st.Name))
 	return "DEALLOCATE", nil
 }
 
@@ -128,7 +128,7 @@ func (x *execution) discard(ctx context.Context, st *ast.Discard) (string, error
 		}
 		s.closePortals()
 		s.advisory.UnlockAll(ctx)
-		s.forgetStatements()
+		s.statements.CloseAll()
 		s.vals.ResetAll()
 		s.sequences.reset()
 		if name := s.coll.TempSchemaName(); name != "" {

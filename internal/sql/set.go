@@ -313,5 +313,6 @@ func (s *Session) use(ctx context.Context, name string) error {
 	s.db = db
 	s.mu.Unlock()
 	s.coll.SetSession(db, s)
+	s.planner.SetDatabase(db.ID)
 	return nil
 }

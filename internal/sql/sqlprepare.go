@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/planner"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/types"
 	"github.com/lichendb/lichen/internal/sql/types/casts"
 	"github.com/lichendb/lichen/internal/sql/types/typeio"
@@ -17,10 +18,7 @@ import (
 func (x *execution) prepare(ctx context.Context, st *ast.Prepare) error {
 	s := x.s
 	name := string(st.Name)
-	if len(s.statements) >= maxStatements {
-		return pgerr.New(pgerr.ConfigurationLimitExceeded, "too many prepared statements (limit %d)", maxStatements)
-	}
-	p := &Prepared{Name: name, Text: s.queryText(), stmt: parser.Statement{
+	p := &prepared.Statement{Name: name, Text: s.queryText(), Stmt: parser.Statement{
 		AST: st.Stmt, SQL: ast.Format(st.Stmt), NumParams: st.NumParams,
 	}}
 	for _, tn := range st.Types {
@@ -28,23 +26,23 @@ func (x *execution) prepare(ctx context.Context, st *ast.Prepare) error {
 		if err != nil {
 			return err
 		}
-		p.params = append(p.params, t.BaseType().WithTypmod(-1)) // as in PostgreSQL
+		p.Declared = append(p.Declared, t.BaseType().WithTypmod(-1)) // as in PostgreSQL
 		if t.OfDomain() {
-			p.domains = append(p.domains, domainParam{len(p.params) - 1, tn})
+			p.Domains = append(p.Domains, prepared.DomainParam{N: len(p.Declared) - 1, As: tn})
 		}
 	}
 	s.txn.Ensure()
-	c, err := s.planFor(ctx, p, nil)
+	c, err := s.planner.For(ctx, p, nil)
 	if err != nil {
 		return err
 	}
-	if s.statements[name] != nil {
-		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement %q already exists", name)
+	if err := s.statements.Admit(name); err != nil {
+		return err
 	}
-	p.plan, p.types, p.cols = c, c.prep.ParamTypes, s.resultColumns(c.prep)
-	p.params = p.types
-	p.fromSQL = true
-	return s.keep(p)
+	p.Planned(c, s.resultColumns(c.Prep))
+	p.FixTypes()
+	p.FromSQL = true
+	return s.statements.Keep(p)
 }
 
 // bindExecute makes the execution of EXECUTE that of the statement it names.
@@ -54,15 +52,15 @@ func (x *execution) bindExecute(ctx context.Context, st *ast.Execute) error {
 	if err != nil {
 		return err
 	}
-	if len(st.Args) != len(p.types) {
+	if len(st.Args) != len(p.ParamTypes()) {
 		return pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement %q", p.Name).
-			WithDetail("Expected %d parameters but got %d.", len(p.types), len(st.Args))
+			WithDetail("Expected %d parameters but got %d.", len(p.ParamTypes()), len(st.Args))
 	}
 	params := make([]types.Datum, len(st.Args))
 	s.txn.Ensure()
 	for i, arg := range st.Args {
-		arg = p.domainArg(i, arg)
-		if params[i], err = s.evalParam(ctx, i, arg, p.types[i]); err != nil {
+		arg = p.DomainArg(i, arg)
+		if params[i], err = s.evalParam(ctx, i, arg, p.ParamTypes()[i]); err != nil {
 			return err
 		}
 	}
@@ -76,49 +74,17 @@ func (x *execution) bindExplained(ctx context.Context, st *ast.Explain, named *a
 	if err := x.bindExecute(ctx, named); err != nil {
 		return err
 	}
-	if _, err := x.s.planFor(ctx, x.prepared, x.params); err != nil {
+	if _, err := x.s.planner.For(ctx, x.prepared, x.params); err != nil {
 		return err
 	}
-	x.prepared = x.prepared.explained(st)
+	x.prepared = x.prepared.Explained(st)
 	return nil
-}
-
-// domainParam is a parameter that PREPARE declares to be of a domain, or of an array
-// of one. Within the statement it is of the type below.
-type domainParam struct {
-	n  int
-	as *ast.TypeName
-}
-
-// domainArg makes an argument of EXECUTE checked by the domain of its parameter.
-func (p *Prepared) domainArg(n int, arg ast.Expr) ast.Expr {
-	for _, d := range p.domains {
-		if d.n == n {
-			return &ast.Cast{Loc: ast.Loc{Pos: arg.Position()}, X: arg, Type: d.as}
-		}
-	}
-	return arg
-}
-
-// explained is EXPLAIN of the prepared statement instead of EXECUTE.
-func (p *Prepared) explained(st *ast.Explain) *Prepared {
-	e := &Prepared{Text: p.Text, stmt: p.stmt, params: p.types}
-	e.stmt.AST = &ast.Explain{Loc: st.Loc, Options: st.Options, Stmt: p.stmt.AST}
-	e.stmt.SQL = "EXPLAIN " + p.stmt.SQL
-	return e
 }
 
 func (s *Session) queryText() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.query
-}
-
-func (s *Session) plannerEnv(params []*types.T) *planner.Env {
-	return &planner.Env{
-		Catalog: s.coll, ParamTypes: params, Format: &s.vals.Format, DefaultIntSize: s.vals.Fast.DefaultIntSize,
-		Source: statementSource,
-	}
 }
 
 // evalConst evaluates an expression without columns or parameters.
@@ -153,7 +119,7 @@ func (s *Session) evalParam(ctx context.Context, n int, e ast.Expr, t *types.T) 
 }
 
 func (s *Session) evalSelect(ctx context.Context, sel *ast.Select) (types.Datum, *types.T, error) {
-	prep, err := planner.Plan(ctx, sel, s.plannerEnv(nil))
+	prep, err := planner.Plan(ctx, sel, s.planner.Env(nil))
 	if err != nil {
 		return types.Null, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/prepared"
 )
 
 // Status is the transaction status that ReadyForQuery carries.
@@ -27,6 +28,19 @@ func (s *Session) commit(ctx context.Context) error {
 	s.txn.End()
 	return nil
 }
+
+// beginStatement begins a statement of the open transaction; the first one of a block may wait
+// for others that contend with it.
+func (s *Session) beginStatement(ctx context.Context, p *prepared.Statement) error {
+	if !s.txn.BeginStatement(ctx) {
+		return nil
+	}
+	return s.contended.Begin(ctx, &s.srv.contention, s.txn.KV(), p.Kind(), s.vals.Fast.LockTimeout)
+}
+
+// blockEnded notes how a block ended: err is what its client hears of it, nil if it was
+// committed.
+func (s *Session) blockEnded(err error) { s.contended.Ended(&s.srv.contention, err, s.coll.Known) }
 
 // txnControl executes BEGIN, COMMIT, ROLLBACK and statements about savepoints.
 func (x *execution) txnControl(ctx context.Context, stmt ast.Statement) (tag string, err error) {

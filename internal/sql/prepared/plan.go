@@ -1,4 +1,4 @@
-package sql
+package prepared
 
 import (
 	"container/list"
@@ -18,8 +18,8 @@ const (
 	maxIdlePrograms = 32
 )
 
-// planKey is everything a plan depends on but the catalog.
-type planKey struct {
+// key is everything a plan depends on but the catalog.
+type key struct {
 	text       string
 	params     string // oids the client declared
 	database   uint64
@@ -29,19 +29,21 @@ type planKey struct {
 	escapes    bool // parser.Statement.Escapes
 }
 
-// cachedPlan is a plan with programs compiled from it. Programs carry state and
-// serve one execution at a time; between executions they rest here.
-type cachedPlan struct {
-	key  planKey
-	prep *plan.Prepared
+// Plan is a plan with the programs compiled from it. A program carries state and serves one
+// execution at a time; Plan keeps it between executions.
+type Plan struct {
+	// Prep is the plan itself.
+	Prep *plan.Prepared
+	// Once says that it is for the parameters of one execution only.
+	Once bool
+
+	key key
 	// generation is the catalog's generation under which the plan was last found
 	// valid; sessions that share the plan raise it.
 	generation atomic.Uint64
 	size       int64  // estimated bytes, without programs
 	stats      uint64 // epoch of the table statistics it was made under
 
-	// once says that it is for the parameters of one execution only.
-	once bool
 	// uses counts the executions of a plan that was weighed by their parameters; varies says
 	// that the parameters of one wanted another.
 	uses   atomic.Uint64
@@ -51,8 +53,8 @@ type cachedPlan struct {
 	idle []*exec.Program
 }
 
-// program returns a program that nobody else uses.
-func (c *cachedPlan) program() (*exec.Program, error) {
+// Program returns a program that nobody else uses.
+func (c *Plan) Program() (*exec.Program, error) {
 	c.mu.Lock()
 	if n := len(c.idle); n > 0 {
 		p := c.idle[n-1]
@@ -61,10 +63,11 @@ func (c *cachedPlan) program() (*exec.Program, error) {
 		return p, nil
 	}
 	c.mu.Unlock()
-	return exec.Compile(c.prep)
+	return exec.Compile(c.Prep)
 }
 
-func (c *cachedPlan) release(p *exec.Program) {
+// Release gives a program back.
+func (c *Plan) Release(p *exec.Program) {
 	if !p.Reusable() {
 		return
 	}
@@ -75,22 +78,22 @@ func (c *cachedPlan) release(p *exec.Program) {
 	c.mu.Unlock()
 }
 
-// planCache holds the plans of a node, the most recently used ones.
-type planCache struct {
+// Cache holds the plans of a node that were used last. It is safe for concurrent use.
+type Cache struct {
 	limit int64 // of size; 0 is none
 	size  int64 // of the plans, in bytes
 	mu    sync.Mutex
-	byKey map[planKey]*list.Element // of *cachedPlan
-	order *list.List                // most recent first
+	byKey map[key]*list.Element // of *Plan
+	order *list.List            // most recent first
 }
 
-// newPlanCache returns a cache of plans of limit bytes; 0 means that only their number is
+// NewCache returns a cache of plans of limit bytes; 0 means that only their number is
 // bounded.
-func newPlanCache(limit int64) *planCache {
-	return &planCache{limit: limit, byKey: map[planKey]*list.Element{}, order: list.New()}
+func NewCache(limit int64) *Cache {
+	return &Cache{limit: limit, byKey: map[key]*list.Element{}, order: list.New()}
 }
 
-func (c *planCache) get(k planKey) *cachedPlan {
+func (c *Cache) get(k key) *Plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.byKey[k]
@@ -98,10 +101,10 @@ func (c *planCache) get(k planKey) *cachedPlan {
 		return nil
 	}
 	c.order.MoveToFront(e)
-	return e.Value.(*cachedPlan)
+	return e.Value.(*Plan)
 }
 
-func (c *planCache) put(p *cachedPlan) {
+func (c *Cache) put(p *Plan) {
 	if len(p.key.text) > maxCachedText {
 		return
 	}
@@ -117,8 +120,8 @@ func (c *planCache) put(p *cachedPlan) {
 	}
 }
 
-func (c *planCache) remove(e *list.Element) {
-	p := c.order.Remove(e).(*cachedPlan)
+func (c *Cache) remove(e *list.Element) {
+	p := c.order.Remove(e).(*Plan)
 	c.size -= p.size
 	delete(c.byKey, p.key)
 }

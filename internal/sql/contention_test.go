@@ -34,9 +34,9 @@ func loseBlock(t *testing.T, s, other *sql.Session, reads ...string) {
 	mustExec(t, s, "ROLLBACK")
 }
 
-// turnsNode is a node with a table, and three sessions, of which one has lost two blocks that
+// contendedNode is a node with a table, and three sessions, of which one has lost two blocks that
 // begin with the statements reads.
-func turnsNode(t *testing.T, reads ...string) (n *node, loser, b, c *sql.Session) {
+func contendedNode(t *testing.T, reads ...string) (n *node, loser, b, c *sql.Session) {
 	n = newNode(t, fs.NewMem())
 	loser, b, c = n.session(t), n.session(t), n.session(t)
 	mustExec(t, loser, "CREATE TABLE t (id INT PRIMARY KEY, v INT)")
@@ -53,9 +53,9 @@ func query(s *sql.Session, text string) <-chan error {
 	return done
 }
 
-// followTurn has a block of b begin while one of a, which is alike, is under way; it returns an
+// followBlock has a block of b begin while one of a, which is alike, is under way; it returns an
 // error unless both are committed.
-func followTurn(t *testing.T, n *node, a, b *sql.Session, reads ...string) error {
+func followBlock(t *testing.T, n *node, a, b *sql.Session, reads ...string) error {
 	mustExec(t, a, "BEGIN")
 	mustExec(t, b, "BEGIN")
 	for _, text := range reads {
@@ -80,19 +80,19 @@ func followTurn(t *testing.T, n *node, a, b *sql.Session, reads ...string) error
 }
 
 // Once blocks have failed, those that begin alike follow one another.
-func TestTurns(t *testing.T) {
-	n, loser, b, c := turnsNode(t, readAll)
+func TestContention(t *testing.T) {
+	n, loser, b, c := contendedNode(t, readAll)
 	defer closeNode(t, n)
 	for _, s := range []*sql.Session{loser, b, c} {
 		defer s.Close()
 	}
-	if err := followTurn(t, n, loser, b, readAll); err != nil {
+	if err := followBlock(t, n, loser, b, readAll); err != nil {
 		t.Error(err)
 	}
 	if got := value(t, c, "SELECT v FROM t WHERE id = 1"); got != "2" {
 		t.Errorf("two blocks have added %s", got)
 	}
-	// Others wait for no turn: neither blocks that begin otherwise nor single statements.
+	// Others wait for no contention lock: neither blocks that begin otherwise nor single statements.
 	mustExec(t, loser, "BEGIN")
 	mustExec(t, loser, readAll)
 	mustExec(t, c, "BEGIN; SELECT count(*) FROM t; UPDATE t SET v = 0 WHERE id = 1; COMMIT")
@@ -100,14 +100,14 @@ func TestTurns(t *testing.T) {
 	mustExec(t, loser, "ROLLBACK")
 }
 
-// A block that begins with a cursor takes its turn as others do.
-func TestTurnsOfCursors(t *testing.T) {
-	n, loser, b, c := turnsNode(t, cursorAll...)
+// A block that begins with a cursor takes contention locks as others do.
+func TestContentionOfCursors(t *testing.T) {
+	n, loser, b, c := contendedNode(t, cursorAll...)
 	defer closeNode(t, n)
 	for _, s := range []*sql.Session{loser, b, c} {
 		defer s.Close()
 	}
-	if err := followTurn(t, n, loser, b, cursorAll...); err != nil {
+	if err := followBlock(t, n, loser, b, cursorAll...); err != nil {
 		t.Error(err)
 	}
 	if got := value(t, c, "SELECT v FROM t WHERE id = 1"); got != "2" {
@@ -115,9 +115,9 @@ func TestTurnsOfCursors(t *testing.T) {
 	}
 }
 
-// Nobody waits long for the turn of a client that takes its time, nor often.
-func TestTurnsOfSlowClients(t *testing.T) {
-	n, loser, b, c := turnsNode(t, readAll)
+// Nobody waits long, nor often, for the block of a client that takes its time.
+func TestContentionOfSlowClients(t *testing.T) {
+	n, loser, b, c := contendedNode(t, readAll)
 	defer closeNode(t, n)
 	for _, s := range []*sql.Session{loser, b, c} {
 		defer s.Close()
@@ -136,7 +136,7 @@ func TestTurnsOfSlowClients(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(time.Minute):
-		t.Error("a block still waits for a turn")
+		t.Error("a block still waits for a contention lock")
 	}
 	for _, s := range []*sql.Session{loser, b, c} {
 		mustExec(t, s, "COMMIT")
