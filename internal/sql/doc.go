@@ -8,8 +8,7 @@
 // Read server.go (Server, what sessions share), session.go (Session), query.go
 // (Query, Bind, Execute, Sync: what fronts call), batch.go (several statements of one
 // simple query), execute.go (execution: one
-// statement on its way), reserve.go (what it reserves after a conflict), txncontrol.go (BEGIN, COMMIT and the like) and followers.go (what follows the transaction of package transaction), prepare.go (what package prepared keeps), fingerprint.go (simple queries that
-// differ in integers only share a plan), then a file per kind of
+// statement on its way), reserve.go (what it reserves after a conflict), txncontrol.go (BEGIN, COMMIT and the like) and followers.go (what follows the transaction of package transaction), prepare.go (what package prepared keeps), then a file per kind of
 // statement: sessionstmt.go and set.go (what acts on the session alone), copy.go, portal.go (portals, those that DECLARE makes too), cursor.go, explain.go, analyze.go, ddl.go, rows.go (what ranges and clustersetting answer).
 // report.go (what goes on at all nodes: sessions, locks,
 // waits) and cancel.go ask other nodes' servers through Nodes; contents.go has what a transaction adds to the statistics
@@ -23,16 +22,11 @@
 //	Q3. In a failed block only statements that end it run (execution.run,
 //	    plan, Bind).
 //
-//	Q6. An integer becomes a parameter only where a parameter of its type means the
-//	    same; if the plan then fails the text is run as it is (withParams,
-//	    queryByFingerprint; TestFingerprints).
-//
 //	Q7. A statement that takes long reserves the tables at which it has failed before it is run again,
 //	    for a time in proportion to its own (ahead; TestReserveAhead).
 //	Q8. Of several statements in one simple query those that share an implicit transaction are
 //	    run again together, from the first, if all only read and write rows and nothing of their
-//	    results was sent (batch.again; TestBatchRunsAgain). COPY FROM is run again with the data
-//	    that it has kept, at most maxReplay, if there is memory for it (copyInput; TestCopyRunsAgain).
+//	    results was sent (batch.again; TestBatchRunsAgain).
 //	Q10. A session that is alone never sees 40001: nothing that it writes beside its transaction,
 //	    a sequence's values for one, is something that the transaction has read (coord's C11;
 //	    TestLogic/blocks runs all scripts in serializable blocks, transactions/lonesession.slt).

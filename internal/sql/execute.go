@@ -14,6 +14,7 @@ import (
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/pause"
 	"github.com/lichendb/lichen/internal/sql/ast"
+	"github.com/lichendb/lichen/internal/sql/copyio"
 	"github.com/lichendb/lichen/internal/sql/ddl"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -58,11 +59,11 @@ type execution struct {
 	rows      int64
 	described bool
 	suspended bool
-	committed bool       // its implicit transaction was committed: it is not run again
-	unplanned bool       // its plan was what failed
-	copying   bool       // COPY TO has begun to send
-	input     *copyInput // of COPY FROM, once the client was asked for it
-	met       time.Time  // when it met its first conflict
+	committed bool          // its implicit transaction was committed: it is not run again
+	unplanned bool          // its plan was what failed
+	copying   bool          // COPY TO has begun to send
+	input     *copyio.Input // of COPY FROM, once the client was asked for it
+	met       time.Time     // when it met its first conflict
 	ahead     ahead
 	snapshot  kv.Snapshot // of a suspended execution
 }
@@ -179,7 +180,7 @@ func (x *execution) hadEnough(attempt int) bool {
 // takeBack takes back the rows of a failed attempt; false if they have been sent.
 func (x *execution) takeBack() bool {
 	if x.input != nil {
-		return !x.input.over // nothing was sent since the client was asked for data
+		return !x.input.Over() // nothing was sent since the client was asked for data
 	}
 	if x.rows == 0 && !x.copying {
 		return true // what was announced stands
@@ -467,7 +468,7 @@ func (x *execution) resume(ctx context.Context) error {
 // finish gives the program back unless the execution goes on later.
 func (x *execution) finish(err error) {
 	if x.input != nil {
-		x.input.drop()
+		x.input.Drop()
 	}
 	if err != nil || !x.suspended {
 		x.close()

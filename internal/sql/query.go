@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/fingerprint"
 	"github.com/lichendb/lichen/internal/sql/parser"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/prepared"
@@ -15,7 +16,7 @@ import (
 // first error ends the text.
 func (s *Session) Query(ctx context.Context, text string, res Results) error {
 	s.pipelined.began = time.Time{}
-	done, learn, sh, err := s.queryByFingerprint(text, res)
+	done, learn, shared, err := s.queryByFingerprint(text, res)
 	if done {
 		return err
 	}
@@ -23,11 +24,35 @@ func (s *Session) Query(ctx context.Context, text string, res Results) error {
 		return err
 	}
 	if learn {
-		s.learnFingerprint(text)
-	} else if sh != nil {
-		sh.off.Store(true)
+		s.fingerprints.Learn(text)
+	} else if shared != nil {
+		shared.TurnOff()
 	}
 	return nil
+}
+
+// queryByFingerprint runs a simple query by the fingerprint of its text. It answers false if it
+// has not, and then whether the fingerprint is to be learned if the query succeeds.
+func (s *Session) queryByFingerprint(text string, res Results) (done, learn bool, shared *fingerprint.Shared, err error) {
+	if o := s.stringOptions(); o.Escapes || o.RefuseQuotes {
+		return false, false, nil, nil // fingerprints are read by the standard
+	}
+	shared, learn = s.fingerprints.Find(text)
+	if learn || shared == nil || !shared.Serves() {
+		return false, learn, nil, nil
+	}
+	s.dropUnnamed()
+	p, params := s.fingerprints.Statement(shared, text)
+	ctx := s.begin(text)
+	defer s.end()
+	x := execution{s: s, prepared: p, params: params, res: res, describe: true, commit: true, alone: true}
+	if err = x.run(ctx); err == nil {
+		return true, false, shared, nil
+	}
+	if x.unplanned {
+		return false, false, shared, nil
+	}
+	return true, false, shared, s.failWith(ctx, err)
 }
 
 // queryAsIs runs the statements of a simple query as they are.

@@ -16,6 +16,8 @@ import (
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/contention"
+	"github.com/lichendb/lichen/internal/sql/copyio"
+	"github.com/lichendb/lichen/internal/sql/fingerprint"
 	"github.com/lichendb/lichen/internal/sql/ids"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/ranges"
@@ -58,10 +60,10 @@ type Config struct {
 // Server is the SQL layer of a node: what its sessions share.
 type Server struct {
 	cfg          Config
-	copies       *quota.Pool // see replayPool
+	copies       *quota.Pool // see copyio.ReplayPool
 	held         *quota.Pool // see heldPool
 	plans        *prepared.Cache
-	fingerprints fingerprintCache
+	fingerprints fingerprint.Cache
 	stats        *stats.Tables
 	started      time.Time
 
@@ -86,7 +88,7 @@ func NewServer(cfg Config) *Server {
 	}
 	return &Server{
 		stats: stats.New(statsConfig(&cfg)), advisory: advisory.NewManager(cfg.DB, cfg.Nodes),
-		cfg: cfg, copies: replayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: prepared.NewCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
+		cfg: cfg, copies: copyio.ReplayPool(cfg.Mem), held: heldPool(cfg.Mem), plans: prepared.NewCache(cfg.Mem.Limit() / cachedShare), started: time.Now(),
 		sessions: map[int32]*Session{}, nextPID: firstPID, reserveAfter: reserveAfter,
 	}
 }
@@ -150,6 +152,7 @@ func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error
 		return nil, err
 	}
 	ses.statements.Init(s.held, ses.reparse)
+	ses.fingerprints.Init(&s.fingerprints)
 	ses.portalMem.Init(s.held)
 	ses.txn.Init(s.cfg.DB, &s.txnIDs, followers{ses})
 	ses.advisory.Init(s.advisory, advisoryOwner{ses})

@@ -17,6 +17,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/charset"
 	"github.com/lichendb/lichen/internal/sql/clustersetting"
 	"github.com/lichendb/lichen/internal/sql/contention"
+	"github.com/lichendb/lichen/internal/sql/fingerprint"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/prepared"
@@ -56,7 +57,7 @@ type Session struct {
 	portal       *Portal       // the unnamed one
 	extended     execution
 	pipelined    pipelined
-	fingerprints fingerprints
+	fingerprints fingerprint.Session
 	// portalNumber is that of the newest portal with a name.
 	portalNumber int
 

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
-	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/ddl"
+	"github.com/lichendb/lichen/internal/sql/tempschema"
 	"github.com/lichendb/lichen/internal/sql/transaction"
 )
 
@@ -16,11 +16,6 @@ const (
 	// tempDropTimeout bounds what the end of a session takes; the sweep drops what is
 	// left then.
 	tempDropTimeout = 10 * time.Second
-	// tempSweepEvery is how often a node looks for temporary schemas without a session.
-	tempSweepEvery = 30 * time.Second
-	// tempGrace is how long a node must be out of the cluster's sight before others drop
-	// what its sessions have: they may live on.
-	tempGrace = 10 * time.Minute
 	// tempAttempts bounds the attempts of one drop.
 	tempAttempts = 10
 )
@@ -81,60 +76,17 @@ func (s *Session) dropTempHere(ctx context.Context, name string) error {
 	return ddl.DropTemp(ctx, x.ddlEnv(nil), name)
 }
 
-// SweepTemp drops the temporary schemas whose sessions are no more, again and again
-// until ctx ends.
+// SweepTemp drops the temporary schemas whose sessions are no more, again and again until ctx
+// ends.
 func (s *Server) SweepTemp(ctx context.Context) {
-	tick := time.NewTicker(tempSweepEvery)
-	defer tick.Stop()
-	silent := map[catalog.ID]time.Time{}
-	for {
-		s.sweepTempOnce(ctx, silent)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	sweeper := tempschema.Sweeper{
+		Catalog: s.cfg.Catalog, Node: s.nodeID(), Drop: s.dropLeft, Logger: s.cfg.Logger,
+		Alive: func(o *catalog.TempOwner) bool {
+			ses := s.session(o.PID)
+			return ses != nil && ses.sessionID() == o.Session
+		},
 	}
-}
-
-// sweepTempOnce is one round; silent holds since when the nodes of schemas were not seen.
-func (s *Server) sweepTempOnce(ctx context.Context, silent map[catalog.ID]time.Time) {
-	all := s.cfg.Catalog.TempSchemas()
-	if len(all) == 0 {
-		clear(silent)
-		return
-	}
-	lives, err := s.cfg.Catalog.NodeLives(ctx)
-	if err != nil {
-		return // tried again at the next tick
-	}
-	for _, d := range all {
-		if !s.tempAbandoned(d, lives, silent) {
-			continue
-		}
-		if err := s.dropLeft(ctx, d); err != nil {
-			s.cfg.Logger.Warn("temporary relations of an ended session are still there", "schema", d.Name, "err", err)
-		}
-	}
-}
-
-// tempAbandoned reports whether the session of a temporary schema is no more.
-func (s *Server) tempAbandoned(d *catalog.Schema, lives map[kvpb.NodeID]int64, silent map[catalog.ID]time.Time) bool {
-	if d.Temp.Node == s.nodeID() {
-		ses := s.session(d.Temp.PID)
-		return ses == nil || ses.sessionID() != d.Temp.Session
-	}
-	life, seen := lives[d.Temp.Node]
-	if seen {
-		delete(silent, d.ID)
-		return life != d.Temp.Life
-	}
-	since, known := silent[d.ID]
-	if !known {
-		silent[d.ID] = time.Now()
-		return false
-	}
-	return time.Since(since) >= tempGrace
+	sweeper.Run(ctx)
 }
 
 // dropLeft drops a temporary schema through a session of its own.

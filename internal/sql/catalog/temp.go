@@ -11,7 +11,7 @@ import (
 // Temporary relations are in a schema of their session, which is made with the first
 // of them and dropped with all it holds when the session ends. Other sessions find it
 // by its whole name only. What a node that died has left is dropped by another, or by
-// itself when it is back (sql.Server.SweepTemp).
+// itself when it is back (sql/tempschema).
 
 // pgTemp names the temporary schema of the session that uses it.
 const pgTemp = "pg_temp"

@@ -1,4 +1,4 @@
-package sql
+package fingerprint
 
 import (
 	"math"
@@ -12,39 +12,35 @@ import (
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
-// Clients of the simple protocol write values into the text of a statement. The statement's
-// fingerprint is the text without its integers: they become parameters, declared with the
-// types that they have as constants, so that all statements of one fingerprint share one
-// syntax tree, one plan and its compiled programs.
-//
-// It is done only where a constant and a parameter of its type mean the same: as
-// operands of a comparison with a column in WHERE, as assigned values and what is
-// added to or taken from a column in SET, and as the values of INSERT. If a text has
-// an integer elsewhere, among those that parser.Literals finds, it has no fingerprint.
-// So it is too if its plan with parameters fails: the text is then run as it is, and
-// the client sees that error.
-
 // Limits of fingerprints.
 const (
 	maxFingerprints        = 4096 // per node and generation
 	maxSessionFingerprints = 256
 )
 
-// fingerprint is what the texts of one fingerprint share.
-type fingerprint struct {
-	stmt   parser.Statement // AST is nil if the texts can't share one
-	params []*types.T
-	off    atomic.Bool // its plan fails where that of a text does not
+// Shared is what the texts of one fingerprint share.
+type Shared struct {
+	// Stmt is the statement with parameters; its AST is nil if the texts can't share one.
+	Stmt parser.Statement
+	// Params are the types of the parameters.
+	Params []*types.T
+	off    atomic.Bool
 }
 
-// fingerprintCache holds the fingerprints of a node: those of the present generation and of
-// the one before, so that those in use stay.
-type fingerprintCache struct {
+// Serves reports whether the statement can be run for its texts.
+func (f *Shared) Serves() bool { return f.Stmt.AST != nil && !f.off.Load() }
+
+// TurnOff says that the plan of the statement fails where that of a text does not.
+func (f *Shared) TurnOff() { f.off.Store(true) }
+
+// Cache holds the fingerprints of a node: those of the present generation and of the one before, so
+// that those in use stay. It is safe for concurrent use.
+type Cache struct {
 	mu       sync.RWMutex
-	now, old map[string]*fingerprint
+	now, old map[string]*Shared
 }
 
-func (c *fingerprintCache) get(key []byte) *fingerprint {
+func (c *Cache) get(key []byte) *Shared {
 	c.mu.RLock()
 	sh, old := c.now[string(key)], false
 	if sh == nil {
@@ -58,21 +54,54 @@ func (c *fingerprintCache) get(key []byte) *fingerprint {
 	return sh
 }
 
-func (c *fingerprintCache) put(key string, sh *fingerprint) {
+func (c *Cache) put(key string, sh *Shared) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now == nil || len(c.now) >= maxFingerprints {
-		c.old, c.now = c.now, map[string]*fingerprint{}
+		c.old, c.now = c.now, map[string]*Shared{}
 	}
 	c.now[key] = sh
 }
 
-// fingerprints is a session's use of them.
-type fingerprints struct {
+// Session is what a session needs to find the fingerprints of its texts.
+type Session struct {
+	cache    *Cache
 	literals []parser.Literal
 	key      []byte
 	args     []types.Datum
-	prepared map[*fingerprint]*prepared.Statement
+	prepared map[*Shared]*prepared.Statement
+}
+
+// Init makes x ready.
+func (x *Session) Init(c *Cache) { x.cache = c }
+
+// Find looks for what texts of the same fingerprint share; nil if there is nothing. learn says that
+// the text has a fingerprint that nobody knows yet.
+func (x *Session) Find(text string) (f *Shared, learn bool) {
+	if !x.read(text) {
+		return nil, false
+	}
+	f = x.cache.get(x.key)
+	return f, f == nil
+}
+
+// Statement returns the statement that texts of f share, and the parameters of the text that Find
+// was called with.
+func (x *Session) Statement(f *Shared, text string) (*prepared.Statement, []types.Datum) {
+	p := x.prepared[f]
+	if p == nil {
+		if x.prepared == nil || len(x.prepared) >= maxSessionFingerprints {
+			x.prepared = map[*Shared]*prepared.Statement{}
+		}
+		p = &prepared.Statement{Stmt: f.Stmt, Declared: f.Params, Parameterized: true}
+		x.prepared[f] = p
+	}
+	p.Text = text
+	x.args = x.args[:0]
+	for _, l := range x.literals {
+		x.args = append(x.args, types.NewInt(l.Val))
+	}
+	return p, x.args
 }
 
 // Marks of a literal in the key of a fingerprint: no text has a zero byte. The sign is
@@ -83,8 +112,8 @@ const (
 	markMinus = "\x00-"
 )
 
-// fingerprintOf makes the key of a text's fingerprint; false if it can have none.
-func (x *fingerprints) fingerprintOf(text string) bool {
+// read makes the key of the fingerprint of a text; false if it can have none.
+func (x *Session) read(text string) bool {
 	var ok bool
 	if x.literals, ok = parser.Literals(text, x.literals[:0]); !ok {
 		return false
@@ -115,67 +144,25 @@ func intType(v int64) *types.T {
 	return types.Int4
 }
 
-// queryByFingerprint runs a simple query by the fingerprint of its text. It answers false if it
-// has not, and then whether the fingerprint is to be learned if the query succeeds.
-func (s *Session) queryByFingerprint(text string, res Results) (done, learn bool, sh *fingerprint, err error) {
-	x := &s.fingerprints
-	if o := s.stringOptions(); o.Escapes || o.RefuseQuotes || !x.fingerprintOf(text) {
-		return false, false, nil, nil // fingerprints are read by the standard
-	}
-	sh = s.srv.fingerprints.get(x.key)
-	if sh == nil {
-		return false, true, nil, nil
-	}
-	if sh.stmt.AST == nil || sh.off.Load() {
-		return false, false, nil, nil
-	}
-	s.dropUnnamed()
-	p := x.prepared[sh]
-	if p == nil {
-		if x.prepared == nil || len(x.prepared) >= maxSessionFingerprints {
-			x.prepared = map[*fingerprint]*prepared.Statement{}
-		}
-		p = &prepared.Statement{Stmt: sh.stmt, Declared: sh.params, Parameterized: true}
-		x.prepared[sh] = p
-	}
-	p.Text = text
-	x.args = x.args[:0]
-	for _, l := range x.literals {
-		x.args = append(x.args, types.NewInt(l.Val))
-	}
-	ctx := s.begin(text)
-	defer s.end()
-	e := execution{s: s, prepared: p, params: x.args, res: res, describe: true, commit: true, alone: true}
-	if err = e.run(ctx); err == nil {
-		return true, false, sh, nil
-	}
-	if e.unplanned {
-		return false, false, sh, nil
-	}
-	err = s.failWith(ctx, err)
-	return true, false, sh, err
-}
-
-// learnFingerprint remembers the fingerprint of a text that was run, or that it has none.
-func (s *Session) learnFingerprint(text string) {
-	x := &s.fingerprints
-	if !x.fingerprintOf(text) {
+// Learn remembers the fingerprint of a text that was run, or that it has none.
+func (x *Session) Learn(text string) {
+	if !x.read(text) {
 		return
 	}
 	stmts, err := parser.Parse(text)
 	if err != nil || len(stmts) != 1 {
 		return
 	}
-	sh := &fingerprint{}
+	f := &Shared{}
 	key := string(x.key)
 	if withParams(stmts[0].AST, x.literals) {
-		sh.stmt = stmts[0]
-		sh.stmt.SQL, sh.stmt.NumParams = key, len(x.literals)
+		f.Stmt = stmts[0]
+		f.Stmt.SQL, f.Stmt.NumParams = key, len(x.literals)
 		for _, l := range x.literals {
-			sh.params = append(sh.params, intType(l.Val))
+			f.Params = append(f.Params, intType(l.Val))
 		}
 	}
-	s.srv.fingerprints.put(key, sh)
+	x.cache.put(key, f)
 }
 
 // withParams replaces the literals of a statement by parameters, in order. It
