@@ -4,12 +4,12 @@
 // sql's statements call it, to open a transaction, to begin a statement in it, and to end it. It
 // calls kv, and tells the Followers, which the session provides, what happens:
 //
-//	          Ensure, Start, BeginBlock
-//	   none ─────────────────────────────▶ open ──Commit──▶ committed ──End──▶ none
-//	    ▲                                  │  ▲
-//	    │ Rollback               Fail,     │  │ RollbackTo a savepoint
-//	    │                        in a block▼  │
-//	    └───────────────────────────────── failed
+//	       Ensure, Start, BeginBlock
+//	none ─────────────────────────────▶ open ──Commit──▶ committed ──End──▶ none
+//	 ▲                                  │  ▲
+//	 │ Rollback               Fail,     │  │ RollbackTo a savepoint
+//	 │                        in a block▼  │
+//	 └───────────────────────────────── failed
 //
 // Outside a block Fail rolls back at once. A failed block without savepoints is undone at once,
 // and stays until the client ends it.
@@ -18,10 +18,10 @@
 //
 // Invariants:
 //
-//	1. Followers hear of each transaction: Began; then Committed, or Undone; then Ended
-//	   (Start, Commit, Rollback, undo, End).
-//	2. The locks of a failed block without savepoints are released at once (undo;
-//	   TestFailedBlockReleasesLocks in sql).
-//	3. What RollbackTo returns to is all that Savepoint has kept: of kv, of modes, of followers
-//	   (advisory.slt and isolation.slt in sql).
+//  1. Followers hear of each transaction: Began; then Committed, or Undone; then Ended
+//     (Start, Commit, Rollback, undo, End).
+//  2. The locks of a failed block without savepoints are released at once (undo;
+//     TestFailedBlockReleasesLocks in sql).
+//  3. What RollbackTo returns to is all that Savepoint has kept: of kv, of modes, of followers
+//     (advisory.slt and isolation.slt in sql).
 package transaction
