@@ -4,9 +4,9 @@ import (
 	"unsafe"
 
 	"github.com/lichendb/lichen/internal/pgwire/wire"
-	"github.com/lichendb/lichen/internal/sql"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/portal"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 )
 
@@ -129,11 +129,11 @@ func (c *conn) describe(body []byte) error {
 }
 
 // portalFormat returns the format of the rows of a portal; a cursor's is text.
-func portalFormat(p *sql.Portal) *rowFormat {
+func portalFormat(p *portal.Portal) *rowFormat {
 	if f, ok := p.Front.(*rowFormat); ok {
 		return f
 	}
-	return frontOf(p.Prepared(), p.Columns()).textFormat()
+	return frontOf(p.Statement(), p.Columns()).textFormat()
 }
 
 func (c *conn) describeStatement(p *prepared.Statement) error {

@@ -40,13 +40,13 @@ func (s *Session) listContents(t *catalog.Table) pgcatalog.Contents {
 
 func (s *Session) listCursors() []pgcatalog.Cursor {
 	var out []pgcatalog.Cursor
-	for _, p := range s.listedPortals() {
-		l := pgcatalog.Cursor{Name: p.Name, Statement: p.prepared.Text, Created: p.created}
+	for _, p := range s.portals.List() {
+		l := pgcatalog.Cursor{Name: p.Name, Statement: p.Statement().Text, Created: p.Created()}
 		if l.Created.IsZero() {
 			l.Created = s.txn.Started()
 		}
-		if c := p.cursor; c != nil {
-			l.Hold, l.Binary, l.Scrollable = c.hold, c.binary, c.scrollable()
+		if c := p.Cursor(); c != nil {
+			l.Hold, l.Binary, l.Scrollable = c.Hold, c.Binary, c.Scrollable()
 		}
 		out = append(out, l)
 	}

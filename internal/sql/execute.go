@@ -19,6 +19,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
+	"github.com/lichendb/lichen/internal/sql/portal"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -132,7 +133,7 @@ func (x *execution) runPlanned(ctx context.Context) error {
 			return err
 		}
 		x.ahead.note(s, err, time.Since(began))
-		x.close()
+		x.Close()
 		s.advisory.RetryStatement(ctx)
 		if err := pauseBefore(ctx, attempt); err != nil {
 			return err
@@ -471,11 +472,12 @@ func (x *execution) finish(err error) {
 		x.input.Drop()
 	}
 	if err != nil || !x.suspended {
-		x.close()
+		x.Close()
 	}
 }
 
-func (x *execution) close() {
+// Close implements portal.Execution.
+func (x *execution) Close() {
 	if x.program == nil {
 		return
 	}
@@ -483,6 +485,11 @@ func (x *execution) close() {
 	x.program.Close()
 	x.cached.Release(x.program)
 	x.program = nil
+}
+
+// Run implements portal.Execution.
+func (x *execution) Run() portal.Run {
+	return portal.Run{Plan: x.cached, Program: x.program, Env: &x.env, Snapshot: x.snapshot}
 }
 
 // fillEnv makes env ready for an execution in the open transaction.

@@ -294,8 +294,8 @@ func (s *Session) resultColumns(p *plan.Prepared) []plan.Column {
 	case *ast.Execute:
 		return s.statements.Columns(string(st.Name))
 	case *ast.Fetch:
-		if p := s.portals[string(st.Cursor)]; p != nil && !st.Move {
-			return p.cols
+		if p, err := s.portals.Named(string(st.Cursor)); err == nil && !st.Move {
+			return p.Columns()
 		}
 		return nil
 	}

@@ -39,10 +39,8 @@ func (f followers) BeforeCommit(ctx context.Context, txn *kv.Txn) error {
 	if err := s.checkDeferred(ctx, nil); err != nil {
 		return err
 	}
-	if len(s.portals) > 0 {
-		if err := s.holdCursors(ctx); err != nil {
-			return err
-		}
+	if err := s.portals.BeforeCommit(ctx, txn); err != nil {
+		return err
 	}
 	if err := s.endTemp(ctx); err != nil {
 		return err
@@ -62,14 +60,14 @@ func (f followers) Committed(ctx context.Context) {
 	s := f.s
 	s.coll.Committed(ctx)
 	s.vals.Commit()
-	s.cursorsHeld()
+	s.portals.TxnCommitted()
 	s.advisory.EndTxn()
 	s.afterCommit(ctx)
 }
 
 // Stopped implements transaction.Followers.
 func (f followers) Stopped() {
-	f.s.stopPortals()
+	f.s.portals.TxnFailed()
 	f.s.advisory.EndTxn()
 }
 
@@ -87,7 +85,7 @@ func (f followers) Undone(ctx context.Context, open bool) {
 // Ended implements transaction.Followers.
 func (f followers) Ended() {
 	f.s.vals.Format.Now = time.Time{} // what is read before the next one begins is read now
-	f.s.closeTxnPortals()
+	f.s.portals.TxnEnded()
 	f.s.advisory.EndTxn()
 }
 
@@ -96,7 +94,7 @@ type savepoint struct {
 	coll     catalog.Savepoint
 	settings int
 	pending  pendingMark
-	portals  int // number of the newest portal
+	portals  int
 	advisory int // advisory locks of the transaction
 	deferral deferral
 }
@@ -106,7 +104,7 @@ func (f followers) Savepoint() any {
 	s := f.s
 	return &savepoint{
 		coll: s.coll.Savepoint(), settings: s.vals.Mark(), pending: s.pending.mark(), deferral: s.deferral.mark(),
-		portals: s.portalNumber, advisory: s.advisory.Mark(),
+		portals: s.portals.Mark(), advisory: s.advisory.Mark(),
 	}
 }
 
@@ -118,6 +116,6 @@ func (f followers) RollbackTo(ctx context.Context, to any) {
 	s.pending.rollbackTo(sp.pending)
 	s.contents.analysed = nil
 	s.deferral = sp.deferral.mark()
-	s.closePortalsSince(sp.portals)
+	s.portals.RollbackTo(sp.portals)
 	s.advisory.RollbackTo(ctx, sp.advisory)
 }

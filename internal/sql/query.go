@@ -128,7 +128,7 @@ func (s *Session) Sync(context.Context) error {
 	s.pipelined.began = time.Time{}
 	defer s.closeUnnamedPortal()
 	if !s.txn.Open() {
-		s.closeTxnPortals() // the commit came with the last statement
+		s.portals.TxnEnded() // the commit came with the last statement
 		return nil
 	}
 	ctx := s.begin("COMMIT")

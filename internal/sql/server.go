@@ -146,14 +146,14 @@ type SessionArgs struct {
 func (s *Server) NewSession(ctx context.Context, a SessionArgs) (*Session, error) {
 	ses := &Session{
 		srv: s, user: a.User, remote: a.RemoteAddr, internal: a.Internal, vals: settings.New(s.fixed),
-		portals: map[string]*Portal{}, started: time.Now(),
+		started: time.Now(),
 	}
 	if err := s.admissible(a); err != nil {
 		return nil, err
 	}
 	ses.statements.Init(s.held, ses.reparse)
 	ses.fingerprints.Init(&s.fingerprints)
-	ses.portalMem.Init(s.held)
+	ses.portals.Init(s.held)
 	ses.txn.Init(s.cfg.DB, &s.txnIDs, followers{ses})
 	ses.advisory.Init(s.advisory, advisoryOwner{ses})
 	s.stats.Follow(ctx)

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/lichendb/lichen/internal/hlc"
-	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/advisory"
 	"github.com/lichendb/lichen/internal/sql/builtin"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -20,16 +19,11 @@ import (
 	"github.com/lichendb/lichen/internal/sql/fingerprint"
 	"github.com/lichendb/lichen/internal/sql/pgcatalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/portal"
 	"github.com/lichendb/lichen/internal/sql/prepared"
 	"github.com/lichendb/lichen/internal/sql/settings"
 	"github.com/lichendb/lichen/internal/sql/transaction"
 	"github.com/lichendb/lichen/internal/sql/types"
-)
-
-// Limits of a session.
-const (
-	// maxPortals bounds the open portals of a session, cursors among them.
-	maxPortals = 10_000
 )
 
 // Session is one client's connection to the database as SQL sees it. One
@@ -52,14 +46,10 @@ type Session struct {
 	started      time.Time
 	statements   prepared.Statements
 	planner      prepared.Planner
-	portals      map[string]*Portal
-	portalMem    quota.Account // of the portals with names
-	portal       *Portal       // the unnamed one
+	portals      portal.Set
 	extended     execution
 	pipelined    pipelined
 	fingerprints fingerprint.Session
-	// portalNumber is that of the newest portal with a name.
-	portalNumber int
 
 	txn       transaction.Transaction
 	contended contention.Session
@@ -164,7 +154,7 @@ func (s *Session) Encoding() *charset.Encoding { return s.vals.Fast.Encoding }
 func (s *Session) Close() {
 	s.txn.Rollback(context.Background())
 	s.advisory.Close()
-	s.closePortals()
+	s.portals.CloseNamed()
 	s.closeUnnamedPortal()
 	s.statements.CloseAll()
 	s.dropTemp()

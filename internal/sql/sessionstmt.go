@@ -126,7 +126,7 @@ func (x *execution) discard(ctx context.Context, st *ast.Discard) (string, error
 		if s.txn.InBlock() {
 			return "", pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
-		s.closePortals()
+		s.portals.CloseNamed()
 		s.advisory.UnlockAll(ctx)
 		s.statements.CloseAll()
 		s.vals.ResetAll()
