@@ -67,6 +67,7 @@ var fingerprintTexts = []string{
 	"SELECT id FROM s WHERE k = - -%d",
 	"SELECT id FROM s WHERE k = -%d ^ 2",
 	"SELECT id FROM s WHERE k=%d--comment",
+	"SELECT id FROM s WHERE k=%d-%d",
 	"SELECT id FROM s WHERE t = %d",
 	"SELECT id FROM s WHERE b = %d",
 	"SELECT id FROM s WHERE dt = %d",

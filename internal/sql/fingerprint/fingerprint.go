@@ -104,13 +104,26 @@ func (x *Session) Statement(f *Shared, text string) (*prepared.Statement, []type
 	return p, x.args
 }
 
-// Marks of a literal in the key of a fingerprint: no text has a zero byte. The sign is
-// part of the fingerprint, since it decides how the text is parsed.
+// A literal appears in the key of a fingerprint as a zero byte, which no text has, and a mark of
+// its type and its sign, which decides how a text is parsed.
 const (
-	markInt4  = "\x00"
-	markInt8  = "\x00\x00"
-	markMinus = "\x00-"
+	markInt4 = '4'
+	markInt8 = '8'
+	// minus is added to the mark of a literal whose text begins with a minus sign.
+	minus = 'a' - '0'
 )
+
+// markOf returns the mark of a literal.
+func markOf(text string, l parser.Literal) byte {
+	mark := byte(markInt4)
+	if intType(l.Val) == types.Int8 {
+		mark = markInt8
+	}
+	if text[l.Start] == '-' {
+		mark += minus
+	}
+	return mark
+}
 
 // read makes the key of the fingerprint of a text; false if it can have none.
 func (x *Session) read(text string) bool {
@@ -122,14 +135,7 @@ func (x *Session) read(text string) bool {
 	at := 0
 	for _, l := range x.literals {
 		x.key = append(x.key, text[at:l.Start]...)
-		if text[l.Start] == '-' {
-			x.key = append(x.key, markMinus...)
-		}
-		mark := markInt4
-		if intType(l.Val) == types.Int8 {
-			mark = markInt8
-		}
-		x.key = append(x.key, mark...)
+		x.key = append(x.key, 0, markOf(text, l))
 		at = l.End
 	}
 	x.key = append(x.key, text[at:]...)
