@@ -25,8 +25,6 @@ var longFunctions = map[string]string{
 	"sql/builtin.objectFunctions":   aList,
 	"sql/builtin.vectorFunctions":   aList,
 	"sql/ddl.Exec":                  aCaseEach,
-	"sql/ddl.alterEnum":             toSplit,
-	"sql/ddl.newIndex":              toSplit,
 	"sql/plan.nodeType":             aCaseEach,
 	"sql/types/typeio.AppendBinary": aCaseEach,
 }
@@ -34,7 +32,6 @@ var longFunctions = map[string]string{
 const (
 	aCaseEach = "one short case for each kind"
 	aList     = "a list of declarations"
-	toSplit   = "to be split"
 )
 
 // largePackages are the exceptions to maxPackageLines: how long they may be until they are split

@@ -1,41 +1,49 @@
-// Package sql is the life of sessions and statements: a statement is parsed,
-// planned, optimised and executed, in a transaction that the session keeps, and
-// run again after a conflict while nothing of it was sent.
+// Package sql executes the statements of sessions.
 //
-// Above it are the fronts, which implement Results and call Session; below it
-// parser, planner, optimizer, exec, ddl, catalog and kv.
+// A statement goes down a line. Each of its parts calls those below it and none above:
 //
-// Read server.go (Server, what sessions share), session.go (Session), query.go
-// (Query, Bind, Execute, Sync: what fronts call), batch.go (several statements of one
-// simple query), execute.go (execution: one
-// statement on its way), reserve.go (what it reserves after a conflict), txncontrol.go (BEGIN, COMMIT and the like) and followers.go (what follows the transaction of package transaction), prepare.go (what package prepared keeps), then a file per kind of
-// statement: sessionstmt.go and set.go (what acts on the session alone), copy.go, portal.go (portals, those that DECLARE makes too), cursor.go, explain.go, analyze.go, ddl.go, rows.go (what ranges and clustersetting answer).
-// report.go (what goes on at all nodes: sessions, locks,
-// waits) and cancel.go ask other nodes' servers through Nodes; contents.go has what a transaction adds to the statistics
-// of tables, sessionlocks.go what connects advisory locks with sessions, txnids.go the numbers of transactions and what snapshots see of them.
+//	front        pgwire, the shell's loopback: reads messages, implements Results
+//	  │  Query, Prepare, Bind, Execute, Sync, Cancel
+//	session      Session: who is connected, its settings, and what it keeps between statements
+//	  │          (prepared.Statements, portal.Set, advisory.Locks, fingerprint.Session)
+//	statement    execution: plans and runs one statement, again after a conflict while nothing
+//	  │          of it was sent, and sends its rows (prepared.Planner, exec, ddl, ranges, copyio)
+//	transaction  transaction.Transaction: block, savepoints, modes, commit
+//	  │
+//	kv           kv.Txn
+//
+// What goes up are interfaces that the part below defines and says nothing else with: Results
+// takes rows to the front, transaction.Followers tells what the session keeps how its transaction
+// ends, prepared.Session tells a planner what its session knows of statistics.
+//
+// Read server.go (Server, what sessions share), session.go (Session), query.go (Query, Sync),
+// prepare.go and portal.go (the extended protocol), batch.go (several statements of one simple
+// query), execute.go (execution), reserve.go (what it reserves after a conflict), txncontrol.go
+// (BEGIN, COMMIT and the like), followers.go (what follows a transaction). Then there is a file
+// per kind of statement: sessionstmt.go and set.go (those that act on the session alone), cursor.go,
+// copy.go, explain.go, analyze.go, ddl.go, rows.go (those that packages ranges and clustersetting
+// answer). report.go and cancel.go ask other nodes what goes on there; contents.go has what a
+// transaction adds to the statistics of tables.
 //
 // Invariants:
 //
-//	Q1. A statement that writes or locks sends nothing before it, and the
-//	    implicit transaction that ends with it, is complete (runHeld); so it can
-//	    be run again after a conflict.
-//	Q3. In a failed block only statements that end it run (execution.run,
-//	    plan, Bind).
-//
-//	Q7. A statement that takes long reserves the tables at which it has failed before it is run again,
-//	    for a time in proportion to its own (ahead; TestReserveAhead).
-//	Q8. Of several statements in one simple query those that share an implicit transaction are
+//	Q1. A statement that writes or locks sends nothing before it, and the implicit transaction
+//	    that ends with it, is complete, so that it can be run again after a conflict (runHeld).
+//	Q2. In a failed block only statements that end it run (execution.run, plan, Bind).
+//	Q3. A statement that takes long reserves the tables at which it has failed before it is run
+//	    again, for a time in proportion to its own (ahead; TestReserveAhead).
+//	Q4. Of several statements in one simple query those that share an implicit transaction are
 //	    run again together, from the first, if all only read and write rows and nothing of their
 //	    results was sent (batch.again; TestBatchRunsAgain).
-//	Q10. A session that is alone never sees 40001: nothing that it writes beside its transaction,
-//	    a sequence's values for one, is something that the transaction has read (coord's C11;
+//	Q5. A session that is alone never sees 40001: nothing that it writes beside its transaction, a
+//	    sequence's values for one, is something that the transaction has read (coord's C11;
 //	    TestLogic/blocks runs all scripts in serializable blocks, transactions/lonesession.slt).
-//	Q11. Statistics are no part of a transaction: what ANALYZE collects in one serves it and is
-//	    stored after its commit, and rows count as changed from then on (contentsCommitted;
-//	    TestStatisticsInTransactions). So a session meets no conflict over them.
-//	Q15. A statement looks whether it goes on after a bounded number of steps, from the parse on
+//	Q6. Statistics are no part of a transaction: what ANALYZE collects in one serves it and is
+//	    stored after its commit, and rows count as changed from then on. So no session meets a
+//	    conflict over them (contentsCommitted; TestStatisticsInTransactions).
+//	Q7. A statement looks after a bounded number of steps, from the parse on, whether it goes on
 //	    (Session.parse, builtin.Context.Step; TestLooks, layers' TestElementLoopsStep).
 //
-// A Session is used by one goroutine at a time; Cancel, Terminate and Activity
-// come from others and touch only what mu guards and atomics. Server's maps have a mutex.
+// One goroutine at a time uses a Session. Cancel, Terminate and Activity come from others and touch
+// only atomics and what mu guards. The maps of Server have a mutex.
 package sql

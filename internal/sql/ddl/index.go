@@ -200,37 +200,9 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 			return ix, err
 		}
 	}
-	var names []string
-	for i := range p.keys {
-		var c catalog.IndexColumn
-		var err error
-		if p.method == methodGIN {
-			c, ix.Inverted, err = e.invertedColumn(ctx, t, &p.keys[i])
-		} else {
-			c, err = e.indexColumn(ctx, t, &p.keys[i], p.constraint)
-		}
-		if err != nil {
-			return ix, err
-		}
-		name := keyName(t, c.Column)
-		if ordered := !p.constraint && (p.method == "" || p.method == "btree") && !p.sharded && !p.keys[i].Hash; ordered {
-			if err := e.sortKeys(ctx, t, &c, p.unique); err != nil {
-				return ix, err
-			}
-		}
-		if err := byteKey(t, &c); err != nil {
-			return ix, pgerr.From(err).At(p.keys[i].Pos)
-		}
-		if p.primary && t.Columns[t.ColumnByID(c.Column)].Virtual {
-			return ix, pgerr.Unsupported("primary keys on virtual generated columns are not supported").At(p.loc.Pos)
-		}
-		for _, o := range ix.Columns {
-			if o.Column == c.Column && p.constraint {
-				return ix, repeatedKey(name, p.primary).At(p.loc.Pos)
-			}
-		}
-		names = append(names, name)
-		ix.Columns = append(ix.Columns, c)
+	names, err := e.keyColumns(ctx, t, &ix, &p)
+	if err != nil {
+		return ix, err
 	}
 	for _, name := range p.stored {
 		ord, ok := visibleColumn(t, name)
@@ -244,23 +216,64 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 		return ix, err
 	}
 	if p.where != nil {
-		var err error
 		if ix.Where, ix.WhereColumns, err = e.rowText(ctx, t, p.where, nil, "index predicates", "index predicate"); err != nil {
 			return ix, err
 		}
 	}
 	if ix.Name == "" {
-		var err error
 		if ix.Name, err = e.indexName(ctx, t, schema, p, names); err != nil {
 			return ix, err
 		}
 	}
-	var err error
 	if ix.ID, err = e.takeIndexID(ctx, t); err != nil {
 		return ix, err
 	}
 	ix.Oid, err = e.Coll.NewOid(ctx)
 	return ix, err
+}
+
+// keyColumns gives ix its key columns, and returns the names that they lend to the index.
+func (e *Env) keyColumns(ctx context.Context, t *catalog.Table, ix *catalog.Index, p *pendingIndex) (names []string, err error) {
+	for i := range p.keys {
+		c, err := e.resolveKey(ctx, t, ix, &p.keys[i], p)
+		if err != nil {
+			return nil, err
+		}
+		name := keyName(t, c.Column)
+		repeated := slices.ContainsFunc(ix.Columns, func(o catalog.IndexColumn) bool { return o.Column == c.Column })
+		if repeated && p.constraint {
+			return nil, repeatedKey(name, p.primary).At(p.loc.Pos)
+		}
+		names = append(names, name)
+		ix.Columns = append(ix.Columns, c)
+	}
+	return names, nil
+}
+
+// resolveKey returns a key column of an index, as the method of the index keeps it.
+func (e *Env) resolveKey(
+	ctx context.Context, t *catalog.Table, ix *catalog.Index, k *ast.IndexElem, p *pendingIndex,
+) (c catalog.IndexColumn, err error) {
+	if p.method == methodGIN {
+		c, ix.Inverted, err = e.invertedColumn(ctx, t, k)
+	} else {
+		c, err = e.indexColumn(ctx, t, k, p.constraint)
+	}
+	if err != nil {
+		return c, err
+	}
+	if ordered := !p.constraint && (p.method == "" || p.method == "btree") && !p.sharded && !k.Hash; ordered {
+		if err := e.sortKeys(ctx, t, &c, p.unique); err != nil {
+			return c, err
+		}
+	}
+	if err := byteKey(t, &c); err != nil {
+		return c, pgerr.From(err).At(k.Pos)
+	}
+	if p.primary && t.Columns[t.ColumnByID(c.Column)].Virtual {
+		return c, pgerr.Unsupported("primary keys on virtual generated columns are not supported").At(p.loc.Pos)
+	}
+	return c, nil
 }
 
 // takeIndexID returns an index id that t never had. A table that is being

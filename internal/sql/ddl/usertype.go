@@ -319,28 +319,40 @@ func (e *Env) alterEnum(ctx context.Context, st *ast.AlterEnum) error {
 	}
 	def := *t.UserType.Def
 	def.Labels = slices.Clone(def.Labels)
-	at := func(label string) int {
-		return slices.IndexFunc(def.Labels, func(l types.EnumLabel) bool { return l.Name == label })
-	}
 	if st.Rename {
-		i := at(st.Label)
-		switch {
-		case i < 0:
-			return pgerr.New(pgerr.InvalidParameterValue, "\"%s\" is not an existing enum label", st.Label)
-		case at(st.NewLabel) >= 0:
-			return pgerr.New(pgerr.DuplicateObject, "enum label \"%s\" already exists", st.NewLabel)
-		}
-		if err := checkLabel(st.NewLabel); err != nil {
-			return err
-		}
-		def.Labels[i].Name = st.NewLabel
-		u := types.NewUserType(t.Oid, t.Name, t.UserType.SQLName, &def)
-		if err := e.relabel(ctx, t.Database, u, st.Label); err != nil {
-			return err
-		}
-		return e.redefineType(ctx, t, &def)
+		return e.renameLabel(ctx, t, &def, st)
 	}
-	if at(st.Label) >= 0 {
+	return e.addLabel(ctx, t, &def, st)
+}
+
+// labelAt returns the position of a label, below 0 if there is none.
+func labelAt(def *types.Def, label string) int {
+	return slices.IndexFunc(def.Labels, func(l types.EnumLabel) bool { return l.Name == label })
+}
+
+// renameLabel is ALTER TYPE ... RENAME VALUE.
+func (e *Env) renameLabel(ctx context.Context, t *catalog.Table, def *types.Def, st *ast.AlterEnum) error {
+	i := labelAt(def, st.Label)
+	switch {
+	case i < 0:
+		return pgerr.New(pgerr.InvalidParameterValue, "\"%s\" is not an existing enum label", st.Label)
+	case labelAt(def, st.NewLabel) >= 0:
+		return pgerr.New(pgerr.DuplicateObject, "enum label \"%s\" already exists", st.NewLabel)
+	}
+	if err := checkLabel(st.NewLabel); err != nil {
+		return err
+	}
+	def.Labels[i].Name = st.NewLabel
+	u := types.NewUserType(t.Oid, t.Name, t.UserType.SQLName, def)
+	if err := e.relabel(ctx, t.Database, u, st.Label); err != nil {
+		return err
+	}
+	return e.redefineType(ctx, t, def)
+}
+
+// addLabel is ALTER TYPE ... ADD VALUE.
+func (e *Env) addLabel(ctx context.Context, t *catalog.Table, def *types.Def, st *ast.AlterEnum) error {
+	if labelAt(def, st.Label) >= 0 {
 		if st.IfNotExists {
 			e.skip(pgerr.DuplicateObject, "enum label \"%s\" already exists, skipping", st.Label)
 			return nil
@@ -352,7 +364,7 @@ func (e *Env) alterEnum(ctx context.Context, st *ast.AlterEnum) error {
 	}
 	pos := len(def.Labels)
 	if st.Before || st.After {
-		if pos = at(st.Neighbor); pos < 0 {
+		if pos = labelAt(def, st.Neighbor); pos < 0 {
 			return pgerr.New(pgerr.InvalidParameterValue, "\"%s\" is not an existing enum label", st.Neighbor)
 		}
 		if st.After {
@@ -362,6 +374,16 @@ func (e *Env) alterEnum(ctx context.Context, st *ast.AlterEnum) error {
 	if len(def.Labels) >= types.MaxEnumLabels {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "an enum has %d labels at most", types.MaxEnumLabels)
 	}
+	oid, err := e.Coll.NewOid(ctx)
+	if err != nil {
+		return err
+	}
+	insertLabel(def, pos, types.EnumLabel{Oid: oid, Name: st.Label})
+	return e.redefineType(ctx, t, def)
+}
+
+// insertLabel gives a label its rank and its order between those beside pos, and puts it there.
+func insertLabel(def *types.Def, pos int, label types.EnumLabel) {
 	lo, hi := "", ""
 	if pos > 0 {
 		lo = def.Labels[pos-1].Rank
@@ -369,18 +391,13 @@ func (e *Env) alterEnum(ctx context.Context, st *ast.AlterEnum) error {
 	if pos < len(def.Labels) {
 		hi = def.Labels[pos].Rank
 	}
-	oid, err := e.Coll.NewOid(ctx)
-	if err != nil {
-		return err
-	}
-	label := types.EnumLabel{Oid: oid, Name: st.Label, Rank: types.RankBetween(lo, hi)}
+	label.Rank = types.RankBetween(lo, hi)
 	var ok bool
 	if label.Order, ok = types.OrderBetween(def.Labels, pos); !ok {
 		types.NumberLabels(def.Labels)
 		label.Order, _ = types.OrderBetween(def.Labels, pos)
 	}
 	def.Labels = slices.Insert(def.Labels, pos, label)
-	return e.redefineType(ctx, t, &def)
 }
 
 // redefineType gives the locked type t another definition, and everything that

@@ -16,7 +16,9 @@
 //
 // Invariants:
 //
-//  1. An integer becomes a parameter only where a parameter of its type means the same; if the
+//  1. Texts of one fingerprint differ in the values of integers only, not in their number, signs or
+//     types (Session.read; TestKeys).
+//  2. An integer becomes a parameter only where a parameter of its type means the same; if the
 //     plan then fails the text is run as it is (withParams, Shared.TurnOff; TestFingerprints in
 //     sql).
 package fingerprint
