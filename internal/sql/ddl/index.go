@@ -235,11 +235,10 @@ func (e *Env) newIndex(ctx context.Context, t *catalog.Table, schema string, p p
 // keyColumns gives ix its key columns, and returns the names that they lend to the index.
 func (e *Env) keyColumns(ctx context.Context, t *catalog.Table, ix *catalog.Index, p *pendingIndex) (names []string, err error) {
 	for i := range p.keys {
-		c, err := e.resolveKey(ctx, t, ix, &p.keys[i], p)
+		c, name, err := e.resolveKey(ctx, t, ix, &p.keys[i], p)
 		if err != nil {
 			return nil, err
 		}
-		name := keyName(t, c.Column)
 		repeated := slices.ContainsFunc(ix.Columns, func(o catalog.IndexColumn) bool { return o.Column == c.Column })
 		if repeated && p.constraint {
 			return nil, repeatedKey(name, p.primary).At(p.loc.Pos)
@@ -250,30 +249,32 @@ func (e *Env) keyColumns(ctx context.Context, t *catalog.Table, ix *catalog.Inde
 	return names, nil
 }
 
-// resolveKey returns a key column of an index, as the method of the index keeps it.
+// resolveKey returns a key column of an index, as the method of the index keeps it, and the name
+// of what it is a key of.
 func (e *Env) resolveKey(
 	ctx context.Context, t *catalog.Table, ix *catalog.Index, k *ast.IndexElem, p *pendingIndex,
-) (c catalog.IndexColumn, err error) {
+) (c catalog.IndexColumn, name string, err error) {
 	if p.method == methodGIN {
 		c, ix.Inverted, err = e.invertedColumn(ctx, t, k)
 	} else {
 		c, err = e.indexColumn(ctx, t, k, p.constraint)
 	}
 	if err != nil {
-		return c, err
+		return c, "", err
 	}
+	name = keyName(t, c.Column)
 	if ordered := !p.constraint && (p.method == "" || p.method == "btree") && !p.sharded && !k.Hash; ordered {
 		if err := e.sortKeys(ctx, t, &c, p.unique); err != nil {
-			return c, err
+			return c, "", err
 		}
 	}
 	if err := byteKey(t, &c); err != nil {
-		return c, pgerr.From(err).At(k.Pos)
+		return c, "", pgerr.From(err).At(k.Pos)
 	}
 	if p.primary && t.Columns[t.ColumnByID(c.Column)].Virtual {
-		return c, pgerr.Unsupported("primary keys on virtual generated columns are not supported").At(p.loc.Pos)
+		return c, "", pgerr.Unsupported("primary keys on virtual generated columns are not supported").At(p.loc.Pos)
 	}
-	return c, nil
+	return c, name, nil
 }
 
 // takeIndexID returns an index id that t never had. A table that is being
