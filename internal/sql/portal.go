@@ -30,6 +30,9 @@ func (s *Session) Bind(_ context.Context, name string, p *prepared.Statement, pa
 	if err := s.Revalidate(p); err != nil {
 		return nil, err
 	}
+	if err := p.Failure(); err != nil {
+		return nil, err
+	}
 	if name == "" {
 		s.closeUnnamedPortal()
 	}

@@ -77,6 +77,19 @@ func (p *Statement) Planned(c *Plan, cols []plan.Column) {
 	p.plan, p.types, p.cols = c, c.Prep.ParamTypes, cols
 }
 
+// Failure returns what planning a query for execution fails with: PostgreSQL does that when it
+// binds, and runs other statements, with the queries in them, later.
+func (p *Statement) Failure() error {
+	if p.plan == nil {
+		return nil
+	}
+	switch p.Stmt.AST.(type) {
+	case *ast.Select, *ast.Insert, *ast.Update, *ast.Delete, *ast.Merge:
+		return p.plan.Prep.Failure()
+	}
+	return nil
+}
+
 // FixTypes has later plans keep the types of parameters that the client was told of.
 func (p *Statement) FixTypes() { p.Declared = p.types }
 
