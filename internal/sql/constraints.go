@@ -182,33 +182,17 @@ func constraintOf(t *catalog.Table, name string, out map[uint32]bool) (deferrabl
 	return false, slices.ContainsFunc(t.Checks, func(c catalog.Check) bool { return c.Name == name })
 }
 
-// settledForDDL refuses to change tables that deferred checks wait for.
-func (s *Session) settledForDDL(ctx context.Context, stmt ast.Statement) error {
-	if len(s.deferral.queue) == 0 {
-		return nil
-	}
-	var names []ast.TableName
-	switch st := stmt.(type) {
-	case *ast.AlterTable:
-		names = []ast.TableName{st.Name}
-	case *ast.Drop:
-		names = st.Names
-	case *ast.CreateIndex:
-		names = []ast.TableName{st.Table.Name}
-	case *ast.Truncate:
-		for i := range st.Tables {
-			names = append(names, st.Tables[i].Name)
+// notInUse returns 55006 if checks of rows of t wait for the end of the transaction, or a portal
+// reads t: command, which changes or drops the table, would pull it away from under them.
+func (s *Session) notInUse(t *catalog.Table, command string) error {
+	for _, p := range s.portals.List() {
+		if p.Scans(t.ID) {
+			return pgerr.New(pgerr.ObjectInUse, "cannot %s \"%s\" because it is being used by active queries in this session", command, t.Name)
 		}
 	}
-	for _, n := range names {
-		t, _, err := s.coll.FindRelation(ctx, n.Catalog, n.Schema, n.Table)
-		if err != nil || t == nil {
-			continue // the statement itself says so
-		}
-		for _, c := range s.deferral.queue {
-			if from, to := c.Tables(); from.ID == t.ID || to.ID == t.ID {
-				return pgerr.New(pgerr.ObjectInUse, "cannot %s \"%s\" because it has pending trigger events", stmt.Tag(), t.Name)
-			}
+	for _, c := range s.deferral.queue {
+		if c.WaitsOn().ID == t.ID {
+			return pgerr.New(pgerr.ObjectInUse, "cannot %s \"%s\" because it has pending trigger events", command, t.Name)
 		}
 	}
 	return nil

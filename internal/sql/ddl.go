@@ -15,9 +15,6 @@ import (
 func (x *execution) runDDL(ctx context.Context, root *plan.DDL) error {
 	s := x.s
 	s.fillEnv(ctx, &x.env, x.params)
-	if err := s.settledForDDL(ctx, root.Stmt); err != nil {
-		return err
-	}
 	env := x.ddlEnv(root.Query)
 	env.ParamTypes = x.prepared.ParamTypes()
 	tag, err := ddl.Exec(ctx, env, root.Stmt)
@@ -47,7 +44,7 @@ func (x *execution) ddlEnv(query *plan.Prepared) *ddl.Env {
 	}
 	env.Setting = func(st *ast.SetVar) (catalog.Setting, error) { return s.storedSetting(st, env.Notice) }
 	env.Alone = x.alone && x.commit && !s.txn.InBlock()
-	env.Filled = s.noteFilled
+	env.Filled, env.NotInUse = s.noteFilled, s.notInUse
 	env.Optimize = func(ctx context.Context, p *plan.Prepared) error {
 		return optimizer.Optimize(p, s.planner.Optimization(ctx, nil, false))
 	}

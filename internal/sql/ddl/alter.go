@@ -26,6 +26,11 @@ func (e *Env) alterTable(ctx context.Context, st *ast.AlterTable) error {
 	if err := checkAlterKind(st, t, index); err != nil {
 		return err
 	}
+	if !index && !renames(st.Cmds) && st.Cmds[0].Kind != ast.AlterSetSchema {
+		if err := e.notInUse(t, "ALTER TABLE"); err != nil {
+			return err
+		}
+	}
 	run := *e
 	e, run.unplaced = &run, true
 	if err := e.prepareTypes(ctx, st, t, index); err != nil {

@@ -224,6 +224,15 @@ func (a *alteration) replacePrimaryByRowID(ctx context.Context) error {
 	return nil
 }
 
+// referredNotInUse returns 55006 if the session uses the table that a foreign key refers to.
+func (a *alteration) referredNotInUse(ctx context.Context, k *catalog.ForeignKey) error {
+	t, err := a.e.Coll.TableByID(ctx, k.Table)
+	if err != nil {
+		return err
+	}
+	return a.e.notInUse(t, "ALTER TABLE")
+}
+
 // dropConstraint is DROP CONSTRAINT.
 func (a *alteration) dropConstraint(ctx context.Context, c *ast.AlterCmd) error {
 	if i := slices.IndexFunc(a.t.Checks, func(k catalog.Check) bool { return k.Name == c.Name }); i >= 0 {
@@ -231,6 +240,9 @@ func (a *alteration) dropConstraint(ctx context.Context, c *ast.AlterCmd) error 
 		return a.put(ctx)
 	}
 	if i := a.t.ForeignKeyByName(c.Name); i >= 0 {
+		if err := a.referredNotInUse(ctx, &a.t.ForeignKeys[i]); err != nil {
+			return err
+		}
 		if err := a.e.removeForeignKey(ctx, a.t, i, nil); err != nil {
 			return err
 		}

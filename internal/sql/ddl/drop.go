@@ -549,6 +549,9 @@ func (d *dropper) dropKey(ctx context.Context, k droppedKey) error {
 // dropRelation drops one locked relation with its data; gone are the objects
 // that go in the same statement.
 func (e *Env) dropRelation(ctx context.Context, t *catalog.Table, gone map[catalog.ID]bool) error {
+	if err := e.notInUse(t, "DROP TABLE"); err != nil {
+		return err
+	}
 	if t.Kind == catalog.KindSequence && t.Sequence.OwnerTable != 0 && !gone[t.Sequence.OwnerTable] {
 		if err := e.disownSequence(ctx, t.Clone()); err != nil {
 			return err

@@ -52,6 +52,9 @@ type Env struct {
 	// Filled is told when the rows of a table were written into new indexes, how many they
 	// are, and whether the primary index is one of them; nil: nobody wants to know.
 	Filled func(t *catalog.Table, rows int64, primary bool)
+	// NotInUse returns 55006 if the session goes on using a table that a command is about to
+	// change or to drop; nil: it uses none.
+	NotInUse func(t *catalog.Table, command string) error
 	// Alone says that the statement is a transaction by itself: what its query reads need be
 	// true at one time only, when it began.
 	Alone bool
@@ -86,6 +89,14 @@ func Handles(stmt ast.Statement) bool {
 		return s.Table != nil
 	}
 	return false
+}
+
+// notInUse returns 55006 if the session uses a table other than for this command.
+func (e *Env) notInUse(t *catalog.Table, command string) error {
+	if e.NotInUse == nil {
+		return nil
+	}
+	return e.NotInUse(t, command)
 }
 
 // readsOnly reports whether a statement writes nothing that others see, so that read-only

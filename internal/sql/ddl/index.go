@@ -107,6 +107,13 @@ func includedColumns(list []ast.IndexElem) (names []ast.Name, err error) {
 
 // createIndex is CREATE INDEX.
 func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
+	old, err := e.lockTable(ctx, st.Table.Name)
+	if err != nil {
+		return err
+	}
+	if err := e.notInUse(old, "CREATE INDEX"); err != nil {
+		return err
+	}
 	method, err := accessMethod(st.Loc, st.Method, st.Inverted)
 	if err != nil {
 		return err
@@ -117,10 +124,6 @@ func (e *Env) createIndex(ctx context.Context, st *ast.CreateIndex) error {
 	}
 	e.ignoreConcurrently(st.Concurrently)
 	ts, err := e.chosenTablespace(ctx, st.Tablespace)
-	if err != nil {
-		return err
-	}
-	old, err := e.lockTable(ctx, st.Table.Name)
 	if err != nil {
 		return err
 	}

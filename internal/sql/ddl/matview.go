@@ -54,6 +54,9 @@ func (e *Env) refreshView(ctx context.Context, st *ast.RefreshView) error {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot refresh materialized view \"%s\" concurrently", old.Name).
 			WithHint("Create a unique index with no WHERE clause on one or more columns of the materialized view.")
 	}
+	if err := e.notInUse(old, "REFRESH MATERIALIZED VIEW"); err != nil {
+		return err
+	}
 	e.ignoreConcurrently(st.Concurrently)
 	a := &alteration{e: e, old: old, t: old.Clone()}
 	spec := buildSpec{table: a.t}

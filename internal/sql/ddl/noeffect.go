@@ -120,6 +120,9 @@ func (e *Env) cluster(ctx context.Context, s *ast.Cluster) error {
 	case s.Index != "" && t.IndexByName(s.Index) == nil:
 		return pgerr.New(pgerr.UndefinedObject, "index \"%s\" for table \"%s\" does not exist", s.Index, t.Name)
 	}
+	if err := e.notInUse(t, "CLUSTER"); err != nil {
+		return err
+	}
 	e.noEffect(noCluster)
 	return nil
 }

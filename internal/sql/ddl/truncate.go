@@ -45,6 +45,9 @@ func (e *Env) truncated(ctx context.Context, st *ast.Truncate) ([]*catalog.Table
 		if t.Materialized() {
 			return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", t.Name)
 		}
+		if err := e.notInUse(t, "TRUNCATE"); err != nil {
+			return nil, err
+		}
 		if !in[t.ID] {
 			in[t.ID] = true
 			tables = append(tables, t)
@@ -69,6 +72,9 @@ func (e *Env) truncated(ctx context.Context, st *ast.Truncate) ([]*catalog.Table
 				return nil, err
 			}
 			e.skip(pgerr.SuccessfulCompletion, "truncate cascades to table \"%s\"", from.Name)
+			if err := e.notInUse(from, "TRUNCATE"); err != nil {
+				return nil, err
+			}
 			in[from.ID] = true
 			tables = append(tables, from)
 		}

@@ -67,6 +67,15 @@ func (d *Deferred) Tables() (from, to *catalog.Table) {
 	return d.ref.Table, d.ref.Ref
 }
 
+// WaitsOn returns the table whose rows the check was noted for when they were written.
+func (d *Deferred) WaitsOn() *catalog.Table {
+	from, to := d.Tables()
+	if d.referrer {
+		return to
+	}
+	return from
+}
+
 // refKey makes the key of an entry in the index that a foreign key refers to.
 type refKey struct {
 	*plan.Reference

@@ -79,29 +79,13 @@ type printer struct {
 // countScans counts the relations, to decide whether names need a qualifier.
 func (p *printer) countScans(root Node) int {
 	n := 0
-	p.everyNode(root, func(x Node) {
+	EveryNode(root, func(x Node) {
 		switch x.(type) {
 		case *Scan, *VirtualScan, *CTEScan:
 			n++
 		}
 	})
 	return n
-}
-
-// everyNode visits all operators, those of subqueries included.
-func (p *printer) everyNode(root Node, f func(Node)) {
-	Walk(root, func(n Node) bool {
-		VisitExprs(n, func(e *Expr) {
-			WalkExpr(*e, func(x Expr) bool {
-				if s, ok := x.(*Subquery); ok {
-					p.everyNode(s.Plan, f)
-				}
-				return true
-			})
-		})
-		f(n)
-		return true
-	})
 }
 
 // collect learns the names of columns, inputs first.

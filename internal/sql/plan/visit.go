@@ -297,6 +297,22 @@ func Walk(n Node, f func(Node) bool) {
 	visit(n, visitor{input: func(in *Node) { Walk(*in, f) }})
 }
 
+// EveryNode calls f for root and all nodes below it, those of subqueries in expressions included.
+func EveryNode(root Node, f func(Node)) {
+	Walk(root, func(n Node) bool {
+		VisitExprs(n, func(e *Expr) {
+			WalkExpr(*e, func(x Expr) bool {
+				if s, ok := x.(*Subquery); ok {
+					EveryNode(s.Plan, f)
+				}
+				return true
+			})
+		})
+		f(n)
+		return true
+	})
+}
+
 // VisitExprs calls f for the root of each expression of n itself, in the order
 // they are evaluated; f may replace it.
 func VisitExprs(n Node, f func(*Expr)) { visit(n, visitor{expr: f}) }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/lichendb/lichen/internal/kv"
+	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/exec"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
 	"github.com/lichendb/lichen/internal/sql/plan"
@@ -91,6 +92,32 @@ func (p *Portal) Resume() Execution {
 	x := p.suspended
 	p.suspended = nil
 	return x
+}
+
+// Scans reports whether the portal's query reads a table, and goes on as its rows are asked for.
+func (p *Portal) Scans(table catalog.ID) bool {
+	switch {
+	case p.suspended != nil:
+		return scans(p.suspended.Run().Plan, table)
+	case p.cursor != nil && !p.cursor.held:
+		return scans(p.cursor.plan, table)
+	}
+	return false
+}
+
+func scans(p *prepared.Plan, table catalog.ID) (found bool) {
+	if p == nil {
+		return false
+	}
+	plan.EveryNode(p.Prep.Root, func(n plan.Node) {
+		switch n := n.(type) {
+		case *plan.Scan:
+			found = found || n.Table.ID == table
+		case *plan.VirtualScan:
+			found = found || n.Table != nil && n.Table.ID == table
+		}
+	})
+	return found
 }
 
 // Suspend keeps an execution that has sent so many rows.
