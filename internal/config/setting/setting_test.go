@@ -3,6 +3,7 @@ package setting
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -69,20 +70,18 @@ func TestText(t *testing.T) {
 
 func TestEffects(t *testing.T) {
 	var code strings.Builder
-	for _, dir := range []string{"server", "sql"} {
-		files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatal(dir, err)
+	internal := filepath.Join("..", "..")
+	err := filepath.WalkDir(internal, func(path string, _ fs.DirEntry, err error) error {
+		own := strings.HasPrefix(path, filepath.Join(internal, "config"))
+		if err != nil || own || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
 		}
-		for _, f := range files {
-			p, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.HasSuffix(f, "_test.go") {
-				code.Write(p)
-			}
-		}
+		p, err := os.ReadFile(path)
+		code.Write(p)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, s := range all {
 		if strings.HasPrefix(s.Name, "sql.defaults.") {
