@@ -22,6 +22,9 @@ const (
 	MaxCommandBytes  = 48 << 20
 )
 
+// LongCommand is the size from which on a command's memory is not kept for another one.
+const LongCommand = 1 << 20
+
 // opKind is the first byte of an operation.
 type opKind byte
 
@@ -56,6 +59,16 @@ func (b *Builder) Reset(txn kvpb.TxnID, ts hlc.Timestamp) {
 
 // Bytes returns the command; it is valid until the next Reset.
 func (b *Builder) Bytes() []byte { return b.buf }
+
+// Take returns the command, which the builder forgets if it is long: only its raft entry
+// keeps it then. A short one is valid until the next Reset.
+func (b *Builder) Take() []byte {
+	command := b.buf
+	if len(command) >= LongCommand {
+		b.buf = nil
+	}
+	return command
+}
 
 // Len returns the size of the command so far.
 func (b *Builder) Len() int { return len(b.buf) }

@@ -185,3 +185,19 @@ func TestThresholdNeverFalls(t *testing.T) {
 		}
 	}
 }
+
+// Builders keep the memory of short commands only.
+func TestTake(t *testing.T) {
+	for size, kept := range map[int]bool{10: true, LongCommand: false} {
+		var b Builder
+		b.Reset(kvpb.TxnID{}, hlc.Timestamp{WallTime: 1})
+		b.Put([]byte("k"), make([]byte, size))
+		want := b.Len()
+		if got := len(b.Take()); got != want {
+			t.Errorf("%d bytes of %d", got, want)
+		}
+		if got := cap(b.buf) > 0; got != kept {
+			t.Errorf("a command with a value of %d bytes: memory kept %v", size, got)
+		}
+	}
+}

@@ -40,7 +40,7 @@ type InFlight struct {
 
 // inFlightEntry is an entry, with the proposals whose commands it holds.
 type inFlightEntry struct {
-	data  []byte
+	size  int    // of its payload
 	conf  bool   // a configuration change, whose bytes raft makes
 	index uint64 // 0 until raft has given it one
 	term  uint64
@@ -72,9 +72,15 @@ func (f *InFlight) Compose(batch []*Proposal, term uint64, any bool) (entry []by
 	return entry, n
 }
 
-// Propose notes an entry of Compose that is about to be given to raft.
+// Propose notes an entry of Compose that is about to be given to raft. It lets go of the
+// commands, which the entry holds now: raft and its log make copies of a long one.
 func (f *InFlight) Propose(entry []byte, props []*Proposal) {
-	f.proposed = append(f.proposed, inFlightEntry{data: entry, props: append([]*Proposal(nil), props...)})
+	for _, p := range props {
+		if p != nil && len(p.Command) >= apply.LongCommand {
+			p.Command = nil
+		}
+	}
+	f.proposed = append(f.proposed, inFlightEntry{size: len(entry), props: append([]*Proposal(nil), props...)})
 }
 
 // ProposeConfChange notes a configuration change that is about to be given to raft.
@@ -98,10 +104,10 @@ func (f *InFlight) Number(ents []*pb.Entry) {
 			f.proposed = f.proposed[1:] // raft refused the change and put nothing in its place
 			f.queue.FinishAll(s.props, f.why.Busy())
 			continue
-		case conf != s.conf || !conf && len(e.GetData()) != len(s.data):
+		case conf != s.conf || !conf && len(e.GetData()) != s.size:
 			continue
 		}
-		s.index, s.term, s.data = e.GetIndex(), e.GetTerm(), nil
+		s.index, s.term = e.GetIndex(), e.GetTerm()
 		f.appended = append(f.appended, s)
 		f.proposed = f.proposed[1:]
 	}

@@ -127,3 +127,23 @@ func (s *inFlightScript) told() (out []string) {
 	}
 	return out
 }
+
+// A long command is forgotten once it is in an entry, of which raft makes a copy.
+func TestLongCommandsAreForgotten(t *testing.T) {
+	for size, kept := range map[int]bool{10: true, apply.LongCommand: false} {
+		s := newInFlightScript()
+		batch := []*Proposal{nil, NewProposal(Fence{Term: AnyTerm}, make([]byte, size))}
+		entry, n := s.f.Compose(batch[1:], 1, false)
+		if n != 1 || len(entry) < size {
+			t.Fatalf("%d bytes: an entry of %d with %d commands", size, len(entry), n)
+		}
+		s.f.Propose(entry, batch)
+		if got := batch[1].Command != nil; got != kept {
+			t.Errorf("%d bytes: kept %v", size, got)
+		}
+		s.f.Number([]*pb.Entry{{Index: proto.Uint64(7), Term: proto.Uint64(1), Data: entry}})
+		if s.f.Waiting() != 1 {
+			t.Errorf("%d bytes: the entry is not known by its size", size)
+		}
+	}
+}

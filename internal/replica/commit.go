@@ -174,7 +174,7 @@ func (r *Replica) commit(
 	}
 	r.collectInline(b, req.Writes)
 	r.protectLockedReads(req, ts)
-	if err := r.group.proposeKeeping(under, b.Bytes(), r.keepCommit(req, written, ts)); err != nil {
+	if err := r.group.proposeKeeping(under, b.Take(), r.keepCommit(req, written, ts)); err != nil {
 		return err
 	}
 	r.lastWrite.Store(ts.WallTime) // roughly: commits that race are close together
@@ -240,7 +240,7 @@ func (r *Replica) commitSpilled(
 		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
 	}
 	r.protectLockedReads(req, ts)
-	if err := r.group.proposeKeeping(under, b.Bytes(), r.keepCommit(req, written, ts)); err != nil {
+	if err := r.group.proposeKeeping(under, b.Take(), r.keepCommit(req, written, ts)); err != nil {
 		return r.storeRecord(rec, next, err)
 	}
 	rec.Take(next)

@@ -385,14 +385,30 @@ func (r *Replica) resolveFeed(f *feed) error {
 	return nil
 }
 
-// stage notes what an entry that is being applied has made part of the committed state:
-// versions without a durable lock, and those whose locks are gone while they stay.
+// watches reports whether a key lies in the span of a feed. mu is held.
+func (fs *feeds) watches(key []byte) bool {
+	for _, f := range fs.all {
+		if f.span.Contains(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// stage notes what an entry that is being applied has made part of the committed state of
+// the feeds' spans: versions without a durable lock, and those whose locks are gone while
+// they stay.
 func (fs *feeds) stage(entry []byte) error {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
 	var wrote []pendingEvent
 	locked, dropped, gone := map[string]bool{}, map[string]bool{}, []apply.Change(nil)
 	took := fs.took
 	fs.took = fs.took[:0]
 	return apply.Changes(entry, took, func(c apply.Change) {
+		if !fs.watches(c.Key) {
+			return
+		}
 		switch c.Kind {
 		case apply.Wrote, apply.Deleted:
 			wrote = append(wrote, pendingEvent{FeedEvent: kvpb.FeedEvent{

@@ -94,7 +94,7 @@ func (r *Replica) spill(ctx context.Context, req *kvpb.SpillRequest, under raftg
 	if err := r.buildSpill(b, req, txnintent.Intent{Txn: req.Txn.ID, TS: ts, Anchor: anchor}); err != nil {
 		return err
 	}
-	if err := r.group.Propose(under, b.Bytes()); err != nil {
+	if err := r.group.Propose(under, b.Take()); err != nil {
 		return err
 	}
 	if rec != nil {

@@ -248,7 +248,7 @@ func (s *stage) propose(st *txnintent.State) error {
 		return &kvpb.TxnTooLargeError{Bytes: int64(b.Len()), Limit: apply.MaxCommandBytes}
 	}
 	if s.rec != nil || len(s.written) > 0 {
-		err := s.send(s.under, b.Bytes())
+		err := s.send(s.under, b.Take())
 		if s.rec != nil {
 			err = s.r.storeRecord(s.rec, next, err)
 		}

@@ -168,9 +168,14 @@ func (b *Buffer) node(key []byte) int32 {
 
 // Put records a write of statement seq; a nil value with del set deletes.
 func (b *Buffer) Put(key, value []byte, del bool, seq int32) {
+	b.PutOwned(key, copyBytes(&b.values, value), del, seq)
+}
+
+// PutOwned is Put that keeps value itself: nobody may change it any more.
+func (b *Buffer) PutOwned(key, value []byte, del bool, seq int32) {
 	id := b.node(key)
 	b.writes = append(b.writes, bufferedWrite{
-		node: id, prev: b.nodes[id].last, seq: seq, del: del, val: copyBytes(&b.values, value),
+		node: id, prev: b.nodes[id].last, seq: seq, del: del, val: value,
 	})
 	b.nodes[id].last = int32(len(b.writes) - 1)
 	b.bytes += int64(len(key)+len(value)) + entryOverhead

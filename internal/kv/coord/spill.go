@@ -31,9 +31,9 @@ const (
 	lockOverhead = 160
 )
 
-// charge reserves the memory of a buffer that grows.
-func (t *Txn) charge() error {
-	need := t.buf.Bytes() + lockOverhead*int64(t.buf.Len()) - freeBytes - t.charged
+// charge reserves the memory of a buffer that is about to grow by so many bytes.
+func (t *Txn) charge(more int64) error {
+	need := t.buf.Bytes() + lockOverhead*int64(t.buf.Len()) + more - freeBytes - t.charged
 	if need <= 0 || t.env.Mem == nil {
 		return nil
 	}

@@ -365,17 +365,34 @@ func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
 // it, as a row's key does for its index entries.
 func (t *Txn) Put(key, value []byte) error { return t.write(key, value, false) }
 
+// PutOwned is Put that keeps a long value instead of a copy: nobody may change it any more.
+func (t *Txn) PutOwned(key, value []byte) error {
+	if len(value) <= maxInChunk {
+		return t.write(key, value, false)
+	}
+	if err := t.mayWrite(len(key) + len(value)); err != nil {
+		return err
+	}
+	t.buf.PutOwned(key, value, false, t.seq)
+	return t.maybeSpill(context.Background())
+}
+
 // Delete deletes a key, under the same condition as Put.
 func (t *Txn) Delete(key []byte) error { return t.write(key, nil, true) }
 
 func (t *Txn) write(key, value []byte, del bool) error {
-	must.True(t.state == active || t.state == spilled, "C1: write outside a statement")
-	must.True(!t.opts.ReadOnly && t.opts.AsOf.IsEmpty(), "C2: write in a read-only transaction")
-	t.buf.Put(key, value, del, t.seq)
-	if err := t.charge(); err != nil {
+	if err := t.mayWrite(len(key) + len(value)); err != nil {
 		return err
 	}
+	t.buf.Put(key, value, del, t.seq)
 	return t.maybeSpill(context.Background())
+}
+
+// mayWrite reserves the memory of a write with so many bytes before it is made.
+func (t *Txn) mayWrite(bytes int) error {
+	must.True(t.state == active || t.state == spilled, "C1: write outside a statement")
+	must.True(!t.opts.ReadOnly && t.opts.AsOf.IsEmpty(), "C2: write in a read-only transaction")
+	return t.charge(int64(bytes) + entryOverhead + lockOverhead)
 }
 
 // Savepoint marks a point to which RollbackTo returns.

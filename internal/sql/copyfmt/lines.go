@@ -94,13 +94,8 @@ func (l *lineReader) fill() error {
 	if len(l.rest) > MaxLine {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "a line of COPY data is longer than %d bytes", MaxLine)
 	}
-	if len(l.rest) > 0 {
-		// The chunk goes away: move what is left of it (within buf, if it is there).
-		if err := l.room(len(l.rest)); err != nil {
-			return err
-		}
-		l.buf = append(l.buf[:0], l.rest...)
-		l.rest = l.buf
+	if err := l.keepRest(); err != nil {
+		return err
 	}
 	chunk, err := l.next()
 	switch {
@@ -118,6 +113,20 @@ func (l *lineReader) fill() error {
 		return err
 	}
 	l.buf = append(l.buf, chunk...)
+	l.rest = l.buf
+	return nil
+}
+
+// keepRest has rest lie at the beginning of buf, since the chunk goes away. A long line, which
+// comes in many chunks, lies there already: moving it each time would take quadratic time.
+func (l *lineReader) keepRest() error {
+	if len(l.rest) == 0 || len(l.buf) > 0 && &l.rest[0] == &l.buf[0] {
+		return nil
+	}
+	if err := l.room(len(l.rest)); err != nil {
+		return err
+	}
+	l.buf = append(l.buf[:0], l.rest...)
 	l.rest = l.buf
 	return nil
 }

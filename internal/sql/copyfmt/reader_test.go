@@ -1,7 +1,9 @@
 package copyfmt
 
 import (
+	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -213,5 +215,29 @@ func BenchmarkWriter(b *testing.B) {
 		if _, err := w.Row(row); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// The part of a long line that has come stays where it is while more comes.
+func TestLongLinesAreNotMoved(t *testing.T) {
+	chunk := bytes.Repeat([]byte("x"), 100)
+	l := lineReader{next: func() ([]byte, error) { return chunk, nil }}
+	for range 2 {
+		if err := l.fill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.buf = slices.Grow(l.buf, len(chunk))
+	l.rest = l.buf
+	if n := testing.AllocsPerRun(10, func() { _ = l.keepRest() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if &l.rest[0] != &l.buf[0] || len(l.rest) != 2*len(chunk) {
+		t.Error("the line was moved or lost")
+	}
+	// What follows a line in buf goes to its beginning.
+	l.rest = l.buf[len(chunk)/2:]
+	if err := l.keepRest(); err != nil || &l.rest[0] != &l.buf[0] || len(l.rest) != 3*len(chunk)/2 {
+		t.Errorf("%d bytes are left: %v", len(l.rest), err)
 	}
 }

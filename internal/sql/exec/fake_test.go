@@ -234,7 +234,8 @@ func (t *fakeTxn) write(key string, value []byte) error {
 func (t *fakeTxn) Put(key, value []byte) error {
 	return t.write(string(key), append([]byte{}, value...))
 }
-func (t *fakeTxn) Delete(key []byte) error { return t.write(string(key), nil) }
+func (t *fakeTxn) PutOwned(key, value []byte) error { return t.write(string(key), value) }
+func (t *fakeTxn) Delete(key []byte) error          { return t.write(string(key), nil) }
 
 func (t *fakeTxn) commit() {
 	t.s.clock++

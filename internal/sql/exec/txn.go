@@ -25,6 +25,8 @@ type Txn interface {
 	ScanSpans(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kvpb.ScanResponse) error
 	// Put and Delete buffer a write; they copy their arguments.
 	Put(key, value []byte) error
+	// PutOwned is Put that keeps value, which nobody may change any more, if it is long.
+	PutOwned(key, value []byte) error
 	Delete(key []byte) error
 	Isolation() kvpb.Isolation
 	// BeginStatement starts a part of the statement that sees what was written

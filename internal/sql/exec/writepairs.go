@@ -46,11 +46,10 @@ func (w *TableWriter) writePairs(txn Txn, x *writerIndex, row Row, chosen func(i
 		if err != nil {
 			return err
 		}
-		w.value = value
 		x.SetFamily(x.key, i)
 		switch {
 		case there:
-			err = txn.Put(x.key, value)
+			err = w.putValue(txn, x.key, value)
 		case remove:
 			err = txn.Delete(x.key)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/quota"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/inverted"
 	"github.com/lichendb/lichen/internal/sql/rowcodec"
@@ -32,7 +33,7 @@ type TableWriter struct {
 
 	split       *RowTxn // nil: a row is one pair
 	changedCols []bool
-	value       []byte
+	value       []byte // buffer for the value at hand
 	probe       []byte
 }
 
@@ -206,11 +207,22 @@ func (w *TableWriter) put(txn Txn, x *writerIndex, row Row) error {
 	if x.Split() {
 		return w.putPairs(txn, x, row)
 	}
-	var err error
-	if w.value, err = x.AppendValue(w.value[:0], row); err != nil {
+	value, err := x.AppendValue(w.value[:0], row)
+	if err != nil {
 		return err
 	}
-	return txn.Put(x.key, w.value)
+	return w.putValue(txn, x.key, value)
+}
+
+// putValue writes a value that was made in the writer's buffer. A long one is not copied: the
+// transaction gets the buffer.
+func (w *TableWriter) putValue(txn Txn, key, value []byte) error {
+	if len(value) >= quota.LargeValue {
+		w.value = nil
+		return txn.PutOwned(key, value)
+	}
+	w.value = value
+	return txn.Put(key, value)
 }
 
 // Update replaces a row whose primary key the caller has locked. Only what
