@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/lichendb/lichen/internal/sql/pgerr"
@@ -27,8 +26,16 @@ func pathKeys(d types.Datum) ([]string, error) {
 // jsonEdit is what happens at the end of a path.
 type jsonEdit uint8
 
-// jsonSetPath changes the value at a path.
-func jsonSetPath(v types.JSONValue, path []string, at int, val types.JSONValue, edit jsonEdit) (types.JSONValue, error) {
+// jsonEditor makes a change to a value below another.
+type jsonEditor struct {
+	edit jsonEdit
+	val  types.JSONValue // what is put there
+	fc   *types.FormatContext
+}
+
+// setPath changes the value at a path, whose first step is the one at a position from 1 of the
+// whole path.
+func (e jsonEditor) setPath(v types.JSONValue, path []string, at int) (types.JSONValue, error) {
 	if len(path) == 0 {
 		return v, nil
 	}
@@ -37,11 +44,11 @@ func jsonSetPath(v types.JSONValue, path []string, at int, val types.JSONValue, 
 	}
 	switch v.Kind {
 	case types.KindObject:
-		return setInObject(v, path, at, val, edit)
+		return e.setInObject(v, path, at)
 	case types.KindArray:
-		return setInArray(v, path, at, val, edit)
+		return e.setInArray(v, path, at)
 	}
-	if edit == editFill {
+	if e.edit == editFill {
 		return v, pgerr.New(pgerr.InvalidParameterValue, "cannot replace existing key").
 			WithDetail("The path assumes key is a composite object, but it is a scalar value.")
 	}
@@ -64,32 +71,34 @@ func emptyFor(path []string, val types.JSONValue) (types.JSONValue, error) {
 	if i > MaxJSONFill {
 		return val, errJSONFill()
 	}
-	out := types.JSONValue{Kind: types.KindArray, Elems: make([]types.JSONValue, max(i, 0))}
-	out.Elems = append(out.Elems, inner)
-	return out, nil
+	elems := append(make([]types.JSONValue, max(i, 0)), inner)
+	return types.JSONValue{Kind: types.KindArray, Elems: types.NewJSONElems(elems...)}, nil
 }
 
 func errJSONFill() error {
 	return pgerr.New(pgerr.ProgramLimitExceeded, "an assignment may add %d array elements at most", MaxJSONFill)
 }
 
-func setInObject(v types.JSONValue, path []string, at int, val types.JSONValue, edit jsonEdit) (types.JSONValue, error) {
+func (e jsonEditor) setInObject(v types.JSONValue, path []string, at int) (types.JSONValue, error) {
 	out := types.JSONValue{Kind: types.KindObject}
 	key, found, last := path[0], false, len(path) == 1
 	for _, f := range v.Fields {
+		if err := e.fc.CountSteps(1); err != nil {
+			return v, err
+		}
 		if f.Key == key {
 			found = true
 			switch {
-			case last && edit == editDelete:
+			case last && e.edit == editDelete:
 				continue
-			case last && (edit == editInsertBefore || edit == editInsertAfter):
+			case last && (e.edit == editInsertBefore || e.edit == editInsertAfter):
 				return v, pgerr.New(pgerr.InvalidParameterValue, "cannot replace existing key").
 					WithHint("Try using the function jsonb_set to replace key value.")
 			case last:
-				f.Value = val
+				f.Value = e.val
 			default:
 				var err error
-				if f.Value, err = jsonSetPath(f.Value, path[1:], at+1, val, edit); err != nil {
+				if f.Value, err = e.setPath(f.Value, path[1:], at+1); err != nil {
 					return v, err
 				}
 			}
@@ -98,67 +107,82 @@ func setInObject(v types.JSONValue, path []string, at int, val types.JSONValue, 
 	}
 	switch {
 	case found:
-	case last && edit != editDelete && edit != editReplace:
-		return types.NewJSONObject(append(out.Fields, types.JSONField{Key: key, Value: val})), nil
-	case edit == editFill:
-		v, err := emptyFor(path[1:], val)
+	case last && e.edit != editDelete && e.edit != editReplace:
+		return types.NewJSONObject(append(out.Fields, types.JSONField{Key: key, Value: e.val})), nil
+	case e.edit == editFill:
+		v, err := emptyFor(path[1:], e.val)
 		return types.NewJSONObject(append(out.Fields, types.JSONField{Key: key, Value: v})), err
 	}
 	return out, nil
 }
 
-func setInArray(v types.JSONValue, path []string, at int, val types.JSONValue, edit jsonEdit) (types.JSONValue, error) {
-	idx, err := strconv.ParseInt(path[0], 10, 32)
+func (e jsonEditor) setInArray(v types.JSONValue, path []string, at int) (types.JSONValue, error) {
+	n := v.Elems.Len()
+	idx, err := e.position(path[0], at, n)
 	if err != nil {
-		return v, pgerr.New(pgerr.InvalidTextRepresentation, "path element at position %d is not an integer: \"%s\"", at, path[0])
+		return v, err
 	}
-	n, last := int64(len(v.Elems)), len(path) == 1
-	if idx < 0 {
-		if -idx > n {
-			if edit == editFill {
-				return v, pgerr.New(pgerr.InvalidParameterValue, "path element at position %d is out of range: %d", at, idx)
-			}
-			idx = -1 << 31
-		} else {
-			idx += n
-		}
-	}
-	elems := slices.Clone(v.Elems)
-	out := types.JSONValue{Kind: types.KindArray}
+	last := len(path) == 1
 	switch {
 	case idx < 0 || idx >= n:
-		if edit == editFill && idx-n > MaxJSONFill {
-			return v, errJSONFill()
-		}
-		for edit == editFill && int64(len(elems)) < idx {
-			elems = append(elems, types.JSONValue{})
-		}
-		switch {
-		case !last && edit != editFill, edit == editDelete, edit == editReplace:
-		case idx < 0:
-			elems = slices.Insert(elems, 0, val)
-		default:
-			e, err := emptyFor(path[1:], val)
-			if err != nil {
-				return v, err
-			}
-			elems = append(elems, e)
-		}
+		return e.setOutside(v, path, idx)
 	case !last:
-		if elems[idx], err = jsonSetPath(elems[idx], path[1:], at+1, val, edit); err != nil {
+		inner, err := e.setPath(v.Elems.At(idx), path[1:], at+1)
+		if err != nil {
 			return v, err
 		}
-	case edit == editDelete:
-		elems = slices.Delete(elems, int(idx), int(idx)+1)
-	case edit == editInsertBefore:
-		elems = slices.Insert(elems, int(idx), val)
-	case edit == editInsertAfter:
-		elems = slices.Insert(elems, int(idx)+1, val)
+		v.Elems = v.Elems.Splice(idx, idx+1, e.fc, inner)
+	case e.edit == editDelete:
+		v.Elems = v.Elems.Splice(idx, idx+1, e.fc)
+	case e.edit == editInsertBefore:
+		v.Elems = v.Elems.Splice(idx, idx, e.fc, e.val)
+	case e.edit == editInsertAfter:
+		v.Elems = v.Elems.Splice(idx+1, idx+1, e.fc, e.val)
 	default:
-		elems[idx] = val
+		v.Elems = v.Elems.Splice(idx, idx+1, e.fc, e.val)
 	}
-	out.Elems = elems
-	return out, nil
+	return v, nil
+}
+
+// position reads a step of a path as a position in an array of n elements: -1 if it is before
+// the first.
+func (e jsonEditor) position(step string, at, n int) (int, error) {
+	idx, err := strconv.ParseInt(step, 10, 32)
+	switch {
+	case err != nil:
+		return 0, pgerr.New(pgerr.InvalidTextRepresentation, "path element at position %d is not an integer: \"%s\"", at, step)
+	case idx >= 0:
+		return int(idx), nil
+	case int(-idx) <= n:
+		return int(idx) + n, nil
+	case e.edit == editFill:
+		return 0, pgerr.New(pgerr.InvalidParameterValue, "path element at position %d is out of range: %d", at, idx)
+	}
+	return -1, nil
+}
+
+// setOutside changes an array at a position that it does not have.
+func (e jsonEditor) setOutside(v types.JSONValue, path []string, idx int) (types.JSONValue, error) {
+	n, last := v.Elems.Len(), len(path) == 1
+	switch {
+	case e.edit == editFill && idx-n > MaxJSONFill:
+		return v, errJSONFill()
+	case !last && e.edit != editFill, e.edit == editDelete, e.edit == editReplace:
+		return v, nil
+	case idx < 0:
+		v.Elems = v.Elems.Splice(0, 0, e.fc, e.val)
+		return v, nil
+	}
+	inner, err := emptyFor(path[1:], e.val)
+	if err != nil {
+		return v, err
+	}
+	var missing []types.JSONValue
+	if e.edit == editFill {
+		missing = make([]types.JSONValue, idx-n)
+	}
+	v.Elems = v.Elems.Splice(n, n, e.fc, append(missing, inner)...)
+	return v, nil
 }
 
 func editJSON(c *Context, a []types.Datum, val types.JSONValue, edit jsonEdit) (types.Datum, error) {
@@ -170,10 +194,10 @@ func editJSON(c *Context, a []types.Datum, val types.JSONValue, edit jsonEdit) (
 	if isJSONScalar(v) {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot %s path in scalar", pick(edit == editDelete, "delete", "set"))
 	}
-	if (edit == editReplace || edit == editDelete) && len(v.Elems)+len(v.Fields) == 0 { // whatever the path
+	if (edit == editReplace || edit == editDelete) && v.Elems.Len()+len(v.Fields) == 0 { // whatever the path
 		return a[0], nil
 	}
-	out, err := jsonSetPath(v, keys, 1, val, edit)
+	out, err := jsonEditor{edit, val, c.Format}.setPath(v, keys, 1)
 	if err != nil {
 		return types.Null, err
 	}
@@ -254,7 +278,7 @@ func SetJSONElement(c *Context, target types.Datum, path []types.Datum, val type
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot replace existing key").
 			WithDetail("The path assumes key is a composite object, but it is a scalar value.")
 	}
-	out, err := jsonSetPath(target.JSONB(c.Format), keys, 1, v, editFill)
+	out, err := jsonEditor{editFill, v, c.Format}.setPath(target.JSONB(c.Format), keys, 1)
 	if err != nil {
 		return types.Null, err
 	}

@@ -104,7 +104,7 @@ func (p jsonPart) field(key string) (jsonPart, bool) {
 // end.
 func (p jsonPart) element(i int64) (jsonPart, bool) {
 	var raws []types.RawMember
-	n := int64(len(p.parsed.Elems))
+	n := int64(p.parsed.Elems.Len())
 	if p.isRaw {
 		kind, ms, err := types.SplitJSON(p.raw, p.fc)
 		if err != nil || kind != types.KindArray {
@@ -122,7 +122,7 @@ func (p jsonPart) element(i int64) (jsonPart, bool) {
 	case p.isRaw:
 		return jsonPart{raw: raws[i].Value, isRaw: true, fc: p.fc}, true
 	}
-	return jsonPart{parsed: p.parsed.Elems[i], fc: p.fc}, true
+	return jsonPart{parsed: p.parsed.Elems.At(int(i)), fc: p.fc}, true
 }
 
 // datum returns the part as a json value, or as text with strings unquoted
@@ -158,7 +158,7 @@ func jsonGet(raw, asText bool) EvalFunc {
 		if a[1].Family() == types.IntFamily {
 			if k := p.parsed.Kind; !raw && k != types.KindArray && k != types.KindObject {
 				// jsonb keeps a scalar as an array of one, and it shows here.
-				p.parsed = types.JSONValue{Kind: types.KindArray, Elems: []types.JSONValue{p.parsed}}
+				p.parsed = types.JSONValue{Kind: types.KindArray, Elems: types.NewJSONElems(p.parsed)}
 			}
 			p, ok = p.element(a[1].Int())
 		} else {
@@ -221,7 +221,7 @@ func (m *jsonMatch) contains(a, b types.JSONValue, top bool) bool {
 		}
 		return true
 	case a.Kind == types.KindArray && b.Kind == types.KindArray:
-		for _, e := range b.Elems {
+		for _, e := range b.Elems.All() {
 			if m.err = m.c.Step(1); m.err != nil || !m.has(a.Elems, e) {
 				return false
 			}
@@ -234,8 +234,8 @@ func (m *jsonMatch) contains(a, b types.JSONValue, top bool) bool {
 }
 
 // has reports whether one of elems contains e.
-func (m *jsonMatch) has(elems []types.JSONValue, e types.JSONValue) bool {
-	for _, x := range elems {
+func (m *jsonMatch) has(elems types.JSONElems, e types.JSONValue) bool {
+	for _, x := range elems.All() {
 		if m.err = m.c.Step(1); m.err != nil {
 			return false
 		}
@@ -257,7 +257,7 @@ func jsonHasKey(v types.JSONValue, key string) bool {
 		_, ok := v.Get(key)
 		return ok
 	case types.KindArray:
-		for _, e := range v.Elems {
+		for _, e := range v.Elems.All() {
 			if e.Kind == types.KindString && e.Str == key {
 				return true
 			}
@@ -280,7 +280,7 @@ func jsonArrayLength(c *Context, a []types.Datum) (types.Datum, error) {
 	v := a[0].JSONB(c.Format)
 	switch v.Kind {
 	case types.KindArray:
-		return types.NewInt(int64(len(v.Elems))), nil
+		return types.NewInt(int64(v.Elems.Len())), nil
 	case types.KindObject:
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot get array length of a non-array")
 	}
@@ -396,14 +396,15 @@ func jsonConcat(c *Context, a, b types.JSONValue) (types.Datum, error) {
 		fields := append([]types.JSONField(nil), a.Fields...)
 		return types.NewJSONB(types.NewJSONObject(append(fields, b.Fields...)), c.Format), nil
 	}
-	elems := func(v types.JSONValue) []types.JSONValue {
+	all := types.JSONValue{Kind: types.KindArray}
+	for _, v := range []types.JSONValue{a, b} {
 		if v.Kind == types.KindArray {
-			return v.Elems
+			all.Elems.AppendRange(v.Elems, 0, v.Elems.Len(), c.Format)
+		} else {
+			all.Elems.Append(v)
 		}
-		return []types.JSONValue{v}
 	}
-	all := append([]types.JSONValue(nil), elems(a)...)
-	return types.NewJSONB(types.JSONValue{Kind: types.KindArray, Elems: append(all, elems(b)...)}, c.Format), nil
+	return types.NewJSONB(all, c.Format), nil
 }
 
 // jsonDelete removes members of an object, or string elements of an array.
@@ -421,12 +422,12 @@ func jsonDelete(c *Context, v types.JSONValue, keys ...string) (types.Datum, err
 			out.Fields = append(out.Fields, f)
 		}
 	}
-	for _, e := range v.Elems {
+	for _, e := range v.Elems.All() {
 		if err := c.Step(1); err != nil {
 			return types.Null, err
 		}
 		if e.Kind != types.KindString || !drop[e.Str] {
-			out.Elems = append(out.Elems, e)
+			out.Elems.Append(e)
 		}
 	}
 	return types.NewJSONB(out, c.Format), nil
@@ -443,11 +444,11 @@ func jsonDeleteAt(c *Context, v types.JSONValue, i int64) (types.Datum, error) {
 		return types.Null, pgerr.New(pgerr.InvalidParameterValue, "cannot delete from scalar")
 	}
 	if i < 0 {
-		i += int64(len(v.Elems))
+		i += int64(v.Elems.Len())
 	}
-	if i < 0 || i >= int64(len(v.Elems)) {
+	if i < 0 || i >= int64(v.Elems.Len()) {
 		return types.NewJSONB(v, c.Format), nil
 	}
-	elems := append([]types.JSONValue(nil), v.Elems[:i]...)
-	return types.NewJSONB(types.JSONValue{Kind: types.KindArray, Elems: append(elems, v.Elems[i+1:]...)}, c.Format), nil
+	v.Elems = v.Elems.Splice(int(i), int(i)+1, c.Format)
+	return types.NewJSONB(v, c.Format), nil
 }

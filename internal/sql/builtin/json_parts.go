@@ -14,7 +14,7 @@ func jsonPathOperators() []*Overload {
 		return func(c *Context, a []types.Datum) (types.Datum, error) {
 			v := a[0].JSONB(c.Format)
 			for _, k := range a[1].ArrayElems() {
-				if err := c.Step(1 + len(v.Elems)); err != nil {
+				if err := c.Step(1 + v.Elems.Len()); err != nil {
 					return types.Null, err
 				}
 				if !k.IsNull() && jsonHasKey(v, k.Str()) != all {
@@ -104,7 +104,7 @@ func (p jsonPart) members() (types.JSONKind, []jsonMember, error) {
 	for _, f := range v.Fields {
 		out = append(out, jsonMember{f.Key, jsonPart{parsed: f.Value, fc: p.fc}})
 	}
-	for _, e := range v.Elems {
+	for _, e := range v.Elems.All() {
 		out = append(out, jsonMember{"", jsonPart{parsed: e, fc: p.fc}})
 	}
 	return v.Kind, out, nil
@@ -195,7 +195,7 @@ func appendPretty(c *Context, dst []byte, v types.JSONValue, level int) []byte {
 	switch v.Kind {
 	case types.KindArray:
 		dst = append(dst, '[')
-		for i, e := range v.Elems {
+		for i, e := range v.Elems.All() {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
@@ -225,8 +225,8 @@ func stripNulls(c *Context, v types.JSONValue) types.JSONValue {
 		return v
 	}
 	out := types.JSONValue{Kind: v.Kind, Bool: v.Bool, Str: v.Str, Num: v.Num}
-	for _, e := range v.Elems {
-		out.Elems = append(out.Elems, stripNulls(c, e))
+	for _, e := range v.Elems.All() {
+		out.Elems.Append(stripNulls(c, e))
 	}
 	for _, f := range v.Fields {
 		if f.Value.Kind != types.KindNull {

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"errors"
+	"iter"
 	"math"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ func (x *pathExec) next(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 
 // unwrapped runs n on every element of an array.
 func (x *pathExec) unwrapped(n *jsonpath.Node, v pathItem, unwrap bool, emit emitFunc) error {
-	for _, e := range v.Elems {
+	for _, e := range v.Elems.All() {
 		err := x.c.Step(1)
 		if err != nil {
 			return err
@@ -256,12 +257,12 @@ func (x *pathExec) subscripts(n *jsonpath.Node, v pathItem, isArray bool, emit e
 	}
 	elems := v.Elems
 	if !isArray {
-		elems = []types.JSONValue{v.json(x.c)}
+		elems = types.NewJSONElems(v.json(x.c))
 	}
 	saved := x.length
 	defer func() { x.length = saved }()
 	for _, s := range n.Subs {
-		x.length = len(elems)
+		x.length = elems.Len()
 		from, err := x.index(s.From, v)
 		if err != nil {
 			return err
@@ -272,11 +273,11 @@ func (x *pathExec) subscripts(n *jsonpath.Node, v pathItem, isArray bool, emit e
 				return err
 			}
 		}
-		if !x.ignore && (from < 0 || from > to || to >= len(elems)) {
+		if !x.ignore && (from < 0 || from > to || to >= elems.Len()) {
 			return pgerr.New(codeInvalidSubscript, "jsonpath array subscript is out of bounds")
 		}
-		for i := max(from, 0); i <= min(to, len(elems)-1); i++ {
-			item := jsonItem(elems[i])
+		for i := max(from, 0); i <= min(to, elems.Len()-1); i++ {
+			item := jsonItem(elems.At(i))
 			if !isArray {
 				item = v
 			}
@@ -324,11 +325,10 @@ func (x *pathExec) anyLevel(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 	}
 	var walk func(v types.JSONValue, level uint32) error
 	walk = func(v types.JSONValue, level uint32) error {
-		children := v.Elems
-		for _, f := range v.Fields {
-			children = append(children[:len(children):len(children)], f.Value)
-		}
-		for _, ch := range children {
+		for ch := range children(v) {
+			if err := x.c.Step(1); err != nil {
+				return err
+			}
 			leaf := isJSONScalar(ch)
 			if level >= n.First || n.First == jsonpath.AnyLevel && n.Last == jsonpath.AnyLevel && leaf {
 				if err := visit(jsonItem(ch), x.lax); err != nil {
@@ -346,13 +346,29 @@ func (x *pathExec) anyLevel(n *jsonpath.Node, v pathItem, emit emitFunc) error {
 	return walk(v.JSONValue, 1)
 }
 
+// children iterates over the elements of an array or the values of an object's members.
+func children(v types.JSONValue) iter.Seq[types.JSONValue] {
+	return func(yield func(types.JSONValue) bool) {
+		for _, e := range v.Elems.All() {
+			if !yield(e) {
+				return
+			}
+		}
+		for _, f := range v.Fields {
+			if !yield(f.Value) {
+				return
+			}
+		}
+	}
+}
+
 // collect evaluates n to a list; with unwrap, arrays give their elements in lax
 // mode.
 func (x *pathExec) collect(n *jsonpath.Node, v pathItem, unwrap bool) ([]pathItem, error) {
 	var out []pathItem
 	err := x.run(n, v, func(i pathItem) error {
 		if unwrap && x.lax && i.Kind == types.KindArray && !i.isTime() {
-			for _, e := range i.Elems {
+			for _, e := range i.Elems.All() {
 				out = append(out, jsonItem(e))
 			}
 			return nil
@@ -612,7 +628,7 @@ func (x *pathExec) method(n *jsonpath.Node, v pathItem, unwrap bool, emit emitFu
 	case jsonpath.Size:
 		size := int64(1)
 		if isArray {
-			size = int64(len(v.Elems))
+			size = int64(v.Elems.Len())
 		} else if !x.lax {
 			return x.missing(codeArrayNotFound, "jsonpath item method .%s() can only be applied to an array", name)
 		}

@@ -38,8 +38,8 @@ func jsonpathFunctions() []*Overload {
 			fn("jsonb_path_match"+suffix+args+" bool", jsonPathMatchTZ(false, tz)),
 			srf("jsonb_path_query"+suffix+args+" setof jsonb", func(c *Context, a []types.Datum) (RowIterator, error) {
 				vs, err := queryPath(c, a, tz)
-				out := make([]types.Datum, len(vs))
-				for i, v := range vs {
+				out := make([]types.Datum, vs.Len())
+				for i, v := range vs.All() {
 					out[i] = types.NewJSONB(v, c.Format)
 				}
 				return newSliceRows(out), err
@@ -50,10 +50,10 @@ func jsonpathFunctions() []*Overload {
 			}),
 			fn("jsonb_path_query_first"+suffix+args+" jsonb", func(c *Context, a []types.Datum) (types.Datum, error) {
 				vs, err := queryPath(c, a, tz)
-				if err != nil || len(vs) == 0 {
+				if err != nil || vs.Len() == 0 {
 					return types.Null, err
 				}
-				return types.NewJSONB(vs[0], c.Format), nil
+				return types.NewJSONB(vs.At(0), c.Format), nil
 			}),
 		}
 		for _, o := range list {
@@ -92,14 +92,14 @@ func errPathVars() error {
 
 func isSilent(a []types.Datum) bool { return len(a) > 3 && a[3].Bool() }
 
-func queryPath(c *Context, a []types.Datum, tz bool) ([]types.JSONValue, error) {
+func queryPath(c *Context, a []types.Datum, tz bool) (types.JSONElems, error) {
+	var out types.JSONElems
 	x, p, err := pathRun(c, a, tz)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	var out []types.JSONValue
 	err = x.run(p.Root, jsonItem(x.root), func(i pathItem) error {
-		out = append(out, i.json(c))
+		out.Append(i.json(c))
 		return nil
 	})
 	if soft(err) && isSilent(a) {
@@ -149,10 +149,10 @@ func jsonPathMatchTZ(silent, tz bool) EvalFunc {
 		if err != nil {
 			return types.Null, err
 		}
-		if len(vs) == 1 {
-			switch vs[0].Kind {
+		if vs.Len() == 1 {
+			switch v := vs.At(0); v.Kind {
 			case types.KindBool:
-				return types.NewBool(vs[0].Bool), nil
+				return types.NewBool(v.Bool), nil
 			case types.KindNull:
 				return types.Null, nil
 			}

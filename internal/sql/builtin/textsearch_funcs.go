@@ -155,13 +155,13 @@ func textSearchFunctions() []*Overload {
 func jsonParts(v types.JSONValue) (map[string]bool, error) {
 	list := v.Elems
 	if isJSONScalar(v) {
-		list = []types.JSONValue{v}
+		list = types.NewJSONElems(v)
 	}
 	if v.Kind == types.KindObject {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "wrong flag type, only arrays and scalars are allowed")
 	}
 	want := map[string]bool{}
-	for _, e := range list {
+	for _, e := range list.All() {
 		name := strings.ToLower(e.Str)
 		switch {
 		case e.Kind != types.KindString:
@@ -204,7 +204,7 @@ func jsonVectorOf(c *Context, cfg textsearch.Config, v types.JSONValue, want map
 		case v.Kind == types.KindNumber && want["numeric"], v.Kind == types.KindBool && want["boolean"]:
 			add(string(types.AppendJSON(nil, v, c.Format)))
 		}
-		for _, e := range v.Elems {
+		for _, e := range v.Elems.All() {
 			walk(e)
 		}
 		for _, f := range v.Fields {

@@ -57,7 +57,7 @@ func drawJSON(t *rapid.T, depth int) types.JSONValue {
 	case 4, 5:
 		v := types.JSONValue{Kind: types.KindArray}
 		for range rapid.IntRange(0, 2).Draw(t, "elems") {
-			v.Elems = append(v.Elems, drawJSON(t, depth+1))
+			v.Elems.Append(drawJSON(t, depth+1))
 		}
 		return v
 	}

@@ -25,7 +25,7 @@ func jsonTokens(_ *types.T, d types.Datum) []string { return appendJSON(nil, d.J
 func appendJSON(dst []string, v types.JSONValue, element bool) []string {
 	switch v.Kind {
 	case types.KindArray:
-		for _, e := range v.Elems {
+		for _, e := range v.Elems.All() {
 			dst = appendJSON(dst, e, true)
 		}
 		return dst
@@ -86,7 +86,7 @@ func pathTokens(_ *types.T, d types.Datum) []string { return appendPaths(nil, ""
 func appendPaths(dst []string, path string, v types.JSONValue) []string {
 	switch v.Kind {
 	case types.KindArray:
-		for _, e := range v.Elems {
+		for _, e := range v.Elems.All() {
 			dst = appendPaths(dst, path, e)
 		}
 		return dst

@@ -69,7 +69,7 @@ const (
 )
 
 func appendJSON(dst []byte, v types.JSONValue, top bool) []byte {
-	if top && v.Kind == types.KindArray && len(v.Elems) == 0 {
+	if top && v.Kind == types.KindArray && v.Elems.Len() == 0 {
 		return append(dst, jsonEmptyArray)
 	}
 	dst = append(dst, jsonKinds+byte(v.Kind))
@@ -84,8 +84,8 @@ func appendJSON(dst []byte, v types.JSONValue, top bool) []byte {
 		}
 		return append(dst, 0)
 	case types.KindArray:
-		dst = binary.BigEndian.AppendUint32(dst, uint32(len(v.Elems)))
-		for _, e := range v.Elems {
+		dst = binary.BigEndian.AppendUint32(dst, uint32(v.Elems.Len()))
+		for _, e := range v.Elems.All() {
 			dst = appendJSON(dst, e, false)
 		}
 	case types.KindObject:

@@ -76,7 +76,7 @@ func AppendJSON(dst []byte, v JSONValue, fc *FormatContext) []byte {
 		return append(dst, "false"...)
 	case KindArray:
 		dst = append(dst, '[')
-		for i, e := range v.Elems {
+		for i, e := range v.Elems.All() {
 			if i > 0 {
 				dst = append(dst, ", "...)
 			}
@@ -137,7 +137,7 @@ func CompareJSON(a, b JSONValue, fc *FormatContext) int {
 		if aScalar {
 			return -CompareJSON(b, a, fc)
 		}
-		if a.Kind == KindArray && len(a.Elems) == 0 {
+		if a.Kind == KindArray && a.Elems.Len() == 0 {
 			return -1
 		}
 		return 1
@@ -160,11 +160,11 @@ func compareJSON(a, b JSONValue, fc *FormatContext) int {
 	case KindBool:
 		return compareBools(a.Bool, b.Bool)
 	case KindArray:
-		if c := cmp.Compare(len(a.Elems), len(b.Elems)); c != 0 {
+		if c := cmp.Compare(a.Elems.Len(), b.Elems.Len()); c != 0 {
 			return c
 		}
-		for i := range a.Elems {
-			if c := compareJSON(a.Elems[i], b.Elems[i], fc); c != 0 {
+		for i, e := range a.Elems.All() {
+			if c := compareJSON(e, b.Elems.At(i), fc); c != 0 {
 				return c
 			}
 		}
@@ -205,8 +205,8 @@ func appendJSONKey(dst []byte, v JSONValue) []byte {
 	case KindBool:
 		dst = append(dst, boolByte(v.Bool))
 	case KindArray:
-		dst = appendUvarint(dst, uint64(len(v.Elems)))
-		for _, e := range v.Elems {
+		dst = appendUvarint(dst, uint64(v.Elems.Len()))
+		for _, e := range v.Elems.All() {
 			dst = appendJSONKey(dst, e)
 		}
 	case KindObject:

@@ -33,7 +33,7 @@ type JSONValue struct {
 	Bool   bool
 	Str    string      // KindString
 	Num    Datum       // KindNumber: a decimal
-	Elems  []JSONValue // KindArray
+	Elems  JSONElems   // KindArray
 	Fields []JSONField // KindObject
 }
 
@@ -201,7 +201,7 @@ func (p *jsonParser) array() (JSONValue, error) {
 			return v, err
 		}
 		if p.build {
-			v.Elems = append(v.Elems, e)
+			v.Elems.Append(e)
 		}
 		if p.punct("]") {
 			return v, p.next()

@@ -57,7 +57,7 @@ func genJSON(t *rapid.T, depth int) types.JSONValue {
 		v.Bool = rapid.Bool().Draw(t, "bool")
 	case types.KindArray:
 		for range rapid.IntRange(0, 3).Draw(t, "elems") {
-			v.Elems = append(v.Elems, genJSON(t, depth+1))
+			v.Elems.Append(genJSON(t, depth+1))
 		}
 	case types.KindObject:
 		var fields []types.JSONField
