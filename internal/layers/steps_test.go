@@ -16,6 +16,8 @@ var unstepped = map[string]string{
 	"aclContains":      "access control lists are short",
 	"arrayFill":        "loops over dimensions",
 	"bindCollationKey": aPass,
+	"children":         "counts steps in pathExec.anyLevel",
+	"collatedExtreme":  aPass,
 	"collect":          aPass,
 	"explodeACL":       "access control lists are short",
 	"expandArray":      aPass,
@@ -80,23 +82,41 @@ func TestElementLoopsStep(t *testing.T) {
 	}
 }
 
-// elementLoops returns the loops of a function over x.ArrayElems() or x.Elems.
+// elementLoops returns the loops of a function over the elements of an array: x.ArrayElems(),
+// x.Elems, x.Elems.All(), or a variable that one of these was assigned to.
 func elementLoops(body ast.Node) (loops []*ast.RangeStmt) {
+	lists := map[string]bool{}
 	ast.Inspect(body, func(n ast.Node) bool {
-		r, ok := n.(*ast.RangeStmt)
-		if !ok {
-			return true
-		}
-		x := r.X
-		if c, ok := x.(*ast.CallExpr); ok {
-			x = c.Fun
-		}
-		if s, ok := x.(*ast.SelectorExpr); ok && (s.Sel.Name == "ArrayElems" || s.Sel.Name == "Elems") {
-			loops = append(loops, r)
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, v := range n.Lhs {
+				if id, ok := v.(*ast.Ident); ok && len(n.Lhs) == len(n.Rhs) && isElements(n.Rhs[i], lists) {
+					lists[id.Name] = true
+				}
+			}
+		case *ast.RangeStmt:
+			if isElements(n.X, lists) {
+				loops = append(loops, n)
+			}
 		}
 		return true
 	})
 	return loops
+}
+
+// isElements reports whether an expression is the elements of an array; lists are the variables
+// that are.
+func isElements(x ast.Expr, lists map[string]bool) bool {
+	switch x := x.(type) {
+	case *ast.CallExpr:
+		s, ok := x.Fun.(*ast.SelectorExpr)
+		return ok && (s.Sel.Name == "ArrayElems" || s.Sel.Name == "All" && isElements(s.X, lists))
+	case *ast.SelectorExpr:
+		return x.Sel.Name == "Elems"
+	case *ast.Ident:
+		return lists[x.Name]
+	}
+	return false
 }
 
 // calls reports whether a method of a name is called in a block.

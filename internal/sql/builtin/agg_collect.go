@@ -92,24 +92,24 @@ type arrayAcc struct {
 }
 
 // NestArrays makes an array of arrays of one shape, as array_agg does.
-func NestArrays(arrays []types.Datum) (types.Datum, error) {
+func NestArrays(c *Context, arrays []types.Datum) (types.Datum, error) {
 	if len(arrays) == 0 {
 		return types.NewArray(nil), nil
 	}
 	a := &arrayAcc{nested: true}
 	for _, d := range arrays {
-		if err := a.addArray(d); err != nil {
+		if err := a.addArray(c, d); err != nil {
 			return types.Null, err
 		}
 	}
-	return a.Result(nil)
+	return a.Result(c)
 }
 
 // Add implements Accumulator.
-func (a *arrayAcc) Add(_ *Context, args []types.Datum) error {
+func (a *arrayAcc) Add(c *Context, args []types.Datum) error {
 	a.bytes += int64(len(args[0].Str()))
 	if a.nested {
-		return a.addArray(args[0])
+		return a.addArray(c, args[0])
 	}
 	a.n++
 	a.elems = append(a.elems, args[0])
@@ -123,11 +123,14 @@ func (a *arrayAcc) check() error {
 	return nil
 }
 
-func (a *arrayAcc) addArray(d types.Datum) error {
+func (a *arrayAcc) addArray(c *Context, d types.Datum) error {
 	if d.IsNull() {
 		return pgerr.New(pgerr.NullValueNotAllowed, "cannot accumulate null arrays")
 	}
-	arr := d.Array()
+	arr := d.DecodeArray(c.Format)
+	if err := c.Step(0); err != nil {
+		return err
+	}
 	if len(arr.Dims) == 0 {
 		return pgerr.New(pgerr.ArraySubscriptError, "cannot accumulate empty arrays")
 	}
@@ -160,12 +163,12 @@ func sameDims(a, b []types.ArrayDim) bool {
 }
 
 // Result implements Accumulator.
-func (a *arrayAcc) Result(*Context) (types.Datum, error) {
+func (a *arrayAcc) Result(c *Context) (types.Datum, error) {
 	if a.n == 0 {
 		return types.Null, nil
 	}
 	dims := append([]types.ArrayDim{{Len: a.n, Lower: 1}}, a.dims...)
-	return types.NewArrayDims(dims, a.elems), nil
+	return types.EncodeArray(dims, a.elems, c.Format), nil
 }
 
 // Reset implements Accumulator.

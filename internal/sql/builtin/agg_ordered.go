@@ -95,7 +95,7 @@ func (a *percentileAcc) Result(c *Context) (types.Datum, error) {
 		}
 		fs.Elems[i] = v
 	}
-	return types.NewArrayDims(fs.Dims, fs.Elems), nil
+	return types.EncodeArray(fs.Dims, fs.Elems, c.Format), nil
 }
 
 func (a *percentileAcc) at(fraction types.Datum) (types.Datum, error) {

@@ -167,7 +167,7 @@ func withElem(c *Context, arr, e types.Datum, atEnd bool) (types.Datum, error) {
 	if atEnd {
 		elems = append(elems, e)
 	}
-	return types.NewArrayDims([]types.ArrayDim{{Len: int32(len(elems)), Lower: a.Dims[0].Lower}}, elems), nil
+	return types.EncodeArray([]types.ArrayDim{{Len: int32(len(elems)), Lower: a.Dims[0].Lower}}, elems, c.Format), nil
 }
 
 func arrayAppend(c *Context, a []types.Datum) (types.Datum, error) {
@@ -199,7 +199,7 @@ func arrayCat(c *Context, args []types.Datum) (types.Datum, error) {
 			"Arrays with differing element dimensions are not compatible for concatenation.")
 	}
 	elems := make([]types.Datum, 0, len(a.Elems)+len(b.Elems))
-	return types.NewArrayDims(dims, append(append(elems, a.Elems...), b.Elems...)), nil
+	return types.EncodeArray(dims, append(append(elems, a.Elems...), b.Elems...), c.Format), nil
 }
 
 // catDims returns the shape of two arrays put together: of the same number of
@@ -314,7 +314,7 @@ func bindRemove(b Binding) (EvalFunc, error) {
 		if len(kept) == len(a.Elems) {
 			return args[0], nil
 		}
-		return types.NewArrayDims([]types.ArrayDim{{Len: int32(len(kept)), Lower: a.Dims[0].Lower}}, kept), nil
+		return types.EncodeArray([]types.ArrayDim{{Len: int32(len(kept)), Lower: a.Dims[0].Lower}}, kept, c.Format), nil
 	}, nil
 }
 
@@ -333,7 +333,7 @@ func bindReplace(b Binding) (EvalFunc, error) {
 				a.Elems[i] = args[2]
 			}
 		}
-		return types.NewArrayDims(a.Dims, a.Elems), nil
+		return types.EncodeArray(a.Dims, a.Elems, c.Format), nil
 	}, nil
 }
 
@@ -426,7 +426,7 @@ func fillArray(c *Context, value types.Datum, lens, lows []types.Datum) (types.D
 	for i := range elems {
 		elems[i] = value
 	}
-	return types.NewArrayDims(dims, elems), nil
+	return types.EncodeArray(dims, elems, c.Format), nil
 }
 
 // bindBucket is width_bucket over an array of thresholds, which must be sorted.
@@ -439,6 +439,9 @@ func bindBucket(b Binding) (EvalFunc, error) {
 		limits := a[1].DecodeArray(c.Format).Elems
 		lo, hi := 0, len(limits)
 		for _, l := range limits {
+			if err := c.Step(1); err != nil {
+				return types.Null, err
+			}
 			if l.IsNull() {
 				return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "thresholds array must not contain NULLs")
 			}
@@ -473,7 +476,7 @@ func trimArray(c *Context, args []types.Datum) (types.Datum, error) {
 		dims[i].Lower = 1
 	}
 	dims[0].Len -= int32(n)
-	return types.NewArrayDims(dims, a.Elems[:(have-n)*per]), nil
+	return types.EncodeArray(dims, a.Elems[:(have-n)*per], c.Format), nil
 }
 
 func generateSubscripts(_ *Context, a []types.Datum) (RowIterator, error) {

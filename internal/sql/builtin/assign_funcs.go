@@ -46,7 +46,7 @@ func setElement(c *Context, args []types.Datum) (types.Datum, error) {
 		for i, s := range subs {
 			dims[i] = types.ArrayDim{Len: 1, Lower: int32(s.Int())}
 		}
-		return types.NewArrayDims(dims, []types.Datum{args[1]}), nil
+		return types.EncodeArray(dims, []types.Datum{args[1]}, c.Format), nil
 	}
 	if len(a.Dims) != len(subs) {
 		return types.Null, errSubscript("wrong number of array subscripts")
@@ -65,7 +65,7 @@ func setElement(c *Context, args []types.Datum) (types.Datum, error) {
 		pos = pos*int64(a.Dims[i].Len) + k
 	}
 	a.Elems[pos] = args[1]
-	return types.NewArrayDims(a.Dims, a.Elems), nil
+	return types.EncodeArray(a.Dims, a.Elems, c.Format), nil
 }
 
 // growArray adds NULLs to an array of one dimension until it has the subscripts
@@ -97,7 +97,7 @@ func setSlice(c *Context, args []types.Datum) (types.Datum, error) {
 		a = args[0].DecodeArray(c.Format)
 	}
 	if args[1].IsNull() {
-		return types.NewArrayDims(a.Dims, a.Elems), nil
+		return types.EncodeArray(a.Dims, a.Elems, c.Format), nil
 	}
 	src := args[1].DecodeArray(c.Format).Elems
 	bounds, given := args[3:], args[2].Int()
@@ -128,7 +128,7 @@ func setSlice(c *Context, args []types.Datum) (types.Datum, error) {
 		}
 	}
 	box.fill(&a, src)
-	return types.NewArrayDims(a.Dims, a.Elems), nil
+	return types.EncodeArray(a.Dims, a.Elems, c.Format), nil
 }
 
 // newSlice makes an array of a slice of one that was empty.

@@ -275,12 +275,15 @@ func stripRaw(c *Context, dst []byte, s string) ([]byte, error) {
 // jsonObject is json_object: pairs of an array, or keys and values.
 func jsonObject(binary bool) EvalFunc {
 	return func(c *Context, a []types.Datum) (types.Datum, error) {
-		keys, values, err := objectPairs(a)
+		keys, values, err := objectPairs(c, a)
 		if err != nil {
 			return types.Null, err
 		}
 		buf := []byte{'{'}
 		for i := range keys {
+			if err := c.Step(1); err != nil {
+				return types.Null, err
+			}
 			if keys[i].IsNull() {
 				return types.Null, pgerr.New(pgerr.NullValueNotAllowed, "null value not allowed for object key")
 			}
@@ -298,10 +301,10 @@ func jsonObject(binary bool) EvalFunc {
 	}
 }
 
-func objectPairs(a []types.Datum) (keys, values []types.Datum, err error) {
-	arr := a[0].Array()
+func objectPairs(c *Context, a []types.Datum) (keys, values []types.Datum, err error) {
+	arr := a[0].DecodeArray(c.Format)
 	if len(a) == 2 {
-		other := a[1].Array()
+		other := a[1].DecodeArray(c.Format)
 		if len(arr.Dims) > 1 || len(arr.Dims) != len(other.Dims) {
 			return nil, nil, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts")
 		}

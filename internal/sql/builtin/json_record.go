@@ -345,7 +345,7 @@ func populateArray(c *Context, t *types.T, p jsonPart, key string) (types.Datum,
 	if len(elems) == 0 {
 		dims = nil
 	}
-	return types.NewArrayDims(dims, elems), nil
+	return types.EncodeArray(dims, elems, c.Format), nil
 }
 
 // WithColumns returns a function that returns records as one with the columns

@@ -129,7 +129,7 @@ func textSearchFunctions() []*Overload {
 	}
 	for _, t := range []string{"json", "jsonb"} {
 		all = append(all, withConfig(t+"_to_tsvector", t+",jsonb", "tsvector", func(cfg textsearch.Config, c *Context, a []types.Datum) (types.Datum, error) {
-			want, err := jsonParts(a[1].JSONB(c.Format))
+			want, err := jsonParts(c, a[1].JSONB(c.Format))
 			if err != nil {
 				return types.Null, err
 			}
@@ -152,7 +152,7 @@ func textSearchFunctions() []*Overload {
 }
 
 // jsonParts reads the filter of jsonb_to_tsvector: which kinds of values count.
-func jsonParts(v types.JSONValue) (map[string]bool, error) {
+func jsonParts(c *Context, v types.JSONValue) (map[string]bool, error) {
 	list := v.Elems
 	if isJSONScalar(v) {
 		list = types.NewJSONElems(v)
@@ -162,6 +162,9 @@ func jsonParts(v types.JSONValue) (map[string]bool, error) {
 	}
 	want := map[string]bool{}
 	for _, e := range list.All() {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		name := strings.ToLower(e.Str)
 		switch {
 		case e.Kind != types.KindString:

@@ -55,7 +55,7 @@ func (c *compiler) arrayCtor(e *plan.ArrayCtor, s scope) (evalFn, error) {
 	if err != nil {
 		return nil, err
 	}
-	nested := e.Nested
+	nested, r := e.Nested, c.run
 	vals := make([]types.Datum, len(fns))
 	return func(row Row) (types.Datum, error) {
 		for i, f := range fns {
@@ -66,21 +66,24 @@ func (c *compiler) arrayCtor(e *plan.ArrayCtor, s scope) (evalFn, error) {
 			vals[i] = d
 		}
 		if nested {
-			return nestArrays(vals)
+			return nestArrays(r.bctx, vals)
 		}
 		return types.NewArray(vals), nil
 	}, nil
 }
 
 // nestArrays makes an array with one more dimension of arrays of one shape.
-func nestArrays(parts []types.Datum) (types.Datum, error) {
+func nestArrays(c *builtin.Context, parts []types.Datum) (types.Datum, error) {
 	var elems []types.Datum
 	var dims []types.ArrayDim
 	first := true
 	for _, p := range parts {
 		var a types.Array
 		if !p.IsNull() {
-			a = p.Array()
+			a = p.DecodeArray(c.Format)
+			if err := c.Step(0); err != nil {
+				return types.Null, err
+			}
 		}
 		if first {
 			dims, first = a.Dims, false
@@ -97,7 +100,7 @@ func nestArrays(parts []types.Datum) (types.Datum, error) {
 		return types.NewArray(nil), nil
 	}
 	outer := types.ArrayDim{Len: int32(len(parts)), Lower: 1}
-	return types.NewArrayDims(append([]types.ArrayDim{outer}, dims...), elems), nil
+	return types.EncodeArray(append([]types.ArrayDim{outer}, dims...), elems, c.Format), c.Step(0)
 }
 
 func (c *compiler) rowCtor(e *plan.RowCtor, s scope) (evalFn, error) {
@@ -157,13 +160,16 @@ func (c *compiler) subscript(e *plan.Subscript, s scope) (evalFn, error) {
 	if err != nil {
 		return nil, err
 	}
-	slice := e.Slice
+	slice, r := e.Slice, c.run
 	return func(row Row) (types.Datum, error) {
 		d, err := arg(row)
 		if err != nil || d.IsNull() {
 			return types.Null, err
 		}
-		a := d.Array()
+		a := d.DecodeArray(r.bctx.Format)
+		if err := r.bctx.Step(0); err != nil {
+			return types.Null, err
+		}
 		lo, hi := make([]int64, len(upper)), make([]int64, len(upper))
 		for i := range upper {
 			given, err := subscriptBounds(a, i, lower[i], upper[i], row, &lo[i], &hi[i], slice)
@@ -172,7 +178,7 @@ func (c *compiler) subscript(e *plan.Subscript, s scope) (evalFn, error) {
 			}
 		}
 		if slice {
-			return arraySlice(a, lo, hi), nil
+			return arraySlice(r.bctx.Format, a, lo, hi), r.bctx.Step(0)
 		}
 		return arrayElement(a, hi), nil
 	}, nil
@@ -220,7 +226,7 @@ func arrayElement(a types.Array, at []int64) types.Datum {
 }
 
 // arraySlice cuts a box out of an array; subscripts begin at 1 again.
-func arraySlice(a types.Array, lo, hi []int64) types.Datum {
+func arraySlice(fc *types.FormatContext, a types.Array, lo, hi []int64) types.Datum {
 	if len(lo) > len(a.Dims) || len(a.Dims) == 0 {
 		return types.NewArray(nil)
 	}
@@ -250,5 +256,5 @@ func arraySlice(a types.Array, lo, hi []int64) types.Datum {
 		}
 	}
 	cut(0, 0)
-	return types.NewArrayDims(dims, elems)
+	return types.EncodeArray(dims, elems, fc)
 }

@@ -154,7 +154,7 @@ func (p *subplan) array(nested bool) (types.Datum, error) {
 		elems = append(elems, d)
 	}
 	if nested {
-		return builtin.NestArrays(elems)
+		return builtin.NestArrays(p.run.bctx, elems)
 	}
 	return types.NewArray(elems), nil
 }

@@ -39,7 +39,11 @@ func NewArray(elems []Datum) Datum {
 
 // NewArrayDims returns an array of any shape; the product of the dimensions'
 // lengths must be len(elems).
-func NewArrayDims(dims []ArrayDim, elems []Datum) Datum {
+func NewArrayDims(dims []ArrayDim, elems []Datum) Datum { return EncodeArray(dims, elems, nil) }
+
+// EncodeArray is NewArrayDims that tells fc of its steps. Once fc.Step fails it returns an empty
+// array.
+func EncodeArray(dims []ArrayDim, elems []Datum, fc *FormatContext) Datum {
 	if len(elems) == 0 {
 		dims = nil
 	}
@@ -50,7 +54,10 @@ func NewArrayDims(dims []ArrayDim, elems []Datum) Datum {
 		b = appendUvarint(b, uint64(uint32(d.Len)))
 		b = appendVarint(b, int64(d.Lower))
 	}
-	for _, e := range elems {
+	for i, e := range elems {
+		if i%arrayElemsPerStep == arrayElemsPerStep-1 && fc.Stopped(arrayElemsPerStep) {
+			return EncodeArray(nil, nil, nil)
+		}
 		b = AppendEncoded(b, e)
 	}
 	return Datum{fam: ArrayFamily, s: string(b)}
@@ -70,7 +77,7 @@ func dimsCount(dims []ArrayDim) int {
 // Array decodes an array; its elements share memory with d.
 func (d Datum) Array() Array { return d.DecodeArray(nil) }
 
-// arrayElemsPerStep is how many elements are decoded between two steps.
+// arrayElemsPerStep is how many elements are decoded or encoded between two steps.
 const arrayElemsPerStep = 1 << 10
 
 // DecodeArray is Array that tells fc of its steps, and is cut short as fc.Step says: the elements

@@ -32,7 +32,7 @@ func parseArray(t *types.T, s string, fc *types.FormatContext) (types.Datum, err
 		}
 		elems[i] = d
 	}
-	return types.NewArrayDims(p.dims, elems), nil
+	return types.EncodeArray(p.dims, elems, fc), fc.CountSteps(0)
 }
 
 func parseVector(t *types.T, s string, fc *types.FormatContext) (types.Datum, error) {
