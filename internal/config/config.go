@@ -86,6 +86,12 @@ func (n *Node) HeapMemory() int64 { return max(n.MaxMemory-otherMemory, n.MaxMem
 // accounted for: the log's cache, messages, and garbage until it is collected.
 func (n *Node) StatementMemory() int64 { return n.HeapMemory() * 5 / 8 }
 
+// maxLogCache bounds LogCache: what is older is rarely asked for.
+const maxLogCache = 64 << 20
+
+// LogCache is what the entries of the log that are kept in memory may take of MaxMemory.
+func (n *Node) LogCache() int64 { return min(n.MaxMemory/16, maxLogCache) }
+
 // Validate reports the first setting that can't be right.
 func (n *Node) Validate() error {
 	if err := n.validStores(); err != nil {

@@ -148,6 +148,11 @@ func (r *Replica) commit(
 			return err
 		}
 	}
+	taken, err := r.deps.LongWrites.enter(ctx, req.Writes)
+	if err != nil {
+		return err
+	}
+	defer r.deps.LongWrites.leave(taken)
 	if req.Spilled {
 		return r.commitSpilled(ctx, req, resp, under, written)
 	}

@@ -52,6 +52,8 @@ type Deps struct {
 	// ResolveSlots bounds the intent resolutions that go beyond one command (MaxResolvers); nil:
 	// unbounded.
 	ResolveSlots chan struct{}
+	// LongWrites bounds the long writes under way at a time; nil: unbounded.
+	LongWrites *LongWrites
 	// Send sends a raft message to another replica of the range. It may be lost.
 	Send func(r *Replica, to kvpb.ReplicaDescriptor, m *pb.Message)
 	// SendSnapshot streams a snapshot and tells whether it arrived.

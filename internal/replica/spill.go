@@ -52,6 +52,11 @@ func (r *Replica) Spill(ctx context.Context, req *kvpb.SpillRequest) error {
 			return err
 		}
 	}
+	taken, err := r.deps.LongWrites.enter(ctx, req.Writes)
+	if err != nil {
+		return err
+	}
+	defer r.deps.LongWrites.leave(taken)
 	if err := r.spill(ctx, req, under); err != nil {
 		return err
 	}

@@ -67,6 +67,11 @@ func (r *Replica) stage(
 			return err
 		}
 	}
+	taken, err := r.deps.LongWrites.enter(ctx, req.Writes)
+	if err != nil {
+		return err
+	}
+	defer r.deps.LongWrites.leave(taken)
 	s := stage{r: r, req: req, resp: resp, under: under, written: written, send: propose}
 	return s.run(ctx)
 }

@@ -142,7 +142,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 func (n *Node) kvOptions(disk fs.FS) kvnode.Options {
 	o := kvnode.Options{
 		Store: store.Options{
-			FS: disk, Clock: n.clock, CacheBytes: n.cfg.CacheBytes, GCTTL: n.cfg.GCTTL, Logger: n.log, Bootstrap: n.cfg.SingleNode,
+			FS: disk, Clock: n.clock, CacheBytes: n.cfg.CacheBytes, LogCacheBytes: n.cfg.LogCache(), GCTTL: n.cfg.GCTTL, Logger: n.log, Bootstrap: n.cfg.SingleNode,
 		},
 		Dirs: n.cfg.Dirs(), Transport: n.rpc, Alone: n.cfg.SingleNode, MaxOffset: n.cfg.MaxOffset, Self: n.info, Locality: n.cfg.Locality,
 		ClockOK: func() bool { return !n.clockBad.Load() }, RoundTrip: n.roundTrip, Ready: n.ready.Load, Check: n.checkOpen,

@@ -43,6 +43,8 @@ type Options struct {
 	MemTableBytes int
 	// SegmentBytes is the size of a log segment.
 	SegmentBytes int64
+	// LogCacheBytes bounds the log entries kept in memory, raftlog.DefaultCacheBytes if zero.
+	LogCacheBytes int64
 	// GCTTL is how long old versions stay readable, DefaultGCTTL if zero.
 	GCTTL time.Duration
 	// TTL returns how long old versions of the keys in [start, end) stay readable; nil
@@ -117,6 +119,7 @@ type Store struct {
 	checkSlots chan struct{}
 	// resolveSlots bounds the long clean-ups after transactions at a time.
 	resolveSlots chan struct{}
+	longWrites   *replica.LongWrites
 	stop         chan struct{}
 	flushed      chan struct{}
 	done         sync.WaitGroup
@@ -134,7 +137,8 @@ func Open(o Options) (*Store, error) {
 		opts: o, waits: concurrency.NewWaitGraph(), workers: workers.New(maxWorkers, o.OnFatal), creating: make(turn, 1),
 		stop: make(chan struct{}), flushed: make(chan struct{}, 1),
 		checkSlots: make(chan struct{}, checksAtOnce), resolveSlots: make(chan struct{}, replica.MaxResolvers), elections: newElections(),
-		news: news{poke: make(chan struct{}, 1)},
+		longWrites: replica.NewLongWrites(),
+		news:       news{poke: make(chan struct{}, 1)},
 	}
 	s.closing = newClosing(s, o.closedLag())
 	var cache *storage.Cache
@@ -156,7 +160,7 @@ func Open(o Options) (*Store, error) {
 		return nil, err
 	}
 	s.log, err = raftlog.Open(raftlog.Options{
-		FS: o.FS, Dir: o.FS.PathJoin(o.Dir, "raftlog"), SegmentBytes: o.SegmentBytes, OnFatal: o.OnFatal, Synced: s.disk.pace.synced,
+		FS: o.FS, Dir: o.FS.PathJoin(o.Dir, "raftlog"), SegmentBytes: o.SegmentBytes, CacheBytes: o.LogCacheBytes, OnFatal: o.OnFatal, Synced: s.disk.pace.synced,
 	})
 	if err != nil {
 		if errors.Is(err, raftlog.ErrCorrupt) {

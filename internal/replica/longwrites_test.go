@@ -1,0 +1,46 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+)
+
+// Long writes share room: one waits for another, but not for ever, and never longer than its
+// request. Short ones need none.
+func TestLongWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, ctx := NewLongWrites(), context.Background()
+		of := func(n int) []kvpb.Write { return []kvpb.Write{{Key: []byte("k"), Value: make([]byte, n)}} }
+		enter := func(ctx context.Context, n int) (taken int64, waited time.Duration, err error) {
+			began := time.Now()
+			taken, err = l.enter(ctx, of(n))
+			return taken, time.Since(began), err
+		}
+		all, waited, err := enter(ctx, 2*maxLongWrites)
+		if all != maxLongWrites || waited != 0 || err != nil {
+			t.Fatalf("the first takes %d after %v: %v", all, waited, err)
+		}
+		if taken, waited, err := enter(ctx, longWrite/2); taken != 0 || waited != 0 || err != nil {
+			t.Errorf("a short write takes %d after %v: %v", taken, waited, err)
+		}
+		soon, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if taken, waited, err := enter(soon, longWrite); taken != 0 || waited != time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a request of a second takes %d after %v: %v", taken, waited, err)
+		}
+		if taken, waited, err := enter(ctx, longWrite); taken != 0 || waited != longWriteWait || err != nil {
+			t.Errorf("a write without room takes %d after %v: %v", taken, waited, err)
+		}
+		time.AfterFunc(time.Second, func() { l.leave(all) })
+		for i := range 2 {
+			if taken, waited, err := enter(ctx, maxLongWrites/4); taken < maxLongWrites/4 || waited != time.Duration(1-i)*time.Second || err != nil {
+				t.Errorf("write %d beside another takes %d after %v: %v", i, taken, waited, err)
+			}
+		}
+	})
+}
