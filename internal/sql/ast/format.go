@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Format prints an expression, table expression, type name or statement as SQL
+// Format prints an expression, table expression, type name, window or statement as SQL
 // that reads back as the same tree. Every operand that is itself an operator
 // expression stands in parentheses. Of an Unsupported statement only the
 // feature's name is known, so it does not read back.
@@ -41,6 +41,8 @@ func (p *printer) node(n Node) {
 		p.tableExpr(n)
 	case *TypeName:
 		p.typeName(n, false)
+	case *WindowSpec:
+		p.windowSpec(n)
 	case TableName:
 		p.name(n)
 	case RoleSpec:

@@ -192,7 +192,7 @@ func (e *Env) columnSequence(ctx context.Context, t *catalog.Table, c *catalog.C
 		return nil, err
 	}
 	s.Sequence.Type = c.Type
-	if err := applySequenceOptions(s.Sequence, opts, true); err != nil {
+	if err := e.applySequenceOptions(ctx, s.Sequence, opts, true); err != nil {
 		return nil, err
 	}
 	c.OwnsSequence = s.ID

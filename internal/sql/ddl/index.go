@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
@@ -487,6 +488,12 @@ func lastName(name []ast.Name) string {
 	return name[len(name)-1]
 }
 
+// familyClasses are the default operator classes of types that are made of others.
+var familyClasses = map[types.Family]ast.Name{
+	types.ArrayFamily: "array_ops", types.EnumFamily: "enum_ops", types.RangeFamily: "range_ops", types.MultirangeFamily: "multirange_ops",
+	types.RecordFamily: "record_ops",
+}
+
 // defaultClass is the name of the operator class that a type has unless another one is written.
 func defaultClass(t *types.T) ast.Name {
 	switch {
@@ -494,6 +501,9 @@ func defaultClass(t *types.T) ast.Name {
 		t = types.Text
 	case t.Is(types.CIDR):
 		t = types.Inet
+	}
+	if class, ok := familyClasses[t.Family]; ok {
+		return class
 	}
 	return t.Name + "_ops"
 }
@@ -529,5 +539,19 @@ func checkOpClass(k *ast.IndexElem, t *types.T) error {
 			return pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", name, t.SQLName)
 		}
 	}
+	switch {
+	case !existingClass(name):
+		return pgerr.New(pgerr.UndefinedObject, "operator class \"%s\" does not exist for access method \"btree\"", strings.Join(k.OpClass, "."))
+	case name != "record_image_ops" && len(k.OpArgs) == 0:
+		return pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", name, types.FormatType(t))
+	}
 	return pgerr.Unsupported("operator class \"%s\" is not supported", name).At(k.Pos)
+}
+
+// otherClasses are the operator classes of PostgreSQL's btree that no type here has by default.
+var otherClasses = []ast.Name{"enum_ops", "name_ops", "oidvector_ops", "record_image_ops", "tid_ops"}
+
+// existingClass reports whether there is an operator class of a name.
+func existingClass(name ast.Name) bool {
+	return slices.Contains(otherClasses, name) || slices.ContainsFunc(types.All(), func(t *types.T) bool { return defaultClass(t) == name })
 }

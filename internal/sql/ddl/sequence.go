@@ -8,6 +8,7 @@ import (
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/catalog"
 	"github.com/lichendb/lichen/internal/sql/pgerr"
+	"github.com/lichendb/lichen/internal/sql/planner"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
 
@@ -41,7 +42,7 @@ type sequenceOptions struct {
 	noMin, noMax, bareRestart                  bool
 	typeMin, typeMax                           bool // the bounds become those of the type
 	cycle                                      *bool
-	typ                                        *types.T
+	typ                                        *ast.TypeName // AS
 }
 
 func readSequenceOptions(opts []ast.SequenceOption) (*sequenceOptions, error) {
@@ -72,9 +73,8 @@ func (o *sequenceOptions) read(opt *ast.SequenceOption) error {
 	var target **int64
 	switch opt.Kind {
 	case ast.SeqAs:
-		t, err := sequenceType(opt)
-		o.typ = t
-		return err
+		o.typ = opt.Type
+		return nil
 	case ast.SeqIncrement:
 		target = &o.increment
 	case ast.SeqMinValue:
@@ -111,13 +111,16 @@ func (o *sequenceOptions) read(opt *ast.SequenceOption) error {
 	return err
 }
 
-func sequenceType(opt *ast.SequenceOption) (*types.T, error) {
-	if len(opt.Type.Names) > 0 {
-		if t, ok := types.ByName(opt.Type.Names[len(opt.Type.Names)-1]); ok && t.IsInteger() {
-			return t, nil
-		}
+// sequenceType finds the type of a sequence's values.
+func (e *Env) sequenceType(ctx context.Context, name *ast.TypeName) (*types.T, error) {
+	t, err := planner.FindType(ctx, name, e.DefaultIntSize, e.Coll)
+	if err != nil {
+		return nil, err
 	}
-	return nil, pgerr.New(pgerr.InvalidParameterValue, "sequence type must be smallint, integer, or bigint")
+	if !t.IsInteger() {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "sequence type must be smallint, integer, or bigint")
+	}
+	return t, nil
 }
 
 func sequenceNumber(x ast.Expr) (int64, error) {
@@ -135,22 +138,24 @@ func sequenceNumber(x ast.Expr) (int64, error) {
 
 // applySequenceOptions changes q as the options say and checks the result. For
 // a new sequence what is not given takes its default.
-func applySequenceOptions(q *catalog.Sequence, opts []ast.SequenceOption, fresh bool) error {
+func (e *Env) applySequenceOptions(ctx context.Context, q *catalog.Sequence, opts []ast.SequenceOption, fresh bool) error {
 	o, err := readSequenceOptions(opts)
 	if err != nil {
 		return err
+	}
+	if o.typ != nil {
+		oldLo, oldHi := boundsOf(q.Type)
+		if q.Type, err = e.sequenceType(ctx, o.typ); err != nil {
+			return err
+		}
+		// A bound that was the old type's becomes the new type's.
+		o.typeMin, o.typeMax = !fresh && q.Min == oldLo, !fresh && q.Max == oldHi
 	}
 	if o.increment != nil {
 		if *o.increment == 0 {
 			return seqError("INCREMENT must not be zero")
 		}
 		q.Increment = *o.increment
-	}
-	if o.typ != nil {
-		oldLo, oldHi := boundsOf(q.Type)
-		q.Type = o.typ
-		// A bound that was the old type's becomes the new type's.
-		o.typeMin, o.typeMax = !fresh && q.Min == oldLo, !fresh && q.Max == oldHi
 	}
 	if o.cycle != nil {
 		q.Cycle = *o.cycle
@@ -257,7 +262,7 @@ func (e *Env) createSequence(ctx context.Context, st *ast.CreateSequence) error 
 		return err
 	}
 	s.Name = st.Name.Table
-	if err := applySequenceOptions(s.Sequence, st.Options, true); err != nil {
+	if err := e.applySequenceOptions(ctx, s.Sequence, st.Options, true); err != nil {
 		return err
 	}
 	if err := e.addRelation(ctx, s, s.Name, false); err != nil {
@@ -305,7 +310,7 @@ func (e *Env) redefineSequence(ctx context.Context, s *catalog.Table, opts []ast
 	q := s.Sequence
 	const unset = -1 << 63
 	q.First = unset
-	if err := applySequenceOptions(q, opts, false); err != nil {
+	if err := e.applySequenceOptions(ctx, q, opts, false); err != nil {
 		return err
 	}
 	if q.First == unset {

@@ -49,10 +49,12 @@ type deparser struct {
 	columns map[*planner.Relation][]ast.Name
 	using   map[*ast.Join][]ast.Name
 	// bare are relations whose columns are printed without their name.
-	bare   bool
-	buf    []byte
-	indent int
-	err    error
+	bare bool
+	// windows are those that the innermost query defines.
+	windows []*ast.WindowSpec
+	buf     []byte
+	indent  int
+	err     error
 }
 
 // Query prints the query of a view with the given columns.

@@ -1,6 +1,8 @@
 package deparse
 
 import (
+	"slices"
+
 	"github.com/lichendb/lichen/internal/sql/ast"
 	"github.com/lichendb/lichen/internal/sql/types"
 )
@@ -58,10 +60,18 @@ func (d *deparser) over(w *ast.WindowSpec) {
 	case w.Name != "":
 		d.w(" OVER ", ast.QuoteIdent(w.Name))
 	default:
+		if i := slices.IndexFunc(d.windows, func(o *ast.WindowSpec) bool { return sameWindow(w, o) }); i >= 0 {
+			d.w(" OVER ", ast.QuoteIdent(d.windows[i].Name))
+			return
+		}
 		d.w(" OVER ")
 		d.windowSpec(w)
 	}
 }
+
+// sameWindow reports whether a call's own window is one that the query defines: a view shows
+// its name, as in PostgreSQL.
+func sameWindow(w, defined *ast.WindowSpec) bool { return ast.Format(w) == ast.Format(defined) }
 
 // windowSpec prints the definition of a window.
 func (d *deparser) windowSpec(w *ast.WindowSpec) {

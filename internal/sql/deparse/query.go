@@ -123,6 +123,8 @@ func (d *deparser) query(q *ast.Select, cols []ast.Name, visible bool, want []*t
 	}
 	d.enter(q)
 	defer d.leave()
+	defer func(outer []*ast.WindowSpec) { d.windows = outer }(d.windows)
+	d.windows = q.Windows
 	d.with(q.With)
 	outs := d.outputs(q)
 	if q.Op != ast.SetNone {

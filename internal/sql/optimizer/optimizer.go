@@ -67,7 +67,10 @@ func optimize(p *plan.Prepared, opts *Options) {
 	}
 	p.Root = o.apply(statementScope, query{root: p.Root, stmt: p})
 	p.Root = o.root(p.Root, plan.IDs(p.Columns))
-	p.NextCol, p.Guessed, p.Weighed, p.Failed = o.nextCol, o.values.missed, o.values.used, o.failed
+	p.NextCol, p.Guessed, p.Weighed = o.nextCol, o.values.missed, o.values.used
+	if o.failed != nil {
+		p.Failed = o.failed
+	}
 }
 
 // optimizer is the state of one optimization.

@@ -70,7 +70,8 @@ type Prepared struct {
 	// ByValues tells that the plan depends on the values of parameters: each execution has
 	// its own, and one that was made without them says what the statement returns only.
 	ByValues bool
-	// Failed, if not nil, is what any execution fails with (Failure): a constant that can't be computed.
+	// Failed, if not nil, is what any execution fails with (Failure): a constant that can't be
+	// computed, or else a lock on rows that may not be there.
 	Failed *pgerr.Error
 	// Guessed tells that costs would be estimated better with the values of parameters.
 	Guessed bool

@@ -53,6 +53,7 @@ type builder struct {
 	rowNames map[ast.Name]bool
 	view     *catalog.View // whose query text is
 	refusal  error         // see refuse
+	failed   *pgerr.Error  // see fails
 	// explicitCollations tells that there was a COLLATE clause: others may conflict.
 	explicitCollations bool
 }
@@ -86,6 +87,14 @@ func (b *builder) newCol() plan.ColID {
 func (b *builder) refuse(err error) {
 	if b.refusal == nil {
 		b.refusal = err
+	}
+}
+
+// fails notes what executions of the statement fail with, unless computing its constants does:
+// PostgreSQL finds it when it plans.
+func (b *builder) fails(err *pgerr.Error) {
+	if b.failed == nil {
+		b.failed = err
 	}
 }
 

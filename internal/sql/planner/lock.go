@@ -50,11 +50,19 @@ func (b *builder) lockRows(q *ast.Select, s *scope, node plan.Node) (plan.Node, 
 		if err != nil {
 			return nil, err
 		}
+		b.mayBeAbsent(t.it, t.strength)
 		lock.Targets = append(lock.Targets, lt)
 	}
 	lock.Input, lock.Recheck = widen(node, lock.Targets)
 	lock.Cols, lock.Order = lock.Input.Props().Cols, node.Props().Order
 	return lock, nil
+}
+
+// mayBeAbsent refuses to lock the rows of an item that an outer join extends with NULLs.
+func (b *builder) mayBeAbsent(it *item, strength ast.LockStrength) {
+	if it.nullable {
+		b.fails(pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to the nullable side of an outer join", strength))
+	}
 }
 
 // lockItem is a table to lock with the strongest clause that names it.
@@ -164,10 +172,6 @@ func lockTarget(l lockItem, c *ast.LockingClause) (plan.LockTarget, error) {
 	}
 	if l.it.table.Materialized() {
 		return plan.LockTarget{}, pgerr.New(pgerr.WrongObjectType, "cannot lock rows in materialized view \"%s\"", l.it.table.Name).At(c.Pos)
-	}
-	if l.it.nullable {
-		return plan.LockTarget{}, pgerr.New(pgerr.FeatureNotSupported, "%s cannot be applied to the nullable side of an outer join",
-			l.strength).At(c.Pos)
 	}
 	t := plan.LockTarget{Scan: sc}
 	t.Strength, t.Wait = lockStrengths[l.strength], lockWaits[l.wait]

@@ -251,13 +251,12 @@ func containsInt(list []int, x int) bool {
 	return false
 }
 
-// limit plans LIMIT and OFFSET.
-func (b *builder) limit(q *ast.Select, s *scope, node plan.Node, sort []plan.SortKey) (plan.Node, error) {
+// limit plans LIMIT and OFFSET; nil if all rows pass.
+func (b *builder) limit(q *ast.Select, s *scope, sort []plan.SortKey) (*plan.Limit, error) {
 	if q.Limit == nil && q.Offset == nil {
-		return node, nil
+		return nil, nil
 	}
-	n := &plan.Limit{Input: node, WithTies: q.WithTies}
-	n.Cols, n.Order = node.Props().Cols, node.Props().Order
+	n := &plan.Limit{WithTies: q.WithTies}
 	var err error
 	if n.Count, err = b.limitExpr(q.Limit, "LIMIT", s); err != nil {
 		return nil, err
@@ -271,9 +270,19 @@ func (b *builder) limit(q *ast.Select, s *scope, node plan.Node, sort []plan.Sor
 	case q.WithTies:
 		n.TiesKeys = sort
 	case n.Offset == nil && unlimited(n.Count):
-		return node, nil
+		return nil, nil
 	}
 	return n, nil
+}
+
+// limited puts a limit, if there is one, above a node.
+func limited(limit *plan.Limit, node plan.Node) plan.Node {
+	if limit == nil {
+		return node
+	}
+	limit.Input = node
+	limit.Cols, limit.Order = node.Props().Cols, node.Props().Order
+	return limit
 }
 
 // unlimited reports whether a LIMIT of count is none: LIMIT ALL is LIMIT NULL.

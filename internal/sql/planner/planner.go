@@ -81,7 +81,7 @@ func planAs(ctx context.Context, stmt ast.Statement, env *Env, qualify bool) (*p
 	}
 	p.Deps = b.deps
 	p.NextCol = b.nextCol + 1
-	p.Modifies = b.modifies
+	p.Modifies, p.Failed = b.modifies, b.failed
 	p.Uncacheable, p.ByValues = b.uncacheable || b.byValues, b.byValues
 	return p, nil
 }

@@ -258,14 +258,14 @@ func (b *builder) finishSelect(q *ast.Select, s *scope, node plan.Node, list *ta
 	if len(q.DistinctOn) > 0 {
 		node = b.distinctNode(node, list, distinct)
 	}
-	node, err := b.lockRows(q, s, node)
+	limit, err := b.limit(q, s, sort) // its errors come before those of locks
 	if err != nil {
 		return nil, err
 	}
-	node = b.projectLate(node, list, s.sel.srfs)
-	if node, err = b.limit(q, s, node, sort); err != nil {
+	if node, err = b.lockRows(q, s, node); err != nil {
 		return nil, err
 	}
+	node = limited(limit, b.projectLate(node, list, s.sel.srfs))
 	return &queryPlan{node: node, targets: list.targets[:list.visible]}, nil
 }
 

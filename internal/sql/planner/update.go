@@ -95,7 +95,8 @@ func (b *builder) orderAndLimitDML(d *dmlSource, order []ast.OrderItem, limit as
 		n.Cols, n.Order = d.node.Props().Cols, sort
 		d.node = n
 	}
-	d.node, err = b.limit(&ast.Select{Limit: limit}, d.scope, d.node, nil)
+	n, err := b.limit(&ast.Select{Limit: limit}, d.scope, nil)
+	d.node = limited(n, d.node)
 	return err
 }
 

@@ -110,6 +110,7 @@ func (b *builder) orderAndLimit(q *ast.Select, s *scope, p *queryPlan) (*queryPl
 		n.Cols, n.Order = p.node.Props().Cols, sort
 		p.node = n
 	}
-	p.node, err = b.limit(q, out, p.node, sort)
+	limit, err := b.limit(q, out, sort)
+	p.node = limited(limit, p.node)
 	return p, err
 }
