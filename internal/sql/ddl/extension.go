@@ -46,10 +46,30 @@ func (e *Env) createExtension(ctx context.Context, s *ast.CreateExtension) error
 		if d.ExtensionNamed(s.Name) != nil {
 			return pgerr.New(pgerr.DuplicateObject, "extension \"%s\" already exists", s.Name)
 		}
+		if err := e.extensionSchema(ctx, s); err != nil {
+			return err
+		}
 		oid, err := e.Coll.NewOid(ctx)
 		d.Extensions = append(d.Extensions, catalog.CreatedExtension{Name: x.Name, Oid: oid, Owner: e.User, Comment: x.Comment})
 		return err
 	})
+}
+
+// extensionSchema checks where the objects of an extension are to be: its functions are found in
+// pg_catalog and in public, and in no other schema.
+func (e *Env) extensionSchema(ctx context.Context, s *ast.CreateExtension) error {
+	switch s.Schema {
+	case "", "public", "pg_catalog":
+		return nil
+	}
+	schema, err := e.Coll.FindSchema(ctx, s.Schema)
+	switch {
+	case err != nil:
+		return err
+	case schema == nil:
+		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", s.Schema)
+	}
+	return pgerr.Unsupported("extension \"%s\" can be in schema public only", s.Name).At(s.Pos)
 }
 
 // dropExtensions is DROP EXTENSION: the database forgets that it was asked for them.

@@ -329,13 +329,22 @@ func pgShdescription(s *snapshot, w *writer) error {
 	return nil
 }
 
-// pgExtension lists the extensions of the database, whose functions are in pg_catalog.
+// pgExtension lists the extensions of the database. Those that CREATE EXTENSION added are in schema
+// public, where it puts them unless told otherwise, so that dumps find their functions there.
 func pgExtension(s *snapshot, w *writer) error {
+	public := uint32(oidPgCatalog)
+	if x := s.c.h.Coll.PeekSchemaNamed(s.ctx, "public"); x != nil {
+		public = x.Oid
+	}
 	for _, e := range s.db.Installed() {
+		schema := public
+		if catalog.ExtensionByName(e.Name).Oid != 0 {
+			schema = oidPgCatalog
+		}
 		w.oid("oid", e.Oid)
 		w.str("extname", e.Name)
 		w.oid("extowner", ownerOid(e.Owner))
-		w.oid("extnamespace", oidPgCatalog)
+		w.oid("extnamespace", schema)
 		w.flag("extrelocatable", false)
 		w.str("extversion", catalog.ExtensionByName(e.Name).Version)
 		w.done()
