@@ -36,7 +36,7 @@ func sampled(_ *Context, args []types.Datum) (types.Datum, error) {
 	for i := 0; i < 64; i += 8 {
 		buf = append(buf, byte(seed>>i))
 	}
-	_, _ = h.Write(types.AppendHashKeyTyped(buf, types.Record, args[2]))
+	_, _ = h.Write(types.AppendHashKeyTyped(buf, types.Record, args[2], nil))
 	// A fraction of 2^53, after mixing: FNV leaves the high bits of short keys
 	// alike.
 	return types.NewBool(float64(mix64(h.Sum64())>>11)/(1<<53) < percent/100), nil

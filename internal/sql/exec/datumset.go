@@ -43,7 +43,7 @@ func (set *datumSet) add(d types.Datum) {
 	case set.ints != nil:
 		set.ints[d.Int()] = struct{}{}
 	default:
-		set.buf = types.AppendHashKeyTyped(set.buf[:0], set.t, d)
+		set.buf = types.AppendHashKeyTyped(set.buf[:0], set.t, d, nil)
 		set.keys[string(set.buf)] = struct{}{}
 	}
 }
@@ -54,7 +54,7 @@ func (set *datumSet) has(d types.Datum) (ok bool) {
 		_, ok = set.ints[d.Int()]
 		return ok
 	}
-	set.buf = types.AppendHashKeyTyped(set.buf[:0], set.t, d)
+	set.buf = types.AppendHashKeyTyped(set.buf[:0], set.t, d, nil)
 	_, ok = set.keys[string(set.buf)]
 	return ok
 }

@@ -329,7 +329,10 @@ func (q *quantifier) addToSet(d types.Datum) error {
 		q.set.null = true
 		return nil
 	}
-	q.set.buf = types.AppendHashKeyTyped(q.set.buf[:0], q.set.t, d)
+	q.set.buf = types.AppendHashKeyTyped(q.set.buf[:0], q.set.t, d, q.p.run.bctx.Format)
+	if err := q.p.run.bctx.Step(0); err != nil {
+		return err
+	}
 	if _, ok := q.set.keys[string(q.set.buf)]; ok {
 		return nil
 	}

@@ -102,10 +102,11 @@ func (h *hashRight) begin(left Row) error {
 	if !ok {
 		return nil
 	}
-	if k := h.table.find(h.vals); k >= 0 {
+	k, err := h.table.find(h.vals)
+	if k >= 0 {
 		h.cur = h.first[k]
 	}
-	return nil
+	return err
 }
 
 func (h *hashRight) next() (Row, int, error) {

@@ -16,6 +16,7 @@ type keyTable struct {
 	n      int32
 	buf    []byte
 	text   arena
+	run    *run
 	acc    quota.Account
 }
 
@@ -35,6 +36,7 @@ const keepKeys = 1024
 
 func (t *keyTable) open(r *run) {
 	t.close()
+	t.run = r
 	t.acc.Init(r.env.Mem)
 	switch {
 	case t.single && t.ints == nil:
@@ -55,40 +57,43 @@ func (t *keyTable) close() {
 	t.text.reset()
 }
 
-// encode sets buf to the key of the given values.
-func (t *keyTable) encode(vals Row) {
+// encode sets buf to the key of the given values; it fails when the statement is cancelled.
+func (t *keyTable) encode(vals Row) error {
 	t.buf = t.buf[:0]
 	for i := range vals {
 		if vals[i].IsNull() {
 			t.buf = append(t.buf, 0)
 			continue
 		}
-		t.buf = types.AppendHashKeyTyped(append(t.buf, 1), t.types[i], vals[i])
+		t.buf = types.AppendHashKeyTyped(append(t.buf, 1), t.types[i], vals[i], t.run.bctx.Format)
 	}
+	return t.run.bctx.Step(0)
 }
 
 // find returns the number of a key, -1 if it is not there.
-func (t *keyTable) find(vals Row) int32 {
+func (t *keyTable) find(vals Row) (int32, error) {
 	if t.single {
 		if vals[0].IsNull() {
-			return t.null
+			return t.null, nil
 		}
 		if i, ok := t.ints[vals[0].Int()]; ok {
-			return i
+			return i, nil
 		}
-		return -1
+		return -1, nil
 	}
-	t.encode(vals)
+	if err := t.encode(vals); err != nil {
+		return -1, err
+	}
 	if i, ok := t.strs[string(t.buf)]; ok {
-		return i
+		return i, nil
 	}
-	return -1
+	return -1, nil
 }
 
 // put returns the number of a key, and whether it is new.
 func (t *keyTable) put(vals Row) (i int32, added bool, err error) {
-	if i = t.find(vals); i >= 0 {
-		return i, false, nil
+	if i, err = t.find(vals); i >= 0 || err != nil {
+		return i, false, err
 	}
 	if err := t.acc.Grow(mapEntrySize); err != nil {
 		return 0, false, memoryError(err)

@@ -132,7 +132,10 @@ func (s *setOpOp) keep() (bool, error) {
 		_, added, err := s.table.put(s.vals)
 		return added, err
 	}
-	i := s.table.find(s.vals)
+	i, err := s.table.find(s.vals)
+	if err != nil {
+		return false, err
+	}
 	matched := i >= 0 && s.counts[i] > 0
 	switch {
 	case s.all && matched:

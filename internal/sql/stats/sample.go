@@ -127,7 +127,7 @@ func (s *sample) run(key, value []byte) error {
 	if err := s.leads.Decode(key, value, s.leadings); err != nil {
 		return err
 	}
-	s.key = types.AppendHashKey(s.key[:0], s.leadings[0])
+	s.key = types.AppendHashKey(s.key[:0], s.leadings[0], nil)
 	if s.runs == 0 || !bytes.Equal(s.key, s.lead) {
 		s.runs++
 		s.lead = append(s.lead[:0], s.key...)
@@ -150,7 +150,7 @@ func (s *sample) add(page *kv.ScanResult) error {
 		r := sampledRow{make([]uint64, len(s.row)), make([]types.Datum, len(s.row)), make([]int32, len(s.row))}
 		for c, d := range s.row {
 			if !d.IsNull() {
-				s.key = types.AppendHashKeyTyped(s.key[:0], s.table.Columns[s.ords[c]].Type, d)
+				s.key = types.AppendHashKeyTyped(s.key[:0], s.table.Columns[s.ords[c]].Type, d, nil)
 				r.hashes[c] = max(maphash.Bytes(hashSeed, s.key), 1)
 				r.values[c], r.widths[c] = keptValue(d), int32(s.width(c, d))
 			}

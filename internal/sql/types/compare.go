@@ -193,8 +193,9 @@ func compareRecords(a, b Datum) int {
 func trimBlanks(s string) string { return strings.TrimRight(s, " ") }
 
 // AppendHashKey appends bytes that are equal for two datums of a family exactly
-// when Compare says they are equal. Keys of several datums may be concatenated.
-func AppendHashKey(dst []byte, d Datum) []byte {
+// when Compare says they are equal. Keys of several datums may be concatenated. Once fc.Step
+// fails the key is cut short; fc may be nil.
+func AppendHashKey(dst []byte, d Datum, fc *FormatContext) []byte {
 	dst = append(dst, byte(d.fam))
 	switch d.fam {
 	case BoolFamily:
@@ -214,56 +215,59 @@ func AppendHashKey(dst []byte, d Datum) []byte {
 		hi, lo := intervalSpan(d.Interval())
 		return appendKey64(appendKey64(dst, uint64(hi)), lo)
 	case JSONFamily:
-		return appendJSONKey(dst, d.JSONB(nil))
+		return appendJSONKey(dst, d.JSONB(fc), fc)
 	case ArrayFamily:
-		return appendArrayKey(dst, nil, d)
+		return appendArrayKey(dst, nil, d, fc)
 	case RecordFamily:
 		fields := d.Record()
 		dst = appendUvarint(dst, uint64(len(fields)))
 		for _, f := range fields {
-			dst = AppendHashKeyTyped(dst, f.Type, f.Datum)
+			dst = AppendHashKeyTyped(dst, f.Type, f.Datum, fc)
 		}
 	case EnumFamily, MACFamily, TSVectorFamily, TSQueryFamily, JSONPathFamily, InetFamily, OpaqueFamily:
 		return appendStringKey(dst, d.s)
 	case BitFamily:
 		return appendStringKey(appendKey64(dst, uint64(d.n)), d.s)
 	case RangeFamily:
-		return appendRangeKey(dst, d.Range())
+		return appendRangeKey(dst, d.Range(), fc)
 	case MultirangeFamily:
 		rs := d.Multirange()
 		dst = appendUvarint(dst, uint64(len(rs)))
 		for _, r := range rs {
-			dst = appendRangeKey(dst, r)
+			dst = appendRangeKey(dst, r, fc)
 		}
 	}
 	return dst
 }
 
 // AppendHashKeyTyped is AppendHashKey for values of type t; see CompareTyped.
-func AppendHashKeyTyped(dst []byte, t *T, d Datum) []byte {
+func AppendHashKeyTyped(dst []byte, t *T, d Datum, fc *FormatContext) []byte {
 	switch {
 	case t.Oid == Bpchar.Oid && d.fam == StringFamily:
 		dst = append(dst, byte(d.fam))
 		return appendStringKey(dst, trimBlanks(d.s))
 	case t.Elem != nil && d.fam == ArrayFamily:
 		dst = append(dst, byte(d.fam))
-		return appendArrayKey(dst, t.Elem, d)
+		return appendArrayKey(dst, t.Elem, d, fc)
 	}
-	return AppendHashKey(dst, d)
+	return AppendHashKey(dst, d, fc)
 }
 
-func appendArrayKey(dst []byte, elem *T, d Datum) []byte {
-	a := d.Array()
+func appendArrayKey(dst []byte, elem *T, d Datum, fc *FormatContext) []byte {
+	a := d.DecodeArray(fc)
 	dst = append(dst, byte(len(a.Dims)))
 	for _, dim := range a.Dims {
 		dst = appendUvarint(dst, uint64(dim.Len))
 		dst = appendVarint(dst, int64(dim.Lower))
 	}
 	for _, e := range a.Elems {
-		if elem != nil {
-			dst = AppendHashKeyTyped(dst, elem, e)
-		} else {
-			dst = AppendHashKey(dst, e)
+		switch {
+		case fc.Stopped(1):
+			return dst
+		case elem != nil:
+			dst = AppendHashKeyTyped(dst, elem, e, fc)
+		default:
+			dst = AppendHashKey(dst, e, fc)
 		}
 	}
 	return dst

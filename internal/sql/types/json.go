@@ -195,7 +195,10 @@ func compareBools(a, b bool) int {
 }
 
 // appendJSONKey appends the hash key of v.
-func appendJSONKey(dst []byte, v JSONValue) []byte {
+func appendJSONKey(dst []byte, v JSONValue, fc *FormatContext) []byte {
+	if fc.Stopped(1) {
+		return dst
+	}
 	dst = append(dst, byte(v.Kind))
 	switch v.Kind {
 	case KindString:
@@ -207,13 +210,13 @@ func appendJSONKey(dst []byte, v JSONValue) []byte {
 	case KindArray:
 		dst = appendUvarint(dst, uint64(v.Elems.Len()))
 		for _, e := range v.Elems.All() {
-			dst = appendJSONKey(dst, e)
+			dst = appendJSONKey(dst, e, fc)
 		}
 	case KindObject:
 		dst = appendUvarint(dst, uint64(len(v.Fields)))
 		for _, f := range v.Fields {
 			dst = appendStringKey(dst, f.Key)
-			dst = appendJSONKey(dst, f.Value)
+			dst = appendJSONKey(dst, f.Value, fc)
 		}
 	}
 	return dst

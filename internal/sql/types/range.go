@@ -229,16 +229,16 @@ func CompareRanges(a, b Range) int {
 	return CompareUpper(a.Upper, b.Upper)
 }
 
-func appendRangeKey(dst []byte, v Range) []byte {
+func appendRangeKey(dst []byte, v Range, fc *FormatContext) []byte {
 	dst = append(dst, v.Flags())
 	if v.Empty {
 		return dst
 	}
 	if !v.Lower.Inf {
-		dst = AppendHashKey(dst, v.Lower.D)
+		dst = AppendHashKey(dst, v.Lower.D, fc)
 	}
 	if !v.Upper.Inf {
-		dst = AppendHashKey(dst, v.Upper.D)
+		dst = AppendHashKey(dst, v.Upper.D, fc)
 	}
 	return dst
 }

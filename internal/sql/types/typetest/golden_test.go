@@ -221,7 +221,7 @@ func (g *goldenSession) compare(args []string) (string, error) {
 	if c != -types.CompareTyped(typ, b, a) {
 		return "", errors.New("not antisymmetric")
 	}
-	if same := bytes.Equal(types.AppendHashKeyTyped(nil, typ, a), types.AppendHashKeyTyped(nil, typ, b)); same != (c == 0) {
+	if same := bytes.Equal(types.AppendHashKeyTyped(nil, typ, a, nil), types.AppendHashKeyTyped(nil, typ, b, nil)); same != (c == 0) {
 		return "", fmt.Errorf("hash keys equal: %v, but comparison %d", same, c)
 	}
 	return goldenValue(strconv.Itoa(c)), nil

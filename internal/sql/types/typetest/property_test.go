@@ -320,7 +320,7 @@ func checkPair(t *rapid.T, typ *types.T, a, b types.Datum) {
 	if c != -types.CompareTyped(typ, b, a) {
 		t.Fatalf("not antisymmetric: %v %v", a, b)
 	}
-	ka, kb := types.AppendHashKeyTyped(nil, typ, a), types.AppendHashKeyTyped(nil, typ, b)
+	ka, kb := types.AppendHashKeyTyped(nil, typ, a, nil), types.AppendHashKeyTyped(nil, typ, b, nil)
 	if bytes.Equal(ka, kb) != (c == 0) {
 		t.Fatalf("comparison %d, hash keys %x %x", c, ka, kb)
 	}
