@@ -172,6 +172,17 @@ func TestWritesAreCharged(t *testing.T) {
 	if used := env.Mem.Used(); used < 2*chargeBytes-freeBytes {
 		t.Errorf("%d bytes charged", used)
 	}
+	before := env.Mem.Used()
+	if err := txn.Room(chargeBytes); err != nil {
+		t.Fatal(err)
+	}
+	if more := env.Mem.Used() - before; more <= 0 || more > chargeBytes {
+		t.Errorf("room for %d bytes reserves %d", chargeBytes, more)
+	}
+	reserved := env.Mem.Used()
+	if err := txn.PutOwned([]byte("roomy"), make([]byte, chargeBytes/2)); err != nil || env.Mem.Used() != reserved {
+		t.Errorf("a write that has room takes %d bytes more: %v", env.Mem.Used()-reserved, err)
+	}
 	held := txn.buf.Bytes()
 	for _, put := range []func(key, value []byte) error{txn.Put, txn.PutOwned} {
 		var exceeded *quota.ExceededError

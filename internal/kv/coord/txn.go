@@ -361,6 +361,10 @@ func (t *Txn) refresh(ctx context.Context, ts hlc.Timestamp) error {
 	return nil
 }
 
+// Room reserves memory for a write of so many bytes, which is about to be made, so that its
+// value need not be encoded if there is none: *quota.ExceededError.
+func (t *Txn) Room(bytes int) error { return t.charge(int64(bytes)) }
+
 // Put writes a key. The caller holds a lock on it, or on a key that stands for
 // it, as a row's key does for its index entries.
 func (t *Txn) Put(key, value []byte) error { return t.write(key, value, false) }

@@ -231,6 +231,7 @@ func (t *fakeTxn) write(key string, value []byte) error {
 	return nil
 }
 
+func (t *fakeTxn) Room(int) error { return nil }
 func (t *fakeTxn) Put(key, value []byte) error {
 	return t.write(string(key), append([]byte{}, value...))
 }

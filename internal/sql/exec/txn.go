@@ -23,6 +23,8 @@ type Txn interface {
 	// ScanSpans reads one page of the keys in sorted, disjoint spans; a page ends
 	// where res.Resume says.
 	ScanSpans(ctx context.Context, spans []kvpb.Span, o kv.ScanOptions, res *kvpb.ScanResponse) error
+	// Room reserves memory for a write of so many bytes, which is about to be made.
+	Room(bytes int) error
 	// Put and Delete buffer a write; they copy their arguments.
 	Put(key, value []byte) error
 	// PutOwned is Put that keeps value, which nobody may change any more, if it is long.

@@ -207,11 +207,30 @@ func (w *TableWriter) put(txn Txn, x *writerIndex, row Row) error {
 	if x.Split() {
 		return w.putPairs(txn, x, row)
 	}
+	if err := w.room(txn, x, row); err != nil {
+		return err
+	}
 	value, err := x.AppendValue(w.value[:0], row)
 	if err != nil {
 		return err
 	}
 	return w.putValue(txn, x.key, value)
+}
+
+// room reserves the memory of a long row before it is encoded. Other indexes than the primary,
+// and column families, rarely hold all that is long: they count when they are written.
+func (w *TableWriter) room(txn Txn, x *writerIndex, row Row) error {
+	if x != &w.indexes[0] {
+		return nil
+	}
+	n := 0
+	for i := range row {
+		n += len(row[i].Str())
+	}
+	if n < quota.LargeValue {
+		return nil
+	}
+	return txn.Room(n)
 }
 
 // putValue writes a value that was made in the writer's buffer. A long one is not copied: the

@@ -1,0 +1,59 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/lichendb/lichen/internal/kvpb"
+	"github.com/lichendb/lichen/internal/quota"
+	"github.com/lichendb/lichen/internal/sql/types"
+)
+
+// cramped has memory for short writes only.
+type cramped struct {
+	*fakeTxn
+	asked int
+}
+
+var errCramped = errors.New("no room")
+
+func (c *cramped) Room(bytes int) error {
+	c.asked = bytes
+	return errCramped
+}
+
+// A long row is not encoded before there is memory for it, and the transaction gets the buffer
+// that it was encoded in. A short row asks for nothing and leaves the buffer.
+func TestLongRowsNeedRoom(t *testing.T) {
+	w := newWorld(t)
+	table := w.table("t", "a int4; b int4; c text; primary (a); index (b)")
+	txn := w.store.begin(kvpb.ReadCommitted)
+	for _, c := range []struct {
+		size, asked int
+	}{{10, 0}, {quota.LargeValue, quota.LargeValue}} {
+		tw, err := NewTableWriter(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := Row{types.NewInt(int64(100 + c.size)), types.NewInt(int64(c.size)), types.NewString(strings.Repeat("x", c.size))}
+		small := &cramped{fakeTxn: txn}
+		err = tw.Insert(context.Background(), small, row)
+		if refused := errors.Is(err, errCramped); refused != (c.asked > 0) || !refused && err != nil || small.asked != c.asked {
+			t.Errorf("a row of %d bytes asks for %d: %v", c.size, small.asked, err)
+		}
+		if c.asked == 0 {
+			continue
+		}
+		if tw.value != nil {
+			t.Error("a refused row was encoded")
+		}
+		if err := tw.Insert(context.Background(), txn, row); err != nil {
+			t.Fatal(err)
+		}
+		if cap(tw.value) >= quota.LargeValue {
+			t.Error("the writer keeps the buffer of a long row")
+		}
+	}
+}
