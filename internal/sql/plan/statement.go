@@ -71,7 +71,7 @@ type Prepared struct {
 	// its own, and one that was made without them says what the statement returns only.
 	ByValues bool
 	// Failed, if not nil, is what any execution fails with (Failure): a constant that can't be
-	// computed, or else a lock on rows that may not be there.
+	// computed, or else a lock on rows that may not be there, or an ON CONFLICT without an index.
 	Failed *pgerr.Error
 	// Guessed tells that costs would be estimated better with the values of parameters.
 	Guessed bool

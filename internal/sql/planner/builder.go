@@ -83,7 +83,7 @@ func (b *builder) newCol() plan.ColID {
 }
 
 // refuse takes down what PostgreSQL refuses once it has analysed the whole statement, in its
-// rewriter or planner: errors of the analysis come first.
+// rewriter: errors of the analysis come first.
 func (b *builder) refuse(err error) {
 	if b.refusal == nil {
 		b.refusal = err

@@ -19,7 +19,7 @@ func (b *builder) onConflict(st *ast.Insert, ch *changed, input plan.Node, outer
 	}
 	for _, ix := range arbiters {
 		if ix.Exclusion && !oc.DoNothing {
-			b.refuse(pgerr.New(pgerr.WrongObjectType, "ON CONFLICT DO UPDATE not supported with exclusion constraints"))
+			b.fails(pgerr.New(pgerr.WrongObjectType, "ON CONFLICT DO UPDATE not supported with exclusion constraints"))
 		}
 	}
 	c := &plan.OnConflict{Arbiters: arbiters}
@@ -111,7 +111,7 @@ func (b *builder) arbiters(oc *ast.OnConflict, c *changed) ([]*catalog.Index, er
 		}
 	}
 	if len(out) == 0 && (len(partial) == 0 || !b.byValues || b.env.Values != nil) {
-		b.refuse(noArbiter())
+		b.fails(noArbiter())
 	}
 	return out, nil
 }
@@ -160,7 +160,7 @@ func (b *builder) indexedColumn(t *catalog.Table, row []plan.ColID, x plan.Expr)
 			return t.Columns[c.Ord].ID, nil
 		}
 	}
-	b.refuse(noArbiter())
+	b.fails(noArbiter())
 	return 0, nil
 }
 
