@@ -41,6 +41,24 @@ func QuoteLiteral(s string) string {
 	return q
 }
 
+// quoteLiteral is QuoteLiteral that makes a big literal in pieces.
+func quoteLiteral(c *Context, s string) (string, error) {
+	if len(s) <= pieceBytes {
+		return QuoteLiteral(s), nil
+	}
+	var b strings.Builder
+	b.Grow(len(s) + len("E''"))
+	double := []string{"'", "''"}
+	if strings.IndexByte(s, '\\') >= 0 {
+		b.WriteByte('E')
+		double = append(double, `\`, `\\`)
+	}
+	b.WriteByte('\'')
+	err := eachPiece(c, s, func(piece string) { b.WriteString(strings.NewReplacer(double...).Replace(piece)) })
+	b.WriteByte('\'')
+	return b.String(), err
+}
+
 func quoteFunctions() []*Overload {
 	nullable := func(f EvalFunc) EvalFunc {
 		return func(c *Context, a []types.Datum) (types.Datum, error) {
@@ -50,11 +68,15 @@ func quoteFunctions() []*Overload {
 			return f(c, a)
 		}
 	}
-	literal := textFunc(QuoteLiteral)
+	quote := func(c *Context, s string) (types.Datum, error) {
+		q, err := quoteLiteral(c, s)
+		return types.NewString(q), err
+	}
+	literal := func(c *Context, a []types.Datum) (types.Datum, error) { return quote(c, a[0].Str()) }
 	literalAny := func(b Binding) (EvalFunc, error) {
 		t := b.Types[0]
 		return func(c *Context, a []types.Datum) (types.Datum, error) {
-			return text(QuoteLiteral(string(appendAsText(nil, t, a[0], c))))
+			return quote(c, string(appendAsText(nil, t, a[0], c)))
 		}, nil
 	}
 	return []*Overload{
@@ -108,9 +130,13 @@ var errFormatEnd = pgerr.New(pgerr.InvalidParameterValue, "unterminated format()
 
 func (f *formatter) run() error {
 	for i := 0; i < len(f.in); {
-		if f.in[i] != '%' {
-			f.out = append(f.out, f.in[i])
-			i++
+		plain, _, _ := strings.Cut(f.in[i:min(len(f.in), i+pieceBytes)], "%")
+		if err := f.c.Step(1 + len(plain)); err != nil {
+			return err
+		}
+		if plain != "" {
+			f.out = append(f.out, plain...)
+			i += len(plain)
 			continue
 		}
 		i++
@@ -236,13 +262,35 @@ func (f *formatter) apply(spec formatSpec, verb string) error {
 	if err != nil {
 		return err
 	}
-	fill := strings.Repeat(" ", max(0, width-runeCount(s)))
+	missing := 0
+	if width > 0 {
+		missing = max(0, width-runeCount(s))
+	}
 	if spec.left {
-		s += fill
-	} else {
-		s = fill + s
+		f.out = append(f.out, s...)
+		return f.pad(missing)
+	}
+	if err := f.pad(missing); err != nil {
+		return err
 	}
 	f.out = append(f.out, s...)
+	return nil
+}
+
+// blanks are what pad adds at once.
+var blanks = strings.Repeat(" ", 1<<10)
+
+// pad adds n blanks.
+func (f *formatter) pad(n int) error {
+	if err := f.c.claim(scratch * n); err != nil {
+		return err
+	}
+	for ; n > 0; n -= len(blanks) {
+		if err := f.c.Step(len(blanks)); err != nil {
+			return err
+		}
+		f.out = append(f.out, blanks[:min(n, len(blanks))]...)
+	}
 	return nil
 }
 
@@ -275,7 +323,7 @@ func (f *formatter) value(verb string, d types.Datum, t *types.T) (string, error
 	case "I":
 		return QuoteIdent(s), nil
 	case "L":
-		return QuoteLiteral(s), nil
+		return quoteLiteral(f.c, s)
 	}
 	return s, nil
 }
