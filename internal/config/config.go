@@ -83,7 +83,7 @@ const otherMemory = 32 << 20
 func (n *Node) HeapMemory() int64 { return max(n.MaxMemory-otherMemory, n.MaxMemory/2) }
 
 // StatementMemory is what statements may use of MaxMemory. The rest is for what is not
-// accounted for: the log's cache, messages, and garbage until it is collected.
+// accounted for: what long writes have on their way (replica.LongWrites), LogCache, and garbage until it is collected.
 func (n *Node) StatementMemory() int64 { return n.HeapMemory() * 5 / 8 }
 
 // maxLogCache bounds LogCache: what is older is rarely asked for.

@@ -14,8 +14,9 @@
 //   - group.go, messages.go: the host of the raft group. applyentry.go: application.
 //   - lease.go: what begins and ends with a leadership. election.go, locktransfer.go, resign.go.
 //   - stage.go, multirange.go: commits in several ranges. spill.go: transactions that outgrew their
-//     gateway's buffer. longwrites.go: how many bytes are on their way at a time. intents.go, push.go, resolve.go, sweep.go, txnrecord.go, gateway.go: the
-//     effects that txnintent asks for. replay.go: commits that were sent again.
+//     gateway's buffer. longwrites.go: how many bytes are on their way at a time. intents.go, push.go,
+//     resolve.go, sweep.go, txnrecord.go, gateway.go: the effects that txnintent asks for. replay.go:
+//     commits that were sent again.
 //   - split.go, merge.go, subsume.go: changes of the bounds. change.go: of the replicas.
 //   - closed.go, follower.go, feed.go, observed.go: closed timestamps, reads of the past, changes as they
 //     are applied, what transactions know of this node's clock.
