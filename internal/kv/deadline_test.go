@@ -3,6 +3,7 @@ package kv_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,20 +12,19 @@ import (
 	"github.com/lichendb/lichen/internal/kv"
 )
 
-// delay makes the gateway's first message of a kind arrive only after the clocks
-// have passed a time and another gateway has read some keys then.
+// delay makes the gateway's messages of a kind arrive only after the clocks have passed a time and
+// another gateway has read some keys then. None arrives before: the reader would wait for what it
+// brings, and the gateway for the reader.
 func (g *gateway) delay(op string, past hlc.Timestamp, other *gateway, read ...string) {
-	done := false
+	var once sync.Once
 	g.set(func(o string, _ []byte, after bool) error {
-		g.mu.Lock()
-		first := o == op && !after && !done
-		done = done || first
-		g.mu.Unlock()
-		if first {
-			g.c.clock.Forward(past.Next())
-			if len(read) > 0 {
-				other.get(read...)
-			}
+		if o == op && !after {
+			once.Do(func() {
+				g.c.clock.Forward(past.Next())
+				if len(read) > 0 {
+					other.get(read...)
+				}
+			})
 		}
 		return nil
 	})
