@@ -82,8 +82,8 @@ const otherMemory = 32 << 20
 // HeapMemory is how large the Go heap may grow, with what is not collected yet.
 func (n *Node) HeapMemory() int64 { return max(n.MaxMemory-otherMemory, n.MaxMemory/2) }
 
-// StatementMemory is what statements may use of MaxMemory. The rest is for what is not
-// accounted for: what long writes have on their way (replica.LongWrites), LogCache, and garbage until it is collected.
+// StatementMemory is what statements may use of MaxMemory. The rest is for what nobody accounts
+// for: long writes on their way through raft (replica.LongWrites), LogCache, and garbage.
 func (n *Node) StatementMemory() int64 { return n.HeapMemory() * 5 / 8 }
 
 // maxLogCache bounds LogCache: what is older is rarely asked for.

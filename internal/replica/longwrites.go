@@ -17,8 +17,8 @@ const (
 	longWrite = 1 << 20
 	// maxLongWrites bounds the bytes of all that a store has under way. A longer one goes alone.
 	maxLongWrites = 32 << 20
-	// longWriteWait is after how long a write goes although there is no room: those before it
-	// may wait for its transaction.
+	// longWriteWait is how long a write waits for room at most. It goes without then: the writes
+	// before it may be waiting for its transaction.
 	longWriteWait = 3 * time.Second
 )
 
@@ -29,8 +29,8 @@ type LongWrites struct{ room *semaphore.Weighted }
 // NewLongWrites returns the room of one store.
 func NewLongWrites() *LongWrites { return &LongWrites{room: semaphore.NewWeighted(maxLongWrites)} }
 
-// enter waits until there is room for writes, if they are long, and returns how much they take,
-// which is for leave. It fails if ctx ends first.
+// enter waits for room for writes, if they are long, and returns how much they take: leave gives
+// that back. It fails if ctx ends first.
 func (l *LongWrites) enter(ctx context.Context, writes []kvpb.Write) (taken int64, err error) {
 	n := int64(0)
 	for i := range writes {
@@ -48,7 +48,7 @@ func (l *LongWrites) enter(ctx context.Context, writes []kvpb.Write) (taken int6
 	return 0, ctx.Err()
 }
 
-// leave gives back what enter took.
+// leave gives back what enter returned.
 func (l *LongWrites) leave(taken int64) {
 	if taken > 0 {
 		l.room.Release(taken)
