@@ -2,8 +2,8 @@
 // gateway, and what looks after ranges. It builds these parts in order and connects them; what
 // they decide lies in their own packages.
 //
-// Above it is server, which adds membership of a cluster, SQL and HTTP, and sim, which builds the
-// same nodes over a simulated network, disk and clock. Below it is everything from rebalance to
+// Above it are sqlnode, which adds SQL, server, which adds membership of a cluster and HTTP, and
+// sim, which builds the same nodes over a simulated network, disk and clock. Below it is everything from rebalance to
 // store.
 //
 //	New ─▶ stores opened, clock waited for, handlers set
@@ -13,7 +13,7 @@
 //	(what runs by Options.Go ends) ─▶ Disconnect ─▶ Store.Close
 //
 // Read node.go (Node, Options), network.go (what other nodes ask), ranges.go, gateways.go (whose
-// transactions go on), addresses.go (the meta records), leave.go (who leads in this node's place).
+// transactions go on), addresses.go (the meta records), leave.go (who leads in this node's place), settings.go (cluster settings).
 //
 // # Invariants
 //

@@ -50,10 +50,8 @@ type Options struct {
 	Check func() error
 	// Capacity is rangestats.Options.Capacity.
 	Capacity func(*store.Store) (total, used, own int64)
-	// OnSettings is told of the stored cluster settings, OnNode of nodes that became known or
-	// have changed, OnLeader of ranges that are led here from now on, OnDescriptor of changed
-	// descriptors of such ranges; nil: nobody is.
-	OnSettings   func(stored map[string]string)
+	// OnNode is told of nodes that became known or have changed, OnLeader of ranges that are led
+	// here from now on, OnDescriptor of changed descriptors of such ranges; nil: nobody is.
 	OnNode       func(liveness.NodeInfo)
 	OnLeader     func(*replica.Replica)
 	OnDescriptor func(*replica.Replica)
@@ -99,7 +97,7 @@ type Node struct {
 func New(o Options) (*Node, error) {
 	n := &Node{o: o, Clock: o.Store.Clock}
 	n.Config = spanconfig.NewWatcher(spanconfig.Options{
-		DB: n.Gateway, Node: n.ID, Clock: n.Clock, GCTTL: o.Store.GCTTL, Settings: o.OnSettings, Pace: o.Pace, Logger: o.Logger,
+		DB: n.Gateway, Node: n.ID, Clock: n.Clock, GCTTL: o.Store.GCTTL, Settings: n.applySettings, Pace: o.Pace, Logger: o.Logger,
 	})
 	s := o.Store
 	s.TTL, s.Protected, s.OnFatal = n.Config.TTL, n.Config.Protected, o.OnFatal

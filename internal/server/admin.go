@@ -238,7 +238,7 @@ func (n *Node) drainMore() DrainStatus {
 	n.beginDrain()
 	s := DrainStatus{Done: n.drained(), Leaders: int(n.leave.leaders.Load()), Info: n.info()}
 	if n.serving.Load() != nil {
-		s.Clients = len(n.sql.Sessions())
+		s.Clients = len(n.sql.Server().Sessions())
 	}
 	return s
 }

@@ -218,7 +218,7 @@ func (c *testNodes) awaitVoters(on ...*Node) {
 	}
 	slices.Sort(want)
 	c.until(fmt.Sprintf("all ranges on nodes %v", want), func() (bool, string) {
-		list, err := sqlRanges{on[0]}.Ranges(c.ctx, keys.ReplicatedSpan())
+		list, err := on[0].sql.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
 		if err != nil {
 			return false, err.Error()
 		}
@@ -240,7 +240,7 @@ func (c *testNodes) awaitVoters(on ...*Node) {
 
 func (c *testNodes) ranges(n *Node) int {
 	c.t.Helper()
-	list, err := sqlRanges{n}.Ranges(c.ctx, keys.ReplicatedSpan())
+	list, err := n.sql.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func testCluster(t *testing.T, c *testNodes) {
 
 	// What the cleaner drops is gone everywhere, and so are the splits made by hand.
 	data := keys.TableDataSpan()
-	if err := fourth.clearSpan(c.ctx, data.Start, data.End); err != nil {
+	if err := fourth.sql.ClearSpan(c.ctx, data.Start, data.End); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.query(one, "SELECT count(*) FROM t"); got != 0 {

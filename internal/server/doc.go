@@ -1,11 +1,10 @@
 // Package server is one node: it builds every part in order, wires them, starts
 // them and stops them. It is the only place that does.
 //
-// Above it is cli; below it everything else. The key-value part of a node is kvnode's; this
-// package adds the membership of a cluster, the listeners, SQL and HTTP. Read node.go (Node: New,
+// Above it is cli; below it everything else. The key-value part of a node is kvnode's,
+// the SQL part sqlnode's; this package adds the membership of a cluster, the listeners and HTTP. Read node.go (Node: New,
 // Start, Stop), network.go and cluster.go (how nodes find one another), secure.go (TLS), twin.go,
-// admin.go and drain.go (what those who operate the cluster ask for), sqlranges.go, sqlnodes.go,
-// settings.go and clean.go (what SQL sees of the cluster), http.go (health and metrics),
+// admin.go and drain.go (what those who operate the cluster ask for), http.go (health and metrics),
 // metrics.go, disks.go (the node's stores), clockwatch.go (a node whose clock is off serves
 // nothing), faults_clock.go (which tests ask for).
 //

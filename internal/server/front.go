@@ -9,7 +9,7 @@ import (
 
 // newFront builds what speaks with SQL clients.
 func (n *Node) newFront() *pgwire.Server {
-	return pgwire.New(n.frontOptions(pgwire.Options{SQL: n.sql}))
+	return pgwire.New(n.frontOptions(pgwire.Options{SQL: n.sql.Server()}))
 }
 
 // newClosedFront builds what tells SQL clients why they are not served.

@@ -49,7 +49,7 @@ func (n *Node) holds(d *kvpb.RangeDescriptor) (out []string) {
 		out = append(out, "records of the cluster")
 	}
 	if n.serving.Load() != nil && bytes.Compare(tables.Start, d.EndKey) < 0 {
-		out = append(out, n.cat.TablesWithin(d.StartKey, d.EndKey, maxHolds)...)
+		out = append(out, n.sql.Catalog().TablesWithin(d.StartKey, d.EndKey, maxHolds)...)
 	}
 	if len(out) == 0 {
 		out = append(out, keys.Pretty(d.StartKey))

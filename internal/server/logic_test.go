@@ -36,7 +36,7 @@ type logicNodes struct {
 // Session implements logictest.Cluster. The first one is not at the node that leads.
 func (l *logicNodes) Session(ctx context.Context, i int) (*sql.Session, error) {
 	n := l.nodes[(i+1)%len(l.nodes)]
-	return n.sql.NewSession(ctx, sql.SessionArgs{User: "root", Database: "defaultdb"})
+	return n.sql.Server().NewSession(ctx, sql.SessionArgs{User: "root", Database: "defaultdb"})
 }
 
 // Restart implements logictest.Cluster: clusters go on; TestLogic of sql restarts nodes.
@@ -92,7 +92,7 @@ func (l *logicNodes) splitOnce(ctx context.Context) (any bool, err error) {
 		if bytes.Compare(mid, start) <= 0 {
 			continue
 		}
-		if err := (sqlRanges{n}).SplitAt(ctx, mid, hlc.MaxTimestamp); err != nil {
+		if err := n.sql.Ranges().SplitAt(ctx, mid, hlc.MaxTimestamp); err != nil {
 			return false, err
 		}
 		any = true

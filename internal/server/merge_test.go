@@ -98,7 +98,7 @@ func testUnsplit(t *testing.T, c *testNodes) {
 	// The ranges of dropped data go as well.
 	c.exec(one, "ALTER TABLE t SPLIT AT VALUES (100), (200), (300)")
 	data := keys.TableDataSpan()
-	if err := second.clearSpan(c.ctx, data.Start, data.End); err != nil {
+	if err := second.sql.ClearSpan(c.ctx, data.Start, data.End); err != nil {
 		t.Fatal(err)
 	}
 	c.until("the ranges of dropped data merged", func() (bool, string) {

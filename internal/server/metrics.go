@@ -138,7 +138,7 @@ func (n *Node) figures() map[string]float64 {
 		"lichen_go_goroutines":                 float64(runtime.NumGoroutine()),
 		"lichen_sql_memory_bytes":              float64(n.mem.Used()),
 		"lichen_sql_memory_limit_bytes":        float64(n.mem.Limit()),
-		"lichen_sql_sessions":                  float64(len(n.sql.Sessions())),
+		"lichen_sql_sessions":                  float64(len(n.sql.Server().Sessions())),
 		"lichen_txn_active":                    float64(n.kv.DB.ActiveTxns()),
 		"lichen_consistency_checks_total":      float64(n.kv.Checker.Checked()),
 		"lichen_consistency_differing_ranges":  float64(n.kv.Checker.Differing()),

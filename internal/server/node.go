@@ -25,7 +25,7 @@ import (
 	"github.com/lichendb/lichen/internal/rpc"
 	"github.com/lichendb/lichen/internal/security"
 	"github.com/lichendb/lichen/internal/sql"
-	"github.com/lichendb/lichen/internal/sql/catalog"
+	"github.com/lichendb/lichen/internal/sqlnode"
 	"github.com/lichendb/lichen/internal/store"
 )
 
@@ -38,12 +38,9 @@ type Node struct {
 	log   *slog.Logger
 	clock *hlc.Clock
 	kv    *kvnode.Node
-	sql   *sql.Server
+	sql   *sqlnode.Node
 
-	families, noAutoStats bool   // Options.FamilyPerColumn, Options.NoAutoStats
-	logDir                string // Options.LogDir
-
-	cat    *catalog.Store
+	logDir string // Options.LogDir
 	mem    *quota.Pool
 	ln     net.Listener
 	httpLn net.Listener
@@ -103,7 +100,7 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg, families: o.FamilyPerColumn, noAutoStats: o.NoAutoStats, logDir: o.LogDir, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
+		cfg: cfg, logDir: o.LogDir, log: o.Logger, start: time.Now(), failed: make(chan error, 1),
 		member: make(chan struct{}), settings: setting.NewLive(baseSettings(&cfg)),
 		newcomers: newcomers{most: maxNewcomers},
 	}
@@ -133,8 +130,11 @@ func New(cfg config.Node, o Options) (*Node, error) {
 		n.refuseJoins()
 	} else {
 		n.handleCluster()
-		n.handleSQL()
 	}
+	n.sql = sqlnode.New(sqlnode.Options{
+		KV: n.kv, Transport: n.rpc, Alone: cfg.SingleNode, Settings: n.settings, Go: n.background.Go, Memory: n.mem,
+		Version: Version, FamilyPerColumn: o.FamilyPerColumn, NoAutoStats: o.NoAutoStats, Logger: n.log,
+	})
 	return n, nil
 }
 
@@ -146,7 +146,7 @@ func (n *Node) kvOptions(disk fs.FS) kvnode.Options {
 		},
 		Dirs: n.cfg.Dirs(), Transport: n.rpc, Alone: n.cfg.SingleNode, MaxOffset: n.cfg.MaxOffset, Self: n.info, Locality: n.cfg.Locality,
 		ClockOK: func() bool { return !n.clockBad.Load() }, RoundTrip: n.roundTrip, Ready: n.ready.Load, Check: n.checkOpen,
-		Capacity: n.capacity, OnSettings: n.applySettings, OnNode: n.noteNode, OnFatal: n.fatal, Settings: n.settings,
+		Capacity: n.capacity, OnNode: n.noteNode, OnFatal: n.fatal, Settings: n.settings,
 		Go: n.background.Go, Memory: n.mem, MergeAfter: n.cfg.MergeAfter, Pace: n.cfg.RangePace, Logger: n.log,
 	}
 	if n.cfg.FaultHooks {
@@ -225,21 +225,11 @@ func (n *Node) bringUp(ctx context.Context) error {
 	}
 	n.kv.StartRanges(ctx)
 	n.kv.StartPlacement(ctx)
-	var cat *catalog.Store
-	err := n.again(ctx, "the ranges of the catalog", func(ctx context.Context) (err error) {
-		cat, err = n.openCatalog(ctx)
-		return err
-	})
-	if err != nil {
+	if err := n.again(ctx, "the ranges of the catalog", n.sql.Open); err != nil {
 		return fmt.Errorf("catalog: %w", err)
 	}
-	n.cat = cat
-	n.sql = sql.NewServer(sql.Config{
-		DB: n.kv.DB, FamilyPerColumn: n.families, NoAutoStats: n.noAutoStats, Catalog: cat, Mem: n.mem, Version: Version, Logger: n.log, SpanSize: n.spanSize, Ranges: sqlRanges{n}, Nodes: sqlNodes{n}, Settings: sqlSettings{n},
-	})
 	n.serving.Store(n.newFront())
-	n.background.Go(func() { n.clean(ctx, cat) })
-	n.background.Go(func() { n.sql.SweepTemp(ctx) })
+	n.sql.Start(ctx)
 	n.background.Go(func() { n.watchDisk(ctx) })
 	if n.kv.Live != nil {
 		n.background.Go(func() { n.watchClock(ctx) })
@@ -273,11 +263,6 @@ func (n *Node) Listen() (err error) {
 	return nil
 }
 
-func (n *Node) spanSize(start, end []byte) (int64, error) {
-	size, err := n.kv.Store.ApproximateSize(start, end)
-	return int64(size), err
-}
-
 // Addr returns the address on which SQL clients connect.
 func (n *Node) Addr() net.Addr { return n.ln.Addr() }
 
@@ -300,4 +285,4 @@ func (n *Node) Waiting() bool { return !n.isMember() }
 func (n *Node) NodeID() kvpb.NodeID { return n.kv.Store.Identity().Node }
 
 // SQL returns the SQL layer, for clients in the same process.
-func (n *Node) SQL() *sql.Server { return n.sql }
+func (n *Node) SQL() *sql.Server { return n.sql.Server() }

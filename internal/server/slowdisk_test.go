@@ -30,7 +30,7 @@ func slowDown(n *Node, d time.Duration) {
 // led counts the ranges that each store leads.
 func (c *testNodes) led(n *Node) map[kvpb.StoreID]int {
 	c.t.Helper()
-	list, err := sqlRanges{n}.Ranges(c.ctx, keys.ReplicatedSpan())
+	list, err := n.sql.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -110,6 +110,20 @@ func (n *Node) stuckDisks() (dirs []string, all bool) {
 	return dirs, len(dirs) == len(n.kv.Store.Stores())
 }
 
+// leaveTimeout bounds how long a stopping node takes to tell that it serves SQL no
+// more; without that the others wait until its registration has expired.
+const leaveTimeout = 3 * time.Second
+
+// closeSQL ends the SQL part. Without a quorum it does not wait for an answer.
+func (n *Node) closeSQL() {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	go n.cutWithoutQuorum(ctx, cancel)
+	if err := n.sql.Close(ctx); err != nil {
+		n.log.Warn("the others do not know yet that this node serves SQL no more", "err", err)
+	}
+}
+
 // endUsers waits until nothing of this node uses the store any more. A command that
 // waits for a quorum that does not answer is made to fail: the replicas stop.
 func (n *Node) endUsers() {
@@ -117,10 +131,7 @@ func (n *Node) endUsers() {
 	go func() {
 		defer close(done)
 		n.background.Wait()
-		if n.sql != nil {
-			n.sql.Close()
-		}
-		n.closeCatalog()
+		n.closeSQL()
 	}()
 	begun := time.Now()
 	t := time.NewTicker(quorumPoll)

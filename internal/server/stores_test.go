@@ -25,7 +25,7 @@ func (c *testNodes) on(disk fs.FS, dirs ...string) *Node {
 // replicasOn counts the voters of each store, by what the ranges say. No node may have
 // two of one range.
 func (c *testNodes) replicasOn(n *Node) (count map[kvpb.StoreID]int, ranges int, err error) {
-	list, err := sqlRanges{n}.Ranges(c.ctx, keys.ReplicatedSpan())
+	list, err := n.sql.Ranges().Ranges(c.ctx, keys.ReplicatedSpan())
 	count = map[kvpb.StoreID]int{}
 	for i := range list {
 		d := &list[i].Desc

@@ -1,4 +1,4 @@
-package server
+package sqlnode
 
 import (
 	"context"
@@ -6,46 +6,47 @@ import (
 	"github.com/lichendb/lichen/internal/balance/placement"
 	"github.com/lichendb/lichen/internal/hlc"
 	"github.com/lichendb/lichen/internal/keys"
+	"github.com/lichendb/lichen/internal/kvnode"
 	"github.com/lichendb/lichen/internal/kvpb"
 	"github.com/lichendb/lichen/internal/rebalance"
 	"github.com/lichendb/lichen/internal/sql/ranges"
 )
 
-// sqlRanges implements ranges.Cluster.
-type sqlRanges struct{ n *Node }
+// cluster implements ranges.Cluster.
+type cluster struct{ kv *kvnode.Node }
 
-var _ ranges.Cluster = sqlRanges{}
+// Ranges returns the ranges of the cluster as SQL sees them. The node's ranges are started.
+func (n *Node) Ranges() ranges.Cluster { return cluster{n.kv} }
 
 // Ranges implements ranges.Cluster.
-func (s sqlRanges) Ranges(ctx context.Context, span keys.Span) ([]ranges.Info, error) {
-	n := s.n
-	list, err := n.kv.Admin.Ranges(ctx, span)
+func (c cluster) Ranges(ctx context.Context, span keys.Span) ([]ranges.Info, error) {
+	list, err := c.kv.Admin.Ranges(ctx, span)
 	if err != nil {
 		return nil, err
 	}
-	splits, err := n.kv.Config.Splits(ctx, span)
+	splits, err := c.kv.Config.Splits(ctx, span)
 	if err != nil {
 		return nil, err
 	}
 	localities := map[kvpb.NodeID]string{}
-	for _, i := range n.kv.Known().Nodes() {
+	for _, i := range c.kv.Known().Nodes() {
 		localities[i.ID] = i.Locality
 	}
-	now := n.clock.Now()
-	view := n.kv.Balance.View()
+	now := c.kv.Clock.Now()
+	view := c.kv.Balance.View()
 	out := make([]ranges.Info, len(list))
 	for i := range list {
-		r := ranges.Info{
+		info := ranges.Info{
 			Desc: list[i].Desc, Leader: list[i].Leader, SizeBytes: list[i].Size, Localities: map[kvpb.NodeID]string{},
 		}
-		for _, rep := range r.Desc.Replicas {
-			r.Localities[rep.Node] = localities[rep.Node]
+		for _, rep := range info.Desc.Replicas {
+			info.Localities[rep.Node] = localities[rep.Node]
 		}
-		if until := splits[string(r.Desc.StartKey)]; now.Less(until) {
-			r.SplitUntil = until
+		if until := splits[string(info.Desc.StartKey)]; now.Less(until) {
+			info.SplitUntil = until
 		}
-		describe(&r, view)
-		out[i] = r
+		describe(&info, view)
+		out[i] = info
 	}
 	return out, nil
 }
@@ -68,35 +69,35 @@ func describe(r *ranges.Info, v *rebalance.View) {
 }
 
 // Size implements ranges.Cluster.
-func (s sqlRanges) Size(ctx context.Context, span keys.Span) (int64, error) {
-	return s.n.kv.Admin.Size(ctx, span)
+func (c cluster) Size(ctx context.Context, span keys.Span) (int64, error) {
+	return c.kv.Admin.Size(ctx, span)
 }
 
 // SplitAt implements ranges.Cluster.
-func (s sqlRanges) SplitAt(ctx context.Context, key []byte, until hlc.Timestamp) error {
+func (c cluster) SplitAt(ctx context.Context, key []byte, until hlc.Timestamp) error {
 	// The record comes first: nothing merges the new range away in between.
-	if err := s.n.kv.Config.SetSplit(ctx, key, until); err != nil {
+	if err := c.kv.Config.SetSplit(ctx, key, until); err != nil {
 		return err
 	}
 	// A merge may have looked for the record before. So the leader is asked even where a
 	// range begins at key: it renews the range.
-	return s.n.kv.Admin.SplitAt(ctx, key)
+	return c.kv.Admin.SplitAt(ctx, key)
 }
 
 // Unsplit implements ranges.Cluster.
-func (s sqlRanges) Unsplit(ctx context.Context, key []byte) error {
-	return s.n.kv.Config.SetSplit(ctx, key, hlc.Timestamp{})
+func (c cluster) Unsplit(ctx context.Context, key []byte) error {
+	return c.kv.Config.SetSplit(ctx, key, hlc.Timestamp{})
 }
 
 // Scatter implements ranges.Cluster.
-func (s sqlRanges) Scatter(ctx context.Context, span keys.Span) error {
-	return s.n.kv.Balance.Scatter(ctx, span)
+func (c cluster) Scatter(ctx context.Context, span keys.Span) error {
+	return c.kv.Balance.Scatter(ctx, span)
 }
 
 // Nodes implements ranges.Cluster.
-func (s sqlRanges) Nodes(context.Context) ([]ranges.Node, error) {
+func (c cluster) Nodes(context.Context) ([]ranges.Node, error) {
 	var out []ranges.Node
-	for _, i := range s.n.kv.Known().Nodes() {
+	for _, i := range c.kv.Known().Nodes() {
 		if i.Removed {
 			continue
 		}

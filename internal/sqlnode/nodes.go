@@ -1,4 +1,4 @@
-package server
+package sqlnode
 
 import (
 	"context"
@@ -16,32 +16,31 @@ const methodSQL rpc.Method = 120
 // errNotServing answers questions before the SQL layer has started.
 var errNotServing = errors.New("the node does not serve SQL yet")
 
-// handleSQL has the SQL layer answer the questions of other nodes.
-func (n *Node) handleSQL() {
-	n.rpc.Handle(methodSQL, func(_ context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
-		if n.serving.Load() == nil { // set after n.sql
-			return nil, errNotServing
-		}
-		return n.sql.Answer(req)
-	})
+// answer answers a question of another node.
+func (n *Node) answer(_ context.Context, _ kvpb.NodeID, req []byte) ([]byte, error) {
+	s := n.Server()
+	if s == nil {
+		return nil, errNotServing
+	}
+	return s.Answer(req)
 }
 
-// sqlNodes implements sql.Nodes.
-type sqlNodes struct{ n *Node }
+// nodes implements sql.Nodes.
+type nodes struct{ n *Node }
 
 // Self implements sql.Nodes.
-func (s sqlNodes) Self() kvpb.NodeID { return s.n.NodeID() }
+func (s nodes) Self() kvpb.NodeID { return s.n.kv.ID() }
 
 // Alone implements sql.Nodes.
-func (s sqlNodes) Alone() bool { return s.n.cfg.SingleNode }
+func (s nodes) Alone() bool { return s.n.o.Alone }
 
 // Others implements sql.Nodes.
-func (s sqlNodes) Others() (out []kvpb.NodeID) {
+func (s nodes) Others() (out []kvpb.NodeID) {
 	if s.n.kv.Live == nil {
 		return nil
 	}
 	for _, i := range s.n.kv.Live.Nodes() {
-		if i.ID != s.n.NodeID() && !i.Removed {
+		if i.ID != s.n.kv.ID() && !i.Removed {
 			out = append(out, i.ID)
 		}
 	}
@@ -49,15 +48,15 @@ func (s sqlNodes) Others() (out []kvpb.NodeID) {
 }
 
 // Ask implements sql.Nodes.
-func (s sqlNodes) Ask(ctx context.Context, node kvpb.NodeID, question []byte) ([]byte, error) {
-	return s.n.rpc.Call(ctx, node, methodSQL, question)
+func (s nodes) Ask(ctx context.Context, node kvpb.NodeID, question []byte) ([]byte, error) {
+	return s.n.o.Transport.Call(ctx, node, methodSQL, question)
 }
 
 // WaitGraph implements sql.Nodes.
-func (s sqlNodes) WaitGraph() *concurrency.WaitGraph { return s.n.kv.Store.Waits() }
+func (s nodes) WaitGraph() *concurrency.WaitGraph { return s.n.kv.Store.Waits() }
 
 // Locks implements sql.Nodes.
-func (s sqlNodes) Locks(fn func(kvpb.RangeID, concurrency.Lock) bool) {
+func (s nodes) Locks(fn func(kvpb.RangeID, concurrency.Lock) bool) {
 	more := true
 	for _, r := range s.n.kv.Store.Replicas() {
 		if !more {
@@ -71,4 +70,4 @@ func (s sqlNodes) Locks(fn func(kvpb.RangeID, concurrency.Lock) bool) {
 }
 
 // TxnOver implements sql.Nodes.
-func (s sqlNodes) TxnOver(id kvpb.TxnID) bool { return s.n.kv.TxnOver(id) }
+func (s nodes) TxnOver(id kvpb.TxnID) bool { return s.n.kv.TxnOver(id) }
